@@ -1,0 +1,31 @@
+/*
+ * Hash map from byte strings to pointers.
+ *
+ * Owns     copies of the keys; never the values.
+ * Order    hashmap_each visits in order of insertion (removed entries are skipped).
+ */
+#pragma once
+
+#include "base/base.h"
+
+struct hashmap;
+
+struct hashmap *hashmap_create(void);
+void hashmap_destroy(struct hashmap *m); /* NULL is allowed */
+void *hashmap_find(const struct hashmap *m, const void *key, size_t len);
+/* Replaces an existing value. value must not be NULL. */
+void hashmap_set(struct hashmap *m, const void *key, size_t len, void *value);
+void hashmap_remove(struct hashmap *m, const void *key, size_t len);
+size_t hashmap_count(const struct hashmap *m);
+/* Iterates: start with *pos = 0; NULL at the end. */
+void *hashmap_next(const struct hashmap *m, size_t *pos, const void **ret_key, size_t *ret_len);
+
+static inline void *hashmap_finds(const struct hashmap *m, const char *key)
+{
+	return hashmap_find(m, key, strlen(key));
+}
+
+static inline void hashmap_sets(struct hashmap *m, const char *key, void *value)
+{
+	hashmap_set(m, key, strlen(key), value);
+}

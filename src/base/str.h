@@ -1,0 +1,39 @@
+/*
+ * Strings: a growing text buffer (strbuf) and an interning string table (strtab).
+ *
+ * A strtab gives equal strings equal offsets; offset 0 is the empty string. Its bytes are one block
+ * of NUL-terminated strings, ready to be written into an object file or a BPF map.
+ */
+#pragma once
+
+#include "base/base.h"
+
+struct strbuf {
+	char *data; /* NUL-terminated once anything was added; NULL before */
+	size_t len, cap;
+};
+
+void strbuf_deinit(struct strbuf *b);
+void strbuf_clear(struct strbuf *b);
+void strbuf_add(struct strbuf *b, const char *s, size_t len);
+void strbuf_adds(struct strbuf *b, const char *s);
+void strbuf_addc(struct strbuf *b, char c);
+PRINTF_LIKE(2, 3) void strbuf_addf(struct strbuf *b, const char *fmt, ...);
+void strbuf_vaddf(struct strbuf *b, const char *fmt, va_list ap);
+/* The text, never NULL; valid until the next change. */
+const char *strbuf_text(const struct strbuf *b);
+
+struct strtab;
+
+struct strtab *strtab_create(void);
+void strtab_destroy(struct strtab *t); /* NULL is allowed */
+uint32_t strtab_add(struct strtab *t, const char *s, size_t len);
+uint32_t strtab_adds(struct strtab *t, const char *s);
+/* True and *ret_off when present; adds nothing. */
+bool strtab_find(const struct strtab *t, const char *s, size_t len, uint32_t *ret_off);
+const char *strtab_get(const struct strtab *t, uint32_t off);
+const char *strtab_data(const struct strtab *t);
+size_t strtab_size(const struct strtab *t);
+
+/* 64-bit hash of bytes, for tables in this process (not keyed against hostile input). */
+uint64_t hash_bytes(const void *p, size_t len, uint64_t seed);

@@ -1,0 +1,225 @@
+/*
+ * The syntax tree of D, as the parser leaves it and as the checker completes it.
+ *
+ * Nodes live in the arena of the compile; nobody frees one. The parser fills everything but the
+ * fields marked "check". A node that could not be understood is EXPR_BAD / a declaration without
+ * declarators; it has been reported.
+ *
+ * To add an expression kind: 1. the enum; 2. the union; 3. ast_print.c; 4. check_expr.c; 5. lower.c
+ * (the switches are exhaustive, the compiler names what is missing).
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "d/source.h"
+#include "d/types.h"
+
+struct expr;
+struct stmt;
+struct decl;
+struct ident; /* check: a variable, inline, enumerator, ... of d/ident.h */
+struct subr;  /* check: a row of the subroutine/action table of d/builtin.h */
+
+/* ---- expressions -------------------------------------------------------------------------------- */
+
+enum expr_kind {
+	EXPR_BAD,
+	EXPR_INT,	/* ival; character constants and $n integers too */
+	EXPR_STR,	/* str */
+	EXPR_IDENT,	/* name (with scoping backquotes); scope says self-> / this-> */
+	EXPR_AGG,	/* @name[keys] */
+	EXPR_UNARY,
+	EXPR_BINARY,
+	EXPR_ASSIGN,	/* binary.op = OP_NONE for plain '=' */
+	EXPR_COND,
+	EXPR_COMMA,	/* binary.l, binary.r */
+	EXPR_CALL,
+	EXPR_INDEX,	/* base[subs...] */
+	EXPR_MEMBER,	/* base.name or base->name */
+	EXPR_CAST,
+	EXPR_SIZEOF_TYPE,
+	EXPR_SIZEOF,	/* unary.e */
+	EXPR_OFFSETOF,
+	EXPR_STRINGOF,	/* unary.e */
+	EXPR_XLATE,
+	/* made by the checker only */
+	EXPR_VAR,	/* var.ident, var.keys: a variable or an associative array element */
+};
+
+enum expr_op {
+	OP_NONE,
+	/* unary */
+	OP_PLUS, OP_NEG, OP_BITNOT, OP_NOT, OP_DEREF, OP_ADDROF,
+	OP_PREINC, OP_PREDEC, OP_POSTINC, OP_POSTDEC,
+	/* binary */
+	OP_MUL, OP_DIV, OP_MOD, OP_ADD, OP_SUB, OP_SHL, OP_SHR,
+	OP_LT, OP_LE, OP_GT, OP_GE, OP_EQ, OP_NE,
+	OP_AND, OP_XOR, OP_OR, OP_LAND, OP_LXOR, OP_LOR,
+};
+
+enum ident_scope { SCOPE_GLOBAL, SCOPE_SELF, SCOPE_THIS };
+
+/* A type as written: specifiers of a declaration plus one abstract or named declarator. */
+struct type_name;
+
+struct expr {
+	enum expr_kind kind;
+	struct span span;
+	type_id type;	/* check: TYPE_NONE before, never after */
+	bool is_lvalue; /* check */
+	bool parens;	/* was written in parentheses */
+	union {
+		struct { uint64_t val; type_id lit_type; bool is_char, is_macro; } ival; /* EXPR_INT */
+		struct { const char *p; uint32_t len; } str;			  /* EXPR_STR */
+		struct { const char *name; enum ident_scope scope; } ident;	  /* EXPR_IDENT */
+		struct { const char *name; struct expr **keys; uint32_t nkeys; bool has_keys;
+			 struct ident *ident; } agg;				  /* EXPR_AGG */
+		struct { enum expr_op op; struct expr *e; } unary;
+		struct {
+			enum expr_op op;
+			struct expr *l, *r;
+			bool is_signed; /* check: comparisons, division, right shift */
+			bool is_strcmp; /* check: comparison of string contents */
+		} binary;
+		struct { struct expr *c, *t, *f; } cond;
+		struct { struct expr *fn; struct expr **args; uint32_t nargs;
+			 const struct subr *subr; } call;
+		struct { struct expr *base; struct expr **subs; uint32_t nsubs; } index;
+		struct { struct expr *base; const char *name; bool arrow;
+			 struct type_member *member; /* check */ } member;
+		struct { struct type_name *to; struct expr *e; bool implicit; } cast;
+		struct { struct type_name *of; const char *member; struct span member_span; } of;
+		struct { struct type_name *to; struct expr *e; } xlate;
+		struct { struct ident *ident; struct expr **keys; uint32_t nkeys; } var;
+	};
+};
+
+/* ---- types as written --------------------------------------------------------------------------- */
+
+enum spec_flag {
+	SPEC_VOID = 1 << 0, SPEC_CHAR = 1 << 1, SPEC_SHORT = 1 << 2, SPEC_INT = 1 << 3,
+	SPEC_LONG = 1 << 4, SPEC_LONGLONG = 1 << 5, SPEC_FLOAT = 1 << 6, SPEC_DOUBLE = 1 << 7,
+	SPEC_SIGNED = 1 << 8, SPEC_UNSIGNED = 1 << 9, SPEC_STRING = 1 << 10,
+	SPEC_CONST = 1 << 11, SPEC_VOLATILE = 1 << 12, SPEC_RESTRICT = 1 << 13,
+	SPEC_USERLAND = 1 << 14,
+	SPEC_COMBO = 1 << 15,	 /* two base types: D_DECL_COMBO */
+};
+
+enum storage_class { SC_NONE, SC_AUTO, SC_REGISTER, SC_STATIC, SC_EXTERN, SC_TYPEDEF, SC_SELF, SC_THIS };
+
+struct member_decl {	/* one declarator of a struct or union */
+	struct type_name *type; /* named declarator; name NULL for an anonymous member or padding */
+	struct expr *bits;	/* NULL = not a bit-field */
+};
+
+struct enum_item { const char *name; struct expr *val; struct span span; };
+
+struct decl_specs {
+	struct span span;
+	uint32_t flags; /* enum spec_flag */
+	enum storage_class sc;
+	struct span sc_span;
+	bool two_classes;    /* more than one storage class: D_DECL_CLASS */
+	const char *name;    /* typedef name, possibly scoped: mod`type */
+	enum { TAG_NONE, TAG_STRUCT, TAG_UNION, TAG_ENUM } tag;
+	const char *tag_name; /* may be NULL when there is a body */
+	bool has_body;
+	struct member_decl *members; uint32_t nmembers;
+	struct enum_item *items; uint32_t nitems;
+	type_id resolved; /* check: so that the body is declared once for all its declarators */
+};
+
+/* A declarator as a list of derivations, applied to the specifiers from first to last. */
+enum deriv_kind { DERIV_PTR, DERIV_ARRAY, DERIV_FUNC, DERIV_ASSOC };
+struct deriv {
+	enum deriv_kind kind;
+	uint32_t quals;		   /* DERIV_PTR: SPEC_CONST ... SPEC_USERLAND */
+	struct expr *dim;	   /* DERIV_ARRAY: NULL for [] */
+	struct type_name **params; /* DERIV_FUNC parameters, DERIV_ASSOC key types */
+	uint32_t nparams;
+	bool varargs;
+	struct span span;
+};
+
+struct type_name {
+	struct span span;
+	struct decl_specs *specs;
+	struct deriv *derivs; uint32_t nderivs;
+	const char *name; /* NULL: abstract */
+	struct span name_span;
+};
+
+/* ---- statements, clauses, external declarations --------------------------------------------------- */
+
+enum stmt_kind { STMT_EXPR, STMT_IF };
+
+struct stmt {
+	enum stmt_kind kind;
+	struct span span;
+	struct expr *e;		/* STMT_EXPR: the expression; STMT_IF: the condition */
+	struct stmt **then_body; uint32_t nthen;
+	struct stmt **else_body; uint32_t nelse;
+};
+
+/* A probe description as the command line context says fields are to be read: right to left. */
+enum spec_context { SPEC_CTX_PROVIDER, SPEC_CTX_MODULE, SPEC_CTX_FUNCTION, SPEC_CTX_NAME };
+
+struct pspec {
+	struct span span;
+	const char *text; /* macros replaced */
+	const char *prov, *mod, *func, *name; /* split by the parser; "" = any */
+	uint32_t id;	  /* integer specifier; 0 = none */
+};
+
+struct xlate_member { const char *name; struct expr *e; struct span span; };
+
+struct probe_decl { /* in a provider declaration */
+	const char *name;
+	struct span span;
+	struct type_name **args; uint32_t nargs;
+	struct type_name **xargs; uint32_t nxargs;
+	bool has_xargs, varargs;
+};
+
+enum decl_kind {
+	DECL_CLAUSE,
+	DECL_VARS,	 /* specs with zero or more declarators: variables, typedefs, struct bodies */
+	DECL_INLINE,
+	DECL_TRANSLATOR,
+	DECL_PROVIDER,
+	DECL_PRAGMA,	 /* #pragma D ... that needs the checker: attributes, binding, depends_on */
+};
+
+struct decl {
+	enum decl_kind kind;
+	struct span span;
+	union {
+		struct {
+			struct pspec *specs; uint32_t nspecs;
+			struct expr *pred;
+			struct stmt **body; uint32_t nbody;
+			bool has_body;
+		} clause;
+		struct { struct decl_specs *specs; struct type_name **names; uint32_t nnames; } vars;
+		struct { struct type_name *type; struct expr *e;
+			 struct type_name **params; uint32_t nparams; bool has_params; } inl;
+		struct { struct type_name *out, *in; const char *param;
+			 struct xlate_member *members; uint32_t nmembers; } xlator;
+		struct { const char *name; struct span name_span;
+			 struct probe_decl *probes; uint32_t nprobes; } provider;
+		struct { const char **words; struct span *spans; uint32_t nwords; } pragma; /* after '#pragma D' */
+	};
+};
+
+struct ast {
+	struct decl **decls;
+	uint32_t ndecls;
+	enum spec_context context;
+};
+
+/* S-expressions, one external declaration a paragraph, types only when set: golden tests read it. */
+void ast_print(const struct ast *ast, struct strbuf *out);
+void expr_print(const struct expr *e, struct strbuf *out);
+/* D text that parses to the same tree. */
+void ast_print_d(const struct ast *ast, struct strbuf *out);

@@ -1,0 +1,52 @@
+/*
+ * Tables of what the language has built in: variables, subroutines, actions, aggregating functions.
+ *
+ * One row is one feature; the checker, the lowering, --help, the manual page and the tests read the
+ * same rows. To add a subroutine: 1. a row here; 2. src/dif/interp_subr.c; 3. src/bpf/rt/; 4. a golden
+ * test (a unit test walks the table and fails for a row without one).
+ */
+#pragma once
+
+#include "d/ident.h"
+
+enum subr_class { SUBR_FUNC, SUBR_ACTION, SUBR_AGGFUNC };
+
+#define SUBR_DESTRUCTIVE 0x1
+#define SUBR_RECORDS	 0x2
+#define SUBR_KEY	 0x4 /* an action that may also be an aggregation key: stack(), sym(), ... */
+/* Known to the language, not built yet: using it is D_UNKNOWN with a clear message. */
+#define SUBR_MISSING	 0x8
+#define SUBR_NOT_LINUX	 0x10 /* has no meaning on Linux: refused with the reason */
+
+struct check;
+
+struct subr {
+	const char *name;
+	enum subr_class class;
+	/* prototype of d-language.md 3.6: "string(const char *, int, [int])", "void(@, ...)" */
+	const char *proto;
+	uint32_t flags;
+	int code; /* enum dif_subr, enum act_kind or enum aggfunc */
+	/* actions with rules of their own; NULL: the prototype is all there is */
+	bool (*check)(struct check *c, struct expr *call, struct prog_act *ret_act);
+	struct attr attr;
+	const char *since; /* D version that introduced it: "1.0" */
+	const char *what;  /* one line for --help and the manual */
+};
+
+struct builtin_var {
+	const char *name;
+	uint32_t id; /* enum dif_var_id */
+	const char *type; /* D type text; "" for args[] */
+	uint32_t flags;	  /* SUBR_MISSING, SUBR_NOT_LINUX */
+	struct attr attr;
+	const char *since;
+	const char *what;
+};
+
+extern const struct subr subrs[];
+extern const uint32_t nsubrs;
+extern const struct builtin_var builtin_vars[];
+extern const uint32_t nbuiltin_vars;
+
+const struct subr *subr_find(const char *name);

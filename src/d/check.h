@@ -1,0 +1,52 @@
+/*
+ * The checker: gives every node of a tree its meaning and type, reports what is wrong, and hands
+ * clauses to the lowering.
+ *
+ * After a successful check of an expression (what lower.c relies on)
+ *     - type is set on every node; is_lvalue where it applies; no EXPR_IDENT, EXPR_INLINE use,
+ *       EXPR_SIZEOF*, EXPR_OFFSETOF, EXPR_XLATE, constant subexpression or EXPR_BAD is left:
+ *       constants are EXPR_INT of the right type, inlines are expanded, enumerators are EXPR_INT.
+ *     - EXPR_VAR: var.ident is IDENT_VAR (keys NULL), IDENT_ARRAY (keys) or IDENT_BUILTIN_ARRAY
+ *       (one key: an EXPR_INT).
+ *     - EXPR_INDEX is left only for pointers, arrays and strings (one subscript).
+ *     - EXPR_MEMBER: member.member is set; base is a struct/union lvalue ('.') or pointer (arrow).
+ *     - implicit conversions on assignment, argument passing and ?: are EXPR_CAST with implicit set and
+ *       the target in the node's own type (cast.to is NULL).
+ *     - comparisons, / % >> have is_signed; comparisons of strings have is_strcmp.
+ *     - EXPR_STRINGOF stays (its operand: pointer, array, integer address, string).
+ *     - EXPR_CALL has call.subr of class SUBR_FUNC; arguments are converted to the prototype.
+ *
+ * Poison: a node that was reported is EXPR_BAD with TYPE_ERROR; anything built on it is silent.
+ */
+#pragma once
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "d/builtin.h"
+#include "d/compile.h"
+#include "d/diag.h"
+
+struct check {
+	struct dsession *session;
+	struct types *types;
+	struct diags *diags;
+	struct arena *arena;	/* of this compile */
+	const struct compile_opts *opts;
+	const struct compile_env *env;
+	struct hashmap *locals; /* this-> variables of this program: name -> struct ident */
+	const struct probe_desc *desc; /* clause being checked; NULL outside */
+	bool in_predicate;
+	VEC(struct prog_clause *) clauses;
+};
+
+/* check_expr.c. Returns the node to use in place of e (never NULL). */
+struct expr *check_expr(struct check *c, struct expr *e);
+/* As the right side of an assignment to (or argument for) a value of type to: adds the conversion;
+ * false when incompatible (nothing reported). */
+bool check_convert(struct check *c, struct expr **e, type_id to);
+/* Evaluates an integer constant expression; false when it is not one (nothing reported). */
+bool check_const(struct check *c, struct expr *e, int64_t *ret_val);
+struct expr *expr_int(struct check *c, struct span at, uint64_t val, type_id type);
+struct expr *expr_bad(struct check *c, struct span at);
+
+struct dif_type dif_type_of(const struct types *t, type_id id);

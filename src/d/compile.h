@@ -1,0 +1,65 @@
+/*
+ * From D text to a compiled program: the list of passes.
+ *
+ *     parse -> declare -> check -> lower -> verify          (one external declaration after another)
+ *
+ * A dsession holds what all programs of one consumer share: types, global and thread-local variables,
+ * aggregations, inlines, enumerators. One compile adds to it; when the compile fails the session is
+ * as it was before, except that names may remain interned.
+ *
+ * Owns     the session owns identifiers, variables, aggregations and every prog compiled with it.
+ * Threads  one session belongs to one thread.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "d/cpp.h"
+#include "d/parse.h"
+#include "dif/prog.h"
+
+struct dsession;
+
+/* Options that shape compilation (d-language.md 8.2); the session's option table fills it. */
+struct compile_opts {
+	uint32_t strsize;
+	bool defaultargs, argref, empty, pspec, zdefs, errtags, destructive_ok_unused;
+	bool cpp;
+	struct cpp_opts *cpp_opts; /* with cpp */
+	uint32_t stackframes, ustackframes, jstackframes, jstackstrsize;
+	uint32_t d_version;
+	FILE *dump;		/* where -S and -xtree write; NULL = nowhere */
+	bool dump_dif, dump_ast;
+};
+
+/* What the compiler asks of its surroundings: probes and options. Answers are the session's. */
+struct compile_env {
+	void *ctx;
+	/* How many probes match; creates on-demand ones (tick-7s). With zdefs 0 is fine.
+	 * An error other than "no match" is returned as text for D_PDESC_INVAL. */
+	struct err *(*match)(void *ctx, const struct probe_desc *desc, uint32_t *ret_count);
+	/* Number and D type texts of args[] for the probes desc matches: -1 = they differ. NULL array = none. */
+	int (*arg_types)(void *ctx, const struct probe_desc *desc, const char *const **ret_types);
+	/* Sets a run-time or compile-time option from a pragma; error text ready for D_PRAGMA_OPTSET. */
+	struct err *(*set_option)(void *ctx, const char *name, const char *value);
+	bool (*macro)(void *ctx, const char *name, int64_t *ret_value);
+};
+
+struct dsession *dsession_create(const struct compile_opts *opts);
+void dsession_destroy(struct dsession *s);
+
+struct prog_vars *dsession_vars(struct dsession *s);
+struct prog_aggs *dsession_aggs(struct dsession *s);
+struct types *dsession_types(struct dsession *s);
+struct source_map *dsession_sources(struct dsession *s);
+
+/*
+ * Compiles one program. On success *ret_prog belongs to the session. On failure the error's text is
+ * the whole formatted diagnosis (diag.h), code EDT_COMPILER.
+ * text: a script (kind SOURCE_FILE, name = its path) or a command-line program (SOURCE_STRING).
+ * opts may have changed since the last call (pragmas).
+ */
+MUST_CHECK struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts,
+					const struct compile_env *env, enum source_kind kind,
+					const char *name, const char *text, size_t len,
+					enum spec_context ctx, int argc, char **argv,
+					struct prog **ret_prog);

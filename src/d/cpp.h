@@ -1,0 +1,21 @@
+/*
+ * Runs the C preprocessor over a script (-C), as d-language.md 1.10 says.
+ *
+ * Errors   EDT_CPPFORK, EDT_CPPENT, EDT_CPPEXEC, EDT_CPPERR (include/dtrace.h) through err_code().
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct cpp_opts {
+	const char *path;	   /* program; NULL = "cpp" */
+	const char *const *args;   /* -D, -U, -I, -H and so on, in the order given */
+	uint32_t nargs;
+	char stdc;		   /* 'a', 'c', 's', 't' of -X */
+	uint32_t d_version;	   /* major<<24 | minor<<12 | micro */
+};
+
+/* text: the script; a leading '#!' line is skipped. *ret_out receives the output with '# line' marks. */
+MUST_CHECK struct err *cpp_run(const struct cpp_opts *opts, const char *text, size_t len,
+			       struct strbuf *ret_out);

@@ -1,0 +1,41 @@
+/*
+ * What a name means: variables, inlines, enumerators, aggregations, subroutines and actions.
+ *
+ * Owns     identifiers live in the arena of the session (struct dsession), names too.
+ */
+#pragma once
+
+#include "d/ast.h"
+#include "dif/prog.h"
+
+enum ident_kind {
+	IDENT_VAR,	/* scalar variable: built-in (id < DIF_VAR_USER) or user */
+	IDENT_ARRAY,	/* associative array */
+	IDENT_BUILTIN_ARRAY, /* args[], uregs[] */
+	IDENT_INLINE,	/* expr, params */
+	IDENT_ENUMERATOR, /* ival */
+	IDENT_AGG,	/* agg */
+	IDENT_SUBR,	/* subr: subroutine, action or aggregating function */
+	IDENT_EXTERN,	/* external symbol; its address is found later (kernel symbols) */
+};
+
+/* Stability of d-language.md chapter 11. */
+struct attr { uint8_t name, data, class; };
+
+struct ident {
+	enum ident_kind kind;
+	const char *name;
+	enum ident_scope scope;
+	uint32_t id;	    /* DIF variable id */
+	type_id type;	    /* TYPE_NONE until the first assignment fixes it */
+	bool is_declared, is_builtin, is_library;
+	struct attr attr;
+	type_id *keys; uint32_t nkeys; bool keys_known; /* IDENT_ARRAY, IDENT_AGG */
+	struct prog_var *var;				/* once typed */
+	struct prog_agg *agg;
+	const struct subr *subr;
+	int64_t ival;
+	struct { struct expr *e; const char **params; type_id *param_types; uint32_t nparams;
+		 bool has_params; } inl;
+	struct span span;   /* where it was defined */
+};

@@ -1,0 +1,129 @@
+/*
+ * The D type system: a table of types with BTF's kinds, and what C and D say about them.
+ *
+ * Types come from D declarations now; types of the kernel (BTF) and of programs (DWARF) are imported
+ * one by one when first used, so that starting up does not read what a script never mentions.
+ * A split BTF on top of the kernel's would fix its base when created, before we know whether a
+ * script needs the kernel's types at all; hence our own table in the same shape.
+ *
+ * Owns     the table owns every type; ids are stable for the life of the session.
+ * Units    sizes in bytes, member offsets and bit-field sizes in bits.
+ * Facts    d-language.md chapter 3; Linux Documentation/bpf/btf.rst for kinds.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/str.h"
+
+typedef uint32_t type_id;
+
+enum type_kind {
+	TK_VOID, TK_INT, TK_FLOAT, TK_PTR, TK_ARRAY, TK_STRUCT, TK_UNION, TK_ENUM, TK_FWD, TK_TYPEDEF,
+	TK_CONST, TK_VOLATILE, TK_RESTRICT,
+	TK_USERLAND, /* qualifier: lives in user memory */
+	TK_FUNC,     /* function type */
+	/* D's own */
+	TK_STRING, TK_DYNAMIC, TK_STACK, TK_SYMADDR, TK_USYMADDR,
+	TK_ERROR, /* poison */
+};
+
+struct type_member {
+	const char *name; /* "" for anonymous */
+	type_id type;
+	uint32_t bit_off;
+	uint32_t bit_size; /* 0 = not a bit-field */
+};
+
+struct type_enumerator { const char *name; int64_t val; };
+
+struct type_info {
+	enum type_kind kind;
+	const char *name;  /* typedef, tag or base type name; "" when anonymous */
+	uint32_t size;	   /* bytes; arrays: total */
+	bool is_signed;	   /* TK_INT, TK_ENUM */
+	bool is_char;	   /* TK_INT: one of the char types */
+	type_id ref;	   /* PTR, ARRAY (element), TYPEDEF, qualifiers, FUNC (return) */
+	uint32_t nelems;   /* ARRAY; FUNC: parameters */
+	type_id *params;   /* FUNC */
+	bool varargs;	   /* FUNC */
+	struct type_member *members; uint32_t nmembers;	    /* STRUCT, UNION */
+	struct type_enumerator *enums; uint32_t nenums;	    /* ENUM */
+	bool is_complete;  /* STRUCT, UNION, ENUM */
+	type_id index;	   /* position in the table: "defined later" of 3.3 compares these */
+};
+
+/* Fixed ids: every table starts with these rows. LP64. */
+enum {
+	TYPE_NONE = 0, /* not yet known */
+	TYPE_ERROR, TYPE_VOID,
+	TYPE_CHAR, TYPE_SCHAR, TYPE_UCHAR, TYPE_SHORT, TYPE_USHORT, TYPE_INT, TYPE_UINT, TYPE_LONG, TYPE_ULONG,
+	TYPE_LLONG, TYPE_ULLONG, TYPE_BOOL, TYPE_FLOAT, TYPE_DOUBLE, TYPE_LDOUBLE,
+	TYPE_STRING, TYPE_DYNAMIC, TYPE_STACK, TYPE_SYMADDR, TYPE_USYMADDR,
+	/* typedefs of container "D" (d-language.md 3.1) */
+	TYPE_INT8, TYPE_INT16, TYPE_INT32, TYPE_INT64, TYPE_INTPTR, TYPE_SSIZE,
+	TYPE_UINT8, TYPE_UINT16, TYPE_UINT32, TYPE_UINT64, TYPE_UCHAR_T, TYPE_USHORT_T, TYPE_UINT_T,
+	TYPE_ULONG_T, TYPE_ULONGLONG_T, TYPE_PTRDIFF, TYPE_UINTPTR, TYPE_SIZE, TYPE_ID, TYPE_PID,
+	TYPE_UID, TYPE_GID, TYPE_PROCESSORID,
+	TYPE_VOID_PTR, TYPE_CHAR_PTR,
+	TYPE_FIRST_FREE,
+};
+
+struct types;
+
+/* strsize: size of the string type in bytes. */
+struct types *types_create(uint32_t strsize);
+void types_destroy(struct types *t);
+void types_set_strsize(struct types *t, uint32_t strsize);
+
+const struct type_info *type_get(const struct types *t, type_id id); /* never NULL */
+
+/* ---- making types (equal pointers, arrays, qualifiers get equal ids) ------------------------------ */
+type_id type_pointer(struct types *t, type_id to);
+type_id type_array(struct types *t, type_id elem, uint32_t nelems);
+type_id type_qualified(struct types *t, enum type_kind qual, type_id of);
+type_id type_function(struct types *t, type_id ret, const type_id *params, uint32_t n, bool varargs);
+/* A tag declared but not defined; found again by types_find_tag(). */
+type_id type_forward(struct types *t, enum type_kind kind, const char *tag);
+/* Completes a forward or makes a new aggregate: lays members out by the System V AMD64 ABI. On input
+ * members have name, type and bit_size; padding bit-fields have name "" and bit_size, is_zero_width
+ * is bit_size == UINT32_MAX. */
+type_id type_define_sou(struct types *t, enum type_kind kind, const char *tag,
+			const struct type_member *members, uint32_t n);
+type_id type_define_enum(struct types *t, const char *tag, const struct type_enumerator *e, uint32_t n);
+type_id type_define_typedef(struct types *t, const char *name, type_id of);
+
+/* ---- finding ----------------------------------------------------------------------------------- */
+/* TYPE_NONE when unknown. Names: typedefs and base types ("unsigned long" in canonical spelling). */
+type_id types_find(struct types *t, const char *name, size_t len);
+type_id types_find_tag(struct types *t, enum type_kind kind, const char *tag);
+/* Descends into anonymous members; *ret_bit_off is from the start of sou. */
+const struct type_member *type_find_member(const struct types *t, type_id sou, const char *name,
+					   uint32_t *ret_bit_off);
+
+/* ---- asking ------------------------------------------------------------------------------------ */
+type_id type_resolve(const struct types *t, type_id id); /* without typedefs and qualifiers */
+enum type_kind type_kind(const struct types *t, type_id id); /* of the resolved type */
+uint32_t type_size(const struct types *t, type_id id);	 /* 0 when unknown or void */
+uint32_t type_align(const struct types *t, type_id id);
+type_id type_deref(const struct types *t, type_id id);	 /* PTR, ARRAY, STRING (char); else TYPE_NONE */
+bool type_is_integer(const struct types *t, type_id id); /* int or enum */
+bool type_is_float(const struct types *t, type_id id);
+bool type_is_arith(const struct types *t, type_id id);
+bool type_is_pointer(const struct types *t, type_id id); /* PTR or ARRAY */
+bool type_is_scalar(const struct types *t, type_id id);	 /* integer or PTR */
+bool type_is_sou(const struct types *t, type_id id);
+bool type_is_string(const struct types *t, type_id id);	 /* TK_STRING */
+bool type_is_strcompat(const struct types *t, type_id id); /* string, char *, char [] */
+bool type_is_void(const struct types *t, type_id id);
+bool type_is_signed(const struct types *t, type_id id);	 /* integers; false for the rest */
+bool type_is_userland(const struct types *t, type_id id); /* any qualifier on the way says so */
+bool type_is_byref(const struct types *t, type_id id);	 /* struct, union, array, string */
+/* Same after typedefs and cv qualifiers. */
+bool type_same(const struct types *t, type_id a, type_id b);
+/* Pointers whose targets agree, or void *. */
+bool type_ptr_compat(const struct types *t, type_id a, type_id b);
+/* The usual arithmetic result of 3.3: rank = bits + unsigned; not C's promotion. */
+type_id type_promote(const struct types *t, type_id a, type_id b);
+
+/* C spelling as messages show it: "struct foo *", "int [4]", "string". Lives in the arena. */
+const char *type_name(const struct types *t, type_id id, struct arena *a);

@@ -1,0 +1,222 @@
+/*
+ * DIF, the D intermediate format: instruction set and the object (DIFO) that holds one expression.
+ *
+ * A small register machine. 64-bit integer registers %r0 (always zero, not writable) to %r254;
+ * objects meant for other systems keep to %r0-%r7. A tuple stack holds keys and subroutine
+ * arguments. The flags N Z V C are set by cmp, scmp and tst. Branches only go forward, so every
+ * object ends. Encoding, 32 bits: op<<24 | r1<<16 | r2<<8 | rd; branch target (instruction index) in
+ * the low 24 bits; 16-bit indexes (variable, integer, string, subroutine) in bits 8-23 with the
+ * register in bits 0-7; pushtr/pushtv: type<<16 | r2<<8 | rs; ldga/ldta: variable id in r1's place.
+ *
+ * Values   every register holds 64 bits. By-reference values (string, struct, array) are addresses.
+ *          Sub-64-bit integers live sign- or zero-extended according to their D type.
+ * Strings  addresses of NUL-terminated bytes in kernel memory (D string constants and scratch memory
+ *          are kernel memory too). 0 is the NULL string: prints empty, equals "" and itself.
+ * Owns     a DIFO lives in the arena it was built in.
+ * Facts    d-language.md, chapter 13; numbers of opcodes, variables and subroutines are the classic
+ *          ones so that DOF sections of existing binaries can be read.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+typedef uint32_t dif_insn;
+
+enum dif_op {
+#define DIF_OP(name, text, code, form) DIF_OP_##name = (code),
+#include "dif/opcodes.def"
+#undef DIF_OP
+};
+
+/* Operand layout of an instruction; says what the verifier checks and the disassembler prints. */
+enum dif_form {
+	DIF_FORM_NONE,	 /* nop */
+	DIF_FORM_RRR,	 /* r1, r2, rd */
+	DIF_FORM_RR,	 /* r1, rd */
+	DIF_FORM_CMP,	 /* r1, r2 */
+	DIF_FORM_TST,	 /* r1 */
+	DIF_FORM_LABEL,	 /* target */
+	DIF_FORM_LOAD,	 /* [r1], rd */
+	DIF_FORM_STORE,	 /* r1, [rd] */
+	DIF_FORM_RET,	 /* rd */
+	DIF_FORM_SETX,	 /* integer index, rd */
+	DIF_FORM_SETS,	 /* string table offset, rd */
+	DIF_FORM_LDA,	 /* variable id (8 bits), r2 = index, rd */
+	DIF_FORM_LDV,	 /* variable id, rd */
+	DIF_FORM_STV,	 /* variable id, rs */
+	DIF_FORM_CALL,	 /* subroutine, rd */
+	DIF_FORM_PUSHTR, /* type, r2 = size, rs */
+	DIF_FORM_PUSHTV, /* type, rs */
+	DIF_FORM_COPYS,	 /* r1 = source, r2 = size, rd = destination address (read) */
+	DIF_FORM_XLATE,	 /* translator reference, rd */
+};
+
+#define DIF_MAX_REGS   255
+#define DIF_MAX_TUPLE  64 /* ours; the classic machine has 8 */
+#define DIF_VAR_USER   0x0500
+#define DIF_TUPLE_INT  0 /* pushtv/pushtr type: bytes */
+#define DIF_TUPLE_STR  1 /* string */
+
+#define DIF_INSN_OP(i)	   ((enum dif_op)((i) >> 24))
+#define DIF_INSN_R1(i)	   (((i) >> 16) & 0xff)
+#define DIF_INSN_R2(i)	   (((i) >> 8) & 0xff)
+#define DIF_INSN_RD(i)	   ((i)&0xff)
+#define DIF_INSN_RS(i)	   ((i)&0xff)
+#define DIF_INSN_LABEL(i)  ((i)&0xffffff)
+#define DIF_INSN_INDEX(i)  (((i) >> 8) & 0xffff) /* variable, integer, string, subroutine */
+#define DIF_INSN_TTYPE(i)  (((i) >> 16) & 0xff)
+
+static inline dif_insn dif_rrr(enum dif_op op, uint32_t r1, uint32_t r2, uint32_t rd)
+{
+	return (dif_insn)op << 24 | r1 << 16 | r2 << 8 | rd;
+}
+
+static inline dif_insn dif_idx(enum dif_op op, uint32_t index, uint32_t r)
+{
+	return (dif_insn)op << 24 | index << 8 | r;
+}
+
+static inline dif_insn dif_branch(enum dif_op op, uint32_t label)
+{
+	return (dif_insn)op << 24 | label;
+}
+
+/* Built-in variables (d-language.md 13.2). */
+enum dif_var_id {
+	DIF_VAR_ARGS = 0x0000,
+	DIF_VAR_REGS = 0x0001,
+	DIF_VAR_UREGS = 0x0002,
+	DIF_VAR_CURTHREAD = 0x0100,
+	DIF_VAR_TIMESTAMP = 0x0101,
+	DIF_VAR_VTIMESTAMP = 0x0102,
+	DIF_VAR_IPL = 0x0103,
+	DIF_VAR_EPID = 0x0104,
+	DIF_VAR_ID = 0x0105,
+	DIF_VAR_ARG0 = 0x0106, /* ... arg9 = 0x010f */
+	DIF_VAR_ARG9 = 0x010f,
+	DIF_VAR_STACKDEPTH = 0x0110,
+	DIF_VAR_CALLER = 0x0111,
+	DIF_VAR_PROBEPROV = 0x0112,
+	DIF_VAR_PROBEMOD = 0x0113,
+	DIF_VAR_PROBEFUNC = 0x0114,
+	DIF_VAR_PROBENAME = 0x0115,
+	DIF_VAR_PID = 0x0116,
+	DIF_VAR_TID = 0x0117,
+	DIF_VAR_EXECNAME = 0x0118,
+	DIF_VAR_ZONENAME = 0x0119,
+	DIF_VAR_WALLTIMESTAMP = 0x011a,
+	DIF_VAR_USTACKDEPTH = 0x011b,
+	DIF_VAR_UCALLER = 0x011c,
+	DIF_VAR_PPID = 0x011d,
+	DIF_VAR_UID = 0x011e,
+	DIF_VAR_GID = 0x011f,
+	DIF_VAR_ERRNO = 0x0120,
+	DIF_VAR_CPU = 0x0200,
+};
+
+enum dif_subr {
+#define DIF_SUBR(name, text, code) DIF_SUBR_##name = (code),
+#include "dif/subrs.def"
+#undef DIF_SUBR
+};
+
+/* Fault kinds: DTRACEFLT_* of d-language.md 7.1. 0 = none here; unknown faults have no use in DIF. */
+enum dif_fault {
+	DIF_FAULT_NONE = 0,
+	DIF_FAULT_BADADDR = 1,
+	DIF_FAULT_BADALIGN = 2,
+	DIF_FAULT_ILLOP = 3,
+	DIF_FAULT_DIVZERO = 4,
+	DIF_FAULT_NOSCRATCH = 5,
+	DIF_FAULT_KPRIV = 6,
+	DIF_FAULT_UPRIV = 7,
+	DIF_FAULT_TUPOFLOW = 8,
+	DIF_FAULT_BADSTACK = 9,
+	DIF_FAULT_BADSIZE = 10,
+	DIF_FAULT_BADINDEX = 11,
+};
+
+/* Result of a DIFO, or type of a variable. */
+enum dif_kind { DIF_KIND_CTF = 0, DIF_KIND_STRING = 1 };
+#define DIF_TF_BYREF  0x1
+#define DIF_TF_BYUREF 0x2 /* address in user memory */
+
+struct dif_type {
+	uint8_t kind;	/* enum dif_kind */
+	uint8_t ckind;	/* enum type_kind of d/types.h; informational here */
+	uint8_t flags;	/* DIF_TF_* */
+	bool is_signed; /* integers: how a shorter value is extended and printed */
+	uint32_t size;	/* bytes; strings: strsize */
+};
+
+enum dif_scope { DIF_SCOPE_GLOBAL = 0, DIF_SCOPE_THREAD = 1, DIF_SCOPE_LOCAL = 2 };
+enum dif_var_kind { DIF_VAR_ARRAY = 0, DIF_VAR_SCALAR = 1 };
+#define DIF_VF_REF 0x1
+#define DIF_VF_MOD 0x2
+
+struct dif_var {
+	const char *name;
+	uint32_t id;
+	uint8_t kind, scope, flags;
+	struct dif_type type;
+};
+
+struct difo {
+	dif_insn *code;
+	uint32_t code_len;
+	uint64_t *ints;
+	uint32_t ints_len;
+	char *strs; /* NUL-terminated strings; offset 0 is "" */
+	uint32_t strs_size;
+	struct dif_var *vars;
+	uint32_t vars_len;
+	struct dif_type ret;
+	uint32_t *spans; /* source offset of each instruction (d/source.h), or NULL */
+};
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+struct dif_builder;
+
+struct dif_builder *dif_builder_create(struct arena *a);
+uint32_t dif_emit(struct dif_builder *b, dif_insn insn); /* returns its index */
+void dif_set_span(struct dif_builder *b, uint32_t source_off); /* for the instructions that follow */
+uint32_t dif_int(struct dif_builder *b, uint64_t value);   /* index in the integer table, shared */
+uint32_t dif_str(struct dif_builder *b, const char *s);	   /* offset in the string table, shared */
+/* Notes a use of a variable; fields of an existing entry are merged. */
+void dif_note_var(struct dif_builder *b, const struct dif_var *var);
+uint32_t dif_label_create(struct dif_builder *b);
+void dif_label_here(struct dif_builder *b, uint32_t label);
+void dif_emit_branch(struct dif_builder *b, enum dif_op op, uint32_t label);
+/* Resolves labels and moves everything into the arena. Frees the builder. */
+struct difo *dif_builder_finish(struct dif_builder *b, struct dif_type ret);
+
+/* ---- tables, text, verification --------------------------------------------------------------- */
+
+const char *dif_op_name(enum dif_op op); /* NULL when op is not an instruction */
+enum dif_form dif_op_form(enum dif_op op);
+const char *dif_subr_name(uint32_t subr); /* NULL when unknown */
+const char *dif_builtin_name(uint32_t var_id); /* NULL when not a built-in */
+
+/* Registers an instruction reads (up to 3) and writes (0 = none). Tuple and flags not included. */
+struct dif_uses {
+	uint8_t reads[3];
+	uint8_t nreads;
+	uint8_t writes; /* 0: nothing (%r0 is not writable) */
+};
+struct dif_uses dif_insn_uses(dif_insn insn);
+
+/* The -S listing of d-language.md 9.8. */
+void difo_print(const struct difo *d, struct strbuf *out);
+/*
+ * Reads a listing back: directives .int, .str, .var, .ret and instructions; the grammar stands above
+ * the definition in asm.c. Errors name the line.
+ */
+MUST_CHECK struct err *difo_parse(struct arena *a, const char *text, struct difo **ret_difo);
+/* Prints in the form difo_parse() reads. */
+void difo_print_asm(const struct difo *d, struct strbuf *out);
+
+/* max_regs: 8 for foreign objects, DIF_MAX_REGS for ours. Checks d-language.md 13.3. */
+MUST_CHECK struct err *difo_verify(const struct difo *d, uint32_t max_regs);

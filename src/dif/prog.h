@@ -1,0 +1,183 @@
+/*
+ * The compiled program: what the front end (d/) hands to back ends (bpf/) and to the consumer
+ * (print/, agg/, session/). Everything lives in the arena of the compile that made it.
+ *
+ * Calling convention of a DIFO inside a clause
+ *     Expressions of one clause run in order and share this-> variables, scratch memory and the
+ *     cached values of the firing (timestamp, execname). Subroutine arguments are pushed on the tuple
+ *     stack with pushtv (integers, addresses) or pushtr (strings: type DIF_TUPLE_STR, size register
+ *     %r0), then call, which empties it. Optional arguments that were left out are not pushed.
+ *     Keys of associative arrays are pushed the same way; a by-reference struct key is pushed with
+ *     pushtr, type DIF_TUPLE_INT, size in r2.
+ *
+ * Variables
+ *     ids 0x500.. are unique per scope over all programs of a session. A by-reference variable
+ *     (string, struct, array) reads as the address of its storage; st?s with an address copies
+ *     type.size bytes (strings: up to the NUL) into it; st?s with %r0 zeroes (and frees) it.
+ *     Storing zero into an associative array element or thread-local variable frees it.
+ */
+#pragma once
+
+#include "dif/dif.h"
+
+/* ---- variables of a session -------------------------------------------------------------------- */
+
+struct prog_var {
+	const char *name;
+	uint32_t id; /* >= DIF_VAR_USER */
+	uint8_t scope, kind; /* enum dif_scope, enum dif_var_kind (ARRAY = associative) */
+	struct dif_type type;	 /* of the value or element */
+	struct dif_type *keys;	 /* associative arrays: one per key */
+	uint32_t nkeys;
+};
+
+struct prog_vars {
+	struct prog_var **vars; /* in order of creation; all scopes */
+	uint32_t len;
+};
+
+/* ---- aggregations of a session ----------------------------------------------------------------- */
+
+enum aggfunc {
+	AGGFUNC_COUNT,
+	AGGFUNC_SUM,
+	AGGFUNC_MIN,
+	AGGFUNC_MAX,
+	AGGFUNC_AVG,
+	AGGFUNC_STDDEV,
+	AGGFUNC_QUANTIZE,
+	AGGFUNC_LQUANTIZE,
+	AGGFUNC_LLQUANTIZE,
+};
+
+/* What a tuple element or recorded datum is to the consumer. */
+enum datum_kind {
+	DATUM_INT,	/* type.size 1, 2, 4, 8; type.is_signed */
+	DATUM_STRING,	/* type.kind == DIF_KIND_STRING */
+	DATUM_BYTES,	/* struct, union, array; type.size bytes */
+	DATUM_STACK,	/* stack() */
+	DATUM_USTACK,	/* ustack(), jstack() */
+	DATUM_SYM,	/* sym(), func() */
+	DATUM_MOD,
+	DATUM_USYM,	/* usym(), ufunc() */
+	DATUM_UMOD,
+	DATUM_UADDR,
+};
+
+struct prog_agg {
+	const char *name; /* without '@'; "_" for the nameless one */
+	uint32_t id;	  /* 1.., order of first appearance */
+	enum aggfunc func;
+	/* lquantize: base, levels (buckets between underflow and overflow), step.
+	 * llquantize: factor, low, high, steps. Unused ones are 0. */
+	int64_t param[4];
+	uint32_t nkeys;
+	enum datum_kind *key_kinds;
+	struct dif_type *key_types;
+};
+
+struct prog_aggs {
+	struct prog_agg **aggs; /* index = id - 1 */
+	uint32_t len;
+};
+
+/* ---- formats (printf, printa, system, freopen) -------------------------------------------------- */
+
+enum conv_flag {
+	CONV_LEFT = 1 << 0,	/* - */
+	CONV_SIGN = 1 << 1,	/* + */
+	CONV_SPACE = 1 << 2,	/* space */
+	CONV_ALT = 1 << 3,	/* # */
+	CONV_ZERO = 1 << 4,	/* 0 */
+	CONV_GROUP = 1 << 5,	/* ' */
+	CONV_AGG = 1 << 6,	/* @ */
+	CONV_WIDTH_ARG = 1 << 7, /* * width: an argument of its own precedes the value */
+	CONV_PREC_ARG = 1 << 8,	/* .* */
+	CONV_NOARG = 1 << 9,	/* literal text only (also %%): conv == 0 */
+};
+
+struct prog_conv {
+	const char *literal; /* text before the conversion */
+	uint32_t literal_len;
+	char conv;	 /* d i u o x X c C e E f g G p s S a A k T Y I P; 0 = literal only */
+	char size[3];	 /* "", "h", "l", "ll", "L", "w" as written */
+	uint32_t flags;
+	int width, prec; /* -1 = not given */
+};
+
+struct prog_fmt {
+	struct prog_conv *convs;
+	uint32_t nconvs;
+};
+
+/* ---- actions ----------------------------------------------------------------------------------- */
+
+enum act_kind {
+	/* no record */
+	ACT_EXPR,  /* args[0]: evaluated for its effect */
+	ACT_AGG,   /* agg: args = keys..., then the value and increment if the function has them */
+	ACT_BRZ,   /* args[0]; to action `target` when it is zero: if/else */
+	ACT_JMP,   /* to action `target` */
+	ACT_RAISE, /* args[0] */
+	ACT_STOP,
+	/* recorded */
+	ACT_TRACE,    /* args[0] */
+	ACT_TRACEMEM, /* args[0] = address, param[0] = size, args[1] = dynamic size if given */
+	ACT_PRINTF,   /* fmt; args = one per conversion (and per '*') */
+	ACT_PRINTA,   /* fmt or NULL; aggs */
+	ACT_EXIT,     /* args[0] */
+	ACT_CLEAR,    /* aggs[0] */
+	ACT_TRUNC,    /* aggs[0], args[0] if given */
+	ACT_NORMALIZE,	 /* aggs[0], args[0] */
+	ACT_DENORMALIZE, /* aggs[0] */
+	ACT_SYSTEM,   /* fmt, args */
+	ACT_FREOPEN,  /* fmt, args */
+	ACT_FTRUNCATE,
+	ACT_SETOPT,   /* args[0], args[1] if given: strings */
+	ACT_STACK,    /* param[0] = frames */
+	ACT_USTACK,   /* param[0] = frames, param[1] = strsize */
+	ACT_SYM,      /* args[0]; arg_kinds[0] says which of sym, mod, usym, umod, uaddr */
+};
+
+struct prog_act {
+	enum act_kind kind;
+	struct difo **args;
+	enum datum_kind *arg_kinds; /* one per arg: what the consumer prints */
+	uint32_t nargs;
+	struct prog_agg *agg;	/* ACT_AGG */
+	struct prog_agg **aggs; /* ACT_PRINTA and friends */
+	uint32_t naggs;
+	struct prog_fmt *fmt;
+	int64_t param[2];
+	uint32_t target;  /* ACT_BRZ, ACT_JMP: index in acts[], may be nacts; always forward */
+	uint32_t span;	  /* source offset */
+	uint32_t number;  /* of its first DIFO, counted as d-language.md 7.1 says (1 = first) */
+};
+
+/* True for the actions listed as recorded above. */
+bool act_is_recording(enum act_kind kind);
+
+/* ---- clauses ------------------------------------------------------------------------------------ */
+
+/* Four fields as written; empty matches anything. Filled by the front end, matched by probe/. */
+struct probe_desc {
+	const char *prov, *mod, *func, *name; /* never NULL */
+	uint32_t id; /* != 0: this very probe; the text fields are then empty */
+};
+
+struct prog_clause {
+	struct probe_desc desc; /* a clause with several descriptions becomes several of these */
+	struct difo *pred;	/* NULL = always */
+	struct prog_act *acts;
+	uint32_t nacts;
+	bool is_default; /* default action: one record without data */
+	bool records;	 /* is_default or at least one recording action */
+	bool destructive;
+	uint32_t span;	 /* source offset of the description */
+	uint32_t index;	 /* over all programs of the session, in program order: the statement id */
+};
+
+struct prog {
+	struct prog_clause **clauses;
+	uint32_t nclauses;
+};
