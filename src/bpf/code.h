@@ -1,0 +1,59 @@
+/*
+ * BPF code before linking: instructions, what they refer to, and where they come from.
+ *
+ * Owns     its vectors; bpf_code_deinit() releases them.
+ */
+#pragma once
+
+#include <linux/bpf.h>
+
+#include "base/vec.h"
+
+/* Maps of a session and of a unit. */
+enum map_class {
+	MAP_CONTROL, /* struct rt_control: one element, mmapped, direct value */
+	MAP_MACH,
+	MAP_SCRATCH,
+	MAP_GVARS,  /* one element, direct value */
+	MAP_STRTAB, /* one element, direct value */
+	MAP_TLS,    /* task storage */
+	MAP_RINGS,  /* array of ring buffers by CPU */
+	MAP_STRINGS, /* hash -> struct rt_keystr */
+	MAP_AGG,     /* index = aggregation id - 1 */
+	MAP_ARR,     /* index = var_layout.map_index */
+	MAP_DISPATCH, /* of the unit: key -> struct rt_dispatch */
+	MAP_RODATA,   /* struct rt_cfg, frozen */
+	MAP_NCLASSES
+};
+
+#define MAP_REF(class, index) ((uint32_t)(class) << 16 | (uint32_t)(index))
+
+enum reloc_kind {
+	RELOC_MAP,	 /* ld_imm64: the map itself */
+	RELOC_MAP_VALUE, /* ld_imm64: address in element 0; offset in reloc.off */
+	RELOC_RT,	 /* call of a run-time function (reloc.name) */
+	RELOC_FUNC,	 /* call of a function of this code: reloc.ref = index in funcs */
+};
+
+struct bpf_reloc {
+	uint32_t insn;
+	enum reloc_kind kind;
+	uint32_t ref; /* MAP_REF() or function index */
+	uint32_t off;
+	const char *name;
+};
+
+struct bpf_func { /* functions[0] is the entry; all others are static subprograms taking (ctx, mach) */
+	uint32_t start; /* first instruction */
+	const char *name;
+	uint32_t clause; /* prog_clause.index, UINT32_MAX for the entry */
+};
+
+struct bpf_code {
+	VEC(struct bpf_insn) insns;
+	VEC(struct bpf_reloc) relocs;
+	VEC(struct bpf_func) funcs;
+	VEC(uint32_t) spans; /* source offset of each instruction, 0 = none; may be shorter than insns */
+};
+
+void bpf_code_deinit(struct bpf_code *c);

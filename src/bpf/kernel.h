@@ -1,0 +1,89 @@
+/*
+ * The session's side of the kernel: maps, linking with the run-time library, loading, attaching.
+ *
+ * Owns     struct kmaps owns its map descriptors and mappings; a loaded program is a descriptor that
+ *          the caller closes. Nothing is pinned: closing everything (or dying) removes everything.
+ * Errors   what the kernel refused, why, and the remedy (missing capability, CONFIG, lockdown).
+ * Units    sizes in bytes.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "bpf/unit.h"
+
+/* ---- features (feat.c): asked once, cached in the process; tests can force each absent ------------ */
+
+enum feature {
+#define FEAT(name, what) FEAT_##name,
+#include "bpf/features.def"
+#undef FEAT
+	FEAT_NFEATURES
+};
+bool feat_has(enum feature f);
+const char *feat_what(enum feature f);
+void feat_force_absent(enum feature f, bool absent); /* also env FATHOM_NO_FEATURE=name,name */
+/* First thing a session does: privilege, BTF, bpf(2), ring buffers. NULL = this kernel and user will do. */
+MUST_CHECK struct err *kernel_check(void);
+/* Mount point of tracefs, mounting it when that is possible. */
+MUST_CHECK struct err *tracefs_path(const char **ret_path);
+
+/* ---- kernel types (kfield.c): reads /sys/kernel/btf/vmlinux only when called --------------------- */
+
+/* Byte offset of a member path ("se.sum_exec_runtime") in a struct. Errors name what is missing. */
+MUST_CHECK struct err *kfield_offset(const char *strct, const char *path, uint32_t *ret_off);
+MUST_CHECK struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_runtime);
+
+/* ---- maps (maps.c) -------------------------------------------------------------------------------- */
+
+struct ring { int fd; };
+
+struct kmaps {
+	int fd[MAP_NCLASSES]; /* the classes with one map; -1 = not needed */
+	int *agg_fds;
+	int *arr_fds;
+	uint32_t naggs, narrs;
+	int *ring_fds; /* by CPU */
+	uint32_t ncpus; /* possible CPUs */
+	uint32_t ring_size;
+	struct rt_control *control; /* shared with the kernel */
+	size_t control_size;
+};
+
+struct kmaps_opts {
+	uint32_t bufsize; /* per CPU, bytes; rounded up to a power of two of pages */
+	bool need_tls;
+};
+
+MUST_CHECK struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
+				    struct kmaps **ret_maps);
+void kmaps_destroy(struct kmaps *m); /* NULL is allowed */
+
+/* ---- linking and loading (link.c, load.c) ----------------------------------------------------------- */
+
+struct loaded {
+	int prog_fd, dispatch_fd;
+};
+
+/*
+ * Links code with the run-time functions it calls, creates and fills the unit's dispatch map, loads.
+ * A refusal by the verifier becomes a message that names the clause's source offset (*ret_span, 0 when
+ * unknown) and one sentence; the whole log goes to log when that is not NULL.
+ */
+MUST_CHECK struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct kmaps *m,
+				 const struct layout *l, FILE *log, struct loaded *ret_loaded,
+				 uint32_t *ret_span);
+
+/* ---- attaching (attach.c) ---------------------------------------------------------------------------- */
+
+MUST_CHECK struct err *attach_raw_tracepoint(int prog_fd, const char *name, int *ret_fd);
+/* cpu-clock event on one CPU, every period_ns; the program sees cookie. Two descriptors: event, link. */
+MUST_CHECK struct err *attach_cpu_clock(int prog_fd, int cpu, uint64_t period_ns, uint64_t cookie,
+					int *ret_event_fd, int *ret_link_fd);
+/* Runs a raw tracepoint type program once with args[0] = key, on this thread. */
+MUST_CHECK struct err *prog_test_run(int prog_fd, uint64_t key);
+
+/* ---- system calls (sys.c): every call that can fail is made here; FATHOM_FAIL=n fails the n-th ------- */
+
+int sys_bpf(int cmd, void *attr, unsigned int size);
+int sys_perf_event_open(void *attr, int pid, int cpu, int group_fd, unsigned long flags);
+void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);

@@ -1,0 +1,133 @@
+/*
+ * Where everything of a session lies: records, variables, aggregation keys and values, strings.
+ *
+ * Made once, after all programs are compiled and before code is generated. The code generator writes
+ * by it, the consumer (print/, agg/) reads by it.
+ *
+ * Record    struct rt_rec, then fixed fields at their natural alignment, then the bytes of strings.
+ *           A string known before the probe fires (execname, probefunc, ...) takes its natural size
+ *           in the fixed part. A clause with if/else begins its fields with a u64 whose bit n says
+ *           that act n (n-th action, modulo 64 actions a word) was executed.
+ * Keys      strings are represented by a 64-bit hash of their content plus one copy of it in
+ *           MAP_STRINGS; what is known before the probe fires by its natural size.
+ * Values    per-CPU; min and max are stored xor INT64_MAX / INT64_MIN so that zero means untouched.
+ *           Keyless aggregations end with a u64 that is non-zero once touched on that CPU.
+ *
+ * Units     bytes.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "bpf/rt/abi.h"
+#include "dif/prog.h"
+
+/* ---- records ------------------------------------------------------------------------------------ */
+
+enum rec_kind {
+	REC_INT,   /* size 1, 2, 4, 8 */
+	REC_STR,   /* struct rt_str */
+	REC_COMM,  /* char[16], NUL-padded */
+	REC_STRID, /* u32 offset in the session's string table */
+	REC_BYTES, /* size bytes in place */
+};
+
+struct rec_field {
+	enum rec_kind kind;
+	enum datum_kind datum;
+	uint32_t off, size; /* size: of the value; REC_STR: strsize */
+	bool is_signed;
+};
+
+struct act_layout {
+	struct rec_field *fields; /* one per argument of a recording action */
+	uint32_t nfields;
+};
+
+struct clause_layout {
+	const struct prog_clause *clause;
+	struct act_layout *acts; /* one per action; nfields 0 for those that record nothing */
+	uint32_t executed_off;	 /* 0 = every action is executed */
+	uint32_t heap_off;	 /* start of string bytes; = size when there are none */
+	uint32_t max_size;	 /* with all strings at strsize */
+	uint32_t first_epid;	 /* epid of the first probe it is enabled on */
+};
+
+/* ---- aggregations -------------------------------------------------------------------------------- */
+
+enum key_repr {
+	KEY_INT,     /* natural size */
+	KEY_COMM,    /* char[16] */
+	KEY_STRID,   /* u32 offset in the string table */
+	KEY_STRHASH, /* u64 hash of the text; MAP_STRINGS has it */
+	KEY_BYTES,   /* in place */
+};
+
+struct key_field {
+	enum key_repr repr;
+	enum datum_kind datum;
+	uint32_t off, size;
+	bool is_signed;
+};
+
+struct agg_layout {
+	const struct prog_agg *agg;
+	struct key_field *keys;
+	uint32_t nkeys;
+	uint32_t key_size;  /* 0: keyless, a per-CPU array of one element; else a per-CPU hash */
+	uint32_t val_size;  /* one CPU's state, multiple of 8 */
+	uint32_t touched_off; /* keyless only */
+	/* Histograms too large for one map value: the key ends with a u32 bucket index (in key_size), the
+	 * value is one s64. */
+	bool is_sparse;
+	uint32_t nbuckets; /* histograms: 127, levels + 2, ... */
+	uint32_t max_entries;
+};
+
+/* Buckets of llquantize: number, and the index of a value (same arithmetic as rt_llquantize). */
+uint32_t llquantize_nbuckets(const int64_t param[4]);
+
+/* ---- variables ------------------------------------------------------------------------------------ */
+
+struct var_layout {
+	const struct prog_var *var;
+	uint32_t off;	/* scalars: in the block of its scope */
+	/* associative arrays: a hash map of its own */
+	struct key_field *keys; /* strings are KEY_STRHASH, never stored; TLS: a u64 thread id comes first */
+	uint32_t key_size;
+	uint32_t max_entries;
+	uint32_t map_index; /* MAP_ARR(map_index) */
+};
+
+struct layout_opts {
+	uint32_t strsize;
+	uint64_t aggsize, dynvarsize; /* bytes */
+	uint32_t ncpus;		      /* possible CPUs */
+};
+
+struct layout {
+	struct clause_layout *clauses; /* by prog_clause.index */
+	uint32_t nclauses;
+	struct agg_layout *aggs; /* by prog_agg.id - 1 */
+	uint32_t naggs;
+	struct var_layout *vars; /* in the order of prog_vars */
+	uint32_t nvars, narrays;
+	uint32_t gvars_size, tls_size; /* 0 = none */
+	/* areas of a MAP_MACH entry after struct rt_mach */
+	uint32_t this_off, this_size;
+	uint32_t rec_off, rec_size;
+	uint32_t key_off, key_size;
+	uint32_t mach_size;
+	uint32_t scratch_size;
+	uint32_t strsize;
+	struct strtab *strtab; /* D string constants and names of enabled probes; session-wide */
+	struct layout_opts opts;
+};
+
+/* clauses: of all programs, index order; strtab: the caller's, extended. Lives in a. */
+struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses, uint32_t nclauses,
+			     const struct prog_vars *vars, const struct prog_aggs *aggs,
+			     struct strtab *strtab, const struct layout_opts *opts);
+const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope, uint32_t id);
+/* The DIFO is just "ldgs VAR; ret": recorded by natural size. -1 when it is not. */
+int difo_is_builtin(const struct difo *d);

@@ -1,0 +1,128 @@
+/*
+ * What the code of a session and the run-time library in the kernel agree on.
+ *
+ * Included by generated-code emitters (host C) and by src/bpf/rt/ (C for BPF): fixed-width types only.
+ *
+ * Every firing claims one machine state (struct rt_mach) from the map MAP_MACH: an array with
+ * RT_LEVELS entries a CPU, so that an interrupt's probe inside another probe has its own. After the
+ * fixed part below, an entry continues with areas whose offsets the session's layout chooses
+ * (this-> variables, record buffer, key buffer): generated code reaches them through the map value,
+ * run-time functions never do. Scratch memory for strings is a second map, MAP_SCRATCH, with the same
+ * indexing: run-time functions reach it by m->slot.
+ *
+ * DIF values in BPF
+ *     Every DIF register is a 64-bit scalar to the kernel's verifier. Addresses of our own maps are
+ *     kernel addresses like all others (stored once in struct rt_mach and loaded back, which makes
+ *     them scalars), and are read with bpf_probe_read_kernel. Writes go through map pointers after a
+ *     bounds check of address minus base.
+ */
+#pragma once
+
+#ifdef __bpf__
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int s32;
+typedef long long s64;
+#else
+#include <stdint.h>
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int32_t s32;
+typedef int64_t s64;
+#endif
+
+#define RT_LEVELS 4 /* nesting: task, softirq, hardirq, NMI */
+
+struct rt_fault {
+	u32 kind;   /* enum dif_fault; 0 = none */
+	u32 clause; /* prog_clause.index */
+	u32 action; /* 0 = predicate, 1.. = prog_act.number + argument */
+	s32 offset; /* DIF offset, -1 = unknown */
+	u64 value;
+};
+
+struct rt_mach {
+	u32 busy;  /* claimed */
+	u32 ready; /* the addresses below are filled */
+	/* constant once ready */
+	u64 self;    /* kernel address of this struct */
+	u64 scratch; /* of this slot's scratch memory */
+	u64 strtab;  /* of the session's string table */
+	u64 gvars;   /* of the global variables */
+	/* of this firing */
+	u32 slot; /* index in MAP_MACH and MAP_SCRATCH: cpu * RT_LEVELS + level */
+	u32 cpu;
+	u32 probe;     /* probe id */
+	u32 probe_idx; /* index among the session's enabled probes */
+	u32 epid;      /* of the clause that runs */
+	s32 err;       /* errno */
+	u64 timestamp; /* 0: not yet read in this firing */
+	u64 arg[10];
+	u32 scratch_top; /* bytes of scratch in use; 8-aligned */
+	u32 has_comm;	 /* comm is filled for this firing */
+	char comm[16];	 /* NUL-padded */
+	u64 tok_rest;	 /* strtok(): address of what is left, 0 = none */
+	u32 names[4];	 /* probeprov, mod, func, name: string table offsets; filled when a clause asks */
+	struct rt_fault fault;
+	u64 tmp[8]; /* to pass more than five arguments, or more than one result */
+};
+
+/* State of the session, in the mmapped map MAP_CONTROL. */
+enum rt_state { RT_STATE_OFF, RT_STATE_ON, RT_STATE_EXITING };
+
+struct rt_cpu { /* counters: one writer a CPU */
+	u64 drops;	/* principal buffer full */
+	u64 agg_drops;	/* no room for an aggregation element */
+	u64 dyn_drops;	/* no room for a dynamic variable */
+	u64 nest_drops; /* nesting deeper than RT_LEVELS */
+	u64 dblerrors;	/* faults inside ERROR clauses */
+	u64 pad[3];
+};
+
+struct rt_control {
+	u32 state;     /* enum rt_state: clauses run only when ON, except those of BEGIN and END */
+	u32 ncpus;     /* entries of cpu[] */
+	s64 wall_offset; /* walltimestamp - timestamp, ns */
+	s32 tracer_pid;
+	u32 pad;
+	u64 pad2[5];
+	struct rt_cpu cpu[];
+};
+
+/* A record in a CPU's ring buffer; the clause's layout says what follows. */
+struct rt_rec {
+	u32 clause; /* prog_clause.index, or RT_REC_FAULT */
+	u32 probe;  /* probe id */
+	u64 time;   /* ns, CLOCK_MONOTONIC */
+};
+#define RT_REC_FAULT 0xffffffffu
+
+struct rt_rec_fault {
+	struct rt_rec rec;
+	struct rt_fault fault;
+	u32 epid;
+	u32 pad;
+};
+
+/* A string in a record: bytes at off from the record's start, len without NUL. len UINT32_MAX: NULL. */
+struct rt_str {
+	u32 off, len;
+};
+
+/* An entry of MAP_STRINGS, keyed by content hash: the one copy of a key string. */
+struct rt_keystr {
+	u32 len; /* without NUL */
+	char data[];
+};
+
+/* Constants of the session, in the frozen .rodata of the run-time library. */
+struct rt_cfg {
+	u32 strsize;	  /* bytes, including NUL */
+	u32 scratch_size; /* bytes of one slot's scratch */
+	u32 strtab_size, gvars_size;
+	u64 hash_seed;
+};

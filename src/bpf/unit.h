@@ -1,0 +1,85 @@
+/*
+ * A unit: one BPF program that serves many probes of one kind of attach point.
+ *
+ * The entry function finds the probe from data (system call number, attach cookie), claims a machine
+ * state, fills the arguments its clauses use, and runs those of its clauses that are enabled on the
+ * probe, in program order. bpf_gen_unit() makes its code, link.h and load.h bring it into the kernel.
+ *
+ * To add an entry kind: 1. the enum; 2. a row in the table of entry.c (program type, how the key is
+ * found, how arguments are filled); 3. a provider that uses it.
+ */
+#pragma once
+
+#include "bpf/code.h"
+#include "bpf/layout.h"
+
+enum entry_kind {
+	ENTRY_TEST_RUN,	 /* BEGIN, END: raw tracepoint type, run by BPF_PROG_TEST_RUN; key = ctx args[0] */
+	ENTRY_SYS_ENTER, /* raw tracepoint sys_enter; key = number, + RT_SYS_COMPAT for 32-bit tasks */
+	ENTRY_SYS_EXIT,	 /* raw tracepoint sys_exit; arg0 = arg1 = result or -1, errno */
+	ENTRY_PERF,	 /* perf event with a cookie: key = cookie; arg0/arg1 = kernel/user PC */
+	ENTRY_NKINDS
+};
+
+#define RT_SYS_MAX    1024 /* keys of native system calls are below this */
+#define RT_SYS_COMPAT RT_SYS_MAX
+
+/* Value of MAP_DISPATCH. probe 0: not selected. */
+struct rt_dispatch {
+	u32 probe, probe_idx;
+	u32 names[4]; /* string table offsets of the probe's names */
+	u64 mask[]; /* bit i: clause i of the unit runs; unit.nwords words */
+};
+
+struct unit_clause {
+	const struct clause_layout *layout;
+	/* probes it is enabled on, as probe_idx values ascending; rank + first_epid = epid */
+	const uint32_t *probe_idxs;
+	uint32_t nprobes;
+};
+
+struct unit_probe {
+	uint32_t key;
+	uint32_t probe, probe_idx;
+	uint32_t prov, mod, func, name; /* string table offsets: probeprov and so on */
+	uint64_t *mask;
+};
+
+/* Kernel structure offsets the generated code needs; UINT32_MAX when not needed or unknown. */
+struct kfields {
+	uint32_t task_real_parent, task_tgid, task_pid;
+	uint32_t task_thread_info_status; /* x86: TS_COMPAT */
+	uint32_t task_se_sum_exec_runtime, task_se_exec_start;
+};
+
+struct unit {
+	const char *name; /* of the BPF program, at most 15 characters */
+	enum entry_kind kind;
+	bool can_nest;	/* another unit of the session shares its aggregations and may interrupt it */
+	bool is_begin_end; /* runs whatever control.state is */
+	struct unit_clause *clauses;
+	uint32_t nclauses, nwords;
+	struct unit_probe *probes;
+	uint32_t nprobes;
+	/* enabled ERROR clauses of the session: run in place after a fault */
+	struct unit_clause *error_clauses;
+	uint32_t nerror_clauses;
+	uint32_t error_probe, error_probe_idx;
+	uint32_t error_names[4]; /* string table offsets of dtrace, "", "", ERROR */
+};
+
+struct gen_env {
+	const struct layout *layout;
+	const struct kfields *kfields;
+	uint32_t ncpus;
+	bool use_task_btf; /* bpf_get_current_task_btf() works here */
+};
+
+/* Entry program type and expected context, for load.h. */
+enum bpf_prog_type entry_prog_type(enum entry_kind kind);
+
+/* Which builtin variables and argN the unit's clauses read: decides what the entry fills. */
+MUST_CHECK struct err *bpf_gen_unit(const struct unit *u, const struct gen_env *env,
+				    struct bpf_code *ret_code);
+/* Listing for -xdump=bpf and golden tests. */
+void bpf_code_print(const struct bpf_code *c, struct strbuf *out);
