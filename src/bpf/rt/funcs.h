@@ -1,0 +1,53 @@
+/*
+ * Run-time library: routines that run in the kernel because they are too long to inline.
+ *
+ * Each is a global BPF function (verified once, on its own): u64 name(struct rt_mach *m, u64 a..d).
+ * A function that can fail sets m->fault.kind and m->fault.value and returns 0; the caller looks at
+ * m->fault.kind. Strings are kernel addresses; results lie in scratch memory (m->scratch_top grows) and
+ * are addresses too. Semantics of the subroutines: top of dif/interp_subr.c; the two must agree.
+ *
+ * RT_FUNC(name, number of arguments after m, can fault)
+ */
+#ifndef RT_FUNC
+#error "define RT_FUNC before including"
+#endif
+/* strings: rt_sub_<name of dif/subrs.def>; optional arguments are always passed (see defaults) */
+RT_FUNC(rt_sub_copyin, 2, 1)	 /* user address, size */
+RT_FUNC(rt_sub_copyinstr, 2, 1)	 /* user address, max (default UINT64_MAX) */
+RT_FUNC(rt_sub_copyinto, 3, 1)	 /* user address, size, destination in scratch */
+RT_FUNC(rt_sub_alloca, 1, 1)
+RT_FUNC(rt_sub_bcopy, 3, 1)	 /* source, destination in scratch, size */
+RT_FUNC(rt_sub_strlen, 1, 1)
+RT_FUNC(rt_sub_strjoin, 2, 1)
+RT_FUNC(rt_sub_substr, 3, 1)	 /* s, index, length (default INT64_MAX = to the end) */
+RT_FUNC(rt_sub_index, 3, 1)	 /* s, t, start (default 0) */
+RT_FUNC(rt_sub_rindex, 3, 1)	 /* s, t, start (default INT64_MAX) */
+RT_FUNC(rt_sub_strstr, 2, 1)
+RT_FUNC(rt_sub_strchr, 2, 1)
+RT_FUNC(rt_sub_strrchr, 2, 1)
+RT_FUNC(rt_sub_strtok, 2, 1)
+RT_FUNC(rt_sub_basename, 1, 1)
+RT_FUNC(rt_sub_dirname, 1, 1)
+RT_FUNC(rt_sub_cleanpath, 1, 1)
+RT_FUNC(rt_sub_lltostr, 2, 1)	 /* value, base (default 10) */
+RT_FUNC(rt_sub_strtoll, 2, 1)	 /* s, base (default 10) */
+RT_FUNC(rt_sub_toupper, 1, 1)
+RT_FUNC(rt_sub_tolower, 1, 1)
+RT_FUNC(rt_sub_inet_ntoa, 1, 1)
+RT_FUNC(rt_sub_inet_ntoa6, 1, 1)
+RT_FUNC(rt_sub_inet_ntop, 2, 1)
+/* machine */
+RT_FUNC(rt_strcmp, 2, 1)	 /* like strcmp, up to strsize: negative, 0, positive */
+RT_FUNC(rt_allocs, 1, 1)	 /* DIF allocs */
+RT_FUNC(rt_copys, 3, 1)		 /* DIF copys: source, size, destination (scratch, globals, this) */
+RT_FUNC(rt_store, 3, 1)		 /* DIF stb..stx: address, value, size 1 2 4 8 */
+RT_FUNC(rt_sdiv, 2, 0)		 /* divisor known non-zero */
+RT_FUNC(rt_srem, 2, 0)
+RT_FUNC(rt_strhash, 1, 1)	 /* 64-bit hash of a string's content; NULL hashes as "" */
+RT_FUNC(rt_keystr, 2, 1)	 /* string, its hash: makes sure MAP_STRINGS has it */
+RT_FUNC(rt_byteshash, 2, 1)	 /* address, size */
+/* aggregating functions */
+RT_FUNC(rt_quantize, 1, 0)	 /* value -> bucket 0..126 */
+RT_FUNC(rt_llquantize, 1, 0)	 /* value; factor, low, high, steps in m->tmp[0..3] -> bucket */
+/* faults: writes the fault record of m to the ring (clause, action, offset already in m->fault) */
+RT_FUNC(rt_fault_record, 0, 0)
