@@ -1,0 +1,71 @@
+/*
+ * Aggregations as the consumer sees them: snapshots merged over CPUs, decoded keys, sorting,
+ * clear, trunc, normalize.
+ *
+ * A snapshot reads the kernel's maps in batches, adds the CPUs' parts up (min/max by comparison),
+ * decodes keys to their full content (strings from MAP_STRINGS and the string table) and merges
+ * elements whose keys turn out equal.
+ *
+ * Owns     struct aggs owns every element; pointers are valid until the next aggs_snap().
+ * Errors   struct err *. An element that vanished between two reads is not an error.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "bpf/kernel.h"
+#include "bpf/layout.h"
+
+struct aggs;
+
+/* A decoded key. */
+struct agg_key {
+	enum datum_kind datum;
+	uint32_t size; /* DATUM_INT: 1, 2, 4, 8; DATUM_STRING: bytes without NUL; DATUM_BYTES */
+	bool is_signed;
+	uint64_t ival; /* DATUM_INT, extended by is_signed */
+	const char *bytes; /* others; strings are NUL-terminated */
+};
+
+struct agg_elem {
+	struct agg_key *keys;
+	uint32_t nkeys;
+	/* Merged state: count/sum/min/max: [0]; avg: count, sum; stddev: count, sum, sumsq low, high;
+	 * histograms: nbuckets counts. */
+	int64_t *state;
+	bool touched; /* false after clear(): prints as 0 */
+};
+
+struct agg_view { /* one aggregation */
+	const struct prog_agg *agg;
+	const struct agg_layout *layout;
+	struct agg_elem **elems;
+	uint32_t nelems;
+	uint64_t normal; /* >= 1 */
+	bool printed;	 /* by some printa(): left out at the end of the run */
+};
+
+struct agg_sort {
+	bool key, rev;	       /* aggsortkey, aggsortrev */
+	uint32_t keypos, pos;  /* aggsortkeypos, aggsortpos */
+};
+
+struct aggs *aggs_create(const struct layout *l, const struct kmaps *m);
+void aggs_destroy(struct aggs *a); /* NULL is allowed */
+MUST_CHECK struct err *aggs_snap(struct aggs *a);
+struct agg_view *aggs_view(struct aggs *a, uint32_t agg_id);
+/* Sorts the elements of a view in place by d-language.md 6.4.3. */
+void agg_view_sort(struct agg_view *v, const struct agg_sort *how);
+/* Joint printing (6.4.4): rows with equal keys side by side; a missing element is NULL. */
+struct agg_row { struct agg_elem **elems; }; /* one per view */
+void agg_join(struct agg_view *const *views, uint32_t n, const struct agg_sort *how, struct arena *arena,
+	      struct agg_row **ret_rows, uint32_t *ret_nrows);
+
+MUST_CHECK struct err *aggs_clear(struct aggs *a, uint32_t agg_id);
+MUST_CHECK struct err *aggs_trunc(struct aggs *a, uint32_t agg_id, int64_t n, const struct agg_sort *how);
+MUST_CHECK struct err *aggs_normalize(struct aggs *a, uint32_t agg_id, uint64_t factor); /* 0: EDT_BADNORMAL */
+void aggs_denormalize(struct aggs *a, uint32_t agg_id);
+
+/* Printed value of count, sum, min, max, avg, stddev (after normalization). */
+int64_t agg_value(const struct agg_view *v, const struct agg_elem *e);
+/* Label of a bucket: lower bound; histograms of 5.5. */
+int64_t agg_bucket_label(const struct agg_layout *l, uint32_t bucket);

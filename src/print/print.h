@@ -1,0 +1,55 @@
+/*
+ * Records and aggregations to text, exactly as d-language.md chapter 6 lays it out.
+ *
+ * Actions that take effect when a record is consumed (printa, clear, trunc, normalize, freopen,
+ * ftruncate, system, setopt, exit) happen here too, in the order of the record; those that touch the
+ * session go through struct print_hooks.
+ *
+ * Speed    made for 400,000 printf records a second: formats are prepared once, numbers are
+ *          formatted by hand, output is collected in one buffer and written with few calls.
+ * Owns     a printer owns its output buffer; the FILE is the caller's.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "agg/agg.h"
+#include "base/err.h"
+#include "probe/probe.h"
+
+struct printer;
+
+struct print_opts { /* dynamic: may change while running */
+	bool quiet, flowindent, rawbytes;
+	bool agghist, aggpack, aggzoom; /* accepted; see print_agg() */
+	struct agg_sort sort;
+	uint32_t stackindent;
+	bool no_header; /* header and CPU/ID columns are left out */
+};
+
+struct print_hooks {
+	void *ctx;
+	/* Consumed exit(): status. */
+	void (*exit)(void *ctx, int status);
+	struct err *(*setopt)(void *ctx, const char *name, const char *value);
+	/* A library-level fault (d-language.md 7.1 "Library error") of a record. */
+	void (*fault)(void *ctx, uint32_t clause, uint32_t probe, const char *text);
+	/* Before printa(), clear() and friends: brings the snapshot up to date. */
+	struct err *(*snap)(void *ctx);
+};
+
+struct printer *printer_create(const struct layout *l, struct probes *probes, struct aggs *aggs,
+			       const struct print_opts *opts, const struct print_hooks *hooks);
+void printer_destroy(struct printer *p);
+/* opts stays the caller's and is read at every record. */
+
+/* One record of a ring. next: the record that follows it in the same CPU's buffer, for flow indent, or
+ * NULL. Text goes to the printer's buffer. */
+MUST_CHECK struct err *print_record(struct printer *p, FILE *fp, const struct rt_rec *rec, uint32_t len,
+				    uint32_t cpu, const struct rt_rec *next);
+/* The text of a fault record as the error handler gets it, newline included (7.1). */
+void print_fault(struct printer *p, const struct rt_rec_fault *f, struct strbuf *out);
+/* Every aggregation no printa() printed (6.4.1), snapshot as it is; leading newline included. */
+MUST_CHECK struct err *print_aggs(struct printer *p, FILE *fp);
+/* Writes what is buffered; an error is 'failed to write to ...'. */
+MUST_CHECK struct err *printer_flush(struct printer *p, FILE *fp);

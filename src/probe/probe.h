@@ -1,0 +1,90 @@
+/*
+ * Probes: names, globbing, ids, and the provider interface.
+ *
+ * A registry holds the probes a session knows. Providers fill it when something asks for a
+ * description that could concern them, so that a script on tick-1s never reads the system call list.
+ * Ids are given in the order of registration, dtrace:::BEGIN END ERROR first (1, 2, 3); the listing
+ * asks every provider in provider_list order.
+ *
+ * Owns     the registry owns its probes and their names.
+ * Errors   a provider that cannot list (no tracefs) says so through struct err.
+ *
+ * To add a provider: 1. src/provider/NAME.c ending in one const struct provider; 2. its row in
+ * provider_list (provider/list.c); 3. tests/e2e.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "bpf/unit.h"
+#include "d/ident.h" /* struct attr */
+#include "dif/prog.h"
+
+struct provider;
+struct probes;
+struct attach_opts;
+
+struct probe {
+	uint32_t id;
+	const char *prov, *mod, *func, *name;
+	const struct provider *provider;
+	uint64_t data; /* the provider's own: system call number, period, ... */
+};
+
+/* One place a probe hangs on: which unit serves it and under which key. A probe may have several. */
+struct probe_point {
+	enum entry_kind kind;
+	uint32_t key;
+};
+
+/* What attach() made: closing the descriptors, in order, takes everything off. */
+struct attachments {
+	int *fds;
+	uint32_t nfds, cap;
+};
+void attachments_add(struct attachments *a, int fd); /* takes the descriptor */
+void attachments_close(struct attachments *a);
+
+struct provider {
+	const char *name;
+	struct attr attr[5]; /* provider, module, function, name, arguments */
+	/* Registers the probes that exist unasked. Called at most once per registry. */
+	struct err *(*provide)(struct probes *ps, const struct provider *pv);
+	/* Registers probes that exist when named (tick-7s); desc's provider field may be a glob. */
+	struct err *(*provide_desc)(struct probes *ps, const struct provider *pv,
+				    const struct probe_desc *desc);
+	/* Another name the provider answers to in a description ("lx-syscall"), or NULL. */
+	bool (*is_alias)(const struct probe *pr, const struct probe_desc *desc);
+	/* D types of args[], static or in the registry's arena. */
+	uint32_t (*arg_types)(struct probes *ps, const struct probe *pr, const char *const **ret_types);
+	/* Places; ret has room for PROBE_MAX_POINTS. Returns how many. */
+	uint32_t (*points)(const struct probe *pr, struct probe_point *ret);
+	/* Hangs the loaded unit on the places of the given probes (those of one entry kind). */
+	struct err *(*attach)(const struct provider *pv, enum entry_kind kind, int prog_fd,
+			      struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
+			      struct attachments *ret);
+};
+#define PROBE_MAX_POINTS 4
+
+struct attach_opts {
+	int cpu; /* only this CPU; -1 = all */
+};
+
+extern const struct provider *const provider_list[]; /* NULL-terminated (provider/list.c) */
+
+struct probes *probes_create(void);
+void probes_destroy(struct probes *ps); /* NULL is allowed */
+struct arena *probes_arena(struct probes *ps);
+/* For providers. Names are copied; returns the existing probe when all four names are equal. */
+struct probe *probes_add(struct probes *ps, const struct provider *pv, const char *mod, const char *func,
+			 const char *name, uint64_t data);
+struct probe *probes_find(struct probes *ps, uint32_t id);
+/* Matching probes by ascending id, an arena array valid until the registry dies. Providers are asked
+ * as needed. No match is n == 0, not an error. */
+MUST_CHECK struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
+				    struct probe ***ret_probes, uint32_t *ret_n);
+/* d-language.md 1.7: * ? [..] [!..] \x; an empty pattern matches anything. */
+bool glob_match(const char *pattern, const char *text);
+bool glob_is_literal(const char *pattern);
+/* "P:M:F:N" as messages show it. */
+const char *probe_desc_text(struct arena *a, const struct probe_desc *desc);

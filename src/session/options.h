@@ -1,0 +1,54 @@
+/*
+ * The option table of -x and #pragma D option (d-language.md chapter 8): one row an option.
+ *
+ * Errors   EDT_BADOPTNAME, EDT_BADOPTVAL, EDT_BADOPTCTX, EDT_ACTIVE through err_code(), with a hint
+ *          ("did you mean").
+ */
+#pragma once
+
+#include "base/err.h"
+#include "base/vec.h"
+
+#define OPT_UNSET ((int64_t)-2)
+
+enum opt_id {
+#define OPT(id, name, kind, class, deflt, flags, what) OPT_##id,
+#include "session/options.def"
+#undef OPT
+	OPT_COUNT
+};
+
+enum opt_kind { OPTK_FLAG, OPTK_NUMBER, OPTK_SIZE, OPTK_RATE, OPTK_STRING, OPTK_ENUM };
+enum opt_class { OPTC_COMPILE, OPTC_RUNTIME, OPTC_DYNAMIC };
+#define OPTF_NOPRAGMA 0x1 /* forbidden inside a program */
+#define OPTF_MISSING  0x2 /* known to the language, not built yet: refused with that reason */
+#define OPTF_IGNORED  0x4 /* accepted, has no effect here (documented) */
+#define OPTF_LIST     0x8 /* values accumulate in order: define, incdir, ... */
+
+struct opt_desc {
+	const char *name;
+	enum opt_kind kind;
+	enum opt_class class;
+	const char *deflt; /* text form, "" = unset */
+	uint32_t flags;
+	const char *what;
+};
+extern const struct opt_desc opt_descs[OPT_COUNT];
+
+struct options {
+	int64_t val[OPT_COUNT];	 /* number, size in bytes, rate in ns; OPT_UNSET */
+	char *str[OPT_COUNT];	 /* string options, owned */
+	VEC(char *) cppargs;	 /* -D -U -I -H and so on in order, ready for the preprocessor */
+	VEC(char *) libdirs;
+	bool is_active;
+};
+
+void options_init(struct options *o);
+void options_deinit(struct options *o);
+/* in_pragma: from #pragma D option or setopt(). value NULL: the flag form. */
+MUST_CHECK struct err *options_set(struct options *o, const char *name, const char *value, bool in_pragma);
+const struct opt_desc *opt_find(const char *name, enum opt_id *ret_id);
+static inline bool opt_flag(const struct options *o, enum opt_id id)
+{
+	return o->val[id] != OPT_UNSET && o->val[id] != 0;
+}
