@@ -18,7 +18,9 @@
 typedef uint32_t type_id;
 
 enum type_kind {
-	TK_VOID, TK_INT, TK_FLOAT, TK_PTR, TK_ARRAY, TK_STRUCT, TK_UNION, TK_ENUM, TK_FWD, TK_TYPEDEF,
+	TK_VOID, TK_INT, TK_FLOAT, TK_PTR, TK_ARRAY, TK_STRUCT, TK_UNION, TK_ENUM,
+	TK_FWD, /* unused: a forward is a STRUCT, UNION or ENUM that is not is_complete */
+	TK_TYPEDEF,
 	TK_CONST, TK_VOLATILE, TK_RESTRICT,
 	TK_USERLAND, /* qualifier: lives in user memory */
 	TK_FUNC,     /* function type */
@@ -73,7 +75,26 @@ struct types;
 /* strsize: size of the string type in bytes. */
 struct types *types_create(uint32_t strsize);
 void types_destroy(struct types *t);
+/* Lays out again whatever contains a string. */
 void types_set_strsize(struct types *t, uint32_t strsize);
+
+/*
+ * Where types that D text did not declare come from. An importer answers a question by making the type
+ * (functions below) and returning it; members that are pointers get forwards, which are completed when
+ * first looked into. Declarations of D text shadow imported types.
+ */
+struct type_importer {
+	void *ctx;
+	type_id (*find)(void *ctx, struct types *t, const char *name, size_t len);
+	type_id (*find_tag)(void *ctx, struct types *t, enum type_kind kind, const char *tag);
+	/* Defines the forward id, found by find_tag() or made while importing; false = unknown */
+	bool (*complete)(void *ctx, struct types *t, type_id id);
+};
+void types_set_importer(struct types *t, const struct type_importer *importer); /* NULL: none */
+
+/* What was declared after the mark is forgotten (a compile failed); ids stay valid, names are free. */
+uint32_t types_mark(const struct types *t);
+void types_rollback(struct types *t, uint32_t mark);
 
 const struct type_info *type_get(const struct types *t, type_id id); /* never NULL */
 
@@ -89,6 +110,10 @@ type_id type_forward(struct types *t, enum type_kind kind, const char *tag);
  * is bit_size == UINT32_MAX. */
 type_id type_define_sou(struct types *t, enum type_kind kind, const char *tag,
 			const struct type_member *members, uint32_t n);
+/* The same with a layout that is known: member offsets and size are taken as given. fwd: the forward
+ * to complete, or TYPE_NONE for a new type, which takes the tag when no other type has it. */
+type_id type_import_sou(struct types *t, type_id fwd, enum type_kind kind, const char *tag,
+			uint32_t size, const struct type_member *members, uint32_t n);
 type_id type_define_enum(struct types *t, const char *tag, const struct type_enumerator *e, uint32_t n);
 type_id type_define_typedef(struct types *t, const char *name, type_id of);
 
@@ -96,6 +121,11 @@ type_id type_define_typedef(struct types *t, const char *name, type_id of);
 /* TYPE_NONE when unknown. Names: typedefs and base types ("unsigned long" in canonical spelling). */
 type_id types_find(struct types *t, const char *name, size_t len);
 type_id types_find_tag(struct types *t, enum type_kind kind, const char *tag);
+/* As above, but only what D text declared: what a declaration may not repeat. */
+type_id types_find_declared(const struct types *t, const char *name, size_t len);
+type_id types_find_tag_declared(const struct types *t, enum type_kind kind, const char *tag);
+/* True when the (resolved) type is complete, asking the importer about a forward. */
+bool type_complete(struct types *t, type_id id);
 /* Descends into anonymous members; *ret_bit_off is from the start of sou. */
 const struct type_member *type_find_member(const struct types *t, type_id sou, const char *name,
 					   uint32_t *ret_bit_off);
