@@ -27,6 +27,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 #define DTRACE_VERSION 3 /* of this interface; give it to dtrace_open() */
 
@@ -176,6 +177,7 @@ enum {
 	EDT_LAST
 };
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,59 @@
+/*
+ * The dtrace command: flags to calls of libdtrace, an exit status, nothing else.
+ *
+ * State of one run of the command; there is one, in main().
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "dtrace.h"
+
+#define E_SUCCESS 0
+#define E_ERROR	  1
+#define E_USAGE	  2
+
+enum cmd_mode { MODE_EXEC, MODE_ANON, MODE_LINK, MODE_HEADER, MODE_LIST, MODE_VERSION };
+
+struct cmd_prog { /* one -s, -n, -f, -m, -P or -i */
+	const char *text; /* path for -s */
+	bool is_file;
+	dtrace_probespec_t spec;
+	char label[80]; /* as messages call it */
+	dtrace_prog_t *prog;
+	dtrace_proginfo_t info;
+};
+
+struct cmd {
+	dtrace_hdl_t *dtp;
+	enum cmd_mode mode;
+	bool verbose, only_compile, quiet, zdefs, claims_anon, dumps;
+	unsigned int cflags;
+	struct cmd_prog *progs;
+	int nprogs;
+	int argc; /* script arguments; argv[0] is replaced per program */
+	char **argv;
+	const char *out_path;
+	FILE *out;
+	const char **cmds; /* -c and -p in order */
+	bool *cmd_is_pid;
+	int ncmds;
+};
+
+/* messages.c: all to stderr as "dtrace: ..."; without a final newline the library's reason follows. */
+__attribute__((format(printf, 2, 3))) void cmd_error(const struct cmd *c, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void cmd_notice(const struct cmd *c, const char *fmt, ...);
+__attribute__((format(printf, 2, 3), noreturn)) void cmd_fatal(struct cmd *c, const char *fmt, ...);
+/* As cmd_fatal() with a reason of the system instead of the library's. */
+__attribute__((format(printf, 3, 4), noreturn)) void cmd_fatal_sys(struct cmd *c, int sys,
+								   const char *fmt, ...);
+__attribute__((noreturn)) void cmd_exit(struct cmd *c, int status);
+void cmd_usage(FILE *fp);
+void cmd_help(struct cmd *c);
+
+/* modes.c */
+void cmd_compile(struct cmd *c);
+int cmd_list(struct cmd *c);
+int cmd_run(struct cmd *c);
+void cmd_version(struct cmd *c);

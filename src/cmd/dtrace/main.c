@@ -1,0 +1,238 @@
+/* Entry point of the dtrace command: reads the flags, opens the library, picks the mode. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+
+static const char optstring[] = "3:6:aAb:Bc:CD:ef:FGhHi:I:lL:m:n:o:p:P:qs:SU:vVwx:X:Z";
+static const struct option longopts[] = {{"help", no_argument, NULL, 'E'},
+					 {"version", no_argument, NULL, 'V'},
+					 {0}};
+
+/* Flags that are options of the library: the value is the flag's argument or none. */
+static const struct {
+	char flag;
+	const char *opt;
+} opt_flags[] = {
+	{'b', "bufsize"}, {'C', "cpp"},	  {'D', "define"}, {'F', "flowindent"}, {'H', "cpphdrs"},
+	{'I', "incdir"},  {'L', "libdir"}, {'q', "quiet"},  {'S', "verbose"},	  {'U', "undef"},
+	{'w', "destructive"}, {'X', "stdc"}, {'Z', "zdefs"},
+};
+
+static const struct {
+	char flag;
+	enum cmd_mode mode;
+} mode_flags[] = {
+	{'A', MODE_ANON}, {'G', MODE_LINK}, {'h', MODE_HEADER}, {'l', MODE_LIST}, {'V', MODE_VERSION},
+};
+
+static __attribute__((noreturn)) void usage(void)
+{
+	cmd_usage(stderr);
+	exit(E_USAGE);
+}
+
+static void check_model(int flag, const char *arg)
+{
+	if (strcmp(arg, flag == '3' ? "2" : "4") == 0)
+		return;
+	fprintf(stderr, "dtrace: illegal option -- %c%s\n", flag, arg);
+	usage();
+}
+
+/* Pass 1: mode and switches; what is left over are the script's arguments. */
+static bool scan_modes(struct cmd *c, int argc, char **argv)
+{
+	bool help = false;
+	int modes = 0, f;
+
+	while ((f = getopt_long(argc, argv, optstring, longopts, NULL)) != -1) {
+		if (f == '?')
+			usage();
+		if (f == '3' || f == '6')
+			check_model(f, optarg);
+		help |= f == 'E';
+		c->verbose |= f == 'v';
+		c->only_compile |= f == 'e';
+		c->quiet |= f == 'q';
+		c->claims_anon |= f == 'a';
+		c->zdefs |= f == 'Z';
+		c->dumps |= f == 'S';
+		for (size_t i = 0; i < sizeof(mode_flags) / sizeof(mode_flags[0]); i++)
+			if (mode_flags[i].flag == f) {
+				modes += c->mode != mode_flags[i].mode;
+				c->mode = mode_flags[i].mode;
+			}
+	}
+	if (modes > 1) {
+		fputs("dtrace: only one of the [-AGhlV] options can be specified at a time\n", stderr);
+		exit(E_USAGE);
+	}
+	c->argc = 1;
+	c->argv[0] = argv[0];
+	for (int i = optind; i < argc; i++)
+		c->argv[c->argc++] = argv[i];
+	return help;
+}
+
+static void refuse_missing(const struct cmd *c)
+{
+	const char *what = c->mode == MODE_ANON	    ? "anonymous tracing (-A)"
+			   : c->mode == MODE_LINK   ? "linking application probes (-G)"
+			   : c->mode == MODE_HEADER ? "header files for application probes (-h)"
+			   : c->claims_anon	    ? "claiming anonymous state (-a)"
+						    : NULL;
+
+	if (!what)
+		return;
+	fprintf(stderr, "dtrace: %s is not available in this version\n", what);
+	exit(E_USAGE);
+}
+
+static void open_library(struct cmd *c)
+{
+	bool tracing = c->mode == MODE_EXEC && !c->only_compile;
+	int err = 0;
+
+	c->dtp = dtrace_open(DTRACE_VERSION, tracing ? 0 : DTRACE_O_NODEV, &err);
+	if (!c->dtp) {
+		fprintf(stderr, "dtrace: failed to initialize dtrace: %s\n", dtrace_open_errmsg());
+		exit(E_ERROR);
+	}
+	if (c->dumps)
+		dtrace_dump_to(c->dtp, stderr);
+}
+
+static void set_option(struct cmd *c, int flag, const char *opt, const char *val)
+{
+	if (dtrace_setopt(c->dtp, opt, val) == 0)
+		return;
+	if (flag == 'x')
+		cmd_fatal(c, "failed to set -x %s", opt);
+	cmd_fatal(c, "failed to set -%c%s%s", flag, val ? " " : "", val ? val : "");
+}
+
+/* -x name[=value] */
+static void set_x_option(struct cmd *c, const char *arg)
+{
+	const char *eq = strchr(arg, '=');
+	char *name = strndup(arg, eq ? (size_t)(eq - arg) : strlen(arg));
+
+	if (!name)
+		cmd_fatal_sys(c, ENOMEM, "failed to allocate memory for arguments");
+	set_option(c, 'x', name, eq ? eq + 1 : NULL);
+	free(name);
+}
+
+static void queue_program(struct cmd *c, int flag, const char *text)
+{
+	struct cmd_prog *p = &c->progs[c->nprogs++];
+
+	p->text = text;
+	p->is_file = flag == 's';
+	p->spec = flag == 'P' ? DTRACE_PROBESPEC_PROVIDER
+		  : flag == 'm' ? DTRACE_PROBESPEC_MOD
+		  : flag == 'f' ? DTRACE_PROBESPEC_FUNC
+				: DTRACE_PROBESPEC_NAME;
+	/* Messages name a description by the text before its predicate or actions. */
+	snprintf(p->label, sizeof(p->label), "%.*s",
+		 p->is_file ? (int)sizeof(p->label) : (int)strcspn(text, "{/;"), text);
+}
+
+/* Pass 2: options in command-line order, programs and targets queued. */
+static void apply_flags(struct cmd *c, int argc, char **argv)
+{
+	int f;
+
+	optind = 0; /* GNU: start over */
+	while ((f = getopt_long(argc, argv, optstring, longopts, NULL)) != -1) {
+		for (size_t i = 0; i < sizeof(opt_flags) / sizeof(opt_flags[0]); i++)
+			if (opt_flags[i].flag == f)
+				set_option(c, f, opt_flags[i].opt, optarg);
+		switch (f) {
+		case 'f':
+		case 'i':
+		case 'm':
+		case 'n':
+		case 'P':
+		case 's': queue_program(c, f, optarg); break;
+		case 'c':
+		case 'p':
+			c->cmd_is_pid[c->ncmds] = f == 'p';
+			c->cmds[c->ncmds++] = optarg;
+			break;
+		case 'o': c->out_path = optarg; break;
+		case 'x': set_x_option(c, optarg); break;
+		default: break; /* done in pass 1 */
+		}
+	}
+}
+
+static void start_targets(struct cmd *c)
+{
+	for (int i = 0; i < c->ncmds; i++) {
+		if (!c->cmd_is_pid[i]) {
+			if (dtrace_proc_create(c->dtp, c->cmds[i]) != 0)
+				cmd_fatal(c, "failed to execute %s", c->cmds[i]);
+			continue;
+		}
+		char *end;
+		long pid = strtol(c->cmds[i], &end, 10);
+
+		if (*end || end == c->cmds[i] || pid <= 0 || pid > INT32_MAX)
+			cmd_fatal(c, "invalid pid: %s\n", c->cmds[i]);
+		if (dtrace_proc_grab(c->dtp, (pid_t)pid) != 0)
+			cmd_fatal(c, "failed to grab pid %ld", pid);
+	}
+}
+
+static void open_output(struct cmd *c)
+{
+	c->out = stdout;
+	if (!c->out_path)
+		return;
+	c->out = fopen(c->out_path, "ae");
+	if (!c->out)
+		cmd_fatal_sys(c, errno, "failed to open output file '%s'", c->out_path);
+}
+
+int main(int argc, char **argv)
+{
+	struct cmd c = {.out = stdout};
+	int status = E_SUCCESS;
+	bool help;
+
+	if (argc == 1)
+		usage();
+	c.progs = calloc((size_t)argc, sizeof(*c.progs));
+	c.argv = calloc((size_t)argc + 1, sizeof(*c.argv));
+	c.cmds = calloc((size_t)argc, sizeof(*c.cmds));
+	c.cmd_is_pid = calloc((size_t)argc, sizeof(*c.cmd_is_pid));
+	if (!c.progs || !c.argv || !c.cmds || !c.cmd_is_pid)
+		cmd_fatal_sys(&c, ENOMEM, "failed to allocate memory for arguments");
+	help = scan_modes(&c, argc, argv);
+	if (c.mode == MODE_VERSION) {
+		cmd_version(&c);
+		return E_SUCCESS;
+	}
+	refuse_missing(&c);
+	if (help)
+		c.only_compile = true; /* needs no privilege */
+	open_library(&c);
+	if (help) {
+		cmd_help(&c);
+		cmd_exit(&c, E_SUCCESS);
+	}
+	apply_flags(&c, argc, argv);
+	c.cflags = c.mode == MODE_LIST ? DTRACE_C_ZDEFS : 0;
+	start_targets(&c);
+	cmd_compile(&c);
+	open_output(&c);
+	status = c.mode == MODE_LIST ? cmd_list(&c) : cmd_run(&c);
+	if (c.out_path && fclose(c.out) != 0)
+		cmd_fatal_sys(&c, errno, "failed to close output file '%s'", c.out_path);
+	c.out = stdout;
+	cmd_exit(&c, status);
+}

@@ -1,0 +1,145 @@
+/* What the command says on stderr, and how it ends. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd.h"
+
+static void say(const struct cmd *c, const char *reason, const char *fmt, va_list ap)
+{
+	size_t len = strlen(fmt);
+
+	fflush(c->out ? c->out : stdout); /* what was traced comes before what went wrong */
+	fputs("dtrace: ", stderr);
+	vfprintf(stderr, fmt, ap);
+	if (len && fmt[len - 1] == '\n')
+		return;
+	if (reason)
+		fprintf(stderr, ": %s", reason);
+	fputc('\n', stderr);
+}
+
+static void say_hint(const struct cmd *c)
+{
+	const char *hint = c->dtp ? dtrace_errhint(c->dtp) : NULL;
+
+	if (hint)
+		fprintf(stderr, "hint: %s\n", hint);
+}
+
+static const char *lib_reason(const struct cmd *c)
+{
+	return c->dtp ? dtrace_errmsg(c->dtp, dtrace_errno(c->dtp)) : NULL;
+}
+
+void cmd_error(const struct cmd *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(c, lib_reason(c), fmt, ap);
+	va_end(ap);
+}
+
+void cmd_notice(const struct cmd *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (c->quiet)
+		return;
+	va_start(ap, fmt);
+	say(c, NULL, fmt, ap);
+	va_end(ap);
+}
+
+void cmd_fatal(struct cmd *c, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(c, lib_reason(c), fmt, ap);
+	va_end(ap);
+	if (fmt[0] && fmt[strlen(fmt) - 1] != '\n')
+		say_hint(c);
+	cmd_exit(c, E_ERROR);
+}
+
+void cmd_fatal_sys(struct cmd *c, int sys, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(c, strerror(sys), fmt, ap);
+	va_end(ap);
+	cmd_exit(c, E_ERROR);
+}
+
+void cmd_exit(struct cmd *c, int status)
+{
+	fflush(c->out ? c->out : stdout);
+	dtrace_close(c->dtp);
+	exit(status);
+}
+
+void cmd_usage(FILE *fp)
+{
+	fputs("Usage: dtrace [-32|-64] [-aACeFGhHlqSvVwZ] [-b bufsz] [-c cmd] [-D name[=def]]\n"
+	      "\t[-I path] [-L path] [-o output] [-p pid] [-s script] [-U name]\n"
+	      "\t[-x opt[=val]] [-X a|c|s|t]\n"
+	      "\n"
+	      "\t[-P provider [[ predicate ] action ]]\n"
+	      "\t[-m [ provider: ] module [[ predicate ] action ]]\n"
+	      "\t[-f [[ provider: ] module: ] func [[ predicate ] action ]]\n"
+	      "\t[-n [[[ provider: ] module: ] func: ] name [[ predicate ] action ]]\n"
+	      "\t[-i probe-id [[ predicate ] action ]] [ args ... ]\n",
+	      fp);
+}
+
+static int help_option(const dtrace_optdesc_t *opt, void *arg)
+{
+	char value[32] = "";
+
+	if (opt->deflt[0])
+		snprintf(value, sizeof(value), " (%s)", opt->deflt);
+	fprintf(arg, "  %-16s %-7s %s%s\n", opt->name, opt->kind, opt->what, value);
+	return 0;
+}
+
+void cmd_help(struct cmd *c)
+{
+	static const char *const flags[][2] = {
+		{"-32, -64", "data model of generated programs; only -64 can be traced here"},
+		{"-a, -A", "claim or store anonymous tracing (not on Linux; see the manual page)"},
+		{"-b SIZE", "size of each CPU's trace buffer (-x bufsize)"},
+		{"-c COMMAND", "run COMMAND, set $target to its pid, end when it ends"},
+		{"-C", "run the C preprocessor over -s files"},
+		{"-D NAME[=DEF]", "define a preprocessor symbol; -U NAME removes one"},
+		{"-e", "compile and report, then exit without tracing"},
+		{"-f FUNC", "trace functions, -m modules, -n probe names, -P providers, -i probe ids"},
+		{"-F", "indent entry and return by depth (-x flowindent)"},
+		{"-G, -h", "make an object or header for application probes (not in this version)"},
+		{"-H", "print the path of each included file"},
+		{"-I PATH", "preprocessor search path"},
+		{"-l", "list probes instead of tracing them"},
+		{"-L PATH", "a folder of D libraries"},
+		{"-o FILE", "append output to FILE"},
+		{"-p PID", "take hold of a process, set $target, end when it ends"},
+		{"-q", "quiet: only what the program prints"},
+		{"-s FILE", "compile a script"},
+		{"-S", "print the compiler's intermediate code"},
+		{"-v", "verbose: stability and argument types"},
+		{"-V", "print the version of the D language"},
+		{"-w", "permit actions that change the system"},
+		{"-x NAME[=VAL]", "set an option; the list follows"},
+		{"-X a|c|s|t", "conformance of the preprocessor"},
+		{"-Z", "permit descriptions that match no probe"},
+	};
+
+	cmd_usage(stdout);
+	puts("\nFlags:");
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		printf("  %-16s %s\n", flags[i][0], flags[i][1]);
+	puts("\nOptions (-x), kind, meaning and default:");
+	dtrace_option_iter(c->dtp, help_option, stdout);
+}

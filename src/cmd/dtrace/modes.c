@@ -1,0 +1,247 @@
+/* The modes of the command: compile, list, run, version. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd.h"
+
+#define PLURAL(n) ((n) == 1 ? "" : "s")
+
+static const char *prog_kind(const struct cmd_prog *p)
+{
+	return p->is_file ? "script" : "description";
+}
+
+static void compile_file(struct cmd *c, struct cmd_prog *p)
+{
+	FILE *fp = fopen(p->text, "re");
+
+	if (!fp)
+		cmd_fatal_sys(c, errno, "failed to open %s", p->text);
+	c->argv[0] = (char *)p->text;
+	p->prog = dtrace_program_fcompile(c->dtp, fp, p->text, c->cflags, c->argc, c->argv);
+	fclose(fp);
+	if (!p->prog)
+		cmd_fatal(c, "failed to compile script %s", p->text);
+}
+
+static void compile_string(struct cmd *c, struct cmd_prog *p)
+{
+	p->prog = dtrace_program_strcompile(c->dtp, p->text, p->spec, c->cflags, c->argc, c->argv);
+	if (!p->prog)
+		cmd_fatal(c, "invalid probe specifier %s", p->text);
+}
+
+void cmd_compile(struct cmd *c)
+{
+	char *argv0 = c->argv[0];
+
+	for (int i = 0; i < c->nprogs; i++) {
+		struct cmd_prog *p = &c->progs[i];
+
+		if (p->is_file)
+			compile_file(c, p);
+		else
+			compile_string(c, p);
+		c->argv[0] = argv0;
+	}
+}
+
+/* ---- -l ----------------------------------------------------------------------------------------- */
+
+static int list_probe(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pd, void *arg)
+{
+	struct cmd *c = arg;
+
+	fprintf(c->out, "%5d %10s %17s %33s %s\n", (int)pd->dtpd_id, pd->dtpd_provider, pd->dtpd_mod,
+		pd->dtpd_func, pd->dtpd_name);
+	if (c->verbose && dtrace_probe_report(dtp, pd, c->out) != 0)
+		cmd_error(c, "failed to report on probe %d", (int)pd->dtpd_id);
+	return 0;
+}
+
+struct count {
+	struct cmd *c;
+	uint32_t n;
+};
+
+static int list_counted(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pd, void *arg)
+{
+	struct count *count = arg;
+
+	count->n++;
+	return list_probe(dtp, pd, count->c);
+}
+
+static int list_desc(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *arg)
+{
+	struct count count = {.c = arg};
+	char text[1024];
+
+	if (dtrace_probe_iter(dtp, desc, list_counted, &count) < 0)
+		cmd_fatal(count.c, "failed to list probes");
+	if (count.n == 0) {
+		fflush(count.c->out);
+		fprintf(stderr, "dtrace: failed to match %s: %s\n",
+			dtrace_desc2str(desc, text, sizeof(text)), dtrace_errmsg(NULL, EDT_NOPROBE));
+	}
+	return 0;
+}
+
+int cmd_list(struct cmd *c)
+{
+	fprintf(c->out, "%5s %10s %17s %33s %s\n", "ID", "PROVIDER", "MODULE", "FUNCTION", "NAME");
+	if (c->nprogs == 0 && dtrace_probe_iter(c->dtp, NULL, list_probe, c) < 0)
+		cmd_fatal(c, "failed to list probes");
+	for (int i = 0; i < c->nprogs; i++)
+		if (dtrace_desc_iter(c->dtp, c->progs[i].prog, list_desc, c) < 0)
+			cmd_fatal(c, "failed to list probes");
+	return E_SUCCESS;
+}
+
+/* ---- tracing ------------------------------------------------------------------------------------ */
+
+/* One ^C ends the run properly; a second one means at once, without the aggregations. */
+static volatile sig_atomic_t interrupts, newline_due;
+
+static void on_interrupt(int sig)
+{
+	(void)sig;
+	interrupts++;
+	newline_due = 1;
+}
+
+static void catch_signals(void)
+{
+	static const int signals[] = {SIGINT, SIGTERM};
+	struct sigaction act = {.sa_handler = on_interrupt}, old;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &act, NULL);
+}
+
+static int print_message(dtrace_hdl_t *dtp, const char *msg, void *arg)
+{
+	struct cmd *c = arg;
+
+	(void)dtp;
+	fflush(c->out);
+	fprintf(stderr, "dtrace: %s", msg);
+	return 0;
+}
+
+static int print_notice(dtrace_hdl_t *dtp, const char *msg, void *arg)
+{
+	return ((struct cmd *)arg)->quiet ? 0 : print_message(dtp, msg, arg);
+}
+
+static void flush_output(struct cmd *c)
+{
+	if (fflush(c->out) == 0 && !ferror(c->out))
+		return;
+	if (errno == EINTR) {
+		clearerr(c->out);
+		return;
+	}
+	cmd_fatal_sys(c, errno, "failed to write to %s", c->out_path ? c->out_path : "<stdout>");
+}
+
+static uint32_t enable_programs(struct cmd *c)
+{
+	uint32_t matches = 0;
+
+	for (int i = 0; i < c->nprogs; i++) {
+		struct cmd_prog *p = &c->progs[i];
+
+		if (c->only_compile)
+			dtrace_program_info(c->dtp, p->prog, &p->info);
+		else if (dtrace_program_exec(c->dtp, p->prog, &p->info) != 0)
+			cmd_fatal(c, "failed to enable '%s'", p->label);
+		cmd_notice(c, "%s '%s' matched %u probe%s\n", prog_kind(p), p->label,
+			   p->info.dpi_matches, PLURAL(p->info.dpi_matches));
+		if (c->verbose &&
+		    dtrace_program_report(c->dtp, p->prog, prog_kind(p), p->label, c->only_compile, c->out))
+			cmd_fatal(c, "failed to report on '%s'", p->label);
+		matches += p->info.dpi_matches;
+	}
+	return matches;
+}
+
+static void set_handlers(struct cmd *c)
+{
+	if (dtrace_handle_err(c->dtp, print_message, c) != 0)
+		cmd_fatal(c, "failed to establish error handler");
+	if (dtrace_handle_drop(c->dtp, print_message, c) != 0)
+		cmd_fatal(c, "failed to establish drop handler");
+	if (dtrace_handle_proc(c->dtp, print_notice, c) != 0)
+		cmd_fatal(c, "failed to establish proc handler");
+	if (dtrace_handle_notice(c->dtp, print_notice, c) != 0)
+		cmd_fatal(c, "failed to establish setopt handler");
+}
+
+static void consume(struct cmd *c)
+{
+	bool done = false;
+
+	do {
+		if (!interrupts)
+			dtrace_sleep(c->dtp);
+		if (newline_due) {
+			newline_due = 0;
+			if (!getenv("_DTRACE_TESTING"))
+				fputc('\n', c->out);
+		}
+		if (interrupts) {
+			done = true;
+			if (dtrace_stop(c->dtp) != 0)
+				cmd_fatal(c, "couldn't stop tracing");
+		}
+		switch (dtrace_work(c->dtp, c->out)) {
+		case DTRACE_WORKSTATUS_DONE: done = true; break;
+		case DTRACE_WORKSTATUS_OKAY: break;
+		case DTRACE_WORKSTATUS_ERROR:
+			if (interrupts < 2)
+				cmd_fatal(c, "processing aborted");
+			done = true;
+			break;
+		}
+		flush_output(c);
+	} while (!done);
+}
+
+int cmd_run(struct cmd *c)
+{
+	int64_t destructive = DTRACEOPT_UNSET;
+	uint32_t matches = enable_programs(c);
+	int status;
+
+	if (c->only_compile)
+		return E_SUCCESS;
+	if (matches == 0 && !c->zdefs)
+		cmd_fatal(c, c->nprogs ? "no probes matched\n" : "no probes specified\n");
+	set_handlers(c);
+	catch_signals();
+	if (dtrace_go(c->dtp) != 0)
+		cmd_fatal(c, "could not enable tracing");
+	if (dtrace_getopt(c->dtp, "destructive", &destructive) == 0 && destructive > 0)
+		cmd_notice(c, "allowing destructive actions\n");
+	if (dtrace_proc_continue(c->dtp) != 0)
+		cmd_fatal(c, "failed to release the traced processes");
+	consume(c);
+	fputc('\n', c->out);
+	if (interrupts < 2 && dtrace_aggregate_print(c->dtp, c->out) != 0)
+		cmd_fatal(c, "failed to print aggregations");
+	flush_output(c);
+	status = dtrace_exit_status(c->dtp);
+	return status < 0 ? E_SUCCESS : status & 0xff;
+}
+
+void cmd_version(struct cmd *c)
+{
+	puts("dtrace: Sun D 1.13");
+	if (c->verbose)
+		puts("This is Fathom, DTrace for Linux, version " FATHOM_VERSION);
+}
