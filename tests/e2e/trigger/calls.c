@@ -1,0 +1,85 @@
+/*
+ * Makes a known number of a known system call: calls NAME N.
+ *
+ * getppid: N times getppid(). open: N times openat() of a missing file. write: N writes of 10 bytes to
+ * /dev/null. read: N reads of i bytes (i = 1..N) from /dev/zero. badclose: N times close(-1).
+ * threads: N threads that call getppid() once each.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void do_getppid(long n)
+{
+	while (n--)
+		syscall(SYS_getppid);
+}
+
+static void do_open(long n)
+{
+	while (n--)
+		(void)!open("/no/such/file", O_RDONLY); /* the failure is the point */
+}
+
+static void do_write(long n)
+{
+	int fd = open("/dev/null", O_WRONLY);
+
+	while (n--)
+		(void)!write(fd, "0123456789", 10);
+}
+
+static void do_read(long n)
+{
+	static char buf[1 << 16];
+	int fd = open("/dev/zero", O_RDONLY);
+
+	for (long i = 1; i <= n; i++)
+		(void)!read(fd, buf, (size_t)i);
+}
+
+static void do_badclose(long n)
+{
+	while (n--)
+		close(-1);
+}
+
+static void *thread_main(void *arg)
+{
+	syscall(SYS_getppid);
+	return arg;
+}
+
+static void do_threads(long n)
+{
+	while (n--) {
+		pthread_t t;
+
+		if (pthread_create(&t, NULL, thread_main, NULL) == 0)
+			pthread_join(t, NULL);
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*func)(long n);
+} modes[] = {
+	{"getppid", do_getppid}, {"open", do_open}, {"write", do_write}, {"read", do_read},
+	{"badclose", do_badclose}, {"threads", do_threads},
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc == 3 && i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (strcmp(argv[1], modes[i].name) == 0) {
+			modes[i].func(atol(argv[2]));
+			return 0;
+		}
+	fprintf(stderr, "usage: calls getppid|open|write|read|badclose|threads N\n");
+	return 2;
+}

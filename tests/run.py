@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""The one test runner: unit, golden, property and end-to-end tests, in parallel.
+
+    tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING] [--no-kernel]
+
+Kinds of test, all found by looking at the tree:
+  unit, prop   executables of the build (tests/unit, tests/prop) that print TAP
+  golden       tests/golden/STAGE/NAME.d with the expected text beside it; the stage's dump program
+               (BUILD/tests/golden/PROGRAM) makes the actual text
+  e2e          tests/e2e/**/NAME.d run by the dtrace command on this kernel, NAME.sh run by sh
+  rooms        includes point one way only (design.md, section 2)
+
+An e2e script states its needs in comments of its first lines:
+  /* @@runtest-opts: -q -w */       flags, before -s
+  /* @@trigger: open_loop 100 */    runs it with -c (programs of tests/e2e/trigger)
+  /* @@args: one two */             script arguments
+  /* @@needs: kernel */             skipped when this machine lacks it
+  /* @@exit: 3 */                   expected exit status (default: 0; 1 for err.*)
+  /* @@timeout: 60 */               seconds
+Expected output: NAME.out (stdout) and NAME.err (stderr, 'dtrace: ... matched N probes' left out), where present. A
+line that starts with '~' is a regular expression for the whole line; '~*' alone stands for any number of lines.
+Prints one line a test, details of failures, and last 'N passed, N failed, N skipped'.
+"""
+import argparse, concurrent.futures, os, re, signal, subprocess, sys, tempfile, time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# stage folder -> (dump program, suffix of the expected text of good programs)
+STAGES = {"ast": ("ast_dump", ".ast"), "check": ("compile_dump", ".dif")}
+
+
+class Result:
+    def __init__(self, name, status, detail="", seconds=0.0, count=(0, 0, 0)):
+        self.name, self.status, self.detail, self.seconds, self.count = name, status, detail, seconds, count
+
+
+def run(argv, timeout, **kw):
+    """Runs argv in its own process group, so that a timeout ends its children too."""
+    proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            start_new_session=True, **kw)
+    try:
+        out, err = proc.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(proc.pid, signal.SIGKILL)
+        out, err = proc.communicate()
+        return -999, out.decode(errors="replace"), err.decode(errors="replace") + "\ntimed out"
+    return proc.returncode, out.decode(errors="replace"), err.decode(errors="replace")
+
+
+def read(path):
+    with open(path, errors="replace") as f:
+        return f.read()
+
+
+def matches(want, got):
+    """Compares line by line; '~' lines are regular expressions, '~*' any number of lines."""
+    w, g = want.split("\n"), got.split("\n")
+
+    def at(i, j):
+        while i < len(w):
+            if w[i] == "~*":
+                return any(at(i + 1, k) for k in range(j, len(g) + 1))
+            if j >= len(g):
+                return False
+            ok = re.fullmatch(w[i][1:], g[j]) if w[i].startswith("~") else w[i] == g[j]
+            if not ok:
+                return False
+            i, j = i + 1, j + 1
+        return j == len(g)
+
+    return at(0, 0)
+
+
+def show(want, got):
+    return "  want:\n" + "".join(f"    |{l}\n" for l in want.split("\n")) + "  got:\n" + "".join(
+        f"    |{l}\n" for l in got.split("\n"))
+
+
+def compare(path, got, bless):
+    if bless:
+        with open(path, "w") as f:
+            f.write(got)
+        return ""
+    if not os.path.exists(path):
+        return f"  {os.path.relpath(path, ROOT)} is missing\n" + show("", got)
+    want = read(path)
+    return "" if matches(want, got) else f"  {os.path.relpath(path, ROOT)} differs\n" + show(want, got)
+
+
+def test_tap(name, exe, opts):
+    code, out, err = run([exe], 300, cwd=ROOT)
+    passed = len(re.findall(r"^ok \d+(?!.*# SKIP)", out, re.M))
+    skipped = len(re.findall(r"^ok \d+.*# SKIP", out, re.M))
+    failed = len(re.findall(r"^not ok \d+", out, re.M))
+    if code != 0 or failed or not re.search(r"^1\.\.\d+", out, re.M):
+        bad = "\n".join(l for l in out.split("\n") if not l.startswith("ok "))
+        return Result(name, "fail", f"  exit status {code}\n{bad[-4000:]}\n{err[-4000:]}", count=(passed, max(failed, 1), skipped))
+    return Result(name, "skip" if not passed else "pass", count=(passed, failed, skipped))
+
+
+def test_golden(name, script, stage, opts):
+    prog, suffix = STAGES[stage]
+    code, out, err = run([os.path.join(opts.build, "tests/golden", prog), os.path.relpath(script, ROOT)], 30, cwd=ROOT)
+    base = script[:-2]
+    is_err = os.path.basename(script).startswith("err.")
+    detail = compare(base + (".err" if is_err else suffix), err if is_err else out, opts.bless)
+    if (code != 0) != is_err:
+        detail += f"  exit status {code}\n{err}"
+    tag = re.match(r"err\.(D_\w+)\.", os.path.basename(script))
+    if is_err and tag and f"[{tag.group(1)}]" not in err:
+        detail += f"  no [{tag.group(1)}] in the message\n{err}"
+    return Result(name, "fail" if detail else "pass", detail)
+
+
+def directives(text):
+    return {m.group(1): m.group(2).strip() for m in re.finditer(r"@@([\w-]+):?(.*?)(?:\*/|$)", text[:4000], re.M)}
+
+
+def env_for(opts, tmp):
+    env = dict(os.environ, TZ="UTC", LC_ALL="C", BUILD=opts.build, SRC=ROOT, TMP=tmp,
+               DTRACE=os.path.join(opts.build, "src/cmd/dtrace/dtrace"),
+               TRIGGER=os.path.join(opts.build, "tests/e2e/trigger"))
+    return env
+
+
+def test_e2e(name, script, opts):
+    d = directives(read(script))
+    for need in re.split(r"[ ,]+", d.get("needs", "")):
+        if need == "kernel" and opts.no_kernel:
+            return Result(name, "skip", count=(0, 0, 1))
+    is_err = os.path.basename(script).startswith("err.")
+    want_code = int(d.get("exit", "1" if is_err else "0"))
+    base = os.path.splitext(script)[0]
+    with tempfile.TemporaryDirectory() as tmp:
+        env = env_for(opts, tmp)
+        if script.endswith(".sh"):
+            argv = ["sh", script]
+        else:
+            argv = [env["DTRACE"]] + d.get("runtest-opts", "").split()
+            if "trigger" in d:
+                argv += ["-c", os.path.join(env["TRIGGER"], d["trigger"])]
+            argv += ["-s", os.path.relpath(script, ROOT)] + d.get("args", "").split()
+        code, out, err = run(argv, int(d.get("timeout", 60)), cwd=ROOT, env=env)
+    if script.endswith(".sh") and code == 67:
+        return Result(name, "skip", "  " + (out + err).strip().replace("\n", "\n  ") + "\n", count=(0, 0, 1))
+    err = "".join(l for l in err.splitlines(True) if not re.match(r"dtrace: (script|description) '.*' matched \d+ probe", l))
+    detail = ""
+    for suffix, got in ((".out", out), (".err", err)):
+        if os.path.exists(base + suffix) or (opts.bless and suffix == ".out" and not is_err):
+            detail += compare(base + suffix, got, opts.bless and not os.path.exists(base + suffix))
+    if code != want_code:
+        detail += f"  exit status {code}, expected {want_code}\n"
+    if detail and not os.path.exists(base + ".err"):
+        detail += "".join(f"    !{l}\n" for l in err.split("\n")[:40])
+    tag = re.match(r"err\.(D_\w+)\.", os.path.basename(script))
+    if tag and f"[{tag.group(1)}]" not in err:
+        detail += f"  no [{tag.group(1)}] in the message\n{err}"
+    return Result(name, "fail" if detail else "pass", detail)
+
+
+ROOMS = [["base"], ["dif", "dof", "sym", "proc"], ["usdt"], ["bpf"], ["d"], ["probe"], ["provider"], ["agg"], ["print"],
+         ["session"], ["cmd"]]
+
+
+def test_rooms(name, opts):
+    """design.md section 2: a room includes only itself, its equals' public headers and lower rooms."""
+    level = {room: i for i, rooms in enumerate(ROOMS) for room in rooms}
+    detail = ""
+    for folder, _, files in os.walk(os.path.join(ROOT, "src")):
+        room = os.path.relpath(folder, os.path.join(ROOT, "src")).split("/")[0]
+        for f in (f for f in files if f.endswith((".c", ".h")) and room in level):
+            for m in re.finditer(r'^#include "(\w+)/', read(os.path.join(folder, f)), re.M):
+                if m.group(1) in level and level[m.group(1)] > level[room]:
+                    detail += f"  {room}/{f} includes from {m.group(1)}/\n"
+    return Result(name, "fail" if detail else "pass", detail)
+
+
+def find_tests(opts):
+    tests = [("rooms", test_rooms, ())]
+    for kind in ("unit", "prop"):
+        folder = os.path.join(opts.build, "tests", kind)
+        for f in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+            exe = os.path.join(folder, f)
+            if os.path.isfile(exe) and os.access(exe, os.X_OK):
+                tests.append((f"{kind}/{f.removeprefix(kind + '_')}", test_tap, (exe,)))
+    for stage in STAGES:
+        folder = os.path.join(ROOT, "tests/golden", stage)
+        for f in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+            if f.endswith(".d"):
+                tests.append((f"golden/{stage}/{f[:-2]}", test_golden, (os.path.join(folder, f), stage)))
+    for folder, dirs, files in os.walk(os.path.join(ROOT, "tests/e2e")):
+        dirs.sort()
+        for f in sorted(files):
+            if f.endswith((".d", ".sh")) and "trigger" not in folder:
+                path = os.path.join(folder, f)
+                tests.append((os.path.splitext(os.path.relpath(path, os.path.join(ROOT, "tests")))[0], test_e2e, (path,)))
+    return [t for t in tests if opts.only in t[0]]
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("build")
+    ap.add_argument("--bless", action="store_true")
+    ap.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    ap.add_argument("--only", default="")
+    ap.add_argument("--no-kernel", action="store_true")
+    ap.add_argument("--verbose", action="store_true")
+    opts = ap.parse_args()
+    opts.build = os.path.abspath(opts.build)
+    tests = find_tests(opts)
+    total = [0, 0, 0]
+
+    def one(test):
+        name, func, args = test
+        start = time.monotonic()
+        try:
+            r = func(name, *args, opts)
+        except Exception as e:  # a broken test is a failure, not the end of the run
+            r = Result(name, "fail", f"  {type(e).__name__}: {e}\n")
+        r.seconds = time.monotonic() - start
+        return r
+
+    with concurrent.futures.ThreadPoolExecutor(opts.jobs) as pool:
+        for r in pool.map(one, tests):
+            count = r.count if any(r.count) else tuple(int(r.status == s) for s in ("pass", "fail", "skip"))
+            total = [a + b for a, b in zip(total, count)]
+            if opts.verbose or r.status != "pass" or r.seconds > 5:
+                print(f"{r.status:4} {r.seconds:6.2f}s {r.name}", flush=True)
+            if r.detail:
+                print(r.detail, end="" if r.detail.endswith("\n") else "\n", flush=True)
+    print(f"{total[0]} passed, {total[1]} failed, {total[2]} skipped")
+    return 1 if total[1] or not total[0] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
