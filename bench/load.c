@@ -1,0 +1,85 @@
+/*
+ * Workloads for the benchmarks: known system calls at full speed or at a given rate.
+ *
+ *     load getppid N       N calls of getppid(); prints nanoseconds a call
+ *     load write N         N writes of 1..4096 bytes to /dev/null; prints nanoseconds a call
+ *     load paced RATE SEC  RATE calls a second for SEC seconds; prints the calls made
+ *
+ * With WAIT=1 in the environment it waits for a newline on stdin before it starts.
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void report(uint64_t start, long n)
+{
+	printf("%.1f\n", (double)(now_ns() - start) / (double)n);
+}
+
+static int run_getppid(long n)
+{
+	uint64_t start = now_ns();
+
+	for (long i = 0; i < n; i++)
+		syscall(SYS_getppid);
+	report(start, n);
+	return 0;
+}
+
+static int run_write(long n)
+{
+	static char buf[4096];
+	int fd = open("/dev/null", O_WRONLY);
+	uint64_t start = now_ns();
+
+	for (long i = 0; i < n; i++)
+		if (write(fd, buf, (size_t)(i & 4095) + 1) < 0)
+			return 1;
+	report(start, n);
+	return 0;
+}
+
+/* Bursts of one millisecond, so that pacing costs nothing between calls. */
+static int run_paced(long rate, long seconds)
+{
+	uint64_t start = now_ns(), end = start + (uint64_t)seconds * 1000000000u, now;
+	long made = 0;
+
+	while ((now = now_ns()) < end) {
+		long due = (long)((double)(now - start) * (double)rate / 1e9);
+		struct timespec ms = {.tv_nsec = 200000};
+
+		for (; made < due; made++)
+			syscall(SYS_getppid);
+		nanosleep(&ms, NULL);
+	}
+	printf("%ld\n", made);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (getenv("WAIT"))
+		(void)getchar();
+	if (argc == 3 && strcmp(argv[1], "getppid") == 0)
+		return run_getppid(atol(argv[2]));
+	if (argc == 3 && strcmp(argv[1], "write") == 0)
+		return run_write(atol(argv[2]));
+	if (argc == 4 && strcmp(argv[1], "paced") == 0)
+		return run_paced(atol(argv[2]), atol(argv[3]));
+	fprintf(stderr, "usage: load getppid N | load write N | load paced RATE SECONDS\n");
+	return 2;
+}

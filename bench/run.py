@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Fathom and bpftrace side by side, in one run on one machine: medians and ratios.
+
+    bench/run.py [--build build] [--runs 5] [--only NAME] [--quick] [--json bench/results.json]
+
+Needs root and Debian's bpftrace. Every row runs both tools alternately RUNS times; the table shows the
+medians and 'ratio' = ours / theirs (below 1 is better for us) or, for rates, ours / theirs (above 1 is
+better). Costs per call are the traced time less the untraced time of the same loop measured just
+before. All raw numbers are kept in the JSON file. --quick leaves out bpftrace on all system calls, which
+takes minutes to detach.
+"""
+import argparse, json, os, platform, resource, signal, statistics, subprocess, sys, tempfile, time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CALLS = 1_000_000
+
+
+def build_load(folder):
+    exe = os.path.join(folder, "load")
+    subprocess.run(["gcc", "-O2", "-o", exe, os.path.join(ROOT, "bench/load.c")], check=True)
+    return exe
+
+
+def wall_and_rss(argv):
+    """Wall seconds and peak memory in KiB of one command."""
+    start = time.monotonic()
+    proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(proc.pid, 0)
+    proc.returncode = os.waitstatus_to_exitcode(status)
+    if proc.returncode != 0:
+        raise RuntimeError(f"{argv} ended with {proc.returncode}")
+    return time.monotonic() - start, usage.ru_maxrss
+
+
+def first_line(argv, wanted, limit):
+    """Seconds until a line containing wanted is printed; then the tracer is ended."""
+    start = time.monotonic()
+    proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    took = None
+    for line in proc.stdout:
+        if wanted in line:
+            took = time.monotonic() - start
+            break
+    proc.stdout.close()
+    proc.terminate()
+    try:
+        proc.wait(limit)
+    except subprocess.TimeoutExpired:
+        proc.kill()
+        proc.wait()
+    return took
+
+
+class Tracer:
+    """A tracer that has printed READY (its probes are in place), until stopped by SIGINT."""
+
+    def __init__(self, argv):
+        self.err = tempfile.TemporaryFile("w+")
+        self.proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.err, text=True)
+        for line in self.proc.stdout:
+            if "READY" in line:
+                break
+        else:
+            self.err.seek(0)
+            raise RuntimeError(f"{argv}: {self.err.read()}")
+
+    def stop(self):
+        self.proc.send_signal(signal.SIGINT)
+        out = self.proc.stdout.read()
+        self.proc.wait()
+        self.err.seek(0)
+        return out, self.err.read()
+
+
+def ns_per_call(load, mode):
+    return float(subprocess.run([load, mode, str(CALLS)], check=True, capture_output=True, text=True).stdout)
+
+
+def cost(load, mode, argv):
+    """Added nanoseconds a call while the tracer runs."""
+    base = ns_per_call(load, mode)
+    tracer = Tracer(argv)
+    try:
+        ns_per_call(load, mode)  # warm up: first elements exist
+        traced = ns_per_call(load, mode)
+    finally:
+        tracer.stop()
+    return traced - base
+
+
+def kept(argv, load, rate, want_tool):
+    """True when 3 s of calls at a rate are all printed."""
+    with tempfile.TemporaryDirectory() as tmp:
+        out = os.path.join(tmp, "out")
+        with open(out, "w") as f:
+            proc = subprocess.Popen(argv + [], stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.DEVNULL)
+            deadline = time.monotonic() + 60
+            while "READY" not in open(out).read(4096) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            made = int(subprocess.run([load, "paced", str(rate), "3"], check=True, capture_output=True, text=True).stdout)
+            time.sleep(1.5)
+            proc.send_signal(signal.SIGINT)
+            proc.wait()
+        with open(out, errors="replace") as f:
+            lines = sum(1 for line in f if line.startswith("rec "))
+    return lines >= made and made >= rate * 2.7
+
+
+def max_rate(argv, load, tool):
+    best = 0
+    for rate in (50, 100, 150, 200, 300, 400, 500, 600, 800, 1000):
+        if not kept(argv, load, rate * 1000, tool):
+            break
+        best = rate * 1000
+    return best
+
+
+def big_script(path):
+    """1,000 lines of ordinary D."""
+    lines = []
+    for i in range(125):
+        lines += ["syscall::read:entry,", "syscall::write:entry", f"/execname != \"prog{i}\" && arg0 > {i}/", "{",
+                  f"\tself->ts{i % 20} = timestamp;", f"\t@bytes{i % 30}[execname, probefunc] = sum(arg2 + {i});",
+                  f"\tprintf(\"%s %d %s\\n\", execname, pid, probefunc);", "}"]
+    with open(path, "w") as f:
+        f.write("\n".join(lines) + "\n")
+
+
+def median(values):
+    return statistics.median(values) if values else float("nan")
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--build", default=os.path.join(ROOT, "build"))
+    ap.add_argument("--runs", type=int, default=5)
+    ap.add_argument("--only", default="")
+    ap.add_argument("--quick", action="store_true")
+    ap.add_argument("--json", default=os.path.join(ROOT, "bench/results.json"))
+    opts = ap.parse_args()
+    dt = os.path.join(os.path.abspath(opts.build), "src/cmd/dtrace/dtrace")
+    raw, rows = {}, []
+    tmp = tempfile.mkdtemp()
+    load = build_load(tmp)
+
+    def row(name, ours, theirs, unit, target, runs=None, higher=False):
+        if opts.only not in name:
+            return
+        a, b = [], []
+        for _ in range(runs or opts.runs):
+            a.append(ours())
+            if theirs:
+                b.append(theirs())
+        raw[name] = {"unit": unit, "fathom": a, "bpftrace": b}
+        ma, mb = median(a), median(b)
+        ratio = f"{ma / mb:8.3f}" if b and mb else "       -"
+        rows.append(f"{name:<44} {ma:12.3f} {mb:12.3f} {unit:>8} {ratio}   {target}")
+        print(rows[-1], flush=True)
+
+    def bt(text):
+        return ["bpftrace", "-e", text]
+
+    ready_d, ready_b = 'BEGIN { printf("READY\\n"); }', 'BEGIN { printf("READY\\n"); }'
+
+    def dtq(text):
+        return [dt, "-qn", ready_d + " " + text]
+
+    def btq(text):
+        return bt(ready_b + " " + text)
+
+    print(f"kernel {platform.release()}, {opts.runs} runs, medians; ratio = fathom / bpftrace")
+    print(f"{'what':<44} {'fathom':>12} {'bpftrace':>12} {'unit':>8} {'ratio':>8}   target")
+    trivial_d, trivial_b = [dt, "-qn", "BEGIN { exit(0); }"], bt("BEGIN { exit(); }")
+    row("trivial program: wall", lambda: wall_and_rss(trivial_d)[0] * 1e3, lambda: wall_and_rss(trivial_b)[0] * 1e3, "ms", "<= 0.1")
+    row("trivial program: peak memory", lambda: wall_and_rss(trivial_d)[1] / 1024, lambda: wall_and_rss(trivial_b)[1] / 1024, "MiB", "<= 0.125")
+    all_d = [dt, "-qn", 'syscall:::entry { @[probefunc] = count(); } tick-1s { printa("row %s %@d\\n", @); exit(0); }']
+    all_b = bt('tracepoint:syscalls:sys_enter_* { @[probe] = count(); } interval:s:1 { print(@); exit(); }')
+    row("all system calls: start to first table", lambda: first_line(all_d, "row ", 60),
+        None if opts.quick else lambda: first_line(all_b, "@[", 300), "s", "<= 2.0 s", runs=1 if not opts.quick else None)
+    row("count() at getppid", lambda: cost(load, "getppid", dtq("syscall::getppid:entry { @ = count(); }")),
+        lambda: cost(load, "getppid", btq("tracepoint:syscalls:sys_enter_getppid { @ = count(); }")), "ns", "<= 0.8")
+    row("@[execname] = count()", lambda: cost(load, "getppid", dtq("syscall::getppid:entry { @[execname] = count(); }")),
+        lambda: cost(load, "getppid", btq("tracepoint:syscalls:sys_enter_getppid { @[comm] = count(); }")), "ns", "<= 0.8")
+    row("@[execname, arg0] = quantize(arg2)",
+        lambda: cost(load, "write", dtq("syscall::write:entry { @[execname, arg0] = quantize(arg2); }")),
+        lambda: cost(load, "write", btq("tracepoint:syscalls:sys_enter_write { @[comm, args->fd] = hist(args->count); }")), "ns", "<= 0.8")
+    row("latency: self->ts, quantize",
+        lambda: cost(load, "getppid", dtq("syscall::getppid:entry { self->ts = timestamp; } "
+                                          "syscall::getppid:return /self->ts/ { @ = quantize(timestamp - self->ts); self->ts = 0; }")),
+        lambda: cost(load, "getppid", btq("tracepoint:syscalls:sys_enter_getppid { @s[tid] = nsecs; } "
+                                          "tracepoint:syscalls:sys_exit_getppid /@s[tid]/ { @ = hist(nsecs - @s[tid]); delete(@s[tid]); }")), "ns", "<= 0.7")
+    row("printf of three fields kept without loss",
+        lambda: max_rate(dtq('syscall::getppid:entry /execname == "load"/ { printf("rec %d %s %d\\n", pid, execname, timestamp); }'), load, "dtrace"),
+        lambda: max_rate(btq('tracepoint:syscalls:sys_enter_getppid /comm == "load"/ { printf("rec %d %s %llu\\n", pid, comm, nsecs); }'), load, "bpftrace"),
+        "1/s", ">= 400000", runs=1 if opts.quick else 3)
+    script = os.path.join(tmp, "big.d")
+    big_script(script)
+    row("compile of a 1,000-line script", lambda: wall_and_rss([dt, "-qe", "-s", script])[0] * 1e3, None, "ms", "<= 50 ms")
+    with open(opts.json, "w") as f:
+        json.dump({"kernel": platform.release(), "cpus": os.cpu_count(), "runs": opts.runs, "raw": raw}, f, indent=1)
+    print(f"raw numbers: {opts.json}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
