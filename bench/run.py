@@ -158,7 +158,7 @@ def main():
         print(rows[-1], flush=True)
 
     def bt(text):
-        return ["bpftrace", "-e", text]
+        return ["bpftrace", "-B", "line", "-e", text]
 
     ready_d, ready_b = 'BEGIN { printf("READY\\n"); }', 'BEGIN { printf("READY\\n"); }'
 

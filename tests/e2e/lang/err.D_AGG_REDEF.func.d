@@ -1,0 +1,2 @@
+/* @@runtest-opts: -x errtags */
+BEGIN { @a = count(); @a = sum(1); }

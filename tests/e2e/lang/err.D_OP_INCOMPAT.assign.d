@@ -1,0 +1,2 @@
+/* @@runtest-opts: -x errtags */
+BEGIN { x = 1; x = "a"; }

@@ -1,0 +1,2 @@
+/* @@runtest-opts: -x errtags */
+nosuch:::probe { exit(0); }

@@ -1,0 +1,2 @@
+/* @@runtest-opts: -x errtags */
+BEGIN { printf("%s", 1); }

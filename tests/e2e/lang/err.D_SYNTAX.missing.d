@@ -1,0 +1,2 @@
+/* @@runtest-opts: -x errtags */
+BEGIN { trace(1) 

@@ -1,0 +1,3 @@
+/* @@trigger: calls getppid 2 */
+/* @@runtest-opts: -F */
+syscall::getppid:entry, syscall::getppid:return /pid == $target/ { }
