@@ -1,0 +1,29 @@
+#!/usr/sbin/dtrace -s
+/*
+ * Which system calls took longer than N milliseconds? slowcalls.d 10
+ *
+ * Calls that wait by design (poll, futex, nanosleep, ...) are left out.
+ */
+#pragma D option quiet
+
+inline int64_t limit = $1 * 1000000;
+
+syscall:::entry
+/probefunc != "futex" && probefunc != "nanosleep" && probefunc != "clock_nanosleep" &&
+    strstr(probefunc, "poll") == NULL && strstr(probefunc, "select") == NULL &&
+    strstr(probefunc, "wait") == NULL/
+{
+	self->start = timestamp;
+}
+
+syscall:::return
+/self->start && timestamp - self->start > limit/
+{
+	printf("%Y %6d %-16s %-20s %8d us\n", walltimestamp, pid, execname, probefunc,
+	    (timestamp - self->start) / 1000);
+}
+
+syscall:::return
+{
+	self->start = 0;
+}
