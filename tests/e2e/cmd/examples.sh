@@ -1,4 +1,4 @@
-# Every example compiles, traces a live workload for a moment, ends on ^C with status 0 and prints something.
+# Every example compiles, traces a live workload for a moment, ends on SIGTERM with status 0 and prints something.
 fail=0
 for script in examples/*.d; do
 	args=
@@ -10,7 +10,7 @@ for script in examples/*.d; do
 		"$TRIGGER/calls" write 20000; "$TRIGGER/calls" badclose 100; "$TRIGGER/strings" /etc/passwd
 	done
 	sleep 1.2
-	kill -INT $pid 2>/dev/null
+	kill -TERM $pid 2>/dev/null
 	wait $pid
 	status=$?
 	if [ $status != 0 ] || [ ! -s "$TMP/out" ] || grep -q '^dtrace: [^s]' "$TMP/err"; then

@@ -1,4 +1,4 @@
-# Every one-liner of the README works as written: it runs, ends on ^C, prints something, complains of nothing.
+# Every one-liner of the README works as written: it runs, ends on SIGTERM, prints something, complains of nothing.
 fail=0 n=0
 sed -n 's/^    dtrace /dtrace /p' README.md >"$TMP/lines"
 while IFS= read -r line; do
@@ -10,7 +10,7 @@ while IFS= read -r line; do
 		sleep 0.3
 	done
 	sleep 0.5
-	kill -INT $pid 2>/dev/null
+	kill -TERM $pid 2>/dev/null
 	wait $pid
 	status=$?
 	if [ $status != 0 ] || [ ! -s "$TMP/out" ] || grep '^dtrace:' "$TMP/err" | grep -vq 'matched [0-9]* probe'; then
