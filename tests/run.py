@@ -17,11 +17,12 @@ An e2e script states its needs in comments of its first lines:
   /* @@needs: kernel */             skipped when this machine lacks it
   /* @@exit: 3 */                   expected exit status (default: 0; 1 for err.*)
   /* @@timeout: 60 */               seconds
+  /* @@exclusive */                 runs alone, after the others
 Expected output: NAME.out (stdout) and NAME.err (stderr, 'dtrace: ... matched N probes' left out), where present. A
 line that starts with '~' is a regular expression for the whole line; '~*' alone stands for any number of lines.
 Prints one line a test, details of failures, and last 'N passed, N failed, N skipped'.
 """
-import argparse, concurrent.futures, os, re, signal, subprocess, sys, tempfile, time
+import argparse, concurrent.futures, itertools, os, re, signal, subprocess, sys, tempfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # stage folder -> (dump program, suffix of the expected text of good programs)
@@ -219,8 +220,12 @@ def main():
         r.seconds = time.monotonic() - start
         return r
 
+    def is_exclusive(test):
+        return test[1] is test_e2e and "@@exclusive" in read(test[2][0])[:400]
+
+    alone = [t for t in tests if is_exclusive(t)]
     with concurrent.futures.ThreadPoolExecutor(opts.jobs) as pool:
-        for r in pool.map(one, tests):
+        for r in itertools.chain(pool.map(one, [t for t in tests if t not in alone]), map(one, alone)):
             count = r.count if any(r.count) else tuple(int(r.status == s) for s in ("pass", "fail", "skip"))
             total = [a + b for a, b in zip(total, count)]
             if opts.verbose or r.status != "pass" or r.seconds > 5:

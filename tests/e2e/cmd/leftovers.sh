@@ -1,3 +1,4 @@
+# @@exclusive
 # After kill -9 nothing of ours is left in the kernel: no program, no map, no event.
 before=$("$TRIGGER/bpfcount")
 "$DTRACE" -qn 'BEGIN { printf("up\n"); } syscall:::entry { @[execname] = count(); self->x = 1; } profile-97 { @p = count(); }' >"$TMP/out" 2>&1 & dt=$!
