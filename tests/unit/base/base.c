@@ -1,0 +1,146 @@
+/* Unit tests of the base room: arena, vectors, strings, hash map, errors. */
+#include <errno.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/hashmap.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "tap.h"
+
+static void test_arena(void)
+{
+	struct arena *a = arena_create();
+	char *text = arena_printf(a, "%d-%s", 42, "x");
+	bool aligned = true, zeroed = true;
+
+	is_str(text, "42-x", "arena_printf");
+	for (size_t size = 1; size < 100000; size = size * 3 + 1) {
+		unsigned char *p = arena_alloc(a, size);
+
+		aligned &= (uintptr_t)p % 16 == 0;
+		for (size_t i = 0; i < size; i++)
+			zeroed &= p[i] == 0;
+		memset(p, 0xff, size);
+	}
+	ok(aligned, "allocations are aligned to 16");
+	ok(zeroed, "allocations are zero");
+	is_str(text, "42-x", "earlier allocations stay");
+	arena_reset(a);
+	ok(((unsigned char *)arena_alloc(a, 64))[63] == 0, "memory after a reset is zero again");
+	is_str(arena_strndup(a, "abcdef", 3), "abc", "arena_strndup");
+	arena_destroy(a);
+	arena_destroy(NULL);
+}
+
+static void test_vec(void)
+{
+	VEC(int) v = {0};
+	long sum = 0;
+
+	for (int i = 0; i < 1000; i++)
+		vec_push(&v, i);
+	for (uint32_t i = 0; i < v.len; i++)
+		sum += v.data[i];
+	is_int(v.len, 1000, "vec length");
+	is_int(sum, 499500, "vec content");
+	is_int(*vec_last(&v), 999, "vec_last");
+	vec_deinit(&v);
+	ok(v.data == NULL && v.cap == 0, "vec_deinit leaves an empty vector");
+}
+
+static void test_strtab(void)
+{
+	struct strtab *t = strtab_create();
+	char name[16];
+	bool same = true, text = true;
+	uint32_t off;
+
+	is_int(strtab_adds(t, ""), 0, "the empty string is offset 0");
+	for (int i = 0; i < 500; i++) {
+		snprintf(name, sizeof(name), "s%d", i);
+		off = strtab_adds(t, name);
+		same &= strtab_adds(t, name) == off;
+		text &= strcmp(strtab_get(t, off), name) == 0;
+	}
+	ok(same, "equal strings have equal offsets");
+	ok(text, "offsets lead to the text");
+	ok(!strtab_find(t, "absent", 6, &off), "an absent string is not found");
+	ok(strtab_find(t, "s123", 4, &off) && strcmp(strtab_get(t, off), "s123") == 0, "a present one is");
+	is_int(strtab_add(t, "ab\0cd", 5), strtab_adds(t, "ab"), "an embedded NUL ends the string");
+	strtab_destroy(t);
+}
+
+static void test_strbuf(void)
+{
+	struct strbuf b = {0};
+
+	is_str(strbuf_text(&b), "", "an empty buffer is text");
+	strbuf_addf(&b, "%s=%d", "x", 7);
+	strbuf_addc(&b, ';');
+	strbuf_add(&b, "yz!", 2);
+	is_str(strbuf_text(&b), "x=7;yz", "strbuf text");
+	strbuf_clear(&b);
+	is_str(strbuf_text(&b), "", "strbuf_clear");
+	for (int i = 0; i < 1000; i++)
+		strbuf_addf(&b, "%d", i % 10);
+	is_int(b.len, 1000, "strbuf grows");
+	strbuf_deinit(&b);
+}
+
+static void test_hashmap(void)
+{
+	struct hashmap *m = hashmap_create();
+	char keys[300][8];
+	bool all = true, order = true;
+	size_t pos = 0, len;
+	const void *key;
+
+	for (int i = 0; i < 300; i++) {
+		snprintf(keys[i], sizeof(keys[i]), "k%d", i);
+		hashmap_sets(m, keys[i], keys[i]);
+	}
+	for (int i = 0; i < 300; i++)
+		all &= hashmap_finds(m, keys[i]) == keys[i];
+	ok(all, "every key is found");
+	for (int i = 0; i < 300; i++)
+		order &= hashmap_next(m, &pos, &key, &len) == keys[i] && len == strlen(keys[i]);
+	ok(order && !hashmap_next(m, &pos, NULL, NULL), "iteration is in order of insertion");
+	for (int i = 0; i < 300; i += 2)
+		hashmap_remove(m, keys[i], strlen(keys[i]));
+	is_int(hashmap_count(m), 150, "count after removal");
+	ok(!hashmap_finds(m, "k0") && hashmap_finds(m, "k1") == keys[1], "only the removed are gone");
+	hashmap_sets(m, "k1", keys[0]);
+	ok(hashmap_finds(m, "k1") == keys[0], "set replaces");
+	for (int i = 0; i < 300; i += 2)
+		hashmap_sets(m, keys[i], keys[i]);
+	is_int(hashmap_count(m), 300, "removed keys can come back");
+	hashmap_destroy(m);
+}
+
+static void test_err(void)
+{
+	struct err *e = err_sys(ENOENT, "cannot open '%s'", "x");
+
+	is_str(err_text(e), "cannot open 'x': No such file or directory", "err_sys");
+	e = err_wrap(e, "loading %d", 3);
+	is_str(err_text(e), "loading 3: cannot open 'x': No such file or directory", "err_wrap");
+	e = err_hint(err_hint(e, "inner"), "outer");
+	is_str(err_get_hint(e), "inner", "the innermost hint wins");
+	is_int(err_get_sys(e), ENOENT, "errno is kept");
+	e = err_code(e, 1001);
+	is_int(err_get_code(e), 1001, "code");
+	err_destroy(e);
+	err_destroy(NULL);
+}
+
+int main(void)
+{
+	test_arena();
+	test_vec();
+	test_strtab();
+	test_strbuf();
+	test_hashmap();
+	test_err();
+	return tap_done();
+}
