@@ -1,0 +1,465 @@
+/* Lowering of expressions: dispatch, arithmetic, assignment, casts. */
+#include "d/lower_impl.h"
+
+/* ---- arithmetic ------------------------------------------------------------------------------------- */
+
+struct arith_row {
+	enum dif_op if_unsigned, if_signed;
+};
+
+static const struct arith_row arith_rows[] = {
+	[OP_MUL] = { DIF_OP_MUL, DIF_OP_MUL },
+	[OP_DIV] = { DIF_OP_UDIV, DIF_OP_SDIV },
+	[OP_MOD] = { DIF_OP_UREM, DIF_OP_SREM },
+	[OP_ADD] = { DIF_OP_ADD, DIF_OP_ADD },
+	[OP_SUB] = { DIF_OP_SUB, DIF_OP_SUB },
+	[OP_SHL] = { DIF_OP_SLL, DIF_OP_SLL },
+	[OP_SHR] = { DIF_OP_SRL, DIF_OP_SRA },
+	[OP_AND] = { DIF_OP_AND, DIF_OP_AND },
+	[OP_XOR] = { DIF_OP_XOR, DIF_OP_XOR },
+	[OP_OR] = { DIF_OP_OR, DIF_OP_OR },
+};
+
+static enum dif_op arith_op(enum expr_op op, bool is_signed)
+{
+	const struct arith_row *row = &arith_rows[op];
+
+	if ((size_t)op >= ARRAY_LEN(arith_rows) || !row->if_signed)
+		BUG("operator %d is not arithmetic", (int)op);
+	return is_signed ? row->if_signed : row->if_unsigned;
+}
+
+/* A string counts as char *. */
+static bool is_address(const struct lower *l, type_id type)
+{
+	return type_is_pointer(l->t, type) || type_is_string(l->t, type);
+}
+
+static uint32_t target_size(const struct lower *l, type_id pointer)
+{
+	uint32_t size = type_size(l->t, type_deref(l->t, pointer));
+
+	return size ? size : 1;
+}
+
+static uint32_t emit_unscale(struct lower *l, uint32_t r, uint32_t size)
+{
+	if (size == 1)
+		return r;
+	if (size & (size - 1))
+		return emit_op_imm(l, DIF_OP_SDIV, r, size);
+	return emit_op_imm(l, DIF_OP_SRA, r, (uint64_t)__builtin_ctz(size));
+}
+
+/* pointer + int, int + pointer, pointer - int, pointer - pointer */
+static uint32_t lower_pointer_arith(struct lower *l, struct expr *e)
+{
+	struct expr *a = e->binary.l, *b = e->binary.r;
+	enum dif_op op = e->binary.op == OP_ADD ? DIF_OP_ADD : DIF_OP_SUB;
+	uint32_t ra, rb;
+
+	lower_pair(l, lower_canonical, a, b, &ra, &rb);
+	if (is_address(l, a->type) && is_address(l, b->type))
+		return emit_unscale(l, emit_op(l, op, ra, rb), target_size(l, a->type));
+	if (is_address(l, a->type))
+		rb = emit_scale(l, rb, target_size(l, a->type));
+	else
+		ra = emit_scale(l, ra, target_size(l, b->type));
+	return emit_op(l, op, ra, rb);
+}
+
+static uint32_t lower_binary(struct lower *l, struct expr *e)
+{
+	enum expr_op op = e->binary.op;
+	uint32_t ra, rb;
+
+	if (op >= OP_LT && op <= OP_NE)
+		return lower_truth(l, e);
+	if (op == OP_LAND || op == OP_LXOR || op == OP_LOR)
+		return lower_truth(l, e);
+	if (is_address(l, e->binary.l->type) || is_address(l, e->binary.r->type))
+		return lower_pointer_arith(l, e);
+	lower_pair(l, lower_value, e->binary.l, e->binary.r, &ra, &rb);
+	return emit_op(l, arith_op(op, e->binary.is_signed), ra, rb);
+}
+
+void lower_pair(struct lower *l, lower_fn *fn, struct expr *a, struct expr *b, uint32_t *ret_a,
+		uint32_t *ret_b)
+{
+	if (second_goes_first(l, a, b)) {
+		*ret_b = fn(l, b);
+		*ret_a = fn(l, a);
+	} else {
+		*ret_a = fn(l, a);
+		*ret_b = fn(l, b);
+	}
+}
+
+/* ---- assignment ------------------------------------------------------------------------------------- */
+
+/* The value as the place will give it back: cut to its type or bits. Takes r. */
+static uint32_t cut_for_place(struct lower *l, const struct place *p, uint32_t r)
+{
+	if (p->bit_size)
+		return emit_cut(l, r, p->bit_size, type_is_signed(l->t, p->type));
+	return emit_cut_type(l, r, p->type);
+}
+
+static uint32_t lower_compound(struct lower *l, struct expr *e)
+{
+	struct place p = place_of(l, e->binary.l);
+	uint32_t rl = place_load(l, &p), rr;
+
+	if (is_address(l, p.type))
+		rr = emit_scale(l, lower_canonical(l, e->binary.r), target_size(l, p.type));
+	else
+		rr = lower_value(l, e->binary.r);
+	rl = emit_op(l, arith_op(e->binary.op, e->binary.is_signed), rl, rr);
+	rl = cut_for_place(l, &p, rl);
+	place_store(l, &p, rl);
+	place_release(l, &p);
+	return rl;
+}
+
+static uint32_t lower_assign(struct lower *l, struct expr *e)
+{
+	struct place p;
+	uint32_t r;
+
+	if (e->binary.op != OP_NONE)
+		return lower_compound(l, e);
+	/* the value first: its registers are free again when the place needs some */
+	r = lower_arg(l, e->binary.r);
+	p = place_of(l, e->binary.l);
+	place_store(l, &p, r);
+	if (p.bit_size)
+		r = cut_for_place(l, &p, r);
+	place_release(l, &p);
+	return r;
+}
+
+static uint32_t lower_incdec(struct lower *l, struct expr *e)
+{
+	enum expr_op op = e->unary.op;
+	bool is_inc = op == OP_PREINC || op == OP_POSTINC, is_post = op == OP_POSTINC || op == OP_POSTDEC;
+	struct place p = place_of(l, e->unary.e);
+	uint32_t step = is_address(l, p.type) ? target_size(l, p.type) : 1;
+	uint32_t old = place_load(l, &p), val = emit_const(l, step);
+
+	emit(l, is_inc ? DIF_OP_ADD : DIF_OP_SUB, old, val, val);
+	val = cut_for_place(l, &p, val);
+	place_store(l, &p, val);
+	place_release(l, &p);
+	reg_free(l, is_post ? val : old);
+	return is_post ? old : val;
+}
+
+/* ---- unary operators, casts -------------------------------------------------------------------------- */
+
+static uint32_t lower_unary(struct lower *l, struct expr *e)
+{
+	uint32_t r;
+
+	switch (e->unary.op) {
+	case OP_PLUS:
+		return lower_value(l, e->unary.e);
+	case OP_NEG:
+		r = lower_value(l, e->unary.e);
+		return emit_op(l, DIF_OP_SUB, 0, r);
+	case OP_BITNOT:
+		r = emit_writable(l, lower_value(l, e->unary.e));
+		emit(l, DIF_OP_NOT, r, 0, r);
+		return r;
+	case OP_NOT:
+		return lower_truth(l, e);
+	case OP_DEREF:
+		return lower_lvalue(l, e);
+	case OP_ADDROF:
+		return lower_address(l, e->unary.e);
+	case OP_PREINC:
+	case OP_PREDEC:
+	case OP_POSTINC:
+	case OP_POSTDEC:
+		return lower_incdec(l, e);
+	case OP_NONE:
+	case OP_MUL:
+	case OP_DIV:
+	case OP_MOD:
+	case OP_ADD:
+	case OP_SUB:
+	case OP_SHL:
+	case OP_SHR:
+	case OP_LT:
+	case OP_LE:
+	case OP_GT:
+	case OP_GE:
+	case OP_EQ:
+	case OP_NE:
+	case OP_AND:
+	case OP_XOR:
+	case OP_OR:
+	case OP_LAND:
+	case OP_LXOR:
+	case OP_LOR:
+		break;
+	}
+	BUG("unary operator %d", (int)e->unary.op);
+}
+
+/* True when every canonical value of type from is a canonical value of type to. */
+static bool is_widening(const struct lower *l, type_id from, type_id to)
+{
+	uint32_t from_size = type_size(l->t, from), to_size = type_size(l->t, to);
+	bool from_signed = type_is_signed(l->t, from), to_signed = type_is_signed(l->t, to);
+
+	if (to_size >= 8)
+		return true;
+	if (from_signed == to_signed)
+		return from_size <= to_size;
+	return to_signed && from_size < to_size;
+}
+
+static uint32_t lower_cast(struct lower *l, struct expr *e)
+{
+	struct expr *from = e->cast.e;
+	uint32_t r;
+
+	if (type_is_void(l->t, e->type)) {
+		lower_discard(l, from);
+		return 0;
+	}
+	if (type_is_string(l->t, e->type))
+		return lower_string(l, from);
+	if (!type_is_integer(l->t, e->type)) /* a pointer, or the same struct */
+		return lower_canonical(l, from);
+	if (is_canonical(l, from) && is_widening(l, from->type, e->type))
+		return lower_value(l, from);
+	/* what is cut shorter need not be cut to its own type before */
+	r = type_size(l->t, e->type) > type_size(l->t, from->type) ? lower_canonical(l, from) :
+								     lower_value(l, from);
+	return emit_cut_type(l, r, e->type);
+}
+
+/* ---- canonical values --------------------------------------------------------------------------------- */
+
+static bool same_shape(const struct lower *l, type_id a, type_id b)
+{
+	return type_size(l->t, a) == type_size(l->t, b) &&
+	       type_is_signed(l->t, a) == type_is_signed(l->t, b);
+}
+
+static bool binary_is_canonical(const struct lower *l, const struct expr *e)
+{
+	const struct expr *a = e->binary.l, *b = e->binary.r;
+
+	switch (e->binary.op) {
+	case OP_AND:
+	case OP_XOR:
+	case OP_OR:
+		return same_shape(l, a->type, e->type) && same_shape(l, b->type, e->type) &&
+		       is_canonical(l, a) && is_canonical(l, b);
+	case OP_SHR:
+		return same_shape(l, a->type, e->type) && is_canonical(l, a);
+	case OP_MUL:
+	case OP_DIV:
+	case OP_MOD:
+	case OP_ADD:
+	case OP_SUB:
+	case OP_SHL:
+		return false;
+	case OP_LT:
+	case OP_LE:
+	case OP_GT:
+	case OP_GE:
+	case OP_EQ:
+	case OP_NE:
+	case OP_LAND:
+	case OP_LXOR:
+	case OP_LOR:
+		return true;
+	case OP_NONE:
+	case OP_PLUS:
+	case OP_NEG:
+	case OP_BITNOT:
+	case OP_NOT:
+	case OP_DEREF:
+	case OP_ADDROF:
+	case OP_PREINC:
+	case OP_PREDEC:
+	case OP_POSTINC:
+	case OP_POSTDEC:
+		break;
+	}
+	BUG("binary operator %d", (int)e->binary.op);
+}
+
+bool is_canonical(const struct lower *l, const struct expr *e)
+{
+	if (!type_is_integer(l->t, e->type) || type_size(l->t, e->type) >= 8)
+		return true;
+	switch (e->kind) {
+	case EXPR_UNARY:
+		if (e->unary.op == OP_PLUS)
+			return is_canonical(l, e->unary.e);
+		return e->unary.op != OP_NEG && e->unary.op != OP_BITNOT;
+	case EXPR_BINARY:
+		return binary_is_canonical(l, e);
+	case EXPR_COND:
+		return is_canonical(l, e->cond.t) && same_shape(l, e->cond.t->type, e->type) &&
+		       is_canonical(l, e->cond.f) && same_shape(l, e->cond.f->type, e->type);
+	case EXPR_COMMA:
+		return is_canonical(l, e->binary.r);
+	case EXPR_INT:	  /* lower_value() sees to it */
+	case EXPR_VAR:	  /* a load */
+	case EXPR_INDEX:
+	case EXPR_MEMBER:
+	case EXPR_ASSIGN: /* cut before it is stored */
+	case EXPR_CALL:	  /* of the type the subroutine says */
+	case EXPR_CAST:
+	case EXPR_STR:
+	case EXPR_STRINGOF:
+		return true;
+	case EXPR_BAD:
+	case EXPR_IDENT:
+	case EXPR_AGG:
+	case EXPR_SIZEOF_TYPE:
+	case EXPR_SIZEOF:
+	case EXPR_OFFSETOF:
+	case EXPR_XLATE:
+		break;
+	}
+	BUG("expression kind %d reached lowering", (int)e->kind);
+}
+
+uint32_t lower_canonical(struct lower *l, struct expr *e)
+{
+	uint32_t r = lower_value(l, e);
+
+	return is_canonical(l, e) ? r : emit_cut_type(l, r, e->type);
+}
+
+/* ---- values ------------------------------------------------------------------------------------------- */
+
+static uint64_t int_canonical(const struct lower *l, const struct expr *e)
+{
+	uint32_t shift = 64 - MIN(type_size(l->t, e->type), 8u) * 8;
+
+	if (!type_is_integer(l->t, e->type) || shift == 64)
+		return e->ival.val;
+	if (type_is_signed(l->t, e->type))
+		return (uint64_t)((int64_t)(e->ival.val << shift) >> shift);
+	return e->ival.val << shift >> shift;
+}
+
+static uint32_t lower_str(struct lower *l, const struct expr *e)
+{
+	/* a NUL in the constant ends the string, as everywhere */
+	uint32_t off = dif_str(l->b, arena_strndup(l->c->arena, e->str.p, e->str.len)), r = reg_alloc(l);
+
+	if (off > UINT16_MAX && !l->has_failed) {
+		diag_error(l->c->diags, D_NOREG, e->span,
+			   "expression is too complex: its strings are longer than 64 KiB together");
+		l->has_failed = true;
+	}
+	dif_emit(l->b, dif_idx(DIF_OP_SETS, off & UINT16_MAX, r));
+	return r;
+}
+
+static uint32_t lower_kind(struct lower *l, struct expr *e)
+{
+	switch (e->kind) {
+	case EXPR_INT:
+		return emit_const(l, int_canonical(l, e));
+	case EXPR_STR:
+		return lower_str(l, e);
+	case EXPR_VAR:
+	case EXPR_INDEX:
+	case EXPR_MEMBER:
+		return lower_lvalue(l, e);
+	case EXPR_UNARY:
+		return lower_unary(l, e);
+	case EXPR_BINARY:
+		return lower_binary(l, e);
+	case EXPR_ASSIGN:
+		return lower_assign(l, e);
+	case EXPR_COND:
+		return lower_cond(l, e);
+	case EXPR_COMMA:
+		lower_discard(l, e->binary.l);
+		return lower_value(l, e->binary.r);
+	case EXPR_CALL:
+		return lower_call(l, e);
+	case EXPR_CAST:
+		return lower_cast(l, e);
+	case EXPR_STRINGOF:
+		return lower_string(l, e->unary.e);
+	case EXPR_BAD:
+	case EXPR_IDENT:
+	case EXPR_AGG:
+	case EXPR_SIZEOF_TYPE:
+	case EXPR_SIZEOF:
+	case EXPR_OFFSETOF:
+	case EXPR_XLATE:
+		break;
+	}
+	BUG("expression kind %d reached lowering", (int)e->kind);
+}
+
+uint32_t lower_value(struct lower *l, struct expr *e)
+{
+	struct span outer;
+	uint32_t r;
+
+	if (l->has_failed)
+		return 0;
+	outer = span_enter(l, e->span);
+	r = lower_kind(l, e);
+	span_leave(l, outer);
+	return r;
+}
+
+void lower_discard(struct lower *l, struct expr *e)
+{
+	reg_free(l, lower_value(l, e));
+}
+
+/* ---- the pass ----------------------------------------------------------------------------------------- */
+
+/* What the recorder is told: as the type says, and where a by-reference value lies. */
+static struct dif_type result_type(const struct lower *l, const struct expr *e)
+{
+	struct dif_type type = dif_type_of(l->t, e->type);
+
+	if (type.flags & DIF_TF_BYREF && !type_is_string(l->t, e->type) && mem_is_user(l, e))
+		type.flags |= DIF_TF_BYUREF;
+	return type;
+}
+
+static void check_result(const struct difo *d)
+{
+#ifndef NDEBUG
+	struct err *err = difo_verify(d, DIF_MAX_REGS);
+
+	if (err)
+		BUG("lowering made a bad DIFO: %s", err_text(err));
+#endif
+}
+
+struct difo *lower_expr(struct check *c, struct expr *e)
+{
+	struct lower l = { .c = c, .t = c->types, .span = e->span };
+	struct difo *d;
+	uint32_t r;
+
+	l.b = dif_builder_create(c->arena);
+	dif_set_span(l.b, e->span.off);
+	r = type_is_string(l.t, e->type) ? lower_string(&l, e) : lower_canonical(&l, e);
+	dif_set_span(l.b, e->span.off);
+	dif_emit(l.b, dif_rrr(DIF_OP_RET, 0, 0, r));
+	d = dif_builder_finish(l.b, result_type(&l, e));
+	hashmap_destroy(l.weights);
+	if (l.has_failed)
+		return NULL;
+	check_result(d);
+	return d;
+}
