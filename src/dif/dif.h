@@ -54,6 +54,10 @@ enum dif_form {
 };
 
 #define DIF_MAX_REGS   255
+#define DIF_MAX_SIZE   (256u << 10) /* bytes of a DIFO: code and tables */
+#define DIF_MAX_STATIC (16u << 10)  /* bytes of a struct or array variable, or of a struct key */
+#define DIF_MAX_STRING (64u << 10)  /* the largest strsize */
+#define DIF_MAX_INDEX  0x10000u     /* entries of the integer table, bytes of the string table */
 #define DIF_MAX_TUPLE  64 /* ours; the classic machine has 8 */
 #define DIF_VAR_USER   0x0500
 #define DIF_TUPLE_INT  0 /* pushtv/pushtr type: bytes */
@@ -122,7 +126,10 @@ enum dif_subr {
 #undef DIF_SUBR
 };
 
-/* Fault kinds: DTRACEFLT_* of d-language.md 7.1. 0 = none here; unknown faults have no use in DIF. */
+/*
+ * Fault kinds: DTRACEFLT_* of d-language.md 7.1. 0 = none here; unknown faults have no use in DIF.
+ * The "DIF offset" of a fault is that of the instruction in bytes, 4 * its index.
+ */
 enum dif_fault {
 	DIF_FAULT_NONE = 0,
 	DIF_FAULT_BADADDR = 1,
@@ -150,6 +157,11 @@ struct dif_type {
 	bool is_signed; /* integers: how a shorter value is extended and printed */
 	uint32_t size;	/* bytes; strings: strsize */
 };
+
+static inline bool dif_type_is_byref(const struct dif_type *t)
+{
+	return t->flags & (DIF_TF_BYREF | DIF_TF_BYUREF);
+}
 
 enum dif_scope { DIF_SCOPE_GLOBAL = 0, DIF_SCOPE_THREAD = 1, DIF_SCOPE_LOCAL = 2 };
 enum dif_var_kind { DIF_VAR_ARRAY = 0, DIF_VAR_SCALAR = 1 };
@@ -199,8 +211,16 @@ const char *dif_op_name(enum dif_op op); /* NULL when op is not an instruction *
 enum dif_form dif_op_form(enum dif_op op);
 const char *dif_subr_name(uint32_t subr); /* NULL when unknown */
 const char *dif_builtin_name(uint32_t var_id); /* NULL when not a built-in */
+uint32_t dif_subr_by_name(const char *name);	/* UINT32_MAX when unknown */
+uint32_t dif_builtin_by_name(const char *name); /* UINT32_MAX when unknown */
+bool dif_op_is_cond(enum dif_op op);		/* a branch that looks at the flags */
+/* Table entry of a variable, NULL when there is none. */
+const struct dif_var *difo_find_var(const struct difo *d, uint8_t scope, uint32_t id);
 
-/* Registers an instruction reads (up to 3) and writes (0 = none). Tuple and flags not included. */
+/*
+ * Registers an instruction reads (up to 3, %r0 left out: it is a constant) and writes (0 = none).
+ * Tuple and flags not included.
+ */
 struct dif_uses {
 	uint8_t reads[3];
 	uint8_t nreads;
@@ -208,7 +228,12 @@ struct dif_uses {
 };
 struct dif_uses dif_insn_uses(dif_insn insn);
 
-/* The -S listing of d-language.md 9.8. */
+/* Text of a type in listings: "D type (integer) (size 4)". */
+void dif_type_print(const struct dif_type *t, struct strbuf *out);
+/* One instruction as listings show it, with its comment; d gives the tables and may be NULL. */
+void dif_insn_print(const struct difo *d, dif_insn insn, struct strbuf *out);
+/* The -S listing of d-language.md 9.8; difo_print_rows() leaves out the line with the address. */
+void difo_print_rows(const struct difo *d, struct strbuf *out);
 void difo_print(const struct difo *d, struct strbuf *out);
 /*
  * Reads a listing back: directives .int, .str, .var, .ret and instructions; the grammar stands above

@@ -173,6 +173,8 @@ struct prog_clause {
 	bool is_default; /* default action: one record without data */
 	bool records;	 /* is_default or at least one recording action */
 	bool destructive;
+	/* Minimum statement attributes (d/attr.h): name stability, data semantics, dependency class. */
+	uint8_t attr[3];
 	uint32_t span;	 /* source offset of the description */
 	uint32_t index;	 /* over all programs of the session, in program order: the statement id */
 };
@@ -181,3 +183,11 @@ struct prog {
 	struct prog_clause **clauses;
 	uint32_t nclauses;
 };
+
+/* ---- text: golden tests, -xdump --------------------------------------------------------------------- */
+
+const char *aggfunc_name(enum aggfunc func); /* as written in D */
+/* Clauses, their actions and DIFOs; no addresses, so that equal programs give equal text. */
+void prog_print(const struct prog *prog, struct strbuf *out);
+void prog_vars_print(const struct prog_vars *vars, struct strbuf *out);
+void prog_aggs_print(const struct prog_aggs *aggs, struct strbuf *out);

@@ -1,0 +1,313 @@
+/* Building DIF objects, and the tables of what DIF knows by number. */
+#include "dif/asm.h"
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+
+/* ---- tables -------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	enum dif_form form;
+} ops[256] = {
+#define DIF_OP(name, text, code, form) [code] = {text, DIF_FORM_##form},
+#include "dif/opcodes.def"
+#undef DIF_OP
+};
+
+static const char *const subr_names[] = {
+#define DIF_SUBR(name, text, code) [code] = text,
+#include "dif/subrs.def"
+#undef DIF_SUBR
+};
+
+/* clang-format off */
+static const struct {
+	uint32_t id;
+	const char *name;
+} builtins[] = {
+	{DIF_VAR_ARGS, "args"},		      {DIF_VAR_REGS, "regs"},
+	{DIF_VAR_UREGS, "uregs"},	      {DIF_VAR_CURTHREAD, "curthread"},
+	{DIF_VAR_TIMESTAMP, "timestamp"},     {DIF_VAR_VTIMESTAMP, "vtimestamp"},
+	{DIF_VAR_IPL, "ipl"},		      {DIF_VAR_EPID, "epid"},
+	{DIF_VAR_ID, "id"},		      {DIF_VAR_ARG0, "arg0"},
+	{DIF_VAR_ARG0 + 1, "arg1"},	      {DIF_VAR_ARG0 + 2, "arg2"},
+	{DIF_VAR_ARG0 + 3, "arg3"},	      {DIF_VAR_ARG0 + 4, "arg4"},
+	{DIF_VAR_ARG0 + 5, "arg5"},	      {DIF_VAR_ARG0 + 6, "arg6"},
+	{DIF_VAR_ARG0 + 7, "arg7"},	      {DIF_VAR_ARG0 + 8, "arg8"},
+	{DIF_VAR_ARG9, "arg9"},		      {DIF_VAR_STACKDEPTH, "stackdepth"},
+	{DIF_VAR_CALLER, "caller"},	      {DIF_VAR_PROBEPROV, "probeprov"},
+	{DIF_VAR_PROBEMOD, "probemod"},	      {DIF_VAR_PROBEFUNC, "probefunc"},
+	{DIF_VAR_PROBENAME, "probename"},     {DIF_VAR_PID, "pid"},
+	{DIF_VAR_TID, "tid"},		      {DIF_VAR_EXECNAME, "execname"},
+	{DIF_VAR_ZONENAME, "zonename"},	      {DIF_VAR_WALLTIMESTAMP, "walltimestamp"},
+	{DIF_VAR_USTACKDEPTH, "ustackdepth"}, {DIF_VAR_UCALLER, "ucaller"},
+	{DIF_VAR_PPID, "ppid"},		      {DIF_VAR_UID, "uid"},
+	{DIF_VAR_GID, "gid"},		      {DIF_VAR_ERRNO, "errno"},
+	{DIF_VAR_CPU, "cpu"},
+};
+/* clang-format on */
+
+const char *dif_op_name(enum dif_op op)
+{
+	return (unsigned)op < ARRAY_LEN(ops) ? ops[op].name : NULL;
+}
+
+enum dif_form dif_op_form(enum dif_op op)
+{
+	return (unsigned)op < ARRAY_LEN(ops) ? ops[op].form : DIF_FORM_NONE;
+}
+
+bool dif_op_is_cond(enum dif_op op)
+{
+	return op >= DIF_OP_BE && op <= DIF_OP_BLEU;
+}
+
+const char *dif_subr_name(uint32_t subr)
+{
+	return subr < ARRAY_LEN(subr_names) ? subr_names[subr] : NULL;
+}
+
+uint32_t dif_subr_by_name(const char *name)
+{
+	for (uint32_t i = 0; i < ARRAY_LEN(subr_names); i++)
+		if (strcmp(subr_names[i], name) == 0)
+			return i;
+	return UINT32_MAX;
+}
+
+const char *dif_builtin_name(uint32_t var_id)
+{
+	for (uint32_t i = 0; i < ARRAY_LEN(builtins); i++)
+		if (builtins[i].id == var_id)
+			return builtins[i].name;
+	return NULL;
+}
+
+uint32_t dif_builtin_by_name(const char *name)
+{
+	for (uint32_t i = 0; i < ARRAY_LEN(builtins); i++)
+		if (strcmp(builtins[i].name, name) == 0)
+			return builtins[i].id;
+	return UINT32_MAX;
+}
+
+const struct dif_var *difo_find_var(const struct difo *d, uint8_t scope, uint32_t id)
+{
+	for (uint32_t i = 0; i < d->vars_len; i++)
+		if (d->vars[i].id == id && d->vars[i].scope == scope)
+			return &d->vars[i];
+	return NULL;
+}
+
+/* ---- registers of an instruction ----------------------------------------------------------------- */
+
+/* Fields of an instruction that name a register that is read. */
+#define READS_R1 1
+#define READS_R2 2
+#define READS_RD 4 /* also rs */
+#define WRITES	 8 /* rd is written */
+
+static const uint8_t form_uses[] = {
+	[DIF_FORM_NONE] = 0,
+	[DIF_FORM_RRR] = READS_R1 | READS_R2 | WRITES,
+	[DIF_FORM_RR] = READS_R1 | WRITES,
+	[DIF_FORM_CMP] = READS_R1 | READS_R2,
+	[DIF_FORM_TST] = READS_R1,
+	[DIF_FORM_LABEL] = 0,
+	[DIF_FORM_LOAD] = READS_R1 | WRITES,
+	[DIF_FORM_STORE] = READS_R1 | READS_RD,
+	[DIF_FORM_RET] = READS_RD,
+	[DIF_FORM_SETX] = WRITES,
+	[DIF_FORM_SETS] = WRITES,
+	[DIF_FORM_LDA] = READS_R2 | WRITES,
+	[DIF_FORM_LDV] = WRITES,
+	[DIF_FORM_STV] = READS_RD,
+	[DIF_FORM_CALL] = WRITES,
+	[DIF_FORM_PUSHTR] = READS_R2 | READS_RD,
+	[DIF_FORM_PUSHTV] = READS_RD,
+	[DIF_FORM_COPYS] = READS_R1 | READS_R2 | READS_RD,
+	[DIF_FORM_XLATE] = WRITES,
+};
+
+bool dif_form_writes(enum dif_form form)
+{
+	return form_uses[form] & WRITES;
+}
+
+static void use_read(struct dif_uses *u, uint32_t reg)
+{
+	if (reg)
+		u->reads[u->nreads++] = (uint8_t)reg;
+}
+
+struct dif_uses dif_insn_uses(dif_insn insn)
+{
+	uint8_t how = form_uses[dif_op_form(DIF_INSN_OP(insn))];
+	struct dif_uses u = {0};
+
+	if (how & READS_R1)
+		use_read(&u, DIF_INSN_R1(insn));
+	if (how & READS_R2)
+		use_read(&u, DIF_INSN_R2(insn));
+	if (how & READS_RD)
+		use_read(&u, DIF_INSN_RD(insn));
+	if (how & WRITES)
+		u.writes = DIF_INSN_RD(insn);
+	return u;
+}
+
+/* ---- builder ------------------------------------------------------------------------------------- */
+
+struct fixup {
+	uint32_t insn, label;
+};
+
+struct dif_builder {
+	struct arena *arena;
+	VEC(dif_insn) code;
+	VEC(uint32_t) spans;
+	VEC(uint64_t) ints;
+	VEC(struct dif_var) vars;
+	VEC(uint32_t) labels; /* instruction index, or UINT32_MAX while unplaced */
+	VEC(struct fixup) fixups;
+	struct hashmap *int_index; /* value -> &ints[i] as index + 1 */
+	struct strtab *strs;
+	uint32_t span;
+	bool has_spans;
+};
+
+struct dif_builder *dif_builder_create(struct arena *a)
+{
+	struct dif_builder *b = xcalloc(1, sizeof(*b));
+
+	b->arena = a;
+	b->int_index = hashmap_create();
+	b->strs = strtab_create();
+	return b;
+}
+
+uint32_t dif_emit(struct dif_builder *b, dif_insn insn)
+{
+	vec_push(&b->code, insn);
+	vec_push(&b->spans, b->span);
+	return b->code.len - 1;
+}
+
+void dif_set_span(struct dif_builder *b, uint32_t source_off)
+{
+	b->span = source_off;
+	b->has_spans = true;
+}
+
+/*
+ * Indexes are 16 bits. A table that outgrows them still grows, so that difo_verify() refuses the object
+ * for its size; the index that no longer fits is cut, and no such object is ever executed.
+ */
+uint32_t dif_int(struct dif_builder *b, uint64_t value)
+{
+	uintptr_t found = (uintptr_t)hashmap_find(b->int_index, &value, sizeof(value));
+
+	if (!found) {
+		vec_push(&b->ints, value);
+		found = b->ints.len;
+		hashmap_set(b->int_index, &value, sizeof(value), (void *)found);
+	}
+	return (uint32_t)(found - 1) & 0xffff;
+}
+
+uint32_t dif_str(struct dif_builder *b, const char *s)
+{
+	return strtab_adds(b->strs, s) & 0xffff;
+}
+
+void dif_note_var(struct dif_builder *b, const struct dif_var *var)
+{
+	for (uint32_t i = 0; i < b->vars.len; i++) {
+		struct dif_var *have = &b->vars.data[i];
+
+		if (have->id != var->id || have->scope != var->scope)
+			continue;
+		have->flags |= var->flags;
+		if (!have->name)
+			have->name = var->name;
+		if (!have->type.size)
+			have->type = var->type;
+		return;
+	}
+	vec_push(&b->vars, *var);
+}
+
+uint32_t dif_label_create(struct dif_builder *b)
+{
+	vec_push(&b->labels, UINT32_MAX);
+	return b->labels.len - 1;
+}
+
+void dif_label_here(struct dif_builder *b, uint32_t label)
+{
+	assert(label < b->labels.len && b->labels.data[label] == UINT32_MAX);
+	b->labels.data[label] = b->code.len;
+}
+
+void dif_emit_branch(struct dif_builder *b, enum dif_op op, uint32_t label)
+{
+	struct fixup f = {.label = label};
+
+	assert(label < b->labels.len);
+	f.insn = dif_emit(b, dif_branch(op, 0));
+	vec_push(&b->fixups, f);
+}
+
+static void resolve_labels(struct dif_builder *b)
+{
+	for (uint32_t i = 0; i < b->fixups.len; i++) {
+		struct fixup *f = &b->fixups.data[i];
+		uint32_t at = b->labels.data[f->label];
+
+		if (at == UINT32_MAX)
+			BUG("label %u of a DIF object was never placed", f->label);
+		b->code.data[f->insn] |= at & 0xffffff; /* larger programs are refused for their size */
+	}
+}
+
+static void builder_destroy(struct dif_builder *b)
+{
+	vec_deinit(&b->code);
+	vec_deinit(&b->spans);
+	vec_deinit(&b->ints);
+	vec_deinit(&b->vars);
+	vec_deinit(&b->labels);
+	vec_deinit(&b->fixups);
+	hashmap_destroy(b->int_index);
+	strtab_destroy(b->strs);
+	free(b);
+}
+
+static void *to_arena(struct arena *a, const void *data, uint32_t len, size_t elem_size)
+{
+	return len ? arena_memdup(a, data, len * elem_size) : NULL;
+}
+
+struct difo *dif_builder_finish(struct dif_builder *b, struct dif_type ret)
+{
+	struct arena *a = b->arena;
+	struct difo *d = ARENA_NEW(a, struct difo);
+
+	resolve_labels(b);
+	d->code = to_arena(a, b->code.data, b->code.len, sizeof(*b->code.data));
+	d->code_len = b->code.len;
+	d->ints = to_arena(a, b->ints.data, b->ints.len, sizeof(*b->ints.data));
+	d->ints_len = b->ints.len;
+	d->strs_size = (uint32_t)strtab_size(b->strs);
+	d->strs = to_arena(a, strtab_data(b->strs), d->strs_size, 1);
+	d->vars = to_arena(a, b->vars.data, b->vars.len, sizeof(*b->vars.data));
+	d->vars_len = b->vars.len;
+	for (uint32_t i = 0; i < d->vars_len; i++)
+		d->vars[i].name = arena_strdup(a, d->vars[i].name ? d->vars[i].name : "");
+	if (b->has_spans)
+		d->spans = to_arena(a, b->spans.data, b->spans.len, sizeof(*b->spans.data));
+	d->ret = ret;
+	builder_destroy(b);
+	return d;
+}

@@ -1,0 +1,128 @@
+/* Inside of the interpreter: shared by interp*.c alone. */
+#pragma once
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "dif/asm.h"
+#include "dif/interp.h"
+
+/* Host memory that programs can address. */
+struct region {
+	const uint8_t *start;
+	uint32_t size;
+	bool is_writable;
+};
+
+struct tuple_elem {
+	uint64_t value;
+	uint64_t size; /* is_ref, not string */
+	bool is_ref;
+	bool is_string;
+};
+
+struct dif_machine {
+	struct dif_env env;
+	uint32_t strsize;
+	uint64_t thread;
+	/* memory */
+	VEC(struct region) regions; /* ascending, disjoint */
+	struct arena *arena;	    /* dif_machine_string() */
+	uint8_t *scratch;
+	uint32_t scratch_size, scratch_top;
+	char *text[3]; /* strsize bytes each: operands and result of the subroutine that runs */
+	/* variables: key -> struct slot */
+	struct hashmap *vars;	/* global, thread, elements */
+	struct hashmap *locals; /* this-> of this firing */
+	struct strbuf key;	/* scratch for building keys */
+	uint64_t dyn_used, dyn_max, drops;
+	/* strtok() of this clause */
+	uint64_t tok_rest;
+	/* the DIFO that runs */
+	const struct difo *d;
+	uint32_t pc; /* of the next instruction */
+	uint64_t regs[256];
+	struct tuple_elem tuple[DIF_MAX_TUPLE];
+	uint32_t ntuple;
+	int cmp_signed, cmp_unsigned; /* the flags: <0, 0, >0 */
+	bool done;
+	uint64_t value;
+	enum dif_fault fault;
+	uint64_t fault_value;
+};
+
+/* Records the first fault of a run. Returns 0, so that functions can end with it. */
+uint64_t dif_fault(struct dif_machine *m, enum dif_fault kind, uint64_t value);
+
+/* ---- memory: interp_mem.c ------------------------------------------------------------------------ */
+
+void mem_add_region(struct dif_machine *m, const void *start, uint32_t size, bool is_writable);
+void mem_remove_region(struct dif_machine *m, const void *start);
+
+enum space { SPACE_KERNEL, SPACE_USER };
+bool mem_load(struct dif_machine *m, enum space space, uint64_t addr, void *buf, uint64_t size);
+/* At most max characters and a NUL into buf; touches at most max + 1 bytes. */
+bool mem_load_text(struct dif_machine *m, enum space space, uint64_t addr, char *buf, uint32_t max,
+		   uint32_t *ret_len);
+/* The host address to write size bytes at, or NULL when that is not allowed. */
+void *mem_writable(struct dif_machine *m, uint64_t addr, uint64_t size);
+/* The same, in scratch memory only. */
+void *mem_in_scratch(struct dif_machine *m, uint64_t addr, uint64_t size);
+/* 0 and a fault when there is no room. */
+uint64_t mem_alloc(struct dif_machine *m, uint64_t size);
+
+static inline void *mem_host(uint64_t addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
+static inline uint64_t mem_addr(const void *host)
+{
+	return (uint64_t)(uintptr_t)host;
+}
+
+/* ---- variables: interp_var.c --------------------------------------------------------------------- */
+
+void vars_init(struct dif_machine *m);
+void vars_deinit(struct dif_machine *m);
+void vars_forget_locals(struct dif_machine *m);
+/* var: an entry of the running DIFO's table; arrays take their key from the tuple stack. */
+uint64_t var_load(struct dif_machine *m, const struct dif_var *var);
+void var_store(struct dif_machine *m, const struct dif_var *var, uint64_t value);
+
+/* ---- subroutines: interp_subr*.c ----------------------------------------------------------------- */
+
+/* Calls with the tuple stack as arguments; does not empty it. */
+uint64_t subr_call(struct dif_machine *m, uint32_t subr);
+
+/* A subroutine: v has as many values as the table row's maximum. */
+typedef uint64_t (*subr_fn)(struct dif_machine *m, const uint64_t *v);
+
+/* str() of interp_subr.c, into m->text[n]. */
+bool subr_text(struct dif_machine *m, uint64_t addr, int n, uint32_t *ret_len);
+/* A result string. */
+uint64_t subr_result(struct dif_machine *m, const char *text, size_t len);
+
+/* interp_subr_str.c */
+uint64_t subr_strlen(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_strjoin(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_substr(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_index(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_rindex(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_strstr(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_strchr(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_strrchr(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_strtok(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_tolower(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_toupper(struct dif_machine *m, const uint64_t *v);
+/* interp_subr_path.c */
+uint64_t subr_basename(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_dirname(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_cleanpath(struct dif_machine *m, const uint64_t *v);
+/* interp_subr_conv.c */
+uint64_t subr_lltostr(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_strtoll(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_inet_ntoa(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_inet_ntoa6(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_inet_ntop(struct dif_machine *m, const uint64_t *v);
+/* interp_subr_json.c */
+uint64_t subr_json(struct dif_machine *m, const uint64_t *v);

@@ -1,0 +1,176 @@
+/* What can be said about a compiled program without a back end: kinds of actions, and a dump. */
+#include "dif/prog.h"
+
+#include "dif/asm.h"
+
+static const struct {
+	const char *name;
+	bool is_recording;
+} act_kinds[] = {
+	[ACT_EXPR] = {"expr", false},
+	[ACT_AGG] = {"agg", false},
+	[ACT_BRZ] = {"brz", false},
+	[ACT_JMP] = {"jmp", false},
+	[ACT_RAISE] = {"raise", false},
+	[ACT_STOP] = {"stop", false},
+	[ACT_TRACE] = {"trace", true},
+	[ACT_TRACEMEM] = {"tracemem", true},
+	[ACT_PRINTF] = {"printf", true},
+	[ACT_PRINTA] = {"printa", true},
+	[ACT_EXIT] = {"exit", true},
+	[ACT_CLEAR] = {"clear", true},
+	[ACT_TRUNC] = {"trunc", true},
+	[ACT_NORMALIZE] = {"normalize", true},
+	[ACT_DENORMALIZE] = {"denormalize", true},
+	[ACT_SYSTEM] = {"system", true},
+	[ACT_FREOPEN] = {"freopen", true},
+	[ACT_FTRUNCATE] = {"ftruncate", true},
+	[ACT_SETOPT] = {"setopt", true},
+	[ACT_STACK] = {"stack", true},
+	[ACT_USTACK] = {"ustack", true},
+	[ACT_SYM] = {"sym", true},
+};
+
+static const char *const aggfunc_names[] = {
+	[AGGFUNC_COUNT] = "count",	   [AGGFUNC_SUM] = "sum",
+	[AGGFUNC_MIN] = "min",		   [AGGFUNC_MAX] = "max",
+	[AGGFUNC_AVG] = "avg",		   [AGGFUNC_STDDEV] = "stddev",
+	[AGGFUNC_QUANTIZE] = "quantize",   [AGGFUNC_LQUANTIZE] = "lquantize",
+	[AGGFUNC_LLQUANTIZE] = "llquantize",
+};
+
+static const char *const datum_names[] = {
+	[DATUM_INT] = "int",	 [DATUM_STRING] = "string", [DATUM_BYTES] = "bytes",
+	[DATUM_STACK] = "stack", [DATUM_USTACK] = "ustack", [DATUM_SYM] = "sym",
+	[DATUM_MOD] = "mod",	 [DATUM_USYM] = "usym",	    [DATUM_UMOD] = "umod",
+	[DATUM_UADDR] = "uaddr",
+};
+
+static const char *const scope_names[] = {
+	[DIF_SCOPE_GLOBAL] = "", [DIF_SCOPE_THREAD] = "self->", [DIF_SCOPE_LOCAL] = "this->"};
+
+bool act_is_recording(enum act_kind kind)
+{
+	return act_kinds[kind].is_recording;
+}
+
+const char *aggfunc_name(enum aggfunc func)
+{
+	return aggfunc_names[func];
+}
+
+static void print_difo(const char *what, const struct difo *d, struct strbuf *out)
+{
+	strbuf_addf(out, "%s returns ", what);
+	dif_type_print(&d->ret, out);
+	strbuf_addc(out, '\n');
+	difo_print_rows(d, out);
+	strbuf_addc(out, '\n');
+}
+
+/* The conversions, each as the text before it and "%" flags, width and letter. */
+static void print_fmt(const struct prog_fmt *fmt, struct strbuf *out)
+{
+	for (uint32_t i = 0; i < fmt->nconvs; i++) {
+		const struct prog_conv *c = &fmt->convs[i];
+
+		strbuf_adds(out, i ? ", " : "\n  format ");
+		dif_quote(out, c->literal, c->literal_len);
+		if (!c->conv)
+			continue;
+		strbuf_addf(out, " %%%.3s%c", c->size, c->conv);
+		if (c->flags)
+			strbuf_addf(out, " flags=0x%x", c->flags);
+		if (c->width >= 0)
+			strbuf_addf(out, " width=%d", c->width);
+		if (c->prec >= 0)
+			strbuf_addf(out, " prec=%d", c->prec);
+	}
+}
+
+static void print_agg_use(const struct prog_agg *agg, struct strbuf *out)
+{
+	strbuf_addf(out, " @%s", agg->name);
+}
+
+static void print_act(const struct prog_act *act, uint32_t index, struct strbuf *out)
+{
+	strbuf_addf(out, "action %u: %s", index, act_kinds[act->kind].name);
+	if (act->kind == ACT_BRZ || act->kind == ACT_JMP)
+		strbuf_addf(out, " to %u", act->target);
+	if (act->agg) {
+		print_agg_use(act->agg, out);
+		strbuf_addf(out, " = %s", aggfunc_names[act->agg->func]);
+	}
+	for (uint32_t i = 0; i < act->naggs; i++)
+		print_agg_use(act->aggs[i], out);
+	if (act->param[0] || act->param[1])
+		strbuf_addf(out, " param %lld %lld", (long long)act->param[0],
+			    (long long)act->param[1]);
+	if (act->nargs)
+		strbuf_addf(out, " number %u", act->number);
+	if (act->fmt)
+		print_fmt(act->fmt, out);
+	strbuf_addc(out, '\n');
+	for (uint32_t i = 0; i < act->nargs; i++) {
+		char what[64];
+
+		snprintf(what, sizeof(what), "argument %u%s%s", i, act->arg_kinds ? " " : "",
+			 act->arg_kinds ? datum_names[act->arg_kinds[i]] : "");
+		print_difo(what, act->args[i], out);
+	}
+}
+
+static void print_clause(const struct prog_clause *c, struct strbuf *out)
+{
+	strbuf_addf(out, "clause %u: ", c->index);
+	if (c->desc.id)
+		strbuf_addf(out, "%u", c->desc.id);
+	else
+		strbuf_addf(out, "%s:%s:%s:%s", c->desc.prov, c->desc.mod, c->desc.func,
+			    c->desc.name);
+	strbuf_addf(out, "%s%s%s\n", c->is_default ? " default" : "", c->records ? " records" : "",
+		    c->destructive ? " destructive" : "");
+	if (c->pred)
+		print_difo("predicate", c->pred, out);
+	for (uint32_t i = 0; i < c->nacts; i++)
+		print_act(&c->acts[i], i, out);
+	strbuf_addc(out, '\n');
+}
+
+void prog_print(const struct prog *prog, struct strbuf *out)
+{
+	for (uint32_t i = 0; i < prog->nclauses; i++)
+		print_clause(prog->clauses[i], out);
+}
+
+void prog_vars_print(const struct prog_vars *vars, struct strbuf *out)
+{
+	for (uint32_t i = 0; i < vars->len; i++) {
+		const struct prog_var *v = vars->vars[i];
+
+		strbuf_addf(out, "variable 0x%x %s%s ", v->id, scope_names[v->scope], v->name);
+		dif_type_print(&v->type, out);
+		for (uint32_t k = 0; k < v->nkeys; k++) {
+			strbuf_adds(out, k ? ", " : " key ");
+			dif_type_print(&v->keys[k], out);
+		}
+		strbuf_addc(out, '\n');
+	}
+}
+
+void prog_aggs_print(const struct prog_aggs *aggs, struct strbuf *out)
+{
+	for (uint32_t i = 0; i < aggs->len; i++) {
+		const struct prog_agg *a = aggs->aggs[i];
+
+		strbuf_addf(out, "aggregation %u @%s = %s %lld %lld %lld %lld", a->id, a->name,
+			    aggfunc_names[a->func], (long long)a->param[0], (long long)a->param[1],
+			    (long long)a->param[2], (long long)a->param[3]);
+		for (uint32_t k = 0; k < a->nkeys; k++) {
+			strbuf_addf(out, "%s%s ", k ? ", " : " key ", datum_names[a->key_kinds[k]]);
+			dif_type_print(&a->key_types[k], out);
+		}
+		strbuf_addc(out, '\n');
+	}
+}
