@@ -1,5 +1,6 @@
 /* Lowering of expressions: dispatch, arithmetic, assignment, casts. */
 #include "d/lower_impl.h"
+#include "dtrace.h"
 
 /* ---- arithmetic ------------------------------------------------------------------------------------- */
 
@@ -356,11 +357,7 @@ static uint32_t lower_str(struct lower *l, const struct expr *e)
 	/* a NUL in the constant ends the string, as everywhere */
 	uint32_t off = dif_str(l->b, arena_strndup(l->c->arena, e->str.p, e->str.len)), r = reg_alloc(l);
 
-	if (off > UINT16_MAX && !l->has_failed) {
-		diag_error(l->c->diags, D_NOREG, e->span,
-			   "expression is too complex: its strings are longer than 64 KiB together");
-		l->has_failed = true;
-	}
+	/* an offset that does not fit is refused with the whole table: verify() */
 	dif_emit(l->b, dif_idx(DIF_OP_SETS, off & UINT16_MAX, r));
 	return r;
 }
@@ -431,18 +428,38 @@ static struct dif_type result_type(const struct lower *l, const struct expr *e)
 	struct dif_type type = dif_type_of(l->t, e->type);
 
 	if (type.flags & DIF_TF_BYREF && !type_is_string(l->t, e->type) && mem_is_user(l, e))
-		type.flags |= DIF_TF_BYUREF;
+		type.flags = DIF_TF_BYUREF;
 	return type;
 }
 
-static void check_result(const struct difo *d)
+/* Objects that DIF cannot handle as a whole: empty structs, and very large ones. */
+static bool result_fits(struct lower *l, const struct expr *e)
 {
-#ifndef NDEBUG
-	struct err *err = difo_verify(d, DIF_MAX_REGS);
+	uint32_t size = type_size(l->t, e->type);
 
-	if (err)
+	if (!type_is_byref(l->t, e->type) || type_is_string(l->t, e->type))
+		return true;
+	if (size > 0 && size <= DIF_MAX_STATIC)
+		return true;
+	diag_error(l->c->diags, size ? D_DECL_ARRBIG : D_OP_INCOMPLETE, e->span,
+		   "value of type %s has %u bytes: 1 to %u are possible",
+		   type_name(l->t, e->type, l->c->arena), size, DIF_MAX_STATIC);
+	return false;
+}
+
+/* Only the limits of DIF tables can be met by what users write; all else is our mistake. */
+static bool verify(struct lower *l, const struct expr *e, const struct difo *d)
+{
+	struct err *err = difo_verify(d, DIF_MAX_REGS);
+	int code = err ? err_get_code(err) : 0;
+
+	if (!err)
+		return true;
+	if (code != EDT_INT2BIG && code != EDT_STR2BIG && code != EDT_BPFSIZE)
 		BUG("lowering made a bad DIFO: %s", err_text(err));
-#endif
+	diag_error(l->c->diags, D_NOREG, e->span, "expression is too complex: %s", err_text(err));
+	err_destroy(err);
+	return false;
 }
 
 struct difo *lower_expr(struct check *c, struct expr *e)
@@ -451,15 +468,14 @@ struct difo *lower_expr(struct check *c, struct expr *e)
 	struct difo *d;
 	uint32_t r;
 
+	if (!result_fits(&l, e))
+		return NULL;
 	l.b = dif_builder_create(c->arena);
 	dif_set_span(l.b, e->span.off);
 	r = type_is_string(l.t, e->type) ? lower_string(&l, e) : lower_canonical(&l, e);
 	dif_set_span(l.b, e->span.off);
-	dif_emit(l.b, dif_rrr(DIF_OP_RET, 0, 0, r));
+	emit(&l, DIF_OP_RET, 0, 0, r);
 	d = dif_builder_finish(l.b, result_type(&l, e));
 	hashmap_destroy(l.weights);
-	if (l.has_failed)
-		return NULL;
-	check_result(d);
-	return d;
+	return !l.has_failed && verify(&l, e, d) ? d : NULL;
 }

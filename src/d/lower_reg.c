@@ -43,7 +43,7 @@ uint32_t emit_const(struct lower *l, uint64_t val)
 	if (val == 0)
 		return 0;
 	r = reg_alloc(l);
-	dif_emit(l->b, dif_idx(DIF_OP_SETX, dif_int(l->b, val), r));
+	dif_emit(l->b, dif_idx(DIF_OP_SETX, dif_int(l->b, val) & UINT16_MAX, r));
 	return r;
 }
 
