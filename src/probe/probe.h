@@ -3,8 +3,11 @@
  *
  * A registry holds the probes a session knows. Providers fill it when something asks for a
  * description that could concern them, so that a script on tick-1s never reads the system call list.
- * Ids are given in the order of registration, dtrace:::BEGIN END ERROR first (1, 2, 3); the listing
- * asks every provider in provider_list order.
+ *
+ * Ids       A provider whose list is known beforehand has a fixed block of ids (dtrace:::BEGIN END
+ *           ERROR are 1, 2, 3), so that a probe has the same id in a listing and in every session,
+ *           however little of the list that session looked at. Other probes get the next id from
+ *           PROBE_ID_DYNAMIC up, in the order of registration.
  *
  * Owns     the registry owns its probes and their names.
  * Errors   a provider that cannot list (no tracefs) says so through struct err.
@@ -47,14 +50,24 @@ void attachments_close(struct attachments *a);
 
 struct provider {
 	const char *name;
+	const char *alias; /* another name of the whole provider ("lx-syscall"), or NULL */
+	uint32_t id_base, id_count; /* block of ids below PROBE_ID_DYNAMIC; 0 = none */
+	/* The only probe names it can have, NULL-terminated; NULL = anything. Spares provide(). */
+	const char *const *names;
 	struct attr attr[5]; /* provider, module, function, name, arguments */
 	/* Registers the probes that exist unasked. Called at most once per registry. */
 	struct err *(*provide)(struct probes *ps, const struct provider *pv);
-	/* Registers probes that exist when named (tick-7s); desc's provider field may be a glob. */
+	/* Registers probes that exist when named (tick-7s); desc's provider field may be a glob. When
+	 * function and name are literals only this is called: it then registers what they mean. */
 	struct err *(*provide_desc)(struct probes *ps, const struct provider *pv,
 				    const struct probe_desc *desc);
-	/* Another name the provider answers to in a description ("lx-syscall"), or NULL. */
-	bool (*is_alias)(const struct probe *pr, const struct probe_desc *desc);
+	/* Other names (exece for execve). Gives descriptions to be matched too, or none; asked when desc's
+	 * function is a literal, or desc matched nothing. Text and array in the registry's arena; what
+	 * the user should know goes to probes_notice(). NULL = no aliases. */
+	uint32_t (*expand)(struct probes *ps, const struct provider *pv, const struct probe_desc *desc,
+			   struct probe_desc **ret_descs);
+	/* Why desc matches nothing and what to type instead, in the registry's arena, or NULL. */
+	const char *(*hint)(struct probes *ps, const struct provider *pv, const struct probe_desc *desc);
 	/* D types of args[], static or in the registry's arena. */
 	uint32_t (*arg_types)(struct probes *ps, const struct probe *pr, const char *const **ret_types);
 	/* Places; ret has room for PROBE_MAX_POINTS. Returns how many. */
@@ -65,6 +78,7 @@ struct provider {
 			      struct attachments *ret);
 };
 #define PROBE_MAX_POINTS 4
+#define PROBE_ID_DYNAMIC 1001
 
 struct attach_opts {
 	int cpu; /* only this CPU; -1 = all */
@@ -78,11 +92,24 @@ struct arena *probes_arena(struct probes *ps);
 /* For providers. Names are copied; returns the existing probe when all four names are equal. */
 struct probe *probes_add(struct probes *ps, const struct provider *pv, const char *mod, const char *func,
 			 const char *name, uint64_t data);
+/* The same at a fixed place of the provider's block of ids. */
+struct probe *probes_add_at(struct probes *ps, const struct provider *pv, uint32_t index, const char *mod,
+			    const char *func, const char *name, uint64_t data);
+/* The provider's own memory in this registry: zeroed, size bytes (always the same), arena lifetime. */
+void *probes_state(struct probes *ps, const struct provider *pv, size_t size);
+/* Something the user should know; goes where probes_on_notice() says. */
+PRINTF_LIKE(2, 3) void probes_notice(struct probes *ps, const char *fmt, ...);
+
+/* msg: without newline. Each description's notices come once per registry. */
+void probes_on_notice(struct probes *ps, void (*func)(void *ctx, const char *msg), void *ctx);
+/* A registered probe, or NULL. */
 struct probe *probes_find(struct probes *ps, uint32_t id);
 /* Matching probes by ascending id, an arena array valid until the registry dies. Providers are asked
  * as needed. No match is n == 0, not an error. */
 MUST_CHECK struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
 				    struct probe ***ret_probes, uint32_t *ret_n);
+/* What to type instead of a description that matches nothing, or NULL. */
+const char *probes_hint(struct probes *ps, const struct probe_desc *desc);
 /* d-language.md 1.7: * ? [..] [!..] \x; an empty pattern matches anything. */
 bool glob_match(const char *pattern, const char *text);
 bool glob_is_literal(const char *pattern);

@@ -40,6 +40,7 @@ struct options {
 	char *str[OPT_COUNT];	 /* string options, owned */
 	VEC(char *) cppargs;	 /* -D -U -I -H and so on in order, ready for the preprocessor */
 	VEC(char *) libdirs;
+	VEC(char *) envs; /* of -c processes, in order: +VAR=value, -VAR */
 	bool is_active;
 };
 
@@ -47,6 +48,7 @@ void options_init(struct options *o);
 void options_deinit(struct options *o);
 /* in_pragma: from #pragma D option or setopt(). value NULL: the flag form. */
 MUST_CHECK struct err *options_set(struct options *o, const char *name, const char *value, bool in_pragma);
+const char *opt_kind_name(enum opt_kind kind);
 const struct opt_desc *opt_find(const char *name, enum opt_id *ret_id);
 static inline bool opt_flag(const struct options *o, enum opt_id id)
 {

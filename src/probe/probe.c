@@ -1,0 +1,423 @@
+/*
+ * The probe registry.
+ *
+ * Probes are indexed by each of their names, so that a description with at least one literal field
+ * looks at the probes of the rarest of them only. Results are remembered by description: the compiler,
+ * the enabling and the listing ask the same question several times.
+ */
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "dtrace.h"
+#include "probe/probe.h"
+
+struct probe_list {
+	VEC(struct probe *) probes;
+};
+
+struct match {
+	struct probe **probes;
+	uint32_t n;
+};
+
+struct pv_state {
+	bool is_provided;
+	void *data;
+};
+
+enum { FIELD_PROV, FIELD_MOD, FIELD_FUNC, FIELD_NAME, NFIELDS };
+
+struct probes {
+	struct arena *arena;
+	struct probe_list all;
+	struct hashmap *index[NFIELDS]; /* name -> struct probe_list */
+	struct hashmap *by_id;
+	struct hashmap *matches; /* description -> struct match */
+	struct hashmap *states;	 /* provider -> struct pv_state */
+	VEC(struct probe_list *) lists; /* those in the indexes, to be freed */
+	uint32_t next_id;
+	void (*on_notice)(void *ctx, const char *msg);
+	void *notice_ctx;
+};
+
+struct probes *probes_create(void)
+{
+	struct probes *ps = xcalloc(1, sizeof(*ps));
+
+	ps->arena = arena_create();
+	for (int i = 0; i < NFIELDS; i++)
+		ps->index[i] = hashmap_create();
+	ps->by_id = hashmap_create();
+	ps->matches = hashmap_create();
+	ps->states = hashmap_create();
+	ps->next_id = PROBE_ID_DYNAMIC;
+	return ps;
+}
+
+void probes_destroy(struct probes *ps)
+{
+	if (!ps)
+		return;
+	for (uint32_t i = 0; i < ps->lists.len; i++) {
+		vec_deinit(&ps->lists.data[i]->probes);
+		free(ps->lists.data[i]);
+	}
+	vec_deinit(&ps->lists);
+	vec_deinit(&ps->all.probes);
+	for (int i = 0; i < NFIELDS; i++)
+		hashmap_destroy(ps->index[i]);
+	hashmap_destroy(ps->by_id);
+	hashmap_destroy(ps->matches);
+	hashmap_destroy(ps->states);
+	arena_destroy(ps->arena);
+	free(ps);
+}
+
+struct arena *probes_arena(struct probes *ps)
+{
+	return ps->arena;
+}
+
+static struct pv_state *state_of(struct probes *ps, const struct provider *pv)
+{
+	struct pv_state *st = hashmap_find(ps->states, &pv, sizeof(pv));
+
+	if (!st) {
+		st = ARENA_NEW(ps->arena, struct pv_state);
+		hashmap_set(ps->states, &pv, sizeof(pv), st);
+	}
+	return st;
+}
+
+void *probes_state(struct probes *ps, const struct provider *pv, size_t size)
+{
+	struct pv_state *st = state_of(ps, pv);
+
+	if (!st->data)
+		st->data = arena_alloc(ps->arena, size);
+	return st->data;
+}
+
+void probes_on_notice(struct probes *ps, void (*func)(void *ctx, const char *msg), void *ctx)
+{
+	ps->on_notice = func;
+	ps->notice_ctx = ctx;
+}
+
+void probes_notice(struct probes *ps, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!ps->on_notice)
+		return;
+	va_start(ap, fmt);
+	ps->on_notice(ps->notice_ctx, arena_vprintf(ps->arena, fmt, ap));
+	va_end(ap);
+}
+
+/* ---- adding ---------------------------------------------------------------------------------------- */
+
+/* Appends to the list of probes with this name; returns the one copy of the name. */
+static const char *index_add(struct probes *ps, int field, const char *text, struct probe *pr)
+{
+	struct probe_list *l = hashmap_finds(ps->index[field], text);
+
+	if (!l) {
+		l = xcalloc(1, sizeof(*l));
+		vec_push(&ps->lists, l);
+		hashmap_sets(ps->index[field], text, l);
+		text = arena_strdup(ps->arena, text);
+	} else {
+		const struct probe *first = l->probes.data[0];
+		const char *const names[NFIELDS] = { first->prov, first->mod, first->func, first->name };
+
+		text = names[field];
+	}
+	vec_push(&l->probes, pr);
+	return text;
+}
+
+static struct probe *find_same(struct probes *ps, const struct provider *pv, const char *mod,
+			       const char *func, const char *name)
+{
+	const struct probe_list *by_func = hashmap_finds(ps->index[FIELD_FUNC], func);
+	const struct probe_list *by_name = hashmap_finds(ps->index[FIELD_NAME], name);
+	const struct probe_list *l;
+
+	if (!by_func || !by_name)
+		return NULL;
+	l = by_func->probes.len < by_name->probes.len ? by_func : by_name;
+	for (uint32_t i = 0; i < l->probes.len; i++) {
+		struct probe *pr = l->probes.data[i];
+
+		if (pr->provider == pv && strcmp(pr->name, name) == 0 && strcmp(pr->func, func) == 0 &&
+		    strcmp(pr->mod, mod) == 0)
+			return pr;
+	}
+	return NULL;
+}
+
+static struct probe *add_id(struct probes *ps, const struct provider *pv, uint32_t id, const char *mod,
+			    const char *func, const char *name, uint64_t data)
+{
+	struct probe *pr = find_same(ps, pv, mod, func, name);
+
+	if (pr)
+		return pr;
+	pr = ARENA_NEW(ps->arena, struct probe);
+	*pr = (struct probe){ .id = id ? id : ps->next_id++, .provider = pv, .data = data };
+	pr->prov = index_add(ps, FIELD_PROV, pv->name, pr);
+	pr->mod = index_add(ps, FIELD_MOD, mod, pr);
+	pr->func = index_add(ps, FIELD_FUNC, func, pr);
+	pr->name = index_add(ps, FIELD_NAME, name, pr);
+	vec_push(&ps->all.probes, pr);
+	hashmap_set(ps->by_id, &pr->id, sizeof(pr->id), pr);
+	return pr;
+}
+
+struct probe *probes_add(struct probes *ps, const struct provider *pv, const char *mod, const char *func,
+			 const char *name, uint64_t data)
+{
+	return add_id(ps, pv, 0, mod, func, name, data);
+}
+
+struct probe *probes_add_at(struct probes *ps, const struct provider *pv, uint32_t index, const char *mod,
+			    const char *func, const char *name, uint64_t data)
+{
+	assert(index < pv->id_count && pv->id_base + pv->id_count <= PROBE_ID_DYNAMIC);
+	return add_id(ps, pv, pv->id_base + index, mod, func, name, data);
+}
+
+struct probe *probes_find(struct probes *ps, uint32_t id)
+{
+	return hashmap_find(ps->by_id, &id, sizeof(id));
+}
+
+/* ---- matching ---------------------------------------------------------------------------------------- */
+
+static bool is_name(const char *field)
+{
+	return *field && glob_is_literal(field);
+}
+
+static struct err *provide(struct probes *ps, const struct provider *pv)
+{
+	struct pv_state *st = state_of(ps, pv);
+
+	if (st->is_provided || !pv->provide)
+		return NULL;
+	st->is_provided = true;
+	return pv->provide(ps, pv);
+}
+
+/* Could pv have probes that desc means? */
+static bool concerns(const struct provider *pv, const struct probe_desc *desc)
+{
+	if (!glob_match(desc->prov, pv->name) && !(pv->alias && strcmp(desc->prov, pv->alias) == 0))
+		return false;
+	if (!pv->names)
+		return true;
+	for (uint32_t i = 0; pv->names[i]; i++)
+		if (glob_match(desc->name, pv->names[i]))
+			return true;
+	return false;
+}
+
+static struct err *ask_providers(struct probes *ps, const struct probe_desc *desc)
+{
+	bool is_literal = is_name(desc->func) && is_name(desc->name);
+
+	for (uint32_t i = 0; provider_list[i]; i++) {
+		const struct provider *pv = provider_list[i];
+		struct err *e = NULL;
+
+		if (!concerns(pv, desc))
+			continue;
+		if (!(is_literal && pv->provide_desc))
+			e = provide(ps, pv);
+		if (!e && pv->provide_desc)
+			e = pv->provide_desc(ps, pv, desc);
+		if (e)
+			return err_wrap(e, "provider '%s'", pv->name);
+	}
+	return NULL;
+}
+
+/* The probes to look at: those of desc's rarest literal field, or all. NULL = none. */
+static const struct probe_list *candidates(const struct probes *ps, const struct probe_desc *desc)
+{
+	const char *const fields[NFIELDS] = { desc->prov, desc->mod, desc->func, desc->name };
+	const struct probe_list *best = &ps->all;
+
+	for (int i = 0; i < NFIELDS; i++) {
+		const struct probe_list *l;
+
+		if (!is_name(fields[i]))
+			continue;
+		l = hashmap_finds(ps->index[i], fields[i]);
+		if (!l)
+			return NULL;
+		if (l->probes.len < best->probes.len)
+			best = l;
+	}
+	return best;
+}
+
+static bool probe_matches(const struct probe *pr, const struct probe_desc *desc)
+{
+	return glob_match(desc->name, pr->name) && glob_match(desc->func, pr->func) &&
+	       glob_match(desc->mod, pr->mod) && glob_match(desc->prov, pr->prov);
+}
+
+static void collect(const struct probes *ps, const struct probe_desc *desc, struct probe_list *out)
+{
+	const struct probe_list *l = candidates(ps, desc);
+
+	for (uint32_t i = 0; l && i < l->probes.len; i++)
+		if (probe_matches(l->probes.data[i], desc))
+			vec_push(&out->probes, l->probes.data[i]);
+}
+
+static struct err *collect_aliases(struct probes *ps, const struct probe_desc *desc, struct probe_list *out)
+{
+	for (uint32_t i = 0; provider_list[i]; i++) {
+		const struct provider *pv = provider_list[i];
+		struct probe_desc *more;
+		uint32_t n;
+
+		if (!pv->expand || !concerns(pv, desc))
+			continue;
+		n = pv->expand(ps, pv, desc, &more);
+		for (uint32_t j = 0; j < n; j++) {
+			struct err *e = ask_providers(ps, &more[j]);
+
+			if (e)
+				return e;
+			collect(ps, &more[j], out);
+		}
+	}
+	return NULL;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct probe *const *x = a, *const *y = b;
+
+	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+/* Sorts by id, drops doubles, moves into the arena. */
+static struct match *match_finish(struct probes *ps, struct probe_list *l)
+{
+	struct match *m = ARENA_NEW(ps->arena, struct match);
+
+	if (l->probes.len) {
+		qsort(l->probes.data, l->probes.len, sizeof(*l->probes.data), by_id);
+		m->probes = ARENA_NEW_N(ps->arena, struct probe *, l->probes.len);
+	}
+	for (uint32_t i = 0; i < l->probes.len; i++)
+		if (!m->n || m->probes[m->n - 1] != l->probes.data[i])
+			m->probes[m->n++] = l->probes.data[i];
+	return m;
+}
+
+static struct err *match_id(struct probes *ps, uint32_t id, struct probe_list *out)
+{
+	struct probe *pr;
+
+	for (uint32_t i = 0; provider_list[i] && !probes_find(ps, id); i++) {
+		const struct provider *pv = provider_list[i];
+		bool in_block = id - pv->id_base < pv->id_count;
+
+		if (in_block || (!pv->id_count && id >= PROBE_ID_DYNAMIC)) {
+			struct err *e = provide(ps, pv);
+
+			if (e)
+				return e;
+		}
+	}
+	pr = probes_find(ps, id);
+	if (pr)
+		vec_push(&out->probes, pr);
+	return NULL;
+}
+
+static struct err *match_text(struct probes *ps, const struct probe_desc *desc, struct probe_list *out)
+{
+	struct err *e = ask_providers(ps, desc);
+
+	if (e)
+		return e;
+	collect(ps, desc, out);
+	if (is_name(desc->func) || !out->probes.len)
+		return collect_aliases(ps, desc, out);
+	return NULL;
+}
+
+static void desc_key(const struct probe_desc *desc, struct strbuf *out)
+{
+	strbuf_addf(out, "%u:%s:%s:%s:%s", desc->id, desc->prov, desc->mod, desc->func, desc->name);
+}
+
+struct err *probes_match(struct probes *ps, const struct probe_desc *desc, struct probe ***ret_probes,
+			 uint32_t *ret_n)
+{
+	struct probe_list found = { 0 };
+	struct strbuf key = { 0 };
+	struct match *m;
+	struct err *e = NULL;
+
+	desc_key(desc, &key);
+	m = hashmap_finds(ps->matches, key.data);
+	if (!m) {
+		e = desc->id ? match_id(ps, desc->id, &found) : match_text(ps, desc, &found);
+		if (!e) {
+			m = match_finish(ps, &found);
+			hashmap_sets(ps->matches, key.data, m);
+		}
+		vec_deinit(&found.probes);
+	}
+	strbuf_deinit(&key);
+	if (e)
+		return e;
+	*ret_probes = m->probes;
+	*ret_n = m->n;
+	return NULL;
+}
+
+const char *probes_hint(struct probes *ps, const struct probe_desc *desc)
+{
+	for (uint32_t i = 0; provider_list[i]; i++) {
+		const struct provider *pv = provider_list[i];
+		const char *hint = pv->hint && concerns(pv, desc) ? pv->hint(ps, pv, desc) : NULL;
+
+		if (hint)
+			return hint;
+	}
+	return NULL;
+}
+
+const char *probe_desc_text(struct arena *a, const struct probe_desc *desc)
+{
+	if (desc->id)
+		return arena_printf(a, "%u", desc->id);
+	return arena_printf(a, "%s:%s:%s:%s", desc->prov, desc->mod, desc->func, desc->name);
+}
+
+/* ---- attachments ----------------------------------------------------------------------------------- */
+
+void attachments_add(struct attachments *a, int fd)
+{
+	if (a->nfds == a->cap) {
+		a->cap = a->cap ? a->cap * 2 : 8;
+		a->fds = xrealloc(a->fds, a->cap * sizeof(*a->fds));
+	}
+	a->fds[a->nfds++] = fd;
+}
+
+void attachments_close(struct attachments *a)
+{
+	for (uint32_t i = 0; i < a->nfds; i++)
+		(void)close(a->fds[i]); /* nothing can be done about a failing close of a link */
+	free(a->fds);
+	*a = (struct attachments){ 0 };
+}

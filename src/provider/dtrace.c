@@ -1,0 +1,44 @@
+/* Provider dtrace: BEGIN, END and ERROR (providers.md, 3). */
+#include "provider/providers.h"
+
+static const char *const probe_names[] = {
+	[DTRACE_KEY_BEGIN] = "BEGIN",
+	[DTRACE_KEY_END] = "END",
+	[DTRACE_KEY_ERROR] = "ERROR",
+	NULL,
+};
+
+static struct err *dtrace_provide(struct probes *ps, const struct provider *pv)
+{
+	for (uint32_t key = 0; probe_names[key]; key++)
+		probes_add_at(ps, pv, key, "", "", probe_names[key], key);
+	return NULL;
+}
+
+/* ERROR hangs nowhere: every unit carries its clauses. */
+static uint32_t dtrace_points(const struct probe *pr, struct probe_point *ret)
+{
+	if (pr->data == DTRACE_KEY_ERROR)
+		return 0;
+	ret[0] = (struct probe_point){ .kind = ENTRY_TEST_RUN, .key = (uint32_t)pr->data };
+	return 1;
+}
+
+/* The session runs this unit itself, by BPF_PROG_TEST_RUN. */
+static struct err *dtrace_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
+				 struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
+				 struct attachments *ret)
+{
+	return NULL;
+}
+
+const struct provider provider_dtrace = {
+	.name = "dtrace",
+	.id_base = DTRACE_ID_BASE,
+	.id_count = DTRACE_ID_COUNT,
+	.names = probe_names,
+	.attr = { ATTR_STABLE, ATTR_PPU, ATTR_PPU, ATTR_STABLE, ATTR_STABLE },
+	.provide = dtrace_provide,
+	.points = dtrace_points,
+	.attach = dtrace_attach,
+};

@@ -1,0 +1,9 @@
+/* The providers, in the order they are asked and listed. */
+#include "provider/providers.h"
+
+const struct provider *const provider_list[] = {
+	&provider_dtrace,
+	&provider_profile,
+	&provider_syscall,
+	NULL,
+};

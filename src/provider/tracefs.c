@@ -1,0 +1,36 @@
+/*
+ * Finding directories of tracefs.
+ *
+ * Where nobody mounted it, an instance that only this process sees is made: nothing is left behind
+ * and nobody else's view changes.
+ */
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sys/syscall.h>
+
+#include "provider/providers.h"
+
+static int detached_mount(void)
+{
+	CLEANUP(fd) int fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
+
+	if (fs < 0 || syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) != 0)
+		return -1;
+	return (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
+}
+
+int tracefs_open_dir(const char *path)
+{
+	static const char *const mounts[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	CLEANUP(fd) int mnt = -1;
+
+	for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {
+		CLEANUP(fd) int root = open(mounts[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		int fd = root < 0 ? -1 : openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		if (fd >= 0)
+			return fd;
+	}
+	mnt = detached_mount();
+	return mnt < 0 ? -1 : openat(mnt, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}

@@ -1,0 +1,390 @@
+/* Option values: parsing and limits (d-language.md 8.1). */
+#include <errno.h>
+#include <strings.h>
+
+#include "d/attr.h"
+#include "d/diag.h"
+#include "dtrace.h"
+#include "session/options.h"
+
+const struct opt_desc opt_descs[OPT_COUNT] = {
+#define OPT(id, name, kind, class, deflt, flags, what) \
+	[OPT_##id] = { name, OPTK_##kind, OPTC_##class, deflt, flags, what },
+#include "session/options.def"
+#undef OPT
+};
+
+/* Values of the enums; the number of a value is its place. NULL-terminated. */
+static const char *const enum_values[OPT_COUNT][8] = {
+	[OPT_bufpolicy] = { "switch", "fill", "ring" },
+	[OPT_bufresize] = { "auto", "manual" },
+	[OPT_encoding] = { "ascii", "utf8" },
+	[OPT_evaltime] = { "exec", "preinit", "postinit", "main" },
+	[OPT_late] = { "dynamic", "static" },
+	[OPT_linkmode] = { "kernel", "dynamic", "static", "primary" },
+	[OPT_linktype] = { "elf", "dof" },
+	[OPT_stdc] = { "a", "c", "s", "t" },
+};
+
+/* Values of enums that the language knows and we do not have. */
+static const struct {
+	enum opt_id id;
+	const char *value;
+} missing_values[] = {
+	{ OPT_bufpolicy, "fill" },
+	{ OPT_bufpolicy, "ring" },
+	{ OPT_encoding, "utf8" },
+};
+
+static const struct {
+	enum opt_id id;
+	int64_t min, max;
+} limits[] = {
+	{ OPT_bufsize, 8, (int64_t)1 << 30 },
+	{ OPT_aggsize, 0, (int64_t)1 << 34 },
+	{ OPT_dynvarsize, 0, (int64_t)1 << 34 },
+	{ OPT_strsize, 8, 65536 },
+	{ OPT_iregs, 1, 8 },
+	{ OPT_printsize, 1, 65536 },
+	{ OPT_stackframes, 1, 1024 },
+	{ OPT_ustackframes, 1, 1024 },
+	{ OPT_jstackframes, 1, 1024 },
+	{ OPT_jstackstrsize, 0, 65536 },
+	{ OPT_stackindent, 0, 1024 },
+};
+
+const struct opt_desc *opt_find(const char *name, enum opt_id *ret_id)
+{
+	for (int id = 0; id < OPT_COUNT; id++)
+		if (strcmp(opt_descs[id].name, name) == 0) {
+			*ret_id = (enum opt_id)id;
+			return &opt_descs[id];
+		}
+	return NULL;
+}
+
+const char *opt_kind_name(enum opt_kind kind)
+{
+	static const char *const names[] = {
+		[OPTK_FLAG] = "flag", [OPTK_NUMBER] = "number", [OPTK_SIZE] = "size",
+		[OPTK_RATE] = "rate", [OPTK_STRING] = "string", [OPTK_ENUM] = "enum",
+	};
+
+	return names[kind];
+}
+
+/* ---- text to value: false when the text is not one ------------------------------------------------- */
+
+/* Digits in C bases, as far as they go. */
+static bool parse_digits(const char *text, const char **ret_end, int64_t *ret_val)
+{
+	char *end;
+	long long v;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	v = strtoll(text, &end, 0);
+	if (errno || end == text)
+		return false;
+	*ret_end = end;
+	*ret_val = v;
+	return true;
+}
+
+static bool parse_number(const char *text, int64_t *ret_val)
+{
+	static const char *const on[] = { "yes", "enable", "enabled", "true", "on", "set" };
+	static const char *const off[] = { "no", "disable", "disabled", "false", "off", "unset", "" };
+	const char *end;
+
+	for (size_t i = 0; i < ARRAY_LEN(on); i++)
+		if (strcasecmp(text, on[i]) == 0) {
+			*ret_val = 1;
+			return true;
+		}
+	for (size_t i = 0; i < ARRAY_LEN(off); i++)
+		if (strcasecmp(text, off[i]) == 0) {
+			*ret_val = OPT_UNSET;
+			return true;
+		}
+	return parse_digits(text, &end, ret_val) && !*end;
+}
+
+static bool parse_size(const char *text, int64_t *ret_val)
+{
+	static const char suffixes[] = "kmgt";
+	const char *end, *s;
+	int64_t v, unit = 1;
+
+	if (!parse_digits(text, &end, &v))
+		return false;
+	if (*end) {
+		s = strchr(suffixes, *end | 0x20);
+		if (!s || end[1])
+			return false;
+		unit = (int64_t)1 << (10 * (s - suffixes + 1));
+	}
+	return !__builtin_mul_overflow(v, unit, ret_val);
+}
+
+/* clang-format off */
+static const struct {
+	const char *suffix;
+	int64_t ns;
+} rate_units[] = {
+	{ "", 1 },              { "ns", 1 },            { "nsec", 1 },
+	{ "us", 1000 },         { "usec", 1000 },
+	{ "ms", 1000000 },      { "msec", 1000000 },
+	{ "s", 1000000000 },    { "sec", 1000000000 },
+	{ "m", 60000000000 },   { "min", 60000000000 },
+	{ "h", 3600000000000 }, { "hour", 3600000000000 },
+	{ "d", 86400000000000 }, { "day", 86400000000000 },
+};
+/* clang-format on */
+
+static bool parse_rate(const char *text, int64_t *ret_val)
+{
+	const char *end;
+	int64_t v;
+
+	if (!parse_digits(text, &end, &v))
+		return false;
+	if (strcasecmp(end, "hz") == 0) {
+		if (!v)
+			return false;
+		*ret_val = 1000000000 / v;
+		return true;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(rate_units); i++)
+		if (strcasecmp(end, rate_units[i].suffix) == 0)
+			return !__builtin_mul_overflow(v, rate_units[i].ns, ret_val);
+	return false;
+}
+
+static bool parse_enum(enum opt_id id, const char *text, int64_t *ret_val)
+{
+	for (int i = 0; enum_values[id][i]; i++)
+		if (strcmp(enum_values[id][i], text) == 0) {
+			*ret_val = i;
+			return true;
+		}
+	return false;
+}
+
+static bool parse_value(enum opt_id id, const char *text, int64_t *ret_val)
+{
+	switch (opt_descs[id].kind) {
+	case OPTK_FLAG:
+	case OPTK_NUMBER:
+		return parse_number(text, ret_val);
+	case OPTK_SIZE:
+		return parse_size(text, ret_val);
+	case OPTK_RATE:
+		return parse_rate(text, ret_val);
+	case OPTK_ENUM:
+		return parse_enum(id, text, ret_val);
+	case OPTK_STRING:
+		*ret_val = 1;
+		return true;
+	}
+	BUG("option kind %d", (int)opt_descs[id].kind);
+}
+
+/* ---- setting ------------------------------------------------------------------------------------------ */
+
+static struct err *bad_name(const char *name)
+{
+	const char *names[OPT_COUNT], *near;
+	struct err *e = err_code(err_new("Invalid option name"), EDT_BADOPTNAME);
+
+	for (int id = 0; id < OPT_COUNT; id++)
+		names[id] = opt_descs[id].name;
+	near = diag_nearest(name, names, OPT_COUNT);
+	return near ? err_hint(e, "did you mean '%s'?", near) : e;
+}
+
+static struct err *bad_value(enum opt_id id)
+{
+	static const char *const forms[] = {
+		[OPTK_FLAG] = "a flag takes no value, or on, off, or a number",
+		[OPTK_NUMBER] = "a number is expected",
+		[OPTK_SIZE] = "a size is expected: 4096, 64k, 4m, 1g",
+		[OPTK_RATE] = "a rate is expected: 10hz, 500ms, 2s, 1min",
+		[OPTK_STRING] = "a text is expected",
+		[OPTK_ENUM] = "",
+	};
+	struct err *e = err_code(err_new("Invalid value for specified option"), EDT_BADOPTVAL);
+	struct strbuf values = { 0 };
+
+	if (opt_descs[id].kind != OPTK_ENUM)
+		return err_hint(e, "%s", forms[opt_descs[id].kind]);
+	for (int i = 0; enum_values[id][i]; i++)
+		strbuf_addf(&values, "%s%s", i ? ", " : "", enum_values[id][i]);
+	e = err_hint(e, "one of: %s", strbuf_text(&values));
+	strbuf_deinit(&values);
+	return e;
+}
+
+static struct err *not_here(enum opt_id id, const char *value)
+{
+	struct err *e = err_code(err_new("Not supported by this version"), EDT_NOTSUP);
+
+	if (value)
+		return err_hint(e, "'%s=%s' is known, but is not built yet", opt_descs[id].name, value);
+	return err_hint(e, "option '%s' is known (%s), but is not built yet", opt_descs[id].name,
+			opt_descs[id].what);
+}
+
+static struct err *check_limits(enum opt_id id, int64_t val)
+{
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++)
+		if (limits[i].id == id && val != OPT_UNSET && (val < limits[i].min || val > limits[i].max)) {
+			struct err *e = err_code(err_new("Invalid value for specified option"), EDT_BADOPTVAL);
+
+			return err_hint(e, "'%s' lies between %lld and %lld", opt_descs[id].name,
+					(long long)limits[i].min, (long long)limits[i].max);
+		}
+	return NULL;
+}
+
+/* Known versions of D (d-language.md 11.4), as major << 24 | minor << 12 | micro. */
+static const uint32_t versions[] = {
+	0x1000000, 0x1001000, 0x1002000, 0x1002001, 0x1002002, 0x1003000, 0x1004000, 0x1004001,
+	0x1005000, 0x1006000, 0x1006001, 0x1006002, 0x1006003, 0x1006004, 0x1007000, 0x1007001,
+	0x1008000, 0x1008001, 0x1009000, 0x1009001, 0x100a000, 0x100b000, 0x100c000, 0x100c001,
+	0x100d000, 0x2000000, 0x2000001,
+};
+
+static struct err *set_version(struct options *o, const char *text)
+{
+	uint32_t v;
+
+	if (!version_parse(text, &v))
+		return err_code(err_new("Version is not properly formatted or is too large"), EDT_VERSINVAL);
+	for (size_t i = 0; i < ARRAY_LEN(versions); i++) {
+		if (versions[i] != v)
+			continue;
+		if (o->val[OPT_version] != OPT_UNSET && v > (uint32_t)o->val[OPT_version])
+			return err_code(err_new("Requested version conflicts with earlier setting"),
+					EDT_VERSREDUCED);
+		o->val[OPT_version] = v;
+		return NULL;
+	}
+	return err_code(err_new("Requested version is not supported by compiler"), EDT_VERSUNDEF);
+}
+
+/* Options that add a word to the preprocessor's command line; prefix is glued to the value. */
+static const struct {
+	enum opt_id id;
+	const char *prefix;
+} cpp_words[] = {
+	{ OPT_define, "-D" },
+	{ OPT_undef, "-U" },
+	{ OPT_incdir, "-I" },
+	{ OPT_cppargs, "" },
+};
+
+static char *concat(const char *a, const char *b)
+{
+	struct strbuf s = { 0 };
+
+	strbuf_adds(&s, a);
+	strbuf_adds(&s, b);
+	return s.data ? s.data : xstrdup("");
+}
+
+/* What an accepted value means beyond being stored. */
+static void apply(struct options *o, enum opt_id id, const char *value)
+{
+	for (size_t i = 0; i < ARRAY_LEN(cpp_words); i++)
+		if (cpp_words[i].id == id)
+			vec_push(&o->cppargs, concat(cpp_words[i].prefix, value));
+	if (id == OPT_cpphdrs && opt_flag(o, id))
+		vec_push(&o->cppargs, xstrdup("-H"));
+	if (id == OPT_libdir)
+		vec_push(&o->libdirs, xstrdup(value));
+	if (id == OPT_setenv || id == OPT_unsetenv)
+		vec_push(&o->envs, concat(id == OPT_setenv ? "+" : "-", value));
+}
+
+static void str_replace(struct options *o, enum opt_id id, const char *value)
+{
+	free(o->str[id]);
+	o->str[id] = value ? xstrdup(value) : NULL;
+}
+
+/* Parses and stores; the caller has checked that the option may be set now. */
+static struct err *set_value(struct options *o, enum opt_id id, const char *value)
+{
+	const struct opt_desc *d = &opt_descs[id];
+	struct err *e;
+	int64_t val;
+
+	if (!value) {
+		if (d->kind != OPTK_FLAG && d->kind != OPTK_NUMBER)
+			return bad_value(id);
+		value = "set";
+	}
+	if (id == OPT_version)
+		return set_version(o, value);
+	if (!parse_value(id, value, &val) || (id == OPT_setenv && !strchr(value, '=')))
+		return bad_value(id);
+	for (size_t i = 0; i < ARRAY_LEN(missing_values); i++)
+		if (missing_values[i].id == id && strcmp(missing_values[i].value, value) == 0)
+			return not_here(id, value);
+	e = check_limits(id, val);
+	if (e)
+		return e;
+	o->val[id] = val;
+	if (d->kind == OPTK_STRING || d->kind == OPTK_ENUM)
+		str_replace(o, id, value);
+	apply(o, id, value);
+	return NULL;
+}
+
+struct err *options_set(struct options *o, const char *name, const char *value, bool in_pragma)
+{
+	enum opt_id id;
+	const struct opt_desc *d = opt_find(name, &id);
+
+	if (!d)
+		return bad_name(name);
+	if (in_pragma && (d->flags & OPTF_NOPRAGMA))
+		return err_code(err_new("Option cannot be used from within a D program"), EDT_BADOPTCTX);
+	if (o->is_active && d->class == OPTC_RUNTIME)
+		return err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE);
+	if (d->flags & OPTF_MISSING)
+		return not_here(id, NULL);
+	return set_value(o, id, value);
+}
+
+void options_init(struct options *o)
+{
+	*o = (struct options){ 0 };
+	for (int id = 0; id < OPT_COUNT; id++) {
+		struct err *e;
+
+		o->val[id] = OPT_UNSET;
+		if (!*opt_descs[id].deflt)
+			continue;
+		e = set_value(o, (enum opt_id)id, opt_descs[id].deflt);
+		if (e)
+			BUG("default of option %s: %s", opt_descs[id].name, err_text(e));
+	}
+}
+
+void options_deinit(struct options *o)
+{
+	for (int id = 0; id < OPT_COUNT; id++)
+		free(o->str[id]);
+	for (uint32_t i = 0; i < o->cppargs.len; i++)
+		free(o->cppargs.data[i]);
+	for (uint32_t i = 0; i < o->libdirs.len; i++)
+		free(o->libdirs.data[i]);
+	for (uint32_t i = 0; i < o->envs.len; i++)
+		free(o->envs.data[i]);
+	vec_deinit(&o->cppargs);
+	vec_deinit(&o->libdirs);
+	vec_deinit(&o->envs);
+}
