@@ -565,6 +565,19 @@ bool decl_params(struct check *c, struct type_name **params, uint32_t n, bool va
 
 /* ---- declarations -------------------------------------------------------------------------------- */
 
+/* d-language.md 4.1: what the storage of a variable can hold. */
+static bool size_check(struct check *c, const struct type_name *tn, type_id type)
+{
+	uint32_t size = type_size(c->types, type);
+
+	if (tn->specs->sc == SC_EXTERN || !type_is_byref(c->types, type) ||
+	    type_is_string(c->types, type) || (size > 0 && size <= DIF_MAX_STATIC))
+		return true;
+	diag_error(c->diags, size ? D_DECL_ARRBIG : D_DECL_INCOMPLETE, tn->span,
+		   "variable %s has %u bytes: 1 to %u are possible", tn->name, size, DIF_MAX_STATIC);
+	return false;
+}
+
 bool decl_object(struct check *c, struct type_name *tn, struct decl_object *ret)
 {
 	enum storage_class sc = tn->specs->sc;
@@ -591,6 +604,8 @@ bool decl_object(struct check *c, struct type_name *tn, struct decl_object *ret)
 		    !object_check(c, type, tn->span, "variable", arena_printf(c->arena, "%s ", tn->name)))
 			return false;
 	}
+	if (!size_check(c, tn, o.type))
+		return false;
 	*ret = o;
 	return true;
 }

@@ -432,21 +432,6 @@ static struct dif_type result_type(const struct lower *l, const struct expr *e)
 	return type;
 }
 
-/* Objects that DIF cannot handle as a whole: empty structs, and very large ones. */
-static bool result_fits(struct lower *l, const struct expr *e)
-{
-	uint32_t size = type_size(l->t, e->type);
-
-	if (!type_is_byref(l->t, e->type) || type_is_string(l->t, e->type))
-		return true;
-	if (size > 0 && size <= DIF_MAX_STATIC)
-		return true;
-	diag_error(l->c->diags, size ? D_DECL_ARRBIG : D_OP_INCOMPLETE, e->span,
-		   "value of type %s has %u bytes: 1 to %u are possible",
-		   type_name(l->t, e->type, l->c->arena), size, DIF_MAX_STATIC);
-	return false;
-}
-
 /* Only the limits of DIF tables can be met by what users write; all else is our mistake. */
 static bool verify(struct lower *l, const struct expr *e, const struct difo *d)
 {
@@ -468,7 +453,7 @@ struct difo *lower_expr(struct check *c, struct expr *e)
 	struct difo *d;
 	uint32_t r;
 
-	if (!result_fits(&l, e))
+	if (!lower_type_fits(&l, e->type, e->span))
 		return NULL;
 	l.b = dif_builder_create(c->arena);
 	dif_set_span(l.b, e->span.off);

@@ -100,6 +100,8 @@ struct place {
 	uint32_t win_size, bit_pos, bit_size;
 };
 
+/* Reports an object that no variable or record can hold: an empty or a very large struct. */
+bool lower_type_fits(struct lower *l, type_id type, struct span at);
 struct place place_of(struct lower *l, struct expr *e);
 /* The value in a register of its own; a by-reference value's address. */
 uint32_t place_load(struct lower *l, const struct place *p);

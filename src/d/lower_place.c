@@ -80,6 +80,22 @@ static const struct scope_ops scope_ops[] = {
 	[SCOPE_THIS] = { DIF_SCOPE_LOCAL, DIF_OP_LDLS, DIF_OP_STLS, DIF_OP_NOP, DIF_OP_NOP },
 };
 
+bool lower_type_fits(struct lower *l, type_id type, struct span at)
+{
+	uint32_t size = type_size(l->t, type);
+
+	if (l->has_failed)
+		return false;
+	if (!type_is_byref(l->t, type) || type_is_string(l->t, type) ||
+	    (size > 0 && size <= DIF_MAX_STATIC))
+		return true;
+	diag_error(l->c->diags, size ? D_DECL_ARRBIG : D_DECL_INCOMPLETE, at,
+		   "a value of type %s has %u bytes: 1 to %u are possible",
+		   type_name(l->t, type, l->c->arena), size, DIF_MAX_STATIC);
+	l->has_failed = true;
+	return false;
+}
+
 static void note_var(struct lower *l, const struct ident *id, uint8_t flags)
 {
 	struct dif_var v = {
@@ -91,7 +107,8 @@ static void note_var(struct lower *l, const struct ident *id, uint8_t flags)
 		.type = dif_type_of(l->t, id->type),
 	};
 
-	dif_note_var(l->b, &v);
+	if (lower_type_fits(l, id->type, l->span))
+		dif_note_var(l->b, &v);
 }
 
 /* args[n], uregs[n] */
