@@ -310,7 +310,7 @@ static bool parse_number(struct parser *ps, uint64_t *ret)
 
 static bool parse_small(struct parser *ps, uint32_t max, uint32_t *ret)
 {
-	uint64_t v;
+	uint64_t v = 0;
 
 	if (!parse_number(ps, &v))
 		return false;
@@ -445,7 +445,7 @@ static bool parse_var(struct parser *ps)
 
 static bool parse_int(struct parser *ps)
 {
-	uint64_t v;
+	uint64_t v = 0;
 
 	if (!parse_number(ps, &v))
 		return false;
@@ -463,7 +463,7 @@ static bool parse_str(struct parser *ps)
 
 static bool parse_raw(struct parser *ps)
 {
-	uint32_t v;
+	uint32_t v = 0;
 
 	if (!parse_small(ps, UINT32_MAX, &v))
 		return false;
@@ -499,7 +499,7 @@ static bool operand_reg(struct parser *ps, uint32_t *ret)
 
 static bool operand_int(struct parser *ps, uint32_t *ret)
 {
-	uint64_t v;
+	uint64_t v = 0;
 
 	if (take(ps, "DT_INTEGER["))
 		return parse_small(ps, 0xffff, ret) && (take(ps, "]") || fail(ps, "expected ']'"));
