@@ -69,6 +69,7 @@ struct expr {
 	type_id type;	/* check: TYPE_NONE before, never after */
 	bool is_lvalue; /* check */
 	bool parens;	/* was written in parentheses */
+	uint16_t height; /* of the tree; the parser bounds it, so that passes may recurse */
 	union {
 		struct { uint64_t val; type_id lit_type; bool is_char, is_macro; } ival; /* EXPR_INT */
 		struct { const char *p; uint32_t len; } str;			  /* EXPR_STR */
@@ -88,7 +89,7 @@ struct expr {
 		struct { struct expr *base; struct expr **subs; uint32_t nsubs; } index;
 		struct { struct expr *base; const char *name; bool arrow;
 			 struct type_member *member; /* check */ } member;
-		struct { struct type_name *to; struct expr *e; bool implicit; } cast;
+		struct { struct type_name *to; struct expr *e; bool implicit; } cast; /* SIZEOF_TYPE: to */
 		struct { struct type_name *of; const char *member; struct span member_span; } of;
 		struct { struct type_name *to; struct expr *e; } xlate;
 		struct { struct ident *ident; struct expr **keys; uint32_t nkeys; } var;
@@ -194,6 +195,7 @@ enum decl_kind {
 struct decl {
 	enum decl_kind kind;
 	struct span span;
+	bool in_include; /* of an included file: declared in container "C" */
 	union {
 		struct {
 			struct pspec *specs; uint32_t nspecs;

@@ -22,6 +22,7 @@ struct parse_env {
 	bool (*macro)(void *ctx, const char *name, int64_t *ret_value);
 };
 
+/* The parser reads the flags when they matter: set_option may change them while it runs. */
 struct parse_input {
 	const struct source *src;
 	struct source_map *map;

@@ -10,6 +10,11 @@
 
 #include "base/arena.h"
 
+/* The global offset of what has no place in a text (script arguments); sources begin behind it. */
+#define SOURCE_NOWHERE 0u
+/* The longest text source_add() takes: whoever reads a file checks. */
+#define SOURCE_MAX     (256u << 20)
+
 struct span {
 	uint32_t off, len; /* bytes; len >= 1 except at end of input */
 };
@@ -32,11 +37,12 @@ struct source_map;
 struct source_map *source_map_create(struct arena *a);
 const struct source *source_add(struct source_map *m, enum source_kind kind, const char *name,
 				const char *text, size_t len, bool is_library);
-/* The lexer tells of '# N "file"': from global offset off on, lines count from line in file (NULL: same). */
+/* The lexer tells of '# N "file"': from global offset off on, lines count from line in file (NULL: same,
+ * "": the source's own name again). */
 void source_line_mark(struct source_map *m, uint32_t off, uint32_t line, const char *file);
 
 struct source_loc {
-	const struct source *src;
+	const struct source *src; /* NULL: SOURCE_NOWHERE */
 	const char *file; /* after #line */
 	bool is_marked;	  /* a #line file name is in force */
 	uint32_t line, col; /* 1-based; col counts bytes */

@@ -1,0 +1,118 @@
+/* Spellings of operators, literals and specifiers in D. */
+#include "d/ast_text.h"
+
+const char *op_text(enum expr_op op)
+{
+	static const char *const texts[] = {
+		/* clang-format off */
+		[OP_NONE] = "",
+		[OP_PLUS] = "+",   [OP_NEG] = "-",     [OP_BITNOT] = "~", [OP_NOT] = "!",
+		[OP_DEREF] = "*",  [OP_ADDROF] = "&",
+		[OP_PREINC] = "++", [OP_PREDEC] = "--", [OP_POSTINC] = "++", [OP_POSTDEC] = "--",
+		[OP_MUL] = "*",    [OP_DIV] = "/",     [OP_MOD] = "%",    [OP_ADD] = "+",
+		[OP_SUB] = "-",    [OP_SHL] = "<<",    [OP_SHR] = ">>",
+		[OP_LT] = "<",     [OP_LE] = "<=",     [OP_GT] = ">",     [OP_GE] = ">=",
+		[OP_EQ] = "==",    [OP_NE] = "!=",
+		[OP_AND] = "&",    [OP_XOR] = "^",     [OP_OR] = "|",
+		[OP_LAND] = "&&",  [OP_LXOR] = "^^",   [OP_LOR] = "||",
+		/* clang-format on */
+	};
+
+	return texts[op];
+}
+
+const char *storage_text(enum storage_class sc)
+{
+	static const char *const texts[] = {
+		[SC_NONE] = "",	    [SC_AUTO] = "auto",	    [SC_REGISTER] = "register",
+		[SC_STATIC] = "static", [SC_EXTERN] = "extern", [SC_TYPEDEF] = "typedef",
+		[SC_SELF] = "self",	    [SC_THIS] = "this",
+	};
+
+	return texts[sc];
+}
+
+const char *tag_text(const struct decl_specs *s)
+{
+	static const char *const texts[] = {
+		[TAG_NONE] = "", [TAG_STRUCT] = "struct", [TAG_UNION] = "union", [TAG_ENUM] = "enum",
+	};
+
+	return texts[s->tag];
+}
+
+void flags_print(uint32_t flags, struct strbuf *out)
+{
+	static const struct {
+		uint32_t flag;
+		const char *text;
+	} rows[] = {
+		{SPEC_CONST, "const"},	     {SPEC_VOLATILE, "volatile"}, {SPEC_RESTRICT, "restrict"},
+		{SPEC_USERLAND, "userland"}, {SPEC_SIGNED, "signed"},	  {SPEC_UNSIGNED, "unsigned"},
+		{SPEC_SHORT, "short"},	     {SPEC_LONG, "long"},	  {SPEC_LONGLONG, "long long"},
+		{SPEC_VOID, "void"},	     {SPEC_CHAR, "char"},	  {SPEC_INT, "int"},
+		{SPEC_FLOAT, "float"},	     {SPEC_DOUBLE, "double"},	  {SPEC_STRING, "string"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (flags & rows[i].flag)
+			strbuf_addf(out, "%s ", rows[i].text);
+}
+
+void str_print(const char *s, size_t len, struct strbuf *out)
+{
+	static const char plain[] = "abfnrtv\"\\", raw[] = "\a\b\f\n\r\t\v\"\\";
+
+	strbuf_addc(out, '"');
+	for (size_t i = 0; i < len; i++) {
+		const char *c = s[i] ? strchr(raw, s[i]) : NULL;
+
+		if (c)
+			strbuf_addf(out, "\\%c", plain[c - raw]);
+		else if ((unsigned char)s[i] < 0x20 || (unsigned char)s[i] >= 0x7f)
+			strbuf_addf(out, "\\%03o", (unsigned char)s[i]);
+		else
+			strbuf_addc(out, s[i]);
+	}
+	strbuf_addc(out, '"');
+}
+
+void char_print(uint64_t val, struct strbuf *out)
+{
+	int shift = 56;
+
+	while (shift > 0 && !(val >> shift & 0xff))
+		shift -= 8;
+	strbuf_addc(out, '\'');
+	for (; shift >= 0; shift -= 8) {
+		unsigned c = val >> shift & 0xff;
+
+		if (c < 0x20 || c >= 0x7f || c == '\'' || c == '\\' || c == '"')
+			strbuf_addf(out, "\\%03o", c);
+		else
+			strbuf_addc(out, (char)c);
+	}
+	strbuf_addc(out, '\'');
+}
+
+void int_print(uint64_t val, type_id type, struct strbuf *out)
+{
+	const char *suffix = "";
+
+	/* Without a suffix a decimal is an int, or a long when it must be. */
+	if (type == TYPE_UINT)
+		suffix = "u";
+	else if (type == TYPE_LONG && val <= INT32_MAX)
+		suffix = "l";
+	else if (type == TYPE_ULONG)
+		suffix = "ul";
+	else if (type == TYPE_LLONG)
+		suffix = "ll";
+	else if (type == TYPE_ULLONG)
+		suffix = "ull";
+	/* -$1 is a number with a sign of its own: $pid and its kin may be negative. */
+	if ((int64_t)val < 0 && (type == TYPE_INT || type == TYPE_LONG))
+		strbuf_addf(out, "-%llu%s", -(unsigned long long)val, suffix);
+	else
+		strbuf_addf(out, "%llu%s", (unsigned long long)val, suffix);
+}

@@ -1,0 +1,403 @@
+/* Control lines: '#', '#line', '#error', '#ident', '#pragma', '#pragma D' (d-language.md 1.6, 11.3). */
+#include "d/lex.h"
+
+struct word {
+	const char *text;
+	struct span span;
+	bool is_str;
+};
+
+struct control {
+	LIST(struct word) words; /* without '#', 'pragma' and 'D' */
+	uint32_t first;		 /* the directive's name */
+	struct span span;	 /* the whole line */
+	const char *line_end;	 /* at the newline */
+	const char *resume;	 /* where the lexer goes on: there, or at a comment that ends below */
+};
+
+/* Where a directive may stand. */
+enum { AT_HASH = 1, AT_PRAGMA = 2, AT_PRAGMA_D = 4, AT_ANY = 7 };
+
+static uint32_t args_len(const struct control *c)
+{
+	return c->words.len - c->first - 1;
+}
+
+static const struct word *arg(const struct control *c, uint32_t i)
+{
+	return &c->words.data[c->first + 1 + i];
+}
+
+/* Control lines are reported even where the parser skips: they are independent of what went wrong. */
+PRINTF_LIKE(4, 5)
+static void control_error(struct lexer *lx, enum dtag tag, struct span at, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	diag_error(lx->in->diags, tag, at, "%s", arena_vprintf(lx->in->arena, fmt, ap));
+	va_end(ap);
+}
+
+/* ---- words of a line ------------------------------------------------------------------------------------- */
+
+static void word_push(struct lexer *lx, struct control *c, const char *from, const char *to)
+{
+	struct word w = {.span = lex_span(lx, from, to)};
+
+	w.text = arena_strndup(lx->in->arena, from, (size_t)(to - from));
+	list_push(lx->in->arena, &c->words, w);
+}
+
+/* A string; false after reporting when it is not closed. */
+static bool string_push(struct lexer *lx, struct control *c, const char **p)
+{
+	const char *from = (*p)++;
+	struct word w = {.is_str = true};
+	size_t len;
+
+	while (*p < c->line_end && **p != '"')
+		*p += **p == '\\' && *p + 1 < c->line_end ? 2 : 1;
+	if (*p == c->line_end) {
+		control_error(lx, D_STR_NL, lex_span(lx, from, *p),
+			      "newline encountered in string constant");
+		return false;
+	}
+	w.text = unescape(lx->in->arena, from + 1, (size_t)(*p - from - 1), &len);
+	w.span = lex_span(lx, from, ++*p);
+	list_push(lx->in->arena, &c->words, w);
+	return true;
+}
+
+static bool words_split(struct lexer *lx, struct control *c)
+{
+	const char *p = lx->p + 1;
+
+	while (p < c->line_end) {
+		const char *from = p;
+
+		if (is_blank(*p)) {
+			p++;
+		} else if (*p == '"') {
+			if (!string_push(lx, c, &p))
+				return false;
+		} else if (c->line_end - p > 1 && p[0] == '/' && p[1] == '*') {
+			p = memmem(p + 2, (size_t)(c->line_end - p - 2), "*/", 2);
+			if (!p) {
+				c->resume = from;
+				return true;
+			}
+			p += 2;
+		} else {
+			while (p < c->line_end && !is_blank(*p) && *p != '"')
+				p++;
+			word_push(lx, c, from, p);
+		}
+	}
+	return true;
+}
+
+/* ---- #line, #error, #ident --------------------------------------------------------------------------------- */
+
+static bool all_digits(const char *s)
+{
+	return *s && strspn(s, "0123456789") == strlen(s);
+}
+
+/* first: the word that is the line number. */
+static void line_set(struct lexer *lx, struct control *c, uint32_t first)
+{
+	const struct word *w = c->words.data + first, *end = c->words.data + c->words.len;
+	const char *file = NULL;
+
+	if (w == end || w->is_str || !all_digits(w->text) || strlen(w->text) > 9) {
+		control_error(lx, D_PRAGMA_MALFORM, c->span,
+			      "malformed #line: expected a line number and a file name");
+		return;
+	}
+	if (w + 1 < end && w[1].is_str)
+		file = strcmp(w[1].text, "/dev/stdin") == 0 ? "" : w[1].text;
+	source_line_mark(lx->in->map, lex_span(lx, c->line_end, c->line_end).off + 1,
+			 (uint32_t)strtoul(w->text, NULL, 10), file);
+	for (const struct word *state = w + 2; state < end; state++) {
+		if (strcmp(state->text, "1") == 0)
+			lx->include_depth++;
+		else if (strcmp(state->text, "2") == 0 && lx->include_depth)
+			lx->include_depth--;
+	}
+}
+
+static void do_line(struct lexer *lx, struct control *c)
+{
+	line_set(lx, c, c->first + 1);
+}
+
+static void do_ident(struct lexer *lx, struct control *c)
+{
+	(void)lx, (void)c; /* of no meaning to us */
+}
+
+static void do_error(struct lexer *lx, struct control *c)
+{
+	const struct word *last;
+	const char *from, *to;
+
+	if (!args_len(c)) {
+		control_error(lx, D_PRAGERR, c->span, "#error:");
+	} else {
+		from = lex_text(lx, arg(c, 0)->span);
+		last = &c->words.data[c->words.len - 1];
+		to = lex_text(lx, last->span) + last->span.len;
+		control_error(lx, D_PRAGERR, c->span, "#error: %.*s", (int)(to - from), from);
+	}
+	lx->fatal = true;
+}
+
+/* ---- #pragma D -------------------------------------------------------------------------------------------- */
+
+static void malformed(struct lexer *lx, const struct control *c, const char *usage)
+{
+	const struct word *name = &c->words.data[c->first];
+
+	control_error(lx, D_PRAGMA_MALFORM, c->span, "malformed #pragma D %s", name->text);
+	diag_hint(lx->in->diags, "#pragma D %s %s", name->text, usage);
+}
+
+static void do_option(struct lexer *lx, struct control *c)
+{
+	const struct parse_env *env = lx->in->env;
+	const struct word *w;
+	char *name, *value;
+
+	/* name="value with blanks" arrives as two words without a gap */
+	bool is_glued = args_len(c) == 2 && arg(c, 1)->is_str &&
+			arg(c, 0)->span.off + arg(c, 0)->span.len == arg(c, 1)->span.off &&
+			strchr(arg(c, 0)->text, '=');
+
+	if (args_len(c) != 1 && !is_glued) {
+		malformed(lx, c, "name=value");
+		return;
+	}
+	w = arg(c, 0);
+	name = arena_strdup(lx->in->arena, w->text);
+	value = strchr(name, '=');
+	if (is_glued)
+		value = arena_printf(lx->in->arena, "%s%s", value, arg(c, 1)->text);
+	if (value) {
+		*strchr(name, '=') = '\0';
+		value++;
+	}
+	if (env && env->set_option)
+		(void)env->set_option(env->ctx, w->span, name, value); /* it has reported */
+}
+
+/* Keeps the line for the checker. */
+static void pragma_push(struct lexer *lx, const struct control *c)
+{
+	struct decl *d = ARENA_NEW(lx->in->arena, struct decl);
+	uint32_t n = c->words.len - c->first;
+
+	d->kind = DECL_PRAGMA;
+	d->span = c->span;
+	d->in_include = lx->include_depth > 0;
+	d->pragma.words = ARENA_NEW_N(lx->in->arena, const char *, n);
+	d->pragma.spans = ARENA_NEW_N(lx->in->arena, struct span, n);
+	d->pragma.nwords = n;
+	for (uint32_t i = 0; i < n; i++) {
+		d->pragma.words[i] = c->words.data[c->first + i].text;
+		d->pragma.spans[i] = c->words.data[c->first + i].span;
+	}
+	list_push(lx->in->arena, &lx->pragmas, d);
+}
+
+static bool word_is_in(const char *s, size_t len, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strlen(list[i]) == len && memcmp(list[i], s, len) == 0)
+			return true;
+	return false;
+}
+
+/* Name/Data/Class; parts may be missing from the end. */
+static bool attributes_are_valid(const char *s)
+{
+	static const char *const levels[] = {"Internal", "Private",  "Obsolete", "External",
+					     "Unstable", "Evolving", "Stable",	 "Standard"};
+	static const char *const classes[] = {"Unknown", "CPU", "Platform", "Group", "ISA", "Common"};
+
+	for (int part = 0; part < 3; part++) {
+		size_t len = strcspn(s, "/");
+
+		if (!word_is_in(s, len, part < 2 ? levels : classes,
+				part < 2 ? ARRAY_LEN(levels) : ARRAY_LEN(classes)))
+			return false;
+		s += len;
+		if (!*s)
+			return true;
+		s++;
+	}
+	return false;
+}
+
+static void do_attributes(struct lexer *lx, struct control *c)
+{
+	static const char *const parts[] = {"provider", "module", "function", "name", "args"};
+	bool of_provider = args_len(c) > 1 && strcmp(arg(c, 1)->text, "provider") == 0;
+
+	if (args_len(c) != (of_provider ? 4 : 2)) {
+		malformed(lx, c, of_provider ? "name/data/class provider NAME part"
+					     : "name/data/class identifier");
+		return;
+	}
+	if (!attributes_are_valid(arg(c, 0)->text)) {
+		control_error(lx, D_PRAGMA_INVAL, arg(c, 0)->span,
+			      "invalid attributes specified by #pragma D attributes: %s",
+			      arg(c, 0)->text);
+		diag_hint(lx->in->diags, "write them as Evolving/Private/Common");
+		return;
+	}
+	if (of_provider && !word_is_in(arg(c, 3)->text, strlen(arg(c, 3)->text), parts,
+				       ARRAY_LEN(parts))) {
+		control_error(lx, D_PRAGMA_INVAL, arg(c, 3)->span,
+			      "invalid provider part specified by #pragma D attributes: %s",
+			      arg(c, 3)->text);
+		diag_hint(lx->in->diags, "the parts are provider, module, function, name and args");
+		return;
+	}
+	pragma_push(lx, c);
+}
+
+/* M.m or M.m.u: 8, 12 and 12 bits. */
+static bool version_is_valid(const char *s)
+{
+	static const unsigned long max[] = {0xff, 0xfff, 0xfff};
+
+	for (int part = 0; part < 3; part++) {
+		char *end;
+
+		if (!is_digit(*s) || strspn(s, "0123456789") > 4 || strtoul(s, &end, 10) > max[part])
+			return false;
+		if (!*end)
+			return part > 0;
+		if (*end != '.')
+			return false;
+		s = end + 1;
+	}
+	return false;
+}
+
+static void do_binding(struct lexer *lx, struct control *c)
+{
+	if (args_len(c) != 2) {
+		malformed(lx, c, "\"major.minor\" identifier");
+		return;
+	}
+	if (!version_is_valid(arg(c, 0)->text)) {
+		control_error(lx, D_PRAGMA_INVAL, arg(c, 0)->span,
+			      "invalid version string specified by #pragma D binding: %s",
+			      arg(c, 0)->text);
+		return;
+	}
+	pragma_push(lx, c);
+}
+
+static void do_depends_on(struct lexer *lx, struct control *c)
+{
+	static const char *const classes[] = {"library", "module", "provider"};
+
+	if (args_len(c) != 2) {
+		malformed(lx, c, "library|module|provider NAME");
+		return;
+	}
+	if (!word_is_in(arg(c, 0)->text, strlen(arg(c, 0)->text), classes, ARRAY_LEN(classes))) {
+		control_error(lx, D_PRAGMA_INVAL, arg(c, 0)->span,
+			      "invalid class specified by #pragma D depends_on: %s", arg(c, 0)->text);
+		diag_hint(lx->in->diags, "the classes are library, module and provider");
+		return;
+	}
+	pragma_push(lx, c);
+}
+
+/* ---- the line ------------------------------------------------------------------------------------------------ */
+
+static const struct directive {
+	const char *name;
+	uint32_t where;
+	void (*run)(struct lexer *lx, struct control *c);
+} directives[] = {
+	/* clang-format off */
+	{"line",       AT_ANY,      do_line},
+	{"ident",      AT_ANY,      do_ident},
+	{"error",      AT_ANY,      do_error},
+	{"option",     AT_PRAGMA_D, do_option},
+	{"attributes", AT_PRAGMA_D, do_attributes},
+	{"binding",    AT_PRAGMA_D, do_binding},
+	{"depends_on", AT_PRAGMA_D, do_depends_on},
+	/* clang-format on */
+};
+
+static void directive_unknown(struct lexer *lx, uint32_t where, const struct word *name)
+{
+	if (where == AT_PRAGMA)
+		return; /* somebody else's pragma */
+	if (where == AT_PRAGMA_D) {
+		control_error(lx, D_PRAGMA_INVAL, name->span, "invalid D pragma: %s", name->text);
+		return;
+	}
+	control_error(lx, D_PRAGCTL_INVAL, name->span, "invalid control directive: #%s", name->text);
+	if (strcmp(name->text, "include") == 0 || strcmp(name->text, "define") == 0 ||
+	    strncmp(name->text, "if", 2) == 0)
+		diag_hint(lx->in->diags, "-C runs the C preprocessor over the script");
+}
+
+static void directive_run(struct lexer *lx, struct control *c, uint32_t where)
+{
+	const struct word *name = &c->words.data[c->first];
+
+	for (size_t i = 0; i < ARRAY_LEN(directives); i++) {
+		if (!(directives[i].where & where) || name->is_str ||
+		    strcmp(directives[i].name, name->text) != 0)
+			continue;
+		directives[i].run(lx, c);
+		return;
+	}
+	directive_unknown(lx, where, name);
+}
+
+static void control_run(struct lexer *lx, struct control *c)
+{
+	static const char *const prefixes[] = {"pragma", "D"};
+	uint32_t where = AT_HASH;
+
+	for (size_t i = 0; i < ARRAY_LEN(prefixes) && c->first < c->words.len; i++) {
+		if (strcmp(c->words.data[c->first].text, prefixes[i]) != 0)
+			break;
+		c->first++;
+		where <<= 1;
+	}
+	if (c->first == c->words.len) {
+		if (where == AT_PRAGMA_D)
+			control_error(lx, D_PRAGMA_MALFORM, c->span, "malformed #pragma D");
+	} else if (is_digit(c->words.data[c->first].text[0]) && !c->words.data[c->first].is_str) {
+		line_set(lx, c, c->first);
+	} else {
+		directive_run(lx, c, where);
+	}
+}
+
+void control_line(struct lexer *lx)
+{
+	struct control c = {.line_end = memchr(lx->p, '\n', (size_t)(lx->end - lx->p))};
+	bool is_bang = lx->end - lx->p > 1 && lx->p[1] == '!';
+
+	if (!c.line_end && !is_bang)
+		control_error(lx, D_SYNTAX, lex_span(lx, lx->p, lx->end),
+			      "end-of-file encountered before end of control line");
+	c.resume = c.line_end ? c.line_end : lx->end;
+	if (c.line_end && !is_bang) {
+		c.span = lex_span(lx, lx->p, c.line_end - (c.line_end[-1] == '\r'));
+		if (words_split(lx, &c))
+			control_run(lx, &c);
+	}
+	lx->p = c.resume;
+}

@@ -1,0 +1,258 @@
+/* Macro variables and script arguments: $pid, $$pid, $1, $$1 (d-language.md 1.7, 1.9). */
+#include "d/lex.h"
+
+/* What stands behind '$': a name or a number, as text or as a value. */
+struct macro {
+	const char *from; /* '$' */
+	const char *name, *to;
+	bool is_num, is_text; /* $1; $$ */
+	uint32_t num;
+};
+
+static bool macro_scan(const char *p, const char *end, struct macro *m)
+{
+	uint64_t num = 0;
+
+	*m = (struct macro){.from = p++};
+	if (p < end && *p == '$') {
+		m->is_text = true;
+		p++;
+	}
+	m->name = p;
+	m->is_num = p < end && is_digit(*p);
+	if (m->is_num) {
+		for (; p < end && is_digit(*p); p++)
+			num = MIN(num * 10 + (uint64_t)(*p - '0'), (uint64_t)UINT32_MAX);
+	} else {
+		while (p < end && (is_letter(*p) || (p > m->name && is_digit(*p))))
+			p++;
+	}
+	m->num = (uint32_t)num;
+	m->to = p;
+	return p > m->name;
+}
+
+/* The text of script argument num, NULL when there is none. */
+static const char *arg_text(struct lexer *lx, uint32_t num)
+{
+	int argc = lx->in->argc;
+
+	if (num >= (uint32_t)MAX(argc, 0) || !lx->in->argv[num])
+		return NULL;
+	if (num == (uint32_t)argc - 1)
+		lx->last_arg_used = true;
+	return lx->in->argv[num];
+}
+
+static bool named_value(const struct lexer *lx, const struct macro *m, int64_t *ret)
+{
+	const struct parse_env *env = lx->in->env;
+	char *name = arena_strndup(lx->in->arena, m->name, (size_t)(m->to - m->name));
+
+	return env && env->macro && env->macro(env->ctx, name, ret);
+}
+
+/* ---- in expressions ----------------------------------------------------------------------------------- */
+
+static struct token token_int(struct span at, uint64_t val, type_id type)
+{
+	return (struct token){.kind = TOK_INT, .span = at, .ival = val, .lit_type = type, .is_macro = true};
+}
+
+static struct token token_str(struct lexer *lx, struct span at, const char *s, size_t slen)
+{
+	struct token t = {.kind = TOK_STR, .span = at, .is_macro = true};
+	size_t len;
+
+	t.text = unescape(lx->in->arena, s, slen, &len);
+	t.len = (uint32_t)strlen(t.text);
+	return t;
+}
+
+static struct token named_token(struct lexer *lx, const struct macro *m, struct span at)
+{
+	struct token t = token_int(at, 0, TYPE_INT);
+	int64_t val;
+
+	if (!named_value(lx, m, &val)) {
+		lex_error(lx, D_MACRO_UNDEF, at, "macro variable %.*s is not defined", (int)at.len,
+			  m->from);
+		t.is_bad = true;
+		return t;
+	}
+	if (m->is_text) {
+		const char *s = arena_printf(lx->in->arena, "%lld", (long long)val);
+
+		return token_str(lx, at, s, strlen(s));
+	}
+	t.ival = (uint64_t)val;
+	t.lit_type = val >= INT32_MIN && val <= INT32_MAX ? TYPE_INT : TYPE_LONG;
+	return t;
+}
+
+static struct token undefined_arg(struct lexer *lx, const struct macro *m, struct span at)
+{
+	struct token t = token_int(at, 0, TYPE_INT);
+
+	if (lx->in->defaultargs)
+		return m->is_text ? token_str(lx, at, "", 0) : t;
+	lex_error(lx, D_MACRO_UNDEF, at, "macro argument %.*s is not defined", (int)at.len, m->from);
+	if (!lx->quiet)
+		diag_hint(lx->in->diags, "give the script an argument, or use -x defaultargs");
+	t.is_bad = true;
+	return t;
+}
+
+/* A whole integer, its suffix included. */
+static bool is_int_text(const char *s, size_t len)
+{
+	struct int_literal lit;
+
+	if (len && (*s == '+' || *s == '-'))
+		s++, len--;
+	if (!len || !is_digit(*s))
+		return false;
+	(void)int_literal_parse(s, len, &lit); /* what is wrong with its value is said later */
+	return lit.len == len;
+}
+
+static bool is_name_text(const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!is_name_char(s[i]))
+			return false;
+	return len > 0;
+}
+
+/* The sign of an integer argument is an operator of its own: 2 -$1 and -$1 must both work. */
+static struct token int_arg(struct lexer *lx, struct span at, const char *s, size_t len)
+{
+	struct token sign = {.kind = *s == '-' ? TOK_SUB : TOK_ADD, .span = at, .is_macro = true};
+	bool is_signed = *s == '-' || *s == '+';
+	struct token t = token_int(at, 0, TYPE_INT);
+	struct int_literal lit;
+	const char *digits = s + is_signed;
+
+	switch (int_literal_parse(digits, len - is_signed, &lit)) {
+	case INT_OK:
+		t.ival = lit.val;
+		t.lit_type = lit.type;
+		break;
+	case INT_OFLOW:
+	case INT_NO_TYPE:
+		t.is_bad = true;
+		lex_error(lx, D_MACRO_OFLOW, at, "macro argument '%s' results in integer overflow", s);
+		break;
+	case INT_BAD_DIGIT:
+		t.is_bad = true;
+		lex_error(lx, D_INT_DIGIT, at, "constant %s contains invalid digit %c", digits,
+			  lit.bad_digit);
+		break;
+	}
+	if (!is_signed)
+		return t;
+	lx->pending = t;
+	lx->has_pending = true;
+	return sign;
+}
+
+static struct token value_arg(struct lexer *lx, struct span at, const char *s)
+{
+	size_t len = strlen(s);
+	enum tok kind;
+
+	if (is_int_text(s, len))
+		return int_arg(lx, at, s, len);
+	if (!is_name_text(s, len)) {
+		bool quoted = len > 1 && s[0] == '"' && s[len - 1] == '"';
+
+		return token_str(lx, at, s + quoted, len - 2 * quoted);
+	}
+	if (is_digit(*s) && !strchr(s, '`')) {
+		struct token t = token_int(at, 0, TYPE_INT);
+
+		lex_error(lx, D_SYNTAX, at, "macro argument '%s' is neither an integer nor a name", s);
+		if (!lx->quiet)
+			diag_hint(lx->in->diags, "$%.*s takes it as a string", (int)at.len,
+				  lex_text(lx, at));
+		t.is_bad = true;
+		return t;
+	}
+	kind = keyword_find(s, len);
+	return (struct token){.kind = kind, .span = at, .text = arena_strdup(lx->in->arena, s),
+			      .len = (uint32_t)len, .is_macro = true};
+}
+
+struct token lex_macro(struct lexer *lx)
+{
+	const char *arg;
+	struct macro m;
+	struct span at;
+
+	if (!macro_scan(lx->p, lx->end, &m)) {
+		at = lex_span(lx, lx->p, m.to);
+		lx->p = m.to;
+		lex_error(lx, D_SYNTAX, at, "syntax error near \"%.*s\"", (int)at.len, m.from);
+		return (struct token){.kind = TOK_ERROR, .span = at};
+	}
+	lx->p = m.to;
+	at = lex_span(lx, m.from, m.to);
+	if (!m.is_num)
+		return named_token(lx, &m, at);
+	arg = arg_text(lx, m.num);
+	if (!arg)
+		return undefined_arg(lx, &m, at);
+	return m.is_text ? token_str(lx, at, arg, strlen(arg)) : value_arg(lx, at, arg);
+}
+
+/* ---- in probe descriptions ------------------------------------------------------------------------------ */
+
+/* The value of m, NULL when it has none. In a description $ and $$ are the same. */
+static const char *field_value(struct lexer *lx, const struct macro *m)
+{
+	int64_t val;
+
+	if (m->is_num)
+		return arg_text(lx, m->num);
+	if (!named_value(lx, m, &val))
+		return NULL;
+	return arena_printf(lx->in->arena, "%lld", (long long)val);
+}
+
+static bool field_expand(struct lexer *lx, const char *field, struct strbuf *out)
+{
+	const char *end = field + strlen(field), *p = field, *dollar;
+
+	while ((dollar = memchr(p, '$', (size_t)(end - p)))) {
+		const char *val = NULL;
+		struct macro m;
+
+		if (macro_scan(dollar, end, &m))
+			val = field_value(lx, &m);
+		/* A name must end the field: 'pid$target', not '$target-main'. */
+		if (!val || (!m.is_num && m.to != end))
+			return false;
+		strbuf_add(out, p, (size_t)(dollar - p));
+		strbuf_adds(out, val);
+		p = m.to;
+	}
+	strbuf_adds(out, p);
+	return true;
+}
+
+const char *macro_expand_field(struct lexer *lx, struct span at, const char *field)
+{
+	struct strbuf out = {0};
+	const char *ret = NULL;
+
+	if (!strchr(field, '$'))
+		return field;
+	if (field_expand(lx, field, &out))
+		ret = arena_strndup(lx->in->arena, strbuf_text(&out), out.len);
+	else
+		lex_error(lx, D_PDESC_INVAL, at,
+			  "invalid probe description \"%.*s\": Undefined macro variable in probe "
+			  "description", (int)at.len, lex_text(lx, at));
+	strbuf_deinit(&out);
+	return ret;
+}

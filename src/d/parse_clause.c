@@ -1,0 +1,325 @@
+/* Probe clauses: descriptions, predicate, statements (d-language.md 1.7, 2.1, 2.6). */
+#include "d/parse_impl.h"
+
+/* ---- descriptions ---------------------------------------------------------------------------------------- */
+
+#define FIELDS_MAX 4u
+
+/* Fields of a description as the context counts them: provider 1, module 2, function 3, name 4. */
+static bool fields_assign(const char *const *fields, uint32_t n, enum spec_context ctx, struct pspec *ret)
+{
+	const char *full[FIELDS_MAX] = {"", "", "", ""};
+	uint32_t room = (uint32_t)ctx + 1;
+
+	if (n > room)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		full[room - n + i] = fields[i];
+	ret->prov = full[0];
+	ret->mod = full[1];
+	ret->func = full[2];
+	ret->name = full[3];
+	return true;
+}
+
+/* Splits at ':'; more than FIELDS_MAX fields count as FIELDS_MAX + 1. */
+static uint32_t fields_split(struct arena *a, const char *text, const char *fields[FIELDS_MAX])
+{
+	uint32_t n = 0;
+
+	for (;; text++) {
+		size_t len = strcspn(text, ":");
+
+		if (n == FIELDS_MAX)
+			return n + 1;
+		fields[n++] = arena_strndup(a, text, len);
+		text += len;
+		if (!*text)
+			return n;
+	}
+}
+
+bool pspec_split(struct arena *a, const char *text, enum spec_context ctx, struct pspec *ret)
+{
+	const char *fields[FIELDS_MAX];
+	uint32_t n = fields_split(a, text, fields);
+
+	if (!fields_assign(fields, n, ctx, ret))
+		return false;
+	ret->text = arena_strdup(a, text);
+	return true;
+}
+
+static const char *fields_join(struct arena *a, const char *const *fields, uint32_t n)
+{
+	const char *text = fields[0];
+
+	for (uint32_t i = 1; i < n; i++)
+		text = arena_printf(a, "%s:%s", text, fields[i]);
+	return text;
+}
+
+/* Errors in a description are about its meaning: the clause is read on. */
+static void spec_text(struct parser *p, const char *word, struct pspec *ret)
+{
+	const char *fields[FIELDS_MAX];
+	uint32_t n = fields_split(p->arena, word, fields);
+
+	ret->text = word;
+	ret->prov = ret->mod = ret->func = ret->name = "";
+	if (n > FIELDS_MAX || !fields_assign(fields, n, p->in->context, ret)) {
+		diag_error(p->in->diags, D_PDESC_INVAL, ret->span,
+			   "invalid probe description \"%s\": Overspecified probe description", word);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		fields[i] = macro_expand_field(&p->lx, ret->span, fields[i]);
+		if (!fields[i])
+			return;
+	}
+	(void)fields_assign(fields, n, p->in->context, ret); /* as many as before */
+	ret->text = fields_join(p->arena, fields, n);
+}
+
+static void spec_id(struct parser *p, const char *word, struct pspec *ret)
+{
+	static const char *const contexts[] = {
+		[SPEC_CTX_PROVIDER] = "providers",
+		[SPEC_CTX_MODULE] = "modules",
+		[SPEC_CTX_FUNCTION] = "functions",
+		[SPEC_CTX_NAME] = "names",
+	};
+	struct int_literal lit;
+	enum int_error err = int_literal_parse(word, strlen(word), &lit);
+
+	ret->text = word;
+	ret->prov = ret->mod = ret->func = ret->name = "";
+	if (p->in->context != SPEC_CTX_NAME)
+		diag_error(p->in->diags, D_PDESC_INVAL, ret->span,
+			   "probe identifier %s not permitted when specifying %s", word,
+			   contexts[p->in->context]);
+	else if (err == INT_BAD_DIGIT)
+		diag_error(p->in->diags, D_INT_DIGIT, ret->span,
+			   "constant %s contains invalid digit %c", word, lit.bad_digit);
+	else if (err == INT_OFLOW || lit.val > UINT32_MAX)
+		diag_error(p->in->diags, D_PDESC_INVAL, ret->span,
+			   "identifier %s exceeds maximum probe id", word);
+	else if (lit.val == 0)
+		diag_error(p->in->diags, D_PDESC_INVAL, ret->span,
+			   "invalid probe identifier %s: Unknown probe identifier", word);
+	else
+		ret->id = (uint32_t)lit.val;
+}
+
+static bool word_is_int(const char *word)
+{
+	struct int_literal lit;
+
+	if (!is_digit(*word))
+		return false;
+	(void)int_literal_parse(word, strlen(word), &lit); /* spec_id() says what is wrong with it */
+	return lit.len == strlen(word);
+}
+
+static void parse_specs_list(struct parser *p, struct decl *d)
+{
+	LIST(struct pspec) specs = {0};
+
+	do {
+		struct pspec spec = {.span = p->tok.span};
+
+		if (p->tok.kind != TOK_WORD) {
+			parser_syntax(p, "a probe description is expected here");
+			return;
+		}
+		if (word_is_int(p->tok.text))
+			spec_id(p, p->tok.text, &spec);
+		else
+			spec_text(p, p->tok.text, &spec);
+		list_push(p->arena, &specs, spec);
+		parser_advance(p);
+	} while (parser_accept(p, TOK_COMMA));
+	d->clause.specs = specs.data;
+	d->clause.nspecs = specs.len;
+}
+
+/* ---- statements -------------------------------------------------------------------------------------------- */
+
+typedef LIST(struct stmt *) stmt_list;
+
+static struct stmt *parse_stmt(struct parser *p);
+
+/* Between '{' and '}', neither consumed. */
+static void parse_stmts(struct parser *p, stmt_list *stmts)
+{
+	for (;;) {
+		struct stmt *s;
+
+		if (p->failed)
+			parser_sync_stmt(p);
+		else if (p->tok.kind == TOK_RBRACE || p->tok.kind == TOK_EOF || parser_at_clause_head(p))
+			return;
+		else if (!parser_accept(p, TOK_SEMI)) {
+			s = parse_stmt(p);
+			if (!p->failed)
+				list_push(p->arena, stmts, s);
+		}
+	}
+}
+
+/* A '{' that lacks its '}' is reported once, and not when the reason may be an error before. */
+static void block_unclosed(struct parser *p, uint32_t open_off)
+{
+	if (p->clause_failed)
+		parser_fail(p);
+	else
+		parser_syntax(p, "the '{' of line %u has no '}'",
+			      source_locate(p->in->map, open_off).line);
+}
+
+static void parse_block(struct parser *p, bool is_clause, stmt_list *stmts)
+{
+	uint32_t open_off = p->tok.span.off;
+
+	parser_advance(p);
+	parse_stmts(p, stmts);
+	if (p->tok.kind != TOK_RBRACE) {
+		block_unclosed(p, open_off);
+		return;
+	}
+	p->lx.outer = is_clause;
+	parser_advance(p);
+}
+
+static void parse_if_body(struct parser *p, stmt_list *stmts)
+{
+	if (p->tok.kind == TOK_LBRACE) {
+		parse_block(p, false, stmts);
+	} else if (!parser_accept(p, TOK_SEMI)) {
+		struct stmt *s = parse_stmt(p);
+
+		list_push(p->arena, stmts, s);
+	}
+}
+
+/* "if" "(" expression ")" body [ "else" body ] */
+static void parse_if(struct parser *p, struct stmt *s)
+{
+	stmt_list body = {0}, other = {0};
+
+	s->kind = STMT_IF;
+	parser_advance(p);
+	parser_expect(p, TOK_LPAREN);
+	s->e = parse_comma(p);
+	parser_expect(p, TOK_RPAREN);
+	parse_if_body(p, &body);
+	if (parser_accept(p, TOK_KW_ELSE))
+		parse_if_body(p, &other);
+	s->then_body = body.data;
+	s->nthen = body.len;
+	s->else_body = other.data;
+	s->nelse = other.len;
+}
+
+/* expression ";" -- the last one before '}' needs no ';' */
+static void parse_expr_stmt(struct parser *p, struct stmt *s)
+{
+	s->kind = STMT_EXPR;
+	s->e = parse_comma(p);
+	if (p->tok.kind == TOK_RBRACE || parser_accept(p, TOK_SEMI))
+		return;
+	if (parser_at_clause_head(p))
+		return; /* the missing '}' is what matters: parse_block() */
+	parser_syntax(p, "an operator or ';' is missing before this");
+}
+
+static struct stmt *parse_stmt(struct parser *p)
+{
+	struct stmt *s = ARENA_NEW(p->arena, struct stmt);
+	uint32_t start = p->tok.span.off;
+
+	if (!parser_enter(p))
+		return s;
+	if (p->tok.kind == TOK_KW_IF)
+		parse_if(p, s);
+	else
+		parse_expr_stmt(p, s);
+	parser_leave(p);
+	s->span = parser_span_from(p, start);
+	return s;
+}
+
+/* ---- clauses --------------------------------------------------------------------------------------------------- */
+
+/* "/" expression "/" -- the opening '/' is the current token */
+static void parse_pred(struct parser *p, struct decl *d)
+{
+	p->lx.outer = false;
+	p->lx.in_pred = true;
+	parser_advance(p);
+	d->clause.pred = parse_comma(p);
+	p->lx.in_pred = false;
+	/* Behind it comes an action list: read as EXPR, '{' is the same everywhere. */
+	if (p->tok.kind == TOK_EPRED)
+		parser_advance(p);
+	else
+		parser_syntax(p, "an operator is missing, or the '/' that ends the predicate");
+	if (p->failed)
+		parser_sync_pred(p);
+	if (p->tok.kind == TOK_LBRACE || p->failed)
+		return;
+	if (p->clause_failed)
+		parser_fail(p);
+	else
+		parser_error(p, D_SYNTAX, p->tok.span,
+			     "expected actions { } following probe description and predicate");
+}
+
+/* A description alone: the default action in a string, an error in a file. */
+static void check_bare_specs(struct parser *p, const struct decl *d)
+{
+	const char *word = d->clause.specs[d->clause.nspecs - 1].text;
+	bool at_end = p->tok.kind == TOK_EOF || p->tok.kind == TOK_WORD;
+
+	if (p->in->src->kind == SOURCE_STRING && at_end)
+		return;
+	if (p->recovering) {
+		parser_fail(p);
+		return;
+	}
+	if (p->in->src->kind == SOURCE_STRING) {
+		parser_syntax(p, "'/predicate/' or '{ actions }' is expected here");
+		return;
+	}
+	parser_error(p, D_SYNTAX, p->tok.span,
+		     "expected predicate and/or actions following probe description");
+	if (p->bad.kind == TOK_WORD && d->clause.nspecs == 1 && !strchr(word, ':'))
+		diag_hint(p->in->diags, "if '%s' was meant as a type: it is not known", word);
+}
+
+/* pspec {"," pspec} [ "/" expression "/" ] [ "{" statements "}" ] */
+void parse_clause(struct parser *p, struct decl *d)
+{
+	stmt_list body = {0};
+	bool has_pred;
+
+	d->kind = DECL_CLAUSE;
+	parse_specs_list(p, d);
+	if (p->failed)
+		return;
+	has_pred = p->tok.kind == TOK_DIV;
+	if (has_pred)
+		parse_pred(p, d);
+	if (p->failed)
+		return;
+	if (p->tok.kind != TOK_LBRACE) {
+		if (!has_pred)
+			check_bare_specs(p, d);
+		return;
+	}
+	d->clause.has_body = true;
+	p->lx.outer = false;
+	parse_block(p, true, &body);
+	d->clause.body = body.data;
+	d->clause.nbody = body.len;
+}

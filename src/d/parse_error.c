@@ -1,0 +1,200 @@
+/* Syntax errors, and the places where parsing can go on after one. */
+#include "d/parse_impl.h"
+
+#define NEAR_MAX 40u /* bytes of a token shown */
+
+void parser_fail(struct parser *p)
+{
+	p->failed = p->clause_failed = true;
+	p->bad = p->tok;
+	p->tok.kind = TOK_ERROR;
+}
+
+void parser_error(struct parser *p, enum dtag tag, struct span at, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (p->failed)
+		return;
+	va_start(ap, fmt);
+	diag_error(p->in->diags, tag, at, "%s", arena_vprintf(p->arena, fmt, ap));
+	va_end(ap);
+	parser_fail(p);
+}
+
+void parser_hint(struct parser *p, const char *hint)
+{
+	diag_hint(p->in->diags, "%s", hint);
+}
+
+/* What D has instead of some things C programmers type. */
+static const char *token_hint(const struct parser *p)
+{
+	static const struct {
+		enum tok kind;
+		const char *hint;
+	} hints[] = {
+		/* clang-format off */
+		{TOK_KW_FOR,      "D has no loops: a probe must end"},
+		{TOK_KW_WHILE,    "D has no loops: a probe must end"},
+		{TOK_KW_DO,       "D has no loops: a probe must end"},
+		{TOK_KW_SWITCH,   "D has no 'switch': use if and else, or one clause for each case"},
+		{TOK_KW_RETURN,   "D has no functions to return from: use a predicate or if"},
+		{TOK_KW_GOTO,     "D has no 'goto': use a predicate or if"},
+		{TOK_KW_BREAK,    "D has no loops and no 'switch'"},
+		{TOK_KW_CONTINUE, "D has no loops and no 'switch'"},
+		{TOK_KW_ELSE,     "there is no 'if' for this 'else'"},
+		/* clang-format on */
+	};
+	const char *at = lex_text(&p->lx, p->tok.span);
+
+	for (size_t i = 0; i < ARRAY_LEN(hints); i++)
+		if (hints[i].kind == p->tok.kind)
+			return hints[i].hint;
+	if ((p->tok.kind == TOK_DIV || p->tok.kind == TOK_EPRED) &&
+	    ((p->lx.end - at > 1 && at[1] == '/') || (at > p->in->src->text && at[-1] == '/')))
+		return "D has no // comments, only /* ... */";
+	return NULL;
+}
+
+void parser_syntax(struct parser *p, const char *hint, ...)
+{
+	const struct token *t = &p->tok;
+	const char *special = token_hint(p);
+	va_list ap;
+
+	if (p->failed)
+		return;
+	if (t->kind == TOK_EOF) {
+		diag_error(p->in->diags, D_SYNTAX, t->span, "syntax error near end of input");
+	} else {
+		diag_error(p->in->diags, D_SYNTAX, t->span, "syntax error near \"%.*s\"",
+			   (int)MIN(t->span.len, NEAR_MAX), lex_text(&p->lx, t->span));
+	}
+	if (special) {
+		parser_hint(p, special);
+	} else if (hint) {
+		va_start(ap, hint);
+		parser_hint(p, arena_vprintf(p->arena, hint, ap));
+		va_end(ap);
+	}
+	parser_fail(p);
+}
+
+/* ---- recovery ------------------------------------------------------------------------------------------ */
+
+bool parser_at_clause_head(const struct parser *p)
+{
+	static const char *const probes[] = {"BEGIN", "END", "ERROR"};
+	const char *word, *end, *next;
+	struct lexer after;
+	bool is_probe;
+
+	if (p->tok.kind != TOK_IDENT)
+		return false;
+	word = lex_text(&p->lx, p->tok.span);
+	if (word > p->in->src->text && word[-1] != '\n')
+		return false;
+	end = lex_word_end(word, p->lx.end);
+	is_probe = memchr(word, ':', (size_t)(end - word));
+	for (size_t i = 0; i < ARRAY_LEN(probes); i++)
+		is_probe |= strlen(probes[i]) == (size_t)(end - word) &&
+			    memcmp(word, probes[i], (size_t)(end - word)) == 0;
+	if (!is_probe)
+		return false;
+	after = p->lx;
+	after.p = end;
+	next = lex_peek(&after);
+	return next && strchr("{/,", *next);
+}
+
+/* Resumes at the token of the error; lexical errors on the way are part of it. */
+static void sync_begin(struct parser *p)
+{
+	p->lx.quiet = true;
+	p->lx.in_pred = false;
+	p->failed = false;
+	p->tok = p->bad;
+	if (p->tok.kind == TOK_ERROR)
+		p->tok = lex_next(&p->lx);
+}
+
+static void sync_next(struct parser *p)
+{
+	p->tok = lex_next(&p->lx);
+}
+
+/* Makes the token after the current one current. */
+static void sync_end_behind(struct parser *p, bool outer)
+{
+	p->lx.quiet = false;
+	p->lx.outer = outer;
+	p->tok.span.len = MAX(p->tok.span.len, 1u);
+	parser_advance(p);
+}
+
+void parser_sync_stmt(struct parser *p)
+{
+	uint32_t braces = 0;
+
+	sync_begin(p);
+	for (;; sync_next(p)) {
+		if (p->tok.kind == TOK_EOF || parser_at_clause_head(p))
+			break;
+		if (p->tok.kind == TOK_LBRACE)
+			braces++;
+		if (p->tok.kind == TOK_RBRACE && braces == 0)
+			break;
+		if ((p->tok.kind == TOK_SEMI && braces == 0) ||
+		    (p->tok.kind == TOK_RBRACE && --braces == 0)) {
+			sync_end_behind(p, false);
+			return;
+		}
+	}
+	p->lx.quiet = false;
+}
+
+void parser_sync_pred(struct parser *p)
+{
+	sync_begin(p);
+	/* The rest of the predicate may hold its closing '/'; the '{' behind it is what we want. */
+	while (p->tok.kind != TOK_EOF && p->tok.kind != TOK_LBRACE && p->tok.kind != TOK_RBRACE &&
+	       p->tok.kind != TOK_SEMI && !parser_at_clause_head(p))
+		sync_next(p);
+	p->lx.quiet = false;
+}
+
+/* Goes back to the current token and reads it as OUTER does. */
+static void sync_end_at(struct parser *p)
+{
+	p->lx.quiet = false;
+	p->lx.outer = true;
+	lex_rewind(&p->lx, &p->tok);
+	p->tok = lex_next(&p->lx);
+}
+
+void parser_sync_outer(struct parser *p)
+{
+	uint32_t braces = 0;
+
+	p->lx.outer = false;
+	sync_begin(p);
+	/* The token of the error may have been read as OUTER does: 'int x\nBEGIN'. */
+	if (p->tok.kind == TOK_WORD) {
+		lex_rewind(&p->lx, &p->tok);
+		sync_next(p);
+	}
+	for (;; sync_next(p)) {
+		if (p->tok.kind == TOK_EOF || parser_at_clause_head(p)) {
+			sync_end_at(p);
+			return;
+		}
+		if (p->tok.kind == TOK_LBRACE)
+			braces++;
+		if ((p->tok.kind == TOK_SEMI && braces == 0) ||
+		    (p->tok.kind == TOK_RBRACE && (braces == 0 || --braces == 0))) {
+			sync_end_behind(p, true);
+			return;
+		}
+	}
+}

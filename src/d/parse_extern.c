@@ -1,0 +1,114 @@
+/* Inlines, translators and provider definitions (d-language.md 2.8, 2.9, 10.1). */
+#include "d/parse_impl.h"
+
+/* "inline" decl-specs declarator "=" assignment-expr ";" -- with parameters: name[T1 a, T2 b] */
+void parse_inline(struct parser *p, struct decl *d)
+{
+	struct decl_specs *specs;
+	struct type_name *t;
+
+	d->kind = DECL_INLINE;
+	parser_advance(p);
+	specs = parse_specs(p);
+	t = parse_declarator(p, specs, DECLARATOR_NAMED);
+	d->inl.type = t;
+	if (t->nderivs && t->derivs[t->nderivs - 1].kind == DERIV_ASSOC) {
+		const struct deriv *last = &t->derivs[--t->nderivs];
+
+		d->inl.has_params = true;
+		d->inl.params = last->params;
+		d->inl.nparams = last->nparams;
+	}
+	for (uint32_t i = 0; !p->failed && i < d->inl.nparams; i++)
+		if (!d->inl.params[i]->name)
+			parser_error(p, D_SYNTAX, d->inl.params[i]->span,
+				     "parameter %u of an inline needs a name", i + 1);
+	parser_expect(p, TOK_ASSIGN);
+	d->inl.e = parse_assign(p);
+	if (t->name)
+		parser_add_ident(p, t->name);
+	parser_expect_last(p, TOK_SEMI);
+}
+
+/* IDENT "=" assignment-expr ";" */
+static struct xlate_member parse_xlate_member(struct parser *p)
+{
+	struct xlate_member m = {.span = p->tok.span};
+
+	m.name = parser_name(p, true);
+	parser_expect(p, TOK_ASSIGN);
+	m.e = parse_assign(p);
+	m.span = parser_span_from(p, m.span.off);
+	parser_expect(p, TOK_SEMI);
+	return m;
+}
+
+/* "translator" type-name "<" type-name IDENT ">" "{" { member } "}" ";" */
+void parse_translator(struct parser *p, struct decl *d)
+{
+	LIST(struct xlate_member) members = {0};
+	struct decl_specs *specs;
+
+	d->kind = DECL_TRANSLATOR;
+	parser_advance(p);
+	d->xlator.out = parse_type_name(p);
+	parser_expect(p, TOK_LT);
+	specs = parse_specs(p);
+	d->xlator.in = parse_declarator(p, specs, DECLARATOR_NAMED);
+	d->xlator.in->span = parser_span_from(p, specs->span.off);
+	d->xlator.param = d->xlator.in->name;
+	parser_expect(p, TOK_GT);
+	parser_expect(p, TOK_LBRACE);
+	while (!p->failed && p->tok.kind != TOK_RBRACE) {
+		struct xlate_member m = parse_xlate_member(p);
+
+		list_push(p->arena, &members, m);
+	}
+	d->xlator.members = members.data;
+	d->xlator.nmembers = members.len;
+	parser_expect(p, TOK_RBRACE);
+	parser_expect_last(p, TOK_SEMI);
+}
+
+/* "probe" IDENT "(" [params] ")" [ ":" "(" [params] ")" ] ";" */
+static struct probe_decl parse_probe(struct parser *p)
+{
+	struct probe_decl probe = {0};
+	bool varargs = false;
+
+	parser_expect(p, TOK_KW_PROBE);
+	probe.span = p->tok.span;
+	probe.name = parser_name(p, true);
+	parser_expect(p, TOK_LPAREN);
+	probe.args = parse_params(p, TOK_RPAREN, &probe.nargs, &probe.varargs);
+	if (parser_accept(p, TOK_COLON)) {
+		probe.has_xargs = true;
+		parser_expect(p, TOK_LPAREN);
+		probe.xargs = parse_params(p, TOK_RPAREN, &probe.nxargs, &varargs);
+		probe.varargs |= varargs;
+	}
+	probe.span = parser_span_from(p, probe.span.off);
+	parser_expect(p, TOK_SEMI);
+	return probe;
+}
+
+/* "provider" IDENT "{" { probe } "}" ";" */
+void parse_provider(struct parser *p, struct decl *d)
+{
+	LIST(struct probe_decl) probes = {0};
+
+	d->kind = DECL_PROVIDER;
+	parser_advance(p);
+	d->provider.name_span = p->tok.span;
+	d->provider.name = parser_name(p, false);
+	parser_expect(p, TOK_LBRACE);
+	while (!p->failed && p->tok.kind != TOK_RBRACE) {
+		struct probe_decl probe = parse_probe(p);
+
+		list_push(p->arena, &probes, probe);
+	}
+	d->provider.probes = probes.data;
+	d->provider.nprobes = probes.len;
+	parser_expect(p, TOK_RBRACE);
+	parser_expect_last(p, TOK_SEMI);
+}
