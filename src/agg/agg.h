@@ -67,5 +67,10 @@ void aggs_denormalize(struct aggs *a, uint32_t agg_id);
 
 /* Printed value of count, sum, min, max, avg, stddev (after normalization). */
 int64_t agg_value(const struct agg_view *v, const struct agg_elem *e);
-/* Label of a bucket: lower bound; histograms of 5.5. */
+/* Whether state is buckets, agg_value() meaningless. */
+bool agg_is_histogram(const struct prog_agg *agg);
+/* Label of a bucket: the bound of its values nearest to zero; of lquantize the lower bound, of its
+ * underflow the upper one. Histograms of 5.5. */
 int64_t agg_bucket_label(const struct agg_layout *l, uint32_t bucket);
+/* Number of the bucket that is the row-th when all are listed by ascending value. */
+uint32_t agg_row_bucket(const struct agg_layout *l, uint32_t row);

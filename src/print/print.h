@@ -19,11 +19,18 @@
 
 struct printer;
 
+enum print_encoding { /* option encoding; unset: aggpack decides by TERM, bars are ASCII */
+	PRINT_ENCODING_UNSET,
+	PRINT_ENCODING_ASCII,
+	PRINT_ENCODING_UTF8,
+};
+
 struct print_opts { /* dynamic: may change while running */
 	bool quiet, flowindent, rawbytes;
-	bool agghist, aggpack, aggzoom; /* accepted; see print_agg() */
+	bool agghist, aggpack, aggzoom; /* d-language.md 6.4.2 */
+	enum print_encoding encoding;
 	struct agg_sort sort;
-	uint32_t stackindent;
+	uint32_t stackindent; /* columns before a stack frame; the option's default is 14 */
 	bool no_header; /* header and CPU/ID columns are left out */
 };
 
@@ -32,7 +39,8 @@ struct print_hooks {
 	/* Consumed exit(): status. */
 	void (*exit)(void *ctx, int status);
 	struct err *(*setopt)(void *ctx, const char *name, const char *value);
-	/* A library-level fault (d-language.md 7.1 "Library error") of a record. */
+	/* A library-level fault (d-language.md 7.1 "Library error") of a record. text: what stands after
+	 * "error on enabled probe ID E (ID P: ...): ", without newline. */
 	void (*fault)(void *ctx, uint32_t clause, uint32_t probe, const char *text);
 	/* Before printa(), clear() and friends: brings the snapshot up to date. */
 	struct err *(*snap)(void *ctx);

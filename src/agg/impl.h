@@ -1,0 +1,78 @@
+/*
+ * What the files of agg/ share: the handle, and the seam through which kernel maps are read.
+ *
+ * Tests give their own struct agg_io; aggs_create() uses the one of mapio.c.
+ */
+#pragma once
+
+#include "agg/agg.h"
+#include "base/hashmap.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+/* One element of a map: its key and the values of ncpus CPUs, ROUND_UP(val_size, 8) apart. */
+typedef void agg_each_f(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus);
+
+struct agg_io {
+	/* agg: index of the layout (id - 1). A keyless aggregation has one element, key NULL. An element
+	 * may be reported twice only when it is two elements of the kernel's. */
+	struct err *(*each)(void *ctx, uint32_t agg, agg_each_f *f, void *arg);
+	/* Values to zero on all CPUs, key kept. A key that is gone is not an error. */
+	struct err *(*zero)(void *ctx, uint32_t agg, const void *key);
+	struct err *(*remove)(void *ctx, uint32_t agg, const void *key);
+	/* Text of a key string by its hash; false when there is none. */
+	bool (*string)(void *ctx, uint64_t hash, struct strbuf *out);
+	void (*destroy)(void *ctx); /* may be NULL */
+};
+
+struct aggs *aggs_create_io(const struct layout *l, const struct agg_io *io, void *ctx);
+extern const struct agg_io agg_map_io;
+void *agg_map_io_create(const struct layout *l, const struct kmaps *m);
+
+struct raw_key { /* a kernel key an element was read from */
+	struct raw_key *next;
+	uint8_t data[];
+};
+
+struct elem {
+	struct agg_elem pub;
+	struct raw_key *raws; /* none: keyless */
+};
+
+struct agg_slot { /* one aggregation */
+	struct agg_view view;
+	VEC(struct agg_elem *) elems;
+	bool was_cleared; /* zero state may mean: not since clear() */
+	bool is_seen;	  /* keyless: printed even when no CPU has touched it since clear() */
+};
+
+struct aggs {
+	const struct layout *layout;
+	const struct agg_io *io;
+	void *ctx;
+	struct agg_slot *slots;
+	uint32_t nslots;
+	struct arena *arena;  /* of the snapshot */
+	struct arena *lasting; /* of the handle: strings of keys */
+	struct hashmap *strings; /* u64 hash -> text in lasting */
+};
+
+/* ---- value.c ------------------------------------------------------------------------------------ */
+
+/* Words of merged state. */
+uint32_t agg_state_len(const struct agg_layout *l);
+/* State of an element no CPU has touched. */
+void agg_state_init(const struct agg_layout *l, int64_t *state);
+/* Adds one CPU's part as the kernel stores it. */
+void agg_state_add_raw(const struct agg_layout *l, int64_t *state, const uint8_t *raw);
+
+/* What sorting by value compares: first val, then tie (6.4.3). */
+struct agg_weight {
+	long double val, tie;
+};
+struct agg_weight agg_weight(const struct agg_layout *l, const struct agg_elem *e);
+
+/* ---- order.c ------------------------------------------------------------------------------------ */
+
+/* Bytes that are equal exactly when the keys are. */
+void agg_keys_canon(const struct agg_elem *e, struct strbuf *out);

@@ -1,0 +1,264 @@
+/* Aggregations in kernel maps: reading in batches, zeroing, deleting. */
+#include <errno.h>
+#include <linux/bpf.h>
+
+#include "agg/impl.h"
+
+#define BATCH_BYTES (1u << 20) /* of keys and values asked for at once */
+#define BATCH_MIN   16u
+
+struct map_io {
+	const struct layout *layout;
+	const struct kmaps *maps;
+	uint32_t keystr_size; /* value size of MAP_STRINGS; 0 = not asked yet */
+	struct rt_keystr *keystr;
+	VEC(uint8_t) zeros; /* values of all CPUs */
+};
+
+void *agg_map_io_create(const struct layout *l, const struct kmaps *m)
+{
+	struct map_io *io = xcalloc(1, sizeof(*io));
+
+	io->layout = l;
+	io->maps = m;
+	return io;
+}
+
+static void map_io_destroy(void *ctx)
+{
+	struct map_io *io = ctx;
+
+	free(io->keystr);
+	vec_deinit(&io->zeros);
+	free(io);
+}
+
+static uint64_t ptr(const void *p)
+{
+	return (uint64_t)(uintptr_t)p;
+}
+
+/* One bpf(2) command on an element; 0 or errno. */
+static int elem_cmd(int cmd, int fd, const void *key, const void *value, uint64_t flags)
+{
+	union bpf_attr attr = {0};
+
+	attr.map_fd = (uint32_t)fd;
+	attr.key = ptr(key);
+	attr.value = ptr(value);
+	attr.flags = flags;
+	return sys_bpf(cmd, &attr, sizeof(attr)) < 0 ? errno : 0;
+}
+
+/* All CPUs' values of one element. */
+static size_t values_size(const struct map_io *io, uint32_t agg)
+{
+	return ROUND_UP((size_t)io->layout->aggs[agg].val_size, (size_t)8) * io->maps->ncpus;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+struct batch {
+	uint8_t *keys, *values;
+	uint8_t *in, *out; /* positions, opaque to us; at least key_size bytes */
+	uint32_t cap;
+};
+
+static void batch_deinit(struct batch *b)
+{
+	free(b->keys);
+	free(b->values);
+	free(b->in);
+	free(b->out);
+}
+
+static void batch_size(struct batch *b, uint32_t cap, size_t key_size, size_t val_size)
+{
+	b->cap = cap;
+	b->keys = xrealloc(b->keys, cap * key_size);
+	b->values = xrealloc(b->values, cap * val_size);
+}
+
+/*
+ * Linux kernel/bpf/hashtab.c, __htab_map_lookup_and_delete_batch(): hash buckets are copied whole, so
+ * every element is seen once however the map grows meanwhile; ENOSPC says that one bucket is longer than
+ * the room left, ENOENT that this was the last batch.
+ */
+static int batch_next(int fd, struct batch *b, bool is_first, uint32_t *ret_count)
+{
+	union bpf_attr attr = {0};
+
+	attr.batch.map_fd = (uint32_t)fd;
+	attr.batch.in_batch = is_first ? 0 : ptr(b->in);
+	attr.batch.out_batch = ptr(b->out);
+	attr.batch.keys = ptr(b->keys);
+	attr.batch.values = ptr(b->values);
+	attr.batch.count = b->cap;
+	if (sys_bpf(BPF_MAP_LOOKUP_BATCH, &attr, sizeof(attr)) < 0) {
+		int sys = errno;
+
+		*ret_count = sys == ENOENT ? attr.batch.count : 0;
+		return sys;
+	}
+	*ret_count = attr.batch.count;
+	return 0;
+}
+
+/* 0, or errno; EINVAL and ENOTSUPP before the first element: this kernel cannot. */
+static int each_batch(const struct map_io *io, uint32_t agg, agg_each_f *f, void *arg)
+{
+	size_t key_size = io->layout->aggs[agg].key_size, val_size = values_size(io, agg);
+	size_t fit = BATCH_BYTES / (key_size + val_size);
+	struct batch b = {0};
+	bool is_first = true;
+	int sys = 0;
+
+	b.in = xcalloc(1, MAX(key_size, sizeof(uint64_t)));
+	b.out = xcalloc(1, MAX(key_size, sizeof(uint64_t)));
+	batch_size(&b, MAX((uint32_t)fit, BATCH_MIN), key_size, val_size);
+	while (sys != ENOENT) {
+		uint32_t n;
+		uint8_t *swap = b.in;
+
+		sys = batch_next(io->maps->agg_fds[agg], &b, is_first, &n);
+		if (sys == ENOSPC) {
+			batch_size(&b, b.cap * 2, key_size, val_size);
+			continue;
+		}
+		if (sys && sys != ENOENT)
+			break;
+		for (uint32_t i = 0; i < n; i++)
+			f(arg, b.keys + i * key_size, b.values + i * val_size, io->maps->ncpus);
+		is_first = false;
+		b.in = b.out;
+		b.out = swap;
+	}
+	batch_deinit(&b);
+	return sys == ENOENT ? 0 : sys;
+}
+
+/*
+ * Kernels without batches for per-CPU hashes. Only we delete, never during a walk, so that no key is
+ * lost from under it, which would send the walk back to the start.
+ */
+static int each_key(const struct map_io *io, uint32_t agg, agg_each_f *f, void *arg)
+{
+	CLEANUP(free) uint8_t *values = xmalloc(values_size(io, agg));
+	CLEANUP(free) uint8_t *key = xcalloc(1, io->layout->aggs[agg].key_size);
+	int fd = io->maps->agg_fds[agg];
+	bool is_first = true;
+
+	for (;;) {
+		union bpf_attr attr = {0};
+		int sys;
+
+		attr.map_fd = (uint32_t)fd;
+		attr.key = is_first ? 0 : ptr(key);
+		attr.next_key = ptr(key);
+		if (sys_bpf(BPF_MAP_GET_NEXT_KEY, &attr, sizeof(attr)) < 0)
+			return errno == ENOENT ? 0 : errno;
+		is_first = false;
+		sys = elem_cmd(BPF_MAP_LOOKUP_ELEM, fd, key, values, 0);
+		if (sys == ENOENT)
+			continue;
+		if (sys)
+			return sys;
+		f(arg, key, values, io->maps->ncpus);
+	}
+}
+
+static int each_keyless(const struct map_io *io, uint32_t agg, agg_each_f *f, void *arg)
+{
+	CLEANUP(free) uint8_t *values = xmalloc(values_size(io, agg));
+	uint32_t zero = 0;
+	int sys = elem_cmd(BPF_MAP_LOOKUP_ELEM, io->maps->agg_fds[agg], &zero, values, 0);
+
+	if (!sys)
+		f(arg, NULL, values, io->maps->ncpus);
+	return sys;
+}
+
+#define ENOTSUPP_KERNEL 524 /* Linux include/linux/errno.h, not in user headers */
+
+static struct err *map_each(void *ctx, uint32_t agg, agg_each_f *f, void *arg)
+{
+	const struct map_io *io = ctx;
+	int sys;
+
+	if (!io->layout->aggs[agg].key_size) {
+		sys = each_keyless(io, agg, f, arg);
+	} else {
+		sys = each_batch(io, agg, f, arg);
+		if (sys == EINVAL || sys == EOPNOTSUPP || sys == ENOTSUPP_KERNEL)
+			sys = each_key(io, agg, f, arg);
+	}
+	return sys ? err_sys(sys, "cannot read the kernel's map") : NULL;
+}
+
+/* ---- changing ------------------------------------------------------------------------------------ */
+
+static struct err *map_zero(void *ctx, uint32_t agg, const void *key)
+{
+	struct map_io *io = ctx;
+	uint32_t size = (uint32_t)values_size(io, agg), index = 0;
+	int sys;
+
+	if (io->zeros.len < size) {
+		vec_reserve(&io->zeros, size);
+		memset(io->zeros.data, 0, size);
+		io->zeros.len = size;
+	}
+	sys = elem_cmd(BPF_MAP_UPDATE_ELEM, io->maps->agg_fds[agg], key ? key : &index,
+		       io->zeros.data, BPF_EXIST);
+	return sys && sys != ENOENT ? err_sys(sys, "cannot write the kernel's map") : NULL;
+}
+
+static struct err *map_remove(void *ctx, uint32_t agg, const void *key)
+{
+	const struct map_io *io = ctx;
+	int sys = elem_cmd(BPF_MAP_DELETE_ELEM, io->maps->agg_fds[agg], key, NULL, 0);
+
+	return sys && sys != ENOENT ? err_sys(sys, "cannot delete from the kernel's map") : NULL;
+}
+
+/* ---- strings ------------------------------------------------------------------------------------- */
+
+static bool keystr_prepare(struct map_io *io, int fd)
+{
+	struct bpf_map_info info = {0};
+	union bpf_attr attr = {0};
+
+	if (io->keystr_size)
+		return true;
+	attr.info.bpf_fd = (uint32_t)fd;
+	attr.info.info_len = sizeof(info);
+	attr.info.info = ptr(&info);
+	if (sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) < 0 ||
+	    info.value_size <= sizeof(struct rt_keystr))
+		return false;
+	io->keystr_size = info.value_size;
+	io->keystr = xmalloc(info.value_size);
+	return true;
+}
+
+static bool map_string(void *ctx, uint64_t hash, struct strbuf *out)
+{
+	struct map_io *io = ctx;
+	int fd = io->maps->fd[MAP_STRINGS];
+	size_t room;
+
+	if (fd < 0 || !keystr_prepare(io, fd) ||
+	    elem_cmd(BPF_MAP_LOOKUP_ELEM, fd, &hash, io->keystr, 0))
+		return false;
+	room = MIN((size_t)io->keystr->len, io->keystr_size - sizeof(struct rt_keystr));
+	strbuf_add(out, io->keystr->data, strnlen(io->keystr->data, room));
+	return true;
+}
+
+const struct agg_io agg_map_io = {
+	.each = map_each,
+	.zero = map_zero,
+	.remove = map_remove,
+	.string = map_string,
+	.destroy = map_io_destroy,
+};

@@ -1,0 +1,213 @@
+/* Order of aggregation elements: sorting (d-language.md 6.4.3), joining (6.4.4). */
+#include "agg/impl.h"
+
+/* ---- keys ---------------------------------------------------------------------------------------- */
+
+static bool is_number(const struct agg_key *k)
+{
+	return !k->bytes;
+}
+
+static int cmp_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static uint64_t key_unsigned(const struct agg_key *k)
+{
+	return k->size >= 8 ? k->ival : k->ival & (((uint64_t)1 << k->size * 8) - 1);
+}
+
+static uint64_t word_at(const char *bytes, uint32_t i)
+{
+	uint64_t v;
+
+	memcpy(&v, bytes + i * sizeof(v), sizeof(v));
+	return v;
+}
+
+/* pid, then address */
+static int user_addr_cmp(const struct agg_key *a, const struct agg_key *b)
+{
+	int c = cmp_u64(word_at(a->bytes, 0), word_at(b->bytes, 0));
+
+	return c ? c : cmp_u64(word_at(a->bytes, 1), word_at(b->bytes, 1));
+}
+
+static bool is_user_addr(const struct agg_key *k)
+{
+	return k->size == 16 && (k->datum == DATUM_USYM || k->datum == DATUM_UMOD ||
+				 k->datum == DATUM_UADDR);
+}
+
+/* Strings compare as if NUL-padded to one size: the shorter of two that agree so far is first. */
+static int key_cmp(const struct agg_key *a, const struct agg_key *b)
+{
+	int c;
+
+	if (is_number(a) && is_number(b))
+		return a->size != b->size ? cmp_u64(a->size, b->size)
+					  : cmp_u64(key_unsigned(a), key_unsigned(b));
+	if (is_number(a) || is_number(b))
+		return is_number(a) ? -1 : 1;
+	if (is_user_addr(a) && is_user_addr(b))
+		return user_addr_cmp(a, b);
+	c = memcmp(a->bytes, b->bytes, MIN(a->size, b->size));
+	return c ? c : cmp_u64(a->size, b->size);
+}
+
+static int keys_cmp(const struct agg_elem *a, const struct agg_elem *b, uint32_t keypos)
+{
+	if (a->nkeys != b->nkeys)
+		return cmp_u64(a->nkeys, b->nkeys);
+	if (keypos >= a->nkeys)
+		keypos = 0;
+	for (uint32_t i = 0; i < a->nkeys; i++) {
+		uint32_t k = (keypos + i) % a->nkeys;
+		int c = key_cmp(&a->keys[k], &b->keys[k]);
+
+		if (c)
+			return c;
+	}
+	return 0;
+}
+
+void agg_keys_canon(const struct agg_elem *e, struct strbuf *out)
+{
+	for (uint32_t i = 0; i < e->nkeys; i++) {
+		const struct agg_key *k = &e->keys[i];
+		uint64_t word = is_number(k) ? k->ival : k->size;
+
+		strbuf_add(out, (const char *)&word, sizeof(word));
+		if (!is_number(k))
+			strbuf_add(out, k->bytes, k->size);
+	}
+}
+
+/* ---- sorting ------------------------------------------------------------------------------------- */
+
+/* A row of n elements (n = 1 for a single aggregation) with all that comparisons need. */
+struct sort_row {
+	struct agg_elem **elems;
+	const struct agg_elem *keyed; /* one that is there */
+	struct agg_weight *weights;
+	uint32_t seq;
+};
+
+struct sort_ctx {
+	const struct agg_sort *how;
+	uint32_t n;
+};
+
+static int weight_cmp(struct agg_weight a, struct agg_weight b)
+{
+	if (a.val != b.val)
+		return a.val < b.val ? -1 : 1;
+	if (a.tie != b.tie)
+		return a.tie < b.tie ? -1 : 1;
+	return 0;
+}
+
+static int values_cmp(const struct sort_row *a, const struct sort_row *b, const struct sort_ctx *ctx)
+{
+	uint32_t pos = ctx->how->pos >= ctx->n ? 0 : ctx->how->pos;
+
+	for (uint32_t i = 0; i < ctx->n; i++) {
+		uint32_t at = (pos + i) % ctx->n;
+		int c = weight_cmp(a->weights[at], b->weights[at]);
+
+		if (c)
+			return c;
+	}
+	return 0;
+}
+
+static int row_cmp(const void *pa, const void *pb, void *arg)
+{
+	const struct sort_row *a = pa, *b = pb;
+	const struct sort_ctx *ctx = arg;
+	int by_value = 0, c;
+
+	if (!ctx->how->key)
+		by_value = values_cmp(a, b, ctx);
+	c = by_value ? by_value : keys_cmp(a->keyed, b->keyed, ctx->how->keypos);
+	if (!c && ctx->how->key)
+		c = values_cmp(a, b, ctx);
+	if (ctx->how->rev)
+		c = -c;
+	return c ? c : cmp_u64(a->seq, b->seq);
+}
+
+static void rows_sort(struct sort_row *rows, uint32_t nrows, uint32_t n, const struct agg_sort *how)
+{
+	struct sort_ctx ctx = {how, n};
+
+	if (nrows > 1)
+		qsort_r(rows, nrows, sizeof(*rows), row_cmp, &ctx);
+}
+
+void agg_view_sort(struct agg_view *v, const struct agg_sort *how)
+{
+	CLEANUP(free) struct sort_row *rows = xcalloc(v->nelems, sizeof(*rows));
+	CLEANUP(free) struct agg_weight *weights = xcalloc(v->nelems, sizeof(*weights));
+	CLEANUP(free) struct agg_elem **elems = xcalloc(v->nelems, sizeof(struct agg_elem *));
+
+	for (uint32_t i = 0; i < v->nelems; i++) {
+		elems[i] = v->elems[i];
+		weights[i] = agg_weight(v->layout, elems[i]);
+		rows[i] = (struct sort_row){&elems[i], elems[i], &weights[i], i};
+	}
+	rows_sort(rows, v->nelems, 1, how);
+	for (uint32_t i = 0; i < v->nelems; i++)
+		v->elems[i] = rows[i].elems[0];
+}
+
+/* ---- joining ------------------------------------------------------------------------------------- */
+
+typedef VEC(struct sort_row) row_vec;
+
+/* The row of an element's keys, new if need be. map: canonical keys -> row number + 1. */
+static struct sort_row *join_row(row_vec *rows, struct hashmap *map, struct agg_elem *e, uint32_t n,
+				 struct arena *arena, struct strbuf *canon)
+{
+	uintptr_t at;
+
+	strbuf_clear(canon);
+	agg_keys_canon(e, canon);
+	at = (uintptr_t)hashmap_find(map, strbuf_text(canon), canon->len);
+	if (at)
+		return &rows->data[at - 1];
+	vec_push(rows, (struct sort_row){.elems = ARENA_NEW_N(arena, struct agg_elem *, n),
+					 .keyed = e,
+					 .weights = ARENA_NEW_N(arena, struct agg_weight, n),
+					 .seq = rows->len});
+	hashmap_set(map, strbuf_text(canon), canon->len, (void *)(uintptr_t)rows->len);
+	return vec_last(rows);
+}
+
+void agg_join(struct agg_view *const *views, uint32_t n, const struct agg_sort *how,
+	      struct arena *arena, struct agg_row **ret_rows, uint32_t *ret_nrows)
+{
+	struct hashmap *map = hashmap_create();
+	struct strbuf canon = {0};
+	row_vec rows = {0};
+	struct agg_row *ret;
+
+	for (uint32_t v = 0; v < n; v++)
+		for (uint32_t i = 0; i < views[v]->nelems; i++) {
+			struct agg_elem *e = views[v]->elems[i];
+			struct sort_row *row = join_row(&rows, map, e, n, arena, &canon);
+
+			row->elems[v] = e;
+			row->weights[v] = agg_weight(views[v]->layout, e);
+		}
+	rows_sort(rows.data, rows.len, n, how);
+	ret = ARENA_NEW_N(arena, struct agg_row, rows.len);
+	for (uint32_t i = 0; i < rows.len; i++)
+		ret[i].elems = rows.data[i].elems;
+	*ret_rows = ret;
+	*ret_nrows = rows.len;
+	vec_deinit(&rows);
+	strbuf_deinit(&canon);
+	hashmap_destroy(map);
+}

@@ -1,0 +1,264 @@
+/* Snapshot of aggregations: kernel elements decoded, merged over CPUs and equal keys. */
+#include "agg/impl.h"
+
+/* ---- handle -------------------------------------------------------------------------------------- */
+
+struct aggs *aggs_create_io(const struct layout *l, const struct agg_io *io, void *ctx)
+{
+	struct aggs *a = xcalloc(1, sizeof(*a));
+
+	a->layout = l;
+	a->io = io;
+	a->ctx = ctx;
+	a->nslots = l->naggs;
+	a->slots = xcalloc(l->naggs, sizeof(*a->slots));
+	for (uint32_t i = 0; i < l->naggs; i++)
+		a->slots[i].view = (struct agg_view){
+			.agg = l->aggs[i].agg, .layout = &l->aggs[i], .normal = 1};
+	a->arena = arena_create();
+	a->lasting = arena_create();
+	a->strings = hashmap_create();
+	return a;
+}
+
+struct aggs *aggs_create(const struct layout *l, const struct kmaps *m)
+{
+	return aggs_create_io(l, &agg_map_io, agg_map_io_create(l, m));
+}
+
+void aggs_destroy(struct aggs *a)
+{
+	if (!a)
+		return;
+	if (a->io->destroy)
+		a->io->destroy(a->ctx);
+	for (uint32_t i = 0; i < a->nslots; i++)
+		vec_deinit(&a->slots[i].elems);
+	free(a->slots);
+	hashmap_destroy(a->strings);
+	arena_destroy(a->lasting);
+	arena_destroy(a->arena);
+	free(a);
+}
+
+struct agg_view *aggs_view(struct aggs *a, uint32_t agg_id)
+{
+	return agg_id >= 1 && agg_id <= a->nslots ? &a->slots[agg_id - 1].view : NULL;
+}
+
+/* ---- keys ---------------------------------------------------------------------------------------- */
+
+static uint64_t int_at(const uint8_t *raw, uint32_t size, bool is_signed)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, raw, size); /* little-endian, as all of our targets */
+	if (is_signed && size < 8) {
+		unsigned int up = 64 - size * 8;
+
+		v = (uint64_t)((int64_t)(v << up) >> up);
+	}
+	return v;
+}
+
+static void key_text(struct agg_key *k, const char *text, size_t len)
+{
+	k->bytes = text;
+	k->size = (uint32_t)len;
+}
+
+/* Text of a string's hash. Once known it stays known: the kernel never changes an entry. */
+static const char *string_find(struct aggs *a, uint64_t hash)
+{
+	const char *text = hashmap_find(a->strings, &hash, sizeof(hash));
+	struct strbuf buf = {0};
+
+	if (text)
+		return text;
+	if (!a->io->string(a->ctx, hash, &buf)) {
+		strbuf_deinit(&buf);
+		return arena_printf(a->arena, "<lost string %016llx>", (unsigned long long)hash);
+	}
+	text = arena_strdup(a->lasting, strbuf_text(&buf));
+	strbuf_deinit(&buf);
+	hashmap_set(a->strings, &hash, sizeof(hash), (void *)(uintptr_t)text);
+	return text;
+}
+
+static const char *strid_text(const struct aggs *a, const uint8_t *raw)
+{
+	uint32_t off;
+
+	memcpy(&off, raw, sizeof(off));
+	return off < strtab_size(a->layout->strtab) ? strtab_get(a->layout->strtab, off) : "";
+}
+
+static void key_bytes(struct aggs *a, const struct key_field *f, const uint8_t *raw, struct agg_key *k)
+{
+	char *copy = arena_alloc(a->arena, (size_t)f->size + 1);
+
+	memcpy(copy, raw, f->size);
+	key_text(k, copy, f->datum == DATUM_STRING ? strnlen(copy, f->size) : f->size);
+}
+
+static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t *key,
+		       struct agg_key *k)
+{
+	const uint8_t *raw = key + f->off;
+
+	k->datum = f->datum;
+	k->is_signed = f->is_signed;
+	switch (f->repr) {
+	case KEY_INT:
+		k->size = f->size;
+		k->ival = int_at(raw, f->size, f->is_signed);
+		return;
+	case KEY_COMM:
+		key_text(k, arena_strndup(a->arena, (const char *)raw, strnlen((const char *)raw, 16)),
+			 strnlen((const char *)raw, 16));
+		return;
+	case KEY_STRID: k->bytes = strid_text(a, raw); break;
+	case KEY_STRHASH: k->bytes = string_find(a, int_at(raw, 8, false)); break;
+	case KEY_BYTES: key_bytes(a, f, raw, k); return;
+	}
+	k->size = (uint32_t)strlen(k->bytes);
+}
+
+/* ---- one aggregation ----------------------------------------------------------------------------- */
+
+struct snap {
+	struct aggs *a;
+	struct agg_slot *slot;
+	const struct agg_layout *l;
+	struct hashmap *by_keys; /* canonical keys -> struct elem; NULL when keyless */
+	struct strbuf canon;
+};
+
+
+static struct elem *elem_create(struct snap *s)
+{
+	struct elem *e = ARENA_NEW(s->a->arena, struct elem);
+
+	e->pub.state = ARENA_NEW_N(s->a->arena, int64_t, agg_state_len(s->l));
+	agg_state_init(s->l, e->pub.state);
+	e->pub.touched = !s->slot->was_cleared;
+	return e;
+}
+
+/* The element a kernel key belongs to. A key whose content is known already joins that element. */
+static struct elem *elem_get(struct snap *s, const uint8_t *key)
+{
+	struct agg_elem probe = {.nkeys = s->l->nkeys};
+	struct elem *e;
+
+	probe.keys = ARENA_NEW_N(s->a->arena, struct agg_key, probe.nkeys);
+	for (uint32_t i = 0; i < probe.nkeys; i++)
+		key_decode(s->a, &s->l->keys[i], key, &probe.keys[i]);
+	strbuf_clear(&s->canon);
+	agg_keys_canon(&probe, &s->canon);
+	e = hashmap_find(s->by_keys, strbuf_text(&s->canon), s->canon.len);
+	if (e)
+		return e;
+	e = elem_create(s);
+	e->pub.keys = probe.keys;
+	e->pub.nkeys = probe.nkeys;
+	hashmap_set(s->by_keys, strbuf_text(&s->canon), s->canon.len, e);
+	vec_push(&s->slot->elems, &e->pub);
+	return e;
+}
+
+static bool is_zero(const uint8_t *p, size_t size)
+{
+	return size == 0 || (p[0] == 0 && memcmp(p, p + 1, size - 1) == 0);
+}
+
+/* One bucket of a histogram whose buckets are elements of their own: its number ends the key. */
+static void add_bucket(const struct agg_layout *l, struct elem *e, const uint8_t *key,
+		       const uint8_t *values, uint32_t ncpus)
+{
+	uint32_t bucket;
+	uint64_t sum = 0;
+
+	memcpy(&bucket, key + l->key_size - sizeof(bucket), sizeof(bucket));
+	for (uint32_t cpu = 0; cpu < ncpus; cpu++)
+		sum += int_at(values + (size_t)cpu * sizeof(sum), sizeof(sum), false);
+	if (bucket < l->nbuckets)
+		e->pub.state[bucket] = (int64_t)((uint64_t)e->pub.state[bucket] + sum);
+	e->pub.touched |= sum != 0;
+}
+
+static void add_keyed(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus)
+{
+	struct snap *s = arg;
+	size_t stride = ROUND_UP((size_t)s->l->val_size, (size_t)8);
+	struct elem *e = elem_get(s, key);
+	struct raw_key *raw = arena_alloc(s->a->arena, sizeof(*raw) + s->l->key_size);
+
+	memcpy(raw->data, key, s->l->key_size);
+	raw->next = e->raws;
+	e->raws = raw;
+	if (s->l->is_sparse) {
+		add_bucket(s->l, e, key, values, ncpus);
+		return;
+	}
+	for (uint32_t cpu = 0; cpu < ncpus; cpu++)
+		agg_state_add_raw(s->l, e->pub.state, values + cpu * stride);
+	e->pub.touched |= !is_zero(values, ncpus * stride);
+}
+
+static void add_keyless(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus)
+{
+	struct snap *s = arg;
+	size_t stride = ROUND_UP((size_t)s->l->val_size, (size_t)8);
+	struct elem *e = elem_create(s);
+
+	e->pub.touched = false;
+	for (uint32_t cpu = 0; cpu < ncpus; cpu++) {
+		const uint8_t *value = values + cpu * stride;
+
+		if (is_zero(value + s->l->touched_off, sizeof(uint64_t)))
+			continue;
+		e->pub.touched = true;
+		agg_state_add_raw(s->l, e->pub.state, value);
+	}
+	s->slot->is_seen |= e->pub.touched;
+	if (s->slot->is_seen)
+		vec_push(&s->slot->elems, &e->pub);
+}
+
+static struct err *agg_snap(struct aggs *a, uint32_t index)
+{
+	struct agg_slot *slot = &a->slots[index];
+	struct snap s = {.a = a, .slot = slot, .l = slot->view.layout};
+	struct err *e;
+
+	vec_clear(&slot->elems);
+	if (s.l->key_size) {
+		s.by_keys = hashmap_create();
+		e = a->io->each(a->ctx, index, add_keyed, &s);
+		hashmap_destroy(s.by_keys);
+	} else {
+		e = a->io->each(a->ctx, index, add_keyless, &s);
+	}
+	strbuf_deinit(&s.canon);
+	slot->view.elems = slot->elems.data;
+	slot->view.nelems = slot->elems.len;
+	return e;
+}
+
+struct err *aggs_snap(struct aggs *a)
+{
+	arena_reset(a->arena);
+	for (uint32_t i = 0; i < a->nslots; i++) {
+		vec_clear(&a->slots[i].elems);
+		a->slots[i].view.nelems = 0;
+	}
+	for (uint32_t i = 0; i < a->nslots; i++) {
+		struct err *e = agg_snap(a, i);
+
+		if (e)
+			return err_wrap(e, "cannot read aggregation '@%s'",
+					a->slots[i].view.agg->name);
+	}
+	return NULL;
+}

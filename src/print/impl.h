@@ -1,0 +1,173 @@
+/*
+ * What the files of print/ share: the printer, values on their way to text, prepared formats.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "print/out.h"
+#include "print/print.h"
+
+/*
+ * A value to be printed, whatever it came from: a record's field, a key, an aggregation's value.
+ * Strings are size bytes without NUL; numbers have bytes == NULL and are extended to 64 bits.
+ */
+struct datum {
+	enum datum_kind kind;
+	bool is_signed;
+	uint32_t size;
+	uint64_t ival;
+	const char *bytes;
+};
+
+/* ---- formats (format.c) -------------------------------------------------------------------------- */
+
+struct conv;
+typedef void conv_func(struct printer *p, struct out *o, const struct conv *c, const struct spec *s,
+		       const struct datum *d);
+
+struct conv { /* a prepared conversion */
+	const char *literal;
+	uint32_t literal_len;
+	char conv;
+	bool is_long; /* size l, ll, L or w */
+	struct spec spec;
+	conv_func *print; /* NULL: literal only */
+};
+
+struct fmt {
+	struct conv *convs;
+	uint32_t nconvs;
+};
+
+const struct fmt *fmt_prepare(struct arena *a, const struct prog_fmt *src);
+/* True when every conversion of the language has a row in the table; for the table's test. */
+bool fmt_has_conv(char conv, const char *size);
+
+/* Where a format takes its values from. False: there is no more, the conversion prints nothing. */
+struct fmt_args {
+	bool (*next)(struct fmt_args *args, struct datum *ret);
+	/* For conversions with '@': prints the next aggregation's value itself. */
+	void (*agg)(struct fmt_args *args, struct printer *p, struct out *o, const struct conv *c,
+		    const struct spec *s);
+};
+void fmt_print(struct printer *p, struct out *o, const struct fmt *f, struct fmt_args *args);
+
+/* ---- values (value.c) ---------------------------------------------------------------------------- */
+
+/* False: the field or its string does not lie inside the record. */
+bool datum_of_field(struct datum *d, const struct layout *l, const struct rec_field *f,
+		    const struct rt_rec *rec, uint32_t len);
+struct datum datum_of_key(const struct agg_key *k);
+/* The number a value is, whatever its kind: bytes of 1, 2, 4, 8 count as an integer. */
+uint64_t datum_int(const struct datum *d);
+/* trace(): d-language.md 6.2. */
+void print_trace(struct printer *p, struct out *o, const struct datum *d);
+/* A key of a printa() without format: 6.4.1. */
+void print_key(struct printer *p, struct out *o, const struct datum *d);
+/* tracemem() and what is no text. */
+void print_raw(struct out *o, const char *bytes, uint32_t size);
+int int_width(uint32_t size); /* 16, 8, 5, 3 */
+
+/* ---- addresses (addr.c) -------------------------------------------------------------------------- */
+
+enum addr_form {
+	ADDR_SYM,  /* sym, usym: no offset */
+	ADDR_MOD,  /* mod, umod */
+	ADDR_FULL, /* %a of an address, uaddr, stack frames: with offset */
+};
+enum addr_form addr_form_of(enum datum_kind kind);
+/* Text of an address in pid (0 = the kernel). The one place names will come from. */
+void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form);
+/* Splits a recorded address: 8 bytes, or pid and address. */
+void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr);
+/* Newline, then one line a frame (6.6). */
+void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32_t indent);
+
+/* ---- aggregations (printa.c, hist.c, pack.c) ------------------------------------------------------ */
+
+/* What histograms and bars of one printing share. */
+struct bars {
+	long double total;
+	bool has_pos, has_neg;
+};
+
+/* e NULL: no data. */
+void print_histogram(struct printer *p, struct out *o, const struct agg_view *v,
+		     const struct agg_elem *e);
+void bars_add(struct bars *b, int64_t count);
+/* With option aggzoom the highest bar is 95 % of the width. */
+void bars_zoom(struct bars *b, long double highest);
+/* One bar and the count behind it, with newline. */
+void print_bar(struct printer *p, struct out *o, const struct bars *b, int64_t count,
+	       uint64_t normal);
+/* Rows of a histogram that show: *ret_first > *ret_last never. */
+void hist_range(const struct agg_layout *l, const int64_t *state, uint32_t *ret_first,
+		uint32_t *ret_last);
+int64_t normalized(int64_t count, uint64_t normal);
+
+/* Options agghist and aggpack: true when the view is printed that way, and was. */
+bool print_view_packed(struct printer *p, struct out *o, const struct agg_view *v);
+
+/* One aggregation's elements without format, sorted; no leading newline. */
+void print_view(struct printer *p, struct agg_view *v);
+MUST_CHECK struct err *print_printa(struct printer *p, const struct prog_act *act,
+				    const struct fmt *fmt);
+
+/* ---- the printer (record.c, consume.c) ------------------------------------------------------------ */
+
+struct probe_text { /* of a probe, made when its first record comes */
+	char *column; /* "%6d %32s " */
+	uint32_t len;
+	const struct probe *probe;
+};
+
+struct flow_cpu { /* flow indent of a CPU */
+	uint32_t indent;
+	uint32_t last_probe, last_clause;
+	bool has_last;
+};
+
+struct printer {
+	const struct layout *layout;
+	struct probes *probes;
+	struct aggs *aggs;
+	const struct print_opts *opts;
+	const struct print_hooks *hooks;
+	struct out out;
+	struct arena *arena;   /* of the printer: formats, probe texts */
+	struct arena *scratch; /* of the record */
+	const struct fmt ***fmts; /* by clause, by action; NULL = none */
+	VEC(struct probe_text) probe_texts; /* by id */
+	VEC(struct flow_cpu) flow;
+	bool header_done;
+	FILE *redirect; /* freopen() */
+	/* of the record at hand */
+	FILE *fp;
+	const struct rt_rec *rec;
+	uint32_t rec_len;
+	bool is_snapped;
+};
+
+/* Where output goes now. */
+static inline FILE *printer_fp(const struct printer *p, FILE *fp)
+{
+	return p->redirect ? p->redirect : fp;
+}
+
+/* The prepared text of a probe, or NULL when there is no such probe. */
+const struct probe_text *printer_probe(struct printer *p, uint32_t id);
+/* Field i of an action in the record at hand. */
+MUST_CHECK struct err *act_datum(struct printer *p, const struct act_layout *al, uint32_t i,
+				 struct datum *ret);
+/* Reports a library error of the record at hand; takes e over. */
+void printer_fault(struct printer *p, struct err *e);
+/* Once a record: the snapshot is brought up to date. */
+MUST_CHECK struct err *printer_snap(struct printer *p);
+/* Prints action act of the record at hand by its layout; fmt NULL when it has none. */
+MUST_CHECK struct err *print_act(struct printer *p, const struct prog_act *act,
+				 const struct act_layout *al, const struct fmt *fmt);
+/* The text a format makes of the action's fields. */
+MUST_CHECK struct err *act_format(struct printer *p, struct out *o, const struct act_layout *al,
+				  const struct fmt *fmt);

@@ -1,0 +1,300 @@
+/* Records as lines: header, CPU and probe columns, flow indent (d-language.md 6.1, 6.8). */
+#include <errno.h>
+
+#include "dtrace.h"
+
+#include "print/impl.h"
+
+#define MAX_CPUS    65536u
+#define FLUSH_BYTES (1u << 18) /* a buffer this full is written at once */
+
+/* ---- printer ------------------------------------------------------------------------------------- */
+
+static const struct fmt **clause_fmts(struct arena *a, const struct prog_clause *c)
+{
+	const struct fmt **fmts = ARENA_NEW_N(a, const struct fmt *, c->nacts);
+
+	for (uint32_t i = 0; i < c->nacts; i++)
+		if (c->acts[i].fmt && act_is_recording(c->acts[i].kind))
+			fmts[i] = fmt_prepare(a, c->acts[i].fmt);
+	return fmts;
+}
+
+struct printer *printer_create(const struct layout *l, struct probes *probes, struct aggs *aggs,
+			       const struct print_opts *opts, const struct print_hooks *hooks)
+{
+	struct printer *p = xcalloc(1, sizeof(*p));
+
+	p->layout = l;
+	p->probes = probes;
+	p->aggs = aggs;
+	p->opts = opts;
+	p->hooks = hooks;
+	p->arena = arena_create();
+	p->scratch = arena_create();
+	p->fmts = ARENA_NEW_N(p->arena, const struct fmt **, l->nclauses);
+	for (uint32_t i = 0; i < l->nclauses; i++)
+		p->fmts[i] = clause_fmts(p->arena, l->clauses[i].clause);
+	return p;
+}
+
+void printer_destroy(struct printer *p)
+{
+	if (!p)
+		return;
+	if (p->redirect)
+		(void)fclose(p->redirect); /* printer_flush() has reported what could be */
+	out_deinit(&p->out);
+	vec_deinit(&p->probe_texts);
+	vec_deinit(&p->flow);
+	arena_destroy(p->scratch);
+	arena_destroy(p->arena);
+	free(p);
+}
+
+struct err *printer_flush(struct printer *p, FILE *fp)
+{
+	FILE *to = printer_fp(p, fp);
+	size_t len = p->out.len;
+
+	p->out.len = 0;
+	if ((len && fwrite(p->out.data, 1, len, to) != len) || fflush(to) != 0)
+		return err_sys(errno, "failed to write to %s",
+			       p->redirect ? "freopen() file" : to == stdout ? "stdout" : "output file");
+	return NULL;
+}
+
+/* ---- probes -------------------------------------------------------------------------------------- */
+
+const struct probe_text *printer_probe(struct printer *p, uint32_t id)
+{
+	const struct probe *probe;
+	struct strbuf col = {0};
+	struct probe_text *pt;
+	uint32_t old = p->probe_texts.len;
+
+	if (id < old && p->probe_texts.data[id].probe)
+		return &p->probe_texts.data[id];
+	probe = probes_find(p->probes, id);
+	if (!probe)
+		return NULL;
+	if (id >= old) { /* ids are given without gaps, so this is no larger than the registry */
+		vec_reserve(&p->probe_texts, id + 1);
+		memset(p->probe_texts.data + old, 0, sizeof(*pt) * (id + 1 - old));
+		p->probe_texts.len = id + 1;
+	}
+	strbuf_addf(&col, "%s:%s", probe->func, probe->name);
+	pt = &p->probe_texts.data[id];
+	pt->probe = probe;
+	pt->column = arena_printf(p->arena, "%6u %32s ", id, strbuf_text(&col));
+	pt->len = (uint32_t)strlen(pt->column);
+	strbuf_deinit(&col);
+	return pt;
+}
+
+/* ---- flow indent --------------------------------------------------------------------------------- */
+
+enum flow { FLOW_NONE, FLOW_ENTRY, FLOW_RETURN };
+
+static bool has_suffix(const char *s, const char *suffix)
+{
+	size_t len = strlen(s), n = strlen(suffix);
+
+	return len >= n && memcmp(s + len - n, suffix, n) == 0;
+}
+
+static enum flow flow_of(const struct probe *pr)
+{
+	if (strcmp(pr->name, "entry") == 0 || has_suffix(pr->name, "-entry"))
+		return FLOW_ENTRY;
+	if (strcmp(pr->name, "return") == 0 || has_suffix(pr->name, "-return"))
+		return FLOW_RETURN;
+	return FLOW_NONE;
+}
+
+/* Of several clauses on one probe, the first entry and the last return move the indent. */
+static enum flow flow_of_record(const struct flow_cpu *fc, const struct probe *pr,
+				const struct rt_rec *rec, const struct rt_rec *next)
+{
+	enum flow flow = flow_of(pr);
+
+	if (flow == FLOW_ENTRY && fc->has_last && fc->last_probe == rec->probe &&
+	    fc->last_clause != rec->clause)
+		return FLOW_NONE;
+	if (flow == FLOW_RETURN && next && next->clause != RT_REC_FAULT &&
+	    next->probe == rec->probe && next->clause != rec->clause)
+		return FLOW_NONE;
+	return flow;
+}
+
+static struct flow_cpu *flow_cpu_get(struct printer *p, uint32_t cpu)
+{
+	cpu = MIN(cpu, MAX_CPUS - 1);
+	while (p->flow.len <= cpu)
+		vec_push(&p->flow, (struct flow_cpu){0});
+	return &p->flow.data[cpu];
+}
+
+static const char *flow_prefix(enum flow flow, const struct probe *pr)
+{
+	bool is_syscall = strcmp(pr->prov, "syscall") == 0;
+
+	switch (flow) {
+	case FLOW_ENTRY: return is_syscall ? " => " : " -> ";
+	case FLOW_RETURN: return is_syscall ? " <= " : " <- ";
+	case FLOW_NONE: return "| ";
+	}
+	BUG("flow %d", (int)flow);
+}
+
+static void print_flow_column(struct printer *p, struct flow_cpu *fc, const struct probe *pr,
+			      const struct rt_rec *next)
+{
+	enum flow flow = flow_of_record(fc, pr, p->rec, next);
+	size_t start = p->out.len, used;
+
+	if (flow == FLOW_RETURN)
+		fc->indent -= MIN(fc->indent, 2u);
+	out_pad(&p->out, ' ', fc->indent);
+	out_adds(&p->out, flow_prefix(flow, pr));
+	out_adds(&p->out, pr->func);
+	if (flow == FLOW_NONE) {
+		out_addc(&p->out, ':');
+		out_adds(&p->out, pr->name);
+	}
+	used = p->out.len - start;
+	if (used < 41)
+		out_pad(&p->out, ' ', 41 - used);
+	out_addc(&p->out, ' ');
+	if (flow == FLOW_ENTRY && fc->indent < 1000)
+		fc->indent += 2;
+}
+
+/* ---- lines --------------------------------------------------------------------------------------- */
+
+static void print_header(struct printer *p)
+{
+	if (p->header_done || p->opts->quiet || p->opts->no_header)
+		return;
+	p->header_done = true;
+	if (p->opts->flowindent)
+		out_addf(&p->out, "%3s %-41s\n", "CPU", "FUNCTION");
+	else
+		out_addf(&p->out, "%3s %6s %32s\n", "CPU", "ID", "FUNCTION:NAME");
+}
+
+static void print_columns(struct printer *p, const struct probe_text *pt, uint32_t cpu,
+			  const struct rt_rec *next)
+{
+	struct flow_cpu *fc;
+
+	print_header(p);
+	if (p->opts->flowindent) {
+		fc = flow_cpu_get(p, cpu);
+		if (!p->opts->no_header) {
+			out_int(&p->out, 3, cpu, false);
+			out_addc(&p->out, ' ');
+			print_flow_column(p, fc, pt->probe, next);
+		}
+		fc->has_last = true;
+		fc->last_probe = p->rec->probe;
+		fc->last_clause = p->rec->clause;
+	} else if (!p->opts->quiet && !p->opts->no_header) {
+		out_int(&p->out, 3, cpu, false);
+		out_addc(&p->out, ' ');
+		out_add(&p->out, pt->column, pt->len);
+	}
+}
+
+/* ---- records ------------------------------------------------------------------------------------- */
+
+static struct err *bad_record(struct printer *p, int code, const char *what)
+{
+	return err_code(err_new("%s in a record of clause %u, probe %u", what, p->rec->clause,
+				p->rec->probe),
+			code);
+}
+
+struct err *act_datum(struct printer *p, const struct act_layout *al, uint32_t i, struct datum *ret)
+{
+	if (i >= al->nfields)
+		return bad_record(p, EDT_DMISMATCH, "missing field");
+	if (!datum_of_field(ret, p->layout, &al->fields[i], p->rec, p->rec_len))
+		return bad_record(p, EDT_DOFFSET, "field beyond the end");
+	return NULL;
+}
+
+/* Whether action i was executed: clauses with if/else say so bit by bit. */
+static bool was_executed(struct printer *p, const struct clause_layout *cl, uint32_t i)
+{
+	uint64_t word, off = (uint64_t)cl->executed_off + i / 64 * sizeof(word);
+
+	if (!cl->executed_off)
+		return true;
+	if (off + sizeof(word) > p->rec_len)
+		return false;
+	memcpy(&word, (const char *)p->rec + off, sizeof(word));
+	return word >> i % 64 & 1;
+}
+
+static struct err *print_acts(struct printer *p, const struct clause_layout *cl)
+{
+	const struct prog_clause *c = cl->clause;
+
+	for (uint32_t i = 0; i < c->nacts; i++) {
+		struct err *e;
+
+		if (!act_is_recording(c->acts[i].kind) || !was_executed(p, cl, i))
+			continue;
+		e = print_act(p, &c->acts[i], &cl->acts[i], p->fmts[p->rec->clause][i]);
+		if (e)
+			return e;
+	}
+	return NULL;
+}
+
+struct err *print_record(struct printer *p, FILE *fp, const struct rt_rec *rec, uint32_t len,
+			 uint32_t cpu, const struct rt_rec *next)
+{
+	bool is_quiet = p->opts->quiet; /* as the record began: setopt() in it acts on the next */
+	const struct probe_text *pt;
+	struct err *e;
+
+	if (len < sizeof(*rec))
+		return err_code(err_new("record of %u bytes", len), EDT_DSIZE);
+	p->fp = fp;
+	p->rec = rec;
+	p->rec_len = len;
+	p->is_snapped = false;
+	if (rec->clause >= p->layout->nclauses)
+		return bad_record(p, EDT_BADSTID, "unknown clause");
+	pt = printer_probe(p, rec->probe);
+	if (!pt)
+		return bad_record(p, EDT_BADID, "unknown probe");
+	print_columns(p, pt, cpu, next);
+	e = print_acts(p, &p->layout->clauses[rec->clause]);
+	arena_reset(p->scratch);
+	if (!is_quiet)
+		out_addc(&p->out, '\n');
+	if (e)
+		return e;
+	return p->out.len >= FLUSH_BYTES ? printer_flush(p, fp) : NULL;
+}
+
+struct err *print_aggs(struct printer *p, FILE *fp)
+{
+	out_addc(&p->out, '\n');
+	for (uint32_t id = 1; id <= p->layout->naggs; id++) {
+		struct agg_view *v = aggs_view(p->aggs, id);
+
+		if (v && !v->printed)
+			print_view(p, v);
+		if (p->out.len >= FLUSH_BYTES) {
+			struct err *e = printer_flush(p, fp);
+
+			if (e)
+				return e;
+		}
+	}
+	return NULL;
+}
