@@ -528,6 +528,10 @@ static bool param_check(struct check *c, const struct type_name *tn, type_id typ
 				      "void must be the only parameter");
 		return false;
 	}
+	if (flags & DECL_PARAMS_NAMED && !tn->name) {
+		diag_error(c->diags, D_DECL_PROTO_NAME, tn->span, "a parameter needs a name");
+		return false;
+	}
 	if (flags & DECL_PARAMS_PROVIDER && type_kind(c->types, type) == TK_DYNAMIC) {
 		diag_error(c->diags, D_DECL_PROTO_TYPE, tn->span,
 			   "a parameter cannot have dynamic type");
