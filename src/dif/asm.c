@@ -90,35 +90,32 @@ static bool attr_is_set(enum attr attr)
 
 /* ---- printing ------------------------------------------------------------------------------------ */
 
-static const char *value_word(enum attr attr, uint32_t value)
+static bool word_has_number(const struct word *w)
 {
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (words[i].attr == attr && words[i].value == value &&
-		    words[i].text[strlen(words[i].text) - 1] != '=')
-			return words[i].text;
-	return NULL;
-}
-
-static const char *number_word(enum attr attr)
-{
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (words[i].attr == attr && words[i].text[strlen(words[i].text) - 1] == '=')
-			return words[i].text;
-	BUG("attribute %d has no number form", (int)attr);
+	return w->text[strlen(w->text) - 1] == '=';
 }
 
 static void print_attr(enum attr attr, uint32_t value, struct strbuf *out)
 {
-	const char *word = value_word(attr, value);
+	bool is_done = attr_is_set(attr) && value == 0;
 
-	if (attr_is_set(attr) && value == 0)
-		return;
-	if (word)
-		strbuf_addf(out, " %s", word);
-	else if (attr == ATTR_ID)
-		strbuf_addf(out, " %s0x%x", number_word(attr), value);
-	else
-		strbuf_addf(out, " %s%u", number_word(attr), value);
+	for (size_t i = 0; i < ARRAY_LEN(words) && !is_done; i++) {
+		const struct word *w = &words[i];
+
+		if (w->attr != attr)
+			continue;
+		if (word_has_number(w)) { /* after the plain words of its attribute */
+			strbuf_addf(out, attr == ATTR_ID ? " %s0x%x" : " %s%u", w->text, value);
+			is_done = true;
+		} else if (attr_is_set(attr) && (value & w->value)) {
+			strbuf_addf(out, " %s", w->text);
+			value &= ~w->value;
+			is_done = value == 0;
+		} else if (!attr_is_set(attr) && value == w->value) {
+			strbuf_addf(out, " %s", w->text);
+			is_done = true;
+		}
+	}
 }
 
 static void print_type(const struct dif_type *t, struct strbuf *out)

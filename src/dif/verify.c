@@ -59,7 +59,7 @@ PRINTF_LIKE(1, 2) static struct err *bad_object(const char *fmt, ...)
 	va_start(ap, fmt);
 	strbuf_vaddf(&text, fmt, ap);
 	va_end(ap);
-	e = err_code(err_new("DIF object: %s", strbuf_text(&text)), EDT_BPFINVAL);
+	e = err_code(err_new("%s", strbuf_text(&text)), EDT_BPFINVAL);
 	strbuf_deinit(&text);
 	return e;
 }
@@ -75,15 +75,15 @@ static struct err *verify_tables(const struct difo *d)
 	if (!d->code_len)
 		return bad_object("no instructions");
 	if (d->ints_len > DIF_MAX_INDEX)
-		return err_code(err_new("DIF object: more than %u integer constants",
+		return err_code(err_new("more than %u integer constants",
 					DIF_MAX_INDEX),
 				EDT_INT2BIG);
 	if (d->strs_size > DIF_MAX_INDEX)
-		return err_code(err_new("DIF object: more than %u bytes of string constants",
+		return err_code(err_new("more than %u bytes of string constants",
 					DIF_MAX_INDEX),
 				EDT_STR2BIG);
 	if (size > DIF_MAX_SIZE)
-		return err_code(err_new("DIF object: %llu bytes, at most %u are possible",
+		return err_code(err_new("%llu bytes, at most %u are possible",
 					(unsigned long long)size, DIF_MAX_SIZE),
 				EDT_BPFSIZE);
 	if (d->strs_size && d->strs[d->strs_size - 1] != '\0')
@@ -91,23 +91,22 @@ static struct err *verify_tables(const struct difo *d)
 	return NULL;
 }
 
-/* what: for the message. Fits results and variables; values may have any size up to 8 here. */
-static struct err *verify_type(const struct dif_type *t, const char *what)
+/* Fits results and variables; values may have any size up to 8 here. */
+static struct err *verify_type(const struct dif_type *t)
 {
 	uint32_t max = t->kind == DIF_KIND_STRING ? DIF_MAX_STRING : DIF_MAX_STATIC;
 
 	if (t->kind > DIF_KIND_STRING)
-		return bad_object("%s: unknown kind of type %u", what, t->kind);
+		return bad_object("unknown kind of type %u", t->kind);
 	if (t->flags & ~(DIF_TF_BYREF | DIF_TF_BYUREF) ||
 	    t->flags == (DIF_TF_BYREF | DIF_TF_BYUREF))
-		return bad_object("%s: bad type flags 0x%x", what, t->flags);
+		return bad_object("bad type flags 0x%x", t->flags);
 	if (t->kind == DIF_KIND_STRING && !dif_type_is_byref(t))
-		return bad_object("%s: a string by value", what);
+		return bad_object("a string by value");
 	if (dif_type_is_byref(t) && (t->size == 0 || t->size > max))
-		return bad_object("%s: size %u by reference, 1 to %u are possible", what, t->size,
-				  max);
+		return bad_object("size %u by reference, 1 to %u are possible", t->size, max);
 	if (!dif_type_is_byref(t) && t->size > 8)
-		return bad_object("%s: size %u by value, at most 8 is possible", what, t->size);
+		return bad_object("size %u by value, at most 8 is possible", t->size);
 	return NULL;
 }
 
@@ -124,36 +123,53 @@ static bool builtin_is_array(uint32_t id)
 static struct err *verify_builtin(const struct dif_var *v)
 {
 	if (!dif_builtin_name(v->id) || v->scope != DIF_SCOPE_GLOBAL)
-		return bad_object("variable '%s': id 0x%x is not a built-in", v->name, v->id);
+		return bad_object("id 0x%x is not a built-in", v->id);
 	if ((v->kind == DIF_VAR_ARRAY) != builtin_is_array(v->id))
-		return bad_object("variable '%s': wrong kind for a built-in", v->name);
+		return bad_object("wrong kind for a built-in");
 	if (v->flags & DIF_VF_MOD)
-		return bad_object("variable '%s': a built-in is not modified", v->name);
+		return bad_object("a built-in is not modified");
 	return NULL;
 }
 
-static struct err *verify_var(const struct difo *d, uint32_t index)
+static struct err *verify_var(const struct difo *d, const struct dif_var *v)
 {
-	const struct dif_var *v = &d->vars[index];
-
-	if (!v->name)
-		return bad_object("variable %u: no name", index);
 	if (v->kind > DIF_VAR_SCALAR || v->scope > DIF_SCOPE_LOCAL ||
 	    v->flags & ~(DIF_VF_REF | DIF_VF_MOD))
-		return bad_object("variable '%s': bad kind, scope or flags", v->name);
+		return bad_object("bad kind, scope or flags");
 	if (v->scope == DIF_SCOPE_LOCAL && v->kind == DIF_VAR_ARRAY)
-		return bad_object("variable '%s': an associative array cannot be clause-local",
-				  v->name);
+		return bad_object("an associative array cannot be clause-local");
 	if (v->id > 0xffff)
-		return bad_object("variable '%s': id 0x%x out of range", v->name, v->id);
+		return bad_object("id 0x%x out of range", v->id);
 	if (difo_find_var(d, v->scope, v->id) != v)
-		return bad_object("variable '%s': id 0x%x is defined twice", v->name, v->id);
-	TRY(verify_type(&v->type, v->name));
+		return bad_object("id 0x%x is defined twice", v->id);
+	TRY(verify_type(&v->type));
 	if (v->id < DIF_VAR_USER)
 		return verify_builtin(v);
 	if (!dif_type_is_byref(&v->type) && !is_value_size(v->type.size))
-		return bad_object("variable '%s': size %u by value", v->name, v->type.size);
+		return bad_object("size %u by value", v->type.size);
 	return NULL;
+}
+
+static struct err *verify_vars(const struct difo *d)
+{
+	for (uint32_t i = 0; i < d->vars_len; i++) {
+		struct err *e = d->vars[i].name ? verify_var(d, &d->vars[i]) : bad_object("no name");
+
+		if (e && d->vars[i].name)
+			return err_wrap(e, "variable '%s'", d->vars[i].name);
+		if (e)
+			return err_wrap(e, "variable %u", i);
+	}
+	return NULL;
+}
+
+static struct err *verify_object(const struct difo *d)
+{
+	struct err *e;
+
+	TRY(verify_tables(d));
+	e = verify_type(&d->ret);
+	return e ? err_wrap(e, "result") : verify_vars(d);
 }
 
 /* ---- single instructions ------------------------------------------------------------------------- */
@@ -343,11 +359,10 @@ static struct err *verify_flow(struct verifier *v)
 struct err *difo_verify(const struct difo *d, uint32_t max_regs)
 {
 	struct verifier v = {.d = d, .max_regs = max_regs};
+	struct err *e = verify_object(d);
 
-	TRY(verify_tables(d));
-	TRY(verify_type(&d->ret, "result"));
-	for (uint32_t i = 0; i < d->vars_len; i++)
-		TRY(verify_var(d, i));
+	if (e)
+		return err_wrap(e, "DIF object");
 	for (v.at = 0; v.at < d->code_len; v.at++)
 		TRY(verify_insn(&v));
 	v.at = d->code_len - 1;
