@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "bpf/sys.h"
 #include "bpf/unit.h"
 
 /* ---- features (feat.c): asked once, cached in the process; tests can force each absent ------------ */
@@ -42,7 +43,7 @@ struct kmaps {
 	int *agg_fds;
 	int *arr_fds;
 	uint32_t naggs, narrs;
-	int *ring_fds; /* by CPU */
+	int *ring_fds; /* by CPU; -1: the CPU was offline, what fires there counts as drops */
 	uint32_t ncpus; /* possible CPUs */
 	uint32_t ring_size;
 	struct rt_control *control; /* shared with the kernel */
@@ -81,9 +82,3 @@ MUST_CHECK struct err *attach_cpu_clock(int prog_fd, int cpu, uint64_t period_ns
 					int *ret_event_fd, int *ret_link_fd);
 /* Runs a raw tracepoint type program once with args[0] = key, on this thread. */
 MUST_CHECK struct err *prog_test_run(int prog_fd, uint64_t key);
-
-/* ---- system calls (sys.c): every call that can fail is made here; FATHOM_FAIL=n fails the n-th ------- */
-
-int sys_bpf(int cmd, void *attr, unsigned int size);
-int sys_perf_event_open(void *attr, int pid, int cpu, int group_fd, unsigned long flags);
-void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);

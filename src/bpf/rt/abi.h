@@ -119,10 +119,32 @@ struct rt_keystr {
 	char data[];
 };
 
-/* Constants of the session, in the frozen .rodata of the run-time library. */
+/*
+ * Constants of the session, in the frozen map MAP_RODATA: known to the verifier, which proves the bounds
+ * of the run-time functions with them. Filled by rt_cfg_fill().
+ */
 struct rt_cfg {
 	u32 strsize;	  /* bytes, including NUL */
-	u32 scratch_size; /* bytes of one slot's scratch */
+	u32 scratch_size; /* bytes of one slot's scratch, multiple of 8 */
 	u32 strtab_size, gvars_size;
 	u64 hash_seed;
+	u32 this_off, this_size; /* this-> variables in an entry of MAP_MACH */
+	u32 ncpus;		 /* possible CPUs */
+	/* The rest of a MAP_SCRATCH value, after the scratch memory: for the run-time functions alone. */
+	u32 work_off;	    /* RT_WORK_SIZE bytes: the state of a loop */
+	u32 text_a, text_b; /* copies of string arguments: strsize + RT_TEXT_PAD bytes each */
+	u32 table_off;	    /* u16[strsize + 1] */
+	u32 pad;
 };
+#define RT_WORK_SIZE 256
+#define RT_TEXT_PAD  64
+
+/*
+ * Sizes of map values that hold memory D programs write to. The verifier cannot relate an offset to a
+ * size, both at most n: twice n is what makes every such access provable, without a loop over chunks.
+ */
+#define RT_GVARS_VALUE(cfg) (2 * (cfg)->gvars_size)
+#define RT_MACH_VALUE(cfg, mach_size)                                        \
+	((mach_size) > (cfg)->this_off + 2 * (cfg)->this_size                \
+		 ? (mach_size)                                               \
+		 : (cfg)->this_off + 2 * (cfg)->this_size)

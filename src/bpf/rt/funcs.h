@@ -34,7 +34,7 @@ RT_FUNC(rt_sub_strtoll, 2, 1)	 /* s, base (default 10) */
 RT_FUNC(rt_sub_toupper, 1, 1)
 RT_FUNC(rt_sub_tolower, 1, 1)
 RT_FUNC(rt_sub_inet_ntoa, 1, 1)
-RT_FUNC(rt_sub_inet_ntoa6, 1, 1)
+RT_FUNC(rt_sub_inet_ntoa6, 2, 1) /* address, strict (default 0) */
 RT_FUNC(rt_sub_inet_ntop, 2, 1)
 /* machine */
 RT_FUNC(rt_strcmp, 2, 1)	 /* like strcmp, up to strsize: negative, 0, positive */
@@ -44,7 +44,7 @@ RT_FUNC(rt_store, 3, 1)		 /* DIF stb..stx: address, value, size 1 2 4 8 */
 RT_FUNC(rt_sdiv, 2, 0)		 /* divisor known non-zero */
 RT_FUNC(rt_srem, 2, 0)
 RT_FUNC(rt_strhash, 1, 1)	 /* 64-bit hash of a string's content; NULL hashes as "" */
-RT_FUNC(rt_keystr, 2, 1)	 /* string, its hash: makes sure MAP_STRINGS has it */
+RT_FUNC(rt_keystr, 2, 1)	 /* string, its hash: makes sure MAP_STRINGS has it; 1, or 0 if no room */
 RT_FUNC(rt_byteshash, 2, 1)	 /* address, size */
 /* aggregating functions */
 RT_FUNC(rt_quantize, 1, 0)	 /* value -> bucket 0..126 */

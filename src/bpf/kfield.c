@@ -1,0 +1,419 @@
+/*
+ * Offsets of members of kernel structures, from /sys/kernel/btf/vmlinux.
+ *
+ * The file has some 5 MB, of which two or three members are wanted, by a program that should take few
+ * milliseconds and little memory: so it is streamed through one small buffer instead of being parsed. The
+ * string section is searched once for the struct's name (BTF strings are unique, so a name is a number), the
+ * type section is walked once for it; meanwhile the file offset of every INDEX_STEP-th type is noted, so
+ * that the types of members can be reached afterwards.
+ *
+ * Facts    include/uapi/linux/btf.h. The file is data, not trusted: every offset is checked.
+ */
+#include "bpf/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/btf.h>
+
+#define BTF_PATH   "/sys/kernel/btf/vmlinux"
+#define CHUNK	   (64u << 10)
+#define INDEX_STEP 256u
+#define MAX_NAME   128u
+#define MAX_DEPTH  16 /* anonymous members in anonymous members, typedefs of typedefs */
+
+/* The open file. pos, len: what buf holds. */
+struct reader {
+	int fd;
+	uint32_t types, types_end, strs, strs_end; /* file offsets */
+	VEC(uint32_t) index;			   /* file offset of type 1 + i * INDEX_STEP */
+	uint32_t pos, len;
+	char *buf;
+};
+
+/* ---- reading -------------------------------------------------------------------------------------------- */
+
+/* n <= CHUNK bytes at off, valid until the next call; NULL when the file ends before. */
+static const void *reader_at(struct reader *r, uint32_t off, uint32_t n)
+{
+	if (off < r->pos || n > r->len || off - r->pos > r->len - n) {
+		ssize_t got = pread(r->fd, r->buf, CHUNK, off);
+
+		r->pos = off;
+		r->len = got > 0 ? (uint32_t)got : 0;
+		/* sysfs gives what is asked for, up to a page less near the end */
+		while (r->len < n) {
+			got = pread(r->fd, r->buf + r->len, CHUNK - r->len, off + r->len);
+			if (got <= 0)
+				return NULL;
+			r->len += (uint32_t)got;
+		}
+	}
+	return r->buf + (off - r->pos);
+}
+
+static struct err *damaged(void)
+{
+	return err_new("'%s' is damaged", BTF_PATH);
+}
+
+static struct err *reader_open(struct reader *r)
+{
+	const struct btf_header *h;
+	uint64_t end;
+
+	*r = (struct reader){.fd = open(BTF_PATH, O_RDONLY | O_CLOEXEC)};
+	if (r->fd < 0)
+		return err_hint(err_sys(errno, "cannot read '%s'", BTF_PATH),
+				"the kernel must be built with CONFIG_DEBUG_INFO_BTF");
+	r->buf = xmalloc(CHUNK);
+	h = reader_at(r, 0, sizeof(*h));
+	if (!h || h->magic != BTF_MAGIC || h->hdr_len < sizeof(*h))
+		return damaged();
+	end = (uint64_t)h->hdr_len + MAX((uint64_t)h->type_off + h->type_len,
+					 (uint64_t)h->str_off + h->str_len);
+	if (end > INT32_MAX)
+		return damaged();
+	r->types = h->hdr_len + h->type_off;
+	r->types_end = r->types + h->type_len;
+	r->strs = h->hdr_len + h->str_off;
+	r->strs_end = r->strs + h->str_len;
+	return NULL;
+}
+
+static void reader_close(struct reader *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	vec_deinit(&r->index);
+	free(r->buf);
+}
+
+/* Offset in the string section; 0 when the name is not there. */
+static uint32_t name_find(struct reader *r, const char *name)
+{
+	uint32_t len = (uint32_t)strlen(name) + 2; /* with the NUL before and the one after */
+	char want[MAX_NAME + 2] = {0};
+
+	if (len > sizeof(want))
+		return 0;
+	memcpy(want + 1, name, len - 2);
+	for (uint32_t off = r->strs; off + len <= r->strs_end;) {
+		uint32_t n = MIN(CHUNK, r->strs_end - off);
+		const char *p = reader_at(r, off, n), *hit;
+
+		if (!p)
+			return 0;
+		hit = memmem(p, n, want, len);
+		if (hit)
+			return off + (uint32_t)(hit - p) + 1 - r->strs;
+		off += n - (len - 1);
+		if (n < CHUNK)
+			break;
+	}
+	return 0;
+}
+
+/* Reads past the buffer, which holds the struct whose members are compared. name: below MAX_NAME. */
+static bool name_is(const struct reader *r, uint32_t name_off, const char *name)
+{
+	uint32_t len = (uint32_t)strlen(name) + 1;
+	char text[MAX_NAME];
+
+	if (name_off >= r->strs_end - r->strs || len > r->strs_end - r->strs - name_off)
+		return false;
+	return pread(r->fd, text, len, r->strs + name_off) == (ssize_t)len &&
+	       memcmp(text, name, len) == 0;
+}
+
+/* Bytes after struct btf_type; UINT32_MAX for a kind we do not know. */
+static uint32_t kind_extra(const struct btf_type *t)
+{
+	uint32_t vlen = BTF_INFO_VLEN(t->info);
+
+	switch (BTF_INFO_KIND(t->info)) {
+	case BTF_KIND_INT:
+	case BTF_KIND_VAR:
+	case BTF_KIND_DECL_TAG:
+		return 4;
+	case BTF_KIND_ARRAY:
+		return 12;
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+	case BTF_KIND_DATASEC:
+	case BTF_KIND_ENUM64:
+		return 12 * vlen;
+	case BTF_KIND_ENUM:
+	case BTF_KIND_FUNC_PROTO:
+		return 8 * vlen;
+	case BTF_KIND_PTR:
+	case BTF_KIND_FWD:
+	case BTF_KIND_TYPEDEF:
+	case BTF_KIND_VOLATILE:
+	case BTF_KIND_CONST:
+	case BTF_KIND_RESTRICT:
+	case BTF_KIND_FUNC:
+	case BTF_KIND_FLOAT:
+	case BTF_KIND_TYPE_TAG:
+		return 0;
+	default:
+		return UINT32_MAX;
+	}
+}
+
+/* Walks all types, fills the index. File offset of the struct or union with that name; 0: none. */
+static struct err *struct_find(struct reader *r, uint32_t name_off, uint32_t *ret_off)
+{
+	uint32_t id = 1, off = r->types, found = 0;
+
+	vec_clear(&r->index);
+	for (; off < r->types_end; id++) {
+		const struct btf_type *t = reader_at(r, off, sizeof(*t));
+		uint32_t extra = t ? kind_extra(t) : UINT32_MAX;
+
+		if (extra == UINT32_MAX)
+			return damaged();
+		if ((id - 1) % INDEX_STEP == 0)
+			vec_push(&r->index, off);
+		if (t->name_off == name_off && (BTF_INFO_KIND(t->info) == BTF_KIND_STRUCT ||
+						BTF_INFO_KIND(t->info) == BTF_KIND_UNION))
+			found = off;
+		off += (uint32_t)sizeof(*t) + extra;
+	}
+	*ret_off = found;
+	return NULL;
+}
+
+/* File offset of a type, 0 when there is none with that id. */
+static uint32_t type_find(struct reader *r, uint32_t id)
+{
+	uint32_t off, skip;
+
+	if (id == 0 || (id - 1) / INDEX_STEP >= r->index.len)
+		return 0;
+	off = r->index.data[(id - 1) / INDEX_STEP];
+	for (skip = (id - 1) % INDEX_STEP; skip > 0; skip--) {
+		const struct btf_type *t = reader_at(r, off, sizeof(*t));
+		uint32_t extra = t ? kind_extra(t) : UINT32_MAX;
+
+		if (extra == UINT32_MAX)
+			return 0;
+		off += (uint32_t)sizeof(*t) + extra;
+	}
+	return off < r->types_end ? off : 0;
+}
+
+/* The struct or union behind const, volatile and typedef; 0 when it is something else. */
+static uint32_t type_struct(struct reader *r, uint32_t id)
+{
+	for (int depth = 0; depth < MAX_DEPTH; depth++) {
+		uint32_t off = type_find(r, id);
+		const struct btf_type *t = off ? reader_at(r, off, sizeof(*t)) : NULL;
+
+		if (!t)
+			return 0;
+		switch (BTF_INFO_KIND(t->info)) {
+		case BTF_KIND_STRUCT:
+		case BTF_KIND_UNION:
+			return off;
+		case BTF_KIND_TYPEDEF:
+		case BTF_KIND_CONST:
+		case BTF_KIND_VOLATILE:
+		case BTF_KIND_TYPE_TAG:
+			id = t->type;
+			break;
+		default:
+			return 0;
+		}
+	}
+	return 0;
+}
+
+/* ---- looking up ----------------------------------------------------------------------------------------- */
+
+struct member {
+	uint32_t type;
+	uint32_t bits; /* from the start of the struct */
+	bool is_bitfield;
+};
+
+/* Also in anonymous members. off: of a struct or union. */
+static bool member_find(struct reader *r, uint32_t off, const char *name, int depth, struct member *ret)
+{
+	const struct btf_type *t = reader_at(r, off, sizeof(*t));
+	uint32_t vlen = t ? BTF_INFO_VLEN(t->info) : 0;
+	bool has_sizes = t && BTF_INFO_KFLAG(t->info);
+
+	for (uint32_t i = 0; i < vlen; i++) {
+		uint32_t at = off + (uint32_t)sizeof(struct btf_type) + i * (uint32_t)sizeof(struct btf_member);
+		const struct btf_member *p = reader_at(r, at, sizeof(*p));
+		struct btf_member m;
+		uint32_t bits, inner;
+
+		if (!p)
+			return false;
+		m = *p;
+		bits = has_sizes ? BTF_MEMBER_BIT_OFFSET(m.offset) : m.offset;
+		if (m.name_off) {
+			if (!name_is(r, m.name_off, name))
+				continue;
+			*ret = (struct member){m.type, bits,
+					       has_sizes && BTF_MEMBER_BITFIELD_SIZE(m.offset)};
+			return true;
+		}
+		inner = depth < MAX_DEPTH ? type_struct(r, m.type) : 0;
+		if (inner && member_find(r, inner, name, depth + 1, ret)) {
+			ret->bits += bits;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* path: member names separated by dots. */
+static struct err *path_find(struct reader *r, const char *strct, uint32_t off, const char *path,
+			     uint32_t *ret_off)
+{
+	uint32_t bits = 0;
+
+	for (const char *rest = path; *rest;) {
+		const char *end = strchrnul(rest, '.');
+		char name[MAX_NAME];
+		struct member m;
+
+		(void)snprintf(name, sizeof(name), "%.*s", (int)(end - rest), rest);
+		if (!off || !member_find(r, off, name, 0, &m))
+			return err_new("this kernel's 'struct %s' has no member '%s'", strct, path);
+		if (m.is_bitfield)
+			return err_new("member '%s' of 'struct %s' is a bit-field", path, strct);
+		bits += m.bits;
+		rest = *end ? end + 1 : end;
+		off = *rest ? type_struct(r, m.type) : 0;
+	}
+	*ret_off = bits / 8;
+	return NULL;
+}
+
+/* The struct that was looked for last stays open to further paths. */
+struct lookup {
+	struct reader r;
+	const char *strct;
+	uint32_t off;
+};
+
+static struct err *lookup_open(struct lookup *l, const char *strct)
+{
+	struct err *e = reader_open(&l->r);
+	uint32_t name_off;
+
+	l->strct = strct;
+	l->off = 0;
+	if (e)
+		return e;
+	name_off = name_find(&l->r, strct);
+	e = name_off ? struct_find(&l->r, name_off, &l->off) : NULL;
+	if (!e && !l->off)
+		e = err_new("this kernel has no 'struct %s'", strct);
+	return e;
+}
+
+/* Answers, of the process: the kernel does not change while we run. */
+struct answer {
+	char *name; /* "struct.path" */
+	uint32_t off;
+};
+static VEC(struct answer) answers;
+
+static struct answer *answer_find(const char *strct, const char *path)
+{
+	size_t len = strlen(strct);
+
+	for (uint32_t i = 0; i < answers.len; i++) {
+		const char *name = answers.data[i].name;
+
+		if (strncmp(name, strct, len) == 0 && name[len] == '.' && strcmp(name + len + 1, path) == 0)
+			return &answers.data[i];
+	}
+	return NULL;
+}
+
+/* l: opened by the first path that is not known yet. */
+static struct err *offset_find(struct lookup *l, bool *is_open, const char *strct, const char *path,
+			       uint32_t *ret_off)
+{
+	struct answer *known = answer_find(strct, path);
+	struct err *e = NULL;
+	struct answer new = {0};
+	size_t size = strlen(strct) + strlen(path) + 2;
+
+	if (known) {
+		*ret_off = known->off;
+		return NULL;
+	}
+	if (!*is_open) {
+		*is_open = true;
+		e = lookup_open(l, strct);
+	}
+	if (!e)
+		e = path_find(&l->r, strct, l->off, path, &new.off);
+	if (e)
+		return e;
+	new.name = xmalloc(size);
+	(void)snprintf(new.name, size, "%s.%s", strct, path);
+	vec_push(&answers, new);
+	*ret_off = new.off;
+	return NULL;
+}
+
+struct err *kfield_offset(const char *strct, const char *path, uint32_t *ret_off)
+{
+	struct lookup l;
+	bool is_open = false;
+	struct err *e = offset_find(&l, &is_open, strct, path, ret_off);
+
+	if (is_open)
+		reader_close(&l.r);
+	return e;
+}
+
+/* What a field serves; the optional ones may be missing on some architecture. */
+enum need { NEED_PARENT, NEED_RUNTIME, NEED_ALWAYS };
+
+/* clang-format off */
+static const struct {
+	size_t field; /* in struct kfields */
+	const char *path;
+	enum need need;
+	bool is_optional;
+} task_fields[] = {
+	{offsetof(struct kfields, task_real_parent),	    "real_parent",	   NEED_PARENT,	 false},
+	{offsetof(struct kfields, task_tgid),		    "tgid",		   NEED_PARENT,	 false},
+	{offsetof(struct kfields, task_pid),		    "pid",		   NEED_PARENT,	 false},
+	{offsetof(struct kfields, task_se_sum_exec_runtime), "se.sum_exec_runtime", NEED_RUNTIME, false},
+	{offsetof(struct kfields, task_se_exec_start),	    "se.exec_start",	   NEED_RUNTIME, false},
+	{offsetof(struct kfields, task_thread_info_status), "thread_info.status",  NEED_ALWAYS,	 true},
+};
+/* clang-format on */
+
+struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_runtime)
+{
+	const bool needed[] = {[NEED_PARENT] = need_parent, [NEED_RUNTIME] = need_runtime,
+			       [NEED_ALWAYS] = true};
+	struct lookup l;
+	bool is_open = false;
+	struct err *e = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(task_fields) && !e; i++) {
+		uint32_t off = UINT32_MAX;
+
+		if (needed[task_fields[i].need])
+			e = offset_find(&l, &is_open, "task_struct", task_fields[i].path, &off);
+		if (e && task_fields[i].is_optional) {
+			err_destroy(e);
+			e = NULL;
+		}
+		memcpy((char *)kf + task_fields[i].field, &off, sizeof(off));
+	}
+	if (is_open)
+		reader_close(&l.r);
+	return e;
+}

@@ -1,0 +1,260 @@
+/*
+ * Linking a unit's code with the run-time functions it reaches.
+ */
+#include "bpf/link.h"
+
+#include "bpf/btf_blob.h"
+
+#define NOT_PLACED UINT32_MAX
+
+struct linker {
+	const struct bpf_code *code;
+	const struct kmaps *maps;
+	int dispatch_fd;
+	struct linked *out;
+	uint32_t *placed; /* by rt_image function: index in out->rt_funcs */
+	VEC(uint32_t) starts; /* of those */
+};
+
+static uint32_t rt_find(const char *name)
+{
+	for (uint32_t i = 0; i < rt_image.nfuncs; i++)
+		if (rt_image.funcs[i].is_global && strcmp(rt_image.funcs[i].name, name) == 0)
+			return i;
+	BUG("no run-time function '%s'", name);
+}
+
+/* Descriptor of a map, -1 when the session has no such map. */
+static int map_fd(const struct linker *ld, uint32_t ref)
+{
+	uint32_t class = ref >> 16, index = ref & 0xffff;
+
+	switch ((enum map_class)class) {
+	case MAP_DISPATCH:
+		return ld->dispatch_fd;
+	case MAP_AGG:
+		return index < ld->maps->naggs ? ld->maps->agg_fds[index] : -1;
+	case MAP_ARR:
+		return index < ld->maps->narrs ? ld->maps->arr_fds[index] : -1;
+	case MAP_CONTROL:
+	case MAP_MACH:
+	case MAP_SCRATCH:
+	case MAP_GVARS:
+	case MAP_STRTAB:
+	case MAP_TLS:
+	case MAP_RINGS:
+	case MAP_STRINGS:
+	case MAP_RODATA:
+		return ld->maps->fd[class];
+	case MAP_NCLASSES:
+		break;
+	}
+	BUG("map class %u", class);
+}
+
+/* The run-time function's place in the program, appending it to the list when it is new. */
+static uint32_t rt_place(struct linker *ld, uint32_t func)
+{
+	if (ld->placed[func] == NOT_PLACED) {
+		ld->placed[func] = ld->out->rt_funcs.len;
+		vec_push(&ld->out->rt_funcs, func);
+	}
+	return ld->placed[func];
+}
+
+static void insn_set_func(struct bpf_insn *insn, uint32_t at, uint32_t target)
+{
+	if (insn->code == (BPF_JMP | BPF_CALL)) {
+		insn->src_reg = BPF_PSEUDO_CALL;
+		insn->imm = (int32_t)(target - at - 1);
+		return;
+	}
+	insn[0].src_reg = BPF_PSEUDO_FUNC;
+	insn[0].imm = (int32_t)(target - at - 1);
+	insn[1].imm = 0;
+}
+
+/*
+ * A map that the session does not need is not there; code that would use it is dead (its sizes in
+ * struct rt_cfg are 0), but the kernel looks at every descriptor first. Such an address becomes 0.
+ */
+static void insn_set_map(struct bpf_insn *insn, int fd, bool is_value, uint32_t off)
+{
+	insn[0].src_reg = fd < 0 ? 0 : is_value ? BPF_PSEUDO_MAP_VALUE : BPF_PSEUDO_MAP_FD;
+	insn[0].imm = fd < 0 ? 0 : fd;
+	insn[1].imm = fd < 0 || !is_value ? 0 : (int32_t)off;
+}
+
+/* Appends the instructions of all listed functions; resolving them may extend the list. */
+static void rt_append(struct linker *ld)
+{
+	struct linked *out = ld->out;
+
+	for (uint32_t i = 0; i < out->rt_funcs.len; i++) {
+		const struct rt_image_func *f = &rt_image.funcs[out->rt_funcs.data[i]];
+		uint32_t base = out->insns.len;
+
+		vec_push(&ld->starts, base);
+		vec_reserve(&out->insns, base + f->len);
+		memcpy(out->insns.data + base, rt_image.insns + f->start,
+		       f->len * sizeof(struct bpf_insn));
+		out->insns.len += f->len;
+		for (uint32_t j = 0; j < f->nrelocs; j++) {
+			const struct rt_image_reloc *r = &rt_image.relocs[f->reloc + j];
+
+			if (r->kind == RELOC_FUNC)
+				(void)rt_place(ld, r->ref); /* resolved when all starts are known */
+			else
+				insn_set_map(&out->insns.data[base + r->insn - f->start],
+					     map_fd(ld, r->ref), r->kind == RELOC_MAP_VALUE, r->off);
+		}
+	}
+}
+
+static void rt_resolve_calls(struct linker *ld)
+{
+	for (uint32_t i = 0; i < ld->out->rt_funcs.len; i++) {
+		const struct rt_image_func *f = &rt_image.funcs[ld->out->rt_funcs.data[i]];
+
+		for (uint32_t j = 0; j < f->nrelocs; j++) {
+			const struct rt_image_reloc *r = &rt_image.relocs[f->reloc + j];
+			uint32_t at = ld->starts.data[i] + r->insn - f->start;
+
+			if (r->kind == RELOC_FUNC)
+				insn_set_func(&ld->out->insns.data[at], at,
+					      ld->starts.data[ld->placed[r->ref]]);
+		}
+	}
+}
+
+static void code_list_rt(struct linker *ld)
+{
+	for (uint32_t i = 0; i < ld->code->relocs.len; i++)
+		if (ld->code->relocs.data[i].kind == RELOC_RT)
+			(void)rt_place(ld, rt_find(ld->code->relocs.data[i].name));
+}
+
+static void code_resolve(struct linker *ld)
+{
+	for (uint32_t i = 0; i < ld->code->relocs.len; i++) {
+		const struct bpf_reloc *r = &ld->code->relocs.data[i];
+		struct bpf_insn *insn = &ld->out->insns.data[r->insn];
+
+		switch (r->kind) {
+		case RELOC_MAP:
+		case RELOC_MAP_VALUE:
+			insn_set_map(insn, map_fd(ld, r->ref), r->kind == RELOC_MAP_VALUE, r->off);
+			break;
+		case RELOC_FUNC:
+			insn_set_func(insn, r->insn, ld->code->funcs.data[r->ref].start);
+			break;
+		case RELOC_RT:
+			insn_set_func(insn, r->insn,
+				      ld->starts.data[ld->placed[rt_find(r->name)]]);
+			break;
+		}
+	}
+}
+
+/* ---- type information ----------------------------------------------------------------------------------- */
+
+#define MAX_RT_ARGS 4
+
+/* BTF names are C identifiers. */
+static uint32_t func_add(struct btf_blob *b, const char *name, uint32_t proto, bool is_global)
+{
+	char text[32];
+	size_t n = 0;
+
+	for (; name[n] && n < sizeof(text) - 1; n++) {
+		char c = name[n];
+		bool is_letter = (c | 32) >= 'a' && (c | 32) <= 'z';
+
+		text[n] = is_letter || (n && c >= '0' && c <= '9') ? c : '_';
+	}
+	text[n] = '\0';
+	return btf_blob_func(b, n ? text : "f", proto, is_global);
+}
+
+static struct err *btf_make(struct linker *ld)
+{
+	struct linked *out = ld->out;
+	struct btf_blob b = {0};
+	uint32_t u64_type = btf_blob_int(&b, "u64", 8, false);
+	uint32_t mach = btf_blob_struct(&b, "rt_mach", sizeof(struct rt_mach));
+	uint32_t args[1 + MAX_RT_ARGS] = {btf_blob_ptr(&b, mach)};
+	uint32_t static_proto = btf_blob_proto(&b, u64_type, NULL, 0);
+	uint32_t protos[1 + MAX_RT_ARGS];
+	struct err *e;
+
+	for (uint32_t i = 0; i < MAX_RT_ARGS; i++)
+		args[1 + i] = u64_type;
+	for (uint32_t i = 0; i <= MAX_RT_ARGS; i++)
+		protos[i] = btf_blob_proto(&b, u64_type, args, 1 + i);
+	for (uint32_t i = 0; i < ld->code->funcs.len; i++) {
+		const struct bpf_func *f = &ld->code->funcs.data[i];
+
+		vec_push(&out->funcs, (struct bpf_func_info){
+			.insn_off = f->start,
+			.type_id = func_add(&b, f->name ? f->name : "", static_proto, i == 0)});
+	}
+	for (uint32_t i = 0; i < out->rt_funcs.len; i++) {
+		const struct rt_image_func *f = &rt_image.funcs[out->rt_funcs.data[i]];
+		uint32_t proto = f->is_global ? protos[f->nargs] : static_proto;
+
+		vec_push(&out->funcs, (struct bpf_func_info){
+			.insn_off = ld->starts.data[i],
+			.type_id = func_add(&b, f->name, proto, f->is_global)});
+	}
+	e = btf_blob_load(&b, &out->btf_fd);
+	btf_blob_deinit(&b);
+	return e;
+}
+
+struct err *link_unit(const struct bpf_code *code, const struct kmaps *m, int dispatch_fd,
+		      struct linked *ret)
+{
+	struct linker ld = {.code = code, .maps = m, .dispatch_fd = dispatch_fd, .out = ret};
+	struct err *e;
+
+	*ret = (struct linked){.btf_fd = -1, .nunit = code->funcs.len};
+	ld.placed = xmalloc(rt_image.nfuncs * sizeof(*ld.placed));
+	memset(ld.placed, 0xff, rt_image.nfuncs * sizeof(*ld.placed));
+	vec_reserve(&ret->insns, code->insns.len);
+	memcpy(ret->insns.data, code->insns.data, code->insns.len * sizeof(struct bpf_insn));
+	ret->insns.len = code->insns.len;
+
+	code_list_rt(&ld);
+	rt_append(&ld);
+	rt_resolve_calls(&ld);
+	code_resolve(&ld);
+	e = btf_make(&ld);
+	if (e)
+		linked_deinit(ret);
+	vec_deinit(&ld.starts);
+	free(ld.placed);
+	return e;
+}
+
+void linked_deinit(struct linked *l)
+{
+	vec_deinit(&l->insns);
+	vec_deinit(&l->funcs);
+	vec_deinit(&l->rt_funcs);
+	if (l->btf_fd >= 0)
+		close(l->btf_fd);
+	l->btf_fd = -1;
+}
+
+const char *linked_func_name(const struct linked *l, const struct bpf_code *code, uint32_t insn)
+{
+	uint32_t i = l->funcs.len;
+
+	while (i > 0 && l->funcs.data[i - 1].insn_off > insn)
+		i--;
+	if (i == 0)
+		return "";
+	i--;
+	return i < l->nunit ? code->funcs.data[i].name
+			    : rt_image.funcs[l->rt_funcs.data[i - l->nunit]].name;
+}

@@ -1,0 +1,55 @@
+/*
+ * Linking: a unit's code plus the run-time functions it needs become one loadable program.
+ *
+ * The run-time library is embedded as tables (struct rt_image, made by tools/embed.py when building), so
+ * nothing is parsed at run time. A linked program holds the unit's code first, at its own instruction
+ * numbers, then the run-time functions it reaches, in the order in which they are reached.
+ *
+ * Owns     struct linked owns its memory and the BTF descriptor; linked_deinit() releases both.
+ * Facts    global functions need BTF, and then every function does: Linux kernel/bpf/verifier.c,
+ *          check_btf_func(). Arguments of static functions are not checked against it.
+ */
+#pragma once
+
+#include "bpf/kernel.h"
+
+/* ---- the embedded library -------------------------------------------------------------------------- */
+
+struct rt_image_reloc {
+	uint32_t insn;
+	enum reloc_kind kind; /* RELOC_FUNC: call or callback address, ref = function index */
+	uint32_t ref, off;
+};
+
+struct rt_image_func {
+	char name[24];
+	uint32_t start, len;	 /* instructions */
+	uint32_t reloc, nrelocs; /* its part of relocs */
+	uint8_t nargs;		 /* after the machine; global functions */
+	bool is_global;
+};
+
+struct rt_image {
+	const struct bpf_insn *insns;
+	const struct rt_image_reloc *relocs; /* by instruction */
+	const struct rt_image_func *funcs;
+	uint32_t nfuncs;
+};
+extern const struct rt_image rt_image;
+
+/* ---- linking ------------------------------------------------------------------------------------------ */
+
+struct linked {
+	VEC(struct bpf_insn) insns;
+	VEC(struct bpf_func_info) funcs; /* by insn_off; the unit's first */
+	VEC(uint32_t) rt_funcs;		 /* rt_image index of funcs[nunit + i] */
+	uint32_t nunit;			 /* functions of the unit */
+	int btf_fd;
+};
+
+/* dispatch_fd stands for MAP_DISPATCH. ret is overwritten; on failure it needs no deinit. */
+MUST_CHECK struct err *link_unit(const struct bpf_code *code, const struct kmaps *m, int dispatch_fd,
+				 struct linked *ret);
+void linked_deinit(struct linked *l);
+/* Name of the function an instruction belongs to. */
+const char *linked_func_name(const struct linked *l, const struct bpf_code *code, uint32_t insn);

@@ -1,0 +1,269 @@
+/*
+ * Loading a unit: its dispatch map, its program, and what the verifier said when it refuses.
+ */
+#include "bpf/link.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define LICENSE	    "Dual MIT/GPL"
+#define LOG_SIZE    (64u << 20) /* touched only as far as the log goes */
+#define VERBOSITY   1
+
+/* ---- dispatch map ---------------------------------------------------------------------------------------- */
+
+static struct err *dispatch_fill(const struct unit *u, int fd, size_t value_size)
+{
+	CLEANUP(free) uint32_t *keys = xcalloc(u->nprobes, sizeof(*keys));
+	CLEANUP(free) char *values = xcalloc(u->nprobes, value_size);
+	union bpf_attr attr = {
+		.batch.keys = (uint64_t)(uintptr_t)keys,
+		.batch.values = (uint64_t)(uintptr_t)values,
+		.batch.count = u->nprobes,
+		.batch.map_fd = (uint32_t)fd,
+	};
+
+	if (u->nprobes == 0)
+		return NULL;
+	for (uint32_t i = 0; i < u->nprobes; i++) {
+		const struct unit_probe *pr = &u->probes[i];
+		struct rt_dispatch *d = (struct rt_dispatch *)(values + i * value_size);
+
+		keys[i] = pr->key;
+		*d = (struct rt_dispatch){.probe = pr->probe,
+					  .probe_idx = pr->probe_idx,
+					  .names = {pr->prov, pr->mod, pr->func, pr->name}};
+		memcpy(d->mask, pr->mask, u->nwords * sizeof(uint64_t));
+	}
+	if (sys_bpf(BPF_MAP_UPDATE_BATCH, &attr, sizeof(attr)))
+		return err_sys(errno, "cannot fill the probe table of '%s'", u->name);
+	return NULL;
+}
+
+static struct err *dispatch_create(const struct unit *u, int *ret_fd)
+{
+	size_t value_size = sizeof(struct rt_dispatch) + u->nwords * sizeof(uint64_t);
+	union bpf_attr attr = {
+		.map_type = BPF_MAP_TYPE_ARRAY,
+		.map_name = "dispatch",
+		.key_size = 4,
+		.value_size = (uint32_t)value_size,
+		.max_entries = 1,
+	};
+	CLEANUP(fd) int fd = -1;
+	struct err *e;
+
+	for (uint32_t i = 0; i < u->nprobes; i++)
+		attr.max_entries = MAX(attr.max_entries, u->probes[i].key + 1);
+	fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+	if (fd < 0)
+		return err_sys(errno, "cannot create the probe table of '%s' (%u entries of %zu bytes)",
+			       u->name, attr.max_entries, value_size);
+	e = dispatch_fill(u, fd, value_size);
+	if (!e)
+		*ret_fd = fd_take(&fd);
+	return e;
+}
+
+/* ---- what the verifier said --------------------------------------------------------------------------- */
+
+/* Phrases of the verifier (Linux kernel/bpf/verifier.c) and what they mean to somebody who wrote D. */
+/* clang-format off */
+static const struct {
+	const char *phrase, *reason, *hint;
+} refusals[] = {
+	{"BPF program is too large",
+	 "the clauses are too complex: proving them safe takes more than a million steps",
+	 "make expressions shorter or split the clauses among several runs"},
+	{"program is too large", "the clauses make too large a program",
+	 "make expressions shorter or split the clauses among several runs"},
+	{"combined stack size", "an expression needs more stack than a probe has",
+	 "compute parts of it in this-> variables first"},
+	{"too many subprogs", "there are too many clauses on one probe",
+	 "split the clauses among several runs"},
+	{"unknown func", "this kernel lacks a function that the clauses need", NULL},
+	{"program of this type cannot use helper", "this kernel forbids a function that the clauses need",
+	 "kernel lockdown or a security module may be the reason"},
+};
+/* clang-format on */
+
+struct verdict {
+	uint32_t insn; /* UINT32_MAX: unknown */
+	char text[160]; /* the verifier's own last words */
+};
+
+/* "12: (85) call ..." */
+static bool line_is_insn(const char *line, uint32_t *ret_insn)
+{
+	char *end;
+	unsigned long n = strtoul(line, &end, 10);
+
+	if (end == line || strncmp(end, ": (", 3) != 0)
+		return false;
+	*ret_insn = (uint32_t)n;
+	return true;
+}
+
+/* States the verifier prints between instructions: "R1=...", "; source", "from 5 to 7: ...". */
+static bool line_is_state(const char *line)
+{
+	static const char *const starts[] = {";", "from ", "processed ", "verification time",
+					     "stack depth", "mark_precise", "func#", "arg#"};
+
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		if (strncmp(line, starts[i], strlen(starts[i])) == 0)
+			return true;
+	return line[0] == '\0' || strncmp(line, "last_idx", 8) == 0 ||
+	       (line[0] >= '0' && line[0] <= '9' && strstr(line, ": R"));
+}
+
+static struct verdict log_read(char *log)
+{
+	struct verdict v = {.insn = UINT32_MAX};
+	char *save = NULL;
+
+	for (char *line = strtok_r(log, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		if (line_is_insn(line, &v.insn) || line_is_state(line))
+			continue;
+		(void)snprintf(v.text, sizeof(v.text), "%s", line);
+	}
+	return v;
+}
+
+/* Source offset of an instruction of the unit; 0 in the run-time library or when unknown. */
+static uint32_t span_find(const struct bpf_code *code, uint32_t insn)
+{
+	uint32_t start = 0;
+
+	if (insn >= code->insns.len)
+		return 0;
+	for (uint32_t i = 0; i < code->funcs.len; i++)
+		if (code->funcs.data[i].start <= insn)
+			start = code->funcs.data[i].start;
+	/* instructions without a span belong to the nearest one before, in the same function */
+	for (uint32_t i = MIN(insn + 1, code->spans.len); i > start; i--)
+		if (code->spans.data[i - 1])
+			return code->spans.data[i - 1];
+	return 0;
+}
+
+static struct err *verdict_error(const struct verdict *v, const struct unit *u,
+				 const struct bpf_code *code, const struct linked *l)
+{
+	const char *func = v->insn == UINT32_MAX ? "" : linked_func_name(l, code, v->insn);
+	struct err *e;
+
+	for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
+		if (!strstr(v->text, refusals[i].phrase))
+			continue;
+		e = err_new("the kernel's verifier refused the program '%s': %s", u->name,
+			    refusals[i].reason);
+		return refusals[i].hint ? err_hint(e, "%s", refusals[i].hint) : e;
+	}
+	e = err_new("the kernel's verifier refused the program '%s' in '%s': %s", u->name, func,
+		    v->text[0] ? v->text : "it gave no reason");
+	return err_hint(e, "-xbpflog shows the verifier's whole log; please report it with the script");
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------------- */
+
+static union bpf_attr load_attr(const struct unit *u, const struct linked *l)
+{
+	union bpf_attr attr = {
+		.prog_type = entry_prog_type(u->kind),
+		.insns = (uint64_t)(uintptr_t)l->insns.data,
+		.insn_cnt = l->insns.len,
+		.license = (uint64_t)(uintptr_t)LICENSE,
+		.prog_btf_fd = (uint32_t)l->btf_fd,
+		.func_info = (uint64_t)(uintptr_t)l->funcs.data,
+		.func_info_rec_size = sizeof(struct bpf_func_info),
+		.func_info_cnt = l->funcs.len,
+	};
+	size_t n = 0;
+
+	/* the kernel takes letters, digits, '_' and '.' */
+	for (; u->name[n] && n < sizeof(attr.prog_name) - 1; n++) {
+		char c = u->name[n];
+		bool is_fine = ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9');
+
+		attr.prog_name[n] = is_fine ? c : '_';
+	}
+	return attr;
+}
+
+static struct err *load_refused(const struct unit *u, int sys)
+{
+	struct err *e;
+
+	if (sys == E2BIG)
+		return err_hint(err_new("the program '%s' is too large for this kernel", u->name),
+				"make expressions shorter or split the clauses among several runs");
+	e = err_sys(sys, "the kernel refused the program '%s'", u->name);
+	if (sys == EPERM)
+		return err_hint(e, "tracing needs CAP_BPF and CAP_PERFMON; try sudo");
+	if (sys == ENOMEM)
+		return err_hint(e, "the memory limit of this control group may be too low");
+	return e;
+}
+
+/* Loads again to hear why. Cannot tell: the error of the first load. */
+static struct err *load_explain(const struct unit *u, const struct bpf_code *code,
+				const struct linked *l, int sys, FILE *log, uint32_t *ret_span)
+{
+	union bpf_attr attr = load_attr(u, l);
+	struct verdict v;
+	struct err *e;
+	char *text;
+	int fd;
+
+	if (sys != EINVAL && sys != EACCES && sys != E2BIG && sys != EPERM && sys != ENOSPC)
+		return load_refused(u, sys);
+	text = mmap(NULL, LOG_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		    0);
+	if (text == MAP_FAILED)
+		return load_refused(u, sys);
+	attr.log_buf = (uint64_t)(uintptr_t)text;
+	attr.log_size = LOG_SIZE;
+	attr.log_level = VERBOSITY;
+	fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	if (fd >= 0)
+		close(fd);
+	text[LOG_SIZE - 1] = '\0';
+	if (log)
+		(void)fputs(text, log);
+	if (text[0]) {
+		v = log_read(text);
+		*ret_span = span_find(code, v.insn);
+		e = verdict_error(&v, u, code, l);
+	} else {
+		e = load_refused(u, sys);
+	}
+	(void)munmap(text, LOG_SIZE);
+	return e;
+}
+
+struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct kmaps *m,
+		      const struct layout *layout, FILE *log, struct loaded *ret_loaded, uint32_t *ret_span)
+{
+	CLEANUP(fd) int dispatch = -1;
+	struct linked l;
+	union bpf_attr attr;
+	struct err *e = dispatch_create(u, &dispatch);
+	int prog;
+
+	*ret_span = 0;
+	if (!e)
+		e = link_unit(code, m, dispatch, &l);
+	if (e)
+		return e;
+	attr = load_attr(u, &l);
+	prog = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	if (prog < 0) {
+		e = load_explain(u, code, &l, errno, log, ret_span);
+	} else {
+		ret_loaded->prog_fd = prog;
+		ret_loaded->dispatch_fd = fd_take(&dispatch);
+	}
+	linked_deinit(&l);
+	return e;
+}

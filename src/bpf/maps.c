@@ -1,0 +1,377 @@
+/*
+ * The maps of a session.
+ */
+#include "bpf/kernel.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+
+#include "bpf/btf_blob.h"
+
+/* Room in MAP_STRINGS for each key field that is a string hash, when the aggregation is large. */
+#define STRINGS_MAX (1u << 20)
+
+/* ---- making one map --------------------------------------------------------------------------------- */
+
+struct map_spec {
+	enum bpf_map_type type;
+	const char *name; /* at most 15 characters */
+	uint32_t key_size, value_size, max_entries, flags;
+	int inner_fd; /* array of maps */
+	int btf_fd;   /* with its key and value types */
+	uint32_t btf_key, btf_value;
+	const char *option; /* what the user can lower when it does not fit; NULL = nothing */
+};
+
+static struct err *map_refused(const struct map_spec *s, int sys)
+{
+	struct err *e = err_sys(sys, "cannot create the BPF map '%s' (%u entries of %u bytes)", s->name,
+				s->max_entries, s->value_size);
+
+	if (sys == EPERM)
+		return err_hint(e, "tracing needs CAP_BPF and CAP_PERFMON; try sudo");
+	if (s->option && (sys == ENOMEM || sys == E2BIG || sys == EINVAL))
+		return err_hint(e, "try a smaller value of the option '%s'", s->option);
+	if (sys == ENOMEM)
+		return err_hint(e, "the memory limit of this control group may be too low");
+	return e;
+}
+
+static struct err *map_create(const struct map_spec *s, int *ret_fd)
+{
+	union bpf_attr attr = {
+		.map_type = s->type,
+		.key_size = s->key_size,
+		.value_size = s->value_size,
+		.max_entries = s->max_entries,
+		.map_flags = s->flags,
+	};
+	int fd;
+
+	if (s->type == BPF_MAP_TYPE_ARRAY_OF_MAPS)
+		attr.inner_map_fd = (uint32_t)s->inner_fd;
+	if (s->btf_value) {
+		attr.btf_fd = (uint32_t)s->btf_fd;
+		attr.btf_key_type_id = s->btf_key;
+		attr.btf_value_type_id = s->btf_value;
+	}
+	(void)snprintf(attr.map_name, sizeof(attr.map_name), "%s", s->name);
+	fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+	if (fd < 0)
+		return map_refused(s, errno);
+	*ret_fd = fd;
+	return NULL;
+}
+
+static struct err *map_set(int fd, const char *name, const void *key, const void *value)
+{
+	union bpf_attr attr = {
+		.map_fd = (uint32_t)fd,
+		.key = (uint64_t)(uintptr_t)key,
+		.value = (uint64_t)(uintptr_t)value,
+	};
+
+	if (sys_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)))
+		return err_sys(errno, "cannot fill the BPF map '%s'", name);
+	return NULL;
+}
+
+static struct err *map_freeze(int fd, const char *name)
+{
+	union bpf_attr attr = {.map_fd = (uint32_t)fd};
+
+	if (sys_bpf(BPF_MAP_FREEZE, &attr, sizeof(attr)))
+		return err_sys(errno, "cannot freeze the BPF map '%s'", name);
+	return NULL;
+}
+
+/* One element that programs cannot change. */
+static struct err *map_create_const(const char *name, const void *value, uint32_t size, int *ret_fd)
+{
+	struct map_spec s = {BPF_MAP_TYPE_ARRAY, name, 4, size, 1, .flags = BPF_F_RDONLY_PROG};
+	CLEANUP(fd) int fd = -1;
+	uint32_t zero = 0;
+	struct err *e = map_create(&s, &fd);
+
+	if (!e)
+		e = map_set(fd, name, &zero, value);
+	if (!e)
+		e = map_freeze(fd, name);
+	if (!e)
+		*ret_fd = fd_take(&fd);
+	return e;
+}
+
+/* ---- CPUs ------------------------------------------------------------------------------------------------ */
+
+/* Marks the online CPUs of "0-3,8"; all of them when the list cannot be read. */
+static void cpus_online(bool *online, uint32_t ncpus)
+{
+	CLEANUP(file) FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+	unsigned int lo, hi;
+	int c = ',', nread = 0;
+
+	while (f && c == ',' && fscanf(f, "%u", &lo) == 1) {
+		hi = lo;
+		c = getc(f);
+		if (c == '-') {
+			if (fscanf(f, "%u", &hi) != 1)
+				break;
+			c = getc(f);
+		}
+		for (; lo <= hi && lo < ncpus; lo++, nread++)
+			online[lo] = true;
+	}
+	for (uint32_t i = 0; nread == 0 && i < ncpus; i++)
+		online[i] = true;
+}
+
+/* ---- the maps, one function each --------------------------------------------------------------------- */
+
+static struct err *control_create(struct kmaps *m)
+{
+	size_t size = sizeof(struct rt_control) + m->ncpus * sizeof(struct rt_cpu);
+	struct map_spec s = {BPF_MAP_TYPE_ARRAY, "control", 4, (uint32_t)size, 1,
+			     .flags = BPF_F_MMAPABLE};
+	struct err *e = map_create(&s, &m->fd[MAP_CONTROL]);
+	void *p;
+
+	if (e)
+		return e;
+	p = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd[MAP_CONTROL], 0);
+	if (p == MAP_FAILED)
+		return err_sys(errno, "cannot map the session's control block");
+	m->control = p;
+	m->control_size = size;
+	m->control->ncpus = m->ncpus;
+	return NULL;
+}
+
+static struct err *rings_create(struct kmaps *m)
+{
+	struct map_spec ring = {BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, m->ring_size, .option = "bufsize"};
+	struct map_spec rings = {BPF_MAP_TYPE_ARRAY_OF_MAPS, "rings", 4, 4, m->ncpus, .flags = 0};
+	CLEANUP(free) bool *online = xcalloc(m->ncpus, sizeof(bool));
+	struct err *e = NULL;
+
+	cpus_online(online, m->ncpus);
+	for (uint32_t cpu = 0; cpu < m->ncpus && !e; cpu++) {
+		if (!online[cpu])
+			continue;
+		e = map_create(&ring, &m->ring_fds[cpu]);
+		if (!e && m->fd[MAP_RINGS] < 0) {
+			rings.inner_fd = m->ring_fds[cpu];
+			e = map_create(&rings, &m->fd[MAP_RINGS]);
+		}
+		if (!e)
+			e = map_set(m->fd[MAP_RINGS], "rings", &cpu, &m->ring_fds[cpu]);
+	}
+	return e;
+}
+
+static struct err *tls_create(struct kmaps *m, const struct layout *l)
+{
+	struct map_spec s = {BPF_MAP_TYPE_TASK_STORAGE, "tls", 4, l->tls_size, 0,
+			     .flags = BPF_F_NO_PREALLOC};
+	struct btf_blob b = {0};
+	CLEANUP(fd) int btf = -1;
+	struct err *e;
+
+	s.btf_key = btf_blob_int(&b, "int", 4, true);
+	s.btf_value = btf_blob_struct(&b, "tls", l->tls_size);
+	e = btf_blob_load(&b, &btf);
+	btf_blob_deinit(&b);
+	if (e)
+		return e;
+	s.btf_fd = btf;
+	e = map_create(&s, &m->fd[MAP_TLS]);
+	if (e && err_get_sys(e) == E2BIG)
+		e = err_hint(e, "a thread's self-> variables may take 64 KiB together; "
+				"use fewer or a smaller strsize");
+	return e;
+}
+
+static uint32_t keys_strings(const struct key_field *keys, uint32_t nkeys)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < nkeys; i++)
+		n += keys[i].repr == KEY_STRHASH;
+	return n;
+}
+
+/* Only aggregations: array keys are never read back. */
+static struct err *strings_create(struct kmaps *m, const struct layout *l)
+{
+	struct map_spec s = {BPF_MAP_TYPE_HASH, "strings", 8, .flags = BPF_F_NO_PREALLOC,
+			     .option = "aggsize"};
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < l->naggs; i++)
+		n += (uint64_t)keys_strings(l->aggs[i].keys, l->aggs[i].nkeys) * l->aggs[i].max_entries;
+	if (n == 0)
+		return NULL;
+	s.max_entries = (uint32_t)MIN(n, STRINGS_MAX);
+	s.value_size = (uint32_t)(sizeof(struct rt_keystr) + ROUND_UP(l->strsize, 4));
+	return map_create(&s, &m->fd[MAP_STRINGS]);
+}
+
+static struct err *aggs_create(struct kmaps *m, const struct layout *l)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < l->naggs && !e; i++) {
+		const struct agg_layout *a = &l->aggs[i];
+		struct map_spec hash = {BPF_MAP_TYPE_PERCPU_HASH, "agg", a->key_size, a->val_size,
+					a->max_entries, .flags = BPF_F_NO_PREALLOC,
+					.option = "aggsize"};
+		struct map_spec one = {BPF_MAP_TYPE_PERCPU_ARRAY, "agg", 4, a->val_size, 1, .flags = 0};
+
+		e = map_create(a->key_size ? &hash : &one, &m->agg_fds[i]);
+	}
+	return e;
+}
+
+static struct err *arrays_create(struct kmaps *m, const struct layout *l)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < l->nvars && !e; i++) {
+		const struct var_layout *v = &l->vars[i];
+		struct map_spec s = {BPF_MAP_TYPE_HASH, "array", v->key_size,
+				     v->val_size, v->max_entries,
+				     .flags = BPF_F_NO_PREALLOC, .option = "dynvarsize"};
+
+		if (v->var->kind == DIF_VAR_ARRAY)
+			e = map_create(&s, &m->arr_fds[v->map_index]);
+	}
+	return e;
+}
+
+/* What a MAP_SCRATCH value holds, in order: struct rt_cfg says where. Returns its size. */
+static uint32_t scratch_lay_out(struct rt_cfg *cfg)
+{
+	uint32_t text = ROUND_UP(cfg->strsize, 64) + RT_TEXT_PAD, end;
+
+	cfg->work_off = ROUND_UP(cfg->scratch_size, 64);
+	cfg->text_a = cfg->work_off + RT_WORK_SIZE;
+	cfg->text_b = cfg->text_a + text;
+	cfg->table_off = cfg->text_b + text;
+	end = cfg->table_off + ROUND_UP(2 * (cfg->strsize + 1), 64);
+	/* a string may be read to the very end of scratch memory, and another one behind it */
+	end = MAX(end, cfg->scratch_size + 2 * cfg->strsize + RT_TEXT_PAD);
+	return MAX(end, 2 * cfg->scratch_size + RT_TEXT_PAD);
+}
+
+static struct err *memory_create(struct kmaps *m, const struct layout *l)
+{
+	struct rt_cfg cfg = {
+		.strsize = l->strsize,
+		.scratch_size = l->scratch_size & ~7u,
+		.strtab_size = (uint32_t)strtab_size(l->strtab),
+		.gvars_size = l->gvars_size,
+		.this_off = l->this_off,
+		.this_size = l->this_size,
+		.ncpus = m->ncpus,
+	};
+	uint32_t scratch_value = scratch_lay_out(&cfg), slots = m->ncpus * RT_LEVELS;
+	struct map_spec mach = {BPF_MAP_TYPE_ARRAY, "mach", 4, RT_MACH_VALUE(&cfg, l->mach_size), slots,
+				.flags = 0};
+	struct map_spec scratch = {BPF_MAP_TYPE_ARRAY, "scratch", 4, scratch_value, slots,
+				   .option = "strsize"};
+	struct map_spec gvars = {BPF_MAP_TYPE_ARRAY, "gvars", 4, RT_GVARS_VALUE(&cfg), 1, .flags = 0};
+	struct err *e;
+
+	/* a predictable seed is no reason to fail */
+	if (getrandom(&cfg.hash_seed, sizeof(cfg.hash_seed), GRND_NONBLOCK) < 0)
+		cfg.hash_seed = (uint64_t)getpid() << 32 ^ (uintptr_t)m;
+	e = map_create_const("rodata", &cfg, sizeof(cfg), &m->fd[MAP_RODATA]);
+	if (!e)
+		e = map_create(&mach, &m->fd[MAP_MACH]);
+	if (!e)
+		e = map_create(&scratch, &m->fd[MAP_SCRATCH]);
+	if (!e && l->gvars_size)
+		e = map_create(&gvars, &m->fd[MAP_GVARS]);
+	if (!e && cfg.strtab_size)
+		e = map_create_const("strtab", strtab_data(l->strtab), cfg.strtab_size,
+				     &m->fd[MAP_STRTAB]);
+	return e;
+}
+
+/* ---- the session's maps ---------------------------------------------------------------------------------- */
+
+static int *fds_create(uint32_t n)
+{
+	int *fds = xmalloc(MAX(n, 1) * sizeof(int));
+
+	memset(fds, 0xff, MAX(n, 1) * sizeof(int));
+	return fds;
+}
+
+static uint32_t ring_size_for(uint32_t bufsize)
+{
+	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
+
+	while (size < bufsize && size < 1u << 31)
+		size *= 2;
+	return size;
+}
+
+struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts, struct kmaps **ret_maps)
+{
+	struct kmaps *m = xcalloc(1, sizeof(*m));
+	struct err *e;
+
+	memset(m->fd, 0xff, sizeof(m->fd));
+	m->ncpus = l->opts.ncpus;
+	m->naggs = l->naggs;
+	m->narrs = l->narrays;
+	m->agg_fds = fds_create(m->naggs);
+	m->arr_fds = fds_create(m->narrs);
+	m->ring_fds = fds_create(m->ncpus);
+	m->ring_size = ring_size_for(opts->bufsize);
+
+	e = control_create(m);
+	if (!e)
+		e = memory_create(m, l);
+	if (!e)
+		e = rings_create(m);
+	if (!e && opts->need_tls && l->tls_size)
+		e = tls_create(m, l);
+	if (!e)
+		e = strings_create(m, l);
+	if (!e)
+		e = aggs_create(m, l);
+	if (!e)
+		e = arrays_create(m, l);
+	if (e) {
+		kmaps_destroy(m);
+		return e;
+	}
+	*ret_maps = m;
+	return NULL;
+}
+
+static void fds_close(int *fds, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+void kmaps_destroy(struct kmaps *m)
+{
+	if (!m)
+		return;
+	if (m->control)
+		(void)munmap(m->control, m->control_size); /* only fails for a wrong address */
+	fds_close(m->fd, MAP_NCLASSES);
+	fds_close(m->agg_fds, m->naggs);
+	fds_close(m->arr_fds, m->narrs);
+	fds_close(m->ring_fds, m->ncpus);
+	free(m->agg_fds);
+	free(m->arr_fds);
+	free(m->ring_fds);
+	free(m);
+}

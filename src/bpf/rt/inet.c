@@ -1,0 +1,203 @@
+/*
+ * Run-time library: text of network addresses.
+ */
+#include "bpf/rt/rt.h"
+
+#define AF_INET	 2
+#define AF_INET6 10
+
+/* At most "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255"; a byte past it may be written in passing. */
+#define TEXT_SIZE 64
+
+struct inet_work {
+	u8 addr[16] __attribute__((aligned(8)));
+	u16 group[8];	 /* host order */
+	u64 first;	 /* of the four bytes of an IPv4 address in addr */
+	u64 min_run;	 /* zero groups that may become "::" */
+	u64 run;	 /* zero groups up to the present one */
+	u64 best, nbest; /* longest run: its first group, its length */
+	u64 len;
+	char text[TEXT_SIZE + 8];
+};
+
+INLINE void put(struct inet_work *w, char c)
+{
+	u64 n = w->len;
+
+	if (n >= TEXT_SIZE)
+		return;
+	w->text[n] = c;
+	w->len = n + 1;
+}
+
+static long v4_step(u64 i, void *ctx)
+{
+	struct inet_work *w = WORK(((struct loop *)ctx)->p, struct inet_work);
+	u32 v = w->addr[(w->first + i) & 15];
+
+	if (i)
+		put(w, '.');
+	if (v >= 100)
+		put(w, '0' + v / 100);
+	if (v >= 10)
+		put(w, '0' + v / 10 % 10);
+	put(w, '0' + v % 10);
+	return 0;
+}
+
+INLINE void put_v4(char *p, u64 first)
+{
+	WORK(p, struct inet_work)->first = first;
+	loop_run(4, v4_step, p);
+}
+
+INLINE void put_digit(struct inet_work *w, u32 d)
+{
+	put(w, d < 10 ? '0' + d : 'a' - 10 + d);
+}
+
+INLINE void put_hex(struct inet_work *w, u32 v)
+{
+	if (v >> 12)
+		put_digit(w, v >> 12 & 15);
+	if (v >> 8)
+		put_digit(w, v >> 8 & 15);
+	if (v >> 4)
+		put_digit(w, v >> 4 & 15);
+	put_digit(w, v & 15);
+}
+
+static long run_step(u64 i, void *ctx)
+{
+	struct inet_work *w = WORK(((struct loop *)ctx)->p, struct inet_work);
+	u64 run = w->group[i & 7] ? 0 : w->run + 1;
+
+	w->run = run;
+	if (run > w->nbest && run >= w->min_run) {
+		w->nbest = run;
+		w->best = i + 1 - run;
+	}
+	return 0;
+}
+
+/* A group puts the ':' before it; "::" is the one before the run and the next group's, or one more. */
+static long group_step(u64 i, void *ctx)
+{
+	struct inet_work *w = WORK(((struct loop *)ctx)->p, struct inet_work);
+	u64 best = w->best;
+
+	if (i - best < w->nbest) {
+		if (i == best)
+			put(w, ':');
+		if (i == 7)
+			put(w, ':');
+		return 0;
+	}
+	if (i)
+		put(w, ':');
+	put_hex(w, w->group[i & 7]);
+	return 0;
+}
+
+/* The eight groups, the longest run of zeros as "::" if it is at least min_run long. */
+INLINE void put_v6(char *p, u64 min_run)
+{
+	struct inet_work *w = WORK(p, struct inet_work);
+
+	w->min_run = min_run;
+	w->run = w->best = w->nbest = 0;
+	loop_run(8, run_step, p);
+	loop_run(8, group_step, p);
+}
+
+INLINE u64 text_result(struct rt_mach *m, char *p, struct inet_work *w)
+{
+	u64 top, n = w->len;
+
+	if (!scratch_top(m, &top) || !string_take(m, top))
+		return 0;
+	if (n > cfg.strsize - 1)
+		n = cfg.strsize - 1;
+	OPAQUE(n);
+	if (n > TEXT_SIZE)
+		return 0;
+	bpf_probe_read_kernel(p + top, n, (u64)w->text);
+	p[top + n] = 0;
+	return m->scratch + top;
+}
+
+INLINE u64 v4_text(struct rt_mach *m, u64 addr)
+{
+	struct inet_work *w;
+	char *p = slot_of(m);
+
+	if (!p)
+		return 0;
+	w = WORK(p, struct inet_work);
+	if (bpf_probe_read_kernel(w->addr, 4, addr))
+		return fault(m, FAULT_BADADDR, addr);
+	w->len = 0;
+	put_v4(p, 0);
+	return text_result(m, p, w);
+}
+
+/* with_prefix: v4 in v6 keeps what is before it. */
+INLINE u64 v6_text(struct rt_mach *m, u64 addr, u64 min_run, int with_prefix)
+{
+	struct inet_work *w;
+	u64 first;
+	u32 middle, last;
+	char *p = slot_of(m);
+
+	if (!p)
+		return 0;
+	w = WORK(p, struct inet_work);
+	if (bpf_probe_read_kernel(w->addr, 16, addr))
+		return fault(m, FAULT_BADADDR, addr);
+	w->len = 0;
+	first = *(u64 *)w->addr;
+	middle = __builtin_bswap32(*(u32 *)(w->addr + 8));
+	last = __builtin_bswap32(*(u32 *)(w->addr + 12));
+	if (first == 0 && (middle == 0xffff || (middle == 0 && last > 1))) {
+		if (with_prefix) {
+			put(w, ':');
+			put(w, ':');
+			if (middle) {
+				put_hex(w, 0xffff);
+				put(w, ':');
+			}
+		}
+		put_v4(p, 12);
+		return text_result(m, p, w);
+	}
+#pragma clang loop unroll(full)
+	for (u32 i = 0; i < 8; i++)
+		w->group[i] = __builtin_bswap16(((u16 *)w->addr)[i]);
+	put_v6(p, min_run);
+	return text_result(m, p, w);
+}
+
+u64 rt_sub_inet_ntoa(struct rt_mach *m, u64 addr)
+{
+	if (!m)
+		return 0;
+	return v4_text(m, addr);
+}
+
+u64 rt_sub_inet_ntoa6(struct rt_mach *m, u64 addr, u64 is_strict)
+{
+	if (!m)
+		return 0;
+	return v6_text(m, addr, is_strict ? 2 : 1, 0);
+}
+
+u64 rt_sub_inet_ntop(struct rt_mach *m, u64 family, u64 addr)
+{
+	if (!m)
+		return 0;
+	if (family == AF_INET)
+		return v4_text(m, addr);
+	if (family == AF_INET6)
+		return v6_text(m, addr, 1, 1);
+	return fault(m, FAULT_ILLOP, 0);
+}

@@ -1,0 +1,191 @@
+/*
+ * Run-time library: scratch memory, copies into it, checked stores.
+ *
+ * D programs may write to three windows: what they took of scratch memory in this clause, the global variables,
+ * the this-> variables. Map values are large enough (struct rt_cfg, RT_GVARS_VALUE, RT_MACH_VALUE) that
+ * any offset in the window plus any size of at most the window's stays inside the value.
+ */
+#include "bpf/rt/rt.h"
+
+/* Offset of n bytes of scratch memory; -1 and the fault if there is no room. */
+INLINE s64 scratch_take(struct rt_mach *m, u64 n)
+{
+	u64 top = m->scratch_top, limit = cfg.scratch_size;
+
+	if (top > limit || n > limit - top) {
+		fault(m, FAULT_NOSCRATCH, 0);
+		return -1;
+	}
+	m->scratch_top = ROUND_UP(top + n, 8);
+	return top;
+}
+
+u64 rt_allocs(struct rt_mach *m, u64 n)
+{
+	s64 off;
+
+	if (!m)
+		return 0;
+	off = scratch_take(m, n);
+	return off < 0 ? 0 : m->scratch + off;
+}
+
+u64 rt_sub_alloca(struct rt_mach *m, u64 n)
+{
+	s64 off;
+
+	if (!m)
+		return 0;
+	off = scratch_take(m, n);
+	return off < 0 ? 0 : m->scratch + off;
+}
+
+/* True when [dst, dst + n) has been taken in this clause. */
+INLINE int in_scratch(struct rt_mach *m, u64 dst, u64 n)
+{
+	u64 off = dst - m->scratch, top = m->scratch_top;
+
+	return off <= top && n <= top - off;
+}
+
+enum source { KERNEL, USER };
+
+/* n bytes from src to scratch memory at off, which is known to be taken. 0, or a fault. */
+INLINE int scratch_fill(struct rt_mach *m, u64 off, u64 n, u64 src, enum source source)
+{
+	char *p = slot_of(m);
+	u64 limit = cfg.scratch_size;
+	long rc;
+
+	OPAQUE(off);
+	OPAQUE(n);
+	if (!p || off > limit || n > limit)
+		return fault(m, FAULT_NOSCRATCH, 0);
+	rc = source == USER ? bpf_probe_read_user(p + off, n, src)
+			    : bpf_probe_read_kernel(p + off, n, src);
+	if (rc)
+		return fault(m, FAULT_BADADDR, src);
+	return 0;
+}
+
+u64 rt_sub_copyin(struct rt_mach *m, u64 src, u64 n)
+{
+	s64 off;
+
+	if (!m)
+		return 0;
+	off = scratch_take(m, n);
+	if (off < 0)
+		return 0;
+	if (n > 0)
+		scratch_fill(m, off, n, src, USER);
+	return m->fault.kind ? 0 : m->scratch + off;
+}
+
+u64 rt_sub_copyinto(struct rt_mach *m, u64 src, u64 n, u64 dst)
+{
+	if (!m || n == 0)
+		return 0;
+	if (!in_scratch(m, dst, n))
+		return fault(m, FAULT_BADADDR, dst);
+	return scratch_fill(m, dst - m->scratch, n, src, USER);
+}
+
+u64 rt_sub_bcopy(struct rt_mach *m, u64 src, u64 dst, u64 n)
+{
+	if (!m || n == 0)
+		return 0;
+	if (!in_scratch(m, dst, n))
+		return fault(m, FAULT_BADADDR, dst);
+	return scratch_fill(m, dst - m->scratch, n, src, KERNEL);
+}
+
+u64 rt_sub_copyinstr(struct rt_mach *m, u64 src, u64 max)
+{
+	u64 top, n;
+	char *p;
+
+	if (!m)
+		return 0;
+	p = slot_of(m);
+	if (!p || !scratch_top(m, &top) || !string_take(m, top))
+		return 0;
+	n = max < cfg.strsize ? max + 1 : cfg.strsize;
+	OPAQUE(n);
+	if (n > cfg.strsize)
+		return 0;
+	if (bpf_probe_read_user_str(p + top, n, src) < 0)
+		return fault(m, FAULT_BADADDR, src);
+	return m->scratch + top;
+}
+
+/*
+ * Where a D program may write n bytes at dst; NULL and the fault if it may not. Which of the three
+ * windows it is decides the map the verifier checks against, so each has its own return.
+ */
+INLINE char *window_find(struct rt_mach *m, u64 dst, u64 n)
+{
+	u64 off = dst - m->gvars, limit = cfg.gvars_size;
+	u32 slot = m->slot;
+	char *p;
+
+	if (off < limit && n <= limit && off + n <= limit)
+		return val_gvars + off;
+	off = dst - m->scratch;
+	limit = cfg.scratch_size;
+	if (off < limit && n <= limit && in_scratch(m, dst, n)) {
+		p = slot_of(m);
+		if (!p)
+			return NULL;
+		OPAQUE(p); /* no arithmetic before the check */
+		return p + off;
+	}
+	off = dst - m->self - cfg.this_off;
+	limit = cfg.this_size;
+	if (off < limit && n <= limit && off + n <= limit) {
+		p = bpf_map_lookup_elem(&map_mach, &slot);
+		if (!p)
+			return NULL;
+		OPAQUE(p);
+		return p + cfg.this_off + off;
+	}
+	fault(m, FAULT_BADADDR, dst);
+	return NULL;
+}
+
+/* size is a constant at each use, so that the verifier sees one too. */
+#define STORE(type, m, dst, value)                                        \
+	do {                                                              \
+		char *p = window_find(m, dst, sizeof(type));              \
+		if (p && (dst & (sizeof(type) - 1)))                      \
+			return fault(m, FAULT_BADALIGN, dst);             \
+		if (p)                                                    \
+			*(type *)p = value;                               \
+	} while (0)
+
+u64 rt_store(struct rt_mach *m, u64 dst, u64 value, u64 size)
+{
+	if (!m)
+		return 0;
+	if (size == 8)
+		STORE(u64, m, dst, value);
+	else if (size == 4)
+		STORE(u32, m, dst, value);
+	else if (size == 2)
+		STORE(u16, m, dst, value);
+	else
+		STORE(u8, m, dst, value);
+	return 0;
+}
+
+u64 rt_copys(struct rt_mach *m, u64 src, u64 n, u64 dst)
+{
+	char *p;
+
+	if (!m || n == 0)
+		return 0;
+	p = window_find(m, dst, n);
+	if (p && bpf_probe_read_kernel(p, n, src))
+		return fault(m, FAULT_BADADDR, src);
+	return 0;
+}

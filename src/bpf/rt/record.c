@@ -1,0 +1,29 @@
+/*
+ * Run-time library: fault records.
+ */
+#include "bpf/rt/rt.h"
+
+u64 rt_fault_record(struct rt_mach *m)
+{
+	struct rt_rec_fault r;
+	u32 cpu;
+	void *ring;
+
+	if (!m)
+		return 0;
+	cpu = m->cpu;
+	r.rec.clause = RT_REC_FAULT;
+	r.rec.probe = m->probe;
+	r.rec.time = m->timestamp;
+	if (r.rec.time == 0)
+		r.rec.time = m->timestamp = bpf_ktime_get_ns();
+	r.fault = m->fault;
+	r.epid = m->epid;
+	r.pad = 0;
+	ring = bpf_map_lookup_elem(&map_rings, &cpu);
+	if (ring && bpf_ringbuf_output(ring, &r, sizeof(r), BPF_RB_NO_WAKEUP) == 0)
+		return 0;
+	if (cpu < cfg.ncpus)
+		__sync_fetch_and_add(&val_control.cpu[cpu].drops, 1);
+	return 0;
+}

@@ -1,0 +1,22 @@
+/*
+ * System calls that can fail, in one place, so that tests can make the n-th one fail.
+ *
+ * FATHOM_FAIL=n in the environment, or sys_fail_set(n): the n-th call from then on (1 = the next one) returns
+ * -1 (sys_mmap: MAP_FAILED) without being made, with errno EINVAL (sys_mmap: ENOMEM); 0 = none.
+ *
+ * Threads  the counter belongs to the process and is not locked: tests use one thread.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/base.h"
+
+int sys_bpf(int cmd, void *attr, unsigned int size);
+int sys_perf_event_open(void *attr, int pid, int cpu, int group_fd, unsigned long flags);
+void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
+int sys_ioctl(int fd, unsigned long request, unsigned long arg);
+
+void sys_fail_set(unsigned int n);
+/* True while the n-th call has not come yet: how a test knows that it has tried every n. */
+bool sys_fail_pending(void);
