@@ -314,6 +314,16 @@ static void str_replace(struct options *o, enum opt_id id, const char *value)
 	o->str[id] = value ? xstrdup(value) : NULL;
 }
 
+/* String options whose text has a form. */
+static bool is_well_formed(enum opt_id id, const char *value)
+{
+	struct attr a;
+
+	if (id == OPT_amin)
+		return attr_parse(value, &a);
+	return id != OPT_setenv || strchr(value, '=');
+}
+
 /* Parses and stores; the caller has checked that the option may be set now. */
 static struct err *set_value(struct options *o, enum opt_id id, const char *value)
 {
@@ -328,7 +338,7 @@ static struct err *set_value(struct options *o, enum opt_id id, const char *valu
 	}
 	if (id == OPT_version)
 		return set_version(o, value);
-	if (!parse_value(id, value, &val) || (id == OPT_setenv && !strchr(value, '=')))
+	if (!parse_value(id, value, &val) || !is_well_formed(id, value))
 		return bad_value(id);
 	for (size_t i = 0; i < ARRAY_LEN(missing_values); i++)
 		if (missing_values[i].id == id && strcmp(missing_values[i].value, value) == 0)

@@ -1,8 +1,9 @@
 /*
  * A tracing session: what a dtrace_hdl_t is inside. Implements include/dtrace.h.
  *
- * The order of a run (go.c): compile -> match probes -> layout -> maps -> units (generate, link, load)
- * -> BEGIN -> attach -> state ON ... exit() or stop -> detach -> END -> drain -> print aggregations.
+ * The order of a run (go.c, work.c): compile -> match probes -> layout -> maps -> units (generate, link,
+ * load) -> BEGIN -> attach -> state ON ... exit() or stop -> state OFF -> detach -> END -> drain -> print
+ * aggregations.
  *
  * Owns     everything of the handle: compiler session, probe registry, layout, maps, attachments,
  *          ring consumers, printer.
@@ -10,6 +11,7 @@
 #pragma once
 
 #include "agg/agg.h"
+#include "base/hashmap.h"
 #include "bpf/kernel.h"
 #include "d/compile.h"
 #include "dtrace.h"
@@ -17,8 +19,8 @@
 #include "probe/probe.h"
 #include "session/options.h"
 
-struct proc; /* -c and -p targets (proc.c) */
-struct rings; /* consumer side of the ring buffers (rings.c) */
+struct proc;  /* -c and -p targets (proc.h) */
+struct rings; /* consumer side of the ring buffers (rings.h) */
 
 struct session_unit {
 	struct unit unit;
@@ -26,6 +28,9 @@ struct session_unit {
 	struct loaded loaded;
 	struct probe **probes; /* enabled ones of this unit, for attach() */
 	uint32_t nprobes;
+	VEC(struct unit_clause) clauses;
+	VEC(struct unit_probe) points;
+	struct hashmap *by_key; /* key -> place in points, + 1 */
 };
 
 struct dtrace_prog {
@@ -35,17 +40,38 @@ struct dtrace_prog {
 	dtrace_proginfo_t info;
 };
 
+/* A clause of any compiled program, and the probes it is enabled on. */
+struct session_clause {
+	struct prog_clause *clause;
+	struct probe **probes; /* ascending id; the registry's */
+	uint32_t *probe_idxs;  /* their places in dtrace_hdl.enabled, ascending */
+	uint32_t n;
+};
+
+/* Longest time between two reads, in ns: a busy program fills a buffer in less than switchrate. */
+#define SESSION_INTERVAL_MAX 50000000
+
+struct session_handler {
+	dtrace_handle_msg_f *func;
+	void *arg;
+};
+
 struct dtrace_hdl {
 	struct arena *arena; /* of the handle */
+	unsigned int flags;  /* DTRACE_O_* */
 	struct options opts;
+	struct cpp_opts cpp_opts;
 	struct compile_opts compile_opts;
 	struct compile_env compile_env;
 	struct dsession *dsession;
 	struct probes *probes;
 	VEC(struct dtrace_prog *) progs;
-	VEC(struct prog_clause *) clauses; /* enabled, index order */
+	VEC(struct session_clause) clauses; /* of all programs; index = prog_clause.index */
 
 	/* after dtrace_go() */
+	struct probe **enabled; /* by probe_idx, ascending id */
+	uint32_t nenabled;
+	struct kfields kfields;
 	struct layout *layout;
 	struct strtab *strtab;
 	struct kmaps *maps;
@@ -58,9 +84,50 @@ struct dtrace_hdl {
 	bool is_active, is_stopped, exit_seen;
 	int exit_status;
 
+	/* consuming (work.c); times in ns of CLOCK_MONOTONIC */
+	FILE *work_fp;
+	uint64_t work_at, work_interval; /* when and how soon dtrace_work() is due */
+	uint64_t status_at;		 /* when drops are looked at */
+	uint64_t snap_at;		 /* when aggregations may be read again */
+	bool is_snapped;		 /* in this dtrace_work() */
+	uint32_t faults, faults_held;	 /* reported and held back since the last look at status */
+	struct rt_cpu *drops_seen;	 /* [ncpus]: counters reported already */
+
 	VEC(struct proc *) procs;
 	struct err *last_err;
 	int last_errno;
-	struct { dtrace_handle_msg_f *func; void *arg; } on_err, on_drop, on_notice, on_proc;
+	struct session_handler on_err, on_drop, on_notice, on_proc;
+	VEC(char *) notices; /* from before there was a handler */
 	FILE *dump;
 };
+
+typedef struct dtrace_hdl session;
+
+/* handle.c: ends e's journey. Returns -1 for the caller to return. */
+int session_fail(session *h, struct err *e);
+/* Gives text, newline included, to a handler; false when the handler wants to stop. */
+bool session_tell(session *h, const struct session_handler *to, const char *text);
+PRINTF_LIKE(2, 3) void session_notice(session *h, const char *fmt, ...);
+uint64_t session_now(void); /* CLOCK_MONOTONIC in ns */
+
+/* program.c: options to what the compiler and the printer read. */
+void session_refresh_opts(session *h);
+void session_env_init(session *h);
+
+/* enable.c: matches the enabled clauses, numbers probes and enablings, makes the units. */
+MUST_CHECK struct err *session_match(session *h);
+void session_make_units(session *h);
+void session_number_epids(session *h);
+
+/* go.c */
+void session_undo_go(session *h);
+MUST_CHECK struct err *session_fire(session *h, uint32_t key); /* DTRACE_KEY_BEGIN, _END */
+
+/* work.c: reads the aggregations unless that was done a moment ago; is_final: in any case. */
+MUST_CHECK struct err *session_snap(session *h, bool is_final);
+
+/* drops.c */
+MUST_CHECK struct err *session_report_drops(session *h);
+MUST_CHECK struct err *session_report_fault(session *h, const struct rt_rec_fault *f);
+/* A fault of the consumer's own while it printed a record. */
+void session_report_library_fault(session *h, uint32_t clause, uint32_t probe, const char *text);

@@ -1,0 +1,133 @@
+/* Telling of lost records and of faults (d-language.md 7.1, 7.2). */
+#include <inttypes.h>
+
+#include "session/session.h"
+
+#define FAULTS_MAX 200 /* messages between two looks at the status; the rest is counted */
+
+#define PLURAL(n) ((n) == 1 ? "" : "s")
+
+static uint64_t counter(const uint64_t *p)
+{
+	return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+
+/* What a counter has gained since it was last reported. */
+static uint64_t gained(uint64_t *seen, const uint64_t *now)
+{
+	uint64_t v = counter(now), n = v - *seen;
+
+	*seen = v;
+	return n;
+}
+
+PRINTF_LIKE(3, 4) static struct err *tell(session *h, const char *tag, const char *fmt, ...)
+{
+	struct strbuf s = { 0 };
+	va_list ap;
+	bool go_on;
+
+	if (opt_flag(&h->opts, OPT_droptags))
+		strbuf_addf(&s, "[DTRACEDROP_%s] ", tag);
+	va_start(ap, fmt);
+	strbuf_vaddf(&s, fmt, ap);
+	va_end(ap);
+	strbuf_addc(&s, '\n');
+	go_on = session_tell(h, &h->on_drop, s.data);
+	strbuf_deinit(&s);
+	return go_on ? NULL : err_code(err_new("Abort due to drop"), EDT_DROPABORT);
+}
+
+static struct err *report_cpu(session *h, uint32_t cpu, uint64_t *dyn, uint64_t *dblerrors)
+{
+	const struct rt_cpu *now = &h->maps->control->cpu[cpu];
+	struct rt_cpu *seen = &h->drops_seen[cpu];
+	/* A firing that found no free machine state has lost its records like any other. */
+	uint64_t drops = gained(&seen->drops, &now->drops) + gained(&seen->nest_drops, &now->nest_drops);
+	uint64_t agg_drops = gained(&seen->agg_drops, &now->agg_drops);
+	struct err *e = NULL;
+
+	*dyn += gained(&seen->dyn_drops, &now->dyn_drops);
+	*dblerrors += gained(&seen->dblerrors, &now->dblerrors);
+	if (drops)
+		e = tell(h, "PRINCIPAL", "%" PRIu64 " drop%s on CPU %" PRIu32, drops, PLURAL(drops), cpu);
+	if (!e && agg_drops)
+		e = tell(h, "AGGREGATION", "%" PRIu64 " aggregation drop%s on CPU %" PRIu32, agg_drops,
+			 PLURAL(agg_drops), cpu);
+	return e;
+}
+
+static struct err *report_held_faults(session *h)
+{
+	struct strbuf s = { 0 };
+	uint32_t n = h->faults_held;
+	bool go_on;
+
+	h->faults = h->faults_held = 0;
+	if (!n)
+		return NULL;
+	strbuf_addf(&s, "%" PRIu32 " more error%s on enabled probes not shown\n", n, PLURAL(n));
+	go_on = session_tell(h, &h->on_err, s.data);
+	strbuf_deinit(&s);
+	return go_on ? NULL : err_code(err_new("Abort due to error"), EDT_ERRABORT);
+}
+
+struct err *session_report_drops(session *h)
+{
+	uint64_t dyn = 0, dblerrors = 0;
+	struct err *e = report_held_faults(h);
+
+	for (uint32_t cpu = 0; cpu < h->maps->ncpus && !e; cpu++)
+		e = report_cpu(h, cpu, &dyn, &dblerrors);
+	if (!e && dyn)
+		e = tell(h, "DYNAMIC", "%" PRIu64 " dynamic variable drop%s", dyn, PLURAL(dyn));
+	if (!e && dblerrors)
+		e = tell(h, "DBLERROR", "%" PRIu64 " error%s in ERROR probe enabling", dblerrors,
+			 PLURAL(dblerrors));
+	return e;
+}
+
+/* Text of one fault to the handler, unless there were too many of late. */
+static struct err *report_error(session *h, const struct strbuf *text)
+{
+	if (h->faults++ >= FAULTS_MAX) {
+		h->faults_held++;
+		return NULL;
+	}
+	if (session_tell(h, &h->on_err, strbuf_text(text)))
+		return NULL;
+	return err_code(err_new("Abort due to error"), EDT_ERRABORT);
+}
+
+struct err *session_report_fault(session *h, const struct rt_rec_fault *f)
+{
+	struct strbuf text = { 0 };
+	struct err *e;
+
+	print_fault(h->printer, f, &text);
+	e = report_error(h, &text);
+	strbuf_deinit(&text);
+	return e;
+}
+
+static uint32_t epid_of(const session *h, uint32_t clause, uint32_t probe)
+{
+	const struct session_clause *sc = &h->clauses.data[clause];
+
+	for (uint32_t i = 0; i < sc->n; i++)
+		if (sc->probes[i]->id == probe)
+			return h->layout->clauses[clause].first_epid + i;
+	return 0;
+}
+
+void session_report_library_fault(session *h, uint32_t clause, uint32_t probe, const char *msg)
+{
+	const struct probe *pr = probes_find(h->probes, probe);
+	struct strbuf text = { 0 };
+
+	strbuf_addf(&text, "error on enabled probe ID %" PRIu32 " (ID %" PRIu32 ": %s:%s:%s:%s): %s\n",
+		    epid_of(h, clause, probe), probe, pr ? pr->prov : "", pr ? pr->mod : "",
+		    pr ? pr->func : "", pr ? pr->name : "", msg);
+	err_destroy(report_error(h, &text)); /* printing has no way to stop here; the next fault will */
+	strbuf_deinit(&text);
+}

@@ -1,0 +1,281 @@
+/*
+ * From compiled clauses to units: which probes fire which clauses, and under which numbers.
+ *
+ * probe_idx    place of a probe among the session's enabled ones, ascending probe id.
+ * epid         enablings in program order, within a clause by ascending probe id, from 1: a clause has
+ *              first_epid, and a probe its rank in the clause's list.
+ * unit         everything of one provider and one entry kind. ERROR clauses are in every unit: they run
+ *              in place after a fault.
+ */
+#include "provider/providers.h"
+#include "session/session.h"
+
+/* ---- matching ---------------------------------------------------------------------------------------------- */
+
+static struct err *match_program(session *h, const struct dtrace_prog *p)
+{
+	for (uint32_t i = 0; i < p->prog->nclauses; i++) {
+		const struct prog_clause *cl = p->prog->clauses[i];
+		struct session_clause *sc = &h->clauses.data[cl->index];
+		struct err *e = probes_match(h->probes, &cl->desc, &sc->probes, &sc->n);
+
+		if (e)
+			return e;
+	}
+	return NULL;
+}
+
+/* Numbers all probes that some clause is enabled on. */
+static void number_probes(session *h)
+{
+	CLEANUP(free) uint32_t *idx_by_id = NULL;
+	uint32_t max_id = 0;
+
+	for (uint32_t i = 0; i < h->clauses.len; i++) {
+		const struct session_clause *sc = &h->clauses.data[i];
+
+		if (sc->n)
+			max_id = MAX(max_id, sc->probes[sc->n - 1]->id);
+	}
+	idx_by_id = xcalloc(max_id + 1, sizeof(*idx_by_id));
+	for (uint32_t i = 0; i < h->clauses.len; i++)
+		for (uint32_t j = 0; j < h->clauses.data[i].n; j++)
+			idx_by_id[h->clauses.data[i].probes[j]->id] = 1;
+	for (uint32_t id = 1; id <= max_id; id++)
+		h->nenabled += idx_by_id[id];
+	h->enabled = ARENA_NEW_N(h->arena, struct probe *, MAX(h->nenabled, 1u));
+	for (uint32_t id = 1, idx = 0; id <= max_id; id++)
+		if (idx_by_id[id]) {
+			h->enabled[idx] = probes_find(h->probes, id);
+			idx_by_id[id] = idx++;
+		}
+	for (uint32_t i = 0; i < h->clauses.len; i++) {
+		struct session_clause *sc = &h->clauses.data[i];
+
+		sc->probe_idxs = ARENA_NEW_N(h->arena, uint32_t, MAX(sc->n, 1u));
+		for (uint32_t j = 0; j < sc->n; j++)
+			sc->probe_idxs[j] = idx_by_id[sc->probes[j]->id];
+	}
+}
+
+struct err *session_match(session *h)
+{
+	for (uint32_t i = 0; i < h->progs.len; i++) {
+		struct err *e = h->progs.data[i]->is_enabled ? match_program(h, h->progs.data[i]) : NULL;
+
+		if (e)
+			return e;
+	}
+	number_probes(h);
+	for (uint32_t i = 0; i < h->nenabled; i++) {
+		const struct probe *pr = h->enabled[i];
+
+		(void)strtab_adds(h->strtab, pr->prov);
+		(void)strtab_adds(h->strtab, pr->mod);
+		(void)strtab_adds(h->strtab, pr->func);
+		(void)strtab_adds(h->strtab, pr->name);
+	}
+	return NULL;
+}
+
+void session_number_epids(session *h)
+{
+	uint32_t next = 1;
+
+	for (uint32_t i = 0; i < h->clauses.len; i++) {
+		h->layout->clauses[i].first_epid = next;
+		next += h->clauses.data[i].n;
+	}
+}
+
+/* ---- units --------------------------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	bool is_begin_end;
+	bool interrupts; /* may fire while a program of another kind runs on the same CPU */
+} kinds[] = {
+	[ENTRY_TEST_RUN] = { "fathom_begin", true, false },
+	[ENTRY_SYS_ENTER] = { "fathom_enter", false, false },
+	[ENTRY_SYS_EXIT] = { "fathom_exit", false, false },
+	[ENTRY_PERF] = { "fathom_perf", false, true },
+};
+
+static struct session_unit *unit_get(session *h, const struct provider *pv, enum entry_kind kind)
+{
+	struct session_unit *u;
+
+	for (uint32_t i = 0; i < h->units.len; i++)
+		if (h->units.data[i]->provider == pv && h->units.data[i]->unit.kind == kind)
+			return h->units.data[i];
+	u = xcalloc(1, sizeof(*u));
+	u->provider = pv;
+	u->loaded = (struct loaded){ -1, -1 };
+	u->unit.name = kinds[kind].name;
+	u->unit.kind = kind;
+	u->unit.is_begin_end = kinds[kind].is_begin_end;
+	u->by_key = hashmap_create();
+	vec_push(&h->units, u);
+	return u;
+}
+
+static struct unit_clause unit_clause_of(const session *h, uint32_t clause)
+{
+	const struct session_clause *sc = &h->clauses.data[clause];
+
+	return (struct unit_clause){ &h->layout->clauses[clause], sc->probe_idxs, sc->n };
+}
+
+/* Room for a bit for each clause there is: how many the unit will have is not known yet. */
+static uint32_t mask_words(const session *h)
+{
+	return (h->clauses.len + 63) / 64;
+}
+
+static uint32_t point_get(session *h, struct session_unit *u, const struct probe *pr, uint32_t idx,
+			  uint32_t key)
+{
+	uintptr_t at = (uintptr_t)hashmap_find(u->by_key, &key, sizeof(key));
+
+	if (at)
+		return (uint32_t)at - 1;
+	vec_push(&u->points, (struct unit_probe){
+				     .key = key,
+				     .probe = pr->id,
+				     .probe_idx = idx,
+				     .prov = strtab_adds(h->strtab, pr->prov),
+				     .mod = strtab_adds(h->strtab, pr->mod),
+				     .func = strtab_adds(h->strtab, pr->func),
+				     .name = strtab_adds(h->strtab, pr->name),
+				     .mask = ARENA_NEW_N(h->arena, uint64_t, mask_words(h)),
+			     });
+	hashmap_set(u->by_key, &key, sizeof(key), (void *)(uintptr_t)u->points.len);
+	return u->points.len - 1;
+}
+
+static void enable_point(session *h, uint32_t clause, const struct probe *pr, uint32_t idx,
+			 const struct probe_point *pt)
+{
+	struct session_unit *u = unit_get(h, pr->provider, pt->kind);
+	const struct clause_layout *cl = &h->layout->clauses[clause];
+	uint32_t at, bit;
+
+	if (!u->clauses.len || vec_last(&u->clauses)->layout != cl)
+		vec_push(&u->clauses, unit_clause_of(h, clause));
+	bit = u->clauses.len - 1;
+	at = point_get(h, u, pr, idx, pt->key);
+	u->points.data[at].mask[bit / 64] |= (uint64_t)1 << (bit % 64);
+}
+
+static void enable_clause(session *h, uint32_t clause)
+{
+	const struct session_clause *sc = &h->clauses.data[clause];
+	struct probe_point pts[PROBE_MAX_POINTS];
+
+	for (uint32_t i = 0; i < sc->n; i++) {
+		uint32_t n = sc->probes[i]->provider->points(sc->probes[i], pts);
+
+		for (uint32_t j = 0; j < n; j++)
+			enable_point(h, clause, sc->probes[i], sc->probe_idxs[i], &pts[j]);
+	}
+}
+
+static bool enabled_on(const struct session_clause *sc, uint32_t id)
+{
+	for (uint32_t i = 0; i < sc->n && sc->probes[i]->id <= id; i++)
+		if (sc->probes[i]->id == id)
+			return true;
+	return false;
+}
+
+/* Puts the ERROR clauses, if there are any, into every unit. */
+static void add_error_clauses(session *h)
+{
+	struct unit_clause *list = ARENA_NEW_N(h->arena, struct unit_clause, MAX(h->clauses.len, 1u));
+	uint32_t n = 0, idx = 0;
+
+	for (uint32_t i = 0; i < h->clauses.len; i++)
+		if (enabled_on(&h->clauses.data[i], DTRACE_ID_ERROR))
+			list[n++] = unit_clause_of(h, i);
+	while (n && h->enabled[idx]->id != DTRACE_ID_ERROR)
+		idx++;
+	for (uint32_t i = 0; i < h->units.len; i++) {
+		struct unit *u = &h->units.data[i]->unit;
+
+		u->error_clauses = list;
+		u->nerror_clauses = n;
+		u->error_probe = DTRACE_ID_ERROR;
+		u->error_probe_idx = idx;
+		u->error_names[0] = strtab_adds(h->strtab, provider_dtrace.name);
+		u->error_names[3] = strtab_adds(h->strtab, "ERROR");
+	}
+}
+
+/* The probes of a unit once each: a probe may have several points in it. */
+static void collect_probes(session *h, struct session_unit *u)
+{
+	CLEANUP(free) bool *seen = xcalloc(h->nenabled, sizeof(*seen));
+
+	u->probes = ARENA_NEW_N(h->arena, struct probe *, u->points.len);
+	for (uint32_t i = 0; i < u->points.len; i++) {
+		uint32_t idx = u->points.data[i].probe_idx;
+
+		if (!seen[idx])
+			u->probes[u->nprobes++] = h->enabled[idx];
+		seen[idx] = true;
+	}
+}
+
+static bool clauses_aggregate(const struct unit_clause *cls, uint32_t n, uint32_t agg_id)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct prog_clause *cl = cls[i].layout->clause;
+
+		for (uint32_t j = 0; j < cl->nacts; j++)
+			if (cl->acts[j].kind == ACT_AGG && cl->acts[j].agg->id == agg_id)
+				return true;
+	}
+	return false;
+}
+
+static bool unit_aggregates(const struct unit *u, uint32_t agg_id)
+{
+	return clauses_aggregate(u->clauses, u->nclauses, agg_id) ||
+	       clauses_aggregate(u->error_clauses, u->nerror_clauses, agg_id);
+}
+
+/* Can a firing of u be interrupted by one of another unit that updates the same aggregation? */
+static bool can_nest(const session *h, const struct session_unit *u)
+{
+	if (kinds[u->unit.kind].is_begin_end || kinds[u->unit.kind].interrupts)
+		return false;
+	for (uint32_t i = 0; i < h->units.len; i++) {
+		const struct session_unit *other = h->units.data[i];
+
+		if (!kinds[other->unit.kind].interrupts)
+			continue;
+		for (uint32_t id = 1; id <= h->layout->naggs; id++)
+			if (unit_aggregates(&u->unit, id) && unit_aggregates(&other->unit, id))
+				return true;
+	}
+	return false;
+}
+
+void session_make_units(session *h)
+{
+	for (uint32_t i = 0; i < h->clauses.len; i++)
+		enable_clause(h, i);
+	for (uint32_t i = 0; i < h->units.len; i++) {
+		struct session_unit *u = h->units.data[i];
+
+		u->unit.clauses = u->clauses.data;
+		u->unit.nclauses = u->clauses.len;
+		u->unit.nwords = (u->clauses.len + 63) / 64;
+		u->unit.probes = u->points.data;
+		u->unit.nprobes = u->points.len;
+		collect_probes(h, u);
+	}
+	add_error_clauses(h);
+	for (uint32_t i = 0; i < h->units.len; i++)
+		h->units.data[i]->unit.can_nest = can_nest(h, h->units.data[i]);
+}

@@ -1,0 +1,409 @@
+/* Starting a run: everything between compiled programs and firing probes. */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <time.h>
+
+#include "provider/providers.h"
+#include "session/proc.h"
+#include "session/rings.h"
+#include "session/session.h"
+
+/* ---- checks -------------------------------------------------------------------------------------------------- */
+
+static struct err *check_destructive(const session *h)
+{
+	for (uint32_t i = 0; i < h->clauses.len; i++)
+		if (h->clauses.data[i].n && h->clauses.data[i].clause->destructive &&
+		    !opt_flag(&h->opts, OPT_destructive))
+			return err_hint(err_code(err_new("Destructive actions not allowed"), EDT_DESTRUCTIVE),
+					"add -w");
+	return NULL;
+}
+
+static struct err *check_bufsize(const session *h, uint64_t bufsize)
+{
+	for (uint32_t i = 0; i < h->layout->nclauses; i++) {
+		const struct clause_layout *cl = &h->layout->clauses[i];
+
+		if (h->clauses.data[i].n && cl->max_size + 8 > bufsize)
+			return err_hint(err_code(err_new("Enabling exceeds size of buffer"), EDT_BUFTOOSMALL),
+					"a record may need %u bytes: raise bufsize (-b) or lower strsize",
+					cl->max_size + 8);
+	}
+	return NULL;
+}
+
+/* Rates outside their limits are moved, with a notice. */
+static void clamp_rate(session *h, enum opt_id id, const char *what, int64_t min_ns, int64_t max_ns)
+{
+	int64_t ns = h->opts.val[id], to = MIN(MAX(ns, min_ns), max_ns);
+
+	if (ns == to)
+		return;
+	h->opts.val[id] = to;
+	if (to <= 1000000000)
+		session_notice(h, "%s %s to %lld hz", what, to > ns ? "reduced" : "increased",
+			       1000000000LL / (long long)to);
+	else
+		session_notice(h, "%s %s to once every %lld seconds", what, to > ns ? "reduced" : "increased",
+			       (long long)to / 1000000000LL);
+}
+
+/* ---- layout, maps --------------------------------------------------------------------------------------------- */
+
+/* Does any program read this built-in variable? Decides which kernel fields are looked up. */
+static bool difo_reads(const struct difo *d, uint32_t var)
+{
+	for (uint32_t i = 0; d && i < d->code_len; i++)
+		if (DIF_INSN_OP(d->code[i]) == DIF_OP_LDGS && DIF_INSN_INDEX(d->code[i]) == var)
+			return true;
+	return false;
+}
+
+static bool session_reads(const session *h, uint32_t var)
+{
+	for (uint32_t i = 0; i < h->clauses.len; i++) {
+		const struct prog_clause *cl = h->clauses.data[i].clause;
+
+		if (!h->clauses.data[i].n)
+			continue;
+		if (difo_reads(cl->pred, var))
+			return true;
+		for (uint32_t j = 0; j < cl->nacts; j++)
+			for (uint32_t k = 0; k < cl->acts[j].nargs; k++)
+				if (difo_reads(cl->acts[j].args[k], var))
+					return true;
+	}
+	return false;
+}
+
+static struct layout *make_layout(session *h, uint32_t ncpus)
+{
+	const struct layout_opts opts = {
+		.strsize = (uint32_t)h->opts.val[OPT_strsize],
+		.aggsize = (uint64_t)h->opts.val[OPT_aggsize],
+		.dynvarsize = (uint64_t)h->opts.val[OPT_dynvarsize],
+		.ncpus = ncpus,
+	};
+	struct prog_clause **list = ARENA_NEW_N(h->arena, struct prog_clause *, MAX(h->clauses.len, 1u));
+
+	for (uint32_t i = 0; i < h->clauses.len; i++)
+		list[i] = h->clauses.data[i].clause;
+	return layout_create(h->arena, list, h->clauses.len, dsession_vars(h->dsession),
+			     dsession_aggs(h->dsession), h->strtab, &opts);
+}
+
+static void tell_size(session *h, const char *what, uint64_t size)
+{
+	static const char units[] = "gmk";
+
+	if (opt_flag(&h->opts, OPT_quietresize))
+		return;
+	for (int i = 0; i < 3; i++) {
+		uint64_t unit = (uint64_t)1 << (10 * (3 - i));
+
+		if (size >= unit && size % unit == 0) {
+			session_notice(h, "%s lowered to %llu%c", what, (unsigned long long)(size / unit),
+				       units[i]);
+			return;
+		}
+	}
+	session_notice(h, "%s lowered to %llu bytes", what, (unsigned long long)size);
+}
+
+static bool is_out_of_memory(const struct err *e)
+{
+	return err_get_sys(e) == ENOMEM || err_get_sys(e) == E2BIG;
+}
+
+static struct err *try_maps(session *h, uint64_t bufsize)
+{
+	struct kmaps_opts opts = { .bufsize = (uint32_t)bufsize, .need_tls = h->layout->tls_size > 0 };
+
+	return kmaps_create(h->layout, &opts, &h->maps);
+}
+
+/* Creates the maps; a buffer size that the kernel has no memory for is halved (option bufresize). */
+static struct err *make_maps(session *h)
+{
+	uint64_t bufsize = (uint64_t)h->opts.val[OPT_bufsize];
+	bool is_auto = h->opts.val[OPT_bufresize] == 0;
+	struct err *e = check_bufsize(h, bufsize), *small;
+
+	if (e)
+		return e;
+	e = try_maps(h, bufsize);
+	while (e && is_auto && is_out_of_memory(e) && bufsize / 2 >= 4096) {
+		bufsize /= 2;
+		small = check_bufsize(h, bufsize);
+		if (!small)
+			small = try_maps(h, bufsize);
+		if (small && !is_out_of_memory(small)) {
+			err_destroy(small); /* the first refusal says more */
+			return e;
+		}
+		err_destroy(e);
+		e = small;
+		if (!e)
+			tell_size(h, "buffer size", bufsize);
+	}
+	return e;
+}
+
+static int64_t wall_offset(void)
+{
+	struct timespec wall;
+	uint64_t before = session_now();
+
+	(void)clock_gettime(CLOCK_REALTIME, &wall); /* cannot fail */
+	return wall.tv_sec * 1000000000LL + wall.tv_nsec - (int64_t)((before + session_now()) / 2);
+}
+
+/* ---- programs -------------------------------------------------------------------------------------------------- */
+
+static struct err *blame_source(const session *h, struct err *e, uint32_t span)
+{
+	struct source_loc loc;
+
+	if (span == SOURCE_NOWHERE)
+		return e;
+	loc = source_locate(dsession_sources(h->dsession), span);
+	if (!loc.src)
+		return e;
+	if (loc.src->kind == SOURCE_STRING)
+		return err_wrap(e, "'%.*s'", (int)MIN(loc.text_len, 60u), loc.text);
+	return err_wrap(e, "%s:%u", loc.file, loc.line);
+}
+
+static bool dumps_bpf(const session *h)
+{
+	return h->dump && h->opts.str[OPT_dump] && strstr(h->opts.str[OPT_dump], "bpf");
+}
+
+static struct err *load_unit(session *h, struct session_unit *u, const struct gen_env *env)
+{
+	FILE *log = opt_flag(&h->opts, OPT_bpflog) ? (h->dump ? h->dump : stderr) : NULL;
+	struct bpf_code code = { 0 };
+	uint32_t span = SOURCE_NOWHERE;
+	struct err *e = bpf_gen_unit(&u->unit, env, &code);
+
+	if (!e && dumps_bpf(h)) {
+		struct strbuf text = { 0 };
+
+		bpf_code_print(&code, &text);
+		(void)fputs(strbuf_text(&text), h->dump); /* a listing for people */
+		strbuf_deinit(&text);
+	}
+	if (!e)
+		e = unit_load(&u->unit, &code, h->maps, h->layout, log, &u->loaded, &span);
+	if (e)
+		e = blame_source(h, e, span);
+	bpf_code_deinit(&code);
+	return e;
+}
+
+static struct err *load_units(session *h)
+{
+	struct gen_env env = {
+		.layout = h->layout,
+		.kfields = &h->kfields,
+		.ncpus = h->maps->ncpus,
+		.use_task_btf = feat_has(FEAT_TASK_BTF),
+	};
+
+	for (uint32_t i = 0; i < h->units.len; i++) {
+		struct err *e = load_unit(h, h->units.data[i], &env);
+
+		if (e)
+			return e;
+	}
+	return NULL;
+}
+
+static struct err *attach_units(session *h)
+{
+	struct attach_opts opts = { .cpu = -1 };
+
+	for (uint32_t i = 0; i < h->units.len; i++) {
+		struct session_unit *u = h->units.data[i];
+		struct err *e = u->provider->attach(u->provider, u->unit.kind, u->loaded.prog_fd, u->probes,
+						    u->nprobes, &opts, &h->attachments);
+
+		if (e)
+			return e;
+	}
+	return NULL;
+}
+
+/* Fires BEGIN or END, if a clause is enabled on it. */
+struct err *session_fire(session *h, uint32_t key)
+{
+	for (uint32_t i = 0; i < h->units.len; i++) {
+		const struct session_unit *u = h->units.data[i];
+
+		if (!u->unit.is_begin_end)
+			continue;
+		for (uint32_t j = 0; j < u->points.len; j++)
+			if (u->points.data[j].key == key)
+				return prog_test_run(u->loaded.prog_fd, key);
+	}
+	return NULL;
+}
+
+/* ---- consumer --------------------------------------------------------------------------------------------------- */
+
+static void hook_exit(void *ctx, int status)
+{
+	session *h = ctx;
+
+	if (!h->exit_seen)
+		h->exit_status = status;
+	h->exit_seen = true;
+}
+
+static struct err *hook_setopt(void *ctx, const char *name, const char *value)
+{
+	session *h = ctx;
+	struct err *e = options_set(&h->opts, name, value, true);
+
+	if (!e)
+		session_refresh_opts(h);
+	return e;
+}
+
+static void hook_fault(void *ctx, uint32_t clause, uint32_t probe, const char *text)
+{
+	session_report_library_fault(ctx, clause, probe, text);
+}
+
+static struct err *hook_snap(void *ctx)
+{
+	return session_snap(ctx, false);
+}
+
+static struct err *make_consumer(session *h)
+{
+	const struct print_hooks hooks = {
+		.ctx = h, .exit = hook_exit, .setopt = hook_setopt, .fault = hook_fault, .snap = hook_snap,
+	};
+	struct err *e = rings_create(h->maps->ring_fds, h->maps->ncpus, h->maps->ring_size, &h->rings);
+
+	for (uint32_t i = 0; i < h->procs.len && !e; i++)
+		e = rings_watch(h->rings, proc_fd(h->procs.data[i]));
+	if (e)
+		return e;
+	h->aggs = aggs_create(h->layout, h->maps);
+	h->printer = printer_create(h->layout, h->probes, h->aggs, &h->print_opts, &hooks);
+	h->drops_seen = xcalloc(h->maps->ncpus, sizeof(*h->drops_seen));
+	return NULL;
+}
+
+/* ---- the order of things ------------------------------------------------------------------------------------------ */
+
+static struct err *prepare(session *h)
+{
+	struct err *e;
+	int ncpus = libbpf_num_possible_cpus();
+
+	if (ncpus < 1)
+		return err_sys(-ncpus, "cannot count the CPUs");
+	h->strtab = strtab_create();
+	e = session_match(h);
+	if (e)
+		return e;
+	e = check_destructive(h);
+	if (e)
+		return e;
+	h->layout = make_layout(h, (uint32_t)ncpus);
+	session_number_epids(h);
+	session_make_units(h);
+	e = kfields_fill(&h->kfields, session_reads(h, DIF_VAR_PPID), session_reads(h, DIF_VAR_VTIMESTAMP));
+	if (e)
+		return e;
+	e = make_maps(h);
+	if (e)
+		return e;
+	h->maps->control->wall_offset = wall_offset();
+	h->maps->control->tracer_pid = getpid();
+	e = load_units(h);
+	return e ? e : make_consumer(h);
+}
+
+/*
+ * BEGIN fires before anything else is attached; when it calls exit(), nothing ever is. Everything is
+ * attached while the state is still OFF, so that all probes begin at the same instant.
+ */
+static struct err *start(session *h)
+{
+	struct err *e = session_fire(h, DTRACE_KEY_BEGIN);
+
+	if (e)
+		return err_wrap(e, "BEGIN");
+	if (__atomic_load_n(&h->maps->control->state, __ATOMIC_ACQUIRE) == RT_STATE_EXITING)
+		return NULL;
+	e = attach_units(h);
+	if (!e)
+		__atomic_store_n(&h->maps->control->state, RT_STATE_ON, __ATOMIC_RELEASE);
+	return e;
+}
+
+int dtrace_go(dtrace_hdl_t *dtp)
+{
+	session *h = dtp;
+	struct err *e;
+
+	if (h->is_active)
+		return session_fail(h, err_code(err_new("Operation illegal when tracing is active"),
+						EDT_ACTIVE));
+	clamp_rate(h, OPT_statusrate, "status rate", 1, 10000000000);
+	if (!h->dsession)
+		h->dsession = dsession_create(&h->compile_opts);
+	e = prepare(h);
+	if (!e) {
+		h->is_active = h->opts.is_active = true;
+		h->work_interval = SESSION_INTERVAL_MAX;
+		h->status_at = session_now() + (uint64_t)h->opts.val[OPT_statusrate];
+		e = start(h);
+	}
+	if (e) {
+		session_undo_go(h);
+		return session_fail(h, e);
+	}
+	return 0;
+}
+
+static void unit_destroy(struct session_unit *u)
+{
+	if (u->loaded.prog_fd >= 0)
+		(void)close(u->loaded.prog_fd);
+	if (u->loaded.dispatch_fd >= 0)
+		(void)close(u->loaded.dispatch_fd);
+	vec_deinit(&u->clauses);
+	vec_deinit(&u->points);
+	hashmap_destroy(u->by_key);
+	free(u);
+}
+
+/* Takes everything off and apart; the handle can only be closed afterwards. */
+void session_undo_go(session *h)
+{
+	if (h->maps && h->maps->control)
+		__atomic_store_n(&h->maps->control->state, RT_STATE_OFF, __ATOMIC_RELEASE);
+	attachments_close(&h->attachments);
+	for (uint32_t i = 0; i < h->units.len; i++)
+		unit_destroy(h->units.data[i]);
+	vec_deinit(&h->units);
+	printer_destroy(h->printer);
+	aggs_destroy(h->aggs);
+	rings_destroy(h->rings);
+	kmaps_destroy(h->maps);
+	strtab_destroy(h->strtab);
+	free(h->drops_seen);
+	h->printer = NULL;
+	h->aggs = NULL;
+	h->rings = NULL;
+	h->maps = NULL;
+	h->strtab = NULL;
+	h->drops_seen = NULL;
+	h->is_active = h->opts.is_active = false;
+}

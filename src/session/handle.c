@@ -1,0 +1,263 @@
+/* The handle: opening, closing, errors, handlers, options. */
+#include <errno.h>
+#include <strings.h>
+#include <time.h>
+
+#include "session/proc.h"
+#include "session/rings.h"
+#include "session/session.h"
+
+static _Thread_local char open_errmsg[1024];
+
+uint64_t session_now(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail */
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------------------- */
+
+static const char *code_text(int code)
+{
+	static const char *const texts[] = {
+#define EDT(name, text) [EDT_##name - EDT_FIRST - 1] = text,
+#include "dtrace_errors.def"
+#undef EDT
+	};
+
+	if (code > EDT_FIRST && code < EDT_LAST)
+		return texts[code - EDT_FIRST - 1];
+	return strerror(code);
+}
+
+int session_fail(session *h, struct err *e)
+{
+	err_destroy(h->last_err);
+	h->last_err = e;
+	h->last_errno = err_get_code(e) ? err_get_code(e) : err_get_sys(e);
+	if (!h->last_errno)
+		h->last_errno = EDT_BPF;
+	return -1;
+}
+
+int dtrace_errno(dtrace_hdl_t *dtp)
+{
+	return dtp->last_errno;
+}
+
+const char *dtrace_errmsg(dtrace_hdl_t *dtp, int error)
+{
+	if (dtp && dtp->last_err && error == dtp->last_errno)
+		return err_text(dtp->last_err);
+	return code_text(error);
+}
+
+const char *dtrace_errhint(dtrace_hdl_t *dtp)
+{
+	return dtp->last_err ? err_get_hint(dtp->last_err) : NULL;
+}
+
+const char *dtrace_open_errmsg(void)
+{
+	return open_errmsg;
+}
+
+/* ---- handlers ---------------------------------------------------------------------------------------------- */
+
+bool session_tell(session *h, const struct session_handler *to, const char *text)
+{
+	return !to->func || to->func(h, text, to->arg) == 0;
+}
+
+void session_notice(session *h, const char *fmt, ...)
+{
+	struct strbuf s = { 0 };
+	va_list ap;
+
+	va_start(ap, fmt);
+	strbuf_vaddf(&s, fmt, ap);
+	va_end(ap);
+	strbuf_addc(&s, '\n');
+	if (!h->on_notice.func) {
+		vec_push(&h->notices, s.data);
+		return;
+	}
+	(void)session_tell(h, &h->on_notice, s.data); /* a notice stops nothing */
+	strbuf_deinit(&s);
+}
+
+static int handler_set(struct session_handler *to, dtrace_handle_msg_f *func, void *arg)
+{
+	*to = (struct session_handler){ func, arg };
+	return 0;
+}
+
+int dtrace_handle_err(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg)
+{
+	return handler_set(&dtp->on_err, func, arg);
+}
+
+int dtrace_handle_drop(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg)
+{
+	return handler_set(&dtp->on_drop, func, arg);
+}
+
+int dtrace_handle_proc(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg)
+{
+	return handler_set(&dtp->on_proc, func, arg);
+}
+
+/* Compiling gives notices too, often before the handler is set: it gets them now. */
+int dtrace_handle_notice(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg)
+{
+	(void)handler_set(&dtp->on_notice, func, arg);
+	for (uint32_t i = 0; i < dtp->notices.len; i++) {
+		(void)session_tell(dtp, &dtp->on_notice, dtp->notices.data[i]);
+		free(dtp->notices.data[i]);
+	}
+	vec_clear(&dtp->notices);
+	return 0;
+}
+
+/* ---- options ------------------------------------------------------------------------------------------------ */
+
+int dtrace_setopt(dtrace_hdl_t *dtp, const char *opt, const char *val)
+{
+	struct err *e = options_set(&dtp->opts, opt, val, false);
+
+	if (e)
+		return session_fail(dtp, e);
+	session_refresh_opts(dtp);
+	return 0;
+}
+
+int dtrace_getopt(dtrace_hdl_t *dtp, const char *opt, int64_t *ret_val)
+{
+	enum opt_id id;
+	const struct opt_desc *d = opt_find(opt, &id);
+
+	if (!d || d->class == OPTC_COMPILE)
+		return session_fail(dtp, err_code(err_new("Invalid option name"), EDT_BADOPTNAME));
+	*ret_val = dtp->opts.val[id];
+	return 0;
+}
+
+int dtrace_option_iter(dtrace_hdl_t *dtp, dtrace_opt_f *func, void *arg)
+{
+	for (int id = 0; id < OPT_COUNT; id++) {
+		const struct opt_desc *d = &opt_descs[id];
+		dtrace_optdesc_t desc = { d->name, opt_kind_name(d->kind), d->deflt, d->what };
+		int rv;
+
+		if (d->flags & OPTF_MISSING)
+			continue;
+		rv = func(&desc, arg);
+		if (rv)
+			return rv;
+	}
+	return 0;
+}
+
+/* DTRACE_OPT_NAME in the environment. */
+static struct err *options_from_env(struct options *o)
+{
+	for (int id = 0; id < OPT_COUNT; id++) {
+		struct strbuf name = { 0 };
+		const char *value;
+		struct err *e = NULL;
+
+		strbuf_adds(&name, "DTRACE_OPT_");
+		for (const char *p = opt_descs[id].name; *p; p++)
+			strbuf_addc(&name, (char)(*p & ~0x20));
+		value = getenv(name.data);
+		if (value)
+			e = options_set(o, opt_descs[id].name, *value ? value : NULL, false);
+		if (e)
+			e = err_wrap(e, "failed to set option from environment variable %s", name.data);
+		strbuf_deinit(&name);
+		if (e)
+			return e;
+	}
+	return NULL;
+}
+
+/* ---- opening and closing ------------------------------------------------------------------------------------- */
+
+static struct err *open_checks(int version, int flags)
+{
+	if (version > DTRACE_VERSION)
+		return err_code(err_new("%s", code_text(EDT_VERSION)), EDT_VERSION);
+	if (version < 1)
+		return err_code(err_new("%s", code_text(EDT_OVERSION)), EDT_OVERSION);
+	return flags & DTRACE_O_NODEV ? NULL : kernel_check();
+}
+
+static void probe_notice(void *ctx, const char *msg)
+{
+	session_notice(ctx, "%s", msg);
+}
+
+dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
+{
+	struct err *e = open_checks(version, flags);
+	session *h = NULL;
+
+	if (!e) {
+		h = xcalloc(1, sizeof(*h));
+		h->arena = arena_create();
+		h->flags = (unsigned int)flags;
+		h->exit_status = -1;
+		h->probes = probes_create();
+		probes_on_notice(h->probes, probe_notice, h);
+		options_init(&h->opts);
+		session_env_init(h);
+		e = options_from_env(&h->opts);
+		session_refresh_opts(h);
+	}
+	if (e) {
+		const char *hint = err_get_hint(e);
+
+		(void)snprintf(open_errmsg, sizeof(open_errmsg), "%s%s%s", err_text(e),
+			       hint ? "\nhint: " : "", hint ? hint : "");
+		*errp = err_get_code(e) ? err_get_code(e) : err_get_sys(e) ? err_get_sys(e) : EDT_NOENT;
+		err_destroy(e);
+		dtrace_close(h);
+		return NULL;
+	}
+	return h;
+}
+
+void dtrace_dump_to(dtrace_hdl_t *dtp, FILE *fp)
+{
+	dtp->dump = fp;
+	session_refresh_opts(dtp);
+}
+
+void dtrace_close(dtrace_hdl_t *dtp)
+{
+	session *h = dtp;
+
+	if (!h)
+		return;
+	session_undo_go(h);
+	for (uint32_t i = 0; i < h->procs.len; i++)
+		proc_destroy(h->procs.data[i]);
+	vec_deinit(&h->procs);
+	for (uint32_t i = 0; i < h->progs.len; i++) {
+		free(h->progs.data[i]->name);
+		free(h->progs.data[i]);
+	}
+	vec_deinit(&h->progs);
+	vec_deinit(&h->clauses);
+	for (uint32_t i = 0; i < h->notices.len; i++)
+		free(h->notices.data[i]);
+	vec_deinit(&h->notices);
+	dsession_destroy(h->dsession);
+	probes_destroy(h->probes);
+	options_deinit(&h->opts);
+	err_destroy(h->last_err);
+	arena_destroy(h->arena);
+	free(h);
+}

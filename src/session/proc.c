@@ -1,0 +1,234 @@
+/* Starting, watching and ending target processes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "session/proc.h"
+
+struct proc {
+	pid_t pid;
+	int pidfd;
+	bool is_created, is_held, is_ended;
+	char *msg;
+};
+
+static int pidfd_open(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* ---- -c -------------------------------------------------------------------------------------------------- */
+
+struct words {
+	VEC(char *) list; /* NULL-terminated */
+	char *text;
+};
+
+static void words_split(const char *cmd, struct words *ret)
+{
+	char *save = NULL;
+
+	*ret = (struct words){ .text = xstrdup(cmd) };
+	for (char *w = strtok_r(ret->text, " \t\n", &save); w; w = strtok_r(NULL, " \t\n", &save))
+		vec_push(&ret->list, w);
+	vec_push(&ret->list, NULL);
+}
+
+static void words_deinit(struct words *w)
+{
+	vec_deinit(&w->list);
+	free(w->text);
+}
+
+static void child_environment(char *const *envs, uint32_t nenvs)
+{
+	for (uint32_t i = 0; i < nenvs; i++) {
+		if (envs[i][0] == '+')
+			(void)putenv(envs[i] + 1); /* without memory the variable is missing */
+		else
+			(void)unsetenv(envs[i] + 1);
+	}
+}
+
+/* Becomes the command; the errno of a failure goes through report_fd. */
+static NORETURN void child_exec(char *const *argv, char *const *envs, uint32_t nenvs, pid_t parent,
+				int report_fd)
+{
+	sigset_t none;
+	int sys;
+
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	child_environment(envs, nenvs);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent &&
+	    ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
+		(void)execvp(argv[0], argv);
+	sys = errno;
+	(void)!write(report_fd, &sys, sizeof(sys)); /* the parent sees the end of file instead */
+	_exit(127);
+}
+
+static int wait_child(pid_t pid, int *ret_status)
+{
+	int got;
+
+	do
+		got = waitpid(pid, ret_status, 0);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+/* The child stands at the first instruction of the new image, or has ended. */
+static struct err *wait_for_exec(pid_t pid, int report_fd)
+{
+	int status, sys = 0;
+
+	if (wait_child(pid, &status) < 0)
+		return err_sys(errno, "lost process %d", (int)pid);
+	if (WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP)
+		return NULL;
+	if (WIFSTOPPED(status)) {
+		(void)kill(pid, SIGKILL);
+		(void)wait_child(pid, &status);
+		return err_new("process %d stopped before it ran", (int)pid);
+	}
+	if (read(report_fd, &sys, sizeof(sys)) != sizeof(sys))
+		return err_new("process %d ended before it ran", (int)pid);
+	return err_sys(sys, "exec");
+}
+
+struct err *proc_create(const char *cmd, char *const *envs, uint32_t nenvs, struct proc **ret_proc)
+{
+	struct words w;
+	int report[2];
+	struct err *e = NULL;
+	struct proc *p;
+	pid_t pid, self = getpid();
+
+	words_split(cmd, &w);
+	if (!w.list.data[0]) {
+		words_deinit(&w);
+		return err_new("empty command");
+	}
+	if (pipe2(report, O_CLOEXEC) != 0) {
+		words_deinit(&w);
+		return err_sys(errno, "pipe");
+	}
+	pid = fork();
+	if (pid == 0)
+		child_exec(w.list.data, envs, nenvs, self, report[1]);
+	(void)close(report[1]);
+	if (pid < 0)
+		e = err_sys(errno, "fork");
+	else
+		e = wait_for_exec(pid, report[0]);
+	(void)close(report[0]);
+	words_deinit(&w);
+	if (e)
+		return e;
+	p = xcalloc(1, sizeof(*p));
+	*p = (struct proc){ .pid = pid, .pidfd = pidfd_open(pid), .is_created = true, .is_held = true };
+	if (p->pidfd < 0) {
+		e = err_sys(errno, "cannot watch process %d", (int)pid);
+		proc_destroy(p);
+		return e;
+	}
+	*ret_proc = p;
+	return NULL;
+}
+
+struct err *proc_continue(struct proc *p)
+{
+	if (!p->is_held)
+		return NULL;
+	if (ptrace(PTRACE_DETACH, p->pid, NULL, NULL) != 0 && errno != ESRCH)
+		return err_sys(errno, "cannot let process %d run", (int)p->pid);
+	p->is_held = false;
+	return NULL;
+}
+
+/* ---- -p -------------------------------------------------------------------------------------------------- */
+
+struct err *proc_grab(pid_t pid, struct proc **ret_proc)
+{
+	struct proc *p;
+	int fd;
+
+	if (pid == getpid())
+		return err_new("a process cannot trace itself");
+	fd = pidfd_open(pid);
+	if (fd < 0 && errno == EINVAL) /* a thread that does not lead its process */
+		return err_hint(err_new("not a process"), "give the id of the process, not that of a thread");
+	if (fd < 0)
+		return err_sys(errno, "cannot open process");
+	p = xcalloc(1, sizeof(*p));
+	*p = (struct proc){ .pid = pid, .pidfd = fd };
+	*ret_proc = p;
+	return NULL;
+}
+
+/* ---- both ------------------------------------------------------------------------------------------------ */
+
+static char *describe_status(pid_t pid, int status)
+{
+	struct strbuf s = { 0 };
+
+	if (WIFSIGNALED(status))
+		strbuf_addf(&s, "pid %d terminated by SIG%s", (int)pid, sigabbrev_np(WTERMSIG(status)));
+	else if (WEXITSTATUS(status))
+		strbuf_addf(&s, "pid %d exited with status %d", (int)pid, WEXITSTATUS(status));
+	else
+		strbuf_addf(&s, "pid %d has exited", (int)pid);
+	return s.data;
+}
+
+bool proc_has_ended(struct proc *p, const char **ret_msg)
+{
+	struct pollfd pfd = { .fd = p->pidfd, .events = POLLIN };
+	int status = 0;
+
+	*ret_msg = NULL;
+	if (p->is_ended)
+		return true;
+	if (poll(&pfd, 1, 0) != 1)
+		return false;
+	if (p->is_created && waitpid(p->pid, &status, WNOHANG) != p->pid)
+		return false; /* stopped, not ended: ptrace reports that through wait, not here */
+	p->is_ended = true;
+	p->msg = describe_status(p->pid, status);
+	*ret_msg = p->msg;
+	return true;
+}
+
+pid_t proc_pid(const struct proc *p)
+{
+	return p->pid;
+}
+
+int proc_fd(const struct proc *p)
+{
+	return p->pidfd;
+}
+
+void proc_destroy(struct proc *p)
+{
+	int status;
+
+	if (!p)
+		return;
+	if (p->is_created && !p->is_ended) {
+		(void)kill(p->pid, SIGKILL); /* it may have ended a moment ago */
+		(void)wait_child(p->pid, &status);
+	}
+	if (p->pidfd >= 0)
+		(void)close(p->pidfd);
+	free(p->msg);
+	free(p);
+}

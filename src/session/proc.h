@@ -1,0 +1,30 @@
+/*
+ * Target processes of -c and -p.
+ *
+ * A command is started held at its first instruction (by ptrace, until proc_continue()) and dies with us,
+ * however we end: it asks the kernel for that before its exec. A grabbed process is only watched: nothing
+ * about it changes, so nothing has to be put back.
+ *
+ * Owns     a created process until it has ended; proc_destroy() kills it.
+ * Errors   struct err *.
+ * Threads  the thread that created a process must be the one that continues and destroys it (ptrace).
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct proc;
+
+/* cmd: words separated by white space, the first found through PATH. envs: "+VAR=value", "-VAR". */
+MUST_CHECK struct err *proc_create(const char *cmd, char *const *envs, uint32_t nenvs,
+				   struct proc **ret_proc);
+MUST_CHECK struct err *proc_grab(pid_t pid, struct proc **ret_proc);
+void proc_destroy(struct proc *p); /* NULL is allowed */
+MUST_CHECK struct err *proc_continue(struct proc *p); /* a second time does nothing */
+
+pid_t proc_pid(const struct proc *p);
+int proc_fd(const struct proc *p); /* becomes readable when the process ends */
+/* Whether it has ended; the first time *ret_msg receives what happened, without newline. */
+bool proc_has_ended(struct proc *p, const char **ret_msg);

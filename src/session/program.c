@@ -1,0 +1,440 @@
+/* Compiling programs: the public calls, and what the compiler asks of the session. */
+#include <errno.h>
+
+#include "d/attr.h"
+#include "session/proc.h"
+#include "session/session.h"
+
+/* ---- options, as compiler and printer read them ------------------------------------------------------------ */
+
+static uint32_t opt_u32(const session *h, enum opt_id id)
+{
+	return h->opts.val[id] == OPT_UNSET ? 0 : (uint32_t)MIN(h->opts.val[id], (int64_t)UINT32_MAX);
+}
+
+static bool dump_wants(const session *h, const char *what)
+{
+	const char *list = h->opts.str[OPT_dump];
+	size_t len = strlen(what);
+
+	while (list && *list) {
+		size_t n = strcspn(list, ",");
+
+		if (n == len && strncmp(list, what, len) == 0)
+			return true;
+		list += n + (list[n] == ',');
+	}
+	return false;
+}
+
+static void refresh_compile_opts(session *h)
+{
+	struct attr amin = { 0 };
+
+	h->cpp_opts = (struct cpp_opts){
+		.path = h->opts.str[OPT_cpppath],
+		.args = (const char *const *)h->opts.cppargs.data,
+		.nargs = h->opts.cppargs.len,
+		.stdc = h->opts.str[OPT_stdc][0],
+		.d_version = opt_u32(h, OPT_version),
+	};
+	if (h->opts.str[OPT_amin])
+		(void)attr_parse(h->opts.str[OPT_amin], &amin); /* options_set() has refused bad ones */
+	h->compile_opts = (struct compile_opts){
+		.strsize = opt_u32(h, OPT_strsize),
+		.defaultargs = opt_flag(&h->opts, OPT_defaultargs),
+		.argref = opt_flag(&h->opts, OPT_argref),
+		.empty = opt_flag(&h->opts, OPT_empty),
+		.pspec = opt_flag(&h->opts, OPT_pspec),
+		.zdefs = opt_flag(&h->opts, OPT_zdefs),
+		.errtags = opt_flag(&h->opts, OPT_errtags),
+		.cpp = opt_flag(&h->opts, OPT_cpp),
+		.cpp_opts = &h->cpp_opts,
+		.stackframes = opt_u32(h, OPT_stackframes),
+		.ustackframes = opt_u32(h, OPT_ustackframes),
+		.jstackframes = opt_u32(h, OPT_jstackframes),
+		.jstackstrsize = opt_u32(h, OPT_jstackstrsize),
+		.d_version = opt_u32(h, OPT_version),
+		.amin = { amin.name, amin.data, amin.class },
+		.dump = h->dump,
+		.dump_dif = opt_flag(&h->opts, OPT_verbose) || dump_wants(h, "dif"),
+		.dump_ast = opt_flag(&h->opts, OPT_tree) || dump_wants(h, "ast"),
+	};
+}
+
+void session_refresh_opts(session *h)
+{
+	refresh_compile_opts(h);
+	h->print_opts = (struct print_opts){
+		.quiet = opt_flag(&h->opts, OPT_quiet),
+		.flowindent = opt_flag(&h->opts, OPT_flowindent),
+		.rawbytes = opt_flag(&h->opts, OPT_rawbytes),
+		.sort = {
+			.key = opt_flag(&h->opts, OPT_aggsortkey),
+			.rev = opt_flag(&h->opts, OPT_aggsortrev),
+			.keypos = opt_u32(h, OPT_aggsortkeypos),
+			.pos = opt_u32(h, OPT_aggsortpos),
+		},
+		.stackindent = opt_u32(h, OPT_stackindent),
+		.no_header = getenv("_DTRACE_TESTING") != NULL,
+	};
+}
+
+/* ---- what the compiler asks ----------------------------------------------------------------------------------- */
+
+static struct err *env_match(void *ctx, const struct probe_desc *desc, uint32_t *ret_count)
+{
+	session *h = ctx;
+	struct probe **probes;
+
+	return probes_match(h->probes, desc, &probes, ret_count);
+}
+
+static const char *env_hint(void *ctx, const struct probe_desc *desc)
+{
+	return probes_hint(((session *)ctx)->probes, desc);
+}
+
+static bool same_types(const char *const *a, const char *const *b, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (strcmp(a[i], b[i]) != 0)
+			return false;
+	return true;
+}
+
+static int env_arg_types(void *ctx, const struct probe_desc *desc, const char *const **ret_types)
+{
+	session *h = ctx;
+	const char *const *first = NULL;
+	uint32_t nfirst = 0, n;
+	struct probe **probes;
+	struct err *e = probes_match(h->probes, desc, &probes, &n);
+
+	*ret_types = NULL;
+	if (e) {
+		err_destroy(e); /* match() has told */
+		return 0;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const struct provider *pv = probes[i]->provider;
+		const char *const *types = NULL;
+		uint32_t ntypes = pv->arg_types ? pv->arg_types(h->probes, probes[i], &types) : 0;
+
+		if (!i) {
+			first = types;
+			nfirst = ntypes;
+		} else if (ntypes != nfirst || !same_types(types, first, nfirst)) {
+			return -1;
+		}
+	}
+	*ret_types = first;
+	return (int)nfirst;
+}
+
+static struct err *env_set_option(void *ctx, const char *name, const char *value)
+{
+	session *h = ctx;
+	struct err *e = options_set(&h->opts, name, value, true);
+
+	if (!e)
+		session_refresh_opts(h);
+	return e;
+}
+
+static int64_t macro_target(const session *h)
+{
+	return h->procs.len ? proc_pid(h->procs.data[0]) : 0;
+}
+
+/* clang-format off */
+static int64_t macro_pid(const session *h)  { return getpid(); }
+static int64_t macro_ppid(const session *h) { return getppid(); }
+static int64_t macro_pgid(const session *h) { return getpgrp(); }
+static int64_t macro_sid(const session *h)  { return getsid(0); }
+static int64_t macro_uid(const session *h)  { return getuid(); }
+static int64_t macro_euid(const session *h) { return geteuid(); }
+static int64_t macro_gid(const session *h)  { return getgid(); }
+static int64_t macro_egid(const session *h) { return getegid(); }
+
+static const struct {
+	const char *name;
+	int64_t (*value)(const session *h);
+} macros[] = {
+	{ "pid", macro_pid },   { "ppid", macro_ppid }, { "pgid", macro_pgid }, { "sid", macro_sid },
+	{ "uid", macro_uid },   { "euid", macro_euid }, { "gid", macro_gid },   { "egid", macro_egid },
+	{ "target", macro_target },
+};
+/* clang-format on */
+
+static bool env_macro(void *ctx, const char *name, int64_t *ret_value)
+{
+	for (size_t i = 0; i < ARRAY_LEN(macros); i++)
+		if (strcmp(macros[i].name, name) == 0) {
+			*ret_value = macros[i].value(ctx);
+			return true;
+		}
+	return false;
+}
+
+void session_env_init(session *h)
+{
+	h->compile_env = (struct compile_env){
+		.ctx = h,
+		.match = env_match,
+		.hint = env_hint,
+		.arg_types = env_arg_types,
+		.set_option = env_set_option,
+		.macro = env_macro,
+	};
+}
+
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
+
+static const char *crop_name(const char *text, size_t *ret_len)
+{
+	*ret_len = strcspn(text, "{/;");
+	while (*ret_len && strchr(" \t\n", text[*ret_len - 1]))
+		--*ret_len;
+	return text;
+}
+
+/* Flags of this one call on top of the options. */
+static void apply_cflags(struct compile_opts *o, unsigned int cflags)
+{
+	o->zdefs |= (cflags & DTRACE_C_ZDEFS) != 0;
+	o->cpp |= (cflags & DTRACE_C_CPP) != 0;
+	o->empty |= (cflags & DTRACE_C_EMPTY) != 0;
+	o->dump_dif |= (cflags & DTRACE_C_DIFV) != 0;
+}
+
+static void remember_clauses(session *h, const struct prog *prog)
+{
+	for (uint32_t i = 0; i < prog->nclauses; i++) {
+		struct prog_clause *cl = prog->clauses[i];
+
+		while (h->clauses.len <= cl->index)
+			vec_push(&h->clauses, (struct session_clause){ 0 });
+		h->clauses.data[cl->index].clause = cl;
+	}
+}
+
+static dtrace_prog_t *compile(session *h, enum source_kind kind, const char *name, const char *text,
+			      size_t len, enum spec_context ctx, unsigned int cflags, int argc,
+			      char *const argv[])
+{
+	struct dtrace_prog *p;
+	struct prog *prog;
+	struct err *e;
+
+	if (h->is_active) {
+		session_fail(h, err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE));
+		return NULL;
+	}
+	session_refresh_opts(h);
+	apply_cflags(&h->compile_opts, cflags);
+	if (!h->dsession)
+		h->dsession = dsession_create(&h->compile_opts);
+	e = dsession_compile(h->dsession, &h->compile_opts, &h->compile_env, kind, name, text, len, ctx, argc,
+			     (char **)argv, &prog);
+	session_refresh_opts(h);
+	if (e) {
+		session_fail(h, e);
+		return NULL;
+	}
+	p = xcalloc(1, sizeof(*p));
+	p->prog = prog;
+	if (kind == SOURCE_STRING)
+		text = crop_name(text, &len);
+	p->name = kind == SOURCE_STRING ? strndup(text, len) : xstrdup(name);
+	if (!p->name)
+		oom();
+	vec_push(&h->progs, p);
+	remember_clauses(h, prog);
+	return p;
+}
+
+dtrace_prog_t *dtrace_program_strcompile(dtrace_hdl_t *dtp, const char *text, dtrace_probespec_t spec,
+					 unsigned int cflags, int argc, char *const argv[])
+{
+	static const enum spec_context contexts[] = {
+		[DTRACE_PROBESPEC_PROVIDER] = SPEC_CTX_PROVIDER,
+		[DTRACE_PROBESPEC_MOD] = SPEC_CTX_MODULE,
+		[DTRACE_PROBESPEC_FUNC] = SPEC_CTX_FUNCTION,
+		[DTRACE_PROBESPEC_NAME] = SPEC_CTX_NAME,
+	};
+	enum spec_context ctx = spec == DTRACE_PROBESPEC_NONE ? SPEC_CTX_NAME : contexts[spec];
+
+	return compile(dtp, SOURCE_STRING, "", text, strlen(text), ctx, cflags, argc, argv);
+}
+
+static struct err *read_all(FILE *fp, struct strbuf *out)
+{
+	char buf[16384];
+	size_t n;
+
+	while ((n = fread(buf, 1, sizeof(buf), fp)) > 0) {
+		strbuf_add(out, buf, n);
+		if (out->len > SOURCE_MAX)
+			return err_code(err_new("script is longer than %u bytes", SOURCE_MAX), EDT_FIO);
+	}
+	if (ferror(fp))
+		return err_code(err_sys(errno, "Error occurred while reading from input stream"), EDT_FIO);
+	return NULL;
+}
+
+dtrace_prog_t *dtrace_program_fcompile(dtrace_hdl_t *dtp, FILE *fp, const char *name, unsigned int cflags,
+				       int argc, char *const argv[])
+{
+	struct strbuf text = { 0 };
+	struct err *e = read_all(fp, &text);
+	dtrace_prog_t *p = NULL;
+
+	if (e)
+		session_fail(dtp, e);
+	else
+		p = compile(dtp, SOURCE_FILE, name, strbuf_text(&text), text.len, SPEC_CTX_NAME, cflags,
+			    argc, argv);
+	strbuf_deinit(&text);
+	return p;
+}
+
+/* ---- information --------------------------------------------------------------------------------------------------- */
+
+static struct err *prog_info(session *h, struct dtrace_prog *p)
+{
+	p->info = (dtrace_proginfo_t){ .dpi_statements = p->prog->nclauses };
+	for (uint32_t i = 0; i < p->prog->nclauses; i++) {
+		const struct prog_clause *cl = p->prog->clauses[i];
+		struct probe **probes;
+		uint32_t n;
+		struct err *e = probes_match(h->probes, &cl->desc, &probes, &n);
+
+		if (e)
+			return e;
+		p->info.dpi_matches += n;
+		for (uint32_t j = 0; j < cl->nacts; j++) {
+			p->info.dpi_recgens += act_is_recording(cl->acts[j].kind);
+			p->info.dpi_aggregates += cl->acts[j].kind == ACT_AGG;
+		}
+	}
+	return NULL;
+}
+
+void dtrace_program_info(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info)
+{
+	struct err *e = prog_info(dtp, pgp);
+
+	if (e)
+		session_fail(dtp, e);
+	if (info)
+		*info = pgp->info;
+}
+
+int dtrace_program_exec(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info)
+{
+	struct err *e;
+
+	if (dtp->is_active)
+		return session_fail(dtp, err_code(err_new("Operation illegal when tracing is active"),
+						  EDT_ACTIVE));
+	e = prog_info(dtp, pgp);
+	if (e)
+		return session_fail(dtp, e);
+	pgp->is_enabled = true;
+	if (info)
+		*info = pgp->info;
+	return 0;
+}
+
+static dtrace_probedesc_t public_desc(const struct probe_desc *d)
+{
+	return (dtrace_probedesc_t){ d->id, d->prov, d->mod, d->func, d->name };
+}
+
+int dtrace_desc_iter(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_desc_f *func, void *arg)
+{
+	for (uint32_t i = 0; i < pgp->prog->nclauses; i++) {
+		dtrace_probedesc_t pd = public_desc(&pgp->prog->clauses[i]->desc);
+		int rv = func(dtp, &pd, arg);
+
+		if (rv)
+			return rv;
+	}
+	return 0;
+}
+
+static const char *or_empty(const char *s)
+{
+	return s ? s : "";
+}
+
+int dtrace_probe_iter(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, dtrace_probe_f *func, void *arg)
+{
+	struct probe_desc desc = { "", "", "", "", 0 };
+	struct probe **probes;
+	uint32_t n;
+	struct err *e;
+
+	if (pdp)
+		desc = (struct probe_desc){ or_empty(pdp->dtpd_provider), or_empty(pdp->dtpd_mod),
+					    or_empty(pdp->dtpd_func), or_empty(pdp->dtpd_name),
+					    pdp->dtpd_id };
+	e = probes_match(dtp->probes, &desc, &probes, &n);
+	if (e)
+		return session_fail(dtp, e);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct probe *pr = probes[i];
+		dtrace_probedesc_t pd = { pr->id, pr->prov, pr->mod, pr->func, pr->name };
+		int rv = func(dtp, &pd, arg);
+
+		if (rv)
+			return rv;
+	}
+	return 0;
+}
+
+char *dtrace_desc2str(const dtrace_probedesc_t *pdp, char *buf, size_t len)
+{
+	if (pdp->dtpd_id && !*or_empty(pdp->dtpd_name))
+		(void)snprintf(buf, len, "%u", pdp->dtpd_id);
+	else
+		(void)snprintf(buf, len, "%s:%s:%s:%s", or_empty(pdp->dtpd_provider), or_empty(pdp->dtpd_mod),
+			       or_empty(pdp->dtpd_func), or_empty(pdp->dtpd_name));
+	return buf;
+}
+
+/* ---- processes -------------------------------------------------------------------------------------------------------- */
+
+int dtrace_proc_create(dtrace_hdl_t *dtp, const char *cmd)
+{
+	struct proc *p;
+	struct err *e = proc_create(cmd, dtp->opts.envs.data, dtp->opts.envs.len, &p);
+
+	if (e)
+		return session_fail(dtp, e);
+	vec_push(&dtp->procs, p);
+	return 0;
+}
+
+int dtrace_proc_grab(dtrace_hdl_t *dtp, pid_t pid)
+{
+	struct proc *p;
+	struct err *e = proc_grab(pid, &p);
+
+	if (e)
+		return session_fail(dtp, e);
+	vec_push(&dtp->procs, p);
+	return 0;
+}
+
+int dtrace_proc_continue(dtrace_hdl_t *dtp)
+{
+	for (uint32_t i = 0; i < dtp->procs.len; i++) {
+		struct err *e = proc_continue(dtp->procs.data[i]);
+
+		if (e)
+			return session_fail(dtp, e);
+	}
+	return 0;
+}

@@ -1,0 +1,196 @@
+/* Consuming a run: sleeping, draining, stopping, the end. */
+#include <errno.h>
+
+#include "provider/providers.h"
+#include "session/proc.h"
+#include "session/rings.h"
+#include "session/session.h"
+
+#define INTERVAL_MIN 1000000 /* ns */
+/*
+ * A probe takes its time stamp before it reserves its record: what is younger than this may still be
+ * missing on another CPU, and is left for the next time.
+ */
+#define HORIZON_NS 1000000
+
+static enum rt_state state_of(const session *h)
+{
+	return (enum rt_state)__atomic_load_n(&h->maps->control->state, __ATOMIC_ACQUIRE);
+}
+
+/* ---- aggregations -------------------------------------------------------------------------------------------- */
+
+/* One snapshot serves all printa() of one dtrace_work(), and of aggrate when that is set. */
+struct err *session_snap(session *h, bool is_final)
+{
+	struct err *e;
+
+	if (!is_final && (h->is_snapped || (h->snap_at && session_now() < h->snap_at)))
+		return NULL;
+	e = aggs_snap(h->aggs);
+	h->is_snapped = true;
+	h->snap_at = session_now() + (uint64_t)MAX(h->opts.val[OPT_aggrate], 0);
+	return e;
+}
+
+int dtrace_aggregate_print(dtrace_hdl_t *dtp, FILE *fp)
+{
+	struct err *e;
+
+	if (!dtp->printer)
+		return 0;
+	e = session_snap(dtp, true);
+	if (!e)
+		e = print_aggs(dtp->printer, fp);
+	if (!e)
+		e = printer_flush(dtp->printer, fp);
+	return e ? session_fail(dtp, e) : 0;
+}
+
+/* ---- draining ---------------------------------------------------------------------------------------------------- */
+
+static struct err *consume_record(void *ctx, const struct rt_rec *rec, uint32_t len, uint32_t cpu,
+				  const struct rt_rec *next)
+{
+	session *h = ctx;
+
+	if (rec->clause == RT_REC_FAULT)
+		return session_report_fault(h, (const struct rt_rec_fault *)rec);
+	if (next && next->clause == RT_REC_FAULT)
+		next = NULL;
+	return print_record(h->printer, h->work_fp, rec, len, cpu, next);
+}
+
+static struct err *drain(session *h, FILE *fp, uint64_t horizon)
+{
+	struct err *e;
+
+	h->work_fp = fp;
+	h->is_snapped = false;
+	e = rings_drain(h->rings, horizon, consume_record, h);
+	if (e) {
+		err_destroy(printer_flush(h->printer, fp)); /* e came first */
+		return e;
+	}
+	return printer_flush(h->printer, fp);
+}
+
+/* Reads sooner when buffers fill fast, later again when they do not. */
+static void adapt_interval(session *h)
+{
+	uint64_t max = MIN((uint64_t)MAX(h->opts.val[OPT_switchrate], 0), (uint64_t)SESSION_INTERVAL_MAX);
+	uint32_t fill = rings_fill(h->rings);
+
+	if (fill > 64)
+		h->work_interval /= 2;
+	else if (fill < 16)
+		h->work_interval *= 2;
+	h->work_interval = MAX(MIN(h->work_interval, max), (uint64_t)INTERVAL_MIN);
+}
+
+/* ---- ends ---------------------------------------------------------------------------------------------------------- */
+
+/* Tells of targets that have ended; true when there were some and none is left. */
+static bool targets_gone(session *h)
+{
+	bool gone = h->procs.len > 0;
+
+	for (uint32_t i = 0; i < h->procs.len; i++) {
+		const char *msg;
+
+		if (!proc_has_ended(h->procs.data[i], &msg)) {
+			gone = false;
+		} else if (msg) {
+			struct strbuf text = { 0 };
+
+			strbuf_addf(&text, "%s\n", msg);
+			(void)session_tell(h, &h->on_proc, text.data); /* tracing goes on in any case */
+			strbuf_deinit(&text);
+		}
+	}
+	return gone;
+}
+
+/* Nothing fires any more, everything is taken off, then END fires: its records are the last. */
+static struct err *stop(session *h)
+{
+	if (!h->is_active || h->is_stopped)
+		return NULL;
+	h->is_stopped = true;
+	__atomic_store_n(&h->maps->control->state, RT_STATE_OFF, __ATOMIC_RELEASE);
+	attachments_close(&h->attachments);
+	return session_fire(h, DTRACE_KEY_END);
+}
+
+int dtrace_stop(dtrace_hdl_t *dtp)
+{
+	struct err *e = stop(dtp);
+
+	return e ? session_fail(dtp, e) : 0;
+}
+
+/* ---- the public loop ------------------------------------------------------------------------------------------------- */
+
+void dtrace_sleep(dtrace_hdl_t *dtp)
+{
+	uint64_t now = session_now(), due = dtp->work_at + dtp->work_interval;
+
+	if (!dtp->is_active || dtp->is_stopped || dtp->exit_seen || state_of(dtp) == RT_STATE_EXITING)
+		return;
+	if (due > now)
+		rings_wait(dtp->rings, due - now);
+}
+
+static struct err *work_once(session *h, FILE *fp)
+{
+	bool is_last = h->is_stopped || state_of(h) == RT_STATE_EXITING;
+	uint64_t now = session_now();
+	struct err *e = drain(h, fp, is_last ? RINGS_EVERYTHING : now - HORIZON_NS);
+
+	h->work_at = session_now();
+	adapt_interval(h);
+	if (!e && (is_last || now >= h->status_at)) {
+		h->status_at = now + (uint64_t)h->opts.val[OPT_statusrate];
+		e = session_report_drops(h);
+	}
+	return e;
+}
+
+/*
+ * exit() may have lost its record to a full buffer; the state says it all the same, and the status is
+ * then 0.
+ */
+static bool is_over(session *h)
+{
+	return h->is_stopped || h->exit_seen || state_of(h) == RT_STATE_EXITING || targets_gone(h);
+}
+
+dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp)
+{
+	bool over;
+	struct err *e;
+
+	if (!dtp->is_active)
+		return DTRACE_WORKSTATUS_DONE;
+	over = is_over(dtp); /* before draining: what a target did last is in the buffers now */
+	if (over)
+		e = stop(dtp);
+	else
+		e = work_once(dtp, fp);
+	if (!e && !over && is_over(dtp)) {
+		over = true;
+		e = stop(dtp);
+	}
+	if (!e && over)
+		e = work_once(dtp, fp);
+	if (e) {
+		session_fail(dtp, e);
+		return DTRACE_WORKSTATUS_ERROR;
+	}
+	return over ? DTRACE_WORKSTATUS_DONE : DTRACE_WORKSTATUS_OKAY;
+}
+
+int dtrace_exit_status(dtrace_hdl_t *dtp)
+{
+	return dtp->exit_seen ? dtp->exit_status : -1;
+}
