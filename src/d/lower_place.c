@@ -150,7 +150,7 @@ static uint32_t emit_load(struct lower *l, uint32_t addr, uint32_t size, bool is
 	return rd;
 }
 
-/* Load or store at addr + off; addr stays. */
+/* addr + off in a register of its own */
 static uint32_t emit_offset(struct lower *l, uint32_t addr, uint32_t off)
 {
 	uint32_t r = emit_writable(l, emit_const(l, off));
