@@ -291,7 +291,30 @@ static struct token lex_digits(struct lexer *lx)
 
 /* ---- operators -------------------------------------------------------------------------------------------- */
 
-/* Does the '/' at lx->p end the predicate? d-language.md 1.6; comments are looked through. */
+bool lex_is_clause_head(const struct lexer *lx, const char *word)
+{
+	static const char *const probes[] = {"BEGIN", "END", "ERROR"};
+	const char *end, *next;
+	struct lexer after;
+	bool is_probe;
+
+	if (!is_name_start(*word) || (word > lx->in->src->text && word[-1] != '\n'))
+		return false;
+	end = lex_word_end(word, lx->end);
+	is_probe = memchr(word, ':', (size_t)(end - word));
+	for (size_t i = 0; i < ARRAY_LEN(probes); i++)
+		is_probe |= strlen(probes[i]) == (size_t)(end - word) &&
+			    memcmp(word, probes[i], (size_t)(end - word)) == 0;
+	if (!is_probe)
+		return false;
+	after = *lx;
+	after.p = end;
+	next = lex_peek(&after);
+	return next && strchr("{/,", *next);
+}
+
+/* Does the '/' at lx->p end the predicate? d-language.md 1.6; comments are looked through, and the next
+ * clause is not taken for a divisor. */
 static bool pred_ends(struct lexer *lx)
 {
 	const char *slash = lx->p, *next;
@@ -299,7 +322,7 @@ static bool pred_ends(struct lexer *lx)
 	lx->p = slash + 1;
 	next = lex_peek(lx);
 	lx->p = slash;
-	return !next || *next == ';' || *next == '{' || *next == '/';
+	return !next || *next == ';' || *next == '{' || *next == '/' || lex_is_clause_head(lx, next);
 }
 
 static struct token lex_punct(struct lexer *lx)

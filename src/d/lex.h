@@ -65,6 +65,8 @@ void lex_rewind(struct lexer *lx, const struct token *t);
 const char *lex_text(const struct lexer *lx, struct span at);
 /* The next byte that is neither blank, comment nor control line, still unread; NULL at the end. */
 const char *lex_peek(const struct lexer *lx);
+/* Does the text at word look like the head of a clause at the beginning of a line? For recovery. */
+bool lex_is_clause_head(const struct lexer *lx, const char *word);
 const char *tok_text(enum tok kind); /* of an operator or keyword: "->", "int" */
 bool tok_is_keyword(enum tok kind);
 /* TOK_IDENT when the name is no keyword. */

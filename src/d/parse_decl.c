@@ -142,7 +142,7 @@ static void parse_members(struct parser *p, struct decl_specs *s)
 
 	parser_advance(p);
 	while (!p->failed && p->tok.kind != TOK_RBRACE) {
-		struct decl_specs *specs = parse_specs(p);
+		struct decl_specs *specs = parse_specs(p, false);
 
 		do
 			list_push(p->arena, &members, parse_member(p, specs));
@@ -230,13 +230,13 @@ static bool has_base(const struct decl_specs *s)
 }
 
 /* One specifier; false when the current token is none. */
-static bool parse_spec(struct parser *p, struct decl_specs *s)
+static bool parse_spec(struct parser *p, struct decl_specs *s, bool storage)
 {
 	enum tok kind = p->tok.kind;
 	uint32_t base = spec_flag(kind, base_types, ARRAY_LEN(base_types));
 	uint32_t modifier = spec_flag(kind, modifiers, ARRAY_LEN(modifiers));
 	uint32_t qualifier = spec_flag(kind, qualifiers, ARRAY_LEN(qualifiers));
-	enum storage_class sc = storage_class(kind);
+	enum storage_class sc = storage ? storage_class(kind) : SC_NONE;
 	bool had_base = has_base(s);
 
 	if (is_tag_keyword(kind) ||
@@ -272,12 +272,12 @@ static bool parse_spec(struct parser *p, struct decl_specs *s)
 }
 
 /* { storage | type-specifier | qualifier } */
-struct decl_specs *parse_specs(struct parser *p)
+struct decl_specs *parse_specs(struct parser *p, bool storage)
 {
 	struct decl_specs *s = ARENA_NEW(p->arena, struct decl_specs);
 	uint32_t start = p->tok.span.off, n = 0;
 
-	while (!p->failed && parse_spec(p, s))
+	while (!p->failed && parse_spec(p, s, storage))
 		n++;
 	if (!n && p->tok.kind == TOK_IDENT)
 		parser_syntax(p, "'%s' is not a known type", p->tok.text);
@@ -318,7 +318,7 @@ struct type_name **parse_params(struct parser *p, enum tok close, uint32_t *ret_
 			*ret_varargs = true;
 			break;
 		}
-		specs = parse_specs(p);
+		specs = parse_specs(p, true);
 		list_push(p->arena, &params, parse_declarator(p, specs, DECLARATOR_EITHER));
 		if (!parser_accept(p, TOK_COMMA))
 			break;
@@ -452,7 +452,7 @@ struct type_name *parse_declarator(struct parser *p, struct decl_specs *specs,
 
 struct type_name *parse_type_name(struct parser *p)
 {
-	struct decl_specs *specs = parse_specs(p);
+	struct decl_specs *specs = parse_specs(p, false);
 	struct type_name *t = parse_declarator(p, specs, DECLARATOR_ABSTRACT);
 
 	t->span = parser_span_from(p, specs->span.off);
@@ -467,7 +467,7 @@ void parse_vars(struct parser *p, struct decl *d)
 	LIST(struct type_name *) names = {0};
 
 	d->kind = DECL_VARS;
-	d->vars.specs = parse_specs(p);
+	d->vars.specs = parse_specs(p, true);
 	while (!p->failed && p->tok.kind != TOK_SEMI) {
 		struct type_name *t = parse_declarator(p, d->vars.specs, DECLARATOR_NAMED);
 

@@ -85,27 +85,7 @@ void parser_syntax(struct parser *p, const char *hint, ...)
 
 bool parser_at_clause_head(const struct parser *p)
 {
-	static const char *const probes[] = {"BEGIN", "END", "ERROR"};
-	const char *word, *end, *next;
-	struct lexer after;
-	bool is_probe;
-
-	if (p->tok.kind != TOK_IDENT)
-		return false;
-	word = lex_text(&p->lx, p->tok.span);
-	if (word > p->in->src->text && word[-1] != '\n')
-		return false;
-	end = lex_word_end(word, p->lx.end);
-	is_probe = memchr(word, ':', (size_t)(end - word));
-	for (size_t i = 0; i < ARRAY_LEN(probes); i++)
-		is_probe |= strlen(probes[i]) == (size_t)(end - word) &&
-			    memcmp(word, probes[i], (size_t)(end - word)) == 0;
-	if (!is_probe)
-		return false;
-	after = p->lx;
-	after.p = end;
-	next = lex_peek(&after);
-	return next && strchr("{/,", *next);
+	return p->tok.kind == TOK_IDENT && lex_is_clause_head(&p->lx, lex_text(&p->lx, p->tok.span));
 }
 
 /* Resumes at the token of the error; lexical errors on the way are part of it. */
@@ -133,23 +113,51 @@ static void sync_end_behind(struct parser *p, bool outer)
 	parser_advance(p);
 }
 
-void parser_sync_stmt(struct parser *p)
+/* for (a; b; c): the ';' inside do not end it. */
+static void skip_for_head(struct parser *p)
 {
+	uint32_t parens = 0;
+
+	sync_next(p);
+	while (p->tok.kind != TOK_EOF && p->tok.kind != TOK_LBRACE && p->tok.kind != TOK_RBRACE) {
+		parens += p->tok.kind == TOK_LPAREN;
+		if (parens == 0 || (p->tok.kind == TOK_RPAREN && --parens == 0))
+			return;
+		sync_next(p);
+	}
+}
+
+/* Skips to what ends one statement: true when the current token is its last. */
+static bool skip_stmt(struct parser *p)
+{
+	/* do { } while (x); */
+	bool is_do = p->tok.kind == TOK_KW_DO;
 	uint32_t braces = 0;
 
-	sync_begin(p);
+	if (p->tok.kind == TOK_KW_FOR)
+		skip_for_head(p);
 	for (;; sync_next(p)) {
 		if (p->tok.kind == TOK_EOF || parser_at_clause_head(p))
-			break;
+			return false;
 		if (p->tok.kind == TOK_LBRACE)
 			braces++;
 		if (p->tok.kind == TOK_RBRACE && braces == 0)
-			break;
+			return false;
 		if ((p->tok.kind == TOK_SEMI && braces == 0) ||
-		    (p->tok.kind == TOK_RBRACE && --braces == 0)) {
-			sync_end_behind(p, false);
+		    (p->tok.kind == TOK_RBRACE && --braces == 0 && !is_do))
+			return true;
+	}
+}
+
+void parser_sync_stmt(struct parser *p)
+{
+	sync_begin(p);
+	/* The 'else' of an 'if' that was wrong belongs to it. */
+	while (skip_stmt(p)) {
+		sync_end_behind(p, false);
+		if (p->failed || p->tok.kind != TOK_KW_ELSE)
 			return;
-		}
+		p->lx.quiet = true;
 	}
 	p->lx.quiet = false;
 }

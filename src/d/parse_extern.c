@@ -9,7 +9,7 @@ void parse_inline(struct parser *p, struct decl *d)
 
 	d->kind = DECL_INLINE;
 	parser_advance(p);
-	specs = parse_specs(p);
+	specs = parse_specs(p, true);
 	t = parse_declarator(p, specs, DECLARATOR_NAMED);
 	d->inl.type = t;
 	if (t->nderivs && t->derivs[t->nderivs - 1].kind == DERIV_ASSOC) {
@@ -53,7 +53,7 @@ void parse_translator(struct parser *p, struct decl *d)
 	parser_advance(p);
 	d->xlator.out = parse_type_name(p);
 	parser_expect(p, TOK_LT);
-	specs = parse_specs(p);
+	specs = parse_specs(p, true);
 	d->xlator.in = parse_declarator(p, specs, DECLARATOR_NAMED);
 	d->xlator.in->span = parser_span_from(p, specs->span.off);
 	d->xlator.param = d->xlator.in->name;

@@ -71,7 +71,8 @@ bool parser_at_clause_head(const struct parser *p);
 bool name_is_type(struct parser *p, const char *name, size_t len);
 /* Does the current token begin a type (d-language.md 1.3)? */
 bool parser_at_type(struct parser *p);
-struct decl_specs *parse_specs(struct parser *p);
+/* storage: storage classes may be among them; not so in members and type names. */
+struct decl_specs *parse_specs(struct parser *p, bool storage);
 enum declarator_form { DECLARATOR_NAMED, DECLARATOR_ABSTRACT, DECLARATOR_EITHER };
 struct type_name *parse_declarator(struct parser *p, struct decl_specs *specs,
 				   enum declarator_form form);

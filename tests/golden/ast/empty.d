@@ -1,0 +1,2 @@
+/* 2.1: option empty. */
+#pragma D option empty

@@ -1,0 +1,1 @@
+BEGIN { x = 'abcdefghi'; y = '\q2345678'; }

@@ -1,0 +1,2 @@
+/* 2.1 */
+#pragma D option quiet

@@ -1,0 +1,1 @@
+BEGIN { trace(089); trace(0779u); }

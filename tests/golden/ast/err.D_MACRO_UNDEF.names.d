@@ -1,0 +1,6 @@
+BEGIN
+{
+	trace($1); trace($$2);
+	trace($nope);
+	trace($$nope + 1);
+}

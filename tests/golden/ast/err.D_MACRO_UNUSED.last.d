@@ -1,0 +1,2 @@
+/* @@args: a b c */
+BEGIN { trace($1); trace($$2); }

@@ -1,0 +1,1 @@
+/* @@kind: module */ a:b:c { }

@@ -1,0 +1,3 @@
+pid$nope:::entry { }
+tick-$1 { }
+$target-x:a:b:c { }

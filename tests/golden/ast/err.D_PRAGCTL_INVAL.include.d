@@ -1,0 +1,4 @@
+#include <sys/types.h>
+#pragmas D option quiet
+#option quiet
+BEGIN { }

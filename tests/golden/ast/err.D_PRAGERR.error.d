@@ -1,0 +1,3 @@
+BEGIN { trace(; }
+#error this script needs more
+BEGIN { trace(; }

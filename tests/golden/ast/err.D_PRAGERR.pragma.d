@@ -1,0 +1,1 @@
+#pragma D error no

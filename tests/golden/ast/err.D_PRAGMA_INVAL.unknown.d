@@ -1,0 +1,2 @@
+#pragma D nonsense 1
+BEGIN { }

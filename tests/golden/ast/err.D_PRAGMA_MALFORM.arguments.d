@@ -1,0 +1,10 @@
+#pragma D
+#pragma D option
+#pragma D option quiet = 1
+#pragma D attributes Stable
+#pragma D attributes Stable provider p
+#pragma D binding 1.0
+#pragma D depends_on library
+#line
+#line x
+BEGIN { }

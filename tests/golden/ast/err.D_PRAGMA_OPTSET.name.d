@@ -1,0 +1,3 @@
+#pragma D option quite
+#pragma D option nosuch=1
+BEGIN { }

@@ -1,0 +1,6 @@
+BEGIN
+{
+	printf("hello);
+	trace(1);
+	trace(;
+}

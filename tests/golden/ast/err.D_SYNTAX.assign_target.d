@@ -1,0 +1,1 @@
+BEGIN { a + b = c; a ? b : c += 1; (int)a = 1; }

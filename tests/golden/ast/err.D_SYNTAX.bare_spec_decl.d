@@ -1,0 +1,2 @@
+foo_t x;
+BEGIN { trace(; }

@@ -1,0 +1,1 @@
+BEGIN { /* a /* b */ trace(1); }

@@ -1,0 +1,1 @@
+BEGIN { else x; if x; else y; if (a { b; } else { c; } if (a) else ; }

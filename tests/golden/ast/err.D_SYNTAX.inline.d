@@ -1,0 +1,3 @@
+inline int x;
+inline int y[int] = 1;
+inline z = 1;

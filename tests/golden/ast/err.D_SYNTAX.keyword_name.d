@@ -1,0 +1,3 @@
+int probe;
+struct { int self; } x;
+enum { string };

@@ -1,0 +1,6 @@
+BEGIN
+{
+	int x;
+	uint64_t y;
+	x = 1;
+}

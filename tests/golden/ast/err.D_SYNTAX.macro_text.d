@@ -1,0 +1,1 @@
+/* @@args: 12abc */ BEGIN { trace($1); }

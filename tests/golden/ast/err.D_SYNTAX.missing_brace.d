@@ -1,0 +1,14 @@
+BEGIN
+{
+	trace(1);
+
+syscall::read:entry
+/pid/
+{
+	if (x) {
+		trace(2);
+}
+END
+{
+	trace(;
+}

@@ -1,0 +1,3 @@
+BEGIN /(x == 1/ { }
+END /x[1/ { }
+END /x[1]/ { trace(; }

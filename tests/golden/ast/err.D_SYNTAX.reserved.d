@@ -1,0 +1,4 @@
+int while;
+BEGIN { goto x; }
+import x;
+counter y;

@@ -1,0 +1,1 @@
+BEGIN { trace(int64_t); }
