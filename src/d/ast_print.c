@@ -137,8 +137,8 @@ void expr_print(const struct expr *e, struct strbuf *out)
 	case EXPR_IDENT: ident_print(e, out); break;
 	case EXPR_AGG: agg_print(e, out); break;
 	case EXPR_UNARY: unary_print(e, out); break;
-	case EXPR_BINARY: binary_print(e, op_text(e->binary.op), "", out); break;
-	case EXPR_ASSIGN: binary_print(e, op_text(e->binary.op), "=", out); break;
+	case EXPR_BINARY: binary_print(e, op_spelling(e->binary.op), "", out); break;
+	case EXPR_ASSIGN: binary_print(e, op_spelling(e->binary.op), "=", out); break;
 	case EXPR_COMMA: binary_print(e, ",", "", out); break;
 	case EXPR_COND:
 		headed_list_print("?:", e->cond.c, (struct expr *const[]){e->cond.t, e->cond.f}, 2, out);

@@ -84,11 +84,11 @@ static void unary_d(const struct expr *e, struct strbuf *out)
 {
 	if (e->unary.op == OP_POSTINC || e->unary.op == OP_POSTDEC) {
 		expr_d(e->unary.e, PREC_POSTFIX, out);
-		strbuf_adds(out, op_text(e->unary.op));
+		strbuf_adds(out, op_spelling(e->unary.op));
 		return;
 	}
 	/* The blank keeps - -x from becoming --x. */
-	strbuf_addf(out, "%s ", op_text(e->unary.op));
+	strbuf_addf(out, "%s ", op_spelling(e->unary.op));
 	expr_d(e->unary.e, PREC_UNARY, out);
 }
 
@@ -97,7 +97,7 @@ static void binary_d(const struct expr *e, struct strbuf *out)
 	uint32_t prec = binary_prec(e->binary.op);
 
 	expr_d(e->binary.l, prec, out);
-	strbuf_addf(out, " %s ", op_text(e->binary.op));
+	strbuf_addf(out, " %s ", op_spelling(e->binary.op));
 	expr_d(e->binary.r, prec + 1, out);
 }
 
@@ -155,7 +155,7 @@ static void expr_form_d(const struct expr *e, struct strbuf *out)
 	case EXPR_BINARY: binary_d(e, out); return;
 	case EXPR_ASSIGN:
 		expr_d(e->binary.l, PREC_UNARY, out);
-		strbuf_addf(out, " %s= ", op_text(e->binary.op));
+		strbuf_addf(out, " %s= ", op_spelling(e->binary.op));
 		expr_d(e->binary.r, PREC_ASSIGN, out);
 		return;
 	case EXPR_COMMA:

@@ -1,7 +1,7 @@
 /* Spellings of operators, literals and specifiers in D. */
 #include "d/ast_text.h"
 
-const char *op_text(enum expr_op op)
+const char *op_spelling(enum expr_op op)
 {
 	static const char *const texts[] = {
 		/* clang-format off */

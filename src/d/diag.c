@@ -15,8 +15,9 @@ struct diags {
 	struct arena *arena;
 	struct source_map *map;
 	enum diag_where where;
-	uint32_t len, more; /* more: reported, not kept */
-	bool latest_kept;   /* the latest report is list[len - 1] */
+	uint32_t len;
+	bool has_more;	  /* reported, not kept */
+	bool latest_kept; /* the latest report is list[len - 1] */
 	struct diag list[DIAG_MAX];
 };
 
@@ -62,7 +63,7 @@ void diag_error(struct diags *d, enum dtag tag, struct span at, const char *fmt,
 	if (diag_is_known(d, tag, at, text))
 		return;
 	if (d->len == DIAG_MAX) {
-		d->more++;
+		d->has_more = true;
 		return;
 	}
 	d->list[d->len++] = (struct diag){.tag = tag, .where = d->where, .at = at, .text = text};
@@ -94,7 +95,7 @@ void diags_truncate(struct diags *d, uint32_t n)
 {
 	if (n < d->len)
 		d->len = n;
-	d->more = 0;
+	d->has_more = false;
 	d->latest_kept = false;
 }
 
@@ -212,8 +213,8 @@ void diags_format(const struct diags *d, bool errtags, struct strbuf *out)
 			strbuf_addc(out, '\n');
 		diag_add(d, &d->list[order[i]], errtags, out);
 	}
-	if (d->more)
-		strbuf_addf(out, "\n%u more error%s not shown", d->more, d->more == 1 ? "" : "s");
+	if (d->has_more)
+		strbuf_adds(out, "\nmore errors are not shown");
 }
 
 /* Optimal string alignment distance: insert, delete, replace, swap neighbours. */
