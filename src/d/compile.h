@@ -26,7 +26,8 @@ struct compile_opts {
 	bool cpp;
 	struct cpp_opts *cpp_opts; /* with cpp */
 	uint32_t stackframes, ustackframes, jstackframes, jstackstrsize;
-	uint32_t d_version;
+	uint32_t d_version; /* 0 = no limit */
+	uint8_t amin[3];    /* option amin as d/attr.h counts; zeros = no limit */
 	FILE *dump;		/* where -S and -xtree write; NULL = nowhere */
 	bool dump_dif, dump_ast;
 };
@@ -37,6 +38,8 @@ struct compile_env {
 	/* How many probes match; creates on-demand ones (tick-7s). With zdefs 0 is fine.
 	 * An error other than "no match" is returned as text for D_PDESC_INVAL. */
 	struct err *(*match)(void *ctx, const struct probe_desc *desc, uint32_t *ret_count);
+	/* What to type instead of a description that matches nothing, or NULL. May itself be NULL. */
+	const char *(*hint)(void *ctx, const struct probe_desc *desc);
 	/* Number and D type texts of args[] for the probes desc matches: -1 = they differ. NULL array = none. */
 	int (*arg_types)(void *ctx, const struct probe_desc *desc, const char *const **ret_types);
 	/* Sets a run-time or compile-time option from a pragma; error text ready for D_PRAGMA_OPTSET. */

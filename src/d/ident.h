@@ -22,6 +22,8 @@ enum ident_kind {
 /* Stability of d-language.md chapter 11. */
 struct attr { uint8_t name, data, class; };
 
+struct builtin_var;
+
 struct ident {
 	enum ident_kind kind;
 	const char *name;
@@ -30,10 +32,15 @@ struct ident {
 	type_id type;	    /* TYPE_NONE until the first assignment fixes it */
 	bool is_declared, is_builtin, is_library;
 	struct attr attr;
+	uint32_t version;   /* D version that introduced it (attr.h); 0 = always there */
 	type_id *keys; uint32_t nkeys; bool keys_known; /* IDENT_ARRAY, IDENT_AGG */
 	struct prog_var *var;				/* once typed */
 	struct prog_agg *agg;
 	const struct subr *subr;
+	const struct builtin_var *builtin;		/* built-in variables */
+	/* IDENT_VAR assigned a translated value: holds the translator's input (of type `type`); a use
+	 * of the name means the translation into this type. TYPE_NONE: an ordinary variable. */
+	type_id xlate_type;
 	int64_t ival;
 	struct { struct expr *e; const char **params; type_id *param_types; uint32_t nparams;
 		 bool has_params; } inl;

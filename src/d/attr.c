@@ -1,0 +1,177 @@
+/* Stability attributes and D versions: text to value, value to text, what providers promise. */
+#include "d/attr.h"
+
+static const char *const stability_names[] = {
+	[STAB_INTERNAL] = "Internal", [STAB_PRIVATE] = "Private",   [STAB_OBSOLETE] = "Obsolete",
+	[STAB_EXTERNAL] = "External", [STAB_UNSTABLE] = "Unstable", [STAB_EVOLVING] = "Evolving",
+	[STAB_STABLE] = "Stable",     [STAB_STANDARD] = "Standard",
+};
+
+static const char *const depclass_names[] = {
+	[DEP_UNKNOWN] = "Unknown", [DEP_CPU] = "CPU", [DEP_PLATFORM] = "Platform",
+	[DEP_GROUP] = "Group",	   [DEP_ISA] = "ISA", [DEP_COMMON] = "Common",
+};
+
+static const char *const part_names[NPARTS] = {
+	[PART_PROVIDER] = "provider", [PART_MODULE] = "module", [PART_FUNCTION] = "function",
+	[PART_NAME] = "name",	      [PART_ARGS] = "args",
+};
+
+#define PRIVATE_UNKNOWN	 { STAB_PRIVATE, STAB_PRIVATE, DEP_UNKNOWN }
+#define PRIVATE_ISA	 { STAB_PRIVATE, STAB_PRIVATE, DEP_ISA }
+#define EVOLVING_ISA	 { STAB_EVOLVING, STAB_EVOLVING, DEP_ISA }
+#define UNSTABLE_UNKNOWN { STAB_UNSTABLE, STAB_UNSTABLE, DEP_UNKNOWN }
+
+const struct attr attr_provider_default[NPARTS] = {
+	ATTR_UNSTABLE, ATTR_UNSTABLE, ATTR_UNSTABLE, ATTR_UNSTABLE, ATTR_UNSTABLE,
+};
+
+/* d-language.md 11.2, in the order of enum provider_part. */
+/* clang-format off */
+static const struct { const char *name; struct attr parts[NPARTS]; } providers[] = {
+	{ "dtrace",   { ATTR_STABLE,   PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, ATTR_STABLE,   ATTR_STABLE } },
+	{ "fbt",      { ATTR_EVOLVING, PRIVATE_UNKNOWN,  PRIVATE_ISA,     ATTR_EVOLVING, PRIVATE_ISA } },
+	{ "syscall",  { ATTR_EVOLVING, PRIVATE_UNKNOWN,  PRIVATE_ISA,     ATTR_EVOLVING, PRIVATE_ISA } },
+	{ "profile",  { ATTR_EVOLVING, UNSTABLE_UNKNOWN, PRIVATE_UNKNOWN, ATTR_EVOLVING, ATTR_EVOLVING } },
+	{ "tick",     { ATTR_EVOLVING, UNSTABLE_UNKNOWN, PRIVATE_UNKNOWN, ATTR_EVOLVING, ATTR_EVOLVING } },
+	{ "cpc",      { ATTR_EVOLVING, UNSTABLE_UNKNOWN, PRIVATE_UNKNOWN, ATTR_EVOLVING, ATTR_EVOLVING } },
+	{ "io",       { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, EVOLVING_ISA,  EVOLVING_ISA } },
+	{ "proc",     { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, EVOLVING_ISA,  EVOLVING_ISA } },
+	{ "sched",    { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, EVOLVING_ISA,  EVOLVING_ISA } },
+	{ "lockstat", { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, EVOLVING_ISA,  EVOLVING_ISA } },
+	{ "ip",       { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, EVOLVING_ISA,  EVOLVING_ISA } },
+	{ "sdt",      { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, PRIVATE_ISA,   PRIVATE_ISA } },
+	{ "rawtp",    { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, PRIVATE_ISA,   PRIVATE_ISA } },
+	{ "pid",      { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, EVOLVING_ISA,  PRIVATE_UNKNOWN } },
+};
+/* clang-format on */
+
+const char *stability_name(uint8_t level)
+{
+	assert(level < ARRAY_LEN(stability_names));
+	return stability_names[level];
+}
+
+const char *depclass_name(uint8_t class)
+{
+	assert(class < ARRAY_LEN(depclass_names));
+	return depclass_names[class];
+}
+
+static bool word_find(const char *const *words, uint32_t n, const char *word, size_t len,
+		      uint8_t *ret)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (strlen(words[i]) == len && memcmp(words[i], word, len) == 0) {
+			*ret = (uint8_t)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool attr_parse(const char *text, struct attr *ret)
+{
+	struct attr a = ATTR_MAX;
+	uint8_t *const fields[] = { &a.name, &a.data, &a.class };
+	const char *p = text;
+
+	for (uint32_t i = 0; i < ARRAY_LEN(fields); i++) {
+		size_t len = strcspn(p, "/");
+		bool found = fields[i] == &a.class ?
+				     word_find(depclass_names, ARRAY_LEN(depclass_names), p, len,
+					       fields[i]) :
+				     word_find(stability_names, ARRAY_LEN(stability_names), p, len,
+					       fields[i]);
+
+		if (!found)
+			return false;
+		p += len;
+		if (!*p) {
+			*ret = a;
+			return true;
+		}
+		p++;
+	}
+	return false; /* more than three parts */
+}
+
+void attr_print(struct attr a, struct strbuf *out)
+{
+	strbuf_addf(out, "%s/%s/%s", stability_name(a.name), stability_name(a.data),
+		    depclass_name(a.class));
+}
+
+struct attr attr_min(struct attr a, struct attr b)
+{
+	return (struct attr){ MIN(a.name, b.name), MIN(a.data, b.data), MIN(a.class, b.class) };
+}
+
+bool attr_is_below(struct attr a, struct attr limit)
+{
+	return a.name < limit.name || a.data < limit.data || a.class < limit.class;
+}
+
+/* "pid812" is provider pid, "myprov812" is like pid as seen by the tracer. */
+static size_t name_without_pid(const char *name)
+{
+	size_t len = strlen(name);
+
+	while (len && name[len - 1] >= '0' && name[len - 1] <= '9')
+		len--;
+	return len;
+}
+
+const struct attr *attr_provider(const char *name)
+{
+	size_t len = name_without_pid(name);
+
+	for (uint32_t i = 0; i < ARRAY_LEN(providers); i++)
+		if (strlen(providers[i].name) == len && memcmp(providers[i].name, name, len) == 0)
+			return providers[i].parts;
+	return NULL;
+}
+
+bool provider_part_parse(const char *word, enum provider_part *ret)
+{
+	uint8_t i;
+
+	if (!word_find(part_names, NPARTS, word, strlen(word), &i))
+		return false;
+	*ret = (enum provider_part)i;
+	return true;
+}
+
+/* One decimal number of at most max; advances *p past it. */
+static bool version_number(const char **p, uint32_t max, uint32_t *ret)
+{
+	uint32_t n = 0;
+
+	if (**p < '0' || **p > '9')
+		return false;
+	for (; **p >= '0' && **p <= '9'; (*p)++) {
+		n = n * 10 + (uint32_t)(**p - '0');
+		if (n > max)
+			return false;
+	}
+	*ret = n;
+	return true;
+}
+
+bool version_parse(const char *text, uint32_t *ret)
+{
+	uint32_t major, minor, micro = 0;
+	const char *p = text;
+
+	if (!version_number(&p, 0xff, &major) || *p++ != '.' || !version_number(&p, 0xfff, &minor))
+		return false;
+	if (*p == '.') {
+		p++;
+		if (!version_number(&p, 0xfff, &micro))
+			return false;
+	}
+	if (*p)
+		return false;
+	*ret = major << 24 | minor << 12 | micro;
+	return true;
+}

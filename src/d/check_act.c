@@ -1,0 +1,363 @@
+/* Actions without formats: what their arguments must be, what they leave for the lowering. */
+#include "d/check_impl.h"
+
+void act_arg(struct check *c, struct prog_act *act, struct expr *e, enum datum_kind kind)
+{
+	struct act_build *b = act_build(act);
+
+	if (act->nargs == b->cap) {
+		uint32_t cap = b->cap ? b->cap * 2 : 4;
+		struct expr **exprs = ARENA_NEW_N(c->arena, struct expr *, cap);
+		enum datum_kind *kinds = ARENA_NEW_N(c->arena, enum datum_kind, cap);
+
+		if (act->nargs) {
+			memcpy(exprs, b->exprs, act->nargs * sizeof(*exprs));
+			memcpy(kinds, act->arg_kinds, act->nargs * sizeof(*kinds));
+		}
+		b->exprs = exprs;
+		act->arg_kinds = kinds;
+		b->cap = cap;
+	}
+	b->exprs[act->nargs] = e;
+	act->arg_kinds[act->nargs++] = kind;
+}
+
+enum datum_kind datum_kind_of(struct check *c, type_id type)
+{
+	if (type_is_string(c->types, type))
+		return DATUM_STRING;
+	return type_is_byref(c->types, type) ? DATUM_BYTES : DATUM_INT;
+}
+
+/* Argument i, checked in place. */
+static struct expr *arg(struct check *c, struct expr *call, uint32_t i)
+{
+	return call->call.args[i] = check_expr(c, call->call.args[i]);
+}
+
+bool act_check_proto(struct check *c, struct expr *call, struct prog_act *act)
+{
+	const struct subr *subr = call_subr(c, call);
+
+	if (!check_proto_args(c, subr, call))
+		return false;
+	act->kind = (enum act_kind)subr->code;
+	for (uint32_t i = 0; i < call->call.nargs; i++)
+		act_arg(c, act, call->call.args[i], datum_kind_of(c, call->call.args[i]->type));
+	return true;
+}
+
+/* ---- trace() and its kin -------------------------------------------------------------------------------- */
+
+/* The tags of an action that records one value of any type. */
+struct value_tags {
+	enum dtag is_void, is_dynamic, is_agg;
+};
+
+static bool check_recorded(struct check *c, struct expr *call, struct prog_act *act,
+			   const struct value_tags *tags)
+{
+	const struct subr *subr = call_subr(c, call);
+	struct expr *e;
+
+	if (!check_arg_count(c, subr, call))
+		return false;
+	e = check_any(c, call->call.args[0]);
+	act->kind = (enum act_kind)subr->code;
+	if (expr_is_bad(e))
+		return false;
+	if (e->kind == EXPR_AGG) {
+		check_error(c, tags->is_agg, e->span, "%s( ) may not be applied to an aggregation",
+			    subr->name);
+		if (subr->code == ACT_TRACE)
+			diag_hint(c->diags, "use printa(@%s)", e->agg.name);
+		return false;
+	}
+	if (e->kind == EXPR_XLATE) {
+		check_error(c, tags->is_dynamic, e->span,
+			    "%s( ) may not be applied to a translated value of type \"%s\"",
+			    subr->name, type_text(c, e->type));
+		return false;
+	}
+	if (type_size(c->types, e->type) == 0 || type_kind(c->types, e->type) == TK_FUNC) {
+		check_error(c, tags->is_void, e->span, "%s( ) may not be applied to an expression of type \"%s\"",
+			    subr->name, type_text(c, e->type));
+		return false;
+	}
+	act_arg(c, act, e, datum_kind_of(c, e->type));
+	return true;
+}
+
+bool act_check_trace(struct check *c, struct expr *call, struct prog_act *act)
+{
+	static const struct value_tags tags = { D_TRACE_VOID, D_TRACE_DYN, D_TRACE_AGG };
+
+	return check_recorded(c, call, act, &tags);
+}
+
+bool act_check_print(struct check *c, struct expr *call, struct prog_act *act)
+{
+	static const struct value_tags tags = { D_PRINT_VOID, D_PRINT_DYN, D_PRINT_AGG };
+
+	return check_recorded(c, call, act, &tags);
+}
+
+static bool is_address(struct check *c, const struct expr *e)
+{
+	return type_is_pointer(c->types, e->type) || type_is_integer(c->types, e->type) ||
+	       type_is_string(c->types, e->type);
+}
+
+static bool is_positive(struct check *c, const struct expr *e)
+{
+	return expr_is_const(c, e) && (int64_t)e->ival.val > 0;
+}
+
+bool act_check_tracemem(struct check *c, struct expr *call, struct prog_act *act)
+{
+	uint32_t n = call->call.nargs;
+	struct expr *addr, *size, *dsize;
+
+	act->kind = ACT_TRACEMEM;
+	if (n > 3) {
+		check_error(c, D_TRACEMEM_ARGS, call->span, "tracemem( ) takes at most 3 arguments, not %u", n);
+		return false;
+	}
+	if (!check_arg_count(c, call_subr(c, call), call))
+		return false;
+	addr = arg(c, call, 0);
+	size = arg(c, call, 1);
+	dsize = n > 2 ? arg(c, call, 2) : NULL;
+	if (expr_is_bad(addr) || expr_is_bad(size) || (dsize && expr_is_bad(dsize)))
+		return false;
+	if (!is_address(c, addr)) {
+		check_error(c, D_TRACEMEM_ADDR, addr->span,
+			    "tracemem( ) argument #1 must be a pointer or an integer, not \"%s\"",
+			    type_text(c, addr->type));
+		return false;
+	}
+	if (!is_positive(c, size) || size->ival.val > UINT32_MAX) {
+		check_error(c, D_TRACEMEM_SIZE, size->span,
+			    "tracemem( ) argument #2 must be a positive integer constant");
+		return false;
+	}
+	if (dsize && !type_is_scalar(c->types, dsize->type)) {
+		check_error(c, D_TRACEMEM_DYNSIZE, dsize->span,
+			    "tracemem( ) argument #3 must be of scalar type, not \"%s\"",
+			    type_text(c, dsize->type));
+		return false;
+	}
+	act->param[0] = (int64_t)size->ival.val;
+	act_arg(c, act, addr, DATUM_BYTES);
+	if (dsize)
+		act_arg(c, act, dsize, DATUM_INT);
+	return true;
+}
+
+bool act_check_printm(struct check *c, struct expr *call, struct prog_act *act)
+{
+	struct expr *size, *addr;
+
+	if (!check_arg_count(c, call_subr(c, call), call))
+		return false;
+	size = arg(c, call, 0);
+	addr = arg(c, call, 1);
+	if (expr_is_bad(size) || expr_is_bad(addr))
+		return false;
+	if (!is_positive(c, size)) {
+		check_error(c, D_PRINTM_SIZE, size->span,
+			    "printm( ) argument #1 must be a positive integer constant");
+		return false;
+	}
+	if (type_kind(c->types, addr->type) != TK_PTR) {
+		check_error(c, D_PRINTM_ADDR, addr->span, "printm( ) argument #2 must be a pointer");
+		return false;
+	}
+	return true;
+}
+
+bool act_check_pcap(struct check *c, struct expr *call, struct prog_act *act)
+{
+	struct expr *addr, *proto;
+
+	if (call->call.nargs != 2) {
+		check_error(c, D_PCAP_PROTO, call->span,
+			    "pcap( ) prototype mismatch: a packet and a protocol expected");
+		return false;
+	}
+	addr = arg(c, call, 0);
+	proto = arg(c, call, 1);
+	if (expr_is_bad(addr) || expr_is_bad(proto))
+		return false;
+	if (!is_address(c, addr)) {
+		check_error(c, D_PCAP_ADDR, addr->span, "pcap( ) argument #1 must be a pointer");
+		return false;
+	}
+	if (!type_is_integer(c->types, proto->type)) {
+		check_error(c, D_PCAP_PROTO, proto->span, "pcap( ) argument #2 must be an integer");
+		return false;
+	}
+	return true;
+}
+
+/* ---- actions on aggregations -------------------------------------------------------------------------------- */
+
+/* The aggregation that is argument #1; false after reporting. */
+static bool check_agg_act(struct check *c, struct expr *call, struct prog_act *act, enum dtag proto,
+			  enum dtag not_agg, enum dtag undefined)
+{
+	const struct subr *subr = call_subr(c, call);
+	const struct proto *p = proto_get(c, subr);
+	struct ident *id;
+
+	act->kind = (enum act_kind)subr->code;
+	if (call->call.nargs < p->nmin || call->call.nargs > p->nargs) {
+		check_error(c, proto, call->span,
+			    "%s( ) prototype mismatch: %u argument%s passed, %s%u expected", subr->name,
+			    call->call.nargs, call->call.nargs == 1 ? "" : "s",
+			    p->nmin == p->nargs		    ? "" :
+			    call->call.nargs < p->nmin ? "at least " :
+							 "at most ",
+			    call->call.nargs < p->nmin ? p->nmin : p->nargs);
+		return false;
+	}
+	id = check_agg_arg(c, subr->name, 1, call->call.args[0], not_agg, undefined);
+	if (!id)
+		return false;
+	act->aggs = ARENA_NEW(c->arena, struct prog_agg *);
+	act->aggs[0] = id->agg;
+	act->naggs = 1;
+	return true;
+}
+
+static bool check_agg_number(struct check *c, struct expr *call, struct prog_act *act,
+			     enum dtag not_scalar, type_id type)
+{
+	struct expr *e;
+
+	if (call->call.nargs < 2)
+		return true;
+	e = arg(c, call, 1);
+	if (expr_is_bad(e))
+		return false;
+	if (!type_is_scalar(c->types, e->type)) {
+		check_error(c, not_scalar, e->span, "%s( ) argument #2 must be of scalar type, not \"%s\"",
+			    call_subr(c, call)->name, type_text(c, e->type));
+		return false;
+	}
+	if (!check_convert(c, &e, type))
+		e = expr_cast(c, e, type);
+	act_arg(c, act, e, DATUM_INT);
+	return true;
+}
+
+bool act_check_clear(struct check *c, struct expr *call, struct prog_act *act)
+{
+	return check_agg_act(c, call, act, D_CLEAR_PROTO, D_CLEAR_AGGARG, D_CLEAR_AGGBAD);
+}
+
+bool act_check_trunc(struct check *c, struct expr *call, struct prog_act *act)
+{
+	return check_agg_act(c, call, act, D_TRUNC_PROTO, D_TRUNC_AGGARG, D_TRUNC_AGGBAD) &&
+	       check_agg_number(c, call, act, D_TRUNC_SCALAR, TYPE_INT64);
+}
+
+bool act_check_normalize(struct check *c, struct expr *call, struct prog_act *act)
+{
+	return check_agg_act(c, call, act, D_NORMALIZE_PROTO, D_NORMALIZE_AGGARG, D_NORMALIZE_AGGBAD) &&
+	       check_agg_number(c, call, act, D_NORMALIZE_SCALAR, TYPE_UINT64);
+}
+
+/* ---- stacks and addresses ------------------------------------------------------------------------------------ */
+
+static const struct { const char *name; enum datum_kind kind; } address_kinds[] = {
+	{ "sym", DATUM_SYM },	{ "func", DATUM_SYM },	 { "mod", DATUM_MOD },
+	{ "usym", DATUM_USYM }, { "ufunc", DATUM_USYM }, { "umod", DATUM_UMOD },
+	{ "uaddr", DATUM_UADDR },
+};
+
+static enum datum_kind address_kind(const struct subr *subr)
+{
+	for (uint32_t i = 0; i < ARRAY_LEN(address_kinds); i++)
+		if (strcmp(address_kinds[i].name, subr->name) == 0)
+			return address_kinds[i].kind;
+	BUG("'%s' takes no address", subr->name);
+}
+
+bool act_check_sym(struct check *c, struct expr *call, struct prog_act *act)
+{
+	const struct subr *subr = call_subr(c, call);
+
+	if (!check_proto_args(c, subr, call))
+		return false;
+	act->kind = ACT_SYM;
+	act_arg(c, act, call->call.args[0], address_kind(subr));
+	return true;
+}
+
+/* Argument i as a constant from min on; the default when it is not given. */
+static bool stack_param(struct check *c, struct expr *call, uint32_t i, int64_t min, uint32_t deflt,
+			enum dtag tag, const char *what, int64_t *ret)
+{
+	struct expr *e;
+
+	*ret = deflt;
+	if (call->call.nargs <= i)
+		return true;
+	e = arg(c, call, i);
+	if (expr_is_bad(e))
+		return false;
+	if (!expr_is_const(c, e) || (int64_t)e->ival.val < min || e->ival.val > INT32_MAX) {
+		check_error(c, tag, e->span, "%s( ) %s must be a %s integer constant",
+			    call_subr(c, call)->name, what, min ? "positive" : "non-negative");
+		return false;
+	}
+	*ret = (int64_t)e->ival.val;
+	return true;
+}
+
+bool act_check_stack(struct check *c, struct expr *call, struct prog_act *act)
+{
+	act->kind = ACT_STACK;
+	if (call->call.nargs > 1) {
+		check_error(c, D_STACK_PROTO, call->span,
+			    "stack( ) prototype mismatch: too many arguments");
+		return false;
+	}
+	return stack_param(c, call, 0, 1, c->opts->stackframes, D_STACK_SIZE, "size", &act->param[0]);
+}
+
+bool act_check_ustack(struct check *c, struct expr *call, struct prog_act *act)
+{
+	bool is_jstack = strcmp(call_subr(c, call)->name, "jstack") == 0;
+
+	act->kind = ACT_USTACK;
+	if (call->call.nargs > 2) {
+		check_error(c, D_USTACK_PROTO, call->span,
+			    "%s( ) prototype mismatch: too many arguments", call_subr(c, call)->name);
+		return false;
+	}
+	return stack_param(c, call, 0, 1, is_jstack ? c->opts->jstackframes : c->opts->ustackframes,
+			   D_USTACK_FRAMES, "frames", &act->param[0]) &&
+	       stack_param(c, call, 1, 0, is_jstack ? c->opts->jstackstrsize : 0, D_USTACK_STRSIZE,
+			   "string size", &act->param[1]);
+}
+
+struct expr *check_key_call(struct check *c, struct expr *e, enum datum_kind *ret_kind)
+{
+	const struct subr *subr = e->type == TYPE_NONE ? call_subr(c, e) : NULL;
+	struct act_build b = { 0 };
+
+	if (!subr || !(subr->flags & SUBR_KEY))
+		return NULL;
+	if (!subr->check(c, e, &b.act) || !subr_use(c, subr, e->span))
+		return expr_bad(c, e->span);
+	if (b.act.kind == ACT_SYM) {
+		*ret_kind = b.act.arg_kinds[0];
+		return b.exprs[0];
+	}
+	/* The record's layout has room for a stack; what it is recorded from is no expression. */
+	*ret_kind = b.act.kind == ACT_STACK ? DATUM_STACK : DATUM_USTACK;
+	return expr_int(c, e->span, (uint64_t)b.act.param[0] | (uint64_t)b.act.param[1] << 32,
+			TYPE_UINT64);
+}

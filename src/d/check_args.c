@@ -1,0 +1,109 @@
+/* args[]: the typed, perhaps translated, arguments of the probe a clause describes. */
+#include "d/check_impl.h"
+
+static const char *desc_text(struct check *c)
+{
+	const struct probe_desc *d = c->desc;
+
+	return arena_printf(c->arena, "%s:%s:%s:%s", d->prov, d->mod, d->func, d->name);
+}
+
+/* The provider declared in D that desc names: "myprov" or, for a process, "myprov812". */
+static const struct declared_probe *declared_probe(struct check *c)
+{
+	const struct declared_provider *p = hashmap_finds(c->session->providers, c->desc->prov);
+	size_t len = strlen(c->desc->prov);
+
+	while (!p && len && c->desc->prov[len - 1] >= '0' && c->desc->prov[len - 1] <= '9')
+		p = hashmap_find(c->session->providers, c->desc->prov, --len);
+	return p ? hashmap_finds(p->probes, c->desc->name) : NULL;
+}
+
+static struct expr *args_element(struct check *c, struct ident *id, struct expr *e, uint64_t index,
+				 type_id type)
+{
+	struct expr *ref = expr_new(c, EXPR_VAR, e->span, type), **key;
+
+	key = ARENA_NEW(c->arena, struct expr *);
+	*key = expr_int(c, e->index.subs[0]->span, index, TYPE_INT);
+	ref->var.ident = id;
+	ref->var.keys = key;
+	ref->var.nkeys = 1;
+	ref->is_lvalue = true;
+	return ref;
+}
+
+static struct expr *fail_index(struct check *c, struct expr *e, uint64_t index, uint32_t n)
+{
+	return expr_fail(c, D_ARGS_IDX, e->span, "index %lld is out of range for args[ ] of %s, which has %u",
+			 (long long)index, desc_text(c), n);
+}
+
+/* The translated list applies the translator between the two types of a position. */
+static struct expr *args_declared(struct check *c, struct ident *id, struct expr *e, uint64_t index,
+				  const struct declared_probe *p)
+{
+	struct expr *ref, *x;
+	type_id out;
+
+	if (index >= p->nxargs)
+		return fail_index(c, e, index, p->nxargs);
+	ref = args_element(c, id, e, p->map[index], p->args[p->map[index]]);
+	if (type_same(c->types, ref->type, p->xargs[index]))
+		return ref;
+	out = type_is_pointer(c->types, p->xargs[index]) ? type_deref(c->types, p->xargs[index]) :
+							   p->xargs[index];
+	if (!xlator_find(c, ref->type, out))
+		return expr_fail(c, D_ARGS_XLATOR, e->span,
+				 "no translator for args[%llu] of %s from \"%s\" to \"%s\"",
+				 (unsigned long long)index, desc_text(c), type_text(c, ref->type),
+				 type_text(c, p->xargs[index]));
+	x = expr_new(c, EXPR_XLATE, e->span, p->xargs[index]);
+	x->xlate.e = ref;
+	return x;
+}
+
+static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr *e, uint64_t index)
+{
+	const char *const *texts = NULL;
+	int n = c->env->arg_types ? c->env->arg_types(c->env->ctx, c->desc, &texts) : 0;
+	type_id type;
+
+	if (n < 0)
+		return expr_fail(c, D_ARGS_MULTI, e->span,
+				 "args[ ] may not be used: %s matches probes whose arguments differ",
+				 desc_text(c));
+	if (index >= (uint32_t)n)
+		return fail_index(c, e, index, (uint32_t)n);
+	type = type_from_text(c, texts[index]);
+	if (type == TYPE_NONE)
+		return expr_fail(c, D_ARGS_TYPE, e->span,
+				 "failed to resolve type of args[%llu] of %s: %s",
+				 (unsigned long long)index, desc_text(c), texts[index]);
+	return args_element(c, id, e, index, type);
+}
+
+struct expr *check_args_ref(struct check *c, struct ident *id, struct expr *e)
+{
+	const struct declared_probe *p;
+	struct expr *sub;
+
+	if (!builtin_is_here(c, id, e->span))
+		return expr_bad(c, e->span);
+	if (!c->desc)
+		return expr_fail(c, D_ARGS_NONE, e->span,
+				 "args[ ] may not be used outside a probe clause");
+	if (e->index.nsubs != 1) {
+		check_error_len(c, e->span, "args[ ]", "key", e->index.nsubs, 1, 1);
+		return expr_bad(c, e->span);
+	}
+	sub = e->index.subs[0] = check_expr(c, e->index.subs[0]);
+	if (expr_is_bad(sub))
+		return expr_bad(c, e->span);
+	if (!expr_is_const(c, sub))
+		return expr_fail(c, D_PROTO_ARG, sub->span,
+				 "args[ ] may be referenced only using an integer constant");
+	attr_use(c, e->span, "args", builtin_attr(c, id));
+	p = declared_probe(c);
+	return p ? args_declared(c, id, e, sub->ival.val, p) : args_of_probe(c, id, e, sub->ival.val);
+}

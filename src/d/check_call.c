@@ -1,0 +1,210 @@
+/* Calls: finding the subroutine, checking arguments against its prototype (d-language.md 3.6). */
+#include "d/check_impl.h"
+
+#include <ctype.h>
+
+/* ---- prototypes ----------------------------------------------------------------------------------- */
+
+static const struct { const char *name; type_id type; } special_types[] = {
+	{ "stack", TYPE_STACK }, { "_symaddr", TYPE_SYMADDR }, { "_usymaddr", TYPE_USYMADDR },
+};
+
+static type_id proto_type(struct check *c, const char *text)
+{
+	for (uint32_t i = 0; i < ARRAY_LEN(special_types); i++)
+		if (strcmp(special_types[i].name, text) == 0)
+			return special_types[i].type;
+	return type_from_text(c, text);
+}
+
+/* One parameter, blanks around it removed: "[type]", "@", "..." or a type. */
+static void proto_add(struct check *c, struct proto *p, char *text)
+{
+	bool optional = *text == '[';
+
+	if (strcmp(text, "...") == 0) {
+		p->varargs = true;
+		return;
+	}
+	if (optional) {
+		text++;
+		text[strlen(text) - 1] = '\0';
+	}
+	p->args[p->nargs].any = strcmp(text, "@") == 0;
+	if (!p->args[p->nargs].any)
+		p->args[p->nargs].type = proto_type(c, text);
+	p->nargs++;
+	if (!optional)
+		p->nmin = p->nargs;
+}
+
+static struct proto *proto_parse(struct check *c, const char *text)
+{
+	struct arena *a = c->session->arena;
+	struct proto *p = ARENA_NEW(a, struct proto);
+	const char *open = strchr(text, '(');
+	char *params = arena_strndup(a, open + 1, strlen(open + 1) - 1), *next, *end;
+
+	p->ret = proto_type(c, arena_strndup(c->arena, text, (size_t)(open - text)));
+	p->args = ARENA_NEW_N(a, struct proto_arg, strlen(params) + 1);
+	for (char *param = params; param && *param; param = next) {
+		next = strchr(param, ',');
+		if (next)
+			*next++ = '\0';
+		while (isspace((unsigned char)*param))
+			param++;
+		for (end = param + strlen(param); end > param && isspace((unsigned char)end[-1]);)
+			*--end = '\0';
+		proto_add(c, p, param);
+	}
+	return p;
+}
+
+const struct proto *proto_get(struct check *c, const struct subr *subr)
+{
+	struct proto *p = hashmap_finds(c->session->protos, subr->name);
+
+	if (!p) {
+		p = proto_parse(c, subr->proto);
+		hashmap_sets(c->session->protos, subr->name, p);
+	}
+	return p;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------------ */
+
+void check_error_len(struct check *c, struct span at, const char *what, const char *unit,
+		     uint32_t passed, uint32_t nmin, uint32_t nmax)
+{
+	const char *bound = nmin == nmax ? "" : passed < nmin ? "at least " : "at most ";
+
+	check_error(c, D_PROTO_LEN, at, "%s prototype mismatch: %u %s%s passed, %s%u expected", what,
+		    passed, unit, passed == 1 ? "" : "s", bound, passed < nmin ? nmin : nmax);
+}
+
+bool check_arg_count(struct check *c, const struct subr *subr, struct expr *call)
+{
+	const struct proto *p = proto_get(c, subr);
+	uint32_t n = call->call.nargs, nmax = p->varargs ? UINT32_MAX : p->nargs;
+
+	if (n >= p->nmin && n <= nmax)
+		return true;
+	check_error_len(c, call->span, arena_printf(c->arena, "%s( )", subr->name), "arg", n, p->nmin,
+			nmax);
+	return false;
+}
+
+static bool check_arg(struct check *c, const struct subr *subr, const struct proto_arg *want,
+		      struct expr **arg, uint32_t argno)
+{
+	*arg = check_expr(c, *arg);
+	if (expr_is_bad(*arg))
+		return false;
+	if (want->any || check_convert(c, arg, want->type))
+		return true;
+	check_error(c, D_PROTO_ARG, (*arg)->span,
+		    "%s( ) argument #%u is incompatible with prototype:\n\tprototype: %s\n\t argument: %s",
+		    subr->name, argno, type_text(c, want->type), type_text(c, (*arg)->type));
+	if (type_is_integer(c->types, want->type) && type_is_pointer(c->types, (*arg)->type))
+		diag_hint(c->diags, "pass the address as a number: (%s)", type_text(c, want->type));
+	return false;
+}
+
+bool check_proto_args(struct check *c, const struct subr *subr, struct expr *call)
+{
+	static const struct proto_arg further = { .any = true };
+	const struct proto *p = proto_get(c, subr);
+	bool good = check_arg_count(c, subr, call);
+
+	for (uint32_t i = 0; good && i < call->call.nargs; i++)
+		good = check_arg(c, subr, i < p->nargs ? &p->args[i] : &further, &call->call.args[i],
+				 i + 1);
+	return good;
+}
+
+/* ---- the callee -------------------------------------------------------------------------------------- */
+
+static const struct expr *callee(const struct expr *e)
+{
+	const struct expr *fn = e->call.fn;
+
+	return fn->kind == EXPR_IDENT && fn->ident.scope == SCOPE_GLOBAL ? fn : NULL;
+}
+
+const struct subr *call_subr(struct check *c, const struct expr *e)
+{
+	const struct expr *fn = e->kind == EXPR_CALL ? callee(e) : NULL;
+	struct ident *id = fn ? ident_find(c, SCOPE_GLOBAL, fn->ident.name) : NULL;
+
+	return id && id->kind == IDENT_SUBR ? id->subr : NULL;
+}
+
+static void hint_function(struct check *c, const char *name)
+{
+	const char **names = ARENA_NEW_N(c->arena, const char *, nsubrs), *nearest;
+
+	for (uint32_t i = 0; i < nsubrs; i++)
+		names[i] = subrs[i].name;
+	nearest = diag_nearest(name, names, nsubrs);
+	if (nearest)
+		diag_hint(c->diags, "did you mean '%s'?", nearest);
+}
+
+/* Why the call has no row. */
+static struct expr *fail_callee(struct check *c, const struct expr *e)
+{
+	const struct expr *fn = callee(e);
+	struct ident *id;
+
+	if (!fn)
+		return expr_fail(c, D_FUNC_IDENT, e->span, "function designator must be an identifier");
+	id = ident_find(c, SCOPE_GLOBAL, fn->ident.name);
+	if (id && id->type == TYPE_ERROR)
+		return expr_bad(c, e->span);
+	if (id && id->kind == IDENT_EXTERN)
+		return expr_fail(c, D_FUNC_IDKIND, fn->span,
+				 "%s( ) is a function of the kernel or of a program: D cannot call it",
+				 fn->ident.name);
+	if (id)
+		return expr_fail(c, D_FUNC_IDKIND, fn->span, "%s is not a function", fn->ident.name);
+	check_error(c, D_FUNC_UNDEF, fn->span, "undefined function name: %s", fn->ident.name);
+	hint_function(c, fn->ident.name);
+	return expr_bad(c, e->span);
+}
+
+bool subr_use(struct check *c, const struct subr *subr, struct span at)
+{
+	attr_use(c, at, subr->name, subr->attr);
+	if (subr->flags & SUBR_DESTRUCTIVE)
+		checker(c)->destructive = true;
+	if (subr->flags & SUBR_NOT_LINUX) {
+		check_error(c, D_UNKNOWN, at, "%s( ) is not supported on Linux", subr->name);
+		return false;
+	}
+	if (subr->flags & SUBR_MISSING) {
+		check_error(c, D_UNKNOWN, at, "%s( ) is not available in this version", subr->name);
+		return false;
+	}
+	return true;
+}
+
+struct expr *check_call(struct check *c, struct expr *e)
+{
+	const struct subr *subr = call_subr(c, e);
+
+	if (!subr)
+		return fail_callee(c, e);
+	if (subr->class == SUBR_AGGFUNC)
+		return expr_fail(c, D_CG_EXPR, e->span,
+				 "%s( ) may not be called from a D expression (it is assigned to an "
+				 "aggregation: @name = %s(...))", subr->name, subr->name);
+	if (subr->class == SUBR_ACTION)
+		return expr_fail(c, D_CG_EXPR, e->span,
+				 "%s( ) may not be called from a D expression (D program context required)",
+				 subr->name);
+	if (!check_proto_args(c, subr, e) || !subr_use(c, subr, e->span))
+		return expr_bad(c, e->span);
+	e->call.subr = subr;
+	e->type = proto_get(c, subr)->ret;
+	return e;
+}

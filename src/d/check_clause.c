@@ -1,0 +1,390 @@
+/*
+ * Clauses: probe descriptions, predicate, statements; hands the result to the lowering.
+ *
+ * Each description of a list makes a clause of its own, checked on a fresh copy of the tree, because
+ * args[] may have other types there (d-language.md 2.5).
+ */
+#include "d/check_impl.h"
+#include "d/lower.h"
+
+/* ---- what may stand beside what (d-language.md 5.1, 8.4) ----------------------------------------------- */
+
+/* Seen so far in the current run of statements without 'if'. */
+struct block_rules {
+	bool commits, speculates, records;
+};
+
+struct clause_build {
+	struct check *c;
+	struct act_build *first, **tail;
+	uint32_t nacts;
+	struct block_rules seen;
+	bool has_if;
+};
+
+static bool subr_is(const struct subr *subr, const char *name)
+{
+	return strcmp(subr->name, name) == 0;
+}
+
+static void rule(struct check *c, bool broken, enum dtag tag, struct span at, const char *what)
+{
+	if (broken)
+		check_error(c, tag, at, "%s", what);
+}
+
+static void check_action_rules(struct clause_build *b, const struct subr *subr, struct span at)
+{
+	struct check *c = b->c;
+	struct block_rules *seen = &b->seen;
+
+	if (subr_is(subr, "commit")) {
+		rule(c, seen->commits, D_COMM_COMM, at, "commit( ) may not follow commit( )");
+		rule(c, seen->records, D_COMM_DREC, at, "commit( ) may not follow data-recording action(s)");
+		seen->commits = true;
+	} else if (subr_is(subr, "speculate")) {
+		rule(c, seen->speculates, D_SPEC_SPEC, at, "speculate( ) may not follow speculate( )");
+		rule(c, seen->commits, D_SPEC_COMM, at, "speculate( ) may not follow commit( )");
+		rule(c, seen->records, D_SPEC_DREC, at,
+		     "speculate( ) may not follow data-recording action(s)");
+		seen->speculates = true;
+	} else if (subr_is(subr, "exit")) {
+		rule(c, seen->speculates, D_EXIT_SPEC, at, "exit( ) may not follow speculate( )");
+	} else if (subr->flags & SUBR_DESTRUCTIVE) {
+		rule(c, seen->speculates, D_ACT_SPEC, at, "destructive actions may not follow speculate( )");
+	}
+	if (subr->flags & SUBR_RECORDS) {
+		rule(c, seen->commits, D_DREC_COMM, at, "data-recording actions may not follow commit( )");
+		seen->records = true;
+	}
+}
+
+static void check_agg_rules(struct clause_build *b, struct span at)
+{
+	rule(b->c, b->seen.commits, D_AGG_COMM, at, "aggregations may not follow commit( )");
+	rule(b->c, b->seen.speculates, D_AGG_SPEC, at, "aggregations may not follow speculate( )");
+	b->seen.records = true;
+}
+
+/* ---- statements --------------------------------------------------------------------------------------------- */
+
+static struct act_build *act_new(struct clause_build *b, enum act_kind kind, struct span at)
+{
+	struct act_build *act = ARENA_NEW(b->c->arena, struct act_build);
+
+	act->act.kind = kind;
+	act->act.span = at.off;
+	return act;
+}
+
+static void act_add(struct clause_build *b, struct act_build *act)
+{
+	*b->tail = act;
+	b->tail = &act->next;
+	b->nacts++;
+}
+
+static void check_action(struct clause_build *b, const struct subr *subr, struct expr *e)
+{
+	struct act_build *act = act_new(b, ACT_EXPR, e->span);
+
+	if (!subr->check(b->c, e, &act->act))
+		return;
+	check_action_rules(b, subr, e->span);
+	if (subr_use(b->c, subr, e->span))
+		act_add(b, act);
+}
+
+static const struct expr *agg_target(const struct expr *e)
+{
+	while (e->kind == EXPR_INDEX)
+		e = e->index.base;
+	return e->kind == EXPR_AGG ? e : NULL;
+}
+
+static void check_agg_stmt(struct clause_build *b, struct expr *e)
+{
+	struct act_build *act = act_new(b, ACT_AGG, e->span);
+
+	if (!check_agg_assign(b->c, e, &act->act))
+		return;
+	check_agg_rules(b, e->span);
+	act_add(b, act);
+}
+
+static void check_expr_stmt(struct clause_build *b, struct expr *e)
+{
+	const struct subr *subr = call_subr(b->c, e);
+	struct act_build *act;
+
+	if (subr && subr->class == SUBR_ACTION) {
+		check_action(b, subr, e);
+		return;
+	}
+	if (e->kind == EXPR_ASSIGN && agg_target(e->binary.l)) {
+		check_agg_stmt(b, e);
+		return;
+	}
+	if (e->kind == EXPR_AGG) {
+		check_error(b->c, D_AGG_NULL, e->span,
+			    "expression statement has null effect: @%s is not assigned anything",
+			    e->agg.name);
+		return;
+	}
+	act = act_new(b, ACT_EXPR, e->span);
+	e = check_expr(b->c, e);
+	if (expr_is_bad(e))
+		return;
+	act_arg(b->c, &act->act, e, DATUM_INT);
+	act_add(b, act);
+}
+
+static void check_stmts(struct clause_build *b, struct stmt **stmts, uint32_t n);
+
+static struct act_build *act_jump(struct clause_build *b, enum act_kind kind, struct span at)
+{
+	struct act_build *act = act_new(b, kind, at);
+
+	act_add(b, act);
+	return act;
+}
+
+/*
+ *     BRZ condition -> else        BRZ condition -> end
+ *     then statements              then statements
+ *     JMP -> end               end:
+ *   else:
+ *     else statements
+ *   end:
+ */
+static void check_if(struct clause_build *b, struct stmt *s)
+{
+	struct expr *cond = check_expr(b->c, s->e);
+	struct act_build *brz = act_jump(b, ACT_BRZ, cond->span), *jmp;
+
+	b->has_if = true;
+	if (!expr_is_bad(cond) && !type_is_scalar(b->c->types, cond->type))
+		check_error(b->c, D_OP_SCALAR, cond->span,
+			    "condition of if must be of scalar type, not \"%s\"",
+			    type_text(b->c, cond->type));
+	act_arg(b->c, &brz->act, cond, DATUM_INT);
+	b->seen = (struct block_rules){ 0 };
+	check_stmts(b, s->then_body, s->nthen);
+	if (s->nelse) {
+		jmp = act_jump(b, ACT_JMP, s->span);
+		brz->act.target = b->nacts;
+		b->seen = (struct block_rules){ 0 };
+		check_stmts(b, s->else_body, s->nelse);
+		jmp->act.target = b->nacts;
+	} else {
+		brz->act.target = b->nacts;
+	}
+	b->seen = (struct block_rules){ 0 };
+}
+
+static void check_stmts(struct clause_build *b, struct stmt **stmts, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && diags_count(b->c->diags) < DIAG_MAX; i++) {
+		if (stmts[i]->kind == STMT_IF)
+			check_if(b, stmts[i]);
+		else
+			check_expr_stmt(b, stmts[i]->e);
+	}
+}
+
+/* ---- lowering ------------------------------------------------------------------------------------------------- */
+
+/* Our own verifier runs on every object: what it refuses is our mistake, said in the user's terms. */
+static struct difo *lower_verified(struct check *c, struct expr *e)
+{
+	struct difo *d = lower_expr(c, e);
+	struct err *err = d ? difo_verify(d, DIF_MAX_REGS) : NULL;
+
+	if (!err)
+		return d;
+	check_error(c, D_UNKNOWN, e->span, "internal error: the code of this expression is not valid: %s",
+		    err_text(err));
+	err_destroy(err);
+	return NULL;
+}
+
+/* How many actions of the classic machine an action is: faults are numbered by them (7.1). */
+static uint32_t act_weight(const struct prog_act *act)
+{
+	if (act->kind == ACT_JMP)
+		return 0;
+	if (act->kind == ACT_AGG && act->nargs == act->agg->nkeys)
+		return act->nargs + 1; /* count(): no value, but an action */
+	return MAX(act->nargs, 1);
+}
+
+static void lower_acts(struct clause_build *b, struct prog_clause *clause)
+{
+	struct check *c = b->c;
+	struct act_build *act = b->first;
+	uint32_t number = 1;
+
+	clause->acts = ARENA_NEW_N(c->arena, struct prog_act, b->nacts + 1);
+	clause->nacts = b->nacts;
+	for (uint32_t i = 0; i < b->nacts; i++, act = act->next) {
+		struct prog_act *out = &clause->acts[i];
+
+		*out = act->act;
+		out->number = number;
+		number += act_weight(out);
+		out->args = ARENA_NEW_N(c->arena, struct difo *, out->nargs + 1);
+		for (uint32_t k = 0; k < out->nargs; k++)
+			out->args[k] = lower_verified(c, act->exprs[k]);
+		clause->records |= act_is_recording(out->kind);
+	}
+}
+
+/* ---- a clause -------------------------------------------------------------------------------------------------- */
+
+/* One description's copy of the clause. */
+struct clause_trees {
+	struct expr *pred;
+	struct stmt **body;
+	uint32_t nbody;
+};
+
+static struct clause_trees trees_clone(struct check *c, const struct decl *d)
+{
+	return (struct clause_trees){
+		.pred = expr_clone(c->arena, d->clause.pred),
+		.body = stmts_clone(c->arena, d->clause.body, d->clause.nbody),
+		.nbody = d->clause.nbody,
+	};
+}
+
+static void clause_build_init(struct clause_build *b, struct check *c)
+{
+	*b = (struct clause_build){ .c = c };
+	b->tail = &b->first;
+}
+
+static void check_pred(struct check *c, struct clause_trees *t)
+{
+	if (!t->pred)
+		return;
+	diag_set_where(c->diags, DIAG_IN_PREDICATE);
+	c->in_predicate = true;
+	t->pred = check_expr(c, t->pred);
+	if (!expr_is_bad(t->pred) && !type_is_scalar(c->types, t->pred->type))
+		check_error(c, D_PRED_SCALAR, t->pred->span,
+			    "predicate result must be of scalar type, not \"%s\"",
+			    type_text(c, t->pred->type));
+	c->in_predicate = false;
+}
+
+static void check_body(struct clause_build *b, struct clause_trees *t)
+{
+	diag_set_where(b->c->diags, DIAG_IN_ACTIONS);
+	check_stmts(b, t->body, t->nbody);
+}
+
+/*
+ * The actions first, so that they may introduce what the predicate uses; when that fails for want of a
+ * variable, all again with the predicate first (d-language.md 2.5).
+ */
+static struct clause_trees check_parts(struct clause_build *b, const struct decl *d)
+{
+	struct check *c = b->c;
+	struct session_mark mark = session_mark(c->session);
+	struct checker *ck = checker(c);
+	uint32_t nerrors = diags_count(c->diags), nundef = ck->nundef, ntrouble = ck->ntrouble;
+	struct clause_trees t = trees_clone(c, d);
+
+	clause_build_init(b, c);
+	check_body(b, &t);
+	if (!t.pred || ck->nundef == nundef) {
+		check_pred(c, &t);
+		return t;
+	}
+	session_rollback(c->session, &mark);
+	diags_truncate(c->diags, nerrors);
+	ck->ntrouble = ntrouble;
+	t = trees_clone(c, d);
+	clause_build_init(b, c);
+	check_pred(c, &t);
+	check_body(b, &t);
+	return t;
+}
+
+static const char *desc_text(struct check *c, const struct probe_desc *d)
+{
+	if (d->id)
+		return arena_printf(c->arena, "%u", d->id);
+	return arena_printf(c->arena, "%s:%s:%s:%s", d->prov, d->mod, d->func, d->name);
+}
+
+/* False after reporting. */
+static bool check_match(struct check *c, const struct probe_desc *desc, const struct pspec *spec)
+{
+	uint32_t count = 1;
+	struct err *e = NULL;
+
+	if (c->env->match)
+		e = c->env->match(c->env->ctx, desc, &count);
+	if (e) {
+		check_error(c, D_PDESC_INVAL, spec->span, "invalid probe description \"%s\": %s",
+			    spec->text, err_text(e));
+		if (err_get_hint(e))
+			diag_hint(c->diags, "%s", err_get_hint(e));
+		err_destroy(e);
+		return false;
+	}
+	if (count == 0 && desc->id) {
+		check_error(c, D_PDESC_INVAL, spec->span,
+			    "invalid probe identifier %u: Unknown probe identifier", desc->id);
+		return false;
+	}
+	if (count == 0 && !c->opts->zdefs) {
+		check_error(c, D_PDESC_ZERO, spec->span, "probe description %s does not match any probes",
+			    desc_text(c, desc));
+		return false;
+	}
+	return true;
+}
+
+static void check_for_spec(struct check *c, struct decl *d, const struct pspec *spec)
+{
+	struct checker *ck = checker(c);
+	struct prog_clause *clause = ARENA_NEW(c->arena, struct prog_clause);
+	uint32_t nerrors = diags_count(c->diags), ntrouble = ck->ntrouble;
+	struct clause_trees t;
+	struct clause_build b;
+
+	clause->desc = (struct probe_desc){ spec->prov, spec->mod, spec->func, spec->name, spec->id };
+	clause->span = spec->span.off;
+	if (!check_match(c, &clause->desc, spec))
+		return;
+	c->desc = &clause->desc;
+	ck->attr = (struct attr)ATTR_STABLE; /* what the language itself promises */
+	ck->destructive = false;
+	t = check_parts(&b, d);
+	if (diags_count(c->diags) == nerrors && ck->ntrouble == ntrouble) {
+		if (t.pred)
+			clause->pred = lower_verified(c, t.pred);
+		lower_acts(&b, clause);
+		clause->is_default = d->clause.nbody == 0;
+		clause->records |= clause->is_default;
+		clause->destructive = ck->destructive;
+		clause->attr[0] = ck->attr.name;
+		clause->attr[1] = ck->attr.data;
+		clause->attr[2] = ck->attr.class;
+		clause->index = c->session->nclauses++;
+		vec_push(&c->clauses, clause);
+	}
+	c->desc = NULL;
+	diag_set_where(c->diags, DIAG_NOWHERE);
+}
+
+void check_clause(struct check *c, struct decl *d)
+{
+	uint32_t nerrors = diags_count(c->diags);
+
+	/* a mistake in the body would be reported once for each description */
+	for (uint32_t i = 0; i < d->clause.nspecs && diags_count(c->diags) == nerrors; i++)
+		check_for_spec(c, d, &d->clause.specs[i]);
+}

@@ -1,0 +1,108 @@
+/* Copies of trees: a body is checked once per probe description, an inline once per use. */
+#include "d/check_impl.h"
+
+static void each(struct expr **exprs, uint32_t n, expr_child_f *f, void *arg)
+{
+	for (uint32_t i = 0; i < n; i++)
+		f(&exprs[i], arg);
+}
+
+void expr_each_child(struct expr *e, expr_child_f *f, void *arg)
+{
+	switch (e->kind) {
+	case EXPR_BAD:
+	case EXPR_INT:
+	case EXPR_STR:
+	case EXPR_IDENT:
+	case EXPR_SIZEOF_TYPE:
+	case EXPR_OFFSETOF:
+		return;
+	case EXPR_AGG:
+		each(e->agg.keys, e->agg.nkeys, f, arg);
+		return;
+	case EXPR_UNARY:
+	case EXPR_SIZEOF:
+	case EXPR_STRINGOF:
+		f(&e->unary.e, arg);
+		return;
+	case EXPR_BINARY:
+	case EXPR_ASSIGN:
+	case EXPR_COMMA:
+		f(&e->binary.l, arg);
+		f(&e->binary.r, arg);
+		return;
+	case EXPR_COND:
+		f(&e->cond.c, arg);
+		f(&e->cond.t, arg);
+		f(&e->cond.f, arg);
+		return;
+	case EXPR_CALL:
+		f(&e->call.fn, arg);
+		each(e->call.args, e->call.nargs, f, arg);
+		return;
+	case EXPR_INDEX:
+		f(&e->index.base, arg);
+		each(e->index.subs, e->index.nsubs, f, arg);
+		return;
+	case EXPR_MEMBER:
+		f(&e->member.base, arg);
+		return;
+	case EXPR_CAST:
+		f(&e->cast.e, arg);
+		return;
+	case EXPR_XLATE:
+		f(&e->xlate.e, arg);
+		return;
+	case EXPR_VAR:
+		each(e->var.keys, e->var.nkeys, f, arg);
+		return;
+	}
+	BUG("expression kind %d", (int)e->kind);
+}
+
+/* The lists a node points to belong to the copy alone. */
+static void clone_list(struct arena *a, struct expr *n)
+{
+	if (n->kind == EXPR_AGG)
+		n->agg.keys = arena_memdup(a, n->agg.keys, n->agg.nkeys * sizeof(*n->agg.keys));
+	else if (n->kind == EXPR_CALL)
+		n->call.args = arena_memdup(a, n->call.args, n->call.nargs * sizeof(*n->call.args));
+	else if (n->kind == EXPR_INDEX)
+		n->index.subs = arena_memdup(a, n->index.subs, n->index.nsubs * sizeof(*n->index.subs));
+	else if (n->kind == EXPR_VAR)
+		n->var.keys = arena_memdup(a, n->var.keys, n->var.nkeys * sizeof(*n->var.keys));
+}
+
+static void clone_child(struct expr **child, void *arg)
+{
+	*child = expr_clone(arg, *child);
+}
+
+/*
+ * Types as written are shared: resolving one twice gives the same type, and its body is declared once.
+ * The result is checked already, or not, like the original.
+ */
+struct expr *expr_clone(struct arena *a, const struct expr *e)
+{
+	struct expr *n;
+
+	if (!e)
+		return NULL;
+	n = arena_memdup(a, e, sizeof(*e));
+	clone_list(a, n);
+	expr_each_child(n, clone_child, a);
+	return n;
+}
+
+struct stmt **stmts_clone(struct arena *a, struct stmt *const *stmts, uint32_t n)
+{
+	struct stmt **copy = n ? ARENA_NEW_N(a, struct stmt *, n) : NULL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		copy[i] = arena_memdup(a, stmts[i], sizeof(*stmts[i]));
+		copy[i]->e = expr_clone(a, stmts[i]->e);
+		copy[i]->then_body = stmts_clone(a, stmts[i]->then_body, stmts[i]->nthen);
+		copy[i]->else_body = stmts_clone(a, stmts[i]->else_body, stmts[i]->nelse);
+	}
+	return copy;
+}

@@ -1,0 +1,132 @@
+/* Declarations of variables and typedefs; whose name is taken (d-language.md 2.7). */
+#include "d/check_impl.h"
+
+static void fail_redeclared(struct check *c, struct span at, const char *name, const struct ident *old)
+{
+	struct source_loc loc;
+
+	check_error(c, D_DECL_IDRED, at, "identifier redeclared: %s", name);
+	if (!old || old->is_builtin) {
+		diag_hint(c->diags, "'%s' is %s: choose another name", name,
+			  old ? "built in" : "the name of a type");
+		return;
+	}
+	loc = source_locate(c->session->sources, old->span.off);
+	if (loc.line)
+		diag_hint(c->diags, "it was declared in line %u", loc.line);
+}
+
+bool check_name_is_free(struct check *c, struct span at, const char *name)
+{
+	struct ident *old = ident_find(c, SCOPE_GLOBAL, name);
+
+	if (old && old->type == TYPE_ERROR)
+		return false; /* has been reported */
+	if (!old && types_find_declared(c->types, name, strlen(name)) == TYPE_NONE)
+		return true;
+	fail_redeclared(c, at, name, old);
+	return false;
+}
+
+bool check_enumerator(struct check *c, struct span at, const char *name, int64_t val)
+{
+	struct dsession *s = c->session;
+	struct ident *id;
+
+	if (!check_name_is_free(c, at, name))
+		return false;
+	id = ARENA_NEW(s->arena, struct ident);
+	id->kind = IDENT_ENUMERATOR;
+	id->name = arena_strdup(s->arena, name);
+	id->type = TYPE_INT;
+	id->ival = val;
+	id->attr = (struct attr)ATTR_STABLE;
+	id->span = at;
+	ident_apply_pending(c, id);
+	session_bind(s, s->globals, id->name, id);
+	return true;
+}
+
+/* Whether a declaration says again what the identifier already is. */
+static bool is_same(struct check *c, const struct ident *id, const struct decl_object *obj,
+		    enum ident_kind kind)
+{
+	if (id->is_builtin || id->kind != kind || id->xlate_type != TYPE_NONE ||
+	    !type_same(c->types, id->type, obj->type) || id->nkeys != obj->nkeys)
+		return false;
+	for (uint32_t i = 0; i < id->nkeys; i++)
+		if (!type_same(c->types, id->keys[i], obj->keys[i]))
+			return false;
+	return true;
+}
+
+static enum ident_scope scope_of(enum storage_class sc)
+{
+	return sc == SC_SELF ? SCOPE_SELF : sc == SC_THIS ? SCOPE_THIS : SCOPE_GLOBAL;
+}
+
+static void declare_extern(struct check *c, struct type_name *tn, const struct decl_object *obj)
+{
+	struct dsession *s = c->session;
+	struct ident *id = ARENA_NEW(s->arena, struct ident);
+
+	id->kind = IDENT_EXTERN;
+	id->name = arena_strdup(s->arena, tn->name);
+	id->type = obj->type;
+	id->attr = (struct attr){ STAB_PRIVATE, STAB_PRIVATE, DEP_UNKNOWN };
+	id->is_declared = true;
+	id->span = tn->name_span;
+	ident_apply_pending(c, id);
+	session_bind(s, s->globals, id->name, id);
+}
+
+static void declare_object(struct check *c, struct type_name *tn)
+{
+	enum ident_scope scope = scope_of(tn->specs->sc);
+	struct decl_object obj;
+	enum ident_kind kind;
+	struct ident *old;
+	bool is_extern;
+
+	if (!decl_object(c, tn, &obj))
+		return;
+	is_extern = tn->specs->sc == SC_EXTERN || type_kind(c->types, obj.type) == TK_FUNC;
+	kind = is_extern ? IDENT_EXTERN : obj.is_assoc ? IDENT_ARRAY : IDENT_VAR;
+	old = ident_find(c, scope, tn->name);
+	if (old && is_same(c, old, &obj, kind))
+		return;
+	if (old) {
+		if (old->type != TYPE_ERROR)
+			fail_redeclared(c, tn->name_span, var_text(c, scope, tn->name), old);
+		return;
+	}
+	if (scope == SCOPE_GLOBAL && !check_name_is_free(c, tn->name_span, tn->name))
+		return;
+	if (is_extern)
+		declare_extern(c, tn, &obj);
+	else
+		var_create(c, tn->name_span, scope, tn->name, obj.type, obj.is_assoc, obj.keys,
+			   obj.nkeys)->is_declared = true;
+}
+
+static void declare_typedef(struct check *c, struct type_name *tn)
+{
+	struct ident *old = ident_find(c, SCOPE_GLOBAL, tn->name);
+
+	if (old && old->type != TYPE_ERROR)
+		fail_redeclared(c, tn->name_span, tn->name, old);
+	else
+		(void)decl_typedef(c, tn); /* reports; nothing depends on it here */
+}
+
+void check_vars(struct check *c, struct decl *d)
+{
+	if (d->vars.nnames == 0)
+		(void)decl_alone(c, d->vars.specs);
+	for (uint32_t i = 0; i < d->vars.nnames; i++) {
+		if (d->vars.specs->sc == SC_TYPEDEF)
+			declare_typedef(c, d->vars.names[i]);
+		else
+			declare_object(c, d->vars.names[i]);
+	}
+}

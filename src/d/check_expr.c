@@ -1,0 +1,290 @@
+/* Expressions: the walk over the tree, constants, conversions. */
+#include "d/check_impl.h"
+
+/* Deeper trees than this would exhaust the stack of a recursive walk; no program comes near. */
+#define DEPTH_MAX 3000
+
+/* ---- nodes ---------------------------------------------------------------------------------------- */
+
+struct expr *expr_new(struct check *c, enum expr_kind kind, struct span at, type_id type)
+{
+	struct expr *e = ARENA_NEW(c->arena, struct expr);
+
+	e->kind = kind;
+	e->span = at;
+	e->type = type;
+	return e;
+}
+
+struct expr *expr_bad(struct check *c, struct span at)
+{
+	checker(c)->ntrouble++;
+	return expr_new(c, EXPR_BAD, at, TYPE_ERROR);
+}
+
+struct expr *expr_int(struct check *c, struct span at, uint64_t val, type_id type)
+{
+	struct expr *e = expr_new(c, EXPR_INT, at, type);
+
+	e->ival.val = val;
+	e->ival.lit_type = type;
+	return e;
+}
+
+/* ---- reports ---------------------------------------------------------------------------------------- */
+
+void check_note_tag(struct check *c, enum dtag tag)
+{
+	checker(c)->ntrouble++;
+	if (tag == D_IDENT_UNDEF || tag == D_VAR_UNDEF)
+		checker(c)->nundef++;
+}
+
+/* ---- conversions -------------------------------------------------------------------------------------- */
+
+uint64_t int_convert(const struct types *t, uint64_t val, type_id type)
+{
+	uint32_t bits = type_size(t, type) * 8;
+	uint64_t mask;
+
+	if (bits == 0 || bits >= 64)
+		return val;
+	mask = (UINT64_C(1) << bits) - 1;
+	val &= mask;
+	if (type_is_signed(t, type) && (val >> (bits - 1)))
+		val |= ~mask;
+	return val;
+}
+
+struct expr *expr_cast(struct check *c, struct expr *e, type_id to)
+{
+	struct expr *cast;
+
+	if (e->kind == EXPR_INT && type_is_scalar(c->types, to))
+		return expr_int(c, e->span, int_convert(c->types, e->ival.val, to), to);
+	cast = expr_new(c, EXPR_CAST, e->span, to);
+	cast->cast.e = e;
+	cast->cast.implicit = true;
+	return cast;
+}
+
+/* A conversion that changes no bit is left out, so that DIF stays small. */
+static bool convert_int(struct check *c, struct expr **e, type_id to)
+{
+	if (type_resolve(c->types, (*e)->type) != type_resolve(c->types, to))
+		*e = expr_cast(c, *e, to);
+	return true;
+}
+
+static bool convert_pointer(struct check *c, struct expr **e, type_id to)
+{
+	if (expr_is_zero(c, *e)) {
+		*e = expr_int(c, (*e)->span, 0, to);
+		return true;
+	}
+	if (type_is_string(c->types, (*e)->type))
+		return type_is_void(c->types, type_deref(c->types, to));
+	if (!type_ptr_compat(c->types, (*e)->type, to))
+		return false;
+	if (type_kind(c->types, (*e)->type) == TK_ARRAY)
+		*e = expr_cast(c, *e, to);
+	return true;
+}
+
+/* A string value where 'char *' is wanted passes as the address of its bytes. */
+static bool convert_string(struct check *c, struct expr **e, type_id to)
+{
+	const struct types *t = c->types;
+
+	if (!type_is_string(t, to) && expr_is_zero(c, *e)) {
+		*e = expr_int(c, (*e)->span, 0, to);
+		return true;
+	}
+	if (!type_is_strcompat(t, (*e)->type))
+		return false;
+	if (type_is_string(t, to) && !type_is_string(t, (*e)->type))
+		*e = expr_cast(c, *e, to);
+	return true;
+}
+
+bool check_convert(struct check *c, struct expr **e, type_id to)
+{
+	const struct types *t = c->types;
+	type_id from = (*e)->type;
+
+	if (from == TYPE_ERROR || to == TYPE_ERROR)
+		return true;
+	if (type_is_integer(t, to) && type_is_integer(t, from))
+		return convert_int(c, e, to);
+	if (type_is_string(t, to) || (type_is_string(t, from) && type_is_strcompat(t, to)))
+		return convert_string(c, e, to);
+	if (type_kind(t, to) == TK_PTR)
+		return convert_pointer(c, e, to);
+	return !type_is_void(t, to) && type_same(t, from, to);
+}
+
+/* ---- what can be stored to ------------------------------------------------------------------------------ */
+
+static bool is_user_var(const struct expr *e)
+{
+	return e->kind == EXPR_VAR && !e->var.ident->is_builtin;
+}
+
+static bool is_scratch_call(const struct expr *e)
+{
+	return e->kind == EXPR_CALL && e->call.subr &&
+	       (e->call.subr->code == DIF_SUBR_ALLOCA || e->call.subr->code == DIF_SUBR_COPYIN);
+}
+
+/* Whether the pointer (or array) may lead into memory of D; the rest is checked when it is used. */
+static bool leads_to_d_memory(struct check *c, const struct expr *e)
+{
+	if (is_user_var(e) || is_scratch_call(e))
+		return true;
+	switch ((int)e->kind) {
+	case EXPR_CAST:
+		return leads_to_d_memory(c, e->cast.e);
+	case EXPR_BINARY:
+		return leads_to_d_memory(c, e->binary.l) || leads_to_d_memory(c, e->binary.r);
+	case EXPR_COND:
+		return leads_to_d_memory(c, e->cond.t) || leads_to_d_memory(c, e->cond.f);
+	case EXPR_ASSIGN:
+	case EXPR_COMMA:
+		return leads_to_d_memory(c, e->binary.r);
+	case EXPR_UNARY:
+		return leads_to_d_memory(c, e->unary.e);
+	case EXPR_MEMBER:
+	case EXPR_INDEX:
+		return expr_is_writable(c, e);
+	default:
+		return false;
+	}
+}
+
+bool expr_is_writable(struct check *c, const struct expr *e)
+{
+	switch ((int)e->kind) {
+	case EXPR_VAR:
+		return is_user_var(e);
+	case EXPR_MEMBER:
+		return e->member.arrow ? leads_to_d_memory(c, e->member.base) :
+					 expr_is_writable(c, e->member.base);
+	case EXPR_INDEX:
+		return leads_to_d_memory(c, e->index.base);
+	case EXPR_UNARY:
+		return e->unary.op == OP_DEREF && leads_to_d_memory(c, e->unary.e);
+	default:
+		return false;
+	}
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------------------- */
+
+static struct expr *check_int(struct check *c, struct expr *e)
+{
+	e->type = e->ival.lit_type != TYPE_NONE ? e->ival.lit_type : TYPE_INT;
+	return e;
+}
+
+static struct expr *check_agg_ref(struct check *c, struct expr *e)
+{
+	e->type = TYPE_DYNAMIC;
+	return e;
+}
+
+static struct expr *check_node(struct check *c, struct expr *e)
+{
+	switch (e->kind) {
+	case EXPR_BAD:
+		e->type = TYPE_ERROR;
+		return e;
+	case EXPR_INT: return check_int(c, e);
+	case EXPR_STR:
+		e->type = TYPE_STRING;
+		return e;
+	case EXPR_IDENT: return check_ident(c, e);
+	case EXPR_AGG: return check_agg_ref(c, e);
+	case EXPR_UNARY: return check_unary(c, e);
+	case EXPR_BINARY: return check_binary(c, e);
+	case EXPR_ASSIGN: return check_assign(c, e);
+	case EXPR_COND: return check_cond(c, e);
+	case EXPR_COMMA: return check_comma(c, e);
+	case EXPR_CALL: return check_call(c, e);
+	case EXPR_INDEX: return check_index(c, e);
+	case EXPR_MEMBER: return check_member(c, e);
+	case EXPR_CAST: return check_cast(c, e);
+	case EXPR_SIZEOF_TYPE: return check_sizeof_type(c, e);
+	case EXPR_SIZEOF: return check_sizeof(c, e);
+	case EXPR_OFFSETOF: return check_offsetof(c, e);
+	case EXPR_STRINGOF: return check_stringof(c, e);
+	case EXPR_XLATE: return check_xlate(c, e);
+	case EXPR_VAR: break; /* made with its type */
+	}
+	BUG("expression kind %d without a type", (int)e->kind);
+}
+
+struct expr *check_any(struct check *c, struct expr *e)
+{
+	struct checker *ck = checker(c);
+	struct expr *checked;
+
+	if (e->type != TYPE_NONE)
+		return e;
+	if (ck->depth >= DEPTH_MAX)
+		return expr_fail(c, D_SYNTAX, e->span,
+				 "expression is nested more than %d levels deep", DEPTH_MAX);
+	ck->depth++;
+	checked = check_node(c, e);
+	ck->depth--;
+	assert(checked->type != TYPE_NONE);
+	return checked;
+}
+
+struct expr *check_value(struct check *c, struct expr *e)
+{
+	if (e->kind == EXPR_AGG)
+		return expr_fail(c, D_CG_DYN, e->span,
+				 "aggregation %s has no value that an expression could use",
+				 var_text(c, SCOPE_GLOBAL, arena_printf(c->arena, "@%s", e->agg.name)));
+	if (e->kind == EXPR_XLATE)
+		return expr_fail(c, D_CG_DYN, e->span,
+				 "translated value of type \"%s\" can only be used through its members",
+				 type_text(c, e->type));
+	return e;
+}
+
+struct expr *check_expr(struct check *c, struct expr *e)
+{
+	return check_value(c, check_any(c, e));
+}
+
+bool check_const(struct check *c, struct expr *e, int64_t *ret_val)
+{
+	struct checker *ck = checker(c);
+	uint32_t mark = diags_count(c->diags), nundef = ck->nundef, ntrouble = ck->ntrouble;
+	struct expr *v = check_expr(c, expr_clone(c->arena, e));
+
+	diags_truncate(c->diags, mark);
+	ck->nundef = nundef;
+	ck->ntrouble = ntrouble;
+	if (!expr_is_const(c, v))
+		return false;
+	*ret_val = (int64_t)v->ival.val;
+	return true;
+}
+
+/* ---- types for back ends ------------------------------------------------------------------------------------- */
+
+struct dif_type dif_type_of(const struct types *t, type_id id)
+{
+	bool is_byref = type_is_byref(t, id);
+
+	return (struct dif_type){
+		.kind = type_is_string(t, id) ? DIF_KIND_STRING : DIF_KIND_CTF,
+		.ckind = (uint8_t)type_kind(t, id),
+		.flags = (is_byref ? DIF_TF_BYREF : 0) |
+			 (is_byref && type_is_userland(t, id) ? DIF_TF_BYUREF : 0),
+		.is_signed = type_is_signed(t, id),
+		.size = type_size(t, id),
+	};
+}

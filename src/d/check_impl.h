@@ -1,0 +1,327 @@
+/*
+ * Inside of the checker and of the compile session: shared by check*.c, builtin.c, fmt.c and compile.c.
+ *
+ * Owns     the session's arena owns what outlives a compile (identifiers, inlines, translators); the
+ *          arena of a compile owns its tree, DIF and clauses and becomes the session's on success.
+ */
+#pragma once
+
+#include "d/attr.h"
+#include "d/check.h"
+#include "d/decl.h"
+#include "d/list.h"
+#include "d/parse.h"
+
+/* ---- what a session keeps ------------------------------------------------------------------------ */
+
+struct xlator {
+	type_id out, in;
+	const char *param;
+	struct hashmap *members; /* name -> struct xlate_member, unchecked */
+	struct attr attr;
+};
+
+struct declared_probe {
+	const char *name; /* with '-' for "__" */
+	type_id *args;
+	uint32_t nargs;
+	type_id *xargs; /* translated list; equals args when there is none */
+	uint32_t *map;	/* xargs[i] is made of args[map[i]] */
+	uint32_t nxargs;
+};
+
+struct declared_provider {
+	const char *name;
+	struct hashmap *probes; /* name -> struct declared_probe */
+	struct attr attrs[NPARTS];
+};
+
+/* The prototype of a built-in function, parsed. */
+struct proto {
+	type_id ret;
+	struct proto_arg { type_id type; bool any; } *args;
+	uint32_t nargs, nmin;
+	bool varargs; /* more than nargs is fine */
+};
+
+/* One name bound in a map of the session: how to take it back. */
+struct undo {
+	struct hashmap *map;
+	const char *key;
+};
+
+struct dsession {
+	struct arena *arena;
+	struct source_map *sources;
+	struct types *types;
+	struct hashmap *globals;    /* user variables, inlines, enumerators -> struct ident */
+	struct hashmap *selfs;	    /* thread-local variables -> struct ident */
+	struct hashmap *agg_idents; /* aggregations -> struct ident */
+	struct hashmap *builtins;   /* subroutines, actions, variables of builtin.c -> struct ident */
+	struct hashmap *protos;	    /* of subrs[], by name, once used -> struct proto */
+	struct hashmap *type_texts; /* D type text -> type_id + 1 as a pointer */
+	struct hashmap *providers;  /* declared in D -> struct declared_provider */
+	VEC(struct xlator *) xlators;
+	VEC(struct undo) journal;
+	VEC(struct prog_var *) vars;
+	VEC(struct prog_agg *) aggs;
+	struct prog_vars vars_view;
+	struct prog_aggs aggs_view;
+	uint32_t next_var[3]; /* by enum dif_scope */
+	uint32_t nclauses;
+	VEC(struct arena *) arenas; /* of the programs that were compiled */
+	VEC(struct hashmap *) maps; /* hash maps inside idents, translators, providers */
+};
+
+/* A state of the session to come back to. */
+struct session_mark {
+	uint32_t journal, vars, aggs, xlators, nclauses;
+	uint32_t next_var[3];
+};
+
+/* Also stands for a state of the locals, which are journalled in the same list. */
+struct session_mark session_mark(const struct dsession *s);
+void session_rollback(struct dsession *s, const struct session_mark *m);
+/* Binds a name that was free. key must live as long as the session. */
+void session_bind(struct dsession *s, struct hashmap *map, const char *key, void *value);
+
+/* ---- the state of one compile --------------------------------------------------------------------- */
+
+/* Names bound to expressions: parameters of an inline or translator while its body is checked. */
+struct binding {
+	const char *name;
+	struct expr *e; /* checked */
+	struct binding *next;
+};
+
+struct pending_pragma {
+	const char *name; /* of the identifier it waits for */
+	bool has_attr, has_version, is_used;
+	struct attr attr;
+	uint32_t version;
+	struct span span;
+	struct pending_pragma *next;
+};
+
+struct checker {
+	struct check c; /* first: check.h hands out a pointer to it */
+	struct binding *bindings;
+	uint32_t nundef;    /* errors so far that say "not defined (yet)" */
+	uint32_t depth;	    /* of nested expressions and inlines */
+	uint32_t ncloned;   /* nodes made by expansion: bounds exponential inlines */
+	struct attr attr;   /* least of what the current clause used */
+	bool destructive;   /* the current clause calls something that is */
+	struct pending_pragma *pending;
+	uint32_t ntrouble;  /* reports and poison nodes so far: none means that all is well */
+	uint32_t first_off; /* where this program's text begins */
+	struct parse_env parse_env;
+	struct parse_input input;
+};
+
+static inline struct checker *checker(struct check *c)
+{
+	return (struct checker *)c;
+}
+
+/*
+ * check_error() reports; expr_fail() reports and is the poison node to return. `at` is a span.
+ */
+void check_note_tag(struct check *c, enum dtag tag);
+#define check_error(c, tag, at, ...) \
+	(check_note_tag((c), (tag)), diag_error((c)->diags, (tag), (at), __VA_ARGS__))
+#define expr_fail(c, tag, at, ...) (check_error((c), (tag), (at), __VA_ARGS__), expr_bad((c), (at)))
+
+static inline const char *type_text(struct check *c, type_id id)
+{
+	return type_name(c->types, id, c->arena);
+}
+
+static inline bool expr_is_bad(const struct expr *e)
+{
+	return e->type == TYPE_ERROR;
+}
+
+/* The literal (or folded) integer 0. */
+static inline bool expr_is_zero(struct check *c, const struct expr *e)
+{
+	return e->kind == EXPR_INT && e->ival.val == 0 && type_is_integer(c->types, e->type);
+}
+
+static inline bool expr_is_const(struct check *c, const struct expr *e)
+{
+	return e->kind == EXPR_INT && type_is_integer(c->types, e->type);
+}
+
+/* ---- check_clone.c -------------------------------------------------------------------------------- */
+
+typedef void expr_child_f(struct expr **child, void *arg);
+/* Calls f for each subexpression, from left to right. */
+void expr_each_child(struct expr *e, expr_child_f *f, void *arg);
+struct expr *expr_clone(struct arena *a, const struct expr *e);
+struct stmt **stmts_clone(struct arena *a, struct stmt *const *stmts, uint32_t n);
+
+/* ---- check_expr.c ---------------------------------------------------------------------------------- */
+
+/* As check_expr(), but a translated value (EXPR_XLATE) or an aggregation may be the result. */
+struct expr *check_any(struct check *c, struct expr *e);
+/* Reports that e is no value; used where check_any()'s result must be one after all. */
+struct expr *check_value(struct check *c, struct expr *e);
+/* Wraps e into an implicit conversion to a type; folds constants. */
+struct expr *expr_cast(struct check *c, struct expr *e, type_id to);
+struct expr *expr_new(struct check *c, enum expr_kind kind, struct span at, type_id type);
+/* The value of a type after truncation and extension. */
+uint64_t int_convert(const struct types *t, uint64_t val, type_id type);
+/* Whether a store through e reaches memory of D. */
+bool expr_is_writable(struct check *c, const struct expr *e);
+
+/* ---- check_op.c ------------------------------------------------------------------------------------ */
+
+struct expr *check_unary(struct check *c, struct expr *e);
+struct expr *check_binary(struct check *c, struct expr *e);
+struct expr *check_assign(struct check *c, struct expr *e);
+struct expr *check_cond(struct check *c, struct expr *e);
+struct expr *check_comma(struct check *c, struct expr *e);
+const char *op_text(enum expr_op op);
+/* Reports and returns false unless the constant divisor, if it is one, is not zero. */
+bool check_divisor(struct check *c, enum expr_op op, const struct expr *divisor);
+
+/* ---- check_fold.c ----------------------------------------------------------------------------------- */
+
+uint64_t fold_unary(enum expr_op op, uint64_t v);
+/* is_signed: of comparison, division, right shift. The divisor is not zero. */
+uint64_t fold_binary(enum expr_op op, uint64_t l, uint64_t r, bool is_signed);
+
+/* ---- check_access.c: members, subscripts, sizes, casts ------------------------------------------------ */
+
+struct expr *check_member(struct check *c, struct expr *e);
+struct expr *check_index(struct check *c, struct expr *e);
+struct expr *check_cast(struct check *c, struct expr *e);
+struct expr *check_sizeof_type(struct check *c, struct expr *e);
+struct expr *check_sizeof(struct check *c, struct expr *e);
+struct expr *check_offsetof(struct check *c, struct expr *e);
+struct expr *check_stringof(struct check *c, struct expr *e);
+
+/* ---- check_var.c: what names mean --------------------------------------------------------------------- */
+
+struct expr *check_ident(struct check *c, struct expr *e);
+struct ident *ident_find(struct check *c, enum ident_scope scope, const char *name);
+/* Whether e is an identifier, perhaps subscripted, that means nothing yet: an assignment creates it. */
+bool check_is_new_var(struct check *c, const struct expr *e);
+/* Creates what e names, with values of type `type` (TYPE_ERROR: silent from now on); the reference. */
+struct expr *check_create_var(struct check *c, struct expr *e, type_id type);
+/* A reference to an element of an associative array. */
+struct expr *check_array_ref(struct check *c, struct ident *id, struct expr *e);
+/* Checks keys one by one: values of usable types. what: "x[ ]" for messages. Replaces in place. */
+bool check_keys(struct check *c, const char *what, struct expr **keys, uint32_t nkeys);
+/* Converts checked keys to the signature of id, or makes them its signature. */
+bool check_signature(struct check *c, struct ident *id, const char *what, struct span at,
+		     struct expr **keys, uint32_t nkeys);
+/* A user's variable of known type, bound to its name; D_ID_OFLOW when there are too many. */
+struct ident *var_create(struct check *c, struct span at, enum ident_scope scope, const char *name,
+			 type_id type, bool is_assoc, const type_id *keys, uint32_t nkeys);
+/* "self->x", "@a", "x" as messages show names. */
+const char *var_text(struct check *c, enum ident_scope scope, const char *name);
+/* Reports that e (as check_is_new_var() takes it) means nothing; once per name. */
+struct expr *expr_undefined(struct check *c, struct expr *e);
+/* The type a variable gets that is assigned a value of type id: no cv, arrays as pointers. */
+type_id type_of_variable(struct check *c, type_id id);
+/* Applies pragmas that waited for the name. */
+void ident_apply_pending(struct check *c, struct ident *id);
+/* False after refusing what this version lacks; sets the type, which is read when first used. */
+bool builtin_is_here(struct check *c, struct ident *id, struct span at);
+/* Arguments and names take the attributes of the clause's provider. */
+struct attr builtin_attr(struct check *c, const struct ident *id);
+/* Narrows the clause's attributes by a use and checks option amin. */
+void attr_use(struct check *c, struct span at, const char *name, struct attr a);
+struct hashmap *session_map(struct dsession *s); /* a hash map that ends with the session */
+
+/* ---- check_args.c: args[] ------------------------------------------------------------------------------ */
+
+struct expr *check_args_ref(struct check *c, struct ident *id, struct expr *e);
+
+/* ---- check_call.c --------------------------------------------------------------------------------------- */
+
+struct expr *check_call(struct check *c, struct expr *e);
+/* The row a call names, or NULL: nothing is reported. */
+const struct subr *call_subr(struct check *c, const struct expr *e);
+/* Checks arguments against the row's prototype and converts them in place. */
+bool check_proto_args(struct check *c, const struct subr *subr, struct expr *call);
+bool check_arg_count(struct check *c, const struct subr *subr, struct expr *call);
+const struct proto *proto_get(struct check *c, const struct subr *subr);
+/* Notes the use (attributes, destructiveness); false after refusing what this version lacks. */
+bool subr_use(struct check *c, const struct subr *subr, struct span at);
+/* "one arg passed, two expected" in the reference's words. */
+void check_error_len(struct check *c, struct span at, const char *what, const char *unit,
+		     uint32_t passed, uint32_t nmin, uint32_t nmax);
+
+/* ---- check_inline.c, check_xlate.c ------------------------------------------------------------------------ */
+
+void check_inline_def(struct check *c, struct decl *d);
+/* args: NULL for an inline without parameters */
+struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, struct expr **args,
+			   uint32_t nargs);
+void check_translator_def(struct check *c, struct decl *d);
+struct expr *check_xlate(struct check *c, struct expr *e);
+/* base is a checked EXPR_XLATE; e the member expression over it. */
+struct expr *xlate_member(struct check *c, struct expr *base, struct expr *e);
+/* in, out: types; NULL when there is none. Exact match first, then an assignable input. */
+struct xlator *xlator_find(struct check *c, type_id in, type_id out);
+/* Guards expansion against running away: false after reporting. */
+bool check_expansion(struct check *c, struct span at, struct expr *body, const struct binding *b);
+struct expr *expr_placeholder(struct check *c, struct span at, const char *name, type_id type);
+bool convert_body(struct check *c, struct expr **e, type_id type);
+
+/* ---- statements, clauses, declarations --------------------------------------------------------------------- */
+
+/* An action whose expressions are not lowered yet. */
+struct act_build {
+	struct prog_act act;
+	struct expr **exprs; /* act.nargs of them */
+	uint32_t cap;
+	struct act_build *next;
+};
+
+static inline struct act_build *act_build(struct prog_act *act)
+{
+	return CONTAINER_OF(act, struct act_build, act);
+}
+
+/* Adds an argument. kind: what the consumer prints. */
+void act_arg(struct check *c, struct prog_act *act, struct expr *e, enum datum_kind kind);
+enum datum_kind datum_kind_of(struct check *c, type_id type);
+
+/* Rows of builtin.c point here (check_act.c, check_printf.c, check_agg.c). */
+bool act_check_proto(struct check *c, struct expr *call, struct prog_act *act);
+bool act_check_trace(struct check *c, struct expr *call, struct prog_act *act);
+bool act_check_tracemem(struct check *c, struct expr *call, struct prog_act *act);
+bool act_check_printf(struct check *c, struct expr *call, struct prog_act *act);
+bool act_check_printa(struct check *c, struct expr *call, struct prog_act *act);
+bool act_check_freopen(struct check *c, struct expr *call, struct prog_act *act);
+bool act_check_clear(struct check *c, struct expr *call, struct prog_act *act);
+bool act_check_trunc(struct check *c, struct expr *call, struct prog_act *act);
+bool act_check_normalize(struct check *c, struct expr *call, struct prog_act *act);
+bool act_check_stack(struct check *c, struct expr *call, struct prog_act *act);
+bool act_check_ustack(struct check *c, struct expr *call, struct prog_act *act);
+bool act_check_sym(struct check *c, struct expr *call, struct prog_act *act);
+bool act_check_print(struct check *c, struct expr *call, struct prog_act *act);
+bool act_check_printm(struct check *c, struct expr *call, struct prog_act *act);
+bool act_check_pcap(struct check *c, struct expr *call, struct prog_act *act);
+
+/* '@x[keys] = func(args)' as an action; false after reporting. */
+bool check_agg_assign(struct check *c, struct expr *e, struct prog_act *act);
+/* An argument that must be a defined aggregation: NULL after reporting one of the two tags. */
+struct ident *check_agg_arg(struct check *c, const char *func, uint32_t argno, struct expr *e,
+			       enum dtag not_agg, enum dtag undefined);
+/* sym(x) and its kin, stack(): as a key or a printf argument. NULL when e is no such call; otherwise
+ * the expression to record (a poison node after reporting). */
+struct expr *check_key_call(struct check *c, struct expr *e, enum datum_kind *ret_kind);
+
+void check_clause(struct check *c, struct decl *d);
+void check_vars(struct check *c, struct decl *d);
+void check_provider(struct check *c, struct decl *d);
+void check_pragma(struct check *c, struct decl *d);
+void check_pragmas_unused(struct check *c);
+/* A D type text of a table or a provider; TYPE_NONE when it does not parse or resolve. */
+type_id type_from_text(struct check *c, const char *text);
+/* The name as a new global: reports D_DECL_IDRED and returns false when it is taken. */
+bool check_name_is_free(struct check *c, struct span at, const char *name);

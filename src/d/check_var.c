@@ -1,0 +1,469 @@
+/* Names: finding what an identifier means, creating variables by assignment, keys. */
+#include "d/check_impl.h"
+
+#define VAR_ID_MAX 0xffff /* 16 bits in an instruction */
+
+static const char *const scope_prefix[] = {
+	[SCOPE_GLOBAL] = "", [SCOPE_SELF] = "self->", [SCOPE_THIS] = "this->"
+};
+
+static const uint8_t dif_scope[] = {
+	[SCOPE_GLOBAL] = DIF_SCOPE_GLOBAL, [SCOPE_SELF] = DIF_SCOPE_THREAD,
+	[SCOPE_THIS] = DIF_SCOPE_LOCAL
+};
+
+const char *var_text(struct check *c, enum ident_scope scope, const char *name)
+{
+	return arena_printf(c->arena, "%s%s", scope_prefix[scope], name);
+}
+
+static struct hashmap *scope_map(struct check *c, enum ident_scope scope)
+{
+	switch (scope) {
+	case SCOPE_GLOBAL: return c->session->globals;
+	case SCOPE_SELF: return c->session->selfs;
+	case SCOPE_THIS: return c->locals;
+	}
+	BUG("scope %d", (int)scope);
+}
+
+/* ---- finding ------------------------------------------------------------------------------------------ */
+
+/* Option version hides what is newer (d-language.md 11.4). */
+static struct ident *visible(struct check *c, struct ident *id)
+{
+	if (id && c->opts->d_version && id->version > c->opts->d_version)
+		return NULL;
+	return id;
+}
+
+struct ident *ident_find(struct check *c, enum ident_scope scope, const char *name)
+{
+	struct ident *id = visible(c, hashmap_finds(scope_map(c, scope), name));
+
+	if (!id && scope == SCOPE_GLOBAL)
+		id = visible(c, hashmap_finds(c->session->builtins, name));
+	return id;
+}
+
+static struct binding *binding_find(struct check *c, const struct expr *e)
+{
+	struct binding *b;
+
+	if (e->ident.scope != SCOPE_GLOBAL)
+		return NULL;
+	for (b = checker(c)->bindings; b; b = b->next)
+		if (strcmp(b->name, e->ident.name) == 0)
+			return b;
+	return NULL;
+}
+
+/* The identifier of 'name' or 'name[...]', unchecked; NULL when e is something else. */
+static const struct expr *named(const struct expr *e)
+{
+	if (e->kind == EXPR_INDEX)
+		e = e->index.base;
+	return e->kind == EXPR_IDENT && e->type == TYPE_NONE ? e : NULL;
+}
+
+bool check_is_new_var(struct check *c, const struct expr *e)
+{
+	const struct expr *name = e->type == TYPE_NONE ? named(e) : NULL;
+
+	return name && !strchr(name->ident.name, '`') && !binding_find(c, name) &&
+	       !ident_find(c, name->ident.scope, name->ident.name);
+}
+
+/* ---- hints ------------------------------------------------------------------------------------------------ */
+
+static void add_names(struct hashmap *m, const char ***names, uint32_t *n, uint32_t cap)
+{
+	size_t pos = 0;
+	struct ident *id;
+
+	while ((id = hashmap_next(m, &pos, NULL, NULL)) && *n < cap)
+		if (id->kind != IDENT_SUBR && id->type != TYPE_ERROR)
+			(*names)[(*n)++] = id->name;
+}
+
+static void hint_nearest(struct check *c, const struct expr *name)
+{
+	enum ident_scope scope = name->ident.scope;
+	struct hashmap *m = scope_map(c, scope);
+	size_t cap = hashmap_count(m) + hashmap_count(c->session->builtins);
+	const char **names = ARENA_NEW_N(c->arena, const char *, cap + 1), *nearest;
+	uint32_t n = 0;
+
+	add_names(m, &names, &n, (uint32_t)cap);
+	if (scope == SCOPE_GLOBAL)
+		add_names(c->session->builtins, &names, &n, (uint32_t)cap);
+	nearest = diag_nearest(name->ident.name, names, n);
+	if (nearest)
+		diag_hint(c->diags, "did you mean '%s%s'?", scope_prefix[scope], nearest);
+	else if (scope == SCOPE_GLOBAL && hashmap_finds(c->session->selfs, name->ident.name))
+		diag_hint(c->diags, "did you mean 'self->%s'?", name->ident.name);
+	else if (scope == SCOPE_GLOBAL && hashmap_finds(c->locals, name->ident.name))
+		diag_hint(c->diags, "did you mean 'this->%s'?", name->ident.name);
+}
+
+/* Makes the name poison, so that it is reported once. */
+static void silence(struct check *c, const struct expr *name)
+{
+	struct ident *id = ARENA_NEW(c->session->arena, struct ident);
+
+	id->kind = IDENT_VAR;
+	id->name = arena_strdup(c->session->arena, name->ident.name);
+	id->scope = name->ident.scope;
+	id->type = TYPE_ERROR;
+	session_bind(c->session, scope_map(c, id->scope), id->name, id);
+}
+
+struct expr *expr_undefined(struct check *c, struct expr *e)
+{
+	const struct expr *name = named(e);
+
+	if (strchr(name->ident.name, '`'))
+		return expr_fail(c, D_IDENT_UNDEF, e->span,
+				 "failed to resolve %s: kernel and user symbols are not available "
+				 "in this version", name->ident.name);
+	if (name->ident.scope == SCOPE_GLOBAL && e->kind == EXPR_IDENT)
+		check_error(c, D_IDENT_UNDEF, e->span, "failed to resolve %s: Unknown variable name",
+			    name->ident.name);
+	else
+		check_error(c, D_VAR_UNDEF, e->span, "%s%s%s has not yet been declared or assigned",
+			    scope_prefix[name->ident.scope], name->ident.name,
+			    e->kind == EXPR_INDEX ? "[ ]" : "");
+	hint_nearest(c, name);
+	silence(c, name);
+	return expr_bad(c, e->span);
+}
+
+/* ---- attributes --------------------------------------------------------------------------------------------- */
+
+/* Those declared in D come first. */
+static const struct attr *provider_attrs(struct check *c, const char *name)
+{
+	const struct declared_provider *p = hashmap_finds(c->session->providers, name);
+	const struct attr *attrs = p ? p->attrs : attr_provider(name);
+
+	return attrs ? attrs : attr_provider_default;
+}
+
+void attr_use(struct check *c, struct span at, const char *name, struct attr a)
+{
+	struct checker *ck = checker(c);
+	struct attr amin = { c->opts->amin[0], c->opts->amin[1], c->opts->amin[2] };
+
+	ck->attr = attr_min(ck->attr, a);
+	if (attr_is_below(a, amin)) {
+		struct strbuf text = { 0 };
+
+		attr_print(a, &text);
+		check_error(c, D_ATTR_MIN, at,
+			    "attributes for %s (%s) are less than predefined minimum", name,
+			    strbuf_text(&text));
+		strbuf_deinit(&text);
+	}
+}
+
+struct attr builtin_attr(struct check *c, const struct ident *id)
+{
+	const struct attr *parts;
+	enum provider_part part;
+
+	if (!id->builtin || !c->desc || !*c->desc->prov)
+		return id->attr;
+	if (id->id == DIF_VAR_ARGS || (id->id >= DIF_VAR_ARG0 && id->id <= DIF_VAR_ARG9))
+		part = PART_ARGS;
+	else if (id->id >= DIF_VAR_PROBEPROV && id->id <= DIF_VAR_PROBENAME)
+		part = PART_PROVIDER + (id->id - DIF_VAR_PROBEPROV);
+	else
+		return id->attr;
+	parts = provider_attrs(c, c->desc->prov);
+	return parts[part];
+}
+
+void ident_apply_pending(struct check *c, struct ident *id)
+{
+	struct pending_pragma *p;
+
+	for (p = checker(c)->pending; p; p = p->next) {
+		if (strcmp(p->name, id->name) != 0)
+			continue;
+		if (p->has_attr)
+			id->attr = p->attr;
+		if (p->has_version)
+			id->version = p->version;
+		p->is_used = true;
+	}
+}
+
+/* ---- creating -------------------------------------------------------------------------------------------------- */
+
+type_id type_of_variable(struct check *c, type_id id)
+{
+	struct types *t = c->types;
+	bool userland = type_is_userland(t, id);
+	enum type_kind kind;
+	type_id to;
+
+	for (kind = type_get(t, id)->kind; kind == TK_CONST || kind == TK_VOLATILE ||
+					   kind == TK_RESTRICT || kind == TK_USERLAND;
+	     kind = type_get(t, id)->kind)
+		id = type_get(t, id)->ref;
+	kind = type_kind(t, id);
+	if (kind != TK_ARRAY && !(kind == TK_PTR && userland && !type_is_userland(t, id)))
+		return id;
+	to = type_deref(t, id);
+	return type_pointer(t, userland ? type_qualified(t, TK_USERLAND, to) : to);
+}
+
+static struct prog_var *prog_var_create(struct check *c, const struct ident *id, bool is_assoc)
+{
+	struct dsession *s = c->session;
+	struct prog_var *v = ARENA_NEW(s->arena, struct prog_var);
+
+	v->name = id->name;
+	v->id = id->id;
+	v->scope = dif_scope[id->scope];
+	v->kind = is_assoc ? DIF_VAR_ARRAY : DIF_VAR_SCALAR;
+	v->type = dif_type_of(c->types, id->type);
+	v->nkeys = id->nkeys;
+	v->keys = ARENA_NEW_N(s->arena, struct dif_type, id->nkeys + 1);
+	for (uint32_t i = 0; i < id->nkeys; i++)
+		v->keys[i] = dif_type_of(c->types, id->keys[i]);
+	vec_push(&s->vars, v);
+	s->vars_view = (struct prog_vars){ s->vars.data, s->vars.len };
+	return v;
+}
+
+struct ident *var_create(struct check *c, struct span at, enum ident_scope scope, const char *name,
+			 type_id type, bool is_assoc, const type_id *keys, uint32_t nkeys)
+{
+	struct dsession *s = c->session;
+	struct ident *id = ARENA_NEW(s->arena, struct ident);
+	uint32_t *next = &s->next_var[dif_scope[scope]];
+
+	id->kind = is_assoc ? IDENT_ARRAY : IDENT_VAR;
+	id->name = arena_strdup(s->arena, name);
+	id->scope = scope;
+	id->type = type;
+	id->attr = (struct attr)ATTR_STABLE;
+	id->span = at;
+	id->keys_known = is_assoc;
+	id->nkeys = nkeys;
+	id->keys = nkeys ? arena_memdup(s->arena, keys, nkeys * sizeof(*keys)) : NULL;
+	if (*next > VAR_ID_MAX) {
+		check_error(c, D_ID_OFLOW, at, "cannot create %s: more than %d variables",
+			    var_text(c, scope, name), VAR_ID_MAX - DIF_VAR_USER + 1);
+		id->type = TYPE_ERROR;
+	}
+	if (id->type != TYPE_ERROR) {
+		id->id = (*next)++;
+		id->var = prog_var_create(c, id, is_assoc);
+	}
+	if (scope == SCOPE_GLOBAL)
+		ident_apply_pending(c, id);
+	session_bind(s, scope_map(c, scope), id->name, id);
+	return id;
+}
+
+static struct expr *var_ref(struct check *c, struct ident *id, struct span at, struct expr **keys,
+			    uint32_t nkeys)
+{
+	struct expr *e = expr_new(c, EXPR_VAR, at, id->type);
+
+	e->var.ident = id;
+	e->var.keys = keys;
+	e->var.nkeys = nkeys;
+	e->is_lvalue = true;
+	attr_use(c, at, id->name, builtin_attr(c, id));
+	return e;
+}
+
+/* A use of a variable that holds a translator's input means the translation. */
+static struct expr *var_value(struct check *c, struct ident *id, struct expr *ref)
+{
+	struct expr *x;
+
+	if (id->xlate_type == TYPE_NONE)
+		return ref;
+	x = expr_new(c, EXPR_XLATE, ref->span, id->xlate_type);
+	x->xlate.e = ref;
+	return x;
+}
+
+static struct expr *create_array(struct check *c, struct expr *e, type_id type)
+{
+	const struct expr *name = e->index.base;
+	const char *what = arena_printf(c->arena, "%s[ ]",
+					var_text(c, name->ident.scope, name->ident.name));
+	uint32_t n = e->index.nsubs;
+	type_id *keys = ARENA_NEW_N(c->arena, type_id, n + 1);
+	struct ident *id;
+
+	if (name->ident.scope == SCOPE_THIS) {
+		silence(c, name);
+		return expr_fail(c, D_ARR_LOCAL, e->span,
+				 "%s: an associative array cannot be clause-local", what);
+	}
+	if (!check_keys(c, what, e->index.subs, n)) {
+		silence(c, name);
+		return expr_bad(c, e->span);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		keys[i] = e->index.subs[i]->type;
+	id = var_create(c, e->span, name->ident.scope, name->ident.name, type, true, keys, n);
+	return id->type == TYPE_ERROR ? expr_bad(c, e->span) :
+					var_ref(c, id, e->span, e->index.subs, n);
+}
+
+struct expr *check_create_var(struct check *c, struct expr *e, type_id type)
+{
+	struct ident *id;
+
+	if (e->kind == EXPR_INDEX)
+		return create_array(c, e, type);
+	id = var_create(c, e->span, e->ident.scope, e->ident.name, type, false, NULL, 0);
+	return id->type == TYPE_ERROR ? expr_bad(c, e->span) : var_ref(c, id, e->span, NULL, 0);
+}
+
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
+
+static bool is_key_type(struct check *c, const struct expr *e)
+{
+	if (e->kind == EXPR_AGG || e->kind == EXPR_XLATE)
+		return false;
+	return type_size(c->types, e->type) != 0 && !type_is_float(c->types, e->type) &&
+	       type_kind(c->types, e->type) != TK_FUNC;
+}
+
+bool check_keys(struct check *c, const char *what, struct expr **keys, uint32_t nkeys)
+{
+	bool good = true;
+
+	if (nkeys > DIF_MAX_TUPLE) {
+		check_error(c, D_PROTO_LEN, keys[DIF_MAX_TUPLE]->span, "%s has %u keys, more than %d",
+			    what, nkeys, DIF_MAX_TUPLE);
+		return false;
+	}
+	for (uint32_t i = 0; i < nkeys; i++) {
+		keys[i] = check_any(c, keys[i]);
+		if (expr_is_bad(keys[i])) {
+			good = false;
+		} else if (!is_key_type(c, keys[i])) {
+			check_error(c, D_KEY_TYPE, keys[i]->span,
+				    "%s key #%u: a value of type \"%s\" cannot be a key", what, i + 1,
+				    type_text(c, keys[i]->type));
+			good = false;
+		}
+	}
+	return good;
+}
+
+static bool convert_keys(struct check *c, struct ident *id, const char *what, struct expr **keys)
+{
+	bool good = true;
+
+	for (uint32_t i = 0; i < id->nkeys; i++) {
+		if (check_convert(c, &keys[i], id->keys[i]))
+			continue;
+		check_error(c, D_PROTO_ARG, keys[i]->span,
+			    "%s key #%u is incompatible with prototype:\n\tprototype: %s\n\t argument: %s",
+			    what, i + 1, type_text(c, id->keys[i]), type_text(c, keys[i]->type));
+		good = false;
+	}
+	return good;
+}
+
+bool check_signature(struct check *c, struct ident *id, const char *what, struct span at,
+		     struct expr **keys, uint32_t nkeys)
+{
+	if (id->keys_known) {
+		if (nkeys == id->nkeys)
+			return convert_keys(c, id, what, keys);
+		check_error_len(c, at, what, "key", nkeys, id->nkeys, id->nkeys);
+		return false;
+	}
+	id->keys = ARENA_NEW_N(c->session->arena, type_id, nkeys + 1);
+	for (uint32_t i = 0; i < nkeys; i++)
+		id->keys[i] = keys[i]->type;
+	id->nkeys = nkeys;
+	id->keys_known = true;
+	return true;
+}
+
+/* ---- uses ---------------------------------------------------------------------------------------------------------- */
+
+static struct expr *fail_badref(struct check *c, const struct ident *id, struct span at,
+				const char *what)
+{
+	return expr_fail(c, D_IDENT_BADREF, at, "%s %s", var_text(c, id->scope, id->name), what);
+}
+
+struct expr *check_array_ref(struct check *c, struct ident *id, struct expr *e)
+{
+	const char *what = arena_printf(c->arena, "%s[ ]", var_text(c, id->scope, id->name));
+	struct expr **keys = e->index.subs;
+	uint32_t n = e->index.nsubs;
+
+	if (!check_keys(c, what, keys, n) || !check_signature(c, id, what, e->span, keys, n))
+		return expr_bad(c, e->span);
+	return var_value(c, id, var_ref(c, id, e->span, keys, n));
+}
+
+bool builtin_is_here(struct check *c, struct ident *id, struct span at)
+{
+	if (id->builtin->flags & SUBR_NOT_LINUX) {
+		check_error(c, D_UNKNOWN, at, "%s has no meaning on Linux", id->name);
+		return false;
+	}
+	if (id->builtin->flags & SUBR_MISSING) {
+		check_error(c, D_UNKNOWN, at, "%s is not available in this version", id->name);
+		return false;
+	}
+	if (id->type == TYPE_NONE && *id->builtin->type)
+		id->type = type_from_text(c, id->builtin->type);
+	return true;
+}
+
+static struct expr *ident_ref(struct check *c, struct ident *id, struct expr *e)
+{
+	if (id->type == TYPE_ERROR)
+		return expr_bad(c, e->span);
+	if (id->builtin && !builtin_is_here(c, id, e->span))
+		return expr_bad(c, e->span);
+	switch (id->kind) {
+	case IDENT_VAR:
+		return var_value(c, id, var_ref(c, id, e->span, NULL, 0));
+	case IDENT_ENUMERATOR:
+		attr_use(c, e->span, id->name, id->attr);
+		return expr_int(c, e->span, (uint64_t)id->ival, id->type);
+	case IDENT_INLINE:
+		if (id->inl.has_params)
+			return fail_badref(c, id, e->span, "is an inline with parameters: use it with [ ]");
+		return inline_expand(c, id, e, NULL, 0);
+	case IDENT_ARRAY:
+	case IDENT_BUILTIN_ARRAY:
+		return fail_badref(c, id, e->span, "is an associative array: use it with [ ]");
+	case IDENT_SUBR:
+		return fail_badref(c, id, e->span, "is a function, not a variable");
+	case IDENT_EXTERN:
+		return expr_fail(c, D_UNKNOWN, e->span,
+				 "external symbol %s is not available in this version", id->name);
+	case IDENT_AGG:
+		break; /* has a map of its own */
+	}
+	BUG("identifier kind %d", (int)id->kind);
+}
+
+struct expr *check_ident(struct check *c, struct expr *e)
+{
+	struct binding *b = binding_find(c, e);
+	struct ident *id;
+
+	if (b)
+		return expr_clone(c->arena, b->e);
+	id = ident_find(c, e->ident.scope, e->ident.name);
+	return id ? ident_ref(c, id, e) : expr_undefined(c, e);
+}

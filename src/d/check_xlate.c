@@ -1,0 +1,159 @@
+/*
+ * Translators: structs whose members are expressions over a value of another type (d-language.md 10.1).
+ *
+ * Nothing is built at run time: xlate<T *>(e)->m is the expression of m with the parameter bound to e.
+ * A checked EXPR_XLATE has the type written in <> and a checked operand of the translator's input type;
+ * it is no value, only its members are.
+ */
+#include "d/check_impl.h"
+
+static bool is_accepted(struct check *c, type_id from, type_id to)
+{
+	struct expr *e = expr_new(c, EXPR_VAR, (struct span){ 0 }, from);
+
+	return check_convert(c, &e, to);
+}
+
+struct xlator *xlator_find(struct check *c, type_id in, type_id out)
+{
+	struct dsession *s = c->session;
+
+	for (uint32_t i = 0; i < s->xlators.len; i++)
+		if (type_same(c->types, s->xlators.data[i]->out, out) &&
+		    type_same(c->types, s->xlators.data[i]->in, in))
+			return s->xlators.data[i];
+	for (uint32_t i = 0; i < s->xlators.len; i++)
+		if (type_same(c->types, s->xlators.data[i]->out, out) &&
+		    is_accepted(c, in, s->xlators.data[i]->in))
+			return s->xlators.data[i];
+	return NULL;
+}
+
+/* ---- definition ------------------------------------------------------------------------------------------ */
+
+/* The expression of a member bound to e, of the member's type; a poison node after reporting. */
+static struct expr *member_value(struct check *c, const struct xlator *x, struct expr *e,
+				 const struct xlate_member *m, type_id type)
+{
+	struct checker *ck = checker(c);
+	struct binding *outer = ck->bindings, param = { .name = x->param, .e = e };
+	struct expr *body;
+
+	ck->bindings = &param;
+	body = check_any(c, expr_clone(c->arena, m->e));
+	ck->bindings = outer;
+	if (body->kind != EXPR_XLATE)
+		body = check_value(c, body);
+	if (expr_is_bad(body) || convert_body(c, &body, type))
+		return body;
+	return expr_fail(c, D_XLATE_INCOMPAT, m->span,
+			 "translator member %s definition uses incompatible types: \"%s\" = \"%s\"",
+			 m->name, type_text(c, type), type_text(c, body->type));
+}
+
+static void check_xlate_member(struct check *c, struct xlator *x, struct xlate_member *m)
+{
+	uint32_t bit_off;
+	const struct type_member *tm = type_find_member(c->types, x->out, m->name, &bit_off);
+
+	if (!tm) {
+		check_error(c, D_XLATE_MEMB, m->span, "translator member %s is not a member of \"%s\"",
+			    m->name, type_text(c, x->out));
+		return;
+	}
+	if (hashmap_finds(x->members, m->name)) {
+		check_error(c, D_XLATE_MEMB, m->span, "translator member %s is defined twice", m->name);
+		return;
+	}
+	(void)member_value(c, x, expr_placeholder(c, m->span, x->param, x->in), m, tm->type);
+	hashmap_sets(x->members, m->name, m);
+}
+
+void check_translator_def(struct check *c, struct decl *d)
+{
+	type_id out = decl_resolve(c, d->xlator.out), in = decl_resolve(c, d->xlator.in);
+	struct dsession *s = c->session;
+	struct xlator *x;
+
+	if (out == TYPE_ERROR || in == TYPE_ERROR)
+		return;
+	if (!type_is_sou(c->types, out) || !type_complete(c->types, out)) {
+		check_error(c, D_XLATE_SOU, d->xlator.out->span,
+			    "translator output type must be a complete struct or union, not \"%s\"",
+			    type_text(c, out));
+		return;
+	}
+	for (uint32_t i = 0; i < s->xlators.len; i++) {
+		if (!type_same(c->types, s->xlators.data[i]->out, out) ||
+		    !type_same(c->types, s->xlators.data[i]->in, in))
+			continue;
+		check_error(c, D_XLATE_REDECL, d->span,
+			    "translator from \"%s\" to \"%s\" has already been declared",
+			    type_text(c, in), type_text(c, out));
+		return;
+	}
+	x = ARENA_NEW(s->arena, struct xlator);
+	x->out = out;
+	x->in = in;
+	x->param = d->xlator.param;
+	x->members = session_map(s);
+	x->attr = (struct attr)ATTR_STABLE;
+	for (uint32_t i = 0; i < d->xlator.nmembers; i++)
+		check_xlate_member(c, x, &d->xlator.members[i]);
+	vec_push(&s->xlators, x);
+}
+
+/* ---- use -------------------------------------------------------------------------------------------------- */
+
+static type_id output_of(struct check *c, type_id to)
+{
+	return type_kind(c->types, to) == TK_PTR ? type_deref(c->types, to) : to;
+}
+
+struct expr *check_xlate(struct check *c, struct expr *e)
+{
+	type_id to = decl_resolve(c, e->xlate.to);
+	struct xlator *x;
+
+	e->xlate.e = check_expr(c, e->xlate.e);
+	if (to == TYPE_ERROR || expr_is_bad(e->xlate.e))
+		return expr_bad(c, e->span);
+	x = xlator_find(c, e->xlate.e->type, output_of(c, to));
+	if (!x)
+		return expr_fail(c, D_XLATE_NONE, e->span, "cannot translate from \"%s\" to \"%s\"",
+				 type_text(c, e->xlate.e->type), type_text(c, to));
+	(void)check_convert(c, &e->xlate.e, x->in); /* xlator_find() has seen that it can be */
+	e->type = to;
+	return e;
+}
+
+struct expr *xlate_member(struct check *c, struct expr *base, struct expr *e)
+{
+	bool is_pointer = type_kind(c->types, base->type) == TK_PTR;
+	struct xlator *x = xlator_find(c, base->xlate.e->type, output_of(c, base->type));
+	const struct type_member *tm;
+	struct xlate_member *m;
+	struct binding param;
+	uint32_t bit_off;
+
+	if (e->member.arrow && !is_pointer)
+		return expr_fail(c, D_OP_PTR, e->span, "operator -> must be applied to a pointer, not \"%s\"",
+				 type_text(c, base->type));
+	if (!e->member.arrow && is_pointer)
+		return expr_fail(c, D_OP_SOU, e->span, "operator . cannot be applied to \"%s\"",
+				 type_text(c, base->type));
+	tm = x ? type_find_member(c->types, x->out, e->member.name, &bit_off) : NULL;
+	if (!tm)
+		return expr_fail(c, D_TYPE_MEMBER, e->span, "\"%s\" has no member '%s'",
+				 type_text(c, output_of(c, base->type)), e->member.name);
+	m = hashmap_finds(x->members, e->member.name);
+	if (!m)
+		return expr_fail(c, D_XLATE_NOCONV, e->span,
+				 "translator from \"%s\" to \"%s\" does not define member '%s'",
+				 type_text(c, x->in), type_text(c, x->out), e->member.name);
+	attr_use(c, e->span, e->member.name, x->attr);
+	param = (struct binding){ .name = x->param, .e = base->xlate.e };
+	if (!check_expansion(c, e->span, m->e, &param))
+		return expr_bad(c, e->span);
+	return member_value(c, x, base->xlate.e, m, tm->type);
+}

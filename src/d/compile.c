@@ -1,0 +1,412 @@
+/* From D text to a compiled program: sessions, the list of passes, taking back what failed. */
+#include "d/compile.h"
+
+#include "d/check_impl.h"
+#include "dtrace.h"
+
+/* ---- sessions ------------------------------------------------------------------------------------------ */
+
+struct hashmap *session_map(struct dsession *s)
+{
+	struct hashmap *m = hashmap_create();
+
+	vec_push(&s->maps, m);
+	return m;
+}
+
+static struct ident *builtin_ident(struct dsession *s, enum ident_kind kind, const char *name,
+				   struct attr attr, const char *since)
+{
+	struct ident *id = ARENA_NEW(s->arena, struct ident);
+
+	id->kind = kind;
+	id->name = name;
+	id->is_builtin = true;
+	id->attr = attr;
+	if (!version_parse(since, &id->version))
+		BUG("version '%s' of '%s'", since, name);
+	hashmap_sets(s->builtins, name, id);
+	return id;
+}
+
+static void define_builtins(struct dsession *s)
+{
+	struct ident *id;
+
+	for (uint32_t i = 0; i < nsubrs; i++) {
+		id = builtin_ident(s, IDENT_SUBR, subrs[i].name, subrs[i].attr, subrs[i].since);
+		id->subr = &subrs[i];
+	}
+	for (uint32_t i = 0; i < nbuiltin_vars; i++) {
+		const struct builtin_var *v = &builtin_vars[i];
+		bool is_array = v->id <= DIF_VAR_UREGS && !*v->type && !(v->flags & SUBR_MISSING);
+
+		id = builtin_ident(s, is_array ? IDENT_BUILTIN_ARRAY : IDENT_VAR, v->name, v->attr,
+				   v->since);
+		id->id = v->id;
+		id->builtin = v;
+	}
+	id = builtin_ident(s, IDENT_ENUMERATOR, "NULL", (struct attr)ATTR_STABLE, "1.0");
+	id->type = TYPE_LONG;
+}
+
+struct dsession *dsession_create(const struct compile_opts *opts)
+{
+	struct dsession *s = xcalloc(1, sizeof(*s));
+
+	s->arena = arena_create();
+	s->sources = source_map_create(s->arena);
+	s->types = types_create(opts->strsize);
+	s->globals = session_map(s);
+	s->selfs = session_map(s);
+	s->agg_idents = session_map(s);
+	s->builtins = session_map(s);
+	s->protos = session_map(s);
+	s->type_texts = session_map(s);
+	s->providers = session_map(s);
+	for (uint32_t i = 0; i < ARRAY_LEN(s->next_var); i++)
+		s->next_var[i] = DIF_VAR_USER;
+	define_builtins(s);
+	return s;
+}
+
+void dsession_destroy(struct dsession *s)
+{
+	if (!s)
+		return;
+	for (uint32_t i = 0; i < s->maps.len; i++)
+		hashmap_destroy(s->maps.data[i]);
+	for (uint32_t i = 0; i < s->arenas.len; i++)
+		arena_destroy(s->arenas.data[i]);
+	vec_deinit(&s->maps);
+	vec_deinit(&s->arenas);
+	vec_deinit(&s->journal);
+	vec_deinit(&s->vars);
+	vec_deinit(&s->aggs);
+	vec_deinit(&s->xlators);
+	types_destroy(s->types);
+	arena_destroy(s->arena);
+	free(s);
+}
+
+struct prog_vars *dsession_vars(struct dsession *s)
+{
+	return &s->vars_view;
+}
+
+struct prog_aggs *dsession_aggs(struct dsession *s)
+{
+	return &s->aggs_view;
+}
+
+struct types *dsession_types(struct dsession *s)
+{
+	return s->types;
+}
+
+struct source_map *dsession_sources(struct dsession *s)
+{
+	return s->sources;
+}
+
+/* ---- taking back --------------------------------------------------------------------------------------- */
+
+void session_bind(struct dsession *s, struct hashmap *map, const char *key, void *value)
+{
+	hashmap_sets(map, key, value);
+	vec_push(&s->journal, (struct undo){ map, key });
+}
+
+struct session_mark session_mark(const struct dsession *s)
+{
+	struct session_mark m = {
+		.journal = s->journal.len,
+		.vars = s->vars.len,
+		.aggs = s->aggs.len,
+		.xlators = s->xlators.len,
+		.nclauses = s->nclauses,
+	};
+
+	memcpy(m.next_var, s->next_var, sizeof(m.next_var));
+	return m;
+}
+
+void session_rollback(struct dsession *s, const struct session_mark *m)
+{
+	while (s->journal.len > m->journal) {
+		const struct undo *u = vec_last(&s->journal);
+
+		hashmap_remove(u->map, u->key, strlen(u->key));
+		s->journal.len--;
+	}
+	s->vars.len = s->vars_view.len = m->vars;
+	s->aggs.len = s->aggs_view.len = m->aggs;
+	s->xlators.len = m->xlators;
+	s->nclauses = m->nclauses;
+	memcpy(s->next_var, m->next_var, sizeof(s->next_var));
+}
+
+/* ---- what the parser asks ---------------------------------------------------------------------------------- */
+
+static bool env_is_type(void *ctx, const char *name, size_t len)
+{
+	struct check *c = ctx;
+
+	return types_find(c->types, name, len) != TYPE_NONE;
+}
+
+static bool env_is_ident(void *ctx, const char *name, size_t len)
+{
+	struct check *c = ctx;
+
+	return hashmap_find(c->session->globals, name, len) ||
+	       hashmap_find(c->session->builtins, name, len);
+}
+
+static bool env_macro(void *ctx, const char *name, int64_t *ret_value)
+{
+	struct check *c = ctx;
+
+	return c->env->macro && c->env->macro(c->env->ctx, name, ret_value);
+}
+
+static bool env_set_option(void *ctx, struct span at, const char *name, const char *value)
+{
+	struct check *c = ctx;
+	struct err *e = NULL;
+
+	if (c->env->set_option)
+		e = c->env->set_option(c->env->ctx, name, value);
+	if (e) {
+		check_error(c, D_PRAGMA_OPTSET, at, "%s", err_text(e));
+		if (err_get_hint(e))
+			diag_hint(c->diags, "%s", err_get_hint(e));
+		err_destroy(e);
+		return false;
+	}
+	/* the options may be the ones this compile works with */
+	checker(c)->input.defaultargs = c->opts->defaultargs;
+	checker(c)->input.argref = c->opts->argref;
+	checker(c)->input.allow_empty = c->opts->empty;
+	return true;
+}
+
+type_id type_from_text(struct check *c, const char *text)
+{
+	struct dsession *s = c->session;
+	uintptr_t known = (uintptr_t)hashmap_finds(s->type_texts, text);
+	uint32_t mark = diags_count(c->diags);
+	struct parse_input in = checker(c)->input;
+	struct type_name *tn;
+	type_id id = TYPE_NONE;
+
+	if (known)
+		return (type_id)(known - 1);
+	in.src = source_add(s->sources, SOURCE_STRING, "", text, strlen(text), true);
+	in.argc = 0;
+	tn = parse_type(&in);
+	if (tn)
+		id = decl_resolve(c, tn);
+	if (id == TYPE_ERROR)
+		id = TYPE_NONE;
+	diags_truncate(c->diags, mark);
+	if (id != TYPE_NONE) /* what is unknown now may be declared later */
+		hashmap_sets(s->type_texts, text, (void *)((uintptr_t)id + 1));
+	return id;
+}
+
+/* ---- passes ------------------------------------------------------------------------------------------------- */
+
+static void dump_ast(struct check *c, const struct ast *ast)
+{
+	struct strbuf out = { 0 };
+
+	if (!c->opts->dump || !c->opts->dump_ast)
+		return;
+	ast_print(ast, &out);
+	(void)fputs(strbuf_text(&out), c->opts->dump); /* a listing: its reader sees what is missing */
+	strbuf_deinit(&out);
+}
+
+static void dump_dif(struct check *c, const struct prog *prog)
+{
+	struct strbuf out = { 0 };
+
+	if (!c->opts->dump || !c->opts->dump_dif)
+		return;
+	for (uint32_t i = 0; i < prog->nclauses; i++) {
+		const struct prog_clause *clause = prog->clauses[i];
+
+		if (clause->pred)
+			difo_print(clause->pred, &out);
+		for (uint32_t k = 0; k < clause->nacts; k++)
+			for (uint32_t n = 0; n < clause->acts[k].nargs; n++)
+				difo_print(clause->acts[k].args[n], &out);
+	}
+	(void)fputs(strbuf_text(&out), c->opts->dump);
+	strbuf_deinit(&out);
+}
+
+static void check_decl(struct check *c, struct decl *d)
+{
+	switch (d->kind) {
+	case DECL_CLAUSE:
+		check_clause(c, d);
+		return;
+	case DECL_VARS:
+		check_vars(c, d);
+		return;
+	case DECL_INLINE:
+		check_inline_def(c, d);
+		return;
+	case DECL_TRANSLATOR:
+		check_translator_def(c, d);
+		return;
+	case DECL_PROVIDER:
+		check_provider(c, d);
+		return;
+	case DECL_PRAGMA:
+		check_pragma(c, d);
+		return;
+	}
+	BUG("declaration kind %d", (int)d->kind);
+}
+
+static struct prog *collect(struct check *c)
+{
+	struct prog *prog = ARENA_NEW(c->arena, struct prog);
+
+	prog->nclauses = c->clauses.len;
+	prog->clauses = ARENA_NEW_N(c->arena, struct prog_clause *, prog->nclauses + 1);
+	if (prog->nclauses)
+		memcpy(prog->clauses, c->clauses.data, prog->nclauses * sizeof(*prog->clauses));
+	return prog;
+}
+
+/*
+ * The passes, in order. The parser makes the tree of the whole text; each external declaration then goes
+ * through the rest before the next one, because it may use what the one before declared:
+ *
+ *     parse_program    text -> tree                     parse*.c, lex*.c, control.c, macro.c
+ *     check_decl       names, types, rules              check_*.c, fmt.c, decl.c (types), attr.c
+ *       lower_expr     checked expressions -> DIF       lower*.c
+ *       difo_verify    our own verifier                 dif/verify.c
+ *     collect          clauses -> program
+ *
+ * NULL when anything was reported.
+ */
+static struct prog *compile_passes(struct check *c)
+{
+	struct ast *ast = parse_program(&checker(c)->input);
+	struct prog *prog;
+
+	dump_ast(c, ast);
+	if (diags_count(c->diags)) /* what is missing from the tree would look undeclared */
+		return NULL;
+	types_set_strsize(c->types, c->opts->strsize);
+	for (uint32_t i = 0; i < ast->ndecls && diags_count(c->diags) < DIAG_MAX; i++)
+		check_decl(c, ast->decls[i]);
+	if (diags_count(c->diags))
+		return NULL;
+	check_pragmas_unused(c);
+	if (diags_count(c->diags))
+		return NULL;
+	prog = collect(c);
+	dump_dif(c, prog);
+	return prog;
+}
+
+/* ---- one compile ------------------------------------------------------------------------------------------------ */
+
+/* The text to parse: the script, or what the preprocessor makes of it. */
+static struct err *preprocess(const struct compile_opts *opts, enum source_kind kind,
+			      const char *text, size_t len, struct strbuf *ret_out)
+{
+	static const struct cpp_opts none = { .stdc = 's' };
+
+	if (opts->cpp && kind == SOURCE_FILE)
+		return cpp_run(opts->cpp_opts ? opts->cpp_opts : &none, text, len, ret_out);
+	strbuf_add(ret_out, text, len);
+	return NULL;
+}
+
+static void checker_init(struct checker *ck, struct dsession *s, const struct compile_opts *opts,
+			 const struct compile_env *env)
+{
+	struct check *c = &ck->c;
+
+	c->session = s;
+	c->types = s->types;
+	c->arena = arena_create();
+	c->diags = diags_create(c->arena, s->sources);
+	c->opts = opts;
+	c->env = env;
+	c->locals = hashmap_create();
+	ck->parse_env = (struct parse_env){
+		.ctx = c,
+		.is_type = env_is_type,
+		.is_ident = env_is_ident,
+		.set_option = env_set_option,
+		.macro = env_macro,
+	};
+	ck->input = (struct parse_input){
+		.map = s->sources,
+		.diags = c->diags,
+		.arena = c->arena,
+		.env = &ck->parse_env,
+		.defaultargs = opts->defaultargs,
+		.argref = opts->argref,
+		.pspec = opts->pspec,
+		.allow_empty = opts->empty,
+	};
+}
+
+static struct err *diagnosis(struct check *c)
+{
+	struct strbuf text = { 0 };
+	struct err *e;
+
+	diags_format(c->diags, c->opts->errtags, &text);
+	e = err_code(err_new("%s", strbuf_text(&text)), EDT_COMPILER);
+	strbuf_deinit(&text);
+	return e;
+}
+
+struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts,
+			     const struct compile_env *env, enum source_kind kind, const char *name,
+			     const char *text, size_t len, enum spec_context ctx, int argc,
+			     char **argv, struct prog **ret_prog)
+{
+	struct session_mark mark = session_mark(s);
+	uint32_t types = types_mark(s->types);
+	struct checker ck = { 0 };
+	struct strbuf source = { 0 };
+	struct prog *prog;
+	struct err *e = preprocess(opts, kind, text, len, &source);
+
+	if (e) {
+		strbuf_deinit(&source);
+		return e;
+	}
+	checker_init(&ck, s, opts, env);
+	ck.input.src = source_add(s->sources, kind, name, strbuf_text(&source), source.len, false);
+	ck.input.context = ctx;
+	ck.input.argc = argc;
+	ck.input.argv = argv;
+	ck.first_off = ck.input.src->base;
+	strbuf_deinit(&source);
+	prog = compile_passes(&ck.c);
+	if (prog) {
+		vec_push(&s->arenas, ck.c.arena);
+		*ret_prog = prog;
+	} else {
+		e = diagnosis(&ck.c);
+		session_rollback(s, &mark);
+		types_rollback(s->types, types);
+		arena_destroy(ck.c.arena);
+	}
+	vec_clear(&s->journal); /* locals go; what is kept is kept for good */
+	hashmap_destroy(ck.c.locals);
+	vec_deinit(&ck.c.clauses);
+	return e;
+}
