@@ -30,7 +30,7 @@ void bars_zoom(struct bars *b, long double highest)
 	b->total = highest * (1 / 0.95L);
 }
 
-/* Columns of count's bar when T fills width; the library of the standard rounding is long double. */
+/* Columns of a bar: floor(|count| * width / T + 0.5), in long double as the reference has it. */
 static size_t bar_len(const struct bars *b, int64_t count, uint32_t width)
 {
 	long double len;

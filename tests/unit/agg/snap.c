@@ -1,0 +1,334 @@
+/* Snapshots over maps in memory: decoding, merging, values, clear, trunc, normalize. */
+#include "agg/fake.h"
+#include "dtrace.h"
+#include "tap.h"
+
+static const struct agg_sort by_value;
+
+static void test_keys(void)
+{
+	uint64_t user[2] = {77, 0x401000};
+	struct agg_view *v;
+	struct fake f;
+	uint32_t id, e;
+
+	fake_init(&f);
+	id = fake_agg(&f, AGGFUNC_COUNT, "k");
+	fake_key_int(&f, id, 1, true);
+	fake_key_int(&f, id, 2, false);
+	fake_key_str(&f, id, KEY_COMM);
+	fake_key_str(&f, id, KEY_STRID);
+	fake_key_str(&f, id, KEY_STRHASH);
+	fake_key_bytes(&f, id, 16, DATUM_USYM);
+	fake_open(&f);
+	e = fake_elem(&f, id);
+	fake_set_int(&f, id, e, 0, -2);
+	fake_set_int(&f, id, e, 1, 0xfffe);
+	fake_set_str(&f, id, e, 2, "sixteen-bytes-xx"); /* no room for a NUL */
+	fake_set_str(&f, id, e, 3, "probe");
+	fake_set_str(&f, id, e, 4, "a longer string");
+	fake_set(&f, id, e, 5, user, sizeof(user));
+	fake_word(&f, id, e, 0, 0, 3);
+	fake_word(&f, id, e, 1, 0, 4);
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 1, "one element");
+	is_int(v->elems[0]->nkeys, 6, "six keys");
+	is_int(v->elems[0]->keys[0].ival, -2, "signed byte key is extended");
+	is_int(v->elems[0]->keys[1].ival, 0xfffe, "unsigned short key is not");
+	is_str(v->elems[0]->keys[2].bytes, "sixteen-bytes-xx", "command name of 16 bytes");
+	is_int(v->elems[0]->keys[2].size, 16, "its length");
+	is_str(v->elems[0]->keys[3].bytes, "probe", "string by id");
+	is_str(v->elems[0]->keys[4].bytes, "a longer string", "string by hash");
+	is_int(v->elems[0]->keys[5].size, 16, "user address");
+	ok(memcmp(v->elems[0]->keys[5].bytes, user, 16) == 0, "its bytes");
+	is_int(agg_value(v, v->elems[0]), 7, "CPUs are added up");
+	(void)fake_snap(&f, id);
+	is_int(f.nstring, 1, "a string is asked for once");
+	fake_deinit(&f);
+}
+
+/* What a hostile or racing kernel could hand us. */
+static void test_bad_keys(void)
+{
+	uint32_t bad_off = 0xfffffff0;
+	uint64_t bad_hash = 5;
+	struct agg_view *v;
+	struct fake f;
+	uint32_t id, e;
+
+	fake_init(&f);
+	id = fake_agg(&f, AGGFUNC_COUNT, "k");
+	fake_key_str(&f, id, KEY_STRID);
+	fake_key_str(&f, id, KEY_STRHASH);
+	fake_open(&f);
+	e = fake_elem(&f, id);
+	fake_set(&f, id, e, 0, &bad_off, 4);
+	fake_set(&f, id, e, 1, &bad_hash, 8);
+	v = fake_snap(&f, id);
+	is_str(v->elems[0]->keys[0].bytes, "", "string id beyond the table");
+	is_str(v->elems[0]->keys[1].bytes, "<lost string 0000000000000005>", "string nobody has");
+	fake_deinit(&f);
+}
+
+static void test_equal_keys(void)
+{
+	struct agg_view *v;
+	struct fake f;
+	uint32_t id;
+
+	fake_init(&f);
+	id = fake_agg(&f, AGGFUNC_MAX, "m");
+	fake_key_str(&f, id, KEY_COMM);
+	fake_open(&f);
+	fake_str_elem(&f, id, "sh", 5 ^ INT64_MIN);
+	fake_str_elem(&f, id, "sh", 9 ^ INT64_MIN);
+	memcpy(f.maps[0].elems.data[1].key + 3, "junk", 4); /* after the NUL */
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 1, "equal keys become one element");
+	is_int(agg_value(v, v->elems[0]), 9, "their states are merged");
+	ok(!aggs_clear(f.aggs, id), "clear");
+	is_int(f.nzero, 2, "both kernel elements are zeroed");
+	fake_deinit(&f);
+}
+
+static void test_minmax(void)
+{
+	uint32_t min, max, e;
+	struct agg_view *v;
+	struct fake f;
+
+	fake_init(&f);
+	min = fake_agg(&f, AGGFUNC_MIN, "min");
+	max = fake_agg(&f, AGGFUNC_MAX, "max");
+	fake_key_int(&f, min, 4, true);
+	fake_key_int(&f, max, 4, true);
+	fake_open(&f);
+	e = fake_int_elem(&f, min, 1, 10 ^ INT64_MAX);
+	fake_word(&f, min, e, 1, 0, -3ll ^ INT64_MAX);
+	fake_int_elem(&f, max, 1, -7ll ^ INT64_MIN); /* the other CPU is untouched */
+	v = fake_snap(&f, min);
+	is_int(agg_value(v, v->elems[0]), -3, "min by comparison");
+	v = aggs_view(f.aggs, max);
+	is_int(agg_value(v, v->elems[0]), -7, "an untouched CPU does not count");
+	ok(!aggs_clear(f.aggs, max) && !aggs_clear(f.aggs, min), "clear");
+	is_int(agg_value(v, v->elems[0]), 0, "untouched max prints 0");
+	v = fake_snap(&f, max);
+	is_int(v->nelems, 1, "the key stays");
+	ok(!v->elems[0]->touched, "not touched since clear");
+	is_int(agg_value(v, v->elems[0]), 0, "still 0 after another snapshot");
+	fake_word(&f, max, 0, 0, 0, -9ll ^ INT64_MIN);
+	v = fake_snap(&f, max);
+	is_int(agg_value(v, v->elems[0]), -9, "touched again");
+	fake_deinit(&f);
+}
+
+static void test_avg_stddev(void)
+{
+	static const int64_t samples[] = {2, 4, 4, 4, 5, 5, 7, 9}; /* stddev 2, avg 5 */
+	uint32_t avg, dev, e, d;
+	struct agg_view *v;
+	struct fake f;
+
+	fake_init(&f);
+	avg = fake_agg(&f, AGGFUNC_AVG, "avg");
+	dev = fake_agg(&f, AGGFUNC_STDDEV, "dev");
+	fake_open(&f);
+	e = fake_elem(&f, avg);
+	d = fake_elem(&f, dev);
+	for (uint32_t i = 0; i < ARRAY_LEN(samples); i++) {
+		uint32_t cpu = i % FAKE_CPUS;
+
+		fake_word(&f, avg, e, cpu, 0, 1);
+		fake_word(&f, avg, e, cpu, 1, -samples[i] * 100 - 1);
+		fake_word(&f, dev, d, cpu, 0, 1);
+		fake_word(&f, dev, d, cpu, 1, samples[i] * 1000);
+		fake_word(&f, dev, d, cpu, 2, samples[i] * samples[i] * 1000000);
+	}
+	v = fake_snap(&f, avg);
+	is_int(agg_value(v, v->elems[0]), -501, "average truncates towards zero");
+	ok(!aggs_normalize(f.aggs, avg, 100), "normalize");
+	is_int(agg_value(v, v->elems[0]), -5, "sum/normal/count");
+	v = aggs_view(f.aggs, dev);
+	is_int(agg_value(v, v->elems[0]), 2000, "standard deviation");
+	ok(!aggs_normalize(f.aggs, dev, 1000), "normalize");
+	is_int(agg_value(v, v->elems[0]), 2, "normalized by the square");
+	fake_deinit(&f);
+}
+
+/* Sums of squares carry from the low to the high word, within a CPU and between CPUs. */
+static void test_stddev_carry(void)
+{
+	struct agg_view *v;
+	struct fake f;
+	uint32_t id, e;
+
+	fake_init(&f);
+	id = fake_agg(&f, AGGFUNC_STDDEV, "dev");
+	fake_open(&f);
+	e = fake_elem(&f, id);
+	for (uint32_t cpu = 0; cpu < 2; cpu++) { /* +-2^32 each: squares 2^64 */
+		fake_word(&f, id, e, cpu, 0, 1);
+		fake_word(&f, id, e, cpu, 1, cpu ? -(1ll << 32) : 1ll << 32);
+		fake_word(&f, id, e, cpu, 2, INT64_MIN); /* 2^63 of each lies in the low word */
+		fake_word(&f, id, e, cpu, 3, cpu ? 1 : 0);
+	}
+	v = fake_snap(&f, id); /* 2^63 + 2^63 + 2^64 = 2 * 2^64, variance 2^64 */
+	is_int(agg_value(v, v->elems[0]), 1ll << 32, "carry between CPUs");
+	fake_deinit(&f);
+}
+
+static void test_keyless(void)
+{
+	struct agg_view *v;
+	uint32_t id, e;
+	struct fake f;
+
+	fake_init(&f);
+	id = fake_agg(&f, AGGFUNC_SUM, "s");
+	fake_open(&f);
+	e = fake_elem(&f, id);
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 0, "never touched: no element");
+	fake_word(&f, id, e, 1, 0, 0);
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 1, "touched with value 0: an element");
+	is_int(agg_value(v, v->elems[0]), 0, "its value");
+	fake_word(&f, id, e, 0, 0, 41);
+	fake_word(&f, id, e, 1, 0, 1);
+	v = fake_snap(&f, id);
+	is_int(agg_value(v, v->elems[0]), 42, "CPUs added up");
+	ok(!aggs_clear(f.aggs, id), "clear");
+	is_int(agg_value(v, v->elems[0]), 0, "0 at once");
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 1, "kept after clear");
+	is_int(agg_value(v, v->elems[0]), 0, "as 0");
+	ok(!aggs_trunc(f.aggs, id, 0, &by_value), "trunc");
+	is_int(v->nelems, 0, "gone at once");
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 0, "gone after trunc");
+	fake_deinit(&f);
+}
+
+static void put_bucket(struct fake *f, uint32_t id, int64_t key, uint32_t bucket, int64_t n)
+{
+	uint32_t e = fake_int_elem(f, id, key, n);
+
+	memcpy(f->maps[id - 1].elems.data[e].key + f->als[id - 1].key_size - 4, &bucket, 4);
+}
+
+static void test_sparse(void)
+{
+	struct agg_view *v;
+	struct fake f;
+	uint32_t id;
+
+	fake_init(&f);
+	id = fake_agg(&f, AGGFUNC_LQUANTIZE, "l");
+	fake_param(&f, id, 0, 1000, 1, 0);
+	fake_key_int(&f, id, 4, true);
+	fake_size(&f, id, true);
+	fake_open(&f);
+	put_bucket(&f, id, 1, 3, 10);
+	put_bucket(&f, id, 2, 3, 20);
+	put_bucket(&f, id, 1, 1001, 30);
+	put_bucket(&f, id, 1, 5000, 30); /* no such bucket */
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 2, "buckets of one key are one element");
+	is_int(v->elems[0]->state[3], 10, "bucket 3");
+	is_int(v->elems[0]->state[1001], 30, "bucket 1001");
+	is_int(v->elems[1]->state[3], 20, "the other key");
+	ok(!aggs_trunc(f.aggs, id, 1, &by_value), "trunc to the largest");
+	is_int(f.nremove, 1, "one kernel element goes");
+	is_int(v->nelems, 1, "one is left");
+	is_int(v->elems[0]->keys[0].ival, 1, "that of the overflow");
+	ok(!aggs_trunc(f.aggs, id, 0, &by_value), "trunc");
+	is_int(f.nremove, 4, "all of its buckets go");
+	fake_deinit(&f);
+}
+
+static void trunc_case(int64_t n, const char *want)
+{
+	static const int64_t values[] = {5, 1, 4, 2, 3, 3};
+	struct agg_sort reversed = {.key = true, .rev = true}; /* of printing; trunc() ignores it */
+	struct strbuf got = {0};
+	struct agg_view *v;
+	struct fake f;
+	uint32_t id;
+
+	fake_init(&f);
+	id = fake_agg(&f, AGGFUNC_COUNT, "c");
+	fake_key_int(&f, id, 4, true);
+	fake_open(&f);
+	for (uint32_t i = 0; i < ARRAY_LEN(values); i++)
+		fake_int_elem(&f, id, i, values[i]);
+	(void)fake_snap(&f, id);
+	ok(!aggs_trunc(f.aggs, id, n, &reversed), "trunc %lld", (long long)n);
+	v = fake_snap(&f, id);
+	agg_view_sort(v, &by_value);
+	for (uint32_t i = 0; i < v->nelems; i++)
+		strbuf_addf(&got, "%lld:%lld ", (long long)v->elems[i]->keys[0].ival,
+			    (long long)agg_value(v, v->elems[i]));
+	is_str(strbuf_text(&got), want, "what is left, in the kernel too");
+	strbuf_deinit(&got);
+	fake_deinit(&f);
+}
+
+static void test_trunc(void)
+{
+	trunc_case(2, "2:4 0:5 ");
+	trunc_case(-2, "1:1 3:2 ");
+	trunc_case(3, "5:3 2:4 0:5 ");	/* of two equal values the one with the larger key */
+	trunc_case(-3, "1:1 3:2 4:3 "); /* and the smaller one */
+	trunc_case(0, "");
+	trunc_case(6, "1:1 3:2 4:3 5:3 2:4 0:5 ");
+	trunc_case(100, "1:1 3:2 4:3 5:3 2:4 0:5 ");
+	trunc_case(INT64_MIN, "1:1 3:2 4:3 5:3 2:4 0:5 ");
+}
+
+static void test_normalize(void)
+{
+	struct agg_view *v;
+	struct err *e;
+	struct fake f;
+	uint32_t id;
+
+	fake_init(&f);
+	id = fake_agg(&f, AGGFUNC_SUM, "s");
+	fake_key_int(&f, id, 4, true);
+	fake_open(&f);
+	fake_int_elem(&f, id, 1, -1001);
+	v = fake_snap(&f, id);
+	ok(!aggs_normalize(f.aggs, id, 10), "normalize");
+	is_int(agg_value(v, v->elems[0]), -100, "truncates towards zero");
+	v = fake_snap(&f, id);
+	is_int(agg_value(v, v->elems[0]), -100, "persists");
+	ok(!aggs_normalize(f.aggs, id, UINT64_MAX), "a factor beyond int64_t");
+	is_int(agg_value(v, v->elems[0]), 0, "leaves nothing");
+	e = aggs_normalize(f.aggs, id, 0);
+	ok(e != NULL, "factor 0 is an error");
+	is_int(e ? err_get_code(e) : 0, EDT_BADNORMAL, "its code");
+	err_destroy(e);
+	is_int(agg_value(v, v->elems[0]), -1001, "and leaves 1");
+	ok(!aggs_normalize(f.aggs, id, 7), "normalize");
+	aggs_denormalize(f.aggs, id);
+	is_int(agg_value(v, v->elems[0]), -1001, "denormalize");
+	e = aggs_clear(f.aggs, 99);
+	is_int(e ? err_get_code(e) : 0, EDT_BADAGGVAR, "no such aggregation");
+	err_destroy(e);
+	fake_deinit(&f);
+}
+
+int main(void)
+{
+	test_keys();
+	test_bad_keys();
+	test_equal_keys();
+	test_minmax();
+	test_avg_stddev();
+	test_stddev_carry();
+	test_keyless();
+	test_sparse();
+	test_trunc();
+	test_normalize();
+	return tap_done();
+}
