@@ -10,4 +10,4 @@ BEGIN
 	($6)1; sizeof ($8);
 	$9;
 }
-tick-$1, tick-$1ms, pid$target:$3:$$3:, $1, syscall::$3:entry { }
+tick-$1, tick-$1ms, pid$target:$3:$$3:, x$1, syscall::$3:entry { }
