@@ -1,0 +1,198 @@
+/* The registry with the real providers: ids, laziness, aliases, speed. */
+#include <time.h>
+
+#include "provider/providers.h"
+#include "tap.h"
+
+static uint32_t notices;
+
+static void on_notice(void *ctx, const char *msg)
+{
+	notices++;
+}
+
+static struct probe **match(struct probes *ps, struct probe_desc desc, uint32_t *ret_n)
+{
+	struct probe **probes = NULL;
+	struct err *e;
+
+	*ret_n = 0;
+	e = probes_match(ps, &desc, &probes, ret_n);
+	if (e)
+		printf("# %s\n", err_text(e));
+	ok(!e, "no error for %s:%s:%s:%s", desc.prov, desc.mod, desc.func, desc.name);
+	err_destroy(e);
+	return probes;
+}
+
+static uint32_t count(struct probes *ps, const char *prov, const char *mod, const char *func,
+		      const char *name)
+{
+	uint32_t n;
+
+	(void)match(ps, (struct probe_desc){ prov, mod, func, name, 0 }, &n);
+	return n;
+}
+
+static uint32_t first_id(struct probes *ps, const char *func, const char *name)
+{
+	uint32_t n;
+	struct probe **p = match(ps, (struct probe_desc){ "", "", func, name, 0 }, &n);
+
+	return n ? p[0]->id : 0;
+}
+
+static void test_ids(void)
+{
+	struct probes *lazy = probes_create(), *full = probes_create();
+	uint32_t read_id, n;
+	struct probe **p;
+
+	is_int(first_id(lazy, "", "BEGIN"), 1, "BEGIN is probe 1");
+	is_int(first_id(lazy, "", "END"), 2, "END is probe 2");
+	is_int(first_id(lazy, "", "ERROR"), 3, "ERROR is probe 3");
+	ok(!probes_find(lazy, SYSCALL_ID_BASE), "BEGIN asks for no system calls");
+	read_id = first_id(lazy, "read", "return");
+	ok(probes_find(lazy, read_id) != NULL, "a literal is found");
+	(void)count(full, "", "", "", "");
+	is_int(first_id(full, "read", "return"), read_id, "a probe has one id, however it was found");
+	p = match(full, (struct probe_desc){ "", "", "", "", read_id }, &n);
+	ok(n == 1 && strcmp(p[0]->func, "read") == 0 && strcmp(p[0]->name, "return") == 0,
+	   "an id finds its probe");
+	p = match(lazy, (struct probe_desc){ "", "", "", "", read_id + 1 }, &n);
+	ok(n == 1 && strcmp(p[0]->func, "write") == 0, "an id of a probe nobody asked for yet, too");
+	(void)match(full, (struct probe_desc){ "", "", "", "", 999999 }, &n);
+	is_int(n, 0, "an unknown id matches nothing");
+	p = match(full, (struct probe_desc){ "", "", "", "", 0 }, &n);
+	for (uint32_t i = 1; i < n; i++)
+		if (p[i]->id <= p[i - 1]->id)
+			ok(false, "ids ascend at %u", p[i]->id);
+	probes_destroy(lazy);
+	probes_destroy(full);
+}
+
+static void test_matching(void)
+{
+	struct probes *ps = probes_create();
+
+	is_int(count(ps, "", "", "", "BEGIN"), 1, "BEGIN alone");
+	is_int(count(ps, "dtrace", "", "", ""), 3, "dtrace:::");
+	is_int(count(ps, "syscall", "", "read", ""), 2, "entry and return");
+	is_int(count(ps, "syscall", "vmlinux", "read", "entry"), 1, "with the module");
+	is_int(count(ps, "syscall", "other", "read", "entry"), 0, "with another module");
+	is_int(count(ps, "sys*", "", "rea[d]", "entry"), 1, "globs in two fields");
+	ok(count(ps, "", "", "", "entry") > 300, "all entries");
+	is_int(count(ps, "syscall", "", "", "entry"), count(ps, "syscall", "", "", "return"),
+	       "as many returns");
+	is_int(count(ps, "nobody", "", "", ""), 0, "unknown provider");
+	is_int(count(ps, "", "", "nothing_like_it", "entry"), 0, "unknown function");
+	is_int(count(ps, "syscall", "", "uselib", "entry"), 0, "a header name that no kernel has");
+	probes_destroy(ps);
+}
+
+static void test_profile(void)
+{
+	struct probes *ps = probes_create();
+
+	is_int(count(ps, "profile", "", "", ""), 13, "13 probes exist unasked");
+	is_int(count(ps, "", "", "", "tick-7s"), 1, "tick-7s exists when named");
+	is_int(count(ps, "profile", "", "", "tick-7s"), 1, "once");
+	ok(first_id(ps, "", "tick-7s") >= PROBE_ID_DYNAMIC, "its id follows the blocks");
+	is_int(count(ps, "", "", "", "tick-*"), 7, "and is matched by globs from then on");
+	is_int(count(ps, "", "", "", "tick-0"), 0, "tick-0 is none");
+	is_int(count(ps, "", "", "", "tick-5x"), 0, "nor is tick-5x");
+	is_int(count(ps, "", "", "", "tick-5001"), 0, "nor more than 5000 hz");
+	is_int(count(ps, "", "x", "", "tick-9s"), 0, "nor one in a module");
+	probes_destroy(ps);
+}
+
+static void test_aliases(void)
+{
+	struct probes *ps = probes_create();
+	struct probe_desc open64 = { "syscall", "", "open64", "entry", 0 };
+	struct probe **p;
+	uint32_t n;
+
+	notices = 0;
+	probes_on_notice(ps, on_notice, NULL);
+	p = match(ps, (struct probe_desc){ "syscall", "", "exece", "entry", 0 }, &n);
+	ok(n == 1 && strcmp(p[0]->func, "execve") == 0, "exece is execve");
+	is_int(notices, 1, "said so");
+	(void)count(ps, "syscall", "", "exece", "entry");
+	is_int(notices, 1, "once");
+	p = match(ps, (struct probe_desc){ "", "", "newfstat", "return", 0 }, &n);
+	ok(n == 1 && strcmp(p[0]->func, "fstat") == 0, "tracefs's newfstat is fstat");
+	p = match(ps, (struct probe_desc){ "", "", "read_nocancel", "entry", 0 }, &n);
+	ok(n == 1 && strcmp(p[0]->func, "read") == 0, "read_nocancel is read");
+	is_int(count(ps, "syscall", "", "open64", "entry"), 0, "open64 has other arguments: no match");
+	ok(probes_hint(ps, &open64) && strstr(probes_hint(ps, &open64), "openat"), "but a hint");
+	is_int(count(ps, "lx-syscall", "", "read", "entry"), 1, "lx-syscall is syscall");
+	is_int(count(ps, "lx-syscall", "", "read", "return"), 0, "but for raw results");
+	is_int(count(ps, "syscall", "", "exec*", "entry"), 2, "globs see native names alone");
+	probes_destroy(ps);
+}
+
+static void test_points(void)
+{
+	struct probes *ps = probes_create();
+	struct probe_point pts[PROBE_MAX_POINTS];
+	const char *const *types;
+	struct probe **p;
+	uint32_t n;
+
+	p = match(ps, (struct probe_desc){ "", "", "write", "entry", 0 }, &n);
+	is_int(p[0]->provider->points(p[0], pts), 2, "write hangs on two numbers");
+	is_int(pts[0].kind, ENTRY_SYS_ENTER, "of sys_enter");
+	is_int(pts[0].key, 1, "1 on x86-64");
+	is_int(pts[1].key, RT_SYS_COMPAT + 4, "4 on i386");
+	is_int(p[0]->provider->arg_types(ps, p[0], &types), 3, "write has three arguments");
+	is_str(types[1], "const char *", "the second is text");
+	p = match(ps, (struct probe_desc){ "", "", "write", "return", 0 }, &n);
+	is_int(p[0]->provider->points(p[0], pts), 2, "return, too");
+	is_int(pts[0].kind, ENTRY_SYS_EXIT, "of sys_exit");
+	is_int(p[0]->provider->arg_types(ps, p[0], &types), 2, "args[0] and args[1] at return");
+	probes_destroy(ps);
+}
+
+/* A provider of 100,000 probes must not make literal lookups slow. */
+static void test_speed(void)
+{
+	struct probes *ps = probes_create();
+	struct timespec a, b;
+	char func[32];
+	uint32_t n, found = 0;
+	double ms;
+
+	(void)count(ps, "dtrace", "", "", "");
+	for (uint32_t i = 0; i < 100000; i++) {
+		(void)snprintf(func, sizeof(func), "function_%u", i);
+		(void)probes_add(ps, &provider_dtrace, "vmlinux", func, i & 1 ? "call" : "leave", 0);
+	}
+	(void)clock_gettime(CLOCK_MONOTONIC, &a);
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct probe_desc desc = { "dtrace", "", func, "call", 0 };
+		struct probe **probes;
+		struct err *e;
+
+		(void)snprintf(func, sizeof(func), "function_%u", i * 100 + 1);
+		e = probes_match(ps, &desc, &probes, &n);
+		found += !e && n == 1;
+		err_destroy(e);
+	}
+	(void)clock_gettime(CLOCK_MONOTONIC, &b);
+	ms = (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6;
+	is_int(found, 1000, "1,000 literals among 100,000 probes");
+	ok(ms < 100, "found in %.1f ms", ms);
+	probes_destroy(ps);
+}
+
+int main(void)
+{
+	test_ids();
+	test_matching();
+	test_profile();
+	test_aliases();
+	test_points();
+	test_speed();
+	return tap_done();
+}
