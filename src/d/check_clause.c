@@ -287,9 +287,8 @@ static void check_body(struct clause_build *b, struct clause_trees *t)
  * The actions first, so that they may introduce what the predicate uses; when that fails for want of a
  * variable, all again with the predicate first (d-language.md 2.5).
  */
-static struct clause_trees check_parts(struct clause_build *b, const struct decl *d)
+static struct clause_trees check_parts(struct check *c, struct clause_build *b, const struct decl *d)
 {
-	struct check *c = b->c;
 	struct session_mark mark = session_mark(c->session);
 	struct checker *ck = checker(c);
 	uint32_t nerrors = diags_count(c->diags), nundef = ck->nundef, ntrouble = ck->ntrouble;
@@ -362,7 +361,7 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
 	c->desc = &clause->desc;
 	ck->attr = (struct attr)ATTR_STABLE; /* what the language itself promises */
 	ck->destructive = false;
-	t = check_parts(&b, d);
+	t = check_parts(c, &b, d);
 	if (diags_count(c->diags) == nerrors && ck->ntrouble == ntrouble) {
 		if (t.pred)
 			clause->pred = lower_verified(c, t.pred);

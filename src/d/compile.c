@@ -391,6 +391,7 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 	checker_init(&ck, s, opts, env);
 	ck.input.src = source_add(s->sources, kind, name, strbuf_text(&source), source.len, false);
 	ck.input.context = ctx;
+	ck.input.pspec |= kind == SOURCE_STRING; /* a word there is always a probe */
 	ck.input.argc = argc;
 	ck.input.argv = argv;
 	ck.first_off = ck.input.src->base;
