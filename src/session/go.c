@@ -42,10 +42,10 @@ static void clamp_rate(session *h, enum opt_id id, const char *what, int64_t min
 		return;
 	h->opts.val[id] = to;
 	if (to <= 1000000000)
-		session_notice(h, "%s %s to %lld hz", what, to > ns ? "reduced" : "increased",
+		session_adjusted(h, "%s %s to %lld hz", what, to > ns ? "reduced" : "increased",
 			       1000000000LL / (long long)to);
 	else
-		session_notice(h, "%s %s to once every %lld seconds", what, to > ns ? "reduced" : "increased",
+		session_adjusted(h, "%s %s to once every %lld seconds", what, to > ns ? "reduced" : "increased",
 			       (long long)to / 1000000000LL);
 }
 
@@ -103,12 +103,12 @@ static void tell_size(session *h, const char *what, uint64_t size)
 		uint64_t unit = (uint64_t)1 << (10 * (3 - i));
 
 		if (size >= unit && size % unit == 0) {
-			session_notice(h, "%s lowered to %llu%c", what, (unsigned long long)(size / unit),
+			session_adjusted(h, "%s lowered to %llu%c", what, (unsigned long long)(size / unit),
 				       units[i]);
 			return;
 		}
 	}
-	session_notice(h, "%s lowered to %llu bytes", what, (unsigned long long)size);
+	session_adjusted(h, "%s lowered to %llu bytes", what, (unsigned long long)size);
 }
 
 static bool is_out_of_memory(const struct err *e)

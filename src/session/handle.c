@@ -71,14 +71,11 @@ bool session_tell(session *h, const struct session_handler *to, const char *text
 	return !to->func || to->func(h, text, to->arg) == 0;
 }
 
-void session_notice(session *h, const char *fmt, ...)
+static void give_notice(session *h, const char *fmt, va_list ap)
 {
 	struct strbuf s = { 0 };
-	va_list ap;
 
-	va_start(ap, fmt);
 	strbuf_vaddf(&s, fmt, ap);
-	va_end(ap);
 	strbuf_addc(&s, '\n');
 	if (!h->on_notice.func) {
 		vec_push(&h->notices, s.data);
@@ -86,6 +83,26 @@ void session_notice(session *h, const char *fmt, ...)
 	}
 	(void)session_tell(h, &h->on_notice, s.data); /* a notice stops nothing */
 	strbuf_deinit(&s);
+}
+
+void session_notice(session *h, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (opt_flag(&h->opts, OPT_quiet))
+		return;
+	va_start(ap, fmt);
+	give_notice(h, fmt, ap);
+	va_end(ap);
+}
+
+void session_adjusted(session *h, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	give_notice(h, fmt, ap);
+	va_end(ap);
 }
 
 static int handler_set(struct session_handler *to, dtrace_handle_msg_f *func, void *arg)

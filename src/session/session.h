@@ -107,7 +107,10 @@ typedef struct dtrace_hdl session;
 int session_fail(session *h, struct err *e);
 /* Gives text, newline included, to a handler; false when the handler wants to stop. */
 bool session_tell(session *h, const struct session_handler *to, const char *text);
+/* To the notice handler, or kept until there is one. Hints are left out when quiet, adjustments of what
+ * the user asked for are not. */
 PRINTF_LIKE(2, 3) void session_notice(session *h, const char *fmt, ...);
+PRINTF_LIKE(2, 3) void session_adjusted(session *h, const char *fmt, ...);
 uint64_t session_now(void); /* CLOCK_MONOTONIC in ns */
 
 /* program.c: options to what the compiler and the printer read. */

@@ -100,7 +100,7 @@ static bool targets_gone(session *h)
 
 		if (!proc_has_ended(h->procs.data[i], &msg)) {
 			gone = false;
-		} else if (msg) {
+		} else if (msg && !opt_flag(&h->opts, OPT_quiet)) {
 			struct strbuf text = { 0 };
 
 			strbuf_addf(&text, "%s\n", msg);
