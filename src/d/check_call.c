@@ -142,7 +142,12 @@ const struct subr *call_subr(struct check *c, const struct expr *e)
 static void hint_function(struct check *c, const char *name)
 {
 	const char **names = ARENA_NEW_N(c->arena, const char *, nsubrs), *nearest;
+	const struct subr *hidden = subr_find(name);
 
+	if (hidden) {
+		diag_hint(c->diags, "'%s' needs D version %s (option version)", name, hidden->since);
+		return;
+	}
 	for (uint32_t i = 0; i < nsubrs; i++)
 		names[i] = subrs[i].name;
 	nearest = diag_nearest(name, names, nsubrs);

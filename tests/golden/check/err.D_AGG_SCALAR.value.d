@@ -1,0 +1,1 @@
+BEGIN { @a = sum("a"); @q = quantize(1, execname); }

@@ -1,0 +1,2 @@
+syscall::read:entry { trace(args[3]); }
+BEGIN { trace(args[0]); }

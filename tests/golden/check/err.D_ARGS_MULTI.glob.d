@@ -1,0 +1,1 @@
+syscall::r*: { trace(args[0]); }

@@ -1,0 +1,1 @@
+fbt:::entry { trace(args[1]); }

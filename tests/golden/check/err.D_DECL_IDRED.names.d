@@ -1,0 +1,13 @@
+int pid;
+int x;
+string x;
+int x;
+self int y;
+self string y;
+int a[int];
+int a[string];
+enum e { x };
+typedef int x;
+inline int x = 1;
+enum f { P, P };
+int size_t;

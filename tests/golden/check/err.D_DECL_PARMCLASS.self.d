@@ -1,0 +1,1 @@
+provider my { probe go(self int i); };

@@ -1,0 +1,1 @@
+provider my { probe go(int i) : (int j); };

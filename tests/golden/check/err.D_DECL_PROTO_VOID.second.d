@@ -1,0 +1,2 @@
+provider my { probe go(int i, void); };
+provider our { probe go(void v); };

@@ -1,0 +1,1 @@
+BEGIN { trace(strlne("a")); quantise(1); @x = cuont(); }

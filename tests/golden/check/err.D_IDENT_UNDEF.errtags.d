@@ -1,0 +1,1 @@
+/* @@opts: errtags */ BEGIN { trace(foo); }

@@ -1,0 +1,1 @@
+BEGIN / foo == 1 / { trace(1); }

@@ -1,0 +1,1 @@
+/* @@kind: string */ BEGIN / nix == 1 / { trace(foo); }

@@ -1,0 +1,1 @@
+BEGIN { @ = llquantize(1, arg0, 0, 3, 10); }

@@ -1,0 +1,1 @@
+BEGIN { trace(curthread == 3); trace(execname == 1); }

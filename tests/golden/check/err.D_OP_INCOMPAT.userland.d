@@ -1,0 +1,3 @@
+int *k;
+userland int *u;
+BEGIN { k = u; trace(k == u); }

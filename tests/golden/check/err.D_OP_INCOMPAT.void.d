@@ -1,0 +1,1 @@
+BEGIN { x = bcopy(alloca(8), alloca(8), 8); }

@@ -1,0 +1,1 @@
+BEGIN { if (execname) { trace(1); } }

@@ -1,0 +1,1 @@
+BEGIN { p = alloca(8); trace(p + 1); p++; }

@@ -1,0 +1,1 @@
+BEGIN { @latency = count(); printa(@latenzy); }

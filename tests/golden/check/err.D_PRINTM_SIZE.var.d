@@ -1,0 +1,1 @@
+BEGIN { printm(arg0, (uintptr_t *)arg1); }

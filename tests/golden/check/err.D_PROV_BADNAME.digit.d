@@ -1,0 +1,1 @@
+provider my1 { probe go(int); };

@@ -1,0 +1,2 @@
+provider my { probe go(int); };
+provider my { probe go(string); };

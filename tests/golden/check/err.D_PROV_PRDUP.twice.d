@@ -1,0 +1,1 @@
+provider my { probe go__on(int); probe go__on(int); };

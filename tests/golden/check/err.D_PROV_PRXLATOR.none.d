@@ -1,0 +1,2 @@
+struct out { int a; };
+provider my { probe go(int i) : (struct out *i); };

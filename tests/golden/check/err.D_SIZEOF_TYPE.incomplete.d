@@ -1,0 +1,1 @@
+BEGIN { trace(sizeof(struct nothing)); trace(sizeof(*curthread)); }

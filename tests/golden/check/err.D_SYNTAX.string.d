@@ -1,0 +1,1 @@
+/* @@kind: string */ BEGIN { trace(1 }

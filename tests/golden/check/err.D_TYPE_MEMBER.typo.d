@@ -1,0 +1,3 @@
+struct s { int alpha, beta; };
+struct s *p;
+BEGIN { trace(p->alhpa); }

@@ -1,0 +1,1 @@
+BEGIN { trace(self->x); trace(this->y); trace(a[1]); x += 1; }

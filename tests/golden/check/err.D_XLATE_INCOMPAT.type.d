@@ -1,0 +1,2 @@
+struct out { string a; };
+translator struct out < int i > { a = i; };

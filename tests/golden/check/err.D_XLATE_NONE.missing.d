@@ -1,0 +1,2 @@
+struct out { int a, b; };
+BEGIN { trace(xlate<struct out>(1).b); }

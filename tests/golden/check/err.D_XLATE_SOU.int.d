@@ -1,0 +1,1 @@
+translator int < int i > { a = i; };
