@@ -98,8 +98,7 @@ struct err *aggs_normalize(struct aggs *a, uint32_t agg_id, uint64_t factor)
 		return bad_id(agg_id);
 	slot->view.normal = factor ? factor : 1;
 	if (!factor)
-		return err_code(err_new("normalization factor of '@%s' is zero", slot->view.agg->name),
-				EDT_BADNORMAL);
+		return err_code(err_new("Invalid normalization"), EDT_BADNORMAL);
 	return NULL;
 }
 

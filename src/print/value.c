@@ -75,10 +75,11 @@ bool datum_of_field(struct datum *d, const struct layout *l, const struct rec_fi
 	*d = (struct datum){.kind = f->datum, .is_signed = f->is_signed, .size = f->size};
 	switch (f->kind) {
 	case REC_INT:
-		if (is_int_size(f->size))
-			d->ival = int_at(field, f->size, f->is_signed);
-		else
-			d->bytes = field;
+		if (!is_int_size(f->size))
+			return false;
+		d->ival = int_at(field, f->size, f->is_signed);
+		if (f->datum == DATUM_STRING || f->datum == DATUM_BYTES)
+			d->kind = DATUM_INT; /* those have bytes */
 		return true;
 	case REC_STR: return datum_heap(d, base, field, len);
 	case REC_COMM: datum_text(d, field, 16); return true;
