@@ -41,17 +41,13 @@ static const char *element_match(const char *p, char c)
 	if (!c)
 		return NULL;
 	switch (*p) {
-	case '?':
-		return p + 1;
-	case '[':
-		p = class_match(p + 1, (unsigned char)c, &matches);
-		return matches ? p : NULL;
+	case '?': return p + 1;
+	case '[': p = class_match(p + 1, (unsigned char)c, &matches); return matches ? p : NULL;
 	case '\\':
 		if (p[1])
 			p++;
 		break;
-	default:
-		break;
+	default: break;
 	}
 	return *p == c ? p + 1 : NULL;
 }
@@ -76,7 +72,8 @@ bool glob_match(const char *pattern, const char *text)
 			text++;
 			continue;
 		}
-		/* Mismatch: the latest '*' takes one character more. Earlier ones need no second chance. */
+		/* Mismatch: the latest '*' takes one character more. Earlier ones need no second
+		 * chance. */
 		if (!star || !*retry)
 			return false;
 		pattern = star;

@@ -2,8 +2,8 @@
  * The probe registry.
  *
  * Probes are indexed by each of their names, so that a description with at least one literal field
- * looks at the probes of the rarest of them only. Results are remembered by description: the compiler,
- * the enabling and the listing ask the same question several times.
+ * looks at the probes of the rarest of them only. Results are remembered by description: the
+ * compiler, the enabling and the listing ask the same question several times.
  */
 #include "base/hashmap.h"
 #include "base/vec.h"
@@ -31,8 +31,8 @@ struct probes {
 	struct probe_list all;
 	struct hashmap *index[NFIELDS]; /* name -> struct probe_list */
 	struct hashmap *by_id;
-	struct hashmap *matches; /* description -> struct match */
-	struct hashmap *states;	 /* provider -> struct pv_state */
+	struct hashmap *matches;	/* description -> struct match */
+	struct hashmap *states;		/* provider -> struct pv_state */
 	VEC(struct probe_list *) lists; /* those in the indexes, to be freed */
 	uint32_t next_id;
 	void (*on_notice)(void *ctx, const char *msg);
@@ -114,7 +114,7 @@ void probes_notice(struct probes *ps, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* ---- adding ---------------------------------------------------------------------------------------- */
+/* ---- adding --------------------------------------------------------------------------------- */
 
 /* Appends to the list of probes with this name; returns the one copy of the name. */
 static const char *index_add(struct probes *ps, int field, const char *text, struct probe *pr)
@@ -128,7 +128,8 @@ static const char *index_add(struct probes *ps, int field, const char *text, str
 		text = arena_strdup(ps->arena, text);
 	} else {
 		const struct probe *first = l->probes.data[0];
-		const char *const names[NFIELDS] = { first->prov, first->mod, first->func, first->name };
+		const char *const names[NFIELDS] = {first->prov, first->mod, first->func,
+						    first->name};
 
 		text = names[field];
 	}
@@ -149,22 +150,22 @@ static struct probe *find_same(struct probes *ps, const struct provider *pv, con
 	for (uint32_t i = 0; i < l->probes.len; i++) {
 		struct probe *pr = l->probes.data[i];
 
-		if (pr->provider == pv && strcmp(pr->name, name) == 0 && strcmp(pr->func, func) == 0 &&
-		    strcmp(pr->mod, mod) == 0)
+		if (pr->provider == pv && strcmp(pr->name, name) == 0 &&
+		    strcmp(pr->func, func) == 0 && strcmp(pr->mod, mod) == 0)
 			return pr;
 	}
 	return NULL;
 }
 
-static struct probe *add_id(struct probes *ps, const struct provider *pv, uint32_t id, const char *mod,
-			    const char *func, const char *name, uint64_t data)
+static struct probe *add_id(struct probes *ps, const struct provider *pv, uint32_t id,
+			    const char *mod, const char *func, const char *name, uint64_t data)
 {
 	struct probe *pr = find_same(ps, pv, mod, func, name);
 
 	if (pr)
 		return pr;
 	pr = ARENA_NEW(ps->arena, struct probe);
-	*pr = (struct probe){ .id = id ? id : ps->next_id++, .provider = pv, .data = data };
+	*pr = (struct probe){.id = id ? id : ps->next_id++, .provider = pv, .data = data};
 	pr->prov = index_add(ps, FIELD_PROV, pv->name, pr);
 	pr->mod = index_add(ps, FIELD_MOD, mod, pr);
 	pr->func = index_add(ps, FIELD_FUNC, func, pr);
@@ -174,14 +175,14 @@ static struct probe *add_id(struct probes *ps, const struct provider *pv, uint32
 	return pr;
 }
 
-struct probe *probes_add(struct probes *ps, const struct provider *pv, const char *mod, const char *func,
-			 const char *name, uint64_t data)
+struct probe *probes_add(struct probes *ps, const struct provider *pv, const char *mod,
+			 const char *func, const char *name, uint64_t data)
 {
 	return add_id(ps, pv, 0, mod, func, name, data);
 }
 
-struct probe *probes_add_at(struct probes *ps, const struct provider *pv, uint32_t index, const char *mod,
-			    const char *func, const char *name, uint64_t data)
+struct probe *probes_add_at(struct probes *ps, const struct provider *pv, uint32_t index,
+			    const char *mod, const char *func, const char *name, uint64_t data)
 {
 	assert(index < pv->id_count && pv->id_base + pv->id_count <= PROBE_ID_DYNAMIC);
 	return add_id(ps, pv, pv->id_base + index, mod, func, name, data);
@@ -192,7 +193,7 @@ struct probe *probes_find(struct probes *ps, uint32_t id)
 	return hashmap_find(ps->by_id, &id, sizeof(id));
 }
 
-/* ---- matching ---------------------------------------------------------------------------------------- */
+/* ---- matching ------------------------------------------------------------------------------- */
 
 static bool is_name(const char *field)
 {
@@ -245,7 +246,7 @@ static struct err *ask_providers(struct probes *ps, const struct probe_desc *des
 /* The probes to look at: those of desc's rarest literal field, or all. NULL = none. */
 static const struct probe_list *candidates(const struct probes *ps, const struct probe_desc *desc)
 {
-	const char *const fields[NFIELDS] = { desc->prov, desc->mod, desc->func, desc->name };
+	const char *const fields[NFIELDS] = {desc->prov, desc->mod, desc->func, desc->name};
 	const struct probe_list *best = &ps->all;
 
 	for (int i = 0; i < NFIELDS; i++) {
@@ -277,7 +278,8 @@ static void collect(const struct probes *ps, const struct probe_desc *desc, stru
 			vec_push(&out->probes, l->probes.data[i]);
 }
 
-static struct err *collect_aliases(struct probes *ps, const struct probe_desc *desc, struct probe_list *out)
+static struct err *collect_aliases(struct probes *ps, const struct probe_desc *desc,
+				   struct probe_list *out)
 {
 	for (uint32_t i = 0; provider_list[i]; i++) {
 		const struct provider *pv = provider_list[i];
@@ -341,7 +343,8 @@ static struct err *match_id(struct probes *ps, uint32_t id, struct probe_list *o
 	return NULL;
 }
 
-static struct err *match_text(struct probes *ps, const struct probe_desc *desc, struct probe_list *out)
+static struct err *match_text(struct probes *ps, const struct probe_desc *desc,
+			      struct probe_list *out)
 {
 	struct err *e = ask_providers(ps, desc);
 
@@ -358,11 +361,11 @@ static void desc_key(const struct probe_desc *desc, struct strbuf *out)
 	strbuf_addf(out, "%u:%s:%s:%s:%s", desc->id, desc->prov, desc->mod, desc->func, desc->name);
 }
 
-struct err *probes_match(struct probes *ps, const struct probe_desc *desc, struct probe ***ret_probes,
-			 uint32_t *ret_n)
+struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
+			 struct probe ***ret_probes, uint32_t *ret_n)
 {
-	struct probe_list found = { 0 };
-	struct strbuf key = { 0 };
+	struct probe_list found = {0};
+	struct strbuf key = {0};
 	struct match *m;
 	struct err *e = NULL;
 
@@ -403,7 +406,7 @@ const char *probe_desc_text(struct arena *a, const struct probe_desc *desc)
 	return arena_printf(a, "%s:%s:%s:%s", desc->prov, desc->mod, desc->func, desc->name);
 }
 
-/* ---- attachments ----------------------------------------------------------------------------------- */
+/* ---- attachments ---------------------------------------------------------------------------- */
 
 void attachments_add(struct attachments *a, int fd)
 {
@@ -419,5 +422,5 @@ void attachments_close(struct attachments *a)
 	for (uint32_t i = 0; i < a->nfds; i++)
 		(void)close(a->fds[i]); /* nothing can be done about a failing close of a link */
 	free(a->fds);
-	*a = (struct attachments){ 0 };
+	*a = (struct attachments){0};
 }

@@ -20,14 +20,14 @@ static uint32_t dtrace_points(const struct probe *pr, struct probe_point *ret)
 {
 	if (pr->data == DTRACE_KEY_ERROR)
 		return 0;
-	ret[0] = (struct probe_point){ .kind = ENTRY_TEST_RUN, .key = (uint32_t)pr->data };
+	ret[0] = (struct probe_point){.kind = ENTRY_TEST_RUN, .key = (uint32_t)pr->data};
 	return 1;
 }
 
 /* The session runs this unit itself, by BPF_PROG_TEST_RUN. */
 static struct err *dtrace_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
-				 struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
-				 struct attachments *ret)
+				 struct probe *const *probes, uint32_t n,
+				 const struct attach_opts *opts, struct attachments *ret)
 {
 	return NULL;
 }
@@ -37,7 +37,7 @@ const struct provider provider_dtrace = {
 	.id_base = DTRACE_ID_BASE,
 	.id_count = DTRACE_ID_COUNT,
 	.names = probe_names,
-	.attr = { ATTR_STABLE, ATTR_PPU, ATTR_PPU, ATTR_STABLE, ATTR_STABLE },
+	.attr = {ATTR_STABLE, ATTR_PPU, ATTR_PPU, ATTR_STABLE, ATTR_STABLE},
 	.provide = dtrace_provide,
 	.points = dtrace_points,
 	.attach = dtrace_attach,

@@ -27,8 +27,8 @@ static const struct {
 	const char *prefix;
 	bool is_tick;
 } kinds[] = {
-	{ "profile-", false },
-	{ "tick-", true },
+	{"profile-", false},
+	{"tick-", true},
 };
 
 /* clang-format off */
@@ -47,9 +47,9 @@ static const struct {
 /* clang-format on */
 
 static const char *const precreated[PROFILE_ID_COUNT] = {
-	"profile-97",	"profile-199",	"profile-499", "profile-997", "profile-1999", "profile-4001",
-	"profile-4999", "tick-1",	"tick-10",     "tick-100",    "tick-500",     "tick-1000",
-	"tick-5000",
+	"profile-97",	"profile-199",	"profile-499", "profile-997", "profile-1999",
+	"profile-4001", "profile-4999", "tick-1",      "tick-10",     "tick-100",
+	"tick-500",	"tick-1000",	"tick-5000",
 };
 
 bool profile_period_parse(const char *text, uint64_t *ret_period_ns)
@@ -89,7 +89,7 @@ static struct profile_probe *profile_probe_create(struct probes *ps, const struc
 		    !profile_period_parse(name + len, &period_ns))
 			continue;
 		pp = ARENA_NEW(probes_arena(ps), struct profile_probe);
-		*pp = (struct profile_probe){ .period_ns = period_ns, .is_tick = kinds[i].is_tick };
+		*pp = (struct profile_probe){.period_ns = period_ns, .is_tick = kinds[i].is_tick};
 		pp->key = st->nprobes++;
 		return pp;
 	}
@@ -131,12 +131,14 @@ static struct err *profile_provide_desc(struct probes *ps, const struct provider
 	return NULL;
 }
 
-static const char *profile_hint(struct probes *ps, const struct provider *pv, const struct probe_desc *desc)
+static const char *profile_hint(struct probes *ps, const struct provider *pv,
+				const struct probe_desc *desc)
 {
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		if (strncmp(desc->name, kinds[i].prefix, strlen(kinds[i].prefix)) != 0)
 			continue;
-		return "a rate is a number with ns, us, ms, s, m, h, d or hz (the default): tick-5s, "
+		return "a rate is a number with ns, us, ms, s, m, h, d or hz (the default): "
+		       "tick-5s, "
 		       "profile-997; at most 5000hz";
 	}
 	return NULL;
@@ -144,7 +146,7 @@ static const char *profile_hint(struct probes *ps, const struct provider *pv, co
 
 static uint32_t profile_points(const struct probe *pr, struct probe_point *ret)
 {
-	ret[0] = (struct probe_point){ .kind = ENTRY_PERF, .key = profile_probe(pr)->key };
+	ret[0] = (struct probe_point){.kind = ENTRY_PERF, .key = profile_probe(pr)->key};
 	return 1;
 }
 
@@ -173,7 +175,8 @@ static void cpus_online(uint32_t **ret_cpus, uint32_t *ret_n)
 	*ret_n = n;
 }
 
-static struct err *attach_one(int prog_fd, uint32_t cpu, const struct probe *pr, struct attachments *ret)
+static struct err *attach_one(int prog_fd, uint32_t cpu, const struct probe *pr,
+			      struct attachments *ret)
 {
 	const struct profile_probe *pp = profile_probe(pr);
 	int event_fd, link_fd;
@@ -188,8 +191,8 @@ static struct err *attach_one(int prog_fd, uint32_t cpu, const struct probe *pr,
 }
 
 static struct err *profile_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
-				  struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
-				  struct attachments *ret)
+				  struct probe *const *probes, uint32_t n,
+				  const struct attach_opts *opts, struct attachments *ret)
 {
 	CLEANUP(free) uint32_t *cpus = NULL;
 	uint32_t ncpus;
@@ -200,7 +203,8 @@ static struct err *profile_attach(const struct provider *pv, enum entry_kind kin
 		if (opts->cpu >= 0)
 			e = attach_one(prog_fd, (uint32_t)opts->cpu, probes[i], ret);
 		else
-			for (uint32_t j = 0; j < (profile_probe(probes[i])->is_tick ? 1 : ncpus) && !e; j++)
+			for (uint32_t j = 0;
+			     j < (profile_probe(probes[i])->is_tick ? 1 : ncpus) && !e; j++)
 				e = attach_one(prog_fd, cpus[j], probes[i], ret);
 	}
 	return e;
@@ -210,7 +214,7 @@ const struct provider provider_profile = {
 	.name = "profile",
 	.id_base = PROFILE_ID_BASE,
 	.id_count = PROFILE_ID_COUNT,
-	.attr = { ATTR_EEC, ATTR_UUU, ATTR_PPU, ATTR_EEC, ATTR_EEC },
+	.attr = {ATTR_EEC, ATTR_UUU, ATTR_PPU, ATTR_EEC, ATTR_EEC},
 	.provide = profile_provide,
 	.provide_desc = profile_provide_desc,
 	.hint = profile_hint,

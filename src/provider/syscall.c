@@ -12,7 +12,7 @@
 #define MODULE "vmlinux"
 #define LX     "lx-syscall"
 
-static const char *const probe_names[] = { "entry", "return", NULL };
+static const char *const probe_names[] = {"entry", "return", NULL};
 
 struct syscall_state {
 	bool is_asked;		   /* exists is filled */
@@ -100,7 +100,7 @@ static struct err *syscall_provide_desc(struct probes *ps, const struct provider
 	return NULL;
 }
 
-/* ---- other names ------------------------------------------------------------------------------------- */
+/* ---- other names ---------------------------------------------------------------------------- */
 
 static uint32_t count_words(const char *text)
 {
@@ -129,9 +129,11 @@ static uint32_t descs_of(struct arena *a, const struct probe_desc *desc, const c
 }
 
 /*
- * lx-syscall:::return delivers raw results there, which these probes do not: only entry is an alias.
+ * lx-syscall:::return delivers raw results there, which these probes do not: only entry is an
+ * alias.
  */
-static uint32_t expand_lx(struct probes *ps, const struct probe_desc *desc, struct probe_desc **ret_descs)
+static uint32_t expand_lx(struct probes *ps, const struct probe_desc *desc,
+			  struct probe_desc **ret_descs)
 {
 	if (strcmp(desc->name, "entry") != 0)
 		return 0;
@@ -141,8 +143,8 @@ static uint32_t expand_lx(struct probes *ps, const struct probe_desc *desc, stru
 	return 1;
 }
 
-static uint32_t syscall_expand(struct probes *ps, const struct provider *pv, const struct probe_desc *desc,
-			       struct probe_desc **ret_descs)
+static uint32_t syscall_expand(struct probes *ps, const struct provider *pv,
+			       const struct probe_desc *desc, struct probe_desc **ret_descs)
 {
 	const struct syscall_alias *al;
 	const struct syscall_row *native;
@@ -162,14 +164,16 @@ static uint32_t syscall_expand(struct probes *ps, const struct provider *pv, con
 		return descs_of(probes_arena(ps), desc, al->targets, ret_descs);
 	}
 	if (native && row_exists(ps, pv, native))
-		probes_notice(ps,
-			      "system call '%s' of '%s' is made by 32-bit programs only; others use: %s "
-			      "(arguments differ)",
-			      al->name, probe_desc_text(probes_arena(ps), desc), al->targets);
+		probes_notice(
+			ps,
+			"system call '%s' of '%s' is made by 32-bit programs only; others use: %s "
+			"(arguments differ)",
+			al->name, probe_desc_text(probes_arena(ps), desc), al->targets);
 	return 0;
 }
 
-static const char *syscall_hint(struct probes *ps, const struct provider *pv, const struct probe_desc *desc)
+static const char *syscall_hint(struct probes *ps, const struct provider *pv,
+				const struct probe_desc *desc)
 {
 	const struct syscall_alias *al;
 	struct syscall_alias tmp;
@@ -181,12 +185,13 @@ static const char *syscall_hint(struct probes *ps, const struct provider *pv, co
 	al = syscall_alias_find(desc->func, &tmp);
 	if (!al)
 		return NULL;
-	return arena_printf(probes_arena(ps), "Linux programs call: %s (mind that arguments differ)", al->targets);
+	return arena_printf(probes_arena(ps),
+			    "Linux programs call: %s (mind that arguments differ)", al->targets);
 }
 
-/* ---- types, places ------------------------------------------------------------------------------------ */
+/* ---- types, places -------------------------------------------------------------------------- */
 
-static const char *const return_types[] = { "long", "long" };
+static const char *const return_types[] = {"long", "long"};
 
 static uint32_t types_split(struct arena *a, const char *text, const char *const **ret_types)
 {
@@ -203,7 +208,8 @@ static uint32_t types_split(struct arena *a, const char *text, const char *const
 	return n;
 }
 
-static uint32_t syscall_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types)
+static uint32_t syscall_arg_types(struct probes *ps, const struct probe *pr,
+				  const char *const **ret_types)
 {
 	struct syscall_state *st = state_get(ps, pr->provider);
 	uint32_t row = data_row(pr);
@@ -219,7 +225,8 @@ static uint32_t syscall_arg_types(struct probes *ps, const struct probe *pr, con
 		st->ntypes = ARENA_NEW_N(probes_arena(ps), uint32_t, syscall_nrows);
 	}
 	if (!st->types[row])
-		st->ntypes[row] = types_split(probes_arena(ps), syscall_rows[row].types, &st->types[row]);
+		st->ntypes[row] =
+			types_split(probes_arena(ps), syscall_rows[row].types, &st->types[row]);
 	*ret_types = st->types[row];
 	return st->ntypes[row];
 }
@@ -231,18 +238,19 @@ static uint32_t syscall_points(const struct probe *pr, struct probe_point *ret)
 	uint32_t n = 0;
 
 	if (r->nr64 >= 0)
-		ret[n++] = (struct probe_point){ kind, (uint32_t)r->nr64 };
+		ret[n++] = (struct probe_point){kind, (uint32_t)r->nr64};
 	if (r->nr32 >= 0)
-		ret[n++] = (struct probe_point){ kind, (uint32_t)r->nr32 + RT_SYS_COMPAT };
+		ret[n++] = (struct probe_point){kind, (uint32_t)r->nr32 + RT_SYS_COMPAT};
 	return n;
 }
 
 static struct err *syscall_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
-				  struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
-				  struct attachments *ret)
+				  struct probe *const *probes, uint32_t n,
+				  const struct attach_opts *opts, struct attachments *ret)
 {
 	int fd;
-	struct err *e = attach_raw_tracepoint(prog_fd, kind == ENTRY_SYS_EXIT ? "sys_exit" : "sys_enter", &fd);
+	struct err *e = attach_raw_tracepoint(
+		prog_fd, kind == ENTRY_SYS_EXIT ? "sys_exit" : "sys_enter", &fd);
 
 	if (!e)
 		attachments_add(ret, fd);
@@ -255,7 +263,7 @@ const struct provider provider_syscall = {
 	.id_base = SYSCALL_ID_BASE,
 	.id_count = SYSCALL_ID_COUNT,
 	.names = probe_names,
-	.attr = { ATTR_EEC, ATTR_PPU, ATTR_PPI, ATTR_EEC, ATTR_PPI },
+	.attr = {ATTR_EEC, ATTR_PPU, ATTR_PPI, ATTR_EEC, ATTR_PPI},
 	.provide = syscall_provide,
 	.provide_desc = syscall_provide_desc,
 	.expand = syscall_expand,

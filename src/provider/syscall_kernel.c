@@ -2,9 +2,9 @@
  * Which system calls the running kernel has.
  *
  * tracefs has one event for every call that the kernel was built with: exact, and read in a
- * millisecond. Where it cannot be read (no privilege, no CONFIG_FTRACE_SYSCALLS) the names of functions
- * in BTF tell which calls exist in this version; those left out of the configuration are in there too,
- * and calls without arguments are not. /proc/kallsyms knows no more and takes 40 ms.
+ * millisecond. Where it cannot be read (no privilege, no CONFIG_FTRACE_SYSCALLS) the names of
+ * functions in BTF tell which calls exist in this version; those left out of the configuration are
+ * in there too, and calls without arguments are not. /proc/kallsyms knows no more and takes 40 ms.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -35,7 +35,8 @@ static struct hashmap *names_from_tracefs(void)
 	return names;
 }
 
-/* Adds the system call functions among the NUL-separated strings; returns the bytes it is done with. */
+/* Adds the system call functions among the NUL-separated strings; returns the bytes it is done
+ * with. */
 static size_t names_from_strings(struct hashmap *names, const char *data, size_t len)
 {
 	size_t done = 0;
@@ -84,7 +85,7 @@ static struct hashmap *names_from_btf(void)
 
 void syscall_kernel_init(struct syscall_kernel *k)
 {
-	*k = (struct syscall_kernel){ .names = names_from_tracefs() };
+	*k = (struct syscall_kernel){.names = names_from_tracefs()};
 	if (!k->names || !hashmap_count(k->names)) {
 		hashmap_destroy(k->names);
 		k->names = names_from_btf();

@@ -2,7 +2,7 @@
 #include "provider/syscalls.h"
 
 const struct syscall_row syscall_rows[] = {
-#define SYSCALL(name, nr64, nr32, flags, tracefs, types) { #name, nr64, nr32, flags, tracefs, types },
+#define SYSCALL(name, nr64, nr32, flags, tracefs, types) {#name, nr64, nr32, flags, tracefs, types},
 #include "provider/syscalls.def"
 #undef SYSCALL
 };
@@ -17,9 +17,9 @@ const struct syscall_row *syscall_find(const char *name)
 }
 
 /*
- * Names of illumos, the BSDs and macOS. Path calls that Linux programs make in their "...at" form are
- * suggested only: their first argument would be a directory descriptor where the script expects a
- * path.
+ * Names of illumos, the BSDs and macOS. Path calls that Linux programs make in their "...at" form
+ * are suggested only: their first argument would be a directory descriptor where the script expects
+ * a path.
  */
 /* clang-format off */
 static const struct syscall_alias aliases[] = {
@@ -110,7 +110,8 @@ const struct syscall_alias *syscall_alias_find(const char *name, struct syscall_
 			continue;
 		if (strcmp(row->name, name) == 0)
 			continue;
-		*tmp = (struct syscall_alias){ .name = name, .targets = row->name, .same_args = true };
+		*tmp = (struct syscall_alias){
+			.name = name, .targets = row->name, .same_args = true};
 		return tmp;
 	}
 	return NULL;

@@ -21,7 +21,7 @@ static int detached_mount(void)
 
 int tracefs_open_dir(const char *path)
 {
-	static const char *const mounts[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	static const char *const mounts[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 	CLEANUP(fd) int mnt = -1;
 
 	for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {

@@ -23,7 +23,7 @@ static uint64_t gained(uint64_t *seen, const uint64_t *now)
 
 PRINTF_LIKE(3, 4) static struct err *tell(session *h, const char *tag, const char *fmt, ...)
 {
-	struct strbuf s = { 0 };
+	struct strbuf s = {0};
 	va_list ap;
 	bool go_on;
 
@@ -43,23 +43,25 @@ static struct err *report_cpu(session *h, uint32_t cpu, uint64_t *dyn, uint64_t 
 	const struct rt_cpu *now = &h->maps->control->cpu[cpu];
 	struct rt_cpu *seen = &h->drops_seen[cpu];
 	/* A firing that found no free machine state has lost its records like any other. */
-	uint64_t drops = gained(&seen->drops, &now->drops) + gained(&seen->nest_drops, &now->nest_drops);
+	uint64_t drops =
+		gained(&seen->drops, &now->drops) + gained(&seen->nest_drops, &now->nest_drops);
 	uint64_t agg_drops = gained(&seen->agg_drops, &now->agg_drops);
 	struct err *e = NULL;
 
 	*dyn += gained(&seen->dyn_drops, &now->dyn_drops);
 	*dblerrors += gained(&seen->dblerrors, &now->dblerrors);
 	if (drops)
-		e = tell(h, "PRINCIPAL", "%" PRIu64 " drop%s on CPU %" PRIu32, drops, PLURAL(drops), cpu);
+		e = tell(h, "PRINCIPAL", "%" PRIu64 " drop%s on CPU %" PRIu32, drops, PLURAL(drops),
+			 cpu);
 	if (!e && agg_drops)
-		e = tell(h, "AGGREGATION", "%" PRIu64 " aggregation drop%s on CPU %" PRIu32, agg_drops,
-			 PLURAL(agg_drops), cpu);
+		e = tell(h, "AGGREGATION", "%" PRIu64 " aggregation drop%s on CPU %" PRIu32,
+			 agg_drops, PLURAL(agg_drops), cpu);
 	return e;
 }
 
 static struct err *report_held_faults(session *h)
 {
-	struct strbuf s = { 0 };
+	struct strbuf s = {0};
 	uint32_t n = h->faults_held;
 	bool go_on;
 
@@ -101,7 +103,7 @@ static struct err *report_error(session *h, const struct strbuf *text)
 
 struct err *session_report_fault(session *h, const struct rt_rec_fault *f)
 {
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 	struct err *e;
 
 	print_fault(h->printer, f, &text);
@@ -123,11 +125,13 @@ static uint32_t epid_of(const session *h, uint32_t clause, uint32_t probe)
 void session_report_library_fault(session *h, uint32_t clause, uint32_t probe, const char *msg)
 {
 	const struct probe *pr = probes_find(h->probes, probe);
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 
-	strbuf_addf(&text, "error on enabled probe ID %" PRIu32 " (ID %" PRIu32 ": %s:%s:%s:%s): %s\n",
+	strbuf_addf(&text,
+		    "error on enabled probe ID %" PRIu32 " (ID %" PRIu32 ": %s:%s:%s:%s): %s\n",
 		    epid_of(h, clause, probe), probe, pr ? pr->prov : "", pr ? pr->mod : "",
 		    pr ? pr->func : "", pr ? pr->name : "", msg);
-	err_destroy(report_error(h, &text)); /* printing has no way to stop here; the next fault will */
+	err_destroy(
+		report_error(h, &text)); /* printing has no way to stop here; the next fault will */
 	strbuf_deinit(&text);
 }

@@ -2,15 +2,14 @@
  * From compiled clauses to units: which probes fire which clauses, and under which numbers.
  *
  * probe_idx    place of a probe among the session's enabled ones, ascending probe id.
- * epid         enablings in program order, within a clause by ascending probe id, from 1: a clause has
- *              first_epid, and a probe its rank in the clause's list.
- * unit         everything of one provider and one entry kind. ERROR clauses are in every unit: they run
- *              in place after a fault.
+ * epid         enablings in program order, within a clause by ascending probe id, from 1: a clause
+ * has first_epid, and a probe its rank in the clause's list. unit         everything of one
+ * provider and one entry kind. ERROR clauses are in every unit: they run in place after a fault.
  */
 #include "provider/providers.h"
 #include "session/session.h"
 
-/* ---- matching ---------------------------------------------------------------------------------------------- */
+/* ---- matching ------------------------------------------------------------------------------- */
 
 static struct err *match_program(session *h, const struct dtrace_prog *p)
 {
@@ -61,7 +60,8 @@ static void number_probes(session *h)
 struct err *session_match(session *h)
 {
 	for (uint32_t i = 0; i < h->progs.len; i++) {
-		struct err *e = h->progs.data[i]->is_enabled ? match_program(h, h->progs.data[i]) : NULL;
+		struct err *e =
+			h->progs.data[i]->is_enabled ? match_program(h, h->progs.data[i]) : NULL;
 
 		if (e)
 			return e;
@@ -88,17 +88,17 @@ void session_number_epids(session *h)
 	}
 }
 
-/* ---- units --------------------------------------------------------------------------------------------------- */
+/* ---- units ---------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
 	bool is_begin_end;
 	bool interrupts; /* may fire while a program of another kind runs on the same CPU */
 } kinds[] = {
-	[ENTRY_TEST_RUN] = { "fathom_begin", true, false },
-	[ENTRY_SYS_ENTER] = { "fathom_enter", false, false },
-	[ENTRY_SYS_EXIT] = { "fathom_exit", false, false },
-	[ENTRY_PERF] = { "fathom_perf", false, true },
+	[ENTRY_TEST_RUN] = {"fathom_begin", true, false},
+	[ENTRY_SYS_ENTER] = {"fathom_enter", false, false},
+	[ENTRY_SYS_EXIT] = {"fathom_exit", false, false},
+	[ENTRY_PERF] = {"fathom_perf", false, true},
 };
 
 static struct session_unit *unit_get(session *h, const struct provider *pv, enum entry_kind kind)
@@ -110,7 +110,7 @@ static struct session_unit *unit_get(session *h, const struct provider *pv, enum
 			return h->units.data[i];
 	u = xcalloc(1, sizeof(*u));
 	u->provider = pv;
-	u->loaded = (struct loaded){ -1, -1 };
+	u->loaded = (struct loaded){-1, -1};
 	u->unit.name = kinds[kind].name;
 	u->unit.kind = kind;
 	u->unit.is_begin_end = kinds[kind].is_begin_end;
@@ -123,7 +123,7 @@ static struct unit_clause unit_clause_of(const session *h, uint32_t clause)
 {
 	const struct session_clause *sc = &h->clauses.data[clause];
 
-	return (struct unit_clause){ &h->layout->clauses[clause], sc->probe_idxs, sc->n };
+	return (struct unit_clause){&h->layout->clauses[clause], sc->probe_idxs, sc->n};
 }
 
 /* Room for a bit for each clause there is: how many the unit will have is not known yet. */
@@ -191,7 +191,8 @@ static bool enabled_on(const struct session_clause *sc, uint32_t id)
 /* Puts the ERROR clauses, if there are any, into every unit. */
 static void add_error_clauses(session *h)
 {
-	struct unit_clause *list = ARENA_NEW_N(h->arena, struct unit_clause, MAX(h->clauses.len, 1u));
+	struct unit_clause *list =
+		ARENA_NEW_N(h->arena, struct unit_clause, MAX(h->clauses.len, 1u));
 	uint32_t n = 0, idx = 0;
 
 	for (uint32_t i = 0; i < h->clauses.len; i++)

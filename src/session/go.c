@@ -8,14 +8,15 @@
 #include "session/rings.h"
 #include "session/session.h"
 
-/* ---- checks -------------------------------------------------------------------------------------------------- */
+/* ---- checks --------------------------------------------------------------------------------- */
 
 static struct err *check_destructive(const session *h)
 {
 	for (uint32_t i = 0; i < h->clauses.len; i++)
 		if (h->clauses.data[i].n && h->clauses.data[i].clause->destructive &&
 		    !opt_flag(&h->opts, OPT_destructive))
-			return err_hint(err_code(err_new("Destructive actions not allowed"), EDT_DESTRUCTIVE),
+			return err_hint(err_code(err_new("Destructive actions not allowed"),
+						 EDT_DESTRUCTIVE),
 					"add -w");
 	return NULL;
 }
@@ -26,9 +27,11 @@ static struct err *check_bufsize(const session *h, uint64_t bufsize)
 		const struct clause_layout *cl = &h->layout->clauses[i];
 
 		if (h->clauses.data[i].n && cl->max_size + 8 > bufsize)
-			return err_hint(err_code(err_new("Enabling exceeds size of buffer"), EDT_BUFTOOSMALL),
-					"a record may need %u bytes: raise bufsize (-b) or lower strsize",
-					cl->max_size + 8);
+			return err_hint(
+				err_code(err_new("Enabling exceeds size of buffer"),
+					 EDT_BUFTOOSMALL),
+				"a record may need %u bytes: raise bufsize (-b) or lower strsize",
+				cl->max_size + 8);
 	}
 	return NULL;
 }
@@ -43,13 +46,13 @@ static void clamp_rate(session *h, enum opt_id id, const char *what, int64_t min
 	h->opts.val[id] = to;
 	if (to <= 1000000000)
 		session_adjusted(h, "%s %s to %lld hz", what, to > ns ? "reduced" : "increased",
-			       1000000000LL / (long long)to);
+				 1000000000LL / (long long)to);
 	else
-		session_adjusted(h, "%s %s to once every %lld seconds", what, to > ns ? "reduced" : "increased",
-			       (long long)to / 1000000000LL);
+		session_adjusted(h, "%s %s to once every %lld seconds", what,
+				 to > ns ? "reduced" : "increased", (long long)to / 1000000000LL);
 }
 
-/* ---- layout, maps --------------------------------------------------------------------------------------------- */
+/* ---- layout, maps --------------------------------------------------------------------------- */
 
 /* Does any program read this built-in variable? Decides which kernel fields are looked up. */
 static bool difo_reads(const struct difo *d, uint32_t var)
@@ -85,7 +88,8 @@ static struct layout *make_layout(session *h, uint32_t ncpus)
 		.dynvarsize = (uint64_t)h->opts.val[OPT_dynvarsize],
 		.ncpus = ncpus,
 	};
-	struct prog_clause **list = ARENA_NEW_N(h->arena, struct prog_clause *, MAX(h->clauses.len, 1u));
+	struct prog_clause **list =
+		ARENA_NEW_N(h->arena, struct prog_clause *, MAX(h->clauses.len, 1u));
 
 	for (uint32_t i = 0; i < h->clauses.len; i++)
 		list[i] = h->clauses.data[i].clause;
@@ -103,8 +107,8 @@ static void tell_size(session *h, const char *what, uint64_t size)
 		uint64_t unit = (uint64_t)1 << (10 * (3 - i));
 
 		if (size >= unit && size % unit == 0) {
-			session_adjusted(h, "%s lowered to %llu%c", what, (unsigned long long)(size / unit),
-				       units[i]);
+			session_adjusted(h, "%s lowered to %llu%c", what,
+					 (unsigned long long)(size / unit), units[i]);
 			return;
 		}
 	}
@@ -118,12 +122,14 @@ static bool is_out_of_memory(const struct err *e)
 
 static struct err *try_maps(session *h, uint64_t bufsize)
 {
-	struct kmaps_opts opts = { .bufsize = (uint32_t)bufsize, .need_tls = h->layout->tls_size > 0 };
+	struct kmaps_opts opts = {.bufsize = (uint32_t)bufsize,
+				  .need_tls = h->layout->tls_size > 0};
 
 	return kmaps_create(h->layout, &opts, &h->maps);
 }
 
-/* Creates the maps; a buffer size that the kernel has no memory for is halved (option bufresize). */
+/* Creates the maps; a buffer size that the kernel has no memory for is halved (option bufresize).
+ */
 static struct err *make_maps(session *h)
 {
 	uint64_t bufsize = (uint64_t)h->opts.val[OPT_bufsize];
@@ -159,7 +165,7 @@ static int64_t wall_offset(void)
 	return wall.tv_sec * 1000000000LL + wall.tv_nsec - (int64_t)((before + session_now()) / 2);
 }
 
-/* ---- programs -------------------------------------------------------------------------------------------------- */
+/* ---- programs ------------------------------------------------------------------------------- */
 
 static struct err *blame_source(const session *h, struct err *e, uint32_t span)
 {
@@ -183,12 +189,12 @@ static bool dumps_bpf(const session *h)
 static struct err *load_unit(session *h, struct session_unit *u, const struct gen_env *env)
 {
 	FILE *log = opt_flag(&h->opts, OPT_bpflog) ? (h->dump ? h->dump : stderr) : NULL;
-	struct bpf_code code = { 0 };
+	struct bpf_code code = {0};
 	uint32_t span = SOURCE_NOWHERE;
 	struct err *e = bpf_gen_unit(&u->unit, env, &code);
 
 	if (!e && dumps_bpf(h)) {
-		struct strbuf text = { 0 };
+		struct strbuf text = {0};
 
 		bpf_code_print(&code, &text);
 		(void)fputs(strbuf_text(&text), h->dump); /* a listing for people */
@@ -222,12 +228,12 @@ static struct err *load_units(session *h)
 
 static struct err *attach_units(session *h)
 {
-	struct attach_opts opts = { .cpu = -1 };
+	struct attach_opts opts = {.cpu = -1};
 
 	for (uint32_t i = 0; i < h->units.len; i++) {
 		struct session_unit *u = h->units.data[i];
-		struct err *e = u->provider->attach(u->provider, u->unit.kind, u->loaded.prog_fd, u->probes,
-						    u->nprobes, &opts, &h->attachments);
+		struct err *e = u->provider->attach(u->provider, u->unit.kind, u->loaded.prog_fd,
+						    u->probes, u->nprobes, &opts, &h->attachments);
 
 		if (e)
 			return e;
@@ -250,7 +256,7 @@ struct err *session_fire(session *h, uint32_t key)
 	return NULL;
 }
 
-/* ---- consumer --------------------------------------------------------------------------------------------------- */
+/* ---- consumer ------------------------------------------------------------------------------- */
 
 static void hook_exit(void *ctx, int status)
 {
@@ -284,9 +290,14 @@ static struct err *hook_snap(void *ctx)
 static struct err *make_consumer(session *h)
 {
 	const struct print_hooks hooks = {
-		.ctx = h, .exit = hook_exit, .setopt = hook_setopt, .fault = hook_fault, .snap = hook_snap,
+		.ctx = h,
+		.exit = hook_exit,
+		.setopt = hook_setopt,
+		.fault = hook_fault,
+		.snap = hook_snap,
 	};
-	struct err *e = rings_create(h->maps->ring_fds, h->maps->ncpus, h->maps->ring_size, &h->rings);
+	struct err *e =
+		rings_create(h->maps->ring_fds, h->maps->ncpus, h->maps->ring_size, &h->rings);
 
 	for (uint32_t i = 0; i < h->procs.len && !e; i++)
 		e = rings_watch(h->rings, proc_fd(h->procs.data[i]));
@@ -298,7 +309,7 @@ static struct err *make_consumer(session *h)
 	return NULL;
 }
 
-/* ---- the order of things ------------------------------------------------------------------------------------------ */
+/* ---- the order of things -------------------------------------------------------------------- */
 
 static struct err *prepare(session *h)
 {
@@ -317,7 +328,8 @@ static struct err *prepare(session *h)
 	h->layout = make_layout(h, (uint32_t)ncpus);
 	session_number_epids(h);
 	session_make_units(h);
-	e = kfields_fill(&h->kfields, session_reads(h, DIF_VAR_PPID), session_reads(h, DIF_VAR_VTIMESTAMP));
+	e = kfields_fill(&h->kfields, session_reads(h, DIF_VAR_PPID),
+			 session_reads(h, DIF_VAR_VTIMESTAMP));
 	if (e)
 		return e;
 	e = make_maps(h);
@@ -330,8 +342,8 @@ static struct err *prepare(session *h)
 }
 
 /*
- * BEGIN fires before anything else is attached; when it calls exit(), nothing ever is. Everything is
- * attached while the state is still OFF, so that all probes begin at the same instant.
+ * BEGIN fires before anything else is attached; when it calls exit(), nothing ever is. Everything
+ * is attached while the state is still OFF, so that all probes begin at the same instant.
  */
 static struct err *start(session *h)
 {

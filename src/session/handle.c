@@ -17,7 +17,7 @@ uint64_t session_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* ---- errors ---------------------------------------------------------------------------------------------- */
+/* ---- errors --------------------------------------------------------------------------------- */
 
 static const char *code_text(int code)
 {
@@ -64,7 +64,7 @@ const char *dtrace_open_errmsg(void)
 	return open_errmsg;
 }
 
-/* ---- handlers ---------------------------------------------------------------------------------------------- */
+/* ---- handlers ------------------------------------------------------------------------------- */
 
 bool session_tell(session *h, const struct session_handler *to, const char *text)
 {
@@ -73,7 +73,7 @@ bool session_tell(session *h, const struct session_handler *to, const char *text
 
 static void give_notice(session *h, const char *fmt, va_list ap)
 {
-	struct strbuf s = { 0 };
+	struct strbuf s = {0};
 
 	strbuf_vaddf(&s, fmt, ap);
 	strbuf_addc(&s, '\n');
@@ -107,7 +107,7 @@ void session_adjusted(session *h, const char *fmt, ...)
 
 static int handler_set(struct session_handler *to, dtrace_handle_msg_f *func, void *arg)
 {
-	*to = (struct session_handler){ func, arg };
+	*to = (struct session_handler){func, arg};
 	return 0;
 }
 
@@ -138,7 +138,7 @@ int dtrace_handle_notice(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg
 	return 0;
 }
 
-/* ---- options ------------------------------------------------------------------------------------------------ */
+/* ---- options -------------------------------------------------------------------------------- */
 
 int dtrace_setopt(dtrace_hdl_t *dtp, const char *opt, const char *val)
 {
@@ -165,7 +165,7 @@ int dtrace_option_iter(dtrace_hdl_t *dtp, dtrace_opt_f *func, void *arg)
 {
 	for (int id = 0; id < OPT_COUNT; id++) {
 		const struct opt_desc *d = &opt_descs[id];
-		dtrace_optdesc_t desc = { d->name, opt_kind_name(d->kind), d->deflt, d->what };
+		dtrace_optdesc_t desc = {d->name, opt_kind_name(d->kind), d->deflt, d->what};
 		int rv;
 
 		if (d->flags & OPTF_MISSING)
@@ -181,7 +181,7 @@ int dtrace_option_iter(dtrace_hdl_t *dtp, dtrace_opt_f *func, void *arg)
 static struct err *options_from_env(struct options *o)
 {
 	for (int id = 0; id < OPT_COUNT; id++) {
-		struct strbuf name = { 0 };
+		struct strbuf name = {0};
 		const char *value;
 		struct err *e = NULL;
 
@@ -192,7 +192,8 @@ static struct err *options_from_env(struct options *o)
 		if (value)
 			e = options_set(o, opt_descs[id].name, *value ? value : NULL, false);
 		if (e)
-			e = err_wrap(e, "failed to set option from environment variable %s", name.data);
+			e = err_wrap(e, "failed to set option from environment variable %s",
+				     name.data);
 		strbuf_deinit(&name);
 		if (e)
 			return e;
@@ -200,7 +201,7 @@ static struct err *options_from_env(struct options *o)
 	return NULL;
 }
 
-/* ---- opening and closing ------------------------------------------------------------------------------------- */
+/* ---- opening and closing -------------------------------------------------------------------- */
 
 static struct err *open_checks(int version, int flags)
 {
@@ -238,7 +239,9 @@ dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
 
 		(void)snprintf(open_errmsg, sizeof(open_errmsg), "%s%s%s", err_text(e),
 			       hint ? "\nhint: " : "", hint ? hint : "");
-		*errp = err_get_code(e) ? err_get_code(e) : err_get_sys(e) ? err_get_sys(e) : EDT_NOENT;
+		*errp = err_get_code(e)	 ? err_get_code(e)
+			: err_get_sys(e) ? err_get_sys(e)
+					 : EDT_NOENT;
 		err_destroy(e);
 		dtrace_close(h);
 		return NULL;

@@ -8,22 +8,22 @@
 #include "session/options.h"
 
 const struct opt_desc opt_descs[OPT_COUNT] = {
-#define OPT(id, name, kind, class, deflt, flags, what) \
-	[OPT_##id] = { name, OPTK_##kind, OPTC_##class, deflt, flags, what },
+#define OPT(id, name, kind, class, deflt, flags, what)                                             \
+	[OPT_##id] = {name, OPTK_##kind, OPTC_##class, deflt, flags, what},
 #include "session/options.def"
 #undef OPT
 };
 
 /* Values of the enums; the number of a value is its place. NULL-terminated. */
 static const char *const enum_values[OPT_COUNT][8] = {
-	[OPT_bufpolicy] = { "switch", "fill", "ring" },
-	[OPT_bufresize] = { "auto", "manual" },
-	[OPT_encoding] = { "ascii", "utf8" },
-	[OPT_evaltime] = { "exec", "preinit", "postinit", "main" },
-	[OPT_late] = { "dynamic", "static" },
-	[OPT_linkmode] = { "kernel", "dynamic", "static", "primary" },
-	[OPT_linktype] = { "elf", "dof" },
-	[OPT_stdc] = { "a", "c", "s", "t" },
+	[OPT_bufpolicy] = {"switch", "fill", "ring"},
+	[OPT_bufresize] = {"auto", "manual"},
+	[OPT_encoding] = {"ascii", "utf8"},
+	[OPT_evaltime] = {"exec", "preinit", "postinit", "main"},
+	[OPT_late] = {"dynamic", "static"},
+	[OPT_linkmode] = {"kernel", "dynamic", "static", "primary"},
+	[OPT_linktype] = {"elf", "dof"},
+	[OPT_stdc] = {"a", "c", "s", "t"},
 };
 
 /* Values of enums that the language knows and we do not have. */
@@ -31,26 +31,26 @@ static const struct {
 	enum opt_id id;
 	const char *value;
 } missing_values[] = {
-	{ OPT_bufpolicy, "fill" },
-	{ OPT_bufpolicy, "ring" },
-	{ OPT_encoding, "utf8" },
+	{OPT_bufpolicy, "fill"},
+	{OPT_bufpolicy, "ring"},
+	{OPT_encoding, "utf8"},
 };
 
 static const struct {
 	enum opt_id id;
 	int64_t min, max;
 } limits[] = {
-	{ OPT_bufsize, 8, (int64_t)1 << 30 },
-	{ OPT_aggsize, 0, (int64_t)1 << 34 },
-	{ OPT_dynvarsize, 0, (int64_t)1 << 34 },
-	{ OPT_strsize, 8, 65536 },
-	{ OPT_iregs, 1, 8 },
-	{ OPT_printsize, 1, 65536 },
-	{ OPT_stackframes, 1, 1024 },
-	{ OPT_ustackframes, 1, 1024 },
-	{ OPT_jstackframes, 1, 1024 },
-	{ OPT_jstackstrsize, 0, 65536 },
-	{ OPT_stackindent, 0, 1024 },
+	{OPT_bufsize, 8, (int64_t)1 << 30},
+	{OPT_aggsize, 0, (int64_t)1 << 34},
+	{OPT_dynvarsize, 0, (int64_t)1 << 34},
+	{OPT_strsize, 8, 65536},
+	{OPT_iregs, 1, 8},
+	{OPT_printsize, 1, 65536},
+	{OPT_stackframes, 1, 1024},
+	{OPT_ustackframes, 1, 1024},
+	{OPT_jstackframes, 1, 1024},
+	{OPT_jstackstrsize, 0, 65536},
+	{OPT_stackindent, 0, 1024},
 };
 
 const struct opt_desc *opt_find(const char *name, enum opt_id *ret_id)
@@ -73,7 +73,7 @@ const char *opt_kind_name(enum opt_kind kind)
 	return names[kind];
 }
 
-/* ---- text to value: false when the text is not one ------------------------------------------------- */
+/* ---- text to value: false when the text is not one ------------------------------------------ */
 
 /* Digits in C bases, as far as they go. */
 static bool parse_digits(const char *text, const char **ret_end, int64_t *ret_val)
@@ -94,8 +94,8 @@ static bool parse_digits(const char *text, const char **ret_end, int64_t *ret_va
 
 static bool parse_number(const char *text, int64_t *ret_val)
 {
-	static const char *const on[] = { "yes", "enable", "enabled", "true", "on", "set" };
-	static const char *const off[] = { "no", "disable", "disabled", "false", "off", "unset", "" };
+	static const char *const on[] = {"yes", "enable", "enabled", "true", "on", "set"};
+	static const char *const off[] = {"no", "disable", "disabled", "false", "off", "unset", ""};
 	const char *end;
 
 	for (size_t i = 0; i < ARRAY_LEN(on); i++)
@@ -176,22 +176,16 @@ static bool parse_value(enum opt_id id, const char *text, int64_t *ret_val)
 {
 	switch (opt_descs[id].kind) {
 	case OPTK_FLAG:
-	case OPTK_NUMBER:
-		return parse_number(text, ret_val);
-	case OPTK_SIZE:
-		return parse_size(text, ret_val);
-	case OPTK_RATE:
-		return parse_rate(text, ret_val);
-	case OPTK_ENUM:
-		return parse_enum(id, text, ret_val);
-	case OPTK_STRING:
-		*ret_val = 1;
-		return true;
+	case OPTK_NUMBER: return parse_number(text, ret_val);
+	case OPTK_SIZE: return parse_size(text, ret_val);
+	case OPTK_RATE: return parse_rate(text, ret_val);
+	case OPTK_ENUM: return parse_enum(id, text, ret_val);
+	case OPTK_STRING: *ret_val = 1; return true;
 	}
 	BUG("option kind %d", (int)opt_descs[id].kind);
 }
 
-/* ---- setting ------------------------------------------------------------------------------------------ */
+/* ---- setting -------------------------------------------------------------------------------- */
 
 static struct err *bad_name(const char *name)
 {
@@ -215,7 +209,7 @@ static struct err *bad_value(enum opt_id id)
 		[OPTK_ENUM] = "",
 	};
 	struct err *e = err_code(err_new("Invalid value for specified option"), EDT_BADOPTVAL);
-	struct strbuf values = { 0 };
+	struct strbuf values = {0};
 
 	if (opt_descs[id].kind != OPTK_ENUM)
 		return err_hint(e, "%s", forms[opt_descs[id].kind]);
@@ -231,7 +225,8 @@ static struct err *not_here(enum opt_id id, const char *value)
 	struct err *e = err_code(err_new("Not supported by this version"), EDT_NOTSUP);
 
 	if (value)
-		return err_hint(e, "'%s=%s' is known, but is not built yet", opt_descs[id].name, value);
+		return err_hint(e, "'%s=%s' is known, but is not built yet", opt_descs[id].name,
+				value);
 	return err_hint(e, "option '%s' is known (%s), but is not built yet", opt_descs[id].name,
 			opt_descs[id].what);
 }
@@ -239,8 +234,10 @@ static struct err *not_here(enum opt_id id, const char *value)
 static struct err *check_limits(enum opt_id id, int64_t val)
 {
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++)
-		if (limits[i].id == id && val != OPT_UNSET && (val < limits[i].min || val > limits[i].max)) {
-			struct err *e = err_code(err_new("Invalid value for specified option"), EDT_BADOPTVAL);
+		if (limits[i].id == id && val != OPT_UNSET &&
+		    (val < limits[i].min || val > limits[i].max)) {
+			struct err *e = err_code(err_new("Invalid value for specified option"),
+						 EDT_BADOPTVAL);
 
 			return err_hint(e, "'%s' lies between %lld and %lld", opt_descs[id].name,
 					(long long)limits[i].min, (long long)limits[i].max);
@@ -250,10 +247,10 @@ static struct err *check_limits(enum opt_id id, int64_t val)
 
 /* Known versions of D (d-language.md 11.4), as major << 24 | minor << 12 | micro. */
 static const uint32_t versions[] = {
-	0x1000000, 0x1001000, 0x1002000, 0x1002001, 0x1002002, 0x1003000, 0x1004000, 0x1004001,
-	0x1005000, 0x1006000, 0x1006001, 0x1006002, 0x1006003, 0x1006004, 0x1007000, 0x1007001,
-	0x1008000, 0x1008001, 0x1009000, 0x1009001, 0x100a000, 0x100b000, 0x100c000, 0x100c001,
-	0x100d000, 0x2000000, 0x2000001,
+	0x1000000, 0x1001000, 0x1002000, 0x1002001, 0x1002002, 0x1003000, 0x1004000,
+	0x1004001, 0x1005000, 0x1006000, 0x1006001, 0x1006002, 0x1006003, 0x1006004,
+	0x1007000, 0x1007001, 0x1008000, 0x1008001, 0x1009000, 0x1009001, 0x100a000,
+	0x100b000, 0x100c000, 0x100c001, 0x100d000, 0x2000000, 0x2000001,
 };
 
 static struct err *set_version(struct options *o, const char *text)
@@ -261,7 +258,8 @@ static struct err *set_version(struct options *o, const char *text)
 	uint32_t v;
 
 	if (!version_parse(text, &v))
-		return err_code(err_new("Version is not properly formatted or is too large"), EDT_VERSINVAL);
+		return err_code(err_new("Version is not properly formatted or is too large"),
+				EDT_VERSINVAL);
 	for (size_t i = 0; i < ARRAY_LEN(versions); i++) {
 		if (versions[i] != v)
 			continue;
@@ -279,15 +277,15 @@ static const struct {
 	enum opt_id id;
 	const char *prefix;
 } cpp_words[] = {
-	{ OPT_define, "-D" },
-	{ OPT_undef, "-U" },
-	{ OPT_incdir, "-I" },
-	{ OPT_cppargs, "" },
+	{OPT_define, "-D"},
+	{OPT_undef, "-U"},
+	{OPT_incdir, "-I"},
+	{OPT_cppargs, ""},
 };
 
 static char *concat(const char *a, const char *b)
 {
-	struct strbuf s = { 0 };
+	struct strbuf s = {0};
 
 	strbuf_adds(&s, a);
 	strbuf_adds(&s, b);
@@ -361,7 +359,8 @@ struct err *options_set(struct options *o, const char *name, const char *value, 
 	if (!d)
 		return bad_name(name);
 	if (in_pragma && (d->flags & OPTF_NOPRAGMA))
-		return err_code(err_new("Option cannot be used from within a D program"), EDT_BADOPTCTX);
+		return err_code(err_new("Option cannot be used from within a D program"),
+				EDT_BADOPTCTX);
 	if (o->is_active && d->class == OPTC_RUNTIME)
 		return err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE);
 	if (d->flags & OPTF_MISSING)
@@ -371,7 +370,7 @@ struct err *options_set(struct options *o, const char *name, const char *value, 
 
 void options_init(struct options *o)
 {
-	*o = (struct options){ 0 };
+	*o = (struct options){0};
 	for (int id = 0; id < OPT_COUNT; id++) {
 		struct err *e;
 

@@ -24,7 +24,7 @@ static int pidfd_open(pid_t pid)
 	return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* ---- -c -------------------------------------------------------------------------------------------------- */
+/* ---- -c ------------------------------------------------------------------------------------- */
 
 struct words {
 	VEC(char *) list; /* NULL-terminated */
@@ -35,7 +35,7 @@ static void words_split(const char *cmd, struct words *ret)
 {
 	char *save = NULL;
 
-	*ret = (struct words){ .text = xstrdup(cmd) };
+	*ret = (struct words){.text = xstrdup(cmd)};
 	for (char *w = strtok_r(ret->text, " \t\n", &save); w; w = strtok_r(NULL, " \t\n", &save))
 		vec_push(&ret->list, w);
 	vec_push(&ret->list, NULL);
@@ -134,7 +134,8 @@ struct err *proc_create(const char *cmd, char *const *envs, uint32_t nenvs, stru
 	if (e)
 		return e;
 	p = xcalloc(1, sizeof(*p));
-	*p = (struct proc){ .pid = pid, .pidfd = pidfd_open(pid), .is_created = true, .is_held = true };
+	*p = (struct proc){
+		.pid = pid, .pidfd = pidfd_open(pid), .is_created = true, .is_held = true};
 	if (p->pidfd < 0) {
 		e = err_sys(errno, "cannot watch process %d", (int)pid);
 		proc_destroy(p);
@@ -154,7 +155,7 @@ struct err *proc_continue(struct proc *p)
 	return NULL;
 }
 
-/* ---- -p -------------------------------------------------------------------------------------------------- */
+/* ---- -p ------------------------------------------------------------------------------------- */
 
 struct err *proc_grab(pid_t pid, struct proc **ret_proc)
 {
@@ -165,23 +166,25 @@ struct err *proc_grab(pid_t pid, struct proc **ret_proc)
 		return err_new("a process cannot trace itself");
 	fd = pidfd_open(pid);
 	if (fd < 0 && errno == EINVAL) /* a thread that does not lead its process */
-		return err_hint(err_new("not a process"), "give the id of the process, not that of a thread");
+		return err_hint(err_new("not a process"),
+				"give the id of the process, not that of a thread");
 	if (fd < 0)
 		return err_sys(errno, "cannot open process");
 	p = xcalloc(1, sizeof(*p));
-	*p = (struct proc){ .pid = pid, .pidfd = fd };
+	*p = (struct proc){.pid = pid, .pidfd = fd};
 	*ret_proc = p;
 	return NULL;
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------ */
+/* ---- both ----------------------------------------------------------------------------------- */
 
 static char *describe_status(pid_t pid, int status)
 {
-	struct strbuf s = { 0 };
+	struct strbuf s = {0};
 
 	if (WIFSIGNALED(status))
-		strbuf_addf(&s, "pid %d terminated by SIG%s", (int)pid, sigabbrev_np(WTERMSIG(status)));
+		strbuf_addf(&s, "pid %d terminated by SIG%s", (int)pid,
+			    sigabbrev_np(WTERMSIG(status)));
 	else if (WEXITSTATUS(status))
 		strbuf_addf(&s, "pid %d exited with status %d", (int)pid, WEXITSTATUS(status));
 	else
@@ -191,7 +194,7 @@ static char *describe_status(pid_t pid, int status)
 
 bool proc_has_ended(struct proc *p, const char **ret_msg)
 {
-	struct pollfd pfd = { .fd = p->pidfd, .events = POLLIN };
+	struct pollfd pfd = {.fd = p->pidfd, .events = POLLIN};
 	int status = 0;
 
 	*ret_msg = NULL;

@@ -5,11 +5,12 @@
 #include "session/proc.h"
 #include "session/session.h"
 
-/* ---- options, as compiler and printer read them ------------------------------------------------------------ */
+/* ---- options, as compiler and printer read them --------------------------------------------- */
 
 static uint32_t opt_u32(const session *h, enum opt_id id)
 {
-	return h->opts.val[id] == OPT_UNSET ? 0 : (uint32_t)MIN(h->opts.val[id], (int64_t)UINT32_MAX);
+	return h->opts.val[id] == OPT_UNSET ? 0
+					    : (uint32_t)MIN(h->opts.val[id], (int64_t)UINT32_MAX);
 }
 
 static bool dump_wants(const session *h, const char *what)
@@ -29,7 +30,7 @@ static bool dump_wants(const session *h, const char *what)
 
 static void refresh_compile_opts(session *h)
 {
-	struct attr amin = { 0 };
+	struct attr amin = {0};
 
 	h->cpp_opts = (struct cpp_opts){
 		.path = h->opts.str[OPT_cpppath],
@@ -39,7 +40,8 @@ static void refresh_compile_opts(session *h)
 		.d_version = opt_u32(h, OPT_version),
 	};
 	if (h->opts.str[OPT_amin])
-		(void)attr_parse(h->opts.str[OPT_amin], &amin); /* options_set() has refused bad ones */
+		(void)attr_parse(h->opts.str[OPT_amin],
+				 &amin); /* options_set() has refused bad ones */
 	h->compile_opts = (struct compile_opts){
 		.strsize = opt_u32(h, OPT_strsize),
 		.defaultargs = opt_flag(&h->opts, OPT_defaultargs),
@@ -55,7 +57,7 @@ static void refresh_compile_opts(session *h)
 		.jstackframes = opt_u32(h, OPT_jstackframes),
 		.jstackstrsize = opt_u32(h, OPT_jstackstrsize),
 		.d_version = opt_u32(h, OPT_version),
-		.amin = { amin.name, amin.data, amin.class },
+		.amin = {amin.name, amin.data, amin.class},
 		.dump = h->dump,
 		.dump_dif = opt_flag(&h->opts, OPT_verbose) || dump_wants(h, "dif"),
 		.dump_ast = opt_flag(&h->opts, OPT_tree) || dump_wants(h, "ast"),
@@ -69,18 +71,19 @@ void session_refresh_opts(session *h)
 		.quiet = opt_flag(&h->opts, OPT_quiet),
 		.flowindent = opt_flag(&h->opts, OPT_flowindent),
 		.rawbytes = opt_flag(&h->opts, OPT_rawbytes),
-		.sort = {
-			.key = opt_flag(&h->opts, OPT_aggsortkey),
-			.rev = opt_flag(&h->opts, OPT_aggsortrev),
-			.keypos = opt_u32(h, OPT_aggsortkeypos),
-			.pos = opt_u32(h, OPT_aggsortpos),
-		},
+		.sort =
+			{
+				.key = opt_flag(&h->opts, OPT_aggsortkey),
+				.rev = opt_flag(&h->opts, OPT_aggsortrev),
+				.keypos = opt_u32(h, OPT_aggsortkeypos),
+				.pos = opt_u32(h, OPT_aggsortpos),
+			},
 		.stackindent = opt_u32(h, OPT_stackindent),
 		.no_header = getenv("_DTRACE_TESTING") != NULL,
 	};
 }
 
-/* ---- what the compiler asks ----------------------------------------------------------------------------------- */
+/* ---- what the compiler asks ----------------------------------------------------------------- */
 
 static struct err *env_match(void *ctx, const struct probe_desc *desc, uint32_t *ret_count)
 {
@@ -189,7 +192,7 @@ void session_env_init(session *h)
 	};
 }
 
-/* ---- compiling --------------------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------ */
 
 static const char *crop_name(const char *text, size_t *ret_len)
 {
@@ -214,7 +217,7 @@ static void remember_clauses(session *h, const struct prog *prog)
 		struct prog_clause *cl = prog->clauses[i];
 
 		while (h->clauses.len <= cl->index)
-			vec_push(&h->clauses, (struct session_clause){ 0 });
+			vec_push(&h->clauses, (struct session_clause){0});
 		h->clauses.data[cl->index].clause = cl;
 	}
 }
@@ -228,15 +231,16 @@ static dtrace_prog_t *compile(session *h, enum source_kind kind, const char *nam
 	struct err *e;
 
 	if (h->is_active) {
-		session_fail(h, err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE));
+		session_fail(h, err_code(err_new("Operation illegal when tracing is active"),
+					 EDT_ACTIVE));
 		return NULL;
 	}
 	session_refresh_opts(h);
 	apply_cflags(&h->compile_opts, cflags);
 	if (!h->dsession)
 		h->dsession = dsession_create(&h->compile_opts);
-	e = dsession_compile(h->dsession, &h->compile_opts, &h->compile_env, kind, name, text, len, ctx, argc,
-			     (char **)argv, &prog);
+	e = dsession_compile(h->dsession, &h->compile_opts, &h->compile_env, kind, name, text, len,
+			     ctx, argc, (char **)argv, &prog);
 	session_refresh_opts(h);
 	if (e) {
 		session_fail(h, e);
@@ -254,8 +258,9 @@ static dtrace_prog_t *compile(session *h, enum source_kind kind, const char *nam
 	return p;
 }
 
-dtrace_prog_t *dtrace_program_strcompile(dtrace_hdl_t *dtp, const char *text, dtrace_probespec_t spec,
-					 unsigned int cflags, int argc, char *const argv[])
+dtrace_prog_t *dtrace_program_strcompile(dtrace_hdl_t *dtp, const char *text,
+					 dtrace_probespec_t spec, unsigned int cflags, int argc,
+					 char *const argv[])
 {
 	static const enum spec_context contexts[] = {
 		[DTRACE_PROBESPEC_PROVIDER] = SPEC_CTX_PROVIDER,
@@ -276,34 +281,36 @@ static struct err *read_all(FILE *fp, struct strbuf *out)
 	while ((n = fread(buf, 1, sizeof(buf), fp)) > 0) {
 		strbuf_add(out, buf, n);
 		if (out->len > SOURCE_MAX)
-			return err_code(err_new("script is longer than %u bytes", SOURCE_MAX), EDT_FIO);
+			return err_code(err_new("script is longer than %u bytes", SOURCE_MAX),
+					EDT_FIO);
 	}
 	if (ferror(fp))
-		return err_code(err_sys(errno, "Error occurred while reading from input stream"), EDT_FIO);
+		return err_code(err_sys(errno, "Error occurred while reading from input stream"),
+				EDT_FIO);
 	return NULL;
 }
 
-dtrace_prog_t *dtrace_program_fcompile(dtrace_hdl_t *dtp, FILE *fp, const char *name, unsigned int cflags,
-				       int argc, char *const argv[])
+dtrace_prog_t *dtrace_program_fcompile(dtrace_hdl_t *dtp, FILE *fp, const char *name,
+				       unsigned int cflags, int argc, char *const argv[])
 {
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 	struct err *e = read_all(fp, &text);
 	dtrace_prog_t *p = NULL;
 
 	if (e)
 		session_fail(dtp, e);
 	else
-		p = compile(dtp, SOURCE_FILE, name, strbuf_text(&text), text.len, SPEC_CTX_NAME, cflags,
-			    argc, argv);
+		p = compile(dtp, SOURCE_FILE, name, strbuf_text(&text), text.len, SPEC_CTX_NAME,
+			    cflags, argc, argv);
 	strbuf_deinit(&text);
 	return p;
 }
 
-/* ---- information --------------------------------------------------------------------------------------------------- */
+/* ---- information ---------------------------------------------------------------------------- */
 
 static struct err *prog_info(session *h, struct dtrace_prog *p)
 {
-	p->info = (dtrace_proginfo_t){ .dpi_statements = p->prog->nclauses };
+	p->info = (dtrace_proginfo_t){.dpi_statements = p->prog->nclauses};
 	for (uint32_t i = 0; i < p->prog->nclauses; i++) {
 		const struct prog_clause *cl = p->prog->clauses[i];
 		struct probe **probes;
@@ -336,8 +343,9 @@ int dtrace_program_exec(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t
 	struct err *e;
 
 	if (dtp->is_active)
-		return session_fail(dtp, err_code(err_new("Operation illegal when tracing is active"),
-						  EDT_ACTIVE));
+		return session_fail(
+			dtp,
+			err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE));
 	e = prog_info(dtp, pgp);
 	if (e)
 		return session_fail(dtp, e);
@@ -349,7 +357,7 @@ int dtrace_program_exec(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t
 
 static dtrace_probedesc_t public_desc(const struct probe_desc *d)
 {
-	return (dtrace_probedesc_t){ d->id, d->prov, d->mod, d->func, d->name };
+	return (dtrace_probedesc_t){d->id, d->prov, d->mod, d->func, d->name};
 }
 
 int dtrace_desc_iter(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_desc_f *func, void *arg)
@@ -369,23 +377,24 @@ static const char *or_empty(const char *s)
 	return s ? s : "";
 }
 
-int dtrace_probe_iter(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, dtrace_probe_f *func, void *arg)
+int dtrace_probe_iter(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, dtrace_probe_f *func,
+		      void *arg)
 {
-	struct probe_desc desc = { "", "", "", "", 0 };
+	struct probe_desc desc = {"", "", "", "", 0};
 	struct probe **probes;
 	uint32_t n;
 	struct err *e;
 
 	if (pdp)
-		desc = (struct probe_desc){ or_empty(pdp->dtpd_provider), or_empty(pdp->dtpd_mod),
-					    or_empty(pdp->dtpd_func), or_empty(pdp->dtpd_name),
-					    pdp->dtpd_id };
+		desc = (struct probe_desc){or_empty(pdp->dtpd_provider), or_empty(pdp->dtpd_mod),
+					   or_empty(pdp->dtpd_func), or_empty(pdp->dtpd_name),
+					   pdp->dtpd_id};
 	e = probes_match(dtp->probes, &desc, &probes, &n);
 	if (e)
 		return session_fail(dtp, e);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct probe *pr = probes[i];
-		dtrace_probedesc_t pd = { pr->id, pr->prov, pr->mod, pr->func, pr->name };
+		dtrace_probedesc_t pd = {pr->id, pr->prov, pr->mod, pr->func, pr->name};
 		int rv = func(dtp, &pd, arg);
 
 		if (rv)
@@ -399,12 +408,13 @@ char *dtrace_desc2str(const dtrace_probedesc_t *pdp, char *buf, size_t len)
 	if (pdp->dtpd_id && !*or_empty(pdp->dtpd_name))
 		(void)snprintf(buf, len, "%u", pdp->dtpd_id);
 	else
-		(void)snprintf(buf, len, "%s:%s:%s:%s", or_empty(pdp->dtpd_provider), or_empty(pdp->dtpd_mod),
-			       or_empty(pdp->dtpd_func), or_empty(pdp->dtpd_name));
+		(void)snprintf(buf, len, "%s:%s:%s:%s", or_empty(pdp->dtpd_provider),
+			       or_empty(pdp->dtpd_mod), or_empty(pdp->dtpd_func),
+			       or_empty(pdp->dtpd_name));
 	return buf;
 }
 
-/* ---- processes -------------------------------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------ */
 
 int dtrace_proc_create(dtrace_hdl_t *dtp, const char *cmd)
 {

@@ -4,16 +4,20 @@
 
 static void print_attr(FILE *fp, struct attr a)
 {
-	(void)fprintf(fp, "\t\tIdentifier Names: %s\n\t\tData Semantics:   %s\n\t\tDependency Class: %s\n",
-		      stability_name(a.name), stability_name(a.data), depclass_name(a.class));
+	(void)fprintf(
+		fp,
+		"\t\tIdentifier Names: %s\n\t\tData Semantics:   %s\n\t\tDependency Class: %s\n",
+		stability_name(a.name), stability_name(a.data), depclass_name(a.class));
 }
 
 /* The parts of a description that are given count; nothing given promises the most. */
 static struct attr desc_attr(const struct probe_desc *d, const struct attr parts[NPARTS])
 {
 	const char *const fields[] = {
-		[PART_PROVIDER] = d->prov, [PART_MODULE] = d->mod,
-		[PART_FUNCTION] = d->func, [PART_NAME] = d->name,
+		[PART_PROVIDER] = d->prov,
+		[PART_MODULE] = d->mod,
+		[PART_FUNCTION] = d->func,
+		[PART_NAME] = d->name,
 	};
 	struct attr a = ATTR_MAX;
 
@@ -35,7 +39,8 @@ static struct err *first_match(session *h, const struct probe_desc *desc, struct
 	return e;
 }
 
-static struct err *prog_attr(session *h, const struct prog *prog, struct attr *ret_desc, struct attr *ret_stmt)
+static struct err *prog_attr(session *h, const struct prog *prog, struct attr *ret_desc,
+			     struct attr *ret_stmt)
 {
 	struct attr a = ATTR_MAX, s = ATTR_MAX;
 
@@ -46,8 +51,9 @@ static struct err *prog_attr(session *h, const struct prog *prog, struct attr *r
 
 		if (e)
 			return e;
-		a = attr_min(a, desc_attr(&cl->desc, pr ? pr->provider->attr : attr_provider_default));
-		s = attr_min(s, (struct attr){ cl->attr[0], cl->attr[1], cl->attr[2] });
+		a = attr_min(a,
+			     desc_attr(&cl->desc, pr ? pr->provider->attr : attr_provider_default));
+		s = attr_min(s, (struct attr){cl->attr[0], cl->attr[1], cl->attr[2]});
 	}
 	*ret_desc = a;
 	*ret_stmt = s;
@@ -56,7 +62,7 @@ static struct err *prog_attr(session *h, const struct prog *prog, struct attr *r
 
 static void print_probe(session *h, const struct probe *pr, FILE *fp)
 {
-	const struct probe_desc all = { pr->prov, pr->mod, pr->func, pr->name, 0 };
+	const struct probe_desc all = {pr->prov, pr->mod, pr->func, pr->name, 0};
 	const struct provider *pv = pr->provider;
 	const char *const *types = NULL;
 	uint32_t n = pv->arg_types ? pv->arg_types(h->probes, pr, &types) : 0;

@@ -1,19 +1,19 @@
 /*
  * Draining BPF ring buffers.
  *
- * A buffer's mapping is: one page with the consumer's position (ours to write), one with the producer's,
- * then the data twice in a row, so that a record that wraps around is contiguous. A record is an 8-byte
- * header (length, with a busy and a discard bit; page offset) and its bytes, rounded up to 8. Positions
- * count bytes since the beginning and never wrap.
+ * A buffer's mapping is: one page with the consumer's position (ours to write), one with the
+ * producer's, then the data twice in a row, so that a record that wraps around is contiguous. A
+ * record is an 8-byte header (length, with a busy and a discard bit; page offset) and its bytes,
+ * rounded up to 8. Positions count bytes since the beginning and never wrap.
  *
- * Ordering   a program writes a record and clears its busy bit with a release; we read the header with an
- *            acquire. We are done with a record when our position has passed it: stored with a release.
- *            Positions are stored every PUBLISH bytes, not after each record, which would bounce the
+ * Ordering   a program writes a record and clears its busy bit with a release; we read the header
+ * with an acquire. We are done with a record when our position has passed it: stored with a
+ * release. Positions are stored every PUBLISH bytes, not after each record, which would bounce the
  *            cache line between the CPUs.
  *
- * Merging    each CPU's records are in order of their reservation, so the merge takes the earliest head
- *            of all CPUs: a heap of CPUs. As long as one CPU's next head is not later than the second
- *            in the heap, the heap need not be touched, which is nearly always the case.
+ * Merging    each CPU's records are in order of their reservation, so the merge takes the earliest
+ * head of all CPUs: a heap of CPUs. As long as one CPU's next head is not later than the second in
+ * the heap, the heap need not be touched, which is nearly always the case.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -25,16 +25,18 @@
 #include "bpf/kernel.h"
 #include "session/rings.h"
 
-#define WINDOW	   (256u << 10)
-#define PUBLISH	   (64u << 10)
-#define SPINS	   200
-#define FINAL_WAIT 2000000 /* ns for a record that is being written when everything is asked for */
+#define WINDOW	(256u << 10)
+#define PUBLISH (64u << 10)
+#define SPINS	200
+#define FINAL_WAIT                                                                                 \
+	2000000 /* ns for a record that is being written when everything is asked for              \
+		 */
 
 struct cpu_ring {
 	uint32_t cpu;
 	int fd;
 	uint64_t *consumer, *producer; /* NULL: no ring on this CPU */
-	uint8_t *win; /* mapped data from win_pos on */
+	uint8_t *win;		       /* mapped data from win_pos on */
 	uint64_t win_pos;
 	size_t win_len;
 	uint64_t pos, end, published; /* next to read; where data ended when the drain began */
@@ -66,18 +68,20 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* ---- mapping -------------------------------------------------------------------------------------------- */
+/* ---- mapping -------------------------------------------------------------------------------- */
 
 static void window_unmap(struct cpu_ring *ring)
 {
 	if (ring->win)
-		(void)munmap(ring->win, ring->win_len); /* fails only for addresses that are not ours */
+		(void)munmap(ring->win,
+			     ring->win_len); /* fails only for addresses that are not ours */
 	ring->win = NULL;
 	ring->win_len = 0;
 }
 
 /* Makes [pos, pos + len) addressable; the window then begins in pos's page. */
-static struct err *window_ensure(const struct rings *r, struct cpu_ring *ring, uint64_t pos, uint32_t len)
+static struct err *window_ensure(const struct rings *r, struct cpu_ring *ring, uint64_t pos,
+				 uint32_t len)
 {
 	uint64_t start = pos & ~(uint64_t)(r->page - 1);
 	uint64_t want;
@@ -119,7 +123,7 @@ static struct err *ring_open(const struct rings *r, struct cpu_ring *ring)
 	return NULL;
 }
 
-/* ---- one ring ------------------------------------------------------------------------------------------- */
+/* ---- one ring ------------------------------------------------------------------------------- */
 
 static void publish(struct cpu_ring *ring)
 {
@@ -155,7 +159,8 @@ static bool header_read(const struct cpu_ring *ring, uint64_t pos, bool patient,
 }
 
 /* Moves to the next record, past discarded ones; *ret_has is false when there is none yet. */
-static struct err *head_load(const struct rings *r, struct cpu_ring *ring, bool patient, bool *ret_has)
+static struct err *head_load(const struct rings *r, struct cpu_ring *ring, bool patient,
+			     bool *ret_has)
 {
 	uint32_t hdr;
 	struct err *e;
@@ -176,7 +181,8 @@ static struct err *head_load(const struct rings *r, struct cpu_ring *ring, bool 
 		if (e)
 			return e;
 		ring->head_time =
-			((const struct rt_rec *)window_at(ring, ring->pos + BPF_RINGBUF_HDR_SZ))->time;
+			((const struct rt_rec *)window_at(ring, ring->pos + BPF_RINGBUF_HDR_SZ))
+				->time;
 		*ret_has = true;
 		return NULL;
 	}
@@ -184,7 +190,8 @@ static struct err *head_load(const struct rings *r, struct cpu_ring *ring, bool 
 }
 
 /* The record after the head, when it is complete already: only flow indent looks at it. */
-static struct err *next_peek(const struct rings *r, struct cpu_ring *ring, const struct rt_rec **ret_next)
+static struct err *next_peek(const struct rings *r, struct cpu_ring *ring,
+			     const struct rt_rec **ret_next)
 {
 	uint32_t head_size = record_size(ring->head_len), len = 0;
 	uint64_t next = ring->pos + head_size;
@@ -196,7 +203,8 @@ static struct err *next_peek(const struct rings *r, struct cpu_ring *ring, const
 		if (next + BPF_RINGBUF_HDR_SZ > ring->end)
 			return NULL;
 		/* One window for both: the head must stay addressable. */
-		e = window_ensure(r, ring, ring->pos, (uint32_t)(next - ring->pos) + BPF_RINGBUF_HDR_SZ);
+		e = window_ensure(r, ring, ring->pos,
+				  (uint32_t)(next - ring->pos) + BPF_RINGBUF_HDR_SZ);
 		if (e)
 			return e;
 		hdr = __atomic_load_n((const uint32_t *)window_at(ring, next), __ATOMIC_ACQUIRE);
@@ -212,7 +220,7 @@ static struct err *next_peek(const struct rings *r, struct cpu_ring *ring, const
 	return e;
 }
 
-/* ---- merging -------------------------------------------------------------------------------------------- */
+/* ---- merging -------------------------------------------------------------------------------- */
 
 static void heap_sift_down(struct rings *r)
 {
@@ -253,7 +261,8 @@ static uint64_t heap_second(const struct rings *r)
 	return t;
 }
 
-static struct err *emit(const struct rings *r, struct cpu_ring *ring, ring_record_f *func, void *ctx)
+static struct err *emit(const struct rings *r, struct cpu_ring *ring, ring_record_f *func,
+			void *ctx)
 {
 	const struct rt_rec *next;
 	struct err *e = next_peek(r, ring, &next);
@@ -320,12 +329,13 @@ uint32_t rings_fill(const struct rings *r)
 	return r->fill;
 }
 
-/* ---- waiting -------------------------------------------------------------------------------------------- */
+/* ---- waiting -------------------------------------------------------------------------------- */
 
-/* Edge-triggered: data without a wake-up must not end the wait, or we would read record by record. */
+/* Edge-triggered: data without a wake-up must not end the wait, or we would read record by record.
+ */
 static struct err *epoll_add(struct rings *r, int fd, uint32_t events)
 {
-	struct epoll_event ev = { .events = events };
+	struct epoll_event ev = {.events = events};
 
 	if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &ev) != 0)
 		return err_sys(errno, "cannot wait for a buffer");
@@ -363,7 +373,7 @@ struct err *rings_create(const int *fds, uint32_t ncpus, uint32_t size, struct r
 
 		if (fds[cpu] < 0)
 			continue;
-		*ring = (struct cpu_ring){ .cpu = cpu, .fd = fds[cpu] };
+		*ring = (struct cpu_ring){.cpu = cpu, .fd = fds[cpu]};
 		r->n++;
 		e = ring_open(r, ring);
 		if (!e)

@@ -8,8 +8,8 @@
 
 #define INTERVAL_MIN 1000000 /* ns */
 /*
- * A probe takes its time stamp before it reserves its record: what is younger than this may still be
- * missing on another CPU, and is left for the next time.
+ * A probe takes its time stamp before it reserves its record: what is younger than this may still
+ * be missing on another CPU, and is left for the next time.
  */
 #define HORIZON_NS 1000000
 
@@ -18,7 +18,7 @@ static enum rt_state state_of(const session *h)
 	return (enum rt_state)__atomic_load_n(&h->maps->control->state, __ATOMIC_ACQUIRE);
 }
 
-/* ---- aggregations -------------------------------------------------------------------------------------------- */
+/* ---- aggregations --------------------------------------------------------------------------- */
 
 /* One snapshot serves all printa() of one dtrace_work(), and of aggrate when that is set. */
 struct err *session_snap(session *h, bool is_final)
@@ -47,7 +47,7 @@ int dtrace_aggregate_print(dtrace_hdl_t *dtp, FILE *fp)
 	return e ? session_fail(dtp, e) : 0;
 }
 
-/* ---- draining ---------------------------------------------------------------------------------------------------- */
+/* ---- draining ------------------------------------------------------------------------------- */
 
 static struct err *consume_record(void *ctx, const struct rt_rec *rec, uint32_t len, uint32_t cpu,
 				  const struct rt_rec *next)
@@ -78,7 +78,8 @@ static struct err *drain(session *h, FILE *fp, uint64_t horizon)
 /* Reads sooner when buffers fill fast, later again when they do not. */
 static void adapt_interval(session *h)
 {
-	uint64_t max = MIN((uint64_t)MAX(h->opts.val[OPT_switchrate], 0), (uint64_t)SESSION_INTERVAL_MAX);
+	uint64_t max =
+		MIN((uint64_t)MAX(h->opts.val[OPT_switchrate], 0), (uint64_t)SESSION_INTERVAL_MAX);
 	uint32_t fill = rings_fill(h->rings);
 
 	if (fill > 64)
@@ -88,7 +89,7 @@ static void adapt_interval(session *h)
 	h->work_interval = MAX(MIN(h->work_interval, max), (uint64_t)INTERVAL_MIN);
 }
 
-/* ---- ends ---------------------------------------------------------------------------------------------------------- */
+/* ---- ends ----------------------------------------------------------------------------------- */
 
 /* Tells of targets that have ended; true when there were some and none is left. */
 static bool targets_gone(session *h)
@@ -101,10 +102,11 @@ static bool targets_gone(session *h)
 		if (!proc_has_ended(h->procs.data[i], &msg)) {
 			gone = false;
 		} else if (msg && !opt_flag(&h->opts, OPT_quiet)) {
-			struct strbuf text = { 0 };
+			struct strbuf text = {0};
 
 			strbuf_addf(&text, "%s\n", msg);
-			(void)session_tell(h, &h->on_proc, text.data); /* tracing goes on in any case */
+			(void)session_tell(h, &h->on_proc,
+					   text.data); /* tracing goes on in any case */
 			strbuf_deinit(&text);
 		}
 	}
@@ -129,13 +131,14 @@ int dtrace_stop(dtrace_hdl_t *dtp)
 	return e ? session_fail(dtp, e) : 0;
 }
 
-/* ---- the public loop ------------------------------------------------------------------------------------------------- */
+/* ---- the public loop ------------------------------------------------------------------------ */
 
 void dtrace_sleep(dtrace_hdl_t *dtp)
 {
 	uint64_t now = session_now(), due = dtp->work_at + dtp->work_interval;
 
-	if (!dtp->is_active || dtp->is_stopped || dtp->exit_seen || state_of(dtp) == RT_STATE_EXITING)
+	if (!dtp->is_active || dtp->is_stopped || dtp->exit_seen ||
+	    state_of(dtp) == RT_STATE_EXITING)
 		return;
 	if (due > now)
 		rings_wait(dtp->rings, due - now);
@@ -157,8 +160,8 @@ static struct err *work_once(session *h, FILE *fp)
 }
 
 /*
- * exit() may have lost its record to a full buffer; the state says it all the same, and the status is
- * then 0.
+ * exit() may have lost its record to a full buffer; the state says it all the same, and the status
+ * is then 0.
  */
 static bool is_over(session *h)
 {

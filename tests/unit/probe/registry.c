@@ -30,14 +30,14 @@ static uint32_t count(struct probes *ps, const char *prov, const char *mod, cons
 {
 	uint32_t n;
 
-	(void)match(ps, (struct probe_desc){ prov, mod, func, name, 0 }, &n);
+	(void)match(ps, (struct probe_desc){prov, mod, func, name, 0}, &n);
 	return n;
 }
 
 static uint32_t first_id(struct probes *ps, const char *func, const char *name)
 {
 	uint32_t n;
-	struct probe **p = match(ps, (struct probe_desc){ "", "", func, name, 0 }, &n);
+	struct probe **p = match(ps, (struct probe_desc){"", "", func, name, 0}, &n);
 
 	return n ? p[0]->id : 0;
 }
@@ -55,15 +55,17 @@ static void test_ids(void)
 	read_id = first_id(lazy, "read", "return");
 	ok(probes_find(lazy, read_id) != NULL, "a literal is found");
 	(void)count(full, "", "", "", "");
-	is_int(first_id(full, "read", "return"), read_id, "a probe has one id, however it was found");
-	p = match(full, (struct probe_desc){ "", "", "", "", read_id }, &n);
+	is_int(first_id(full, "read", "return"), read_id,
+	       "a probe has one id, however it was found");
+	p = match(full, (struct probe_desc){"", "", "", "", read_id}, &n);
 	ok(n == 1 && strcmp(p[0]->func, "read") == 0 && strcmp(p[0]->name, "return") == 0,
 	   "an id finds its probe");
-	p = match(lazy, (struct probe_desc){ "", "", "", "", read_id + 1 }, &n);
-	ok(n == 1 && strcmp(p[0]->func, "write") == 0, "an id of a probe nobody asked for yet, too");
-	(void)match(full, (struct probe_desc){ "", "", "", "", 999999 }, &n);
+	p = match(lazy, (struct probe_desc){"", "", "", "", read_id + 1}, &n);
+	ok(n == 1 && strcmp(p[0]->func, "write") == 0,
+	   "an id of a probe nobody asked for yet, too");
+	(void)match(full, (struct probe_desc){"", "", "", "", 999999}, &n);
 	is_int(n, 0, "an unknown id matches nothing");
-	p = match(full, (struct probe_desc){ "", "", "", "", 0 }, &n);
+	p = match(full, (struct probe_desc){"", "", "", "", 0}, &n);
 	for (uint32_t i = 1; i < n; i++)
 		if (p[i]->id <= p[i - 1]->id)
 			ok(false, "ids ascend at %u", p[i]->id);
@@ -109,22 +111,23 @@ static void test_profile(void)
 static void test_aliases(void)
 {
 	struct probes *ps = probes_create();
-	struct probe_desc open64 = { "syscall", "", "open64", "entry", 0 };
+	struct probe_desc open64 = {"syscall", "", "open64", "entry", 0};
 	struct probe **p;
 	uint32_t n;
 
 	notices = 0;
 	probes_on_notice(ps, on_notice, NULL);
-	p = match(ps, (struct probe_desc){ "syscall", "", "exece", "entry", 0 }, &n);
+	p = match(ps, (struct probe_desc){"syscall", "", "exece", "entry", 0}, &n);
 	ok(n == 1 && strcmp(p[0]->func, "execve") == 0, "exece is execve");
 	is_int(notices, 1, "said so");
 	(void)count(ps, "syscall", "", "exece", "entry");
 	is_int(notices, 1, "once");
-	p = match(ps, (struct probe_desc){ "", "", "newfstat", "return", 0 }, &n);
+	p = match(ps, (struct probe_desc){"", "", "newfstat", "return", 0}, &n);
 	ok(n == 1 && strcmp(p[0]->func, "fstat") == 0, "tracefs's newfstat is fstat");
-	p = match(ps, (struct probe_desc){ "", "", "read_nocancel", "entry", 0 }, &n);
+	p = match(ps, (struct probe_desc){"", "", "read_nocancel", "entry", 0}, &n);
 	ok(n == 1 && strcmp(p[0]->func, "read") == 0, "read_nocancel is read");
-	is_int(count(ps, "syscall", "", "open64", "entry"), 0, "open64 has other arguments: no match");
+	is_int(count(ps, "syscall", "", "open64", "entry"), 0,
+	       "open64 has other arguments: no match");
 	ok(probes_hint(ps, &open64) && strstr(probes_hint(ps, &open64), "openat"), "but a hint");
 	is_int(count(ps, "lx-syscall", "", "read", "entry"), 1, "lx-syscall is syscall");
 	is_int(count(ps, "lx-syscall", "", "read", "return"), 0, "but for raw results");
@@ -140,14 +143,14 @@ static void test_points(void)
 	struct probe **p;
 	uint32_t n;
 
-	p = match(ps, (struct probe_desc){ "", "", "write", "entry", 0 }, &n);
+	p = match(ps, (struct probe_desc){"", "", "write", "entry", 0}, &n);
 	is_int(p[0]->provider->points(p[0], pts), 2, "write hangs on two numbers");
 	is_int(pts[0].kind, ENTRY_SYS_ENTER, "of sys_enter");
 	is_int(pts[0].key, 1, "1 on x86-64");
 	is_int(pts[1].key, RT_SYS_COMPAT + 4, "4 on i386");
 	is_int(p[0]->provider->arg_types(ps, p[0], &types), 3, "write has three arguments");
 	is_str(types[1], "const char *", "the second is text");
-	p = match(ps, (struct probe_desc){ "", "", "write", "return", 0 }, &n);
+	p = match(ps, (struct probe_desc){"", "", "write", "return", 0}, &n);
 	is_int(p[0]->provider->points(p[0], pts), 2, "return, too");
 	is_int(pts[0].kind, ENTRY_SYS_EXIT, "of sys_exit");
 	is_int(p[0]->provider->arg_types(ps, p[0], &types), 2, "args[0] and args[1] at return");
@@ -166,11 +169,12 @@ static void test_speed(void)
 	(void)count(ps, "dtrace", "", "", "");
 	for (uint32_t i = 0; i < 100000; i++) {
 		(void)snprintf(func, sizeof(func), "function_%u", i);
-		(void)probes_add(ps, &provider_dtrace, "vmlinux", func, i & 1 ? "call" : "leave", 0);
+		(void)probes_add(ps, &provider_dtrace, "vmlinux", func, i & 1 ? "call" : "leave",
+				 0);
 	}
 	(void)clock_gettime(CLOCK_MONOTONIC, &a);
 	for (uint32_t i = 0; i < 1000; i++) {
-		struct probe_desc desc = { "dtrace", "", func, "call", 0 };
+		struct probe_desc desc = {"dtrace", "", func, "call", 0};
 		struct probe **probes;
 		struct err *e;
 

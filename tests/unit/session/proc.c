@@ -21,7 +21,7 @@ static struct proc *create(const char *cmd, char *const *envs, uint32_t n)
 
 static void wait_end(struct proc *p)
 {
-	struct pollfd pfd = { .fd = proc_fd(p), .events = POLLIN };
+	struct pollfd pfd = {.fd = proc_fd(p), .events = POLLIN};
 
 	ok(poll(&pfd, 1, 10000) == 1, "its descriptor tells");
 }
@@ -108,7 +108,7 @@ static void test_grab(void)
 int main(void)
 {
 	char set_code[] = "+CODE=3", unset_home[] = "-HOME";
-	char *envs[] = { set_code, unset_home };
+	char *envs[] = {set_code, unset_home};
 
 	/* -c has no quoting: a script that reads its environment stands for the words */
 	run_to_end("true", NULL, 0, "pid %d has exited");

@@ -9,7 +9,8 @@
 #define CLAUSE	  7u
 #define RING_SIZE (1u << 20)
 
-/* A record of REC bytes or of BIG bytes: time = args[0], probe = args[1]; args[2] != 0 discards it. */
+/* A record of REC bytes or of BIG bytes: time = args[0], probe = args[1]; args[2] != 0 discards it.
+ */
 #define REC 40
 #define BIG 5000
 
@@ -20,12 +21,15 @@ static int sys_bpf_(int cmd, union bpf_attr *attr)
 
 static int ring_create(uint32_t size)
 {
-	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_RINGBUF, .max_entries = size };
+	union bpf_attr attr = {.map_type = BPF_MAP_TYPE_RINGBUF, .max_entries = size};
 
 	return sys_bpf_(BPF_MAP_CREATE, &attr);
 }
 
-#define INSN(c, d, s, o, i) { .code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) }
+#define INSN(c, d, s, o, i)                                                                        \
+	{                                                                                          \
+		.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)                \
+	}
 
 static int prog_create(int ring_fd, int32_t size)
 {
@@ -58,7 +62,7 @@ static int prog_create(int ring_fd, int32_t size)
 		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 		.insns = (uint64_t)(uintptr_t)insns,
 		.insn_cnt = ARRAY_LEN(insns),
-		.license = (uint64_t)(uintptr_t)"GPL",
+		.license = (uint64_t)(uintptr_t) "GPL",
 	};
 
 	return sys_bpf_(BPF_PROG_LOAD, &attr);
@@ -67,8 +71,8 @@ static int prog_create(int ring_fd, int32_t size)
 /* False when the ring was full. */
 static bool put(int prog_fd, uint64_t time, uint64_t probe, bool discard)
 {
-	uint64_t args[3] = { time, probe, discard };
-	union bpf_attr attr = { 0 };
+	uint64_t args[3] = {time, probe, discard};
+	union bpf_attr attr = {0};
 
 	attr.test.prog_fd = (uint32_t)prog_fd;
 	attr.test.ctx_in = (uint64_t)(uintptr_t)args;
@@ -98,7 +102,7 @@ static struct err *on_record(void *ctx, const struct rt_rec *rec, uint32_t len, 
 
 static struct seen drain(struct rings *r, uint64_t horizon)
 {
-	struct seen s = { 0 };
+	struct seen s = {0};
 	struct err *e = rings_drain(r, horizon, on_record, &s);
 
 	ok(!e, "drained");
@@ -190,7 +194,7 @@ static void test_full(struct rings *r, const int *progs)
 
 static void test_stop(struct rings *r, const int *progs)
 {
-	struct seen s = { .stop_after = 2 };
+	struct seen s = {.stop_after = 2};
 	struct err *e;
 
 	for (uint64_t t = 300000; t < 300005; t++)
@@ -203,7 +207,7 @@ static void test_stop(struct rings *r, const int *progs)
 
 int main(void)
 {
-	int fds[3] = { ring_create(RING_SIZE), -1, ring_create(RING_SIZE) };
+	int fds[3] = {ring_create(RING_SIZE), -1, ring_create(RING_SIZE)};
 	int progs[2], bigs[2];
 	struct rings *r;
 	struct err *e;
