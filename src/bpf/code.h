@@ -56,4 +56,6 @@ struct bpf_code {
 	VEC(uint32_t) spans; /* source offset of each instruction, 0 = none; may be shorter than insns */
 };
 
+struct strbuf;
+
 void bpf_code_deinit(struct bpf_code *c);

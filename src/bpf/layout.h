@@ -91,10 +91,13 @@ uint32_t llquantize_nbuckets(const int64_t param[4]);
 
 struct var_layout {
 	const struct prog_var *var;
-	uint32_t off;	/* scalars: in the block of its scope */
+	/* Scalars: in the block of its scope. A by-reference thread-local has a u64 just before it that is
+	 * non-zero while the variable is set: unset it reads as NULL. */
+	uint32_t off;
 	/* associative arrays: a hash map of its own */
 	struct key_field *keys; /* strings are KEY_STRHASH, never stored; TLS: a u64 thread id comes first */
 	uint32_t key_size;
+	uint32_t val_size; /* of an element, multiple of 8; a scalar lies in its first type.size bytes */
 	uint32_t max_entries;
 	uint32_t map_index; /* MAP_ARR(map_index) */
 };
@@ -116,7 +119,12 @@ struct layout {
 	/* areas of a MAP_MACH entry after struct rt_mach */
 	uint32_t this_off, this_size;
 	uint32_t rec_off, rec_size;
-	uint32_t key_off, key_size;
+	uint32_t key_off, key_size; /* keys of aggregations, then those of associative arrays */
+	uint32_t arr_key_off;
+	uint32_t kaddr_off;	    /* u64 per key: addresses of an aggregation key's strings */
+	uint32_t spill_off, spill_nslots; /* u64 each: values of an expression that found no register */
+	uint32_t save_off;	    /* what an ERROR clause's firing overwrites */
+	uint32_t zero_off, zero_size; /* never written: initial value of map elements */
 	uint32_t mach_size;
 	uint32_t scratch_size;
 	uint32_t strsize;
@@ -131,3 +139,5 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope, uint32_t id);
 /* The DIFO is just "ldgs VAR; ret": recorded by natural size. -1 when it is not. */
 int difo_is_builtin(const struct difo *d);
+/* The DIFO is just "sets STR; ret": the string, else NULL. */
+const char *difo_is_strconst(const struct difo *d);

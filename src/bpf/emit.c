@@ -1,0 +1,246 @@
+/* Emitter of eBPF instructions. */
+#include "bpf/emit.h"
+
+void em_init(struct emitter *e, struct bpf_code *code)
+{
+	*e = (struct emitter){.code = code};
+}
+
+void em_deinit(struct emitter *e)
+{
+	vec_deinit(&e->labels);
+	vec_deinit(&e->fixups);
+}
+
+static uint32_t em_insn(struct emitter *e, int op, int dst, int src, int32_t off, int32_t imm)
+{
+	struct bpf_insn in = {
+		.code = (uint8_t)op,
+		.dst_reg = (uint8_t)dst & 15,
+		.src_reg = (uint8_t)src & 15,
+		.off = (int16_t)off,
+		.imm = imm,
+	};
+
+	vec_push(&e->code->insns, in);
+	vec_push(&e->code->spans, e->span);
+	return e->code->insns.len - 1;
+}
+
+uint32_t em_label(struct emitter *e)
+{
+	vec_push(&e->labels, -1);
+	return e->labels.len - 1;
+}
+
+void em_here(struct emitter *e, uint32_t label)
+{
+	assert(e->labels.data[label] == -1);
+	e->labels.data[label] = (int32_t)e->code->insns.len;
+}
+
+void em_resolve(struct emitter *e)
+{
+	for (uint32_t i = 0; i < e->fixups.len; i++) {
+		struct em_fixup f = e->fixups.data[i];
+		int32_t to = e->labels.data[f.label], dist = to - (int32_t)f.insn - 1;
+
+		if (to < 0)
+			BUG("label %u was never placed", f.label);
+		if (dist < INT16_MIN || dist > INT16_MAX)
+			e->too_far = true;
+		e->code->insns.data[f.insn].off = (int16_t)dist;
+	}
+	vec_clear(&e->fixups);
+}
+
+static void em_jump(struct emitter *e, int op, int dst, int src, int32_t imm, uint32_t label)
+{
+	uint32_t insn = em_insn(e, op, dst, src, 0, imm);
+
+	vec_push(&e->fixups, (struct em_fixup){insn, label});
+}
+
+void em_ja(struct emitter *e, uint32_t label)
+{
+	em_jump(e, BPF_JMP | BPF_JA, 0, 0, 0, label);
+}
+
+void em_jmp_imm(struct emitter *e, int op, int dst, int32_t imm, uint32_t label)
+{
+	em_jump(e, BPF_JMP | BPF_K | op, dst, 0, imm, label);
+}
+
+void em_jmp_reg(struct emitter *e, int op, int dst, int src, uint32_t label)
+{
+	em_jump(e, BPF_JMP | BPF_X | op, dst, src, 0, label);
+}
+
+void em_jmp32_imm(struct emitter *e, int op, int dst, int32_t imm, uint32_t label)
+{
+	em_jump(e, BPF_JMP32 | BPF_K | op, dst, 0, imm, label);
+}
+
+void em_alu_imm(struct emitter *e, int op, int dst, int32_t imm)
+{
+	em_insn(e, BPF_ALU64 | BPF_K | op, dst, 0, 0, imm);
+}
+
+void em_alu_reg(struct emitter *e, int op, int dst, int src)
+{
+	em_insn(e, BPF_ALU64 | BPF_X | op, dst, src, 0, 0);
+}
+
+void em_mov(struct emitter *e, int dst, int src)
+{
+	if (dst != src)
+		em_insn(e, BPF_ALU64 | BPF_X | BPF_MOV, dst, src, 0, 0);
+}
+
+void em_mov32(struct emitter *e, int dst, int src)
+{
+	em_insn(e, BPF_ALU | BPF_X | BPF_MOV, dst, src, 0, 0);
+}
+
+static void em_ld_imm64(struct emitter *e, int dst, int src, uint32_t lo, uint32_t hi)
+{
+	em_insn(e, BPF_LD | BPF_IMM | BPF_DW, dst, src, 0, (int32_t)lo);
+	em_insn(e, 0, 0, 0, 0, (int32_t)hi);
+}
+
+void em_imm(struct emitter *e, int dst, uint64_t value)
+{
+	if (fits_s32(value))
+		em_insn(e, BPF_ALU64 | BPF_K | BPF_MOV, dst, 0, 0, (int32_t)value);
+	else if (value <= UINT32_MAX)
+		em_insn(e, BPF_ALU | BPF_K | BPF_MOV, dst, 0, 0, (int32_t)value);
+	else
+		em_ld_imm64(e, dst, 0, (uint32_t)value, (uint32_t)(value >> 32));
+}
+
+void em_neg(struct emitter *e, int dst)
+{
+	em_insn(e, BPF_ALU64 | BPF_NEG, dst, 0, 0, 0);
+}
+
+void em_to_be(struct emitter *e, int dst, int bits)
+{
+	em_insn(e, BPF_ALU | BPF_END | BPF_TO_BE, dst, 0, 0, bits);
+}
+
+void em_extend(struct emitter *e, int dst, uint32_t size, bool is_signed)
+{
+	int shift = 64 - (int)size * 8;
+
+	if (!shift)
+		return;
+	if (!is_signed && size == 4) {
+		em_mov32(e, dst, dst);
+		return;
+	}
+	em_alu_imm(e, BPF_LSH, dst, shift);
+	em_alu_imm(e, is_signed ? BPF_ARSH : BPF_RSH, dst, shift);
+}
+
+void em_addr(struct emitter *e, int dst, int base, uint32_t off)
+{
+	em_mov(e, dst, base);
+	if (off)
+		em_alu_imm(e, BPF_ADD, dst, (int32_t)off);
+}
+
+static int size_code(uint32_t size)
+{
+	switch (size) {
+	case 1: return BPF_B;
+	case 2: return BPF_H;
+	case 4: return BPF_W;
+	case 8: return BPF_DW;
+	default: BUG("no memory access of %u bytes", size);
+	}
+}
+
+static bool fits_off(int32_t off)
+{
+	return off >= INT16_MIN && off <= INT16_MAX;
+}
+
+void em_load(struct emitter *e, uint32_t size, int dst, int base, int32_t off)
+{
+	if (!fits_off(off)) {
+		em_addr(e, dst, base, (uint32_t)off);
+		base = dst;
+		off = 0;
+	}
+	em_insn(e, BPF_LDX | BPF_MEM | size_code(size), dst, base, off, 0);
+}
+
+void em_store(struct emitter *e, uint32_t size, int base, int32_t off, int src)
+{
+	if (!fits_off(off)) {
+		int tmp = src == R2 || base == R2 ? R1 : R2;
+
+		em_addr(e, tmp, base, (uint32_t)off);
+		base = tmp;
+		off = 0;
+	}
+	em_insn(e, BPF_STX | BPF_MEM | size_code(size), base, src, off, 0);
+}
+
+void em_store_imm(struct emitter *e, uint32_t size, int base, int32_t off, int32_t imm)
+{
+	if (!fits_off(off)) {
+		em_addr(e, R2, base, (uint32_t)off);
+		base = R2;
+		off = 0;
+	}
+	em_insn(e, BPF_ST | BPF_MEM | size_code(size), base, 0, off, imm);
+}
+
+void em_atomic(struct emitter *e, int op, int base, int16_t off, int src)
+{
+	em_insn(e, BPF_STX | BPF_ATOMIC | BPF_DW, base, src, off, op);
+}
+
+void em_helper(struct emitter *e, int id)
+{
+	em_insn(e, BPF_JMP | BPF_CALL, 0, 0, 0, id);
+}
+
+static void em_reloc(struct emitter *e, enum reloc_kind kind, uint32_t ref, uint32_t off,
+		     const char *name)
+{
+	struct bpf_reloc r = {
+		.insn = e->code->insns.len, .kind = kind, .ref = ref, .off = off, .name = name};
+
+	vec_push(&e->code->relocs, r);
+}
+
+void em_call_rt(struct emitter *e, const char *name)
+{
+	em_reloc(e, RELOC_RT, 0, 0, name);
+	em_insn(e, BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, -1);
+}
+
+void em_call_func(struct emitter *e, uint32_t func)
+{
+	em_reloc(e, RELOC_FUNC, func, 0, NULL);
+	em_insn(e, BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, -1);
+}
+
+void em_map(struct emitter *e, int dst, uint32_t map_ref)
+{
+	em_reloc(e, RELOC_MAP, map_ref, 0, NULL);
+	em_ld_imm64(e, dst, BPF_PSEUDO_MAP_FD, 0, 0);
+}
+
+void em_map_value(struct emitter *e, int dst, uint32_t map_ref, uint32_t off)
+{
+	em_reloc(e, RELOC_MAP_VALUE, map_ref, off, NULL);
+	em_ld_imm64(e, dst, BPF_PSEUDO_MAP_VALUE, 0, off);
+}
+
+void em_exit(struct emitter *e)
+{
+	em_insn(e, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+}

@@ -1,0 +1,80 @@
+/*
+ * Emitter: appends eBPF instructions to a struct bpf_code, with labels and relocations.
+ *
+ * Registers are plain numbers (BPF_REG_0 ...). Offsets from a base register may exceed the 16 bits of
+ * an instruction: then a scratch register (r0-r2, never the operand) is used.
+ * Labels belong to one emitter; a jump that does not reach its label sets too_far.
+ * Only instructions of cpu v3 are emitted: Linux 6.1 knows no later ones.
+ */
+#pragma once
+
+#include "bpf/code.h"
+
+#define R0  BPF_REG_0
+#define R1  BPF_REG_1
+#define R2  BPF_REG_2
+#define R3  BPF_REG_3
+#define R4  BPF_REG_4
+#define R5  BPF_REG_5
+#define R6  BPF_REG_6
+#define R7  BPF_REG_7
+#define R8  BPF_REG_8
+#define R9  BPF_REG_9
+#define R10 BPF_REG_10
+
+struct em_fixup {
+	uint32_t insn, label;
+};
+
+struct emitter {
+	struct bpf_code *code;
+	VEC(int32_t) labels; /* instruction index, -1 = not placed yet */
+	VEC(struct em_fixup) fixups;
+	uint32_t span; /* source offset of what is emitted next */
+	bool too_far;
+};
+
+void em_init(struct emitter *e, struct bpf_code *code);
+/* Patches all jumps; every label used must have been placed. */
+void em_resolve(struct emitter *e);
+void em_deinit(struct emitter *e);
+
+uint32_t em_label(struct emitter *e);
+void em_here(struct emitter *e, uint32_t label);
+
+void em_ja(struct emitter *e, uint32_t label);
+/* op: BPF_JEQ ...; imm is sign-extended */
+void em_jmp_imm(struct emitter *e, int op, int dst, int32_t imm, uint32_t label);
+void em_jmp_reg(struct emitter *e, int op, int dst, int src, uint32_t label);
+void em_jmp32_imm(struct emitter *e, int op, int dst, int32_t imm, uint32_t label);
+
+void em_alu_imm(struct emitter *e, int op, int dst, int32_t imm); /* BPF_ADD ..., 64 bits */
+void em_alu_reg(struct emitter *e, int op, int dst, int src);
+void em_mov(struct emitter *e, int dst, int src); /* nothing when they are the same */
+void em_mov32(struct emitter *e, int dst, int src); /* zero-extends */
+void em_imm(struct emitter *e, int dst, uint64_t value);
+void em_neg(struct emitter *e, int dst);
+void em_to_be(struct emitter *e, int dst, int bits);
+/* Extends the low size bytes of dst to 64 bits. */
+void em_extend(struct emitter *e, int dst, uint32_t size, bool is_signed);
+/* dst = base + off */
+void em_addr(struct emitter *e, int dst, int base, uint32_t off);
+
+/* size: 1 2 4 8 bytes; loads zero-extend */
+void em_load(struct emitter *e, uint32_t size, int dst, int base, int32_t off);
+void em_store(struct emitter *e, uint32_t size, int base, int32_t off, int src);
+void em_store_imm(struct emitter *e, uint32_t size, int base, int32_t off, int32_t imm);
+/* 64 bits; op BPF_ADD [| BPF_FETCH] or BPF_CMPXCHG (with r0) */
+void em_atomic(struct emitter *e, int op, int base, int16_t off, int src);
+
+void em_helper(struct emitter *e, int id);
+void em_call_rt(struct emitter *e, const char *name);
+void em_call_func(struct emitter *e, uint32_t func);
+void em_map(struct emitter *e, int dst, uint32_t map_ref);
+void em_map_value(struct emitter *e, int dst, uint32_t map_ref, uint32_t off);
+void em_exit(struct emitter *e);
+
+static inline bool fits_s32(uint64_t v)
+{
+	return (int64_t)v == (int32_t)v;
+}

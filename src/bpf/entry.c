@@ -1,0 +1,833 @@
+/*
+ * Units: the entry function, the functions that hold its clauses, the fault handler.
+ *
+ *     entry(ctx)              key -> probe -> machine state -> arguments -> clauses -> release
+ *     group<n>(ctx, m, mask)  one clause, or up to 64 of them when a unit has very many
+ *     fault(ctx, m)           record of a fault, then the ERROR clauses
+ *
+ * The kernel allows 256 functions in a program, the run-time library's included.
+ *
+ * Registers in the entry: r6 context, r7 the task or its registers (system calls), r8 the key and then the
+ * dispatch element, r9 the machine state.
+ */
+#include "bpf/arch.h"
+#include "bpf/gen.h"
+
+#define MAX_GROUPS   100
+#define INLINE_MAX   2 /* so few clauses are part of the entry itself */
+#define MAX_COMPARED 4 /* so few keys of one probe are compared, not looked up */
+#define CLAUSE_NONE  UINT32_MAX
+#define PERF_REGS    0 /* struct bpf_perf_event_data begins with the registers */
+
+/* Linux include/linux/errno.h: codes that never reach user space; there they would be EINTR */
+static const int restart_codes[] = {512, 513, 514, 516};
+#define CODE_INTR 4
+#define MAX_ERRNO 4095
+
+struct entry;
+
+/* One row a kind of attach point. */
+struct entry_kind_ops {
+	enum bpf_prog_type prog_type;
+	void (*key)(struct entry *en);	/* r8 = key, or to quit; calls filter_key() when it can */
+	void (*args)(struct entry *en);
+	uint32_t args_filled; /* bit n: argN; all others read 0 */
+	bool fills_err;
+};
+
+struct entry {
+	struct gen *g;
+	const struct entry_kind_ops *ops;
+	uint32_t quit;	   /* label: nothing is claimed */
+	uint32_t selected; /* label: r8 is one of the few keys */
+	bool has_one_probe; /* all keys stand for one probe with one mask */
+	bool has_compat;
+	uint32_t claimed, ready;
+	uint64_t *always;  /* clauses enabled on every probe of the unit */
+	uint32_t ngroups, per_group;
+};
+
+/* ---- system calls -------------------------------------------------------------------------------------- */
+
+static bool reads_compat(const struct entry *en)
+{
+	return en->g->env->kfields->task_thread_info_status != UINT32_MAX;
+}
+
+/* r7 = task, if the kernel gives us typed pointers; else loads read memory where they need it. */
+static void load_task(struct entry *en)
+{
+	if (!en->g->env->use_task_btf)
+		return;
+	em_helper(&en->g->e, HELPER_GET_CURRENT_TASK_BTF);
+	em_mov(&en->g->e, R7, R0);
+}
+
+/* r0 != 0: the task is in a 32-bit system call */
+static void load_compat(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+	uint32_t off = en->g->env->kfields->task_thread_info_status;
+
+	if (en->g->env->use_task_btf) {
+		em_load(e, 4, R0, R7, (int32_t)off);
+	} else {
+		em_helper(e, BPF_FUNC_get_current_task);
+		em_mov(e, R3, R0);
+		em_alu_imm(e, BPF_ADD, R3, (int32_t)off);
+		em_imm(e, R2, 4);
+		em_addr(e, R1, R10, (uint32_t)FRAME_TMP);
+		em_helper(e, BPF_FUNC_probe_read_kernel);
+		em_load(e, 4, R0, R10, FRAME_TMP);
+	}
+	em_alu_imm(e, BPF_AND, R0, (int32_t)arch.compat_status);
+}
+
+static void emit_compat_key(struct gen *g, const struct cold *c)
+{
+	struct emitter *e = &g->e;
+
+	em_mov32(e, R8, R8);
+	em_jmp_imm(e, BPF_JGE, R8, RT_SYS_MAX, c->action);
+	em_alu_imm(e, BPF_ADD, R8, RT_SYS_COMPAT);
+	em_ja(e, c->back);
+}
+
+static void emit_abi_key(struct gen *g, const struct cold *c)
+{
+	struct emitter *e = &g->e;
+
+	if (arch.nr_abi_bit)
+		em_alu_imm(e, BPF_AND, R8, (int32_t)~arch.nr_abi_bit);
+	em_jmp_imm(e, BPF_JGE, R8, RT_SYS_MAX, c->action);
+	em_ja(e, c->back);
+}
+
+/* Few keys: out of here unless r8 is one of them. */
+static void compare_keys(struct entry *en)
+{
+	struct gen *g = en->g;
+	const struct unit *u = g->u;
+
+	for (uint32_t i = 0; i + 1 < u->nprobes; i++)
+		em_jmp_imm(&g->e, BPF_JEQ, R8, (int32_t)u->probes[i].key, en->selected);
+	em_jmp_imm(&g->e, BPF_JNE, R8, (int32_t)u->probes[u->nprobes - 1].key, en->quit);
+	em_here(&g->e, en->selected);
+}
+
+/* r8 = system call number; makes it a key: numbers of 32-bit calls mean other calls. */
+static void sys_key(struct entry *en, bool has_task)
+{
+	struct gen *g = en->g;
+	struct emitter *e = &g->e;
+	uint32_t known = em_label(e);
+	bool early = en->has_one_probe && !en->has_compat;
+
+	if (early)
+		compare_keys(en);
+	if (!has_task)
+		load_task(en);
+	if (reads_compat(en)) {
+		load_compat(en);
+		em_jmp_imm(e, BPF_JNE, R0, 0,
+			   en->has_compat ? gen_cold(g, (struct cold){.emit = emit_compat_key,
+								      .action = en->quit,
+								      .back = known})
+					  : en->quit);
+	}
+	if (!early)
+		em_jmp_imm(e, BPF_JGE, R8, RT_SYS_MAX,
+			   gen_cold(g, (struct cold){.emit = emit_abi_key, .action = en->quit,
+						     .back = known}));
+	em_here(e, known);
+	if (!early && en->has_one_probe)
+		compare_keys(en);
+}
+
+static void sys_enter_key(struct entry *en)
+{
+	em_load(&en->g->e, 8, R8, R6, 8);
+	sys_key(en, false);
+}
+
+/* r7 = registers at the boundary to user mode */
+static void load_regs(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+
+	em_mov(e, R1, R7);
+	em_helper(e, HELPER_TASK_PT_REGS);
+	em_mov(e, R7, R0);
+}
+
+static void sys_exit_key(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+
+	load_task(en);
+	if (en->g->env->use_task_btf) {
+		em_mov(e, R1, R7);
+		em_helper(e, HELPER_TASK_PT_REGS);
+		em_load(e, 8, R8, R0, (int32_t)arch.sys_nr);
+	} else {
+		em_load(e, 8, R3, R6, 0);
+		em_alu_imm(e, BPF_ADD, R3, (int32_t)arch.sys_nr);
+		em_imm(e, R2, 8);
+		em_addr(e, R1, R10, (uint32_t)FRAME_TMP);
+		em_helper(e, BPF_FUNC_probe_read_kernel);
+		em_load(e, 8, R8, R10, FRAME_TMP);
+	}
+	sys_key(en, true);
+}
+
+#define ARG_OFF(n) ((uint32_t)offsetof(struct rt_mach, arg) + 8 * (n))
+
+static uint32_t sys_args_used(const struct entry *en)
+{
+	return en->g->needs.args & en->ops->args_filled;
+}
+
+static void copy_args(struct entry *en, const uint32_t *offs, int base, uint32_t base_off,
+		      uint32_t size)
+{
+	for (uint32_t k = 0; k < 6; k++) {
+		if (!(sys_args_used(en) >> k & 1))
+			continue;
+		em_load(&en->g->e, size, R1, base, (int32_t)(base_off + offs[k]));
+		gen_mach_store(en->g, 8, ARG_OFF(k), R1);
+	}
+}
+
+/* One read of all registers that hold arguments; they lie next to each other. */
+static void read_args(struct entry *en, const uint32_t *offs, uint32_t size)
+{
+	struct gen *g = en->g;
+	struct emitter *e = &g->e;
+	uint32_t from = UINT32_MAX, to = 0;
+
+	for (uint32_t k = 0; k < 6; k++) {
+		if (!(sys_args_used(en) >> k & 1))
+			continue;
+		from = MIN(from, offs[k]);
+		to = MAX(to, offs[k] + 8);
+	}
+	em_load(e, 8, R3, R6, 0);
+	if (from)
+		em_alu_imm(e, BPF_ADD, R3, (int32_t)from);
+	em_imm(e, R2, to - from);
+	em_addr(e, R1, R9, g->l->spill_off);
+	em_helper(e, BPF_FUNC_probe_read_kernel);
+	copy_args(en, offs, R9, g->l->spill_off - from, size);
+}
+
+static void fill_args_from(struct entry *en, const uint32_t *offs, uint32_t size)
+{
+	if (en->g->env->use_task_btf)
+		copy_args(en, offs, R7, 0, size);
+	else
+		read_args(en, offs, size);
+}
+
+/* FRAME_VAL is the key, kept there when 32-bit calls are among the probes. */
+static void sys_enter_args(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+	uint32_t compat = em_label(e), done = em_label(e);
+
+	if (!sys_args_used(en))
+		return;
+	if (en->g->env->use_task_btf)
+		load_regs(en);
+	if (en->has_compat) {
+		em_load(e, 8, R1, R10, FRAME_VAL);
+		em_jmp_imm(e, BPF_JGE, R1, RT_SYS_COMPAT, compat);
+	}
+	fill_args_from(en, arch.sys_args, 8);
+	if (!en->has_compat)
+		return;
+	em_ja(e, done);
+	em_here(e, compat);
+	fill_args_from(en, arch.compat_args, 4);
+	em_here(e, done);
+}
+
+/* A failed call: errno, and -1 for its result. r1 = raw result */
+static void emit_failed_call(struct gen *g, const struct cold *c)
+{
+	struct emitter *e = &g->e;
+	uint32_t store = em_label(e), restart = em_label(e);
+
+	em_neg(e, R1);
+	for (uint32_t k = 0; k < ARRAY_LEN(restart_codes); k++)
+		em_jmp_imm(e, BPF_JEQ, R1, restart_codes[k], restart);
+	em_ja(e, store);
+	em_here(e, restart);
+	em_imm(e, R1, CODE_INTR);
+	em_here(e, store);
+	gen_mach_store(g, 4, offsetof(struct rt_mach, err), R1);
+	em_imm(e, R1, UINT64_MAX);
+	em_ja(e, c->back);
+}
+
+static void sys_exit_args(struct entry *en)
+{
+	struct gen *g = en->g;
+	struct emitter *e = &g->e;
+	uint32_t native = em_label(e), done = em_label(e);
+
+	if (!(g->needs.args & 3) && !g->needs.err)
+		return;
+	em_load(e, 8, R1, R6, 8);
+	if (en->has_compat) {
+		em_load(e, 8, R2, R10, FRAME_VAL);
+		em_jmp_imm(e, BPF_JLT, R2, RT_SYS_COMPAT, native);
+		em_extend(e, R1, 4, true);
+	}
+	em_here(e, native);
+	em_store_imm(e, 4, R9, offsetof(struct rt_mach, err), 0);
+	em_jmp_imm(e, BPF_JGT, R1, -MAX_ERRNO - 1,
+		   gen_cold(g, (struct cold){.emit = emit_failed_call, .back = done}));
+	em_here(e, done);
+	for (uint32_t k = 0; k < 2; k++)
+		if (g->needs.args >> k & 1)
+			gen_mach_store(g, 8, ARG_OFF(k), R1);
+}
+
+/* ---- other kinds ------------------------------------------------------------------------------------------ */
+
+static void test_run_key(struct entry *en)
+{
+	em_load(&en->g->e, 8, R8, R6, 0);
+	if (en->has_one_probe)
+		compare_keys(en);
+}
+
+static void perf_key(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+
+	em_mov(e, R1, R6);
+	em_helper(e, HELPER_GET_ATTACH_COOKIE);
+	em_mov(e, R8, R0);
+	if (en->has_one_probe)
+		compare_keys(en);
+}
+
+static void no_args(struct entry *en)
+{
+	(void)en;
+}
+
+/* arg0 = PC if in the kernel, arg1 = PC if in user mode; the other one 0 */
+static void perf_args(struct entry *en)
+{
+	struct gen *g = en->g;
+	struct emitter *e = &g->e;
+	uint32_t user = em_label(e), done = em_label(e);
+
+	if (!(g->needs.args & 3))
+		return;
+	em_load(e, 8, R1, R6, PERF_REGS + (int32_t)arch.pc);
+	em_load(e, 8, R2, R6, PERF_REGS + (int32_t)arch.mode);
+	em_alu_imm(e, BPF_AND, R2, (int32_t)arch.user_mode);
+	em_imm(e, R0, 0);
+	em_jmp_imm(e, BPF_JNE, R2, 0, user);
+	gen_mach_store(g, 8, ARG_OFF(0), R1);
+	gen_mach_store(g, 8, ARG_OFF(1), R0);
+	em_ja(e, done);
+	em_here(e, user);
+	gen_mach_store(g, 8, ARG_OFF(0), R0);
+	gen_mach_store(g, 8, ARG_OFF(1), R1);
+	em_here(e, done);
+}
+
+static const struct entry_kind_ops kinds[ENTRY_NKINDS] = {
+	/* clang-format off */
+	[ENTRY_TEST_RUN]  = {BPF_PROG_TYPE_RAW_TRACEPOINT, test_run_key,  no_args,        0,    false},
+	[ENTRY_SYS_ENTER] = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_enter_key, sys_enter_args, 0x3f, false},
+	[ENTRY_SYS_EXIT]  = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true},
+	[ENTRY_PERF]      = {BPF_PROG_TYPE_PERF_EVENT,     perf_key,      perf_args,      0x3,  false},
+	/* clang-format on */
+};
+
+enum bpf_prog_type entry_prog_type(enum entry_kind kind)
+{
+	return kinds[kind].prog_type;
+}
+
+/* ---- probe -> dispatch element ------------------------------------------------------------------------------- */
+
+static void find_probe(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+
+	if (en->has_compat)
+		em_store(e, 8, R10, FRAME_VAL, R8);
+	if (en->has_one_probe)
+		return;
+	em_store(e, 4, R10, FRAME_KEY, R8);
+	em_addr(e, R2, R10, (uint32_t)FRAME_KEY);
+	em_map(e, R1, MAP_REF(MAP_DISPATCH, 0));
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	em_jmp_imm(e, BPF_JEQ, R0, 0, en->quit);
+	em_mov(e, R8, R0);
+	em_load(e, 4, R0, R8, offsetof(struct rt_dispatch, probe));
+	em_jmp_imm(e, BPF_JEQ, R0, 0, en->quit);
+}
+
+static void check_state(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+
+	if (en->g->u->is_begin_end)
+		return;
+	em_map_value(e, R1, MAP_REF(MAP_CONTROL, 0), offsetof(struct rt_control, state));
+	em_load(e, 4, R1, R1, 0);
+	em_jmp_imm(e, BPF_JNE, R1, RT_STATE_ON, en->quit);
+}
+
+/* ---- machine state --------------------------------------------------------------------------------------------- */
+
+/* r9 = machine state of the slot at FRAME_KEY, r1 = busy */
+static void load_mach(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+
+	em_addr(e, R2, R10, (uint32_t)FRAME_KEY);
+	em_map(e, R1, MAP_REF(MAP_MACH, 0));
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	em_jmp_imm(e, BPF_JEQ, R0, 0, en->quit);
+	em_mov(e, R9, R0);
+	gen_mach_load(en->g, 4, R1, offsetof(struct rt_mach, busy));
+}
+
+/* The interrupted firing has the first level: try the others. */
+static void emit_next_levels(struct gen *g, const struct cold *c)
+{
+	struct entry *en = (struct entry *)(uintptr_t)c->arg;
+	struct emitter *e = &g->e;
+
+	for (uint32_t level = 1; level < RT_LEVELS; level++) {
+		em_load(e, 4, R1, R10, FRAME_KEY);
+		em_alu_imm(e, BPF_ADD, R1, 1);
+		em_store(e, 4, R10, FRAME_KEY, R1);
+		load_mach(en);
+		em_jmp_imm(e, BPF_JEQ, R1, 0, en->claimed);
+	}
+	gen_count(g, offsetof(struct rt_cpu, nest_drops));
+	em_ja(e, en->quit);
+}
+
+/* First firing in this slot: what stays. Map pointers become numbers by being stored. */
+static void emit_make_ready(struct gen *g, const struct cold *c)
+{
+	struct entry *en = (struct entry *)(uintptr_t)c->arg;
+	struct emitter *e = &g->e;
+	uint32_t have = em_label(e);
+
+	em_addr(e, R2, R10, (uint32_t)FRAME_KEY);
+	em_map(e, R1, MAP_REF(MAP_SCRATCH, 0));
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	em_jmp_imm(e, BPF_JNE, R0, 0, have);
+	em_store_imm(e, 4, R9, offsetof(struct rt_mach, busy), 0);
+	em_ja(e, en->quit);
+	em_here(e, have);
+	gen_mach_store(g, 8, offsetof(struct rt_mach, scratch), R0);
+	gen_mach_store(g, 8, offsetof(struct rt_mach, self), R9);
+	em_map_value(e, R1, MAP_REF(MAP_STRTAB, 0), 0);
+	gen_mach_store(g, 8, offsetof(struct rt_mach, strtab), R1);
+	if (g->l->gvars_size) {
+		em_map_value(e, R1, MAP_REF(MAP_GVARS, 0), 0);
+		gen_mach_store(g, 8, offsetof(struct rt_mach, gvars), R1);
+	}
+	em_load(e, 4, R1, R10, FRAME_KEY);
+	gen_mach_store(g, 4, offsetof(struct rt_mach, slot), R1);
+	em_alu_imm(e, BPF_DIV, R1, RT_LEVELS);
+	gen_mach_store(g, 4, offsetof(struct rt_mach, cpu), R1);
+	em_store_imm(e, 4, R9, offsetof(struct rt_mach, ready), 1);
+	em_ja(e, en->ready);
+}
+
+/*
+ * An interrupt between the test of busy and its setting claims and releases the same slot: no atomic
+ * operation is needed. Raw tracepoint and perf event programs run with preemption off.
+ */
+static void claim(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+
+	em_helper(e, BPF_FUNC_get_smp_processor_id);
+	em_alu_imm(e, BPF_MUL, R0, RT_LEVELS);
+	em_store(e, 4, R10, FRAME_KEY, R0);
+	load_mach(en);
+	em_jmp_imm(e, BPF_JNE, R1, 0,
+		   gen_cold(en->g, (struct cold){.emit = emit_next_levels, .arg = en}));
+	em_here(e, en->claimed);
+	em_store_imm(e, 4, R9, offsetof(struct rt_mach, busy), 1);
+	gen_mach_load(en->g, 4, R1, offsetof(struct rt_mach, ready));
+	em_jmp_imm(e, BPF_JEQ, R1, 0,
+		   gen_cold(en->g, (struct cold){.emit = emit_make_ready, .arg = en}));
+	em_here(e, en->ready);
+}
+
+static void mach_set(struct gen *g, uint32_t off, uint32_t value)
+{
+	em_store_imm(&g->e, 4, R9, (int32_t)off, (int32_t)value);
+}
+
+static void dispatch_copy(struct gen *g, uint32_t mach_off, uint32_t off)
+{
+	em_load(&g->e, 4, R1, R8, (int32_t)off);
+	gen_mach_store(g, 4, mach_off, R1);
+}
+
+/* Which probe it is: as far as clauses ask. */
+static void fill_identity(struct entry *en)
+{
+	struct gen *g = en->g;
+	const struct needs *n = &g->needs;
+	static const struct unit_probe no_probe;
+	const struct unit_probe *p = en->has_one_probe ? g->u->probes : &no_probe;
+	const uint32_t names[] = {p->prov, p->mod, p->func, p->name};
+
+	if (n->probe && en->has_one_probe)
+		mach_set(g, offsetof(struct rt_mach, probe), p->probe);
+	else if (n->probe)
+		dispatch_copy(g, offsetof(struct rt_mach, probe),
+			      offsetof(struct rt_dispatch, probe));
+	if (n->probe_idx && en->has_one_probe)
+		mach_set(g, offsetof(struct rt_mach, probe_idx), p->probe_idx);
+	else if (n->probe_idx)
+		dispatch_copy(g, offsetof(struct rt_mach, probe_idx),
+			      offsetof(struct rt_dispatch, probe_idx));
+	for (uint32_t k = 0; k < ARRAY_LEN(names); k++) {
+		uint32_t off = (uint32_t)offsetof(struct rt_mach, names) + 4 * k;
+
+		if (!(n->names >> k & 1))
+			continue;
+		if (en->has_one_probe)
+			mach_set(g, off, names[k]);
+		else
+			dispatch_copy(g, off, (uint32_t)offsetof(struct rt_dispatch, names) + 4 * k);
+	}
+}
+
+/* What another firing left in the machine state and clauses look at. */
+static void reset_mach(struct entry *en)
+{
+	struct gen *g = en->g;
+	uint32_t unfilled = g->needs.args & ~en->ops->args_filled;
+
+	if (g->needs.timestamp)
+		em_store_imm(&g->e, 8, R9, offsetof(struct rt_mach, timestamp), 0);
+	if (g->needs.comm)
+		mach_set(g, offsetof(struct rt_mach, has_comm), 0);
+	if (g->needs.err && !en->ops->fills_err)
+		mach_set(g, offsetof(struct rt_mach, err), 0);
+	for (uint32_t k = 0; k < 10; k++)
+		if (unfilled >> k & 1)
+			em_store_imm(&g->e, 8, R9, (int32_t)ARG_OFF(k), 0);
+	if (g->l->this_size)
+		gen_mach_zero(g, g->l->this_off, g->l->this_size);
+}
+
+/* ---- clauses ------------------------------------------------------------------------------------------------------ */
+
+static bool is_always(const struct entry *en, uint32_t clause)
+{
+	return en->always[clause / 64] >> (clause % 64) & 1;
+}
+
+static bool are_always(const struct entry *en, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+		if (!is_always(en, i))
+			return false;
+	return true;
+}
+
+static uint32_t group_end(const struct entry *en, uint32_t from)
+{
+	return MIN(MIN(from + en->per_group, ROUND_UP(from + 1, 64u)), en->g->u->nclauses);
+}
+
+/* dst = word of the mask for the clause */
+static void load_mask(struct entry *en, int dst, uint32_t clause)
+{
+	const struct unit *u = en->g->u;
+
+	if (en->has_one_probe)
+		em_imm(&en->g->e, dst, u->probes[0].mask[clause / 64]);
+	else
+		em_load(&en->g->e, 8, dst, R8,
+			(int32_t)(offsetof(struct rt_dispatch, mask) + clause / 64 * 8));
+}
+
+static void call_groups(struct entry *en)
+{
+	struct gen *g = en->g;
+	struct emitter *e = &g->e;
+	uint32_t func = 1;
+
+	for (uint32_t i = 0; i < g->u->nclauses; func++) {
+		uint32_t end = group_end(en, i), skip = em_label(e);
+
+		load_mask(en, R3, i);
+		if (end == i + 1 && !is_always(en, i)) {
+			em_mov(e, R0, R3);
+			em_alu_imm(e, BPF_RSH, R0, (int32_t)(i % 64));
+			em_alu_imm(e, BPF_AND, R0, 1);
+			em_jmp_imm(e, BPF_JEQ, R0, 0, skip);
+		}
+		em_mov(e, R1, R6);
+		em_mov(e, R2, R9);
+		em_call_func(e, func);
+		em_here(e, skip);
+		i = end;
+	}
+}
+
+static void func_begin(struct gen *g, const char *name, uint32_t clause)
+{
+	vec_push(&g->e.code->funcs, (struct bpf_func){.start = g->e.code->insns.len, .name = name,
+						      .clause = clause});
+}
+
+static void gen_groups(struct entry *en)
+{
+	struct gen *g = en->g;
+	struct emitter *e = &g->e;
+
+	for (uint32_t i = 0; i < g->u->nclauses && !g->err;) {
+		uint32_t end = group_end(en, i);
+
+		func_begin(g, "clause", g->u->clauses[i].layout->clause->index);
+		em_mov(e, R9, R2);
+		if (g->needs.faults)
+			em_store(e, 8, R10, FRAME_CTX, R1);
+		if (end > i + 1)
+			em_store(e, 8, R10, FRAME_MASK, R3);
+		/* a clause alone in its group was tested by the caller */
+		gen_clauses(g, g->u->clauses, i, end, end > i + 1 ? en->always : NULL);
+		em_imm(e, R0, 0);
+		em_exit(e);
+		i = end;
+	}
+}
+
+static void inline_clauses(struct entry *en)
+{
+	struct gen *g = en->g;
+	struct emitter *e = &g->e;
+
+	if (g->needs.faults)
+		em_store(e, 8, R10, FRAME_CTX, R6);
+	if (!are_always(en, 0, g->u->nclauses)) {
+		load_mask(en, R0, 0);
+		em_store(e, 8, R10, FRAME_MASK, R0);
+	}
+	gen_clauses(g, g->u->clauses, 0, g->u->nclauses, en->always);
+}
+
+static void gen_entry(struct entry *en)
+{
+	struct gen *g = en->g;
+	struct emitter *e = &g->e;
+
+	func_begin(g, "entry", CLAUSE_NONE);
+	em_mov(e, R6, R1);
+	en->ops->key(en);
+	find_probe(en);
+	check_state(en);
+	claim(en);
+	fill_identity(en);
+	reset_mach(en);
+	en->ops->args(en);
+	/* the cold code of what follows is its own */
+	if (en->ngroups) {
+		call_groups(en);
+	} else {
+		uint32_t run = em_label(e);
+
+		em_ja(e, run);
+		gen_flush_cold(g);
+		em_here(e, run);
+		inline_clauses(en);
+	}
+	em_store_imm(e, 4, R9, offsetof(struct rt_mach, busy), 0);
+	em_here(e, en->quit);
+	em_imm(e, R0, 0);
+	em_exit(e);
+	gen_flush_cold(g);
+}
+
+/* ---- faults --------------------------------------------------------------------------------------------------------- */
+
+#define FAULT(field) ((uint32_t)(offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, field)))
+#define NERROR_ARGS  6
+
+/* Words of the machine state that a firing of ERROR overwrites. */
+static const uint32_t saved[] = {
+	ARG_OFF(0), ARG_OFF(1), ARG_OFF(2), ARG_OFF(3), ARG_OFF(4), ARG_OFF(5),
+	offsetof(struct rt_mach, probe), /* and probe_idx */
+	offsetof(struct rt_mach, epid),	 /* and err */
+	offsetof(struct rt_mach, names), offsetof(struct rt_mach, names) + 8,
+};
+
+static void copy_words(struct gen *g, bool is_save)
+{
+	for (uint32_t k = 0; k < ARRAY_LEN(saved); k++) {
+		uint32_t spare = g->l->save_off + 8 * k;
+
+		gen_mach_load(g, 8, R1, is_save ? saved[k] : spare);
+		gen_mach_store(g, 8, is_save ? spare : saved[k], R1);
+	}
+}
+
+static void fill_error_args(struct gen *g)
+{
+	static const struct {
+		uint32_t off, size;
+		bool is_signed;
+	} args[NERROR_ARGS - 1] = {
+		{offsetof(struct rt_mach, epid), 4, false}, {FAULT(action), 4, false},
+		{FAULT(offset), 4, true}, {FAULT(kind), 4, false}, {FAULT(value), 8, false},
+	};
+
+	em_store_imm(&g->e, 8, R9, (int32_t)ARG_OFF(0), 0);
+	for (uint32_t k = 0; k < ARRAY_LEN(args); k++) {
+		gen_mach_load(g, args[k].size, R1, args[k].off);
+		if (args[k].is_signed)
+			em_extend(&g->e, R1, args[k].size, true);
+		gen_mach_store(g, 8, ARG_OFF(k + 1), R1);
+	}
+	mach_set(g, offsetof(struct rt_mach, probe), g->u->error_probe);
+	mach_set(g, offsetof(struct rt_mach, probe_idx), g->u->error_probe_idx);
+	for (uint32_t k = 0; k < 4; k++)
+		mach_set(g, (uint32_t)offsetof(struct rt_mach, names) + 4 * k, g->u->error_names[k]);
+}
+
+static void gen_fault_func(struct gen *g)
+{
+	struct emitter *e = &g->e;
+
+	func_begin(g, "fault", CLAUSE_NONE);
+	em_mov(e, R9, R2);
+	gen_rt(g, "rt_fault_record");
+	if (g->u->nerror_clauses) {
+		copy_words(g, true);
+		fill_error_args(g);
+		mach_set(g, FAULT(kind), 0);
+		g->is_error_clause = true;
+		gen_clauses(g, g->u->error_clauses, 0, g->u->nerror_clauses, NULL);
+		g->is_error_clause = false;
+		copy_words(g, false);
+	} else {
+		mach_set(g, FAULT(kind), 0);
+	}
+	em_imm(e, R0, 0);
+	em_exit(e);
+}
+
+/* ---- units ------------------------------------------------------------------------------------------------------------ */
+
+static void find_needs(struct gen *g)
+{
+	const struct unit *u = g->u;
+	struct needs error = {0};
+
+	for (uint32_t i = 0; i < u->nclauses; i++)
+		needs_of_clause(&g->needs, u->clauses[i].layout->clause);
+	if (!g->needs.faults)
+		return;
+	for (uint32_t i = 0; i < u->nerror_clauses; i++)
+		needs_of_clause(&error, u->error_clauses[i].layout->clause);
+	g->needs.args |= error.args & ~((1u << NERROR_ARGS) - 1);
+	g->needs.err |= error.err;
+	g->needs.comm |= error.comm;
+}
+
+static bool is_same_probe(const struct unit *u, const struct unit_probe *a,
+			  const struct unit_probe *b)
+{
+	return a->probe == b->probe && a->probe_idx == b->probe_idx &&
+	       memcmp(a->mask, b->mask, u->nwords * sizeof(a->mask[0])) == 0;
+}
+
+static void look_at_probes(struct entry *en)
+{
+	const struct unit *u = en->g->u;
+	bool is_sys = u->kind == ENTRY_SYS_ENTER || u->kind == ENTRY_SYS_EXIT;
+
+	en->has_one_probe = u->nprobes > 0 && u->nprobes <= MAX_COMPARED;
+	for (uint32_t w = 0; w < u->nwords; w++)
+		en->always[w] = UINT64_MAX;
+	for (uint32_t i = 0; i < u->nprobes; i++) {
+		bool is_compat = is_sys && u->probes[i].key >= RT_SYS_COMPAT;
+
+		en->has_compat |= is_compat;
+		en->has_one_probe &= is_same_probe(u, &u->probes[0], &u->probes[i]) &&
+				     u->probes[i].key <= INT32_MAX;
+		for (uint32_t w = 0; w < u->nwords; w++)
+			en->always[w] &= u->probes[i].mask[w];
+	}
+}
+
+static void plan_groups(struct entry *en)
+{
+	struct gen *g = en->g;
+
+	en->per_group = (g->u->nclauses + MAX_GROUPS - 1) / MAX_GROUPS;
+	if (g->u->nclauses > INLINE_MAX)
+		for (uint32_t i = 0; i < g->u->nclauses; i = group_end(en, i))
+			en->ngroups++;
+	g->fault_func = 1 + en->ngroups;
+}
+
+static void gen_unit(struct gen *g)
+{
+	struct entry en = {.g = g, .ops = &kinds[g->u->kind]};
+
+	if (g->u->nclauses > 64 * MAX_GROUPS) {
+		gen_fail(g, "%u clauses on one kind of probe: at most %u are possible",
+			 g->u->nclauses, 64 * MAX_GROUPS);
+		return;
+	}
+	find_needs(g);
+	en.always = xcalloc(g->u->nwords + 1, sizeof(*en.always));
+	look_at_probes(&en);
+	plan_groups(&en);
+	en.quit = em_label(&g->e);
+	en.selected = em_label(&g->e);
+	en.claimed = em_label(&g->e);
+	en.ready = em_label(&g->e);
+	gen_entry(&en);
+	if (en.ngroups)
+		gen_groups(&en);
+	if (g->needs.faults && !g->err)
+		gen_fault_func(g);
+	free(en.always);
+}
+
+struct err *bpf_gen_unit(const struct unit *u, const struct gen_env *env, struct bpf_code *ret_code)
+{
+	struct bpf_code code = {0};
+	struct gen g = {.u = u, .env = env, .l = env->layout};
+
+	g.tmp = arena_create();
+	em_init(&g.e, &code);
+	gen_unit(&g);
+	if (!g.err)
+		em_resolve(&g.e);
+	if (!g.err && g.e.too_far)
+		gen_fail(&g, "a clause is too long for the branches of the kernel's instruction set");
+	em_deinit(&g.e);
+	vec_deinit(&g.cold);
+	arena_destroy(g.tmp);
+	if (g.err) {
+		bpf_code_deinit(&code);
+		return g.err;
+	}
+	*ret_code = code;
+	return NULL;
+}

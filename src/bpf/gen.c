@@ -1,0 +1,119 @@
+/* Code generation: the small things that all of its files use. */
+#include "bpf/gen.h"
+
+void gen_fail(struct gen *g, const char *fmt, ...)
+{
+	struct strbuf text = {0};
+	va_list ap;
+
+	if (g->err)
+		return;
+	va_start(ap, fmt);
+	strbuf_vaddf(&text, fmt, ap);
+	va_end(ap);
+	g->err = err_new("%s", strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+uint32_t gen_cold(struct gen *g, struct cold c)
+{
+	c.entry = em_label(&g->e);
+	c.span = g->e.span;
+	vec_push(&g->cold, c);
+	return c.entry;
+}
+
+void gen_flush_cold(struct gen *g)
+{
+	uint32_t span = g->e.span;
+
+	/* one may add others */
+	for (uint32_t i = 0; i < g->cold.len; i++) {
+		struct cold c = g->cold.data[i];
+
+		g->e.span = c.span;
+		em_here(&g->e, c.entry);
+		c.emit(g, &c);
+	}
+	vec_clear(&g->cold);
+	g->e.span = span;
+}
+
+#define FAULT_OFF(field) (int32_t)(offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, field))
+
+static void emit_fault(struct gen *g, const struct cold *c)
+{
+	struct emitter *e = &g->e;
+
+	if (c->kind) {
+		int v = ra_place_use(g, &c->value, R1);
+
+		em_store(e, 8, R9, FAULT_OFF(value), v);
+		em_store_imm(e, 4, R9, FAULT_OFF(kind), (int32_t)c->kind);
+	}
+	em_store_imm(e, 4, R9, FAULT_OFF(action), (int32_t)c->action);
+	em_store_imm(e, 4, R9, FAULT_OFF(offset), (int32_t)c->offset);
+	em_ja(e, g->fault);
+	g->fault_used = true;
+}
+
+uint32_t gen_fault(struct gen *g, uint32_t kind, uint32_t action, uint32_t offset,
+		   struct ra_place value)
+{
+	/* one stub serves all checks of an instruction */
+	if (g->cold.len) {
+		const struct cold *last = vec_last(&g->cold);
+
+		if (last->emit == emit_fault && last->kind == kind && last->action == action &&
+		    last->offset == offset && ra_place_same(&last->value, &value))
+			return last->entry;
+	}
+	return gen_cold(g, (struct cold){.emit = emit_fault, .kind = kind, .action = action,
+					 .offset = offset, .value = value});
+}
+
+void gen_count(struct gen *g, uint32_t field_off)
+{
+	struct emitter *e = &g->e;
+	uint32_t skip = em_label(e);
+
+	gen_mach_load(g, 4, R1, offsetof(struct rt_mach, cpu));
+	em_jmp_imm(e, BPF_JGE, R1, (int32_t)g->env->ncpus, skip);
+	em_alu_imm(e, BPF_MUL, R1, sizeof(struct rt_cpu));
+	em_map_value(e, R2, MAP_REF(MAP_CONTROL, 0), offsetof(struct rt_control, cpu));
+	em_alu_reg(e, BPF_ADD, R2, R1);
+	em_load(e, 8, R1, R2, (int32_t)field_off);
+	em_alu_imm(e, BPF_ADD, R1, 1);
+	em_store(e, 8, R2, (int32_t)field_off, R1);
+	em_here(e, skip);
+}
+
+void gen_mach_load(struct gen *g, uint32_t size, int dst, uint32_t off)
+{
+	em_load(&g->e, size, dst, R9, (int32_t)off);
+}
+
+void gen_mach_store(struct gen *g, uint32_t size, uint32_t off, int src)
+{
+	em_store(&g->e, size, R9, (int32_t)off, src);
+}
+
+void gen_rt(struct gen *g, const char *name)
+{
+	em_mov(&g->e, R1, R9);
+	em_call_rt(&g->e, name);
+}
+
+void gen_mach_zero(struct gen *g, uint32_t off, uint32_t size)
+{
+	if (size <= 128) {
+		for (uint32_t k = 0; k < size; k += 8)
+			em_store_imm(&g->e, 8, R9, (int32_t)(off + k), 0);
+		return;
+	}
+	/* a read that fails zeroes its destination: Linux kernel/trace/bpf_trace.c */
+	em_addr(&g->e, R1, R9, off);
+	em_imm(&g->e, R2, size);
+	em_imm(&g->e, R3, 0);
+	em_helper(&g->e, BPF_FUNC_probe_read_kernel);
+}

@@ -1,0 +1,202 @@
+/*
+ * Code generation: what its files share. The way in is bpf_gen_unit() (unit.h, entry.c).
+ *
+ * Machine registers in generated code
+ *     r9      machine state (struct rt_mach and the areas behind it): a map value
+ *     r10     stack; the frame is below
+ *     r6-r8   values of expressions that live across calls
+ *     r3-r5   values that do not
+ *     r0-r2   scratch; the result of an expression is in r0
+ * In the entry function r6 is the context and r7 the dispatch element until the clauses begin.
+ *
+ * Frame of every function that holds clauses. The kernel allows 512 bytes for a chain of calls; the
+ * longest is entry, clauses, fault handler with ERROR clauses, run-time function, its helpers:
+ *
+ *     -8   FRAME_TMP    what helpers read to
+ *     -16  FRAME_KEY    u32 key of an array lookup
+ *     -24  FRAME_CTX    context
+ *     -32  FRAME_TLS    thread-local block of the task: a map value or NULL
+ *     -40  FRAME_HEAP   end of the record so far
+ *     -48  FRAME_MASK   enabled clauses of the group
+ *     -56  FRAME_VAL    value of an aggregating function
+ *     -64  FRAME_INCR   increment
+ *     -72  FRAME_SPILL  values that found no register, down to FRAME_END
+ *
+ * Code that is rarely executed (faults, first use of a key) is emitted behind the clause: gen_cold().
+ */
+#pragma once
+
+#include "base/err.h"
+#include "bpf/emit.h"
+#include "bpf/regalloc.h"
+#include "bpf/unit.h"
+
+#define FRAME_TMP    (-8)
+#define FRAME_KEY    (-16)
+#define FRAME_CTX    (-24)
+#define FRAME_TLS    (-32)
+#define FRAME_HEAP   (-40)
+#define FRAME_MASK   (-48)
+#define FRAME_VAL    (-56)
+#define FRAME_INCR   (-64)
+#define FRAME_SPILL  (-72)
+#define FRAME_NSPILL 7
+
+/* Linux include/uapi/linux/bpf.h, enum bpf_func_id: those newer than our build headers may be need no care,
+ * the numbers never change. */
+enum {
+	HELPER_TASK_STORAGE_GET = 156,
+	HELPER_GET_CURRENT_TASK_BTF = 158,
+	HELPER_GET_ATTACH_COOKIE = 174,
+	HELPER_TASK_PT_REGS = 175,
+};
+
+struct gen;
+
+/* Code for later: emit(g, c) is called behind the clause, with c->entry to be placed first. */
+struct cold {
+	void (*emit)(struct gen *g, const struct cold *c);
+	uint32_t entry, back; /* labels */
+	uint32_t kind, action, offset; /* of a fault; kind 0: the run-time function has set it */
+	struct ra_place value;
+	const void *arg;
+	uint32_t span;
+};
+
+/* What a clause's code needs from the entry. */
+struct needs {
+	uint32_t args;	 /* bit n: argN */
+	uint32_t names;	 /* bit n: probeprov, mod, func, name */
+	bool probe, probe_idx, epid, err, timestamp, comm, scratch, token, tls, faults;
+};
+
+struct gen {
+	struct emitter e;
+	struct arena *tmp; /* one expression */
+	const struct unit *u;
+	const struct gen_env *env;
+	const struct layout *l;
+	struct err *err; /* the first */
+	VEC(struct cold) cold;
+	/* of the clause in work */
+	const struct unit_clause *uc;
+	bool is_error_clause;
+	uint32_t out;	    /* label: the clause ends */
+	uint32_t fault;	    /* label: a fault is described in m->fault but for the clause */
+	bool fault_used;
+	uint32_t span;
+	uint32_t fault_func; /* index of the fault handler */
+	struct needs needs;  /* of the unit */
+};
+
+/* ---- this file's neighbours, one section each -------------------------------------------------------- */
+
+/* needs.c */
+void needs_of_clause(struct needs *n, const struct prog_clause *c); /* adds to n */
+void needs_of_difo(struct needs *n, const struct difo *d);
+bool clause_reads_tls_early(const struct prog_clause *c);
+
+/* gen.c: small things */
+PRINTF_LIKE(2, 3) void gen_fail(struct gen *g, const char *fmt, ...);
+/* The label of code emitted later. */
+uint32_t gen_cold(struct gen *g, struct cold c);
+void gen_flush_cold(struct gen *g);
+/* A label that reports a fault of the given kind (enum dif_fault, or 0: already in m->fault). */
+uint32_t gen_fault(struct gen *g, uint32_t kind, uint32_t action, uint32_t offset,
+		   struct ra_place value);
+/* control.cpu[this CPU].field++; r0-r2 */
+void gen_count(struct gen *g, uint32_t field_off);
+void gen_mach_load(struct gen *g, uint32_t size, int dst, uint32_t off);
+void gen_mach_store(struct gen *g, uint32_t size, uint32_t off, int src);
+/* Calls a run-time function; its arguments are in r2... */
+void gen_rt(struct gen *g, const char *name);
+/* Zeroes size bytes at r9 + off; r0-r5 */
+void gen_mach_zero(struct gen *g, uint32_t off, uint32_t size);
+
+/* place.c: values in places */
+void ra_place_load(struct gen *g, int reg, const struct ra_place *p);
+/* The register that holds the value: its own, or scratch after loading it there. */
+int ra_place_use(struct gen *g, const struct ra_place *p, int scratch);
+/* A register to compute the value in: its own, or scratch; ra_place_put() afterwards. */
+int ra_place_dst(const struct ra_place *p, int scratch);
+void ra_place_put(struct gen *g, const struct ra_place *p, int reg);
+/* places into r2, r3, ... at once; n <= 4; r0 is used */
+void ra_place_args(struct gen *g, const struct ra_place *places, uint32_t n);
+bool ra_place_same(const struct ra_place *a, const struct ra_place *b);
+
+/* gen_dif.c: expressions. Result in r0; everything but r9 and the frame is destroyed. */
+void gen_difo(struct gen *g, const struct difo *d, uint32_t action);
+/* d is `... copyinstr(x)': its result is x, and *ret_offset the DIF offset of the call; false: it is not. */
+bool gen_difo_copyinstr(struct gen *g, const struct difo *d, uint32_t action, uint32_t *ret_offset);
+
+/* One DIF instruction in work. */
+struct dif_at {
+	const struct difo *d;
+	uint32_t i; /* instruction */
+	dif_insn insn;
+	const struct ra_place *reads, *writes;
+	uint32_t nreads, nwrites;
+	uint32_t action;
+	uint32_t depth;		 /* tuple entries */
+	const uint8_t *is_string; /* by tuple entry: pushed with pushtr of a string */
+};
+static inline uint32_t dif_at_offset(const struct dif_at *at)
+{
+	return at->i * (uint32_t)sizeof(dif_insn);
+}
+uint32_t at_fault(struct gen *g, const struct dif_at *at, uint32_t kind, struct ra_place value);
+/* Jumps to a fault, always (but in a form that lets the verifier see a way on). */
+void at_fault_always(struct gen *g, const struct dif_at *at, uint32_t kind, uint64_t value);
+/* After a run-time function that can fault. */
+void at_check_rt(struct gen *g, const struct dif_at *at);
+
+/* gen_var.c: variables. Tuple entries are the reads, from reads[ntuple_from]. */
+void gen_ldv(struct gen *g, const struct dif_at *at);
+void gen_stv(struct gen *g, const struct dif_at *at);
+void gen_lda(struct gen *g, const struct dif_at *at);
+void gen_ldaa(struct gen *g, const struct dif_at *at);
+void gen_staa(struct gen *g, const struct dif_at *at);
+/* FRAME_TLS = the task's thread-local block */
+void gen_tls_lookup(struct gen *g);
+
+/* gen_builtin.c: built-in variables */
+struct builtin_gen {
+	/* value in r0; may destroy r1-r5 if clobbers */
+	void (*emit)(struct gen *g, const struct builtin_gen *b);
+	bool clobbers;
+	uint32_t arg;
+	void (*need)(struct needs *n, const struct builtin_gen *b);
+};
+const struct builtin_gen *builtin_gen_find(uint32_t id); /* NULL: not available, ILLOP */
+/* r0 = m->timestamp, read when it is not yet */
+void gen_timestamp(struct gen *g);
+/* 16 bytes of the task's name to r9 + off */
+void gen_comm(struct gen *g, uint32_t off);
+
+/* gen_subr.c: subroutines */
+bool subr_clobbers(uint32_t subr);
+bool subr_uses_scratch(uint32_t subr);
+bool subr_can_fault(uint32_t subr);
+void gen_call(struct gen *g, const struct dif_at *at);
+
+/* gen_record.c: records */
+void gen_record_begin(struct gen *g);
+void gen_record_act(struct gen *g, uint32_t act);
+void gen_record_mark(struct gen *g, uint32_t act); /* executed, with those that follow in its block */
+void gen_record_end(struct gen *g);
+/* *(r9 + off) = size bytes at the address in r0, or a fault; destroys r6 */
+void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, uint32_t action);
+/* u64 process id, u64 address (in r0) to r9 + off; destroys r6 */
+void gen_user_addr(struct gen *g, uint32_t off);
+/* *(u32 *)(r9 + off) = string table offset of what d, a probe name or a constant, gives */
+void gen_strid(struct gen *g, uint32_t off, const struct difo *d);
+
+/* gen_agg.c: aggregations */
+void gen_agg(struct gen *g, const struct prog_act *act);
+
+/* gen_clause.c: clauses */
+/* The clauses [from, to) in order, skipping those that FRAME_MASK leaves out. */
+void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t to,
+		 const uint64_t *always);
+/* r0 = epid of the clause for m->probe_idx; r1 */
+void gen_epid(struct gen *g, const struct unit_clause *uc);

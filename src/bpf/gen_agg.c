@@ -1,0 +1,381 @@
+/*
+ * Aggregations: key, lookup, update in place (layout.h says how keys and values look).
+ *
+ * Registers while the value is updated: r0 the value in the map, r6 the argument or bucket number,
+ * r8 the increment when there is one.
+ */
+#include "bpf/gen.h"
+
+#define UNKNOWN_OFFSET UINT32_MAX /* -1 */
+
+static const struct agg_layout *agg_of(const struct gen *g, const struct prog_act *act)
+{
+	return &g->l->aggs[act->agg->id - 1];
+}
+
+/* ---- key ---------------------------------------------------------------------------------------------- */
+
+static void check_rt(struct gen *g, uint32_t action)
+{
+	struct ra_place none = {0};
+
+	gen_mach_load(g, 4, R1, offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, kind));
+	em_jmp_imm(&g->e, BPF_JNE, R1, 0, gen_fault(g, 0, action, UNKNOWN_OFFSET, none));
+}
+
+static void key_strhash(struct gen *g, uint32_t off, uint32_t k, const struct difo *d,
+			uint32_t action)
+{
+	gen_difo(g, d, action);
+	/* the text is needed again if the key turns out to be new */
+	gen_mach_store(g, 8, g->l->kaddr_off + 8 * k, R0);
+	em_mov(&g->e, R2, R0);
+	gen_rt(g, "rt_strhash");
+	check_rt(g, action);
+	gen_mach_store(g, 8, off, R0);
+}
+
+static void key_part(struct gen *g, const struct agg_layout *al, uint32_t k,
+		     const struct prog_act *act)
+{
+	const struct key_field *f = &al->keys[k];
+	const struct difo *d = act->args[k];
+	uint32_t off = g->l->key_off + f->off, action = act->number + k;
+
+	switch (f->repr) {
+	case KEY_COMM: gen_comm(g, off); break;
+	case KEY_STRID: gen_strid(g, off, d); break;
+	case KEY_STRHASH: key_strhash(g, off, k, d, action); break;
+	case KEY_INT:
+		gen_difo(g, d, action);
+		gen_mach_store(g, f->size, off, R0);
+		break;
+	case KEY_BYTES:
+		gen_difo(g, d, action);
+		if (f->datum == DATUM_BYTES)
+			gen_read_bytes(g, off, f->size, d->ret.flags & DIF_TF_BYUREF, action);
+		else
+			gen_user_addr(g, off);
+		break;
+	}
+}
+
+static void build_key(struct gen *g, const struct agg_layout *al, const struct prog_act *act)
+{
+	uint32_t pos = 0, end = al->key_size - (al->is_sparse ? 4 : 0);
+
+	for (uint32_t k = 0; k < al->nkeys; k++) {
+		const struct key_field *f = &al->keys[k];
+
+		for (; pos < f->off; pos++)
+			em_store_imm(&g->e, 1, R9, (int32_t)(g->l->key_off + pos), 0);
+		key_part(g, al, k, act);
+		pos = f->off + f->size;
+	}
+	for (; pos < end; pos++)
+		em_store_imm(&g->e, 1, R9, (int32_t)(g->l->key_off + pos), 0);
+}
+
+/* ---- argument -> bucket ---------------------------------------------------------------------------------- */
+
+/* r6 = bucket of the value r6 */
+static void bucket_rt(struct gen *g, const struct prog_agg *agg)
+{
+	if (agg->func == AGGFUNC_LLQUANTIZE)
+		for (uint32_t k = 0; k < ARRAY_LEN(agg->param); k++)
+			em_store_imm(&g->e, 8, R9,
+				     (int32_t)(offsetof(struct rt_mach, tmp) + 8 * k),
+				     (int32_t)agg->param[k]);
+	em_mov(&g->e, R2, R6);
+	gen_rt(g, agg->func == AGGFUNC_QUANTIZE ? "rt_quantize" : "rt_llquantize");
+	em_mov(&g->e, R6, R0);
+}
+
+static void bucket_linear(struct gen *g, const struct prog_agg *agg)
+{
+	struct emitter *e = &g->e;
+	int64_t base = agg->param[0], levels = agg->param[1], step = agg->param[2];
+	uint32_t low = em_label(e), high = em_label(e), done = em_label(e);
+
+	em_jmp_imm(e, BPF_JSLT, R6, (int32_t)base, low);
+	em_imm(e, R1, (uint64_t)(base + levels * step));
+	em_jmp_reg(e, BPF_JSGE, R6, R1, high);
+	em_alu_imm(e, BPF_SUB, R6, (int32_t)base);
+	if (step != 1)
+		em_alu_imm(e, BPF_DIV, R6, (int32_t)step);
+	em_alu_imm(e, BPF_ADD, R6, 1);
+	em_ja(e, done);
+	em_here(e, high);
+	em_imm(e, R6, (uint64_t)levels + 1);
+	em_ja(e, done);
+	em_here(e, low);
+	em_imm(e, R6, 0);
+	em_here(e, done);
+}
+
+/* ---- updates: r0 = value ------------------------------------------------------------------------------------ */
+
+struct update {
+	int32_t off;
+	int reg;     /* what is added, 0 = imm */
+	int32_t imm;
+};
+
+/* *(u64 *)(r0 + off) += reg or imm; r1 */
+static void add(struct gen *g, struct update u)
+{
+	struct emitter *e = &g->e;
+
+	if (g->u->can_nest) {
+		if (!u.reg)
+			em_imm(e, R1, (uint64_t)u.imm);
+		em_atomic(e, BPF_ADD, R0, (int16_t)u.off, u.reg ? u.reg : R1);
+		return;
+	}
+	em_load(e, 8, R1, R0, u.off);
+	if (u.reg)
+		em_alu_reg(e, BPF_ADD, R1, u.reg);
+	else
+		em_alu_imm(e, BPF_ADD, R1, u.imm);
+	em_store(e, 8, R0, u.off, R1);
+}
+
+static void update_count(struct gen *g, const struct agg_layout *al)
+{
+	add(g, (struct update){.imm = 1});
+}
+
+static void update_sum(struct gen *g, const struct agg_layout *al)
+{
+	add(g, (struct update){.reg = R6});
+}
+
+static void update_avg(struct gen *g, const struct agg_layout *al)
+{
+	add(g, (struct update){.imm = 1});
+	add(g, (struct update){.off = 8, .reg = R6});
+}
+
+/*
+ * Stored xor the neutral element, so that zero bytes mean untouched. Against an interrupt that changes the
+ * value in between: exchange only if it is still the one that was compared, and try once more.
+ */
+static void extreme(struct gen *g, uint64_t neutral, int keep)
+{
+	struct emitter *e = &g->e;
+	uint32_t done = em_label(e);
+
+	em_imm(e, R3, neutral);
+	em_mov(e, R4, R6);
+	em_alu_reg(e, BPF_XOR, R4, R3);
+	em_mov(e, R5, R0);
+	for (uint32_t try = 0; try < (g->u->can_nest ? 2 : 1); try++) {
+		em_load(e, 8, R0, R5, 0);
+		em_mov(e, R1, R0);
+		em_alu_reg(e, BPF_XOR, R1, R3);
+		em_jmp_reg(e, keep, R1, R6, done);
+		if (!g->u->can_nest) {
+			em_store(e, 8, R5, 0, R4);
+			break;
+		}
+		em_mov(e, R2, R0);
+		em_atomic(e, BPF_CMPXCHG, R5, 0, R4);
+		em_jmp_reg(e, BPF_JEQ, R0, R2, done);
+	}
+	em_here(e, done);
+}
+
+static void update_min(struct gen *g, const struct agg_layout *al)
+{
+	extreme(g, INT64_MAX, BPF_JSLE);
+}
+
+static void update_max(struct gen *g, const struct agg_layout *al)
+{
+	extreme(g, (uint64_t)INT64_MIN, BPF_JSGE);
+}
+
+/* r3 = low, r2 = high half of r6 squared: (a * 2^32 + b)^2 = a^2 * 2^64 + 2ab * 2^32 + b^2; r1, r4 */
+static void square(struct gen *g)
+{
+	struct emitter *e = &g->e;
+	uint32_t positive = em_label(e), no_carry = em_label(e);
+
+	em_mov(e, R1, R6);
+	em_jmp_imm(e, BPF_JSGE, R1, 0, positive);
+	em_neg(e, R1);
+	em_here(e, positive);
+	em_mov(e, R2, R1);
+	em_alu_imm(e, BPF_RSH, R2, 32); /* a, at most 2^31 */
+	em_mov32(e, R1, R1);		/* b */
+	em_mov(e, R4, R2);
+	em_alu_reg(e, BPF_MUL, R4, R1);
+	em_alu_imm(e, BPF_LSH, R4, 1); /* 2ab, below 2^64 */
+	em_alu_reg(e, BPF_MUL, R2, R2);
+	em_alu_reg(e, BPF_MUL, R1, R1);
+	em_mov(e, R3, R4);
+	em_alu_imm(e, BPF_RSH, R4, 32);
+	em_alu_reg(e, BPF_ADD, R2, R4);
+	em_alu_imm(e, BPF_LSH, R3, 32);
+	em_alu_reg(e, BPF_ADD, R3, R1);
+	em_jmp_reg(e, BPF_JGE, R3, R1, no_carry);
+	em_alu_imm(e, BPF_ADD, R2, 1);
+	em_here(e, no_carry);
+}
+
+static void update_stddev(struct gen *g, const struct agg_layout *al)
+{
+	struct emitter *e = &g->e;
+	uint32_t no_carry = em_label(e);
+
+	update_avg(g, al);
+	square(g);
+	if (g->u->can_nest) {
+		em_mov(e, R1, R3);
+		em_atomic(e, BPF_ADD | BPF_FETCH, R0, 16, R1); /* r1 = what it was */
+		em_alu_reg(e, BPF_ADD, R1, R3);
+	} else {
+		em_load(e, 8, R1, R0, 16);
+		em_alu_reg(e, BPF_ADD, R1, R3);
+		em_store(e, 8, R0, 16, R1);
+	}
+	em_jmp_reg(e, BPF_JGE, R1, R3, no_carry);
+	em_alu_imm(e, BPF_ADD, R2, 1);
+	em_here(e, no_carry);
+	add(g, (struct update){.off = 24, .reg = R2});
+}
+
+static void update_histogram(struct gen *g, const struct agg_layout *al)
+{
+	struct emitter *e = &g->e;
+
+	if (!al->is_sparse) {
+		em_mov(e, R1, R6);
+		em_alu_imm(e, BPF_LSH, R1, 3);
+		em_alu_reg(e, BPF_ADD, R0, R1);
+	}
+}
+
+/* One row an aggregating function. */
+static const struct agg_gen {
+	void (*bucket)(struct gen *g, const struct prog_agg *agg);
+	void (*update)(struct gen *g, const struct agg_layout *al);
+	bool has_value;
+} agg_gens[] = {
+	/* clang-format off */
+	[AGGFUNC_COUNT]      = {NULL,          update_count,     false},
+	[AGGFUNC_SUM]        = {NULL,          update_sum,       true},
+	[AGGFUNC_MIN]        = {NULL,          update_min,       true},
+	[AGGFUNC_MAX]        = {NULL,          update_max,       true},
+	[AGGFUNC_AVG]        = {NULL,          update_avg,       true},
+	[AGGFUNC_STDDEV]     = {NULL,          update_stddev,    true},
+	[AGGFUNC_QUANTIZE]   = {bucket_rt,     update_histogram, true},
+	[AGGFUNC_LQUANTIZE]  = {bucket_linear, update_histogram, true},
+	[AGGFUNC_LLQUANTIZE] = {bucket_rt,     update_histogram, true},
+	/* clang-format on */
+};
+
+/* ---- lookup --------------------------------------------------------------------------------------------------- */
+
+/* r1 = map, r2 = key */
+static void map_and_key(struct gen *g, const struct agg_layout *al)
+{
+	if (al->key_size)
+		em_addr(&g->e, R2, R9, g->l->key_off);
+	else
+		em_addr(&g->e, R2, R10, (uint32_t)FRAME_KEY);
+	em_map(&g->e, R1, MAP_REF(MAP_AGG, al->agg->id - 1));
+}
+
+/* First use of a key on this CPU or any: inserts a zeroed element, and goes back with it in r0. */
+static void emit_insert(struct gen *g, const struct cold *c)
+{
+	struct emitter *e = &g->e;
+	const struct prog_act *act = c->arg;
+	const struct agg_layout *al = agg_of(g, act);
+	uint32_t drop = em_label(e);
+
+	for (uint32_t k = 0; k < al->nkeys; k++) {
+		if (al->keys[k].repr != KEY_STRHASH)
+			continue;
+		gen_mach_load(g, 8, R2, g->l->kaddr_off + 8 * k);
+		gen_mach_load(g, 8, R3, g->l->key_off + al->keys[k].off);
+		gen_rt(g, "rt_keystr");
+		check_rt(g, act->number + k);
+		em_jmp_imm(e, BPF_JEQ, R0, 0, drop);
+	}
+	map_and_key(g, al);
+	em_addr(e, R3, R9, g->l->zero_off);
+	em_imm(e, R4, BPF_NOEXIST);
+	em_helper(e, BPF_FUNC_map_update_elem);
+	map_and_key(g, al);
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	em_jmp_imm(e, BPF_JNE, R0, 0, c->back);
+	em_here(e, drop);
+	gen_count(g, offsetof(struct rt_cpu, agg_drops));
+	em_ja(e, c->action);
+}
+
+/* r0 = the value; to label done when there is none. */
+static void lookup(struct gen *g, const struct agg_layout *al, const struct prog_act *act,
+		   uint32_t done)
+{
+	struct emitter *e = &g->e;
+	uint32_t have = em_label(e);
+
+	if (!al->key_size)
+		em_store_imm(e, 4, R10, FRAME_KEY, 0);
+	map_and_key(g, al);
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	if (al->key_size)
+		em_jmp_imm(e, BPF_JEQ, R0, 0,
+			   gen_cold(g, (struct cold){.emit = emit_insert, .back = have,
+						     .action = done, .arg = act}));
+	else
+		em_jmp_imm(e, BPF_JEQ, R0, 0, done);
+	em_here(e, have);
+}
+
+/* r6 = value, r8 = increment */
+static bool evaluate(struct gen *g, const struct prog_act *act)
+{
+	uint32_t k = act->agg->nkeys;
+	bool has_incr = act->nargs > k + 1;
+
+	gen_difo(g, act->args[k], act->number + k);
+	if (!has_incr) {
+		em_mov(&g->e, R6, R0);
+		return false;
+	}
+	em_store(&g->e, 8, R10, FRAME_VAL, R0);
+	gen_difo(g, act->args[k + 1], act->number + k + 1);
+	em_mov(&g->e, R8, R0);
+	em_load(&g->e, 8, R6, R10, FRAME_VAL);
+	return true;
+}
+
+void gen_agg(struct gen *g, const struct prog_act *act)
+{
+	const struct agg_layout *al = agg_of(g, act);
+	const struct agg_gen *ag = &agg_gens[act->agg->func];
+	struct emitter *e = &g->e;
+	uint32_t done = em_label(e);
+	bool has_incr = false;
+
+	build_key(g, al, act);
+	if (ag->has_value)
+		has_incr = evaluate(g, act);
+	if (ag->bucket) {
+		ag->bucket(g, act->agg);
+		em_jmp_imm(e, BPF_JGE, R6, (int32_t)al->nbuckets, done);
+		if (al->is_sparse)
+			gen_mach_store(g, 4, g->l->key_off + al->key_size - 4, R6);
+	}
+	lookup(g, al, act, done);
+	if (!al->key_size)
+		em_store_imm(e, 8, R0, (int32_t)al->touched_off, 1);
+	ag->update(g, al);
+	if (ag->bucket)
+		add(g, (struct update){.reg = has_incr ? R8 : 0, .imm = 1});
+	em_here(e, done);
+}

@@ -1,0 +1,237 @@
+/* Built-in variables: one row each. */
+#include "bpf/gen.h"
+
+void gen_timestamp(struct gen *g)
+{
+	struct emitter *e = &g->e;
+	uint32_t have = em_label(e);
+
+	gen_mach_load(g, 8, R0, offsetof(struct rt_mach, timestamp));
+	em_jmp_imm(e, BPF_JNE, R0, 0, have);
+	em_helper(e, BPF_FUNC_ktime_get_ns);
+	gen_mach_store(g, 8, offsetof(struct rt_mach, timestamp), R0);
+	em_here(e, have);
+}
+
+void gen_comm(struct gen *g, uint32_t off)
+{
+	em_addr(&g->e, R1, R9, off);
+	em_imm(&g->e, R2, 16);
+	em_helper(&g->e, BPF_FUNC_get_current_comm);
+}
+
+static void emit_mach_u64(struct gen *g, const struct builtin_gen *b)
+{
+	gen_mach_load(g, 8, R0, b->arg);
+}
+
+static void emit_mach_u32(struct gen *g, const struct builtin_gen *b)
+{
+	gen_mach_load(g, 4, R0, b->arg);
+}
+
+static void emit_errno(struct gen *g, const struct builtin_gen *b)
+{
+	gen_mach_load(g, 4, R0, b->arg);
+	em_extend(&g->e, R0, 4, true);
+}
+
+static void emit_curthread(struct gen *g, const struct builtin_gen *b)
+{
+	em_helper(&g->e, BPF_FUNC_get_current_task);
+}
+
+static void emit_timestamp(struct gen *g, const struct builtin_gen *b)
+{
+	gen_timestamp(g);
+}
+
+static void emit_walltimestamp(struct gen *g, const struct builtin_gen *b)
+{
+	gen_timestamp(g);
+	em_map_value(&g->e, R1, MAP_REF(MAP_CONTROL, 0), offsetof(struct rt_control, wall_offset));
+	em_load(&g->e, 8, R1, R1, 0);
+	em_alu_reg(&g->e, BPF_ADD, R0, R1);
+}
+
+/* r0 = 8 bytes at address r0 + off in kernel memory, 0 if that fails */
+static void read_kernel_u64(struct gen *g, uint32_t off)
+{
+	struct emitter *e = &g->e;
+
+	em_mov(e, R3, R0);
+	em_alu_imm(e, BPF_ADD, R3, (int32_t)off);
+	em_imm(e, R2, 8);
+	em_addr(e, R1, R10, (uint32_t)FRAME_TMP);
+	em_helper(e, BPF_FUNC_probe_read_kernel);
+	em_load(e, 8, R0, R10, FRAME_TMP);
+}
+
+/*
+ * Time on the CPU up to the last update, and since then. The two clocks (the scheduler's and
+ * CLOCK_MONOTONIC) differ by a constant, which goes away when two readings are subtracted.
+ */
+static void emit_vtimestamp(struct gen *g, const struct builtin_gen *b)
+{
+	const struct kfields *kf = g->env->kfields;
+	struct emitter *e = &g->e;
+
+	if (kf->task_se_sum_exec_runtime == UINT32_MAX || kf->task_se_exec_start == UINT32_MAX) {
+		gen_fail(g, "vtimestamp: this kernel's scheduler fields are unknown");
+		return;
+	}
+	em_helper(e, BPF_FUNC_get_current_task);
+	read_kernel_u64(g, kf->task_se_sum_exec_runtime);
+	em_store(e, 8, R10, FRAME_KEY, R0);
+	em_helper(e, BPF_FUNC_get_current_task);
+	read_kernel_u64(g, kf->task_se_exec_start);
+	em_load(e, 8, R1, R10, FRAME_KEY);
+	em_alu_reg(e, BPF_SUB, R1, R0);
+	em_store(e, 8, R10, FRAME_KEY, R1);
+	gen_timestamp(g);
+	em_load(e, 8, R1, R10, FRAME_KEY);
+	em_alu_reg(e, BPF_ADD, R0, R1);
+}
+
+static void emit_pid(struct gen *g, const struct builtin_gen *b)
+{
+	em_helper(&g->e, BPF_FUNC_get_current_pid_tgid);
+	em_alu_imm(&g->e, BPF_RSH, R0, 32);
+}
+
+static void emit_tid(struct gen *g, const struct builtin_gen *b)
+{
+	em_helper(&g->e, BPF_FUNC_get_current_pid_tgid);
+	em_mov32(&g->e, R0, R0);
+}
+
+static void emit_uid(struct gen *g, const struct builtin_gen *b)
+{
+	em_helper(&g->e, BPF_FUNC_get_current_uid_gid);
+	em_mov32(&g->e, R0, R0);
+}
+
+static void emit_gid(struct gen *g, const struct builtin_gen *b)
+{
+	em_helper(&g->e, BPF_FUNC_get_current_uid_gid);
+	em_alu_imm(&g->e, BPF_RSH, R0, 32);
+}
+
+static void emit_ppid(struct gen *g, const struct builtin_gen *b)
+{
+	const struct kfields *kf = g->env->kfields;
+
+	if (kf->task_real_parent == UINT32_MAX || kf->task_tgid == UINT32_MAX) {
+		gen_fail(g, "ppid: this kernel's task fields are unknown");
+		return;
+	}
+	em_helper(&g->e, BPF_FUNC_get_current_task);
+	read_kernel_u64(g, kf->task_real_parent);
+	read_kernel_u64(g, kf->task_tgid);
+	em_mov32(&g->e, R0, R0);
+}
+
+static void emit_execname(struct gen *g, const struct builtin_gen *b)
+{
+	struct emitter *e = &g->e;
+	uint32_t have = em_label(e);
+
+	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, has_comm));
+	em_jmp_imm(e, BPF_JNE, R0, 0, have);
+	gen_comm(g, offsetof(struct rt_mach, comm));
+	em_store_imm(e, 4, R9, offsetof(struct rt_mach, has_comm), 1);
+	em_here(e, have);
+	gen_mach_load(g, 8, R0, offsetof(struct rt_mach, self));
+	em_alu_imm(e, BPF_ADD, R0, offsetof(struct rt_mach, comm));
+}
+
+static void emit_name(struct gen *g, const struct builtin_gen *b)
+{
+	gen_mach_load(g, 4, R0, (uint32_t)offsetof(struct rt_mach, names) + 4 * b->arg);
+	gen_mach_load(g, 8, R1, offsetof(struct rt_mach, strtab));
+	em_alu_reg(&g->e, BPF_ADD, R0, R1);
+}
+
+static void emit_zero(struct gen *g, const struct builtin_gen *b)
+{
+	em_imm(&g->e, R0, 0);
+}
+
+static void need_nothing(struct needs *n, const struct builtin_gen *b)
+{
+	(void)n, (void)b;
+}
+
+static void need_timestamp(struct needs *n, const struct builtin_gen *b)
+{
+	n->timestamp = true;
+}
+
+static void need_epid(struct needs *n, const struct builtin_gen *b)
+{
+	n->epid = n->probe_idx = true;
+}
+
+static void need_probe(struct needs *n, const struct builtin_gen *b)
+{
+	n->probe = true;
+}
+
+static void need_err(struct needs *n, const struct builtin_gen *b)
+{
+	n->err = true;
+}
+
+static void need_comm(struct needs *n, const struct builtin_gen *b)
+{
+	n->comm = true;
+}
+
+static void need_name(struct needs *n, const struct builtin_gen *b)
+{
+	n->names |= 1u << b->arg;
+}
+
+static void need_arg(struct needs *n, const struct builtin_gen *b)
+{
+	n->args |= 1u << ((b->arg - offsetof(struct rt_mach, arg)) / 8);
+}
+
+#define M(field) offsetof(struct rt_mach, field)
+#define ARG(n)	 [DIF_VAR_ARG0 - DIF_VAR_CURTHREAD + (n)] = {emit_mach_u64, false, M(arg) + 8 * (n), need_arg}
+#define B(id)	 [DIF_VAR_##id - DIF_VAR_CURTHREAD]
+
+static const struct builtin_gen builtins[] = {
+	/* clang-format off */
+	/* variable          code             clobbers  arg      needs */
+	B(CURTHREAD)     = {emit_curthread,     true,  0,        need_nothing},
+	B(TIMESTAMP)     = {emit_timestamp,     true,  0,        need_timestamp},
+	B(VTIMESTAMP)    = {emit_vtimestamp,    true,  0,        need_timestamp},
+	B(WALLTIMESTAMP) = {emit_walltimestamp, true,  0,        need_timestamp},
+	B(IPL)           = {emit_zero,          false, 0,        need_nothing},
+	B(EPID)          = {emit_mach_u32,      false, M(epid),  need_epid},
+	B(ID)            = {emit_mach_u32,      false, M(probe), need_probe},
+	ARG(0), ARG(1), ARG(2), ARG(3), ARG(4), ARG(5), ARG(6), ARG(7), ARG(8), ARG(9),
+	B(PROBEPROV)     = {emit_name,          false, 0,        need_name},
+	B(PROBEMOD)      = {emit_name,          false, 1,        need_name},
+	B(PROBEFUNC)     = {emit_name,          false, 2,        need_name},
+	B(PROBENAME)     = {emit_name,          false, 3,        need_name},
+	B(PID)           = {emit_pid,           true,  0,        need_nothing},
+	B(TID)           = {emit_tid,           true,  0,        need_nothing},
+	B(PPID)          = {emit_ppid,          true,  0,        need_nothing},
+	B(UID)           = {emit_uid,           true,  0,        need_nothing},
+	B(GID)           = {emit_gid,           true,  0,        need_nothing},
+	B(EXECNAME)      = {emit_execname,      true,  0,        need_comm},
+	B(ERRNO)         = {emit_errno,         false, M(err),   need_err},
+	B(CPU)           = {emit_mach_u32,      false, M(cpu),   need_nothing},
+	/* clang-format on */
+};
+
+const struct builtin_gen *builtin_gen_find(uint32_t id)
+{
+	uint32_t k = id - DIF_VAR_CURTHREAD;
+
+	if (id < DIF_VAR_CURTHREAD || k >= ARRAY_LEN(builtins) || !builtins[k].emit)
+		return NULL;
+	return &builtins[k];
+}

@@ -1,0 +1,241 @@
+/* Clauses: predicate, actions, what happens after a fault. */
+#include "bpf/gen.h"
+
+/* Linux include/uapi/asm-generic/signal.h */
+#define SIGNAL_STOP 19
+#define SIGNAL_MAX  64
+
+/* ---- enabled-probe id ------------------------------------------------------------------------------- */
+
+/* probe indexes from, from + step ... (n of them) have the ranks from base on */
+struct run {
+	uint32_t from, step, n, base;
+};
+
+static struct run run_at(const struct unit_clause *uc, uint32_t i)
+{
+	const uint32_t *p = uc->probe_idxs;
+	struct run r = {.from = p[i], .step = 1, .n = 1, .base = i};
+
+	if (i + 1 < uc->nprobes)
+		r.step = p[i + 1] - p[i];
+	while (i + r.n < uc->nprobes && p[i + r.n] == r.from + r.n * r.step)
+		r.n++;
+	return r;
+}
+
+/*
+ * The rank of the probe among those of the clause. Probes of a glob mostly have indexes in arithmetic
+ * progression (all entries, every second one being a return), so that a comparison or two do it.
+ */
+void gen_epid(struct gen *g, const struct unit_clause *uc)
+{
+	struct emitter *e = &g->e;
+	uint32_t done = em_label(e);
+
+	if (uc->nprobes > 1)
+		gen_mach_load(g, 4, R0, offsetof(struct rt_mach, probe_idx));
+	for (uint32_t i = 0; i < uc->nprobes;) {
+		struct run r = run_at(uc, i);
+		uint32_t next = em_label(e);
+
+		i += r.n;
+		if (i < uc->nprobes)
+			em_jmp_imm(e, BPF_JGT, R0, (int32_t)(r.from + (r.n - 1) * r.step), next);
+		if (r.n == 1) {
+			em_imm(e, R0, r.base);
+		} else {
+			em_alu_imm(e, BPF_SUB, R0, (int32_t)r.from);
+			if (r.step > 1)
+				em_alu_imm(e, BPF_DIV, R0, (int32_t)r.step);
+			if (r.base)
+				em_alu_imm(e, BPF_ADD, R0, (int32_t)r.base);
+		}
+		if (i < uc->nprobes)
+			em_ja(e, done);
+		em_here(e, next);
+	}
+	em_here(e, done);
+	if (!uc->nprobes)
+		em_imm(e, R0, 0);
+	em_alu_imm(e, BPF_ADD, R0, (int32_t)uc->layout->first_epid);
+}
+
+/* ---- actions ------------------------------------------------------------------------------------------- */
+
+/* Signal number in r1. */
+static void send_signal(struct gen *g)
+{
+	em_helper(&g->e, BPF_FUNC_send_signal);
+}
+
+static void act_raise(struct gen *g, const struct prog_act *act)
+{
+	struct ra_place none = {.kind = RA_CONST};
+
+	gen_difo(g, act->args[0], act->number);
+	em_jmp_imm(&g->e, BPF_JGT, R0, SIGNAL_MAX,
+		   gen_fault(g, DIF_FAULT_ILLOP, act->number, UINT32_MAX, none));
+	em_mov(&g->e, R1, R0);
+	send_signal(g);
+}
+
+static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
+{
+	const struct prog_act *act = &g->uc->layout->clause->acts[i];
+
+	switch (act->kind) {
+	case ACT_EXPR: gen_difo(g, act->args[0], act->number); return;
+	case ACT_AGG: gen_agg(g, act); return;
+	case ACT_BRZ:
+		gen_difo(g, act->args[0], act->number);
+		em_jmp_imm(&g->e, BPF_JEQ, R0, 0, labels[act->target]);
+		return;
+	case ACT_JMP: em_ja(&g->e, labels[act->target]); return;
+	case ACT_RAISE: act_raise(g, act); return;
+	case ACT_STOP:
+		em_imm(&g->e, R1, SIGNAL_STOP);
+		send_signal(g);
+		return;
+	case ACT_TRACE:
+	case ACT_TRACEMEM:
+	case ACT_PRINTF:
+	case ACT_PRINTA:
+	case ACT_EXIT:
+	case ACT_CLEAR:
+	case ACT_TRUNC:
+	case ACT_NORMALIZE:
+	case ACT_DENORMALIZE:
+	case ACT_SYSTEM:
+	case ACT_FREOPEN:
+	case ACT_FTRUNCATE:
+	case ACT_SETOPT:
+	case ACT_SYM: gen_record_act(g, i); return;
+	case ACT_STACK:
+	case ACT_USTACK: gen_fail(g, "stacks cannot be recorded yet"); return;
+	}
+	BUG("action kind %d reached code generation", (int)act->kind);
+}
+
+static void gen_acts(struct gen *g)
+{
+	const struct prog_clause *c = g->uc->layout->clause;
+	uint32_t *labels = xcalloc(c->nacts + 1, sizeof(*labels));
+	/* the kernel refuses code that nothing reaches: between `jmp' and the next target there may be some */
+	bool *reached = xcalloc(c->nacts + 1, sizeof(*reached));
+
+	reached[0] = true;
+	for (uint32_t i = 0; i <= c->nacts; i++)
+		labels[i] = em_label(&g->e);
+	for (uint32_t i = 0; i < c->nacts; i++) {
+		const struct prog_act *act = &c->acts[i];
+
+		em_here(&g->e, labels[i]);
+		if (!reached[i])
+			continue;
+		if (act->kind == ACT_BRZ || act->kind == ACT_JMP)
+			reached[act->target] = true;
+		if (act->kind != ACT_JMP)
+			reached[i + 1] = true;
+		g->e.span = act->span ? act->span : c->span;
+		gen_record_mark(g, i);
+		act_gen(g, i, labels);
+	}
+	em_here(&g->e, labels[c->nacts]);
+	free(labels);
+	free(reached);
+}
+
+/* ---- a clause ------------------------------------------------------------------------------------------ */
+
+static void gen_fault_tail(struct gen *g)
+{
+	struct emitter *e = &g->e;
+
+	em_here(e, g->fault);
+	if (!g->fault_used)
+		return;
+	em_store_imm(e, 4, R9,
+		     (int32_t)(offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, clause)),
+		     (int32_t)g->uc->layout->clause->index);
+	if (g->is_error_clause) {
+		gen_count(g, offsetof(struct rt_cpu, dblerrors));
+		em_store_imm(e, 4, R9, (int32_t)(offsetof(struct rt_mach, fault) +
+						 offsetof(struct rt_fault, kind)), 0);
+		return;
+	}
+	gen_epid(g, g->uc);
+	gen_mach_store(g, 4, offsetof(struct rt_mach, epid), R0);
+	em_load(e, 8, R1, R10, FRAME_CTX);
+	em_mov(e, R2, R9);
+	em_call_func(e, g->fault_func);
+}
+
+/* Fields of the machine state that a clause begins with. */
+static void gen_prologue(struct gen *g, const struct needs *n)
+{
+	struct emitter *e = &g->e;
+
+	if (n->scratch)
+		em_store_imm(e, 4, R9, offsetof(struct rt_mach, scratch_top), 0);
+	if (n->token)
+		em_store_imm(e, 8, R9, offsetof(struct rt_mach, tok_rest), 0);
+	if (n->epid) {
+		gen_epid(g, g->uc);
+		gen_mach_store(g, 4, offsetof(struct rt_mach, epid), R0);
+	}
+}
+
+static void gen_clause(struct gen *g, const struct unit_clause *uc)
+{
+	const struct prog_clause *c = uc->layout->clause;
+	bool tls_early = clause_reads_tls_early(c);
+	struct needs n = {0};
+
+	g->uc = uc;
+	g->fault = em_label(&g->e);
+	g->fault_used = false;
+	g->e.span = c->span;
+	needs_of_clause(&n, c);
+	gen_prologue(g, &n);
+	if (tls_early)
+		gen_tls_lookup(g);
+	if (c->pred) {
+		gen_difo(g, c->pred, 0);
+		em_jmp_imm(&g->e, BPF_JEQ, R0, 0, g->out);
+	}
+	if (n.tls && !tls_early)
+		gen_tls_lookup(g);
+	if (c->records)
+		gen_record_begin(g);
+	gen_acts(g);
+	g->e.span = c->span;
+	if (c->records)
+		gen_record_end(g);
+	if (g->cold.len) {
+		em_ja(&g->e, g->out);
+		gen_flush_cold(g);
+	}
+	gen_fault_tail(g);
+}
+
+/* Jumps to label when clause bit of the mask in the frame is not set. */
+static void test_mask(struct gen *g, uint32_t bit, uint32_t skip)
+{
+	em_load(&g->e, 4, R0, R10, FRAME_MASK + (bit >= 32 ? 4 : 0));
+	em_alu_imm(&g->e, BPF_RSH, R0, (int32_t)(bit % 32));
+	em_alu_imm(&g->e, BPF_AND, R0, 1);
+	em_jmp_imm(&g->e, BPF_JEQ, R0, 0, skip);
+}
+
+void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t to,
+		 const uint64_t *always)
+{
+	for (uint32_t i = from; i < to && !g->err; i++) {
+		g->out = em_label(&g->e);
+		if (always && !(always[i / 64] >> (i % 64) & 1))
+			test_mask(g, i % 64, g->out);
+		gen_clause(g, &ucs[i]);
+		em_here(&g->e, g->out);
+	}
+}

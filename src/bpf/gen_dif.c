@@ -1,0 +1,721 @@
+/*
+ * DIF to eBPF: one object at a time.
+ *
+ * 1. what each instruction reads, writes and destroys (struct ra_insn), with comparison flags and tuple
+ *    entries as virtual registers of their own; 2. register allocation; 3. instructions in order.
+ *
+ * Flags    cmp a, b copies a and b to two virtual registers, a branch compares these. Copies share
+ *          places where they can, so the usual pair is one conditional jump and no move.
+ * Tuples   entry k is a virtual register. How many entries there are is known at each instruction. Where two ways with different numbers meet,
+ *          nothing may use the stack until it is flushed: the compiler does not produce it otherwise.
+ */
+#include "bpf/gen.h"
+#include "dif/asm.h"
+
+#define DEPTH_NONE  0xff /* not reached */
+#define DEPTH_MIXED 0xfe
+
+enum { V_FLAG_A = DIF_MAX_REGS, V_FLAG_B, V_TUPLE };
+#define V_MAX (V_TUPLE + DIF_MAX_TUPLE)
+
+struct op_gen {
+	void (*emit)(struct gen *g, const struct dif_at *at, const struct op_gen *op);
+	int arg;       /* BPF operation, or size of an access */
+	bool is_signed;
+	bool is_user;
+	bool clobbers; /* r0-r5 */
+	bool keeps_reads;
+};
+
+/* ---- arithmetic ---------------------------------------------------------------------------------- */
+
+static bool is_small_const(const struct ra_place *p)
+{
+	return p->kind == RA_CONST && fits_s32(p->value);
+}
+
+static bool is_commutative(int op)
+{
+	return op == BPF_ADD || op == BPF_MUL || op == BPF_AND || op == BPF_OR || op == BPF_XOR;
+}
+
+static bool is_shift(int op)
+{
+	return op == BPF_LSH || op == BPF_RSH || op == BPF_ARSH;
+}
+
+/* dst op= b; dst is not b's register */
+static void alu(struct gen *g, int op, int dst, const struct ra_place *b)
+{
+	if (is_shift(op) && b->kind == RA_CONST)
+		em_alu_imm(&g->e, op, dst, (int32_t)(b->value & 63));
+	else if (is_small_const(b))
+		em_alu_imm(&g->e, op, dst, (int32_t)b->value);
+	else
+		em_alu_reg(&g->e, op, dst, ra_place_use(g, b, R1));
+}
+
+static void gen_alu(struct gen *g, const struct dif_at *at, const struct op_gen *op)
+{
+	const struct ra_place *a = &at->reads[0], *b = &at->reads[1], *d = &at->writes[0], *t;
+	int dst = ra_place_dst(d, R0);
+
+	if (d->kind == RA_UNUSED)
+		return;
+	if (b->kind == RA_REG && (int)b->n == dst && !ra_place_same(a, b)) {
+		if (is_commutative(op->arg)) {
+			t = a;
+			a = b;
+			b = t;
+		} else {
+			dst = R0;
+		}
+	}
+	if (b->kind == RA_REG && (int)b->n == dst) { /* both operands are the destination */
+		em_alu_reg(&g->e, op->arg, dst, dst);
+		return;
+	}
+	ra_place_load(g, dst, a);
+	alu(g, op->arg, dst, b);
+	ra_place_put(g, d, dst);
+}
+
+static void gen_not(struct gen *g, const struct dif_at *at, const struct op_gen *op)
+{
+	const struct ra_place *d = &at->writes[0];
+	int dst = ra_place_dst(d, R0);
+
+	(void)op;
+	if (d->kind == RA_UNUSED)
+		return;
+	ra_place_load(g, dst, &at->reads[0]);
+	em_alu_imm(&g->e, BPF_XOR, dst, -1);
+	ra_place_put(g, d, dst);
+}
+
+/* Faults when the divisor is 0. */
+static void check_divisor(struct gen *g, const struct dif_at *at)
+{
+	const struct ra_place *b = &at->reads[1], none = {.kind = RA_CONST};
+
+	if (b->kind == RA_CONST && b->value)
+		return;
+	em_jmp_imm(&g->e, BPF_JEQ, ra_place_use(g, b, R1), 0,
+		   at_fault(g, at, DIF_FAULT_DIVZERO, none));
+}
+
+static void gen_udiv(struct gen *g, const struct dif_at *at, const struct op_gen *op)
+{
+	const struct ra_place *b = &at->reads[1];
+
+	check_divisor(g, at);
+	if (at->writes[0].kind == RA_UNUSED)
+		return;
+	ra_place_load(g, R0, &at->reads[0]);
+	if (is_small_const(b) && b->value)
+		em_alu_imm(&g->e, op->arg, R0, (int32_t)b->value);
+	else
+		em_alu_reg(&g->e, op->arg, R0, ra_place_use(g, b, R1));
+	ra_place_put(g, &at->writes[0], R0);
+}
+
+/* r0 = a / c or a % c for a positive constant: on magnitudes, as eBPF divides unsigned only */
+static void sdiv_const(struct gen *g, const struct ra_place *a, int op, int32_t c)
+{
+	struct emitter *e = &g->e;
+	uint32_t positive = em_label(e), done = em_label(e);
+
+	ra_place_load(g, R0, a);
+	em_jmp_imm(e, BPF_JSGE, R0, 0, positive);
+	em_neg(e, R0);
+	em_alu_imm(e, op, R0, c);
+	em_neg(e, R0);
+	em_ja(e, done);
+	em_here(e, positive);
+	em_alu_imm(e, op, R0, c);
+	em_here(e, done);
+}
+
+static void gen_sdiv(struct gen *g, const struct dif_at *at, const struct op_gen *op)
+{
+	const struct ra_place *b = &at->reads[1];
+
+	check_divisor(g, at);
+	if (b->kind == RA_CONST && (int64_t)b->value > 0 && b->value <= INT32_MAX) {
+		sdiv_const(g, &at->reads[0], op->arg, (int32_t)b->value);
+	} else {
+		ra_place_args(g, at->reads, 2);
+		gen_rt(g, op->arg == BPF_DIV ? "rt_sdiv" : "rt_srem");
+	}
+	ra_place_put(g, &at->writes[0], R0);
+}
+
+/* ---- copies, comparisons, branches ----------------------------------------------------------------- */
+
+static void copy(struct gen *g, const struct ra_place *from, const struct ra_place *to)
+{
+	if (to->kind == RA_UNUSED || ra_place_same(from, to))
+		return;
+	if (to->kind == RA_REG)
+		ra_place_load(g, (int)to->n, from);
+	else
+		ra_place_put(g, to, ra_place_use(g, from, R0));
+}
+
+/* mov, push, cmp, tst: writes[k] = reads[k], in parallel if need be */
+static void gen_copy(struct gen *g, const struct dif_at *at, const struct op_gen *op)
+{
+	const struct ra_place *w = at->writes, *r = at->reads;
+
+	(void)op;
+	if (at->nwrites == 2 && w[0].kind != RA_UNUSED && ra_place_same(&w[0], &r[1]) && !ra_place_same(&w[0], &r[0])) {
+		ra_place_load(g, R1, &r[1]);
+		copy(g, &r[0], &w[0]);
+		ra_place_put(g, &w[1], R1);
+		return;
+	}
+	for (uint32_t k = 0; k < at->nwrites; k++)
+		copy(g, &r[k], &w[k]);
+}
+
+/* Signed and unsigned branches alike shall say how strings compare: -255..255 becomes positive. */
+#define SCMP_EQUAL 1024
+
+static void gen_scmp(struct gen *g, const struct dif_at *at, const struct op_gen *op)
+{
+	(void)op;
+	ra_place_args(g, at->reads, 2);
+	gen_rt(g, "rt_strcmp");
+	at_check_rt(g, at);
+	em_alu_imm(&g->e, BPF_ADD, R0, SCMP_EQUAL);
+	ra_place_put(g, &at->writes[1], R0);
+	em_imm(&g->e, R0, SCMP_EQUAL);
+	ra_place_put(g, &at->writes[0], R0);
+}
+
+/* The comparison with exchanged operands. */
+static int swapped(int op)
+{
+	switch (op) {
+	case BPF_JGT: return BPF_JLT;
+	case BPF_JGE: return BPF_JLE;
+	case BPF_JLT: return BPF_JGT;
+	case BPF_JLE: return BPF_JGE;
+	case BPF_JSGT: return BPF_JSLT;
+	case BPF_JSGE: return BPF_JSLE;
+	case BPF_JSLT: return BPF_JSGT;
+	case BPF_JSLE: return BPF_JSGE;
+	default: return op;
+	}
+}
+
+static void branch(struct gen *g, const struct dif_at *at, int op, uint32_t label)
+{
+	const struct ra_place *a = &at->reads[0], *b = &at->reads[1], *t;
+
+	if (is_small_const(a) && !is_small_const(b)) {
+		t = a;
+		a = b;
+		b = t;
+		op = swapped(op);
+	}
+	if (is_small_const(b))
+		em_jmp_imm(&g->e, op, ra_place_use(g, a, R0), (int32_t)b->value, label);
+	else
+		em_jmp_reg(&g->e, op, ra_place_use(g, a, R0), ra_place_use(g, b, R1), label);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------ */
+
+static void gen_load(struct gen *g, const struct dif_at *at, const struct op_gen *op)
+{
+	struct emitter *e = &g->e;
+	const struct ra_place *d = &at->writes[0];
+	uint32_t size = (uint32_t)op->arg;
+	int dst = ra_place_dst(d, R0);
+
+	ra_place_load(g, R3, &at->reads[0]);
+	em_imm(e, R2, size);
+	em_addr(e, R1, R10, (uint32_t)FRAME_TMP);
+	em_helper(e, op->is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel);
+	em_jmp_imm(e, BPF_JNE, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, at->reads[0]));
+	if (d->kind == RA_UNUSED)
+		return;
+	em_load(e, size, dst, R10, FRAME_TMP);
+	if (op->is_signed)
+		em_extend(e, dst, size, true);
+	ra_place_put(g, d, dst);
+}
+
+static void gen_store(struct gen *g, const struct dif_at *at, const struct op_gen *op)
+{
+	struct ra_place args[3] = {at->reads[1], at->reads[0],
+				   {.kind = RA_CONST, .value = (uint64_t)op->arg}};
+
+	ra_place_args(g, args, 3);
+	gen_rt(g, "rt_store");
+	at_check_rt(g, at);
+}
+
+static void gen_allocs(struct gen *g, const struct dif_at *at, const struct op_gen *op)
+{
+	(void)op;
+	ra_place_args(g, at->reads, 1);
+	gen_rt(g, "rt_allocs");
+	at_check_rt(g, at);
+	ra_place_put(g, &at->writes[0], R0);
+}
+
+static void gen_copys(struct gen *g, const struct dif_at *at, const struct op_gen *op)
+{
+	(void)op;
+	ra_place_args(g, at->reads, 3);
+	gen_rt(g, "rt_copys");
+	at_check_rt(g, at);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------------------- */
+
+static void gen_setx(struct gen *g, const struct dif_at *at, const struct op_gen *op)
+{
+	struct ra_place c = {.kind = RA_CONST, .value = at->d->ints[DIF_INSN_INDEX(at->insn)]};
+
+	(void)op;
+	copy(g, &c, &at->writes[0]);
+}
+
+static struct ra_place string_place(const struct gen *g, const struct difo *d, dif_insn insn)
+{
+	const char *s = d->strs + DIF_INSN_INDEX(insn);
+	struct ra_place p = {.kind = RA_STR};
+
+	if (!strtab_find(g->l->strtab, s, strlen(s), &p.n))
+		BUG("string constant is not in the session's table");
+	return p;
+}
+
+static void gen_sets(struct gen *g, const struct dif_at *at, const struct op_gen *op)
+{
+	struct ra_place s = string_place(g, at->d, at->insn);
+
+	(void)op;
+	copy(g, &s, &at->writes[0]);
+}
+
+static void gen_nothing(struct gen *g, const struct dif_at *at, const struct op_gen *op)
+{
+	(void)g, (void)at, (void)op;
+}
+
+static void gen_illop(struct gen *g, const struct dif_at *at, const struct op_gen *op)
+{
+	(void)op;
+	at_fault_always(g, at, DIF_FAULT_ILLOP, 0);
+}
+
+#define FORWARD(name, to)                                                                     \
+	static void name(struct gen *g, const struct dif_at *at, const struct op_gen *op)     \
+	{                                                                                     \
+		(void)op;                                                                     \
+		to(g, at);                                                                    \
+	}
+FORWARD(op_ldv, gen_ldv)
+FORWARD(op_stv, gen_stv)
+FORWARD(op_lda, gen_lda)
+FORWARD(op_ldaa, gen_ldaa)
+FORWARD(op_staa, gen_staa)
+FORWARD(op_call, gen_call)
+
+#define LOADS(p, user)                                                                              \
+	[DIF_OP_##p##LDSB] = {gen_load, 1, .is_signed = true, LOAD_ATTRS(user)},                    \
+	[DIF_OP_##p##LDSH] = {gen_load, 2, .is_signed = true, LOAD_ATTRS(user)},                    \
+	[DIF_OP_##p##LDSW] = {gen_load, 4, .is_signed = true, LOAD_ATTRS(user)},                    \
+	[DIF_OP_##p##LDUB] = {gen_load, 1, LOAD_ATTRS(user)},                                       \
+	[DIF_OP_##p##LDUH] = {gen_load, 2, LOAD_ATTRS(user)},                                       \
+	[DIF_OP_##p##LDUW] = {gen_load, 4, LOAD_ATTRS(user)},                                       \
+	[DIF_OP_##p##LDX] = {gen_load, 8, LOAD_ATTRS(user)}
+#define LOAD_ATTRS(user) .is_user = (user), .clobbers = true, .keeps_reads = true
+
+/* Branches, ret, ldgs and call have rules of their own in describe(). */
+static const struct op_gen ops[] = {
+	/* clang-format off */
+	[DIF_OP_OR]   = {gen_alu, BPF_OR},    [DIF_OP_XOR]  = {gen_alu, BPF_XOR},
+	[DIF_OP_AND]  = {gen_alu, BPF_AND},   [DIF_OP_SLL]  = {gen_alu, BPF_LSH},
+	[DIF_OP_SRL]  = {gen_alu, BPF_RSH},   [DIF_OP_SRA]  = {gen_alu, BPF_ARSH},
+	[DIF_OP_SUB]  = {gen_alu, BPF_SUB},   [DIF_OP_ADD]  = {gen_alu, BPF_ADD},
+	[DIF_OP_MUL]  = {gen_alu, BPF_MUL},   [DIF_OP_NOT]  = {gen_not},
+	[DIF_OP_UDIV] = {gen_udiv, BPF_DIV},  [DIF_OP_UREM] = {gen_udiv, BPF_MOD},
+	[DIF_OP_SDIV] = {gen_sdiv, BPF_DIV, .clobbers = true},
+	[DIF_OP_SREM] = {gen_sdiv, BPF_MOD, .clobbers = true},
+	[DIF_OP_MOV]  = {gen_copy},	      [DIF_OP_CMP]  = {gen_copy},
+	[DIF_OP_TST]  = {gen_copy},	      [DIF_OP_SCMP] = {gen_scmp, .clobbers = true},
+	[DIF_OP_BA]   = {gen_nothing},
+	[DIF_OP_BE]   = {gen_nothing, BPF_JEQ},	   [DIF_OP_BNE]  = {gen_nothing, BPF_JNE},
+	[DIF_OP_BG]   = {gen_nothing, BPF_JSGT},   [DIF_OP_BGU]  = {gen_nothing, BPF_JGT},
+	[DIF_OP_BGE]  = {gen_nothing, BPF_JSGE},   [DIF_OP_BGEU] = {gen_nothing, BPF_JGE},
+	[DIF_OP_BL]   = {gen_nothing, BPF_JSLT},   [DIF_OP_BLU]  = {gen_nothing, BPF_JLT},
+	[DIF_OP_BLE]  = {gen_nothing, BPF_JSLE},   [DIF_OP_BLEU] = {gen_nothing, BPF_JLE},
+	LOADS(, false), LOADS(U, true), LOADS(R, false),
+	[DIF_OP_RET]  = {gen_nothing},	      [DIF_OP_NOP]  = {gen_nothing},
+	[DIF_OP_SETX] = {gen_setx},	      [DIF_OP_SETS] = {gen_sets},
+	[DIF_OP_LDGA] = {op_lda, .keeps_reads = true}, [DIF_OP_LDTA] = {gen_illop},
+	[DIF_OP_LDGS] = {op_ldv},	      [DIF_OP_STGS] = {op_stv, .clobbers = true, .keeps_reads = true},
+	[DIF_OP_LDTS] = {op_ldv},	      [DIF_OP_STTS] = {op_stv, .clobbers = true, .keeps_reads = true},
+	[DIF_OP_LDLS] = {op_ldv},	      [DIF_OP_STLS] = {op_stv, .clobbers = true, .keeps_reads = true},
+	[DIF_OP_CALL] = {op_call},
+	[DIF_OP_PUSHTR] = {gen_copy},	      [DIF_OP_PUSHTV] = {gen_copy},
+	[DIF_OP_POPTS] = {gen_nothing},	      [DIF_OP_FLUSHTS] = {gen_nothing},
+	[DIF_OP_LDGAA] = {op_ldaa, .clobbers = true, .keeps_reads = true},
+	[DIF_OP_LDTAA] = {op_ldaa, .clobbers = true, .keeps_reads = true},
+	[DIF_OP_STGAA] = {op_staa, .clobbers = true, .keeps_reads = true},
+	[DIF_OP_STTAA] = {op_staa, .clobbers = true, .keeps_reads = true},
+	[DIF_OP_ALLOCS] = {gen_allocs, .clobbers = true},
+	[DIF_OP_COPYS] = {gen_copys, .clobbers = true},
+	[DIF_OP_STB]  = {gen_store, 1, .clobbers = true}, [DIF_OP_STH] = {gen_store, 2, .clobbers = true},
+	[DIF_OP_STW]  = {gen_store, 4, .clobbers = true}, [DIF_OP_STX] = {gen_store, 8, .clobbers = true},
+	[DIF_OP_XLATE] = {gen_illop},	      [DIF_OP_XLARG] = {gen_illop},
+	/* clang-format on */
+};
+
+/* ---- faults ------------------------------------------------------------------------------------------------ */
+
+uint32_t at_fault(struct gen *g, const struct dif_at *at, uint32_t kind, struct ra_place value)
+{
+	return gen_fault(g, kind, at->action, dif_at_offset(at), value);
+}
+
+void at_fault_always(struct gen *g, const struct dif_at *at, uint32_t kind, uint64_t value)
+{
+	struct ra_place v = {.kind = RA_CONST, .value = value};
+
+	em_imm(&g->e, R0, 0);
+	em_jmp_imm(&g->e, BPF_JEQ, R0, 0, at_fault(g, at, kind, v));
+	if (at->writes && at->writes[0].kind != RA_UNUSED)
+		ra_place_put(g, &at->writes[0], R0);
+}
+
+void at_check_rt(struct gen *g, const struct dif_at *at)
+{
+	struct ra_place none = {0};
+
+	gen_mach_load(g, 4, R1, offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, kind));
+	em_jmp_imm(&g->e, BPF_JNE, R1, 0, at_fault(g, at, 0, none));
+}
+
+/* ---- 1. what instructions read and write --------------------------------------------------------------------- */
+
+struct difo_gen {
+	struct gen *g;
+	const struct difo *d;
+	uint32_t action;
+	uint32_t n;		/* instructions to translate */
+	uint32_t tuple_result;	/* instruction that ends the object with tuple entry 0, or RA_NONE */
+	struct ra_insn *ri;
+	uint8_t *depth;		/* before each instruction; DEPTH_NONE: not reached */
+	uint8_t is_string[DIF_MAX_TUPLE];
+	uint8_t (*strings)[DIF_MAX_TUPLE]; /* is_string, where the tuple is used */
+	uint32_t nvregs;
+	uint16_t map[V_MAX];	/* virtual registers are numbered as they come: few are used */
+	uint32_t *labels;	/* 0 = none, else label + 1 */
+	struct regalloc *ra;
+};
+
+static uint16_t vreg(struct difo_gen *dg, uint32_t v)
+{
+	if (v == 0)
+		return RA_ZERO;
+	if (!dg->map[v])
+		dg->map[v] = (uint16_t)++dg->nvregs;
+	return dg->map[v] - 1;
+}
+
+static void add_reads(struct difo_gen *dg, struct ra_insn *ri, const uint32_t *v, uint32_t n)
+{
+	uint16_t *r = ARENA_NEW_N(dg->g->tmp, uint16_t, ri->nreads + n);
+
+	if (ri->nreads)
+		memcpy(r, ri->reads, ri->nreads * sizeof(*r));
+	for (uint32_t k = 0; k < n; k++)
+		r[ri->nreads + k] = vreg(dg, v[k]);
+	ri->reads = r;
+	ri->nreads += n;
+}
+
+static void add_write(struct difo_gen *dg, struct ra_insn *ri, uint32_t v)
+{
+	ri->writes[ri->nwrites++] = vreg(dg, v);
+}
+
+/* The whole tuple stack is what the instruction reads. */
+static void read_tuple(struct difo_gen *dg, struct ra_insn *ri, uint32_t i, uint32_t depth)
+{
+	uint32_t v[DIF_MAX_TUPLE];
+
+	if (depth >= DEPTH_MIXED) {
+		gen_fail(dg->g, "DIF instruction %u: the tuple stack depends on the way here", i);
+		depth = 0;
+	}
+	for (uint32_t k = 0; k < depth; k++)
+		v[k] = V_TUPLE + k;
+	add_reads(dg, ri, v, depth);
+	memcpy(dg->strings[i], dg->is_string, sizeof(dg->is_string));
+}
+
+static void join_depth(uint8_t *to, uint8_t depth)
+{
+	*to = *to == DEPTH_NONE || *to == depth ? depth : DEPTH_MIXED;
+}
+
+static void describe_push(struct difo_gen *dg, struct ra_insn *ri, uint32_t i, uint8_t *depth)
+{
+	dif_insn insn = dg->d->code[i];
+	uint32_t k = *depth;
+
+	if (k >= DIF_MAX_TUPLE) {
+		gen_fail(dg->g, "DIF instruction %u: the tuple stack depends on the way here", i);
+		return;
+	}
+	dg->is_string[k] = DIF_INSN_OP(insn) == DIF_OP_PUSHTR && DIF_INSN_TTYPE(insn) == DIF_TUPLE_STR;
+	add_reads(dg, ri, (uint32_t[]){DIF_INSN_RS(insn)}, 1);
+	add_write(dg, ri, V_TUPLE + k);
+	ri->copies = true;
+	*depth = (uint8_t)(k + 1);
+}
+
+static void describe_compare(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
+{
+	uint32_t b = DIF_INSN_OP(insn) == DIF_OP_TST ? 0 : DIF_INSN_R2(insn);
+
+	add_reads(dg, ri, (uint32_t[]){DIF_INSN_R1(insn), b}, 2);
+	if (DIF_INSN_OP(insn) == DIF_OP_SCMP) {
+		add_write(dg, ri, V_FLAG_B);
+		add_write(dg, ri, V_FLAG_A);
+		ri->home = (struct ra_place){.kind = RA_CONST, .value = SCMP_EQUAL};
+		return;
+	}
+	add_write(dg, ri, V_FLAG_A);
+	add_write(dg, ri, V_FLAG_B);
+	ri->copies = true;
+}
+
+static void describe_branch(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
+{
+	ri->target = DIF_INSN_LABEL(insn);
+	ri->ends = DIF_INSN_OP(insn) == DIF_OP_BA;
+	if (!ri->ends)
+		add_reads(dg, ri, (uint32_t[]){V_FLAG_A, V_FLAG_B}, 2);
+}
+
+/* Values that need no place: constants, and arguments of the probe, which lie in the machine state. */
+static void describe_home(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
+{
+	uint32_t id = DIF_INSN_INDEX(insn);
+	enum dif_op op = DIF_INSN_OP(insn);
+
+	if (op == DIF_OP_SETX)
+		ri->home = (struct ra_place){.kind = RA_CONST, .value = dg->d->ints[id]};
+	else if (op == DIF_OP_SETS)
+		ri->home = string_place(dg->g, dg->d, insn);
+	else if (op == DIF_OP_LDGS && id >= DIF_VAR_ARG0 && id <= DIF_VAR_ARG9)
+		ri->home = (struct ra_place){
+			.kind = RA_MACH,
+			.n = (uint32_t)offsetof(struct rt_mach, arg) + 8 * (id - DIF_VAR_ARG0)};
+	else if (op == DIF_OP_MOV && DIF_INSN_R1(insn) == 0)
+		ri->home = (struct ra_place){.kind = RA_CONST};
+}
+
+static void describe_clobbers(struct ra_insn *ri, dif_insn insn)
+{
+	const struct op_gen *op = &ops[DIF_INSN_OP(insn)];
+	uint32_t id = DIF_INSN_INDEX(insn);
+	const struct builtin_gen *b;
+
+	ri->clobbers = op->clobbers;
+	ri->keeps_reads = op->keeps_reads;
+	if (DIF_INSN_OP(insn) == DIF_OP_CALL)
+		ri->clobbers = subr_clobbers(id);
+	if (DIF_INSN_OP(insn) == DIF_OP_LDGS && id < DIF_VAR_USER) {
+		b = builtin_gen_find(id);
+		ri->clobbers = b && b->clobbers;
+	}
+}
+
+static bool uses_tuple(enum dif_op op)
+{
+	return op == DIF_OP_CALL || (op >= DIF_OP_LDGAA && op <= DIF_OP_STTAA);
+}
+
+/* Fills ri for instruction i; *depth becomes the depth after it. */
+static void describe_insn(struct difo_gen *dg, uint32_t i, uint8_t *depth)
+{
+	struct ra_insn *ri = &dg->ri[i];
+	dif_insn insn = dg->d->code[i];
+	enum dif_op op = DIF_INSN_OP(insn);
+	enum dif_form form = dif_op_form(op);
+	struct dif_uses uses = dif_insn_uses(insn);
+	uint32_t reads[3];
+
+	describe_clobbers(ri, insn);
+	if (form == DIF_FORM_CMP || form == DIF_FORM_TST) {
+		describe_compare(dg, ri, insn);
+	} else if (form == DIF_FORM_LABEL) {
+		describe_branch(dg, ri, insn);
+	} else if (form == DIF_FORM_PUSHTR || form == DIF_FORM_PUSHTV) {
+		describe_push(dg, ri, i, depth);
+	} else {
+		for (uint32_t k = 0; k < uses.nreads; k++)
+			reads[k] = uses.reads[k];
+		add_reads(dg, ri, reads, uses.nreads);
+		if (uses_tuple(op))
+			read_tuple(dg, ri, i, *depth);
+		if (uses.writes)
+			add_write(dg, ri, uses.writes);
+		ri->copies = op == DIF_OP_MOV;
+		ri->ends = op == DIF_OP_RET;
+		describe_home(dg, ri, insn);
+	}
+	if (op == DIF_OP_CALL || op == DIF_OP_FLUSHTS)
+		*depth = 0;
+	else if (op == DIF_OP_POPTS && *depth && *depth < DEPTH_MIXED)
+		--*depth;
+}
+
+/* establishes: ri of every instruction; depth; labels of branch targets. */
+static void describe(struct difo_gen *dg)
+{
+	struct arena *a = dg->g->tmp;
+
+	dg->ri = ARENA_NEW_N(a, struct ra_insn, dg->n);
+	dg->depth = ARENA_NEW_N(a, uint8_t, dg->n + 1);
+	dg->labels = ARENA_NEW_N(a, uint32_t, dg->n + 1);
+	dg->strings = arena_alloc(a, sizeof(*dg->strings) * dg->n);
+	memset(dg->depth, DEPTH_NONE, dg->n + 1);
+	dg->depth[0] = 0;
+	for (uint32_t i = 0; i < dg->n; i++) {
+		struct ra_insn *ri = &dg->ri[i];
+		uint8_t depth = dg->depth[i];
+
+		ri->target = RA_NONE;
+		if (depth == DEPTH_NONE) {
+			ri->ends = true;
+			continue;
+		}
+		if (i == dg->tuple_result) {
+			add_reads(dg, ri, (uint32_t[]){V_TUPLE}, 1);
+			ri->ends = true;
+			continue;
+		}
+		describe_insn(dg, i, &depth);
+		if (ri->target != RA_NONE) {
+			join_depth(&dg->depth[ri->target], depth);
+			if (!dg->labels[ri->target])
+				dg->labels[ri->target] = em_label(&dg->g->e) + 1;
+		}
+		if (!ri->ends)
+			join_depth(&dg->depth[i + 1], depth);
+	}
+}
+
+/* ---- 3. instructions --------------------------------------------------------------------------------------------- */
+
+static void emit_insn(struct difo_gen *dg, uint32_t i, uint32_t end)
+{
+	struct gen *g = dg->g;
+	dif_insn insn = dg->d->code[i];
+	enum dif_op op = DIF_INSN_OP(insn);
+	struct dif_at at = {.d = dg->d, .i = i, .insn = insn, .action = dg->action,
+			    .reads = dg->ra->reads[i], .writes = dg->ra->writes[i],
+			    .nreads = dg->ri[i].nreads, .nwrites = dg->ri[i].nwrites, .depth = dg->depth[i],
+			    .is_string = dg->strings[i]};
+
+	if (i == dg->tuple_result || op == DIF_OP_RET) {
+		ra_place_load(g, R0, &at.reads[0]);
+		if (i + 1 < dg->n)
+			em_ja(&g->e, end);
+	} else if (op == DIF_OP_BA) {
+		em_ja(&g->e, dg->labels[DIF_INSN_LABEL(insn)] - 1);
+	} else if (dif_op_form(op) == DIF_FORM_LABEL) {
+		branch(g, &at, ops[op].arg, dg->labels[DIF_INSN_LABEL(insn)] - 1);
+	} else if (at.nwrites != 1 || dg->ri[i].home.kind == RA_UNUSED ||
+		   !ra_place_same(&dg->ri[i].home, &at.writes[0])) {
+		ops[op].emit(g, &at, &ops[op]);
+	}
+}
+
+static void emit_all(struct difo_gen *dg)
+{
+	struct gen *g = dg->g;
+	uint32_t end = em_label(&g->e), span = g->e.span;
+
+	for (uint32_t k = 0; k < dg->ra->nzeros; k++) {
+		em_imm(&g->e, R0, 0);
+		ra_place_put(g, &dg->ra->zeros[k], R0);
+	}
+	for (uint32_t i = 0; i < dg->n; i++) {
+		if (dg->labels[i])
+			em_here(&g->e, dg->labels[i] - 1);
+		if (dg->depth[i] == DEPTH_NONE)
+			continue;
+		if (dg->d->spans && dg->d->spans[i])
+			g->e.span = dg->d->spans[i];
+		emit_insn(dg, i, end);
+	}
+	em_here(&g->e, end);
+	g->e.span = span;
+}
+
+static void gen_code(struct gen *g, const struct difo *d, uint32_t n, uint32_t tuple_result,
+		     uint32_t action)
+{
+	struct difo_gen *dg;
+	struct ra_opts opts = {.nstack = FRAME_NSPILL, .mach_off = g->l->spill_off,
+			       .mach_nslots = g->l->spill_nslots, .seed = g->env->shuffle};
+
+	arena_reset(g->tmp);
+	dg = ARENA_NEW(g->tmp, struct difo_gen);
+	dg->g = g;
+	dg->d = d;
+	dg->n = n;
+	dg->action = action;
+	dg->tuple_result = tuple_result;
+	describe(dg);
+	if (g->err)
+		return;
+	if (opts.seed)
+		opts.seed += g->e.code->insns.len;
+	dg->ra = regalloc_run(g->tmp, dg->ri, n, dg->nvregs, &opts);
+	if (!dg->ra) {
+		gen_fail(g, "the expression needs more than %u values at once", opts.mach_nslots);
+		return;
+	}
+	emit_all(dg);
+}
+
+void gen_difo(struct gen *g, const struct difo *d, uint32_t action)
+{
+	gen_code(g, d, d->code_len, RA_NONE, action);
+}
+
+bool gen_difo_copyinstr(struct gen *g, const struct difo *d, uint32_t action, uint32_t *ret_offset)
+{
+	uint32_t n = d->code_len, call;
+
+	if (n < 3)
+		return false;
+	call = n - 2;
+	if (d->code[call] != dif_idx(DIF_OP_CALL, DIF_SUBR_COPYINSTR, DIF_INSN_RD(d->code[n - 1])) ||
+	    DIF_INSN_OP(d->code[call - 1]) != DIF_OP_PUSHTV)
+		return false;
+	for (uint32_t i = 0; i < call; i++) {
+		enum dif_op op = DIF_INSN_OP(d->code[i]);
+
+		/* one argument, and no way around the call */
+		if (dif_op_form(op) == DIF_FORM_LABEL && DIF_INSN_LABEL(d->code[i]) >= call)
+			return false;
+		if (op == DIF_OP_RET || op == DIF_OP_PUSHTR || (op == DIF_OP_PUSHTV && i + 1 < call))
+			return false;
+	}
+	*ret_offset = call * (uint32_t)sizeof(dif_insn);
+	gen_code(g, d, n - 1, call, action);
+	return true;
+}

@@ -1,0 +1,278 @@
+/* Records: the data of recording actions, built in the machine state and sent to the CPU's ring. */
+#include "bpf/gen.h"
+
+#define UNKNOWN_OFFSET UINT32_MAX /* -1 */
+
+static uint32_t rec_off(const struct gen *g, uint32_t off)
+{
+	return g->l->rec_off + off;
+}
+
+static bool is_heap_used(const struct clause_layout *cl)
+{
+	return cl->max_size > cl->heap_off;
+}
+
+static uint32_t executed_size(const struct clause_layout *cl)
+{
+	return cl->executed_off ? (cl->clause->nacts + 63) / 64 * 8 : 0;
+}
+
+void gen_record_begin(struct gen *g)
+{
+	const struct clause_layout *cl = g->uc->layout;
+	struct emitter *e = &g->e;
+
+	em_store_imm(e, 4, R9, (int32_t)rec_off(g, offsetof(struct rt_rec, clause)),
+		     (int32_t)cl->clause->index);
+	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, probe));
+	gen_mach_store(g, 4, rec_off(g, offsetof(struct rt_rec, probe)), R0);
+	for (uint32_t k = 0; k < executed_size(cl); k += 8)
+		em_store_imm(e, 8, R9, (int32_t)rec_off(g, cl->executed_off + k), 0);
+	if (is_heap_used(cl)) {
+		em_imm(e, R0, cl->heap_off);
+		em_store(e, 8, R10, FRAME_HEAP, R0);
+	}
+}
+
+/* ---- which actions were executed -------------------------------------------------------------------- */
+
+static bool starts_block(const struct prog_clause *c, uint32_t act)
+{
+	if (act == 0 || c->acts[act - 1].kind == ACT_BRZ || c->acts[act - 1].kind == ACT_JMP)
+		return true;
+	for (uint32_t i = 0; i < act; i++)
+		if ((c->acts[i].kind == ACT_BRZ || c->acts[i].kind == ACT_JMP) &&
+		    c->acts[i].target == act)
+			return true;
+	return false;
+}
+
+void gen_record_mark(struct gen *g, uint32_t act)
+{
+	const struct clause_layout *cl = g->uc->layout;
+	const struct prog_clause *c = cl->clause;
+	uint32_t i = act;
+
+	if (!cl->executed_off || !starts_block(c, act))
+		return;
+	while (i < c->nacts && (i == act || !starts_block(c, i))) {
+		uint64_t bits = 0;
+		uint32_t word = i / 64, off = rec_off(g, cl->executed_off + word * 8);
+
+		for (; i < c->nacts && i / 64 == word && (i == act || !starts_block(c, i)); i++)
+			if (act_is_recording(c->acts[i].kind))
+				bits |= 1ull << (i % 64);
+		if (!bits)
+			continue;
+		gen_mach_load(g, 8, R0, off);
+		em_imm(&g->e, R1, bits);
+		em_alu_reg(&g->e, BPF_OR, R0, R1);
+		gen_mach_store(g, 8, off, R0);
+	}
+}
+
+/* ---- fields -------------------------------------------------------------------------------------------- */
+
+void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, uint32_t action)
+{
+	struct emitter *e = &g->e;
+	struct ra_place addr = {.kind = RA_REG, .n = R6};
+
+	em_mov(e, R6, R0);
+	em_addr(e, R1, R9, off);
+	em_imm(e, R2, size);
+	em_mov(e, R3, R6);
+	em_helper(e, is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel);
+	em_jmp_imm(e, BPF_JNE, R0, 0,
+		   gen_fault(g, DIF_FAULT_BADADDR, action, UNKNOWN_OFFSET, addr));
+}
+
+void gen_user_addr(struct gen *g, uint32_t off)
+{
+	em_mov(&g->e, R6, R0);
+	em_helper(&g->e, BPF_FUNC_get_current_pid_tgid);
+	em_alu_imm(&g->e, BPF_RSH, R0, 32);
+	gen_mach_store(g, 8, off, R0);
+	gen_mach_store(g, 8, off + 8, R6);
+}
+
+void gen_strid(struct gen *g, uint32_t off, const struct difo *d)
+{
+	const char *s = difo_is_strconst(d);
+	uint32_t id;
+
+	if (!s) {
+		id = (uint32_t)difo_is_builtin(d) - DIF_VAR_PROBEPROV;
+		gen_mach_load(g, 4, R0, (uint32_t)offsetof(struct rt_mach, names) + 4 * id);
+		gen_mach_store(g, 4, off, R0);
+		return;
+	}
+	if (!strtab_find(g->l->strtab, s, strlen(s), &id))
+		BUG("string constant is not in the session's table");
+	em_store_imm(&g->e, 4, R9, (int32_t)off, (int32_t)id);
+}
+
+/*
+ * Appends a string. One that is just copyinstr(x) is read from user memory straight into the record; the
+ * fault is then the subroutine's own.
+ */
+static void string_field(struct gen *g, const struct rec_field *f, const struct difo *d,
+			 uint32_t action)
+{
+	struct emitter *e = &g->e;
+	const struct clause_layout *cl = g->uc->layout;
+	struct ra_place addr = {.kind = RA_REG, .n = R6};
+	uint32_t offset = UNKNOWN_OFFSET, done = em_label(e), off = rec_off(g, f->off);
+	uint32_t have = em_label(e);
+	bool is_user = gen_difo_copyinstr(g, d, action, &offset);
+
+	if (!is_user) {
+		gen_difo(g, d, action);
+		em_jmp_imm(e, BPF_JNE, R0, 0, have);
+		em_store_imm(e, 8, R9, (int32_t)off, 0);
+		em_store_imm(e, 4, R9, (int32_t)(off + offsetof(struct rt_str, len)), -1);
+		em_ja(e, done);
+		is_user = d->ret.flags & DIF_TF_BYUREF;
+	}
+	em_here(e, have);
+	em_mov(e, R6, R0);
+	em_load(e, 8, R7, R10, FRAME_HEAP);
+	/* always true: for the verifier, which may have lost track */
+	em_jmp_imm(e, BPF_JGT, R7, (int32_t)(cl->max_size - f->size), g->out);
+	em_addr(e, R1, R9, g->l->rec_off);
+	em_alu_reg(e, BPF_ADD, R1, R7);
+	em_imm(e, R2, f->size);
+	em_mov(e, R3, R6);
+	em_helper(e, is_user ? BPF_FUNC_probe_read_user_str : BPF_FUNC_probe_read_kernel_str);
+	em_jmp_imm(e, BPF_JSLT, R0, 0, gen_fault(g, DIF_FAULT_BADADDR, action, offset, addr));
+	gen_mach_store(g, 4, off, R7);
+	em_alu_reg(e, BPF_ADD, R7, R0);
+	em_store(e, 8, R10, FRAME_HEAP, R7);
+	em_alu_imm(e, BPF_ADD, R0, -1);
+	gen_mach_store(g, 4, off + (uint32_t)offsetof(struct rt_str, len), R0);
+	em_here(e, done);
+}
+
+static void record_field(struct gen *g, const struct rec_field *f, const struct difo *d,
+			 uint32_t action)
+{
+	uint32_t off = rec_off(g, f->off);
+
+	switch (f->kind) {
+	case REC_COMM: gen_comm(g, off); break;
+	case REC_STRID: gen_strid(g, off, d); break;
+	case REC_STR: string_field(g, f, d, action); break;
+	case REC_INT:
+		gen_difo(g, d, action);
+		gen_mach_store(g, f->size, off, R0);
+		break;
+	case REC_BYTES:
+		gen_difo(g, d, action);
+		if (f->datum == DATUM_USYM || f->datum == DATUM_UMOD || f->datum == DATUM_UADDR)
+			gen_user_addr(g, off);
+		else
+			gen_read_bytes(g, off, f->size, d->ret.flags & DIF_TF_BYUREF, action);
+		break;
+	}
+}
+
+void gen_record_act(struct gen *g, uint32_t act)
+{
+	const struct act_layout *al = &g->uc->layout->acts[act];
+	const struct prog_act *pa = &g->uc->layout->clause->acts[act];
+
+	for (uint32_t k = 0; k < al->nfields; k++)
+		record_field(g, &al->fields[k], pa->args[k], pa->number + k);
+}
+
+/* ---- sending -------------------------------------------------------------------------------------------- */
+
+static void emit_drop(struct gen *g, const struct cold *c)
+{
+	gen_count(g, offsetof(struct rt_cpu, drops));
+	em_ja(&g->e, c->back);
+}
+
+/* Goes out when nothing was recorded. */
+static void skip_if_empty(struct gen *g)
+{
+	const struct clause_layout *cl = g->uc->layout;
+
+	gen_mach_load(g, 8, R0, rec_off(g, cl->executed_off));
+	for (uint32_t k = 8; k < executed_size(cl); k += 8) {
+		gen_mach_load(g, 8, R1, rec_off(g, cl->executed_off + k));
+		em_alu_reg(&g->e, BPF_OR, R0, R1);
+	}
+	em_jmp_imm(&g->e, BPF_JEQ, R0, 0, g->out);
+}
+
+static bool has_exit(const struct prog_clause *c)
+{
+	for (uint32_t i = 0; i < c->nacts; i++)
+		if (c->acts[i].kind == ACT_EXIT)
+			return true;
+	return false;
+}
+
+/* r7 = flags for the ring; after exit(), stops all CPUs and wakes the consumer. */
+static void handle_exit(struct gen *g)
+{
+	struct emitter *e = &g->e;
+	const struct clause_layout *cl = g->uc->layout;
+	uint32_t done = em_label(e), exits = em_label(e);
+
+	em_imm(e, R7, BPF_RB_NO_WAKEUP);
+	for (uint32_t i = 0; cl->executed_off && i < cl->clause->nacts; i++) {
+		if (cl->clause->acts[i].kind != ACT_EXIT)
+			continue;
+		gen_mach_load(g, 1, R0, rec_off(g, cl->executed_off + i / 8));
+		em_alu_imm(e, BPF_AND, R0, 1 << (i % 8));
+		em_jmp_imm(e, BPF_JNE, R0, 0, exits);
+	}
+	if (cl->executed_off)
+		em_ja(e, done);
+	em_here(e, exits);
+	em_imm(e, R7, BPF_RB_FORCE_WAKEUP);
+	em_map_value(e, R1, MAP_REF(MAP_CONTROL, 0), offsetof(struct rt_control, state));
+	em_load(e, 4, R0, R1, 0);
+	em_jmp_imm(e, BPF_JNE, R0, RT_STATE_ON, done);
+	em_store_imm(e, 4, R1, 0, RT_STATE_EXITING);
+	em_here(e, done);
+}
+
+void gen_record_end(struct gen *g)
+{
+	struct emitter *e = &g->e;
+	const struct clause_layout *cl = g->uc->layout;
+	bool exits = has_exit(cl->clause);
+	uint32_t drop;
+
+	if (cl->executed_off)
+		skip_if_empty(g);
+	if (exits)
+		handle_exit(g);
+	gen_timestamp(g);
+	gen_mach_store(g, 8, rec_off(g, offsetof(struct rt_rec, time)), R0);
+	drop = gen_cold(g, (struct cold){.emit = emit_drop, .back = g->out});
+	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, cpu));
+	em_store(e, 4, R10, FRAME_KEY, R0);
+	em_addr(e, R2, R10, (uint32_t)FRAME_KEY);
+	em_map(e, R1, MAP_REF(MAP_RINGS, 0));
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	em_jmp_imm(e, BPF_JEQ, R0, 0, drop);
+	if (is_heap_used(cl)) {
+		em_load(e, 8, R3, R10, FRAME_HEAP);
+		em_jmp_imm(e, BPF_JGT, R3, (int32_t)cl->max_size, g->out);
+	} else {
+		em_imm(e, R3, cl->heap_off);
+	}
+	em_mov(e, R1, R0);
+	em_addr(e, R2, R9, g->l->rec_off);
+	if (exits)
+		em_mov(e, R4, R7);
+	else
+		em_imm(e, R4, BPF_RB_NO_WAKEUP);
+	em_helper(e, BPF_FUNC_ringbuf_output);
+	em_jmp_imm(e, BPF_JNE, R0, 0, drop);
+}

@@ -1,0 +1,436 @@
+/*
+ * D variables: global, thread-local and clause-local scalars, associative arrays.
+ *
+ * Clause-locals lie in the machine state, globals in a map with one element, thread-locals in a block of
+ * task storage (looked up once a clause: FRAME_TLS), arrays in a hash map each, with the key built in
+ * the machine state. By-reference variables read as the kernel address of their storage: a map pointer is
+ * stored to the machine state and loaded back, which makes it a number.
+ */
+#include "bpf/gen.h"
+#include "dif/asm.h"
+
+#define TMP_ADDR ((uint32_t)offsetof(struct rt_mach, tmp) + 7 * 8)
+
+static const struct var_layout *var_of(struct gen *g, const struct dif_at *at)
+{
+	uint32_t id = DIF_INSN_INDEX(at->insn);
+	const struct var_layout *vl =
+		layout_var(g->l, (enum dif_scope)dif_op_scope(DIF_INSN_OP(at->insn)), id);
+
+	if (!vl)
+		gen_fail(g, "variable 0x%x has no storage", id);
+	return vl;
+}
+
+static bool is_byref(const struct var_layout *vl)
+{
+	return dif_type_is_byref(&vl->var->type);
+}
+
+/* dst = the address in pointer register src, as a number */
+static void to_number(struct gen *g, int dst, int src)
+{
+	gen_mach_store(g, 8, TMP_ADDR, src);
+	gen_mach_load(g, 8, dst, TMP_ADDR);
+}
+
+static void load_value(struct gen *g, const struct var_layout *vl, int dst, int base, int32_t off)
+{
+	em_load(&g->e, vl->var->type.size, dst, base, off);
+	if (vl->var->type.is_signed)
+		em_extend(&g->e, dst, vl->var->type.size, true);
+}
+
+/* ---- thread-local block ------------------------------------------------------------------------------ */
+
+static void call_storage_get(struct gen *g, uint32_t flags)
+{
+	struct emitter *e = &g->e;
+
+	em_helper(e, HELPER_GET_CURRENT_TASK_BTF);
+	em_map(e, R1, MAP_REF(MAP_TLS, 0));
+	em_mov(e, R2, R0);
+	em_imm(e, R3, 0);
+	em_imm(e, R4, flags);
+	em_helper(e, HELPER_TASK_STORAGE_GET);
+	em_store(e, 8, R10, FRAME_TLS, R0);
+}
+
+void gen_tls_lookup(struct gen *g)
+{
+	call_storage_get(g, 0);
+}
+
+/* Makes the block; goes back with it in r1, or counts a drop and goes to the label in c->action. */
+static void emit_tls_create(struct gen *g, const struct cold *c)
+{
+	call_storage_get(g, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	em_mov(&g->e, R1, R0);
+	em_jmp_imm(&g->e, BPF_JNE, R1, 0, c->back);
+	gen_count(g, offsetof(struct rt_cpu, dyn_drops));
+	em_ja(&g->e, c->action);
+}
+
+/* r1 = the block, made if it is not there; to label done when that is impossible. */
+static void tls_get(struct gen *g, uint32_t done)
+{
+	uint32_t have = em_label(&g->e);
+
+	em_load(&g->e, 8, R1, R10, FRAME_TLS);
+	em_jmp_imm(&g->e, BPF_JEQ, R1, 0,
+		   gen_cold(g, (struct cold){.emit = emit_tls_create, .back = have, .action = done}));
+	em_here(&g->e, have);
+}
+
+/* ---- loads of scalars ------------------------------------------------------------------------------------ */
+
+static void load_tls(struct gen *g, const struct var_layout *vl, int dst)
+{
+	struct emitter *e = &g->e;
+	uint32_t unset = em_label(e);
+
+	em_load(e, 8, R1, R10, FRAME_TLS);
+	em_imm(e, dst, 0);
+	em_jmp_imm(e, BPF_JEQ, R1, 0, unset);
+	if (is_byref(vl)) {
+		em_load(e, 8, R2, R1, (int32_t)vl->off - 8);
+		em_jmp_imm(e, BPF_JEQ, R2, 0, unset);
+		em_alu_imm(e, BPF_ADD, R1, (int32_t)vl->off);
+		to_number(g, dst, R1);
+	} else {
+		load_value(g, vl, dst, R1, (int32_t)vl->off);
+	}
+	em_here(e, unset);
+}
+
+static void load_addr(struct gen *g, int dst, uint32_t base_off, uint32_t off)
+{
+	gen_mach_load(g, 8, dst, base_off);
+	if (off)
+		em_alu_imm(&g->e, BPF_ADD, dst, (int32_t)off);
+}
+
+static void load_scalar(struct gen *g, const struct var_layout *vl, int dst)
+{
+	switch ((enum dif_scope)vl->var->scope) {
+	case DIF_SCOPE_THREAD: load_tls(g, vl, dst); break;
+	case DIF_SCOPE_GLOBAL:
+		if (is_byref(vl)) {
+			load_addr(g, dst, offsetof(struct rt_mach, gvars), vl->off);
+		} else {
+			em_map_value(&g->e, R1, MAP_REF(MAP_GVARS, 0), vl->off);
+			load_value(g, vl, dst, R1, 0);
+		}
+		break;
+	case DIF_SCOPE_LOCAL:
+		if (is_byref(vl))
+			load_addr(g, dst, offsetof(struct rt_mach, self), g->l->this_off + vl->off);
+		else
+			load_value(g, vl, dst, R9, (int32_t)(g->l->this_off + vl->off));
+		break;
+	}
+}
+
+void gen_ldv(struct gen *g, const struct dif_at *at)
+{
+	uint32_t id = DIF_INSN_INDEX(at->insn);
+	const struct ra_place *d = &at->writes[0];
+	const struct builtin_gen *b;
+	const struct var_layout *vl;
+	int dst = ra_place_dst(d, R0);
+
+	if (id < DIF_VAR_USER) {
+		b = builtin_gen_find(id);
+		if (!b)
+			at_fault_always(g, at, DIF_FAULT_ILLOP, 0);
+		if (!b || d->kind == RA_UNUSED)
+			return;
+		b->emit(g, b);
+		ra_place_put(g, d, R0);
+		return;
+	}
+	vl = var_of(g, at);
+	if (!vl || d->kind == RA_UNUSED)
+		return;
+	load_scalar(g, vl, dst);
+	ra_place_put(g, d, dst);
+}
+
+void gen_lda(struct gen *g, const struct dif_at *at)
+{
+	struct emitter *e = &g->e;
+	uint32_t id = DIF_INSN_R1(at->insn);
+
+	if (id != DIF_VAR_ARGS) {
+		at_fault_always(g, at, DIF_FAULT_ILLOP, 0);
+		return;
+	}
+	ra_place_load(g, R0, &at->reads[0]);
+	em_jmp_imm(e, BPF_JGE, R0, ARRAY_LEN(((struct rt_mach *)0)->arg),
+		   at_fault(g, at, DIF_FAULT_BADINDEX, at->reads[0]));
+	em_alu_imm(e, BPF_LSH, R0, 3);
+	em_mov(e, R1, R9);
+	em_alu_reg(e, BPF_ADD, R1, R0);
+	em_load(e, 8, R0, R1, offsetof(struct rt_mach, arg));
+	ra_place_put(g, &at->writes[0], R0);
+}
+
+/* ---- stores ------------------------------------------------------------------------------------------------ */
+
+/* Copies what the value points to, to the map pointer in r1. */
+static void copy_in(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+{
+	const struct dif_type *t = &vl->var->type;
+	bool is_user = t->flags & DIF_TF_BYUREF, is_string = t->kind == DIF_KIND_STRING;
+	int helper = is_string ? (is_user ? BPF_FUNC_probe_read_user_str : BPF_FUNC_probe_read_kernel_str)
+			       : (is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel);
+
+	ra_place_load(g, R3, &at->reads[0]);
+	em_imm(&g->e, R2, t->size);
+	em_helper(&g->e, helper);
+	em_jmp_imm(&g->e, BPF_JSLT, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, at->reads[0]));
+}
+
+/* Jumps to label when the value is the constant or dynamic 0. */
+static void jump_if_zero(struct gen *g, const struct ra_place *v, uint32_t label)
+{
+	if (v->kind == RA_CONST && v->value)
+		return;
+	em_jmp_imm(&g->e, BPF_JEQ, ra_place_use(g, v, R0), 0, label);
+}
+
+static void store_tls_value(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+{
+	struct emitter *e = &g->e;
+	const struct ra_place *v = &at->reads[0];
+	uint32_t done = em_label(e), have = em_label(e);
+	uint32_t size = vl->var->type.size, create;
+
+	em_load(e, 8, R1, R10, FRAME_TLS);
+	em_jmp_imm(e, BPF_JNE, R1, 0, have);
+	/* a zero needs no block */
+	ra_place_load(g, R0, v);
+	em_extend(e, R0, size, false);
+	em_jmp_imm(e, BPF_JEQ, R0, 0, done);
+	create = gen_cold(g, (struct cold){.emit = emit_tls_create, .back = have, .action = done});
+	em_ja(e, create);
+	em_here(e, have);
+	em_store(e, size, R1, (int32_t)vl->off, ra_place_use(g, v, R0));
+	em_here(e, done);
+}
+
+static void store_tls_ref(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+{
+	struct emitter *e = &g->e;
+	uint32_t done = em_label(e), clear = em_label(e);
+
+	jump_if_zero(g, &at->reads[0], clear);
+	tls_get(g, done);
+	em_alu_imm(e, BPF_ADD, R1, (int32_t)vl->off);
+	copy_in(g, at, vl);
+	em_load(e, 8, R1, R10, FRAME_TLS);
+	em_jmp_imm(e, BPF_JEQ, R1, 0, done);
+	em_store_imm(e, 8, R1, (int32_t)vl->off - 8, 1);
+	em_ja(e, done);
+	em_here(e, clear);
+	em_load(e, 8, R1, R10, FRAME_TLS);
+	em_jmp_imm(e, BPF_JEQ, R1, 0, done);
+	em_store_imm(e, 8, R1, (int32_t)vl->off - 8, 0);
+	em_here(e, done);
+}
+
+/* r1 = storage of a global or clause-local */
+static void static_pointer(struct gen *g, const struct var_layout *vl)
+{
+	if (vl->var->scope == DIF_SCOPE_GLOBAL)
+		em_map_value(&g->e, R1, MAP_REF(MAP_GVARS, 0), vl->off);
+	else
+		em_addr(&g->e, R1, R9, g->l->this_off + vl->off);
+}
+
+static void store_static_ref(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+{
+	struct emitter *e = &g->e;
+	uint32_t done = em_label(e), clear = em_label(e);
+
+	jump_if_zero(g, &at->reads[0], clear);
+	static_pointer(g, vl);
+	copy_in(g, at, vl);
+	em_ja(e, done);
+	em_here(e, clear);
+	static_pointer(g, vl);
+	em_imm(e, R2, vl->var->type.size);
+	em_imm(e, R3, 0);
+	em_helper(e, BPF_FUNC_probe_read_kernel); /* fails, and so zeroes */
+	em_here(e, done);
+}
+
+static void store_static_value(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+{
+	int v = ra_place_use(g, &at->reads[0], R0);
+
+	if (vl->var->scope == DIF_SCOPE_GLOBAL) {
+		em_map_value(&g->e, R1, MAP_REF(MAP_GVARS, 0), vl->off);
+		em_store(&g->e, vl->var->type.size, R1, 0, v);
+	} else {
+		em_store(&g->e, vl->var->type.size, R9, (int32_t)(g->l->this_off + vl->off), v);
+	}
+}
+
+void gen_stv(struct gen *g, const struct dif_at *at)
+{
+	const struct var_layout *vl = var_of(g, at);
+
+	if (!vl)
+		return;
+	if (vl->var->scope == DIF_SCOPE_THREAD)
+		(is_byref(vl) ? store_tls_ref : store_tls_value)(g, at, vl);
+	else
+		(is_byref(vl) ? store_static_ref : store_static_value)(g, at, vl);
+}
+
+/* ---- associative arrays --------------------------------------------------------------------------------------- */
+
+/* r0 = identity of the thread: its id, or for idle threads one per CPU */
+static void thread_id(struct gen *g)
+{
+	struct emitter *e = &g->e;
+	uint32_t done = em_label(e);
+
+	em_helper(e, BPF_FUNC_get_current_pid_tgid);
+	em_mov32(e, R0, R0);
+	em_jmp_imm(e, BPF_JNE, R0, 0, done);
+	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, cpu));
+	em_alu_imm(e, BPF_ADD, R0, 1);
+	em_alu_imm(e, BPF_LSH, R0, 32);
+	em_here(e, done);
+}
+
+static void key_part(struct gen *g, const struct dif_at *at, const struct key_field *f,
+		     const struct ra_place *v)
+{
+	struct emitter *e = &g->e;
+	uint32_t off = g->l->arr_key_off + f->off;
+
+	if (f->repr == KEY_BYTES) {
+		em_addr(e, R1, R9, off);
+		em_imm(e, R2, f->size);
+		ra_place_load(g, R3, v);
+		em_helper(e, BPF_FUNC_probe_read_kernel);
+		em_jmp_imm(e, BPF_JNE, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, *v));
+	} else if (f->repr == KEY_STRHASH) {
+		ra_place_load(g, R2, v);
+		gen_rt(g, "rt_strhash");
+		at_check_rt(g, at);
+		gen_mach_store(g, 8, off, R0);
+	} else {
+		gen_mach_store(g, f->size, off, ra_place_use(g, v, R0));
+	}
+}
+
+/* Builds the key; tuple entries are v[]. False when the object does not fit the variable. */
+static bool build_key(struct gen *g, const struct dif_at *at, const struct var_layout *vl,
+		      const struct ra_place *v)
+{
+	uint32_t key_off = g->l->arr_key_off, pos = 0;
+
+	if (at->depth != vl->var->nkeys) {
+		gen_fail(g, "'%s' has %u keys, not %u", vl->var->name, vl->var->nkeys, at->depth);
+		return false;
+	}
+	if (vl->var->scope == DIF_SCOPE_THREAD) {
+		thread_id(g);
+		gen_mach_store(g, 8, key_off, R0);
+		pos = 8;
+	}
+	for (uint32_t k = 0; k < vl->var->nkeys; k++) {
+		const struct key_field *f = &vl->keys[k];
+
+		for (; pos < f->off; pos++)
+			em_store_imm(&g->e, 1, R9, (int32_t)(key_off + pos), 0);
+		key_part(g, at, f, &v[k]);
+		pos = f->off + f->size;
+	}
+	for (; pos < vl->key_size; pos++)
+		em_store_imm(&g->e, 1, R9, (int32_t)(key_off + pos), 0);
+	return true;
+}
+
+/* r1 = map, r2 = key */
+static void map_and_key(struct gen *g, const struct var_layout *vl)
+{
+	em_addr(&g->e, R2, R9, g->l->arr_key_off);
+	em_map(&g->e, R1, MAP_REF(MAP_ARR, vl->map_index));
+}
+
+void gen_ldaa(struct gen *g, const struct dif_at *at)
+{
+	struct emitter *e = &g->e;
+	const struct var_layout *vl = var_of(g, at);
+	const struct ra_place *d = &at->writes[0];
+	uint32_t unset = em_label(e);
+	int dst = ra_place_dst(d, R1);
+
+	if (!vl || !build_key(g, at, vl, at->reads))
+		return;
+	map_and_key(g, vl);
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	em_imm(e, dst, 0);
+	em_jmp_imm(e, BPF_JEQ, R0, 0, unset);
+	if (is_byref(vl))
+		to_number(g, dst, R0);
+	else
+		load_value(g, vl, dst, R0, 0);
+	em_here(e, unset);
+	ra_place_put(g, d, dst);
+}
+
+/* r0 = element, after inserting a zeroed one; to label done when there is no room */
+static void insert_zeroed(struct gen *g, const struct var_layout *vl, uint32_t done)
+{
+	struct emitter *e = &g->e;
+	uint32_t have = em_label(e);
+
+	map_and_key(g, vl);
+	em_addr(e, R3, R9, g->l->zero_off);
+	em_imm(e, R4, BPF_NOEXIST);
+	em_helper(e, BPF_FUNC_map_update_elem);
+	map_and_key(g, vl);
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	em_jmp_imm(e, BPF_JNE, R0, 0, have);
+	gen_count(g, offsetof(struct rt_cpu, dyn_drops));
+	em_ja(e, done);
+	em_here(e, have);
+}
+
+void gen_staa(struct gen *g, const struct dif_at *at)
+{
+	struct emitter *e = &g->e;
+	const struct var_layout *vl = var_of(g, at);
+	const struct ra_place *v = &at->reads[0];
+	uint32_t done = em_label(e), remove = em_label(e), have = em_label(e);
+	uint32_t size;
+
+	if (!vl || !build_key(g, at, vl, at->reads + 1))
+		return;
+	size = is_byref(vl) ? 8 : vl->var->type.size;
+	ra_place_load(g, R0, v);
+	em_extend(e, R0, size, false);
+	em_jmp_imm(e, BPF_JEQ, R0, 0, remove);
+	map_and_key(g, vl);
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	em_jmp_imm(e, BPF_JNE, R0, 0, have);
+	insert_zeroed(g, vl, done);
+	em_here(e, have);
+	if (is_byref(vl)) {
+		em_mov(e, R1, R0);
+		copy_in(g, at, vl);
+	} else {
+		em_store(e, size, R0, 0, ra_place_use(g, v, R1));
+	}
+	em_ja(e, done);
+	em_here(e, remove);
+	map_and_key(g, vl);
+	em_helper(e, BPF_FUNC_map_delete_elem);
+	em_here(e, done);
+}

@@ -1,0 +1,499 @@
+/*
+ * Layout of a session: offsets and sizes of records, keys, values and variables.
+ *
+ * One machine state (MAP_MACH entry), in this order; a load or store reaches the first 32 KiB cheaply,
+ * so what is large comes last:
+ *
+ *     struct rt_mach | save | kaddr | spill | keys | zero | this-> block | record
+ */
+#include "bpf/layout.h"
+
+#define MAX_KEY_STRINGS	   64
+#define SPILL_SPARE	   64
+#define SAVE_SIZE	   128
+#define SCRATCH_MIN	   8192
+#define SCRATCH_MAX	   (1u << 20)
+#define SPARSE_ABOVE	   4096 /* bytes of one histogram */
+#define ELEM_OVERHEAD	   64	/* a hash element's header, for aggsize and dynvarsize */
+#define MAX_ENTRIES	   (1u << 20)
+#define QUANTIZE_NBUCKETS  127
+
+/* ---- what a DIFO is ------------------------------------------------------------------------------ */
+
+/* The first instruction of "OP x, %rN; ret %rN", 0 when the DIFO is something else (0 is no opcode). */
+static dif_insn only_insn(const struct difo *d)
+{
+	if (!d || d->code_len != 2 || DIF_INSN_OP(d->code[1]) != DIF_OP_RET ||
+	    DIF_INSN_RD(d->code[0]) != DIF_INSN_RD(d->code[1]))
+		return 0;
+	return d->code[0];
+}
+
+int difo_is_builtin(const struct difo *d)
+{
+	dif_insn in = only_insn(d);
+
+	if (in == 0 || DIF_INSN_OP(in) != DIF_OP_LDGS || DIF_INSN_INDEX(in) >= DIF_VAR_USER)
+		return -1;
+	return (int)DIF_INSN_INDEX(in);
+}
+
+const char *difo_is_strconst(const struct difo *d)
+{
+	dif_insn in = only_insn(d);
+
+	if (in == 0 || DIF_INSN_OP(in) != DIF_OP_SETS || DIF_INSN_INDEX(in) >= d->strs_size)
+		return NULL;
+	return d->strs + DIF_INSN_INDEX(in);
+}
+
+/* How the text of a string DIFO is known before it is evaluated. */
+enum known_text { TEXT_UNKNOWN, TEXT_COMM, TEXT_STRID };
+
+static enum known_text known_text(const struct difo *d)
+{
+	int var = difo_is_builtin(d);
+
+	if (var == DIF_VAR_EXECNAME)
+		return TEXT_COMM;
+	if ((var >= DIF_VAR_PROBEPROV && var <= DIF_VAR_PROBENAME) || difo_is_strconst(d))
+		return TEXT_STRID;
+	return TEXT_UNKNOWN;
+}
+
+/* ---- a session's DIFOs ---------------------------------------------------------------------------- */
+
+struct difo_facts {
+	uint32_t max_reg, max_tuple, nstrings; /* nstrings: subroutine results in scratch memory */
+};
+
+static bool makes_scratch_string(uint32_t subr)
+{
+	/* every subroutine but these few may take a string's worth of scratch; more is harmless */
+	return subr != DIF_SUBR_RAND && subr != DIF_SUBR_STRLEN && subr != DIF_SUBR_INDEX &&
+	       subr != DIF_SUBR_RINDEX;
+}
+
+static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_facts *f)
+{
+	uint32_t depth = 0;
+
+	if (!d)
+		return;
+	for (uint32_t i = 0; i < d->code_len; i++) {
+		enum dif_op op = DIF_INSN_OP(d->code[i]);
+		struct dif_uses uses = dif_insn_uses(d->code[i]);
+
+		for (uint32_t k = 0; k < uses.nreads; k++)
+			f->max_reg = MAX(f->max_reg, uses.reads[k]);
+		f->max_reg = MAX(f->max_reg, uses.writes);
+		if (op == DIF_OP_SETS && DIF_INSN_INDEX(d->code[i]) < d->strs_size)
+			strtab_adds(strtab, d->strs + DIF_INSN_INDEX(d->code[i]));
+		if (op == DIF_OP_PUSHTR || op == DIF_OP_PUSHTV)
+			f->max_tuple = MAX(f->max_tuple, ++depth);
+		else if (op == DIF_OP_CALL || op == DIF_OP_FLUSHTS)
+			depth = 0;
+		if ((op == DIF_OP_CALL && makes_scratch_string(DIF_INSN_INDEX(d->code[i]))) ||
+		    op == DIF_OP_ALLOCS)
+			f->nstrings++;
+	}
+}
+
+static struct difo_facts clause_scan(const struct prog_clause *c, struct strtab *strtab)
+{
+	struct difo_facts f = {0};
+
+	difo_scan(c->pred, strtab, &f);
+	for (uint32_t i = 0; i < c->nacts; i++)
+		for (uint32_t k = 0; k < c->acts[i].nargs; k++)
+			difo_scan(c->acts[i].args[k], strtab, &f);
+	return f;
+}
+
+/* ---- records --------------------------------------------------------------------------------------- */
+
+/* Places size bytes at the next multiple of their natural alignment. */
+static uint32_t place(uint32_t *pos, uint32_t size)
+{
+	uint32_t align = size >= 8 ? 8 : size >= 4 ? 4 : size >= 2 ? 2 : 1, off;
+
+	*pos = ROUND_UP(*pos, align);
+	off = *pos;
+	*pos += size;
+	return off;
+}
+
+static struct rec_field string_field(const struct difo *d, uint32_t strsize)
+{
+	switch (known_text(d)) {
+	case TEXT_COMM:	 return (struct rec_field){.kind = REC_COMM, .size = 16};
+	case TEXT_STRID: return (struct rec_field){.kind = REC_STRID, .size = 4};
+	case TEXT_UNKNOWN: break;
+	}
+	return (struct rec_field){.kind = REC_STR, .size = strsize};
+}
+
+static struct rec_field arg_field(const struct prog_act *act, uint32_t k, uint32_t strsize)
+{
+	const struct difo *d = act->args[k];
+	enum datum_kind datum = act->arg_kinds ? act->arg_kinds[k] : DATUM_INT;
+	struct rec_field f = {.kind = REC_INT, .size = 8, .is_signed = d->ret.is_signed};
+
+	if (act->kind == ACT_TRACEMEM && k == 0) {
+		f.kind = REC_BYTES;
+		f.size = (uint32_t)act->param[0];
+		f.datum = DATUM_BYTES;
+		return f;
+	}
+	switch (datum) {
+	case DATUM_INT:
+		if (d->ret.size == 1 || d->ret.size == 2 || d->ret.size == 4)
+			f.size = d->ret.size;
+		break;
+	case DATUM_STRING:
+		f = string_field(d, strsize);
+		break;
+	case DATUM_BYTES:
+		f.kind = REC_BYTES;
+		f.size = d->ret.size;
+		break;
+	case DATUM_USYM:
+	case DATUM_UMOD:
+	case DATUM_UADDR: /* u64 process id, u64 address */
+		f.kind = REC_BYTES;
+		f.size = 16;
+		break;
+	case DATUM_STACK:
+	case DATUM_USTACK:
+	case DATUM_SYM:
+	case DATUM_MOD:
+		break;
+	}
+	f.datum = datum;
+	return f;
+}
+
+static uint32_t stored_size(const struct rec_field *f)
+{
+	return f->kind == REC_STR ? (uint32_t)sizeof(struct rt_str) : f->size;
+}
+
+static bool has_branches(const struct prog_clause *c)
+{
+	for (uint32_t i = 0; i < c->nacts; i++)
+		if (c->acts[i].kind == ACT_BRZ || c->acts[i].kind == ACT_JMP)
+			return true;
+	return false;
+}
+
+static void clause_place(struct arena *a, const struct prog_clause *c, uint32_t strsize,
+			 struct clause_layout *cl)
+{
+	uint32_t pos = sizeof(struct rt_rec), nstr = 0;
+
+	*cl = (struct clause_layout){.clause = c, .acts = ARENA_NEW_N(a, struct act_layout, c->nacts)};
+	if (has_branches(c)) {
+		cl->executed_off = pos;
+		pos += (c->nacts + 63) / 64 * 8;
+	}
+	for (uint32_t i = 0; i < c->nacts; i++) {
+		const struct prog_act *act = &c->acts[i];
+		struct act_layout *al = &cl->acts[i];
+
+		if (!act_is_recording(act->kind) || !act->nargs)
+			continue;
+		al->nfields = act->nargs;
+		al->fields = ARENA_NEW_N(a, struct rec_field, act->nargs);
+		for (uint32_t k = 0; k < act->nargs; k++) {
+			struct rec_field *f = &al->fields[k];
+
+			*f = arg_field(act, k, strsize);
+			f->off = place(&pos, stored_size(f));
+			nstr += f->kind == REC_STR;
+		}
+	}
+	cl->heap_off = ROUND_UP(pos, 8u);
+	cl->max_size = cl->heap_off + nstr * strsize;
+}
+
+/* ---- aggregations ------------------------------------------------------------------------------------ */
+
+static uint32_t agg_nbuckets(const struct prog_agg *agg)
+{
+	switch (agg->func) {
+	case AGGFUNC_QUANTIZE:	 return QUANTIZE_NBUCKETS;
+	case AGGFUNC_LQUANTIZE:	 return (uint32_t)agg->param[1] + 2;
+	case AGGFUNC_LLQUANTIZE: return llquantize_nbuckets(agg->param);
+	case AGGFUNC_COUNT:
+	case AGGFUNC_SUM:
+	case AGGFUNC_MIN:
+	case AGGFUNC_MAX:
+	case AGGFUNC_AVG:
+	case AGGFUNC_STDDEV: break;
+	}
+	return 0;
+}
+
+static uint32_t agg_val_size(const struct prog_agg *agg)
+{
+	switch (agg->func) {
+	case AGGFUNC_COUNT:
+	case AGGFUNC_SUM:
+	case AGGFUNC_MIN:
+	case AGGFUNC_MAX: return 8;
+	case AGGFUNC_AVG: return 16;	/* count, sum */
+	case AGGFUNC_STDDEV: return 32; /* count, sum, sum of squares: low, high */
+	case AGGFUNC_QUANTIZE:
+	case AGGFUNC_LQUANTIZE:
+	case AGGFUNC_LLQUANTIZE: break;
+	}
+	return 8 * agg_nbuckets(agg);
+}
+
+static enum key_repr key_string_repr(enum known_text t)
+{
+	return t == TEXT_COMM ? KEY_COMM : t == TEXT_STRID ? KEY_STRID : KEY_STRHASH;
+}
+
+static uint32_t key_repr_size(enum key_repr repr, uint32_t natural)
+{
+	switch (repr) {
+	case KEY_COMM:	  return 16;
+	case KEY_STRID:	  return 4;
+	case KEY_STRHASH: return 8;
+	case KEY_INT:
+	case KEY_BYTES: break;
+	}
+	return natural;
+}
+
+static struct key_field key_of(enum datum_kind datum, const struct dif_type *t,
+			       enum key_repr string_repr)
+{
+	struct key_field f = {.repr = KEY_INT, .datum = datum, .size = 8, .is_signed = t->is_signed};
+
+	switch (datum) {
+	case DATUM_INT:
+		if (t->size == 1 || t->size == 2 || t->size == 4)
+			f.size = t->size;
+		break;
+	case DATUM_STRING: f.repr = string_repr; break;
+	case DATUM_BYTES:
+		f.repr = KEY_BYTES;
+		f.size = t->size;
+		break;
+	case DATUM_USYM:
+	case DATUM_UMOD:
+	case DATUM_UADDR: /* u64 process id, u64 address */
+		f.repr = KEY_BYTES;
+		f.size = 16;
+		break;
+	case DATUM_STACK:
+	case DATUM_USTACK:
+	case DATUM_SYM:
+	case DATUM_MOD: break;
+	}
+	f.size = key_repr_size(f.repr, f.size);
+	return f;
+}
+
+/* What is known of key k over all uses of the aggregation. */
+static enum key_repr common_repr(struct prog_clause *const *clauses, uint32_t nclauses,
+				 const struct prog_agg *agg, uint32_t k)
+{
+	enum known_text all = TEXT_UNKNOWN;
+	bool is_first = true;
+
+	for (uint32_t c = 0; c < nclauses; c++)
+		for (uint32_t i = 0; i < clauses[c]->nacts; i++) {
+			const struct prog_act *act = &clauses[c]->acts[i];
+			enum known_text t;
+
+			if (act->kind != ACT_AGG || act->agg != agg || k >= act->nargs)
+				continue;
+			t = known_text(act->args[k]);
+			all = is_first || t == all ? t : TEXT_UNKNOWN;
+			is_first = false;
+			if (all == TEXT_UNKNOWN)
+				return KEY_STRHASH;
+		}
+	return key_string_repr(all);
+}
+
+static uint32_t entries_for(uint64_t bytes, uint32_t elem_size)
+{
+	uint64_t n = bytes / (elem_size + ELEM_OVERHEAD);
+
+	return (uint32_t)MIN(MAX(n, 1u), MAX_ENTRIES);
+}
+
+static void agg_place(struct arena *a, struct prog_clause *const *clauses, uint32_t nclauses,
+		      const struct prog_agg *agg, const struct layout_opts *opts,
+		      struct agg_layout *al)
+{
+	uint32_t pos = 0;
+
+	*al = (struct agg_layout){.agg = agg, .nkeys = agg->nkeys,
+				  .keys = ARENA_NEW_N(a, struct key_field, agg->nkeys),
+				  .nbuckets = agg_nbuckets(agg), .val_size = agg_val_size(agg)};
+	for (uint32_t k = 0; k < agg->nkeys; k++) {
+		enum key_repr repr = KEY_STRHASH;
+
+		if (agg->key_kinds[k] == DATUM_STRING)
+			repr = common_repr(clauses, nclauses, agg, k);
+		al->keys[k] = key_of(agg->key_kinds[k], &agg->key_types[k], repr);
+		al->keys[k].off = place(&pos, al->keys[k].size);
+	}
+	al->is_sparse = al->val_size > SPARSE_ABOVE;
+	pos = ROUND_UP(pos, 4u);
+	if (al->is_sparse) {
+		pos += 4;
+		al->val_size = 8;
+	}
+	al->key_size = pos;
+	if (!pos) {
+		al->touched_off = al->val_size;
+		al->val_size += 8;
+		al->max_entries = 1;
+	} else {
+		al->max_entries = entries_for(opts->aggsize, al->key_size + al->val_size);
+	}
+}
+
+/* ---- variables ------------------------------------------------------------------------------------------ */
+
+static void array_place(struct arena *a, const struct layout_opts *opts, uint32_t index,
+			struct var_layout *vl)
+{
+	const struct prog_var *v = vl->var;
+	uint32_t pos = v->scope == DIF_SCOPE_THREAD ? 8 : 0;
+
+	vl->keys = ARENA_NEW_N(a, struct key_field, v->nkeys);
+	for (uint32_t k = 0; k < v->nkeys; k++) {
+		const struct dif_type *t = &v->keys[k];
+		enum datum_kind datum = t->kind == DIF_KIND_STRING	? DATUM_STRING
+					: t->flags & DIF_TF_BYREF	? DATUM_BYTES
+									: DATUM_INT;
+
+		vl->keys[k] = key_of(datum, t, KEY_STRHASH);
+		vl->keys[k].off = place(&pos, vl->keys[k].size);
+	}
+	vl->key_size = ROUND_UP(MAX(pos, 4u), 4u);
+	vl->val_size = ROUND_UP(MAX(v->type.size, 8u), 8u);
+	vl->max_entries = entries_for(opts->dynvarsize, vl->key_size + vl->val_size);
+	vl->map_index = index;
+}
+
+static bool var_is_byref(const struct prog_var *v)
+{
+	return v->type.kind == DIF_KIND_STRING || (v->type.flags & DIF_TF_BYREF);
+}
+
+static void scalar_place(struct layout *l, struct var_layout *vl)
+{
+	const struct prog_var *v = vl->var;
+	uint32_t *pos = v->scope == DIF_SCOPE_GLOBAL   ? &l->gvars_size
+			: v->scope == DIF_SCOPE_THREAD ? &l->tls_size
+						       : &l->this_size;
+
+	if (var_is_byref(v)) {
+		*pos = ROUND_UP(*pos, 8u) + (v->scope == DIF_SCOPE_THREAD ? 8 : 0);
+		vl->off = *pos;
+		*pos += ROUND_UP(MAX(v->type.size, 1u), 8u);
+	} else {
+		vl->off = place(pos, v->type.size);
+	}
+}
+
+static void vars_place(struct arena *a, struct layout *l, const struct prog_vars *vars)
+{
+	l->nvars = vars->len;
+	l->vars = ARENA_NEW_N(a, struct var_layout, vars->len);
+	for (uint32_t i = 0; i < vars->len; i++) {
+		l->vars[i].var = vars->vars[i];
+		if (vars->vars[i]->kind == DIF_VAR_ARRAY)
+			array_place(a, &l->opts, l->narrays++, &l->vars[i]);
+		else
+			scalar_place(l, &l->vars[i]);
+	}
+	l->gvars_size = ROUND_UP(l->gvars_size, 8u);
+	l->tls_size = ROUND_UP(l->tls_size, 8u);
+	l->this_size = ROUND_UP(l->this_size, 8u);
+}
+
+const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope, uint32_t id)
+{
+	for (uint32_t i = 0; i < l->nvars; i++)
+		if (l->vars[i].var->scope == scope && l->vars[i].var->id == id)
+			return &l->vars[i];
+	return NULL;
+}
+
+/* ---- machine state ----------------------------------------------------------------------------------------- */
+
+static uint32_t area(uint32_t *pos, uint32_t size)
+{
+	uint32_t off = *pos;
+
+	*pos += ROUND_UP(size, 8u);
+	return off;
+}
+
+static void mach_place(struct layout *l, const struct difo_facts *f)
+{
+	uint32_t pos = ROUND_UP((uint32_t)sizeof(struct rt_mach), 8u), agg_key = 0, arr_key = 0;
+
+	for (uint32_t i = 0; i < l->naggs; i++) {
+		agg_key = MAX(agg_key, ROUND_UP(l->aggs[i].key_size, 8u));
+		l->zero_size = MAX(l->zero_size, l->aggs[i].val_size);
+	}
+	for (uint32_t i = 0; i < l->nvars; i++) {
+		arr_key = MAX(arr_key, ROUND_UP(l->vars[i].key_size, 8u));
+		l->zero_size = MAX(l->zero_size, l->vars[i].val_size);
+	}
+	l->save_off = area(&pos, SAVE_SIZE);
+	l->kaddr_off = area(&pos, 8 * MAX_KEY_STRINGS);
+	l->spill_nslots = SPILL_SPARE + f->max_reg + 2 * f->max_tuple;
+	l->spill_off = area(&pos, 8 * l->spill_nslots);
+	l->key_size = agg_key + arr_key;
+	l->key_off = area(&pos, l->key_size);
+	l->arr_key_off = l->key_off + agg_key;
+	l->zero_off = area(&pos, l->zero_size);
+	l->this_off = area(&pos, l->this_size);
+	for (uint32_t i = 0; i < l->nclauses; i++)
+		l->rec_size = MAX(l->rec_size, l->clauses[i].max_size);
+	l->rec_off = area(&pos, l->rec_size);
+	l->mach_size = pos;
+	l->scratch_size = SCRATCH_MIN + (f->nstrings + 16) * ROUND_UP(l->strsize, 8u);
+	l->scratch_size = MIN(l->scratch_size, MAX(SCRATCH_MAX, 16 * ROUND_UP(l->strsize, 8u)));
+}
+
+struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses, uint32_t nclauses,
+			     const struct prog_vars *vars, const struct prog_aggs *aggs,
+			     struct strtab *strtab, const struct layout_opts *opts)
+{
+	struct layout *l = ARENA_NEW(a, struct layout);
+	struct difo_facts all = {0};
+
+	l->opts = *opts;
+	l->strsize = opts->strsize;
+	l->strtab = strtab;
+	l->nclauses = nclauses;
+	l->clauses = ARENA_NEW_N(a, struct clause_layout, nclauses);
+	for (uint32_t i = 0; i < nclauses; i++) {
+		struct difo_facts f = clause_scan(clauses[i], strtab);
+
+		assert(clauses[i]->index == i);
+		all.max_reg = MAX(all.max_reg, f.max_reg);
+		all.max_tuple = MAX(all.max_tuple, f.max_tuple);
+		all.nstrings = MAX(all.nstrings, f.nstrings);
+		clause_place(a, clauses[i], opts->strsize, &l->clauses[i]);
+	}
+	l->naggs = aggs->len;
+	l->aggs = ARENA_NEW_N(a, struct agg_layout, aggs->len);
+	for (uint32_t i = 0; i < aggs->len; i++)
+		agg_place(a, clauses, nclauses, aggs->aggs[i], opts, &l->aggs[i]);
+	vars_place(a, l, vars);
+	mach_place(l, &all);
+	return l;
+}

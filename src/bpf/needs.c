@@ -1,0 +1,93 @@
+/* What clauses read, so that the entry fills that and nothing else. */
+#include "bpf/gen.h"
+
+static bool is_load(enum dif_op op)
+{
+	return dif_op_form(op) == DIF_FORM_LOAD;
+}
+
+static bool divides(enum dif_op op)
+{
+	return op == DIF_OP_SDIV || op == DIF_OP_UDIV || op == DIF_OP_SREM || op == DIF_OP_UREM;
+}
+
+static bool is_thread_scalar(enum dif_op op)
+{
+	return op == DIF_OP_LDTS || op == DIF_OP_STTS;
+}
+
+/* Stores and keys by reference read memory. */
+static bool variable_can_fault(enum dif_op op)
+{
+	return op == DIF_OP_STGS || op == DIF_OP_STTS || op == DIF_OP_STLS ||
+	       (op >= DIF_OP_LDGAA && op <= DIF_OP_STTAA);
+}
+
+static void need_builtin(struct needs *n, uint32_t id)
+{
+	const struct builtin_gen *b = builtin_gen_find(id);
+
+	if (b)
+		b->need(n, b);
+	else
+		n->faults = true;
+}
+
+void needs_of_difo(struct needs *n, const struct difo *d)
+{
+	for (uint32_t i = 0; i < d->code_len; i++) {
+		dif_insn insn = d->code[i];
+		enum dif_op op = DIF_INSN_OP(insn);
+		uint32_t id = DIF_INSN_INDEX(insn);
+
+		if (op == DIF_OP_LDGS && id < DIF_VAR_USER)
+			need_builtin(n, id);
+		if (op == DIF_OP_LDGA)
+			n->args |= 0x3ff;
+		if (is_thread_scalar(op))
+			n->tls = true;
+		if (op == DIF_OP_CALL) {
+			n->scratch |= subr_uses_scratch(id);
+			n->token |= id == DIF_SUBR_STRTOK;
+			n->faults |= subr_can_fault(id);
+		}
+		n->scratch |= op == DIF_OP_ALLOCS;
+		n->faults |= is_load(op) || divides(op) || variable_can_fault(op) ||
+			     dif_op_form(op) == DIF_FORM_STORE || op == DIF_OP_SCMP ||
+			     op == DIF_OP_ALLOCS || op == DIF_OP_COPYS || op == DIF_OP_LDGA ||
+			     op == DIF_OP_LDTA || op == DIF_OP_XLATE || op == DIF_OP_XLARG;
+	}
+}
+
+bool clause_reads_tls_early(const struct prog_clause *c)
+{
+	struct needs n = {0};
+
+	if (c->pred)
+		needs_of_difo(&n, c->pred);
+	return n.tls;
+}
+
+/* Reading what a string or structure refers to can fail. */
+static bool act_can_fault(const struct prog_act *act)
+{
+	for (uint32_t k = 0; k < act->nargs; k++)
+		if (dif_type_is_byref(&act->args[k]->ret))
+			return true;
+	return act->kind == ACT_TRACEMEM || act->kind == ACT_RAISE;
+}
+
+void needs_of_clause(struct needs *n, const struct prog_clause *c)
+{
+	if (c->pred)
+		needs_of_difo(n, c->pred);
+	for (uint32_t i = 0; i < c->nacts; i++) {
+		for (uint32_t k = 0; k < c->acts[i].nargs; k++)
+			needs_of_difo(n, c->acts[i].args[k]);
+		n->faults |= act_can_fault(&c->acts[i]);
+	}
+	if (c->records)
+		n->probe = n->timestamp = true;
+	if (n->faults)
+		n->probe = n->probe_idx = n->timestamp = true;
+}

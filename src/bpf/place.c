@@ -1,0 +1,91 @@
+/* Values in the places that register allocation chose: loading, storing, passing as arguments. */
+#include "bpf/gen.h"
+
+static int32_t stack_off(const struct ra_place *p)
+{
+	return FRAME_SPILL - 8 * (int32_t)p->n;
+}
+
+void ra_place_load(struct gen *g, int reg, const struct ra_place *p)
+{
+	switch (p->kind) {
+	case RA_UNUSED: break;
+	case RA_REG: em_mov(&g->e, reg, (int)p->n); break;
+	case RA_STACK: em_load(&g->e, 8, reg, R10, stack_off(p)); break;
+	case RA_MACH: em_load(&g->e, 8, reg, R9, (int32_t)p->n); break;
+	case RA_CONST: em_imm(&g->e, reg, p->value); break;
+	case RA_STR:
+		gen_mach_load(g, 8, reg, offsetof(struct rt_mach, strtab));
+		if (p->n)
+			em_alu_imm(&g->e, BPF_ADD, reg, (int32_t)p->n);
+		break;
+	}
+}
+
+int ra_place_use(struct gen *g, const struct ra_place *p, int scratch)
+{
+	if (p->kind == RA_REG)
+		return (int)p->n;
+	ra_place_load(g, scratch, p);
+	return scratch;
+}
+
+int ra_place_dst(const struct ra_place *p, int scratch)
+{
+	return p->kind == RA_REG ? (int)p->n : scratch;
+}
+
+void ra_place_put(struct gen *g, const struct ra_place *p, int reg)
+{
+	switch (p->kind) {
+	case RA_REG: em_mov(&g->e, (int)p->n, reg); break;
+	case RA_STACK: em_store(&g->e, 8, R10, stack_off(p), reg); break;
+	case RA_MACH: em_store(&g->e, 8, R9, (int32_t)p->n, reg); break;
+	case RA_UNUSED:
+	case RA_CONST:
+	case RA_STR: break; /* made again where it is used */
+	}
+}
+
+bool ra_place_same(const struct ra_place *a, const struct ra_place *b)
+{
+	return a->kind == b->kind && a->n == b->n && a->value == b->value;
+}
+
+/* A parallel move: all sources are read before any destination is written. r0 breaks cycles. */
+void ra_place_args(struct gen *g, const struct ra_place *places, uint32_t n)
+{
+	struct ra_place src[4];
+	bool done[4] = {false};
+	uint32_t left = n;
+
+	assert(n <= ARRAY_LEN(src));
+	for (uint32_t k = 0; k < n; k++)
+		src[k] = places[k];
+	while (left) {
+		uint32_t pick = n;
+
+		for (uint32_t k = 0; k < n && pick == n; k++) {
+			bool is_read = false;
+
+			for (uint32_t j = 0; j < n; j++)
+				is_read |= j != k && !done[j] && src[j].kind == RA_REG &&
+					   src[j].n == R2 + k;
+			if (!done[k] && !is_read)
+				pick = k;
+		}
+		if (pick < n) {
+			ra_place_load(g, R2 + (int)pick, &src[pick]);
+			done[pick] = true;
+			left--;
+			continue;
+		}
+		/* only cycles are left: free the first destination */
+		for (pick = 0; done[pick]; pick++)
+			continue;
+		em_mov(&g->e, R0, R2 + (int)pick);
+		for (uint32_t j = 0; j < n; j++)
+			if (!done[j] && src[j].kind == RA_REG && src[j].n == R2 + pick)
+				src[j].n = R0;
+	}
+}

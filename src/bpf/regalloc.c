@@ -1,0 +1,437 @@
+/*
+ * Register allocation over forward-only code: liveness, webs, linear scan.
+ *
+ * Webs. Going forward, every virtual register that is live has a current segment; a write begins a new
+ * one, and where control joins, the segments that arrive are united. Example, %r1 in both arms:
+ *
+ *     0  tst %r2           1: segment A of %r1 begins at 3 (the write of instruction 1)
+ *     1  ... -> %r1        3: segment B begins at 7
+ *     2  ba 4              4: A arrives from 2, B from 3: one web {A, B}, positions 3..8
+ *     3  ... -> %r1
+ *     4  ret %r1
+ *
+ * A web is placed as one interval from its first to its last position. Holes (an arm of a branch in
+ * which the value is dead) are not used: they are short in what the compiler produces.
+ */
+#include "bpf/regalloc.h"
+
+#include <stdlib.h>
+
+#define SEG_NONE UINT32_MAX
+
+struct seg {
+	uint32_t parent; /* union-find */
+	uint32_t first, last;
+	uint32_t ndefs;
+	bool is_uninit; /* live where the object begins */
+	struct ra_place place;
+};
+
+struct ra {
+	struct arena *a;
+	const struct ra_insn *insns;
+	uint32_t n, nvregs, nwords;
+	const struct ra_opts *opts;
+	uint64_t *live_in;	/* n + 1 sets of nwords words */
+	uint32_t **arriving;	/* by instruction: segment of each virtual register from branches */
+	struct seg *segs;
+	uint32_t nsegs;
+	uint32_t **read_seg, **write_seg;
+	uint32_t *nclobbers;	/* clobbering instructions before i */
+	uint32_t rng;
+};
+
+static uint64_t *set_at(const struct ra *r, uint32_t i)
+{
+	return r->live_in + (size_t)i * r->nwords;
+}
+
+static bool set_has(const uint64_t *set, uint32_t v)
+{
+	return set[v / 64] >> (v % 64) & 1;
+}
+
+static void set_add(uint64_t *set, uint32_t v)
+{
+	set[v / 64] |= 1ull << (v % 64);
+}
+
+static void set_del(uint64_t *set, uint32_t v)
+{
+	set[v / 64] &= ~(1ull << (v % 64));
+}
+
+static void live_out(const struct ra *r, uint32_t i, uint64_t *out)
+{
+	const struct ra_insn *in = &r->insns[i];
+
+	for (uint32_t w = 0; w < r->nwords; w++)
+		out[w] = (in->ends ? 0 : set_at(r, i + 1)[w]) |
+			 (in->target == RA_NONE ? 0 : set_at(r, in->target)[w]);
+}
+
+/* establishes: live_in of every instruction. */
+static void find_liveness(struct ra *r)
+{
+	r->live_in = ARENA_NEW_N(r->a, uint64_t, (size_t)(r->n + 1) * r->nwords);
+	for (uint32_t i = r->n; i-- > 0;) {
+		const struct ra_insn *in = &r->insns[i];
+		uint64_t *set = set_at(r, i);
+
+		live_out(r, i, set);
+		for (uint32_t k = 0; k < in->nwrites; k++)
+			set_del(set, in->writes[k]);
+		for (uint32_t k = 0; k < in->nreads; k++)
+			if (in->reads[k] != RA_ZERO)
+				set_add(set, in->reads[k]);
+	}
+}
+
+static uint32_t seg_find(struct ra *r, uint32_t s)
+{
+	while (r->segs[s].parent != s) {
+		r->segs[s].parent = r->segs[r->segs[s].parent].parent;
+		s = r->segs[s].parent;
+	}
+	return s;
+}
+
+static uint32_t seg_new(struct ra *r, uint32_t pos)
+{
+	uint32_t s = r->nsegs++;
+
+	r->segs[s] = (struct seg){.parent = s, .first = pos, .last = pos};
+	return s;
+}
+
+static uint32_t seg_unite(struct ra *r, uint32_t s, uint32_t t)
+{
+	struct seg *a, *b;
+
+	if (s == SEG_NONE)
+		return seg_find(r, t);
+	s = seg_find(r, s);
+	t = seg_find(r, t);
+	if (s == t)
+		return s;
+	a = &r->segs[s];
+	b = &r->segs[t];
+	b->parent = s;
+	a->first = MIN(a->first, b->first);
+	a->last = MAX(a->last, b->last);
+	a->ndefs += b->ndefs;
+	a->is_uninit |= b->is_uninit;
+	return s;
+}
+
+static void seg_touch(struct ra *r, uint32_t s, uint32_t pos)
+{
+	struct seg *seg = &r->segs[seg_find(r, s)];
+
+	seg->last = MAX(seg->last, pos);
+}
+
+/* Segments that reach instruction i for what is live there. cur: those of the instruction before. */
+static void enter_insn(struct ra *r, uint32_t i, uint32_t *cur)
+{
+	const uint64_t *in = set_at(r, i);
+	bool falls = i > 0 && !r->insns[i - 1].ends;
+
+	for (uint32_t v = 0; v < r->nvregs; v++) {
+		uint32_t s = falls && set_has(in, v) ? cur[v] : SEG_NONE;
+
+		cur[v] = SEG_NONE;
+		if (!set_has(in, v))
+			continue;
+		if (r->arriving[i] && r->arriving[i][v] != SEG_NONE)
+			s = seg_unite(r, s, r->arriving[i][v]);
+		if (s == SEG_NONE) {
+			s = seg_new(r, 2 * i);
+			r->segs[s].is_uninit = true;
+		}
+		seg_touch(r, s, 2 * i);
+		cur[v] = s;
+	}
+}
+
+static void leave_by_branch(struct ra *r, uint32_t target, const uint32_t *cur)
+{
+	const uint64_t *in = set_at(r, target);
+	uint32_t *arr = r->arriving[target];
+
+	if (!arr) {
+		arr = r->arriving[target] = ARENA_NEW_N(r->a, uint32_t, r->nvregs);
+		for (uint32_t v = 0; v < r->nvregs; v++)
+			arr[v] = SEG_NONE;
+	}
+	for (uint32_t v = 0; v < r->nvregs; v++)
+		if (set_has(in, v) && cur[v] != SEG_NONE)
+			arr[v] = seg_unite(r, arr[v], cur[v]);
+}
+
+static void do_insn(struct ra *r, uint32_t i, uint32_t *cur)
+{
+	const struct ra_insn *in = &r->insns[i];
+	uint64_t out[RA_MAX_VREGS / 64];
+
+	enter_insn(r, i, cur);
+	r->read_seg[i] = ARENA_NEW_N(r->a, uint32_t, in->nreads);
+	r->write_seg[i] = ARENA_NEW_N(r->a, uint32_t, in->nwrites);
+	for (uint32_t k = 0; k < in->nreads; k++) {
+		r->read_seg[i][k] = SEG_NONE;
+		if (in->reads[k] == RA_ZERO)
+			continue;
+		r->read_seg[i][k] = cur[in->reads[k]];
+		if (in->keeps_reads)
+			seg_touch(r, cur[in->reads[k]], 2 * i + 1);
+	}
+	live_out(r, i, out);
+	for (uint32_t k = 0; k < in->nwrites; k++) {
+		uint32_t v = in->writes[k];
+
+		cur[v] = SEG_NONE;
+		if (set_has(out, v)) {
+			cur[v] = seg_new(r, 2 * i + 1);
+			r->segs[cur[v]].ndefs = 1;
+		}
+		r->write_seg[i][k] = cur[v];
+	}
+	for (uint32_t v = 0; v < r->nvregs; v++)
+		if (set_has(out, v) && cur[v] != SEG_NONE)
+			seg_touch(r, cur[v], 2 * i + 1);
+	if (in->target != RA_NONE)
+		leave_by_branch(r, in->target, cur);
+}
+
+/* requires: live_in. establishes: segs; the segment of every read and write. */
+static void find_webs(struct ra *r)
+{
+	uint32_t cur[RA_MAX_VREGS], max = r->nvregs;
+
+	for (uint32_t i = 0; i < r->n; i++)
+		max += r->insns[i].nwrites;
+	r->segs = ARENA_NEW_N(r->a, struct seg, max);
+	r->arriving = ARENA_NEW_N(r->a, uint32_t *, r->n + 1);
+	r->read_seg = ARENA_NEW_N(r->a, uint32_t *, r->n);
+	r->write_seg = ARENA_NEW_N(r->a, uint32_t *, r->n);
+	for (uint32_t v = 0; v < r->nvregs; v++)
+		cur[v] = SEG_NONE;
+	for (uint32_t i = 0; i < r->n; i++)
+		do_insn(r, i, cur);
+}
+
+static const struct ra_place zero_place = {.kind = RA_CONST};
+
+static void share_copy(struct ra *r, uint32_t i, uint32_t k)
+{
+	uint32_t s, d;
+	struct seg *src, *dst;
+	bool is_fixed, is_last;
+
+	if (r->write_seg[i][k] == SEG_NONE)
+		return;
+	d = seg_find(r, r->write_seg[i][k]);
+	dst = &r->segs[d];
+	if (dst->ndefs != 1 || dst->is_uninit)
+		return;
+	if (r->read_seg[i][k] == SEG_NONE) {
+		dst->place = zero_place;
+		return;
+	}
+	s = seg_find(r, r->read_seg[i][k]);
+	src = &r->segs[s];
+	if (s == d)
+		return;
+	is_fixed = src->ndefs == 1 && !src->is_uninit;
+	/* also fine: nothing reads the source any more, nor writes it later */
+	is_last = src->last <= 2 * i;
+	if (!is_fixed && !is_last)
+		return;
+	dst->ndefs = 0; /* the copy defines nothing new */
+	seg_unite(r, s, d);
+}
+
+/* requires: webs. establishes: webs whose values are known or copied take no place of their own. */
+static void share_places(struct ra *r)
+{
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct ra_insn *in = &r->insns[i];
+
+		if (in->home.kind != RA_UNUSED && r->write_seg[i][0] != SEG_NONE) {
+			struct seg *s = &r->segs[seg_find(r, r->write_seg[i][0])];
+
+			if (s->ndefs == 1 && !s->is_uninit)
+				s->place = in->home;
+		}
+		for (uint32_t k = 0; in->copies && k < in->nwrites; k++)
+			share_copy(r, i, k);
+	}
+}
+
+static bool crosses_clobber(const struct ra *r, const struct seg *s)
+{
+	/* clobbering instructions i with first <= 2i and 2i + 1 <= last */
+	uint32_t from = (s->first + 1) / 2, to = (s->last + 1) / 2;
+
+	return to > from && r->nclobbers[to] != r->nclobbers[from];
+}
+
+static uint32_t rnd(struct ra *r, uint32_t n)
+{
+	r->rng = r->rng * 1664525u + 1013904223u;
+	return (r->rng >> 8) % n;
+}
+
+#define REGS_ANY  (1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 7 | 1u << 8)
+#define REGS_KEPT (1u << 6 | 1u << 7 | 1u << 8)
+
+static uint32_t pick_reg(struct ra *r, uint32_t mask)
+{
+	uint32_t skip = r->opts->seed ? rnd(r, (uint32_t)__builtin_popcount(mask)) : 0;
+
+	while (skip--)
+		mask &= mask - 1;
+	return (uint32_t)__builtin_ctz(mask);
+}
+
+/* The web among those in registers of mask that is needed longest, if that is longer than s. */
+static uint32_t pick_victim(struct ra *r, const uint32_t *active, uint32_t nactive, uint32_t mask,
+			    uint32_t last)
+{
+	uint32_t best = RA_NONE;
+
+	for (uint32_t k = 0; k < nactive; k++) {
+		const struct seg *t = &r->segs[active[k]];
+
+		if (!(mask >> t->place.n & 1) || t->last <= last)
+			continue;
+		last = t->last;
+		best = k;
+	}
+	return best;
+}
+
+static int by_first(const void *x, const void *y, void *arg)
+{
+	const struct seg *segs = arg;
+	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+
+	if (segs[a].first != segs[b].first)
+		return segs[a].first < segs[b].first ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* establishes: RA_REG for webs in registers; RA_UNUSED marks those that need a slot. */
+static void scan_registers(struct ra *r, const uint32_t *order, uint32_t norder)
+{
+	uint32_t *active = ARENA_NEW_N(r->a, uint32_t, norder), nactive = 0;
+
+	for (uint32_t k = 0; k < norder; k++) {
+		struct seg *s = &r->segs[order[k]];
+		uint32_t allowed = crosses_clobber(r, s) ? REGS_KEPT : REGS_ANY, used = 0, keep = 0;
+		uint32_t victim;
+
+		for (uint32_t j = 0; j < nactive; j++)
+			if (r->segs[active[j]].last >= s->first) {
+				used |= 1u << r->segs[active[j]].place.n;
+				active[keep++] = active[j];
+			}
+		nactive = keep;
+		if (r->opts->seed && rnd(r, 4) == 0)
+			continue;
+		if (allowed & ~used) {
+			s->place = (struct ra_place){RA_REG, pick_reg(r, allowed & ~used), 0};
+			active[nactive++] = order[k];
+			continue;
+		}
+		victim = pick_victim(r, active, nactive, allowed, s->last);
+		if (victim == RA_NONE)
+			continue;
+		s->place = r->segs[active[victim]].place;
+		r->segs[active[victim]].place = (struct ra_place){0};
+		active[victim] = order[k];
+	}
+}
+
+/* requires: scan_registers(). False when the slots do not suffice. */
+static bool assign_slots(struct ra *r, const uint32_t *order, uint32_t norder, uint32_t *ret_nmach)
+{
+	uint32_t nslots = r->opts->nstack + r->opts->mach_nslots, nmach = 0;
+	int64_t *last = ARENA_NEW_N(r->a, int64_t, nslots);
+
+	for (uint32_t k = 0; k < nslots; k++)
+		last[k] = -1;
+	for (uint32_t k = 0; k < norder; k++) {
+		struct seg *s = &r->segs[order[k]];
+		uint32_t slot = 0;
+
+		if (s->place.kind != RA_UNUSED)
+			continue;
+		while (slot < nslots && last[slot] >= (int64_t)s->first)
+			slot++;
+		if (slot == nslots)
+			return false;
+		last[slot] = s->last;
+		if (slot < r->opts->nstack) {
+			s->place = (struct ra_place){RA_STACK, slot, 0};
+			continue;
+		}
+		slot -= r->opts->nstack;
+		nmach = MAX(nmach, slot + 1);
+		s->place = (struct ra_place){RA_MACH, r->opts->mach_off + 8 * slot, 0};
+	}
+	*ret_nmach = nmach;
+	return true;
+}
+
+static struct regalloc *finish(struct ra *r, const uint32_t *order, uint32_t norder, uint32_t nmach)
+{
+	struct regalloc *ra = ARENA_NEW(r->a, struct regalloc);
+
+	ra->nmach = nmach;
+	ra->reads = ARENA_NEW_N(r->a, struct ra_place *, r->n);
+	ra->writes = ARENA_NEW_N(r->a, struct ra_place *, r->n);
+	for (uint32_t i = 0; i < r->n; i++) {
+		const struct ra_insn *in = &r->insns[i];
+
+		ra->reads[i] = ARENA_NEW_N(r->a, struct ra_place, in->nreads);
+		ra->writes[i] = ARENA_NEW_N(r->a, struct ra_place, in->nwrites);
+		for (uint32_t k = 0; k < in->nreads; k++)
+			ra->reads[i][k] = r->read_seg[i][k] == SEG_NONE ?
+						  zero_place :
+						  r->segs[seg_find(r, r->read_seg[i][k])].place;
+		for (uint32_t k = 0; k < in->nwrites; k++)
+			if (r->write_seg[i][k] != SEG_NONE)
+				ra->writes[i][k] = r->segs[seg_find(r, r->write_seg[i][k])].place;
+	}
+	ra->zeros = ARENA_NEW_N(r->a, struct ra_place, norder);
+	for (uint32_t k = 0; k < norder; k++)
+		if (r->segs[order[k]].is_uninit)
+			ra->zeros[ra->nzeros++] = r->segs[order[k]].place;
+	return ra;
+}
+
+struct regalloc *regalloc_run(struct arena *a, const struct ra_insn *insns, uint32_t n,
+			      uint32_t nvregs, const struct ra_opts *opts)
+{
+	struct ra r = {.a = a, .insns = insns, .n = n, .nvregs = nvregs, .opts = opts,
+		       .nwords = (nvregs + 63) / 64, .rng = opts->seed};
+	uint32_t *order, norder = 0, nmach = 0;
+
+	assert(nvregs <= RA_MAX_VREGS);
+	r.nclobbers = ARENA_NEW_N(a, uint32_t, n + 1);
+	for (uint32_t i = 0; i < n; i++)
+		r.nclobbers[i + 1] = r.nclobbers[i] + insns[i].clobbers;
+	find_liveness(&r);
+	find_webs(&r);
+	share_places(&r);
+	order = ARENA_NEW_N(a, uint32_t, r.nsegs);
+	for (uint32_t s = 0; s < r.nsegs; s++)
+		if (r.segs[s].parent == s && r.segs[s].place.kind == RA_UNUSED)
+			order[norder++] = s;
+	qsort_r(order, norder, sizeof(order[0]), by_first, r.segs);
+	scan_registers(&r, order, norder);
+	if (!assign_slots(&r, order, norder, &nmach))
+		return NULL;
+	return finish(&r, order, norder, nmach);
+}
