@@ -12,28 +12,30 @@
  *     word        = "ctf" | "string" | "byref" | "byuref" | "signed"
  *                 | "kind=" N | "ckind=" N | "flags=" N | "size=" N                      (types)
  *                 | "global" | "thread" | "local" | "scalar" | "array" | "ref" | "mod"
- *                 | "id=" N | "scope=" N | "varkind=" N | "varflags=" N                  (variables)
+ *                 | "id=" N | "scope=" N | "varkind=" N | "varflags=" N
+ *                 (variables)
  *     instruction = MNEMONIC operands           operands as in asm.h, with these choices:
  *       register    "%r" N
  *       target      N | label
  *       integer     "DT_INTEGER[" N "]" | NUMBER       the number is added to the table
  *       string      "DT_STRING[" N "]" | STRING        the string is added to the table
- *       variable    "DT_VAR(" N ")" | NAME             a built-in, or of a .var line of that scope above
- *       subroutine  "DIF_SUBR(" N ")" | NAME
+ *       variable    "DT_VAR(" N ")" | NAME             a built-in, or of a .var line of that scope
+ *       above subroutine  "DIF_SUBR(" N ")" | NAME
  *       tuple type  "DT_TYPE(" N ")" | N
  *       translator  "DT_XLREF[" N "]" | N
  *     label, NAME = letter or "_", then letters, digits, "_"
  *     NUMBER, N   = [ "-" ] decimal, or 0x hexadecimal
  *     STRING      = '"' { byte | '\n' | '\t' | '\"' | '\\' | '\x' HH } '"'
  *
- * Printing and parsing any object whose string table ends with NUL gives the same object (without spans).
+ * Printing and parsing any object whose string table ends with NUL gives the same object (without
+ * spans).
  */
 #include "dif/asm.h"
 
 #include "base/hashmap.h"
 #include "base/vec.h"
 
-/* ---- words of types and variables ---------------------------------------------------------------- */
+/* ---- words of types and variables ------------------------------------------------------------ */
 
 enum attr {
 	ATTR_KIND,
@@ -77,9 +79,9 @@ static const struct word {
 };
 
 static const uint32_t attr_max[ATTR_LEN] = {
-	[ATTR_KIND] = UINT8_MAX,   [ATTR_CKIND] = UINT8_MAX, [ATTR_FLAGS] = UINT8_MAX,
-	[ATTR_SIGNED] = 1,	   [ATTR_SIZE] = UINT32_MAX, [ATTR_ID] = UINT32_MAX,
-	[ATTR_SCOPE] = UINT8_MAX,  [ATTR_VKIND] = UINT8_MAX, [ATTR_VFLAGS] = UINT8_MAX,
+	[ATTR_KIND] = UINT8_MAX,  [ATTR_CKIND] = UINT8_MAX, [ATTR_FLAGS] = UINT8_MAX,
+	[ATTR_SIGNED] = 1,	  [ATTR_SIZE] = UINT32_MAX, [ATTR_ID] = UINT32_MAX,
+	[ATTR_SCOPE] = UINT8_MAX, [ATTR_VKIND] = UINT8_MAX, [ATTR_VFLAGS] = UINT8_MAX,
 };
 
 /* Flags add up, everything else is replaced. */
@@ -88,7 +90,7 @@ static bool attr_is_set(enum attr attr)
 	return attr == ATTR_FLAGS || attr == ATTR_VFLAGS;
 }
 
-/* ---- printing ------------------------------------------------------------------------------------ */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static bool word_has_number(const struct word *w)
 {
@@ -155,18 +157,18 @@ static void print_tables(const struct difo *d, struct strbuf *out)
 	}
 }
 
-/* The fields that the text of an instruction shows; all others have to be zero for it to come back. */
+/* The fields the text of an instruction shows; it can be read back if all others are zero. */
 static dif_insn shown_bits(dif_insn i)
 {
 	dif_insn mask = 0xff000000;
 
 	for (const char *p = dif_syntax[dif_op_form(DIF_INSN_OP(i))].operands; *p; p++)
-		mask |= strchr("1AT", *p)     ? 0xff0000 :
-			*p == '2'	      ? 0xff00 :
-			*p == 'd'	      ? 0xff :
-			*p == 'L'	      ? 0xffffff :
-			strchr("ISVFX", *p) ? 0xffff00 :
-						0;
+		mask |= strchr("1AT", *p)     ? 0xff0000
+			: *p == '2'	      ? 0xff00
+			: *p == 'd'	      ? 0xff
+			: *p == 'L'	      ? 0xffffff
+			: strchr("ISVFX", *p) ? 0xffff00
+					      : 0;
 	return i & mask;
 }
 
@@ -187,7 +189,7 @@ void difo_print_asm(const struct difo *d, struct strbuf *out)
 	}
 }
 
-/* ---- parsing ------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 struct ref {
 	uint32_t insn, line;
@@ -196,15 +198,15 @@ struct ref {
 
 struct parser {
 	struct arena *arena;
-	const char *p;	    /* in the current line */
-	const char *end;    /* of the current line */
+	const char *p;	 /* in the current line */
+	const char *end; /* of the current line */
 	uint32_t line;
-	struct err *err;    /* the first one */
+	struct err *err; /* the first one */
 	VEC(dif_insn) code;
 	VEC(uint64_t) ints;
 	struct strbuf strs;
 	VEC(struct dif_var) vars;
-	VEC(struct ref) refs;   /* branches to labels */
+	VEC(struct ref) refs;	/* branches to labels */
 	struct hashmap *labels; /* name -> instruction index + 1 */
 	struct dif_type ret;
 };
@@ -262,7 +264,7 @@ static bool at_end(struct parser *ps)
 	return ps->p == ps->end || *ps->p == '!';
 }
 
-/* A name with an optional leading '.', as the caller's string in the arena; NULL when there is none. */
+/* A name with an optional leading '.', in the arena; NULL when there is none. */
 static const char *take_name(struct parser *ps)
 {
 	const char *start;
@@ -282,10 +284,10 @@ static const char *take_name(struct parser *ps)
 
 static int digit_value(char c, uint32_t base)
 {
-	int v = c >= '0' && c <= '9' ? c - '0' :
-		c >= 'a' && c <= 'f' ? c - 'a' + 10 :
-		c >= 'A' && c <= 'F' ? c - 'A' + 10 :
-				       99;
+	int v = c >= '0' && c <= '9'   ? c - '0'
+		: c >= 'a' && c <= 'f' ? c - 'a' + 10
+		: c >= 'A' && c <= 'F' ? c - 'A' + 10
+				       : 99;
 
 	return v < (int)base ? v : -1;
 }
@@ -362,7 +364,7 @@ static bool parse_string(struct parser *ps, struct strbuf *out)
 	return true;
 }
 
-/* ---- directives ---------------------------------------------------------------------------------- */
+/* ---- directives ------------------------------------------------------------------------------ */
 
 static bool parse_word(struct parser *ps, uint32_t *attrs, enum attr limit)
 {
@@ -472,11 +474,11 @@ static const struct {
 	const char *name;
 	bool (*parse)(struct parser *ps);
 } directives[] = {
-	{".int", parse_int}, {".str", parse_str}, {".var", parse_var},
+	{".int", parse_int}, {".str", parse_str},  {".var", parse_var},
 	{".ret", parse_ret}, {".word", parse_raw},
 };
 
-/* ---- instructions -------------------------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 /* prefix N suffix, or the number alone where that means the same. */
 static bool parse_index(struct parser *ps, const char *prefix, const char *suffix, uint32_t max,
@@ -574,6 +576,7 @@ static bool parse_operand(struct parser *ps, char what, enum dif_op op, dif_insn
 	uint32_t v = 0, shift = 8;
 	bool good;
 
+	/* clang-format off */
 	switch (what) {
 	case '1': shift = 16; good = operand_reg(ps, &v); break;
 	case '2': good = operand_reg(ps, &v); break;
@@ -589,6 +592,7 @@ static bool parse_operand(struct parser *ps, char what, enum dif_op op, dif_insn
 	case ' ': skip_space(ps); return true;
 	default: return take(ps, (char[]){what, '\0'}) || fail(ps, "expected '%c'", what);
 	}
+	/* clang-format on */
 	*insn |= v << shift;
 	return good;
 }

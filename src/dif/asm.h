@@ -5,7 +5,7 @@
 
 /*
  * Operands of a form, as text in which these stand for fields; everything else is itself:
- *     1 2 d  register r1, r2, rd or rs	      V  variable id (bits 8-23)   A  variable id in r1
+ *     1 2 d  register r1, r2, rd or rs	      V  variable id (bits 8-23)  A  in r1
  *     I  integer index	  S  string offset    F  subroutine		   T  tuple type
  *     L  branch target	  X  translator reference
  */
@@ -18,7 +18,5 @@ extern const struct dif_syntax dif_syntax[]; /* by enum dif_form */
 
 /* C-like quotes; bytes that are not printable ASCII become \xHH, always two digits. */
 void dif_quote(struct strbuf *out, const char *s, size_t len);
-/* Scope of the variables an instruction is about (enum dif_scope). */
-uint8_t dif_op_scope(enum dif_op op);
 /* Whether rd is a destination. */
 bool dif_form_writes(enum dif_form form);

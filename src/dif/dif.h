@@ -214,6 +214,7 @@ const char *dif_builtin_name(uint32_t var_id); /* NULL when not a built-in */
 uint32_t dif_subr_by_name(const char *name);	/* UINT32_MAX when unknown */
 uint32_t dif_builtin_by_name(const char *name); /* UINT32_MAX when unknown */
 bool dif_op_is_cond(enum dif_op op);		/* a branch that looks at the flags */
+uint8_t dif_op_scope(enum dif_op op); /* enum dif_scope of the variables it is about */
 /* Table entry of a variable, NULL when there is none. */
 const struct dif_var *difo_find_var(const struct difo *d, uint8_t scope, uint32_t id);
 

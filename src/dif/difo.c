@@ -4,7 +4,7 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 
-/* ---- tables -------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -63,6 +63,20 @@ bool dif_op_is_cond(enum dif_op op)
 	return op >= DIF_OP_BE && op <= DIF_OP_BLEU;
 }
 
+uint8_t dif_op_scope(enum dif_op op)
+{
+	switch ((int)op) {
+	case DIF_OP_LDTA:
+	case DIF_OP_LDTS:
+	case DIF_OP_STTS:
+	case DIF_OP_LDTAA:
+	case DIF_OP_STTAA: return DIF_SCOPE_THREAD;
+	case DIF_OP_LDLS:
+	case DIF_OP_STLS: return DIF_SCOPE_LOCAL;
+	default: return DIF_SCOPE_GLOBAL;
+	}
+}
+
 const char *dif_subr_name(uint32_t subr)
 {
 	return subr < ARRAY_LEN(subr_names) ? subr_names[subr] : NULL;
@@ -100,7 +114,7 @@ const struct dif_var *difo_find_var(const struct difo *d, uint8_t scope, uint32_
 	return NULL;
 }
 
-/* ---- registers of an instruction ----------------------------------------------------------------- */
+/* ---- registers of an instruction ------------------------------------------------------------- */
 
 /* Fields of an instruction that name a register that is read. */
 #define READS_R1 1
@@ -157,7 +171,7 @@ struct dif_uses dif_insn_uses(dif_insn insn)
 	return u;
 }
 
-/* ---- builder ------------------------------------------------------------------------------------- */
+/* ---- builder --------------------------------------------------------------------------------- */
 
 struct fixup {
 	uint32_t insn, label;
@@ -201,8 +215,8 @@ void dif_set_span(struct dif_builder *b, uint32_t source_off)
 }
 
 /*
- * Indexes are 16 bits. A table that outgrows them still grows, so that difo_verify() refuses the object
- * for its size; the index that no longer fits is cut, and no such object is ever executed.
+ * Indexes are 16 bits. A table that outgrows them still grows, so that difo_verify() refuses the
+ * object for its size; the index that no longer fits is cut, and no such object is ever executed.
  */
 uint32_t dif_int(struct dif_builder *b, uint64_t value)
 {
@@ -267,7 +281,7 @@ static void resolve_labels(struct dif_builder *b)
 
 		if (at == UINT32_MAX)
 			BUG("label %u of a DIF object was never placed", f->label);
-		b->code.data[f->insn] |= at & 0xffffff; /* larger programs are refused for their size */
+		b->code.data[f->insn] |= at & 0xffffff; /* larger ones are refused */
 	}
 }
 

@@ -15,20 +15,20 @@
 
 #define COMMENT_COLUMN 32 /* of the operand text */
 
-/* ---- types --------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 /* In the order of enum type_kind (d/types.h), which dif_type.ckind holds; the test compares. */
 static const char *const ckind_names[] = {
-	"void", "integer", "float",    "pointer", "array",    "struct",	  "union",    "enum",
+	"void",	   "integer", "float", "pointer",  "array",    "struct",   "union",    "enum",
 	"forward", "typedef", "const", "volatile", "restrict", "userland", "function",
 };
 
 void dif_type_print(const struct dif_type *t, struct strbuf *out)
 {
 	strbuf_addf(out, "%s (%s)", t->kind == DIF_KIND_STRING ? "string" : "D type",
-		    t->kind != DIF_KIND_STRING && t->ckind < ARRAY_LEN(ckind_names) ?
-			    ckind_names[t->ckind] :
-			    "unknown");
+		    t->kind != DIF_KIND_STRING && t->ckind < ARRAY_LEN(ckind_names)
+			    ? ckind_names[t->ckind]
+			    : "unknown");
 	if (t->flags & DIF_TF_BYREF)
 		strbuf_adds(out, " by ref");
 	if (t->flags & DIF_TF_BYUREF)
@@ -36,7 +36,7 @@ void dif_type_print(const struct dif_type *t, struct strbuf *out)
 	strbuf_addf(out, " (size %u)", t->size);
 }
 
-/* ---- instructions -------------------------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 void dif_quote(struct strbuf *out, const char *s, size_t len)
 {
@@ -56,20 +56,6 @@ void dif_quote(struct strbuf *out, const char *s, size_t len)
 			strbuf_addc(out, (char)c);
 	}
 	strbuf_addc(out, '"');
-}
-
-uint8_t dif_op_scope(enum dif_op op)
-{
-	switch ((int)op) {
-	case DIF_OP_LDTA:
-	case DIF_OP_LDTS:
-	case DIF_OP_STTS:
-	case DIF_OP_LDTAA:
-	case DIF_OP_STTAA: return DIF_SCOPE_THREAD;
-	case DIF_OP_LDLS:
-	case DIF_OP_STLS: return DIF_SCOPE_LOCAL;
-	default: return DIF_SCOPE_GLOBAL;
-	}
 }
 
 static void comment_int(const struct difo *d, dif_insn i, struct strbuf *out)
@@ -120,8 +106,8 @@ static void comment_type(const struct difo *d, dif_insn i, struct strbuf *out)
 {
 	(void)d;
 	strbuf_addf(out, "! %s",
-		    DIF_INSN_TTYPE(i) == DIF_TUPLE_STR ? "DT_TYPE(1) = string" :
-							 "DT_TYPE(0) = D type");
+		    DIF_INSN_TTYPE(i) == DIF_TUPLE_STR ? "DT_TYPE(1) = string"
+						       : "DT_TYPE(0) = D type");
 }
 
 const struct dif_syntax dif_syntax[] = {
@@ -189,14 +175,14 @@ void dif_insn_print(const struct difo *d, dif_insn insn, struct strbuf *out)
 	strbuf_deinit(&note);
 }
 
-/* ---- objects ------------------------------------------------------------------------------------- */
+/* ---- objects --------------------------------------------------------------------------------- */
 
 static const char *const scope_names[] = {"glb", "tls", "loc"};
 
 static void print_var(const struct dif_var *v, struct strbuf *out)
 {
-	const char *flags = v->flags & DIF_VF_REF ? (v->flags & DIF_VF_MOD ? "r/w" : "r") :
-						    (v->flags & DIF_VF_MOD ? "w" : "");
+	const char *flags = v->flags & DIF_VF_REF ? (v->flags & DIF_VF_MOD ? "r/w" : "r")
+						  : (v->flags & DIF_VF_MOD ? "w" : "");
 
 	strbuf_addf(out, "%-16s %-4x %-3s %-3s %-4s ", v->name ? v->name : "", v->id,
 		    v->kind == DIF_VAR_ARRAY ? "arr" : "scl",

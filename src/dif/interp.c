@@ -5,7 +5,7 @@
 #define DEFAULT_SCRATCH	   (64u << 10)
 #define DEFAULT_DYNVARSIZE (1u << 20)
 
-/* ---- environment that refuses everything --------------------------------------------------------- */
+/* ---- environment that refuses everything ----------------------------------------------------- */
 
 static bool none_load(void *ctx, uint64_t addr, void *buf, uint32_t size)
 {
@@ -40,7 +40,7 @@ const struct dif_env dif_env_none = {
 	.progenyof = none_progenyof,
 };
 
-/* ---- machine ------------------------------------------------------------------------------------- */
+/* ---- machine --------------------------------------------------------------------------------- */
 
 struct dif_machine *dif_machine_create(const struct dif_env *env,
 				       const struct dif_machine_opts *opts)
@@ -50,8 +50,8 @@ struct dif_machine *dif_machine_create(const struct dif_env *env,
 	m->env = *env;
 	m->strsize = opts && opts->strsize ? opts->strsize : DEFAULT_STRSIZE;
 	m->strsize = MAX(2u, MIN(m->strsize, DIF_MAX_STRING));
-	m->scratch_size = opts && opts->scratch_size ? opts->scratch_size :
-						       MAX(DEFAULT_SCRATCH, 32 * m->strsize);
+	m->scratch_size = opts && opts->scratch_size ? opts->scratch_size
+						     : MAX(DEFAULT_SCRATCH, 32 * m->strsize);
 	m->dyn_max = opts && opts->dynvarsize ? opts->dynvarsize : DEFAULT_DYNVARSIZE;
 	m->arena = arena_create();
 	m->scratch = xcalloc(1, m->scratch_size);
@@ -130,7 +130,7 @@ uint64_t dif_fault(struct dif_machine *m, enum dif_fault kind, uint64_t value)
 	return 0;
 }
 
-/* ---- instructions, by form ----------------------------------------------------------------------- */
+/* ---- instructions, by form ------------------------------------------------------------------- */
 
 static void exec_none(struct dif_machine *m, dif_insn i)
 {
@@ -244,10 +244,11 @@ static void exec_label(struct dif_machine *m, dif_insn i)
 		m->pc = DIF_INSN_LABEL(i);
 }
 
-/* ---- loads and stores ---------------------------------------------------------------------------- */
+/* ---- loads and stores ------------------------------------------------------------------------ */
 
+/* clang-format off */
 #define ACCESSES(prefix, space_)                                    \
-	[DIF_OP_##prefix##LDSB] = {1, true, space_},               \
+	[DIF_OP_##prefix##LDSB] = {1, true, space_},	\
 	[DIF_OP_##prefix##LDSH] = {2, true, space_},               \
 	[DIF_OP_##prefix##LDSW] = {4, true, space_},               \
 	[DIF_OP_##prefix##LDUB] = {1, false, space_},              \
@@ -260,12 +261,11 @@ static const struct access {
 	bool is_signed;
 	enum space space;
 } accesses[] = {
-	/* clang-format off */
 	ACCESSES(, SPACE_KERNEL), ACCESSES(U, SPACE_USER), ACCESSES(R, SPACE_KERNEL),
 	[DIF_OP_STB] = {1, false, SPACE_KERNEL}, [DIF_OP_STH] = {2, false, SPACE_KERNEL},
 	[DIF_OP_STW] = {4, false, SPACE_KERNEL}, [DIF_OP_STX] = {8, false, SPACE_KERNEL},
-	/* clang-format on */
 };
+/* clang-format on */
 
 static uint64_t number_from(const void *data, const struct access *acc)
 {
@@ -275,18 +275,10 @@ static uint64_t number_from(const void *data, const struct access *acc)
 	uint8_t v8;
 
 	switch (acc->size) {
-	case 1:
-		memcpy(&v8, data, 1);
-		return acc->is_signed ? (uint64_t)(int8_t)v8 : v8;
-	case 2:
-		memcpy(&v16, data, 2);
-		return acc->is_signed ? (uint64_t)(int16_t)v16 : v16;
-	case 4:
-		memcpy(&v32, data, 4);
-		return acc->is_signed ? (uint64_t)(int32_t)v32 : v32;
-	default:
-		memcpy(&v, data, 8);
-		return v;
+	case 1: memcpy(&v8, data, 1); return acc->is_signed ? (uint64_t)(int8_t)v8 : v8;
+	case 2: memcpy(&v16, data, 2); return acc->is_signed ? (uint64_t)(int16_t)v16 : v16;
+	case 4: memcpy(&v32, data, 4); return acc->is_signed ? (uint64_t)(int32_t)v32 : v32;
+	default: memcpy(&v, data, 8); return v;
 	}
 }
 
@@ -317,10 +309,10 @@ static void exec_store(struct dif_machine *m, dif_insn i)
 		dif_fault(m, DIF_FAULT_BADALIGN, addr);
 	else
 		memcpy(host,
-		       size == 1 ? (void *)&v8 :
-		       size == 2 ? (void *)&v16 :
-		       size == 4 ? (void *)&v32 :
-				   (void *)&v,
+		       size == 1   ? (void *)&v8
+		       : size == 2 ? (void *)&v16
+		       : size == 4 ? (void *)&v32
+				   : (void *)&v,
 		       size);
 }
 
@@ -345,7 +337,7 @@ static void exec_copys(struct dif_machine *m, dif_insn i)
 		dif_fault(m, DIF_FAULT_BADADDR, src);
 }
 
-/* ---- constants, variables, tuples ---------------------------------------------------------------- */
+/* ---- constants, variables, tuples ------------------------------------------------------------ */
 
 static void exec_ret(struct dif_machine *m, dif_insn i)
 {
@@ -379,9 +371,9 @@ static void exec_lda(struct dif_machine *m, dif_insn i)
 static void exec_ldv(struct dif_machine *m, dif_insn i)
 {
 	uint32_t id = DIF_INSN_INDEX(i);
-	uint64_t v = id < DIF_VAR_USER ?
-			     load_builtin(m, id, 0) :
-			     var_load(m, difo_find_var(m->d, dif_op_scope(DIF_INSN_OP(i)), id));
+	uint64_t v = id < DIF_VAR_USER
+			     ? load_builtin(m, id, 0)
+			     : var_load(m, difo_find_var(m->d, dif_op_scope(DIF_INSN_OP(i)), id));
 
 	m->regs[DIF_INSN_RD(i)] = v;
 }

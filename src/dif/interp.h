@@ -1,46 +1,50 @@
 /*
- * The DIF interpreter: a machine with variables and scratch memory that executes verified DIF objects.
+ * The DIF interpreter: a machine with variables and scratch memory that runs verified DIF objects.
  *
- * It serves the property tests (as the reference for code in the kernel), helpers over a core file, and
- * the debugger. What it executes on is a set of callbacks (struct dif_env).
+ * It serves the property tests (as the reference for code in the kernel), helpers over a core file
+ * and the debugger. What it executes on is a set of callbacks (struct dif_env).
  *
  * Semantics that every executor of DIF shares (subroutines: interp_subr.c)
  *
- *   Registers  64 bits, zero when a DIFO begins. Arithmetic wraps. Shift counts are taken modulo 64; sra is
- *              arithmetic. sdiv, srem truncate towards zero; INT64_MIN / -1 = INT64_MIN, % = 0. A divisor
- *              of 0: DIVZERO(0).
- *   Flags      after cmp r1, r2 a conditional branch is taken as the signed (bg bge bl ble) or unsigned
- *              (bgu bgeu blu bleu) 64-bit comparison of r1 with r2 says, without overflow; tst r1 is
- *              cmp r1, %r0. scmp r1, r2 sets them so that signed and unsigned branches alike say how
- *              the strings compare.
- *   scmp       both are read as str() of interp_subr.c, first r1, then r2, except that address 0 is the
- *              empty string; the texts are compared as unsigned bytes, the shorter of equals is less.
- *   Loads      any alignment. ld* and rld* from kernel memory, uld* from user memory; ldsb ldsh ldsw
- *              extend the sign. Not readable: BADADDR(address).
- *   Stores     stb.. to scratch memory handed out in this clause, or to the storage of a by-reference
- *              variable; all bytes inside, else BADADDR(address); then the address must be a multiple of
- *              the size, else BADALIGN(address).
+ *   Registers  64 bits, zero when a DIFO begins. Arithmetic wraps. Shift counts are taken modulo
+ *              64; sra is arithmetic. sdiv, srem truncate towards zero; INT64_MIN / -1 = INT64_MIN,
+ *              % = 0. A divisor of 0: DIVZERO(0).
+ *   Flags      after cmp r1, r2 a conditional branch is taken as the signed (bg bge bl ble) or
+ *              unsigned (bgu bgeu blu bleu) 64-bit comparison of r1 with r2 says, without overflow;
+ *              tst r1 is cmp r1, %r0. scmp r1, r2 sets them so that signed and unsigned branches
+ *              alike say how the strings compare.
+ *   scmp       both are read as str() of interp_subr.c, first r1, then r2, except that address 0 is
+ *              the empty string; the texts are compared as unsigned bytes, the shorter of equals is
+ *              less.
+ *   Loads      any alignment. ld* and rld* from kernel memory, uld* from user memory; ldsb ldsh
+ *              ldsw extend the sign. Not readable: BADADDR(address).
+ *   Stores     stb.. to scratch memory handed out in this clause, or to the storage of a
+ *              by-reference variable; all bytes inside, else BADADDR(address); then the address
+ *              must be a multiple of the size, else BADALIGN(address).
  *   allocs     as subroutine alloca.
- *   copys      size 0: nothing. Destination as for stores (no alignment), else BADADDR(destination); source
- *              from kernel memory, else BADADDR(source). Overlap: undefined content.
- *   ldga       the built-in array element; ldgs of a built-in its value. What they fault with is up to the
- *              environment.
- *   Variables  ids from DIF_VAR_USER on, typed by the variable table. By value: a store keeps the low
- *              type.size bytes, a load extends them by type.is_signed. By reference: a load gives the
- *              address of the storage; a store of address a reads type.size bytes there (strings: text up to
- *              NUL, cut to type.size - 1; user memory if DIF_TF_BYUREF), BADADDR(a) if that fails; a
- *              store of 0 zeroes the storage.
- *              Global and clause-local scalars exist from the start, zeroed (a by-reference one has an
- *              address then too). Thread-local scalars and elements of arrays do not: they read as 0, are
- *              made by a store of something else than 0 and freed by a store of 0 (for by-value: 0 after
- *              cutting to the size). No room: the store is dropped and counted.
- *   Keys       the tuple stack, first pushed first; not emptied by the access. pushtv: 64 bits. pushtr of a
- *              string: its text by str(), address 0 is "" (so "" and 0 are one key); nothing is read
- *              before the access. pushtr of type 0: r2 bytes at the address, more than DIF_MAX_STATIC:
- *              BADSIZE(r2), unreadable: BADADDR(address). Thread arrays: the thread is part of the key.
- *   Tuples     popts of an empty stack does nothing. More than DIF_MAX_TUPLE: TUPOFLOW(0). call takes the
- *              pushed 64 bits as arguments, whatever the type, and empties the stack.
- *   Faults     the first one ends the DIFO: value 0, kind, value and DIF offset (4 * instruction index).
+ *   copys      size 0: nothing. Destination as for stores (no alignment), else
+ *              BADADDR(destination); source from kernel memory, else BADADDR(source). Overlap:
+ *              undefined content.
+ *   ldga       the built-in array element; ldgs of a built-in its value. What they fault with is up
+ *              to the environment.
+ *   Variables  ids from DIF_VAR_USER on, typed by the variable table. By value: a store keeps the
+ *              low type.size bytes, a load extends them by type.is_signed. By reference: a load
+ *              gives the address of the storage; a store of address a reads type.size bytes there
+ *              (strings: text up to NUL, cut to type.size - 1; user memory if DIF_TF_BYUREF),
+ *              BADADDR(a) if that fails; a store of 0 zeroes the storage.
+ *              Global and clause-local scalars exist from the start, zeroed (a by-reference one has
+ *              an address then too). Thread-local scalars and elements of arrays do not: they read
+ *              as 0, are made by a store of something else than 0 and freed by a store of 0 (for
+ *              by-value: 0 after cutting to the size). No room: the store is dropped and counted.
+ *   Keys       the tuple stack, first pushed first; not emptied by the access. pushtv: 64 bits.
+ *              pushtr of a string: its text by str(), address 0 is "" (so "" and 0 are one key);
+ *              nothing is read before the access. pushtr of type 0: r2 bytes at the address, more
+ *              than DIF_MAX_STATIC: BADSIZE(r2), unreadable: BADADDR(address). Thread arrays: the
+ *              thread is part of the key.
+ *   Tuples     popts of an empty stack does nothing. More than DIF_MAX_TUPLE: TUPOFLOW(0). call
+ *              takes the pushed 64 bits as arguments, whatever the type, and empties the stack.
+ *   Faults     the first one ends the DIFO: value 0, kind, value and DIF offset (4 * instruction
+ *              index).
  *
  * Memory   the machine's own memory (scratch, variables, string tables of the DIFOs that were run,
  *          dif_machine_string()) is addressed by host address; every other address goes to the
@@ -98,7 +102,7 @@ struct dif_result dif_run(struct dif_machine *m, const struct difo *d);
 /* False: a call faults with ILLOP. */
 bool dif_subr_is_interpreted(uint32_t subr);
 
-/* ---- looking at results -------------------------------------------------------------------------- */
+/* ---- looking at results ---------------------------------------------------------------------- */
 
 /* Puts text into kernel memory for the life of the machine; returns its address. For built-ins. */
 uint64_t dif_machine_string(struct dif_machine *m, const char *text);
@@ -107,7 +111,8 @@ MUST_CHECK bool dif_machine_load(struct dif_machine *m, uint64_t addr, void *buf
 /*
  * Reads a string as scmp does (0 is ""), into buf of strsize bytes, with NUL. False: unreadable.
  */
-MUST_CHECK bool dif_machine_text(struct dif_machine *m, uint64_t addr, char *buf, uint32_t *ret_len);
+MUST_CHECK bool dif_machine_text(struct dif_machine *m, uint64_t addr, char *buf,
+				 uint32_t *ret_len);
 uint32_t dif_machine_strsize(const struct dif_machine *m);
 /* Stores of dynamic variables that found no room. */
 uint64_t dif_machine_drops(const struct dif_machine *m);

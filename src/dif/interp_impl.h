@@ -53,7 +53,7 @@ struct dif_machine {
 /* Records the first fault of a run. Returns 0, so that functions can end with it. */
 uint64_t dif_fault(struct dif_machine *m, enum dif_fault kind, uint64_t value);
 
-/* ---- memory: interp_mem.c ------------------------------------------------------------------------ */
+/* ---- memory: interp_mem.c -------------------------------------------------------------------- */
 
 void mem_add_region(struct dif_machine *m, const void *start, uint32_t size, bool is_writable);
 void mem_remove_region(struct dif_machine *m, const void *start);
@@ -80,7 +80,7 @@ static inline uint64_t mem_addr(const void *host)
 	return (uint64_t)(uintptr_t)host;
 }
 
-/* ---- variables: interp_var.c --------------------------------------------------------------------- */
+/* ---- variables: interp_var.c ----------------------------------------------------------------- */
 
 void vars_init(struct dif_machine *m);
 void vars_deinit(struct dif_machine *m);
@@ -89,7 +89,7 @@ void vars_forget_locals(struct dif_machine *m);
 uint64_t var_load(struct dif_machine *m, const struct dif_var *var);
 void var_store(struct dif_machine *m, const struct dif_var *var, uint64_t value);
 
-/* ---- subroutines: interp_subr*.c ----------------------------------------------------------------- */
+/* ---- subroutines: interp_subr*.c ------------------------------------------------------------- */
 
 /* Calls with the tuple stack as arguments; does not empty it. */
 uint64_t subr_call(struct dif_machine *m, uint32_t subr);

@@ -71,8 +71,8 @@ bool mem_load(struct dif_machine *m, enum space space, uint64_t addr, void *buf,
 	}
 	if (addr + size < addr || size > UINT32_MAX)
 		return false;
-	return (space == SPACE_KERNEL ? m->env.load_kernel : m->env.load_user)(
-		m->env.ctx, addr, buf, (uint32_t)size);
+	return (space == SPACE_KERNEL ? m->env.load_kernel : m->env.load_user)(m->env.ctx, addr,
+									       buf, (uint32_t)size);
 }
 
 /* Text inside one region: ends at NUL or after max characters, but not at the region's end. */
@@ -90,7 +90,7 @@ static bool region_text(const struct region *r, uint64_t addr, char *buf, uint32
 	return true;
 }
 
-/* Text from the environment: in pieces that do not cross a multiple of 64, byte by byte if one fails. */
+/* From the environment in pieces that do not cross a multiple of 64; byte by byte if one fails. */
 bool mem_load_text(struct dif_machine *m, enum space space, uint64_t addr, char *buf, uint32_t max,
 		   uint32_t *ret_len)
 {

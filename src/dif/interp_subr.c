@@ -4,129 +4,141 @@
  * The semantics below bind every executor of DIF: this interpreter and the run-time library in the
  * kernel (bpf/rt/) must give the same value and the same fault for the same input.
  *
- * ---- Terms ---------------------------------------------------------------------------------------
+ * ---- Terms --------------------------------------------------------------------------------------
  *
  * S          strsize, bytes of a string including its NUL.
- * v[i]       argument i, the 64 bits that were pushed. int, size_t, char and the like are used as 64-bit
- *            values unless a row below narrows them (the compiler has already extended them).
+ * v[i]       argument i, the 64 bits that were pushed. int, size_t, char and the like are used as
+ *            64-bit values unless a row below narrows them (the compiler has already extended
+ *            them).
  * fault      KIND(value): the call stops at the first one, in the order in which the row names its
  *            steps. The result is then 0 and the DIFO ends.
  *
- * str(a)     Reads a string argument from kernel memory (string constants, variables and scratch are
- *            kernel memory): bytes from a on, up to and excluding a NUL, but at most S-1 of them. Touches at
- *            most S bytes: when none of them is NUL, the text is the first S-1. If a byte that has to be
- *            touched is unreadable: BADADDR(a): the address that was passed, not the byte that failed.
- *            NULL (a = 0) is not readable: BADADDR(0). (bpf_probe_read_kernel_str(buf, S, a) does this.)
- *            Lengths and positions below are those of the text so read.
- *            When a row has two string arguments, both are read, the first one first, before anything
- *            else is looked at (exception: strtok).
+ * str(a)     Reads a string argument from kernel memory (string constants, variables and scratch
+ *            are kernel memory): bytes from a on, up to and excluding a NUL, but at most S-1 of
+ *            them. Touches at most S bytes: when none of them is NUL, the text is the first S-1. If
+ *            a byte that has to be touched is unreadable: BADADDR(a): the address that was passed,
+ *            not the byte that failed. NULL (a = 0) is not readable: BADADDR(0).
+ *            (bpf_probe_read_kernel_str(buf, S, a) does this.) Lengths and positions below are
+ *            those of the text so read. When a row has two string arguments, both are read, the
+ *            first one first, before anything else is looked at (exception: strtok).
  * string     "result string": fresh scratch memory that holds the text, cut to its first S-1
- *            characters, and a NUL. Never NULL. Scratch is taken after the arguments were read and found good;
- *            if there is none: NOSCRATCH(0).
- * scratch    taken upwards in 8-byte aligned pieces; a result string takes round_up(S, 8) bytes whatever
- *            its length. Released at the end of the clause. How much there is is up to the executor.
- * in scratch [d, d + size) lies in the part of scratch memory that has been handed out in this clause.
- * arguments  omitted optional arguments are not pushed and have the default given in [ ]. Fewer arguments
- *            than required, or more than known: ILLOP(0).
+ *            characters, and a NUL. Never NULL. Scratch is taken after the arguments were read and
+ *            found good; if there is none: NOSCRATCH(0).
+ * scratch    taken upwards in 8-byte aligned pieces; a result string takes round_up(S, 8) bytes
+ *            whatever its length. Released at the end of the clause. How much there is is up to the
+ *            executor.
+ * in scratch [d, d + size) lies in the part of scratch memory that has been handed out in this
+ *            clause.
+ * arguments  omitted optional arguments are not pushed and have the default given in [ ]. Fewer
+ *            arguments than required, or more than known: ILLOP(0).
  * others     subroutines of dif/subrs.def without a row here: ILLOP(0).
  *
- * ---- Strings -------------------------------------------------------------------------------------
+ * ---- Strings ------------------------------------------------------------------------------------
  *
  * strlen(s)            length of str(s): 0 .. S-1.
  *
  * strjoin(s, t)        string: str(s) followed by str(t), cut to S-1.
  *
- * substr(s, i, [len])  len omitted: INT64_MAX. n = length of str(s). Arithmetic is that of unbounded
- *                      integers (saturating is enough):
+ * substr(s, i, [len])  len omitted: INT64_MAX. n = length of str(s). Arithmetic is that of
+ *                      unbounded integers (saturating is enough):
  *                      1. If i < 0:  i += n.  If i is still < 0: if len + i > 0 then len += i and
  *                         i = 0; otherwise the result is "".
  *                      2. If i >= n: "".
- *                      3. If len < 0: len += n - i (that many characters before the end are left out).
+ *                      3. If len < 0: len += n - i (that many characters before the end are left
+ *                         out).
  *                      4. If len <= 0: "".  Otherwise the min(len, n - i) characters from i on.
- *                      So substr("abc",-2) "bc", ("abc",-5) "abc", ("abc",-5,3) "a", ("abc",-5,2) "",
- *                      ("abc",-5,-1) "", ("abc",1,-1) "b", ("abc",0,-3) "", ("abc",3) "".
+ *                      So substr("abc",-2) "bc", ("abc",-5) "abc", ("abc",-5,3) "a", ("abc",-5,2)
+ *                      "", ("abc",-5,-1) "", ("abc",1,-1) "b", ("abc",0,-3) "", ("abc",3) "".
  *
  * index(s, t, [start]) start omitted: 0. n, m = lengths. start < 0 counts as 0; start > n as n.
  *                      The smallest p with start <= p <= n - m and t at position p of s; else -1.
  *                      An empty t is found at start: index("abc","") 0, ("abc","",9) 3, ("","") 0.
  *                      The result is -1 as 64 bits.
  *
- * rindex(s, t, [start]) start omitted: INT64_MAX. start < 0: 0 if t is empty, else -1. start > n counts
- *                      as n. The largest p with 0 <= p <= min(start, n - m) and t at position p of s;
- *                      else -1. rindex("abc","") 3, ("abc","",1) 1, ("abab","ab") 2, ("abab","ab",1) 0.
+ * rindex(s, t, [start]) start omitted: INT64_MAX. start < 0: 0 if t is empty, else -1. start > n
+ *                      counts as n. The largest p with 0 <= p <= min(start, n - m) and t at
+ *                      position p of s; else -1. rindex("abc","") 3, ("abc","",1) 1, ("abab","ab")
+ *                      2, ("abab","ab",1) 0.
  *
  * strstr(s, t)         address s + p, p as index(s, t) gives it; 0 when that is -1. Not a copy. An
  *                      empty t: s.
  *
- * strchr(s, c)         c & 0xff. The address s + p of its first occurrence in str(s), 0 when absent. Not a
- * strrchr(s, c)        copy. strrchr: the last one. c = 0: s + n, the end, for both.
+ * strchr(s, c)         c & 0xff. The address s + p of its first occurrence in str(s), 0 when
+ * strrchr(s, c)        absent. Not a copy. strrchr: the last one. c = 0: s + n, the end, for both.
  *
- * strtok(s, t)         One state per clause: an address, 0 (nothing left) when a clause begins to run.
- *                      1. If s != 0: rest = s, else rest = state. If rest is 0, the result is 0; t is not
- *                         looked at.
+ * strtok(s, t)         One state per clause: an address, 0 (nothing left) when a clause begins to
+ *                      run.
+ *                      1. If s != 0: rest = s, else rest = state. If rest is 0, the result is 0; t
+ *                         is not looked at.
  *                      2. state = 0. Text r = str(rest), then delimiters d = str(t).
  *                      3. b = first position of r with a character not in d; none: the result is 0.
  *                      4. e = first position > b with a character in d, or the length of r.
  *                      5. Result string r[b..e). If e is not the length of r: state = rest + e + 1.
- *                      With empty d the whole r is one token (r empty: 0). Faults in 2 leave state 0.
+ *                      With empty d the whole r is one token (r empty: 0). Faults in 2 leave state
+ *                      0.
  *
- * basename(s)          string. str(s) empty: ".". Trailing '/'s are removed; if nothing is left: "/".
- *                      Otherwise what follows the last '/' left, or all of it if there is none.
+ * basename(s)          string. str(s) empty: ".". Trailing '/'s are removed; if nothing is left:
+ *                      "/". Otherwise what follows the last '/' left, or all of it if there is
+ *                      none.
  *                      "a" a, "a/" a, "/a" a, "/a/b//" b, "/" /, "//" /, "" "."
  *
  * dirname(s)           string. str(s) empty: ".". Remove trailing '/'s (nothing left: "/"); remove
- *                      trailing non-'/'s (nothing left: "."); remove trailing '/'s (nothing left: "/").
- *                      What is left.
- *                      "a" ., "a/" ., "/a" /, "/a/" /, "a/b" a, "/a//b/" /a, "//a" /, "/" /, "//" /, "" "."
+ *                      trailing non-'/'s (nothing left: "."); remove trailing '/'s (nothing left:
+ *                      "/"). What is left.
+ *                      "a" ., "a/" ., "/a" /, "/a/" /, "a/b" a, "/a//b/" /a, "//a" /, "/" /, "//"
+ *                      /, "" "."
  *
- * cleanpath(s)         string. Lexical; symbolic links are not known. Components are the maximal runs without
- *                      '/'; "last" means that no '/' follows it.
+ * cleanpath(s)         string. Lexical; symbolic links are not known. Components are the maximal
+ *                      runs without '/'; "last" means that no '/' follows it.
  *                      out = "/" if the text begins with '/', else "". floor = length of out.
  *                      For each component c in order:
  *                      - c is "." and not last: dropped; but if out is empty, "./" is appended and
  *                        floor = 2.
- *                      - c is "..": if out is longer than floor, the last component of out goes (back to
- *                        and keeping the '/' before it, or floor). Otherwise, text beginning with '/': dropped.
- *                        Otherwise ".." (and "/" unless last) is appended and floor = length of out.
+ *                      - c is "..": if out is longer than floor, the last component of out goes
+ *                        (back to and keeping the '/' before it, or floor). Otherwise, text
+ *                        beginning with '/': dropped. Otherwise ".." (and "/" unless last) is
+ *                        appended and floor = length of out.
  *                      - any other, also a last ".": c is appended, and "/" unless it is last.
  *                      If out is empty and the text is not: ".".
  *                      "/a//b/" /a/b/, "/a/./b" /a/b, "/a/b/.." /a/, "/a/b/../c" /a/c, "/../a" /a,
  *                      "/a/." /a/., "./a" ./a, "a/.." ., "a/../b" b, "../a" ../a, "a/../../b" ../b,
  *                      "//" /, "" ""
  *
- * lltostr(v, [base])   base omitted: 10; base < 2 or > 36 (as signed): ILLOP(0). Base 10: v as signed,
- *                      with "-" when negative. Other bases: v as unsigned; digits 0-9a-z. Base 16 has the
- *                      prefix "0x" (zero is "0x0"), base 8 the prefix "0" (zero is "0"). No leading zeros.
- *                      A string: S-1 characters from the left.
+ * lltostr(v, [base])   base omitted: 10; base < 2 or > 36 (as signed): ILLOP(0). Base 10: v as
+ *                      signed, with "-" when negative. Other bases: v as unsigned; digits 0-9a-z.
+ *                      Base 16 has the prefix "0x" (zero is "0x0"), base 8 the prefix "0" (zero is
+ *                      "0"). No leading zeros. A string: S-1 characters from the left.
  *
- * strtoll(s, [base])   base omitted: 10. str(s) is read, then base < 2 or > 36: ILLOP(0). Skips space, \t \n \v
- *                      \f \r; then one '-' or '+'; then, base 16 only, "0x" or "0X". Then digits 0-9, a-z,
- *                      A-Z below base up to the first other character: value modulo 2^64, negated after '-'. No
- *                      digits: 0.
+ * strtoll(s, [base])   base omitted: 10. str(s) is read, then base < 2 or > 36: ILLOP(0). Skips
+ *                      space, \t \n \v \f \r; then one '-' or '+'; then, base 16 only, "0x" or
+ *                      "0X". Then digits 0-9, a-z, A-Z below base up to the first other character:
+ *                      value modulo 2^64, negated after '-'. No digits: 0.
  *
  * tolower(s)           string: A-Z to a-z (a-z to A-Z), all other bytes unchanged.
  * toupper(s)
  *
- * json(s, path)        Address of a result string, or 0: missing or malformed. Both are read with str().
- *                      Path: its steps are the maximal runs of characters other than '.', '[' and ']'; no
- *                      step: 0. White space is space, \t, \n, \r.
+ * json(s, path)        Address of a result string, or 0: missing or malformed. Both are read with
+ *                      str(). Path: its steps are the maximal runs of characters other than '.',
+ *                      '[' and ']'; no step: 0. White space is space, \t, \n, \r.
  *                      A value is, after white space:
- *                      - '"' up to the next '"' (a backslash takes the following character with it);
- *                      - '{' or '[' up to the bracket that brings the depth back to 0 ('{' '[' add one,
- *                        '}' ']' take one, those inside strings do not count);
+ *                      - '"' up to the next '"' (a backslash takes the following character with
+ *                        it);
+ *                      - '{' or '[' up to the bracket that brings the depth back to 0 ('{' '[' add
+ *                        one, '}' ']' take one, those inside strings do not count);
  *                      - a word: the longest non-empty run without white space and , : ] } [ { "
  *                      anything else, or the end of the text inside one, is malformed: 0.
- *                      A step applied to a value that begins with '{': members  ws "key" ws : value ws ,
- *                      one after another; the first whose key bytes equal the step (escapes are not
- *                      interpreted) is it. '}' in the place of a key: missing.
+ *                      A step applied to a value that begins with '{': members  ws "key" ws : value
+ *                      ws , one after another; the first whose key bytes equal the step (escapes
+ *                      are not interpreted) is it. '}' in the place of a key: missing.
  *                      Applied to '[': the step must be 1 to 9 decimal digits, else missing; values
- *                      separated by ws , ws; the one with that index, from 0. ']' after white space in the
- *                      place of a value: missing. (So "a," before '}' or ']' is tolerated.)
- *                      What does not follow this form, before the value sought is reached: malformed. What
- *                      comes after the value sought is not looked at. Applied to anything else: missing.
- *                      Result: the value's text; without the quotes if a string, escapes left as they are.
+ *                      separated by ws , ws; the one with that index, from 0. ']' after white space
+ *                      in the place of a value: missing. (So "a," before '}' or ']' is tolerated.)
+ *                      What does not follow this form, before the value sought is reached:
+ *                      malformed. What comes after the value sought is not looked at. Applied to
+ *                      anything else: missing. Result: the value's text; without the quotes if a
+ *                      string, escapes left as they are.
  *
- * ---- Numbers -------------------------------------------------------------------------------------
+ * ---- Numbers ------------------------------------------------------------------------------------
  *
  * rand()               0 .. 2^31-1, pseudo-random.
  * htons ntohs (v)      the low 16, 32, 64 bits of v, from or to network order; zero-extended. On a
@@ -134,44 +146,48 @@
  * htonll ntohll (v)
  * getmajor(d)          (d & 0xffffffff) >> 20 (Linux: include/linux/kdev_t.h, MINORBITS 20)
  * getminor(d)          d & 0xfffff
- * progenyof(p)         1 if p (as s32) is the current process (thread group id) or one of its ancestors by
- *                      real parent; else 0.
+ * progenyof(p)         1 if p (as s32) is the current process (thread group id) or one of its
+ *                      ancestors by real parent; else 0.
  *
- * ---- Addresses -----------------------------------------------------------------------------------
+ * ---- Addresses ----------------------------------------------------------------------------------
  *
- * inet_ntoa(a)         string. 4 bytes at kernel address a (unreadable: BADADDR(a)): decimal with dots.
+ * inet_ntoa(a)         string. 4 bytes at kernel address a (unreadable: BADADDR(a)): decimal with
+ *                      dots.
  *
- * inet_ntoa6(a, [strict]) string. strict omitted: 0. 16 bytes at kernel address a (BADADDR(a)). If the
- *                      first 10 bytes are 0 and the next two are 0xff (v4-mapped), or the first 12 are 0
- *                      and the last four are neither 0.0.0.0 nor 0.0.0.1 (v4-compatible): the last four
- *                      as by inet_ntoa. Otherwise 8 groups of 16 bits, lower-case hexadecimal without
- *                      leading zeros, joined by ':'; the longest run of zero groups (the first of equals) is
- *                      written "::". A run of one group counts unless strict != 0.
- *                      all zero: "::"; 1:0:2:3:4:5:6:7 is "1::2:3:4:5:6:7" (strict: "1:0:2:3:4:5:6:7")
+ * inet_ntoa6(a, [strict]) string. strict omitted: 0. 16 bytes at kernel address a (BADADDR(a)). If
+ *                      the first 10 bytes are 0 and the next two are 0xff (v4-mapped), or the first
+ *                      12 are 0 and the last four are neither 0.0.0.0 nor 0.0.0.1 (v4-compatible):
+ *                      the last four as by inet_ntoa. Otherwise 8 groups of 16 bits, lower-case
+ *                      hexadecimal without leading zeros, joined by ':'; the longest run of zero
+ *                      groups (the first of equals) is written "::". A run of one group counts
+ *                      unless strict != 0. all zero: "::"; 1:0:2:3:4:5:6:7 is "1::2:3:4:5:6:7"
+ *                      (strict: "1:0:2:3:4:5:6:7")
  *
- * inet_ntop(af, a)     af = 2 (AF_INET): as inet_ntoa(a). af = 10 (AF_INET6): as inet_ntoa6(a), but v4-mapped
- *                      is "::ffff:1.2.3.4" and v4-compatible "::1.2.3.4". Other af (64 bits compared):
- *                      ILLOP(0), before a is looked at.
+ * inet_ntop(af, a)     af = 2 (AF_INET): as inet_ntoa(a). af = 10 (AF_INET6): as inet_ntoa6(a), but
+ *                      v4-mapped is "::ffff:1.2.3.4" and v4-compatible "::1.2.3.4". Other af (64
+ *                      bits compared): ILLOP(0), before a is looked at.
  *
- * ---- Memory --------------------------------------------------------------------------------------
+ * ---- Memory -------------------------------------------------------------------------------------
  *
- * alloca(n)            n bytes of scratch, 8-aligned, content undefined. More than is left: NOSCRATCH(0).
- *                      n = 0: an aligned address that is not 0; nothing is taken. As the instruction allocs.
- * bcopy(src, dst, n)   n = 0: nothing is checked. [dst, dst+n) not in scratch: BADADDR(dst). Then n bytes
- *                      at kernel address src unreadable: BADADDR(src). Overlap: undefined content. Result 0.
- * copyin(ua, n)        scratch as alloca(n), then n bytes at user address ua unreadable: BADADDR(ua). The
- *                      address of the copy. n = 0: ua is not touched.
- * copyinstr(ua, [max]) max omitted: UINT64_MAX. string. m = min(max, S-1), unsigned. Scratch is taken first. User
- *                      text at ua up to a NUL, at most m characters, touching at most m+1 bytes;
- *                      unreadable: BADADDR(ua).
- * copyinto(ua, n, dst) n = 0: nothing is checked. [dst, dst+n) not in scratch: BADADDR(dst). User memory
- *                      unreadable: BADADDR(ua). Result 0.
+ * alloca(n)            n bytes of scratch, 8-aligned, content undefined. More than is left:
+ *                      NOSCRATCH(0). n = 0: an aligned address that is not 0; nothing is taken. As
+ *                      the instruction allocs.
+ * bcopy(src, dst, n)   n = 0: nothing is checked. [dst, dst+n) not in scratch: BADADDR(dst). Then n
+ *                      bytes at kernel address src unreadable: BADADDR(src). Overlap: undefined
+ *                      content. Result 0.
+ * copyin(ua, n)        scratch as alloca(n), then n bytes at user address ua unreadable:
+ *                      BADADDR(ua). The address of the copy. n = 0: ua is not touched.
+ * copyinstr(ua, [max]) max omitted: UINT64_MAX. string. m = min(max, S-1), unsigned. Scratch is
+ *                      taken first. User text at ua up to a NUL, at most m characters, touching at
+ *                      most m+1 bytes; unreadable: BADADDR(ua).
+ * copyinto(ua, n, dst) n = 0: nothing is checked. [dst, dst+n) not in scratch: BADADDR(dst). User
+ *                      memory unreadable: BADADDR(ua). Result 0.
  */
 #include "dif/interp_impl.h"
 
 #include <endian.h>
 
-/* ---- numbers ------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static uint64_t subr_rand(struct dif_machine *m, const uint64_t *v)
 {
@@ -214,7 +230,7 @@ static uint64_t subr_progenyof(struct dif_machine *m, const uint64_t *v)
 	return m->env.progenyof(m->env.ctx, (int32_t)v[0]);
 }
 
-/* ---- memory -------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static uint64_t subr_alloca(struct dif_machine *m, const uint64_t *v)
 {
@@ -269,11 +285,11 @@ static uint64_t subr_copyinto(struct dif_machine *m, const uint64_t *v)
 	return copy_to_scratch(m, SPACE_USER, v[0], v[2], v[1]);
 }
 
-/* ---- the table ----------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 #define MAX_ARGS 3
 
-/* To add a subroutine: 1. its semantics above; 2. the function; 3. a row; 4. tests/unit/dif/subr.c. */
+/* To add one: 1. its semantics above; 2. the function; 3. a row; 4. tests/unit/dif/subr.c. */
 /* clang-format off */
 static const struct subr_row {
 	subr_fn fn;	   /* NULL: not available, ILLOP */

@@ -1,10 +1,10 @@
-/* Subroutines of the interpreter that convert: numbers, network addresses. Semantics: interp_subr.c. */
+/* Subroutines that convert: numbers, network addresses. Semantics: top of interp_subr.c. */
 #include "dif/interp_impl.h"
 
-#define DIF_AF_INET  2	/* Linux: include/linux/socket.h */
+#define DIF_AF_INET  2 /* Linux: include/linux/socket.h */
 #define DIF_AF_INET6 10
 
-/* ---- numbers ------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static bool is_base(uint64_t base)
 {
@@ -67,7 +67,7 @@ uint64_t subr_strtoll(struct dif_machine *m, const uint64_t *v)
 	return is_negative ? 0 - value : value;
 }
 
-/* ---- network addresses --------------------------------------------------------------------------- */
+/* ---- network addresses ----------------------------------------------------------------------- */
 
 /* Writes after prefix; text has room for any of them. */
 static uint64_t result_ipv4(struct dif_machine *m, const char *prefix, const uint8_t *ip)

@@ -1,8 +1,8 @@
 /*
  * Subroutine json(): one element out of JSON text. Semantics: top of interp_subr.c.
  *
- * No tree and no recursion: a value is skipped by counting brackets, and each step of the path narrows
- * the text to the value it names. The kernel can do the same in one bounded loop.
+ * No tree and no recursion: a value is skipped by counting brackets, and each step of the path
+ * narrows the text to the value it names. The kernel can do the same in one bounded loop.
  */
 #include "dif/interp_impl.h"
 
@@ -117,9 +117,9 @@ static const char *find_value(const char *s, const char *path)
 		if (!*path)
 			return any ? s : NULL;
 		len = strcspn(path, STEP_SEPS);
-		s = *s == '{' ? find_member(s, path, len) :
-		    *s == '[' ? find_element(s, path, len) :
-				NULL;
+		s = *s == '{'	? find_member(s, path, len)
+		    : *s == '[' ? find_element(s, path, len)
+				: NULL;
 		path += len;
 		any = true;
 	}
@@ -137,6 +137,6 @@ uint64_t subr_json(struct dif_machine *m, const uint64_t *v)
 	end = s ? skip_value(s) : NULL;
 	if (!end)
 		return 0;
-	return *s == '"' ? subr_result(m, s + 1, (size_t)(end - s - 2)) :
-			   subr_result(m, s, (size_t)(end - s));
+	return *s == '"' ? subr_result(m, s + 1, (size_t)(end - s - 2))
+			 : subr_result(m, s, (size_t)(end - s));
 }

@@ -2,8 +2,8 @@
  * Variables of the interpreter: globals, thread-locals, clause-locals and associative arrays.
  *
  * All of them are entries of a hash map. The key of a variable is its scope, id, thread (0 unless
- * thread-local), size if by reference (so that DIFOs that disagree about a type cannot share storage)
- * and, for arrays, the bytes of the tuple, references behind their length.
+ * thread-local), size if by reference (so that DIFOs that disagree about a type cannot share
+ * storage) and, for arrays, the bytes of the tuple, references behind their length.
  */
 #include "dif/interp_impl.h"
 
@@ -24,7 +24,7 @@ static struct hashmap *map_of(struct dif_machine *m, const struct dif_var *var)
 	return var->scope == DIF_SCOPE_LOCAL ? m->locals : m->vars;
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 static bool key_add_string(struct dif_machine *m, uint64_t addr)
 {
@@ -82,7 +82,7 @@ static bool key_build(struct dif_machine *m, const struct dif_var *var)
 	return true;
 }
 
-/* ---- slots --------------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 static void slot_destroy(struct dif_machine *m, struct slot *s)
 {
@@ -135,7 +135,7 @@ static void slot_remove(struct dif_machine *m, const struct dif_var *var)
 	slot_destroy(m, s);
 }
 
-/* ---- access -------------------------------------------------------------------------------------- */
+/* ---- access ---------------------------------------------------------------------------------- */
 
 /* The low size bytes, extended to 64 bits. */
 static uint64_t value_of_type(const struct dif_type *t, uint64_t v)
@@ -147,7 +147,7 @@ static uint64_t value_of_type(const struct dif_type *t, uint64_t v)
 	return t->is_signed ? (uint64_t)((int64_t)(v << shift) >> shift) : v << shift >> shift;
 }
 
-/* What a by-reference store keeps, zero-filled to the size of the type. NULL: a fault was recorded. */
+/* What a by-reference store keeps, zero-filled. NULL: a fault was recorded. */
 static uint8_t *copy_referred(struct dif_machine *m, const struct dif_type *t, uint64_t addr)
 {
 	enum space space = t->flags & DIF_TF_BYUREF ? SPACE_USER : SPACE_KERNEL;
@@ -230,7 +230,7 @@ uint64_t var_load(struct dif_machine *m, const struct dif_var *var)
 	return s->data ? mem_addr(s->data) : value_of_type(&var->type, s->value);
 }
 
-/* ---- life ---------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void destroy_all(struct dif_machine *m, struct hashmap *map)
 {

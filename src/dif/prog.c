@@ -32,10 +32,14 @@ static const struct {
 };
 
 static const char *const aggfunc_names[] = {
-	[AGGFUNC_COUNT] = "count",	   [AGGFUNC_SUM] = "sum",
-	[AGGFUNC_MIN] = "min",		   [AGGFUNC_MAX] = "max",
-	[AGGFUNC_AVG] = "avg",		   [AGGFUNC_STDDEV] = "stddev",
-	[AGGFUNC_QUANTIZE] = "quantize",   [AGGFUNC_LQUANTIZE] = "lquantize",
+	[AGGFUNC_COUNT] = "count",
+	[AGGFUNC_SUM] = "sum",
+	[AGGFUNC_MIN] = "min",
+	[AGGFUNC_MAX] = "max",
+	[AGGFUNC_AVG] = "avg",
+	[AGGFUNC_STDDEV] = "stddev",
+	[AGGFUNC_QUANTIZE] = "quantize",
+	[AGGFUNC_LQUANTIZE] = "lquantize",
 	[AGGFUNC_LLQUANTIZE] = "llquantize",
 };
 

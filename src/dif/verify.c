@@ -1,19 +1,19 @@
 /*
  * The verifier: what every DIF object has to satisfy before anything executes or translates it.
  *
- * Objects may come from files, so nothing in them is trusted; only the pointers and lengths of struct
- * difo itself are. After a successful check, an executor can rely on:
+ * Objects may come from files, so nothing in them is trusted; only the pointers and lengths of
+ * struct difo itself are. After a successful check, an executor can rely on:
  *
- *  - every instruction is one of opcodes.def, with unused fields zero, registers below max_regs, and a
- *    destination other than %r0;
+ *  - every instruction is one of opcodes.def, with unused fields zero, registers below max_regs,
+ *    and a destination other than %r0;
  *  - branches lead forward to an instruction, the last instruction is ret: execution always ends;
  *  - every conditional branch is reached only with flags defined (or not at all);
  *  - at most DIF_MAX_TUPLE elements lie on the tuple stack;
  *  - indexes are inside their tables, the string table ends with NUL;
- *  - a variable that is used exists: a built-in of the right kind, or an entry of the variable table
- *    with the scope and kind the instruction asks for; built-ins are not stored to;
- *  - types are of a size that can be handled: values 1, 2, 4 or 8 bytes (results: up to 8), by-reference
- *    ones 1 to DIF_MAX_STATIC, strings to DIF_MAX_STRING.
+ *  - a variable that is used exists: a built-in of the right kind, or an entry of the variable
+ *    table with the scope and kind the instruction asks for; built-ins are not stored to;
+ *  - types are of a size that can be handled: values 1, 2, 4 or 8 bytes (results: up to 8),
+ *    by-reference ones 1 to DIF_MAX_STATIC, strings to DIF_MAX_STRING.
  *
  * Facts    d-language.md 13.3.
  */
@@ -21,11 +21,11 @@
 
 #include "dtrace.h"
 
-#define TRY(call)                      \
-	do {                           \
-		struct err *e_ = call; \
-		if (e_)                \
-			return e_;     \
+#define TRY(call)                                                                                  \
+	do {                                                                                       \
+		struct err *e_ = call;                                                             \
+		if (e_)                                                                            \
+			return e_;                                                                 \
 	} while (0)
 
 struct verifier {
@@ -64,7 +64,7 @@ PRINTF_LIKE(1, 2) static struct err *bad_object(const char *fmt, ...)
 	return e;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static struct err *verify_tables(const struct difo *d)
 {
@@ -75,12 +75,10 @@ static struct err *verify_tables(const struct difo *d)
 	if (!d->code_len)
 		return bad_object("no instructions");
 	if (d->ints_len > DIF_MAX_INDEX)
-		return err_code(err_new("more than %u integer constants",
-					DIF_MAX_INDEX),
+		return err_code(err_new("more than %u integer constants", DIF_MAX_INDEX),
 				EDT_INT2BIG);
 	if (d->strs_size > DIF_MAX_INDEX)
-		return err_code(err_new("more than %u bytes of string constants",
-					DIF_MAX_INDEX),
+		return err_code(err_new("more than %u bytes of string constants", DIF_MAX_INDEX),
 				EDT_STR2BIG);
 	if (size > DIF_MAX_SIZE)
 		return err_code(err_new("%llu bytes, at most %u are possible",
@@ -153,7 +151,8 @@ static struct err *verify_var(const struct difo *d, const struct dif_var *v)
 static struct err *verify_vars(const struct difo *d)
 {
 	for (uint32_t i = 0; i < d->vars_len; i++) {
-		struct err *e = d->vars[i].name ? verify_var(d, &d->vars[i]) : bad_object("no name");
+		struct err *e =
+			d->vars[i].name ? verify_var(d, &d->vars[i]) : bad_object("no name");
 
 		if (e && d->vars[i].name)
 			return err_wrap(e, "variable '%s'", d->vars[i].name);
@@ -172,7 +171,7 @@ static struct err *verify_object(const struct difo *d)
 	return e ? err_wrap(e, "result") : verify_vars(d);
 }
 
-/* ---- single instructions ------------------------------------------------------------------------- */
+/* ---- single instructions --------------------------------------------------------------------- */
 
 static struct err *check_reg(const struct verifier *v, uint32_t reg)
 {
@@ -181,16 +180,16 @@ static struct err *check_reg(const struct verifier *v, uint32_t reg)
 
 static struct err *check_int(const struct verifier *v, dif_insn i)
 {
-	return DIF_INSN_INDEX(i) < v->d->ints_len ?
-		       NULL :
-		       bad(v, "integer %u of %u", DIF_INSN_INDEX(i), v->d->ints_len);
+	return DIF_INSN_INDEX(i) < v->d->ints_len
+		       ? NULL
+		       : bad(v, "integer %u of %u", DIF_INSN_INDEX(i), v->d->ints_len);
 }
 
 static struct err *check_str(const struct verifier *v, dif_insn i)
 {
-	return DIF_INSN_INDEX(i) < v->d->strs_size ?
-		       NULL :
-		       bad(v, "string at %u of %u", DIF_INSN_INDEX(i), v->d->strs_size);
+	return DIF_INSN_INDEX(i) < v->d->strs_size
+		       ? NULL
+		       : bad(v, "string at %u of %u", DIF_INSN_INDEX(i), v->d->strs_size);
 }
 
 static struct err *check_target(const struct verifier *v, dif_insn i)
@@ -237,16 +236,16 @@ static struct err *check_var(const struct verifier *v, dif_insn i)
 
 static struct err *check_subr(const struct verifier *v, dif_insn i)
 {
-	return dif_subr_name(DIF_INSN_INDEX(i)) ?
-		       NULL :
-		       bad(v, "unknown subroutine %u", DIF_INSN_INDEX(i));
+	return dif_subr_name(DIF_INSN_INDEX(i))
+		       ? NULL
+		       : bad(v, "unknown subroutine %u", DIF_INSN_INDEX(i));
 }
 
 static struct err *check_ttype(const struct verifier *v, dif_insn i)
 {
-	return DIF_INSN_TTYPE(i) <= DIF_TUPLE_STR ?
-		       NULL :
-		       bad(v, "tuple element of unknown type %u", DIF_INSN_TTYPE(i));
+	return DIF_INSN_TTYPE(i) <= DIF_TUPLE_STR
+		       ? NULL
+		       : bad(v, "tuple element of unknown type %u", DIF_INSN_TTYPE(i));
 }
 
 static struct err *check_xlref(const struct verifier *v, dif_insn i)
@@ -289,13 +288,13 @@ static struct err *verify_insn(const struct verifier *v)
 	return NULL;
 }
 
-/* ---- flow ---------------------------------------------------------------------------------------- */
+/* ---- flow ------------------------------------------------------------------------------------ */
 
 /* What is known where control arrives at an instruction, joined over all ways to it. */
 struct flow {
 	bool reached;
-	bool flags;	/* defined on every way */
-	uint8_t depth;	/* the largest on any way */
+	bool flags;    /* defined on every way */
+	uint8_t depth; /* the largest on any way */
 };
 
 static void flow_join(struct flow *to, const struct flow *from)

@@ -1,4 +1,5 @@
-/* Fuzz target: DIF text is parsed, verified, printed, parsed again and executed without any memory. */
+/* Fuzz target: DIF text is parsed, verified, printed, parsed again and executed without any memory.
+ */
 #include "dif/interp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

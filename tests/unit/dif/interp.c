@@ -1,11 +1,12 @@
 /* The interpreter: arithmetic, branches, memory, variables, tuples, faults. Subroutines: subr.c. */
 #include "machine.h"
 
-/* ---- arithmetic ---------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 #define MIN64 0x8000000000000000ull
 #define ALL   0xffffffffffffffffull
 
+/* clang-format off */
 static const struct {
 	const char *op;
 	uint64_t a, b, want;
@@ -53,15 +54,17 @@ static const struct {
 	{"urem", -7ull, 10, 9},
 	{"urem", MIN64, ALL, MIN64},
 };
+/* clang-format on */
 
 static void test_sums(struct world *w)
 {
 	for (size_t i = 0; i < ARRAY_LEN(sums); i++) {
-		struct dif_result r = world_run(
-			w, arena_printf(w->arena,
-					"setx 0x%llx, %%r1\nsetx 0x%llx, %%r2\n%s %%r1, %%r2, %%r3\nret %%r3",
-					(unsigned long long)sums[i].a, (unsigned long long)sums[i].b,
-					sums[i].op));
+		struct dif_result r =
+			world_run(w, arena_printf(w->arena,
+						  "setx 0x%llx, %%r1\nsetx 0x%llx, %%r2\n"
+						  "%s %%r1, %%r2, %%r3\nret %%r3",
+						  (unsigned long long)sums[i].a,
+						  (unsigned long long)sums[i].b, sums[i].op));
 
 		ok(!r.fault && r.value == sums[i].want, "%s 0x%llx, 0x%llx = 0x%llx", sums[i].op,
 		   (unsigned long long)sums[i].a, (unsigned long long)sums[i].b,
@@ -69,7 +72,7 @@ static void test_sums(struct world *w)
 	}
 }
 
-/* ---- branches ------------------------------------------------------------------------------------ */
+/* ---- branches -------------------------------------------------------------------------------- */
 
 static const char *const branches[] = {"be",   "bne", "bg",  "bgu", "bge",
 				       "bgeu", "bl",  "blu", "ble", "bleu"};
@@ -127,225 +130,230 @@ static void test_branches(struct world *w)
 	}
 }
 
-/* ---- programs ------------------------------------------------------------------------------------ */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 #define ANY 0xa5a5a5a5a5a5a5a5ull
 
+/* clang-format off */
 static const struct program {
-	const char *name, *text;
+	const char *name, *text; /* instructions with "; " between them */
 	uint64_t want; /* value, or the fault's value */
 	enum dif_fault fault;
 	uint32_t offset;
 } programs[] = {
 	{"r0 is zero", "ret %r0", 0, 0, 0},
 	{"registers begin as zero", "ret %r9", 0, 0, 0},
-	{"not", "not %r0, %r1\nret %r1", ALL, 0, 0},
-	{"mov", "setx 7, %r1\nmov %r1, %r200\nret %r200", 7, 0, 0},
-	{"ba, nop", "nop\nba over\nsetx 1, %r1\nover: ret %r1", 0, 0, 0},
-	{"divide by zero", "nop\nsdiv %r0, %r0, %r1\nret %r1", 0, DIF_FAULT_DIVZERO, 4},
-	{"urem by zero", "setx 9, %r1\nurem %r1, %r0, %r1\nret %r1", 0, DIF_FAULT_DIVZERO, 4},
+	{"not", "not %r0, %r1; ret %r1", ALL, 0, 0},
+	{"mov", "setx 7, %r1; mov %r1, %r200; ret %r200", 7, 0, 0},
+	{"ba, nop", "nop; ba over; setx 1, %r1; over: ret %r1", 0, 0, 0},
+	{"divide by zero", "nop; sdiv %r0, %r0, %r1; ret %r1", 0, DIF_FAULT_DIVZERO, 4},
+	{"urem by zero", "setx 9, %r1; urem %r1, %r0, %r1; ret %r1", 0, DIF_FAULT_DIVZERO, 4},
 
 	/* kernel memory: 80 81 82 83 84 85 86 87 .. */
-	{"ldub", "setx 0xffff888000000000, %r1\nldub [%r1], %r1\nret %r1", 0x80, 0, 0},
-	{"ldsb", "setx 0xffff888000000000, %r1\nldsb [%r1], %r1\nret %r1", -128ull, 0, 0},
-	{"lduh", "setx 0xffff888000000000, %r1\nlduh [%r1], %r1\nret %r1", 0x8180, 0, 0},
-	{"ldsh", "setx 0xffff888000000001, %r1\nldsh [%r1], %r1\nret %r1", 0xffffffffffff8281ull, 0,
-	 0},
-	{"lduw", "setx 0xffff888000000001, %r1\nlduw [%r1], %r1\nret %r1", 0x84838281, 0, 0},
-	{"ldsw", "setx 0xffff888000000000, %r1\nldsw [%r1], %r1\nret %r1", 0xffffffff83828180ull, 0,
-	 0},
-	{"ldx", "setx 0xffff888000000003, %r1\nldx [%r1], %r1\nret %r1", 0x8a89888786858483ull, 0, 0},
-	{"rldx", "setx 0xffff888000000000, %r1\nrldx [%r1], %r1\nret %r1", 0x8786858483828180ull, 0,
-	 0},
-	{"rldsb", "setx 0xffff888000000000, %r1\nrldsb [%r1], %r1\nret %r1", -128ull, 0, 0},
-	{"uldub", "setx 0x10000, %r1\nuldub [%r1], %r1\nret %r1", 0x90, 0, 0},
-	{"uldsw", "setx 0x10000, %r1\nuldsw [%r1], %r1\nret %r1", 0xffffffff93929190ull, 0, 0},
-	{"uldx", "setx 0x10000, %r1\nuldx [%r1], %r1\nret %r1", 0x9796959493929190ull, 0, 0},
-	{"ldx over the end", "setx 0xffff8880000001f9, %r1\nldx [%r1], %r1\nret %r1",
+	{"ldub", "setx 0xffff888000000000, %r1; ldub [%r1], %r1; ret %r1", 0x80, 0, 0},
+	{"ldsb", "setx 0xffff888000000000, %r1; ldsb [%r1], %r1; ret %r1", -128ull, 0, 0},
+	{"lduh", "setx 0xffff888000000000, %r1; lduh [%r1], %r1; ret %r1", 0x8180, 0, 0},
+	{"ldsh",
+	 "setx 0xffff888000000001, %r1; ldsh [%r1], %r1; ret %r1", 0xffffffffffff8281ull, 0, 0},
+	{"lduw", "setx 0xffff888000000001, %r1; lduw [%r1], %r1; ret %r1", 0x84838281, 0, 0},
+	{"ldsw",
+	 "setx 0xffff888000000000, %r1; ldsw [%r1], %r1; ret %r1", 0xffffffff83828180ull, 0, 0},
+	{"ldx",
+	 "setx 0xffff888000000003, %r1; ldx [%r1], %r1; ret %r1", 0x8a89888786858483ull, 0, 0},
+	{"rldx",
+	 "setx 0xffff888000000000, %r1; rldx [%r1], %r1; ret %r1", 0x8786858483828180ull, 0, 0},
+	{"rldsb", "setx 0xffff888000000000, %r1; rldsb [%r1], %r1; ret %r1", -128ull, 0, 0},
+	{"uldub", "setx 0x10000, %r1; uldub [%r1], %r1; ret %r1", 0x90, 0, 0},
+	{"uldsw", "setx 0x10000, %r1; uldsw [%r1], %r1; ret %r1", 0xffffffff93929190ull, 0, 0},
+	{"uldx", "setx 0x10000, %r1; uldx [%r1], %r1; ret %r1", 0x9796959493929190ull, 0, 0},
+	{"ldx over the end",
+	 "setx 0xffff8880000001f9, %r1; ldx [%r1], %r1; ret %r1",
 	 0xffff8880000001f9ull, DIF_FAULT_BADADDR, 4},
-	{"ld of user memory", "setx 0x10000, %r1\nldub [%r1], %r1\nret %r1", 0x10000,
-	 DIF_FAULT_BADADDR, 4},
-	{"uld of kernel memory", "setx 0xffff888000000000, %r1\nuldub [%r1], %r1\nret %r1",
+	{"ld of user memory",
+	 "setx 0x10000, %r1; ldub [%r1], %r1; ret %r1", 0x10000, DIF_FAULT_BADADDR, 4},
+	{"uld of kernel memory",
+	 "setx 0xffff888000000000, %r1; uldub [%r1], %r1; ret %r1",
 	 0xffff888000000000ull, DIF_FAULT_BADADDR, 4},
-	{"ld of NULL", "ldx [%r0], %r1\nret %r1", 0, DIF_FAULT_BADADDR, 0},
-	{"ld at the end of the address space", "setx -1, %r1\nldx [%r1], %r1\nret %r1", ALL,
-	 DIF_FAULT_BADADDR, 4},
-	{"ld of a string constant", "sets \"AB\", %r1\nlduh [%r1], %r1\nret %r1", 0x4241, 0, 0},
-	{"uld of a string constant", "sets \"AB\", %r1\nuldub [%r1], %r1\nret %r1", ANY,
-	 DIF_FAULT_BADADDR, 4},
-	{"ld beyond the string table", "sets \"AB\", %r1\nldx [%r1], %r1\nret %r1", ANY,
-	 DIF_FAULT_BADADDR, 4},
-	{"st to a string constant", "sets \"AB\", %r1\nstb %r1, [%r1]\nret %r1", ANY,
-	 DIF_FAULT_BADADDR, 4},
-	{"st to kernel memory", "setx 0xffff888000000000, %r1\nstx %r1, [%r1]\nret %r1",
+	{"ld of NULL", "ldx [%r0], %r1; ret %r1", 0, DIF_FAULT_BADADDR, 0},
+	{"ld at the end of the address space",
+	 "setx -1, %r1; ldx [%r1], %r1; ret %r1", ALL, DIF_FAULT_BADADDR, 4},
+	{"ld of a string constant", "sets \"AB\", %r1; lduh [%r1], %r1; ret %r1", 0x4241, 0, 0},
+	{"uld of a string constant",
+	 "sets \"AB\", %r1; uldub [%r1], %r1; ret %r1", ANY, DIF_FAULT_BADADDR, 4},
+	{"ld beyond the string table",
+	 "sets \"AB\", %r1; ldx [%r1], %r1; ret %r1", ANY, DIF_FAULT_BADADDR, 4},
+	{"st to a string constant",
+	 "sets \"AB\", %r1; stb %r1, [%r1]; ret %r1", ANY, DIF_FAULT_BADADDR, 4},
+	{"st to kernel memory",
+	 "setx 0xffff888000000000, %r1; stx %r1, [%r1]; ret %r1",
 	 0xffff888000000000ull, DIF_FAULT_BADADDR, 4},
-	{"scmp of a bad address", "setx 5, %r1\nsetx 6, %r2\nscmp %r1, %r2\nret %r0", 5,
-	 DIF_FAULT_BADADDR, 8},
-	{"scmp with a bad address", "setx 5, %r1\nsetx 6, %r2\nscmp %r0, %r2\nret %r0", 6,
-	 DIF_FAULT_BADADDR, 8},
+	{"scmp of a bad address",
+	 "setx 5, %r1; setx 6, %r2; scmp %r1, %r2; ret %r0", 5, DIF_FAULT_BADADDR, 8},
+	{"scmp with a bad address",
+	 "setx 5, %r1; setx 6, %r2; scmp %r0, %r2; ret %r0", 6, DIF_FAULT_BADADDR, 8},
 
 	/* scratch memory */
-	{"stx, ldx", "setx 8, %r1\nallocs %r1, %r2\nsetx 0x1122334455667788, %r1\nstx %r1, [%r2]\nldx "
-		     "[%r2], %r1\nret %r1",
-	 0x1122334455667788ull, 0, 0},
+	{"stx, ldx",
+	 "setx 8, %r1; allocs %r1, %r2; setx 0x1122334455667788, %r1; stx %r1, [%r2]; "
+	 "ldx [%r2], %r1; ret %r1", 0x1122334455667788ull, 0, 0},
 	{"stb, sth, stw",
-	 "setx 16, %r1\nallocs %r1, %r2\nstx %r0, [%r2]\nsetx 0x1122334455667788, %r1\nstb %r1, [%r2]\n"
-	 "setx 2, %r3\nadd %r2, %r3, %r4\nsth %r1, [%r4]\nadd %r4, %r3, %r4\nstw %r1, [%r4]\nldx "
-	 "[%r2], %r1\nret %r1",
-	 0x5566778877880088ull, 0, 0},
+	 "setx 16, %r1; allocs %r1, %r2; stx %r0, [%r2]; setx 0x1122334455667788, %r1; "
+	 "stb %r1, [%r2]; setx 2, %r3; add %r2, %r3, %r4; sth %r1, [%r4]; "
+	 "add %r4, %r3, %r4; stw %r1, [%r4]; ldx [%r2], %r1; ret %r1", 0x5566778877880088ull, 0, 0},
 	{"misaligned st",
-	 "setx 16, %r1\nallocs %r1, %r2\nsetx 1, %r1\nadd %r1, %r2, %r2\nsth %r1, [%r2]\nret %r0", ANY,
-	 DIF_FAULT_BADALIGN, 16},
-	{"address before alignment", "setx 3, %r1\nstx %r1, [%r1]\nret %r0", 3, DIF_FAULT_BADADDR, 4},
+	 "setx 16, %r1; allocs %r1, %r2; setx 1, %r1; add %r1, %r2, %r2; sth %r1, [%r2]; "
+	 "ret %r0", ANY, DIF_FAULT_BADALIGN, 16},
+	{"address before alignment",
+	 "setx 3, %r1; stx %r1, [%r1]; ret %r0", 3, DIF_FAULT_BADADDR, 4},
 	{"st beyond what was handed out",
-	 "setx 8, %r1\nallocs %r1, %r2\nadd %r1, %r2, %r2\nstb %r1, [%r2]\nret %r0", ANY,
-	 DIF_FAULT_BADADDR, 12},
-	{"allocs of too much", "setx 0x100000000, %r1\nallocs %r1, %r2\nret %r2", 0,
-	 DIF_FAULT_NOSCRATCH, 4},
+	 "setx 8, %r1; allocs %r1, %r2; add %r1, %r2, %r2; stb %r1, [%r2]; ret %r0",
+	 ANY, DIF_FAULT_BADADDR, 12},
+	{"allocs of too much",
+	 "setx 0x100000000, %r1; allocs %r1, %r2; ret %r2", 0, DIF_FAULT_NOSCRATCH, 4},
 	{"copys",
-	 "setx 8, %r1\nallocs %r1, %r2\nsetx 0xffff888000000000, %r3\ncopys %r3, %r1, %r2\nldx [%r2], "
-	 "%r1\nret %r1",
-	 0x8786858483828180ull, 0, 0},
-	{"copys of nothing", "copys %r0, %r0, %r0\nret %r0", 0, 0, 0},
+	 "setx 8, %r1; allocs %r1, %r2; setx 0xffff888000000000, %r3; "
+	 "copys %r3, %r1, %r2; ldx [%r2], %r1; ret %r1", 0x8786858483828180ull, 0, 0},
+	{"copys of nothing", "copys %r0, %r0, %r0; ret %r0", 0, 0, 0},
 	{"copys to kernel memory",
-	 "setx 8, %r1\nsetx 0xffff888000000000, %r3\ncopys %r0, %r1, %r3\nret %r0",
+	 "setx 8, %r1; setx 0xffff888000000000, %r3; copys %r0, %r1, %r3; ret %r0",
 	 0xffff888000000000ull, DIF_FAULT_BADADDR, 8},
 	{"copys from a bad address",
-	 "setx 8, %r1\nallocs %r1, %r2\nsetx 77, %r3\ncopys %r3, %r1, %r2\nret %r0", 77,
-	 DIF_FAULT_BADADDR, 12},
+	 "setx 8, %r1; allocs %r1, %r2; setx 77, %r3; copys %r3, %r1, %r2; ret %r0",
+	 77, DIF_FAULT_BADADDR, 12},
 
 	/* built-ins */
-	{"pid", "ldgs pid, %r1\nret %r1", 42, 0, 0},
-	{"args[3]", "setx 3, %r1\nldga args, %r1, %r2\nret %r2", 103, 0, 0},
-	{"args[10]", "setx 10, %r1\nldga args, %r1, %r2\nret %r2", 10, DIF_FAULT_BADINDEX, 4},
-	{"a built-in that faults", "ldgs vtimestamp, %r1\nret %r1", 0, DIF_FAULT_ILLOP, 0},
+	{"pid", "ldgs pid, %r1; ret %r1", 42, 0, 0},
+	{"args[3]", "setx 3, %r1; ldga args, %r1, %r2; ret %r2", 103, 0, 0},
+	{"args[10]", "setx 10, %r1; ldga args, %r1, %r2; ret %r2", 10, DIF_FAULT_BADINDEX, 4},
+	{"a built-in that faults", "ldgs vtimestamp, %r1; ret %r1", 0, DIF_FAULT_ILLOP, 0},
 
 	/* by-value variables: what was never stored is zero */
-	{"global", ".var \"x\" id=0x500 scalar size=8\nldgs x, %r1\nret %r1", 0, 0, 0},
-	{"thread", ".var \"x\" id=0x500 scalar thread size=8\nldts x, %r1\nret %r1", 0, 0, 0},
-	{"local", ".var \"x\" id=0x500 scalar local size=8\nldls x, %r1\nret %r1", 0, 0, 0},
-	{"element", ".var \"x\" id=0x500 array size=8\npushtv 0, %r0\nldgaa x, %r1\nret %r1", 0, 0, 0},
+	{"global", ".var \"x\" id=0x500 scalar size=8; ldgs x, %r1; ret %r1", 0, 0, 0},
+	{"thread", ".var \"x\" id=0x500 scalar thread size=8; ldts x, %r1; ret %r1", 0, 0, 0},
+	{"local", ".var \"x\" id=0x500 scalar local size=8; ldls x, %r1; ret %r1", 0, 0, 0},
+	{"element",
+	 ".var \"x\" id=0x500 array size=8; pushtv 0, %r0; ldgaa x, %r1; ret %r1", 0, 0, 0},
 	{"int8_t keeps the sign",
-	 ".var \"x\" id=0x501 scalar size=1 signed\nsetx 0x1ff, %r1\nstgs x, %r1\nldgs x, %r1\nret %r1",
-	 ALL, 0, 0},
+	 ".var \"x\" id=0x501 scalar size=1 signed; setx 0x1ff, %r1; stgs x, %r1; "
+	 "ldgs x, %r1; ret %r1", ALL, 0, 0},
 	{"uint8_t",
-	 ".var \"x\" id=0x502 scalar size=1\nsetx 0x1ff, %r1\nstgs x, %r1\nldgs x, %r1\nret %r1", 0xff,
-	 0, 0},
-	{"int16_t", ".var \"x\" id=0x503 scalar thread size=2 signed\nsetx 0x18000, %r1\nstts x, "
-		    "%r1\nldts x, %r1\nret %r1",
-	 0xffffffffffff8000ull, 0, 0},
+	 ".var \"x\" id=0x502 scalar size=1; setx 0x1ff, %r1; stgs x, %r1; ldgs x, %r1; "
+	 "ret %r1", 0xff, 0, 0},
+	{"int16_t",
+	 ".var \"x\" id=0x503 scalar thread size=2 signed; setx 0x18000, %r1; "
+	 "stts x, %r1; ldts x, %r1; ret %r1", 0xffffffffffff8000ull, 0, 0},
 	{"uint32_t",
-	 ".var \"x\" id=0x504 scalar local size=4\nsetx -2, %r1\nstls x, %r1\nldls x, %r1\nret %r1",
-	 0xfffffffe, 0, 0},
-	{"int64_t", ".var \"x\" id=0x505 array size=8 signed\nsetx -2, %r1\npushtv 0, %r1\nstgaa x, "
-		    "%r1\nldgaa x, %r1\nret %r1",
-	 -2ull, 0, 0},
+	 ".var \"x\" id=0x504 scalar local size=4; setx -2, %r1; stls x, %r1; "
+	 "ldls x, %r1; ret %r1", 0xfffffffe, 0, 0},
+	{"int64_t",
+	 ".var \"x\" id=0x505 array size=8 signed; setx -2, %r1; pushtv 0, %r1; "
+	 "stgaa x, %r1; ldgaa x, %r1; ret %r1", -2ull, 0, 0},
 
 	/* by reference */
 	{"an unset global string is empty, not NULL",
-	 ".var \"s\" id=0x510 scalar string byref size=16\nldgs s, %r1\ntst %r1\nbe null\nldub [%r1], "
-	 "%r1\nret %r1\nnull: setx 1, %r1\nret %r1",
-	 0, 0, 0},
+	 ".var \"s\" id=0x510 scalar string byref size=16; ldgs s, %r1; tst %r1; be null; "
+	 "ldub [%r1], %r1; ret %r1; null: setx 1, %r1; ret %r1", 0, 0, 0},
 	{"an unset self string is NULL",
-	 ".var \"s\" id=0x511 scalar thread string byref size=16\nldts s, %r1\nret %r1", 0, 0, 0},
+	 ".var \"s\" id=0x511 scalar thread string byref size=16; ldts s, %r1; ret %r1", 0, 0, 0},
 	{"an unset element is NULL",
-	 ".var \"s\" id=0x512 array string byref size=16\npushtv 0, %r0\nldgaa s, %r1\nret %r1", 0, 0,
-	 0},
+	 ".var \"s\" id=0x512 array string byref size=16; pushtv 0, %r0; ldgaa s, %r1; "
+	 "ret %r1", 0, 0, 0},
 	{"a string is copied",
-	 ".var \"s\" id=0x513 scalar thread string byref size=16\nsets \"AB\", %r1\nstts s, %r1\nldts "
-	 "s, %r1\nldx [%r1], %r1\nret %r1",
-	 0x4241, 0, 0},
+	 ".var \"s\" id=0x513 scalar thread string byref size=16; sets \"AB\", %r1; "
+	 "stts s, %r1; ldts s, %r1; ldx [%r1], %r1; ret %r1", 0x4241, 0, 0},
 	{"a string is cut to its variable",
-	 ".var \"s\" id=0x514 scalar string byref size=4\nsets \"ABCDEF\", %r1\nstgs s, %r1\nldgs s, "
-	 "%r1\nlduw [%r1], %r1\nret %r1",
-	 0x434241, 0, 0},
+	 ".var \"s\" id=0x514 scalar string byref size=4; sets \"ABCDEF\", %r1; "
+	 "stgs s, %r1; ldgs s, %r1; lduw [%r1], %r1; ret %r1", 0x434241, 0, 0},
 	{"a struct is copied",
-	 ".var \"t\" id=0x515 scalar local ckind=5 byref size=12\nsetx 0xffff888000000000, %r1\nstls t, "
-	 "%r1\nldls t, %r1\nsetx 8, %r2\nadd %r1, %r2, %r1\nlduw [%r1], %r1\nret %r1",
-	 0x8b8a8988, 0, 0},
+	 ".var \"t\" id=0x515 scalar local ckind=5 byref size=12; "
+	 "setx 0xffff888000000000, %r1; stls t, %r1; ldls t, %r1; setx 8, %r2; "
+	 "add %r1, %r2, %r1; lduw [%r1], %r1; ret %r1", 0x8b8a8988, 0, 0},
 	{"a struct from user memory",
-	 ".var \"t\" id=0x516 scalar local ckind=5 byuref size=4\nsetx 0x10000, %r1\nstls t, %r1\nldls "
-	 "t, %r1\nlduw [%r1], %r1\nret %r1",
-	 0x93929190, 0, 0},
+	 ".var \"t\" id=0x516 scalar local ckind=5 byuref size=4; setx 0x10000, %r1; "
+	 "stls t, %r1; ldls t, %r1; lduw [%r1], %r1; ret %r1", 0x93929190, 0, 0},
 	{"storage can be written",
-	 ".var \"t\" id=0x517 scalar ckind=5 byref size=16\nldgs t, %r1\nsetx 7, %r2\nstx %r2, "
-	 "[%r1]\nldgs t, %r3\nldx [%r3], %r3\nret %r3",
-	 7, 0, 0},
+	 ".var \"t\" id=0x517 scalar ckind=5 byref size=16; ldgs t, %r1; setx 7, %r2; "
+	 "stx %r2, [%r1]; ldgs t, %r3; ldx [%r3], %r3; ret %r3", 7, 0, 0},
 	{"but not beyond",
-	 ".var \"t\" id=0x518 scalar ckind=5 byref size=8\nldgs t, %r1\nsetx 8, %r2\nadd %r1, %r2, "
-	 "%r1\nstx %r2, [%r1]\nret %r0",
-	 ANY, DIF_FAULT_BADADDR, 12},
-	{"a bad address", ".var \"s\" id=0x519 scalar string byref size=16\nsetx 9, %r1\nstgs s, "
-			  "%r1\nret %r0",
-	 9, DIF_FAULT_BADADDR, 4},
+	 ".var \"t\" id=0x518 scalar ckind=5 byref size=8; ldgs t, %r1; setx 8, %r2; "
+	 "add %r1, %r2, %r1; stx %r2, [%r1]; ret %r0", ANY, DIF_FAULT_BADADDR, 12},
+	{"a bad address",
+	 ".var \"s\" id=0x519 scalar string byref size=16; setx 9, %r1; stgs s, %r1; "
+	 "ret %r0", 9, DIF_FAULT_BADADDR, 4},
 	{"0 empties a global string",
-	 ".var \"s\" id=0x51a scalar string byref size=16\nsets \"AB\", %r1\nstgs s, %r1\nstgs s, "
-	 "%r0\nldgs s, %r1\nldub [%r1], %r1\nret %r1",
-	 0, 0, 0},
+	 ".var \"s\" id=0x51a scalar string byref size=16; sets \"AB\", %r1; stgs s, %r1; "
+	 "stgs s, %r0; ldgs s, %r1; ldub [%r1], %r1; ret %r1", 0, 0, 0},
 	{"0 frees a self string",
-	 ".var \"s\" id=0x51b scalar thread string byref size=16\nsets \"AB\", %r1\nstts s, %r1\nstts "
-	 "s, %r0\nldts s, %r1\nret %r1",
-	 0, 0, 0},
+	 ".var \"s\" id=0x51b scalar thread string byref size=16; sets \"AB\", %r1; "
+	 "stts s, %r1; stts s, %r0; ldts s, %r1; ret %r1", 0, 0, 0},
 	{"freed storage is gone",
-	 ".var \"s\" id=0x51c scalar thread string byref size=16\nsets \"AB\", %r1\nstts s, %r1\nldts "
-	 "s, %r2\nstts s, %r0\nldub [%r2], %r1\nret %r1",
+	 ".var \"s\" id=0x51c scalar thread string byref size=16; sets \"AB\", %r1; "
+	 "stts s, %r1; ldts s, %r2; stts s, %r0; ldub [%r2], %r1; ret %r1",
 	 ANY, DIF_FAULT_BADADDR, 16},
 	{"an empty string is not 0",
-	 ".var \"s\" id=0x51d scalar thread string byref size=16\nsets \"\", %r1\nstts s, %r1\nldts s, "
-	 "%r1\ntst %r1\nbe null\nsetx 1, %r1\nret %r1\nnull: ret %r0",
+	 ".var \"s\" id=0x51d scalar thread string byref size=16; sets \"\", %r1; "
+	 "stts s, %r1; ldts s, %r1; tst %r1; be null; setx 1, %r1; ret %r1; null: ret %r0",
 	 1, 0, 0},
 	{"a string assigned to itself, from the middle",
-	 ".var \"s\" id=0x51e scalar string byref size=16\nsets \"ABC\", %r1\nstgs s, %r1\nldgs s, "
-	 "%r1\nsetx 1, %r2\nadd %r1, %r2, %r2\nstgs s, %r2\nldx [%r1], %r1\nret %r1",
-	 0x4342, 0, 0},
+	 ".var \"s\" id=0x51e scalar string byref size=16; sets \"ABC\", %r1; "
+	 "stgs s, %r1; ldgs s, %r1; setx 1, %r2; add %r1, %r2, %r2; stgs s, %r2; "
+	 "ldx [%r1], %r1; ret %r1", 0x4342, 0, 0},
 
 	/* keys */
-	{"keys differ by value", ".var \"x\" id=0x520 array size=8\nsetx 1, %r1\npushtv 0, %r1\nstgaa x, "
-				 "%r1\nflushts\npushtv 0, %r0\nldgaa x, %r2\nret %r2",
-	 0, 0, 0},
+	{"keys differ by value",
+	 ".var \"x\" id=0x520 array size=8; setx 1, %r1; pushtv 0, %r1; stgaa x, %r1; "
+	 "flushts; pushtv 0, %r0; ldgaa x, %r2; ret %r2", 0, 0, 0},
 	{"string keys go by content",
-	 ".var \"x\" id=0x521 array size=8\nsets \"ab\", %r1\nsets \"xab\", %r2\nsetx 1, %r3\nadd %r2, "
-	 "%r3, %r2\npushtr 1, %r0, %r1\nstgaa x, %r3\nflushts\npushtr 1, %r0, %r2\nldgaa x, %r4\nret "
-	 "%r4",
-	 1, 0, 0},
+	 ".var \"x\" id=0x521 array size=8; sets \"ab\", %r1; sets \"xab\", %r2; "
+	 "setx 1, %r3; add %r2, %r3, %r2; pushtr 1, %r0, %r1; stgaa x, %r3; flushts; "
+	 "pushtr 1, %r0, %r2; ldgaa x, %r4; ret %r4", 1, 0, 0},
 	{"NULL and \"\" are one key",
-	 ".var \"x\" id=0x522 array size=8\nsets \"\", %r1\nsetx 5, %r3\npushtr 1, %r0, %r1\nstgaa x, "
-	 "%r3\nflushts\npushtr 1, %r0, %r0\nldgaa x, %r4\nret %r4",
-	 5, 0, 0},
+	 ".var \"x\" id=0x522 array size=8; sets \"\", %r1; setx 5, %r3; "
+	 "pushtr 1, %r0, %r1; stgaa x, %r3; flushts; pushtr 1, %r0, %r0; ldgaa x, %r4; "
+	 "ret %r4", 5, 0, 0},
 	{"a, bc is not ab, c",
-	 ".var \"x\" id=0x523 array size=8\nsets \"a\", %r1\nsets \"bc\", %r2\nsetx 5, %r3\npushtr 1, "
-	 "%r0, %r1\npushtr 1, %r0, %r2\nstgaa x, %r3\nflushts\nsets \"ab\", %r1\nsets \"c\", "
-	 "%r2\npushtr 1, %r0, %r1\npushtr 1, %r0, %r2\nldgaa x, %r4\nret %r4",
-	 0, 0, 0},
+	 ".var \"x\" id=0x523 array size=8; sets \"a\", %r1; sets \"bc\", %r2; "
+	 "setx 5, %r3; pushtr 1, %r0, %r1; pushtr 1, %r0, %r2; stgaa x, %r3; flushts; "
+	 "sets \"ab\", %r1; sets \"c\", %r2; pushtr 1, %r0, %r1; pushtr 1, %r0, %r2; "
+	 "ldgaa x, %r4; ret %r4", 0, 0, 0},
 	{"struct keys go by content",
-	 ".var \"x\" id=0x524 array size=8\nsetx 4, %r1\nallocs %r1, %r2\nsetx 0x83828180, %r3\nstw %r3, "
-	 "[%r2]\npushtr 0, %r1, %r2\nstgaa x, %r1\nflushts\nsetx 0xffff888000000000, %r4\npushtr 0, "
-	 "%r1, %r4\nldgaa x, %r5\nret %r5",
+	 ".var \"x\" id=0x524 array size=8; setx 4, %r1; allocs %r1, %r2; "
+	 "setx 0x83828180, %r3; stw %r3, [%r2]; pushtr 0, %r1, %r2; stgaa x, %r1; "
+	 "flushts; setx 0xffff888000000000, %r4; pushtr 0, %r1, %r4; ldgaa x, %r5; ret %r5",
 	 4, 0, 0},
-	{"a key that cannot be read", ".var \"x\" id=0x525 array size=8\nsetx 6, %r1\npushtr 1, %r0, "
-				      "%r1\nldgaa x, %r5\nret %r5",
-	 6, DIF_FAULT_BADADDR, 8},
-	{"a struct key that cannot be read", ".var \"x\" id=0x525 array size=8\nsetx 6, %r1\npushtr 0, "
-					     "%r1, %r1\nstgaa x, %r1\nret %r5",
-	 6, DIF_FAULT_BADADDR, 8},
-	{"a struct key that is too large", ".var \"x\" id=0x525 array size=8\nsetx 16385, %r1\npushtr 0, "
-					   "%r1, %r1\nstgaa x, %r1\nret %r5",
-	 16385, DIF_FAULT_BADSIZE, 8},
-	{"popts", ".var \"x\" id=0x526 array size=8\nsetx 1, %r1\npushtv 0, %r1\nstgaa x, %r1\npushtv 0, "
-		  "%r1\npopts\nldgaa x, %r2\nret %r2",
-	 1, 0, 0},
-	{"popts of an empty stack", "popts\nret %r0", 0, 0, 0},
+	{"a key that cannot be read",
+	 ".var \"x\" id=0x525 array size=8; setx 6, %r1; pushtr 1, %r0, %r1; "
+	 "ldgaa x, %r5; ret %r5", 6, DIF_FAULT_BADADDR, 8},
+	{"a struct key that cannot be read",
+	 ".var \"x\" id=0x525 array size=8; setx 6, %r1; pushtr 0, %r1, %r1; "
+	 "stgaa x, %r1; ret %r5", 6, DIF_FAULT_BADADDR, 8},
+	{"a struct key that is too large",
+	 ".var \"x\" id=0x525 array size=8; setx 16385, %r1; pushtr 0, %r1, %r1; "
+	 "stgaa x, %r1; ret %r5", 16385, DIF_FAULT_BADSIZE, 8},
+	{"popts",
+	 ".var \"x\" id=0x526 array size=8; setx 1, %r1; pushtv 0, %r1; stgaa x, %r1; "
+	 "pushtv 0, %r1; popts; ldgaa x, %r2; ret %r2", 1, 0, 0},
+	{"popts of an empty stack", "popts; ret %r0", 0, 0, 0},
 	{"call empties the stack",
-	 ".var \"x\" id=0x527 array size=8\nsetx 3, %r1\nstgaa x, %r1\npushtv 0, %r1\ncall getminor, "
-	 "%r2\nldgaa x, %r2\nret %r2",
-	 3, 0, 0},
+	 ".var \"x\" id=0x527 array size=8; setx 3, %r1; stgaa x, %r1; pushtv 0, %r1; "
+	 "call getminor, %r2; ldgaa x, %r2; ret %r2", 3, 0, 0},
 	{"an access keeps the stack",
-	 ".var \"x\" id=0x528 array size=8\nsetx 3, %r1\npushtv 0, %r1\nldgaa x, %r2\nadd %r1, %r2, "
-	 "%r2\nstgaa x, %r2\nldgaa x, %r3\nret %r3",
-	 3, 0, 0},
-	{"a fault gives no value", "setx 5, %r1\nmov %r1, %r2\nudiv %r1, %r0, %r1\nret %r2", 0,
-	 DIF_FAULT_DIVZERO, 8},
+	 ".var \"x\" id=0x528 array size=8; setx 3, %r1; pushtv 0, %r1; ldgaa x, %r2; "
+	 "add %r1, %r2, %r2; stgaa x, %r2; ldgaa x, %r3; ret %r3", 3, 0, 0},
+	{"a fault gives no value",
+	 "setx 5, %r1; mov %r1, %r2; udiv %r1, %r0, %r1; ret %r2", 0, DIF_FAULT_DIVZERO, 8},
 };
+/* clang-format on */
+
+/* With newlines for semicolons. */
+static const char *lines(struct world *w, const char *text)
+{
+	char *copy = arena_strdup(w->arena, text);
+
+	for (char *p; (p = strchr(copy, ';'));)
+		*p = '\n';
+	return copy;
+}
 
 static void test_programs(struct world *w)
 {
@@ -354,7 +362,7 @@ static void test_programs(struct world *w)
 		struct dif_result r;
 
 		dif_machine_begin_firing(w->m, 1);
-		r = world_run(w, p->text);
+		r = world_run(w, lines(w, p->text));
 		ok(r.fault == p->fault && r.offset == p->offset && (!p->fault || r.value == 0),
 		   "%s: fault %d at %u", p->name, (int)r.fault, r.offset);
 		if (p->want != ANY)
@@ -362,14 +370,14 @@ static void test_programs(struct world *w)
 	}
 }
 
-/* ---- life of variables --------------------------------------------------------------------------- */
+/* ---- life of variables ----------------------------------------------------------------------- */
 
-#define VARS                                           \
-	".var \"g\" id=0x600 scalar size=8\n"          \
-	".var \"t\" id=0x600 scalar thread size=8\n"   \
-	".var \"l\" id=0x600 scalar local size=8\n"    \
-	".var \"a\" id=0x601 array size=8\n"           \
-	".var \"ta\" id=0x601 array thread size=8\n"   \
+#define VARS                                                                                       \
+	".var \"g\" id=0x600 scalar size=8\n"                                                      \
+	".var \"t\" id=0x600 scalar thread size=8\n"                                               \
+	".var \"l\" id=0x600 scalar local size=8\n"                                                \
+	".var \"a\" id=0x601 array size=8\n"                                                       \
+	".var \"ta\" id=0x601 array thread size=8\n"                                               \
 	".var \"s\" id=0x602 scalar local string byref size=16\n"
 
 static uint64_t get(struct world *w, const char *insn)
@@ -380,7 +388,8 @@ static uint64_t get(struct world *w, const char *insn)
 
 static void set(struct world *w, const char *insn, uint64_t v)
 {
-	(void)world_run(w, arena_printf(w->arena, VARS "pushtv 0, %%r0\nsetx %llu, %%r1\n%s, %%r1\nret %%r1",
+	(void)world_run(w, arena_printf(w->arena,
+					VARS "pushtv 0, %%r0\nsetx %llu, %%r1\n%s, %%r1\nret %%r1",
 					(unsigned long long)v, insn));
 }
 
@@ -435,8 +444,9 @@ static void test_drops(void)
 				.value == (uint64_t)i;
 	ok(kept > 0 && kept < 20, "%d of 20 elements found room", kept);
 	is_int(dif_machine_drops(w.m), 20 - kept, "the others are counted");
-	(void)world_run(&w, ".var \"a\" id=0x500 array size=8\nsetx 1, %r1\npushtv 0, %r1\nstgaa a, "
-			    "%r0\nflushts\nsetx 99, %r1\npushtv 0, %r1\nstgaa a, %r1\nret %r0");
+	(void)world_run(&w,
+			".var \"a\" id=0x500 array size=8\nsetx 1, %r1\npushtv 0, %r1\nstgaa a, "
+			"%r0\nflushts\nsetx 99, %r1\npushtv 0, %r1\nstgaa a, %r1\nret %r0");
 	is_int(dif_machine_drops(w.m), 20 - kept, "a freed element makes room");
 	world_deinit(&w);
 }

@@ -13,6 +13,7 @@ static struct difo *constant(struct arena *a, uint64_t v)
 	return dif_builder_finish(b, (struct dif_type){.ckind = TK_INT, .size = 4});
 }
 
+/* clang-format off */
 static const char want_prog[] =
 	"clause 0: syscall::read:entry records destructive\n"
 	"predicate returns D type (integer) (size 4)\n"
@@ -39,21 +40,31 @@ static const char want_prog[] =
 	"\n"
 	"clause 1: 77 default records\n"
 	"\n";
+/* clang-format on */
 
 static void test_print(struct arena *a)
 {
 	struct prog_agg agg = {.name = "a", .id = 1, .func = AGGFUNC_COUNT};
 	struct prog_agg *aggp = &agg;
 	struct prog_conv convs[] = {
-		{.literal = "x=", .literal_len = 2, .conv = 'd', .size = "ll", .flags = CONV_LEFT,
-		 .width = 8, .prec = -1},
+		{.literal = "x=",
+		 .literal_len = 2,
+		 .conv = 'd',
+		 .size = "ll",
+		 .flags = CONV_LEFT,
+		 .width = 8,
+		 .prec = -1},
 		{.literal = "\n", .literal_len = 1, .width = -1, .prec = -1},
 	};
 	struct prog_fmt fmt = {convs, 2};
 	struct difo *two = constant(a, 2), *zero = constant(a, 0);
 	enum datum_kind kind = DATUM_INT;
 	struct prog_act acts[] = {
-		{.kind = ACT_PRINTF, .args = &two, .arg_kinds = &kind, .nargs = 1, .fmt = &fmt,
+		{.kind = ACT_PRINTF,
+		 .args = &two,
+		 .arg_kinds = &kind,
+		 .nargs = 1,
+		 .fmt = &fmt,
 		 .number = 1},
 		{.kind = ACT_BRZ, .args = &zero, .nargs = 1, .target = 3, .number = 2},
 		{.kind = ACT_AGG, .agg = &agg},
@@ -66,8 +77,8 @@ static void test_print(struct arena *a)
 				    .nacts = ARRAY_LEN(acts),
 				    .records = true,
 				    .destructive = true};
-	struct prog_clause second = {.desc = {"", "", "", "", 77}, .is_default = true,
-				     .records = true, .index = 1};
+	struct prog_clause second = {
+		.desc = {"", "", "", "", 77}, .is_default = true, .records = true, .index = 1};
 	struct prog_clause *clauses[] = {&first, &second};
 	struct prog prog = {clauses, 2};
 	struct strbuf out = {0};
@@ -83,26 +94,40 @@ static void test_print_names(void)
 	struct dif_type str = {.kind = DIF_KIND_STRING, .flags = DIF_TF_BYREF, .size = 256};
 	struct dif_type key_types[] = {str, int4};
 	enum datum_kind kinds[] = {DATUM_STRING, DATUM_STACK};
-	struct prog_var x = {.name = "x", .id = 0x500, .kind = DIF_VAR_ARRAY, .type = int4,
-			     .keys = key_types, .nkeys = 2};
-	struct prog_var y = {.name = "y", .id = 0x501, .scope = DIF_SCOPE_THREAD,
-			     .kind = DIF_VAR_SCALAR, .type = str};
+	struct prog_var x = {.name = "x",
+			     .id = 0x500,
+			     .kind = DIF_VAR_ARRAY,
+			     .type = int4,
+			     .keys = key_types,
+			     .nkeys = 2};
+	struct prog_var y = {.name = "y",
+			     .id = 0x501,
+			     .scope = DIF_SCOPE_THREAD,
+			     .kind = DIF_VAR_SCALAR,
+			     .type = str};
 	struct prog_var *vars[] = {&x, &y};
-	struct prog_agg agg = {.name = "q", .id = 1, .func = AGGFUNC_LQUANTIZE, .param = {0, 10, 5, 0},
-			       .nkeys = 2, .key_kinds = kinds, .key_types = key_types};
+	struct prog_agg agg = {.name = "q",
+			       .id = 1,
+			       .func = AGGFUNC_LQUANTIZE,
+			       .param = {0, 10, 5, 0},
+			       .nkeys = 2,
+			       .key_kinds = kinds,
+			       .key_types = key_types};
 	struct prog_agg *aggs[] = {&agg};
 	struct strbuf out = {0};
 
 	prog_vars_print(&(struct prog_vars){vars, 2}, &out);
 	is_str(strbuf_text(&out),
-	       "variable 0x500 x D type (integer) (size 4) key string (unknown) by ref (size 256), D "
+	       "variable 0x500 x D type (integer) (size 4) key string (unknown) by ref (size 256), "
+	       "D "
 	       "type (integer) (size 4)\n"
 	       "variable 0x501 self->y string (unknown) by ref (size 256)\n",
 	       "variables");
 	strbuf_clear(&out);
 	prog_aggs_print(&(struct prog_aggs){aggs, 1}, &out);
 	is_str(strbuf_text(&out),
-	       "aggregation 1 @q = lquantize 0 10 5 0 key string string (unknown) by ref (size 256), "
+	       "aggregation 1 @q = lquantize 0 10 5 0 key string string (unknown) by ref (size "
+	       "256), "
 	       "stack D type (integer) (size 4)\n",
 	       "aggregations");
 	strbuf_deinit(&out);
@@ -114,9 +139,9 @@ int main(void)
 
 	test_print(a);
 	test_print_names();
-	ok(!act_is_recording(ACT_EXPR) && !act_is_recording(ACT_AGG) && !act_is_recording(ACT_BRZ) &&
-		   !act_is_recording(ACT_JMP) && !act_is_recording(ACT_RAISE) &&
-		   !act_is_recording(ACT_STOP),
+	ok(!act_is_recording(ACT_EXPR) && !act_is_recording(ACT_AGG) &&
+		   !act_is_recording(ACT_BRZ) && !act_is_recording(ACT_JMP) &&
+		   !act_is_recording(ACT_RAISE) && !act_is_recording(ACT_STOP),
 	   "actions without a record");
 	for (int k = ACT_TRACE; k <= ACT_SYM; k++)
 		ok(act_is_recording((enum act_kind)k), "action %d records", k);

@@ -16,8 +16,10 @@ static const struct {
 	const char *name;
 	enum dif_fault fault;
 } faults[] = {
-	{"BADADDR", DIF_FAULT_BADADDR},	    {"ILLOP", DIF_FAULT_ILLOP},
-	{"NOSCRATCH", DIF_FAULT_NOSCRATCH}, {"BADALIGN", DIF_FAULT_BADALIGN},
+	{"BADADDR", DIF_FAULT_BADADDR},
+	{"ILLOP", DIF_FAULT_ILLOP},
+	{"NOSCRATCH", DIF_FAULT_NOSCRATCH},
+	{"BADALIGN", DIF_FAULT_BADALIGN},
 };
 
 static uint64_t number(const char *s, char **end)
@@ -456,8 +458,9 @@ static const struct row memory[] = {
 	{"bcopy(U, U)", "ILLOP 0"},
 };
 
-#define DOC                                                                                  \
-	"\"{\\\"a\\\": 1, \\\"s\\\":\\\"x\\\\\\\"y,}\\\" , \\\"o\\\":{\\\"p\\\":[10,[20,{\\\"q\\\":true}],\\\"z\\\"]}," \
+#define DOC                                                                                        \
+	"\"{\\\"a\\\": 1, \\\"s\\\":\\\"x\\\\\\\"y,}\\\" , "                                       \
+	"\\\"o\\\":{\\\"p\\\":[10,[20,{\\\"q\\\":true}],\\\"z\\\"]},"                              \
 	"\\\"e\\\":\\\"\\\",\\\"n\\\":null, \\\"a\\\":2, \\\"k.k\\\":3 }\""
 
 static const struct row jsons[] = {
@@ -685,25 +688,28 @@ static void test_copies(void)
 		const struct {
 			uint64_t off, size;
 			bool good;
-		} tries[] = {{0, 16, true},  {8, 8, true},  {15, 1, true}, {16, 0, true},
-			     {8, 9, false},  {16, 1, false}, {0, 17, false}, {~0ull, 1, false},
-			     {0, ~0ull, false}, {8, ~0ull - 7, false}};
+		} tries[] = {{0, 16, true},	   {8, 8, true},      {15, 1, true},
+			     {16, 0, true},	   {8, 9, false},     {16, 1, false},
+			     {0, 17, false},	   {~0ull, 1, false}, {0, ~0ull, false},
+			     {8, ~0ull - 7, false}};
 
 		for (size_t i = 0; i < ARRAY_LEN(tries); i++) {
 			struct strbuf text = {0};
 
 			for (int user = 0; user < 2; user++) {
 				strbuf_clear(&text);
-				strbuf_addf(&text,
-					    "setx 0x%llx, %%r1\nsetx 0x%llx, %%r2\nsetx 0x%llx, %%r3\n"
-					    "pushtv 0, %%r1\npushtv 0, %s\npushtv 0, %s\ncall %s, "
-					    "%%r4\nret %%r4\n",
-					    user ? UMEM : KMEM, (unsigned long long)(base + tries[i].off),
-					    (unsigned long long)tries[i].size, user ? "%r3" : "%r2",
-					    user ? "%r2" : "%r3", user ? "copyinto" : "bcopy");
+				strbuf_addf(
+					&text,
+					"setx 0x%llx, %%r1\nsetx 0x%llx, %%r2\nsetx 0x%llx, %%r3\n"
+					"pushtv 0, %%r1\npushtv 0, %s\npushtv 0, %s\ncall %s, "
+					"%%r4\nret %%r4\n",
+					user ? UMEM : KMEM,
+					(unsigned long long)(base + tries[i].off),
+					(unsigned long long)tries[i].size, user ? "%r3" : "%r2",
+					user ? "%r2" : "%r3", user ? "copyinto" : "bcopy");
 				r = world_run(&w, strbuf_text(&text));
-				ok(tries[i].good ? !r.fault :
-						   r.fault == DIF_FAULT_BADADDR &&
+				ok(tries[i].good ? !r.fault
+						 : r.fault == DIF_FAULT_BADADDR &&
 							   r.fault_value == base + tries[i].off,
 				   "%s of %lld bytes at %lld", user ? "copyinto" : "bcopy",
 				   (long long)tries[i].size, (long long)tries[i].off);
@@ -730,7 +736,8 @@ static void test_all_covered(void)
 
 		for (size_t t = 0; t < ARRAY_LEN(tables); t++)
 			for (size_t i = 0; i < tables[t].n; i++)
-				found |= strncmp(tables[t].rows[i].call, dif_subr_name(s), len) == 0 &&
+				found |= strncmp(tables[t].rows[i].call, dif_subr_name(s), len) ==
+						 0 &&
 					 tables[t].rows[i].call[len] == '(';
 		ok(found, "%s has a test", dif_subr_name(s));
 	}

@@ -6,7 +6,7 @@
 
 static struct arena *arena;
 
-/* ---- the listing --------------------------------------------------------------------------------- */
+/* ---- the listing ----------------------------------------------------------------------------- */
 
 static const char *listing(const struct difo *d)
 {
@@ -22,9 +22,10 @@ static const char *listing(const struct difo *d)
 static struct difo *build_sample(void)
 {
 	struct dif_builder *b = dif_builder_create(arena);
-	struct dif_type int64 = {.kind = DIF_KIND_CTF, .ckind = TK_INT, .is_signed = true, .size = 8};
-	struct dif_type str = {.kind = DIF_KIND_STRING, .ckind = TK_STRING, .flags = DIF_TF_BYREF,
-			       .size = 256};
+	struct dif_type int64 = {
+		.kind = DIF_KIND_CTF, .ckind = TK_INT, .is_signed = true, .size = 8};
+	struct dif_type str = {
+		.kind = DIF_KIND_STRING, .ckind = TK_STRING, .flags = DIF_TF_BYREF, .size = 256};
 	uint32_t no = dif_label_create(b), end = dif_label_create(b);
 
 	dif_set_span(b, 10);
@@ -35,10 +36,10 @@ static struct difo *build_sample(void)
 	dif_emit(b, dif_rrr(DIF_OP_CMP, 1, 2, 0));
 	dif_emit_branch(b, DIF_OP_BNE, no);
 	dif_set_span(b, 20);
-	dif_note_var(b, &(struct dif_var){"name", 0x500, DIF_VAR_SCALAR, DIF_SCOPE_THREAD, DIF_VF_MOD,
-					  str});
-	dif_note_var(b, &(struct dif_var){"name", 0x500, DIF_VAR_SCALAR, DIF_SCOPE_THREAD, DIF_VF_REF,
-					  str});
+	dif_note_var(b, &(struct dif_var){"name", 0x500, DIF_VAR_SCALAR, DIF_SCOPE_THREAD,
+					  DIF_VF_MOD, str});
+	dif_note_var(b, &(struct dif_var){"name", 0x500, DIF_VAR_SCALAR, DIF_SCOPE_THREAD,
+					  DIF_VF_REF, str});
 	dif_emit(b, dif_idx(DIF_OP_SETS, dif_str(b, "a \"quoted\"\n"), 1));
 	dif_emit(b, dif_idx(DIF_OP_STTS, 0x500, 1));
 	dif_emit_branch(b, DIF_OP_BA, end);
@@ -139,7 +140,8 @@ static const struct {
 	{{DIF_KIND_CTF, TK_FUNC, 0, true, 4}, "D type (function) (size 4)"},
 	{{DIF_KIND_CTF, TK_STACK, 0, false, 8}, "D type (unknown) (size 8)"},
 	{{DIF_KIND_CTF, 250, 0, false, 8}, "D type (unknown) (size 8)"},
-	{{DIF_KIND_STRING, TK_STRING, DIF_TF_BYREF, false, 64}, "string (unknown) by ref (size 64)"},
+	{{DIF_KIND_STRING, TK_STRING, DIF_TF_BYREF, false, 64},
+	 "string (unknown) by ref (size 64)"},
 	{{DIF_KIND_STRING, 1, DIF_TF_BYREF, false, 64}, "string (unknown) by ref (size 64)"},
 };
 
@@ -154,7 +156,7 @@ static void test_types(void)
 	}
 }
 
-/* ---- builder ------------------------------------------------------------------------------------- */
+/* ---- builder --------------------------------------------------------------------------------- */
 
 static void test_builder(void)
 {
@@ -213,10 +215,11 @@ static void test_builder_limits(void)
 	err_destroy(e);
 }
 
-/* ---- tables -------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void test_tables(void)
 {
+	/* clang-format off */
 	static const struct {
 		dif_insn insn;
 		struct dif_uses want;
@@ -243,6 +246,7 @@ static void test_tables(void)
 		{0x24000000, {{0}, 0, 0}},    /* nop */
 		{0xff010203, {{0}, 0, 0}},
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < ARRAY_LEN(uses); i++) {
 		struct dif_uses got = dif_insn_uses(uses[i].insn);
@@ -267,7 +271,7 @@ static void test_tables(void)
 	   "conditional branches");
 }
 
-/* ---- assembler ----------------------------------------------------------------------------------- */
+/* ---- assembler ------------------------------------------------------------------------------- */
 
 static const char *asm_text(const struct difo *d)
 {

@@ -1,4 +1,4 @@
-/* The verifier: what it refuses, and with which reason; and that nothing it is given makes it crash. */
+/* The verifier: what it refuses, and with which reason. Random objects: random.c. */
 #include "tap.h"
 
 #include "dif/dif.h"
@@ -7,12 +7,12 @@
 
 static struct arena *arena;
 
-#define VARS                                                \
-	".var \"g\" id=0x500 scalar mod size=8\n"           \
-	".var \"t\" id=0x500 scalar thread mod size=8\n"    \
-	".var \"l\" id=0x500 scalar local mod size=8\n"     \
-	".var \"a\" id=0x501 array mod size=8\n"            \
-	".var \"ta\" id=0x501 array thread mod size=8\n"    \
+#define VARS                                                                                       \
+	".var \"g\" id=0x500 scalar mod size=8\n"                                                  \
+	".var \"t\" id=0x500 scalar thread mod size=8\n"                                           \
+	".var \"l\" id=0x500 scalar local mod size=8\n"                                            \
+	".var \"a\" id=0x501 array mod size=8\n"                                                   \
+	".var \"ta\" id=0x501 array thread mod size=8\n"                                           \
 	".var \"s\" id=0x502 scalar string byref size=256\n"
 
 /* want: part of the message, NULL = accepted. Registers: 8. */
@@ -27,7 +27,8 @@ static const struct {
 	{"tst %r1\nbe a\ntst %r2\na: bne b\nb: ret %r1", NULL},
 	{"ret %r1\nbe x\nx: ret %r2", NULL}, /* not reached */
 	{"copys %r0, %r0, %r0\nstb %r0, [%r0]\nret %r0", NULL},
-	{VARS "ldgs g, %r1\nldts t, %r1\nldls l, %r1\nldgaa a, %r1\nldtaa ta, %r1\nldgs s, %r1\nret %r1",
+	{VARS
+	 "ldgs g, %r1\nldts t, %r1\nldls l, %r1\nldgaa a, %r1\nldtaa ta, %r1\nldgs s, %r1\nret %r1",
 	 NULL},
 	{VARS "stgs g, %r0\nstts t, %r0\nstls l, %r0\nstgaa a, %r0\nsttaa ta, %r0\nret %r0", NULL},
 	{"ldgs pid, %r1\nsetx 1, %r2\nldga args, %r2, %r1\nldga uregs, %r2, %r1\nret %r1", NULL},
@@ -129,8 +130,10 @@ static const struct {
 	{"ldta DT_VAR(0), %r1, %r1\nret %r1", "no thread-local built-in arrays"},
 
 	/* variables: the table */
-	{".var \"x\" id=0x500 scalar size=8\n.var \"y\" id=0x500 scalar size=8\nret %r0", "defined twice"},
-	{".var \"x\" id=0x500 scalar size=8\n.var \"y\" id=0x500 array size=8\nret %r0", "defined twice"},
+	{".var \"x\" id=0x500 scalar size=8\n.var \"y\" id=0x500 scalar size=8\nret %r0",
+	 "defined twice"},
+	{".var \"x\" id=0x500 scalar size=8\n.var \"y\" id=0x500 array size=8\nret %r0",
+	 "defined twice"},
 	{".var \"x\" id=0x10000 scalar size=8\nret %r0", "'x': id 0x10000 out of range"},
 	{".var \"x\" id=0x4ff scalar size=8\nret %r0", "'x': id 0x4ff is not a built-in"},
 	{".var \"x\" id=0x116 scalar thread size=8\nret %r0", "'x': id 0x116 is not a built-in"},
@@ -147,7 +150,8 @@ static const struct {
 	{".var \"x\" id=0x500 scalar byref size=0\nret %r0", "'x': size 0 by reference"},
 	{".var \"x\" id=0x500 scalar byref size=16385\nret %r0", "'x': size 16385 by reference"},
 	{".var \"x\" id=0x500 scalar string byref size=16385\nret %r0", NULL},
-	{".var \"x\" id=0x500 scalar string byref size=65537\nret %r0", "'x': size 65537 by reference"},
+	{".var \"x\" id=0x500 scalar string byref size=65537\nret %r0",
+	 "'x': size 65537 by reference"},
 	{".var \"x\" id=0x500 scalar string size=8\nret %r0", "'x': a string by value"},
 	{".var \"x\" id=0x500 scalar byref byuref size=8\nret %r0", "'x': bad type flags"},
 	{".var \"x\" id=0x500 scalar flags=4 size=8\nret %r0", "'x': bad type flags"},
@@ -177,8 +181,8 @@ static void check(const char *text, const char *want)
 	}
 	e = difo_verify(d, 8);
 	if (want)
-		ok(e && strstr(err_text(e), want) && err_get_code(e) == EDT_BPFINVAL, "%s: %s", name,
-		   e ? err_text(e) : "accepted");
+		ok(e && strstr(err_text(e), want) && err_get_code(e) == EDT_BPFINVAL, "%s: %s",
+		   name, e ? err_text(e) : "accepted");
 	else
 		ok(!e, "%s: %s", name, e ? err_text(e) : "accepted");
 	err_destroy(e);
@@ -199,7 +203,7 @@ static void test_tuple_depth(void)
 		{64, 0, 64, "call rand, %r1", NULL},
 		{64, 0, 65, "flushts", "more than 64 tuple elements"},
 		{0, 0, 64, "popts", NULL},
-		{30, 30, 4, "", NULL},	 /* one way pushes 30 more */
+		{30, 30, 4, "", NULL}, /* one way pushes 30 more */
 		{30, 30, 5, "", "more than 64 tuple elements"},
 	};
 
