@@ -1,4 +1,4 @@
-/* Prints how many BPF programs named ft_* (ours) are loaded. */
+/* Prints how many BPF programs named fathom_* (ours) are loaded. */
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ int main(void)
 		ask.info.bpf_fd = (__u32)fd;
 		ask.info.info_len = sizeof(info);
 		ask.info.info = (__u64)(unsigned long)&info;
-		if (bpf(BPF_OBJ_GET_INFO_BY_FD, &ask) == 0 && strncmp(info.name, "ft_", 3) == 0)
+		if (bpf(BPF_OBJ_GET_INFO_BY_FD, &ask) == 0 && strncmp(info.name, "fathom_", 7) == 0)
 			n++;
 		close(fd);
 	}
