@@ -99,8 +99,8 @@ static bool take_conv(struct check *c, struct fmt_args *f, const struct prog_con
 	f->conv++;
 	if (conv->flags & CONV_AGG) {
 		check_error(c, D_PRINTF_AGG_CONV, f->at,
-			    "%s( ) conversion #%u (%%@%c) is only allowed in printa( )", f->func,
-			    f->conv, conv->conv);
+			    "%s( ) conversion #%u (%s) is only allowed in printa( )", f->func, f->conv,
+			    fmt_conv_text(conv, c->arena));
 		return false;
 	}
 	if ((conv->flags & CONV_WIDTH_ARG) && !take_dynamic(c, f, "width"))
@@ -219,8 +219,8 @@ static bool check_same_keys(struct check *c, const struct ident *a, const struct
 {
 	if (a->nkeys != b->nkeys) {
 		check_error(c, D_PRINTA_AGGKEY, at,
-			    "printa( ): @%s has %u keys and @%s has %u: they cannot be printed together",
-			    a->name, a->nkeys, b->name, b->nkeys);
+			    "printa( ): @%s and @%s cannot be printed together: number of keys %u and %u",
+			    a->name, b->name, a->nkeys, b->nkeys);
 		return false;
 	}
 	for (uint32_t i = 0; i < a->nkeys; i++) {

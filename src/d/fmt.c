@@ -151,7 +151,7 @@ static const struct conv_row *row_find(const struct prog_conv *conv)
 
 const char *fmt_conv_text(const struct prog_conv *conv, struct arena *a)
 {
-	return arena_printf(a, "%%%s%c", conv->size, conv->conv);
+	return arena_printf(a, "%%%s%s%c", conv->flags & CONV_AGG ? "@" : "", conv->size, conv->conv);
 }
 
 const char *fmt_conv_wants(const struct prog_conv *conv)
