@@ -10,6 +10,7 @@
  * are not D's own are shown by number: <#120>.
  */
 #include "d/ast_text.h"
+#include "d/ident.h"
 
 static void type_name_print(const struct type_name *t, struct strbuf *out);
 
@@ -82,14 +83,21 @@ static void typed_print(const char *head, const struct type_name *t, struct expr
 	strbuf_addc(out, ')');
 }
 
-static void ident_print(const struct expr *e, struct strbuf *out)
+static void name_print(const char *name, enum ident_scope scope, struct strbuf *out)
 {
 	static const char *const scopes[] = {
 		[SCOPE_GLOBAL] = "", [SCOPE_SELF] = "(self ", [SCOPE_THIS] = "(this ",
 	};
 
-	strbuf_addf(out, "%s%s%s", scopes[e->ident.scope], e->ident.name,
-		    e->ident.scope == SCOPE_GLOBAL ? "" : ")");
+	strbuf_addf(out, "%s%s%s", scopes[scope], name, scope == SCOPE_GLOBAL ? "" : ")");
+}
+
+static void var_print(const struct expr *e, struct strbuf *out)
+{
+	strbuf_adds(out, "(var ");
+	name_print(e->var.ident->name, e->var.ident->scope, out);
+	list_print(e->var.keys, e->var.nkeys, out);
+	strbuf_addc(out, ')');
 }
 
 static void headed_list_print(const char *head, const struct expr *first, struct expr *const *list,
@@ -134,7 +142,7 @@ void expr_print(const struct expr *e, struct strbuf *out)
 			int_print(e->ival.val, e->ival.lit_type, out);
 		break;
 	case EXPR_STR: str_print(e->str.p, e->str.len, out); break;
-	case EXPR_IDENT: ident_print(e, out); break;
+	case EXPR_IDENT: name_print(e->ident.name, e->ident.scope, out); break;
 	case EXPR_AGG: agg_print(e, out); break;
 	case EXPR_UNARY: unary_print(e, out); break;
 	case EXPR_BINARY: binary_print(e, op_spelling(e->binary.op), "", out); break;
@@ -154,7 +162,7 @@ void expr_print(const struct expr *e, struct strbuf *out)
 	case EXPR_OFFSETOF: offsetof_print(e, out); break;
 	case EXPR_STRINGOF: typed_print("stringof", NULL, e->unary.e, out); break;
 	case EXPR_XLATE: typed_print("xlate", e->xlate.to, e->xlate.e, out); break;
-	case EXPR_VAR: headed_list_print("var", NULL, e->var.keys, e->var.nkeys, out); break;
+	case EXPR_VAR: var_print(e, out); break;
 	}
 	if (e->type != TYPE_NONE)
 		type_id_print(e->type, out);

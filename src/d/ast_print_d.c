@@ -259,9 +259,11 @@ static void specs_d(const struct decl_specs *s, struct strbuf *out)
 			members_d(s, out);
 	}
 	flags_print(s->flags, out);
-	/* Two base types of which one is known: the same twice. */
-	if (s->flags & SPEC_COMBO)
+	/* Two base types of which one is known: the same twice, or any second one. */
+	if (s->flags & SPEC_COMBO && bases)
 		flags_print(bases & -bases, out);
+	else if (s->flags & SPEC_COMBO)
+		strbuf_adds(out, "struct combo ");
 }
 
 static void params_d(struct type_name *const *params, uint32_t n, bool varargs, const char *brackets,

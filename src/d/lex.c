@@ -201,8 +201,8 @@ const char *lex_word_end(const char *p, const char *end)
 		return p;
 	while (p < end && (is_word_start(*p) || is_digit(*p) || *p == '`')) {
 		if (*p == '\\') {
-			if (splice_len(p, end) || p + 1 == end || is_blank(p[1]))
-				break;
+			if (p + 1 == end || (unsigned char)p[1] <= ' ')
+				break; /* nothing to quote; perhaps a line splice */
 			p++;
 		}
 		p++;

@@ -238,10 +238,12 @@ static bool parse_spec(struct parser *p, struct decl_specs *s, bool storage)
 	uint32_t qualifier = spec_flag(kind, qualifiers, ARRAY_LEN(qualifiers));
 	enum storage_class sc = storage ? storage_class(kind) : SC_NONE;
 	bool had_base = has_base(s);
+	struct decl_specs second = {0};
 
 	if (is_tag_keyword(kind) ||
 	    (kind == TOK_IDENT && !had_base && scoped_keyword(p->tok.text, p->tok.len) != TOK_IDENT)) {
-		parse_tag(p, s);
+		/* A second base type is D_DECL_COMBO whatever it is. */
+		parse_tag(p, had_base ? &second : s);
 	} else if (kind == TOK_IDENT) {
 		/* Rule 6: behind a type specifier a name is what is declared. */
 		if (had_base || s->flags & ALL_MODIFIERS || !parser_at_type(p))

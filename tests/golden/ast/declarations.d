@@ -8,7 +8,7 @@ int aa[string, int], ab[struct foo *, uint64_t x], ac[int[3]];
 extern int ext;
 self string sv[int]; this uint64_t tv;
 static auto register int both;
-int char two; int int twice; uint64_t int three; long long long many;
+int char two; int int twice; uint64_t int three; long long long many; struct t1 struct t2 tags; uint64_t struct t3 mixed; int struct t4 other;
 self untyped;
 struct s1 { int a, *b; unsigned c : 3, d : 1 + 1, : 4; struct { int e; } f; union u { int g; }; char h[4]; };
 struct s1 x; struct s2; struct { int q; } anon, *panon; union u *up;

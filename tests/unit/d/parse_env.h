@@ -17,8 +17,8 @@ struct test_env {
 
 static inline bool test_env_word(const char *list, const char *name, size_t len)
 {
-	for (const char *p = list; (p = memmem(p, strlen(p), name, len)); p++)
-		if (len && (p == list || p[-1] == ' ') && (p[len] == ' ' || !p[len]) &&
+	for (const char *p = list; len && (p = memmem(p, strlen(p), name, len)); p++)
+		if ((p == list || p[-1] == ' ') && (p[len] == ' ' || !p[len]) &&
 		    !memchr(name, ' ', len))
 			return true;
 	return false;
