@@ -174,7 +174,7 @@ static struct err *blame_source(const session *h, struct err *e, uint32_t span)
 	if (span == SOURCE_NOWHERE)
 		return e;
 	loc = source_locate(dsession_sources(h->dsession), span);
-	if (!loc.src)
+	if (!loc.src || (loc.src->kind == SOURCE_STRING && !loc.text_len))
 		return e;
 	if (loc.src->kind == SOURCE_STRING)
 		return err_wrap(e, "'%.*s'", (int)MIN(loc.text_len, 60u), loc.text);
@@ -289,13 +289,6 @@ static struct err *hook_snap(void *ctx)
 
 static struct err *make_consumer(session *h)
 {
-	const struct print_hooks hooks = {
-		.ctx = h,
-		.exit = hook_exit,
-		.setopt = hook_setopt,
-		.fault = hook_fault,
-		.snap = hook_snap,
-	};
 	struct err *e =
 		rings_create(h->maps->ring_fds, h->maps->ncpus, h->maps->ring_size, &h->rings);
 
@@ -303,8 +296,15 @@ static struct err *make_consumer(session *h)
 		e = rings_watch(h->rings, proc_fd(h->procs.data[i]));
 	if (e)
 		return e;
+	h->print_hooks = (struct print_hooks){
+		.ctx = h,
+		.exit = hook_exit,
+		.setopt = hook_setopt,
+		.fault = hook_fault,
+		.snap = hook_snap,
+	};
 	h->aggs = aggs_create(h->layout, h->maps);
-	h->printer = printer_create(h->layout, h->probes, h->aggs, &h->print_opts, &hooks);
+	h->printer = printer_create(h->layout, h->probes, h->aggs, &h->print_opts, &h->print_hooks);
 	h->drops_seen = xcalloc(h->maps->ncpus, sizeof(*h->drops_seen));
 	return NULL;
 }
@@ -341,21 +341,30 @@ static struct err *prepare(session *h)
 	return e ? e : make_consumer(h);
 }
 
+static void set_state(session *h, enum rt_state state)
+{
+	__atomic_store_n(&h->maps->control->state, state, __ATOMIC_RELEASE);
+}
+
 /*
- * BEGIN fires before anything else is attached; when it calls exit(), nothing ever is. Everything
- * is attached while the state is still OFF, so that all probes begin at the same instant.
+ * BEGIN fires before anything else is attached; when it calls exit(), which turns ON into EXITING,
+ * nothing ever is. The rest is attached while the state is OFF, so that all probes begin at the
+ * same instant.
  */
 static struct err *start(session *h)
 {
-	struct err *e = session_fire(h, DTRACE_KEY_BEGIN);
+	struct err *e;
 
+	set_state(h, RT_STATE_ON);
+	e = session_fire(h, DTRACE_KEY_BEGIN);
 	if (e)
 		return err_wrap(e, "BEGIN");
 	if (__atomic_load_n(&h->maps->control->state, __ATOMIC_ACQUIRE) == RT_STATE_EXITING)
 		return NULL;
+	set_state(h, RT_STATE_OFF);
 	e = attach_units(h);
 	if (!e)
-		__atomic_store_n(&h->maps->control->state, RT_STATE_ON, __ATOMIC_RELEASE);
+		set_state(h, RT_STATE_ON);
 	return e;
 }
 
@@ -400,7 +409,7 @@ static void unit_destroy(struct session_unit *u)
 void session_undo_go(session *h)
 {
 	if (h->maps && h->maps->control)
-		__atomic_store_n(&h->maps->control->state, RT_STATE_OFF, __ATOMIC_RELEASE);
+		set_state(h, RT_STATE_OFF);
 	attachments_close(&h->attachments);
 	for (uint32_t i = 0; i < h->units.len; i++)
 		unit_destroy(h->units.data[i]);

@@ -81,6 +81,7 @@ struct dtrace_hdl {
 	struct aggs *aggs;
 	struct printer *printer;
 	struct print_opts print_opts;
+	struct print_hooks print_hooks;
 	bool is_active, is_stopped, exit_seen;
 	int exit_status;
 
