@@ -13,17 +13,17 @@ extern char **environ;
 /* A failed request ends neither the record nor the run: it is reported like a fault. */
 void printer_fault(struct printer *p, struct err *e)
 {
-	if (p->hooks->fault)
-		p->hooks->fault(p->hooks->ctx, p->rec->clause, p->rec->probe, err_text(e));
+	if (p->hooks.fault)
+		p->hooks.fault(p->hooks.ctx, p->rec->clause, p->rec->probe, err_text(e));
 	err_destroy(e);
 }
 
 struct err *printer_snap(struct printer *p)
 {
-	if (p->is_snapped || !p->hooks->snap)
+	if (p->is_snapped || !p->hooks.snap)
 		return NULL;
 	p->is_snapped = true;
-	return p->hooks->snap(p->hooks->ctx);
+	return p->hooks.snap(p->hooks.ctx);
 }
 
 /* Fields of an action as arguments of its format. */
@@ -142,8 +142,8 @@ static struct err *act_exit(struct printer *p, const struct prog_act *act,
 	struct datum d;
 	struct err *e = act_datum(p, al, 0, &d);
 
-	if (!e && p->hooks->exit)
-		p->hooks->exit(p->hooks->ctx, (int)datum_int(&d));
+	if (!e && p->hooks.exit)
+		p->hooks.exit(p->hooks.ctx, (int)datum_int(&d));
 	return e;
 }
 
@@ -155,11 +155,11 @@ static struct err *act_setopt(struct printer *p, const struct prog_act *act,
 
 	if (!e && al->nfields > 1)
 		e = act_string(p, al, 1, &value);
-	if (e || !p->hooks->setopt)
+	if (e || !p->hooks.setopt)
 		return e;
 	if (!value)
 		value = arena_strdup(p->scratch, "1");
-	e = p->hooks->setopt(p->hooks->ctx, name, value);
+	e = p->hooks.setopt(p->hooks.ctx, name, value);
 	if (e)
 		printer_fault(p, err_wrap(e, "couldn't set option \"%s\" to \"%s\"", name, value));
 	return NULL;

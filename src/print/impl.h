@@ -134,7 +134,7 @@ struct printer {
 	struct probes *probes;
 	struct aggs *aggs;
 	const struct print_opts *opts;
-	const struct print_hooks *hooks;
+	struct print_hooks hooks;
 	struct out out;
 	struct arena *arena;   /* of the printer: formats, probe texts */
 	struct arena *scratch; /* of the record */

@@ -49,7 +49,7 @@ struct print_hooks {
 struct printer *printer_create(const struct layout *l, struct probes *probes, struct aggs *aggs,
 			       const struct print_opts *opts, const struct print_hooks *hooks);
 void printer_destroy(struct printer *p);
-/* opts stays the caller's and is read at every record. */
+/* opts stays the caller's and is read at every record; hooks is copied. */
 
 /* One record of a ring. next: the record that follows it in the same CPU's buffer, for flow indent, or
  * NULL. Text goes to the printer's buffer. */

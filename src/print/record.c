@@ -29,7 +29,7 @@ struct printer *printer_create(const struct layout *l, struct probes *probes, st
 	p->probes = probes;
 	p->aggs = aggs;
 	p->opts = opts;
-	p->hooks = hooks;
+	p->hooks = *hooks;
 	p->arena = arena_create();
 	p->scratch = arena_create();
 	p->fmts = ARENA_NEW_N(p->arena, const struct fmt **, l->nclauses);
