@@ -59,7 +59,7 @@ static uint32_t lower_pointer_arith(struct lower *l, struct expr *e)
 	enum dif_op op = e->binary.op == OP_ADD ? DIF_OP_ADD : DIF_OP_SUB;
 	uint32_t ra, rb;
 
-	lower_pair(l, lower_canonical, a, b, &ra, &rb);
+	lower_pair(l, lower_value, a, b, &ra, &rb);
 	if (is_address(l, a->type) && is_address(l, b->type))
 		return emit_unscale(l, emit_op(l, op, ra, rb), target_size(l, a->type));
 	if (is_address(l, a->type))
@@ -109,12 +109,10 @@ static uint32_t cut_for_place(struct lower *l, const struct place *p, uint32_t r
 static uint32_t lower_compound(struct lower *l, struct expr *e)
 {
 	struct place p = place_of(l, e->binary.l);
-	uint32_t rl = place_load(l, &p), rr;
+	uint32_t rl = place_load(l, &p), rr = lower_value(l, e->binary.r);
 
 	if (is_address(l, p.type))
-		rr = emit_scale(l, lower_canonical(l, e->binary.r), target_size(l, p.type));
-	else
-		rr = lower_value(l, e->binary.r);
+		rr = emit_scale(l, rr, target_size(l, p.type));
 	rl = emit_op(l, arith_op(e->binary.op, e->binary.is_signed), rl, rr);
 	rl = cut_for_place(l, &p, rl);
 	place_store(l, &p, rl);
@@ -165,8 +163,8 @@ static uint32_t lower_unary(struct lower *l, struct expr *e)
 	case OP_PLUS:
 		return lower_value(l, e->unary.e);
 	case OP_NEG:
-		r = lower_value(l, e->unary.e);
-		return emit_op(l, DIF_OP_SUB, 0, r);
+		r = emit_op(l, DIF_OP_SUB, 0, lower_value(l, e->unary.e));
+		return type_is_signed(l->t, e->type) ? r : emit_cut_type(l, r, e->type);
 	case OP_BITNOT:
 		r = emit_writable(l, lower_value(l, e->unary.e));
 		emit(l, DIF_OP_NOT, r, 0, r);
@@ -223,7 +221,6 @@ static bool is_widening(const struct lower *l, type_id from, type_id to)
 static uint32_t lower_cast(struct lower *l, struct expr *e)
 {
 	struct expr *from = e->cast.e;
-	uint32_t r;
 
 	if (type_is_void(l->t, e->type)) {
 		lower_discard(l, from);
@@ -231,14 +228,10 @@ static uint32_t lower_cast(struct lower *l, struct expr *e)
 	}
 	if (type_is_string(l->t, e->type))
 		return lower_string(l, from);
-	if (!type_is_integer(l->t, e->type)) /* a pointer, or the same struct */
-		return lower_canonical(l, from);
+	/* what is converted are the 64 bits that arithmetic gave: no cut to the old type first */
 	if (is_canonical(l, from) && is_widening(l, from->type, e->type))
 		return lower_value(l, from);
-	/* what is cut shorter need not be cut to its own type before */
-	r = type_size(l->t, e->type) > type_size(l->t, from->type) ? lower_canonical(l, from) :
-								     lower_value(l, from);
-	return emit_cut_type(l, r, e->type);
+	return emit_cut_type(l, lower_value(l, from), e->type);
 }
 
 /* ---- canonical values --------------------------------------------------------------------------------- */
@@ -302,7 +295,9 @@ bool is_canonical(const struct lower *l, const struct expr *e)
 	case EXPR_UNARY:
 		if (e->unary.op == OP_PLUS)
 			return is_canonical(l, e->unary.e);
-		return e->unary.op != OP_NEG && e->unary.op != OP_BITNOT;
+		if (e->unary.op == OP_NEG)
+			return !type_is_signed(l->t, e->type);
+		return e->unary.op != OP_BITNOT;
 	case EXPR_BINARY:
 		return binary_is_canonical(l, e);
 	case EXPR_COND:
@@ -457,7 +452,7 @@ struct difo *lower_expr(struct check *c, struct expr *e)
 		return NULL;
 	l.b = dif_builder_create(c->arena);
 	dif_set_span(l.b, e->span.off);
-	r = type_is_string(l.t, e->type) ? lower_string(&l, e) : lower_canonical(&l, e);
+	r = type_is_string(l.t, e->type) ? lower_string(&l, e) : lower_value(&l, e);
 	dif_set_span(l.b, e->span.off);
 	emit(&l, DIF_OP_RET, 0, 0, r);
 	d = dif_builder_finish(l.b, result_type(&l, e));

@@ -32,7 +32,7 @@ static void branch_compare(struct lower *l, struct expr *e, uint32_t label, bool
 
 	if (!when)
 		row = cmp_row(row->negated);
-	lower_pair(l, is_str ? lower_string : lower_canonical, e->binary.l, e->binary.r, &r1, &r2);
+	lower_pair(l, is_str ? lower_string : lower_value, e->binary.l, e->binary.r, &r1, &r2);
 	emit(l, is_str ? DIF_OP_SCMP : DIF_OP_CMP, r1, r2, 0);
 	reg_free(l, r1);
 	reg_free(l, r2);
@@ -73,7 +73,7 @@ static void branch_kind(struct lower *l, struct expr *e, uint32_t label, bool wh
 		branch_compare(l, e, label, when);
 		return;
 	}
-	r = lower_canonical(l, e);
+	r = lower_value(l, e);
 	emit(l, DIF_OP_TST, r, 0, 0);
 	reg_free(l, r);
 	dif_emit_branch(l->b, when ? DIF_OP_BNE : DIF_OP_BE, label);

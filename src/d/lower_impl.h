@@ -5,9 +5,9 @@
  * reg_free() or passes it to one that says "takes". %r0 stands for the constant 0 and is never written.
  *
  * A value is canonical when its register holds it extended to 64 bits as its type says. Loads, casts and
- * constants are; the result of arithmetic on a narrow type is not, because arithmetic is 64 bits wide
- * (d-language.md 3.3). It is made so where it shows: stored in a register that is compared, tested,
- * pushed, converted, scaled or returned.
+ * constants are; the result of arithmetic on a narrow type is not, because arithmetic and comparisons are
+ * 64 bits wide (d-language.md 3.3) and so fold the same way when constant (check_fold.c). It is cut where
+ * it is converted, stored or passed: casts, assignments, keys and arguments. Recording cuts by itself.
  */
 #pragma once
 

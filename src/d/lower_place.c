@@ -115,7 +115,7 @@ static void note_var(struct lower *l, const struct ident *id, uint8_t flags)
 static uint32_t load_builtin_array(struct lower *l, struct expr *e)
 {
 	const struct ident *id = e->var.ident;
-	uint32_t index = lower_canonical(l, e->var.keys[0]), rd;
+	uint32_t index = lower_value(l, e->var.keys[0]), rd;
 
 	note_var(l, id, DIF_VF_REF);
 	reg_free(l, index);
@@ -296,7 +296,7 @@ static struct place place_of_index(struct lower *l, struct expr *e)
 	struct place p = { .kind = PLACE_MEM, .type = e->type, .is_user = mem_is_user(l, e) };
 	uint32_t size = type_size(l->t, type_deref(l->t, e->index.base->type)), index;
 
-	lower_pair(l, lower_canonical, e->index.base, e->index.subs[0], &p.addr, &index);
+	lower_pair(l, lower_value, e->index.base, e->index.subs[0], &p.addr, &index);
 	p.addr = emit_op(l, DIF_OP_ADD, p.addr, emit_scale(l, index, size));
 	return p;
 }
@@ -313,7 +313,7 @@ struct place place_of(struct lower *l, struct expr *e)
 		return (struct place){ .kind = PLACE_MEM,
 				       .type = e->type,
 				       .is_user = mem_is_user(l, e),
-				       .addr = lower_canonical(l, e->unary.e) };
+				       .addr = lower_value(l, e->unary.e) };
 	BUG("expression kind %d is not a place", (int)e->kind);
 }
 

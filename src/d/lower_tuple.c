@@ -51,7 +51,7 @@ uint32_t emit_strsize(struct lower *l, uint32_t addr)
 uint32_t lower_string(struct lower *l, struct expr *e)
 {
 	bool is_user = type_is_string(l->t, e->type) ? mem_is_user(l, e) : ptr_is_user(l, e);
-	uint32_t r = lower_canonical(l, e);
+	uint32_t r = lower_value(l, e);
 
 	return is_user ? emit_copyinstr(l, r) : r;
 }

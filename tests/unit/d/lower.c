@@ -111,6 +111,16 @@ static const struct difo *run_clause(struct dif_machine *m, const struct prog *p
 	return d;
 }
 
+/* As a recorder keeps it: a by-value result cut to its type. */
+static uint64_t recorded(uint64_t v, const struct dif_type *t)
+{
+	uint32_t shift = 64 - t->size * 8;
+
+	if (t->flags || t->size == 0 || t->size >= 8)
+		return v;
+	return t->is_signed ? (uint64_t)((int64_t)(v << shift) >> shift) : v << shift >> shift;
+}
+
 struct outcome {
 	bool is_compiled;
 	struct dif_result result;
@@ -145,6 +155,7 @@ static struct outcome evaluate(const char *decls, const char *statements)
 
 		o.is_compiled = true;
 		o.type = d->ret;
+		o.result.value = recorded(o.result.value, &d->ret);
 		o.regs = highest_register(d);
 		if (!o.result.fault && o.type.kind == DIF_KIND_STRING &&
 		    !dif_machine_text(m, o.result.value, o.text, &len))
@@ -181,14 +192,18 @@ static const struct int_case int_cases[] = {
 	{ "trace(!arg5)", 0 },
 	{ "trace(!arg0)", 1 },
 	{ "trace(sizeof (arg0) + arg1)", 7 },
-	/* 3.3: narrow arithmetic is 64 bits wide until it is converted, stored or compared */
+	/* 3.3: narrow arithmetic is 64 bits wide until it is converted, stored or recorded */
 	{ "this->c = (char)100; trace(this->c + this->c)", -56 },
 	{ "this->c = (char)100; this->d = this->c + this->c; trace(this->d)", -56 },
-	{ "this->c = (char)100; trace(this->c + this->c < 0)", 1 },
+	{ "this->c = (char)100; trace(this->c + this->c < 0)", 0 },
 	{ "this->c = (char)100; trace((this->c + this->c) / 2)", 100 },
-	{ "this->c = (char)100; trace((int)(this->c + this->c))", -56 },
+	{ "this->c = (char)100; trace((int)(this->c + this->c))", 200 },
+	{ "this->c = (char)100; trace((char)(this->c + this->c) + 0)", -56 },
+	{ "this->c = (char)100; trace((this->d = this->c + this->c) + 0)", -56 },
+	{ "this->c = (char)100; a[this->c + this->c] = 1; trace(a[(char)-56])", 1 },
 	{ "this->u = (uint32_t)-arg1; trace(this->u - 2 > 5)", 1 },
-	{ "this->u = (uint32_t)-arg1; trace((uint64_t)(this->u - 2))", 0xffffffff },
+	{ "this->u = (uint32_t)-arg1; trace((uint64_t)(this->u - 2))", -1 },
+	{ "this->u = (uint32_t)-arg1; trace((uint64_t)-this->u)", 0xffffffff },
 	{ "this->u = (uint8_t)255; this->u++; trace(this->u)", 0 },
 	{ "this->u = (uint8_t)255; trace(++this->u)", 0 },
 	{ "this->u = (uint8_t)255; trace(this->u++)", 255 },
@@ -492,6 +507,87 @@ static void test_registers(void)
 	}
 }
 
+/* ---- folded at compile time or evaluated in the probe: the same value ------------------------------------ */
+
+static const struct { const char *var, *literal; } operands[] = {
+	{ "this->c", "((char)100)" },	   { "this->u", "((uint8_t)250)" },
+	{ "this->s", "((short)-30000)" },  { "this->i", "((int)2000000000)" },
+	{ "this->w", "((uint32_t)4000000000)" }, { "this->l", "((int64_t)-5)" },
+	{ "this->q", "((uint64_t)0xfffffffffffffff0)" },
+};
+
+static uint32_t random_next(uint32_t *state)
+{
+	*state = *state * 1664525 + 1013904223;
+	return *state >> 16;
+}
+
+/* The same expression twice: of variables and of literals. */
+static void random_expr(uint32_t *rnd, int depth, struct strbuf *vars, struct strbuf *literals)
+{
+	static const struct { const char *before, *between, *after; int n; } forms[] = {
+		{ "(", " + ", ")", 2 },	 { "(", " - ", ")", 2 },      { "(", " * ", ")", 2 },
+		{ "(", " & ", ")", 2 },	 { "(", " | ", ")", 2 },      { "(", " ^ ", ")", 2 },
+		{ "(", " < ", ")", 2 },	 { "(", " >= ", ")", 2 },     { "(", " == ", ")", 2 },
+		{ "(", " && ", ")", 2 }, { "(", " ^^ ", ")", 2 },     { "(", " / (1 | ", "))", 2 },
+		{ "(", " % (1 | ", "))", 2 }, { "(", " << (15 & ", "))", 2 }, { "(", " >> (15 & ", "))", 2 },
+		{ "(-", "", ")", 1 },	 { "(~", "", ")", 1 },	      { "(!", "", ")", 1 },
+		{ "((int8_t)", "", ")", 1 }, { "((uint16_t)", "", ")", 1 }, { "((int)", "", ")", 1 },
+		{ "((uint64_t)", "", ")", 1 },
+	};
+	uint32_t i = random_next(rnd) % ARRAY_LEN(forms);
+
+	if (depth == 0) {
+		i = random_next(rnd) % ARRAY_LEN(operands);
+		strbuf_adds(vars, operands[i].var);
+		strbuf_adds(literals, operands[i].literal);
+		return;
+	}
+	strbuf_adds(vars, forms[i].before);
+	strbuf_adds(literals, forms[i].before);
+	random_expr(rnd, depth - 1, vars, literals);
+	strbuf_adds(vars, forms[i].between);
+	strbuf_adds(literals, forms[i].between);
+	if (forms[i].n == 2)
+		random_expr(rnd, depth - 1, vars, literals);
+	strbuf_adds(vars, forms[i].after);
+	strbuf_adds(literals, forms[i].after);
+}
+
+static void test_folding(void)
+{
+	struct strbuf vars = { 0 }, literals = { 0 }, set = { 0 };
+	uint32_t rnd = 1;
+	int wrong = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(operands); i++)
+		strbuf_addf(&set, "%s = %s; ", operands[i].var, operands[i].literal);
+	for (int i = 0; i < 500 && wrong < 5; i++) {
+		struct outcome a, b;
+
+		strbuf_clear(&vars);
+		strbuf_clear(&literals);
+		strbuf_addf(&vars, "%strace(", strbuf_text(&set));
+		strbuf_adds(&literals, "trace(");
+		random_expr(&rnd, 1 + i % 4, &vars, &literals);
+		strbuf_adds(&vars, ")");
+		strbuf_adds(&literals, ")");
+		a = evaluate("", strbuf_text(&vars));
+		b = evaluate("", strbuf_text(&literals));
+		if (a.is_compiled && b.is_compiled && a.result.value == b.result.value &&
+		    a.type.size == b.type.size && a.type.is_signed == b.type.is_signed)
+			continue;
+		wrong++;
+		printf("# %s\n# in the probe 0x%llx (%u), folded 0x%llx (%u)\n", strbuf_text(&literals),
+		       (unsigned long long)a.result.value, a.type.size, (unsigned long long)b.result.value,
+		       b.type.size);
+	}
+	is_int(wrong, 0, "500 random expressions: folded as evaluated");
+	strbuf_deinit(&vars);
+	strbuf_deinit(&literals);
+	strbuf_deinit(&set);
+}
+
 /* Effects keep the order, so that registers can end. */
 static void test_noreg(void)
 {
@@ -528,6 +624,7 @@ int main(void)
 	test_tight();
 	test_result_types();
 	test_registers();
+	test_folding();
 	test_noreg();
 	return tap_done();
 }
