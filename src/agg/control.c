@@ -26,47 +26,69 @@ static struct err *elem_each_key(struct aggs *a, uint32_t index, struct agg_elem
 	struct err *err = NULL;
 
 	if (!a->slots[index].view.layout->key_size)
-		return a->io->zero(a->ctx, index, NULL); /* an array's element cannot go */
+		return func(a->ctx, index, NULL);
 	for (struct raw_key *k = elem_of(e)->raws; k && !err; k = k->next)
 		err = func(a->ctx, index, k->data);
 	return err;
 }
 
-struct err *aggs_clear(struct aggs *a, uint32_t agg_id)
+/* Nothing is written for an element that has not changed since the last time. */
+static struct err *elem_clear(struct aggs *a, struct agg_slot *slot, struct agg_elem *e)
 {
-	struct agg_slot *slot = slot_of(a, agg_id);
+	struct err *err = NULL;
 
-	if (!slot)
-		return bad_id(agg_id);
-	for (uint32_t i = 0; i < slot->view.nelems; i++) {
-		struct agg_elem *e = slot->view.elems[i];
-		struct err *err = elem_each_key(a, agg_id - 1, e, a->io->zero);
-
-		if (err)
-			return err_wrap(err, "cannot clear '@%s'", slot->view.agg->name);
-		agg_state_init(slot->view.layout, e->state);
-		e->touched = false;
-	}
-	slot->was_cleared = true;
+	if (!e->touched)
+		return NULL;
+	if (agg_is_additive(slot->view.agg))
+		agg_base_add(slot, e);
+	else
+		err = elem_each_key(a, slot->view.agg->id - 1, e, a->io->zero);
+	if (err)
+		return err_wrap(err, "cannot clear '@%s'", slot->view.agg->name);
+	agg_state_init(slot->view.layout, e->state);
+	e->touched = false;
 	return NULL;
 }
 
-/* Takes the elements [from, to) of a sorted view out. */
-static struct err *remove_range(struct aggs *a, uint32_t agg_id, uint32_t from, uint32_t to)
+struct err *aggs_clear(struct aggs *a, uint32_t agg_id)
 {
 	struct agg_slot *slot = slot_of(a, agg_id);
+	struct err *err = NULL;
+
+	if (!slot)
+		return bad_id(agg_id);
+	for (uint32_t i = 0; i < slot->view.nelems && !err; i++)
+		err = elem_clear(a, slot, slot->view.elems[i]);
+	slot->was_cleared |= !agg_is_additive(slot->view.agg);
+	return err;
+}
+
+/* The element is gone, in the kernel too; an array's one element can only be cleared. */
+static struct err *elem_remove(struct aggs *a, struct agg_slot *slot, struct agg_elem *e)
+{
+	struct err *err;
+
+	slot->is_seen = false;
+	if (!slot->view.layout->key_size)
+		return elem_clear(a, slot, e);
+	agg_base_remove(slot, e);
+	err = elem_each_key(a, slot->view.agg->id - 1, e, a->io->remove);
+	return err ? err_wrap(err, "cannot truncate '@%s'", slot->view.agg->name) : NULL;
+}
+
+/* Takes the elements [from, to) of a sorted view out. */
+static struct err *remove_range(struct aggs *a, struct agg_slot *slot, uint32_t from, uint32_t to)
+{
 	struct agg_view *v = &slot->view;
 
 	for (uint32_t i = from; i < to; i++) {
-		struct err *err = elem_each_key(a, agg_id - 1, v->elems[i], a->io->remove);
+		struct err *err = elem_remove(a, slot, v->elems[i]);
 
 		if (err)
-			return err_wrap(err, "cannot truncate '@%s'", v->agg->name);
+			return err;
 	}
-	if (from < to) {
+	if (from < to)
 		memmove(v->elems + from, v->elems + to, sizeof(struct agg_elem *) * (v->nelems - to));
-		slot->is_seen = false;
-	}
 	v->nelems -= to - from;
 	return NULL;
 }
@@ -86,8 +108,8 @@ struct err *aggs_trunc(struct aggs *a, uint32_t agg_id, int64_t n, const struct 
 		return NULL;
 	agg_view_sort(&slot->view, &by_value);
 	if (n > 0)
-		return remove_range(a, agg_id, 0, nelems - (uint32_t)keep);
-	return remove_range(a, agg_id, (uint32_t)keep, nelems);
+		return remove_range(a, slot, 0, nelems - (uint32_t)keep);
+	return remove_range(a, slot, (uint32_t)keep, nelems);
 }
 
 struct err *aggs_normalize(struct aggs *a, uint32_t agg_id, uint64_t factor)

@@ -42,8 +42,9 @@ struct elem {
 struct agg_slot { /* one aggregation */
 	struct agg_view view;
 	VEC(struct agg_elem *) elems;
-	bool was_cleared; /* zero state may mean: not since clear() */
-	bool is_seen;	  /* keyless: printed even when no CPU has touched it since clear() */
+	struct hashmap *base; /* canonical keys -> state taken off by clear(); NULL = none */
+	bool was_cleared;     /* min, max: zero may mean: not since clear() */
+	bool is_seen;	      /* keyless: printed even when no CPU has touched it since clear() */
 };
 
 struct aggs {
@@ -71,6 +72,18 @@ struct agg_weight {
 	long double val, tie;
 };
 struct agg_weight agg_weight(const struct agg_layout *l, const struct agg_elem *e);
+
+/* ---- base.c ------------------------------------------------------------------------------------- */
+
+/* Whether states add up, so that they can be subtracted. */
+bool agg_is_additive(const struct prog_agg *agg);
+/* From now on the element's present state does not count. */
+void agg_base_add(struct agg_slot *slot, struct agg_elem *e);
+/* The kernel's element is gone: what it counts next counts from zero. */
+void agg_base_remove(struct agg_slot *slot, struct agg_elem *e);
+/* Takes off what clear() has taken off. */
+void agg_base_apply(struct agg_slot *slot, struct agg_elem *e);
+void agg_base_deinit(struct agg_slot *slot);
 
 /* ---- order.c ------------------------------------------------------------------------------------ */
 

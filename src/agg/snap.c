@@ -26,6 +26,12 @@ struct aggs *aggs_create(const struct layout *l, const struct kmaps *m)
 	return aggs_create_io(l, &agg_map_io, agg_map_io_create(l, m));
 }
 
+static void slot_deinit(struct agg_slot *slot)
+{
+	agg_base_deinit(slot);
+	vec_deinit(&slot->elems);
+}
+
 void aggs_destroy(struct aggs *a)
 {
 	if (!a)
@@ -33,7 +39,7 @@ void aggs_destroy(struct aggs *a)
 	if (a->io->destroy)
 		a->io->destroy(a->ctx);
 	for (uint32_t i = 0; i < a->nslots; i++)
-		vec_deinit(&a->slots[i].elems);
+		slot_deinit(&a->slots[i]);
 	free(a->slots);
 	hashmap_destroy(a->strings);
 	arena_destroy(a->lasting);
@@ -221,6 +227,7 @@ static void add_keyless(void *arg, const uint8_t *key, const uint8_t *values, ui
 		e->pub.touched = true;
 		agg_state_add_raw(s->l, e->pub.state, value);
 	}
+	agg_base_apply(s->slot, &e->pub);
 	s->slot->is_seen |= e->pub.touched;
 	if (s->slot->is_seen)
 		vec_push(&s->slot->elems, &e->pub);
@@ -237,6 +244,8 @@ static struct err *agg_snap(struct aggs *a, uint32_t index)
 		s.by_keys = hashmap_create();
 		e = a->io->each(a->ctx, index, add_keyed, &s);
 		hashmap_destroy(s.by_keys);
+		for (uint32_t i = 0; i < slot->elems.len && slot->base; i++)
+			agg_base_apply(slot, slot->elems.data[i]);
 	} else {
 		e = a->io->each(a->ctx, index, add_keyless, &s);
 	}

@@ -209,6 +209,46 @@ static void test_keyless(void)
 	fake_deinit(&f);
 }
 
+/* Increments that arrive between a snapshot and clear() are not lost. */
+static void test_clear_exact(void)
+{
+	struct agg_view *v;
+	uint32_t id, e;
+	struct fake f;
+
+	fake_init(&f);
+	id = fake_agg(&f, AGGFUNC_STDDEV, "d");
+	fake_key_int(&f, id, 4, true);
+	fake_open(&f);
+	e = fake_int_elem(&f, id, 1, 1); /* count 1 */
+	fake_word(&f, id, e, 0, 1, 100);
+	fake_word(&f, id, e, 0, 2, INT64_MIN); /* 2^63 */
+	v = fake_snap(&f, id);
+	fake_word(&f, id, e, 1, 0, 1); /* 5, after the snapshot */
+	fake_word(&f, id, e, 1, 1, 5);
+	fake_word(&f, id, e, 1, 2, INT64_MIN);
+	ok(!aggs_clear(f.aggs, id), "clear");
+	is_int(f.nzero, 0, "nothing is written to the kernel");
+	ok(!v->elems[0]->touched, "untouched for now");
+	v = fake_snap(&f, id);
+	ok(v->elems[0]->touched, "the late increment counts");
+	is_int(v->elems[0]->state[0], 1, "one");
+	is_int(v->elems[0]->state[1], 5, "its sum");
+	is_int(v->elems[0]->state[2], INT64_MIN, "its square, low word");
+	is_int(v->elems[0]->state[3], 0, "high word");
+	ok(!aggs_clear(f.aggs, id), "clear again");
+	v = fake_snap(&f, id);
+	ok(!v->elems[0]->touched, "nothing new");
+	fake_int_elem(&f, id, 2, 0);
+	v = fake_snap(&f, id);
+	ok(v->elems[1]->touched, "a new key is touched, whatever it counts");
+	ok(!aggs_trunc(f.aggs, id, 0, &by_value), "trunc");
+	e = fake_int_elem(&f, id, 1, 3);
+	v = fake_snap(&f, id);
+	is_int(v->elems[0]->state[0], 3, "after trunc a key counts from zero");
+	fake_deinit(&f);
+}
+
 static void put_bucket(struct fake *f, uint32_t id, int64_t key, uint32_t bucket, int64_t n)
 {
 	uint32_t e = fake_int_elem(f, id, key, n);
@@ -327,6 +367,7 @@ int main(void)
 	test_avg_stddev();
 	test_stddev_carry();
 	test_keyless();
+	test_clear_exact();
 	test_sparse();
 	test_trunc();
 	test_normalize();
