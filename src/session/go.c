@@ -382,7 +382,6 @@ int dtrace_go(dtrace_hdl_t *dtp)
 	e = prepare(h);
 	if (!e) {
 		h->is_active = h->opts.is_active = true;
-		h->work_interval = SESSION_INTERVAL_MAX;
 		h->status_at = session_now() + (uint64_t)h->opts.val[OPT_statusrate];
 		e = start(h);
 	}

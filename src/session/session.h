@@ -48,9 +48,6 @@ struct session_clause {
 	uint32_t n;
 };
 
-/* Longest time between two reads, in ns: a busy program fills a buffer in less than switchrate. */
-#define SESSION_INTERVAL_MAX 50000000
-
 struct session_handler {
 	dtrace_handle_msg_f *func;
 	void *arg;
@@ -87,7 +84,7 @@ struct dtrace_hdl {
 
 	/* consuming (work.c); times in ns of CLOCK_MONOTONIC */
 	FILE *work_fp;
-	uint64_t work_at, work_interval; /* when and how soon dtrace_work() is due */
+	uint64_t work_at, work_interval; /* last dtrace_work(), and how soon the next is due */
 	uint64_t status_at;		 /* when drops are looked at */
 	uint64_t snap_at;		 /* when aggregations may be read again */
 	bool is_snapped;		 /* in this dtrace_work() */

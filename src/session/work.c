@@ -6,7 +6,10 @@
 #include "session/rings.h"
 #include "session/session.h"
 
-#define INTERVAL_MIN 1000000 /* ns */
+/* Bounds, in ns, of the time between two reads: a busy program fills a buffer in less than
+ * switchrate. */
+#define INTERVAL_MIN 1000000
+#define INTERVAL_MAX 50000000
 /*
  * A probe takes its time stamp before it reserves its record: what is younger than this may still
  * be missing on another CPU, and is left for the next time.
@@ -75,15 +78,14 @@ static struct err *drain(session *h, FILE *fp, uint64_t horizon)
 	return printer_flush(h->printer, fp);
 }
 
-/* Reads sooner when buffers fill fast, later again when they do not. */
+/* Aims at buffers a quarter full: sooner at once when they fill fast, later again step by step. */
 static void adapt_interval(session *h)
 {
-	uint64_t max =
-		MIN((uint64_t)MAX(h->opts.val[OPT_switchrate], 0), (uint64_t)SESSION_INTERVAL_MAX);
+	uint64_t max = MIN((uint64_t)MAX(h->opts.val[OPT_switchrate], 0), (uint64_t)INTERVAL_MAX);
 	uint32_t fill = rings_fill(h->rings);
 
 	if (fill > 64)
-		h->work_interval /= 2;
+		h->work_interval = h->work_interval * 64 / fill;
 	else if (fill < 16)
 		h->work_interval *= 2;
 	h->work_interval = MAX(MIN(h->work_interval, max), (uint64_t)INTERVAL_MIN);
