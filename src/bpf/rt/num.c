@@ -66,36 +66,57 @@ u64 rt_quantize(struct rt_mach *m, u64 v)
 	return k > 62 ? 0 : 62 - k;
 }
 
-#define MAX_ORDER 62
+struct llq_work {
+	u64 factor, low, high, steps;
+	u64 order, lo, mag;
+	u64 off; /* 0: below the lowest order */
+};
+
+/* One order of magnitudes; ends with the one that mag is in. */
+static long llq_step(u64 it, void *ctx)
+{
+	struct llq_work *w = WORK(((struct loop *)ctx)->p, struct llq_work);
+	u64 lo = w->lo, hi = lo * w->factor, steps = w->steps, mag = w->mag;
+
+	if (w->order >= w->low) {
+		if (mag < lo || w->order > w->high)
+			return 1;
+		if (w->off == 0)
+			w->off = 1;
+		if (mag < hi) {
+			w->off += (mag - lo) / (hi <= steps ? 1 : (hi + steps - 1) / steps);
+			return 1;
+		}
+		w->off += hi <= steps ? hi - lo : steps - steps / w->factor;
+	}
+	w->lo = hi;
+	w->order++;
+	return 0;
+}
+
+#define MAX_ORDERS 64
 
 /* The arithmetic of llquantize_bucket() in bpf/llquantize.c, where it is explained. */
 u64 rt_llquantize(struct rt_mach *m, u64 v)
 {
-	u64 factor, low, high, steps, mag, lo = 1, off = 1;
+	struct llq_work *w;
+	char *p;
 
 	if (!m)
 		return 0;
-	factor = m->tmp[0];
-	low = m->tmp[1];
-	high = m->tmp[2];
-	steps = m->tmp[3];
-	mag = (s64)v < 0 ? -v : v;
-#pragma clang loop unroll(disable)
-	for (u32 o = 0; o <= MAX_ORDER; o++) {
-		u64 hi = lo * factor;
-
-		if (o == low && mag < lo)
-			return 0;
-		if (o > high)
-			break;
-		if (o >= low) {
-			if (mag < hi) {
-				off += (mag - lo) / (hi <= steps ? 1 : (hi + steps - 1) / steps);
-				break;
-			}
-			off += hi <= steps ? hi - lo : steps - steps / factor;
-		}
-		lo = hi;
-	}
-	return (s64)v < 0 ? 2 * off - 1 : 2 * off;
+	p = slot_of(m);
+	if (!p)
+		return 0;
+	w = WORK(p, struct llq_work);
+	w->factor = m->tmp[0];
+	w->low = m->tmp[1];
+	w->high = m->tmp[2];
+	w->steps = m->tmp[3];
+	w->mag = (s64)v < 0 ? -v : v;
+	w->lo = 1;
+	w->order = w->off = 0;
+	loop_run(MAX_ORDERS, llq_step, p);
+	if (w->off == 0)
+		return 0;
+	return (s64)v < 0 ? 2 * w->off - 1 : 2 * w->off;
 }

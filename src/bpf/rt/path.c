@@ -183,13 +183,14 @@ static long clean_step(u64 it, void *ctx)
 	char c;
 
 	if (w->is_popping) {
-		o--;
-		if (o >= cfg.strsize || top > cfg.scratch_size)
-			return 1;
-		if (o + 1 > w->floor && p[top + o] != '/')
-			w->out = o;
-		else
+		u64 last = o - 1;
+
+		OPAQUE(last); /* the verifier needs last's own bounds */
+		if (o <= w->floor || last >= cfg.strsize || top > cfg.scratch_size ||
+		    p[top + last] == '/')
 			w->is_popping = 0;
+		else
+			w->out = last;
 		return 0;
 	}
 	if (i > w->n || i > cfg.strsize)

@@ -37,17 +37,10 @@ u64 rt_sub_strjoin(struct rt_mach *m, u64 s, u64 t)
 	return m->scratch + top;
 }
 
-/* Saturating: lengths are below 2^17, so what is further away only has to stay far away. */
-INLINE s64 clamp(s64 v)
-{
-	const s64 far = 1ll << 40;
-
-	return v > far ? far : v < -far ? -far : v;
-}
-
+/* No sum below overflows: a negative number and one of the other sign, or two below strsize. */
 u64 rt_sub_substr(struct rt_mach *m, u64 s, u64 index, u64 length)
 {
-	s64 i = clamp(index), len = clamp(length), n;
+	s64 i = index, len = length, n;
 	u64 top;
 	char *p;
 
@@ -62,7 +55,7 @@ u64 rt_sub_substr(struct rt_mach *m, u64 s, u64 index, u64 length)
 	if (i < 0) {
 		i += n;
 		if (i < 0) {
-			len = len + i > 0 ? len + i : 0;
+			len = len > 0 && len + i > 0 ? len + i : 0;
 			i = len ? 0 : n;
 		}
 	}

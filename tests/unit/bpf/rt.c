@@ -1,0 +1,449 @@
+/*
+ * Run-time library: memory, hashes, arithmetic, buckets, fault records, each checked against what C says.
+ *
+ * The string subroutines are compared with the interpreter in rt_prop.c; here are their edges.
+ */
+#include "rt_fixture.h"
+#include "tap.h"
+
+#include <sys/mman.h>
+
+#include "bpf/llquantize.h"
+#include "dif/dif.h"
+
+#define STRSIZE 64u
+#define GVARS	2048u
+#define THIS	64u
+#define SCRATCH 1024u
+
+static struct rt_fx *fx;
+
+static uint64_t call(const char *func, uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t args[4] = {a, b, c};
+
+	return rt_fx_call(fx, func, args, 4);
+}
+
+static uint64_t again(const char *func, uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t args[4] = {a, b, c};
+
+	return rt_fx_again(fx, func, args, 4);
+}
+
+/* Text in the global variables at off. */
+static uint64_t text(uint32_t off, const char *s)
+{
+	memcpy(fx->gvars + off, s, strlen(s) + 1);
+	return rt_fx_gvar(fx, off);
+}
+
+static void is_fault(enum dif_fault kind, uint64_t value, const char *name)
+{
+	is_int(fx->mach->fault.kind, kind, name);
+	is_int(fx->mach->fault.value, value, name);
+}
+
+static void is_text(uint64_t addr, const char *want, const char *name)
+{
+	const char *got = rt_fx_at(fx, addr);
+
+	if (fx->mach->fault.kind || !got)
+		ok(false, "%s: fault %u, address %llx", name, fx->mach->fault.kind,
+		   (unsigned long long)addr);
+	else
+		is_str(got, want, name);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------ */
+
+static void test_alloca(void)
+{
+	static const char *const funcs[] = {"rt_allocs", "rt_sub_alloca"};
+
+	for (size_t i = 0; i < ARRAY_LEN(funcs); i++) {
+		uint64_t base = fx->mach->scratch;
+
+		is_int(call(funcs[i], 5, 0, 0), base, "first at the start");
+		is_int(fx->mach->scratch_top, 8, "rounded up");
+		is_int(again(funcs[i], 16, 0, 0), base + 8, "next");
+		is_int(again(funcs[i], 0, 0, 0), base + 24, "nothing has an address");
+		is_int(fx->mach->scratch_top, 24, "and takes nothing");
+		is_int(again(funcs[i], SCRATCH - 23, 0, 0), 0, "too much");
+		is_fault(DIF_FAULT_NOSCRATCH, 0, "too much");
+		is_int(fx->mach->scratch_top, 24, "takes nothing");
+		is_int(call(funcs[i], UINT64_MAX, 0, 0), 0, "more than there is");
+		is_fault(DIF_FAULT_NOSCRATCH, 0, "more than there is");
+		is_int(call(funcs[i], SCRATCH, 0, 0), base, "all of it");
+	}
+}
+
+static void test_copyin(void)
+{
+	char buf[300];
+	uint64_t r, ua = (uint64_t)(uintptr_t)buf;
+
+	for (size_t i = 0; i < sizeof(buf); i++)
+		buf[i] = (char)(i * 7);
+	r = call("rt_sub_copyin", ua, sizeof(buf), 0);
+	is_int(fx->mach->fault.kind, 0, "copyin works");
+	ok(memcmp(rt_fx_at(fx, r), buf, sizeof(buf)) == 0, "copyin copies");
+	(void)call("rt_sub_copyin", ua, SCRATCH + 1, 0);
+	is_fault(DIF_FAULT_NOSCRATCH, 0, "copyin of more than scratch");
+	(void)call("rt_sub_copyin", 1, 8, 0);
+	is_fault(DIF_FAULT_BADADDR, 1, "copyin from a bad address");
+	(void)call("rt_sub_copyin", 1, 0, 0);
+	is_int(fx->mach->fault.kind, 0, "copyin of nothing does not look");
+
+	(void)call("rt_sub_alloca", 100, 0, 0);
+	(void)again("rt_sub_copyinto", ua, 40, fx->mach->scratch + 56);
+	is_int(fx->mach->fault.kind, 0, "copyinto works");
+	ok(memcmp(fx->scratch + 56, buf, 40) == 0, "copyinto copies");
+	(void)again("rt_sub_copyinto", ua, 49, fx->mach->scratch + 56);
+	is_fault(DIF_FAULT_BADADDR, fx->mach->scratch + 56, "copyinto past what was taken");
+	(void)call("rt_sub_copyinto", ua, 8, rt_fx_gvar(fx, 0));
+	is_fault(DIF_FAULT_BADADDR, rt_fx_gvar(fx, 0), "copyinto a variable");
+	(void)call("rt_sub_copyinto", ua, 0, 0);
+	is_int(fx->mach->fault.kind, 0, "copyinto of nothing");
+	(void)call("rt_sub_alloca", 16, 0, 0);
+	(void)again("rt_sub_copyinto", 3, 8, fx->mach->scratch);
+	is_fault(DIF_FAULT_BADADDR, 3, "copyinto from a bad address");
+}
+
+static void test_copyinstr(void)
+{
+	static const char s[] = "the quick brown fox jumps over the lazy dog, and then over the next one";
+	uint64_t ua = (uint64_t)(uintptr_t)s;
+	long page = sysconf(_SC_PAGESIZE);
+	char *two = mmap(NULL, (size_t)page * 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char want[STRSIZE];
+
+	memcpy(want, s, STRSIZE - 1);
+	want[STRSIZE - 1] = '\0';
+	is_text(call("rt_sub_copyinstr", ua, UINT64_MAX, 0), want, "copyinstr cuts at strsize");
+	is_int(fx->mach->scratch_top, STRSIZE, "a string takes strsize");
+	is_text(call("rt_sub_copyinstr", ua, 9, 0), "the quick", "copyinstr cuts at max");
+	is_text(call("rt_sub_copyinstr", ua, 0, 0), "", "copyinstr of nothing");
+	is_text(call("rt_sub_copyinstr", ua, STRSIZE - 1, 0), want, "copyinstr, max = strsize - 1");
+	(void)call("rt_sub_copyinstr", 5, UINT64_MAX, 0);
+	is_fault(DIF_FAULT_BADADDR, 5, "copyinstr from a bad address");
+	memcpy(two + page - 4, "end", 4);
+	(void)munmap(two + page, (size_t)page);
+	is_text(call("rt_sub_copyinstr", (uint64_t)(uintptr_t)two + (uint64_t)page - 4, UINT64_MAX, 0), "end",
+		"copyinstr does not look past the NUL");
+	(void)munmap(two, (size_t)page);
+	for (uint32_t i = 0; i < SCRATCH / STRSIZE; i++)
+		(void)(i ? again : call)("rt_sub_copyinstr", ua, 3, 0);
+	is_int(fx->mach->fault.kind, 0, "as many strings as fit");
+	(void)again("rt_sub_copyinstr", ua, 3, 0);
+	is_fault(DIF_FAULT_NOSCRATCH, 0, "one more");
+}
+
+static void test_bcopy(void)
+{
+	uint64_t src = text(0, "0123456789abcdef");
+
+	(void)call("rt_sub_alloca", 16, 0, 0);
+	(void)again("rt_sub_bcopy", src, fx->mach->scratch + 4, 10);
+	is_int(fx->mach->fault.kind, 0, "bcopy works");
+	ok(memcmp(fx->scratch + 4, "0123456789", 10) == 0, "bcopy copies");
+	(void)again("rt_sub_bcopy", src, fx->mach->scratch + 8, 9);
+	is_fault(DIF_FAULT_BADADDR, fx->mach->scratch + 8, "bcopy past what was taken");
+	(void)call("rt_sub_alloca", 16, 0, 0);
+	(void)again("rt_sub_bcopy", 8, fx->mach->scratch, 8);
+	is_fault(DIF_FAULT_BADADDR, 8, "bcopy from a bad address");
+	(void)call("rt_sub_bcopy", 8, 8, 0);
+	is_int(fx->mach->fault.kind, 0, "bcopy of nothing");
+}
+
+static void test_store(void)
+{
+	uint64_t gv = rt_fx_gvar(fx, 0), self = fx->mach->self + sizeof(struct rt_mach), v = 0;
+	static const uint64_t sizes[] = {1, 2, 4, 8};
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		uint64_t n = sizes[i];
+
+		memset(fx->gvars, 0, 16);
+		(void)call("rt_store", gv + 8, 0x1122334455667788ull, n);
+		v = 0;
+		memcpy(&v, fx->gvars + 8, 8);
+		is_int(v, n == 8 ? 0x1122334455667788ll : 0x1122334455667788ll & ((1ll << 8 * n) - 1),
+		       "store to a global");
+		(void)call("rt_store", self + THIS - n, UINT64_MAX, n);
+		is_int(fx->mach->fault.kind, 0, "store to the end of this->");
+		ok((uint8_t)fx->mach_value[sizeof(struct rt_mach) + THIS - 1] == 0xff, "is there");
+		(void)call("rt_store", self + THIS, 1, n);
+		is_fault(DIF_FAULT_BADADDR, self + THIS, "store past this->");
+		(void)call("rt_store", self - 8, 1, n);
+		is_fault(DIF_FAULT_BADADDR, self - 8, "store before this->");
+		(void)call("rt_store", gv + GVARS, 1, n);
+		is_fault(DIF_FAULT_BADADDR, gv + GVARS, "store past the globals");
+		(void)call("rt_store", gv - n, 1, n);
+		is_fault(DIF_FAULT_BADADDR, gv - n, "store before the globals");
+		(void)call("rt_store", fx->mach->scratch, 1, n);
+		is_fault(DIF_FAULT_BADADDR, fx->mach->scratch, "store to scratch not taken");
+		(void)call("rt_sub_alloca", 8, 0, 0);
+		(void)again("rt_store", fx->mach->scratch + 8 - n, 0x4242424242424242ull, n);
+		is_int(fx->mach->fault.kind, 0, "store to the end of what was taken");
+		is_int(fx->scratch[7], 0x42, "is there");
+		(void)again("rt_store", fx->mach->scratch + 8, 0, n);
+		is_fault(DIF_FAULT_BADADDR, fx->mach->scratch + 8, "store past it");
+		(void)call("rt_store", 0, 1, n);
+		is_fault(DIF_FAULT_BADADDR, 0, "store to NULL");
+	}
+	(void)call("rt_store", gv + 1, 1, 4);
+	is_fault(DIF_FAULT_BADALIGN, gv + 1, "store not aligned");
+	(void)call("rt_store", gv + GVARS - 2, 1, 4);
+	is_fault(DIF_FAULT_BADADDR, gv + GVARS - 2, "partly outside comes before not aligned");
+}
+
+static void test_copys(void)
+{
+	uint64_t src = text(0, "copied to all three windows"), gv = rt_fx_gvar(fx, 256);
+	uint64_t self = fx->mach->self + sizeof(struct rt_mach);
+
+	(void)call("rt_copys", src, 28, gv);
+	is_text(gv, "copied to all three windows", "copys to a global");
+	(void)call("rt_copys", src, 28, self + 3);
+	is_text(self + 3, "copied to all three windows", "copys to this->");
+	(void)call("rt_sub_alloca", 32, 0, 0);
+	(void)again("rt_copys", src, 28, fx->mach->scratch + 1);
+	is_text(fx->mach->scratch + 1, "copied to all three windows", "copys to scratch");
+	(void)call("rt_copys", src, THIS, self + 1);
+	is_fault(DIF_FAULT_BADADDR, self + 1, "copys past this->");
+	(void)call("rt_copys", src, UINT64_MAX - 8, gv);
+	is_fault(DIF_FAULT_BADADDR, gv, "copys of far too much");
+	(void)call("rt_copys", 16, 8, gv);
+	is_fault(DIF_FAULT_BADADDR, 16, "copys from a bad address");
+	(void)call("rt_copys", src, GVARS, rt_fx_gvar(fx, 0));
+	is_int(fx->mach->fault.kind, 0, "copys of a whole window");
+	(void)call("rt_copys", 1, 0, 1);
+	is_int(fx->mach->fault.kind, 0, "copys of nothing");
+}
+
+/* ---- strings ------------------------------------------------------------------------------------------------ */
+
+static void test_strcmp(void)
+{
+	static const struct {
+		const char *a, *b;
+	} rows[] = {
+		{"", ""},     {"a", ""},	      {"", "a"},
+		{"abc", "abc"}, {"abc", "abd"},	      {"abcdefgh", "abcdefgh"},
+		{"abcdefg", "abcdefgh"}, {"abcdefghi", "abcdefgh"}, {"abcdefghijklmnop", "abcdefghijklmnoq"},
+		{"\xff", "a"}, {"aaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaa"},
+		{"zbcdefghijklmnop", "abcdefghijklmnoz"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		uint64_t a = text(0, rows[i].a), b = text(512, rows[i].b);
+		int want = strcmp(rows[i].a, rows[i].b);
+		int64_t got = (int64_t)call("rt_strcmp", a, b, 0);
+
+		ok((got > 0) == (want > 0) && (got < 0) == (want < 0), "strcmp %s, %s", rows[i].a,
+		   rows[i].b);
+	}
+	is_int(call("rt_strcmp", 0, 0, 0), 0, "NULL equals NULL");
+	is_int(call("rt_strcmp", 0, text(0, ""), 0), 0, "NULL equals the empty string");
+	ok((int64_t)call("rt_strcmp", 0, text(0, "x"), 0) < 0, "NULL is less than a text");
+	memset(fx->gvars, 'x', 512);
+	memcpy(fx->gvars + 512, fx->gvars, 512);
+	fx->gvars[STRSIZE - 1] = 'a';
+	is_int(call("rt_strcmp", rt_fx_gvar(fx, 0), rt_fx_gvar(fx, 512), 0), 0,
+	       "equal up to strsize - 1 is equal");
+	(void)call("rt_strcmp", text(0, "a"), 3, 0);
+	is_fault(DIF_FAULT_BADADDR, 3, "strcmp of a bad address");
+}
+
+static void test_hash(void)
+{
+	uint64_t hashes[STRSIZE + 40], seen = 0;
+	uint64_t a;
+
+	/* one bit, or one byte more, makes another hash; garbage behind the NUL does not */
+	for (uint32_t i = 0; i < STRSIZE; i++) {
+		memset(fx->gvars, 'q', i);
+		memset(fx->gvars + i, 0, STRSIZE);
+		hashes[i] = call("rt_strhash", rt_fx_gvar(fx, 0), 0, 0);
+		for (uint32_t j = 0; j < i; j++)
+			seen += hashes[i] == hashes[j];
+		memset(fx->gvars + i + 1, 0x55, STRSIZE);
+		seen += hashes[i] != call("rt_strhash", rt_fx_gvar(fx, 0), 0, 0);
+	}
+	is_int(seen, 0, "lengths differ, garbage does not matter");
+	is_int(call("rt_strhash", 0, 0, 0), hashes[0], "NULL hashes as the empty string");
+	(void)call("rt_strhash", 4, 0, 0);
+	is_fault(DIF_FAULT_BADADDR, 4, "hash of a bad address");
+	a = call("rt_byteshash", rt_fx_gvar(fx, 0), 100, 0);
+	fx->gvars[99] ^= 1;
+	ok(a != call("rt_byteshash", rt_fx_gvar(fx, 0), 100, 0), "the last byte counts");
+	fx->gvars[99] ^= 1;
+	fx->gvars[100] ^= 1;
+	ok(a == call("rt_byteshash", rt_fx_gvar(fx, 0), 100, 0), "the next one does not");
+	ok(call("rt_byteshash", rt_fx_gvar(fx, 0), 0, 0) != a, "no bytes");
+	is_int(fx->mach->fault.kind, 0, "no bytes are no fault");
+	(void)call("rt_byteshash", 8, 40, 0);
+	is_fault(DIF_FAULT_BADADDR, 8, "bytes at a bad address");
+}
+
+static void test_keystr(void)
+{
+	uint64_t h = 77;
+	char value[sizeof(struct rt_keystr) + STRSIZE];
+	struct rt_keystr *ks = (struct rt_keystr *)value;
+	union bpf_attr attr = {.map_fd = (uint32_t)fx->maps->fd[MAP_STRINGS],
+			       .key = (uint64_t)(uintptr_t)&h,
+			       .value = (uint64_t)(uintptr_t)value};
+
+	is_int(call("rt_keystr", text(0, "a key"), h, 0), 1, "keystr");
+	is_int(sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)), 0, "is in the map");
+	is_int(ks->len, 5, "its length");
+	is_str(ks->data, "a key", "its text");
+	is_int(call("rt_keystr", text(0, "another"), h, 0), 1, "again");
+	(void)sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr));
+	is_str(ks->data, "a key", "the first one stays");
+	is_int(call("rt_keystr", 0, 78, 0), 1, "NULL");
+	h = 78;
+	(void)sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr));
+	is_int(ks->len, 0, "is empty");
+	(void)call("rt_keystr", text(0, "3"), 79, 0);
+	(void)call("rt_keystr", text(0, "4"), 80, 0);
+	is_int(call("rt_keystr", text(0, "5"), 81, 0), 0, "no room");
+	is_int(fx->mach->fault.kind, 0, "is no fault");
+	is_int(call("rt_keystr", text(0, "5"), 80, 0), 1, "what is there is there");
+}
+
+static void test_edges(void)
+{
+	uint64_t bad = 0xffff7fffdead0000ull;
+
+	(void)call("rt_sub_strlen", 0, 0, 0);
+	is_fault(DIF_FAULT_BADADDR, 0, "strlen of NULL");
+	(void)call("rt_sub_strjoin", text(0, "a"), bad, 0);
+	is_fault(DIF_FAULT_BADADDR, bad, "strjoin with a bad address");
+	(void)call("rt_allocs", SCRATCH - 8, 0, 0);
+	(void)again("rt_sub_strjoin", text(0, "a"), bad, 0);
+	is_fault(DIF_FAULT_BADADDR, bad, "the address comes before the room");
+	(void)call("rt_allocs", SCRATCH - 8, 0, 0);
+	(void)again("rt_sub_strjoin", text(0, "a"), text(512, "b"), 0);
+	is_fault(DIF_FAULT_NOSCRATCH, 0, "no room");
+	(void)call("rt_sub_lltostr", 1, 1, 0);
+	is_fault(DIF_FAULT_ILLOP, 0, "lltostr to base 1");
+	(void)call("rt_sub_inet_ntop", 3, bad, 0);
+	is_fault(DIF_FAULT_ILLOP, 0, "inet_ntop of an unknown family");
+	(void)call("rt_sub_strtok", text(0, "a,b"), bad, 0);
+	is_fault(DIF_FAULT_BADADDR, bad, "strtok with bad delimiters");
+	is_int(fx->mach->tok_rest, 0, "forgets");
+	is_int(call("rt_sub_strtok", 0, bad, 0), 0, "strtok of nothing");
+	is_int(fx->mach->fault.kind, 0, "looks at nothing");
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------- */
+
+static const int64_t values[] = {
+	0, 1, -1, 2, -2, 3, 7, 10, -10, 99, 100, 101, 1000, -1000, 4095, 4096, 4097, 65535, 1 << 30,
+	INT32_MAX, INT32_MIN, 1ll << 40, -(1ll << 40), (1ll << 62) - 1, 1ll << 62, -(1ll << 62),
+	INT64_MAX, INT64_MIN, INT64_MIN + 1,
+};
+
+static uint64_t quantize_bucket(int64_t v)
+{
+	for (int k = 62; k >= 0; k--) {
+		if (v >= 1ll << k)
+			return 64 + (uint64_t)k;
+		if (v <= -(1ll << k))
+			return 62 - (uint64_t)k;
+	}
+	return 63;
+}
+
+static void test_numbers(void)
+{
+	static const int64_t params[][4] = {
+		{10, 0, 3, 10}, {2, 0, 61, 2}, {10, 2, 6, 100}, {3, 1, 4, 27}, {12, 0, 2, 96}, {10, 0, 17, 20}};
+	uint32_t nbad = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(values); i++)
+		for (size_t j = 0; j < ARRAY_LEN(values); j++) {
+			int64_t a = values[i], b = values[j];
+			bool overflows = a == INT64_MIN && b == -1;
+
+			if (b == 0)
+				continue;
+			nbad += (int64_t)call("rt_sdiv", (uint64_t)a, (uint64_t)b, 0) !=
+				(overflows ? INT64_MIN : a / b);
+			nbad += (int64_t)call("rt_srem", (uint64_t)a, (uint64_t)b, 0) !=
+				(overflows ? 0 : a % b);
+		}
+	is_int(nbad, 0, "signed division and remainder");
+	nbad = 0;
+	for (size_t i = 0; i < ARRAY_LEN(values); i++)
+		nbad += call("rt_quantize", (uint64_t)values[i], 0, 0) != quantize_bucket(values[i]);
+	is_int(nbad, 0, "quantize");
+	nbad = 0;
+	for (size_t p = 0; p < ARRAY_LEN(params); p++) {
+		memcpy(fx->mach->tmp, params[p], sizeof(params[p]));
+		for (size_t i = 0; i < ARRAY_LEN(values); i++)
+			nbad += call("rt_llquantize", (uint64_t)values[i], 0, 0) !=
+				llquantize_bucket(params[p], values[i]);
+		for (int64_t v = -1100; v <= 1100; v += 13)
+			nbad += call("rt_llquantize", (uint64_t)v, 0, 0) !=
+				llquantize_bucket(params[p], v);
+	}
+	is_int(nbad, 0, "llquantize");
+}
+
+/* ---- fault records -------------------------------------------------------------------------------------------- */
+
+static void test_fault_record(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int fd = fx->maps->ring_fds[0];
+	uint64_t *prod = mmap(NULL, page * 2, PROT_READ, MAP_SHARED, fd, (off_t)page);
+	const struct rt_rec_fault *r = (const void *)((char *)prod + page + 8);
+	uint32_t ndrops = 0;
+
+	fx->mach->cpu = 0;
+	fx->mach->probe = 5;
+	fx->mach->epid = 6;
+	fx->mach->timestamp = 0;
+	fx->mach->fault = (struct rt_fault){DIF_FAULT_DIVZERO, 2, 3, 12, 99};
+	(void)again("rt_fault_record", 0, 0, 0);
+	ok(prod != MAP_FAILED && *prod == 8 + sizeof(*r), "a record is in the ring");
+	is_int(r->rec.clause, RT_REC_FAULT, "it is a fault");
+	is_int(r->rec.probe, 5, "its probe");
+	is_int(r->epid, 6, "its epid");
+	ok(r->rec.time > 0 && r->rec.time == fx->mach->timestamp, "its time");
+	is_int(memcmp(&r->fault, &fx->mach->fault, sizeof(r->fault)), 0, "the fault");
+	while (fx->maps->control->cpu[0].drops == 0 && ndrops++ < 1000)
+		(void)again("rt_fault_record", 0, 0, 0);
+	is_int(fx->maps->control->cpu[0].drops, 1, "a full ring is a drop");
+	fx->mach->cpu = 1000;
+	(void)again("rt_fault_record", 0, 0, 0);
+	is_int(fx->maps->control->cpu[0].drops, 1, "an unknown CPU is nobody's");
+	fx->mach->cpu = 0;
+	(void)munmap(prod, page * 2);
+}
+
+int main(void)
+{
+	struct rt_fx_opts opts = {STRSIZE, SCRATCH, GVARS, THIS};
+
+	fx = rt_fx_create(&opts);
+	test_alloca();
+	test_copyin();
+	test_copyinstr();
+	test_bcopy();
+	test_store();
+	test_copys();
+	test_strcmp();
+	test_hash();
+	test_keystr();
+	test_edges();
+	test_numbers();
+	test_fault_record();
+	rt_fx_destroy(fx);
+	return tap_done();
+}
