@@ -143,10 +143,10 @@ static bool llquantize_params(struct check *c, struct expr *call, int64_t *p)
 	return llquantize_steps(c, call->span, p);
 }
 
-/* Rules of the functions that have constant parameters. */
+/* What the functions do with the arguments behind the value. */
 static const struct param_rule {
 	bool (*read)(struct check *c, struct expr *call, int64_t *params);
-	uint32_t first_dynamic; /* the argument (from 0) that is the increment */
+	uint32_t increment; /* the argument that is one, from 0; 0 = none */
 	struct { enum dtag tag; const char *what; } match[4];
 } param_rules[] = {
 	[AGGFUNC_QUANTIZE] = { NULL, 1, { { 0 } } },
@@ -161,11 +161,6 @@ static const struct param_rule {
 				   { D_LLQUANT_NSTEPMATCH, "steps" } } },
 };
 
-static const struct param_rule *param_rule(enum aggfunc func)
-{
-	return func < ARRAY_LEN(param_rules) ? &param_rules[func] : NULL;
-}
-
 /*
  * The step goes first: levels alone would call a changed step a changed limit.
  */
@@ -173,9 +168,9 @@ static bool check_params_match(struct check *c, const struct prog_agg *agg, stru
 			       const int64_t *params)
 {
 	static const uint8_t order[] = { 0, 2, 1, 3 };
-	const struct param_rule *rule = param_rule(agg->func);
+	const struct param_rule *rule = &param_rules[agg->func];
 
-	for (uint32_t i = 0; rule && i < ARRAY_LEN(order); i++) {
+	for (uint32_t i = 0; i < ARRAY_LEN(order); i++) {
 		uint8_t n = order[i];
 
 		if (agg->param[n] == params[n])
@@ -307,7 +302,7 @@ static struct expr *agg_value(struct check *c, const struct subr *subr, struct e
 static bool agg_values(struct check *c, const struct subr *subr, struct expr *call,
 		       struct prog_act *act)
 {
-	const struct param_rule *rule = param_rule((enum aggfunc)subr->code);
+	const struct param_rule *rule = &param_rules[subr->code];
 	struct expr *e;
 
 	if (call->call.nargs == 0)
@@ -316,9 +311,9 @@ static bool agg_values(struct check *c, const struct subr *subr, struct expr *ca
 	if (!e)
 		return false;
 	act_arg(c, act, e, DATUM_INT);
-	if (!rule || call->call.nargs <= rule->first_dynamic)
+	if (!rule->increment || call->call.nargs <= rule->increment)
 		return true;
-	e = agg_value(c, subr, call, rule->first_dynamic);
+	e = agg_value(c, subr, call, rule->increment);
 	if (e)
 		act_arg(c, act, e, DATUM_INT);
 	return e != NULL;
@@ -367,8 +362,8 @@ bool check_agg_assign(struct check *c, struct expr *e, struct prog_act *act)
 	subr = agg_func(c, arena_printf(c->arena, "@%s", l->agg.name), call);
 	if (!subr || !check_arg_count(c, subr, call))
 		return false;
-	rule = param_rule((enum aggfunc)subr->code);
-	if (rule && rule->read && !rule->read(c, call, params))
+	rule = &param_rules[subr->code];
+	if (rule->read && !rule->read(c, call, params))
 		return false;
 	return agg_bind(c, e, subr, params, act) && agg_values(c, subr, call, act) &&
 	       subr_use(c, subr, call->span);

@@ -84,8 +84,11 @@ static bool take_value(struct check *c, struct fmt_args *f, const struct prog_co
 	e = key ? key : check_expr(c, e);
 	if (expr_is_bad(e))
 		return false;
-	if (!key)
+	if (!key) {
+		if (strchr("paA", conv->conv) && type_kind(c->types, e->type) == TK_ARRAY)
+			e = expr_cast(c, e, type_of_variable(c, e->type)); /* where it is, not what */
 		kind = datum_kind_of(c, e->type);
+	}
 	if (!fmt_conv_accepts(conv, c->types, e->type, kind)) {
 		fail_arg_type(c, f->func, f->next + 1, f->conv, conv, e->span, e->type);
 		return false;

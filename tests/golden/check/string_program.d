@@ -1,0 +1,2 @@
+/* @@kind: string */ syscall:::entry / execname == "x" / { @[probefunc] = count() }
+END
