@@ -117,7 +117,7 @@ def directives(text):
 
 
 def env_for(opts, tmp):
-    env = dict(os.environ, TZ="UTC", LC_ALL="C", BUILD=opts.build, SRC=ROOT, TMP=tmp,
+    env = dict(os.environ, DTRACE_OPT_SYSLIBDIR=os.path.join(ROOT, "dlib"), TZ="UTC", LC_ALL="C", BUILD=opts.build, SRC=ROOT, TMP=tmp,
                DTRACE=os.path.join(opts.build, "src/cmd/dtrace/dtrace"),
                TRIGGER=os.path.join(opts.build, "tests/e2e/trigger"))
     return env

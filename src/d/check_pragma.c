@@ -133,7 +133,7 @@ static bool provider_exists(struct check *c, const struct probe_desc *desc)
 
 static bool depends_library(struct check *c, const char *name)
 {
-	return false; /* none are loaded by this version */
+	return c->opts->is_library; /* the loader has put them in order */
 }
 
 static bool depends_module(struct check *c, const char *name)
@@ -168,7 +168,10 @@ static void pragma_depends_on(struct check *c, const struct words *w)
 	for (uint32_t i = 0; i < ARRAY_LEN(dependencies); i++) {
 		if (strcmp(dependencies[i].class, w->text[1]) != 0)
 			continue;
-		if (!dependencies[i].is_met(c, w->text[2]))
+		if (i == 0 && !c->opts->is_library)
+			check_error(c, D_PRAGMA_DEPEND, w->span[1],
+				    "main program may not explicitly depend on a library");
+		else if (!dependencies[i].is_met(c, w->text[2]))
 			check_error(c, D_PRAGMA_DEPEND, w->span[2], "program requires %s %s, which is not there",
 				    w->text[1], w->text[2]);
 		return;

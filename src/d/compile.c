@@ -187,7 +187,7 @@ static bool env_set_option(void *ctx, struct span at, const char *name, const ch
 	/* the options may be the ones this compile works with */
 	checker(c)->input.defaultargs = c->opts->defaultargs;
 	checker(c)->input.argref = c->opts->argref;
-	checker(c)->input.allow_empty = c->opts->empty;
+	checker(c)->input.allow_empty = c->opts->empty || c->opts->is_library;
 	return true;
 }
 
@@ -357,7 +357,7 @@ static void checker_init(struct checker *ck, struct dsession *s, const struct co
 		.defaultargs = opts->defaultargs,
 		.argref = opts->argref,
 		.pspec = opts->pspec,
-		.allow_empty = opts->empty,
+		.allow_empty = opts->empty || opts->is_library,
 	};
 }
 
@@ -367,7 +367,10 @@ static struct err *diagnosis(struct check *c)
 	struct err *e;
 
 	diags_format(c->diags, c->opts->errtags, &text);
-	e = err_code(err_new("%s", strbuf_text(&text)), EDT_COMPILER);
+	e = err_code(err_new("%s", strbuf_text(&text)),
+		     c->opts->is_library && diags_first_tag(c->diags) == D_PRAGMA_DEPEND
+			     ? EDT_NOMOD
+			     : EDT_COMPILER);
 	strbuf_deinit(&text);
 	return e;
 }
@@ -389,7 +392,8 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 		return e;
 	}
 	checker_init(&ck, s, opts, env);
-	ck.input.src = source_add(s->sources, kind, name, strbuf_text(&source), source.len, false);
+	ck.input.src = source_add(s->sources, kind, name, strbuf_text(&source), source.len,
+				  opts->is_library);
 	ck.input.context = ctx;
 	ck.input.pspec |= kind == SOURCE_STRING; /* a word there is always a probe */
 	ck.input.argc = argc;

@@ -22,7 +22,9 @@ struct dsession;
 /* Options that shape compilation (d-language.md 8.2); the session's option table fills it. */
 struct compile_opts {
 	uint32_t strsize;
-	bool defaultargs, argref, empty, pspec, zdefs, errtags, destructive_ok_unused;
+	bool defaultargs, argref, empty, pspec, zdefs, errtags;
+	/* A library file: may be empty, may depend on other libraries; an unmet dependency is EDT_NOMOD. */
+	bool is_library;
 	bool cpp;
 	struct cpp_opts *cpp_opts; /* with cpp */
 	uint32_t stackframes, ustackframes, jstackframes, jstackstrsize;

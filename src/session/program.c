@@ -239,6 +239,11 @@ static dtrace_prog_t *compile(session *h, enum source_kind kind, const char *nam
 	apply_cflags(&h->compile_opts, cflags);
 	if (!h->dsession)
 		h->dsession = dsession_create(&h->compile_opts);
+	e = session_load_libraries(h);
+	if (e) {
+		session_fail(h, e);
+		return NULL;
+	}
 	e = dsession_compile(h->dsession, &h->compile_opts, &h->compile_env, kind, name, text, len,
 			     ctx, argc, (char **)argv, &prog);
 	session_refresh_opts(h);

@@ -79,6 +79,7 @@ struct dtrace_hdl {
 	struct printer *printer;
 	struct print_opts print_opts;
 	struct print_hooks print_hooks;
+	bool libraries_loaded;
 	bool is_active, is_stopped, exit_seen;
 	int exit_status;
 
@@ -114,6 +115,9 @@ uint64_t session_now(void); /* CLOCK_MONOTONIC in ns */
 /* program.c: options to what the compiler and the printer read. */
 void session_refresh_opts(session *h);
 void session_env_init(session *h);
+
+/* library.c: compiles the D library before the first program, unless that was done or -x nolibs. */
+MUST_CHECK struct err *session_load_libraries(session *h);
 
 /* enable.c: matches the enabled clauses, numbers probes and enablings, makes the units. */
 MUST_CHECK struct err *session_match(session *h);

@@ -133,11 +133,6 @@ static int print_message(dtrace_hdl_t *dtp, const char *msg, void *arg)
 	return 0;
 }
 
-static int print_notice(dtrace_hdl_t *dtp, const char *msg, void *arg)
-{
-	return ((struct cmd *)arg)->quiet ? 0 : print_message(dtp, msg, arg);
-}
-
 static void flush_output(struct cmd *c)
 {
 	if (fflush(c->out) == 0 && !ferror(c->out))
@@ -176,9 +171,9 @@ static void set_handlers(struct cmd *c)
 		cmd_fatal(c, "failed to establish error handler");
 	if (dtrace_handle_drop(c->dtp, print_message, c) != 0)
 		cmd_fatal(c, "failed to establish drop handler");
-	if (dtrace_handle_proc(c->dtp, print_notice, c) != 0)
+	if (dtrace_handle_proc(c->dtp, print_message, c) != 0)
 		cmd_fatal(c, "failed to establish proc handler");
-	if (dtrace_handle_notice(c->dtp, print_notice, c) != 0)
+	if (dtrace_handle_notice(c->dtp, print_message, c) != 0)
 		cmd_fatal(c, "failed to establish setopt handler");
 }
 
@@ -231,7 +226,6 @@ int cmd_run(struct cmd *c)
 	if (dtrace_proc_continue(c->dtp) != 0)
 		cmd_fatal(c, "failed to release the traced processes");
 	consume(c);
-	fputc('\n', c->out);
 	if (interrupts < 2 && dtrace_aggregate_print(c->dtp, c->out) != 0)
 		cmd_fatal(c, "failed to print aggregations");
 	flush_output(c);
