@@ -168,7 +168,9 @@ static void expr_form_d(const struct expr *e, struct strbuf *out)
 	case EXPR_INDEX: sub_list_d(e->index.base, "[]", e->index.subs, e->index.nsubs, out); return;
 	case EXPR_MEMBER:
 		expr_d(e->member.base, PREC_POSTFIX, out);
-		strbuf_addf(out, "%s%s", e->member.arrow ? "->" : ".", e->member.name);
+		/* a.b`c would be one name */
+		strbuf_addf(out, "%s%s", e->member.arrow ? "->" : strchr(e->member.name, '`') ? ". " : ".",
+			    e->member.name);
 		return;
 	case EXPR_CAST:
 		if (e->cast.to)

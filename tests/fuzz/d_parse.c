@@ -14,8 +14,7 @@ static void check_round_trip(enum source_kind kind, const struct ast *ast)
 	test_env_init(&t, kind, "again.d", strbuf_text(&d), d.len);
 	t.in.allow_empty = true;
 	ast_print(parse_program(&t.in), &again);
-	/* Texts of macro arguments in descriptions need not be words again. */
-	if (diags_count(t.diags) == 0 && strcmp(strbuf_text(&tree), strbuf_text(&again)) != 0)
+	if (diags_count(t.diags) != 0 || strcmp(strbuf_text(&tree), strbuf_text(&again)) != 0)
 		BUG("trees differ");
 	test_env_deinit(&t);
 	strbuf_deinit(&tree);
@@ -39,7 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	t.in.context = data[0] & 4 ? SPEC_CTX_FUNCTION : SPEC_CTX_NAME;
 	ast = parse_program(&t.in);
 	diags_format(t.diags, data[0] & 8, &out);
-	if (diags_count(t.diags) == 0 && t.in.context == SPEC_CTX_NAME)
+	/* Macro variables in descriptions become texts that need not be descriptions again. */
+	if (diags_count(t.diags) == 0 && t.in.context == SPEC_CTX_NAME && !memchr(data, '$', size))
 		check_round_trip(kind, ast);
 	strbuf_deinit(&out);
 	test_env_deinit(&t);
