@@ -56,7 +56,6 @@ static bool scan_modes(struct cmd *c, int argc, char **argv)
 		help |= f == 'E';
 		c->verbose |= f == 'v';
 		c->only_compile |= f == 'e';
-		c->quiet |= f == 'q';
 		c->claims_anon |= f == 'a';
 		c->zdefs |= f == 'Z';
 		c->dumps |= f == 'S';

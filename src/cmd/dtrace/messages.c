@@ -44,9 +44,10 @@ void cmd_error(const struct cmd *c, const char *fmt, ...)
 
 void cmd_notice(const struct cmd *c, const char *fmt, ...)
 {
+	int64_t quiet; /* -q, -x quiet or a pragma of the program */
 	va_list ap;
 
-	if (c->quiet)
+	if (dtrace_getopt(c->dtp, "quiet", &quiet) == 0 && quiet > 0)
 		return;
 	va_start(ap, fmt);
 	say(c, NULL, fmt, ap);
