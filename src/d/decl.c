@@ -5,9 +5,10 @@
 /* Largest object: its size in bits fits the type table's 32-bit offsets. */
 #define DECL_MAX_SIZE (1u << 28)
 
-static type_id declarator_type(struct check *c, struct type_name *tn, struct decl_object *ret_assoc);
+static type_id declarator_type(struct check *c, struct type_name *tn,
+			       struct decl_object *ret_assoc);
 
-/* ---- specifiers ---------------------------------------------------------------------------------- */
+/* ---- specifiers ------------------------------------------------------------------------------ */
 
 #define SPEC_LENGTHS (SPEC_SHORT | SPEC_LONG | SPEC_LONGLONG)
 #define SPEC_SIGNS   (SPEC_SIGNED | SPEC_UNSIGNED)
@@ -20,22 +21,22 @@ struct spec_row {
 };
 
 static const struct spec_row spec_rows[] = {
-	{ SPEC_VOID, TYPE_VOID },
-	{ SPEC_CHAR, TYPE_CHAR },
-	{ SPEC_CHAR | SPEC_SIGNED, TYPE_SCHAR },
-	{ SPEC_CHAR | SPEC_UNSIGNED, TYPE_UCHAR },
-	{ SPEC_SHORT, TYPE_SHORT },
-	{ SPEC_SHORT | SPEC_UNSIGNED, TYPE_USHORT },
-	{ 0, TYPE_INT },
-	{ SPEC_UNSIGNED, TYPE_UINT },
-	{ SPEC_LONG, TYPE_LONG },
-	{ SPEC_LONG | SPEC_UNSIGNED, TYPE_ULONG },
-	{ SPEC_LONGLONG, TYPE_LLONG },
-	{ SPEC_LONGLONG | SPEC_UNSIGNED, TYPE_ULLONG },
-	{ SPEC_FLOAT, TYPE_FLOAT },
-	{ SPEC_DOUBLE, TYPE_DOUBLE },
-	{ SPEC_DOUBLE | SPEC_LONG, TYPE_LDOUBLE },
-	{ SPEC_STRING, TYPE_STRING },
+	{SPEC_VOID, TYPE_VOID},
+	{SPEC_CHAR, TYPE_CHAR},
+	{SPEC_CHAR | SPEC_SIGNED, TYPE_SCHAR},
+	{SPEC_CHAR | SPEC_UNSIGNED, TYPE_UCHAR},
+	{SPEC_SHORT, TYPE_SHORT},
+	{SPEC_SHORT | SPEC_UNSIGNED, TYPE_USHORT},
+	{0, TYPE_INT},
+	{SPEC_UNSIGNED, TYPE_UINT},
+	{SPEC_LONG, TYPE_LONG},
+	{SPEC_LONG | SPEC_UNSIGNED, TYPE_ULONG},
+	{SPEC_LONGLONG, TYPE_LLONG},
+	{SPEC_LONGLONG | SPEC_UNSIGNED, TYPE_ULLONG},
+	{SPEC_FLOAT, TYPE_FLOAT},
+	{SPEC_DOUBLE, TYPE_DOUBLE},
+	{SPEC_DOUBLE | SPEC_LONG, TYPE_LDOUBLE},
+	{SPEC_STRING, TYPE_STRING},
 };
 
 static type_id spec_words_type(uint32_t flags)
@@ -61,7 +62,8 @@ static bool specs_have_base(const struct decl_specs *s)
 	return s->flags & SPEC_BASES || s->tag != TAG_NONE || s->name;
 }
 
-/* A rule on combinations: words of `with` may not meet a base of `bases`, or (on_other) any but those. */
+/* A rule on combinations: words of `with` may not meet a base of `bases`, or (on_other) any but
+ * those. */
 struct spec_rule {
 	uint32_t with, bases;
 	bool on_other;
@@ -70,15 +72,15 @@ struct spec_rule {
 };
 
 static const struct spec_rule spec_rules[] = {
-	{ SPEC_SIGNS | SPEC_LENGTHS, SPEC_VOID, false, D_DECL_VOIDATTR,
-	  "void cannot be signed, unsigned, short or long" },
-	{ SPEC_LENGTHS, SPEC_CHAR, false, D_DECL_CHARATTR, "char cannot be short or long" },
-	{ SPEC_SIGNS, SPEC_INT | SPEC_CHAR, true, D_DECL_SIGNINT,
-	  "signed and unsigned go with integer types only" },
-	{ SPEC_LONG, SPEC_INT | SPEC_DOUBLE, true, D_DECL_LONGINT,
-	  "long goes with int and double only" },
-	{ SPEC_SHORT | SPEC_LONGLONG, SPEC_INT, true, D_DECL_LONGINT,
-	  "short and long long go with int only" },
+	{SPEC_SIGNS | SPEC_LENGTHS, SPEC_VOID, false, D_DECL_VOIDATTR,
+	 "void cannot be signed, unsigned, short or long"},
+	{SPEC_LENGTHS, SPEC_CHAR, false, D_DECL_CHARATTR, "char cannot be short or long"},
+	{SPEC_SIGNS, SPEC_INT | SPEC_CHAR, true, D_DECL_SIGNINT,
+	 "signed and unsigned go with integer types only"},
+	{SPEC_LONG, SPEC_INT | SPEC_DOUBLE, true, D_DECL_LONGINT,
+	 "long goes with int and double only"},
+	{SPEC_SHORT | SPEC_LONGLONG, SPEC_INT, true, D_DECL_LONGINT,
+	 "short and long long go with int only"},
 };
 
 static bool spec_rule_broken(const struct spec_rule *r, const struct decl_specs *s)
@@ -107,7 +109,8 @@ static bool specs_check(struct check *c, const struct decl_specs *s)
 			return false;
 		}
 	if ((s->flags & SPEC_SIGNS) == SPEC_SIGNS) {
-		diag_error(c->diags, D_DECL_SIGNINT, s->span, "a type is either signed or unsigned");
+		diag_error(c->diags, D_DECL_SIGNINT, s->span,
+			   "a type is either signed or unsigned");
 		return false;
 	}
 	if (s->flags & SPEC_SHORT && s->flags & (SPEC_LONG | SPEC_LONGLONG)) {
@@ -122,7 +125,7 @@ static bool specs_check(struct check *c, const struct decl_specs *s)
 	return true;
 }
 
-/* ---- tags ---------------------------------------------------------------------------------------- */
+/* ---- tags ------------------------------------------------------------------------------------ */
 
 static enum type_kind tag_kind(const struct decl_specs *s)
 {
@@ -151,12 +154,13 @@ static bool object_check(struct check *c, type_id type, struct span at, const ch
 		return false;
 	}
 	if (type_kind(c->types, type) == TK_DYNAMIC) {
-		diag_error(c->diags, D_DECL_DYNOBJ, at, "%s %scannot have dynamic type", what, name);
+		diag_error(c->diags, D_DECL_DYNOBJ, at, "%s %scannot have dynamic type", what,
+			   name);
 		return false;
 	}
 	if (!type_complete(c->types, type) || type_kind(c->types, type) == TK_FUNC) {
-		diag_error(c->diags, D_DECL_INCOMPLETE, at, "%s %shas incomplete type %s", what, name,
-			   type_name(c->types, type, c->arena));
+		diag_error(c->diags, D_DECL_INCOMPLETE, at, "%s %shas incomplete type %s", what,
+			   name, type_name(c->types, type, c->arena));
 		return false;
 	}
 	return true;
@@ -212,7 +216,7 @@ static bool is_anonymous_sou(const struct check *c, const struct member_decl *d,
 static struct type_member member_resolve(struct check *c, struct member_decl *d)
 {
 	const char *name = d->type->name ? d->type->name : "";
-	struct type_member m = { .name = name, .type = decl_resolve(c, d->type) };
+	struct type_member m = {.name = name, .type = decl_resolve(c, d->type)};
 
 	if (d->type->specs->sc != SC_NONE) {
 		diag_error(c->diags, D_DECL_BADCLASS, d->type->specs->sc_span,
@@ -309,8 +313,9 @@ static type_id enum_define(struct check *c, struct decl_specs *s)
 	for (uint32_t i = 0; i < s->nitems; i++) {
 		struct enum_item *item = &s->items[i];
 
-		if (item->val && !constant(c, item->val, D_DECL_ENCONST,
-					   "value of an enumerator must be an integer constant", &next))
+		if (item->val &&
+		    !constant(c, item->val, D_DECL_ENCONST,
+			      "value of an enumerator must be an integer constant", &next))
 			next = 0;
 		if (next > INT32_MAX || next < INT32_MIN) {
 			diag_error(c->diags, D_DECL_ENOFLOW, item->span,
@@ -318,7 +323,7 @@ static type_id enum_define(struct check *c, struct decl_specs *s)
 			next = 0;
 		}
 		(void)check_enumerator(c, item->span, item->name, next); /* reports; go on */
-		items[i] = (struct type_enumerator){ .name = item->name, .val = next++ };
+		items[i] = (struct type_enumerator){.name = item->name, .val = next++};
 	}
 	return type_define_enum(c->types, s->tag_name, items, s->nitems);
 }
@@ -343,8 +348,8 @@ static type_id name_resolve(struct check *c, const struct decl_specs *s)
 	type_id id = types_find(c->types, s->name, strlen(s->name));
 
 	if (!id) {
-		diag_error(c->diags, D_TYPE_ERR, s->span, "failed to resolve type %s: unknown type name",
-			   s->name);
+		diag_error(c->diags, D_TYPE_ERR, s->span,
+			   "failed to resolve type %s: unknown type name", s->name);
 		return TYPE_ERROR;
 	}
 	return id;
@@ -356,10 +361,10 @@ struct qual_spec {
 };
 
 static const struct qual_spec qual_specs[] = {
-	{ SPEC_CONST, TK_CONST },
-	{ SPEC_VOLATILE, TK_VOLATILE },
-	{ SPEC_RESTRICT, TK_RESTRICT },
-	{ SPEC_USERLAND, TK_USERLAND },
+	{SPEC_CONST, TK_CONST},
+	{SPEC_VOLATILE, TK_VOLATILE},
+	{SPEC_RESTRICT, TK_RESTRICT},
+	{SPEC_USERLAND, TK_USERLAND},
 };
 
 static type_id qualify(struct check *c, type_id type, uint32_t flags)
@@ -388,7 +393,7 @@ type_id decl_specs_resolve(struct check *c, struct decl_specs *s)
 	return s->resolved;
 }
 
-/* ---- derivations --------------------------------------------------------------------------------- */
+/* ---- derivations ----------------------------------------------------------------------------- */
 
 static type_id derive_pointer(struct check *c, const struct deriv *d, type_id of)
 {
@@ -409,7 +414,8 @@ static type_id derive_array(struct check *c, const struct deriv *d, type_id of)
 	if (!object_check(c, of, d->span, "array element", ""))
 		return TYPE_ERROR;
 	if (!d->dim) {
-		diag_error(c->diags, D_DECL_ARRNULL, d->span, "array declaration requires a dimension");
+		diag_error(c->diags, D_DECL_ARRNULL, d->span,
+			   "array declaration requires a dimension");
 		return TYPE_ERROR;
 	}
 	if (!constant(c, d->dim, D_DECL_ARRSUB, bad_dim, &dim))
@@ -447,7 +453,8 @@ static type_id derive(struct check *c, const struct deriv *d, type_id of)
 	BUG("derivation %d", (int)d->kind);
 }
 
-static bool derive_assoc(struct check *c, const struct deriv *d, type_id of, struct decl_object *ret)
+static bool derive_assoc(struct check *c, const struct deriv *d, type_id of,
+			 struct decl_object *ret)
 {
 	if (!object_check(c, of, d->span, "associative array element", ""))
 		return false;
@@ -483,10 +490,11 @@ type_id decl_resolve(struct check *c, struct type_name *tn)
 	return declarator_type(c, tn, NULL);
 }
 
-/* ---- parameters ---------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 /* '(void)': one unnamed void parameter means none. */
-static bool params_are_void(const struct check *c, struct type_name **params, uint32_t n, type_id first)
+static bool params_are_void(const struct check *c, struct type_name **params, uint32_t n,
+			    type_id first)
 {
 	return n == 1 && !params[0]->name && !params[0]->nderivs && type_is_void(c->types, first);
 }
@@ -524,8 +532,8 @@ static bool param_check(struct check *c, const struct type_name *tn, type_id typ
 		return false;
 	if (type_is_void(c->types, type)) {
 		diag_error(c->diags, tn->name ? D_DECL_PROTO_NAME : D_DECL_PROTO_VOID, tn->span,
-			   tn->name ? "a void parameter cannot have a name" :
-				      "void must be the only parameter");
+			   tn->name ? "a void parameter cannot have a name"
+				    : "void must be the only parameter");
 		return false;
 	}
 	if (flags & DECL_PARAMS_NAMED && !tn->name) {
@@ -567,7 +575,7 @@ bool decl_params(struct check *c, struct type_name **params, uint32_t n, bool va
 	return true;
 }
 
-/* ---- declarations -------------------------------------------------------------------------------- */
+/* ---- declarations ---------------------------------------------------------------------------- */
 
 /* d-language.md 4.1: what the storage of a variable can hold. */
 static bool size_check(struct check *c, const struct type_name *tn, type_id type)
@@ -578,14 +586,15 @@ static bool size_check(struct check *c, const struct type_name *tn, type_id type
 	    type_is_string(c->types, type) || (size > 0 && size <= DIF_MAX_STATIC))
 		return true;
 	diag_error(c->diags, size ? D_DECL_ARRBIG : D_DECL_INCOMPLETE, tn->span,
-		   "variable %s has %u bytes: 1 to %u are possible", tn->name, size, DIF_MAX_STATIC);
+		   "variable %s has %u bytes: 1 to %u are possible", tn->name, size,
+		   DIF_MAX_STATIC);
 	return false;
 }
 
 bool decl_object(struct check *c, struct type_name *tn, struct decl_object *ret)
 {
 	enum storage_class sc = tn->specs->sc;
-	struct decl_object o = { 0 };
+	struct decl_object o = {0};
 	type_id type = declarator_type(c, tn, &o);
 
 	if (type_is_error(c, type))
@@ -597,15 +606,16 @@ bool decl_object(struct check *c, struct type_name *tn, struct decl_object *ret)
 	}
 	if (o.is_assoc && sc == SC_THIS) {
 		diag_error(c->diags, D_DECL_LOCASSC, tn->span,
-			   "this->%s: a clause-local variable cannot be an associative array", tn->name);
+			   "this->%s: a clause-local variable cannot be an associative array",
+			   tn->name);
 		return false;
 	}
 	if (!o.is_assoc) {
 		bool is_elsewhere = sc == SC_EXTERN || type_kind(c->types, type) == TK_FUNC;
 
 		o.type = type;
-		if (!is_elsewhere &&
-		    !object_check(c, type, tn->span, "variable", arena_printf(c->arena, "%s ", tn->name)))
+		if (!is_elsewhere && !object_check(c, type, tn->span, "variable",
+						   arena_printf(c->arena, "%s ", tn->name)))
 			return false;
 	}
 	if (!size_check(c, tn, o.type))
@@ -640,8 +650,10 @@ bool decl_alone(struct check *c, struct decl_specs *specs)
 	if (type_is_error(c, type))
 		return false;
 	/* an enum's items are useful without a tag; a struct without one can never be named */
-	if (specs->tag == TAG_ENUM ? specs->has_body || specs->tag_name : specs->tag && specs->tag_name)
+	if (specs->tag == TAG_ENUM ? specs->has_body || specs->tag_name
+				   : specs->tag && specs->tag_name)
 		return true;
-	diag_error(c->diags, D_DECL_USELESS, specs->span, "useless declaration: it declares no name");
+	diag_error(c->diags, D_DECL_USELESS, specs->span,
+		   "useless declaration: it declares no name");
 	return false;
 }

@@ -2,23 +2,18 @@
 #include "d/lower_impl.h"
 #include "dtrace.h"
 
-/* ---- arithmetic ------------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 struct arith_row {
 	enum dif_op if_unsigned, if_signed;
 };
 
 static const struct arith_row arith_rows[] = {
-	[OP_MUL] = { DIF_OP_MUL, DIF_OP_MUL },
-	[OP_DIV] = { DIF_OP_UDIV, DIF_OP_SDIV },
-	[OP_MOD] = { DIF_OP_UREM, DIF_OP_SREM },
-	[OP_ADD] = { DIF_OP_ADD, DIF_OP_ADD },
-	[OP_SUB] = { DIF_OP_SUB, DIF_OP_SUB },
-	[OP_SHL] = { DIF_OP_SLL, DIF_OP_SLL },
-	[OP_SHR] = { DIF_OP_SRL, DIF_OP_SRA },
-	[OP_AND] = { DIF_OP_AND, DIF_OP_AND },
-	[OP_XOR] = { DIF_OP_XOR, DIF_OP_XOR },
-	[OP_OR] = { DIF_OP_OR, DIF_OP_OR },
+	[OP_MUL] = {DIF_OP_MUL, DIF_OP_MUL},   [OP_DIV] = {DIF_OP_UDIV, DIF_OP_SDIV},
+	[OP_MOD] = {DIF_OP_UREM, DIF_OP_SREM}, [OP_ADD] = {DIF_OP_ADD, DIF_OP_ADD},
+	[OP_SUB] = {DIF_OP_SUB, DIF_OP_SUB},   [OP_SHL] = {DIF_OP_SLL, DIF_OP_SLL},
+	[OP_SHR] = {DIF_OP_SRL, DIF_OP_SRA},   [OP_AND] = {DIF_OP_AND, DIF_OP_AND},
+	[OP_XOR] = {DIF_OP_XOR, DIF_OP_XOR},   [OP_OR] = {DIF_OP_OR, DIF_OP_OR},
 };
 
 static enum dif_op arith_op(enum expr_op op, bool is_signed)
@@ -96,7 +91,7 @@ void lower_pair(struct lower *l, lower_fn *fn, struct expr *a, struct expr *b, u
 	}
 }
 
-/* ---- assignment ------------------------------------------------------------------------------------- */
+/* ---- assignment ------------------------------------------------------------------------------ */
 
 /* The value as the place will give it back: cut to its type or bits. Takes r. */
 static uint32_t cut_for_place(struct lower *l, const struct place *p, uint32_t r)
@@ -140,7 +135,8 @@ static uint32_t lower_assign(struct lower *l, struct expr *e)
 static uint32_t lower_incdec(struct lower *l, struct expr *e)
 {
 	enum expr_op op = e->unary.op;
-	bool is_inc = op == OP_PREINC || op == OP_POSTINC, is_post = op == OP_POSTINC || op == OP_POSTDEC;
+	bool is_inc = op == OP_PREINC || op == OP_POSTINC,
+	     is_post = op == OP_POSTINC || op == OP_POSTDEC;
 	struct place p = place_of(l, e->unary.e);
 	uint32_t step = is_address(l, p.type) ? target_size(l, p.type) : 1;
 	uint32_t old = place_load(l, &p), val = emit_const(l, step);
@@ -153,15 +149,14 @@ static uint32_t lower_incdec(struct lower *l, struct expr *e)
 	return is_post ? old : val;
 }
 
-/* ---- unary operators, casts -------------------------------------------------------------------------- */
+/* ---- unary operators, casts ------------------------------------------------------------------ */
 
 static uint32_t lower_unary(struct lower *l, struct expr *e)
 {
 	uint32_t r;
 
 	switch (e->unary.op) {
-	case OP_PLUS:
-		return lower_value(l, e->unary.e);
+	case OP_PLUS: return lower_value(l, e->unary.e);
 	case OP_NEG:
 		r = emit_op(l, DIF_OP_SUB, 0, lower_value(l, e->unary.e));
 		return type_is_signed(l->t, e->type) ? r : emit_cut_type(l, r, e->type);
@@ -169,17 +164,13 @@ static uint32_t lower_unary(struct lower *l, struct expr *e)
 		r = emit_writable(l, lower_value(l, e->unary.e));
 		emit(l, DIF_OP_NOT, r, 0, r);
 		return r;
-	case OP_NOT:
-		return lower_truth(l, e);
-	case OP_DEREF:
-		return lower_lvalue(l, e);
-	case OP_ADDROF:
-		return lower_address(l, e->unary.e);
+	case OP_NOT: return lower_truth(l, e);
+	case OP_DEREF: return lower_lvalue(l, e);
+	case OP_ADDROF: return lower_address(l, e->unary.e);
 	case OP_PREINC:
 	case OP_PREDEC:
 	case OP_POSTINC:
-	case OP_POSTDEC:
-		return lower_incdec(l, e);
+	case OP_POSTDEC: return lower_incdec(l, e);
 	case OP_NONE:
 	case OP_MUL:
 	case OP_DIV:
@@ -199,8 +190,7 @@ static uint32_t lower_unary(struct lower *l, struct expr *e)
 	case OP_OR:
 	case OP_LAND:
 	case OP_LXOR:
-	case OP_LOR:
-		break;
+	case OP_LOR: break;
 	}
 	BUG("unary operator %d", (int)e->unary.op);
 }
@@ -234,7 +224,7 @@ static uint32_t lower_cast(struct lower *l, struct expr *e)
 	return emit_cut_type(l, lower_value(l, from), e->type);
 }
 
-/* ---- canonical values --------------------------------------------------------------------------------- */
+/* ---- canonical values ------------------------------------------------------------------------ */
 
 static bool same_shape(const struct lower *l, type_id a, type_id b)
 {
@@ -252,15 +242,13 @@ static bool binary_is_canonical(const struct lower *l, const struct expr *e)
 	case OP_OR:
 		return same_shape(l, a->type, e->type) && same_shape(l, b->type, e->type) &&
 		       is_canonical(l, a) && is_canonical(l, b);
-	case OP_SHR:
-		return same_shape(l, a->type, e->type) && is_canonical(l, a);
+	case OP_SHR: return same_shape(l, a->type, e->type) && is_canonical(l, a);
 	case OP_MUL:
 	case OP_DIV:
 	case OP_MOD:
 	case OP_ADD:
 	case OP_SUB:
-	case OP_SHL:
-		return false;
+	case OP_SHL: return false;
 	case OP_LT:
 	case OP_LE:
 	case OP_GT:
@@ -269,8 +257,7 @@ static bool binary_is_canonical(const struct lower *l, const struct expr *e)
 	case OP_NE:
 	case OP_LAND:
 	case OP_LXOR:
-	case OP_LOR:
-		return true;
+	case OP_LOR: return true;
 	case OP_NONE:
 	case OP_PLUS:
 	case OP_NEG:
@@ -281,8 +268,7 @@ static bool binary_is_canonical(const struct lower *l, const struct expr *e)
 	case OP_PREINC:
 	case OP_PREDEC:
 	case OP_POSTINC:
-	case OP_POSTDEC:
-		break;
+	case OP_POSTDEC: break;
 	}
 	BUG("binary operator %d", (int)e->binary.op);
 }
@@ -298,31 +284,27 @@ bool is_canonical(const struct lower *l, const struct expr *e)
 		if (e->unary.op == OP_NEG)
 			return !type_is_signed(l->t, e->type);
 		return e->unary.op != OP_BITNOT;
-	case EXPR_BINARY:
-		return binary_is_canonical(l, e);
+	case EXPR_BINARY: return binary_is_canonical(l, e);
 	case EXPR_COND:
 		return is_canonical(l, e->cond.t) && same_shape(l, e->cond.t->type, e->type) &&
 		       is_canonical(l, e->cond.f) && same_shape(l, e->cond.f->type, e->type);
-	case EXPR_COMMA:
-		return is_canonical(l, e->binary.r);
-	case EXPR_INT:	  /* lower_value() sees to it */
-	case EXPR_VAR:	  /* a load */
+	case EXPR_COMMA: return is_canonical(l, e->binary.r);
+	case EXPR_INT: /* lower_value() sees to it */
+	case EXPR_VAR: /* a load */
 	case EXPR_INDEX:
 	case EXPR_MEMBER:
 	case EXPR_ASSIGN: /* cut before it is stored */
 	case EXPR_CALL:	  /* of the type the subroutine says */
 	case EXPR_CAST:
 	case EXPR_STR:
-	case EXPR_STRINGOF:
-		return true;
+	case EXPR_STRINGOF: return true;
 	case EXPR_BAD:
 	case EXPR_IDENT:
 	case EXPR_AGG:
 	case EXPR_SIZEOF_TYPE:
 	case EXPR_SIZEOF:
 	case EXPR_OFFSETOF:
-	case EXPR_XLATE:
-		break;
+	case EXPR_XLATE: break;
 	}
 	BUG("expression kind %d reached lowering", (int)e->kind);
 }
@@ -334,7 +316,7 @@ uint32_t lower_canonical(struct lower *l, struct expr *e)
 	return is_canonical(l, e) ? r : emit_cut_type(l, r, e->type);
 }
 
-/* ---- values ------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static uint64_t int_canonical(const struct lower *l, const struct expr *e)
 {
@@ -350,7 +332,8 @@ static uint64_t int_canonical(const struct lower *l, const struct expr *e)
 static uint32_t lower_str(struct lower *l, const struct expr *e)
 {
 	/* a NUL in the constant ends the string, as everywhere */
-	uint32_t off = dif_str(l->b, arena_strndup(l->c->arena, e->str.p, e->str.len)), r = reg_alloc(l);
+	uint32_t off = dif_str(l->b, arena_strndup(l->c->arena, e->str.p, e->str.len)),
+		 r = reg_alloc(l);
 
 	/* an offset that does not fit is refused with the whole table: verify() */
 	dif_emit(l->b, dif_idx(DIF_OP_SETS, off & UINT16_MAX, r));
@@ -360,39 +343,26 @@ static uint32_t lower_str(struct lower *l, const struct expr *e)
 static uint32_t lower_kind(struct lower *l, struct expr *e)
 {
 	switch (e->kind) {
-	case EXPR_INT:
-		return emit_const(l, int_canonical(l, e));
-	case EXPR_STR:
-		return lower_str(l, e);
+	case EXPR_INT: return emit_const(l, int_canonical(l, e));
+	case EXPR_STR: return lower_str(l, e);
 	case EXPR_VAR:
 	case EXPR_INDEX:
-	case EXPR_MEMBER:
-		return lower_lvalue(l, e);
-	case EXPR_UNARY:
-		return lower_unary(l, e);
-	case EXPR_BINARY:
-		return lower_binary(l, e);
-	case EXPR_ASSIGN:
-		return lower_assign(l, e);
-	case EXPR_COND:
-		return lower_cond(l, e);
-	case EXPR_COMMA:
-		lower_discard(l, e->binary.l);
-		return lower_value(l, e->binary.r);
-	case EXPR_CALL:
-		return lower_call(l, e);
-	case EXPR_CAST:
-		return lower_cast(l, e);
-	case EXPR_STRINGOF:
-		return lower_string(l, e->unary.e);
+	case EXPR_MEMBER: return lower_lvalue(l, e);
+	case EXPR_UNARY: return lower_unary(l, e);
+	case EXPR_BINARY: return lower_binary(l, e);
+	case EXPR_ASSIGN: return lower_assign(l, e);
+	case EXPR_COND: return lower_cond(l, e);
+	case EXPR_COMMA: lower_discard(l, e->binary.l); return lower_value(l, e->binary.r);
+	case EXPR_CALL: return lower_call(l, e);
+	case EXPR_CAST: return lower_cast(l, e);
+	case EXPR_STRINGOF: return lower_string(l, e->unary.e);
 	case EXPR_BAD:
 	case EXPR_IDENT:
 	case EXPR_AGG:
 	case EXPR_SIZEOF_TYPE:
 	case EXPR_SIZEOF:
 	case EXPR_OFFSETOF:
-	case EXPR_XLATE:
-		break;
+	case EXPR_XLATE: break;
 	}
 	BUG("expression kind %d reached lowering", (int)e->kind);
 }
@@ -415,7 +385,7 @@ void lower_discard(struct lower *l, struct expr *e)
 	reg_free(l, lower_value(l, e));
 }
 
-/* ---- the pass ----------------------------------------------------------------------------------------- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 /* What the recorder is told: as the type says, and where a by-reference value lies. */
 static struct dif_type result_type(const struct lower *l, const struct expr *e)
@@ -444,7 +414,7 @@ static bool verify(struct lower *l, const struct expr *e, const struct difo *d)
 
 struct difo *lower_expr(struct check *c, struct expr *e)
 {
-	struct lower l = { .c = c, .t = c->types, .span = e->span };
+	struct lower l = {.c = c, .t = c->types, .span = e->span};
 	struct difo *d;
 	uint32_t r;
 

@@ -8,12 +8,9 @@ struct cmp_row {
 };
 
 static const struct cmp_row cmp_rows[] = {
-	{ OP_EQ, OP_NE, DIF_OP_BE, DIF_OP_BE },
-	{ OP_NE, OP_EQ, DIF_OP_BNE, DIF_OP_BNE },
-	{ OP_LT, OP_GE, DIF_OP_BL, DIF_OP_BLU },
-	{ OP_LE, OP_GT, DIF_OP_BLE, DIF_OP_BLEU },
-	{ OP_GT, OP_LE, DIF_OP_BG, DIF_OP_BGU },
-	{ OP_GE, OP_LT, DIF_OP_BGE, DIF_OP_BGEU },
+	{OP_EQ, OP_NE, DIF_OP_BE, DIF_OP_BE},  {OP_NE, OP_EQ, DIF_OP_BNE, DIF_OP_BNE},
+	{OP_LT, OP_GE, DIF_OP_BL, DIF_OP_BLU}, {OP_LE, OP_GT, DIF_OP_BLE, DIF_OP_BLEU},
+	{OP_GT, OP_LE, DIF_OP_BG, DIF_OP_BGU}, {OP_GE, OP_LT, DIF_OP_BGE, DIF_OP_BGEU},
 };
 
 static const struct cmp_row *cmp_row(enum expr_op op)
@@ -37,7 +34,8 @@ static void branch_compare(struct lower *l, struct expr *e, uint32_t label, bool
 	reg_free(l, r1);
 	reg_free(l, r2);
 	/* scmp sets the flags of a signed result: less, equal, greater */
-	dif_emit_branch(l->b, e->binary.is_signed || is_str ? row->if_signed : row->if_unsigned, label);
+	dif_emit_branch(l->b, e->binary.is_signed || is_str ? row->if_signed : row->if_unsigned,
+			label);
 }
 
 /* a && b: false as soon as one is false. a || b: the same with the senses turned. */
@@ -115,8 +113,8 @@ uint32_t lower_truth(struct lower *l, struct expr *e)
 }
 
 /*
- * c ? t : f. Both arms leave their value in one register: the one the first arm happens to end in, which
- * is free while the second arm is evaluated.
+ * c ? t : f. Both arms leave their value in one register: the one the first arm happens to end in,
+ * which is free while the second arm is evaluated.
  */
 uint32_t lower_cond(struct lower *l, struct expr *e)
 {

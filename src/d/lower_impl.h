@@ -2,12 +2,14 @@
  * Inside of the lowering, shared by the lower*.c files only.
  *
  * Registers: every function that returns a register gives it to its caller, who releases it with
- * reg_free() or passes it to one that says "takes". %r0 stands for the constant 0 and is never written.
+ * reg_free() or passes it to one that says "takes". %r0 stands for the constant 0 and is never
+ * written.
  *
- * A value is canonical when its register holds it extended to 64 bits as its type says. Loads, casts and
- * constants are; the result of arithmetic on a narrow type is not, because arithmetic and comparisons are
- * 64 bits wide (d-language.md 3.3) and so fold the same way when constant (check_fold.c). It is cut where
- * it is converted, stored or passed: casts, assignments, keys and arguments. Recording cuts by itself.
+ * A value is canonical when its register holds it extended to 64 bits as its type says. Loads,
+ * casts and constants are; the result of arithmetic on a narrow type is not, because arithmetic and
+ * comparisons are 64 bits wide (d-language.md 3.3) and so fold the same way when constant
+ * (check_fold.c). It is cut where it is converted, stored or passed: casts, assignments, keys and
+ * arguments. Recording cuts by itself.
  */
 #pragma once
 
@@ -25,7 +27,7 @@ struct lower {
 	bool is_tuple_used;	 /* keys were pushed: the next ones need flushts */
 };
 
-/* ---- lower.c ------------------------------------------------------------------------------------- */
+/* ---- lower.c --------------------------------------------------------------------------------- */
 
 uint32_t lower_value(struct lower *l, struct expr *e);
 uint32_t lower_canonical(struct lower *l, struct expr *e);
@@ -37,7 +39,7 @@ void lower_pair(struct lower *l, lower_fn *fn, struct expr *a, struct expr *b, u
 /* True when e's register is canonical as it comes. */
 bool is_canonical(const struct lower *l, const struct expr *e);
 
-/* ---- lower_reg.c: registers, and the order of evaluation -------------------------------------------- */
+/* ---- lower_reg.c: registers, and the order of evaluation ------------------------------------- */
 
 uint32_t reg_alloc(struct lower *l);
 void reg_free(struct lower *l, uint32_t r);
@@ -64,7 +66,8 @@ static inline void span_leave(struct lower *l, struct span outer)
 void emit(struct lower *l, enum dif_op op, uint32_t r1, uint32_t r2, uint32_t rd);
 /* %r0 for 0 */
 uint32_t emit_const(struct lower *l, uint64_t val);
-/* The register itself, or a new one with 0 when it is %r0: something that may be written. Takes r. */
+/* The register itself, or a new one with 0 when it is %r0: something that may be written. Takes r.
+ */
 uint32_t emit_writable(struct lower *l, uint32_t r);
 /* r1 op r2; takes both */
 uint32_t emit_op(struct lower *l, enum dif_op op, uint32_t r1, uint32_t r2);
@@ -76,7 +79,7 @@ uint32_t emit_cut_type(struct lower *l, uint32_t r, type_id type);
 /* Multiplies an index by the size of what it counts; takes r. */
 uint32_t emit_scale(struct lower *l, uint32_t r, uint32_t size);
 
-/* ---- lower_cond.c -------------------------------------------------------------------------------- */
+/* ---- lower_cond.c ---------------------------------------------------------------------------- */
 
 /* Branches to label when e is true (when == true) or false; falls through otherwise. */
 void lower_branch(struct lower *l, struct expr *e, uint32_t label, bool when);
@@ -84,7 +87,7 @@ void lower_branch(struct lower *l, struct expr *e, uint32_t label, bool when);
 uint32_t lower_truth(struct lower *l, struct expr *e);
 uint32_t lower_cond(struct lower *l, struct expr *e);
 
-/* ---- lower_place.c: variables and memory ------------------------------------------------------------ */
+/* ---- lower_place.c: variables and memory ----------------------------------------------------- */
 
 /* What an lvalue stands for, evaluated once so that it can be both read and written. */
 struct place {
@@ -95,8 +98,8 @@ struct place {
 	uint32_t *key_regs, nkeys; /* ELEM */
 	uint32_t addr;		   /* MEM: register */
 	bool is_user;		   /* MEM */
-	/* MEM, a bit-field when bit_size != 0: bits bit_pos... of the win_size bytes at addr; what does not
-	 * fit in 8 bytes goes on behind them */
+	/* MEM, a bit-field when bit_size != 0: bits bit_pos... of the win_size bytes at addr; what
+	 * does not fit in 8 bytes goes on behind them */
 	uint32_t win_size, bit_pos, bit_size;
 };
 
@@ -108,7 +111,8 @@ uint32_t place_load(struct lower *l, const struct place *p);
 /* Does not take r. */
 void place_store(struct lower *l, const struct place *p, uint32_t r);
 void place_release(struct lower *l, struct place *p);
-/* A variable, an element, a member, an indexed or dereferenced value; the address when by reference. */
+/* A variable, an element, a member, an indexed or dereferenced value; the address when by
+ * reference. */
 uint32_t lower_lvalue(struct lower *l, struct expr *e);
 /* Address of an lvalue in memory. */
 uint32_t lower_address(struct lower *l, struct expr *e);
@@ -117,7 +121,7 @@ uint32_t lower_address(struct lower *l, struct expr *e);
 bool mem_is_user(const struct lower *l, const struct expr *e);
 bool ptr_is_user(const struct lower *l, const struct expr *e);
 
-/* ---- lower_tuple.c: keys and arguments -------------------------------------------------------------- */
+/* ---- lower_tuple.c: keys and arguments ------------------------------------------------------- */
 
 /* A value that outlives its source: strings and structs of user memory are copied in. */
 uint32_t lower_arg(struct lower *l, struct expr *e);

@@ -1,7 +1,7 @@
 /* Lowering of places: variables, elements of associative arrays, memory, bit-fields. */
 #include "d/lower_impl.h"
 
-/* ---- address spaces --------------------------------------------------------------------------------- */
+/* ---- address spaces -------------------------------------------------------------------------- */
 
 /* A qualifier on the object itself; what a pointer leads to is another question. */
 static bool type_in_user(const struct lower *l, type_id id)
@@ -10,15 +10,12 @@ static bool type_in_user(const struct lower *l, type_id id)
 		const struct type_info *info = type_get(l->t, id);
 
 		switch (info->kind) {
-		case TK_USERLAND:
-			return true;
+		case TK_USERLAND: return true;
 		case TK_TYPEDEF:
 		case TK_CONST:
 		case TK_VOLATILE:
 		case TK_RESTRICT:
-		case TK_ARRAY:
-			id = info->ref;
-			continue;
+		case TK_ARRAY: id = info->ref; continue;
 		case TK_VOID:
 		case TK_INT:
 		case TK_FLOAT:
@@ -33,8 +30,7 @@ static bool type_in_user(const struct lower *l, type_id id)
 		case TK_STACK:
 		case TK_SYMADDR:
 		case TK_USYMADDR:
-		case TK_ERROR:
-			return false;
+		case TK_ERROR: return false;
 		}
 		BUG("type kind %d", (int)info->kind);
 	}
@@ -66,7 +62,7 @@ bool ptr_is_user(const struct lower *l, const struct expr *e)
 	return type_kind(l->t, e->type) == TK_PTR && type_in_user(l, type_deref(l->t, e->type));
 }
 
-/* ---- variables --------------------------------------------------------------------------------------- */
+/* ---- variables ------------------------------------------------------------------------------- */
 
 struct scope_ops {
 	enum dif_scope scope;
@@ -74,10 +70,10 @@ struct scope_ops {
 };
 
 static const struct scope_ops scope_ops[] = {
-	[SCOPE_GLOBAL] = { DIF_SCOPE_GLOBAL, DIF_OP_LDGS, DIF_OP_STGS, DIF_OP_LDGAA, DIF_OP_STGAA },
-	[SCOPE_SELF] = { DIF_SCOPE_THREAD, DIF_OP_LDTS, DIF_OP_STTS, DIF_OP_LDTAA, DIF_OP_STTAA },
+	[SCOPE_GLOBAL] = {DIF_SCOPE_GLOBAL, DIF_OP_LDGS, DIF_OP_STGS, DIF_OP_LDGAA, DIF_OP_STGAA},
+	[SCOPE_SELF] = {DIF_SCOPE_THREAD, DIF_OP_LDTS, DIF_OP_STTS, DIF_OP_LDTAA, DIF_OP_STTAA},
 	/* there are no clause-local associative arrays: D_ARR_LOCAL */
-	[SCOPE_THIS] = { DIF_SCOPE_LOCAL, DIF_OP_LDLS, DIF_OP_STLS, DIF_OP_NOP, DIF_OP_NOP },
+	[SCOPE_THIS] = {DIF_SCOPE_LOCAL, DIF_OP_LDLS, DIF_OP_STLS, DIF_OP_NOP, DIF_OP_NOP},
 };
 
 bool lower_type_fits(struct lower *l, type_id type, struct span at)
@@ -124,17 +120,17 @@ static uint32_t load_builtin_array(struct lower *l, struct expr *e)
 	return rd;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* [user memory][signed][log2 of the size] */
 static const enum dif_op load_ops[2][2][4] = {
-	{ { DIF_OP_LDUB, DIF_OP_LDUH, DIF_OP_LDUW, DIF_OP_LDX },
-	  { DIF_OP_LDSB, DIF_OP_LDSH, DIF_OP_LDSW, DIF_OP_LDX } },
-	{ { DIF_OP_ULDUB, DIF_OP_ULDUH, DIF_OP_ULDUW, DIF_OP_ULDX },
-	  { DIF_OP_ULDSB, DIF_OP_ULDSH, DIF_OP_ULDSW, DIF_OP_ULDX } },
+	{{DIF_OP_LDUB, DIF_OP_LDUH, DIF_OP_LDUW, DIF_OP_LDX},
+	 {DIF_OP_LDSB, DIF_OP_LDSH, DIF_OP_LDSW, DIF_OP_LDX}},
+	{{DIF_OP_ULDUB, DIF_OP_ULDUH, DIF_OP_ULDUW, DIF_OP_ULDX},
+	 {DIF_OP_ULDSB, DIF_OP_ULDSH, DIF_OP_ULDSW, DIF_OP_ULDX}},
 };
 
-static const enum dif_op store_ops[4] = { DIF_OP_STB, DIF_OP_STH, DIF_OP_STW, DIF_OP_STX };
+static const enum dif_op store_ops[4] = {DIF_OP_STB, DIF_OP_STH, DIF_OP_STW, DIF_OP_STX};
 
 /* Of a 16-byte integer or float only the first 8 bytes can be in a register. */
 static uint32_t size_log2(uint32_t size)
@@ -142,7 +138,8 @@ static uint32_t size_log2(uint32_t size)
 	return size >= 8 ? 3 : size >= 4 ? 2 : size >= 2 ? 1 : 0;
 }
 
-static uint32_t emit_load(struct lower *l, uint32_t addr, uint32_t size, bool is_signed, bool is_user)
+static uint32_t emit_load(struct lower *l, uint32_t addr, uint32_t size, bool is_signed,
+			  bool is_user)
 {
 	uint32_t rd = reg_alloc(l);
 
@@ -160,8 +157,8 @@ static uint32_t emit_offset(struct lower *l, uint32_t addr, uint32_t off)
 }
 
 /*
- * The bytes to load for a bit-field: the smallest aligned 1, 2, 4 or 8 that hold all its bits. A field of
- * a packed struct may cross every such window; then 8 bytes, and the rest behind them.
+ * The bytes to load for a bit-field: the smallest aligned 1, 2, 4 or 8 that hold all its bits. A
+ * field of a packed struct may cross every such window; then 8 bytes, and the rest behind them.
  */
 static uint32_t bit_window(uint32_t bit_off, uint32_t bit_size, struct place *p)
 {
@@ -208,9 +205,10 @@ static uint32_t load_bits(struct lower *l, const struct place *p)
 	return emit_cut(l, r, p->bit_size, type_is_signed(l->t, p->type));
 }
 
-/* Replaces `bits` bits from pos on in the size bytes at addr by r >> shift. Takes neither register. */
-static void store_some_bits(struct lower *l, uint32_t addr, uint32_t size, uint32_t pos, uint32_t bits,
-			    uint32_t r, uint32_t shift)
+/* Replaces `bits` bits from pos on in the size bytes at addr by r >> shift. Takes neither register.
+ */
+static void store_some_bits(struct lower *l, uint32_t addr, uint32_t size, uint32_t pos,
+			    uint32_t bits, uint32_t r, uint32_t shift)
 {
 	uint64_t mask = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
 	uint32_t val = emit_const(l, shift ? shift : mask), old;
@@ -253,16 +251,17 @@ static void store_memory(struct lower *l, const struct place *p, uint32_t r)
 		return;
 	}
 	/* of a string only as much as there is: behind its NUL may be memory that is not ours */
-	size = type_is_string(l->t, p->type) ? emit_strsize(l, r) : emit_const(l, type_size(l->t, p->type));
+	size = type_is_string(l->t, p->type) ? emit_strsize(l, r)
+					     : emit_const(l, type_size(l->t, p->type));
 	emit(l, DIF_OP_COPYS, r, size, p->addr);
 	reg_free(l, size);
 }
 
-/* ---- places ------------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static struct place place_of_var(struct lower *l, struct expr *e)
 {
-	struct place p = { .kind = PLACE_VAR, .type = e->type, .ident = e->var.ident };
+	struct place p = {.kind = PLACE_VAR, .type = e->type, .ident = e->var.ident};
 
 	if (p.ident->kind == IDENT_ARRAY) {
 		p.kind = PLACE_ELEM;
@@ -277,7 +276,7 @@ static struct place place_of_member(struct lower *l, struct expr *e)
 {
 	struct expr *base = e->member.base;
 	type_id sou = e->member.arrow ? type_deref(l->t, base->type) : base->type;
-	struct place p = { .kind = PLACE_MEM, .type = e->type, .is_user = mem_is_user(l, e) };
+	struct place p = {.kind = PLACE_MEM, .type = e->type, .is_user = mem_is_user(l, e)};
 	uint32_t bit_off = 0, off;
 	/* not e->member.member's own offset: that counts from an anonymous member it may be in */
 	const struct type_member *m = type_find_member(l->t, sou, e->member.name, &bit_off);
@@ -293,7 +292,7 @@ static struct place place_of_member(struct lower *l, struct expr *e)
 
 static struct place place_of_index(struct lower *l, struct expr *e)
 {
-	struct place p = { .kind = PLACE_MEM, .type = e->type, .is_user = mem_is_user(l, e) };
+	struct place p = {.kind = PLACE_MEM, .type = e->type, .is_user = mem_is_user(l, e)};
 	uint32_t size = type_size(l->t, type_deref(l->t, e->index.base->type)), index;
 
 	lower_pair(l, lower_value, e->index.base, e->index.subs[0], &p.addr, &index);
@@ -310,10 +309,10 @@ struct place place_of(struct lower *l, struct expr *e)
 	if (e->kind == EXPR_INDEX)
 		return place_of_index(l, e);
 	if (e->kind == EXPR_UNARY && e->unary.op == OP_DEREF)
-		return (struct place){ .kind = PLACE_MEM,
-				       .type = e->type,
-				       .is_user = mem_is_user(l, e),
-				       .addr = lower_value(l, e->unary.e) };
+		return (struct place){.kind = PLACE_MEM,
+				      .type = e->type,
+				      .is_user = mem_is_user(l, e),
+				      .addr = lower_value(l, e->unary.e)};
 	BUG("expression kind %d is not a place", (int)e->kind);
 }
 
@@ -358,9 +357,7 @@ void place_store(struct lower *l, const struct place *p, uint32_t r)
 		push_keys(l, p->keys, p->key_regs, p->nkeys);
 		dif_emit(l->b, dif_idx(scope_ops[p->ident->scope].store_elem, p->ident->id, r));
 		return;
-	case PLACE_MEM:
-		store_memory(l, p, r);
-		return;
+	case PLACE_MEM: store_memory(l, p, r); return;
 	}
 	BUG("place kind %d", (int)p->kind);
 }

@@ -1,7 +1,7 @@
 /* Registers of the lowering: allocation, small instruction sequences, order of evaluation. */
 #include "d/lower_impl.h"
 
-/* ---- registers ------------------------------------------------------------------------------------ */
+/* ---- registers ------------------------------------------------------------------------------- */
 
 uint32_t reg_alloc(struct lower *l)
 {
@@ -29,7 +29,7 @@ void reg_free(struct lower *l, uint32_t r)
 		l->used[r / 64] &= ~(1ull << r % 64);
 }
 
-/* ---- instructions ---------------------------------------------------------------------------------- */
+/* ---- instructions ---------------------------------------------------------------------------- */
 
 void emit(struct lower *l, enum dif_op op, uint32_t r1, uint32_t r2, uint32_t rd)
 {
@@ -100,12 +100,12 @@ uint32_t emit_scale(struct lower *l, uint32_t r, uint32_t size)
 	return emit_op_imm(l, DIF_OP_SLL, r, (uint64_t)__builtin_ctz(size));
 }
 
-/* ---- order of evaluation ----------------------------------------------------------------------------- */
+/* ---- order of evaluation --------------------------------------------------------------------- */
 
 /*
- * Of two operands without effects the one that needs more registers goes first: its registers but one are
- * free again when the other is evaluated (Sethi and Ullman). An expression of n operands then needs about
- * log2(n) registers instead of n, whatever way it leans.
+ * Of two operands without effects the one that needs more registers goes first: its registers but
+ * one are free again when the other is evaluated (Sethi and Ullman). An expression of n operands
+ * then needs about log2(n) registers instead of n, whatever way it leans.
  */
 struct weight {
 	uint32_t need;
@@ -117,7 +117,7 @@ static struct weight weigh(struct lower *l, const struct expr *e);
 /* n values that are all held until the last one is there. */
 static struct weight weigh_list(struct lower *l, struct expr *const *e, uint32_t n)
 {
-	struct weight w = { .need = 1 };
+	struct weight w = {.need = 1};
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct weight wi = weigh(l, e[i]);
@@ -144,32 +144,29 @@ static struct weight weigh_two(struct lower *l, const struct expr *a, const stru
 
 	if (wa.need == wb.need || wa.has_effects || wb.has_effects)
 		need = MAX(wa.need, wb.need + 1);
-	return (struct weight){ need, wa.has_effects || wb.has_effects };
+	return (struct weight){need, wa.has_effects || wb.has_effects};
 }
 
 static struct weight weigh_kind(struct lower *l, const struct expr *e)
 {
-	struct weight w = { .need = 1 };
+	struct weight w = {.need = 1};
 
 	switch (e->kind) {
 	case EXPR_INT:
-	case EXPR_STR:
-		return w;
-	case EXPR_VAR:
-		return weigh_list(l, e->var.keys, e->var.nkeys);
+	case EXPR_STR: return w;
+	case EXPR_VAR: return weigh_list(l, e->var.keys, e->var.nkeys);
 	case EXPR_UNARY:
 		w = weigh_one(l, e->unary.e);
 		w.has_effects |= e->unary.op >= OP_PREINC && e->unary.op <= OP_POSTDEC;
 		return w;
 	case EXPR_BINARY:
-	case EXPR_COMMA:
-		return weigh_two(l, e->binary.l, e->binary.r);
+	case EXPR_COMMA: return weigh_two(l, e->binary.l, e->binary.r);
 	case EXPR_ASSIGN:
 		w = weigh_two(l, e->binary.l, e->binary.r);
 		w.has_effects = true;
 		return w;
 	case EXPR_COND:
-		return weigh_list(l, (struct expr *const[]){ e->cond.c, e->cond.t, e->cond.f }, 3);
+		return weigh_list(l, (struct expr *const[]){e->cond.c, e->cond.t, e->cond.f}, 3);
 	case EXPR_CALL:
 		w = weigh_list(l, e->call.args, e->call.nargs);
 		w.has_effects = true;
@@ -178,20 +175,16 @@ static struct weight weigh_kind(struct lower *l, const struct expr *e)
 		w = weigh_two(l, e->index.base, e->index.subs[0]);
 		w.need++;
 		return w;
-	case EXPR_MEMBER:
-		return weigh_one(l, e->member.base);
-	case EXPR_CAST:
-		return weigh_one(l, e->cast.e);
-	case EXPR_STRINGOF:
-		return weigh_one(l, e->unary.e);
+	case EXPR_MEMBER: return weigh_one(l, e->member.base);
+	case EXPR_CAST: return weigh_one(l, e->cast.e);
+	case EXPR_STRINGOF: return weigh_one(l, e->unary.e);
 	case EXPR_BAD:
 	case EXPR_IDENT:
 	case EXPR_AGG:
 	case EXPR_SIZEOF_TYPE:
 	case EXPR_SIZEOF:
 	case EXPR_OFFSETOF:
-	case EXPR_XLATE:
-		break;
+	case EXPR_XLATE: break;
 	}
 	BUG("expression kind %d reached lowering", (int)e->kind);
 }
@@ -203,12 +196,12 @@ static struct weight weigh(struct lower *l, const struct expr *e)
 	uintptr_t known;
 
 	if (e->kind == EXPR_INT || e->kind == EXPR_STR)
-		return (struct weight){ .need = 1 };
+		return (struct weight){.need = 1};
 	if (!l->weights)
 		l->weights = hashmap_create();
 	known = (uintptr_t)hashmap_find(l->weights, &e, sizeof(e));
 	if (known)
-		return (struct weight){ (uint32_t)(known >> 1), known & 1 };
+		return (struct weight){(uint32_t)(known >> 1), known & 1};
 	w = weigh_kind(l, e);
 	known = (uintptr_t)w.need << 1 | w.has_effects;
 	hashmap_set(l->weights, &e, sizeof(e), (void *)known);

@@ -70,9 +70,10 @@ uint32_t *lower_keys(struct lower *l, struct expr **e, uint32_t n)
 	uint32_t *regs = ARENA_NEW_N(l->c->arena, uint32_t, n);
 
 	if (n > DIF_MAX_TUPLE && !l->has_failed) {
-		diag_error(l->c->diags, D_NOREG, l->span,
-			   "expression is too complex: %u keys or arguments, at most %d are possible", n,
-			   DIF_MAX_TUPLE);
+		diag_error(
+			l->c->diags, D_NOREG, l->span,
+			"expression is too complex: %u keys or arguments, at most %d are possible",
+			n, DIF_MAX_TUPLE);
 		l->has_failed = true;
 	}
 	if (l->has_failed)

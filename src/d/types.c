@@ -1,7 +1,7 @@
 /* Type table: makes, interns and finds types. */
 #include "d/types_impl.h"
 
-/* ---- the fixed rows ------------------------------------------------------------------------------ */
+/* ---- the fixed rows -------------------------------------------------------------------------- */
 
 struct fixed_type {
 	type_id id;
@@ -76,7 +76,7 @@ static const struct { const char *name; type_id id; } base_aliases[] = {
 };
 /* clang-format on */
 
-/* ---- rows ---------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void *id_to_value(type_id id)
 {
@@ -150,7 +150,7 @@ static void tags_remove(struct types *t, enum type_kind kind, const char *tag)
 static void undo_note(struct types *t, type_id id, bool was_forward)
 {
 	if (!t->importing)
-		vec_push(&t->undo, (struct type_undo){ .id = id, .was_forward = was_forward });
+		vec_push(&t->undo, (struct type_undo){.id = id, .was_forward = was_forward});
 }
 
 static void strsized_note(struct types *t, struct type_row *row)
@@ -159,23 +159,24 @@ static void strsized_note(struct types *t, struct type_row *row)
 	vec_push(&t->strsized, row->info.index);
 }
 
-/* ---- the table ----------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* Pointers and arrays are found again by kind, target and length. */
 struct derived_key {
 	uint32_t kind, ref, nelems;
 };
 
-static void derived_set(struct types *t, enum type_kind kind, type_id ref, uint32_t nelems, type_id id)
+static void derived_set(struct types *t, enum type_kind kind, type_id ref, uint32_t nelems,
+			type_id id)
 {
-	struct derived_key key = { kind, ref, nelems };
+	struct derived_key key = {kind, ref, nelems};
 
 	hashmap_set(t->derived, &key, sizeof(key), id_to_value(id));
 }
 
 static type_id derived_get(const struct types *t, enum type_kind kind, type_id ref, uint32_t nelems)
 {
-	struct derived_key key = { kind, ref, nelems };
+	struct derived_key key = {kind, ref, nelems};
 
 	return value_to_id(hashmap_find(t->derived, &key, sizeof(key)));
 }
@@ -195,7 +196,8 @@ static void fixed_row_add(struct types *t, const struct fixed_type *f)
 	if (f->kind == TK_PTR)
 		derived_set(t, TK_PTR, f->ref, 0, f->id);
 	else if (f->id != TYPE_ERROR && f->id != TYPE_DYNAMIC && f->id != TYPE_STACK)
-		names_set(t, f->name, f->id); /* stack() is an action: its type has no name in D text */
+		names_set(t, f->name,
+			  f->id); /* stack() is an action: its type has no name in D text */
 }
 
 struct types *types_create(uint32_t strsize)
@@ -291,7 +293,7 @@ void types_rollback(struct types *t, uint32_t mark)
 	}
 }
 
-/* ---- making -------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 type_id type_pointer(struct types *t, type_id to)
 {
@@ -342,7 +344,7 @@ static type_id qual_wrap(struct types *t, enum type_kind qual, type_id of)
 }
 
 /* Qualifiers nest in this order whatever the order they were given in, so that ids are equal. */
-static const enum type_kind qual_order[] = { TK_USERLAND, TK_RESTRICT, TK_VOLATILE, TK_CONST };
+static const enum type_kind qual_order[] = {TK_USERLAND, TK_RESTRICT, TK_VOLATILE, TK_CONST};
 
 type_id type_qualified(struct types *t, enum type_kind qual, type_id of)
 {
@@ -370,7 +372,8 @@ type_id type_function(struct types *t, type_id ret, const type_id *params, uint3
 	key[2] = n << 1 | varargs;
 	if (n)
 		memcpy(key + 3, params, n * sizeof(*key));
-	/* one word longer or shorter than a derived_key is enough to tell them apart, n == 0 by its kind */
+	/* one word longer or shorter than a derived_key is enough to tell them apart, n == 0 by its
+	 * kind */
 	id = value_to_id(hashmap_find(t->derived, key, size));
 	if (id)
 		return id;
@@ -386,8 +389,7 @@ type_id type_function(struct types *t, type_id ret, const type_id *params, uint3
 /* Makes the row known by its tag. What D text declared is never shadowed by an import. */
 static void tag_claim(struct types *t, const struct type_row *row)
 {
-	if (*row->info.name &&
-	    (!t->importing || !tags_get(t, row->info.kind, row->info.name)))
+	if (*row->info.name && (!t->importing || !tags_get(t, row->info.kind, row->info.name)))
 		tags_set(t, row->info.kind, row->info.name, row->info.index);
 }
 
@@ -416,7 +418,8 @@ static struct type_row *definition_row(struct types *t, enum type_kind kind, con
 	return row;
 }
 
-static bool members_have_string(const struct types *t, const struct type_member *members, uint32_t n)
+static bool members_have_string(const struct types *t, const struct type_member *members,
+				uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (type_resolved_row(t, members[i].type)->has_string)
@@ -425,7 +428,8 @@ static bool members_have_string(const struct types *t, const struct type_member 
 }
 
 /* Copies the members with their names into the table's memory. */
-static struct type_member *members_dup(struct types *t, const struct type_member *members, uint32_t n)
+static struct type_member *members_dup(struct types *t, const struct type_member *members,
+				       uint32_t n)
 {
 	struct type_member *copy = ARENA_NEW_N(t->arena, struct type_member, n);
 
@@ -466,7 +470,8 @@ type_id type_import_sou(struct types *t, type_id fwd, enum type_kind kind, const
 	return row->info.index;
 }
 
-type_id type_define_enum(struct types *t, const char *tag, const struct type_enumerator *e, uint32_t n)
+type_id type_define_enum(struct types *t, const char *tag, const struct type_enumerator *e,
+			 uint32_t n)
 {
 	struct type_row *row = definition_row(t, TK_ENUM, tag);
 
@@ -477,7 +482,7 @@ type_id type_define_enum(struct types *t, const char *tag, const struct type_enu
 		row->info.enums[i].val = e[i].val;
 	}
 	row->info.size = row->align = 4;
-	row->info.is_signed = true; /* an enum counts as int (3.3) */
+	row->info.is_signed = true;	 /* an enum counts as int (3.3) */
 	for (uint32_t i = 0; i < n; i++) /* gcc's extension; D's own enumerators fit an int */
 		if (e[i].val < INT32_MIN || e[i].val > UINT32_MAX)
 			row->info.size = row->align = 8;
@@ -495,7 +500,7 @@ type_id type_define_typedef(struct types *t, const char *name, type_id of)
 	return row->info.index;
 }
 
-/* ---- finding ------------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 type_id types_find(struct types *t, const char *name, size_t len)
 {

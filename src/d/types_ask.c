@@ -103,9 +103,9 @@ bool type_is_signed(const struct types *t, type_id id)
 }
 
 /*
- * A pointer is a userland pointer when what it points to directly is in user memory: 'userland char **'
- * declares user memory all the way (decl.c qualifies each level), while the kernel's
- * 'char __user **' is a kernel pointer to a user pointer.
+ * A pointer is a userland pointer when what it points to directly is in user memory: 'userland char
+ * **' declares user memory all the way (decl.c qualifies each level), while the kernel's 'char
+ * __user **' is a kernel pointer to a user pointer.
  */
 bool type_is_userland(const struct types *t, type_id id)
 {
@@ -133,7 +133,8 @@ bool type_is_byref(const struct types *t, type_id id)
 	return type_is_sou(t, id) || type_is_string(t, id) || type_kind(t, id) == TK_ARRAY;
 }
 
-static bool function_same(const struct types *t, const struct type_info *a, const struct type_info *b)
+static bool function_same(const struct types *t, const struct type_info *a,
+			  const struct type_info *b)
 {
 	if (a->nelems != b->nelems || a->varargs != b->varargs || !type_same(t, a->ref, b->ref))
 		return false;
@@ -155,10 +156,8 @@ bool type_same(const struct types *t, type_id a, type_id b)
 	case TK_PTR:
 		return type_is_userland(t, ia->index) == type_is_userland(t, ib->index) &&
 		       type_same(t, ia->ref, ib->ref);
-	case TK_ARRAY:
-		return ia->nelems == ib->nelems && type_same(t, ia->ref, ib->ref);
-	case TK_FUNC:
-		return function_same(t, ia, ib);
+	case TK_ARRAY: return ia->nelems == ib->nelems && type_same(t, ia->ref, ib->ref);
+	case TK_FUNC: return function_same(t, ia, ib);
 	case TK_STRUCT:
 	case TK_UNION:
 	case TK_ENUM: /* one tag seen by two modules */
@@ -178,8 +177,7 @@ bool type_same(const struct types *t, type_id a, type_id b)
 	case TK_STACK:
 	case TK_SYMADDR:
 	case TK_USYMADDR:
-	case TK_ERROR:
-		return false; /* one row each: they would have been the same one */
+	case TK_ERROR: return false; /* one row each: they would have been the same one */
 	}
 	BUG("type kind %d", (int)ia->kind);
 }

@@ -1,7 +1,8 @@
 /*
  * Inside of the type table, shared by the types*.c files only.
  *
- * Rows are allocated one by one and never move: a struct type_info * stays good while the table grows.
+ * Rows are allocated one by one and never move: a struct type_info * stays good while the table
+ * grows.
  */
 #pragma once
 
@@ -14,7 +15,8 @@ struct type_row {
 	uint32_t align;
 	bool is_imported;
 	bool has_string; /* size depends on strsize */
-	/* STRUCT, UNION declared in D: the members as given, paddings included, to lay them out again */
+	/* STRUCT, UNION declared in D: the members as given, paddings included, to lay them out
+	 * again */
 	const struct type_member *def;
 	uint32_t ndef;
 };
@@ -49,5 +51,6 @@ void type_layout_given(struct types *t, struct type_row *row);
 
 static inline bool type_kind_is_qual(enum type_kind kind)
 {
-	return kind == TK_CONST || kind == TK_VOLATILE || kind == TK_RESTRICT || kind == TK_USERLAND;
+	return kind == TK_CONST || kind == TK_VOLATILE || kind == TK_RESTRICT ||
+	       kind == TK_USERLAND;
 }

@@ -1,14 +1,16 @@
 /*
  * Layout of structs and unions by the System V AMD64 ABI.
  *
- * A bit-field of declared type T (size S bits) lies in a unit of S bits aligned like T: it starts at the
- * next free bit unless it would cross the end of such a unit, then at the next unit. A named bit-field
- * aligns the struct like T; an unnamed one does not. A bit-field of width zero moves to the next boundary
- * of T.
+ * A bit-field of declared type T (size S bits) lies in a unit of S bits aligned like T: it starts
+ *at the next free bit unless it would cross the end of such a unit, then at the next unit. A named
+ *bit-field aligns the struct like T; an unnamed one does not. A bit-field of width zero moves to
+ *the next boundary of T.
  *
- *	struct { char a; int b : 5; int c : 22; };	a: bit 0, b: bit 8, c: bit 32 (8+5+22 > 32); size 8
+ *	struct { char a; int b : 5; int c : 22; };	a: bit 0, b: bit 8, c: bit 32 (8+5+22 > 32);
+ *size 8
  *
- * Facts    System V ABI, AMD64 supplement 3.1.2; gcc's behaviour is compared in tests/unit/d/types.c.
+ * Facts    System V ABI, AMD64 supplement 3.1.2; gcc's behaviour is compared in
+ *tests/unit/d/types.c.
  */
 #include "d/types_impl.h"
 
@@ -57,7 +59,8 @@ static uint64_t place_plain(struct layout *l, uint32_t size, uint32_t align)
 	return at;
 }
 
-/* Padding takes room and has no name to ask for; an anonymous struct or union stays, to be descended into. */
+/* Padding takes room and has no name to ask for; an anonymous struct or union stays, to be
+ * descended into. */
 static bool is_padding(const struct type_member *m)
 {
 	return !*m->name && m->bit_size;
@@ -65,7 +68,7 @@ static bool is_padding(const struct type_member *m)
 
 void type_layout_sou(struct types *t, struct type_row *row)
 {
-	struct layout l = { .align = 1, .is_union = row->info.kind == TK_UNION };
+	struct layout l = {.align = 1, .is_union = row->info.kind == TK_UNION};
 	struct type_member *out = row->info.members;
 	uint32_t n = 0;
 
@@ -74,8 +77,8 @@ void type_layout_sou(struct types *t, struct type_row *row)
 	for (uint32_t i = 0; i < row->ndef; i++) {
 		const struct type_member *m = &row->def[i];
 		uint32_t size = type_size(t, m->type), align = type_align(t, m->type);
-		uint64_t at = m->bit_size ? place_bitfield(&l, m, size, align) :
-					    place_plain(&l, size, align);
+		uint64_t at = m->bit_size ? place_bitfield(&l, m, size, align)
+					  : place_plain(&l, size, align);
 
 		if (is_padding(m))
 			continue;

@@ -2,8 +2,9 @@
 #include "d/types_impl.h"
 
 /*
- * A declarator is written inside out: the text of what was seen so far stands in the middle, pointers go
- * to its left, dimensions and parameters to its right, parentheses where a pointer would bind wrongly.
+ * A declarator is written inside out: the text of what was seen so far stands in the middle,
+ * pointers go to its left, dimensions and parameters to its right, parentheses where a pointer
+ * would bind wrongly.
  */
 struct declarator {
 	char *text;	  /* grows outwards */
@@ -16,10 +17,10 @@ struct qual_word {
 };
 
 static const struct qual_word qual_words[] = {
-	{ TK_CONST, "const" },
-	{ TK_VOLATILE, "volatile" },
-	{ TK_RESTRICT, "restrict" },
-	{ TK_USERLAND, "userland" },
+	{TK_CONST, "const"},
+	{TK_VOLATILE, "volatile"},
+	{TK_RESTRICT, "restrict"},
+	{TK_USERLAND, "userland"},
 };
 
 /* "const volatile " for a set of qualifiers */
@@ -47,10 +48,10 @@ static uint32_t quals_strip(const struct types *t, type_id *id)
 
 static const char *base_text(const struct type_info *info, struct arena *a)
 {
-	const char *word = info->kind == TK_STRUCT ? "struct" :
-			   info->kind == TK_UNION  ? "union" :
-			   info->kind == TK_ENUM   ? "enum" :
-						     NULL;
+	const char *word = info->kind == TK_STRUCT  ? "struct"
+			   : info->kind == TK_UNION ? "union"
+			   : info->kind == TK_ENUM  ? "enum"
+						    : NULL;
 
 	if (!word)
 		return info->name;
@@ -62,7 +63,8 @@ static const char *params_text(const struct types *t, const struct type_info *fn
 	const char *text = "";
 
 	for (uint32_t i = 0; i < fn->nelems; i++)
-		text = arena_printf(a, "%s%s%s", text, i ? ", " : "", type_name(t, fn->params[i], a));
+		text = arena_printf(a, "%s%s%s", text, i ? ", " : "",
+				    type_name(t, fn->params[i], a));
 	if (fn->varargs)
 		text = arena_printf(a, "%s%s...", text, fn->nelems ? ", " : "");
 	return *text ? text : "void";
@@ -70,8 +72,8 @@ static const char *params_text(const struct types *t, const struct type_info *fn
 
 static void declarator_suffix(struct declarator *d, struct arena *a, const char *suffix)
 {
-	d->text = d->was_pointer ? arena_printf(a, "(%s)%s", d->text, suffix) :
-				   arena_printf(a, "%s%s", d->text, suffix);
+	d->text = d->was_pointer ? arena_printf(a, "(%s)%s", d->text, suffix)
+				 : arena_printf(a, "%s%s", d->text, suffix);
 	d->was_pointer = false;
 }
 
@@ -89,7 +91,7 @@ static void declarator_pointer(struct declarator *d, struct arena *a, uint32_t q
 
 const char *type_name(const struct types *t, type_id id, struct arena *a)
 {
-	struct declarator d = { .text = arena_strdup(a, "") };
+	struct declarator d = {.text = arena_strdup(a, "")};
 
 	for (;;) {
 		uint32_t quals = quals_strip(t, &id);

@@ -1,4 +1,5 @@
-/* A compile environment without surroundings: every description matches one probe, nothing else exists. */
+/* A compile environment without surroundings: every description matches one probe, nothing else
+ * exists. */
 #pragma once
 
 #include "d/compile.h"
@@ -38,9 +39,9 @@ static const struct compile_env alone_env = {
 	.macro = alone_macro,
 };
 
-static inline struct err *alone_compile(struct dsession *s, const struct compile_opts *opts, const char *text,
-					struct prog **ret_prog)
+static inline struct err *alone_compile(struct dsession *s, const struct compile_opts *opts,
+					const char *text, struct prog **ret_prog)
 {
-	return dsession_compile(s, opts, &alone_env, SOURCE_FILE, "test.d", text, strlen(text), SPEC_CTX_NAME,
-				0, NULL, ret_prog);
+	return dsession_compile(s, opts, &alone_env, SOURCE_FILE, "test.d", text, strlen(text),
+				SPEC_CTX_NAME, 0, NULL, ret_prog);
 }

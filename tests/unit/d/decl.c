@@ -1,9 +1,10 @@
-/* Declarations: each refusal of d-language.md 2.7 and 2.9 by its tag, and what good ones declare. */
+/* Declarations: each refusal of d-language.md 2.7 and 2.9 by its tag, and what good ones declare.
+ */
 #include "alone.h"
 #include "d/types.h"
 #include "tap.h"
 
-static const struct compile_opts opts = { .strsize = 256, .empty = true };
+static const struct compile_opts opts = {.strsize = 256, .empty = true};
 
 static struct err *compile(struct dsession *s, const char *text)
 {
@@ -123,15 +124,16 @@ static void test_accepted(void)
 {
 	for (size_t i = 0; i < ARRAY_LEN(accepted); i++) {
 		struct dsession *s = dsession_create(&opts);
-		struct strbuf text = { 0 };
+		struct strbuf text = {0};
 		struct err *e;
 		type_id id;
 
-		strbuf_addf(&text, "%s struct result { char c[%s]; };", accepted[i].d, accepted[i].expr);
+		strbuf_addf(&text, "%s struct result { char c[%s]; };", accepted[i].d,
+			    accepted[i].expr);
 		e = compile(s, strbuf_text(&text));
 		id = types_find_tag(dsession_types(s), TK_STRUCT, "result");
-		if (!ok(!e && id && type_size(dsession_types(s), id) == accepted[i].want, "%s %s", accepted[i].d,
-			accepted[i].expr))
+		if (!ok(!e && id && type_size(dsession_types(s), id) == accepted[i].want, "%s %s",
+			accepted[i].d, accepted[i].expr))
 			printf("# got: %s\n", e ? err_text(e) : "another value");
 		err_destroy(e);
 		strbuf_deinit(&text);
@@ -143,7 +145,8 @@ static void test_accepted(void)
 static void test_rollback(void)
 {
 	struct dsession *s = dsession_create(&opts);
-	struct err *e = compile(s, "struct s { int x; }; typedef int t; enum e { A }; int v; int v[3];");
+	struct err *e =
+		compile(s, "struct s { int x; }; typedef int t; enum e { A }; int v; int v[3];");
 
 	ok(e, "a program with an error at its end");
 	err_destroy(e);

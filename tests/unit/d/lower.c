@@ -1,5 +1,6 @@
 /*
- * Lowering, seen from outside: D text is compiled, its DIF runs in the interpreter, the value counts.
+ * Lowering, seen from outside: D text is compiled, its DIF runs in the interpreter, the value
+ * counts.
  *
  * A case is a list of statements; the value of the last one is compared. Kernel memory of the
  * interpreter's world holds one object at KERNEL, user memory another one at USER.
@@ -14,7 +15,13 @@
 #define UTEXT  0xa000 /* user memory: "user text" */
 
 /* Declared once for the compiler of this test, once for D. */
-struct inner { char c; union { int i; unsigned char b[4]; }; };
+struct inner {
+	char c;
+	union {
+		int i;
+		unsigned char b[4];
+	};
+};
 struct packet {
 	unsigned char type;
 	short neg;
@@ -30,13 +37,15 @@ struct packet {
 };
 static const char *const packet_decl =
 	"struct inner { char c; union { int i; unsigned char b[4]; }; };"
-	"struct packet { unsigned char type; short neg; unsigned ver : 4; unsigned len : 5; int tiny : 3;"
-	" unsigned long wide : 33; long big : 40; struct inner in[3]; struct packet *next; char name[8];"
+	"struct packet { unsigned char type; short neg; unsigned ver : 4; unsigned len : 5; int "
+	"tiny : 3;"
+	" unsigned long wide : 33; long big : 40; struct inner in[3]; struct packet *next; char "
+	"name[8];"
 	" int *ip; _Bool flag; };\n";
 
 static struct packet packet;
 
-/* ---- the interpreter's world ------------------------------------------------------------------------ */
+/* ---- the interpreter's world ----------------------------------------------------------------- */
 
 static bool load_from(uint64_t base, const void *obj, size_t obj_size, uint64_t addr, void *buf,
 		      uint32_t size)
@@ -61,7 +70,8 @@ static bool load_user(void *ctx, uint64_t addr, void *buf, uint32_t size)
 
 static enum dif_fault builtin(void *ctx, uint32_t id, uint64_t index, uint64_t *ret)
 {
-	*ret = id >= DIF_VAR_ARG0 && id <= DIF_VAR_ARG9 ? (uint64_t)-(int64_t)(id - DIF_VAR_ARG0) : 7;
+	*ret = id >= DIF_VAR_ARG0 && id <= DIF_VAR_ARG9 ? (uint64_t) - (int64_t)(id - DIF_VAR_ARG0)
+							: 7;
 	return DIF_FAULT_NONE;
 }
 
@@ -75,11 +85,12 @@ static bool progenyof_none(void *ctx, int32_t pid)
 	return false;
 }
 
-static const struct dif_env world = { NULL, load_kernel, load_user, builtin, rand_none, progenyof_none };
+static const struct dif_env world = {NULL,    load_kernel, load_user,
+				     builtin, rand_none,   progenyof_none};
 
-/* ---- compiling ----------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
-static const struct compile_opts opts = { .strsize = 64, .stackframes = 20, .ustackframes = 100 };
+static const struct compile_opts opts = {.strsize = 64, .stackframes = 20, .ustackframes = 100};
 
 /* NULL after printing the diagnosis. */
 static struct prog *compile(struct dsession *s, const char *text)
@@ -95,7 +106,8 @@ static struct prog *compile(struct dsession *s, const char *text)
 }
 
 /* Runs every expression of the first clause; ret is that of the last one. */
-static const struct difo *run_clause(struct dif_machine *m, const struct prog *prog, struct dif_result *ret)
+static const struct difo *run_clause(struct dif_machine *m, const struct prog *prog,
+				     struct dif_result *ret)
 {
 	const struct prog_clause *cl = prog->clauses[0];
 	const struct difo *d = NULL;
@@ -141,10 +153,10 @@ static uint32_t highest_register(const struct difo *d)
 static struct outcome evaluate(const char *decls, const char *statements)
 {
 	struct dsession *s = dsession_create(&opts);
-	struct dif_machine_opts mo = { .strsize = 64 };
+	struct dif_machine_opts mo = {.strsize = 64};
 	struct dif_machine *m = dif_machine_create(&world, &mo);
-	struct strbuf text = { 0 };
-	struct outcome o = { 0 };
+	struct strbuf text = {0};
+	struct outcome o = {0};
 	struct prog *prog;
 
 	strbuf_addf(&text, "%sBEGIN { %s }", decls, statements);
@@ -167,7 +179,7 @@ static struct outcome evaluate(const char *decls, const char *statements)
 	return o;
 }
 
-/* ---- integers --------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 struct int_case {
 	const char *d;
@@ -357,7 +369,8 @@ static void test_ints(void)
 		struct outcome o = evaluate(packet_decl, int_cases[i].d);
 		int64_t got = (int64_t)o.result.value;
 
-		if (!ok(o.is_compiled && !o.result.fault && got == int_cases[i].want, "%s", int_cases[i].d))
+		if (!ok(o.is_compiled && !o.result.fault && got == int_cases[i].want, "%s",
+			int_cases[i].d))
 			printf("# got %lld, want %lld, fault %d\n", (long long)got,
 			       (long long)int_cases[i].want, (int)o.result.fault);
 	}
@@ -368,8 +381,9 @@ static void test_strings(void)
 	for (size_t i = 0; i < ARRAY_LEN(string_cases); i++) {
 		struct outcome o = evaluate(packet_decl, string_cases[i].d);
 
-		if (!ok(o.is_compiled && !o.result.fault && strcmp(o.text, string_cases[i].want) == 0, "%s",
-			string_cases[i].d))
+		if (!ok(o.is_compiled && !o.result.fault &&
+				strcmp(o.text, string_cases[i].want) == 0,
+			"%s", string_cases[i].d))
 			printf("# got '%s', fault %d\n", o.text, (int)o.result.fault);
 	}
 }
@@ -379,11 +393,12 @@ static void test_faults(void)
 	for (size_t i = 0; i < ARRAY_LEN(fault_cases); i++) {
 		struct outcome o = evaluate(packet_decl, fault_cases[i].d);
 
-		ok(o.is_compiled && o.result.fault == fault_cases[i].fault, "fault of %s", fault_cases[i].d);
+		ok(o.is_compiled && o.result.fault == fault_cases[i].fault, "fault of %s",
+		   fault_cases[i].d);
 	}
 }
 
-/* ---- bit-fields of packed structs, as compilers describe them ---------------------------------------- */
+/* ---- bit-fields of packed structs, as compilers describe them -------------------------------- */
 
 struct tight {
 	unsigned a : 3;
@@ -397,13 +412,16 @@ static struct tight tight;
 static type_id find_tight(void *ctx, struct types *t, enum type_kind kind, const char *tag)
 {
 	static const struct type_member members[] = {
-		{ "a", TYPE_UINT, 0, 3 }, { "b", TYPE_ULONG, 3, 63 }, { "c", TYPE_INT, 66, 6 },
-		{ "d", TYPE_LONG, 72, 60 },
+		{"a", TYPE_UINT, 0, 3},
+		{"b", TYPE_ULONG, 3, 63},
+		{"c", TYPE_INT, 66, 6},
+		{"d", TYPE_LONG, 72, 60},
 	};
 
 	if (kind != TK_STRUCT || strcmp(tag, "tight") != 0)
 		return TYPE_NONE;
-	return type_import_sou(t, TYPE_NONE, kind, tag, sizeof(struct tight), members, ARRAY_LEN(members));
+	return type_import_sou(t, TYPE_NONE, kind, tag, sizeof(struct tight), members,
+			       ARRAY_LEN(members));
 }
 
 static bool load_tight(void *ctx, uint64_t addr, void *buf, uint32_t size)
@@ -413,10 +431,10 @@ static bool load_tight(void *ctx, uint64_t addr, void *buf, uint32_t size)
 
 static int64_t evaluate_tight(const char *d)
 {
-	static const struct type_importer imp = { .find_tag = find_tight };
+	static const struct type_importer imp = {.find_tag = find_tight};
 	struct dif_env tight_world = world;
 	struct dsession *s = dsession_create(&opts);
-	struct dif_result r = { 0 };
+	struct dif_result r = {0};
 	struct dif_machine *m;
 	struct prog *prog;
 
@@ -433,30 +451,38 @@ static int64_t evaluate_tight(const char *d)
 
 static void test_tight(void)
 {
-	tight = (struct tight){ .a = 5, .b = 0x5123456789abcdef, .c = -9, .d = -(1ll << 58) - 7 };
-	is_int(evaluate_tight("BEGIN { trace(((struct tight *)0x1000)->a) }"), tight.a, "packed: in one byte");
-	is_int(evaluate_tight("BEGIN { trace(((struct tight *)0x1000)->b) }"), tight.b, "packed: across 8 bytes");
-	is_int(evaluate_tight("BEGIN { trace(((struct tight *)0x1000)->c) }"), tight.c, "packed: signed");
-	is_int(evaluate_tight("BEGIN { trace(((struct tight *)0x1000)->d) }"), tight.d, "packed: signed, long");
-	is_int(evaluate_tight("BEGIN { this->p = (struct tight *)alloca(24); this->p->a = 7; this->p->c = -2;"
-			      " this->p->b = 0x4000000000000001; this->p->d = -5;"
-			      " trace(this->p->a * 10000 + (int64_t)(this->p->b >> 62) * 1000 +"
-			      " (int64_t)(this->p->b & 15) * 100 + this->p->c * 10 + this->p->d) }"),
+	tight = (struct tight){.a = 5, .b = 0x5123456789abcdef, .c = -9, .d = -(1ll << 58) - 7};
+	is_int(evaluate_tight("BEGIN { trace(((struct tight *)0x1000)->a) }"), tight.a,
+	       "packed: in one byte");
+	is_int(evaluate_tight("BEGIN { trace(((struct tight *)0x1000)->b) }"), tight.b,
+	       "packed: across 8 bytes");
+	is_int(evaluate_tight("BEGIN { trace(((struct tight *)0x1000)->c) }"), tight.c,
+	       "packed: signed");
+	is_int(evaluate_tight("BEGIN { trace(((struct tight *)0x1000)->d) }"), tight.d,
+	       "packed: signed, long");
+	is_int(evaluate_tight(
+		       "BEGIN { this->p = (struct tight *)alloca(24); this->p->a = 7; this->p->c = "
+		       "-2;"
+		       " this->p->b = 0x4000000000000001; this->p->d = -5;"
+		       " trace(this->p->a * 10000 + (int64_t)(this->p->b >> 62) * 1000 +"
+		       " (int64_t)(this->p->b & 15) * 100 + this->p->c * 10 + this->p->d) }"),
 	       70000 + 1000 + 100 - 20 - 5, "packed: stores keep the neighbours");
 }
 
-/* ---- result types, registers ---------------------------------------------------------------------------- */
+/* ---- result types, registers ----------------------------------------------------------------- */
 
 static void test_result_types(void)
 {
 	struct outcome o;
 
 	o = evaluate("", "trace((short)arg1)");
-	ok(o.type.size == 2 && o.type.is_signed && !o.type.flags && o.type.kind == DIF_KIND_CTF, "short");
+	ok(o.type.size == 2 && o.type.is_signed && !o.type.flags && o.type.kind == DIF_KIND_CTF,
+	   "short");
 	o = evaluate("", "trace((uint32_t)arg1 + (uint8_t)1)");
 	ok(o.type.size == 4 && !o.type.is_signed, "uint32_t");
 	o = evaluate("", "trace(\"s\")");
-	ok(o.type.kind == DIF_KIND_STRING && o.type.size == 64 && o.type.flags == DIF_TF_BYREF, "string");
+	ok(o.type.kind == DIF_KIND_STRING && o.type.size == 64 && o.type.flags == DIF_TF_BYREF,
+	   "string");
 	o = evaluate(packet_decl, "trace(*(struct packet *)0x1000)");
 	ok(o.type.size == sizeof(struct packet) && o.type.flags == DIF_TF_BYREF, "struct");
 	is_int(o.result.value, KERNEL, "its address");
@@ -489,31 +515,43 @@ static int64_t sum_value(int n, char shape)
 
 static void test_registers(void)
 {
-	static const struct { char shape; int n; uint32_t max; } shapes[] = {
-		{ 'l', 100, 2 }, { 'r', 100, 2 }, { 'b', 512, 10 },
+	static const struct {
+		char shape;
+		int n;
+		uint32_t max;
+	} shapes[] = {
+		{'l', 100, 2},
+		{'r', 100, 2},
+		{'b', 512, 10},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
-		struct strbuf b = { 0 };
+		struct strbuf b = {0};
 		struct outcome o;
 
 		strbuf_adds(&b, "trace(");
 		add_sum(&b, shapes[i].n, shapes[i].shape);
 		strbuf_addc(&b, ')');
 		o = evaluate("", strbuf_text(&b));
-		ok(o.is_compiled && o.regs <= shapes[i].max, "shape %c needs %u registers", shapes[i].shape, o.regs);
+		ok(o.is_compiled && o.regs <= shapes[i].max, "shape %c needs %u registers",
+		   shapes[i].shape, o.regs);
 		is_int(o.result.value, sum_value(shapes[i].n, shapes[i].shape), "its value");
 		strbuf_deinit(&b);
 	}
 }
 
-/* ---- folded at compile time or evaluated in the probe: the same value ------------------------------------ */
+/* ---- folded at compile time or evaluated in the probe: the same value ------------------------ */
 
-static const struct { const char *var, *literal; } operands[] = {
-	{ "this->c", "((char)100)" },	   { "this->u", "((uint8_t)250)" },
-	{ "this->s", "((short)-30000)" },  { "this->i", "((int)2000000000)" },
-	{ "this->w", "((uint32_t)4000000000)" }, { "this->l", "((int64_t)-5)" },
-	{ "this->q", "((uint64_t)0xfffffffffffffff0)" },
+static const struct {
+	const char *var, *literal;
+} operands[] = {
+	{"this->c", "((char)100)"},
+	{"this->u", "((uint8_t)250)"},
+	{"this->s", "((short)-30000)"},
+	{"this->i", "((int)2000000000)"},
+	{"this->w", "((uint32_t)4000000000)"},
+	{"this->l", "((int64_t)-5)"},
+	{"this->q", "((uint64_t)0xfffffffffffffff0)"},
 };
 
 static uint32_t random_next(uint32_t *state)
@@ -525,15 +563,21 @@ static uint32_t random_next(uint32_t *state)
 /* The same expression twice: of variables and of literals. */
 static void random_expr(uint32_t *rnd, int depth, struct strbuf *vars, struct strbuf *literals)
 {
-	static const struct { const char *before, *between, *after; int n; } forms[] = {
-		{ "(", " + ", ")", 2 },	 { "(", " - ", ")", 2 },      { "(", " * ", ")", 2 },
-		{ "(", " & ", ")", 2 },	 { "(", " | ", ")", 2 },      { "(", " ^ ", ")", 2 },
-		{ "(", " < ", ")", 2 },	 { "(", " >= ", ")", 2 },     { "(", " == ", ")", 2 },
-		{ "(", " && ", ")", 2 }, { "(", " ^^ ", ")", 2 },     { "(", " / (1 | ", "))", 2 },
-		{ "(", " % (1 | ", "))", 2 }, { "(", " << (15 & ", "))", 2 }, { "(", " >> (15 & ", "))", 2 },
-		{ "(-", "", ")", 1 },	 { "(~", "", ")", 1 },	      { "(!", "", ")", 1 },
-		{ "((int8_t)", "", ")", 1 }, { "((uint16_t)", "", ")", 1 }, { "((int)", "", ")", 1 },
-		{ "((uint64_t)", "", ")", 1 },
+	static const struct {
+		const char *before, *between, *after;
+		int n;
+	} forms[] = {
+		{"(", " + ", ")", 2},	      {"(", " - ", ")", 2},
+		{"(", " * ", ")", 2},	      {"(", " & ", ")", 2},
+		{"(", " | ", ")", 2},	      {"(", " ^ ", ")", 2},
+		{"(", " < ", ")", 2},	      {"(", " >= ", ")", 2},
+		{"(", " == ", ")", 2},	      {"(", " && ", ")", 2},
+		{"(", " ^^ ", ")", 2},	      {"(", " / (1 | ", "))", 2},
+		{"(", " % (1 | ", "))", 2},   {"(", " << (15 & ", "))", 2},
+		{"(", " >> (15 & ", "))", 2}, {"(-", "", ")", 1},
+		{"(~", "", ")", 1},	      {"(!", "", ")", 1},
+		{"((int8_t)", "", ")", 1},    {"((uint16_t)", "", ")", 1},
+		{"((int)", "", ")", 1},	      {"((uint64_t)", "", ")", 1},
 	};
 	uint32_t i = random_next(rnd) % ARRAY_LEN(forms);
 
@@ -556,7 +600,7 @@ static void random_expr(uint32_t *rnd, int depth, struct strbuf *vars, struct st
 
 static void test_folding(void)
 {
-	struct strbuf vars = { 0 }, literals = { 0 }, set = { 0 };
+	struct strbuf vars = {0}, literals = {0}, set = {0};
 	uint32_t rnd = 1;
 	int wrong = 0;
 
@@ -578,9 +622,9 @@ static void test_folding(void)
 		    a.type.size == b.type.size && a.type.is_signed == b.type.is_signed)
 			continue;
 		wrong++;
-		printf("# %s\n# in the probe 0x%llx (%u), folded 0x%llx (%u)\n", strbuf_text(&literals),
-		       (unsigned long long)a.result.value, a.type.size, (unsigned long long)b.result.value,
-		       b.type.size);
+		printf("# %s\n# in the probe 0x%llx (%u), folded 0x%llx (%u)\n",
+		       strbuf_text(&literals), (unsigned long long)a.result.value, a.type.size,
+		       (unsigned long long)b.result.value, b.type.size);
 	}
 	is_int(wrong, 0, "500 random expressions: folded as evaluated");
 	strbuf_deinit(&vars);
@@ -592,7 +636,7 @@ static void test_folding(void)
 static void test_noreg(void)
 {
 	struct dsession *s = dsession_create(&opts);
-	struct strbuf b = { 0 };
+	struct strbuf b = {0};
 	struct prog *prog = NULL;
 	struct err *e;
 	int n = 300;
@@ -613,9 +657,16 @@ static void test_noreg(void)
 
 int main(void)
 {
-	packet = (struct packet){ .type = 200, .neg = -5, .ver = 9, .len = 21, .tiny = -3, .wide = 0x123456789,
-				  .big = -12345678901, .next = (struct packet *)KERNEL, .name = "packet",
-				  .flag = true };
+	packet = (struct packet){.type = 200,
+				 .neg = -5,
+				 .ver = 9,
+				 .len = 21,
+				 .tiny = -3,
+				 .wide = 0x123456789,
+				 .big = -12345678901,
+				 .next = (struct packet *)KERNEL,
+				 .name = "packet",
+				 .flag = true};
 	packet.in[1].i = -77;
 	packet.in[2].c = 'z';
 	test_ints();

@@ -1,4 +1,5 @@
-/* Type table: layout against the C compiler's, names, promotion, compatibility, forwards, rollback. */
+/* Type table: layout against the C compiler's, names, promotion, compatibility, forwards, rollback.
+ */
 #include "d/types.h"
 #include "tap.h"
 
@@ -10,11 +11,12 @@ static void name_is(type_id id, const char *want)
 	is_str(type_name(t, id, arena), want, want);
 }
 
-/* ---- layout: the same members for the compiler and for us ------------------------------------------ */
+/* ---- layout: the same members for the compiler and for us ------------------------------------ */
 
 enum color { RED, GREEN };
 typedef long double ldouble;
 
+/* clang-format off */
 #define TYPE_FOR_c   TYPE_CHAR
 #define TYPE_FOR_i   TYPE_INT
 #define TYPE_FOR_u   TYPE_UINT
@@ -58,6 +60,8 @@ static volatile uint64_t all_ones = UINT64_MAX; /* not a constant: no warning ab
 #define ONES_U(ty, w)
 #define ONES_Z(ty)
 
+/* clang-format on */
+
 /* The member's bits must be exactly the ones set. */
 static void bits_are(type_id id, const char *name, const uint8_t *raw, size_t size)
 {
@@ -71,9 +75,11 @@ static void bits_are(type_id id, const char *name, const uint8_t *raw, size_t si
 		}
 	width = !m ? 0 : m->bit_size ? m->bit_size : type_size(t, m->type) * 8;
 	if (!ok(m && off == first && width == count, "  member %s", name))
-		printf("# ours: bit %u width %u, compiler: bit %u width %u\n", off, width, first, count);
+		printf("# ours: bit %u width %u, compiler: bit %u width %u\n", off, width, first,
+		       count);
 }
 
+/* clang-format off */
 #define CHECK(CASE, kw, kind)                                                                    \
 	do {                                                                                     \
 		static const struct type_member members[] = { CASE(MEMB_P, MEMB_B, MEMB_U, MEMB_Z) }; \
@@ -87,6 +93,8 @@ static void bits_are(type_id id, const char *name, const uint8_t *raw, size_t si
 		memset(&x, 0, sizeof(x));                                                        \
 		CASE(ONES_P, ONES_B, ONES_U, ONES_Z)                                             \
 	} while (0)
+
+/* clang-format on */
 
 static void test_layout(void)
 {
@@ -108,19 +116,32 @@ static void test_layout(void)
 
 static void test_nested(void)
 {
-	struct inner { char a; union { long l; char c[3]; }; };
-	struct outer { short x; struct inner in[2]; struct { char deep; enum color e; }; };
-	struct type_member u[] = { { "l", TYPE_LONG, 0, 0 }, { "c", type_array(t, TYPE_CHAR, 3), 0, 0 } };
+	struct inner {
+		char a;
+		union {
+			long l;
+			char c[3];
+		};
+	};
+	struct outer {
+		short x;
+		struct inner in[2];
+		struct {
+			char deep;
+			enum color e;
+		};
+	};
+	struct type_member u[] = {{"l", TYPE_LONG, 0, 0}, {"c", type_array(t, TYPE_CHAR, 3), 0, 0}};
 	type_id u_id = type_define_sou(t, TK_UNION, NULL, u, 2);
-	struct type_member in[] = { { "a", TYPE_CHAR, 0, 0 }, { "", u_id, 0, 0 } };
+	struct type_member in[] = {{"a", TYPE_CHAR, 0, 0}, {"", u_id, 0, 0}};
 	type_id in_id = type_define_sou(t, TK_STRUCT, "inner", in, 2);
-	struct type_enumerator colors[] = { { "RED", 0 }, { "GREEN", 1 } };
-	struct type_member anon[] = { { "deep", TYPE_CHAR, 0, 0 },
-				      { "e", type_define_enum(t, "color", colors, 2), 0, 0 } };
+	struct type_enumerator colors[] = {{"RED", 0}, {"GREEN", 1}};
+	struct type_member anon[] = {{"deep", TYPE_CHAR, 0, 0},
+				     {"e", type_define_enum(t, "color", colors, 2), 0, 0}};
 	type_id anon_id = type_define_sou(t, TK_STRUCT, "", anon, 2);
-	struct type_member out[] = { { "x", TYPE_SHORT, 0, 0 },
-				     { "in", type_array(t, in_id, 2), 0, 0 },
-				     { "", anon_id, 0, 0 } };
+	struct type_member out[] = {{"x", TYPE_SHORT, 0, 0},
+				    {"in", type_array(t, in_id, 2), 0, 0},
+				    {"", anon_id, 0, 0}};
 	type_id out_id = type_define_sou(t, TK_STRUCT, "outer", out, 3);
 	uint32_t off = 0;
 
@@ -137,7 +158,8 @@ static void test_nested(void)
 
 static void test_string(void)
 {
-	struct type_member m[] = { { "c", TYPE_CHAR, 0, 0 }, { "s", TYPE_STRING, 0, 0 }, { "i", TYPE_INT, 0, 0 } };
+	struct type_member m[] = {
+		{"c", TYPE_CHAR, 0, 0}, {"s", TYPE_STRING, 0, 0}, {"i", TYPE_INT, 0, 0}};
 	type_id id = type_define_sou(t, TK_STRUCT, "with_string", m, 3);
 	type_id arr = type_array(t, id, 3);
 
@@ -149,7 +171,7 @@ static void test_string(void)
 	types_set_strsize(t, 256);
 }
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static void test_names(void)
 {
@@ -167,7 +189,8 @@ static void test_names(void)
 	params[0] = TYPE_INT;
 	params[1] = pc;
 	name_is(type_function(t, TYPE_VOID, NULL, 0, false), "void (void)");
-	name_is(type_pointer(t, type_function(t, TYPE_INT, params, 2, true)), "int (*)(int, char *, ...)");
+	name_is(type_pointer(t, type_function(t, TYPE_INT, params, 2, true)),
+		"int (*)(int, char *, ...)");
 	name_is(type_pointer(t, type_qualified(t, TK_CONST, TYPE_CHAR)), "const char *");
 	name_is(type_qualified(t, TK_CONST, pc), "char *const");
 	name_is(type_pointer(t, type_qualified(t, TK_CONST, pc)), "char *const *");
@@ -177,40 +200,41 @@ static void test_names(void)
 	is_int(type_qualified(t, TK_CONST, type_qualified(t, TK_VOLATILE, TYPE_INT)),
 	       type_qualified(t, TK_VOLATILE, type_qualified(t, TK_CONST, TYPE_INT)),
 	       "order of qualifiers does not matter");
-	is_int(type_function(t, TYPE_INT, params, 2, true), type_function(t, TYPE_INT, params, 2, true),
-	       "functions are interned");
-	ok(type_function(t, TYPE_INT, params, 2, true) != type_function(t, TYPE_INT, params, 2, false),
+	is_int(type_function(t, TYPE_INT, params, 2, true),
+	       type_function(t, TYPE_INT, params, 2, true), "functions are interned");
+	ok(type_function(t, TYPE_INT, params, 2, true) !=
+		   type_function(t, TYPE_INT, params, 2, false),
 	   "varargs differ");
 	is_int(types_find(t, "long unsigned int", 17), TYPE_ULONG, "compilers' spelling");
 	is_int(types_find(t, "pid_tx", 5), TYPE_PID, "name by length");
 	is_int(types_find(t, "stack", 5), TYPE_NONE, "stack is not a type name");
 }
 
-/* ---- promotion, compatibility ---------------------------------------------------------------------- */
+/* ---- promotion, compatibility ---------------------------------------------------------------- */
 
-struct promotion { type_id a, b, want; };
+struct promotion {
+	type_id a, b, want;
+};
 
 static void test_promote(void)
 {
 	static const struct promotion cases[] = {
-		{ TYPE_CHAR, TYPE_CHAR, TYPE_CHAR },	  /* not int */
-		{ TYPE_CHAR, TYPE_UCHAR, TYPE_UCHAR },	  /* 8 < 9 */
-		{ TYPE_UCHAR, TYPE_SHORT, TYPE_SHORT },	  /* 9 < 16 */
-		{ TYPE_INT, TYPE_UINT, TYPE_UINT },
-		{ TYPE_UINT, TYPE_LONG, TYPE_LONG },
-		{ TYPE_LONG, TYPE_LLONG, TYPE_LLONG },	  /* equal rank: defined later */
-		{ TYPE_LONG, TYPE_INT64, TYPE_INT64 },
-		{ TYPE_INT64, TYPE_ULONG, TYPE_ULONG },
-		{ TYPE_BOOL, TYPE_CHAR, TYPE_BOOL },
-		{ TYPE_PID, TYPE_INT, TYPE_PID },
-		{ TYPE_FLOAT, TYPE_LONG, TYPE_FLOAT },
+		{TYPE_CHAR, TYPE_CHAR, TYPE_CHAR},    /* not int */
+		{TYPE_CHAR, TYPE_UCHAR, TYPE_UCHAR},  /* 8 < 9 */
+		{TYPE_UCHAR, TYPE_SHORT, TYPE_SHORT}, /* 9 < 16 */
+		{TYPE_INT, TYPE_UINT, TYPE_UINT},     {TYPE_UINT, TYPE_LONG, TYPE_LONG},
+		{TYPE_LONG, TYPE_LLONG, TYPE_LLONG}, /* equal rank: defined later */
+		{TYPE_LONG, TYPE_INT64, TYPE_INT64},  {TYPE_INT64, TYPE_ULONG, TYPE_ULONG},
+		{TYPE_BOOL, TYPE_CHAR, TYPE_BOOL},    {TYPE_PID, TYPE_INT, TYPE_PID},
+		{TYPE_FLOAT, TYPE_LONG, TYPE_FLOAT},
 	};
 	type_id en = types_find_tag(t, TK_ENUM, "color");
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		const struct promotion *p = &cases[i];
 
-		if (!ok(type_promote(t, p->a, p->b) == p->want && type_promote(t, p->b, p->a) == p->want,
+		if (!ok(type_promote(t, p->a, p->b) == p->want &&
+				type_promote(t, p->b, p->a) == p->want,
 			"%s with %s", type_name(t, p->a, arena), type_name(t, p->b, arena)))
 			printf("# got %s\n", type_name(t, type_promote(t, p->a, p->b), arena));
 	}
@@ -238,19 +262,21 @@ static void test_compat(void)
 	ok(type_is_userland(t, user) && !type_is_userland(t, pint), "userland pointer");
 	ok(!type_is_userland(t, type_pointer(t, user)), "kernel pointer to a user pointer");
 	ok(type_is_strcompat(t, uchar_ptr) && type_is_strcompat(t, type_array(t, TYPE_CHAR, 9)) &&
-	   type_is_strcompat(t, TYPE_STRING) && !type_is_strcompat(t, pint), "string compatible");
-	ok(type_is_scalar(t, pint) && !type_is_scalar(t, TYPE_VOID) && !type_is_scalar(t, TYPE_FLOAT) &&
-	   !type_is_scalar(t, TYPE_STRING), "scalars");
+		   type_is_strcompat(t, TYPE_STRING) && !type_is_strcompat(t, pint),
+	   "string compatible");
+	ok(type_is_scalar(t, pint) && !type_is_scalar(t, TYPE_VOID) &&
+		   !type_is_scalar(t, TYPE_FLOAT) && !type_is_scalar(t, TYPE_STRING),
+	   "scalars");
 	is_int(type_deref(t, TYPE_STRING), TYPE_CHAR, "a string consists of char");
 	ok(type_is_byref(t, TYPE_STRING) && !type_is_byref(t, pint), "by reference");
 }
 
-/* ---- forwards, rollback, importing ----------------------------------------------------------------- */
+/* ---- forwards, rollback, importing ----------------------------------------------------------- */
 
 static void test_forward(void)
 {
 	type_id fwd = type_forward(t, TK_STRUCT, "later"), p = type_pointer(t, fwd), id;
-	struct type_member m = { "x", TYPE_INT, 0, 0 };
+	struct type_member m = {"x", TYPE_INT, 0, 0};
 	uint32_t off, mark;
 
 	ok(!type_complete(t, fwd), "a forward is not complete");
@@ -259,7 +285,8 @@ static void test_forward(void)
 	is_int(id, fwd, "completed in place");
 	ok(type_find_member(t, type_deref(t, p), "x", &off), "seen through an older pointer");
 	types_rollback(t, mark);
-	ok(!type_complete(t, fwd) && types_find_tag(t, TK_STRUCT, "later") == fwd, "a forward again");
+	ok(!type_complete(t, fwd) && types_find_tag(t, TK_STRUCT, "later") == fwd,
+	   "a forward again");
 	mark = types_mark(t);
 	type_define_typedef(t, "my_t", TYPE_INT);
 	type_define_sou(t, TK_STRUCT, "mine", &m, 1);
@@ -277,12 +304,13 @@ static type_id import_find(void *ctx, struct types *tt, const char *name, size_t
 
 static type_id import_tag(void *ctx, struct types *tt, enum type_kind kind, const char *tag)
 {
-	return kind == TK_STRUCT && strcmp(tag, "task") == 0 ? type_forward(tt, kind, tag) : TYPE_NONE;
+	return kind == TK_STRUCT && strcmp(tag, "task") == 0 ? type_forward(tt, kind, tag)
+							     : TYPE_NONE;
 }
 
 static bool import_complete(void *ctx, struct types *tt, type_id id)
 {
-	struct type_member m[] = { { "a", TYPE_CHAR, 0, 0 }, { "b", TYPE_INT, 8, 0 } }; /* packed */
+	struct type_member m[] = {{"a", TYPE_CHAR, 0, 0}, {"b", TYPE_INT, 8, 0}}; /* packed */
 
 	if (strcmp(type_get(tt, id)->name, "task") != 0)
 		return false;
@@ -293,7 +321,7 @@ static bool import_complete(void *ctx, struct types *tt, type_id id)
 static void test_import(void)
 {
 	int asked = 0;
-	struct type_importer imp = { &asked, import_find, import_tag, import_complete };
+	struct type_importer imp = {&asked, import_find, import_tag, import_complete};
 	type_id k, task;
 	uint32_t off = 0;
 
@@ -311,14 +339,15 @@ static void test_import(void)
 	types_set_importer(t, NULL);
 }
 
-/* A kernel has some 150,000 types; importing all of them must be a matter of a second, not of minutes. */
+/* A kernel has some 150,000 types; importing all of them must be a matter of a second, not of
+ * minutes. */
 static void test_many(void)
 {
 	char name[32];
 	uint32_t found = 0;
 
 	for (int i = 0; i < 150000; i++) {
-		struct type_member m[2] = { { "next", TYPE_NONE, 0, 0 }, { "i", TYPE_INT, 64, 0 } };
+		struct type_member m[2] = {{"next", TYPE_NONE, 0, 0}, {"i", TYPE_INT, 64, 0}};
 
 		snprintf(name, sizeof(name), "many_%d", i);
 		m[0].type = type_pointer(t, type_forward(t, TK_STRUCT, name));
