@@ -27,15 +27,17 @@ static void run(struct fix *f, const char *what, uint64_t n)
 	fix_printer(f);
 	start = now();
 	for (uint64_t i = 0; i < n; i++) {
-		struct err *e = print_record(f->printer, fp, (const struct rt_rec *)(const void *)f->rec,
-					     f->len, 0, NULL);
+		struct err *e =
+			print_record(f->printer, fp, (const struct rt_rec *)(const void *)f->rec,
+				     f->len, 0, NULL);
 
 		if (e)
 			BUG("%s", err_text(e));
 	}
 	err_destroy(printer_flush(f->printer, fp));
 	secs = now() - start;
-	printf("%-44s %10.0f records/s %6.0f ns each\n", what, (double)n / secs, secs * 1e9 / (double)n);
+	printf("%-44s %10.0f records/s %6.0f ns each\n", what, (double)n / secs,
+	       secs * 1e9 / (double)n);
 	(void)fclose(fp);
 	fix_reset(f);
 }

@@ -22,15 +22,15 @@ struct agg_key {
 	enum datum_kind datum;
 	uint32_t size; /* DATUM_INT: 1, 2, 4, 8; DATUM_STRING: bytes without NUL; DATUM_BYTES */
 	bool is_signed;
-	uint64_t ival; /* DATUM_INT, extended by is_signed */
+	uint64_t ival;	   /* DATUM_INT, extended by is_signed */
 	const char *bytes; /* others; strings are NUL-terminated */
 };
 
 struct agg_elem {
 	struct agg_key *keys;
 	uint32_t nkeys;
-	/* Merged state: count/sum/min/max: [0]; avg: count, sum; stddev: count, sum, sumsq low, high;
-	 * histograms: nbuckets counts. */
+	/* Merged state: count/sum/min/max: [0]; avg: count, sum; stddev: count, sum, sumsq low,
+	 * high; histograms: nbuckets counts. */
 	int64_t *state;
 	bool touched; /* false after clear(): prints as 0 */
 };
@@ -45,8 +45,8 @@ struct agg_view { /* one aggregation */
 };
 
 struct agg_sort {
-	bool key, rev;	       /* aggsortkey, aggsortrev */
-	uint32_t keypos, pos;  /* aggsortkeypos, aggsortpos */
+	bool key, rev;	      /* aggsortkey, aggsortrev */
+	uint32_t keypos, pos; /* aggsortkeypos, aggsortpos */
 };
 
 struct aggs *aggs_create(const struct layout *l, const struct kmaps *m);
@@ -56,13 +56,18 @@ struct agg_view *aggs_view(struct aggs *a, uint32_t agg_id);
 /* Sorts the elements of a view in place by d-language.md 6.4.3. */
 void agg_view_sort(struct agg_view *v, const struct agg_sort *how);
 /* Joint printing (6.4.4): rows with equal keys side by side; a missing element is NULL. */
-struct agg_row { struct agg_elem **elems; }; /* one per view */
-void agg_join(struct agg_view *const *views, uint32_t n, const struct agg_sort *how, struct arena *arena,
-	      struct agg_row **ret_rows, uint32_t *ret_nrows);
+struct agg_row {
+	struct agg_elem **elems; /* one per view */
+};
+void agg_join(struct agg_view *const *views, uint32_t n, const struct agg_sort *how,
+	      struct arena *arena, struct agg_row **ret_rows, uint32_t *ret_nrows);
 
+/* Takes off what the snapshot has: later increments count, also those before this call. */
 MUST_CHECK struct err *aggs_clear(struct aggs *a, uint32_t agg_id);
-MUST_CHECK struct err *aggs_trunc(struct aggs *a, uint32_t agg_id, int64_t n, const struct agg_sort *how);
-MUST_CHECK struct err *aggs_normalize(struct aggs *a, uint32_t agg_id, uint64_t factor); /* 0: EDT_BADNORMAL */
+MUST_CHECK struct err *aggs_trunc(struct aggs *a, uint32_t agg_id, int64_t n,
+				  const struct agg_sort *how);
+/* factor 0: EDT_BADNORMAL, and the factor is 1 */
+MUST_CHECK struct err *aggs_normalize(struct aggs *a, uint32_t agg_id, uint64_t factor);
 void aggs_denormalize(struct aggs *a, uint32_t agg_id);
 
 /* Printed value of count, sum, min, max, avg, stddev (after normalization). */

@@ -1,9 +1,9 @@
 /*
  * What clear() has taken off: for functions that add up, clearing writes nothing to the kernel.
  *
- * Increments go on while a record is consumed, so that zeroing the kernel's values would lose those since
- * the snapshot. Instead the state that clear() saw is kept beside the element's keys and subtracted from
- * every later snapshot. min and max cannot be subtracted; they are zeroed.
+ * Increments go on while a record is consumed, so that zeroing the kernel's values would lose those
+ * since the snapshot. Instead the state that clear() saw is kept beside the element's keys and
+ * subtracted from every later snapshot. min and max cannot be subtracted; they are zeroed.
  */
 #include "agg/impl.h"
 
@@ -28,7 +28,8 @@ static void state_move(const struct agg_layout *l, int64_t *to, const int64_t *f
 					   : (uint64_t)to[i] + (uint64_t)from[i]);
 }
 
-static int64_t *base_find(const struct agg_slot *slot, const struct agg_elem *e, struct strbuf *canon)
+static int64_t *base_find(const struct agg_slot *slot, const struct agg_elem *e,
+			  struct strbuf *canon)
 {
 	strbuf_clear(canon);
 	agg_keys_canon(e, canon);

@@ -88,7 +88,8 @@ static struct err *remove_range(struct aggs *a, struct agg_slot *slot, uint32_t 
 			return err;
 	}
 	if (from < to)
-		memmove(v->elems + from, v->elems + to, sizeof(struct agg_elem *) * (v->nelems - to));
+		memmove(v->elems + from, v->elems + to,
+			sizeof(struct agg_elem *) * (v->nelems - to));
 	v->nelems -= to - from;
 	return NULL;
 }

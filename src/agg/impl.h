@@ -14,8 +14,8 @@
 typedef void agg_each_f(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus);
 
 struct agg_io {
-	/* agg: index of the layout (id - 1). A keyless aggregation has one element, key NULL. An element
-	 * may be reported twice only when it is two elements of the kernel's. */
+	/* agg: index of the layout (id - 1). A keyless aggregation has one element, key NULL. An
+	 * element may be reported twice only when it is two elements of the kernel's. */
 	struct err *(*each)(void *ctx, uint32_t agg, agg_each_f *f, void *arg);
 	/* Values to zero on all CPUs, key kept. A key that is gone is not an error. */
 	struct err *(*zero)(void *ctx, uint32_t agg, const void *key);
@@ -53,12 +53,12 @@ struct aggs {
 	void *ctx;
 	struct agg_slot *slots;
 	uint32_t nslots;
-	struct arena *arena;  /* of the snapshot */
-	struct arena *lasting; /* of the handle: strings of keys */
+	struct arena *arena;	 /* of the snapshot */
+	struct arena *lasting;	 /* of the handle: strings of keys */
 	struct hashmap *strings; /* u64 hash -> text in lasting */
 };
 
-/* ---- value.c ------------------------------------------------------------------------------------ */
+/* ---- value.c ------------------------------------------------------------------------------- */
 
 /* Words of merged state. */
 uint32_t agg_state_len(const struct agg_layout *l);
@@ -73,7 +73,7 @@ struct agg_weight {
 };
 struct agg_weight agg_weight(const struct agg_layout *l, const struct agg_elem *e);
 
-/* ---- base.c ------------------------------------------------------------------------------------- */
+/* ---- base.c -------------------------------------------------------------------------------- */
 
 /* Whether states add up, so that they can be subtracted. */
 bool agg_is_additive(const struct prog_agg *agg);
@@ -85,7 +85,7 @@ void agg_base_remove(struct agg_slot *slot, struct agg_elem *e);
 void agg_base_apply(struct agg_slot *slot, struct agg_elem *e);
 void agg_base_deinit(struct agg_slot *slot);
 
-/* ---- order.c ------------------------------------------------------------------------------------ */
+/* ---- order.c ------------------------------------------------------------------------------- */
 
 /* Bytes that are equal exactly when the keys are. */
 void agg_keys_canon(const struct agg_elem *e, struct strbuf *out);

@@ -56,7 +56,7 @@ static size_t values_size(const struct map_io *io, uint32_t agg)
 	return ROUND_UP((size_t)io->layout->aggs[agg].val_size, (size_t)8) * io->maps->ncpus;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------- */
 
 struct batch {
 	uint8_t *keys, *values;
@@ -80,9 +80,9 @@ static void batch_size(struct batch *b, uint32_t cap, size_t key_size, size_t va
 }
 
 /*
- * Linux kernel/bpf/hashtab.c, __htab_map_lookup_and_delete_batch(): hash buckets are copied whole, so
- * every element is seen once however the map grows meanwhile; ENOSPC says that one bucket is longer than
- * the room left, ENOENT that this was the last batch.
+ * Linux kernel/bpf/hashtab.c, __htab_map_lookup_and_delete_batch(): hash buckets are copied whole,
+ * so every element is seen once however the map grows meanwhile; ENOSPC says that one bucket is
+ * longer than the room left, ENOENT that this was the last batch.
  */
 static int batch_next(int fd, struct batch *b, bool is_first, uint32_t *ret_count)
 {
@@ -138,8 +138,8 @@ static int each_batch(const struct map_io *io, uint32_t agg, agg_each_f *f, void
 }
 
 /*
- * Kernels without batches for per-CPU hashes. Only we delete, never during a walk, so that no key is
- * lost from under it, which would send the walk back to the start.
+ * Kernels without batches for per-CPU hashes. Only we delete, never during a walk, so that no key
+ * is lost from under it, which would send the walk back to the start.
  */
 static int each_key(const struct map_io *io, uint32_t agg, agg_each_f *f, void *arg)
 {
@@ -195,7 +195,7 @@ static struct err *map_each(void *ctx, uint32_t agg, agg_each_f *f, void *arg)
 	return sys ? err_sys(sys, "cannot read the kernel's map") : NULL;
 }
 
-/* ---- changing ------------------------------------------------------------------------------------ */
+/* ---- changing ------------------------------------------------------------------------------ */
 
 static struct err *map_zero(void *ctx, uint32_t agg, const void *key)
 {
@@ -221,7 +221,7 @@ static struct err *map_remove(void *ctx, uint32_t agg, const void *key)
 	return sys && sys != ENOENT ? err_sys(sys, "cannot delete from the kernel's map") : NULL;
 }
 
-/* ---- strings ------------------------------------------------------------------------------------- */
+/* ---- strings ------------------------------------------------------------------------------- */
 
 static bool keystr_prepare(struct map_io *io, int fd)
 {

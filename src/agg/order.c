@@ -1,7 +1,7 @@
 /* Order of aggregation elements: sorting (d-language.md 6.4.3), joining (6.4.4). */
 #include "agg/impl.h"
 
-/* ---- keys ---------------------------------------------------------------------------------------- */
+/* ---- keys ---------------------------------------------------------------------------------- */
 
 static bool is_number(const struct agg_key *k)
 {
@@ -36,8 +36,8 @@ static int user_addr_cmp(const struct agg_key *a, const struct agg_key *b)
 
 static bool is_user_addr(const struct agg_key *k)
 {
-	return k->size == 16 && (k->datum == DATUM_USYM || k->datum == DATUM_UMOD ||
-				 k->datum == DATUM_UADDR);
+	return k->size == 16 &&
+	       (k->datum == DATUM_USYM || k->datum == DATUM_UMOD || k->datum == DATUM_UADDR);
 }
 
 /* Strings compare as if NUL-padded to one size: the shorter of two that agree so far is first. */
@@ -84,7 +84,7 @@ void agg_keys_canon(const struct agg_elem *e, struct strbuf *out)
 	}
 }
 
-/* ---- sorting ------------------------------------------------------------------------------------- */
+/* ---- sorting ------------------------------------------------------------------------------- */
 
 /* A row of n elements (n = 1 for a single aggregation) with all that comparisons need. */
 struct sort_row {
@@ -108,7 +108,8 @@ static int weight_cmp(struct agg_weight a, struct agg_weight b)
 	return 0;
 }
 
-static int values_cmp(const struct sort_row *a, const struct sort_row *b, const struct sort_ctx *ctx)
+static int values_cmp(const struct sort_row *a, const struct sort_row *b,
+		      const struct sort_ctx *ctx)
 {
 	uint32_t pos = ctx->how->pos >= ctx->n ? 0 : ctx->how->pos;
 
@@ -162,7 +163,7 @@ void agg_view_sort(struct agg_view *v, const struct agg_sort *how)
 		v->elems[i] = rows[i].elems[0];
 }
 
-/* ---- joining ------------------------------------------------------------------------------------- */
+/* ---- joining ------------------------------------------------------------------------------- */
 
 typedef VEC(struct sort_row) row_vec;
 

@@ -1,7 +1,7 @@
 /* Snapshot of aggregations: kernel elements decoded, merged over CPUs and equal keys. */
 #include "agg/impl.h"
 
-/* ---- handle -------------------------------------------------------------------------------------- */
+/* ---- handle -------------------------------------------------------------------------------- */
 
 struct aggs *aggs_create_io(const struct layout *l, const struct agg_io *io, void *ctx)
 {
@@ -52,7 +52,7 @@ struct agg_view *aggs_view(struct aggs *a, uint32_t agg_id)
 	return agg_id >= 1 && agg_id <= a->nslots ? &a->slots[agg_id - 1].view : NULL;
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------- */
+/* ---- keys ---------------------------------------------------------------------------------- */
 
 static uint64_t int_at(const uint8_t *raw, uint32_t size, bool is_signed)
 {
@@ -99,7 +99,8 @@ static const char *strid_text(const struct aggs *a, const uint8_t *raw)
 	return off < strtab_size(a->layout->strtab) ? strtab_get(a->layout->strtab, off) : "";
 }
 
-static void key_bytes(struct aggs *a, const struct key_field *f, const uint8_t *raw, struct agg_key *k)
+static void key_bytes(struct aggs *a, const struct key_field *f, const uint8_t *raw,
+		      struct agg_key *k)
 {
 	char *copy = arena_alloc(a->arena, (size_t)f->size + 1);
 
@@ -120,7 +121,8 @@ static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t 
 		k->ival = int_at(raw, f->size, f->is_signed);
 		return;
 	case KEY_COMM:
-		key_text(k, arena_strndup(a->arena, (const char *)raw, strnlen((const char *)raw, 16)),
+		key_text(k,
+			 arena_strndup(a->arena, (const char *)raw, strnlen((const char *)raw, 16)),
 			 strnlen((const char *)raw, 16));
 		return;
 	case KEY_STRID: k->bytes = strid_text(a, raw); break;
@@ -130,7 +132,7 @@ static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t 
 	k->size = (uint32_t)strlen(k->bytes);
 }
 
-/* ---- one aggregation ----------------------------------------------------------------------------- */
+/* ---- one aggregation ----------------------------------------------------------------------- */
 
 struct snap {
 	struct aggs *a;
@@ -139,7 +141,6 @@ struct snap {
 	struct hashmap *by_keys; /* canonical keys -> struct elem; NULL when keyless */
 	struct strbuf canon;
 };
-
 
 static struct elem *elem_create(struct snap *s)
 {

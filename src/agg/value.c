@@ -5,7 +5,7 @@
 
 #define QUANTIZE_ZERO 63 /* bucket of value 0; d-language.md 5.5 */
 
-/* ---- merging ------------------------------------------------------------------------------------- */
+/* ---- merging ------------------------------------------------------------------------------- */
 
 uint32_t agg_state_len(const struct agg_layout *l)
 {
@@ -78,7 +78,7 @@ void agg_state_add_raw(const struct agg_layout *l, int64_t *state, const uint8_t
 	BUG("aggregating function %d", (int)l->agg->func);
 }
 
-/* ---- printed value ------------------------------------------------------------------------------- */
+/* ---- printed value ------------------------------------------------------------------------- */
 
 /* Truncated towards zero; a factor no int64_t reaches leaves nothing. */
 static int64_t div_normal(int64_t v, uint64_t normal)
@@ -106,7 +106,8 @@ static uint64_t isqrt128(unsigned __int128 v)
 /* isqrt(sumsq/normal^2/n - (sum/normal/n)^2), each division truncating: d-language.md 5.5 */
 static uint64_t stddev_value(const int64_t *state, uint64_t normal)
 {
-	unsigned __int128 squares = (unsigned __int128)(uint64_t)state[3] << 64 | (uint64_t)state[2];
+	unsigned __int128 squares =
+		(unsigned __int128)(uint64_t)state[3] << 64 | (uint64_t)state[2];
 	uint64_t count = (uint64_t)state[0];
 	__int128 avg;
 	unsigned __int128 avg_sq;
@@ -129,9 +130,9 @@ static int64_t value_of(const struct agg_layout *l, const struct agg_elem *e, ui
 	case AGGFUNC_MIN:
 	case AGGFUNC_MAX: return div_normal(e->state[0], normal);
 	case AGGFUNC_AVG: /* a count beyond int64_t leaves nothing, like a factor */
-		return e->state[0] ? div_normal(div_normal(e->state[1], normal),
-						(uint64_t)e->state[0])
-				   : 0;
+		return e->state[0]
+			       ? div_normal(div_normal(e->state[1], normal), (uint64_t)e->state[0])
+			       : 0;
 	case AGGFUNC_STDDEV: return (int64_t)stddev_value(e->state, normal);
 	case AGGFUNC_QUANTIZE:
 	case AGGFUNC_LQUANTIZE:
@@ -150,7 +151,7 @@ bool agg_is_histogram(const struct prog_agg *agg)
 	return agg->func >= AGGFUNC_QUANTIZE;
 }
 
-/* ---- buckets ------------------------------------------------------------------------------------- */
+/* ---- buckets ------------------------------------------------------------------------------- */
 
 static int64_t quantize_label(uint32_t bucket)
 {
@@ -174,7 +175,8 @@ int64_t agg_bucket_label(const struct agg_layout *l, uint32_t bucket)
 	case AGGFUNC_QUANTIZE: return quantize_label(bucket);
 	case AGGFUNC_LQUANTIZE: return lquantize_label(l->agg, bucket);
 	case AGGFUNC_LLQUANTIZE:
-		(void)llquantize_label(l->agg->param, bucket, &label); /* ghosts: agg_row_bucket() */
+		(void)llquantize_label(l->agg->param, bucket,
+				       &label); /* ghosts: agg_row_bucket() */
 		return label;
 	case AGGFUNC_COUNT:
 	case AGGFUNC_SUM:
@@ -191,7 +193,7 @@ uint32_t agg_row_bucket(const struct agg_layout *l, uint32_t row)
 	return l->agg->func == AGGFUNC_LLQUANTIZE ? llquantize_row(l->nbuckets, row) : row;
 }
 
-/* ---- weight -------------------------------------------------------------------------------------- */
+/* ---- weight -------------------------------------------------------------------------------- */
 
 static struct agg_weight quantize_weight(const struct agg_layout *l, const int64_t *state)
 {
@@ -202,7 +204,8 @@ static struct agg_weight quantize_weight(const struct agg_layout *l, const int64
 	return w;
 }
 
-/* Underflow counts as lo - 1, overflow as hi + 1; ties by the bucket labelled 0, if there is one. */
+/* Underflow counts as lo - 1, overflow as hi + 1; ties by the bucket labelled 0, if there is one.
+ */
 static struct agg_weight lquantize_weight(const struct agg_layout *l, const int64_t *state)
 {
 	struct agg_weight w = {0};

@@ -1,30 +1,31 @@
 /*
  * Bucket numbers of llquantize().
  *
- * The kernel side (rt_llquantize in rt/) and the consumer (agg/) must agree on them to the last value,
- * so the arithmetic is defined here once and rt mirrors it line by line.
+ * The kernel side (rt_llquantize in rt/) and the consumer (agg/) must agree on them to the last
+ * value, so the arithmetic is defined here once and rt mirrors it.
  *
- * Parameters are those of d-language.md 5.5 [C]: factor, low, high, steps. The order o is the interval
- * [factor^o, factor^(o+1)) of magnitudes, o = low..high. It is divided in bins:
+ * Parameters are those of d-language.md 5.5 [C]: factor, low, high, steps. The order o is the
+ * interval [factor^o, factor^(o+1)) of magnitudes, o = low..high. It is divided in bins:
  *
  *	hi = factor^(o+1), lo = factor^o
  *	hi <= steps:  hi - lo bins of width 1
  *	otherwise:    steps - steps/factor bins of width ceil(hi / steps)
  *
- * (With steps dividing hi this is the classic factor^(o+1)/n with n = min(factor^(o+1), steps). When it
- * does not, as in factor 12, steps 96, order 1, the last bins of the order stay empty: consumers leave
- * out bins whose label is not below hi.)
+ * (With steps dividing hi this is the classic factor^(o+1)/n with n = min(factor^(o+1), steps).
+ * When it does not, as in factor 12, steps 96, order 1, the last bins of the order stay empty:
+ * consumers leave out bins whose label is not below hi.)
  *
  * Bins of all orders are counted through from off = 1; off = 0 is the bin of magnitudes below
  * factor^low; off = S + 1, S the number of bins of all orders, is the overflow, magnitudes of
- * factor^(high+1) and more. Positive and negative values have bins of their own, interleaved so that the
- * number needs no total:
+ * factor^(high+1) and more. Positive and negative values have bins of their own, interleaved so
+ * that the number needs no total:
  *
  *	bucket = v < 0 ? 2 * off - 1 : 2 * off		(off = 0: 0 for both signs)
  *
- *	llquantize(v, 10, 0, 1, 10):   v    0  1  2 ..  9  10..19 ..  90..99  100..   -1  -2 .. -100..
- *	                             off    0  1  2 ..  9  10     ..  18      19       1   2 ..   19
- *	                          bucket    0  2  4 .. 18  20     ..  36      38       1   3 ..   37
+ *	llquantize(v, 10, 0, 1, 10):
+ *		v	0  1  2 ..  9  10..19 .. 90..99  100..	 -1  -2 .. -100..
+ *		off	0  1  2 ..  9  10     .. 18	 19	  1   2 ..  19
+ *		bucket	0  2  4 .. 18  20     .. 36	 38	  1   3 ..  37
  *
  * Requires (checked by d/): factor >= 2, steps >= factor, factor divides steps, 0 <= low < high,
  * factor^(high+1) < 2^63 (so high <= 61), steps <= 65535. All arithmetic is on unsigned 64 bits.

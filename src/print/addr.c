@@ -43,7 +43,7 @@ void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr)
 	*ret_addr = has_pid ? word_at(d, 1) : datum_int(d);
 }
 
-/* kernel: PCs; user: pid, PCs, then strings of helpers, which have no frame count of their own here */
+/* kernel: PCs; user: pid, PCs. A zero ends them. */
 void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32_t indent)
 {
 	uint32_t nwords = d->bytes ? d->size / (uint32_t)sizeof(uint64_t) : 0;

@@ -8,7 +8,7 @@
 
 extern char **environ;
 
-/* ---- around records ------------------------------------------------------------------------------ */
+/* ---- around records ------------------------------------------------------------------------ */
 
 /* A failed request ends neither the record nor the run: it is reported like a fault. */
 void printer_fault(struct printer *p, struct err *e)
@@ -62,8 +62,8 @@ static struct err *act_text(struct printer *p, const struct act_layout *al, cons
 	struct err *e = act_format(p, &text, al, fmt);
 
 	if (!e)
-		*ret_text = arena_strndup(p->scratch, text.data ? text.data : "",
-					  MIN(text.len, max));
+		*ret_text =
+			arena_strndup(p->scratch, text.data ? text.data : "", MIN(text.len, max));
 	out_deinit(&text);
 	return e;
 }
@@ -84,7 +84,7 @@ static struct err *act_string(struct printer *p, const struct act_layout *al, ui
 	return NULL;
 }
 
-/* ---- data ---------------------------------------------------------------------------------------- */
+/* ---- data ---------------------------------------------------------------------------------- */
 
 typedef struct err *act_func(struct printer *p, const struct prog_act *act,
 			     const struct act_layout *al, const struct fmt *fmt);
@@ -134,7 +134,7 @@ static struct err *act_printa(struct printer *p, const struct prog_act *act,
 	return print_printa(p, act, fmt);
 }
 
-/* ---- the session --------------------------------------------------------------------------------- */
+/* ---- the session --------------------------------------------------------------------------- */
 
 static struct err *act_exit(struct printer *p, const struct prog_act *act,
 			    const struct act_layout *al, const struct fmt *fmt)
@@ -165,7 +165,7 @@ static struct err *act_setopt(struct printer *p, const struct prog_act *act,
 	return NULL;
 }
 
-/* ---- aggregations -------------------------------------------------------------------------------- */
+/* ---- aggregations -------------------------------------------------------------------------- */
 
 static struct err *act_clear(struct printer *p, const struct prog_act *act,
 			     const struct act_layout *al, const struct fmt *fmt)
@@ -209,7 +209,7 @@ static struct err *act_denormalize(struct printer *p, const struct prog_act *act
 	return NULL;
 }
 
-/* ---- the world ----------------------------------------------------------------------------------- */
+/* ---- the world ----------------------------------------------------------------------------- */
 
 /* The command writes where our output goes, when freopen() has sent it elsewhere. */
 static int spawn_shell(const char *command, FILE *redirect, pid_t *ret_pid)
@@ -294,7 +294,7 @@ static struct err *act_ftruncate(struct printer *p, const struct prog_act *act,
 	return e;
 }
 
-/* ---- table --------------------------------------------------------------------------------------- */
+/* ---- table --------------------------------------------------------------------------------- */
 
 static act_func *const act_funcs[] = {
 	/* clang-format off */

@@ -7,10 +7,7 @@
 
 #include "print/impl.h"
 
-/* ---- text ---------------------------------------------------------------------------------------- */
-
-static void conv_string(struct printer *p, struct out *o, const struct conv *c, const struct spec *s,
-			const struct datum *d);
+/* ---- text ---------------------------------------------------------------------------------- */
 
 static size_t utf8_put(char *buf, uint32_t ch)
 {
@@ -70,7 +67,8 @@ static bool is_addr(enum datum_kind kind)
 }
 
 /* Values the front end has no business to send here print as what they are. */
-static void conv_other(struct printer *p, struct out *o, const struct spec *s, const struct datum *d)
+static void conv_other(struct printer *p, struct out *o, const struct spec *s,
+		       const struct datum *d)
 {
 	struct out text = {0};
 
@@ -91,8 +89,8 @@ static bool is_text(const struct datum *d)
 	return d->bytes && (d->kind == DATUM_STRING || d->kind == DATUM_BYTES);
 }
 
-static void conv_string(struct printer *p, struct out *o, const struct conv *c, const struct spec *s,
-			const struct datum *d)
+static void conv_string(struct printer *p, struct out *o, const struct conv *c,
+			const struct spec *s, const struct datum *d)
 {
 	if (!is_text(d))
 		conv_other(p, o, s, d);
@@ -156,7 +154,7 @@ static void conv_escaped_char(struct printer *p, struct out *o, const struct con
 	out_deinit(&text);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------- */
 
 static uint64_t truncated(const struct datum *d)
 {
@@ -227,7 +225,7 @@ static void conv_float(struct printer *p, struct out *o, const struct conv *c, c
 	out_deinit(&text);
 }
 
-/* ---- times --------------------------------------------------------------------------------------- */
+/* ---- times --------------------------------------------------------------------------------- */
 
 static void out_time(struct out *o, const struct spec *s, const struct datum *d, const char *fmt)
 {
@@ -251,7 +249,7 @@ static void conv_year(struct printer *p, struct out *o, const struct conv *c, co
 	out_time(o, s, d, "%Y %b %e %T");
 }
 
-/* ---- network ------------------------------------------------------------------------------------- */
+/* ---- network ------------------------------------------------------------------------------- */
 
 static bool host_name(const char *text, char *host, size_t size)
 {
@@ -294,7 +292,7 @@ static void conv_port(struct printer *p, struct out *o, const struct conv *c, co
 		out_text(o, s, number, (size_t)snprintf(number, sizeof(number), "%u", port));
 }
 
-/* ---- addresses ----------------------------------------------------------------------------------- */
+/* ---- addresses ----------------------------------------------------------------------------- */
 
 static void conv_addr(struct printer *p, struct out *o, const struct conv *c, const struct spec *s,
 		      const struct datum *d)
@@ -316,7 +314,7 @@ static void conv_stack(struct printer *p, struct out *o, const struct conv *c, c
 	print_stack(p, o, d, indents ? (uint32_t)MIN(s->width, 4096) : 0);
 }
 
-/* ---- table --------------------------------------------------------------------------------------- */
+/* ---- table --------------------------------------------------------------------------------- */
 
 /* sizes: those that the language has, separated by spaces; the empty one is always there. */
 static const struct conv_desc {
@@ -376,7 +374,7 @@ bool fmt_has_conv(char conv, const char *size)
 	return desc && (!*size || has_word(desc->sizes, size));
 }
 
-/* ---- formats ------------------------------------------------------------------------------------- */
+/* ---- formats ------------------------------------------------------------------------------- */
 
 static struct conv conv_prepare(const struct prog_conv *src)
 {
@@ -434,7 +432,8 @@ static bool spec_args(struct spec *s, struct fmt_args *args)
 	return true;
 }
 
-static void conv_print(struct printer *p, struct out *o, const struct conv *c, struct fmt_args *args)
+static void conv_print(struct printer *p, struct out *o, const struct conv *c,
+		       struct fmt_args *args)
 {
 	struct spec with_args;
 	const struct spec *s = &c->spec;

@@ -11,7 +11,7 @@ int64_t normalized(int64_t count, uint64_t normal)
 	return normal > INT64_MAX ? 0 : count / (int64_t)normal;
 }
 
-/* ---- bars ---------------------------------------------------------------------------------------- */
+/* ---- bars ---------------------------------------------------------------------------------- */
 
 static long double magnitude(int64_t count)
 {
@@ -77,7 +77,8 @@ static void bar_utf8(struct out *o, const struct bars *b, int64_t count)
 {
 	long double cells = b->total > 0 ? magnitude(count) * BAR_WIDTH / b->total : 0;
 	size_t whole = cells >= BAR_WIDTH ? BAR_WIDTH : (size_t)cells;
-	unsigned int eighths = whole < BAR_WIDTH ? (unsigned int)((cells - (long double)whole) * 8) : 0;
+	unsigned int eighths =
+		whole < BAR_WIDTH ? (unsigned int)((cells - (long double)whole) * 8) : 0;
 
 	out_addc(o, '|');
 	for (size_t i = 0; i < whole; i++)
@@ -88,7 +89,8 @@ static void bar_utf8(struct out *o, const struct bars *b, int64_t count)
 	out_addc(o, ' ');
 }
 
-void print_bar(struct printer *p, struct out *o, const struct bars *b, int64_t count, uint64_t normal)
+void print_bar(struct printer *p, struct out *o, const struct bars *b, int64_t count,
+	       uint64_t normal)
 {
 	static const struct spec left9 = {CONV_LEFT, 9, -1};
 
@@ -102,7 +104,7 @@ void print_bar(struct printer *p, struct out *o, const struct bars *b, int64_t c
 	out_addc(o, '\n');
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------- */
 
 /* Bins of llquantize no value can fall into are never shown. */
 static bool is_ghost(const struct agg_layout *l, uint32_t row)
@@ -157,7 +159,7 @@ void hist_range(const struct agg_layout *l, const int64_t *state, uint32_t *ret_
 	*ret_last = last;
 }
 
-/* ---- labels -------------------------------------------------------------------------------------- */
+/* ---- labels -------------------------------------------------------------------------------- */
 
 static void label_number(struct out *o, int64_t v)
 {

@@ -21,7 +21,7 @@ struct datum {
 	const char *bytes;
 };
 
-/* ---- formats (format.c) -------------------------------------------------------------------------- */
+/* ---- formats (format.c) -------------------------------------------------------------------- */
 
 struct conv;
 typedef void conv_func(struct printer *p, struct out *o, const struct conv *c, const struct spec *s,
@@ -54,7 +54,7 @@ struct fmt_args {
 };
 void fmt_print(struct printer *p, struct out *o, const struct fmt *f, struct fmt_args *args);
 
-/* ---- values (value.c) ---------------------------------------------------------------------------- */
+/* ---- values (value.c) ---------------------------------------------------------------------- */
 
 /* False: the field or its string does not lie inside the record. */
 bool datum_of_field(struct datum *d, const struct layout *l, const struct rec_field *f,
@@ -70,7 +70,7 @@ void print_key(struct printer *p, struct out *o, const struct datum *d);
 void print_raw(struct out *o, const char *bytes, uint32_t size);
 int int_width(uint32_t size); /* 16, 8, 5, 3 */
 
-/* ---- addresses (addr.c) -------------------------------------------------------------------------- */
+/* ---- addresses (addr.c) -------------------------------------------------------------------- */
 
 enum addr_form {
 	ADDR_SYM,  /* sym, usym: no offset */
@@ -85,7 +85,7 @@ void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr)
 /* Newline, then one line a frame (6.6). */
 void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32_t indent);
 
-/* ---- aggregations (printa.c, hist.c, pack.c) ------------------------------------------------------ */
+/* ---- aggregations (printa.c, hist.c, pack.c) ----------------------------------------------- */
 
 /* What histograms and bars of one printing share. */
 struct bars {
@@ -115,9 +115,9 @@ void print_view(struct printer *p, struct agg_view *v);
 MUST_CHECK struct err *print_printa(struct printer *p, const struct prog_act *act,
 				    const struct fmt *fmt);
 
-/* ---- the printer (record.c, consume.c) ------------------------------------------------------------ */
+/* ---- the printer (record.c, consume.c) ----------------------------------------------------- */
 
-struct probe_text { /* of a probe, made when its first record comes */
+struct probe_text {   /* of a probe, made when its first record comes */
 	char *column; /* "%6d %32s " */
 	uint32_t len;
 	const struct probe *probe;
@@ -136,9 +136,9 @@ struct printer {
 	const struct print_opts *opts;
 	struct print_hooks hooks;
 	struct out out;
-	struct arena *arena;   /* of the printer: formats, probe texts */
-	struct arena *scratch; /* of the record */
-	const struct fmt ***fmts; /* by clause, by action; NULL = none */
+	struct arena *arena;		    /* of the printer: formats, probe texts */
+	struct arena *scratch;		    /* of the record */
+	const struct fmt ***fmts;	    /* by clause, by action; NULL = none */
 	VEC(struct probe_text) probe_texts; /* by id */
 	VEC(struct flow_cpu) flow;
 	bool header_done;

@@ -68,11 +68,12 @@ void out_text(struct out *o, const struct spec *s, const char *text, size_t len)
 		out_pad(o, ' ', pad);
 }
 
-/* ---- integers ------------------------------------------------------------------------------------ */
+/* ---- integers ------------------------------------------------------------------------------ */
 
-static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536"
-			    "37383940414243444546474849505152535455565758596061626364656667686970717273"
-			    "7475767778798081828384858687888990919293949596979899";
+static const char pairs[] =
+	"00010203040506070809101112131415161718192021222324252627282930313233343536"
+	"37383940414243444546474849505152535455565758596061626364656667686970717273"
+	"7475767778798081828384858687888990919293949596979899";
 
 /* Digits of v, written backwards from end; returns where they start. */
 static char *digits_dec(char *end, uint64_t v)
@@ -160,7 +161,10 @@ static void out_decimal(struct out *o, const struct spec *s, const char *prefix,
 
 void out_signed(struct out *o, const struct spec *s, int64_t v)
 {
-	const char *prefix = v < 0 ? "-" : s->flags & CONV_SIGN ? "+" : s->flags & CONV_SPACE ? " " : "";
+	const char *prefix = v < 0		     ? "-"
+			     : s->flags & CONV_SIGN  ? "+"
+			     : s->flags & CONV_SPACE ? " "
+						     : "";
 
 	out_decimal(o, s, prefix, v < 0 ? -(uint64_t)v : (uint64_t)v);
 }

@@ -51,6 +51,7 @@ void out_text(struct out *o, const struct spec *s, const char *text, size_t len)
 /* Decimal, by CONV_LEFT, SIGN, SPACE, ZERO, GROUP; prec is the least number of digits. */
 void out_signed(struct out *o, const struct spec *s, int64_t v);
 /* Base 8, 10, 16; also CONV_ALT. digits: "0123456789abcdef" or the capitals. */
-void out_unsigned(struct out *o, const struct spec *s, uint64_t v, unsigned int base, bool is_upper);
+void out_unsigned(struct out *o, const struct spec *s, uint64_t v, unsigned int base,
+		  bool is_upper);
 /* " %*lld" and the like without a format. */
 void out_int(struct out *o, int width, uint64_t v, bool is_signed);

@@ -3,7 +3,7 @@
 
 #define RULE "------------- Distribution -------------"
 
-/* ---- keys ---------------------------------------------------------------------------------------- */
+/* ---- keys ---------------------------------------------------------------------------------- */
 
 static int packed_width(const struct agg_key *k)
 {
@@ -51,7 +51,7 @@ static void packed_keys(struct printer *p, struct out *o, const struct agg_elem 
 	}
 }
 
-/* ---- agghist ------------------------------------------------------------------------------------- */
+/* ---- agghist ------------------------------------------------------------------------------- */
 
 static bool has_bar_value(const struct prog_agg *agg)
 {
@@ -81,7 +81,7 @@ static void print_agghist(struct printer *p, struct out *o, const struct agg_vie
 	}
 }
 
-/* ---- aggpack ------------------------------------------------------------------------------------- */
+/* ---- aggpack ------------------------------------------------------------------------------- */
 
 static bool has_utf8(const struct print_opts *opts)
 {

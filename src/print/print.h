@@ -2,8 +2,8 @@
  * Records and aggregations to text, exactly as d-language.md chapter 6 lays it out.
  *
  * Actions that take effect when a record is consumed (printa, clear, trunc, normalize, freopen,
- * ftruncate, system, setopt, exit) happen here too, in the order of the record; those that touch the
- * session go through struct print_hooks.
+ * ftruncate, system, setopt, exit) happen here too, in the order of the record; those that touch
+ * the session go through struct print_hooks.
  *
  * Speed    made for 400,000 printf records a second: formats are prepared once, numbers are
  *          formatted by hand, output is collected in one buffer and written with few calls.
@@ -19,7 +19,8 @@
 
 struct printer;
 
-enum print_encoding { /* option encoding; unset: aggpack decides by TERM, bars are ASCII */
+/* Option encoding; unset: aggpack decides by TERM, bars are ASCII. */
+enum print_encoding {
 	PRINT_ENCODING_UNSET,
 	PRINT_ENCODING_ASCII,
 	PRINT_ENCODING_UTF8,
@@ -31,7 +32,7 @@ struct print_opts { /* dynamic: may change while running */
 	enum print_encoding encoding;
 	struct agg_sort sort;
 	uint32_t stackindent; /* columns before a stack frame; the option's default is 14 */
-	bool no_header; /* header and CPU/ID columns are left out */
+	bool no_header;	      /* header and CPU/ID columns are left out */
 };
 
 struct print_hooks {
@@ -39,8 +40,8 @@ struct print_hooks {
 	/* Consumed exit(): status. */
 	void (*exit)(void *ctx, int status);
 	struct err *(*setopt)(void *ctx, const char *name, const char *value);
-	/* A library-level fault (d-language.md 7.1 "Library error") of a record. text: what stands after
-	 * "error on enabled probe ID E (ID P: ...): ", without newline. */
+	/* A library-level fault (d-language.md 7.1 "Library error") of a record. text: what stands
+	 * after "error on enabled probe ID E (ID P: ...): ", without newline. */
 	void (*fault)(void *ctx, uint32_t clause, uint32_t probe, const char *text);
 	/* Before printa(), clear() and friends: brings the snapshot up to date. */
 	struct err *(*snap)(void *ctx);
@@ -51,10 +52,10 @@ struct printer *printer_create(const struct layout *l, struct probes *probes, st
 void printer_destroy(struct printer *p);
 /* opts stays the caller's and is read at every record; hooks is copied. */
 
-/* One record of a ring. next: the record that follows it in the same CPU's buffer, for flow indent, or
- * NULL. Text goes to the printer's buffer. */
-MUST_CHECK struct err *print_record(struct printer *p, FILE *fp, const struct rt_rec *rec, uint32_t len,
-				    uint32_t cpu, const struct rt_rec *next);
+/* One record of a ring. next: the record that follows it in the same CPU's buffer, for flow indent,
+ * or NULL. Text goes to the printer's buffer. */
+MUST_CHECK struct err *print_record(struct printer *p, FILE *fp, const struct rt_rec *rec,
+				    uint32_t len, uint32_t cpu, const struct rt_rec *next);
 /* The text of a fault record as the error handler gets it, newline included (7.1). */
 void print_fault(struct printer *p, const struct rt_rec_fault *f, struct strbuf *out);
 /* Every aggregation no printa() printed (6.4.1), snapshot as it is; leading newline included. */

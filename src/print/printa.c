@@ -1,7 +1,7 @@
-/* Aggregations as text: printa() with and without format, the end of the run (d-language.md 6.4). */
+/* Aggregations as text: printa() and the end of the run (d-language.md 6.4). */
 #include "print/impl.h"
 
-/* ---- without format ------------------------------------------------------------------------------ */
+/* ---- without format ------------------------------------------------------------------------ */
 
 /* e NULL: 0 of the aggregation's kind */
 static void print_value(struct printer *p, struct out *o, const struct agg_view *v,
@@ -44,7 +44,7 @@ static const struct agg_elem *keyed_elem(const struct agg_row *row, uint32_t n)
 	BUG("a row without elements");
 }
 
-/* ---- with format --------------------------------------------------------------------------------- */
+/* ---- with format --------------------------------------------------------------------------- */
 
 /* An element's keys, one after another; values of the views, the last one repeating. */
 struct row_args {
@@ -106,7 +106,7 @@ static void print_row(struct printer *p, struct agg_view *const *views, const st
 	out_addc(&p->out, '\n');
 }
 
-/* ---- printa() ------------------------------------------------------------------------------------ */
+/* ---- printa() ------------------------------------------------------------------------------ */
 
 static void print_joined(struct printer *p, struct agg_view *const *views, uint32_t n,
 			 const struct fmt *fmt)

@@ -8,7 +8,7 @@
 #define MAX_CPUS    65536u
 #define FLUSH_BYTES (1u << 18) /* a buffer this full is written at once */
 
-/* ---- printer ------------------------------------------------------------------------------------- */
+/* ---- printer ------------------------------------------------------------------------------- */
 
 static const struct fmt **clause_fmts(struct arena *a, const struct prog_clause *c)
 {
@@ -60,11 +60,13 @@ struct err *printer_flush(struct printer *p, FILE *fp)
 	p->out.len = 0;
 	if ((len && fwrite(p->out.data, 1, len, to) != len) || fflush(to) != 0)
 		return err_sys(errno, "failed to write to %s",
-			       p->redirect ? "freopen() file" : to == stdout ? "stdout" : "output file");
+			       p->redirect    ? "freopen() file"
+			       : to == stdout ? "stdout"
+					      : "output file");
 	return NULL;
 }
 
-/* ---- probes -------------------------------------------------------------------------------------- */
+/* ---- probes -------------------------------------------------------------------------------- */
 
 const struct probe_text *printer_probe(struct printer *p, uint32_t id)
 {
@@ -92,7 +94,7 @@ const struct probe_text *printer_probe(struct printer *p, uint32_t id)
 	return pt;
 }
 
-/* ---- flow indent --------------------------------------------------------------------------------- */
+/* ---- flow indent --------------------------------------------------------------------------- */
 
 enum flow { FLOW_NONE, FLOW_ENTRY, FLOW_RETURN };
 
@@ -170,7 +172,7 @@ static void print_flow_column(struct printer *p, struct flow_cpu *fc, const stru
 		fc->indent += 2;
 }
 
-/* ---- lines --------------------------------------------------------------------------------------- */
+/* ---- lines --------------------------------------------------------------------------------- */
 
 static void print_header(struct printer *p)
 {
@@ -206,7 +208,7 @@ static void print_columns(struct printer *p, const struct probe_text *pt, uint32
 	}
 }
 
-/* ---- records ------------------------------------------------------------------------------------- */
+/* ---- records ------------------------------------------------------------------------------- */
 
 static struct err *bad_record(struct printer *p, int code, const char *what)
 {

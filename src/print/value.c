@@ -1,7 +1,7 @@
 /* Values without format: trace(), keys, raw dumps (d-language.md 6.2, 6.4.1). */
 #include "print/impl.h"
 
-/* ---- from records and keys ----------------------------------------------------------------------- */
+/* ---- from records and keys ----------------------------------------------------------------- */
 
 static bool is_int_size(uint32_t size)
 {
@@ -105,7 +105,7 @@ uint64_t datum_int(const struct datum *d)
 	return is_int_size(d->size) ? int_at(d->bytes, d->size, d->is_signed) : 0;
 }
 
-/* ---- raw dump ------------------------------------------------------------------------------------ */
+/* ---- raw dump ------------------------------------------------------------------------------ */
 
 static bool is_print(char c)
 {
@@ -141,7 +141,7 @@ void print_raw(struct out *o, const char *bytes, uint32_t size)
 		raw_line(o, bytes, at, MIN(size - at, 16u));
 }
 
-/* ---- bytes --------------------------------------------------------------------------------------- */
+/* ---- bytes --------------------------------------------------------------------------------- */
 
 static bool is_text_byte(char c)
 {
