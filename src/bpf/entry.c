@@ -737,11 +737,11 @@ static void find_needs(struct gen *g)
 	struct needs error = {0};
 
 	for (uint32_t i = 0; i < u->nclauses; i++)
-		needs_of_clause(&g->needs, u->clauses[i].layout->clause);
+		needs_of_clause(&g->needs, g->l, u->clauses[i].layout);
 	if (!g->needs.faults)
 		return;
 	for (uint32_t i = 0; i < u->nerror_clauses; i++)
-		needs_of_clause(&error, u->error_clauses[i].layout->clause);
+		needs_of_clause(&error, g->l, u->error_clauses[i].layout);
 	g->needs.args |= error.args & ~((1u << NERROR_ARGS) - 1);
 	g->needs.err |= error.err;
 	g->needs.comm |= error.comm;
@@ -804,7 +804,7 @@ static void gen_unit(struct gen *g)
 	gen_entry(&en);
 	if (en.ngroups)
 		gen_groups(&en);
-	if (g->needs.faults && !g->err)
+	if (g->fault_func_used && !g->err)
 		gen_fault_func(g);
 	free(en.always);
 }

@@ -86,13 +86,14 @@ struct gen {
 	bool fault_used;
 	uint32_t span;
 	uint32_t fault_func; /* index of the fault handler */
+	bool fault_func_used; /* the kernel refuses functions that nothing calls */
 	struct needs needs;  /* of the unit */
 };
 
 /* ---- this file's neighbours, one section each -------------------------------------------------------- */
 
 /* needs.c */
-void needs_of_clause(struct needs *n, const struct prog_clause *c); /* adds to n */
+void needs_of_clause(struct needs *n, const struct layout *l, const struct clause_layout *cl); /* adds to n */
 void needs_of_difo(struct needs *n, const struct difo *d);
 bool clause_reads_tls_early(const struct prog_clause *c);
 

@@ -169,6 +169,7 @@ static void gen_fault_tail(struct gen *g)
 	em_load(e, 8, R1, R10, FRAME_CTX);
 	em_mov(e, R2, R9);
 	em_call_func(e, g->fault_func);
+	g->fault_func_used = true;
 }
 
 /* Fields of the machine state that a clause begins with. */
@@ -196,7 +197,7 @@ static void gen_clause(struct gen *g, const struct unit_clause *uc)
 	g->fault = em_label(&g->e);
 	g->fault_used = false;
 	g->e.span = c->span;
-	needs_of_clause(&n, c);
+	needs_of_clause(&n, g->l, uc->layout);
 	gen_prologue(g, &n);
 	if (tls_early)
 		gen_tls_lookup(g);

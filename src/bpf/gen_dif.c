@@ -446,6 +446,25 @@ static void add_write(struct difo_gen *dg, struct ra_insn *ri, uint32_t v)
 	ri->writes[ri->nwrites++] = vreg(dg, v);
 }
 
+/* Register operands that are read, by form: r1, r2, rd (or rs). %r0 is one like all others here. */
+static const char *const form_reads[] = {
+	[DIF_FORM_RRR] = "12", [DIF_FORM_RR] = "1",    [DIF_FORM_LOAD] = "1",	[DIF_FORM_STORE] = "1d",
+	[DIF_FORM_RET] = "d",  [DIF_FORM_LDA] = "2",   [DIF_FORM_STV] = "d",	[DIF_FORM_COPYS] = "12d",
+	[DIF_FORM_XLATE] = "",
+};
+
+static void read_operands(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
+{
+	const char *p = form_reads[dif_op_form(DIF_INSN_OP(insn))];
+
+	for (; p && *p; p++)
+		add_reads(dg, ri,
+			  (uint32_t[]){*p == '1'   ? DIF_INSN_R1(insn)
+				       : *p == '2' ? DIF_INSN_R2(insn)
+						   : DIF_INSN_RD(insn)},
+			  1);
+}
+
 /* The whole tuple stack is what the instruction reads. */
 static void read_tuple(struct difo_gen *dg, struct ra_insn *ri, uint32_t i, uint32_t depth)
 {
@@ -552,8 +571,6 @@ static void describe_insn(struct difo_gen *dg, uint32_t i, uint8_t *depth)
 	dif_insn insn = dg->d->code[i];
 	enum dif_op op = DIF_INSN_OP(insn);
 	enum dif_form form = dif_op_form(op);
-	struct dif_uses uses = dif_insn_uses(insn);
-	uint32_t reads[3];
 
 	describe_clobbers(ri, insn);
 	if (form == DIF_FORM_CMP || form == DIF_FORM_TST) {
@@ -563,13 +580,11 @@ static void describe_insn(struct difo_gen *dg, uint32_t i, uint8_t *depth)
 	} else if (form == DIF_FORM_PUSHTR || form == DIF_FORM_PUSHTV) {
 		describe_push(dg, ri, i, depth);
 	} else {
-		for (uint32_t k = 0; k < uses.nreads; k++)
-			reads[k] = uses.reads[k];
-		add_reads(dg, ri, reads, uses.nreads);
+		read_operands(dg, ri, insn);
 		if (uses_tuple(op))
 			read_tuple(dg, ri, i, *depth);
-		if (uses.writes)
-			add_write(dg, ri, uses.writes);
+		if (dif_insn_uses(insn).writes)
+			add_write(dg, ri, DIF_INSN_RD(insn));
 		ri->copies = op == DIF_OP_MOV;
 		ri->ends = op == DIF_OP_RET;
 		describe_home(dg, ri, insn);

@@ -191,12 +191,15 @@ static void copy_in(struct gen *g, const struct dif_at *at, const struct var_lay
 	em_jmp_imm(&g->e, BPF_JSLT, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, at->reads[0]));
 }
 
-/* Jumps to label when the value is the constant or dynamic 0. */
+static bool can_be_zero(const struct ra_place *v)
+{
+	return v->kind != RA_STR && (v->kind != RA_CONST || !v->value);
+}
+
 static void jump_if_zero(struct gen *g, const struct ra_place *v, uint32_t label)
 {
-	if (v->kind == RA_CONST && v->value)
-		return;
-	em_jmp_imm(&g->e, BPF_JEQ, ra_place_use(g, v, R0), 0, label);
+	if (can_be_zero(v))
+		em_jmp_imm(&g->e, BPF_JEQ, ra_place_use(g, v, R0), 0, label);
 }
 
 static void store_tls_value(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
@@ -231,11 +234,13 @@ static void store_tls_ref(struct gen *g, const struct dif_at *at, const struct v
 	em_load(e, 8, R1, R10, FRAME_TLS);
 	em_jmp_imm(e, BPF_JEQ, R1, 0, done);
 	em_store_imm(e, 8, R1, (int32_t)vl->off - 8, 1);
-	em_ja(e, done);
-	em_here(e, clear);
-	em_load(e, 8, R1, R10, FRAME_TLS);
-	em_jmp_imm(e, BPF_JEQ, R1, 0, done);
-	em_store_imm(e, 8, R1, (int32_t)vl->off - 8, 0);
+	if (can_be_zero(&at->reads[0])) {
+		em_ja(e, done);
+		em_here(e, clear);
+		em_load(e, 8, R1, R10, FRAME_TLS);
+		em_jmp_imm(e, BPF_JEQ, R1, 0, done);
+		em_store_imm(e, 8, R1, (int32_t)vl->off - 8, 0);
+	}
 	em_here(e, done);
 }
 
@@ -256,12 +261,14 @@ static void store_static_ref(struct gen *g, const struct dif_at *at, const struc
 	jump_if_zero(g, &at->reads[0], clear);
 	static_pointer(g, vl);
 	copy_in(g, at, vl);
-	em_ja(e, done);
-	em_here(e, clear);
-	static_pointer(g, vl);
-	em_imm(e, R2, vl->var->type.size);
-	em_imm(e, R3, 0);
-	em_helper(e, BPF_FUNC_probe_read_kernel); /* fails, and so zeroes */
+	if (can_be_zero(&at->reads[0])) {
+		em_ja(e, done);
+		em_here(e, clear);
+		static_pointer(g, vl);
+		em_imm(e, R2, vl->var->type.size);
+		em_imm(e, R3, 0);
+		em_helper(e, BPF_FUNC_probe_read_kernel); /* fails, and so zeroes */
+	}
 	em_here(e, done);
 }
 

@@ -69,22 +69,41 @@ bool clause_reads_tls_early(const struct prog_clause *c)
 }
 
 /* Reading what a string or structure refers to can fail. */
-static bool act_can_fault(const struct prog_act *act)
+static bool key_can_fault(const struct agg_layout *al)
 {
-	for (uint32_t k = 0; k < act->nargs; k++)
-		if (dif_type_is_byref(&act->args[k]->ret))
+	for (uint32_t k = 0; k < al->nkeys; k++)
+		if (al->keys[k].repr == KEY_STRHASH || al->keys[k].repr == KEY_BYTES)
 			return true;
-	return act->kind == ACT_TRACEMEM || act->kind == ACT_RAISE;
+	return false;
 }
 
-void needs_of_clause(struct needs *n, const struct prog_clause *c)
+static bool record_can_fault(const struct act_layout *al)
 {
+	for (uint32_t k = 0; k < al->nfields; k++)
+		if (al->fields[k].kind == REC_STR || al->fields[k].kind == REC_BYTES)
+			return true;
+	return false;
+}
+
+static bool act_can_fault(const struct layout *l, const struct clause_layout *cl, uint32_t i)
+{
+	const struct prog_act *act = &cl->clause->acts[i];
+
+	if (act->kind == ACT_AGG)
+		return key_can_fault(&l->aggs[act->agg->id - 1]);
+	return act->kind == ACT_RAISE || record_can_fault(&cl->acts[i]);
+}
+
+void needs_of_clause(struct needs *n, const struct layout *l, const struct clause_layout *cl)
+{
+	const struct prog_clause *c = cl->clause;
+
 	if (c->pred)
 		needs_of_difo(n, c->pred);
 	for (uint32_t i = 0; i < c->nacts; i++) {
 		for (uint32_t k = 0; k < c->acts[i].nargs; k++)
 			needs_of_difo(n, c->acts[i].args[k]);
-		n->faults |= act_can_fault(&c->acts[i]);
+		n->faults |= act_can_fault(l, cl, i);
 	}
 	if (c->records)
 		n->probe = n->timestamp = true;
