@@ -17,10 +17,22 @@ static const char *const part_names[NPARTS] = {
 	[PART_NAME] = "name",	      [PART_ARGS] = "args",
 };
 
-#define PRIVATE_UNKNOWN	 { STAB_PRIVATE, STAB_PRIVATE, DEP_UNKNOWN }
-#define PRIVATE_ISA	 { STAB_PRIVATE, STAB_PRIVATE, DEP_ISA }
-#define EVOLVING_ISA	 { STAB_EVOLVING, STAB_EVOLVING, DEP_ISA }
-#define UNSTABLE_UNKNOWN { STAB_UNSTABLE, STAB_UNSTABLE, DEP_UNKNOWN }
+#define PRIVATE_UNKNOWN                                                                            \
+	{                                                                                          \
+		STAB_PRIVATE, STAB_PRIVATE, DEP_UNKNOWN                                            \
+	}
+#define PRIVATE_ISA                                                                                \
+	{                                                                                          \
+		STAB_PRIVATE, STAB_PRIVATE, DEP_ISA                                                \
+	}
+#define EVOLVING_ISA                                                                               \
+	{                                                                                          \
+		STAB_EVOLVING, STAB_EVOLVING, DEP_ISA                                              \
+	}
+#define UNSTABLE_UNKNOWN                                                                           \
+	{                                                                                          \
+		STAB_UNSTABLE, STAB_UNSTABLE, DEP_UNKNOWN                                          \
+	}
 
 const struct attr attr_provider_default[NPARTS] = {
 	ATTR_UNSTABLE, ATTR_UNSTABLE, ATTR_UNSTABLE, ATTR_UNSTABLE, ATTR_UNSTABLE,
@@ -73,16 +85,17 @@ static bool word_find(const char *const *words, uint32_t n, const char *word, si
 bool attr_parse(const char *text, struct attr *ret)
 {
 	struct attr a = ATTR_MAX;
-	uint8_t *const fields[] = { &a.name, &a.data, &a.class };
+	uint8_t *const fields[] = {&a.name, &a.data, &a.class};
 	const char *p = text;
 
 	for (uint32_t i = 0; i < ARRAY_LEN(fields); i++) {
 		size_t len = strcspn(p, "/");
-		bool found = fields[i] == &a.class ?
-				     word_find(depclass_names, ARRAY_LEN(depclass_names), p, len,
-					       fields[i]) :
-				     word_find(stability_names, ARRAY_LEN(stability_names), p, len,
-					       fields[i]);
+		bool found =
+			fields[i] == &a.class ? word_find(depclass_names, ARRAY_LEN(depclass_names),
+							  p, len, fields[i])
+					      : word_find(stability_names,
+							  ARRAY_LEN(stability_names), p, len,
+							  fields[i]);
 
 		if (!found)
 			return false;
@@ -104,7 +117,7 @@ void attr_print(struct attr a, struct strbuf *out)
 
 struct attr attr_min(struct attr a, struct attr b)
 {
-	return (struct attr){ MIN(a.name, b.name), MIN(a.data, b.data), MIN(a.class, b.class) };
+	return (struct attr){MIN(a.name, b.name), MIN(a.data, b.data), MIN(a.class, b.class)};
 }
 
 bool attr_is_below(struct attr a, struct attr limit)

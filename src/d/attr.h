@@ -23,17 +23,30 @@ enum stability {
 
 enum depclass { DEP_UNKNOWN, DEP_CPU, DEP_PLATFORM, DEP_GROUP, DEP_ISA, DEP_COMMON };
 
-#define ATTR_STABLE   { STAB_STABLE, STAB_STABLE, DEP_COMMON }
-#define ATTR_EVOLVING { STAB_EVOLVING, STAB_EVOLVING, DEP_COMMON }
-#define ATTR_UNSTABLE { STAB_UNSTABLE, STAB_UNSTABLE, DEP_COMMON }
-#define ATTR_MAX      { STAB_STANDARD, STAB_STANDARD, DEP_COMMON }
+#define ATTR_STABLE                                                                                \
+	{                                                                                          \
+		STAB_STABLE, STAB_STABLE, DEP_COMMON                                               \
+	}
+#define ATTR_EVOLVING                                                                              \
+	{                                                                                          \
+		STAB_EVOLVING, STAB_EVOLVING, DEP_COMMON                                           \
+	}
+#define ATTR_UNSTABLE                                                                              \
+	{                                                                                          \
+		STAB_UNSTABLE, STAB_UNSTABLE, DEP_COMMON                                           \
+	}
+#define ATTR_MAX                                                                                   \
+	{                                                                                          \
+		STAB_STANDARD, STAB_STANDARD, DEP_COMMON                                           \
+	}
 
 /* The five parts of a provider that have attributes. */
 enum provider_part { PART_PROVIDER, PART_MODULE, PART_FUNCTION, PART_NAME, PART_ARGS, NPARTS };
 
 const char *stability_name(uint8_t level);
 const char *depclass_name(uint8_t class);
-/* "Name/Data/Class"; trailing parts may be missing and are then the highest. False: unknown word. */
+/* "Name/Data/Class"; trailing parts may be missing and are then the highest. False: unknown word.
+ */
 bool attr_parse(const char *text, struct attr *ret);
 void attr_print(struct attr a, struct strbuf *out);
 struct attr attr_min(struct attr a, struct attr b);

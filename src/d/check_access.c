@@ -1,7 +1,8 @@
 /* Access to parts and properties of values: members, subscripts, casts, sizes. */
 #include "d/check_impl.h"
 
-/* ---- members --------------------------------------------------------------------------------------- */
+/* ---- members
+ * --------------------------------------------------------------------------------------- */
 
 static void hint_member(struct check *c, type_id sou, const char *name)
 {
@@ -19,20 +20,22 @@ static bool check_complete(struct check *c, struct span at, type_id sou)
 {
 	if (type_complete(c->types, sou))
 		return true;
-	check_error(c, D_OP_INCOMPLETE, at, "cannot look into \"%s\": it is declared but not defined",
-		    type_text(c, sou));
+	check_error(c, D_OP_INCOMPLETE, at,
+		    "cannot look into \"%s\": it is declared but not defined", type_text(c, sou));
 	return false;
 }
 
 /* The member with its offset from the start of sou, also when it lies in an anonymous member. */
-static struct type_member *member_find(struct check *c, struct span at, type_id sou, const char *name)
+static struct type_member *member_find(struct check *c, struct span at, type_id sou,
+				       const char *name)
 {
 	uint32_t bit_off;
 	const struct type_member *m = type_find_member(c->types, sou, name, &bit_off);
 	struct type_member *copy;
 
 	if (!m) {
-		check_error(c, D_TYPE_MEMBER, at, "\"%s\" has no member '%s'", type_text(c, sou), name);
+		check_error(c, D_TYPE_MEMBER, at, "\"%s\" has no member '%s'", type_text(c, sou),
+			    name);
 		hint_member(c, sou, name);
 		return NULL;
 	}
@@ -48,7 +51,8 @@ static type_id member_base(struct check *c, const struct expr *e, const struct e
 
 	if (e->member.arrow) {
 		if (!type_is_pointer(c->types, base->type)) {
-			check_error(c, D_OP_PTR, e->span, "operator -> must be applied to a pointer, not \"%s\"",
+			check_error(c, D_OP_PTR, e->span,
+				    "operator -> must be applied to a pointer, not \"%s\"",
 				    type_text(c, base->type));
 			if (type_is_sou(c->types, base->type))
 				diag_hint(c->diags, "use '.%s'", e->member.name);
@@ -57,7 +61,8 @@ static type_id member_base(struct check *c, const struct expr *e, const struct e
 		sou = type_deref(c->types, base->type);
 	}
 	if (!type_is_sou(c->types, sou)) {
-		check_error(c, D_OP_SOU, e->span, "operator %s cannot be applied to \"%s\": not a struct or union",
+		check_error(c, D_OP_SOU, e->span,
+			    "operator %s cannot be applied to \"%s\": not a struct or union",
 			    e->member.arrow ? "->" : ".", type_text(c, base->type));
 		if (!e->member.arrow && type_is_pointer(c->types, sou) &&
 		    type_is_sou(c->types, type_deref(c->types, sou)))
@@ -86,9 +91,9 @@ struct expr *check_member(struct check *c, struct expr *e)
 		return expr_bad(c, e->span);
 	e->member.member = m;
 	/* what lies in user memory has parts in user memory */
-	e->type = type_is_userland(c->types, base->type) ?
-			  type_qualified(c->types, TK_USERLAND, m->type) :
-			  m->type;
+	e->type = type_is_userland(c->types, base->type)
+			  ? type_qualified(c->types, TK_USERLAND, m->type)
+			  : m->type;
 	e->is_lvalue = e->member.arrow || base->is_lvalue;
 	return e;
 }
@@ -104,8 +109,8 @@ struct expr *check_offsetof(struct check *c, struct expr *e)
 		return expr_fail(c, D_OFFSETOF_TYPE, e->span,
 				 "offsetof operand must be a struct or union type, not \"%s\"",
 				 type_text(c, sou));
-	m = check_complete(c, e->span, sou) ? member_find(c, e->of.member_span, sou, e->of.member) :
-					       NULL;
+	m = check_complete(c, e->span, sou) ? member_find(c, e->of.member_span, sou, e->of.member)
+					    : NULL;
 	if (!m)
 		return expr_bad(c, e->span);
 	if (m->bit_size)
@@ -114,11 +119,13 @@ struct expr *check_offsetof(struct check *c, struct expr *e)
 	return expr_int(c, e->span, m->bit_off / 8, TYPE_SIZE);
 }
 
-/* ---- subscripts -------------------------------------------------------------------------------------- */
+/* ---- subscripts
+ * -------------------------------------------------------------------------------------- */
 
 static struct expr *check_bounds(struct check *c, struct expr *e)
 {
-	const struct type_info *info = type_get(c->types, type_resolve(c->types, e->index.base->type));
+	const struct type_info *info =
+		type_get(c->types, type_resolve(c->types, e->index.base->type));
 	struct expr *sub = e->index.subs[0];
 
 	if (info->kind != TK_ARRAY || info->nelems <= 1 || !expr_is_const(c, sub))
@@ -142,7 +149,8 @@ static struct expr *check_element(struct check *c, struct expr *e)
 	if (type_is_void(c->types, to))
 		return expr_fail(c, D_DEREF_VOID, e->span, "cannot subscript a pointer to void");
 	if (type_kind(c->types, to) == TK_FUNC)
-		return expr_fail(c, D_DEREF_FUNC, e->span, "cannot subscript a pointer to a function");
+		return expr_fail(c, D_DEREF_FUNC, e->span,
+				 "cannot subscript a pointer to a function");
 	if (!type_is_integer(c->types, sub->type))
 		return expr_fail(c, D_OP_INCOMPAT, e->span,
 				 "operands have incompatible types: \"%s\" [ \"%s\" ]",
@@ -180,8 +188,8 @@ struct expr *check_index(struct check *c, struct expr *e)
 	struct ident *id = NULL;
 
 	if (base->kind == EXPR_AGG)
-		return expr_fail(c, D_AGG_MDIM, e->span, "aggregation @%s has one list of keys only",
-				 base->agg.name);
+		return expr_fail(c, D_AGG_MDIM, e->span,
+				 "aggregation @%s has one list of keys only", base->agg.name);
 	if (check_is_new_var(c, e)) {
 		if (base->ident.scope == SCOPE_THIS)
 			return expr_fail(c, D_ARR_LOCAL, e->span,
@@ -207,7 +215,8 @@ struct expr *check_index(struct check *c, struct expr *e)
 	return check_subscript(c, e);
 }
 
-/* ---- casts and conversions ---------------------------------------------------------------------------------- */
+/* ---- casts and conversions
+ * ---------------------------------------------------------------------------------- */
 
 static bool cast_is_valid(struct check *c, const struct expr *e, type_id to)
 {
@@ -255,12 +264,15 @@ struct expr *check_stringof(struct check *c, struct expr *e)
 	return e;
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------------------------ */
+/* ---- sizes
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 static struct expr *size_of(struct check *c, struct span at, type_id type)
 {
 	if (!type_complete(c->types, type) || type_size(c->types, type) == 0)
-		return expr_fail(c, D_SIZEOF_TYPE, at, "cannot apply sizeof to \"%s\": its size is unknown",
+		return expr_fail(c, D_SIZEOF_TYPE, at,
+				 "cannot apply sizeof to \"%s\": its size is unknown",
 				 type_text(c, type));
 	return expr_int(c, at, type_size(c->types, type), TYPE_SIZE);
 }
@@ -279,11 +291,12 @@ struct expr *check_sizeof(struct check *c, struct expr *e)
 	if (expr_is_bad(o))
 		return o;
 	if (o->kind == EXPR_AGG)
-		return expr_fail(c, D_SIZEOF_TYPE, e->span, "cannot apply sizeof to an aggregation");
+		return expr_fail(c, D_SIZEOF_TYPE, e->span,
+				 "cannot apply sizeof to an aggregation");
 	if (o->kind == EXPR_STR)
 		return expr_int(c, e->span, o->str.len + 1, TYPE_SIZE);
 	if (o->kind == EXPR_MEMBER && o->member.member->bit_size)
-		return expr_fail(c, D_SIZEOF_BITFIELD, e->span, "cannot apply sizeof to bit-field '%s'",
-				 o->member.name);
+		return expr_fail(c, D_SIZEOF_BITFIELD, e->span,
+				 "cannot apply sizeof to bit-field '%s'", o->member.name);
 	return size_of(c, e->span, o->type);
 }

@@ -47,7 +47,8 @@ bool act_check_proto(struct check *c, struct expr *call, struct prog_act *act)
 	return true;
 }
 
-/* ---- trace() and its kin -------------------------------------------------------------------------------- */
+/* ---- trace() and its kin
+ * -------------------------------------------------------------------------------- */
 
 /* The tags of an action that records one value of any type. */
 struct value_tags {
@@ -80,8 +81,9 @@ static bool check_recorded(struct check *c, struct expr *call, struct prog_act *
 		return false;
 	}
 	if (type_size(c->types, e->type) == 0 || type_kind(c->types, e->type) == TK_FUNC) {
-		check_error(c, tags->is_void, e->span, "%s( ) may not be applied to an expression of type \"%s\"",
-			    subr->name, type_text(c, e->type));
+		check_error(c, tags->is_void, e->span,
+			    "%s( ) may not be applied to an expression of type \"%s\"", subr->name,
+			    type_text(c, e->type));
 		return false;
 	}
 	act_arg(c, act, e, datum_kind_of(c, e->type));
@@ -90,14 +92,14 @@ static bool check_recorded(struct check *c, struct expr *call, struct prog_act *
 
 bool act_check_trace(struct check *c, struct expr *call, struct prog_act *act)
 {
-	static const struct value_tags tags = { D_TRACE_VOID, D_TRACE_DYN, D_TRACE_AGG };
+	static const struct value_tags tags = {D_TRACE_VOID, D_TRACE_DYN, D_TRACE_AGG};
 
 	return check_recorded(c, call, act, &tags);
 }
 
 bool act_check_print(struct check *c, struct expr *call, struct prog_act *act)
 {
-	static const struct value_tags tags = { D_PRINT_VOID, D_PRINT_DYN, D_PRINT_AGG };
+	static const struct value_tags tags = {D_PRINT_VOID, D_PRINT_DYN, D_PRINT_AGG};
 
 	return check_recorded(c, call, act, &tags);
 }
@@ -120,7 +122,8 @@ bool act_check_tracemem(struct check *c, struct expr *call, struct prog_act *act
 
 	act->kind = ACT_TRACEMEM;
 	if (n > 3) {
-		check_error(c, D_TRACEMEM_ARGS, call->span, "tracemem( ) takes at most 3 arguments, not %u", n);
+		check_error(c, D_TRACEMEM_ARGS, call->span,
+			    "tracemem( ) takes at most 3 arguments, not %u", n);
 		return false;
 	}
 	if (!check_arg_count(c, call_subr(c, call), call))
@@ -170,7 +173,8 @@ bool act_check_printm(struct check *c, struct expr *call, struct prog_act *act)
 		return false;
 	}
 	if (type_kind(c->types, addr->type) != TK_PTR) {
-		check_error(c, D_PRINTM_ADDR, addr->span, "printm( ) argument #2 must be a pointer");
+		check_error(c, D_PRINTM_ADDR, addr->span,
+			    "printm( ) argument #2 must be a pointer");
 		return false;
 	}
 	return true;
@@ -200,7 +204,8 @@ bool act_check_pcap(struct check *c, struct expr *call, struct prog_act *act)
 	return true;
 }
 
-/* ---- actions on aggregations -------------------------------------------------------------------------------- */
+/* ---- actions on aggregations
+ * -------------------------------------------------------------------------------- */
 
 /* The aggregation that is argument #1; false after reporting. */
 static bool check_agg_act(struct check *c, struct expr *call, struct prog_act *act, enum dtag proto,
@@ -213,11 +218,11 @@ static bool check_agg_act(struct check *c, struct expr *call, struct prog_act *a
 	act->kind = (enum act_kind)subr->code;
 	if (call->call.nargs < p->nmin || call->call.nargs > p->nargs) {
 		check_error(c, proto, call->span,
-			    "%s( ) prototype mismatch: %u argument%s passed, %s%u expected", subr->name,
-			    call->call.nargs, call->call.nargs == 1 ? "" : "s",
-			    p->nmin == p->nargs		    ? "" :
-			    call->call.nargs < p->nmin ? "at least " :
-							 "at most ",
+			    "%s( ) prototype mismatch: %u argument%s passed, %s%u expected",
+			    subr->name, call->call.nargs, call->call.nargs == 1 ? "" : "s",
+			    p->nmin == p->nargs		 ? ""
+			    : call->call.nargs < p->nmin ? "at least "
+							 : "at most ",
 			    call->call.nargs < p->nmin ? p->nmin : p->nargs);
 		return false;
 	}
@@ -241,7 +246,8 @@ static bool check_agg_number(struct check *c, struct expr *call, struct prog_act
 	if (expr_is_bad(e))
 		return false;
 	if (!type_is_scalar(c->types, e->type)) {
-		check_error(c, not_scalar, e->span, "%s( ) argument #2 must be of scalar type, not \"%s\"",
+		check_error(c, not_scalar, e->span,
+			    "%s( ) argument #2 must be of scalar type, not \"%s\"",
 			    call_subr(c, call)->name, type_text(c, e->type));
 		return false;
 	}
@@ -264,16 +270,20 @@ bool act_check_trunc(struct check *c, struct expr *call, struct prog_act *act)
 
 bool act_check_normalize(struct check *c, struct expr *call, struct prog_act *act)
 {
-	return check_agg_act(c, call, act, D_NORMALIZE_PROTO, D_NORMALIZE_AGGARG, D_NORMALIZE_AGGBAD) &&
+	return check_agg_act(c, call, act, D_NORMALIZE_PROTO, D_NORMALIZE_AGGARG,
+			     D_NORMALIZE_AGGBAD) &&
 	       check_agg_number(c, call, act, D_NORMALIZE_SCALAR, TYPE_UINT64);
 }
 
-/* ---- stacks and addresses ------------------------------------------------------------------------------------ */
+/* ---- stacks and addresses
+ * ------------------------------------------------------------------------------------ */
 
-static const struct { const char *name; enum datum_kind kind; } address_kinds[] = {
-	{ "sym", DATUM_SYM },	{ "func", DATUM_SYM },	 { "mod", DATUM_MOD },
-	{ "usym", DATUM_USYM }, { "ufunc", DATUM_USYM }, { "umod", DATUM_UMOD },
-	{ "uaddr", DATUM_UADDR },
+static const struct {
+	const char *name;
+	enum datum_kind kind;
+} address_kinds[] = {
+	{"sym", DATUM_SYM},    {"func", DATUM_SYM},  {"mod", DATUM_MOD},     {"usym", DATUM_USYM},
+	{"ufunc", DATUM_USYM}, {"umod", DATUM_UMOD}, {"uaddr", DATUM_UADDR},
 };
 
 static enum datum_kind address_kind(const struct subr *subr)
@@ -324,7 +334,8 @@ bool act_check_stack(struct check *c, struct expr *call, struct prog_act *act)
 			    "stack( ) prototype mismatch: too many arguments");
 		return false;
 	}
-	return stack_param(c, call, 0, 1, c->opts->stackframes, D_STACK_SIZE, "size", &act->param[0]);
+	return stack_param(c, call, 0, 1, c->opts->stackframes, D_STACK_SIZE, "size",
+			   &act->param[0]);
 }
 
 bool act_check_ustack(struct check *c, struct expr *call, struct prog_act *act)
@@ -334,7 +345,8 @@ bool act_check_ustack(struct check *c, struct expr *call, struct prog_act *act)
 	act->kind = ACT_USTACK;
 	if (call->call.nargs > 2) {
 		check_error(c, D_USTACK_PROTO, call->span,
-			    "%s( ) prototype mismatch: too many arguments", call_subr(c, call)->name);
+			    "%s( ) prototype mismatch: too many arguments",
+			    call_subr(c, call)->name);
 		return false;
 	}
 	return stack_param(c, call, 0, 1, is_jstack ? c->opts->jstackframes : c->opts->ustackframes,
@@ -346,7 +358,7 @@ bool act_check_ustack(struct check *c, struct expr *call, struct prog_act *act)
 struct expr *check_key_call(struct check *c, struct expr *e, enum datum_kind *ret_kind)
 {
 	const struct subr *subr = e->type == TYPE_NONE ? call_subr(c, e) : NULL;
-	struct act_build b = { 0 };
+	struct act_build b = {0};
 
 	if (!subr || !(subr->flags & SUBR_KEY))
 		return NULL;

@@ -2,32 +2,40 @@
 #include "d/check_impl.h"
 
 static const char *const func_names[] = {
-	[AGGFUNC_COUNT] = "count",     [AGGFUNC_SUM] = "sum",		  [AGGFUNC_MIN] = "min",
-	[AGGFUNC_MAX] = "max",	       [AGGFUNC_AVG] = "avg",		  [AGGFUNC_STDDEV] = "stddev",
-	[AGGFUNC_QUANTIZE] = "quantize", [AGGFUNC_LQUANTIZE] = "lquantize",
+	[AGGFUNC_COUNT] = "count",
+	[AGGFUNC_SUM] = "sum",
+	[AGGFUNC_MIN] = "min",
+	[AGGFUNC_MAX] = "max",
+	[AGGFUNC_AVG] = "avg",
+	[AGGFUNC_STDDEV] = "stddev",
+	[AGGFUNC_QUANTIZE] = "quantize",
+	[AGGFUNC_LQUANTIZE] = "lquantize",
 	[AGGFUNC_LLQUANTIZE] = "llquantize",
 };
 
-/* ---- constant parameters of histograms (d-language.md 5.5) ------------------------------------------- */
+/* ---- constant parameters of histograms (d-language.md 5.5)
+ * ------------------------------------------- */
 
 /* An argument that is an integer constant within bounds; the two tags say which it is not. */
-static bool param(struct check *c, const char *func, const char *what, struct expr *call, uint32_t i,
-		  enum dtag not_int, enum dtag out_of_range, int64_t min, int64_t max, int64_t *ret)
+static bool param(struct check *c, const char *func, const char *what, struct expr *call,
+		  uint32_t i, enum dtag not_int, enum dtag out_of_range, int64_t min, int64_t max,
+		  int64_t *ret)
 {
 	struct expr *e = call->call.args[i] = check_expr(c, call->call.args[i]);
 
 	if (expr_is_bad(e))
 		return false;
 	if (!expr_is_const(c, e)) {
-		check_error(c, not_int, e->span, "%s( ) argument #%u (%s) must be an integer constant", func,
-			    i + 1, what);
+		check_error(c, not_int, e->span,
+			    "%s( ) argument #%u (%s) must be an integer constant", func, i + 1,
+			    what);
 		return false;
 	}
 	*ret = (int64_t)e->ival.val;
 	if (*ret >= min && *ret <= max)
 		return true;
-	check_error(c, out_of_range, e->span, "%s( ) argument #%u (%s) must be from %lld to %lld", func,
-		    i + 1, what, (long long)min, (long long)max);
+	check_error(c, out_of_range, e->span, "%s( ) argument #%u (%s) must be from %lld to %lld",
+		    func, i + 1, what, (long long)min, (long long)max);
 	return false;
 }
 
@@ -96,15 +104,18 @@ static bool llquantize_steps(struct check *c, struct span at, const int64_t *p)
 
 	if (steps < factor && factor % steps != 0) {
 		check_error(c, D_LLQUANT_FACTORNSTEPS, at,
-			    "llquantize( ) steps (%lld) must divide the factor (%lld) or be a multiple of it",
+			    "llquantize( ) steps (%lld) must divide the factor (%lld) or be a "
+			    "multiple of it",
 			    (long long)steps, (long long)factor);
 		return false;
 	}
 	if (steps > factor && (steps % factor != 0 ||
 			       power((uint64_t)factor, MAX(low, 1) + 1) % (uint64_t)steps != 0)) {
 		check_error(c, D_LLQUANT_FACTOREVEN, at,
-			    "llquantize( ) steps (%lld) must be a multiple of the factor (%lld) and divide "
-			    "a power of it", (long long)steps, (long long)factor);
+			    "llquantize( ) steps (%lld) must be a multiple of the factor (%lld) "
+			    "and divide "
+			    "a power of it",
+			    (long long)steps, (long long)factor);
 		return false;
 	}
 	return true;
@@ -114,18 +125,19 @@ static bool llquantize_params(struct check *c, struct expr *call, int64_t *p)
 {
 	static const char func[] = "llquantize";
 
-	if (!param(c, func, "factor", call, 1, D_LLQUANT_FACTORTYPE, D_LLQUANT_FACTORVAL, 0, LLQUANT_MAX,
-		   &p[0]) ||
-	    !param(c, func, "low magnitude", call, 2, D_LLQUANT_LOWTYPE, D_LLQUANT_LOWVAL, 0, LLQUANT_MAX,
-		   &p[1]) ||
+	if (!param(c, func, "factor", call, 1, D_LLQUANT_FACTORTYPE, D_LLQUANT_FACTORVAL, 0,
+		   LLQUANT_MAX, &p[0]) ||
+	    !param(c, func, "low magnitude", call, 2, D_LLQUANT_LOWTYPE, D_LLQUANT_LOWVAL, 0,
+		   LLQUANT_MAX, &p[1]) ||
 	    !param(c, func, "high magnitude", call, 3, D_LLQUANT_HIGHTYPE, D_LLQUANT_HIGHVAL, 0,
 		   LLQUANT_MAX, &p[2]) ||
-	    !param(c, func, "steps", call, 4, D_LLQUANT_NSTEPTYPE, D_LLQUANT_NSTEPVAL, 1, LLQUANT_MAX,
-		   &p[3]))
+	    !param(c, func, "steps", call, 4, D_LLQUANT_NSTEPTYPE, D_LLQUANT_NSTEPVAL, 1,
+		   LLQUANT_MAX, &p[3]))
 		return false;
 	if (p[2] < p[1]) {
 		check_error(c, D_LLQUANT_MAGRANGE, call->span,
-			    "llquantize( ) high magnitude (%lld) must not be less than the low one (%lld)",
+			    "llquantize( ) high magnitude (%lld) must not be less than the low one "
+			    "(%lld)",
 			    (long long)p[2], (long long)p[1]);
 		return false;
 	}
@@ -147,18 +159,23 @@ static bool llquantize_params(struct check *c, struct expr *call, int64_t *p)
 static const struct param_rule {
 	bool (*read)(struct check *c, struct expr *call, int64_t *params);
 	uint32_t increment; /* the argument that is one, from 0; 0 = none */
-	struct { enum dtag tag; const char *what; } match[4];
+	struct {
+		enum dtag tag;
+		const char *what;
+	} match[4];
 } param_rules[] = {
-	[AGGFUNC_QUANTIZE] = { NULL, 1, { { 0 } } },
-	[AGGFUNC_LQUANTIZE] = { lquantize_params, 4,
-				{ { D_LQUANT_MATCHBASE, "base" },
-				  { D_LQUANT_MATCHLIM, "limit" },
-				  { D_LQUANT_MATCHSTEP, "step" } } },
-	[AGGFUNC_LLQUANTIZE] = { llquantize_params, 5,
-				 { { D_LLQUANT_FACTORMATCH, "factor" },
-				   { D_LLQUANT_LOWMATCH, "low magnitude" },
-				   { D_LLQUANT_HIGHMATCH, "high magnitude" },
-				   { D_LLQUANT_NSTEPMATCH, "steps" } } },
+	[AGGFUNC_QUANTIZE] = {NULL, 1, {{0}}},
+	[AGGFUNC_LQUANTIZE] = {lquantize_params,
+			       4,
+			       {{D_LQUANT_MATCHBASE, "base"},
+				{D_LQUANT_MATCHLIM, "limit"},
+				{D_LQUANT_MATCHSTEP, "step"}}},
+	[AGGFUNC_LLQUANTIZE] = {llquantize_params,
+				5,
+				{{D_LLQUANT_FACTORMATCH, "factor"},
+				 {D_LLQUANT_LOWMATCH, "low magnitude"},
+				 {D_LLQUANT_HIGHMATCH, "high magnitude"},
+				 {D_LLQUANT_NSTEPMATCH, "steps"}}},
 };
 
 /*
@@ -167,7 +184,7 @@ static const struct param_rule {
 static bool check_params_match(struct check *c, const struct prog_agg *agg, struct span at,
 			       const int64_t *params)
 {
-	static const uint8_t order[] = { 0, 2, 1, 3 };
+	static const uint8_t order[] = {0, 2, 1, 3};
 	const struct param_rule *rule = &param_rules[agg->func];
 
 	for (uint32_t i = 0; i < ARRAY_LEN(order); i++) {
@@ -182,7 +199,8 @@ static bool check_params_match(struct check *c, const struct prog_agg *agg, stru
 	return true;
 }
 
-/* ---- keys -------------------------------------------------------------------------------------------- */
+/* ---- keys
+ * -------------------------------------------------------------------------------------------- */
 
 /* Checks the keys; what the consumer prints for each. NULL after reporting. */
 static enum datum_kind *check_agg_keys(struct check *c, const char *what, struct expr *l)
@@ -214,14 +232,16 @@ static bool check_kinds(struct check *c, const struct prog_agg *agg, const enum 
 		if (plain || kinds[i] == agg->key_kinds[i])
 			continue;
 		check_error(c, D_PROTO_ARG, l->agg.keys[i]->span,
-			    "@%s[ ] key #%u is incompatible with prototype: it was a different kind of key",
+			    "@%s[ ] key #%u is incompatible with prototype: it was a different "
+			    "kind of key",
 			    agg->name, i + 1);
 		return false;
 	}
 	return true;
 }
 
-/* ---- the aggregation ------------------------------------------------------------------------------------ */
+/* ---- the aggregation
+ * ------------------------------------------------------------------------------------ */
 
 static struct ident *agg_create(struct check *c, const struct expr *l, enum aggfunc func,
 				const int64_t *params, enum datum_kind *kinds)
@@ -244,7 +264,7 @@ static struct ident *agg_create(struct check *c, const struct expr *l, enum aggf
 	for (uint32_t i = 0; i < n; i++)
 		agg->key_types[i] = dif_type_of(c->types, l->agg.keys[i]->type);
 	vec_push(&s->aggs, agg);
-	s->aggs_view = (struct prog_aggs){ s->aggs.data, s->aggs.len };
+	s->aggs_view = (struct prog_aggs){s->aggs.data, s->aggs.len};
 	session_bind(s, s->agg_idents, id->name, id);
 	return id;
 }
@@ -258,12 +278,15 @@ static bool check_same_func(struct check *c, const struct ident *id, const struc
 		return true;
 	loc = source_locate(c->session->sources, id->span.off);
 	check_error(c, D_AGG_REDEF, e->span,
-		    "aggregation redefined: @%s\n\t current: @%s = %s( )\n\tprevious: @%s = %s( ) : line %u",
-		    id->name, id->name, func_names[func], id->name, func_names[id->agg->func], loc.line);
+		    "aggregation redefined: @%s\n\t current: @%s = %s( )\n\tprevious: @%s = %s( ) "
+		    ": line %u",
+		    id->name, id->name, func_names[func], id->name, func_names[id->agg->func],
+		    loc.line);
 	return false;
 }
 
-/* ---- the function ---------------------------------------------------------------------------------------- */
+/* ---- the function
+ * ---------------------------------------------------------------------------------------- */
 
 /* The aggregating function on the right; NULL after reporting. */
 static const struct subr *agg_func(struct check *c, const char *name, struct expr *r)
@@ -277,13 +300,14 @@ static const struct subr *agg_func(struct check *c, const char *name, struct exp
 		return NULL;
 	}
 	if (r->kind != EXPR_BAD)
-		check_error(c, D_AGG_FUNC, r->span, "%s must be assigned the result of an aggregating function",
-			    name);
+		check_error(c, D_AGG_FUNC, r->span,
+			    "%s must be assigned the result of an aggregating function", name);
 	return NULL;
 }
 
 /* The n-th argument as a 64-bit integer; NULL after reporting. */
-static struct expr *agg_value(struct check *c, const struct subr *subr, struct expr *call, uint32_t n)
+static struct expr *agg_value(struct check *c, const struct subr *subr, struct expr *call,
+			      uint32_t n)
 {
 	struct expr *e = call->call.args[n] = check_expr(c, call->call.args[n]);
 
@@ -291,8 +315,8 @@ static struct expr *agg_value(struct check *c, const struct subr *subr, struct e
 		return NULL;
 	if (!type_is_scalar(c->types, e->type)) {
 		check_error(c, D_AGG_SCALAR, e->span,
-			    "%s( ) argument #%u must be of scalar type, not \"%s\"", subr->name, n + 1,
-			    type_text(c, e->type));
+			    "%s( ) argument #%u must be of scalar type, not \"%s\"", subr->name,
+			    n + 1, type_text(c, e->type));
 		return NULL;
 	}
 	return check_convert(c, &e, TYPE_INT64) ? e : expr_cast(c, e, TYPE_INT64);
@@ -319,8 +343,8 @@ static bool agg_values(struct check *c, const struct subr *subr, struct expr *ca
 	return e != NULL;
 }
 
-static bool agg_bind(struct check *c, struct expr *e, const struct subr *subr, const int64_t *params,
-		     struct prog_act *act)
+static bool agg_bind(struct check *c, struct expr *e, const struct subr *subr,
+		     const int64_t *params, struct prog_act *act)
 {
 	struct expr *l = e->binary.l;
 	struct ident *id = hashmap_finds(c->session->agg_idents, l->agg.name);
@@ -347,7 +371,7 @@ static bool agg_bind(struct check *c, struct expr *e, const struct subr *subr, c
 bool check_agg_assign(struct check *c, struct expr *e, struct prog_act *act)
 {
 	struct expr *l = e->binary.l, *call = e->binary.r;
-	int64_t params[4] = { 0 };
+	int64_t params[4] = {0};
 	const struct param_rule *rule;
 	const struct subr *subr;
 
@@ -369,7 +393,8 @@ bool check_agg_assign(struct check *c, struct expr *e, struct prog_act *act)
 	       subr_use(c, subr, call->span);
 }
 
-/* ---- references --------------------------------------------------------------------------------------------- */
+/* ---- references
+ * --------------------------------------------------------------------------------------------- */
 
 static void hint_agg(struct check *c, const char *name)
 {
@@ -393,14 +418,14 @@ struct ident *check_agg_arg(struct check *c, const char *func, uint32_t argno, s
 
 	if (e->kind != EXPR_AGG) {
 		if (e->kind != EXPR_BAD)
-			check_error(c, not_agg, e->span, "%s( ) argument #%u must be an aggregation", func,
-				    argno);
+			check_error(c, not_agg, e->span,
+				    "%s( ) argument #%u must be an aggregation", func, argno);
 		return NULL;
 	}
 	if (e->agg.has_keys) {
 		check_error(c, not_agg, e->span,
-			    "%s( ) argument #%u must be a whole aggregation: @%s without keys", func, argno,
-			    e->agg.name);
+			    "%s( ) argument #%u must be a whole aggregation: @%s without keys",
+			    func, argno, e->agg.name);
 		return NULL;
 	}
 	id = hashmap_finds(c->session->agg_idents, e->agg.name);

@@ -35,7 +35,8 @@ static struct expr *args_element(struct check *c, struct ident *id, struct expr 
 
 static struct expr *fail_index(struct check *c, struct expr *e, uint64_t index, uint32_t n)
 {
-	return expr_fail(c, D_ARGS_IDX, e->span, "index %lld is out of range for args[ ] of %s, which has %u",
+	return expr_fail(c, D_ARGS_IDX, e->span,
+			 "index %lld is out of range for args[ ] of %s, which has %u",
 			 (long long)index, desc_text(c), n);
 }
 
@@ -51,8 +52,8 @@ static struct expr *args_declared(struct check *c, struct ident *id, struct expr
 	ref = args_element(c, id, e, p->map[index], p->args[p->map[index]]);
 	if (type_same(c->types, ref->type, p->xargs[index]))
 		return ref;
-	out = type_is_pointer(c->types, p->xargs[index]) ? type_deref(c->types, p->xargs[index]) :
-							   p->xargs[index];
+	out = type_is_pointer(c->types, p->xargs[index]) ? type_deref(c->types, p->xargs[index])
+							 : p->xargs[index];
 	if (!xlator_find(c, ref->type, out))
 		return expr_fail(c, D_ARGS_XLATOR, e->span,
 				 "no translator for args[%llu] of %s from \"%s\" to \"%s\"",
@@ -70,9 +71,10 @@ static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr
 	type_id type;
 
 	if (n < 0)
-		return expr_fail(c, D_ARGS_MULTI, e->span,
-				 "args[ ] may not be used: %s matches probes whose arguments differ",
-				 desc_text(c));
+		return expr_fail(
+			c, D_ARGS_MULTI, e->span,
+			"args[ ] may not be used: %s matches probes whose arguments differ",
+			desc_text(c));
 	if (index >= (uint32_t)n)
 		return fail_index(c, e, index, (uint32_t)n);
 	type = type_from_text(c, texts[index]);
@@ -105,5 +107,6 @@ struct expr *check_args_ref(struct check *c, struct ident *id, struct expr *e)
 				 "args[ ] may be referenced only using an integer constant");
 	attr_use(c, e->span, "args", builtin_attr(c, id));
 	p = declared_probe(c);
-	return p ? args_declared(c, id, e, sub->ival.val, p) : args_of_probe(c, id, e, sub->ival.val);
+	return p ? args_declared(c, id, e, sub->ival.val, p)
+		 : args_of_probe(c, id, e, sub->ival.val);
 }

@@ -3,10 +3,16 @@
 
 #include <ctype.h>
 
-/* ---- prototypes ----------------------------------------------------------------------------------- */
+/* ---- prototypes
+ * ----------------------------------------------------------------------------------- */
 
-static const struct { const char *name; type_id type; } special_types[] = {
-	{ "stack", TYPE_STACK }, { "_symaddr", TYPE_SYMADDR }, { "_usymaddr", TYPE_USYMADDR },
+static const struct {
+	const char *name;
+	type_id type;
+} special_types[] = {
+	{"stack", TYPE_STACK},
+	{"_symaddr", TYPE_SYMADDR},
+	{"_usymaddr", TYPE_USYMADDR},
 };
 
 static type_id proto_type(struct check *c, const char *text)
@@ -71,15 +77,16 @@ const struct proto *proto_get(struct check *c, const struct subr *subr)
 	return p;
 }
 
-/* ---- arguments ------------------------------------------------------------------------------------ */
+/* ---- arguments
+ * ------------------------------------------------------------------------------------ */
 
 void check_error_len(struct check *c, struct span at, const char *what, const char *unit,
 		     uint32_t passed, uint32_t nmin, uint32_t nmax)
 {
 	const char *bound = nmin == nmax ? "" : passed < nmin ? "at least " : "at most ";
 
-	check_error(c, D_PROTO_LEN, at, "%s prototype mismatch: %u %s%s passed, %s%u expected", what,
-		    passed, unit, passed == 1 ? "" : "s", bound, passed < nmin ? nmin : nmax);
+	check_error(c, D_PROTO_LEN, at, "%s prototype mismatch: %u %s%s passed, %s%u expected",
+		    what, passed, unit, passed == 1 ? "" : "s", bound, passed < nmin ? nmin : nmax);
 }
 
 bool check_arg_count(struct check *c, const struct subr *subr, struct expr *call)
@@ -89,8 +96,8 @@ bool check_arg_count(struct check *c, const struct subr *subr, struct expr *call
 
 	if (n >= p->nmin && n <= nmax)
 		return true;
-	check_error_len(c, call->span, arena_printf(c->arena, "%s( )", subr->name), "arg", n, p->nmin,
-			nmax);
+	check_error_len(c, call->span, arena_printf(c->arena, "%s( )", subr->name), "arg", n,
+			p->nmin, nmax);
 	return false;
 }
 
@@ -103,7 +110,8 @@ static bool check_arg(struct check *c, const struct subr *subr, const struct pro
 	if (want->any || check_convert(c, arg, want->type))
 		return true;
 	check_error(c, D_PROTO_ARG, (*arg)->span,
-		    "%s( ) argument #%u is incompatible with prototype:\n\tprototype: %s\n\t argument: %s",
+		    "%s( ) argument #%u is incompatible with prototype:\n\tprototype: %s\n\t "
+		    "argument: %s",
 		    subr->name, argno, type_text(c, want->type), type_text(c, (*arg)->type));
 	if (type_is_integer(c->types, want->type) && type_is_pointer(c->types, (*arg)->type))
 		diag_hint(c->diags, "pass the address as a number: (%s)", type_text(c, want->type));
@@ -112,17 +120,18 @@ static bool check_arg(struct check *c, const struct subr *subr, const struct pro
 
 bool check_proto_args(struct check *c, const struct subr *subr, struct expr *call)
 {
-	static const struct proto_arg further = { .any = true };
+	static const struct proto_arg further = {.any = true};
 	const struct proto *p = proto_get(c, subr);
 	bool good = check_arg_count(c, subr, call);
 
 	for (uint32_t i = 0; good && i < call->call.nargs; i++)
-		good = check_arg(c, subr, i < p->nargs ? &p->args[i] : &further, &call->call.args[i],
-				 i + 1);
+		good = check_arg(c, subr, i < p->nargs ? &p->args[i] : &further,
+				 &call->call.args[i], i + 1);
 	return good;
 }
 
-/* ---- the callee -------------------------------------------------------------------------------------- */
+/* ---- the callee
+ * -------------------------------------------------------------------------------------- */
 
 static const struct expr *callee(const struct expr *e)
 {
@@ -145,7 +154,8 @@ static void hint_function(struct check *c, const char *name)
 	const struct subr *hidden = subr_find(name);
 
 	if (hidden) {
-		diag_hint(c->diags, "'%s' needs D version %s (option version)", name, hidden->since);
+		diag_hint(c->diags, "'%s' needs D version %s (option version)", name,
+			  hidden->since);
 		return;
 	}
 	for (uint32_t i = 0; i < nsubrs; i++)
@@ -162,16 +172,19 @@ static struct expr *fail_callee(struct check *c, const struct expr *e)
 	struct ident *id;
 
 	if (!fn)
-		return expr_fail(c, D_FUNC_IDENT, e->span, "function designator must be an identifier");
+		return expr_fail(c, D_FUNC_IDENT, e->span,
+				 "function designator must be an identifier");
 	id = ident_find(c, SCOPE_GLOBAL, fn->ident.name);
 	if (id && id->type == TYPE_ERROR)
 		return expr_bad(c, e->span);
 	if (id && id->kind == IDENT_EXTERN)
-		return expr_fail(c, D_FUNC_IDKIND, fn->span,
-				 "%s( ) is a function of the kernel or of a program: D cannot call it",
-				 fn->ident.name);
+		return expr_fail(
+			c, D_FUNC_IDKIND, fn->span,
+			"%s( ) is a function of the kernel or of a program: D cannot call it",
+			fn->ident.name);
 	if (id)
-		return expr_fail(c, D_FUNC_IDKIND, fn->span, "%s is not a function", fn->ident.name);
+		return expr_fail(c, D_FUNC_IDKIND, fn->span, "%s is not a function",
+				 fn->ident.name);
 	check_error(c, D_FUNC_UNDEF, fn->span, "undefined function name: %s", fn->ident.name);
 	hint_function(c, fn->ident.name);
 	return expr_bad(c, e->span);
@@ -200,13 +213,16 @@ struct expr *check_call(struct check *c, struct expr *e)
 	if (!subr)
 		return fail_callee(c, e);
 	if (subr->class == SUBR_AGGFUNC)
-		return expr_fail(c, D_CG_EXPR, e->span,
-				 "%s( ) may not be called from a D expression (it is assigned to an "
-				 "aggregation: @name = %s(...))", subr->name, subr->name);
+		return expr_fail(
+			c, D_CG_EXPR, e->span,
+			"%s( ) may not be called from a D expression (it is assigned to an "
+			"aggregation: @name = %s(...))",
+			subr->name, subr->name);
 	if (subr->class == SUBR_ACTION)
-		return expr_fail(c, D_CG_EXPR, e->span,
-				 "%s( ) may not be called from a D expression (D program context required)",
-				 subr->name);
+		return expr_fail(
+			c, D_CG_EXPR, e->span,
+			"%s( ) may not be called from a D expression (D program context required)",
+			subr->name);
 	if (!check_proto_args(c, subr, e) || !subr_use(c, subr, e->span))
 		return expr_bad(c, e->span);
 	e->call.subr = subr;

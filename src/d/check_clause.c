@@ -1,13 +1,14 @@
 /*
  * Clauses: probe descriptions, predicate, statements; hands the result to the lowering.
  *
- * Each description of a list makes a clause of its own, checked on a fresh copy of the tree, because
- * args[] may have other types there (d-language.md 2.5).
+ * Each description of a list makes a clause of its own, checked on a fresh copy of the tree,
+ * because args[] may have other types there (d-language.md 2.5).
  */
 #include "d/check_impl.h"
 #include "d/lower.h"
 
-/* ---- what may stand beside what (d-language.md 5.1, 8.4) ----------------------------------------------- */
+/* ---- what may stand beside what (d-language.md 5.1, 8.4)
+ * ----------------------------------------------- */
 
 /* Seen so far in the current run of statements without 'if'. */
 struct block_rules {
@@ -40,10 +41,12 @@ static void check_action_rules(struct clause_build *b, const struct subr *subr, 
 
 	if (subr_is(subr, "commit")) {
 		rule(c, seen->commits, D_COMM_COMM, at, "commit( ) may not follow commit( )");
-		rule(c, seen->records, D_COMM_DREC, at, "commit( ) may not follow data-recording action(s)");
+		rule(c, seen->records, D_COMM_DREC, at,
+		     "commit( ) may not follow data-recording action(s)");
 		seen->commits = true;
 	} else if (subr_is(subr, "speculate")) {
-		rule(c, seen->speculates, D_SPEC_SPEC, at, "speculate( ) may not follow speculate( )");
+		rule(c, seen->speculates, D_SPEC_SPEC, at,
+		     "speculate( ) may not follow speculate( )");
 		rule(c, seen->commits, D_SPEC_COMM, at, "speculate( ) may not follow commit( )");
 		rule(c, seen->records, D_SPEC_DREC, at,
 		     "speculate( ) may not follow data-recording action(s)");
@@ -51,10 +54,12 @@ static void check_action_rules(struct clause_build *b, const struct subr *subr, 
 	} else if (subr_is(subr, "exit")) {
 		rule(c, seen->speculates, D_EXIT_SPEC, at, "exit( ) may not follow speculate( )");
 	} else if (subr->flags & SUBR_DESTRUCTIVE) {
-		rule(c, seen->speculates, D_ACT_SPEC, at, "destructive actions may not follow speculate( )");
+		rule(c, seen->speculates, D_ACT_SPEC, at,
+		     "destructive actions may not follow speculate( )");
 	}
 	if (subr->flags & SUBR_RECORDS) {
-		rule(c, seen->commits, D_DREC_COMM, at, "data-recording actions may not follow commit( )");
+		rule(c, seen->commits, D_DREC_COMM, at,
+		     "data-recording actions may not follow commit( )");
 		seen->records = true;
 	}
 }
@@ -66,7 +71,8 @@ static void check_agg_rules(struct clause_build *b, struct span at)
 	b->seen.records = true;
 }
 
-/* ---- statements --------------------------------------------------------------------------------------------- */
+/* ---- statements
+ * --------------------------------------------------------------------------------------------- */
 
 static struct act_build *act_new(struct clause_build *b, enum act_kind kind, struct span at)
 {
@@ -168,18 +174,18 @@ static void check_if(struct clause_build *b, struct stmt *s)
 			    "condition of if must be of scalar type, not \"%s\"",
 			    type_text(b->c, cond->type));
 	act_arg(b->c, &brz->act, cond, DATUM_INT);
-	b->seen = (struct block_rules){ 0 };
+	b->seen = (struct block_rules){0};
 	check_stmts(b, s->then_body, s->nthen);
 	if (s->nelse) {
 		jmp = act_jump(b, ACT_JMP, s->span);
 		brz->act.target = b->nacts;
-		b->seen = (struct block_rules){ 0 };
+		b->seen = (struct block_rules){0};
 		check_stmts(b, s->else_body, s->nelse);
 		jmp->act.target = b->nacts;
 	} else {
 		brz->act.target = b->nacts;
 	}
-	b->seen = (struct block_rules){ 0 };
+	b->seen = (struct block_rules){0};
 }
 
 static void check_stmts(struct clause_build *b, struct stmt **stmts, uint32_t n)
@@ -192,9 +198,12 @@ static void check_stmts(struct clause_build *b, struct stmt **stmts, uint32_t n)
 	}
 }
 
-/* ---- lowering ------------------------------------------------------------------------------------------------- */
+/* ---- lowering
+ * -------------------------------------------------------------------------------------------------
+ */
 
-/* Our own verifier runs on every object: what it refuses is our mistake, said in the user's terms. */
+/* Our own verifier runs on every object: what it refuses is our mistake, said in the user's terms.
+ */
 static struct difo *lower_verified(struct check *c, struct expr *e)
 {
 	struct difo *d = lower_expr(c, e);
@@ -202,8 +211,8 @@ static struct difo *lower_verified(struct check *c, struct expr *e)
 
 	if (!err)
 		return d;
-	check_error(c, D_UNKNOWN, e->span, "internal error: the code of this expression is not valid: %s",
-		    err_text(err));
+	check_error(c, D_UNKNOWN, e->span,
+		    "internal error: the code of this expression is not valid: %s", err_text(err));
 	err_destroy(err);
 	return NULL;
 }
@@ -239,7 +248,9 @@ static void lower_acts(struct clause_build *b, struct prog_clause *clause)
 	}
 }
 
-/* ---- a clause -------------------------------------------------------------------------------------------------- */
+/* ---- a clause
+ * --------------------------------------------------------------------------------------------------
+ */
 
 /* One description's copy of the clause. */
 struct clause_trees {
@@ -259,7 +270,7 @@ static struct clause_trees trees_clone(struct check *c, const struct decl *d)
 
 static void clause_build_init(struct clause_build *b, struct check *c)
 {
-	*b = (struct clause_build){ .c = c };
+	*b = (struct clause_build){.c = c};
 	b->tail = &b->first;
 }
 
@@ -284,10 +295,11 @@ static void check_body(struct clause_build *b, struct clause_trees *t)
 }
 
 /*
- * The actions first, so that they may introduce what the predicate uses; when that fails for want of a
- * variable, all again with the predicate first (d-language.md 2.5).
+ * The actions first, so that they may introduce what the predicate uses; when that fails for want
+ * of a variable, all again with the predicate first (d-language.md 2.5).
  */
-static struct clause_trees check_parts(struct check *c, struct clause_build *b, const struct decl *d)
+static struct clause_trees check_parts(struct check *c, struct clause_build *b,
+				       const struct decl *d)
 {
 	struct session_mark mark = session_mark(c->session);
 	struct checker *ck = checker(c);
@@ -339,8 +351,8 @@ static bool check_match(struct check *c, const struct probe_desc *desc, const st
 		return false;
 	}
 	if (count == 0 && !c->opts->zdefs) {
-		check_error(c, D_PDESC_ZERO, spec->span, "probe description %s does not match any probes",
-			    desc_text(c, desc));
+		check_error(c, D_PDESC_ZERO, spec->span,
+			    "probe description %s does not match any probes", desc_text(c, desc));
 		return false;
 	}
 	return true;
@@ -354,7 +366,7 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
 	struct clause_trees t;
 	struct clause_build b;
 
-	clause->desc = (struct probe_desc){ spec->prov, spec->mod, spec->func, spec->name, spec->id };
+	clause->desc = (struct probe_desc){spec->prov, spec->mod, spec->func, spec->name, spec->id};
 	clause->span = spec->span.off;
 	if (!check_match(c, &clause->desc, spec))
 		return;

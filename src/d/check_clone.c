@@ -15,16 +15,11 @@ void expr_each_child(struct expr *e, expr_child_f *f, void *arg)
 	case EXPR_STR:
 	case EXPR_IDENT:
 	case EXPR_SIZEOF_TYPE:
-	case EXPR_OFFSETOF:
-		return;
-	case EXPR_AGG:
-		each(e->agg.keys, e->agg.nkeys, f, arg);
-		return;
+	case EXPR_OFFSETOF: return;
+	case EXPR_AGG: each(e->agg.keys, e->agg.nkeys, f, arg); return;
 	case EXPR_UNARY:
 	case EXPR_SIZEOF:
-	case EXPR_STRINGOF:
-		f(&e->unary.e, arg);
-		return;
+	case EXPR_STRINGOF: f(&e->unary.e, arg); return;
 	case EXPR_BINARY:
 	case EXPR_ASSIGN:
 	case EXPR_COMMA:
@@ -44,18 +39,10 @@ void expr_each_child(struct expr *e, expr_child_f *f, void *arg)
 		f(&e->index.base, arg);
 		each(e->index.subs, e->index.nsubs, f, arg);
 		return;
-	case EXPR_MEMBER:
-		f(&e->member.base, arg);
-		return;
-	case EXPR_CAST:
-		f(&e->cast.e, arg);
-		return;
-	case EXPR_XLATE:
-		f(&e->xlate.e, arg);
-		return;
-	case EXPR_VAR:
-		each(e->var.keys, e->var.nkeys, f, arg);
-		return;
+	case EXPR_MEMBER: f(&e->member.base, arg); return;
+	case EXPR_CAST: f(&e->cast.e, arg); return;
+	case EXPR_XLATE: f(&e->xlate.e, arg); return;
+	case EXPR_VAR: each(e->var.keys, e->var.nkeys, f, arg); return;
 	}
 	BUG("expression kind %d", (int)e->kind);
 }
@@ -68,7 +55,8 @@ static void clone_list(struct arena *a, struct expr *n)
 	else if (n->kind == EXPR_CALL)
 		n->call.args = arena_memdup(a, n->call.args, n->call.nargs * sizeof(*n->call.args));
 	else if (n->kind == EXPR_INDEX)
-		n->index.subs = arena_memdup(a, n->index.subs, n->index.nsubs * sizeof(*n->index.subs));
+		n->index.subs =
+			arena_memdup(a, n->index.subs, n->index.nsubs * sizeof(*n->index.subs));
 	else if (n->kind == EXPR_VAR)
 		n->var.keys = arena_memdup(a, n->var.keys, n->var.nkeys * sizeof(*n->var.keys));
 }
@@ -79,8 +67,8 @@ static void clone_child(struct expr **child, void *arg)
 }
 
 /*
- * Types as written are shared: resolving one twice gives the same type, and its body is declared once.
- * The result is checked already, or not, like the original.
+ * Types as written are shared: resolving one twice gives the same type, and its body is declared
+ * once. The result is checked already, or not, like the original.
  */
 struct expr *expr_clone(struct arena *a, const struct expr *e)
 {

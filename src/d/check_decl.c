@@ -1,7 +1,8 @@
 /* Declarations of variables and typedefs; whose name is taken (d-language.md 2.7). */
 #include "d/check_impl.h"
 
-static void fail_redeclared(struct check *c, struct span at, const char *name, const struct ident *old)
+static void fail_redeclared(struct check *c, struct span at, const char *name,
+			    const struct ident *old)
 {
 	struct source_loc loc;
 
@@ -73,7 +74,7 @@ static void declare_extern(struct check *c, struct type_name *tn, const struct d
 	id->kind = IDENT_EXTERN;
 	id->name = arena_strdup(s->arena, tn->name);
 	id->type = obj->type;
-	id->attr = (struct attr){ STAB_PRIVATE, STAB_PRIVATE, DEP_UNKNOWN };
+	id->attr = (struct attr){STAB_PRIVATE, STAB_PRIVATE, DEP_UNKNOWN};
 	id->is_declared = true;
 	id->span = tn->name_span;
 	ident_apply_pending(c, id);
@@ -106,7 +107,8 @@ static void declare_object(struct check *c, struct type_name *tn)
 		declare_extern(c, tn, &obj);
 	else
 		var_create(c, tn->name_span, scope, tn->name, obj.type, obj.is_assoc, obj.keys,
-			   obj.nkeys)->is_declared = true;
+			   obj.nkeys)
+			->is_declared = true;
 }
 
 static void declare_typedef(struct check *c, struct type_name *tn)

@@ -4,7 +4,8 @@
 /* Deeper trees than this would exhaust the stack of a recursive walk; no program comes near. */
 #define DEPTH_MAX 3000
 
-/* ---- nodes ---------------------------------------------------------------------------------------- */
+/* ---- nodes
+ * ---------------------------------------------------------------------------------------- */
 
 struct expr *expr_new(struct check *c, enum expr_kind kind, struct span at, type_id type)
 {
@@ -31,7 +32,8 @@ struct expr *expr_int(struct check *c, struct span at, uint64_t val, type_id typ
 	return e;
 }
 
-/* ---- reports ---------------------------------------------------------------------------------------- */
+/* ---- reports
+ * ---------------------------------------------------------------------------------------- */
 
 void check_note_tag(struct check *c, enum dtag tag)
 {
@@ -40,7 +42,8 @@ void check_note_tag(struct check *c, enum dtag tag)
 		checker(c)->nundef++;
 }
 
-/* ---- conversions -------------------------------------------------------------------------------------- */
+/* ---- conversions
+ * -------------------------------------------------------------------------------------- */
 
 uint64_t int_convert(const struct types *t, uint64_t val, type_id type)
 {
@@ -123,7 +126,8 @@ bool check_convert(struct check *c, struct expr **e, type_id to)
 	return !type_is_void(t, to) && type_same(t, from, to);
 }
 
-/* ---- what can be stored to ------------------------------------------------------------------------------ */
+/* ---- what can be stored to
+ * ------------------------------------------------------------------------------ */
 
 static bool is_user_var(const struct expr *e)
 {
@@ -142,43 +146,34 @@ static bool leads_to_d_memory(struct check *c, const struct expr *e)
 	if (is_user_var(e) || is_scratch_call(e))
 		return true;
 	switch ((int)e->kind) {
-	case EXPR_CAST:
-		return leads_to_d_memory(c, e->cast.e);
+	case EXPR_CAST: return leads_to_d_memory(c, e->cast.e);
 	case EXPR_BINARY:
 		return leads_to_d_memory(c, e->binary.l) || leads_to_d_memory(c, e->binary.r);
-	case EXPR_COND:
-		return leads_to_d_memory(c, e->cond.t) || leads_to_d_memory(c, e->cond.f);
+	case EXPR_COND: return leads_to_d_memory(c, e->cond.t) || leads_to_d_memory(c, e->cond.f);
 	case EXPR_ASSIGN:
-	case EXPR_COMMA:
-		return leads_to_d_memory(c, e->binary.r);
-	case EXPR_UNARY:
-		return leads_to_d_memory(c, e->unary.e);
+	case EXPR_COMMA: return leads_to_d_memory(c, e->binary.r);
+	case EXPR_UNARY: return leads_to_d_memory(c, e->unary.e);
 	case EXPR_MEMBER:
-	case EXPR_INDEX:
-		return expr_is_writable(c, e);
-	default:
-		return false;
+	case EXPR_INDEX: return expr_is_writable(c, e);
+	default: return false;
 	}
 }
 
 bool expr_is_writable(struct check *c, const struct expr *e)
 {
 	switch ((int)e->kind) {
-	case EXPR_VAR:
-		return is_user_var(e);
+	case EXPR_VAR: return is_user_var(e);
 	case EXPR_MEMBER:
-		return e->member.arrow ? leads_to_d_memory(c, e->member.base) :
-					 expr_is_writable(c, e->member.base);
-	case EXPR_INDEX:
-		return leads_to_d_memory(c, e->index.base);
-	case EXPR_UNARY:
-		return e->unary.op == OP_DEREF && leads_to_d_memory(c, e->unary.e);
-	default:
-		return false;
+		return e->member.arrow ? leads_to_d_memory(c, e->member.base)
+				       : expr_is_writable(c, e->member.base);
+	case EXPR_INDEX: return leads_to_d_memory(c, e->index.base);
+	case EXPR_UNARY: return e->unary.op == OP_DEREF && leads_to_d_memory(c, e->unary.e);
+	default: return false;
 	}
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------------------- */
+/* ---- the walk
+ * ---------------------------------------------------------------------------------------------- */
 
 static struct expr *check_int(struct check *c, struct expr *e)
 {
@@ -195,13 +190,9 @@ static struct expr *check_agg_ref(struct check *c, struct expr *e)
 static struct expr *check_node(struct check *c, struct expr *e)
 {
 	switch (e->kind) {
-	case EXPR_BAD:
-		e->type = TYPE_ERROR;
-		return e;
+	case EXPR_BAD: e->type = TYPE_ERROR; return e;
 	case EXPR_INT: return check_int(c, e);
-	case EXPR_STR:
-		e->type = TYPE_STRING;
-		return e;
+	case EXPR_STR: e->type = TYPE_STRING; return e;
 	case EXPR_IDENT: return check_ident(c, e);
 	case EXPR_AGG: return check_agg_ref(c, e);
 	case EXPR_UNARY: return check_unary(c, e);
@@ -243,13 +234,15 @@ struct expr *check_any(struct check *c, struct expr *e)
 struct expr *check_value(struct check *c, struct expr *e)
 {
 	if (e->kind == EXPR_AGG)
-		return expr_fail(c, D_CG_DYN, e->span,
-				 "aggregation %s has no value that an expression could use",
-				 var_text(c, SCOPE_GLOBAL, arena_printf(c->arena, "@%s", e->agg.name)));
+		return expr_fail(
+			c, D_CG_DYN, e->span,
+			"aggregation %s has no value that an expression could use",
+			var_text(c, SCOPE_GLOBAL, arena_printf(c->arena, "@%s", e->agg.name)));
 	if (e->kind == EXPR_XLATE)
-		return expr_fail(c, D_CG_DYN, e->span,
-				 "translated value of type \"%s\" can only be used through its members",
-				 type_text(c, e->type));
+		return expr_fail(
+			c, D_CG_DYN, e->span,
+			"translated value of type \"%s\" can only be used through its members",
+			type_text(c, e->type));
 	return e;
 }
 
@@ -273,7 +266,8 @@ bool check_const(struct check *c, struct expr *e, int64_t *ret_val)
 	return true;
 }
 
-/* ---- types for back ends ------------------------------------------------------------------------------------- */
+/* ---- types for back ends
+ * ------------------------------------------------------------------------------------- */
 
 struct dif_type dif_type_of(const struct types *t, type_id id)
 {

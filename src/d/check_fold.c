@@ -1,6 +1,6 @@
 /*
- * Arithmetic on constants, at 64 bits as the reference asks (d-language.md 2.3) and as DIF computes at
- * run time: no truncation before a conversion.
+ * Arithmetic on constants, at 64 bits as the reference asks (d-language.md 2.3) and as DIF computes
+ * at run time: no truncation before a conversion.
  */
 #include "d/check_impl.h"
 
@@ -75,8 +75,7 @@ uint64_t fold_binary(enum expr_op op, uint64_t l, uint64_t r, bool is_signed)
 	case OP_PREINC:
 	case OP_PREDEC:
 	case OP_POSTINC:
-	case OP_POSTDEC:
-		break;
+	case OP_POSTDEC: break;
 	}
 	BUG("operator %d is not binary", (int)op);
 }

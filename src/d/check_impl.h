@@ -1,8 +1,9 @@
 /*
- * Inside of the checker and of the compile session: shared by check*.c, builtin.c, fmt.c and compile.c.
+ * Inside of the checker and of the compile session: shared by check*.c, builtin.c, fmt.c and
+ * compile.c.
  *
- * Owns     the session's arena owns what outlives a compile (identifiers, inlines, translators); the
- *          arena of a compile owns its tree, DIF and clauses and becomes the session's on success.
+ * Owns     the session's arena owns what outlives a compile (identifiers, inlines, translators);
+ * the arena of a compile owns its tree, DIF and clauses and becomes the session's on success.
  */
 #pragma once
 
@@ -12,7 +13,8 @@
 #include "d/list.h"
 #include "d/parse.h"
 
-/* ---- what a session keeps ------------------------------------------------------------------------ */
+/* ---- what a session keeps
+ * ------------------------------------------------------------------------ */
 
 struct xlator {
 	type_id out, in;
@@ -39,7 +41,10 @@ struct declared_provider {
 /* The prototype of a built-in function, parsed. */
 struct proto {
 	type_id ret;
-	struct proto_arg { type_id type; bool any; } *args;
+	struct proto_arg {
+		type_id type;
+		bool any;
+	} * args;
 	uint32_t nargs, nmin;
 	bool varargs; /* more than nargs is fine */
 };
@@ -57,8 +62,8 @@ struct dsession {
 	struct hashmap *globals;    /* user variables, inlines, enumerators -> struct ident */
 	struct hashmap *selfs;	    /* thread-local variables -> struct ident */
 	struct hashmap *agg_idents; /* aggregations -> struct ident */
-	struct hashmap *builtins;   /* subroutines, actions, variables of builtin.c -> struct ident */
-	struct hashmap *protos;	    /* of subrs[], by name, once used -> struct proto */
+	struct hashmap *builtins; /* subroutines, actions, variables of builtin.c -> struct ident */
+	struct hashmap *protos;	  /* of subrs[], by name, once used -> struct proto */
 	struct hashmap *type_texts; /* D type text -> type_id + 1 as a pointer */
 	struct hashmap *providers;  /* declared in D -> struct declared_provider */
 	VEC(struct xlator *) xlators;
@@ -85,7 +90,8 @@ void session_rollback(struct dsession *s, const struct session_mark *m);
 /* Binds a name that was free. key must live as long as the session. */
 void session_bind(struct dsession *s, struct hashmap *map, const char *key, void *value);
 
-/* ---- the state of one compile --------------------------------------------------------------------- */
+/* ---- the state of one compile
+ * --------------------------------------------------------------------- */
 
 /* Names bound to expressions: parameters of an inline or translator while its body is checked. */
 struct binding {
@@ -106,11 +112,11 @@ struct pending_pragma {
 struct checker {
 	struct check c; /* first: check.h hands out a pointer to it */
 	struct binding *bindings;
-	uint32_t nundef;    /* errors so far that say "not defined (yet)" */
-	uint32_t depth;	    /* of nested expressions and inlines */
-	uint32_t ncloned;   /* nodes made by expansion: bounds exponential inlines */
-	struct attr attr;   /* least of what the current clause used */
-	bool destructive;   /* the current clause calls something that is */
+	uint32_t nundef;  /* errors so far that say "not defined (yet)" */
+	uint32_t depth;	  /* of nested expressions and inlines */
+	uint32_t ncloned; /* nodes made by expansion: bounds exponential inlines */
+	struct attr attr; /* least of what the current clause used */
+	bool destructive; /* the current clause calls something that is */
 	struct pending_pragma *pending;
 	uint32_t ntrouble;  /* reports and poison nodes so far: none means that all is well */
 	uint32_t first_off; /* where this program's text begins */
@@ -127,7 +133,7 @@ static inline struct checker *checker(struct check *c)
  * check_error() reports; expr_fail() reports and is the poison node to return. `at` is a span.
  */
 void check_note_tag(struct check *c, enum dtag tag);
-#define check_error(c, tag, at, ...) \
+#define check_error(c, tag, at, ...)                                                               \
 	(check_note_tag((c), (tag)), diag_error((c)->diags, (tag), (at), __VA_ARGS__))
 #define expr_fail(c, tag, at, ...) (check_error((c), (tag), (at), __VA_ARGS__), expr_bad((c), (at)))
 
@@ -152,7 +158,8 @@ static inline bool expr_is_const(struct check *c, const struct expr *e)
 	return e->kind == EXPR_INT && type_is_integer(c->types, e->type);
 }
 
-/* ---- check_clone.c -------------------------------------------------------------------------------- */
+/* ---- check_clone.c
+ * -------------------------------------------------------------------------------- */
 
 typedef void expr_child_f(struct expr **child, void *arg);
 /* Calls f for each subexpression, from left to right. */
@@ -160,7 +167,8 @@ void expr_each_child(struct expr *e, expr_child_f *f, void *arg);
 struct expr *expr_clone(struct arena *a, const struct expr *e);
 struct stmt **stmts_clone(struct arena *a, struct stmt *const *stmts, uint32_t n);
 
-/* ---- check_expr.c ---------------------------------------------------------------------------------- */
+/* ---- check_expr.c
+ * ---------------------------------------------------------------------------------- */
 
 /* As check_expr(), but a translated value (EXPR_XLATE) or an aggregation may be the result. */
 struct expr *check_any(struct check *c, struct expr *e);
@@ -174,24 +182,48 @@ uint64_t int_convert(const struct types *t, uint64_t val, type_id type);
 /* Whether a store through e reaches memory of D. */
 bool expr_is_writable(struct check *c, const struct expr *e);
 
-/* ---- check_op.c ------------------------------------------------------------------------------------ */
+/* ---- check_op.c
+ * ------------------------------------------------------------------------------------ */
 
 struct expr *check_unary(struct check *c, struct expr *e);
 struct expr *check_binary(struct check *c, struct expr *e);
-struct expr *check_assign(struct check *c, struct expr *e);
 struct expr *check_cond(struct check *c, struct expr *e);
 struct expr *check_comma(struct check *c, struct expr *e);
 const char *op_text(enum expr_op op);
+
+/* The operands of an arithmetic operator, checked; what its result is. */
+struct arith {
+	const char *op; /* as written: "+" or "+=" */
+	struct span at;
+	struct expr *l, *r;
+	type_id type;
+	bool is_signed;
+	struct expr *bad; /* not NULL after reporting */
+};
+
+/* False after reporting; a->bad is then the result. */
+bool arith_check(struct check *c, struct arith *a, enum expr_op op);
+struct expr *fail_incompat(struct check *c, struct span at, const char *op, const struct expr *l,
+			   const struct expr *r);
+/* Arrays, pointers, and strings as addresses of their characters. */
+bool expr_is_address(struct check *c, const struct expr *e);
 /* Reports and returns false unless the constant divisor, if it is one, is not zero. */
 bool check_divisor(struct check *c, enum expr_op op, const struct expr *divisor);
 
-/* ---- check_fold.c ----------------------------------------------------------------------------------- */
+/* ---- check_assign.c
+ * ---------------------------------------------------------------------------------- */
+
+struct expr *check_assign(struct check *c, struct expr *e);
+
+/* ---- check_fold.c
+ * ----------------------------------------------------------------------------------- */
 
 uint64_t fold_unary(enum expr_op op, uint64_t v);
 /* is_signed: of comparison, division, right shift. The divisor is not zero. */
 uint64_t fold_binary(enum expr_op op, uint64_t l, uint64_t r, bool is_signed);
 
-/* ---- check_access.c: members, subscripts, sizes, casts ------------------------------------------------ */
+/* ---- check_access.c: members, subscripts, sizes, casts
+ * ------------------------------------------------ */
 
 struct expr *check_member(struct check *c, struct expr *e);
 struct expr *check_index(struct check *c, struct expr *e);
@@ -201,13 +233,16 @@ struct expr *check_sizeof(struct check *c, struct expr *e);
 struct expr *check_offsetof(struct check *c, struct expr *e);
 struct expr *check_stringof(struct check *c, struct expr *e);
 
-/* ---- check_var.c: what names mean --------------------------------------------------------------------- */
+/* ---- check_var.c: what names mean
+ * --------------------------------------------------------------------- */
 
 struct expr *check_ident(struct check *c, struct expr *e);
 struct ident *ident_find(struct check *c, enum ident_scope scope, const char *name);
-/* Whether e is an identifier, perhaps subscripted, that means nothing yet: an assignment creates it. */
+/* Whether e is an identifier, perhaps subscripted, that means nothing yet: an assignment creates
+ * it. */
 bool check_is_new_var(struct check *c, const struct expr *e);
-/* Creates what e names, with values of type `type` (TYPE_ERROR: silent from now on); the reference. */
+/* Creates what e names, with values of type `type` (TYPE_ERROR: silent from now on); the reference.
+ */
 struct expr *check_create_var(struct check *c, struct expr *e, type_id type);
 /* A reference to an element of an associative array. */
 struct expr *check_array_ref(struct check *c, struct ident *id, struct expr *e);
@@ -235,11 +270,13 @@ struct attr builtin_attr(struct check *c, const struct ident *id);
 void attr_use(struct check *c, struct span at, const char *name, struct attr a);
 struct hashmap *session_map(struct dsession *s); /* a hash map that ends with the session */
 
-/* ---- check_args.c: args[] ------------------------------------------------------------------------------ */
+/* ---- check_args.c: args[]
+ * ------------------------------------------------------------------------------ */
 
 struct expr *check_args_ref(struct check *c, struct ident *id, struct expr *e);
 
-/* ---- check_call.c --------------------------------------------------------------------------------------- */
+/* ---- check_call.c
+ * --------------------------------------------------------------------------------------- */
 
 struct expr *check_call(struct check *c, struct expr *e);
 /* The row a call names, or NULL: nothing is reported. */
@@ -254,7 +291,8 @@ bool subr_use(struct check *c, const struct subr *subr, struct span at);
 void check_error_len(struct check *c, struct span at, const char *what, const char *unit,
 		     uint32_t passed, uint32_t nmin, uint32_t nmax);
 
-/* ---- check_inline.c, check_xlate.c ------------------------------------------------------------------------ */
+/* ---- check_inline.c, check_xlate.c
+ * ------------------------------------------------------------------------ */
 
 void check_inline_def(struct check *c, struct decl *d);
 /* args: NULL for an inline without parameters */
@@ -271,7 +309,8 @@ bool check_expansion(struct check *c, struct span at, struct expr *body, const s
 struct expr *expr_placeholder(struct check *c, struct span at, const char *name, type_id type);
 bool convert_body(struct check *c, struct expr **e, type_id type);
 
-/* ---- statements, clauses, declarations --------------------------------------------------------------------- */
+/* ---- statements, clauses, declarations
+ * --------------------------------------------------------------------- */
 
 /* An action whose expressions are not lowered yet. */
 struct act_build {
@@ -311,9 +350,9 @@ bool act_check_pcap(struct check *c, struct expr *call, struct prog_act *act);
 bool check_agg_assign(struct check *c, struct expr *e, struct prog_act *act);
 /* An argument that must be a defined aggregation: NULL after reporting one of the two tags. */
 struct ident *check_agg_arg(struct check *c, const char *func, uint32_t argno, struct expr *e,
-			       enum dtag not_agg, enum dtag undefined);
-/* sym(x) and its kin, stack(): as a key or a printf argument. NULL when e is no such call; otherwise
- * the expression to record (a poison node after reporting). */
+			    enum dtag not_agg, enum dtag undefined);
+/* sym(x) and its kin, stack(): as a key or a printf argument. NULL when e is no such call;
+ * otherwise the expression to record (a poison node after reporting). */
 struct expr *check_key_call(struct check *c, struct expr *e, enum datum_kind *ret_kind);
 
 void check_clause(struct check *c, struct decl *d);

@@ -4,7 +4,8 @@
 #define EXPANSION_MAX (1u << 20) /* nodes one compile may make by expansion */
 #define HEIGHT_MAX    4000	 /* of an expanded tree: passes recurse over it */
 
-/* ---- bounds of expansion ----------------------------------------------------------------------------- */
+/* ---- bounds of expansion
+ * ----------------------------------------------------------------------------- */
 
 struct measure {
 	uint32_t nodes, height, deepest;
@@ -23,7 +24,7 @@ static void measure_child(struct expr **child, void *arg)
 
 static struct measure measure(struct expr *e)
 {
-	struct measure m = { .nodes = 1 };
+	struct measure m = {.nodes = 1};
 
 	expr_each_child(e, measure_child, &m);
 	return m;
@@ -49,7 +50,8 @@ bool check_expansion(struct check *c, struct span at, struct expr *body, const s
 	return false;
 }
 
-/* ---- definition ------------------------------------------------------------------------------------------ */
+/* ---- definition
+ * ------------------------------------------------------------------------------------------ */
 
 /* Stands for an argument while a body is checked where it is defined. */
 struct expr *expr_placeholder(struct check *c, struct span at, const char *name, type_id type)
@@ -119,8 +121,8 @@ static bool check_body(struct check *c, struct decl *d, struct ident *id)
 		return false;
 	if (!convert_body(c, &body, id->type)) {
 		check_error(c, D_OP_INCOMPAT, d->inl.e->span,
-			    "inline %s definition uses incompatible types: \"%s\" = \"%s\"", id->name,
-			    type_text(c, id->type), type_text(c, body->type));
+			    "inline %s definition uses incompatible types: \"%s\" = \"%s\"",
+			    id->name, type_text(c, id->type), type_text(c, body->type));
 		return false;
 	}
 	/* a constant stays one: nothing is to be checked again at each use */
@@ -156,7 +158,9 @@ void check_inline_def(struct check *c, struct decl *d)
 	session_bind(c->session, c->session->globals, id->name, id);
 }
 
-/* ---- use -------------------------------------------------------------------------------------------------- */
+/* ---- use
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static struct binding *bind_args(struct check *c, struct ident *id, struct expr **args)
 {
@@ -174,8 +178,9 @@ static struct binding *bind_args(struct check *c, struct ident *id, struct expr 
 		if (!convert_body(c, &b->e, id->inl.param_types[i])) {
 			check_error(c, D_PROTO_ARG, args[i]->span,
 				    "%s[ ] argument #%u is incompatible with prototype:\n"
-				    "\tprototype: %s\n\t argument: %s", id->name, i + 1,
-				    type_text(c, id->inl.param_types[i]), type_text(c, b->e->type));
+				    "\tprototype: %s\n\t argument: %s",
+				    id->name, i + 1, type_text(c, id->inl.param_types[i]),
+				    type_text(c, b->e->type));
 			return NULL;
 		}
 		b->next = list;
@@ -195,8 +200,8 @@ struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, s
 	if (id->type == TYPE_ERROR)
 		return expr_bad(c, at->span);
 	if (nargs != id->inl.nparams) {
-		check_error_len(c, at->span, arena_printf(c->arena, "%s[ ]", id->name), "arg", nargs,
-				id->inl.nparams, id->inl.nparams);
+		check_error_len(c, at->span, arena_printf(c->arena, "%s[ ]", id->name), "arg",
+				nargs, id->inl.nparams, id->inl.nparams);
 		return expr_bad(c, at->span);
 	}
 	if (id->inl.e->kind == EXPR_INT && id->inl.e->type != TYPE_NONE)

@@ -1,14 +1,15 @@
-/* Operators: what operands they take, what type they give, constant results (d-language.md 2.3, 3.3). */
+/* Operators: what operands they take, what type they give, constant results
+ * (d-language.md 2.3, 3.3). */
 #include "d/check_impl.h"
 
 static const char *const op_texts[] = {
-	[OP_NONE] = "=",    [OP_PLUS] = "+",	[OP_NEG] = "-",	   [OP_BITNOT] = "~",
-	[OP_NOT] = "!",	    [OP_DEREF] = "*",	[OP_ADDROF] = "&", [OP_PREINC] = "++",
+	[OP_NONE] = "=",    [OP_PLUS] = "+",	 [OP_NEG] = "-",      [OP_BITNOT] = "~",
+	[OP_NOT] = "!",	    [OP_DEREF] = "*",	 [OP_ADDROF] = "&",   [OP_PREINC] = "++",
 	[OP_PREDEC] = "--", [OP_POSTINC] = "++", [OP_POSTDEC] = "--", [OP_MUL] = "*",
-	[OP_DIV] = "/",	    [OP_MOD] = "%",	[OP_ADD] = "+",	   [OP_SUB] = "-",
-	[OP_SHL] = "<<",    [OP_SHR] = ">>",	[OP_LT] = "<",	   [OP_LE] = "<=",
-	[OP_GT] = ">",	    [OP_GE] = ">=",	[OP_EQ] = "==",	   [OP_NE] = "!=",
-	[OP_AND] = "&",	    [OP_XOR] = "^",	[OP_OR] = "|",	   [OP_LAND] = "&&",
+	[OP_DIV] = "/",	    [OP_MOD] = "%",	 [OP_ADD] = "+",      [OP_SUB] = "-",
+	[OP_SHL] = "<<",    [OP_SHR] = ">>",	 [OP_LT] = "<",	      [OP_LE] = "<=",
+	[OP_GT] = ">",	    [OP_GE] = ">=",	 [OP_EQ] = "==",      [OP_NE] = "!=",
+	[OP_AND] = "&",	    [OP_XOR] = "^",	 [OP_OR] = "|",	      [OP_LAND] = "&&",
 	[OP_LXOR] = "^^",   [OP_LOR] = "||",
 };
 
@@ -20,12 +21,13 @@ const char *op_text(enum expr_op op)
 static struct expr *fail_operand(struct check *c, enum dtag tag, const char *op,
 				 const struct expr *operand, const char *what)
 {
-	return expr_fail(c, tag, operand->span, "operator %s requires an operand of %s type, not \"%s\"",
-			 op, what, type_text(c, operand->type));
+	return expr_fail(c, tag, operand->span,
+			 "operator %s requires an operand of %s type, not \"%s\"", op, what,
+			 type_text(c, operand->type));
 }
 
-static struct expr *fail_incompat(struct check *c, struct span at, const char *op,
-				  const struct expr *l, const struct expr *r)
+struct expr *fail_incompat(struct check *c, struct span at, const char *op, const struct expr *l,
+			   const struct expr *r)
 {
 	return expr_fail(c, D_OP_INCOMPAT, at, "operands have incompatible types: \"%s\" %s \"%s\"",
 			 type_text(c, l->type), op, type_text(c, r->type));
@@ -35,7 +37,8 @@ static struct expr *fail_incompat(struct check *c, struct span at, const char *o
 static struct expr *fail_float(struct check *c, struct span at, const char *op)
 {
 	return expr_fail(c, D_UNKNOWN, at,
-			 "operator %s on floating-point operands is not available in this version", op);
+			 "operator %s on floating-point operands is not available in this version",
+			 op);
 }
 
 static bool is_float(struct check *c, const struct expr *e)
@@ -49,7 +52,7 @@ static bool is_integer(struct check *c, const struct expr *e)
 }
 
 /* Arrays, pointers, and strings as addresses of their characters. */
-static bool is_address(struct check *c, const struct expr *e)
+bool expr_is_address(struct check *c, const struct expr *e)
 {
 	return type_is_pointer(c->types, e->type) || type_is_string(c->types, e->type);
 }
@@ -73,7 +76,8 @@ static bool check_pointee(struct check *c, const char *op, const struct expr *e)
 	return true;
 }
 
-/* ---- unary ---------------------------------------------------------------------------------------------- */
+/* ---- unary
+ * ---------------------------------------------------------------------------------------------- */
 
 static struct expr *unary_value(struct check *c, struct expr *e, type_id type)
 {
@@ -125,13 +129,14 @@ static struct expr *check_deref(struct check *c, struct expr *e)
 	if (expr_is_bad(o))
 		return o;
 	if (!type_is_pointer(c->types, o->type))
-		return expr_fail(c, D_DEREF_NONPTR, e->span, "cannot dereference \"%s\": not a pointer",
-				 type_text(c, o->type));
+		return expr_fail(c, D_DEREF_NONPTR, e->span,
+				 "cannot dereference \"%s\": not a pointer", type_text(c, o->type));
 	to = type_deref(c->types, o->type);
 	if (type_is_void(c->types, to))
 		return expr_fail(c, D_DEREF_VOID, e->span, "cannot dereference a pointer to void");
 	if (type_kind(c->types, to) == TK_FUNC)
-		return expr_fail(c, D_DEREF_FUNC, e->span, "cannot dereference a pointer to a function");
+		return expr_fail(c, D_DEREF_FUNC, e->span,
+				 "cannot dereference a pointer to a function");
 	e->type = to;
 	e->is_lvalue = true;
 	return e;
@@ -161,8 +166,8 @@ static struct expr *check_incdec(struct check *c, struct expr *e)
 	const char *op = op_text(e->unary.op);
 	struct expr *o = e->unary.e;
 
-	o = e->unary.e = check_is_new_var(c, o) ? check_create_var(c, o, TYPE_INT64) :
-						  check_expr(c, o);
+	o = e->unary.e =
+		check_is_new_var(c, o) ? check_create_var(c, o, TYPE_INT64) : check_expr(c, o);
 	if (expr_is_bad(o))
 		return o;
 	if (!type_is_scalar(c->types, o->type))
@@ -183,24 +188,21 @@ struct expr *check_unary(struct check *c, struct expr *e)
 	switch ((int)e->unary.op) {
 	case OP_PLUS:
 	case OP_NEG:
-	case OP_BITNOT:
-		return check_arith_unary(c, e);
-	case OP_NOT:
-		return check_not(c, e);
-	case OP_DEREF:
-		return check_deref(c, e);
-	case OP_ADDROF:
-		return check_addrof(c, e);
+	case OP_BITNOT: return check_arith_unary(c, e);
+	case OP_NOT: return check_not(c, e);
+	case OP_DEREF: return check_deref(c, e);
+	case OP_ADDROF: return check_addrof(c, e);
 	case OP_PREINC:
 	case OP_PREDEC:
 	case OP_POSTINC:
-	case OP_POSTDEC:
-		return check_incdec(c, e);
+	case OP_POSTDEC: return check_incdec(c, e);
 	}
 	BUG("operator %d is not unary", (int)e->unary.op);
 }
 
-/* ---- binary ------------------------------------------------------------------------------------------------ */
+/* ---- binary
+ * ------------------------------------------------------------------------------------------------
+ */
 
 bool check_divisor(struct check *c, enum expr_op op, const struct expr *divisor)
 {
@@ -210,16 +212,6 @@ bool check_divisor(struct check *c, enum expr_op op, const struct expr *divisor)
 	return false;
 }
 
-/* The operands of an arithmetic operator, checked; what its result is. */
-struct arith {
-	const char *op; /* as written: "+" or "+=" */
-	struct span at;
-	struct expr *l, *r;
-	type_id type;
-	bool is_signed;
-	struct expr *bad; /* not NULL after reporting */
-};
-
 static bool arith_fail(struct arith *a, struct expr *bad)
 {
 	a->bad = bad;
@@ -228,14 +220,15 @@ static bool arith_fail(struct arith *a, struct expr *bad)
 
 static bool arith_numbers(struct check *c, struct arith *a, bool integers)
 {
-	struct expr *const operands[] = { a->l, a->r };
+	struct expr *const operands[] = {a->l, a->r};
 
 	for (int i = 0; i < 2; i++) {
 		if (integers && !is_integer(c, operands[i]))
-			return arith_fail(a, fail_operand(c, D_OP_INT, a->op, operands[i], "integral"));
+			return arith_fail(
+				a, fail_operand(c, D_OP_INT, a->op, operands[i], "integral"));
 		if (!type_is_arith(c->types, operands[i]->type))
-			return arith_fail(a, fail_operand(c, D_OP_ARITH, a->op, operands[i],
-							  "arithmetic"));
+			return arith_fail(
+				a, fail_operand(c, D_OP_ARITH, a->op, operands[i], "arithmetic"));
 	}
 	if (is_float(c, a->l) || is_float(c, a->r))
 		return arith_fail(a, fail_float(c, a->at, a->op));
@@ -276,9 +269,9 @@ static bool arith_add(struct check *c, struct arith *a, enum expr_op op)
 		return arith_fail(a, fail_float(c, a->at, a->op));
 	if (is_integer(c, a->l) && is_integer(c, a->r))
 		return arith_numbers(c, a, true);
-	if (is_address(c, a->l) && is_integer(c, a->r))
+	if (expr_is_address(c, a->l) && is_integer(c, a->r))
 		return arith_address(c, a, a->l);
-	if (op == OP_ADD && is_integer(c, a->l) && is_address(c, a->r))
+	if (op == OP_ADD && is_integer(c, a->l) && expr_is_address(c, a->r))
 		return arith_address(c, a, a->r);
 	if (op == OP_SUB && type_ptr_compat(c->types, a->l->type, a->r->type)) {
 		if (!arith_address(c, a, a->l) || !arith_address(c, a, a->r))
@@ -289,20 +282,16 @@ static bool arith_add(struct check *c, struct arith *a, enum expr_op op)
 	return arith_fail(a, fail_incompat(c, a->at, a->op, a->l, a->r));
 }
 
-static bool arith_check(struct check *c, struct arith *a, enum expr_op op)
+bool arith_check(struct check *c, struct arith *a, enum expr_op op)
 {
 	switch ((int)op) {
 	case OP_ADD:
-	case OP_SUB:
-		return arith_add(c, a, op);
+	case OP_SUB: return arith_add(c, a, op);
 	case OP_MUL:
-	case OP_DIV:
-		return arith_numbers(c, a, false);
+	case OP_DIV: return arith_numbers(c, a, false);
 	case OP_SHL:
-	case OP_SHR:
-		return arith_shift(c, a);
-	default: /* % & ^ | */
-		return arith_numbers(c, a, true);
+	case OP_SHR: return arith_shift(c, a);
+	default: /* % & ^ | */ return arith_numbers(c, a, true);
 	}
 }
 
@@ -314,14 +303,15 @@ static struct expr *binary_done(struct check *c, struct expr *e, type_id type, b
 	e->binary.is_signed = is_signed;
 	if (expr_is_const(c, l) && expr_is_const(c, r))
 		return expr_int(c, e->span,
-				fold_binary(e->binary.op, l->ival.val, r->ival.val, is_signed), type);
+				fold_binary(e->binary.op, l->ival.val, r->ival.val, is_signed),
+				type);
 	return e;
 }
 
 static struct expr *check_arith(struct check *c, struct expr *e)
 {
-	struct arith a = { .op = op_text(e->binary.op), .at = e->span, .l = e->binary.l,
-			   .r = e->binary.r };
+	struct arith a = {
+		.op = op_text(e->binary.op), .at = e->span, .l = e->binary.l, .r = e->binary.r};
 
 	if (!arith_check(c, &a, e->binary.op))
 		return a.bad;
@@ -332,7 +322,7 @@ static struct expr *check_arith(struct check *c, struct expr *e)
 
 static struct expr *check_logical(struct check *c, struct expr *e)
 {
-	struct expr *const operands[] = { e->binary.l, e->binary.r };
+	struct expr *const operands[] = {e->binary.l, e->binary.r};
 
 	for (int i = 0; i < 2; i++)
 		if (!type_is_scalar(c->types, operands[i]->type))
@@ -354,11 +344,11 @@ static enum pairing pairing_of(struct check *c, struct expr **l, struct expr **r
 	if ((l_string || r_string) && type_is_strcompat(t, (*l)->type) &&
 	    type_is_strcompat(t, (*r)->type))
 		return PAIR_STRINGS;
-	if (is_address(c, *l) && expr_is_zero(c, *r)) {
+	if (expr_is_address(c, *l) && expr_is_zero(c, *r)) {
 		*r = expr_int(c, (*r)->span, 0, (*l)->type);
 		return PAIR_ADDRESSES;
 	}
-	if (is_address(c, *r) && expr_is_zero(c, *l)) {
+	if (expr_is_address(c, *r) && expr_is_zero(c, *l)) {
 		*l = expr_int(c, (*l)->span, 0, (*r)->type);
 		return PAIR_ADDRESSES;
 	}
@@ -373,13 +363,9 @@ static struct expr *check_compare(struct check *c, struct expr *e)
 
 		return binary_done(c, e, TYPE_INT, type_is_signed(c->types, type));
 	}
-	case PAIR_STRINGS:
-		e->binary.is_strcmp = true;
-		return binary_done(c, e, TYPE_INT, true);
-	case PAIR_ADDRESSES:
-		return binary_done(c, e, TYPE_INT, false);
-	case PAIR_NONE:
-		break;
+	case PAIR_STRINGS: e->binary.is_strcmp = true; return binary_done(c, e, TYPE_INT, true);
+	case PAIR_ADDRESSES: return binary_done(c, e, TYPE_INT, false);
+	case PAIR_NONE: break;
 	}
 	if (is_float(c, e->binary.l) || is_float(c, e->binary.r))
 		return fail_float(c, e->span, op_text(e->binary.op));
@@ -391,7 +377,8 @@ static bool op_is_compare(enum expr_op op)
 	return op >= OP_LT && op <= OP_NE;
 }
 
-/* A tag of an enumeration may be written bare on the right of a comparison with that enumeration. */
+/* A tag of an enumeration may be written bare on the right of a comparison with that enumeration.
+ */
 static struct expr *enum_tag(struct check *c, const struct expr *l, struct expr *r)
 {
 	const struct type_info *info = type_get(c->types, type_resolve(c->types, l->type));
@@ -428,163 +415,9 @@ struct expr *check_binary(struct check *c, struct expr *e)
 	return check_arith(c, e);
 }
 
-/* ---- assignment ------------------------------------------------------------------------------------------------ */
-
-/* A translated value is stored as the translator's input; the variable remembers the translation. */
-static struct expr *assign_new(struct check *c, struct expr *e)
-{
-	struct expr *r = e->binary.r, *l;
-	type_id xlate_type = TYPE_NONE, type;
-
-	if (r->kind == EXPR_XLATE) {
-		xlate_type = r->type;
-		r = r->xlate.e;
-	}
-	r = check_value(c, r);
-	type = expr_is_bad(r) ? TYPE_ERROR : type_of_variable(c, r->type);
-	if (type_is_void(c->types, type) || type_kind(c->types, type) == TK_FUNC) {
-		check_error(c, D_OP_INCOMPAT, e->span, "cannot assign a value of type \"%s\"",
-			    type_text(c, type));
-		type = TYPE_ERROR;
-	} else if (type != TYPE_ERROR && type_size(c->types, type) == 0) {
-		check_error(c, D_OP_INCOMPLETE, e->span, "cannot assign a value of incomplete type \"%s\"",
-			    type_text(c, type));
-		type = TYPE_ERROR;
-	}
-	l = check_create_var(c, e->binary.l, type);
-	if (expr_is_bad(l) || expr_is_bad(r) || !check_convert(c, &r, type))
-		return expr_bad(c, e->span);
-	l->var.ident->xlate_type = xlate_type;
-	e->binary.l = l;
-	e->binary.r = r;
-	e->type = type;
-	return e;
-}
-
-/* False after reporting that nothing can be stored in l. */
-static bool check_target(struct check *c, const char *op, const struct expr *l)
-{
-	enum type_kind kind = type_kind(c->types, l->type);
-
-	if (!l->is_lvalue) {
-		check_error(c, D_OP_LVAL, l->span, "operator %s requires an lvalue on its left", op);
-		return false;
-	}
-	if (!expr_is_writable(c, l)) {
-		check_error(c, D_OP_WRITE, l->span,
-			    "operator %s can only be applied to a writable D variable", op);
-		return false;
-	}
-	if (kind == TK_ARRAY || kind == TK_FUNC) {
-		check_error(c, D_OP_ARRFUN, l->span, "operator %s may not be applied to \"%s\"", op,
-			    type_text(c, l->type));
-		return false;
-	}
-	return true;
-}
-
-/* Literal 0 deletes: it goes into whatever associative array element or thread-local variable. */
-static bool is_deletion(struct check *c, const struct expr *l, const struct expr *r)
-{
-	return expr_is_zero(c, r) && l->kind == EXPR_VAR &&
-	       (l->var.ident->kind == IDENT_ARRAY || l->var.ident->scope == SCOPE_SELF);
-}
-
-static struct expr *assign_plain(struct check *c, struct expr *e)
-{
-	struct expr *l = e->binary.l, *r = e->binary.r;
-
-	if (is_deletion(c, l, r))
-		r = expr_int(c, r->span, 0, l->type);
-	else if (!check_convert(c, &r, l->type))
-		return fail_incompat(c, e->span, "=", l, r);
-	e->binary.r = r;
-	e->type = l->type;
-	return e;
-}
-
-/* l is a variable that holds a translated value. */
-static struct expr *assign_translated(struct check *c, struct expr *e, struct expr *l)
-{
-	struct expr *r = e->binary.r;
-	struct expr *var = l->xlate.e;
-
-	if (r->kind == EXPR_XLATE && type_same(c->types, l->type, r->type))
-		r = r->xlate.e;
-	else if (!is_deletion(c, var, r))
-		return fail_incompat(c, e->span, "=", l, r);
-	e->binary.l = var;
-	e->binary.r = r;
-	return assign_plain(c, e);
-}
-
-static struct expr *assign_compound(struct check *c, struct expr *e)
-{
-	struct arith a = { .op = arena_printf(c->arena, "%s=", op_text(e->binary.op)), .at = e->span,
-			   .l = e->binary.l, .r = e->binary.r };
-	struct expr *l = e->binary.l;
-
-	if (type_is_string(c->types, l->type) || type_is_string(c->types, e->binary.r->type))
-		return fail_incompat(c, e->span, a.op, l, e->binary.r);
-	if (!arith_check(c, &a, e->binary.op))
-		return a.bad;
-	if (type_is_integer(c->types, l->type) != type_is_integer(c->types, a.type) ||
-	    (is_address(c, l) && is_address(c, e->binary.r)))
-		return fail_incompat(c, e->span, a.op, l, e->binary.r);
-	if (!check_divisor(c, e->binary.op, a.r))
-		return expr_bad(c, e->span);
-	e->binary.is_signed = a.is_signed;
-	e->type = l->type;
-	return e;
-}
-
-static struct expr *assign_existing(struct check *c, struct expr *e)
-{
-	bool compound = e->binary.op != OP_NONE;
-	const char *op = compound ? arena_printf(c->arena, "%s=", op_text(e->binary.op)) : "=";
-	struct expr *l = check_any(c, e->binary.l), *r = e->binary.r;
-
-	if (l->kind == EXPR_XLATE && l->xlate.e->kind == EXPR_VAR && !compound)
-		return expr_is_bad(r) ? r : assign_translated(c, e, l);
-	e->binary.l = l = check_value(c, l);
-	e->binary.r = r = check_value(c, r);
-	if (expr_is_bad(l) || expr_is_bad(r) || !check_target(c, op, l))
-		return expr_bad(c, e->span);
-	return compound ? assign_compound(c, e) : assign_plain(c, e);
-}
-
-/* "x", "self->x", "x[ ]": e is as check_is_new_var() takes it. */
-static const char *new_var_text(struct check *c, const struct expr *e)
-{
-	const struct expr *name = e->kind == EXPR_INDEX ? e->index.base : e;
-
-	return arena_printf(c->arena, "%s%s", var_text(c, name->ident.scope, name->ident.name),
-			    e->kind == EXPR_INDEX ? "[ ]" : "");
-}
-
-static bool is_agg(const struct expr *e)
-{
-	while (e->kind == EXPR_INDEX)
-		e = e->index.base;
-	return e->kind == EXPR_AGG;
-}
-
-struct expr *check_assign(struct check *c, struct expr *e)
-{
-	if (is_agg(e->binary.l))
-		return expr_fail(c, D_AGG_FUNC, e->span,
-				 "an aggregation can only be assigned an aggregating function, "
-				 "in a statement of its own");
-	if (check_is_new_var(c, e->binary.l) && e->binary.op != OP_NONE)
-		return expr_fail(c, D_VAR_UNDEF, e->binary.l->span,
-				 "%s has not yet been declared or assigned",
-				 new_var_text(c, e->binary.l));
-	/* the right side first: it may be what makes the variable */
-	e->binary.r = check_any(c, e->binary.r);
-	return check_is_new_var(c, e->binary.l) ? assign_new(c, e) : assign_existing(c, e);
-}
-
-/* ---- ?: and comma -------------------------------------------------------------------------------------------------- */
+/* ---- ?: and comma
+ * --------------------------------------------------------------------------------------------------
+ */
 
 /* An operand of ?: or a comma: neither an action nor something without a value of its own. */
 static struct expr *check_operand(struct check *c, const char *op, struct expr *e)
@@ -592,8 +425,8 @@ static struct expr *check_operand(struct check *c, const char *op, struct expr *
 	const struct subr *subr = e->type == TYPE_NONE ? call_subr(c, e) : NULL;
 
 	if (subr && subr->class != SUBR_FUNC)
-		return expr_fail(c, D_OP_ACT, e->span, "operator %s cannot have %s( ) as an operand", op,
-				 subr->name);
+		return expr_fail(c, D_OP_ACT, e->span,
+				 "operator %s cannot have %s( ) as an operand", op, subr->name);
 	e = check_any(c, e);
 	if (e->kind == EXPR_AGG || e->kind == EXPR_XLATE)
 		return expr_fail(c, D_OP_DYN, e->span,
@@ -646,18 +479,17 @@ struct expr *check_cond(struct check *c, struct expr *e)
 		return fail_operand(c, D_OP_SCALAR, "?:", e->cond.c, "scalar");
 	switch (pairing_of(c, &e->cond.t, &e->cond.f)) {
 	case PAIR_INTEGERS:
-		return cond_done(c, e, type_same(c->types, t->type, f->type) ?
-					       t->type :
-					       type_promote(c->types, t->type, f->type));
-	case PAIR_STRINGS:
-		return cond_done(c, e, TYPE_STRING);
+		return cond_done(c, e,
+				 type_same(c->types, t->type, f->type)
+					 ? t->type
+					 : type_promote(c->types, t->type, f->type));
+	case PAIR_STRINGS: return cond_done(c, e, TYPE_STRING);
 	case PAIR_ADDRESSES:
 		if (type_is_string(c->types, e->cond.t->type) ||
 		    type_is_string(c->types, e->cond.f->type))
 			return cond_done(c, e, TYPE_STRING);
 		return cond_done(c, e, address_cond_type(c, e->cond.t, e->cond.f));
-	case PAIR_NONE:
-		break;
+	case PAIR_NONE: break;
 	}
 	if (type_same(c->types, t->type, f->type) && !type_is_void(c->types, t->type))
 		return cond_done(c, e, t->type);

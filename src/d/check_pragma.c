@@ -20,7 +20,8 @@ static void invalid(struct check *c, const struct words *w, uint32_t i, const ch
 		    w->text[0], w->text[i]);
 }
 
-/* The identifier of this program, or a promise for the moment it is created; NULL after reporting. */
+/* The identifier of this program, or a promise for the moment it is created; NULL after reporting.
+ */
 static struct pending_pragma *target(struct check *c, const struct words *w, uint32_t i)
 {
 	struct checker *ck = checker(c);
@@ -138,14 +139,14 @@ static bool depends_library(struct check *c, const char *name)
 
 static bool depends_module(struct check *c, const char *name)
 {
-	struct probe_desc desc = { .prov = "", .mod = name, .func = "", .name = "" };
+	struct probe_desc desc = {.prov = "", .mod = name, .func = "", .name = ""};
 
 	return strcmp(name, "vmlinux") == 0 || provider_exists(c, &desc);
 }
 
 static bool depends_provider(struct check *c, const char *name)
 {
-	struct probe_desc desc = { .prov = name, .mod = "", .func = "", .name = "" };
+	struct probe_desc desc = {.prov = name, .mod = "", .func = "", .name = ""};
 
 	return hashmap_finds(c->session->providers, name) || provider_exists(c, &desc);
 }
@@ -154,9 +155,9 @@ static const struct {
 	const char *class;
 	bool (*is_met)(struct check *c, const char *name);
 } dependencies[] = {
-	{ "library", depends_library },
-	{ "module", depends_module },
-	{ "provider", depends_provider },
+	{"library", depends_library},
+	{"module", depends_module},
+	{"provider", depends_provider},
 };
 
 static void pragma_depends_on(struct check *c, const struct words *w)
@@ -172,8 +173,9 @@ static void pragma_depends_on(struct check *c, const struct words *w)
 			check_error(c, D_PRAGMA_DEPEND, w->span[1],
 				    "main program may not explicitly depend on a library");
 		else if (!dependencies[i].is_met(c, w->text[2]))
-			check_error(c, D_PRAGMA_DEPEND, w->span[2], "program requires %s %s, which is not there",
-				    w->text[1], w->text[2]);
+			check_error(c, D_PRAGMA_DEPEND, w->span[2],
+				    "program requires %s %s, which is not there", w->text[1],
+				    w->text[2]);
 		return;
 	}
 	invalid(c, w, 1, "class");
@@ -183,14 +185,14 @@ static const struct {
 	const char *name;
 	void (*run)(struct check *c, const struct words *w);
 } pragmas[] = {
-	{ "attributes", pragma_attributes },
-	{ "binding", pragma_binding },
-	{ "depends_on", pragma_depends_on },
+	{"attributes", pragma_attributes},
+	{"binding", pragma_binding},
+	{"depends_on", pragma_depends_on},
 };
 
 void check_pragma(struct check *c, struct decl *d)
 {
-	const struct words w = { d->pragma.words, d->pragma.spans, d->pragma.nwords };
+	const struct words w = {d->pragma.words, d->pragma.spans, d->pragma.nwords};
 
 	for (uint32_t i = 0; i < ARRAY_LEN(pragmas); i++) {
 		if (w.n && strcmp(pragmas[i].name, w.text[0]) == 0) {

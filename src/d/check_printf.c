@@ -2,7 +2,8 @@
 #include "d/check_impl.h"
 #include "d/fmt.h"
 
-/* ---- formats and their arguments --------------------------------------------------------------------- */
+/* ---- formats and their arguments
+ * --------------------------------------------------------------------- */
 
 /* The literal that argument #1 must be; NULL after reporting. */
 static struct prog_fmt *format_arg(struct check *c, const char *func, struct expr *e, bool empty_ok)
@@ -38,9 +39,10 @@ static bool take_dynamic(struct check *c, struct fmt_args *f, const char *what)
 	struct expr *e;
 
 	if (f->next == f->nargs) {
-		check_error(c, D_PRINTF_DYN_PROTO, f->at,
-			    "%s( ) prototype mismatch: conversion #%u is missing its \"%s\" argument",
-			    f->func, f->conv, what);
+		check_error(
+			c, D_PRINTF_DYN_PROTO, f->at,
+			"%s( ) prototype mismatch: conversion #%u is missing its \"%s\" argument",
+			f->func, f->conv, what);
 		return false;
 	}
 	e = check_expr(c, f->args[f->next++]);
@@ -75,7 +77,8 @@ static bool take_value(struct check *c, struct fmt_args *f, const struct prog_co
 
 	if (f->next == f->nargs) {
 		check_error(c, D_PRINTF_ARG_PROTO, f->at,
-			    "%s( ) prototype mismatch: conversion #%u (%s) is missing its value argument",
+			    "%s( ) prototype mismatch: conversion #%u (%s) is missing its value "
+			    "argument",
 			    f->func, f->conv, fmt_conv_text(conv, c->arena));
 		return false;
 	}
@@ -86,7 +89,8 @@ static bool take_value(struct check *c, struct fmt_args *f, const struct prog_co
 		return false;
 	if (!key) {
 		if (strchr("paA", conv->conv) && type_kind(c->types, e->type) == TK_ARRAY)
-			e = expr_cast(c, e, type_of_variable(c, e->type)); /* where it is, not what */
+			e = expr_cast(c, e,
+				      type_of_variable(c, e->type)); /* where it is, not what */
 		kind = datum_kind_of(c, e->type);
 	}
 	if (!fmt_conv_accepts(conv, c->types, e->type, kind)) {
@@ -102,8 +106,8 @@ static bool take_conv(struct check *c, struct fmt_args *f, const struct prog_con
 	f->conv++;
 	if (conv->flags & CONV_AGG) {
 		check_error(c, D_PRINTF_AGG_CONV, f->at,
-			    "%s( ) conversion #%u (%s) is only allowed in printa( )", f->func, f->conv,
-			    fmt_conv_text(conv, c->arena));
+			    "%s( ) conversion #%u (%s) is only allowed in printa( )", f->func,
+			    f->conv, fmt_conv_text(conv, c->arena));
 		return false;
 	}
 	if ((conv->flags & CONV_WIDTH_ARG) && !take_dynamic(c, f, "width"))
@@ -122,7 +126,8 @@ static bool take_all(struct check *c, struct fmt_args *f, const struct prog_fmt 
 			good = take_conv(c, f, &fmt->convs[i]) && good;
 	if (good && f->next < f->nargs) {
 		check_error(c, D_PRINTF_ARG_EXTRA, f->args[f->next]->span,
-			    "%s( ) prototype mismatch: only %u argument%s required by this format string",
+			    "%s( ) prototype mismatch: only %u argument%s required by this format "
+			    "string",
 			    f->func, f->next, f->next == 1 ? "" : "s");
 		return false;
 	}
@@ -132,7 +137,7 @@ static bool take_all(struct check *c, struct fmt_args *f, const struct prog_fmt 
 static bool check_formatted(struct check *c, struct expr *call, struct prog_act *act, bool empty_ok)
 {
 	const struct subr *subr = call_subr(c, call);
-	struct fmt_args f = { .func = subr->name, .act = act, .at = call->span };
+	struct fmt_args f = {.func = subr->name, .act = act, .at = call->span};
 
 	if (!check_arg_count(c, subr, call))
 		return false;
@@ -156,7 +161,9 @@ bool act_check_freopen(struct check *c, struct expr *call, struct prog_act *act)
 	return check_formatted(c, call, act, true);
 }
 
-/* ---- printa ------------------------------------------------------------------------------------------------ */
+/* ---- printa
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* count is unsigned, the others are not (d-language.md 6.4.5). */
 static type_id agg_value_type(const struct prog_agg *agg)
@@ -173,14 +180,16 @@ static bool check_key_conv(struct check *c, const struct ident *agg, const struc
 	if (*key > agg->nkeys) {
 		check_error(c, D_PRINTF_ARG_PROTO, at,
 			    "printa( ) prototype mismatch: conversion #%u (%s) is missing its key: "
-			    "@%s has %u", convno, fmt_conv_text(conv, c->arena), agg->name, agg->nkeys);
+			    "@%s has %u",
+			    convno, fmt_conv_text(conv, c->arena), agg->name, agg->nkeys);
 		return false;
 	}
 	for (; n < *key - 1; n++) {
 		if (type_is_integer(c->types, agg->keys[n]))
 			continue;
-		check_error(c, D_PRINTF_DYN_TYPE, at, "printa( ) key #%u of @%s is no width: it is of type \"%s\"",
-			    n + 1, agg->name, type_text(c, agg->keys[n]));
+		check_error(c, D_PRINTF_DYN_TYPE, at,
+			    "printa( ) key #%u of @%s is no width: it is of type \"%s\"", n + 1,
+			    agg->name, type_text(c, agg->keys[n]));
 		return false;
 	}
 	if (fmt_conv_accepts(conv, c->types, agg->keys[n], agg->agg->key_kinds[n]))
@@ -222,7 +231,8 @@ static bool check_same_keys(struct check *c, const struct ident *a, const struct
 {
 	if (a->nkeys != b->nkeys) {
 		check_error(c, D_PRINTA_AGGKEY, at,
-			    "printa( ): @%s and @%s cannot be printed together: number of keys %u and %u",
+			    "printa( ): @%s and @%s cannot be printed together: number of keys %u "
+			    "and %u",
 			    a->name, b->name, a->nkeys, b->nkeys);
 		return false;
 	}
@@ -230,10 +240,11 @@ static bool check_same_keys(struct check *c, const struct ident *a, const struct
 		if (a->agg->key_kinds[i] == b->agg->key_kinds[i] &&
 		    type_same(c->types, a->keys[i], b->keys[i]))
 			continue;
-		check_error(c, D_PRINTA_AGGPROTO, at,
-			    "printa( ): key #%u of @%s is incompatible with that of @%s:\n\t%s\n\t%s",
-			    i + 1, b->name, a->name, type_text(c, b->keys[i]),
-			    type_text(c, a->keys[i]));
+		check_error(
+			c, D_PRINTA_AGGPROTO, at,
+			"printa( ): key #%u of @%s is incompatible with that of @%s:\n\t%s\n\t%s",
+			i + 1, b->name, a->name, type_text(c, b->keys[i]),
+			type_text(c, a->keys[i]));
 		return false;
 	}
 	return true;

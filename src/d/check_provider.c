@@ -1,4 +1,5 @@
-/* Provider definitions: probes of programs, with native and translated arguments (d-language.md 2.9). */
+/* Provider definitions: probes of programs, with native and translated arguments
+ * (d-language.md 2.9). */
 #include "d/check_impl.h"
 
 #define PROVIDER_NAME_MAX 63
@@ -7,7 +8,8 @@
 static bool check_probe_name(struct check *c, struct span at, const char *what, const char *name)
 {
 	if (strchr(name, '`')) {
-		check_error(c, D_PROV_BADNAME, at, "%s name may not contain scoping operator: %s", what, name);
+		check_error(c, D_PROV_BADNAME, at, "%s name may not contain scoping operator: %s",
+			    what, name);
 		return false;
 	}
 	if (strlen(name) > PROVIDER_NAME_MAX) {
@@ -51,7 +53,8 @@ static const char *probe_name(struct check *c, const char *ident)
 }
 
 /* The native parameter a translated one is made of; UINT32_MAX after reporting. */
-static uint32_t native_index(struct check *c, const struct probe_decl *pd, const struct type_name *x)
+static uint32_t native_index(struct check *c, const struct probe_decl *pd,
+			     const struct type_name *x)
 {
 	if (!x->name) {
 		check_error(c, D_DECL_PROTO_FORM, x->span,
@@ -62,8 +65,8 @@ static uint32_t native_index(struct check *c, const struct probe_decl *pd, const
 		if (pd->args[i]->name && strcmp(pd->args[i]->name, x->name) == 0)
 			return i;
 	check_error(c, D_DECL_PROTO_NAME, x->span,
-		    "translated parameter '%s' of probe %s is not the name of a native one", x->name,
-		    pd->name);
+		    "translated parameter '%s' of probe %s is not the name of a native one",
+		    x->name, pd->name);
 	return UINT32_MAX;
 }
 
@@ -107,8 +110,8 @@ static struct declared_probe *declare_probe(struct check *c, const struct probe_
 		return NULL;
 	}
 	p->name = probe_name(c, pd->name);
-	if (!decl_params(c, pd->args, pd->nargs, pd->varargs, pd->span, DECL_PARAMS_PROVIDER, &p->args,
-			 &p->nargs))
+	if (!decl_params(c, pd->args, pd->nargs, pd->varargs, pd->span, DECL_PARAMS_PROVIDER,
+			 &p->args, &p->nargs))
 		return NULL;
 	if (pd->has_xargs)
 		return check_xargs(c, pd, p) ? p : NULL;
@@ -120,7 +123,8 @@ static struct declared_probe *declare_probe(struct check *c, const struct probe_
 	return p;
 }
 
-static bool same_types(struct check *c, const type_id *a, uint32_t na, const type_id *b, uint32_t nb)
+static bool same_types(struct check *c, const type_id *a, uint32_t na, const type_id *b,
+		       uint32_t nb)
 {
 	if (na != nb)
 		return false;

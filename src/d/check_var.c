@@ -4,13 +4,11 @@
 #define VAR_ID_MAX 0xffff /* 16 bits in an instruction */
 
 static const char *const scope_prefix[] = {
-	[SCOPE_GLOBAL] = "", [SCOPE_SELF] = "self->", [SCOPE_THIS] = "this->"
-};
+	[SCOPE_GLOBAL] = "", [SCOPE_SELF] = "self->", [SCOPE_THIS] = "this->"};
 
-static const uint8_t dif_scope[] = {
-	[SCOPE_GLOBAL] = DIF_SCOPE_GLOBAL, [SCOPE_SELF] = DIF_SCOPE_THREAD,
-	[SCOPE_THIS] = DIF_SCOPE_LOCAL
-};
+static const uint8_t dif_scope[] = {[SCOPE_GLOBAL] = DIF_SCOPE_GLOBAL,
+				    [SCOPE_SELF] = DIF_SCOPE_THREAD,
+				    [SCOPE_THIS] = DIF_SCOPE_LOCAL};
 
 const char *var_text(struct check *c, enum ident_scope scope, const char *name)
 {
@@ -27,7 +25,8 @@ static struct hashmap *scope_map(struct check *c, enum ident_scope scope)
 	BUG("scope %d", (int)scope);
 }
 
-/* ---- finding ------------------------------------------------------------------------------------------ */
+/* ---- finding
+ * ------------------------------------------------------------------------------------------ */
 
 /* Option version hides what is newer (d-language.md 11.4). */
 static struct ident *visible(struct check *c, struct ident *id)
@@ -74,7 +73,9 @@ bool check_is_new_var(struct check *c, const struct expr *e)
 	       !ident_find(c, name->ident.scope, name->ident.name);
 }
 
-/* ---- hints ------------------------------------------------------------------------------------------------ */
+/* ---- hints
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void add_names(struct hashmap *m, const char ***names, uint32_t *n, uint32_t cap)
 {
@@ -125,10 +126,11 @@ struct expr *expr_undefined(struct check *c, struct expr *e)
 	if (strchr(name->ident.name, '`'))
 		return expr_fail(c, D_IDENT_UNDEF, e->span,
 				 "failed to resolve %s: kernel and user symbols are not available "
-				 "in this version", name->ident.name);
+				 "in this version",
+				 name->ident.name);
 	if (name->ident.scope == SCOPE_GLOBAL && e->kind == EXPR_IDENT)
-		check_error(c, D_IDENT_UNDEF, e->span, "failed to resolve %s: Unknown variable name",
-			    name->ident.name);
+		check_error(c, D_IDENT_UNDEF, e->span,
+			    "failed to resolve %s: Unknown variable name", name->ident.name);
 	else
 		check_error(c, D_VAR_UNDEF, e->span, "%s%s%s has not yet been declared or assigned",
 			    scope_prefix[name->ident.scope], name->ident.name,
@@ -138,7 +140,8 @@ struct expr *expr_undefined(struct check *c, struct expr *e)
 	return expr_bad(c, e->span);
 }
 
-/* ---- attributes --------------------------------------------------------------------------------------------- */
+/* ---- attributes
+ * --------------------------------------------------------------------------------------------- */
 
 /* Those declared in D come first. */
 static const struct attr *provider_attrs(struct check *c, const char *name)
@@ -152,11 +155,11 @@ static const struct attr *provider_attrs(struct check *c, const char *name)
 void attr_use(struct check *c, struct span at, const char *name, struct attr a)
 {
 	struct checker *ck = checker(c);
-	struct attr amin = { c->opts->amin[0], c->opts->amin[1], c->opts->amin[2] };
+	struct attr amin = {c->opts->amin[0], c->opts->amin[1], c->opts->amin[2]};
 
 	ck->attr = attr_min(ck->attr, a);
 	if (attr_is_below(a, amin)) {
-		struct strbuf text = { 0 };
+		struct strbuf text = {0};
 
 		attr_print(a, &text);
 		check_error(c, D_ATTR_MIN, at,
@@ -198,7 +201,9 @@ void ident_apply_pending(struct check *c, struct ident *id)
 	}
 }
 
-/* ---- creating -------------------------------------------------------------------------------------------------- */
+/* ---- creating
+ * --------------------------------------------------------------------------------------------------
+ */
 
 type_id type_of_variable(struct check *c, type_id id)
 {
@@ -207,8 +212,8 @@ type_id type_of_variable(struct check *c, type_id id)
 	enum type_kind kind;
 	type_id to;
 
-	for (kind = type_get(t, id)->kind; kind == TK_CONST || kind == TK_VOLATILE ||
-					   kind == TK_RESTRICT || kind == TK_USERLAND;
+	for (kind = type_get(t, id)->kind;
+	     kind == TK_CONST || kind == TK_VOLATILE || kind == TK_RESTRICT || kind == TK_USERLAND;
 	     kind = type_get(t, id)->kind)
 		id = type_get(t, id)->ref;
 	kind = type_kind(t, id);
@@ -233,7 +238,7 @@ static struct prog_var *prog_var_create(struct check *c, const struct ident *id,
 	for (uint32_t i = 0; i < id->nkeys; i++)
 		v->keys[i] = dif_type_of(c->types, id->keys[i]);
 	vec_push(&s->vars, v);
-	s->vars_view = (struct prog_vars){ s->vars.data, s->vars.len };
+	s->vars_view = (struct prog_vars){s->vars.data, s->vars.len};
 	return v;
 }
 
@@ -296,8 +301,8 @@ static struct expr *var_value(struct check *c, struct ident *id, struct expr *re
 static struct expr *create_array(struct check *c, struct expr *e, type_id type)
 {
 	const struct expr *name = e->index.base;
-	const char *what = arena_printf(c->arena, "%s[ ]",
-					var_text(c, name->ident.scope, name->ident.name));
+	const char *what =
+		arena_printf(c->arena, "%s[ ]", var_text(c, name->ident.scope, name->ident.name));
 	uint32_t n = e->index.nsubs;
 	type_id *keys = ARENA_NEW_N(c->arena, type_id, n + 1);
 	struct ident *id;
@@ -314,8 +319,8 @@ static struct expr *create_array(struct check *c, struct expr *e, type_id type)
 	for (uint32_t i = 0; i < n; i++)
 		keys[i] = e->index.subs[i]->type;
 	id = var_create(c, e->span, name->ident.scope, name->ident.name, type, true, keys, n);
-	return id->type == TYPE_ERROR ? expr_bad(c, e->span) :
-					var_ref(c, id, e->span, e->index.subs, n);
+	return id->type == TYPE_ERROR ? expr_bad(c, e->span)
+				      : var_ref(c, id, e->span, e->index.subs, n);
 }
 
 struct expr *check_create_var(struct check *c, struct expr *e, type_id type)
@@ -328,7 +333,9 @@ struct expr *check_create_var(struct check *c, struct expr *e, type_id type)
 	return id->type == TYPE_ERROR ? expr_bad(c, e->span) : var_ref(c, id, e->span, NULL, 0);
 }
 
-/* ---- keys -------------------------------------------------------------------------------------------------------- */
+/* ---- keys
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 static bool is_key_type(struct check *c, const struct expr *e)
 {
@@ -343,8 +350,8 @@ bool check_keys(struct check *c, const char *what, struct expr **keys, uint32_t 
 	bool good = true;
 
 	if (nkeys > DIF_MAX_TUPLE) {
-		check_error(c, D_PROTO_LEN, keys[DIF_MAX_TUPLE]->span, "%s has %u keys, more than %d",
-			    what, nkeys, DIF_MAX_TUPLE);
+		check_error(c, D_PROTO_LEN, keys[DIF_MAX_TUPLE]->span,
+			    "%s has %u keys, more than %d", what, nkeys, DIF_MAX_TUPLE);
 		return false;
 	}
 	for (uint32_t i = 0; i < nkeys; i++) {
@@ -353,8 +360,8 @@ bool check_keys(struct check *c, const char *what, struct expr **keys, uint32_t 
 			good = false;
 		} else if (!is_key_type(c, keys[i])) {
 			check_error(c, D_KEY_TYPE, keys[i]->span,
-				    "%s key #%u: a value of type \"%s\" cannot be a key", what, i + 1,
-				    type_text(c, keys[i]->type));
+				    "%s key #%u: a value of type \"%s\" cannot be a key", what,
+				    i + 1, type_text(c, keys[i]->type));
 			good = false;
 		}
 	}
@@ -369,7 +376,8 @@ static bool convert_keys(struct check *c, struct ident *id, const char *what, st
 		if (check_convert(c, &keys[i], id->keys[i]))
 			continue;
 		check_error(c, D_PROTO_ARG, keys[i]->span,
-			    "%s key #%u is incompatible with prototype:\n\tprototype: %s\n\t argument: %s",
+			    "%s key #%u is incompatible with prototype:\n\tprototype: %s\n\t "
+			    "argument: %s",
 			    what, i + 1, type_text(c, id->keys[i]), type_text(c, keys[i]->type));
 		good = false;
 	}
@@ -393,7 +401,9 @@ bool check_signature(struct check *c, struct ident *id, const char *what, struct
 	return true;
 }
 
-/* ---- uses ---------------------------------------------------------------------------------------------------------- */
+/* ---- uses
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static struct expr *fail_badref(struct check *c, const struct ident *id, struct span at,
 				const char *what)
@@ -434,25 +444,23 @@ static struct expr *ident_ref(struct check *c, struct ident *id, struct expr *e)
 	if (id->builtin && !builtin_is_here(c, id, e->span))
 		return expr_bad(c, e->span);
 	switch (id->kind) {
-	case IDENT_VAR:
-		return var_value(c, id, var_ref(c, id, e->span, NULL, 0));
+	case IDENT_VAR: return var_value(c, id, var_ref(c, id, e->span, NULL, 0));
 	case IDENT_ENUMERATOR:
 		attr_use(c, e->span, id->name, id->attr);
 		return expr_int(c, e->span, (uint64_t)id->ival, id->type);
 	case IDENT_INLINE:
 		if (id->inl.has_params)
-			return fail_badref(c, id, e->span, "is an inline with parameters: use it with [ ]");
+			return fail_badref(c, id, e->span,
+					   "is an inline with parameters: use it with [ ]");
 		return inline_expand(c, id, e, NULL, 0);
 	case IDENT_ARRAY:
 	case IDENT_BUILTIN_ARRAY:
 		return fail_badref(c, id, e->span, "is an associative array: use it with [ ]");
-	case IDENT_SUBR:
-		return fail_badref(c, id, e->span, "is a function, not a variable");
+	case IDENT_SUBR: return fail_badref(c, id, e->span, "is a function, not a variable");
 	case IDENT_EXTERN:
 		return expr_fail(c, D_UNKNOWN, e->span,
 				 "external symbol %s is not available in this version", id->name);
-	case IDENT_AGG:
-		break; /* has a map of its own */
+	case IDENT_AGG: break; /* has a map of its own */
 	}
 	BUG("identifier kind %d", (int)id->kind);
 }

@@ -1,15 +1,16 @@
 /*
- * Translators: structs whose members are expressions over a value of another type (d-language.md 10.1).
+ * Translators: structs whose members are expressions over a value of another type
+ * (d-language.md 10.1).
  *
- * Nothing is built at run time: xlate<T *>(e)->m is the expression of m with the parameter bound to e.
- * A checked EXPR_XLATE has the type written in <> and a checked operand of the translator's input type;
- * it is no value, only its members are.
+ * Nothing is built at run time: xlate<T *>(e)->m is the expression of m with the parameter bound to
+ * e. A checked EXPR_XLATE has the type written in <> and a checked operand of the translator's
+ * input type; it is no value, only its members are.
  */
 #include "d/check_impl.h"
 
 static bool is_accepted(struct check *c, type_id from, type_id to)
 {
-	struct expr *e = expr_new(c, EXPR_VAR, (struct span){ 0 }, from);
+	struct expr *e = expr_new(c, EXPR_VAR, (struct span){0}, from);
 
 	return check_convert(c, &e, to);
 }
@@ -29,14 +30,15 @@ struct xlator *xlator_find(struct check *c, type_id in, type_id out)
 	return NULL;
 }
 
-/* ---- definition ------------------------------------------------------------------------------------------ */
+/* ---- definition
+ * ------------------------------------------------------------------------------------------ */
 
 /* The expression of a member bound to e, of the member's type; a poison node after reporting. */
 static struct expr *member_value(struct check *c, const struct xlator *x, struct expr *e,
 				 const struct xlate_member *m, type_id type)
 {
 	struct checker *ck = checker(c);
-	struct binding *outer = ck->bindings, param = { .name = x->param, .e = e };
+	struct binding *outer = ck->bindings, param = {.name = x->param, .e = e};
 	struct expr *body;
 
 	ck->bindings = &param;
@@ -57,12 +59,14 @@ static void check_xlate_member(struct check *c, struct xlator *x, struct xlate_m
 	const struct type_member *tm = type_find_member(c->types, x->out, m->name, &bit_off);
 
 	if (!tm) {
-		check_error(c, D_XLATE_MEMB, m->span, "translator member %s is not a member of \"%s\"",
-			    m->name, type_text(c, x->out));
+		check_error(c, D_XLATE_MEMB, m->span,
+			    "translator member %s is not a member of \"%s\"", m->name,
+			    type_text(c, x->out));
 		return;
 	}
 	if (hashmap_finds(x->members, m->name)) {
-		check_error(c, D_XLATE_MEMB, m->span, "translator member %s is defined twice", m->name);
+		check_error(c, D_XLATE_MEMB, m->span, "translator member %s is defined twice",
+			    m->name);
 		return;
 	}
 	(void)member_value(c, x, expr_placeholder(c, m->span, x->param, x->in), m, tm->type);
@@ -103,7 +107,9 @@ void check_translator_def(struct check *c, struct decl *d)
 	vec_push(&s->xlators, x);
 }
 
-/* ---- use -------------------------------------------------------------------------------------------------- */
+/* ---- use
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static type_id output_of(struct check *c, type_id to)
 {
@@ -137,7 +143,8 @@ struct expr *xlate_member(struct check *c, struct expr *base, struct expr *e)
 	uint32_t bit_off;
 
 	if (e->member.arrow && !is_pointer)
-		return expr_fail(c, D_OP_PTR, e->span, "operator -> must be applied to a pointer, not \"%s\"",
+		return expr_fail(c, D_OP_PTR, e->span,
+				 "operator -> must be applied to a pointer, not \"%s\"",
 				 type_text(c, base->type));
 	if (!e->member.arrow && is_pointer)
 		return expr_fail(c, D_OP_SOU, e->span, "operator . cannot be applied to \"%s\"",
@@ -152,7 +159,7 @@ struct expr *xlate_member(struct check *c, struct expr *base, struct expr *e)
 				 "translator from \"%s\" to \"%s\" does not define member '%s'",
 				 type_text(c, x->in), type_text(c, x->out), e->member.name);
 	attr_use(c, e->span, e->member.name, x->attr);
-	param = (struct binding){ .name = x->param, .e = base->xlate.e };
+	param = (struct binding){.name = x->param, .e = base->xlate.e};
 	if (!check_expansion(c, e->span, m->e, &param))
 		return expr_bad(c, e->span);
 	return member_value(c, x, base->xlate.e, m, tm->type);

@@ -4,7 +4,8 @@
 #include "d/check_impl.h"
 #include "dtrace.h"
 
-/* ---- sessions ------------------------------------------------------------------------------------------ */
+/* ---- sessions
+ * ------------------------------------------------------------------------------------------ */
 
 struct hashmap *session_map(struct dsession *s)
 {
@@ -109,12 +110,13 @@ struct source_map *dsession_sources(struct dsession *s)
 	return s->sources;
 }
 
-/* ---- taking back --------------------------------------------------------------------------------------- */
+/* ---- taking back
+ * --------------------------------------------------------------------------------------- */
 
 void session_bind(struct dsession *s, struct hashmap *map, const char *key, void *value)
 {
 	hashmap_sets(map, key, value);
-	vec_push(&s->journal, (struct undo){ map, key });
+	vec_push(&s->journal, (struct undo){map, key});
 }
 
 struct session_mark session_mark(const struct dsession *s)
@@ -146,7 +148,8 @@ void session_rollback(struct dsession *s, const struct session_mark *m)
 	memcpy(s->next_var, m->next_var, sizeof(s->next_var));
 }
 
-/* ---- what the parser asks ---------------------------------------------------------------------------------- */
+/* ---- what the parser asks
+ * ---------------------------------------------------------------------------------- */
 
 static bool env_is_type(void *ctx, const char *name, size_t len)
 {
@@ -215,22 +218,25 @@ type_id type_from_text(struct check *c, const char *text)
 	return id;
 }
 
-/* ---- passes ------------------------------------------------------------------------------------------------- */
+/* ---- passes
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static void dump_ast(struct check *c, const struct ast *ast)
 {
-	struct strbuf out = { 0 };
+	struct strbuf out = {0};
 
 	if (!c->opts->dump || !c->opts->dump_ast)
 		return;
 	ast_print(ast, &out);
-	(void)fputs(strbuf_text(&out), c->opts->dump); /* a listing: its reader sees what is missing */
+	(void)fputs(strbuf_text(&out),
+		    c->opts->dump); /* a listing: its reader sees what is missing */
 	strbuf_deinit(&out);
 }
 
 static void dump_dif(struct check *c, const struct prog *prog)
 {
-	struct strbuf out = { 0 };
+	struct strbuf out = {0};
 
 	if (!c->opts->dump || !c->opts->dump_dif)
 		return;
@@ -250,24 +256,12 @@ static void dump_dif(struct check *c, const struct prog *prog)
 static void check_decl(struct check *c, struct decl *d)
 {
 	switch (d->kind) {
-	case DECL_CLAUSE:
-		check_clause(c, d);
-		return;
-	case DECL_VARS:
-		check_vars(c, d);
-		return;
-	case DECL_INLINE:
-		check_inline_def(c, d);
-		return;
-	case DECL_TRANSLATOR:
-		check_translator_def(c, d);
-		return;
-	case DECL_PROVIDER:
-		check_provider(c, d);
-		return;
-	case DECL_PRAGMA:
-		check_pragma(c, d);
-		return;
+	case DECL_CLAUSE: check_clause(c, d); return;
+	case DECL_VARS: check_vars(c, d); return;
+	case DECL_INLINE: check_inline_def(c, d); return;
+	case DECL_TRANSLATOR: check_translator_def(c, d); return;
+	case DECL_PROVIDER: check_provider(c, d); return;
+	case DECL_PRAGMA: check_pragma(c, d); return;
 	}
 	BUG("declaration kind %d", (int)d->kind);
 }
@@ -284,8 +278,8 @@ static struct prog *collect(struct check *c)
 }
 
 /*
- * The passes, in order. The parser makes the tree of the whole text; each external declaration then goes
- * through the rest before the next one, because it may use what the one before declared:
+ * The passes, in order. The parser makes the tree of the whole text; each external declaration then
+ * goes through the rest before the next one, because it may use what the one before declared:
  *
  *     parse_program    text -> tree                     parse*.c, lex*.c, control.c, macro.c
  *     check_decl       names, types, rules              check_*.c, fmt.c, decl.c (types), attr.c
@@ -316,13 +310,15 @@ static struct prog *compile_passes(struct check *c)
 	return prog;
 }
 
-/* ---- one compile ------------------------------------------------------------------------------------------------ */
+/* ---- one compile
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* The text to parse: the script, or what the preprocessor makes of it. */
 static struct err *preprocess(const struct compile_opts *opts, enum source_kind kind,
 			      const char *text, size_t len, struct strbuf *ret_out)
 {
-	static const struct cpp_opts none = { .stdc = 's' };
+	static const struct cpp_opts none = {.stdc = 's'};
 
 	if (opts->cpp && kind == SOURCE_FILE)
 		return cpp_run(opts->cpp_opts ? opts->cpp_opts : &none, text, len, ret_out);
@@ -363,7 +359,7 @@ static void checker_init(struct checker *ck, struct dsession *s, const struct co
 
 static struct err *diagnosis(struct check *c)
 {
-	struct strbuf text = { 0 };
+	struct strbuf text = {0};
 	struct err *e;
 
 	diags_format(c->diags, c->opts->errtags, &text);
@@ -382,8 +378,8 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 {
 	struct session_mark mark = session_mark(s);
 	uint32_t types = types_mark(s->types);
-	struct checker ck = { 0 };
-	struct strbuf source = { 0 };
+	struct checker ck = {0};
+	struct strbuf source = {0};
 	struct prog *prog;
 	struct err *e = preprocess(opts, kind, text, len, &source);
 

@@ -5,7 +5,8 @@
 
 #define NUMBER_MAX 65535 /* widths and precisions; nobody prints wider fields */
 
-/* ---- conversions ------------------------------------------------------------------------------------ */
+/* ---- conversions
+ * ------------------------------------------------------------------------------------ */
 
 typedef bool accept_f(const struct types *t, type_id type, enum datum_kind kind);
 
@@ -151,7 +152,8 @@ static const struct conv_row *row_find(const struct prog_conv *conv)
 
 const char *fmt_conv_text(const struct prog_conv *conv, struct arena *a)
 {
-	return arena_printf(a, "%%%s%s%c", conv->flags & CONV_AGG ? "@" : "", conv->size, conv->conv);
+	return arena_printf(a, "%%%s%s%c", conv->flags & CONV_AGG ? "@" : "", conv->size,
+			    conv->conv);
 }
 
 const char *fmt_conv_wants(const struct prog_conv *conv)
@@ -165,12 +167,16 @@ bool fmt_conv_accepts(const struct prog_conv *conv, const struct types *t, type_
 	return row_find(conv)->accept(t, type, kind);
 }
 
-/* ---- parsing ------------------------------------------------------------------------------------------- */
+/* ---- parsing
+ * ------------------------------------------------------------------------------------------- */
 
-static const struct { char c; uint32_t sets, clears; } flags[] = {
-	{ '-', CONV_LEFT, CONV_ZERO }, { '+', CONV_SIGN, 0 },	{ ' ', CONV_SPACE, 0 },
-	{ '#', CONV_ALT, 0 },	       { '0', CONV_ZERO, CONV_LEFT }, { '\'', CONV_GROUP, 0 },
-	{ '@', CONV_AGG, 0 },
+static const struct {
+	char c;
+	uint32_t sets, clears;
+} flags[] = {
+	{'-', CONV_LEFT, CONV_ZERO}, {'+', CONV_SIGN, 0},	  {' ', CONV_SPACE, 0},
+	{'#', CONV_ALT, 0},	     {'0', CONV_ZERO, CONV_LEFT}, {'\'', CONV_GROUP, 0},
+	{'@', CONV_AGG, 0},
 };
 
 struct fmt_parser {
@@ -216,8 +222,9 @@ static bool parse_star(struct fmt_parser *f)
 
 	f->p++;
 	if (f->conv.flags & flag)
-		return fmt_fail(f, f->has_dot ? "has more than one '*' specified for the output precision" :
-						"has more than one '*' specified for the output width");
+		return fmt_fail(
+			f, f->has_dot ? "has more than one '*' specified for the output precision"
+				      : "has more than one '*' specified for the output width");
 	f->conv.flags |= flag;
 	f->has_width |= !f->has_dot;
 	return true;
@@ -291,7 +298,7 @@ static bool parse_conv(struct fmt_parser *f)
 	const char *start = f->p;
 
 	f->number++;
-	f->conv = (struct prog_conv){ .width = -1, .prec = -1 };
+	f->conv = (struct prog_conv){.width = -1, .prec = -1};
 	f->has_dot = f->has_width = false;
 	if (!parse_modifiers(f))
 		return false;
@@ -322,7 +329,7 @@ static bool parse_text(struct fmt_parser *f)
 			return false;
 	}
 	if (f->literal.len) {
-		f->conv = (struct prog_conv){ .flags = CONV_NOARG, .width = -1, .prec = -1 };
+		f->conv = (struct prog_conv){.flags = CONV_NOARG, .width = -1, .prec = -1};
 		add_conv(f);
 	}
 	return true;
@@ -330,7 +337,7 @@ static bool parse_text(struct fmt_parser *f)
 
 struct prog_fmt *fmt_parse(struct check *c, const char *text, uint32_t len, struct span at)
 {
-	struct fmt_parser f = { .c = c, .at = at, .p = text, .end = text + strnlen(text, len) };
+	struct fmt_parser f = {.c = c, .at = at, .p = text, .end = text + strnlen(text, len)};
 	bool good = parse_text(&f);
 	struct prog_fmt *fmt;
 

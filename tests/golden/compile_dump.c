@@ -1,6 +1,6 @@
 /*
- * Compiles one script on a system with a few made-up probes: the program to stdout, or the diagnosis to
- * stderr with exit status 1.
+ * Compiles one script on a system with a few made-up probes: the program to stdout, or the
+ * diagnosis to stderr with exit status 1.
  *
  *     compile_dump FILE
  */
@@ -56,13 +56,14 @@ static void set_options(struct check_env *t, char *text)
 
 		if (value)
 			*value++ = '\0';
-		err_destroy(fake_set_option(t, opts[i], value)); /* a test with a mistake will fail */
+		err_destroy(
+			fake_set_option(t, opts[i], value)); /* a test with a mistake will fail */
 	}
 }
 
 static enum spec_context context_of(const char *kind, enum source_kind *ret_kind)
 {
-	static const char *const kinds[] = { "provider", "module", "function", "string" };
+	static const char *const kinds[] = {"provider", "module", "function", "string"};
 
 	*ret_kind = kind ? SOURCE_STRING : SOURCE_FILE;
 	for (uint32_t i = 0; kind && i < ARRAY_LEN(kinds); i++)
@@ -77,8 +78,8 @@ int main(int argc, char **argv)
 	CLEANUP(free) char *args = NULL;
 	CLEANUP(free) char *kind_text = NULL;
 	CLEANUP(free) char *opts = NULL;
-	char *script_argv[ARGS_MAX] = { argc > 1 ? argv[1] : NULL };
-	struct strbuf out = { 0 };
+	char *script_argv[ARGS_MAX] = {argc > 1 ? argv[1] : NULL};
+	struct strbuf out = {0};
 	enum source_kind kind;
 	struct prog *prog;
 	struct check_env t;
@@ -99,8 +100,8 @@ int main(int argc, char **argv)
 		n = words(args, script_argv, n, ARGS_MAX);
 	enum spec_context ctx = context_of(kind_text, &kind);
 
-	e = dsession_compile(t.session, &t.opts, &t.env, kind, kind == SOURCE_FILE ? argv[1] : "", text,
-			     len, ctx, n, script_argv, &prog);
+	e = dsession_compile(t.session, &t.opts, &t.env, kind, kind == SOURCE_FILE ? argv[1] : "",
+			     text, len, ctx, n, script_argv, &prog);
 	if (e)
 		fprintf(stderr, "%s\n", err_text(e));
 	else

@@ -36,7 +36,8 @@ static bool mentions(const char *text, const char *name, bool is_call)
 
 	for (const char *p = text; (p = strstr(p, name)); p++) {
 		bool begins = p == text || (p[-1] != '_' && (p[-1] < 'a' || p[-1] > 'z'));
-		bool ends = is_call ? p[len] == '(' : p[len] != '_' && (p[len] < 'a' || p[len] > 'z');
+		bool ends =
+			is_call ? p[len] == '(' : p[len] != '_' && (p[len] < 'a' || p[len] > 'z');
 
 		if (begins && ends)
 			return true;
@@ -47,13 +48,13 @@ static bool mentions(const char *text, const char *name, bool is_call)
 /* A call of each row with as many arguments as its prototype has, none of which mean anything. */
 static void test_prototype(const struct subr *s)
 {
-	struct strbuf script = { 0 };
+	struct strbuf script = {0};
 	struct check_env t;
 	struct prog *prog;
 	struct err *e;
 
-	strbuf_addf(&script, "BEGIN { %s%s(no_such_name); }", s->class == SUBR_AGGFUNC ? "@ = " : "",
-		    s->name);
+	strbuf_addf(&script, "BEGIN { %s%s(no_such_name); }",
+		    s->class == SUBR_AGGFUNC ? "@ = " : "", s->name);
 	check_env_init(&t);
 	e = check_env_compile(&t, strbuf_text(&script), &prog);
 	ok(e != NULL, "%s: prototype '%s' is read", s->name, s->proto);
@@ -92,31 +93,36 @@ static void test_var(const struct builtin_var *v, const char *scripts)
 
 static void test_attr(void)
 {
-	struct strbuf out = { 0 };
+	struct strbuf out = {0};
 	struct attr a;
 	uint32_t v;
 
-	ok(attr_parse("Stable/Evolving/ISA", &a) && a.name == STAB_STABLE && a.data == STAB_EVOLVING &&
-		   a.class == DEP_ISA, "attributes are read");
+	ok(attr_parse("Stable/Evolving/ISA", &a) && a.name == STAB_STABLE &&
+		   a.data == STAB_EVOLVING && a.class == DEP_ISA,
+	   "attributes are read");
 	attr_print(a, &out);
 	is_str(strbuf_text(&out), "Stable/Evolving/ISA", "and written");
 	ok(attr_parse("Private", &a) && a.data == STAB_STANDARD && a.class == DEP_COMMON,
 	   "missing parts are the highest");
 	ok(!attr_parse("stable", &a) && !attr_parse("Stable/Common", &a) &&
-		   !attr_parse("Stable/Stable/Common/x", &a) && !attr_parse("", &a), "unknown words");
+		   !attr_parse("Stable/Stable/Common/x", &a) && !attr_parse("", &a),
+	   "unknown words");
 	ok(attr_is_below((struct attr)ATTR_EVOLVING, (struct attr)ATTR_STABLE) &&
-		   !attr_is_below((struct attr)ATTR_STABLE, (struct attr)ATTR_STABLE), "order");
+		   !attr_is_below((struct attr)ATTR_STABLE, (struct attr)ATTR_STABLE),
+	   "order");
 	ok(attr_provider("pid812") == attr_provider("pid") && attr_provider("syscall") &&
-		   !attr_provider("nobody"), "providers");
+		   !attr_provider("nobody"),
+	   "providers");
 	ok(version_parse("1.6.2", &v) && v == (1 << 24 | 6 << 12 | 2), "versions");
 	ok(!version_parse("1", &v) && !version_parse("1.", &v) && !version_parse("1.2.3.4", &v) &&
-		   !version_parse("1.5000", &v) && !version_parse("256.0", &v), "no versions");
+		   !version_parse("1.5000", &v) && !version_parse("256.0", &v),
+	   "no versions");
 	strbuf_deinit(&out);
 }
 
 int main(void)
 {
-	struct strbuf scripts = { 0 };
+	struct strbuf scripts = {0};
 
 	read_scripts(&scripts);
 	for (uint32_t i = 0; i < nsubrs; i++)

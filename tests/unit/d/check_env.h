@@ -1,6 +1,6 @@
 /*
- * A system with a handful of probes around the compiler: for unit tests, the golden dump program and
- * the fuzz target.
+ * A system with a handful of probes around the compiler: for unit tests, the golden dump program
+ * and the fuzz target.
  *
  * Probes     dtrace:::{BEGIN,END,ERROR}, syscall::{read,write,openat,close,getpid}:{entry,return},
  *            profile:::{profile,tick}-*, fbt:vmlinux:vfs_read:entry
@@ -74,7 +74,8 @@ static inline struct err *fake_match(void *ctx, const struct probe_desc *desc, u
 	return NULL;
 }
 
-static inline int fake_arg_types(void *ctx, const struct probe_desc *desc, const char *const **ret_types)
+static inline int fake_arg_types(void *ctx, const struct probe_desc *desc,
+				 const char *const **ret_types)
 {
 	const struct fake_probe *first = NULL;
 	int n = 0;
@@ -97,9 +98,12 @@ static inline int fake_arg_types(void *ctx, const struct probe_desc *desc, const
 static inline struct err *fake_set_option(void *ctx, const char *name, const char *value)
 {
 	struct compile_opts *o = &((struct check_env *)ctx)->opts;
-	const struct { const char *name; bool *flag; } flags[] = {
-		{ "zdefs", &o->zdefs },	  { "errtags", &o->errtags }, { "defaultargs", &o->defaultargs },
-		{ "argref", &o->argref }, { "empty", &o->empty },     { "pspec", &o->pspec },
+	const struct {
+		const char *name;
+		bool *flag;
+	} flags[] = {
+		{"zdefs", &o->zdefs},	{"errtags", &o->errtags}, {"defaultargs", &o->defaultargs},
+		{"argref", &o->argref}, {"empty", &o->empty},	  {"pspec", &o->pspec},
 	};
 	struct attr a;
 
@@ -132,10 +136,16 @@ static inline bool fake_macro(void *ctx, const char *name, int64_t *ret_value)
 static inline void check_env_init(struct check_env *t)
 {
 	*t = (struct check_env){
-		.opts = { .strsize = 256, .stackframes = 20, .ustackframes = 100, .jstackframes = 50,
-			  .jstackstrsize = 512 },
-		.env = { .ctx = t, .match = fake_match, .arg_types = fake_arg_types,
-			 .set_option = fake_set_option, .macro = fake_macro },
+		.opts = {.strsize = 256,
+			 .stackframes = 20,
+			 .ustackframes = 100,
+			 .jstackframes = 50,
+			 .jstackstrsize = 512},
+		.env = {.ctx = t,
+			.match = fake_match,
+			.arg_types = fake_arg_types,
+			.set_option = fake_set_option,
+			.macro = fake_macro},
 	};
 	t->session = dsession_create(&t->opts);
 }
@@ -149,8 +159,8 @@ static inline void check_env_deinit(struct check_env *t)
 static inline struct err *check_env_compile(struct check_env *t, const char *text,
 					    struct prog **ret_prog)
 {
-	static char name[] = "t.d", *argv[] = { name, NULL };
+	static char name[] = "t.d", *argv[] = {name, NULL};
 
-	return dsession_compile(t->session, &t->opts, &t->env, SOURCE_FILE, "t.d", text, strlen(text),
-				SPEC_CTX_NAME, 1, argv, ret_prog);
+	return dsession_compile(t->session, &t->opts, &t->env, SOURCE_FILE, "t.d", text,
+				strlen(text), SPEC_CTX_NAME, 1, argv, ret_prog);
 }

@@ -34,7 +34,7 @@ static inline void eval_clause(struct eval *v, const struct prog_clause *cl)
 {
 	for (uint32_t i = 0; i < cl->nacts; i++) {
 		const struct prog_act *act = &cl->acts[i];
-		struct dif_result r = { 0 };
+		struct dif_result r = {0};
 
 		if (act->kind == ACT_JMP) {
 			i = act->target - 1;
@@ -58,7 +58,7 @@ static inline void eval_clause(struct eval *v, const struct prog_clause *cl)
 static inline void eval(struct eval *v, const char *script)
 {
 	struct dif_env env = dif_env_none;
-	const struct dif_machine_opts opts = { 0 };
+	const struct dif_machine_opts opts = {0};
 	struct prog *prog;
 	uint32_t len;
 

@@ -89,12 +89,13 @@ static bool in_list(const char *list, const char *word)
 static void test_accepted(const char *value, const char *list)
 {
 	for (uint32_t i = 0; i < ARRAY_LEN(convs); i++) {
-		struct strbuf script = { 0 };
+		struct strbuf script = {0};
 		bool want = in_list(list, convs[i]);
 		struct check_env t;
 		struct err *e;
 
-		strbuf_addf(&script, "%sBEGIN { printf(\"%%%s\", %s); }", preamble, convs[i], value);
+		strbuf_addf(&script, "%sBEGIN { printf(\"%%%s\", %s); }", preamble, convs[i],
+			    value);
 		(void)compile(&t, strbuf_text(&script), &e);
 		ok((e == NULL) == want, "%%%s %s %s", convs[i], want ? "takes" : "refuses", value);
 		if (e && want)
@@ -109,7 +110,7 @@ static void test_accepted(const char *value, const char *list)
 
 static void test_call(const char *call, const char *tag)
 {
-	struct strbuf script = { 0 };
+	struct strbuf script = {0};
 	struct check_env t;
 	struct err *e;
 
@@ -126,20 +127,38 @@ static void test_call(const char *call, const char *tag)
 static void test_parse(void)
 {
 	static const struct prog_conv want[] = {
-		{ .literal = "a", .conv = 'd', .flags = CONV_LEFT | CONV_SIGN, .width = 12, .prec = 3 },
-		{ .literal = " 5% ", .conv = 'x', .size = "ll", .flags = CONV_ZERO | CONV_ALT, .width = 8, .prec = -1 },
-		{ .literal = "", .conv = 's', .flags = CONV_WIDTH_ARG | CONV_PREC_ARG, .width = -1, .prec = -1 },
-		{ .literal = "", .conv = 'p', .flags = 0, .width = 16, .prec = -1 },
-		{ .literal = "", .conv = 'd', .flags = CONV_GROUP | CONV_SPACE, .width = -1, .prec = -1 },
-		{ .literal = "", .conv = 'd', .flags = CONV_ZERO, .width = 5, .prec = -1 },
-		{ .literal = "end\n", .conv = 0, .flags = CONV_NOARG, .width = -1, .prec = -1 },
+		{.literal = "a",
+		 .conv = 'd',
+		 .flags = CONV_LEFT | CONV_SIGN,
+		 .width = 12,
+		 .prec = 3},
+		{.literal = " 5% ",
+		 .conv = 'x',
+		 .size = "ll",
+		 .flags = CONV_ZERO | CONV_ALT,
+		 .width = 8,
+		 .prec = -1},
+		{.literal = "",
+		 .conv = 's',
+		 .flags = CONV_WIDTH_ARG | CONV_PREC_ARG,
+		 .width = -1,
+		 .prec = -1},
+		{.literal = "", .conv = 'p', .flags = 0, .width = 16, .prec = -1},
+		{.literal = "",
+		 .conv = 'd',
+		 .flags = CONV_GROUP | CONV_SPACE,
+		 .width = -1,
+		 .prec = -1},
+		{.literal = "", .conv = 'd', .flags = CONV_ZERO, .width = 5, .prec = -1},
+		{.literal = "end\n", .conv = 0, .flags = CONV_NOARG, .width = -1, .prec = -1},
 	};
 	struct check_env t;
 	struct err *e;
-	struct prog *prog = compile(&t,
-				    "BEGIN { printf(\"a%-+12.3d 5%% %#08llx%*.*s%?p%' d%-05.0dend\\n\", "
-				    "1, 2l, 3, 4, \"s\", 5, 6, 7); }",
-				    &e);
+	struct prog *prog =
+		compile(&t,
+			"BEGIN { printf(\"a%-+12.3d 5%% %#08llx%*.*s%?p%' d%-05.0dend\\n\", "
+			"1, 2l, 3, 4, \"s\", 5, 6, 7); }",
+			&e);
 	const struct prog_fmt *fmt = prog ? prog->clauses[0]->acts[0].fmt : NULL;
 
 	ok(fmt != NULL, "a format with everything");
@@ -157,7 +176,8 @@ static void test_parse(void)
 		is_int(c->width, want[i].width, "width");
 		is_int(c->prec, want[i].prec, "precision");
 	}
-	is_int(prog ? prog->clauses[0]->acts[0].nargs : 0, 8, "one argument per conversion and '*'");
+	is_int(prog ? prog->clauses[0]->acts[0].nargs : 0, 8,
+	       "one argument per conversion and '*'");
 	err_destroy(e);
 	check_env_deinit(&t);
 }

@@ -35,11 +35,15 @@ static void test_sharing(void)
 	const struct prog_aggs *aggs = dsession_aggs(t.session);
 	struct prog *a, *b;
 
-	ok(compiles("BEGIN { x = 1; self->s = \"a\"; this->l = 2; @c[pid] = count(); m[1] = 2l; }", &a),
+	ok(compiles("BEGIN { x = 1; self->s = \"a\"; this->l = 2; @c[pid] = count(); m[1] = 2l; }",
+		    &a),
 	   "first program");
 	is_int(vars->len, 4, "its variables");
-	ok(compiles("END { trace(x); trace(self->s); this->l = \"text\"; @c[1] = count(); printa(@c); "
-		    "trace(m[3]); }", &b), "second program uses them");
+	ok(compiles("END { trace(x); trace(self->s); this->l = \"text\"; @c[1] = count(); "
+		    "printa(@c); "
+		    "trace(m[3]); }",
+		    &b),
+	   "second program uses them");
 	is_int(vars->len, 5, "this->l is a variable of its own");
 	is_int(aggs->len, 1, "the aggregation is the same");
 	ok(a->clauses[0]->acts[3].agg == b->clauses[0]->acts[3].agg, "in both programs");
@@ -73,7 +77,8 @@ static void test_rollback(void)
 	ok(compiles("struct tmp { string b; };\ntypedef long tmp_t;\nenum { TMP = 5 };\n"
 		    "inline string TMPI = \"x\";\ntranslator struct tmp < int i > { b = \"x\"; };\n"
 		    "provider tmp { probe p(string); };\n"
-		    "BEGIN { g = \"a\"; self->t = \"b\"; @agg = sum(TMP); arr[\"x\"] = 1; }", &p),
+		    "BEGIN { g = \"a\"; self->t = \"b\"; @agg = sum(TMP); arr[\"x\"] = 1; }",
+		    &p),
 	   "everything can be declared otherwise");
 	is_int(aggs->aggs[aggs->len - 1]->id, naggs + 1, "ids go on without a gap");
 }
@@ -83,7 +88,8 @@ static void test_order(void)
 {
 	struct prog *p;
 
-	ok(compiles("BEGIN / ord1 == 1 / { ord1 = 1; }", NULL), "actions introduce what the predicate uses");
+	ok(compiles("BEGIN / ord1 == 1 / { ord1 = 1; }", NULL),
+	   "actions introduce what the predicate uses");
 	ok(compiles("BEGIN / (ord2 = 5) != 0 / { trace(ord2); }", NULL),
 	   "the predicate introduces what actions use");
 	ok(compiles("BEGIN / (ord3 = 5) != 0 / { ord4 = 1; trace(ord3); ord4 = 2; }", &p),
@@ -100,9 +106,11 @@ static void test_clauses(void)
 	is_int(p->nclauses, 3, "make three clauses");
 	is_str(p->clauses[1]->desc.name, "END", "in order");
 	ok(p->clauses[0]->pred != p->clauses[1]->pred, "with code of their own");
-	ok(compiles("BEGIN { } END { x = 1; } tick-1s { raise(9); } tick-2s { exit(0); } 1 { }", &p),
+	ok(compiles("BEGIN { } END { x = 1; } tick-1s { raise(9); } tick-2s { exit(0); } 1 { }",
+		    &p),
 	   "kinds of clauses");
-	ok(p->clauses[0]->is_default && p->clauses[0]->records, "an empty body is the default action");
+	ok(p->clauses[0]->is_default && p->clauses[0]->records,
+	   "an empty body is the default action");
 	ok(!p->clauses[1]->is_default && !p->clauses[1]->records, "an assignment records nothing");
 	ok(p->clauses[2]->destructive && !p->clauses[2]->records, "raise() is destructive");
 	ok(!p->clauses[3]->destructive && p->clauses[3]->records, "exit() records");
@@ -113,11 +121,13 @@ static void test_clauses(void)
 /* d-language.md 7.1: every argument and key counts as an action. */
 static void test_numbers(void)
 {
-	static const uint32_t want[] = { 1, 2, 4, 5, 8, 10, 12, 13 };
+	static const uint32_t want[] = {1, 2, 4, 5, 8, 10, 12, 13};
 	struct prog *p;
 
 	ok(compiles("BEGIN { x = 1; printf(\"%d %d\", 1, 2); printf(\"text\"); @n[1, 2] = count(); "
-		    "@s[1] = sum(2); @q = quantize(1, 2); clear(@n); trace(3); }", &p), "all kinds");
+		    "@s[1] = sum(2); @q = quantize(1, 2); clear(@n); trace(3); }",
+		    &p),
+	   "all kinds");
 	for (uint32_t i = 0; p && i < ARRAY_LEN(want); i++)
 		is_int(p->clauses[0]->acts[i].number, want[i], "number of an action");
 }
@@ -127,8 +137,10 @@ static void test_if(void)
 	struct prog *p;
 	const struct prog_act *a;
 
-	ok(compiles("BEGIN { if (pid) { trace(1); } else if (tid) { trace(2); } else { trace(3); } trace(4); }",
-		    &p), "if, else if, else");
+	ok(compiles("BEGIN { if (pid) { trace(1); } else if (tid) { trace(2); } else { trace(3); } "
+		    "trace(4); }",
+		    &p),
+	   "if, else if, else");
 	a = p->clauses[0]->acts;
 	is_int(p->clauses[0]->nacts, 8, "actions");
 	ok(a[0].kind == ACT_BRZ && a[0].target == 3, "if goes to else");
@@ -143,22 +155,29 @@ static void test_attributes(void)
 {
 	struct prog *p;
 
-	ok(compiles("BEGIN { trace(htons(1)); } END { trace(curthread); } tick-1s { trace(1); }", &p),
+	ok(compiles("BEGIN { trace(htons(1)); } END { trace(curthread); } tick-1s { trace(1); }",
+		    &p),
 	   "attributes");
 	is_int(p->clauses[0]->attr[0], STAB_EVOLVING, "htons() is Evolving");
 	is_int(p->clauses[1]->attr[0], STAB_STABLE, "curthread's name is Stable");
 	is_int(p->clauses[1]->attr[1], STAB_PRIVATE, "its data Private");
 	is_int(p->clauses[2]->attr[2], DEP_COMMON, "constants are Common");
-	ok(compiles("#pragma D attributes Unstable/Private/ISA attr_v\nint attr_v;\nBEGIN { trace(attr_v); }",
-		    &p), "a pragma before the declaration");
+	ok(compiles("#pragma D attributes Unstable/Private/ISA attr_v\nint attr_v;\nBEGIN { "
+		    "trace(attr_v); }",
+		    &p),
+	   "a pragma before the declaration");
 	is_int(p->clauses[0]->attr[0], STAB_UNSTABLE, "is applied when it comes");
 	ok(compiles("syscall::read:entry { trace(arg0); }", &p), "arguments");
 	is_int(p->clauses[0]->attr[2], DEP_ISA, "take the provider's attributes");
-	ok(compiles("#pragma D binding \"1.6\" newer\ninline int newer = 1;\nBEGIN { trace(newer); }", NULL),
+	ok(compiles("#pragma D binding \"1.6\" newer\ninline int newer = 1;\nBEGIN { trace(newer); "
+		    "}",
+		    NULL),
 	   "binding");
-	ok(version_parse("1.5", &t.opts.d_version) && fails("BEGIN { trace(newer); }", "D_IDENT_UNDEF"),
+	ok(version_parse("1.5", &t.opts.d_version) &&
+		   fails("BEGIN { trace(newer); }", "D_IDENT_UNDEF"),
 	   "hides what is newer than option version");
-	ok(fails("BEGIN { @ = llquantize(1, 10, 0, 3, 10); }", "D_FUNC_UNDEF"), "also what is built in");
+	ok(fails("BEGIN { @ = llquantize(1, 10, 0, 3, 10); }", "D_FUNC_UNDEF"),
+	   "also what is built in");
 	t.opts.d_version = 0;
 }
 
@@ -167,18 +186,26 @@ static void test_args(void)
 	struct prog *p;
 	const struct difo *d;
 
-	ok(compiles("syscall::read:entry { trace(args[0]); trace(args[1]); trace(stringof(args[1])); "
-		    "trace(args[1][0]); }", &p), "typed arguments");
+	ok(compiles("syscall::read:entry { trace(args[0]); trace(args[1]); "
+		    "trace(stringof(args[1])); "
+		    "trace(args[1][0]); }",
+		    &p),
+	   "typed arguments");
 	d = p->clauses[0]->acts[0].args[0];
 	is_int(d->ret.size, 4, "args[0] is an int");
 	is_int(p->clauses[0]->acts[1].args[0]->ret.size, 8, "args[1] a pointer");
-	is_int(DIF_INSN_OP(p->clauses[0]->acts[3].args[0]->code[p->clauses[0]->acts[3].args[0]->code_len - 2]),
+	is_int(DIF_INSN_OP(p->clauses[0]
+				   ->acts[3]
+				   .args[0]
+				   ->code[p->clauses[0]->acts[3].args[0]->code_len - 2]),
 	       DIF_OP_ULDSB, "into user memory");
 	t.opts.zdefs = true;
-	ok(compiles("struct out2 { long twice; };\n"
-		    "translator struct out2 < int i > { twice = i * 2l; };\n"
-		    "provider mine { probe go__on(int a, string b) : (string b, struct out2 a); };\n"
-		    "mine123:::go-on { trace(args[0]); trace(args[1].twice); }", &p),
+	ok(compiles(
+		   "struct out2 { long twice; };\n"
+		   "translator struct out2 < int i > { twice = i * 2l; };\n"
+		   "provider mine { probe go__on(int a, string b) : (string b, struct out2 a); };\n"
+		   "mine123:::go-on { trace(args[0]); trace(args[1].twice); }",
+		   &p),
 	   "arguments of a provider declared in D");
 	t.opts.zdefs = false;
 	is_int(p->clauses[0]->acts[0].args[0]->ret.kind, DIF_KIND_STRING, "are mapped");

@@ -155,7 +155,7 @@ static void check_text(const struct text_row *row, const char *script)
 
 int main(void)
 {
-	struct strbuf script = { 0 };
+	struct strbuf script = {0};
 
 	for (uint32_t i = 0; i < ARRAY_LEN(rows); i++) {
 		strbuf_clear(&script);
