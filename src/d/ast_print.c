@@ -6,31 +6,55 @@
  *       (= (index (self ts) tid) timestamp)
  *       (call printf "%d\n" (-> (index args 0) f)))
  *
- * An expression whose type is known is followed by it: pid<int>, (+ 1<int> 2l<long>)<long>. Types that
- * are not D's own are shown by number: <#120>.
+ * An expression whose type is known is followed by it: pid<int>, (+ 1<int> 2l<long>)<long>. Types
+ * that are not D's own are shown by number: <#120>.
  */
 #include "d/ast_text.h"
 #include "d/ident.h"
 
 static void type_name_print(const struct type_name *t, struct strbuf *out);
 
-/* ---- expressions --------------------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 static void type_id_print(type_id id, struct strbuf *out)
 {
 	static const char *const names[] = {
-		[TYPE_ERROR] = "error",	    [TYPE_VOID] = "void",	  [TYPE_CHAR] = "char",
-		[TYPE_SCHAR] = "schar",	    [TYPE_UCHAR] = "uchar",	  [TYPE_SHORT] = "short",
-		[TYPE_USHORT] = "ushort",   [TYPE_INT] = "int",		  [TYPE_UINT] = "uint",
-		[TYPE_LONG] = "long",	    [TYPE_ULONG] = "ulong",	  [TYPE_LLONG] = "llong",
-		[TYPE_ULLONG] = "ullong",   [TYPE_BOOL] = "_Bool",	  [TYPE_STRING] = "string",
-		[TYPE_DYNAMIC] = "dynamic", [TYPE_STACK] = "stack",	  [TYPE_SYMADDR] = "_symaddr",
-		[TYPE_USYMADDR] = "_usymaddr", [TYPE_INT8] = "int8_t",	  [TYPE_INT16] = "int16_t",
-		[TYPE_INT32] = "int32_t",   [TYPE_INT64] = "int64_t",	  [TYPE_UINT8] = "uint8_t",
-		[TYPE_UINT16] = "uint16_t", [TYPE_UINT32] = "uint32_t",	  [TYPE_UINT64] = "uint64_t",
-		[TYPE_UINTPTR] = "uintptr_t", [TYPE_SIZE] = "size_t",	  [TYPE_PTRDIFF] = "ptrdiff_t",
-		[TYPE_PID] = "pid_t",	    [TYPE_UID] = "uid_t",	  [TYPE_GID] = "gid_t",
-		[TYPE_ID] = "id_t",	    [TYPE_VOID_PTR] = "void *",	  [TYPE_CHAR_PTR] = "char *",
+		[TYPE_ERROR] = "error",
+		[TYPE_VOID] = "void",
+		[TYPE_CHAR] = "char",
+		[TYPE_SCHAR] = "schar",
+		[TYPE_UCHAR] = "uchar",
+		[TYPE_SHORT] = "short",
+		[TYPE_USHORT] = "ushort",
+		[TYPE_INT] = "int",
+		[TYPE_UINT] = "uint",
+		[TYPE_LONG] = "long",
+		[TYPE_ULONG] = "ulong",
+		[TYPE_LLONG] = "llong",
+		[TYPE_ULLONG] = "ullong",
+		[TYPE_BOOL] = "_Bool",
+		[TYPE_STRING] = "string",
+		[TYPE_DYNAMIC] = "dynamic",
+		[TYPE_STACK] = "stack",
+		[TYPE_SYMADDR] = "_symaddr",
+		[TYPE_USYMADDR] = "_usymaddr",
+		[TYPE_INT8] = "int8_t",
+		[TYPE_INT16] = "int16_t",
+		[TYPE_INT32] = "int32_t",
+		[TYPE_INT64] = "int64_t",
+		[TYPE_UINT8] = "uint8_t",
+		[TYPE_UINT16] = "uint16_t",
+		[TYPE_UINT32] = "uint32_t",
+		[TYPE_UINT64] = "uint64_t",
+		[TYPE_UINTPTR] = "uintptr_t",
+		[TYPE_SIZE] = "size_t",
+		[TYPE_PTRDIFF] = "ptrdiff_t",
+		[TYPE_PID] = "pid_t",
+		[TYPE_UID] = "uid_t",
+		[TYPE_GID] = "gid_t",
+		[TYPE_ID] = "id_t",
+		[TYPE_VOID_PTR] = "void *",
+		[TYPE_CHAR_PTR] = "char *",
 		[TYPE_PROCESSORID] = "processorid_t",
 	};
 
@@ -51,9 +75,9 @@ static void list_print(struct expr *const *list, uint32_t n, struct strbuf *out)
 static void unary_print(const struct expr *e, struct strbuf *out)
 {
 	static const char *const names[] = {
-		[OP_PLUS] = "pos",	 [OP_NEG] = "neg",	 [OP_BITNOT] = "~",
-		[OP_NOT] = "!",		 [OP_DEREF] = "deref",	 [OP_ADDROF] = "addrof",
-		[OP_PREINC] = "preinc",	 [OP_PREDEC] = "predec", [OP_POSTINC] = "postinc",
+		[OP_PLUS] = "pos",	  [OP_NEG] = "neg",	  [OP_BITNOT] = "~",
+		[OP_NOT] = "!",		  [OP_DEREF] = "deref",	  [OP_ADDROF] = "addrof",
+		[OP_PREINC] = "preinc",	  [OP_PREDEC] = "predec", [OP_POSTINC] = "postinc",
 		[OP_POSTDEC] = "postdec",
 	};
 
@@ -62,7 +86,8 @@ static void unary_print(const struct expr *e, struct strbuf *out)
 	strbuf_addc(out, ')');
 }
 
-static void binary_print(const struct expr *e, const char *op, const char *suffix, struct strbuf *out)
+static void binary_print(const struct expr *e, const char *op, const char *suffix,
+			 struct strbuf *out)
 {
 	strbuf_addf(out, "(%s%s", op, suffix);
 	list_print((struct expr *const[]){e->binary.l, e->binary.r}, 2, out);
@@ -86,7 +111,9 @@ static void typed_print(const char *head, const struct type_name *t, struct expr
 static void name_print(const char *name, enum ident_scope scope, struct strbuf *out)
 {
 	static const char *const scopes[] = {
-		[SCOPE_GLOBAL] = "", [SCOPE_SELF] = "(self ", [SCOPE_THIS] = "(this ",
+		[SCOPE_GLOBAL] = "",
+		[SCOPE_SELF] = "(self ",
+		[SCOPE_THIS] = "(this ",
 	};
 
 	strbuf_addf(out, "%s%s%s", scopes[scope], name, scope == SCOPE_GLOBAL ? "" : ")");
@@ -149,9 +176,12 @@ void expr_print(const struct expr *e, struct strbuf *out)
 	case EXPR_ASSIGN: binary_print(e, op_spelling(e->binary.op), "=", out); break;
 	case EXPR_COMMA: binary_print(e, ",", "", out); break;
 	case EXPR_COND:
-		headed_list_print("?:", e->cond.c, (struct expr *const[]){e->cond.t, e->cond.f}, 2, out);
+		headed_list_print("?:", e->cond.c, (struct expr *const[]){e->cond.t, e->cond.f}, 2,
+				  out);
 		break;
-	case EXPR_CALL: headed_list_print("call", e->call.fn, e->call.args, e->call.nargs, out); break;
+	case EXPR_CALL:
+		headed_list_print("call", e->call.fn, e->call.args, e->call.nargs, out);
+		break;
 	case EXPR_INDEX:
 		headed_list_print("index", e->index.base, e->index.subs, e->index.nsubs, out);
 		break;
@@ -168,7 +198,7 @@ void expr_print(const struct expr *e, struct strbuf *out)
 		type_id_print(e->type, out);
 }
 
-/* ---- types ------------------------------------------------------------------------------------------------ */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static void members_print(const struct decl_specs *s, struct strbuf *out)
 {
@@ -222,7 +252,8 @@ static void specs_print(const struct decl_specs *s, struct strbuf *out)
 	out->data[--out->len] = '\0';
 }
 
-static void params_print(struct type_name *const *params, uint32_t n, bool varargs, struct strbuf *out)
+static void params_print(struct type_name *const *params, uint32_t n, bool varargs,
+			 struct strbuf *out)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		strbuf_addc(out, ' ');
@@ -272,7 +303,7 @@ static void type_name_print(const struct type_name *t, struct strbuf *out)
 	strbuf_addc(out, ']');
 }
 
-/* ---- statements, external declarations ---------------------------------------------------------------------- */
+/* ---- statements, external declarations ------------------------------------------------------- */
 
 static void newline(uint32_t indent, struct strbuf *out)
 {

@@ -14,15 +14,15 @@ enum prec {
 static void expr_d(const struct expr *e, uint32_t min_prec, struct strbuf *out);
 static void type_name_d(const struct type_name *t, struct strbuf *out);
 
-/* ---- expressions ------------------------------------------------------------------------------------------ */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 static uint32_t binary_prec(enum expr_op op)
 {
 	static const uint8_t precs[] = {
-		[OP_LOR] = 1, [OP_LXOR] = 2, [OP_LAND] = 3, [OP_OR] = 4,  [OP_XOR] = 5,	 [OP_AND] = 6,
-		[OP_EQ] = 7,  [OP_NE] = 7,   [OP_LT] = 8,   [OP_LE] = 8,  [OP_GT] = 8,	 [OP_GE] = 8,
-		[OP_SHL] = 9, [OP_SHR] = 9,  [OP_ADD] = 10, [OP_SUB] = 10, [OP_MUL] = 11, [OP_DIV] = 11,
-		[OP_MOD] = 11,
+		[OP_LOR] = 1,  [OP_LXOR] = 2, [OP_LAND] = 3, [OP_OR] = 4,   [OP_XOR] = 5,
+		[OP_AND] = 6,  [OP_EQ] = 7,   [OP_NE] = 7,   [OP_LT] = 8,   [OP_LE] = 8,
+		[OP_GT] = 8,   [OP_GE] = 8,   [OP_SHL] = 9,  [OP_SHR] = 9,  [OP_ADD] = 10,
+		[OP_SUB] = 10, [OP_MUL] = 11, [OP_DIV] = 11, [OP_MOD] = 11,
 	};
 
 	return PREC_BINARY + precs[op];
@@ -46,7 +46,8 @@ static uint32_t expr_prec(const struct expr *e)
 	case EXPR_SIZEOF:
 	case EXPR_STRINGOF: return PREC_UNARY;
 	case EXPR_UNARY:
-		return e->unary.op == OP_POSTINC || e->unary.op == OP_POSTDEC ? PREC_POSTFIX : PREC_UNARY;
+		return e->unary.op == OP_POSTINC || e->unary.op == OP_POSTDEC ? PREC_POSTFIX
+									      : PREC_UNARY;
 	case EXPR_INT: return is_negative(e) ? PREC_UNARY : PREC_POSTFIX;
 	case EXPR_BAD:
 	case EXPR_STR:
@@ -74,7 +75,9 @@ static void list_d(struct expr *const *list, uint32_t n, struct strbuf *out)
 static void ident_d(const struct expr *e, struct strbuf *out)
 {
 	static const char *const scopes[] = {
-		[SCOPE_GLOBAL] = "", [SCOPE_SELF] = "self->", [SCOPE_THIS] = "this->",
+		[SCOPE_GLOBAL] = "",
+		[SCOPE_SELF] = "self->",
+		[SCOPE_THIS] = "this->",
 	};
 
 	strbuf_addf(out, "%s%s", scopes[e->ident.scope], e->ident.name);
@@ -130,7 +133,8 @@ static void sub_list_d(const struct expr *base, const char *brackets, struct exp
 }
 
 /* head TYPE tail operand */
-static void typed_d(const char *head, const struct type_name *t, const char *tail, struct strbuf *out)
+static void typed_d(const char *head, const struct type_name *t, const char *tail,
+		    struct strbuf *out)
 {
 	strbuf_adds(out, head);
 	type_name_d(t, out);
@@ -165,11 +169,16 @@ static void expr_form_d(const struct expr *e, struct strbuf *out)
 		return;
 	case EXPR_COND: cond_d(e, out); return;
 	case EXPR_CALL: sub_list_d(e->call.fn, "()", e->call.args, e->call.nargs, out); return;
-	case EXPR_INDEX: sub_list_d(e->index.base, "[]", e->index.subs, e->index.nsubs, out); return;
+	case EXPR_INDEX:
+		sub_list_d(e->index.base, "[]", e->index.subs, e->index.nsubs, out);
+		return;
 	case EXPR_MEMBER:
 		expr_d(e->member.base, PREC_POSTFIX, out);
 		/* a.b`c would be one name */
-		strbuf_addf(out, "%s%s", e->member.arrow ? "->" : strchr(e->member.name, '`') ? ". " : ".",
+		strbuf_addf(out, "%s%s",
+			    e->member.arrow		  ? "->"
+			    : strchr(e->member.name, '`') ? ". "
+							  : ".",
 			    e->member.name);
 		return;
 	case EXPR_CAST:
@@ -210,7 +219,7 @@ static void expr_d(const struct expr *e, uint32_t min_prec, struct strbuf *out)
 		strbuf_addc(out, ')');
 }
 
-/* ---- types --------------------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 static void members_d(const struct decl_specs *s, struct strbuf *out)
 {
@@ -268,8 +277,8 @@ static void specs_d(const struct decl_specs *s, struct strbuf *out)
 		strbuf_adds(out, "struct combo ");
 }
 
-static void params_d(struct type_name *const *params, uint32_t n, bool varargs, const char *brackets,
-		     struct strbuf *out)
+static void params_d(struct type_name *const *params, uint32_t n, bool varargs,
+		     const char *brackets, struct strbuf *out)
 {
 	strbuf_addc(out, brackets[0]);
 	for (uint32_t i = 0; i < n; i++) {
@@ -285,7 +294,8 @@ static void params_d(struct type_name *const *params, uint32_t n, bool varargs, 
 static void suffix_d(const struct deriv *d, struct strbuf *out)
 {
 	if (d->kind != DERIV_ARRAY) {
-		params_d(d->params, d->nparams, d->varargs, d->kind == DERIV_FUNC ? "()" : "[]", out);
+		params_d(d->params, d->nparams, d->varargs, d->kind == DERIV_FUNC ? "()" : "[]",
+			 out);
 		return;
 	}
 	strbuf_addc(out, '[');
@@ -332,7 +342,7 @@ static void type_name_d(const struct type_name *t, struct strbuf *out)
 	declarator_d(t, out);
 }
 
-/* ---- statements, external declarations --------------------------------------------------------------------------- */
+/* ---- statements, external declarations ------------------------------------------------------- */
 
 static void block_d(struct stmt *const *stmts, uint32_t n, uint32_t indent, struct strbuf *out);
 

@@ -24,9 +24,9 @@ const char *op_spelling(enum expr_op op)
 const char *storage_text(enum storage_class sc)
 {
 	static const char *const texts[] = {
-		[SC_NONE] = "",	    [SC_AUTO] = "auto",	    [SC_REGISTER] = "register",
+		[SC_NONE] = "",		[SC_AUTO] = "auto",	[SC_REGISTER] = "register",
 		[SC_STATIC] = "static", [SC_EXTERN] = "extern", [SC_TYPEDEF] = "typedef",
-		[SC_SELF] = "self",	    [SC_THIS] = "this",
+		[SC_SELF] = "self",	[SC_THIS] = "this",
 	};
 
 	return texts[sc];
@@ -35,7 +35,10 @@ const char *storage_text(enum storage_class sc)
 const char *tag_text(const struct decl_specs *s)
 {
 	static const char *const texts[] = {
-		[TAG_NONE] = "", [TAG_STRUCT] = "struct", [TAG_UNION] = "union", [TAG_ENUM] = "enum",
+		[TAG_NONE] = "",
+		[TAG_STRUCT] = "struct",
+		[TAG_UNION] = "union",
+		[TAG_ENUM] = "enum",
 	};
 
 	return texts[s->tag];
@@ -47,11 +50,14 @@ void flags_print(uint32_t flags, struct strbuf *out)
 		uint32_t flag;
 		const char *text;
 	} rows[] = {
-		{SPEC_CONST, "const"},	     {SPEC_VOLATILE, "volatile"}, {SPEC_RESTRICT, "restrict"},
-		{SPEC_USERLAND, "userland"}, {SPEC_SIGNED, "signed"},	  {SPEC_UNSIGNED, "unsigned"},
-		{SPEC_SHORT, "short"},	     {SPEC_LONG, "long"},	  {SPEC_LONGLONG, "long long"},
-		{SPEC_VOID, "void"},	     {SPEC_CHAR, "char"},	  {SPEC_INT, "int"},
-		{SPEC_FLOAT, "float"},	     {SPEC_DOUBLE, "double"},	  {SPEC_STRING, "string"},
+		{SPEC_CONST, "const"},	      {SPEC_VOLATILE, "volatile"},
+		{SPEC_RESTRICT, "restrict"},  {SPEC_USERLAND, "userland"},
+		{SPEC_SIGNED, "signed"},      {SPEC_UNSIGNED, "unsigned"},
+		{SPEC_SHORT, "short"},	      {SPEC_LONG, "long"},
+		{SPEC_LONGLONG, "long long"}, {SPEC_VOID, "void"},
+		{SPEC_CHAR, "char"},	      {SPEC_INT, "int"},
+		{SPEC_FLOAT, "float"},	      {SPEC_DOUBLE, "double"},
+		{SPEC_STRING, "string"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)

@@ -4,11 +4,11 @@
 #include "d/ast.h"
 
 const char *op_spelling(enum expr_op op); /* "+"; unary operators as written, "++" for all four */
-const char *storage_text(enum storage_class sc); /* "" for SC_NONE */
+const char *storage_text(enum storage_class sc);  /* "" for SC_NONE */
 const char *tag_text(const struct decl_specs *s); /* "struct" */
 /* Words of specifier flags, each followed by a blank: "const unsigned long ". */
 void flags_print(uint32_t flags, struct strbuf *out);
 void str_print(const char *s, size_t len, struct strbuf *out); /* with quotes */
-void char_print(uint64_t val, struct strbuf *out);		 /* with quotes */
+void char_print(uint64_t val, struct strbuf *out);	       /* with quotes */
 /* With the suffix that gives it its type again. */
 void int_print(uint64_t val, type_id type, struct strbuf *out);

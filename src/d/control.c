@@ -1,4 +1,5 @@
-/* Control lines: '#', '#line', '#error', '#ident', '#pragma', '#pragma D' (d-language.md 1.6, 11.3). */
+/* Control lines: '#', '#line', '#error', '#ident', '#pragma', '#pragma D'
+ * (d-language.md 1.6, 11.3). */
 #include "d/lex.h"
 
 struct word {
@@ -12,7 +13,7 @@ struct control {
 	uint32_t first;		 /* the directive's name */
 	struct span span;	 /* the whole line */
 	const char *line_end;	 /* at the newline */
-	const char *resume;	 /* where the lexer goes on: there, or at a comment that ends below */
+	const char *resume; /* where the lexer goes on: there, or at a comment that ends below */
 };
 
 /* Where a directive may stand. */
@@ -28,7 +29,8 @@ static const struct word *arg(const struct control *c, uint32_t i)
 	return &c->words.data[c->first + 1 + i];
 }
 
-/* Control lines are reported even where the parser skips: they are independent of what went wrong. */
+/* Control lines are reported even where the parser skips: they are independent of what went
+ * wrong. */
 PRINTF_LIKE(4, 5)
 static void control_error(struct lexer *lx, enum dtag tag, struct span at, const char *fmt, ...)
 {
@@ -39,7 +41,7 @@ static void control_error(struct lexer *lx, enum dtag tag, struct span at, const
 	va_end(ap);
 }
 
-/* ---- words of a line ------------------------------------------------------------------------------------- */
+/* ---- words of a line ------------------------------------------------------------------------- */
 
 static void word_push(struct lexer *lx, struct control *c, const char *from, const char *to)
 {
@@ -97,7 +99,7 @@ static bool words_split(struct lexer *lx, struct control *c)
 	return true;
 }
 
-/* ---- #line, #error, #ident --------------------------------------------------------------------------------- */
+/* ---- #line, #error, #ident ------------------------------------------------------------------- */
 
 static bool all_digits(const char *s)
 {
@@ -153,7 +155,7 @@ static void do_error(struct lexer *lx, struct control *c)
 	lx->fatal = true;
 }
 
-/* ---- #pragma D -------------------------------------------------------------------------------------------- */
+/* ---- #pragma D ------------------------------------------------------------------------------- */
 
 static void malformed(struct lexer *lx, const struct control *c, const char *usage)
 {
@@ -223,7 +225,8 @@ static bool attributes_are_valid(const char *s)
 {
 	static const char *const levels[] = {"Internal", "Private",  "Obsolete", "External",
 					     "Unstable", "Evolving", "Stable",	 "Standard"};
-	static const char *const classes[] = {"Unknown", "CPU", "Platform", "Group", "ISA", "Common"};
+	static const char *const classes[] = {"Unknown", "CPU", "Platform",
+					      "Group",	 "ISA", "Common"};
 
 	for (int part = 0; part < 3; part++) {
 		size_t len = strcspn(s, "/");
@@ -245,8 +248,9 @@ static void do_attributes(struct lexer *lx, struct control *c)
 	bool of_provider = args_len(c) > 1 && strcmp(arg(c, 1)->text, "provider") == 0;
 
 	if (args_len(c) != (of_provider ? 4 : 2)) {
-		malformed(lx, c, of_provider ? "name/data/class provider NAME part"
-					     : "name/data/class identifier");
+		malformed(lx, c,
+			  of_provider ? "name/data/class provider NAME part"
+				      : "name/data/class identifier");
 		return;
 	}
 	if (!attributes_are_valid(arg(c, 0)->text)) {
@@ -256,8 +260,8 @@ static void do_attributes(struct lexer *lx, struct control *c)
 		diag_hint(lx->in->diags, "write them as Evolving/Private/Common");
 		return;
 	}
-	if (of_provider && !word_is_in(arg(c, 3)->text, strlen(arg(c, 3)->text), parts,
-				       ARRAY_LEN(parts))) {
+	if (of_provider &&
+	    !word_is_in(arg(c, 3)->text, strlen(arg(c, 3)->text), parts, ARRAY_LEN(parts))) {
 		control_error(lx, D_PRAGMA_INVAL, arg(c, 3)->span,
 			      "invalid provider part specified by #pragma D attributes: %s",
 			      arg(c, 3)->text);
@@ -275,7 +279,8 @@ static bool version_is_valid(const char *s)
 	for (int part = 0; part < 3; part++) {
 		char *end;
 
-		if (!is_digit(*s) || strspn(s, "0123456789") > 4 || strtoul(s, &end, 10) > max[part])
+		if (!is_digit(*s) || strspn(s, "0123456789") > 4 ||
+		    strtoul(s, &end, 10) > max[part])
 			return false;
 		if (!*end)
 			return part > 0;
@@ -311,14 +316,15 @@ static void do_depends_on(struct lexer *lx, struct control *c)
 	}
 	if (!word_is_in(arg(c, 0)->text, strlen(arg(c, 0)->text), classes, ARRAY_LEN(classes))) {
 		control_error(lx, D_PRAGMA_INVAL, arg(c, 0)->span,
-			      "invalid class specified by #pragma D depends_on: %s", arg(c, 0)->text);
+			      "invalid class specified by #pragma D depends_on: %s",
+			      arg(c, 0)->text);
 		diag_hint(lx->in->diags, "the classes are library, module and provider");
 		return;
 	}
 	pragma_push(lx, c);
 }
 
-/* ---- the line ------------------------------------------------------------------------------------------------ */
+/* ---- the line -------------------------------------------------------------------------------- */
 
 static const struct directive {
 	const char *name;
@@ -344,7 +350,8 @@ static void directive_unknown(struct lexer *lx, uint32_t where, const struct wor
 		control_error(lx, D_PRAGMA_INVAL, name->span, "invalid D pragma: %s", name->text);
 		return;
 	}
-	control_error(lx, D_PRAGCTL_INVAL, name->span, "invalid control directive: #%s", name->text);
+	control_error(lx, D_PRAGCTL_INVAL, name->span, "invalid control directive: #%s",
+		      name->text);
 	if (strcmp(name->text, "include") == 0 || strcmp(name->text, "define") == 0 ||
 	    strncmp(name->text, "if", 2) == 0)
 		diag_hint(lx->in->diags, "-C runs the C preprocessor over the script");

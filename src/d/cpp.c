@@ -1,9 +1,9 @@
 /*
  * The C preprocessor as a child process.
  *
- * The script goes to the child as a memory file on its standard input, so that only one pipe has to be
- * served: nothing can block on a full pipe, and a child that does not read cannot kill us with SIGPIPE.
- * Its messages go to our standard error, as other DTraces let them.
+ * The script goes to the child as a memory file on its standard input, so that only one pipe has to
+ * be served: nothing can block on a full pipe, and a child that does not read cannot kill us with
+ * SIGPIPE. Its messages go to our standard error, as other DTraces let them.
  */
 #include "d/cpp.h"
 
@@ -18,11 +18,12 @@
 #include "d/source.h"
 #include "dtrace.h"
 
-#ifndef MFD_NOEXEC_SEAL /* Linux 105ff5339f49 ("mm/memfd: add MFD_NOEXEC_SEAL and MFD_EXEC"), v6.3 */
+#ifndef MFD_NOEXEC_SEAL /* Linux 105ff5339f49 ("mm/memfd: add MFD_NOEXEC_SEAL and MFD_EXEC"), v6.3 \
+			 */
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
-/* ---- arguments --------------------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 typedef LIST(const char *) arg_list;
 
@@ -82,7 +83,7 @@ static const char *const *args_make(struct arena *a, const struct cpp_opts *opts
 	return l.data;
 }
 
-/* ---- input, output -------------------------------------------------------------------------------------------- */
+/* ---- input, output --------------------------------------------------------------------------- */
 
 static struct err *write_all(int fd, const char *text, size_t len)
 {
@@ -99,7 +100,8 @@ static struct err *write_all(int fd, const char *text, size_t len)
 	return NULL;
 }
 
-/* The script as a file that is rewound. A leading '#!' line becomes an empty one: lines keep their numbers. */
+/* The script as a file that is rewound. A leading '#!' line becomes an empty one: lines keep their
+ * numbers. */
 static MUST_CHECK struct err *input_make(const char *text, size_t len, int *ret_fd)
 {
 	CLEANUP(fd) int fd = memfd_create("d-script", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
@@ -145,12 +147,14 @@ static MUST_CHECK struct err *output_read(int fd, struct strbuf *out)
 	}
 }
 
-/* ---- the child ------------------------------------------------------------------------------------------------- */
+/* ---- the child ------------------------------------------------------------------------------- */
 
 static struct err *spawn_error(int sys, const char *path)
 {
-	int code = sys == ENOENT ? EDT_CPPENT : sys == EAGAIN || sys == ENOMEM ? EDT_CPPFORK : EDT_CPPEXEC;
-	struct err *e = sys == ENOENT ? err_new("Preprocessor not found")
+	int code = sys == ENOENT		    ? EDT_CPPENT
+		   : sys == EAGAIN || sys == ENOMEM ? EDT_CPPFORK
+						    : EDT_CPPEXEC;
+	struct err *e = sys == ENOENT	      ? err_new("Preprocessor not found")
 			: code == EDT_CPPFORK ? err_sys(sys, "Failed to fork preprocessor")
 					      : err_sys(sys, "Failed to exec preprocessor");
 
@@ -159,7 +163,8 @@ static struct err *spawn_error(int sys, const char *path)
 	return err_code(e, code);
 }
 
-static MUST_CHECK struct err *child_start(const struct cpp_opts *opts, int in, int out, pid_t *ret_pid)
+static MUST_CHECK struct err *child_start(const struct cpp_opts *opts, int in, int out,
+					  pid_t *ret_pid)
 {
 	struct arena *a = arena_create();
 	const char *const *argv = args_make(a, opts);
@@ -199,7 +204,8 @@ static struct err *first_error(struct err *a, struct err *b)
 	return a ? a : b;
 }
 
-struct err *cpp_run(const struct cpp_opts *opts, const char *text, size_t len, struct strbuf *ret_out)
+struct err *cpp_run(const struct cpp_opts *opts, const char *text, size_t len,
+		    struct strbuf *ret_out)
 {
 	CLEANUP(fd) int in = -1;
 	int pipe_fds[2];
@@ -210,7 +216,8 @@ struct err *cpp_run(const struct cpp_opts *opts, const char *text, size_t len, s
 	if (e)
 		return err_code(e, EDT_CPPERR);
 	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-		return err_code(err_sys(errno, "cannot make a pipe for the preprocessor"), EDT_CPPERR);
+		return err_code(err_sys(errno, "cannot make a pipe for the preprocessor"),
+				EDT_CPPERR);
 	e = child_start(opts, in, pipe_fds[1], &pid);
 	close(pipe_fds[1]);
 	if (e) {
@@ -218,7 +225,8 @@ struct err *cpp_run(const struct cpp_opts *opts, const char *text, size_t len, s
 		return e;
 	}
 	e = output_read(pipe_fds[0], &out);
-	/* Closed before waiting: a child that still writes gets an error instead of blocking for ever. */
+	/* Closed before waiting: a child that still writes gets an error instead of blocking for
+	 * ever. */
 	close(pipe_fds[0]);
 	if (e)
 		e = err_code(e, EDT_CPPERR);

@@ -41,7 +41,8 @@ struct diags *diags_create(struct arena *a, struct source_map *map)
 	return d;
 }
 
-/* The checker sees a clause once for each of its probe descriptions: the same message counts once. */
+/* The checker sees a clause once for each of its probe descriptions: the same message counts
+ * once. */
 static bool diag_is_known(const struct diags *d, enum dtag tag, struct span at, const char *text)
 {
 	for (uint32_t i = 0; i < d->len; i++)
@@ -151,7 +152,8 @@ static char printable(char c)
 	return (unsigned char)c < 0x20 && c != '\t' ? '?' : c == 0x7f ? '?' : c;
 }
 
-static void underline_add(const char *text, uint32_t from, uint32_t at, uint32_t to, struct strbuf *out)
+static void underline_add(const char *text, uint32_t from, uint32_t at, uint32_t to,
+			  struct strbuf *out)
 {
 	strbuf_adds(out, "\n      | ");
 	for (uint32_t i = from; i < at; i++)

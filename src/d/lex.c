@@ -93,7 +93,7 @@ void lex_rewind(struct lexer *lx, const struct token *t)
 	lx->bol = false;
 }
 
-/* ---- blanks, comments -------------------------------------------------------------------------------- */
+/* ---- blanks, comments ------------------------------------------------------------------------ */
 
 /* p is at a backslash: the number of bytes of a line splice, or 0. */
 static size_t splice_len(const char *p, const char *end)
@@ -187,7 +187,7 @@ const char *lex_peek(const struct lexer *lx)
 	return NULL;
 }
 
-/* ---- words and names ----------------------------------------------------------------------------------- */
+/* ---- words and names ------------------------------------------------------------------------- */
 
 static bool is_word_start(char c)
 {
@@ -289,7 +289,7 @@ static struct token lex_digits(struct lexer *lx)
 	return lex_number(lx);
 }
 
-/* ---- operators -------------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 bool lex_is_clause_head(const struct lexer *lx, const char *word)
 {
@@ -313,8 +313,8 @@ bool lex_is_clause_head(const struct lexer *lx, const char *word)
 	return next && strchr("{/,", *next);
 }
 
-/* Does the '/' at lx->p end the predicate? d-language.md 1.6; comments are looked through, and the next
- * clause is not taken for a divisor. */
+/* Does the '/' at lx->p end the predicate? d-language.md 1.6; comments are looked through, and the
+ * next clause is not taken for a divisor. */
 static bool pred_ends(struct lexer *lx)
 {
 	const char *slash = lx->p, *next;
@@ -322,7 +322,8 @@ static bool pred_ends(struct lexer *lx)
 	lx->p = slash + 1;
 	next = lex_peek(lx);
 	lx->p = slash;
-	return !next || *next == ';' || *next == '{' || *next == '/' || lex_is_clause_head(lx, next);
+	return !next || *next == ';' || *next == '{' || *next == '/' ||
+	       lex_is_clause_head(lx, next);
 }
 
 static struct token lex_punct(struct lexer *lx)

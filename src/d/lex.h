@@ -1,9 +1,9 @@
 /*
  * Lexer: D text to tokens, one at a time, as the parser asks.
  *
- * What a byte means depends on where the parser is (d-language.md 1.1), so the parser sets `outer` and
- * `in_pred` before it asks for the next token, never more than one ahead. Comments, control lines and
- * macro variables are dealt with here: the parser sees neither.
+ * What a byte means depends on where the parser is (d-language.md 1.1), so the parser sets `outer`
+ * and `in_pred` before it asks for the next token, never more than one ahead. Comments, control
+ * lines and macro variables are dealt with here: the parser sees neither.
  *
  * Owns     nothing; names and strings of tokens live in the arena of the compile.
  * Errors   reported where they are found. A token that cannot be completed is TOK_ERROR.
@@ -19,8 +19,8 @@ enum tok {
 	TOK_INT,
 	TOK_STR,
 	TOK_IDENT,
-	TOK_AGG,  /* '@name' */
-	TOK_WORD, /* outer: a probe specifier, a keyword or a type name */
+	TOK_AGG,   /* '@name' */
+	TOK_WORD,  /* outer: a probe specifier, a keyword or a type name */
 	TOK_EPRED, /* the '/' that ends a predicate */
 #define D_PUNCT(name, text) TOK_##name,
 #include "d/tokens.def"
@@ -72,10 +72,11 @@ bool tok_is_keyword(enum tok kind);
 /* TOK_IDENT when the name is no keyword. */
 enum tok keyword_find(const char *name, size_t len);
 bool keyword_opens_decl(enum tok kind);
-/* The last character of the specifier word that begins at p, plus one; p itself when there is none. */
+/* The last character of the specifier word that begins at p, plus one; p itself when there is
+ * none. */
 const char *lex_word_end(const char *p, const char *end);
 
-/* ---- literals (lex_literal.c) ---------------------------------------------------------------------- */
+/* ---- literals (lex_literal.c) ---------------------------------------------------------------- */
 
 enum int_error { INT_OK, INT_OFLOW, INT_NO_TYPE, INT_BAD_DIGIT };
 
@@ -95,18 +96,18 @@ struct token lex_number(struct lexer *lx);
 struct token lex_string(struct lexer *lx);
 struct token lex_char(struct lexer *lx);
 
-/* ---- macro variables (macro.c) ---------------------------------------------------------------------- */
+/* ---- macro variables (macro.c) --------------------------------------------------------------- */
 
 struct token lex_macro(struct lexer *lx);
 /* Replaces $name and $n in one field of a description; NULL after reporting at `at`. */
 const char *macro_expand_field(struct lexer *lx, struct span at, const char *field);
 
-/* ---- control lines (control.c) ---------------------------------------------------------------------- */
+/* ---- control lines (control.c) --------------------------------------------------------------- */
 
 /* lx->p is at '#'; on return at the beginning of the next line. */
 void control_line(struct lexer *lx);
 
-/* ---- shared by the three --------------------------------------------------------------------------- */
+/* ---- shared by the three --------------------------------------------------------------------- */
 
 struct span lex_span(const struct lexer *lx, const char *from, const char *to);
 PRINTF_LIKE(4, 5)

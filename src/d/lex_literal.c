@@ -13,9 +13,10 @@ static uint32_t digit_value(char c)
 	return (uint32_t)(is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
 }
 
-/* ---- integers ----------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
-/* First type of the row that holds the value (LP64: long long never is the first to do so, unless asked for). */
+/* First type of the row that holds the value (LP64: long long never is the first to do so, unless
+ * asked for). */
 static type_id int_type(uint64_t val, bool is_decimal, bool u, uint32_t nl)
 {
 	static const struct {
@@ -133,7 +134,8 @@ struct token lex_number(struct lexer *lx)
 	case INT_NO_TYPE:
 		lex_error(lx, D_INT_OFLOW, t.span,
 			  "integer constant 0x%llx cannot be represented in any built-in integral "
-			  "type", (unsigned long long)lit.val);
+			  "type",
+			  (unsigned long long)lit.val);
 		if (!lx->quiet)
 			diag_hint(lx->in->diags, "the suffix 'u' makes it unsigned");
 		break;
@@ -147,7 +149,7 @@ struct token lex_number(struct lexer *lx)
 	return t;
 }
 
-/* ---- strings and characters ----------------------------------------------------------------------------- */
+/* ---- strings and characters ------------------------------------------------------------------ */
 
 /* s is behind the backslash; appends what the escape means to out, returns the bytes of s used. */
 static size_t escape_parse(const char *s, size_t len, char *out, size_t *out_len)
@@ -205,10 +207,11 @@ static struct token quote_missing(struct lexer *lx, const char *from, const char
 
 	lx->p = to;
 	if (to == lx->end)
-		lex_error(lx, D_SYNTAX, t.span, "end-of-file encountered before matching %c", quote);
+		lex_error(lx, D_SYNTAX, t.span, "end-of-file encountered before matching %c",
+			  quote);
 	else
-		lex_error(lx, is_str ? D_STR_NL : D_CHR_NL, t.span, "newline encountered in %s constant",
-			  is_str ? "string" : "character");
+		lex_error(lx, is_str ? D_STR_NL : D_CHR_NL, t.span,
+			  "newline encountered in %s constant", is_str ? "string" : "character");
 	return t;
 }
 
@@ -249,7 +252,8 @@ struct token lex_char(struct lexer *lx)
 	else if (t.lit_type == TYPE_NONE)
 		lex_error(lx, D_INT_OFLOW, t.span,
 			  "integer constant 0x%llx cannot be represented in any built-in integral "
-			  "type", (unsigned long long)t.ival);
+			  "type",
+			  (unsigned long long)t.ival);
 	else
 		t.is_bad = false;
 	return t;

@@ -5,16 +5,17 @@
  *     list_push(arena, &args, e);
  *     call->args = args.data, call->nargs = args.len;
  *
- * Owns     nothing; memory outgrown stays in the arena until that ends (less than the final size again).
+ * Owns     nothing; memory outgrown stays in the arena until that ends (less than the final size
+ * again).
  */
 #pragma once
 
 #include "base/arena.h"
 
-#define LIST(type)                 \
-	struct {                   \
-		type *data;        \
-		uint32_t len, cap; \
+#define LIST(type)                                                                                 \
+	struct {                                                                                   \
+		type *data;                                                                        \
+		uint32_t len, cap;                                                                 \
 	}
 
 static inline void *list_grow(struct arena *a, const void *data, uint32_t len, uint32_t *cap,
@@ -29,8 +30,8 @@ static inline void *list_grow(struct arena *a, const void *data, uint32_t len, u
 	return grown;
 }
 
-#define list_push(a, l, ...)                                                                     \
-	((l)->len == (l)->cap ? (void)((l)->data = list_grow((a), (l)->data, (l)->len, &(l)->cap, \
-							     sizeof(*(l)->data)))                \
-			      : (void)0,                                                         \
+#define list_push(a, l, ...)                                                                       \
+	((l)->len == (l)->cap ? (void)((l)->data = list_grow((a), (l)->data, (l)->len, &(l)->cap,  \
+							     sizeof(*(l)->data)))                  \
+			      : (void)0,                                                           \
 	 (void)((l)->data[(l)->len++] = (__VA_ARGS__)))

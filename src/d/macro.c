@@ -52,11 +52,12 @@ static bool named_value(const struct lexer *lx, const struct macro *m, int64_t *
 	return env && env->macro && env->macro(env->ctx, name, ret);
 }
 
-/* ---- in expressions ----------------------------------------------------------------------------------- */
+/* ---- in expressions -------------------------------------------------------------------------- */
 
 static struct token token_int(struct span at, uint64_t val, type_id type)
 {
-	return (struct token){.kind = TOK_INT, .span = at, .ival = val, .lit_type = type, .is_macro = true};
+	return (struct token){
+		.kind = TOK_INT, .span = at, .ival = val, .lit_type = type, .is_macro = true};
 }
 
 static struct token token_str(struct lexer *lx, struct span at, const char *s, size_t slen)
@@ -96,7 +97,8 @@ static struct token undefined_arg(struct lexer *lx, const struct macro *m, struc
 
 	if (lx->in->defaultargs)
 		return m->is_text ? token_str(lx, at, "", 0) : t;
-	lex_error(lx, D_MACRO_UNDEF, at, "macro argument %.*s is not defined", (int)at.len, m->from);
+	lex_error(lx, D_MACRO_UNDEF, at, "macro argument %.*s is not defined", (int)at.len,
+		  m->from);
 	if (!lx->quiet)
 		diag_hint(lx->in->diags, "give the script an argument, or use -x defaultargs");
 	t.is_bad = true;
@@ -141,7 +143,8 @@ static struct token int_arg(struct lexer *lx, struct span at, const char *s, siz
 	case INT_OFLOW:
 	case INT_NO_TYPE:
 		t.is_bad = true;
-		lex_error(lx, D_MACRO_OFLOW, at, "macro argument '%s' results in integer overflow", s);
+		lex_error(lx, D_MACRO_OFLOW, at, "macro argument '%s' results in integer overflow",
+			  s);
 		break;
 	case INT_BAD_DIGIT:
 		t.is_bad = true;
@@ -171,7 +174,8 @@ static struct token value_arg(struct lexer *lx, struct span at, const char *s)
 	if (is_digit(*s) && !strchr(s, '`')) {
 		struct token t = token_int(at, 0, TYPE_INT);
 
-		lex_error(lx, D_SYNTAX, at, "macro argument '%s' is neither an integer nor a name", s);
+		lex_error(lx, D_SYNTAX, at, "macro argument '%s' is neither an integer nor a name",
+			  s);
 		if (!lx->quiet)
 			diag_hint(lx->in->diags, "$%.*s takes it as a string", (int)at.len,
 				  lex_text(lx, at));
@@ -179,8 +183,11 @@ static struct token value_arg(struct lexer *lx, struct span at, const char *s)
 		return t;
 	}
 	kind = keyword_find(s, len);
-	return (struct token){.kind = kind, .span = at, .text = arena_strdup(lx->in->arena, s),
-			      .len = (uint32_t)len, .is_macro = true};
+	return (struct token){.kind = kind,
+			      .span = at,
+			      .text = arena_strdup(lx->in->arena, s),
+			      .len = (uint32_t)len,
+			      .is_macro = true};
 }
 
 struct token lex_macro(struct lexer *lx)
@@ -205,7 +212,7 @@ struct token lex_macro(struct lexer *lx)
 	return m.is_text ? token_str(lx, at, arg, strlen(arg)) : value_arg(lx, at, arg);
 }
 
-/* ---- in probe descriptions ------------------------------------------------------------------------------ */
+/* ---- in probe descriptions ------------------------------------------------------------------- */
 
 /* The value of m, NULL when it has none. In a description $ and $$ are the same. */
 static const char *field_value(struct lexer *lx, const struct macro *m)
@@ -252,7 +259,8 @@ const char *macro_expand_field(struct lexer *lx, struct span at, const char *fie
 	else
 		lex_error(lx, D_PDESC_INVAL, at,
 			  "invalid probe description \"%.*s\": Undefined macro variable in probe "
-			  "description", (int)at.len, lex_text(lx, at));
+			  "description",
+			  (int)at.len, lex_text(lx, at));
 	strbuf_deinit(&out);
 	return ret;
 }

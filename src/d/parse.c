@@ -1,7 +1,7 @@
 /* Parser: its entry points and its handling of tokens. */
 #include "d/parse_impl.h"
 
-/* ---- tokens --------------------------------------------------------------------------------------------- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 void parser_advance(struct parser *p)
 {
@@ -30,7 +30,8 @@ bool parser_expect(struct parser *p, enum tok kind)
 	if (parser_accept(p, kind))
 		return true;
 	if (p->tok.kind == TOK_EPRED && (kind == TOK_RPAREN || kind == TOK_RBRACKET))
-		parser_error(p, D_SYNTAX, p->tok.span, "closing %s expected in predicate before /", text);
+		parser_error(p, D_SYNTAX, p->tok.span, "closing %s expected in predicate before /",
+			     text);
 	else
 		parser_syntax(p, "'%s' expected here", text);
 	return false;
@@ -89,7 +90,7 @@ void parser_add_typedef(struct parser *p, const char *name)
 	hashmap_sets(p->typedefs, name, p);
 }
 
-/* ---- external declarations -------------------------------------------------------------------------------- */
+/* ---- external declarations ------------------------------------------------------------------- */
 
 /* In OUTER a word is a keyword, a type name or a probe specifier: d-language.md 1.7. */
 static bool word_opens_decl(struct parser *p)
@@ -187,7 +188,8 @@ static void merge_pragmas(struct parser *p, const decl_list *decls, struct ast *
 				   (i == decls->len ||
 				    p->lx.pragmas.data[j]->span.off < decls->data[i]->span.off);
 
-		ast->decls[ast->ndecls++] = pragma_next ? p->lx.pragmas.data[j++] : decls->data[i++];
+		ast->decls[ast->ndecls++] =
+			pragma_next ? p->lx.pragmas.data[j++] : decls->data[i++];
 	}
 }
 
@@ -202,7 +204,7 @@ static void check_last_arg(struct parser *p)
 	diag_hint(p->in->diags, "-x argref lets arguments be unused");
 }
 
-/* ---- entry points ------------------------------------------------------------------------------------------ */
+/* ---- entry points ---------------------------------------------------------------------------- */
 
 static void parser_init(struct parser *p, const struct parse_input *in)
 {
@@ -238,7 +240,8 @@ struct ast *parse_program(const struct parse_input *in)
 	merge_pragmas(&p, &decls, ast);
 	if (diags_count(in->diags) == errors) {
 		if (!decls.len && !in->allow_empty)
-			diag_error(in->diags, D_EMPTY, p.tok.span, "empty D program translation unit");
+			diag_error(in->diags, D_EMPTY, p.tok.span,
+				   "empty D program translation unit");
 		check_last_arg(&p);
 	}
 	parser_deinit(&p);

@@ -1,12 +1,13 @@
 /* Probe clauses: descriptions, predicate, statements (d-language.md 1.7, 2.1, 2.6). */
 #include "d/parse_impl.h"
 
-/* ---- descriptions ---------------------------------------------------------------------------------------- */
+/* ---- descriptions ---------------------------------------------------------------------------- */
 
 #define FIELDS_MAX 4u
 
 /* Fields of a description as the context counts them: provider 1, module 2, function 3, name 4. */
-static bool fields_assign(const char *const *fields, uint32_t n, enum spec_context ctx, struct pspec *ret)
+static bool fields_assign(const char *const *fields, uint32_t n, enum spec_context ctx,
+			  struct pspec *ret)
 {
 	const char *full[FIELDS_MAX] = {"", "", "", ""};
 	uint32_t room = (uint32_t)ctx + 1;
@@ -69,7 +70,8 @@ static void spec_text(struct parser *p, const char *word, struct pspec *ret)
 	ret->prov = ret->mod = ret->func = ret->name = "";
 	if (n > FIELDS_MAX || !fields_assign(fields, n, p->in->context, ret)) {
 		diag_error(p->in->diags, D_PDESC_INVAL, ret->span,
-			   "invalid probe description \"%s\": Overspecified probe description", word);
+			   "invalid probe description \"%s\": Overspecified probe description",
+			   word);
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -117,7 +119,8 @@ static bool word_is_int(const char *word)
 
 	if (!is_digit(*word))
 		return false;
-	(void)int_literal_parse(word, strlen(word), &lit); /* spec_id() says what is wrong with it */
+	(void)int_literal_parse(word, strlen(word),
+				&lit); /* spec_id() says what is wrong with it */
 	return lit.len == strlen(word);
 }
 
@@ -143,7 +146,7 @@ static void parse_specs_list(struct parser *p, struct decl *d)
 	d->clause.nspecs = specs.len;
 }
 
-/* ---- statements -------------------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 typedef LIST(struct stmt *) stmt_list;
 
@@ -157,7 +160,8 @@ static void parse_stmts(struct parser *p, stmt_list *stmts)
 
 		if (p->failed)
 			parser_sync_stmt(p);
-		else if (p->tok.kind == TOK_RBRACE || p->tok.kind == TOK_EOF || parser_at_clause_head(p))
+		else if (p->tok.kind == TOK_RBRACE || p->tok.kind == TOK_EOF ||
+			 parser_at_clause_head(p))
 			return;
 		else if (!parser_accept(p, TOK_SEMI)) {
 			s = parse_stmt(p);
@@ -249,7 +253,7 @@ static struct stmt *parse_stmt(struct parser *p)
 	return s;
 }
 
-/* ---- clauses --------------------------------------------------------------------------------------------------- */
+/* ---- clauses --------------------------------------------------------------------------------- */
 
 /* "/" expression "/" -- the opening '/' is the current token */
 static void parse_pred(struct parser *p, struct decl *d)

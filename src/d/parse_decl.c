@@ -1,7 +1,8 @@
-/* Types as written: specifiers, struct and enum bodies, declarators (d-language.md 1.3, 2.1, 2.7). */
+/* Types as written: specifiers, struct and enum bodies, declarators (d-language.md 1.3, 2.1,
+ * 2.7). */
 #include "d/parse_impl.h"
 
-/* ---- is it a type? ---------------------------------------------------------------------------------------- */
+/* ---- is it a type? --------------------------------------------------------------------------- */
 
 /* The keyword behind the last backquote of mod`struct, else TOK_IDENT. */
 static enum tok scoped_keyword(const char *name, size_t len)
@@ -12,7 +13,8 @@ static enum tok scoped_keyword(const char *name, size_t len)
 	if (!tick)
 		return TOK_IDENT;
 	kind = keyword_find(tick + 1, (size_t)(name + len - tick - 1));
-	return kind == TOK_KW_STRUCT || kind == TOK_KW_UNION || kind == TOK_KW_ENUM ? kind : TOK_IDENT;
+	return kind == TOK_KW_STRUCT || kind == TOK_KW_UNION || kind == TOK_KW_ENUM ? kind
+										    : TOK_IDENT;
 }
 
 struct spec_keyword {
@@ -21,8 +23,8 @@ struct spec_keyword {
 };
 
 static const struct spec_keyword base_types[] = {
-	{TOK_KW_VOID, SPEC_VOID},	{TOK_KW_CHAR, SPEC_CHAR},     {TOK_KW_INT, SPEC_INT},
-	{TOK_KW_FLOAT, SPEC_FLOAT},	{TOK_KW_DOUBLE, SPEC_DOUBLE}, {TOK_KW_STRING, SPEC_STRING},
+	{TOK_KW_VOID, SPEC_VOID},   {TOK_KW_CHAR, SPEC_CHAR},	  {TOK_KW_INT, SPEC_INT},
+	{TOK_KW_FLOAT, SPEC_FLOAT}, {TOK_KW_DOUBLE, SPEC_DOUBLE}, {TOK_KW_STRING, SPEC_STRING},
 };
 
 static const struct spec_keyword modifiers[] = {
@@ -49,7 +51,7 @@ static const struct {
 };
 
 #define ALL_BASE_TYPES (SPEC_VOID | SPEC_CHAR | SPEC_INT | SPEC_FLOAT | SPEC_DOUBLE | SPEC_STRING)
-#define ALL_MODIFIERS (SPEC_SHORT | SPEC_LONG | SPEC_LONGLONG | SPEC_SIGNED | SPEC_UNSIGNED)
+#define ALL_MODIFIERS  (SPEC_SHORT | SPEC_LONG | SPEC_LONGLONG | SPEC_SIGNED | SPEC_UNSIGNED)
 
 static uint32_t spec_flag(enum tok kind, const struct spec_keyword *rows, size_t n)
 {
@@ -116,7 +118,7 @@ bool parser_at_type(struct parser *p)
 	return is_type_keyword(p->tok.kind);
 }
 
-/* ---- struct, union, enum -------------------------------------------------------------------------------------- */
+/* ---- struct, union, enum --------------------------------------------------------------------- */
 
 /* declarator [":" const-expr] | ":" const-expr | nothing (an anonymous member) */
 static struct member_decl parse_member(struct parser *p, struct decl_specs *specs)
@@ -192,7 +194,8 @@ static void parse_tag(struct parser *p, struct decl_specs *s)
 		return;
 	parser_advance(p);
 	if (p->tok.kind == TOK_IDENT) {
-		s->tag_name = arena_printf(p->arena, "%.*s%s", (int)prefix_len, prefix, p->tok.text);
+		s->tag_name =
+			arena_printf(p->arena, "%.*s%s", (int)prefix_len, prefix, p->tok.text);
 		parser_advance(p);
 	}
 	s->has_body = p->tok.kind == TOK_LBRACE;
@@ -205,7 +208,7 @@ static void parse_tag(struct parser *p, struct decl_specs *s)
 	parser_leave(p);
 }
 
-/* ---- specifiers ------------------------------------------------------------------------------------------------ */
+/* ---- specifiers ------------------------------------------------------------------------------ */
 
 static void add_modifier(struct decl_specs *s, uint32_t flag)
 {
@@ -240,8 +243,8 @@ static bool parse_spec(struct parser *p, struct decl_specs *s, bool storage)
 	bool had_base = has_base(s);
 	struct decl_specs second = {0};
 
-	if (is_tag_keyword(kind) ||
-	    (kind == TOK_IDENT && !had_base && scoped_keyword(p->tok.text, p->tok.len) != TOK_IDENT)) {
+	if (is_tag_keyword(kind) || (kind == TOK_IDENT && !had_base &&
+				     scoped_keyword(p->tok.text, p->tok.len) != TOK_IDENT)) {
 		/* A second base type is D_DECL_COMBO whatever it is. */
 		parse_tag(p, had_base ? &second : s);
 	} else if (kind == TOK_IDENT) {
@@ -289,7 +292,7 @@ struct decl_specs *parse_specs(struct parser *p, bool storage)
 	return s;
 }
 
-/* ---- declarators ------------------------------------------------------------------------------------------------- */
+/* ---- declarators ----------------------------------------------------------------------------- */
 
 typedef LIST(struct deriv) deriv_list;
 
@@ -309,7 +312,8 @@ static void derivs_append(struct parser *p, deriv_list *l, const deriv_list *fro
 }
 
 /* params := "..." | param {"," param} ["," "..."] | nothing, then `close` */
-struct type_name **parse_params(struct parser *p, enum tok close, uint32_t *ret_n, bool *ret_varargs)
+struct type_name **parse_params(struct parser *p, enum tok close, uint32_t *ret_n,
+				bool *ret_varargs)
 {
 	LIST(struct type_name *) params = {0};
 
@@ -382,7 +386,8 @@ static void parse_pointers(struct parser *p, deriv_list *l)
 	}
 }
 
-static void parse_derivs(struct parser *p, struct type_name *t, enum declarator_form form, deriv_list *l);
+static void parse_derivs(struct parser *p, struct type_name *t, enum declarator_form form,
+			 deriv_list *l);
 
 /* Behind '(': does a declarator in parentheses begin here, or a parameter list? */
 static bool at_nested_declarator(struct parser *p, enum declarator_form form)
@@ -392,7 +397,8 @@ static bool at_nested_declarator(struct parser *p, enum declarator_form form)
 	return form != DECLARATOR_ABSTRACT && p->tok.kind == TOK_IDENT && !parser_at_type(p);
 }
 
-/* IDENT | "(" declarator ")" | nothing; *ret_func: behind it stands a parameter list, '(' is consumed */
+/* IDENT | "(" declarator ")" | nothing; *ret_func: behind it stands a parameter list, '(' is
+ * consumed */
 static void parse_direct(struct parser *p, struct type_name *t, enum declarator_form form,
 			 deriv_list *nested, bool *ret_func)
 {
@@ -414,7 +420,8 @@ static void parse_direct(struct parser *p, struct type_name *t, enum declarator_
 }
 
 /* Appends what the declarator adds to the type, from the specifiers outwards. */
-static void parse_derivs(struct parser *p, struct type_name *t, enum declarator_form form, deriv_list *l)
+static void parse_derivs(struct parser *p, struct type_name *t, enum declarator_form form,
+			 deriv_list *l)
 {
 	deriv_list nested = {0}, suffixes = {0};
 	bool func = false;
@@ -461,7 +468,7 @@ struct type_name *parse_type_name(struct parser *p)
 	return t;
 }
 
-/* ---- declarations ---------------------------------------------------------------------------------------------------- */
+/* ---- declarations ---------------------------------------------------------------------------- */
 
 /* decl-specs [ declarator {"," declarator} ] ";" */
 void parse_vars(struct parser *p, struct decl *d)
@@ -481,7 +488,8 @@ void parse_vars(struct parser *p, struct decl *d)
 			parser_add_ident(p, t->name);
 		list_push(p->arena, &names, t);
 		if (p->tok.kind == TOK_ASSIGN)
-			parser_syntax(p, "declarations have no initialisers: assign in a BEGIN clause");
+			parser_syntax(
+				p, "declarations have no initialisers: assign in a BEGIN clause");
 		if (!parser_accept(p, TOK_COMMA))
 			break;
 		if (p->tok.kind == TOK_SEMI)

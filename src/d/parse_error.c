@@ -81,11 +81,12 @@ void parser_syntax(struct parser *p, const char *hint, ...)
 	parser_fail(p);
 }
 
-/* ---- recovery ------------------------------------------------------------------------------------------ */
+/* ---- recovery -------------------------------------------------------------------------------- */
 
 bool parser_at_clause_head(const struct parser *p)
 {
-	return p->tok.kind == TOK_IDENT && lex_is_clause_head(&p->lx, lex_text(&p->lx, p->tok.span));
+	return p->tok.kind == TOK_IDENT &&
+	       lex_is_clause_head(&p->lx, lex_text(&p->lx, p->tok.span));
 }
 
 /* Resumes at the token of the error; lexical errors on the way are part of it. */

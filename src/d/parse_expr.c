@@ -3,7 +3,7 @@
 
 static struct expr *parse_unary(struct parser *p);
 
-/* ---- nodes -------------------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static struct expr *expr_new(struct parser *p, enum expr_kind kind, struct span span)
 {
@@ -50,8 +50,8 @@ static struct expr *expr_unary(struct parser *p, enum expr_kind kind, enum expr_
 	return e;
 }
 
-static struct expr *expr_binary(struct parser *p, enum expr_kind kind, enum expr_op op, struct expr *l,
-				struct expr *r)
+static struct expr *expr_binary(struct parser *p, enum expr_kind kind, enum expr_op op,
+				struct expr *l, struct expr *r)
 {
 	struct expr *e = expr_new(p, kind, span_since(p, l));
 
@@ -63,7 +63,7 @@ static struct expr *expr_binary(struct parser *p, enum expr_kind kind, enum expr
 	return e;
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------ */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 /* assignment-expr {"," assignment-expr}, then `close`; *e grows with each */
 static struct expr **parse_list(struct parser *p, enum tok close, struct expr *e, uint32_t *ret_n)
@@ -81,7 +81,7 @@ static struct expr **parse_list(struct parser *p, enum tok close, struct expr *e
 	return list.data;
 }
 
-/* ---- primary ------------------------------------------------------------------------------------------------ */
+/* ---- primary --------------------------------------------------------------------------------- */
 
 static struct expr *parse_int(struct parser *p)
 {
@@ -197,8 +197,9 @@ static void primary_error(struct parser *p)
 	    p->tok.kind == TOK_EPRED)
 		parser_syntax(p, "an operand is missing before this");
 	else if (parser_at_type(p))
-		parser_syntax(p, "variables are declared outside clauses; 'this->name = ...' makes one "
-				 "of this clause");
+		parser_syntax(
+			p, "variables are declared outside clauses; 'this->name = ...' makes one "
+			   "of this clause");
 	else
 		parser_syntax(p, "an expression is expected here");
 }
@@ -221,7 +222,7 @@ static struct expr *parse_primary(struct parser *p)
 	return expr_bad(p);
 }
 
-/* ---- postfix ------------------------------------------------------------------------------------------------ */
+/* ---- postfix --------------------------------------------------------------------------------- */
 
 static struct expr *parse_call(struct parser *p, struct expr *fn)
 {
@@ -283,7 +284,7 @@ static struct expr *parse_postfix(struct parser *p, struct expr *e)
 	}
 }
 
-/* ---- unary, cast ----------------------------------------------------------------------------------------------- */
+/* ---- unary, cast ----------------------------------------------------------------------------- */
 
 static enum expr_op unary_op(enum tok kind)
 {
@@ -291,8 +292,9 @@ static enum expr_op unary_op(enum tok kind)
 		enum tok kind;
 		enum expr_op op;
 	} rows[] = {
-		{TOK_ADD, OP_PLUS},   {TOK_SUB, OP_NEG},    {TOK_BITNOT, OP_BITNOT}, {TOK_NOT, OP_NOT},
-		{TOK_MUL, OP_DEREF},  {TOK_AND, OP_ADDROF}, {TOK_INC, OP_PREINC},    {TOK_DEC, OP_PREDEC},
+		{TOK_ADD, OP_PLUS},   {TOK_SUB, OP_NEG},    {TOK_BITNOT, OP_BITNOT},
+		{TOK_NOT, OP_NOT},    {TOK_MUL, OP_DEREF},  {TOK_AND, OP_ADDROF},
+		{TOK_INC, OP_PREINC}, {TOK_DEC, OP_PREDEC},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -356,7 +358,8 @@ static struct expr *parse_unary_inner(struct parser *p)
 	if (op != OP_NONE || kind == TOK_KW_STRINGOF) {
 		parser_advance(p);
 		operand = parse_unary(p);
-		return expr_unary(p, op == OP_NONE ? EXPR_STRINGOF : EXPR_UNARY, op, start, operand);
+		return expr_unary(p, op == OP_NONE ? EXPR_STRINGOF : EXPR_UNARY, op, start,
+				  operand);
 	}
 	if (parser_accept(p, TOK_LPAREN))
 		return parse_parens(p, start);
@@ -374,7 +377,7 @@ static struct expr *parse_unary(struct parser *p)
 	return e;
 }
 
-/* ---- binary, conditional, assignment, comma -------------------------------------------------------------------------- */
+/* ---- binary, conditional, assignment, comma -------------------------------------------------- */
 
 struct binary_row {
 	enum tok kind;
@@ -445,9 +448,10 @@ static bool assign_op(enum tok kind, enum expr_op *ret)
 		enum tok kind;
 		enum expr_op op;
 	} rows[] = {
-		{TOK_ASSIGN, OP_NONE}, {TOK_ADD_EQ, OP_ADD}, {TOK_SUB_EQ, OP_SUB}, {TOK_MUL_EQ, OP_MUL},
-		{TOK_DIV_EQ, OP_DIV},  {TOK_MOD_EQ, OP_MOD}, {TOK_AND_EQ, OP_AND}, {TOK_XOR_EQ, OP_XOR},
-		{TOK_OR_EQ, OP_OR},    {TOK_SHL_EQ, OP_SHL}, {TOK_SHR_EQ, OP_SHR},
+		{TOK_ASSIGN, OP_NONE}, {TOK_ADD_EQ, OP_ADD}, {TOK_SUB_EQ, OP_SUB},
+		{TOK_MUL_EQ, OP_MUL},  {TOK_DIV_EQ, OP_DIV}, {TOK_MOD_EQ, OP_MOD},
+		{TOK_AND_EQ, OP_AND},  {TOK_XOR_EQ, OP_XOR}, {TOK_OR_EQ, OP_OR},
+		{TOK_SHL_EQ, OP_SHL},  {TOK_SHR_EQ, OP_SHR},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -459,10 +463,12 @@ static bool assign_op(enum tok kind, enum expr_op *ret)
 	return false;
 }
 
-/* The left side of an assignment is a unary expression by grammar; what it means is checked later. */
+/* The left side of an assignment is a unary expression by grammar; what it means is checked
+ * later. */
 static bool is_unary_form(const struct expr *e)
 {
-	return e->parens || (e->kind != EXPR_BINARY && e->kind != EXPR_COND && e->kind != EXPR_CAST);
+	return e->parens ||
+	       (e->kind != EXPR_BINARY && e->kind != EXPR_COND && e->kind != EXPR_CAST);
 }
 
 /* conditional | unary assign-op assignment */
@@ -474,7 +480,8 @@ struct expr *parse_assign(struct parser *p)
 	if (!assign_op(p->tok.kind, &op))
 		return l;
 	if (!is_unary_form(l)) {
-		parser_syntax(p, "the left side of an assignment is a variable, not a computed value");
+		parser_syntax(p,
+			      "the left side of an assignment is a variable, not a computed value");
 		return l;
 	}
 	if (!parser_enter(p))

@@ -1,9 +1,10 @@
 /*
  * The parser's own state, shared by the files that parse.
  *
- * Recursive descent with one token of look-ahead. After an error the current token becomes TOK_ERROR,
- * which fits nowhere: every production ends quietly until a caller that knows a safe place (the end of
- * a statement, a clause, a declaration) calls parser_sync_*(). So one mistake is one message.
+ * Recursive descent with one token of look-ahead. After an error the current token becomes
+ * TOK_ERROR, which fits nowhere: every production ends quietly until a caller that knows a safe
+ * place (the end of a statement, a clause, a declaration) calls parser_sync_*(). So one mistake is
+ * one message.
  *
  * Productions return a node in any case; after an error its content does not matter.
  */
@@ -13,27 +14,27 @@
 #include "d/lex.h"
 
 /* Calls of productions inside each other; each is two or three C frames of up to 300 bytes. */
-#define PARSE_DEPTH_MAX	 2000u
+#define PARSE_DEPTH_MAX 2000u
 /* Height of an expression tree: later passes recurse over it. */
-#define EXPR_HEIGHT_MAX	 2000u
-#define DERIVS_MAX	 64u
+#define EXPR_HEIGHT_MAX 2000u
+#define DERIVS_MAX	64u
 
 struct parser {
 	const struct parse_input *in;
 	struct arena *arena;
 	struct lexer lx;
-	struct token tok; /* not yet consumed */
-	uint32_t prev_end; /* global offset behind the last consumed token */
-	bool failed;	   /* an error has been reported; tok is TOK_ERROR until the next sync */
+	struct token tok;   /* not yet consumed */
+	uint32_t prev_end;  /* global offset behind the last consumed token */
+	bool failed;	    /* an error has been reported; tok is TOK_ERROR until the next sync */
 	bool clause_failed; /* ... in this external declaration */
 	struct token bad;   /* the token of the error */
-	bool recovering;  /* no external declaration since the last error was understood */
+	bool recovering;    /* no external declaration since the last error was understood */
 	uint32_t depth;
 	struct hashmap *idents;	  /* names used as identifiers in this text */
 	struct hashmap *typedefs; /* names declared as types in this text */
 };
 
-/* ---- tokens (parse.c) ------------------------------------------------------------------------------- */
+/* ---- tokens (parse.c) ------------------------------------------------------------------------ */
 void parser_advance(struct parser *p);
 bool parser_accept(struct parser *p, enum tok kind);
 /* Consumes a token of that kind or reports a syntax error. */
@@ -50,7 +51,7 @@ void parser_leave(struct parser *p);
 void parser_add_ident(struct parser *p, const char *name);
 void parser_add_typedef(struct parser *p, const char *name);
 
-/* ---- errors and recovery (parse_error.c) --------------------------------------------------------------- */
+/* ---- errors and recovery (parse_error.c) ----------------------------------------------------- */
 /* 'syntax error near "token"', with an optional hint. */
 PRINTF_LIKE(2, 3) void parser_syntax(struct parser *p, const char *hint, ...);
 PRINTF_LIKE(4, 5)
@@ -67,7 +68,7 @@ void parser_sync_outer(struct parser *p);
 /* Does the current token look like the head of a clause at the beginning of a line? */
 bool parser_at_clause_head(const struct parser *p);
 
-/* ---- types and declarations (parse_decl.c) --------------------------------------------------------------- */
+/* ---- types and declarations (parse_decl.c) --------------------------------------------------- */
 bool name_is_type(struct parser *p, const char *name, size_t len);
 /* Does the current token begin a type (d-language.md 1.3)? */
 bool parser_at_type(struct parser *p);
@@ -78,15 +79,16 @@ struct type_name *parse_declarator(struct parser *p, struct decl_specs *specs,
 				   enum declarator_form form);
 struct type_name *parse_type_name(struct parser *p);
 /* Behind '('; consumes the ')'. */
-struct type_name **parse_params(struct parser *p, enum tok close, uint32_t *ret_n, bool *ret_varargs);
+struct type_name **parse_params(struct parser *p, enum tok close, uint32_t *ret_n,
+				bool *ret_varargs);
 void parse_vars(struct parser *p, struct decl *d);
 
-/* ---- expressions (parse_expr.c) ---------------------------------------------------------------------------- */
+/* ---- expressions (parse_expr.c) -------------------------------------------------------------- */
 struct expr *parse_comma(struct parser *p);
 struct expr *parse_assign(struct parser *p);
 struct expr *parse_cond(struct parser *p);
 
-/* ---- external declarations (parse_clause.c, parse_extern.c) -------------------------------------------------- */
+/* ---- external declarations (parse_clause.c, parse_extern.c) ---------------------------------- */
 void parse_clause(struct parser *p, struct decl *d);
 void parse_inline(struct parser *p, struct decl *d);
 void parse_translator(struct parser *p, struct decl *d);

@@ -96,8 +96,7 @@ void source_line_mark(struct source_map *m, uint32_t off, uint32_t line, const c
 		mark.file = "";
 	list_push(m->arena, &m->marks, mark);
 	/* Almost always the last one; not when texts are parsed in another order than added. */
-	memmove(&m->marks.data[at + 1], &m->marks.data[at],
-		(m->marks.len - 1 - at) * sizeof(mark));
+	memmove(&m->marks.data[at + 1], &m->marks.data[at], (m->marks.len - 1 - at) * sizeof(mark));
 	m->marks.data[at] = mark;
 }
 

@@ -32,7 +32,9 @@ static void test_defines(struct strbuf *out)
 		    "lx=__linux,__Linux ux=__unix svr4=__SVR4 d=__SUNW_D v=__SUNW_D_VERSION y=Y\n"
 		    "#ifdef X\n#error X\n#endif\n#ifdef __GNUC__\n#error GNUC\n#endif\n"
 		    "#ifndef __SUNW_D_64\n#error model\n#endif\n"
-		    "#pragma D option quiet\nlast line __LINE__\n", out), "runs");
+		    "#pragma D option quiet\nlast line __LINE__\n",
+		    out),
+	   "runs");
 	ok(strstr(strbuf_text(out), "lx=1,1 ux=1 svr4=1 d=1 v=0x0100d000 y=two"), "definitions");
 	ok(!strstr(strbuf_text(out), "#!"), "no '#!' line");
 	ok(strstr(strbuf_text(out), "#pragma D option quiet"), "pragmas pass through");
@@ -49,7 +51,8 @@ static void test_large(struct strbuf *out)
 	for (int i = 0; i < 40000; i++)
 		strbuf_addf(&text, "X(%d) /* some filling text here */\n", i);
 	ok(succeeds(&opts, strbuf_text(&text), out), "more than fits into pipes");
-	ok(out->len > 1000000 && strstr(strbuf_text(out), "int x39999[39999 + 39999"), "is complete");
+	ok(out->len > 1000000 && strstr(strbuf_text(out), "int x39999[39999 + 39999"),
+	   "is complete");
 	strbuf_deinit(&text);
 }
 
@@ -72,9 +75,11 @@ static void test_failures(struct strbuf *out)
 	is_int(out->len, 0, "and leaves no output");
 	err_destroy(e);
 	opts = (struct cpp_opts){.args = conformance, .nargs = 1, .stdc = 's'};
-	ok(succeeds(&opts, "a/**/b\n", out) && strstr(strbuf_text(out), "ab"), "-Xs is traditional");
+	ok(succeeds(&opts, "a/**/b\n", out) && strstr(strbuf_text(out), "ab"),
+	   "-Xs is traditional");
 	opts.stdc = 'a';
-	ok(succeeds(&opts, "linux\n", out) && strstr(strbuf_text(out), "linux"), "-Xa is a standard");
+	ok(succeeds(&opts, "linux\n", out) && strstr(strbuf_text(out), "linux"),
+	   "-Xa is a standard");
 	signal(SIGCHLD, SIG_IGN);
 	ok(succeeds(&opts, "x\n", out), "children may be ignored");
 	signal(SIGCHLD, SIG_DFL);

@@ -43,7 +43,8 @@ static void test_file(void)
 	       "  --> x.d:3:9 [D_IDENT_UNDEF]\n"
 	       "    3 | \ttrace(\tfoo);\n"
 	       "      | \t      \t^~~\n"
-	       "  hint: did you mean 'fob'?", "file: tag, line, column, tabs kept");
+	       "  hint: did you mean 'fob'?",
+	       "file: tag, line, column, tabs kept");
 }
 
 static void test_library(void)
@@ -53,7 +54,8 @@ static void test_library(void)
 	start();
 	s = add(SOURCE_FILE, "/usr/lib64/dtrace/io.d", "a\nbcd", true);
 	diag_error(diags, D_SYNTAX, (struct span){s->base + 5, 0}, "end");
-	diag_error(diags, D_SYNTAX, (struct span){s->base + 1, 40}, "span over the end of the line");
+	diag_error(diags, D_SYNTAX, (struct span){s->base + 1, 40},
+		   "span over the end of the line");
 	finish(false,
 	       "\"/usr/lib64/dtrace/io.d\", line 1: span over the end of the line\n"
 	       "  --> /usr/lib64/dtrace/io.d:1:2 [D_SYNTAX]\n"
@@ -62,7 +64,8 @@ static void test_library(void)
 	       "\"/usr/lib64/dtrace/io.d\", line 2: end\n"
 	       "  --> /usr/lib64/dtrace/io.d:2:4 [D_SYNTAX]\n"
 	       "    2 | bcd\n"
-	       "      |    ^", "library: quoted name; errors in order of place");
+	       "      |    ^",
+	       "library: quoted name; errors in order of place");
 }
 
 static void test_string(void)
@@ -88,7 +91,8 @@ static void test_string(void)
 	       "in action list: no y\n"
 	       "  --> <command line>:1:10 [D_IDENT_UNDEF]\n"
 	       "    1 | BEGIN/x/{y}\n"
-	       "      |          ^", "string: classic words");
+	       "      |          ^",
+	       "string: classic words");
 }
 
 static void test_marks(void)
@@ -111,7 +115,8 @@ static void test_marks(void)
 	loc = source_locate(map, a->base + 5);
 	ok(loc.line == 7 && strcmp(loc.file, "inc.h") == 0, "a mark without name keeps it");
 	loc = source_locate(map, a->base + 7);
-	ok(loc.line == 9 && !loc.is_marked && strcmp(loc.file, "a.d") == 0, "an empty name ends it");
+	ok(loc.line == 9 && !loc.is_marked && strcmp(loc.file, "a.d") == 0,
+	   "an empty name ends it");
 	loc = source_locate(map, a->base + 8);
 	ok(loc.line == 10 && loc.src == a, "the end of a text is in it");
 	loc = source_locate(map, b->base + 4);
@@ -140,7 +145,8 @@ static void test_limits(void)
 	is_int(diags_count(diags), DIAG_MAX, "no more than DIAG_MAX, none twice");
 	diags_format(diags, false, &out);
 	ok(!memchr(strbuf_text(&out), 0x1b, out.len) && !memchr(strbuf_text(&out), 0x7f, out.len) &&
-	   strlen(strbuf_text(&out)) == out.len, "nothing that steers a terminal");
+		   strlen(strbuf_text(&out)) == out.len,
+	   "nothing that steers a terminal");
 	ok(strstr(strbuf_text(&out), "\nmore errors are not shown"), "the rest is mentioned");
 	ok(!strstr(strbuf_text(&out), "hint"), "a hint does not go to an older error");
 	ok(strlen(strrchr(strbuf_text(&out), '|')) < 200, "long lines are cut");
@@ -160,13 +166,20 @@ static void test_tags(void)
 
 static void test_nearest(void)
 {
-	static const char *const names[] = {"execname", "timestamp", "pid", "ppid", "tid", "walltimestamp"};
+	static const char *const names[] = {"execname", "timestamp", "pid",
+					    "ppid",	"tid",	     "walltimestamp"};
 	static const struct {
 		const char *name, *want;
 	} rows[] = {
-		{"exename", "execname"},   {"execanme", "execname"}, {"timestmap", "timestamp"},
-		{"timestampp", "timestamp"}, {"pidd", "pid"},	     {"xx", NULL},
-		{"zzz", NULL},		   {"completely", NULL},     {"time", NULL},
+		{"exename", "execname"},
+		{"execanme", "execname"},
+		{"timestmap", "timestamp"},
+		{"timestampp", "timestamp"},
+		{"pidd", "pid"},
+		{"xx", NULL},
+		{"zzz", NULL},
+		{"completely", NULL},
+		{"time", NULL},
 		{"", NULL},
 	};
 

@@ -69,8 +69,9 @@ static void test_tokens(void)
 
 static void test_maximal_munch(void)
 {
-	static const enum tok want[] = {TOK_INT, TOK_INC, TOK_ADD, TOK_IDENT, TOK_SHR_EQ, TOK_GE, TOK_XOR,
-					TOK_LXOR, TOK_ARROW, TOK_GT, TOK_ELLIPSIS, TOK_DOT, TOK_EOF};
+	static const enum tok want[] = {TOK_INT,      TOK_INC, TOK_ADD,	 TOK_IDENT, TOK_SHR_EQ,
+					TOK_GE,	      TOK_XOR, TOK_LXOR, TOK_ARROW, TOK_GT,
+					TOK_ELLIPSIS, TOK_DOT, TOK_EOF};
 	bool all = true;
 
 	start("1+++x>>=>= ^ ^^->>....");
@@ -112,7 +113,8 @@ static void test_int(void)
 		enum int_error err = int_literal_parse(rows[i].text, strlen(rows[i].text), &lit);
 
 		ok(err == rows[i].err && lit.type == rows[i].type &&
-		   (err == INT_OFLOW || lit.val == rows[i].val) && lit.len == strlen(rows[i].text),
+			   (err == INT_OFLOW || lit.val == rows[i].val) &&
+			   lit.len == strlen(rows[i].text),
 		   "integer %s", rows[i].text);
 	}
 }
@@ -123,11 +125,14 @@ static void test_pred(void)
 		const char *text; /* behind a '/' */
 		enum tok want;
 	} rows[] = {
-		{"/ {", TOK_EPRED},	      {"/\n\t{", TOK_EPRED},   {"/;", TOK_EPRED},
-		{"/", TOK_EPRED},	      {"/ /", TOK_EPRED},      {"/ 2", TOK_DIV},
-		{"/ /* c */ 2", TOK_DIV},     {"/ /* c */ {", TOK_EPRED}, {"/= 2", TOK_DIV_EQ},
-		{"/\n# 3 \"f\"\n{", TOK_EPRED}, {"/ \\\n {", TOK_EPRED},  {"/ (", TOK_DIV},
-		{"/\nEND {", TOK_EPRED},      {"/\nEND * 2", TOK_DIV}, {"/\na:::b\n{", TOK_EPRED},
+		{"/ {", TOK_EPRED},	    {"/\n\t{", TOK_EPRED},
+		{"/;", TOK_EPRED},	    {"/", TOK_EPRED},
+		{"/ /", TOK_EPRED},	    {"/ 2", TOK_DIV},
+		{"/ /* c */ 2", TOK_DIV},   {"/ /* c */ {", TOK_EPRED},
+		{"/= 2", TOK_DIV_EQ},	    {"/\n# 3 \"f\"\n{", TOK_EPRED},
+		{"/ \\\n {", TOK_EPRED},    {"/ (", TOK_DIV},
+		{"/\nEND {", TOK_EPRED},    {"/\nEND * 2", TOK_DIV},
+		{"/\na:::b\n{", TOK_EPRED},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -173,7 +178,8 @@ static void test_errors(void)
 		start(rows[i].text);
 		lx.outer = false;
 		kind = lex_next(&lx).kind;
-		ok(kind == rows[i].kind && first_tag() == rows[i].tag && diags_count(env.diags) == 1,
+		ok(kind == rows[i].kind && first_tag() == rows[i].tag &&
+			   diags_count(env.diags) == 1,
 		   "%s", dtag_name(rows[i].tag));
 		test_env_deinit(&env);
 
@@ -188,7 +194,8 @@ static void test_errors(void)
 
 static void test_macro(void)
 {
-	static char *argv[] = {"t.d", "-5", "+0x10u", "na`me", "two words", "\"quo\\ted\"", "int", "", "1.5"};
+	static char *argv[] = {"t.d",	       "-5",  "+0x10u", "na`me", "two words",
+			       "\"quo\\ted\"", "int", "",	"1.5"};
 	static const struct {
 		const char *text;
 		enum tok kind;
@@ -218,7 +225,8 @@ static void test_macro(void)
 		lx.outer = false;
 		t = lex_next(&lx);
 		ok(t.kind == rows[i].kind && t.is_macro && t.ival == rows[i].ival &&
-		   (!rows[i].str || strcmp(t.text, rows[i].str) == 0) && lex_next(&lx).kind == TOK_EOF,
+			   (!rows[i].str || strcmp(t.text, rows[i].str) == 0) &&
+			   lex_next(&lx).kind == TOK_EOF,
 		   "macro %s", rows[i].text);
 		test_env_deinit(&env);
 	}
@@ -239,7 +247,8 @@ static void test_macro(void)
 
 static void test_control(void)
 {
-	start("#pragma D option bufsize=4m\n#pragma D option quiet\n x #pragma D option strsize=1\n");
+	start("#pragma D option bufsize=4m\n#pragma D option quiet\n x #pragma D option "
+	      "strsize=1\n");
 	lx.outer = false;
 	is_int(lex_next(&lx).kind, TOK_IDENT, "control lines are not tokens");
 	is_str(env.last_option, "quiet", "an option is set at once");

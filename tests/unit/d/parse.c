@@ -32,19 +32,22 @@ static void test_entry_points(void)
 	ok(!parse_expr(&env.in) && diags_count(env.diags) == 1, "parse_expr: nothing may follow");
 	test_env_deinit(&env);
 	start(SOURCE_STRING, "");
-	ok(!parse_expr(&env.in) && diags_count(env.diags) == 1, "parse_expr: something must be there");
+	ok(!parse_expr(&env.in) && diags_count(env.diags) == 1,
+	   "parse_expr: something must be there");
 	test_env_deinit(&env);
 
 	start(SOURCE_STRING, "const struct foo *[3]");
 	t = parse_type(&env.in);
-	ok(t && t->nderivs == 2 && t->derivs[0].kind == DERIV_PTR && t->derivs[1].kind == DERIV_ARRAY,
+	ok(t && t->nderivs == 2 && t->derivs[0].kind == DERIV_PTR &&
+		   t->derivs[1].kind == DERIV_ARRAY,
 	   "parse_type");
 	test_env_deinit(&env);
 	start(SOURCE_STRING, "size_t x");
 	ok(!parse_type(&env.in) && diags_count(env.diags) == 1, "parse_type: no name");
 	test_env_deinit(&env);
 	start(SOURCE_STRING, "nosuch_t");
-	ok(!parse_type(&env.in) && diags_first_tag(env.diags) == D_SYNTAX, "parse_type: not a type");
+	ok(!parse_type(&env.in) && diags_first_tag(env.diags) == D_SYNTAX,
+	   "parse_type: not a type");
 	test_env_deinit(&env);
 }
 
@@ -57,7 +60,8 @@ static void test_flags(void)
 	ast = parse_program(&env.in);
 	e = ast->decls[0]->clause.body[0]->e;
 	ok(e->binary.l->parens && !e->binary.r->parens && !e->parens, "parentheses are remembered");
-	ok(e->binary.l->binary.l->ival.is_char && !e->binary.l->binary.l->ival.is_macro, "a character");
+	ok(e->binary.l->binary.l->ival.is_char && !e->binary.l->binary.l->ival.is_macro,
+	   "a character");
 	ok(e->binary.l->binary.r->ival.is_macro && !e->binary.l->binary.r->ival.is_char, "a macro");
 	is_int(e->height, 3, "height");
 	is_int(e->type, TYPE_NONE, "no type yet");
@@ -117,8 +121,9 @@ static void test_pspec_split(void)
 		bool done = pspec_split(a, rows[i].text, rows[i].ctx, &s);
 
 		ok(done == !!rows[i].prov &&
-		   (!done || (!strcmp(s.prov, rows[i].prov) && !strcmp(s.mod, rows[i].mod) &&
-			      !strcmp(s.func, rows[i].func) && !strcmp(s.name, rows[i].name))),
+			   (!done ||
+			    (!strcmp(s.prov, rows[i].prov) && !strcmp(s.mod, rows[i].mod) &&
+			     !strcmp(s.func, rows[i].func) && !strcmp(s.name, rows[i].name))),
 		   "description '%s'", rows[i].text);
 		arena_destroy(a);
 	}
@@ -189,7 +194,8 @@ static void test_depth(void)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		check_depth(rows[i].head, rows[i].open, rows[i].mid, rows[i].close, rows[i].tail,
 			    rows[i].fine, 0);
-		check_depth(rows[i].head, rows[i].open, rows[i].mid, rows[i].close, rows[i].tail, 100000, 1);
+		check_depth(rows[i].head, rows[i].open, rows[i].mid, rows[i].close, rows[i].tail,
+			    100000, 1);
 	}
 }
 
@@ -206,7 +212,8 @@ static void test_speed(void)
 			    "/pid == %d && execname != \"sh\" && self->in%d / 2 > 1/\n"
 			    "{ this->t = timestamp - self->ts[%d, execname];\n"
 			    "  @a%d[execname, probefunc, arg0 & 0xff] = quantize(this->t / 1000);\n"
-			    "  printf(\"%%d %%s\\n\", ((struct file *)arg1)->f_path.dentry, stringof(x)); }\n",
+			    "  printf(\"%%d %%s\\n\", ((struct file *)arg1)->f_path.dentry, "
+			    "stringof(x)); }\n",
 			    i, i, i, i, i);
 	test_env_init(&env, SOURCE_FILE, "t.d", strbuf_text(&b), b.len);
 	clock_gettime(CLOCK_MONOTONIC, &from);
@@ -227,7 +234,8 @@ static void test_unused_argument(void)
 	env.in.argc = 3;
 	env.in.argv = argv;
 	(void)parse_program(&env.in); /* only its errors matter */
-	ok(diags_count(env.diags) == 1 && diags_first_tag(env.diags) == D_MACRO_UNUSED, "unused argument");
+	ok(diags_count(env.diags) == 1 && diags_first_tag(env.diags) == D_MACRO_UNUSED,
+	   "unused argument");
 	test_env_deinit(&env);
 	start(SOURCE_FILE, "#pragma D option argref\nBEGIN { $1; }");
 	env.in.argc = 3;

@@ -1,6 +1,6 @@
 /*
- * A stand-in for the compiler around the parser: D's own type names, a few global names, options that
- * the parser itself minds. Used by unit tests, the golden dump program and the fuzz target.
+ * A stand-in for the compiler around the parser: D's own type names, a few global names, options
+ * that the parser itself minds. Used by unit tests, the golden dump program and the fuzz target.
  */
 #pragma once
 
@@ -12,7 +12,8 @@ struct test_env {
 	struct diags *diags;
 	struct parse_env env;
 	struct parse_input in;
-	char last_option[64], last_value[64]; /* what '#pragma D option' set; "(none)" without value */
+	char last_option[64],
+		last_value[64]; /* what '#pragma D option' set; "(none)" without value */
 };
 
 static inline bool test_env_word(const char *list, const char *name, size_t len)
@@ -27,17 +28,20 @@ static inline bool test_env_word(const char *list, const char *name, size_t len)
 static bool test_env_is_type(void *ctx, const char *name, size_t len)
 {
 	(void)ctx;
-	return test_env_word("int8_t int16_t int32_t int64_t intptr_t ssize_t uint8_t uint16_t uint32_t "
-			     "uint64_t uchar_t ushort_t uint_t ulong_t u_longlong_t ptrdiff_t uintptr_t "
-			     "size_t id_t pid_t uid_t gid_t processorid_t kmod`ktype_t _Bool",
-			     name, len);
+	return test_env_word(
+		"int8_t int16_t int32_t int64_t intptr_t ssize_t uint8_t uint16_t uint32_t "
+		"uint64_t uchar_t ushort_t uint_t ulong_t u_longlong_t ptrdiff_t uintptr_t "
+		"size_t id_t pid_t uid_t gid_t processorid_t kmod`ktype_t _Bool",
+		name, len);
 }
 
 static bool test_env_is_ident(void *ctx, const char *name, size_t len)
 {
 	(void)ctx;
-	return test_env_word("pid tid execname timestamp args arg0 arg1 cpu curthread printf trace count "
-			     "quantize probefunc", name, len);
+	return test_env_word(
+		"pid tid execname timestamp args arg0 arg1 cpu curthread printf trace count "
+		"quantize probefunc",
+		name, len);
 }
 
 static bool test_env_set_option(void *ctx, struct span at, const char *name, const char *value)
@@ -54,10 +58,10 @@ static bool test_env_set_option(void *ctx, struct span at, const char *name, con
 		t->in.allow_empty = true;
 	else if (strcmp(name, "pspec") == 0)
 		t->in.pspec = true;
-	else if (!test_env_word("quiet bufsize strsize flowindent destructive version aggsortkey", name,
-				strlen(name))) {
-		diag_error(t->diags, D_PRAGMA_OPTSET, at, "failed to set option '%s': Invalid option name",
-			   name);
+	else if (!test_env_word("quiet bufsize strsize flowindent destructive version aggsortkey",
+				name, strlen(name))) {
+		diag_error(t->diags, D_PRAGMA_OPTSET, at,
+			   "failed to set option '%s': Invalid option name", name);
 		return false;
 	}
 	return true;
@@ -138,6 +142,7 @@ static inline void test_env_directives(struct test_env *t, char **argv, int max)
 		if (strncmp(p + strlen("@@kind: "), contexts[i], strlen(contexts[i])) == 0) {
 			t->in.context = (enum spec_context)i;
 			t->in.pspec = true;
-			t->in.src = source_add(t->map, SOURCE_STRING, "", text, t->in.src->len, false);
+			t->in.src =
+				source_add(t->map, SOURCE_STRING, "", text, t->in.src->len, false);
 		}
 }

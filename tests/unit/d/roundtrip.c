@@ -25,12 +25,13 @@ static bool read_file(const char *path, struct strbuf *out)
 /* Types the stand-in does not know would be identifiers; here every name in _t is a type. */
 static bool any_t_is_type(void *ctx, const char *name, size_t len)
 {
-	return test_env_is_type(ctx, name, len) || (len > 2 && memcmp(name + len - 2, "_t", 2) == 0);
+	return test_env_is_type(ctx, name, len) ||
+	       (len > 2 && memcmp(name + len - 2, "_t", 2) == 0);
 }
 
 /* The tree, or false when the text is wrong. */
-static bool tree_of(const char *path, const char *text, size_t len, enum source_kind *kind, bool again,
-		    struct strbuf *tree, struct strbuf *d)
+static bool tree_of(const char *path, const char *text, size_t len, enum source_kind *kind,
+		    bool again, struct strbuf *tree, struct strbuf *d)
 {
 	char *argv[16];
 	struct test_env t;
@@ -73,7 +74,8 @@ static bool check_file(const char *path)
 	/* Fields of another context than the name's are not printed as such. */
 	if (tested && !strstr(strbuf_text(&text), "@@kind: function"))
 		ok(tree_of(path, strbuf_text(&d), d.len, &kind, true, &second, NULL) &&
-		   strcmp(strbuf_text(&first), strbuf_text(&second)) == 0, "%s", path);
+			   strcmp(strbuf_text(&first), strbuf_text(&second)) == 0,
+		   "%s", path);
 	strbuf_deinit(&text);
 	strbuf_deinit(&first);
 	strbuf_deinit(&second);
