@@ -20,6 +20,7 @@ R_BPF_64_64, R_BPF_64_32 = 1, 10
 BPF_CALL, BPF_LD_IMM64 = 0x85, 0x18
 BPF_PSEUDO_CALL = 1
 
+MADE_BY_LINKER = 'rt_ring_output'  # bpf/link.c
 MAP_PREFIXES = {'map_': 'RELOC_MAP', 'val_': 'RELOC_MAP_VALUE'}
 
 
@@ -147,9 +148,10 @@ class Image:
 
     def resolve_call(self, obj, base, i, insn, reloc):
         if reloc and reloc[1]['type'] != STT_SECTION:
-            ref = self.by_name.get(reloc[1]['name'])
+            name = reloc[1]['name']
+            ref = len(self.funcs) if name == MADE_BY_LINKER else self.by_name.get(name)
             if ref is None:
-                raise Refused(f"{obj.path}: call of unknown {reloc[1]['name']}")
+                raise Refused(f"{obj.path}: call of unknown {name}")
         else:
             ref = self.func_at(obj, i + 1 + insn[4])
         self.relocs.append((base + i, 'RELOC_FUNC', str(ref), 0))

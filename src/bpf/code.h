@@ -35,6 +35,9 @@ enum reloc_kind {
 	RELOC_FUNC,	 /* call of a function of this code: reloc.ref = index in funcs */
 };
 
+/* reloc.name of the function that writes to a CPU's ring: r1 = CPU, r2 = data, r3 = size, r4 = flags. */
+#define RT_RING_OUTPUT "rt_ring_output"
+
 struct bpf_reloc {
 	uint32_t insn;
 	enum reloc_kind kind;

@@ -255,24 +255,18 @@ void gen_record_end(struct gen *g)
 	gen_timestamp(g);
 	gen_mach_store(g, 8, rec_off(g, offsetof(struct rt_rec, time)), R0);
 	drop = gen_cold(g, (struct cold){.emit = emit_drop, .back = g->out});
-	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, cpu));
-	em_store(e, 4, R10, FRAME_KEY, R0);
-	em_addr(e, R2, R10, (uint32_t)FRAME_KEY);
-	em_map(e, R1, MAP_REF(MAP_RINGS, 0));
-	em_helper(e, BPF_FUNC_map_lookup_elem);
-	em_jmp_imm(e, BPF_JEQ, R0, 0, drop);
 	if (is_heap_used(cl)) {
 		em_load(e, 8, R3, R10, FRAME_HEAP);
 		em_jmp_imm(e, BPF_JGT, R3, (int32_t)cl->max_size, g->out);
 	} else {
 		em_imm(e, R3, cl->heap_off);
 	}
-	em_mov(e, R1, R0);
+	gen_mach_load(g, 4, R1, offsetof(struct rt_mach, cpu));
 	em_addr(e, R2, R9, g->l->rec_off);
 	if (exits)
 		em_mov(e, R4, R7);
 	else
 		em_imm(e, R4, BPF_RB_NO_WAKEUP);
-	em_helper(e, BPF_FUNC_ringbuf_output);
+	em_call_rt(e, RT_RING_OUTPUT);
 	em_jmp_imm(e, BPF_JNE, R0, 0, drop);
 }

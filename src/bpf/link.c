@@ -5,11 +5,12 @@
 
 #include "bpf/btf_blob.h"
 
-#define NOT_PLACED UINT32_MAX
+#define NOT_PLACED  UINT32_MAX
+#define RING_OUTPUT rt_image.nfuncs /* index of the function that is made here */
 
 struct linker {
 	const struct bpf_code *code;
-	const struct kmaps *maps;
+	struct kmaps *maps;
 	int dispatch_fd;
 	struct linked *out;
 	uint32_t *placed; /* by rt_image function: index in out->rt_funcs */
@@ -21,6 +22,8 @@ static uint32_t rt_find(const char *name)
 	for (uint32_t i = 0; i < rt_image.nfuncs; i++)
 		if (rt_image.funcs[i].is_global && strcmp(rt_image.funcs[i].name, name) == 0)
 			return i;
+	if (strcmp(name, RT_RING_OUTPUT) == 0)
+		return RING_OUTPUT;
 	BUG("no run-time function '%s'", name);
 }
 
@@ -85,19 +88,84 @@ static void insn_set_map(struct bpf_insn *insn, int fd, bool is_value, uint32_t 
 	insn[1].imm = fd < 0 || !is_value ? 0 : (int32_t)off;
 }
 
+/* ---- rt_ring_output ------------------------------------------------------------------------------------- */
+
+/*
+ * long rt_ring_output(u64 cpu, const void *data, u64 size, u64 flags): bpf_ringbuf_output() to the CPU's
+ * ring, or an error when it has none. A decision tree over the CPUs, whose leaves name the rings.
+ *
+ * The obvious way, an array of maps indexed by CPU, costs each start of a session a grace period: filling it
+ * makes the kernel wait until no program can see the old content (maybe_wait_bpf_programs() in
+ * kernel/bpf/syscall.c), 8 to 20 ms a call. It is slower in the probe, too.
+ */
+static void insn_add(struct linked *out, uint8_t code, int reg, int off, int32_t imm)
+{
+	vec_push(&out->insns, (struct bpf_insn){.code = code,
+						.dst_reg = (uint8_t)(reg & 15),
+						.off = (int16_t)off,
+						.imm = imm});
+}
+
+/* cpus: those with a ring, ascending, at least one. */
+static void ring_tree(struct linker *ld, const uint32_t *cpus, uint32_t ncpus)
+{
+	struct linked *out = ld->out;
+	uint32_t at = out->insns.len, mid = ncpus / 2;
+
+	if (ncpus > 1) {
+		insn_add(out, BPF_JMP | BPF_JGE | BPF_K, BPF_REG_1, 0, (int32_t)cpus[mid]);
+		ring_tree(ld, cpus, mid);
+		out->insns.data[at].off = (int16_t)(out->insns.len - at - 1);
+		ring_tree(ld, cpus + mid, ncpus - mid);
+		return;
+	}
+	insn_add(out, BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_1, 2, (int32_t)cpus[0]);
+	insn_add(out, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, -1);
+	insn_add(out, BPF_JMP | BPF_EXIT, 0, 0, 0);
+	insn_add(out, BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, 0, 0);
+	insn_add(out, 0, 0, 0, 0);
+	insn_set_map(&out->insns.data[at + 3], ld->maps->ring_fds[cpus[0]], false, 0);
+	insn_add(out, BPF_JMP | BPF_CALL, 0, 0, BPF_FUNC_ringbuf_output);
+	insn_add(out, BPF_JMP | BPF_EXIT, 0, 0, 0);
+}
+
+static void ring_output_make(struct linker *ld)
+{
+	CLEANUP(free) uint32_t *cpus = xcalloc(ld->maps->ncpus, sizeof(*cpus));
+	uint32_t n = 0;
+
+	for (uint32_t cpu = 0; cpu < ld->maps->ncpus; cpu++)
+		if (ld->maps->ring_fds[cpu] >= 0)
+			cpus[n++] = cpu;
+	ring_tree(ld, cpus, n);
+}
+
+/* ---- placing ------------------------------------------------------------------------------------------------ */
+
+/* What a run-time function consists of; nothing for the one that is made here. */
+static const struct rt_image_func *rt_func(uint32_t index)
+{
+	static const struct rt_image_func ring_output = {.name = RT_RING_OUTPUT};
+
+	return index == RING_OUTPUT ? &ring_output : &rt_image.funcs[index];
+}
+
 /* Appends the instructions of all listed functions; resolving them may extend the list. */
 static void rt_append(struct linker *ld)
 {
 	struct linked *out = ld->out;
 
 	for (uint32_t i = 0; i < out->rt_funcs.len; i++) {
-		const struct rt_image_func *f = &rt_image.funcs[out->rt_funcs.data[i]];
+		const struct rt_image_func *f = rt_func(out->rt_funcs.data[i]);
 		uint32_t base = out->insns.len;
 
 		vec_push(&ld->starts, base);
+		if (out->rt_funcs.data[i] == RING_OUTPUT)
+			ring_output_make(ld);
 		vec_reserve(&out->insns, base + f->len);
-		memcpy(out->insns.data + base, rt_image.insns + f->start,
-		       f->len * sizeof(struct bpf_insn));
+		if (f->len)
+			memcpy(out->insns.data + base, rt_image.insns + f->start,
+			       f->len * sizeof(struct bpf_insn));
 		out->insns.len += f->len;
 		for (uint32_t j = 0; j < f->nrelocs; j++) {
 			const struct rt_image_reloc *r = &rt_image.relocs[f->reloc + j];
@@ -114,7 +182,7 @@ static void rt_append(struct linker *ld)
 static void rt_resolve_calls(struct linker *ld)
 {
 	for (uint32_t i = 0; i < ld->out->rt_funcs.len; i++) {
-		const struct rt_image_func *f = &rt_image.funcs[ld->out->rt_funcs.data[i]];
+		const struct rt_image_func *f = rt_func(ld->out->rt_funcs.data[i]);
 
 		for (uint32_t j = 0; j < f->nrelocs; j++) {
 			const struct rt_image_reloc *r = &rt_image.relocs[f->reloc + j];
@@ -132,6 +200,18 @@ static void code_list_rt(struct linker *ld)
 	for (uint32_t i = 0; i < ld->code->relocs.len; i++)
 		if (ld->code->relocs.data[i].kind == RELOC_RT)
 			(void)rt_place(ld, rt_find(ld->code->relocs.data[i].name));
+}
+
+/* Makes the one map that is made on demand. */
+static struct err *maps_complete(struct linker *ld)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < ld->code->relocs.len && !e; i++)
+		if (ld->code->relocs.data[i].kind == RELOC_MAP &&
+		    ld->code->relocs.data[i].ref == MAP_REF(MAP_RINGS, 0))
+			e = kmaps_rings_map(ld->maps);
+	return e;
 }
 
 static void code_resolve(struct linker *ld)
@@ -199,7 +279,7 @@ static struct err *btf_make(struct linker *ld)
 			.type_id = func_add(&b, f->name ? f->name : "", static_proto, i == 0)});
 	}
 	for (uint32_t i = 0; i < out->rt_funcs.len; i++) {
-		const struct rt_image_func *f = &rt_image.funcs[out->rt_funcs.data[i]];
+		const struct rt_image_func *f = rt_func(out->rt_funcs.data[i]);
 		uint32_t proto = f->is_global ? protos[f->nargs] : static_proto;
 
 		vec_push(&out->funcs, (struct bpf_func_info){
@@ -211,24 +291,28 @@ static struct err *btf_make(struct linker *ld)
 	return e;
 }
 
-struct err *link_unit(const struct bpf_code *code, const struct kmaps *m, int dispatch_fd,
+struct err *link_unit(const struct bpf_code *code, struct kmaps *m, int dispatch_fd,
 		      struct linked *ret)
 {
 	struct linker ld = {.code = code, .maps = m, .dispatch_fd = dispatch_fd, .out = ret};
 	struct err *e;
 
 	*ret = (struct linked){.btf_fd = -1, .nunit = code->funcs.len};
-	ld.placed = xmalloc(rt_image.nfuncs * sizeof(*ld.placed));
-	memset(ld.placed, 0xff, rt_image.nfuncs * sizeof(*ld.placed));
+	ld.placed = xmalloc((rt_image.nfuncs + 1) * sizeof(*ld.placed));
+	memset(ld.placed, 0xff, (rt_image.nfuncs + 1) * sizeof(*ld.placed));
 	vec_reserve(&ret->insns, code->insns.len);
 	memcpy(ret->insns.data, code->insns.data, code->insns.len * sizeof(struct bpf_insn));
 	ret->insns.len = code->insns.len;
 
 	code_list_rt(&ld);
+	e = maps_complete(&ld);
+	if (e)
+		goto out;
 	rt_append(&ld);
 	rt_resolve_calls(&ld);
 	code_resolve(&ld);
 	e = btf_make(&ld);
+out:
 	if (e)
 		linked_deinit(ret);
 	vec_deinit(&ld.starts);
@@ -256,5 +340,5 @@ const char *linked_func_name(const struct linked *l, const struct bpf_code *code
 		return "";
 	i--;
 	return i < l->nunit ? code->funcs.data[i].name
-			    : rt_image.funcs[l->rt_funcs.data[i - l->nunit]].name;
+			    : rt_func(l->rt_funcs.data[i - l->nunit])->name;
 }

@@ -5,6 +5,8 @@
  * nothing is parsed at run time. A linked program holds the unit's code first, at its own instruction
  * numbers, then the run-time functions it reaches, in the order in which they are reached.
  *
+ * One function is made here instead: rt_ring_output (rt/funcs.h).
+ *
  * Owns     struct linked owns its memory and the BTF descriptor; linked_deinit() releases both.
  * Facts    global functions need BTF, and then every function does: Linux kernel/bpf/verifier.c,
  *          check_btf_func(). Arguments of static functions are not checked against it.
@@ -18,7 +20,7 @@
 struct rt_image_reloc {
 	uint32_t insn;
 	enum reloc_kind kind; /* RELOC_FUNC: call or callback address, ref = function index */
-	uint32_t ref, off;
+	uint32_t ref, off; /* RELOC_FUNC: ref = nfuncs is rt_ring_output */
 };
 
 struct rt_image_func {
@@ -48,8 +50,10 @@ struct linked {
 };
 
 /* dispatch_fd stands for MAP_DISPATCH. ret is overwritten; on failure it needs no deinit. */
-MUST_CHECK struct err *link_unit(const struct bpf_code *code, const struct kmaps *m, int dispatch_fd,
+MUST_CHECK struct err *link_unit(const struct bpf_code *code, struct kmaps *m, int dispatch_fd,
 				 struct linked *ret);
+/* Fills fd[MAP_RINGS], for code that looks rings up; costs a grace period, once. */
+MUST_CHECK struct err *kmaps_rings_map(struct kmaps *m);
 void linked_deinit(struct linked *l);
 /* Name of the function an instruction belongs to. */
 const char *linked_func_name(const struct linked *l, const struct bpf_code *code, uint32_t insn);

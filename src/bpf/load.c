@@ -81,6 +81,7 @@ static const struct {
 	 "compute parts of it in this-> variables first"},
 	{"too many subprogs", "there are too many clauses on one probe",
 	 "split the clauses among several runs"},
+	{"invalid func", "this kernel lacks a function that the clauses need", NULL},
 	{"unknown func", "this kernel lacks a function that the clauses need", NULL},
 	{"program of this type cannot use helper", "this kernel forbids a function that the clauses need",
 	 "kernel lockdown or a security module may be the reason"},

@@ -1,7 +1,7 @@
 /*
  * The maps of a session.
  */
-#include "bpf/kernel.h"
+#include "bpf/link.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -151,23 +151,45 @@ static struct err *control_create(struct kmaps *m)
 static struct err *rings_create(struct kmaps *m)
 {
 	struct map_spec ring = {BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, m->ring_size, .option = "bufsize"};
-	struct map_spec rings = {BPF_MAP_TYPE_ARRAY_OF_MAPS, "rings", 4, 4, m->ncpus, .flags = 0};
 	CLEANUP(free) bool *online = xcalloc(m->ncpus, sizeof(bool));
 	struct err *e = NULL;
 
 	cpus_online(online, m->ncpus);
-	for (uint32_t cpu = 0; cpu < m->ncpus && !e; cpu++) {
-		if (!online[cpu])
-			continue;
-		e = map_create(&ring, &m->ring_fds[cpu]);
-		if (!e && m->fd[MAP_RINGS] < 0) {
-			rings.inner_fd = m->ring_fds[cpu];
-			e = map_create(&rings, &m->fd[MAP_RINGS]);
-		}
-		if (!e)
-			e = map_set(m->fd[MAP_RINGS], "rings", &cpu, &m->ring_fds[cpu]);
-	}
+	for (uint32_t cpu = 0; cpu < m->ncpus && !e; cpu++)
+		if (online[cpu])
+			e = map_create(&ring, &m->ring_fds[cpu]);
 	return e;
+}
+
+/* Not part of kmaps_create(): the kernel waits a grace period for each call that changes such a map. */
+struct err *kmaps_rings_map(struct kmaps *m)
+{
+	struct map_spec rings = {BPF_MAP_TYPE_ARRAY_OF_MAPS, "rings", 4, 4, m->ncpus, .flags = 0};
+	CLEANUP(free) uint32_t *cpus = xcalloc(m->ncpus, sizeof(*cpus));
+	CLEANUP(free) int *fds = xcalloc(m->ncpus, sizeof(*fds));
+	CLEANUP(fd) int fd = -1;
+	union bpf_attr attr = {0};
+	struct err *e;
+
+	if (m->fd[MAP_RINGS] >= 0)
+		return NULL;
+	for (uint32_t cpu = 0; cpu < m->ncpus; cpu++) {
+		if (m->ring_fds[cpu] < 0)
+			continue;
+		cpus[attr.batch.count] = cpu;
+		fds[attr.batch.count++] = m->ring_fds[cpu];
+	}
+	rings.inner_fd = fds[0];
+	e = map_create(&rings, &fd);
+	if (e)
+		return e;
+	attr.batch.keys = (uint64_t)(uintptr_t)cpus;
+	attr.batch.values = (uint64_t)(uintptr_t)fds;
+	attr.batch.map_fd = (uint32_t)fd;
+	if (sys_bpf(BPF_MAP_UPDATE_BATCH, &attr, sizeof(attr)))
+		return err_sys(errno, "cannot fill the BPF map 'rings'");
+	m->fd[MAP_RINGS] = fd_take(&fd);
+	return NULL;
 }
 
 static struct err *tls_create(struct kmaps *m, const struct layout *l)

@@ -51,3 +51,10 @@ RT_FUNC(rt_quantize, 1, 0)	 /* value -> bucket 0..126 */
 RT_FUNC(rt_llquantize, 1, 0)	 /* value; factor, low, high, steps in m->tmp[0..3] -> bucket */
 /* faults: writes the fault record of m to the ring (clause, action, offset already in m->fault) */
 RT_FUNC(rt_fault_record, 0, 0)
+/*
+ * Not in this list because it is made by the linker (link.c), and static, so that data may be any memory:
+ *
+ *	long rt_ring_output(u64 cpu, const void *data, u64 size, u64 flags)
+ *
+ * bpf_ringbuf_output() to the ring of the CPU; not 0 when it is full or there is none. Code names it RT_RING_OUTPUT (code.h).
+ */

@@ -7,7 +7,6 @@ u64 rt_fault_record(struct rt_mach *m)
 {
 	struct rt_rec_fault r;
 	u32 cpu;
-	void *ring;
 
 	if (!m)
 		return 0;
@@ -20,8 +19,7 @@ u64 rt_fault_record(struct rt_mach *m)
 	r.fault = m->fault;
 	r.epid = m->epid;
 	r.pad = 0;
-	ring = bpf_map_lookup_elem(&map_rings, &cpu);
-	if (ring && bpf_ringbuf_output(ring, &r, sizeof(r), BPF_RB_NO_WAKEUP) == 0)
+	if (rt_ring_output(cpu, &r, sizeof(r), BPF_RB_NO_WAKEUP) == 0)
 		return 0;
 	if (cpu < cfg.ncpus)
 		__sync_fetch_and_add(&val_control.cpu[cpu].drops, 1);

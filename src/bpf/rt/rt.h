@@ -2,7 +2,7 @@
  * What every file of the run-time library needs: kernel helpers, the session's maps, string arguments.
  *
  * Maps are symbols that the linker (bpf/link.c) knows by name: map_<class> is the map, val_<class> the
- * address of its only element. There are no other external symbols, no data and no .rodata: tools/embed.py
+ * address of its only element. Besides rt_ring_output there are no other external symbols, no data and no .rodata: tools/embed.py
  * refuses them.
  *
  * Loops are bpf_loop() callbacks, so that the time to verify does not depend on strsize. Their state lies
@@ -34,10 +34,9 @@ static long (*const bpf_probe_read_user)(void *dst, u32 size, u64 src) = (void *
 static long (*const bpf_probe_read_kernel)(void *dst, u32 size, u64 src) = (void *)113;
 static long (*const bpf_probe_read_user_str)(void *dst, u32 size, u64 src) = (void *)114;
 static long (*const bpf_probe_read_kernel_str)(void *dst, u32 size, u64 src) = (void *)115;
-static long (*const bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)130;
 static long (*const bpf_loop)(u32 n, void *callback, void *ctx, u64 flags) = (void *)181;
 
-extern char map_mach, map_scratch, map_rings, map_strings;
+extern char map_mach, map_scratch, map_strings;
 extern char val_gvars[];
 extern struct rt_control val_control;
 extern const volatile struct rt_cfg val_rodata;
@@ -54,6 +53,7 @@ enum fault { FAULT_BADADDR = 1, FAULT_BADALIGN = 2, FAULT_ILLOP = 3, FAULT_NOSCR
 #define RT_FUNC(name, nargs, faults) RT_PROTO_##nargs(name);
 #include "bpf/rt/funcs.h"
 #undef RT_FUNC
+long rt_ring_output(u64 cpu, const void *data, u64 size, u64 flags); /* made by the linker */
 
 /* Keeps the compiler from deducing a bound the verifier cannot see, or from moving a check away. */
 #define OPAQUE(x) asm volatile("" : "+r"(x))
