@@ -6,10 +6,10 @@
 #include "session/rings.h"
 #include "session/session.h"
 
-/* Bounds, in ns, of the time between two reads: a busy program fills a buffer in less than
- * switchrate. */
-#define INTERVAL_MIN 1000000
-#define INTERVAL_MAX 50000000
+/* Bounds, in ns, of the time between two reads. One CPU can write 200 bytes a microsecond. */
+#define INTERVAL_MIN	1000000
+#define INTERVAL_TIMERS 100000000
+#define BYTES_PER_US	200
 /*
  * A probe takes its time stamp before it reserves its record: what is younger than this may still
  * be missing on another CPU, and is left for the next time.
@@ -78,17 +78,51 @@ static struct err *drain(session *h, FILE *fp, uint64_t horizon)
 	return printer_flush(h->printer, fp);
 }
 
+static bool unit_records(const struct session_unit *u)
+{
+	for (uint32_t i = 0; i < u->clauses.len; i++) {
+		const struct prog_clause *cl = u->clauses.data[i].layout->clause;
+
+		if (cl->is_default)
+			return true;
+		for (uint32_t j = 0; j < cl->nacts; j++)
+			if (act_is_recording(cl->acts[j].kind) && cl->acts[j].kind != ACT_EXIT)
+				return true;
+	}
+	return false;
+}
+
+/*
+ * How long nothing needs to be read: a buffer must not fill up in between, however sudden the
+ * burst. Timers cannot burst, and a program that records nothing but exit(), which wakes us, need
+ * not be looked at. switchrate is the upper bound.
+ */
+static uint64_t interval_max(const session *h)
+{
+	uint64_t ns = (uint64_t)MAX(h->opts.val[OPT_switchrate], 0);
+
+	for (uint32_t i = 0; i < h->units.len; i++) {
+		const struct session_unit *u = h->units.data[i];
+
+		if (u->unit.is_begin_end || !unit_records(u))
+			continue;
+		ns = MIN(ns, (uint64_t)INTERVAL_TIMERS);
+		if (u->unit.kind != ENTRY_PERF)
+			ns = MIN(ns, (uint64_t)h->maps->ring_size * 1000 / BYTES_PER_US);
+	}
+	return MAX(ns, (uint64_t)INTERVAL_MIN);
+}
+
 /* Aims at buffers a quarter full: sooner at once when they fill fast, later again step by step. */
 static void adapt_interval(session *h)
 {
-	uint64_t max = MIN((uint64_t)MAX(h->opts.val[OPT_switchrate], 0), (uint64_t)INTERVAL_MAX);
 	uint32_t fill = rings_fill(h->rings);
 
 	if (fill > 64)
 		h->work_interval = h->work_interval * 64 / fill;
 	else if (fill < 16)
 		h->work_interval *= 2;
-	h->work_interval = MAX(MIN(h->work_interval, max), (uint64_t)INTERVAL_MIN);
+	h->work_interval = MIN(MAX(h->work_interval, (uint64_t)INTERVAL_MIN), interval_max(h));
 }
 
 /* ---- ends ----------------------------------------------------------------------------------- */
