@@ -151,7 +151,8 @@ def test_e2e(name, script, opts):
     if code != want_code:
         detail += f"  exit status {code}, expected {want_code}\n"
     if detail and not os.path.exists(base + ".err"):
-        detail += "".join(f"    !{l}\n" for l in err.split("\n")[:40])
+        shown = (out if script.endswith(".sh") else "") + err
+        detail += "".join(f"    !{l}\n" for l in shown.split("\n")[:40])
     tag = re.match(r"err\.(D_\w+)\.", os.path.basename(script))
     if tag and f"[{tag.group(1)}]" not in err:
         detail += f"  no [{tag.group(1)}] in the message\n{err}"

@@ -13,7 +13,7 @@ while IFS= read -r line; do
 	kill -TERM $pid 2>/dev/null
 	wait $pid
 	status=$?
-	if [ $status != 0 ] || [ ! -s "$TMP/out" ] || grep '^dtrace:' "$TMP/err" | grep -vq 'matched [0-9]* probe'; then
+	if [ $status != 0 ] || [ ! -s "$TMP/out" ] || grep '^dtrace:' "$TMP/err" | grep -vq 'matched [0-9]* probe\|has exited'; then
 		echo "$line: status $status"; head -5 "$TMP/err"; fail=1
 	fi
 done <"$TMP/lines"
