@@ -351,8 +351,12 @@ static bool check_match(struct check *c, const struct probe_desc *desc, const st
 		return false;
 	}
 	if (count == 0 && !c->opts->zdefs) {
+		const char *hint = c->env->hint ? c->env->hint(c->env->ctx, desc) : NULL;
+
 		check_error(c, D_PDESC_ZERO, spec->span,
 			    "probe description %s does not match any probes", desc_text(c, desc));
+		if (hint)
+			diag_hint(c->diags, "%s", hint);
 		return false;
 	}
 	return true;
