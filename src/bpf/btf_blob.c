@@ -73,7 +73,8 @@ uint32_t btf_blob_proto(struct btf_blob *b, uint32_t ret, const uint32_t *args, 
 
 uint32_t btf_blob_func(struct btf_blob *b, const char *name, uint32_t proto, bool is_global)
 {
-	return type_add(b, name, BTF_KIND_FUNC, is_global ? BTF_FUNC_GLOBAL : BTF_FUNC_STATIC, proto);
+	return type_add(b, name, BTF_KIND_FUNC, is_global ? BTF_FUNC_GLOBAL : BTF_FUNC_STATIC,
+			proto);
 }
 
 struct err *btf_blob_load(const struct btf_blob *b, int *ret_fd)

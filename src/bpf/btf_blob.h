@@ -1,8 +1,8 @@
 /*
  * Minimal BTF: just enough types to load functions and task storage, made by hand.
  *
- * libbpf could make it too; this is smaller, and its system call goes through sys_bpf(), where failure can
- * be injected. Type ids are 1.. in order of creation.
+ * libbpf could make it too; this is smaller, and its system call goes through sys_bpf(), where
+ * failure can be injected. Type ids are 1.. in order of creation.
  *
  * Facts    include/uapi/linux/btf.h.
  */

@@ -4,8 +4,8 @@
  * To add a feature: 1. a line in features.def; 2. a probing function and its row in `probes` below;
  * 3. a test in tests/unit/bpf/feat.c, with the feature present and forced absent.
  *
- * Facts    numbers of helpers and commands: Linux include/uapi/linux/bpf.h. CAP_BPF and CAP_PERFMON:
- *          Linux a17b53c4a4b5 ("bpf, capability: Introduce CAP_BPF"), v5.8.
+ * Facts    numbers of helpers and commands: Linux include/uapi/linux/bpf.h.
+ *          CAP_BPF and CAP_PERFMON: Linux v5.8 ("bpf, capability: Introduce CAP_BPF").
  */
 #include "bpf/kernel.h"
 
@@ -18,13 +18,15 @@
 #define BTF_PATH      "/sys/kernel/btf/vmlinux"
 #define LOCKDOWN_PATH "/sys/kernel/security/lockdown"
 
-#define INSN(c, d, s, i) ((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .imm = (i)})
-#define INSN_CALL(f)	 INSN(BPF_JMP | BPF_CALL, 0, 0, f)
-#define INSN_RET0	 INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0), INSN(BPF_JMP | BPF_EXIT, 0, 0, 0)
+#define INSN(c, d, s, i)                                                                           \
+	((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .imm = (i)})
+#define INSN_CALL(f) INSN(BPF_JMP | BPF_CALL, 0, 0, f)
+#define INSN_RET0    INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0), INSN(BPF_JMP | BPF_EXIT, 0, 0, 0)
 
-/* ---- probing functions: 0 or an errno value -------------------------------------------------------------- */
+/* ---- probing functions: 0 or an errno value --------------------------------------------- */
 
-static int prog_try(enum bpf_prog_type type, const struct bpf_insn *insns, uint32_t ninsns, int *ret_fd)
+static int prog_try(enum bpf_prog_type type, const struct bpf_insn *insns, uint32_t ninsns,
+		    int *ret_fd)
 {
 	union bpf_attr attr = {
 		.prog_type = type,
@@ -133,7 +135,7 @@ static int probe_test_run(void)
 	return sys;
 }
 
-/* ---- the table -------------------------------------------------------------------------------------------- */
+/* ---- the table -------------------------------------------------------------------------- */
 
 /* clang-format off */
 static const struct {
@@ -206,7 +208,7 @@ void feat_force_absent(enum feature f, bool absent)
 	answers[f].is_absent = absent;
 }
 
-/* ---- kernel_check ------------------------------------------------------------------------------------------ */
+/* ---- kernel_check ----------------------------------------------------------------------- */
 
 static bool caps_have(unsigned int cap)
 {
@@ -236,8 +238,9 @@ static struct err *bpf_refused(int sys)
 				"it must be built with CONFIG_BPF_SYSCALL");
 	if (sys == EPERM || sys == EACCES) {
 		e = err_new("the kernel refuses BPF programs although the capabilities are there");
-		return err_hint(e, "a container's seccomp filter or a security module forbids bpf(2): "
-				   "run on the host, or allow it");
+		return err_hint(e,
+				"a container's seccomp filter or a security module forbids bpf(2): "
+				"run on the host, or allow it");
 	}
 	if (sys == ENOTSUP)
 		return err_new("this kernel lacks %s", feat_what(FEAT_BPF));
@@ -270,16 +273,19 @@ struct err *kernel_check(void)
 	if (sys)
 		return bpf_refused(sys);
 	if (lockdown_is("confidentiality"))
-		return err_hint(err_new("kernel lockdown is at 'confidentiality': reading kernel memory is "
-					"forbidden"),
-				"boot with lockdown=integrity or without lockdown");
+		return err_hint(
+			err_new("kernel lockdown is at 'confidentiality': reading kernel memory is "
+				"forbidden"),
+			"boot with lockdown=integrity or without lockdown");
 	if (!feat_has(FEAT_BTF))
-		return err_hint(err_new("this kernel lacks %s", feat_what(FEAT_BTF)),
-				"it must be built with CONFIG_DEBUG_INFO_BTF; /sys must be mounted");
+		return err_hint(
+			err_new("this kernel lacks %s", feat_what(FEAT_BTF)),
+			"it must be built with CONFIG_DEBUG_INFO_BTF; /sys must be mounted");
 	sys = feat_ask(FEAT_RINGBUF);
 	if (sys)
 		return err_hint(err_new("this kernel lacks %s", feat_what(FEAT_RINGBUF)),
-				sys == ENOMEM ? "the memory limit of this control group may be too low"
-					      : "Linux 6.1 or newer is needed");
+				sys == ENOMEM
+					? "the memory limit of this control group may be too low"
+					: "Linux 6.1 or newer is needed");
 	return NULL;
 }

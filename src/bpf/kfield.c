@@ -1,11 +1,11 @@
 /*
  * Offsets of members of kernel structures, from /sys/kernel/btf/vmlinux.
  *
- * The file has some 5 MB, of which two or three members are wanted, by a program that should take few
- * milliseconds and little memory: so it is streamed through one small buffer instead of being parsed. The
- * string section is searched once for the struct's name (BTF strings are unique, so a name is a number), the
- * type section is walked once for it; meanwhile the file offset of every INDEX_STEP-th type is noted, so
- * that the types of members can be reached afterwards.
+ * The file has some 5 MB, of which two or three members are wanted, by a program that should take
+ * few milliseconds and little memory: so it is streamed through one small buffer instead of being
+ * parsed. The string section is searched once for the struct's name (BTF strings are unique, so a
+ * name is a number), the type section is walked once for it; meanwhile the file offset of every
+ * INDEX_STEP-th type is noted, so that the types of members can be reached afterwards.
  *
  * Facts    include/uapi/linux/btf.h. The file is data, not trusted: every offset is checked.
  */
@@ -30,7 +30,7 @@ struct reader {
 	char *buf;
 };
 
-/* ---- reading -------------------------------------------------------------------------------------------- */
+/* ---- reading ---------------------------------------------------------------------------- */
 
 /* n <= CHUNK bytes at off, valid until the next call; NULL when the file ends before. */
 static const void *reader_at(struct reader *r, uint32_t off, uint32_t n)
@@ -69,8 +69,8 @@ static struct err *reader_open(struct reader *r)
 	h = reader_at(r, 0, sizeof(*h));
 	if (!h || h->magic != BTF_MAGIC || h->hdr_len < sizeof(*h))
 		return damaged();
-	end = (uint64_t)h->hdr_len + MAX((uint64_t)h->type_off + h->type_len,
-					 (uint64_t)h->str_off + h->str_len);
+	end = (uint64_t)h->hdr_len +
+	      MAX((uint64_t)h->type_off + h->type_len, (uint64_t)h->str_off + h->str_len);
 	if (end > INT32_MAX)
 		return damaged();
 	r->types = h->hdr_len + h->type_off;
@@ -113,7 +113,7 @@ static uint32_t name_find(struct reader *r, const char *name)
 	return 0;
 }
 
-/* Reads past the buffer, which holds the struct whose members are compared. name: below MAX_NAME. */
+/* Leaves the buffer alone: it holds the struct whose members are compared. name: < MAX_NAME. */
 static bool name_is(const struct reader *r, uint32_t name_off, const char *name)
 {
 	uint32_t len = (uint32_t)strlen(name) + 1;
@@ -133,18 +133,14 @@ static uint32_t kind_extra(const struct btf_type *t)
 	switch (BTF_INFO_KIND(t->info)) {
 	case BTF_KIND_INT:
 	case BTF_KIND_VAR:
-	case BTF_KIND_DECL_TAG:
-		return 4;
-	case BTF_KIND_ARRAY:
-		return 12;
+	case BTF_KIND_DECL_TAG: return 4;
+	case BTF_KIND_ARRAY: return 12;
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
 	case BTF_KIND_DATASEC:
-	case BTF_KIND_ENUM64:
-		return 12 * vlen;
+	case BTF_KIND_ENUM64: return 12 * vlen;
 	case BTF_KIND_ENUM:
-	case BTF_KIND_FUNC_PROTO:
-		return 8 * vlen;
+	case BTF_KIND_FUNC_PROTO: return 8 * vlen;
 	case BTF_KIND_PTR:
 	case BTF_KIND_FWD:
 	case BTF_KIND_TYPEDEF:
@@ -153,10 +149,8 @@ static uint32_t kind_extra(const struct btf_type *t)
 	case BTF_KIND_RESTRICT:
 	case BTF_KIND_FUNC:
 	case BTF_KIND_FLOAT:
-	case BTF_KIND_TYPE_TAG:
-		return 0;
-	default:
-		return UINT32_MAX;
+	case BTF_KIND_TYPE_TAG: return 0;
+	default: return UINT32_MAX;
 	}
 }
 
@@ -213,22 +207,18 @@ static uint32_t type_struct(struct reader *r, uint32_t id)
 			return 0;
 		switch (BTF_INFO_KIND(t->info)) {
 		case BTF_KIND_STRUCT:
-		case BTF_KIND_UNION:
-			return off;
+		case BTF_KIND_UNION: return off;
 		case BTF_KIND_TYPEDEF:
 		case BTF_KIND_CONST:
 		case BTF_KIND_VOLATILE:
-		case BTF_KIND_TYPE_TAG:
-			id = t->type;
-			break;
-		default:
-			return 0;
+		case BTF_KIND_TYPE_TAG: id = t->type; break;
+		default: return 0;
 		}
 	}
 	return 0;
 }
 
-/* ---- looking up ----------------------------------------------------------------------------------------- */
+/* ---- looking up ------------------------------------------------------------------------- */
 
 struct member {
 	uint32_t type;
@@ -237,14 +227,16 @@ struct member {
 };
 
 /* Also in anonymous members. off: of a struct or union. */
-static bool member_find(struct reader *r, uint32_t off, const char *name, int depth, struct member *ret)
+static bool member_find(struct reader *r, uint32_t off, const char *name, int depth,
+			struct member *ret)
 {
 	const struct btf_type *t = reader_at(r, off, sizeof(*t));
 	uint32_t vlen = t ? BTF_INFO_VLEN(t->info) : 0;
 	bool has_sizes = t && BTF_INFO_KFLAG(t->info);
 
 	for (uint32_t i = 0; i < vlen; i++) {
-		uint32_t at = off + (uint32_t)sizeof(struct btf_type) + i * (uint32_t)sizeof(struct btf_member);
+		uint32_t at = off + (uint32_t)sizeof(struct btf_type) +
+			      i * (uint32_t)sizeof(struct btf_member);
 		const struct btf_member *p = reader_at(r, at, sizeof(*p));
 		struct btf_member m;
 		uint32_t bits, inner;
@@ -330,7 +322,8 @@ static struct answer *answer_find(const char *strct, const char *path)
 	for (uint32_t i = 0; i < answers.len; i++) {
 		const char *name = answers.data[i].name;
 
-		if (strncmp(name, strct, len) == 0 && name[len] == '.' && strcmp(name + len + 1, path) == 0)
+		if (strncmp(name, strct, len) == 0 && name[len] == '.' &&
+		    strcmp(name + len + 1, path) == 0)
 			return &answers.data[i];
 	}
 	return NULL;
@@ -396,8 +389,8 @@ static const struct {
 
 struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_runtime)
 {
-	const bool needed[] = {[NEED_PARENT] = need_parent, [NEED_RUNTIME] = need_runtime,
-			       [NEED_ALWAYS] = true};
+	const bool needed[] = {
+		[NEED_PARENT] = need_parent, [NEED_RUNTIME] = need_runtime, [NEED_ALWAYS] = true};
 	struct lookup l;
 	bool is_open = false;
 	struct err *e = NULL;

@@ -13,7 +13,7 @@ struct linker {
 	struct kmaps *maps;
 	int dispatch_fd;
 	struct linked *out;
-	uint32_t *placed; /* by rt_image function: index in out->rt_funcs */
+	uint32_t *placed;     /* by rt_image function: index in out->rt_funcs */
 	VEC(uint32_t) starts; /* of those */
 };
 
@@ -32,13 +32,10 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 {
 	uint32_t class = ref >> 16, index = ref & 0xffff;
 
-	switch ((enum map_class)class) {
-	case MAP_DISPATCH:
-		return ld->dispatch_fd;
-	case MAP_AGG:
-		return index < ld->maps->naggs ? ld->maps->agg_fds[index] : -1;
-	case MAP_ARR:
-		return index < ld->maps->narrs ? ld->maps->arr_fds[index] : -1;
+	switch ((enum map_class) class) {
+	case MAP_DISPATCH: return ld->dispatch_fd;
+	case MAP_AGG: return index < ld->maps->naggs ? ld->maps->agg_fds[index] : -1;
+	case MAP_ARR: return index < ld->maps->narrs ? ld->maps->arr_fds[index] : -1;
 	case MAP_CONTROL:
 	case MAP_MACH:
 	case MAP_SCRATCH:
@@ -47,10 +44,8 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 	case MAP_TLS:
 	case MAP_RINGS:
 	case MAP_STRINGS:
-	case MAP_RODATA:
-		return ld->maps->fd[class];
-	case MAP_NCLASSES:
-		break;
+	case MAP_RODATA: return ld->maps->fd[class];
+	case MAP_NCLASSES: break;
 	}
 	BUG("map class %u", class);
 }
@@ -88,15 +83,17 @@ static void insn_set_map(struct bpf_insn *insn, int fd, bool is_value, uint32_t 
 	insn[1].imm = fd < 0 || !is_value ? 0 : (int32_t)off;
 }
 
-/* ---- rt_ring_output ------------------------------------------------------------------------------------- */
+/* ---- rt_ring_output --------------------------------------------------------------------- */
 
 /*
- * long rt_ring_output(u64 cpu, const void *data, u64 size, u64 flags): bpf_ringbuf_output() to the CPU's
- * ring, or an error when it has none. A decision tree over the CPUs, whose leaves name the rings.
+ * long rt_ring_output(u64 cpu, const void *data, u64 size, u64 flags): bpf_ringbuf_output() to the
+ * CPU's ring, or an error when it has none. A decision tree over the CPUs, whose leaves name the
+ * rings.
  *
- * The obvious way, an array of maps indexed by CPU, costs each start of a session a grace period: filling it
- * makes the kernel wait until no program can see the old content (maybe_wait_bpf_programs() in
- * kernel/bpf/syscall.c), 8 to 20 ms a call. It is slower in the probe, too.
+ * The obvious way, an array of maps indexed by CPU, costs each start of a session a grace period:
+ * filling it makes the kernel wait until no program can see the old content
+ * (maybe_wait_bpf_programs() in kernel/bpf/syscall.c), 8 to 20 ms a call. It is slower in the
+ * probe, too.
  */
 static void insn_add(struct linked *out, uint8_t code, int reg, int off, int32_t imm)
 {
@@ -140,7 +137,7 @@ static void ring_output_make(struct linker *ld)
 	ring_tree(ld, cpus, n);
 }
 
-/* ---- placing ------------------------------------------------------------------------------------------------ */
+/* ---- placing ---------------------------------------------------------------------------- */
 
 /* What a run-time function consists of; nothing for the one that is made here. */
 static const struct rt_image_func *rt_func(uint32_t index)
@@ -174,7 +171,8 @@ static void rt_append(struct linker *ld)
 				(void)rt_place(ld, r->ref); /* resolved when all starts are known */
 			else
 				insn_set_map(&out->insns.data[base + r->insn - f->start],
-					     map_fd(ld, r->ref), r->kind == RELOC_MAP_VALUE, r->off);
+					     map_fd(ld, r->ref), r->kind == RELOC_MAP_VALUE,
+					     r->off);
 		}
 	}
 }
@@ -229,14 +227,13 @@ static void code_resolve(struct linker *ld)
 			insn_set_func(insn, r->insn, ld->code->funcs.data[r->ref].start);
 			break;
 		case RELOC_RT:
-			insn_set_func(insn, r->insn,
-				      ld->starts.data[ld->placed[rt_find(r->name)]]);
+			insn_set_func(insn, r->insn, ld->starts.data[ld->placed[rt_find(r->name)]]);
 			break;
 		}
 	}
 }
 
-/* ---- type information ----------------------------------------------------------------------------------- */
+/* ---- type information ------------------------------------------------------------------- */
 
 #define MAX_RT_ARGS 4
 
@@ -274,17 +271,18 @@ static struct err *btf_make(struct linker *ld)
 	for (uint32_t i = 0; i < ld->code->funcs.len; i++) {
 		const struct bpf_func *f = &ld->code->funcs.data[i];
 
-		vec_push(&out->funcs, (struct bpf_func_info){
-			.insn_off = f->start,
-			.type_id = func_add(&b, f->name ? f->name : "", static_proto, i == 0)});
+		vec_push(&out->funcs,
+			 (struct bpf_func_info){.insn_off = f->start,
+						.type_id = func_add(&b, f->name ? f->name : "",
+								    static_proto, i == 0)});
 	}
 	for (uint32_t i = 0; i < out->rt_funcs.len; i++) {
 		const struct rt_image_func *f = rt_func(out->rt_funcs.data[i]);
 		uint32_t proto = f->is_global ? protos[f->nargs] : static_proto;
 
-		vec_push(&out->funcs, (struct bpf_func_info){
-			.insn_off = ld->starts.data[i],
-			.type_id = func_add(&b, f->name, proto, f->is_global)});
+		vec_push(&out->funcs, (struct bpf_func_info){.insn_off = ld->starts.data[i],
+							     .type_id = func_add(&b, f->name, proto,
+										 f->is_global)});
 	}
 	e = btf_blob_load(&b, &out->btf_fd);
 	btf_blob_deinit(&b);

@@ -1,9 +1,10 @@
 /*
  * Linking: a unit's code plus the run-time functions it needs become one loadable program.
  *
- * The run-time library is embedded as tables (struct rt_image, made by tools/embed.py when building), so
- * nothing is parsed at run time. A linked program holds the unit's code first, at its own instruction
- * numbers, then the run-time functions it reaches, in the order in which they are reached.
+ * The run-time library is embedded as tables (struct rt_image, made by tools/embed.py when
+ * building), so nothing is parsed at run time. A linked program holds the unit's code first, at its
+ * own instruction numbers, then the run-time functions it reaches, in the order in which they are
+ * reached.
  *
  * One function is made here instead: rt_ring_output (rt/funcs.h).
  *
@@ -15,12 +16,12 @@
 
 #include "bpf/kernel.h"
 
-/* ---- the embedded library -------------------------------------------------------------------------- */
+/* ---- the embedded library --------------------------------------------------------------- */
 
 struct rt_image_reloc {
 	uint32_t insn;
 	enum reloc_kind kind; /* RELOC_FUNC: call or callback address, ref = function index */
-	uint32_t ref, off; /* RELOC_FUNC: ref = nfuncs is rt_ring_output */
+	uint32_t ref, off;    /* RELOC_FUNC: ref = nfuncs is rt_ring_output */
 };
 
 struct rt_image_func {
@@ -39,7 +40,7 @@ struct rt_image {
 };
 extern const struct rt_image rt_image;
 
-/* ---- linking ------------------------------------------------------------------------------------------ */
+/* ---- linking ---------------------------------------------------------------------------- */
 
 struct linked {
 	VEC(struct bpf_insn) insns;

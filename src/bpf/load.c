@@ -6,11 +6,11 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-#define LICENSE	    "Dual MIT/GPL"
-#define LOG_SIZE    (64u << 20) /* touched only as far as the log goes */
-#define VERBOSITY   1
+#define LICENSE	  "Dual MIT/GPL"
+#define LOG_SIZE  (64u << 20) /* touched only as far as the log goes */
+#define VERBOSITY 1
 
-/* ---- dispatch map ---------------------------------------------------------------------------------------- */
+/* ---- dispatch map ----------------------------------------------------------------------- */
 
 static struct err *dispatch_fill(const struct unit *u, int fd, size_t value_size)
 {
@@ -57,7 +57,8 @@ static struct err *dispatch_create(const struct unit *u, int *ret_fd)
 		attr.max_entries = MAX(attr.max_entries, u->probes[i].key + 1);
 	fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
 	if (fd < 0)
-		return err_sys(errno, "cannot create the probe table of '%s' (%u entries of %zu bytes)",
+		return err_sys(errno,
+			       "cannot create the probe table of '%s' (%u entries of %zu bytes)",
 			       u->name, attr.max_entries, value_size);
 	e = dispatch_fill(u, fd, value_size);
 	if (!e)
@@ -65,9 +66,9 @@ static struct err *dispatch_create(const struct unit *u, int *ret_fd)
 	return e;
 }
 
-/* ---- what the verifier said --------------------------------------------------------------------------- */
+/* ---- what the verifier said ------------------------------------------------------------- */
 
-/* Phrases of the verifier (Linux kernel/bpf/verifier.c) and what they mean to somebody who wrote D. */
+/* Phrases of the verifier (Linux kernel/bpf/verifier.c), and what they mean to who wrote D. */
 /* clang-format off */
 static const struct {
 	const char *phrase, *reason, *hint;
@@ -89,7 +90,7 @@ static const struct {
 /* clang-format on */
 
 struct verdict {
-	uint32_t insn; /* UINT32_MAX: unknown */
+	uint32_t insn;	/* UINT32_MAX: unknown */
 	char text[160]; /* the verifier's own last words */
 };
 
@@ -108,8 +109,9 @@ static bool line_is_insn(const char *line, uint32_t *ret_insn)
 /* States the verifier prints between instructions: "R1=...", "; source", "from 5 to 7: ...". */
 static bool line_is_state(const char *line)
 {
-	static const char *const starts[] = {";", "from ", "processed ", "verification time",
-					     "stack depth", "mark_precise", "func#", "arg#"};
+	static const char *const starts[] = {
+		";",	       "from ",	       "processed ", "verification time",
+		"stack depth", "mark_precise", "func#",	     "arg#"};
 
 	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
 		if (strncmp(line, starts[i], strlen(starts[i])) == 0)
@@ -163,10 +165,11 @@ static struct err *verdict_error(const struct verdict *v, const struct unit *u,
 	}
 	e = err_new("the kernel's verifier refused the program '%s' in '%s': %s", u->name, func,
 		    v->text[0] ? v->text : "it gave no reason");
-	return err_hint(e, "-xbpflog shows the verifier's whole log; please report it with the script");
+	return err_hint(
+		e, "-xbpflog shows the verifier's whole log; please report it with the script");
 }
 
-/* ---- loading ----------------------------------------------------------------------------------------------- */
+/* ---- loading ---------------------------------------------------------------------------- */
 
 static union bpf_attr load_attr(const struct unit *u, const struct linked *l)
 {
@@ -219,8 +222,8 @@ static struct err *load_explain(const struct unit *u, const struct bpf_code *cod
 
 	if (sys != EINVAL && sys != EACCES && sys != E2BIG && sys != EPERM && sys != ENOSPC)
 		return load_refused(u, sys);
-	text = mmap(NULL, LOG_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-		    0);
+	text = mmap(NULL, LOG_SIZE, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (text == MAP_FAILED)
 		return load_refused(u, sys);
 	attr.log_buf = (uint64_t)(uintptr_t)text;
@@ -244,7 +247,8 @@ static struct err *load_explain(const struct unit *u, const struct bpf_code *cod
 }
 
 struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct kmaps *m,
-		      const struct layout *layout, FILE *log, struct loaded *ret_loaded, uint32_t *ret_span)
+		      const struct layout *layout, FILE *log, struct loaded *ret_loaded,
+		      uint32_t *ret_span)
 {
 	CLEANUP(fd) int dispatch = -1;
 	struct linked l;

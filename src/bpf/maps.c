@@ -12,7 +12,7 @@
 /* Room in MAP_STRINGS for each key field that is a string hash, when the aggregation is large. */
 #define STRINGS_MAX (1u << 20)
 
-/* ---- making one map --------------------------------------------------------------------------------- */
+/* ---- making one map --------------------------------------------------------------------- */
 
 struct map_spec {
 	enum bpf_map_type type;
@@ -26,8 +26,8 @@ struct map_spec {
 
 static struct err *map_refused(const struct map_spec *s, int sys)
 {
-	struct err *e = err_sys(sys, "cannot create the BPF map '%s' (%u entries of %u bytes)", s->name,
-				s->max_entries, s->value_size);
+	struct err *e = err_sys(sys, "cannot create the BPF map '%s' (%u entries of %u bytes)",
+				s->name, s->max_entries, s->value_size);
 
 	if (sys == EPERM)
 		return err_hint(e, "tracing needs CAP_BPF and CAP_PERFMON; try sudo");
@@ -103,7 +103,7 @@ static struct err *map_create_const(const char *name, const void *value, uint32_
 	return e;
 }
 
-/* ---- CPUs ------------------------------------------------------------------------------------------------ */
+/* ---- CPUs ------------------------------------------------------------------------------- */
 
 /* Marks the online CPUs of "0-3,8"; all of them when the list cannot be read. */
 static void cpus_online(bool *online, uint32_t ncpus)
@@ -127,13 +127,13 @@ static void cpus_online(bool *online, uint32_t ncpus)
 		online[i] = true;
 }
 
-/* ---- the maps, one function each --------------------------------------------------------------------- */
+/* ---- the maps, one function each -------------------------------------------------------- */
 
 static struct err *control_create(struct kmaps *m)
 {
 	size_t size = sizeof(struct rt_control) + m->ncpus * sizeof(struct rt_cpu);
-	struct map_spec s = {BPF_MAP_TYPE_ARRAY, "control", 4, (uint32_t)size, 1,
-			     .flags = BPF_F_MMAPABLE};
+	struct map_spec s = {BPF_MAP_TYPE_ARRAY, "control", 4,
+			     (uint32_t)size,	 1,	    .flags = BPF_F_MMAPABLE};
 	struct err *e = map_create(&s, &m->fd[MAP_CONTROL]);
 	void *p;
 
@@ -150,7 +150,8 @@ static struct err *control_create(struct kmaps *m)
 
 static struct err *rings_create(struct kmaps *m)
 {
-	struct map_spec ring = {BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, m->ring_size, .option = "bufsize"};
+	struct map_spec ring = {BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, m->ring_size,
+				.option = "bufsize"};
 	CLEANUP(free) bool *online = xcalloc(m->ncpus, sizeof(bool));
 	struct err *e = NULL;
 
@@ -161,7 +162,7 @@ static struct err *rings_create(struct kmaps *m)
 	return e;
 }
 
-/* Not part of kmaps_create(): the kernel waits a grace period for each call that changes such a map. */
+/* On demand: the kernel waits a grace period for each call that changes such a map. */
 struct err *kmaps_rings_map(struct kmaps *m)
 {
 	struct map_spec rings = {BPF_MAP_TYPE_ARRAY_OF_MAPS, "rings", 4, 4, m->ncpus, .flags = 0};
@@ -231,7 +232,8 @@ static struct err *strings_create(struct kmaps *m, const struct layout *l)
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < l->naggs; i++)
-		n += (uint64_t)keys_strings(l->aggs[i].keys, l->aggs[i].nkeys) * l->aggs[i].max_entries;
+		n += (uint64_t)keys_strings(l->aggs[i].keys, l->aggs[i].nkeys) *
+		     l->aggs[i].max_entries;
 	if (n == 0)
 		return NULL;
 	s.max_entries = (uint32_t)MIN(n, STRINGS_MAX);
@@ -245,10 +247,15 @@ static struct err *aggs_create(struct kmaps *m, const struct layout *l)
 
 	for (uint32_t i = 0; i < l->naggs && !e; i++) {
 		const struct agg_layout *a = &l->aggs[i];
-		struct map_spec hash = {BPF_MAP_TYPE_PERCPU_HASH, "agg", a->key_size, a->val_size,
-					a->max_entries, .flags = BPF_F_NO_PREALLOC,
+		struct map_spec hash = {BPF_MAP_TYPE_PERCPU_HASH,
+					"agg",
+					a->key_size,
+					a->val_size,
+					a->max_entries,
+					.flags = BPF_F_NO_PREALLOC,
 					.option = "aggsize"};
-		struct map_spec one = {BPF_MAP_TYPE_PERCPU_ARRAY, "agg", 4, a->val_size, 1, .flags = 0};
+		struct map_spec one = {
+			BPF_MAP_TYPE_PERCPU_ARRAY, "agg", 4, a->val_size, 1, .flags = 0};
 
 		e = map_create(a->key_size ? &hash : &one, &m->agg_fds[i]);
 	}
@@ -261,9 +268,10 @@ static struct err *arrays_create(struct kmaps *m, const struct layout *l)
 
 	for (uint32_t i = 0; i < l->nvars && !e; i++) {
 		const struct var_layout *v = &l->vars[i];
-		struct map_spec s = {BPF_MAP_TYPE_HASH, "array", v->key_size,
-				     v->val_size, v->max_entries,
-				     .flags = BPF_F_NO_PREALLOC, .option = "dynvarsize"};
+		struct map_spec s = {BPF_MAP_TYPE_HASH,	    "array",
+				     v->key_size,	    v->val_size,
+				     v->max_entries,	    .flags = BPF_F_NO_PREALLOC,
+				     .option = "dynvarsize"};
 
 		if (v->var->kind == DIF_VAR_ARRAY)
 			e = map_create(&s, &m->arr_fds[v->map_index]);
@@ -298,11 +306,13 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l)
 		.ncpus = m->ncpus,
 	};
 	uint32_t scratch_value = scratch_lay_out(&cfg), slots = m->ncpus * RT_LEVELS;
-	struct map_spec mach = {BPF_MAP_TYPE_ARRAY, "mach", 4, RT_MACH_VALUE(&cfg, l->mach_size), slots,
-				.flags = 0};
-	struct map_spec scratch = {BPF_MAP_TYPE_ARRAY, "scratch", 4, scratch_value, slots,
-				   .option = "strsize"};
-	struct map_spec gvars = {BPF_MAP_TYPE_ARRAY, "gvars", 4, RT_GVARS_VALUE(&cfg), 1, .flags = 0};
+	struct map_spec mach = {
+		BPF_MAP_TYPE_ARRAY, "mach", 4, RT_MACH_VALUE(&cfg, l->mach_size), slots,
+		.flags = 0};
+	struct map_spec scratch = {BPF_MAP_TYPE_ARRAY, "scratch", 4,
+				   scratch_value,      slots,	  .option = "strsize"};
+	struct map_spec gvars = {BPF_MAP_TYPE_ARRAY,   "gvars", 4,
+				 RT_GVARS_VALUE(&cfg), 1,	.flags = 0};
 	struct err *e;
 
 	/* a predictable seed is no reason to fail */
@@ -321,7 +331,7 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l)
 	return e;
 }
 
-/* ---- the session's maps ---------------------------------------------------------------------------------- */
+/* ---- the session's maps ----------------------------------------------------------------- */
 
 static int *fds_create(uint32_t n)
 {
@@ -340,7 +350,8 @@ static uint32_t ring_size_for(uint32_t bufsize)
 	return size;
 }
 
-struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts, struct kmaps **ret_maps)
+struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
+			 struct kmaps **ret_maps)
 {
 	struct kmaps *m = xcalloc(1, sizeof(*m));
 	struct err *e;

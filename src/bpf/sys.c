@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-/* Calls until the one that fails, 0 = none. Process state on purpose: it is a test of the whole process. */
+/* Calls until the one that fails, 0 = none. Of the process, because the whole process is tested. */
 static unsigned int fail_countdown;
 static bool fail_asked;
 

@@ -34,7 +34,8 @@ struct err *tracefs_path(const char **ret_path)
 
 	if (path[0] == '\0' && !mount_find(path, sizeof(path))) {
 		if (mount("tracefs", STANDARD_PATH, "tracefs", 0, NULL) && errno != EBUSY) {
-			struct err *e = err_sys(errno, "cannot mount tracefs at '%s'", STANDARD_PATH);
+			struct err *e =
+				err_sys(errno, "cannot mount tracefs at '%s'", STANDARD_PATH);
 
 			return err_hint(e, "try: mount -t tracefs tracefs %s", STANDARD_PATH);
 		}

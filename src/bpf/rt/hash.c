@@ -1,8 +1,9 @@
 /*
  * Run-time library: content hashes of keys, the one copy of each key string.
  *
- * Keys of aggregations and associative arrays hold a string's hash instead of its text, so two texts with
- * one hash would become one key. 64 bits, and a seed of the session that traced programs do not know.
+ * Keys of aggregations and associative arrays hold a string's hash instead of its text, so two
+ * texts with one hash would become one key. 64 bits, and a seed of the session that traced programs
+ * do not know.
  */
 #include "bpf/rt/rt.h"
 
@@ -32,7 +33,7 @@ INLINE u64 hash_end(u64 h, u64 len)
 
 struct hash_work {
 	u64 h, off;
-	u64 src, left;	/* of rt_byteshash */
+	u64 src, left; /* of rt_byteshash */
 	u64 block[4];
 };
 

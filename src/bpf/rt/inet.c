@@ -6,7 +6,7 @@
 #define AF_INET	 2
 #define AF_INET6 10
 
-/* At most "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255"; a byte past it may be written in passing. */
+/* More than "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255". */
 #define TEXT_SIZE 64
 
 struct inet_work {
@@ -80,7 +80,7 @@ static long run_step(u64 i, void *ctx)
 	return 0;
 }
 
-/* A group puts the ':' before it; "::" is the one before the run and the next group's, or one more. */
+/* A group puts the ':' before it. "::" is that of the run and the next group's, or one more. */
 static long group_step(u64 i, void *ctx)
 {
 	struct inet_work *w = WORK(((struct loop *)ctx)->p, struct inet_work);

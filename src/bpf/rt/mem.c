@@ -1,9 +1,10 @@
 /*
  * Run-time library: scratch memory, copies into it, checked stores.
  *
- * D programs may write to three windows: what they took of scratch memory in this clause, the global variables,
- * the this-> variables. Map values are large enough (struct rt_cfg, RT_GVARS_VALUE, RT_MACH_VALUE) that
- * any offset in the window plus any size of at most the window's stays inside the value.
+ * D programs may write to three windows: what they took of scratch memory in this clause, the
+ * global variables, the this-> variables. Map values are large enough (struct rt_cfg,
+ * RT_GVARS_VALUE, RT_MACH_VALUE) that any offset in the window plus any size of at most the
+ * window's stays inside the value.
  */
 #include "bpf/rt/rt.h"
 
@@ -154,13 +155,13 @@ INLINE char *window_find(struct rt_mach *m, u64 dst, u64 n)
 }
 
 /* size is a constant at each use, so that the verifier sees one too. */
-#define STORE(type, m, dst, value)                                        \
-	do {                                                              \
-		char *p = window_find(m, dst, sizeof(type));              \
-		if (p && (dst & (sizeof(type) - 1)))                      \
-			return fault(m, FAULT_BADALIGN, dst);             \
-		if (p)                                                    \
-			*(type *)p = value;                               \
+#define STORE(type, m, dst, value)                                                                 \
+	do {                                                                                       \
+		char *p = window_find(m, dst, sizeof(type));                                       \
+		if (p && (dst & (sizeof(type) - 1)))                                               \
+			return fault(m, FAULT_BADALIGN, dst);                                      \
+		if (p)                                                                             \
+			*(type *)p = value;                                                        \
 	} while (0)
 
 u64 rt_store(struct rt_mach *m, u64 dst, u64 value, u64 size)

@@ -3,11 +3,11 @@
  */
 #include "bpf/rt/rt.h"
 
-/* ---- basename, dirname ------------------------------------------------------------------------------------ */
+/* ---- basename, dirname ------------------------------------------------------------------ */
 
 /*
- * Both walk back from the end over runs of '/' and of others in turn: phase 0 trailing '/'s, 1 the last
- * component, 2 the '/'s before it. stop_phase 2 is basename, 3 dirname. i: bytes left.
+ * Both walk back from the end over runs of '/' and of others in turn: phase 0 trailing '/'s, 1 the
+ * last component, 2 the '/'s before it. stop_phase 2 is basename, 3 dirname. i: bytes left.
  */
 struct back_work {
 	u64 top, i, phase, stop_phase;
@@ -121,11 +121,12 @@ u64 rt_sub_dirname(struct rt_mach *m, u64 s)
 	return string_cut(m, p, w->top, 0, w->i);
 }
 
-/* ---- cleanpath -------------------------------------------------------------------------------------------- */
+/* ---- cleanpath -------------------------------------------------------------------------- */
 
 /*
- * Goes through the text_a one byte a step. The bytes of a component are copied to the output as they
- * come; at its end it stays or not. is_popping: bytes of the last component of the output go, one a step.
+ * Goes through the text_a one byte a step. The bytes of a component are copied to the output as
+ * they come; at its end it stays or not. is_popping: bytes of the last component of the output go,
+ * one a step.
  */
 struct clean_work {
 	u64 top, n;
@@ -239,7 +240,7 @@ u64 rt_sub_cleanpath(struct rt_mach *m, u64 s)
 	return string_cut(m, p, top, 0, o);
 }
 
-/* ---- strtok ------------------------------------------------------------------------------------------------- */
+/* ---- strtok ----------------------------------------------------------------------------- */
 
 struct tok_work {
 	u64 set[4]; /* bit c: c is a delimiter */

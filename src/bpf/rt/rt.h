@@ -1,16 +1,17 @@
 /*
- * What every file of the run-time library needs: kernel helpers, the session's maps, string arguments.
+ * What every file of the run-time library needs: kernel helpers, the session's maps, string
+ * arguments.
  *
- * Maps are symbols that the linker (bpf/link.c) knows by name: map_<class> is the map, val_<class> the
- * address of its only element. Besides rt_ring_output there are no other external symbols, no data and no .rodata: tools/embed.py
- * refuses them.
+ * Maps are symbols that the linker (bpf/link.c) knows by name: map_<class> is the map, val_<class>
+ * the address of its only element. Besides rt_ring_output there are no other external symbols, no
+ * data and no .rodata: tools/embed.py refuses them.
  *
- * Loops are bpf_loop() callbacks, so that the time to verify does not depend on strsize. Their state lies
- * in the work area of the scratch map's value, not on the stack, for two reasons: the verifier knows
- * nothing about what it reads from a map, so that it neither has to find a fixed point nor (Linux before
- * bb124da69c47 ("bpf: keep track of max number of bpf_loop callback iterations"), v6.8) takes what it saw
- * in one iteration for the truth after the loop; and the 512 bytes of stack belong to the callers.
- * Therefore also: whatever comes from the work area is bounded again before it is used.
+ * Loops are bpf_loop() callbacks, so that the time to verify does not depend on strsize. Their
+ * state lies in the work area of the scratch map's value, not on the stack: the verifier knows
+ * nothing about what it reads from a map, so it has no fixed point to find, and verifiers that look
+ * at one iteration only (before v6.8, "bpf: verify callbacks as if they are called unknown number
+ * of times") cannot take it for the truth about all. Besides, the 512 bytes of stack belong to the
+ * callers. Therefore also: whatever comes from the work area is bounded again before it is used.
  */
 #pragma once
 
@@ -18,8 +19,8 @@
 
 typedef signed short s16;
 
-#define NULL ((void *)0)
-#define INLINE static inline __attribute__((always_inline))
+#define NULL	 ((void *)0)
+#define INLINE	 static inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
 
 enum { BPF_ANY, BPF_NOEXIST };
@@ -46,10 +47,10 @@ extern const volatile struct rt_cfg val_rodata;
 enum fault { FAULT_BADADDR = 1, FAULT_BADALIGN = 2, FAULT_ILLOP = 3, FAULT_NOSCRATCH = 5 };
 
 /* Prototypes of all run-time functions. */
-#define RT_PROTO_0(name) u64 name(struct rt_mach *m)
-#define RT_PROTO_1(name) u64 name(struct rt_mach *m, u64)
-#define RT_PROTO_2(name) u64 name(struct rt_mach *m, u64, u64)
-#define RT_PROTO_3(name) u64 name(struct rt_mach *m, u64, u64, u64)
+#define RT_PROTO_0(name)	     u64 name(struct rt_mach *m)
+#define RT_PROTO_1(name)	     u64 name(struct rt_mach *m, u64)
+#define RT_PROTO_2(name)	     u64 name(struct rt_mach *m, u64, u64)
+#define RT_PROTO_3(name)	     u64 name(struct rt_mach *m, u64, u64, u64)
 #define RT_FUNC(name, nargs, faults) RT_PROTO_##nargs(name);
 #include "bpf/rt/funcs.h"
 #undef RT_FUNC
@@ -68,7 +69,7 @@ INLINE u64 fault(struct rt_mach *m, enum fault kind, u64 value)
 	return 0;
 }
 
-/* The value of MAP_SCRATCH that belongs to this firing: scratch memory, then the areas of struct rt_cfg. */
+/* This firing's value of MAP_SCRATCH: scratch memory, then the areas of struct rt_cfg. */
 INLINE char *slot_of(struct rt_mach *m)
 {
 	u32 slot = m->slot;
@@ -111,9 +112,9 @@ INLINE void text_end(char *text, u64 n)
 }
 
 /*
- * Result strings are often made where the argument was read to: at the top of scratch memory, before it is
- * known that there is room (what follows scratch_size catches the excess). So text_read() goes to
- * slot + *ret_top, then string_take().
+ * Result strings are often made where the argument was read to: at the top of scratch memory,
+ * before it is known that there is room (what follows scratch_size catches the excess). So
+ * text_read() goes to slot + *ret_top, then string_take().
  */
 INLINE int scratch_top(struct rt_mach *m, u64 *ret_top)
 {
@@ -140,9 +141,9 @@ INLINE int string_take(struct rt_mach *m, u64 top)
 	return 1;
 }
 
-/* ---- eight bytes at a time ---------------------------------------------------------------------------- */
+/* ---- eight bytes at a time -------------------------------------------------------------- */
 
-#define BYTES(c) ((u64)(c) * 0x0101010101010101ull)
+#define BYTES(c) ((u64)(c)*0x0101010101010101ull)
 
 /* The lowest bit set marks the lowest zero byte exactly; higher ones may be false. */
 INLINE u64 zero_bytes(u64 w)

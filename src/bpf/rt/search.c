@@ -1,9 +1,10 @@
 /*
  * Run-time library: searches: index, rindex, strstr, strchr, strrchr.
  *
- * Texts of up to 8 bytes are looked for as one masked word a position, skipping eight positions when
- * none of the next has its first byte. Longer ones by Knuth, Morris and Pratt, whose table of borders
- * bounds the time: 64 KiB of "aaaa" in 64 KiB of it would otherwise take billions of steps inside a probe.
+ * Texts of up to 8 bytes are looked for as one masked word a position, skipping eight positions
+ * when none of the next has its first byte. Longer ones by Knuth, Morris and Pratt, whose table of
+ * borders bounds the time: 64 KiB of "aaaa" in 64 KiB of it would otherwise take billions of steps
+ * inside a probe.
  */
 #include "bpf/rt/rt.h"
 
@@ -11,10 +12,10 @@
 
 struct search_work {
 	u64 i, j;
-	u64 end;	 /* first: last position, or length; last: not used */
+	u64 end; /* first: last position, or length; last: not used */
 	u64 needle_len;
 	u64 needle, mask; /* short: its word */
-	s64 found;	 /* -1: not yet */
+	s64 found;	  /* -1: not yet */
 	u64 wants_last;
 };
 
@@ -52,7 +53,8 @@ static long find_short_back_step(u64 it, void *ctx)
 	return 0;
 }
 
-/* One step of building the table: table[n] = longest proper border of the needle's first n bytes, n > 0. */
+/* One step of building the table: table[n] = longest proper border of the needle's first n bytes.
+ */
 static long borders_step(u64 it, void *ctx)
 {
 	char *p = ((struct loop *)ctx)->p;
@@ -106,26 +108,33 @@ static long find_long_step(u64 it, void *ctx)
 }
 
 /*
- * Position of the k bytes in text_b among the n of text_a (both followed by 8 zero bytes, 0 < k <= n,
- * from <= n - k): the first from `from` on, or the last up to it. -1: none.
+ * Position of the k bytes in text_b among the n of text_a (both followed by 8 zero bytes, 0 < k <=
+ * n, from <= n - k): the first from `from` on, or the last up to it. -1: none.
  */
 INLINE s64 text_find(char *p, u64 n, u64 k, u64 from, int wants_last)
 {
 	struct search_work *w = WORK(p, struct search_work);
 
+	u64 head = MIN(k, WORD);
+
 	w->found = -1;
 	w->needle_len = k;
 	w->wants_last = wants_last;
-	if (k <= WORD) {
-		w->mask = k == WORD ? ~0ull : (1ull << 8 * k) - 1;
-		w->needle = *(u64 *)(p + cfg.text_b) & w->mask;
-		w->i = from;
-		w->end = n - k;
-		if (wants_last)
-			loop_run(from + 1, find_short_back_step, p);
-		else
-			loop_run(n - k - from + 1, find_short_step, p);
+	w->mask = head == WORD ? ~0ull : (1ull << 8 * head) - 1;
+	w->needle = *(u64 *)(p + cfg.text_b) & w->mask;
+	w->i = from;
+	w->end = n - k;
+	if (k <= WORD && wants_last) {
+		loop_run(from + 1, find_short_back_step, p);
 		return w->found;
+	}
+	if (!wants_last) {
+		/* also the quick way to see that the start of a long text does not occur */
+		loop_run(n - k - from + 1, find_short_step, p);
+		if (k <= WORD || w->found < 0)
+			return w->found;
+		from = w->found;
+		w->found = -1;
 	}
 	((u16 *)(p + cfg.table_off))[1] = 0;
 	w->i = 1;
@@ -212,12 +221,12 @@ u64 rt_sub_strstr(struct rt_mach *m, u64 s, u64 t)
 	return at < 0 ? 0 : s + at;
 }
 
-/* ---- one character ------------------------------------------------------------------------------------------ */
+/* ---- one character ---------------------------------------------------------------------- */
 
 struct chr_work {
 	u64 off;
 	u64 bytes;
-	u64 hit;  /* the word that has it, xor bytes */
+	u64 hit; /* the word that has it, xor bytes */
 	u64 is_found;
 };
 

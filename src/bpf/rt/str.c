@@ -75,7 +75,7 @@ u64 rt_sub_substr(struct rt_mach *m, u64 s, u64 index, u64 length)
 	return m->scratch + top + i;
 }
 
-/* ---- comparison ------------------------------------------------------------------------------------------ */
+/* ---- comparison ------------------------------------------------------------------------- */
 
 struct cmp_work {
 	u64 off;
@@ -147,14 +147,14 @@ u64 rt_strcmp(struct rt_mach *m, u64 s, u64 t)
 	return words_compare(w->a, w->b);
 }
 
-/* ---- case -------------------------------------------------------------------------------------------------- */
+/* ---- case ------------------------------------------------------------------------------- */
 
 struct case_work {
 	u64 off, end;
 	u64 first; /* 'A' or 'a' */
 };
 
-/* Flips bit 5 of the bytes from first to first + 25. Adding to 7-bit bytes sets bit 7 from a bound on. */
+/* Flips bit 5 of the bytes from first to first + 25. Sums have bit 7 set from a bound on. */
 static long case_step(u64 i, void *ctx)
 {
 	char *p = ((struct loop *)ctx)->p;

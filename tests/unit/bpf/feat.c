@@ -1,5 +1,6 @@
 /*
- * Features: each present as this kernel has it, each absent when forced; refusals name reason and remedy.
+ * Features: each present as this kernel has it, each absent when forced; refusals name reason and
+ * remedy.
  */
 #include "tap.h"
 
@@ -68,7 +69,8 @@ static void test_check(void)
 		e = kernel_check();
 		is_str(e ? err_text(e) : "no error", needed[i].text, needed[i].text);
 		if (needed[i].hint)
-			ok(e && err_get_hint(e) && strstr(err_get_hint(e), needed[i].hint), "its hint");
+			ok(e && err_get_hint(e) && strstr(err_get_hint(e), needed[i].hint),
+			   "its hint");
 		err_destroy(e);
 		feat_force_absent(needed[i].f, false);
 		ok(feat_has(needed[i].f), "there again");

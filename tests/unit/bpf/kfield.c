@@ -37,8 +37,8 @@ static void is_refused(const char *strct, const char *path, const char *want)
 /* The path in libbpf's view, without anonymous members: UINT32_MAX when not there. */
 static uint32_t btf_offset(const struct btf *btf, const char *strct, const char *member)
 {
-	const struct btf_type *t = btf__type_by_id(btf, (uint32_t)btf__find_by_name_kind(
-								btf, strct, BTF_KIND_STRUCT));
+	const struct btf_type *t =
+		btf__type_by_id(btf, (uint32_t)btf__find_by_name_kind(btf, strct, BTF_KIND_STRUCT));
 	const struct btf_member *m = btf_members(t);
 
 	for (uint32_t i = 0; i < btf_vlen(t); i++)
@@ -87,18 +87,22 @@ static void test_cost(void)
 
 static void test_btf(void)
 {
-	static const char *const task[] = {"real_parent", "tgid", "pid", "comm", "mm", "signal", "files"};
+	static const char *const task[] = {"real_parent", "tgid",   "pid",  "comm",
+					   "mm",	  "signal", "files"};
 	struct btf *btf = btf__load_vmlinux_btf();
 	struct kfields kf;
 	struct err *e = kfields_fill(&kf, true, true);
 
 	ok(btf && !e, "libbpf reads it");
 	for (size_t i = 0; i < ARRAY_LEN(task); i++)
-		is_int(offset("task_struct", task[i]), btf_offset(btf, "task_struct", task[i]), task[i]);
+		is_int(offset("task_struct", task[i]), btf_offset(btf, "task_struct", task[i]),
+		       task[i]);
 	is_int(kf.task_tgid, btf_offset(btf, "task_struct", "tgid"), "kfields.tgid");
-	is_int(kf.task_real_parent, btf_offset(btf, "task_struct", "real_parent"), "kfields.real_parent");
+	is_int(kf.task_real_parent, btf_offset(btf, "task_struct", "real_parent"),
+	       "kfields.real_parent");
 	is_int(kf.task_se_sum_exec_runtime,
-	       btf_offset(btf, "task_struct", "se") + btf_offset(btf, "sched_entity", "sum_exec_runtime"),
+	       btf_offset(btf, "task_struct", "se") +
+		       btf_offset(btf, "sched_entity", "sum_exec_runtime"),
 	       "kfields.sum_exec_runtime");
 	is_int(kf.task_se_exec_start,
 	       btf_offset(btf, "task_struct", "se") + btf_offset(btf, "sched_entity", "exec_start"),
@@ -135,12 +139,17 @@ int main(void)
 	is_int(offset("list_head", "prev"), sizeof(void *), "list_head.prev");
 	/* anonymous: dentry's name hash and length are in a union in struct qstr */
 	is_int(offset("qstr", "len"), 4, "qstr.len, in an anonymous struct in an anonymous union");
-	is_int(offset("dentry", "d_name.len"), (long long)offset("dentry", "d_name") + 4, "a path through it");
+	is_int(offset("dentry", "d_name.len"), (long long)offset("dentry", "d_name") + 4,
+	       "a path through it");
 	test_btf();
 	is_refused("no_such_struct", "a", "this kernel has no 'struct no_such_struct'");
-	is_refused("task_struct", "nosuch", "this kernel's 'struct task_struct' has no member 'nosuch'");
-	is_refused("task_struct", "se.nosuch", "this kernel's 'struct task_struct' has no member 'se.nosuch'");
-	is_refused("task_struct", "pid.x", "this kernel's 'struct task_struct' has no member 'pid.x'");
-	is_refused("task_struct", "in_execve", "member 'in_execve' of 'struct task_struct' is a bit-field");
+	is_refused("task_struct", "nosuch",
+		   "this kernel's 'struct task_struct' has no member 'nosuch'");
+	is_refused("task_struct", "se.nosuch",
+		   "this kernel's 'struct task_struct' has no member 'se.nosuch'");
+	is_refused("task_struct", "pid.x",
+		   "this kernel's 'struct task_struct' has no member 'pid.x'");
+	is_refused("task_struct", "in_execve",
+		   "member 'in_execve' of 'struct task_struct' is a bit-field");
 	return tap_done();
 }

@@ -1,6 +1,6 @@
 /*
- * Maps, linking and loading: what is made, what is refused and how that is said, and that every system
- * call may fail without anything staying open.
+ * Maps, linking and loading: what is made, what is refused and how that is said, and that every
+ * system call may fail without anything staying open.
  */
 #include "rt_fixture.h"
 #include "tap.h"
@@ -11,8 +11,9 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#define INSN(c, d, s, o, i) \
-	((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .off = (int16_t)(o), .imm = (i)})
+#define INSN(c, d, s, o, i)                                                                        \
+	((struct bpf_insn){                                                                        \
+		.code = (c), .dst_reg = (d), .src_reg = (s), .off = (int16_t)(o), .imm = (i)})
 #define MOV_IMM(d, i) INSN(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, i)
 #define EXIT	      INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
@@ -40,7 +41,7 @@ static int nfds(void)
 	return n;
 }
 
-/* ---- a session with some of everything -------------------------------------------------------------------- */
+/* ---- a session with some of everything -------------------------------------------------- */
 
 struct session {
 	struct layout layout;
@@ -107,7 +108,8 @@ static void test_maps(struct session *s)
 	struct kmaps *m = NULL;
 	struct err *e = kmaps_create(&s->layout, &s->opts, &m);
 	char text[64] = "";
-	union bpf_attr attr = {.key = (uint64_t)(uintptr_t)&zero, .value = (uint64_t)(uintptr_t)text};
+	union bpf_attr attr = {.key = (uint64_t)(uintptr_t)&zero,
+			       .value = (uint64_t)(uintptr_t)text};
 
 	if (!ok(!e, "kmaps_create: %s", e ? err_text(e) : "fine"))
 		return;
@@ -122,7 +124,8 @@ static void test_maps(struct session *s)
 	is_map(m->fd[MAP_RINGS], BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, ncpus, "rings");
 	is_map(m->ring_fds[0], BPF_MAP_TYPE_RINGBUF, 0, 16384, "bufsize is rounded up");
 	is_int(m->ring_size, 16384, "and says so");
-	is_map(m->fd[MAP_MACH], BPF_MAP_TYPE_ARRAY, sizeof(struct rt_mach), ncpus * RT_LEVELS, "machines");
+	is_map(m->fd[MAP_MACH], BPF_MAP_TYPE_ARRAY, sizeof(struct rt_mach), ncpus * RT_LEVELS,
+	       "machines");
 	is_int(m->control->ncpus, ncpus, "the control block is mapped");
 	attr.map_fd = (uint32_t)m->fd[MAP_STRTAB];
 	is_int(sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)), 0, "string table");
@@ -139,7 +142,8 @@ static void test_too_much(struct session *s)
 
 	big.layout.tls_size = 1u << 20;
 	e = kmaps_create(&big.layout, &big.opts, &m);
-	ok(e && strstr(err_text(e), "cannot create the BPF map 'tls'"), "%s", e ? err_text(e) : "?");
+	ok(e && strstr(err_text(e), "cannot create the BPF map 'tls'"), "%s",
+	   e ? err_text(e) : "?");
 	ok(e && strstr(err_get_hint(e), "64 KiB"), "%s", e ? err_get_hint(e) : "?");
 	err_destroy(e);
 	big = *s;
@@ -149,11 +153,18 @@ static void test_too_much(struct session *s)
 	err_destroy(e);
 }
 
-/* ---- loading -------------------------------------------------------------------------------------------------- */
+/* ---- loading ---------------------------------------------------------------------------- */
 
 static uint64_t mask[1] = {1};
 static struct unit_probe probes[] = {
-	{.key = 7, .probe = 70, .probe_idx = 1, .prov = 1, .mod = 2, .func = 3, .name = 4, .mask = mask},
+	{.key = 7,
+	 .probe = 70,
+	 .probe_idx = 1,
+	 .prov = 1,
+	 .mod = 2,
+	 .func = 3,
+	 .name = 4,
+	 .mask = mask},
 	{.key = 3, .probe = 30, .probe_idx = 0, .mask = mask},
 };
 static const struct unit unit = {.name = "a unit",
@@ -184,8 +195,8 @@ static void code_make(struct bpf_code *c, const struct bpf_insn *insns, uint32_t
 	vec_push(&c->insns, MOV_IMM(1, 0));
 	vec_push(&c->insns, MOV_IMM(2, 7));
 	vec_push(&c->insns, MOV_IMM(3, 2));
-	vec_push(&c->relocs, (struct bpf_reloc){
-				     .insn = c->insns.len, .kind = RELOC_RT, .name = "rt_sdiv"});
+	vec_push(&c->relocs,
+		 (struct bpf_reloc){.insn = c->insns.len, .kind = RELOC_RT, .name = "rt_sdiv"});
 	vec_push(&c->insns, INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, 0));
 	vec_push(&c->insns, EXIT);
 }
@@ -201,11 +212,10 @@ static void test_load(struct session *s, struct kmaps *m)
 	struct loaded l = {-1, -1};
 	struct bpf_code c;
 	uint32_t span = 5, key = 7;
-	struct {
-		struct rt_dispatch d;
-		uint64_t mask;
-	} value = {0};
-	union bpf_attr attr = {.key = (uint64_t)(uintptr_t)&key, .value = (uint64_t)(uintptr_t)&value};
+	uint64_t value[sizeof(struct rt_dispatch) / 8 + 1] = {0};
+	const struct rt_dispatch *d = (const struct rt_dispatch *)value;
+	union bpf_attr attr = {.key = (uint64_t)(uintptr_t)&key,
+			       .value = (uint64_t)(uintptr_t)value};
 	struct err *e;
 	int tp = -1;
 
@@ -215,12 +225,12 @@ static void test_load(struct session *s, struct kmaps *m)
 		return;
 	attr.map_fd = (uint32_t)l.dispatch_fd;
 	is_int(sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)), 0, "the probe table");
-	is_int(value.d.probe, 70, "probe");
-	is_int(value.d.names[3], 4, "names");
-	is_int(value.mask, 1, "mask");
+	is_int(d->probe, 70, "probe");
+	is_int(d->names[3], 4, "names");
+	is_int(d->mask[0], 1, "mask");
 	key = 5;
 	(void)sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr));
-	is_int(value.d.probe, 0, "no probe");
+	is_int(d->probe, 0, "no probe");
 	e = prog_test_run(l.prog_fd, 7);
 	ok(!e, "prog_test_run");
 	err_destroy(e);
@@ -229,7 +239,8 @@ static void test_load(struct session *s, struct kmaps *m)
 	err_destroy(e);
 	close(tp);
 	e = attach_raw_tracepoint(l.prog_fd, "no_such_point", &tp);
-	is_str(e ? err_text(e) : "", "this kernel has no tracepoint 'no_such_point'", "an unknown one");
+	is_str(e ? err_text(e) : "", "this kernel has no tracepoint 'no_such_point'",
+	       "an unknown one");
 	err_destroy(e);
 	close(l.prog_fd);
 	close(l.dispatch_fd);
@@ -271,11 +282,15 @@ static void test_refusals(struct session *s, struct kmaps *m)
 		const char *text;
 	} rows[] = {
 		/* a load from a number */
-		{{MOV_IMM(1, 5), MOV_IMM(2, 0), INSN(BPF_LDX | BPF_MEM | BPF_DW, 0, 1, 0, 0), MOV_IMM(0, 0)},
-		 102, "R1 invalid mem access 'scalar'"},
+		{{MOV_IMM(1, 5), MOV_IMM(2, 0), INSN(BPF_LDX | BPF_MEM | BPF_DW, 0, 1, 0, 0),
+		  MOV_IMM(0, 0)},
+		 102,
+		 "R1 invalid mem access 'scalar'"},
 		/* a helper that does not exist */
-		{{MOV_IMM(1, 5), INSN(BPF_JMP | BPF_CALL, 0, 0, 0, 100000), MOV_IMM(0, 0), MOV_IMM(0, 0)},
-		 101, "this kernel lacks a function that the clauses need"},
+		{{MOV_IMM(1, 5), INSN(BPF_JMP | BPF_CALL, 0, 0, 0, 100000), MOV_IMM(0, 0),
+		  MOV_IMM(0, 0)},
+		 101,
+		 "this kernel lacks a function that the clauses need"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -299,7 +314,7 @@ static void test_refusals(struct session *s, struct kmaps *m)
 	}
 }
 
-/* ---- bad luck ------------------------------------------------------------------------------------------------ */
+/* ---- bad luck --------------------------------------------------------------------------- */
 
 /* Everything a session does; true when all went well. */
 static bool everything(struct session *s)
@@ -352,7 +367,7 @@ static void test_bad_luck(struct session *s)
 	is_int(nfds(), before, "and leaves no descriptor");
 }
 
-/* ---- speed --------------------------------------------------------------------------------------------------- */
+/* ---- speed ------------------------------------------------------------------------------ */
 
 static void test_speed(struct session *s)
 {
@@ -380,8 +395,8 @@ static void test_speed(struct session *s)
 	t[3] = now_ns();
 	(void)getrusage(RUSAGE_SELF, &ru);
 	printf("# maps %.2f ms, linking %.2f ms, linking and loading %.2f ms; peak %ld KB\n",
-	       (double)(t[1] - t[0]) / 1e6, (double)(t[2] - t[1]) / 1e6, (double)(t[3] - t[2]) / 1e6,
-	       ru.ru_maxrss);
+	       (double)(t[1] - t[0]) / 1e6, (double)(t[2] - t[1]) / 1e6,
+	       (double)(t[3] - t[2]) / 1e6, ru.ru_maxrss);
 	ok(!e && t[3] - t[0] < 100000000, "all of it in time");
 	err_destroy(e);
 	close(l.prog_fd);

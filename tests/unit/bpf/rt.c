@@ -1,5 +1,6 @@
 /*
- * Run-time library: memory, hashes, arithmetic, buckets, fault records, each checked against what C says.
+ * Run-time library: memory, hashes, arithmetic, buckets, fault records, each checked against what C
+ * says.
  *
  * The string subroutines are compared with the interpreter in rt_prop.c; here are their edges.
  */
@@ -56,7 +57,7 @@ static void is_text(uint64_t addr, const char *want, const char *name)
 		is_str(got, want, name);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------ */
+/* ---- memory ----------------------------------------------------------------------------- */
 
 static void test_alloca(void)
 {
@@ -113,10 +114,12 @@ static void test_copyin(void)
 
 static void test_copyinstr(void)
 {
-	static const char s[] = "the quick brown fox jumps over the lazy dog, and then over the next one";
+	static const char s[] =
+		"the quick brown fox jumps over the lazy dog, and then over the next one";
 	uint64_t ua = (uint64_t)(uintptr_t)s;
 	long page = sysconf(_SC_PAGESIZE);
-	char *two = mmap(NULL, (size_t)page * 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *two = mmap(NULL, (size_t)page * 2, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char want[STRSIZE];
 
 	memcpy(want, s, STRSIZE - 1);
@@ -130,8 +133,9 @@ static void test_copyinstr(void)
 	is_fault(DIF_FAULT_BADADDR, 5, "copyinstr from a bad address");
 	memcpy(two + page - 4, "end", 4);
 	(void)munmap(two + page, (size_t)page);
-	is_text(call("rt_sub_copyinstr", (uint64_t)(uintptr_t)two + (uint64_t)page - 4, UINT64_MAX, 0), "end",
-		"copyinstr does not look past the NUL");
+	is_text(call("rt_sub_copyinstr", (uint64_t)(uintptr_t)two + (uint64_t)page - 4, UINT64_MAX,
+		     0),
+		"end", "copyinstr does not look past the NUL");
 	(void)munmap(two, (size_t)page);
 	for (uint32_t i = 0; i < SCRATCH / STRSIZE; i++)
 		(void)(i ? again : call)("rt_sub_copyinstr", ua, 3, 0);
@@ -169,7 +173,8 @@ static void test_store(void)
 		(void)call("rt_store", gv + 8, 0x1122334455667788ull, n);
 		v = 0;
 		memcpy(&v, fx->gvars + 8, 8);
-		is_int(v, n == 8 ? 0x1122334455667788ll : 0x1122334455667788ll & ((1ll << 8 * n) - 1),
+		is_int(v,
+		       n == 8 ? 0x1122334455667788ll : 0x1122334455667788ll & ((1ll << 8 * n) - 1),
 		       "store to a global");
 		(void)call("rt_store", self + THIS - n, UINT64_MAX, n);
 		is_int(fx->mach->fault.kind, 0, "store to the end of this->");
@@ -223,17 +228,24 @@ static void test_copys(void)
 	is_int(fx->mach->fault.kind, 0, "copys of nothing");
 }
 
-/* ---- strings ------------------------------------------------------------------------------------------------ */
+/* ---- strings ---------------------------------------------------------------------------- */
 
 static void test_strcmp(void)
 {
 	static const struct {
 		const char *a, *b;
 	} rows[] = {
-		{"", ""},     {"a", ""},	      {"", "a"},
-		{"abc", "abc"}, {"abc", "abd"},	      {"abcdefgh", "abcdefgh"},
-		{"abcdefg", "abcdefgh"}, {"abcdefghi", "abcdefgh"}, {"abcdefghijklmnop", "abcdefghijklmnoq"},
-		{"\xff", "a"}, {"aaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaa"},
+		{"", ""},
+		{"a", ""},
+		{"", "a"},
+		{"abc", "abc"},
+		{"abc", "abd"},
+		{"abcdefgh", "abcdefgh"},
+		{"abcdefg", "abcdefgh"},
+		{"abcdefghi", "abcdefgh"},
+		{"abcdefghijklmnop", "abcdefghijklmnoq"},
+		{"\xff", "a"},
+		{"aaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaa"},
 		{"zbcdefghijklmnop", "abcdefghijklmnoz"},
 	};
 
@@ -340,12 +352,38 @@ static void test_edges(void)
 	is_int(fx->mach->fault.kind, 0, "looks at nothing");
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------- */
+/* ---- numbers ---------------------------------------------------------------------------- */
 
 static const int64_t values[] = {
-	0, 1, -1, 2, -2, 3, 7, 10, -10, 99, 100, 101, 1000, -1000, 4095, 4096, 4097, 65535, 1 << 30,
-	INT32_MAX, INT32_MIN, 1ll << 40, -(1ll << 40), (1ll << 62) - 1, 1ll << 62, -(1ll << 62),
-	INT64_MAX, INT64_MIN, INT64_MIN + 1,
+	0,
+	1,
+	-1,
+	2,
+	-2,
+	3,
+	7,
+	10,
+	-10,
+	99,
+	100,
+	101,
+	1000,
+	-1000,
+	4095,
+	4096,
+	4097,
+	65535,
+	1 << 30,
+	INT32_MAX,
+	INT32_MIN,
+	1ll << 40,
+	-(1ll << 40),
+	(1ll << 62) - 1,
+	1ll << 62,
+	-(1ll << 62),
+	INT64_MAX,
+	INT64_MIN,
+	INT64_MIN + 1,
 };
 
 static uint64_t quantize_bucket(int64_t v)
@@ -361,8 +399,8 @@ static uint64_t quantize_bucket(int64_t v)
 
 static void test_numbers(void)
 {
-	static const int64_t params[][4] = {
-		{10, 0, 3, 10}, {2, 0, 61, 2}, {10, 2, 6, 100}, {3, 1, 4, 27}, {12, 0, 2, 96}, {10, 0, 17, 20}};
+	static const int64_t params[][4] = {{10, 0, 3, 10}, {2, 0, 61, 2},  {10, 2, 6, 100},
+					    {3, 1, 4, 27},  {12, 0, 2, 96}, {10, 0, 17, 20}};
 	uint32_t nbad = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
@@ -380,7 +418,8 @@ static void test_numbers(void)
 	is_int(nbad, 0, "signed division and remainder");
 	nbad = 0;
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
-		nbad += call("rt_quantize", (uint64_t)values[i], 0, 0) != quantize_bucket(values[i]);
+		nbad += call("rt_quantize", (uint64_t)values[i], 0, 0) !=
+			quantize_bucket(values[i]);
 	is_int(nbad, 0, "quantize");
 	nbad = 0;
 	for (size_t p = 0; p < ARRAY_LEN(params); p++) {
@@ -395,7 +434,7 @@ static void test_numbers(void)
 	is_int(nbad, 0, "llquantize");
 }
 
-/* ---- fault records -------------------------------------------------------------------------------------------- */
+/* ---- fault records ---------------------------------------------------------------------- */
 
 static void test_fault_record(void)
 {
@@ -427,6 +466,30 @@ static void test_fault_record(void)
 	(void)munmap(prod, page * 2);
 }
 
+/* ---- verification ----------------------------------------------------------------------- */
+
+static const char *const functions[] = {
+#define RT_FUNC(name, nargs, faults) #name,
+#include "bpf/rt/funcs.h"
+#undef RT_FUNC
+};
+
+/* Cheap to verify, whatever strsize is: loops are callbacks. */
+static void test_verification(uint32_t strsize)
+{
+	struct rt_fx_opts opts = {strsize, 16 * strsize, 4 * strsize, THIS};
+	struct rt_fx *big = rt_fx_create(&opts);
+
+	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
+		(void)rt_fx_prog(big, functions[i]);
+		for (uint32_t j = 0; j < big->nprogs; j++)
+			if (strcmp(big->progs[j].name, functions[i]) == 0)
+				ok(big->progs[j].nverified < 2500, "%s: %u instructions verified",
+				   functions[i], big->progs[j].nverified);
+	}
+	rt_fx_destroy(big);
+}
+
 int main(void)
 {
 	struct rt_fx_opts opts = {STRSIZE, SCRATCH, GVARS, THIS};
@@ -445,5 +508,7 @@ int main(void)
 	test_numbers();
 	test_fault_record();
 	rt_fx_destroy(fx);
+	test_verification(2);
+	test_verification(65536);
 	return tap_done();
 }

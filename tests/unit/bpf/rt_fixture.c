@@ -4,15 +4,15 @@
 #include "rt_fixture.h"
 
 #include <errno.h>
-#include <time.h>
 
-#define INSN(c, d, s, o, i) \
-	((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .off = (int16_t)(o), .imm = (i)})
-#define MOV_REG(d, s)	INSN(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
-#define MOV_IMM(d, i)	INSN(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, i)
-#define LOAD(d, s, o)	INSN(BPF_LDX | BPF_MEM | BPF_DW, d, s, o, 0)
-#define STORE(d, o, s)	INSN(BPF_STX | BPF_MEM | BPF_DW, d, s, o, 0)
-#define MACH(member)	offsetof(struct rt_mach, member)
+#define INSN(c, d, s, o, i)                                                                        \
+	((struct bpf_insn){                                                                        \
+		.code = (c), .dst_reg = (d), .src_reg = (s), .off = (int16_t)(o), .imm = (i)})
+#define MOV_REG(d, s)  INSN(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
+#define MOV_IMM(d, i)  INSN(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, i)
+#define LOAD(d, s, o)  INSN(BPF_LDX | BPF_MEM | BPF_DW, d, s, o, 0)
+#define STORE(d, o, s) INSN(BPF_STX | BPF_MEM | BPF_DW, d, s, o, 0)
+#define MACH(member)   offsetof(struct rt_mach, member)
 
 #define SLOTS_CPUS 2
 
@@ -22,7 +22,7 @@ static void die(struct err *e, const char *what)
 	exit(1);
 }
 
-/* ---- the calling program -------------------------------------------------------------------------------- */
+/* ---- the calling program ---------------------------------------------------------------- */
 
 static void add(struct bpf_code *c, struct bpf_insn insn)
 {
@@ -31,8 +31,8 @@ static void add(struct bpf_code *c, struct bpf_insn insn)
 
 static void add_map(struct bpf_code *c, int reg, enum reloc_kind kind, enum map_class class)
 {
-	vec_push(&c->relocs, (struct bpf_reloc){.insn = c->insns.len, .kind = kind,
-						.ref = MAP_REF(class, 0)});
+	vec_push(&c->relocs,
+		 (struct bpf_reloc){.insn = c->insns.len, .kind = kind, .ref = MAP_REF(class, 0)});
 	add(c, INSN(BPF_LD | BPF_DW | BPF_IMM, reg, 0, 0, 0));
 	add(c, INSN(0, 0, 0, 0, 0));
 }
@@ -73,12 +73,16 @@ static void caller_build(struct bpf_code *c, const char *func, bool has_gvars)
 	add(c, INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0));
 }
 
-static uint64_t now_ns(void)
+static uint32_t prog_nverified(int fd)
 {
-	struct timespec ts;
+	struct bpf_prog_info info = {0};
+	union bpf_attr attr = {.info.bpf_fd = (uint32_t)fd,
+			       .info.info_len = sizeof(info),
+			       .info.info = (uint64_t)(uintptr_t)&info};
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	if (sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)))
+		die(NULL, "program information");
+	return info.verified_insns;
 }
 
 static int prog_load(const struct linked *l)
@@ -96,16 +100,14 @@ static int prog_load(const struct linked *l)
 	};
 	int fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
 
-	if (fd >= 0 && !getenv("RT_FX_STATS"))
+	if (fd >= 0)
 		return fd;
 	attr.log_buf = (uint64_t)(uintptr_t)log;
 	attr.log_size = sizeof(log);
-	attr.log_level = fd >= 0 ? 4 : 1;
-	if (sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr)) < 0 && strlen(log) > 4000)
-		printf("# %s\n", log + strlen(log) - 4000);
-	else
-		printf("# %s\n", log);
-	return fd;
+	attr.log_level = 1;
+	(void)sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	printf("# %s\n", strlen(log) > 4000 ? log + strlen(log) - 4000 : log);
+	return -1;
 }
 
 int rt_fx_prog(struct rt_fx *fx, const char *func)
@@ -113,7 +115,6 @@ int rt_fx_prog(struct rt_fx *fx, const char *func)
 	struct bpf_code code = {0};
 	struct linked l;
 	struct err *e;
-	uint64_t start;
 	int fd;
 
 	for (uint32_t i = 0; i < fx->nprogs; i++)
@@ -123,11 +124,10 @@ int rt_fx_prog(struct rt_fx *fx, const char *func)
 	e = link_unit(&code, fx->maps, -1, &l);
 	if (e)
 		die(e, func);
-	start = now_ns();
 	fd = prog_load(&l);
 	if (fd < 0)
 		die(NULL, func);
-	fx->progs[fx->nprogs].load_ns = now_ns() - start;
+	fx->progs[fx->nprogs].nverified = prog_nverified(fd);
 	fx->progs[fx->nprogs].name = func;
 	fx->progs[fx->nprogs++].prog_fd = fd;
 	linked_deinit(&l);
@@ -135,7 +135,7 @@ int rt_fx_prog(struct rt_fx *fx, const char *func)
 	return fd;
 }
 
-/* ---- maps ------------------------------------------------------------------------------------------------ */
+/* ---- maps ------------------------------------------------------------------------------- */
 
 static uint32_t value_size_of(int fd)
 {
@@ -169,8 +169,8 @@ struct rt_fx *rt_fx_create(const struct rt_fx_opts *o)
 
 	/* an aggregation with a string key, so that there is a MAP_STRINGS */
 	fx->key = (struct key_field){.repr = KEY_STRHASH, .size = 8};
-	fx->agg = (struct agg_layout){.keys = &fx->key, .nkeys = 1, .key_size = 8, .val_size = 8,
-				      .max_entries = 4};
+	fx->agg = (struct agg_layout){
+		.keys = &fx->key, .nkeys = 1, .key_size = 8, .val_size = 8, .max_entries = 4};
 	*l = (struct layout){.strsize = o->strsize,
 			     .scratch_size = o->scratch_size,
 			     .gvars_size = o->gvars_size,
@@ -208,16 +208,15 @@ void rt_fx_destroy(struct rt_fx *fx)
 	free(fx);
 }
 
-static void run(int prog_fd, uint32_t repeat)
+static void run(int prog_fd)
 {
 	uint64_t args[12] = {0};
 	union bpf_attr attr = {.test.prog_fd = (uint32_t)prog_fd,
 			       .test.ctx_in = (uint64_t)(uintptr_t)args,
 			       .test.ctx_size_in = sizeof(args)};
 
-	while (repeat--)
-		if (sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr)))
-			die(NULL, "BPF_PROG_TEST_RUN");
+	if (sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr)))
+		die(NULL, "BPF_PROG_TEST_RUN");
 }
 
 uint64_t rt_fx_again(struct rt_fx *fx, const char *func, const uint64_t *args, uint32_t nargs)
@@ -227,7 +226,7 @@ uint64_t rt_fx_again(struct rt_fx *fx, const char *func, const uint64_t *args, u
 	memcpy(fx->mach->arg, args ? args : fx->mach->arg, nargs * sizeof(*args));
 	element(BPF_MAP_UPDATE_ELEM, fx->maps->fd[MAP_MACH], fx->mach_value);
 	element(BPF_MAP_UPDATE_ELEM, fx->maps->fd[MAP_GVARS], fx->gvars);
-	run(fd, 1);
+	run(fd);
 	element(BPF_MAP_LOOKUP_ELEM, fx->maps->fd[MAP_MACH], fx->mach_value);
 	element(BPF_MAP_LOOKUP_ELEM, fx->maps->fd[MAP_SCRATCH], fx->scratch);
 	element(BPF_MAP_LOOKUP_ELEM, fx->maps->fd[MAP_GVARS], fx->gvars);
@@ -259,24 +258,4 @@ char *rt_fx_at(struct rt_fx *fx, uint64_t addr)
 uint64_t rt_fx_gvar(const struct rt_fx *fx, uint32_t off)
 {
 	return fx->mach->gvars + off;
-}
-
-double rt_fx_time(struct rt_fx *fx, const char *func, const uint64_t *args, uint32_t nargs, uint32_t n)
-{
-	uint64_t total = 0, empty = 0, start;
-	int fd;
-
-	(void)rt_fx_call(fx, func, args, nargs);
-	fd = rt_fx_prog(fx, func);
-	for (uint32_t i = 0; i < n; i++) {
-		start = now_ns();
-		run(rt_fx_prog(fx, "rt_quantize"), 1);
-		empty += now_ns() - start;
-		fx->mach->scratch_top = 0;
-		element(BPF_MAP_UPDATE_ELEM, fx->maps->fd[MAP_MACH], fx->mach_value);
-		start = now_ns();
-		run(fd, 1);
-		total += now_ns() - start;
-	}
-	return ((double)total - (double)empty) / n;
 }

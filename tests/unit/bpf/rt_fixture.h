@@ -1,8 +1,8 @@
 /*
  * Fixture: the run-time library in the kernel, one function at a time.
  *
- * Owns     struct rt_fx owns a session's maps and one program per function that was called; rt_fx_destroy()
- *          releases them. Strings for the functions lie in the global variables.
+ * Owns     struct rt_fx owns a session's maps and one program per function that was called;
+ *          rt_fx_destroy() releases them. Strings for the functions lie in the global variables.
  * Errors   a test cannot go on without: prints and ends the process.
  */
 #pragma once
@@ -24,7 +24,7 @@ struct rt_fx {
 	struct {
 		const char *name;
 		int prog_fd;
-		uint64_t load_ns;
+		uint32_t nverified; /* instructions the verifier looked at */
 	} progs[64];
 	uint32_t nprogs;
 };
@@ -33,12 +33,10 @@ struct rt_fx *rt_fx_create(const struct rt_fx_opts *opts);
 void rt_fx_destroy(struct rt_fx *fx);
 /* Program that calls the function with m->arg[0..] and puts the result into m->tmp[7]. */
 int rt_fx_prog(struct rt_fx *fx, const char *func);
-/* Clears faults and scratch (as when a clause begins), writes mach and gvars, runs, reads all back. */
+/* Clears faults and scratch as when a clause begins, writes mach and gvars, runs, reads back. */
 uint64_t rt_fx_call(struct rt_fx *fx, const char *func, const uint64_t *args, uint32_t nargs);
 /* As rt_fx_call, but scratch_top, tok_rest and fault stay as they are. */
 uint64_t rt_fx_again(struct rt_fx *fx, const char *func, const uint64_t *args, uint32_t nargs);
 /* Host copy of kernel memory at addr, which must lie in scratch, gvars or mach; NULL otherwise. */
 char *rt_fx_at(struct rt_fx *fx, uint64_t addr);
 uint64_t rt_fx_gvar(const struct rt_fx *fx, uint32_t off); /* kernel address */
-/* Time of one call in ns, averaged over n. */
-double rt_fx_time(struct rt_fx *fx, const char *func, const uint64_t *args, uint32_t nargs, uint32_t n);

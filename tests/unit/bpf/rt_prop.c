@@ -1,10 +1,11 @@
 /*
- * Run-time library against the interpreter: random arguments, same value and same fault, for several
- * values of strsize.
+ * Run-time library against the interpreter: random arguments, same value and same fault, for
+ * several values of strsize.
  *
- * Both see the same kernel memory: for the kernel it is the block of global variables, for the interpreter
- * the range from KMEM on. Results that are strings are compared as text, results that are addresses as
- * offsets. FATHOM_PROP_SEED=n repeats a run, FATHOM_PROP_N=n sets the number of calls.
+ * Both see the same kernel memory: for the kernel it is the block of global variables, for the
+ * interpreter the range from KMEM on. Results that are strings are compared as text, results that
+ * are addresses as offsets. FATHOM_PROP_SEED=n repeats a run, FATHOM_PROP_N=n sets the number of
+ * calls.
  */
 #include "rt_fixture.h"
 #include "tap.h"
@@ -16,19 +17,19 @@
 #define KMEM 0xffff900000000000ull
 #define BAD  0xffff7fffdead0000ull /* not canonical: never readable */
 
-/* ---- what is called --------------------------------------------------------------------------------------- */
+/* ---- what is called --------------------------------------------------------------------- */
 
 enum arg_kind {
 	ARG_END,
-	ARG_STR,    /* address of a random text */
-	ARG_SHORT,  /* of a short one */
-	ARG_NUM,    /* text of a number */
+	ARG_STR,   /* address of a random text */
+	ARG_SHORT, /* of a short one */
+	ARG_NUM,   /* text of a number */
 	ARG_PATH,
-	ARG_POS,    /* position, about as long as texts are */
-	ARG_INT,    /* any value */
-	ARG_SMALL,  /* 0 .. 40 */
+	ARG_POS,   /* position, about as long as texts are */
+	ARG_INT,   /* any value */
+	ARG_SMALL, /* 0 .. 40 */
 	ARG_CHAR,
-	ARG_BYTES,  /* address of 16 bytes, many of them zero */
+	ARG_BYTES, /* address of 16 bytes, many of them zero */
 	ARG_FAMILY,
 };
 
@@ -67,7 +68,7 @@ static const struct subr {
 	{"inet_ntop", RESULT_STR, {ARG_FAMILY, ARG_BYTES}},
 };
 
-/* ---- random ------------------------------------------------------------------------------------------------ */
+/* ---- random ----------------------------------------------------------------------------- */
 
 static uint64_t state;
 
@@ -87,14 +88,10 @@ static uint32_t below(uint32_t n)
 static uint32_t length(uint32_t max)
 {
 	switch (below(4)) {
-	case 0:
-		return below(MIN(max, 12) + 1);
-	case 1:
-		return below(MIN(max, 80) + 1);
-	case 2: /* near the end */
-		return max - below(MIN(max, 12));
-	default:
-		return below(max + 1);
+	case 0: return below(MIN(max, 12) + 1);
+	case 1: return below(MIN(max, 80) + 1);
+	case 2: /* near the end */ return max - below(MIN(max, 12));
+	default: return below(max + 1);
 	}
 }
 
@@ -107,7 +104,7 @@ static void text_make(char *p, uint32_t len, const char *alphabet)
 	p[len] = '\0';
 }
 
-/* ---- both sides ---------------------------------------------------------------------------------------------- */
+/* ---- both sides ------------------------------------------------------------------------- */
 
 struct world {
 	struct rt_fx *fx;
@@ -173,20 +170,14 @@ static uint64_t arg_make(struct world *w, enum arg_kind kind, uint32_t i)
 			return 0;
 		text_make(p, below(14), alphabets[below(ARRAY_LEN(alphabets))]);
 		return addr;
-	case ARG_PATH:
-		text_make(p, length(max), below(2) ? "/." : "/./ab");
-		return addr;
+	case ARG_PATH: text_make(p, length(max), below(2) ? "/." : "/./ab"); return addr;
 	case ARG_NUM:
 		text_make(p, below(24), below(2) ? "0123456789" : " -+0xX19afzAFZ\t~");
 		return addr;
-	case ARG_POS:
-		return below(8) ? (uint64_t)below(2 * max) - max / 2 : rnd() >> below(64);
-	case ARG_INT:
-		return below(2) ? rnd() >> below(64) : -(rnd() >> below(64));
-	case ARG_SMALL:
-		return below(3) ? (below(2) ? 10 : 16) : below(41);
-	case ARG_CHAR:
-		return below(4) ? (uint64_t)"abX/. "[below(6)] : rnd();
+	case ARG_POS: return below(8) ? (uint64_t)below(2 * max) - max / 2 : rnd() >> below(64);
+	case ARG_INT: return below(2) ? rnd() >> below(64) : -(rnd() >> below(64));
+	case ARG_SMALL: return below(3) ? (below(2) ? 10 : 16) : below(41);
+	case ARG_CHAR: return below(4) ? (uint64_t) "abX/. "[below(6)] : rnd();
 	case ARG_BYTES:
 		for (int b = 0; b < 16; b++)
 			p[b] = below(3) ? 0 : (char)(below(2) ? rnd() : 0xff);
@@ -195,10 +186,8 @@ static uint64_t arg_make(struct world *w, enum arg_kind kind, uint32_t i)
 			p[10] = p[11] = below(2) ? (char)0xff : 0;
 		}
 		return below(60) ? addr : BAD;
-	case ARG_FAMILY:
-		return below(8) ? (below(2) ? 2 : 10) : below(12);
-	case ARG_END:
-		break;
+	case ARG_FAMILY: return below(8) ? (below(2) ? 2 : 10) : below(12);
+	case ARG_END: break;
 	}
 	BUG("argument kind");
 }
@@ -211,7 +200,8 @@ static struct dif_result interpret(struct world *w, const struct subr *s, const 
 	struct err *e;
 
 	for (uint32_t i = 0; i < nargs; i++)
-		strbuf_addf(&text, "setx 0x%llx, %%r1\npushtv 0, %%r1\n", (unsigned long long)args[i]);
+		strbuf_addf(&text, "setx 0x%llx, %%r1\npushtv 0, %%r1\n",
+			    (unsigned long long)args[i]);
 	strbuf_addf(&text, "call %s, %%r2\nret %%r2\n", s->name);
 	e = difo_parse(w->arena, strbuf_text(&text), &d);
 	if (e)
@@ -226,7 +216,8 @@ static uint64_t to_kernel(const struct world *w, uint64_t v)
 }
 
 /* What came out, in words that are the same for both. */
-static void say_interp(struct world *w, const struct subr *s, struct dif_result r, struct strbuf *out)
+static void say_interp(struct world *w, const struct subr *s, struct dif_result r,
+		       struct strbuf *out)
 {
 	CLEANUP(free) char *text = xmalloc(w->strsize);
 	uint32_t len;
@@ -248,7 +239,8 @@ static void say_kernel(struct world *w, const struct subr *s, uint64_t value, st
 	const char *text;
 
 	if (m->fault.kind)
-		strbuf_addf(out, "fault %u %llx", m->fault.kind, (unsigned long long)m->fault.value);
+		strbuf_addf(out, "fault %u %llx", m->fault.kind,
+			    (unsigned long long)m->fault.value);
 	else if (s->result != RESULT_STR || value == 0)
 		strbuf_addf(out, "%llx", (unsigned long long)value);
 	else if ((text = rt_fx_at(w->fx, value)))
@@ -281,7 +273,9 @@ static bool agree(struct world *w, const struct subr *s)
 		strbuf_clear(&want);
 		strbuf_clear(&got);
 		say_interp(w, s, interpret(w, s, args, nargs), &want);
-		say_kernel(w, s, call ? rt_fx_again(w->fx, name, kargs, 4) : rt_fx_call(w->fx, name, kargs, 4),
+		say_kernel(w, s,
+			   call ? rt_fx_again(w->fx, name, kargs, 4)
+				: rt_fx_call(w->fx, name, kargs, 4),
 			   &got);
 		same = strcmp(strbuf_text(&want), strbuf_text(&got)) == 0;
 		if (w->fx->mach->fault.kind)
@@ -317,7 +311,8 @@ int main(void)
 
 			for (uint32_t k = 0; k < n && ngood == k; k++)
 				ngood += agree(w, &subrs[i]);
-			ok(ngood == n, "%s, strsize %u, %u calls", subrs[i].name, sizes[z].strsize, n);
+			ok(ngood == n, "%s, strsize %u, %u calls", subrs[i].name, sizes[z].strsize,
+			   n);
 		}
 		world_destroy(w);
 	}
