@@ -4,6 +4,8 @@
  *     load getppid N       N calls of getppid(); prints nanoseconds a call
  *     load write N         N writes of 1..4096 bytes to /dev/null; prints nanoseconds a call
  *     load paced RATE SEC  RATE calls a second for SEC seconds; prints the calls made
+ *     load run COMMAND...  runs it with its output thrown away; prints wall milliseconds and peak KiB
+ *                          (a large parent's own pages would count as the child's peak)
  *
  * With WAIT=1 in the environment it waits for a newline on stdin before it starts.
  */
@@ -12,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -70,6 +74,28 @@ static int run_paced(long rate, long seconds)
 	return 0;
 }
 
+static int run_command(char **argv)
+{
+	uint64_t start = now_ns();
+	struct rusage usage;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDWR);
+
+		dup2(null, 0);
+		dup2(null, 1);
+		dup2(null, 2);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
+	if (pid < 0 || wait4(pid, &status, 0, &usage) != pid)
+		return 1;
+	printf("%.3f %ld\n", (double)(now_ns() - start) / 1e6, usage.ru_maxrss);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
 int main(int argc, char **argv)
 {
 	if (getenv("WAIT"))
@@ -80,6 +106,8 @@ int main(int argc, char **argv)
 		return run_write(atol(argv[2]));
 	if (argc == 4 && strcmp(argv[1], "paced") == 0)
 		return run_paced(atol(argv[2]), atol(argv[3]));
-	fprintf(stderr, "usage: load getppid N | load write N | load paced RATE SECONDS\n");
+	if (argc > 2 && strcmp(argv[1], "run") == 0)
+		return run_command(argv + 2);
+	fprintf(stderr, "usage: load getppid N | load write N | load paced RATE SECONDS | load run COMMAND\n");
 	return 2;
 }
