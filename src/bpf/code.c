@@ -23,7 +23,7 @@ void bpf_code_deinit(struct bpf_code *c)
 static const char *const map_names[MAP_NCLASSES] = {
 	[MAP_CONTROL] = "control", [MAP_MACH] = "mach",	      [MAP_SCRATCH] = "scratch",
 	[MAP_GVARS] = "gvars",	   [MAP_STRTAB] = "strtab",   [MAP_TLS] = "tls",
-	[MAP_RINGS] = "rings",	   [MAP_STRINGS] = "strings", [MAP_AGG] = "agg",
+	[MAP_STRINGS] = "strings", [MAP_AGG] = "agg",
 	[MAP_ARR] = "arr",	   [MAP_DISPATCH] = "dispatch", [MAP_RODATA] = "rodata",
 };
 

@@ -17,7 +17,6 @@ enum map_class {
 	MAP_GVARS,  /* one element, direct value */
 	MAP_STRTAB, /* one element, direct value */
 	MAP_TLS,    /* task storage */
-	MAP_RINGS,  /* array of ring buffers by CPU */
 	MAP_STRINGS, /* hash -> struct rt_keystr */
 	MAP_AGG,     /* index = aggregation id - 1 */
 	MAP_ARR,     /* index = var_layout.map_index */

@@ -10,7 +10,7 @@
 
 struct linker {
 	const struct bpf_code *code;
-	struct kmaps *maps;
+	const struct kmaps *maps;
 	int dispatch_fd;
 	struct linked *out;
 	uint32_t *placed;     /* by rt_image function: index in out->rt_funcs */
@@ -42,7 +42,6 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 	case MAP_GVARS:
 	case MAP_STRTAB:
 	case MAP_TLS:
-	case MAP_RINGS:
 	case MAP_STRINGS:
 	case MAP_RODATA: return ld->maps->fd[class];
 	case MAP_NCLASSES: break;
@@ -200,18 +199,6 @@ static void code_list_rt(struct linker *ld)
 			(void)rt_place(ld, rt_find(ld->code->relocs.data[i].name));
 }
 
-/* Makes the one map that is made on demand. */
-static struct err *maps_complete(struct linker *ld)
-{
-	struct err *e = NULL;
-
-	for (uint32_t i = 0; i < ld->code->relocs.len && !e; i++)
-		if (ld->code->relocs.data[i].kind == RELOC_MAP &&
-		    ld->code->relocs.data[i].ref == MAP_REF(MAP_RINGS, 0))
-			e = kmaps_rings_map(ld->maps);
-	return e;
-}
-
 static void code_resolve(struct linker *ld)
 {
 	for (uint32_t i = 0; i < ld->code->relocs.len; i++) {
@@ -289,7 +276,7 @@ static struct err *btf_make(struct linker *ld)
 	return e;
 }
 
-struct err *link_unit(const struct bpf_code *code, struct kmaps *m, int dispatch_fd,
+struct err *link_unit(const struct bpf_code *code, const struct kmaps *m, int dispatch_fd,
 		      struct linked *ret)
 {
 	struct linker ld = {.code = code, .maps = m, .dispatch_fd = dispatch_fd, .out = ret};
@@ -303,14 +290,10 @@ struct err *link_unit(const struct bpf_code *code, struct kmaps *m, int dispatch
 	ret->insns.len = code->insns.len;
 
 	code_list_rt(&ld);
-	e = maps_complete(&ld);
-	if (e)
-		goto out;
 	rt_append(&ld);
 	rt_resolve_calls(&ld);
 	code_resolve(&ld);
 	e = btf_make(&ld);
-out:
 	if (e)
 		linked_deinit(ret);
 	vec_deinit(&ld.starts);

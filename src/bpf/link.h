@@ -51,10 +51,8 @@ struct linked {
 };
 
 /* dispatch_fd stands for MAP_DISPATCH. ret is overwritten; on failure it needs no deinit. */
-MUST_CHECK struct err *link_unit(const struct bpf_code *code, struct kmaps *m, int dispatch_fd,
-				 struct linked *ret);
-/* Fills fd[MAP_RINGS], for code that looks rings up; costs a grace period, once. */
-MUST_CHECK struct err *kmaps_rings_map(struct kmaps *m);
+MUST_CHECK struct err *link_unit(const struct bpf_code *code, const struct kmaps *m,
+				 int dispatch_fd, struct linked *ret);
 void linked_deinit(struct linked *l);
 /* Name of the function an instruction belongs to. */
 const char *linked_func_name(const struct linked *l, const struct bpf_code *code, uint32_t insn);

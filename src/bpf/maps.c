@@ -1,7 +1,7 @@
 /*
  * The maps of a session.
  */
-#include "bpf/link.h"
+#include "bpf/kernel.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -18,8 +18,7 @@ struct map_spec {
 	enum bpf_map_type type;
 	const char *name; /* at most 15 characters */
 	uint32_t key_size, value_size, max_entries, flags;
-	int inner_fd; /* array of maps */
-	int btf_fd;   /* with its key and value types */
+	int btf_fd; /* with its key and value types */
 	uint32_t btf_key, btf_value;
 	const char *option; /* what the user can lower when it does not fit; NULL = nothing */
 };
@@ -49,8 +48,6 @@ static struct err *map_create(const struct map_spec *s, int *ret_fd)
 	};
 	int fd;
 
-	if (s->type == BPF_MAP_TYPE_ARRAY_OF_MAPS)
-		attr.inner_map_fd = (uint32_t)s->inner_fd;
 	if (s->btf_value) {
 		attr.btf_fd = (uint32_t)s->btf_fd;
 		attr.btf_key_type_id = s->btf_key;
@@ -160,37 +157,6 @@ static struct err *rings_create(struct kmaps *m)
 		if (online[cpu])
 			e = map_create(&ring, &m->ring_fds[cpu]);
 	return e;
-}
-
-/* On demand: the kernel waits a grace period for each call that changes such a map. */
-struct err *kmaps_rings_map(struct kmaps *m)
-{
-	struct map_spec rings = {BPF_MAP_TYPE_ARRAY_OF_MAPS, "rings", 4, 4, m->ncpus, .flags = 0};
-	CLEANUP(free) uint32_t *cpus = xcalloc(m->ncpus, sizeof(*cpus));
-	CLEANUP(free) int *fds = xcalloc(m->ncpus, sizeof(*fds));
-	CLEANUP(fd) int fd = -1;
-	union bpf_attr attr = {0};
-	struct err *e;
-
-	if (m->fd[MAP_RINGS] >= 0)
-		return NULL;
-	for (uint32_t cpu = 0; cpu < m->ncpus; cpu++) {
-		if (m->ring_fds[cpu] < 0)
-			continue;
-		cpus[attr.batch.count] = cpu;
-		fds[attr.batch.count++] = m->ring_fds[cpu];
-	}
-	rings.inner_fd = fds[0];
-	e = map_create(&rings, &fd);
-	if (e)
-		return e;
-	attr.batch.keys = (uint64_t)(uintptr_t)cpus;
-	attr.batch.values = (uint64_t)(uintptr_t)fds;
-	attr.batch.map_fd = (uint32_t)fd;
-	if (sys_bpf(BPF_MAP_UPDATE_BATCH, &attr, sizeof(attr)))
-		return err_sys(errno, "cannot fill the BPF map 'rings'");
-	m->fd[MAP_RINGS] = fd_take(&fd);
-	return NULL;
 }
 
 static struct err *tls_create(struct kmaps *m, const struct layout *l)

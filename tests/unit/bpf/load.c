@@ -118,10 +118,6 @@ static void test_maps(struct session *s)
 	is_map(m->arr_fds[0], BPF_MAP_TYPE_HASH, 8, 100, "associative array");
 	is_map(m->fd[MAP_TLS], BPF_MAP_TYPE_TASK_STORAGE, 48, 0, "self->");
 	is_map(m->fd[MAP_STRINGS], BPF_MAP_TYPE_HASH, 260, 1000, "key strings");
-	e = kmaps_rings_map(m);
-	ok(!e && !kmaps_rings_map(m), "rings, on demand, once");
-	err_destroy(e);
-	is_map(m->fd[MAP_RINGS], BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, ncpus, "rings");
 	is_map(m->ring_fds[0], BPF_MAP_TYPE_RINGBUF, 0, 16384, "bufsize is rounded up");
 	is_int(m->ring_size, 16384, "and says so");
 	is_map(m->fd[MAP_MACH], BPF_MAP_TYPE_ARRAY, sizeof(struct rt_mach), ncpus * RT_LEVELS,
