@@ -17,7 +17,7 @@
  */
 /* clang-format off */
 const struct subr subrs[] = {
-	/* ---- subroutines (d-language.md 5.4) ---- */
+	/* ---- subroutines (d-language.md 5.4) ---------------------------------------------------- */
 	{ "alloca", SUBR_FUNC, "void *(size_t)", 0, DIF_SUBR_ALLOCA, NULL, STABLE, "1.0",
 	  "scratch memory for the rest of the clause" },
 	{ "basename", SUBR_FUNC, "string(const char *)", 0, DIF_SUBR_BASENAME, NULL, STABLE, "1.0",
@@ -131,7 +131,7 @@ const struct subr subrs[] = {
 	{ "toupper", SUBR_FUNC, "string(const char *)", 0, DIF_SUBR_TOUPPER, NULL, STABLE, "1.8",
 	  "string in upper case" },
 
-	/* ---- data-recording actions (5.2) ---- */
+	/* ---- data-recording actions (5.2) ------------------------------------------------------- */
 	{ "clear", SUBR_ACTION, "void(@)", REC, ACT_CLEAR, act_check_clear, STABLE, "1.0",
 	  "zero an aggregation's values" },
 	{ "denormalize", SUBR_ACTION, "void(@)", REC, ACT_DENORMALIZE, act_check_normalize, STABLE, "1.0",
@@ -165,7 +165,7 @@ const struct subr subrs[] = {
 	{ "trunc", SUBR_ACTION, "void(@, [int64_t])", REC, ACT_TRUNC, act_check_trunc, STABLE, "1.0",
 	  "keep the largest or smallest elements of an aggregation" },
 
-	/* ---- stacks and addresses: recording actions that may be keys ---- */
+	/* ---- stacks and addresses: recording actions that may be keys --------------------------- */
 	{ "func", SUBR_ACTION, "_symaddr(uintptr_t)", REC | KEY | MISSING, ACT_SYM, act_check_sym, STABLE,
 	  "1.2", "name of a kernel address" },
 	{ "jstack", SUBR_ACTION, "stack([uint32_t], [uint32_t])", REC | KEY | MISSING, ACT_USTACK,
@@ -187,7 +187,7 @@ const struct subr subrs[] = {
 	{ "usym", SUBR_ACTION, "_usymaddr(uintptr_t)", REC | KEY | MISSING, ACT_SYM, act_check_sym, STABLE,
 	  "1.2", "name of a user address" },
 
-	/* ---- actions at the probe (5.3), speculation (8.4) ---- */
+	/* ---- actions at the probe (5.3), speculation (8.4) -------------------------------------- */
 	{ "breakpoint", SUBR_ACTION, "void()", DESTR | ALIEN, NOCODE, act_check_proto, STABLE, "1.0",
 	  "enter the kernel debugger" },
 	{ "chill", SUBR_ACTION, "void(int)", DESTR | MISSING, NOCODE, act_check_proto, STABLE, "1.0",
@@ -205,7 +205,7 @@ const struct subr subrs[] = {
 	{ "stop", SUBR_ACTION, "void()", DESTR, ACT_STOP, act_check_proto, STABLE, "1.0",
 	  "stop the current process" },
 
-	/* ---- aggregating functions (5.5) ---- */
+	/* ---- aggregating functions (5.5) -------------------------------------------------------- */
 	{ "avg", SUBR_AGGFUNC, "void(@)", 0, AGGFUNC_AVG, NULL, STABLE, "1.0", "arithmetic mean" },
 	{ "count", SUBR_AGGFUNC, "void()", 0, AGGFUNC_COUNT, NULL, STABLE, "1.0", "number of calls" },
 	{ "llquantize", SUBR_AGGFUNC, "void(@, int32_t, int32_t, int32_t, int32_t, [@])", 0,

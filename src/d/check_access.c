@@ -1,8 +1,7 @@
 /* Access to parts and properties of values: members, subscripts, casts, sizes. */
 #include "d/check_impl.h"
 
-/* ---- members
- * --------------------------------------------------------------------------------------- */
+/* ---- members ---------------------------------------------------------------------------- */
 
 static void hint_member(struct check *c, type_id sou, const char *name)
 {
@@ -119,8 +118,7 @@ struct expr *check_offsetof(struct check *c, struct expr *e)
 	return expr_int(c, e->span, m->bit_off / 8, TYPE_SIZE);
 }
 
-/* ---- subscripts
- * -------------------------------------------------------------------------------------- */
+/* ---- subscripts ------------------------------------------------------------------------- */
 
 static struct expr *check_bounds(struct check *c, struct expr *e)
 {
@@ -215,8 +213,7 @@ struct expr *check_index(struct check *c, struct expr *e)
 	return check_subscript(c, e);
 }
 
-/* ---- casts and conversions
- * ---------------------------------------------------------------------------------- */
+/* ---- casts and conversions -------------------------------------------------------------- */
 
 static bool cast_is_valid(struct check *c, const struct expr *e, type_id to)
 {

@@ -47,8 +47,7 @@ bool act_check_proto(struct check *c, struct expr *call, struct prog_act *act)
 	return true;
 }
 
-/* ---- trace() and its kin
- * -------------------------------------------------------------------------------- */
+/* ---- trace() and its kin ---------------------------------------------------------------- */
 
 /* The tags of an action that records one value of any type. */
 struct value_tags {
@@ -80,6 +79,9 @@ static bool check_recorded(struct check *c, struct expr *call, struct prog_act *
 			    subr->name, type_text(c, e->type));
 		return false;
 	}
+	e = check_value(c, e);
+	if (expr_is_bad(e))
+		return false;
 	if (type_size(c->types, e->type) == 0 || type_kind(c->types, e->type) == TK_FUNC) {
 		check_error(c, tags->is_void, e->span,
 			    "%s( ) may not be applied to an expression of type \"%s\"", subr->name,
@@ -204,8 +206,7 @@ bool act_check_pcap(struct check *c, struct expr *call, struct prog_act *act)
 	return true;
 }
 
-/* ---- actions on aggregations
- * -------------------------------------------------------------------------------- */
+/* ---- actions on aggregations ------------------------------------------------------------ */
 
 /* The aggregation that is argument #1; false after reporting. */
 static bool check_agg_act(struct check *c, struct expr *call, struct prog_act *act, enum dtag proto,
@@ -275,8 +276,7 @@ bool act_check_normalize(struct check *c, struct expr *call, struct prog_act *ac
 	       check_agg_number(c, call, act, D_NORMALIZE_SCALAR, TYPE_UINT64);
 }
 
-/* ---- stacks and addresses
- * ------------------------------------------------------------------------------------ */
+/* ---- stacks and addresses --------------------------------------------------------------- */
 
 static const struct {
 	const char *name;

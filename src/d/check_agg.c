@@ -13,8 +13,7 @@ static const char *const func_names[] = {
 	[AGGFUNC_LLQUANTIZE] = "llquantize",
 };
 
-/* ---- constant parameters of histograms (d-language.md 5.5)
- * ------------------------------------------- */
+/* ---- constant parameters of histograms (d-language.md 5.5) ------------------------------ */
 
 /* An argument that is an integer constant within bounds; the two tags say which it is not. */
 static bool param(struct check *c, const char *func, const char *what, struct expr *call,
@@ -199,8 +198,7 @@ static bool check_params_match(struct check *c, const struct prog_agg *agg, stru
 	return true;
 }
 
-/* ---- keys
- * -------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------- */
 
 /* Checks the keys; what the consumer prints for each. NULL after reporting. */
 static enum datum_kind *check_agg_keys(struct check *c, const char *what, struct expr *l)
@@ -240,21 +238,18 @@ static bool check_kinds(struct check *c, const struct prog_agg *agg, const enum 
 	return true;
 }
 
-/* ---- the aggregation
- * ------------------------------------------------------------------------------------ */
+/* ---- the aggregation -------------------------------------------------------------------- */
 
 static struct ident *agg_create(struct check *c, const struct expr *l, enum aggfunc func,
 				const int64_t *params, enum datum_kind *kinds)
 {
 	struct dsession *s = c->session;
-	struct ident *id = ARENA_NEW(s->arena, struct ident);
+	struct ident *id = ident_create(c, IDENT_AGG, l->agg.name, l->span, TYPE_DYNAMIC);
 	struct prog_agg *agg = ARENA_NEW(s->arena, struct prog_agg);
 	uint32_t n = l->agg.nkeys;
 
-	id->kind = IDENT_AGG;
-	id->name = agg->name = arena_strdup(s->arena, l->agg.name);
-	id->span = l->span;
 	id->agg = agg;
+	agg->name = id->name;
 	agg->id = s->aggs.len + 1;
 	agg->func = func;
 	memcpy(agg->param, params, sizeof(agg->param));
@@ -285,8 +280,7 @@ static bool check_same_func(struct check *c, const struct ident *id, const struc
 	return false;
 }
 
-/* ---- the function
- * ---------------------------------------------------------------------------------------- */
+/* ---- the function ----------------------------------------------------------------------- */
 
 /* The aggregating function on the right; NULL after reporting. */
 static const struct subr *agg_func(struct check *c, const char *name, struct expr *r)
@@ -393,8 +387,7 @@ bool check_agg_assign(struct check *c, struct expr *e, struct prog_act *act)
 	       subr_use(c, subr, call->span);
 }
 
-/* ---- references
- * --------------------------------------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------------- */
 
 static void hint_agg(struct check *c, const char *name)
 {

@@ -3,8 +3,7 @@
 
 #include <ctype.h>
 
-/* ---- prototypes
- * ----------------------------------------------------------------------------------- */
+/* ---- prototypes ------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -77,8 +76,7 @@ const struct proto *proto_get(struct check *c, const struct subr *subr)
 	return p;
 }
 
-/* ---- arguments
- * ------------------------------------------------------------------------------------ */
+/* ---- arguments -------------------------------------------------------------------------- */
 
 void check_error_len(struct check *c, struct span at, const char *what, const char *unit,
 		     uint32_t passed, uint32_t nmin, uint32_t nmax)
@@ -130,8 +128,7 @@ bool check_proto_args(struct check *c, const struct subr *subr, struct expr *cal
 	return good;
 }
 
-/* ---- the callee
- * -------------------------------------------------------------------------------------- */
+/* ---- the callee ------------------------------------------------------------------------- */
 
 static const struct expr *callee(const struct expr *e)
 {

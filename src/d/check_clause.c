@@ -7,8 +7,7 @@
 #include "d/check_impl.h"
 #include "d/lower.h"
 
-/* ---- what may stand beside what (d-language.md 5.1, 8.4)
- * ----------------------------------------------- */
+/* ---- what may stand beside what (d-language.md 5.1, 8.4) -------------------------------- */
 
 /* Seen so far in the current run of statements without 'if'. */
 struct block_rules {
@@ -71,8 +70,7 @@ static void check_agg_rules(struct clause_build *b, struct span at)
 	b->seen.records = true;
 }
 
-/* ---- statements
- * --------------------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------- */
 
 static struct act_build *act_new(struct clause_build *b, enum act_kind kind, struct span at)
 {
@@ -329,8 +327,12 @@ static const char *desc_text(struct check *c, const struct probe_desc *d)
 	return arena_printf(c->arena, "%s:%s:%s:%s", d->prov, d->mod, d->func, d->name);
 }
 
-/* False after reporting. */
-static bool check_match(struct check *c, const struct probe_desc *desc, const struct pspec *spec)
+static struct probe_desc desc_of(const struct pspec *spec)
+{
+	return (struct probe_desc){spec->prov, spec->mod, spec->func, spec->name, spec->id};
+}
+
+static void check_match(struct check *c, const struct probe_desc *desc, const struct pspec *spec)
 {
 	uint32_t count = 1;
 	struct err *e = NULL;
@@ -343,23 +345,17 @@ static bool check_match(struct check *c, const struct probe_desc *desc, const st
 		if (err_get_hint(e))
 			diag_hint(c->diags, "%s", err_get_hint(e));
 		err_destroy(e);
-		return false;
-	}
-	if (count == 0 && desc->id) {
+	} else if (count == 0 && desc->id) {
 		check_error(c, D_PDESC_INVAL, spec->span,
 			    "invalid probe identifier %u: Unknown probe identifier", desc->id);
-		return false;
-	}
-	if (count == 0 && !c->opts->zdefs) {
+	} else if (count == 0 && !c->opts->zdefs) {
 		const char *hint = c->env->hint ? c->env->hint(c->env->ctx, desc) : NULL;
 
 		check_error(c, D_PDESC_ZERO, spec->span,
 			    "probe description %s does not match any probes", desc_text(c, desc));
 		if (hint)
 			diag_hint(c->diags, "%s", hint);
-		return false;
 	}
-	return true;
 }
 
 static void check_for_spec(struct check *c, struct decl *d, const struct pspec *spec)
@@ -370,10 +366,8 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
 	struct clause_trees t;
 	struct clause_build b;
 
-	clause->desc = (struct probe_desc){spec->prov, spec->mod, spec->func, spec->name, spec->id};
+	clause->desc = desc_of(spec);
 	clause->span = spec->span.off;
-	if (!check_match(c, &clause->desc, spec))
-		return;
 	c->desc = &clause->desc;
 	ck->attr = (struct attr)ATTR_STABLE; /* what the language itself promises */
 	ck->destructive = false;
@@ -395,10 +389,17 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
 	diag_set_where(c->diags, DIAG_NOWHERE);
 }
 
+/* A description that matches nothing says nothing about the arguments: the body is not looked at.
+ */
 void check_clause(struct check *c, struct decl *d)
 {
 	uint32_t nerrors = diags_count(c->diags);
 
+	for (uint32_t i = 0; i < d->clause.nspecs; i++) {
+		struct probe_desc desc = desc_of(&d->clause.specs[i]);
+
+		check_match(c, &desc, &d->clause.specs[i]);
+	}
 	/* a mistake in the body would be reported once for each description */
 	for (uint32_t i = 0; i < d->clause.nspecs && diags_count(c->diags) == nerrors; i++)
 		check_for_spec(c, d, &d->clause.specs[i]);

@@ -36,13 +36,8 @@ bool check_enumerator(struct check *c, struct span at, const char *name, int64_t
 
 	if (!check_name_is_free(c, at, name))
 		return false;
-	id = ARENA_NEW(s->arena, struct ident);
-	id->kind = IDENT_ENUMERATOR;
-	id->name = arena_strdup(s->arena, name);
-	id->type = TYPE_INT;
+	id = ident_create(c, IDENT_ENUMERATOR, name, at, TYPE_INT);
 	id->ival = val;
-	id->attr = (struct attr)ATTR_STABLE;
-	id->span = at;
 	ident_apply_pending(c, id);
 	session_bind(s, s->globals, id->name, id);
 	return true;
@@ -69,14 +64,10 @@ static enum ident_scope scope_of(enum storage_class sc)
 static void declare_extern(struct check *c, struct type_name *tn, const struct decl_object *obj)
 {
 	struct dsession *s = c->session;
-	struct ident *id = ARENA_NEW(s->arena, struct ident);
+	struct ident *id = ident_create(c, IDENT_EXTERN, tn->name, tn->name_span, obj->type);
 
-	id->kind = IDENT_EXTERN;
-	id->name = arena_strdup(s->arena, tn->name);
-	id->type = obj->type;
 	id->attr = (struct attr){STAB_PRIVATE, STAB_PRIVATE, DEP_UNKNOWN};
 	id->is_declared = true;
-	id->span = tn->name_span;
 	ident_apply_pending(c, id);
 	session_bind(s, s->globals, id->name, id);
 }

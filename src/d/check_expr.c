@@ -4,8 +4,7 @@
 /* Deeper trees than this would exhaust the stack of a recursive walk; no program comes near. */
 #define DEPTH_MAX 3000
 
-/* ---- nodes
- * ---------------------------------------------------------------------------------------- */
+/* ---- nodes ------------------------------------------------------------------------------ */
 
 struct expr *expr_new(struct check *c, enum expr_kind kind, struct span at, type_id type)
 {
@@ -32,8 +31,7 @@ struct expr *expr_int(struct check *c, struct span at, uint64_t val, type_id typ
 	return e;
 }
 
-/* ---- reports
- * ---------------------------------------------------------------------------------------- */
+/* ---- reports ---------------------------------------------------------------------------- */
 
 void check_note_tag(struct check *c, enum dtag tag)
 {
@@ -42,8 +40,7 @@ void check_note_tag(struct check *c, enum dtag tag)
 		checker(c)->nundef++;
 }
 
-/* ---- conversions
- * -------------------------------------------------------------------------------------- */
+/* ---- conversions ------------------------------------------------------------------------ */
 
 uint64_t int_convert(const struct types *t, uint64_t val, type_id type)
 {
@@ -126,8 +123,7 @@ bool check_convert(struct check *c, struct expr **e, type_id to)
 	return !type_is_void(t, to) && type_same(t, from, to);
 }
 
-/* ---- what can be stored to
- * ------------------------------------------------------------------------------ */
+/* ---- what can be stored to -------------------------------------------------------------- */
 
 static bool is_user_var(const struct expr *e)
 {
@@ -172,8 +168,7 @@ bool expr_is_writable(struct check *c, const struct expr *e)
 	}
 }
 
-/* ---- the walk
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the walk --------------------------------------------------------------------------- */
 
 static struct expr *check_int(struct check *c, struct expr *e)
 {
@@ -234,15 +229,18 @@ struct expr *check_any(struct check *c, struct expr *e)
 struct expr *check_value(struct check *c, struct expr *e)
 {
 	if (e->kind == EXPR_AGG)
-		return expr_fail(
-			c, D_CG_DYN, e->span,
-			"aggregation %s has no value that an expression could use",
-			var_text(c, SCOPE_GLOBAL, arena_printf(c->arena, "@%s", e->agg.name)));
+		return expr_fail(c, D_CG_DYN, e->span,
+				 "aggregation @%s has no value that an expression could use",
+				 e->agg.name);
 	if (e->kind == EXPR_XLATE)
 		return expr_fail(
 			c, D_CG_DYN, e->span,
 			"translated value of type \"%s\" can only be used through its members",
 			type_text(c, e->type));
+	if (type_is_float(c->types, e->type) && type_size(c->types, e->type) > sizeof(uint64_t))
+		return expr_fail(c, D_UNKNOWN, e->span,
+				 "values of type \"%s\" are not available in this version",
+				 type_text(c, e->type));
 	return e;
 }
 
@@ -254,10 +252,12 @@ struct expr *check_expr(struct check *c, struct expr *e)
 bool check_const(struct check *c, struct expr *e, int64_t *ret_val)
 {
 	struct checker *ck = checker(c);
-	uint32_t mark = diags_count(c->diags), nundef = ck->nundef, ntrouble = ck->ntrouble;
+	uint32_t nerrors = diags_count(c->diags), nundef = ck->nundef, ntrouble = ck->ntrouble;
+	struct session_mark mark = session_mark(c->session);
 	struct expr *v = check_expr(c, expr_clone(c->arena, e));
 
-	diags_truncate(c->diags, mark);
+	session_rollback(c->session, &mark); /* no constant declares anything */
+	diags_truncate(c->diags, nerrors);
 	ck->nundef = nundef;
 	ck->ntrouble = ntrouble;
 	if (!expr_is_const(c, v))
@@ -266,8 +266,7 @@ bool check_const(struct check *c, struct expr *e, int64_t *ret_val)
 	return true;
 }
 
-/* ---- types for back ends
- * ------------------------------------------------------------------------------------- */
+/* ---- types for back ends ---------------------------------------------------------------- */
 
 struct dif_type dif_type_of(const struct types *t, type_id id)
 {

@@ -13,8 +13,7 @@
 #include "d/list.h"
 #include "d/parse.h"
 
-/* ---- what a session keeps
- * ------------------------------------------------------------------------ */
+/* ---- what a session keeps --------------------------------------------------------------- */
 
 struct xlator {
 	type_id out, in;
@@ -90,8 +89,7 @@ void session_rollback(struct dsession *s, const struct session_mark *m);
 /* Binds a name that was free. key must live as long as the session. */
 void session_bind(struct dsession *s, struct hashmap *map, const char *key, void *value);
 
-/* ---- the state of one compile
- * --------------------------------------------------------------------- */
+/* ---- the state of one compile ----------------------------------------------------------- */
 
 /* Names bound to expressions: parameters of an inline or translator while its body is checked. */
 struct binding {
@@ -158,8 +156,7 @@ static inline bool expr_is_const(struct check *c, const struct expr *e)
 	return e->kind == EXPR_INT && type_is_integer(c->types, e->type);
 }
 
-/* ---- check_clone.c
- * -------------------------------------------------------------------------------- */
+/* ---- check_clone.c ---------------------------------------------------------------------- */
 
 typedef void expr_child_f(struct expr **child, void *arg);
 /* Calls f for each subexpression, from left to right. */
@@ -167,8 +164,7 @@ void expr_each_child(struct expr *e, expr_child_f *f, void *arg);
 struct expr *expr_clone(struct arena *a, const struct expr *e);
 struct stmt **stmts_clone(struct arena *a, struct stmt *const *stmts, uint32_t n);
 
-/* ---- check_expr.c
- * ---------------------------------------------------------------------------------- */
+/* ---- check_expr.c ----------------------------------------------------------------------- */
 
 /* As check_expr(), but a translated value (EXPR_XLATE) or an aggregation may be the result. */
 struct expr *check_any(struct check *c, struct expr *e);
@@ -182,8 +178,7 @@ uint64_t int_convert(const struct types *t, uint64_t val, type_id type);
 /* Whether a store through e reaches memory of D. */
 bool expr_is_writable(struct check *c, const struct expr *e);
 
-/* ---- check_op.c
- * ------------------------------------------------------------------------------------ */
+/* ---- check_op.c ------------------------------------------------------------------------- */
 
 struct expr *check_unary(struct check *c, struct expr *e);
 struct expr *check_binary(struct check *c, struct expr *e);
@@ -210,20 +205,17 @@ bool expr_is_address(struct check *c, const struct expr *e);
 /* Reports and returns false unless the constant divisor, if it is one, is not zero. */
 bool check_divisor(struct check *c, enum expr_op op, const struct expr *divisor);
 
-/* ---- check_assign.c
- * ---------------------------------------------------------------------------------- */
+/* ---- check_assign.c --------------------------------------------------------------------- */
 
 struct expr *check_assign(struct check *c, struct expr *e);
 
-/* ---- check_fold.c
- * ----------------------------------------------------------------------------------- */
+/* ---- check_fold.c ----------------------------------------------------------------------- */
 
 uint64_t fold_unary(enum expr_op op, uint64_t v);
 /* is_signed: of comparison, division, right shift. The divisor is not zero. */
 uint64_t fold_binary(enum expr_op op, uint64_t l, uint64_t r, bool is_signed);
 
-/* ---- check_access.c: members, subscripts, sizes, casts
- * ------------------------------------------------ */
+/* ---- check_access.c: members, subscripts, sizes, casts ---------------------------------- */
 
 struct expr *check_member(struct check *c, struct expr *e);
 struct expr *check_index(struct check *c, struct expr *e);
@@ -233,10 +225,12 @@ struct expr *check_sizeof(struct check *c, struct expr *e);
 struct expr *check_offsetof(struct check *c, struct expr *e);
 struct expr *check_stringof(struct check *c, struct expr *e);
 
-/* ---- check_var.c: what names mean
- * --------------------------------------------------------------------- */
+/* ---- check_var.c: what names mean ------------------------------------------------------- */
 
 struct expr *check_ident(struct check *c, struct expr *e);
+/* An identifier of this program in the session's arena; session_bind() makes it known. */
+struct ident *ident_create(struct check *c, enum ident_kind kind, const char *name, struct span at,
+			   type_id type);
 struct ident *ident_find(struct check *c, enum ident_scope scope, const char *name);
 /* Whether e is an identifier, perhaps subscripted, that means nothing yet: an assignment creates
  * it. */
@@ -270,13 +264,11 @@ struct attr builtin_attr(struct check *c, const struct ident *id);
 void attr_use(struct check *c, struct span at, const char *name, struct attr a);
 struct hashmap *session_map(struct dsession *s); /* a hash map that ends with the session */
 
-/* ---- check_args.c: args[]
- * ------------------------------------------------------------------------------ */
+/* ---- check_args.c: args[] --------------------------------------------------------------- */
 
 struct expr *check_args_ref(struct check *c, struct ident *id, struct expr *e);
 
-/* ---- check_call.c
- * --------------------------------------------------------------------------------------- */
+/* ---- check_call.c ----------------------------------------------------------------------- */
 
 struct expr *check_call(struct check *c, struct expr *e);
 /* The row a call names, or NULL: nothing is reported. */
@@ -291,8 +283,7 @@ bool subr_use(struct check *c, const struct subr *subr, struct span at);
 void check_error_len(struct check *c, struct span at, const char *what, const char *unit,
 		     uint32_t passed, uint32_t nmin, uint32_t nmax);
 
-/* ---- check_inline.c, check_xlate.c
- * ------------------------------------------------------------------------ */
+/* ---- check_inline.c, check_xlate.c ------------------------------------------------------ */
 
 void check_inline_def(struct check *c, struct decl *d);
 /* args: NULL for an inline without parameters */
@@ -309,8 +300,7 @@ bool check_expansion(struct check *c, struct span at, struct expr *body, const s
 struct expr *expr_placeholder(struct check *c, struct span at, const char *name, type_id type);
 bool convert_body(struct check *c, struct expr **e, type_id type);
 
-/* ---- statements, clauses, declarations
- * --------------------------------------------------------------------- */
+/* ---- statements, clauses, declarations -------------------------------------------------- */
 
 /* An action whose expressions are not lowered yet. */
 struct act_build {

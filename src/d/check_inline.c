@@ -4,8 +4,7 @@
 #define EXPANSION_MAX (1u << 20) /* nodes one compile may make by expansion */
 #define HEIGHT_MAX    4000	 /* of an expanded tree: passes recurse over it */
 
-/* ---- bounds of expansion
- * ----------------------------------------------------------------------------- */
+/* ---- bounds of expansion ---------------------------------------------------------------- */
 
 struct measure {
 	uint32_t nodes, height, deepest;
@@ -50,8 +49,7 @@ bool check_expansion(struct check *c, struct span at, struct expr *body, const s
 	return false;
 }
 
-/* ---- definition
- * ------------------------------------------------------------------------------------------ */
+/* ---- definition ------------------------------------------------------------------------- */
 
 /* Stands for an argument while a body is checked where it is defined. */
 struct expr *expr_placeholder(struct check *c, struct span at, const char *name, type_id type)
@@ -134,21 +132,17 @@ void check_inline_def(struct check *c, struct decl *d)
 {
 	struct decl_object obj;
 	struct type_name *tn = d->inl.type;
-	struct ident *id = ARENA_NEW(c->session->arena, struct ident);
+	struct ident *id;
 
 	if (tn->specs->sc != SC_NONE) {
 		check_error(c, D_DECL_BADCLASS, tn->specs->sc_span,
 			    "specified storage class not appropriate for an inline");
 		return;
 	}
-	id->kind = IDENT_INLINE;
-	id->name = arena_strdup(c->session->arena, tn->name ? tn->name : "");
-	id->attr = (struct attr)ATTR_STABLE;
-	id->span = tn->name_span;
-	id->is_declared = true;
-	id->type = TYPE_ERROR;
-	if (!check_name_is_free(c, tn->name_span, id->name))
+	if (!check_name_is_free(c, tn->name_span, tn->name))
 		return;
+	id = ident_create(c, IDENT_INLINE, tn->name, tn->name_span, TYPE_ERROR);
+	id->is_declared = true;
 	if (decl_object(c, tn, &obj) && check_params(c, d, id)) {
 		id->type = obj.type;
 		if (!check_body(c, d, id))

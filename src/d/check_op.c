@@ -76,8 +76,7 @@ static bool check_pointee(struct check *c, const char *op, const struct expr *e)
 	return true;
 }
 
-/* ---- unary
- * ---------------------------------------------------------------------------------------------- */
+/* ---- unary ------------------------------------------------------------------------------ */
 
 static struct expr *unary_value(struct check *c, struct expr *e, type_id type)
 {
@@ -144,8 +143,10 @@ static struct expr *check_deref(struct check *c, struct expr *e)
 
 static struct expr *check_addrof(struct check *c, struct expr *e)
 {
-	struct expr *o = e->unary.e = check_expr(c, e->unary.e);
+	struct expr *o = e->unary.e = check_any(c, e->unary.e);
 
+	if (o->kind == EXPR_AGG || o->kind == EXPR_XLATE)
+		o = check_value(c, o);
 	if (expr_is_bad(o))
 		return o;
 	if (o->kind == EXPR_VAR)
@@ -431,7 +432,7 @@ static struct expr *check_operand(struct check *c, const char *op, struct expr *
 	if (e->kind == EXPR_AGG || e->kind == EXPR_XLATE)
 		return expr_fail(c, D_OP_DYN, e->span,
 				 "operator %s cannot have an operand of dynamic type", op);
-	return e;
+	return check_value(c, e);
 }
 
 static struct expr *cond_done(struct check *c, struct expr *e, type_id type)

@@ -2,8 +2,7 @@
 #include "d/check_impl.h"
 #include "d/fmt.h"
 
-/* ---- formats and their arguments
- * --------------------------------------------------------------------- */
+/* ---- formats and their arguments -------------------------------------------------------- */
 
 /* The literal that argument #1 must be; NULL after reporting. */
 static struct prog_fmt *format_arg(struct check *c, const char *func, struct expr *e, bool empty_ok)

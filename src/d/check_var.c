@@ -25,8 +25,21 @@ static struct hashmap *scope_map(struct check *c, enum ident_scope scope)
 	BUG("scope %d", (int)scope);
 }
 
-/* ---- finding
- * ------------------------------------------------------------------------------------------ */
+/* ---- finding ---------------------------------------------------------------------------- */
+
+struct ident *ident_create(struct check *c, enum ident_kind kind, const char *name, struct span at,
+			   type_id type)
+{
+	struct ident *id = ARENA_NEW(c->session->arena, struct ident);
+
+	id->kind = kind;
+	id->name = arena_strdup(c->session->arena, name);
+	id->type = type;
+	id->span = at;
+	id->attr = (struct attr)ATTR_STABLE;
+	id->is_library = c->opts->is_library;
+	return id;
+}
 
 /* Option version hides what is newer (d-language.md 11.4). */
 static struct ident *visible(struct check *c, struct ident *id)
@@ -110,12 +123,9 @@ static void hint_nearest(struct check *c, const struct expr *name)
 /* Makes the name poison, so that it is reported once. */
 static void silence(struct check *c, const struct expr *name)
 {
-	struct ident *id = ARENA_NEW(c->session->arena, struct ident);
+	struct ident *id = ident_create(c, IDENT_VAR, name->ident.name, name->span, TYPE_ERROR);
 
-	id->kind = IDENT_VAR;
-	id->name = arena_strdup(c->session->arena, name->ident.name);
 	id->scope = name->ident.scope;
-	id->type = TYPE_ERROR;
 	session_bind(c->session, scope_map(c, id->scope), id->name, id);
 }
 
@@ -140,8 +150,7 @@ struct expr *expr_undefined(struct check *c, struct expr *e)
 	return expr_bad(c, e->span);
 }
 
-/* ---- attributes
- * --------------------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------- */
 
 /* Those declared in D come first. */
 static const struct attr *provider_attrs(struct check *c, const char *name)
@@ -246,15 +255,10 @@ struct ident *var_create(struct check *c, struct span at, enum ident_scope scope
 			 type_id type, bool is_assoc, const type_id *keys, uint32_t nkeys)
 {
 	struct dsession *s = c->session;
-	struct ident *id = ARENA_NEW(s->arena, struct ident);
+	struct ident *id = ident_create(c, is_assoc ? IDENT_ARRAY : IDENT_VAR, name, at, type);
 	uint32_t *next = &s->next_var[dif_scope[scope]];
 
-	id->kind = is_assoc ? IDENT_ARRAY : IDENT_VAR;
-	id->name = arena_strdup(s->arena, name);
 	id->scope = scope;
-	id->type = type;
-	id->attr = (struct attr)ATTR_STABLE;
-	id->span = at;
 	id->keys_known = is_assoc;
 	id->nkeys = nkeys;
 	id->keys = nkeys ? arena_memdup(s->arena, keys, nkeys * sizeof(*keys)) : NULL;

@@ -30,8 +30,7 @@ struct xlator *xlator_find(struct check *c, type_id in, type_id out)
 	return NULL;
 }
 
-/* ---- definition
- * ------------------------------------------------------------------------------------------ */
+/* ---- definition ------------------------------------------------------------------------- */
 
 /* The expression of a member bound to e, of the member's type; a poison node after reporting. */
 static struct expr *member_value(struct check *c, const struct xlator *x, struct expr *e,

@@ -4,8 +4,7 @@
 #include "d/check_impl.h"
 #include "dtrace.h"
 
-/* ---- sessions
- * ------------------------------------------------------------------------------------------ */
+/* ---- sessions --------------------------------------------------------------------------- */
 
 struct hashmap *session_map(struct dsession *s)
 {
@@ -110,8 +109,7 @@ struct source_map *dsession_sources(struct dsession *s)
 	return s->sources;
 }
 
-/* ---- taking back
- * --------------------------------------------------------------------------------------- */
+/* ---- taking back ------------------------------------------------------------------------ */
 
 void session_bind(struct dsession *s, struct hashmap *map, const char *key, void *value)
 {
@@ -148,8 +146,7 @@ void session_rollback(struct dsession *s, const struct session_mark *m)
 	memcpy(s->next_var, m->next_var, sizeof(s->next_var));
 }
 
-/* ---- what the parser asks
- * ---------------------------------------------------------------------------------- */
+/* ---- what the parser asks --------------------------------------------------------------- */
 
 static bool env_is_type(void *ctx, const char *name, size_t len)
 {

@@ -5,8 +5,7 @@
 
 #define NUMBER_MAX 65535 /* widths and precisions; nobody prints wider fields */
 
-/* ---- conversions
- * ------------------------------------------------------------------------------------ */
+/* ---- conversions ------------------------------------------------------------------------ */
 
 typedef bool accept_f(const struct types *t, type_id type, enum datum_kind kind);
 
@@ -167,8 +166,7 @@ bool fmt_conv_accepts(const struct prog_conv *conv, const struct types *t, type_
 	return row_find(conv)->accept(t, type, kind);
 }
 
-/* ---- parsing
- * ------------------------------------------------------------------------------------------- */
+/* ---- parsing ---------------------------------------------------------------------------- */
 
 static const struct {
 	char c;

@@ -1,0 +1,1 @@
+nowhere:::x, dtrace:::BEGN, BEGIN { trace(args[0]); }
