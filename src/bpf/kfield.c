@@ -2,10 +2,11 @@
  * Offsets of members of kernel structures, from /sys/kernel/btf/vmlinux.
  *
  * The file has some 5 MB, of which two or three members are wanted, by a program that should take
- * few milliseconds and little memory: so it is streamed through one small buffer instead of being
- * parsed. The string section is searched once for the struct's name (BTF strings are unique, so a
- * name is a number), the type section is walked once for it; meanwhile the file offset of every
- * INDEX_STEP-th type is noted, so that the types of members can be reached afterwards.
+ * few milliseconds and little memory: so it is not parsed, but mapped (Linux v6.16, "btf: Allow
+ * mmap of vmlinux btf") or, where that is refused, streamed through one small buffer. The string
+ * section is searched once for the struct's name (BTF strings are unique, so a name is a number),
+ * the type section is walked once for it; meanwhile the file offset of every INDEX_STEP-th type is
+ * noted, so that the types of members can be reached afterwards.
  *
  * Facts    include/uapi/linux/btf.h. The file is data, not trusted: every offset is checked.
  */
@@ -14,6 +15,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/btf.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #define BTF_PATH   "/sys/kernel/btf/vmlinux"
 #define CHUNK	   (64u << 10)
@@ -21,9 +24,11 @@
 #define MAX_NAME   128u
 #define MAX_DEPTH  16 /* anonymous members in anonymous members, typedefs of typedefs */
 
-/* The open file. pos, len: what buf holds. */
+/* The open file. */
 struct reader {
 	int fd;
+	const char *map; /* all of it; NULL: buf holds len bytes from pos on */
+	size_t map_size;
 	uint32_t types, types_end, strs, strs_end; /* file offsets */
 	VEC(uint32_t) index;			   /* file offset of type 1 + i * INDEX_STEP */
 	uint32_t pos, len;
@@ -35,12 +40,14 @@ struct reader {
 /* n <= CHUNK bytes at off, valid until the next call; NULL when the file ends before. */
 static const void *reader_at(struct reader *r, uint32_t off, uint32_t n)
 {
+	if (r->map)
+		return off <= r->map_size && n <= r->map_size - off ? r->map + off : NULL;
 	if (off < r->pos || n > r->len || off - r->pos > r->len - n) {
 		ssize_t got = pread(r->fd, r->buf, CHUNK, off);
 
 		r->pos = off;
 		r->len = got > 0 ? (uint32_t)got : 0;
-		/* sysfs gives what is asked for, up to a page less near the end */
+		/* sysfs gives at most a page a call */
 		while (r->len < n) {
 			got = pread(r->fd, r->buf + r->len, CHUNK - r->len, off + r->len);
 			if (got <= 0)
@@ -56,6 +63,20 @@ static struct err *damaged(void)
 	return err_new("'%s' is damaged", BTF_PATH);
 }
 
+static void reader_map(struct reader *r)
+{
+	struct stat st;
+	void *p;
+
+	if (fstat(r->fd, &st) || st.st_size <= 0)
+		return;
+	p = sys_mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, r->fd, 0);
+	if (p == MAP_FAILED)
+		return;
+	r->map = p;
+	r->map_size = (size_t)st.st_size;
+}
+
 static struct err *reader_open(struct reader *r)
 {
 	const struct btf_header *h;
@@ -65,7 +86,9 @@ static struct err *reader_open(struct reader *r)
 	if (r->fd < 0)
 		return err_hint(err_sys(errno, "cannot read '%s'", BTF_PATH),
 				"the kernel must be built with CONFIG_DEBUG_INFO_BTF");
-	r->buf = xmalloc(CHUNK);
+	reader_map(r);
+	if (!r->map)
+		r->buf = xmalloc(CHUNK);
 	h = reader_at(r, 0, sizeof(*h));
 	if (!h || h->magic != BTF_MAGIC || h->hdr_len < sizeof(*h))
 		return damaged();
@@ -84,6 +107,8 @@ static void reader_close(struct reader *r)
 {
 	if (r->fd >= 0)
 		close(r->fd);
+	if (r->map)
+		(void)munmap((void *)r->map, r->map_size); /* only fails for a wrong address */
 	vec_deinit(&r->index);
 	free(r->buf);
 }
@@ -121,6 +146,9 @@ static bool name_is(const struct reader *r, uint32_t name_off, const char *name)
 
 	if (name_off >= r->strs_end - r->strs || len > r->strs_end - r->strs - name_off)
 		return false;
+	if (r->map)
+		return r->strs + name_off + len <= r->map_size &&
+		       memcmp(r->map + r->strs + name_off, name, len) == 0;
 	return pread(r->fd, text, len, r->strs + name_off) == (ssize_t)len &&
 	       memcmp(text, name, len) == 0;
 }
