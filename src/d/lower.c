@@ -103,7 +103,7 @@ static uint32_t cut_for_place(struct lower *l, const struct place *p, uint32_t r
 
 static uint32_t lower_compound(struct lower *l, struct expr *e)
 {
-	struct place p = place_of(l, e->binary.l);
+	struct place p = place_of_target(l, e->binary.l);
 	uint32_t rl = place_load(l, &p), rr = lower_value(l, e->binary.r);
 
 	if (is_address(l, p.type))
@@ -124,7 +124,7 @@ static uint32_t lower_assign(struct lower *l, struct expr *e)
 		return lower_compound(l, e);
 	/* the value first: its registers are free again when the place needs some */
 	r = lower_arg(l, e->binary.r);
-	p = place_of(l, e->binary.l);
+	p = place_of_target(l, e->binary.l);
 	place_store(l, &p, r);
 	if (p.bit_size)
 		r = cut_for_place(l, &p, r);
@@ -137,7 +137,7 @@ static uint32_t lower_incdec(struct lower *l, struct expr *e)
 	enum expr_op op = e->unary.op;
 	bool is_inc = op == OP_PREINC || op == OP_POSTINC,
 	     is_post = op == OP_POSTINC || op == OP_POSTDEC;
-	struct place p = place_of(l, e->unary.e);
+	struct place p = place_of_target(l, e->unary.e);
 	uint32_t step = is_address(l, p.type) ? target_size(l, p.type) : 1;
 	uint32_t old = place_load(l, &p), val = emit_const(l, step);
 

@@ -25,6 +25,8 @@ struct lower {
 	struct span span;	 /* of the node being lowered */
 	bool has_failed;	 /* reported; the code is dropped */
 	bool is_tuple_used;	 /* keys were pushed: the next ones need flushts */
+	struct expr *root;	 /* while place_of_target() runs: a dynamic variable... */
+	uint32_t root_copy;	 /* ...and the copy that stands for it */
 };
 
 /* ---- lower.c --------------------------------------------------------------------------------- */
@@ -101,11 +103,20 @@ struct place {
 	/* MEM, a bit-field when bit_size != 0: bits bit_pos... of the win_size bytes at addr; what
 	 * does not fit in 8 bytes goes on behind them */
 	uint32_t win_size, bit_pos, bit_size;
+	struct whole *whole; /* MEM: part of a dynamic variable, from place_of_target() */
+};
+
+/* A dynamic variable, of which a copy in scratch memory is changed and then stored. */
+struct whole {
+	struct place var;
+	uint32_t copy; /* register: address */
 };
 
 /* Reports an object that no variable or record can hold: an empty or a very large struct. */
 bool lower_type_fits(struct lower *l, type_id type, struct span at);
 struct place place_of(struct lower *l, struct expr *e);
+/* The same of an lvalue that is going to be stored to. */
+struct place place_of_target(struct lower *l, struct expr *e);
 /* The value in a register of its own; a by-reference value's address. */
 uint32_t place_load(struct lower *l, const struct place *p);
 /* Does not take r. */

@@ -357,7 +357,11 @@ void place_store(struct lower *l, const struct place *p, uint32_t r)
 		push_keys(l, p->keys, p->key_regs, p->nkeys);
 		dif_emit(l->b, dif_idx(scope_ops[p->ident->scope].store_elem, p->ident->id, r));
 		return;
-	case PLACE_MEM: store_memory(l, p, r); return;
+	case PLACE_MEM:
+		store_memory(l, p, r);
+		if (p->whole)
+			place_store(l, &p->whole->var, p->whole->copy);
+		return;
 	}
 	BUG("place kind %d", (int)p->kind);
 }
@@ -368,6 +372,99 @@ void place_release(struct lower *l, struct place *p)
 		free_keys(l, p->key_regs, p->nkeys);
 	else if (p->kind == PLACE_MEM)
 		reg_free(l, p->addr);
+	if (p->whole) {
+		reg_free(l, p->whole->copy);
+		place_release(l, &p->whole->var);
+	}
+}
+
+/* ---- parts of dynamic variables --------------------------------------------------------------- */
+
+/*
+ * self->s.x = 1, a[k].b[2]++: DIF stores reach scratch memory, globals and this-> variables, but not
+ * the storage of dynamic variables, which is made and freed by whole stores only. So the struct or
+ * array is copied to scratch memory, zeros where there is none yet, the part is changed there, and
+ * the whole is stored back.
+ */
+
+/* The variable e is a part of, when that is a dynamic one; NULL when e can be stored to directly. */
+static struct expr *dynamic_root(const struct lower *l, struct expr *e)
+{
+	const struct expr *part = e;
+
+	while (e->kind == EXPR_MEMBER || e->kind == EXPR_INDEX) {
+		if (e->kind == EXPR_MEMBER ? e->member.arrow
+					   : type_kind(l->t, e->index.base->type) != TK_ARRAY)
+			return NULL;
+		e = e->kind == EXPR_MEMBER ? e->member.base : e->index.base;
+	}
+	if (e == part || e->kind != EXPR_VAR || type_is_string(l->t, e->type))
+		return NULL;
+	if (e->var.ident->kind == IDENT_ARRAY ||
+	    (e->var.ident->kind == IDENT_VAR && e->var.ident->scope == SCOPE_SELF))
+		return e;
+	return NULL;
+}
+
+/* Zeros size bytes at addr: the first 8, which are copied behind them, which... */
+static void emit_zeros(struct lower *l, uint32_t addr, uint32_t size)
+{
+	emit(l, DIF_OP_STX, 0, 0, addr);
+	for (uint32_t done = 8; done < size; done *= 2) {
+		uint32_t n = emit_const(l, MIN(done, size - done));
+		uint32_t to = emit_offset(l, addr, done);
+
+		emit(l, DIF_OP_COPYS, addr, n, to);
+		reg_free(l, n);
+		reg_free(l, to);
+	}
+}
+
+/* A copy of the variable's value in scratch memory; its address. */
+static uint32_t emit_copy_of(struct lower *l, const struct place *var)
+{
+	uint32_t size = (type_size(l->t, var->type) + 7) / 8 * 8;
+	uint32_t is_unset = dif_label_create(l->b), end = dif_label_create(l->b);
+	uint32_t r = emit_const(l, size), copy = reg_alloc(l);
+
+	emit(l, DIF_OP_ALLOCS, r, 0, copy);
+	reg_free(l, r);
+	r = place_load(l, var);
+	emit(l, DIF_OP_TST, r, 0, 0);
+	dif_emit_branch(l->b, DIF_OP_BE, is_unset);
+	{
+		uint32_t n = emit_const(l, type_size(l->t, var->type));
+
+		emit(l, DIF_OP_COPYS, r, n, copy);
+		reg_free(l, n);
+	}
+	dif_emit_branch(l->b, DIF_OP_BA, end);
+	dif_label_here(l->b, is_unset);
+	emit_zeros(l, copy, size);
+	dif_label_here(l->b, end);
+	reg_free(l, r);
+	return copy;
+}
+
+struct place place_of_target(struct lower *l, struct expr *e)
+{
+	struct expr *root = dynamic_root(l, e), *outer_root = l->root;
+	uint32_t outer_copy = l->root_copy;
+	struct whole *whole;
+	struct place p;
+
+	if (!root)
+		return place_of(l, e);
+	whole = ARENA_NEW(l->c->arena, struct whole);
+	whole->var = place_of(l, root);
+	whole->copy = emit_copy_of(l, &whole->var);
+	l->root = root;
+	l->root_copy = whole->copy;
+	p = place_of(l, e);
+	l->root = outer_root;
+	l->root_copy = outer_copy;
+	p.whole = whole;
+	return p;
 }
 
 uint32_t lower_lvalue(struct lower *l, struct expr *e)
@@ -377,6 +474,11 @@ uint32_t lower_lvalue(struct lower *l, struct expr *e)
 
 	if (e->kind == EXPR_VAR && e->var.ident->kind == IDENT_BUILTIN_ARRAY)
 		return load_builtin_array(l, e);
+	if (e == l->root) {
+		r = reg_alloc(l);
+		emit(l, DIF_OP_MOV, l->root_copy, 0, r);
+		return r;
+	}
 	p = place_of(l, e);
 	if (p.kind == PLACE_MEM && type_is_byref(l->t, p.type))
 		return p.addr;
