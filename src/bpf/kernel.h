@@ -32,7 +32,9 @@ MUST_CHECK struct err *tracefs_path(const char **ret_path);
 
 /* Byte offset of a member path ("se.sum_exec_runtime") in a struct. Errors name what is missing. */
 MUST_CHECK struct err *kfield_offset(const char *strct, const char *path, uint32_t *ret_off);
-MUST_CHECK struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_runtime);
+/* need_compat: units on system calls, which tell 32-bit tasks apart. */
+MUST_CHECK struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_runtime,
+				    bool need_compat);
 
 /* ---- maps (maps.c) -------------------------------------------------------------------------------- */
 
@@ -58,6 +60,8 @@ struct kmaps_opts {
 MUST_CHECK struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
 				    struct kmaps **ret_maps);
 void kmaps_destroy(struct kmaps *m); /* NULL is allowed */
+/* Before probes that fire in interrupts: see warm.c. */
+void kmaps_warm(const struct kmaps *m, const struct layout *l);
 
 /* ---- linking and loading (link.c, load.c) ----------------------------------------------------------- */
 

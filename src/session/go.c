@@ -311,6 +311,14 @@ static struct err *make_consumer(session *h)
 
 /* ---- the order of things -------------------------------------------------------------------- */
 
+static bool has_unit(const session *h, enum entry_kind kind)
+{
+	for (uint32_t i = 0; i < h->units.len; i++)
+		if (h->units.data[i]->unit.kind == kind)
+			return true;
+	return false;
+}
+
 static struct err *prepare(session *h)
 {
 	struct err *e;
@@ -329,12 +337,15 @@ static struct err *prepare(session *h)
 	session_number_epids(h);
 	session_make_units(h);
 	e = kfields_fill(&h->kfields, session_reads(h, DIF_VAR_PPID),
-			 session_reads(h, DIF_VAR_VTIMESTAMP));
+			 session_reads(h, DIF_VAR_VTIMESTAMP),
+			 has_unit(h, ENTRY_SYS_ENTER) || has_unit(h, ENTRY_SYS_EXIT));
 	if (e)
 		return e;
 	e = make_maps(h);
 	if (e)
 		return e;
+	if (has_unit(h, ENTRY_PERF))
+		kmaps_warm(h->maps, h->layout);
 	h->maps->control->wall_offset = wall_offset();
 	h->maps->control->tracer_pid = getpid();
 	e = load_units(h);

@@ -82,20 +82,20 @@ static void test_cost(void)
 	struct kfields kf;
 	long before = peak_kb();
 	uint64_t start = now_ns();
-	struct err *e = kfields_fill(&kf, true, true);
+	struct err *e = kfields_fill(&kf, true, true, true);
 	uint64_t first = now_ns() - start, again;
 
 	ok(!e, "kfields_fill");
 	err_destroy(e);
 	start = now_ns();
-	e = kfields_fill(&kf, true, true);
+	e = kfields_fill(&kf, true, true, true);
 	again = now_ns() - start;
 	err_destroy(e);
 	printf("# first %.2f ms, again %.3f ms, %ld KB more\n", (double)first / 1e6,
 	       (double)again / 1e6, peak_kb() - before);
 	ok(again < first / 2, "the second time is remembered");
 	ok(peak_kb() - before < 8192, "memory");
-	e = kfields_fill(&kf, false, false);
+	e = kfields_fill(&kf, false, false, false);
 	ok(!e && kf.task_real_parent == UINT32_MAX && kf.task_se_exec_start == UINT32_MAX,
 	   "what is not needed is unknown");
 }
@@ -106,7 +106,7 @@ static void test_btf(void)
 					   "mm",	  "signal", "files"};
 	struct btf *btf = btf__load_vmlinux_btf();
 	struct kfields kf;
-	struct err *e = kfields_fill(&kf, true, true);
+	struct err *e = kfields_fill(&kf, true, true, true);
 
 	ok(btf && !e, "libbpf reads it");
 	for (size_t i = 0; i < ARRAY_LEN(task); i++)

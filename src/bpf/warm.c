@@ -1,0 +1,68 @@
+/*
+ * Stocks the allocators of hash maps that are filled from interrupts.
+ *
+ * A hash map without preallocation takes new elements from a small cache of the CPU it runs on, at first
+ * one to four elements; the cache is refilled only after the interrupt has returned. A profile probe
+ * that adds a few keys at once would therefore drop some of its first ones. One element added and
+ * removed on each CPU beforehand makes the kernel fill that CPU's cache.
+ * Facts    Linux 7c8199e24fa0 ("bpf: Introduce any context BPF specific memory allocator."), v6.1:
+ *          kernel/bpf/memalloc.c, prefill_mem_cache() and unit_alloc().
+ */
+#include <sched.h>
+
+#include "bpf/kernel.h"
+
+struct warm_map {
+	int fd;
+	size_t key_size, value_size; /* value: of all CPUs for a per-CPU map */
+};
+
+/* A failure is not an error: a cold cache costs nothing but the drops it would have cost anyway. */
+static void warm_one(const struct warm_map *w)
+{
+	CLEANUP(free) void *key = xcalloc(1, w->key_size), *value = xcalloc(1, w->value_size);
+	union bpf_attr attr = {
+		.map_fd = (uint32_t)w->fd,
+		.key = (uintptr_t)key,
+		.value = (uintptr_t)value,
+		.flags = BPF_NOEXIST,
+	};
+
+	if (sys_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)) != 0)
+		return;
+	attr.value = attr.flags = 0;
+	(void)sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr));
+}
+
+void kmaps_warm(const struct kmaps *m, const struct layout *l)
+{
+	VEC(struct warm_map) maps = {0};
+	cpu_set_t *before = CPU_ALLOC(m->ncpus), *one = CPU_ALLOC(m->ncpus);
+	size_t size = CPU_ALLOC_SIZE(m->ncpus);
+
+	for (uint32_t i = 0; i < l->naggs; i++)
+		if (l->aggs[i].key_size)
+			vec_push(&maps, (struct warm_map){m->agg_fds[i], l->aggs[i].key_size,
+							  (size_t)l->aggs[i].val_size * m->ncpus});
+	for (uint32_t i = 0; i < l->nvars; i++)
+		if (l->vars[i].var->kind == DIF_VAR_ARRAY)
+			vec_push(&maps, (struct warm_map){m->arr_fds[l->vars[i].map_index],
+							  l->vars[i].key_size, l->vars[i].val_size});
+	if (m->fd[MAP_STRINGS] >= 0)
+		vec_push(&maps, (struct warm_map){m->fd[MAP_STRINGS], 8,
+						  sizeof(struct rt_keystr) + ROUND_UP(l->strsize, 4)});
+	if (maps.len && before && one && sched_getaffinity(0, size, before) == 0) {
+		for (uint32_t cpu = 0; cpu < m->ncpus; cpu++) {
+			CPU_ZERO_S(size, one);
+			CPU_SET_S(cpu, size, one);
+			if (m->ring_fds[cpu] < 0 || sched_setaffinity(0, size, one) != 0)
+				continue; /* offline, or not ours */
+			for (uint32_t i = 0; i < maps.len; i++)
+				warm_one(&maps.data[i]);
+		}
+		(void)sched_setaffinity(0, size, before); /* it was ours a moment ago */
+	}
+	CPU_FREE(before);
+	CPU_FREE(one);
+	vec_deinit(&maps);
+}
