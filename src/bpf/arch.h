@@ -1,5 +1,6 @@
 /*
- * What generated code has to know of the processor: where system call arguments and the program counter are.
+ * What generated code has to know of the processor: where system call arguments and the program
+ * counter are.
  *
  * Units    byte offsets in struct pt_regs. One arch_<name>.c is compiled in.
  */
@@ -12,9 +13,11 @@ struct arch {
 	uint32_t compat_args[6]; /* 32-bit ones: zero-extend */
 	uint32_t sys_nr;	 /* number, while the call returns */
 	uint32_t pc;
-	uint32_t mode, user_mode; /* u64 at mode: a bit of user_mode set = interrupted in user mode */
-	uint32_t compat_status;	  /* bits of thread_info.status that mark a 32-bit call */
-	uint32_t nr_abi_bit;	  /* bit of a number that selects a variant ABI with the same calls; 0 = none */
+	uint32_t mode,
+		user_mode;	/* u64 at mode: a bit of user_mode set = interrupted in user mode */
+	uint32_t compat_status; /* bits of thread_info.status that mark a 32-bit call */
+	uint32_t nr_abi_bit; /* bit of a number that selects a variant ABI with the same calls; 0 =
+				none */
 };
 
 extern const struct arch arch;

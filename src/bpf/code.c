@@ -14,23 +14,25 @@ void bpf_code_deinit(struct bpf_code *c)
 }
 
 /*
- * Listing, one instruction a line:  index: text. The forms are those of the kernel's own verifier log:
+ * Listing, one instruction a line:  index: text. The forms are those of the kernel's own verifier
+ * log:
  *
  *     r1 = *(u64 *)(r9 +64)	r0 += 5		if r1 s> r2 goto 12	call rt_strcmp
  *     r1 = map control+0 value	w1 = w2		*(u32 *)(r10 -16) = r3	call helper 5
  */
 
 static const char *const map_names[MAP_NCLASSES] = {
-	[MAP_CONTROL] = "control", [MAP_MACH] = "mach",	      [MAP_SCRATCH] = "scratch",
-	[MAP_GVARS] = "gvars",	   [MAP_STRTAB] = "strtab",   [MAP_TLS] = "tls",
-	[MAP_STRINGS] = "strings", [MAP_AGG] = "agg",
-	[MAP_ARR] = "arr",	   [MAP_DISPATCH] = "dispatch", [MAP_RODATA] = "rodata",
+	[MAP_CONTROL] = "control",   [MAP_MACH] = "mach",     [MAP_SCRATCH] = "scratch",
+	[MAP_GVARS] = "gvars",	     [MAP_STRTAB] = "strtab", [MAP_TLS] = "tls",
+	[MAP_STRINGS] = "strings",   [MAP_AGG] = "agg",	      [MAP_ARR] = "arr",
+	[MAP_DISPATCH] = "dispatch", [MAP_RODATA] = "rodata",
 };
 
 static const char *const alu_ops[16] = {
-	[BPF_ADD >> 4] = "+=", [BPF_SUB >> 4] = "-=",  [BPF_MUL >> 4] = "*=",	[BPF_DIV >> 4] = "/=",
-	[BPF_OR >> 4] = "|=",  [BPF_AND >> 4] = "&=",  [BPF_LSH >> 4] = "<<=",	[BPF_RSH >> 4] = ">>=",
-	[BPF_MOD >> 4] = "%=", [BPF_XOR >> 4] = "^=",  [BPF_MOV >> 4] = "=",	[BPF_ARSH >> 4] = "s>>=",
+	[BPF_ADD >> 4] = "+=",	[BPF_SUB >> 4] = "-=",	[BPF_MUL >> 4] = "*=",
+	[BPF_DIV >> 4] = "/=",	[BPF_OR >> 4] = "|=",	[BPF_AND >> 4] = "&=",
+	[BPF_LSH >> 4] = "<<=", [BPF_RSH >> 4] = ">>=", [BPF_MOD >> 4] = "%=",
+	[BPF_XOR >> 4] = "^=",	[BPF_MOV >> 4] = "=",	[BPF_ARSH >> 4] = "s>>=",
 };
 
 static const char *const jmp_ops[16] = {
@@ -139,15 +141,16 @@ static void print_insn(const struct bpf_code *c, uint32_t i, struct strbuf *out)
 	case BPF_JMP:
 	case BPF_JMP32: print_jmp(c, i, out); break;
 	case BPF_LDX:
-		strbuf_addf(out, "r%d = *(u%d *)(r%d %+d)", in->dst_reg, bits, in->src_reg, in->off);
+		strbuf_addf(out, "r%d = *(u%d *)(r%d %+d)", in->dst_reg, bits, in->src_reg,
+			    in->off);
 		break;
 	case BPF_ST:
 		strbuf_addf(out, "*(u%d *)(r%d %+d) = %d", bits, in->dst_reg, in->off, in->imm);
 		break;
 	case BPF_STX:
 		if (BPF_MODE(in->code) == BPF_ATOMIC)
-			strbuf_addf(out, "lock %s *(u%d *)(r%d %+d), r%d", atomic_name(in->imm), bits,
-				    in->dst_reg, in->off, in->src_reg);
+			strbuf_addf(out, "lock %s *(u%d *)(r%d %+d), r%d", atomic_name(in->imm),
+				    bits, in->dst_reg, in->off, in->src_reg);
 		else
 			strbuf_addf(out, "*(u%d *)(r%d %+d) = r%d", bits, in->dst_reg, in->off,
 				    in->src_reg);

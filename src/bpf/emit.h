@@ -1,10 +1,10 @@
 /*
  * Emitter: appends eBPF instructions to a struct bpf_code, with labels and relocations.
  *
- * Registers are plain numbers (BPF_REG_0 ...). Offsets from a base register may exceed the 16 bits of
- * an instruction: then a scratch register (r0-r2, never the operand) is used.
- * Labels belong to one emitter; a jump that does not reach its label sets too_far.
- * Only instructions of cpu v3 are emitted: Linux 6.1 knows no later ones.
+ * Registers are plain numbers (BPF_REG_0 ...). Offsets from a base register may exceed the 16 bits
+ * of an instruction: then a scratch register (r0-r2, never the operand) is used. Labels belong to
+ * one emitter; a jump that does not reach its label sets too_far. Only instructions of cpu v3 are
+ * emitted: Linux 6.1 knows no later ones.
  */
 #pragma once
 
@@ -50,7 +50,7 @@ void em_jmp32_imm(struct emitter *e, int op, int dst, int32_t imm, uint32_t labe
 
 void em_alu_imm(struct emitter *e, int op, int dst, int32_t imm); /* BPF_ADD ..., 64 bits */
 void em_alu_reg(struct emitter *e, int op, int dst, int src);
-void em_mov(struct emitter *e, int dst, int src); /* nothing when they are the same */
+void em_mov(struct emitter *e, int dst, int src);   /* nothing when they are the same */
 void em_mov32(struct emitter *e, int dst, int src); /* zero-extends */
 void em_imm(struct emitter *e, int dst, uint64_t value);
 void em_neg(struct emitter *e, int dst);

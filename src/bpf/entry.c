@@ -7,8 +7,8 @@
  *
  * The kernel allows 256 functions in a program, the run-time library's included.
  *
- * Registers in the entry: r6 context, r7 the task or its registers (system calls), r8 the key and then the
- * dispatch element, r9 the machine state.
+ * Registers in the entry: r6 context, r7 the task or its registers (system calls), r8 the key and
+ * then the dispatch element, r9 the machine state.
  */
 #include "bpf/arch.h"
 #include "bpf/gen.h"
@@ -29,7 +29,7 @@ struct entry;
 /* One row a kind of attach point. */
 struct entry_kind_ops {
 	enum bpf_prog_type prog_type;
-	void (*key)(struct entry *en);	/* r8 = key, or to quit; calls filter_key() when it can */
+	void (*key)(struct entry *en); /* r8 = key, or to quit; calls filter_key() when it can */
 	void (*args)(struct entry *en);
 	uint32_t args_filled; /* bit n: argN; all others read 0 */
 	bool fills_err;
@@ -38,16 +38,17 @@ struct entry_kind_ops {
 struct entry {
 	struct gen *g;
 	const struct entry_kind_ops *ops;
-	uint32_t quit;	   /* label: nothing is claimed */
-	uint32_t selected; /* label: r8 is one of the few keys */
+	uint32_t quit;	    /* label: nothing is claimed */
+	uint32_t selected;  /* label: r8 is one of the few keys */
 	bool has_one_probe; /* all keys stand for one probe with one mask */
 	bool has_compat;
 	uint32_t claimed, ready;
-	uint64_t *always;  /* clauses enabled on every probe of the unit */
+	uint64_t *always; /* clauses enabled on every probe of the unit */
 	uint32_t ngroups, per_group;
 };
 
-/* ---- system calls -------------------------------------------------------------------------------------- */
+/* ---- system calls
+ * -------------------------------------------------------------------------------------- */
 
 static bool reads_compat(const struct entry *en)
 {
@@ -137,7 +138,8 @@ static void sys_key(struct entry *en, bool has_task)
 	}
 	if (!early)
 		em_jmp_imm(e, BPF_JGE, R8, RT_SYS_MAX,
-			   gen_cold(g, (struct cold){.emit = emit_abi_key, .action = en->quit,
+			   gen_cold(g, (struct cold){.emit = emit_abi_key,
+						     .action = en->quit,
 						     .back = known}));
 	em_here(e, known);
 	if (!early && en->has_one_probe)
@@ -293,7 +295,8 @@ static void sys_exit_args(struct entry *en)
 			gen_mach_store(g, 8, ARG_OFF(k), R1);
 }
 
-/* ---- other kinds ------------------------------------------------------------------------------------------ */
+/* ---- other kinds
+ * ------------------------------------------------------------------------------------------ */
 
 static void test_run_key(struct entry *en)
 {
@@ -355,7 +358,8 @@ enum bpf_prog_type entry_prog_type(enum entry_kind kind)
 	return kinds[kind].prog_type;
 }
 
-/* ---- probe -> dispatch element ------------------------------------------------------------------------------- */
+/* ---- probe -> dispatch element
+ * ------------------------------------------------------------------------------- */
 
 static void find_probe(struct entry *en)
 {
@@ -386,7 +390,8 @@ static void check_state(struct entry *en)
 	em_jmp_imm(e, BPF_JNE, R1, RT_STATE_ON, en->quit);
 }
 
-/* ---- machine state --------------------------------------------------------------------------------------------- */
+/* ---- machine state
+ * --------------------------------------------------------------------------------------------- */
 
 /* r9 = machine state of the slot at FRAME_KEY, r1 = busy */
 static void load_mach(struct entry *en)
@@ -449,8 +454,8 @@ static void emit_make_ready(struct gen *g, const struct cold *c)
 }
 
 /*
- * An interrupt between the test of busy and its setting claims and releases the same slot: no atomic
- * operation is needed. Raw tracepoint and perf event programs run with preemption off.
+ * An interrupt between the test of busy and its setting claims and releases the same slot: no
+ * atomic operation is needed. Raw tracepoint and perf event programs run with preemption off.
  */
 static void claim(struct entry *en)
 {
@@ -508,7 +513,8 @@ static void fill_identity(struct entry *en)
 		if (en->has_one_probe)
 			mach_set(g, off, names[k]);
 		else
-			dispatch_copy(g, off, (uint32_t)offsetof(struct rt_dispatch, names) + 4 * k);
+			dispatch_copy(g, off,
+				      (uint32_t)offsetof(struct rt_dispatch, names) + 4 * k);
 	}
 }
 
@@ -531,7 +537,9 @@ static void reset_mach(struct entry *en)
 		gen_mach_zero(g, g->l->this_off, g->l->this_size);
 }
 
-/* ---- clauses ------------------------------------------------------------------------------------------------------ */
+/* ---- clauses
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 static bool is_always(const struct entry *en, uint32_t clause)
 {
@@ -589,8 +597,8 @@ static void call_groups(struct entry *en)
 
 static void func_begin(struct gen *g, const char *name, uint32_t clause)
 {
-	vec_push(&g->e.code->funcs, (struct bpf_func){.start = g->e.code->insns.len, .name = name,
-						      .clause = clause});
+	vec_push(&g->e.code->funcs,
+		 (struct bpf_func){.start = g->e.code->insns.len, .name = name, .clause = clause});
 }
 
 static void gen_groups(struct entry *en)
@@ -643,35 +651,37 @@ static void gen_entry(struct entry *en)
 	fill_identity(en);
 	reset_mach(en);
 	en->ops->args(en);
-	/* the cold code of what follows is its own */
-	if (en->ngroups) {
+	if (en->ngroups)
 		call_groups(en);
-	} else {
-		uint32_t run = em_label(e);
-
-		em_ja(e, run);
-		gen_flush_cold(g);
-		em_here(e, run);
+	else
 		inline_clauses(en);
-	}
 	em_store_imm(e, 4, R9, offsetof(struct rt_mach, busy), 0);
 	em_here(e, en->quit);
 	em_imm(e, R0, 0);
 	em_exit(e);
-	gen_flush_cold(g);
+	gen_flush_cold(g, 0);
 }
 
-/* ---- faults --------------------------------------------------------------------------------------------------------- */
+/* ---- faults
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
-#define FAULT(field) ((uint32_t)(offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, field)))
-#define NERROR_ARGS  6
+#define FAULT(field)                                                                               \
+	((uint32_t)(offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, field)))
+#define NERROR_ARGS 6
 
 /* Words of the machine state that a firing of ERROR overwrites. */
 static const uint32_t saved[] = {
-	ARG_OFF(0), ARG_OFF(1), ARG_OFF(2), ARG_OFF(3), ARG_OFF(4), ARG_OFF(5),
+	ARG_OFF(0),
+	ARG_OFF(1),
+	ARG_OFF(2),
+	ARG_OFF(3),
+	ARG_OFF(4),
+	ARG_OFF(5),
 	offsetof(struct rt_mach, probe), /* and probe_idx */
 	offsetof(struct rt_mach, epid),	 /* and err */
-	offsetof(struct rt_mach, names), offsetof(struct rt_mach, names) + 8,
+	offsetof(struct rt_mach, names),
+	offsetof(struct rt_mach, names) + 8,
 };
 
 static void copy_words(struct gen *g, bool is_save)
@@ -690,8 +700,11 @@ static void fill_error_args(struct gen *g)
 		uint32_t off, size;
 		bool is_signed;
 	} args[NERROR_ARGS - 1] = {
-		{offsetof(struct rt_mach, epid), 4, false}, {FAULT(action), 4, false},
-		{FAULT(offset), 4, true}, {FAULT(kind), 4, false}, {FAULT(value), 8, false},
+		{offsetof(struct rt_mach, epid), 4, false},
+		{FAULT(action), 4, false},
+		{FAULT(offset), 4, true},
+		{FAULT(kind), 4, false},
+		{FAULT(value), 8, false},
 	};
 
 	em_store_imm(&g->e, 8, R9, (int32_t)ARG_OFF(0), 0);
@@ -704,7 +717,8 @@ static void fill_error_args(struct gen *g)
 	mach_set(g, offsetof(struct rt_mach, probe), g->u->error_probe);
 	mach_set(g, offsetof(struct rt_mach, probe_idx), g->u->error_probe_idx);
 	for (uint32_t k = 0; k < 4; k++)
-		mach_set(g, (uint32_t)offsetof(struct rt_mach, names) + 4 * k, g->u->error_names[k]);
+		mach_set(g, (uint32_t)offsetof(struct rt_mach, names) + 4 * k,
+			 g->u->error_names[k]);
 }
 
 static void gen_fault_func(struct gen *g)
@@ -729,7 +743,9 @@ static void gen_fault_func(struct gen *g)
 	em_exit(e);
 }
 
-/* ---- units ------------------------------------------------------------------------------------------------------------ */
+/* ---- units
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static void find_needs(struct gen *g)
 {
@@ -820,7 +836,8 @@ struct err *bpf_gen_unit(const struct unit *u, const struct gen_env *env, struct
 	if (!g.err)
 		em_resolve(&g.e);
 	if (!g.err && g.e.too_far)
-		gen_fail(&g, "a clause is too long for the branches of the kernel's instruction set");
+		gen_fail(&g,
+			 "a clause is too long for the branches of the kernel's instruction set");
 	em_deinit(&g.e);
 	vec_deinit(&g.cold);
 	arena_destroy(g.tmp);

@@ -23,23 +23,24 @@ uint32_t gen_cold(struct gen *g, struct cold c)
 	return c.entry;
 }
 
-void gen_flush_cold(struct gen *g)
+void gen_flush_cold(struct gen *g, uint32_t first)
 {
 	uint32_t span = g->e.span;
 
 	/* one may add others */
-	for (uint32_t i = 0; i < g->cold.len; i++) {
+	for (uint32_t i = first; i < g->cold.len; i++) {
 		struct cold c = g->cold.data[i];
 
 		g->e.span = c.span;
 		em_here(&g->e, c.entry);
 		c.emit(g, &c);
 	}
-	vec_clear(&g->cold);
+	g->cold.len = first;
 	g->e.span = span;
 }
 
-#define FAULT_OFF(field) (int32_t)(offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, field))
+#define FAULT_OFF(field)                                                                           \
+	(int32_t)(offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, field))
 
 static void emit_fault(struct gen *g, const struct cold *c)
 {
@@ -68,8 +69,11 @@ uint32_t gen_fault(struct gen *g, uint32_t kind, uint32_t action, uint32_t offse
 		    last->offset == offset && ra_place_same(&last->value, &value))
 			return last->entry;
 	}
-	return gen_cold(g, (struct cold){.emit = emit_fault, .kind = kind, .action = action,
-					 .offset = offset, .value = value});
+	return gen_cold(g, (struct cold){.emit = emit_fault,
+					 .kind = kind,
+					 .action = action,
+					 .offset = offset,
+					 .value = value});
 }
 
 void gen_count(struct gen *g, uint32_t field_off)

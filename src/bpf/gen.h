@@ -22,7 +22,8 @@
  *     -64  FRAME_INCR   increment
  *     -72  FRAME_SPILL  values that found no register, down to FRAME_END
  *
- * Code that is rarely executed (faults, first use of a key) is emitted behind the clause: gen_cold().
+ * Code that is rarely executed (faults, first use of a key) is emitted behind the clause:
+ * gen_cold().
  */
 #pragma once
 
@@ -42,8 +43,8 @@
 #define FRAME_SPILL  (-72)
 #define FRAME_NSPILL 7
 
-/* Linux include/uapi/linux/bpf.h, enum bpf_func_id: those newer than our build headers may be need no care,
- * the numbers never change. */
+/* Linux include/uapi/linux/bpf.h, enum bpf_func_id: those newer than our build headers may be need
+ * no care, the numbers never change. */
 enum {
 	HELPER_TASK_STORAGE_GET = 156,
 	HELPER_GET_CURRENT_TASK_BTF = 158,
@@ -56,7 +57,7 @@ struct gen;
 /* Code for later: emit(g, c) is called behind the clause, with c->entry to be placed first. */
 struct cold {
 	void (*emit)(struct gen *g, const struct cold *c);
-	uint32_t entry, back; /* labels */
+	uint32_t entry, back;	       /* labels */
 	uint32_t kind, action, offset; /* of a fault; kind 0: the run-time function has set it */
 	struct ra_place value;
 	const void *arg;
@@ -65,8 +66,8 @@ struct cold {
 
 /* What a clause's code needs from the entry. */
 struct needs {
-	uint32_t args;	 /* bit n: argN */
-	uint32_t names;	 /* bit n: probeprov, mod, func, name */
+	uint32_t args;	/* bit n: argN */
+	uint32_t names; /* bit n: probeprov, mod, func, name */
 	bool probe, probe_idx, epid, err, timestamp, comm, scratch, token, tls, faults;
 };
 
@@ -81,19 +82,21 @@ struct gen {
 	/* of the clause in work */
 	const struct unit_clause *uc;
 	bool is_error_clause;
-	uint32_t out;	    /* label: the clause ends */
-	uint32_t fault;	    /* label: a fault is described in m->fault but for the clause */
+	uint32_t out;	/* label: the clause ends */
+	uint32_t fault; /* label: a fault is described in m->fault but for the clause */
 	bool fault_used;
 	uint32_t span;
-	uint32_t fault_func; /* index of the fault handler */
+	uint32_t fault_func;  /* index of the fault handler */
 	bool fault_func_used; /* the kernel refuses functions that nothing calls */
-	struct needs needs;  /* of the unit */
+	struct needs needs;   /* of the unit */
 };
 
-/* ---- this file's neighbours, one section each -------------------------------------------------------- */
+/* ---- this file's neighbours, one section each
+ * -------------------------------------------------------- */
 
 /* needs.c */
-void needs_of_clause(struct needs *n, const struct layout *l, const struct clause_layout *cl); /* adds to n */
+void needs_of_clause(struct needs *n, const struct layout *l,
+		     const struct clause_layout *cl); /* adds to n */
 void needs_of_difo(struct needs *n, const struct difo *d);
 bool clause_reads_tls_early(const struct prog_clause *c);
 
@@ -101,7 +104,8 @@ bool clause_reads_tls_early(const struct prog_clause *c);
 PRINTF_LIKE(2, 3) void gen_fail(struct gen *g, const char *fmt, ...);
 /* The label of code emitted later. */
 uint32_t gen_cold(struct gen *g, struct cold c);
-void gen_flush_cold(struct gen *g);
+/* Emits what was put off since there were first of them. */
+void gen_flush_cold(struct gen *g, uint32_t first);
 /* A label that reports a fault of the given kind (enum dif_fault, or 0: already in m->fault). */
 uint32_t gen_fault(struct gen *g, uint32_t kind, uint32_t action, uint32_t offset,
 		   struct ra_place value);
@@ -127,7 +131,8 @@ bool ra_place_same(const struct ra_place *a, const struct ra_place *b);
 
 /* gen_dif.c: expressions. Result in r0; everything but r9 and the frame is destroyed. */
 void gen_difo(struct gen *g, const struct difo *d, uint32_t action);
-/* d is `... copyinstr(x)': its result is x, and *ret_offset the DIF offset of the call; false: it is not. */
+/* d is `... copyinstr(x)': its result is x, and *ret_offset the DIF offset of the call; false: it
+ * is not. */
 bool gen_difo_copyinstr(struct gen *g, const struct difo *d, uint32_t action, uint32_t *ret_offset);
 
 /* One DIF instruction in work. */
@@ -138,7 +143,7 @@ struct dif_at {
 	const struct ra_place *reads, *writes;
 	uint32_t nreads, nwrites;
 	uint32_t action;
-	uint32_t depth;		 /* tuple entries */
+	uint32_t depth;		  /* tuple entries */
 	const uint8_t *is_string; /* by tuple entry: pushed with pushtr of a string */
 };
 static inline uint32_t dif_at_offset(const struct dif_at *at)
@@ -183,7 +188,8 @@ void gen_call(struct gen *g, const struct dif_at *at);
 /* gen_record.c: records */
 void gen_record_begin(struct gen *g);
 void gen_record_act(struct gen *g, uint32_t act);
-void gen_record_mark(struct gen *g, uint32_t act); /* executed, with those that follow in its block */
+void gen_record_mark(struct gen *g,
+		     uint32_t act); /* executed, with those that follow in its block */
 void gen_record_end(struct gen *g);
 /* *(r9 + off) = size bytes at the address in r0, or a fault; destroys r6 */
 void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, uint32_t action);

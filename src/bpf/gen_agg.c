@@ -13,7 +13,8 @@ static const struct agg_layout *agg_of(const struct gen *g, const struct prog_ac
 	return &g->l->aggs[act->agg->id - 1];
 }
 
-/* ---- key ---------------------------------------------------------------------------------------------- */
+/* ---- key
+ * ---------------------------------------------------------------------------------------------- */
 
 static void check_rt(struct gen *g, uint32_t action)
 {
@@ -76,15 +77,15 @@ static void build_key(struct gen *g, const struct agg_layout *al, const struct p
 		em_store_imm(&g->e, 1, R9, (int32_t)(g->l->key_off + pos), 0);
 }
 
-/* ---- argument -> bucket ---------------------------------------------------------------------------------- */
+/* ---- argument -> bucket
+ * ---------------------------------------------------------------------------------- */
 
 /* r6 = bucket of the value r6 */
 static void bucket_rt(struct gen *g, const struct prog_agg *agg)
 {
 	if (agg->func == AGGFUNC_LLQUANTIZE)
 		for (uint32_t k = 0; k < ARRAY_LEN(agg->param); k++)
-			em_store_imm(&g->e, 8, R9,
-				     (int32_t)(offsetof(struct rt_mach, tmp) + 8 * k),
+			em_store_imm(&g->e, 8, R9, (int32_t)(offsetof(struct rt_mach, tmp) + 8 * k),
 				     (int32_t)agg->param[k]);
 	em_mov(&g->e, R2, R6);
 	gen_rt(g, agg->func == AGGFUNC_QUANTIZE ? "rt_quantize" : "rt_llquantize");
@@ -113,11 +114,12 @@ static void bucket_linear(struct gen *g, const struct prog_agg *agg)
 	em_here(e, done);
 }
 
-/* ---- updates: r0 = value ------------------------------------------------------------------------------------ */
+/* ---- updates: r0 = value
+ * ------------------------------------------------------------------------------------ */
 
 struct update {
 	int32_t off;
-	int reg;     /* what is added, 0 = imm */
+	int reg; /* what is added, 0 = imm */
 	int32_t imm;
 };
 
@@ -157,8 +159,9 @@ static void update_avg(struct gen *g, const struct agg_layout *al)
 }
 
 /*
- * Stored xor the neutral element, so that zero bytes mean untouched. Against an interrupt that changes the
- * value in between: exchange only if it is still the one that was compared, and try once more.
+ * Stored xor the neutral element, so that zero bytes mean untouched. Against an interrupt that
+ * changes the value in between: exchange only if it is still the one that was compared, and try
+ * once more.
  */
 static void extreme(struct gen *g, uint64_t neutral, int keep)
 {
@@ -195,7 +198,8 @@ static void update_max(struct gen *g, const struct agg_layout *al)
 	extreme(g, (uint64_t)INT64_MIN, BPF_JSGE);
 }
 
-/* r3 = low, r2 = high half of r6 squared: (a * 2^32 + b)^2 = a^2 * 2^64 + 2ab * 2^32 + b^2; r1, r4 */
+/* r3 = low, r2 = high half of r6 squared: (a * 2^32 + b)^2 = a^2 * 2^64 + 2ab * 2^32 + b^2; r1, r4
+ */
 static void square(struct gen *g)
 {
 	struct emitter *e = &g->e;
@@ -275,7 +279,9 @@ static const struct agg_gen {
 	/* clang-format on */
 };
 
-/* ---- lookup --------------------------------------------------------------------------------------------------- */
+/* ---- lookup
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 /* r1 = map, r2 = key */
 static void map_and_key(struct gen *g, const struct agg_layout *al)
@@ -329,8 +335,10 @@ static void lookup(struct gen *g, const struct agg_layout *al, const struct prog
 	em_helper(e, BPF_FUNC_map_lookup_elem);
 	if (al->key_size)
 		em_jmp_imm(e, BPF_JEQ, R0, 0,
-			   gen_cold(g, (struct cold){.emit = emit_insert, .back = have,
-						     .action = done, .arg = act}));
+			   gen_cold(g, (struct cold){.emit = emit_insert,
+						     .back = have,
+						     .action = done,
+						     .arg = act}));
 	else
 		em_jmp_imm(e, BPF_JEQ, R0, 0, done);
 	em_here(e, have);

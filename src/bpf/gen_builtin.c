@@ -198,8 +198,10 @@ static void need_arg(struct needs *n, const struct builtin_gen *b)
 }
 
 #define M(field) offsetof(struct rt_mach, field)
-#define ARG(n)	 [DIF_VAR_ARG0 - DIF_VAR_CURTHREAD + (n)] = {emit_mach_u64, false, M(arg) + 8 * (n), need_arg}
-#define B(id)	 [DIF_VAR_##id - DIF_VAR_CURTHREAD]
+#define ARG(n)                                                                                     \
+	[DIF_VAR_ARG0 - DIF_VAR_CURTHREAD + (n)] = {emit_mach_u64, false, M(arg) + 8 * (n),        \
+						    need_arg}
+#define B(id) [DIF_VAR_##id - DIF_VAR_CURTHREAD]
 
 static const struct builtin_gen builtins[] = {
 	/* clang-format off */

@@ -5,7 +5,8 @@
 #define SIGNAL_STOP 19
 #define SIGNAL_MAX  64
 
-/* ---- enabled-probe id ------------------------------------------------------------------------------- */
+/* ---- enabled-probe id
+ * ------------------------------------------------------------------------------- */
 
 /* probe indexes from, from + step ... (n of them) have the ranks from base on */
 struct run {
@@ -25,8 +26,9 @@ static struct run run_at(const struct unit_clause *uc, uint32_t i)
 }
 
 /*
- * The rank of the probe among those of the clause. Probes of a glob mostly have indexes in arithmetic
- * progression (all entries, every second one being a return), so that a comparison or two do it.
+ * The rank of the probe among those of the clause. Probes of a glob mostly have indexes in
+ * arithmetic progression (all entries, every second one being a return), so that a comparison or
+ * two do it.
  */
 void gen_epid(struct gen *g, const struct unit_clause *uc)
 {
@@ -61,7 +63,8 @@ void gen_epid(struct gen *g, const struct unit_clause *uc)
 	em_alu_imm(e, BPF_ADD, R0, (int32_t)uc->layout->first_epid);
 }
 
-/* ---- actions ------------------------------------------------------------------------------------------- */
+/* ---- actions
+ * ------------------------------------------------------------------------------------------- */
 
 /* Signal number in r1. */
 static void send_signal(struct gen *g)
@@ -121,7 +124,8 @@ static void gen_acts(struct gen *g)
 {
 	const struct prog_clause *c = g->uc->layout->clause;
 	uint32_t *labels = xcalloc(c->nacts + 1, sizeof(*labels));
-	/* the kernel refuses code that nothing reaches: between `jmp' and the next target there may be some */
+	/* the kernel refuses code that nothing reaches: between `jmp' and the next target there may
+	 * be some */
 	bool *reached = xcalloc(c->nacts + 1, sizeof(*reached));
 
 	reached[0] = true;
@@ -146,7 +150,8 @@ static void gen_acts(struct gen *g)
 	free(reached);
 }
 
-/* ---- a clause ------------------------------------------------------------------------------------------ */
+/* ---- a clause
+ * ------------------------------------------------------------------------------------------ */
 
 static void gen_fault_tail(struct gen *g)
 {
@@ -160,8 +165,10 @@ static void gen_fault_tail(struct gen *g)
 		     (int32_t)g->uc->layout->clause->index);
 	if (g->is_error_clause) {
 		gen_count(g, offsetof(struct rt_cpu, dblerrors));
-		em_store_imm(e, 4, R9, (int32_t)(offsetof(struct rt_mach, fault) +
-						 offsetof(struct rt_fault, kind)), 0);
+		em_store_imm(e, 4, R9,
+			     (int32_t)(offsetof(struct rt_mach, fault) +
+				       offsetof(struct rt_fault, kind)),
+			     0);
 		return;
 	}
 	gen_epid(g, g->uc);
@@ -191,6 +198,7 @@ static void gen_clause(struct gen *g, const struct unit_clause *uc)
 {
 	const struct prog_clause *c = uc->layout->clause;
 	bool tls_early = clause_reads_tls_early(c);
+	uint32_t first_cold = g->cold.len;
 	struct needs n = {0};
 
 	g->uc = uc;
@@ -213,9 +221,9 @@ static void gen_clause(struct gen *g, const struct unit_clause *uc)
 	g->e.span = c->span;
 	if (c->records)
 		gen_record_end(g);
-	if (g->cold.len) {
+	if (g->cold.len > first_cold) {
 		em_ja(&g->e, g->out);
-		gen_flush_cold(g);
+		gen_flush_cold(g, first_cold);
 	}
 	gen_fault_tail(g);
 }

@@ -1,13 +1,15 @@
 /*
  * DIF to eBPF: one object at a time.
  *
- * 1. what each instruction reads, writes and destroys (struct ra_insn), with comparison flags and tuple
- *    entries as virtual registers of their own; 2. register allocation; 3. instructions in order.
+ * 1. what each instruction reads, writes and destroys (struct ra_insn), with comparison flags and
+ * tuple entries as virtual registers of their own; 2. register allocation; 3. instructions in
+ * order.
  *
  * Flags    cmp a, b copies a and b to two virtual registers, a branch compares these. Copies share
  *          places where they can, so the usual pair is one conditional jump and no move.
- * Tuples   entry k is a virtual register. How many entries there are is known at each instruction. Where two ways with different numbers meet,
- *          nothing may use the stack until it is flushed: the compiler does not produce it otherwise.
+ * Tuples   entry k is a virtual register. How many entries there are is known at each instruction.
+ * Where two ways with different numbers meet, nothing may use the stack until it is flushed: the
+ * compiler does not produce it otherwise.
  */
 #include "bpf/gen.h"
 #include "dif/asm.h"
@@ -20,14 +22,15 @@ enum { V_FLAG_A = DIF_MAX_REGS, V_FLAG_B, V_TUPLE };
 
 struct op_gen {
 	void (*emit)(struct gen *g, const struct dif_at *at, const struct op_gen *op);
-	int arg;       /* BPF operation, or size of an access */
+	int arg; /* BPF operation, or size of an access */
 	bool is_signed;
 	bool is_user;
 	bool clobbers; /* r0-r5 */
 	bool keeps_reads;
 };
 
-/* ---- arithmetic ---------------------------------------------------------------------------------- */
+/* ---- arithmetic
+ * ---------------------------------------------------------------------------------- */
 
 static bool is_small_const(const struct ra_place *p)
 {
@@ -150,7 +153,8 @@ static void gen_sdiv(struct gen *g, const struct dif_at *at, const struct op_gen
 	ra_place_put(g, &at->writes[0], R0);
 }
 
-/* ---- copies, comparisons, branches ----------------------------------------------------------------- */
+/* ---- copies, comparisons, branches
+ * ----------------------------------------------------------------- */
 
 static void copy(struct gen *g, const struct ra_place *from, const struct ra_place *to)
 {
@@ -168,7 +172,8 @@ static void gen_copy(struct gen *g, const struct dif_at *at, const struct op_gen
 	const struct ra_place *w = at->writes, *r = at->reads;
 
 	(void)op;
-	if (at->nwrites == 2 && w[0].kind != RA_UNUSED && ra_place_same(&w[0], &r[1]) && !ra_place_same(&w[0], &r[0])) {
+	if (at->nwrites == 2 && w[0].kind != RA_UNUSED && ra_place_same(&w[0], &r[1]) &&
+	    !ra_place_same(&w[0], &r[0])) {
 		ra_place_load(g, R1, &r[1]);
 		copy(g, &r[0], &w[0]);
 		ra_place_put(g, &w[1], R1);
@@ -225,7 +230,8 @@ static void branch(struct gen *g, const struct dif_at *at, int op, uint32_t labe
 		em_jmp_reg(&g->e, op, ra_place_use(g, a, R0), ra_place_use(g, b, R1), label);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------ */
+/* ---- memory
+ * ------------------------------------------------------------------------------------------ */
 
 static void gen_load(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
@@ -249,8 +255,8 @@ static void gen_load(struct gen *g, const struct dif_at *at, const struct op_gen
 
 static void gen_store(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
-	struct ra_place args[3] = {at->reads[1], at->reads[0],
-				   {.kind = RA_CONST, .value = (uint64_t)op->arg}};
+	struct ra_place args[3] = {
+		at->reads[1], at->reads[0], {.kind = RA_CONST, .value = (uint64_t)op->arg}};
 
 	ra_place_args(g, args, 3);
 	gen_rt(g, "rt_store");
@@ -274,7 +280,8 @@ static void gen_copys(struct gen *g, const struct dif_at *at, const struct op_ge
 	at_check_rt(g, at);
 }
 
-/* ---- the rest -------------------------------------------------------------------------------------------- */
+/* ---- the rest
+ * -------------------------------------------------------------------------------------------- */
 
 static void gen_setx(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
@@ -313,11 +320,11 @@ static void gen_illop(struct gen *g, const struct dif_at *at, const struct op_ge
 	at_fault_always(g, at, DIF_FAULT_ILLOP, 0);
 }
 
-#define FORWARD(name, to)                                                                     \
-	static void name(struct gen *g, const struct dif_at *at, const struct op_gen *op)     \
-	{                                                                                     \
-		(void)op;                                                                     \
-		to(g, at);                                                                    \
+#define FORWARD(name, to)                                                                          \
+	static void name(struct gen *g, const struct dif_at *at, const struct op_gen *op)          \
+	{                                                                                          \
+		(void)op;                                                                          \
+		to(g, at);                                                                         \
 	}
 FORWARD(op_ldv, gen_ldv)
 FORWARD(op_stv, gen_stv)
@@ -326,13 +333,13 @@ FORWARD(op_ldaa, gen_ldaa)
 FORWARD(op_staa, gen_staa)
 FORWARD(op_call, gen_call)
 
-#define LOADS(p, user)                                                                              \
-	[DIF_OP_##p##LDSB] = {gen_load, 1, .is_signed = true, LOAD_ATTRS(user)},                    \
-	[DIF_OP_##p##LDSH] = {gen_load, 2, .is_signed = true, LOAD_ATTRS(user)},                    \
-	[DIF_OP_##p##LDSW] = {gen_load, 4, .is_signed = true, LOAD_ATTRS(user)},                    \
-	[DIF_OP_##p##LDUB] = {gen_load, 1, LOAD_ATTRS(user)},                                       \
-	[DIF_OP_##p##LDUH] = {gen_load, 2, LOAD_ATTRS(user)},                                       \
-	[DIF_OP_##p##LDUW] = {gen_load, 4, LOAD_ATTRS(user)},                                       \
+#define LOADS(p, user)                                                                             \
+	[DIF_OP_##p##LDSB] = {gen_load, 1, .is_signed = true, LOAD_ATTRS(user)},                   \
+	[DIF_OP_##p##LDSH] = {gen_load, 2, .is_signed = true, LOAD_ATTRS(user)},                   \
+	[DIF_OP_##p##LDSW] = {gen_load, 4, .is_signed = true, LOAD_ATTRS(user)},                   \
+	[DIF_OP_##p##LDUB] = {gen_load, 1, LOAD_ATTRS(user)},                                      \
+	[DIF_OP_##p##LDUH] = {gen_load, 2, LOAD_ATTRS(user)},                                      \
+	[DIF_OP_##p##LDUW] = {gen_load, 4, LOAD_ATTRS(user)},                                      \
 	[DIF_OP_##p##LDX] = {gen_load, 8, LOAD_ATTRS(user)}
 #define LOAD_ATTRS(user) .is_user = (user), .clobbers = true, .keeps_reads = true
 
@@ -377,7 +384,9 @@ static const struct op_gen ops[] = {
 	/* clang-format on */
 };
 
-/* ---- faults ------------------------------------------------------------------------------------------------ */
+/* ---- faults
+ * ------------------------------------------------------------------------------------------------
+ */
 
 uint32_t at_fault(struct gen *g, const struct dif_at *at, uint32_t kind, struct ra_place value)
 {
@@ -402,21 +411,22 @@ void at_check_rt(struct gen *g, const struct dif_at *at)
 	em_jmp_imm(&g->e, BPF_JNE, R1, 0, at_fault(g, at, 0, none));
 }
 
-/* ---- 1. what instructions read and write --------------------------------------------------------------------- */
+/* ---- 1. what instructions read and write
+ * --------------------------------------------------------------------- */
 
 struct difo_gen {
 	struct gen *g;
 	const struct difo *d;
 	uint32_t action;
-	uint32_t n;		/* instructions to translate */
-	uint32_t tuple_result;	/* instruction that ends the object with tuple entry 0, or RA_NONE */
+	uint32_t n;	       /* instructions to translate */
+	uint32_t tuple_result; /* instruction that ends the object with tuple entry 0, or RA_NONE */
 	struct ra_insn *ri;
-	uint8_t *depth;		/* before each instruction; DEPTH_NONE: not reached */
+	uint8_t *depth; /* before each instruction; DEPTH_NONE: not reached */
 	uint8_t is_string[DIF_MAX_TUPLE];
 	uint8_t (*strings)[DIF_MAX_TUPLE]; /* is_string, where the tuple is used */
 	uint32_t nvregs;
-	uint16_t map[V_MAX];	/* virtual registers are numbered as they come: few are used */
-	uint32_t *labels;	/* 0 = none, else label + 1 */
+	uint16_t map[V_MAX]; /* virtual registers are numbered as they come: few are used */
+	uint32_t *labels;    /* 0 = none, else label + 1 */
 	struct regalloc *ra;
 };
 
@@ -448,9 +458,9 @@ static void add_write(struct difo_gen *dg, struct ra_insn *ri, uint32_t v)
 
 /* Register operands that are read, by form: r1, r2, rd (or rs). %r0 is one like all others here. */
 static const char *const form_reads[] = {
-	[DIF_FORM_RRR] = "12", [DIF_FORM_RR] = "1",    [DIF_FORM_LOAD] = "1",	[DIF_FORM_STORE] = "1d",
-	[DIF_FORM_RET] = "d",  [DIF_FORM_LDA] = "2",   [DIF_FORM_STV] = "d",	[DIF_FORM_COPYS] = "12d",
-	[DIF_FORM_XLATE] = "",
+	[DIF_FORM_RRR] = "12",	 [DIF_FORM_RR] = "1",	   [DIF_FORM_LOAD] = "1",
+	[DIF_FORM_STORE] = "1d", [DIF_FORM_RET] = "d",	   [DIF_FORM_LDA] = "2",
+	[DIF_FORM_STV] = "d",	 [DIF_FORM_COPYS] = "12d", [DIF_FORM_XLATE] = "",
 };
 
 static void read_operands(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
@@ -494,7 +504,8 @@ static void describe_push(struct difo_gen *dg, struct ra_insn *ri, uint32_t i, u
 		gen_fail(dg->g, "DIF instruction %u: the tuple stack depends on the way here", i);
 		return;
 	}
-	dg->is_string[k] = DIF_INSN_OP(insn) == DIF_OP_PUSHTR && DIF_INSN_TTYPE(insn) == DIF_TUPLE_STR;
+	dg->is_string[k] =
+		DIF_INSN_OP(insn) == DIF_OP_PUSHTR && DIF_INSN_TTYPE(insn) == DIF_TUPLE_STR;
 	add_reads(dg, ri, (uint32_t[]){DIF_INSN_RS(insn)}, 1);
 	add_write(dg, ri, V_TUPLE + k);
 	ri->copies = true;
@@ -525,7 +536,8 @@ static void describe_branch(struct difo_gen *dg, struct ra_insn *ri, dif_insn in
 		add_reads(dg, ri, (uint32_t[]){V_FLAG_A, V_FLAG_B}, 2);
 }
 
-/* Values that need no place: constants, and arguments of the probe, which lie in the machine state. */
+/* Values that need no place: constants, and arguments of the probe, which lie in the machine state.
+ */
 static void describe_home(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
 {
 	uint32_t id = DIF_INSN_INDEX(insn);
@@ -536,9 +548,9 @@ static void describe_home(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn
 	else if (op == DIF_OP_SETS)
 		ri->home = string_place(dg->g, dg->d, insn);
 	else if (op == DIF_OP_LDGS && id >= DIF_VAR_ARG0 && id <= DIF_VAR_ARG9)
-		ri->home = (struct ra_place){
-			.kind = RA_MACH,
-			.n = (uint32_t)offsetof(struct rt_mach, arg) + 8 * (id - DIF_VAR_ARG0)};
+		ri->home = (struct ra_place){.kind = RA_MACH,
+					     .n = (uint32_t)offsetof(struct rt_mach, arg) +
+						  8 * (id - DIF_VAR_ARG0)};
 	else if (op == DIF_OP_MOV && DIF_INSN_R1(insn) == 0)
 		ri->home = (struct ra_place){.kind = RA_CONST};
 }
@@ -631,16 +643,23 @@ static void describe(struct difo_gen *dg)
 	}
 }
 
-/* ---- 3. instructions --------------------------------------------------------------------------------------------- */
+/* ---- 3. instructions
+ * --------------------------------------------------------------------------------------------- */
 
 static void emit_insn(struct difo_gen *dg, uint32_t i, uint32_t end)
 {
 	struct gen *g = dg->g;
 	dif_insn insn = dg->d->code[i];
 	enum dif_op op = DIF_INSN_OP(insn);
-	struct dif_at at = {.d = dg->d, .i = i, .insn = insn, .action = dg->action,
-			    .reads = dg->ra->reads[i], .writes = dg->ra->writes[i],
-			    .nreads = dg->ri[i].nreads, .nwrites = dg->ri[i].nwrites, .depth = dg->depth[i],
+	struct dif_at at = {.d = dg->d,
+			    .i = i,
+			    .insn = insn,
+			    .action = dg->action,
+			    .reads = dg->ra->reads[i],
+			    .writes = dg->ra->writes[i],
+			    .nreads = dg->ri[i].nreads,
+			    .nwrites = dg->ri[i].nwrites,
+			    .depth = dg->depth[i],
 			    .is_string = dg->strings[i]};
 
 	if (i == dg->tuple_result || op == DIF_OP_RET) {
@@ -683,8 +702,10 @@ static void gen_code(struct gen *g, const struct difo *d, uint32_t n, uint32_t t
 		     uint32_t action)
 {
 	struct difo_gen *dg;
-	struct ra_opts opts = {.nstack = FRAME_NSPILL, .mach_off = g->l->spill_off,
-			       .mach_nslots = g->l->spill_nslots, .seed = g->env->shuffle};
+	struct ra_opts opts = {.nstack = FRAME_NSPILL,
+			       .mach_off = g->l->spill_off,
+			       .mach_nslots = g->l->spill_nslots,
+			       .seed = g->env->shuffle};
 
 	arena_reset(g->tmp);
 	dg = ARENA_NEW(g->tmp, struct difo_gen);
@@ -718,7 +739,8 @@ bool gen_difo_copyinstr(struct gen *g, const struct difo *d, uint32_t action, ui
 	if (n < 3)
 		return false;
 	call = n - 2;
-	if (d->code[call] != dif_idx(DIF_OP_CALL, DIF_SUBR_COPYINSTR, DIF_INSN_RD(d->code[n - 1])) ||
+	if (d->code[call] !=
+		    dif_idx(DIF_OP_CALL, DIF_SUBR_COPYINSTR, DIF_INSN_RD(d->code[n - 1])) ||
 	    DIF_INSN_OP(d->code[call - 1]) != DIF_OP_PUSHTV)
 		return false;
 	for (uint32_t i = 0; i < call; i++) {
@@ -727,7 +749,8 @@ bool gen_difo_copyinstr(struct gen *g, const struct difo *d, uint32_t action, ui
 		/* one argument, and no way around the call */
 		if (dif_op_form(op) == DIF_FORM_LABEL && DIF_INSN_LABEL(d->code[i]) >= call)
 			return false;
-		if (op == DIF_OP_RET || op == DIF_OP_PUSHTR || (op == DIF_OP_PUSHTV && i + 1 < call))
+		if (op == DIF_OP_RET || op == DIF_OP_PUSHTR ||
+		    (op == DIF_OP_PUSHTV && i + 1 < call))
 			return false;
 	}
 	*ret_offset = call * (uint32_t)sizeof(dif_insn);

@@ -35,7 +35,8 @@ void gen_record_begin(struct gen *g)
 	}
 }
 
-/* ---- which actions were executed -------------------------------------------------------------------- */
+/* ---- which actions were executed
+ * -------------------------------------------------------------------- */
 
 static bool starts_block(const struct prog_clause *c, uint32_t act)
 {
@@ -72,7 +73,8 @@ void gen_record_mark(struct gen *g, uint32_t act)
 	}
 }
 
-/* ---- fields -------------------------------------------------------------------------------------------- */
+/* ---- fields
+ * -------------------------------------------------------------------------------------------- */
 
 void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, uint32_t action)
 {
@@ -114,8 +116,8 @@ void gen_strid(struct gen *g, uint32_t off, const struct difo *d)
 }
 
 /*
- * Appends a string. One that is just copyinstr(x) is read from user memory straight into the record; the
- * fault is then the subroutine's own.
+ * Appends a string. One that is just copyinstr(x) is read from user memory straight into the
+ * record; the fault is then the subroutine's own.
  */
 static void string_field(struct gen *g, const struct rec_field *f, const struct difo *d,
 			 uint32_t action)
@@ -186,7 +188,8 @@ void gen_record_act(struct gen *g, uint32_t act)
 		record_field(g, &al->fields[k], pa->args[k], pa->number + k);
 }
 
-/* ---- sending -------------------------------------------------------------------------------------------- */
+/* ---- sending
+ * -------------------------------------------------------------------------------------------- */
 
 static void emit_drop(struct gen *g, const struct cold *c)
 {

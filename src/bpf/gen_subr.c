@@ -5,8 +5,8 @@
 
 struct subr_gen {
 	void (*emit)(struct gen *g, const struct dif_at *at, const struct subr_gen *s);
-	const char *rt;	   /* run-time function */
-	uint8_t min, max;  /* arguments */
+	const char *rt;		  /* run-time function */
+	uint8_t min, max;	  /* arguments */
 	uint64_t deflt[MAX_ARGS]; /* of those that may be left out, by position */
 	bool clobbers, uses_scratch, can_fault;
 	int arg;
@@ -52,10 +52,10 @@ static void emit_minor(struct gen *g, const struct dif_at *at, const struct subr
 	em_alu_imm(&g->e, BPF_AND, R0, (1 << 20) - 1);
 }
 
-#define RT(name)      emit_rt, "rt_sub_" name
-#define STRING	      .clobbers = true, .uses_scratch = true, .can_fault = true
-#define NUMBER	      .clobbers = true, .can_fault = true
-#define S(id)	      [DIF_SUBR_##id]
+#define RT(name) emit_rt, "rt_sub_" name
+#define STRING	 .clobbers = true, .uses_scratch = true, .can_fault = true
+#define NUMBER	 .clobbers = true, .can_fault = true
+#define S(id)	 [DIF_SUBR_##id]
 
 /* Subroutines without a row fault with ILLOP. uses_scratch also where strtok's state is. */
 static const struct subr_gen subrs[] = {

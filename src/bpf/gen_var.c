@@ -1,10 +1,10 @@
 /*
  * D variables: global, thread-local and clause-local scalars, associative arrays.
  *
- * Clause-locals lie in the machine state, globals in a map with one element, thread-locals in a block of
- * task storage (looked up once a clause: FRAME_TLS), arrays in a hash map each, with the key built in
- * the machine state. By-reference variables read as the kernel address of their storage: a map pointer is
- * stored to the machine state and loaded back, which makes it a number.
+ * Clause-locals lie in the machine state, globals in a map with one element, thread-locals in a
+ * block of task storage (looked up once a clause: FRAME_TLS), arrays in a hash map each, with the
+ * key built in the machine state. By-reference variables read as the kernel address of their
+ * storage: a map pointer is stored to the machine state and loaded back, which makes it a number.
  */
 #include "bpf/gen.h"
 #include "dif/asm.h"
@@ -41,7 +41,8 @@ static void load_value(struct gen *g, const struct var_layout *vl, int dst, int 
 		em_extend(&g->e, dst, vl->var->type.size, true);
 }
 
-/* ---- thread-local block ------------------------------------------------------------------------------ */
+/* ---- thread-local block
+ * ------------------------------------------------------------------------------ */
 
 static void call_storage_get(struct gen *g, uint32_t flags)
 {
@@ -77,12 +78,14 @@ static void tls_get(struct gen *g, uint32_t done)
 	uint32_t have = em_label(&g->e);
 
 	em_load(&g->e, 8, R1, R10, FRAME_TLS);
-	em_jmp_imm(&g->e, BPF_JEQ, R1, 0,
-		   gen_cold(g, (struct cold){.emit = emit_tls_create, .back = have, .action = done}));
+	em_jmp_imm(
+		&g->e, BPF_JEQ, R1, 0,
+		gen_cold(g, (struct cold){.emit = emit_tls_create, .back = have, .action = done}));
 	em_here(&g->e, have);
 }
 
-/* ---- loads of scalars ------------------------------------------------------------------------------------ */
+/* ---- loads of scalars
+ * ------------------------------------------------------------------------------------ */
 
 static void load_tls(struct gen *g, const struct var_layout *vl, int dst)
 {
@@ -175,14 +178,17 @@ void gen_lda(struct gen *g, const struct dif_at *at)
 	ra_place_put(g, &at->writes[0], R0);
 }
 
-/* ---- stores ------------------------------------------------------------------------------------------------ */
+/* ---- stores
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* Copies what the value points to, to the map pointer in r1. */
 static void copy_in(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	const struct dif_type *t = &vl->var->type;
 	bool is_user = t->flags & DIF_TF_BYUREF, is_string = t->kind == DIF_KIND_STRING;
-	int helper = is_string ? (is_user ? BPF_FUNC_probe_read_user_str : BPF_FUNC_probe_read_kernel_str)
+	int helper = is_string ? (is_user ? BPF_FUNC_probe_read_user_str
+					  : BPF_FUNC_probe_read_kernel_str)
 			       : (is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel);
 
 	ra_place_load(g, R3, &at->reads[0]);
@@ -296,7 +302,8 @@ void gen_stv(struct gen *g, const struct dif_at *at)
 		(is_byref(vl) ? store_static_ref : store_static_value)(g, at, vl);
 }
 
-/* ---- associative arrays --------------------------------------------------------------------------------------- */
+/* ---- associative arrays
+ * --------------------------------------------------------------------------------------- */
 
 /* r0 = identity of the thread: its id, or for idle threads one per CPU */
 static void thread_id(struct gen *g)

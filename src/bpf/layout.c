@@ -1,26 +1,28 @@
 /*
  * Layout of a session: offsets and sizes of records, keys, values and variables.
  *
- * One machine state (MAP_MACH entry), in this order; a load or store reaches the first 32 KiB cheaply,
- * so what is large comes last:
+ * One machine state (MAP_MACH entry), in this order; a load or store reaches the first 32 KiB
+ * cheaply, so what is large comes last:
  *
  *     struct rt_mach | save | kaddr | spill | keys | zero | this-> block | record
  */
 #include "bpf/layout.h"
 
-#define MAX_KEY_STRINGS	   64
-#define SPILL_SPARE	   64
-#define SAVE_SIZE	   128
-#define SCRATCH_MIN	   8192
-#define SCRATCH_MAX	   (1u << 20)
-#define SPARSE_ABOVE	   4096 /* bytes of one histogram */
-#define ELEM_OVERHEAD	   64	/* a hash element's header, for aggsize and dynvarsize */
-#define MAX_ENTRIES	   (1u << 20)
-#define QUANTIZE_NBUCKETS  127
+#define MAX_KEY_STRINGS	  64
+#define SPILL_SPARE	  64
+#define SAVE_SIZE	  128
+#define SCRATCH_MIN	  8192
+#define SCRATCH_MAX	  (1u << 20)
+#define SPARSE_ABOVE	  4096 /* bytes of one histogram */
+#define ELEM_OVERHEAD	  64   /* a hash element's header, for aggsize and dynvarsize */
+#define MAX_ENTRIES	  (1u << 20)
+#define QUANTIZE_NBUCKETS 127
 
-/* ---- what a DIFO is ------------------------------------------------------------------------------ */
+/* ---- what a DIFO is
+ * ------------------------------------------------------------------------------ */
 
-/* The first instruction of "OP x, %rN; ret %rN", 0 when the DIFO is something else (0 is no opcode). */
+/* The first instruction of "OP x, %rN; ret %rN", 0 when the DIFO is something else (0 is no
+ * opcode). */
 static dif_insn only_insn(const struct difo *d)
 {
 	if (!d || d->code_len != 2 || DIF_INSN_OP(d->code[1]) != DIF_OP_RET ||
@@ -61,7 +63,8 @@ static enum known_text known_text(const struct difo *d)
 	return TEXT_UNKNOWN;
 }
 
-/* ---- a session's DIFOs ---------------------------------------------------------------------------- */
+/* ---- a session's DIFOs
+ * ---------------------------------------------------------------------------- */
 
 struct difo_facts {
 	uint32_t max_reg, max_tuple, nstrings; /* nstrings: subroutine results in scratch memory */
@@ -110,7 +113,8 @@ static struct difo_facts clause_scan(const struct prog_clause *c, struct strtab 
 	return f;
 }
 
-/* ---- records --------------------------------------------------------------------------------------- */
+/* ---- records
+ * --------------------------------------------------------------------------------------- */
 
 /* Places size bytes at the next multiple of their natural alignment. */
 static uint32_t place(uint32_t *pos, uint32_t size)
@@ -126,7 +130,7 @@ static uint32_t place(uint32_t *pos, uint32_t size)
 static struct rec_field string_field(const struct difo *d, uint32_t strsize)
 {
 	switch (known_text(d)) {
-	case TEXT_COMM:	 return (struct rec_field){.kind = REC_COMM, .size = 16};
+	case TEXT_COMM: return (struct rec_field){.kind = REC_COMM, .size = 16};
 	case TEXT_STRID: return (struct rec_field){.kind = REC_STRID, .size = 4};
 	case TEXT_UNKNOWN: break;
 	}
@@ -150,9 +154,7 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k, uint32
 		if (d->ret.size == 1 || d->ret.size == 2 || d->ret.size == 4)
 			f.size = d->ret.size;
 		break;
-	case DATUM_STRING:
-		f = string_field(d, strsize);
-		break;
+	case DATUM_STRING: f = string_field(d, strsize); break;
 	case DATUM_BYTES:
 		f.kind = REC_BYTES;
 		f.size = d->ret.size;
@@ -166,8 +168,7 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k, uint32
 	case DATUM_STACK:
 	case DATUM_USTACK:
 	case DATUM_SYM:
-	case DATUM_MOD:
-		break;
+	case DATUM_MOD: break;
 	}
 	f.datum = datum;
 	return f;
@@ -191,7 +192,8 @@ static void clause_place(struct arena *a, const struct prog_clause *c, uint32_t 
 {
 	uint32_t pos = sizeof(struct rt_rec), nstr = 0;
 
-	*cl = (struct clause_layout){.clause = c, .acts = ARENA_NEW_N(a, struct act_layout, c->nacts)};
+	*cl = (struct clause_layout){.clause = c,
+				     .acts = ARENA_NEW_N(a, struct act_layout, c->nacts)};
 	if (has_branches(c)) {
 		cl->executed_off = pos;
 		pos += (c->nacts + 63) / 64 * 8;
@@ -216,13 +218,14 @@ static void clause_place(struct arena *a, const struct prog_clause *c, uint32_t 
 	cl->max_size = cl->heap_off + nstr * strsize;
 }
 
-/* ---- aggregations ------------------------------------------------------------------------------------ */
+/* ---- aggregations
+ * ------------------------------------------------------------------------------------ */
 
 static uint32_t agg_nbuckets(const struct prog_agg *agg)
 {
 	switch (agg->func) {
-	case AGGFUNC_QUANTIZE:	 return QUANTIZE_NBUCKETS;
-	case AGGFUNC_LQUANTIZE:	 return (uint32_t)agg->param[1] + 2;
+	case AGGFUNC_QUANTIZE: return QUANTIZE_NBUCKETS;
+	case AGGFUNC_LQUANTIZE: return (uint32_t)agg->param[1] + 2;
 	case AGGFUNC_LLQUANTIZE: return llquantize_nbuckets(agg->param);
 	case AGGFUNC_COUNT:
 	case AGGFUNC_SUM:
@@ -258,8 +261,8 @@ static enum key_repr key_string_repr(enum known_text t)
 static uint32_t key_repr_size(enum key_repr repr, uint32_t natural)
 {
 	switch (repr) {
-	case KEY_COMM:	  return 16;
-	case KEY_STRID:	  return 4;
+	case KEY_COMM: return 16;
+	case KEY_STRID: return 4;
 	case KEY_STRHASH: return 8;
 	case KEY_INT:
 	case KEY_BYTES: break;
@@ -270,7 +273,8 @@ static uint32_t key_repr_size(enum key_repr repr, uint32_t natural)
 static struct key_field key_of(enum datum_kind datum, const struct dif_type *t,
 			       enum key_repr string_repr)
 {
-	struct key_field f = {.repr = KEY_INT, .datum = datum, .size = 8, .is_signed = t->is_signed};
+	struct key_field f = {
+		.repr = KEY_INT, .datum = datum, .size = 8, .is_signed = t->is_signed};
 
 	switch (datum) {
 	case DATUM_INT:
@@ -333,9 +337,11 @@ static void agg_place(struct arena *a, struct prog_clause *const *clauses, uint3
 {
 	uint32_t pos = 0;
 
-	*al = (struct agg_layout){.agg = agg, .nkeys = agg->nkeys,
+	*al = (struct agg_layout){.agg = agg,
+				  .nkeys = agg->nkeys,
 				  .keys = ARENA_NEW_N(a, struct key_field, agg->nkeys),
-				  .nbuckets = agg_nbuckets(agg), .val_size = agg_val_size(agg)};
+				  .nbuckets = agg_nbuckets(agg),
+				  .val_size = agg_val_size(agg)};
 	for (uint32_t k = 0; k < agg->nkeys; k++) {
 		enum key_repr repr = KEY_STRHASH;
 
@@ -360,7 +366,8 @@ static void agg_place(struct arena *a, struct prog_clause *const *clauses, uint3
 	}
 }
 
-/* ---- variables ------------------------------------------------------------------------------------------ */
+/* ---- variables
+ * ------------------------------------------------------------------------------------------ */
 
 static void array_place(struct arena *a, const struct layout_opts *opts, uint32_t index,
 			struct var_layout *vl)
@@ -371,9 +378,9 @@ static void array_place(struct arena *a, const struct layout_opts *opts, uint32_
 	vl->keys = ARENA_NEW_N(a, struct key_field, v->nkeys);
 	for (uint32_t k = 0; k < v->nkeys; k++) {
 		const struct dif_type *t = &v->keys[k];
-		enum datum_kind datum = t->kind == DIF_KIND_STRING	? DATUM_STRING
-					: t->flags & DIF_TF_BYREF	? DATUM_BYTES
-									: DATUM_INT;
+		enum datum_kind datum = t->kind == DIF_KIND_STRING ? DATUM_STRING
+					: t->flags & DIF_TF_BYREF  ? DATUM_BYTES
+								   : DATUM_INT;
 
 		vl->keys[k] = key_of(datum, t, KEY_STRHASH);
 		vl->keys[k].off = place(&pos, vl->keys[k].size);
@@ -429,7 +436,8 @@ const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope
 	return NULL;
 }
 
-/* ---- machine state ----------------------------------------------------------------------------------------- */
+/* ---- machine state
+ * ----------------------------------------------------------------------------------------- */
 
 static uint32_t area(uint32_t *pos, uint32_t size)
 {

@@ -1,8 +1,8 @@
 /*
  * Register allocation over forward-only code: liveness, webs, linear scan.
  *
- * Webs. Going forward, every virtual register that is live has a current segment; a write begins a new
- * one, and where control joins, the segments that arrive are united. Example, %r1 in both arms:
+ * Webs. Going forward, every virtual register that is live has a current segment; a write begins a
+ * new one, and where control joins, the segments that arrive are united. Example, %r1 in both arms:
  *
  *     0  tst %r2           1: segment A of %r1 begins at 3 (the write of instruction 1)
  *     1  ... -> %r1        3: segment B begins at 7
@@ -32,12 +32,12 @@ struct ra {
 	const struct ra_insn *insns;
 	uint32_t n, nvregs, nwords;
 	const struct ra_opts *opts;
-	uint64_t *live_in;	/* n + 1 sets of nwords words */
-	uint32_t **arriving;	/* by instruction: segment of each virtual register from branches */
+	uint64_t *live_in;   /* n + 1 sets of nwords words */
+	uint32_t **arriving; /* by instruction: segment of each virtual register from branches */
 	struct seg *segs;
 	uint32_t nsegs;
 	uint32_t **read_seg, **write_seg;
-	uint32_t *nclobbers;	/* clobbering instructions before i */
+	uint32_t *nclobbers; /* clobbering instructions before i */
 	uint32_t rng;
 };
 
@@ -131,7 +131,8 @@ static void seg_touch(struct ra *r, uint32_t s, uint32_t pos)
 	seg->last = MAX(seg->last, pos);
 }
 
-/* Segments that reach instruction i for what is live there. cur: those of the instruction before. */
+/* Segments that reach instruction i for what is live there. cur: those of the instruction before.
+ */
 static void enter_insn(struct ra *r, uint32_t i, uint32_t *cur)
 {
 	const uint64_t *in = set_at(r, i);
@@ -397,9 +398,9 @@ static struct regalloc *finish(struct ra *r, const uint32_t *order, uint32_t nor
 		ra->reads[i] = ARENA_NEW_N(r->a, struct ra_place, in->nreads);
 		ra->writes[i] = ARENA_NEW_N(r->a, struct ra_place, in->nwrites);
 		for (uint32_t k = 0; k < in->nreads; k++)
-			ra->reads[i][k] = r->read_seg[i][k] == SEG_NONE ?
-						  zero_place :
-						  r->segs[seg_find(r, r->read_seg[i][k])].place;
+			ra->reads[i][k] = r->read_seg[i][k] == SEG_NONE
+						  ? zero_place
+						  : r->segs[seg_find(r, r->read_seg[i][k])].place;
 		for (uint32_t k = 0; k < in->nwrites; k++)
 			if (r->write_seg[i][k] != SEG_NONE)
 				ra->writes[i][k] = r->segs[seg_find(r, r->write_seg[i][k])].place;
@@ -414,8 +415,13 @@ static struct regalloc *finish(struct ra *r, const uint32_t *order, uint32_t nor
 struct regalloc *regalloc_run(struct arena *a, const struct ra_insn *insns, uint32_t n,
 			      uint32_t nvregs, const struct ra_opts *opts)
 {
-	struct ra r = {.a = a, .insns = insns, .n = n, .nvregs = nvregs, .opts = opts,
-		       .nwords = (nvregs + 63) / 64, .rng = opts->seed};
+	struct ra r = {.a = a,
+		       .insns = insns,
+		       .n = n,
+		       .nvregs = nvregs,
+		       .opts = opts,
+		       .nwords = (nvregs + 63) / 64,
+		       .rng = opts->seed};
 	uint32_t *order, norder = 0, nmach = 0;
 
 	assert(nvregs <= RA_MAX_VREGS);

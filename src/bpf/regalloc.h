@@ -3,28 +3,28 @@
  *
  * Input is a list of abstract instructions over virtual registers (DIF registers, comparison flags,
  * tuple stack entries). Control only goes forward, so one backward pass gives exact liveness. Each
- * virtual register is split into webs (definitions and uses that are connected); a web gets one place:
+ * virtual register is split into webs (definitions and uses that are connected); a web gets one
+ * place:
  *
- *     a constant, the address of a string constant, or memory that does not change: where it is used it
- *         is made again, and occupies nothing;
- *     r6-r8, or r3-r5 when no instruction that destroys them lies within it;
- *     a stack slot, and when those are used up a slot in the machine state.
+ *     a constant, the address of a string constant, or memory that does not change: where it is
+ * used it is made again, and occupies nothing; r6-r8, or r3-r5 when no instruction that destroys
+ * them lies within it; a stack slot, and when those are used up a slot in the machine state.
  *
  * A copy (mov, push, cmp) whose source cannot change while the copy lives shares its place.
  * r0-r2 are never allocated: scratch for the code generator.
  *
  * Owns     everything lies in the arena given.
- * Facts    positions: 2 * i is where instruction i reads, 2 * i + 1 where it writes. An instruction that
- *          clobbers destroys r0-r5 between the two.
+ * Facts    positions: 2 * i is where instruction i reads, 2 * i + 1 where it writes. An instruction
+ * that clobbers destroys r0-r5 between the two.
  */
 #pragma once
 
 #include "base/arena.h"
 
-#define RA_NONE	     UINT32_MAX
-#define RA_MAX_VREGS 512
+#define RA_NONE	      UINT32_MAX
+#define RA_MAX_VREGS  512
 #define RA_MAX_WRITES 2
-#define RA_ZERO	     0xffff /* in reads: the constant 0 */
+#define RA_ZERO	      0xffff /* in reads: the constant 0 */
 
 enum ra_place_kind {
 	RA_UNUSED, /* the value is never read */
@@ -56,25 +56,26 @@ struct ra_insn {
 };
 
 struct ra_opts {
-	uint32_t nstack;      /* stack slots; further ones are in the machine state */
-	uint32_t mach_off;    /* offset of the first slot there */
+	uint32_t nstack;   /* stack slots; further ones are in the machine state */
+	uint32_t mach_off; /* offset of the first slot there */
 	uint32_t mach_nslots;
-	uint32_t seed;	      /* not 0: choose registers at random and spill often (for tests) */
+	uint32_t seed; /* not 0: choose registers at random and spill often (for tests) */
 };
 
 struct regalloc {
 	/* by instruction: places of its reads and writes, in their order */
 	struct ra_place **reads, **writes;
-	/* values read before anything wrote them (possible in foreign objects): set these to 0 first */
+	/* values read before anything wrote them (possible in foreign objects): set these to 0
+	 * first */
 	struct ra_place *zeros;
 	uint32_t nzeros;
 	uint32_t nmach; /* slots used in the machine state */
 };
 
 /*
- * requires: branches go forward, to instructions at most n - 1; unreachable instructions have `ends` and
- * neither reads, writes nor target.
- * NULL when the slots in the machine state do not suffice. nvregs <= RA_MAX_VREGS.
+ * requires: branches go forward, to instructions at most n - 1; unreachable instructions have
+ * `ends` and neither reads, writes nor target. NULL when the slots in the machine state do not
+ * suffice. nvregs <= RA_MAX_VREGS.
  */
 struct regalloc *regalloc_run(struct arena *a, const struct ra_insn *insns, uint32_t n,
 			      uint32_t nvregs, const struct ra_opts *opts);

@@ -1,13 +1,15 @@
 /*
- * Property: for random expressions, the kernel and the DIF interpreter give the same value, or the same
- * fault at the same place.
+ * Property: for random expressions, the kernel and the DIF interpreter give the same value, or the
+ * same fault at the same place.
  *
- * Expressions are built with types in mind (numbers and strings), so that most of them do something: all
- * arithmetic, comparisons and control flow, variables of all scopes, arrays, scratch memory, loads of user
- * and kernel memory good and bad, every subroutine in the kernel. A batch of clauses, one expression
- * each, is one program run once; the interpreter runs the same expressions in the same order.
+ * Expressions are built with types in mind (numbers and strings), so that most of them do
+ * something: all arithmetic, comparisons and control flow, variables of all scopes, arrays, scratch
+ * memory, loads of user and kernel memory good and bad, every subroutine in the kernel. A batch of
+ * clauses, one expression each, is one program run once; the interpreter runs the same expressions
+ * in the same order.
  *
- * Usage: kernel_vs_interp [SEED [ROUNDS]]; a failure names the seed of its round and prints the DIFO.
+ * Usage: kernel_vs_interp [SEED [ROUNDS]]; a failure names the seed of its round and prints the
+ * DIFO.
  */
 #include "../unit/tap.h"
 
@@ -17,12 +19,12 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#define BATCH	   40
-#define STRSIZE	   64
-#define USER_SIZE  512
-#define NVARS	   16
-#define BAD_ADDR   0x10
-#define MAX_REGS   60
+#define BATCH	  40
+#define STRSIZE	  64
+#define USER_SIZE 512
+#define NVARS	  16
+#define BAD_ADDR  0x10
+#define MAX_REGS  60
 
 static uint64_t rng;
 
@@ -36,7 +38,8 @@ static uint32_t rnd(uint32_t n)
 
 static char *user; /* USER_SIZE readable bytes, then nothing */
 
-/* ---- expressions ------------------------------------------------------------------------------------- */
+/* ---- expressions
+ * ------------------------------------------------------------------------------------- */
 
 struct exprs {
 	struct gx *x;
@@ -69,9 +72,32 @@ static void setx(struct exprs *e, uint64_t v, uint32_t rd)
 
 static uint32_t const_int(struct exprs *e)
 {
-	static const uint64_t some[] = {0, 1, 2, 3, 7, 8, 10, 36, 63, 64, 65, 255, 256, 1000, 65535, 65536,
-					INT32_MAX, 0x80000000ull, UINT32_MAX, 1ull << 32, INT64_MAX,
-					1ull << 63, UINT64_MAX, (uint64_t)-2, (uint64_t)-10, (uint64_t)-4096};
+	static const uint64_t some[] = {0,
+					1,
+					2,
+					3,
+					7,
+					8,
+					10,
+					36,
+					63,
+					64,
+					65,
+					255,
+					256,
+					1000,
+					65535,
+					65536,
+					INT32_MAX,
+					0x80000000ull,
+					UINT32_MAX,
+					1ull << 32,
+					INT64_MAX,
+					1ull << 63,
+					UINT64_MAX,
+					(uint64_t)-2,
+					(uint64_t)-10,
+					(uint64_t)-4096};
 	uint64_t v = rnd(4) ? some[rnd(ARRAY_LEN(some))]
 			    : (uint64_t)rnd(UINT32_MAX) << 32 | rnd(UINT32_MAX);
 	uint32_t rd = reg_take(e);
@@ -82,20 +108,22 @@ static uint32_t const_int(struct exprs *e)
 
 static uint32_t int_builtin(struct exprs *e)
 {
-	static const uint32_t ids[] = {DIF_VAR_PID, DIF_VAR_TID, DIF_VAR_UID, DIF_VAR_GID, DIF_VAR_ARG0,
-				       DIF_VAR_ARG0 + 3, DIF_VAR_ERRNO, DIF_VAR_IPL, DIF_VAR_ID,
-				       DIF_VAR_CALLER};
+	static const uint32_t ids[] = {DIF_VAR_PID,  DIF_VAR_TID,      DIF_VAR_UID,   DIF_VAR_GID,
+				       DIF_VAR_ARG0, DIF_VAR_ARG0 + 3, DIF_VAR_ERRNO, DIF_VAR_IPL,
+				       DIF_VAR_ID,   DIF_VAR_CALLER};
 	uint32_t rd = reg_take(e), k = rnd(40);
 
-	dif_emit(e->b, dif_idx(DIF_OP_LDGS, ids[k < ARRAY_LEN(ids) ? k : rnd(ARRAY_LEN(ids) - 1)], rd));
+	dif_emit(e->b,
+		 dif_idx(DIF_OP_LDGS, ids[k < ARRAY_LEN(ids) ? k : rnd(ARRAY_LEN(ids) - 1)], rd));
 	return rd;
 }
 
 static uint32_t binary(struct exprs *e, int depth)
 {
-	static const enum dif_op ops[] = {DIF_OP_OR,  DIF_OP_XOR,  DIF_OP_AND,	DIF_OP_SLL,  DIF_OP_SRL,
-					  DIF_OP_SRA, DIF_OP_SUB,  DIF_OP_ADD,	DIF_OP_MUL,  DIF_OP_SDIV,
-					  DIF_OP_UDIV, DIF_OP_SREM, DIF_OP_UREM};
+	static const enum dif_op ops[] = {DIF_OP_OR,  DIF_OP_XOR,  DIF_OP_AND,	DIF_OP_SLL,
+					  DIF_OP_SRL, DIF_OP_SRA,  DIF_OP_SUB,	DIF_OP_ADD,
+					  DIF_OP_MUL, DIF_OP_SDIV, DIF_OP_UDIV, DIF_OP_SREM,
+					  DIF_OP_UREM};
 	uint32_t a = gen_int(e, depth - 1), b = gen_int(e, depth - 1);
 
 	/* the result may go to either operand */
@@ -121,8 +149,9 @@ static uint32_t unary(struct exprs *e, int depth)
 	return a;
 }
 
-static const enum dif_op branches[] = {DIF_OP_BE,   DIF_OP_BNE, DIF_OP_BG,   DIF_OP_BGU, DIF_OP_BGE,
-				       DIF_OP_BGEU, DIF_OP_BL,	DIF_OP_BLU,  DIF_OP_BLE, DIF_OP_BLEU};
+static const enum dif_op branches[] = {DIF_OP_BE,  DIF_OP_BNE,	DIF_OP_BG, DIF_OP_BGU,
+				       DIF_OP_BGE, DIF_OP_BGEU, DIF_OP_BL, DIF_OP_BLU,
+				       DIF_OP_BLE, DIF_OP_BLEU};
 
 /* Sets the flags; takes no register. */
 static void condition(struct exprs *e, int depth)
@@ -205,9 +234,8 @@ static uint32_t load(struct exprs *e, int depth)
 
 static void var_access(struct exprs *e, const struct prog_var *v, bool is_store, uint32_t r)
 {
-	static const enum dif_op ops[3][2] = {{DIF_OP_LDGS, DIF_OP_STGS},
-					      {DIF_OP_LDTS, DIF_OP_STTS},
-					      {DIF_OP_LDLS, DIF_OP_STLS}};
+	static const enum dif_op ops[3][2] = {
+		{DIF_OP_LDGS, DIF_OP_STGS}, {DIF_OP_LDTS, DIF_OP_STTS}, {DIF_OP_LDLS, DIF_OP_STLS}};
 
 	gx_note(e->b, v);
 	dif_emit(e->b, dif_idx(ops[v->scope][is_store], v->id, r));
@@ -279,18 +307,17 @@ static const struct {
 	enum dif_subr subr;
 	const char *sig;
 } calls[] = {
-	{DIF_SUBR_STRLEN, "is"},     {DIF_SUBR_INDEX, "iss"},	  {DIF_SUBR_INDEX, "issd"},
-	{DIF_SUBR_RINDEX, "iss"},    {DIF_SUBR_RINDEX, "issd"},	  {DIF_SUBR_STRTOLL, "is"},
-	{DIF_SUBR_STRTOLL, "isd"},   {DIF_SUBR_HTONS, "ii"},	  {DIF_SUBR_HTONL, "ii"},
-	{DIF_SUBR_HTONLL, "ii"},     {DIF_SUBR_NTOHS, "ii"},	  {DIF_SUBR_NTOHL, "ii"},
-	{DIF_SUBR_NTOHLL, "ii"},     {DIF_SUBR_GETMAJOR, "ii"},	  {DIF_SUBR_GETMINOR, "ii"},
-	{DIF_SUBR_MUTEX_OWNED, "ii"},
-	{DIF_SUBR_STRJOIN, "sss"},   {DIF_SUBR_SUBSTR, "ssd"},	  {DIF_SUBR_SUBSTR, "ssdd"},
-	{DIF_SUBR_STRSTR, "sss"},    {DIF_SUBR_STRCHR, "ssc"},	  {DIF_SUBR_STRRCHR, "ssc"},
-	{DIF_SUBR_STRTOK, "sss"},    {DIF_SUBR_BASENAME, "ss"},	  {DIF_SUBR_DIRNAME, "ss"},
-	{DIF_SUBR_CLEANPATH, "ss"},  {DIF_SUBR_LLTOSTR, "si"},	  {DIF_SUBR_LLTOSTR, "sid"},
-	{DIF_SUBR_TOUPPER, "ss"},    {DIF_SUBR_TOLOWER, "ss"},	  {DIF_SUBR_COPYINSTR, "su"},
-	{DIF_SUBR_COPYINSTR, "sud"}, {DIF_SUBR_COPYINSTR, "su"},
+	{DIF_SUBR_STRLEN, "is"},      {DIF_SUBR_INDEX, "iss"},	   {DIF_SUBR_INDEX, "issd"},
+	{DIF_SUBR_RINDEX, "iss"},     {DIF_SUBR_RINDEX, "issd"},   {DIF_SUBR_STRTOLL, "is"},
+	{DIF_SUBR_STRTOLL, "isd"},    {DIF_SUBR_HTONS, "ii"},	   {DIF_SUBR_HTONL, "ii"},
+	{DIF_SUBR_HTONLL, "ii"},      {DIF_SUBR_NTOHS, "ii"},	   {DIF_SUBR_NTOHL, "ii"},
+	{DIF_SUBR_NTOHLL, "ii"},      {DIF_SUBR_GETMAJOR, "ii"},   {DIF_SUBR_GETMINOR, "ii"},
+	{DIF_SUBR_MUTEX_OWNED, "ii"}, {DIF_SUBR_STRJOIN, "sss"},   {DIF_SUBR_SUBSTR, "ssd"},
+	{DIF_SUBR_SUBSTR, "ssdd"},    {DIF_SUBR_STRSTR, "sss"},	   {DIF_SUBR_STRCHR, "ssc"},
+	{DIF_SUBR_STRRCHR, "ssc"},    {DIF_SUBR_STRTOK, "sss"},	   {DIF_SUBR_BASENAME, "ss"},
+	{DIF_SUBR_DIRNAME, "ss"},     {DIF_SUBR_CLEANPATH, "ss"},  {DIF_SUBR_LLTOSTR, "si"},
+	{DIF_SUBR_LLTOSTR, "sid"},    {DIF_SUBR_TOUPPER, "ss"},	   {DIF_SUBR_TOLOWER, "ss"},
+	{DIF_SUBR_COPYINSTR, "su"},   {DIF_SUBR_COPYINSTR, "sud"}, {DIF_SUBR_COPYINSTR, "su"},
 };
 #define FIRST_STRING_CALL 16
 
@@ -336,8 +363,10 @@ static uint32_t scratch(struct exprs *e, int depth)
 	static const struct {
 		enum dif_op st, ld;
 		uint32_t size;
-	} acc[] = {{DIF_OP_STB, DIF_OP_LDSB, 1}, {DIF_OP_STH, DIF_OP_LDUH, 2},
-		   {DIF_OP_STW, DIF_OP_LDSW, 4}, {DIF_OP_STX, DIF_OP_LDX, 8}};
+	} acc[] = {{DIF_OP_STB, DIF_OP_LDSB, 1},
+		   {DIF_OP_STH, DIF_OP_LDUH, 2},
+		   {DIF_OP_STW, DIF_OP_LDSW, 4},
+		   {DIF_OP_STX, DIF_OP_LDX, 8}};
 	uint32_t v = gen_int(e, depth - 1), p = reg_take(e), t = reg_take(e), k = rnd(4);
 
 	setx(e, 16, t);
@@ -377,9 +406,20 @@ static uint32_t gen_int(struct exprs *e, int depth)
 
 static uint32_t const_str(struct exprs *e)
 {
-	static const char *const some[] = {"", "a", "abc", "/usr/lib/x", "/", "//a//b/", "a,b,c", "0x1f", "-42",
-					   "hello world", "..", "./a/../b",
-					   "0123456789012345678901234567890123456789012345678901234567890123456789"};
+	static const char *const some[] = {
+		"",
+		"a",
+		"abc",
+		"/usr/lib/x",
+		"/",
+		"//a//b/",
+		"a,b,c",
+		"0x1f",
+		"-42",
+		"hello world",
+		"..",
+		"./a/../b",
+		"0123456789012345678901234567890123456789012345678901234567890123456789"};
 	uint32_t rd = reg_take(e);
 
 	dif_emit(e->b, dif_idx(DIF_OP_SETS, dif_str(e->b, some[rnd(ARRAY_LEN(some))]), rd));
@@ -425,8 +465,8 @@ static uint32_t gen_str(struct exprs *e, int depth)
 	case 3: return array_elem(e, depth, e->arrs[2 + rnd(e->narrs - 2)]);
 	case 4: return const_str(e);
 	default:
-		return call(e, depth, FIRST_STRING_CALL +
-					      rnd(ARRAY_LEN(calls) - FIRST_STRING_CALL));
+		return call(e, depth,
+			    FIRST_STRING_CALL + rnd(ARRAY_LEN(calls) - FIRST_STRING_CALL));
 	}
 }
 
@@ -450,7 +490,8 @@ static struct difo *random_difo(struct exprs *e, bool is_string)
 	return dif_builder_finish(e->b, is_string ? gx_string : gx_s64);
 }
 
-/* ---- the interpreter's surroundings --------------------------------------------------------------------- */
+/* ---- the interpreter's surroundings
+ * --------------------------------------------------------------------- */
 
 static struct dif_machine *machine;
 
@@ -489,7 +530,8 @@ static enum dif_fault builtin(void *ctx, uint32_t id, uint64_t index, uint64_t *
 	return DIF_FAULT_NONE;
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------------------- */
+/* ---- comparing
+ * ---------------------------------------------------------------------------------------------- */
 
 static bool is_own_address(uint64_t v)
 {
@@ -507,7 +549,8 @@ static bool check_fault(const struct rt_rec *rec, const struct dif_result *want,
 	if (f->fault.kind != want->fault || f->fault.offset != (int)want->offset ||
 	    f->fault.action != 1 ||
 	    (!is_own_address(want->fault_value) && f->fault.value != want->fault_value)) {
-		printf("# fault kind %u at %d of action %u value 0x%llx, want kind %d at %u value 0x%llx\n",
+		printf("# fault kind %u at %d of action %u value 0x%llx, want kind %d at %u value "
+		       "0x%llx\n",
 		       f->fault.kind, f->fault.offset, f->fault.action,
 		       (unsigned long long)f->fault.value, want->fault, want->offset,
 		       (unsigned long long)want->fault_value);
@@ -563,7 +606,8 @@ static bool check_one(struct gx *x, const struct difo *d, uint32_t clause)
 	if (want.fault)
 		return check_fault(rec, &want, clause);
 	if (is_unreadable(f, want.value)) {
-		want = (struct dif_result){.fault = DIF_FAULT_BADADDR, .fault_value = want.value,
+		want = (struct dif_result){.fault = DIF_FAULT_BADADDR,
+					   .fault_value = want.value,
 					   .offset = (uint32_t)-1};
 		return check_fault(rec, &want, clause);
 	}
@@ -583,7 +627,9 @@ static bool check_one(struct gx *x, const struct difo *d, uint32_t clause)
 	return (uint64_t)got == want.value;
 }
 
-/* ---- rounds --------------------------------------------------------------------------------------------------- */
+/* ---- rounds
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 static void make_variables(struct exprs *e)
 {
@@ -656,7 +702,8 @@ static uint32_t run_round(uint64_t seed)
 		if (check_one(x, difos[i], i))
 			continue;
 		failed++;
-		printf("# seed %llu clause %u shuffle %u\n", (unsigned long long)seed, i, x->shuffle);
+		printf("# seed %llu clause %u shuffle %u\n", (unsigned long long)seed, i,
+		       x->shuffle);
 		print_difo(difos[i]);
 	}
 	dif_machine_destroy(machine);
@@ -667,7 +714,8 @@ static uint32_t run_round(uint64_t seed)
 static void make_user_memory(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
-	char *p = mmap(NULL, (size_t)page * 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *p = mmap(NULL, (size_t)page * 2, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
 
 	if (p == MAP_FAILED || mprotect(p + page, (size_t)page, PROT_NONE))
 		exit(1);

@@ -5,8 +5,10 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 
-const struct dif_type gx_s64 = {DIF_KIND_CTF, 1, 0, true, 8}, gx_s32 = {DIF_KIND_CTF, 1, 0, true, 4},
-		      gx_u16 = {DIF_KIND_CTF, 1, 0, false, 2}, gx_s8 = {DIF_KIND_CTF, 1, 0, true, 1},
+const struct dif_type gx_s64 = {DIF_KIND_CTF, 1, 0, true, 8},
+		      gx_s32 = {DIF_KIND_CTF, 1, 0, true, 4},
+		      gx_u16 = {DIF_KIND_CTF, 1, 0, false, 2},
+		      gx_s8 = {DIF_KIND_CTF, 1, 0, true, 1},
 		      gx_u64 = {DIF_KIND_CTF, 1, 0, false, 8},
 		      gx_string = {DIF_KIND_STRING, 0, DIF_TF_BYREF, false, 256};
 
@@ -33,7 +35,9 @@ struct gx *gx_create(void)
 
 	x->arena = arena_create();
 	x->strtab = strtab_create();
-	x->opts = (struct layout_opts){.strsize = 256, .aggsize = 4 << 20, .dynvarsize = 1 << 20,
+	x->opts = (struct layout_opts){.strsize = 256,
+				       .aggsize = 4 << 20,
+				       .dynvarsize = 1 << 20,
 				       .ncpus = (uint32_t)libbpf_num_possible_cpus()};
 	x->kfields = (struct kfields){UINT32_MAX, UINT32_MAX, UINT32_MAX,
 				      UINT32_MAX, UINT32_MAX, UINT32_MAX};
@@ -95,14 +99,17 @@ struct prog_var *gx_var(struct gx *x, const char *name, enum dif_scope scope, st
 {
 	struct prog_var *v = ARENA_NEW(x->arena, struct prog_var);
 
-	*v = (struct prog_var){.name = name, .id = DIF_VAR_USER + x->vars.len, .scope = (uint8_t)scope,
-			       .kind = DIF_VAR_SCALAR, .type = type};
+	*v = (struct prog_var){.name = name,
+			       .id = DIF_VAR_USER + x->vars.len,
+			       .scope = (uint8_t)scope,
+			       .kind = DIF_VAR_SCALAR,
+			       .type = type};
 	vec_push(&x->vars, v);
 	return v;
 }
 
-struct prog_var *gx_array(struct gx *x, const char *name, enum dif_scope scope, struct dif_type type,
-			  uint32_t nkeys, const struct dif_type *keys)
+struct prog_var *gx_array(struct gx *x, const char *name, enum dif_scope scope,
+			  struct dif_type type, uint32_t nkeys, const struct dif_type *keys)
 {
 	struct prog_var *v = gx_var(x, name, scope, type);
 
@@ -130,8 +137,12 @@ struct prog_agg *gx_agg(struct gx *x, enum aggfunc func, uint32_t nkeys)
 
 void gx_note(struct dif_builder *b, const struct prog_var *v)
 {
-	struct dif_var dv = {.name = v->name, .id = v->id, .kind = v->kind, .scope = v->scope,
-			     .flags = DIF_VF_REF | DIF_VF_MOD, .type = v->type};
+	struct dif_var dv = {.name = v->name,
+			     .id = v->id,
+			     .kind = v->kind,
+			     .scope = v->scope,
+			     .flags = DIF_VF_REF | DIF_VF_MOD,
+			     .type = v->type};
 
 	dif_note_var(b, &dv);
 }
@@ -153,10 +164,12 @@ void gx_finish(struct gx *x)
 	struct kmaps_opts opts = {.bufsize = 1 << 20, .need_tls = true};
 	struct err *e;
 
-	x->layout = layout_create(x->arena, x->clauses.data, x->clauses.len, &vars, &aggs, x->strtab,
-				  &x->opts);
-	x->env = (struct gen_env){.layout = x->layout, .kfields = &x->kfields,
-				  .ncpus = x->opts.ncpus, .use_task_btf = feat_has(FEAT_TASK_BTF),
+	x->layout = layout_create(x->arena, x->clauses.data, x->clauses.len, &vars, &aggs,
+				  x->strtab, &x->opts);
+	x->env = (struct gen_env){.layout = x->layout,
+				  .kfields = &x->kfields,
+				  .ncpus = x->opts.ncpus,
+				  .use_task_btf = feat_has(FEAT_TASK_BTF),
 				  .shuffle = x->shuffle};
 	e = kmaps_create(x->layout, &opts, &x->maps);
 	if (e)
@@ -168,7 +181,9 @@ struct unit_probe *gx_probe(struct gx *x, struct unit *u, uint32_t key)
 {
 	struct unit_probe *p = &u->probes[u->nprobes++];
 
-	*p = (struct unit_probe){.key = key, .probe = 100 + key, .probe_idx = key,
+	*p = (struct unit_probe){.key = key,
+				 .probe = 100 + key,
+				 .probe_idx = key,
 				 .mask = ARENA_NEW_N(x->arena, uint64_t, u->nwords)};
 	memset(p->mask, 0xff, u->nwords * sizeof(p->mask[0]));
 	return p;
@@ -295,7 +310,8 @@ bool gx_agg_value(struct gx *x, const struct prog_agg *agg, const void *key, uin
 	uint32_t stride = ROUND_UP(al->val_size, 8u), zero = 0;
 	char *vals = xcalloc(x->opts.ncpus, stride);
 	int64_t sum = 0, v;
-	int rc = bpf_map_lookup_elem(x->maps->agg_fds[agg->id - 1], al->key_size ? key : &zero, vals);
+	int rc = bpf_map_lookup_elem(x->maps->agg_fds[agg->id - 1], al->key_size ? key : &zero,
+				     vals);
 
 	for (uint32_t cpu = 0; cpu < x->opts.ncpus && !rc; cpu++) {
 		memcpy(&v, vals + cpu * stride + 8 * word, 8);

@@ -2,8 +2,8 @@
  * Fixture: clauses made by hand, loaded into the kernel and run with BPF_PROG_TEST_RUN.
  *
  * Owns     struct gx owns the session's maps, programs and memory; gx_destroy() releases them.
- * Errors   a test cannot go on without: prints and ends the process. gx_skip() first: it ends the test when
- *          the kernel or the user cannot do it.
+ * Errors   a test cannot go on without: prints and ends the process. gx_skip() first: it ends the
+ * test when the kernel or the user cannot do it.
  */
 #pragma once
 
@@ -39,8 +39,8 @@ struct prog_clause *gx_clause(struct gx *x, uint32_t max_acts);
 struct prog_act *gx_act(struct gx *x, struct prog_clause *c, enum act_kind kind, struct difo *arg,
 			enum datum_kind datum);
 struct prog_var *gx_var(struct gx *x, const char *name, enum dif_scope scope, struct dif_type type);
-struct prog_var *gx_array(struct gx *x, const char *name, enum dif_scope scope, struct dif_type type,
-			  uint32_t nkeys, const struct dif_type *keys);
+struct prog_var *gx_array(struct gx *x, const char *name, enum dif_scope scope,
+			  struct dif_type type, uint32_t nkeys, const struct dif_type *keys);
 struct prog_agg *gx_agg(struct gx *x, enum aggfunc func, uint32_t nkeys);
 /* Notes a variable in a DIFO that uses it. */
 void gx_note(struct dif_builder *b, const struct prog_var *v);
@@ -57,6 +57,7 @@ void gx_run(struct gx *x, int prog_fd, uint64_t key);
 
 /* The next record in order of time, NULL when there is none. */
 const struct rt_rec *gx_record(struct gx *x, uint32_t *ret_len);
-/* Sum, over CPUs, of word k of an aggregation's value; min and max as they are stored if only one CPU ran. */
+/* Sum, over CPUs, of word k of an aggregation's value; min and max as they are stored if only one
+ * CPU ran. */
 bool gx_agg_value(struct gx *x, const struct prog_agg *agg, const void *key, uint32_t word,
 		  int64_t *ret_sum);

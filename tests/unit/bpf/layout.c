@@ -81,13 +81,15 @@ static void test_records(void)
 	is_int(l->clauses[0].executed_off, 0, "without if everything is executed");
 	is_int(l->clauses[0].heap_off, 88, "the heap follows");
 	is_int(l->clauses[0].max_size, 88 + 256, "room for every string");
-	ok(strtab_find(l->strtab, "literal", 7, &(uint32_t){0}), "constants are in the string table");
+	ok(strtab_find(l->strtab, "literal", 7, &(uint32_t){0}),
+	   "constants are in the string table");
 	gx_destroy(x);
 
 	x = gx_create();
 	c = gx_clause(x, 80);
 	for (int i = 0; i < 70; i++)
-		gx_act(x, c, i == 3 ? ACT_BRZ : ACT_TRACE, only(x, "pid", gx_s64), DATUM_INT)->target = 70;
+		gx_act(x, c, i == 3 ? ACT_BRZ : ACT_TRACE, only(x, "pid", gx_s64), DATUM_INT)
+			->target = 70;
 	l = make(x);
 	is_int(l->clauses[0].executed_off, 16, "if: bits of executed actions");
 	field_is(l, 0, REC_INT, 32, 8, "two words for 70 actions");
@@ -104,8 +106,8 @@ static struct prog_agg *agg_used(struct gx *x, const char *const *keys)
 		struct prog_clause *c = gx_clause(x, 1);
 		bool is_call = strcmp(*keys, "call") == 0;
 
-		gx_act(x, c, ACT_AGG, is_call ? joined(x) : only(x, *keys, gx_string), DATUM_STRING)->agg =
-			agg;
+		gx_act(x, c, ACT_AGG, is_call ? joined(x) : only(x, *keys, gx_string), DATUM_STRING)
+			->agg = agg;
 	}
 	return agg;
 }
@@ -117,14 +119,10 @@ static void test_keys(void)
 		enum key_repr repr;
 		uint32_t size;
 	} cases[] = {
-		{{"execname"}, KEY_COMM, 16},
-		{{"execname", "execname"}, KEY_COMM, 16},
-		{{"probefunc"}, KEY_STRID, 4},
-		{{"probefunc", "literal"}, KEY_STRID, 4},
-		{{"literal", "other"}, KEY_STRID, 4},
-		{{"execname", "literal"}, KEY_STRHASH, 8},
-		{{"call"}, KEY_STRHASH, 8},
-		{{"literal", "call"}, KEY_STRHASH, 8},
+		{{"execname"}, KEY_COMM, 16},	      {{"execname", "execname"}, KEY_COMM, 16},
+		{{"probefunc"}, KEY_STRID, 4},	      {{"probefunc", "literal"}, KEY_STRID, 4},
+		{{"literal", "other"}, KEY_STRID, 4}, {{"execname", "literal"}, KEY_STRHASH, 8},
+		{{"call"}, KEY_STRHASH, 8},	      {{"literal", "call"}, KEY_STRHASH, 8},
 	};
 	struct gx *x = gx_create();
 	struct layout *l;
@@ -194,7 +192,8 @@ static void test_vars(void)
 	is_int(layout_var(l, DIF_SCOPE_GLOBAL, b->id)->off, 8, "a string");
 	is_int(l->gvars_size, 8 + 256, "global variables");
 	is_int(layout_var(l, DIF_SCOPE_THREAD, c->id)->off, 0, "thread-local number");
-	is_int(layout_var(l, DIF_SCOPE_THREAD, d->id)->off, 16, "thread-local string, after its flag");
+	is_int(layout_var(l, DIF_SCOPE_THREAD, d->id)->off, 16,
+	       "thread-local string, after its flag");
 	is_int(l->tls_size, 16 + 256, "thread-local block");
 	vl = layout_var(l, DIF_SCOPE_THREAD, e->id);
 	ok(vl->keys[0].off == 8 && vl->keys[1].off == 16 && vl->key_size == 24,
@@ -217,9 +216,12 @@ static void test_areas(void)
 	test_difos(x);
 	l = make(x);
 	ok(l->save_off >= sizeof(struct rt_mach) && l->save_off < l->kaddr_off &&
-		   l->kaddr_off < l->spill_off && l->spill_off + 8 * l->spill_nslots <= l->key_off &&
-		   l->key_off + l->key_size <= l->zero_off && l->zero_off + l->zero_size <= l->this_off &&
-		   l->this_off + l->this_size <= l->rec_off && l->rec_off + l->rec_size <= l->mach_size,
+		   l->kaddr_off < l->spill_off &&
+		   l->spill_off + 8 * l->spill_nslots <= l->key_off &&
+		   l->key_off + l->key_size <= l->zero_off &&
+		   l->zero_off + l->zero_size <= l->this_off &&
+		   l->this_off + l->this_size <= l->rec_off &&
+		   l->rec_off + l->rec_size <= l->mach_size,
 	   "areas do not overlap");
 	ok(l->scratch_size >= 8192, "scratch memory");
 	gx_destroy(x);

@@ -1,17 +1,17 @@
 /*
- * Register allocation: random code is executed on virtual registers and on the places chosen, along every
- * way that random branches take; whatever is read must be what was written.
+ * Register allocation: random code is executed on virtual registers and on the places chosen, along
+ * every way that random branches take; whatever is read must be what was written.
  */
 #include "../tap.h"
 
 #include "bpf/regalloc.h"
 
-#define MAX_INSNS 60
-#define MAX_READS 4
-#define NSTACK	  3
-#define MACH_OFF  1000
+#define MAX_INSNS  60
+#define MAX_READS  4
+#define NSTACK	   3
+#define MACH_OFF   1000
 #define MACH_SLOTS 64
-#define HOME_MACH 8 /* memory that never changes */
+#define HOME_MACH  8 /* memory that never changes */
 
 static uint32_t rng = 1;
 
@@ -39,7 +39,8 @@ static void random_insn(struct code *c, uint32_t i)
 {
 	struct ra_insn *in = &c->insns[i];
 
-	*in = (struct ra_insn){.target = RA_NONE, .clobbers = rnd(4) == 0, .keeps_reads = rnd(4) == 0};
+	*in = (struct ra_insn){
+		.target = RA_NONE, .clobbers = rnd(4) == 0, .keeps_reads = rnd(4) == 0};
 	random_reads(c, i, rnd(MAX_READS + 1));
 	in->nwrites = rnd(RA_MAX_WRITES + 1);
 	for (uint32_t k = 0; k < in->nwrites; k++)
@@ -184,8 +185,8 @@ static bool walk(const struct code *c, const struct regalloc *ra)
 
 static void test_random(uint32_t seed)
 {
-	struct ra_opts opts = {.nstack = NSTACK, .mach_off = MACH_OFF, .mach_nslots = MACH_SLOTS,
-			       .seed = seed};
+	struct ra_opts opts = {
+		.nstack = NSTACK, .mach_off = MACH_OFF, .mach_nslots = MACH_SLOTS, .seed = seed};
 	struct arena *a = arena_create();
 	uint32_t failed = 0;
 	struct code c;
@@ -207,7 +208,6 @@ static void test_random(uint32_t seed)
 	arena_destroy(a);
 }
 
-
 static void test_slots(void)
 {
 	struct arena *a = arena_create();
@@ -217,11 +217,16 @@ static void test_slots(void)
 	struct regalloc *ra;
 
 	for (uint32_t i = 0; i < 8; i++) { /* 8 values across a call: 3 registers, 2 + 3 slots */
-		insns[i] = (struct ra_insn){.target = RA_NONE, .nwrites = 1, .writes = {(uint16_t)i}};
+		insns[i] =
+			(struct ra_insn){.target = RA_NONE, .nwrites = 1, .writes = {(uint16_t)i}};
 		all[i] = (uint16_t)i;
 	}
-	insns[8] = (struct ra_insn){.target = RA_NONE, .ends = true, .clobbers = true,
-				    .keeps_reads = true, .nreads = 8, .reads = all};
+	insns[8] = (struct ra_insn){.target = RA_NONE,
+				    .ends = true,
+				    .clobbers = true,
+				    .keeps_reads = true,
+				    .nreads = 8,
+				    .reads = all};
 	ok(!regalloc_run(a, insns, 9, 8, &opts), "no place is left");
 	opts.mach_nslots = 3;
 	ra = regalloc_run(a, insns, 9, 8, &opts);
