@@ -138,7 +138,7 @@ typedef enum dtrace_workstatus {
 
 /* Drains buffers, prints records to fp, snapshots aggregations when due. */
 dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp);
-/* Value of exit(); -1 when it was not called. */
+/* Value of exit(), 0 to 255; -1 when it was not called. */
 int dtrace_exit_status(dtrace_hdl_t *dtp);
 
 /* All aggregations no printa() has printed, as at the end of a run. */

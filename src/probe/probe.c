@@ -211,7 +211,7 @@ static struct err *provide(struct probes *ps, const struct provider *pv)
 }
 
 /* Could pv have probes that desc means? */
-static bool concerns(const struct provider *pv, const struct probe_desc *desc)
+bool provider_concerns(const struct provider *pv, const struct probe_desc *desc)
 {
 	if (!glob_match(desc->prov, pv->name) && !(pv->alias && strcmp(desc->prov, pv->alias) == 0))
 		return false;
@@ -231,7 +231,7 @@ static struct err *ask_providers(struct probes *ps, const struct probe_desc *des
 		const struct provider *pv = provider_list[i];
 		struct err *e = NULL;
 
-		if (!concerns(pv, desc))
+		if (!provider_concerns(pv, desc))
 			continue;
 		if (!(is_literal && pv->provide_desc))
 			e = provide(ps, pv);
@@ -286,7 +286,7 @@ static struct err *collect_aliases(struct probes *ps, const struct probe_desc *d
 		struct probe_desc *more;
 		uint32_t n;
 
-		if (!pv->expand || !concerns(pv, desc))
+		if (!pv->expand || !provider_concerns(pv, desc))
 			continue;
 		n = pv->expand(ps, pv, desc, &more);
 		for (uint32_t j = 0; j < n; j++) {
@@ -384,18 +384,6 @@ struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
 		return e;
 	*ret_probes = m->probes;
 	*ret_n = m->n;
-	return NULL;
-}
-
-const char *probes_hint(struct probes *ps, const struct probe_desc *desc)
-{
-	for (uint32_t i = 0; provider_list[i]; i++) {
-		const struct provider *pv = provider_list[i];
-		const char *hint = pv->hint && concerns(pv, desc) ? pv->hint(ps, pv, desc) : NULL;
-
-		if (hint)
-			return hint;
-	}
 	return NULL;
 }
 

@@ -108,6 +108,8 @@ struct probe *probes_find(struct probes *ps, uint32_t id);
  * as needed. No match is n == 0, not an error. */
 MUST_CHECK struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
 				    struct probe ***ret_probes, uint32_t *ret_n);
+/* True when the provider can have a probe of this description. */
+bool provider_concerns(const struct provider *pv, const struct probe_desc *desc);
 /* What to type instead of a description that matches nothing, or NULL. */
 const char *probes_hint(struct probes *ps, const struct probe_desc *desc);
 /* d-language.md 1.7: * ? [..] [!..] \x; an empty pattern matches anything. */

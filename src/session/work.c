@@ -231,5 +231,5 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp)
 
 int dtrace_exit_status(dtrace_hdl_t *dtp)
 {
-	return dtp->exit_seen ? dtp->exit_status : -1;
+	return dtp->exit_seen ? dtp->exit_status & 0xff : -1;
 }

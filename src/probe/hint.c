@@ -1,0 +1,115 @@
+/*
+ * What to type instead of a probe description that matches nothing.
+ *
+ * The provider is asked first. Otherwise one field after the other is left open: if there are
+ * probes then, that field is wrong, and their names are what it could have been.
+ */
+#include "d/diag.h"
+#include "probe/probe.h"
+
+/* Providers of other systems or later versions; a trailing * stands for a process id. */
+static const char *const missing[] = {
+	"cpc",	 "fbt",	  "fpuinfo", "io",   "ip",	  "iscsi",  "kprobe", "lockstat",
+	"mib",	 "nfsv3", "pid*",    "proc", "plockstat", "prof",   "rawtp",  "rawfbt",
+	"sched", "sdt",	  "sysinfo", "tcp",  "udp",	  "uprobe", "usdt*",  "vminfo",
+};
+
+static bool is_set(const char *field)
+{
+	return *field && glob_is_literal(field);
+}
+
+static const char *nearest(const char *name, const char *const *names, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (strcasecmp(name, names[i]) == 0)
+			return names[i];
+	return diag_nearest(name, names, n);
+}
+
+static const char *did_you_mean(struct probes *ps, const char *name, const char *const *names,
+				uint32_t n)
+{
+	const char *near = nearest(name, names, n);
+
+	return near ? arena_printf(probes_arena(ps), "did you mean '%s'?", near) : NULL;
+}
+
+static const char *hint_provider(struct probes *ps, const struct probe_desc *desc)
+{
+	struct arena *a = probes_arena(ps);
+	const char *names[16], *near, *all = "";
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; provider_list[i] && n < 16; i++) {
+		if (provider_concerns(provider_list[i],
+				      &(struct probe_desc){desc->prov, "", "", "", 0}))
+			return NULL;
+		names[n++] = provider_list[i]->name;
+		all = arena_printf(a, "%s%s%s", all, i ? ", " : "", provider_list[i]->name);
+	}
+	for (uint32_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
+		if (glob_match(missing[i], desc->prov))
+			return arena_printf(
+				a, "provider '%s' is not available in this version; there are: %s",
+				desc->prov, all);
+	near = did_you_mean(ps, desc->prov, names, n);
+	return near ? near : arena_printf(a, "there are the providers %s", all);
+}
+
+/* member: which field of a probe and of a description is looked at. */
+struct field {
+	size_t in_probe, in_desc;
+};
+#define FIELD(f)                                                                                   \
+	{                                                                                          \
+		offsetof(struct probe, f), offsetof(struct probe_desc, f)                          \
+	}
+
+static const struct field fields[] = {FIELD(name), FIELD(func), FIELD(mod)};
+
+static const char **field_of(void *object, size_t off)
+{
+	return (const char **)((char *)object + off);
+}
+
+static const char *hint_field(struct probes *ps, const struct probe_desc *desc,
+			      const struct field *f)
+{
+	struct probe_desc open = *desc;
+	const char **wrong = field_of(&open, f->in_desc), *name = *wrong, **names, *hint;
+	struct probe **probes;
+	struct err *e;
+	uint32_t n;
+
+	if (!is_set(name))
+		return NULL;
+	*wrong = "";
+	e = probes_match(ps, &open, &probes, &n);
+	if (e || !n) {
+		err_destroy(e); /* no hint then: the message itself is on its way */
+		return NULL;
+	}
+	names = ARENA_NEW_N(probes_arena(ps), const char *, n);
+	for (uint32_t i = 0; i < n; i++)
+		names[i] = *field_of(probes[i], f->in_probe);
+	hint = did_you_mean(ps, name, names, n);
+	if (hint)
+		return hint;
+	return arena_printf(probes_arena(ps), "dtrace -ln '%s' lists what there is",
+			    probe_desc_text(probes_arena(ps), &open));
+}
+
+const char *probes_hint(struct probes *ps, const struct probe_desc *desc)
+{
+	const char *hint = NULL;
+
+	for (uint32_t i = 0; provider_list[i] && !hint; i++)
+		if (provider_list[i]->hint && provider_concerns(provider_list[i], desc))
+			hint = provider_list[i]->hint(ps, provider_list[i], desc);
+	if (!hint && is_set(desc->prov))
+		hint = hint_provider(ps, desc);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && !hint; i++)
+		hint = hint_field(ps, desc, &fields[i]);
+	return hint;
+}
