@@ -64,9 +64,19 @@ static void refresh_compile_opts(session *h)
 	};
 }
 
+/* Flags of the compile that runs, on top of the options. */
+static void apply_cflags(struct compile_opts *o, unsigned int cflags)
+{
+	o->zdefs |= (cflags & DTRACE_C_ZDEFS) != 0;
+	o->cpp |= (cflags & DTRACE_C_CPP) != 0;
+	o->empty |= (cflags & DTRACE_C_EMPTY) != 0;
+	o->dump_dif |= (cflags & DTRACE_C_DIFV) != 0;
+}
+
 void session_refresh_opts(session *h)
 {
 	refresh_compile_opts(h);
+	apply_cflags(&h->compile_opts, h->cflags);
 	h->print_opts = (struct print_opts){
 		.quiet = opt_flag(&h->opts, OPT_quiet),
 		.flowindent = opt_flag(&h->opts, OPT_flowindent),
@@ -202,15 +212,6 @@ static const char *crop_name(const char *text, size_t *ret_len)
 	return text;
 }
 
-/* Flags of this one call on top of the options. */
-static void apply_cflags(struct compile_opts *o, unsigned int cflags)
-{
-	o->zdefs |= (cflags & DTRACE_C_ZDEFS) != 0;
-	o->cpp |= (cflags & DTRACE_C_CPP) != 0;
-	o->empty |= (cflags & DTRACE_C_EMPTY) != 0;
-	o->dump_dif |= (cflags & DTRACE_C_DIFV) != 0;
-}
-
 static void remember_clauses(session *h, const struct prog *prog)
 {
 	for (uint32_t i = 0; i < prog->nclauses; i++) {
@@ -235,8 +236,8 @@ static dtrace_prog_t *compile(session *h, enum source_kind kind, const char *nam
 					 EDT_ACTIVE));
 		return NULL;
 	}
+	h->cflags = cflags; /* pragmas refresh the options while the compiler runs */
 	session_refresh_opts(h);
-	apply_cflags(&h->compile_opts, cflags);
 	if (!h->dsession)
 		h->dsession = dsession_create(&h->compile_opts);
 	e = session_load_libraries(h);

@@ -331,11 +331,13 @@ uint32_t rings_fill(const struct rings *r)
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
-/* Edge-triggered: data without a wake-up must not end the wait, or we would read record by record.
+/*
+ * Edge-triggered: data without a wake-up must not end the wait, or we would read record by record;
+ * and a target that has ended must not end it again and again while others run.
  */
-static struct err *epoll_add(struct rings *r, int fd, uint32_t events)
+static struct err *epoll_add(struct rings *r, int fd)
 {
-	struct epoll_event ev = {.events = events};
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLET};
 
 	if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &ev) != 0)
 		return err_sys(errno, "cannot wait for a buffer");
@@ -344,7 +346,7 @@ static struct err *epoll_add(struct rings *r, int fd, uint32_t events)
 
 struct err *rings_watch(struct rings *r, int fd)
 {
-	return epoll_add(r, fd, EPOLLIN);
+	return epoll_add(r, fd);
 }
 
 void rings_wait(struct rings *r, uint64_t timeout_ns)
@@ -377,7 +379,7 @@ struct err *rings_create(const int *fds, uint32_t ncpus, uint32_t size, struct r
 		r->n++;
 		e = ring_open(r, ring);
 		if (!e)
-			e = epoll_add(r, ring->fd, EPOLLIN | EPOLLET);
+			e = epoll_add(r, ring->fd);
 	}
 	if (e) {
 		rings_destroy(r);

@@ -56,6 +56,7 @@ struct session_handler {
 struct dtrace_hdl {
 	struct arena *arena; /* of the handle */
 	unsigned int flags;  /* DTRACE_O_* */
+	unsigned int cflags; /* DTRACE_C_* of the compile that runs */
 	struct options opts;
 	struct cpp_opts cpp_opts;
 	struct compile_opts compile_opts;
