@@ -21,7 +21,7 @@ static uint64_t gained(uint64_t *seen, const uint64_t *now)
 	return n;
 }
 
-PRINTF_LIKE(3, 4) static struct err *tell(session *h, const char *tag, const char *fmt, ...)
+PRINTF_LIKE(3, 4) static struct err *tell(dtrace_hdl_t *h, const char *tag, const char *fmt, ...)
 {
 	struct strbuf s = {0};
 	va_list ap;
@@ -38,7 +38,7 @@ PRINTF_LIKE(3, 4) static struct err *tell(session *h, const char *tag, const cha
 	return go_on ? NULL : err_code(err_new("Abort due to drop"), EDT_DROPABORT);
 }
 
-static struct err *report_cpu(session *h, uint32_t cpu, uint64_t *dyn, uint64_t *dblerrors)
+static struct err *report_cpu(dtrace_hdl_t *h, uint32_t cpu, uint64_t *dyn, uint64_t *dblerrors)
 {
 	const struct rt_cpu *now = &h->maps->control->cpu[cpu];
 	struct rt_cpu *seen = &h->drops_seen[cpu];
@@ -59,7 +59,7 @@ static struct err *report_cpu(session *h, uint32_t cpu, uint64_t *dyn, uint64_t 
 	return e;
 }
 
-static struct err *report_held_faults(session *h)
+static struct err *report_held_faults(dtrace_hdl_t *h)
 {
 	struct strbuf s = {0};
 	uint32_t n = h->faults_held;
@@ -74,7 +74,7 @@ static struct err *report_held_faults(session *h)
 	return go_on ? NULL : err_code(err_new("Abort due to error"), EDT_ERRABORT);
 }
 
-struct err *session_report_drops(session *h)
+struct err *session_report_drops(dtrace_hdl_t *h)
 {
 	uint64_t dyn = 0, dblerrors = 0;
 	struct err *e = report_held_faults(h);
@@ -90,7 +90,7 @@ struct err *session_report_drops(session *h)
 }
 
 /* Text of one fault to the handler, unless there were too many of late. */
-static struct err *report_error(session *h, const struct strbuf *text)
+static struct err *report_error(dtrace_hdl_t *h, const struct strbuf *text)
 {
 	if (h->faults++ >= FAULTS_MAX) {
 		h->faults_held++;
@@ -101,7 +101,7 @@ static struct err *report_error(session *h, const struct strbuf *text)
 	return err_code(err_new("Abort due to error"), EDT_ERRABORT);
 }
 
-struct err *session_report_fault(session *h, const struct rt_rec_fault *f)
+struct err *session_report_fault(dtrace_hdl_t *h, const struct rt_rec_fault *f)
 {
 	struct strbuf text = {0};
 	struct err *e;
@@ -112,7 +112,7 @@ struct err *session_report_fault(session *h, const struct rt_rec_fault *f)
 	return e;
 }
 
-static uint32_t epid_of(const session *h, uint32_t clause, uint32_t probe)
+static uint32_t epid_of(const dtrace_hdl_t *h, uint32_t clause, uint32_t probe)
 {
 	const struct session_clause *sc = &h->clauses.data[clause];
 
@@ -122,7 +122,7 @@ static uint32_t epid_of(const session *h, uint32_t clause, uint32_t probe)
 	return 0;
 }
 
-void session_report_library_fault(session *h, uint32_t clause, uint32_t probe, const char *msg)
+void session_report_library_fault(dtrace_hdl_t *h, uint32_t clause, uint32_t probe, const char *msg)
 {
 	const struct probe *pr = probes_find(h->probes, probe);
 	struct strbuf text = {0};

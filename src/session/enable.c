@@ -11,7 +11,7 @@
 
 /* ---- matching ------------------------------------------------------------------------------- */
 
-static struct err *match_program(session *h, const struct dtrace_prog *p)
+static struct err *match_program(dtrace_hdl_t *h, const struct dtrace_prog *p)
 {
 	for (uint32_t i = 0; i < p->prog->nclauses; i++) {
 		const struct prog_clause *cl = p->prog->clauses[i];
@@ -25,7 +25,7 @@ static struct err *match_program(session *h, const struct dtrace_prog *p)
 }
 
 /* Numbers all probes that some clause is enabled on. */
-static void number_probes(session *h)
+static void number_probes(dtrace_hdl_t *h)
 {
 	CLEANUP(free) uint32_t *idx_by_id = NULL;
 	uint32_t max_id = 0;
@@ -57,7 +57,7 @@ static void number_probes(session *h)
 	}
 }
 
-struct err *session_match(session *h)
+struct err *session_match(dtrace_hdl_t *h)
 {
 	for (uint32_t i = 0; i < h->progs.len; i++) {
 		struct err *e =
@@ -78,7 +78,7 @@ struct err *session_match(session *h)
 	return NULL;
 }
 
-void session_number_epids(session *h)
+void session_number_epids(dtrace_hdl_t *h)
 {
 	uint32_t next = 1;
 
@@ -101,7 +101,8 @@ static const struct {
 	[ENTRY_PERF] = {"fathom_perf", false, true},
 };
 
-static struct session_unit *unit_get(session *h, const struct provider *pv, enum entry_kind kind)
+static struct session_unit *unit_get(dtrace_hdl_t *h, const struct provider *pv,
+				     enum entry_kind kind)
 {
 	struct session_unit *u;
 
@@ -119,7 +120,7 @@ static struct session_unit *unit_get(session *h, const struct provider *pv, enum
 	return u;
 }
 
-static struct unit_clause unit_clause_of(const session *h, uint32_t clause)
+static struct unit_clause unit_clause_of(const dtrace_hdl_t *h, uint32_t clause)
 {
 	const struct session_clause *sc = &h->clauses.data[clause];
 
@@ -127,13 +128,13 @@ static struct unit_clause unit_clause_of(const session *h, uint32_t clause)
 }
 
 /* Room for a bit for each clause there is: how many the unit will have is not known yet. */
-static uint32_t mask_words(const session *h)
+static uint32_t mask_words(const dtrace_hdl_t *h)
 {
 	return (h->clauses.len + 63) / 64;
 }
 
-static uint32_t point_get(session *h, struct session_unit *u, const struct probe *pr, uint32_t idx,
-			  uint32_t key)
+static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct probe *pr,
+			  uint32_t idx, uint32_t key)
 {
 	uintptr_t at = (uintptr_t)hashmap_find(u->by_key, &key, sizeof(key));
 
@@ -153,7 +154,7 @@ static uint32_t point_get(session *h, struct session_unit *u, const struct probe
 	return u->points.len - 1;
 }
 
-static void enable_point(session *h, uint32_t clause, const struct probe *pr, uint32_t idx,
+static void enable_point(dtrace_hdl_t *h, uint32_t clause, const struct probe *pr, uint32_t idx,
 			 const struct probe_point *pt)
 {
 	struct session_unit *u = unit_get(h, pr->provider, pt->kind);
@@ -167,7 +168,7 @@ static void enable_point(session *h, uint32_t clause, const struct probe *pr, ui
 	u->points.data[at].mask[bit / 64] |= (uint64_t)1 << (bit % 64);
 }
 
-static void enable_clause(session *h, uint32_t clause)
+static void enable_clause(dtrace_hdl_t *h, uint32_t clause)
 {
 	const struct session_clause *sc = &h->clauses.data[clause];
 	struct probe_point pts[PROBE_MAX_POINTS];
@@ -189,7 +190,7 @@ static bool enabled_on(const struct session_clause *sc, uint32_t id)
 }
 
 /* Puts the ERROR clauses, if there are any, into every unit. */
-static void add_error_clauses(session *h)
+static void add_error_clauses(dtrace_hdl_t *h)
 {
 	struct unit_clause *list =
 		ARENA_NEW_N(h->arena, struct unit_clause, MAX(h->clauses.len, 1u));
@@ -213,7 +214,7 @@ static void add_error_clauses(session *h)
 }
 
 /* The probes of a unit once each: a probe may have several points in it. */
-static void collect_probes(session *h, struct session_unit *u)
+static void collect_probes(dtrace_hdl_t *h, struct session_unit *u)
 {
 	CLEANUP(free) bool *seen = xcalloc(h->nenabled, sizeof(*seen));
 
@@ -246,7 +247,7 @@ static bool unit_aggregates(const struct unit *u, uint32_t agg_id)
 }
 
 /* Can a firing of u be interrupted by one of another unit that updates the same aggregation? */
-static bool can_nest(const session *h, const struct session_unit *u)
+static bool can_nest(const dtrace_hdl_t *h, const struct session_unit *u)
 {
 	if (kinds[u->unit.kind].is_begin_end || kinds[u->unit.kind].interrupts)
 		return false;
@@ -262,7 +263,7 @@ static bool can_nest(const session *h, const struct session_unit *u)
 	return false;
 }
 
-void session_make_units(session *h)
+void session_make_units(dtrace_hdl_t *h)
 {
 	for (uint32_t i = 0; i < h->clauses.len; i++)
 		enable_clause(h, i);

@@ -10,7 +10,7 @@
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
-static struct err *check_destructive(const session *h)
+static struct err *check_destructive(const dtrace_hdl_t *h)
 {
 	for (uint32_t i = 0; i < h->clauses.len; i++)
 		if (h->clauses.data[i].n && h->clauses.data[i].clause->destructive &&
@@ -21,7 +21,7 @@ static struct err *check_destructive(const session *h)
 	return NULL;
 }
 
-static struct err *check_bufsize(const session *h, uint64_t bufsize)
+static struct err *check_bufsize(const dtrace_hdl_t *h, uint64_t bufsize)
 {
 	for (uint32_t i = 0; i < h->layout->nclauses; i++) {
 		const struct clause_layout *cl = &h->layout->clauses[i];
@@ -37,7 +37,8 @@ static struct err *check_bufsize(const session *h, uint64_t bufsize)
 }
 
 /* Rates outside their limits are moved, with a notice. */
-static void clamp_rate(session *h, enum opt_id id, const char *what, int64_t min_ns, int64_t max_ns)
+static void clamp_rate(dtrace_hdl_t *h, enum opt_id id, const char *what, int64_t min_ns,
+		       int64_t max_ns)
 {
 	int64_t ns = h->opts.val[id], to = MIN(MAX(ns, min_ns), max_ns);
 
@@ -63,7 +64,7 @@ static bool difo_reads(const struct difo *d, uint32_t var)
 	return false;
 }
 
-static bool session_reads(const session *h, uint32_t var)
+static bool session_reads(const dtrace_hdl_t *h, uint32_t var)
 {
 	for (uint32_t i = 0; i < h->clauses.len; i++) {
 		const struct prog_clause *cl = h->clauses.data[i].clause;
@@ -80,7 +81,7 @@ static bool session_reads(const session *h, uint32_t var)
 	return false;
 }
 
-static struct layout *make_layout(session *h, uint32_t ncpus)
+static struct layout *make_layout(dtrace_hdl_t *h, uint32_t ncpus)
 {
 	const struct layout_opts opts = {
 		.strsize = (uint32_t)h->opts.val[OPT_strsize],
@@ -97,7 +98,7 @@ static struct layout *make_layout(session *h, uint32_t ncpus)
 			     dsession_aggs(h->dsession), h->strtab, &opts);
 }
 
-static void tell_size(session *h, const char *what, uint64_t size)
+static void tell_size(dtrace_hdl_t *h, const char *what, uint64_t size)
 {
 	static const char units[] = "gmk";
 
@@ -120,7 +121,7 @@ static bool is_out_of_memory(const struct err *e)
 	return err_get_sys(e) == ENOMEM || err_get_sys(e) == E2BIG;
 }
 
-static struct err *try_maps(session *h, uint64_t bufsize)
+static struct err *try_maps(dtrace_hdl_t *h, uint64_t bufsize)
 {
 	struct kmaps_opts opts = {.bufsize = (uint32_t)bufsize,
 				  .need_tls = h->layout->tls_size > 0};
@@ -130,7 +131,7 @@ static struct err *try_maps(session *h, uint64_t bufsize)
 
 /* Creates the maps; a buffer size that the kernel has no memory for is halved (option bufresize).
  */
-static struct err *make_maps(session *h)
+static struct err *make_maps(dtrace_hdl_t *h)
 {
 	uint64_t bufsize = (uint64_t)h->opts.val[OPT_bufsize];
 	bool is_auto = h->opts.val[OPT_bufresize] == 0;
@@ -167,7 +168,7 @@ static int64_t wall_offset(void)
 
 /* ---- programs ------------------------------------------------------------------------------- */
 
-static struct err *blame_source(const session *h, struct err *e, uint32_t span)
+static struct err *blame_source(const dtrace_hdl_t *h, struct err *e, uint32_t span)
 {
 	struct source_loc loc;
 
@@ -181,12 +182,12 @@ static struct err *blame_source(const session *h, struct err *e, uint32_t span)
 	return err_wrap(e, "%s:%u", loc.file, loc.line);
 }
 
-static bool dumps_bpf(const session *h)
+static bool dumps_bpf(const dtrace_hdl_t *h)
 {
 	return h->dump && h->opts.str[OPT_dump] && strstr(h->opts.str[OPT_dump], "bpf");
 }
 
-static struct err *load_unit(session *h, struct session_unit *u, const struct gen_env *env)
+static struct err *load_unit(dtrace_hdl_t *h, struct session_unit *u, const struct gen_env *env)
 {
 	FILE *log = opt_flag(&h->opts, OPT_bpflog) ? (h->dump ? h->dump : stderr) : NULL;
 	struct bpf_code code = {0};
@@ -208,7 +209,7 @@ static struct err *load_unit(session *h, struct session_unit *u, const struct ge
 	return e;
 }
 
-static struct err *load_units(session *h)
+static struct err *load_units(dtrace_hdl_t *h)
 {
 	struct gen_env env = {
 		.layout = h->layout,
@@ -226,7 +227,7 @@ static struct err *load_units(session *h)
 	return NULL;
 }
 
-static struct err *attach_units(session *h)
+static struct err *attach_units(dtrace_hdl_t *h)
 {
 	struct attach_opts opts = {.cpu = -1};
 
@@ -242,7 +243,7 @@ static struct err *attach_units(session *h)
 }
 
 /* Fires BEGIN or END, if a clause is enabled on it. */
-struct err *session_fire(session *h, uint32_t key)
+struct err *session_fire(dtrace_hdl_t *h, uint32_t key)
 {
 	for (uint32_t i = 0; i < h->units.len; i++) {
 		const struct session_unit *u = h->units.data[i];
@@ -260,7 +261,7 @@ struct err *session_fire(session *h, uint32_t key)
 
 static void hook_exit(void *ctx, int status)
 {
-	session *h = ctx;
+	dtrace_hdl_t *h = ctx;
 
 	if (!h->exit_seen)
 		h->exit_status = status;
@@ -269,7 +270,7 @@ static void hook_exit(void *ctx, int status)
 
 static struct err *hook_setopt(void *ctx, const char *name, const char *value)
 {
-	session *h = ctx;
+	dtrace_hdl_t *h = ctx;
 	struct err *e = options_set(&h->opts, name, value, true);
 
 	if (!e)
@@ -287,7 +288,7 @@ static struct err *hook_snap(void *ctx)
 	return session_snap(ctx, false);
 }
 
-static struct err *make_consumer(session *h)
+static struct err *make_consumer(dtrace_hdl_t *h)
 {
 	struct err *e =
 		rings_create(h->maps->ring_fds, h->maps->ncpus, h->maps->ring_size, &h->rings);
@@ -311,7 +312,7 @@ static struct err *make_consumer(session *h)
 
 /* ---- the order of things -------------------------------------------------------------------- */
 
-static bool has_unit(const session *h, enum entry_kind kind)
+static bool has_unit(const dtrace_hdl_t *h, enum entry_kind kind)
 {
 	for (uint32_t i = 0; i < h->units.len; i++)
 		if (h->units.data[i]->unit.kind == kind)
@@ -319,7 +320,7 @@ static bool has_unit(const session *h, enum entry_kind kind)
 	return false;
 }
 
-static struct err *prepare(session *h)
+static struct err *prepare(dtrace_hdl_t *h)
 {
 	struct err *e;
 	int ncpus = libbpf_num_possible_cpus();
@@ -352,7 +353,7 @@ static struct err *prepare(session *h)
 	return e ? e : make_consumer(h);
 }
 
-static void set_state(session *h, enum rt_state state)
+static void set_state(dtrace_hdl_t *h, enum rt_state state)
 {
 	__atomic_store_n(&h->maps->control->state, state, __ATOMIC_RELEASE);
 }
@@ -362,7 +363,7 @@ static void set_state(session *h, enum rt_state state)
  * nothing ever is. The rest is attached while the state is OFF, so that all probes begin at the
  * same instant.
  */
-static struct err *start(session *h)
+static struct err *start(dtrace_hdl_t *h)
 {
 	struct err *e;
 
@@ -381,7 +382,7 @@ static struct err *start(session *h)
 
 int dtrace_go(dtrace_hdl_t *dtp)
 {
-	session *h = dtp;
+	dtrace_hdl_t *h = dtp;
 	struct err *e;
 
 	if (h->is_active)
@@ -416,7 +417,7 @@ static void unit_destroy(struct session_unit *u)
 }
 
 /* Takes everything off and apart; the handle can only be closed afterwards. */
-void session_undo_go(session *h)
+void session_undo_go(dtrace_hdl_t *h)
 {
 	if (h->maps && h->maps->control)
 		set_state(h, RT_STATE_OFF);

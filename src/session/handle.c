@@ -32,7 +32,7 @@ static const char *code_text(int code)
 	return strerror(code);
 }
 
-int session_fail(session *h, struct err *e)
+int session_fail(dtrace_hdl_t *h, struct err *e)
 {
 	err_destroy(h->last_err);
 	h->last_err = e;
@@ -66,12 +66,12 @@ const char *dtrace_open_errmsg(void)
 
 /* ---- handlers ------------------------------------------------------------------------------- */
 
-bool session_tell(session *h, const struct session_handler *to, const char *text)
+bool session_tell(dtrace_hdl_t *h, const struct session_handler *to, const char *text)
 {
 	return !to->func || to->func(h, text, to->arg) == 0;
 }
 
-static void give_notice(session *h, const char *fmt, va_list ap)
+static void give_notice(dtrace_hdl_t *h, const char *fmt, va_list ap)
 {
 	struct strbuf s = {0};
 
@@ -85,7 +85,7 @@ static void give_notice(session *h, const char *fmt, va_list ap)
 	strbuf_deinit(&s);
 }
 
-void session_notice(session *h, const char *fmt, ...)
+void session_notice(dtrace_hdl_t *h, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -96,7 +96,7 @@ void session_notice(session *h, const char *fmt, ...)
 	va_end(ap);
 }
 
-void session_adjusted(session *h, const char *fmt, ...)
+void session_adjusted(dtrace_hdl_t *h, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -220,7 +220,7 @@ static void probe_notice(void *ctx, const char *msg)
 dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
 {
 	struct err *e = open_checks(version, flags);
-	session *h = NULL;
+	dtrace_hdl_t *h = NULL;
 
 	if (!e) {
 		h = xcalloc(1, sizeof(*h));
@@ -257,7 +257,7 @@ void dtrace_dump_to(dtrace_hdl_t *dtp, FILE *fp)
 
 void dtrace_close(dtrace_hdl_t *dtp)
 {
-	session *h = dtp;
+	dtrace_hdl_t *h = dtp;
 
 	if (!h)
 		return;

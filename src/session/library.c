@@ -1,10 +1,11 @@
 /*
- * The D library: files of constants, types and translators that are compiled before the first program.
+ * The D library: files of constants, types and translators that are compiled before the first
+ * program.
  *
- * Every file NAME.d of the -L folders and of the system folder; of two with one name the first counts.
- * A file's '#pragma D depends_on library' lines are read beforehand and give the order. A file that
- * depends on a module or provider this system lacks is left out, and so is what depends on it.
- * Facts    d-language.md, 10.2.
+ * Every file NAME.d of the -L folders and of the system folder; of two with one name the first
+ * counts. A file's '#pragma D depends_on library' lines are read beforehand and give the order. A
+ * file that depends on a module or provider this system lacks is left out, and so is what depends
+ * on it. Facts    d-language.md, 10.2.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -60,8 +61,9 @@ static struct err *read_text(const char *path, struct strbuf *out)
 	if (fd < 0 || fstat(fd, &st) != 0)
 		return err_sys(errno, "cannot read the D library file '%s'", path);
 	if (!S_ISREG(st.st_mode) || st.st_size > (off_t)LIBRARY_MAX_SIZE)
-		return err_new("'%s' is not a D library file: not a regular file of at most %u bytes",
-			       path, LIBRARY_MAX_SIZE);
+		return err_new(
+			"'%s' is not a D library file: not a regular file of at most %u bytes",
+			path, LIBRARY_MAX_SIZE);
 	while ((n = read(fd, buf, sizeof(buf))) > 0)
 		strbuf_add(out, buf, (size_t)n);
 	if (n < 0)
@@ -149,9 +151,9 @@ static struct err *add_dir(struct libs *libs, const char *dir, bool must_exist)
 	return e;
 }
 
-static struct err *load(session *h, struct libs *libs, struct lib *l);
+static struct err *load(dtrace_hdl_t *h, struct libs *libs, struct lib *l);
 
-static struct err *load_deps(session *h, struct libs *libs, struct lib *l)
+static struct err *load_deps(dtrace_hdl_t *h, struct libs *libs, struct lib *l)
 {
 	for (uint32_t i = 0; i < l->deps.len; i++) {
 		struct lib *dep = hashmap_finds(libs->by_name, l->deps.data[i]);
@@ -162,9 +164,9 @@ static struct err *load_deps(session *h, struct libs *libs, struct lib *l)
 						l->deps.data[i]),
 					EDT_COMPILER);
 		if (dep->state == LIB_VISITING)
-			return err_code(err_new("Cyclic dependency detected: %s => %s", l->name,
-						dep->name),
-					EDT_COMPILER);
+			return err_code(
+				err_new("Cyclic dependency detected: %s => %s", l->name, dep->name),
+				EDT_COMPILER);
 		e = load(h, libs, dep);
 		if (e)
 			return e;
@@ -174,7 +176,7 @@ static struct err *load_deps(session *h, struct libs *libs, struct lib *l)
 	return NULL;
 }
 
-static struct err *load(session *h, struct libs *libs, struct lib *l)
+static struct err *load(dtrace_hdl_t *h, struct libs *libs, struct lib *l)
 {
 	struct compile_opts opts = h->compile_opts;
 	struct prog *prog;
@@ -201,7 +203,7 @@ static struct err *load(session *h, struct libs *libs, struct lib *l)
 	return NULL;
 }
 
-struct err *session_load_libraries(session *h)
+struct err *session_load_libraries(dtrace_hdl_t *h)
 {
 	const char *sysdir = h->opts.str[OPT_syslibdir];
 	struct libs libs = {.by_name = hashmap_create()};

@@ -7,13 +7,13 @@
 
 /* ---- options, as compiler and printer read them --------------------------------------------- */
 
-static uint32_t opt_u32(const session *h, enum opt_id id)
+static uint32_t opt_u32(const dtrace_hdl_t *h, enum opt_id id)
 {
 	return h->opts.val[id] == OPT_UNSET ? 0
 					    : (uint32_t)MIN(h->opts.val[id], (int64_t)UINT32_MAX);
 }
 
-static bool dump_wants(const session *h, const char *what)
+static bool dump_wants(const dtrace_hdl_t *h, const char *what)
 {
 	const char *list = h->opts.str[OPT_dump];
 	size_t len = strlen(what);
@@ -28,7 +28,7 @@ static bool dump_wants(const session *h, const char *what)
 	return false;
 }
 
-static void refresh_compile_opts(session *h)
+static void refresh_compile_opts(dtrace_hdl_t *h)
 {
 	struct attr amin = {0};
 
@@ -73,7 +73,7 @@ static void apply_cflags(struct compile_opts *o, unsigned int cflags)
 	o->dump_dif |= (cflags & DTRACE_C_DIFV) != 0;
 }
 
-void session_refresh_opts(session *h)
+void session_refresh_opts(dtrace_hdl_t *h)
 {
 	refresh_compile_opts(h);
 	apply_cflags(&h->compile_opts, h->cflags);
@@ -97,7 +97,7 @@ void session_refresh_opts(session *h)
 
 static struct err *env_match(void *ctx, const struct probe_desc *desc, uint32_t *ret_count)
 {
-	session *h = ctx;
+	dtrace_hdl_t *h = ctx;
 	struct probe **probes;
 
 	return probes_match(h->probes, desc, &probes, ret_count);
@@ -105,7 +105,7 @@ static struct err *env_match(void *ctx, const struct probe_desc *desc, uint32_t 
 
 static const char *env_hint(void *ctx, const struct probe_desc *desc)
 {
-	return probes_hint(((session *)ctx)->probes, desc);
+	return probes_hint(((dtrace_hdl_t *)ctx)->probes, desc);
 }
 
 static bool same_types(const char *const *a, const char *const *b, uint32_t n)
@@ -118,7 +118,7 @@ static bool same_types(const char *const *a, const char *const *b, uint32_t n)
 
 static int env_arg_types(void *ctx, const struct probe_desc *desc, const char *const **ret_types)
 {
-	session *h = ctx;
+	dtrace_hdl_t *h = ctx;
 	const char *const *first = NULL;
 	uint32_t nfirst = 0, n;
 	struct probe **probes;
@@ -147,7 +147,7 @@ static int env_arg_types(void *ctx, const struct probe_desc *desc, const char *c
 
 static struct err *env_set_option(void *ctx, const char *name, const char *value)
 {
-	session *h = ctx;
+	dtrace_hdl_t *h = ctx;
 	struct err *e = options_set(&h->opts, name, value, true);
 
 	if (!e)
@@ -155,24 +155,24 @@ static struct err *env_set_option(void *ctx, const char *name, const char *value
 	return e;
 }
 
-static int64_t macro_target(const session *h)
+static int64_t macro_target(const dtrace_hdl_t *h)
 {
 	return h->procs.len ? proc_pid(h->procs.data[0]) : 0;
 }
 
 /* clang-format off */
-static int64_t macro_pid(const session *h)  { return getpid(); }
-static int64_t macro_ppid(const session *h) { return getppid(); }
-static int64_t macro_pgid(const session *h) { return getpgrp(); }
-static int64_t macro_sid(const session *h)  { return getsid(0); }
-static int64_t macro_uid(const session *h)  { return getuid(); }
-static int64_t macro_euid(const session *h) { return geteuid(); }
-static int64_t macro_gid(const session *h)  { return getgid(); }
-static int64_t macro_egid(const session *h) { return getegid(); }
+static int64_t macro_pid(const dtrace_hdl_t *h)  { return getpid(); }
+static int64_t macro_ppid(const dtrace_hdl_t *h) { return getppid(); }
+static int64_t macro_pgid(const dtrace_hdl_t *h) { return getpgrp(); }
+static int64_t macro_sid(const dtrace_hdl_t *h)  { return getsid(0); }
+static int64_t macro_uid(const dtrace_hdl_t *h)  { return getuid(); }
+static int64_t macro_euid(const dtrace_hdl_t *h) { return geteuid(); }
+static int64_t macro_gid(const dtrace_hdl_t *h)  { return getgid(); }
+static int64_t macro_egid(const dtrace_hdl_t *h) { return getegid(); }
 
 static const struct {
 	const char *name;
-	int64_t (*value)(const session *h);
+	int64_t (*value)(const dtrace_hdl_t *h);
 } macros[] = {
 	{ "pid", macro_pid },   { "ppid", macro_ppid }, { "pgid", macro_pgid }, { "sid", macro_sid },
 	{ "uid", macro_uid },   { "euid", macro_euid }, { "gid", macro_gid },   { "egid", macro_egid },
@@ -190,7 +190,7 @@ static bool env_macro(void *ctx, const char *name, int64_t *ret_value)
 	return false;
 }
 
-void session_env_init(session *h)
+void session_env_init(dtrace_hdl_t *h)
 {
 	h->compile_env = (struct compile_env){
 		.ctx = h,
@@ -212,7 +212,7 @@ static const char *crop_name(const char *text, size_t *ret_len)
 	return text;
 }
 
-static void remember_clauses(session *h, const struct prog *prog)
+static void remember_clauses(dtrace_hdl_t *h, const struct prog *prog)
 {
 	for (uint32_t i = 0; i < prog->nclauses; i++) {
 		struct prog_clause *cl = prog->clauses[i];
@@ -223,9 +223,9 @@ static void remember_clauses(session *h, const struct prog *prog)
 	}
 }
 
-static dtrace_prog_t *compile(session *h, enum source_kind kind, const char *name, const char *text,
-			      size_t len, enum spec_context ctx, unsigned int cflags, int argc,
-			      char *const argv[])
+static dtrace_prog_t *compile(dtrace_hdl_t *h, enum source_kind kind, const char *name,
+			      const char *text, size_t len, enum spec_context ctx,
+			      unsigned int cflags, int argc, char *const argv[])
 {
 	struct dtrace_prog *p;
 	struct prog *prog;
@@ -314,7 +314,7 @@ dtrace_prog_t *dtrace_program_fcompile(dtrace_hdl_t *dtp, FILE *fp, const char *
 
 /* ---- information ---------------------------------------------------------------------------- */
 
-static struct err *prog_info(session *h, struct dtrace_prog *p)
+static struct err *prog_info(dtrace_hdl_t *h, struct dtrace_prog *p)
 {
 	p->info = (dtrace_proginfo_t){.dpi_statements = p->prog->nclauses};
 	for (uint32_t i = 0; i < p->prog->nclauses; i++) {

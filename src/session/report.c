@@ -28,7 +28,8 @@ static struct attr desc_attr(const struct probe_desc *d, const struct attr parts
 }
 
 /* The probe whose provider speaks for a description: the first that matches, or NULL. */
-static struct err *first_match(session *h, const struct probe_desc *desc, struct probe **ret_probe)
+static struct err *first_match(dtrace_hdl_t *h, const struct probe_desc *desc,
+			       struct probe **ret_probe)
 {
 	struct probe **probes;
 	uint32_t n;
@@ -39,7 +40,7 @@ static struct err *first_match(session *h, const struct probe_desc *desc, struct
 	return e;
 }
 
-static struct err *prog_attr(session *h, const struct prog *prog, struct attr *ret_desc,
+static struct err *prog_attr(dtrace_hdl_t *h, const struct prog *prog, struct attr *ret_desc,
 			     struct attr *ret_stmt)
 {
 	struct attr a = ATTR_MAX, s = ATTR_MAX;
@@ -60,7 +61,7 @@ static struct err *prog_attr(session *h, const struct prog *prog, struct attr *r
 	return NULL;
 }
 
-static void print_probe(session *h, const struct probe *pr, FILE *fp)
+static void print_probe(dtrace_hdl_t *h, const struct probe *pr, FILE *fp)
 {
 	const struct probe_desc all = {pr->prov, pr->mod, pr->func, pr->name, 0};
 	const struct provider *pv = pr->provider;
@@ -80,7 +81,7 @@ static void print_probe(session *h, const struct probe *pr, FILE *fp)
 }
 
 /* Output errors stay in fp, where the caller looks for them when it flushes. */
-static struct err *print_statement(session *h, const struct prog_clause *cl, FILE *fp)
+static struct err *print_statement(dtrace_hdl_t *h, const struct prog_clause *cl, FILE *fp)
 {
 	struct probe *pr;
 	struct err *e = first_match(h, &cl->desc, &pr);

@@ -101,39 +101,37 @@ struct dtrace_hdl {
 	FILE *dump;
 };
 
-typedef struct dtrace_hdl session;
-
 /* handle.c: ends e's journey. Returns -1 for the caller to return. */
-int session_fail(session *h, struct err *e);
+int session_fail(dtrace_hdl_t *h, struct err *e);
 /* Gives text, newline included, to a handler; false when the handler wants to stop. */
-bool session_tell(session *h, const struct session_handler *to, const char *text);
+bool session_tell(dtrace_hdl_t *h, const struct session_handler *to, const char *text);
 /* To the notice handler, or kept until there is one. Hints are left out when quiet, adjustments of what
  * the user asked for are not. */
-PRINTF_LIKE(2, 3) void session_notice(session *h, const char *fmt, ...);
-PRINTF_LIKE(2, 3) void session_adjusted(session *h, const char *fmt, ...);
+PRINTF_LIKE(2, 3) void session_notice(dtrace_hdl_t *h, const char *fmt, ...);
+PRINTF_LIKE(2, 3) void session_adjusted(dtrace_hdl_t *h, const char *fmt, ...);
 uint64_t session_now(void); /* CLOCK_MONOTONIC in ns */
 
 /* program.c: options to what the compiler and the printer read. */
-void session_refresh_opts(session *h);
-void session_env_init(session *h);
+void session_refresh_opts(dtrace_hdl_t *h);
+void session_env_init(dtrace_hdl_t *h);
 
 /* library.c: compiles the D library before the first program, unless that was done or -x nolibs. */
-MUST_CHECK struct err *session_load_libraries(session *h);
+MUST_CHECK struct err *session_load_libraries(dtrace_hdl_t *h);
 
 /* enable.c: matches the enabled clauses, numbers probes and enablings, makes the units. */
-MUST_CHECK struct err *session_match(session *h);
-void session_make_units(session *h);
-void session_number_epids(session *h);
+MUST_CHECK struct err *session_match(dtrace_hdl_t *h);
+void session_make_units(dtrace_hdl_t *h);
+void session_number_epids(dtrace_hdl_t *h);
 
 /* go.c */
-void session_undo_go(session *h);
-MUST_CHECK struct err *session_fire(session *h, uint32_t key); /* DTRACE_KEY_BEGIN, _END */
+void session_undo_go(dtrace_hdl_t *h);
+MUST_CHECK struct err *session_fire(dtrace_hdl_t *h, uint32_t key); /* DTRACE_KEY_BEGIN, _END */
 
 /* work.c: reads the aggregations unless that was done a moment ago; is_final: in any case. */
-MUST_CHECK struct err *session_snap(session *h, bool is_final);
+MUST_CHECK struct err *session_snap(dtrace_hdl_t *h, bool is_final);
 
 /* drops.c */
-MUST_CHECK struct err *session_report_drops(session *h);
-MUST_CHECK struct err *session_report_fault(session *h, const struct rt_rec_fault *f);
+MUST_CHECK struct err *session_report_drops(dtrace_hdl_t *h);
+MUST_CHECK struct err *session_report_fault(dtrace_hdl_t *h, const struct rt_rec_fault *f);
 /* A fault of the consumer's own while it printed a record. */
-void session_report_library_fault(session *h, uint32_t clause, uint32_t probe, const char *text);
+void session_report_library_fault(dtrace_hdl_t *h, uint32_t clause, uint32_t probe, const char *text);

@@ -16,7 +16,7 @@
  */
 #define HORIZON_NS 1000000
 
-static enum rt_state state_of(const session *h)
+static enum rt_state state_of(const dtrace_hdl_t *h)
 {
 	return (enum rt_state)__atomic_load_n(&h->maps->control->state, __ATOMIC_ACQUIRE);
 }
@@ -24,7 +24,7 @@ static enum rt_state state_of(const session *h)
 /* ---- aggregations --------------------------------------------------------------------------- */
 
 /* One snapshot serves all printa() of one dtrace_work(), and of aggrate when that is set. */
-struct err *session_snap(session *h, bool is_final)
+struct err *session_snap(dtrace_hdl_t *h, bool is_final)
 {
 	struct err *e;
 
@@ -55,7 +55,7 @@ int dtrace_aggregate_print(dtrace_hdl_t *dtp, FILE *fp)
 static struct err *consume_record(void *ctx, const struct rt_rec *rec, uint32_t len, uint32_t cpu,
 				  const struct rt_rec *next)
 {
-	session *h = ctx;
+	dtrace_hdl_t *h = ctx;
 
 	if (rec->clause == RT_REC_FAULT)
 		return session_report_fault(h, (const struct rt_rec_fault *)rec);
@@ -64,7 +64,7 @@ static struct err *consume_record(void *ctx, const struct rt_rec *rec, uint32_t 
 	return print_record(h->printer, h->work_fp, rec, len, cpu, next);
 }
 
-static struct err *drain(session *h, FILE *fp, uint64_t horizon)
+static struct err *drain(dtrace_hdl_t *h, FILE *fp, uint64_t horizon)
 {
 	struct err *e;
 
@@ -97,7 +97,7 @@ static bool unit_records(const struct session_unit *u)
  * burst. Timers cannot burst, and a program that records nothing but exit(), which wakes us, need
  * not be looked at. switchrate is the upper bound.
  */
-static uint64_t interval_max(const session *h)
+static uint64_t interval_max(const dtrace_hdl_t *h)
 {
 	uint64_t ns = (uint64_t)MAX(h->opts.val[OPT_switchrate], 0);
 
@@ -114,7 +114,7 @@ static uint64_t interval_max(const session *h)
 }
 
 /* Aims at buffers a quarter full: sooner at once when they fill fast, later again step by step. */
-static void adapt_interval(session *h)
+static void adapt_interval(dtrace_hdl_t *h)
 {
 	uint32_t fill = rings_fill(h->rings);
 
@@ -128,7 +128,7 @@ static void adapt_interval(session *h)
 /* ---- ends ----------------------------------------------------------------------------------- */
 
 /* Tells of targets that have ended; true when there were some and none is left. */
-static bool targets_gone(session *h)
+static bool targets_gone(dtrace_hdl_t *h)
 {
 	bool gone = h->procs.len > 0;
 
@@ -150,7 +150,7 @@ static bool targets_gone(session *h)
 }
 
 /* Nothing fires any more, everything is taken off, then END fires: its records are the last. */
-static struct err *stop(session *h)
+static struct err *stop(dtrace_hdl_t *h)
 {
 	if (!h->is_active || h->is_stopped)
 		return NULL;
@@ -180,7 +180,7 @@ void dtrace_sleep(dtrace_hdl_t *dtp)
 		rings_wait(dtp->rings, due - now);
 }
 
-static struct err *work_once(session *h, FILE *fp)
+static struct err *work_once(dtrace_hdl_t *h, FILE *fp)
 {
 	bool is_last = h->is_stopped || state_of(h) == RT_STATE_EXITING;
 	uint64_t now = session_now();
@@ -199,7 +199,7 @@ static struct err *work_once(session *h, FILE *fp)
  * exit() may have lost its record to a full buffer; the state says it all the same, and the status
  * is then 0.
  */
-static bool is_over(session *h)
+static bool is_over(dtrace_hdl_t *h)
 {
 	return h->is_stopped || h->exit_seen || state_of(h) == RT_STATE_EXITING || targets_gone(h);
 }
