@@ -91,8 +91,7 @@ struct gen {
 	struct needs needs;   /* of the unit */
 };
 
-/* ---- this file's neighbours, one section each
- * -------------------------------------------------------- */
+/* ---- this file's neighbours, one section each ----------------------------------------------- */
 
 /* needs.c */
 void needs_of_clause(struct needs *n, const struct layout *l,

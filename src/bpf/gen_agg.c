@@ -13,8 +13,7 @@ static const struct agg_layout *agg_of(const struct gen *g, const struct prog_ac
 	return &g->l->aggs[act->agg->id - 1];
 }
 
-/* ---- key
- * ---------------------------------------------------------------------------------------------- */
+/* ---- key ------------------------------------------------------------------------------------ */
 
 static void check_rt(struct gen *g, uint32_t action)
 {
@@ -77,8 +76,7 @@ static void build_key(struct gen *g, const struct agg_layout *al, const struct p
 		em_store_imm(&g->e, 1, R9, (int32_t)(g->l->key_off + pos), 0);
 }
 
-/* ---- argument -> bucket
- * ---------------------------------------------------------------------------------- */
+/* ---- argument -> bucket --------------------------------------------------------------------- */
 
 /* r6 = bucket of the value r6 */
 static void bucket_rt(struct gen *g, const struct prog_agg *agg)
@@ -114,8 +112,7 @@ static void bucket_linear(struct gen *g, const struct prog_agg *agg)
 	em_here(e, done);
 }
 
-/* ---- updates: r0 = value
- * ------------------------------------------------------------------------------------ */
+/* ---- updates: r0 = value -------------------------------------------------------------------- */
 
 struct update {
 	int32_t off;
@@ -279,9 +276,7 @@ static const struct agg_gen {
 	/* clang-format on */
 };
 
-/* ---- lookup
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- lookup --------------------------------------------------------------------------------- */
 
 /* r1 = map, r2 = key */
 static void map_and_key(struct gen *g, const struct agg_layout *al)

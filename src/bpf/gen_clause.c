@@ -5,8 +5,7 @@
 #define SIGNAL_STOP 19
 #define SIGNAL_MAX  64
 
-/* ---- enabled-probe id
- * ------------------------------------------------------------------------------- */
+/* ---- enabled-probe id ----------------------------------------------------------------------- */
 
 /* probe indexes from, from + step ... (n of them) have the ranks from base on */
 struct run {
@@ -63,8 +62,7 @@ void gen_epid(struct gen *g, const struct unit_clause *uc)
 	em_alu_imm(e, BPF_ADD, R0, (int32_t)uc->layout->first_epid);
 }
 
-/* ---- actions
- * ------------------------------------------------------------------------------------------- */
+/* ---- actions -------------------------------------------------------------------------------- */
 
 /* Signal number in r1. */
 static void send_signal(struct gen *g)
@@ -150,8 +148,7 @@ static void gen_acts(struct gen *g)
 	free(reached);
 }
 
-/* ---- a clause
- * ------------------------------------------------------------------------------------------ */
+/* ---- a clause ------------------------------------------------------------------------------- */
 
 static void gen_fault_tail(struct gen *g)
 {

@@ -29,8 +29,7 @@ struct op_gen {
 	bool keeps_reads;
 };
 
-/* ---- arithmetic
- * ---------------------------------------------------------------------------------- */
+/* ---- arithmetic ----------------------------------------------------------------------------- */
 
 static bool is_small_const(const struct ra_place *p)
 {
@@ -153,8 +152,7 @@ static void gen_sdiv(struct gen *g, const struct dif_at *at, const struct op_gen
 	ra_place_put(g, &at->writes[0], R0);
 }
 
-/* ---- copies, comparisons, branches
- * ----------------------------------------------------------------- */
+/* ---- copies, comparisons, branches ---------------------------------------------------------- */
 
 static void copy(struct gen *g, const struct ra_place *from, const struct ra_place *to)
 {
@@ -230,8 +228,7 @@ static void branch(struct gen *g, const struct dif_at *at, int op, uint32_t labe
 		em_jmp_reg(&g->e, op, ra_place_use(g, a, R0), ra_place_use(g, b, R1), label);
 }
 
-/* ---- memory
- * ------------------------------------------------------------------------------------------ */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 static void gen_load(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
@@ -280,8 +277,7 @@ static void gen_copys(struct gen *g, const struct dif_at *at, const struct op_ge
 	at_check_rt(g, at);
 }
 
-/* ---- the rest
- * -------------------------------------------------------------------------------------------- */
+/* ---- the rest ------------------------------------------------------------------------------- */
 
 static void gen_setx(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
@@ -344,49 +340,49 @@ FORWARD(op_call, gen_call)
 #define LOAD_ATTRS(user) .is_user = (user), .clobbers = true, .keeps_reads = true
 
 /* Branches, ret, ldgs and call have rules of their own in describe(). */
+#define G(func) .emit = func
+#define A(n)	.arg = n
 static const struct op_gen ops[] = {
 	/* clang-format off */
-	[DIF_OP_OR]   = {gen_alu, BPF_OR},    [DIF_OP_XOR]  = {gen_alu, BPF_XOR},
-	[DIF_OP_AND]  = {gen_alu, BPF_AND},   [DIF_OP_SLL]  = {gen_alu, BPF_LSH},
-	[DIF_OP_SRL]  = {gen_alu, BPF_RSH},   [DIF_OP_SRA]  = {gen_alu, BPF_ARSH},
-	[DIF_OP_SUB]  = {gen_alu, BPF_SUB},   [DIF_OP_ADD]  = {gen_alu, BPF_ADD},
-	[DIF_OP_MUL]  = {gen_alu, BPF_MUL},   [DIF_OP_NOT]  = {gen_not},
-	[DIF_OP_UDIV] = {gen_udiv, BPF_DIV},  [DIF_OP_UREM] = {gen_udiv, BPF_MOD},
-	[DIF_OP_SDIV] = {gen_sdiv, BPF_DIV, .clobbers = true},
-	[DIF_OP_SREM] = {gen_sdiv, BPF_MOD, .clobbers = true},
-	[DIF_OP_MOV]  = {gen_copy},	      [DIF_OP_CMP]  = {gen_copy},
-	[DIF_OP_TST]  = {gen_copy},	      [DIF_OP_SCMP] = {gen_scmp, .clobbers = true},
-	[DIF_OP_BA]   = {gen_nothing},
-	[DIF_OP_BE]   = {gen_nothing, BPF_JEQ},	   [DIF_OP_BNE]  = {gen_nothing, BPF_JNE},
-	[DIF_OP_BG]   = {gen_nothing, BPF_JSGT},   [DIF_OP_BGU]  = {gen_nothing, BPF_JGT},
-	[DIF_OP_BGE]  = {gen_nothing, BPF_JSGE},   [DIF_OP_BGEU] = {gen_nothing, BPF_JGE},
-	[DIF_OP_BL]   = {gen_nothing, BPF_JSLT},   [DIF_OP_BLU]  = {gen_nothing, BPF_JLT},
-	[DIF_OP_BLE]  = {gen_nothing, BPF_JSLE},   [DIF_OP_BLEU] = {gen_nothing, BPF_JLE},
+	[DIF_OP_OR]   = {G(gen_alu), A(BPF_OR)},    [DIF_OP_XOR]  = {G(gen_alu), A(BPF_XOR)},
+	[DIF_OP_AND]  = {G(gen_alu), A(BPF_AND)},   [DIF_OP_SLL]  = {G(gen_alu), A(BPF_LSH)},
+	[DIF_OP_SRL]  = {G(gen_alu), A(BPF_RSH)},   [DIF_OP_SRA]  = {G(gen_alu), A(BPF_ARSH)},
+	[DIF_OP_SUB]  = {G(gen_alu), A(BPF_SUB)},   [DIF_OP_ADD]  = {G(gen_alu), A(BPF_ADD)},
+	[DIF_OP_MUL]  = {G(gen_alu), A(BPF_MUL)},   [DIF_OP_NOT]  = {G(gen_not)},
+	[DIF_OP_UDIV] = {G(gen_udiv), A(BPF_DIV)},  [DIF_OP_UREM] = {G(gen_udiv), A(BPF_MOD)},
+	[DIF_OP_SDIV] = {G(gen_sdiv), A(BPF_DIV), .clobbers = true},
+	[DIF_OP_SREM] = {G(gen_sdiv), A(BPF_MOD), .clobbers = true},
+	[DIF_OP_MOV]  = {G(gen_copy)},	      [DIF_OP_CMP]  = {G(gen_copy)},
+	[DIF_OP_TST]  = {G(gen_copy)},	      [DIF_OP_SCMP] = {G(gen_scmp), .clobbers = true},
+	[DIF_OP_BA]   = {G(gen_nothing)},
+	[DIF_OP_BE]   = {G(gen_nothing), A(BPF_JEQ)},	   [DIF_OP_BNE]  = {G(gen_nothing), A(BPF_JNE)},
+	[DIF_OP_BG]   = {G(gen_nothing), A(BPF_JSGT)},   [DIF_OP_BGU]  = {G(gen_nothing), A(BPF_JGT)},
+	[DIF_OP_BGE]  = {G(gen_nothing), A(BPF_JSGE)},   [DIF_OP_BGEU] = {G(gen_nothing), A(BPF_JGE)},
+	[DIF_OP_BL]   = {G(gen_nothing), A(BPF_JSLT)},   [DIF_OP_BLU]  = {G(gen_nothing), A(BPF_JLT)},
+	[DIF_OP_BLE]  = {G(gen_nothing), A(BPF_JSLE)},   [DIF_OP_BLEU] = {G(gen_nothing), A(BPF_JLE)},
 	LOADS(, false), LOADS(U, true), LOADS(R, false),
-	[DIF_OP_RET]  = {gen_nothing},	      [DIF_OP_NOP]  = {gen_nothing},
-	[DIF_OP_SETX] = {gen_setx},	      [DIF_OP_SETS] = {gen_sets},
-	[DIF_OP_LDGA] = {op_lda, .keeps_reads = true}, [DIF_OP_LDTA] = {gen_illop},
-	[DIF_OP_LDGS] = {op_ldv},	      [DIF_OP_STGS] = {op_stv, .clobbers = true, .keeps_reads = true},
-	[DIF_OP_LDTS] = {op_ldv},	      [DIF_OP_STTS] = {op_stv, .clobbers = true, .keeps_reads = true},
-	[DIF_OP_LDLS] = {op_ldv},	      [DIF_OP_STLS] = {op_stv, .clobbers = true, .keeps_reads = true},
-	[DIF_OP_CALL] = {op_call},
-	[DIF_OP_PUSHTR] = {gen_copy},	      [DIF_OP_PUSHTV] = {gen_copy},
-	[DIF_OP_POPTS] = {gen_nothing},	      [DIF_OP_FLUSHTS] = {gen_nothing},
-	[DIF_OP_LDGAA] = {op_ldaa, .clobbers = true, .keeps_reads = true},
-	[DIF_OP_LDTAA] = {op_ldaa, .clobbers = true, .keeps_reads = true},
-	[DIF_OP_STGAA] = {op_staa, .clobbers = true, .keeps_reads = true},
-	[DIF_OP_STTAA] = {op_staa, .clobbers = true, .keeps_reads = true},
-	[DIF_OP_ALLOCS] = {gen_allocs, .clobbers = true},
-	[DIF_OP_COPYS] = {gen_copys, .clobbers = true},
-	[DIF_OP_STB]  = {gen_store, 1, .clobbers = true}, [DIF_OP_STH] = {gen_store, 2, .clobbers = true},
-	[DIF_OP_STW]  = {gen_store, 4, .clobbers = true}, [DIF_OP_STX] = {gen_store, 8, .clobbers = true},
-	[DIF_OP_XLATE] = {gen_illop},	      [DIF_OP_XLARG] = {gen_illop},
+	[DIF_OP_RET]  = {G(gen_nothing)},	      [DIF_OP_NOP]  = {G(gen_nothing)},
+	[DIF_OP_SETX] = {G(gen_setx)},	      [DIF_OP_SETS] = {G(gen_sets)},
+	[DIF_OP_LDGA] = {G(op_lda), .keeps_reads = true}, [DIF_OP_LDTA] = {G(gen_illop)},
+	[DIF_OP_LDGS] = {G(op_ldv)},	      [DIF_OP_STGS] = {G(op_stv), .clobbers = true, .keeps_reads = true},
+	[DIF_OP_LDTS] = {G(op_ldv)},	      [DIF_OP_STTS] = {G(op_stv), .clobbers = true, .keeps_reads = true},
+	[DIF_OP_LDLS] = {G(op_ldv)},	      [DIF_OP_STLS] = {G(op_stv), .clobbers = true, .keeps_reads = true},
+	[DIF_OP_CALL] = {G(op_call)},
+	[DIF_OP_PUSHTR] = {G(gen_copy)},	      [DIF_OP_PUSHTV] = {G(gen_copy)},
+	[DIF_OP_POPTS] = {G(gen_nothing)},	      [DIF_OP_FLUSHTS] = {G(gen_nothing)},
+	[DIF_OP_LDGAA] = {G(op_ldaa), .clobbers = true, .keeps_reads = true},
+	[DIF_OP_LDTAA] = {G(op_ldaa), .clobbers = true, .keeps_reads = true},
+	[DIF_OP_STGAA] = {G(op_staa), .clobbers = true, .keeps_reads = true},
+	[DIF_OP_STTAA] = {G(op_staa), .clobbers = true, .keeps_reads = true},
+	[DIF_OP_ALLOCS] = {G(gen_allocs), .clobbers = true},
+	[DIF_OP_COPYS] = {G(gen_copys), .clobbers = true},
+	[DIF_OP_STB]  = {G(gen_store), A(1), .clobbers = true}, [DIF_OP_STH] = {G(gen_store), A(2), .clobbers = true},
+	[DIF_OP_STW]  = {G(gen_store), A(4), .clobbers = true}, [DIF_OP_STX] = {G(gen_store), A(8), .clobbers = true},
+	[DIF_OP_XLATE] = {G(gen_illop)},	      [DIF_OP_XLARG] = {G(gen_illop)},
 	/* clang-format on */
 };
 
-/* ---- faults
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- faults --------------------------------------------------------------------------------- */
 
 uint32_t at_fault(struct gen *g, const struct dif_at *at, uint32_t kind, struct ra_place value)
 {
@@ -411,8 +407,7 @@ void at_check_rt(struct gen *g, const struct dif_at *at)
 	em_jmp_imm(&g->e, BPF_JNE, R1, 0, at_fault(g, at, 0, none));
 }
 
-/* ---- 1. what instructions read and write
- * --------------------------------------------------------------------- */
+/* ---- 1. what instructions read and write ---------------------------------------------------- */
 
 struct difo_gen {
 	struct gen *g;
@@ -643,8 +638,7 @@ static void describe(struct difo_gen *dg)
 	}
 }
 
-/* ---- 3. instructions
- * --------------------------------------------------------------------------------------------- */
+/* ---- 3. instructions ------------------------------------------------------------------------ */
 
 static void emit_insn(struct difo_gen *dg, uint32_t i, uint32_t end)
 {

@@ -35,8 +35,7 @@ void gen_record_begin(struct gen *g)
 	}
 }
 
-/* ---- which actions were executed
- * -------------------------------------------------------------------- */
+/* ---- which actions were executed ------------------------------------------------------------ */
 
 static bool starts_block(const struct prog_clause *c, uint32_t act)
 {
@@ -73,8 +72,7 @@ void gen_record_mark(struct gen *g, uint32_t act)
 	}
 }
 
-/* ---- fields
- * -------------------------------------------------------------------------------------------- */
+/* ---- fields --------------------------------------------------------------------------------- */
 
 void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, uint32_t action)
 {
@@ -188,8 +186,7 @@ void gen_record_act(struct gen *g, uint32_t act)
 		record_field(g, &al->fields[k], pa->args[k], pa->number + k);
 }
 
-/* ---- sending
- * -------------------------------------------------------------------------------------------- */
+/* ---- sending -------------------------------------------------------------------------------- */
 
 static void emit_drop(struct gen *g, const struct cold *c)
 {

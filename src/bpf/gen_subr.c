@@ -92,8 +92,8 @@ static const struct subr_gen subrs[] = {
 	S(NTOHS)      = {emit_byte_order, NULL, 1, 1, {0}, .arg = 16},
 	S(NTOHL)      = {emit_byte_order, NULL, 1, 1, {0}, .arg = 32},
 	S(NTOHLL)     = {emit_byte_order, NULL, 1, 1, {0}, .arg = 64},
-	S(GETMAJOR)   = {emit_major, NULL, 1, 1, {0}},
-	S(GETMINOR)   = {emit_minor, NULL, 1, 1, {0}},
+	S(GETMAJOR)   = {emit_major, NULL, 1, 1, {0}, .arg = 0},
+	S(GETMINOR)   = {emit_minor, NULL, 1, 1, {0}, .arg = 0},
 	/* clang-format on */
 };
 

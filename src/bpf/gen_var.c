@@ -41,8 +41,7 @@ static void load_value(struct gen *g, const struct var_layout *vl, int dst, int 
 		em_extend(&g->e, dst, vl->var->type.size, true);
 }
 
-/* ---- thread-local block
- * ------------------------------------------------------------------------------ */
+/* ---- thread-local block --------------------------------------------------------------------- */
 
 static void call_storage_get(struct gen *g, uint32_t flags)
 {
@@ -84,8 +83,7 @@ static void tls_get(struct gen *g, uint32_t done)
 	em_here(&g->e, have);
 }
 
-/* ---- loads of scalars
- * ------------------------------------------------------------------------------------ */
+/* ---- loads of scalars ----------------------------------------------------------------------- */
 
 static void load_tls(struct gen *g, const struct var_layout *vl, int dst)
 {
@@ -178,9 +176,7 @@ void gen_lda(struct gen *g, const struct dif_at *at)
 	ra_place_put(g, &at->writes[0], R0);
 }
 
-/* ---- stores
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- stores --------------------------------------------------------------------------------- */
 
 /* Copies what the value points to, to the map pointer in r1. */
 static void copy_in(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
@@ -302,8 +298,7 @@ void gen_stv(struct gen *g, const struct dif_at *at)
 		(is_byref(vl) ? store_static_ref : store_static_value)(g, at, vl);
 }
 
-/* ---- associative arrays
- * --------------------------------------------------------------------------------------- */
+/* ---- associative arrays --------------------------------------------------------------------- */
 
 /* r0 = identity of the thread: its id, or for idle threads one per CPU */
 static void thread_id(struct gen *g)

@@ -18,8 +18,7 @@
 #define MAX_ENTRIES	  (1u << 20)
 #define QUANTIZE_NBUCKETS 127
 
-/* ---- what a DIFO is
- * ------------------------------------------------------------------------------ */
+/* ---- what a DIFO is ------------------------------------------------------------------------- */
 
 /* The first instruction of "OP x, %rN; ret %rN", 0 when the DIFO is something else (0 is no
  * opcode). */
@@ -63,8 +62,7 @@ static enum known_text known_text(const struct difo *d)
 	return TEXT_UNKNOWN;
 }
 
-/* ---- a session's DIFOs
- * ---------------------------------------------------------------------------- */
+/* ---- a session's DIFOs ---------------------------------------------------------------------- */
 
 struct difo_facts {
 	uint32_t max_reg, max_tuple, nstrings; /* nstrings: subroutine results in scratch memory */
@@ -113,8 +111,7 @@ static struct difo_facts clause_scan(const struct prog_clause *c, struct strtab 
 	return f;
 }
 
-/* ---- records
- * --------------------------------------------------------------------------------------- */
+/* ---- records -------------------------------------------------------------------------------- */
 
 /* Places size bytes at the next multiple of their natural alignment. */
 static uint32_t place(uint32_t *pos, uint32_t size)
@@ -218,8 +215,7 @@ static void clause_place(struct arena *a, const struct prog_clause *c, uint32_t 
 	cl->max_size = cl->heap_off + nstr * strsize;
 }
 
-/* ---- aggregations
- * ------------------------------------------------------------------------------------ */
+/* ---- aggregations --------------------------------------------------------------------------- */
 
 static uint32_t agg_nbuckets(const struct prog_agg *agg)
 {
@@ -366,8 +362,7 @@ static void agg_place(struct arena *a, struct prog_clause *const *clauses, uint3
 	}
 }
 
-/* ---- variables
- * ------------------------------------------------------------------------------------------ */
+/* ---- variables ------------------------------------------------------------------------------ */
 
 static void array_place(struct arena *a, const struct layout_opts *opts, uint32_t index,
 			struct var_layout *vl)
@@ -436,8 +431,7 @@ const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope
 	return NULL;
 }
 
-/* ---- machine state
- * ----------------------------------------------------------------------------------------- */
+/* ---- machine state -------------------------------------------------------------------------- */
 
 static uint32_t area(uint32_t *pos, uint32_t size)
 {

@@ -22,7 +22,7 @@
 #include "bpf/rt/abi.h"
 #include "dif/prog.h"
 
-/* ---- records ------------------------------------------------------------------------------------ */
+/* ---- records -------------------------------------------------------------------------------- */
 
 enum rec_kind {
 	REC_INT,   /* size 1, 2, 4, 8 */
@@ -53,7 +53,7 @@ struct clause_layout {
 	uint32_t first_epid;	 /* epid of the first probe it is enabled on */
 };
 
-/* ---- aggregations -------------------------------------------------------------------------------- */
+/* ---- aggregations --------------------------------------------------------------------------- */
 
 enum key_repr {
 	KEY_INT,     /* natural size */
@@ -87,7 +87,7 @@ struct agg_layout {
 /* Buckets of llquantize: number, and the index of a value (same arithmetic as rt_llquantize). */
 uint32_t llquantize_nbuckets(const int64_t param[4]);
 
-/* ---- variables ------------------------------------------------------------------------------------ */
+/* ---- variables ------------------------------------------------------------------------------ */
 
 struct var_layout {
 	const struct prog_var *var;

@@ -38,8 +38,7 @@ static uint32_t rnd(uint32_t n)
 
 static char *user; /* USER_SIZE readable bytes, then nothing */
 
-/* ---- expressions
- * ------------------------------------------------------------------------------------- */
+/* ---- expressions ---------------------------------------------------------------------------- */
 
 struct exprs {
 	struct gx *x;
@@ -490,8 +489,7 @@ static struct difo *random_difo(struct exprs *e, bool is_string)
 	return dif_builder_finish(e->b, is_string ? gx_string : gx_s64);
 }
 
-/* ---- the interpreter's surroundings
- * --------------------------------------------------------------------- */
+/* ---- the interpreter's surroundings --------------------------------------------------------- */
 
 static struct dif_machine *machine;
 
@@ -530,8 +528,7 @@ static enum dif_fault builtin(void *ctx, uint32_t id, uint64_t index, uint64_t *
 	return DIF_FAULT_NONE;
 }
 
-/* ---- comparing
- * ---------------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------ */
 
 static bool is_own_address(uint64_t v)
 {
@@ -627,9 +624,7 @@ static bool check_one(struct gx *x, const struct difo *d, uint32_t clause)
 	return (uint64_t)got == want.value;
 }
 
-/* ---- rounds
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- rounds --------------------------------------------------------------------------------- */
 
 static void make_variables(struct exprs *e)
 {

@@ -17,8 +17,7 @@
 static uint64_t user_value, user_incr;
 static const char user_text[] = "text in user memory";
 
-/* ---- expressions
- * ------------------------------------------------------------------------------------- */
+/* ---- expressions ---------------------------------------------------------------------------- */
 
 static struct difo *constant(struct gx *x, uint64_t v)
 {
@@ -95,8 +94,7 @@ static int64_t field_int(const struct gx *x, const struct rt_rec *rec, uint32_t 
 	return v;
 }
 
-/* ---- aggregations
- * -------------------------------------------------------------------------------------- */
+/* ---- aggregations --------------------------------------------------------------------------- */
 
 static const int64_t values[] = {
 	0,	   1,	     2,	 3,  5,	 8,  9,	   10,	      11,	 99,	    100,
@@ -297,8 +295,7 @@ static void test_agg_drops(void)
 	gx_destroy(x);
 }
 
-/* ---- records and control flow
- * --------------------------------------------------------------------------- */
+/* ---- records and control flow --------------------------------------------------------------- */
 
 static void test_strings(void)
 {
@@ -453,9 +450,7 @@ static void test_many_clauses(uint32_t n)
 	gx_destroy(x);
 }
 
-/* ---- faults
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- faults --------------------------------------------------------------------------------- */
 
 static void test_error_clauses(void)
 {
@@ -543,8 +538,7 @@ static void test_nesting(void)
 	gx_destroy(x);
 }
 
-/* ---- system calls
- * --------------------------------------------------------------------------------------------- */
+/* ---- system calls --------------------------------------------------------------------------- */
 
 static int attach(struct gx *x, const struct unit *u, const char *tp)
 {
@@ -692,9 +686,7 @@ static void test_perf(void)
 	gx_destroy(x);
 }
 
-/* ---- listing
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- listing -------------------------------------------------------------------------------- */
 
 /* The lines from the one that begins with from to the one that begins with to, without numbers. */
 static char *part_of(const char *listing, const char *from, const char *to)

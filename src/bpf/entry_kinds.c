@@ -1,0 +1,312 @@
+/* Kinds of attach points: how each finds the key of its probe, and where the arguments are. */
+#include "bpf/arch.h"
+#include "bpf/entry.h"
+
+#define PERF_REGS 0 /* struct bpf_perf_event_data begins with the registers */
+
+/* Linux include/linux/errno.h: codes that never reach user space; there they would be EINTR */
+static const int restart_codes[] = {512, 513, 514, 516};
+#define CODE_INTR 4
+#define MAX_ERRNO 4095
+
+/* ---- system calls --------------------------------------------------------------------------- */
+
+static bool reads_compat(const struct entry *en)
+{
+	return en->g->env->kfields->task_thread_info_status != UINT32_MAX;
+}
+
+/* r7 = task, if the kernel gives us typed pointers; else loads read memory where they need it. */
+static void load_task(struct entry *en)
+{
+	if (!en->g->env->use_task_btf)
+		return;
+	em_helper(&en->g->e, HELPER_GET_CURRENT_TASK_BTF);
+	em_mov(&en->g->e, R7, R0);
+}
+
+/* r0 != 0: the task is in a 32-bit system call */
+static void load_compat(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+	uint32_t off = en->g->env->kfields->task_thread_info_status;
+
+	if (en->g->env->use_task_btf) {
+		em_load(e, 4, R0, R7, (int32_t)off);
+	} else {
+		em_helper(e, BPF_FUNC_get_current_task);
+		em_mov(e, R3, R0);
+		em_alu_imm(e, BPF_ADD, R3, (int32_t)off);
+		em_imm(e, R2, 4);
+		em_addr(e, R1, R10, (uint32_t)FRAME_TMP);
+		em_helper(e, BPF_FUNC_probe_read_kernel);
+		em_load(e, 4, R0, R10, FRAME_TMP);
+	}
+	em_alu_imm(e, BPF_AND, R0, (int32_t)arch.compat_status);
+}
+
+static void emit_compat_key(struct gen *g, const struct cold *c)
+{
+	struct emitter *e = &g->e;
+
+	em_mov32(e, R8, R8);
+	em_jmp_imm(e, BPF_JGE, R8, RT_SYS_MAX, c->action);
+	em_alu_imm(e, BPF_ADD, R8, RT_SYS_COMPAT);
+	em_ja(e, c->back);
+}
+
+static void emit_abi_key(struct gen *g, const struct cold *c)
+{
+	struct emitter *e = &g->e;
+
+	if (arch.nr_abi_bit)
+		em_alu_imm(e, BPF_AND, R8, (int32_t)~arch.nr_abi_bit);
+	em_jmp_imm(e, BPF_JGE, R8, RT_SYS_MAX, c->action);
+	em_ja(e, c->back);
+}
+
+/* Few keys: out of here unless r8 is one of them. */
+static void compare_keys(struct entry *en)
+{
+	struct gen *g = en->g;
+	const struct unit *u = g->u;
+
+	for (uint32_t i = 0; i + 1 < u->nprobes; i++)
+		em_jmp_imm(&g->e, BPF_JEQ, R8, (int32_t)u->probes[i].key, en->selected);
+	em_jmp_imm(&g->e, BPF_JNE, R8, (int32_t)u->probes[u->nprobes - 1].key, en->quit);
+	em_here(&g->e, en->selected);
+}
+
+/* r8 = system call number; makes it a key: numbers of 32-bit calls mean other calls. */
+static void sys_key(struct entry *en, bool has_task)
+{
+	struct gen *g = en->g;
+	struct emitter *e = &g->e;
+	uint32_t known = em_label(e);
+	bool early = en->has_one_probe && !en->has_compat;
+
+	if (early)
+		compare_keys(en);
+	if (!has_task)
+		load_task(en);
+	if (reads_compat(en)) {
+		load_compat(en);
+		em_jmp_imm(e, BPF_JNE, R0, 0,
+			   en->has_compat ? gen_cold(g, (struct cold){.emit = emit_compat_key,
+								      .action = en->quit,
+								      .back = known})
+					  : en->quit);
+	}
+	if (!early)
+		em_jmp_imm(e, BPF_JGE, R8, RT_SYS_MAX,
+			   gen_cold(g, (struct cold){.emit = emit_abi_key,
+						     .action = en->quit,
+						     .back = known}));
+	em_here(e, known);
+	if (!early && en->has_one_probe)
+		compare_keys(en);
+}
+
+static void sys_enter_key(struct entry *en)
+{
+	em_load(&en->g->e, 8, R8, R6, 8);
+	sys_key(en, false);
+}
+
+/* r7 = registers at the boundary to user mode */
+static void load_regs(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+
+	em_mov(e, R1, R7);
+	em_helper(e, HELPER_TASK_PT_REGS);
+	em_mov(e, R7, R0);
+}
+
+static void sys_exit_key(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+
+	load_task(en);
+	if (en->g->env->use_task_btf) {
+		em_mov(e, R1, R7);
+		em_helper(e, HELPER_TASK_PT_REGS);
+		em_load(e, 8, R8, R0, (int32_t)arch.sys_nr);
+	} else {
+		em_load(e, 8, R3, R6, 0);
+		em_alu_imm(e, BPF_ADD, R3, (int32_t)arch.sys_nr);
+		em_imm(e, R2, 8);
+		em_addr(e, R1, R10, (uint32_t)FRAME_TMP);
+		em_helper(e, BPF_FUNC_probe_read_kernel);
+		em_load(e, 8, R8, R10, FRAME_TMP);
+	}
+	sys_key(en, true);
+}
+
+static uint32_t sys_args_used(const struct entry *en)
+{
+	return en->g->needs.args & en->ops->args_filled;
+}
+
+static void copy_args(struct entry *en, const uint32_t *offs, int base, uint32_t base_off,
+		      uint32_t size)
+{
+	for (uint32_t k = 0; k < 6; k++) {
+		if (!(sys_args_used(en) >> k & 1))
+			continue;
+		em_load(&en->g->e, size, R1, base, (int32_t)(base_off + offs[k]));
+		gen_mach_store(en->g, 8, ARG_OFF(k), R1);
+	}
+}
+
+/* One read of all registers that hold arguments; they lie next to each other. */
+static void read_args(struct entry *en, const uint32_t *offs, uint32_t size)
+{
+	struct gen *g = en->g;
+	struct emitter *e = &g->e;
+	uint32_t from = UINT32_MAX, to = 0;
+
+	for (uint32_t k = 0; k < 6; k++) {
+		if (!(sys_args_used(en) >> k & 1))
+			continue;
+		from = MIN(from, offs[k]);
+		to = MAX(to, offs[k] + 8);
+	}
+	em_load(e, 8, R3, R6, 0);
+	if (from)
+		em_alu_imm(e, BPF_ADD, R3, (int32_t)from);
+	em_imm(e, R2, to - from);
+	em_addr(e, R1, R9, g->l->spill_off);
+	em_helper(e, BPF_FUNC_probe_read_kernel);
+	copy_args(en, offs, R9, g->l->spill_off - from, size);
+}
+
+static void fill_args_from(struct entry *en, const uint32_t *offs, uint32_t size)
+{
+	if (en->g->env->use_task_btf)
+		copy_args(en, offs, R7, 0, size);
+	else
+		read_args(en, offs, size);
+}
+
+/* FRAME_VAL is the key, kept there when 32-bit calls are among the probes. */
+static void sys_enter_args(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+	uint32_t compat = em_label(e), done = em_label(e);
+
+	if (!sys_args_used(en))
+		return;
+	if (en->g->env->use_task_btf)
+		load_regs(en);
+	if (en->has_compat) {
+		em_load(e, 8, R1, R10, FRAME_VAL);
+		em_jmp_imm(e, BPF_JGE, R1, RT_SYS_COMPAT, compat);
+	}
+	fill_args_from(en, arch.sys_args, 8);
+	if (!en->has_compat)
+		return;
+	em_ja(e, done);
+	em_here(e, compat);
+	fill_args_from(en, arch.compat_args, 4);
+	em_here(e, done);
+}
+
+/* A failed call: errno, and -1 for its result. r1 = raw result */
+static void emit_failed_call(struct gen *g, const struct cold *c)
+{
+	struct emitter *e = &g->e;
+	uint32_t store = em_label(e), restart = em_label(e);
+
+	em_neg(e, R1);
+	for (uint32_t k = 0; k < ARRAY_LEN(restart_codes); k++)
+		em_jmp_imm(e, BPF_JEQ, R1, restart_codes[k], restart);
+	em_ja(e, store);
+	em_here(e, restart);
+	em_imm(e, R1, CODE_INTR);
+	em_here(e, store);
+	gen_mach_store(g, 4, offsetof(struct rt_mach, err), R1);
+	em_imm(e, R1, UINT64_MAX);
+	em_ja(e, c->back);
+}
+
+static void sys_exit_args(struct entry *en)
+{
+	struct gen *g = en->g;
+	struct emitter *e = &g->e;
+	uint32_t native = em_label(e), done = em_label(e);
+
+	if (!(g->needs.args & 3) && !g->needs.err)
+		return;
+	em_load(e, 8, R1, R6, 8);
+	if (en->has_compat) {
+		em_load(e, 8, R2, R10, FRAME_VAL);
+		em_jmp_imm(e, BPF_JLT, R2, RT_SYS_COMPAT, native);
+		em_extend(e, R1, 4, true);
+	}
+	em_here(e, native);
+	em_store_imm(e, 4, R9, offsetof(struct rt_mach, err), 0);
+	em_jmp_imm(e, BPF_JGT, R1, -MAX_ERRNO - 1,
+		   gen_cold(g, (struct cold){.emit = emit_failed_call, .back = done}));
+	em_here(e, done);
+	for (uint32_t k = 0; k < 2; k++)
+		if (g->needs.args >> k & 1)
+			gen_mach_store(g, 8, ARG_OFF(k), R1);
+}
+
+/* ---- other kinds ---------------------------------------------------------------------------- */
+
+static void test_run_key(struct entry *en)
+{
+	em_load(&en->g->e, 8, R8, R6, 0);
+	if (en->has_one_probe)
+		compare_keys(en);
+}
+
+static void perf_key(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+
+	em_mov(e, R1, R6);
+	em_helper(e, HELPER_GET_ATTACH_COOKIE);
+	em_mov(e, R8, R0);
+	if (en->has_one_probe)
+		compare_keys(en);
+}
+
+static void no_args(struct entry *en)
+{
+	(void)en;
+}
+
+/* arg0 = PC if in the kernel, arg1 = PC if in user mode; the other one 0 */
+static void perf_args(struct entry *en)
+{
+	struct gen *g = en->g;
+	struct emitter *e = &g->e;
+	uint32_t user = em_label(e), done = em_label(e);
+
+	if (!(g->needs.args & 3))
+		return;
+	em_load(e, 8, R1, R6, PERF_REGS + (int32_t)arch.pc);
+	em_load(e, 8, R2, R6, PERF_REGS + (int32_t)arch.mode);
+	em_alu_imm(e, BPF_AND, R2, (int32_t)arch.user_mode);
+	em_imm(e, R0, 0);
+	em_jmp_imm(e, BPF_JNE, R2, 0, user);
+	gen_mach_store(g, 8, ARG_OFF(0), R1);
+	gen_mach_store(g, 8, ARG_OFF(1), R0);
+	em_ja(e, done);
+	em_here(e, user);
+	gen_mach_store(g, 8, ARG_OFF(0), R0);
+	gen_mach_store(g, 8, ARG_OFF(1), R1);
+	em_here(e, done);
+}
+
+const struct entry_kind_ops entry_kinds[ENTRY_NKINDS] = {
+	/* clang-format off */
+	[ENTRY_TEST_RUN]  = {BPF_PROG_TYPE_RAW_TRACEPOINT, test_run_key,  no_args,        0,    false},
+	[ENTRY_SYS_ENTER] = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_enter_key, sys_enter_args, 0x3f, false},
+	[ENTRY_SYS_EXIT]  = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true},
+	[ENTRY_PERF]      = {BPF_PROG_TYPE_PERF_EVENT,     perf_key,      perf_args,      0x3,  false},
+	/* clang-format on */
+};
