@@ -126,7 +126,7 @@ int dtrace_proc_continue(dtrace_hdl_t *dtp);
 /* ---- running ------------------------------------------------------------------------------------ */
 
 int dtrace_go(dtrace_hdl_t *dtp);
-int dtrace_stop(dtrace_hdl_t *dtp); /* END fires; then call dtrace_work() once more */
+int dtrace_stop(dtrace_hdl_t *dtp); /* END fires in the dtrace_work() that must follow */
 /* Waits for data, a rate option's instant, a target's end or a signal. */
 void dtrace_sleep(dtrace_hdl_t *dtp);
 

@@ -1,9 +1,9 @@
 /*
  * A tracing session: what a dtrace_hdl_t is inside. Implements include/dtrace.h.
  *
- * The order of a run (go.c, work.c): compile -> match probes -> layout -> maps -> units (generate, link,
- * load) -> BEGIN -> attach -> state ON ... exit() or stop -> state OFF -> detach -> END -> drain -> print
- * aggregations.
+ * The order of a run (go.c, work.c): compile -> match probes -> layout -> maps -> units (generate,
+ * link, load) -> BEGIN -> attach -> state ON ... exit() or stop -> state OFF -> detach -> drain -> END
+ * -> drain -> print aggregations.
  *
  * Owns     everything of the handle: compiler session, probe registry, layout, maps, attachments,
  *          ring consumers, printer.
@@ -81,7 +81,7 @@ struct dtrace_hdl {
 	struct print_opts print_opts;
 	struct print_hooks print_hooks;
 	bool libraries_loaded;
-	bool is_active, is_stopped, exit_seen;
+	bool is_active, is_stopped, is_ended, exit_seen; /* is_ended: END has fired */
 	int exit_status;
 
 	/* consuming (work.c); times in ns of CLOCK_MONOTONIC */

@@ -149,22 +149,20 @@ static bool targets_gone(dtrace_hdl_t *h)
 	return gone;
 }
 
-/* Nothing fires any more, everything is taken off, then END fires: its records are the last. */
-static struct err *stop(dtrace_hdl_t *h)
+/* Nothing fires any more, and everything is taken off. */
+static void stop(dtrace_hdl_t *h)
 {
 	if (!h->is_active || h->is_stopped)
-		return NULL;
+		return;
 	h->is_stopped = true;
 	__atomic_store_n(&h->maps->control->state, RT_STATE_OFF, __ATOMIC_RELEASE);
 	attachments_close(&h->attachments);
-	return session_fire(h, DTRACE_KEY_END);
 }
 
 int dtrace_stop(dtrace_hdl_t *dtp)
 {
-	struct err *e = stop(dtp);
-
-	return e ? session_fail(dtp, e) : 0;
+	stop(dtp);
+	return 0;
 }
 
 /* ---- the public loop ------------------------------------------------------------------------ */
@@ -180,21 +178,6 @@ void dtrace_sleep(dtrace_hdl_t *dtp)
 		rings_wait(dtp->rings, due - now);
 }
 
-static struct err *work_once(dtrace_hdl_t *h, FILE *fp)
-{
-	bool is_last = h->is_stopped || state_of(h) == RT_STATE_EXITING;
-	uint64_t now = session_now();
-	struct err *e = drain(h, fp, is_last ? RINGS_EVERYTHING : now - HORIZON_NS);
-
-	h->work_at = session_now();
-	adapt_interval(h);
-	if (!e && (is_last || now >= h->status_at)) {
-		h->status_at = now + (uint64_t)h->opts.val[OPT_statusrate];
-		e = session_report_drops(h);
-	}
-	return e;
-}
-
 /*
  * exit() may have lost its record to a full buffer; the state says it all the same, and the status
  * is then 0.
@@ -204,24 +187,50 @@ static bool is_over(dtrace_hdl_t *h)
 	return h->is_stopped || h->exit_seen || state_of(h) == RT_STATE_EXITING || targets_gone(h);
 }
 
+static struct err *work_on(dtrace_hdl_t *h, FILE *fp)
+{
+	uint64_t now = session_now();
+	struct err *e = drain(h, fp, now - HORIZON_NS);
+
+	h->work_at = session_now();
+	adapt_interval(h);
+	if (!e && now >= h->status_at) {
+		h->status_at = now + (uint64_t)h->opts.val[OPT_statusrate];
+		e = session_report_drops(h);
+	}
+	return e;
+}
+
+/* END fires when the buffers have been emptied: its record must not be lost to a full one. */
+static struct err *work_last(dtrace_hdl_t *h, FILE *fp)
+{
+	struct err *e;
+
+	stop(h);
+	e = drain(h, fp, RINGS_EVERYTHING);
+	if (!e && !h->is_ended) {
+		h->is_ended = true;
+		e = session_fire(h, DTRACE_KEY_END);
+		if (!e)
+			e = drain(h, fp, RINGS_EVERYTHING);
+	}
+	return e ? e : session_report_drops(h);
+}
+
 dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp)
 {
+	struct err *e = NULL;
 	bool over;
-	struct err *e;
 
 	if (!dtp->is_active)
 		return DTRACE_WORKSTATUS_DONE;
-	over = is_over(dtp); /* before draining: what a target did last is in the buffers now */
-	if (over)
-		e = stop(dtp);
-	else
-		e = work_once(dtp, fp);
-	if (!e && !over && is_over(dtp)) {
-		over = true;
-		e = stop(dtp);
+	over = is_over(dtp);
+	if (!over) {
+		e = work_on(dtp, fp);
+		over = !e && is_over(dtp);
 	}
-	if (!e && over)
-		e = work_once(dtp, fp);
+	if (over)
+		e = work_last(dtp, fp);
 	if (e) {
 		session_fail(dtp, e);
 		return DTRACE_WORKSTATUS_ERROR;

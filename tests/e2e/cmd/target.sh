@@ -11,7 +11,7 @@ i=0
 while ! grep -q "$victim" "$TMP/out" && [ $i -lt 200 ]; do i=$((i + 1)); sleep 0.05; done
 kill -KILL $dt; wait $dt 2>/dev/null
 case $(sed 's/.*) //; s/ .*//' "/proc/$victim/stat") in S) ;; *) echo "target was left stopped or dead"; exit 1 ;; esac
-"$DTRACE" -qn 'BEGIN { printf("%d\n", $target); }' -p $victim >"$TMP/out" 2>&1 & dt=$!
-while ! grep -q "$victim" "$TMP/out" && [ $i -lt 200 ]; do i=$((i + 1)); sleep 0.05; done
+"$DTRACE" -qn 'BEGIN { printf("%d\n", $target); }' -p $victim >"$TMP/out2" 2>&1 & dt=$!
+while ! grep -q "$victim" "$TMP/out2" && [ $i -lt 200 ]; do i=$((i + 1)); sleep 0.05; done
 kill $victim; wait $victim 2>/dev/null
 wait $dt || { echo "did not end with the target"; exit 1; }
