@@ -118,6 +118,12 @@ static void hint_nearest(struct check *c, const struct expr *name)
 		diag_hint(c->diags, "did you mean 'self->%s'?", name->ident.name);
 	else if (scope == SCOPE_GLOBAL && hashmap_finds(c->locals, name->ident.name))
 		diag_hint(c->diags, "did you mean 'this->%s'?", name->ident.name);
+	else
+		diag_hint(c->diags, "assign it before this, or declare it first: '%sint %s;'",
+			  scope == SCOPE_SELF	? "self "
+			  : scope == SCOPE_THIS ? "this "
+						: "",
+			  name->ident.name);
 }
 
 /* Makes the name poison, so that it is reported once. */

@@ -313,14 +313,27 @@ static struct prog *compile_passes(struct check *c)
 
 /* The text to parse: the script, or what the preprocessor makes of it. */
 static struct err *preprocess(const struct compile_opts *opts, enum source_kind kind,
-			      const char *text, size_t len, struct strbuf *ret_out)
+			      const char *name, const char *text, size_t len,
+			      struct strbuf *ret_out)
 {
-	static const struct cpp_opts none = {.stdc = 's'};
+	struct cpp_opts cpp = {.stdc = 's'};
+	const char *slash = strrchr(name, '/');
+	struct err *e;
+	char *dir;
 
-	if (opts->cpp && kind == SOURCE_FILE)
-		return cpp_run(opts->cpp_opts ? opts->cpp_opts : &none, text, len, ret_out);
-	strbuf_add(ret_out, text, len);
-	return NULL;
+	if (!opts->cpp || kind != SOURCE_FILE) {
+		strbuf_add(ret_out, text, len);
+		return NULL;
+	}
+	if (opts->cpp_opts)
+		cpp = *opts->cpp_opts;
+	dir = slash ? xstrdup(name) : NULL;
+	if (dir)
+		dir[slash - name + 1] = '\0';
+	cpp.dir = dir;
+	e = cpp_run(&cpp, text, len, ret_out);
+	free(dir);
+	return e;
 }
 
 static void checker_init(struct checker *ck, struct dsession *s, const struct compile_opts *opts,
@@ -378,7 +391,7 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 	struct checker ck = {0};
 	struct strbuf source = {0};
 	struct prog *prog;
-	struct err *e = preprocess(opts, kind, text, len, &source);
+	struct err *e = preprocess(opts, kind, name, text, len, &source);
 
 	if (e) {
 		strbuf_deinit(&source);

@@ -75,9 +75,14 @@ static const char *const *args_make(struct arena *a, const struct cpp_opts *opts
 	args_add_predefined(a, &l);
 	for (uint32_t i = 0; i < opts->nargs; i++)
 		list_push(a, &l, opts->args[i]);
-	list_push(a, &l, arena_printf(a, "-D__SUNW_D_VERSION=0x%08x", opts->d_version));
+	list_push(a, &l,
+		  arena_printf(a, "-D__SUNW_D_VERSION=0x%08x",
+			       opts->d_version ? opts->d_version : D_VERSION_NEWEST));
 	if (conformance_arg(opts->stdc))
 		list_push(a, &l, conformance_arg(opts->stdc));
+	/* the file is /dev/stdin: without this the preprocessor would look in /dev */
+	list_push(a, &l, "-iquote");
+	list_push(a, &l, opts->dir ? opts->dir : ".");
 	list_push(a, &l, "/dev/stdin");
 	list_push(a, &l, NULL);
 	return l.data;

@@ -190,6 +190,7 @@ static struct err *load(dtrace_hdl_t *h, struct libs *libs, struct lib *l)
 		return e;
 	opts.is_library = true;
 	opts.cpp = false;
+	opts.dump_ast = opts.dump_dif = false; /* who dumps wants to see his program */
 	e = dsession_compile(h->dsession, &opts, &h->compile_env, SOURCE_FILE, l->path,
 			     strbuf_text(&l->text), l->text.len, SPEC_CTX_NAME, 0, NULL, &prog);
 	if (e && err_get_code(e) == EDT_NOMOD) { /* a dependency is not met here */

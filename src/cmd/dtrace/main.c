@@ -58,7 +58,6 @@ static bool scan_modes(struct cmd *c, int argc, char **argv)
 		c->only_compile |= f == 'e';
 		c->claims_anon |= f == 'a';
 		c->zdefs |= f == 'Z';
-		c->dumps |= f == 'S';
 		for (size_t i = 0; i < sizeof(mode_flags) / sizeof(mode_flags[0]); i++)
 			if (mode_flags[i].flag == f) {
 				modes += c->mode != mode_flags[i].mode;
@@ -100,8 +99,7 @@ static void open_library(struct cmd *c)
 		fprintf(stderr, "dtrace: failed to initialize dtrace: %s\n", dtrace_open_errmsg());
 		exit(E_ERROR);
 	}
-	if (c->dumps)
-		dtrace_dump_to(c->dtp, stderr);
+	dtrace_dump_to(c->dtp, stderr); /* -S, -x tree, -x dump */
 }
 
 static void set_option(struct cmd *c, int flag, const char *opt, const char *val)

@@ -49,6 +49,24 @@ void cmd_compile(struct cmd *c)
 	}
 }
 
+/* ---- output ------------------------------------------------------------------------------------- */
+
+static const char *out_name(const struct cmd *c)
+{
+	return c->out_path ? c->out_path : "<stdout>";
+}
+
+static void flush_output(struct cmd *c)
+{
+	if (fflush(c->out) == 0 && !ferror(c->out))
+		return;
+	if (errno == EINTR) {
+		clearerr(c->out);
+		return;
+	}
+	cmd_fatal_sys(c, errno, "failed to write to %s", out_name(c));
+}
+
 /* ---- -l ----------------------------------------------------------------------------------------- */
 
 static int list_probe(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pd, void *arg)
@@ -98,6 +116,7 @@ int cmd_list(struct cmd *c)
 	for (int i = 0; i < c->nprogs; i++)
 		if (dtrace_desc_iter(c->dtp, c->progs[i].prog, list_desc, c) < 0)
 			cmd_fatal(c, "failed to list probes");
+	flush_output(c);
 	return E_SUCCESS;
 }
 
@@ -131,17 +150,6 @@ static int print_message(dtrace_hdl_t *dtp, const char *msg, void *arg)
 	fflush(c->out);
 	fprintf(stderr, "dtrace: %s", msg);
 	return 0;
-}
-
-static void flush_output(struct cmd *c)
-{
-	if (fflush(c->out) == 0 && !ferror(c->out))
-		return;
-	if (errno == EINTR) {
-		clearerr(c->out);
-		return;
-	}
-	cmd_fatal_sys(c, errno, "failed to write to %s", c->out_path ? c->out_path : "<stdout>");
 }
 
 static uint32_t enable_programs(struct cmd *c)
@@ -198,6 +206,8 @@ static void consume(struct cmd *c)
 		case DTRACE_WORKSTATUS_DONE: done = true; break;
 		case DTRACE_WORKSTATUS_OKAY: break;
 		case DTRACE_WORKSTATUS_ERROR:
+			if (ferror(c->out))
+				cmd_fatal_sys(c, dtrace_errno(c->dtp), "failed to write to %s", out_name(c));
 			if (interrupts < 2)
 				cmd_fatal(c, "processing aborted");
 			done = true;
