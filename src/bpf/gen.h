@@ -43,8 +43,7 @@
 #define FRAME_SPILL  (-72)
 #define FRAME_NSPILL 7
 
-/* Linux include/uapi/linux/bpf.h, enum bpf_func_id: those newer than our build headers may be need
- * no care, the numbers never change. */
+/* Linux include/uapi/linux/bpf.h, enum bpf_func_id: helpers that old build headers do not name. */
 enum {
 	HELPER_TASK_STORAGE_GET = 156,
 	HELPER_GET_CURRENT_TASK_BTF = 158,
