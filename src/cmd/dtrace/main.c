@@ -212,7 +212,7 @@ int main(int argc, char **argv)
 	help = scan_modes(&c, argc, argv);
 	if (c.mode == MODE_VERSION) {
 		cmd_version(&c);
-		return E_SUCCESS;
+		cmd_exit(&c, E_SUCCESS);
 	}
 	refuse_missing(&c);
 	if (help)
