@@ -177,6 +177,11 @@ void gen_timestamp(struct gen *g);
 /* 16 bytes of the task's name to r9 + off */
 void gen_comm(struct gen *g, uint32_t off);
 
+/* gen_scmp.c: scmp. Signed and unsigned branches alike shall say how strings compare: the flags are
+ * SCMP_EQUAL and that plus -255..255. */
+#define SCMP_EQUAL 1024
+void gen_scmp(struct gen *g, const struct dif_at *at);
+
 /* gen_subr.c: subroutines */
 bool subr_clobbers(uint32_t subr);
 bool subr_uses_scratch(uint32_t subr);

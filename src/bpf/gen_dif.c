@@ -181,21 +181,6 @@ static void gen_copy(struct gen *g, const struct dif_at *at, const struct op_gen
 		copy(g, &r[k], &w[k]);
 }
 
-/* Signed and unsigned branches alike shall say how strings compare: -255..255 becomes positive. */
-#define SCMP_EQUAL 1024
-
-static void gen_scmp(struct gen *g, const struct dif_at *at, const struct op_gen *op)
-{
-	(void)op;
-	ra_place_args(g, at->reads, 2);
-	gen_rt(g, "rt_strcmp");
-	at_check_rt(g, at);
-	em_alu_imm(&g->e, BPF_ADD, R0, SCMP_EQUAL);
-	ra_place_put(g, &at->writes[1], R0);
-	em_imm(&g->e, R0, SCMP_EQUAL);
-	ra_place_put(g, &at->writes[0], R0);
-}
-
 /* The comparison with exchanged operands. */
 static int swapped(int op)
 {
@@ -328,6 +313,7 @@ FORWARD(op_lda, gen_lda)
 FORWARD(op_ldaa, gen_ldaa)
 FORWARD(op_staa, gen_staa)
 FORWARD(op_call, gen_call)
+FORWARD(op_scmp, gen_scmp)
 
 #define LOADS(p, user)                                                                             \
 	[DIF_OP_##p##LDSB] = {gen_load, 1, .is_signed = true, LOAD_ATTRS(user)},                   \
@@ -353,7 +339,7 @@ static const struct op_gen ops[] = {
 	[DIF_OP_SDIV] = {G(gen_sdiv), A(BPF_DIV), .clobbers = true},
 	[DIF_OP_SREM] = {G(gen_sdiv), A(BPF_MOD), .clobbers = true},
 	[DIF_OP_MOV]  = {G(gen_copy)},	      [DIF_OP_CMP]  = {G(gen_copy)},
-	[DIF_OP_TST]  = {G(gen_copy)},	      [DIF_OP_SCMP] = {G(gen_scmp), .clobbers = true},
+	[DIF_OP_TST]  = {G(gen_copy)},	      [DIF_OP_SCMP] = {G(op_scmp), .clobbers = true},
 	[DIF_OP_BA]   = {G(gen_nothing)},
 	[DIF_OP_BE]   = {G(gen_nothing), A(BPF_JEQ)},	   [DIF_OP_BNE]  = {G(gen_nothing), A(BPF_JNE)},
 	[DIF_OP_BG]   = {G(gen_nothing), A(BPF_JSGT)},   [DIF_OP_BGU]  = {G(gen_nothing), A(BPF_JGT)},
