@@ -470,17 +470,48 @@ type_id type_import_sou(struct types *t, type_id fwd, enum type_kind kind, const
 	return row->info.index;
 }
 
-type_id type_define_enum(struct types *t, const char *tag, const struct type_enumerator *e,
-			 uint32_t n)
+type_id type_import_forward(struct types *t, type_id fwd, enum type_kind kind, const char *tag,
+			    uint32_t size)
 {
-	struct type_row *row = definition_row(t, TK_ENUM, tag);
+	struct type_row *row = fwd ? type_row(t, fwd) : row_add(t, kind, tag);
 
+	if (!fwd)
+		tag_claim(t, row);
+	row->info.size = size;
+	return row->info.index;
+}
+
+static void enums_set(struct types *t, struct type_row *row, const struct type_enumerator *e,
+		      uint32_t n)
+{
 	row->info.enums = ARENA_NEW_N(t->arena, struct type_enumerator, n);
 	row->info.nenums = n;
 	for (uint32_t i = 0; i < n; i++) {
 		row->info.enums[i].name = arena_strdup(t->arena, e[i].name);
 		row->info.enums[i].val = e[i].val;
 	}
+}
+
+type_id type_import_enum(struct types *t, type_id fwd, const char *tag, uint32_t size,
+			 bool is_signed, const struct type_enumerator *e, uint32_t n)
+{
+	struct type_row *row = fwd ? type_row(t, fwd) : row_add(t, TK_ENUM, tag);
+
+	if (!fwd)
+		tag_claim(t, row);
+	row->info.is_complete = true;
+	row->info.size = row->align = size;
+	row->info.is_signed = is_signed;
+	enums_set(t, row, e, n);
+	return row->info.index;
+}
+
+type_id type_define_enum(struct types *t, const char *tag, const struct type_enumerator *e,
+			 uint32_t n)
+{
+	struct type_row *row = definition_row(t, TK_ENUM, tag);
+
+	enums_set(t, row, e, n);
 	row->info.size = row->align = 4;
 	row->info.is_signed = true;	 /* an enum counts as int (3.3) */
 	for (uint32_t i = 0; i < n; i++) /* gcc's extension; D's own enumerators fit an int */
@@ -540,11 +571,49 @@ type_id types_find_tag_declared(const struct types *t, enum type_kind kind, cons
 	return id && !type_row(t, id)->is_imported ? id : TYPE_NONE;
 }
 
+type_id types_import_enumerator(struct types *t, const char *name, int64_t *ret_val)
+{
+	type_id id = TYPE_NONE;
+
+	if (t->importer && t->importer->enumerator) {
+		t->importing++;
+		id = t->importer->enumerator(t->importer->ctx, t, name, ret_val);
+		t->importing--;
+	}
+	return id;
+}
+
+type_id types_import_symbol(struct types *t, const char *module, const char *name, bool *ret_is_percpu)
+{
+	type_id id = TYPE_NONE;
+
+	*ret_is_percpu = false;
+	if (t->importer && t->importer->symbol) {
+		t->importing++;
+		id = t->importer->symbol(t->importer->ctx, t, module, name, ret_is_percpu);
+		t->importing--;
+	}
+	return id;
+}
+
+const char *types_import_trouble(const struct types *t)
+{
+	return t->importer && t->importer->trouble ? t->importer->trouble(t->importer->ctx) : NULL;
+}
+
+type_id types_find_tag_known(const struct types *t, enum type_kind kind, const char *tag)
+{
+	return tags_get(t, kind, tag);
+}
+
 bool type_complete(struct types *t, type_id id)
 {
 	const struct type_row *row = type_resolved_row(t, id);
-	enum type_kind kind = row->info.kind;
+	enum type_kind kind;
 
+	while (row->info.kind == TK_ARRAY)
+		row = type_resolved_row(t, row->info.ref);
+	kind = row->info.kind;
 	if (kind != TK_STRUCT && kind != TK_UNION && kind != TK_ENUM)
 		return true;
 	if (row->info.is_complete)

@@ -87,8 +87,16 @@ struct type_importer {
 	void *ctx;
 	type_id (*find)(void *ctx, struct types *t, const char *name, size_t len);
 	type_id (*find_tag)(void *ctx, struct types *t, enum type_kind kind, const char *tag);
-	/* Defines the forward id, found by find_tag() or made while importing; false = unknown */
+	/* Defines the forward id, which find_tag(), an import or D text made; false = unknown */
 	bool (*complete)(void *ctx, struct types *t, type_id id);
+	/* A constant of an enumeration nobody declared; TYPE_NONE = unknown. May be NULL. */
+	type_id (*enumerator)(void *ctx, struct types *t, const char *name, int64_t *ret_val);
+	/* What a kernel function or variable is, or TYPE_NONE. module: NULL = any. *ret_is_percpu: its
+	 * address counts from the start of each CPU's area. May be NULL. */
+	type_id (*symbol)(void *ctx, struct types *t, const char *module, const char *name,
+			  bool *ret_is_percpu);
+	/* Why types are not to be had at all, or NULL. May be NULL. */
+	const char *(*trouble)(void *ctx);
 };
 void types_set_importer(struct types *t, const struct type_importer *importer); /* NULL: none */
 
@@ -114,7 +122,14 @@ type_id type_define_sou(struct types *t, enum type_kind kind, const char *tag,
  * to complete, or TYPE_NONE for a new type, which takes the tag when no other type has it. */
 type_id type_import_sou(struct types *t, type_id fwd, enum type_kind kind, const char *tag,
 			uint32_t size, const struct type_member *members, uint32_t n);
+/* A struct or union whose members are not known yet but whose size is (0: nor that), for an importer.
+ * fwd: a forward to be given the size, or TYPE_NONE for a new one, which takes the tag when it is free. */
+type_id type_import_forward(struct types *t, type_id fwd, enum type_kind kind, const char *tag,
+			    uint32_t size);
 type_id type_define_enum(struct types *t, const char *tag, const struct type_enumerator *e, uint32_t n);
+/* The same with size and signedness given. fwd: as for type_import_sou(). */
+type_id type_import_enum(struct types *t, type_id fwd, const char *tag, uint32_t size, bool is_signed,
+			 const struct type_enumerator *e, uint32_t n);
 type_id type_define_typedef(struct types *t, const char *name, type_id of);
 
 /* ---- finding ----------------------------------------------------------------------------------- */
@@ -124,7 +139,14 @@ type_id types_find_tag(struct types *t, enum type_kind kind, const char *tag);
 /* As above, but only what D text declared: what a declaration may not repeat. */
 type_id types_find_declared(const struct types *t, const char *name, size_t len);
 type_id types_find_tag_declared(const struct types *t, enum type_kind kind, const char *tag);
-/* True when the (resolved) type is complete, asking the importer about a forward. */
+/* The importer's answers (struct type_importer); TYPE_NONE or NULL also without an importer. */
+type_id types_import_enumerator(struct types *t, const char *name, int64_t *ret_val);
+type_id types_import_symbol(struct types *t, const char *module, const char *name, bool *ret_is_percpu);
+const char *types_import_trouble(const struct types *t);
+/* A tag that is known already, declared or imported: nobody is asked. */
+type_id types_find_tag_known(const struct types *t, enum type_kind kind, const char *tag);
+/* True when the (resolved) type, of an array its elements, is complete, asking the importer about a
+ * forward. */
 bool type_complete(struct types *t, type_id id);
 /* Descends into anonymous members; *ret_bit_off is from the start of sou. */
 const struct type_member *type_find_member(const struct types *t, type_id sou, const char *name,

@@ -33,7 +33,11 @@ uint32_t type_size(const struct types *t, type_id id)
 
 uint32_t type_align(const struct types *t, type_id id)
 {
-	return type_resolved_row(t, id)->align;
+	const struct type_row *row = type_resolved_row(t, id);
+
+	while (row->info.kind == TK_ARRAY) /* its elements may have been imported since it was made */
+		row = type_resolved_row(t, row->info.ref);
+	return row->align;
 }
 
 type_id type_deref(const struct types *t, type_id id)

@@ -1,0 +1,93 @@
+/* Looks up kernel symbols in /proc/kallsyms. */
+#include "sym/kallsyms.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#define CHUNK (64u << 10)
+
+/* "ffffffff81000000 T name" or "ffffffffc0000000 t name\t[module]", without the newline. */
+static bool line_parse(const char *line, const char *name, size_t name_len, struct kallsym *ret)
+{
+	const char *module, *close;
+	char *end;
+
+	ret->addr = strtoull(line, &end, 16);
+	if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ')
+		return false;
+	ret->type = end[1];
+	if (strncmp(end + 3, name, name_len) != 0)
+		return false;
+	module = end + 3 + name_len;
+	ret->module[0] = '\0';
+	if (!*module)
+		return true;
+	if (module[0] != '\t' || module[1] != '[')
+		return false;
+	close = strchr(module, ']');
+	if (!close || (size_t)(close - module - 2) >= sizeof(ret->module))
+		return false;
+	memcpy(ret->module, module + 2, (size_t)(close - module - 2));
+	ret->module[close - module - 2] = '\0';
+	return true;
+}
+
+static bool module_fits(const char *module, const char *want)
+{
+	if (!want)
+		return true;
+	return strcmp(module, strcmp(want, "vmlinux") == 0 ? "" : want) == 0;
+}
+
+/* Looks for the symbol in whole lines; text[len] may be written. */
+static bool chunk_find(char *text, size_t len, const char *module, const char *name, struct kallsym *ret)
+{
+	size_t name_len = strlen(name);
+	char *p = text, *end = text + len;
+
+	while (p < end && (p = memmem(p, (size_t)(end - p), name, name_len))) {
+		char *line = memrchr(text, '\n', (size_t)(p - text)), *eol;
+		struct kallsym sym;
+
+		line = line ? line + 1 : text;
+		eol = memchr(p, '\n', (size_t)(end - p));
+		eol = eol ? eol : end;
+		*eol = '\0';
+		if (line_parse(line, name, name_len, &sym) && module_fits(sym.module, module)) {
+			*ret = sym;
+			return true;
+		}
+		*eol = '\n';
+		p = eol;
+	}
+	return false;
+}
+
+struct err *kallsyms_find(const char *path, const char *module, const char *name, bool *ret_found,
+			  struct kallsym *ret)
+{
+	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(free) char *buf = xmalloc(CHUNK + 1);
+	size_t len = 0;
+	ssize_t n;
+
+	*ret_found = false;
+	if (fd < 0)
+		return err_sys(errno, "cannot read '%s'", path);
+	if (!*name)
+		return NULL;
+	while (!*ret_found && (n = read(fd, buf + len, CHUNK - len)) != 0) {
+		const char *last;
+		size_t whole;
+
+		if (n < 0)
+			return err_sys(errno, "cannot read '%s'", path);
+		len += (size_t)n;
+		last = memrchr(buf, '\n', len);
+		whole = last ? (size_t)(last - buf) + 1 : len; /* no line has 64 KiB */
+		*ret_found = chunk_find(buf, whole, module, name, ret);
+		memmove(buf, buf + whole, len - whole);
+		len -= whole;
+	}
+	return NULL;
+}

@@ -1,0 +1,29 @@
+/*
+ * Addresses of kernel symbols, from /proc/kallsyms.
+ *
+ * The file has some 100,000 lines that the kernel makes while they are read (40 ms for all of them), so it
+ * is read only when a symbol is asked for and only up to its line.
+ *
+ * Errors   struct err *: the file cannot be read, or shows no addresses. A symbol that is not there is none.
+ */
+#pragma once
+
+#include "base/err.h"
+
+struct kallsym {
+	taddr addr;
+	char type;	 /* as nm shows it: 't', 'T', 'd', 'B', ... */
+	char module[64]; /* "" = the kernel itself */
+};
+
+/*
+ * module: NULL = any, "" or "vmlinux" = the kernel itself. Of several with one name the first one counts.
+ * path: normally KALLSYMS_PATH.
+ */
+#define KALLSYMS_PATH "/proc/kallsyms"
+MUST_CHECK struct err *kallsyms_find(const char *path, const char *module, const char *name,
+				     bool *ret_found, struct kallsym *ret);
+static inline bool kallsym_is_function(const struct kallsym *s)
+{
+	return strchr("tTwW", s->type) != NULL;
+}
