@@ -21,8 +21,10 @@ static bool check_complete(struct check *c, struct span at, type_id sou)
 		return true;
 	check_error(c, D_OP_INCOMPLETE, at,
 		    "cannot look into \"%s\": it is declared but not defined", type_text(c, sou));
-	diag_hint(c->diags,
-		  "define it before this; the kernel's types are not available in this version");
+	diag_hint(c->diags, "%s",
+		  types_import_trouble(c->types)
+			  ? types_import_trouble(c->types)
+			  : "define it before this: the kernel has no type of that name either");
 	return false;
 }
 

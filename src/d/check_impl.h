@@ -264,6 +264,15 @@ struct attr builtin_attr(struct check *c, const struct ident *id);
 void attr_use(struct check *c, struct span at, const char *name, struct attr a);
 struct hashmap *session_map(struct dsession *s); /* a hash map that ends with the session */
 
+/* ---- check_symbol.c: names with a backquote ----------------------------------------------- */
+
+/* The value of a kernel symbol; the address when it is a function. */
+struct expr *symbol_value(struct check *c, struct expr *e);
+/* &`sym: also of one whose type is not known. */
+struct expr *symbol_address(struct check *c, struct expr *e);
+/* A name that 'extern' gave a type. */
+struct expr *symbol_extern(struct check *c, struct ident *id, struct expr *e);
+
 /* ---- check_args.c: args[] --------------------------------------------------------------- */
 
 struct expr *check_args_ref(struct check *c, struct ident *id, struct expr *e);

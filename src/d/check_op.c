@@ -143,8 +143,11 @@ static struct expr *check_deref(struct check *c, struct expr *e)
 
 static struct expr *check_addrof(struct check *c, struct expr *e)
 {
-	struct expr *o = e->unary.e = check_any(c, e->unary.e);
+	struct expr *o = e->unary.e;
 
+	if (o->kind == EXPR_IDENT && o->type == TYPE_NONE && strchr(o->ident.name, '`'))
+		return symbol_address(c, o);
+	o = e->unary.e = check_any(c, o);
 	if (o->kind == EXPR_AGG || o->kind == EXPR_XLATE)
 		o = check_value(c, o);
 	if (expr_is_bad(o))

@@ -139,11 +139,6 @@ struct expr *expr_undefined(struct check *c, struct expr *e)
 {
 	const struct expr *name = named(e);
 
-	if (strchr(name->ident.name, '`'))
-		return expr_fail(c, D_IDENT_UNDEF, e->span,
-				 "failed to resolve %s: kernel and user symbols are not available "
-				 "in this version",
-				 name->ident.name);
 	if (name->ident.scope == SCOPE_GLOBAL && e->kind == EXPR_IDENT)
 		check_error(c, D_IDENT_UNDEF, e->span,
 			    "failed to resolve %s: Unknown variable name", name->ident.name);
@@ -467,12 +462,33 @@ static struct expr *ident_ref(struct check *c, struct ident *id, struct expr *e)
 	case IDENT_BUILTIN_ARRAY:
 		return fail_badref(c, id, e->span, "is an associative array: use it with [ ]");
 	case IDENT_SUBR: return fail_badref(c, id, e->span, "is a function, not a variable");
-	case IDENT_EXTERN:
-		return expr_fail(c, D_UNKNOWN, e->span,
-				 "external symbol %s is not available in this version", id->name);
+	case IDENT_EXTERN: return symbol_extern(c, id, e);
 	case IDENT_AGG: break; /* has a map of its own */
 	}
 	BUG("identifier kind %d", (int)id->kind);
+}
+
+/* A constant of one of the kernel's enumerations, which is a name of the session from now on. */
+static struct ident *enumerator_import(struct check *c, const struct expr *e)
+{
+	const char *name = e->ident.name;
+	int64_t val;
+	struct ident *id;
+	type_id type;
+
+	if (e->ident.scope != SCOPE_GLOBAL)
+		return NULL;
+	type = types_import_enumerator(c->types, name, &val);
+	if (type == TYPE_NONE)
+		return NULL;
+	id = ARENA_NEW(c->session->arena, struct ident);
+	id->kind = IDENT_ENUMERATOR;
+	id->name = arena_strdup(c->session->arena, name);
+	id->type = type_size(c->types, type) > 4 ? TYPE_LONG : TYPE_INT;
+	id->ival = val;
+	id->attr = (struct attr){STAB_PRIVATE, STAB_PRIVATE, DEP_UNKNOWN};
+	session_bind(c->session, c->session->globals, id->name, id);
+	return id;
 }
 
 struct expr *check_ident(struct check *c, struct expr *e)
@@ -482,6 +498,10 @@ struct expr *check_ident(struct check *c, struct expr *e)
 
 	if (b)
 		return expr_clone(c->arena, b->e);
+	if (strchr(e->ident.name, '`'))
+		return symbol_value(c, e);
 	id = ident_find(c, e->ident.scope, e->ident.name);
+	if (!id)
+		id = enumerator_import(c, e);
 	return id ? ident_ref(c, id, e) : expr_undefined(c, e);
 }

@@ -152,6 +152,15 @@ static bool env_is_type(void *ctx, const char *name, size_t len)
 {
 	struct check *c = ctx;
 
+	return types_find_known(c->types, name, len) != TYPE_NONE;
+}
+
+static bool env_is_kernel_type(void *ctx, const char *name, size_t len)
+{
+	struct check *c = ctx;
+
+	if (len > 2 && (*name == 'C' || *name == 'D') && name[1] == '`') /* the D containers */
+		return types_find_declared(c->types, name + 2, len - 2) != TYPE_NONE;
 	return types_find(c->types, name, len) != TYPE_NONE;
 }
 
@@ -351,6 +360,7 @@ static void checker_init(struct checker *ck, struct dsession *s, const struct co
 	ck->parse_env = (struct parse_env){
 		.ctx = c,
 		.is_type = env_is_type,
+		.is_kernel_type = env_is_kernel_type,
 		.is_ident = env_is_ident,
 		.set_option = env_set_option,
 		.macro = env_macro,

@@ -18,6 +18,7 @@
 #include "dif/prog.h"
 
 struct dsession;
+struct kallsym; /* sym/kallsyms.h */
 
 /* Options that shape compilation (d-language.md 8.2); the session's option table fills it. */
 struct compile_opts {
@@ -47,6 +48,9 @@ struct compile_env {
 	/* Sets a run-time or compile-time option from a pragma; error text ready for D_PRAGMA_OPTSET. */
 	struct err *(*set_option)(void *ctx, const char *name, const char *value);
 	bool (*macro)(void *ctx, const char *name, int64_t *ret_value);
+	/* Address of a kernel symbol. module: NULL = any. May itself be NULL. */
+	struct err *(*symbol)(void *ctx, const char *module, const char *name, bool *ret_found,
+			      struct kallsym *ret);
 };
 
 struct dsession *dsession_create(const struct compile_opts *opts);

@@ -328,8 +328,30 @@ static type_id enum_define(struct check *c, struct decl_specs *s)
 	return type_define_enum(c->types, s->tag_name, items, s->nitems);
 }
 
+/* "C`t", "D`t": what D text declared. Cuts the scope off. */
+static bool in_declared_container(const char **name)
+{
+	if (((*name)[0] != 'C' && (*name)[0] != 'D') || (*name)[1] != '`')
+		return false;
+	*name += 2;
+	return true;
+}
+
+static type_id fail_unknown(struct check *c, const struct decl_specs *s, const char *name)
+{
+	const char *tick = strchr(name, '`');
+
+	diag_error(c->diags, D_TYPE_ERR, s->span, "failed to resolve type %s: %s", name,
+		   tick && strchr(tick + 1, '`') ? "Improper use of scoping operator in type name"
+						 : "unknown type name");
+	if (types_import_trouble(c->types))
+		diag_hint(c->diags, "%s", types_import_trouble(c->types));
+	return TYPE_ERROR;
+}
+
 static type_id tag_resolve(struct check *c, struct decl_specs *s)
 {
+	const char *name;
 	type_id id;
 
 	if (s->has_body) {
@@ -339,20 +361,27 @@ static type_id tag_resolve(struct check *c, struct decl_specs *s)
 	}
 	if (!s->tag_name)
 		return TYPE_ERROR; /* a syntax error, reported by the parser */
-	id = types_find_tag(c->types, tag_kind(s), s->tag_name);
-	return id ? id : type_forward(c->types, tag_kind(s), s->tag_name);
+	name = s->tag_name;
+	if (in_declared_container(&name))
+		id = types_find_tag_declared(c->types, tag_kind(s), name);
+	else
+		id = types_find_tag(c->types, tag_kind(s), name);
+	if (id)
+		return id;
+	return strchr(s->tag_name, '`') ? fail_unknown(c, s, s->tag_name)
+					: type_forward(c->types, tag_kind(s), s->tag_name);
 }
 
 static type_id name_resolve(struct check *c, const struct decl_specs *s)
 {
-	type_id id = types_find(c->types, s->name, strlen(s->name));
+	const char *name = s->name;
+	type_id id;
 
-	if (!id) {
-		diag_error(c->diags, D_TYPE_ERR, s->span,
-			   "failed to resolve type %s: unknown type name", s->name);
-		return TYPE_ERROR;
-	}
-	return id;
+	if (in_declared_container(&name))
+		id = types_find_declared(c->types, name, strlen(name));
+	else
+		id = types_find(c->types, name, strlen(name));
+	return id ? id : fail_unknown(c, s, s->name);
 }
 
 struct qual_spec {

@@ -15,6 +15,8 @@
 struct parse_env {
 	void *ctx;
 	bool (*is_type)(void *ctx, const char *name, size_t len);  /* a typedef name or mod`type */
+	/* a typedef name of the kernel: asked only where a type may stand and nobody knows the name. May be NULL */
+	bool (*is_kernel_type)(void *ctx, const char *name, size_t len);
 	bool (*is_ident)(void *ctx, const char *name, size_t len); /* global variable, function, inline */
 	/* '#pragma D option text': applies it at once; on failure reports and returns false */
 	bool (*set_option)(void *ctx, struct span at, const char *name, const char *value);

@@ -81,7 +81,16 @@ static bool is_type_keyword(enum tok kind)
 	       spec_flag(kind, qualifiers, ARRAY_LEN(qualifiers)) || is_tag_keyword(kind);
 }
 
-bool name_is_type(struct parser *p, const char *name, size_t len)
+/* A word that means a value: it is no type whatever the kernel calls so. */
+static bool name_is_ident(struct parser *p, const char *name, size_t len)
+{
+	const struct parse_env *env = p->in->env;
+
+	return hashmap_find(p->idents, name, len) ||
+	       (env && env->is_ident && env->is_ident(env->ctx, name, len));
+}
+
+bool name_is_known_type(struct parser *p, const char *name, size_t len)
 {
 	const struct parse_env *env = p->in->env;
 
@@ -89,15 +98,24 @@ bool name_is_type(struct parser *p, const char *name, size_t len)
 		return false;
 	if (is_type_keyword(keyword_find(name, len)) || scoped_keyword(name, len) != TOK_IDENT)
 		return true;
-	if (hashmap_find(p->idents, name, len) ||
-	    (env && env->is_ident && env->is_ident(env->ctx, name, len)))
+	if (name_is_ident(p, name, len))
 		return false;
 	return hashmap_find(p->typedefs, name, len) ||
 	       (env && env->is_type && env->is_type(env->ctx, name, len));
 }
 
+bool name_is_type(struct parser *p, const char *name, size_t len)
+{
+	const struct parse_env *env = p->in->env;
+
+	if (name_is_known_type(p, name, len))
+		return true;
+	return len && env && env->is_kernel_type && !name_is_ident(p, name, len) &&
+	       env->is_kernel_type(env->ctx, name, len);
+}
+
 /* The name that follows is about to be created by an assignment: d-language.md 1.3, rule 4. */
-static bool assignment_follows(const struct parser *p)
+bool assignment_follows(const struct parser *p)
 {
 	const char *next = lex_peek(&p->lx);
 	size_t left = next ? (size_t)(p->lx.end - next) : 0;
@@ -116,6 +134,18 @@ bool parser_at_type(struct parser *p)
 	if (p->tok.kind == TOK_IDENT)
 		return !assignment_follows(p) && name_is_type(p, p->tok.text, p->tok.len);
 	return is_type_keyword(p->tok.kind);
+}
+
+bool parser_at_cast(struct parser *p)
+{
+	const char *next = lex_peek(&p->lx);
+
+	/* behind the name of a type comes ')', '*' or another word; the kernel need not be asked about
+	 * the operands of all other expressions */
+	if (p->tok.kind == TOK_IDENT && next && next < p->lx.end && !strchr(")*[(", *next) &&
+	    *next != '_' && !(*next >= 'a' && *next <= 'z'))
+		return name_is_known_type(p, p->tok.text, p->tok.len) && !assignment_follows(p);
+	return parser_at_type(p);
 }
 
 /* ---- struct, union, enum --------------------------------------------------------------------- */

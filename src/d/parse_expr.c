@@ -115,7 +115,8 @@ static struct expr *parse_ident(struct parser *p)
 	struct expr *e;
 
 	/* A scoped name in an expression is a symbol; others may be types (1.3). */
-	if (!strchr(p->tok.text, '`') && parser_at_type(p)) {
+	if (!strchr(p->tok.text, '`') && !assignment_follows(p) &&
+	    name_is_known_type(p, p->tok.text, p->tok.len)) {
 		parser_syntax(p, "'%s' is a type", p->tok.text);
 		return expr_bad(p);
 	}
@@ -308,7 +309,7 @@ static struct expr *parse_parens(struct parser *p, uint32_t start)
 {
 	struct expr *e;
 
-	if (parser_at_type(p)) {
+	if (parser_at_cast(p)) {
 		e = expr_new(p, EXPR_CAST, p->tok.span);
 		e->cast.to = parse_type_name(p);
 		parser_expect(p, TOK_RPAREN);

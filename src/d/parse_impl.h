@@ -70,8 +70,14 @@ bool parser_at_clause_head(const struct parser *p);
 
 /* ---- types and declarations (parse_decl.c) --------------------------------------------------- */
 bool name_is_type(struct parser *p, const char *name, size_t len);
+/* The same without asking for types of the kernel: where a type would be a mistake. */
+bool name_is_known_type(struct parser *p, const char *name, size_t len);
+/* Is the current token, a name, about to be created by an assignment? */
+bool assignment_follows(const struct parser *p);
 /* Does the current token begin a type (d-language.md 1.3)? */
 bool parser_at_type(struct parser *p);
+/* Behind '(' of an expression: a type name, or may only be a value? */
+bool parser_at_cast(struct parser *p);
 /* storage: storage classes may be among them; not so in members and type names. */
 struct decl_specs *parse_specs(struct parser *p, bool storage);
 enum declarator_form { DECLARATOR_NAMED, DECLARATOR_ABSTRACT, DECLARATOR_EITHER };

@@ -601,6 +601,11 @@ const char *types_import_trouble(const struct types *t)
 	return t->importer && t->importer->trouble ? t->importer->trouble(t->importer->ctx) : NULL;
 }
 
+type_id types_find_known(const struct types *t, const char *name, size_t len)
+{
+	return value_to_id(hashmap_find(t->names, name, len));
+}
+
 type_id types_find_tag_known(const struct types *t, enum type_kind kind, const char *tag)
 {
 	return tags_get(t, kind, tag);

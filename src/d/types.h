@@ -143,7 +143,8 @@ type_id types_find_tag_declared(const struct types *t, enum type_kind kind, cons
 type_id types_import_enumerator(struct types *t, const char *name, int64_t *ret_val);
 type_id types_import_symbol(struct types *t, const char *module, const char *name, bool *ret_is_percpu);
 const char *types_import_trouble(const struct types *t);
-/* A tag that is known already, declared or imported: nobody is asked. */
+/* A name or tag that is known already, declared or imported: nobody is asked. */
+type_id types_find_known(const struct types *t, const char *name, size_t len);
 type_id types_find_tag_known(const struct types *t, enum type_kind kind, const char *tag);
 /* True when the (resolved) type, of an array its elements, is complete, asking the importer about a
  * forward. */

@@ -389,8 +389,7 @@ int dtrace_go(dtrace_hdl_t *dtp)
 		return session_fail(h, err_code(err_new("Operation illegal when tracing is active"),
 						EDT_ACTIVE));
 	clamp_rate(h, OPT_statusrate, "status rate", 1, 10000000000);
-	if (!h->dsession)
-		h->dsession = dsession_create(&h->compile_opts);
+	session_need_dsession(h);
 	e = prepare(h);
 	if (!e) {
 		h->is_active = h->opts.is_active = true;

@@ -275,6 +275,8 @@ void dtrace_close(dtrace_hdl_t *dtp)
 		free(h->notices.data[i]);
 	vec_deinit(&h->notices);
 	dsession_destroy(h->dsession);
+	btf_import_destroy(h->btf_import);
+	hashmap_destroy(h->symbols);
 	probes_destroy(h->probes);
 	options_deinit(&h->opts);
 	err_destroy(h->last_err);

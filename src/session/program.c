@@ -190,6 +190,15 @@ static bool env_macro(void *ctx, const char *name, int64_t *ret_value)
 	return false;
 }
 
+void session_need_dsession(dtrace_hdl_t *h)
+{
+	if (h->dsession)
+		return;
+	h->dsession = dsession_create(&h->compile_opts);
+	h->btf_import = btf_import_create(BTF_DIR);
+	types_set_importer(dsession_types(h->dsession), btf_import_interface(h->btf_import));
+}
+
 void session_env_init(dtrace_hdl_t *h)
 {
 	h->compile_env = (struct compile_env){
@@ -199,6 +208,7 @@ void session_env_init(dtrace_hdl_t *h)
 		.arg_types = env_arg_types,
 		.set_option = env_set_option,
 		.macro = env_macro,
+		.symbol = session_symbol,
 	};
 }
 
@@ -238,8 +248,7 @@ static dtrace_prog_t *compile(dtrace_hdl_t *h, enum source_kind kind, const char
 	}
 	h->cflags = cflags; /* pragmas refresh the options while the compiler runs */
 	session_refresh_opts(h);
-	if (!h->dsession)
-		h->dsession = dsession_create(&h->compile_opts);
+	session_need_dsession(h);
 	e = session_load_libraries(h);
 	if (e) {
 		session_fail(h, e);

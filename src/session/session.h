@@ -14,6 +14,7 @@
 #include "base/hashmap.h"
 #include "bpf/kernel.h"
 #include "d/compile.h"
+#include "d/import.h"
 #include "dtrace.h"
 #include "print/print.h"
 #include "probe/probe.h"
@@ -62,6 +63,8 @@ struct dtrace_hdl {
 	struct compile_opts compile_opts;
 	struct compile_env compile_env;
 	struct dsession *dsession;
+	struct btf_import *btf_import; /* kernel types for dsession */
+	struct hashmap *symbols;       /* "module`name" -> struct kallsym; NULL until one is asked for */
 	struct probes *probes;
 	VEC(struct dtrace_prog *) progs;
 	VEC(struct session_clause) clauses; /* of all programs; index = prog_clause.index */
@@ -114,6 +117,12 @@ uint64_t session_now(void); /* CLOCK_MONOTONIC in ns */
 /* program.c: options to what the compiler and the printer read. */
 void session_refresh_opts(dtrace_hdl_t *h);
 void session_env_init(dtrace_hdl_t *h);
+/* Makes the compiler's session when there is none yet. */
+void session_need_dsession(dtrace_hdl_t *h);
+
+/* symbols.c: compile_env.symbol */
+MUST_CHECK struct err *session_symbol(void *ctx, const char *module, const char *name, bool *ret_found,
+				      struct kallsym *ret);
 
 /* library.c: compiles the D library before the first program, unless that was done or -x nolibs. */
 MUST_CHECK struct err *session_load_libraries(dtrace_hdl_t *h);

@@ -39,13 +39,18 @@ static bool module_fits(const char *module, const char *want)
 	return strcmp(module, strcmp(want, "vmlinux") == 0 ? "" : want) == 0;
 }
 
+struct query {
+	const char *module, *name;
+	struct kallsym *ret;
+};
+
 /* Looks for the symbol in whole lines; text[len] may be written. */
-static bool chunk_find(char *text, size_t len, const char *module, const char *name, struct kallsym *ret)
+static bool chunk_find(const struct query *q, char *text, size_t len)
 {
-	size_t name_len = strlen(name);
+	size_t name_len = strlen(q->name);
 	char *p = text, *end = text + len;
 
-	while (p < end && (p = memmem(p, (size_t)(end - p), name, name_len))) {
+	while (p < end && (p = memmem(p, (size_t)(end - p), q->name, name_len))) {
 		char *line = memrchr(text, '\n', (size_t)(p - text)), *eol;
 		struct kallsym sym;
 
@@ -53,8 +58,9 @@ static bool chunk_find(char *text, size_t len, const char *module, const char *n
 		eol = memchr(p, '\n', (size_t)(end - p));
 		eol = eol ? eol : end;
 		*eol = '\0';
-		if (line_parse(line, name, name_len, &sym) && module_fits(sym.module, module)) {
-			*ret = sym;
+		if (line_parse(line, q->name, name_len, &sym) &&
+		    module_fits(sym.module, q->module)) {
+			*q->ret = sym;
 			return true;
 		}
 		*eol = '\n';
@@ -63,8 +69,16 @@ static bool chunk_find(char *text, size_t len, const char *module, const char *n
 	return false;
 }
 
-struct err *kallsyms_find(const char *path, const char *module, const char *name, bool *ret_found,
-			  struct kallsym *ret)
+/* Static variables are there when all variables are. */
+static bool chunk_has_data(const struct query *q, char *text, size_t len)
+{
+	return memmem(text, len, " d ", 3) || memmem(text, len, " b ", 3);
+}
+
+typedef bool chunk_fn(const struct query *q, char *text, size_t len);
+
+/* Reads the file piece by piece until the function has found what it looks for. */
+static struct err *walk(const char *path, chunk_fn *fn, const struct query *q, bool *ret_found)
 {
 	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	CLEANUP(free) char *buf = xmalloc(CHUNK + 1);
@@ -74,8 +88,6 @@ struct err *kallsyms_find(const char *path, const char *module, const char *name
 	*ret_found = false;
 	if (fd < 0)
 		return err_sys(errno, "cannot read '%s'", path);
-	if (!*name)
-		return NULL;
 	while (!*ret_found && (n = read(fd, buf + len, CHUNK - len)) != 0) {
 		const char *last;
 		size_t whole;
@@ -85,9 +97,28 @@ struct err *kallsyms_find(const char *path, const char *module, const char *name
 		len += (size_t)n;
 		last = memrchr(buf, '\n', len);
 		whole = last ? (size_t)(last - buf) + 1 : len; /* no line has 64 KiB */
-		*ret_found = chunk_find(buf, whole, module, name, ret);
+		*ret_found = fn(q, buf, whole);
 		memmove(buf, buf + whole, len - whole);
 		len -= whole;
 	}
+	if (!*ret_found)
+		*ret_found = fn(q, buf, len); /* a last line without its newline */
 	return NULL;
+}
+
+struct err *kallsyms_find(const char *path, const char *module, const char *name, bool *ret_found,
+			  struct kallsym *ret)
+{
+	struct query q = {module, name, ret};
+
+	*ret_found = false;
+	return *name ? walk(path, chunk_find, &q, ret_found) : NULL;
+}
+
+bool kallsyms_has_data(const char *path)
+{
+	bool found = false;
+
+	err_destroy(walk(path, chunk_has_data, NULL, &found)); /* not to be read: nor does it have any */
+	return found;
 }

@@ -23,6 +23,9 @@ struct kallsym {
 #define KALLSYMS_PATH "/proc/kallsyms"
 MUST_CHECK struct err *kallsyms_find(const char *path, const char *module, const char *name,
 				     bool *ret_found, struct kallsym *ret);
+/* Does it list variables? Without CONFIG_KALLSYMS_ALL functions only, and a few marks of sections. */
+bool kallsyms_has_data(const char *path);
+
 static inline bool kallsym_is_function(const struct kallsym *s)
 {
 	return strchr("tTwW", s->type) != NULL;

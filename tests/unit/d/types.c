@@ -321,7 +321,10 @@ static bool import_complete(void *ctx, struct types *tt, type_id id)
 static void test_import(void)
 {
 	int asked = 0;
-	struct type_importer imp = {&asked, import_find, import_tag, import_complete};
+	struct type_importer imp = {.ctx = &asked,
+				    .find = import_find,
+				    .find_tag = import_tag,
+				    .complete = import_complete};
 	type_id k, task;
 	uint32_t off = 0;
 

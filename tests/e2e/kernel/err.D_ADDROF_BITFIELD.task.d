@@ -1,0 +1,1 @@
+BEGIN { trace(&curthread->in_execve); exit(0); }

@@ -1,0 +1,1 @@
+BEGIN { trace(((struct no_such_tag *)NULL)->x); exit(0); }

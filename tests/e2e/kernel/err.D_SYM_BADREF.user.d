@@ -1,0 +1,1 @@
+BEGIN { trace(a.out``main); exit(0); }
