@@ -1,10 +1,10 @@
 /*
  * Kernel symbols: `sym, module`sym, extern declarations (d-language.md 1.8).
  *
- * An address is known before the program runs, so a symbol becomes a constant: its value is *(T *)address.
- * A variable that every CPU has a copy of means the copy of the CPU the probe fires on. Types come from
- * BTF, which has those of functions and of per-CPU variables only; the address of any symbol can be
- * had, and cast.
+ * An address is known before the program runs, so a symbol becomes a constant: its value is *(T
+ * *)address. A variable that every CPU has a copy of means the copy of the CPU the probe fires on.
+ * Types come from BTF, which has those of functions and of per-CPU variables only; the address of
+ * any symbol can be had, and cast.
  */
 #include "d/check_impl.h"
 #include "sym/kallsyms.h"
@@ -30,7 +30,8 @@ static bool name_split(struct check *c, const struct expr *e, struct symbol *s)
 
 	if (strstr(name, "``")) {
 		check_error(c, D_SYM_BADREF, e->span,
-			    "%s is a symbol of a program: only kernel symbols can be used here", name);
+			    "%s is a symbol of a program: only kernel symbols can be used here",
+			    name);
 		return false;
 	}
 	if (strchr(tick + 1, '`'))
@@ -76,11 +77,13 @@ static bool symbol_resolve(struct check *c, const struct expr *e, struct symbol 
 	return address_find(c, e, s);
 }
 
-/* ---- trees -------------------------------------------------------------------------------------- */
+/* ---- trees --------------------------------------------------------------------------------------
+ */
 
 static struct expr *deref(struct check *c, struct expr *pointer)
 {
-	struct expr *e = expr_new(c, EXPR_UNARY, pointer->span, type_deref(c->types, pointer->type));
+	struct expr *e =
+		expr_new(c, EXPR_UNARY, pointer->span, type_deref(c->types, pointer->type));
 
 	e->unary.op = OP_DEREF;
 	e->unary.e = pointer;
@@ -88,7 +91,8 @@ static struct expr *deref(struct check *c, struct expr *pointer)
 	return e;
 }
 
-/* The start of this CPU's area less that of the original: __per_cpu_offset[cpu], an unsigned long. */
+/* The start of this CPU's area less that of the original: __per_cpu_offset[cpu], an unsigned long.
+ */
 static struct expr *percpu_offset(struct check *c, const struct expr *at)
 {
 	struct symbol area = {.name = "__per_cpu_offset"};
@@ -111,7 +115,8 @@ static struct expr *percpu_offset(struct check *c, const struct expr *at)
 }
 
 /* The address, as a pointer to `type`. */
-static struct expr *address(struct check *c, const struct expr *at, const struct symbol *s, type_id type)
+static struct expr *address(struct check *c, const struct expr *at, const struct symbol *s,
+			    type_id type)
 {
 	type_id pointer = type_pointer(c->types, type);
 	struct expr *offset, *sum;
@@ -138,7 +143,8 @@ static struct expr *value(struct check *c, const struct expr *at, const struct s
 	return deref(c, pointer);
 }
 
-/* ---- uses --------------------------------------------------------------------------------------- */
+/* ---- uses ---------------------------------------------------------------------------------------
+ */
 
 struct expr *symbol_value(struct check *c, struct expr *e)
 {
@@ -147,8 +153,8 @@ struct expr *symbol_value(struct check *c, struct expr *e)
 	if (!symbol_resolve(c, e, &s))
 		return expr_bad(c, e->span);
 	if (s.type == TYPE_NONE) {
-		check_error(c, D_SYM_NOTYPES, e->span, "no symbolic type information is available for %s",
-			    e->ident.name);
+		check_error(c, D_SYM_NOTYPES, e->span,
+			    "no symbolic type information is available for %s", e->ident.name);
 		if (types_import_trouble(c->types))
 			diag_hint(c->diags, "%s", types_import_trouble(c->types));
 		else if (kallsym_is_function(&s.sym))

@@ -1,9 +1,10 @@
 /*
  * Imports kernel types from BTF.
  *
- * Every row made here is remembered with its place in BTF, both ways: a type met again is the same row, and
- * a row to be completed is found again. A tag that D text has mentioned but not defined ('struct file *')
- * is the same type as the kernel's: its row is taken. One that D text has defined is another type.
+ * Every row made here is remembered with its place in BTF, both ways: a type met again is the same
+ * row, and a row to be completed is found again. A tag that D text has mentioned but not defined
+ * ('struct file *') is the same type as the kernel's: its row is taken. One that D text has defined
+ * is another type.
  */
 #include "d/import.h"
 
@@ -23,7 +24,8 @@ struct module {
 	bool is_tried;
 };
 
-/* Where a type is in BTF; key of hash maps, so without padding. module: index; ids of the kernel have 0. */
+/* Where a type is in BTF; key of hash maps, so without padding. module: index; ids of the kernel
+ * have 0. */
 struct place {
 	uint32_t module, id;
 };
@@ -46,7 +48,8 @@ struct job {
 	const struct btf_file *file;
 };
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------
+ */
 
 static void module_add(struct btf_import *im, const char *name)
 {
@@ -97,12 +100,14 @@ static uint32_t module_find(struct btf_import *im, const char *name, size_t len)
 	if (strlen(KERNEL) != len || memcmp(name, KERNEL, len) != 0)
 		modules_list(im);
 	for (uint32_t i = 0; i < im->modules.len; i++)
-		if (strncmp(im->modules.data[i].name, name, len) == 0 && !im->modules.data[i].name[len])
+		if (strncmp(im->modules.data[i].name, name, len) == 0 &&
+		    !im->modules.data[i].name[len])
 			return i;
 	return UINT32_MAX;
 }
 
-/* ---- rows and places ---------------------------------------------------------------------------- */
+/* ---- rows and places ----------------------------------------------------------------------------
+ */
 
 /* A module's types may be of its base. */
 static struct place place_of(const struct job *j, uint32_t id)
@@ -125,7 +130,8 @@ static void row_set(const struct job *j, struct place p, type_id row)
 	hashmap_set(j->im->places, &row, sizeof(row), (void *)(uintptr_t)packed);
 }
 
-/* ---- one type ----------------------------------------------------------------------------------- */
+/* ---- one type -----------------------------------------------------------------------------------
+ */
 
 static type_id import(const struct job *j, uint32_t id, int depth);
 
@@ -144,7 +150,8 @@ static type_id import_int(const struct job *j, const struct btf_type *bt)
 	const char *name = btf_file_str(j->file, bt->name_off);
 	type_id id = types_find_declared(j->t, name, strlen(name));
 
-	/* gcc says of char that it is signed, of _Bool nothing: names are more exact than encodings */
+	/* gcc says of char that it is signed, of _Bool nothing: names are more exact than encodings
+	 */
 	if (id && type_kind(j->t, id) == TK_INT && type_size(j->t, id) == bt->size)
 		return id;
 	if (bt->size > 8) /* __int128: D has none */
@@ -169,7 +176,8 @@ static type_id import_array(const struct job *j, const struct btf_type *bt, int 
 static type_id import_enum(const struct job *j, const struct btf_type *bt)
 {
 	uint32_t n = BTF_INFO_VLEN(bt->info);
-	bool is_64 = BTF_INFO_KIND(bt->info) == BTF_KIND_ENUM64, is_signed = BTF_INFO_KFLAG(bt->info);
+	bool is_64 = BTF_INFO_KIND(bt->info) == BTF_KIND_ENUM64,
+	     is_signed = BTF_INFO_KFLAG(bt->info);
 	CLEANUP(free) struct type_enumerator *e = xcalloc(n + 1, sizeof(*e));
 	bool is_int = bt->size == 4; /* as D counts them (3.3), unless a constant does not fit */
 	type_id fwd = TYPE_NONE;
@@ -194,7 +202,8 @@ static type_id import_enum(const struct job *j, const struct btf_type *bt)
 }
 
 /* Known by tag and size only; complete() reads the members. */
-static type_id import_sou(const struct job *j, enum type_kind kind, uint32_t name_off, uint32_t size)
+static type_id import_sou(const struct job *j, enum type_kind kind, uint32_t name_off,
+			  uint32_t size)
 {
 	const char *tag = btf_file_str(j->file, name_off);
 	type_id fwd = *tag ? types_find_tag_known(j->t, kind, tag) : TYPE_NONE;
@@ -251,7 +260,8 @@ static type_id import_new(const struct job *j, const struct btf_type *bt, int de
 	case BTF_KIND_STRUCT: return import_sou(j, TK_STRUCT, bt->name_off, bt->size);
 	case BTF_KIND_UNION: return import_sou(j, TK_UNION, bt->name_off, bt->size);
 	case BTF_KIND_FWD:
-		return import_sou(j, BTF_INFO_KFLAG(bt->info) ? TK_UNION : TK_STRUCT, bt->name_off, 0);
+		return import_sou(j, BTF_INFO_KFLAG(bt->info) ? TK_UNION : TK_STRUCT, bt->name_off,
+				  0);
 	case BTF_KIND_ENUM:
 	case BTF_KIND_ENUM64: return import_enum(j, bt);
 	case BTF_KIND_TYPEDEF: return import_typedef(j, bt, depth);
@@ -283,15 +293,16 @@ static type_id import(const struct job *j, uint32_t id, int depth)
 	return row;
 }
 
-/* ---- members ------------------------------------------------------------------------------------ */
+/* ---- members ------------------------------------------------------------------------------------
+ */
 
 static void complete_at(const struct job *j, struct place p, type_id row, int depth);
 
 /* Members of members without a name are looked for as if they were the struct's own. */
 static void complete_anonymous(const struct job *j, uint32_t id, type_id row, int depth)
 {
-	while (btf_file_type(j->file, id) && BTF_INFO_KIND(btf_file_type(j->file, id)->info) ==
-						     BTF_KIND_CONST)
+	while (btf_file_type(j->file, id) &&
+	       BTF_INFO_KIND(btf_file_type(j->file, id)->info) == BTF_KIND_CONST)
 		id = btf_file_type(j->file, id)->type;
 	if (type_is_sou(j->t, row) && !type_get(j->t, type_resolve(j->t, row))->is_complete)
 		complete_at(j, place_of(j, id), type_resolve(j->t, row), depth + 1);
@@ -323,7 +334,8 @@ static bool is_sou(const struct btf_type *bt)
 		      BTF_INFO_KIND(bt->info) == BTF_KIND_UNION);
 }
 
-/* ---- questions ---------------------------------------------------------------------------------- */
+/* ---- questions ----------------------------------------------------------------------------------
+ */
 
 /* The module named before the last backquote of *name, which is cut off; UINT32_MAX: any. */
 static bool scope_split(struct btf_import *im, const char **name, size_t *len, uint32_t *ret_module)
@@ -363,8 +375,8 @@ static uint32_t find_symbol(struct btf_file *f, uint32_t kinds, const char *name
 }
 
 /*
- * The first file that has it: the kernel, then its modules, which are opened only now. False: none has.
- * module: the only one to look in, or UINT32_MAX.
+ * The first file that has it: the kernel, then its modules, which are opened only now. False: none
+ * has. module: the only one to look in, or UINT32_MAX.
  */
 static bool search(struct job *j, uint32_t module, find_fn *find, uint32_t kinds, const char *name,
 		   size_t len, int64_t *ret_val, uint32_t *ret_id)
@@ -403,7 +415,9 @@ static type_id import_find(void *ctx, struct types *t, const char *name, size_t 
 
 static uint32_t find_kinds(enum type_kind kind)
 {
-	return kind == TK_STRUCT ? BTF_FIND_STRUCT : kind == TK_UNION ? BTF_FIND_UNION : BTF_FIND_ENUM;
+	return kind == TK_STRUCT  ? BTF_FIND_STRUCT
+	       : kind == TK_UNION ? BTF_FIND_UNION
+				  : BTF_FIND_ENUM;
 }
 
 /* A struct or union without a scope may well be needed as a name only: complete() will find it. */
@@ -432,8 +446,8 @@ static bool import_complete(void *ctx, struct types *t, type_id id)
 	}
 	if (!packed || !is_sou(btf_file_type(j.file, p.id))) {
 		/* a tag of D text, or one that this file only mentions */
-		if (!*info->name || !search(&j, UINT32_MAX, find_type, find_kinds(info->kind), info->name,
-					    strlen(info->name), NULL, &p.id))
+		if (!*info->name || !search(&j, UINT32_MAX, find_type, find_kinds(info->kind),
+					    info->name, strlen(info->name), NULL, &p.id))
 			return false;
 		if (info->kind == TK_ENUM) {
 			(void)import(&j, p.id, 0); /* finds the forward by its tag */
@@ -498,7 +512,8 @@ static const char *import_trouble(void *ctx)
 	return im->trouble ? err_text(im->trouble) : NULL;
 }
 
-/* ---- the importer ------------------------------------------------------------------------------- */
+/* ---- the importer -------------------------------------------------------------------------------
+ */
 
 struct btf_import *btf_import_create(const char *dir)
 {

@@ -2,13 +2,15 @@
 #include "session/session.h"
 #include "sym/kallsyms.h"
 
-static struct err *lookup(const char *module, const char *name, bool *ret_found, struct kallsym *ret)
+static struct err *lookup(const char *module, const char *name, bool *ret_found,
+			  struct kallsym *ret)
 {
 	struct err *e = kallsyms_find(KALLSYMS_PATH, module, name, ret_found, ret);
 
 	if (!e && !*ret_found && !kallsyms_has_data(KALLSYMS_PATH))
-		e = err_hint(err_new("Unknown symbol name"),
-			     "this kernel lists functions only: variables need CONFIG_KALLSYMS_ALL");
+		e = err_hint(
+			err_new("Unknown symbol name"),
+			"this kernel lists functions only: variables need CONFIG_KALLSYMS_ALL");
 	return e;
 }
 

@@ -21,14 +21,15 @@ struct btf_file {
 	uint32_t strs_first, strs_len;
 	const char *types;
 	uint32_t types_len;
-	uint32_t first; /* id of the first type of this file */
+	uint32_t first;	    /* id of the first type of this file */
 	VEC(uint32_t) offs; /* of type first + i in types */
 	/* ids of named types by hash of the name, 0 = free; a power of two of slots */
 	uint32_t *slots;
 	uint32_t nslots;
 };
 
-/* ---- opening ------------------------------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------------------------------
+ */
 
 /* Bytes after struct btf_type; UINT64_MAX for a kind we do not know. */
 static uint64_t kind_extra(const struct btf_type *t)
@@ -99,7 +100,8 @@ static struct err *file_load(struct btf_file *f, const char *path)
 	if (fd < 0 || fstat(fd, &st) != 0)
 		return err_sys(errno, "cannot read '%s'", path);
 	if (st.st_size < (off_t)sizeof(struct btf_header) || st.st_size > (off_t)MAX_FILE_SIZE)
-		return err_new("'%s' is no BTF file: it has %lld bytes", path, (long long)st.st_size);
+		return err_new("'%s' is no BTF file: it has %lld bytes", path,
+			       (long long)st.st_size);
 	f->size = (size_t)st.st_size;
 	if (file_map(f, fd))
 		return NULL;
@@ -182,7 +184,8 @@ void btf_file_close(struct btf_file *f)
 	free(f);
 }
 
-/* ---- types and strings -------------------------------------------------------------------------- */
+/* ---- types and strings --------------------------------------------------------------------------
+ */
 
 uint32_t btf_file_end(const struct btf_file *f)
 {
@@ -207,7 +210,8 @@ const char *btf_file_str(const struct btf_file *f, uint32_t off)
 	return f->strs + (off - f->strs_first);
 }
 
-/* ---- finding ------------------------------------------------------------------------------------ */
+/* ---- finding ------------------------------------------------------------------------------------
+ */
 
 #define HASHED_KINDS (BTF_FIND_STRUCT | BTF_FIND_UNION | BTF_FIND_ENUM | BTF_FIND_TYPEDEF)
 
@@ -308,8 +312,7 @@ static bool enum_find(const struct btf_type *t, uint32_t name_off, int64_t *ret_
 
 	for (uint32_t i = 0; i < BTF_INFO_VLEN(t->info); i++)
 		if (e[i].name_off == name_off) {
-			*ret_val = BTF_INFO_KFLAG(t->info) ? e[i].val
-							   : (int64_t)(uint32_t)e[i].val;
+			*ret_val = BTF_INFO_KFLAG(t->info) ? e[i].val : (int64_t)(uint32_t)e[i].val;
 			return true;
 		}
 	return false;

@@ -119,6 +119,7 @@ bool kallsyms_has_data(const char *path)
 {
 	bool found = false;
 
-	err_destroy(walk(path, chunk_has_data, NULL, &found)); /* not to be read: nor does it have any */
+	err_destroy(walk(path, chunk_has_data, NULL,
+			 &found)); /* not to be read: nor does it have any */
 	return found;
 }

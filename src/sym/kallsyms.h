@@ -1,10 +1,11 @@
 /*
  * Addresses of kernel symbols, from /proc/kallsyms.
  *
- * The file has some 100,000 lines that the kernel makes while they are read (40 ms for all of them), so it
- * is read only when a symbol is asked for and only up to its line.
+ * The file has some 100,000 lines that the kernel makes while they are read (40 ms for all of
+ * them), so it is read only when a symbol is asked for and only up to its line.
  *
- * Errors   struct err *: the file cannot be read, or shows no addresses. A symbol that is not there is none.
+ * Errors   struct err *: the file cannot be read, or shows no addresses. A symbol that is not there
+ * is none.
  */
 #pragma once
 
@@ -17,13 +18,14 @@ struct kallsym {
 };
 
 /*
- * module: NULL = any, "" or "vmlinux" = the kernel itself. Of several with one name the first one counts.
- * path: normally KALLSYMS_PATH.
+ * module: NULL = any, "" or "vmlinux" = the kernel itself. Of several with one name the first one
+ * counts. path: normally KALLSYMS_PATH.
  */
 #define KALLSYMS_PATH "/proc/kallsyms"
 MUST_CHECK struct err *kallsyms_find(const char *path, const char *module, const char *name,
 				     bool *ret_found, struct kallsym *ret);
-/* Does it list variables? Without CONFIG_KALLSYMS_ALL functions only, and a few marks of sections. */
+/* Does it list variables? Without CONFIG_KALLSYMS_ALL functions only, and a few marks of sections.
+ */
 bool kallsyms_has_data(const char *path);
 
 static inline bool kallsym_is_function(const struct kallsym *s)

@@ -1,4 +1,5 @@
-/* Kernel types in the type table, against libbpf's view of the same BTF and against the C compiler's. */
+/* Kernel types in the type table, against libbpf's view of the same BTF and against the C
+ * compiler's. */
 #include "tap.h"
 
 #include <bpf/btf.h>
@@ -35,8 +36,8 @@ static uint32_t sou_differs(const struct btf *b, const struct btf_type *bt, type
 		    m->bit_off != btf_member_bit_offset(bt, i) ||
 		    m->bit_size != btf_member_bitfield_size(bt, i) ||
 		    (size >= 0 && type_size(t, m->type) != (uint32_t)size)) {
-			printf("# %s.%s: size %u, want %lld\n", info->name, m->name, type_size(t, m->type),
-			       (long long)size);
+			printf("# %s.%s: size %u, want %lld\n", info->name, m->name,
+			       type_size(t, m->type), (long long)size);
 			return 1;
 		}
 	}
@@ -80,7 +81,7 @@ static void is_member(const char *tag, const char *name, size_t off, size_t size
 	is_int(m ? type_size(t, m->type) : 0, size, "its size");
 }
 
-#define IS_MEMBER(tag, name) \
+#define IS_MEMBER(tag, name)                                                                       \
 	is_member(#tag, #name, offsetof(struct tag, name), sizeof(((struct tag *)0)->name))
 
 /* Structs of the kernel's interface, which cannot change. */
@@ -100,7 +101,8 @@ static void test_names(void)
 
 	ok(id && type_resolve(t, id) == TYPE_UINT, "typedef u32");
 	ok(find("u32") == id, "imported once");
-	ok(find("vmlinux`u32") && type_resolve(t, find("vmlinux`u32")) == TYPE_UINT, "of the kernel");
+	ok(find("vmlinux`u32") && type_resolve(t, find("vmlinux`u32")) == TYPE_UINT,
+	   "of the kernel");
 	ok(!find("nosuch`u32") && !find("vmlinux`nosuch_t") && !find("nosuch_t"), "unknown names");
 	ok(find("size_t") == TYPE_SIZE, "D's own names first");
 	id = types_find_tag(t, TK_STRUCT, "vmlinux`file");
@@ -108,7 +110,8 @@ static void test_names(void)
 	is_str(type_name(t, id, a), "struct file", "its name");
 	id = types_find_tag(t, TK_ENUM, "pid_type");
 	ok(id && type_size(t, id) == 4 && type_get(t, id)->nenums >= 4, "enum pid_type");
-	ok(types_import_enumerator(t, "PIDTYPE_SID", &val) == id && val == 3, "constant PIDTYPE_SID");
+	ok(types_import_enumerator(t, "PIDTYPE_SID", &val) == id && val == 3,
+	   "constant PIDTYPE_SID");
 	ok(!types_import_enumerator(t, "PIDTYPE_NOSUCH", &val), "no such constant");
 	id = types_import_symbol(t, NULL, "schedule", &is_percpu);
 	ok(type_kind(t, id) == TK_FUNC && !is_percpu && type_is_void(t, type_get(t, id)->ref),
@@ -129,11 +132,14 @@ static void test_shadow(void)
 	task = type_forward(t, TK_STRUCT, "task_struct");
 	ok(type_complete(t, task), "completed");
 	p = type_find_member(t, task, "mm", &off)->type;
-	ok(type_kind(t, p) == TK_PTR && type_deref(t, p) != own, "the kernel's mm_struct is another");
-	ok(type_complete(t, type_deref(t, p)) && type_size(t, type_deref(t, p)) > 100, "with its own size");
+	ok(type_kind(t, p) == TK_PTR && type_deref(t, p) != own,
+	   "the kernel's mm_struct is another");
+	ok(type_complete(t, type_deref(t, p)) && type_size(t, type_deref(t, p)) > 100,
+	   "with its own size");
 	ok(types_find_tag(t, TK_STRUCT, "mm_struct") == own, "D text's is found");
 	p = type_find_member(t, task, "real_parent", &off)->type;
-	ok(type_deref(t, p) == task || type_same(t, type_deref(t, p), task), "a task's parent is a task");
+	ok(type_deref(t, p) == task || type_same(t, type_deref(t, p), task),
+	   "a task's parent is a task");
 }
 
 static uint64_t now_ns(void)
@@ -186,8 +192,10 @@ static void test_module(struct btf *base)
 	int fd;
 
 	btf__add_typedef(b, "of_module_t", btf__add_struct(b, "of_module", 16));
-	btf__add_field(b, "task", btf__add_ptr(b, btf__find_by_name_kind(base, "task_struct",
-									 BTF_KIND_STRUCT)), 0, 0);
+	btf__add_field(
+		b, "task",
+		btf__add_ptr(b, btf__find_by_name_kind(base, "task_struct", BTF_KIND_STRUCT)), 0,
+		0);
 	if (!mkdtemp(dir))
 		return;
 	(void)snprintf(cmd, sizeof(cmd), "%s/vmlinux", dir);
@@ -205,14 +213,16 @@ static void test_module(struct btf *base)
 	ok(!find("vmlinux`of_module_t") && !find("fakemod`u32"), "but not elsewhere");
 	id = type_forward(t, TK_STRUCT, "of_module");
 	ok(type_complete(t, id) && type_size(t, id) == 16, "a struct of a module");
-	ok(type_complete(t, type_deref(t, type_get(t, id)->members[0].type)), "and one of the kernel in it");
+	ok(type_complete(t, type_deref(t, type_get(t, id)->members[0].type)),
+	   "and one of the kernel in it");
 	ok(types_import_enumerator(t, "FAKE_TWO", &val) && val == 2, "a constant");
 	end(im);
 	(void)unlink(cmd);
 	(void)snprintf(cmd, sizeof(cmd), "%s/vmlinux", dir);
 	(void)unlink(cmd);
 	fresh(dir, &im);
-	ok(!find("u32") && types_import_trouble(t), "without a kernel's: %s", types_import_trouble(t));
+	ok(!find("u32") && types_import_trouble(t), "without a kernel's: %s",
+	   types_import_trouble(t));
 	end(im);
 	(void)rmdir(dir);
 	btf__free(b);

@@ -46,10 +46,12 @@ static void test_kernel(const struct btf *want, struct btf_file *f)
 		const struct btf_type *a = btf__type_by_id(want, i), *b = btf_file_type(f, i);
 
 		bad += !b || memcmp(a, b, sizeof(*a)) != 0 ||
-		       strcmp(btf__name_by_offset(want, a->name_off), btf_file_str(f, b->name_off)) != 0;
+		       strcmp(btf__name_by_offset(want, a->name_off),
+			      btf_file_str(f, b->name_off)) != 0;
 	}
 	is_int(bad, 0, "types equal");
-	ok(!btf_file_type(f, 0) && !btf_file_type(f, n) && !btf_file_type(f, UINT32_MAX), "no type");
+	ok(!btf_file_type(f, 0) && !btf_file_type(f, n) && !btf_file_type(f, UINT32_MAX),
+	   "no type");
 	is_str(btf_file_str(f, UINT32_MAX), "", "no string");
 	id = btf__find_by_name_kind(want, "task_struct", BTF_KIND_STRUCT);
 	is_int(btf_file_find(f, BTF_FIND_STRUCT, "task_structure", 11), id, "a struct by name");
@@ -70,7 +72,8 @@ static void test_enumerators(struct btf_file *f)
 	ok(id && BTF_INFO_KIND(btf_file_type(f, id)->info) == BTF_KIND_ENUM, "enumeration found");
 	is_int(val, BPF_MAP_TYPE_RINGBUF, "its constant");
 	is_int(btf_file_find_enumerator(f, "BPF_MAP_TYPE_RINGB", 18, &val), 0, "part of a name");
-	is_int(btf_file_find_enumerator(f, "task_struct", 11, &val), 0, "a name that is no constant");
+	is_int(btf_file_find_enumerator(f, "task_struct", 11, &val), 0,
+	       "a name that is no constant");
 }
 
 static void test_module(struct btf *want_base, struct btf_file *base)
@@ -92,11 +95,14 @@ static void test_module(struct btf *want_base, struct btf_file *base)
 	f = file_open(path, base);
 	ok(f != NULL, "opened the module's");
 	is_int(btf_file_end(f), btf__type_cnt(want), "types of both");
-	is_int(btf_file_find(f, BTF_FIND_STRUCT, "of_the_module", 13), id, "a struct of the module");
-	is_int(btf_file_find(f, BTF_FIND_STRUCT, "list_head", 9), 0, "a struct of the kernel is not the module's");
+	is_int(btf_file_find(f, BTF_FIND_STRUCT, "of_the_module", 13), id,
+	       "a struct of the module");
+	is_int(btf_file_find(f, BTF_FIND_STRUCT, "list_head", 9), 0,
+	       "a struct of the kernel is not the module's");
 	is_str(btf_file_str(f, btf_file_type(f, (uint32_t)base_id)->name_off), "list_head",
 	       "a type of the kernel seen through the module");
-	is_str(btf_file_str(f, btf_file_type(f, (uint32_t)id)->name_off), "of_the_module", "a name");
+	is_str(btf_file_str(f, btf_file_type(f, (uint32_t)id)->name_off), "of_the_module",
+	       "a name");
 	ok(btf_file_find_enumerator(f, "MODULE_ONE", 10, &val) && val == 1, "a constant");
 	btf_file_close(f);
 	btf__free(want);
@@ -149,7 +155,8 @@ static void test_damage(void)
 	}
 	ok(refused >= size, "%u of %u damaged files refused", refused, size * 2);
 	e = btf_file_open("/nonexistent", NULL, &f);
-	is_str(e ? err_text(e) : "", "cannot read '/nonexistent': No such file or directory", "no file");
+	is_str(e ? err_text(e) : "", "cannot read '/nonexistent': No such file or directory",
+	       "no file");
 	err_destroy(e);
 	(void)unlink(path);
 	free(path);
