@@ -163,8 +163,8 @@ static struct err *verdict_error(const struct verdict *v, const struct unit *u,
 			    refusals[i].reason);
 		return refusals[i].hint ? err_hint(e, "%s", refusals[i].hint) : e;
 	}
-	e = err_new("the kernel's verifier refused the program '%s' in '%s': %s", u->name, func,
-		    v->text[0] ? v->text : "it gave no reason");
+	e = err_new("the kernel's verifier refused the program '%s'%s%s%s: %s", u->name,
+		    func[0] ? " in '" : "", func, func[0] ? "'" : "", v->text);
 	return err_hint(
 		e, "-xbpflog shows the verifier's whole log; please report it with the script");
 }
@@ -210,13 +210,30 @@ static struct err *load_refused(const struct unit *u, int sys)
 	return e;
 }
 
-/* Loads again to hear why. Cannot tell: the error of the first load. */
+/* A signal that arrives during verification ends it with EAGAIN: Linux c3494801cd17, v4.20. */
+static int load_once(union bpf_attr *attr)
+{
+	int fd;
+
+	for (int i = 0; i < 10; i++) {
+		fd = sys_bpf(BPF_PROG_LOAD, attr, sizeof(*attr));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
+	return fd;
+}
+
+/*
+ * Loads again to hear why. Cannot tell: the error of the first load. Not refused this time: the first
+ * refusal was not the verifier's, and the program is as good as any.
+ */
 static struct err *load_explain(const struct unit *u, const struct bpf_code *code,
-				const struct linked *l, int sys, FILE *log, uint32_t *ret_span)
+				const struct linked *l, int sys, FILE *log, uint32_t *ret_span,
+				int *ret_prog)
 {
 	union bpf_attr attr = load_attr(u, l);
 	struct verdict v;
-	struct err *e;
+	struct err *e = NULL;
 	char *text;
 	int fd;
 
@@ -229,14 +246,14 @@ static struct err *load_explain(const struct unit *u, const struct bpf_code *cod
 	attr.log_buf = (uint64_t)(uintptr_t)text;
 	attr.log_size = LOG_SIZE;
 	attr.log_level = VERBOSITY;
-	fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
-	if (fd >= 0)
-		close(fd);
+	fd = load_once(&attr);
 	text[LOG_SIZE - 1] = '\0';
 	if (log)
-		(void)fputs(text, log);
-	if (text[0]) {
-		v = log_read(text);
+		(void)fputs(text, log); /* a listing for people */
+	v = log_read(text);
+	if (fd >= 0) {
+		*ret_prog = fd;
+	} else if (v.text[0]) {
 		*ret_span = span_find(code, v.insn);
 		e = verdict_error(&v, u, code, l);
 	} else {
@@ -254,7 +271,7 @@ struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct 
 	struct linked l;
 	union bpf_attr attr;
 	struct err *e = dispatch_create(u, &dispatch);
-	int prog;
+	int prog = -1;
 
 	*ret_span = 0;
 	if (!e)
@@ -262,10 +279,10 @@ struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct 
 	if (e)
 		return e;
 	attr = load_attr(u, &l);
-	prog = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
-	if (prog < 0) {
-		e = load_explain(u, code, &l, errno, log, ret_span);
-	} else {
+	prog = load_once(&attr);
+	if (prog < 0)
+		e = load_explain(u, code, &l, errno, log, ret_span, &prog);
+	if (!e) {
 		ret_loaded->prog_fd = prog;
 		ret_loaded->dispatch_fd = fd_take(&dispatch);
 	}
