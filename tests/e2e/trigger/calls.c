@@ -3,7 +3,7 @@
  *
  * getppid: N times getppid(). open: N times openat() of a missing file. write: N writes of 10 bytes to
  * /dev/null. read: N reads of i bytes (i = 1..N) from /dev/zero. badclose: N times close(-1).
- * threads: N threads that call getppid() once each.
+ * threads: N threads that call getppid() once each. nap: a sleep of N microseconds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static void do_getppid(long n)
@@ -65,12 +66,19 @@ static void do_threads(long n)
 	}
 }
 
+static void do_nap(long n)
+{
+	struct timespec ts = {.tv_sec = 0, .tv_nsec = n * 1000};
+
+	(void)clock_nanosleep(CLOCK_REALTIME, 0, &ts, NULL);
+}
+
 static const struct {
 	const char *name;
 	void (*func)(long n);
 } modes[] = {
 	{"getppid", do_getppid}, {"open", do_open}, {"write", do_write}, {"read", do_read},
-	{"badclose", do_badclose}, {"threads", do_threads},
+	{"badclose", do_badclose}, {"threads", do_threads}, {"nap", do_nap},
 };
 
 int main(int argc, char **argv)
@@ -80,6 +88,6 @@ int main(int argc, char **argv)
 			modes[i].func(atol(argv[2]));
 			return 0;
 		}
-	fprintf(stderr, "usage: calls getppid|open|write|read|badclose|threads N\n");
+	fprintf(stderr, "usage: calls getppid|open|write|read|badclose|threads|nap N\n");
 	return 2;
 }
