@@ -6,7 +6,7 @@ BEGIN
 	printf("tab\there \"quoted\" back\\slash \101\x42\n");
 	trace("a\tb\n");
 	s = "cut\0off"; printf("[%s] %d\n", s, strlen(s));
-	printf("%s|%d\n", "\x7e", strlen("\n\t"));
+	printf("%s|%d\n", "\x7b", strlen("\n\t"));
 	printf("100%% %c\n", '%');
 	exit(0);
 }
