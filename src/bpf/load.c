@@ -80,6 +80,8 @@ static const struct {
 	 "make expressions shorter or split the clauses among several runs"},
 	{"combined stack size", "an expression needs more stack than a probe has",
 	 "compute parts of it in this-> variables first"},
+	{"total number of maps", "there are too many aggregations and arrays: a program may have 64 maps",
+	 "use one aggregation with one key more, or split the clauses among several runs"},
 	{"too many subprogs", "there are too many clauses on one probe",
 	 "split the clauses among several runs"},
 	{"invalid func", "this kernel lacks a function that the clauses need", NULL},

@@ -57,6 +57,8 @@ static bool scan_modes(struct cmd *c, int argc, char **argv)
 		c->verbose |= f == 'v';
 		c->only_compile |= f == 'e';
 		c->claims_anon |= f == 'a';
+		if (f == '3' || f == '6')
+			c->is_ilp32 = f == '3';
 		c->zdefs |= f == 'Z';
 		for (size_t i = 0; i < sizeof(mode_flags) / sizeof(mode_flags[0]); i++)
 			if (mode_flags[i].flag == f) {
@@ -81,6 +83,7 @@ static void refuse_missing(const struct cmd *c)
 			   : c->mode == MODE_LINK   ? "linking application probes (-G)"
 			   : c->mode == MODE_HEADER ? "header files for application probes (-h)"
 			   : c->claims_anon	    ? "claiming anonymous state (-a)"
+			   : c->is_ilp32	    ? "the 32-bit data model (-32; the kernel's is -64)"
 						    : NULL;
 
 	if (!what)

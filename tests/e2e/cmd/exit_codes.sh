@@ -15,6 +15,10 @@ check 2 "$DTRACE"
 check 2 "$DTRACE" -k
 check 2 "$DTRACE" -l -V
 check 2 "$DTRACE" -33
+check 2 "$DTRACE" -32 -n BEGIN
+check 0 "$DTRACE" -64 -qn 'BEGIN { exit(0); }'
+check 255 "$DTRACE" -qn 'BEGIN { exit(-1); }'
+check 44 "$DTRACE" -qn 'BEGIN { exit(300); }'
 check 0 "$DTRACE" -V
 check 0 "$DTRACE" --help
 check 0 "$DTRACE" -e -n 'BEGIN { exit(5); }'

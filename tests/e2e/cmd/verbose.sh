@@ -1,0 +1,37 @@
+# -v -e, -lv: stabilities and argument types in the classic layout.
+"$DTRACE" -ve -n 'BEGIN, syscall::read:entry { x = 1; }' >"$TMP/out" 2>/dev/null || exit 1
+cat >"$TMP/want" <<'END'
+
+Stability attributes for description BEGIN, syscall::read:entry :
+
+	Minimum Probe Description Attributes
+		Identifier Names: Private
+		Data Semantics:   Private
+		Dependency Class: ISA
+	Minimum Statement Attributes
+		Identifier Names: Stable
+		Data Semantics:   Stable
+		Dependency Class: Common
+
+END
+head -n 12 "$TMP/out" | diff "$TMP/want" - || exit 1
+"$DTRACE" -lvn syscall::read:entry | tail -n +3 >"$TMP/out"
+cat >"$TMP/want" <<'END'
+
+	Probe Description Attributes
+		Identifier Names: Private
+		Data Semantics:   Private
+		Dependency Class: Unknown
+
+	Argument Attributes
+		Identifier Names: Private
+		Data Semantics:   Private
+		Dependency Class: ISA
+
+	Argument Types
+		args[0]: unsigned int
+		args[1]: char *
+		args[2]: size_t
+
+END
+diff "$TMP/want" "$TMP/out"
