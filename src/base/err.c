@@ -1,5 +1,7 @@
 /* Errors of the world: text, hint, errno, library code. */
 #include "base/err.h"
+
+#include <errno.h>
 #include "base/str.h"
 
 struct err {
@@ -19,6 +21,15 @@ struct err *err_new(const char *fmt, ...)
 	return e;
 }
 
+/* What helps whatever failed; the caller, who knows more, may have a better hint for the others. */
+static const struct {
+	int sys;
+	const char *hint;
+} remedies[] = {
+	{EMFILE, "raise this process's limit of open files (ulimit -n)"},
+	{ENFILE, "raise the system's limit of open files (sysctl fs.file-max)"},
+};
+
 struct err *err_sys(int sys, const char *fmt, ...)
 {
 	struct err *e = xcalloc(1, sizeof(*e));
@@ -28,6 +39,9 @@ struct err *err_sys(int sys, const char *fmt, ...)
 	strbuf_vaddf(&e->text, fmt, ap);
 	va_end(ap);
 	strbuf_addf(&e->text, ": %s", strerror(sys));
+	for (uint32_t i = 0; i < ARRAY_LEN(remedies); i++)
+		if (remedies[i].sys == sys)
+			strbuf_adds(&e->hint, remedies[i].hint);
 	e->sys = sys;
 	return e;
 }

@@ -29,8 +29,6 @@ static struct err *event_refused(int sys, int cpu)
 
 	if (sys == EACCES || sys == EPERM)
 		return err_hint(e, "tracing needs CAP_PERFMON; try sudo");
-	if (sys == EMFILE)
-		return err_hint(e, "raise the limit of open files (ulimit -n)");
 	return e;
 }
 
@@ -58,7 +56,8 @@ struct err *attach_cpu_clock(int prog_fd, int cpu, uint64_t period_ns, uint64_t 
 	attr.link_create.perf_event.bpf_cookie = cookie;
 	link = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
 	if (link < 0)
-		return err_sys(errno, "cannot attach to the timer event on CPU %d", cpu);
+		return feat_explain(FEAT_PERF_LINK,
+				    err_sys(errno, "cannot attach to the timer event on CPU %d", cpu));
 	if (sys_ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
 		return err_sys(errno, "cannot start the timer event on CPU %d", cpu);
 	*ret_event_fd = fd_take(&event);

@@ -201,6 +201,17 @@ const char *feat_what(enum feature f)
 	return what[f];
 }
 
+struct err *feat_explain(enum feature f, struct err *e)
+{
+	int sys = e ? feat_ask(f) : 0;
+
+	if (sys != EINVAL && sys != ENOTSUP && sys != EOPNOTSUPP && sys != ENOSYS)
+		return e;
+	err_destroy(e);
+	return err_hint(err_new("this kernel lacks %s", feat_what(f)),
+			"Linux 6.1 or newer is needed");
+}
+
 void feat_force_absent(enum feature f, bool absent)
 {
 	if (!answers[f].is_asked)
@@ -243,7 +254,8 @@ static struct err *bpf_refused(int sys)
 				"run on the host, or allow it");
 	}
 	if (sys == ENOTSUP)
-		return err_new("this kernel lacks %s", feat_what(FEAT_BPF));
+		return err_hint(err_new("this kernel lacks %s", feat_what(FEAT_BPF)),
+				"Linux 6.1 or newer is needed");
 	return err_sys(sys, "cannot load a BPF program");
 }
 

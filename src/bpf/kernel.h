@@ -22,6 +22,8 @@ enum feature {
 };
 bool feat_has(enum feature f);
 const char *feat_what(enum feature f);
+/* What needs f has ended with e: when it failed and the kernel lacks f, an error that says so, else e. */
+MUST_CHECK struct err *feat_explain(enum feature f, struct err *e);
 void feat_force_absent(enum feature f, bool absent); /* also env FATHOM_NO_FEATURE=name,name */
 /* First thing a session does: privilege, BTF, bpf(2), ring buffers. NULL = this kernel and user will do. */
 MUST_CHECK struct err *kernel_check(void);

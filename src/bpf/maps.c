@@ -175,6 +175,7 @@ static struct err *tls_create(struct kmaps *m, const struct layout *l)
 		return e;
 	s.btf_fd = btf;
 	e = map_create(&s, &m->fd[MAP_TLS]);
+	e = feat_explain(FEAT_TASK_STORAGE, e);
 	if (e && err_get_sys(e) == E2BIG)
 		e = err_hint(e, "a thread's self-> variables may take 64 KiB together; "
 				"use fewer or a smaller strsize");

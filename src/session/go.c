@@ -252,7 +252,8 @@ struct err *session_fire(dtrace_hdl_t *h, uint32_t key)
 			continue;
 		for (uint32_t j = 0; j < u->points.len; j++)
 			if (u->points.data[j].key == key)
-				return prog_test_run(u->loaded.prog_fd, key);
+				return feat_explain(FEAT_TEST_RUN,
+						    prog_test_run(u->loaded.prog_fd, key));
 	}
 	return NULL;
 }

@@ -1,0 +1,75 @@
+# @@exclusive
+# @@timeout: 120
+# kill -9 while a run starts, traces or ends, 50 times: nothing is left in the kernel, targets go on.
+exec python3 - <<'EOF'
+import os, random, signal, subprocess, sys, time
+
+DTRACE, TRIGGER = os.environ["DTRACE"], os.environ["TRIGGER"]
+PROGRAM = """
+BEGIN { self->n = 1; }
+syscall:::entry { self->t = timestamp; @c[execname, probefunc] = count(); printf("%s\\n", execname); }
+syscall:::return /self->t/ { @q[execname] = quantize(timestamp - self->t); self->t = 0; a[tid, execname] = 1; }
+profile-997 { @p[execname, arg1] = count(); }
+END { printf("end"); }
+"""
+NAP = "31.41592653"  # marks the processes that -c started
+
+
+def programs():
+    return int(subprocess.check_output([os.path.join(TRIGGER, "bpfcount")]))
+
+
+def status(pid, field):
+    try:
+        with open(f"/proc/{pid}/status") as f:
+            return next((l.split()[1] for l in f if l.startswith(field + ":")), "")
+    except OSError:
+        return ""
+
+
+def naps():
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline") as f:
+                if f.read() == f"sleep\0{NAP}\0":
+                    yield pid
+        except OSError:
+            pass
+
+
+def wait_until(done, seconds=10):
+    limit = time.monotonic() + seconds
+    while not done() and time.monotonic() < limit:
+        time.sleep(0.05)
+    return done()
+
+
+seed = int(os.environ.get("SEED", time.time()))
+random.seed(seed)
+before = programs()
+victim = subprocess.Popen(["sh", "-c", "while :; do sleep 0.01; done"])
+bad = ""
+for i in range(50):
+    target = [[], ["-p", str(victim.pid)], ["-c", f"sleep {NAP}"]][i % 3]
+    run = subprocess.Popen([DTRACE, "-q", "-n", PROGRAM] + target, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+    time.sleep(random.uniform(0, 0.2))
+    if i % 4 == 3:  # in the middle of its end
+        run.send_signal(signal.SIGINT)
+        time.sleep(random.uniform(0, 0.03))
+    run.kill()
+    run.wait()
+if not wait_until(lambda: programs() <= before):
+    bad += f"left behind: {programs() - before} programs\n"
+if not wait_until(lambda: status(victim.pid, "State") in ("S", "R") and status(victim.pid, "TracerPid") == "0", 2):
+    bad += f"the target of -p is in state '{status(victim.pid, 'State')}', traced by {status(victim.pid, 'TracerPid')}\n"
+for pid in list(naps()):
+    if not wait_until(lambda: status(pid, "State") not in ("T", "t"), 2):
+        bad += "a process that -c started is stopped for ever\n"
+    os.kill(int(pid), signal.SIGKILL)
+victim.kill()
+victim.wait()
+if bad:
+    print(f"seed {seed}\n{bad}")
+sys.exit(bool(bad))
+EOF
