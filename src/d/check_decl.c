@@ -80,8 +80,11 @@ static void declare_object(struct check *c, struct type_name *tn)
 	struct ident *old;
 	bool is_extern;
 
-	if (!decl_object(c, tn, &obj))
+	if (!decl_object(c, tn, &obj)) {
+		if (!ident_find(c, scope, tn->name))
+			ident_poison(c, scope, tn->name, tn->name_span);
 		return;
+	}
 	is_extern = tn->specs->sc == SC_EXTERN || type_kind(c->types, obj.type) == TK_FUNC;
 	kind = is_extern ? IDENT_EXTERN : obj.is_assoc ? IDENT_ARRAY : IDENT_VAR;
 	old = ident_find(c, scope, tn->name);

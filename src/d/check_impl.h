@@ -245,6 +245,8 @@ bool check_keys(struct check *c, const char *what, struct expr **keys, uint32_t 
 /* Converts checked keys to the signature of id, or makes them its signature. */
 bool check_signature(struct check *c, struct ident *id, const char *what, struct span at,
 		     struct expr **keys, uint32_t nkeys);
+/* Makes a name poison: what is wrong with it has been reported. */
+void ident_poison(struct check *c, enum ident_scope scope, const char *name, struct span at);
 /* A user's variable of known type, bound to its name; D_ID_OFLOW when there are too many. */
 struct ident *var_create(struct check *c, struct span at, enum ident_scope scope, const char *name,
 			 type_id type, bool is_assoc, const type_id *keys, uint32_t nkeys);

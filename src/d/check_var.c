@@ -126,13 +126,18 @@ static void hint_nearest(struct check *c, const struct expr *name)
 			  name->ident.name);
 }
 
+void ident_poison(struct check *c, enum ident_scope scope, const char *name, struct span at)
+{
+	struct ident *id = ident_create(c, IDENT_VAR, name, at, TYPE_ERROR);
+
+	id->scope = scope;
+	session_bind(c->session, scope_map(c, id->scope), id->name, id);
+}
+
 /* Makes the name poison, so that it is reported once. */
 static void silence(struct check *c, const struct expr *name)
 {
-	struct ident *id = ident_create(c, IDENT_VAR, name->ident.name, name->span, TYPE_ERROR);
-
-	id->scope = name->ident.scope;
-	session_bind(c->session, scope_map(c, id->scope), id->name, id);
+	ident_poison(c, name->ident.scope, name->ident.name, name->span);
 }
 
 struct expr *expr_undefined(struct check *c, struct expr *e)
