@@ -1,4 +1,4 @@
-# Every one-liner of the README works as written: it runs, ends on SIGTERM, prints something, complains of nothing.
+# Every one-liner of the README works as written: it runs, ends on SIGTERM, prints something, complains of nothing but what a busy machine causes.
 fail=0 n=0
 sed -n 's/^    dtrace /dtrace /p' README.md >"$TMP/lines"
 while IFS= read -r line; do
@@ -13,7 +13,7 @@ while IFS= read -r line; do
 	kill -TERM $pid 2>/dev/null
 	wait $pid
 	status=$?
-	if [ $status != 0 ] || [ ! -s "$TMP/out" ] || grep '^dtrace:' "$TMP/err" | grep -vq 'matched [0-9]* probe\|has exited'; then
+	if [ $status != 0 ] || [ ! -s "$TMP/out" ] || grep '^dtrace:' "$TMP/err" | grep -vq 'matched [0-9]* probe\|has exited\|invalid address\|drops\{0,1\} on CPU'; then
 		echo "$line: status $status"; head -5 "$TMP/err"; fail=1
 	fi
 done <"$TMP/lines"
