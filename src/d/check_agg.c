@@ -92,14 +92,23 @@ static uint64_t power(uint64_t factor, int64_t n)
 	return v;
 }
 
+static bool divides_power(int64_t steps, int64_t factor)
+{
+	uint64_t v = (uint64_t)factor;
+
+	for (int64_t n = 1; v; v = power((uint64_t)factor, ++n))
+		if (v % (uint64_t)steps == 0)
+			return true;
+	return false;
+}
+
 /*
  * Buckets are linear within an order of magnitude, from a whole order to a fraction of one: steps
- * divides the factor, or is a multiple of it that divides the first order's upper end (the second
- * order's when the first is [1, factor)).
+ * divides the factor, or is a multiple of it that divides some power of it.
  */
 static bool llquantize_steps(struct check *c, struct span at, const int64_t *p)
 {
-	int64_t factor = p[0], low = p[1], steps = p[3];
+	int64_t factor = p[0], steps = p[3];
 
 	if (steps < factor && factor % steps != 0) {
 		check_error(c, D_LLQUANT_FACTORNSTEPS, at,
@@ -108,12 +117,10 @@ static bool llquantize_steps(struct check *c, struct span at, const int64_t *p)
 			    (long long)steps, (long long)factor);
 		return false;
 	}
-	if (steps > factor && (steps % factor != 0 ||
-			       power((uint64_t)factor, MAX(low, 1) + 1) % (uint64_t)steps != 0)) {
+	if (steps > factor && (steps % factor != 0 || !divides_power(steps, factor))) {
 		check_error(c, D_LLQUANT_FACTOREVEN, at,
 			    "llquantize( ) steps (%lld) must be a multiple of the factor (%lld) "
-			    "and divide "
-			    "a power of it",
+			    "and divide a power of it",
 			    (long long)steps, (long long)factor);
 		return false;
 	}
