@@ -1,0 +1,102 @@
+/* The handle: the kernel's table, read when it is needed, and those of processes. */
+#include "sym/sym.h"
+
+#include "base/str.h"
+#include "sym/ksym.h"
+#include "sym/usym.h"
+
+struct syms {
+	struct ksyms kernel;
+	bool is_kernel_read;
+	struct usyms users;
+	void (*notice)(void *ctx, const char *msg);
+	void *ctx;
+};
+
+struct syms *syms_create(void)
+{
+	struct syms *s = xcalloc(1, sizeof(*s));
+
+	usyms_init(&s->users);
+	return s;
+}
+
+void syms_destroy(struct syms *s)
+{
+	if (!s)
+		return;
+	ksyms_deinit(&s->kernel);
+	usyms_deinit(&s->users);
+	free(s);
+}
+
+void syms_on_notice(struct syms *s, void (*notice)(void *ctx, const char *msg), void *ctx)
+{
+	s->notice = notice;
+	s->ctx = ctx;
+}
+
+static struct ksyms *kernel_get(struct syms *s)
+{
+	struct err *e;
+
+	if (s->is_kernel_read)
+		return &s->kernel;
+	s->is_kernel_read = true;
+	e = ksyms_read(&s->kernel);
+	if (e && s->notice) {
+		struct strbuf text = {0};
+
+		strbuf_adds(&text, err_text(e));
+		if (err_get_hint(e))
+			strbuf_addf(&text, "\nhint: %s", err_get_hint(e));
+		s->notice(s->ctx, strbuf_text(&text));
+		strbuf_deinit(&text);
+	}
+	err_destroy(e);
+	return &s->kernel;
+}
+
+bool syms_find(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret)
+{
+	return pid ? usyms_find(&s->users, pid, addr, ret) : ksyms_find(kernel_get(s), addr, ret);
+}
+
+taddr syms_start(struct syms *s, uint64_t pid, taddr addr, bool of_object)
+{
+	return pid ? usyms_start(&s->users, pid, addr, of_object)
+		   : ksyms_start(kernel_get(s), addr, of_object);
+}
+
+void syms_see(struct syms *s, uint64_t pid)
+{
+	usyms_see(&s->users, pid);
+}
+
+void syms_tick(struct syms *s)
+{
+	s->users.tick++;
+}
+
+void syms_trim(struct syms *s, const char **pcs, uint32_t *n, uint32_t frames)
+{
+	while (*n) {
+		taddr pc;
+
+		memcpy(&pc, *pcs, sizeof(pc));
+		if (!ksyms_is_tracing(kernel_get(s), pc))
+			break;
+		*pcs += sizeof(pc);
+		--*n;
+	}
+	*n = MIN(*n, frames);
+}
+
+const uint64_t *syms_tracing(struct syms *s, uint32_t *ret_n)
+{
+	struct ksyms *k = kernel_get(s);
+
+	ksyms_tracing(k);
+	*ret_n = k->tracing.len / 2;
+	return k->tracing.data;
+}
