@@ -20,7 +20,9 @@ struct aggs;
 /* A decoded key. */
 struct agg_key {
 	enum datum_kind datum;
-	uint32_t size; /* DATUM_INT: 1, 2, 4, 8; DATUM_STRING: bytes without NUL; DATUM_BYTES */
+	/* DATUM_INT: 1, 2, 4, 8; DATUM_STRING: bytes without NUL; others: bytes. DATUM_STACK: addresses;
+	 * DATUM_USTACK: after the process id. */
+	uint32_t size;
 	bool is_signed;
 	uint64_t ival;	   /* DATUM_INT, extended by is_signed */
 	const char *bytes; /* others; strings are NUL-terminated */
@@ -49,8 +51,13 @@ struct agg_sort {
 	uint32_t keypos, pos; /* aggsortkeypos, aggsortpos */
 };
 
+struct syms;
+
 struct aggs *aggs_create(const struct layout *l, const struct kmaps *m);
 void aggs_destroy(struct aggs *a); /* NULL is allowed */
+/* Symbol keys are reduced to their function or object, kernel stacks begin where the probe is. The
+ * handle stays the caller's. */
+void aggs_set_syms(struct aggs *a, struct syms *syms);
 MUST_CHECK struct err *aggs_snap(struct aggs *a);
 struct agg_view *aggs_view(struct aggs *a, uint32_t agg_id);
 /* Sorts the elements of a view in place by d-language.md 6.4.3. */

@@ -22,6 +22,8 @@ struct agg_io {
 	struct err *(*remove)(void *ctx, uint32_t agg, const void *key);
 	/* Text of a key string by its hash; false when there is none. */
 	bool (*string)(void *ctx, uint64_t hash, struct strbuf *out);
+	/* A key stack by its hash, as struct rt_stack; false when there is none. May be NULL. */
+	bool (*stack)(void *ctx, uint64_t hash, struct strbuf *out);
 	void (*destroy)(void *ctx); /* may be NULL */
 };
 
@@ -47,6 +49,11 @@ struct agg_slot { /* one aggregation */
 	bool is_seen;	      /* keyless: printed even when no CPU has touched it since clear() */
 };
 
+struct key_stack { /* a key stack as it is printed */
+	uint32_t size;
+	const char *bytes;
+};
+
 struct aggs {
 	const struct layout *layout;
 	const struct agg_io *io;
@@ -56,6 +63,8 @@ struct aggs {
 	struct arena *arena;	 /* of the snapshot */
 	struct arena *lasting;	 /* of the handle: strings of keys */
 	struct hashmap *strings; /* u64 hash -> text in lasting */
+	struct hashmap *stacks;	 /* u64 hash -> struct key_stack in lasting */
+	struct syms *syms;	 /* the caller's; NULL = addresses have no names */
 };
 
 /* ---- value.c ------------------------------------------------------------------------------- */

@@ -12,7 +12,8 @@ struct map_io {
 	const struct kmaps *maps;
 	uint32_t keystr_size; /* value size of MAP_STRINGS; 0 = not asked yet */
 	struct rt_keystr *keystr;
-	VEC(uint8_t) zeros; /* values of all CPUs */
+	struct rt_stack *stack; /* layout->stack_size bytes */
+	VEC(uint8_t) zeros;	/* values of all CPUs */
 };
 
 void *agg_map_io_create(const struct layout *l, const struct kmaps *m)
@@ -29,6 +30,7 @@ static void map_io_destroy(void *ctx)
 	struct map_io *io = ctx;
 
 	free(io->keystr);
+	free(io->stack);
 	vec_deinit(&io->zeros);
 	free(io);
 }
@@ -255,10 +257,26 @@ static bool map_string(void *ctx, uint64_t hash, struct strbuf *out)
 	return true;
 }
 
+static bool map_stack(void *ctx, uint64_t hash, struct strbuf *out)
+{
+	struct map_io *io = ctx;
+	int fd = io->maps->fd[MAP_STACKS];
+
+	if (fd < 0)
+		return false;
+	if (!io->stack)
+		io->stack = xmalloc(io->layout->stack_size);
+	if (elem_cmd(BPF_MAP_LOOKUP_ELEM, fd, &hash, io->stack, 0))
+		return false;
+	strbuf_add(out, (const char *)io->stack, io->layout->stack_size);
+	return true;
+}
+
 const struct agg_io agg_map_io = {
 	.each = map_each,
 	.zero = map_zero,
 	.remove = map_remove,
 	.string = map_string,
+	.stack = map_stack,
 	.destroy = map_io_destroy,
 };

@@ -1,6 +1,8 @@
 /* Snapshot of aggregations: kernel elements decoded, merged over CPUs and equal keys. */
 #include "agg/impl.h"
 
+#include "sym/sym.h"
+
 /* ---- handle -------------------------------------------------------------------------------- */
 
 struct aggs *aggs_create_io(const struct layout *l, const struct agg_io *io, void *ctx)
@@ -18,6 +20,7 @@ struct aggs *aggs_create_io(const struct layout *l, const struct agg_io *io, voi
 	a->arena = arena_create();
 	a->lasting = arena_create();
 	a->strings = hashmap_create();
+	a->stacks = hashmap_create();
 	return a;
 }
 
@@ -42,9 +45,15 @@ void aggs_destroy(struct aggs *a)
 		slot_deinit(&a->slots[i]);
 	free(a->slots);
 	hashmap_destroy(a->strings);
+	hashmap_destroy(a->stacks);
 	arena_destroy(a->lasting);
 	arena_destroy(a->arena);
 	free(a);
+}
+
+void aggs_set_syms(struct aggs *a, struct syms *syms)
+{
+	a->syms = syms;
 }
 
 struct agg_view *aggs_view(struct aggs *a, uint32_t agg_id)
@@ -91,6 +100,42 @@ static const char *string_find(struct aggs *a, uint64_t hash)
 	return text;
 }
 
+/* What is printed of a recorded stack. */
+static struct key_stack *stack_decode(struct aggs *a, enum datum_kind datum,
+				      const struct rt_stack *raw, size_t len)
+{
+	struct key_stack *st = ARENA_NEW(a->lasting, struct key_stack);
+	const char *words = (const char *)raw->words;
+	uint32_t n = (uint32_t)(MIN((size_t)raw->len, len - sizeof(*raw)) / sizeof(uint64_t));
+
+	if (datum == DATUM_STACK && a->syms)
+		syms_trim(a->syms, &words, &n, raw->frames);
+	else if (datum == DATUM_STACK)
+		n = MIN(n, raw->frames);
+	st->size = n * (uint32_t)sizeof(uint64_t);
+	st->bytes = arena_strndup(a->lasting, words, st->size);
+	return st;
+}
+
+/* Like strings: once known it stays known, which also keeps names of processes that end. */
+static void stack_find(struct aggs *a, enum datum_kind datum, uint64_t hash, struct agg_key *k)
+{
+	static const struct key_stack lost = {0, ""};
+	const struct key_stack *st = hashmap_find(a->stacks, &hash, sizeof(hash));
+	struct strbuf buf = {0};
+
+	if (!st && a->io->stack && a->io->stack(a->ctx, hash, &buf) &&
+	    buf.len >= sizeof(struct rt_stack)) {
+		struct key_stack *new =
+			stack_decode(a, datum, (const struct rt_stack *)buf.data, buf.len);
+
+		hashmap_set(a->stacks, &hash, sizeof(hash), new);
+		st = new;
+	}
+	strbuf_deinit(&buf);
+	key_text(k, st ? st->bytes : lost.bytes, st ? st->size : lost.size);
+}
+
 static const char *strid_text(const struct aggs *a, const uint8_t *raw)
 {
 	uint32_t off;
@@ -108,6 +153,23 @@ static void key_bytes(struct aggs *a, const struct key_field *f, const uint8_t *
 	key_text(k, copy, f->datum == DATUM_STRING ? strnlen(copy, f->size) : f->size);
 }
 
+/* Addresses of one function, or of one object, are one key (6.4.3). */
+static void key_reduce(struct aggs *a, struct agg_key *k)
+{
+	bool of_object = k->datum == DATUM_MOD || k->datum == DATUM_UMOD;
+	uint64_t user[2];
+
+	if (!a->syms)
+		return;
+	if (k->datum == DATUM_SYM || k->datum == DATUM_MOD)
+		k->ival = syms_start(a->syms, 0, k->ival, of_object);
+	if ((k->datum != DATUM_USYM && k->datum != DATUM_UMOD) || k->size != sizeof(user))
+		return;
+	memcpy(user, k->bytes, sizeof(user));
+	user[1] = syms_start(a->syms, user[0], user[1], of_object);
+	k->bytes = arena_strndup(a->arena, (const char *)user, sizeof(user));
+}
+
 static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t *key,
 		       struct agg_key *k)
 {
@@ -119,6 +181,7 @@ static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t 
 	case KEY_INT:
 		k->size = f->size;
 		k->ival = int_at(raw, f->size, f->is_signed);
+		key_reduce(a, k);
 		return;
 	case KEY_COMM:
 		key_text(k,
@@ -127,7 +190,11 @@ static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t 
 		return;
 	case KEY_STRID: k->bytes = strid_text(a, raw); break;
 	case KEY_STRHASH: k->bytes = string_find(a, int_at(raw, 8, false)); break;
-	case KEY_BYTES: key_bytes(a, f, raw, k); return;
+	case KEY_STACK: stack_find(a, f->datum, int_at(raw, 8, false), k); return;
+	case KEY_BYTES:
+		key_bytes(a, f, raw, k);
+		key_reduce(a, k);
+		return;
 	}
 	k->size = (uint32_t)strlen(k->bytes);
 }

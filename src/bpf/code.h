@@ -18,6 +18,7 @@ enum map_class {
 	MAP_STRTAB, /* one element, direct value */
 	MAP_TLS,    /* task storage */
 	MAP_STRINGS, /* hash -> struct rt_keystr */
+	MAP_STACKS,  /* hash -> struct rt_stack */
 	MAP_AGG,     /* index = aggregation id - 1 */
 	MAP_ARR,     /* index = var_layout.map_index */
 	MAP_DISPATCH, /* of the unit: key -> struct rt_dispatch */

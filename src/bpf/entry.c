@@ -271,7 +271,7 @@ static void gen_groups(struct entry *en)
 
 		func_begin(g, "clause", g->u->clauses[i].layout->clause->index);
 		em_mov(e, R9, R2);
-		if (g->needs.faults)
+		if (g->needs.faults || g->needs.ctx)
 			em_store(e, 8, R10, FRAME_CTX, R1);
 		if (end > i + 1)
 			em_store(e, 8, R10, FRAME_MASK, R3);
@@ -288,7 +288,7 @@ static void inline_clauses(struct entry *en)
 	struct gen *g = en->g;
 	struct emitter *e = &g->e;
 
-	if (g->needs.faults)
+	if (g->needs.faults || g->needs.ctx)
 		em_store(e, 8, R10, FRAME_CTX, R6);
 	if (!are_always(en, 0, g->u->nclauses)) {
 		load_mask(en, R0, 0);
@@ -385,6 +385,7 @@ static void gen_fault_func(struct gen *g)
 
 	func_begin(g, "fault", CLAUSE_NONE);
 	em_mov(e, R9, R2);
+	em_store(e, 8, R10, FRAME_CTX, R1);
 	gen_rt(g, "rt_fault_record");
 	if (g->u->nerror_clauses) {
 		copy_words(g, true);
@@ -473,11 +474,16 @@ static void gen_unit(struct gen *g)
 	en.selected = em_label(&g->e);
 	en.claimed = em_label(&g->e);
 	en.ready = em_label(&g->e);
+	g->depth = en.ops->is_on_stack;
 	gen_entry(&en);
-	if (en.ngroups)
+	if (en.ngroups) {
+		g->depth += en.ops->is_on_stack;
 		gen_groups(&en);
-	if (g->fault_func_used && !g->err)
+	}
+	if (g->fault_func_used && !g->err) {
+		g->depth += en.ops->is_on_stack;
 		gen_fault_func(g);
+	}
 	free(en.always);
 }
 

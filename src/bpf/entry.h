@@ -19,6 +19,8 @@ struct entry_kind_ops {
 	void (*args)(struct entry *en);
 	uint32_t args_filled; /* bit n: argN; all others read 0 */
 	bool fills_err;
+	/* The kernel stack begins in this program, not where the probe fired. */
+	bool is_on_stack;
 };
 
 struct entry {

@@ -304,9 +304,9 @@ static void perf_args(struct entry *en)
 
 const struct entry_kind_ops entry_kinds[ENTRY_NKINDS] = {
 	/* clang-format off */
-	[ENTRY_TEST_RUN]  = {BPF_PROG_TYPE_RAW_TRACEPOINT, test_run_key,  no_args,        0,    false},
-	[ENTRY_SYS_ENTER] = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_enter_key, sys_enter_args, 0x3f, false},
-	[ENTRY_SYS_EXIT]  = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true},
-	[ENTRY_PERF]      = {BPF_PROG_TYPE_PERF_EVENT,     perf_key,      perf_args,      0x3,  false},
+	[ENTRY_TEST_RUN]  = {BPF_PROG_TYPE_RAW_TRACEPOINT, test_run_key,  no_args,        0,    false, true},
+	[ENTRY_SYS_ENTER] = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_enter_key, sys_enter_args, 0x3f, false, true},
+	[ENTRY_SYS_EXIT]  = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true,  true},
+	[ENTRY_PERF]      = {BPF_PROG_TYPE_PERF_EVENT,     perf_key,      perf_args,      0x3,  false, false},
 	/* clang-format on */
 };

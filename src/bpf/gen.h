@@ -68,6 +68,7 @@ struct needs {
 	uint32_t args;	/* bit n: argN */
 	uint32_t names; /* bit n: probeprov, mod, func, name */
 	bool probe, probe_idx, epid, err, timestamp, comm, scratch, token, tls, faults;
+	bool ctx; /* stacks are walked from it */
 };
 
 struct gen {
@@ -81,6 +82,7 @@ struct gen {
 	/* of the clause in work */
 	const struct unit_clause *uc;
 	bool is_error_clause;
+	uint32_t depth; /* functions of this program on the kernel stack there */
 	uint32_t out;	/* label: the clause ends */
 	uint32_t fault; /* label: a fault is described in m->fault but for the clause */
 	bool fault_used;
@@ -200,6 +202,14 @@ void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, ui
 void gen_user_addr(struct gen *g, uint32_t off);
 /* *(u32 *)(r9 + off) = string table offset of what d, a probe name or a constant, gives */
 void gen_strid(struct gen *g, uint32_t off, const struct difo *d);
+
+/* gen_stack.c: stacks */
+/* Appends a stack to the record; off: of its struct rt_str in the machine state. */
+void gen_record_stack(struct gen *g, const struct rec_field *f, uint32_t off);
+/* r0 = hash of the stack that d stands for, which stays in a slot of the stack area. */
+void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, uint32_t slot);
+/* r0 = the variable (DIF_VAR_CALLER ...); destroys r1-r5 */
+void gen_stack_var(struct gen *g, uint32_t var);
 
 /* gen_agg.c: aggregations */
 void gen_agg(struct gen *g, const struct prog_act *act);

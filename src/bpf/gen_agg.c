@@ -35,6 +35,16 @@ static void key_strhash(struct gen *g, uint32_t off, uint32_t k, const struct di
 	gen_mach_store(g, 8, off, R0);
 }
 
+/* The slot of the stack area that key k uses. */
+static uint32_t stack_slot(const struct agg_layout *al, uint32_t k)
+{
+	uint32_t slot = 0;
+
+	for (uint32_t i = 0; i < k; i++)
+		slot += al->keys[i].repr == KEY_STACK;
+	return slot;
+}
+
 static void key_part(struct gen *g, const struct agg_layout *al, uint32_t k,
 		     const struct prog_act *act)
 {
@@ -46,6 +56,10 @@ static void key_part(struct gen *g, const struct agg_layout *al, uint32_t k,
 	case KEY_COMM: gen_comm(g, off); break;
 	case KEY_STRID: gen_strid(g, off, d); break;
 	case KEY_STRHASH: key_strhash(g, off, k, d, action); break;
+	case KEY_STACK:
+		gen_key_stack(g, d, f->datum, stack_slot(al, k));
+		gen_mach_store(g, 8, off, R0);
+		break;
 	case KEY_INT:
 		gen_difo(g, d, action);
 		gen_mach_store(g, f->size, off, R0);
@@ -297,12 +311,18 @@ static void emit_insert(struct gen *g, const struct cold *c)
 	uint32_t drop = em_label(e);
 
 	for (uint32_t k = 0; k < al->nkeys; k++) {
-		if (al->keys[k].repr != KEY_STRHASH)
+		bool is_stack = al->keys[k].repr == KEY_STACK;
+
+		if (!is_stack && al->keys[k].repr != KEY_STRHASH)
 			continue;
-		gen_mach_load(g, 8, R2, g->l->kaddr_off + 8 * k);
+		if (is_stack)
+			em_imm(e, R2, stack_slot(al, k));
+		else
+			gen_mach_load(g, 8, R2, g->l->kaddr_off + 8 * k);
 		gen_mach_load(g, 8, R3, g->l->key_off + al->keys[k].off);
-		gen_rt(g, "rt_keystr");
-		check_rt(g, act->number + k);
+		gen_rt(g, is_stack ? "rt_keystack" : "rt_keystr");
+		if (!is_stack)
+			check_rt(g, act->number + k);
 		em_jmp_imm(e, BPF_JEQ, R0, 0, drop);
 	}
 	map_and_key(g, al);

@@ -152,6 +152,11 @@ static void emit_name(struct gen *g, const struct builtin_gen *b)
 	em_alu_reg(&g->e, BPF_ADD, R0, R1);
 }
 
+static void emit_stack_var(struct gen *g, const struct builtin_gen *b)
+{
+	gen_stack_var(g, b->arg);
+}
+
 static void emit_zero(struct gen *g, const struct builtin_gen *b)
 {
 	em_imm(&g->e, R0, 0);
@@ -187,6 +192,11 @@ static void need_comm(struct needs *n, const struct builtin_gen *b)
 	n->comm = true;
 }
 
+static void need_ctx(struct needs *n, const struct builtin_gen *b)
+{
+	n->ctx = true;
+}
+
 static void need_name(struct needs *n, const struct builtin_gen *b)
 {
 	n->names |= 1u << b->arg;
@@ -214,6 +224,10 @@ static const struct builtin_gen builtins[] = {
 	B(EPID)          = {emit_mach_u32,      false, M(epid),  need_epid},
 	B(ID)            = {emit_mach_u32,      false, M(probe), need_probe},
 	ARG(0), ARG(1), ARG(2), ARG(3), ARG(4), ARG(5), ARG(6), ARG(7), ARG(8), ARG(9),
+	B(STACKDEPTH)    = {emit_stack_var,     true,  DIF_VAR_STACKDEPTH,  need_ctx},
+	B(CALLER)        = {emit_stack_var,     true,  DIF_VAR_CALLER,      need_ctx},
+	B(USTACKDEPTH)   = {emit_stack_var,     true,  DIF_VAR_USTACKDEPTH, need_ctx},
+	B(UCALLER)       = {emit_stack_var,     true,  DIF_VAR_UCALLER,     need_ctx},
 	B(PROBEPROV)     = {emit_name,          false, 0,        need_name},
 	B(PROBEMOD)      = {emit_name,          false, 1,        need_name},
 	B(PROBEFUNC)     = {emit_name,          false, 2,        need_name},

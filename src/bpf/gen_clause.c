@@ -111,9 +111,9 @@ static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 	case ACT_FREOPEN:
 	case ACT_FTRUNCATE:
 	case ACT_SETOPT:
-	case ACT_SYM: gen_record_act(g, i); return;
 	case ACT_STACK:
-	case ACT_USTACK: gen_fail(g, "stacks cannot be recorded yet"); return;
+	case ACT_USTACK:
+	case ACT_SYM: gen_record_act(g, i); return;
 	}
 	BUG("action kind %d reached code generation", (int)act->kind);
 }

@@ -160,6 +160,7 @@ static void record_field(struct gen *g, const struct rec_field *f, const struct 
 	uint32_t off = rec_off(g, f->off);
 
 	switch (f->kind) {
+	case REC_STACK: gen_record_stack(g, f, off); break;
 	case REC_COMM: gen_comm(g, off); break;
 	case REC_STRID: gen_strid(g, off, d); break;
 	case REC_STR: string_field(g, f, d, action); break;

@@ -57,6 +57,10 @@ struct kmaps {
 struct kmaps_opts {
 	uint32_t bufsize; /* per CPU, bytes; rounded up to a power of two of pages */
 	bool need_tls;
+	/* ranges [start, end) of the kernel's tracing code, two words each, ascending: what caller and
+	 * stackdepth leave out; NULL = none */
+	const uint64_t *tracing;
+	uint32_t ntracing;
 };
 
 MUST_CHECK struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,

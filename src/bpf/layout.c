@@ -4,7 +4,7 @@
  * One machine state (MAP_MACH entry), in this order; a load or store reaches the first 32 KiB
  * cheaply, so what is large comes last:
  *
- *     struct rt_mach | save | kaddr | spill | keys | zero | this-> block | record
+ *     struct rt_mach | save | kaddr | spill | keys | zero | this-> block | record | stacks
  */
 #include "bpf/layout.h"
 
@@ -48,6 +48,33 @@ const char *difo_is_strconst(const struct difo *d)
 	return d->strs + DIF_INSN_INDEX(in);
 }
 
+/* The stack a DIFO stands for: it is "setx N; ret". */
+static uint64_t stack_const(const struct difo *d)
+{
+	dif_insn in = only_insn(d);
+
+	if (DIF_INSN_OP(in) != DIF_OP_SETX || DIF_INSN_INDEX(in) >= d->ints_len)
+		BUG("a stack is recorded by a constant");
+	return d->ints[DIF_INSN_INDEX(in)];
+}
+
+uint32_t difo_stack_frames(const struct difo *d)
+{
+	return PROG_STACK_FRAMES(stack_const(d));
+}
+
+static uint32_t frames_of(const struct difo *d, const struct layout_opts *opts)
+{
+	uint32_t max = opts->max_frames ? opts->max_frames : STACK_FRAMES_DEFAULT;
+
+	return MIN(difo_stack_frames(d), max);
+}
+
+uint32_t layout_frames(const struct layout *l, const struct difo *d)
+{
+	return frames_of(d, &l->opts);
+}
+
 /* How the text of a string DIFO is known before it is evaluated. */
 enum known_text { TEXT_UNKNOWN, TEXT_COMM, TEXT_STRID };
 
@@ -66,6 +93,7 @@ static enum known_text known_text(const struct difo *d)
 
 struct difo_facts {
 	uint32_t max_reg, max_tuple, nstrings; /* nstrings: subroutine results in scratch memory */
+	bool has_caller, has_depth;	       /* reads those variables, of kernel or user stack */
 };
 
 static bool makes_scratch_string(uint32_t subr)
@@ -90,6 +118,12 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_f
 		f->max_reg = MAX(f->max_reg, uses.writes);
 		if (op == DIF_OP_SETS && DIF_INSN_INDEX(d->code[i]) < d->strs_size)
 			strtab_adds(strtab, d->strs + DIF_INSN_INDEX(d->code[i]));
+		if (op == DIF_OP_LDGS) {
+			uint32_t var = DIF_INSN_INDEX(d->code[i]);
+
+			f->has_caller |= var == DIF_VAR_CALLER || var == DIF_VAR_UCALLER;
+			f->has_depth |= var == DIF_VAR_STACKDEPTH || var == DIF_VAR_USTACKDEPTH;
+		}
 		if (op == DIF_OP_PUSHTR || op == DIF_OP_PUSHTV)
 			f->max_tuple = MAX(f->max_tuple, ++depth);
 		else if (op == DIF_OP_CALL || op == DIF_OP_FLUSHTS)
@@ -134,7 +168,8 @@ static struct rec_field string_field(const struct difo *d, uint32_t strsize)
 	return (struct rec_field){.kind = REC_STR, .size = strsize};
 }
 
-static struct rec_field arg_field(const struct prog_act *act, uint32_t k, uint32_t strsize)
+static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
+				  const struct layout_opts *opts)
 {
 	const struct difo *d = act->args[k];
 	enum datum_kind datum = act->arg_kinds ? act->arg_kinds[k] : DATUM_INT;
@@ -151,7 +186,7 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k, uint32
 		if (d->ret.size == 1 || d->ret.size == 2 || d->ret.size == 4)
 			f.size = d->ret.size;
 		break;
-	case DATUM_STRING: f = string_field(d, strsize); break;
+	case DATUM_STRING: f = string_field(d, opts->strsize); break;
 	case DATUM_BYTES:
 		f.kind = REC_BYTES;
 		f.size = d->ret.size;
@@ -164,6 +199,10 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k, uint32
 		break;
 	case DATUM_STACK:
 	case DATUM_USTACK:
+		f.kind = REC_STACK;
+		f.frames = frames_of(d, opts);
+		f.size = stack_bytes(f.frames);
+		break;
 	case DATUM_SYM:
 	case DATUM_MOD: break;
 	}
@@ -171,9 +210,14 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k, uint32
 	return f;
 }
 
+static bool is_in_heap(const struct rec_field *f)
+{
+	return f->kind == REC_STR || f->kind == REC_STACK;
+}
+
 static uint32_t stored_size(const struct rec_field *f)
 {
-	return f->kind == REC_STR ? (uint32_t)sizeof(struct rt_str) : f->size;
+	return is_in_heap(f) ? (uint32_t)sizeof(struct rt_str) : f->size;
 }
 
 static bool has_branches(const struct prog_clause *c)
@@ -184,10 +228,10 @@ static bool has_branches(const struct prog_clause *c)
 	return false;
 }
 
-static void clause_place(struct arena *a, const struct prog_clause *c, uint32_t strsize,
-			 struct clause_layout *cl)
+static void clause_place(struct arena *a, const struct prog_clause *c,
+			 const struct layout_opts *opts, struct clause_layout *cl)
 {
-	uint32_t pos = sizeof(struct rt_rec), nstr = 0;
+	uint32_t pos = sizeof(struct rt_rec), heap = 0;
 
 	*cl = (struct clause_layout){.clause = c,
 				     .acts = ARENA_NEW_N(a, struct act_layout, c->nacts)};
@@ -206,13 +250,13 @@ static void clause_place(struct arena *a, const struct prog_clause *c, uint32_t 
 		for (uint32_t k = 0; k < act->nargs; k++) {
 			struct rec_field *f = &al->fields[k];
 
-			*f = arg_field(act, k, strsize);
+			*f = arg_field(act, k, opts);
 			f->off = place(&pos, stored_size(f));
-			nstr += f->kind == REC_STR;
+			heap += is_in_heap(f) ? f->size : 0;
 		}
 	}
 	cl->heap_off = ROUND_UP(pos, 8u);
-	cl->max_size = cl->heap_off + nstr * strsize;
+	cl->max_size = cl->heap_off + heap;
 }
 
 /* ---- aggregations --------------------------------------------------------------------------- */
@@ -259,7 +303,8 @@ static uint32_t key_repr_size(enum key_repr repr, uint32_t natural)
 	switch (repr) {
 	case KEY_COMM: return 16;
 	case KEY_STRID: return 4;
-	case KEY_STRHASH: return 8;
+	case KEY_STRHASH:
+	case KEY_STACK: return 8;
 	case KEY_INT:
 	case KEY_BYTES: break;
 	}
@@ -289,7 +334,7 @@ static struct key_field key_of(enum datum_kind datum, const struct dif_type *t,
 		f.size = 16;
 		break;
 	case DATUM_STACK:
-	case DATUM_USTACK:
+	case DATUM_USTACK: f.repr = KEY_STACK; break;
 	case DATUM_SYM:
 	case DATUM_MOD: break;
 	}
@@ -441,6 +486,52 @@ static uint32_t area(uint32_t *pos, uint32_t size)
 	return off;
 }
 
+static uint32_t stack_keys(const struct agg_layout *al)
+{
+	uint32_t n = 0;
+
+	for (uint32_t k = 0; k < al->nkeys; k++)
+		n += al->keys[k].repr == KEY_STACK;
+	return n;
+}
+
+/* The most frames a key of the clauses has. */
+static uint32_t key_frames(const struct layout *l)
+{
+	uint32_t max = 0;
+
+	for (uint32_t c = 0; c < l->nclauses; c++)
+		for (uint32_t i = 0; i < l->clauses[c].clause->nacts; i++) {
+			const struct prog_act *act = &l->clauses[c].clause->acts[i];
+			const struct agg_layout *al =
+				act->kind == ACT_AGG ? &l->aggs[act->agg->id - 1] : NULL;
+
+			for (uint32_t k = 0; al && k < al->nkeys; k++)
+				if (al->keys[k].repr == KEY_STACK)
+					max = MAX(max, layout_frames(l, act->args[k]));
+		}
+	return max;
+}
+
+static void stacks_size(struct layout *l, const struct difo_facts *f)
+{
+	uint32_t frames = key_frames(l), all = l->opts.max_frames;
+
+	for (uint32_t i = 0; i < l->naggs; i++)
+		l->stack_nslots = MAX(l->stack_nslots, stack_keys(&l->aggs[i]));
+	l->stack_size = (uint32_t)sizeof(struct rt_stack) + stack_bytes(frames);
+	if (f->has_caller || f->has_depth) {
+		l->stack_nslots++;
+		frames = MAX(frames, 2u); /* caller is the second */
+	}
+	if (f->has_depth)
+		frames = MAX(frames, all ? all : STACK_FRAMES_DEFAULT);
+	if (l->stack_nslots)
+		l->stack_stride = ROUND_UP((uint32_t)sizeof(struct rt_stack) + stack_bytes(frames) +
+						   RT_STACK_BLOCK,
+					   RT_STACK_BLOCK);
+}
+
 static void mach_place(struct layout *l, const struct difo_facts *f)
 {
 	uint32_t pos = ROUND_UP((uint32_t)sizeof(struct rt_mach), 8u), agg_key = 0, arr_key = 0;
@@ -465,6 +556,8 @@ static void mach_place(struct layout *l, const struct difo_facts *f)
 	for (uint32_t i = 0; i < l->nclauses; i++)
 		l->rec_size = MAX(l->rec_size, l->clauses[i].max_size);
 	l->rec_off = area(&pos, l->rec_size);
+	stacks_size(l, f);
+	l->stack_off = area(&pos, l->stack_nslots * l->stack_stride);
 	l->mach_size = pos;
 	l->scratch_size = SCRATCH_MIN + (f->nstrings + 16) * ROUND_UP(l->strsize, 8u);
 	l->scratch_size = MIN(l->scratch_size, MAX(SCRATCH_MAX, 16 * ROUND_UP(l->strsize, 8u)));
@@ -489,7 +582,9 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 		all.max_reg = MAX(all.max_reg, f.max_reg);
 		all.max_tuple = MAX(all.max_tuple, f.max_tuple);
 		all.nstrings = MAX(all.nstrings, f.nstrings);
-		clause_place(a, clauses[i], opts->strsize, &l->clauses[i]);
+		all.has_caller |= f.has_caller;
+		all.has_depth |= f.has_depth;
+		clause_place(a, clauses[i], opts, &l->clauses[i]);
 	}
 	l->naggs = aggs->len;
 	l->aggs = ARENA_NEW_N(a, struct agg_layout, aggs->len);

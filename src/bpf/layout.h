@@ -4,12 +4,14 @@
  * Made once, after all programs are compiled and before code is generated. The code generator writes
  * by it, the consumer (print/, agg/) reads by it.
  *
- * Record    struct rt_rec, then fixed fields at their natural alignment, then the bytes of strings.
+ * Record    struct rt_rec, then fixed fields at their natural alignment, then the bytes of strings
+ *           and stacks.
  *           A string known before the probe fires (execname, probefunc, ...) takes its natural size
  *           in the fixed part. A clause with if/else begins its fields with a u64 whose bit n says
  *           that act n (n-th action, modulo 64 actions a word) was executed.
  * Keys      strings are represented by a 64-bit hash of their content plus one copy of it in
- *           MAP_STRINGS; what is known before the probe fires by its natural size.
+ *           MAP_STRINGS, stacks likewise in MAP_STACKS; what is known before the probe fires by its
+ *           natural size.
  * Values    per-CPU; min and max are stored xor INT64_MAX / INT64_MIN so that zero means untouched.
  *           Keyless aggregations end with a u64 that is non-zero once touched on that CPU.
  *
@@ -30,12 +32,14 @@ enum rec_kind {
 	REC_COMM,  /* char[16], NUL-padded */
 	REC_STRID, /* u32 offset in the session's string table */
 	REC_BYTES, /* size bytes in place */
+	REC_STACK, /* struct rt_str; the words of a stack (struct rt_stack) are among the strings */
 };
 
 struct rec_field {
 	enum rec_kind kind;
 	enum datum_kind datum;
-	uint32_t off, size; /* size: of the value; REC_STR: strsize */
+	uint32_t off, size; /* size: of the value; REC_STR: strsize; REC_STACK: most bytes */
+	uint32_t frames;    /* REC_STACK: asked for */
 	bool is_signed;
 };
 
@@ -61,6 +65,7 @@ enum key_repr {
 	KEY_STRID,   /* u32 offset in the string table */
 	KEY_STRHASH, /* u64 hash of the text; MAP_STRINGS has it */
 	KEY_BYTES,   /* in place */
+	KEY_STACK,   /* u64 hash of the stack; MAP_STACKS has it */
 };
 
 struct key_field {
@@ -106,7 +111,9 @@ struct layout_opts {
 	uint32_t strsize;
 	uint64_t aggsize, dynvarsize; /* bytes */
 	uint32_t ncpus;		      /* possible CPUs */
+	uint32_t max_frames;	      /* of any stack; 0 = the kernel's default */
 };
+#define STACK_FRAMES_DEFAULT 127 /* Linux include/linux/perf_event.h, PERF_MAX_STACK_DEPTH */
 
 struct layout {
 	struct clause_layout *clauses; /* by prog_clause.index */
@@ -123,6 +130,8 @@ struct layout {
 	uint32_t arr_key_off;
 	uint32_t kaddr_off;	    /* u64 per key: addresses of an aggregation key's strings */
 	uint32_t spill_off, spill_nslots; /* u64 each: values of an expression that found no register */
+	/* stacks of keys, then one of built-in variables (abi.h); size: of MAP_STACKS values */
+	uint32_t stack_off, stack_stride, stack_nslots, stack_size;
 	uint32_t save_off;	    /* what an ERROR clause's firing overwrites */
 	uint32_t zero_off, zero_size; /* never written: initial value of map elements */
 	uint32_t mach_size;
@@ -139,5 +148,14 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope, uint32_t id);
 /* The DIFO is just "ldgs VAR; ret": recorded by natural size. -1 when it is not. */
 int difo_is_builtin(const struct difo *d);
+/* Frames of the stack a DIFO stands for (dif/prog.h). */
+uint32_t difo_stack_frames(const struct difo *d);
+/* The same, as many as the session allows. */
+uint32_t layout_frames(const struct layout *l, const struct difo *d);
+/* Most bytes of the words of such a stack. */
+static inline uint32_t stack_bytes(uint32_t frames)
+{
+	return 8 * (frames + RT_STACK_EXTRA);
+}
 /* The DIFO is just "sets STR; ret": the string, else NULL. */
 const char *difo_is_strconst(const struct difo *d);

@@ -208,6 +208,31 @@ static struct err *strings_create(struct kmaps *m, const struct layout *l)
 	return map_create(&s, &m->fd[MAP_STRINGS]);
 }
 
+static uint32_t keys_stacks(const struct key_field *keys, uint32_t nkeys)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < nkeys; i++)
+		n += keys[i].repr == KEY_STACK;
+	return n;
+}
+
+/* Frames are what such keys really take, so that aggsize counts for them, too. */
+static struct err *stacks_create(struct kmaps *m, const struct layout *l)
+{
+	struct map_spec s = {BPF_MAP_TYPE_HASH,		 "stacks",	     8, l->stack_size,
+			     .flags = BPF_F_NO_PREALLOC, .option = "aggsize"};
+	uint64_t n = 0, room = l->opts.aggsize * m->ncpus / MAX(l->stack_size, 1u);
+
+	for (uint32_t i = 0; i < l->naggs; i++)
+		n += (uint64_t)keys_stacks(l->aggs[i].keys, l->aggs[i].nkeys) *
+		     l->aggs[i].max_entries;
+	if (n == 0)
+		return NULL;
+	s.max_entries = (uint32_t)MIN(MIN(n, MAX(room, 1u)), STRINGS_MAX);
+	return map_create(&s, &m->fd[MAP_STACKS]);
+}
+
 static struct err *aggs_create(struct kmaps *m, const struct layout *l)
 {
 	struct err *e = NULL;
@@ -261,7 +286,23 @@ static uint32_t scratch_lay_out(struct rt_cfg *cfg)
 	return MAX(end, 2 * cfg->scratch_size + RT_TEXT_PAD);
 }
 
-static struct err *memory_create(struct kmaps *m, const struct layout *l)
+/* The session's constants, the ranges of tracing code behind them. */
+static struct err *rodata_create(struct kmaps *m, const struct rt_cfg *cfg,
+				 const struct kmaps_opts *opts)
+{
+	size_t ranges = (size_t)cfg->ntracing * 2 * sizeof(uint64_t);
+	/* the kernel takes no address behind a value's end, even if it is never used */
+	size_t size = sizeof(*cfg) + MAX(ranges, sizeof(uint64_t));
+	CLEANUP(free) char *value = xcalloc(1, size);
+
+	memcpy(value, cfg, sizeof(*cfg));
+	if (ranges)
+		memcpy(value + sizeof(*cfg), opts->tracing, ranges);
+	return map_create_const("rodata", value, (uint32_t)size, &m->fd[MAP_RODATA]);
+}
+
+static struct err *memory_create(struct kmaps *m, const struct layout *l,
+				 const struct kmaps_opts *opts)
 {
 	struct rt_cfg cfg = {
 		.strsize = l->strsize,
@@ -271,6 +312,11 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l)
 		.this_off = l->this_off,
 		.this_size = l->this_size,
 		.ncpus = m->ncpus,
+		.stack_off = l->stack_off,
+		.stack_stride = l->stack_stride,
+		.stack_nslots = l->stack_nslots,
+		.stack_size = l->stack_size,
+		.ntracing = opts->ntracing,
 	};
 	uint32_t scratch_value = scratch_lay_out(&cfg), slots = m->ncpus * RT_LEVELS;
 	struct map_spec mach = {
@@ -285,7 +331,7 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l)
 	/* a predictable seed is no reason to fail */
 	if (getrandom(&cfg.hash_seed, sizeof(cfg.hash_seed), GRND_NONBLOCK) < 0)
 		cfg.hash_seed = (uint64_t)getpid() << 32 ^ (uintptr_t)m;
-	e = map_create_const("rodata", &cfg, sizeof(cfg), &m->fd[MAP_RODATA]);
+	e = rodata_create(m, &cfg, opts);
 	if (!e)
 		e = map_create(&mach, &m->fd[MAP_MACH]);
 	if (!e)
@@ -334,13 +380,15 @@ struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
 
 	e = control_create(m);
 	if (!e)
-		e = memory_create(m, l);
+		e = memory_create(m, l, opts);
 	if (!e)
 		e = rings_create(m);
 	if (!e && opts->need_tls && l->tls_size)
 		e = tls_create(m, l);
 	if (!e)
 		e = strings_create(m, l);
+	if (!e)
+		e = stacks_create(m, l);
 	if (!e)
 		e = aggs_create(m, l);
 	if (!e)

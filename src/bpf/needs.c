@@ -94,6 +94,14 @@ static bool act_can_fault(const struct layout *l, const struct clause_layout *cl
 	return act->kind == ACT_RAISE || record_can_fault(&cl->acts[i]);
 }
 
+static bool has_stack(const struct prog_act *act)
+{
+	for (uint32_t k = 0; act->arg_kinds && k < act->nargs; k++)
+		if (act->arg_kinds[k] == DATUM_STACK || act->arg_kinds[k] == DATUM_USTACK)
+			return true;
+	return false;
+}
+
 void needs_of_clause(struct needs *n, const struct layout *l, const struct clause_layout *cl)
 {
 	const struct prog_clause *c = cl->clause;
@@ -104,6 +112,7 @@ void needs_of_clause(struct needs *n, const struct layout *l, const struct claus
 		for (uint32_t k = 0; k < c->acts[i].nargs; k++)
 			needs_of_difo(n, c->acts[i].args[k]);
 		n->faults |= act_can_fault(l, cl, i);
+		n->ctx |= has_stack(&c->acts[i]);
 	}
 	if (c->records)
 		n->probe = n->timestamp = true;

@@ -51,6 +51,8 @@ void kmaps_warm(const struct kmaps *m, const struct layout *l)
 	if (m->fd[MAP_STRINGS] >= 0)
 		vec_push(&maps, (struct warm_map){m->fd[MAP_STRINGS], 8,
 						  sizeof(struct rt_keystr) + ROUND_UP(l->strsize, 4)});
+	if (m->fd[MAP_STACKS] >= 0)
+		vec_push(&maps, (struct warm_map){m->fd[MAP_STACKS], 8, l->stack_size});
 	if (maps.len && before && one && sched_getaffinity(0, size, before) == 0) {
 		for (uint32_t cpu = 0; cpu < m->ncpus; cpu++) {
 			CPU_ZERO_S(size, one);

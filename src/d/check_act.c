@@ -326,6 +326,14 @@ static bool stack_param(struct check *c, struct expr *call, uint32_t i, int64_t 
 	return true;
 }
 
+/* What a stack is recorded by: a constant that says how many frames (dif/prog.h). */
+static struct expr *stack_const(struct check *c, const struct expr *call,
+				const struct prog_act *act)
+{
+	return expr_int(c, call->span, PROG_STACK((uint64_t)act->param[0], (uint64_t)act->param[1]),
+			TYPE_UINT64);
+}
+
 bool act_check_stack(struct check *c, struct expr *call, struct prog_act *act)
 {
 	act->kind = ACT_STACK;
@@ -334,8 +342,10 @@ bool act_check_stack(struct check *c, struct expr *call, struct prog_act *act)
 			    "stack( ) prototype mismatch: too many arguments");
 		return false;
 	}
-	return stack_param(c, call, 0, 1, c->opts->stackframes, D_STACK_SIZE, "size",
-			   &act->param[0]);
+	if (!stack_param(c, call, 0, 1, c->opts->stackframes, D_STACK_SIZE, "size", &act->param[0]))
+		return false;
+	act_arg(c, act, stack_const(c, call, act), DATUM_STACK);
+	return true;
 }
 
 bool act_check_ustack(struct check *c, struct expr *call, struct prog_act *act)
@@ -349,10 +359,13 @@ bool act_check_ustack(struct check *c, struct expr *call, struct prog_act *act)
 			    call_subr(c, call)->name);
 		return false;
 	}
-	return stack_param(c, call, 0, 1, is_jstack ? c->opts->jstackframes : c->opts->ustackframes,
-			   D_USTACK_FRAMES, "frames", &act->param[0]) &&
-	       stack_param(c, call, 1, 0, is_jstack ? c->opts->jstackstrsize : 0, D_USTACK_STRSIZE,
-			   "string size", &act->param[1]);
+	if (!stack_param(c, call, 0, 1, is_jstack ? c->opts->jstackframes : c->opts->ustackframes,
+			 D_USTACK_FRAMES, "frames", &act->param[0]) ||
+	    !stack_param(c, call, 1, 0, is_jstack ? c->opts->jstackstrsize : 0, D_USTACK_STRSIZE,
+			 "string size", &act->param[1]))
+		return false;
+	act_arg(c, act, stack_const(c, call, act), DATUM_USTACK);
+	return true;
 }
 
 struct expr *check_key_call(struct check *c, struct expr *e, enum datum_kind *ret_kind)
@@ -364,12 +377,6 @@ struct expr *check_key_call(struct check *c, struct expr *e, enum datum_kind *re
 		return NULL;
 	if (!subr->check(c, e, &b.act) || !subr_use(c, subr, e->span))
 		return expr_bad(c, e->span);
-	if (b.act.kind == ACT_SYM) {
-		*ret_kind = b.act.arg_kinds[0];
-		return b.exprs[0];
-	}
-	/* The record's layout has room for a stack; what it is recorded from is no expression. */
-	*ret_kind = b.act.kind == ACT_STACK ? DATUM_STACK : DATUM_USTACK;
-	return expr_int(c, e->span, (uint64_t)b.act.param[0] | (uint64_t)b.act.param[1] << 32,
-			TYPE_UINT64);
+	*ret_kind = b.act.arg_kinds[0];
+	return b.exprs[0];
 }

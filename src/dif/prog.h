@@ -55,14 +55,22 @@ enum datum_kind {
 	DATUM_INT,	/* type.size 1, 2, 4, 8; type.is_signed */
 	DATUM_STRING,	/* type.kind == DIF_KIND_STRING */
 	DATUM_BYTES,	/* struct, union, array; type.size bytes */
-	DATUM_STACK,	/* stack() */
-	DATUM_USTACK,	/* ustack(), jstack() */
+	DATUM_STACK,	/* stack(); the DIFO is the constant PROG_STACK() */
+	DATUM_USTACK,	/* ustack(), jstack(); the same */
 	DATUM_SYM,	/* sym(), func() */
 	DATUM_MOD,
 	DATUM_USYM,	/* usym(), ufunc() */
 	DATUM_UMOD,
 	DATUM_UADDR,
 };
+
+/*
+ * How a stack is recorded, wherever it stands (statement, key, argument of a format): its DIFO returns
+ * this constant and is never executed. strsize: bytes for the texts of helpers.
+ */
+#define PROG_STACK(frames, strsize) ((uint64_t)(frames) | (uint64_t)(strsize) << 32)
+#define PROG_STACK_FRAMES(v)	    ((uint32_t)(v))
+#define PROG_STACK_STRSIZE(v)	    ((uint32_t)((v) >> 32))
 
 struct prog_agg {
 	const char *name; /* without '@'; "_" for the nameless one */

@@ -1,6 +1,8 @@
 /* Text of addresses and stacks (d-language.md 6.6, 6.7). */
 #include "print/impl.h"
 
+#include "sym/sym.h"
+
 enum addr_form addr_form_of(enum datum_kind kind)
 {
 	switch (kind) {
@@ -18,20 +20,42 @@ enum addr_form addr_form_of(enum datum_kind kind)
 	BUG("datum kind %d", (int)kind);
 }
 
-/* No symbol tables are read yet, so every address has the text of one that is in none of them. */
-void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form)
+static void out_hex(struct out *o, uint64_t v)
 {
 	struct spec s = {0, -1, -1};
 
 	out_adds(o, "0x");
-	out_unsigned(o, &s, addr, 16, false);
+	out_unsigned(o, &s, v, 16, false);
 }
 
-static uint64_t word_at(const struct datum *d, uint32_t i)
+void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form)
+{
+	struct sym_name n;
+
+	if (!p->syms || !syms_find(p->syms, pid, addr, &n)) {
+		out_hex(o, addr);
+		return;
+	}
+	out_adds(o, n.object);
+	if (form == ADDR_MOD)
+		return;
+	out_addc(o, '`');
+	if (!n.name) {
+		out_hex(o, addr);
+		return;
+	}
+	out_adds(o, n.name);
+	if (form == ADDR_FULL && n.off) {
+		out_addc(o, '+');
+		out_hex(o, n.off);
+	}
+}
+
+static uint64_t word_at(const char *bytes, uint32_t i)
 {
 	uint64_t v;
 
-	memcpy(&v, d->bytes + i * sizeof(v), sizeof(v));
+	memcpy(&v, bytes + i * sizeof(v), sizeof(v));
 	return v;
 }
 
@@ -39,21 +63,30 @@ void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr)
 {
 	bool has_pid = d->bytes && d->size >= 2 * sizeof(uint64_t);
 
-	*ret_pid = has_pid ? word_at(d, 0) : 0;
-	*ret_addr = has_pid ? word_at(d, 1) : datum_int(d);
+	*ret_pid = has_pid ? word_at(d->bytes, 0) : 0;
+	*ret_addr = has_pid ? word_at(d->bytes, 1) : datum_int(d);
 }
 
 /* kernel: PCs; user: pid, PCs. A zero ends them. */
 void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32_t indent)
 {
-	uint32_t nwords = d->bytes ? d->size / (uint32_t)sizeof(uint64_t) : 0;
-	bool is_user = d->kind == DATUM_USTACK;
-	uint64_t pid = is_user && nwords ? word_at(d, 0) : 0;
+	uint32_t n = d->bytes ? d->size / (uint32_t)sizeof(uint64_t) : 0;
+	const char *pcs = d->bytes;
+	uint64_t pid = 0;
 
+	if (d->kind == DATUM_USTACK && n) {
+		pid = word_at(pcs, 0);
+		pcs += sizeof(pid);
+		n--;
+	} else if (p->syms) {
+		syms_trim(p->syms, &pcs, &n, d->frames ? d->frames : n);
+	} else if (d->frames) {
+		n = MIN(n, d->frames);
+	}
 	out_addc(o, '\n');
-	for (uint32_t i = is_user; i < nwords && word_at(d, i) != 0; i++) {
+	for (uint32_t i = 0; i < n && word_at(pcs, i) != 0; i++) {
 		out_pad(o, ' ', indent);
-		addr_text(p, o, pid, word_at(d, i), ADDR_FULL);
+		addr_text(p, o, pid, word_at(pcs, i), ADDR_FULL);
 		out_addc(o, '\n');
 	}
 }

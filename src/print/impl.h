@@ -19,6 +19,7 @@ struct datum {
 	uint32_t size;
 	uint64_t ival;
 	const char *bytes;
+	uint32_t frames; /* DATUM_STACK: to print, 0 = all there are */
 };
 
 /* ---- formats (format.c) -------------------------------------------------------------------- */
@@ -78,7 +79,7 @@ enum addr_form {
 	ADDR_FULL, /* %a of an address, uaddr, stack frames: with offset */
 };
 enum addr_form addr_form_of(enum datum_kind kind);
-/* Text of an address in pid (0 = the kernel). The one place names will come from. */
+/* Text of an address in pid (0 = the kernel). The one place where names come in. */
 void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form);
 /* Splits a recorded address: 8 bytes, or pid and address. */
 void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr);
@@ -135,6 +136,7 @@ struct printer {
 	struct aggs *aggs;
 	const struct print_opts *opts;
 	struct print_hooks hooks;
+	struct syms *syms; /* NULL = addresses have no names */
 	struct out out;
 	struct arena *arena;		    /* of the printer: formats, probe texts */
 	struct arena *scratch;		    /* of the record */

@@ -18,6 +18,7 @@
 #include "probe/probe.h"
 
 struct printer;
+struct syms;
 
 /* Option encoding; unset: aggpack decides by TERM, bars are ASCII. */
 enum print_encoding {
@@ -50,6 +51,8 @@ struct print_hooks {
 struct printer *printer_create(const struct layout *l, struct probes *probes, struct aggs *aggs,
 			       const struct print_opts *opts, const struct print_hooks *hooks);
 void printer_destroy(struct printer *p);
+/* Where names of addresses come from; the handle stays the caller's. */
+void printer_set_syms(struct printer *p, struct syms *syms);
 /* opts stays the caller's and is read at every record; hooks is copied. */
 
 /* One record of a ring. next: the record that follows it in the same CPU's buffer, for flow indent,

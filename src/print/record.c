@@ -38,6 +38,11 @@ struct printer *printer_create(const struct layout *l, struct probes *probes, st
 	return p;
 }
 
+void printer_set_syms(struct printer *p, struct syms *syms)
+{
+	p->syms = syms;
+}
+
 void printer_destroy(struct printer *p)
 {
 	if (!p)

@@ -41,6 +41,19 @@ static bool datum_heap(struct datum *d, const char *base, const char *field, uin
 	return true;
 }
 
+static bool datum_stack(struct datum *d, const char *base, const struct rec_field *f, uint32_t len)
+{
+	struct rt_str s;
+
+	memcpy(&s, base + f->off, sizeof(s));
+	if (s.off > len || s.len > len - s.off)
+		return false;
+	d->bytes = base + s.off;
+	d->size = s.len;
+	d->frames = f->frames;
+	return true;
+}
+
 static bool datum_strid(struct datum *d, const struct strtab *t, const char *field)
 {
 	uint32_t off;
@@ -58,7 +71,8 @@ static uint32_t field_size(const struct rec_field *f)
 	switch (f->kind) {
 	case REC_INT:
 	case REC_BYTES: return f->size;
-	case REC_STR: return sizeof(struct rt_str);
+	case REC_STR:
+	case REC_STACK: return sizeof(struct rt_str);
 	case REC_COMM: return 16;
 	case REC_STRID: return sizeof(uint32_t);
 	}
@@ -82,6 +96,7 @@ bool datum_of_field(struct datum *d, const struct layout *l, const struct rec_fi
 			d->kind = DATUM_INT; /* those have bytes */
 		return true;
 	case REC_STR: return datum_heap(d, base, field, len);
+	case REC_STACK: return datum_stack(d, base, f, len);
 	case REC_COMM: datum_text(d, field, 16); return true;
 	case REC_STRID: return datum_strid(d, l->strtab, field);
 	case REC_BYTES:
@@ -95,7 +110,7 @@ bool datum_of_field(struct datum *d, const struct layout *l, const struct rec_fi
 
 struct datum datum_of_key(const struct agg_key *k)
 {
-	return (struct datum){k->datum, k->is_signed, k->size, k->ival, k->bytes};
+	return (struct datum){k->datum, k->is_signed, k->size, k->ival, k->bytes, 0};
 }
 
 uint64_t datum_int(const struct datum *d)

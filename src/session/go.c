@@ -7,6 +7,7 @@
 #include "session/proc.h"
 #include "session/rings.h"
 #include "session/session.h"
+#include "sym/sym.h"
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
@@ -88,6 +89,7 @@ static struct layout *make_layout(dtrace_hdl_t *h, uint32_t ncpus)
 		.aggsize = (uint64_t)h->opts.val[OPT_aggsize],
 		.dynvarsize = (uint64_t)h->opts.val[OPT_dynvarsize],
 		.ncpus = ncpus,
+		.max_frames = session_max_frames(h),
 	};
 	struct prog_clause **list =
 		ARENA_NEW_N(h->arena, struct prog_clause *, MAX(h->clauses.len, 1u));
@@ -121,10 +123,23 @@ static bool is_out_of_memory(const struct err *e)
 	return err_get_sys(e) == ENOMEM || err_get_sys(e) == E2BIG;
 }
 
+static bool has_tracepoints(const dtrace_hdl_t *h)
+{
+	for (uint32_t i = 0; i < h->units.len; i++)
+		if (h->units.data[i]->unit.kind != ENTRY_PERF)
+			return true;
+	return false;
+}
+
 static struct err *try_maps(dtrace_hdl_t *h, uint64_t bufsize)
 {
 	struct kmaps_opts opts = {.bufsize = (uint32_t)bufsize,
 				  .need_tls = h->layout->tls_size > 0};
+
+	/* timers do not interrupt in code that traces */
+	if ((session_reads(h, DIF_VAR_CALLER) || session_reads(h, DIF_VAR_STACKDEPTH)) &&
+	    has_tracepoints(h))
+		opts.tracing = syms_tracing(session_syms(h), &opts.ntracing);
 
 	return kmaps_create(h->layout, &opts, &h->maps);
 }
@@ -308,6 +323,9 @@ static struct err *make_consumer(dtrace_hdl_t *h)
 	h->aggs = aggs_create(h->layout, h->maps);
 	h->printer = printer_create(h->layout, h->probes, h->aggs, &h->print_opts, &h->print_hooks);
 	h->drops_seen = xcalloc(h->maps->ncpus, sizeof(*h->drops_seen));
+	aggs_set_syms(h->aggs, session_syms(h));
+	printer_set_syms(h->printer, session_syms(h));
+	session_see_targets(h);
 	return NULL;
 }
 

@@ -6,6 +6,7 @@
 #include "session/proc.h"
 #include "session/rings.h"
 #include "session/session.h"
+#include "sym/sym.h"
 
 static _Thread_local char open_errmsg[1024];
 
@@ -277,6 +278,7 @@ void dtrace_close(dtrace_hdl_t *dtp)
 	dsession_destroy(h->dsession);
 	btf_import_destroy(h->btf_import);
 	hashmap_destroy(h->symbols);
+	syms_destroy(h->syms);
 	probes_destroy(h->probes);
 	options_deinit(&h->opts);
 	err_destroy(h->last_err);

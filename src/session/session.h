@@ -64,6 +64,7 @@ struct dtrace_hdl {
 	struct compile_env compile_env;
 	struct dsession *dsession;
 	struct btf_import *btf_import; /* kernel types for dsession */
+	struct syms *syms;	       /* names of addresses; made by session_syms() */
 	struct hashmap *symbols;       /* "module`name" -> struct kallsym; NULL until one is asked for */
 	struct probes *probes;
 	VEC(struct dtrace_prog *) progs;
@@ -119,6 +120,13 @@ void session_refresh_opts(dtrace_hdl_t *h);
 void session_env_init(dtrace_hdl_t *h);
 /* Makes the compiler's session when there is none yet. */
 void session_need_dsession(dtrace_hdl_t *h);
+
+/* stacks.c */
+struct syms *session_syms(dtrace_hdl_t *h);
+/* The option maxframes and the kernel's limit; tells when more were asked for. */
+uint32_t session_max_frames(dtrace_hdl_t *h);
+/* What -c and -p processes have mapped now: the names that can be printed when they have ended. */
+void session_see_targets(dtrace_hdl_t *h);
 
 /* symbols.c: compile_env.symbol */
 MUST_CHECK struct err *session_symbol(void *ctx, const char *module, const char *name, bool *ret_found,

@@ -224,6 +224,7 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp)
 
 	if (!dtp->is_active)
 		return DTRACE_WORKSTATUS_DONE;
+	session_see_targets(dtp);
 	over = is_over(dtp);
 	if (!over) {
 		e = work_on(dtp, fp);

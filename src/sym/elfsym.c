@@ -13,7 +13,8 @@ static int rank_of(const GElf_Sym *sym, const char *name)
 	int bind = GELF_ST_BIND(sym->st_info);
 	int scope = bind == STB_GLOBAL ? 0 : bind == STB_WEAK ? 1 : 2;
 
-	return scope << 24 | (int)MIN(strspn(name, "_"), 255u) << 16 | (int)MIN(strlen(name), 65535u);
+	return scope << 24 | (int)MIN(strspn(name, "_"), 255u) << 16 |
+	       (int)MIN(strlen(name), 65535u);
 }
 
 static bool is_function(const GElf_Sym *sym)
@@ -31,7 +32,8 @@ static void read_table(struct elf_syms *s, Elf *elf, Elf_Scn *scn, const GElf_Sh
 	GElf_Sym sym;
 
 	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getsym(data, (int)i, &sym); i++) {
-		const char *name = is_function(&sym) ? elf_strptr(elf, sh->sh_link, sym.st_name) : NULL;
+		const char *name =
+			is_function(&sym) ? elf_strptr(elf, sh->sh_link, sym.st_name) : NULL;
 
 		if (!name || !*name)
 			continue;

@@ -2,8 +2,8 @@
  * The functions of one ELF file, for looking up addresses.
  *
  * Owns     its table; names are copies.
- * Errors   a file that is no ELF, truncated or lying gives the functions that could be read, maybe none.
- * Units    virtual addresses as in the file (before it is mapped anywhere).
+ * Errors   a file that is no ELF, truncated or lying gives the functions that could be read, maybe
+ * none. Units    virtual addresses as in the file (before it is mapped anywhere).
  */
 #pragma once
 

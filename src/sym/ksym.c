@@ -6,15 +6,17 @@
 
 #define KERNEL "vmlinux"
 
-/* Beyond this an address does not belong to the symbol below it: there is a hole, or another object. */
+/* Beyond this an address does not belong to the symbol below it: there is a hole, or another
+ * object. */
 #define SPAN_MAX      (1u << 20)
 #define LAST_SPAN_MAX (1u << 16)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
 static const uint8_t hex_values[256] = {
-	['0'] = 1, ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
-	['8'] = 9, ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+	['0'] = 1,  ['1'] = 2,	['2'] = 3,  ['3'] = 4,	['4'] = 5,  ['5'] = 6,
+	['6'] = 7,  ['7'] = 8,	['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+	['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
 };
 
 /* The line at p becomes strings; its end. */
@@ -147,9 +149,10 @@ struct err *ksyms_read(struct ksyms *ret)
 	if (ret->syms.len)
 		return NULL;
 	ksyms_deinit(ret);
-	return err_hint(err_new("kernel addresses have no names: '%s' hides them", path),
-			"set kernel.kptr_restrict to 0 or 1, and kernel.perf_event_paranoid to 1 or less, "
-			"or run as root");
+	return err_hint(
+		err_new("kernel addresses have no names: '%s' hides them", path),
+		"set kernel.kptr_restrict to 0 or 1, and kernel.perf_event_paranoid to 1 or less, "
+		"or run as root");
 }
 
 void ksyms_deinit(struct ksyms *k)
@@ -180,8 +183,7 @@ static const struct ksym *ksym_below(const struct ksyms *k, taddr addr)
 
 static bool is_inside(const struct ksyms *k, const struct ksym *s, taddr addr)
 {
-	bool is_last = s == vec_last(&k->syms) ||
-		       strcmp(object_of(k, s), object_of(k, s + 1)) != 0;
+	bool is_last = s == vec_last(&k->syms) || strcmp(object_of(k, s), object_of(k, s + 1)) != 0;
 
 	return addr - s->addr < (is_last ? LAST_SPAN_MAX : SPAN_MAX);
 }
@@ -219,8 +221,9 @@ taddr ksyms_start(const struct ksyms *k, taddr addr, bool of_object)
 /* ---- tracing code --------------------------------------------------------------------------- */
 
 /*
- * What the kernel's macros make for each tracepoint (Linux include/trace/{define_trace,bpf_probe,perf,trace_events}.h):
- * the first ones call programs, the others lie between them.
+ * What the kernel's macros make for each tracepoint (Linux
+ * include/trace/{define_trace,bpf_probe,perf,trace_events}.h): the first ones call programs, the
+ * others lie between them.
  */
 static const struct {
 	const char *prefix;

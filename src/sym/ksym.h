@@ -14,12 +14,13 @@
 
 struct ksym {
 	taddr addr;
-	uint32_t name; /* offset in text; the type letter is two before, the module "[m" behind its NUL */
+	uint32_t name; /* offset in text; the type letter is two before, the module "[m" behind its
+			  NUL */
 };
 
 struct ksyms {
 	char *text;
-	VEC(struct ksym) syms;	 /* ascending, one an address */
+	VEC(struct ksym) syms; /* ascending, one an address */
 	VEC(uint64_t) tracing; /* made by ksyms_tracing() */
 };
 

@@ -6,14 +6,15 @@
  *     usym.c     processes: what is mapped where, as long as they were seen alive
  *     elfsym.c   one ELF file: its functions
  *
- * To add a source of user names (perf maps, debug links): 1. a reader that makes a table of functions like
- * elfsym.h; 2. usym.c asks it for a mapping or file.
+ * To add a source of user names (perf maps, debug links): 1. a reader that makes a table of
+ * functions like elfsym.h; 2. usym.c asks it for a mapping or file.
  *
- * Nothing is read before the first address is asked for: the kernel takes some 30 ms to print its table.
+ * Nothing is read before the first address is asked for: the kernel takes some 30 ms to print its
+ * table.
  *
  * Owns     all texts it returns; they live as long as the handle.
- * Errors   none: an address without a name is a case, not an error. What the user should know (hidden
- *          kernel symbols) is told once to the notice function.
+ * Errors   none: an address without a name is a case, not an error. What the user should know
+ * (hidden kernel symbols) is told once to the notice function.
  */
 #pragma once
 
@@ -35,8 +36,8 @@ struct sym_name {
 bool syms_find(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret);
 
 /*
- * The address that stands for all of the same function, or of the same object; addr itself when that
- * is unknown.
+ * The address that stands for all of the same function, or of the same object; addr itself when
+ * that is unknown.
  */
 taddr syms_start(struct syms *s, uint64_t pid, taddr addr, bool of_object);
 
@@ -49,13 +50,13 @@ void syms_see(struct syms *s, uint64_t pid);
 void syms_tick(struct syms *s);
 
 /*
- * The part of a recorded kernel stack that was asked for: without the frames of the kernel's tracing
- * code it may begin with, at most frames. Changes *pcs (addresses of any alignment) and *n.
+ * The part of a recorded kernel stack that was asked for: without the frames of the kernel's
+ * tracing code it may begin with, at most frames. Changes *pcs (addresses of any alignment) and *n.
  */
 void syms_trim(struct syms *s, const char **pcs, uint32_t *n, uint32_t frames);
 
 /*
- * Where the kernel's tracing code is: ranges [start, end), ascending, two words each. *ret_n ranges; none
- * when symbols are hidden.
+ * Where the kernel's tracing code is: ranges [start, end), ascending, two words each. *ret_n
+ * ranges; none when symbols are hidden.
  */
 const uint64_t *syms_tracing(struct syms *s, uint32_t *ret_n);

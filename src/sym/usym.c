@@ -29,7 +29,7 @@ typedef VEC(struct umap) umap_vec;
 
 struct uproc {
 	uint64_t pid;
-	uint64_t tick;	/* when the mappings were read; 0 = never */
+	uint64_t tick; /* when the mappings were read; 0 = never */
 	umap_vec maps; /* ascending; do not overlap */
 };
 
@@ -135,8 +135,8 @@ static bool parse_map(struct usyms *u, char *line, struct umap *ret)
 	size_t len;
 	char *path;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %31s %lu %n", &ret->start, &ret->end,
-		   perms, &ret->off, dev, &inode, &at) < 6 ||
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %31s %lu %n", &ret->start,
+		   &ret->end, perms, &ret->off, dev, &inode, &at) < 6 ||
 	    !at)
 		return false;
 	path = line + at;

@@ -1,9 +1,9 @@
 /*
  * Names in processes: what each has mapped, the functions of those files.
  *
- * A process is read from /proc when it is first asked for and again after a tick; mappings that have gone
- * stay known where nothing new lies over them. Files are known by device and inode, shared
- * by processes, opened when they are seen (they may be deleted or in another mount namespace
+ * A process is read from /proc when it is first asked for and again after a tick; mappings that
+ * have gone stay known where nothing new lies over them. Files are known by device and inode,
+ * shared by processes, opened when they are seen (they may be deleted or in another mount namespace
  * later) and read when the first address in them is asked for.
  *
  * Owns     processes, files, descriptors.

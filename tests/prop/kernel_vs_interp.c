@@ -109,7 +109,7 @@ static uint32_t int_builtin(struct exprs *e)
 {
 	static const uint32_t ids[] = {DIF_VAR_PID,  DIF_VAR_TID,      DIF_VAR_UID,   DIF_VAR_GID,
 				       DIF_VAR_ARG0, DIF_VAR_ARG0 + 3, DIF_VAR_ERRNO, DIF_VAR_IPL,
-				       DIF_VAR_ID,   DIF_VAR_CALLER};
+				       DIF_VAR_ID,   DIF_VAR_ZONENAME};
 	uint32_t rd = reg_take(e), k = rnd(40);
 
 	dif_emit(e->b,
@@ -531,7 +531,7 @@ static enum dif_fault builtin(void *ctx, uint32_t id, uint64_t index, uint64_t *
 	case DIF_VAR_GID: *ret = getgid(); break;
 	case DIF_VAR_ID: *ret = 100; break;
 	case DIF_VAR_EXECNAME: *ret = dif_machine_string(machine, comm); break;
-	case DIF_VAR_CALLER: *ret = 0; return DIF_FAULT_ILLOP;
+	case DIF_VAR_ZONENAME: *ret = 0; return DIF_FAULT_ILLOP;
 	default: *ret = 0;
 	}
 	return DIF_FAULT_NONE;

@@ -120,6 +120,20 @@ struct rt_keystr {
 };
 
 /*
+ * A stack: an entry of MAP_STACKS, keyed by content hash, and what a key's stack is recorded to first (a
+ * slot of the stack area of a MAP_MACH entry). frames is how many were asked for, part of the hash.
+ * words: addresses, the innermost first, of a user stack after the process id. A kernel stack may begin
+ * with up to RT_STACK_EXTRA frames of the kernel's tracing code, which are not counted.
+ */
+struct rt_stack {
+	u32 len; /* bytes of words */
+	u32 frames;
+	u64 words[];
+};
+#define RT_STACK_EXTRA 4u
+#define RT_STACK_BLOCK 128u /* hashed at a time; a slot has as much room behind its words */
+
+/*
  * Constants of the session, in the frozen map MAP_RODATA: known to the verifier, which proves the bounds
  * of the run-time functions with them. Filled by rt_cfg_fill().
  */
@@ -134,7 +148,11 @@ struct rt_cfg {
 	u32 work_off;	    /* RT_WORK_SIZE bytes: the state of a loop */
 	u32 text_a, text_b; /* copies of string arguments: strsize + RT_TEXT_PAD bytes each */
 	u32 table_off;	    /* u16[strsize + 1] */
-	u32 pad;
+	/* The stack area of an entry of MAP_MACH: slots of stack_stride bytes, a multiple of
+	 * RT_STACK_BLOCK, for stacks of stack_size bytes. The last one belongs to caller and stackdepth. */
+	u32 stack_off, stack_stride, stack_nslots, stack_size;
+	/* Behind this struct: ranges [start, end) of the kernel's tracing code, two u64 each, ascending. */
+	u32 ntracing;
 };
 #define RT_WORK_SIZE 256
 #define RT_TEXT_PAD  64

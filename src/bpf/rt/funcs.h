@@ -46,6 +46,11 @@ RT_FUNC(rt_srem, 2, 0)
 RT_FUNC(rt_strhash, 1, 1)	 /* 64-bit hash of a string's content; NULL hashes as "" */
 RT_FUNC(rt_keystr, 2, 1)	 /* string, its hash: makes sure MAP_STRINGS has it; 1, or 0 if no room */
 RT_FUNC(rt_byteshash, 2, 1)	 /* address, size */
+/* stacks: k = slot of the stack area (abi.h) */
+RT_FUNC(rt_stackhash, 1, 0)	 /* k: 64-bit hash of the stack there */
+RT_FUNC(rt_keystack, 2, 0)	 /* k, its hash: makes sure MAP_STACKS has it; 1, or 0 if no room */
+RT_FUNC(rt_caller, 1, 0)	 /* bytes in the last slot's words: address of the second frame, 0 if none */
+RT_FUNC(rt_stackdepth, 1, 0)	 /* the same: frames */
 /* aggregating functions */
 RT_FUNC(rt_quantize, 1, 0)	 /* value -> bucket 0..126 */
 RT_FUNC(rt_llquantize, 1, 0)	 /* value; factor, low, high, steps in m->tmp[0..3] -> bucket */

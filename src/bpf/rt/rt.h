@@ -37,7 +37,7 @@ static long (*const bpf_probe_read_user_str)(void *dst, u32 size, u64 src) = (vo
 static long (*const bpf_probe_read_kernel_str)(void *dst, u32 size, u64 src) = (void *)115;
 static long (*const bpf_loop)(u32 n, void *callback, void *ctx, u64 flags) = (void *)181;
 
-extern char map_mach, map_scratch, map_strings;
+extern char map_mach, map_scratch, map_strings, map_stacks;
 extern char val_gvars[];
 extern struct rt_control val_control;
 extern const volatile struct rt_cfg val_rodata;

@@ -1,1 +1,1 @@
-BEGIN { stack(); trace(json("{}", "a")); trace(caller); @[ustack()] = count(); panic(); printf("%a", sym(arg0)); trace(zonename); }
+BEGIN { trace(json("{}", "a")); trace(cwd); trace(speculation()); panic(); trace(zonename); }

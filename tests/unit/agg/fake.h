@@ -93,7 +93,21 @@ static inline bool fake_string(void *ctx, uint64_t hash, struct strbuf *out)
 	return true;
 }
 
-static const struct agg_io fake_io = {fake_each, fake_zero, fake_remove, fake_string, NULL};
+/* Hash 7: a kernel stack of which three frames were asked for, five recorded. */
+static inline bool fake_stack(void *ctx, uint64_t hash, struct strbuf *out)
+{
+	static const struct {
+		struct rt_stack head;
+		uint64_t words[5];
+	} seven = {{40, 3}, {0x1000, 0x2000, 0x3000, 0x4000, 0x5000}};
+
+	if (hash == 7)
+		strbuf_add(out, (const char *)&seven, sizeof(seven));
+	return hash == 7;
+}
+
+static const struct agg_io fake_io = {fake_each, fake_zero, fake_remove, fake_string, fake_stack,
+				       NULL};
 
 static inline void fake_init(struct fake *f)
 {

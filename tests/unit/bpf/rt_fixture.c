@@ -160,23 +160,34 @@ static void element(int cmd, int fd, void *value)
 		die(NULL, "map element");
 }
 
+/* Ranges that count as the kernel's tracing code. */
+static const uint64_t rt_fx_tracing[2 * RT_FX_NTRACING] = {100, 200, 300, 301, 400, 500};
+
 struct rt_fx *rt_fx_create(const struct rt_fx_opts *o)
 {
 	struct rt_fx *fx = xcalloc(1, sizeof(*fx));
-	struct kmaps_opts opts = {.bufsize = 4096};
+	struct kmaps_opts opts = {
+		.bufsize = 4096, .tracing = rt_fx_tracing, .ntracing = RT_FX_NTRACING};
 	struct layout *l = &fx->layout;
+	uint32_t stack_off = ROUND_UP((uint32_t)sizeof(struct rt_mach) + 2 * o->this_size, 8u);
 	struct err *e;
 
-	/* an aggregation with a string key, so that there is a MAP_STRINGS */
-	fx->key = (struct key_field){.repr = KEY_STRHASH, .size = 8};
+	/* an aggregation with a string and a stack as keys, so that there are maps for them */
+	fx->keys[0] = (struct key_field){.repr = KEY_STRHASH, .size = 8};
+	fx->keys[1] = (struct key_field){.repr = KEY_STACK, .off = 8, .size = 8};
 	fx->agg = (struct agg_layout){
-		.keys = &fx->key, .nkeys = 1, .key_size = 8, .val_size = 8, .max_entries = 4};
+		.keys = fx->keys, .nkeys = 2, .key_size = 16, .val_size = 8, .max_entries = 4};
 	*l = (struct layout){.strsize = o->strsize,
 			     .scratch_size = o->scratch_size,
 			     .gvars_size = o->gvars_size,
 			     .this_off = sizeof(struct rt_mach),
 			     .this_size = o->this_size,
-			     .mach_size = (uint32_t)sizeof(struct rt_mach) + o->this_size,
+			     .mach_size = stack_off + 2 * RT_FX_STACK_STRIDE,
+			     .stack_off = stack_off,
+			     .stack_stride = RT_FX_STACK_STRIDE,
+			     .stack_nslots = 2,
+			     .stack_size = sizeof(struct rt_stack) + stack_bytes(RT_FX_FRAMES),
+			     .opts.aggsize = 1 << 20,
 			     .strtab = strtab_create(),
 			     .aggs = &fx->agg,
 			     .naggs = 1,

@@ -13,10 +13,15 @@ struct rt_fx_opts {
 	uint32_t strsize, scratch_size, gvars_size, this_size;
 };
 
+/* Stacks: two slots for so many frames; ranges of tracing code. */
+#define RT_FX_FRAMES	   20
+#define RT_FX_STACK_STRIDE 512
+#define RT_FX_NTRACING	   3
+
 struct rt_fx {
 	struct layout layout;
 	struct agg_layout agg; /* layout.aggs: 4 elements */
-	struct key_field key;
+	struct key_field keys[2];
 	struct kmaps *maps;
 	struct rt_mach *mach; /* the entry of slot 0, as last read; call writes it back */
 	char *mach_value, *scratch, *gvars; /* copies of the map values */

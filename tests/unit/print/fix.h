@@ -239,6 +239,7 @@ static inline void fix_str(struct fix *f, enum rec_kind kind, const char *text)
 		fix_field(f, kind, DATUM_STRING, 4, &off);
 		return;
 	case REC_INT:
+	case REC_STACK:
 	case REC_BYTES: break;
 	}
 	fix_bytes(f, DATUM_STRING, text, (uint32_t)strlen(text));

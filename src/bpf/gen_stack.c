@@ -1,0 +1,125 @@
+/*
+ * Stacks: bpf_get_stack() into the record, into a key's slot, or for a built-in variable.
+ *
+ * Where the program runs inside the traced function (tracepoints), the kernel's walk begins in the
+ * program itself: its own functions are known and skipped by number. What the kernel calls between
+ * the traced function and us depends on the kernel and on who else traces, so it is left out by
+ * name, when the stack is printed (sym/), or by address range (rt/stack.c). A timer's stack begins
+ * where it interrupted.
+ */
+#include "bpf/gen.h"
+
+/* r0 = bytes of addresses at r2, at most size; not negative */
+static void get_stack(struct gen *g, uint32_t size, bool is_user)
+{
+	struct emitter *e = &g->e;
+	uint32_t good = em_label(e);
+
+	em_load(e, 8, R1, R10, FRAME_CTX);
+	em_imm(e, R3, size);
+	em_imm(e, R4, is_user ? BPF_F_USER_STACK : g->depth);
+	em_helper(e, BPF_FUNC_get_stack);
+	em_jmp_imm(e, BPF_JSGE, R0, 0, good);
+	em_imm(e, R0, 0); /* a kernel thread has no user stack, user mode no kernel stack */
+	em_here(e, good);
+}
+
+/* r0 = process id */
+static void get_pid(struct gen *g)
+{
+	em_helper(&g->e, BPF_FUNC_get_current_pid_tgid);
+	em_alu_imm(&g->e, BPF_RSH, R0, 32);
+}
+
+void gen_record_stack(struct gen *g, const struct rec_field *f, uint32_t off)
+{
+	struct emitter *e = &g->e;
+	bool is_user = f->datum == DATUM_USTACK;
+
+	em_load(e, 8, R7, R10, FRAME_HEAP);
+	/* always true: for the verifier, which may have lost track */
+	em_jmp_imm(e, BPF_JGT, R7, (int32_t)(g->uc->layout->max_size - f->size), g->out);
+	if (is_user)
+		get_pid(g);
+	em_addr(e, R2, R9, g->l->rec_off);
+	em_alu_reg(e, BPF_ADD, R2, R7);
+	if (is_user) {
+		em_store(e, 8, R2, 0, R0);
+		em_alu_imm(e, BPF_ADD, R2, 8);
+	}
+	get_stack(g, is_user ? 8 * f->frames : f->size, is_user);
+	if (is_user)
+		em_alu_imm(e, BPF_ADD, R0, 8);
+	gen_mach_store(g, 4, off + (uint32_t)offsetof(struct rt_str, off), R7);
+	gen_mach_store(g, 4, off + (uint32_t)offsetof(struct rt_str, len), R0);
+	em_alu_reg(e, BPF_ADD, R7, R0);
+	em_store(e, 8, R10, FRAME_HEAP, R7);
+}
+
+void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, uint32_t slot)
+{
+	struct emitter *e = &g->e;
+	uint32_t at = g->l->stack_off + slot * g->l->stack_stride;
+	uint32_t words = at + (uint32_t)offsetof(struct rt_stack, words);
+	uint32_t frames = layout_frames(g->l, d);
+	bool is_user = datum == DATUM_USTACK;
+
+	if (is_user) {
+		get_pid(g);
+		gen_mach_store(g, 8, words, R0);
+	}
+	em_addr(e, R2, R9, words + (is_user ? 8 : 0));
+	get_stack(g, is_user ? 8 * frames : stack_bytes(frames), is_user);
+	if (is_user)
+		em_alu_imm(e, BPF_ADD, R0, 8);
+	gen_mach_store(g, 4, at + (uint32_t)offsetof(struct rt_stack, len), R0);
+	em_store_imm(e, 4, R9, (int32_t)(at + offsetof(struct rt_stack, frames)), (int32_t)frames);
+	em_imm(e, R2, slot);
+	gen_rt(g, "rt_stackhash");
+}
+
+/* r0 = bytes of frames frames in the words of the last slot */
+static void var_stack(struct gen *g, uint32_t frames, bool is_user)
+{
+	uint32_t slot = g->l->stack_off + (g->l->stack_nslots - 1) * g->l->stack_stride;
+
+	em_addr(&g->e, R2, R9, slot + (uint32_t)offsetof(struct rt_stack, words));
+	get_stack(g, is_user ? 8 * frames : stack_bytes(frames), is_user);
+}
+
+static void user_caller(struct gen *g)
+{
+	uint32_t slot = g->l->stack_off + (g->l->stack_nslots - 1) * g->l->stack_stride;
+	uint32_t done = em_label(&g->e);
+
+	var_stack(g, 2, true);
+	em_mov(&g->e, R1, R0);
+	em_imm(&g->e, R0, 0);
+	em_jmp_imm(&g->e, BPF_JLT, R1, 16, done);
+	gen_mach_load(g, 8, R0, slot + (uint32_t)offsetof(struct rt_stack, words) + 8);
+	em_here(&g->e, done);
+}
+
+void gen_stack_var(struct gen *g, uint32_t var)
+{
+	uint32_t all = g->l->opts.max_frames ? g->l->opts.max_frames : STACK_FRAMES_DEFAULT;
+
+	switch (var) {
+	case DIF_VAR_UCALLER: user_caller(g); return;
+	case DIF_VAR_USTACKDEPTH:
+		var_stack(g, all, true);
+		em_alu_imm(&g->e, BPF_RSH, R0, 3);
+		return;
+	case DIF_VAR_CALLER:
+		var_stack(g, 2, false);
+		em_mov(&g->e, R2, R0);
+		gen_rt(g, "rt_caller");
+		return;
+	case DIF_VAR_STACKDEPTH:
+		var_stack(g, all, false);
+		em_mov(&g->e, R2, R0);
+		gen_rt(g, "rt_stackdepth");
+		return;
+	default: BUG("variable %u is not of a stack", var);
+	}
+}

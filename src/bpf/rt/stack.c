@@ -1,0 +1,179 @@
+/*
+ * Run-time library: stacks that are keys or that variables are read from.
+ *
+ * They lie in the stack area of the machine state's map value (abi.h), which generated code fills.
+ */
+#include "bpf/rt/rt.h"
+
+#define PRIME_1 0x9e3779b97f4a7c15ull
+#define PRIME_2 0xd6e8feb86659fd93ull
+
+INLINE struct rt_stack *slot_stack(struct rt_mach *m, u64 k)
+{
+	u32 slot = m->slot;
+	char *p = bpf_map_lookup_elem(&map_mach, &slot);
+
+	if (!p || k >= cfg.stack_nslots)
+		return NULL;
+	return (struct rt_stack *)(p + cfg.stack_off + k * cfg.stack_stride);
+}
+
+/* ---- content hash ----------------------------------------------------------------------- */
+
+struct stack_loop {
+	char *scratch;
+	char *stack;
+};
+
+struct stack_work {
+	u64 h;
+	/* of the search for tracing code */
+	u64 pc, lo, hi, found;
+};
+
+INLINE u64 hash_word(u64 h, u64 w)
+{
+	h = (h ^ w * PRIME_1) * PRIME_2;
+	return h ^ h >> 29;
+}
+
+static long hash_step(u64 i, void *ctx)
+{
+	struct stack_loop *l = ctx;
+	struct stack_work *w = WORK(l->scratch, struct stack_work);
+	u64 h = w->h, *words;
+
+	if (i >= cfg.stack_stride / RT_STACK_BLOCK)
+		return 1;
+	words = (u64 *)(l->stack + i * RT_STACK_BLOCK);
+#pragma unroll
+	for (u32 k = 0; k < RT_STACK_BLOCK / 8; k++)
+		h = hash_word(h, words[k]);
+	w->h = h;
+	return 0;
+}
+
+u64 rt_stackhash(struct rt_mach *m, u64 k)
+{
+	struct stack_loop l;
+	struct rt_stack *st;
+	u64 len, *end;
+
+	if (!m)
+		return 0;
+	l.scratch = slot_of(m);
+	st = slot_stack(m, k);
+	if (!l.scratch || !st)
+		return 0;
+	l.stack = (char *)st;
+	len = st->len;
+	if (len > cfg.stack_size - sizeof(*st))
+		return 0;
+	/* whole blocks are hashed */
+	end = (u64 *)((char *)st->words + (len & ~7ull));
+#pragma unroll
+	for (u32 i = 0; i < RT_STACK_BLOCK / 8; i++)
+		end[i] = 0;
+	WORK(l.scratch, struct stack_work)->h = cfg.hash_seed;
+	bpf_loop((sizeof(*st) + len + RT_STACK_BLOCK - 1) / RT_STACK_BLOCK, hash_step, &l, 0);
+	return WORK(l.scratch, struct stack_work)->h * PRIME_1;
+}
+
+u64 rt_keystack(struct rt_mach *m, u64 k, u64 hash)
+{
+	struct rt_stack *st;
+	u64 key = hash;
+
+	if (!m)
+		return 0;
+	if (bpf_map_lookup_elem(&map_stacks, &key))
+		return 1;
+	st = slot_stack(m, k);
+	if (!st)
+		return 0;
+	if (bpf_map_update_elem(&map_stacks, &key, st, BPF_NOEXIST) == 0)
+		return 1;
+	/* another CPU may have been faster */
+	return bpf_map_lookup_elem(&map_stacks, &key) != NULL;
+}
+
+/* ---- frames of the kernel's tracing code -------------------------------------------------- */
+
+struct range {
+	u64 start, end;
+};
+
+static long search_step(u64 i, void *ctx)
+{
+	struct stack_work *w = WORK(((struct loop *)ctx)->p, struct stack_work);
+	const volatile struct range *r = (const volatile struct range *)(&cfg + 1);
+	u64 mid = (w->lo + w->hi) / 2;
+
+	OPAQUE(mid);
+	if (w->lo >= w->hi || mid >= cfg.ntracing)
+		return 1;
+	r += mid;
+	OPAQUE(r);
+	if (w->pc < r->start) {
+		w->hi = mid;
+	} else if (w->pc >= r->end) {
+		w->lo = mid + 1;
+	} else {
+		w->found = 1;
+		return 1;
+	}
+	return 0;
+}
+
+INLINE u64 is_tracing(char *scratch, u64 pc)
+{
+	struct stack_work *w = WORK(scratch, struct stack_work);
+
+	w->pc = pc;
+	w->lo = w->found = 0;
+	w->hi = cfg.ntracing;
+	loop_run(32, search_step, scratch);
+	return w->found;
+}
+
+/* Index of the first frame of n that counts; the last slot's words. */
+INLINE u64 first_frame(struct rt_mach *m, struct rt_stack *st, u64 n)
+{
+	char *scratch = slot_of(m);
+	u64 i;
+
+	if (!scratch || cfg.ntracing == 0)
+		return 0;
+	for (i = 0; i < RT_STACK_EXTRA; i++)
+		if (i >= n || !is_tracing(scratch, st->words[i]))
+			break;
+	return i;
+}
+
+u64 rt_caller(struct rt_mach *m, u64 len)
+{
+	struct rt_stack *st;
+	u64 i;
+
+	if (!m)
+		return 0;
+	st = slot_stack(m, cfg.stack_nslots - 1);
+	if (!st)
+		return 0;
+	i = first_frame(m, st, len / 8) + 1;
+	if (i > RT_STACK_EXTRA + 1 || i >= len / 8)
+		return 0;
+	return st->words[i];
+}
+
+u64 rt_stackdepth(struct rt_mach *m, u64 len)
+{
+	struct rt_stack *st;
+
+	if (!m)
+		return 0;
+	st = slot_stack(m, cfg.stack_nslots - 1);
+	if (!st)
+		return 0;
+	return len / 8 - first_frame(m, st, len / 8);
+}
