@@ -1,6 +1,8 @@
 /* Scanner: blanks, comments, names and operators. */
 #include "d/lex.h"
 
+#include <limits.h>
+
 static const char *const tok_texts[] = {
 #define D_PUNCT(name, text) [TOK_##name] = text,
 #include "d/tokens.def"
@@ -210,14 +212,17 @@ const char *lex_word_end(const char *p, const char *end)
 	return p;
 }
 
-/* The end of a name that has dots before its last backquote, such as if_foo.ko`sym; else p. */
+/*
+ * The end of a name that has dots before its last backquote, such as if_foo.ko`sym; else p. A module
+ * is a file and has no longer name: a.b.c.d must not be read to its end at each of its names.
+ */
 static const char *dotted_name_end(const char *p, const char *end)
 {
-	const char *q = p;
+	const char *limit = end - p > NAME_MAX ? p + NAME_MAX : end, *q = p;
 
-	while (q < end && (is_letter(*q) || is_digit(*q) || *q == '.'))
+	while (q < limit && (is_letter(*q) || is_digit(*q) || *q == '.'))
 		q++;
-	if (q == end || *q != '`')
+	if (q == limit || *q != '`')
 		return p;
 	while (q < end && is_name_char(*q))
 		q++;
