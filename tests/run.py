@@ -8,6 +8,8 @@ Kinds of test, all found by looking at the tree:
   golden       tests/golden/STAGE/NAME.d with the expected text beside it; the stage's dump program
                (BUILD/tests/golden/PROGRAM) makes the actual text
   e2e          tests/e2e/**/NAME.d run by the dtrace command on this kernel, NAME.sh run by sh
+  fuzz         every script and every file of tests/fuzz/crashers through each fuzz target
+               (BUILD/tests/fuzz/replay_TARGET)
   rooms        includes point one way only (design.md, section 2)
 
 An e2e script states its needs in comments of its first lines:
@@ -112,6 +114,20 @@ def test_golden(name, script, stage, opts):
     return Result(name, "fail" if detail else "pass", detail)
 
 
+def fuzz_files():
+    """What has crashed a target, what targets begin with, every script."""
+    for top in ("tests/fuzz/crashers", "tests/fuzz/seeds", "tests/golden", "tests/e2e", "examples", "dlib"):
+        for folder, _, files in os.walk(os.path.join(ROOT, top)):
+            yield from sorted(os.path.relpath(os.path.join(folder, f), ROOT) for f in files
+                              if f.endswith(".d") or top.startswith("tests/fuzz"))
+
+
+def test_fuzz(name, exe, opts):
+    code, out, err = run([exe] + list(fuzz_files()), 120, cwd=ROOT)
+    last = out.strip().split("\n")[-1]
+    return Result(name, "fail" if code else "pass", f"  exit status {code} at {last}\n{err[-4000:]}" if code else "")
+
+
 def directives(text):
     return {m.group(1): m.group(2).strip() for m in re.finditer(r"@@([\w-]+):?(.*?)(?:\*/|$)", text[:4000], re.M)}
 
@@ -184,6 +200,10 @@ def find_tests(opts):
             exe = os.path.join(folder, f)
             if os.path.isfile(exe) and os.access(exe, os.X_OK):
                 tests.append((f"{kind}/{f.removeprefix(kind + '_')}", test_tap, (exe,)))
+    folder = os.path.join(opts.build, "tests/fuzz")
+    for f in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+        if f.startswith("replay_") and os.path.isfile(os.path.join(folder, f)):
+            tests.append((f"fuzz/{f.removeprefix('replay_')}", test_fuzz, (os.path.join(folder, f),)))
     for stage in STAGES:
         folder = os.path.join(ROOT, "tests/golden", stage)
         for f in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:

@@ -1,6 +1,7 @@
 /*
  * Fuzz target: script text through the whole front end, on a system with a few made-up probes. What
  * compiles must verify (the compiler does that) and run in the interpreter without reaching a BUG().
+ * The last byte chooses how it is compiled, so that scripts are seeds as they are (a newline: a file).
  */
 #include "../unit/d/check_eval.h"
 
@@ -28,19 +29,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CLEANUP(free) char *text = NULL;
 	struct strbuf out = { 0 };
 	struct prog *prog;
+	uint8_t flags;
 	struct eval v = { 0 };
 
 	if (!size)
 		return 0;
 	text = xmalloc(size);
-	memcpy(text, data, size);
+	memcpy(text, data, size); /* its own block, so that reading past the end is seen */
+	flags = data[size - 1];
 	check_env_init(&v.env);
-	v.env.opts.zdefs = data[0] & 1;
+	v.env.opts.zdefs = flags & 2;
 	for (int i = 0; i < 2; i++) { /* the second time on what the first left */
 		struct err *e = dsession_compile(v.env.session, &v.env.opts, &v.env.env,
-						 data[0] & 2 ? SOURCE_STRING : SOURCE_FILE, "fuzz.d",
-						 text + 1, size - 1, SPEC_CTX_NAME,
-						 data[0] & 4 ? (int)ARRAY_LEN(argv) : 1, argv, &prog);
+						 flags & 1 ? SOURCE_STRING : SOURCE_FILE, "fuzz.d",
+						 text, size - 1, SPEC_CTX_NAME,
+						 flags & 4 ? (int)ARRAY_LEN(argv) : 1, argv, &prog);
 
 		if (!e) {
 			prog_print(prog, &out);

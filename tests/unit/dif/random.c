@@ -293,7 +293,7 @@ static bool survives_typing(struct world *w, const struct difo *d, uint32_t *acc
 int main(int argc, char **argv)
 {
 	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20240917;
-	uint32_t rounds = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 0) : 12000;
+	uint32_t rounds = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 0) : 4000;
 	uint32_t damaged = 0, noise = 0, typed = 0, valid = 0;
 	struct dif_machine_opts opts = {.strsize = 16, .scratch_size = 256, .dynvarsize = 2000};
 	bool good = true;
