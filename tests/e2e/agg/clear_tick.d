@@ -1,6 +1,6 @@
-/* The per-second idiom: print, clear, again. */
+/* The per-second idiom: print, clear, again. Ticks further apart than the consumer reads. */
 #pragma D option quiet
 
 int n;
-tick-20ms { n++; @c[n] = count(); @s = sum(n); printa("%d:%@d ", @c); printa("%@d\n", @s); trunc(@c); clear(@s); }
-tick-20ms /n == 3/ { exit(0); }
+tick-300ms { n++; @c[n] = count(); @s = sum(n); printa("%d:%@d ", @c); printa("%@d\n", @s); trunc(@c); clear(@s); }
+tick-300ms /n == 3/ { exit(0); }
