@@ -25,7 +25,7 @@ static const char *const map_names[MAP_NCLASSES] = {
 	[MAP_CONTROL] = "control",   [MAP_MACH] = "mach",     [MAP_SCRATCH] = "scratch",
 	[MAP_GVARS] = "gvars",	     [MAP_STRTAB] = "strtab", [MAP_TLS] = "tls",
 	[MAP_STRINGS] = "strings",   [MAP_AGG] = "agg",	      [MAP_ARR] = "arr",
-	[MAP_DISPATCH] = "dispatch", [MAP_RODATA] = "rodata",
+	[MAP_DISPATCH] = "dispatch", [MAP_RODATA] = "rodata", [MAP_SPEC] = "spec",
 };
 
 static const char *const alu_ops[16] = {

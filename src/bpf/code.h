@@ -23,6 +23,7 @@ enum map_class {
 	MAP_ARR,     /* index = var_layout.map_index */
 	MAP_DISPATCH, /* of the unit: key -> struct rt_dispatch */
 	MAP_RODATA,   /* struct rt_cfg, frozen */
+	MAP_SPEC,     /* words of speculations: one element, mmapped, direct value */
 	MAP_NCLASSES
 };
 

@@ -196,6 +196,9 @@ void gen_record_act(struct gen *g, uint32_t act);
 void gen_record_mark(struct gen *g,
 		     uint32_t act); /* executed, with those that follow in its block */
 void gen_record_end(struct gen *g);
+/* The record of this firing belongs to the speculation whose id args[0] gives; else the clause
+ * ends. */
+void gen_speculate(struct gen *g, const struct prog_act *act);
 /* *(r9 + off) = size bytes at the address in r0, or a fault; destroys r6 */
 void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, uint32_t action);
 /* u64 process id, u64 address (in r0) to r9 + off; destroys r6 */

@@ -81,6 +81,17 @@ static void act_raise(struct gen *g, const struct prog_act *act)
 	send_signal(g);
 }
 
+static void act_spec_end(struct gen *g, const struct prog_act *act, const char *func)
+{
+	struct ra_place none = {.kind = RA_CONST};
+
+	gen_difo(g, act->args[0], act->number);
+	em_mov(&g->e, R2, R0);
+	gen_rt(g, func);
+	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, kind));
+	em_jmp_imm(&g->e, BPF_JNE, R0, 0, gen_fault(g, 0, act->number, UINT32_MAX, none));
+}
+
 static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 {
 	const struct prog_act *act = &g->uc->layout->clause->acts[i];
@@ -98,6 +109,9 @@ static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 		em_imm(&g->e, R1, SIGNAL_STOP);
 		send_signal(g);
 		return;
+	case ACT_SPECULATE: gen_speculate(g, act); return;
+	case ACT_COMMIT: act_spec_end(g, act, "rt_commit"); return;
+	case ACT_DISCARD: act_spec_end(g, act, "rt_discard"); return;
 	case ACT_TRACE:
 	case ACT_TRACEMEM:
 	case ACT_PRINTF:

@@ -27,6 +27,10 @@ void gen_record_begin(struct gen *g)
 		     (int32_t)cl->clause->index);
 	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, probe));
 	gen_mach_store(g, 4, rec_off(g, offsetof(struct rt_rec, probe)), R0);
+	if (cl->spec_off)
+		em_store_imm(e, 8, R9,
+			     (int32_t)rec_off(g, cl->spec_off + offsetof(struct rt_spec_tag, word)),
+			     0);
 	for (uint32_t k = 0; k < executed_size(cl); k += 8)
 		em_store_imm(e, 8, R9, (int32_t)rec_off(g, cl->executed_off + k), 0);
 	if (is_heap_used(cl)) {
@@ -61,7 +65,8 @@ void gen_record_mark(struct gen *g, uint32_t act)
 		uint32_t word = i / 64, off = rec_off(g, cl->executed_off + word * 8);
 
 		for (; i < c->nacts && i / 64 == word && (i == act || !starts_block(c, i)); i++)
-			if (act_is_recording(c->acts[i].kind))
+			if (act_is_recording(c->acts[i].kind) ||
+			    (c->is_default && c->acts[i].kind == ACT_SPECULATE))
 				bits |= 1ull << (i % 64);
 		if (!bits)
 			continue;
@@ -185,6 +190,25 @@ void gen_record_act(struct gen *g, uint32_t act)
 
 	for (uint32_t k = 0; k < al->nfields; k++)
 		record_field(g, &al->fields[k], pa->args[k], pa->number + k);
+}
+
+void gen_speculate(struct gen *g, const struct prog_act *act)
+{
+	struct emitter *e = &g->e;
+	uint32_t off = rec_off(g, g->uc->layout->spec_off), is_active = em_label(e);
+	struct ra_place none = {.kind = RA_CONST};
+
+	gen_difo(g, act->args[0], act->number);
+	gen_mach_store(g, 4, off + (uint32_t)offsetof(struct rt_spec_tag, id), R0);
+	em_store_imm(e, 4, R9, (int32_t)(off + offsetof(struct rt_spec_tag, pad)), 0);
+	em_mov(e, R2, R0);
+	gen_rt(g, "rt_speculate");
+	gen_mach_store(g, 8, off + (uint32_t)offsetof(struct rt_spec_tag, word), R0);
+	em_jmp_imm(e, BPF_JNE, R0, 0, is_active);
+	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, kind));
+	em_jmp_imm(e, BPF_JNE, R0, 0, gen_fault(g, 0, act->number, UNKNOWN_OFFSET, none));
+	em_ja(e, g->out);
+	em_here(e, is_active);
 }
 
 /* ---- sending -------------------------------------------------------------------------------- */

@@ -85,6 +85,7 @@ static const struct subr_gen subrs[] = {
 	S(INET_NTOA)  = {RT("inet_ntoa"),  1, 1, {0}, STRING},
 	S(INET_NTOA6) = {RT("inet_ntoa6"), 1, 2, {0}, STRING},
 	S(INET_NTOP)  = {RT("inet_ntop"),  2, 2, {0}, STRING},
+	S(SPECULATION) = {RT("speculation"), 0, 0, {0}, .clobbers = true},
 	S(RAND)       = {emit_rand, NULL, 0, 0, {0}, .clobbers = true},
 	S(HTONS)      = {emit_byte_order, NULL, 1, 1, {0}, .arg = 16},
 	S(HTONL)      = {emit_byte_order, NULL, 1, 1, {0}, .arg = 32},

@@ -52,6 +52,8 @@ struct kmaps {
 	uint32_t ring_size;
 	struct rt_control *control; /* shared with the kernel */
 	size_t control_size;
+	uint64_t *spec; /* words of MAP_SPEC, shared with the kernel; NULL when there are none */
+	size_t spec_size;
 };
 
 struct kmaps_opts {

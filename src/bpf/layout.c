@@ -94,6 +94,7 @@ static enum known_text known_text(const struct difo *d)
 struct difo_facts {
 	uint32_t max_reg, max_tuple, nstrings; /* nstrings: subroutine results in scratch memory */
 	bool has_caller, has_depth;	       /* reads those variables, of kernel or user stack */
+	bool speculates;
 };
 
 static bool makes_scratch_string(uint32_t subr)
@@ -128,10 +129,17 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_f
 			f->max_tuple = MAX(f->max_tuple, ++depth);
 		else if (op == DIF_OP_CALL || op == DIF_OP_FLUSHTS)
 			depth = 0;
+		f->speculates |=
+			op == DIF_OP_CALL && DIF_INSN_INDEX(d->code[i]) == DIF_SUBR_SPECULATION;
 		if ((op == DIF_OP_CALL && makes_scratch_string(DIF_INSN_INDEX(d->code[i]))) ||
 		    op == DIF_OP_ALLOCS)
 			f->nstrings++;
 	}
+}
+
+static bool is_spec_act(enum act_kind kind)
+{
+	return kind == ACT_SPECULATE || kind == ACT_COMMIT || kind == ACT_DISCARD;
 }
 
 static struct difo_facts clause_scan(const struct prog_clause *c, struct strtab *strtab)
@@ -139,9 +147,11 @@ static struct difo_facts clause_scan(const struct prog_clause *c, struct strtab 
 	struct difo_facts f = {0};
 
 	difo_scan(c->pred, strtab, &f);
-	for (uint32_t i = 0; i < c->nacts; i++)
+	for (uint32_t i = 0; i < c->nacts; i++) {
+		f.speculates |= is_spec_act(c->acts[i].kind);
 		for (uint32_t k = 0; k < c->acts[i].nargs; k++)
 			difo_scan(c->acts[i].args[k], strtab, &f);
+	}
 	return f;
 }
 
@@ -220,12 +230,17 @@ static uint32_t stored_size(const struct rec_field *f)
 	return is_in_heap(f) ? (uint32_t)sizeof(struct rt_str) : f->size;
 }
 
-static bool has_branches(const struct prog_clause *c)
+static bool has_act(const struct prog_clause *c, enum act_kind kind)
 {
 	for (uint32_t i = 0; i < c->nacts; i++)
-		if (c->acts[i].kind == ACT_BRZ || c->acts[i].kind == ACT_JMP)
+		if (c->acts[i].kind == kind)
 			return true;
 	return false;
+}
+
+static bool has_branches(const struct prog_clause *c)
+{
+	return has_act(c, ACT_BRZ) || has_act(c, ACT_JMP);
 }
 
 static void clause_place(struct arena *a, const struct prog_clause *c,
@@ -235,6 +250,10 @@ static void clause_place(struct arena *a, const struct prog_clause *c,
 
 	*cl = (struct clause_layout){.clause = c,
 				     .acts = ARENA_NEW_N(a, struct act_layout, c->nacts)};
+	if (has_act(c, ACT_SPECULATE)) {
+		cl->spec_off = ROUND_UP(pos, 8u);
+		pos = cl->spec_off + (uint32_t)sizeof(struct rt_spec_tag);
+	}
 	if (has_branches(c)) {
 		cl->executed_off = pos;
 		pos += (c->nacts + 63) / 64 * 8;
@@ -573,6 +592,7 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 	l->opts = *opts;
 	l->strsize = opts->strsize;
 	l->strtab = strtab;
+	l->nspec = opts->nspec;
 	l->nclauses = nclauses;
 	l->clauses = ARENA_NEW_N(a, struct clause_layout, nclauses);
 	for (uint32_t i = 0; i < nclauses; i++) {
@@ -582,6 +602,7 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 		all.max_reg = MAX(all.max_reg, f.max_reg);
 		all.max_tuple = MAX(all.max_tuple, f.max_tuple);
 		all.nstrings = MAX(all.nstrings, f.nstrings);
+		l->speculates |= f.speculates;
 		all.has_caller |= f.has_caller;
 		all.has_depth |= f.has_depth;
 		clause_place(a, clauses[i], opts, &l->clauses[i]);

@@ -51,6 +51,7 @@ struct act_layout {
 struct clause_layout {
 	const struct prog_clause *clause;
 	struct act_layout *acts; /* one per action; nfields 0 for those that record nothing */
+	uint32_t spec_off;	 /* struct rt_spec_tag; 0 = never speculative */
 	uint32_t executed_off;	 /* 0 = every action is executed */
 	uint32_t heap_off;	 /* start of string bytes; = size when there are none */
 	uint32_t max_size;	 /* with all strings at strsize */
@@ -112,6 +113,7 @@ struct layout_opts {
 	uint64_t aggsize, dynvarsize; /* bytes */
 	uint32_t ncpus;		      /* possible CPUs */
 	uint32_t max_frames;	      /* of any stack; 0 = the kernel's default */
+	uint32_t nspec;		      /* speculation ids */
 };
 #define STACK_FRAMES_DEFAULT 127 /* Linux include/linux/perf_event.h, PERF_MAX_STACK_DEPTH */
 
@@ -136,6 +138,8 @@ struct layout {
 	uint32_t zero_off, zero_size; /* never written: initial value of map elements */
 	uint32_t mach_size;
 	uint32_t scratch_size;
+	bool speculates; /* a program does */
+	uint32_t nspec;	 /* speculation ids */
 	uint32_t strsize;
 	struct strtab *strtab; /* D string constants and names of enabled probes; session-wide */
 	struct layout_opts opts;

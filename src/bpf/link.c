@@ -44,6 +44,7 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 	case MAP_TLS:
 	case MAP_STRINGS:
 	case MAP_STACKS:
+	case MAP_SPEC:
 	case MAP_RODATA: return ld->maps->fd[class];
 	case MAP_NCLASSES: break;
 	}

@@ -145,6 +145,29 @@ static struct err *control_create(struct kmaps *m)
 	return NULL;
 }
 
+static struct err *spec_create(struct kmaps *m, const struct layout *l)
+{
+	uint32_t size = MAX(l->nspec, 1u) * (uint32_t)sizeof(*m->spec);
+	struct map_spec s = {BPF_MAP_TYPE_ARRAY,      "spec",		4, size, 1,
+			     .flags = BPF_F_MMAPABLE, .option = "nspec"};
+	struct err *e;
+	void *p;
+
+	if (!l->speculates)
+		return NULL;
+	e = map_create(&s, &m->fd[MAP_SPEC]);
+	if (e)
+		return e;
+	p = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd[MAP_SPEC], 0);
+	if (p == MAP_FAILED)
+		return err_sys(errno, "cannot map the states of speculations");
+	m->spec = p;
+	m->spec_size = size;
+	if (!l->nspec)
+		m->spec[0] = RT_SPEC_NONE;
+	return NULL;
+}
+
 static struct err *rings_create(struct kmaps *m)
 {
 	struct map_spec ring = {BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, m->ring_size,
@@ -317,6 +340,7 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 		.stack_nslots = l->stack_nslots,
 		.stack_size = l->stack_size,
 		.ntracing = opts->ntracing,
+		.nspec = MAX(l->nspec, 1u),
 	};
 	uint32_t scratch_value = scratch_lay_out(&cfg), slots = m->ncpus * RT_LEVELS;
 	struct map_spec mach = {
@@ -380,6 +404,8 @@ struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
 
 	e = control_create(m);
 	if (!e)
+		e = spec_create(m, l);
+	if (!e)
 		e = memory_create(m, l, opts);
 	if (!e)
 		e = rings_create(m);
@@ -414,6 +440,8 @@ void kmaps_destroy(struct kmaps *m)
 		return;
 	if (m->control)
 		(void)munmap(m->control, m->control_size); /* only fails for a wrong address */
+	if (m->spec)
+		(void)munmap(m->spec, m->spec_size);
 	fds_close(m->fd, MAP_NCLASSES);
 	fds_close(m->agg_fds, m->naggs);
 	fds_close(m->arr_fds, m->narrs);

@@ -11,7 +11,17 @@
 
 /* Seen so far in the current run of statements without 'if'. */
 struct block_rules {
-	bool commits, speculates, records;
+	bool commits, records;
+};
+
+/*
+ * Seen so far on a way to the current statement. A clause makes one record, so what was recorded
+ * before speculate(), or after the block it stands in, would go where it does not belong.
+ */
+struct path_rules {
+	bool records;
+	bool speculates;     /* in this block or one around it */
+	bool has_spec_block; /* speculate() in a block that has ended */
 };
 
 struct clause_build {
@@ -19,7 +29,9 @@ struct clause_build {
 	struct act_build *first, **tail;
 	uint32_t nacts;
 	struct block_rules seen;
+	struct path_rules path;
 	bool has_if;
+	bool speculates, records; /* anywhere */
 };
 
 static bool subr_is(const struct subr *subr, const char *name)
@@ -37,6 +49,8 @@ static void check_action_rules(struct clause_build *b, const struct subr *subr, 
 {
 	struct check *c = b->c;
 	struct block_rules *seen = &b->seen;
+	struct path_rules *path = &b->path;
+	bool may_speculate = path->speculates || path->has_spec_block;
 
 	if (subr_is(subr, "commit")) {
 		rule(c, seen->commits, D_COMM_COMM, at, "commit( ) may not follow commit( )");
@@ -44,29 +58,31 @@ static void check_action_rules(struct clause_build *b, const struct subr *subr, 
 		     "commit( ) may not follow data-recording action(s)");
 		seen->commits = true;
 	} else if (subr_is(subr, "speculate")) {
-		rule(c, seen->speculates, D_SPEC_SPEC, at,
-		     "speculate( ) may not follow speculate( )");
+		rule(c, may_speculate, D_SPEC_SPEC, at, "speculate( ) may not follow speculate( )");
 		rule(c, seen->commits, D_SPEC_COMM, at, "speculate( ) may not follow commit( )");
-		rule(c, seen->records, D_SPEC_DREC, at,
+		rule(c, seen->records || path->records, D_SPEC_DREC, at,
 		     "speculate( ) may not follow data-recording action(s)");
-		seen->speculates = true;
+		path->speculates = b->speculates = true;
 	} else if (subr_is(subr, "exit")) {
-		rule(c, seen->speculates, D_EXIT_SPEC, at, "exit( ) may not follow speculate( )");
+		rule(c, may_speculate, D_EXIT_SPEC, at, "exit( ) may not follow speculate( )");
 	} else if (subr->flags & SUBR_DESTRUCTIVE) {
-		rule(c, seen->speculates, D_ACT_SPEC, at,
+		rule(c, path->speculates, D_ACT_SPEC, at,
 		     "destructive actions may not follow speculate( )");
 	}
 	if (subr->flags & SUBR_RECORDS) {
 		rule(c, seen->commits, D_DREC_COMM, at,
 		     "data-recording actions may not follow commit( )");
-		seen->records = true;
+		rule(c, path->has_spec_block, D_SPEC_DREC, at,
+		     "data-recording actions may not follow a block with speculate( ): make them a "
+		     "clause of their own");
+		seen->records = path->records = b->records = true;
 	}
 }
 
 static void check_agg_rules(struct clause_build *b, struct span at)
 {
 	rule(b->c, b->seen.commits, D_AGG_COMM, at, "aggregations may not follow commit( )");
-	rule(b->c, b->seen.speculates, D_AGG_SPEC, at, "aggregations may not follow speculate( )");
+	rule(b->c, b->path.speculates, D_AGG_SPEC, at, "aggregations may not follow speculate( )");
 	b->seen.records = true;
 }
 
@@ -165,6 +181,7 @@ static void check_if(struct clause_build *b, struct stmt *s)
 {
 	struct expr *cond = check_expr(b->c, s->e);
 	struct act_build *brz = act_jump(b, ACT_BRZ, cond->span), *jmp;
+	struct path_rules before = b->path, then;
 
 	b->has_if = true;
 	if (!expr_is_bad(cond) && !type_is_scalar(b->c->types, cond->type))
@@ -174,6 +191,8 @@ static void check_if(struct clause_build *b, struct stmt *s)
 	act_arg(b->c, &brz->act, cond, DATUM_INT);
 	b->seen = (struct block_rules){0};
 	check_stmts(b, s->then_body, s->nthen);
+	then = b->path;
+	b->path = before;
 	if (s->nelse) {
 		jmp = act_jump(b, ACT_JMP, s->span);
 		brz->act.target = b->nacts;
@@ -184,6 +203,11 @@ static void check_if(struct clause_build *b, struct stmt *s)
 		brz->act.target = b->nacts;
 	}
 	b->seen = (struct block_rules){0};
+	b->path.records |= then.records;
+	b->path.has_spec_block |= then.has_spec_block;
+	if (!before.speculates)
+		b->path.has_spec_block |= then.speculates || b->path.speculates;
+	b->path.speculates = before.speculates;
 }
 
 static void check_stmts(struct clause_build *b, struct stmt **stmts, uint32_t n)
@@ -376,7 +400,7 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
 		if (t.pred)
 			clause->pred = lower_verified(c, t.pred);
 		lower_acts(&b, clause);
-		clause->is_default = d->clause.nbody == 0;
+		clause->is_default = d->clause.nbody == 0 || (b.speculates && !b.records);
 		clause->records |= clause->is_default;
 		clause->destructive = ck->destructive;
 		clause->attr[0] = ck->attr.name;

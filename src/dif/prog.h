@@ -128,6 +128,9 @@ enum act_kind {
 	ACT_JMP,   /* to action `target` */
 	ACT_RAISE, /* args[0] */
 	ACT_STOP,
+	ACT_SPECULATE, /* args[0]: this clause's record belongs to that speculation */
+	ACT_COMMIT,    /* args[0] */
+	ACT_DISCARD,   /* args[0] */
 	/* recorded */
 	ACT_TRACE,    /* args[0] */
 	ACT_TRACEMEM, /* args[0] = address, param[0] = size, args[1] = dynamic size if given */
@@ -178,7 +181,8 @@ struct prog_clause {
 	struct difo *pred;	/* NULL = always */
 	struct prog_act *acts;
 	uint32_t nacts;
-	bool is_default; /* default action: one record without data */
+	/* default action: one record without data; with acts, it is speculative */
+	bool is_default;
 	bool records;	 /* is_default or at least one recording action */
 	bool destructive;
 	/* Minimum statement attributes (d/attr.h): name stability, data semantics, dependency class. */

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "session/session.h"
+#include "session/spec.h"
 
 #define FAULTS_MAX 200 /* messages between two looks at the status; the rest is counted */
 
@@ -38,7 +39,12 @@ PRINTF_LIKE(3, 4) static struct err *tell(dtrace_hdl_t *h, const char *tag, cons
 	return go_on ? NULL : err_code(err_new("Abort due to drop"), EDT_DROPABORT);
 }
 
-static struct err *report_cpu(dtrace_hdl_t *h, uint32_t cpu, uint64_t *dyn, uint64_t *dblerrors)
+/* Counters that are reported for all CPUs together. */
+struct sums {
+	uint64_t dyn, dblerrors, spec_busy, spec_unavail;
+};
+
+static struct err *report_cpu(dtrace_hdl_t *h, uint32_t cpu, struct sums *sums)
 {
 	const struct rt_cpu *now = &h->maps->control->cpu[cpu];
 	struct rt_cpu *seen = &h->drops_seen[cpu];
@@ -48,8 +54,10 @@ static struct err *report_cpu(dtrace_hdl_t *h, uint32_t cpu, uint64_t *dyn, uint
 	uint64_t agg_drops = gained(&seen->agg_drops, &now->agg_drops);
 	struct err *e = NULL;
 
-	*dyn += gained(&seen->dyn_drops, &now->dyn_drops);
-	*dblerrors += gained(&seen->dblerrors, &now->dblerrors);
+	sums->dyn += gained(&seen->dyn_drops, &now->dyn_drops);
+	sums->dblerrors += gained(&seen->dblerrors, &now->dblerrors);
+	sums->spec_busy += gained(&seen->spec_busy, &now->spec_busy);
+	sums->spec_unavail += gained(&seen->spec_unavail, &now->spec_unavail);
 	if (drops)
 		e = tell(h, "PRINCIPAL", "%" PRIu64 " drop%s on CPU %" PRIu32, drops, PLURAL(drops),
 			 cpu);
@@ -74,18 +82,40 @@ static struct err *report_held_faults(dtrace_hdl_t *h)
 	return go_on ? NULL : err_code(err_new("Abort due to error"), EDT_ERRABORT);
 }
 
+static struct err *report_specs(dtrace_hdl_t *h, const struct sums *sums)
+{
+	uint64_t drops = specs_drops(h->specs) - h->spec_drops_seen;
+	struct err *e = NULL;
+
+	h->spec_drops_seen += drops;
+	if (drops)
+		e = tell(h, "SPEC", "%" PRIu64 " speculative drop%s", drops, PLURAL(drops));
+	if (!e && sums->spec_busy)
+		e = tell(h, "SPECBUSY",
+			 "%" PRIu64 " failed speculation%s (available buffer%s still busy)",
+			 sums->spec_busy, PLURAL(sums->spec_busy), PLURAL(sums->spec_busy));
+	if (!e && sums->spec_unavail)
+		e = tell(h, "SPECUNAVAIL",
+			 "%" PRIu64 " failed speculation%s (no speculative buffer available)",
+			 sums->spec_unavail, PLURAL(sums->spec_unavail));
+	return e;
+}
+
 struct err *session_report_drops(dtrace_hdl_t *h)
 {
-	uint64_t dyn = 0, dblerrors = 0;
+	struct sums sums = {0};
 	struct err *e = report_held_faults(h);
 
 	for (uint32_t cpu = 0; cpu < h->maps->ncpus && !e; cpu++)
-		e = report_cpu(h, cpu, &dyn, &dblerrors);
-	if (!e && dyn)
-		e = tell(h, "DYNAMIC", "%" PRIu64 " dynamic variable drop%s", dyn, PLURAL(dyn));
-	if (!e && dblerrors)
-		e = tell(h, "DBLERROR", "%" PRIu64 " error%s in ERROR probe enabling", dblerrors,
-			 PLURAL(dblerrors));
+		e = report_cpu(h, cpu, &sums);
+	if (!e && sums.dyn)
+		e = tell(h, "DYNAMIC", "%" PRIu64 " dynamic variable drop%s", sums.dyn,
+			 PLURAL(sums.dyn));
+	if (!e)
+		e = report_specs(h, &sums);
+	if (!e && sums.dblerrors)
+		e = tell(h, "DBLERROR", "%" PRIu64 " error%s in ERROR probe enabling",
+			 sums.dblerrors, PLURAL(sums.dblerrors));
 	return e;
 }
 

@@ -7,6 +7,7 @@
 #include "session/proc.h"
 #include "session/rings.h"
 #include "session/session.h"
+#include "session/spec.h"
 #include "sym/sym.h"
 
 /* ---- checks --------------------------------------------------------------------------------- */
@@ -90,6 +91,7 @@ static struct layout *make_layout(dtrace_hdl_t *h, uint32_t ncpus)
 		.dynvarsize = (uint64_t)h->opts.val[OPT_dynvarsize],
 		.ncpus = ncpus,
 		.max_frames = session_max_frames(h),
+		.nspec = (uint32_t)h->opts.val[OPT_nspec],
 	};
 	struct prog_clause **list =
 		ARENA_NEW_N(h->arena, struct prog_clause *, MAX(h->clauses.len, 1u));
@@ -320,6 +322,7 @@ static struct err *make_consumer(dtrace_hdl_t *h)
 		.fault = hook_fault,
 		.snap = hook_snap,
 	};
+	h->specs = specs_create(h->layout, h->maps->spec, (uint64_t)h->opts.val[OPT_specsize]);
 	h->aggs = aggs_create(h->layout, h->maps);
 	h->printer = printer_create(h->layout, h->probes, h->aggs, &h->print_opts, &h->print_hooks);
 	h->drops_seen = xcalloc(h->maps->ncpus, sizeof(*h->drops_seen));
@@ -445,6 +448,7 @@ void session_undo_go(dtrace_hdl_t *h)
 	vec_deinit(&h->units);
 	printer_destroy(h->printer);
 	aggs_destroy(h->aggs);
+	specs_destroy(h->specs);
 	rings_destroy(h->rings);
 	kmaps_destroy(h->maps);
 	strtab_destroy(h->strtab);
@@ -452,6 +456,7 @@ void session_undo_go(dtrace_hdl_t *h)
 	h->printer = NULL;
 	h->aggs = NULL;
 	h->rings = NULL;
+	h->specs = NULL;
 	h->maps = NULL;
 	h->strtab = NULL;
 	h->drops_seen = NULL;

@@ -21,6 +21,7 @@
 #include "session/options.h"
 
 struct proc;  /* -c and -p targets (proc.h) */
+struct specs; /* speculations that wait (spec.h) */
 struct rings; /* consumer side of the ring buffers (rings.h) */
 
 struct session_unit {
@@ -80,6 +81,8 @@ struct dtrace_hdl {
 	VEC(struct session_unit *) units;
 	struct attachments attachments;
 	struct rings *rings;
+	struct specs *specs;
+	uint64_t spec_drops_seen;
 	struct aggs *aggs;
 	struct printer *printer;
 	struct print_opts print_opts;

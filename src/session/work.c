@@ -5,6 +5,7 @@
 #include "session/proc.h"
 #include "session/rings.h"
 #include "session/session.h"
+#include "session/spec.h"
 
 /* Bounds, in ns, of the time between two reads. One CPU can write 200 bytes a microsecond. */
 #define INTERVAL_MIN	1000000
@@ -52,6 +53,16 @@ int dtrace_aggregate_print(dtrace_hdl_t *dtp, FILE *fp)
 
 /* ---- draining ------------------------------------------------------------------------------- */
 
+static struct err *consume_printed(void *ctx, const struct rt_rec *rec, uint32_t len, uint32_t cpu,
+				   const struct rt_rec *next)
+{
+	dtrace_hdl_t *h = ctx;
+
+	if (next && next->clause >= h->layout->nclauses)
+		next = NULL;
+	return print_record(h->printer, h->work_fp, rec, len, cpu, next);
+}
+
 static struct err *consume_record(void *ctx, const struct rt_rec *rec, uint32_t len, uint32_t cpu,
 				  const struct rt_rec *next)
 {
@@ -59,9 +70,7 @@ static struct err *consume_record(void *ctx, const struct rt_rec *rec, uint32_t 
 
 	if (rec->clause == RT_REC_FAULT)
 		return session_report_fault(h, (const struct rt_rec_fault *)rec);
-	if (next && next->clause == RT_REC_FAULT)
-		next = NULL;
-	return print_record(h->printer, h->work_fp, rec, len, cpu, next);
+	return specs_record(h->specs, rec, len, cpu, next, consume_printed, h);
 }
 
 static struct err *drain(dtrace_hdl_t *h, FILE *fp, uint64_t horizon)
@@ -70,7 +79,10 @@ static struct err *drain(dtrace_hdl_t *h, FILE *fp, uint64_t horizon)
 
 	h->work_fp = fp;
 	h->is_snapped = false;
+	specs_drain_begin(h->specs);
 	e = rings_drain(h->rings, horizon, consume_record, h);
+	/* END may still commit what is active when tracing stops */
+	specs_drain_end(h->specs, h->is_ended ? horizon : MIN(horizon, session_now()));
 	if (e) {
 		err_destroy(printer_flush(h->printer, fp)); /* e came first */
 		return e;
@@ -86,7 +98,8 @@ static bool unit_records(const struct session_unit *u)
 		if (cl->is_default)
 			return true;
 		for (uint32_t j = 0; j < cl->nacts; j++)
-			if (act_is_recording(cl->acts[j].kind) && cl->acts[j].kind != ACT_EXIT)
+			if (cl->acts[j].kind == ACT_COMMIT ||
+			    (act_is_recording(cl->acts[j].kind) && cl->acts[j].kind != ACT_EXIT))
 				return true;
 	}
 	return false;

@@ -80,7 +80,8 @@ struct rt_cpu { /* counters: one writer a CPU */
 	u64 dyn_drops;	/* no room for a dynamic variable */
 	u64 nest_drops; /* nesting deeper than RT_LEVELS */
 	u64 dblerrors;	/* faults inside ERROR clauses */
-	u64 pad[3];
+	u64 spec_busy, spec_unavail; /* speculation() found no id */
+	u64 pad;
 };
 
 struct rt_control {
@@ -99,13 +100,42 @@ struct rt_rec {
 	u32 probe;  /* probe id */
 	u64 time;   /* ns, CLOCK_MONOTONIC */
 };
-#define RT_REC_FAULT 0xffffffffu
+#define RT_REC_FAULT  0xffffffffu
+#define RT_REC_COMMIT 0xfffffffeu
 
 struct rt_rec_fault {
 	struct rt_rec rec;
 	struct rt_fault fault;
 	u32 epid;
 	u32 pad;
+};
+
+/*
+ * Speculations. MAP_SPEC holds one word an id, from id 1 on. Its low two bits are the state, the rest
+ * counts how often the id was given out: with it a record says to which speculation it belongs, and
+ * an id is free again the moment its speculation ends, whatever of that is still in the buffers.
+ *
+ *     FREE --speculation()--> ACTIVE --discard()--> FREE
+ *                             ACTIVE --commit()---> COMMITTING --its record is written--> FREE
+ */
+enum rt_spec_state {
+	RT_SPEC_FREE,
+	RT_SPEC_ACTIVE,
+	RT_SPEC_COMMITTING,
+	RT_SPEC_NONE, /* the one word when nspec is 0: never given out */
+};
+#define RT_SPEC_STATE(word) ((word)&3)
+#define RT_SPEC_NEXT(word)  (((word) | 3) + 1) /* the word of the id when it is free again */
+
+struct rt_spec_tag { /* in the record of a clause with speculate(), at clause_layout.spec_off */
+	u64 word; /* while it was active; 0: not speculative */
+	u32 id;
+	u32 pad;
+};
+
+struct rt_rec_commit {
+	struct rt_rec rec;
+	struct rt_spec_tag tag;
 };
 
 /* A string in a record: bytes at off from the record's start, len without NUL. len UINT32_MAX: NULL. */
@@ -148,6 +178,7 @@ struct rt_cfg {
 	u32 work_off;	    /* RT_WORK_SIZE bytes: the state of a loop */
 	u32 text_a, text_b; /* copies of string arguments: strsize + RT_TEXT_PAD bytes each */
 	u32 table_off;	    /* u16[strsize + 1] */
+	u32 nspec;	    /* words in MAP_SPEC: speculation ids, at least 1 */
 	/* The stack area of an entry of MAP_MACH: slots of stack_stride bytes, a multiple of
 	 * RT_STACK_BLOCK, for stacks of stack_size bytes. The last one belongs to caller and stackdepth. */
 	u32 stack_off, stack_stride, stack_nslots, stack_size;

@@ -54,6 +54,11 @@ RT_FUNC(rt_stackdepth, 1, 0)	 /* the same: frames */
 /* aggregating functions */
 RT_FUNC(rt_quantize, 1, 0)	 /* value -> bucket 0..126 */
 RT_FUNC(rt_llquantize, 1, 0)	 /* value; factor, low, high, steps in m->tmp[0..3] -> bucket */
+/* speculation: the id's word while it is active, else 0; a new id, or 0 */
+RT_FUNC(rt_speculate, 1, 1)
+RT_FUNC(rt_commit, 1, 1)
+RT_FUNC(rt_discard, 1, 1)
+RT_FUNC(rt_sub_speculation, 0, 0)
 /* faults: writes the fault record of m to the ring (clause, action, offset already in m->fault) */
 RT_FUNC(rt_fault_record, 0, 0)
 /*

@@ -40,6 +40,7 @@ static long (*const bpf_loop)(u32 n, void *callback, void *ctx, u64 flags) = (vo
 extern char map_mach, map_scratch, map_strings, map_stacks;
 extern char val_gvars[];
 extern struct rt_control val_control;
+extern u64 val_spec[];
 extern const volatile struct rt_cfg val_rodata;
 #define cfg val_rodata
 

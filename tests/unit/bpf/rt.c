@@ -327,6 +327,60 @@ static void test_keystr(void)
 	is_int(call("rt_keystr", text(0, "5"), 80, 0), 1, "what is there is there");
 }
 
+/* ---- speculations ----------------------------------------------------------------------- */
+
+static void test_speculation(void)
+{
+	uint64_t *words = fx->maps->spec, first;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	int fd = fx->maps->ring_fds[0];
+	uint64_t *cons = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	uint64_t *prod = mmap(NULL, page * 3, PROT_READ, MAP_SHARED, fd, (off_t)page);
+	const struct rt_rec_commit *r;
+	uint64_t pos;
+
+	ok(cons != MAP_FAILED && prod != MAP_FAILED, "ring is mapped");
+	pos = *cons = *prod; /* all is read */
+	for (uint64_t id = 1; id <= 3; id++)
+		is_int(call("rt_sub_speculation", 0, 0, 0), id, "a new id");
+	is_int(call("rt_sub_speculation", 0, 0, 0), 0, "no more ids");
+	is_int(fx->maps->control->cpu[0].spec_unavail, 1, "is counted");
+	first = words[1];
+	is_int(RT_SPEC_STATE(first), RT_SPEC_ACTIVE, "an id that was given out is active");
+	is_int(call("rt_speculate", 2, 0, 0), first, "speculate says which speculation it is");
+	is_int(call("rt_speculate", 0, 0, 0), 0, "id 0 is none");
+	is_int(fx->mach->fault.kind, 0, "and no fault");
+	(void)call("rt_speculate", 4, 0, 0);
+	is_fault(DIF_FAULT_ILLOP, 0, "an id above nspec");
+	(void)call("rt_discard", (uint64_t)-1, 0, 0);
+	is_fault(DIF_FAULT_ILLOP, 0, "a negative id");
+	(void)call("rt_discard", 2, 0, 0);
+	is_int(RT_SPEC_STATE(words[1]), RT_SPEC_FREE, "discard makes it free");
+	is_int(call("rt_speculate", 2, 0, 0), 0, "a free id is not recorded into");
+	(void)call("rt_discard", 2, 0, 0);
+	is_int(call("rt_sub_speculation", 0, 0, 0), 2, "the id is free at once");
+	ok(words[1] != first && call("rt_speculate", 2, 0, 0) == words[1],
+	   "and another speculation");
+	first = words[1];
+	fx->mach->timestamp = 99;
+	fx->mach->probe = 7;
+	(void)call("rt_commit", 2, 0, 0);
+	is_int(RT_SPEC_STATE(words[1]), RT_SPEC_FREE, "commit makes it free");
+	r = (const void *)((char *)prod + page + pos % page + BPF_RINGBUF_HDR_SZ);
+	is_int(*prod - pos, BPF_RINGBUF_HDR_SZ + sizeof(*r), "one record is written");
+	ok(r->rec.clause == RT_REC_COMMIT && r->rec.time == 99 && r->tag.word == first &&
+		   r->tag.id == 2,
+	   "it says which speculation");
+	(void)call("rt_commit", 2, 0, 0);
+	is_int(*prod - pos, BPF_RINGBUF_HDR_SZ + sizeof(*r), "commit of a free id does nothing");
+	words[1] = first - RT_SPEC_ACTIVE + RT_SPEC_COMMITTING;
+	is_int(call("rt_speculate", 2, 0, 0), 0, "nothing is recorded while it is being committed");
+	is_int(call("rt_sub_speculation", 0, 0, 0), 0, "nor is it given out");
+	is_int(fx->maps->control->cpu[0].spec_busy, 1, "that counts as busy");
+	(void)munmap(cons, page);
+	(void)munmap(prod, page * 3);
+}
+
 static void test_edges(void)
 {
 	uint64_t bad = 0xffff7fffdead0000ull;
@@ -507,6 +561,7 @@ int main(void)
 	test_edges();
 	test_numbers();
 	test_fault_record();
+	test_speculation();
 	rt_fx_destroy(fx);
 	test_verification(2);
 	test_verification(65536);

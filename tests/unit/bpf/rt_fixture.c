@@ -191,6 +191,8 @@ struct rt_fx *rt_fx_create(const struct rt_fx_opts *o)
 			     .strtab = strtab_create(),
 			     .aggs = &fx->agg,
 			     .naggs = 1,
+			     .speculates = true,
+			     .nspec = 3,
 			     .opts.ncpus = SLOTS_CPUS};
 	e = kmaps_create(l, &opts, &fx->maps);
 	if (e)

@@ -1,0 +1,140 @@
+/*
+ * Run-time library: speculations. The states are explained in abi.h.
+ */
+#include "bpf/rt/rt.h"
+
+#define COUNT(field)                                                                               \
+	do {                                                                                       \
+		if (cpu < cfg.ncpus)                                                               \
+			__sync_fetch_and_add(&val_control.cpu[cpu].field, 1);                      \
+	} while (0)
+
+/* The word of an id, NULL for 0 and, with a fault, for what is no id. */
+INLINE u64 *word_of(struct rt_mach *m, u64 id)
+{
+	s64 i = (s64)(s32)id - 1;
+
+	if (i == -1)
+		return NULL;
+	OPAQUE(i);
+	if ((u64)i >= cfg.nspec) {
+		fault(m, FAULT_ILLOP, 0);
+		return NULL;
+	}
+	return &val_spec[i];
+}
+
+u64 rt_speculate(struct rt_mach *m, u64 id)
+{
+	u64 *p, word;
+
+	if (!m)
+		return 0;
+	p = word_of(m, id);
+	if (!p)
+		return 0;
+	word = *(volatile u64 *)p;
+	return RT_SPEC_STATE(word) == RT_SPEC_ACTIVE ? word : 0;
+}
+
+/* The word it was active with, when it was and is in the given state from now on. */
+INLINE u64 leave_active(u64 *p, u64 (*next)(u64))
+{
+	u64 word = *(volatile u64 *)p;
+
+	if (RT_SPEC_STATE(word) != RT_SPEC_ACTIVE)
+		return 0;
+	return __sync_val_compare_and_swap(p, word, next(word)) == word ? word : 0;
+}
+
+INLINE u64 to_free(u64 word)
+{
+	return RT_SPEC_NEXT(word);
+}
+
+INLINE u64 to_committing(u64 word)
+{
+	return word - RT_SPEC_ACTIVE + RT_SPEC_COMMITTING;
+}
+
+u64 rt_discard(struct rt_mach *m, u64 id)
+{
+	u64 *p;
+
+	if (!m)
+		return 0;
+	p = word_of(m, id);
+	if (p)
+		leave_active(p, to_free);
+	return 0;
+}
+
+u64 rt_commit(struct rt_mach *m, u64 id)
+{
+	struct rt_rec_commit r;
+	u64 *p, word;
+	u32 cpu;
+
+	if (!m)
+		return 0;
+	p = word_of(m, id);
+	if (!p)
+		return 0;
+	word = leave_active(p, to_committing);
+	if (!word)
+		return 0;
+	cpu = m->cpu;
+	r.rec.clause = RT_REC_COMMIT;
+	r.rec.probe = m->probe;
+	r.rec.time = m->timestamp;
+	if (r.rec.time == 0)
+		r.rec.time = m->timestamp = bpf_ktime_get_ns();
+	r.tag.word = word;
+	r.tag.id = (u32)id;
+	r.tag.pad = 0;
+	if (rt_ring_output(cpu, &r, sizeof(r), BPF_RB_NO_WAKEUP))
+		COUNT(drops);
+	/* Free only now: whoever sees the id free knows that the record is in the buffer. */
+	__sync_lock_test_and_set(p, RT_SPEC_NEXT(word));
+	return 0;
+}
+
+struct search {
+	u32 id, busy;
+};
+
+static long try_id(u64 i, void *ctx)
+{
+	struct search *s = ctx;
+	u64 word;
+
+	if (i >= cfg.nspec)
+		return 1;
+	word = *(volatile u64 *)&val_spec[i];
+	if (RT_SPEC_STATE(word) == RT_SPEC_COMMITTING)
+		s->busy = 1;
+	if (RT_SPEC_STATE(word) != RT_SPEC_FREE ||
+	    __sync_val_compare_and_swap(&val_spec[i], word, word + RT_SPEC_ACTIVE) != word)
+		return 0;
+	s->id = (u32)i + 1;
+	return 1;
+}
+
+/* The lowest free id. */
+u64 rt_sub_speculation(struct rt_mach *m)
+{
+	struct search s = {0, 0};
+	u32 cpu;
+
+	if (!m)
+		return 0;
+	bpf_loop(cfg.nspec, try_id, &s, 0);
+	if (s.id)
+		return s.id;
+	cpu = m->cpu;
+	if (s.busy)
+		COUNT(spec_busy);
+	else
+		COUNT(spec_unavail);
+	return 0;
+}
