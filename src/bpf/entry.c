@@ -122,8 +122,11 @@ static void emit_make_ready(struct gen *g, const struct cold *c)
 static void claim(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
+	uint32_t only_cpu = en->g->env->only_cpu;
 
 	em_helper(e, BPF_FUNC_get_smp_processor_id);
+	if (only_cpu && !en->g->u->is_begin_end)
+		em_jmp_imm(e, BPF_JNE, R0, (int32_t)only_cpu - 1, en->quit);
 	em_alu_imm(e, BPF_MUL, R0, RT_LEVELS);
 	em_store(e, 4, R10, FRAME_KEY, R0);
 	load_mach(en);

@@ -81,7 +81,8 @@ static void act_raise(struct gen *g, const struct prog_act *act)
 	send_signal(g);
 }
 
-static void act_spec_end(struct gen *g, const struct prog_act *act, const char *func)
+/* An action that is a call of a run-time function with one argument. */
+static void act_rt(struct gen *g, const struct prog_act *act, const char *func)
 {
 	struct ra_place none = {.kind = RA_CONST};
 
@@ -109,9 +110,10 @@ static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 		em_imm(&g->e, R1, SIGNAL_STOP);
 		send_signal(g);
 		return;
+	case ACT_CHILL: act_rt(g, act, "rt_chill"); return;
 	case ACT_SPECULATE: gen_speculate(g, act); return;
-	case ACT_COMMIT: act_spec_end(g, act, "rt_commit"); return;
-	case ACT_DISCARD: act_spec_end(g, act, "rt_discard"); return;
+	case ACT_COMMIT: act_rt(g, act, "rt_commit"); return;
+	case ACT_DISCARD: act_rt(g, act, "rt_discard"); return;
 	case ACT_TRACE:
 	case ACT_TRACEMEM:
 	case ACT_PRINTF:

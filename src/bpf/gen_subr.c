@@ -1,5 +1,6 @@
 /* Subroutine calls: one row each. */
 #include "bpf/gen.h"
+#include "bpf/kernel.h"
 
 #define MAX_ARGS 3
 
@@ -52,6 +53,84 @@ static void emit_minor(struct gen *g, const struct dif_at *at, const struct subr
 	em_alu_imm(&g->e, BPF_AND, R0, (1 << 20) - 1);
 }
 
+static void emit_progenyof(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
+{
+	uint32_t parent = 0, tgid = 0;
+	struct err *e = kfield_offset("task_struct", "real_parent", &parent);
+
+	if (!e)
+		e = kfield_offset("task_struct", "tgid", &tgid);
+	if (e) {
+		gen_fail(g, "progenyof: %s", err_text(e));
+		err_destroy(e);
+		return;
+	}
+	ra_place_args(g, at->reads, 1);
+	em_imm(&g->e, R3, parent);
+	em_imm(&g->e, R4, tgid);
+	gen_rt(g, "rt_progenyof");
+}
+
+/* r0 = the word of size bytes at off in the lock at the argument, or a fault */
+static void lock_word(struct gen *g, const struct dif_at *at, uint32_t off, uint32_t size)
+{
+	ra_place_args(g, at->reads, 1);
+	if (off)
+		em_alu_imm(&g->e, BPF_ADD, R2, (int32_t)off);
+	em_imm(&g->e, R3, size);
+	gen_rt(g, "rt_lock_word");
+	at_check_rt(g, at);
+}
+
+/* r0 = r0 is not 0 */
+static void to_truth(struct gen *g)
+{
+	uint32_t done = em_label(&g->e);
+
+	em_jmp_imm(&g->e, BPF_JEQ, R0, 0, done);
+	em_imm(&g->e, R0, 1);
+	em_here(&g->e, done);
+}
+
+/* Linux include/linux/mutex_types.h: the owner with flags in its low three bits. arg: the truth is enough. */
+static void emit_mutex(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
+{
+	uint32_t off = 0;
+	struct err *e = kfield_offset("mutex", "owner", &off);
+
+	if (e) {
+		gen_fail(g, "mutex_owner: %s", err_text(e));
+		err_destroy(e);
+		return;
+	}
+	lock_word(g, at, off, 8);
+	em_alu_imm(&g->e, BPF_AND, R0, -8);
+	if (s->arg)
+		to_truth(g);
+}
+
+/* A mutex of Linux always sleeps. */
+static void emit_mutex_type(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
+{
+	lock_word(g, at, 0, 8);
+	em_imm(&g->e, R0, (uint64_t)s->arg);
+}
+
+/*
+ * Linux include/asm-generic/qrwlock_types.h: a rwlock_t begins with a word that holds the writer in its
+ * lowest byte, a bit for a writer that waits, and above these the number of readers. arg: the bits.
+ */
+static void emit_rwlock(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
+{
+	lock_word(g, at, 0, 4);
+	em_alu_imm(&g->e, BPF_AND, R0, s->arg);
+	to_truth(g);
+}
+
+#define RW_WRITER  0xff
+#define RW_WAITING 0x100
+#define RW_READERS (~0x1ff)
+
 #define RT(name) emit_rt, "rt_sub_" name
 #define STRING	 .clobbers = true, .uses_scratch = true, .can_fault = true
 #define NUMBER	 .clobbers = true, .can_fault = true
@@ -85,6 +164,16 @@ static const struct subr_gen subrs[] = {
 	S(INET_NTOA)  = {RT("inet_ntoa"),  1, 1, {0}, STRING},
 	S(INET_NTOA6) = {RT("inet_ntoa6"), 1, 2, {0}, STRING},
 	S(INET_NTOP)  = {RT("inet_ntop"),  2, 2, {0}, STRING},
+	S(JSON)       = {RT("json"),       2, 2, {0}, STRING},
+	S(MEMSTR)     = {RT("memstr"),     3, 3, {0}, STRING},
+	S(PROGENYOF)  = {emit_progenyof, NULL, 1, 1, {0}, .clobbers = true},
+	S(MUTEX_OWNED)         = {emit_mutex, NULL, 1, 1, {0}, NUMBER, .arg = 1},
+	S(MUTEX_OWNER)         = {emit_mutex, NULL, 1, 1, {0}, NUMBER},
+	S(MUTEX_TYPE_ADAPTIVE) = {emit_mutex_type, NULL, 1, 1, {0}, NUMBER, .arg = 1},
+	S(MUTEX_TYPE_SPIN)     = {emit_mutex_type, NULL, 1, 1, {0}, NUMBER},
+	S(RW_READ_HELD)        = {emit_rwlock, NULL, 1, 1, {0}, NUMBER, .arg = RW_READERS},
+	S(RW_WRITE_HELD)       = {emit_rwlock, NULL, 1, 1, {0}, NUMBER, .arg = RW_WRITER},
+	S(RW_ISWRITER)         = {emit_rwlock, NULL, 1, 1, {0}, NUMBER, .arg = RW_WRITER | RW_WAITING},
 	S(SPECULATION) = {RT("speculation"), 0, 0, {0}, .clobbers = true},
 	S(RAND)       = {emit_rand, NULL, 0, 0, {0}, .clobbers = true},
 	S(HTONS)      = {emit_byte_order, NULL, 1, 1, {0}, .arg = 16},

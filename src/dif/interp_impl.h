@@ -112,6 +112,7 @@ uint64_t subr_strstr(struct dif_machine *m, const uint64_t *v);
 uint64_t subr_strchr(struct dif_machine *m, const uint64_t *v);
 uint64_t subr_strrchr(struct dif_machine *m, const uint64_t *v);
 uint64_t subr_strtok(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_memstr(struct dif_machine *m, const uint64_t *v);
 uint64_t subr_tolower(struct dif_machine *m, const uint64_t *v);
 uint64_t subr_toupper(struct dif_machine *m, const uint64_t *v);
 /* interp_subr_path.c */

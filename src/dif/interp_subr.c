@@ -138,6 +138,10 @@
  *                      anything else: missing. Result: the value's text; without the quotes if a
  *                      string, escapes left as they are.
  *
+ * memstr(a, c, n)      n = 0: 0. n > 4096: ILLOP(0). The first min(n, S) bytes at kernel address a,
+ *                      unreadable: BADADDR(a). A string of them in which every NUL is the character
+ *                      c & 0xff, cut by one character.
+ *
  * ---- Numbers ------------------------------------------------------------------------------------
  *
  * rand()               0 .. 2^31-1, pseudo-random.
@@ -330,6 +334,7 @@ static const struct subr_row {
 	[DIF_SUBR_TOUPPER]    = {subr_toupper, 1, 1, 0},
 	[DIF_SUBR_TOLOWER]    = {subr_tolower, 1, 1, 0},
 	[DIF_SUBR_JSON]	      = {subr_json, 2, 2, 0},
+	[DIF_SUBR_MEMSTR]     = {subr_memstr, 3, 3, 0},
 	[DIF_SUBR_STRTOLL]    = {subr_strtoll, 1, 2, 10},
 };
 /* clang-format on */

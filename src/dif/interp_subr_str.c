@@ -176,3 +176,23 @@ uint64_t subr_toupper(struct dif_machine *m, const uint64_t *v)
 {
 	return change_case(m, v[0], 'a');
 }
+
+#define MEMSTR_MAX 4096
+
+uint64_t subr_memstr(struct dif_machine *m, const uint64_t *v)
+{
+	uint32_t n = (uint32_t)MIN(v[2], (uint64_t)m->strsize);
+	char *text = m->text[0];
+
+	if (v[2] == 0)
+		return 0;
+	if (v[2] > MEMSTR_MAX)
+		return dif_fault(m, DIF_FAULT_ILLOP, 0);
+	if (!mem_load(m, SPACE_KERNEL, v[0], text, n))
+		return dif_fault(m, DIF_FAULT_BADADDR, v[0]);
+	for (uint32_t i = 0; i < n; i++)
+		if (!text[i])
+			text[i] = (char)v[1];
+	text[n - 1] = '\0';
+	return subr_result(m, text, strlen(text));
+}

@@ -13,6 +13,7 @@ static const struct {
 	[ACT_JMP] = {"jmp", false},
 	[ACT_RAISE] = {"raise", false},
 	[ACT_STOP] = {"stop", false},
+	[ACT_CHILL] = {"chill", false},
 	[ACT_SPECULATE] = {"speculate", false},
 	[ACT_COMMIT] = {"commit", false},
 	[ACT_DISCARD] = {"discard", false},

@@ -128,6 +128,7 @@ enum act_kind {
 	ACT_JMP,   /* to action `target` */
 	ACT_RAISE, /* args[0] */
 	ACT_STOP,
+	ACT_CHILL, /* args[0]: ns */
 	ACT_SPECULATE, /* args[0]: this clause's record belongs to that speculation */
 	ACT_COMMIT,    /* args[0] */
 	ACT_DISCARD,   /* args[0] */

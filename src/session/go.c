@@ -226,6 +226,21 @@ static struct err *load_unit(dtrace_hdl_t *h, struct session_unit *u, const stru
 	return e;
 }
 
+/* Option cpu, -1 = all. */
+static int only_cpu(const dtrace_hdl_t *h)
+{
+	return h->opts.val[OPT_cpu] == OPT_UNSET ? -1 : (int)h->opts.val[OPT_cpu];
+}
+
+static struct err *check_cpu(const dtrace_hdl_t *h)
+{
+	int cpu = only_cpu(h);
+
+	if (cpu < (int)h->maps->ncpus && (cpu < 0 || h->maps->ring_fds[cpu] >= 0))
+		return NULL;
+	return err_code(err_new("CPU %d is not there (option 'cpu')", cpu), EDT_BADOPTVAL);
+}
+
 static struct err *load_units(dtrace_hdl_t *h)
 {
 	struct gen_env env = {
@@ -233,6 +248,7 @@ static struct err *load_units(dtrace_hdl_t *h)
 		.kfields = &h->kfields,
 		.ncpus = h->maps->ncpus,
 		.use_task_btf = feat_has(FEAT_TASK_BTF),
+		.only_cpu = (uint32_t)(only_cpu(h) + 1),
 	};
 
 	for (uint32_t i = 0; i < h->units.len; i++) {
@@ -246,7 +262,7 @@ static struct err *load_units(dtrace_hdl_t *h)
 
 static struct err *attach_units(dtrace_hdl_t *h)
 {
-	struct attach_opts opts = {.cpu = -1};
+	struct attach_opts opts = {.cpu = only_cpu(h)};
 
 	for (uint32_t i = 0; i < h->units.len; i++) {
 		struct session_unit *u = h->units.data[i];
@@ -365,6 +381,8 @@ static struct err *prepare(dtrace_hdl_t *h)
 	if (e)
 		return e;
 	e = make_maps(h);
+	if (!e)
+		e = check_cpu(h);
 	if (e)
 		return e;
 	if (has_unit(h, ENTRY_PERF))
@@ -411,6 +429,7 @@ int dtrace_go(dtrace_hdl_t *dtp)
 		return session_fail(h, err_code(err_new("Operation illegal when tracing is active"),
 						EDT_ACTIVE));
 	clamp_rate(h, OPT_statusrate, "status rate", 1, 10000000000);
+	clamp_rate(h, OPT_cleanrate, "cleaning rate", 200000, 60000000000);
 	session_need_dsession(h);
 	e = prepare(h);
 	if (!e) {

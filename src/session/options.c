@@ -33,7 +33,6 @@ static const struct {
 } missing_values[] = {
 	{OPT_bufpolicy, "fill"},
 	{OPT_bufpolicy, "ring"},
-	{OPT_encoding, "utf8"},
 };
 
 static const struct {

@@ -73,6 +73,15 @@ static void apply_cflags(struct compile_opts *o, unsigned int cflags)
 	o->dump_dif |= (cflags & DTRACE_C_DIFV) != 0;
 }
 
+static enum print_encoding encoding_of(const dtrace_hdl_t *h)
+{
+	switch (h->opts.val[OPT_encoding]) {
+	case 0: return PRINT_ENCODING_ASCII;
+	case 1: return PRINT_ENCODING_UTF8;
+	default: return PRINT_ENCODING_UNSET;
+	}
+}
+
 void session_refresh_opts(dtrace_hdl_t *h)
 {
 	refresh_compile_opts(h);
@@ -81,6 +90,10 @@ void session_refresh_opts(dtrace_hdl_t *h)
 		.quiet = opt_flag(&h->opts, OPT_quiet),
 		.flowindent = opt_flag(&h->opts, OPT_flowindent),
 		.rawbytes = opt_flag(&h->opts, OPT_rawbytes),
+		.agghist = opt_flag(&h->opts, OPT_agghist),
+		.aggpack = opt_flag(&h->opts, OPT_aggpack),
+		.aggzoom = opt_flag(&h->opts, OPT_aggzoom),
+		.encoding = encoding_of(h),
 		.sort =
 			{
 				.key = opt_flag(&h->opts, OPT_aggsortkey),

@@ -319,7 +319,7 @@ static const struct {
 	{DIF_SUBR_STRTOLL, "isd"},    {DIF_SUBR_HTONS, "ii"},	   {DIF_SUBR_HTONL, "ii"},
 	{DIF_SUBR_HTONLL, "ii"},      {DIF_SUBR_NTOHS, "ii"},	   {DIF_SUBR_NTOHL, "ii"},
 	{DIF_SUBR_NTOHLL, "ii"},      {DIF_SUBR_GETMAJOR, "ii"},   {DIF_SUBR_GETMINOR, "ii"},
-	{DIF_SUBR_MUTEX_OWNED, "ii"}, {DIF_SUBR_STRJOIN, "sss"},   {DIF_SUBR_SUBSTR, "ssd"},
+	{DIF_SUBR_MSGSIZE, "ii"}, {DIF_SUBR_STRJOIN, "sss"},   {DIF_SUBR_SUBSTR, "ssd"},
 	{DIF_SUBR_SUBSTR, "ssdd"},    {DIF_SUBR_STRSTR, "sss"},	   {DIF_SUBR_STRCHR, "ssc"},
 	{DIF_SUBR_STRRCHR, "ssc"},    {DIF_SUBR_STRTOK, "sss"},	   {DIF_SUBR_BASENAME, "ss"},
 	{DIF_SUBR_DIRNAME, "ss"},     {DIF_SUBR_CLEANPATH, "ss"},  {DIF_SUBR_LLTOSTR, "si"},

@@ -81,7 +81,8 @@ struct rt_cpu { /* counters: one writer a CPU */
 	u64 nest_drops; /* nesting deeper than RT_LEVELS */
 	u64 dblerrors;	/* faults inside ERROR clauses */
 	u64 spec_busy, spec_unavail; /* speculation() found no id */
-	u64 pad;
+	u64 chill_from, chilled; /* chill(): when the interval began, ns waited in it */
+	u64 pad[7];
 };
 
 struct rt_control {

@@ -36,6 +36,12 @@ RT_FUNC(rt_sub_tolower, 1, 1)
 RT_FUNC(rt_sub_inet_ntoa, 1, 1)
 RT_FUNC(rt_sub_inet_ntoa6, 2, 1) /* address, strict (default 0) */
 RT_FUNC(rt_sub_inet_ntop, 2, 1)
+RT_FUNC(rt_sub_json, 2, 1)	 /* text, path */
+RT_FUNC(rt_sub_memstr, 3, 1)	 /* address, character for NULs, size */
+/* kernel objects */
+RT_FUNC(rt_progenyof, 3, 0)	 /* pid; offsets of real_parent and tgid in task_struct */
+RT_FUNC(rt_lock_word, 2, 1)	 /* address, size 4 or 8: what is there */
+RT_FUNC(rt_chill, 1, 1)		 /* ns */
 /* machine */
 RT_FUNC(rt_strcmp, 2, 1)	 /* like strcmp, up to strsize: negative, 0, positive */
 RT_FUNC(rt_allocs, 1, 1)	 /* DIF allocs */

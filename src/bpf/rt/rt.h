@@ -31,6 +31,7 @@ static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)
 static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value,
 					 u64 flags) = (void *)2;
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
+static u64 (*const bpf_get_current_task)(void) = (void *)35;
 static long (*const bpf_probe_read_user)(void *dst, u32 size, u64 src) = (void *)112;
 static long (*const bpf_probe_read_kernel)(void *dst, u32 size, u64 src) = (void *)113;
 static long (*const bpf_probe_read_user_str)(void *dst, u32 size, u64 src) = (void *)114;

@@ -147,6 +147,63 @@ u64 rt_strcmp(struct rt_mach *m, u64 s, u64 t)
 	return words_compare(w->a, w->b);
 }
 
+/* ---- memory as text --------------------------------------------------------------------- */
+
+struct memstr_work {
+	u64 off, end;
+	u64 fill;
+};
+
+/* Zero bytes become fill. Sums carry out of no byte, so bit 7 marks exactly those that are not 0.
+ */
+static long memstr_step(u64 i, void *ctx)
+{
+	char *p = ((struct loop *)ctx)->p;
+	struct memstr_work *w = WORK(p, struct memstr_work);
+	u64 off = w->off, word, zeros;
+
+	if (off >= w->end || off > cfg.scratch_size)
+		return 1;
+	word = *(u64 *)(p + off);
+	zeros = ~(((word & BYTES(0x7f)) + BYTES(0x7f)) | word) & BYTES(0x80);
+	*(u64 *)(p + off) = word | ((zeros >> 7) * 0xff & w->fill);
+	w->off = off + 8;
+	return 0;
+}
+
+#define MEMSTR_MAX 4096
+
+u64 rt_sub_memstr(struct rt_mach *m, u64 addr, u64 c, u64 size)
+{
+	struct memstr_work *w;
+	u64 top;
+	char *p;
+
+	if (!m || size == 0)
+		return 0;
+	if (size > MEMSTR_MAX)
+		return fault(m, FAULT_ILLOP, 0);
+	p = slot_of(m);
+	if (!p || !scratch_top(m, &top))
+		return 0;
+	if (size > cfg.strsize)
+		size = cfg.strsize;
+	if (bpf_probe_read_kernel(p + top, size, addr))
+		return fault(m, FAULT_BADADDR, addr);
+	if (!string_take(m, top))
+		return 0;
+	w = WORK(p, struct memstr_work);
+	w->off = top;
+	w->end = top + size;
+	w->fill = BYTES(c & 0xff);
+	loop_run((size + 7) / 8, memstr_step, p);
+	OPAQUE(size);
+	if (size - 1 >= cfg.strsize)
+		return 0;
+	p[top + size - 1] = 0;
+	return m->scratch + top;
+}
+
 /* ---- case ------------------------------------------------------------------------------- */
 
 struct case_work {

@@ -1,1 +1,1 @@
-BEGIN { trace(json("{}", "a")); trace(cwd); trace(speculation()); panic(); trace(zonename); }
+BEGIN { trace(link_ntop(1, (void *)0)); trace(cwd); panic(); trace(zonename); }

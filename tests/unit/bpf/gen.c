@@ -752,7 +752,7 @@ static void test_listing(void)
 				   "if r0 != 0 goto\n"
 				   "r1 = *(u32 *)(r9 +44)\n"
 				   "if r1 >= 2 goto\n"
-				   "r1 *= 64\n"
+				   "r1 *= 128\n"
 				   "r2 = map control value+64\n"
 				   "r2 += r1\n"
 				   "r1 = *(u64 *)(r2 +8)\n"

@@ -30,7 +30,7 @@ struct rt_fx {
 		const char *name;
 		int prog_fd;
 		uint32_t nverified; /* instructions the verifier looked at */
-	} progs[64];
+	} progs[128];
 	uint32_t nprogs;
 };
 

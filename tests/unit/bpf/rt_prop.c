@@ -31,6 +31,8 @@ enum arg_kind {
 	ARG_CHAR,
 	ARG_BYTES, /* address of 16 bytes, many of them zero */
 	ARG_FAMILY,
+	ARG_JSON,
+	ARG_STEPS, /* path into it */
 };
 
 enum result_kind {
@@ -61,6 +63,9 @@ static const struct subr {
 	{"cleanpath", RESULT_STR, {ARG_PATH}},
 	{"lltostr", RESULT_STR, {ARG_INT, ARG_SMALL}},
 	{"strtoll", RESULT_NUM, {ARG_NUM, ARG_SMALL}},
+	{"json", RESULT_STR, {ARG_JSON, ARG_STEPS}},
+	{"memstr", RESULT_STR, {ARG_BYTES, ARG_CHAR, ARG_SMALL}},
+	{"memstr", RESULT_STR, {ARG_STR, ARG_CHAR, ARG_SMALL}},
 	{"toupper", RESULT_STR, {ARG_STR}},
 	{"tolower", RESULT_STR, {ARG_STR}},
 	{"inet_ntoa", RESULT_STR, {ARG_BYTES}},
@@ -102,6 +107,48 @@ static void text_make(char *p, uint32_t len, const char *alphabet)
 	for (uint32_t i = 0; i < len; i++)
 		p[i] = *alphabet ? alphabet[below((uint32_t)n)] : (char)(1 + below(255));
 	p[len] = '\0';
+}
+
+static const char *json_word(void)
+{
+	static const char *const words[] = {"\"a\"", "1",  "null",   "\"b\\\"c\"",
+					    "{}",    "[]", "-2.5e7", "\"\""};
+
+	return words[below(ARRAY_LEN(words))];
+}
+
+/* Nearly always JSON: values by depth, cut at len. */
+static void json_value(struct strbuf *s, uint32_t depth)
+{
+	static const char *const spaces[] = {"", "", "", " ", "\n\t"};
+	static const char *const keys[] = {"\"a\"", "\"b\"", "\"ab\"", "\"\\\"\"", "\"0\""};
+	bool is_object = below(2);
+	uint32_t n = below(5);
+
+	strbuf_adds(s, spaces[below(5)]);
+	if (!depth || below(4) == 0) {
+		strbuf_adds(s, json_word());
+		return;
+	}
+	strbuf_addc(s, is_object ? '{' : '[');
+	for (uint32_t i = 0; i < n; i++) {
+		strbuf_adds(s, i ? "," : "");
+		strbuf_adds(s, spaces[below(5)]);
+		if (is_object)
+			strbuf_addf(s, "%s%s:", keys[below(5)], spaces[below(5)]);
+		json_value(s, depth - 1);
+		strbuf_adds(s, spaces[below(5)]);
+	}
+	strbuf_addc(s, is_object ? '}' : ']');
+}
+
+static void json_make(char *p, uint32_t len, uint32_t depth)
+{
+	struct strbuf s = {0};
+
+	json_value(&s, depth);
+	(void)snprintf(p, len + 1, "%s", strbuf_text(&s));
+	strbuf_deinit(&s);
 }
 
 /* ---- both sides ------------------------------------------------------------------------- */
@@ -186,6 +233,14 @@ static uint64_t arg_make(struct world *w, enum arg_kind kind, uint32_t i)
 			p[10] = p[11] = below(2) ? (char)0xff : 0;
 		}
 		return below(60) ? addr : BAD;
+	case ARG_JSON:
+		if (below(8)) {
+			json_make(p, length(max), 4);
+		} else {
+			text_make(p, length(max), "{}[]\",:\\ ab1");
+		}
+		return addr;
+	case ARG_STEPS: text_make(p, below(12), below(2) ? "ab01.[]" : "a0."); return addr;
 	case ARG_FAMILY: return below(8) ? (below(2) ? 2 : 10) : below(12);
 	case ARG_END: break;
 	}

@@ -407,6 +407,13 @@ static const struct row numbers[] = {
 	{"progenyof(43)", "0"},
 	{"progenyof(0x10000002a)", "1"},
 
+	{"memstr(K+32, 45, 0)", "0"},
+	{"memstr(K+32, 45, 4097)", "ILLOP 0"},
+	{"memstr(K+509, 45, 4)", "BADADDR K+509"},
+	{"memstr(\"abc\", 45, 3)", "\"ab\""},
+	{"memstr(\"abc\", 45, 4)", "\"abc\""},
+	{"memstr(\"abc\", 0x12d, 1)", "\"\""},
+
 	{"inet_ntoa(K+32)", "\"192.168.0.255\""},
 	{"inet_ntoa(K+31)", "\"0.192.168.0\""},
 	{"inet_ntoa(K+509)", "BADADDR K+509"},

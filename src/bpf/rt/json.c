@@ -1,0 +1,270 @@
+/*
+ * Run-time library: json().
+ *
+ * The text is walked once, from left to right: the value a step of the path names lies behind what
+ * was walked to find it, so nothing is looked at twice. What is being read is a state, the place in
+ * the text a position; a step of the loop looks at one character. Semantics: dif/interp_subr.c.
+ */
+#include "bpf/rt/rt.h"
+
+enum state {
+	VALUE,	    /* before the value a step was found for: is the path at its end? */
+	STEP,	    /* at the first character of a step */
+	INDEX,	    /* in a step that is the index of an array */
+	KEY_BEGIN,  /* before '"' */
+	KEY,	    /* in a key */
+	KEY_ESCAPE, /* in a key, behind a backslash */
+	COLON,
+	MEMBER,	 /* before the value of a member */
+	ELEMENT, /* before an element, or ']' */
+	COMMA,	 /* behind a value that is not sought */
+	SKIP,	 /* at a value: over it */
+	WORD,	 /* in a value of the last kind */
+	STRING,
+	ESCAPE,
+	BRACKETS,
+	INNER_STRING,
+	INNER_ESCAPE,
+	FOUND, /* behind the value sought */
+	MISSING,
+};
+
+struct json_work {
+	u64 top;	 /* of the text, in scratch memory */
+	u64 i;		 /* position in it */
+	u64 step, end;	 /* of the path: current step */
+	u64 key;	 /* in the path: what the key agrees with so far */
+	u64 index;	 /* elements to skip */
+	u64 depth;	 /* of brackets */
+	u64 begin;	 /* of the value sought */
+	u32 state, skip; /* skip: state behind a value */
+	u32 is_object, is_equal, has_steps;
+};
+
+INLINE int is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+INLINE int ends_word(char c)
+{
+	return c == 0 || is_space(c) || c == ',' || c == ':' || c == ']' || c == '}' || c == '[' ||
+	       c == '{' || c == '"';
+}
+
+INLINE int ends_step(char c)
+{
+	return c == 0 || c == '.' || c == '[' || c == ']';
+}
+
+/* The path: over separators, then to the end of the step. */
+INLINE u32 step_next(struct json_work *w, char in_path)
+{
+	if (in_path && ends_step(in_path)) {
+		w->step++;
+		return VALUE;
+	}
+	if (in_path) {
+		w->end = w->step;
+		return STEP;
+	}
+	if (!w->has_steps)
+		return MISSING;
+	w->begin = w->i;
+	w->skip = FOUND;
+	return SKIP;
+}
+
+/* The end of the step is known: into the value. */
+INLINE u32 step_into(struct json_work *w, char c)
+{
+	w->has_steps = 1;
+	w->key = w->step;
+	w->is_object = c == '{';
+	if (c == '{') {
+		w->i++;
+		return KEY_BEGIN;
+	}
+	w->index = 0;
+	if (c != '[' || w->end - w->step > 9)
+		return MISSING;
+	w->i++;
+	return INDEX;
+}
+
+INLINE u32 key_char(struct json_work *w, char c, char in_path)
+{
+	if (w->key < w->end && in_path == c)
+		w->key++;
+	else
+		w->is_equal = 0;
+	w->i++;
+	return KEY;
+}
+
+INLINE u32 skip_begin(struct json_work *w, char c)
+{
+	if (c == '{' || c == '[') {
+		w->depth = 1;
+		w->i++;
+		return BRACKETS;
+	}
+	if (c == '"') {
+		w->i++;
+		return STRING;
+	}
+	return ends_word(c) ? MISSING : WORD;
+}
+
+INLINE u32 in_brackets(struct json_work *w, char c)
+{
+	if (c == 0)
+		return MISSING;
+	w->i++;
+	if (c == '"')
+		return INNER_STRING;
+	if (c == '{' || c == '[')
+		w->depth++;
+	if ((c == '}' || c == ']') && --w->depth == 0)
+		return w->skip;
+	return BRACKETS;
+}
+
+/* One look. c: the character at i; step, end, key: those of the path there. */
+INLINE u32 next_state(struct json_work *w, char c, char at_step, char at_end, char at_key)
+{
+	u32 state = w->state;
+
+	switch (state) {
+	case KEY_BEGIN:
+	case COLON:
+	case MEMBER:
+	case ELEMENT:
+	case COMMA:
+		if (is_space(c)) {
+			w->i++;
+			return state;
+		}
+	}
+	switch (state) {
+	case VALUE: return step_next(w, at_step);
+	case STEP:
+		if (ends_step(at_end))
+			return step_into(w, c);
+		w->end++;
+		return STEP;
+	case INDEX:
+		if (w->key >= w->end)
+			return ELEMENT;
+		if (at_key < '0' || at_key > '9')
+			return MISSING;
+		w->index = w->index * 10 + (at_key - '0');
+		w->key++;
+		return INDEX;
+	case KEY_BEGIN:
+		w->i++;
+		w->key = w->step;
+		w->is_equal = 1;
+		return c == '"' ? KEY : MISSING;
+	case KEY:
+		if (c == 0)
+			return MISSING;
+		if (c == '"') {
+			w->i++;
+			return COLON;
+		}
+		key_char(w, c, at_key);
+		return c == '\\' ? KEY_ESCAPE : KEY;
+	case KEY_ESCAPE: return c ? key_char(w, c, at_key) : MISSING;
+	case COLON: w->i++; return c == ':' ? MEMBER : MISSING;
+	case MEMBER:
+		w->skip = COMMA;
+		if (!w->is_equal || w->key != w->end)
+			return SKIP;
+		w->step = w->end;
+		return VALUE;
+	case ELEMENT:
+		w->skip = COMMA;
+		if (w->index) {
+			w->index--;
+			return SKIP;
+		}
+		w->step = w->end;
+		return VALUE;
+	case COMMA: w->i++; return c != ',' ? MISSING : w->is_object ? KEY_BEGIN : ELEMENT;
+	case SKIP: return skip_begin(w, c);
+	case WORD:
+		if (ends_word(c))
+			return w->skip;
+		w->i++;
+		return WORD;
+	case BRACKETS: return in_brackets(w, c);
+	case STRING:
+	case INNER_STRING:
+		if (c == 0)
+			return MISSING;
+		w->i++;
+		if (c == '\\')
+			return state + 1;
+		return c != '"' ? state : state == STRING ? w->skip : BRACKETS;
+	case ESCAPE:
+	case INNER_ESCAPE: w->i++; return c ? state - 1 : MISSING;
+	}
+	return MISSING;
+}
+
+static long json_step(u64 it, void *ctx)
+{
+	char *p = ((struct loop *)ctx)->p;
+	struct json_work *w = WORK(p, struct json_work);
+	u64 top = w->top, i = w->i, step = w->step, end = w->end, key = w->key;
+
+	if (w->state >= FOUND || top > cfg.scratch_size || i >= cfg.strsize ||
+	    step >= cfg.strsize || end >= cfg.strsize || key >= cfg.strsize)
+		return 1;
+	w->state = next_state(w, p[top + i], p[cfg.text_b + step], p[cfg.text_b + end],
+			      p[cfg.text_b + key]);
+	return 0;
+}
+
+INLINE char char_at(char *p, u64 top, u64 i)
+{
+	return top > cfg.scratch_size || i >= cfg.strsize ? 0 : p[top + i];
+}
+
+/* Looks that change neither position are fewer than those that do: four a character are enough. */
+u64 rt_sub_json(struct rt_mach *m, u64 s, u64 path)
+{
+	struct json_work *w;
+	u64 top, begin, end;
+	s64 n, k;
+	char *p;
+
+	if (!m)
+		return 0;
+	p = slot_of(m);
+	if (!p || !scratch_top(m, &top))
+		return 0;
+	n = text_read(m, p + top, s);
+	if (n < 0)
+		return 0;
+	k = text_read(m, p + cfg.text_b, path);
+	if (k < 0)
+		return 0;
+	w = WORK(p, struct json_work);
+	*w = (struct json_work){.top = top, .state = ELEMENT};
+	loop_run(4 * (n + k) + 16, json_step, p);
+	begin = w->begin;
+	end = w->i;
+	if (w->state != FOUND || !string_take(m, top))
+		return 0;
+	if (char_at(p, top, begin) == '"') {
+		begin++;
+		end--;
+	}
+	OPAQUE(end);
+	if (end >= cfg.strsize)
+		return 0;
+	p[top + end] = 0;
+	return m->scratch + top + begin;
+}
