@@ -103,6 +103,23 @@ static int probe_task_btf(void)
 	return prog_try(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, ARRAY_LEN(insns), &fd);
 }
 
+/* Never run. Refused when the kernel is locked down, or built without it. */
+static int probe_write_user(void)
+{
+	struct bpf_insn insns[] = {
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_1, 0, 0),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, -8),
+		{.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_2},
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_3, 0, 8),
+		INSN_CALL(BPF_FUNC_probe_write_user),
+		INSN_RET0,
+	};
+	CLEANUP(fd) int fd = -1;
+
+	return prog_try(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, ARRAY_LEN(insns), &fd);
+}
+
 /* Linking to a descriptor that is none: EBADF from a kernel that knows what it is asked. */
 static int probe_perf_link(void)
 {
@@ -147,6 +164,7 @@ static const struct {
 	[FEAT_RINGBUF]	    = {"RINGBUF",      probe_ringbuf},
 	[FEAT_TASK_STORAGE] = {"TASK_STORAGE", probe_task_storage},
 	[FEAT_TASK_BTF]	    = {"TASK_BTF",     probe_task_btf},
+	[FEAT_WRITE_USER]   = {"WRITE_USER",   probe_write_user},
 	[FEAT_PERF_LINK]    = {"PERF_LINK",    probe_perf_link},
 	[FEAT_TEST_RUN]	    = {"TEST_RUN",     probe_test_run},
 };

@@ -213,9 +213,24 @@ void gen_speculate(struct gen *g, const struct prog_act *act)
 
 /* ---- sending -------------------------------------------------------------------------------- */
 
+/* Turns ON into EXITING; r0, r1. */
+static void end_run(struct gen *g)
+{
+	struct emitter *e = &g->e;
+	uint32_t done = em_label(e);
+
+	em_map_value(e, R1, MAP_REF(MAP_CONTROL, 0), offsetof(struct rt_control, state));
+	em_load(e, 4, R0, R1, 0);
+	em_jmp_imm(e, BPF_JNE, R0, RT_STATE_ON, done);
+	em_store_imm(e, 4, R1, 0, RT_STATE_EXITING);
+	em_here(e, done);
+}
+
 static void emit_drop(struct gen *g, const struct cold *c)
 {
 	gen_count(g, offsetof(struct rt_cpu, drops));
+	if (g->env->stops_when_full)
+		end_run(g);
 	em_ja(&g->e, c->back);
 }
 
@@ -259,10 +274,7 @@ static void handle_exit(struct gen *g)
 		em_ja(e, done);
 	em_here(e, exits);
 	em_imm(e, R7, BPF_RB_FORCE_WAKEUP);
-	em_map_value(e, R1, MAP_REF(MAP_CONTROL, 0), offsetof(struct rt_control, state));
-	em_load(e, 4, R0, R1, 0);
-	em_jmp_imm(e, BPF_JNE, R0, RT_STATE_ON, done);
-	em_store_imm(e, 4, R1, 0, RT_STATE_EXITING);
+	end_run(g);
 	em_here(e, done);
 }
 

@@ -164,6 +164,8 @@ static const struct subr_gen subrs[] = {
 	S(INET_NTOA)  = {RT("inet_ntoa"),  1, 1, {0}, STRING},
 	S(INET_NTOA6) = {RT("inet_ntoa6"), 1, 2, {0}, STRING},
 	S(INET_NTOP)  = {RT("inet_ntop"),  2, 2, {0}, STRING},
+	S(COPYOUT)    = {RT("copyout"),    3, 3, {0}, NUMBER},
+	S(COPYOUTSTR) = {RT("copyoutstr"), 3, 3, {0}, NUMBER},
 	S(JSON)       = {RT("json"),       2, 2, {0}, STRING},
 	S(MEMSTR)     = {RT("memstr"),     3, 3, {0}, STRING},
 	S(PROGENYOF)  = {emit_progenyof, NULL, 1, 1, {0}, .clobbers = true},

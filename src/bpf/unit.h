@@ -74,6 +74,7 @@ struct gen_env {
 	uint32_t ncpus;
 	bool use_task_btf; /* bpf_get_current_task_btf() works here */
 	uint32_t only_cpu; /* 1 + the CPU on which probes fire, but for BEGIN and END; 0 = all */
+	bool stops_when_full; /* a record that finds no room ends the run */
 	uint32_t shuffle;  /* tests: not 0 chooses registers at random and spills often */
 };
 

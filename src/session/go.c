@@ -5,10 +5,13 @@
 
 #include "provider/providers.h"
 #include "session/proc.h"
+#include "session/latest.h"
 #include "session/rings.h"
 #include "session/session.h"
 #include "session/spec.h"
 #include "sym/sym.h"
+
+#define RING_BUFSIZE ((uint64_t)4 << 20) /* policy ring: least size of the kernel's buffers */
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
@@ -83,6 +86,44 @@ static bool session_reads(const dtrace_hdl_t *h, uint32_t var)
 	return false;
 }
 
+static bool difo_calls(const struct difo *d, enum dif_subr subr)
+{
+	for (uint32_t i = 0; d && i < d->code_len; i++)
+		if (DIF_INSN_OP(d->code[i]) == DIF_OP_CALL && DIF_INSN_INDEX(d->code[i]) == subr)
+			return true;
+	return false;
+}
+
+static bool clause_calls(const struct prog_clause *cl, enum dif_subr subr)
+{
+	if (difo_calls(cl->pred, subr))
+		return true;
+	for (uint32_t j = 0; j < cl->nacts; j++)
+		for (uint32_t k = 0; k < cl->acts[j].nargs; k++)
+			if (difo_calls(cl->acts[j].args[k], subr))
+				return true;
+	return false;
+}
+
+/* Subroutines that not every kernel allows. */
+static struct err *check_features(const dtrace_hdl_t *h)
+{
+	for (uint32_t i = 0; i < h->clauses.len; i++) {
+		const struct prog_clause *cl = h->clauses.data[i].clause;
+
+		if (h->clauses.data[i].n &&
+		    (clause_calls(cl, DIF_SUBR_COPYOUT) || clause_calls(cl, DIF_SUBR_COPYOUTSTR)) &&
+		    !feat_has(FEAT_WRITE_USER))
+			return err_hint(err_code(err_new("copyout() and copyoutstr(): this kernel "
+							 "refuses %s",
+							 feat_what(FEAT_WRITE_USER)),
+						 EDT_NOTSUP),
+					"it is forbidden under kernel lockdown, and some kernels "
+					"are built without it");
+	}
+	return NULL;
+}
+
 static struct layout *make_layout(dtrace_hdl_t *h, uint32_t ncpus)
 {
 	const struct layout_opts opts = {
@@ -135,8 +176,10 @@ static bool has_tracepoints(const dtrace_hdl_t *h)
 
 static struct err *try_maps(dtrace_hdl_t *h, uint64_t bufsize)
 {
-	struct kmaps_opts opts = {.bufsize = (uint32_t)bufsize,
-				  .need_tls = h->layout->tls_size > 0};
+	/* policy ring: what is kept is bounded elsewhere, here are only the records not read yet */
+	bool is_ring = h->opts.val[OPT_bufpolicy] == BUFPOLICY_RING;
+	uint64_t size = is_ring ? MAX(bufsize, RING_BUFSIZE) : bufsize;
+	struct kmaps_opts opts = {.bufsize = (uint32_t)size, .need_tls = h->layout->tls_size > 0};
 
 	/* timers do not interrupt in code that traces */
 	if ((session_reads(h, DIF_VAR_CALLER) || session_reads(h, DIF_VAR_STACKDEPTH)) &&
@@ -249,6 +292,7 @@ static struct err *load_units(dtrace_hdl_t *h)
 		.ncpus = h->maps->ncpus,
 		.use_task_btf = feat_has(FEAT_TASK_BTF),
 		.only_cpu = (uint32_t)(only_cpu(h) + 1),
+		.stops_when_full = h->opts.val[OPT_bufpolicy] == BUFPOLICY_FILL,
 	};
 
 	for (uint32_t i = 0; i < h->units.len; i++) {
@@ -339,6 +383,8 @@ static struct err *make_consumer(dtrace_hdl_t *h)
 		.snap = hook_snap,
 	};
 	h->specs = specs_create(h->layout, h->maps->spec, (uint64_t)h->opts.val[OPT_specsize]);
+	if (h->opts.val[OPT_bufpolicy] == BUFPOLICY_RING)
+		h->latest = latest_create(h->maps->ncpus, (uint64_t)h->opts.val[OPT_bufsize]);
 	h->aggs = aggs_create(h->layout, h->maps);
 	h->printer = printer_create(h->layout, h->probes, h->aggs, &h->print_opts, &h->print_hooks);
 	h->drops_seen = xcalloc(h->maps->ncpus, sizeof(*h->drops_seen));
@@ -370,6 +416,8 @@ static struct err *prepare(dtrace_hdl_t *h)
 	if (e)
 		return e;
 	e = check_destructive(h);
+	if (!e)
+		e = check_features(h);
 	if (e)
 		return e;
 	h->layout = make_layout(h, (uint32_t)ncpus);
@@ -468,6 +516,8 @@ void session_undo_go(dtrace_hdl_t *h)
 	printer_destroy(h->printer);
 	aggs_destroy(h->aggs);
 	specs_destroy(h->specs);
+	latest_destroy(h->latest);
+	h->latest = NULL;
 	rings_destroy(h->rings);
 	kmaps_destroy(h->maps);
 	strtab_destroy(h->strtab);

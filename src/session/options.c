@@ -26,15 +26,6 @@ static const char *const enum_values[OPT_COUNT][8] = {
 	[OPT_stdc] = {"a", "c", "s", "t"},
 };
 
-/* Values of enums that the language knows and we do not have. */
-static const struct {
-	enum opt_id id;
-	const char *value;
-} missing_values[] = {
-	{OPT_bufpolicy, "fill"},
-	{OPT_bufpolicy, "ring"},
-};
-
 static const struct {
 	enum opt_id id;
 	int64_t min, max;
@@ -220,13 +211,10 @@ static struct err *bad_value(enum opt_id id)
 	return e;
 }
 
-static struct err *not_here(enum opt_id id, const char *value)
+static struct err *not_here(enum opt_id id)
 {
 	struct err *e = err_code(err_new("Not supported by this version"), EDT_NOTSUP);
 
-	if (value)
-		return err_hint(e, "'%s=%s' is known, but is not built yet", opt_descs[id].name,
-				value);
 	return err_hint(e, "option '%s' is known (%s), but is not built yet", opt_descs[id].name,
 			opt_descs[id].what);
 }
@@ -338,9 +326,6 @@ static struct err *set_value(struct options *o, enum opt_id id, const char *valu
 		return set_version(o, value);
 	if (!parse_value(id, value, &val) || !is_well_formed(id, value))
 		return bad_value(id);
-	for (size_t i = 0; i < ARRAY_LEN(missing_values); i++)
-		if (missing_values[i].id == id && strcmp(missing_values[i].value, value) == 0)
-			return not_here(id, value);
 	e = check_limits(id, val);
 	if (e)
 		return e;
@@ -364,7 +349,7 @@ struct err *options_set(struct options *o, const char *name, const char *value, 
 	if (o->is_active && d->class == OPTC_RUNTIME)
 		return err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE);
 	if (d->flags & OPTF_MISSING)
-		return not_here(id, NULL);
+		return not_here(id);
 	return set_value(o, id, value);
 }
 

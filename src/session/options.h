@@ -25,6 +25,9 @@ enum opt_class { OPTC_COMPILE, OPTC_RUNTIME, OPTC_DYNAMIC };
 #define OPTF_IGNORED  0x4 /* accepted, has no effect here (documented) */
 #define OPTF_LIST     0x8 /* values accumulate in order: define, incdir, ... */
 
+/* Values of option bufpolicy. */
+enum bufpolicy { BUFPOLICY_SWITCH, BUFPOLICY_FILL, BUFPOLICY_RING };
+
 struct opt_desc {
 	const char *name;
 	enum opt_kind kind;

@@ -21,6 +21,7 @@
 #include "session/options.h"
 
 struct proc;  /* -c and -p targets (proc.h) */
+struct latest;
 struct specs; /* speculations that wait (spec.h) */
 struct rings; /* consumer side of the ring buffers (rings.h) */
 
@@ -82,6 +83,7 @@ struct dtrace_hdl {
 	struct attachments attachments;
 	struct rings *rings;
 	struct specs *specs;
+	struct latest *latest; /* policy ring (latest.h), NULL for the others */
 	uint64_t spec_drops_seen;
 	struct aggs *aggs;
 	struct printer *printer;

@@ -3,6 +3,7 @@
 
 #include "provider/providers.h"
 #include "session/proc.h"
+#include "session/latest.h"
 #include "session/rings.h"
 #include "session/session.h"
 #include "session/spec.h"
@@ -58,9 +59,23 @@ static struct err *consume_printed(void *ctx, const struct rt_rec *rec, uint32_t
 {
 	dtrace_hdl_t *h = ctx;
 
+	if (rec->clause == RT_REC_FAULT)
+		return session_report_fault(h, (const struct rt_rec_fault *)rec);
 	if (next && next->clause >= h->layout->nclauses)
 		next = NULL;
 	return print_record(h->printer, h->work_fp, rec, len, cpu, next);
+}
+
+/* What is not held back by a speculation. */
+static struct err *consume_committed(void *ctx, const struct rt_rec *rec, uint32_t len,
+				     uint32_t cpu, const struct rt_rec *next)
+{
+	dtrace_hdl_t *h = ctx;
+
+	if (!h->latest)
+		return consume_printed(h, rec, len, cpu, next);
+	latest_add(h->latest, rec, len, cpu);
+	return NULL;
 }
 
 static struct err *consume_record(void *ctx, const struct rt_rec *rec, uint32_t len, uint32_t cpu,
@@ -68,9 +83,7 @@ static struct err *consume_record(void *ctx, const struct rt_rec *rec, uint32_t 
 {
 	dtrace_hdl_t *h = ctx;
 
-	if (rec->clause == RT_REC_FAULT)
-		return session_report_fault(h, (const struct rt_rec_fault *)rec);
-	return specs_record(h->specs, rec, len, cpu, next, consume_printed, h);
+	return specs_record(h->specs, rec, len, cpu, next, consume_committed, h);
 }
 
 static struct err *drain(dtrace_hdl_t *h, FILE *fp, uint64_t horizon)
@@ -83,6 +96,8 @@ static struct err *drain(dtrace_hdl_t *h, FILE *fp, uint64_t horizon)
 	e = rings_drain(h->rings, horizon, consume_record, h);
 	/* END may still commit what is active when tracing stops */
 	specs_drain_end(h->specs, h->is_ended ? horizon : MIN(horizon, session_now()));
+	if (!e && h->latest && h->is_ended)
+		e = latest_drain(h->latest, consume_printed, h);
 	if (e) {
 		err_destroy(printer_flush(h->printer, fp)); /* e came first */
 		return e;
@@ -203,10 +218,14 @@ static bool is_over(dtrace_hdl_t *h)
 static struct err *work_on(dtrace_hdl_t *h, FILE *fp)
 {
 	uint64_t now = session_now();
-	struct err *e = drain(h, fp, now - HORIZON_NS);
+	struct err *e = NULL;
 
+	/* policy fill: until a buffer is full, which ends the run, they are left alone */
+	if (h->opts.val[OPT_bufpolicy] != BUFPOLICY_FILL) {
+		e = drain(h, fp, now - HORIZON_NS);
+		adapt_interval(h);
+	}
 	h->work_at = session_now();
-	adapt_interval(h);
 	if (!e && now >= h->status_at) {
 		h->status_at = now + (uint64_t)h->opts.val[OPT_statusrate];
 		e = session_report_drops(h);

@@ -38,6 +38,8 @@ RT_FUNC(rt_sub_inet_ntoa6, 2, 1) /* address, strict (default 0) */
 RT_FUNC(rt_sub_inet_ntop, 2, 1)
 RT_FUNC(rt_sub_json, 2, 1)	 /* text, path */
 RT_FUNC(rt_sub_memstr, 3, 1)	 /* address, character for NULs, size */
+RT_FUNC(rt_sub_copyout, 3, 1)	 /* source, user address, size: FEAT_WRITE_USER */
+RT_FUNC(rt_sub_copyoutstr, 3, 1) /* string, user address, max: FEAT_WRITE_USER */
 /* kernel objects */
 RT_FUNC(rt_progenyof, 3, 0)	 /* pid; offsets of real_parent and tgid in task_struct */
 RT_FUNC(rt_lock_word, 2, 1)	 /* address, size 4 or 8: what is there */

@@ -32,6 +32,7 @@ static long (*const bpf_map_update_elem)(void *map, const void *key, const void 
 					 u64 flags) = (void *)2;
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
 static u64 (*const bpf_get_current_task)(void) = (void *)35;
+static long (*const bpf_probe_write_user)(u64 dst, const void *src, u32 size) = (void *)36;
 static long (*const bpf_probe_read_user)(void *dst, u32 size, u64 src) = (void *)112;
 static long (*const bpf_probe_read_kernel)(void *dst, u32 size, u64 src) = (void *)113;
 static long (*const bpf_probe_read_user_str)(void *dst, u32 size, u64 src) = (void *)114;

@@ -6,5 +6,6 @@ BEGIN
 	trace(mutex_owned((void *)arg0)); trace((uint64_t)mutex_owner((void *)arg0));
 	trace(mutex_type_adaptive((void *)arg0)); trace(mutex_type_spin((void *)arg0));
 	trace(rw_read_held((void *)arg0)); trace(rw_write_held((void *)arg0)); trace(rw_iswriter((void *)arg0));
+	copyout((void *)arg0, arg1, 8); copyoutstr(execname, arg1, 16);
 	chill(1000);
 }

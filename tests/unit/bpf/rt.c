@@ -535,6 +535,9 @@ static void test_verification(uint32_t strsize)
 	struct rt_fx *big = rt_fx_create(&opts);
 
 	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
+		/* of what this kernel refuses nothing can be said */
+		if (strstr(functions[i], "copyout") && !feat_has(FEAT_WRITE_USER))
+			continue;
 		(void)rt_fx_prog(big, functions[i]);
 		for (uint32_t j = 0; j < big->nprogs; j++)
 			if (strcmp(big->progs[j].name, functions[i]) == 0)

@@ -52,6 +52,8 @@ static const struct set_case good[] = {
 	{"switchrate", "5nsec", 5},
 	{"switchrate", "1000", 1000}, /* no suffix: nanoseconds */
 	{"bufpolicy", "switch", 0},
+	{"bufpolicy", "fill", 1},
+	{"bufpolicy", "ring", 2},
 	{"bufresize", "manual", 1},
 	{"stdc", "t", 3},
 	{"version", "1.5", 0x1005000},
@@ -83,8 +85,6 @@ static const struct {
 	{"switchrate", "5 s", EDT_BADOPTVAL},
 	{"switchrate", "9999999999999d", EDT_BADOPTVAL},
 	{"bufpolicy", "sometimes", EDT_BADOPTVAL},
-	{"bufpolicy", "ring", EDT_NOTSUP},
-	{"bufpolicy", "fill", EDT_NOTSUP},
 	{"stdc", "x", EDT_BADOPTVAL},
 	{"iregs", "9", EDT_BADOPTVAL},
 	{"amin", "Excellent", EDT_BADOPTVAL},

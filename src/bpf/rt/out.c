@@ -1,0 +1,81 @@
+/*
+ * Run-time library: writing to user memory. Linked only where the kernel has the helper.
+ */
+#include "bpf/rt/rt.h"
+
+struct out_work {
+	u64 from, to, left;
+	u64 bad; /* address that could not be read or written */
+	u32 has_failed;
+};
+
+/* One piece, through a text area. */
+static long out_step(u64 it, void *ctx)
+{
+	char *p = ((struct loop *)ctx)->p;
+	struct out_work *w = WORK(p, struct out_work);
+	u64 n = w->left;
+
+	if (n > cfg.strsize)
+		n = cfg.strsize;
+	if (n == 0)
+		return 1;
+	w->has_failed = 1;
+	w->bad = w->from;
+	if (bpf_probe_read_kernel(p + cfg.text_a, n, w->from))
+		return 1;
+	w->bad = w->to;
+	if (bpf_probe_write_user(w->to, p + cfg.text_a, n))
+		return 1;
+	w->has_failed = 0;
+	w->from += n;
+	w->to += n;
+	w->left -= n;
+	return 0;
+}
+
+#define PIECES_MAX 65536
+
+u64 rt_sub_copyout(struct rt_mach *m, u64 from, u64 to, u64 size)
+{
+	struct out_work *w;
+	char *p;
+
+	if (!m)
+		return 0;
+	p = slot_of(m);
+	if (!p)
+		return 0;
+	w = WORK(p, struct out_work);
+	*w = (struct out_work){from, to, size, 0, 0};
+	loop_run(PIECES_MAX, out_step, p);
+	if (w->has_failed)
+		return fault(m, FAULT_BADADDR, w->bad == w->to ? to : from);
+	return w->left ? fault(m, FAULT_ILLOP, 0) : 0;
+}
+
+/* With the NUL when it fits into max. */
+u64 rt_sub_copyoutstr(struct rt_mach *m, u64 s, u64 to, u64 max)
+{
+	u64 size;
+	char *p;
+	s64 n;
+
+	if (!m)
+		return 0;
+	p = slot_of(m);
+	if (!p)
+		return 0;
+	n = text_read(m, p + cfg.text_a, s);
+	if (n < 0)
+		return 0;
+	size = n + 1;
+	if (size > max)
+		size = max;
+	OPAQUE(size);
+	if (size == 0 || size > cfg.strsize)
+		return 0;
+	if (bpf_probe_write_user(to, p + cfg.text_a, size))
+		return fault(m, FAULT_BADADDR, to);
+	return 0;
+}
