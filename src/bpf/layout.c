@@ -126,9 +126,10 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_f
 			f->has_depth |= var == DIF_VAR_STACKDEPTH || var == DIF_VAR_USTACKDEPTH;
 		}
 		if (op == DIF_OP_PUSHTR || op == DIF_OP_PUSHTV)
-			f->max_tuple = MAX(f->max_tuple, ++depth);
+			depth++;
 		else if (op == DIF_OP_CALL || op == DIF_OP_FLUSHTS)
 			depth = 0;
+		f->max_tuple = MAX(f->max_tuple, depth);
 		f->speculates |=
 			op == DIF_OP_CALL && DIF_INSN_INDEX(d->code[i]) == DIF_SUBR_SPECULATION;
 		if ((op == DIF_OP_CALL && makes_scratch_string(DIF_INSN_INDEX(d->code[i]))) ||
