@@ -22,6 +22,7 @@ An e2e script states its needs in comments of its first lines:
   /* @@exclusive */                 runs alone, after the others
 Expected output: NAME.out (stdout) and NAME.err (stderr, 'dtrace: ... matched N probes' left out), where present. A
 line that starts with '~' is a regular expression for the whole line; '~*' alone stands for any number of lines.
+A script that fails is tried once more, alone, after the others; both results are shown.
 Prints one line a test, details of failures, and last 'N passed, N failed, N skipped'.
 """
 import argparse, concurrent.futures, itertools, os, re, signal, subprocess, sys, tempfile, time
@@ -244,15 +245,27 @@ def main():
     def is_exclusive(test):
         return test[1] is test_e2e and "@@exclusive" in read(test[2][0])[:400]
 
+    def report(r):
+        count = r.count if any(r.count) else tuple(int(r.status == s) for s in ("pass", "fail", "skip"))
+        total[:] = [a + b for a, b in zip(total, count)]
+        if opts.verbose or r.status != "pass" or r.seconds > 5:
+            print(f"{r.status:4} {r.seconds:6.2f}s {r.name}", flush=True)
+        if r.detail:
+            print(r.detail, end="" if r.detail.endswith("\n") else "\n", flush=True)
+
+    # A live system disturbs: a script that failed beside others gets one more try, alone, and says so.
     alone = [t for t in tests if is_exclusive(t)]
+    again = []
     with concurrent.futures.ThreadPoolExecutor(opts.jobs) as pool:
-        for r in itertools.chain(pool.map(one, [t for t in tests if t not in alone]), map(one, alone)):
-            count = r.count if any(r.count) else tuple(int(r.status == s) for s in ("pass", "fail", "skip"))
-            total = [a + b for a, b in zip(total, count)]
-            if opts.verbose or r.status != "pass" or r.seconds > 5:
-                print(f"{r.status:4} {r.seconds:6.2f}s {r.name}", flush=True)
-            if r.detail:
-                print(r.detail, end="" if r.detail.endswith("\n") else "\n", flush=True)
+        both = [t for t in tests if t not in alone]
+        for t, r in itertools.chain(zip(both, pool.map(one, both)), ((t, one(t)) for t in alone)):
+            if r.status == "fail" and t[1] is test_e2e and not opts.bless:
+                print(f"again {r.name}\n{r.detail}", end="", flush=True)
+                again.append(t)
+            else:
+                report(r)
+    for t in again:
+        report(one(t))
     print(f"{total[0]} passed, {total[1]} failed, {total[2]} skipped")
     return 1 if total[1] or not total[0] else 0
 
