@@ -108,10 +108,10 @@ static struct key_stack *stack_decode(struct aggs *a, enum datum_kind datum,
 	const char *words = (const char *)raw->words;
 	uint32_t n = (uint32_t)(MIN((size_t)raw->len, len - sizeof(*raw)) / sizeof(uint64_t));
 
-	if (datum == DATUM_STACK && a->syms)
-		syms_trim(a->syms, &words, &n, raw->frames);
-	else if (datum == DATUM_STACK)
-		n = MIN(n, raw->frames);
+	if (a->syms && (raw->frames & RT_STACK_TRACED))
+		syms_trim(a->syms, &words, &n);
+	if (datum == DATUM_STACK)
+		n = MIN(n, raw->frames & ~RT_STACK_TRACED);
 	st->size = n * (uint32_t)sizeof(uint64_t);
 	st->bytes = arena_strndup(a->lasting, words, st->size);
 	return st;

@@ -24,6 +24,12 @@ static void get_stack(struct gen *g, uint32_t size, bool is_user)
 	em_here(e, good);
 }
 
+/* A kernel stack begins with code that traces: when it is that which called us. */
+static uint32_t traced_flag(const struct gen *g, bool is_user)
+{
+	return g->depth && !is_user ? RT_STACK_TRACED : 0;
+}
+
 /* r0 = process id */
 static void get_pid(struct gen *g)
 {
@@ -51,8 +57,12 @@ void gen_record_stack(struct gen *g, const struct rec_field *f, uint32_t off)
 	if (is_user)
 		em_alu_imm(e, BPF_ADD, R0, 8);
 	gen_mach_store(g, 4, off + (uint32_t)offsetof(struct rt_str, off), R7);
-	gen_mach_store(g, 4, off + (uint32_t)offsetof(struct rt_str, len), R0);
 	em_alu_reg(e, BPF_ADD, R7, R0);
+	if (traced_flag(g, is_user)) {
+		em_imm(e, R1, RT_STACK_TRACED);
+		em_alu_reg(e, BPF_OR, R0, R1);
+	}
+	gen_mach_store(g, 4, off + (uint32_t)offsetof(struct rt_str, len), R0);
 	em_store(e, 8, R10, FRAME_HEAP, R7);
 }
 
@@ -73,7 +83,8 @@ void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, u
 	if (is_user)
 		em_alu_imm(e, BPF_ADD, R0, 8);
 	gen_mach_store(g, 4, at + (uint32_t)offsetof(struct rt_stack, len), R0);
-	em_store_imm(e, 4, R9, (int32_t)(at + offsetof(struct rt_stack, frames)), (int32_t)frames);
+	em_store_imm(e, 4, R9, (int32_t)(at + offsetof(struct rt_stack, frames)),
+		     (int32_t)(frames | traced_flag(g, is_user)));
 	em_imm(e, R2, slot);
 	gen_rt(g, "rt_stackhash");
 }
@@ -87,12 +98,13 @@ static void var_stack(struct gen *g, uint32_t frames, bool is_user)
 	get_stack(g, is_user ? 8 * frames : stack_bytes(frames), is_user);
 }
 
-static void user_caller(struct gen *g)
+/* r0 = second frame, of a user stack or one that begins where the probe fired */
+static void second_frame(struct gen *g, bool is_user)
 {
 	uint32_t slot = g->l->stack_off + (g->l->stack_nslots - 1) * g->l->stack_stride;
 	uint32_t done = em_label(&g->e);
 
-	var_stack(g, 2, true);
+	var_stack(g, 2, is_user);
 	em_mov(&g->e, R1, R0);
 	em_imm(&g->e, R0, 0);
 	em_jmp_imm(&g->e, BPF_JLT, R1, 16, done);
@@ -105,20 +117,25 @@ void gen_stack_var(struct gen *g, uint32_t var)
 	uint32_t all = g->l->opts.max_frames ? g->l->opts.max_frames : STACK_FRAMES_DEFAULT;
 
 	switch (var) {
-	case DIF_VAR_UCALLER: user_caller(g); return;
-	case DIF_VAR_USTACKDEPTH:
-		var_stack(g, all, true);
-		em_alu_imm(&g->e, BPF_RSH, R0, 3);
-		return;
+	case DIF_VAR_UCALLER: second_frame(g, true); return;
 	case DIF_VAR_CALLER:
+		if (!g->depth) {
+			second_frame(g, false);
+			return;
+		}
 		var_stack(g, 2, false);
 		em_mov(&g->e, R2, R0);
 		gen_rt(g, "rt_caller");
 		return;
+	case DIF_VAR_USTACKDEPTH:
 	case DIF_VAR_STACKDEPTH:
-		var_stack(g, all, false);
-		em_mov(&g->e, R2, R0);
-		gen_rt(g, "rt_stackdepth");
+		var_stack(g, all, var == DIF_VAR_USTACKDEPTH);
+		if (var == DIF_VAR_STACKDEPTH && g->depth) {
+			em_mov(&g->e, R2, R0);
+			gen_rt(g, "rt_stackdepth");
+			return;
+		}
+		em_alu_imm(&g->e, BPF_RSH, R0, 3);
 		return;
 	default: BUG("variable %u is not of a stack", var);
 	}

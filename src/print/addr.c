@@ -78,10 +78,10 @@ void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32
 		pid = word_at(pcs, 0);
 		pcs += sizeof(pid);
 		n--;
-	} else if (p->syms) {
-		syms_trim(p->syms, &pcs, &n, d->frames ? d->frames : n);
-	} else if (d->frames) {
-		n = MIN(n, d->frames);
+	} else {
+		if (d->is_traced && p->syms)
+			syms_trim(p->syms, &pcs, &n);
+		n = d->frames ? MIN(n, d->frames) : n;
 	}
 	out_addc(o, '\n');
 	for (uint32_t i = 0; i < n && word_at(pcs, i) != 0; i++) {

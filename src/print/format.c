@@ -301,6 +301,8 @@ static void conv_addr(struct printer *p, struct out *o, const struct conv *c, co
 	uint64_t pid, addr;
 
 	addr_of_datum(d, &pid, &addr);
+	if (c->conv == 'A' && !pid)
+		pid = p->opts->target_pid;
 	addr_text(p, &text, pid, addr, addr_form_of(d->kind));
 	out_text(o, s, text.data, text.len);
 	out_deinit(&text);

@@ -20,6 +20,7 @@ struct datum {
 	uint64_t ival;
 	const char *bytes;
 	uint32_t frames; /* DATUM_STACK: to print, 0 = all there are */
+	bool is_traced;	 /* DATUM_STACK: RT_STACK_TRACED */
 };
 
 /* ---- formats (format.c) -------------------------------------------------------------------- */

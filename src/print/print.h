@@ -33,6 +33,7 @@ struct print_opts { /* dynamic: may change while running */
 	enum print_encoding encoding;
 	struct agg_sort sort;
 	uint32_t stackindent; /* columns before a stack frame; the option's default is 14 */
+	uint64_t target_pid;  /* whose addresses %A prints of integer keys; 0 = the kernel's */
 	bool no_header;	      /* header and CPU/ID columns are left out */
 };
 

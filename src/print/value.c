@@ -46,6 +46,8 @@ static bool datum_stack(struct datum *d, const char *base, const struct rec_fiel
 	struct rt_str s;
 
 	memcpy(&s, base + f->off, sizeof(s));
+	d->is_traced = s.len & RT_STACK_TRACED;
+	s.len &= ~RT_STACK_TRACED;
 	if (s.off > len || s.len > len - s.off)
 		return false;
 	d->bytes = base + s.off;
@@ -110,7 +112,7 @@ bool datum_of_field(struct datum *d, const struct layout *l, const struct rec_fi
 
 struct datum datum_of_key(const struct agg_key *k)
 {
-	return (struct datum){k->datum, k->is_signed, k->size, k->ival, k->bytes, 0};
+	return (struct datum){k->datum, k->is_signed, k->size, k->ival, k->bytes, 0, false};
 }
 
 uint64_t datum_int(const struct datum *d)

@@ -388,6 +388,7 @@ static struct err *make_consumer(dtrace_hdl_t *h)
 	h->aggs = aggs_create(h->layout, h->maps);
 	h->printer = printer_create(h->layout, h->probes, h->aggs, &h->print_opts, &h->print_hooks);
 	h->drops_seen = xcalloc(h->maps->ncpus, sizeof(*h->drops_seen));
+	session_refresh_opts(h); /* there may be a target now */
 	aggs_set_syms(h->aggs, session_syms(h));
 	printer_set_syms(h->printer, session_syms(h));
 	session_see_targets(h);

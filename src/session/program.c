@@ -102,6 +102,7 @@ void session_refresh_opts(dtrace_hdl_t *h)
 				.pos = opt_u32(h, OPT_aggsortpos),
 			},
 		.stackindent = opt_u32(h, OPT_stackindent),
+		.target_pid = h->procs.len ? (uint64_t)proc_pid(h->procs.data[0]) : 0,
 		.no_header = getenv("_DTRACE_TESTING") != NULL,
 	};
 }

@@ -155,6 +155,18 @@ bool elf_syms_addr(const struct elf_syms *s, uint64_t off, uint64_t *ret_addr)
 	return false;
 }
 
+/* A function without a size ends with its segment at the latest. */
+static bool is_one_segment(const struct elf_syms *s, uint64_t a, uint64_t b)
+{
+	for (uint32_t i = 0; i < s->segments.len; i++) {
+		const struct elf_segment *g = &s->segments.data[i];
+
+		if (a - g->addr < g->size)
+			return b - g->addr < g->size;
+	}
+	return false;
+}
+
 const struct elf_func *elf_syms_find(const struct elf_syms *s, uint64_t addr)
 {
 	uint32_t lo = 0, hi = s->funcs.len, first;
@@ -171,7 +183,8 @@ const struct elf_func *elf_syms_find(const struct elf_syms *s, uint64_t addr)
 	for (uint32_t i = lo; i > first; i--) {
 		const struct elf_func *f = &s->funcs.data[i - 1];
 
-		if (addr - f->addr < f->size || (i == lo && f->size == 0))
+		if (addr - f->addr < f->size ||
+		    (i == lo && f->size == 0 && is_one_segment(s, f->addr, addr)))
 			return f;
 	}
 	return NULL;

@@ -34,7 +34,7 @@ static char *parse_line(char *text, char *p, struct ksym *ret)
 		ret->addr = 0;
 	for (; *p && *p != '\n'; p++)
 		if (*p == '\t' || *p == ']')
-			*p = '\0', p++;
+			*p = '\0';
 	return p;
 }
 

@@ -78,7 +78,7 @@ void syms_tick(struct syms *s)
 	s->users.tick++;
 }
 
-void syms_trim(struct syms *s, const char **pcs, uint32_t *n, uint32_t frames)
+void syms_trim(struct syms *s, const char **pcs, uint32_t *n)
 {
 	while (*n) {
 		taddr pc;
@@ -89,7 +89,6 @@ void syms_trim(struct syms *s, const char **pcs, uint32_t *n, uint32_t frames)
 		*pcs += sizeof(pc);
 		--*n;
 	}
-	*n = MIN(*n, frames);
 }
 
 const uint64_t *syms_tracing(struct syms *s, uint32_t *ret_n)

@@ -49,11 +49,8 @@ void syms_see(struct syms *s, uint64_t pid);
 /* Time has passed: processes may have mapped something else. */
 void syms_tick(struct syms *s);
 
-/*
- * The part of a recorded kernel stack that was asked for: without the frames of the kernel's
- * tracing code it may begin with, at most frames. Changes *pcs (addresses of any alignment) and *n.
- */
-void syms_trim(struct syms *s, const char **pcs, uint32_t *n, uint32_t frames);
+/* Leaves out the frames of the kernel's tracing code that n addresses (of any alignment) begin with. */
+void syms_trim(struct syms *s, const char **pcs, uint32_t *n);
 
 /*
  * Where the kernel's tracing code is: ranges [start, end), ascending, two words each. *ret_n

@@ -153,15 +153,17 @@ struct rt_keystr {
 /*
  * A stack: an entry of MAP_STACKS, keyed by content hash, and what a key's stack is recorded to first (a
  * slot of the stack area of a MAP_MACH entry). frames is how many were asked for, part of the hash.
- * words: addresses, the innermost first, of a user stack after the process id. A kernel stack may begin
- * with up to RT_STACK_EXTRA frames of the kernel's tracing code, which are not counted.
+ * words: addresses, the innermost first, of a user stack after the process id. A kernel stack with
+ * RT_STACK_TRACED, in frames here and in a record in the len of its struct rt_str, may begin with up to
+ * RT_STACK_EXTRA frames of the kernel's tracing code, which are not counted.
  */
 struct rt_stack {
 	u32 len; /* bytes of words */
 	u32 frames;
 	u64 words[];
 };
-#define RT_STACK_EXTRA 4u
+#define RT_STACK_EXTRA	4u
+#define RT_STACK_TRACED 0x80000000u
 #define RT_STACK_BLOCK 128u /* hashed at a time; a slot has as much room behind its words */
 
 /*

@@ -1,6 +1,7 @@
 /* Snapshots over maps in memory: decoding, merging, values, clear, trunc, normalize. */
 #include "agg/fake.h"
 #include "dtrace.h"
+#include "sym/sym.h"
 #include "tap.h"
 
 static const struct agg_sort by_value;
@@ -45,6 +46,67 @@ static void test_keys(void)
 	(void)fake_snap(&f, id);
 	is_int(f.nstring, 1, "a string is asked for once");
 	fake_deinit(&f);
+}
+
+/* Stacks by hash: what was asked for of what was recorded. */
+static void test_stack_keys(void)
+{
+	static const uint64_t hashes[] = {7, 8};
+	struct agg_view *v;
+	struct fake f;
+	uint32_t id, e;
+
+	fake_init(&f);
+	id = fake_agg(&f, AGGFUNC_COUNT, "k");
+	fake_key(&f, id, KEY_STACK, 8)->datum = DATUM_STACK;
+	fake_open(&f);
+	for (uint32_t i = 0; i < 2; i++) {
+		e = fake_elem(&f, id);
+		fake_set(&f, id, e, 0, &hashes[i], sizeof(hashes[i]));
+		fake_word(&f, id, e, 0, 0, i + 1);
+	}
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 2, "two stacks");
+	agg_view_sort(v, &by_value);
+	is_int(v->elems[0]->keys[0].size, 24, "three frames of five");
+	ok(memcmp(v->elems[0]->keys[0].bytes, (uint64_t[]){0x1000, 0x2000, 0x3000}, 24) == 0,
+	   "the first ones");
+	is_int(v->elems[1]->keys[0].size, 0, "a stack that is not in the map is empty");
+	fake_deinit(&f);
+}
+
+/* Addresses of one function are one key, of one object too (6.4.3). */
+static void test_symbol_keys(void)
+{
+	static const enum datum_kind kinds[] = {DATUM_USYM, DATUM_UMOD, DATUM_UADDR};
+	static const uint32_t want[] = {1, 1, 2};
+	uint64_t func = (uint64_t)(uintptr_t)(const void *)test_stack_keys;
+	struct syms *syms = syms_create();
+	struct agg_view *v;
+	struct fake f;
+	uint32_t id, e;
+
+	fake_init(&f);
+	for (uint32_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		id = fake_agg(&f, AGGFUNC_COUNT, "k");
+		fake_key_bytes(&f, id, 16, kinds[i]);
+	}
+	fake_open(&f);
+	aggs_set_syms(f.aggs, syms);
+	for (id = 1; id <= ARRAY_LEN(kinds); id++) {
+		for (uint32_t k = 0; k < 2; k++) {
+			uint64_t user[2] = {(uint64_t)getpid(), func + k};
+
+			e = fake_elem(&f, id);
+			fake_set(&f, id, e, 0, user, sizeof(user));
+			fake_word(&f, id, e, 0, 0, 1);
+		}
+		v = fake_snap(&f, id);
+		is_int(v->nelems, want[id - 1], "elements of two addresses in one function");
+		is_int(agg_value(v, v->elems[0]), want[id - 1] == 1 ? 2 : 1, "their sum");
+	}
+	fake_deinit(&f);
+	syms_destroy(syms);
 }
 
 /* What a hostile or racing kernel could hand us. */
@@ -361,6 +423,8 @@ static void test_normalize(void)
 int main(void)
 {
 	test_keys();
+	test_stack_keys();
+	test_symbol_keys();
 	test_bad_keys();
 	test_equal_keys();
 	test_minmax();

@@ -96,6 +96,49 @@ static void test_records(void)
 	gx_destroy(x);
 }
 
+static struct difo *stack_of(struct gx *x, uint32_t frames)
+{
+	struct dif_builder *b = dif_builder_create(x->arena);
+
+	dif_emit(b, dif_idx(DIF_OP_SETX, dif_int(b, PROG_STACK(frames, 0)), 1));
+	dif_emit(b, dif_rrr(DIF_OP_RET, 0, 0, 1));
+	return dif_builder_finish(b, gx_s64);
+}
+
+static void test_stacks(void)
+{
+	struct gx *x = gx_create();
+	struct prog_clause *c = gx_clause(x, 4);
+	struct prog_agg *agg = gx_agg(x, AGGFUNC_COUNT, 2);
+	struct prog_act *act;
+	struct layout *l;
+
+	agg->key_kinds[0] = DATUM_STACK;
+	agg->key_kinds[1] = DATUM_USTACK;
+	agg->key_types[0] = agg->key_types[1] = gx_s64;
+	gx_act(x, c, ACT_STACK, stack_of(x, 5), DATUM_STACK);
+	gx_act(x, c, ACT_USTACK, stack_of(x, 1000000), DATUM_USTACK);
+	act = gx_act(x, c, ACT_AGG, stack_of(x, 7), DATUM_STACK);
+	act->agg = agg;
+	act->args = ARENA_NEW_N(x->arena, struct difo *, 2);
+	act->args[0] = stack_of(x, 7);
+	act->args[1] = stack_of(x, 30);
+	act->nargs = 2;
+	l = make(x);
+	field_is(l, 0, REC_STACK, 16, stack_bytes(5), "a stack is in the heap");
+	field_is(l, 1, REC_STACK, 24, stack_bytes(STACK_FRAMES_DEFAULT), "never deeper than the kernel walks");
+	is_int(l->clauses[0].max_size,
+	       l->clauses[0].heap_off + stack_bytes(5) + stack_bytes(STACK_FRAMES_DEFAULT),
+	       "room for both");
+	is_int(l->aggs[0].key_size, 16, "two hashes");
+	is_int(l->stack_nslots, 2, "a slot for each stack of a key");
+	is_int(l->stack_size, sizeof(struct rt_stack) + stack_bytes(30), "as large as the largest");
+	ok(l->stack_stride >= l->stack_size + RT_STACK_BLOCK && l->stack_stride % RT_STACK_BLOCK == 0,
+	   "whole blocks, one to spare");
+	ok(l->stack_off + 2 * l->stack_stride <= l->mach_size, "in the machine state");
+	gx_destroy(x);
+}
+
 static struct prog_agg *agg_used(struct gx *x, const char *const *keys)
 {
 	struct prog_agg *agg = gx_agg(x, AGGFUNC_COUNT, 1);
@@ -230,6 +273,7 @@ static void test_areas(void)
 int main(void)
 {
 	test_records();
+	test_stacks();
 	test_keys();
 	test_aggs();
 	test_vars();

@@ -381,6 +381,93 @@ static void test_speculation(void)
 	(void)munmap(prod, page * 3);
 }
 
+/* ---- stacks ----------------------------------------------------------------------------- */
+
+static struct rt_stack *stack_at(uint32_t slot)
+{
+	return (struct rt_stack *)(fx->mach_value + fx->layout.stack_off +
+				   slot * fx->layout.stack_stride);
+}
+
+/* n words from on, garbage behind them. */
+static uint64_t stack_hash(uint32_t slot, uint32_t n, uint64_t from)
+{
+	struct rt_stack *st = stack_at(slot);
+
+	memset(st, 0xa5, fx->layout.stack_stride);
+	st->len = 8 * n;
+	st->frames = 10;
+	for (uint32_t i = 0; i < n; i++)
+		st->words[i] = from + i;
+	return call("rt_stackhash", slot, 0, 0);
+}
+
+static void test_stack_hash(void)
+{
+	uint32_t most = RT_FX_FRAMES + RT_STACK_EXTRA;
+	uint64_t hashes[RT_FX_FRAMES + RT_STACK_EXTRA + 1];
+	unsigned int same = 0;
+
+	for (uint32_t n = 0; n <= most; n++) {
+		hashes[n] = stack_hash(0, n, 1);
+		for (uint32_t k = 0; k < n; k++)
+			same += hashes[n] == hashes[k];
+		same += stack_hash(0, n, 2) == hashes[n] && n > 0;
+		same += stack_hash(1, n, 1) != hashes[n];
+	}
+	is_int(same, 0, "stacks hash by length and content, in any slot");
+	(void)stack_hash(0, 3, 1);
+	stack_at(0)->frames = 11;
+	ok(call("rt_stackhash", 0, 0, 0) != hashes[3], "and by what was asked for");
+	is_int(call("rt_stackhash", 2, 0, 0), 0, "no such slot");
+	stack_at(0)->len = 1u << 30;
+	is_int(call("rt_stackhash", 0, 0, 0), 0, "a length that cannot be");
+}
+
+static void test_stack_keys(void)
+{
+	CLEANUP(free) struct rt_stack *st = xmalloc(fx->layout.stack_size);
+	uint64_t h = stack_hash(1, 3, 7);
+	union bpf_attr attr = {.map_fd = (uint32_t)fx->maps->fd[MAP_STACKS],
+			       .key = (uint64_t)(uintptr_t)&h,
+			       .value = (uint64_t)(uintptr_t)st};
+
+	is_int(call("rt_keystack", 1, h, 0), 1, "keystack");
+	is_int(sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)), 0, "is in the map");
+	is_int(st->len, 24, "its length");
+	is_int(st->words[2], 9, "its last frame");
+	(void)stack_hash(0, 1, 1);
+	is_int(call("rt_keystack", 0, h, 0), 1, "again");
+	(void)sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr));
+	is_int(st->len, 24, "the first one stays");
+	is_int(call("rt_keystack", 5, 1234, 0), 0, "no such slot");
+}
+
+static void caller_is(uint64_t want, uint64_t depth, uint32_t n, const uint64_t *words)
+{
+	uint32_t last = fx->layout.stack_nslots - 1;
+
+	memset(stack_at(last), 0xa5, fx->layout.stack_stride);
+	memcpy(stack_at(last)->words, words, n * sizeof(*words));
+	is_int(call("rt_caller", 8 * n, 0, 0), want, "caller");
+	is_int(call("rt_stackdepth", 8 * n, 0, 0), depth, "stackdepth");
+}
+
+/* Tracing code is [100, 200), [300, 301), [400, 500). */
+static void test_stack_vars(void)
+{
+	caller_is(0, 0, 0, (const uint64_t[]){0});
+	caller_is(0, 1, 1, (const uint64_t[]){1});
+	caller_is(2, 2, 2, (const uint64_t[]){1, 2});
+	caller_is(0, 0, 1, (const uint64_t[]){100});
+	caller_is(0, 1, 2, (const uint64_t[]){199, 200});
+	caller_is(3, 3, 5, (const uint64_t[]){400, 300, 301, 3, 100});
+	caller_is(8, 4, 6, (const uint64_t[]){499, 150, 500, 8, 150, 1});
+	caller_is(2, 2, 6, (const uint64_t[]){100, 101, 102, 103, 1, 2});
+	/* no more than the kernel ever puts there */
+	caller_is(1, 3, 7, (const uint64_t[]){100, 101, 102, 103, 104, 1, 2});
+}
+
 static void test_edges(void)
 {
 	uint64_t bad = 0xffff7fffdead0000ull;
@@ -561,6 +648,9 @@ int main(void)
 	test_strcmp();
 	test_hash();
 	test_keystr();
+	test_stack_hash();
+	test_stack_keys();
+	test_stack_vars();
 	test_edges();
 	test_numbers();
 	test_fault_record();
