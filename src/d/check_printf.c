@@ -91,14 +91,14 @@ static bool take_value(struct check *c, struct fmt_args *f, const struct prog_co
 			e = expr_cast(c, e,
 				      type_of_variable(c, e->type)); /* where it is, not what */
 		kind = datum_kind_of(c, e->type);
-		/* in the process that fires: what is recorded says which that is */
-		if (conv->conv == 'A' && kind == DATUM_INT)
-			kind = DATUM_UADDR;
 	}
 	if (!fmt_conv_accepts(conv, c->types, e->type, kind)) {
 		fail_arg_type(c, f->func, f->next + 1, f->conv, conv, e->span, e->type);
 		return false;
 	}
+	/* in the process that fires: what is recorded says which that is */
+	if (conv->conv == 'A' && kind == DATUM_INT)
+		kind = DATUM_UADDR;
 	act_arg(c, f->act, e, kind);
 	return true;
 }

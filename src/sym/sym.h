@@ -49,7 +49,8 @@ void syms_see(struct syms *s, uint64_t pid);
 /* Time has passed: processes may have mapped something else. */
 void syms_tick(struct syms *s);
 
-/* Leaves out the frames of the kernel's tracing code that n addresses (of any alignment) begin with. */
+/* Leaves out the frames of the kernel's tracing code that n addresses (of any alignment) begin
+ * with. */
 void syms_trim(struct syms *s, const char **pcs, uint32_t *n);
 
 /*

@@ -126,14 +126,16 @@ static void test_stacks(void)
 	act->nargs = 2;
 	l = make(x);
 	field_is(l, 0, REC_STACK, 16, stack_bytes(5), "a stack is in the heap");
-	field_is(l, 1, REC_STACK, 24, stack_bytes(STACK_FRAMES_DEFAULT), "never deeper than the kernel walks");
+	field_is(l, 1, REC_STACK, 24, stack_bytes(STACK_FRAMES_DEFAULT),
+		 "never deeper than the kernel walks");
 	is_int(l->clauses[0].max_size,
 	       l->clauses[0].heap_off + stack_bytes(5) + stack_bytes(STACK_FRAMES_DEFAULT),
 	       "room for both");
 	is_int(l->aggs[0].key_size, 16, "two hashes");
 	is_int(l->stack_nslots, 2, "a slot for each stack of a key");
 	is_int(l->stack_size, sizeof(struct rt_stack) + stack_bytes(30), "as large as the largest");
-	ok(l->stack_stride >= l->stack_size + RT_STACK_BLOCK && l->stack_stride % RT_STACK_BLOCK == 0,
+	ok(l->stack_stride >= l->stack_size + RT_STACK_BLOCK &&
+		   l->stack_stride % RT_STACK_BLOCK == 0,
 	   "whole blocks, one to spare");
 	ok(l->stack_off + 2 * l->stack_stride <= l->mach_size, "in the machine state");
 	gx_destroy(x);

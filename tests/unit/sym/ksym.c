@@ -87,9 +87,19 @@ static void test_tracing(void)
 static void test_bad_text(void)
 {
 	static const char *const texts[] = {
-		"", "\n", "\n\n\n", "f", "ffffffff81000000", "ffffffff81000000 ", "ffffffff81000000 T",
-		"ffffffff81000000 T ", "ffffffff81000000 T \n", "fffffffffffffffffffffffff T x\n",
-		"ffffffff81000000 T x\t", "ffffffff81000000 T x\t[", "ffffffff81000000 T x\t[]\n",
+		"",
+		"\n",
+		"\n\n\n",
+		"f",
+		"ffffffff81000000",
+		"ffffffff81000000 ",
+		"ffffffff81000000 T",
+		"ffffffff81000000 T ",
+		"ffffffff81000000 T \n",
+		"fffffffffffffffffffffffff T x\n",
+		"ffffffff81000000 T x\t",
+		"ffffffff81000000 T x\t[",
+		"ffffffff81000000 T x\t[]\n",
 		"0000000000000000 T hidden\n",
 	};
 

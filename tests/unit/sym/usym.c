@@ -29,7 +29,8 @@ static taddr addr_of(const void *p)
 
 static void test_self(struct syms *s)
 {
-	taddr func = addr_of((const void *)a_function), libc = addr_of(dlsym(RTLD_DEFAULT, "qsort"));
+	taddr func = addr_of((const void *)a_function),
+	      libc = addr_of(dlsym(RTLD_DEFAULT, "qsort"));
 	struct sym_name n;
 
 	ok(syms_find(s, self(), func, &n), "our own function");
@@ -53,7 +54,8 @@ static void test_self(struct syms *s)
 static void test_vdso(struct syms *s)
 {
 	taddr image = getauxval(AT_SYSINFO_EHDR);
-	struct elf_syms *e = image ? elf_syms_read_memory((const void *)(uintptr_t)image, 8192) : NULL;
+	struct elf_syms *e =
+		image ? elf_syms_read_memory((const void *)(uintptr_t)image, 8192) : NULL;
 	struct sym_name n;
 
 	if (!e || !e->funcs.len) {
