@@ -229,6 +229,8 @@ def main():
     ap.add_argument("--verbose", action="store_true")
     opts = ap.parse_args()
     opts.build = os.path.abspath(opts.build)
+    # Ignored in what a shell starts in the background: tests send it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     tests = find_tests(opts)
     total = [0, 0, 0]
 

@@ -12,10 +12,13 @@ INLINE struct rt_stack *slot_stack(struct rt_mach *m, u64 k)
 {
 	u32 slot = m->slot;
 	char *p = bpf_map_lookup_elem(&map_mach, &slot);
+	u64 stride = cfg.stack_stride;
 
 	if (!p || k >= cfg.stack_nslots)
 		return NULL;
-	return (struct rt_stack *)(p + cfg.stack_off + k * cfg.stack_stride);
+	/* In this order: Linux 6.1 loses the bounds of a product whose right side it does not know. */
+	asm volatile("%0 *= %1" : "+r"(k) : "r"(stride));
+	return (struct rt_stack *)(p + cfg.stack_off + k);
 }
 
 /* ---- content hash ----------------------------------------------------------------------- */

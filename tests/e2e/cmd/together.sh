@@ -1,3 +1,4 @@
+# @@exclusive
 # Two at once do not see each other's variables, aggregations or exits; both count the same calls.
 for i in 1 2; do
 	"$DTRACE" -qn 'int n; syscall::getppid:entry /execname == "calls"/ { n++; @[pid] = count(); } syscall::getpgid:entry /execname == "calls"/ { exit(0); }
