@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 /* The call is in here, not in a library that keeps no frame pointers. */
 NOINLINE static long inner(void)
