@@ -213,17 +213,31 @@ INLINE u32 next_state(struct json_work *w, char c, char at_step, char at_end, ch
 	return MISSING;
 }
 
+/*
+ * One byte of a text. Volatile, so that the position is checked and used at once: spilled in between, it has
+ * no bounds for Linux 6.1 when it is read back.
+ */
+INLINE int text_at(const char *text, const u64 *pos, char *ret)
+{
+	u64 i = *(const volatile u64 *)pos;
+
+	if (i >= cfg.strsize)
+		return 0;
+	*ret = *(const volatile char *)(text + i);
+	return 1;
+}
+
 static long json_step(u64 it, void *ctx)
 {
-	char *p = ((struct loop *)ctx)->p;
+	char *p = ((struct loop *)ctx)->p, c, step, end, key;
 	struct json_work *w = WORK(p, struct json_work);
-	u64 top = w->top, i = w->i, step = w->step, end = w->end, key = w->key;
+	u64 top = w->top;
 
-	if (w->state >= FOUND || top > cfg.scratch_size || i >= cfg.strsize ||
-	    step >= cfg.strsize || end >= cfg.strsize || key >= cfg.strsize)
+	if (w->state >= FOUND || top > cfg.scratch_size || !text_at(p + top, &w->i, &c) ||
+	    !text_at(p + cfg.text_b, &w->step, &step) ||
+	    !text_at(p + cfg.text_b, &w->end, &end) || !text_at(p + cfg.text_b, &w->key, &key))
 		return 1;
-	w->state = next_state(w, p[top + i], p[cfg.text_b + step], p[cfg.text_b + end],
-			      p[cfg.text_b + key]);
+	w->state = next_state(w, c, step, end, key);
 	return 0;
 }
 
