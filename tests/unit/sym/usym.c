@@ -146,18 +146,22 @@ static void test_nm(void)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct elf_syms *e = elf_syms_read(fd);
-	char cmd[64], name[256], type;
-	unsigned long long addr;
+	char cmd[64], line[1024], name[256], type;
+	unsigned long long addr, size;
 	uint32_t n = 0, nwrong = 0;
 	FILE *nm;
 
-	(void)snprintf(cmd, sizeof(cmd), "nm --defined-only /proc/%d/exe", (int)getpid());
+	(void)snprintf(cmd, sizeof(cmd), "nm -S --defined-only /proc/%d/exe", (int)getpid());
 	nm = popen(cmd, "re");
-	while (nm && fscanf(nm, "%llx %c %255s", &addr, &type, name) == 3) {
-		const struct elf_func *f = strchr("tT", type) ? elf_syms_find(e, addr) : NULL;
+	while (nm && fgets(line, sizeof(line), nm)) {
+		const struct elf_func *f;
 
+		if (sscanf(line, "%llx %llx %c %255s", &addr, &size, &type, name) != 4 ||
+		    !strchr("tT", type))
+			continue; /* marks that are no functions have no size */
+		f = elf_syms_find(e, addr);
 		if (!f)
-			continue; /* marks that are no functions */
+			continue;
 		n++;
 		nwrong += f->addr != addr && f->size == 0;
 		if (f->addr == addr && strcmp(f->name, name) != 0) {
