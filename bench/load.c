@@ -3,6 +3,7 @@
  *
  *     load getppid N       N calls of getppid(); prints nanoseconds a call
  *     load write N         N writes of 1..4096 bytes to /dev/null; prints nanoseconds a call
+ *     load access N        N calls of access() on eight paths of usual lengths; prints nanoseconds a call
  *     load paced RATE SEC  RATE calls a second for SEC seconds; prints the calls made
  *     load run COMMAND...  runs it with its output thrown away; prints wall milliseconds and peak KiB
  *                          (a large parent's own pages would count as the child's peak)
@@ -56,6 +57,26 @@ static int run_write(long n)
 	return 0;
 }
 
+static int run_access(long n)
+{
+	static const char *const paths[8] = {
+		"/etc/passwd",
+		"/usr/lib/x86_64-linux-gnu/libc.so.6",
+		"/proc/self/status",
+		"/var/lib/none",
+		"/etc/ld.so.cache",
+		"/usr/share/zoneinfo/Europe/Vienna",
+		"/tmp",
+		"/home/user/.config/tool/settings.json",
+	};
+	uint64_t start = now_ns();
+
+	for (long i = 0; i < n; i++)
+		(void)syscall(SYS_access, paths[i & 7], F_OK);
+	report(start, n);
+	return 0;
+}
+
 /* Bursts of one millisecond, so that pacing costs nothing between calls. */
 static int run_paced(long rate, long seconds)
 {
@@ -104,10 +125,12 @@ int main(int argc, char **argv)
 		return run_getppid(atol(argv[2]));
 	if (argc == 3 && strcmp(argv[1], "write") == 0)
 		return run_write(atol(argv[2]));
+	if (argc == 3 && strcmp(argv[1], "access") == 0)
+		return run_access(atol(argv[2]));
 	if (argc == 4 && strcmp(argv[1], "paced") == 0)
 		return run_paced(atol(argv[2]), atol(argv[3]));
 	if (argc > 2 && strcmp(argv[1], "run") == 0)
 		return run_command(argv + 2);
-	fprintf(stderr, "usage: load getppid N | load write N | load paced RATE SECONDS | load run COMMAND\n");
+	fprintf(stderr, "usage: load getppid N | load write N | load access N | load paced RATE SECONDS | load run COMMAND\n");
 	return 2;
 }

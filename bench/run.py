@@ -184,6 +184,13 @@ def main():
                                           "syscall::getppid:return /self->ts/ { @ = quantize(timestamp - self->ts); self->ts = 0; }")),
         lambda: cost(load, "getppid", btq("tracepoint:syscalls:sys_enter_getppid { @s[tid] = nsecs; } "
                                           "tracepoint:syscalls:sys_exit_getppid /@s[tid]/ { @ = hist(nsecs - @s[tid]); delete(@s[tid]); }")), "ns", "<= 0.7")
+    paths = "tracepoint:syscalls:sys_enter_access { @[str(args->filename)] = count(); }"
+    row("@[copyinstr(arg0)] = count()",
+        lambda: cost(load, "access", dtq("syscall::access:entry { @[copyinstr(arg0)] = count(); }")),
+        lambda: cost(load, "access", btq(paths)), "ns", "<= 1.0")
+    row("strjoin/substr key, against str()",
+        lambda: cost(load, "access", dtq('syscall::access:entry { @[strjoin(substr(copyinstr(arg0), 1, 12), "*")] = count(); }')),
+        lambda: cost(load, "access", btq(paths)), "ns", "<= 1.0")
     row("printf of three fields kept without loss",
         lambda: max_rate(dtq('syscall::getppid:entry /execname == "load"/ { printf("rec %d %s %d\\n", pid, execname, timestamp); }'), load, "dtrace"),
         lambda: max_rate(btq('tracepoint:syscalls:sys_enter_getppid /comm == "load"/ { printf("rec %d %s %llu\\n", pid, comm, nsecs); }'), load, "bpftrace"),
