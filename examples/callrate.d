@@ -1,7 +1,9 @@
-#!/usr/sbin/dtrace -s
-/* How busy is the machine? System calls, errors and bytes written, every second. */
-#pragma D option quiet
-
+#!/usr/sbin/dtrace -qs
+/*
+ * How busy is the machine? System calls, errors and bytes written, every second.
+ *
+ * A line a second until ^C. ERRORS that rise with CALLS are programs that try in vain.
+ */
 BEGIN
 {
 	printf("%-20s %10s %10s %12s\n", "TIME", "CALLS", "ERRORS", "WRITTEN");

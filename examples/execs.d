@@ -1,5 +1,16 @@
 #!/usr/sbin/dtrace -qs
-/* Which programs are started, by which process? */
+/*
+ * Which programs are started, and who starts them?
+ *
+ * A line for each execve(), also for those that fail: a shell that tries one folder after the
+ * other is seen doing it. BY is the program that called execve(), PARENT the process that waits
+ * for it.
+ */
+BEGIN
+{
+	printf("%-20s %6s %6s %-16s %s\n", "TIME", "PARENT", "PID", "BY", "PROGRAM");
+}
+
 syscall::execve:entry
 {
 	self->by = execname;

@@ -1,9 +1,10 @@
-#!/usr/sbin/dtrace -s
+#!/usr/sbin/dtrace -qs
 /*
- * Who is on the processors? Samples every CPU 997 times a second for ten seconds (or as many as the first
- * argument says) and prints percentages.
+ * Who is on the processors, in the kernel or in user code?
+ *
+ * Samples every CPU 997 times a second for ten seconds (or as many as the argument says). A
+ * program that has one CPU for itself collects 997 samples a second; "idle" is what was left.
  */
-#pragma D option quiet
 #pragma D option defaultargs
 
 BEGIN

@@ -1,11 +1,10 @@
-#!/usr/sbin/dtrace -s
+#!/usr/sbin/dtrace -qs
 /*
  * Which system calls took longer than N milliseconds? slowcalls.d 10
  *
- * Calls that wait by design (poll, futex, nanosleep, ...) are left out.
+ * A line for each slow call as it returns. Calls that wait by design (poll, futex, nanosleep,
+ * ...) are left out: what is shown waited for a disk, a lock in the kernel, a peer, or a CPU.
  */
-#pragma D option quiet
-
 inline int64_t limit = $1 * 1000000;
 
 syscall:::entry

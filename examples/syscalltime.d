@@ -1,11 +1,10 @@
-#!/usr/sbin/dtrace -s
+#!/usr/sbin/dtrace -qs
 /*
- * Where does the time in system calls go? Run it, wait, press ^C.
+ * Where does the time in system calls go?
  *
- * Counts, adds up and averages the time from entry to return, by program and call.
+ * ^C prints every pair of program and call in the order of their total time, the largest last,
+ * with their number and mean. Waiting counts: for the time on CPU alone see waits.d.
  */
-#pragma D option quiet
-
 syscall:::entry
 {
 	self->start = timestamp;
@@ -15,16 +14,15 @@ syscall:::return
 /self->start/
 {
 	this->ns = timestamp - self->start;
-	@calls[execname, probefunc] = count();
 	@total[execname, probefunc] = sum(this->ns);
+	@calls[execname, probefunc] = count();
 	@mean[execname, probefunc] = avg(this->ns);
 	self->start = 0;
 }
 
 END
 {
-	trunc(@total, 25);
 	normalize(@total, 1000);
-	printf("%-16s %-24s %10s %12s %10s\n", "PROGRAM", "CALL", "COUNT", "TOTAL us", "MEAN ns");
-	printa("%-16s %-24s %@10d %@12d %@10d\n", @calls, @total, @mean);
+	printf("%-16s %-24s %12s %10s %10s\n", "PROGRAM", "CALL", "TOTAL us", "COUNT", "MEAN ns");
+	printa("%-16s %-24s %@12d %@10d %@10d\n", @total, @calls, @mean);
 }

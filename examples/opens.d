@@ -2,7 +2,9 @@
 /*
  * Which files are opened, by whom, and did it work?
  *
- * Prints a line for each openat() as it returns: the descriptor or the error number.
+ * A line for each openat() as it returns. FD is the new descriptor; -1 means it failed, and ERR
+ * is then the error number (2 is ENOENT, 13 is EACCES). The path is read at the return: at the
+ * entry it may not be in memory yet.
  */
 BEGIN
 {

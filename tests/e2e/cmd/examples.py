@@ -1,0 +1,91 @@
+"""Runs every script of examples/ on a workload and checks that its output makes sense.
+
+A row: script arguments; the workload (a line of sh: 'work' and 'calls' are the programs of tests/e2e/trigger, $tmp a
+folder of its own); what the output must contain, regular expressions for parts of it.
+The workload is the -c process: a script ends with it, unless it ends by itself.
+"""
+import concurrent.futures, os, re, subprocess, sys, tempfile
+
+DTRACE, TRIGGER, TMP = (os.environ[n] for n in ("DTRACE", "TRIGGER", "TMP"))
+SELF = "-c $TARGET"  # a script about $target gets the program itself, not a shell around it
+
+ROWS = {
+    "callflow.d":     (SELF, "work map 2", [r"=> mmap +\d+ us \(0x0, 0x10000\)", r"<= munmap += 0, \d+ us"]),
+    "callrate.d":     ("", "calls write 1000; sleep 1.1; calls badclose 50", [r"TIME +CALLS +ERRORS +WRITTEN\n",
+                       r"20\d\d \w+ +\d+ [\d:]+ +[1-9]\d{3,} +\d+ +[1-9]\d{4,}\n"]),
+    "changes.d":      ("", "touch $tmp/a; chmod 600 $tmp/a; mv $tmp/a $tmp/b; rm $tmp/b; rmdir $tmp/nope",
+                       [r"chmod +fchmodat\d? +0 \S*/a\n", r"mv +rename\w* +0 \S*/a -> \S*/b\n",
+                        r"rm +unlinkat +0 \S*/b\n", r"rmdir +rmdir +2 \S*/nope\n"]),
+    "connections.d":  ("", "work connect 2", [r"(work +connect +111 127\.0\.0\.1 port 9\n[^$]*){2}"]),
+    "errors.d":       ("work", "work connect 3", [r"work +connect +ECONNREFUSED +3\n"]),
+    "execs.d":        ("", "/bin/true; sh -c /no/such", [r"sh +/bin/true\n", r"sh +/no/such \(failed\)\n"]),
+    "family.d":       ("", "work fork 3; calls badclose 20", [r"work +clone\w* +3 +0 +\d+\n", r"calls +close +\d+ +20 +\d+\n"]),
+    "fdbytes.d":      ("", "calls write 100", [r"calls +\d+ +3 +1000 +\d+\n"]),
+    "firstcalls.d":   ("5 calls", "calls getppid 2000", [r"(?s)^( +\d+ us +\d+ calls +\w+\(0x\w+, 0x\w+\) = -?\d+\n){5}\n?$"]),
+    "firsterror.d":   ("EBADF calls", "calls badclose 1", [r"calls\[\d+\] close\(0xffffffff, 0x\w+\): errno 9\n( +\S+\n)+"]),
+    "forks.d":        ("", "work fork 7; sleep 1.2", [r"work +\d+ clone\w* +7\n"]),
+    "heatmap.d":      ("write", "calls write 500; sleep 1; calls write 500", [r"min \.-+\. max", r"(?s)\n +0 .*\n +1 .*\| 5\d\d\n"]),
+    "kernelstacks.d": ("", "dd if=/dev/zero of=/dev/null bs=1M count=3000 2>/dev/null", [r"^dd\n( +vmlinux`\S+\n)+ +\S*entry_SYSCALL\S*\n\d+ samples"]),
+    "latency.d":      ("close", "calls badclose 2000", [r"\n  calls, us +\n +value +-+ Distribution -+ count *\n(.*\n)*? +0 \|@+"]),
+    "lockwait.d":     ("", "work lock 20", [r"^work\n( +\S+\n)+\d+ us", r"work, ns\n(.*\n)*? +(524288|1048576) \|@+"]),
+    "memgrow.d":      ("", "work map 20", [r"work +\d+ +\d+ +(1[3-9]\d\d|[2-9]\d\d\d) +(6[4-9]\d|[7-9]\d\d)\n"]),
+    "mmapstacks.d":   ("work", "work map 20", [r"^work\n( +\S+\n)+1280 KiB in 20 calls"]),
+    "oncpu.d":        ("1", "work spin 1500", [r"PROGRAM +IN +SAMPLES\n", r"work +user +\d{2,}\n"]),
+    "openfail.d":     ("", "calls open 12", [r"calls +missing +12 /no/such/file\n"]),
+    "opens.d":        ("", "cat /etc/hostname /no/such >/dev/null 2>&1", [r"cat +3 +0 /etc/hostname\n", r"cat +-1 +2 /no/such\n"]),
+    "outliers.d":     ("poll 1", "work poll 3", [r"work\[\d+\] poll\(0x0, 0x0, 0x1\)\n( +\S+\n)*took \d{4,} us, returned 0, errno 0\n"]),
+    "pollers.d":      ("", "work poll 30; work nap 20", [r"work +\d+ poll +30 +30\n", r"work +\d+ (clock_)?nanosleep +20 +20\n"]),
+    "rwsize.d":       ("", "calls write 40", [r"calls +write \(bytes\) +\n +value.*\n.*\n +8 \|@{40} 40 *\n"]),
+    "signals.d":      ("", "work kill 2", [r"work +SIGUSR1 +\d+ sent\n(.*\n)*?.*work +\(test\) +\d+ sent\n"]),
+    "sleeps.d":       ("", "work nap 15", [r"work +15 +1000 +1000 +\d+\n"]),
+    "slowcalls.d":    ("20", "sleep 0.03 | cat", [r"cat +read +[2-9]\d{4} us\n"]),
+    "syncs.d":        ("", "work sync 4", [r"work +fsync\(3\) \d+ us\n", r"work +fsync +\d+ +4\n"]),
+    "syscalltime.d":  ("", "calls getppid 500", [r"calls +getppid +\d+ +500 +[1-9]\d*\n"]),
+    "threads.d":      (SELF, "work spin 400", [r"THREAD +SAMPLES +CALLS\n +\d+ +[2-9]\d +\d+\n"]),
+    "userstacks.d":   ("work", "work spin 600", [r"^work\n( +\S+\n)+\d{2,} samples"]),
+    "waits.d":        ("", "work nap 20; calls getppid 100", [r"work +(clock_)?nanosleep +[2-9]\d{4,} +\d{1,5} +[1-9]\d{4,}\n",
+                       r"calls +getppid +\d+ +\d+ +\d+\n"]),
+    "writetext.d":    (SELF, "work print 2", [r"fd 1, 7 bytes: line\\t1\\n\nfd 1, 7 bytes: line\\t0\\n\n"]),
+}
+# What a busy machine causes is no fault of a script: strings not in memory yet, drops.
+EXCUSED = r"dtrace: script .* matched|dtrace: pid \d+ (has exited|exited with status \d)|dtrace: error on enabled .* invalid address|" \
+          r"dtrace: \d+ (more errors|.*drops)|hint: "
+
+
+def run(name):
+    args, work, wanted = ROWS[name]
+    with tempfile.TemporaryDirectory(dir=TMP) as tmp:
+        sh = os.path.join(tmp, "w")
+        with open(sh, "w") as f:
+            f.write(f"PATH={TRIGGER}:$PATH tmp={tmp}\n{work}\n")
+        target = f"{TRIGGER}/{work}" if SELF in args else f"sh {sh}"
+        flags = open(f"examples/{name}").readline().split()[1]  # as the kernel starts it
+        argv = [DTRACE, flags, f"examples/{name}", "-c", target] + args.replace(SELF, "").split()
+        p = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=25)
+    status = 1 if name == "firsterror.d" else 0
+    bad = [f"status {p.returncode}"] if p.returncode != status else []
+    bad += [f"says: {l}" for l in p.stderr.split("\n") if l.startswith(("dtrace:", "hint:")) and not re.match(EXCUSED, l)]
+    bad += [f"does not match: {w}" for w in wanted if not re.search(w, p.stdout, re.M)]
+    return [f"{name}: {b}" for b in bad[:5]] + [f"    |{l}" for l in p.stdout.split("\n")[:60]] * bool(bad)
+
+
+def documented(name):
+    """The first lines: the interpreter line, then a comment whose first paragraph is a question or an answer."""
+    text = open(f"examples/{name}").read()
+    good = re.match(r"#!/usr/sbin/dtrace -q?s\n/\*\n \* .*\?", text) and len(text.split(" */")[0]) > 150
+    return [] if good and os.access(f"examples/{name}", os.X_OK) else [f"{name}: no question in its comment, or not executable"]
+
+
+def main():
+    scripts = sorted(f for f in os.listdir("examples") if f.endswith(".d"))
+    wrong = [f"{n}: is in one of examples/ and the table only" for n in set(scripts) ^ set(ROWS)]
+    names = [n for n in scripts if n in ROWS and sys.argv[1:2] in ([], [n])]
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        for name, bad in zip(names, pool.map(run, names)):
+            again = run(name) if bad else []  # beside others a tick may be late; alone it has to work
+            wrong += again + documented(name)
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if wrong else 0
+
+
+sys.exit(main())
