@@ -16,6 +16,8 @@ struct arch {
 	uint32_t mode,
 		user_mode;	/* u64 at mode: a bit of user_mode set = interrupted in user mode */
 	uint32_t compat_status; /* bits of thread_info.status that mark a 32-bit call */
+	/* uregs[]: by index a word of struct pt_regs, 5 bits each, 12 a word; 31 = none */
+	uint64_t uregs[3];
 	uint32_t nr_abi_bit; /* bit of a number that selects a variant ABI with the same calls; 0 =
 				none */
 };

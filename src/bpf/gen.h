@@ -172,12 +172,22 @@ struct builtin_gen {
 	bool clobbers;
 	uint32_t arg;
 	void (*need)(struct needs *n, const struct builtin_gen *b);
+	bool can_fault; /* in m->fault */
 };
 const struct builtin_gen *builtin_gen_find(uint32_t id); /* NULL: not available, ILLOP */
 /* r0 = m->timestamp, read when it is not yet */
 void gen_timestamp(struct gen *g);
+/* r0 = 8 bytes at address r0 + off in kernel memory, 0 if that fails; destroys r1-r5 */
+void gen_read_kernel_u64(struct gen *g, uint32_t off);
 /* 16 bytes of the task's name to r9 + off */
 void gen_comm(struct gen *g, uint32_t off);
+
+/* gen_task.c: the current process */
+void gen_getf(struct gen *g, const struct dif_at *at);
+void gen_d_path(struct gen *g, const struct dif_at *at);
+void gen_uregs(struct gen *g, const struct dif_at *at);
+/* r0 = text of DIF_VAR_CWD, ROOT or EXECARGS, or a fault in m; destroys r1-r5 */
+void gen_task_text(struct gen *g, uint32_t var);
 
 /* gen_scmp.c: scmp. Signed and unsigned branches alike shall say how strings compare: the flags are
  * SCMP_EQUAL and that plus -255..255. */

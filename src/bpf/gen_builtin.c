@@ -54,8 +54,7 @@ static void emit_walltimestamp(struct gen *g, const struct builtin_gen *b)
 	em_alu_reg(&g->e, BPF_ADD, R0, R1);
 }
 
-/* r0 = 8 bytes at address r0 + off in kernel memory, 0 if that fails */
-static void read_kernel_u64(struct gen *g, uint32_t off)
+void gen_read_kernel_u64(struct gen *g, uint32_t off)
 {
 	struct emitter *e = &g->e;
 
@@ -81,10 +80,10 @@ static void emit_vtimestamp(struct gen *g, const struct builtin_gen *b)
 		return;
 	}
 	em_helper(e, BPF_FUNC_get_current_task);
-	read_kernel_u64(g, kf->task_se_sum_exec_runtime);
+	gen_read_kernel_u64(g, kf->task_se_sum_exec_runtime);
 	em_store(e, 8, R10, FRAME_KEY, R0);
 	em_helper(e, BPF_FUNC_get_current_task);
-	read_kernel_u64(g, kf->task_se_exec_start);
+	gen_read_kernel_u64(g, kf->task_se_exec_start);
 	em_load(e, 8, R1, R10, FRAME_KEY);
 	em_alu_reg(e, BPF_SUB, R1, R0);
 	em_store(e, 8, R10, FRAME_KEY, R1);
@@ -126,8 +125,8 @@ static void emit_ppid(struct gen *g, const struct builtin_gen *b)
 		return;
 	}
 	em_helper(&g->e, BPF_FUNC_get_current_task);
-	read_kernel_u64(g, kf->task_real_parent);
-	read_kernel_u64(g, kf->task_tgid);
+	gen_read_kernel_u64(g, kf->task_real_parent);
+	gen_read_kernel_u64(g, kf->task_tgid);
 	em_mov32(&g->e, R0, R0);
 }
 
@@ -157,6 +156,11 @@ static void emit_stack_var(struct gen *g, const struct builtin_gen *b)
 	gen_stack_var(g, b->arg);
 }
 
+static void emit_task_text(struct gen *g, const struct builtin_gen *b)
+{
+	gen_task_text(g, b->arg);
+}
+
 static void emit_zero(struct gen *g, const struct builtin_gen *b)
 {
 	em_imm(&g->e, R0, 0);
@@ -180,6 +184,11 @@ static void need_epid(struct needs *n, const struct builtin_gen *b)
 static void need_probe(struct needs *n, const struct builtin_gen *b)
 {
 	n->probe = true;
+}
+
+static void need_scratch(struct needs *n, const struct builtin_gen *b)
+{
+	n->scratch = n->faults = true;
 }
 
 static void need_err(struct needs *n, const struct builtin_gen *b)
@@ -240,6 +249,9 @@ static const struct builtin_gen builtins[] = {
 	B(EXECNAME)      = {emit_execname,      true,  0,        need_comm},
 	B(ERRNO)         = {emit_errno,         false, M(err),   need_err},
 	B(CPU)           = {emit_mach_u32,      false, M(cpu),   need_nothing},
+	B(CWD)           = {emit_task_text,     true,  DIF_VAR_CWD,         need_scratch, true},
+	B(ROOT)          = {emit_task_text,     true,  DIF_VAR_ROOT,        need_scratch, true},
+	B(EXECARGS)      = {emit_task_text,     true,  DIF_VAR_EXECARGS,    need_scratch, true},
 	/* clang-format on */
 };
 

@@ -546,6 +546,8 @@ static void describe_clobbers(struct ra_insn *ri, dif_insn insn)
 	ri->keeps_reads = op->keeps_reads;
 	if (DIF_INSN_OP(insn) == DIF_OP_CALL)
 		ri->clobbers = subr_clobbers(id);
+	if (DIF_INSN_OP(insn) == DIF_OP_LDGA)
+		ri->clobbers = DIF_INSN_R1(insn) == DIF_VAR_UREGS;
 	if (DIF_INSN_OP(insn) == DIF_OP_LDGS && id < DIF_VAR_USER) {
 		b = builtin_gen_find(id);
 		ri->clobbers = b && b->clobbers;

@@ -26,6 +26,16 @@ static void emit_rt(struct gen *g, const struct dif_at *at, const struct subr_ge
 		at_check_rt(g, at);
 }
 
+static void emit_getf(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
+{
+	gen_getf(g, at);
+}
+
+static void emit_d_path(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
+{
+	gen_d_path(g, at);
+}
+
 static void emit_rand(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
 	em_helper(&g->e, BPF_FUNC_get_prandom_u32);
@@ -168,6 +178,10 @@ static const struct subr_gen subrs[] = {
 	S(COPYOUTSTR) = {RT("copyoutstr"), 3, 3, {0}, NUMBER},
 	S(JSON)       = {RT("json"),       2, 2, {0}, STRING},
 	S(MEMSTR)     = {RT("memstr"),     3, 3, {0}, STRING},
+	S(MEMREF)     = {RT("memref"),     2, 2, {0}, STRING},
+	S(LINK_NTOP)  = {RT("link_ntop"),  2, 2, {0}, STRING},
+	S(D_PATH)     = {emit_d_path, NULL, 1, 1, {0}, STRING},
+	S(GETF)       = {emit_getf, NULL, 1, 1, {0}, .clobbers = true},
 	S(PROGENYOF)  = {emit_progenyof, NULL, 1, 1, {0}, .clobbers = true},
 	S(MUTEX_OWNED)         = {emit_mutex, NULL, 1, 1, {0}, NUMBER, .arg = 1},
 	S(MUTEX_OWNER)         = {emit_mutex, NULL, 1, 1, {0}, NUMBER},

@@ -147,6 +147,8 @@ void gen_ldv(struct gen *g, const struct dif_at *at)
 		if (!b || d->kind == RA_UNUSED)
 			return;
 		b->emit(g, b);
+		if (b->can_fault)
+			at_check_rt(g, at);
 		ra_place_put(g, d, R0);
 		return;
 	}
@@ -162,6 +164,10 @@ void gen_lda(struct gen *g, const struct dif_at *at)
 	struct emitter *e = &g->e;
 	uint32_t id = DIF_INSN_R1(at->insn);
 
+	if (id == DIF_VAR_UREGS) {
+		gen_uregs(g, at);
+		return;
+	}
 	if (id != DIF_VAR_ARGS) {
 		at_fault_always(g, at, DIF_FAULT_ILLOP, 0);
 		return;

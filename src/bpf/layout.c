@@ -201,6 +201,8 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
 	case DATUM_BYTES:
 		f.kind = REC_BYTES;
 		f.size = d->ret.size;
+		if (act->kind == ACT_PRINT) /* option printsize */
+			f.size = (uint32_t)MIN((int64_t)f.size, act->param[0]);
 		break;
 	case DATUM_USYM:
 	case DATUM_UMOD:

@@ -42,7 +42,7 @@ void needs_of_difo(struct needs *n, const struct difo *d)
 
 		if (op == DIF_OP_LDGS && id < DIF_VAR_USER)
 			need_builtin(n, id);
-		if (op == DIF_OP_LDGA)
+		if (op == DIF_OP_LDGA && DIF_INSN_R1(insn) == DIF_VAR_ARGS)
 			n->args |= 0x3ff;
 		if (is_thread_scalar(op))
 			n->tls = true;

@@ -36,13 +36,13 @@ const struct subr subrs[] = {
 	  STABLE, "1.0", "write to user memory" },
 	{ "copyoutstr", SUBR_FUNC, "void(char *, uintptr_t, size_t)", DESTR, DIF_SUBR_COPYOUTSTR,
 	  NULL, STABLE, "1.0", "write a string to user memory" },
-	{ "d_path", SUBR_FUNC, "string(void *)", MISSING, NOCODE, NULL, STABLE, "1.0",
+	{ "d_path", SUBR_FUNC, "string(void *)", 0, DIF_SUBR_D_PATH, NULL, STABLE, "1.0",
 	  "text of a kernel path" },
 	{ "ddi_pathname", SUBR_FUNC, "string(void *, int64_t)", ALIEN, DIF_SUBR_DDI_PATHNAME, NULL, EVOLVING,
 	  "1.0", "device path of illumos" },
 	{ "dirname", SUBR_FUNC, "string(const char *)", 0, DIF_SUBR_DIRNAME, NULL, STABLE, "1.0",
 	  "path without its last component" },
-	{ "getf", SUBR_FUNC, "void *(int)", MISSING, DIF_SUBR_GETF, NULL, STABLE, "1.10",
+	{ "getf", SUBR_FUNC, "struct file *(int)", 0, DIF_SUBR_GETF, NULL, STABLE, "1.10",
 	  "file of a descriptor of the current process" },
 	{ "getmajor", SUBR_FUNC, "uint32_t(uint64_t)", 0, DIF_SUBR_GETMAJOR, NULL, EVOLVING, "1.0",
 	  "major number of a device" },
@@ -64,11 +64,11 @@ const struct subr subrs[] = {
 	  "text of an address of a family" },
 	{ "json", SUBR_FUNC, "string(const char *, const char *)", 0, DIF_SUBR_JSON, NULL, STABLE, "1.11",
 	  "element of a JSON text" },
-	{ "link_ntop", SUBR_FUNC, "string(int, void *)", MISSING, NOCODE, NULL, STABLE, "1.5",
+	{ "link_ntop", SUBR_FUNC, "string(int, void *)", 0, DIF_SUBR_LINK_NTOP, NULL, STABLE, "1.5",
 	  "text of a link-layer address" },
 	{ "lltostr", SUBR_FUNC, "string(int64_t, [int])", 0, DIF_SUBR_LLTOSTR, NULL, STABLE, "1.0",
 	  "number as text, in base 2 to 36" },
-	{ "memref", SUBR_FUNC, "uintptr_t *(void *, size_t)", MISSING, DIF_SUBR_MEMREF, NULL, STABLE, "1.7",
+	{ "memref", SUBR_FUNC, "uintptr_t *(void *, size_t)", 0, DIF_SUBR_MEMREF, NULL, STABLE, "1.7",
 	  "address and length for printm()" },
 	{ "memstr", SUBR_FUNC, "string(void *, char, size_t)", 0, DIF_SUBR_MEMSTR, NULL, STABLE, "1.7",
 	  "memory with NULs replaced" },
@@ -146,13 +146,13 @@ const struct subr subrs[] = {
 	  "1.0", "divide an aggregation's values when printed" },
 	{ "pcap", SUBR_ACTION, "void(void *, int)", REC | MISSING, NOCODE, act_check_pcap, STABLE, "1.5",
 	  "record a network packet" },
-	{ "print", SUBR_ACTION, "void(@)", REC | MISSING, NOCODE, act_check_print, STABLE, "1.9",
+	{ "print", SUBR_ACTION, "void(@)", REC, ACT_PRINT, act_check_print, STABLE, "1.9",
 	  "value with its type's structure" },
 	{ "printa", SUBR_ACTION, "void(@, ...)", REC, ACT_PRINTA, act_check_printa, STABLE, "1.0",
 	  "print aggregations" },
 	{ "printf", SUBR_ACTION, "void(@, ...)", REC, ACT_PRINTF, act_check_printf, STABLE, "1.0",
 	  "formatted output" },
-	{ "printm", SUBR_ACTION, "void(size_t, uintptr_t *)", REC | MISSING, NOCODE, act_check_printm, STABLE,
+	{ "printm", SUBR_ACTION, "void(size_t, uintptr_t *)", REC, ACT_TRACEMEM, act_check_printm, STABLE,
 	  "1.7", "dump of memory described by memref()" },
 	{ "setopt", SUBR_ACTION, "void(const char *, [const char *])", REC, ACT_SETOPT, act_check_proto,
 	  STABLE, "1.2", "set a dynamic option" },
@@ -234,10 +234,10 @@ const struct builtin_var builtin_vars[] = {
 	{ "curpsinfo", NOCODE, "", MISSING, STABLE, "1.0", "information on the current process" },
 	{ "curthread", DIF_VAR_CURTHREAD, "struct task_struct *", 0,
 	  { STAB_STABLE, STAB_PRIVATE, DEP_COMMON }, "1.0", "current thread in the kernel" },
-	{ "cwd", NOCODE, "string", MISSING, STABLE, "1.0", "current directory" },
+	{ "cwd", DIF_VAR_CWD, "string", 0, STABLE, "1.0", "current directory" },
 	{ "epid", DIF_VAR_EPID, "uint_t", 0, STABLE, "1.0", "enabled probe id" },
 	{ "errno", DIF_VAR_ERRNO, "int", 0, STABLE, "1.0", "error of the last system call" },
-	{ "execargs", NOCODE, "string", MISSING, STABLE, "1.13", "arguments given to exec" },
+	{ "execargs", DIF_VAR_EXECARGS, "string", 0, STABLE, "1.13", "arguments given to exec" },
 	{ "execname", DIF_VAR_EXECNAME, "string", 0, STABLE, "1.0", "name of the process" },
 	{ "fds", NOCODE, "", MISSING, STABLE, "1.1", "open files of the process" },
 	{ "gid", DIF_VAR_GID, "gid_t", 0, STABLE, "1.0", "real group id" },
@@ -253,13 +253,13 @@ const struct builtin_var builtin_vars[] = {
 	{ "probename", DIF_VAR_PROBENAME, "string", 0, STABLE, "1.0", "name of the probe" },
 	{ "probeprov", DIF_VAR_PROBEPROV, "string", 0, STABLE, "1.0", "provider of the probe" },
 	{ "pset", NOCODE, "int", MISSING, STABLE, "1.0", "processor set of the CPU" },
-	{ "root", NOCODE, "string", MISSING, STABLE, "1.0", "root directory" },
+	{ "root", DIF_VAR_ROOT, "string", 0, STABLE, "1.0", "root directory" },
 	{ "stackdepth", DIF_VAR_STACKDEPTH, "uint32_t", 0, STABLE, "1.0", "frames of the kernel stack" },
 	{ "tid", DIF_VAR_TID, "id_t", 0, STABLE, "1.0", "thread id" },
 	{ "timestamp", DIF_VAR_TIMESTAMP, "uint64_t", 0, STABLE, "1.0", "nanoseconds, monotonic" },
 	{ "ucaller", DIF_VAR_UCALLER, "uint64_t", 0, STABLE, "1.2", "user return address" },
 	{ "uid", DIF_VAR_UID, "uid_t", 0, STABLE, "1.0", "real user id" },
-	{ "uregs", DIF_VAR_UREGS, "", MISSING, STABLE, "1.0", "user registers" },
+	{ "uregs", DIF_VAR_UREGS, "", 0, STABLE, "1.0", "user registers" },
 	{ "ustackdepth", DIF_VAR_USTACKDEPTH, "uint32_t", 0, STABLE, "1.2", "frames of the user stack" },
 	{ "vtimestamp", DIF_VAR_VTIMESTAMP, "uint64_t", 0, STABLE, "1.0", "nanoseconds the thread has run" },
 	{ "walltimestamp", DIF_VAR_WALLTIMESTAMP, "int64_t", 0, STABLE, "1.0", "nanoseconds since 1970" },
@@ -267,6 +267,32 @@ const struct builtin_var builtin_vars[] = {
 };
 const uint32_t nbuiltin_vars = ARRAY_LEN(builtin_vars);
 /* clang-format on */
+
+/* Why a row is SUBR_NOT_LINUX or SUBR_MISSING, and what to use instead. */
+static const struct {
+	const char *name, *why;
+} reasons[] = {
+	{"ddi_pathname", "device paths are of illumos; d_path() gives those of files"},
+	{"msgdsize", "Linux has no STREAMS"},
+	{"msgsize", "Linux has no STREAMS"},
+	{"breakpoint", "a BPF program cannot enter a debugger; stop() stops the process"},
+	{"panic", "a BPF program cannot stop the system; stop() stops the process"},
+	{"pcap", "show the packet with tracemem(skb->data, length)"},
+	{"sx_exclusive_held", "sx locks are of FreeBSD; rw_write_held() is for Linux's"},
+	{"sx_isexclusive", "sx locks are of FreeBSD; rw_iswriter() is for Linux's"},
+	{"sx_shared_held", "sx locks are of FreeBSD; rw_read_held() is for Linux's"},
+	{"jailname", "jails are of FreeBSD"},
+	{"jid", "jails are of FreeBSD"},
+	{"zonename", "zones are of illumos"},
+};
+
+const char *builtin_why(const char *name)
+{
+	for (uint32_t i = 0; i < ARRAY_LEN(reasons); i++)
+		if (strcmp(reasons[i].name, name) == 0)
+			return reasons[i].why;
+	return NULL;
+}
 
 const struct subr *subr_find(const char *name)
 {

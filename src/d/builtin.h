@@ -50,3 +50,5 @@ extern const struct builtin_var builtin_vars[];
 extern const uint32_t nbuiltin_vars;
 
 const struct subr *subr_find(const char *name);
+/* Of a row that is SUBR_MISSING or SUBR_NOT_LINUX: the reason, what to use instead; or NULL. */
+const char *builtin_why(const char *name);

@@ -49,61 +49,51 @@ bool act_check_proto(struct check *c, struct expr *call, struct prog_act *act)
 
 /* ---- trace() and its kin ---------------------------------------------------------------- */
 
-/* The tags of an action that records one value of any type. */
-struct value_tags {
-	enum dtag is_void, is_dynamic, is_agg;
-};
-
-static bool check_recorded(struct check *c, struct expr *call, struct prog_act *act,
-			   const struct value_tags *tags)
+struct expr *check_recorded(struct check *c, struct expr *call, const struct value_tags *tags)
 {
 	const struct subr *subr = call_subr(c, call);
 	struct expr *e;
 
 	if (!check_arg_count(c, subr, call))
-		return false;
+		return NULL;
 	e = check_any(c, call->call.args[0]);
-	act->kind = (enum act_kind)subr->code;
 	if (expr_is_bad(e))
-		return false;
+		return NULL;
 	if (e->kind == EXPR_AGG) {
 		check_error(c, tags->is_agg, e->span, "%s( ) may not be applied to an aggregation",
 			    subr->name);
-		if (subr->code == ACT_TRACE)
-			diag_hint(c->diags, "use printa(@%s)", e->agg.name);
-		return false;
+		diag_hint(c->diags, "use printa(@%s)", e->agg.name);
+		return NULL;
 	}
 	if (e->kind == EXPR_XLATE) {
 		check_error(c, tags->is_dynamic, e->span,
 			    "%s( ) may not be applied to a translated value of type \"%s\"",
 			    subr->name, type_text(c, e->type));
-		return false;
+		return NULL;
 	}
 	e = check_value(c, e);
 	if (expr_is_bad(e))
-		return false;
+		return NULL;
+	(void)type_complete(c->types, e->type); /* what stays unknown has no size */
 	if (type_size(c->types, e->type) == 0 || type_kind(c->types, e->type) == TK_FUNC) {
 		check_error(c, tags->is_void, e->span,
 			    "%s( ) may not be applied to an expression of type \"%s\"", subr->name,
 			    type_text(c, e->type));
-		return false;
+		return NULL;
 	}
-	act_arg(c, act, e, datum_kind_of(c, e->type));
-	return true;
+	return e;
 }
 
 bool act_check_trace(struct check *c, struct expr *call, struct prog_act *act)
 {
 	static const struct value_tags tags = {D_TRACE_VOID, D_TRACE_DYN, D_TRACE_AGG};
+	struct expr *e = check_recorded(c, call, &tags);
 
-	return check_recorded(c, call, act, &tags);
-}
-
-bool act_check_print(struct check *c, struct expr *call, struct prog_act *act)
-{
-	static const struct value_tags tags = {D_PRINT_VOID, D_PRINT_DYN, D_PRINT_AGG};
-
-	return check_recorded(c, call, act, &tags);
+	if (!e)
+		return false;
+	act->kind = ACT_TRACE;
+	act_arg(c, act, e, datum_kind_of(c, e->type));
+	return true;
 }
 
 static bool is_address(struct check *c, const struct expr *e)
@@ -112,7 +102,7 @@ static bool is_address(struct check *c, const struct expr *e)
 	       type_is_string(c->types, e->type);
 }
 
-static bool is_positive(struct check *c, const struct expr *e)
+bool expr_is_positive(struct check *c, const struct expr *e)
 {
 	return expr_is_const(c, e) && (int64_t)e->ival.val > 0;
 }
@@ -141,7 +131,7 @@ bool act_check_tracemem(struct check *c, struct expr *call, struct prog_act *act
 			    type_text(c, addr->type));
 		return false;
 	}
-	if (!is_positive(c, size) || size->ival.val > UINT32_MAX) {
+	if (!expr_is_positive(c, size) || size->ival.val > UINT32_MAX) {
 		check_error(c, D_TRACEMEM_SIZE, size->span,
 			    "tracemem( ) argument #2 must be a positive integer constant");
 		return false;
@@ -156,29 +146,6 @@ bool act_check_tracemem(struct check *c, struct expr *call, struct prog_act *act
 	act_arg(c, act, addr, DATUM_BYTES);
 	if (dsize)
 		act_arg(c, act, dsize, DATUM_INT);
-	return true;
-}
-
-bool act_check_printm(struct check *c, struct expr *call, struct prog_act *act)
-{
-	struct expr *size, *addr;
-
-	if (!check_arg_count(c, call_subr(c, call), call))
-		return false;
-	size = arg(c, call, 0);
-	addr = arg(c, call, 1);
-	if (expr_is_bad(size) || expr_is_bad(addr))
-		return false;
-	if (!is_positive(c, size)) {
-		check_error(c, D_PRINTM_SIZE, size->span,
-			    "printm( ) argument #1 must be a positive integer constant");
-		return false;
-	}
-	if (type_kind(c->types, addr->type) != TK_PTR) {
-		check_error(c, D_PRINTM_ADDR, addr->span,
-			    "printm( ) argument #2 must be a pointer");
-		return false;
-	}
 	return true;
 }
 

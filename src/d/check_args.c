@@ -85,6 +85,47 @@ static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr
 	return args_element(c, id, e, index, type);
 }
 
+/* The only subscript, checked; NULL after reporting. */
+static struct expr *check_subscript_of(struct check *c, struct ident *id, struct expr *e)
+{
+	struct expr *sub;
+
+	if (e->index.nsubs != 1) {
+		check_error_len(c, e->span, arena_printf(c->arena, "%s[ ]", id->name), "key",
+				e->index.nsubs, 1, 1);
+		return NULL;
+	}
+	sub = e->index.subs[0] = check_expr(c, e->index.subs[0]);
+	return expr_is_bad(sub) ? NULL : sub;
+}
+
+/* uregs[n]: which registers there are is known for a constant. */
+static struct expr *uregs_ref(struct check *c, struct ident *id, struct expr *e)
+{
+	struct expr *sub = check_subscript_of(c, id, e), *ref;
+
+	if (!sub)
+		return expr_bad(c, e->span);
+	if (!type_is_integer(c->types, sub->type))
+		return expr_fail(c, D_PROTO_ARG, sub->span,
+				 "uregs[ ] index must be an integer, not \"%s\"",
+				 type_text(c, sub->type));
+	if (expr_is_const(c, sub) && sub->ival.val >= DIF_NUREGS) {
+		check_error(c, D_REGS_IDX, sub->span,
+			    "index %lld is out of range for uregs[ ], which has %d",
+			    (long long)sub->ival.val, DIF_NUREGS);
+		diag_hint(c->diags, "the registers have names: R_PC, R_SP, R_RAX, ...");
+		return expr_bad(c, e->span);
+	}
+	attr_use(c, e->span, id->name, id->attr);
+	ref = expr_new(c, EXPR_VAR, e->span, TYPE_UINT64);
+	ref->var.ident = id;
+	ref->var.keys = ARENA_NEW(c->arena, struct expr *);
+	ref->var.keys[0] = sub;
+	ref->var.nkeys = 1;
+	return ref;
+}
+
 struct expr *check_args_ref(struct check *c, struct ident *id, struct expr *e)
 {
 	const struct declared_probe *p;
@@ -92,15 +133,13 @@ struct expr *check_args_ref(struct check *c, struct ident *id, struct expr *e)
 
 	if (!builtin_is_here(c, id, e->span))
 		return expr_bad(c, e->span);
+	if (id->id == DIF_VAR_UREGS)
+		return uregs_ref(c, id, e);
 	if (!c->desc)
 		return expr_fail(c, D_ARGS_NONE, e->span,
 				 "args[ ] may not be used outside a probe clause");
-	if (e->index.nsubs != 1) {
-		check_error_len(c, e->span, "args[ ]", "key", e->index.nsubs, 1, 1);
-		return expr_bad(c, e->span);
-	}
-	sub = e->index.subs[0] = check_expr(c, e->index.subs[0]);
-	if (expr_is_bad(sub))
+	sub = check_subscript_of(c, id, e);
+	if (!sub)
 		return expr_bad(c, e->span);
 	if (!expr_is_const(c, sub))
 		return expr_fail(c, D_PROTO_ARG, sub->span,

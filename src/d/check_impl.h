@@ -329,6 +329,15 @@ static inline struct act_build *act_build(struct prog_act *act)
 /* Adds an argument. kind: what the consumer prints. */
 void act_arg(struct check *c, struct prog_act *act, struct expr *e, enum datum_kind kind);
 enum datum_kind datum_kind_of(struct check *c, type_id type);
+/* The tags of an action that records one value of any type. */
+struct value_tags {
+	enum dtag is_void, is_dynamic, is_agg;
+};
+/* The only argument of such an action, checked; NULL after reporting. */
+struct expr *check_recorded(struct check *c, struct expr *call, const struct value_tags *tags);
+bool expr_is_positive(struct check *c, const struct expr *e); /* a constant above 0 */
+/* shape.c: how print() shows a value of the type. */
+const struct shape *type_shape(struct check *c, type_id type);
 
 /* Rows of builtin.c point here (check_act.c, check_printf.c, check_agg.c). */
 bool act_check_proto(struct check *c, struct expr *call, struct prog_act *act);

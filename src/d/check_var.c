@@ -434,16 +434,19 @@ struct expr *check_array_ref(struct check *c, struct ident *id, struct expr *e)
 
 bool builtin_is_here(struct check *c, struct ident *id, struct span at)
 {
-	if (id->builtin->flags & SUBR_NOT_LINUX) {
-		check_error(c, D_UNKNOWN, at, "%s has no meaning on Linux", id->name);
+	const struct builtin_var *v = id->builtin;
+
+	if (v->flags & (SUBR_NOT_LINUX | SUBR_MISSING)) {
+		check_error(c, D_UNKNOWN, at,
+			    v->flags & SUBR_NOT_LINUX ? "%s has no meaning on Linux"
+						      : "%s is not available in this version",
+			    id->name);
+		if (builtin_why(v->name))
+			diag_hint(c->diags, "%s", builtin_why(v->name));
 		return false;
 	}
-	if (id->builtin->flags & SUBR_MISSING) {
-		check_error(c, D_UNKNOWN, at, "%s is not available in this version", id->name);
-		return false;
-	}
-	if (id->type == TYPE_NONE && *id->builtin->type)
-		id->type = type_from_text(c, id->builtin->type);
+	if (id->type == TYPE_NONE && *v->type)
+		id->type = type_from_text(c, v->type);
 	return true;
 }
 

@@ -118,7 +118,12 @@ enum dif_var_id {
 	DIF_VAR_GID = 0x011f,
 	DIF_VAR_ERRNO = 0x0120,
 	DIF_VAR_CPU = 0x0200,
+	DIF_VAR_CWD = 0x0201,
+	DIF_VAR_ROOT = 0x0202,
+	DIF_VAR_EXECARGS = 0x0203,
 };
+
+#define DIF_NUREGS 28 /* uregs[]: dlib/regs.d has their names */
 
 enum dif_subr {
 #define DIF_SUBR(name, text, code) DIF_SUBR_##name = (code),

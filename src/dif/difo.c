@@ -44,7 +44,8 @@ static const struct {
 	{DIF_VAR_USTACKDEPTH, "ustackdepth"}, {DIF_VAR_UCALLER, "ucaller"},
 	{DIF_VAR_PPID, "ppid"},		      {DIF_VAR_UID, "uid"},
 	{DIF_VAR_GID, "gid"},		      {DIF_VAR_ERRNO, "errno"},
-	{DIF_VAR_CPU, "cpu"},
+	{DIF_VAR_CPU, "cpu"},		      {DIF_VAR_CWD, "cwd"},
+	{DIF_VAR_ROOT, "root"},		      {DIF_VAR_EXECARGS, "execargs"},
 };
 /* clang-format on */
 

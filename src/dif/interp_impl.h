@@ -125,5 +125,6 @@ uint64_t subr_strtoll(struct dif_machine *m, const uint64_t *v);
 uint64_t subr_inet_ntoa(struct dif_machine *m, const uint64_t *v);
 uint64_t subr_inet_ntoa6(struct dif_machine *m, const uint64_t *v);
 uint64_t subr_inet_ntop(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_link_ntop(struct dif_machine *m, const uint64_t *v);
 /* interp_subr_json.c */
 uint64_t subr_json(struct dif_machine *m, const uint64_t *v);

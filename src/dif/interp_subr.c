@@ -171,6 +171,10 @@
  *                      v4-mapped is "::ffff:1.2.3.4" and v4-compatible "::1.2.3.4". Other af (64
  *                      bits compared): ILLOP(0), before a is looked at.
  *
+ * link_ntop(t, a)      t = 1 (ARPHRD_ETHER): 6 bytes, t = 32 (ARPHRD_INFINIBAND): 20 bytes at kernel
+ *                      address a (BADADDR(a)), two lower-case hexadecimal digits each, joined by
+ *                      ':'. Other t (64 bits compared): ILLOP(0), before a is looked at.
+ *
  * ---- Memory -------------------------------------------------------------------------------------
  *
  * alloca(n)            n bytes of scratch, 8-aligned, content undefined. More than is left:
@@ -179,6 +183,7 @@
  * bcopy(src, dst, n)   n = 0: nothing is checked. [dst, dst+n) not in scratch: BADADDR(dst). Then n
  *                      bytes at kernel address src unreadable: BADADDR(src). Overlap: undefined
  *                      content. Result 0.
+ * memref(a, n)         16 bytes of scratch as alloca(16) that hold a and n, 64 bits each.
  * copyin(ua, n)        scratch as alloca(n), then n bytes at user address ua unreadable:
  *                      BADADDR(ua). The address of the copy. n = 0: ua is not touched.
  * copyinstr(ua, [max]) max omitted: UINT64_MAX. string. m = min(max, S-1), unsigned. Scratch is
@@ -289,6 +294,15 @@ static uint64_t subr_copyinto(struct dif_machine *m, const uint64_t *v)
 	return copy_to_scratch(m, SPACE_USER, v[0], v[2], v[1]);
 }
 
+static uint64_t subr_memref(struct dif_machine *m, const uint64_t *v)
+{
+	uint64_t addr = mem_alloc(m, 16);
+
+	if (addr)
+		memcpy(mem_host(addr), v, 16);
+	return addr;
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define MAX_ARGS 3
@@ -334,7 +348,9 @@ static const struct subr_row {
 	[DIF_SUBR_TOUPPER]    = {subr_toupper, 1, 1, 0},
 	[DIF_SUBR_TOLOWER]    = {subr_tolower, 1, 1, 0},
 	[DIF_SUBR_JSON]	      = {subr_json, 2, 2, 0},
+	[DIF_SUBR_MEMREF]     = {subr_memref, 2, 2, 0},
 	[DIF_SUBR_MEMSTR]     = {subr_memstr, 3, 3, 0},
+	[DIF_SUBR_LINK_NTOP]  = {subr_link_ntop, 2, 2, 0},
 	[DIF_SUBR_STRTOLL]    = {subr_strtoll, 1, 2, 10},
 };
 /* clang-format on */

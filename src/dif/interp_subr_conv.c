@@ -171,6 +171,30 @@ uint64_t subr_inet_ntoa6(struct dif_machine *m, const uint64_t *v)
 	return ipv6_to_text(m, v[0], v[1] != 0, "", "");
 }
 
+/* Linux include/uapi/linux/if_arp.h */
+static const struct {
+	uint64_t type;
+	uint32_t len;
+} link_types[] = {{1, 6}, {32, 20}};
+
+uint64_t subr_link_ntop(struct dif_machine *m, const uint64_t *v)
+{
+	uint8_t bytes[20];
+	char text[3 * sizeof(bytes) + 1] = "";
+	uint32_t len = 0;
+
+	for (uint32_t i = 0; i < ARRAY_LEN(link_types); i++)
+		if (link_types[i].type == v[0])
+			len = link_types[i].len;
+	if (!len)
+		return dif_fault(m, DIF_FAULT_ILLOP, 0);
+	if (!mem_load(m, SPACE_KERNEL, v[1], bytes, len))
+		return dif_fault(m, DIF_FAULT_BADADDR, v[1]);
+	for (uint32_t i = 0; i < len; i++)
+		(void)snprintf(text + 3 * i, 4, "%02x:", bytes[i]);
+	return subr_result(m, text, 3 * len - 1);
+}
+
 uint64_t subr_inet_ntop(struct dif_machine *m, const uint64_t *v)
 {
 	if (v[0] == DIF_AF_INET)

@@ -2,6 +2,7 @@
 #include "dif/prog.h"
 
 #include "dif/asm.h"
+#include "dif/shape.h"
 
 static const struct {
 	const char *name;
@@ -19,6 +20,7 @@ static const struct {
 	[ACT_DISCARD] = {"discard", false},
 	[ACT_TRACE] = {"trace", true},
 	[ACT_TRACEMEM] = {"tracemem", true},
+	[ACT_PRINT] = {"print", true},
 	[ACT_PRINTF] = {"printf", true},
 	[ACT_PRINTA] = {"printa", true},
 	[ACT_EXIT] = {"exit", true},
@@ -115,6 +117,8 @@ static void print_act(const struct prog_act *act, uint32_t index, struct strbuf 
 	if (act->param[0] || act->param[1])
 		strbuf_addf(out, " param %lld %lld", (long long)act->param[0],
 			    (long long)act->param[1]);
+	if (act->shape)
+		strbuf_addf(out, " of %s", act->shape->type);
 	if (act->nargs)
 		strbuf_addf(out, " number %u", act->number);
 	if (act->fmt)

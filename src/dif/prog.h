@@ -20,6 +20,8 @@
 
 #include "dif/dif.h"
 
+struct shape; /* dif/shape.h */
+
 /* ---- variables of a session -------------------------------------------------------------------- */
 
 struct prog_var {
@@ -135,6 +137,7 @@ enum act_kind {
 	/* recorded */
 	ACT_TRACE,    /* args[0] */
 	ACT_TRACEMEM, /* args[0] = address, param[0] = size, args[1] = dynamic size if given */
+	ACT_PRINT,    /* args[0]; shape; param[0] = most bytes to record */
 	ACT_PRINTF,   /* fmt; args = one per conversion (and per '*') */
 	ACT_PRINTA,   /* fmt or NULL; aggs */
 	ACT_EXIT,     /* args[0] */
@@ -160,6 +163,7 @@ struct prog_act {
 	struct prog_agg **aggs; /* ACT_PRINTA and friends */
 	uint32_t naggs;
 	struct prog_fmt *fmt;
+	const struct shape *shape; /* ACT_PRINT: how its value is shown */
 	int64_t param[2];
 	uint32_t target;  /* ACT_BRZ, ACT_JMP: index in acts[], may be nacts; always forward */
 	uint32_t span;	  /* source offset */

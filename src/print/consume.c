@@ -122,6 +122,17 @@ static struct err *act_tracemem(struct printer *p, const struct prog_act *act,
 	return NULL;
 }
 
+static struct err *act_print(struct printer *p, const struct prog_act *act,
+			     const struct act_layout *al, const struct fmt *fmt)
+{
+	struct datum d;
+	struct err *e = act_datum(p, al, 0, &d);
+
+	if (!e)
+		print_shape(p, &p->out, act->shape, &d);
+	return e;
+}
+
 static struct err *act_printf(struct printer *p, const struct prog_act *act,
 			      const struct act_layout *al, const struct fmt *fmt)
 {
@@ -300,6 +311,7 @@ static act_func *const act_funcs[] = {
 	/* clang-format off */
 	[ACT_TRACE]       = act_trace,
 	[ACT_TRACEMEM]    = act_tracemem,
+	[ACT_PRINT]       = act_print,
 	[ACT_PRINTF]      = act_printf,
 	[ACT_PRINTA]      = act_printa,
 	[ACT_EXIT]        = act_exit,

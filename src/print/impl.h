@@ -71,6 +71,8 @@ void print_key(struct printer *p, struct out *o, const struct datum *d);
 /* tracemem() and what is no text. */
 void print_raw(struct out *o, const char *bytes, uint32_t size);
 int int_width(uint32_t size); /* 16, 8, 5, 3 */
+/* print(): d-language.md 6.5. */
+void print_shape(struct printer *p, struct out *o, const struct shape *shape, const struct datum *d);
 
 /* ---- addresses (addr.c) -------------------------------------------------------------------- */
 

@@ -18,6 +18,7 @@
 #include "probe/probe.h"
 
 struct printer;
+struct shape;
 struct syms;
 
 /* Option encoding; unset: aggpack decides by TERM, bars are ASCII. */
@@ -32,6 +33,7 @@ struct print_opts { /* dynamic: may change while running */
 	bool agghist, aggpack, aggzoom; /* d-language.md 6.4.2 */
 	enum print_encoding encoding;
 	struct agg_sort sort;
+	uint32_t printsize;   /* most bytes print() shows */
 	uint32_t stackindent; /* columns before a stack frame; the option's default is 14 */
 	uint64_t target_pid;  /* whose addresses %A prints of integer keys; 0 = the kernel's */
 	bool no_header;	      /* header and CPU/ID columns are left out */

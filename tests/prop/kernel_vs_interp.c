@@ -319,14 +319,29 @@ static const struct {
 	{DIF_SUBR_STRTOLL, "isd"},    {DIF_SUBR_HTONS, "ii"},	   {DIF_SUBR_HTONL, "ii"},
 	{DIF_SUBR_HTONLL, "ii"},      {DIF_SUBR_NTOHS, "ii"},	   {DIF_SUBR_NTOHL, "ii"},
 	{DIF_SUBR_NTOHLL, "ii"},      {DIF_SUBR_GETMAJOR, "ii"},   {DIF_SUBR_GETMINOR, "ii"},
-	{DIF_SUBR_MSGSIZE, "ii"}, {DIF_SUBR_STRJOIN, "sss"},   {DIF_SUBR_SUBSTR, "ssd"},
+	{DIF_SUBR_MSGSIZE, "ii"},     {DIF_SUBR_PROGENYOF, "ip"},  {DIF_SUBR_STRJOIN, "sss"},   {DIF_SUBR_SUBSTR, "ssd"},
 	{DIF_SUBR_SUBSTR, "ssdd"},    {DIF_SUBR_STRSTR, "sss"},	   {DIF_SUBR_STRCHR, "ssc"},
 	{DIF_SUBR_STRRCHR, "ssc"},    {DIF_SUBR_STRTOK, "sss"},	   {DIF_SUBR_BASENAME, "ss"},
 	{DIF_SUBR_DIRNAME, "ss"},     {DIF_SUBR_CLEANPATH, "ss"},  {DIF_SUBR_LLTOSTR, "si"},
 	{DIF_SUBR_LLTOSTR, "sid"},    {DIF_SUBR_TOUPPER, "ss"},	   {DIF_SUBR_TOLOWER, "ss"},
 	{DIF_SUBR_COPYINSTR, "su"},   {DIF_SUBR_COPYINSTR, "sud"}, {DIF_SUBR_COPYINSTR, "su"},
+	{DIF_SUBR_JSON, "sss"},
 };
-#define FIRST_STRING_CALL 16
+#define FIRST_STRING_CALL 17
+
+/* Subroutines on memory, which on_memory() puts together. */
+static const enum dif_subr memory_calls[] = {
+	DIF_SUBR_COPYIN,    DIF_SUBR_COPYINTO,	DIF_SUBR_ALLOCA,    DIF_SUBR_BCOPY,    DIF_SUBR_MEMSTR,
+	DIF_SUBR_INET_NTOA, DIF_SUBR_INET_NTOA6, DIF_SUBR_INET_NTOP, DIF_SUBR_LINK_NTOP, DIF_SUBR_MEMREF,
+};
+
+/* What the two sides cannot agree on to the bit, and where it is tested instead. */
+static const struct {
+	enum dif_subr subr;
+	const char *why;
+} not_compared[] = {
+	{DIF_SUBR_RAND, "random: unit/bpf/gen.c"},
+};
 
 static uint32_t gen_arg(struct exprs *e, char kind, int depth)
 {
@@ -338,6 +353,10 @@ static uint32_t gen_arg(struct exprs *e, char kind, int depth)
 	case 'd':
 		r = reg_take(e);
 		setx(e, (uint64_t)((int64_t)rnd(40) - 12), r);
+		return r;
+	case 'p':
+		r = reg_take(e);
+		setx(e, rnd(3) ? (uint64_t)(rnd(2) ? getpid() : getppid()) : rnd(4), r);
 		return r;
 	case 'c':
 		r = reg_take(e);
@@ -362,6 +381,91 @@ static uint32_t call(struct exprs *e, int depth, uint32_t k)
 	dif_emit(e->b, dif_idx(DIF_OP_CALL, calls[k].subr, rd));
 	e->next_reg = mark;
 	return rd;
+}
+
+/* rd = subr(args), the registers of the arguments are given back */
+static void call_at(struct exprs *e, enum dif_subr subr, const uint32_t *args, uint32_t n, uint32_t rd)
+{
+	tuple_begin(e);
+	for (uint32_t i = 0; i < n; i++)
+		push(e, args[i], false);
+	dif_emit(e->b, dif_idx(DIF_OP_CALL, subr, rd));
+}
+
+static uint32_t user_addr(struct exprs *e)
+{
+	uint32_t r = reg_take(e);
+
+	setx(e, rnd(12) ? (uintptr_t)user + rnd(USER_SIZE - 40) : rnd(2) ? BAD_ADDR : (uintptr_t)user + USER_SIZE - 4, r);
+	return r;
+}
+
+/* p = size bytes of user memory in scratch memory: copyin(), or alloca() and copyinto(), or bcopy() of that */
+static uint32_t memory(struct exprs *e, uint32_t size)
+{
+	uint32_t p = reg_take(e), ua = user_addr(e), n = reg_take(e), q = reg_take(e);
+
+	setx(e, size, n);
+	if (rnd(2)) {
+		call_at(e, DIF_SUBR_COPYIN, (uint32_t[]){ua, n}, 2, p);
+	} else {
+		call_at(e, DIF_SUBR_ALLOCA, (uint32_t[]){n}, 1, p);
+		if (rnd(12) == 0) /* outside */
+			setx(e, BAD_ADDR, p);
+		call_at(e, DIF_SUBR_COPYINTO, (uint32_t[]){ua, n, p}, 3, q);
+	}
+	if (rnd(2)) {
+		call_at(e, DIF_SUBR_ALLOCA, (uint32_t[]){n}, 1, q);
+		call_at(e, DIF_SUBR_BCOPY, (uint32_t[]){p, q, n}, 3, ua);
+		dif_emit(e->b, dif_rrr(DIF_OP_MOV, q, 0, p));
+	}
+	for (int i = 0; i < 3; i++)
+		reg_drop(e);
+	return p;
+}
+
+/* A text made of memory. */
+static uint32_t text_of_memory(struct exprs *e)
+{
+	uint32_t size = 20 + rnd(20), p = memory(e, size), a = reg_take(e), b = reg_take(e);
+
+	switch (rnd(5)) {
+	case 0:
+		setx(e, (uint64_t)"-x"[rnd(2)], a);
+		setx(e, rnd(10) ? rnd(size + 1) : 4097, b);
+		call_at(e, DIF_SUBR_MEMSTR, (uint32_t[]){p, a, b}, 3, p);
+		break;
+	case 1: call_at(e, DIF_SUBR_INET_NTOA, &p, 1, p); break;
+	case 2:
+		setx(e, rnd(2), a);
+		call_at(e, DIF_SUBR_INET_NTOA6, (uint32_t[]){p, a}, 1 + rnd(2), p);
+		break;
+	case 3:
+		setx(e, rnd(8) ? (rnd(2) ? 2 : 10) : rnd(20), a);
+		call_at(e, DIF_SUBR_INET_NTOP, (uint32_t[]){a, p}, 2, p);
+		break;
+	default:
+		setx(e, rnd(8) ? (rnd(2) ? 1 : 32) : rnd(40), a);
+		call_at(e, DIF_SUBR_LINK_NTOP, (uint32_t[]){a, p}, 2, p);
+	}
+	reg_drop(e);
+	reg_drop(e);
+	return p;
+}
+
+/* memref(v, w): one of the two */
+static uint32_t pair(struct exprs *e, int depth)
+{
+	uint32_t v = gen_int(e, depth - 1), w = gen_int(e, depth - 1);
+
+	call_at(e, DIF_SUBR_MEMREF, (uint32_t[]){v, w}, 2, v);
+	if (rnd(2)) {
+		setx(e, 8, w);
+		dif_emit(e->b, dif_rrr(DIF_OP_ADD, v, w, v));
+	}
+	dif_emit(e->b, dif_rrr(DIF_OP_LDX, v, 0, v));
+	reg_drop(e);
+	return v;
 }
 
 /* alloca(n); store there, inside or outside; load it back */
@@ -393,7 +497,8 @@ static uint32_t gen_int(struct exprs *e, int depth)
 {
 	if (depth <= 0 || e->next_reg > MAX_REGS - 12)
 		return rnd(2) ? const_int(e) : int_builtin(e);
-	switch (rnd(14)) {
+	switch (rnd(15)) {
+	case 14: return pair(e, depth);
 	case 0:
 	case 1:
 	case 2:
@@ -466,7 +571,8 @@ static uint32_t gen_str(struct exprs *e, int depth)
 		}
 		return const_str(e);
 	}
-	switch (rnd(8)) {
+	switch (rnd(9)) {
+	case 8: return text_of_memory(e);
 	case 0: return choice(e, depth, gen_str);
 	case 1:
 	case 2: return str_var(e, depth);
@@ -517,6 +623,25 @@ static bool load_user(void *ctx, uint64_t addr, void *buf, uint32_t size)
 		return false;
 	memcpy(buf, user + (addr - base), size);
 	return true;
+}
+
+/* This process and its ancestors, as /proc has them. */
+static bool progenyof(void *ctx, int32_t pid)
+{
+	long p = getpid(), up;
+
+	(void)ctx;
+	for (; p > 0 && p != pid; p = up) {
+		CLEANUP(file) FILE *f = NULL;
+		char path[64];
+
+		(void)snprintf(path, sizeof(path), "/proc/%ld/stat", p);
+		f = fopen(path, "re");
+		up = 0;
+		if (!f || fscanf(f, "%*d (%*[^)]) %*c %ld", &up) != 1)
+			break;
+	}
+	return p == pid; /* the first process is its own parent's child: pid 0 */
 }
 
 static char comm[17];
@@ -676,6 +801,22 @@ static void print_difo(const struct difo *d)
 	strbuf_deinit(&out);
 }
 
+/* Every subroutine that both sides have is called, or there is a reason. */
+static void test_coverage(void)
+{
+	for (uint32_t s = 0; dif_subr_name(s); s++) {
+		bool is_covered = !dif_subr_is_interpreted(s);
+
+		for (uint32_t i = 0; i < ARRAY_LEN(calls); i++)
+			is_covered |= calls[i].subr == s;
+		for (uint32_t i = 0; i < ARRAY_LEN(memory_calls); i++)
+			is_covered |= memory_calls[i] == s;
+		for (uint32_t i = 0; i < ARRAY_LEN(not_compared); i++)
+			is_covered |= not_compared[i].subr == s;
+		ok(is_covered, "%s is compared", dif_subr_name(s));
+	}
+}
+
 static uint32_t run_round(uint64_t seed)
 {
 	struct gx *x = gx_create();
@@ -712,6 +853,7 @@ static uint32_t run_round(uint64_t seed)
 
 	env.load_kernel = load_kernel;
 	env.load_user = load_user;
+	env.progenyof = progenyof;
 	env.builtin = builtin;
 	machine = dif_machine_create(&env, &mopts);
 	dif_machine_begin_firing(machine, 1);
@@ -753,6 +895,7 @@ int main(int argc, char **argv)
 	if (!f || fscanf(f, "%16[^\n]", comm) != 1)
 		return 1;
 	make_user_memory();
+	test_coverage();
 	for (uint64_t i = 0; i < rounds && failed < 3; i++)
 		failed += run_round(seed + i);
 	ok(failed == 0, "%llu random expressions", (unsigned long long)rounds * BATCH);

@@ -40,10 +40,16 @@ RT_FUNC(rt_sub_json, 2, 1)	 /* text, path */
 RT_FUNC(rt_sub_memstr, 3, 1)	 /* address, character for NULs, size */
 RT_FUNC(rt_sub_copyout, 3, 1)	 /* source, user address, size: FEAT_WRITE_USER */
 RT_FUNC(rt_sub_copyoutstr, 3, 1) /* string, user address, max: FEAT_WRITE_USER */
+RT_FUNC(rt_sub_memref, 2, 1)	 /* address, length: address of the pair */
+RT_FUNC(rt_sub_link_ntop, 2, 1)	 /* hardware type, address */
 /* kernel objects */
 RT_FUNC(rt_progenyof, 3, 0)	 /* pid; offsets of real_parent and tgid in task_struct */
 RT_FUNC(rt_lock_word, 2, 1)	 /* address, size 4 or 8: what is there */
 RT_FUNC(rt_chill, 1, 1)		 /* ns */
+RT_FUNC(rt_getf, 2, 0)		 /* descriptor; offsets (rt/task.c): struct file, or 0 */
+RT_FUNC(rt_d_path, 4, 1)	 /* struct path; three words of offsets */
+RT_FUNC(rt_execargs, 1, 1)	 /* offsets */
+RT_FUNC(rt_uregs, 4, 1)		 /* index; words of struct pt_regs, 5 bits each, 12 a word; 31 = none */
 /* machine */
 RT_FUNC(rt_strcmp, 2, 1)	 /* like strcmp, up to strsize: negative, 0, positive */
 RT_FUNC(rt_allocs, 1, 1)	 /* DIF allocs */

@@ -9,8 +9,15 @@
 /* More than "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255". */
 #define TEXT_SIZE 64
 
+#define LINK_ETHER 6  /* bytes of an Ethernet address */
+#define LINK_MAX   20 /* of an InfiniBand address */
+/* Linux include/uapi/linux/if_arp.h */
+#define ARPHRD_ETHER	  1
+#define ARPHRD_INFINIBAND 32
+
 struct inet_work {
 	u8 addr[16] __attribute__((aligned(8)));
+	u8 link[LINK_MAX + 4];
 	u16 group[8];	 /* host order */
 	u64 first;	 /* of the four bytes of an IPv4 address in addr */
 	u64 min_run;	 /* zero groups that may become "::" */
@@ -19,6 +26,11 @@ struct inet_work {
 	u64 len;
 	char text[TEXT_SIZE + 8];
 };
+
+INLINE char hex_digit(u32 d)
+{
+	return d < 10 ? '0' + d : 'a' - 10 + d;
+}
 
 INLINE void put(struct inet_work *w, char c)
 {
@@ -53,7 +65,7 @@ INLINE void put_v4(char *p, u64 first)
 
 INLINE void put_digit(struct inet_work *w, u32 d)
 {
-	put(w, d < 10 ? '0' + d : 'a' - 10 + d);
+	put(w, hex_digit(d));
 }
 
 INLINE void put_hex(struct inet_work *w, u32 v)
@@ -174,6 +186,40 @@ INLINE u64 v6_text(struct rt_mach *m, u64 addr, u64 min_run, int with_prefix)
 	for (u32 i = 0; i < 8; i++)
 		w->group[i] = __builtin_bswap16(((u16 *)w->addr)[i]);
 	put_v6(p, min_run);
+	return text_result(m, p, w);
+}
+
+static long link_step(u64 i, void *ctx)
+{
+	struct inet_work *w = WORK(((struct loop *)ctx)->p, struct inet_work);
+	u32 v = i < LINK_MAX ? w->link[i] : 0;
+
+	if (i)
+		put(w, ':');
+	put(w, hex_digit(v >> 4));
+	put(w, hex_digit(v & 15));
+	return 0;
+}
+
+u64 rt_sub_link_ntop(struct rt_mach *m, u64 type, u64 addr)
+{
+	struct inet_work *w;
+	char *p;
+	u32 n;
+
+	if (!m)
+		return 0;
+	p = slot_of(m);
+	if (!p)
+		return 0;
+	if (type != ARPHRD_ETHER && type != ARPHRD_INFINIBAND)
+		return fault(m, FAULT_ILLOP, 0);
+	n = type == ARPHRD_ETHER ? LINK_ETHER : LINK_MAX;
+	w = WORK(p, struct inet_work);
+	if (bpf_probe_read_kernel(w->link, n, addr))
+		return fault(m, FAULT_BADADDR, addr);
+	w->len = 0;
+	loop_run(n, link_step, p);
 	return text_result(m, p, w);
 }
 

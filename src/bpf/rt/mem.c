@@ -41,6 +41,23 @@ u64 rt_sub_alloca(struct rt_mach *m, u64 n)
 	return off < 0 ? 0 : m->scratch + off;
 }
 
+u64 rt_sub_memref(struct rt_mach *m, u64 addr, u64 len)
+{
+	char *p;
+	s64 off;
+
+	if (!m)
+		return 0;
+	off = scratch_take(m, 16);
+	p = slot_of(m);
+	OPAQUE(off);
+	if (!p || off < 0 || off > cfg.scratch_size)
+		return 0;
+	*(u64 *)(p + off) = addr;
+	*(u64 *)(p + off + 8) = len;
+	return m->scratch + off;
+}
+
 /* True when [dst, dst + n) has been taken in this clause. */
 INLINE int in_scratch(struct rt_mach *m, u64 dst, u64 n)
 {

@@ -37,6 +37,8 @@ static long (*const bpf_probe_read_user)(void *dst, u32 size, u64 src) = (void *
 static long (*const bpf_probe_read_kernel)(void *dst, u32 size, u64 src) = (void *)113;
 static long (*const bpf_probe_read_user_str)(void *dst, u32 size, u64 src) = (void *)114;
 static long (*const bpf_probe_read_kernel_str)(void *dst, u32 size, u64 src) = (void *)115;
+static u64 (*const bpf_get_current_task_btf)(void) = (void *)158;
+static u64 (*const bpf_task_pt_regs)(u64 task) = (void *)175;
 static long (*const bpf_loop)(u32 n, void *callback, void *ctx, u64 flags) = (void *)181;
 
 extern char map_mach, map_scratch, map_strings, map_stacks;
@@ -54,6 +56,7 @@ enum fault { FAULT_BADADDR = 1, FAULT_BADALIGN = 2, FAULT_ILLOP = 3, FAULT_NOSCR
 #define RT_PROTO_1(name)	     u64 name(struct rt_mach *m, u64)
 #define RT_PROTO_2(name)	     u64 name(struct rt_mach *m, u64, u64)
 #define RT_PROTO_3(name)	     u64 name(struct rt_mach *m, u64, u64, u64)
+#define RT_PROTO_4(name)	     u64 name(struct rt_mach *m, u64, u64, u64, u64)
 #define RT_FUNC(name, nargs, faults) RT_PROTO_##nargs(name);
 #include "bpf/rt/funcs.h"
 #undef RT_FUNC

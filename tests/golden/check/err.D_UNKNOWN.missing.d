@@ -1,1 +1,1 @@
-BEGIN { trace(link_ntop(1, (void *)0)); trace(cwd); panic(); trace(zonename); }
+BEGIN { pcap((void *)0, 1); panic(); trace(zonename); trace(ddi_pathname((void *)0, 1)); }

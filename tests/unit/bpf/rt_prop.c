@@ -31,6 +31,7 @@ enum arg_kind {
 	ARG_CHAR,
 	ARG_BYTES, /* address of 16 bytes, many of them zero */
 	ARG_FAMILY,
+	ARG_LINK, /* type of a link */
 	ARG_JSON,
 	ARG_STEPS, /* path into it */
 };
@@ -71,6 +72,8 @@ static const struct subr {
 	{"inet_ntoa", RESULT_STR, {ARG_BYTES}},
 	{"inet_ntoa6", RESULT_STR, {ARG_BYTES, ARG_SMALL}},
 	{"inet_ntop", RESULT_STR, {ARG_FAMILY, ARG_BYTES}},
+	{"link_ntop", RESULT_STR, {ARG_LINK, ARG_BYTES}},
+	{"link_ntop", RESULT_STR, {ARG_LINK, ARG_STR}},
 };
 
 /* ---- random ----------------------------------------------------------------------------- */
@@ -241,6 +244,7 @@ static uint64_t arg_make(struct world *w, enum arg_kind kind, uint32_t i)
 		}
 		return addr;
 	case ARG_STEPS: text_make(p, below(12), below(2) ? "ab01.[]" : "a0."); return addr;
+	case ARG_LINK: return below(8) ? (below(2) ? 1 : 32) : rnd() >> below(64);
 	case ARG_FAMILY: return below(8) ? (below(2) ? 2 : 10) : below(12);
 	case ARG_END: break;
 	}

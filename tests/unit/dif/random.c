@@ -100,10 +100,10 @@ static uint32_t random_var(const struct difo *d, enum dif_op op)
 /* Subroutines that are interpreted come first, since most of the others only fault. */
 static uint32_t random_subr(void)
 {
-	uint32_t s = rnd(54);
+	uint32_t s = rnd(56);
 
 	while (!dif_subr_is_interpreted(s) && rnd(4))
-		s = rnd(54);
+		s = rnd(56);
 	return s;
 }
 

@@ -423,10 +423,16 @@ static const struct row numbers[] = {
 	{"inet_ntop(10, 9)", "BADADDR 9"},
 	{"inet_ntop(0, 9)", "ILLOP 0"},
 	{"inet_ntop(0x100000002, K+32)", "ILLOP 0"},
+	{"link_ntop(1, K)", "\"6b:65:72:6e:65:6c\""},
+	{"link_ntop(32, K+100)", "\"78:78:78:78:78:78:78:78:78:78:78:78:78:78:78:78:78:78:78:78\""},
+	{"link_ntop(1, 9)", "BADADDR 9"},
+	{"link_ntop(2, 9)", "ILLOP 0"},
+	{"link_ntop(0x100000001, K)", "ILLOP 0"},
 	{"inet_ntoa6(K+500)", "BADADDR K+500"},
 
 	{"mutex_owned(K)", "ILLOP 0"},
-	{"memref(K, 1)", "ILLOP 0"},
+	{"memref(K, 1)", "-"},
+	{"memref(K)", "ILLOP 0"},
 	{"speculation()", "ILLOP 0"},
 };
 

@@ -1,0 +1,126 @@
+/* What is read of the current process through structures of the kernel: files, paths, arguments, registers. */
+#include "bpf/arch.h"
+#include "bpf/gen.h"
+#include "bpf/kernel.h"
+
+/* Four members whose offsets go to a run-time function in one word (bpf/rt/task.c). */
+struct offsets {
+	struct {
+		const char *strct, *path; /* NULL: not used */
+	} of[4];
+};
+
+static const struct offsets of_getf = {
+	{{"task_struct", "files"}, {"files_struct", "fdt"}, {"fdtable", "max_fds"}, {"fdtable", "fd"}}};
+static const struct offsets of_dentry = {{{"dentry", "d_parent"},
+					  {"dentry", "d_name.name"},
+					  {"dentry", "d_name.len"},
+					  {"dentry", "d_hash.pprev"}}};
+static const struct offsets of_mount = {{{"vfsmount", "mnt_root"},
+					 {"mount", "mnt"},
+					 {"mount", "mnt_parent"},
+					 {"mount", "mnt_mountpoint"}}};
+static const struct offsets of_path = {
+	{{"task_struct", "fs"}, {"fs_struct", "root"}, {"path", "mnt"}, {"path", "dentry"}}};
+static const struct offsets of_cwd = {{{"task_struct", "fs"}, {"fs_struct", "pwd"}}};
+static const struct offsets of_root = {{{"task_struct", "fs"}, {"fs_struct", "root"}}};
+static const struct offsets of_args = {
+	{{"task_struct", "mm"}, {"mm_struct", "arg_start"}, {"mm_struct", "arg_end"}}};
+
+/* False: gen_fail() has said what this kernel lacks. */
+static bool offsets_pack(struct gen *g, const char *what, const struct offsets *o, uint64_t *ret)
+{
+	*ret = 0;
+	for (uint32_t i = 0; i < ARRAY_LEN(o->of) && o->of[i].strct; i++) {
+		uint32_t off;
+		struct err *e = kfield_offset(o->of[i].strct, o->of[i].path, &off);
+
+		if (!e && off > UINT16_MAX)
+			e = err_new("'%s' of 'struct %s' lies too far in it", o->of[i].path,
+				    o->of[i].strct);
+		if (e) {
+			gen_fail(g, "%s: %s", what, err_text(e));
+			err_destroy(e);
+			return false;
+		}
+		*ret |= (uint64_t)off << (16 * i);
+	}
+	return true;
+}
+
+void gen_getf(struct gen *g, const struct dif_at *at)
+{
+	uint64_t of;
+
+	if (!offsets_pack(g, "getf", &of_getf, &of))
+		return;
+	ra_place_args(g, at->reads, 1);
+	em_imm(&g->e, R3, of);
+	gen_rt(g, "rt_getf");
+}
+
+/* r0 = the text of the struct path at r2, or 0 and a fault */
+static void path_text(struct gen *g, const char *what)
+{
+	uint64_t dentry, mount, path;
+
+	if (!offsets_pack(g, what, &of_dentry, &dentry) ||
+	    !offsets_pack(g, what, &of_mount, &mount) || !offsets_pack(g, what, &of_path, &path))
+		return;
+	em_imm(&g->e, R3, dentry);
+	em_imm(&g->e, R4, mount);
+	em_imm(&g->e, R5, path);
+	gen_rt(g, "rt_d_path");
+}
+
+void gen_d_path(struct gen *g, const struct dif_at *at)
+{
+	ra_place_args(g, at->reads, 1);
+	path_text(g, "d_path");
+	at_check_rt(g, at);
+}
+
+/* A path of the task's struct fs_struct. */
+static void task_path(struct gen *g, const char *what, const struct offsets *o)
+{
+	struct emitter *e = &g->e;
+	uint64_t of;
+
+	if (!offsets_pack(g, what, o, &of))
+		return;
+	em_helper(e, BPF_FUNC_get_current_task);
+	gen_read_kernel_u64(g, of & UINT16_MAX);
+	em_mov(e, R2, R0);
+	em_alu_imm(e, BPF_ADD, R2, (int32_t)(of >> 16));
+	path_text(g, what);
+}
+
+void gen_task_text(struct gen *g, uint32_t var)
+{
+	uint64_t of;
+
+	switch (var) {
+	case DIF_VAR_CWD: task_path(g, "cwd", &of_cwd); return;
+	case DIF_VAR_ROOT: task_path(g, "root", &of_root); return;
+	default: break; /* DIF_VAR_EXECARGS */
+	}
+	if (!offsets_pack(g, "execargs", &of_args, &of))
+		return;
+	em_imm(&g->e, R2, of);
+	gen_rt(g, "rt_execargs");
+}
+
+void gen_uregs(struct gen *g, const struct dif_at *at)
+{
+	if (!feat_has(FEAT_TASK_BTF)) {
+		gen_fail(g, "uregs[]: this kernel lacks %s", feat_what(FEAT_TASK_BTF));
+		return;
+	}
+	ra_place_load(g, R2, &at->reads[0]);
+	em_imm(&g->e, R3, arch.uregs[0]);
+	em_imm(&g->e, R4, arch.uregs[1]);
+	em_imm(&g->e, R5, arch.uregs[2]);
+	gen_rt(g, "rt_uregs");
+	at_check_rt(g, at);
+	ra_place_put(g, &at->writes[0], R0);
+}

@@ -1,0 +1,86 @@
+/* print() and printm(): values and memory as they are. */
+#include "d/check_impl.h"
+
+/* *e, or e[index] for a pointer to words. */
+static struct expr *deref(struct check *c, struct expr *e, uint32_t index)
+{
+	struct expr *at = e, *d;
+
+	if (index) {
+		at = expr_new(c, EXPR_BINARY, e->span, e->type);
+		at->binary.op = OP_ADD;
+		at->binary.l = e;
+		at->binary.r = expr_int(c, e->span, index, TYPE_INT);
+	}
+	d = expr_new(c, EXPR_UNARY, e->span, type_deref(c->types, e->type));
+	d->unary.op = OP_DEREF;
+	d->unary.e = at;
+	d->is_lvalue = true;
+	return d;
+}
+
+/*
+ * A pointer to a structure stands for the structure (d-language.md 6.5): the other lineage takes a pointer
+ * only. False after reporting.
+ */
+static bool follow_pointer(struct check *c, struct expr **e)
+{
+	type_id to = type_deref(c->types, (*e)->type);
+
+	if (type_kind(c->types, (*e)->type) != TK_PTR || !type_is_sou(c->types, to))
+		return true;
+	if (!type_complete(c->types, to) || type_size(c->types, to) == 0) {
+		check_error(c, D_PRINT_SIZE, (*e)->span,
+			    "print( ) of a pointer to \"%s\", whose members are not known",
+			    type_text(c, to));
+		diag_hint(c->diags, "print the address: print((uintptr_t)...)");
+		return false;
+	}
+	*e = deref(c, *e, 0);
+	return true;
+}
+
+bool act_check_print(struct check *c, struct expr *call, struct prog_act *act)
+{
+	static const struct value_tags tags = {D_PRINT_VOID, D_PRINT_DYN, D_PRINT_AGG};
+	struct expr *e = check_recorded(c, call, &tags);
+
+	if (!e || !follow_pointer(c, &e))
+		return false;
+	act->kind = ACT_PRINT;
+	act->shape = type_shape(c, e->type);
+	act->param[0] = c->opts->printsize;
+	act_arg(c, act, e, datum_kind_of(c, e->type));
+	return true;
+}
+
+/* printm(n, memref(addr, len)) is tracemem(addr, n, len), both taken out of memref()'s pair. */
+bool act_check_printm(struct check *c, struct expr *call, struct prog_act *act)
+{
+	struct expr **args = call->call.args;
+
+	if (!check_arg_count(c, call_subr(c, call), call))
+		return false;
+	for (uint32_t i = 0; i < 2; i++) {
+		args[i] = check_expr(c, args[i]);
+		if (expr_is_bad(args[i]))
+			return false;
+	}
+	if (!expr_is_positive(c, args[0]) || args[0]->ival.val > UINT32_MAX) {
+		check_error(c, D_PRINTM_SIZE, args[0]->span,
+			    "printm( ) argument #1 must be a positive integer constant");
+		return false;
+	}
+	if (type_kind(c->types, args[1]->type) != TK_PTR ||
+	    type_size(c->types, type_deref(c->types, args[1]->type)) != sizeof(uint64_t)) {
+		check_error(c, D_PRINTM_ADDR, args[1]->span,
+			    "printm( ) argument #2 must be a pointer to an address and a length");
+		diag_hint(c->diags, "use memref(address, length)");
+		return false;
+	}
+	act->kind = ACT_TRACEMEM;
+	act->param[0] = (int64_t)args[0]->ival.val;
+	act_arg(c, act, deref(c, args[1], 0), DATUM_BYTES);
+	act_arg(c, act, deref(c, args[1], 1), DATUM_INT);
+	return true;
+}
