@@ -172,7 +172,6 @@ struct builtin_gen {
 	bool clobbers;
 	uint32_t arg;
 	void (*need)(struct needs *n, const struct builtin_gen *b);
-	bool can_fault; /* in m->fault */
 };
 const struct builtin_gen *builtin_gen_find(uint32_t id); /* NULL: not available, ILLOP */
 /* r0 = m->timestamp, read when it is not yet */

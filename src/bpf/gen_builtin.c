@@ -249,9 +249,9 @@ static const struct builtin_gen builtins[] = {
 	B(EXECNAME)      = {emit_execname,      true,  0,        need_comm},
 	B(ERRNO)         = {emit_errno,         false, M(err),   need_err},
 	B(CPU)           = {emit_mach_u32,      false, M(cpu),   need_nothing},
-	B(CWD)           = {emit_task_text,     true,  DIF_VAR_CWD,         need_scratch, true},
-	B(ROOT)          = {emit_task_text,     true,  DIF_VAR_ROOT,        need_scratch, true},
-	B(EXECARGS)      = {emit_task_text,     true,  DIF_VAR_EXECARGS,    need_scratch, true},
+	B(CWD)           = {emit_task_text,     true,  DIF_VAR_CWD,         need_scratch},
+	B(ROOT)          = {emit_task_text,     true,  DIF_VAR_ROOT,        need_scratch},
+	B(EXECARGS)      = {emit_task_text,     true,  DIF_VAR_EXECARGS,    need_scratch},
 	/* clang-format on */
 };
 

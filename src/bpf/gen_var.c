@@ -138,6 +138,7 @@ void gen_ldv(struct gen *g, const struct dif_at *at)
 	const struct ra_place *d = &at->writes[0];
 	const struct builtin_gen *b;
 	const struct var_layout *vl;
+	struct needs needs = {0};
 	int dst = ra_place_dst(d, R0);
 
 	if (id < DIF_VAR_USER) {
@@ -147,7 +148,8 @@ void gen_ldv(struct gen *g, const struct dif_at *at)
 		if (!b || d->kind == RA_UNUSED)
 			return;
 		b->emit(g, b);
-		if (b->can_fault)
+		b->need(&needs, b);
+		if (needs.faults)
 			at_check_rt(g, at);
 		ra_place_put(g, d, R0);
 		return;
