@@ -28,7 +28,7 @@ static void find_probe(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
 
-	if (en->has_compat)
+	if (en->keeps_key)
 		em_store(e, 8, R10, FRAME_VAL, R8);
 	if (en->has_one_probe)
 		return;
@@ -433,13 +433,13 @@ static bool is_same_probe(const struct unit *u, const struct unit_probe *a,
 static void look_at_probes(struct entry *en)
 {
 	const struct unit *u = en->g->u;
-	bool is_sys = u->kind == ENTRY_SYS_ENTER || u->kind == ENTRY_SYS_EXIT;
+	bool is_sys = entry_is_sys(u->kind);
 
 	en->has_one_probe = u->nprobes > 0 && u->nprobes <= MAX_COMPARED;
 	for (uint32_t w = 0; w < u->nwords; w++)
 		en->always[w] = UINT64_MAX;
 	for (uint32_t i = 0; i < u->nprobes; i++) {
-		bool is_compat = is_sys && u->probes[i].key >= RT_SYS_COMPAT;
+		bool is_compat = is_sys && u->probes[i].key & RT_SYS_COMPAT;
 
 		en->has_compat |= is_compat;
 		en->has_one_probe &= is_same_probe(u, &u->probes[0], &u->probes[i]) &&
@@ -447,6 +447,7 @@ static void look_at_probes(struct entry *en)
 		for (uint32_t w = 0; w < u->nwords; w++)
 			en->always[w] &= u->probes[i].mask[w];
 	}
+	en->keeps_key = en->has_compat || u->kind == ENTRY_SYS_ENTER_VIEW;
 }
 
 static void plan_groups(struct entry *en)

@@ -30,9 +30,22 @@ struct entry {
 	uint32_t selected;  /* label: r8 is one of the few keys */
 	bool has_one_probe; /* all keys stand for one probe with one mask */
 	bool has_compat;
+	bool keeps_key; /* at FRAME_VAL until the arguments are filled */
 	uint32_t claimed, ready;
 	uint64_t *always; /* clauses enabled on every probe of the unit */
 	uint32_t ngroups, per_group;
 };
 
 extern const struct entry_kind_ops entry_kinds[ENTRY_NKINDS];
+
+/* entry_kinds.c: bit n: a clause reads argN and the kind fills it. */
+uint32_t sys_args_used(const struct entry *en);
+/* r7 = task; then r7 = its registers at the boundary to user mode. */
+void sys_load_regs(struct entry *en);
+
+/* entry_view.c. The call of the probe has several keys. */
+bool sys_has_variants(const struct unit_probe *p);
+/* r8 = key of a call; makes it that of its variant. */
+void sys_add_variant(struct entry *en);
+/* FRAME_VAL = key. Fills the arguments. */
+void sys_view_args(struct entry *en);

@@ -83,7 +83,7 @@ static void sys_key(struct entry *en, bool has_task)
 	struct gen *g = en->g;
 	struct emitter *e = &g->e;
 	uint32_t known = em_label(e);
-	bool early = en->has_one_probe && !en->has_compat;
+	bool early = en->has_one_probe && !en->has_compat && !sys_has_variants(en->g->u->probes);
 
 	if (early)
 		compare_keys(en);
@@ -103,6 +103,7 @@ static void sys_key(struct entry *en, bool has_task)
 						     .action = en->quit,
 						     .back = known}));
 	em_here(e, known);
+	sys_add_variant(en);
 	if (!early && en->has_one_probe)
 		compare_keys(en);
 }
@@ -114,7 +115,7 @@ static void sys_enter_key(struct entry *en)
 }
 
 /* r7 = registers at the boundary to user mode */
-static void load_regs(struct entry *en)
+void sys_load_regs(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
 
@@ -143,7 +144,7 @@ static void sys_exit_key(struct entry *en)
 	sys_key(en, true);
 }
 
-static uint32_t sys_args_used(const struct entry *en)
+uint32_t sys_args_used(const struct entry *en)
 {
 	return en->g->needs.args & en->ops->args_filled;
 }
@@ -198,7 +199,7 @@ static void sys_enter_args(struct entry *en)
 	if (!sys_args_used(en))
 		return;
 	if (en->g->env->use_task_btf)
-		load_regs(en);
+		sys_load_regs(en);
 	if (en->has_compat) {
 		em_load(e, 8, R1, R10, FRAME_VAL);
 		em_jmp_imm(e, BPF_JGE, R1, RT_SYS_COMPAT, compat);
@@ -211,6 +212,8 @@ static void sys_enter_args(struct entry *en)
 	fill_args_from(en, arch.compat_args, 4);
 	em_here(e, done);
 }
+
+/* ---- results -------------------------------------------------------------------------------- */
 
 /* A failed call: errno, and -1 for its result. r1 = raw result */
 static void emit_failed_call(struct gen *g, const struct cold *c)
@@ -230,6 +233,13 @@ static void emit_failed_call(struct gen *g, const struct cold *c)
 	em_ja(e, c->back);
 }
 
+static void store_result(struct gen *g)
+{
+	for (uint32_t k = 0; k < 2; k++)
+		if (g->needs.args >> k & 1)
+			gen_mach_store(g, 8, ARG_OFF(k), R1);
+}
+
 static void sys_exit_args(struct entry *en)
 {
 	struct gen *g = en->g;
@@ -241,17 +251,19 @@ static void sys_exit_args(struct entry *en)
 	em_load(e, 8, R1, R6, 8);
 	if (en->has_compat) {
 		em_load(e, 8, R2, R10, FRAME_VAL);
-		em_jmp_imm(e, BPF_JLT, R2, RT_SYS_COMPAT, native);
+		em_alu_imm(e, BPF_AND, R2, RT_SYS_COMPAT);
+		em_jmp_imm(e, BPF_JEQ, R2, 0, native);
 		em_extend(e, R1, 4, true);
 	}
 	em_here(e, native);
+	if (g->u->kind == ENTRY_SYS_EXIT_RAW)
+		store_result(g);
 	em_store_imm(e, 4, R9, offsetof(struct rt_mach, err), 0);
 	em_jmp_imm(e, BPF_JGT, R1, -MAX_ERRNO - 1,
 		   gen_cold(g, (struct cold){.emit = emit_failed_call, .back = done}));
 	em_here(e, done);
-	for (uint32_t k = 0; k < 2; k++)
-		if (g->needs.args >> k & 1)
-			gen_mach_store(g, 8, ARG_OFF(k), R1);
+	if (g->u->kind != ENTRY_SYS_EXIT_RAW)
+		store_result(g);
 }
 
 /* ---- other kinds ---------------------------------------------------------------------------- */
@@ -304,9 +316,12 @@ static void perf_args(struct entry *en)
 
 const struct entry_kind_ops entry_kinds[ENTRY_NKINDS] = {
 	/* clang-format off */
-	[ENTRY_TEST_RUN]  = {BPF_PROG_TYPE_RAW_TRACEPOINT, test_run_key,  no_args,        0,    false, true},
-	[ENTRY_SYS_ENTER] = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_enter_key, sys_enter_args, 0x3f, false, true},
-	[ENTRY_SYS_EXIT]  = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true,  true},
-	[ENTRY_PERF]      = {BPF_PROG_TYPE_PERF_EVENT,     perf_key,      perf_args,      0x3,  false, false},
+	[ENTRY_TEST_RUN]       = {BPF_PROG_TYPE_RAW_TRACEPOINT, test_run_key,  no_args,        0,    false, true},
+	[ENTRY_SYS_ENTER]      = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_enter_key, sys_enter_args, 0x3f, false, true},
+	[ENTRY_SYS_EXIT]       = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true,  true},
+	[ENTRY_PERF]           = {BPF_PROG_TYPE_PERF_EVENT,     perf_key,      perf_args,      0x3,  false, false},
+	[ENTRY_SYS_ENTER_VIEW] = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_enter_key, sys_view_args,  0x3f, false, true},
+	[ENTRY_SYS_EXIT_VIEW]  = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true,  true},
+	[ENTRY_SYS_EXIT_RAW]   = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true,  true},
 	/* clang-format on */
 };

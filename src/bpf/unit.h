@@ -18,11 +18,44 @@ enum entry_kind {
 	ENTRY_SYS_ENTER, /* raw tracepoint sys_enter; key = number, + RT_SYS_COMPAT for 32-bit tasks */
 	ENTRY_SYS_EXIT,	 /* raw tracepoint sys_exit; arg0 = arg1 = result or -1, errno */
 	ENTRY_PERF,	 /* perf event with a cookie: key = cookie; arg0/arg1 = kernel/user PC */
+	ENTRY_SYS_ENTER_VIEW, /* as ENTRY_SYS_ENTER; key, arguments: struct sys_view */
+	ENTRY_SYS_EXIT_VIEW,  /* as ENTRY_SYS_EXIT; key: struct sys_view */
+	ENTRY_SYS_EXIT_RAW,   /* as ENTRY_SYS_EXIT; arg0 = arg1 = result as the kernel has it */
 	ENTRY_NKINDS
 };
 
-#define RT_SYS_MAX    1024 /* keys of native system calls are below this */
-#define RT_SYS_COMPAT RT_SYS_MAX
+#define RT_SYS_MAX     1024 /* keys of native system calls are below this */
+#define RT_SYS_COMPAT  RT_SYS_MAX
+#define RT_SYS_VARIANT 2048 /* variant n of a call has n times this in its key */
+
+static inline bool entry_is_sys(enum entry_kind kind)
+{
+	return kind == ENTRY_SYS_ENTER || kind == ENTRY_SYS_EXIT || kind == ENTRY_SYS_ENTER_VIEW ||
+	       kind == ENTRY_SYS_EXIT_VIEW || kind == ENTRY_SYS_EXIT_RAW;
+}
+
+/* Which variant a call is: the place, from 1, of the first mask that its flags meet, or 0. */
+struct sys_split {
+	uint8_t arg;  /* the argument that holds the flags ... */
+	bool is_user; /* ... or points to 8 bytes with them */
+	/* clone(): a new thread returns in variant 1. What its flags were read from may be gone then. */
+	bool is_clone;
+	uint32_t masks[2];
+};
+
+enum sys_arg_kind { SYS_ARG_NONE, SYS_ARG_REG, SYS_ARG_CONST, SYS_ARG_USER };
+
+/* Nothing (0); the call's argument arg; value; or 8 bytes of user memory at argument arg + value. */
+struct sys_arg {
+	uint8_t kind, arg;
+	uint16_t value;
+};
+
+/* A system call, or one variant of it, seen with other arguments. */
+struct sys_view {
+	const struct sys_split *split; /* NULL = the call has one variant, 0 */
+	struct sys_arg args[6];
+};
 
 /* Value of MAP_DISPATCH. probe 0: not selected. */
 struct rt_dispatch {
@@ -40,6 +73,7 @@ struct unit_clause {
 
 struct unit_probe {
 	uint32_t key;
+	const struct sys_view *view; /* of the VIEW kinds; NULL = the call in its own form */
 	uint32_t probe, probe_idx;
 	uint32_t prov, mod, func, name; /* string table offsets: probeprov and so on */
 	uint64_t *mask;

@@ -356,6 +356,16 @@ static struct probe_desc desc_of(const struct pspec *spec)
 	return (struct probe_desc){spec->prov, spec->mod, spec->func, spec->name, spec->id};
 }
 
+void check_specs_named(struct check *c, const struct decl *d)
+{
+	for (uint32_t i = 0; d->kind == DECL_CLAUSE && i < d->clause.nspecs; i++) {
+		struct probe_desc desc = desc_of(&d->clause.specs[i]);
+
+		if (c->env->named)
+			c->env->named(c->env->ctx, &desc);
+	}
+}
+
 static void check_match(struct check *c, const struct probe_desc *desc, const struct pspec *spec)
 {
 	uint32_t count = 1;
@@ -392,6 +402,7 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
 
 	clause->desc = desc_of(spec);
 	clause->span = spec->span.off;
+	clause->text_clause = d->clause.specs[0].span.off;
 	c->desc = &clause->desc;
 	ck->attr = (struct attr)ATTR_STABLE; /* what the language itself promises */
 	ck->destructive = false;

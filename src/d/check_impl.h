@@ -366,6 +366,8 @@ struct ident *check_agg_arg(struct check *c, const char *func, uint32_t argno, s
 struct expr *check_key_call(struct check *c, struct expr *e, enum datum_kind *ret_kind);
 
 void check_clause(struct check *c, struct decl *d);
+/* Tells the surroundings what a declaration describes; clauses only. */
+void check_specs_named(struct check *c, const struct decl *d);
 void check_vars(struct check *c, struct decl *d);
 void check_provider(struct check *c, struct decl *d);
 void check_pragma(struct check *c, struct decl *d);

@@ -304,6 +304,8 @@ static struct prog *compile_passes(struct check *c)
 	if (diags_count(c->diags)) /* what is missing from the tree would look undeclared */
 		return NULL;
 	types_set_strsize(c->types, c->opts->strsize);
+	for (uint32_t i = 0; i < ast->ndecls; i++)
+		check_specs_named(c, ast->decls[i]);
 	for (uint32_t i = 0; i < ast->ndecls && diags_count(c->diags) < DIAG_MAX; i++)
 		check_decl(c, ast->decls[i]);
 	if (diags_count(c->diags))

@@ -39,6 +39,8 @@ struct compile_opts {
 /* What the compiler asks of its surroundings: probes and options. Answers are the session's. */
 struct compile_env {
 	void *ctx;
+	/* Each description of a program, before match() is asked about the first. May be NULL. */
+	void (*named)(void *ctx, const struct probe_desc *desc);
 	/* How many probes match; creates on-demand ones (tick-7s). With zdefs 0 is fine.
 	 * An error other than "no match" is returned as text for D_PDESC_INVAL. */
 	struct err *(*match)(void *ctx, const struct probe_desc *desc, uint32_t *ret_count);

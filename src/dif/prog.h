@@ -183,6 +183,7 @@ struct probe_desc {
 
 struct prog_clause {
 	struct probe_desc desc; /* a clause with several descriptions becomes several of these */
+	uint32_t text_clause;	/* the same for those that were one clause of the text */
 	struct difo *pred;	/* NULL = always */
 	struct prog_act *acts;
 	uint32_t nacts;

@@ -6,17 +6,13 @@
  * compiler, the enabling and the listing ask the same question several times.
  */
 #include "base/hashmap.h"
-#include "base/vec.h"
 #include "dtrace.h"
 #include "probe/probe.h"
-
-struct probe_list {
-	VEC(struct probe *) probes;
-};
 
 struct match {
 	struct probe **probes;
 	uint32_t n;
+	bool is_expanded;
 };
 
 struct pv_state {
@@ -33,6 +29,8 @@ struct probes {
 	struct hashmap *by_id;
 	struct hashmap *matches;	/* description -> struct match */
 	struct hashmap *states;		/* provider -> struct pv_state */
+	VEC(struct probe_desc) named;	/* with literal functions; text in the arena */
+	bool is_classic;
 	VEC(struct probe_list *) lists; /* those in the indexes, to be freed */
 	uint32_t next_id;
 	void (*on_notice)(void *ctx, const char *msg);
@@ -63,6 +61,7 @@ void probes_destroy(struct probes *ps)
 	}
 	vec_deinit(&ps->lists);
 	vec_deinit(&ps->all.probes);
+	vec_deinit(&ps->named);
 	for (int i = 0; i < NFIELDS; i++)
 		hashmap_destroy(ps->index[i]);
 	hashmap_destroy(ps->by_id);
@@ -188,6 +187,22 @@ struct probe *probes_add_at(struct probes *ps, const struct provider *pv, uint32
 	return add_id(ps, pv, pv->id_base + index, mod, func, name, data);
 }
 
+struct probe *probes_add_hidden(struct probes *ps, const struct provider *pv, const char *mod,
+				const char *func, const char *name, uint64_t data)
+{
+	struct probe *pr = ARENA_NEW(ps->arena, struct probe);
+
+	*pr = (struct probe){.id = ps->next_id++,
+			     .prov = pv->name,
+			     .mod = arena_strdup(ps->arena, mod),
+			     .func = arena_strdup(ps->arena, func),
+			     .name = arena_strdup(ps->arena, name),
+			     .provider = pv,
+			     .data = data};
+	hashmap_set(ps->by_id, &pr->id, sizeof(pr->id), pr);
+	return pr;
+}
+
 struct probe *probes_find(struct probes *ps, uint32_t id)
 {
 	return hashmap_find(ps->by_id, &id, sizeof(id));
@@ -278,26 +293,17 @@ static void collect(const struct probes *ps, const struct probe_desc *desc, stru
 			vec_push(&out->probes, l->probes.data[i]);
 }
 
-static struct err *collect_aliases(struct probes *ps, const struct probe_desc *desc,
-				   struct probe_list *out)
+static struct err *expand(struct probes *ps, const struct probe_desc *desc, struct probe_list *found)
 {
-	for (uint32_t i = 0; provider_list[i]; i++) {
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; provider_list[i] && !e; i++) {
 		const struct provider *pv = provider_list[i];
-		struct probe_desc *more;
-		uint32_t n;
 
-		if (!pv->expand || !provider_concerns(pv, desc))
-			continue;
-		n = pv->expand(ps, pv, desc, &more);
-		for (uint32_t j = 0; j < n; j++) {
-			struct err *e = ask_providers(ps, &more[j]);
-
-			if (e)
-				return e;
-			collect(ps, &more[j], out);
-		}
+		if (pv->expand && provider_concerns(pv, desc))
+			e = pv->expand(ps, pv, desc, found);
 	}
-	return NULL;
+	return e;
 }
 
 static int by_id(const void *a, const void *b)
@@ -343,17 +349,17 @@ static struct err *match_id(struct probes *ps, uint32_t id, struct probe_list *o
 	return NULL;
 }
 
+/* ret_plain: how many matched by their own names */
 static struct err *match_text(struct probes *ps, const struct probe_desc *desc,
-			      struct probe_list *out)
+			      struct probe_list *out, uint32_t *ret_plain)
 {
 	struct err *e = ask_providers(ps, desc);
 
 	if (e)
 		return e;
 	collect(ps, desc, out);
-	if (is_name(desc->func) || !out->probes.len)
-		return collect_aliases(ps, desc, out);
-	return NULL;
+	*ret_plain = out->probes.len;
+	return expand(ps, desc, out);
 }
 
 static void desc_key(const struct probe_desc *desc, struct strbuf *out)
@@ -368,13 +374,16 @@ struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
 	struct strbuf key = {0};
 	struct match *m;
 	struct err *e = NULL;
+	uint32_t plain = 0;
 
 	desc_key(desc, &key);
 	m = hashmap_finds(ps->matches, key.data);
 	if (!m) {
-		e = desc->id ? match_id(ps, desc->id, &found) : match_text(ps, desc, &found);
+		e = desc->id ? match_id(ps, desc->id, &found)
+			     : match_text(ps, desc, &found, &plain);
 		if (!e) {
 			m = match_finish(ps, &found);
+			m->is_expanded = !desc->id && found.probes.len != plain;
 			hashmap_sets(ps->matches, key.data, m);
 		}
 		vec_deinit(&found.probes);
@@ -385,6 +394,59 @@ struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
 	*ret_probes = m->probes;
 	*ret_n = m->n;
 	return NULL;
+}
+
+/* ---- what is known before matching ----------------------------------------------------------- */
+
+/* Matches made so far may be others now. Arrays that were given out stay as they are. */
+static void forget_matches(struct probes *ps)
+{
+	hashmap_destroy(ps->matches);
+	ps->matches = hashmap_create();
+}
+
+bool probes_is_named(const struct probes *ps, const struct provider *pv, const char *func)
+{
+	for (uint32_t i = 0; i < ps->named.len; i++)
+		if (strcmp(ps->named.data[i].func, func) == 0 &&
+		    provider_concerns(pv, &ps->named.data[i]))
+			return true;
+	return false;
+}
+
+void probes_name(struct probes *ps, const struct probe_desc *desc)
+{
+	struct arena *a = ps->arena;
+
+	if (desc->id || !is_name(desc->func))
+		return;
+	vec_push(&ps->named,
+		 (struct probe_desc){arena_strdup(a, desc->prov), arena_strdup(a, desc->mod),
+				     arena_strdup(a, desc->func), arena_strdup(a, desc->name), 0});
+	forget_matches(ps);
+}
+
+void probes_set_classic(struct probes *ps, bool is_classic)
+{
+	if (ps->is_classic != is_classic)
+		forget_matches(ps);
+	ps->is_classic = is_classic;
+}
+
+bool probes_is_classic(const struct probes *ps)
+{
+	return ps->is_classic;
+}
+
+bool probes_is_expanded(const struct probes *ps, const struct probe_desc *desc)
+{
+	struct strbuf key = {0};
+	const struct match *m;
+
+	desc_key(desc, &key);
+	m = hashmap_finds(ps->matches, key.data);
+	strbuf_deinit(&key);
+	return m && m->is_expanded;
 }
 
 const char *probe_desc_text(struct arena *a, const struct probe_desc *desc)

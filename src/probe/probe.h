@@ -19,6 +19,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/vec.h"
 #include "bpf/unit.h"
 #include "d/ident.h" /* struct attr */
 #include "dif/prog.h"
@@ -38,6 +39,11 @@ struct probe {
 struct probe_point {
 	enum entry_kind kind;
 	uint32_t key;
+	const struct sys_view *view; /* of the kinds that have one */
+};
+
+struct probe_list {
+	VEC(struct probe *) probes;
 };
 
 /* What attach() made: closing the descriptors, in order, takes everything off. */
@@ -61,11 +67,10 @@ struct provider {
 	 * function and name are literals only this is called: it then registers what they mean. */
 	struct err *(*provide_desc)(struct probes *ps, const struct provider *pv,
 				    const struct probe_desc *desc);
-	/* Other names (exece for execve). Gives descriptions to be matched too, or none; asked when desc's
-	 * function is a literal, or desc matched nothing. Text and array in the registry's arena; what
-	 * the user should know goes to probes_notice(). NULL = no aliases. */
-	uint32_t (*expand)(struct probes *ps, const struct provider *pv, const struct probe_desc *desc,
-			   struct probe_desc **ret_descs);
+	/* Other names (exece for execve). Adds to what desc matched, or replaces it. What the user should
+	 * know goes to probes_notice(). NULL = no other names. */
+	struct err *(*expand)(struct probes *ps, const struct provider *pv,
+			      const struct probe_desc *desc, struct probe_list *found);
 	/* Why desc matches nothing and what to type instead, in the registry's arena, or NULL. */
 	const char *(*hint)(struct probes *ps, const struct provider *pv, const struct probe_desc *desc);
 	/* D types of args[], static or in the registry's arena. */
@@ -95,6 +100,9 @@ struct probe *probes_add(struct probes *ps, const struct provider *pv, const cha
 /* The same at a fixed place of the provider's block of ids. */
 struct probe *probes_add_at(struct probes *ps, const struct provider *pv, uint32_t index, const char *mod,
 			    const char *func, const char *name, uint64_t data);
+/* One that no description matches: expand() gives it. A new one each time. */
+struct probe *probes_add_hidden(struct probes *ps, const struct provider *pv, const char *mod,
+				const char *func, const char *name, uint64_t data);
 /* The provider's own memory in this registry: zeroed, size bytes (always the same), arena lifetime. */
 void *probes_state(struct probes *ps, const struct provider *pv, size_t size);
 /* Something the user should know; goes where probes_on_notice() says. */
@@ -102,6 +110,18 @@ PRINTF_LIKE(2, 3) void probes_notice(struct probes *ps, const char *fmt, ...);
 
 /* msg: without newline. Each description's notices come once per registry. */
 void probes_on_notice(struct probes *ps, void (*func)(void *ctx, const char *msg), void *ctx);
+/*
+ * What a program says is known before any of it is matched: a name that the programs of this session
+ * use for itself is not brought in by another one (providers.md 4.4).
+ */
+void probes_name(struct probes *ps, const struct probe_desc *desc);
+bool probes_is_named(const struct probes *ps, const struct provider *pv, const char *func);
+/* Do globs see functions in the form of older ones, too (option syscallview)? */
+void probes_set_classic(struct probes *ps, bool is_classic);
+bool probes_is_classic(const struct probes *ps);
+/* Has desc, matched before, got probes through other names? */
+bool probes_is_expanded(const struct probes *ps, const struct probe_desc *desc);
+
 /* A registered probe, or NULL. */
 struct probe *probes_find(struct probes *ps, uint32_t id);
 /* Matching probes by ascending id, an arena array valid until the registry dies. Providers are asked

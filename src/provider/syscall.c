@@ -10,31 +10,49 @@
 #include "provider/syscalls.h"
 
 #define MODULE "vmlinux"
-#define LX     "lx-syscall"
 
 static const char *const probe_names[] = {"entry", "return", NULL};
+
+struct noted {
+	const struct noted *next;
+	const char *name;
+};
 
 struct syscall_state {
 	bool is_asked;		   /* exists is filled */
 	bool *exists;		   /* by row */
 	const char *const **types; /* by row, once asked for */
 	uint32_t *ntypes;
+	struct probe **views; /* by place in syscall_views, * 2 + is return */
+	struct probe **raw;   /* by row */
+	struct noted *noted;
 };
 
-/* probe.data: row << 1 | is return */
+/* probe.data: is return, raw result, row << 2, (place of the view + 1) << 32 */
+#define DATA_RETURN 0x1
+#define DATA_RAW    0x2
+#define DATA_KIND   (DATA_RETURN | DATA_RAW | ~(uint64_t)UINT32_MAX) /* all but the row */
+
 static uint64_t data_make(uint32_t row, bool is_return)
 {
-	return (uint64_t)row << 1 | is_return;
+	return (uint64_t)row << 2 | (is_return ? DATA_RETURN : 0);
 }
 
 static uint32_t data_row(const struct probe *pr)
 {
-	return (uint32_t)(pr->data >> 1);
+	return (uint32_t)pr->data >> 2;
 }
 
 static bool data_is_return(const struct probe *pr)
 {
-	return pr->data & 1;
+	return pr->data & DATA_RETURN;
+}
+
+static const struct syscall_view *data_view(const struct probe *pr)
+{
+	uint32_t view = (uint32_t)(pr->data >> 32);
+
+	return view ? &syscall_views[view - 1] : NULL;
 }
 
 static struct syscall_state *state_get(struct probes *ps, const struct provider *pv)
@@ -56,13 +74,74 @@ static void ask_kernel(struct probes *ps, struct syscall_state *st)
 	syscall_kernel_deinit(&k);
 }
 
+struct probe *syscall_probe(struct probes *ps, const struct provider *pv, uint32_t row,
+			    bool is_return)
+{
+	return probes_add_at(ps, pv, row * 2 + is_return, MODULE, syscall_rows[row].name,
+			     probe_names[is_return], data_make(row, is_return));
+}
+
 static void add_row(struct probes *ps, const struct provider *pv, uint32_t row)
 {
-	const struct syscall_row *r = &syscall_rows[row];
-
 	for (uint32_t ret = 0; ret < 2; ret++)
-		probes_add_at(ps, pv, row * 2 + ret, MODULE, r->name, probe_names[ret],
-			      data_make(row, ret));
+		(void)syscall_probe(ps, pv, row, ret);
+}
+
+static struct probe *add_hidden(struct probes *ps, const struct provider *pv, uint64_t data)
+{
+	return probes_add_hidden(ps, pv, MODULE, syscall_rows[(uint32_t)data >> 2].name,
+				 probe_names[data & DATA_RETURN], data);
+}
+
+struct probe *syscall_view_probe(struct probes *ps, const struct provider *pv, uint32_t view,
+				 bool is_return)
+{
+	const struct syscall_view *v = &syscall_views[view];
+	struct syscall_state *st = state_get(ps, pv);
+	uint32_t row = (uint32_t)(syscall_find(v->call) - syscall_rows);
+	struct probe **pr;
+
+	if (is_return && !v->sys.split) /* results are the same in all forms */
+		return syscall_probe(ps, pv, row, true);
+	if (!st->views)
+		st->views = ARENA_NEW_N(probes_arena(ps), struct probe *, syscall_nviews * 2);
+	pr = &st->views[view * 2 + is_return];
+	if (!*pr)
+		*pr = add_hidden(ps, pv, data_make(row, is_return) | (uint64_t)(view + 1) << 32);
+	return *pr;
+}
+
+struct probe *syscall_raw_probe(struct probes *ps, const struct probe *native)
+{
+	struct syscall_state *st = state_get(ps, native->provider);
+	uint32_t row = data_row(native);
+
+	if (!st->raw)
+		st->raw = ARENA_NEW_N(probes_arena(ps), struct probe *, syscall_nrows);
+	if (!st->raw[row])
+		st->raw[row] = add_hidden(ps, native->provider, native->data | DATA_RAW);
+	return st->raw[row];
+}
+
+bool syscall_note(struct probes *ps, const struct provider *pv, const char *name)
+{
+	struct syscall_state *st = state_get(ps, pv);
+	struct noted *new;
+
+	for (const struct noted *n = st->noted; n; n = n->next)
+		if (strcmp(n->name, name) == 0)
+			return false;
+	new = ARENA_NEW(probes_arena(ps), struct noted);
+	*new = (struct noted){st->noted, arena_strdup(probes_arena(ps), name)};
+	st->noted = new;
+	return true;
+}
+
+const struct syscall_row *syscall_of_probe(const struct probe *pr)
+{
+	return pr->provider != &provider_syscall || pr->data & (DATA_KIND & ~(uint64_t)DATA_RETURN)
+		       ? NULL
+		       : &syscall_rows[data_row(pr)];
 }
 
 static struct err *syscall_provide(struct probes *ps, const struct provider *pv)
@@ -77,7 +156,7 @@ static struct err *syscall_provide(struct probes *ps, const struct provider *pv)
 }
 
 /* Does the kernel have it? Calls that all supported kernels have are not asked for. */
-static bool row_exists(struct probes *ps, const struct provider *pv, const struct syscall_row *r)
+bool syscall_row_exists(struct probes *ps, const struct provider *pv, const struct syscall_row *r)
 {
 	struct syscall_state *st = state_get(ps, pv);
 
@@ -95,103 +174,22 @@ static struct err *syscall_provide_desc(struct probes *ps, const struct provider
 	if (!*desc->func || !glob_is_literal(desc->func))
 		return NULL;
 	r = syscall_find(desc->func);
-	if (r && row_exists(ps, pv, r))
+	if (r && syscall_row_exists(ps, pv, r))
 		add_row(ps, pv, (uint32_t)(r - syscall_rows));
 	return NULL;
-}
-
-/* ---- other names ---------------------------------------------------------------------------- */
-
-static uint32_t count_words(const char *text)
-{
-	uint32_t n = 1;
-
-	for (; *text; text++)
-		n += *text == ' ';
-	return n;
-}
-
-/* desc once for each of the blank-separated functions. */
-static uint32_t descs_of(struct arena *a, const struct probe_desc *desc, const char *funcs,
-			 struct probe_desc **ret_descs)
-{
-	uint32_t n = count_words(funcs);
-
-	*ret_descs = ARENA_NEW_N(a, struct probe_desc, n);
-	for (uint32_t i = 0; i < n; i++) {
-		size_t len = strcspn(funcs, " ");
-
-		(*ret_descs)[i] = *desc;
-		(*ret_descs)[i].func = arena_strndup(a, funcs, len);
-		funcs += len + (funcs[len] == ' ');
-	}
-	return n;
-}
-
-/*
- * lx-syscall:::return delivers raw results there, which these probes do not: only entry is an
- * alias.
- */
-static uint32_t expand_lx(struct probes *ps, const struct probe_desc *desc,
-			  struct probe_desc **ret_descs)
-{
-	if (strcmp(desc->name, "entry") != 0)
-		return 0;
-	*ret_descs = ARENA_NEW(probes_arena(ps), struct probe_desc);
-	**ret_descs = *desc;
-	(*ret_descs)->prov = "syscall";
-	return 1;
-}
-
-static uint32_t syscall_expand(struct probes *ps, const struct provider *pv,
-			       const struct probe_desc *desc, struct probe_desc **ret_descs)
-{
-	const struct syscall_alias *al;
-	const struct syscall_row *native;
-	struct syscall_alias tmp;
-
-	if (strcmp(desc->prov, LX) == 0)
-		return expand_lx(ps, desc, ret_descs);
-	if (!*desc->func || !glob_is_literal(desc->func))
-		return 0;
-	al = syscall_alias_find(desc->func, &tmp);
-	if (!al)
-		return 0;
-	native = syscall_find(desc->func);
-	if (al->same_args) {
-		probes_notice(ps, "system call '%s' of '%s' stands for '%s' on Linux", al->name,
-			      probe_desc_text(probes_arena(ps), desc), al->targets);
-		return descs_of(probes_arena(ps), desc, al->targets, ret_descs);
-	}
-	if (native && row_exists(ps, pv, native))
-		probes_notice(
-			ps,
-			"system call '%s' of '%s' is made by 32-bit programs only; others use: %s "
-			"(arguments differ)",
-			al->name, probe_desc_text(probes_arena(ps), desc), al->targets);
-	return 0;
-}
-
-static const char *syscall_hint(struct probes *ps, const struct provider *pv,
-				const struct probe_desc *desc)
-{
-	const struct syscall_alias *al;
-	struct syscall_alias tmp;
-
-	if (strcmp(desc->prov, LX) == 0)
-		return "use syscall:::return, where a failed call has arg0 == -1 and errno set";
-	if (!*desc->func || !glob_is_literal(desc->func))
-		return NULL;
-	al = syscall_alias_find(desc->func, &tmp);
-	if (!al)
-		return NULL;
-	return arena_printf(probes_arena(ps),
-			    "Linux programs call: %s (mind that arguments differ)", al->targets);
 }
 
 /* ---- types, places -------------------------------------------------------------------------- */
 
 static const char *const return_types[] = {"long", "long"};
+
+/* Pointers lead into the memory of the caller. */
+static const char *type_text(struct arena *a, const char *text, size_t len)
+{
+	bool is_pointer = memchr(text, '*', len) != NULL;
+
+	return arena_printf(a, "%s%.*s", is_pointer ? "userland " : "", (int)len, text);
+}
 
 static uint32_t types_split(struct arena *a, const char *text, const char *const **ret_types)
 {
@@ -201,7 +199,7 @@ static uint32_t types_split(struct arena *a, const char *text, const char *const
 	while (*text && n < 6) {
 		size_t len = strcspn(text, "|");
 
-		types[n++] = arena_strndup(a, text, len);
+		types[n++] = type_text(a, text, len);
 		text += len + (text[len] == '|');
 	}
 	*ret_types = types;
@@ -212,7 +210,9 @@ static uint32_t syscall_arg_types(struct probes *ps, const struct probe *pr,
 				  const char *const **ret_types)
 {
 	struct syscall_state *st = state_get(ps, pr->provider);
-	uint32_t row = data_row(pr);
+	const struct syscall_view *v = data_view(pr);
+	const struct syscall_row *as = v ? syscall_find(v->as) : NULL;
+	uint32_t row = as ? (uint32_t)(as - syscall_rows) : data_row(pr);
 
 	if (data_is_return(pr)) {
 		*ret_types = return_types;
@@ -231,17 +231,36 @@ static uint32_t syscall_arg_types(struct probes *ps, const struct probe *pr,
 	return st->ntypes[row];
 }
 
+static enum entry_kind kind_of(const struct probe *pr)
+{
+	if (data_is_return(pr))
+		return pr->data & DATA_RAW ? ENTRY_SYS_EXIT_RAW
+		       : data_view(pr)	   ? ENTRY_SYS_EXIT_VIEW
+					   : ENTRY_SYS_EXIT;
+	return data_view(pr) ? ENTRY_SYS_ENTER_VIEW : ENTRY_SYS_ENTER;
+}
+
 static uint32_t syscall_points(const struct probe *pr, struct probe_point *ret)
 {
 	const struct syscall_row *r = &syscall_rows[data_row(pr)];
-	enum entry_kind kind = data_is_return(pr) ? ENTRY_SYS_EXIT : ENTRY_SYS_ENTER;
-	uint32_t n = 0;
+	const struct syscall_view *v = data_view(pr);
+	struct probe_point pt = {.kind = kind_of(pr), .view = v ? &v->sys : NULL};
+	uint32_t variant = v ? v->variant * RT_SYS_VARIANT : 0, n = 0;
 
-	if (r->nr64 >= 0)
-		ret[n++] = (struct probe_point){kind, (uint32_t)r->nr64};
-	if (r->nr32 >= 0)
-		ret[n++] = (struct probe_point){kind, (uint32_t)r->nr32 + RT_SYS_COMPAT};
+	if (r->nr64 >= 0) {
+		pt.key = (uint32_t)r->nr64 + variant;
+		ret[n++] = pt;
+	}
+	if (r->nr32 >= 0) {
+		pt.key = (uint32_t)r->nr32 + RT_SYS_COMPAT + variant;
+		ret[n++] = pt;
+	}
 	return n;
+}
+
+static bool is_entry(enum entry_kind kind)
+{
+	return kind == ENTRY_SYS_ENTER || kind == ENTRY_SYS_ENTER_VIEW;
 }
 
 static struct err *syscall_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
@@ -249,8 +268,8 @@ static struct err *syscall_attach(const struct provider *pv, enum entry_kind kin
 				  const struct attach_opts *opts, struct attachments *ret)
 {
 	int fd;
-	struct err *e = attach_raw_tracepoint(
-		prog_fd, kind == ENTRY_SYS_EXIT ? "sys_exit" : "sys_enter", &fd);
+	struct err *e =
+		attach_raw_tracepoint(prog_fd, is_entry(kind) ? "sys_enter" : "sys_exit", &fd);
 
 	if (!e)
 		attachments_add(ret, fd);
@@ -259,7 +278,7 @@ static struct err *syscall_attach(const struct provider *pv, enum entry_kind kin
 
 const struct provider provider_syscall = {
 	.name = "syscall",
-	.alias = LX,
+	.alias = SYSCALL_LX,
 	.id_base = SYSCALL_ID_BASE,
 	.id_count = SYSCALL_ID_COUNT,
 	.names = probe_names,

@@ -1,4 +1,5 @@
 /* Names, numbers and aliases of system calls. */
+#include "probe/probe.h" /* glob_match() */
 #include "provider/syscalls.h"
 
 const struct syscall_row syscall_rows[] = {
@@ -17,102 +18,244 @@ const struct syscall_row *syscall_find(const char *name)
 }
 
 /*
- * Names of illumos, the BSDs and macOS. Path calls that Linux programs make in their "...at" form
- * are suggested only: their first argument would be a directory descriptor where the script expects
- * a path.
+ * Names of illumos, the BSDs and macOS, and names of Linux that mean more than one call. A target
+ * is a Linux call together with what does its work (syscall_views.c). NULL: these two are named by
+ * scripts for Linux only, and mean themselves.
  */
 /* clang-format off */
-static const struct syscall_alias aliases[] = {
-	{ "exece",          "execve",                                  true },
-	{ "exec",           "execve",                                  true },
-	{ "rexit",          "exit_group",                              true },
-	{ "lwp_exit",       "exit",                                    true },
-	{ "lwp_self",       "gettid",                                  true },
-	{ "sigaction",      "rt_sigaction",                            true },
-	{ "sigprocmask",    "rt_sigprocmask",                          true },
-	{ "sigsuspend",     "rt_sigsuspend",                           true },
-	{ "sigpending",     "rt_sigpending",                           true },
-	{ "sigtimedwait",   "rt_sigtimedwait",                         true },
-	{ "pollsys",        "poll ppoll",                              true },
-	{ "pread",          "pread64",                                 true },
-	{ "pwrite",         "pwrite64",                                true },
-	{ "so_socket",      "socket",                                  true },
-	{ "recv",           "recvfrom",                                true },
-	{ "send",           "sendto",                                  true },
-	{ "mmap64",         "mmap",                                    true },
-	{ "gtime",          "time",                                    true },
-	{ "llseek",         "lseek",                                   true },
-	{ "waitsys",        "waitid",                                  true },
-	{ "yield",          "sched_yield",                             true },
-	{ "statvfs",        "statfs",                                  true },
-	{ "fstatvfs",       "fstatfs",                                 true },
-	{ "ntp_adjtime",    "adjtimex",                                true },
-	{ "openat64",       "openat",                                  true },
+static const struct {
+	const char *name, *targets;
+} aliases[] = {
+	{ "__getcwd",            "getcwd" },
+	{ "__pthread_kill",      "tkill" },
+	{ "__pthread_sigmask",   "rt_sigprocmask" },
+	{ "__semwait_signal",    "futex" },
+	{ "_umtx_op",            "futex" },
+	{ "accept",              "accept accept4" },
+	{ "break",               "brk" },
+	{ "bsdthread_create",    "lwp_create" },
+	{ "bsdthread_terminate", "exit" },
+	{ "dup2",                "dup2 dup3" },
+	{ "exec",                "execve" },
+	{ "exece",               "execve" },
+	{ "execve",              NULL },
+	{ "exit",                "exit exit_group" },
+	{ "fcntl64",             "fcntl" },
+	{ "fdsync",              "fsync fdatasync" },
+	{ "fork",                "fork vfork" },
+	{ "fork1",               "fork vfork" },
+	{ "forkall",             "fork vfork" },
+	{ "forksys",             "fork vfork" },
+	{ "forkx",               "fork vfork" },
+	{ "fsat",                "openat openat2 newfstatat statx unlinkat mkdirat mknodat linkat symlinkat "
+	                         "readlinkat renameat renameat2 fchmodat fchownat faccessat faccessat2 utimensat futimesat" },
+	{ "fstat64",             "fstat" },
+	{ "fstatat",             "newfstatat" },
+	{ "fstatat64",           "newfstatat" },
+	{ "fstatfs64",           "fstatfs" },
+	{ "fstatvfs",            "fstatfs" },
+	{ "fstatvfs64",          "fstatfs" },
+	{ "fxstat",              "fstat" },
+	{ "getdents",            "getdents getdents64" },
+	{ "getdirentries",       "getdents64" },
+	{ "getdirentries64",     "getdents64" },
+	{ "gtime",               "time" },
+	{ "kldload",             "finit_module init_module" },
+	{ "kldunload",           "delete_module" },
+	{ "llseek",              "lseek" },
+	{ "lstat64",             "lstat" },
+	{ "lwp_cond_broadcast",  "futex" },
+	{ "lwp_cond_signal",     "futex" },
+	{ "lwp_cond_wait",       "futex" },
+	{ "lwp_create",          "lwp_create" },
+	{ "lwp_exit",            "exit" },
+	{ "lwp_kill",            "tkill" },
+	{ "lwp_mutex_register",  "futex" },
+	{ "lwp_mutex_timedlock", "futex" },
+	{ "lwp_mutex_trylock",   "futex" },
+	{ "lwp_mutex_unlock",    "futex" },
+	{ "lwp_mutex_wakeup",    "futex" },
+	{ "lwp_park",            "futex" },
+	{ "lwp_self",            "gettid" },
+	{ "lwp_sema_post",       "futex" },
+	{ "lwp_sema_timedwait",  "futex" },
+	{ "lwp_sema_trywait",    "futex" },
+	{ "lwp_sigmask",         "rt_sigprocmask" },
+	{ "lwp_unpark",          "futex" },
+	{ "lxstat",              "lstat" },
+	{ "memcntl",             "madvise mlock msync" },
+	{ "mkfifo",              "mknod" },
+	{ "mmap2",               "mmap" },
+	{ "mmap64",              "mmap" },
+	{ "modctl",              "finit_module init_module delete_module" },
+	{ "msgsys",              "msgget msgsnd msgrcv msgctl" },
+	{ "nmount",              "mount" },
+	{ "ntp_adjtime",         "adjtimex" },
+	{ "open64",              "open" },
+	{ "openat64",            "openat" },
+	{ "pgrpsys",             "setpgid getpgid setsid getsid" },
+	{ "pipe",                "pipe pipe2" },
+	{ "poll",                "poll ppoll" },
+	{ "pollsys",             "poll ppoll" },
+	{ "pread",               "pread64" },
+	{ "priocntlsys",         "sched_setscheduler sched_getscheduler sched_setparam sched_getparam" },
+	{ "psynch_cvbroad",      "futex" },
+	{ "psynch_cvsignal",     "futex" },
+	{ "psynch_cvwait",       "futex" },
+	{ "psynch_mutexdrop",    "futex" },
+	{ "psynch_mutexwait",    "futex" },
+	{ "psynch_rw_rdlock",    "futex" },
+	{ "psynch_rw_unlock",    "futex" },
+	{ "psynch_rw_wrlock",    "futex" },
+	{ "pthread_sigmask",     "rt_sigprocmask" },
+	{ "pwrite",              "pwrite64" },
+	{ "recv",                "recvfrom" },
+	{ "rexit",               "exit_group" },
+	{ "rfork",               "fork vfork" },
+	{ "rusagesys",           "getrusage" },
+	{ "sbrk",                "brk" },
+	{ "select",              "select pselect6" },
+	{ "semsys",              "semget semop semtimedop semctl" },
+	{ "send",                "sendto" },
+	{ "sendfilev",           "sendfile" },
+	{ "setegid",             "setegid" },
+	{ "seteuid",             "seteuid" },
+	{ "shmsys",              "shmget shmat shmdt shmctl" },
+	{ "sigaction",           "rt_sigaction" },
+	{ "signal",              "rt_sigaction" },
+	{ "sigpending",          "rt_sigpending" },
+	{ "sigprocmask",         "rt_sigprocmask" },
+	{ "sigqueue",            "rt_sigqueueinfo" },
+	{ "sigreturn",           "rt_sigreturn" },
+	{ "sigsuspend",          "rt_sigsuspend" },
+	{ "sigtimedwait",        "rt_sigtimedwait" },
+	{ "sigwait",             "rt_sigtimedwait" },
+	{ "so_socket",           "socket" },
+	{ "so_socketpair",       "socketpair" },
+	{ "stat64",              "stat" },
+	{ "statfs64",            "statfs" },
+	{ "statvfs",             "statfs" },
+	{ "statvfs64",           "statfs" },
+	{ "stime",               "settimeofday clock_settime" },
+	{ "sysconfig",           "uname sysinfo" },
+	{ "systeminfo",          "uname sysinfo" },
+	{ "thr_exit",            "exit" },
+	{ "thr_kill",            "tkill" },
+	{ "thr_new",             "lwp_create" },
+	{ "thr_self",            "gettid" },
+	{ "tkill",               NULL },
+	{ "uadmin",              "reboot" },
+	{ "ulock_wait",          "futex" },
+	{ "ulock_wait2",         "futex" },
+	{ "ulock_wake",          "futex" },
+	{ "ulock_wake2",         "futex" },
+	{ "unmount",             "umount2" },
+	{ "utime",               "utime utimes" },
+	{ "utimesys",            "utimes utime" },
+	{ "wait",                "wait4 waitid" },
+	{ "wait6",               "waitid" },
+	{ "waitpid",             "wait4" },
+	{ "waitsys",             "waitid wait4" },
+	{ "xmknod",              "mknod" },
+	{ "xstat",               "stat" },
+	{ "yield",               "sched_yield" },
+};
 
-	{ "open64",         "open openat openat2 creat",               false },
-	{ "open_nocancel",  "open openat openat2 creat",               false },
-	{ "xstat",          "stat newfstatat statx",                   false },
-	{ "lxstat",         "lstat newfstatat statx",                  false },
-	{ "fxstat",         "fstat newfstatat",                        false },
-	{ "fork1",          "fork vfork clone clone3",                 false },
-	{ "forkall",        "fork vfork clone clone3",                 false },
-	{ "forksys",        "fork vfork clone clone3",                 false },
-	{ "forkx",          "fork vfork clone clone3",                 false },
-	{ "rfork",          "fork vfork clone clone3",                 false },
-	{ "lwp_create",     "clone clone3",                            false },
-	{ "lwp_kill",       "tkill tgkill",                            false },
-	{ "lwp_sigmask",    "rt_sigprocmask",                          false },
-	{ "lwp_park",       "futex",                                   false },
-	{ "ulock_wait",     "futex",                                   false },
-	{ "_umtx_op",       "futex",                                   false },
-	{ "so_socketpair",  "socketpair",                              false },
-	{ "sbrk",           "brk",                                     false },
-	{ "memcntl",        "madvise mlock msync",                     false },
-	{ "stime",          "settimeofday clock_settime",              false },
-	{ "utimesys",       "utimensat utimes utime",                  false },
-	{ "fdsync",         "fsync fdatasync",                         false },
-	{ "fsat",           "openat newfstatat unlinkat renameat",     false },
-	{ "wait",           "wait4 waitid",                            false },
-	{ "pgrpsys",        "setpgid getpgid setsid getsid",           false },
-	{ "semsys",         "semget semop semtimedop semctl",          false },
-	{ "msgsys",         "msgget msgsnd msgrcv msgctl",             false },
-	{ "shmsys",         "shmget shmat shmdt shmctl",               false },
-	{ "uadmin",         "reboot",                                  false },
-	{ "systeminfo",     "uname sysinfo",                           false },
-	{ "sysconfig",      "uname sysinfo",                           false },
-	{ "sendfilev",      "sendfile",                                false },
-	{ "rusagesys",      "getrusage",                               false },
-	{ "stat64",         "stat newfstatat statx",                   false },
-	{ "lstat64",        "lstat newfstatat statx",                  false },
-	{ "fstat64",        "fstat newfstatat",                        false },
-	{ "fcntl64",        "fcntl",                                   false },
-	{ "mmap2",          "mmap",                                    false },
-	{ "waitpid",        "wait4 waitid",                            false },
-	{ "signal",         "rt_sigaction",                            false },
+/* Calls of other systems that nothing on Linux stands for, and what programs do here instead. */
+static const struct {
+	const char *name, *instead;
+} absent[] = {
+	{ "__sysctl",    "openat of /proc/sys" },
+	{ "auditon",     NULL },
+	{ "auditsys",    NULL },
+	{ "cap_enter",   "seccomp" },
+	{ "corectl",     NULL },
+	{ "door",        NULL },
+	{ "doorfs",      NULL },
+	{ "exacctsys",   NULL },
+	{ "fexecve",     "execveat" },
+	{ "getattrlist", "statx" },
+	{ "getfsstat",   "statfs" },
+	{ "getfsstat64", "statfs" },
+	{ "getmsg",      NULL },
+	{ "jail",        "clone, unshare" },
+	{ "kevent",      "epoll_wait" },
+	{ "kevent64",    "epoll_wait" },
+	{ "kevent_qos",  "epoll_wait" },
+	{ "kqueue",      "epoll_create1" },
+	{ "lgrpsys",     NULL },
+	{ "pdfork",      "clone3" },
+	{ "port",        "epoll_wait" },
+	{ "portfs",      "epoll_wait" },
+	{ "posix_spawn", "clone, then execve" },
+	{ "putmsg",      NULL },
+	{ "resolvepath", NULL },
+	{ "schedctl",    NULL },
+	{ "shm_open",    "openat" },
+	{ "sysctl",      "openat of /proc/sys" },
+	{ "tasksys",     NULL },
+	{ "zone",        NULL },
 };
 /* clang-format on */
 
-const struct syscall_alias *syscall_alias_find(const char *name, struct syscall_alias *tmp)
+bool syscall_is_absent(const char *name, const char **ret_instead)
 {
-	static const char suffix[] = "_nocancel"; /* macOS: read_nocancel is read */
-	size_t len = strlen(name), base_len;
+	for (size_t i = 0; i < ARRAY_LEN(absent); i++)
+		if (strcmp(absent[i].name, name) == 0) {
+			*ret_instead = absent[i].instead;
+			return true;
+		}
+	return false;
+}
 
+/* Is name base with "_nocancel"? macOS: read_nocancel is read. */
+static bool is_nocancel(const char *name, const char *base)
+{
+	size_t len = strlen(base);
+
+	return strncmp(name, base, len) == 0 && strcmp(name + len, "_nocancel") == 0;
+}
+
+static bool is_form(const char *name)
+{
+	for (uint32_t i = 0; i < syscall_nviews; i++)
+		if (strcmp(syscall_views[i].as, name) == 0)
+			return true;
+	return false;
+}
+
+const char *syscall_targets(const char *name)
+{
 	for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
-		if (strcmp(aliases[i].name, name) == 0)
-			return &aliases[i];
+		if (strcmp(aliases[i].name, name) == 0 || is_nocancel(name, aliases[i].name))
+			return aliases[i].targets;
 	for (uint32_t i = 0; i < syscall_nrows; i++) {
 		const struct syscall_row *row = &syscall_rows[i];
 
-		base_len = strlen(row->name);
-		if (strcmp(row->tracefs, name) != 0 &&
-		    (len != base_len + strlen(suffix) || strncmp(name, row->name, base_len) != 0 ||
-		     strcmp(name + base_len, suffix) != 0))
-			continue;
 		if (strcmp(row->name, name) == 0)
-			continue;
-		*tmp = (struct syscall_alias){
-			.name = name, .targets = row->name, .same_args = true};
-		return tmp;
+			return is_form(name) ? row->name : NULL;
+		if (strcmp(row->tracefs, name) == 0 || is_nocancel(name, row->name))
+			return row->name;
+	}
+	return NULL;
+}
+
+const char *syscall_targets_next(const char *pattern, uint32_t *at)
+{
+	while (*at < ARRAY_LEN(aliases) + syscall_nrows) {
+		uint32_t i = (*at)++;
+
+		if (i < ARRAY_LEN(aliases)) {
+			if (aliases[i].targets && glob_match(pattern, aliases[i].name))
+				return aliases[i].targets;
+		} else {
+			const struct syscall_row *row = &syscall_rows[i - ARRAY_LEN(aliases)];
+			char name[64];
+
+			(void)snprintf(name, sizeof(name), "%s_nocancel", row->name);
+			if (glob_match(pattern, row->tracefs) || glob_match(pattern, name))
+				return row->name;
+		}
 	}
 	return NULL;
 }

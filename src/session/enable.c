@@ -11,6 +11,39 @@
 
 /* ---- matching ------------------------------------------------------------------------------- */
 
+static bool enabled_on(const struct session_clause *sc, uint32_t id)
+{
+	for (uint32_t i = 0; i < sc->n && sc->probes[i]->id <= id; i++)
+		if (sc->probes[i]->id == id)
+			return true;
+	return false;
+}
+
+/*
+ * "open, open64" are two names of the same calls: a clause with both runs once for each. Two
+ * descriptions that match one probe by its own name run it twice, as everywhere.
+ */
+static void drop_doubles(dtrace_hdl_t *h, const struct prog *prog, uint32_t clause)
+{
+	const struct prog_clause *cl = prog->clauses[clause];
+	struct session_clause *sc = &h->clauses.data[cl->index];
+	bool is_expanded = probes_is_expanded(h->probes, &cl->desc);
+
+	for (uint32_t i = clause; i-- > 0 && prog->clauses[i]->text_clause == cl->text_clause;) {
+		const struct session_clause *other = &h->clauses.data[prog->clauses[i]->index];
+		struct probe **all = sc->probes;
+		uint32_t n = sc->n;
+
+		if (!is_expanded && !probes_is_expanded(h->probes, &prog->clauses[i]->desc))
+			continue;
+		sc->probes = ARENA_NEW_N(h->arena, struct probe *, MAX(n, 1u));
+		sc->n = 0;
+		for (uint32_t k = 0; k < n; k++)
+			if (!enabled_on(other, all[k]->id))
+				sc->probes[sc->n++] = all[k];
+	}
+}
+
 static struct err *match_program(dtrace_hdl_t *h, const struct dtrace_prog *p)
 {
 	for (uint32_t i = 0; i < p->prog->nclauses; i++) {
@@ -20,6 +53,7 @@ static struct err *match_program(dtrace_hdl_t *h, const struct dtrace_prog *p)
 
 		if (e)
 			return e;
+		drop_doubles(h, p->prog, i);
 	}
 	return NULL;
 }
@@ -90,34 +124,84 @@ void session_number_epids(dtrace_hdl_t *h)
 
 /* ---- units ---------------------------------------------------------------------------------- */
 
+/*
+ * family   kinds whose programs run at one place, one after the other; 0 = the only one there.
+ * wider    a unit of this kind can hold points of the kind, too.
+ */
 static const struct {
 	const char *name;
 	bool is_begin_end;
 	bool interrupts; /* may fire while a program of another kind runs on the same CPU */
+	char family;
+	enum entry_kind wider;
 } kinds[] = {
-	[ENTRY_TEST_RUN] = {"fathom_begin", true, false},
-	[ENTRY_SYS_ENTER] = {"fathom_enter", false, false},
-	[ENTRY_SYS_EXIT] = {"fathom_exit", false, false},
-	[ENTRY_PERF] = {"fathom_perf", false, true},
+	/* clang-format off */
+	[ENTRY_TEST_RUN]       = {"fathom_begin",  true,  false, 0,   ENTRY_TEST_RUN},
+	[ENTRY_SYS_ENTER]      = {"fathom_enter",  false, false, 'e', ENTRY_SYS_ENTER_VIEW},
+	[ENTRY_SYS_EXIT]       = {"fathom_exit",   false, false, 'x', ENTRY_SYS_EXIT_VIEW},
+	[ENTRY_PERF]           = {"fathom_perf",   false, true,  0,   ENTRY_PERF},
+	[ENTRY_SYS_ENTER_VIEW] = {"fathom_enterv", false, false, 'e', ENTRY_SYS_ENTER_VIEW},
+	[ENTRY_SYS_EXIT_VIEW]  = {"fathom_exitv",  false, false, 'x', ENTRY_SYS_EXIT_VIEW},
+	[ENTRY_SYS_EXIT_RAW]   = {"fathom_exitr",  false, false, 'x', ENTRY_SYS_EXIT_RAW},
+	/* clang-format on */
 };
 
-static struct session_unit *unit_get(dtrace_hdl_t *h, const struct provider *pv,
-				     enum entry_kind kind)
+/* The point of the unit's that fires when the key's call is made, or NULL. */
+static const struct unit_probe *point_of_call(const struct session_unit *u, uint32_t key)
 {
-	struct session_unit *u;
+	uint32_t call = key % RT_SYS_VARIANT;
+	uintptr_t at = (uintptr_t)hashmap_find(u->by_call, &call, sizeof(call));
 
-	for (uint32_t i = 0; i < h->units.len; i++)
-		if (h->units.data[i]->provider == pv && h->units.data[i]->unit.kind == kind)
-			return h->units.data[i];
-	u = xcalloc(1, sizeof(*u));
+	return at ? &u->points.data[at - 1] : NULL;
+}
+
+/*
+ * May a point be in the unit? *ret_is_last: it may not be in one before it either, because clauses
+ * of the unit run first when the call is made. A unit sees a call in one way.
+ */
+static bool can_hold(const struct session_unit *u, const struct probe_point *pt, bool *ret_is_last)
+{
+	const struct unit_probe *same;
+
+	*ret_is_last = false;
+	if (!kinds[pt->kind].family)
+		return u->unit.kind == pt->kind;
+	if (kinds[u->unit.kind].family != kinds[pt->kind].family)
+		return false;
+	same = point_of_call(u, pt->key);
+	*ret_is_last = same != NULL;
+	return u->unit.kind == pt->kind && (!same || !same->view == !pt->view);
+}
+
+static struct session_unit *unit_create(dtrace_hdl_t *h, const struct provider *pv,
+					enum entry_kind kind)
+{
+	struct session_unit *u = xcalloc(1, sizeof(*u));
+
 	u->provider = pv;
 	u->loaded = (struct loaded){-1, -1};
 	u->unit.name = kinds[kind].name;
 	u->unit.kind = kind;
 	u->unit.is_begin_end = kinds[kind].is_begin_end;
 	u->by_key = hashmap_create();
+	u->by_call = hashmap_create();
 	vec_push(&h->units, u);
 	return u;
+}
+
+/* Programs at one place run in the order of their units: so do the clauses of each call. */
+static struct session_unit *unit_get(dtrace_hdl_t *h, const struct provider *pv,
+				     const struct probe_point *pt)
+{
+	bool is_last = false;
+
+	for (uint32_t i = h->units.len; i-- > 0 && !is_last;) {
+		struct session_unit *u = h->units.data[i];
+
+		if (u->provider == pv && can_hold(u, pt, &is_last))
+			return u;
+	}
+	return unit_create(h, pv, pt->kind);
 }
 
 static struct unit_clause unit_clause_of(const dtrace_hdl_t *h, uint32_t clause)
@@ -134,14 +218,16 @@ static uint32_t mask_words(const dtrace_hdl_t *h)
 }
 
 static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct probe *pr,
-			  uint32_t idx, uint32_t key)
+			  uint32_t idx, const struct probe_point *pt)
 {
+	uint32_t key = pt->key;
 	uintptr_t at = (uintptr_t)hashmap_find(u->by_key, &key, sizeof(key));
 
 	if (at)
 		return (uint32_t)at - 1;
 	vec_push(&u->points, (struct unit_probe){
 				     .key = key,
+				     .view = pt->view,
 				     .probe = pr->id,
 				     .probe_idx = idx,
 				     .prov = strtab_adds(h->strtab, pr->prov),
@@ -151,42 +237,68 @@ static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct 
 				     .mask = ARENA_NEW_N(h->arena, uint64_t, mask_words(h)),
 			     });
 	hashmap_set(u->by_key, &key, sizeof(key), (void *)(uintptr_t)u->points.len);
+	key %= RT_SYS_VARIANT;
+	if (kinds[pt->kind].family)
+		hashmap_set(u->by_call, &key, sizeof(key), (void *)(uintptr_t)u->points.len);
 	return u->points.len - 1;
 }
 
 static void enable_point(dtrace_hdl_t *h, uint32_t clause, const struct probe *pr, uint32_t idx,
 			 const struct probe_point *pt)
 {
-	struct session_unit *u = unit_get(h, pr->provider, pt->kind);
+	struct session_unit *u = unit_get(h, pr->provider, pt);
 	const struct clause_layout *cl = &h->layout->clauses[clause];
 	uint32_t at, bit;
 
 	if (!u->clauses.len || vec_last(&u->clauses)->layout != cl)
 		vec_push(&u->clauses, unit_clause_of(h, clause));
 	bit = u->clauses.len - 1;
-	at = point_get(h, u, pr, idx, pt->key);
+	at = point_get(h, u, pr, idx, pt);
 	u->points.data[at].mask[bit / 64] |= (uint64_t)1 << (bit % 64);
 }
 
-static void enable_clause(dtrace_hdl_t *h, uint32_t clause)
+typedef VEC(struct placed {
+	uint32_t probe; /* place in session_clause.probes */
+	struct probe_point pt;
+}) placed_vec;
+
+static void find_points(const struct session_clause *sc, placed_vec *out)
 {
-	const struct session_clause *sc = &h->clauses.data[clause];
 	struct probe_point pts[PROBE_MAX_POINTS];
 
 	for (uint32_t i = 0; i < sc->n; i++) {
 		uint32_t n = sc->probes[i]->provider->points(sc->probes[i], pts);
 
 		for (uint32_t j = 0; j < n; j++)
-			enable_point(h, clause, sc->probes[i], sc->probe_idxs[i], &pts[j]);
+			vec_push(out, (struct placed){i, pts[j]});
 	}
 }
 
-static bool enabled_on(const struct session_clause *sc, uint32_t id)
+/* One program for the points of a clause, where kinds allow it. */
+static void widen_points(placed_vec *v)
 {
-	for (uint32_t i = 0; i < sc->n && sc->probes[i]->id <= id; i++)
-		if (sc->probes[i]->id == id)
-			return true;
-	return false;
+	bool is_there[ENTRY_NKINDS] = {false};
+
+	for (uint32_t i = 0; i < v->len; i++)
+		is_there[v->data[i].pt.kind] = true;
+	for (uint32_t i = 0; i < v->len; i++)
+		if (is_there[kinds[v->data[i].pt.kind].wider])
+			v->data[i].pt.kind = kinds[v->data[i].pt.kind].wider;
+}
+
+static void enable_clause(dtrace_hdl_t *h, uint32_t clause)
+{
+	const struct session_clause *sc = &h->clauses.data[clause];
+	placed_vec points = {0};
+
+	find_points(sc, &points);
+	widen_points(&points);
+	for (uint32_t i = 0; i < points.len; i++) {
+		const struct placed *p = &points.data[i];
+
+		enable_point(h, clause, sc->probes[p->probe], sc->probe_idxs[p->probe], &p->pt);
+	}
+	vec_deinit(&points);
 }
 
 /* Puts the ERROR clauses, if there are any, into every unit. */

@@ -405,6 +405,14 @@ static bool has_unit(const dtrace_hdl_t *h, enum entry_kind kind)
 	return false;
 }
 
+static bool has_sys_unit(const dtrace_hdl_t *h)
+{
+	for (uint32_t i = 0; i < h->units.len; i++)
+		if (entry_is_sys(h->units.data[i]->unit.kind))
+			return true;
+	return false;
+}
+
 static struct err *prepare(dtrace_hdl_t *h)
 {
 	struct err *e;
@@ -425,8 +433,7 @@ static struct err *prepare(dtrace_hdl_t *h)
 	session_number_epids(h);
 	session_make_units(h);
 	e = kfields_fill(&h->kfields, session_reads(h, DIF_VAR_PPID),
-			 session_reads(h, DIF_VAR_VTIMESTAMP),
-			 has_unit(h, ENTRY_SYS_ENTER) || has_unit(h, ENTRY_SYS_EXIT));
+			 session_reads(h, DIF_VAR_VTIMESTAMP), has_sys_unit(h));
 	if (e)
 		return e;
 	e = make_maps(h);
@@ -502,6 +509,7 @@ static void unit_destroy(struct session_unit *u)
 	vec_deinit(&u->clauses);
 	vec_deinit(&u->points);
 	hashmap_destroy(u->by_key);
+	hashmap_destroy(u->by_call);
 	free(u);
 }
 

@@ -24,6 +24,7 @@ static const char *const enum_values[OPT_COUNT][8] = {
 	[OPT_linkmode] = {"kernel", "dynamic", "static", "primary"},
 	[OPT_linktype] = {"elf", "dof"},
 	[OPT_stdc] = {"a", "c", "s", "t"},
+	[OPT_syscallview] = {"native", "classic"},
 };
 
 static const struct {

@@ -27,6 +27,8 @@ enum opt_class { OPTC_COMPILE, OPTC_RUNTIME, OPTC_DYNAMIC };
 
 /* Values of option bufpolicy. */
 enum bufpolicy { BUFPOLICY_SWITCH, BUFPOLICY_FILL, BUFPOLICY_RING };
+/* Values of option syscallview. */
+enum syscallview { SYSCALLVIEW_NATIVE, SYSCALLVIEW_CLASSIC };
 
 struct opt_desc {
 	const char *name;

@@ -87,6 +87,7 @@ void session_refresh_opts(dtrace_hdl_t *h)
 {
 	refresh_compile_opts(h);
 	apply_cflags(&h->compile_opts, h->cflags);
+	probes_set_classic(h->probes, h->opts.val[OPT_syscallview] == SYSCALLVIEW_CLASSIC);
 	h->print_opts = (struct print_opts){
 		.quiet = opt_flag(&h->opts, OPT_quiet),
 		.flowindent = opt_flag(&h->opts, OPT_flowindent),
@@ -117,6 +118,11 @@ static struct err *env_match(void *ctx, const struct probe_desc *desc, uint32_t 
 	struct probe **probes;
 
 	return probes_match(h->probes, desc, &probes, ret_count);
+}
+
+static void env_named(void *ctx, const struct probe_desc *desc)
+{
+	probes_name(((dtrace_hdl_t *)ctx)->probes, desc);
 }
 
 static const char *env_hint(void *ctx, const struct probe_desc *desc)
@@ -219,6 +225,7 @@ void session_env_init(dtrace_hdl_t *h)
 {
 	h->compile_env = (struct compile_env){
 		.ctx = h,
+		.named = env_named,
 		.match = env_match,
 		.hint = env_hint,
 		.arg_types = env_arg_types,

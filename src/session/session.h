@@ -33,7 +33,8 @@ struct session_unit {
 	uint32_t nprobes;
 	VEC(struct unit_clause) clauses;
 	VEC(struct unit_probe) points;
-	struct hashmap *by_key; /* key -> place in points, + 1 */
+	struct hashmap *by_key;	 /* key -> place in points, + 1 */
+	struct hashmap *by_call; /* the same for keys without variants */
 };
 
 struct dtrace_prog {

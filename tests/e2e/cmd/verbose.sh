@@ -30,7 +30,7 @@ cat >"$TMP/want" <<'END'
 
 	Argument Types
 		args[0]: unsigned int
-		args[1]: char *
+		args[1]: userland char *
 		args[2]: size_t
 
 END

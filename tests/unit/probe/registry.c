@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "provider/providers.h"
+#include "provider/syscalls.h"
 #include "tap.h"
 
 static uint32_t notices;
@@ -108,31 +109,94 @@ static void test_profile(void)
 	probes_destroy(ps);
 }
 
+/* Does a description match a probe of this function? views: only in the form of another. */
+static bool has(struct probes *ps, const char *func, const char *want, bool is_view)
+{
+	uint32_t n;
+	struct probe **p = match(ps, (struct probe_desc){"syscall", "", func, "entry", 0}, &n);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (strcmp(p[i]->func, want) == 0 && !syscall_of_probe(p[i]) == is_view)
+			return true;
+	return false;
+}
+
 static void test_aliases(void)
 {
 	struct probes *ps = probes_create();
-	struct probe_desc open64 = {"syscall", "", "open64", "entry", 0};
-	struct probe **p;
-	uint32_t n;
+	const struct probe_desc kevent = {"syscall", "", "kevent", "entry", 0};
 
 	notices = 0;
 	probes_on_notice(ps, on_notice, NULL);
-	p = match(ps, (struct probe_desc){"syscall", "", "exece", "entry", 0}, &n);
-	ok(n == 1 && strcmp(p[0]->func, "execve") == 0, "exece is execve");
+	ok(has(ps, "exece", "execve", false) && has(ps, "exece", "execveat", true),
+	   "exece is execve and execveat");
 	is_int(notices, 1, "said so");
-	(void)count(ps, "syscall", "", "exece", "entry");
+	(void)count(ps, "syscall", "", "exece", "return");
 	is_int(notices, 1, "once");
-	p = match(ps, (struct probe_desc){"", "", "newfstat", "return", 0}, &n);
-	ok(n == 1 && strcmp(p[0]->func, "fstat") == 0, "tracefs's newfstat is fstat");
-	p = match(ps, (struct probe_desc){"", "", "read_nocancel", "entry", 0}, &n);
-	ok(n == 1 && strcmp(p[0]->func, "read") == 0, "read_nocancel is read");
-	is_int(count(ps, "syscall", "", "open64", "entry"), 0,
-	       "open64 has other arguments: no match");
-	ok(probes_hint(ps, &open64) && strstr(probes_hint(ps, &open64), "openat"), "but a hint");
-	is_int(count(ps, "lx-syscall", "", "read", "entry"), 1, "lx-syscall is syscall");
-	is_int(count(ps, "lx-syscall", "", "read", "return"), 0, "but for raw results");
-	is_int(count(ps, "syscall", "", "exec*", "entry"), 2, "globs see native names alone");
+	ok(has(ps, "newfstat", "fstat", false), "tracefs's newfstat is fstat");
+	ok(has(ps, "read_nocancel", "read", false), "read_nocancel is read");
+	ok(has(ps, "open64_nocancel", "openat", true), "open64_nocancel is open64");
+	is_int(count(ps, "syscall", "", "open64", "entry"), 4,
+	       "open64: open and three forms of it");
+	is_int(count(ps, "syscall", "", "open*64", "entry"), 4,
+	       "a glob that matches no Linux name");
+	is_int(count(ps, "lx-syscall", "", "read", ""), 2, "lx-syscall is syscall");
+	is_int(count(ps, "syscall", "", "exec*", "entry"), 2, "globs see native names");
+	ok(has(ps, "exec*", "execveat", false), "with native arguments");
+	ok(has(ps, "fork*", "clone", true), "but fork* is clone, too");
+	ok(!has(ps, "*", "clone", true), "where it is not matched anyway");
+	is_int(count(ps, "syscall", "freebsd", "read", "entry"), 1, "a module of FreeBSD");
+	is_int(count(ps, "syscall", "", "kevent", "entry"), 0, "kevent is no call of Linux");
+	ok(probes_hint(ps, &kevent) && strstr(probes_hint(ps, &kevent), "epoll"), "but a hint");
 	probes_destroy(ps);
+}
+
+/* A program that names calls itself; option syscallview. */
+static void test_named(void)
+{
+	struct probes *ps = probes_create();
+	const struct probe_desc openat = {"syscall", "", "openat", "entry", 0};
+
+	is_int(count(ps, "syscall", "", "open", "entry"), 4, "open is four calls");
+	probes_name(ps, &openat);
+	is_int(count(ps, "syscall", "", "open", "entry"), 1, "one where openat is named, too");
+	ok(has(ps, "open*", "openat", false), "open* is openat");
+	probes_set_classic(ps, true);
+	ok(has(ps, "open*", "openat", true) && !has(ps, "open*", "openat", false),
+	   "with option syscallview as open");
+	probes_destroy(ps);
+}
+
+static void test_tables(void)
+{
+	struct arena *a = arena_create();
+	const char *targets;
+	uint32_t at = 0, nbad = 0;
+
+	while ((targets = syscall_targets_next("*", &at)))
+		for (const char *t = targets; *t; t += strcspn(t, " ") + (strchr(t, ' ') != NULL)) {
+			const char *name = arena_strndup(a, t, strcspn(t, " "));
+			bool is_known = syscall_find(name) != NULL;
+
+			for (uint32_t i = 0; i < syscall_nviews; i++)
+				is_known |= strcmp(syscall_views[i].as, name) == 0;
+			nbad += !is_known;
+			if (!is_known)
+				printf("# nothing is called '%s'\n", name);
+		}
+	is_int(nbad, 0, "other names stand for what there is");
+	arena_destroy(a);
+	for (uint32_t i = 0; i < syscall_nviews; i++) {
+		const struct syscall_view *v = &syscall_views[i];
+		bool is_known = syscall_find(v->as) || syscall_targets(v->as);
+
+		if (!syscall_find(v->call) || !is_known)
+			ok(false, "view of '%s' as '%s'", v->call, v->as);
+		for (uint32_t k = 0; k < i; k++)
+			if (strcmp(syscall_views[k].call, v->call) == 0 &&
+			    syscall_views[k].variant == v->variant)
+				ok(false, "variant %u of '%s' has one form", v->variant, v->call);
+	}
 }
 
 static void test_points(void)
@@ -149,7 +213,7 @@ static void test_points(void)
 	is_int(pts[0].key, 1, "1 on x86-64");
 	is_int(pts[1].key, RT_SYS_COMPAT + 4, "4 on i386");
 	is_int(p[0]->provider->arg_types(ps, p[0], &types), 3, "write has three arguments");
-	is_str(types[1], "const char *", "the second is text");
+	is_str(types[1], "userland const char *", "the second is text");
 	p = match(ps, (struct probe_desc){"", "", "write", "return", 0}, &n);
 	is_int(p[0]->provider->points(p[0], pts), 2, "return, too");
 	is_int(pts[0].kind, ENTRY_SYS_EXIT, "of sys_exit");
@@ -196,6 +260,8 @@ int main(void)
 	test_matching();
 	test_profile();
 	test_aliases();
+	test_named();
+	test_tables();
 	test_points();
 	test_speed();
 	return tap_done();

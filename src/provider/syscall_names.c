@@ -1,0 +1,261 @@
+/*
+ * System calls under the names that scripts of other systems use (providers.md 4.4).
+ *
+ * A name stands for Linux calls, and for views of them (syscall_views.c):
+ *
+ *     name in the script            stands for
+ *     exece                         execve; execveat as execve
+ *     open, a call of Linux         itself; openat, openat2, creat as open
+ *     open*                         what it matches; views with -x syscallview=classic
+ *     *read*nocancel                read ..., because it matches no call of Linux
+ *
+ * A program that names openat itself knows Linux: its open is open alone, or one openat() would
+ * count twice.
+ */
+#include "base/str.h"
+#include "provider/providers.h"
+#include "provider/syscalls.h"
+
+#define MODULE "vmlinux"
+
+struct expansion {
+	struct probes *ps;
+	const struct provider *pv;
+	const struct probe_desc *desc; /* module checked */
+	const struct probe_desc *text; /* as the program has it */
+	struct probe_list *found;
+	VEC(const struct syscall_row *) calls; /* what was added, each once */
+};
+
+/* Has the probe's call been found in its own form, where this is a view, or the other way round? */
+static bool is_there_otherwise(const struct expansion *x, const struct probe *pr)
+{
+	for (uint32_t i = 0; i < x->found->probes.len; i++) {
+		const struct probe *other = x->found->probes.data[i];
+
+		if (other->provider == x->pv && strcmp(other->func, pr->func) == 0 &&
+		    strcmp(other->name, pr->name) == 0 &&
+		    !syscall_of_probe(other) != !syscall_of_probe(pr))
+			return true;
+	}
+	return false;
+}
+
+static void add(struct expansion *x, const struct syscall_row *row, int view)
+{
+	static const char *const names[] = {"entry", "return"};
+
+	for (uint32_t ret = 0; ret < 2; ret++) {
+		struct probe *pr;
+
+		if (!glob_match(x->desc->name, names[ret]))
+			continue;
+		pr = view < 0 ? syscall_probe(x->ps, x->pv, (uint32_t)(row - syscall_rows), ret)
+			      : syscall_view_probe(x->ps, x->pv, (uint32_t)view, ret);
+		if (!is_there_otherwise(x, pr))
+			vec_push(&x->found->probes, pr);
+	}
+	for (uint32_t i = 0; i < x->calls.len; i++)
+		if (x->calls.data[i] == row)
+			return;
+	vec_push(&x->calls, row);
+}
+
+/* The row of a call that this kernel has. */
+static const struct syscall_row *row_here(struct expansion *x, const char *call)
+{
+	const struct syscall_row *row = syscall_find(call);
+
+	return row && syscall_row_exists(x->ps, x->pv, row) ? row : NULL;
+}
+
+static bool is_form_named(const struct expansion *x, const char *target)
+{
+	for (uint32_t i = 0; i < syscall_nviews; i++)
+		if (strcmp(syscall_views[i].as, target) == 0 &&
+		    probes_is_named(x->ps, x->pv, syscall_views[i].call))
+			return true;
+	return false;
+}
+
+static void add_target(struct expansion *x, const char *target)
+{
+	const struct syscall_row *row = row_here(x, target);
+
+	if (row)
+		add(x, row, -1);
+	if (row && is_form_named(x, target))
+		return;
+	for (uint32_t i = 0; i < syscall_nviews; i++) {
+		const struct syscall_row *call = strcmp(syscall_views[i].as, target) == 0
+							 ? row_here(x, syscall_views[i].call)
+							 : NULL;
+
+		if (call)
+			add(x, call, (int)i);
+	}
+}
+
+/* targets: separated by blanks. Others than the first are left out when the program names them. */
+static void add_targets(struct expansion *x, const char *targets)
+{
+	bool is_first = true;
+
+	while (*targets) {
+		size_t len = strcspn(targets, " ");
+		const char *target = arena_strndup(probes_arena(x->ps), targets, len);
+
+		if (is_first || !probes_is_named(x->ps, x->pv, target))
+			add_target(x, target);
+		is_first = false;
+		targets += len + (targets[len] == ' ');
+	}
+}
+
+/* Says once what a name stands for, unless that is nothing new. */
+static void notify(struct expansion *x)
+{
+	struct strbuf calls = {0};
+
+	for (uint32_t i = 0; i < x->calls.len; i++)
+		strbuf_addf(&calls, "%s%s", i ? ", " : "", x->calls.data[i]->name);
+	if (calls.len && strcmp(strbuf_text(&calls), x->desc->func) != 0 &&
+	    syscall_note(x->ps, x->pv, x->desc->func))
+		probes_notice(x->ps, "system call '%s' of '%s' stands for %s", x->desc->func,
+			      probe_desc_text(probes_arena(x->ps), x->text), strbuf_text(&calls));
+	strbuf_deinit(&calls);
+}
+
+/* ---- globs ---------------------------------------------------------------------------------- */
+
+/* Takes a call's own probes out of what was found. */
+static void take(struct expansion *x, const struct syscall_row *row)
+{
+	struct probe_list *l = x->found;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->probes.len; i++)
+		if (syscall_of_probe(l->probes.data[i]) != row)
+			l->probes.data[n++] = l->probes.data[i];
+	l->probes.len = n;
+}
+
+static bool is_matched_or_named(const struct expansion *x, const char *call)
+{
+	return glob_match(x->desc->func, call) || probes_is_named(x->ps, x->pv, call);
+}
+
+/*
+ * Globs see calls as they are: "open*" is openat() with its own arguments. But glibc has no other
+ * fork() than clone(), whose arguments stay where they are when it is seen as fork.
+ */
+static void add_views(struct expansion *x)
+{
+	bool is_classic = probes_is_classic(x->ps);
+	const struct syscall_row *taken = NULL;
+
+	for (uint32_t i = 0; i < syscall_nviews; i++) {
+		const struct syscall_view *v = &syscall_views[i];
+		const struct syscall_row *row = row_here(x, v->call);
+
+		if (!row || !glob_match(x->desc->func, v->as) || !syscall_find(v->as))
+			continue;
+		if (syscall_view_moves_args(v) ? !is_classic : is_matched_or_named(x, v->call))
+			continue;
+		if (row != taken) /* the views of a call lie next to each other */
+			take(x, row);
+		taken = row;
+		add(x, row, (int)i);
+	}
+}
+
+static bool has_found_own(const struct expansion *x)
+{
+	for (uint32_t i = 0; i < x->found->probes.len; i++)
+		if (x->found->probes.data[i]->provider == x->pv)
+			return true;
+	return false;
+}
+
+static void expand_glob(struct expansion *x)
+{
+	const char *targets;
+	uint32_t at = 0;
+
+	if (has_found_own(x)) {
+		add_views(x);
+		return;
+	}
+	while ((targets = syscall_targets_next(x->desc->func, &at)))
+		add_targets(x, targets);
+	notify(x);
+}
+
+/* ---- for struct provider -------------------------------------------------------------------- */
+
+/* Calls under their own names; raw: results as the kernel gives them. */
+static void add_own(struct expansion *x, bool is_raw)
+{
+	for (uint32_t row = 0; row < syscall_nrows; row++) {
+		const struct syscall_row *r = &syscall_rows[row];
+		struct probe *ret;
+
+		if (!glob_match(x->desc->func, r->name) || !syscall_row_exists(x->ps, x->pv, r))
+			continue;
+		if (glob_match(x->desc->name, "entry"))
+			vec_push(&x->found->probes, syscall_probe(x->ps, x->pv, row, false));
+		if (!glob_match(x->desc->name, "return"))
+			continue;
+		ret = syscall_probe(x->ps, x->pv, row, true);
+		vec_push(&x->found->probes, is_raw ? syscall_raw_probe(x->ps, ret) : ret);
+	}
+}
+
+static void expand(struct expansion *x)
+{
+	const char *targets;
+
+	if (*x->desc->func && !glob_is_literal(x->desc->func)) {
+		expand_glob(x);
+	} else if (*x->desc->func && (targets = syscall_targets(x->desc->func))) {
+		add_targets(x, targets);
+		notify(x);
+	}
+}
+
+/* Names of ABIs, which are modules of this provider on FreeBSD. */
+static bool is_abi(const char *mod)
+{
+	return strcmp(mod, "freebsd") == 0 || strcmp(mod, "linux") == 0;
+}
+
+struct err *syscall_expand(struct probes *ps, const struct provider *pv,
+			   const struct probe_desc *desc, struct probe_list *found)
+{
+	struct probe_desc any = *desc;
+	struct expansion x = {.ps = ps, .pv = pv, .desc = &any, .text = desc, .found = found};
+	/* The provider of zones for Linux programs: Linux names, results as the kernel gives them.
+	 */
+	bool is_lx = strcmp(desc->prov, SYSCALL_LX) == 0;
+
+	any.mod = "";
+	if (!glob_match(desc->mod, MODULE) && !is_abi(desc->mod))
+		return NULL;
+	if (is_lx || is_abi(desc->mod))
+		add_own(&x, is_lx);
+	if (!is_lx)
+		expand(&x);
+	vec_deinit(&x.calls);
+	return NULL;
+}
+
+const char *syscall_hint(struct probes *ps, const struct provider *pv,
+			 const struct probe_desc *desc)
+{
+	const char *instead;
+
+	if (!syscall_is_absent(desc->func, &instead))
+		return NULL;
+	return instead ? arena_printf(probes_arena(ps), "programs on Linux call %s", instead)
+		       : "Linux has no such system call";
+}
