@@ -87,6 +87,17 @@ void check_error_len(struct check *c, struct span at, const char *what, const ch
 		    what, passed, unit, passed == 1 ? "" : "s", bound, passed < nmin ? nmin : nmax);
 }
 
+/* "sum(expression)": a prototype as one would type it. */
+static const char *call_example(struct check *c, const struct subr *subr)
+{
+	const char *params = strchr(subr->proto, '('), *any = strchr(params, '@');
+
+	if (!any)
+		return arena_printf(c->arena, "%s%s", subr->name, params);
+	return arena_printf(c->arena, "%s%.*sexpression%s", subr->name, (int)(any - params), params,
+			    any + 1);
+}
+
 bool check_arg_count(struct check *c, const struct subr *subr, struct expr *call)
 {
 	const struct proto *p = proto_get(c, subr);
@@ -96,6 +107,7 @@ bool check_arg_count(struct check *c, const struct subr *subr, struct expr *call
 		return true;
 	check_error_len(c, call->span, arena_printf(c->arena, "%s( )", subr->name), "arg", n,
 			p->nmin, nmax);
+	diag_hint(c->diags, "it is called as %s", call_example(c, subr));
 	return false;
 }
 

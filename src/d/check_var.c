@@ -100,7 +100,15 @@ static void add_names(struct hashmap *m, const char ***names, uint32_t *n, uint3
 			(*names)[(*n)++] = id->name;
 }
 
-static void hint_nearest(struct check *c, const struct expr *name)
+/* A script argument that is a word stands for a name: the word was given on the command line. */
+static bool is_script_arg(struct check *c, struct span at)
+{
+	struct source_loc loc = source_locate(c->session->sources, at.off);
+
+	return loc.src && loc.col <= loc.text_len && loc.text[loc.col - 1] == '$';
+}
+
+static void hint_nearest(struct check *c, const struct expr *name, bool is_array)
 {
 	enum ident_scope scope = name->ident.scope;
 	struct hashmap *m = scope_map(c, scope);
@@ -118,12 +126,16 @@ static void hint_nearest(struct check *c, const struct expr *name)
 		diag_hint(c->diags, "did you mean 'self->%s'?", name->ident.name);
 	else if (scope == SCOPE_GLOBAL && hashmap_finds(c->locals, name->ident.name))
 		diag_hint(c->diags, "did you mean 'this->%s'?", name->ident.name);
+	else if (is_script_arg(c, name->span))
+		diag_hint(c->diags,
+			  "the script's argument is '%s': $$ in place of $ makes it a string",
+			  name->ident.name);
 	else
-		diag_hint(c->diags, "assign it before this, or declare it first: '%sint %s;'",
+		diag_hint(c->diags, "assign it before this, or declare it first: '%sint %s%s;'",
 			  scope == SCOPE_SELF	? "self "
 			  : scope == SCOPE_THIS ? "this "
 						: "",
-			  name->ident.name);
+			  name->ident.name, is_array ? "[string]" : "");
 }
 
 void ident_poison(struct check *c, enum ident_scope scope, const char *name, struct span at)
@@ -151,7 +163,7 @@ struct expr *expr_undefined(struct check *c, struct expr *e)
 		check_error(c, D_VAR_UNDEF, e->span, "%s%s%s has not yet been declared or assigned",
 			    scope_prefix[name->ident.scope], name->ident.name,
 			    e->kind == EXPR_INDEX ? "[ ]" : "");
-	hint_nearest(c, name);
+	hint_nearest(c, name, e->kind == EXPR_INDEX);
 	silence(c, name);
 	return expr_bad(c, e->span);
 }

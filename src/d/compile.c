@@ -384,6 +384,8 @@ static struct err *diagnosis(struct check *c)
 	struct strbuf text = {0};
 	struct err *e;
 
+	if (c->opts->remedies)
+		diags_add_remedies(c->diags);
 	diags_format(c->diags, c->opts->errtags, &text);
 	e = err_code(err_new("%s", strbuf_text(&text)),
 		     c->opts->is_library && diags_first_tag(c->diags) == D_PRAGMA_DEPEND

@@ -24,6 +24,7 @@ struct kallsym; /* sym/kallsyms.h */
 struct compile_opts {
 	uint32_t strsize;
 	bool defaultargs, argref, empty, pspec, zdefs, errtags;
+	bool remedies; /* an error without a hint gets the remedy of its tag */
 	/* A library file: may be empty, may depend on other libraries; an unmet dependency is EDT_NOMOD. */
 	bool is_library;
 	bool cpp;

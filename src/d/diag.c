@@ -27,9 +27,20 @@ static const char *const tag_names[] = {
 #undef D_TAG
 };
 
+static const char *const remedies[] = {
+#define D_REMEDY(name, text) [D_##name] = text,
+#include "d/remedies.def"
+#undef D_REMEDY
+};
+
 const char *dtag_name(enum dtag tag)
 {
 	return tag < D_NTAGS ? tag_names[tag] : "D_UNKNOWN";
+}
+
+const char *dtag_remedy(enum dtag tag)
+{
+	return tag < ARRAY_LEN(remedies) ? remedies[tag] : NULL;
 }
 
 struct diags *diags_create(struct arena *a, struct source_map *map)
@@ -80,6 +91,13 @@ void diag_hint(struct diags *d, const char *fmt, ...)
 	va_start(ap, fmt);
 	d->list[d->len - 1].hint = arena_vprintf(d->arena, fmt, ap);
 	va_end(ap);
+}
+
+void diags_add_remedies(struct diags *d)
+{
+	for (uint32_t i = 0; i < d->len; i++)
+		if (!d->list[i].hint)
+			d->list[i].hint = dtag_remedy(d->list[i].tag);
 }
 
 void diag_set_where(struct diags *d, enum diag_where where)

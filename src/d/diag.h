@@ -38,6 +38,8 @@ struct diags *diags_create(struct arena *a, struct source_map *map);
 PRINTF_LIKE(4, 5) void diag_error(struct diags *d, enum dtag tag, struct span at, const char *fmt, ...);
 /* Adds a hint to the latest error, if there is one. */
 PRINTF_LIKE(2, 3) void diag_hint(struct diags *d, const char *fmt, ...);
+/* Gives each error without a hint the remedy of its tag. */
+void diags_add_remedies(struct diags *d);
 void diag_set_where(struct diags *d, enum diag_where where);
 uint32_t diags_count(const struct diags *d);
 enum dtag diags_first_tag(const struct diags *d); /* only when diags_count() > 0 */
@@ -46,6 +48,7 @@ void diags_truncate(struct diags *d, uint32_t n);
 /* Everything, in order of appearance; no trailing newline. */
 void diags_format(const struct diags *d, bool errtags, struct strbuf *out);
 const char *dtag_name(enum dtag tag); /* "D_IDENT_UNDEF" */
+const char *dtag_remedy(enum dtag tag); /* what helps in general; every tag has one */
 
 /* The candidate nearest to name by edit distance if it is near enough to suggest, else NULL. */
 const char *diag_nearest(const char *name, const char *const *candidates, uint32_t n);

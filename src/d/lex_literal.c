@@ -117,6 +117,8 @@ struct token lex_number(struct lexer *lx)
 		t.span = lex_span(lx, from, lx->p);
 		t.is_bad = true;
 		lex_error(lx, D_SYNTAX, t.span, "floating-point constants are not permitted");
+		if (!lx->quiet)
+			diag_hint(lx->in->diags, "use a smaller unit: 1500 milliseconds");
 		return t;
 	}
 	err = int_literal_parse(from, left, &lit);

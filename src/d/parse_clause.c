@@ -232,7 +232,7 @@ static void parse_expr_stmt(struct parser *p, struct stmt *s)
 	s->e = parse_comma(p);
 	if (p->tok.kind == TOK_RBRACE || parser_accept(p, TOK_SEMI))
 		return;
-	if (parser_at_clause_head(p))
+	if (p->tok.kind == TOK_EOF || parser_at_clause_head(p))
 		return; /* the missing '}' is what matters: parse_block() */
 	parser_syntax(p, "an operator or ';' is missing before this");
 }

@@ -100,9 +100,32 @@ static const char *hint_field(struct probes *ps, const struct probe_desc *desc,
 			    probe_desc_text(probes_arena(ps), &open));
 }
 
+/* 'syscall::read' names a probe 'read', for the last field is the name: the fields moved to the
+ * left. */
+static const char *hint_shifted(struct probes *ps, const struct probe_desc *desc)
+{
+	struct probe_desc moved = {desc->mod, desc->func, desc->name, "", 0};
+	const char *text = probe_desc_text(probes_arena(ps), &moved);
+	struct probe **probes;
+	struct err *e;
+	uint32_t n;
+
+	if (*desc->prov || !is_set(desc->name))
+		return NULL;
+	e = probes_match(ps, &moved, &probes, &n);
+	if (e || !n) {
+		err_destroy(e); /* as in hint_field() */
+		return NULL;
+	}
+	while (*text == ':')
+		text++;
+	return arena_printf(probes_arena(ps),
+			    "the last field is the probe's name: '%s' matches any", text);
+}
+
 const char *probes_hint(struct probes *ps, const struct probe_desc *desc)
 {
-	const char *hint = NULL;
+	const char *hint = hint_shifted(ps, desc);
 
 	for (uint32_t i = 0; provider_list[i] && !hint; i++)
 		if (provider_list[i]->hint && provider_concerns(provider_list[i], desc))

@@ -22,18 +22,69 @@ static uint64_t gained(uint64_t *seen, const uint64_t *now)
 	return n;
 }
 
-PRINTF_LIKE(3, 4) static struct err *tell(dtrace_hdl_t *h, const char *tag, const char *fmt, ...)
+/* What helps; told once a run, with the first message of its kind. */
+enum remedy {
+	REMEDY_PRINCIPAL,
+	REMEDY_AGGREGATION,
+	REMEDY_DYNAMIC,
+	REMEDY_SPEC,
+	REMEDY_SPECBUSY,
+	REMEDY_SPECUNAVAIL,
+	REMEDY_DBLERROR,
+	REMEDY_NULL,
+	REMEDY_USER,
+	REMEDY_KERNEL,
+	REMEDY_DIVZERO,
+	REMEDY_NOSCRATCH,
+	REMEDY_ILLOP,
+	REMEDY_NONE,
+};
+
+static const struct {
+	const char *tag, *text;
+} remedies[] = {
+	/* clang-format off */
+	[REMEDY_PRINCIPAL]   = { "PRINCIPAL",   "record less (aggregate), or make room: -b 16m" },
+	[REMEDY_AGGREGATION] = { "AGGREGATION", "use fewer keys, or make room: -x aggsize=16m" },
+	[REMEDY_DYNAMIC]     = { "DYNAMIC",     "assign 0 to variables that are done with, or make room: "
+					        "-x dynvarsize=16m" },
+	[REMEDY_SPEC]        = { "SPEC",        "record less, or make room: -x specsize=256k" },
+	[REMEDY_SPECBUSY]    = { "SPECBUSY",    "allow more at a time: -x nspec=16" },
+	[REMEDY_SPECUNAVAIL] = { "SPECUNAVAIL", "discard() what is not wanted, or allow more at a time: "
+					        "-x nspec=16" },
+	[REMEDY_DBLERROR]    = { "DBLERROR",    "the clause of the ERROR probe has the error" },
+	[REMEDY_NULL]        = { NULL, "the pointer is not set: test it in the predicate" },
+	[REMEDY_USER]        = { NULL, "addresses of a process are read by copyin() and copyinstr(); what it has "
+				       "not touched yet can be read when the call returns" },
+	[REMEDY_KERNEL]      = { NULL, "the kernel has nothing at this address: test the pointer in the predicate" },
+	[REMEDY_DIVZERO]     = { NULL, "test the divisor in the predicate" },
+	[REMEDY_NOSCRATCH]   = { NULL, "take less at a time: what alloca(), copyin() and strings of one clause need "
+				       "is limited" },
+	[REMEDY_ILLOP]       = { NULL, "an argument is out of its range" },
+	/* clang-format on */
+};
+
+static void add_remedy(dtrace_hdl_t *h, enum remedy r, struct strbuf *out)
+{
+	if (r == REMEDY_NONE || (h->remedies_told & (1u << r)))
+		return;
+	h->remedies_told |= 1u << r;
+	strbuf_addf(out, "hint: %s\n", remedies[r].text);
+}
+
+PRINTF_LIKE(3, 4) static struct err *tell(dtrace_hdl_t *h, enum remedy kind, const char *fmt, ...)
 {
 	struct strbuf s = {0};
 	va_list ap;
 	bool go_on;
 
 	if (opt_flag(&h->opts, OPT_droptags))
-		strbuf_addf(&s, "[DTRACEDROP_%s] ", tag);
+		strbuf_addf(&s, "[DTRACEDROP_%s] ", remedies[kind].tag);
 	va_start(ap, fmt);
 	strbuf_vaddf(&s, fmt, ap);
 	va_end(ap);
 	strbuf_addc(&s, '\n');
+	add_remedy(h, kind, &s);
 	go_on = session_tell(h, &h->on_drop, s.data);
 	strbuf_deinit(&s);
 	return go_on ? NULL : err_code(err_new("Abort due to drop"), EDT_DROPABORT);
@@ -59,10 +110,10 @@ static struct err *report_cpu(dtrace_hdl_t *h, uint32_t cpu, struct sums *sums)
 	sums->spec_busy += gained(&seen->spec_busy, &now->spec_busy);
 	sums->spec_unavail += gained(&seen->spec_unavail, &now->spec_unavail);
 	if (drops)
-		e = tell(h, "PRINCIPAL", "%" PRIu64 " drop%s on CPU %" PRIu32, drops, PLURAL(drops),
-			 cpu);
+		e = tell(h, REMEDY_PRINCIPAL, "%" PRIu64 " drop%s on CPU %" PRIu32, drops,
+			 PLURAL(drops), cpu);
 	if (!e && agg_drops)
-		e = tell(h, "AGGREGATION", "%" PRIu64 " aggregation drop%s on CPU %" PRIu32,
+		e = tell(h, REMEDY_AGGREGATION, "%" PRIu64 " aggregation drop%s on CPU %" PRIu32,
 			 agg_drops, PLURAL(agg_drops), cpu);
 	return e;
 }
@@ -89,13 +140,13 @@ static struct err *report_specs(dtrace_hdl_t *h, const struct sums *sums)
 
 	h->spec_drops_seen += drops;
 	if (drops)
-		e = tell(h, "SPEC", "%" PRIu64 " speculative drop%s", drops, PLURAL(drops));
+		e = tell(h, REMEDY_SPEC, "%" PRIu64 " speculative drop%s", drops, PLURAL(drops));
 	if (!e && sums->spec_busy)
-		e = tell(h, "SPECBUSY",
+		e = tell(h, REMEDY_SPECBUSY,
 			 "%" PRIu64 " failed speculation%s (available buffer%s still busy)",
 			 sums->spec_busy, PLURAL(sums->spec_busy), PLURAL(sums->spec_busy));
 	if (!e && sums->spec_unavail)
-		e = tell(h, "SPECUNAVAIL",
+		e = tell(h, REMEDY_SPECUNAVAIL,
 			 "%" PRIu64 " failed speculation%s (no speculative buffer available)",
 			 sums->spec_unavail, PLURAL(sums->spec_unavail));
 	return e;
@@ -109,12 +160,12 @@ struct err *session_report_drops(dtrace_hdl_t *h)
 	for (uint32_t cpu = 0; cpu < h->maps->ncpus && !e; cpu++)
 		e = report_cpu(h, cpu, &sums);
 	if (!e && sums.dyn)
-		e = tell(h, "DYNAMIC", "%" PRIu64 " dynamic variable drop%s", sums.dyn,
+		e = tell(h, REMEDY_DYNAMIC, "%" PRIu64 " dynamic variable drop%s", sums.dyn,
 			 PLURAL(sums.dyn));
 	if (!e)
 		e = report_specs(h, &sums);
 	if (!e && sums.dblerrors)
-		e = tell(h, "DBLERROR", "%" PRIu64 " error%s in ERROR probe enabling",
+		e = tell(h, REMEDY_DBLERROR, "%" PRIu64 " error%s in ERROR probe enabling",
 			 sums.dblerrors, PLURAL(sums.dblerrors));
 	return e;
 }
@@ -131,12 +182,35 @@ static struct err *report_error(dtrace_hdl_t *h, const struct strbuf *text)
 	return err_code(err_new("Abort due to error"), EDT_ERRABORT);
 }
 
+static enum remedy fault_remedy(const struct rt_rec_fault *f)
+{
+	switch ((enum dif_fault)f->fault.kind) {
+	case DIF_FAULT_BADADDR:
+		return f->fault.value < 4096	   ? REMEDY_NULL
+		       : f->fault.value >> 47 == 0 ? REMEDY_USER
+						   : REMEDY_KERNEL;
+	case DIF_FAULT_DIVZERO: return REMEDY_DIVZERO;
+	case DIF_FAULT_NOSCRATCH: return REMEDY_NOSCRATCH;
+	case DIF_FAULT_ILLOP: return REMEDY_ILLOP;
+	case DIF_FAULT_NONE:
+	case DIF_FAULT_BADALIGN:
+	case DIF_FAULT_KPRIV:
+	case DIF_FAULT_UPRIV:
+	case DIF_FAULT_TUPOFLOW:
+	case DIF_FAULT_BADSTACK:
+	case DIF_FAULT_BADSIZE:
+	case DIF_FAULT_BADINDEX: break;
+	}
+	return REMEDY_NONE;
+}
+
 struct err *session_report_fault(dtrace_hdl_t *h, const struct rt_rec_fault *f)
 {
 	struct strbuf text = {0};
 	struct err *e;
 
 	print_fault(h->printer, f, &text);
+	add_remedy(h, fault_remedy(f), &text);
 	e = report_error(h, &text);
 	strbuf_deinit(&text);
 	return e;

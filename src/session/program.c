@@ -50,6 +50,7 @@ static void refresh_compile_opts(dtrace_hdl_t *h)
 		.pspec = opt_flag(&h->opts, OPT_pspec),
 		.zdefs = opt_flag(&h->opts, OPT_zdefs),
 		.errtags = opt_flag(&h->opts, OPT_errtags),
+		.remedies = true,
 		.cpp = opt_flag(&h->opts, OPT_cpp),
 		.cpp_opts = &h->cpp_opts,
 		.stackframes = opt_u32(h, OPT_stackframes),

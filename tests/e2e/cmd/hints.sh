@@ -27,10 +27,39 @@ BEGIN { while (1) x++; }	D has no loops
 BEGIN { int x; }	variables are declared outside clauses
 BEGIN { exit(0); };	no ';' follows
 BEGIN { trace(09); }	octal
-BEGIN { trace(1) 	';' is missing
+BEGIN { trace(1) trace(2); }	';' is missing
+BEGIN { trace(1) 	the '{' of line 1 has no '}'
+syscall::openat { exit(0); }	'syscall::openat:' matches any
+openat { exit(0); }	'openat:' matches any
+BEGIN { @a = sum(); }	called as sum(expression)
+BEGIN { trace(index("a")); }	called as index(const char *, const char *, [int])
+BEGIN { trace(x["a"]); }	'int x[string];'
+BEGIN { x = 1.5; }	use a smaller unit
+BEGIN { x = "a" + "b"; }	strjoin()
+BEGIN /execname = "sh"/ { exit(0); }	'==' compares
+BEGIN { printf("%s", pid); }	%d prints numbers
+BEGIN { printf('x'); }	double quotes
+BEGIN { printa(@a); }	@a = count()
+BEGIN { @a++; }	@a = count()
+BEGIN { trace(1); speculate(1); }	put speculate() first
 EOF
 printf '#include <sys/types.h>\nBEGIN { exit(0); }\n' >"$TMP/inc.d"
 "$DTRACE" -s "$TMP/inc.d" 2>&1 | grep -q 'hint: .*-C' || { echo "no hint at -C"; bad=1; }
 "$DTRACE" -x strsiz=1 -n BEGIN 2>&1 | grep -q "hint: did you mean 'strsize'?" || { echo "no hint at an option's name"; bad=1; }
 "$DTRACE" -x bufsize=zz -n BEGIN 2>&1 | grep -q "hint: a size is expected" || { echo "no hint at an option's value"; bad=1; }
+"$DTRACE" -n 'BEGIN { trace($1); }' word 2>&1 | grep -qF "hint: the script's argument is 'word': "'$$ in' || { echo 'no hint at $1'; bad=1; }
+
+# Of what goes wrong at run time the first of each kind says what helps, and only the first.
+"$DTRACE" -qn 'BEGIN { x = (int *)8; trace(*x); } BEGIN { trace(*x); } BEGIN { trace(1 / (*x - *x)); }
+	BEGIN { y = (int *)0x7f0000000000; trace(*y); } BEGIN { n = 0; trace(1 / n); } BEGIN { exit(0); }' >"$TMP/out" 2>"$TMP/err"
+[ "$(grep -c '^hint: the pointer is not set' "$TMP/err")" = 1 ] && [ "$(grep -c '^hint: .*copyin()' "$TMP/err")" = 1 ] &&
+	[ "$(grep -c '^hint: test the divisor' "$TMP/err")" = 1 ] || { echo "hints at faults:"; cat "$TMP/err"; bad=1; }
+"$DTRACE" -q -x dynvarsize=4k -n 'tick-1000hz { x[i++] = 1; } tick-1s { exit(0); }' 2>"$TMP/err"
+grep -q '^hint: .*-x dynvarsize' "$TMP/err" || { echo "no hint at drops"; cat "$TMP/err"; bad=1; }
+
+# Every refusal of the golden tests, as the command shows it. (Their probes and symbols may be missing here: a refusal is one.)
+for f in tests/golden/check/err.*.d; do
+	"$DTRACE" -e -s "$f" >"$TMP/out" 2>&1 && continue
+	[ "$(grep -c '^  --> ' "$TMP/out")" = "$(grep -c '^ *hint: ' "$TMP/out")" ] || { echo "$f: no hint"; cat "$TMP/out"; bad=1; }
+done
 exit $bad

@@ -164,6 +164,16 @@ static void test_tags(void)
 	is_str(dtag_name(D_MACRO_UNUSED), "D_MACRO_UNUSED", "one between");
 }
 
+static void test_remedies(void)
+{
+	for (uint32_t tag = 0; tag < D_NTAGS; tag++) {
+		const char *text = dtag_remedy((enum dtag)tag);
+
+		ok(text && *text && text[strlen(text) - 1] != '.', "%s has a remedy",
+		   dtag_name((enum dtag)tag));
+	}
+}
+
 static void test_nearest(void)
 {
 	static const char *const names[] = {"execname", "timestamp", "pid",
@@ -198,6 +208,7 @@ int main(void)
 	test_marks();
 	test_limits();
 	test_tags();
+	test_remedies();
 	test_nearest();
 	return tap_done();
 }
