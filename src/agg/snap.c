@@ -326,6 +326,8 @@ static struct err *agg_snap(struct aggs *a, uint32_t index)
 struct err *aggs_snap(struct aggs *a)
 {
 	arena_reset(a->arena);
+	if (a->syms)
+		syms_at(a->syms, SYMS_ANY_TIME); /* when was a key recorded? */
 	for (uint32_t i = 0; i < a->nslots; i++) {
 		vec_clear(&a->slots[i].elems);
 		a->slots[i].view.nelems = 0;

@@ -1,5 +1,6 @@
 /* Aggregations as text: printa() and the end of the run (d-language.md 6.4). */
 #include "print/impl.h"
+#include "sym/sym.h"
 
 /* ---- without format ------------------------------------------------------------------------ */
 
@@ -147,11 +148,15 @@ struct err *print_printa(struct printer *p, const struct prog_act *act, const st
 			BUG("printa() of aggregation %u", act->aggs[i]->id);
 		views[i]->printed = true;
 	}
+	if (p->syms)
+		syms_at(p->syms, SYMS_ANY_TIME); /* of a key's addresses it is not known when */
 	if (!fmt)
 		out_addc(&p->out, '\n');
 	if (act->naggs == 1)
 		print_single(p, views[0], fmt);
 	else if (act->naggs > 1)
 		print_joined(p, views, act->naggs, fmt);
+	if (p->syms)
+		syms_at(p->syms, p->rec->time);
 	return NULL;
 }

@@ -4,6 +4,7 @@
 #include "dtrace.h"
 
 #include "print/impl.h"
+#include "sym/sym.h"
 
 #define MAX_CPUS    65536u
 #define FLUSH_BYTES (1u << 18) /* a buffer this full is written at once */
@@ -278,6 +279,8 @@ struct err *print_record(struct printer *p, FILE *fp, const struct rt_rec *rec, 
 	pt = printer_probe(p, rec->probe);
 	if (!pt)
 		return bad_record(p, EDT_BADID, "unknown probe");
+	if (p->syms)
+		syms_at(p->syms, rec->time);
 	print_columns(p, pt, cpu, next);
 	e = print_acts(p, &p->layout->clauses[rec->clause]);
 	arena_reset(p->scratch);
@@ -290,6 +293,8 @@ struct err *print_record(struct printer *p, FILE *fp, const struct rt_rec *rec, 
 
 struct err *print_aggs(struct printer *p, FILE *fp)
 {
+	if (p->syms)
+		syms_at(p->syms, SYMS_ANY_TIME);
 	out_addc(&p->out, '\n');
 	for (uint32_t id = 1; id <= p->layout->naggs; id++) {
 		struct agg_view *v = aggs_view(p->aggs, id);

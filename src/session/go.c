@@ -6,6 +6,7 @@
 #include "provider/providers.h"
 #include "session/proc.h"
 #include "session/latest.h"
+#include "session/mapwatch.h"
 #include "session/rings.h"
 #include "session/session.h"
 #include "session/spec.h"
@@ -472,6 +473,8 @@ static struct err *start(dtrace_hdl_t *h)
 	set_state(h, RT_STATE_OFF);
 	e = attach_units(h);
 	if (!e)
+		e = session_watch_processes(h);
+	if (!e)
 		set_state(h, RT_STATE_ON);
 	return e;
 }
@@ -526,6 +529,8 @@ void session_undo_go(dtrace_hdl_t *h)
 	aggs_destroy(h->aggs);
 	specs_destroy(h->specs);
 	latest_destroy(h->latest);
+	mapwatch_destroy(h->mapwatch);
+	h->mapwatch = NULL;
 	h->latest = NULL;
 	rings_destroy(h->rings);
 	kmaps_destroy(h->maps);

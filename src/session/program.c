@@ -109,6 +109,7 @@ void session_refresh_opts(dtrace_hdl_t *h)
 		.target_pid = h->procs.len ? (uint64_t)proc_pid(h->procs.data[0]) : 0,
 		.no_header = getenv("_DTRACE_TESTING") != NULL,
 	};
+	session_refresh_syms(h);
 }
 
 /* ---- what the compiler asks ----------------------------------------------------------------- */

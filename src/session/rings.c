@@ -335,9 +335,11 @@ uint32_t rings_fill(const struct rings *r)
  * Edge-triggered: data without a wake-up must not end the wait, or we would read record by record;
  * and a target that has ended must not end it again and again while others run.
  */
-static struct err *epoll_add(struct rings *r, int fd)
+enum wait_end { WAIT_ENDS, WAIT_INTERRUPTED };
+
+static struct err *epoll_add(struct rings *r, int fd, enum wait_end end)
 {
-	struct epoll_event ev = {.events = EPOLLIN | EPOLLET};
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLET, .data.u32 = end};
 
 	if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &ev) != 0)
 		return err_sys(errno, "cannot wait for a buffer");
@@ -346,16 +348,25 @@ static struct err *epoll_add(struct rings *r, int fd)
 
 struct err *rings_watch(struct rings *r, int fd)
 {
-	return epoll_add(r, fd);
+	return epoll_add(r, fd, WAIT_ENDS);
 }
 
-void rings_wait(struct rings *r, uint64_t timeout_ns)
+struct err *rings_listen(struct rings *r, int fd)
 {
-	struct epoll_event ev[4];
-	uint64_t ms = (timeout_ns + 999999) / 1000000;
+	return epoll_add(r, fd, WAIT_INTERRUPTED);
+}
 
+bool rings_wait(struct rings *r, uint64_t timeout_ns)
+{
+	struct epoll_event ev[16];
+	uint64_t ms = (timeout_ns + 999999) / 1000000;
 	/* EINTR is one of the reasons to return; there is no other failure. */
-	(void)epoll_wait(r->epoll_fd, ev, ARRAY_LEN(ev), (int)MIN(ms, (uint64_t)INT32_MAX));
+	int n = epoll_wait(r->epoll_fd, ev, ARRAY_LEN(ev), (int)MIN(ms, (uint64_t)INT32_MAX));
+
+	for (int i = 0; i < n; i++)
+		if (ev[i].data.u32 == WAIT_ENDS)
+			return true;
+	return n <= 0;
 }
 
 struct err *rings_create(const int *fds, uint32_t ncpus, uint32_t size, struct rings **ret_rings)
@@ -379,7 +390,7 @@ struct err *rings_create(const int *fds, uint32_t ncpus, uint32_t size, struct r
 		r->n++;
 		e = ring_open(r, ring);
 		if (!e)
-			e = epoll_add(r, ring->fd);
+			e = epoll_add(r, ring->fd, WAIT_ENDS);
 	}
 	if (e) {
 		rings_destroy(r);

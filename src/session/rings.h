@@ -37,5 +37,10 @@ uint32_t rings_fill(const struct rings *r);
 
 /* Adds a descriptor whose readability ends rings_wait(). */
 MUST_CHECK struct err *rings_watch(struct rings *r, int fd);
-/* Until a program forces a wake-up, a watched descriptor is readable, a signal comes or time is up. */
-void rings_wait(struct rings *r, uint64_t timeout_ns);
+/* The same for one that only interrupts it. */
+MUST_CHECK struct err *rings_listen(struct rings *r, int fd);
+/*
+ * Until a program forces a wake-up, a watched descriptor is readable, a signal comes or time is up. False:
+ * none of these, but a descriptor of rings_listen() is readable.
+ */
+bool rings_wait(struct rings *r, uint64_t timeout_ns);

@@ -22,6 +22,7 @@
 
 struct proc;  /* -c and -p targets (proc.h) */
 struct latest;
+struct mapwatch; /* what processes map (mapwatch.h) */
 struct specs; /* speculations that wait (spec.h) */
 struct rings; /* consumer side of the ring buffers (rings.h) */
 
@@ -86,6 +87,7 @@ struct dtrace_hdl {
 	struct specs *specs;
 	struct latest *latest; /* policy ring (latest.h), NULL for the others */
 	uint64_t spec_drops_seen;
+	struct mapwatch *mapwatch; /* NULL: no user addresses are recorded, or it is refused */
 	struct aggs *aggs;
 	struct printer *printer;
 	struct print_opts print_opts;
@@ -130,10 +132,15 @@ void session_need_dsession(dtrace_hdl_t *h);
 
 /* stacks.c */
 struct syms *session_syms(dtrace_hdl_t *h);
+void session_refresh_syms(dtrace_hdl_t *h); /* options have changed */
 /* The option maxframes and the kernel's limit; tells when more were asked for. */
 uint32_t session_max_frames(dtrace_hdl_t *h);
 /* What -c and -p processes have mapped now: the names that can be printed when they have ended. */
 void session_see_targets(dtrace_hdl_t *h);
+/* Before probes fire: from now on the names of all processes are kept, when any address of one is recorded. */
+MUST_CHECK struct err *session_watch_processes(dtrace_hdl_t *h);
+/* Sleeps until due (session_now()) or something is to be done; what processes do meanwhile is noted. */
+void session_sleep(dtrace_hdl_t *h, uint64_t due);
 
 /* symbols.c: compile_env.symbol */
 MUST_CHECK struct err *session_symbol(void *ctx, const char *module, const char *name, bool *ret_found,

@@ -1,6 +1,10 @@
 /* Stacks of a session: how deep they may be, where their names come from. */
+#include <time.h>
+
 #include "session/session.h"
+#include "session/mapwatch.h"
 #include "session/proc.h"
+#include "session/rings.h"
 #include "sym/sym.h"
 
 /* What the kernel walks at most. */
@@ -12,23 +16,37 @@ static uint32_t kernel_max_frames(void)
 	return f && fscanf(f, "%u", &n) == 1 && n ? n : STACK_FRAMES_DEFAULT;
 }
 
-/* The most frames any enabled clause asks for. */
-static uint32_t frames_asked(const dtrace_hdl_t *h)
+/* Each argument of each action of the enabled clauses. */
+static void each_datum(const dtrace_hdl_t *h,
+		       void (*func)(void *ctx, enum datum_kind kind, const struct difo *d),
+		       void *ctx)
 {
-	uint32_t max = 0;
-
 	for (uint32_t i = 0; i < h->clauses.len; i++) {
 		const struct prog_clause *cl = h->clauses.data[i].clause;
 
 		for (uint32_t j = 0; h->clauses.data[i].n && j < cl->nacts; j++) {
 			const struct prog_act *act = &cl->acts[j];
 
-			for (uint32_t k = 0; k < act->nargs; k++)
-				if (act->arg_kinds[k] == DATUM_STACK ||
-				    act->arg_kinds[k] == DATUM_USTACK)
-					max = MAX(max, difo_stack_frames(act->args[k]));
+			for (uint32_t k = 0; act->arg_kinds && k < act->nargs; k++)
+				func(ctx, act->arg_kinds[k], act->args[k]);
 		}
 	}
+}
+
+static void most_frames(void *ctx, enum datum_kind kind, const struct difo *d)
+{
+	uint32_t *max = ctx;
+
+	if (kind == DATUM_STACK || kind == DATUM_USTACK)
+		*max = MAX(*max, difo_stack_frames(d));
+}
+
+/* The most frames any enabled clause asks for. */
+static uint32_t frames_asked(const dtrace_hdl_t *h)
+{
+	uint32_t max = 0;
+
+	each_datum(h, most_frames, &max);
 	return max;
 }
 
@@ -52,11 +70,23 @@ static void notice(void *ctx, const char *msg)
 	session_notice(ctx, "%s", msg);
 }
 
+void session_refresh_syms(dtrace_hdl_t *h)
+{
+	const struct sym_opts opts = {
+		.is_raw = !opt_flag(&h->opts, OPT_demangle),
+		.debug_dirs = h->opts.str[OPT_debugdir],
+	};
+
+	if (h->syms)
+		syms_set_opts(h->syms, &opts);
+}
+
 struct syms *session_syms(dtrace_hdl_t *h)
 {
 	if (!h->syms) {
 		h->syms = syms_create();
 		syms_on_notice(h->syms, notice, h);
+		session_refresh_syms(h);
 	}
 	return h->syms;
 }
@@ -68,4 +98,58 @@ void session_see_targets(dtrace_hdl_t *h)
 	syms_tick(h->syms);
 	for (uint32_t i = 0; i < h->procs.len; i++)
 		syms_see(h->syms, (uint64_t)proc_pid(h->procs.data[i]));
+}
+
+/* ---- names of processes that end ------------------------------------------------------------- */
+
+static void is_user_address(void *ctx, enum datum_kind kind, const struct difo *d)
+{
+	bool *any = ctx;
+
+	*any |= kind == DATUM_USTACK || kind == DATUM_USYM || kind == DATUM_UMOD ||
+		kind == DATUM_UADDR;
+}
+
+struct err *session_watch_processes(dtrace_hdl_t *h)
+{
+	const int *fds;
+	bool any = false;
+	struct err *e;
+
+	each_datum(h, is_user_address, &any);
+	if (!any)
+		return NULL;
+	e = mapwatch_create(session_syms(h), h->maps->ring_fds, h->maps->ncpus, &h->mapwatch);
+	if (e) {
+		session_notice(h, "%s\nprocesses that end soon will have no names", err_text(e));
+		err_destroy(e);
+		return NULL;
+	}
+	for (uint32_t i = 0, n = mapwatch_fds(h->mapwatch, &fds); i < n && !e; i++)
+		e = rings_listen(h->rings, fds[i]);
+	return e;
+}
+
+/*
+ * A process that begins is looked at within microseconds, while its files can be opened; after
+ * that not again for a moment, or each of thousands would wake us several times.
+ */
+#define NOTE_PAUSE_NS 1000000
+
+static bool pause_ns(uint64_t ns)
+{
+	struct timespec ts = {0, (long)ns};
+
+	return nanosleep(&ts, NULL) == 0;
+}
+
+void session_sleep(dtrace_hdl_t *h, uint64_t due)
+{
+	for (uint64_t now = session_now(); now < due; now = session_now()) {
+		if (rings_wait(h->rings, due - now))
+			return;
+		mapwatch_drain(h->mapwatch);
+		if (!pause_ns(NOTE_PAUSE_NS))
+			return; /* a signal */
+	}
 }

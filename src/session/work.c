@@ -4,6 +4,7 @@
 #include "provider/providers.h"
 #include "session/proc.h"
 #include "session/latest.h"
+#include "session/mapwatch.h"
 #include "session/rings.h"
 #include "session/session.h"
 #include "session/spec.h"
@@ -90,6 +91,8 @@ static struct err *drain(dtrace_hdl_t *h, FILE *fp, uint64_t horizon)
 {
 	struct err *e;
 
+	if (h->mapwatch)
+		mapwatch_drain(h->mapwatch); /* before what was recorded in those processes */
 	h->work_fp = fp;
 	h->is_snapped = false;
 	specs_drain_begin(h->specs);
@@ -197,13 +200,10 @@ int dtrace_stop(dtrace_hdl_t *dtp)
 
 void dtrace_sleep(dtrace_hdl_t *dtp)
 {
-	uint64_t now = session_now(), due = dtp->work_at + dtp->work_interval;
-
 	if (!dtp->is_active || dtp->is_stopped || dtp->exit_seen ||
 	    state_of(dtp) == RT_STATE_EXITING)
 		return;
-	if (due > now)
-		rings_wait(dtp->rings, due - now);
+	session_sleep(dtp, dtp->work_at + dtp->work_interval);
 }
 
 /*

@@ -2,6 +2,7 @@
 #include "sym/sym.h"
 
 #include "base/str.h"
+#include "sym/debugfile.h"
 #include "sym/ksym.h"
 #include "sym/usym.h"
 
@@ -68,15 +69,61 @@ taddr syms_start(struct syms *s, uint64_t pid, taddr addr, bool of_object)
 		   : ksyms_start(kernel_get(s), addr, of_object);
 }
 
+void syms_set_opts(struct syms *s, const struct sym_opts *opts)
+{
+	s->users.is_raw = opts->is_raw;
+	s->users.procs.files.debug_dirs = opts->debug_dirs ? opts->debug_dirs : DEBUG_DIRS_DEFAULT;
+}
+
+/* ---- processes ------------------------------------------------------------------------------ */
+
 void syms_see(struct syms *s, uint64_t pid)
 {
-	usyms_see(&s->users, pid);
+	(void)uproc_get(&s->users.procs, pid);
 }
 
 void syms_tick(struct syms *s)
 {
-	s->users.tick++;
+	s->users.procs.tick++;
 }
+
+void syms_at(struct syms *s, uint64_t time)
+{
+	s->users.time = time;
+}
+
+void syms_lost(struct syms *s)
+{
+	uprocs_lost(&s->users.procs);
+}
+
+void syms_watch_begin(struct syms *s)
+{
+	s->users.procs.is_told = true;
+	uprocs_scan(&s->users.procs);
+}
+
+void syms_forked(struct syms *s, uint64_t pid, uint64_t parent, uint64_t time)
+{
+	uprocs_forked(&s->users.procs, pid, parent, time);
+}
+
+void syms_execed(struct syms *s, uint64_t pid, uint64_t time)
+{
+	uprocs_execed(&s->users.procs, pid, time);
+}
+
+void syms_mapped(struct syms *s, uint64_t pid, const struct sym_map *m, uint64_t time)
+{
+	uprocs_mapped(&s->users.procs, pid, m, time);
+}
+
+void syms_ended(struct syms *s, uint64_t pid, uint64_t time)
+{
+	uprocs_ended(&s->users.procs, pid, time);
+}
+
+/* ---- the kernel ----------------------------------------------------------------------------- */
 
 void syms_trim(struct syms *s, const char **pcs, uint32_t *n)
 {

@@ -3,11 +3,14 @@
  *
  *     sym.c      the handle; what a stack's frames are called
  *     ksym.c     the kernel and its modules, from /proc/kallsyms
- *     usym.c     processes: what is mapped where, as long as they were seen alive
- *     elfsym.c   one ELF file: its functions
+ *     usym.c     addresses in processes
+ *     uproc.c    processes, living and dead: what is mapped where (uspace.c)
+ *     ufile.c    the files that are mapped, kept open
+ *     elfsym.c   one ELF file: its symbols (elfplt.c, minidebug.c, debugfile.c)
+ *     perfmap.c  what compilers in processes say of their code
  *
- * To add a source of user names (perf maps, debug links): 1. a reader that makes a table of
- * functions like elfsym.h; 2. usym.c asks it for a mapping or file.
+ * To add a source of user names: 1. a reader that adds to the table of elfsym.h; 2. a line in
+ * elfsym.c or ufile.c that calls it.
  *
  * Nothing is read before the first address is asked for: the kernel takes some 30 ms to print its
  * table.
@@ -41,13 +44,46 @@ bool syms_find(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret);
  */
 taddr syms_start(struct syms *s, uint64_t pid, taddr addr, bool of_object);
 
+/* ---- processes ---------------------------------------------------------------------------- */
+
 /*
- * What is mapped in the process, read now if that was not done since the last syms_tick(): names of
- * a process that is never seen alive are lost.
+ * What is mapped in the process, read now if that was not done since the last syms_tick(). Without
+ * the events below, names of a process that is never seen alive are lost.
  */
 void syms_see(struct syms *s, uint64_t pid);
 /* Time has passed: processes may have mapped something else. */
 void syms_tick(struct syms *s);
+
+/*
+ * Who sees what processes do says so, in the order of time (ns of CLOCK_MONOTONIC); then processes
+ * are only looked at when an address is in nothing that is known. syms_watch_begin(): from now on;
+ * reads what all processes have mapped.
+ */
+struct sym_map {
+	taddr start, len;
+	uint64_t off, dev, ino; /* in the file */
+	const char *path;	/* as /proc shows it */
+	bool is_exec;
+};
+void syms_watch_begin(struct syms *s);
+void syms_forked(struct syms *s, uint64_t pid, uint64_t parent, uint64_t time);
+void syms_execed(struct syms *s, uint64_t pid, uint64_t time);
+void syms_mapped(struct syms *s, uint64_t pid, const struct sym_map *m, uint64_t time);
+void syms_ended(struct syms *s, uint64_t pid, uint64_t time);
+/* What is asked for from now on was recorded at that time; SYMS_ANY_TIME: it is not known when. */
+#define SYMS_ANY_TIME UINT64_MAX
+void syms_at(struct syms *s, uint64_t time);
+/* Some of what processes did was not told. */
+void syms_lost(struct syms *s);
+
+struct sym_opts {
+	bool is_raw;		/* names of C++ and Rust stay mangled */
+	const char *debug_dirs; /* where separate debug files are, separated by colons; NULL: as usual.
+				   Lives as long as the handle. */
+};
+void syms_set_opts(struct syms *s, const struct sym_opts *opts);
+
+/* ---- the kernel --------------------------------------------------------------------------- */
 
 /* Leaves out the frames of the kernel's tracing code that n addresses (of any alignment) begin
  * with. */

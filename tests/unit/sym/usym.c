@@ -16,6 +16,7 @@ __attribute__((noinline)) static int a_function(int x)
 }
 
 static char a_variable[4096] = {1};
+static char an_empty_variable[1 << 16];
 
 static uint64_t self(void)
 {
@@ -42,7 +43,11 @@ static void test_self(struct syms *s)
 	ok(syms_start(s, self(), func, true) < func, "reduced to the object");
 	is_int(syms_start(s, self(), func, true), syms_start(s, self(), addr_of(a_variable), true),
 	       "whose data belong to the same");
-	ok(syms_find(s, self(), addr_of(a_variable), &n) && !n.name, "data: the object alone");
+	ok(syms_find(s, self(), addr_of(a_variable) + 8, &n) && n.name, "data");
+	is_str(n.name ? n.name : "", "a_variable", "its name");
+	is_int(n.off, 8, "an offset in it");
+	ok(syms_find(s, self(), addr_of(an_empty_variable), &n) && n.name, "zeroed data");
+	is_str(n.name ? n.name : "", "an_empty_variable", "its name");
 	ok(libc && syms_find(s, self(), libc, &n) && n.name &&
 		   strcmp(n.name, "gnu_get_libc_version") == 0,
 	   "a dynamic symbol of a library");
@@ -59,13 +64,13 @@ static void test_vdso(struct syms *s)
 		image ? elf_syms_read_memory((const void *)(uintptr_t)image, 8192) : NULL;
 	struct sym_name n;
 
-	if (!e || !e->funcs.len) {
+	if (!e || !e->syms.len) {
 		ok(true, "vDSO # SKIP there is none");
 		elf_syms_destroy(e);
 		return;
 	}
-	ok(syms_find(s, self(), image + e->funcs.data[0].addr, &n) && n.name &&
-		   strcmp(n.name, e->funcs.data[0].name) == 0,
+	ok(syms_find(s, self(), image + e->syms.data[0].addr, &n) && n.name &&
+		   strcmp(n.name, e->syms.data[0].name) == 0,
 	   "vDSO: '%s'", n.name ? n.name : "");
 	is_str(n.object ? n.object : "", "[vdso]", "its object");
 	elf_syms_destroy(e);
@@ -154,7 +159,7 @@ static void test_nm(void)
 	(void)snprintf(cmd, sizeof(cmd), "nm -S --defined-only /proc/%d/exe", (int)getpid());
 	nm = popen(cmd, "re");
 	while (nm && fgets(line, sizeof(line), nm)) {
-		const struct elf_func *f;
+		const struct elf_sym *f;
 
 		if (sscanf(line, "%llx %llx %c %255s", &addr, &size, &type, name) != 4 ||
 		    !strchr("tT", type))
@@ -166,7 +171,7 @@ static void test_nm(void)
 		nwrong += f->addr != addr && f->size == 0;
 		if (f->addr == addr && strcmp(f->name, name) != 0) {
 			/* an alias: then both are there */
-			nwrong += f->rank < 0;
+			nwrong += f->kind != ELF_SYM_FUNC && f->kind != ELF_SYM_IFUNC;
 		}
 	}
 	if (nm)

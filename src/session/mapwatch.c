@@ -1,0 +1,323 @@
+/*
+ * The kernel's records of what processes map.
+ *
+ * Each CPU has a buffer, its records in the order of time; a fork is recorded where the parent
+ * runs, what the child does where that runs. So all that is there is read, sorted by time, and
+ * applied up to the moment before the first buffer was looked at: whatever happened by then has
+ * been written, as a time is taken just before its record is.
+ */
+#include "session/mapwatch.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#include "base/vec.h"
+#include "bpf/sys.h"
+#include "sym/sym.h"
+
+#define DATA_SIZE     ((size_t)256 << 10) /* of each buffer, or less where the kernel says so */
+#define DATA_SIZE_MIN ((size_t)16 << 10)
+#define ROUNDS	      4 /* of one drain: events that keep coming are left for the next */
+
+struct cpu_events {
+	int fd;
+	struct perf_event_mmap_page *page; /* data follows it; NULL = not mapped */
+	size_t data_size;
+};
+
+struct event {
+	uint64_t time;
+	uint32_t off, seq; /* in text */
+};
+
+struct mapwatch {
+	struct syms *syms;
+	struct cpu_events *cpus;
+	int *fds;
+	uint32_t n;
+	size_t page_size;
+	VEC(struct event) events; /* read, not yet applied */
+	VEC(uint8_t) bytes;	  /* their records, each 8-aligned */
+};
+
+/* ---- what the kernel writes ----------------------------------------------------------------- */
+
+struct rec_mmap2 {
+	struct perf_event_header h;
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	uint32_t dev_major, dev_minor;
+	uint64_t ino, generation;
+	uint32_t prot, flags;
+	char path[];
+};
+
+struct rec_comm {
+	struct perf_event_header h;
+	uint32_t pid, tid;
+};
+
+struct rec_task { /* fork, exit */
+	struct perf_event_header h;
+	uint32_t pid, ppid, tid, ptid;
+	uint64_t time;
+};
+
+/* Every record ends with its time (sample_id_all). */
+static uint64_t time_of(const struct perf_event_header *h)
+{
+	uint64_t t;
+
+	memcpy(&t, (const uint8_t *)h + h->size - sizeof(t), sizeof(t));
+	return t;
+}
+
+static void apply_mmap(const struct mapwatch *w, const struct perf_event_header *h, uint64_t time)
+{
+	const struct rec_mmap2 *r = (const struct rec_mmap2 *)h;
+	struct sym_map m = {
+		.start = r->addr,
+		.len = r->len,
+		.off = r->pgoff,
+		.dev = makedev(r->dev_major, r->dev_minor),
+		.ino = r->ino,
+		.path = r->path,
+		.is_exec = r->prot & PROT_EXEC,
+	};
+	size_t room = h->size - sizeof(*r) - sizeof(time);
+
+	if (m.is_exec && strnlen(r->path, room) < room)
+		syms_mapped(w->syms, r->pid, &m, time);
+}
+
+static void apply_comm(const struct mapwatch *w, const struct perf_event_header *h, uint64_t time)
+{
+	const struct rec_comm *r = (const struct rec_comm *)h;
+
+	if (h->misc & PERF_RECORD_MISC_COMM_EXEC)
+		syms_execed(w->syms, r->pid, time);
+}
+
+static void apply_fork(const struct mapwatch *w, const struct perf_event_header *h, uint64_t time)
+{
+	const struct rec_task *r = (const struct rec_task *)h;
+
+	if (r->pid != r->ppid) /* else a thread */
+		syms_forked(w->syms, r->pid, r->ppid, time);
+}
+
+static void apply_exit(const struct mapwatch *w, const struct perf_event_header *h, uint64_t time)
+{
+	const struct rec_task *r = (const struct rec_task *)h;
+
+	if (r->pid == r->tid)
+		syms_ended(w->syms, r->pid, time);
+}
+
+static void apply_lost(const struct mapwatch *w, const struct perf_event_header *h, uint64_t time)
+{
+	syms_lost(w->syms);
+}
+
+static const struct {
+	uint32_t min_size;
+	void (*apply)(const struct mapwatch *w, const struct perf_event_header *h, uint64_t time);
+} record_types[] = {
+	[PERF_RECORD_LOST] = {sizeof(struct perf_event_header), apply_lost},
+	[PERF_RECORD_COMM] = {sizeof(struct rec_comm), apply_comm},
+	[PERF_RECORD_EXIT] = {sizeof(struct rec_task), apply_exit},
+	[PERF_RECORD_FORK] = {sizeof(struct rec_task), apply_fork},
+	[PERF_RECORD_MMAP2] = {sizeof(struct rec_mmap2), apply_mmap},
+};
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail */
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void copy_out(const struct mapwatch *w, const struct cpu_events *c, uint64_t pos, void *to,
+		     size_t len)
+{
+	const uint8_t *data = (const uint8_t *)c->page + w->page_size;
+	size_t at = pos & (c->data_size - 1), first = MIN(len, c->data_size - at);
+
+	memcpy(to, data + at, first);
+	memcpy((uint8_t *)to + first, data, len - first);
+}
+
+static void add_event(struct mapwatch *w, const struct cpu_events *c, uint64_t pos, uint32_t size)
+{
+	uint32_t at = w->bytes.len;
+
+	vec_reserve(&w->bytes, at + size);
+	w->bytes.len += size;
+	copy_out(w, c, pos, w->bytes.data + at, size);
+	vec_push(&w->events,
+		 (struct event){time_of((struct perf_event_header *)(w->bytes.data + at)), at,
+				w->events.len});
+}
+
+static void read_cpu(struct mapwatch *w, const struct cpu_events *c)
+{
+	uint64_t head = __atomic_load_n(&c->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = c->page->data_tail;
+	struct perf_event_header h;
+
+	while (head - tail >= sizeof(h)) {
+		copy_out(w, c, tail, &h, sizeof(h));
+		if (h.size < sizeof(h) || h.size > head - tail)
+			tail = head - h.size; /* cannot be: the rest is left out */
+		else if (h.type < ARRAY_LEN(record_types) && record_types[h.type].apply &&
+			 h.size >= record_types[h.type].min_size + sizeof(uint64_t))
+			add_event(w, c, tail, h.size);
+		tail += h.size;
+	}
+	__atomic_store_n(&c->page->data_tail, head, __ATOMIC_RELEASE);
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+	const struct event *a = pa, *b = pb;
+
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return a->seq < b->seq ? -1 : a->seq > b->seq;
+}
+
+/* Keeps the events from i on. */
+static void keep_from(struct mapwatch *w, uint32_t i)
+{
+	uint32_t n = 0;
+
+	if (i == w->events.len) {
+		vec_clear(&w->events);
+		vec_clear(&w->bytes);
+		return;
+	}
+	for (; i < w->events.len; i++, n++)
+		w->events.data[n] = w->events.data[i];
+	w->events.len = n;
+}
+
+void mapwatch_drain(struct mapwatch *w)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t horizon = now_ns();
+		uint32_t i = 0;
+
+		for (uint32_t cpu = 0; cpu < w->n; cpu++)
+			read_cpu(w, &w->cpus[cpu]);
+		if (!w->events.len)
+			return;
+		qsort(w->events.data, w->events.len, sizeof(*w->events.data), by_time);
+		for (; i < w->events.len && w->events.data[i].time <= horizon; i++) {
+			const struct perf_event_header *h =
+				(const void *)(w->bytes.data + w->events.data[i].off);
+
+			record_types[h->type].apply(w, h, w->events.data[i].time);
+		}
+		keep_from(w, i);
+	}
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static struct err *refused(int sys, const char *what)
+{
+	struct err *e = err_sys(sys, "cannot %s the events of what processes map", what);
+
+	if (sys == EACCES || sys == EPERM)
+		return err_hint(e, "that needs CAP_PERFMON, and memory that may be locked "
+				   "(sysctl kernel.perf_event_mlock_kb)");
+	return e;
+}
+
+static struct err *open_cpu(struct mapwatch *w, uint32_t cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.mmap = 1,
+		.mmap2 = 1,
+		.task = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.watermark = 1,
+		.wakeup_watermark = 1,
+	};
+	struct cpu_events *c = &w->cpus[w->n];
+	void *p = MAP_FAILED;
+
+	*c = (struct cpu_events){.fd = sys_perf_event_open(&attr, -1, (int)cpu, -1,
+							    PERF_FLAG_FD_CLOEXEC)};
+	if (c->fd < 0)
+		return refused(errno, "open");
+	w->fds[w->n++] = c->fd;
+	for (size_t size = DATA_SIZE; p == MAP_FAILED && size >= DATA_SIZE_MIN; size /= 2) {
+		p = sys_mmap(NULL, w->page_size + size, PROT_READ | PROT_WRITE, MAP_SHARED, c->fd, 0);
+		c->data_size = size;
+	}
+	if (p == MAP_FAILED)
+		return refused(errno, "map");
+	c->page = p;
+	return NULL;
+}
+
+struct err *mapwatch_create(struct syms *syms, const int *cpus, uint32_t ncpus,
+			    struct mapwatch **ret_watch)
+{
+	struct mapwatch *w = xcalloc(1, sizeof(*w));
+	struct err *e = NULL;
+
+	*w = (struct mapwatch){
+		.syms = syms,
+		.cpus = xcalloc(ncpus, sizeof(*w->cpus)),
+		.fds = xcalloc(ncpus, sizeof(*w->fds)),
+		.page_size = (size_t)sysconf(_SC_PAGESIZE),
+	};
+	for (uint32_t cpu = 0; cpu < ncpus && !e; cpu++)
+		if (cpus[cpu] >= 0)
+			e = open_cpu(w, cpu);
+	if (e) {
+		mapwatch_destroy(w);
+		return e;
+	}
+	syms_watch_begin(syms);
+	*ret_watch = w;
+	return NULL;
+}
+
+void mapwatch_destroy(struct mapwatch *w)
+{
+	if (!w)
+		return;
+	for (uint32_t i = 0; i < w->n; i++) {
+		if (w->cpus[i].page)
+			(void)munmap(w->cpus[i].page, w->page_size + w->cpus[i].data_size);
+		(void)close(w->cpus[i].fd);
+	}
+	vec_deinit(&w->events);
+	vec_deinit(&w->bytes);
+	free(w->cpus);
+	free(w->fds);
+	free(w);
+}
+
+uint32_t mapwatch_fds(const struct mapwatch *w, const int **ret_fds)
+{
+	*ret_fds = w->fds;
+	return w->n;
+}

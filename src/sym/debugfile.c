@@ -1,0 +1,117 @@
+/* Separate debug files: the names they may have. */
+#include "sym/debugfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <zlib.h>
+
+#include "base/str.h"
+#include "sym/elfsym.h"
+
+int open_in_root(int root, const char *path)
+{
+	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+			       .resolve = RESOLVE_IN_ROOT};
+
+	if (root < 0)
+		return open(path, (int)how.flags);
+	/* links, absolute ones too, stay below root */
+	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+}
+
+struct search {
+	const struct elf_syms *s;
+	const struct debug_place *place;
+	debug_file_f *use;
+	void *ctx;
+	struct strbuf path;
+};
+
+static bool has_crc(int fd, uint32_t want)
+{
+	CLEANUP(free) unsigned char *buf = xmalloc(1 << 16);
+	uLong crc = crc32(0, NULL, 0);
+	off_t off = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, buf, 1 << 16, off)) > 0) {
+		crc = crc32(crc, buf, (uInt)n);
+		off += n;
+	}
+	return n == 0 && crc == want;
+}
+
+/* The file named in w->path, seen from root. */
+static bool try_path(const struct search *w, int root, bool by_name)
+{
+	CLEANUP(fd) int fd = open_in_root(root, strbuf_text(&w->path));
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    (st.st_ino == w->place->ino && st.st_dev == w->place->dev))
+		return false;
+	if (by_name && !w->s->build_id_len && !has_crc(fd, w->s->debug_crc))
+		return false;
+	return w->use(w->ctx, fd);
+}
+
+static bool try_build_id(struct search *w, const char *dir, size_t dir_len)
+{
+	const struct elf_syms *s = w->s;
+
+	if (s->build_id_len < 2)
+		return false;
+	strbuf_clear(&w->path);
+	strbuf_add(&w->path, dir, dir_len);
+	strbuf_addf(&w->path, "/.build-id/%02x/", s->build_id[0]);
+	for (uint32_t i = 1; i < s->build_id_len; i++)
+		strbuf_addf(&w->path, "%02x", s->build_id[i]);
+	strbuf_adds(&w->path, ".debug");
+	return (w->place->root >= 0 && try_path(w, w->place->root, false)) || try_path(w, -1, false);
+}
+
+/* dir + the file's folder + sub + the name of the link */
+static bool try_link(struct search *w, const char *dir, size_t dir_len, const char *sub)
+{
+	const char *slash = strrchr(w->place->path, '/');
+
+	if (!w->s->debug_link || strchr(w->s->debug_link, '/') || !slash)
+		return false;
+	strbuf_clear(&w->path);
+	strbuf_add(&w->path, dir, dir_len);
+	strbuf_add(&w->path, w->place->path, (size_t)(slash - w->place->path));
+	strbuf_addf(&w->path, "/%s%s", sub, w->s->debug_link);
+	return try_path(w, w->place->root, true);
+}
+
+/* One of the folders of a list after the other. */
+static bool each_dir(struct search *w, bool (*try)(struct search *w, const char *dir, size_t len))
+{
+	for (const char *p = w->place->dirs; *p;) {
+		size_t len = strcspn(p, ":");
+
+		if (len && try(w, p, len))
+			return true;
+		p += len + (p[len] == ':');
+	}
+	return false;
+}
+
+static bool try_link_below(struct search *w, const char *dir, size_t len)
+{
+	return try_link(w, dir, len, "");
+}
+
+bool debug_file_find(const struct elf_syms *s, const struct debug_place *place, debug_file_f *use,
+		     void *ctx)
+{
+	struct search w = {s, place, use, ctx, {0}};
+	bool found = each_dir(&w, try_build_id) || try_link(&w, "", 0, "") ||
+		     try_link(&w, "", 0, ".debug/") || each_dir(&w, try_link_below);
+
+	strbuf_deinit(&w.path);
+	return found;
+}

@@ -1,0 +1,148 @@
+/*
+ * Stubs of the procedure linkage table: relocations of the words they jump through.
+ *
+ * A stub, 16 bytes in .plt or .plt.sec, 8 in .plt.got, has one of these forms:
+ *
+ *     ff 25 rel32 68 idx32 e9 rel32      jmp *word(%rip); push; jmp      .plt
+ *     f3 0f 1e fa f2 ff 25 rel32         endbr64; bnd jmp *word(%rip)    .plt.sec
+ *     ff 25 rel32 66 90                  jmp *word(%rip)                 .plt.got
+ *
+ * so it is enough to look for the jump. With .plt.sec, the entries of .plt only push and have none.
+ */
+#include "sym/elfplt.h"
+
+#include <gelf.h>
+
+#include "sym/elfsym.h"
+
+#define STUB_SIZE 16
+#define TABLE_MAX ((uint64_t)64 << 20)
+
+struct got_word {
+	uint64_t addr;
+	const char *name;
+};
+typedef VEC(struct got_word) got_vec;
+
+/* ---- relocations ---------------------------------------------------------------------------- */
+
+static const char *word_name(const struct elf_syms *s, Elf *elf, const GElf_Rela *rela,
+			     Elf_Data *symbols, size_t strings)
+{
+	const struct elf_sym *resolver;
+	GElf_Sym sym;
+
+	switch (GELF_R_TYPE(rela->r_info)) {
+	case R_X86_64_JUMP_SLOT:
+	case R_X86_64_GLOB_DAT:
+		return symbols && gelf_getsym(symbols, (int)GELF_R_SYM(rela->r_info), &sym)
+			       ? elf_strptr(elf, strings, sym.st_name)
+			       : NULL;
+	case R_X86_64_IRELATIVE: /* within the file: the function that chooses has its name */
+		resolver = elf_syms_find(s, (uint64_t)rela->r_addend);
+		return resolver && resolver->addr == (uint64_t)rela->r_addend ? resolver->name
+									       : NULL;
+	default: return NULL;
+	}
+}
+
+static void read_relocations(const struct elf_syms *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh,
+			     got_vec *ret)
+{
+	Elf_Data *data = sh->sh_size <= TABLE_MAX ? elf_getdata(scn, NULL) : NULL;
+	Elf_Scn *symtab = elf_getscn(elf, sh->sh_link);
+	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
+	Elf_Data *symbols = NULL;
+	GElf_Shdr symsh = {0};
+	GElf_Rela rela;
+
+	if (symtab && gelf_getshdr(symtab, &symsh) && symsh.sh_type == SHT_DYNSYM &&
+	    symsh.sh_size <= TABLE_MAX)
+		symbols = elf_getdata(symtab, NULL);
+	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getrela(data, (int)i, &rela); i++) {
+		const char *name = word_name(s, elf, &rela, symbols, symsh.sh_link);
+
+		if (name && *name)
+			vec_push(ret, (struct got_word){rela.r_offset, name});
+	}
+}
+
+static int by_addr(const void *pa, const void *pb)
+{
+	const struct got_word *a = pa, *b = pb;
+
+	return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+static const char *find_word(const got_vec *words, uint64_t addr)
+{
+	struct got_word key = {addr, NULL}, *w = NULL;
+
+	if (words->len)
+		w = bsearch(&key, words->data, words->len, sizeof(key), by_addr);
+	return w ? w->name : NULL;
+}
+
+/* ---- stubs ---------------------------------------------------------------------------------- */
+
+/* The word that the code at p, at address addr in the file, jumps through; 0 = it does not. */
+static uint64_t jump_word(const uint8_t *p, size_t len, uint64_t addr)
+{
+	for (size_t i = 0; i + 6 <= len; i++) {
+		int32_t rel;
+
+		if (p[i] != 0xff || p[i + 1] != 0x25)
+			continue;
+		memcpy(&rel, p + i + 2, sizeof(rel));
+		return addr + i + 6 + (uint64_t)(int64_t)rel;
+	}
+	return 0;
+}
+
+static void read_stubs(struct elf_syms *s, Elf_Scn *scn, const GElf_Shdr *sh, size_t stub,
+		       const got_vec *words)
+{
+	const Elf_Data *data = sh->sh_size <= TABLE_MAX ? elf_getdata(scn, NULL) : NULL;
+	const uint8_t *code = data ? data->d_buf : NULL;
+
+	for (size_t off = 0; code && off + stub <= data->d_size; off += stub) {
+		uint64_t addr = sh->sh_addr + off;
+		const char *name = find_word(words, jump_word(code + off, stub, addr));
+
+		if (name)
+			elf_syms_push(s, ELF_SYM_STUB, true, addr, stub, 0,
+				      arena_printf(s->arena, "%s@plt", name));
+	}
+}
+
+static bool is_x86_64(Elf *elf)
+{
+	GElf_Ehdr eh;
+
+	return gelf_getehdr(elf, &eh) && eh.e_machine == EM_X86_64;
+}
+
+void elf_plt_read(struct elf_syms *s, Elf *elf)
+{
+	got_vec words = {0};
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	size_t names;
+
+	if (!is_x86_64(elf) || elf_getshdrstrndx(elf, &names))
+		return;
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_RELA && (sh.sh_flags & SHF_ALLOC))
+			read_relocations(s, elf, scn, &sh, &words);
+	if (words.len)
+		qsort(words.data, words.len, sizeof(*words.data), by_addr);
+	while (words.len && (scn = elf_nextscn(elf, scn))) {
+		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name)
+							  : NULL;
+
+		if (name && strncmp(name, ".plt", 4) == 0 && sh.sh_type == SHT_PROGBITS &&
+		    (sh.sh_flags & SHF_EXECINSTR))
+			read_stubs(s, scn, &sh, strcmp(name, ".plt.got") == 0 ? 8 : STUB_SIZE, &words);
+	}
+	vec_deinit(&words);
+}

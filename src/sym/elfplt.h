@@ -1,0 +1,14 @@
+/*
+ * Names of the stubs in the procedure linkage table, which no symbol table lists.
+ *
+ * Facts    a stub jumps through a word of the global offset table, whose relocation names the
+ *          function: SysV AMD64 ABI, 5.2. The name is written as binutils and gdb do, "malloc@plt".
+ */
+#pragma once
+
+#include <libelf.h>
+
+struct elf_syms;
+
+/* s: sorted, with the file's other symbols. Only files for x86-64 have stubs that are known. */
+void elf_plt_read(struct elf_syms *s, Elf *elf);

@@ -1,0 +1,148 @@
+/* perf-PID.map: reading what was appended, searching. */
+#include "sym/perfmap.h"
+
+#include <sys/stat.h>
+
+#include "base/vec.h"
+
+#define FILE_MAX  ((off_t)1 << 30)
+#define LINE_SIZE 4096 /* longer names are cut */
+#define LOOK_BACK 64   /* newer code inside older: how many starts may lie between */
+
+struct entry {
+	taddr start;
+	uint64_t size;
+	uint32_t line; /* the later, the newer */
+	uint32_t name; /* in text */
+};
+
+struct perfmap {
+	FILE *file;
+	off_t read; /* whole lines up to here */
+	uint32_t nlines;
+	VEC(struct entry) entries; /* ascending, of equal starts the oldest first */
+	VEC(char) text;		   /* NUL-terminated names */
+};
+
+struct perfmap *perfmap_create(int fd)
+{
+	struct perfmap *m = xcalloc(1, sizeof(*m));
+
+	m->file = fdopen(fd, "r");
+	if (!m->file)
+		(void)close(fd);
+	return m;
+}
+
+void perfmap_destroy(struct perfmap *m)
+{
+	if (!m)
+		return;
+	if (m->file)
+		(void)fclose(m->file);
+	vec_deinit(&m->entries);
+	vec_deinit(&m->text);
+	free(m);
+}
+
+static void add_line(struct perfmap *m, char *line)
+{
+	char *end, *name;
+	struct entry e = {.line = m->nlines++, .name = m->text.len};
+
+	e.start = strtoull(line, &end, 16);
+	if (end == line)
+		return;
+	line = end;
+	e.size = strtoull(line, &end, 16);
+	name = end + strspn(end, " \t");
+	name[strcspn(name, "\r\n")] = '\0';
+	if (end == line || !*name || !e.size || e.size > UINT64_MAX - e.start)
+		return;
+	vec_reserve(&m->text, m->text.len + strlen(name) + 1);
+	memcpy(m->text.data + m->text.len, name, strlen(name) + 1);
+	m->text.len += (uint32_t)strlen(name) + 1;
+	vec_push(&m->entries, e);
+}
+
+static int by_start(const void *pa, const void *pb)
+{
+	const struct entry *a = pa, *b = pb;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return a->line < b->line ? -1 : a->line > b->line;
+}
+
+/* The rest of a line that is longer than the buffer. */
+static void skip_line(FILE *f)
+{
+	int c;
+
+	do
+		c = getc(f);
+	while (c != '\n' && c != EOF);
+}
+
+static void forget(struct perfmap *m)
+{
+	m->read = 0;
+	vec_clear(&m->entries);
+	vec_clear(&m->text);
+}
+
+/* Whole lines only: the last one may still be written. */
+static void read_on(struct perfmap *m)
+{
+	char line[LINE_SIZE];
+	uint32_t before = m->entries.len;
+	struct stat st;
+
+	if (!m->file || fstat(fileno(m->file), &st) || st.st_size == m->read ||
+	    st.st_size > FILE_MAX)
+		return;
+	if (st.st_size < m->read)
+		forget(m);
+	clearerr(m->file);
+	if (fseeko(m->file, m->read, SEEK_SET) != 0)
+		return;
+	while (m->text.len < INT32_MAX && fgets(line, sizeof(line), m->file)) {
+		if (!strchr(line, '\n')) {
+			if (strlen(line) + 1 < sizeof(line))
+				break;
+			skip_line(m->file);
+		}
+		add_line(m, line);
+		m->read = ftello(m->file);
+	}
+	if (m->entries.len != before)
+		qsort(m->entries.data, m->entries.len, sizeof(*m->entries.data), by_start);
+}
+
+const char *perfmap_find(struct perfmap *m, taddr addr, taddr *ret_start)
+{
+	const struct entry *best = NULL;
+	uint32_t lo = 0, hi, first;
+
+	read_on(m);
+	hi = m->entries.len;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (m->entries.data[mid].start <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	first = lo > LOOK_BACK ? lo - LOOK_BACK : 0;
+	for (uint32_t i = lo; i > first; i--) {
+		const struct entry *e = &m->entries.data[i - 1];
+
+		if (addr - e->start < e->size && (!best || e->line > best->line))
+			best = e;
+	}
+	if (!best)
+		return NULL;
+	*ret_start = best->start;
+	return m->text.data + best->name;
+}

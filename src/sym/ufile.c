@@ -1,0 +1,227 @@
+/* Files that processes have mapped. */
+#include "sym/ufile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "sym/debugfile.h"
+#include "sym/elfsym.h"
+
+#define OPEN_MIN 64 /* descriptors used however few the process may have */
+#define PATH_SIZE 4200
+
+void ufiles_init(struct ufiles *u)
+{
+	struct rlimit rl;
+
+	*u = (struct ufiles){
+		.files = hashmap_create(),
+		.nodes = hashmap_create(),
+		.max_open = OPEN_MIN,
+		.debug_dirs = DEBUG_DIRS_DEFAULT,
+	};
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur / 2 > OPEN_MIN)
+		u->max_open = (uint32_t)MIN(rl.rlim_cur / 2, (rlim_t)65536);
+}
+
+static void node_close(struct ufiles *u, struct unode *n)
+{
+	if (n->fd < 0)
+		return;
+	(void)close(n->fd);
+	n->fd = -1;
+	u->nopen--;
+}
+
+void ufiles_deinit(struct ufiles *u)
+{
+	struct ufile *f;
+	struct unode *n;
+	size_t pos = 0;
+
+	while ((f = hashmap_next(u->files, &pos, NULL, NULL))) {
+		free(f->path);
+		free(f);
+	}
+	pos = 0;
+	while ((n = hashmap_next(u->nodes, &pos, NULL, NULL))) {
+		node_close(u, n);
+		elf_syms_destroy(n->syms);
+		free(n);
+	}
+	hashmap_destroy(u->files);
+	hashmap_destroy(u->nodes);
+}
+
+/* ---- identity ------------------------------------------------------------------------------- */
+
+static bool is_vdso(const struct ufile *f)
+{
+	return strcmp(f->path, "[vdso]") == 0;
+}
+
+/* What has no inode is known by its name. */
+static struct unode *node_get(struct ufiles *u, uint64_t dev, uint64_t ino, const char *path)
+{
+	char key[PATH_SIZE];
+	int len = snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64 "%s", dev, ino, ino ? "" : path);
+	struct unode *n;
+
+	if (len < 0 || (size_t)len >= sizeof(key))
+		return NULL;
+	n = hashmap_find(u->nodes, key, (size_t)len);
+	if (n)
+		return n;
+	n = xcalloc(1, sizeof(*n));
+	*n = (struct unode){.dev = dev, .ino = ino, .fd = -1, .wall_seen = time(NULL)};
+	hashmap_set(u->nodes, key, (size_t)len, n);
+	return n;
+}
+
+static struct ufile *file_create(struct unode *n, const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	struct ufile *f = xcalloc(1, sizeof(*f));
+	size_t len = strlen(path);
+	const char *slash;
+
+	f->path = xstrdup(path);
+	if (len > sizeof(deleted) && strcmp(path + len - (sizeof(deleted) - 1), deleted) == 0)
+		f->path[len - (sizeof(deleted) - 1)] = '\0';
+	slash = strrchr(f->path, '/');
+	f->object = slash ? slash + 1 : f->path;
+	f->node = n;
+	return f;
+}
+
+struct ufile *ufile_get(struct ufiles *u, uint64_t dev, uint64_t ino, const char *path)
+{
+	char key[PATH_SIZE];
+	int len = snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64 " %s", dev, ino, path);
+	struct ufile *f;
+	struct unode *n;
+
+	if (len < 0 || (size_t)len >= sizeof(key))
+		return NULL;
+	f = hashmap_find(u->files, key, (size_t)len);
+	if (f)
+		return f;
+	n = node_get(u, dev, ino, path);
+	if (!n)
+		return NULL;
+	f = file_create(n, path);
+	hashmap_set(u->files, key, (size_t)len, f);
+	return f;
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+/*
+ * The inode must be the same one. The device need not: overlayfs and btrfs show one in /proc and
+ * another one in stat().
+ */
+static bool is_node(const struct unode *n, int fd, bool *ret_exact)
+{
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || st.st_ino != n->ino || !S_ISREG(st.st_mode))
+		return false;
+	*ret_exact = st.st_dev == n->dev;
+	return true;
+}
+
+static int open_mapped(const struct unode *n, const struct uplace *at)
+{
+	CLEANUP(fd) int fd = -1;
+	char path[96];
+	bool exact;
+
+	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/map_files/%" PRIx64 "-%" PRIx64,
+		       at->pid, at->start, at->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return is_node(n, fd, &exact) ? fd_take(&fd) : -1;
+}
+
+/* What was changed since it was seen may be another file with a used inode number. */
+static int open_named(const struct ufile *f, const struct uplace *at)
+{
+	CLEANUP(fd) int fd = open_in_root(at->root, f->path);
+	struct stat st;
+	bool exact;
+
+	if (!is_node(f->node, fd, &exact) || fstat(fd, &st) ||
+	    st.st_ctim.tv_sec > f->node->wall_seen)
+		return -1;
+	return fd_take(&fd);
+}
+
+static void close_oldest(struct ufiles *u)
+{
+	struct unode *n, *oldest = NULL;
+	size_t pos = 0;
+
+	while ((n = hashmap_next(u->nodes, &pos, NULL, NULL)))
+		if (n->fd >= 0 && (!oldest || n->used < oldest->used))
+			oldest = n;
+	if (oldest)
+		node_close(u, oldest);
+}
+
+static void file_open(struct ufiles *u, struct ufile *f, const struct uplace *at)
+{
+	struct unode *n = f->node;
+
+	if (u->nopen >= u->max_open)
+		close_oldest(u);
+	n->fd = at->end ? open_mapped(n, at) : -1;
+	if (n->fd < 0)
+		n->fd = open_named(f, at);
+	u->nopen += n->fd >= 0;
+}
+
+void ufile_keep(struct ufiles *u, struct ufile *f, const struct uplace *at)
+{
+	f->node->used = ++u->clock;
+	if (f->node->fd < 0 && f->node->ino && !f->node->is_read)
+		file_open(u, f, at);
+}
+
+/* ---- symbols -------------------------------------------------------------------------------- */
+
+static bool use_debug_file(void *ctx, int fd)
+{
+	return elf_syms_add(ctx, fd);
+}
+
+/* The kernel gives all processes of our kind the same one. */
+static struct elf_syms *read_vdso(void)
+{
+	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+
+	return image ? elf_syms_read_memory(image, 2 * (size_t)sysconf(_SC_PAGESIZE)) : NULL;
+}
+
+struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct uplace *at)
+{
+	struct unode *n = f->node;
+	struct debug_place place = {f->path, at->root, u->debug_dirs, n->dev, n->ino};
+
+	ufile_keep(u, f, at);
+	if (n->is_read)
+		return n->syms;
+	if (is_vdso(f))
+		n->syms = read_vdso();
+	else if (n->fd >= 0)
+		n->syms = elf_syms_read(n->fd);
+	else
+		return NULL; /* it may be found another time */
+	n->is_read = true;
+	if (n->syms && !n->syms->has_symtab)
+		(void)debug_file_find(n->syms, &place, use_debug_file, n->syms);
+	return n->syms;
+}

@@ -1,0 +1,452 @@
+/* Processes and what they have mapped: /proc, and the kernel's events. */
+#include "sym/uproc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#include "sym/debugfile.h"
+#include "sym/perfmap.h"
+
+#define ENDS_MAX  65536 /* processes that are remembered after their end */
+#define ROOTS_MAX 256
+#define LINES_MAX 100000 /* of one process's maps: it may map as much as it likes */
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail */
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static FILE *proc_open(uint64_t pid, const char *name)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/%s", pid, name);
+	return fopen(path, "re");
+}
+
+/* ---- the directory that is "/" --------------------------------------------------------------- */
+
+static bool proc_stat(const char *pid, const char *name, struct stat *ret)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%s/%s", pid, name);
+	return stat(path, ret) == 0;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* The root of a living process; when it cannot be asked, what is known of its older space. */
+static struct uroot *root_of(struct uprocs *u, uint64_t pid, const struct uspace *older)
+{
+	struct stat our_ns, our_root, ns, root;
+	struct uroot *r;
+	char text[32], key[96];
+	int len, fd;
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, pid);
+	if (!proc_stat("self", "ns/mnt", &our_ns) || !proc_stat("self", "root", &our_root) ||
+	    !proc_stat(text, "ns/mnt", &ns) || !proc_stat(text, "root", &root))
+		return older ? older->root : NULL;
+	if (is_same(&ns, &our_ns) && is_same(&root, &our_root))
+		return NULL;
+	len = snprintf(key, sizeof(key), "%ju %ju %ju", (uintmax_t)ns.st_ino,
+		       (uintmax_t)root.st_dev, (uintmax_t)root.st_ino);
+	r = hashmap_find(u->roots, key, (size_t)len);
+	if (r || hashmap_count(u->roots) >= ROOTS_MAX)
+		return r;
+	(void)snprintf(key + len + 1, sizeof(key) - (size_t)len - 1, "/proc/%s/root", text);
+	fd = open(key + len + 1, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return older ? older->root : NULL;
+	r = xcalloc(1, sizeof(*r));
+	r->fd = fd;
+	hashmap_set(u->roots, key, (size_t)len, r);
+	return r;
+}
+
+/* ---- /proc/PID/maps -------------------------------------------------------------------------- */
+
+static struct uplace place_of(const struct uproc *p, const struct umap *m, const struct uspace *s)
+{
+	return (struct uplace){p->pid, m->start, m->end, uspace_root(s)};
+}
+
+/* Memory that no file stands behind, named or not: "[heap]", "//anon", "/anon_hugepage (deleted)".
+ */
+static bool is_anonymous(const char *path)
+{
+	return (path[0] != '/' && strcmp(path, "[vdso]") != 0) || strncmp(path, "//", 2) == 0 ||
+	       strncmp(path, "/anon_hugepage", 14) == 0 || strncmp(path, "/dev/zero", 9) == 0;
+}
+
+/* "START-END PERMS OFFSET MAJOR:MINOR INODE      PATH"; false for what has no names. */
+static bool parse_map(struct uprocs *u, char *line, struct umap *ret)
+{
+	unsigned int dev_major, dev_minor;
+	unsigned long inode;
+	char perms[8], *path;
+	int at = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %lu %n", &ret->start,
+		   &ret->end, perms, &ret->off, &dev_major, &dev_minor, &inode, &at) < 7 ||
+	    !at || ret->start >= ret->end)
+		return false;
+	path = line + at;
+	path[strcspn(path, "\n")] = '\0';
+	ret->is_exec = perms[2] == 'x';
+	ret->file = NULL;
+	if (strcmp(path, "[vsyscall]") == 0)
+		return false;
+	if (is_anonymous(path))
+		return ret->is_exec;
+	ret->file = ufile_get(&u->files, makedev(dev_major, dev_minor), inode, path);
+	return ret->file != NULL;
+}
+
+static void parse_maps(struct uprocs *u, FILE *f, umap_vec *ret)
+{
+	CLEANUP(free) char *line = NULL;
+	size_t cap = 0;
+	taddr last = 0;
+
+	while (ret->len < LINES_MAX && getline(&line, &cap, f) > 0) {
+		struct umap m = {0};
+
+		if (!parse_map(u, line, &m) || m.start < last)
+			continue;
+		last = m.end;
+		vec_push(ret, m);
+	}
+}
+
+static void jit_see(struct uprocs *u, struct uproc *p);
+
+static void proc_read(struct uprocs *u, struct uproc *p)
+{
+	CLEANUP(file) FILE *f = proc_open(p->pid, "maps");
+	umap_vec maps = {0};
+	uint64_t now = now_ns();
+
+	p->tick = u->tick;
+	if (f)
+		parse_maps(u, f, &maps);
+	if (!maps.len) { /* gone, or a kernel thread */
+		vec_deinit(&maps);
+		return;
+	}
+	p->read_at = now;
+	if (p->space)
+		p->space = uspace_own(p->space);
+	else
+		p->space = uspace_create(0, root_of(u, p->pid, NULL), NULL);
+	uspace_update(p->space, &maps);
+	for (uint32_t i = 0; i < p->space->maps.len; i++) {
+		const struct umap *m = &p->space->maps.data[i];
+		struct uplace at = place_of(p, m, p->space);
+
+		if (m->is_exec && m->file)
+			ufile_keep(&u->files, m->file, &at);
+	}
+	jit_see(u, p);
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static struct uproc *proc_find(const struct uprocs *u, uint64_t pid)
+{
+	return hashmap_find(u->procs, &pid, sizeof(pid));
+}
+
+static struct uproc *proc_add(struct uprocs *u, uint64_t pid)
+{
+	struct uproc *p = xcalloc(1, sizeof(*p));
+
+	p->pid = pid;
+	hashmap_set(u->procs, &pid, sizeof(pid), p);
+	return p;
+}
+
+static void jit_destroy(struct ujit *j)
+{
+	if (j)
+		perfmap_destroy(j->perfmap);
+	free(j);
+}
+
+static void proc_destroy(struct uproc *p)
+{
+	uspace_put(p->space);
+	jit_destroy(p->jit);
+	free(p);
+}
+
+struct uproc *uproc_get(struct uprocs *u, uint64_t pid)
+{
+	struct uproc *p = proc_find(u, pid);
+
+	if (!p)
+		p = proc_add(u, pid);
+	if (!p->tick || (!u->is_told && p->tick != u->tick))
+		proc_read(u, p);
+	return p;
+}
+
+bool uproc_again(struct uprocs *u, struct uproc *p)
+{
+	if (p->ended || p->tick == u->tick)
+		return false;
+	proc_read(u, p);
+	return true;
+}
+
+void uprocs_scan(struct uprocs *u)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *de;
+
+	while (d && (de = readdir(d))) {
+		uint64_t pid = strtoull(de->d_name, NULL, 10);
+
+		if (pid)
+			(void)uproc_get(u, pid);
+	}
+	if (d)
+		(void)closedir(d);
+}
+
+void uprocs_lost(struct uprocs *u)
+{
+	struct uproc *p;
+	size_t pos = 0;
+
+	while ((p = hashmap_next(u->procs, &pos, NULL, NULL)))
+		if (!p->ended)
+			p->tick = 0;
+	uprocs_scan(u);
+}
+
+const struct uspace *uproc_space(const struct uproc *p, uint64_t time)
+{
+	const struct uspace *s = p->space;
+
+	while (s && s->since > time && s->older)
+		s = s->older;
+	return s;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* A process id that was used before: what that process had mapped is the older space. */
+static void set_space(struct uproc *p, struct uspace *s, uint64_t time)
+{
+	struct uspace *old = p->space, *own;
+
+	if (!old || old == s) {
+		p->space = s;
+		uspace_put(old == s ? old : NULL);
+		return;
+	}
+	own = uspace_create(time, s ? s->root : NULL, old);
+	for (uint32_t i = 0; s && i < s->maps.len; i++)
+		vec_push(&own->maps, s->maps.data[i]);
+	own->has_jit = s && s->has_jit;
+	uspace_put(s);
+	p->space = own;
+}
+
+void uprocs_forked(struct uprocs *u, uint64_t pid, uint64_t parent, uint64_t time)
+{
+	struct uproc *from = uproc_get(u, parent), *p = proc_find(u, pid);
+
+	if (p && p->read_at >= time)
+		return; /* what was read is younger */
+	if (!p)
+		p = proc_add(u, pid);
+	set_space(p, uspace_share(from->space), time);
+	jit_destroy(p->jit);
+	p->jit = NULL;
+	p->ended = 0;
+	p->read_at = time;
+	p->tick = u->tick;
+	jit_see(u, p);
+}
+
+void uprocs_execed(struct uprocs *u, uint64_t pid, uint64_t time)
+{
+	struct uproc *p = proc_find(u, pid);
+
+	if (!p)
+		p = proc_add(u, pid);
+	if (p->read_at >= time)
+		return;
+	p->space = uspace_create(time, root_of(u, pid, p->space), p->space);
+	jit_destroy(p->jit);
+	p->jit = NULL;
+	p->read_at = time;
+	p->tick = u->tick;
+}
+
+void uprocs_mapped(struct uprocs *u, uint64_t pid, const struct sym_map *e, uint64_t time)
+{
+	struct umap m = {e->start, e->start + e->len, e->off, NULL, e->is_exec};
+	struct uproc *p = uproc_get(u, pid);
+	struct uplace at;
+
+	if (p->read_at >= time || m.end <= m.start)
+		return;
+	if (!is_anonymous(e->path))
+		m.file = ufile_get(&u->files, e->dev, e->ino, e->path);
+	if (!m.file && !m.is_exec)
+		return;
+	p->space = p->space ? uspace_own(p->space)
+			    : uspace_create(0, root_of(u, pid, NULL), NULL);
+	uspace_add(p->space, &m);
+	at = place_of(p, &m, p->space);
+	if (m.file && m.is_exec)
+		ufile_keep(&u->files, m.file, &at);
+	jit_see(u, p);
+}
+
+static void forget(struct uprocs *u, const struct uend *end)
+{
+	struct uproc *p = proc_find(u, end->pid);
+
+	if (!p || p->ended != end->time)
+		return; /* another process has the id */
+	hashmap_remove(u->procs, &p->pid, sizeof(p->pid));
+	proc_destroy(p);
+}
+
+void uprocs_ended(struct uprocs *u, uint64_t pid, uint64_t time)
+{
+	struct uproc *p = proc_find(u, pid);
+	struct uend end = {pid, time};
+
+	if (!p || p->ended)
+		return;
+	p->ended = time;
+	(void)uproc_perfmap(u, p);
+	if (u->ends.len < ENDS_MAX) {
+		vec_push(&u->ends, end);
+		return;
+	}
+	forget(u, &u->ends.data[u->next_end]);
+	u->ends.data[u->next_end] = end;
+	u->next_end = (u->next_end + 1) % ENDS_MAX;
+}
+
+/* ---- processes that make code ---------------------------------------------------------------- */
+
+/* The last of "NSpid:	1200	7": the one in the innermost namespace. */
+static uint64_t innermost_pid(uint64_t pid)
+{
+	CLEANUP(file) FILE *f = proc_open(pid, "status");
+	CLEANUP(free) char *line = NULL;
+	size_t cap = 0;
+
+	while (f && getline(&line, &cap, f) > 0)
+		if (strncmp(line, "NSpid:", 6) == 0) {
+			const char *last = strrchr(line, '\t');
+
+			return last ? strtoull(last, NULL, 10) : pid;
+		}
+	return pid;
+}
+
+/* When it began, in seconds; 0 when that is unknown. Field 22 of stat, the name may hold spaces. */
+static int64_t start_time(uint64_t pid)
+{
+	CLEANUP(file) FILE *f = proc_open(pid, "stat");
+	char line[1024], *p;
+	struct timespec boot;
+	long hz = sysconf(_SC_CLK_TCK);
+
+	if (!f || !fgets(line, sizeof(line), f) || !(p = strrchr(line, ')')) || hz <= 0)
+		return 0;
+	for (int field = 2; field < 22 && p; field++)
+		p = strchr(p + 1, ' ');
+	if (!p || clock_gettime(CLOCK_BOOTTIME, &boot) != 0)
+		return 0;
+	return time(NULL) - (boot.tv_sec - strtoll(p, NULL, 10) / hz);
+}
+
+static struct perfmap *perfmap_open(const struct uspace *s, const struct ujit *j)
+{
+	CLEANUP(fd) int fd = -1;
+	char path[64];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/tmp/%s", j->object);
+	fd = open_in_root(uspace_root(s), path);
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    st.st_mtim.tv_sec + 1 < j->wall_start)
+		return NULL;
+	return perfmap_create(fd_take(&fd));
+}
+
+/* Once it has code that no file stands behind: what is needed to find its names after its end. */
+static void jit_see(struct uprocs *u, struct uproc *p)
+{
+	if (!p->space || !p->space->has_jit || p->jit)
+		return;
+	p->jit = xcalloc(1, sizeof(*p->jit));
+	p->jit->nspid = innermost_pid(p->pid);
+	p->jit->wall_start = start_time(p->pid);
+	(void)snprintf(p->jit->object, sizeof(p->jit->object), "perf-%" PRIu64 ".map",
+		       p->jit->nspid);
+	(void)uproc_perfmap(u, p);
+}
+
+struct perfmap *uproc_perfmap(struct uprocs *u, struct uproc *p)
+{
+	struct ujit *j = p->jit;
+
+	if (!j || j->perfmap || (j->tick == u->tick && !p->ended))
+		return j ? j->perfmap : NULL;
+	j->tick = u->tick;
+	j->perfmap = perfmap_open(p->space, j);
+	return j->perfmap;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+void uprocs_init(struct uprocs *u)
+{
+	*u = (struct uprocs){
+		.procs = hashmap_create(),
+		.roots = hashmap_create(),
+		.tick = 1,
+	};
+	ufiles_init(&u->files);
+}
+
+void uprocs_deinit(struct uprocs *u)
+{
+	struct uproc *p;
+	struct uroot *r;
+	size_t pos = 0;
+
+	while ((p = hashmap_next(u->procs, &pos, NULL, NULL)))
+		proc_destroy(p);
+	pos = 0;
+	while ((r = hashmap_next(u->roots, &pos, NULL, NULL))) {
+		(void)close(r->fd);
+		free(r);
+	}
+	hashmap_destroy(u->procs);
+	hashmap_destroy(u->roots);
+	vec_deinit(&u->ends);
+	ufiles_deinit(&u->files);
+}
