@@ -261,13 +261,14 @@ static struct err *open_cpu(struct mapwatch *w, uint32_t cpu)
 	struct cpu_events *c = &w->cpus[w->n];
 	void *p = MAP_FAILED;
 
-	*c = (struct cpu_events){.fd = sys_perf_event_open(&attr, -1, (int)cpu, -1,
-							    PERF_FLAG_FD_CLOEXEC)};
+	*c = (struct cpu_events){
+		.fd = sys_perf_event_open(&attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC)};
 	if (c->fd < 0)
 		return refused(errno, "open");
 	w->fds[w->n++] = c->fd;
 	for (size_t size = DATA_SIZE; p == MAP_FAILED && size >= DATA_SIZE_MIN; size /= 2) {
-		p = sys_mmap(NULL, w->page_size + size, PROT_READ | PROT_WRITE, MAP_SHARED, c->fd, 0);
+		p = sys_mmap(NULL, w->page_size + size, PROT_READ | PROT_WRITE, MAP_SHARED, c->fd,
+			     0);
 		c->data_size = size;
 	}
 	if (p == MAP_FAILED)

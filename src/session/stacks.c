@@ -131,10 +131,11 @@ struct err *session_watch_processes(dtrace_hdl_t *h)
 }
 
 /*
- * A process that begins is looked at within microseconds, while its files can be opened; after
- * that not again for a moment, or each of thousands would wake us several times.
+ * A process that begins is looked at within microseconds, while its files can be opened. When there
+ * are very many, not each of them wakes us several times.
  */
-#define NOTE_PAUSE_NS 1000000
+#define NOTES_AT_ONCE 50 /* within NOTE_PAUSE_NS */
+#define NOTE_PAUSE_NS 5000000
 
 static bool pause_ns(uint64_t ns)
 {
@@ -145,11 +146,18 @@ static bool pause_ns(uint64_t ns)
 
 void session_sleep(dtrace_hdl_t *h, uint64_t due)
 {
+	uint64_t since = 0;
+	uint32_t n = 0;
+
 	for (uint64_t now = session_now(); now < due; now = session_now()) {
 		if (rings_wait(h->rings, due - now))
 			return;
 		mapwatch_drain(h->mapwatch);
-		if (!pause_ns(NOTE_PAUSE_NS))
+		if (now - since >= NOTE_PAUSE_NS) {
+			since = now;
+			n = 0;
+		} else if (++n >= NOTES_AT_ONCE && !pause_ns(NOTE_PAUSE_NS)) {
 			return; /* a signal */
+		}
 	}
 }

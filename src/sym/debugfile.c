@@ -70,7 +70,8 @@ static bool try_build_id(struct search *w, const char *dir, size_t dir_len)
 	for (uint32_t i = 1; i < s->build_id_len; i++)
 		strbuf_addf(&w->path, "%02x", s->build_id[i]);
 	strbuf_adds(&w->path, ".debug");
-	return (w->place->root >= 0 && try_path(w, w->place->root, false)) || try_path(w, -1, false);
+	return (w->place->root >= 0 && try_path(w, w->place->root, false)) ||
+	       try_path(w, -1, false);
 }
 
 /* dir + the file's folder + sub + the name of the link */

@@ -41,7 +41,7 @@ static const char *word_name(const struct elf_syms *s, Elf *elf, const GElf_Rela
 	case R_X86_64_IRELATIVE: /* within the file: the function that chooses has its name */
 		resolver = elf_syms_find(s, (uint64_t)rela->r_addend);
 		return resolver && resolver->addr == (uint64_t)rela->r_addend ? resolver->name
-									       : NULL;
+									      : NULL;
 	default: return NULL;
 	}
 }
@@ -137,12 +137,13 @@ void elf_plt_read(struct elf_syms *s, Elf *elf)
 	if (words.len)
 		qsort(words.data, words.len, sizeof(*words.data), by_addr);
 	while (words.len && (scn = elf_nextscn(elf, scn))) {
-		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name)
-							  : NULL;
+		const char *name =
+			gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
 
 		if (name && strncmp(name, ".plt", 4) == 0 && sh.sh_type == SHT_PROGBITS &&
 		    (sh.sh_flags & SHF_EXECINSTR))
-			read_stubs(s, scn, &sh, strcmp(name, ".plt.got") == 0 ? 8 : STUB_SIZE, &words);
+			read_stubs(s, scn, &sh, strcmp(name, ".plt.got") == 0 ? 8 : STUB_SIZE,
+				   &words);
 	}
 	vec_deinit(&words);
 }

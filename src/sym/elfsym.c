@@ -12,7 +12,8 @@
 
 /* ---- one symbol ----------------------------------------------------------------------------- */
 
-/* providers.md, 19.3, canonical name; size and alphabet decide in by_addr(). */
+/* providers.md, 19.3, canonical name; size and alphabet decide in by_addr(). "__GI_" is what glibc
+ * puts before names for itself. */
 static uint32_t rank_of(enum elf_sym_kind kind, bool is_local, const char *name)
 {
 	static const uint32_t of_kind[] = {
@@ -20,7 +21,9 @@ static uint32_t rank_of(enum elf_sym_kind kind, bool is_local, const char *name)
 		[ELF_SYM_OBJECT] = 2, [ELF_SYM_LABEL] = 3,
 	};
 
-	return of_kind[kind] << 16 | (uint32_t)is_local << 15 | (uint32_t)(name[0] == '$') << 14 |
+	bool is_internal = name[0] == '$' || strncmp(name, "__GI_", 5) == 0;
+
+	return of_kind[kind] << 16 | (uint32_t)is_local << 15 | (uint32_t)is_internal << 14 |
 	       (uint32_t)MIN(strspn(name, "_"), 255u);
 }
 
@@ -92,8 +95,8 @@ static void add_symbol(struct elf_syms *s, const section_vec *sections, const GE
 		return; /* a constant: no place */
 	if (!end)
 		return;
-	elf_syms_push(s, kind, GELF_ST_BIND(sym->st_info) == STB_LOCAL, sym->st_value,
-		      sym->st_size, end, name);
+	elf_syms_push(s, kind, GELF_ST_BIND(sym->st_info) == STB_LOCAL, sym->st_value, sym->st_size,
+		      end, name);
 }
 
 static void read_table(struct elf_syms *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh,
@@ -173,7 +176,8 @@ static void read_build_id(struct elf_syms *s, Elf_Data *data)
 		}
 }
 
-/* A name with its NUL, then at a multiple of 4 the file's checksum (gdb, "Separate Debug Files"). */
+/* A name with its NUL, then at a multiple of 4 the file's checksum (gdb, "Separate Debug Files").
+ */
 static void read_debug_link(struct elf_syms *s, Elf_Data *data)
 {
 	size_t len = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0;
@@ -194,8 +198,8 @@ static void read_identity(struct elf_syms *s, Elf *elf)
 	if (elf_getshdrstrndx(elf, &names))
 		return;
 	while ((scn = elf_nextscn(elf, scn))) {
-		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name)
-							  : NULL;
+		const char *name =
+			gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
 
 		if (!name || sh.sh_size > TABLE_MAX || sh.sh_type == SHT_NOBITS)
 			continue;

@@ -44,8 +44,8 @@ static Elf_Data *find_section(Elf *elf)
 	if (elf_getshdrstrndx(elf, &names))
 		return NULL;
 	while ((scn = elf_nextscn(elf, scn))) {
-		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name)
-							  : NULL;
+		const char *name =
+			gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
 
 		if (name && strcmp(name, ".gnu_debugdata") == 0)
 			return sh.sh_size <= PACKED_MAX && sh.sh_type != SHT_NOBITS

@@ -84,7 +84,7 @@ void syms_see(struct syms *s, uint64_t pid)
 
 void syms_tick(struct syms *s)
 {
-	s->users.procs.tick++;
+	uprocs_tick(&s->users.procs);
 }
 
 void syms_at(struct syms *s, uint64_t time)

@@ -78,8 +78,8 @@ void syms_lost(struct syms *s);
 
 struct sym_opts {
 	bool is_raw;		/* names of C++ and Rust stay mangled */
-	const char *debug_dirs; /* where separate debug files are, separated by colons; NULL: as usual.
-				   Lives as long as the handle. */
+	const char *debug_dirs; /* where separate debug files are, separated by colons; NULL: as
+				   usual. Lives as long as the handle. */
 };
 void syms_set_opts(struct syms *s, const struct sym_opts *opts);
 

@@ -12,7 +12,7 @@
 #include "sym/debugfile.h"
 #include "sym/elfsym.h"
 
-#define OPEN_MIN 64 /* descriptors used however few the process may have */
+#define OPEN_MIN  64 /* descriptors used however few the process may have */
 #define PATH_SIZE 4200
 
 void ufiles_init(struct ufiles *u)
@@ -69,7 +69,8 @@ static bool is_vdso(const struct ufile *f)
 static struct unode *node_get(struct ufiles *u, uint64_t dev, uint64_t ino, const char *path)
 {
 	char key[PATH_SIZE];
-	int len = snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64 "%s", dev, ino, ino ? "" : path);
+	int len =
+		snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64 "%s", dev, ino, ino ? "" : path);
 	struct unode *n;
 
 	if (len < 0 || (size_t)len >= sizeof(key))

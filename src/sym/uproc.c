@@ -131,6 +131,29 @@ static void parse_maps(struct uprocs *u, FILE *f, umap_vec *ret)
 	}
 }
 
+/* The last of "NSpid:	1200	7": the one in the innermost namespace. */
+static uint64_t innermost_pid(uint64_t pid)
+{
+	CLEANUP(file) FILE *f = proc_open(pid, "status");
+	CLEANUP(free) char *line = NULL;
+	size_t cap = 0;
+
+	while (f && getline(&line, &cap, f) > 0)
+		if (strncmp(line, "NSpid:", 6) == 0) {
+			const char *last = strrchr(line, '\t');
+
+			return last ? strtoull(last, NULL, 10) : pid;
+		}
+	return pid;
+}
+
+/* In a container the id must be asked for while it lives. */
+static void nspid_see(struct uproc *p)
+{
+	if (p->space->root)
+		p->nspid = innermost_pid(p->pid);
+}
+
 static void jit_see(struct uprocs *u, struct uproc *p);
 
 static void proc_read(struct uprocs *u, struct uproc *p)
@@ -152,6 +175,7 @@ static void proc_read(struct uprocs *u, struct uproc *p)
 	else
 		p->space = uspace_create(0, root_of(u, p->pid, NULL), NULL);
 	uspace_update(p->space, &maps);
+	nspid_see(p);
 	for (uint32_t i = 0; i < p->space->maps.len; i++) {
 		const struct umap *m = &p->space->maps.data[i];
 		struct uplace at = place_of(p, m, p->space);
@@ -277,7 +301,7 @@ void uprocs_forked(struct uprocs *u, uint64_t pid, uint64_t parent, uint64_t tim
 	set_space(p, uspace_share(from->space), time);
 	jit_destroy(p->jit);
 	p->jit = NULL;
-	p->ended = 0;
+	p->ended = p->nspid = 0;
 	p->read_at = time;
 	p->tick = u->tick;
 	jit_see(u, p);
@@ -292,6 +316,7 @@ void uprocs_execed(struct uprocs *u, uint64_t pid, uint64_t time)
 	if (p->read_at >= time)
 		return;
 	p->space = uspace_create(time, root_of(u, pid, p->space), p->space);
+	nspid_see(p);
 	jit_destroy(p->jit);
 	p->jit = NULL;
 	p->read_at = time;
@@ -310,8 +335,7 @@ void uprocs_mapped(struct uprocs *u, uint64_t pid, const struct sym_map *e, uint
 		m.file = ufile_get(&u->files, e->dev, e->ino, e->path);
 	if (!m.file && !m.is_exec)
 		return;
-	p->space = p->space ? uspace_own(p->space)
-			    : uspace_create(0, root_of(u, pid, NULL), NULL);
+	p->space = p->space ? uspace_own(p->space) : uspace_create(0, root_of(u, pid, NULL), NULL);
 	uspace_add(p->space, &m);
 	at = place_of(p, &m, p->space);
 	if (m.file && m.is_exec)
@@ -348,22 +372,6 @@ void uprocs_ended(struct uprocs *u, uint64_t pid, uint64_t time)
 }
 
 /* ---- processes that make code ---------------------------------------------------------------- */
-
-/* The last of "NSpid:	1200	7": the one in the innermost namespace. */
-static uint64_t innermost_pid(uint64_t pid)
-{
-	CLEANUP(file) FILE *f = proc_open(pid, "status");
-	CLEANUP(free) char *line = NULL;
-	size_t cap = 0;
-
-	while (f && getline(&line, &cap, f) > 0)
-		if (strncmp(line, "NSpid:", 6) == 0) {
-			const char *last = strrchr(line, '\t');
-
-			return last ? strtoull(last, NULL, 10) : pid;
-		}
-	return pid;
-}
 
 /* When it began, in seconds; 0 when that is unknown. Field 22 of stat, the name may hold spaces. */
 static int64_t start_time(uint64_t pid)
@@ -402,11 +410,27 @@ static void jit_see(struct uprocs *u, struct uproc *p)
 	if (!p->space || !p->space->has_jit || p->jit)
 		return;
 	p->jit = xcalloc(1, sizeof(*p->jit));
-	p->jit->nspid = innermost_pid(p->pid);
+	if (!p->nspid)
+		p->nspid = innermost_pid(p->pid);
 	p->jit->wall_start = start_time(p->pid);
-	(void)snprintf(p->jit->object, sizeof(p->jit->object), "perf-%" PRIu64 ".map",
-		       p->jit->nspid);
-	(void)uproc_perfmap(u, p);
+	(void)snprintf(p->jit->object, sizeof(p->jit->object), "perf-%" PRIu64 ".map", p->nspid);
+	if (!uproc_perfmap(u, p))
+		vec_push(&u->makers, p->pid);
+}
+
+/* The file is made later, and may be out of reach when the process has ended. */
+void uprocs_tick(struct uprocs *u)
+{
+	uint32_t n = 0;
+
+	u->tick++;
+	for (uint32_t i = 0; i < u->makers.len; i++) {
+		struct uproc *p = proc_find(u, u->makers.data[i]);
+
+		if (p && p->jit && !p->ended && !uproc_perfmap(u, p))
+			u->makers.data[n++] = p->pid;
+	}
+	u->makers.len = n;
 }
 
 struct perfmap *uproc_perfmap(struct uprocs *u, struct uproc *p)
@@ -448,5 +472,6 @@ void uprocs_deinit(struct uprocs *u)
 	hashmap_destroy(u->procs);
 	hashmap_destroy(u->roots);
 	vec_deinit(&u->ends);
+	vec_deinit(&u->makers);
 	ufiles_deinit(&u->files);
 }

@@ -31,11 +31,11 @@ struct uroot {
 
 struct uspace {
 	uint32_t refs;
-	uint64_t since;	       /* 0 = since before we looked */
-	umap_vec maps;	       /* ascending; do not overlap */
-	bool has_jit;	       /* executable memory without a file */
-	struct uroot *root;    /* NULL = ours */
-	struct uspace *older;  /* what it was before; NULL = unknown */
+	uint64_t since;	      /* 0 = since before we looked */
+	umap_vec maps;	      /* ascending; do not overlap */
+	bool has_jit;	      /* executable memory without a file */
+	struct uroot *root;   /* NULL = ours */
+	struct uspace *older; /* what it was before; NULL = unknown */
 };
 
 struct uproc {
@@ -43,16 +43,16 @@ struct uproc {
 	uint64_t tick;	  /* when /proc was last read; 0 = never */
 	uint64_t read_at; /* what happened before is in what was read then */
 	uint64_t ended;	  /* 0 = lives */
+	uint64_t nspid;	  /* its id in its own namespace; 0 = not asked yet */
 	struct uspace *space;
 	struct ujit *jit; /* NULL: it makes no code */
 };
 
 struct ujit {
-	uint64_t nspid; /* its id in its own namespace */
-	int64_t wall_start; /* seconds: an older file is another process's */
-	uint64_t tick; /* when the file was last looked for */
+	int64_t wall_start;	 /* seconds: an older file is another process's */
+	uint64_t tick;		 /* when the file was last looked for */
 	struct perfmap *perfmap; /* NULL: there was none */
-	char object[32]; /* "perf-7.map" */
+	char object[32];	 /* "perf-7.map" */
 };
 
 struct uend {
@@ -67,10 +67,13 @@ struct uprocs {
 	bool is_told; /* the kernel tells of all changes: no need to look again each tick */
 	VEC(struct uend) ends; /* ring of processes that have ended, in this order */
 	uint32_t next_end;
+	VEC(uint64_t) makers; /* processes that make code and have no perf-PID.map yet */
 };
 
 void uprocs_init(struct uprocs *u);
 void uprocs_deinit(struct uprocs *u);
+/* Time has passed. */
+void uprocs_tick(struct uprocs *u);
 
 /* Never NULL. Reads /proc when that was not done, or not since the last tick and it should be. */
 struct uproc *uproc_get(struct uprocs *u, uint64_t pid);

@@ -81,8 +81,8 @@ static void find_in_file(struct usyms *u, const struct uproc *p, const struct us
 }
 
 /*
- * Data of a file of which only the code is known to be mapped, or that no file stands behind (.bss):
- * m is the next mapping, at most one file is that near.
+ * Data of a file of which only the code is known to be mapped, or that no file stands behind
+ * (.bss): m is the next mapping, at most one file is that near.
  */
 static bool find_beside(struct usyms *u, const struct uproc *p, const struct uspace *s,
 			const struct umap *m, taddr addr, struct place *ret)
