@@ -18,17 +18,19 @@ static struct err *bad_id(uint32_t agg_id)
 	return err_code(err_new("aggregation %u does not exist", agg_id), EDT_BADAGGVAR);
 }
 
-typedef struct err *key_func(void *ctx, uint32_t agg, const void *key);
+typedef struct err *key_func(void *ctx, uint32_t map, const void *key);
 
 /* Applies func to every kernel element behind e. */
-static struct err *elem_each_key(struct aggs *a, uint32_t index, struct agg_elem *e, key_func *func)
+static struct err *elem_each_key(struct aggs *a, struct agg_slot *slot, struct agg_elem *e,
+				 key_func *func)
 {
+	const struct agg_layout *l = slot->view.layout;
 	struct err *err = NULL;
 
-	if (!a->slots[index].view.layout->key_size)
-		return func(a->ctx, index, NULL);
+	if (!l->key_size)
+		return func(a->ctx, l->map, &l->elem);
 	for (struct raw_key *k = elem_of(e)->raws; k && !err; k = k->next)
-		err = func(a->ctx, index, k->data);
+		err = func(a->ctx, l->map, k->data);
 	return err;
 }
 
@@ -42,7 +44,7 @@ static struct err *elem_clear(struct aggs *a, struct agg_slot *slot, struct agg_
 	if (agg_is_additive(slot->view.agg))
 		agg_base_add(slot, e);
 	else
-		err = elem_each_key(a, slot->view.agg->id - 1, e, a->io->zero);
+		err = elem_each_key(a, slot, e, a->io->zero);
 	if (err)
 		return err_wrap(err, "cannot clear '@%s'", slot->view.agg->name);
 	agg_state_init(slot->view.layout, e->state);
@@ -72,7 +74,7 @@ static struct err *elem_remove(struct aggs *a, struct agg_slot *slot, struct agg
 	if (!slot->view.layout->key_size)
 		return elem_clear(a, slot, e);
 	agg_base_remove(slot, e);
-	err = elem_each_key(a, slot->view.agg->id - 1, e, a->io->remove);
+	err = elem_each_key(a, slot, e, a->io->remove);
 	return err ? err_wrap(err, "cannot truncate '@%s'", slot->view.agg->name) : NULL;
 }
 

@@ -10,16 +10,17 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-/* One element of a map: its key and the values of ncpus CPUs, ROUND_UP(val_size, 8) apart. */
+/* One element of a map: its key and the values of ncpus CPUs, ROUND_UP(val_size, 8) apart. In an
+ * array the key is the u32 index. */
 typedef void agg_each_f(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus);
 
 struct agg_io {
-	/* agg: index of the layout (id - 1). A keyless aggregation has one element, key NULL. An
-	 * element may be reported twice only when it is two elements of the kernel's. */
-	struct err *(*each)(void *ctx, uint32_t agg, agg_each_f *f, void *arg);
+	/* map: index in layout.agg_maps. An element may be reported twice only when it is two elements
+	 * of the kernel's. */
+	struct err *(*each)(void *ctx, uint32_t map, agg_each_f *f, void *arg);
 	/* Values to zero on all CPUs, key kept. A key that is gone is not an error. */
-	struct err *(*zero)(void *ctx, uint32_t agg, const void *key);
-	struct err *(*remove)(void *ctx, uint32_t agg, const void *key);
+	struct err *(*zero)(void *ctx, uint32_t map, const void *key);
+	struct err *(*remove)(void *ctx, uint32_t map, const void *key);
 	/* Text of a key string by its hash; false when there is none. */
 	bool (*string)(void *ctx, uint64_t hash, struct strbuf *out);
 	/* A key stack by its hash, as struct rt_stack; false when there is none. May be NULL. */
@@ -44,6 +45,7 @@ struct elem {
 struct agg_slot { /* one aggregation */
 	struct agg_view view;
 	VEC(struct agg_elem *) elems;
+	struct hashmap *by_keys; /* canonical keys -> struct elem, while a snapshot is read */
 	struct hashmap *base; /* canonical keys -> state taken off by clear(); NULL = none */
 	bool was_cleared;     /* min, max: zero may mean: not since clear() */
 	bool is_seen;	      /* keyless: printed even when no CPU has touched it since clear() */

@@ -52,10 +52,15 @@ static int elem_cmd(int cmd, int fd, const void *key, const void *value, uint64_
 	return sys_bpf(cmd, &attr, sizeof(attr)) < 0 ? errno : 0;
 }
 
-/* All CPUs' values of one element. */
-static size_t values_size(const struct map_io *io, uint32_t agg)
+static const struct elem_map *map_of(const struct map_io *io, uint32_t map)
 {
-	return ROUND_UP((size_t)io->layout->aggs[agg].val_size, (size_t)8) * io->maps->ncpus;
+	return &io->layout->agg_maps[map];
+}
+
+/* All CPUs' values of one element. */
+static size_t values_size(const struct map_io *io, uint32_t map)
+{
+	return ROUND_UP((size_t)map_of(io, map)->val_size, (size_t)8) * io->maps->ncpus;
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
@@ -107,9 +112,9 @@ static int batch_next(int fd, struct batch *b, bool is_first, uint32_t *ret_coun
 }
 
 /* 0, or errno; EINVAL and ENOTSUPP before the first element: this kernel cannot. */
-static int each_batch(const struct map_io *io, uint32_t agg, agg_each_f *f, void *arg)
+static int each_batch(const struct map_io *io, uint32_t map, agg_each_f *f, void *arg)
 {
-	size_t key_size = io->layout->aggs[agg].key_size, val_size = values_size(io, agg);
+	size_t key_size = map_of(io, map)->key_size, val_size = values_size(io, map);
 	size_t fit = BATCH_BYTES / (key_size + val_size);
 	struct batch b = {0};
 	bool is_first = true;
@@ -122,7 +127,7 @@ static int each_batch(const struct map_io *io, uint32_t agg, agg_each_f *f, void
 		uint32_t n;
 		uint8_t *swap = b.in;
 
-		sys = batch_next(io->maps->agg_fds[agg], &b, is_first, &n);
+		sys = batch_next(io->maps->agg_fds[map], &b, is_first, &n);
 		if (sys == ENOSPC) {
 			batch_size(&b, b.cap * 2, key_size, val_size);
 			continue;
@@ -143,11 +148,11 @@ static int each_batch(const struct map_io *io, uint32_t agg, agg_each_f *f, void
  * Kernels without batches for per-CPU hashes. Only we delete, never during a walk, so that no key
  * is lost from under it, which would send the walk back to the start.
  */
-static int each_key(const struct map_io *io, uint32_t agg, agg_each_f *f, void *arg)
+static int each_key(const struct map_io *io, uint32_t map, agg_each_f *f, void *arg)
 {
-	CLEANUP(free) uint8_t *values = xmalloc(values_size(io, agg));
-	CLEANUP(free) uint8_t *key = xcalloc(1, io->layout->aggs[agg].key_size);
-	int fd = io->maps->agg_fds[agg];
+	CLEANUP(free) uint8_t *values = xmalloc(values_size(io, map));
+	CLEANUP(free) uint8_t *key = xcalloc(1, map_of(io, map)->key_size);
+	int fd = io->maps->agg_fds[map];
 	bool is_first = true;
 
 	for (;;) {
@@ -169,40 +174,42 @@ static int each_key(const struct map_io *io, uint32_t agg, agg_each_f *f, void *
 	}
 }
 
-static int each_keyless(const struct map_io *io, uint32_t agg, agg_each_f *f, void *arg)
+static int each_elem(const struct map_io *io, uint32_t map, agg_each_f *f, void *arg)
 {
-	CLEANUP(free) uint8_t *values = xmalloc(values_size(io, agg));
-	uint32_t zero = 0;
-	int sys = elem_cmd(BPF_MAP_LOOKUP_ELEM, io->maps->agg_fds[agg], &zero, values, 0);
+	CLEANUP(free) uint8_t *values = xmalloc(values_size(io, map));
+	int sys = 0;
 
-	if (!sys)
-		f(arg, NULL, values, io->maps->ncpus);
+	for (uint32_t i = 0; i < map_of(io, map)->nmembers && !sys; i++) {
+		sys = elem_cmd(BPF_MAP_LOOKUP_ELEM, io->maps->agg_fds[map], &i, values, 0);
+		if (!sys)
+			f(arg, (const uint8_t *)&i, values, io->maps->ncpus);
+	}
 	return sys;
 }
 
 #define ENOTSUPP_KERNEL 524 /* Linux include/linux/errno.h, not in user headers */
 
-static struct err *map_each(void *ctx, uint32_t agg, agg_each_f *f, void *arg)
+static struct err *map_each(void *ctx, uint32_t map, agg_each_f *f, void *arg)
 {
 	const struct map_io *io = ctx;
 	int sys;
 
-	if (!io->layout->aggs[agg].key_size) {
-		sys = each_keyless(io, agg, f, arg);
+	if (!map_of(io, map)->key_size) {
+		sys = each_elem(io, map, f, arg);
 	} else {
-		sys = each_batch(io, agg, f, arg);
+		sys = each_batch(io, map, f, arg);
 		if (sys == EINVAL || sys == EOPNOTSUPP || sys == ENOTSUPP_KERNEL)
-			sys = each_key(io, agg, f, arg);
+			sys = each_key(io, map, f, arg);
 	}
 	return sys ? err_sys(sys, "cannot read the kernel's map") : NULL;
 }
 
 /* ---- changing ------------------------------------------------------------------------------ */
 
-static struct err *map_zero(void *ctx, uint32_t agg, const void *key)
+static struct err *map_zero(void *ctx, uint32_t map, const void *key)
 {
 	struct map_io *io = ctx;
-	uint32_t size = (uint32_t)values_size(io, agg), index = 0;
+	uint32_t size = (uint32_t)values_size(io, map);
 	int sys;
 
 	if (io->zeros.len < size) {
@@ -210,15 +217,15 @@ static struct err *map_zero(void *ctx, uint32_t agg, const void *key)
 		memset(io->zeros.data, 0, size);
 		io->zeros.len = size;
 	}
-	sys = elem_cmd(BPF_MAP_UPDATE_ELEM, io->maps->agg_fds[agg], key ? key : &index,
-		       io->zeros.data, BPF_EXIST);
+	sys = elem_cmd(BPF_MAP_UPDATE_ELEM, io->maps->agg_fds[map], key, io->zeros.data,
+		       BPF_EXIST);
 	return sys && sys != ENOENT ? err_sys(sys, "cannot write the kernel's map") : NULL;
 }
 
-static struct err *map_remove(void *ctx, uint32_t agg, const void *key)
+static struct err *map_remove(void *ctx, uint32_t map, const void *key)
 {
 	const struct map_io *io = ctx;
-	int sys = elem_cmd(BPF_MAP_DELETE_ELEM, io->maps->agg_fds[agg], key, NULL, 0);
+	int sys = elem_cmd(BPF_MAP_DELETE_ELEM, io->maps->agg_fds[map], key, NULL, 0);
 
 	return sys && sys != ENOENT ? err_sys(sys, "cannot delete from the kernel's map") : NULL;
 }

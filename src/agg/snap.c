@@ -199,45 +199,61 @@ static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t 
 	k->size = (uint32_t)strlen(k->bytes);
 }
 
-/* ---- one aggregation ----------------------------------------------------------------------- */
+/* ---- one map of aggregations --------------------------------------------------------------- */
 
 struct snap {
 	struct aggs *a;
-	struct agg_slot *slot;
-	const struct agg_layout *l;
-	struct hashmap *by_keys; /* canonical keys -> struct elem; NULL when keyless */
+	const struct elem_map *map;
+	size_t stride; /* from one CPU's value to the next one's */
 	struct strbuf canon;
 };
 
-static struct elem *elem_create(struct snap *s)
+/* The aggregation that owns an element. */
+static struct agg_slot *slot_find(const struct snap *s, const uint8_t *key)
+{
+	const struct elem_map *m = s->map;
+	uint64_t n = 0;
+
+	if (!m->key_size)
+		n = int_at(key, sizeof(uint32_t), false);
+	else if (m->nmembers > 1)
+		n = int_at(key, sizeof(uint64_t), false) - 1;
+	return n < m->nmembers ? &s->a->slots[m->members[n]] : NULL;
+}
+
+static struct elem *elem_create(struct snap *s, const struct agg_slot *slot)
 {
 	struct elem *e = ARENA_NEW(s->a->arena, struct elem);
+	const struct agg_layout *l = slot->view.layout;
 
-	e->pub.state = ARENA_NEW_N(s->a->arena, int64_t, agg_state_len(s->l));
-	agg_state_init(s->l, e->pub.state);
-	e->pub.touched = !s->slot->was_cleared;
+	e->pub.state = ARENA_NEW_N(s->a->arena, int64_t, agg_state_len(l));
+	agg_state_init(l, e->pub.state);
+	e->pub.touched = !slot->was_cleared;
 	return e;
 }
 
 /* The element a kernel key belongs to. A key whose content is known already joins that element. */
-static struct elem *elem_get(struct snap *s, const uint8_t *key)
+static struct elem *elem_get(struct snap *s, struct agg_slot *slot, const uint8_t *key)
 {
-	struct agg_elem probe = {.nkeys = s->l->nkeys};
+	const struct agg_layout *l = slot->view.layout;
+	struct agg_elem probe = {.nkeys = l->nkeys};
 	struct elem *e;
 
 	probe.keys = ARENA_NEW_N(s->a->arena, struct agg_key, probe.nkeys);
 	for (uint32_t i = 0; i < probe.nkeys; i++)
-		key_decode(s->a, &s->l->keys[i], key, &probe.keys[i]);
+		key_decode(s->a, &l->keys[i], key, &probe.keys[i]);
 	strbuf_clear(&s->canon);
 	agg_keys_canon(&probe, &s->canon);
-	e = hashmap_find(s->by_keys, strbuf_text(&s->canon), s->canon.len);
+	if (!slot->by_keys)
+		slot->by_keys = hashmap_create();
+	e = hashmap_find(slot->by_keys, strbuf_text(&s->canon), s->canon.len);
 	if (e)
 		return e;
-	e = elem_create(s);
+	e = elem_create(s, slot);
 	e->pub.keys = probe.keys;
 	e->pub.nkeys = probe.nkeys;
-	hashmap_set(s->by_keys, strbuf_text(&s->canon), s->canon.len, e);
-	vec_push(&s->slot->elems, &e->pub);
+	hashmap_set(slot->by_keys, strbuf_text(&s->canon), s->canon.len, e);
+	vec_push(&slot->elems, &e->pub);
 	return e;
 }
 
@@ -247,15 +263,15 @@ static bool is_zero(const uint8_t *p, size_t size)
 }
 
 /* One bucket of a histogram whose buckets are elements of their own: its number ends the key. */
-static void add_bucket(const struct agg_layout *l, struct elem *e, const uint8_t *key,
-		       const uint8_t *values, uint32_t ncpus)
+static void add_bucket(const struct snap *s, const struct agg_layout *l, struct elem *e,
+		       const uint8_t *key, const uint8_t *values, uint32_t ncpus)
 {
 	uint32_t bucket;
 	uint64_t sum = 0;
 
 	memcpy(&bucket, key + l->key_size - sizeof(bucket), sizeof(bucket));
 	for (uint32_t cpu = 0; cpu < ncpus; cpu++)
-		sum += int_at(values + (size_t)cpu * sizeof(sum), sizeof(sum), false);
+		sum += int_at(values + cpu * s->stride, sizeof(sum), false);
 	if (bucket < l->nbuckets)
 		e->pub.state[bucket] = (int64_t)((uint64_t)e->pub.state[bucket] + sum);
 	e->pub.touched |= sum != 0;
@@ -264,80 +280,92 @@ static void add_bucket(const struct agg_layout *l, struct elem *e, const uint8_t
 static void add_keyed(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus)
 {
 	struct snap *s = arg;
-	size_t stride = ROUND_UP((size_t)s->l->val_size, (size_t)8);
-	struct elem *e = elem_get(s, key);
-	struct raw_key *raw = arena_alloc(s->a->arena, sizeof(*raw) + s->l->key_size);
+	struct agg_slot *slot = slot_find(s, key);
+	const struct agg_layout *l;
+	struct raw_key *raw;
+	struct elem *e;
 
-	memcpy(raw->data, key, s->l->key_size);
+	if (!slot)
+		return;
+	l = slot->view.layout;
+	e = elem_get(s, slot, key);
+	raw = arena_alloc(s->a->arena, sizeof(*raw) + s->map->key_size);
+	memcpy(raw->data, key, s->map->key_size);
 	raw->next = e->raws;
 	e->raws = raw;
-	if (s->l->is_sparse) {
-		add_bucket(s->l, e, key, values, ncpus);
+	if (l->is_sparse) {
+		add_bucket(s, l, e, key, values, ncpus);
 		return;
 	}
 	for (uint32_t cpu = 0; cpu < ncpus; cpu++)
-		agg_state_add_raw(s->l, e->pub.state, values + cpu * stride);
-	e->pub.touched |= !is_zero(values, ncpus * stride);
+		agg_state_add_raw(l, e->pub.state, values + cpu * s->stride);
+	e->pub.touched |= !is_zero(values, ncpus * s->stride);
 }
 
 static void add_keyless(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus)
 {
 	struct snap *s = arg;
-	size_t stride = ROUND_UP((size_t)s->l->val_size, (size_t)8);
-	struct elem *e = elem_create(s);
+	struct agg_slot *slot = slot_find(s, key);
+	const struct agg_layout *l;
+	struct elem *e;
 
+	if (!slot)
+		return;
+	l = slot->view.layout;
+	e = elem_create(s, slot);
 	e->pub.touched = false;
 	for (uint32_t cpu = 0; cpu < ncpus; cpu++) {
-		const uint8_t *value = values + cpu * stride;
+		const uint8_t *value = values + cpu * s->stride;
 
-		if (is_zero(value + s->l->touched_off, sizeof(uint64_t)))
+		if (is_zero(value + l->touched_off, sizeof(uint64_t)))
 			continue;
 		e->pub.touched = true;
-		agg_state_add_raw(s->l, e->pub.state, value);
+		agg_state_add_raw(l, e->pub.state, value);
 	}
-	agg_base_apply(s->slot, &e->pub);
-	s->slot->is_seen |= e->pub.touched;
-	if (s->slot->is_seen)
-		vec_push(&s->slot->elems, &e->pub);
+	agg_base_apply(slot, &e->pub);
+	slot->is_seen |= e->pub.touched;
+	if (slot->is_seen)
+		vec_push(&slot->elems, &e->pub);
 }
 
-static struct err *agg_snap(struct aggs *a, uint32_t index)
+static struct err *map_snap(struct aggs *a, uint32_t map)
 {
-	struct agg_slot *slot = &a->slots[index];
-	struct snap s = {.a = a, .slot = slot, .l = slot->view.layout};
-	struct err *e;
+	const struct elem_map *m = &a->layout->agg_maps[map];
+	struct snap s = {.a = a, .map = m, .stride = ROUND_UP((size_t)m->val_size, (size_t)8)};
+	struct err *e = a->io->each(a->ctx, map, m->key_size ? add_keyed : add_keyless, &s);
 
-	vec_clear(&slot->elems);
-	if (s.l->key_size) {
-		s.by_keys = hashmap_create();
-		e = a->io->each(a->ctx, index, add_keyed, &s);
-		hashmap_destroy(s.by_keys);
-		for (uint32_t i = 0; i < slot->elems.len && slot->base; i++)
-			agg_base_apply(slot, slot->elems.data[i]);
-	} else {
-		e = a->io->each(a->ctx, index, add_keyless, &s);
-	}
 	strbuf_deinit(&s.canon);
+	if (e)
+		e = err_wrap(e, "cannot read aggregation '@%s'",
+			     a->slots[m->members[0]].view.agg->name);
+	return e;
+}
+
+/* ---- all of them --------------------------------------------------------------------------- */
+
+static void slot_finish(struct agg_slot *slot)
+{
+	if (slot->view.layout->key_size && slot->base)
+		for (uint32_t i = 0; i < slot->elems.len; i++)
+			agg_base_apply(slot, slot->elems.data[i]);
+	hashmap_destroy(slot->by_keys);
+	slot->by_keys = NULL;
 	slot->view.elems = slot->elems.data;
 	slot->view.nelems = slot->elems.len;
-	return e;
 }
 
 struct err *aggs_snap(struct aggs *a)
 {
+	struct err *e = NULL;
+
 	arena_reset(a->arena);
 	if (a->syms)
 		syms_at(a->syms, SYMS_ANY_TIME); /* when was a key recorded? */
-	for (uint32_t i = 0; i < a->nslots; i++) {
+	for (uint32_t i = 0; i < a->nslots; i++)
 		vec_clear(&a->slots[i].elems);
-		a->slots[i].view.nelems = 0;
-	}
-	for (uint32_t i = 0; i < a->nslots; i++) {
-		struct err *e = agg_snap(a, i);
-
-		if (e)
-			return err_wrap(e, "cannot read aggregation '@%s'",
-					a->slots[i].view.agg->name);
-	}
-	return NULL;
+	for (uint32_t map = 0; map < a->layout->nagg_maps && !e; map++)
+		e = map_snap(a, map);
+	for (uint32_t i = 0; i < a->nslots; i++)
+		slot_finish(&a->slots[i]);
+	return e;
 }

@@ -26,6 +26,7 @@ static const char *const map_names[MAP_NCLASSES] = {
 	[MAP_GVARS] = "gvars",	     [MAP_STRTAB] = "strtab", [MAP_TLS] = "tls",
 	[MAP_STRINGS] = "strings",   [MAP_AGG] = "agg",	      [MAP_ARR] = "arr",
 	[MAP_DISPATCH] = "dispatch", [MAP_RODATA] = "rodata", [MAP_SPEC] = "spec",
+	[MAP_RINGS] = "rings",
 };
 
 static const char *const alu_ops[16] = {

@@ -19,11 +19,12 @@ enum map_class {
 	MAP_TLS,    /* task storage */
 	MAP_STRINGS, /* hash -> struct rt_keystr */
 	MAP_STACKS,  /* hash -> struct rt_stack */
-	MAP_AGG,     /* index = aggregation id - 1 */
-	MAP_ARR,     /* index = var_layout.map_index */
+	MAP_AGG,     /* index in layout.agg_maps */
+	MAP_ARR,     /* index in layout.arr_maps */
 	MAP_DISPATCH, /* of the unit: key -> struct rt_dispatch */
 	MAP_RODATA,   /* struct rt_cfg, frozen */
 	MAP_SPEC,     /* words of speculations: one element, mmapped, direct value */
+	MAP_RINGS,    /* ring buffers by CPU, when they are many */
 	MAP_NCLASSES
 };
 

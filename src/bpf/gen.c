@@ -108,6 +108,18 @@ void gen_rt(struct gen *g, const char *name)
 	em_call_rt(&g->e, name);
 }
 
+void gen_key_pad(struct gen *g, uint32_t from, uint32_t to)
+{
+	while (from < to) {
+		uint32_t size = 8;
+
+		while (from % size || size > to - from)
+			size /= 2;
+		em_store_imm(&g->e, size, R9, (int32_t)from, 0);
+		from += size;
+	}
+}
+
 void gen_mach_zero(struct gen *g, uint32_t off, uint32_t size)
 {
 	if (size <= 128) {

@@ -76,18 +76,21 @@ static void key_part(struct gen *g, const struct agg_layout *al, uint32_t k,
 
 static void build_key(struct gen *g, const struct agg_layout *al, const struct prog_act *act)
 {
-	uint32_t pos = 0, end = al->key_size - (al->is_sparse ? 4 : 0);
+	uint32_t key_off = g->l->key_off, pos = 0, end = al->key_size - (al->is_sparse ? 4 : 0);
 
+	if (al->owner) {
+		em_store_imm(&g->e, 8, R9, (int32_t)key_off, (int32_t)al->owner);
+		pos = 8;
+	}
 	for (uint32_t k = 0; k < al->nkeys; k++) {
 		const struct key_field *f = &al->keys[k];
 
-		for (; pos < f->off; pos++)
-			em_store_imm(&g->e, 1, R9, (int32_t)(g->l->key_off + pos), 0);
+		gen_key_pad(g, key_off + pos, key_off + f->off);
 		key_part(g, al, k, act);
 		pos = f->off + f->size;
 	}
-	for (; pos < end; pos++)
-		em_store_imm(&g->e, 1, R9, (int32_t)(g->l->key_off + pos), 0);
+	gen_key_pad(g, key_off + pos, key_off + end);
+	gen_key_pad(g, key_off + al->key_size, key_off + g->l->agg_maps[al->map].key_size);
 }
 
 /* ---- argument -> bucket --------------------------------------------------------------------- */
@@ -299,7 +302,7 @@ static void map_and_key(struct gen *g, const struct agg_layout *al)
 		em_addr(&g->e, R2, R9, g->l->key_off);
 	else
 		em_addr(&g->e, R2, R10, (uint32_t)FRAME_KEY);
-	em_map(&g->e, R1, MAP_REF(MAP_AGG, al->agg->id - 1));
+	em_map(&g->e, R1, MAP_REF(MAP_AGG, al->map));
 }
 
 /* First use of a key on this CPU or any: inserts a zeroed element, and goes back with it in r0. */
@@ -345,7 +348,7 @@ static void lookup(struct gen *g, const struct agg_layout *al, const struct prog
 	uint32_t have = em_label(e);
 
 	if (!al->key_size)
-		em_store_imm(e, 4, R10, FRAME_KEY, 0);
+		em_store_imm(e, 4, R10, FRAME_KEY, (int32_t)al->elem);
 	map_and_key(g, al);
 	em_helper(e, BPF_FUNC_map_lookup_elem);
 	if (al->key_size)

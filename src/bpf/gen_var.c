@@ -355,21 +355,23 @@ static bool build_key(struct gen *g, const struct dif_at *at, const struct var_l
 		gen_fail(g, "'%s' has %u keys, not %u", vl->var->name, vl->var->nkeys, at->depth);
 		return false;
 	}
+	if (vl->owner) {
+		em_store_imm(&g->e, 8, R9, (int32_t)key_off, (int32_t)vl->owner);
+		pos = 8;
+	}
 	if (vl->var->scope == DIF_SCOPE_THREAD) {
 		thread_id(g);
-		gen_mach_store(g, 8, key_off, R0);
-		pos = 8;
+		gen_mach_store(g, 8, key_off + pos, R0);
+		pos += 8;
 	}
 	for (uint32_t k = 0; k < vl->var->nkeys; k++) {
 		const struct key_field *f = &vl->keys[k];
 
-		for (; pos < f->off; pos++)
-			em_store_imm(&g->e, 1, R9, (int32_t)(key_off + pos), 0);
+		gen_key_pad(g, key_off + pos, key_off + f->off);
 		key_part(g, at, f, &v[k]);
 		pos = f->off + f->size;
 	}
-	for (; pos < vl->key_size; pos++)
-		em_store_imm(&g->e, 1, R9, (int32_t)(key_off + pos), 0);
+	gen_key_pad(g, key_off + pos, key_off + g->l->arr_maps[vl->map].key_size);
 	return true;
 }
 
@@ -377,7 +379,7 @@ static bool build_key(struct gen *g, const struct dif_at *at, const struct var_l
 static void map_and_key(struct gen *g, const struct var_layout *vl)
 {
 	em_addr(&g->e, R2, R9, g->l->arr_key_off);
-	em_map(&g->e, R1, MAP_REF(MAP_ARR, vl->map_index));
+	em_map(&g->e, R1, MAP_REF(MAP_ARR, vl->map));
 }
 
 void gen_ldaa(struct gen *g, const struct dif_at *at)

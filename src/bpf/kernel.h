@@ -44,8 +44,7 @@ struct ring { int fd; };
 
 struct kmaps {
 	int fd[MAP_NCLASSES]; /* the classes with one map; -1 = not needed */
-	int *agg_fds;
-	int *arr_fds;
+	int *agg_fds, *arr_fds; /* of layout.agg_maps, layout.arr_maps */
 	uint32_t naggs, narrs;
 	int *ring_fds; /* by CPU; -1: the CPU was offline, what fires there counts as drops */
 	uint32_t ncpus; /* possible CPUs */

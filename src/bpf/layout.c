@@ -6,7 +6,7 @@
  *
  *     struct rt_mach | save | kaddr | spill | keys | zero | this-> block | record | stacks
  */
-#include "bpf/layout.h"
+#include "bpf/share.h"
 
 #define MAX_KEY_STRINGS	  64
 #define SPILL_SPARE	  64
@@ -431,8 +431,7 @@ static void agg_place(struct arena *a, struct prog_clause *const *clauses, uint3
 
 /* ---- variables ------------------------------------------------------------------------------ */
 
-static void array_place(struct arena *a, const struct layout_opts *opts, uint32_t index,
-			struct var_layout *vl)
+static void array_place(struct arena *a, const struct layout_opts *opts, struct var_layout *vl)
 {
 	const struct prog_var *v = vl->var;
 	uint32_t pos = v->scope == DIF_SCOPE_THREAD ? 8 : 0;
@@ -450,7 +449,6 @@ static void array_place(struct arena *a, const struct layout_opts *opts, uint32_
 	vl->key_size = ROUND_UP(MAX(pos, 4u), 4u);
 	vl->val_size = ROUND_UP(MAX(v->type.size, 8u), 8u);
 	vl->max_entries = entries_for(opts->dynvarsize, vl->key_size + vl->val_size);
-	vl->map_index = index;
 }
 
 static bool var_is_byref(const struct prog_var *v)
@@ -481,7 +479,7 @@ static void vars_place(struct arena *a, struct layout *l, const struct prog_vars
 	for (uint32_t i = 0; i < vars->len; i++) {
 		l->vars[i].var = vars->vars[i];
 		if (vars->vars[i]->kind == DIF_VAR_ARRAY)
-			array_place(a, &l->opts, l->narrays++, &l->vars[i]);
+			array_place(a, &l->opts, &l->vars[i]);
 		else
 			scalar_place(l, &l->vars[i]);
 	}
@@ -558,13 +556,13 @@ static void mach_place(struct layout *l, const struct difo_facts *f)
 {
 	uint32_t pos = ROUND_UP((uint32_t)sizeof(struct rt_mach), 8u), agg_key = 0, arr_key = 0;
 
-	for (uint32_t i = 0; i < l->naggs; i++) {
-		agg_key = MAX(agg_key, ROUND_UP(l->aggs[i].key_size, 8u));
-		l->zero_size = MAX(l->zero_size, l->aggs[i].val_size);
+	for (uint32_t i = 0; i < l->nagg_maps; i++) {
+		agg_key = MAX(agg_key, ROUND_UP(l->agg_maps[i].key_size, 8u));
+		l->zero_size = MAX(l->zero_size, l->agg_maps[i].val_size);
 	}
-	for (uint32_t i = 0; i < l->nvars; i++) {
-		arr_key = MAX(arr_key, ROUND_UP(l->vars[i].key_size, 8u));
-		l->zero_size = MAX(l->zero_size, l->vars[i].val_size);
+	for (uint32_t i = 0; i < l->narr_maps; i++) {
+		arr_key = MAX(arr_key, ROUND_UP(l->arr_maps[i].key_size, 8u));
+		l->zero_size = MAX(l->zero_size, l->arr_maps[i].val_size);
 	}
 	l->save_off = area(&pos, SAVE_SIZE);
 	l->kaddr_off = area(&pos, 8 * MAX_KEY_STRINGS);
@@ -615,6 +613,7 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 	for (uint32_t i = 0; i < aggs->len; i++)
 		agg_place(a, clauses, nclauses, aggs->aggs[i], opts, &l->aggs[i]);
 	vars_place(a, l, vars);
+	share_maps(a, l);
 	mach_place(l, &all);
 	return l;
 }

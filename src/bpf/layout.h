@@ -14,6 +14,7 @@
  *           natural size.
  * Values    per-CPU; min and max are stored xor INT64_MAX / INT64_MIN so that zero means untouched.
  *           Keyless aggregations end with a u64 that is non-zero once touched on that CPU.
+ * Maps      of aggregations and associative arrays may have several owners: share.h.
  *
  * Units     bytes.
  */
@@ -80,8 +81,11 @@ struct agg_layout {
 	const struct prog_agg *agg;
 	struct key_field *keys;
 	uint32_t nkeys;
-	uint32_t key_size;  /* 0: keyless, a per-CPU array of one element; else a per-CPU hash */
+	uint32_t key_size;  /* 0: keyless, an element of a per-CPU array; else a per-CPU hash */
 	uint32_t val_size;  /* one CPU's state, multiple of 8 */
+	uint32_t map;	    /* in layout.agg_maps, whose keys and values may be larger */
+	uint32_t elem;	    /* keyless: index of its element */
+	uint32_t owner;	    /* keyed, of a map that is shared: the u64 its keys begin with; 0 = not shared */
 	uint32_t touched_off; /* keyless only */
 	/* Histograms too large for one map value: the key ends with a u32 bucket index (in key_size), the
 	 * value is one s64. */
@@ -100,12 +104,22 @@ struct var_layout {
 	/* Scalars: in the block of its scope. A by-reference thread-local has a u64 just before it that is
 	 * non-zero while the variable is set: unset it reads as NULL. */
 	uint32_t off;
-	/* associative arrays: a hash map of its own */
+	/* associative arrays: a hash map, shared or not as those of aggregations */
 	struct key_field *keys; /* strings are KEY_STRHASH, never stored; TLS: a u64 thread id comes first */
 	uint32_t key_size;
 	uint32_t val_size; /* of an element, multiple of 8; a scalar lies in its first type.size bytes */
 	uint32_t max_entries;
-	uint32_t map_index; /* MAP_ARR(map_index) */
+	uint32_t map;	/* in layout.arr_maps */
+	uint32_t owner; /* as of an aggregation */
+};
+
+/* ---- maps of elements (share.c) ------------------------------------------------------------- */
+
+struct elem_map {
+	uint32_t key_size; /* 0: a per-CPU array */
+	uint32_t val_size, max_entries;
+	uint32_t *members; /* indices in layout.aggs, or layout.vars: of element n, or of owner n + 1 */
+	uint32_t nmembers;
 };
 
 struct layout_opts {
@@ -123,7 +137,9 @@ struct layout {
 	struct agg_layout *aggs; /* by prog_agg.id - 1 */
 	uint32_t naggs;
 	struct var_layout *vars; /* in the order of prog_vars */
-	uint32_t nvars, narrays;
+	uint32_t nvars;
+	struct elem_map *agg_maps, *arr_maps;
+	uint32_t nagg_maps, narr_maps;
 	uint32_t gvars_size, tls_size; /* 0 = none */
 	/* areas of a MAP_MACH entry after struct rt_mach */
 	uint32_t this_off, this_size;
@@ -150,6 +166,12 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 			     const struct prog_vars *vars, const struct prog_aggs *aggs,
 			     struct strtab *strtab, const struct layout_opts *opts);
 const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope, uint32_t id);
+/* Ring buffers a program names: one a CPU, or beyond a few of them an array that holds those. */
+#define RINGS_NAMED 24
+static inline uint32_t layout_ring_maps(const struct layout *l)
+{
+	return l->opts.ncpus <= RINGS_NAMED ? l->opts.ncpus : 1;
+}
 /* The DIFO is just "ldgs VAR; ret": recorded by natural size. -1 when it is not. */
 int difo_is_builtin(const struct difo *d);
 /* Frames of the stack a DIFO stands for (dif/prog.h). */

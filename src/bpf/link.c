@@ -45,6 +45,7 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 	case MAP_STRINGS:
 	case MAP_STACKS:
 	case MAP_SPEC:
+	case MAP_RINGS:
 	case MAP_RODATA: return ld->maps->fd[class];
 	case MAP_NCLASSES: break;
 	}
@@ -94,7 +95,7 @@ static void insn_set_map(struct bpf_insn *insn, int fd, bool is_value, uint32_t 
  * The obvious way, an array of maps indexed by CPU, costs each start of a session a grace period:
  * filling it makes the kernel wait until no program can see the old content
  * (maybe_wait_bpf_programs() in kernel/bpf/syscall.c), 8 to 20 ms a call. It is slower in the
- * probe, too.
+ * probe, too. With more than RINGS_NAMED CPUs it is taken: a program may name 64 maps.
  */
 static void insn_add(struct linked *out, uint8_t code, int reg, int off, int32_t imm)
 {
@@ -127,11 +128,48 @@ static void ring_tree(struct linker *ld, const uint32_t *cpus, uint32_t ncpus)
 	insn_add(out, BPF_JMP | BPF_EXIT, 0, 0, 0);
 }
 
+static void ring_lookup(struct linker *ld)
+{
+	/* clang-format off */
+	static const struct bpf_insn before[] = {
+		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_2, 0, 0},
+		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_7, BPF_REG_3, 0, 0},
+		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_8, BPF_REG_4, 0, 0},
+		{BPF_STX | BPF_MEM | BPF_W,   BPF_REG_10, BPF_REG_1, -4, 0},
+		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0, 0},
+		{BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -4},
+		{BPF_LD | BPF_DW | BPF_IMM,   BPF_REG_1, 0, 0, 0},
+		{0, 0, 0, 0, 0},
+	}, after[] = {
+		{BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem},
+		{BPF_JMP | BPF_JNE | BPF_K,   BPF_REG_0, 0, 2, 0},
+		{BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, -1},
+		{BPF_JMP | BPF_EXIT, 0, 0, 0, 0},
+		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_0, 0, 0},
+		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_6, 0, 0},
+		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_3, BPF_REG_7, 0, 0},
+		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_4, BPF_REG_8, 0, 0},
+		{BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_ringbuf_output},
+		{BPF_JMP | BPF_EXIT, 0, 0, 0, 0},
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < ARRAY_LEN(before); i++)
+		vec_push(&ld->out->insns, before[i]);
+	insn_set_map(vec_last(&ld->out->insns) - 1, ld->maps->fd[MAP_RINGS], false, 0);
+	for (size_t i = 0; i < ARRAY_LEN(after); i++)
+		vec_push(&ld->out->insns, after[i]);
+}
+
 static void ring_output_make(struct linker *ld)
 {
 	CLEANUP(free) uint32_t *cpus = xcalloc(ld->maps->ncpus, sizeof(*cpus));
 	uint32_t n = 0;
 
+	if (ld->maps->fd[MAP_RINGS] >= 0) {
+		ring_lookup(ld);
+		return;
+	}
 	for (uint32_t cpu = 0; cpu < ld->maps->ncpus; cpu++)
 		if (ld->maps->ring_fds[cpu] >= 0)
 			cpus[n++] = cpu;

@@ -20,6 +20,7 @@ struct map_spec {
 	uint32_t key_size, value_size, max_entries, flags;
 	int btf_fd; /* with its key and value types */
 	uint32_t btf_key, btf_value;
+	int inner_fd;	    /* of a map of maps: one of those */
 	const char *option; /* what the user can lower when it does not fit; NULL = nothing */
 };
 
@@ -48,6 +49,8 @@ static struct err *map_create(const struct map_spec *s, int *ret_fd)
 	};
 	int fd;
 
+	if (s->type == BPF_MAP_TYPE_ARRAY_OF_MAPS)
+		attr.inner_map_fd = (uint32_t)s->inner_fd;
 	if (s->btf_value) {
 		attr.btf_fd = (uint32_t)s->btf_fd;
 		attr.btf_key_type_id = s->btf_key;
@@ -168,6 +171,34 @@ static struct err *spec_create(struct kmaps *m, const struct layout *l)
 	return NULL;
 }
 
+/* One call for all: filling an array of maps costs a grace period a call (link.c). */
+static struct err *ring_array_create(struct kmaps *m)
+{
+	CLEANUP(free) uint32_t *cpus = xcalloc(m->ncpus, sizeof(*cpus));
+	CLEANUP(free) int *fds = xcalloc(m->ncpus, sizeof(*fds));
+	union bpf_attr attr = {0};
+	struct map_spec s = {BPF_MAP_TYPE_ARRAY_OF_MAPS, "rings", 4, 4, m->ncpus, .flags = 0};
+	struct err *e;
+	uint32_t n = 0;
+
+	for (uint32_t cpu = 0; cpu < m->ncpus; cpu++)
+		if (m->ring_fds[cpu] >= 0) {
+			fds[n] = m->ring_fds[cpu];
+			cpus[n++] = cpu;
+		}
+	s.inner_fd = fds[0];
+	e = map_create(&s, &m->fd[MAP_RINGS]);
+	if (e)
+		return e;
+	attr.batch.keys = (uint64_t)(uintptr_t)cpus;
+	attr.batch.values = (uint64_t)(uintptr_t)fds;
+	attr.batch.count = n;
+	attr.batch.map_fd = (uint32_t)m->fd[MAP_RINGS];
+	if (sys_bpf(BPF_MAP_UPDATE_BATCH, &attr, sizeof(attr)))
+		return err_sys(errno, "cannot fill the table of ring buffers");
+	return NULL;
+}
+
 static struct err *rings_create(struct kmaps *m)
 {
 	struct map_spec ring = {BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, m->ring_size,
@@ -179,6 +210,8 @@ static struct err *rings_create(struct kmaps *m)
 	for (uint32_t cpu = 0; cpu < m->ncpus && !e; cpu++)
 		if (online[cpu])
 			e = map_create(&ring, &m->ring_fds[cpu]);
+	if (!e && m->ncpus > RINGS_NAMED)
+		e = ring_array_create(m);
 	return e;
 }
 
@@ -260,8 +293,8 @@ static struct err *aggs_create(struct kmaps *m, const struct layout *l)
 {
 	struct err *e = NULL;
 
-	for (uint32_t i = 0; i < l->naggs && !e; i++) {
-		const struct agg_layout *a = &l->aggs[i];
+	for (uint32_t i = 0; i < l->nagg_maps && !e; i++) {
+		const struct elem_map *a = &l->agg_maps[i];
 		struct map_spec hash = {BPF_MAP_TYPE_PERCPU_HASH,
 					"agg",
 					a->key_size,
@@ -269,10 +302,10 @@ static struct err *aggs_create(struct kmaps *m, const struct layout *l)
 					a->max_entries,
 					.flags = BPF_F_NO_PREALLOC,
 					.option = "aggsize"};
-		struct map_spec one = {
-			BPF_MAP_TYPE_PERCPU_ARRAY, "agg", 4, a->val_size, 1, .flags = 0};
+		struct map_spec array = {BPF_MAP_TYPE_PERCPU_ARRAY, "agg", 4, a->val_size,
+					 a->nmembers,		    .flags = 0};
 
-		e = map_create(a->key_size ? &hash : &one, &m->agg_fds[i]);
+		e = map_create(a->key_size ? &hash : &array, &m->agg_fds[i]);
 	}
 	return e;
 }
@@ -281,15 +314,14 @@ static struct err *arrays_create(struct kmaps *m, const struct layout *l)
 {
 	struct err *e = NULL;
 
-	for (uint32_t i = 0; i < l->nvars && !e; i++) {
-		const struct var_layout *v = &l->vars[i];
+	for (uint32_t i = 0; i < l->narr_maps && !e; i++) {
+		const struct elem_map *v = &l->arr_maps[i];
 		struct map_spec s = {BPF_MAP_TYPE_HASH,	    "array",
 				     v->key_size,	    v->val_size,
 				     v->max_entries,	    .flags = BPF_F_NO_PREALLOC,
 				     .option = "dynvarsize"};
 
-		if (v->var->kind == DIF_VAR_ARRAY)
-			e = map_create(&s, &m->arr_fds[v->map_index]);
+		e = map_create(&s, &m->arr_fds[i]);
 	}
 	return e;
 }
@@ -395,8 +427,8 @@ struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
 
 	memset(m->fd, 0xff, sizeof(m->fd));
 	m->ncpus = l->opts.ncpus;
-	m->naggs = l->naggs;
-	m->narrs = l->narrays;
+	m->naggs = l->nagg_maps;
+	m->narrs = l->narr_maps;
 	m->agg_fds = fds_create(m->naggs);
 	m->arr_fds = fds_create(m->narrs);
 	m->ring_fds = fds_create(m->ncpus);

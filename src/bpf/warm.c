@@ -40,14 +40,13 @@ void kmaps_warm(const struct kmaps *m, const struct layout *l)
 	cpu_set_t *before = CPU_ALLOC(m->ncpus), *one = CPU_ALLOC(m->ncpus);
 	size_t size = CPU_ALLOC_SIZE(m->ncpus);
 
-	for (uint32_t i = 0; i < l->naggs; i++)
-		if (l->aggs[i].key_size)
-			vec_push(&maps, (struct warm_map){m->agg_fds[i], l->aggs[i].key_size,
-							  (size_t)l->aggs[i].val_size * m->ncpus});
-	for (uint32_t i = 0; i < l->nvars; i++)
-		if (l->vars[i].var->kind == DIF_VAR_ARRAY)
-			vec_push(&maps, (struct warm_map){m->arr_fds[l->vars[i].map_index],
-							  l->vars[i].key_size, l->vars[i].val_size});
+	for (uint32_t i = 0; i < l->nagg_maps; i++)
+		if (l->agg_maps[i].key_size)
+			vec_push(&maps, (struct warm_map){m->agg_fds[i], l->agg_maps[i].key_size,
+							  (size_t)l->agg_maps[i].val_size * m->ncpus});
+	for (uint32_t i = 0; i < l->narr_maps; i++)
+		vec_push(&maps, (struct warm_map){m->arr_fds[i], l->arr_maps[i].key_size,
+						  l->arr_maps[i].val_size});
 	if (m->fd[MAP_STRINGS] >= 0)
 		vec_push(&maps, (struct warm_map){m->fd[MAP_STRINGS], 8,
 						  sizeof(struct rt_keystr) + ROUND_UP(l->strsize, 4)});

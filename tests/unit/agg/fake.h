@@ -28,6 +28,8 @@ struct fake {
 	struct arena *arena;
 	struct layout layout;
 	struct agg_layout als[16];
+	struct elem_map agg_maps[16]; /* one each */
+	uint32_t members[16];
 	struct prog_agg paggs[16];
 	struct fake_map maps[16];
 	struct strtab *strings; /* hash = offset in it + 1000 */
@@ -43,7 +45,7 @@ static inline struct err *fake_each(void *ctx, uint32_t agg, agg_each_f *f, void
 		struct fake_elem *e = &fk->maps[agg].elems.data[i];
 
 		if (!e->is_gone)
-			f(arg, fk->als[agg].key_size ? e->key : NULL, e->values, FAKE_CPUS);
+			f(arg, e->key, e->values, FAKE_CPUS); /* keyless: element 0 */
 	}
 	return NULL;
 }
@@ -117,6 +119,7 @@ static inline void fake_init(struct fake *f)
 	f->layout.strtab = strtab_create();
 	f->layout.strsize = 256;
 	f->layout.aggs = f->als;
+	f->layout.agg_maps = f->agg_maps;
 	f->layout.opts.ncpus = FAKE_CPUS;
 }
 
@@ -134,8 +137,11 @@ static inline uint32_t fake_agg(struct fake *f, enum aggfunc func, const char *n
 {
 	uint32_t i = f->layout.naggs++;
 
+	f->layout.nagg_maps = f->layout.naggs;
+	f->members[i] = i;
 	f->paggs[i] = (struct prog_agg){.name = name, .id = i + 1, .func = func};
 	f->als[i] = (struct agg_layout){.agg = &f->paggs[i],
+					.map = i,
 					.keys = ARENA_NEW_N(f->arena, struct key_field, 8)};
 	return i + 1;
 }
@@ -197,6 +203,10 @@ static inline void fake_size(struct fake *f, uint32_t id, bool is_sparse)
 		al->touched_off = al->val_size;
 		al->val_size += 8;
 	}
+	f->agg_maps[id - 1] = (struct elem_map){.key_size = al->key_size,
+						.val_size = al->val_size,
+						.members = &f->members[id - 1],
+						.nmembers = 1};
 }
 
 static inline void fake_open(struct fake *f)

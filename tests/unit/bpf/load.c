@@ -2,6 +2,7 @@
  * Maps, linking and loading: what is made, what is refused and how that is said, and that every
  * system call may fail without anything staying open.
  */
+#include "bpf/share.h"
 #include "rt_fixture.h"
 #include "tap.h"
 
@@ -46,6 +47,7 @@ static int nfds(void)
 struct session {
 	struct layout layout;
 	struct agg_layout aggs[2];
+	struct arena *arena;
 	struct key_field keys[2];
 	struct var_layout vars[1];
 	struct prog_var var;
@@ -68,7 +70,6 @@ static void session_init(struct session *s)
 		.naggs = ARRAY_LEN(s->aggs),
 		.vars = s->vars,
 		.nvars = 1,
-		.narrays = 1,
 		.gvars_size = 64,
 		.tls_size = 48,
 		.this_off = sizeof(struct rt_mach),
@@ -79,6 +80,8 @@ static void session_init(struct session *s)
 		.opts = {.ncpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF)},
 	};
 	(void)strtab_adds(s->layout.strtab, "a constant");
+	s->arena = arena_create();
+	share_maps(s->arena, &s->layout);
 }
 
 static bool info_of(int fd, struct bpf_map_info *info)
@@ -423,5 +426,6 @@ int main(void)
 	test_speed(&s);
 	is_int(nfds(), before, "no descriptor is left");
 	strtab_destroy(s.layout.strtab);
+	arena_destroy(s.arena);
 	return tap_done();
 }

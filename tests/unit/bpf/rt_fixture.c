@@ -177,6 +177,7 @@ struct rt_fx *rt_fx_create(const struct rt_fx_opts *o)
 	fx->keys[1] = (struct key_field){.repr = KEY_STACK, .off = 8, .size = 8};
 	fx->agg = (struct agg_layout){
 		.keys = fx->keys, .nkeys = 2, .key_size = 16, .val_size = 8, .max_entries = 4};
+	fx->agg_map = (struct elem_map){.key_size = 16, .val_size = 8, .max_entries = 4};
 	*l = (struct layout){.strsize = o->strsize,
 			     .scratch_size = o->scratch_size,
 			     .gvars_size = o->gvars_size,
@@ -191,6 +192,8 @@ struct rt_fx *rt_fx_create(const struct rt_fx_opts *o)
 			     .strtab = strtab_create(),
 			     .aggs = &fx->agg,
 			     .naggs = 1,
+			     .agg_maps = &fx->agg_map,
+			     .nagg_maps = 1,
 			     .speculates = true,
 			     .nspec = 3,
 			     .opts.ncpus = SLOTS_CPUS};

@@ -21,6 +21,7 @@ struct rt_fx_opts {
 struct rt_fx {
 	struct layout layout;
 	struct agg_layout agg; /* layout.aggs: 4 elements */
+	struct elem_map agg_map;
 	struct key_field keys[2];
 	struct kmaps *maps;
 	struct rt_mach *mach; /* the entry of slot 0, as last read; call writes it back */
