@@ -211,7 +211,7 @@ static void gen_prologue(struct gen *g, const struct needs *n)
 static void gen_clause(struct gen *g, const struct unit_clause *uc)
 {
 	const struct prog_clause *c = uc->layout->clause;
-	bool tls_early = clause_reads_tls_early(c);
+	bool tls_early = g->l->tls_size && clause_reads_tls_early(c);
 	uint32_t first_cold = g->cold.len;
 	struct needs n = {0};
 
@@ -227,7 +227,7 @@ static void gen_clause(struct gen *g, const struct unit_clause *uc)
 		gen_difo(g, c->pred, 0);
 		em_jmp_imm(&g->e, BPF_JEQ, R0, 0, g->out);
 	}
-	if (n.tls && !tls_early)
+	if (n.tls && g->l->tls_size && !tls_early)
 		gen_tls_lookup(g);
 	if (c->records)
 		gen_record_begin(g);

@@ -536,13 +536,24 @@ static void describe_home(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn
 		ri->home = (struct ra_place){.kind = RA_CONST};
 }
 
-static void describe_clobbers(struct ra_insn *ri, dif_insn insn)
+/* A thread-local that is an element of a hash map is found by calls. */
+static bool loads_elem(const struct layout *l, dif_insn insn)
+{
+	const struct var_layout *vl;
+
+	if (DIF_INSN_OP(insn) != DIF_OP_LDTS)
+		return false;
+	vl = layout_var(l, DIF_SCOPE_THREAD, DIF_INSN_INDEX(insn));
+	return vl && vl->is_elem;
+}
+
+static void describe_clobbers(const struct layout *l, struct ra_insn *ri, dif_insn insn)
 {
 	const struct op_gen *op = &ops[DIF_INSN_OP(insn)];
 	uint32_t id = DIF_INSN_INDEX(insn);
 	const struct builtin_gen *b;
 
-	ri->clobbers = op->clobbers;
+	ri->clobbers = op->clobbers || loads_elem(l, insn);
 	ri->keeps_reads = op->keeps_reads;
 	if (DIF_INSN_OP(insn) == DIF_OP_CALL)
 		ri->clobbers = subr_clobbers(id);
@@ -567,7 +578,7 @@ static void describe_insn(struct difo_gen *dg, uint32_t i, uint8_t *depth)
 	enum dif_op op = DIF_INSN_OP(insn);
 	enum dif_form form = dif_op_form(op);
 
-	describe_clobbers(ri, insn);
+	describe_clobbers(dg->g->l, ri, insn);
 	if (form == DIF_FORM_CMP || form == DIF_FORM_TST) {
 		describe_compare(dg, ri, insn);
 	} else if (form == DIF_FORM_LABEL) {

@@ -83,6 +83,159 @@ static void tls_get(struct gen *g, uint32_t done)
 	em_here(&g->e, have);
 }
 
+/* Copies what the value points to, to the map pointer in r1. */
+static void copy_in(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+{
+	const struct dif_type *t = &vl->var->type;
+	bool is_user = t->flags & DIF_TF_BYUREF, is_string = t->kind == DIF_KIND_STRING;
+	int helper = is_string ? (is_user ? BPF_FUNC_probe_read_user_str
+					  : BPF_FUNC_probe_read_kernel_str)
+			       : (is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel);
+
+	ra_place_load(g, R3, &at->reads[0]);
+	em_imm(&g->e, R2, vl->size);
+	em_helper(&g->e, helper);
+	em_jmp_imm(&g->e, BPF_JSLT, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, at->reads[0]));
+}
+
+/* ---- elements of hash maps ------------------------------------------------------------------ */
+
+/* r0 = identity of the thread: its id, or for idle threads one per CPU */
+static void thread_id(struct gen *g)
+{
+	struct emitter *e = &g->e;
+	uint32_t done = em_label(e);
+
+	em_helper(e, BPF_FUNC_get_current_pid_tgid);
+	em_mov32(e, R0, R0);
+	em_jmp_imm(e, BPF_JNE, R0, 0, done);
+	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, cpu));
+	em_alu_imm(e, BPF_ADD, R0, 1);
+	em_alu_imm(e, BPF_LSH, R0, 32);
+	em_here(e, done);
+}
+
+static void key_part(struct gen *g, const struct dif_at *at, const struct key_field *f,
+		     const struct ra_place *v)
+{
+	struct emitter *e = &g->e;
+	uint32_t off = g->l->arr_key_off + f->off;
+
+	if (f->repr == KEY_BYTES) {
+		em_addr(e, R1, R9, off);
+		em_imm(e, R2, f->size);
+		ra_place_load(g, R3, v);
+		em_helper(e, BPF_FUNC_probe_read_kernel);
+		em_jmp_imm(e, BPF_JNE, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, *v));
+	} else if (f->repr == KEY_STRHASH) {
+		ra_place_load(g, R2, v);
+		gen_rt(g, "rt_strhash");
+		at_check_rt(g, at);
+		gen_mach_store(g, 8, off, R0);
+	} else {
+		gen_mach_store(g, f->size, off, ra_place_use(g, v, R0));
+	}
+}
+
+/* Builds the key; tuple entries are v[]. */
+static void build_key(struct gen *g, const struct dif_at *at, const struct var_layout *vl,
+		      const struct ra_place *v)
+{
+	uint32_t key_off = g->l->arr_key_off, pos = 0;
+
+	if (vl->owner) {
+		em_store_imm(&g->e, 8, R9, (int32_t)key_off, (int32_t)vl->owner);
+		pos = 8;
+	}
+	if (vl->var->scope == DIF_SCOPE_THREAD) {
+		thread_id(g);
+		gen_mach_store(g, 8, key_off + pos, R0);
+		pos += 8;
+	}
+	for (uint32_t k = 0; k < vl->var->nkeys; k++) {
+		const struct key_field *f = &vl->keys[k];
+
+		gen_key_pad(g, key_off + pos, key_off + f->off);
+		key_part(g, at, f, &v[k]);
+		pos = f->off + f->size;
+	}
+	gen_key_pad(g, key_off + pos, key_off + g->l->arr_maps[vl->map].key_size);
+}
+
+/* r1 = map, r2 = key */
+static void map_and_key(struct gen *g, const struct var_layout *vl)
+{
+	em_addr(&g->e, R2, R9, g->l->arr_key_off);
+	em_map(&g->e, R1, MAP_REF(MAP_ARR, vl->map));
+}
+
+/* The value of the element whose key is built. */
+static void load_elem(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+{
+	struct emitter *e = &g->e;
+	const struct ra_place *d = &at->writes[0];
+	uint32_t unset = em_label(e);
+	int dst = ra_place_dst(d, R1);
+
+	map_and_key(g, vl);
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	em_imm(e, dst, 0);
+	em_jmp_imm(e, BPF_JEQ, R0, 0, unset);
+	if (is_byref(vl))
+		to_number(g, dst, R0);
+	else
+		load_value(g, vl, dst, R0, 0);
+	em_here(e, unset);
+	ra_place_put(g, d, dst);
+}
+
+/* r0 = element, after inserting a zeroed one; to label done when there is no room */
+static void insert_zeroed(struct gen *g, const struct var_layout *vl, uint32_t done)
+{
+	struct emitter *e = &g->e;
+	uint32_t have = em_label(e);
+
+	map_and_key(g, vl);
+	em_addr(e, R3, R9, g->l->zero_off);
+	em_imm(e, R4, BPF_NOEXIST);
+	em_helper(e, BPF_FUNC_map_update_elem);
+	map_and_key(g, vl);
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	em_jmp_imm(e, BPF_JNE, R0, 0, have);
+	gen_count(g, offsetof(struct rt_cpu, dyn_drops));
+	em_ja(e, done);
+	em_here(e, have);
+}
+
+/* Stores reads[0] to the element whose key is built; zero removes it. */
+static void store_elem(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+{
+	struct emitter *e = &g->e;
+	const struct ra_place *v = &at->reads[0];
+	uint32_t done = em_label(e), remove = em_label(e), have = em_label(e);
+	uint32_t size = is_byref(vl) ? 8 : vl->var->type.size;
+
+	ra_place_load(g, R0, v);
+	em_extend(e, R0, size, false);
+	em_jmp_imm(e, BPF_JEQ, R0, 0, remove);
+	map_and_key(g, vl);
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	em_jmp_imm(e, BPF_JNE, R0, 0, have);
+	insert_zeroed(g, vl, done);
+	em_here(e, have);
+	if (is_byref(vl)) {
+		em_mov(e, R1, R0);
+		copy_in(g, at, vl);
+	} else {
+		em_store(e, size, R0, 0, ra_place_use(g, v, R1));
+	}
+	em_ja(e, done);
+	em_here(e, remove);
+	map_and_key(g, vl);
+	em_helper(e, BPF_FUNC_map_delete_elem);
+	em_here(e, done);
+}
+
 /* ---- loads of scalars ----------------------------------------------------------------------- */
 
 static void load_tls(struct gen *g, const struct var_layout *vl, int dst)
@@ -157,6 +310,11 @@ void gen_ldv(struct gen *g, const struct dif_at *at)
 	vl = var_of(g, at);
 	if (!vl || d->kind == RA_UNUSED)
 		return;
+	if (vl->is_elem) {
+		build_key(g, at, vl, NULL);
+		load_elem(g, at, vl);
+		return;
+	}
 	load_scalar(g, vl, dst);
 	ra_place_put(g, d, dst);
 }
@@ -185,21 +343,6 @@ void gen_lda(struct gen *g, const struct dif_at *at)
 }
 
 /* ---- stores --------------------------------------------------------------------------------- */
-
-/* Copies what the value points to, to the map pointer in r1. */
-static void copy_in(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
-{
-	const struct dif_type *t = &vl->var->type;
-	bool is_user = t->flags & DIF_TF_BYUREF, is_string = t->kind == DIF_KIND_STRING;
-	int helper = is_string ? (is_user ? BPF_FUNC_probe_read_user_str
-					  : BPF_FUNC_probe_read_kernel_str)
-			       : (is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel);
-
-	ra_place_load(g, R3, &at->reads[0]);
-	em_imm(&g->e, R2, t->size);
-	em_helper(&g->e, helper);
-	em_jmp_imm(&g->e, BPF_JSLT, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, at->reads[0]));
-}
 
 static bool can_be_zero(const struct ra_place *v)
 {
@@ -275,7 +418,7 @@ static void store_static_ref(struct gen *g, const struct dif_at *at, const struc
 		em_ja(e, done);
 		em_here(e, clear);
 		static_pointer(g, vl);
-		em_imm(e, R2, vl->var->type.size);
+		em_imm(e, R2, vl->size);
 		em_imm(e, R3, 0);
 		em_helper(e, BPF_FUNC_probe_read_kernel); /* fails, and so zeroes */
 	}
@@ -300,7 +443,10 @@ void gen_stv(struct gen *g, const struct dif_at *at)
 
 	if (!vl)
 		return;
-	if (vl->var->scope == DIF_SCOPE_THREAD)
+	if (vl->is_elem) {
+		build_key(g, at, vl, NULL);
+		store_elem(g, at, vl);
+	} else if (vl->var->scope == DIF_SCOPE_THREAD)
 		(is_byref(vl) ? store_tls_ref : store_tls_value)(g, at, vl);
 	else
 		(is_byref(vl) ? store_static_ref : store_static_value)(g, at, vl);
@@ -308,148 +454,34 @@ void gen_stv(struct gen *g, const struct dif_at *at)
 
 /* ---- associative arrays --------------------------------------------------------------------- */
 
-/* r0 = identity of the thread: its id, or for idle threads one per CPU */
-static void thread_id(struct gen *g)
+/* The array whose key the tuple is; NULL when it does not fit. */
+static const struct var_layout *array_of(struct gen *g, const struct dif_at *at)
 {
-	struct emitter *e = &g->e;
-	uint32_t done = em_label(e);
+	const struct var_layout *vl = var_of(g, at);
 
-	em_helper(e, BPF_FUNC_get_current_pid_tgid);
-	em_mov32(e, R0, R0);
-	em_jmp_imm(e, BPF_JNE, R0, 0, done);
-	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, cpu));
-	em_alu_imm(e, BPF_ADD, R0, 1);
-	em_alu_imm(e, BPF_LSH, R0, 32);
-	em_here(e, done);
-}
-
-static void key_part(struct gen *g, const struct dif_at *at, const struct key_field *f,
-		     const struct ra_place *v)
-{
-	struct emitter *e = &g->e;
-	uint32_t off = g->l->arr_key_off + f->off;
-
-	if (f->repr == KEY_BYTES) {
-		em_addr(e, R1, R9, off);
-		em_imm(e, R2, f->size);
-		ra_place_load(g, R3, v);
-		em_helper(e, BPF_FUNC_probe_read_kernel);
-		em_jmp_imm(e, BPF_JNE, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, *v));
-	} else if (f->repr == KEY_STRHASH) {
-		ra_place_load(g, R2, v);
-		gen_rt(g, "rt_strhash");
-		at_check_rt(g, at);
-		gen_mach_store(g, 8, off, R0);
-	} else {
-		gen_mach_store(g, f->size, off, ra_place_use(g, v, R0));
-	}
-}
-
-/* Builds the key; tuple entries are v[]. False when the object does not fit the variable. */
-static bool build_key(struct gen *g, const struct dif_at *at, const struct var_layout *vl,
-		      const struct ra_place *v)
-{
-	uint32_t key_off = g->l->arr_key_off, pos = 0;
-
-	if (at->depth != vl->var->nkeys) {
+	if (vl && at->depth != vl->var->nkeys) {
 		gen_fail(g, "'%s' has %u keys, not %u", vl->var->name, vl->var->nkeys, at->depth);
-		return false;
+		return NULL;
 	}
-	if (vl->owner) {
-		em_store_imm(&g->e, 8, R9, (int32_t)key_off, (int32_t)vl->owner);
-		pos = 8;
-	}
-	if (vl->var->scope == DIF_SCOPE_THREAD) {
-		thread_id(g);
-		gen_mach_store(g, 8, key_off + pos, R0);
-		pos += 8;
-	}
-	for (uint32_t k = 0; k < vl->var->nkeys; k++) {
-		const struct key_field *f = &vl->keys[k];
-
-		gen_key_pad(g, key_off + pos, key_off + f->off);
-		key_part(g, at, f, &v[k]);
-		pos = f->off + f->size;
-	}
-	gen_key_pad(g, key_off + pos, key_off + g->l->arr_maps[vl->map].key_size);
-	return true;
-}
-
-/* r1 = map, r2 = key */
-static void map_and_key(struct gen *g, const struct var_layout *vl)
-{
-	em_addr(&g->e, R2, R9, g->l->arr_key_off);
-	em_map(&g->e, R1, MAP_REF(MAP_ARR, vl->map));
+	return vl;
 }
 
 void gen_ldaa(struct gen *g, const struct dif_at *at)
 {
-	struct emitter *e = &g->e;
-	const struct var_layout *vl = var_of(g, at);
-	const struct ra_place *d = &at->writes[0];
-	uint32_t unset = em_label(e);
-	int dst = ra_place_dst(d, R1);
+	const struct var_layout *vl = array_of(g, at);
 
-	if (!vl || !build_key(g, at, vl, at->reads))
-		return;
-	map_and_key(g, vl);
-	em_helper(e, BPF_FUNC_map_lookup_elem);
-	em_imm(e, dst, 0);
-	em_jmp_imm(e, BPF_JEQ, R0, 0, unset);
-	if (is_byref(vl))
-		to_number(g, dst, R0);
-	else
-		load_value(g, vl, dst, R0, 0);
-	em_here(e, unset);
-	ra_place_put(g, d, dst);
-}
-
-/* r0 = element, after inserting a zeroed one; to label done when there is no room */
-static void insert_zeroed(struct gen *g, const struct var_layout *vl, uint32_t done)
-{
-	struct emitter *e = &g->e;
-	uint32_t have = em_label(e);
-
-	map_and_key(g, vl);
-	em_addr(e, R3, R9, g->l->zero_off);
-	em_imm(e, R4, BPF_NOEXIST);
-	em_helper(e, BPF_FUNC_map_update_elem);
-	map_and_key(g, vl);
-	em_helper(e, BPF_FUNC_map_lookup_elem);
-	em_jmp_imm(e, BPF_JNE, R0, 0, have);
-	gen_count(g, offsetof(struct rt_cpu, dyn_drops));
-	em_ja(e, done);
-	em_here(e, have);
+	if (vl) {
+		build_key(g, at, vl, at->reads);
+		load_elem(g, at, vl);
+	}
 }
 
 void gen_staa(struct gen *g, const struct dif_at *at)
 {
-	struct emitter *e = &g->e;
-	const struct var_layout *vl = var_of(g, at);
-	const struct ra_place *v = &at->reads[0];
-	uint32_t done = em_label(e), remove = em_label(e), have = em_label(e);
-	uint32_t size;
+	const struct var_layout *vl = array_of(g, at);
 
-	if (!vl || !build_key(g, at, vl, at->reads + 1))
-		return;
-	size = is_byref(vl) ? 8 : vl->var->type.size;
-	ra_place_load(g, R0, v);
-	em_extend(e, R0, size, false);
-	em_jmp_imm(e, BPF_JEQ, R0, 0, remove);
-	map_and_key(g, vl);
-	em_helper(e, BPF_FUNC_map_lookup_elem);
-	em_jmp_imm(e, BPF_JNE, R0, 0, have);
-	insert_zeroed(g, vl, done);
-	em_here(e, have);
-	if (is_byref(vl)) {
-		em_mov(e, R1, R0);
-		copy_in(g, at, vl);
-	} else {
-		em_store(e, size, R0, 0, ra_place_use(g, v, R1));
+	if (vl) {
+		build_key(g, at, vl, at->reads + 1);
+		store_elem(g, at, vl);
 	}
-	em_ja(e, done);
-	em_here(e, remove);
-	map_and_key(g, vl);
-	em_helper(e, BPF_FUNC_map_delete_elem);
-	em_here(e, done);
 }

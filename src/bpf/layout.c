@@ -16,6 +16,8 @@
 #define SPARSE_ABOVE	  4096 /* bytes of one histogram */
 #define ELEM_OVERHEAD	  64   /* a hash element's header, for aggsize and dynvarsize */
 #define MAX_ENTRIES	  (1u << 20)
+/* Linux include/linux/bpf_local_storage.h, BPF_LOCAL_STORAGE_MAX_VALUE_SIZE: 64 KiB less a header */
+#define TLS_MAX		  65280
 #define QUANTIZE_NBUCKETS 127
 
 /* ---- what a DIFO is ------------------------------------------------------------------------- */
@@ -447,7 +449,8 @@ static void array_place(struct arena *a, const struct layout_opts *opts, struct 
 		vl->keys[k].off = place(&pos, vl->keys[k].size);
 	}
 	vl->key_size = ROUND_UP(MAX(pos, 4u), 4u);
-	vl->val_size = ROUND_UP(MAX(v->type.size, 8u), 8u);
+	vl->is_elem = true;
+	vl->val_size = ROUND_UP(MAX(vl->size, 8u), 8u);
 	vl->max_entries = entries_for(opts->dynvarsize, vl->key_size + vl->val_size);
 }
 
@@ -466,9 +469,31 @@ static void scalar_place(struct layout *l, struct var_layout *vl)
 	if (var_is_byref(v)) {
 		*pos = ROUND_UP(*pos, 8u) + (v->scope == DIF_SCOPE_THREAD ? 8 : 0);
 		vl->off = *pos;
-		*pos += ROUND_UP(MAX(v->type.size, 1u), 8u);
+		*pos += ROUND_UP(MAX(vl->size, 1u), 8u);
 	} else {
-		vl->off = place(pos, v->type.size);
+		vl->off = place(pos, vl->size);
+	}
+}
+
+/* The largest of the thread-locals leave the block until the others fit. */
+static void tls_trim(struct arena *a, struct layout *l)
+{
+	for (;;) {
+		struct var_layout *largest = NULL;
+		uint64_t total = 0;
+
+		for (uint32_t i = 0; i < l->nvars; i++) {
+			struct var_layout *vl = &l->vars[i];
+
+			if (vl->is_elem || vl->var->scope != DIF_SCOPE_THREAD)
+				continue;
+			total += vl->size + 16; /* with alignment and what says that it is set */
+			if (!largest || vl->size > largest->size)
+				largest = vl;
+		}
+		if (total <= TLS_MAX)
+			return;
+		array_place(a, &l->opts, largest);
 	}
 }
 
@@ -477,12 +502,18 @@ static void vars_place(struct arena *a, struct layout *l, const struct prog_vars
 	l->nvars = vars->len;
 	l->vars = ARENA_NEW_N(a, struct var_layout, vars->len);
 	for (uint32_t i = 0; i < vars->len; i++) {
-		l->vars[i].var = vars->vars[i];
-		if (vars->vars[i]->kind == DIF_VAR_ARRAY)
+		const struct prog_var *v = vars->vars[i];
+
+		l->vars[i].var = v;
+		l->vars[i].size =
+			v->type.kind == DIF_KIND_STRING ? l->opts.strsize : v->type.size;
+		if (v->kind == DIF_VAR_ARRAY)
 			array_place(a, &l->opts, &l->vars[i]);
-		else
-			scalar_place(l, &l->vars[i]);
 	}
+	tls_trim(a, l);
+	for (uint32_t i = 0; i < vars->len; i++)
+		if (!l->vars[i].is_elem)
+			scalar_place(l, &l->vars[i]);
 	l->gvars_size = ROUND_UP(l->gvars_size, 8u);
 	l->tls_size = ROUND_UP(l->tls_size, 8u);
 	l->this_size = ROUND_UP(l->this_size, 8u);

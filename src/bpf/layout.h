@@ -104,7 +104,10 @@ struct var_layout {
 	/* Scalars: in the block of its scope. A by-reference thread-local has a u64 just before it that is
 	 * non-zero while the variable is set: unset it reads as NULL. */
 	uint32_t off;
-	/* associative arrays: a hash map, shared or not as those of aggregations */
+	uint32_t size; /* of a value; strings: strsize as it is in the end, whatever it was when compiled */
+	/* Associative arrays: a hash map, shared or not as those of aggregations. So are thread-local
+	 * scalars that do not fit in the block: arrays without keys. */
+	bool is_elem;
 	struct key_field *keys; /* strings are KEY_STRHASH, never stored; TLS: a u64 thread id comes first */
 	uint32_t key_size;
 	uint32_t val_size; /* of an element, multiple of 8; a scalar lies in its first type.size bytes */

@@ -223,6 +223,7 @@ static struct err *tls_create(struct kmaps *m, const struct layout *l)
 	CLEANUP(fd) int btf = -1;
 	struct err *e;
 
+	assert(l->tls_size <= UINT16_MAX);
 	s.btf_key = btf_blob_int(&b, "int", 4, true);
 	s.btf_value = btf_blob_struct(&b, "tls", l->tls_size);
 	e = btf_blob_load(&b, &btf);
@@ -231,11 +232,7 @@ static struct err *tls_create(struct kmaps *m, const struct layout *l)
 		return e;
 	s.btf_fd = btf;
 	e = map_create(&s, &m->fd[MAP_TLS]);
-	e = feat_explain(FEAT_TASK_STORAGE, e);
-	if (e && err_get_sys(e) == E2BIG)
-		e = err_hint(e, "a thread's self-> variables may take 64 KiB together; "
-				"use fewer or a smaller strsize");
-	return e;
+	return feat_explain(FEAT_TASK_STORAGE, e);
 }
 
 static uint32_t keys_strings(const struct key_field *keys, uint32_t nkeys)

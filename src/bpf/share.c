@@ -176,7 +176,7 @@ static uint32_t wants_fill(const struct layout *l, struct want *wants)
 				     al->val_size, al->max_entries);
 	}
 	for (uint32_t i = 0; i < l->nvars; i++)
-		if (l->vars[i].var->kind == DIF_VAR_ARRAY)
+		if (l->vars[i].is_elem)
 			wants[n++] = want_of(WANT_ARRAY, i, l->vars[i].key_size, l->vars[i].val_size,
 					     l->vars[i].max_entries);
 	return n;

@@ -110,14 +110,32 @@ def case_clauses_syscalls():
 
 def case_strings_64k():
     """Strings of 64 KiB in every class of variable, in keys, records and subroutines."""
-    body = ["s = strjoin(s, s);"] * 11
-    body += ["this->t = strjoin(s, substr(s, 1));", "g = this->t;", 'a[1, "k"] = g;', "self->b[2] = g;", "self->v = g;",
-             "a2[g] = 5;", "@[g] = count();", "@[self->v] = count();"]
-    show = ['printf("%d %d %d\\n", strlen(s), strlen(this->t), strlen(g));',
-            'printf("%d %d %d\\n", strlen(a[1, "k"]), strlen(self->b[2]), strlen(self->v));',
-            'printf("%s|%d\\n", substr(self->v, 65530), index(g, "f0", 60000));',
-            'printf("%d %d\\n", a2[self->v], g == self->v);', 'printf("%s\\n", g);', 'printa("%d %@d\\n", @);']
-    return Case("string s; string g;\nBEGIN { s = \"0123456789abcdef\"; " + " ".join(body) + " exit(0); }\n", "", ("-x", "strsize=64k"))
+    full = ("0123456789abcdef" * 8192)[:65535]
+    fill = "s = strjoin(s, s); " * 12
+    return Case(f"""string s, g; self string v, w; self int x;
+BEGIN {{ s = "0123456789abcdef"; {fill} }}
+BEGIN {{ self->x = 3; self->v = s; self->w = "w"; g = s; this->t = strjoin(s, "x"); a[1, "k"] = g; self->b[2] = self->v; n[g] = 5; }}
+BEGIN {{ @[g] = count(); @[self->v] = count(); @[a[1, "k"]] = count(); @[self->b[2]] = count(); }}
+BEGIN {{ printf("%d %d %d %d\\n", strlen(s), strlen(this->t), strlen(g), self->x); }}
+BEGIN {{ printf("%d %d %d\\n", strlen(a[1, "k"]), strlen(self->b[2]), strlen(self->v)); }}
+BEGIN {{ printf("%s %d %s\\n", substr(self->v, 65530), index(g, "f0", 60000), self->w); }}
+BEGIN {{ printf("%d %d %d\\n", n[self->v], g == self->v, s == self->w); }}
+BEGIN {{ self->w = NULL; printf("%d\\n", self->w == NULL); }}
+BEGIN {{ printf("%s\\n", self->v); printa("%s %@d\\n", @); exit(0); }}
+END {{ trunc(@); }}
+""", f"65535 65535 65535 3\n65535 65535 65535\nabcde 60015 w\n5 1 0\n1\n{full}\n{full} 4\n", ("-x", "strsize=64k"))
+
+
+def case_strings_self():
+    """More self-> strings than fit in a thread's block."""
+    n = 400
+    sets = lines(f'self->s{i} = "v{i}"; self->n{i} = {i};' for i in range(n))
+    gets = lines(f"total += strlen(self->s{i}) + self->n{i};" for i in range(n))
+    want = sum(len(f"v{i}") + i for i in range(n))
+    return Case(f"""long total;
+BEGIN {{ {sets} }} BEGIN {{ {gets} self->s0 = 0; }}
+BEGIN {{ printf("%d %s %s %d\\n", total, self->s1, self->s{n - 1}, self->s0 == NULL); exit(0); }}
+""", f"{want} v1 v{n - 1} 1\n", ("-x", "strsize=1k"))
 
 
 # ---- wide and deep ---------------------------------------------------------------------------
