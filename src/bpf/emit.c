@@ -39,6 +39,14 @@ void em_here(struct emitter *e, uint32_t label)
 	e->labels.data[label] = (int32_t)e->code->insns.len;
 }
 
+bool em_is_used(const struct emitter *e, uint32_t label)
+{
+	for (uint32_t i = 0; i < e->fixups.len; i++)
+		if (e->fixups.data[i].label == label)
+			return true;
+	return false;
+}
+
 void em_resolve(struct emitter *e)
 {
 	for (uint32_t i = 0; i < e->fixups.len; i++) {

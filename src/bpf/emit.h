@@ -41,6 +41,8 @@ void em_deinit(struct emitter *e);
 
 uint32_t em_label(struct emitter *e);
 void em_here(struct emitter *e, uint32_t label);
+/* A jump to it has been emitted. */
+bool em_is_used(const struct emitter *e, uint32_t label);
 
 void em_ja(struct emitter *e, uint32_t label);
 /* op: BPF_JEQ ...; imm is sign-extended */

@@ -382,11 +382,10 @@ static void fill_error_args(struct gen *g)
 			 g->u->error_names[k]);
 }
 
-static void gen_fault_func(struct gen *g)
+void gen_fault_func(struct gen *g, uint32_t unused)
 {
 	struct emitter *e = &g->e;
 
-	func_begin(g, "fault", CLAUSE_NONE);
 	em_mov(e, R9, R2);
 	em_store(e, 8, R10, FRAME_CTX, R1);
 	gen_rt(g, "rt_fault_record");
@@ -455,10 +454,10 @@ static void plan_groups(struct entry *en)
 	struct gen *g = en->g;
 
 	en->per_group = (g->u->nclauses + MAX_GROUPS - 1) / MAX_GROUPS;
-	if (g->u->nclauses > INLINE_MAX)
+	if (g->u->nclauses > INLINE_MAX || g->is_far)
 		for (uint32_t i = 0; i < g->u->nclauses; i = group_end(en, i))
 			en->ngroups++;
-	g->fault_func = 1 + en->ngroups;
+	g->first_late = 1 + en->ngroups;
 }
 
 static void gen_unit(struct gen *g)
@@ -471,6 +470,7 @@ static void gen_unit(struct gen *g)
 		return;
 	}
 	find_needs(g);
+	lookups_count(g);
 	en.always = xcalloc(g->u->nwords + 1, sizeof(*en.always));
 	look_at_probes(&en);
 	plan_groups(&en);
@@ -484,28 +484,33 @@ static void gen_unit(struct gen *g)
 		g->depth += en.ops->is_on_stack;
 		gen_groups(&en);
 	}
-	if (g->fault_func_used && !g->err) {
-		g->depth += en.ops->is_on_stack;
-		gen_fault_func(g);
+	g->depth += en.ops->is_on_stack;
+	for (uint32_t i = 0; i < g->late.len && !g->err; i++) { /* each may ask for more */
+		func_begin(g, g->late.data[i].name, CLAUSE_NONE);
+		g->late.data[i].emit(g, g->late.data[i].arg);
 	}
 	free(en.always);
 }
 
-struct err *bpf_gen_unit(const struct unit *u, const struct gen_env *env, struct bpf_code *ret_code)
+static struct err *try_unit(const struct unit *u, const struct gen_env *env, bool is_far,
+			    bool *ret_too_far, struct bpf_code *ret_code)
 {
 	struct bpf_code code = {0};
-	struct gen g = {.u = u, .env = env, .l = env->layout};
+	struct gen g = {.u = u, .env = env, .l = env->layout, .is_far = is_far};
 
 	g.tmp = arena_create();
 	em_init(&g.e, &code);
 	gen_unit(&g);
 	if (!g.err)
 		em_resolve(&g.e);
-	if (!g.err && g.e.too_far)
-		gen_fail(&g,
-			 "a clause is too long for the branches of the kernel's instruction set");
+	*ret_too_far = !g.err && g.e.too_far;
+	if (*ret_too_far)
+		gen_fail(&g, "an expression or predicate makes more than %d instructions",
+			 INT16_MAX);
 	em_deinit(&g.e);
 	vec_deinit(&g.cold);
+	vec_deinit(&g.late);
+	free(g.nlookups);
 	arena_destroy(g.tmp);
 	if (g.err) {
 		bpf_code_deinit(&code);
@@ -513,4 +518,16 @@ struct err *bpf_gen_unit(const struct unit *u, const struct gen_env *env, struct
 	}
 	*ret_code = code;
 	return NULL;
+}
+
+struct err *bpf_gen_unit(const struct unit *u, const struct gen_env *env, struct bpf_code *ret_code)
+{
+	bool too_far = false;
+	struct err *e = try_unit(u, env, false, &too_far, ret_code);
+
+	if (!too_far)
+		return e;
+	err_destroy(e);
+	e = try_unit(u, env, true, &too_far, ret_code);
+	return too_far ? err_hint(e, "compute parts of it in this-> variables first") : e;
 }

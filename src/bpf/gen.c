@@ -76,6 +76,16 @@ uint32_t gen_fault(struct gen *g, uint32_t kind, uint32_t action, uint32_t offse
 					 .value = value});
 }
 
+uint32_t gen_func(struct gen *g, const char *name, void (*emit)(struct gen *g, uint32_t arg),
+		  uint32_t arg)
+{
+	for (uint32_t i = 0; i < g->late.len; i++)
+		if (g->late.data[i].emit == emit && g->late.data[i].arg == arg)
+			return g->first_late + i;
+	vec_push(&g->late, (struct late_func){name, emit, arg});
+	return g->first_late + g->late.len - 1;
+}
+
 void gen_count(struct gen *g, uint32_t field_off)
 {
 	struct emitter *e = &g->e;

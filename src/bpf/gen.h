@@ -16,11 +16,9 @@
  *     -16  FRAME_KEY    u32 key of an array lookup
  *     -24  FRAME_CTX    context
  *     -32  FRAME_TLS    thread-local block of the task: a map value or NULL
- *     -40  FRAME_HEAP   end of the record so far
- *     -48  FRAME_MASK   enabled clauses of the group
- *     -56  FRAME_VAL    value of an aggregating function
- *     -64  FRAME_INCR   increment
- *     -72  FRAME_SPILL  values that found no register, down to FRAME_END
+ *     -40  FRAME_MASK   enabled clauses of the group
+ *     -48  FRAME_VAL    value of an aggregating function
+ *     -56  FRAME_SPILL  values that found no register, down to -128
  *
  * Code that is rarely executed (faults, first use of a key) is emitted behind the clause:
  * gen_cold().
@@ -36,12 +34,10 @@
 #define FRAME_KEY    (-16)
 #define FRAME_CTX    (-24)
 #define FRAME_TLS    (-32)
-#define FRAME_HEAP   (-40)
-#define FRAME_MASK   (-48)
-#define FRAME_VAL    (-56)
-#define FRAME_INCR   (-64)
-#define FRAME_SPILL  (-72)
-#define FRAME_NSPILL 7
+#define FRAME_MASK   (-40)
+#define FRAME_VAL    (-48)
+#define FRAME_SPILL  (-56)
+#define FRAME_NSPILL 10
 
 /* Linux include/uapi/linux/bpf.h, enum bpf_func_id: helpers that old build headers do not name. */
 enum {
@@ -61,6 +57,13 @@ struct cold {
 	struct ra_place value;
 	const void *arg;
 	uint32_t span;
+};
+
+/* A function that clauses call: emit(g, arg) makes its body. */
+struct late_func {
+	const char *name;
+	void (*emit)(struct gen *g, uint32_t arg);
+	uint32_t arg;
 };
 
 /* What a clause's code needs from the entry. */
@@ -83,13 +86,16 @@ struct gen {
 	const struct unit_clause *uc;
 	bool is_error_clause;
 	uint32_t depth; /* functions of this program on the kernel stack there */
+	bool is_far;	/* clauses are longer than a jump reaches: each is a function, with islands */
 	uint32_t out;	/* label: the clause ends */
 	uint32_t fault; /* label: a fault is described in m->fault but for the clause */
 	bool fault_used;
 	uint32_t span;
-	uint32_t fault_func;  /* index of the fault handler */
-	bool fault_func_used; /* the kernel refuses functions that nothing calls */
-	struct needs needs;   /* of the unit */
+	struct needs needs; /* of the unit */
+	uint32_t *nlookups; /* by map of aggregations, then of arrays: lookups in the unit */
+	/* functions behind those of the clauses, in order; the first one's index */
+	VEC(struct late_func) late;
+	uint32_t first_late;
 };
 
 /* ---- this file's neighbours, one section each ----------------------------------------------- */
@@ -109,6 +115,10 @@ void gen_flush_cold(struct gen *g, uint32_t first);
 /* A label that reports a fault of the given kind (enum dif_fault, or 0: already in m->fault). */
 uint32_t gen_fault(struct gen *g, uint32_t kind, uint32_t action, uint32_t offset,
 		   struct ra_place value);
+/* Index of the function that emit(g, arg) makes; it is made when it is asked for, since the kernel
+ * refuses functions that nothing calls. */
+uint32_t gen_func(struct gen *g, const char *name, void (*emit)(struct gen *g, uint32_t arg),
+		  uint32_t arg);
 /* control.cpu[this CPU].field++; r0-r2 */
 void gen_count(struct gen *g, uint32_t field_off);
 void gen_mach_load(struct gen *g, uint32_t size, int dst, uint32_t off);
@@ -202,6 +212,7 @@ bool subr_can_fault(uint32_t subr);
 void gen_call(struct gen *g, const struct dif_at *at);
 
 /* gen_record.c: records */
+#define HEAP_OFF ((uint32_t)offsetof(struct rt_mach, heap))
 void gen_record_begin(struct gen *g);
 void gen_record_act(struct gen *g, uint32_t act);
 void gen_record_mark(struct gen *g,
@@ -225,6 +236,14 @@ void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, u
 /* r0 = the variable (DIF_VAR_CALLER ...); destroys r1-r5 */
 void gen_stack_var(struct gen *g, uint32_t var);
 
+/* lookup.c: elements of MAP_AGG and MAP_ARR */
+void lookups_count(struct gen *g);
+/* r0 = element of the key in the machine state, or of an array's index; NULL when there is none. */
+void gen_lookup(struct gen *g, uint32_t map_ref);
+void gen_lookup_index(struct gen *g, uint32_t map_ref, uint32_t index);
+/* r1 = map, r2 = the key in the machine state */
+void gen_map_and_key(struct gen *g, uint32_t map_ref);
+
 /* gen_agg.c: aggregations */
 void gen_agg(struct gen *g, const struct prog_act *act);
 
@@ -232,5 +251,7 @@ void gen_agg(struct gen *g, const struct prog_act *act);
 /* The clauses [from, to) in order, skipping those that FRAME_MASK leaves out. */
 void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t to,
 		 const uint64_t *always);
+/* The function that records a fault and runs the ERROR clauses. */
+void gen_fault_func(struct gen *g, uint32_t unused);
 /* r0 = epid of the clause for m->probe_idx; r1 */
 void gen_epid(struct gen *g, const struct unit_clause *uc);

@@ -295,23 +295,13 @@ static const struct agg_gen {
 
 /* ---- lookup --------------------------------------------------------------------------------- */
 
-/* r1 = map, r2 = key */
-static void map_and_key(struct gen *g, const struct agg_layout *al)
-{
-	if (al->key_size)
-		em_addr(&g->e, R2, R9, g->l->key_off);
-	else
-		em_addr(&g->e, R2, R10, (uint32_t)FRAME_KEY);
-	em_map(&g->e, R1, MAP_REF(MAP_AGG, al->map));
-}
-
 /* First use of a key on this CPU or any: inserts a zeroed element, and goes back with it in r0. */
 static void emit_insert(struct gen *g, const struct cold *c)
 {
 	struct emitter *e = &g->e;
 	const struct prog_act *act = c->arg;
 	const struct agg_layout *al = agg_of(g, act);
-	uint32_t drop = em_label(e);
+	uint32_t drop = em_label(e), map = MAP_REF(MAP_AGG, al->map);
 
 	for (uint32_t k = 0; k < al->nkeys; k++) {
 		bool is_stack = al->keys[k].repr == KEY_STACK;
@@ -328,12 +318,11 @@ static void emit_insert(struct gen *g, const struct cold *c)
 			check_rt(g, act->number + k);
 		em_jmp_imm(e, BPF_JEQ, R0, 0, drop);
 	}
-	map_and_key(g, al);
+	gen_map_and_key(g, map);
 	em_addr(e, R3, R9, g->l->zero_off);
 	em_imm(e, R4, BPF_NOEXIST);
 	em_helper(e, BPF_FUNC_map_update_elem);
-	map_and_key(g, al);
-	em_helper(e, BPF_FUNC_map_lookup_elem);
+	gen_lookup(g, map);
 	em_jmp_imm(e, BPF_JNE, R0, 0, c->back);
 	em_here(e, drop);
 	gen_count(g, offsetof(struct rt_cpu, agg_drops));
@@ -345,20 +334,19 @@ static void lookup(struct gen *g, const struct agg_layout *al, const struct prog
 		   uint32_t done)
 {
 	struct emitter *e = &g->e;
-	uint32_t have = em_label(e);
+	uint32_t have = em_label(e), map = MAP_REF(MAP_AGG, al->map);
 
-	if (!al->key_size)
-		em_store_imm(e, 4, R10, FRAME_KEY, (int32_t)al->elem);
-	map_and_key(g, al);
-	em_helper(e, BPF_FUNC_map_lookup_elem);
-	if (al->key_size)
-		em_jmp_imm(e, BPF_JEQ, R0, 0,
+	if (!al->key_size) {
+		gen_lookup_index(g, map, al->elem);
+		em_jmp_imm(e, BPF_JEQ, R0, 0, done);
+		return;
+	}
+	gen_lookup(g, map);
+	em_jmp_imm(e, BPF_JEQ, R0, 0,
 			   gen_cold(g, (struct cold){.emit = emit_insert,
 						     .back = have,
 						     .action = done,
 						     .arg = act}));
-	else
-		em_jmp_imm(e, BPF_JEQ, R0, 0, done);
 	em_here(e, have);
 }
 

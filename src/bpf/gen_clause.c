@@ -4,6 +4,7 @@
 /* Linux include/uapi/asm-generic/signal.h */
 #define SIGNAL_STOP 19
 #define SIGNAL_MAX  64
+#define ISLAND_STEP 8192 /* instructions */
 
 /* ---- enabled-probe id ----------------------------------------------------------------------- */
 
@@ -135,10 +136,42 @@ static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 	BUG("action kind %d reached code generation", (int)act->kind);
 }
 
-static void gen_acts(struct gen *g)
+/* Labels ahead that jumps go to, so far in reach: *label becomes one of the same meaning, farther. */
+static void hop(struct gen *g, uint32_t *label)
+{
+	uint32_t next = em_label(&g->e);
+
+	em_here(&g->e, *label);
+	em_ja(&g->e, next);
+	*label = next;
+}
+
+/*
+ * A jump reaches 32767 instructions, a clause may have more. An island between two of its actions takes
+ * what would otherwise follow the clause, and jumps on for those that came from before it.
+ */
+static void gen_island(struct gen *g, uint32_t first_cold, uint32_t *labels, const bool *targets,
+		       uint32_t next, uint32_t nacts)
+{
+	uint32_t over = em_label(&g->e);
+
+	em_ja(&g->e, over);
+	gen_flush_cold(g, first_cold);
+	if (g->fault_used)
+		hop(g, &g->fault);
+	if (em_is_used(&g->e, g->out))
+		hop(g, &g->out);
+	for (uint32_t i = next; i <= nacts; i++)
+		if (targets[i])
+			hop(g, &labels[i]);
+	em_here(&g->e, over);
+}
+
+static void gen_acts(struct gen *g, uint32_t first_cold)
 {
 	const struct prog_clause *c = g->uc->layout->clause;
-	uint32_t *labels = xcalloc(c->nacts + 1, sizeof(*labels));
+	uint32_t *labels = xcalloc(c->nacts + 1, sizeof(*labels)), shore = g->e.code->insns.len;
+	bool *targets = xcalloc(c->nacts + 1, sizeof(*targets));
 	/* the kernel refuses code that nothing reaches: between `jmp' and the next target there may
 	 * be some */
 	bool *reached = xcalloc(c->nacts + 1, sizeof(*reached));
@@ -153,15 +186,20 @@ static void gen_acts(struct gen *g)
 		if (!reached[i])
 			continue;
 		if (act->kind == ACT_BRZ || act->kind == ACT_JMP)
-			reached[act->target] = true;
+			reached[act->target] = targets[act->target] = true;
 		if (act->kind != ACT_JMP)
 			reached[i + 1] = true;
 		g->e.span = act->span ? act->span : c->span;
 		gen_record_mark(g, i);
 		act_gen(g, i, labels);
+		if (g->is_far && reached[i + 1] && g->e.code->insns.len - shore > ISLAND_STEP) {
+			gen_island(g, first_cold, labels, targets, i + 1, c->nacts);
+			shore = g->e.code->insns.len;
+		}
 	}
 	em_here(&g->e, labels[c->nacts]);
 	free(labels);
+	free(targets);
 	free(reached);
 }
 
@@ -189,8 +227,7 @@ static void gen_fault_tail(struct gen *g)
 	gen_mach_store(g, 4, offsetof(struct rt_mach, epid), R0);
 	em_load(e, 8, R1, R10, FRAME_CTX);
 	em_mov(e, R2, R9);
-	em_call_func(e, g->fault_func);
-	g->fault_func_used = true;
+	em_call_func(e, gen_func(g, "fault", gen_fault_func, 0));
 }
 
 /* Fields of the machine state that a clause begins with. */
@@ -231,7 +268,7 @@ static void gen_clause(struct gen *g, const struct unit_clause *uc)
 		gen_tls_lookup(g);
 	if (c->records)
 		gen_record_begin(g);
-	gen_acts(g);
+	gen_acts(g, first_cold);
 	g->e.span = c->span;
 	if (c->records)
 		gen_record_end(g);

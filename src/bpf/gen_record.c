@@ -33,10 +33,8 @@ void gen_record_begin(struct gen *g)
 			     0);
 	for (uint32_t k = 0; k < executed_size(cl); k += 8)
 		em_store_imm(e, 8, R9, (int32_t)rec_off(g, cl->executed_off + k), 0);
-	if (is_heap_used(cl)) {
-		em_imm(e, R0, cl->heap_off);
-		em_store(e, 8, R10, FRAME_HEAP, R0);
-	}
+	if (is_heap_used(cl))
+		em_store_imm(e, 8, R9, (int32_t)HEAP_OFF, (int32_t)cl->heap_off);
 }
 
 /* ---- which actions were executed ------------------------------------------------------------ */
@@ -142,8 +140,9 @@ static void string_field(struct gen *g, const struct rec_field *f, const struct 
 	}
 	em_here(e, have);
 	em_mov(e, R6, R0);
-	em_load(e, 8, R7, R10, FRAME_HEAP);
-	/* always true: for the verifier, which may have lost track */
+	gen_mach_load(g, 8, R7, HEAP_OFF);
+	/* always true: for the verifier, which is better off with a number it knows nothing of than with
+	 * one it knows too much of, different on every way here */
 	em_jmp_imm(e, BPF_JGT, R7, (int32_t)(cl->max_size - f->size), g->out);
 	em_addr(e, R1, R9, g->l->rec_off);
 	em_alu_reg(e, BPF_ADD, R1, R7);
@@ -153,7 +152,7 @@ static void string_field(struct gen *g, const struct rec_field *f, const struct 
 	em_jmp_imm(e, BPF_JSLT, R0, 0, gen_fault(g, DIF_FAULT_BADADDR, action, offset, addr));
 	gen_mach_store(g, 4, off, R7);
 	em_alu_reg(e, BPF_ADD, R7, R0);
-	em_store(e, 8, R10, FRAME_HEAP, R7);
+	gen_mach_store(g, 8, HEAP_OFF, R7);
 	em_alu_imm(e, BPF_ADD, R0, -1);
 	gen_mach_store(g, 4, off + (uint32_t)offsetof(struct rt_str, len), R0);
 	em_here(e, done);
@@ -293,7 +292,7 @@ void gen_record_end(struct gen *g)
 	gen_mach_store(g, 8, rec_off(g, offsetof(struct rt_rec, time)), R0);
 	drop = gen_cold(g, (struct cold){.emit = emit_drop, .back = g->out});
 	if (is_heap_used(cl)) {
-		em_load(e, 8, R3, R10, FRAME_HEAP);
+		gen_mach_load(g, 8, R3, HEAP_OFF);
 		em_jmp_imm(e, BPF_JGT, R3, (int32_t)cl->max_size, g->out);
 	} else {
 		em_imm(e, R3, cl->heap_off);

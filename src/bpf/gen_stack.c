@@ -42,8 +42,8 @@ void gen_record_stack(struct gen *g, const struct rec_field *f, uint32_t off)
 	struct emitter *e = &g->e;
 	bool is_user = f->datum == DATUM_USTACK;
 
-	em_load(e, 8, R7, R10, FRAME_HEAP);
-	/* always true: for the verifier, which may have lost track */
+	gen_mach_load(g, 8, R7, HEAP_OFF);
+	/* always true: for the verifier, as in string_field() */
 	em_jmp_imm(e, BPF_JGT, R7, (int32_t)(g->uc->layout->max_size - f->size), g->out);
 	if (is_user)
 		get_pid(g);
@@ -63,7 +63,7 @@ void gen_record_stack(struct gen *g, const struct rec_field *f, uint32_t off)
 		em_alu_reg(e, BPF_OR, R0, R1);
 	}
 	gen_mach_store(g, 4, off + (uint32_t)offsetof(struct rt_str, len), R0);
-	em_store(e, 8, R10, FRAME_HEAP, R7);
+	gen_mach_store(g, 8, HEAP_OFF, R7);
 }
 
 void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, uint32_t slot)

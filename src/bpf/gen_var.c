@@ -43,6 +43,7 @@ static void load_value(struct gen *g, const struct var_layout *vl, int dst, int 
 
 /* ---- thread-local block --------------------------------------------------------------------- */
 
+/* r0 = the task's block or NULL */
 static void call_storage_get(struct gen *g, uint32_t flags)
 {
 	struct emitter *e = &g->e;
@@ -53,18 +54,26 @@ static void call_storage_get(struct gen *g, uint32_t flags)
 	em_imm(e, R3, 0);
 	em_imm(e, R4, flags);
 	em_helper(e, HELPER_TASK_STORAGE_GET);
-	em_store(e, 8, R10, FRAME_TLS, R0);
 }
 
 void gen_tls_lookup(struct gen *g)
 {
 	call_storage_get(g, 0);
+	em_store(&g->e, 8, R10, FRAME_TLS, R0);
+}
+
+/* A function: the kernel changes the program around each of its calls (lookup.c), and stores are many. */
+static void emit_tls_func(struct gen *g, uint32_t unused)
+{
+	call_storage_get(g, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	em_exit(&g->e);
 }
 
 /* Makes the block; goes back with it in r1, or counts a drop and goes to the label in c->action. */
 static void emit_tls_create(struct gen *g, const struct cold *c)
 {
-	call_storage_get(g, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	em_call_func(&g->e, gen_func(g, "tls", emit_tls_func, 0));
+	em_store(&g->e, 8, R10, FRAME_TLS, R0);
 	em_mov(&g->e, R1, R0);
 	em_jmp_imm(&g->e, BPF_JNE, R1, 0, c->back);
 	gen_count(g, offsetof(struct rt_cpu, dyn_drops));
@@ -162,13 +171,6 @@ static void build_key(struct gen *g, const struct dif_at *at, const struct var_l
 	gen_key_pad(g, key_off + pos, key_off + g->l->arr_maps[vl->map].key_size);
 }
 
-/* r1 = map, r2 = key */
-static void map_and_key(struct gen *g, const struct var_layout *vl)
-{
-	em_addr(&g->e, R2, R9, g->l->arr_key_off);
-	em_map(&g->e, R1, MAP_REF(MAP_ARR, vl->map));
-}
-
 /* The value of the element whose key is built. */
 static void load_elem(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
@@ -177,8 +179,7 @@ static void load_elem(struct gen *g, const struct dif_at *at, const struct var_l
 	uint32_t unset = em_label(e);
 	int dst = ra_place_dst(d, R1);
 
-	map_and_key(g, vl);
-	em_helper(e, BPF_FUNC_map_lookup_elem);
+	gen_lookup(g, MAP_REF(MAP_ARR, vl->map));
 	em_imm(e, dst, 0);
 	em_jmp_imm(e, BPF_JEQ, R0, 0, unset);
 	if (is_byref(vl))
@@ -195,12 +196,11 @@ static void insert_zeroed(struct gen *g, const struct var_layout *vl, uint32_t d
 	struct emitter *e = &g->e;
 	uint32_t have = em_label(e);
 
-	map_and_key(g, vl);
+	gen_map_and_key(g, MAP_REF(MAP_ARR, vl->map));
 	em_addr(e, R3, R9, g->l->zero_off);
 	em_imm(e, R4, BPF_NOEXIST);
 	em_helper(e, BPF_FUNC_map_update_elem);
-	map_and_key(g, vl);
-	em_helper(e, BPF_FUNC_map_lookup_elem);
+	gen_lookup(g, MAP_REF(MAP_ARR, vl->map));
 	em_jmp_imm(e, BPF_JNE, R0, 0, have);
 	gen_count(g, offsetof(struct rt_cpu, dyn_drops));
 	em_ja(e, done);
@@ -218,8 +218,7 @@ static void store_elem(struct gen *g, const struct dif_at *at, const struct var_
 	ra_place_load(g, R0, v);
 	em_extend(e, R0, size, false);
 	em_jmp_imm(e, BPF_JEQ, R0, 0, remove);
-	map_and_key(g, vl);
-	em_helper(e, BPF_FUNC_map_lookup_elem);
+	gen_lookup(g, MAP_REF(MAP_ARR, vl->map));
 	em_jmp_imm(e, BPF_JNE, R0, 0, have);
 	insert_zeroed(g, vl, done);
 	em_here(e, have);
@@ -231,7 +230,7 @@ static void store_elem(struct gen *g, const struct dif_at *at, const struct var_
 	}
 	em_ja(e, done);
 	em_here(e, remove);
-	map_and_key(g, vl);
+	gen_map_and_key(g, MAP_REF(MAP_ARR, vl->map));
 	em_helper(e, BPF_FUNC_map_delete_elem);
 	em_here(e, done);
 }

@@ -69,6 +69,7 @@ struct rt_mach {
 	u32 names[4];	 /* probeprov, mod, func, name: string table offsets; filled when a clause asks */
 	struct rt_fault fault;
 	u64 tmp[8]; /* to pass more than five arguments, or more than one result */
+	u64 heap;   /* end of the record so far */
 };
 
 /* State of the session, in the mmapped map MAP_CONTROL. */

@@ -1,0 +1,112 @@
+/*
+ * Lookups of elements of aggregations and arrays: in place, or by a function when a unit has many of a map.
+ *
+ * The kernel replaces each lookup in place by the lookup's own code, and each time moves and walks the
+ * whole program (Linux kernel/bpf/core.c, bpf_patch_insn_single()): with thousands of them loading takes
+ * seconds. A function has one.
+ */
+#include "bpf/gen.h"
+
+#define INPLACE_MAX 16 /* lookups of one map in a unit */
+
+/* ---- how many there are --------------------------------------------------------------------- */
+
+static uint32_t *count_of(struct gen *g, uint32_t ref)
+{
+	bool is_agg = ref >> 16 == MAP_AGG;
+
+	return &g->nlookups[(ref & 0xffff) + (is_agg ? 0 : g->l->nagg_maps)];
+}
+
+static void count_difo(struct gen *g, const struct difo *d)
+{
+	for (uint32_t i = 0; i < d->code_len; i++) {
+		enum dif_op op = DIF_INSN_OP(d->code[i]);
+		const struct var_layout *vl;
+
+		if (op != DIF_OP_LDTS && op != DIF_OP_STTS && (op < DIF_OP_LDGAA || op > DIF_OP_STTAA))
+			continue;
+		vl = layout_var(g->l, (enum dif_scope)dif_op_scope(op), DIF_INSN_INDEX(d->code[i]));
+		if (vl && vl->is_elem)
+			++*count_of(g, MAP_REF(MAP_ARR, vl->map));
+	}
+}
+
+static void count_clause(struct gen *g, const struct prog_clause *c)
+{
+	if (c->pred)
+		count_difo(g, c->pred);
+	for (uint32_t i = 0; i < c->nacts; i++) {
+		const struct prog_act *act = &c->acts[i];
+
+		if (act->kind == ACT_AGG)
+			++*count_of(g, MAP_REF(MAP_AGG, g->l->aggs[act->agg->id - 1].map));
+		for (uint32_t k = 0; k < act->nargs; k++)
+			count_difo(g, act->args[k]);
+	}
+}
+
+void lookups_count(struct gen *g)
+{
+	g->nlookups = xcalloc(g->l->nagg_maps + g->l->narr_maps + 1, sizeof(*g->nlookups));
+	for (uint32_t i = 0; i < g->u->nclauses; i++)
+		count_clause(g, g->u->clauses[i].layout->clause);
+	for (uint32_t i = 0; i < g->u->nerror_clauses; i++)
+		count_clause(g, g->u->error_clauses[i].layout->clause);
+}
+
+/* ---- code ----------------------------------------------------------------------------------- */
+
+/* find(m): the element of the key in the machine state. */
+static void emit_find(struct gen *g, uint32_t ref)
+{
+	bool is_agg = ref >> 16 == MAP_AGG;
+
+	em_mov(&g->e, R2, R1);
+	em_alu_imm(&g->e, BPF_ADD, R2, (int32_t)(is_agg ? g->l->key_off : g->l->arr_key_off));
+	em_map(&g->e, R1, ref);
+	em_helper(&g->e, BPF_FUNC_map_lookup_elem);
+	em_exit(&g->e);
+}
+
+/* find(index) */
+static void emit_find_index(struct gen *g, uint32_t ref)
+{
+	em_store(&g->e, 4, R10, FRAME_KEY, R1);
+	em_addr(&g->e, R2, R10, (uint32_t)FRAME_KEY);
+	em_map(&g->e, R1, ref);
+	em_helper(&g->e, BPF_FUNC_map_lookup_elem);
+	em_exit(&g->e);
+}
+
+void gen_lookup(struct gen *g, uint32_t ref)
+{
+	if (*count_of(g, ref) > INPLACE_MAX) {
+		em_mov(&g->e, R1, R9);
+		em_call_func(&g->e, gen_func(g, "find", emit_find, ref));
+		return;
+	}
+	gen_map_and_key(g, ref);
+	em_helper(&g->e, BPF_FUNC_map_lookup_elem);
+}
+
+void gen_lookup_index(struct gen *g, uint32_t ref, uint32_t index)
+{
+	if (*count_of(g, ref) > INPLACE_MAX) {
+		em_imm(&g->e, R1, index);
+		em_call_func(&g->e, gen_func(g, "find", emit_find_index, ref));
+		return;
+	}
+	em_store_imm(&g->e, 4, R10, FRAME_KEY, (int32_t)index);
+	em_addr(&g->e, R2, R10, (uint32_t)FRAME_KEY);
+	em_map(&g->e, R1, ref);
+	em_helper(&g->e, BPF_FUNC_map_lookup_elem);
+}
+
+void gen_map_and_key(struct gen *g, uint32_t ref)
+{
+	bool is_agg = ref >> 16 == MAP_AGG;
+
+	em_addr(&g->e, R2, R9, is_agg ? g->l->key_off : g->l->arr_key_off);
+	em_map(&g->e, R1, ref);
+}

@@ -1,0 +1,2 @@
+# Tuples, expressions, blocks, formats, variables and records of unusual size.
+exec python3 "$SRC/tests/e2e/stress/stress.py" tuple ternary expr vars ifs printf record
