@@ -12,6 +12,9 @@ struct arch {
 	uint32_t sys_args[6];	 /* 64-bit system calls */
 	uint32_t compat_args[6]; /* 32-bit ones: zero-extend */
 	uint32_t sys_nr;	 /* number, while the call returns */
+	uint32_t func_args[6];	 /* arguments of a function, at its first instruction */
+	uint32_t func_value;	 /* what it returns, at its last */
+	uint32_t sp;
 	uint32_t pc;
 	uint32_t mode,
 		user_mode;	/* u64 at mode: a bit of user_mode set = interrupted in user mode */

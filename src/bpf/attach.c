@@ -65,6 +65,49 @@ struct err *attach_cpu_clock(int prog_fd, int cpu, uint64_t period_ns, uint64_t 
 	return NULL;
 }
 
+/* BPF_LINK_CREATE for uprobes, newer than the headers we are built with (Linux 89ae89f53d20, v6.6). */
+struct uprobe_multi_attr {
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, ref_ctr_offsets, cookies;
+	uint32_t cnt, multi_flags, pid, pad;
+};
+
+static int uprobe_multi_create(int prog_fd, const char *path, pid_t pid, uint64_t offsets,
+			       uint64_t cookies, uint32_t n)
+{
+	struct uprobe_multi_attr attr = {
+		.prog_fd = (uint32_t)prog_fd,
+		.attach_type = ATTACH_UPROBE_MULTI,
+		.path = (uint64_t)(uintptr_t)path,
+		.offsets = offsets,
+		.cookies = cookies,
+		.cnt = n,
+		.pid = (uint32_t)pid,
+	};
+
+	return sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+int uprobe_multi_try(int prog_fd, const char *path, pid_t pid)
+{
+	return uprobe_multi_create(prog_fd, path, pid, 1, 0, 1);
+}
+
+struct err *attach_uprobe_multi(int prog_fd, int file_fd, pid_t pid,
+				const struct uprobe_sites *sites, int *ret_fd)
+{
+	char path[64];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	fd = uprobe_multi_create(prog_fd, path, pid, (uint64_t)(uintptr_t)sites->offsets,
+				 (uint64_t)(uintptr_t)sites->cookies, sites->n);
+	if (fd < 0)
+		return err_sys(errno, "the kernel refused the uprobes");
+	*ret_fd = fd;
+	return NULL;
+}
+
 struct err *prog_test_run(int prog_fd, uint64_t key)
 {
 	uint64_t args[12] = {key}; /* MAX_BPF_FUNC_ARGS: as many as a program may ask for */

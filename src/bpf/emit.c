@@ -210,6 +210,11 @@ void em_atomic(struct emitter *e, int op, int base, int16_t off, int src)
 	em_insn(e, BPF_STX | BPF_ATOMIC | BPF_DW, base, src, off, op);
 }
 
+void em_xchg32(struct emitter *e, int base, int16_t off, int src)
+{
+	em_insn(e, BPF_STX | BPF_ATOMIC | BPF_W, base, src, off, BPF_XCHG);
+}
+
 void em_helper(struct emitter *e, int id)
 {
 	em_insn(e, BPF_JMP | BPF_CALL, 0, 0, 0, id);

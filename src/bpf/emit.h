@@ -69,6 +69,9 @@ void em_store_imm(struct emitter *e, uint32_t size, int base, int32_t off, int32
 /* 64 bits; op BPF_ADD [| BPF_FETCH] or BPF_CMPXCHG (with r0) */
 void em_atomic(struct emitter *e, int op, int base, int16_t off, int src);
 
+/* src = what was at base + off, which becomes what src was; 32 bits */
+void em_xchg32(struct emitter *e, int base, int16_t off, int src);
+
 void em_helper(struct emitter *e, int id);
 void em_call_rt(struct emitter *e, const char *name);
 void em_call_func(struct emitter *e, uint32_t func);

@@ -11,6 +11,7 @@
  * then the dispatch element, r9 the machine state.
  */
 #include "bpf/entry.h"
+#include "bpf/kernel.h"
 
 #define MAX_GROUPS   100
 #define INLINE_MAX   2 /* so few clauses are part of the entry itself */
@@ -20,6 +21,11 @@
 enum bpf_prog_type entry_prog_type(enum entry_kind kind)
 {
 	return entry_kinds[kind].prog_type;
+}
+
+uint32_t entry_attach_type(enum entry_kind kind)
+{
+	return kind == ENTRY_UPROBE && feat_has(FEAT_UPROBE_MULTI) ? ATTACH_UPROBE_MULTI : 0;
 }
 
 /* ---- probe -> dispatch element -------------------------------------------------------------- */
@@ -40,6 +46,26 @@ static void find_probe(struct entry *en)
 	em_mov(e, R8, R0);
 	em_load(e, 4, R0, R8, offsetof(struct rt_dispatch, probe));
 	em_jmp_imm(e, BPF_JEQ, R0, 0, en->quit);
+}
+
+/* Not the process the probe is for: one that shares its memory, before its exec. */
+static void check_process(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+	uint32_t any = em_label(e);
+
+	if (!en->ops->has_tgid || (en->has_one_probe && !en->g->u->probes[0].tgid))
+		return;
+	em_helper(e, BPF_FUNC_get_current_pid_tgid);
+	em_alu_imm(e, BPF_RSH, R0, 32);
+	if (en->has_one_probe) {
+		em_jmp_imm(e, BPF_JNE, R0, (int32_t)en->g->u->probes[0].tgid, en->quit);
+	} else {
+		em_load(e, 4, R1, R8, offsetof(struct rt_dispatch, tgid));
+		em_jmp_imm(e, BPF_JEQ, R1, 0, any);
+		em_jmp_reg(e, BPF_JNE, R0, R1, en->quit);
+	}
+	em_here(e, any);
 }
 
 static void check_state(struct entry *en)
@@ -65,7 +91,12 @@ static void load_mach(struct entry *en)
 	em_helper(e, BPF_FUNC_map_lookup_elem);
 	em_jmp_imm(e, BPF_JEQ, R0, 0, en->quit);
 	em_mov(e, R9, R0);
-	gen_mach_load(en->g, 4, R1, offsetof(struct rt_mach, busy));
+	if (en->ops->is_preemptible) {
+		em_imm(e, R1, 1);
+		em_xchg32(e, R9, offsetof(struct rt_mach, busy), R1);
+	} else {
+		gen_mach_load(en->g, 4, R1, offsetof(struct rt_mach, busy));
+	}
 }
 
 /* The interrupted firing has the first level: try the others. */
@@ -117,7 +148,8 @@ static void emit_make_ready(struct gen *g, const struct cold *c)
 
 /*
  * An interrupt between the test of busy and its setting claims and releases the same slot: no
- * atomic operation is needed. Raw tracepoint and perf event programs run with preemption off.
+ * atomic operation is needed. Raw tracepoint and perf event programs run with preemption off; in the
+ * middle of a uprobe's, which only stays on its CPU, another task may run: there test and set are one.
  */
 static void claim(struct entry *en)
 {
@@ -133,7 +165,8 @@ static void claim(struct entry *en)
 	em_jmp_imm(e, BPF_JNE, R1, 0,
 		   gen_cold(en->g, (struct cold){.emit = emit_next_levels, .arg = en}));
 	em_here(e, en->claimed);
-	em_store_imm(e, 4, R9, offsetof(struct rt_mach, busy), 1);
+	if (!en->ops->is_preemptible)
+		em_store_imm(e, 4, R9, offsetof(struct rt_mach, busy), 1);
 	gen_mach_load(en->g, 4, R1, offsetof(struct rt_mach, ready));
 	em_jmp_imm(e, BPF_JEQ, R1, 0,
 		   gen_cold(en->g, (struct cold){.emit = emit_make_ready, .arg = en}));
@@ -310,6 +343,7 @@ static void gen_entry(struct entry *en)
 	en->ops->key(en);
 	find_probe(en);
 	check_state(en);
+	check_process(en);
 	claim(en);
 	fill_identity(en);
 	reset_mach(en);

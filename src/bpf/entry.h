@@ -21,6 +21,8 @@ struct entry_kind_ops {
 	bool fills_err;
 	/* The kernel stack begins in this program, not where the probe fired. */
 	bool is_on_stack;
+	bool has_tgid;	     /* a probe may be of one process only */
+	bool is_preemptible; /* another task of the same CPU may come in between */
 };
 
 struct entry {

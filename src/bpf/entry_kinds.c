@@ -286,6 +286,19 @@ static void perf_key(struct entry *en)
 		compare_keys(en);
 }
 
+/* The cookie, which has the offset of the instruction, stays in FRAME_VAL. */
+static void uprobe_key(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+
+	em_mov(e, R1, R6);
+	em_helper(e, HELPER_GET_ATTACH_COOKIE);
+	em_store(e, 8, R10, FRAME_VAL, R0);
+	em_mov32(e, R8, R0);
+	if (en->has_one_probe)
+		compare_keys(en);
+}
+
 static void no_args(struct entry *en)
 {
 	(void)en;
@@ -314,14 +327,108 @@ static void perf_args(struct entry *en)
 	em_here(e, done);
 }
 
+/* ---- arguments of functions ------------------------------------------------------------------- */
+
+#define NREG_ARGS  6
+#define NFUNC_ARGS 10
+
+/* From registers; those beyond lie on the stack above the return address. */
+static void uprobe_entry_args(struct entry *en, uint32_t used)
+{
+	struct emitter *e = &en->g->e;
+	uint32_t last = NFUNC_ARGS - 1;
+
+	for (uint32_t k = 0; k < NREG_ARGS; k++) {
+		if (!(used >> k & 1))
+			continue;
+		em_load(e, 8, R1, R6, (int32_t)arch.func_args[k]);
+		gen_mach_store(en->g, 8, ARG_OFF(k), R1);
+	}
+	if (!(used >> NREG_ARGS))
+		return;
+	while (!(used >> last & 1))
+		last--;
+	em_load(e, 8, R3, R6, (int32_t)arch.sp);
+	em_alu_imm(e, BPF_ADD, R3, 8);
+	em_imm(e, R2, 8 * (last + 1 - NREG_ARGS));
+	em_addr(e, R1, R9, ARG_OFF(NREG_ARGS));
+	em_helper(e, BPF_FUNC_probe_read_user); /* leaves zeros when it cannot */
+}
+
+static void zero_args(struct entry *en, uint32_t used)
+{
+	for (uint32_t k = 0; k < NFUNC_ARGS; k++)
+		if (used >> k & 1)
+			em_store_imm(&en->g->e, 8, R9, (int32_t)ARG_OFF(k), 0);
+}
+
+static void uprobe_return_args(struct entry *en, uint32_t used)
+{
+	struct emitter *e = &en->g->e;
+
+	uint32_t is_value = em_label(e);
+
+	em_load(e, 8, R2, R10, FRAME_VAL);
+	if (used & 1) {
+		em_mov(e, R1, R2);
+		em_alu_imm(e, BPF_LSH, R1, 1);
+		em_alu_imm(e, BPF_ARSH, R1, 33);
+		gen_mach_store(en->g, 8, ARG_OFF(0), R1);
+	}
+	if (used & 2) {
+		em_load(e, 8, R1, R6, (int32_t)arch.func_value);
+		em_jmp_imm(e, BPF_JSGE, R2, 0, is_value);
+		em_imm(e, R1, 0);
+		em_here(e, is_value);
+		gen_mach_store(en->g, 8, ARG_OFF(1), R1);
+	}
+	zero_args(en, used & ~3u);
+}
+
+static void (*const uprobe_place_args[UPROBE_NPLACES])(struct entry *en, uint32_t used) = {
+	[UPROBE_ENTRY] = uprobe_entry_args,
+	[UPROBE_RETURN] = uprobe_return_args,
+	[UPROBE_INSN] = zero_args,
+};
+
+/* The places that the unit's probes are on; asks at run time only when there are several. */
+static void uprobe_args(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+	uint32_t used = en->g->needs.args & en->ops->args_filled, places = 0;
+	uint32_t done = em_label(e);
+
+	if (!used)
+		return;
+	for (uint32_t i = 0; i < en->g->u->nprobes; i++)
+		places |= 1u << en->g->u->probes[i].place;
+	for (uint32_t place = 0; place < UPROBE_NPLACES; place++) {
+		uint32_t next = em_label(e);
+
+		if (!(places >> place & 1))
+			continue;
+		if (places >> (place + 1)) {
+			em_load(e, 4, R1, R8, offsetof(struct rt_dispatch, place));
+			em_jmp_imm(e, BPF_JNE, R1, (int32_t)place, next);
+		}
+		uprobe_place_args[place](en, used);
+		if (places >> (place + 1))
+			em_ja(e, done);
+		em_here(e, next);
+	}
+	em_here(e, done);
+}
+
 const struct entry_kind_ops entry_kinds[ENTRY_NKINDS] = {
 	/* clang-format off */
-	[ENTRY_TEST_RUN]       = {BPF_PROG_TYPE_RAW_TRACEPOINT, test_run_key,  no_args,        0,    false, true},
-	[ENTRY_SYS_ENTER]      = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_enter_key, sys_enter_args, 0x3f, false, true},
-	[ENTRY_SYS_EXIT]       = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true,  true},
-	[ENTRY_PERF]           = {BPF_PROG_TYPE_PERF_EVENT,     perf_key,      perf_args,      0x3,  false, false},
-	[ENTRY_SYS_ENTER_VIEW] = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_enter_key, sys_view_args,  0x3f, false, true},
-	[ENTRY_SYS_EXIT_VIEW]  = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true,  true},
-	[ENTRY_SYS_EXIT_RAW]   = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true,  true},
+	/*			  type				key	       arguments       filled errno  stack  tgid   preemptible */
+	[ENTRY_TEST_RUN]       = {BPF_PROG_TYPE_RAW_TRACEPOINT, test_run_key,  no_args,        0,    false, true,  false, false},
+	[ENTRY_SYS_ENTER]      = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_enter_key, sys_enter_args, 0x3f, false, true,  false, false},
+	[ENTRY_SYS_EXIT]       = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true,  true,  false, false},
+	[ENTRY_PERF]           = {BPF_PROG_TYPE_PERF_EVENT,     perf_key,      perf_args,      0x3,  false, false, false, false},
+	[ENTRY_SYS_ENTER_VIEW] = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_enter_key, sys_view_args,  0x3f, false, true,  false, false},
+	[ENTRY_SYS_EXIT_VIEW]  = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true,  true,  false, false},
+	[ENTRY_SYS_EXIT_RAW]   = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true,  true,  false, false},
+	[ENTRY_UPROBE]         = {BPF_PROG_TYPE_KPROBE,         uprobe_key,    uprobe_args,    0x3ff, false, false, true,  true},
 	/* clang-format on */
 };

@@ -11,11 +11,13 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 
 #include "bpf/btf_blob.h"
 
 #define BTF_PATH      "/sys/kernel/btf/vmlinux"
+#define NR_UPROBE     336 /* Linux 56101b69c919, v6.18: arch/x86/entry/syscalls/syscall_64.tbl */
 #define LOCKDOWN_PATH "/sys/kernel/security/lockdown"
 
 #define INSN(c, d, s, i)                                                                           \
@@ -25,11 +27,12 @@
 
 /* ---- probing functions: 0 or an errno value --------------------------------------------- */
 
-static int prog_try(enum bpf_prog_type type, const struct bpf_insn *insns, uint32_t ninsns,
-		    int *ret_fd)
+static int prog_try_as(enum bpf_prog_type type, uint32_t attach_type, const struct bpf_insn *insns,
+		       uint32_t ninsns, int *ret_fd)
 {
 	union bpf_attr attr = {
 		.prog_type = type,
+		.expected_attach_type = attach_type,
 		.insns = (uint64_t)(uintptr_t)insns,
 		.insn_cnt = ninsns,
 		.license = (uint64_t)(uintptr_t) "Dual MIT/GPL",
@@ -40,6 +43,12 @@ static int prog_try(enum bpf_prog_type type, const struct bpf_insn *insns, uint3
 		return errno;
 	*ret_fd = fd;
 	return 0;
+}
+
+static int prog_try(enum bpf_prog_type type, const struct bpf_insn *insns, uint32_t ninsns,
+		    int *ret_fd)
+{
+	return prog_try_as(type, 0, insns, ninsns, ret_fd);
 }
 
 static int probe_bpf(void)
@@ -137,6 +146,60 @@ static int probe_perf_link(void)
 	return link >= 0 || errno == EBADF ? 0 : errno;
 }
 
+/* An array of addresses that cannot be read: EFAULT from a kernel that knows what it is asked. */
+static int probe_uprobe_multi(void)
+{
+	struct bpf_insn insns[] = {INSN_RET0};
+	CLEANUP(fd) int prog = -1;
+	CLEANUP(fd) int link = -1;
+	int sys = prog_try_as(BPF_PROG_TYPE_KPROBE, ATTACH_UPROBE_MULTI, insns, ARRAY_LEN(insns),
+			      &prog);
+
+	if (sys)
+		return sys;
+	link = uprobe_multi_try(prog, "/proc/self/exe", 0);
+	return link >= 0 || errno == EFAULT ? 0 : errno;
+}
+
+/* The system call that such a call makes: refuses whoever is not in the kernel's trampoline with ENXIO. */
+static int probe_uprobe_nop5(void)
+{
+	return syscall(NR_UPROBE) < 0 && errno == ENXIO ? 0 : ENOSYS;
+}
+
+struct tgid_test {
+	int prog, sys;
+};
+
+/* A thread that does not lead its process: ESRCH where the kernel looks for processes. */
+static void *tgid_thread(void *arg)
+{
+	struct tgid_test *t = arg;
+	CLEANUP(fd) int link = uprobe_multi_try(t->prog, "/proc/self/exe", gettid());
+
+	t->sys = link < 0 && errno == ESRCH ? 0 : EINVAL;
+	return NULL;
+}
+
+static int probe_uprobe_tgid(void)
+{
+	struct bpf_insn insns[] = {INSN_RET0};
+	CLEANUP(fd) int prog = -1;
+	struct tgid_test t;
+	pthread_t thread;
+	int sys = prog_try_as(BPF_PROG_TYPE_KPROBE, ATTACH_UPROBE_MULTI, insns, ARRAY_LEN(insns),
+			      &prog);
+
+	if (sys)
+		return sys;
+	t = (struct tgid_test){.prog = prog};
+	sys = pthread_create(&thread, NULL, tgid_thread, &t);
+	if (sys)
+		return sys;
+	(void)pthread_join(thread, NULL); /* cannot fail for a thread of ours */
+	return t.sys;
+}
+
 static int probe_test_run(void)
 {
 	struct bpf_insn insns[] = {INSN_RET0};
@@ -166,6 +229,9 @@ static const struct {
 	[FEAT_TASK_BTF]	    = {"TASK_BTF",     probe_task_btf},
 	[FEAT_WRITE_USER]   = {"WRITE_USER",   probe_write_user},
 	[FEAT_PERF_LINK]    = {"PERF_LINK",    probe_perf_link},
+	[FEAT_UPROBE_MULTI] = {"UPROBE_MULTI", probe_uprobe_multi},
+	[FEAT_UPROBE_TGID]  = {"UPROBE_TGID",  probe_uprobe_tgid},
+	[FEAT_UPROBE_NOP5]  = {"UPROBE_NOP5",  probe_uprobe_nop5},
 	[FEAT_TEST_RUN]	    = {"TEST_RUN",     probe_test_run},
 };
 /* clang-format on */

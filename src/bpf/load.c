@@ -32,7 +32,9 @@ static struct err *dispatch_fill(const struct unit *u, int fd, size_t value_size
 		keys[i] = pr->key;
 		*d = (struct rt_dispatch){.probe = pr->probe,
 					  .probe_idx = pr->probe_idx,
-					  .names = {pr->prov, pr->mod, pr->func, pr->name}};
+					  .names = {pr->prov, pr->mod, pr->func, pr->name},
+					  .tgid = pr->tgid,
+					  .place = pr->place};
 		memcpy(d->mask, pr->mask, u->nwords * sizeof(uint64_t));
 	}
 	if (sys_bpf(BPF_MAP_UPDATE_BATCH, &attr, sizeof(attr)))
@@ -177,6 +179,7 @@ static union bpf_attr load_attr(const struct unit *u, const struct linked *l)
 {
 	union bpf_attr attr = {
 		.prog_type = entry_prog_type(u->kind),
+		.expected_attach_type = entry_attach_type(u->kind),
 		.insns = (uint64_t)(uintptr_t)l->insns.data,
 		.insn_cnt = l->insns.len,
 		.license = (uint64_t)(uintptr_t)LICENSE,

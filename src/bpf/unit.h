@@ -21,6 +21,7 @@ enum entry_kind {
 	ENTRY_SYS_ENTER_VIEW, /* as ENTRY_SYS_ENTER; key, arguments: struct sys_view */
 	ENTRY_SYS_EXIT_VIEW,  /* as ENTRY_SYS_EXIT; key: struct sys_view */
 	ENTRY_SYS_EXIT_RAW,   /* as ENTRY_SYS_EXIT; arg0 = arg1 = result as the kernel has it */
+	ENTRY_UPROBE,	 /* uprobes with cookies: UPROBE_COOKIE(key, offset) */
 	ENTRY_NKINDS
 };
 
@@ -57,10 +58,23 @@ struct sys_view {
 	struct sys_arg args[6];
 };
 
+/* What of a function an ENTRY_UPROBE probe stands on: decides what its arguments are. */
+enum uprobe_place {
+	UPROBE_ENTRY,  /* arg0... are the function's */
+	UPROBE_RETURN, /* arg0 = offset of the instruction, arg1 = value, 0 at a jump to another function */
+	UPROBE_INSN,   /* none */
+	UPROBE_NPLACES
+};
+/* Bits 0-31 key, 32-62 offset of the instruction, 63: it is a jump, the function has no value yet. */
+#define UPROBE_COOKIE(key, offset, is_tail) \
+	((uint64_t)(is_tail) << 63 | ((uint64_t)(offset)&0x7fffffff) << 32 | (key))
+
 /* Value of MAP_DISPATCH. probe 0: not selected. */
 struct rt_dispatch {
 	u32 probe, probe_idx;
 	u32 names[4]; /* string table offsets of the probe's names */
+	u32 tgid;     /* the one process it fires in, 0 = all */
+	u32 place;    /* enum uprobe_place */
 	u64 mask[]; /* bit i: clause i of the unit runs; unit.nwords words */
 };
 
@@ -76,6 +90,8 @@ struct unit_probe {
 	const struct sys_view *view; /* of the VIEW kinds; NULL = the call in its own form */
 	uint32_t probe, probe_idx;
 	uint32_t prov, mod, func, name; /* string table offsets: probeprov and so on */
+	uint32_t tgid;		/* the one process it fires in, 0 = all */
+	enum uprobe_place place; /* of ENTRY_UPROBE */
 	uint64_t *mask;
 };
 
@@ -114,6 +130,7 @@ struct gen_env {
 
 /* Entry program type and expected context, for load.h. */
 enum bpf_prog_type entry_prog_type(enum entry_kind kind);
+uint32_t entry_attach_type(enum entry_kind kind);
 
 /* Which builtin variables and argN the unit's clauses read: decides what the entry fills. */
 MUST_CHECK struct err *bpf_gen_unit(const struct unit *u, const struct gen_env *env,

@@ -374,8 +374,13 @@ static void check_match(struct check *c, const struct probe_desc *desc, const st
 	if (c->env->match)
 		e = c->env->match(c->env->ctx, desc, &count);
 	if (e) {
-		check_error(c, D_PDESC_INVAL, spec->span, "invalid probe description \"%s\": %s",
-			    spec->text, err_text(e));
+		bool is_tagged = err_get_code(e) >= DTAG_CODE(0) &&
+				 err_get_code(e) < DTAG_CODE(D_NTAGS);
+
+		check_error(c,
+			    is_tagged ? (enum dtag)(err_get_code(e) - DTAG_CODE(0)) : D_PDESC_INVAL,
+			    spec->span, "invalid probe description \"%s\": %s", spec->text,
+			    err_text(e));
 		if (err_get_hint(e))
 			diag_hint(c->diags, "%s", err_get_hint(e));
 		err_destroy(e);

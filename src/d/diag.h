@@ -32,6 +32,9 @@ enum dtag {
 /* Where in a clause an error of a string program lies: chooses the words of the location. */
 enum diag_where { DIAG_NOWHERE, DIAG_IN_PREDICATE, DIAG_IN_ACTIONS };
 
+/* An error of another room that a tag stands for: its code (err_code()). */
+#define DTAG_CODE(tag) (100000 + (int)(tag))
+
 struct diags;
 
 struct diags *diags_create(struct arena *a, struct source_map *map);

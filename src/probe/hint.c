@@ -10,7 +10,7 @@
 /* Providers of other systems or later versions; a trailing * stands for a process id. */
 static const char *const missing[] = {
 	"cpc",	 "fbt",	  "fpuinfo", "io",   "ip",	  "iscsi",  "kprobe", "lockstat",
-	"mib",	 "nfsv3", "pid*",    "proc", "plockstat", "prof",   "rawtp",  "rawfbt",
+	"mib",	 "nfsv3", "proc", "plockstat", "prof",   "rawtp",  "rawfbt",
 	"sched", "sdt",	  "sysinfo", "tcp",  "udp",	  "uprobe", "usdt*",  "vminfo",
 };
 

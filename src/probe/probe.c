@@ -35,6 +35,8 @@ struct probes {
 	uint32_t next_id;
 	void (*on_notice)(void *ctx, const char *msg);
 	void *notice_ctx;
+	struct err *(*on_process)(void *ctx, pid_t pid);
+	void *process_ctx;
 };
 
 struct probes *probes_create(void)
@@ -51,10 +53,26 @@ struct probes *probes_create(void)
 	return ps;
 }
 
+static void close_states(struct probes *ps)
+{
+	const struct pv_state *st;
+	const void *key;
+	size_t pos = 0, len;
+
+	while ((st = hashmap_next(ps->states, &pos, &key, &len))) {
+		const struct provider *pv;
+
+		memcpy(&pv, key, sizeof(pv));
+		if (pv->close && st->data)
+			pv->close(st->data);
+	}
+}
+
 void probes_destroy(struct probes *ps)
 {
 	if (!ps)
 		return;
+	close_states(ps);
 	for (uint32_t i = 0; i < ps->lists.len; i++) {
 		vec_deinit(&ps->lists.data[i]->probes);
 		free(ps->lists.data[i]);
@@ -113,6 +131,17 @@ void probes_notice(struct probes *ps, const char *fmt, ...)
 	va_end(ap);
 }
 
+void probes_on_process(struct probes *ps, struct err *(*func)(void *ctx, pid_t pid), void *ctx)
+{
+	ps->on_process = func;
+	ps->process_ctx = ctx;
+}
+
+struct err *probes_need_process(struct probes *ps, pid_t pid)
+{
+	return ps->on_process ? ps->on_process(ps->process_ctx, pid) : NULL;
+}
+
 /* ---- adding --------------------------------------------------------------------------------- */
 
 /* Appends to the list of probes with this name; returns the one copy of the name. */
@@ -136,8 +165,8 @@ static const char *index_add(struct probes *ps, int field, const char *text, str
 	return text;
 }
 
-static struct probe *find_same(struct probes *ps, const struct provider *pv, const char *mod,
-			       const char *func, const char *name)
+static struct probe *find_same(struct probes *ps, const struct provider *pv, const char *prov,
+			       const char *mod, const char *func, const char *name)
 {
 	const struct probe_list *by_func = hashmap_finds(ps->index[FIELD_FUNC], func);
 	const struct probe_list *by_name = hashmap_finds(ps->index[FIELD_NAME], name);
@@ -150,22 +179,24 @@ static struct probe *find_same(struct probes *ps, const struct provider *pv, con
 		struct probe *pr = l->probes.data[i];
 
 		if (pr->provider == pv && strcmp(pr->name, name) == 0 &&
-		    strcmp(pr->func, func) == 0 && strcmp(pr->mod, mod) == 0)
+		    strcmp(pr->func, func) == 0 && strcmp(pr->mod, mod) == 0 &&
+		    strcmp(pr->prov, prov) == 0)
 			return pr;
 	}
 	return NULL;
 }
 
 static struct probe *add_id(struct probes *ps, const struct provider *pv, uint32_t id,
-			    const char *mod, const char *func, const char *name, uint64_t data)
+			    const char *prov, const char *mod, const char *func, const char *name,
+			    uint64_t data)
 {
-	struct probe *pr = find_same(ps, pv, mod, func, name);
+	struct probe *pr = find_same(ps, pv, prov, mod, func, name);
 
 	if (pr)
 		return pr;
 	pr = ARENA_NEW(ps->arena, struct probe);
 	*pr = (struct probe){.id = id ? id : ps->next_id++, .provider = pv, .data = data};
-	pr->prov = index_add(ps, FIELD_PROV, pv->name, pr);
+	pr->prov = index_add(ps, FIELD_PROV, prov, pr);
 	pr->mod = index_add(ps, FIELD_MOD, mod, pr);
 	pr->func = index_add(ps, FIELD_FUNC, func, pr);
 	pr->name = index_add(ps, FIELD_NAME, name, pr);
@@ -177,14 +208,25 @@ static struct probe *add_id(struct probes *ps, const struct provider *pv, uint32
 struct probe *probes_add(struct probes *ps, const struct provider *pv, const char *mod,
 			 const char *func, const char *name, uint64_t data)
 {
-	return add_id(ps, pv, 0, mod, func, name, data);
+	return add_id(ps, pv, 0, pv->name, mod, func, name, data);
+}
+
+struct probe *probes_add_as(struct probes *ps, const struct provider *pv, const char *prov,
+			    const char *mod, const char *func, const char *name, uint64_t data)
+{
+	return add_id(ps, pv, 0, prov, mod, func, name, data);
+}
+
+void probe_list_add(struct probe_list *l, struct probe *pr)
+{
+	vec_push(&l->probes, pr);
 }
 
 struct probe *probes_add_at(struct probes *ps, const struct provider *pv, uint32_t index,
 			    const char *mod, const char *func, const char *name, uint64_t data)
 {
 	assert(index < pv->id_count && pv->id_base + pv->id_count <= PROBE_ID_DYNAMIC);
-	return add_id(ps, pv, pv->id_base + index, mod, func, name, data);
+	return add_id(ps, pv, pv->id_base + index, pv->name, mod, func, name, data);
 }
 
 struct probe *probes_add_hidden(struct probes *ps, const struct provider *pv, const char *mod,
@@ -228,6 +270,8 @@ static struct err *provide(struct probes *ps, const struct provider *pv)
 /* Could pv have probes that desc means? */
 bool provider_concerns(const struct provider *pv, const struct probe_desc *desc)
 {
+	if (pv->concerns)
+		return pv->concerns(pv, desc);
 	if (!glob_match(desc->prov, pv->name) && !(pv->alias && strcmp(desc->prov, pv->alias) == 0))
 		return false;
 	if (!pv->names)
@@ -238,7 +282,8 @@ bool provider_concerns(const struct provider *pv, const struct probe_desc *desc)
 	return false;
 }
 
-static struct err *ask_providers(struct probes *ps, const struct probe_desc *desc)
+static struct err *ask_providers(struct probes *ps, const struct probe_desc *desc,
+				 struct probe_list *out)
 {
 	bool is_literal = is_name(desc->func) && is_name(desc->name);
 
@@ -248,12 +293,14 @@ static struct err *ask_providers(struct probes *ps, const struct probe_desc *des
 
 		if (!provider_concerns(pv, desc))
 			continue;
-		if (!(is_literal && pv->provide_desc))
+		if (pv->collect)
+			e = pv->collect(ps, pv, desc, out);
+		else if (!(is_literal && pv->provide_desc))
 			e = provide(ps, pv);
 		if (!e && pv->provide_desc)
 			e = pv->provide_desc(ps, pv, desc);
 		if (e)
-			return err_wrap(e, "provider '%s'", pv->name);
+			return pv->collect ? e : err_wrap(e, "provider '%s'", pv->name);
 	}
 	return NULL;
 }
@@ -353,7 +400,7 @@ static struct err *match_id(struct probes *ps, uint32_t id, struct probe_list *o
 static struct err *match_text(struct probes *ps, const struct probe_desc *desc,
 			      struct probe_list *out, uint32_t *ret_plain)
 {
-	struct err *e = ask_providers(ps, desc);
+	struct err *e = ask_providers(ps, desc, out);
 
 	if (e)
 		return e;

@@ -26,6 +26,7 @@
 
 struct provider;
 struct probes;
+struct probe_list;
 struct attach_opts;
 
 struct probe {
@@ -40,7 +41,11 @@ struct probe_point {
 	enum entry_kind kind;
 	uint32_t key;
 	const struct sys_view *view; /* of the kinds that have one */
+	/* of ENTRY_UPROBE */
+	uint32_t tgid;
+	enum uprobe_place place;
 };
+
 
 struct probe_list {
 	VEC(struct probe *) probes;
@@ -61,6 +66,14 @@ struct provider {
 	/* The only probe names it can have, NULL-terminated; NULL = anything. Spares provide(). */
 	const char *const *names;
 	struct attr attr[5]; /* provider, module, function, name, arguments */
+	/* Per-process providers ("pid123"): could it have probes of this description? NULL = by the name. */
+	bool (*concerns)(const struct provider *pv, const struct probe_desc *desc);
+	/* Instead of provide() and provide_desc(): makes the probes desc means and gives them to
+	 * probe_list_add(). For names that globbing alone does not compare. */
+	struct err *(*collect)(struct probes *ps, const struct provider *pv, const struct probe_desc *desc,
+			       struct probe_list *out);
+	/* Ends what state holds beside the registry's arena. */
+	void (*close)(void *state);
 	/* Registers the probes that exist unasked. Called at most once per registry. */
 	struct err *(*provide)(struct probes *ps, const struct provider *pv);
 	/* Registers probes that exist when named (tick-7s); desc's provider field may be a glob. When
@@ -97,6 +110,10 @@ struct arena *probes_arena(struct probes *ps);
 /* For providers. Names are copied; returns the existing probe when all four names are equal. */
 struct probe *probes_add(struct probes *ps, const struct provider *pv, const char *mod, const char *func,
 			 const char *name, uint64_t data);
+/* The same under another name of the provider than its own ("pid123" of "pid"). */
+struct probe *probes_add_as(struct probes *ps, const struct provider *pv, const char *prov, const char *mod,
+			    const char *func, const char *name, uint64_t data);
+void probe_list_add(struct probe_list *l, struct probe *pr);
 /* The same at a fixed place of the provider's block of ids. */
 struct probe *probes_add_at(struct probes *ps, const struct provider *pv, uint32_t index, const char *mod,
 			    const char *func, const char *name, uint64_t data);
@@ -107,6 +124,10 @@ struct probe *probes_add_hidden(struct probes *ps, const struct provider *pv, co
 void *probes_state(struct probes *ps, const struct provider *pv, size_t size);
 /* Something the user should know; goes where probes_on_notice() says. */
 PRINTF_LIKE(2, 3) void probes_notice(struct probes *ps, const char *fmt, ...);
+
+/* Before a provider looks into a process: the session may have to bring it to a state worth looking at. */
+void probes_on_process(struct probes *ps, struct err *(*func)(void *ctx, pid_t pid), void *ctx);
+MUST_CHECK struct err *probes_need_process(struct probes *ps, pid_t pid);
 
 /* msg: without newline. Each description's notices come once per registry. */
 void probes_on_notice(struct probes *ps, void (*func)(void *ctx, const char *msg), void *ctx);

@@ -5,5 +5,6 @@ const struct provider *const provider_list[] = {
 	&provider_dtrace,
 	&provider_profile,
 	&provider_syscall,
+	&provider_pid,
 	NULL,
 };

@@ -5,10 +5,11 @@
  */
 #pragma once
 
+#include "bpf/kernel.h"
 #include "d/attr.h"
 #include "probe/probe.h"
 
-extern const struct provider provider_dtrace, provider_profile, provider_syscall;
+extern const struct provider provider_dtrace, provider_profile, provider_syscall, provider_pid;
 
 /* Blocks of ids, below PROBE_ID_DYNAMIC. */
 enum {
@@ -26,6 +27,7 @@ enum { DTRACE_KEY_BEGIN, DTRACE_KEY_END, DTRACE_KEY_ERROR };
 
 /* clang-format off */
 #define ATTR_EEC { STAB_EVOLVING, STAB_EVOLVING, DEP_COMMON }
+#define ATTR_EEI { STAB_EVOLVING, STAB_EVOLVING, DEP_ISA }
 #define ATTR_PPU { STAB_PRIVATE, STAB_PRIVATE, DEP_UNKNOWN }
 #define ATTR_PPI { STAB_PRIVATE, STAB_PRIVATE, DEP_ISA }
 #define ATTR_UUU { STAB_UNSTABLE, STAB_UNSTABLE, DEP_UNKNOWN }

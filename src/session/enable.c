@@ -132,17 +132,19 @@ static const struct {
 	const char *name;
 	bool is_begin_end;
 	bool interrupts; /* may fire while a program of another kind runs on the same CPU */
+	bool is_preemptible; /* and while one of the same kind does */
 	char family;
 	enum entry_kind wider;
 } kinds[] = {
 	/* clang-format off */
-	[ENTRY_TEST_RUN]       = {"fathom_begin",  true,  false, 0,   ENTRY_TEST_RUN},
-	[ENTRY_SYS_ENTER]      = {"fathom_enter",  false, false, 'e', ENTRY_SYS_ENTER_VIEW},
-	[ENTRY_SYS_EXIT]       = {"fathom_exit",   false, false, 'x', ENTRY_SYS_EXIT_VIEW},
-	[ENTRY_PERF]           = {"fathom_perf",   false, true,  0,   ENTRY_PERF},
-	[ENTRY_SYS_ENTER_VIEW] = {"fathom_enterv", false, false, 'e', ENTRY_SYS_ENTER_VIEW},
-	[ENTRY_SYS_EXIT_VIEW]  = {"fathom_exitv",  false, false, 'x', ENTRY_SYS_EXIT_VIEW},
-	[ENTRY_SYS_EXIT_RAW]   = {"fathom_exitr",  false, false, 'x', ENTRY_SYS_EXIT_RAW},
+	[ENTRY_TEST_RUN]       = {"fathom_begin",  true,  false, false, 0,   ENTRY_TEST_RUN},
+	[ENTRY_SYS_ENTER]      = {"fathom_enter",  false, false, false, 'e', ENTRY_SYS_ENTER_VIEW},
+	[ENTRY_SYS_EXIT]       = {"fathom_exit",   false, false, false, 'x', ENTRY_SYS_EXIT_VIEW},
+	[ENTRY_PERF]           = {"fathom_perf",   false, true,  false, 0,   ENTRY_PERF},
+	[ENTRY_SYS_ENTER_VIEW] = {"fathom_enterv", false, false, false, 'e', ENTRY_SYS_ENTER_VIEW},
+	[ENTRY_SYS_EXIT_VIEW]  = {"fathom_exitv",  false, false, false, 'x', ENTRY_SYS_EXIT_VIEW},
+	[ENTRY_SYS_EXIT_RAW]   = {"fathom_exitr",  false, false, false, 'x', ENTRY_SYS_EXIT_RAW},
+	[ENTRY_UPROBE]         = {"fathom_uprobe", false, false, true,  0,   ENTRY_UPROBE},
 	/* clang-format on */
 };
 
@@ -234,6 +236,8 @@ static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct 
 				     .mod = strtab_adds(h->strtab, pr->mod),
 				     .func = strtab_adds(h->strtab, pr->func),
 				     .name = strtab_adds(h->strtab, pr->name),
+				     .tgid = pt->tgid,
+				     .place = pt->place,
 				     .mask = ARENA_NEW_N(h->arena, uint64_t, mask_words(h)),
 			     });
 	hashmap_set(u->by_key, &key, sizeof(key), (void *)(uintptr_t)u->points.len);
@@ -363,6 +367,8 @@ static bool can_nest(const dtrace_hdl_t *h, const struct session_unit *u)
 {
 	if (kinds[u->unit.kind].is_begin_end || kinds[u->unit.kind].interrupts)
 		return false;
+	if (kinds[u->unit.kind].is_preemptible)
+		return true;
 	for (uint32_t i = 0; i < h->units.len; i++) {
 		const struct session_unit *other = h->units.data[i];
 

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "provider/providers.h"
-#include "session/proc.h"
+#include "proc/control.h"
 #include "session/latest.h"
 #include "session/mapwatch.h"
 #include "session/rings.h"
@@ -490,7 +490,9 @@ int dtrace_go(dtrace_hdl_t *dtp)
 	clamp_rate(h, OPT_statusrate, "status rate", 1, 10000000000);
 	clamp_rate(h, OPT_cleanrate, "cleaning rate", 200000, 60000000000);
 	session_need_dsession(h);
-	e = prepare(h);
+	e = session_hold_targets(h);
+	if (!e)
+		e = prepare(h);
 	if (!e) {
 		h->is_active = h->opts.is_active = true;
 		h->status_at = session_now() + (uint64_t)h->opts.val[OPT_statusrate];

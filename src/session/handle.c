@@ -3,7 +3,7 @@
 #include <strings.h>
 #include <time.h>
 
-#include "session/proc.h"
+#include "proc/control.h"
 #include "session/rings.h"
 #include "session/session.h"
 #include "sym/sym.h"
@@ -230,6 +230,7 @@ dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
 		h->exit_status = -1;
 		h->probes = probes_create();
 		probes_on_notice(h->probes, probe_notice, h);
+		probes_on_process(h->probes, session_process, h);
 		options_init(&h->opts);
 		session_env_init(h);
 		e = options_from_env(&h->opts);

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "d/attr.h"
-#include "session/proc.h"
+#include "proc/control.h"
 #include "session/session.h"
 
 /* ---- options, as compiler and printer read them --------------------------------------------- */

@@ -142,6 +142,10 @@ MUST_CHECK struct err *session_watch_processes(dtrace_hdl_t *h);
 /* Sleeps until due (session_now()) or something is to be done; what processes do meanwhile is noted. */
 void session_sleep(dtrace_hdl_t *h, uint64_t due);
 
+/* targets.c: a process is about to be looked into, which may be one that is held; the others. */
+MUST_CHECK struct err *session_process(void *ctx, pid_t pid);
+MUST_CHECK struct err *session_hold_targets(dtrace_hdl_t *h);
+
 /* symbols.c: compile_env.symbol */
 MUST_CHECK struct err *session_symbol(void *ctx, const char *module, const char *name, bool *ret_found,
 				      struct kallsym *ret);

@@ -3,7 +3,7 @@
 
 #include "session/session.h"
 #include "session/mapwatch.h"
-#include "session/proc.h"
+#include "proc/control.h"
 #include "session/rings.h"
 #include "sym/sym.h"
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "provider/providers.h"
-#include "session/proc.h"
+#include "proc/control.h"
 #include "session/latest.h"
 #include "session/mapwatch.h"
 #include "session/rings.h"

@@ -10,12 +10,14 @@
 
 #include "base/str.h"
 #include "base/vec.h"
-#include "session/proc.h"
+#include "proc/control.h"
 
 struct proc {
 	pid_t pid;
 	int pidfd;
-	bool is_created, is_held, is_ended;
+	bool is_created, is_held, is_advanced, is_ended;
+	bool is_reaped; /* ended while it was brought to where it is held */
+	int status;
 	char *msg;
 };
 
@@ -145,6 +147,19 @@ struct err *proc_create(const char *cmd, char *const *envs, uint32_t nenvs, stru
 	return NULL;
 }
 
+struct err *proc_advance(struct proc *p, enum proc_when when)
+{
+	struct err *e;
+
+	if (!p->is_held || p->is_advanced || when == PROC_EXEC)
+		return NULL;
+	p->is_advanced = true;
+	e = evaltime_run(p->pid, when, &p->is_reaped, &p->status);
+	if (p->is_reaped)
+		p->is_held = false;
+	return e;
+}
+
 struct err *proc_continue(struct proc *p)
 {
 	if (!p->is_held)
@@ -200,9 +215,11 @@ bool proc_has_ended(struct proc *p, const char **ret_msg)
 	*ret_msg = NULL;
 	if (p->is_ended)
 		return true;
-	if (poll(&pfd, 1, 0) != 1)
+	if (p->is_reaped)
+		status = p->status;
+	else if (poll(&pfd, 1, 0) != 1)
 		return false;
-	if (p->is_created && waitpid(p->pid, &status, WNOHANG) != p->pid)
+	if (p->is_created && !p->is_reaped && waitpid(p->pid, &status, WNOHANG) != p->pid)
 		return false; /* stopped, not ended: ptrace reports that through wait, not here */
 	p->is_ended = true;
 	p->msg = describe_status(p->pid, status);
@@ -226,7 +243,7 @@ void proc_destroy(struct proc *p)
 
 	if (!p)
 		return;
-	if (p->is_created && !p->is_ended) {
+	if (p->is_created && !p->is_ended && !p->is_reaped) {
 		(void)kill(p->pid, SIGKILL); /* it may have ended a moment ago */
 		(void)wait_child(p->pid, &status);
 	}

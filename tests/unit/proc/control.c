@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "session/proc.h"
+#include "proc/control.h"
 #include "tap.h"
 
 static struct proc *create(const char *cmd, char *const *envs, uint32_t n)

@@ -1,0 +1,280 @@
+/* Running a held process on to the place where probes are wanted. */
+#include "proc/evaltime.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include "proc/maps.h"
+
+#define DEBUGREG(n) ((void *)(offsetof(struct user, u_debugreg) + (n) * sizeof(long)))
+#define DR7_EXEC_0  1ul /* breakpoint 0, local, on execution: Intel SDM vol. 3, 18.2.4 */
+#define R_STATE	    24	/* struct r_debug of <link.h> */
+
+struct target {
+	pid_t pid;
+	bool has_ended;
+	int status;
+};
+
+/* ---- breakpoints ----------------------------------------------------------------------------- */
+
+static struct err *ptrace_failed(const struct target *t, const char *what)
+{
+	return err_sys(errno, "cannot %s process %d", what, (int)t->pid);
+}
+
+static struct err *breakpoint_set(const struct target *t, taddr addr)
+{
+	if (ptrace(PTRACE_POKEUSER, t->pid, DEBUGREG(0), addr) != 0 ||
+	    ptrace(PTRACE_POKEUSER, t->pid, DEBUGREG(7), DR7_EXEC_0) != 0)
+		return ptrace_failed(t, "set a breakpoint in");
+	return NULL;
+}
+
+/* Whether the stop is the breakpoint's; takes the mark away. */
+static bool breakpoint_hit(const struct target *t)
+{
+	long dr6 = ptrace(PTRACE_PEEKUSER, t->pid, DEBUGREG(6), NULL);
+
+	(void)ptrace(PTRACE_POKEUSER, t->pid, DEBUGREG(6), NULL); /* only a mark */
+	return dr6 & 1;
+}
+
+static void breakpoint_clear(const struct target *t)
+{
+	if (!t->has_ended)
+		(void)ptrace(PTRACE_POKEUSER, t->pid, DEBUGREG(7), NULL); /* set is what could fail */
+}
+
+/* Continues to the next stop; signals of the process's own reach it. */
+static struct err *run_to_stop(struct target *t)
+{
+	int sig = 0;
+
+	for (;;) {
+		int got;
+
+		if (ptrace(PTRACE_CONT, t->pid, NULL, (void *)(long)sig) != 0)
+			return ptrace_failed(t, "continue");
+		do
+			got = waitpid(t->pid, &t->status, 0);
+		while (got < 0 && errno == EINTR);
+		if (got < 0)
+			return ptrace_failed(t, "wait for");
+		t->has_ended = !WIFSTOPPED(t->status);
+		if (t->has_ended)
+			return NULL;
+		sig = WSTOPSIG(t->status);
+		if (sig == SIGTRAP)
+			return NULL;
+		if (sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
+			sig = 0; /* it is being started */
+	}
+}
+
+/* Done when the process has ended, too. */
+static struct err *run_to(struct target *t, taddr addr)
+{
+	struct err *e = breakpoint_set(t, addr);
+
+	while (!e && !t->has_ended) {
+		e = run_to_stop(t);
+		if (!e && !t->has_ended && breakpoint_hit(t))
+			break;
+	}
+	breakpoint_clear(t);
+	return e;
+}
+
+/* ---- where things are ------------------------------------------------------------------------ */
+
+struct aux {
+	uint64_t entry, base; /* of the program; of the dynamic linker, 0 = there is none */
+};
+
+static struct err *read_aux(pid_t pid, struct aux *ret)
+{
+	CLEANUP(file) FILE *f = NULL;
+	Elf64_auxv_t av;
+	char path[64];
+
+	*ret = (struct aux){0};
+	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return err_sys(errno, "cannot read '%s'", path);
+	while (fread(&av, sizeof(av), 1, f) == 1) {
+		if (av.a_type == AT_ENTRY)
+			ret->entry = av.a_un.a_val;
+		if (av.a_type == AT_BASE)
+			ret->base = av.a_un.a_val;
+	}
+	return NULL;
+}
+
+/* Value of a symbol; 0 = the file has none of that name. */
+static uint64_t symbol_value(int fd, const char *name, uint64_t *ret_entry)
+{
+	Elf *elf;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	GElf_Ehdr eh;
+	GElf_Sym sym;
+	uint64_t value = 0;
+
+	(void)elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	*ret_entry = elf && gelf_getehdr(elf, &eh) ? eh.e_entry : 0;
+	while (elf && !value && (scn = elf_nextscn(elf, scn))) {
+		Elf_Data *data = gelf_getshdr(scn, &sh) && (sh.sh_type == SHT_SYMTAB ||
+							    sh.sh_type == SHT_DYNSYM)
+					 ? elf_getdata(scn, NULL)
+					 : NULL;
+		size_t n = data && sh.sh_entsize ? data->d_size / sh.sh_entsize : 0;
+
+		for (size_t i = 0; i < n && !value && gelf_getsym(data, (int)i, &sym); i++) {
+			const char *s = elf_strptr(elf, sh.sh_link, sym.st_name);
+
+			if (s && strcmp(s, name) == 0 && sym.st_shndx != SHN_UNDEF)
+				value = sym.st_value;
+		}
+	}
+	(void)elf_end(elf);
+	return value;
+}
+
+/* The lowest mapping of what is mapped at addr. */
+static const struct proc_map *first_of(const struct proc_maps *m, taddr addr)
+{
+	const struct proc_map *at = proc_maps_find(m, addr);
+
+	for (uint32_t i = 0; at && i < m->maps.len; i++)
+		if (m->maps.data[i].dev == at->dev && m->maps.data[i].ino == at->ino)
+			return &m->maps.data[i];
+	return NULL;
+}
+
+/* A symbol of the object that is mapped at addr: its value, and the entry point the file tells. */
+static uint64_t object_symbol(pid_t pid, taddr addr, const char *name, uint64_t *ret_entry)
+{
+	struct proc_maps m;
+	struct err *e = proc_maps_read(pid, &m);
+	const struct proc_map *first;
+	uint64_t value = 0;
+	int fd;
+
+	*ret_entry = 0;
+	if (e) {
+		err_destroy(e); /* as if there was none: what is told then is what matters */
+		return 0;
+	}
+	first = first_of(&m, addr);
+	fd = first ? proc_map_open(pid, first) : -1;
+	if (fd >= 0) {
+		value = symbol_value(fd, name, ret_entry);
+		(void)close(fd);
+	}
+	proc_maps_deinit(&m);
+	return value;
+}
+
+/* ---- the places ------------------------------------------------------------------------------ */
+
+/* Every object is mapped and relocated, no initialiser has run. */
+static struct err *run_to_preinit(struct target *t, const struct aux *aux)
+{
+	uint64_t entry, hook = object_symbol(t->pid, aux->base, "_dl_debug_state", &entry);
+	uint64_t debug = object_symbol(t->pid, aux->base, "_r_debug", &entry);
+
+	if (!hook)
+		return run_to(t, aux->entry);
+	while (!t->has_ended) {
+		struct err *e = run_to(t, aux->base + hook);
+		long state;
+
+		if (e || t->has_ended)
+			return e;
+		errno = 0;
+		state = debug ? ptrace(PTRACE_PEEKDATA, t->pid, aux->base + debug + R_STATE, NULL) : 0;
+		if (errno || (int)state == 0)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* Where an object whose file offsets are mapped in order begins. */
+static taddr object_base(pid_t pid, const char *prefix)
+{
+	struct proc_maps m;
+	struct err *e = proc_maps_read(pid, &m);
+	taddr base = 0;
+
+	if (e) {
+		err_destroy(e);
+		return 0;
+	}
+	for (uint32_t i = 0; i < m.maps.len && !base; i++) {
+		const char *slash = strrchr(m.maps.data[i].path, '/');
+
+		if (slash && strncmp(slash + 1, prefix, strlen(prefix)) == 0)
+			base = m.maps.data[i].start;
+	}
+	proc_maps_deinit(&m);
+	return base;
+}
+
+/* A stripped program's main() is what its entry point gives to the C library. */
+static struct err *run_to_given_main(struct target *t)
+{
+	uint64_t entry, start;
+	struct user_regs_struct regs;
+	taddr libc = object_base(t->pid, "libc.so");
+	struct err *e;
+
+	start = libc ? object_symbol(t->pid, libc, "__libc_start_main", &entry) : 0;
+	if (!start)
+		return NULL;
+	e = run_to(t, libc + start);
+	if (e || t->has_ended)
+		return e;
+	if (ptrace(PTRACE_GETREGS, t->pid, NULL, &regs) != 0)
+		return ptrace_failed(t, "read the registers of");
+	return run_to(t, regs.rdi);
+}
+
+static struct err *run_to_main(struct target *t, const struct aux *aux)
+{
+	uint64_t entry, value = object_symbol(t->pid, aux->entry, "main", &entry);
+	struct err *e = aux->base ? run_to(t, aux->entry) : NULL;
+
+	if (e || t->has_ended)
+		return e;
+	if (value)
+		return run_to(t, aux->entry - entry + value);
+	return run_to_given_main(t);
+}
+
+struct err *evaltime_run(pid_t pid, enum proc_when when, bool *ret_ended, int *ret_status)
+{
+	struct target t = {.pid = pid};
+	struct aux aux;
+	struct err *e = when == PROC_EXEC ? NULL : read_aux(pid, &aux);
+
+	if (!e)
+		switch (when) {
+		case PROC_EXEC: break;
+		case PROC_PREINIT: e = aux.base ? run_to_preinit(&t, &aux) : NULL; break;
+		case PROC_POSTINIT: e = aux.base ? run_to(&t, aux.entry) : NULL; break;
+		case PROC_MAIN: e = run_to_main(&t, &aux); break;
+		}
+	*ret_ended = t.has_ended;
+	*ret_status = t.status;
+	return e;
+}

@@ -1,0 +1,263 @@
+/* Instructions of a function, on x86-64. */
+#include "proc/insn.h"
+
+#include <Zydis/Zydis.h>
+
+#define ENDBR_LEN  4
+#define TABLE_BACK 4 /* instructions between the add of a switch and its jump */
+
+bool insn_is_nop5(const uint8_t *code, size_t size)
+{
+	static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+
+	return size >= sizeof(nop5) && memcmp(code, nop5, sizeof(nop5)) == 0;
+}
+
+static bool is_push(const uint8_t *code, size_t size)
+{
+	if (size >= 2 && code[0] == 0x41)
+		code++;
+	return size >= 1 && code[0] >= 0x50 && code[0] <= 0x57;
+}
+
+uint32_t insn_entry_skip(const uint8_t *code, size_t size)
+{
+	static const uint8_t endbr64[ENDBR_LEN] = {0xf3, 0x0f, 0x1e, 0xfa};
+	const uint8_t *next = code + ENDBR_LEN;
+
+	if (size <= ENDBR_LEN || memcmp(code, endbr64, ENDBR_LEN) != 0)
+		return 0;
+	size -= ENDBR_LEN;
+	return is_push(next, size) || insn_is_nop5(next, size) ? ENDBR_LEN : 0;
+}
+
+/* Linux arch/x86/kernel/uprobes.c: is_prefix_bad(), good_insns_64[]. */
+bool insn_is_refused(const uint8_t *code, size_t size)
+{
+	static const uint8_t prefixes[] = {0x26, 0x2e, 0x36, 0x3e, 0xf0}; /* es cs ss ds lock */
+	static const uint8_t skipped[] = {0x64, 0x65, 0x66, 0x67, 0xf2, 0xf3};
+	static const uint8_t opcodes[] = {0x6c, 0x6d, 0x6e, 0x6f, 0xcc, 0xcd, 0xcf, 0xe4,
+					  0xe5, 0xe6, 0xe7, 0xec, 0xed, 0xee, 0xef, 0xf1,
+					  0xf4, 0xfa, 0xfb};
+
+	while (size && memchr(skipped, code[0], sizeof(skipped))) {
+		code++;
+		size--;
+	}
+	if (size && memchr(prefixes, code[0], sizeof(prefixes)))
+		return true;
+	if (size > 1 && (code[0] & 0xf0) == 0x40)
+		code++; /* REX */
+	return size && memchr(opcodes, code[0], sizeof(opcodes));
+}
+
+/* ---- one instruction ------------------------------------------------------------------------- */
+
+struct decoder {
+	ZydisDecoder zydis;
+	/* for telling a switch from a tail call */
+	uint32_t age; /* instructions since an add to a register */
+	uint8_t add_reg;
+};
+
+/* The register an add writes, by number. */
+static void note_add(struct decoder *d, const ZydisDecodedInstruction *z)
+{
+	bool to_rm = z->opcode == 0x01, to_reg = z->opcode == 0x03;
+
+	d->age++;
+	if (z->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || (!to_rm && !to_reg) || z->raw.modrm.mod != 3)
+		return;
+	d->age = 0;
+	d->add_reg = (uint8_t)(to_rm ? z->raw.modrm.rm | z->raw.rex.B << 3
+				     : z->raw.modrm.reg | z->raw.rex.R << 3);
+}
+
+/*
+ * A switch adds the table's address to what it read from the table, or indexes the table in the
+ * jump; what is read otherwise is a function's address.
+ */
+static enum insn_kind indirect_kind(const struct decoder *d, const ZydisDecodedInstruction *z)
+{
+	bool is_notrack = false;
+
+	for (uint8_t i = 0; i < z->raw.prefix_count; i++)
+		is_notrack |= z->raw.prefixes[i].value == 0x3e;
+	if (is_notrack)
+		return INSN_JMP_TABLE;
+	if (z->raw.modrm.mod == 3) {
+		uint8_t reg = (uint8_t)(z->raw.modrm.rm | z->raw.rex.B << 3);
+
+		return d->age < TABLE_BACK && d->add_reg == reg ? INSN_JMP_TABLE : INSN_JMP_TAIL;
+	}
+	if (z->raw.modrm.rm == 4 && (z->raw.sib.index != 4 || z->raw.rex.X))
+		return INSN_JMP_TABLE;
+	return INSN_JMP_TAIL;
+}
+
+static enum insn_kind kind_one_byte(const struct decoder *d, const ZydisDecodedInstruction *z)
+{
+	switch (z->opcode) {
+	case 0x70 ... 0x7f: /* jcc */
+	case 0xe0 ... 0xe3: /* loop, jrcxz */ return INSN_JCC;
+	case 0xe9:
+	case 0xeb: return INSN_JMP;
+	case 0xc2:
+	case 0xc3: return INSN_RET;
+	case 0xca: /* far returns, iret */
+	case 0xcb:
+	case 0xcf:
+	case 0xf4: /* hlt */ return INSN_STOP;
+	case 0xff:
+		return z->raw.modrm.reg == 4   ? indirect_kind(d, z)
+		       : z->raw.modrm.reg == 5 ? INSN_STOP
+					       : INSN_PLAIN;
+	default: return INSN_PLAIN;
+	}
+}
+
+static enum insn_kind kind_of(const struct decoder *d, const ZydisDecodedInstruction *z)
+{
+	if (z->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
+		return INSN_PLAIN;
+	if (z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT)
+		return kind_one_byte(d, z);
+	if (z->opcode_map == ZYDIS_OPCODE_MAP_0F && (z->opcode & 0xf0) == 0x80)
+		return INSN_JCC;
+	if (z->opcode_map == ZYDIS_OPCODE_MAP_0F && (z->opcode == 0x0b || z->opcode == 0xb9))
+		return INSN_STOP; /* ud2, ud1 */
+	return INSN_PLAIN;
+}
+
+static bool decode(struct decoder *d, const uint8_t *code, uint32_t size, uint32_t off,
+		   struct insn *ret)
+{
+	ZydisDecodedInstruction z;
+
+	if (off >= size || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
+				   &d->zydis, NULL, code + off, size - off, &z)))
+		return false;
+	*ret = (struct insn){.off = off, .len = z.length, .kind = kind_of(d, &z)};
+	ret->is_refused = insn_is_refused(code + off, z.length);
+	if (insn_is_nop5(code + off, z.length))
+		ret->kind = INSN_NOP5;
+	if (ret->kind == INSN_JMP || ret->kind == INSN_JCC)
+		ret->target = (int64_t)off + z.length + z.raw.imm[0].value.s;
+	note_add(d, &z);
+	return true;
+}
+
+static struct decoder decoder_make(bool is_32bit)
+{
+	struct decoder d = {.age = TABLE_BACK};
+
+	/* fail for modes that do not exist */
+	(void)ZydisDecoderInit(&d.zydis,
+			       is_32bit ? ZYDIS_MACHINE_MODE_LONG_COMPAT_32 : ZYDIS_MACHINE_MODE_LONG_64,
+			       is_32bit ? ZYDIS_STACK_WIDTH_32 : ZYDIS_STACK_WIDTH_64);
+	(void)ZydisDecoderEnableMode(&d.zydis, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+	return d;
+}
+
+/* ---- a function ------------------------------------------------------------------------------ */
+
+static bool is_inside(int64_t target, uint32_t size)
+{
+	return target >= 0 && target < (int64_t)size;
+}
+
+/* From the first byte to the last; false when some are no instruction. */
+static bool sweep(const uint8_t *code, uint32_t size, bool is_32bit, struct insns *s)
+{
+	struct decoder d = decoder_make(is_32bit);
+	struct insn in;
+
+	for (uint32_t off = 0; off < size; off += in.len) {
+		if (!decode(&d, code, size, off, &in))
+			return false;
+		vec_push(&s->list, in);
+	}
+	return true;
+}
+
+static bool agrees(const struct insns *s, uint32_t size)
+{
+	for (uint32_t i = 0; i < s->list.len; i++) {
+		const struct insn *in = &s->list.data[i];
+
+		if ((in->kind == INSN_JMP || in->kind == INSN_JCC) &&
+		    is_inside(in->target, size) && !insns_find(s, (uint32_t)in->target))
+			return false;
+	}
+	return true;
+}
+
+static bool goes_on(const struct insn *in)
+{
+	return in->kind == INSN_PLAIN || in->kind == INSN_NOP5 || in->kind == INSN_JCC;
+}
+
+static int by_off(const void *a, const void *b)
+{
+	const struct insn *x = a, *y = b;
+
+	return (x->off > y->off) - (x->off < y->off);
+}
+
+/* What control reaches from the first instruction. */
+static void follow(const uint8_t *code, uint32_t size, bool is_32bit, struct insns *s)
+{
+	CLEANUP(free) bool *seen = xcalloc(size, sizeof(*seen));
+	VEC(uint32_t) todo = {0};
+	struct insn in;
+
+	vec_push(&todo, 0);
+	while (todo.len) {
+		struct decoder d = decoder_make(is_32bit);
+		uint32_t off = todo.data[--todo.len];
+
+		for (; off < size && !seen[off] && decode(&d, code, size, off, &in);
+		     off += in.len) {
+			seen[off] = true;
+			vec_push(&s->list, in);
+			if ((in.kind == INSN_JMP || in.kind == INSN_JCC) &&
+			    is_inside(in.target, size))
+				vec_push(&todo, (uint32_t)in.target);
+			if (!goes_on(&in))
+				break;
+		}
+	}
+	vec_deinit(&todo);
+	if (s->list.len)
+		qsort(s->list.data, s->list.len, sizeof(*s->list.data), by_off);
+}
+
+void insns_decode(const uint8_t *code, uint32_t size, bool is_32bit, struct insns *ret)
+{
+	*ret = (struct insns){0};
+	if (!size || (sweep(code, size, is_32bit, ret) && agrees(ret, size)))
+		return;
+	vec_clear(&ret->list);
+	ret->is_partial = true;
+	follow(code, size, is_32bit, ret);
+}
+
+void insns_deinit(struct insns *s)
+{
+	vec_deinit(&s->list);
+}
+
+const struct insn *insns_find(const struct insns *s, uint32_t off)
+{
+	uint32_t lo = 0, hi = s->list.len;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (s->list.data[mid].off < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->list.len && s->list.data[lo].off == off ? &s->list.data[lo] : NULL;
+}

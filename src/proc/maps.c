@@ -1,0 +1,116 @@
+/* What a process has mapped. */
+#include "proc/maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+/* "START-END PERMS OFFSET MAJOR:MINOR INODE      PATH" */
+bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret)
+{
+	static const char deleted[] = " (deleted)";
+	unsigned int maj, min;
+	char perms[8], *path;
+	int at = 0;
+	size_t len;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &ret->start, &ret->end, perms, &ret->off, &maj, &min, &ret->ino, &at) < 7 ||
+	    !at || strlen(perms) < 4 || ret->end <= ret->start)
+		return false;
+	path = line + at;
+	len = strcspn(path, "\n");
+	if (len >= sizeof(deleted) - 1 &&
+	    strncmp(path + len - (sizeof(deleted) - 1), deleted, sizeof(deleted) - 1) == 0)
+		len -= sizeof(deleted) - 1;
+	ret->path = arena_strndup(a, path, len);
+	ret->dev = makedev(maj, min);
+	ret->is_write = perms[1] == 'w';
+	ret->is_exec = perms[2] == 'x';
+	ret->is_shared = perms[3] == 's';
+	return true;
+}
+
+struct err *proc_maps_read(pid_t pid, struct proc_maps *ret)
+{
+	CLEANUP(file) FILE *f = NULL;
+	CLEANUP(free) char *line = NULL;
+	struct proc_map m;
+	size_t cap = 0;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return err_sys(errno == ENOENT ? ESRCH : errno, "cannot read the mappings of process %d",
+			       (int)pid);
+	*ret = (struct proc_maps){.arena = arena_create()};
+	while (getline(&line, &cap, f) > 0)
+		if (proc_map_parse(line, ret->arena, &m))
+			vec_push(&ret->maps, m);
+	return NULL;
+}
+
+void proc_maps_deinit(struct proc_maps *m)
+{
+	vec_deinit(&m->maps);
+	arena_destroy(m->arena);
+	m->arena = NULL;
+}
+
+static int open_regular(const char *path)
+{
+	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) != 0)
+		return -1;
+	if (!S_ISREG(st.st_mode)) {
+		errno = EINVAL;
+		return -1;
+	}
+	return fd_take(&fd);
+}
+
+int proc_map_open(pid_t pid, const struct proc_map *m)
+{
+	char path[4200];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
+		       m->start, m->end);
+	fd = open_regular(path);
+	if (fd >= 0 || m->path[0] != '/')
+		return fd;
+	if ((size_t)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, m->path) >=
+	    sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	return open_regular(path);
+}
+
+const struct proc_map *proc_maps_find_off(const struct proc_maps *m, uint64_t dev, uint64_t ino,
+					  uint64_t off)
+{
+	for (uint32_t i = 0; i < m->maps.len; i++) {
+		const struct proc_map *p = &m->maps.data[i];
+
+		if (p->is_exec && p->dev == dev && p->ino == ino && off >= p->off &&
+		    off - p->off < p->end - p->start)
+			return p;
+	}
+	return NULL;
+}
+
+const struct proc_map *proc_maps_find(const struct proc_maps *m, taddr addr)
+{
+	for (uint32_t i = 0; i < m->maps.len; i++)
+		if (addr >= m->maps.data[i].start && addr < m->maps.data[i].end)
+			return &m->maps.data[i];
+	return NULL;
+}

@@ -1,0 +1,37 @@
+/*
+ * What a process has mapped: /proc/PID/maps, read once.
+ *
+ * Owns     the paths; proc_maps_deinit() ends them. A descriptor from proc_map_open() is the caller's.
+ * Errors   struct err *: no such process, not permitted. A kernel thread has no mappings at all.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+struct proc_map {
+	taddr start, end;
+	uint64_t off; /* in the file */
+	uint64_t dev, ino;
+	const char *path; /* without " (deleted)"; "" for memory that no file stands behind */
+	bool is_exec, is_write, is_shared;
+};
+
+struct proc_maps {
+	VEC(struct proc_map) maps; /* ascending */
+	struct arena *arena;
+};
+
+MUST_CHECK struct err *proc_maps_read(pid_t pid, struct proc_maps *ret);
+void proc_maps_deinit(struct proc_maps *m);
+/* One line of the file, which is changed; false when it is none. */
+bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret);
+/* The very file that is mapped, whatever has become of its name; -1 and errno. */
+int proc_map_open(pid_t pid, const struct proc_map *m);
+/* The mapping that shows offset off of the file, executable; NULL when there is none. */
+const struct proc_map *proc_maps_find_off(const struct proc_maps *m, uint64_t dev, uint64_t ino,
+					  uint64_t off);
+const struct proc_map *proc_maps_find(const struct proc_maps *m, taddr addr);

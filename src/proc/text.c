@@ -1,0 +1,40 @@
+/* The bytes of a file's code, read piece by piece. */
+#include "proc/text.h"
+
+#define WINDOW (256u << 10)
+
+static bool fill(struct text *t, uint64_t off, size_t want)
+{
+	if (want > t->cap) {
+		free(t->data);
+		t->data = xmalloc(want);
+		t->cap = want;
+	}
+	t->off = off;
+	t->len = 0;
+	while (t->len < want) {
+		ssize_t n = pread(t->fd, t->data + t->len, want - t->len, (off_t)(off + t->len));
+
+		if (n <= 0)
+			break;
+		t->len += (size_t)n;
+	}
+	return t->len > 0;
+}
+
+const uint8_t *text_at(struct text *t, uint64_t off, size_t size)
+{
+	if (!size || size > TEXT_MAX || off > INT64_MAX - TEXT_MAX)
+		return NULL;
+	if (off < t->off || off - t->off > t->len || t->len - (off - t->off) < size)
+		if (!fill(t, off, MAX(size, (size_t)WINDOW)))
+			return NULL;
+	return t->len - (off - t->off) >= size ? t->data + (off - t->off) : NULL;
+}
+
+void text_deinit(struct text *t)
+{
+	free(t->data);
+	t->data = NULL;
+	t->len = t->cap = 0;
+}

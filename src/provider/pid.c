@@ -1,0 +1,600 @@
+/* Provider pid: functions and instructions of processes (providers.md, 19). */
+#include "provider/pid.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "d/diag.h"
+#include "proc/exits.h"
+#include "proc/insn.h"
+
+#define PROVIDER   "pid"
+#define MAX_PROBES (4u << 20)
+
+/* A description while its probes are made. */
+struct request {
+	struct probes *ps;
+	const struct provider *pv;
+	struct pid_state *st;
+	struct pid_target *target;
+	const struct probe_desc *desc;
+	struct probe_list *out;
+	bool is_exact; /* module and function are names, not patterns */
+	bool is_insn;  /* the name is an offset: insn */
+	uint64_t insn;
+	uint32_t nfound; /* functions */
+};
+
+static bool is_name(const char *field)
+{
+	return *field && glob_is_literal(field);
+}
+
+/* ---- which process --------------------------------------------------------------------------- */
+
+static const char *digits_of(const char *prov)
+{
+	const char *p = prov + strlen(prov);
+
+	while (p > prov && p[-1] >= '0' && p[-1] <= '9')
+		p--;
+	return p;
+}
+
+/* "pid123", or a pattern for "pid" with a number behind it. */
+static bool pid_concerns(const struct provider *pv, const struct probe_desc *desc)
+{
+	const char *digits = digits_of(desc->prov);
+	char head[64];
+
+	if (!*digits || digits == desc->prov || (size_t)(digits - desc->prov) >= sizeof(head))
+		return false;
+	(void)snprintf(head, sizeof(head), "%.*s", (int)(digits - desc->prov), desc->prov);
+	return glob_match(head, PROVIDER);
+}
+
+static struct err *pid_of(const struct probe_desc *desc, pid_t *ret)
+{
+	const char *digits = digits_of(desc->prov);
+	unsigned long long n;
+
+	errno = 0;
+	n = strtoull(digits, NULL, 10);
+	if (errno || !n || n > INT32_MAX)
+		return err_code(err_hint(err_new("'%s' is not the id of a process", digits),
+					 "give one as -p PID and write pid$target"),
+				DTAG_CODE(D_PROC_BADPID));
+	*ret = (pid_t)n;
+	return NULL;
+}
+
+/* ---- registering ----------------------------------------------------------------------------- */
+
+static struct pid_probe *probe_create(struct request *r, enum uprobe_place place)
+{
+	struct pid_probe *pp = xcalloc(1, sizeof(*pp));
+
+	pp->target = r->target;
+	pp->place = place;
+	pp->key = r->st->probes.len;
+	vec_push(&r->st->probes, pp);
+	return pp;
+}
+
+static bool has_site(const struct pid_probe *pp, const struct pid_object *o, uint64_t off)
+{
+	for (uint32_t i = 0; i < pp->sites.len; i++)
+		if (pp->sites.data[i].object == o && pp->sites.data[i].off == off)
+			return true;
+	return false;
+}
+
+static struct probe *add_probe(struct request *r, const struct pid_object *o, const char *func,
+			       const char *name, enum uprobe_place place)
+{
+	struct probe *pr = probes_add_as(r->ps, r->pv, r->target->prov, o->name, func, name, 0);
+
+	if (!pr->data)
+		pr->data = (uintptr_t)probe_create(r, place);
+	pid_probe(pr)->is_exact |= r->is_exact;
+	return pr;
+}
+
+static void add_site(struct probe *pr, struct pid_object *o, uint64_t off, uint32_t rel, bool is_tail)
+{
+	if (!has_site(pid_probe(pr), o, off))
+		vec_push(&pid_probe(pr)->sites, (struct pid_site){o, off, rel, is_tail});
+}
+
+/* ---- the three kinds of probes of a function ------------------------------------------------- */
+
+static struct err *unreadable(const struct request *r, const struct pid_object *o,
+			      const struct func *fn)
+{
+	if (!r->is_exact)
+		return NULL;
+	return err_code(err_new("cannot read the code of '%s' in '%s'", fn->name, o->path),
+			DTAG_CODE(D_PROC_CREATEFAIL));
+}
+
+static struct err *refused(const struct request *r, const char *func, uint32_t off)
+{
+	if (!r->is_exact)
+		return NULL;
+	return err_code(err_hint(err_new("the kernel places no probe on the instruction at '%s'+%x",
+					 func, off),
+				 "probe one after it: dtrace -ln '%s::%s:' -p %d lists them",
+				 r->target->prov, func, (int)r->target->pid),
+			DTAG_CODE(D_PROC_CREATEFAIL));
+}
+
+static struct err *add_entry(struct request *r, struct pid_object *o, const struct func *fn)
+{
+	const uint8_t *code = text_at(&o->text, fn->off, MIN(fn->size, 16u));
+	struct probe *pr;
+	uint32_t skip;
+
+	if (!code)
+		return unreadable(r, o, fn);
+	if (insn_is_refused(code, MIN(fn->size, 16u)))
+		return refused(r, fn->name, 0);
+	skip = o->funcs->is_32bit ? 0 : insn_entry_skip(code, MIN(fn->size, 16u));
+	pr = add_probe(r, o, fn->name, "entry", UPROBE_ENTRY);
+	add_site(pr, o, fn->off + skip, 0, false);
+	probe_list_add(r->out, pr);
+	return NULL;
+}
+
+static struct err *no_exits(const struct request *r, const struct func *fn)
+{
+	if (!r->is_exact || !is_name(r->desc->name))
+		return NULL;
+	return err_code(err_hint(err_new("function '%s' has no instruction that returns", fn->name),
+				 "it ends the program or throws; probe its entry"),
+			DTAG_CODE(D_PROC_CREATEFAIL));
+}
+
+static struct err *add_return(struct request *r, struct pid_object *o, const struct func *fn)
+{
+	struct func_exits exits = {0};
+	struct err *e = NULL;
+
+	if (!func_exits_find(o->funcs, fn, &o->text, &exits)) {
+		e = unreadable(r, o, fn);
+	} else if (!exits.list.len) {
+		e = no_exits(r, fn);
+	} else {
+		struct probe *pr = add_probe(r, o, fn->name, "return", UPROBE_RETURN);
+
+		for (uint32_t i = 0; i < exits.list.len; i++) {
+			const struct func_exit *x = &exits.list.data[i];
+
+			add_site(pr, o, x->off, x->rel, x->is_tail);
+		}
+		probe_list_add(r->out, pr);
+	}
+	vec_deinit(&exits.list);
+	return e;
+}
+
+/* Where the kernel makes a call of a nop, whose return address would overwrite the red zone. */
+static bool is_unsafe_nop(const struct insn *in)
+{
+	return in->kind == INSN_NOP5 && in->off > 0 && feat_has(FEAT_UPROBE_NOP5);
+}
+
+static void add_insn(struct request *r, struct pid_object *o, const struct func *fn,
+		     const char *func, const struct insn *in, const char *name)
+{
+	struct probe *pr = add_probe(r, o, func, name, UPROBE_INSN);
+
+	add_site(pr, o, fn->off + in->off, in->off, false);
+	probe_list_add(r->out, pr);
+}
+
+/* Every instruction whose offset the pattern matches. */
+static struct err *add_insns(struct request *r, struct pid_object *o, const struct func *fn,
+			     const struct insns *s)
+{
+	char name[16];
+
+	for (uint32_t i = 0; i < s->list.len; i++) {
+		const struct insn *in = &s->list.data[i];
+
+		(void)snprintf(name, sizeof(name), "%x", in->off);
+		if (!glob_match(r->desc->name, name) || is_unsafe_nop(in) || in->is_refused)
+			continue;
+		if (r->st->probes.len >= MAX_PROBES)
+			return err_hint(err_new("more than %u probes", MAX_PROBES),
+					"name functions or probes instead of leaving them open");
+		add_insn(r, o, fn, fn->name, in, name);
+	}
+	return NULL;
+}
+
+static struct err *misaligned(const struct request *r, const struct func *fn, const struct insns *s)
+{
+	uint32_t before = 0, after = 0;
+
+	for (uint32_t i = 0; i < s->list.len && !after; i++) {
+		if (s->list.data[i].off < r->insn)
+			before = s->list.data[i].off;
+		else
+			after = s->list.data[i].off;
+	}
+	return err_code(err_hint(err_new("offset %" PRIx64 " of '%s' is inside an instruction", r->insn,
+					 fn->name),
+				 "instructions begin at %x and %x", before, after),
+			DTAG_CODE(D_PROC_ALIGN));
+}
+
+static struct err *unsafe_nop(const struct request *r, const struct func *fn)
+{
+	return err_code(err_hint(err_new("offset %" PRIx64 " of '%s' is a 5-byte nop: this kernel would "
+					 "turn it into a call, which destroys memory of the function",
+					 r->insn, fn->name),
+				 "probe the instruction before or after it"),
+			DTAG_CODE(D_PROC_ALIGN));
+}
+
+/* The one instruction that was asked for. */
+static struct err *add_exact_insn(struct request *r, struct pid_object *o, const struct func *fn,
+				  const struct insns *s)
+{
+	const struct insn *in;
+
+	if (r->insn >= fn->size)
+		return r->is_exact ? err_code(err_new("offset %" PRIx64 " lies beyond '%s', which has "
+						      "%" PRIx64 " bytes",
+						      r->insn, fn->name, fn->size),
+					      DTAG_CODE(D_PROC_OFF))
+				   : NULL;
+	in = insns_find(s, (uint32_t)r->insn);
+	if (in && in->is_refused)
+		return refused(r, fn->name, in->off);
+	if (in && !is_unsafe_nop(in))
+		add_insn(r, o, fn, fn->name, in, r->desc->name);
+	else if (r->is_exact)
+		return in ? unsafe_nop(r, fn) : misaligned(r, fn, s);
+	return NULL;
+}
+
+static struct err *add_offsets(struct request *r, struct pid_object *o, const struct func *fn)
+{
+	const uint8_t *code = text_at(&o->text, fn->off, fn->size);
+	struct insns s;
+	struct err *e;
+
+	if (!code)
+		return unreadable(r, o, fn);
+	insns_decode(code, (uint32_t)fn->size, o->funcs->is_32bit, &s);
+	e = r->is_insn ? add_exact_insn(r, o, fn, &s) : add_insns(r, o, fn, &s);
+	insns_deinit(&s);
+	return e;
+}
+
+/* ---- names of probes ------------------------------------------------------------------------- */
+
+/* Could a pattern mean an offset? Not when it has a letter that no hexadecimal number has. */
+static bool may_be_offset(const char *pattern)
+{
+	return strspn(pattern, "0123456789abcdef*?[]-!\\") == strlen(pattern);
+}
+
+static bool parse_offset(const char *name, uint64_t *ret)
+{
+	char *end;
+
+	if (strspn(name, "0123456789abcdefABCDEF") != strlen(name) || strlen(name) > 16)
+		return false;
+	*ret = strtoull(name, &end, 16);
+	return true;
+}
+
+static struct err *check_name(struct request *r)
+{
+	const char *name = r->desc->name;
+
+	if (!is_name(name) || strcmp(name, "entry") == 0 || strcmp(name, "return") == 0)
+		return NULL;
+	r->is_insn = parse_offset(name, &r->insn);
+	if (r->is_insn)
+		return NULL;
+	return err_code(err_hint(err_new("'%s' is no probe of a function", name),
+				 "there are entry, return, and offsets of instructions in hexadecimal "
+				 "(1f)"),
+			DTAG_CODE(D_PROC_NAME));
+}
+
+static struct err *add_function(struct request *r, struct pid_object *o, const struct func *fn)
+{
+	const char *name = r->desc->name;
+	struct err *e = NULL;
+
+	r->nfound++;
+	if (r->is_insn)
+		return add_offsets(r, o, fn);
+	if (glob_match(name, "entry"))
+		e = add_entry(r, o, fn);
+	if (!e && glob_match(name, "return"))
+		e = add_return(r, o, fn);
+	if (!e && may_be_offset(name))
+		e = add_offsets(r, o, fn);
+	if (!e && r->st->probes.len >= MAX_PROBES)
+		e = err_new("more than %u probes", MAX_PROBES);
+	return e;
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+static struct err *add_named(struct request *r, struct pid_object *o)
+{
+	const struct func *fn = funcs_find(o->funcs, r->desc->func);
+
+	while (fn) {
+		struct err *e = add_function(r, o, fn);
+
+		if (e)
+			return e;
+		fn = fn->next ? &o->funcs->list.data[fn->next - 1] : NULL;
+	}
+	return NULL;
+}
+
+static bool is_meant(const struct func *fn, const char *pattern)
+{
+	return !fn->is_startup && !fn->is_part && fn->is_sized && glob_match(pattern, fn->name);
+}
+
+/* One function an address: under the best of its names that the pattern matches. */
+static struct err *add_matching(struct request *r, struct pid_object *o)
+{
+	uint64_t last = UINT64_MAX;
+
+	for (uint32_t i = 0; i < o->funcs->list.len; i++) {
+		const struct func *fn = &o->funcs->list.data[i];
+		struct err *e;
+
+		if (fn->addr == last || !is_meant(fn, r->desc->func))
+			continue;
+		last = fn->addr;
+		e = add_function(r, o, fn);
+		if (e)
+			return e;
+	}
+	return NULL;
+}
+
+/* ---- absolute addresses ---------------------------------------------------------------------- */
+
+static struct err *check_absolute(const struct request *r)
+{
+	const char *mod = r->desc->mod;
+
+	if (*mod && strcmp(mod, "a.out") != 0)
+		return err_code(err_hint(err_new("function '-' means an address of the program, not of "
+						 "'%s'",
+						 mod),
+					 "leave the module empty or write a.out"),
+				DTAG_CODE(D_PROC_LIB));
+	if (!r->is_insn)
+		return err_code(err_hint(err_new("function '-' needs an address, not '%s'",
+						 r->desc->name),
+					 "write it in hexadecimal: %s::-:4011a0", r->target->prov),
+				DTAG_CODE(D_PROC_NAME));
+	return NULL;
+}
+
+static struct pid_object *main_object(const struct pid_target *t)
+{
+	for (uint32_t i = 0; i < t->objects.len; i++)
+		if (t->objects.data[i]->is_main)
+			return t->objects.data[i];
+	return NULL;
+}
+
+/* An address as linked, or one of the running process. */
+static bool address_to_off(const struct request *r, const struct pid_object *o, uint64_t *ret_off)
+{
+	const struct proc_map *m = proc_maps_find(&r->target->maps, r->insn);
+
+	if (m && m->is_exec && m->ino == o->ino && m->dev == o->dev) {
+		*ret_off = r->insn - m->start + m->off;
+		return true;
+	}
+	return funcs_off(o->funcs, r->insn, ret_off);
+}
+
+static struct err *no_such_address(const struct request *r, const struct pid_object *o)
+{
+	return err_code(err_new("address %" PRIx64 " is not in the code of '%s'", r->insn, o->name),
+			DTAG_CODE(D_PROC_OFF));
+}
+
+/* Inside a known function the boundary can be checked; in a stripped one the user must know. */
+static struct err *check_address(struct request *r, struct pid_object *o, uint64_t off)
+{
+	const struct func *fn = funcs_at_off(o->funcs, off);
+	const uint8_t *code = fn ? text_at(&o->text, fn->off, fn->size) : NULL;
+	struct request within = *r;
+	struct insns s;
+	struct err *e = NULL;
+
+	if (!code)
+		return text_at(&o->text, off, 1) ? NULL : no_such_address(r, o);
+	within.insn = off - fn->off;
+	insns_decode(code, (uint32_t)fn->size, o->funcs->is_32bit, &s);
+	if (!insns_find(&s, (uint32_t)within.insn))
+		e = misaligned(&within, fn, &s);
+	insns_deinit(&s);
+	return e;
+}
+
+static struct err *collect_absolute(struct request *r)
+{
+	struct pid_object *o = main_object(r->target);
+	const struct err *why = o ? pid_object_open(r->target, o) : NULL;
+	struct err *e = check_absolute(r);
+	struct probe *pr;
+	uint64_t off;
+
+	if (e)
+		return e;
+	if (!o || why)
+		return err_code(err_new("the program of process %d cannot be read%s%s",
+					(int)r->target->pid, why ? ": " : "",
+					why ? err_text(why) : ""),
+				DTAG_CODE(D_PROC_LIB));
+	if (!address_to_off(r, o, &off))
+		return no_such_address(r, o);
+	e = check_address(r, o, off);
+	if (e)
+		return e;
+	r->is_exact = true;
+	pr = add_probe(r, o, "-", r->desc->name, UPROBE_INSN);
+	add_site(pr, o, off, 0, false);
+	probe_list_add(r->out, pr);
+	return NULL;
+}
+
+/* ---- descriptions ---------------------------------------------------------------------------- */
+
+static struct err *collect_object(struct request *r, struct pid_object *o)
+{
+	const struct err *why = pid_object_open(r->target, o);
+
+	if (why)
+		return is_name(r->desc->mod) ? err_code(err_new("'%s' cannot be probed: %s", o->path,
+								err_text(why)),
+							DTAG_CODE(D_PROC_LIB))
+					     : NULL;
+	return is_name(r->desc->func) ? add_named(r, o) : add_matching(r, o);
+}
+
+static struct err *no_such_function(const struct request *r, const struct pid_object *o)
+{
+	const char **names = ARENA_NEW_N(probes_arena(r->ps), const char *, o->funcs->list.len + 1);
+	const char *near;
+	struct err *e = err_code(err_new("function '%s' is not in '%s' of process %d", r->desc->func,
+					 o->name, (int)r->target->pid),
+				 DTAG_CODE(D_PROC_FUNC));
+
+	for (uint32_t i = 0; i < o->funcs->list.len; i++)
+		names[i] = o->funcs->list.data[i].name;
+	near = diag_nearest(r->desc->func, names, o->funcs->list.len);
+	if (near)
+		return err_hint(e, "did you mean '%s'?", near);
+	return err_hint(e, "dtrace -ln '%s:%s::entry' -p %d lists what there is", r->target->prov,
+			o->name, (int)r->target->pid);
+}
+
+static struct err *collect_functions(struct request *r)
+{
+	struct pid_object *last = NULL;
+
+	for (uint32_t i = 0; i < r->target->objects.len; i++) {
+		struct pid_object *o = r->target->objects.data[i];
+		struct err *e;
+
+		if (!pid_object_matches(o, r->desc->mod))
+			continue;
+		last = o;
+		e = collect_object(r, o);
+		if (e)
+			return e;
+	}
+	if (r->is_exact && last && !r->nfound)
+		return no_such_function(r, last);
+	return NULL;
+}
+
+static struct err *pid_collect(struct probes *ps, const struct provider *pv,
+			       const struct probe_desc *desc, struct probe_list *out)
+{
+	struct request r = {
+		.ps = ps,
+		.pv = pv,
+		.st = probes_state(ps, pv, sizeof(struct pid_state)),
+		.desc = desc,
+		.out = out,
+		.is_exact = is_name(desc->mod) && is_name(desc->func),
+	};
+	pid_t pid;
+	struct err *e = pid_of(desc, &pid);
+
+	if (!e)
+		e = pid_target_get(ps, r.st, pid, &r.target);
+	if (!e)
+		e = check_name(&r);
+	if (e)
+		return e;
+	return strcmp(desc->func, "-") == 0 ? collect_absolute(&r) : collect_functions(&r);
+}
+
+/* A module that is not there. */
+static const char *pid_hint(struct probes *ps, const struct provider *pv,
+			    const struct probe_desc *desc)
+{
+	struct pid_state *st = probes_state(ps, pv, sizeof(*st));
+	struct pid_target *t;
+	const char *names[256], *near;
+	struct err *e;
+	uint32_t n = 0;
+	pid_t pid;
+
+	if (!is_name(desc->mod))
+		return NULL;
+	e = pid_of(desc, &pid);
+	if (!e)
+		e = pid_target_get(ps, st, pid, &t);
+	if (e) {
+		err_destroy(e); /* the message itself is on its way */
+		return NULL;
+	}
+	for (uint32_t i = 0; i < t->objects.len && n < ARRAY_LEN(names); i++) {
+		if (pid_object_matches(t->objects.data[i], desc->mod))
+			return NULL;
+		names[n++] = t->objects.data[i]->name;
+	}
+	near = diag_nearest(desc->mod, names, n);
+	if (near)
+		return arena_printf(probes_arena(ps), "did you mean '%s'?", near);
+	return arena_printf(probes_arena(ps), "/proc/%d/maps shows what process %d has mapped", (int)pid,
+			    (int)pid);
+}
+
+static uint32_t pid_points(const struct probe *pr, struct probe_point *ret)
+{
+	const struct pid_probe *pp = pid_probe(pr);
+
+	ret[0] = (struct probe_point){.kind = ENTRY_UPROBE,
+				      .key = pp->key,
+				      .tgid = (uint32_t)pp->target->pid,
+				      .place = pp->place};
+	return 1;
+}
+
+static void pid_close(void *state)
+{
+	struct pid_state *st = state;
+
+	for (uint32_t i = 0; i < st->probes.len; i++) {
+		vec_deinit(&st->probes.data[i]->sites);
+		free(st->probes.data[i]);
+	}
+	vec_deinit(&st->probes);
+	for (uint32_t i = 0; i < st->targets.len; i++)
+		pid_target_destroy(st->targets.data[i]);
+	vec_deinit(&st->targets);
+}
+
+const struct provider provider_pid = {
+	.name = PROVIDER,
+	.attr = {ATTR_EEI, ATTR_PPU, ATTR_PPU, ATTR_EEI, ATTR_PPU},
+	.concerns = pid_concerns,
+	.collect = pid_collect,
+	.close = pid_close,
+	.hint = pid_hint,
+	.points = pid_points,
+	.attach = pid_attach,
+};

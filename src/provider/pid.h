@@ -1,0 +1,78 @@
+/*
+ * Provider pid: what its files share.
+ *
+ *     pid.c         descriptions to probes
+ *     pid_target.c  processes, the files they have mapped
+ *     pid_attach.c  probes to places in files, and their links
+ *
+ * Owns     a target owns its objects, an object its descriptor and functions; all live as long as the
+ *          registry.
+ */
+#pragma once
+
+#include "proc/funcs.h"
+#include "proc/maps.h"
+#include "proc/text.h"
+#include "provider/providers.h"
+
+/* A file whose code a process has mapped. */
+struct pid_object {
+	const char *name; /* module: base name of the path */
+	const char *path;
+	uint64_t dev, ino;
+	bool is_main;
+	int fd; /* -1 until pid_object_open() */
+	struct funcs *funcs;
+	struct text text;
+	struct err *refused; /* why it cannot be probed */
+};
+
+struct pid_target {
+	pid_t pid;
+	char *prov; /* "pid123" */
+	struct proc_maps maps;
+	VEC(struct pid_object *) objects;
+};
+
+/* A probe stands at one place or, when several functions have its name or a function several ends, more. */
+struct pid_site {
+	struct pid_object *object;
+	uint64_t off;
+	uint32_t rel; /* from the function's start */
+	bool is_tail; /* of a return probe: a jump to another function */
+};
+
+struct pid_probe {
+	struct pid_target *target;
+	uint32_t key;
+	enum uprobe_place place;
+	bool is_exact; /* was asked for by its name: must not be left out silently */
+	VEC(struct pid_site) sites;
+};
+
+struct pid_state {
+	VEC(struct pid_target *) targets;
+	VEC(struct pid_probe *) probes; /* by key */
+};
+
+static inline struct pid_probe *pid_probe(const struct probe *pr)
+{
+	return (struct pid_probe *)(uintptr_t)pr->data;
+}
+
+/* ---- pid_target.c ------------------------------------------------------------------------------ */
+
+/* The process, looked into when it is asked for first. */
+MUST_CHECK struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
+				      struct pid_target **ret);
+void pid_target_destroy(struct pid_target *t);
+/* Opens the file and reads its functions, once. The error stays the object's. */
+const struct err *pid_object_open(struct pid_target *t, struct pid_object *o);
+/* Does a module field mean it? "a.out", "libc" for libc.so.6, "LM0`libc.so.6", patterns. */
+bool pid_object_matches(const struct pid_object *o, const char *pattern);
+
+/* ---- pid_attach.c ------------------------------------------------------------------------------ */
+
+struct err *pid_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
+		       struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
+		       struct attachments *ret);

@@ -1,0 +1,228 @@
+/* Processes of the pid provider, and the files they have mapped. */
+#include "provider/pid.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "d/diag.h"
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+/* A field of /proc/PID/status that is a number; -1 when there is none. */
+static long status_field(pid_t pid, const char *name)
+{
+	CLEANUP(file) FILE *f = NULL;
+	char line[256], path[64];
+	size_t len = strlen(name);
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (strncmp(line, name, len) == 0 && line[len] == ':')
+			return strtol(line + len + 1, NULL, 10);
+	return -1;
+}
+
+static struct err *grab_failed(pid_t pid, struct err *e)
+{
+	return err_code(err_wrap(e, "failed to grab process %d", (int)pid), DTAG_CODE(D_PROC_GRAB));
+}
+
+static struct err *check_process(pid_t pid)
+{
+	long tgid = status_field(pid, "Tgid");
+
+	if (pid == getpid())
+		return err_code(err_new("process %d is dtrace itself: its functions cannot be probed",
+					(int)pid),
+				DTAG_CODE(D_PROC_DYN));
+	if (tgid < 0)
+		return grab_failed(pid, err_new("No such process"));
+	if (tgid != pid)
+		return err_code(err_hint(err_new("%d is a thread, not a process", (int)pid),
+					 "its process is pid%ld", tgid),
+				DTAG_CODE(D_PROC_BADPID));
+	return NULL;
+}
+
+/* ---- what it has mapped ---------------------------------------------------------------------- */
+
+static struct pid_object *object_find(const struct pid_target *t, const struct proc_map *m)
+{
+	for (uint32_t i = 0; i < t->objects.len; i++) {
+		struct pid_object *o = t->objects.data[i];
+
+		if (o->ino == m->ino && o->dev == m->dev && strcmp(o->path, m->path) == 0)
+			return o;
+	}
+	return NULL;
+}
+
+/* The path of the program; "" when it cannot be told. */
+static void exe_path(pid_t pid, char *path, size_t size)
+{
+	static const char deleted[] = " (deleted)";
+	char link[64];
+	ssize_t n;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	n = readlink(link, path, size - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	if ((size_t)MAX(n, 0) >= sizeof(deleted) - 1 &&
+	    strcmp(path + n - (sizeof(deleted) - 1), deleted) == 0)
+		path[(size_t)n - (sizeof(deleted) - 1)] = '\0';
+}
+
+/* Uprobes are in private mappings of files that nothing writes to through them. */
+static bool is_probeable(const struct proc_map *m)
+{
+	return m->is_exec && !m->is_write && !m->is_shared && m->ino && m->path[0] == '/';
+}
+
+static void add_object(struct pid_target *t, const struct proc_map *m, const char *exe)
+{
+	struct pid_object *o;
+	const char *slash;
+
+	if (!is_probeable(m) || object_find(t, m))
+		return;
+	o = xcalloc(1, sizeof(*o));
+	slash = strrchr(m->path, '/');
+	*o = (struct pid_object){
+		.name = slash ? slash + 1 : m->path,
+		.path = m->path,
+		.dev = m->dev,
+		.ino = m->ino,
+		.is_main = strcmp(m->path, exe) == 0,
+		.fd = -1,
+		.text.fd = -1,
+	};
+	vec_push(&t->objects, o);
+}
+
+static struct err *target_look(struct pid_target *t)
+{
+	char exe[4200];
+	struct err *e = proc_maps_read(t->pid, &t->maps);
+
+	if (e)
+		return grab_failed(t->pid, e);
+	if (!t->maps.maps.len)
+		return grab_failed(t->pid, err_new("it is a kernel thread or is ending: it has no "
+						   "memory of its own"));
+	exe_path(t->pid, exe, sizeof(exe));
+	for (uint32_t i = 0; i < t->maps.maps.len; i++)
+		add_object(t, &t->maps.maps.data[i], exe);
+	return NULL;
+}
+
+struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
+			   struct pid_target **ret)
+{
+	struct pid_target *t;
+	struct err *e;
+
+	for (uint32_t i = 0; i < st->targets.len; i++)
+		if (st->targets.data[i]->pid == pid) {
+			*ret = st->targets.data[i];
+			return NULL;
+		}
+	e = check_process(pid);
+	if (!e)
+		e = probes_need_process(ps, pid);
+	if (e)
+		return e;
+	t = xcalloc(1, sizeof(*t));
+	t->pid = pid;
+	t->prov = arena_printf(probes_arena(ps), "pid%d", (int)pid);
+	e = target_look(t);
+	if (e) {
+		pid_target_destroy(t);
+		return e;
+	}
+	vec_push(&st->targets, t);
+	*ret = t;
+	return NULL;
+}
+
+void pid_target_destroy(struct pid_target *t)
+{
+	for (uint32_t i = 0; i < t->objects.len; i++) {
+		struct pid_object *o = t->objects.data[i];
+
+		if (o->fd >= 0)
+			(void)close(o->fd);
+		funcs_destroy(o->funcs);
+		text_deinit(&o->text);
+		err_destroy(o->refused);
+		free(o);
+	}
+	vec_deinit(&t->objects);
+	if (t->maps.arena)
+		proc_maps_deinit(&t->maps);
+	free(t);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static const struct proc_map *code_map(const struct pid_target *t, const struct pid_object *o)
+{
+	for (uint32_t i = 0; i < t->maps.maps.len; i++) {
+		const struct proc_map *m = &t->maps.maps.data[i];
+
+		if (is_probeable(m) && m->ino == o->ino && m->dev == o->dev)
+			return m;
+	}
+	return NULL;
+}
+
+const struct err *pid_object_open(struct pid_target *t, struct pid_object *o)
+{
+	const struct proc_map *m;
+
+	if (o->fd >= 0 || o->refused)
+		return o->refused;
+	m = code_map(t, o);
+	o->fd = m ? proc_map_open(t->pid, m) : -1;
+	if (o->fd < 0)
+		o->refused = err_sys(m ? errno : ENOENT, "cannot open '%s' of process %d", o->path,
+				     (int)t->pid);
+	else
+		o->refused = funcs_read(o->fd, &o->funcs);
+	o->text.fd = o->fd;
+	return o->refused;
+}
+
+/* "libc" for "libc.so.6", "libc.so" for it, too. */
+static bool matches_without_version(const char *name, const char *asked)
+{
+	size_t len = strlen(asked);
+	const char *rest = name + len;
+
+	if (strncmp(name, asked, len) != 0)
+		return false;
+	if (strncmp(rest, ".so", 3) == 0)
+		rest += 3;
+	else if (len < 3 || strcmp(asked + len - 3, ".so") != 0)
+		return false;
+	return strspn(rest, ".0123456789") == strlen(rest);
+}
+
+/* "LM0`libc.so.6": there is one list of objects here. */
+static const char *skip_link_map(const char *pattern)
+{
+	const char *tick = strchr(pattern, '`');
+
+	if (!tick || strncmp(pattern, "LM", 2) != 0 ||
+	    strspn(pattern + 2, "0123456789abcdefABCDEF") != (size_t)(tick - pattern) - 2)
+		return pattern;
+	return tick + 1;
+}
+
+bool pid_object_matches(const struct pid_object *o, const char *pattern)
+{
+	pattern = skip_link_map(pattern);
+	if (glob_match(pattern, o->name) || (o->is_main && glob_match(pattern, "a.out")))
+		return true;
+	return glob_is_literal(pattern) && matches_without_version(o->name, pattern);
+}

@@ -1,0 +1,2 @@
+/* @@trigger: funcs */
+pid$target:libk:malloc:entry {}

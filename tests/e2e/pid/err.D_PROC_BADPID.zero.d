@@ -1,0 +1,1 @@
+pid0:libc:malloc:entry {}

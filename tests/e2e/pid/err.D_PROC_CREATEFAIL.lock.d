@@ -1,0 +1,2 @@
+/* @@trigger: funcs */
+pid$target:libc.so.6:pthread_spin_lock:entry {}

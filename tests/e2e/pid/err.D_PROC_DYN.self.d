@@ -1,0 +1,1 @@
+pid$pid:libc:malloc:entry {}

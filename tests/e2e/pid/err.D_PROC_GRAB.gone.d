@@ -1,0 +1,1 @@
+pid999999999:libc:malloc:entry {}

@@ -1,0 +1,2 @@
+/* @@trigger: funcs */
+pid$target:libc:-:1139 {}

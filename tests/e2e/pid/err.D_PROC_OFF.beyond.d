@@ -1,0 +1,2 @@
+/* @@trigger: funcs */
+pid$target:funcs:f_add:ffff {}

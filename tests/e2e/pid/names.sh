@@ -1,0 +1,58 @@
+# Which probes a description means: patterns in every field, other names of modules, addresses (providers.md 19.1, 19.3).
+bad=0
+list() { # description -> "module function name" lines
+	"$DTRACE" -ln "$1" -c "$TRIGGER/funcs 1" 2>"$TMP/err" | awk 'NR > 1 { print $3, $4, $5 }'
+}
+expect() { # description, lines
+	got=$(list "$1")
+	[ "$got" = "$2" ] || { echo "$1: got"; echo "$got"; echo "want"; echo "$2"; cat "$TMP/err"; bad=1; }
+}
+count() { # description, least number
+	n=$(list "$1" | wc -l)
+	[ "$n" -ge "$2" ] || { echo "$1: $n probes"; cat "$TMP/err"; bad=1; }
+}
+expect 'pid$target:funcs:f_add:entry' 'funcs f_add entry'
+expect 'pid$target:a.out:f_add:entry' 'funcs f_add entry'
+expect 'pid$target:fun*:f_add:entry' 'funcs f_add entry'
+expect 'pid$target::f_add:entry' 'funcs f_add entry'
+expect 'p*d$target:fun[a-z]s:f_?dd:ent*' 'funcs f_add entry'
+expect 'pid$target:LM0`funcs:f_ends:return' 'funcs f_ends return'
+expect 'pid$target:a.out:f_alias:entry' 'funcs f_alias entry'
+expect 'pid$target:a.out:f_al*:entry' 'funcs f_alias entry'
+expect 'pid$target:funcs:f_*:entry' 'funcs f_add entry
+funcs f_ten entry
+funcs f_ends entry
+funcs f_pair entry'
+expect 'pid$target:libc:getppid:entry' 'libc.so.6 getppid entry'
+expect 'pid$target:libc.so:getppid:entry' 'libc.so.6 getppid entry'
+expect 'pid$target:libc.so.*:getppid:entry' 'libc.so.6 getppid entry'
+expect 'pid$target::getppid:entry' 'libc.so.6 getppid entry'
+expect 'pid$target:a.out:_init:entry' 'funcs _init entry'
+expect 'pid$target:a.out:_ini*:entry' ''
+expect 'pid$target:[vdso]::entry' ''
+expect 'pid$target:nothing*::entry' ''
+count 'pid$target:libc.so.6::entry' 2000
+count 'pid$target:libc.so.6::return' 1900
+count 'pid$target:::entry' 2200
+count 'pid$target:funcs:f_ends:' 10
+# one probe an address: malloc has other names, too
+expect 'pid$target:libc.so.6:mallo[c]:entry' 'libc.so.6 malloc entry'
+[ "$(list 'pid$target:libc.so.6:*free:entry' | grep -c '\(^\| \)cfree')" = 0 ] || { echo 'an old name stands for free'; bad=1; }
+# every instruction: as objdump has them
+if command -v objdump >/dev/null; then
+	objdump -d --no-show-raw-insn "$TRIGGER/funcs" | awk '
+		/^[0-9a-f]+ <f_ends>:/ { base = strtonum("0x" $1); on = 1; next } /^$/ { on = 0 }
+		on { sub(":", "", $1); printf "%x\n", strtonum("0x" $1) - base }' >"$TMP/objdump" 2>/dev/null
+	size=$(nm -S "$TRIGGER/funcs" | awk '$4 == "f_ends" { print $2 }')
+	list 'pid$target:funcs:f_ends:*' | awk '$3 != "entry" && $3 != "return" { print $3 }' >"$TMP/ours"
+	head -n "$(wc -l <"$TMP/ours")" "$TMP/objdump" >"$TMP/want"
+	[ ! -s "$TMP/objdump" ] || cmp -s "$TMP/ours" "$TMP/want" || { echo "instructions of f_ends (size $size)"; diff "$TMP/ours" "$TMP/want"; bad=1; }
+fi
+# stripped programs: addresses, as linked
+addr=$(nm "$TRIGGER/funcs" | awk '$3 == "f_add" { sub("^0*", "", $1); print $1 }')
+cp "$TRIGGER/funcs" "$TMP/stripped" && strip "$TMP/stripped"
+got=$("$DTRACE" -qn 'pid$target:a.out:-:'"$addr"' { @ = count(); } END { printa("%@d\n", @); }' -c "$TMP/stripped 5" 2>&1)
+[ "$got" = 9 ] || { echo "address $addr of a stripped program: $got"; bad=1; }
+"$DTRACE" -n 'pid$target:a.out:f_add:entry' -c "$TMP/stripped 5" >"$TMP/out" 2>&1 && { echo 'a stripped name was found'; bad=1; }
+grep -q D_PROC_FUNC "$TMP/out" || { echo 'stripped:'; cat "$TMP/out"; bad=1; }
+exit $bad

@@ -1,0 +1,124 @@
+/* Instruction boundaries, ends of functions, where an entry probe goes. */
+#include "proc/insn.h"
+#include "tap.h"
+
+#define CODE(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
+
+static void decode(const uint8_t *code, size_t size, struct insns *ret)
+{
+	insns_decode(code, (uint32_t)size, false, ret);
+}
+
+static const struct insn *last(const struct insns *s)
+{
+	return &s->list.data[s->list.len - 1];
+}
+
+static void test_kinds(void)
+{
+	/* clang-format off */
+	static const struct {
+		const char *what;
+		enum insn_kind kind;
+		uint8_t code[12], size;
+	} rows[] = {
+		{ "ret",			INSN_RET,	{ 0xc3 }, 1 },
+		{ "rep ret",			INSN_RET,	{ 0xf3, 0xc3 }, 2 },
+		{ "ret 8",			INSN_RET,	{ 0xc2, 8, 0 }, 3 },
+		{ "jmp rel8",			INSN_JMP,	{ 0xeb, 0x10 }, 2 },
+		{ "jmp rel32",			INSN_JMP,	{ 0xe9, 0x10, 0, 0, 0 }, 5 },
+		{ "je rel32",			INSN_JCC,	{ 0x0f, 0x84, 0x10, 0, 0, 0 }, 6 },
+		{ "jrcxz",			INSN_JCC,	{ 0xe3, 0x10 }, 2 },
+		{ "jmp *%rax",			INSN_JMP_TAIL,	{ 0xff, 0xe0 }, 2 },
+		{ "jmp *0x18(%rax)",		INSN_JMP_TAIL,	{ 0xff, 0x60, 0x18 }, 3 },
+		{ "jmp *(%rip)",		INSN_JMP_TAIL,	{ 0xff, 0x25, 0, 0, 0, 0 }, 6 },
+		{ "jmp *table(,%rax,8)",	INSN_JMP_TABLE,	{ 0xff, 0x24, 0xc5, 0, 0, 0, 0 }, 7 },
+		{ "notrack jmp *%rax",		INSN_JMP_TABLE,	{ 0x3e, 0xff, 0xe0 }, 3 },
+		{ "add %rdx,%rax; jmp *%rax",	INSN_JMP_TABLE,	{ 0x48, 0x01, 0xd0, 0xff, 0xe0 }, 5 },
+		{ "add %rdx,%rax; jmp *%rcx",	INSN_JMP_TAIL,	{ 0x48, 0x01, 0xd0, 0xff, 0xe1 }, 5 },
+		{ "add %r9,%r8; jmp *%r8",	INSN_JMP_TABLE,	{ 0x4d, 0x01, 0xc8, 0x41, 0xff, 0xe0 }, 6 },
+		{ "call",			INSN_PLAIN,	{ 0xe8, 0, 0, 0, 0 }, 5 },
+		{ "call *%rax",			INSN_PLAIN,	{ 0xff, 0xd0 }, 2 },
+		{ "ud2",			INSN_STOP,	{ 0x0f, 0x0b }, 2 },
+		{ "hlt",			INSN_STOP,	{ 0xf4 }, 1 },
+		{ "5-byte nop",			INSN_NOP5,	{ 0x0f, 0x1f, 0x44, 0, 0 }, 5 },
+		{ "4-byte nop",			INSN_PLAIN,	{ 0x0f, 0x1f, 0x40, 0 }, 4 },
+		{ "an AVX move",		INSN_PLAIN,	{ 0xc5, 0xfe, 0x6f, 0x07 }, 4 },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct insns s;
+
+		decode(rows[i].code, rows[i].size, &s);
+		ok(s.list.len && last(&s)->kind == rows[i].kind, "%s", rows[i].what);
+		insns_deinit(&s);
+	}
+}
+
+static void test_targets(void)
+{
+	struct insns s;
+
+	decode(CODE(0x90, 0xeb, 0xfd, 0xe9, 0x10, 0, 0, 0), &s);
+	is_int(s.list.len, 3, "three instructions");
+	is_int(s.list.data[1].target, 0, "a jump back");
+	is_int(s.list.data[2].target, 0x18, "a jump out");
+	ok(insns_find(&s, 3) == &s.list.data[2], "found at its beginning");
+	ok(!insns_find(&s, 4), "not inside it");
+	ok(!insns_find(&s, 100), "nor behind all");
+	insns_deinit(&s);
+}
+
+/* A jump over bytes that, decoded, would swallow what follows. */
+static void test_data(void)
+{
+	struct insns s;
+
+	/* jmp +1; 0xe8 (call?); nop; ret; then an inner jump to the nop makes the contradiction */
+	decode(CODE(0xeb, 0x01, 0xe8, 0x90, 0x90, 0x90, 0xc3), &s);
+	ok(s.is_partial, "data in between is noticed");
+	ok(insns_find(&s, 3), "what the jump reaches is an instruction");
+	ok(!insns_find(&s, 2), "the data is none");
+	is_int(last(&s)->kind, INSN_RET, "and its end is found");
+	insns_deinit(&s);
+	decode(CODE(0x90, 0xc3, 0x06), &s); /* 06: no instruction in 64-bit code */
+	ok(s.is_partial, "bytes that are no instruction");
+	is_int(s.list.len, 2, "do not take the others along");
+	insns_deinit(&s);
+	decode(NULL, 0, &s);
+	is_int(s.list.len, 0, "no code, no instructions");
+	insns_deinit(&s);
+}
+
+static void test_entry(void)
+{
+	is_int(insn_entry_skip(CODE(0xf3, 0x0f, 0x1e, 0xfa, 0x55)), 4, "endbr64; push %rbp");
+	is_int(insn_entry_skip(CODE(0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0x57)), 4, "endbr64; push %r15");
+	is_int(insn_entry_skip(CODE(0xf3, 0x0f, 0x1e, 0xfa, 0x0f, 0x1f, 0x44, 0, 0)), 4,
+	       "endbr64; 5-byte nop");
+	is_int(insn_entry_skip(CODE(0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x89, 0xf8)), 0,
+	       "endbr64; mov: nothing is won");
+	is_int(insn_entry_skip(CODE(0xf3, 0x0f, 0x1e, 0xfa)), 0, "endbr64 alone");
+	is_int(insn_entry_skip(CODE(0x55)), 0, "push");
+}
+
+static void test_refused(void)
+{
+	ok(insn_is_refused(CODE(0xf0, 0xff, 0x0f)), "lock");
+	ok(insn_is_refused(CODE(0x3e, 0xff, 0xe0)), "ds");
+	ok(insn_is_refused(CODE(0xcc)), "int3");
+	ok(insn_is_refused(CODE(0x66, 0xf0, 0x01, 0x07)), "lock after another prefix");
+	ok(!insn_is_refused(CODE(0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0)), "fs is fine");
+	ok(!insn_is_refused(CODE(0x55)), "push is fine");
+}
+
+int main(void)
+{
+	test_kinds();
+	test_targets();
+	test_data();
+	test_entry();
+	test_refused();
+	return tap_done();
+}
