@@ -1,4 +1,5 @@
 # Stock programs, traced by the names of other systems: each path once, in arg0 (providers.md 4.4).
+cat --version 2>/dev/null | grep -q coreutils || exit 67
 set -e
 dir=$TMP/here
 cat > "$TMP/run" <<END
