@@ -222,7 +222,7 @@ static void reset_mach(struct entry *en)
 	struct gen *g = en->g;
 	uint32_t unfilled = g->needs.args & ~en->ops->args_filled;
 
-	if (g->needs.timestamp)
+	if (g->needs.timestamp && !g->l->counts_vtime)
 		em_store_imm(&g->e, 8, R9, offsetof(struct rt_mach, timestamp), 0);
 	if (g->needs.comm)
 		mach_set(g, offsetof(struct rt_mach, has_comm), 0);
@@ -345,6 +345,7 @@ static void gen_entry(struct entry *en)
 	check_state(en);
 	check_process(en);
 	claim(en);
+	gen_vtime_begin(g);
 	fill_identity(en);
 	reset_mach(en);
 	en->ops->args(en);
@@ -352,6 +353,7 @@ static void gen_entry(struct entry *en)
 		call_groups(en);
 	else
 		inline_clauses(en);
+	gen_vtime_end(g);
 	em_store_imm(e, 4, R9, offsetof(struct rt_mach, busy), 0);
 	em_here(e, en->quit);
 	em_imm(e, R0, 0);

@@ -176,6 +176,14 @@ void gen_ldaa(struct gen *g, const struct dif_at *at);
 void gen_staa(struct gen *g, const struct dif_at *at);
 /* FRAME_TLS = the task's thread-local block */
 void gen_tls_lookup(struct gen *g);
+/* r0 = that block, made if it is not there, or NULL */
+void gen_tls_create(struct gen *g);
+
+/* gen_vtime.c: vtimestamp in r0; FRAME_TLS is filled */
+void gen_vtimestamp(struct gen *g);
+/* First and last thing of a firing that has its machine state: count the time between. */
+void gen_vtime_begin(struct gen *g);
+void gen_vtime_end(struct gen *g);
 
 /* gen_builtin.c: built-in variables */
 struct builtin_gen {

@@ -66,30 +66,9 @@ void gen_read_kernel_u64(struct gen *g, uint32_t off)
 	em_load(e, 8, R0, R10, FRAME_TMP);
 }
 
-/*
- * Time on the CPU up to the last update, and since then. The two clocks (the scheduler's and
- * CLOCK_MONOTONIC) differ by a constant, which goes away when two readings are subtracted.
- */
 static void emit_vtimestamp(struct gen *g, const struct builtin_gen *b)
 {
-	const struct kfields *kf = g->env->kfields;
-	struct emitter *e = &g->e;
-
-	if (kf->task_se_sum_exec_runtime == UINT32_MAX || kf->task_se_exec_start == UINT32_MAX) {
-		gen_fail(g, "vtimestamp: this kernel's scheduler fields are unknown");
-		return;
-	}
-	em_helper(e, BPF_FUNC_get_current_task);
-	gen_read_kernel_u64(g, kf->task_se_sum_exec_runtime);
-	em_store(e, 8, R10, FRAME_KEY, R0);
-	em_helper(e, BPF_FUNC_get_current_task);
-	gen_read_kernel_u64(g, kf->task_se_exec_start);
-	em_load(e, 8, R1, R10, FRAME_KEY);
-	em_alu_reg(e, BPF_SUB, R1, R0);
-	em_store(e, 8, R10, FRAME_KEY, R1);
-	gen_timestamp(g);
-	em_load(e, 8, R1, R10, FRAME_KEY);
-	em_alu_reg(e, BPF_ADD, R0, R1);
+	gen_vtimestamp(g);
 }
 
 static void emit_pid(struct gen *g, const struct builtin_gen *b)
@@ -176,6 +155,11 @@ static void need_timestamp(struct needs *n, const struct builtin_gen *b)
 	n->timestamp = true;
 }
 
+static void need_vtimestamp(struct needs *n, const struct builtin_gen *b)
+{
+	n->timestamp = n->tls = true;
+}
+
 static void need_epid(struct needs *n, const struct builtin_gen *b)
 {
 	n->epid = n->probe_idx = true;
@@ -227,7 +211,7 @@ static const struct builtin_gen builtins[] = {
 	/* variable          code             clobbers  arg      needs */
 	B(CURTHREAD)     = {emit_curthread,     true,  0,        need_nothing},
 	B(TIMESTAMP)     = {emit_timestamp,     true,  0,        need_timestamp},
-	B(VTIMESTAMP)    = {emit_vtimestamp,    true,  0,        need_timestamp},
+	B(VTIMESTAMP)    = {emit_vtimestamp,    true,  0,        need_vtimestamp},
 	B(WALLTIMESTAMP) = {emit_walltimestamp, true,  0,        need_timestamp},
 	B(IPL)           = {emit_zero,          false, 0,        need_nothing},
 	B(EPID)          = {emit_mach_u32,      false, M(epid),  need_epid},

@@ -56,6 +56,11 @@ static void call_storage_get(struct gen *g, uint32_t flags)
 	em_helper(e, HELPER_TASK_STORAGE_GET);
 }
 
+void gen_tls_create(struct gen *g)
+{
+	call_storage_get(g, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
 void gen_tls_lookup(struct gen *g)
 {
 	call_storage_get(g, 0);

@@ -35,8 +35,7 @@ MUST_CHECK struct err *tracefs_path(const char **ret_path);
 /* Byte offset of a member path ("se.sum_exec_runtime") in a struct. Errors name what is missing. */
 MUST_CHECK struct err *kfield_offset(const char *strct, const char *path, uint32_t *ret_off);
 /* need_compat: units on system calls, which tell 32-bit tasks apart. */
-MUST_CHECK struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_runtime,
-				    bool need_compat);
+MUST_CHECK struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_compat);
 
 /* ---- maps (maps.c) -------------------------------------------------------------------------------- */
 

@@ -397,7 +397,7 @@ struct err *kfield_offset(const char *strct, const char *path, uint32_t *ret_off
 }
 
 /* What a field serves; the optional ones may be missing on some architecture. */
-enum need { NEED_PARENT, NEED_RUNTIME, NEED_COMPAT };
+enum need { NEED_PARENT, NEED_COMPAT };
 
 /* clang-format off */
 static const struct {
@@ -409,16 +409,13 @@ static const struct {
 	{offsetof(struct kfields, task_real_parent),	    "real_parent",	   NEED_PARENT,	 false},
 	{offsetof(struct kfields, task_tgid),		    "tgid",		   NEED_PARENT,	 false},
 	{offsetof(struct kfields, task_pid),		    "pid",		   NEED_PARENT,	 false},
-	{offsetof(struct kfields, task_se_sum_exec_runtime), "se.sum_exec_runtime", NEED_RUNTIME, false},
-	{offsetof(struct kfields, task_se_exec_start),	    "se.exec_start",	   NEED_RUNTIME, false},
 	{offsetof(struct kfields, task_thread_info_status), "thread_info.status",  NEED_COMPAT,	 true},
 };
 /* clang-format on */
 
-struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_runtime, bool need_compat)
+struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_compat)
 {
-	const bool needed[] = {
-		[NEED_PARENT] = need_parent, [NEED_RUNTIME] = need_runtime, [NEED_COMPAT] = need_compat};
+	const bool needed[] = {[NEED_PARENT] = need_parent, [NEED_COMPAT] = need_compat};
 	struct lookup l;
 	bool is_open = false;
 	struct err *e = NULL;

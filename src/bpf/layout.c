@@ -510,6 +510,8 @@ static void vars_place(struct arena *a, struct layout *l, const struct prog_vars
 		if (v->kind == DIF_VAR_ARRAY)
 			array_place(a, &l->opts, &l->vars[i]);
 	}
+	if (l->counts_vtime)
+		l->tls_size = sizeof(uint64_t);
 	tls_trim(a, l);
 	for (uint32_t i = 0; i < vars->len; i++)
 		if (!l->vars[i].is_elem)
@@ -625,6 +627,7 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 	l->strsize = opts->strsize;
 	l->strtab = strtab;
 	l->nspec = opts->nspec;
+	l->counts_vtime = opts->counts_vtime;
 	l->nclauses = nclauses;
 	l->clauses = ARENA_NEW_N(a, struct clause_layout, nclauses);
 	for (uint32_t i = 0; i < nclauses; i++) {

@@ -131,6 +131,7 @@ struct layout_opts {
 	uint32_t ncpus;		      /* possible CPUs */
 	uint32_t max_frames;	      /* of any stack; 0 = the kernel's default */
 	uint32_t nspec;		      /* speculation ids */
+	bool counts_vtime;	      /* firings count the time they take (gen_vtime.c) */
 };
 #define STACK_FRAMES_DEFAULT 127 /* Linux include/linux/perf_event.h, PERF_MAX_STACK_DEPTH */
 
@@ -158,6 +159,7 @@ struct layout {
 	uint32_t mach_size;
 	uint32_t scratch_size;
 	bool speculates; /* a program does */
+	bool counts_vtime; /* the first word of a thread's block is the time its probes took */
 	uint32_t nspec;	 /* speculation ids */
 	uint32_t strsize;
 	struct strtab *strtab; /* D string constants and names of enabled probes; session-wide */

@@ -99,7 +99,6 @@ struct unit_probe {
 struct kfields {
 	uint32_t task_real_parent, task_tgid, task_pid;
 	uint32_t task_thread_info_status; /* x86: TS_COMPAT */
-	uint32_t task_se_sum_exec_runtime, task_se_exec_start;
 };
 
 struct unit {

@@ -134,6 +134,7 @@ static struct layout *make_layout(dtrace_hdl_t *h, uint32_t ncpus)
 		.ncpus = ncpus,
 		.max_frames = session_max_frames(h),
 		.nspec = (uint32_t)h->opts.val[OPT_nspec],
+		.counts_vtime = session_reads(h, DIF_VAR_VTIMESTAMP),
 	};
 	struct prog_clause **list =
 		ARENA_NEW_N(h->arena, struct prog_clause *, MAX(h->clauses.len, 1u));
@@ -433,8 +434,7 @@ static struct err *prepare(dtrace_hdl_t *h)
 	h->layout = make_layout(h, (uint32_t)ncpus);
 	session_number_epids(h);
 	session_make_units(h);
-	e = kfields_fill(&h->kfields, session_reads(h, DIF_VAR_PPID),
-			 session_reads(h, DIF_VAR_VTIMESTAMP), has_sys_unit(h));
+	e = kfields_fill(&h->kfields, session_reads(h, DIF_VAR_PPID), has_sys_unit(h));
 	if (e)
 		return e;
 	e = make_maps(h);

@@ -3,11 +3,13 @@
  *
  * getppid: N times getppid(). open: N times openat() of a missing file. write: N writes of 10 bytes to
  * /dev/null. read: N reads of i bytes (i = 1..N) from /dev/zero. badclose: N times close(-1).
- * threads: N threads that call getppid() once each. nap: a sleep of N microseconds.
+ * threads: N threads that call getppid() once each. nap: a sleep of N microseconds. hop: N times getppid() on
+ * the first, then on the last CPU.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,12 +75,34 @@ static void do_nap(long n)
 	(void)clock_nanosleep(CLOCK_REALTIME, 0, &ts, NULL);
 }
 
+static void run_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	(void)sched_setaffinity(0, sizeof(set), &set); /* not allowed: then it stays where it is */
+}
+
+static void do_hop(long n)
+{
+	int last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
+
+	for (long i = 0; i < n; i++) {
+		run_on(0);
+		syscall(SYS_getppid);
+		run_on(last);
+		syscall(SYS_getppid);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*func)(long n);
 } modes[] = {
 	{"getppid", do_getppid}, {"open", do_open}, {"write", do_write}, {"read", do_read},
 	{"badclose", do_badclose}, {"threads", do_threads}, {"nap", do_nap},
+	{"hop", do_hop},
 };
 
 int main(int argc, char **argv)
@@ -88,6 +112,6 @@ int main(int argc, char **argv)
 			modes[i].func(atol(argv[2]));
 			return 0;
 		}
-	fprintf(stderr, "usage: calls getppid|open|write|read|badclose|threads|nap N\n");
+	fprintf(stderr, "usage: calls getppid|open|write|read|badclose|threads|nap|hop N\n");
 	return 2;
 }

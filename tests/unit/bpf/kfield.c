@@ -82,21 +82,21 @@ static void test_cost(void)
 	struct kfields kf;
 	long before = peak_kb();
 	uint64_t start = now_ns();
-	struct err *e = kfields_fill(&kf, true, true, true);
+	struct err *e = kfields_fill(&kf, true, true);
 	uint64_t first = now_ns() - start, again;
 
 	ok(!e, "kfields_fill");
 	err_destroy(e);
 	start = now_ns();
-	e = kfields_fill(&kf, true, true, true);
+	e = kfields_fill(&kf, true, true);
 	again = now_ns() - start;
 	err_destroy(e);
 	printf("# first %.2f ms, again %.3f ms, %ld KB more\n", (double)first / 1e6,
 	       (double)again / 1e6, peak_kb() - before);
 	ok(again < first / 2, "the second time is remembered");
 	ok(peak_kb() - before < 8192, "memory");
-	e = kfields_fill(&kf, false, false, false);
-	ok(!e && kf.task_real_parent == UINT32_MAX && kf.task_se_exec_start == UINT32_MAX,
+	e = kfields_fill(&kf, false, false);
+	ok(!e && kf.task_real_parent == UINT32_MAX && kf.task_thread_info_status == UINT32_MAX,
 	   "what is not needed is unknown");
 }
 
@@ -106,7 +106,7 @@ static void test_btf(void)
 					   "mm",	  "signal", "files"};
 	struct btf *btf = btf__load_vmlinux_btf();
 	struct kfields kf;
-	struct err *e = kfields_fill(&kf, true, true, true);
+	struct err *e = kfields_fill(&kf, true, true);
 
 	ok(btf && !e, "libbpf reads it");
 	for (size_t i = 0; i < ARRAY_LEN(task); i++)
@@ -115,13 +115,10 @@ static void test_btf(void)
 	is_int(kf.task_tgid, btf_offset(btf, "task_struct", "tgid"), "kfields.tgid");
 	is_int(kf.task_real_parent, btf_offset(btf, "task_struct", "real_parent"),
 	       "kfields.real_parent");
-	is_int(kf.task_se_sum_exec_runtime,
+	is_int(offset("task_struct", "se.sum_exec_runtime"),
 	       btf_offset(btf, "task_struct", "se") +
 		       btf_offset(btf, "sched_entity", "sum_exec_runtime"),
-	       "kfields.sum_exec_runtime");
-	is_int(kf.task_se_exec_start,
-	       btf_offset(btf, "task_struct", "se") + btf_offset(btf, "sched_entity", "exec_start"),
-	       "kfields.exec_start");
+	       "a member of a member");
 	is_int(kf.task_thread_info_status, btf_offset(btf, "thread_info", "status"),
 	       "kfields.status: thread_info is the first member");
 	/* the last structs of the file, so that reading to the end is tried */

@@ -1,0 +1,122 @@
+/*
+ * vtimestamp: the time a thread has run, without the time its probes took (d-language.md, 4.2).
+ *
+ * The kernel keeps a task's time up to the last update of its run queue, and when that was:
+ *
+ *     sum_exec_runtime + (now - exec_start)
+ *
+ * "now" is the clock of the run queue, which no helper reads. It is the scheduler's clock without what
+ * interrupts and the hypervisor took on this CPU: clock - clock_task, which differs between CPUs by
+ * seconds after an hour. The scheduler's clock in turn differs from CLOCK_MONOTONIC by a constant, which
+ * goes away when two readings are subtracted. So
+ *
+ *     vtimestamp = sum_exec_runtime - exec_start + clock_task - clock + timestamp - probe time
+ *
+ * Probe time is the first word of the thread's block of self-> variables. Each firing adds to it, from
+ * when it has its machine state to its end; only in sessions that read vtimestamp. What the kernel does
+ * to get to a probe is not in it.
+ */
+#include "bpf/gen.h"
+#include "bpf/kernel.h"
+
+#define PROBE_TIME 0 /* offset in the block */
+
+/* r0 = u64 at r0 + off */
+static void load_member(struct gen *g, uint32_t off)
+{
+	if (g->env->use_task_btf)
+		em_load(&g->e, 8, R0, R0, (int32_t)off);
+	else
+		gen_read_kernel_u64(g, off);
+}
+
+/* A term of the sum: members, one pointer after the other, from the task on. */
+struct term {
+	int op;
+	struct {
+		const char *strct, *path; /* NULL: not used */
+	} of[3];
+};
+
+/* clang-format off */
+static const struct term terms[] = {
+	{ BPF_ADD, { { "task_struct", "se.sum_exec_runtime" } } },
+	{ BPF_SUB, { { "task_struct", "se.exec_start" } } },
+	{ BPF_ADD, { { "task_struct", "se.cfs_rq" }, { "cfs_rq", "rq" }, { "rq", "clock_task" } } },
+	{ BPF_SUB, { { "task_struct", "se.cfs_rq" }, { "cfs_rq", "rq" }, { "rq", "clock" } } },
+};
+/* clang-format on */
+#define NREQUIRED 2 /* a kernel without groups of tasks has no way from the task to the others */
+
+/* FRAME_KEY += or -= the term */
+static struct err *emit_term(struct gen *g, const struct term *t)
+{
+	struct emitter *e = &g->e;
+	uint32_t offs[ARRAY_LEN(t->of)], n = 0;
+
+	for (; n < ARRAY_LEN(t->of) && t->of[n].strct; n++) {
+		struct err *err = kfield_offset(t->of[n].strct, t->of[n].path, &offs[n]);
+
+		if (err)
+			return err;
+	}
+	em_helper(e, g->env->use_task_btf ? HELPER_GET_CURRENT_TASK_BTF
+					  : BPF_FUNC_get_current_task);
+	for (uint32_t i = 0; i < n; i++)
+		load_member(g, offs[i]);
+	em_load(e, 8, R1, R10, FRAME_KEY);
+	em_alu_reg(e, t->op, R1, R0);
+	em_store(e, 8, R10, FRAME_KEY, R1);
+	return NULL;
+}
+
+void gen_vtimestamp(struct gen *g)
+{
+	struct emitter *e = &g->e;
+	uint32_t none = em_label(e);
+
+	em_store_imm(e, 8, R10, FRAME_KEY, 0);
+	for (uint32_t i = 0; i < ARRAY_LEN(terms); i++) {
+		struct err *err = emit_term(g, &terms[i]);
+
+		if (err && i < NREQUIRED)
+			gen_fail(g, "vtimestamp: %s", err_text(err));
+		err_destroy(err);
+	}
+	gen_timestamp(g);
+	em_load(e, 8, R1, R10, FRAME_KEY);
+	em_alu_reg(e, BPF_ADD, R0, R1);
+	em_load(e, 8, R1, R10, FRAME_TLS);
+	em_jmp_imm(e, BPF_JEQ, R1, 0, none);
+	em_load(e, 8, R1, R1, PROBE_TIME);
+	em_alu_reg(e, BPF_SUB, R0, R1);
+	em_here(e, none);
+}
+
+/* The firing begins now. */
+void gen_vtime_begin(struct gen *g)
+{
+	if (!g->l->counts_vtime)
+		return;
+	em_helper(&g->e, BPF_FUNC_ktime_get_ns);
+	gen_mach_store(g, 8, offsetof(struct rt_mach, timestamp), R0);
+}
+
+/* Adds the time since then to the thread's. An interrupt may do the same in between. */
+void gen_vtime_end(struct gen *g)
+{
+	struct emitter *e = &g->e;
+	uint32_t none = em_label(e);
+
+	if (!g->l->counts_vtime)
+		return;
+	gen_tls_create(g);
+	em_jmp_imm(e, BPF_JEQ, R0, 0, none);
+	em_store(e, 8, R10, FRAME_TLS, R0);
+	em_helper(e, BPF_FUNC_ktime_get_ns);
+	gen_mach_load(g, 8, R1, offsetof(struct rt_mach, timestamp));
+	em_alu_reg(e, BPF_SUB, R0, R1);
+	em_load(e, 8, R1, R10, FRAME_TLS);
+	em_atomic(e, BPF_ADD, R1, PROBE_TIME, R0);
+	em_here(e, none);
+}
