@@ -45,9 +45,10 @@ struct kmaps {
 	int fd[MAP_NCLASSES]; /* the classes with one map; -1 = not needed */
 	int *agg_fds, *arr_fds; /* of layout.agg_maps, layout.arr_maps */
 	uint32_t naggs, narrs;
-	int *ring_fds; /* by CPU; -1: the CPU was offline, what fires there counts as drops */
+	int *ring_fds; /* by CPU; -1: the CPU was offline */
+	int spare_fd;  /* ring of all those that were offline; -1: none was */
 	uint32_t ncpus; /* possible CPUs */
-	uint32_t ring_size;
+	uint32_t ring_size, spare_size;
 	struct rt_control *control; /* shared with the kernel */
 	size_t control_size;
 	uint64_t *spec; /* words of MAP_SPEC, shared with the kernel; NULL when there are none */

@@ -89,8 +89,8 @@ static void insn_set_map(struct bpf_insn *insn, int fd, bool is_value, uint32_t 
 
 /*
  * long rt_ring_output(u64 cpu, const void *data, u64 size, u64 flags): bpf_ringbuf_output() to the
- * CPU's ring, or an error when it has none. A decision tree over the CPUs, whose leaves name the
- * rings.
+ * CPU's ring, or to the one for those that have none. A decision tree over the CPUs, whose leaves
+ * name the rings.
  *
  * The obvious way, an array of maps indexed by CPU, costs each start of a session a grace period:
  * filling it makes the kernel wait until no program can see the old content
@@ -105,7 +105,39 @@ static void insn_add(struct linked *out, uint8_t code, int reg, int off, int32_t
 						.imm = imm});
 }
 
-/* cpus: those with a ring, ascending, at least one. */
+/* Here all come whose CPU has no ring: r1 = cpu, r2 = data, r3 = size, r4 = flags. */
+static void ring_spare(struct linker *ld)
+{
+	/* clang-format off */
+	static const struct bpf_insn tag[] = {
+		{BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, 1},
+		{BPF_ALU64 | BPF_LSH | BPF_K, BPF_REG_1, 0, 0, RT_REC_CPU_SHIFT},
+		{BPF_LDX | BPF_MEM | BPF_W,   BPF_REG_5, BPF_REG_2, offsetof(struct rt_rec, clause), 0},
+		{BPF_ALU64 | BPF_LSH | BPF_K, BPF_REG_5, 0, 0, 64 - RT_REC_CPU_SHIFT},
+		{BPF_ALU64 | BPF_RSH | BPF_K, BPF_REG_5, 0, 0, 64 - RT_REC_CPU_SHIFT},
+		{BPF_ALU64 | BPF_OR | BPF_X,  BPF_REG_5, BPF_REG_1, 0, 0},
+		{BPF_STX | BPF_MEM | BPF_W,   BPF_REG_2, BPF_REG_5, offsetof(struct rt_rec, clause), 0},
+		{BPF_LD | BPF_DW | BPF_IMM,   BPF_REG_1, 0, 0, 0},
+		{0, 0, 0, 0, 0},
+	};
+	/* clang-format on */
+
+	if (ld->maps->spare_fd < 0) {
+		insn_add(ld->out, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, -1);
+		insn_add(ld->out, BPF_JMP | BPF_EXIT, 0, 0, 0);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(tag); i++)
+		vec_push(&ld->out->insns, tag[i]);
+	insn_set_map(vec_last(&ld->out->insns) - 1, ld->maps->spare_fd, false, 0);
+	insn_add(ld->out, BPF_JMP | BPF_CALL, 0, 0, BPF_FUNC_ringbuf_output);
+	insn_add(ld->out, BPF_JMP | BPF_EXIT, 0, 0, 0);
+}
+
+/*
+ * cpus: those with a ring, ascending, at least one. A leaf that is not the CPU's goes on behind itself,
+ * from leaf to leaf: behind the last is ring_spare().
+ */
 static void ring_tree(struct linker *ld, const uint32_t *cpus, uint32_t ncpus)
 {
 	struct linked *out = ld->out;
@@ -118,12 +150,10 @@ static void ring_tree(struct linker *ld, const uint32_t *cpus, uint32_t ncpus)
 		ring_tree(ld, cpus + mid, ncpus - mid);
 		return;
 	}
-	insn_add(out, BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_1, 2, (int32_t)cpus[0]);
-	insn_add(out, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, -1);
-	insn_add(out, BPF_JMP | BPF_EXIT, 0, 0, 0);
+	insn_add(out, BPF_JMP | BPF_JNE | BPF_K, BPF_REG_1, 4, (int32_t)cpus[0]);
 	insn_add(out, BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, 0, 0);
 	insn_add(out, 0, 0, 0, 0);
-	insn_set_map(&out->insns.data[at + 3], ld->maps->ring_fds[cpus[0]], false, 0);
+	insn_set_map(&out->insns.data[at + 1], ld->maps->ring_fds[cpus[0]], false, 0);
 	insn_add(out, BPF_JMP | BPF_CALL, 0, 0, BPF_FUNC_ringbuf_output);
 	insn_add(out, BPF_JMP | BPF_EXIT, 0, 0, 0);
 }
@@ -142,15 +172,14 @@ static void ring_lookup(struct linker *ld)
 		{0, 0, 0, 0, 0},
 	}, after[] = {
 		{BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem},
-		{BPF_JMP | BPF_JNE | BPF_K,   BPF_REG_0, 0, 2, 0},
-		{BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, -1},
-		{BPF_JMP | BPF_EXIT, 0, 0, 0, 0},
-		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_0, 0, 0},
 		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_6, 0, 0},
 		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_3, BPF_REG_7, 0, 0},
 		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_4, BPF_REG_8, 0, 0},
+		{BPF_JMP | BPF_JEQ | BPF_K,   BPF_REG_0, 0, 3, 0},
+		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_0, 0, 0},
 		{BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_ringbuf_output},
 		{BPF_JMP | BPF_EXIT, 0, 0, 0, 0},
+		{BPF_LDX | BPF_MEM | BPF_W,   BPF_REG_1, BPF_REG_10, -4, 0},
 	};
 	/* clang-format on */
 
@@ -168,12 +197,14 @@ static void ring_output_make(struct linker *ld)
 
 	if (ld->maps->fd[MAP_RINGS] >= 0) {
 		ring_lookup(ld);
+		ring_spare(ld);
 		return;
 	}
 	for (uint32_t cpu = 0; cpu < ld->maps->ncpus; cpu++)
 		if (ld->maps->ring_fds[cpu] >= 0)
 			cpus[n++] = cpu;
 	ring_tree(ld, cpus, n);
+	ring_spare(ld);
 }
 
 /* ---- placing ---------------------------------------------------------------------------- */

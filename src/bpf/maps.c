@@ -171,6 +171,8 @@ static struct err *spec_create(struct kmaps *m, const struct layout *l)
 	return NULL;
 }
 
+#define SPARE_SIZE (256 << 10) /* CPUs that come online later are few, if any */
+
 /* One call for all: filling an array of maps costs a grace period a call (link.c). */
 static struct err *ring_array_create(struct kmaps *m)
 {
@@ -204,12 +206,18 @@ static struct err *rings_create(struct kmaps *m)
 	struct map_spec ring = {BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, m->ring_size,
 				.option = "bufsize"};
 	CLEANUP(free) bool *online = xcalloc(m->ncpus, sizeof(bool));
+	bool has_offline = false;
 	struct err *e = NULL;
 
 	cpus_online(online, m->ncpus);
-	for (uint32_t cpu = 0; cpu < m->ncpus && !e; cpu++)
+	for (uint32_t cpu = 0; cpu < m->ncpus && !e; cpu++) {
 		if (online[cpu])
 			e = map_create(&ring, &m->ring_fds[cpu]);
+		has_offline |= !online[cpu];
+	}
+	ring.max_entries = m->spare_size = MIN(m->ring_size, (uint32_t)SPARE_SIZE);
+	if (!e && has_offline)
+		e = map_create(&ring, &m->spare_fd);
 	if (!e && m->ncpus > RINGS_NAMED)
 		e = ring_array_create(m);
 	return e;
@@ -429,6 +437,7 @@ struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
 	m->agg_fds = fds_create(m->naggs);
 	m->arr_fds = fds_create(m->narrs);
 	m->ring_fds = fds_create(m->ncpus);
+	m->spare_fd = -1;
 	m->ring_size = ring_size_for(opts->bufsize);
 
 	e = control_create(m);
@@ -475,6 +484,7 @@ void kmaps_destroy(struct kmaps *m)
 	fds_close(m->agg_fds, m->naggs);
 	fds_close(m->arr_fds, m->narrs);
 	fds_close(m->ring_fds, m->ncpus);
+	fds_close(&m->spare_fd, 1);
 	free(m->agg_fds);
 	free(m->arr_fds);
 	free(m->ring_fds);

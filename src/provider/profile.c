@@ -101,6 +101,11 @@ static const struct profile_probe *profile_probe(const struct probe *pr)
 	return (const struct profile_probe *)(uintptr_t)pr->data;
 }
 
+uint64_t profile_period_ns(const struct probe *pr)
+{
+	return profile_probe(pr)->period_ns;
+}
+
 static struct err *profile_provide(struct probes *ps, const struct provider *pv)
 {
 	for (uint32_t i = 0; i < PROFILE_ID_COUNT; i++) {

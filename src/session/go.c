@@ -306,19 +306,26 @@ static struct err *load_units(dtrace_hdl_t *h)
 	return NULL;
 }
 
-static struct err *attach_units(dtrace_hdl_t *h)
+struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u, struct attachments *ret)
 {
 	struct attach_opts opts = {.cpu = only_cpu(h)};
 
+	return u->provider->attach(u->provider, u->unit.kind, u->loaded.prog_fd, u->probes,
+				   u->nprobes, &opts, ret);
+}
+
+static struct err *attach_units(dtrace_hdl_t *h)
+{
 	for (uint32_t i = 0; i < h->units.len; i++) {
 		struct session_unit *u = h->units.data[i];
-		struct err *e = u->provider->attach(u->provider, u->unit.kind, u->loaded.prog_fd,
-						    u->probes, u->nprobes, &opts, &h->attachments);
+		struct err *e = session_has_timers(u)
+					? NULL
+					: session_attach_unit(h, u, &h->attachments);
 
 		if (e)
 			return e;
 	}
-	return NULL;
+	return session_start_timers(h);
 }
 
 /* Fires BEGIN or END, if a clause is enabled on it. */
@@ -370,8 +377,10 @@ static struct err *hook_snap(void *ctx)
 
 static struct err *make_consumer(dtrace_hdl_t *h)
 {
-	struct err *e =
-		rings_create(h->maps->ring_fds, h->maps->ncpus, h->maps->ring_size, &h->rings);
+	const struct kmaps *m = h->maps;
+	struct err *e = rings_create(&(struct ring_fds){m->ring_fds, m->ncpus, m->ring_size,
+							m->spare_fd, m->spare_size},
+				     &h->rings);
 
 	for (uint32_t i = 0; i < h->procs.len && !e; i++)
 		e = rings_watch(h->rings, proc_fd(h->procs.data[i]));
@@ -524,6 +533,7 @@ void session_undo_go(dtrace_hdl_t *h)
 	if (h->maps && h->maps->control)
 		set_state(h, RT_STATE_OFF);
 	attachments_close(&h->attachments);
+	attachments_close(&h->cpu_watch.timers);
 	for (uint32_t i = 0; i < h->units.len; i++)
 		unit_destroy(h->units.data[i]);
 	vec_deinit(&h->units);

@@ -33,8 +33,9 @@
 		 */
 
 struct cpu_ring {
-	uint32_t cpu;
+	uint32_t cpu; /* CPU_TAGGED: each record says it (abi.h, RT_REC_CPU_SHIFT) */
 	int fd;
+	uint32_t size;
 	uint64_t *consumer, *producer; /* NULL: no ring on this CPU */
 	uint8_t *win;		       /* mapped data from win_pos on */
 	uint64_t win_pos;
@@ -48,12 +49,14 @@ struct cpu_ring {
 struct rings {
 	struct cpu_ring *rings;
 	uint32_t n;
-	uint32_t size, page;
+	uint32_t page;
 	uint32_t fill;
 	int epoll_fd;
 	struct cpu_ring **heap; /* those with a record, earliest first */
 	uint32_t nheap;
+	VEC(uint8_t) copy; /* a record whose tag is taken off */
 };
+#define CPU_TAGGED UINT32_MAX
 
 static uint32_t record_size(uint32_t len)
 {
@@ -94,7 +97,7 @@ static struct err *window_ensure(const struct rings *r, struct cpu_ring *ring, u
 	want = ROUND_UP(want, (uint64_t)r->page);
 	window_unmap(ring);
 	p = sys_mmap(NULL, want, PROT_READ, MAP_SHARED, ring->fd,
-		     (off_t)(2 * r->page + (start & (r->size - 1))));
+		     (off_t)(2 * r->page + (start & (ring->size - 1))));
 	if (p == MAP_FAILED)
 		return err_sys(errno, "cannot map the buffer of CPU %u", ring->cpu);
 	ring->win = p;
@@ -261,16 +264,37 @@ static uint64_t heap_second(const struct rings *r)
 	return t;
 }
 
-static struct err *emit(const struct rings *r, struct cpu_ring *ring, ring_record_f *func,
-			void *ctx)
+/* The record without its tag, valid until the next one. */
+static const struct rt_rec *untag(struct rings *r, const struct rt_rec *rec, uint32_t len,
+				  uint32_t *ret_cpu)
 {
-	const struct rt_rec *next;
+	const uint32_t clauses = (1u << RT_REC_CPU_SHIFT) - 1;
+	struct rt_rec *copy;
+
+	vec_reserve(&r->copy, len);
+	copy = (struct rt_rec *)(void *)r->copy.data;
+	memcpy(copy, rec, len);
+	*ret_cpu = (copy->clause >> RT_REC_CPU_SHIFT) - 1;
+	copy->clause &= clauses;
+	if (copy->clause >= (RT_REC_COMMIT & clauses))
+		copy->clause |= ~clauses;
+	return copy;
+}
+
+static struct err *emit(struct rings *r, struct cpu_ring *ring, ring_record_f *func, void *ctx)
+{
+	const struct rt_rec *rec, *next;
+	uint32_t cpu = ring->cpu;
 	struct err *e = next_peek(r, ring, &next);
 
 	if (e)
 		return e;
-	e = func(ctx, (const struct rt_rec *)window_at(ring, ring->pos + BPF_RINGBUF_HDR_SZ),
-		 ring->head_len, ring->cpu, next);
+	rec = (const struct rt_rec *)window_at(ring, ring->pos + BPF_RINGBUF_HDR_SZ);
+	if (cpu == CPU_TAGGED) {
+		rec = untag(r, rec, ring->head_len, &cpu);
+		next = NULL; /* may be of another CPU */
+	}
+	e = func(ctx, rec, ring->head_len, cpu, next);
 	ring->pos += record_size(ring->head_len);
 	if (ring->pos - ring->published >= PUBLISH)
 		publish(ring);
@@ -312,7 +336,7 @@ struct err *rings_drain(struct rings *r, uint64_t horizon, ring_record_f *func, 
 		ring->end = __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
 		if (ring->end == ring->pos)
 			continue;
-		r->fill = MAX(r->fill, (uint32_t)((ring->end - ring->pos) * 256 / r->size));
+		r->fill = MAX(r->fill, (uint32_t)((ring->end - ring->pos) * 256 / ring->size));
 		e = head_load(r, ring, horizon == RINGS_EVERYTHING, &has);
 		if (!e && has && ring->head_time <= horizon)
 			heap_add(r, ring);
@@ -369,29 +393,34 @@ bool rings_wait(struct rings *r, uint64_t timeout_ns)
 	return n <= 0;
 }
 
-struct err *rings_create(const int *fds, uint32_t ncpus, uint32_t size, struct rings **ret_rings)
+static struct err *ring_add(struct rings *r, uint32_t cpu, int fd, uint32_t size)
+{
+	struct cpu_ring *ring = &r->rings[r->n];
+	struct err *e;
+
+	if (fd < 0)
+		return NULL;
+	*ring = (struct cpu_ring){.cpu = cpu, .fd = fd, .size = size};
+	r->n++;
+	e = ring_open(r, ring);
+	return e ? e : epoll_add(r, fd, WAIT_ENDS);
+}
+
+struct err *rings_create(const struct ring_fds *fds, struct rings **ret_rings)
 {
 	struct rings *r = xcalloc(1, sizeof(*r));
 	struct err *e = NULL;
 
-	r->size = size;
 	r->page = (uint32_t)sysconf(_SC_PAGESIZE);
-	r->rings = xcalloc(ncpus, sizeof(*r->rings));
-	r->heap = xcalloc(ncpus, sizeof(struct cpu_ring *));
+	r->rings = xcalloc(fds->ncpus + 1, sizeof(*r->rings));
+	r->heap = xcalloc(fds->ncpus + 1, sizeof(struct cpu_ring *));
 	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (r->epoll_fd < 0)
 		e = err_sys(errno, "cannot wait for buffers");
-	for (uint32_t cpu = 0; cpu < ncpus && !e; cpu++) {
-		struct cpu_ring *ring = &r->rings[r->n];
-
-		if (fds[cpu] < 0)
-			continue;
-		*ring = (struct cpu_ring){.cpu = cpu, .fd = fds[cpu]};
-		r->n++;
-		e = ring_open(r, ring);
-		if (!e)
-			e = epoll_add(r, ring->fd, WAIT_ENDS);
-	}
+	for (uint32_t cpu = 0; cpu < fds->ncpus && !e; cpu++)
+		e = ring_add(r, cpu, fds->fds[cpu], fds->size);
+	if (!e)
+		e = ring_add(r, CPU_TAGGED, fds->spare, fds->spare_size);
 	if (e) {
 		rings_destroy(r);
 		return e;
@@ -415,5 +444,6 @@ void rings_destroy(struct rings *r)
 		(void)close(r->epoll_fd);
 	free(r->heap);
 	free(r->rings);
+	vec_deinit(&r->copy);
 	free(r);
 }

@@ -18,8 +18,14 @@
 
 struct rings;
 
-/* fds[cpu], -1 = none; size: of each buffer, a power of two of pages. */
-MUST_CHECK struct err *rings_create(const int *fds, uint32_t ncpus, uint32_t size, struct rings **ret_rings);
+/* fds[cpu], -1 = none; spare: the buffer of those without one, or -1. Sizes: powers of two of pages. */
+struct ring_fds {
+	const int *fds;
+	uint32_t ncpus, size;
+	int spare;
+	uint32_t spare_size;
+};
+MUST_CHECK struct err *rings_create(const struct ring_fds *fds, struct rings **ret_rings);
 void rings_destroy(struct rings *r); /* NULL is allowed */
 
 /* next: the record after this one on the same CPU, or NULL. An error ends the drain. */

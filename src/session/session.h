@@ -58,6 +58,14 @@ struct session_handler {
 	void *arg;
 };
 
+/* Timers, and what was seen of the CPUs when they were set (cpus.c). */
+struct cpu_watch {
+	struct attachments timers;
+	bool is_needed, is_rate_told;
+	uint64_t slept_ns; /* at most */
+	char online[256]; /* a longer list is compared as far as this */
+};
+
 struct dtrace_hdl {
 	struct arena *arena; /* of the handle */
 	unsigned int flags;  /* DTRACE_O_* */
@@ -82,7 +90,8 @@ struct dtrace_hdl {
 	struct strtab *strtab;
 	struct kmaps *maps;
 	VEC(struct session_unit *) units;
-	struct attachments attachments;
+	struct attachments attachments; /* all but timers */
+	struct cpu_watch cpu_watch;
 	struct rings *rings;
 	struct specs *specs;
 	struct latest *latest; /* policy ring (latest.h), NULL for the others */
@@ -129,6 +138,15 @@ void session_refresh_opts(dtrace_hdl_t *h);
 void session_env_init(dtrace_hdl_t *h);
 /* Makes the compiler's session when there is none yet. */
 void session_need_dsession(dtrace_hdl_t *h);
+
+/* go.c: hangs a loaded unit on its places. */
+MUST_CHECK struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u,
+					   struct attachments *ret);
+
+/* cpus.c: attaches the units that have timers; then, now and then, sees to it that they have all CPUs. */
+bool session_has_timers(const struct session_unit *u);
+MUST_CHECK struct err *session_start_timers(dtrace_hdl_t *h);
+void session_follow_cpus(dtrace_hdl_t *h);
 
 /* stacks.c */
 struct syms *session_syms(dtrace_hdl_t *h);

@@ -188,6 +188,7 @@ static void stop(dtrace_hdl_t *h)
 	h->is_stopped = true;
 	__atomic_store_n(&h->maps->control->state, RT_STATE_OFF, __ATOMIC_RELEASE);
 	attachments_close(&h->attachments);
+	attachments_close(&h->cpu_watch.timers);
 }
 
 int dtrace_stop(dtrace_hdl_t *dtp)
@@ -228,6 +229,7 @@ static struct err *work_on(dtrace_hdl_t *h, FILE *fp)
 	h->work_at = session_now();
 	if (!e && now >= h->status_at) {
 		h->status_at = now + (uint64_t)h->opts.val[OPT_statusrate];
+		session_follow_cpus(h);
 		e = session_report_drops(h);
 	}
 	return e;

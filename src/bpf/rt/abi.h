@@ -104,6 +104,9 @@ struct rt_rec {
 };
 #define RT_REC_FAULT  0xffffffffu
 #define RT_REC_COMMIT 0xfffffffeu
+/* In the buffer that CPUs share which were offline when the session began, the upper bits of clause are
+ * the CPU + 1; the two values above lose theirs. */
+#define RT_REC_CPU_SHIFT 20
 
 struct rt_rec_fault {
 	struct rt_rec rec;

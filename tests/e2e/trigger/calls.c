@@ -86,7 +86,7 @@ static void run_on(int cpu)
 
 static void do_hop(long n)
 {
-	int last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	int last = (int)sysconf(_SC_NPROCESSORS_CONF) - 1;
 
 	for (long i = 0; i < n; i++) {
 		run_on(0);

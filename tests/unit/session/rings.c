@@ -221,7 +221,7 @@ int main(void)
 		bigs[i] = prog_create(fds[2 * i], BIG);
 	}
 	ok(progs[0] >= 0 && bigs[1] >= 0, "programs load");
-	e = rings_create(fds, 3, RING_SIZE, &r);
+	e = rings_create(&(struct ring_fds){fds, 3, RING_SIZE, -1, 0}, &r);
 	ok(!e, "rings open");
 	test_merge(r, progs);
 	test_horizon(r, progs);

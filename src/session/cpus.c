@@ -1,0 +1,125 @@
+/*
+ * Timers of profile and tick probes on the CPUs there are, while these come and go.
+ *
+ * A timer dies with its CPU, and does not come back when the CPU does: after a machine has slept,
+ * all CPUs but the first have gone and come. So when the list of CPUs that are online is another
+ * one, or time has passed that CLOCK_MONOTONIC does not count, all timers are set anew.
+ */
+#include <inttypes.h>
+#include <time.h>
+
+#include "provider/providers.h"
+#include "session/session.h"
+
+bool session_has_timers(const struct session_unit *u)
+{
+	return u->provider == &provider_profile;
+}
+
+/* The machine slept at least *ret_min and at most *ret_max so far: reading clocks takes its time.
+ */
+static void slept_ns(uint64_t *ret_min, uint64_t *ret_max)
+{
+	uint64_t before = session_now(), boot;
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_BOOTTIME, &ts); /* cannot fail */
+	boot = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	*ret_min = boot - session_now();
+	*ret_max = boot - before;
+}
+
+static void online_read(struct cpu_watch *w)
+{
+	CLEANUP(file) FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+	size_t n = f ? fread(w->online, 1, sizeof(w->online) - 1, f) : 0;
+
+	w->online[n] = 0;
+	w->online[strcspn(w->online, "\n")] = 0;
+}
+
+/* Samples a second that the kernel allows; it lowers the number when they take long. 0 = unknown.
+ */
+static uint64_t rate_max(void)
+{
+	CLEANUP(file) FILE *f = fopen("/proc/sys/kernel/perf_event_max_sample_rate", "re");
+	uint64_t rate = 0;
+
+	return f && fscanf(f, "%" SCNu64, &rate) == 1 ? rate : 0;
+}
+
+static void check_rates(dtrace_hdl_t *h, const struct session_unit *u)
+{
+	uint64_t max = rate_max();
+
+	for (uint32_t i = 0; max && i < u->nprobes; i++) {
+		uint64_t rate = 1000000000 / profile_period_ns(u->probes[i]);
+
+		if (rate <= max || h->cpu_watch.is_rate_told)
+			continue;
+		h->cpu_watch.is_rate_told = true;
+		session_adjusted(h,
+				 "'%s' may fire less often: the kernel allows %" PRIu64
+				 " samples a second (sysctl kernel.perf_event_max_sample_rate)",
+				 u->probes[i]->name, max);
+	}
+}
+
+static struct err *timers_attach(dtrace_hdl_t *h)
+{
+	for (uint32_t i = 0; i < h->units.len; i++) {
+		struct session_unit *u = h->units.data[i];
+		struct err *e = session_has_timers(u)
+					? session_attach_unit(h, u, &h->cpu_watch.timers)
+					: NULL;
+
+		if (e)
+			return e;
+	}
+	return NULL;
+}
+
+struct err *session_start_timers(dtrace_hdl_t *h)
+{
+	uint64_t least;
+
+	for (uint32_t i = 0; i < h->units.len; i++) {
+		if (!session_has_timers(h->units.data[i]))
+			continue;
+		h->cpu_watch.is_needed = true;
+		check_rates(h, h->units.data[i]);
+	}
+	if (!h->cpu_watch.is_needed)
+		return NULL;
+	slept_ns(&least, &h->cpu_watch.slept_ns);
+	online_read(&h->cpu_watch);
+	return timers_attach(h);
+}
+
+void session_follow_cpus(dtrace_hdl_t *h)
+{
+	struct cpu_watch *w = &h->cpu_watch, now = {.is_needed = true};
+	uint64_t least;
+	bool has_slept, is_other;
+	struct err *e;
+
+	if (!w->is_needed)
+		return;
+	for (uint32_t i = 0; i < h->units.len; i++)
+		if (session_has_timers(h->units.data[i]))
+			check_rates(h, h->units.data[i]);
+	slept_ns(&least, &now.slept_ns);
+	online_read(&now);
+	has_slept = (int64_t)(least - w->slept_ns) > 0;
+	is_other = strcmp(now.online, w->online) != 0;
+	if (!has_slept && !is_other)
+		return;
+	w->slept_ns = now.slept_ns;
+	memcpy(w->online, now.online, sizeof(w->online));
+	attachments_close(&w->timers);
+	e = timers_attach(h);
+	session_adjusted(h, "%s: timers of profile and tick probes %s%s",
+			 is_other ? "CPUs have come or gone" : "the machine slept",
+			 e ? "cannot be set anew: " : "are set anew", e ? err_text(e) : "");
+	err_destroy(e);
+}
