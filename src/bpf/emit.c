@@ -3,7 +3,7 @@
 
 void em_init(struct emitter *e, struct bpf_code *code)
 {
-	*e = (struct emitter){.code = code};
+	*e = (struct emitter){.code = code, .last_here = -1};
 }
 
 void em_deinit(struct emitter *e)
@@ -33,10 +33,27 @@ uint32_t em_label(struct emitter *e)
 	return e->labels.len - 1;
 }
 
+/* A jump to what follows it is no jump; the kernel would take it out, at the price of a walk through the
+ * whole program. */
+static void drop_jump_here(struct emitter *e, uint32_t label)
+{
+	struct bpf_code *c = e->code;
+	const struct em_fixup *last = e->fixups.len ? vec_last(&e->fixups) : NULL;
+
+	if (!last || last->label != label || last->insn + 1 != c->insns.len ||
+	    c->insns.data[last->insn].code != (BPF_JMP | BPF_JA) ||
+	    e->last_here == (int32_t)c->insns.len)
+		return;
+	e->fixups.len--;
+	c->insns.len--;
+	c->spans.len = MIN(c->spans.len, c->insns.len);
+}
+
 void em_here(struct emitter *e, uint32_t label)
 {
 	assert(e->labels.data[label] == -1);
-	e->labels.data[label] = (int32_t)e->code->insns.len;
+	drop_jump_here(e, label);
+	e->last_here = e->labels.data[label] = (int32_t)e->code->insns.len;
 }
 
 bool em_is_used(const struct emitter *e, uint32_t label)

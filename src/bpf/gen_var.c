@@ -9,6 +9,7 @@
 #include "bpf/gen.h"
 #include "dif/asm.h"
 
+#define TLS_INPLACE_MAX 16 /* clauses of a unit */
 #define TMP_ADDR ((uint32_t)offsetof(struct rt_mach, tmp) + 7 * 8)
 
 static const struct var_layout *var_of(struct gen *g, const struct dif_at *at)
@@ -61,23 +62,26 @@ void gen_tls_create(struct gen *g)
 	call_storage_get(g, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
-void gen_tls_lookup(struct gen *g)
+/* A function: the kernel changes the program around such calls (lookup.c), and they may be many. */
+static void emit_tls_func(struct gen *g, uint32_t flags)
 {
-	call_storage_get(g, 0);
-	em_store(&g->e, 8, R10, FRAME_TLS, R0);
+	call_storage_get(g, flags);
+	em_exit(&g->e);
 }
 
-/* A function: the kernel changes the program around each of its calls (lookup.c), and stores are many. */
-static void emit_tls_func(struct gen *g, uint32_t unused)
+void gen_tls_lookup(struct gen *g)
 {
-	call_storage_get(g, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	em_exit(&g->e);
+	if (g->u->nclauses > TLS_INPLACE_MAX)
+		em_call_func(&g->e, gen_func(g, "tls", emit_tls_func, 0));
+	else
+		call_storage_get(g, 0);
+	em_store(&g->e, 8, R10, FRAME_TLS, R0);
 }
 
 /* Makes the block; goes back with it in r1, or counts a drop and goes to the label in c->action. */
 static void emit_tls_create(struct gen *g, const struct cold *c)
 {
-	em_call_func(&g->e, gen_func(g, "tls", emit_tls_func, 0));
+	em_call_func(&g->e, gen_func(g, "tls_create", emit_tls_func, BPF_LOCAL_STORAGE_GET_F_CREATE));
 	em_store(&g->e, 8, R10, FRAME_TLS, R0);
 	em_mov(&g->e, R1, R0);
 	em_jmp_imm(&g->e, BPF_JNE, R1, 0, c->back);
@@ -212,6 +216,17 @@ static void insert_zeroed(struct gen *g, const struct var_layout *vl, uint32_t d
 	em_here(e, have);
 }
 
+static bool is_zero(const struct ra_place *v)
+{
+	return v->kind == RA_CONST && v->value == 0;
+}
+
+static void remove_elem(struct gen *g, const struct var_layout *vl)
+{
+	gen_map_and_key(g, MAP_REF(MAP_ARR, vl->map));
+	em_helper(&g->e, BPF_FUNC_map_delete_elem);
+}
+
 /* Stores reads[0] to the element whose key is built; zero removes it. */
 static void store_elem(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
@@ -220,6 +235,10 @@ static void store_elem(struct gen *g, const struct dif_at *at, const struct var_
 	uint32_t done = em_label(e), remove = em_label(e), have = em_label(e);
 	uint32_t size = is_byref(vl) ? 8 : vl->var->type.size;
 
+	if (is_zero(v)) {
+		remove_elem(g, vl);
+		return;
+	}
 	ra_place_load(g, R0, v);
 	em_extend(e, R0, size, false);
 	em_jmp_imm(e, BPF_JEQ, R0, 0, remove);
@@ -235,8 +254,7 @@ static void store_elem(struct gen *g, const struct dif_at *at, const struct var_
 	}
 	em_ja(e, done);
 	em_here(e, remove);
-	gen_map_and_key(g, MAP_REF(MAP_ARR, vl->map));
-	em_helper(e, BPF_FUNC_map_delete_elem);
+	remove_elem(g, vl);
 	em_here(e, done);
 }
 
@@ -367,6 +385,12 @@ static void store_tls_value(struct gen *g, const struct dif_at *at, const struct
 	uint32_t size = vl->var->type.size, create;
 
 	em_load(e, 8, R1, R10, FRAME_TLS);
+	if (is_zero(v)) {
+		em_jmp_imm(e, BPF_JEQ, R1, 0, done);
+		em_store_imm(e, size, R1, (int32_t)vl->off, 0);
+		em_here(e, done);
+		return;
+	}
 	em_jmp_imm(e, BPF_JNE, R1, 0, have);
 	/* a zero needs no block */
 	ra_place_load(g, R0, v);
@@ -382,17 +406,21 @@ static void store_tls_value(struct gen *g, const struct dif_at *at, const struct
 static void store_tls_ref(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	struct emitter *e = &g->e;
+	const struct ra_place *v = &at->reads[0];
 	uint32_t done = em_label(e), clear = em_label(e);
 
-	jump_if_zero(g, &at->reads[0], clear);
-	tls_get(g, done);
-	em_alu_imm(e, BPF_ADD, R1, (int32_t)vl->off);
-	copy_in(g, at, vl);
-	em_load(e, 8, R1, R10, FRAME_TLS);
-	em_jmp_imm(e, BPF_JEQ, R1, 0, done);
-	em_store_imm(e, 8, R1, (int32_t)vl->off - 8, 1);
-	if (can_be_zero(&at->reads[0])) {
-		em_ja(e, done);
+	if (!is_zero(v)) {
+		jump_if_zero(g, v, clear);
+		tls_get(g, done);
+		em_alu_imm(e, BPF_ADD, R1, (int32_t)vl->off);
+		copy_in(g, at, vl);
+		em_load(e, 8, R1, R10, FRAME_TLS);
+		em_jmp_imm(e, BPF_JEQ, R1, 0, done);
+		em_store_imm(e, 8, R1, (int32_t)vl->off - 8, 1);
+	}
+	if (can_be_zero(v)) {
+		if (!is_zero(v))
+			em_ja(e, done);
 		em_here(e, clear);
 		em_load(e, 8, R1, R10, FRAME_TLS);
 		em_jmp_imm(e, BPF_JEQ, R1, 0, done);
@@ -413,13 +441,17 @@ static void static_pointer(struct gen *g, const struct var_layout *vl)
 static void store_static_ref(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	struct emitter *e = &g->e;
+	const struct ra_place *v = &at->reads[0];
 	uint32_t done = em_label(e), clear = em_label(e);
 
-	jump_if_zero(g, &at->reads[0], clear);
-	static_pointer(g, vl);
-	copy_in(g, at, vl);
-	if (can_be_zero(&at->reads[0])) {
-		em_ja(e, done);
+	if (!is_zero(v)) {
+		jump_if_zero(g, v, clear);
+		static_pointer(g, vl);
+		copy_in(g, at, vl);
+	}
+	if (can_be_zero(v)) {
+		if (!is_zero(v))
+			em_ja(e, done);
 		em_here(e, clear);
 		static_pointer(g, vl);
 		em_imm(e, R2, vl->size);
