@@ -78,6 +78,8 @@ static const struct {
 	{"BPF program is too large",
 	 "the clauses are too complex: proving them safe takes more than a million steps",
 	 "make expressions shorter or split the clauses among several runs"},
+	{"jumps is too complex", "the clauses have more branches than the verifier follows (8192)",
+	 "split the longest clauses among several runs"},
 	{"program is too large", "the clauses make too large a program",
 	 "make expressions shorter or split the clauses among several runs"},
 	{"combined stack size", "an expression needs more stack than a probe has",
@@ -242,7 +244,8 @@ static struct err *load_explain(const struct unit *u, const struct bpf_code *cod
 	char *text;
 	int fd;
 
-	if (sys != EINVAL && sys != EACCES && sys != E2BIG && sys != EPERM && sys != ENOSPC)
+	if (sys != EINVAL && sys != EACCES && sys != E2BIG && sys != EPERM && sys != ENOSPC &&
+	    sys != EFAULT && sys != ENOMEM)
 		return load_refused(u, sys);
 	text = mmap(NULL, LOG_SIZE, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
