@@ -295,9 +295,43 @@ static void test_agg_drops(void)
 	gx_destroy(x);
 }
 
+/* More aggregations than there can be maps, in one clause, longer than a jump reaches. */
+static void test_many_aggs(void)
+{
+	enum { N = 700 };
+	struct gx *x = gx_create();
+	struct prog_clause *c = gx_clause(x, 2 * N);
+	uint32_t bad = 0;
+	int64_t n;
+	int prog;
+
+	for (uint32_t i = 0; i < 2 * N; i++) {
+		struct prog_act *act = gx_act(x, c, ACT_AGG, NULL, DATUM_INT);
+
+		act->agg = gx_agg(x, i % 2 ? AGGFUNC_SUM : AGGFUNC_COUNT, i % 2);
+		if (i % 2) {
+			act->args[act->nargs++] = constant(x, 1000 + i);
+			act->args[act->nargs++] = constant(x, i);
+		}
+	}
+	gx_finish(x);
+	prog = load_all(x, 1);
+	gx_run(x, prog, 0);
+	gx_run(x, prog, 0);
+	for (uint32_t i = 0; i < 2 * N; i++) {
+		const struct agg_layout *al = &x->layout->aggs[i];
+		uint64_t key[2] = {al->owner ? al->owner : 1000 + i, 1000 + i};
+
+		bad += !gx_agg_value(x, x->aggs.data[i], key, 0, &n) || n != (i % 2 ? 2 * i : 2);
+	}
+	is_int(bad, 0, "each has its own value");
+	ok(x->layout->nagg_maps <= 50, "in %u maps", x->layout->nagg_maps);
+	gx_destroy(x);
+}
+
 /* ---- records and control flow --------------------------------------------------------------- */
 
-static void test_strings(void)
+static void test_strings(uint32_t ncpus)
 {
 	struct gx *x = gx_create();
 	struct prog_clause *c = gx_clause(x, 8);
@@ -305,6 +339,7 @@ static void test_strings(void)
 	struct rt_str s[2];
 	uint32_t len = 0;
 
+	x->opts.ncpus = MAX(x->opts.ncpus, ncpus);
 	gx_act(x, c, ACT_TRACE, copyinstr(x, user_text), DATUM_STRING);
 	gx_act(x, c, ACT_TRACE, constant(x, 0), DATUM_STRING)->args[0]->ret = gx_string;
 	gx_act(x, c, ACT_TRACE, strconst(x, "known"), DATUM_STRING);
@@ -798,8 +833,10 @@ int main(void)
 	test_aggs(false);
 	test_aggs(true);
 	test_agg_strings();
+	test_many_aggs();
 	test_agg_drops();
-	test_strings();
+	test_strings(0);
+	test_strings(RINGS_NAMED + 1); /* rings in an array */
 	test_if();
 	test_exit();
 	test_predicate_and_masks();

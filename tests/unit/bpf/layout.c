@@ -248,6 +248,90 @@ static void test_vars(void)
 	gx_destroy(x);
 }
 
+/* Elements of one value size are in one array, whatever else there is. */
+static void test_keyless(void)
+{
+	struct gx *x = gx_create();
+	static const enum aggfunc funcs[] = {AGGFUNC_COUNT, AGGFUNC_AVG, AGGFUNC_SUM, AGGFUNC_MAX};
+	struct layout *l;
+
+	for (uint32_t i = 0; i < ARRAY_LEN(funcs); i++)
+		(void)gx_agg(x, funcs[i], 0);
+	l = make(x);
+	is_int(l->nagg_maps, 2, "two sizes of values");
+	ok(l->aggs[0].map == l->aggs[2].map && l->aggs[0].map == l->aggs[3].map &&
+		   l->aggs[1].map != l->aggs[0].map,
+	   "by size");
+	ok(l->aggs[0].elem == 0 && l->aggs[2].elem == 1 && l->aggs[3].elem == 2 && l->aggs[1].elem == 0,
+	   "one element each");
+	is_int(l->agg_maps[l->aggs[0].map].nmembers, 3, "as many as there are");
+	gx_destroy(x);
+}
+
+/* Who shares a hash map is told apart by the first word of the key, and only who shares has it. */
+static void test_shared(uint32_t naggs, uint32_t narrays, bool is_any)
+{
+	struct gx *x = gx_create();
+	const struct dif_type keys[] = {gx_s32, gx_string};
+	uint32_t bad = 0, nshared = 0;
+	struct layout *l;
+
+	for (uint32_t i = 0; i < naggs; i++)
+		(void)gx_agg(x, i % 3 ? AGGFUNC_COUNT : AGGFUNC_AVG, 1 + i % 2);
+	for (uint32_t i = 0; i < narrays; i++)
+		(void)gx_array(x, "a", i % 2 ? DIF_SCOPE_THREAD : DIF_SCOPE_GLOBAL, gx_s32, 1 + i % 2,
+			       keys);
+	l = make(x);
+	for (uint32_t i = 0; i < naggs; i++) {
+		const struct agg_layout *al = &l->aggs[i];
+		const struct elem_map *m = &l->agg_maps[al->map];
+		uint32_t from = al->owner ? 8 : 0;
+
+		nshared += al->owner != 0;
+		bad += m->key_size < al->key_size || m->val_size < al->val_size ||
+		       m->max_entries < al->max_entries || al->keys[0].off != from ||
+		       (al->owner != 0) != (m->nmembers > 1) ||
+		       m->members[al->owner ? al->owner - 1 : 0] != i;
+	}
+	for (uint32_t i = 0; i < narrays; i++) {
+		const struct var_layout *vl = &l->vars[i];
+		const struct elem_map *m = &l->arr_maps[vl->map];
+
+		nshared += vl->owner != 0;
+		bad += m->key_size < vl->key_size || m->val_size < vl->val_size ||
+		       vl->keys[0].off != (vl->owner ? 8u : 0u) + (i % 2 ? 8 : 0) ||
+		       m->members[vl->owner ? vl->owner - 1 : 0] != i;
+	}
+	ok(!bad, "%u aggregations, %u arrays: places", naggs, narrays);
+	ok((nshared > 0) == is_any, "%u share a map", nshared);
+	ok(l->nagg_maps + l->narr_maps <= 50, "%u maps", l->nagg_maps + l->narr_maps);
+	gx_destroy(x);
+}
+
+/* What does not fit in a thread's block is an array without keys, the largest first. */
+static void test_thread_block(void)
+{
+	struct gx *x = gx_create();
+	uint32_t nelems = 0;
+	struct layout *l;
+
+	for (uint32_t i = 0; i < 300; i++)
+		(void)gx_var(x, "s", DIF_SCOPE_THREAD, i % 2 ? gx_string : gx_s64);
+	l = make(x);
+	is_int(l->vars[1].is_elem, false, "all fit");
+	for (uint32_t i = 0; i < 300; i++)
+		(void)gx_var(x, "s", DIF_SCOPE_THREAD, i % 2 ? gx_string : gx_s64);
+	l = make(x);
+	for (uint32_t i = 0; i < l->nvars; i++) {
+		nelems += l->vars[i].is_elem;
+		if (l->vars[i].is_elem && l->vars[i].var->type.kind != DIF_KIND_STRING)
+			nelems += 1000;
+	}
+	ok(nelems > 50 && nelems < 100, "%u strings do not", nelems);
+	ok(l->tls_size > 55000 && l->tls_size < 65280, "the block has %u bytes", l->tls_size);
+	gx_destroy(x);
+}
+
 static void test_areas(void)
 {
 	struct gx *x = gx_create();
@@ -279,6 +363,12 @@ int main(void)
 	test_keys();
 	test_aggs();
 	test_vars();
+	test_keyless();
+	test_shared(20, 10, false);
+	test_shared(100, 0, true);
+	test_shared(0, 100, true);
+	test_shared(200, 150, true);
+	test_thread_block();
 	test_areas();
 	return tap_done();
 }
