@@ -114,6 +114,8 @@ struct checker {
 	uint32_t depth;	  /* of nested expressions and inlines */
 	uint32_t ncloned; /* nodes made by expansion: bounds exponential inlines */
 	struct attr attr; /* least of what the current clause used */
+	struct attr desc_attrs[NPARTS]; /* of the providers that attrs_of matches */
+	const struct probe_desc *attrs_of;
 	bool destructive; /* the current clause calls something that is */
 	struct pending_pragma *pending;
 	uint32_t ntrouble;  /* reports and poison nodes so far: none means that all is well */

@@ -170,12 +170,28 @@ struct expr *expr_undefined(struct check *c, struct expr *e)
 
 /* ---- attributes ------------------------------------------------------------------------- */
 
-/* Those declared in D come first. */
-static const struct attr *provider_attrs(struct check *c, const char *name)
+/* A pattern promises what the least of the providers it matches does. */
+static const struct attr *pattern_attrs(struct check *c, const struct probe_desc *desc)
 {
+	struct checker *ck = checker(c);
+
+	if (ck->attrs_of != desc) {
+		if (!c->env->attrs || !c->env->attrs(c->env->ctx, desc, ck->desc_attrs))
+			memcpy(ck->desc_attrs, attr_provider_default, sizeof(ck->desc_attrs));
+		ck->attrs_of = desc;
+	}
+	return ck->desc_attrs;
+}
+
+/* Those declared in D come first. */
+static const struct attr *provider_attrs(struct check *c, const struct probe_desc *desc)
+{
+	const char *name = desc->prov;
 	const struct declared_provider *p = hashmap_finds(c->session->providers, name);
 	const struct attr *attrs = p ? p->attrs : attr_provider(name);
 
+	if (!attrs && strpbrk(name, "*?["))
+		return pattern_attrs(c, desc);
 	return attrs ? attrs : attr_provider_default;
 }
 
@@ -209,7 +225,7 @@ struct attr builtin_attr(struct check *c, const struct ident *id)
 		part = PART_PROVIDER + (id->id - DIF_VAR_PROBEPROV);
 	else
 		return id->attr;
-	parts = provider_attrs(c, c->desc->prov);
+	parts = provider_attrs(c, c->desc);
 	return parts[part];
 }
 

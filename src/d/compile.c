@@ -179,6 +179,12 @@ static bool env_macro(void *ctx, const char *name, int64_t *ret_value)
 	return c->env->macro && c->env->macro(c->env->ctx, name, ret_value);
 }
 
+/* On the command line a word is always a probe. */
+static bool is_word_probe(enum source_kind kind)
+{
+	return kind == SOURCE_STRING;
+}
+
 static bool env_set_option(void *ctx, struct span at, const char *name, const char *value)
 {
 	struct check *c = ctx;
@@ -196,6 +202,7 @@ static bool env_set_option(void *ctx, struct span at, const char *name, const ch
 	/* the options may be the ones this compile works with */
 	checker(c)->input.defaultargs = c->opts->defaultargs;
 	checker(c)->input.argref = c->opts->argref;
+	checker(c)->input.pspec = c->opts->pspec || is_word_probe(checker(c)->input.src->kind);
 	checker(c)->input.allow_empty = c->opts->empty || c->opts->is_library;
 	return true;
 }
@@ -415,7 +422,7 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 	ck.input.src = source_add(s->sources, kind, name, strbuf_text(&source), source.len,
 				  opts->is_library);
 	ck.input.context = ctx;
-	ck.input.pspec |= kind == SOURCE_STRING; /* a word there is always a probe */
+	ck.input.pspec |= is_word_probe(kind);
 	ck.input.argc = argc;
 	ck.input.argv = argv;
 	ck.first_off = ck.input.src->base;

@@ -17,6 +17,7 @@
 #include "d/parse.h"
 #include "dif/prog.h"
 
+struct attr; /* d/attr.h */
 struct dsession;
 struct kallsym; /* sym/kallsyms.h */
 
@@ -49,6 +50,8 @@ struct compile_env {
 	const char *(*hint)(void *ctx, const struct probe_desc *desc);
 	/* Number and D type texts of args[] for the probes desc matches: -1 = they differ. NULL array = none. */
 	int (*arg_types)(void *ctx, const struct probe_desc *desc, const char *const **ret_types);
+	/* The least attributes (NPARTS of them) of the providers whose probes desc matches; false: none. May be NULL. */
+	bool (*attrs)(void *ctx, const struct probe_desc *desc, struct attr *ret);
 	/* Sets a run-time or compile-time option from a pragma; error text ready for D_PRAGMA_OPTSET. */
 	struct err *(*set_option)(void *ctx, const char *name, const char *value);
 	bool (*macro)(void *ctx, const char *name, int64_t *ret_value);

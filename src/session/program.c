@@ -122,6 +122,11 @@ static struct err *env_match(void *ctx, const struct probe_desc *desc, uint32_t 
 	return probes_match(h->probes, desc, &probes, ret_count);
 }
 
+static bool env_attrs(void *ctx, const struct probe_desc *desc, struct attr *ret)
+{
+	return session_desc_attrs(ctx, desc, ret);
+}
+
 static void env_named(void *ctx, const struct probe_desc *desc)
 {
 	probes_name(((dtrace_hdl_t *)ctx)->probes, desc);
@@ -229,6 +234,7 @@ void session_env_init(dtrace_hdl_t *h)
 		.ctx = h,
 		.named = env_named,
 		.match = env_match,
+		.attrs = env_attrs,
 		.hint = env_hint,
 		.arg_types = env_arg_types,
 		.set_option = env_set_option,

@@ -27,7 +27,28 @@ static struct attr desc_attr(const struct probe_desc *d, const struct attr parts
 	return a;
 }
 
-/* The probe whose provider speaks for a description: the first that matches, or NULL. */
+bool session_desc_attrs(dtrace_hdl_t *h, const struct probe_desc *desc, struct attr *ret)
+{
+	const struct provider *last = NULL;
+	struct probe **probes;
+	uint32_t n = 0;
+	struct err *e = probes_match(h->probes, desc, &probes, &n);
+
+	if (e) {
+		err_destroy(e); /* whoever enables the description tells */
+		return false;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const struct provider *pv = probes[i]->provider;
+
+		for (uint32_t k = 0; k < NPARTS && pv != last; k++)
+			ret[k] = i ? attr_min(ret[k], pv->attr[k]) : pv->attr[k];
+		last = pv;
+	}
+	return n > 0;
+}
+
+/* The first probe that a description matches, or NULL. */
 static struct err *first_match(dtrace_hdl_t *h, const struct probe_desc *desc,
 			       struct probe **ret_probe)
 {
@@ -40,25 +61,21 @@ static struct err *first_match(dtrace_hdl_t *h, const struct probe_desc *desc,
 	return e;
 }
 
-static struct err *prog_attr(dtrace_hdl_t *h, const struct prog *prog, struct attr *ret_desc,
-			     struct attr *ret_stmt)
+static void prog_attr(dtrace_hdl_t *h, const struct prog *prog, struct attr *ret_desc,
+		      struct attr *ret_stmt)
 {
 	struct attr a = ATTR_MAX, s = ATTR_MAX;
 
 	for (uint32_t i = 0; i < prog->nclauses; i++) {
 		const struct prog_clause *cl = prog->clauses[i];
-		struct probe *pr;
-		struct err *e = first_match(h, &cl->desc, &pr);
+		struct attr parts[NPARTS];
+		bool is_known = session_desc_attrs(h, &cl->desc, parts);
 
-		if (e)
-			return e;
-		a = attr_min(a,
-			     desc_attr(&cl->desc, pr ? pr->provider->attr : attr_provider_default));
+		a = attr_min(a, desc_attr(&cl->desc, is_known ? parts : attr_provider_default));
 		s = attr_min(s, (struct attr){cl->attr[0], cl->attr[1], cl->attr[2]});
 	}
 	*ret_desc = a;
 	*ret_stmt = s;
-	return NULL;
 }
 
 static void print_probe(dtrace_hdl_t *h, const struct probe *pr, FILE *fp)
@@ -98,16 +115,15 @@ int dtrace_program_report(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, const char *kin
 			  int verbose, FILE *fp)
 {
 	struct attr desc, stmt;
-	struct err *e = prog_attr(dtp, pgp->prog, &desc, &stmt);
+	struct err *e = NULL;
 
-	if (!e) {
-		(void)fprintf(fp, "\nStability attributes for %s %s:\n\n", kind, name);
-		(void)fputs("\tMinimum Probe Description Attributes\n", fp);
-		print_attr(fp, desc);
-		(void)fputs("\tMinimum Statement Attributes\n", fp);
-		print_attr(fp, stmt);
-		(void)fputc('\n', fp);
-	}
+	prog_attr(dtp, pgp->prog, &desc, &stmt);
+	(void)fprintf(fp, "\nStability attributes for %s %s:\n\n", kind, name);
+	(void)fputs("\tMinimum Probe Description Attributes\n", fp);
+	print_attr(fp, desc);
+	(void)fputs("\tMinimum Statement Attributes\n", fp);
+	print_attr(fp, stmt);
+	(void)fputc('\n', fp);
 	for (uint32_t i = 0; verbose && i < pgp->prog->nclauses && !e; i++)
 		e = print_statement(dtp, pgp->prog->clauses[i], fp);
 	return e ? session_fail(dtp, e) : 0;

@@ -153,6 +153,8 @@ struct syms *session_syms(dtrace_hdl_t *h);
 void session_refresh_syms(dtrace_hdl_t *h); /* options have changed */
 /* The option maxframes and the kernel's limit; tells when more were asked for. */
 uint32_t session_max_frames(dtrace_hdl_t *h);
+/* report.c: the least attributes of the providers whose probes match; false: none does. */
+bool session_desc_attrs(dtrace_hdl_t *h, const struct probe_desc *desc, struct attr *ret);
 /* What -c and -p processes have mapped now: the names that can be printed when they have ended. */
 void session_see_targets(dtrace_hdl_t *h);
 /* Before probes fire: from now on the names of all processes are kept, when any address of one is recorded. */

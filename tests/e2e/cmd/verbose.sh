@@ -35,3 +35,15 @@ cat >"$TMP/want" <<'END'
 
 END
 diff "$TMP/want" "$TMP/out"
+# A pattern promises what the least stable of the providers it matches does.
+"$DTRACE" -ven 's*::getppid:entry { trace(arg0); }' 2>/dev/null | sed -n '8,11p' >"$TMP/out"
+cat >"$TMP/want" <<'END2'
+	Minimum Statement Attributes
+		Identifier Names: Private
+		Data Semantics:   Private
+		Dependency Class: ISA
+END2
+diff "$TMP/want" "$TMP/out" || exit 1
+# From the pragma on, what looks like a type is a probe.
+printf '#pragma D option pspec\nint*{ exit(0); }\n' >"$TMP/pspec.d"
+"$DTRACE" -es "$TMP/pspec.d" 2>&1 | grep -q 'probe description :::int\* does not match any probes'
