@@ -1,4 +1,4 @@
-/* Kinds of faults (arg4 of dtrace:::ERROR) and file flags of Linux on x86-64 (asm-generic/fcntl.h). */
+/* Kinds of faults (arg4 of dtrace:::ERROR). */
 inline int DTRACEFLT_UNKNOWN = 0;
 inline int DTRACEFLT_BADADDR = 1;
 inline int DTRACEFLT_BADALIGN = 2;
@@ -12,24 +12,3 @@ inline int DTRACEFLT_BADSTACK = 9;
 inline int DTRACEFLT_BADSIZE = 10;
 inline int DTRACEFLT_BADINDEX = 11;
 inline int DTRACEFLT_LIBRARY = 1000;
-inline int O_ACCMODE = 3;
-inline int O_RDONLY = 0;
-inline int O_WRONLY = 1;
-inline int O_RDWR = 2;
-inline int O_CREAT = 64;
-inline int O_EXCL = 128;
-inline int O_NOCTTY = 256;
-inline int O_TRUNC = 512;
-inline int O_APPEND = 1024;
-inline int O_NONBLOCK = 2048;
-inline int O_DSYNC = 4096;
-inline int O_ASYNC = 8192;
-inline int O_DIRECT = 16384;
-inline int O_LARGEFILE = 32768;
-inline int O_DIRECTORY = 65536;
-inline int O_NOFOLLOW = 131072;
-inline int O_NOATIME = 262144;
-inline int O_CLOEXEC = 524288;
-inline int O_SYNC = 1052672;
-inline int O_PATH = 2097152;
-inline int O_TMPFILE = 4259840;

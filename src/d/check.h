@@ -52,4 +52,7 @@ struct expr *expr_bad(struct check *c, struct span at);
 /* Called by decl.c: makes name a constant of type int; reports D_DECL_IDRED when it is taken. */
 bool check_enumerator(struct check *c, struct span at, const char *name, int64_t val);
 
+/* A name that means nothing yet: true when that has changed (compile_env.define). */
+bool check_define(struct check *c, const char *name, size_t len);
+
 struct dif_type dif_type_of(const struct types *t, type_id id);

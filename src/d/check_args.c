@@ -1,4 +1,5 @@
 /* args[]: the typed, perhaps translated, arguments of the probe a clause describes. */
+#include "d/argtext.h"
 #include "d/check_impl.h"
 
 static const char *desc_text(struct check *c)
@@ -8,10 +9,20 @@ static const char *desc_text(struct check *c)
 	return arena_printf(c->arena, "%s:%s:%s:%s", d->prov, d->mod, d->func, d->name);
 }
 
+static const struct declared_provider *declared_provider(struct check *c, const char *name)
+{
+	const struct declared_provider *p = hashmap_finds(c->session->providers, name);
+	const char *key = arena_printf(c->arena, COMPILE_DEFINE_PROVIDER "%s", name);
+
+	if (!p && check_define(c, key, strlen(key)))
+		p = hashmap_finds(c->session->providers, name);
+	return p;
+}
+
 /* The provider declared in D that desc names: "myprov" or, for a process, "myprov812". */
 static const struct declared_probe *declared_probe(struct check *c)
 {
-	const struct declared_provider *p = hashmap_finds(c->session->providers, c->desc->prov);
+	const struct declared_provider *p = declared_provider(c, c->desc->prov);
 	size_t len = strlen(c->desc->prov);
 
 	while (!p && len && c->desc->prov[len - 1] >= '0' && c->desc->prov[len - 1] <= '9')
@@ -40,35 +51,52 @@ static struct expr *fail_index(struct check *c, struct expr *e, uint64_t index, 
 			 (long long)index, desc_text(c), n);
 }
 
-/* The translated list applies the translator between the two types of a position. */
+/* Argument `native` as a value of type `out`, by a translator where the types differ. */
+static struct expr *args_value(struct check *c, struct ident *id, struct expr *e, uint64_t index,
+			       uint32_t native, type_id type, type_id out)
+{
+	struct expr *ref = args_element(c, id, e, native, type), *x;
+	type_id sou = out;
+
+	if (type_same(c->types, type, out))
+		return ref;
+	if (type_is_pointer(c->types, out))
+		sou = type_deref(c->types, out);
+	if (!xlator_find(c, type, sou))
+		return expr_fail(c, D_ARGS_XLATOR, e->span,
+				 "no translator for args[%llu] of %s from \"%s\" to \"%s\"",
+				 (unsigned long long)index, desc_text(c), type_text(c, type),
+				 type_text(c, out));
+	x = expr_new(c, EXPR_XLATE, e->span, out);
+	x->xlate.e = ref;
+	return x;
+}
+
 static struct expr *args_declared(struct check *c, struct ident *id, struct expr *e, uint64_t index,
 				  const struct declared_probe *p)
 {
-	struct expr *ref, *x;
-	type_id out;
-
 	if (index >= p->nxargs)
 		return fail_index(c, e, index, p->nxargs);
-	ref = args_element(c, id, e, p->map[index], p->args[p->map[index]]);
-	if (type_same(c->types, ref->type, p->xargs[index]))
-		return ref;
-	out = type_is_pointer(c->types, p->xargs[index]) ? type_deref(c->types, p->xargs[index])
-							 : p->xargs[index];
-	if (!xlator_find(c, ref->type, out))
-		return expr_fail(c, D_ARGS_XLATOR, e->span,
-				 "no translator for args[%llu] of %s from \"%s\" to \"%s\"",
-				 (unsigned long long)index, desc_text(c), type_text(c, ref->type),
-				 type_text(c, p->xargs[index]));
-	x = expr_new(c, EXPR_XLATE, e->span, p->xargs[index]);
-	x->xlate.e = ref;
-	return x;
+	return args_value(c, id, e, index, p->map[index], p->args[p->map[index]], p->xargs[index]);
+}
+
+static type_id args_type(struct check *c, const struct expr *e, uint64_t index, const char *text)
+{
+	type_id type = type_from_text(c, text);
+
+	if (type == TYPE_NONE)
+		check_error(c, D_ARGS_TYPE, e->span,
+			    "failed to resolve type of args[%llu] of %s: %s",
+			    (unsigned long long)index, desc_text(c), text);
+	return type;
 }
 
 static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr *e, uint64_t index)
 {
 	const char *const *texts = NULL;
 	int n = c->env->arg_types ? c->env->arg_types(c->env->ctx, c->desc, &texts) : 0;
-	type_id type;
+	struct argtext t;
+	type_id type, out;
 
 	if (n < 0)
 		return expr_fail(
@@ -77,12 +105,13 @@ static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr
 			desc_text(c));
 	if (index >= (uint32_t)n)
 		return fail_index(c, e, index, (uint32_t)n);
-	type = type_from_text(c, texts[index]);
-	if (type == TYPE_NONE)
-		return expr_fail(c, D_ARGS_TYPE, e->span,
-				 "failed to resolve type of args[%llu] of %s: %s",
-				 (unsigned long long)index, desc_text(c), texts[index]);
-	return args_element(c, id, e, index, type);
+	t = argtext_parse(c->arena, texts[index], (uint32_t)index);
+	type = out = args_type(c, e, index, t.type);
+	if (t.output && type != TYPE_NONE)
+		out = args_type(c, e, index, t.output);
+	return type == TYPE_NONE || out == TYPE_NONE
+		       ? expr_bad(c, e->span)
+		       : args_value(c, id, e, index, t.native, type, out);
 }
 
 /* The only subscript, checked; NULL after reporting. */

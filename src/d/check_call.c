@@ -217,8 +217,11 @@ bool subr_use(struct check *c, const struct subr *subr, struct span at)
 
 struct expr *check_call(struct check *c, struct expr *e)
 {
-	const struct subr *subr = call_subr(c, e);
+	const struct subr *subr;
 
+	if (check_is_either(e))
+		return check_either(c, e);
+	subr = call_subr(c, e);
 	if (!subr)
 		return fail_callee(c, e);
 	if (subr->class == SUBR_AGGFUNC)

@@ -16,6 +16,7 @@
 /* ---- what a session keeps --------------------------------------------------------------- */
 
 struct xlator {
+	bool is_kept; /* made by a compile that has succeeded */
 	type_id out, in;
 	const char *param;
 	struct hashmap *members; /* name -> struct xlate_member, unchecked */
@@ -66,13 +67,18 @@ struct dsession {
 	struct hashmap *type_texts; /* D type text -> type_id + 1 as a pointer */
 	struct hashmap *providers;  /* declared in D -> struct declared_provider */
 	VEC(struct xlator *) xlators;
-	VEC(struct undo) journal;
+	VEC(struct undo) journal; /* of the compiles under way */
 	VEC(struct prog_var *) vars;
 	VEC(struct prog_agg *) aggs;
 	struct prog_vars vars_view;
 	struct prog_aggs aggs_view;
 	uint32_t next_var[3]; /* by enum dif_scope */
 	uint32_t nclauses;
+	/* what an inner compile has kept: an outer one must not take it back. xlators: those of inner
+	 * compiles know it themselves */
+	struct session_floor {
+		uint32_t vars, aggs, nclauses, next_var[3];
+	} floor;
 	VEC(struct arena *) arenas; /* of the programs that were compiled */
 	VEC(struct hashmap *) maps; /* hash maps inside idents, translators, providers */
 };
@@ -284,6 +290,9 @@ struct expr *check_args_ref(struct check *c, struct ident *id, struct expr *e);
 /* ---- check_call.c ----------------------------------------------------------------------- */
 
 struct expr *check_call(struct check *c, struct expr *e);
+/* check_either.c: whether a call is one of __either(), and what it stands for. */
+bool check_is_either(const struct expr *e);
+struct expr *check_either(struct check *c, struct expr *e);
 /* The row a call names, or NULL: nothing is reported. */
 const struct subr *call_subr(struct check *c, const struct expr *e);
 /* Checks arguments against the row's prototype and converts them in place. */

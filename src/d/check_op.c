@@ -136,6 +136,7 @@ static struct expr *check_deref(struct check *c, struct expr *e)
 	if (type_kind(c->types, to) == TK_FUNC)
 		return expr_fail(c, D_DEREF_FUNC, e->span,
 				 "cannot dereference a pointer to a function");
+	(void)type_complete(c->types, to); /* whoever uses the value asks for its size */
 	e->type = to;
 	e->is_lvalue = true;
 	return e;

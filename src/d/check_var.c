@@ -53,8 +53,11 @@ struct ident *ident_find(struct check *c, enum ident_scope scope, const char *na
 {
 	struct ident *id = visible(c, hashmap_finds(scope_map(c, scope), name));
 
-	if (!id && scope == SCOPE_GLOBAL)
-		id = visible(c, hashmap_finds(c->session->builtins, name));
+	if (id || scope != SCOPE_GLOBAL)
+		return id;
+	id = visible(c, hashmap_finds(c->session->builtins, name));
+	if (!id && check_define(c, name, strlen(name)))
+		id = visible(c, hashmap_finds(c->session->globals, name));
 	return id;
 }
 

@@ -131,6 +131,17 @@ struct session_mark session_mark(const struct dsession *s)
 	return m;
 }
 
+/* Those of inner compiles stay. */
+static void xlators_rollback(struct dsession *s, uint32_t mark)
+{
+	uint32_t n = mark;
+
+	for (uint32_t i = mark; i < s->xlators.len; i++)
+		if (s->xlators.data[i]->is_kept)
+			s->xlators.data[n++] = s->xlators.data[i];
+	s->xlators.len = MIN(n, s->xlators.len);
+}
+
 void session_rollback(struct dsession *s, const struct session_mark *m)
 {
 	while (s->journal.len > m->journal) {
@@ -139,20 +150,39 @@ void session_rollback(struct dsession *s, const struct session_mark *m)
 		hashmap_remove(u->map, u->key, strlen(u->key));
 		s->journal.len--;
 	}
-	s->vars.len = s->vars_view.len = m->vars;
-	s->aggs.len = s->aggs_view.len = m->aggs;
-	s->xlators.len = m->xlators;
-	s->nclauses = m->nclauses;
-	memcpy(s->next_var, m->next_var, sizeof(s->next_var));
+	s->vars.len = s->vars_view.len = MAX(m->vars, s->floor.vars);
+	s->aggs.len = s->aggs_view.len = MAX(m->aggs, s->floor.aggs);
+	s->nclauses = MAX(m->nclauses, s->floor.nclauses);
+	for (uint32_t i = 0; i < ARRAY_LEN(s->next_var); i++)
+		s->next_var[i] = MAX(m->next_var[i], s->floor.next_var[i]);
+	xlators_rollback(s, m->xlators);
+}
+
+/* What has been added since the mark stays, also when an outer compile fails. */
+static void session_keep(struct dsession *s, const struct session_mark *m, uint32_t types)
+{
+	s->journal.len = m->journal;
+	types_keep(s->types, types);
+	s->floor = (struct session_floor){
+		.vars = s->vars.len, .aggs = s->aggs.len, .nclauses = s->nclauses};
+	memcpy(s->floor.next_var, s->next_var, sizeof(s->next_var));
+	for (uint32_t i = m->xlators; i < s->xlators.len; i++)
+		s->xlators.data[i]->is_kept = true;
 }
 
 /* ---- what the parser asks --------------------------------------------------------------- */
+
+bool check_define(struct check *c, const char *name, size_t len)
+{
+	return c->env->define && c->env->define(c->env->ctx, name, len);
+}
 
 static bool env_is_type(void *ctx, const char *name, size_t len)
 {
 	struct check *c = ctx;
 
-	return types_find_known(c->types, name, len) != TYPE_NONE;
+	return types_find_known(c->types, name, len) != TYPE_NONE ||
+	       (check_define(c, name, len) && types_find_known(c->types, name, len) != TYPE_NONE);
 }
 
 static bool env_is_kernel_type(void *ctx, const char *name, size_t len)
@@ -169,7 +199,8 @@ static bool env_is_ident(void *ctx, const char *name, size_t len)
 	struct check *c = ctx;
 
 	return hashmap_find(c->session->globals, name, len) ||
-	       hashmap_find(c->session->builtins, name, len);
+	       hashmap_find(c->session->builtins, name, len) ||
+	       (check_define(c, name, len) && hashmap_find(c->session->globals, name, len));
 }
 
 static bool env_macro(void *ctx, const char *name, int64_t *ret_value)
@@ -429,6 +460,7 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 	strbuf_deinit(&source);
 	prog = compile_passes(&ck.c);
 	if (prog) {
+		session_keep(s, &mark, types);
 		vec_push(&s->arenas, ck.c.arena);
 		*ret_prog = prog;
 	} else {
@@ -437,7 +469,6 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 		types_rollback(s->types, types);
 		arena_destroy(ck.c.arena);
 	}
-	vec_clear(&s->journal); /* locals go; what is kept is kept for good */
 	hashmap_destroy(ck.c.locals);
 	vec_deinit(&ck.c.clauses);
 	return e;

@@ -8,6 +8,9 @@
  * as it was before, except that names may remain interned.
  *
  * Owns     the session owns identifiers, variables, aggregations and every prog compiled with it.
+ * A compile may be made inside another (compile_env.define, for a library): what the inner one adds
+ * stays, whatever becomes of the outer one.
+ *
  * Threads  one session belongs to one thread.
  */
 #pragma once
@@ -48,7 +51,7 @@ struct compile_env {
 	struct err *(*match)(void *ctx, const struct probe_desc *desc, uint32_t *ret_count);
 	/* What to type instead of a description that matches nothing, or NULL. May itself be NULL. */
 	const char *(*hint)(void *ctx, const struct probe_desc *desc);
-	/* Number and D type texts of args[] for the probes desc matches: -1 = they differ. NULL array = none. */
+	/* Number and types (argtext.h) of args[] for the probes desc matches: -1 = they differ. NULL array = none. */
 	int (*arg_types)(void *ctx, const struct probe_desc *desc, const char *const **ret_types);
 	/* The least attributes (NPARTS of them) of the providers whose probes desc matches; false: none. May be NULL. */
 	bool (*attrs)(void *ctx, const struct probe_desc *desc, struct attr *ret);
@@ -58,7 +61,13 @@ struct compile_env {
 	/* Address of a kernel symbol. module: NULL = any. May itself be NULL. */
 	struct err *(*symbol)(void *ctx, const char *module, const char *name, bool *ret_found,
 			      struct kallsym *ret);
+	/* A name that means nothing yet: compiles the libraries that define it, with this session, and
+	 * returns true when there were any. name: an identifier, a type or tag, or a provider behind
+	 * COMPILE_DEFINE_PROVIDER. May itself be NULL. */
+	bool (*define)(void *ctx, const char *name, size_t len);
 };
+
+#define COMPILE_DEFINE_PROVIDER "provider "
 
 struct dsession *dsession_create(const struct compile_opts *opts);
 void dsession_destroy(struct dsession *s);

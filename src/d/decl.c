@@ -283,6 +283,8 @@ static bool tag_is_free(struct check *c, const struct decl_specs *s)
 		return false;
 	}
 	old = types_find_tag_declared(c->types, tag_kind(s), s->tag_name);
+	if (!old && check_define(c, s->tag_name, strlen(s->tag_name)))
+		old = types_find_tag_declared(c->types, tag_kind(s), s->tag_name);
 	if (old && type_get(c->types, old)->is_complete) {
 		diag_error(c->diags, D_DECL_TYPERED, s->span, "type redeclared: %s %s", tag_word(s),
 			   s->tag_name);
@@ -362,6 +364,8 @@ static type_id tag_resolve(struct check *c, struct decl_specs *s)
 	if (!s->tag_name)
 		return TYPE_ERROR; /* a syntax error, reported by the parser */
 	name = s->tag_name;
+	if (!types_find_tag_known(c->types, tag_kind(s), name))
+		(void)check_define(c, name, strlen(name)); /* or it is the kernel's, or defined later */
 	if (in_declared_container(&name))
 		id = types_find_tag_declared(c->types, tag_kind(s), name);
 	else

@@ -293,6 +293,11 @@ void types_rollback(struct types *t, uint32_t mark)
 	}
 }
 
+void types_keep(struct types *t, uint32_t mark)
+{
+	t->undo.len = mark;
+}
+
 /* ---- making ---------------------------------------------------------------------------------- */
 
 type_id type_pointer(struct types *t, type_id to)

@@ -103,6 +103,8 @@ void types_set_importer(struct types *t, const struct type_importer *importer); 
 /* What was declared after the mark is forgotten (a compile failed); ids stay valid, names are free. */
 uint32_t types_mark(const struct types *t);
 void types_rollback(struct types *t, uint32_t mark);
+/* What was declared after the mark stays: no rollback to an earlier mark takes it back. */
+void types_keep(struct types *t, uint32_t mark);
 
 const struct type_info *type_get(const struct types *t, type_id id); /* never NULL */
 

@@ -86,7 +86,7 @@ struct provider {
 			      const struct probe_desc *desc, struct probe_list *found);
 	/* Why desc matches nothing and what to type instead, in the registry's arena, or NULL. */
 	const char *(*hint)(struct probes *ps, const struct provider *pv, const struct probe_desc *desc);
-	/* D types of args[], static or in the registry's arena. */
+	/* D types of args[] (d/argtext.h), static or in the registry's arena. */
 	uint32_t (*arg_types)(struct probes *ps, const struct probe *pr, const char *const **ret_types);
 	/* Places; ret has room for PROBE_MAX_POINTS. Returns how many. */
 	uint32_t (*points)(const struct probe *pr, struct probe_point *ret);

@@ -277,6 +277,7 @@ void dtrace_close(dtrace_hdl_t *dtp)
 		free(h->notices.data[i]);
 	vec_deinit(&h->notices);
 	dsession_destroy(h->dsession);
+	libs_destroy(h->libs);
 	btf_import_destroy(h->btf_import);
 	hashmap_destroy(h->symbols);
 	syms_destroy(h->syms);

@@ -1,17 +1,26 @@
 /*
- * The D library: files of constants, types and translators that are compiled before the first
- * program.
+ * The D library: files of constants, types and translators that programs may use.
  *
  * Every file NAME.d of the -L folders and of the system folder; of two with one name the first
  * counts. A file's '#pragma D depends_on library' lines are read beforehand and give the order. A
  * file that depends on a module or provider this system lacks is left out, and so is what depends
- * on it. Facts    d-language.md, 10.2.
+ * on it.
+ *
+ * Files of -L folders are compiled before the first program. Those of the system folder are
+ * compiled when a program mentions a name that they define (libscan.h): nobody waits for what is
+ * not used.
+ *
+ * Facts    d-language.md, 10.2.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/hashmap.h"
+#include "session/libmachine.h"
+#include "session/libscan.h"
 #include "session/session.h"
 
 #ifndef FATHOM_LIBDIR
@@ -28,15 +37,41 @@ struct lib {
 	struct strbuf text;
 	VEC(char *) deps;
 	enum lib_state state;
+	bool is_lazy;
+	const struct libmachine *made; /* text is made when it is loaded; NULL: has been read */
+};
+
+struct definers {
+	VEC(struct lib *) list;
 };
 
 struct libs {
 	VEC(struct lib *) list;
-	struct hashmap *by_name;
+	struct hashmap *by_name; /* file name -> struct lib */
+	struct hashmap *defines; /* what lazy files define -> struct definers */
+	/* to be compiled after the file under way, which defines what they add to: translators */
+	VEC(struct lib *) waiting;
+	uint32_t depth;		 /* of files under way */
+	bool has_system;	 /* the system folder has been read */
+	struct err *trouble;	 /* a file could not be compiled: the program cannot either */
 };
 
-static void libs_deinit(struct libs *libs)
+static void definers_destroy(struct hashmap *defines)
 {
+	struct definers *d;
+	size_t pos = 0;
+
+	while ((d = hashmap_next(defines, &pos, NULL, NULL))) {
+		vec_deinit(&d->list);
+		free(d);
+	}
+	hashmap_destroy(defines);
+}
+
+void libs_destroy(struct libs *libs)
+{
+	if (!libs)
+		return;
 	for (uint32_t i = 0; i < libs->list.len; i++) {
 		struct lib *l = libs->list.data[i];
 
@@ -48,7 +83,11 @@ static void libs_deinit(struct libs *libs)
 		free(l);
 	}
 	vec_deinit(&libs->list);
+	vec_deinit(&libs->waiting);
 	hashmap_destroy(libs->by_name);
+	definers_destroy(libs->defines);
+	err_destroy(libs->trouble);
+	free(libs);
 }
 
 static struct err *read_text(const char *path, struct strbuf *out)
@@ -71,45 +110,38 @@ static struct err *read_text(const char *path, struct strbuf *out)
 	return NULL;
 }
 
-/* Takes the next blank-separated word of *p; false at the end of the line. */
-static bool next_word(const char **p, const char *end, const char **ret_word, size_t *ret_len)
+static void note_dep(void *ctx, const char *name, size_t len)
 {
-	while (*p < end && strchr(" \t", **p))
-		++*p;
-	*ret_word = *p;
-	while (*p < end && !strchr(" \t\r", **p))
-		++*p;
-	*ret_len = (size_t)(*p - *ret_word);
-	return *ret_len > 0;
+	struct lib *l = ctx;
+	char *dep = strndup(name, len);
+
+	if (!dep)
+		oom();
+	vec_push(&l->deps, dep);
 }
 
-/* The dependency pre-scan: '#pragma D depends_on library NAME' at the start of a line. */
-static void scan_deps(struct lib *l)
+struct noter {
+	struct libs *libs;
+	struct lib *lib;
+};
+
+static void note_name(void *ctx, const char *name, size_t len)
 {
-	static const char *const want[] = {"#pragma", "D", "depends_on", "library"};
-	const char *line = strbuf_text(&l->text), *end = line + l->text.len;
+	struct noter *n = ctx;
+	struct definers *d = hashmap_find(n->libs->defines, name, len);
 
-	while (line < end) {
-		const char *eol = memchr(line, '\n', (size_t)(end - line)), *p = line, *word;
-		size_t len, i = 0;
-
-		eol = eol ? eol : end;
-		while (i < ARRAY_LEN(want) && next_word(&p, eol, &word, &len) &&
-		       len == strlen(want[i]) && memcmp(word, want[i], len) == 0)
-			i++;
-		if (i == ARRAY_LEN(want) && next_word(&p, eol, &word, &len)) {
-			char *dep = strndup(word, len);
-
-			if (!dep)
-				oom();
-			vec_push(&l->deps, dep);
-		}
-		line = eol + 1;
+	if (!d) {
+		d = xcalloc(1, sizeof(*d));
+		hashmap_set(n->libs->defines, name, len, d);
 	}
+	if (!d->list.len || d->list.data[d->list.len - 1] != n->lib)
+		vec_push(&d->list, n->lib);
 }
 
-static struct err *add_file(struct libs *libs, const char *dir, const char *name)
+static struct err *add_file(struct libs *libs, const char *dir, const char *name, bool is_lazy)
 {
+	struct noter n = {.libs = libs};
+	struct err *e;
 	struct lib *l;
 
 	if (hashmap_finds(libs->by_name, name))
@@ -120,7 +152,31 @@ static struct err *add_file(struct libs *libs, const char *dir, const char *name
 		oom();
 	l->name = strrchr(l->path, '/') + 1;
 	hashmap_sets(libs->by_name, name, l);
-	return read_text(l->path, &l->text);
+	e = read_text(l->path, &l->text);
+	if (e)
+		return e;
+	libscan_deps(strbuf_text(&l->text), l->text.len, note_dep, l);
+	n.lib = l;
+	l->is_lazy = is_lazy && libscan_names(strbuf_text(&l->text), l->text.len, note_name, &n);
+	return NULL;
+}
+
+static void add_made(struct libs *libs, const struct libmachine *made)
+{
+	struct noter n = {.libs = libs};
+	struct lib *l;
+
+	if (hashmap_finds(libs->by_name, made->name))
+		return;
+	l = n.lib = xcalloc(1, sizeof(*l));
+	vec_push(&libs->list, l);
+	l->path = xstrdup(made->name);
+	l->name = l->path;
+	l->is_lazy = true;
+	l->made = made;
+	hashmap_sets(libs->by_name, made->name, l);
+	for (const char *const *name = made->defines; *name; name++)
+		note_name(&n, *name, strlen(*name));
 }
 
 static int is_library_name(const struct dirent *d)
@@ -130,7 +186,7 @@ static int is_library_name(const struct dirent *d)
 	return len > 2 && strcmp(d->d_name + len - 2, ".d") == 0;
 }
 
-static struct err *add_dir(struct libs *libs, const char *dir, bool must_exist)
+static struct err *add_dir(struct libs *libs, const char *dir, bool is_system, bool must_exist)
 {
 	struct dirent **names;
 	struct err *e = NULL;
@@ -140,14 +196,11 @@ static struct err *add_dir(struct libs *libs, const char *dir, bool must_exist)
 		return err_sys(errno, "cannot read the D library folder '%s'", dir);
 	for (int i = 0; i < n; i++) {
 		if (!e)
-			e = add_file(libs, dir, names[i]->d_name);
+			e = add_file(libs, dir, names[i]->d_name, is_system);
 		free(names[i]);
 	}
 	if (n >= 0)
 		free(names);
-	for (uint32_t i = 0; !e && i < libs->list.len; i++)
-		if (!libs->list.data[i]->deps.len)
-			scan_deps(libs->list.data[i]);
 	return e;
 }
 
@@ -176,18 +229,14 @@ static struct err *load_deps(dtrace_hdl_t *h, struct libs *libs, struct lib *l)
 	return NULL;
 }
 
-static struct err *load(dtrace_hdl_t *h, struct libs *libs, struct lib *l)
+static struct err *compile(dtrace_hdl_t *h, struct lib *l)
 {
 	struct compile_opts opts = h->compile_opts;
 	struct prog *prog;
 	struct err *e;
 
-	if (l->state != LIB_WAITING)
-		return NULL;
-	l->state = LIB_VISITING;
-	e = load_deps(h, libs, l);
-	if (e || l->state == LIB_LEFT_OUT)
-		return e;
+	if (l->made)
+		l->made->make(&l->text);
 	opts.is_library = true;
 	opts.cpp = false;
 	opts.dump_ast = opts.dump_dif = false; /* who dumps wants to see his program */
@@ -204,23 +253,147 @@ static struct err *load(dtrace_hdl_t *h, struct libs *libs, struct lib *l)
 	return NULL;
 }
 
-struct err *session_load_libraries(dtrace_hdl_t *h)
+/* A file and what it depends on; at the end of the outermost one also what was put off. */
+static struct err *load(dtrace_hdl_t *h, struct libs *libs, struct lib *l)
 {
-	const char *sysdir = h->opts.str[OPT_syslibdir];
-	struct libs libs = {.by_name = hashmap_create()};
+	struct err *e;
+
+	if (l->state != LIB_WAITING)
+		return NULL;
+	l->state = LIB_VISITING;
+	e = load_deps(h, libs, l);
+	if (e || l->state == LIB_LEFT_OUT)
+		return e;
+	libs->depth++;
+	e = compile(h, l);
+	libs->depth--;
+	while (!e && !libs->depth && libs->waiting.len)
+		e = load(h, libs, libs->waiting.data[--libs->waiting.len]);
+	return e;
+}
+
+static struct libs *libs_get(dtrace_hdl_t *h)
+{
+	if (!h->libs) {
+		h->libs = xcalloc(1, sizeof(*h->libs));
+		h->libs->by_name = hashmap_create();
+		h->libs->defines = hashmap_create();
+	}
+	return h->libs;
+}
+
+static struct err *need_system(dtrace_hdl_t *h, struct libs *libs)
+{
+	const char *dir = h->opts.str[OPT_syslibdir];
 	struct err *e = NULL;
 
-	if (h->libraries_loaded || opt_flag(&h->opts, OPT_nolibs)) {
-		hashmap_destroy(libs.by_name);
+	if (libs->has_system)
 		return NULL;
-	}
+	libs->has_system = true;
+	e = add_dir(libs, dir && *dir ? dir : FATHOM_LIBDIR, true, dir && *dir);
+	for (const struct libmachine *made = libmachine_files; made->name; made++)
+		add_made(libs, made);
+	for (uint32_t i = 0; !e && i < libs->list.len; i++)
+		if (!libs->list.data[i]->is_lazy)
+			e = load(h, libs, libs->list.data[i]);
+	return e;
+}
+
+/* A folder that was asked for must be there, whether or not a program needs it. */
+static struct err *check_system(const dtrace_hdl_t *h)
+{
+	const char *dir = h->opts.str[OPT_syslibdir];
+
+	if (!dir || !*dir || access(dir, R_OK | X_OK) == 0)
+		return NULL;
+	return err_sys(errno, "cannot read the D library folder '%s'", dir);
+}
+
+struct err *session_load_libraries(dtrace_hdl_t *h)
+{
+	struct libs *libs;
+	struct err *e;
+
+	if (h->libraries_loaded || opt_flag(&h->opts, OPT_nolibs))
+		return NULL;
+	e = check_system(h);
+	if (e)
+		return e;
 	h->libraries_loaded = true;
+	if (!h->opts.libdirs.len)
+		return NULL;
+	libs = libs_get(h);
 	for (uint32_t i = 0; !e && i < h->opts.libdirs.len; i++)
-		e = add_dir(&libs, h->opts.libdirs.data[i], true);
+		e = add_dir(libs, h->opts.libdirs.data[i], false, true);
+	/* they may depend on files of the system folder */
 	if (!e)
-		e = add_dir(&libs, sysdir && *sysdir ? sysdir : FATHOM_LIBDIR, sysdir && *sysdir);
-	for (uint32_t i = 0; !e && i < libs.list.len; i++)
-		e = load(h, &libs, libs.list.data[i]);
-	libs_deinit(&libs);
+		e = need_system(h, libs);
+	if (!libs->trouble)
+		return e;
+	err_destroy(e);
+	return session_library_trouble(h);
+}
+
+static bool is_visited(const struct definers *d)
+{
+	for (uint32_t i = 0; i < d->list.len; i++)
+		if (d->list.data[i]->state == LIB_VISITING)
+			return true;
+	return false;
+}
+
+/* Compiles those that are not compiled yet; *ret_any: there were such. */
+static struct err *load_definers(dtrace_hdl_t *h, struct libs *libs, const struct definers *d,
+				 bool *ret_any)
+{
+	bool is_early = is_visited(d);
+
+	for (uint32_t i = 0; i < d->list.len; i++) {
+		struct lib *l = d->list.data[i];
+		bool is_new = l->state == LIB_WAITING;
+		struct err *e;
+
+		if (is_early) {
+			vec_push(&libs->waiting, l);
+			continue;
+		}
+		e = load(h, libs, l);
+		if (e)
+			return e;
+		*ret_any |= is_new && l->state == LIB_LOADED;
+	}
+	return NULL;
+}
+
+bool session_define(void *ctx, const char *name, size_t len)
+{
+	dtrace_hdl_t *h = ctx;
+	struct definers *d;
+	struct libs *libs;
+	bool any = false;
+	struct err *e;
+
+	if (opt_flag(&h->opts, OPT_nolibs))
+		return false;
+	libs = libs_get(h);
+	if (libs->trouble)
+		return false;
+	e = need_system(h, libs);
+	d = e ? NULL : hashmap_find(libs->defines, name, len);
+	if (d)
+		e = load_definers(h, libs, d, &any);
+	if (libs->trouble)
+		err_destroy(e); /* a file needed another one, which is to blame */
+	else
+		libs->trouble = e;
+	return any && !libs->trouble;
+}
+
+struct err *session_library_trouble(dtrace_hdl_t *h)
+{
+	struct err *e = h->libs ? h->libs->trouble : NULL;
+
+	if (e)
+		h->libs->trouble = NULL;
 	return e;
 }

@@ -240,6 +240,7 @@ void session_env_init(dtrace_hdl_t *h)
 		.set_option = env_set_option,
 		.macro = env_macro,
 		.symbol = session_symbol,
+		.define = session_define,
 	};
 }
 
@@ -270,7 +271,7 @@ static dtrace_prog_t *compile(dtrace_hdl_t *h, enum source_kind kind, const char
 {
 	struct dtrace_prog *p;
 	struct prog *prog;
-	struct err *e;
+	struct err *e, *trouble;
 
 	if (h->is_active) {
 		session_fail(h, err_code(err_new("Operation illegal when tracing is active"),
@@ -287,6 +288,11 @@ static dtrace_prog_t *compile(dtrace_hdl_t *h, enum source_kind kind, const char
 	}
 	e = dsession_compile(h->dsession, &h->compile_opts, &h->compile_env, kind, name, text, len,
 			     ctx, argc, (char **)argv, &prog);
+	trouble = session_library_trouble(h);
+	if (trouble) {
+		err_destroy(e); /* what is wrong with the library comes first */
+		e = trouble;
+	}
 	session_refresh_opts(h);
 	if (e) {
 		session_fail(h, e);

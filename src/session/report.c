@@ -1,4 +1,5 @@
 /* Stability reports: -v of a program, -lv of a probe (d-language.md 9.4, 9.5, 11.2). */
+#include "d/argtext.h"
 #include "d/attr.h"
 #include "session/session.h"
 
@@ -90,8 +91,11 @@ static void print_probe(dtrace_hdl_t *h, const struct probe *pr, FILE *fp)
 	(void)fputs("\n\tArgument Attributes\n", fp);
 	print_attr(fp, pv->attr[PART_ARGS]);
 	(void)fputs("\n\tArgument Types\n", fp);
-	for (uint32_t i = 0; i < n; i++)
-		(void)fprintf(fp, "\t\targs[%u]: %s\n", i, types[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		struct argtext t = argtext_parse(h->arena, types[i], i);
+
+		(void)fprintf(fp, "\t\targs[%u]: %s\n", i, argtext_shown(&t));
+	}
 	if (!n)
 		(void)fputs("\t\tNone\n", fp);
 	(void)fputc('\n', fp);

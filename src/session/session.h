@@ -101,7 +101,8 @@ struct dtrace_hdl {
 	struct printer *printer;
 	struct print_opts print_opts;
 	struct print_hooks print_hooks;
-	bool libraries_loaded;
+	bool libraries_loaded; /* those of -L folders */
+	struct libs *libs;     /* library.c; NULL until one is needed */
 	bool is_active, is_stopped, is_ended, exit_seen; /* is_ended: END has fired */
 	int exit_status;
 
@@ -170,8 +171,14 @@ MUST_CHECK struct err *session_hold_targets(dtrace_hdl_t *h);
 MUST_CHECK struct err *session_symbol(void *ctx, const char *module, const char *name, bool *ret_found,
 				      struct kallsym *ret);
 
-/* library.c: compiles the D library before the first program, unless that was done or -x nolibs. */
+/* library.c: compiles the D library's files of -L folders before the first program, unless that was
+ * done or -x nolibs. */
 MUST_CHECK struct err *session_load_libraries(dtrace_hdl_t *h);
+/* compile_env.define: compiles the file of the system folder that defines the name. */
+bool session_define(void *ctx, const char *name, size_t len);
+/* What went wrong with that, or NULL; to be asked once after each compile. */
+MUST_CHECK struct err *session_library_trouble(dtrace_hdl_t *h);
+void libs_destroy(struct libs *libs); /* NULL is allowed */
 
 /* enable.c: matches the enabled clauses, numbers probes and enablings, makes the units. */
 MUST_CHECK struct err *session_match(dtrace_hdl_t *h);

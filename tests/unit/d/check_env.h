@@ -42,6 +42,7 @@ static const struct fake_probe {
 	{ "profile", "", "", "profile-", { NULL } },
 	{ "profile", "", "", "tick-", { NULL } },
 	{ "fbt", "vmlinux", "vfs_read", "entry", { "struct file *", "no_such_t *" } },
+	{ "io", "", "", "start", { "int : struct buf *", "@0 int : struct dev", "int", "long : string" } },
 };
 /* clang-format on */
 

@@ -1,0 +1,29 @@
+/* Reads the texts with which providers describe arguments. */
+#include "d/argtext.h"
+
+#include <stdlib.h>
+
+#define TRANSLATED " : "
+
+struct argtext argtext_parse(struct arena *a, const char *text, uint32_t position)
+{
+	struct argtext t = {.native = position, .type = text};
+	const char *colon;
+	char *end;
+
+	if (*text == '@') {
+		t.native = (uint32_t)strtoul(text + 1, &end, 10);
+		t.type = end + (*end == ' ');
+	}
+	colon = strstr(t.type, TRANSLATED);
+	if (colon) {
+		t.output = colon + strlen(TRANSLATED);
+		t.type = arena_strndup(a, t.type, (size_t)(colon - t.type));
+	}
+	return t;
+}
+
+const char *argtext_shown(const struct argtext *t)
+{
+	return t->output ? t->output : t->type;
+}

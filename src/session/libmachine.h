@@ -1,0 +1,14 @@
+/*
+ * D library files that are made from what this machine is, instead of being read (libmachine.c).
+ */
+#pragma once
+
+#include "base/str.h"
+
+struct libmachine {
+	const char *name;	/* of the file, for depends_on; a real one of that name comes first */
+	const char *defines[4]; /* NULL-terminated */
+	void (*make)(struct strbuf *out);
+};
+
+extern const struct libmachine libmachine_files[]; /* ends with a row without a name */

@@ -1,0 +1,57 @@
+# A library file is compiled when a program mentions what it defines, and then all it stands on; the outcome is that of
+# compiling all files first (d-language.md 10.2).
+fail() { echo "$1"; cat "$TMP/out" "$TMP/err"; exit 1; }
+lib=$TMP/sys; mkdir "$lib"
+cat >"$lib/a.d" <<END
+#pragma D depends_on library b.d
+inline int A = B + 1;
+typedef struct pair { int left; int right; } pair_t;
+enum fruit { APPLE = 7, PEAR };
+END
+echo 'inline int B = 41;' >"$lib/b.d"
+echo 'translator pair_t <int I> { left = I; right = I + 1; };' >"$lib/c.d"
+echo 'provider zed { probe go(int i) : (pair_t *i); };' >"$lib/d.d"
+echo 'inline int BROKEN = 1 +;' >"$lib/broken.d"
+echo 'inline int OUTER = BROKEN;' >"$lib/outer.d"
+dt() { "$DTRACE" -x syslibdir="$lib" "$@" >"$TMP/out" 2>"$TMP/err"; }
+
+# nothing of it is needed: the broken file does no harm, and no other one costs anything
+dt -qn 'BEGIN { x = 1; printf("%d", x); exit(0); }' || fail "trivial"
+dt -qn 'BEGIN { printf("%d %d %d %d", A, xlate<pair_t *>(3)->right, sizeof(struct pair), PEAR); exit(0); }' || fail "all kinds"
+[ "$(cat "$TMP/out")" = "42 4 8 8" ] || fail "values"
+# what a name means does not depend on whether its file was compiled before
+dt -qn 'inline int A = 1; BEGIN { exit(0); }' && fail "A is redefined"
+grep -q D_DECL_IDRED "$TMP/err" || fail "D_DECL_IDRED"
+dt -qn 'struct pair { int x; }; BEGIN { exit(0); }' && fail "struct pair is redefined"
+grep -q D_DECL_TYPERED "$TMP/err" || fail "D_DECL_TYPERED"
+dt -qn 'BEGIN { A = 1; exit(0); }' && fail "A is assigned to"
+grep -q D_OP_LVAL "$TMP/err" || grep -q D_OP_WRITE "$TMP/err" || fail "D_OP_LVAL"
+dt -qn 'translator pair_t <int J> { left = J; }; BEGIN { exit(0); }' && fail "translator twice"
+grep -q D_XLATE_REDECL "$TMP/err" || fail "D_XLATE_REDECL"
+dt -qn 'int APPLE; BEGIN { exit(0); }' && fail "APPLE is redefined"
+# a failed program leaves the library usable
+printf 'BEGIN { trace(A); nosuch(); }' >"$TMP/bad.d"
+dt -qn 'BEGIN { trace(A); nosuch(); }' -n 'BEGIN { exit(A); }' && fail "nosuch()"
+grep -q D_FUNC_UNDEF "$TMP/err" || fail "D_FUNC_UNDEF"
+# a file that does not compile is the error, through whichever name it was reached
+for name in BROKEN OUTER; do
+	dt -qn "BEGIN { trace($name); exit(0); }" && fail "$name"
+	grep -q 'failed to compile the D library: .*broken.d", line 1' "$TMP/err" || fail "$name: no blame"
+	[ "$(grep -c 'D_SYNTAX' "$TMP/err")" -ge 1 ] || fail "$name: tag"
+done
+dt -x nolibs -qn 'BEGIN { trace(A); exit(0); }' && fail "nolibs"
+grep -q D_IDENT_UNDEF "$TMP/err" || fail "nolibs: D_IDENT_UNDEF"
+# folders of -L are compiled at once, and may stand on the system's files
+mkdir "$TMP/user"
+printf '#pragma D depends_on library b.d\ninline int U = B + 2;\n' >"$TMP/user/u.d"
+dt -L "$TMP/user" -qn 'BEGIN { printf("%d", U); exit(0); }' || fail "-L"
+[ "$(cat "$TMP/out")" = 43 ] || fail "-L value"
+echo 'inline int B = 1;' >"$TMP/user/b.d" # takes the place of the system's
+dt -L "$TMP/user" -qn 'BEGIN { printf("%d %d", U, A); exit(0); }' || fail "-L over"
+[ "$(cat "$TMP/out")" = "3 2" ] || fail "-L over value"
+echo 'inline int BAD = ;' >"$TMP/user/v.d"
+dt -L "$TMP/user" -qn 'BEGIN { exit(0); }' && fail "-L bad"
+# every file of ours compiles
+"$DTRACE" -L "$SRC/dlib" -qn 'BEGIN { exit(0); }' >"$TMP/out" 2>"$TMP/err" || fail "dlib"
+[ -s "$TMP/err" ] && fail "dlib: messages"
+exit 0

@@ -1,0 +1,1 @@
+BEGIN { trace(__either(nosuch, ((struct task *)0)->pid)); trace(__either()); }
