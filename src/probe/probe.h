@@ -55,6 +55,7 @@ struct probe_list {
 struct attachments {
 	int *fds;
 	uint32_t nfds, cap;
+	bool is_slow; /* to close: not before the output is out (providers.md 1.2) */
 };
 void attachments_add(struct attachments *a, int fd); /* takes the descriptor */
 void attachments_close(struct attachments *a);

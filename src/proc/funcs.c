@@ -3,6 +3,10 @@
 
 #include <gelf.h>
 
+#include "sym/debugfile.h"
+#include "sym/elfsym.h"
+#include "sym/minidebug.h"
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Names for linking new programs before local ones and those kept for old programs, then few underscores,
@@ -123,8 +127,51 @@ static void read_tables(struct funcs *f, Elf *elf)
 
 	while ((scn = elf_nextscn(elf, scn)))
 		if (gelf_getshdr(scn, &sh) &&
-		    (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM))
+		    (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM)) {
+			f->has_symtab |= sh.sh_type == SHT_SYMTAB;
 			read_table(f, elf, scn, &sh);
+		}
+}
+
+/* Local names that a stripped file keeps compressed. */
+static void read_minidebug(struct funcs *f, Elf *elf)
+{
+	size_t size = 0;
+	CLEANUP(free) char *image = minidebug_unpack(elf, &size);
+	Elf *inner = image ? elf_memory(image, size) : NULL;
+	bool has_symtab = f->has_symtab;
+
+	if (inner && elf_kind(inner) == ELF_K_ELF)
+		read_tables(f, inner);
+	(void)elf_end(inner);
+	f->has_symtab = has_symtab;
+}
+
+struct debug_use {
+	struct funcs *f;
+	struct elf_syms *syms;
+};
+
+static bool use_debug_file(void *ctx, int fd)
+{
+	struct debug_use *use = ctx;
+	Elf *elf;
+
+	if (!elf_syms_add(use->syms, fd))
+		return false; /* of another build */
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		read_tables(use->f, elf);
+	(void)elf_end(elf);
+	return true;
+}
+
+static void read_debug_file(struct funcs *f, int fd, const struct debug_place *place)
+{
+	struct debug_use use = {f, elf_syms_read(fd)};
+
+	(void)debug_file_find(use.syms, place, use_debug_file, &use); /* none: fewer names */
+	elf_syms_destroy(use.syms);
 }
 
 static void read_segments(struct funcs *f, Elf *elf)
@@ -215,7 +262,7 @@ static struct err *check_machine(Elf *elf, struct funcs *f)
 	return NULL;
 }
 
-struct err *funcs_read(int fd, struct funcs **ret)
+struct err *funcs_read(int fd, const struct debug_place *place, struct funcs **ret)
 {
 	struct funcs *f = xcalloc(1, sizeof(*f));
 	struct err *e;
@@ -228,6 +275,10 @@ struct err *funcs_read(int fd, struct funcs **ret)
 	if (!e) {
 		read_segments(f, elf);
 		read_tables(f, elf);
+		if (!f->has_symtab)
+			read_minidebug(f, elf);
+		if (!f->has_symtab && place)
+			read_debug_file(f, fd, place);
 		sort(f);
 		complete(f);
 		index_names(f);

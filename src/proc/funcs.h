@@ -17,6 +17,8 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 
+struct debug_place;
+
 struct func {
 	uint64_t addr, off;
 	uint64_t size; /* of the code; is_sized false: up to the next function */
@@ -40,10 +42,12 @@ struct funcs {
 	struct arena *arena;
 	VEC(struct func_segment) code; /* what of the file can be executed */
 	bool is_32bit;
+	bool has_symtab;
 	uint64_t entry; /* address where the program begins, 0 = none */
 };
 
-MUST_CHECK struct err *funcs_read(int fd, struct funcs **ret);
+/* place: where a stripped file's debug file may be (sym/debugfile.h); NULL = do not look for one. */
+MUST_CHECK struct err *funcs_read(int fd, const struct debug_place *place, struct funcs **ret);
 void funcs_destroy(struct funcs *f); /* NULL is allowed */
 /* First function of that name; follow next for the others. NULL when there is none. */
 const struct func *funcs_find(const struct funcs *f, const char *name);

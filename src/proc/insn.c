@@ -31,24 +31,49 @@ uint32_t insn_entry_skip(const uint8_t *code, size_t size)
 	return is_push(next, size) || insn_is_nop5(next, size) ? ENDBR_LEN : 0;
 }
 
-/* Linux arch/x86/kernel/uprobes.c: is_prefix_bad(), good_insns_64[]. */
+/* AVX and its kin: VEX, EVEX and XOP prefixes. */
+static bool is_vector(const uint8_t *code, size_t size)
+{
+	return code[0] == 0xc4 || code[0] == 0xc5 || code[0] == 0x62 ||
+	       (code[0] == 0x8f && size > 1 && (code[1] & 0x1f) >= 8);
+}
+
+/* call, jmp and jcc to an address given by its distance. */
+static bool is_relative(const uint8_t *code)
+{
+	return code[0] == 0xe8 || code[0] == 0xe9 || code[0] == 0xeb || (code[0] & 0xf0) == 0x70 ||
+	       (code[0] == 0x0f && (code[1] & 0xf0) == 0x80);
+}
+
+/*
+ * Linux arch/x86/kernel/uprobes.c: is_prefix_bad(), good_insns_64[], branch_setup_xol_ops().
+ *
+ * Vector instructions are refused by us: the kernel looks at their opcode as if no prefix was before
+ * it. 6e or 6f it refuses, but 7x it takes for a conditional jump, 5x for a push, e8 for a call, and
+ * executes that (measured on 6.18: strchrnul() of a probed process, which begins with vpbroadcastb,
+ * found nothing any more).
+ */
 bool insn_is_refused(const uint8_t *code, size_t size)
 {
 	static const uint8_t prefixes[] = {0x26, 0x2e, 0x36, 0x3e, 0xf0}; /* es cs ss ds lock */
 	static const uint8_t skipped[] = {0x64, 0x65, 0x66, 0x67, 0xf2, 0xf3};
-	static const uint8_t opcodes[] = {0x6c, 0x6d, 0x6e, 0x6f, 0xcc, 0xcd, 0xcf, 0xe4,
-					  0xe5, 0xe6, 0xe7, 0xec, 0xed, 0xee, 0xef, 0xf1,
-					  0xf4, 0xfa, 0xfb};
+	static const uint8_t opcodes[] = {0x6c, 0x6d, 0x6e, 0x6f, 0xcc, 0xcd, 0xcf,
+					  0xd4, 0xd6, 0xe4, 0xe5, 0xe6, 0xe7, 0xec,
+					  0xed, 0xee, 0xef, 0xf1, 0xf4, 0xfa, 0xfb};
+	bool is_16bit = false;
 
 	while (size && memchr(skipped, code[0], sizeof(skipped))) {
+		is_16bit |= code[0] == 0x66;
 		code++;
 		size--;
 	}
-	if (size && memchr(prefixes, code[0], sizeof(prefixes)))
+	if (!size || is_vector(code, size) || memchr(prefixes, code[0], sizeof(prefixes)))
 		return true;
 	if (size > 1 && (code[0] & 0xf0) == 0x40)
 		code++; /* REX */
-	return size && memchr(opcodes, code[0], sizeof(opcodes));
+	if (is_16bit && size > 1 && is_relative(code))
+		return true;
+	return memchr(opcodes, code[0], sizeof(opcodes));
 }
 
 /* ---- one instruction ------------------------------------------------------------------------- */
@@ -157,6 +182,14 @@ static struct decoder decoder_make(bool is_32bit)
 			       is_32bit ? ZYDIS_STACK_WIDTH_32 : ZYDIS_STACK_WIDTH_64);
 	(void)ZydisDecoderEnableMode(&d.zydis, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
 	return d;
+}
+
+uint32_t insn_len(const uint8_t *code, size_t size, bool is_32bit)
+{
+	struct decoder d = decoder_make(is_32bit);
+	struct insn in;
+
+	return decode(&d, code, (uint32_t)MIN(size, 16u), 0, &in) ? in.len : 0;
 }
 
 /* ---- a function ------------------------------------------------------------------------------ */

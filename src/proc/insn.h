@@ -47,5 +47,7 @@ const struct insn *insns_find(const struct insns *s, uint32_t off);
  */
 uint32_t insn_entry_skip(const uint8_t *code, size_t size);
 bool insn_is_nop5(const uint8_t *code, size_t size);
+/* Length of the instruction, 0 when it is none. */
+uint32_t insn_len(const uint8_t *code, size_t size, bool is_32bit);
 /* The kernel places no probe on it: some prefixes, instructions of the system. */
 bool insn_is_refused(const uint8_t *code, size_t size);

@@ -7,6 +7,7 @@
 #include "d/diag.h"
 #include "proc/exits.h"
 #include "proc/insn.h"
+#include "sym/demangle.h"
 
 #define PROVIDER   "pid"
 #define MAX_PROBES (4u << 20)
@@ -23,6 +24,7 @@ struct request {
 	bool is_insn;  /* the name is an offset: insn */
 	uint64_t insn;
 	uint32_t nfound; /* functions */
+	struct arena *tmp;
 };
 
 static bool is_name(const char *field)
@@ -327,9 +329,55 @@ static struct err *add_function(struct request *r, struct pid_object *o, const s
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
+static bool is_mangled(const char *name)
+{
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
+}
+
+/* "shop::Order::price(int) const" without what follows the name. */
+static char *cut_params(struct arena *a, const char *text)
+{
+	static const char anonymous[] = "(anonymous namespace)";
+	const char *p = text;
+
+	while ((p = strchr(p, '(')) && strncmp(p, anonymous, sizeof(anonymous) - 1) == 0)
+		p += sizeof(anonymous) - 1;
+	return p && p > text ? arena_strndup(a, text, (size_t)(p - text)) : arena_strdup(a, text);
+}
+
+/* Names of C++ and Rust may be given as they are in the file and as programmers write them. */
+static bool demangled_matches(struct request *r, const struct func *fn)
+{
+	const char *pattern = r->desc->func, *text;
+
+	if (!is_mangled(fn->name) || is_mangled(pattern))
+		return false;
+	arena_reset(r->tmp);
+	text = demangle(r->tmp, fn->name);
+	return text != fn->name &&
+	       (glob_match(pattern, text) || glob_match(pattern, cut_params(r->tmp, text)));
+}
+
+static struct err *add_demangled(struct request *r, struct pid_object *o)
+{
+	for (uint32_t i = 0; i < o->funcs->list.len; i++) {
+		const struct func *fn = &o->funcs->list.data[i];
+		struct err *e = NULL;
+
+		if (fn->is_canonical && !fn->is_part && demangled_matches(r, fn))
+			e = add_function(r, o, fn);
+		if (e)
+			return e;
+	}
+	return NULL;
+}
+
 static struct err *add_named(struct request *r, struct pid_object *o)
 {
 	const struct func *fn = funcs_find(o->funcs, r->desc->func);
+
+	if (!fn)
+		return add_demangled(r, o);
 
 	while (fn) {
 		struct err *e = add_function(r, o, fn);
@@ -341,9 +389,10 @@ static struct err *add_named(struct request *r, struct pid_object *o)
 	return NULL;
 }
 
-static bool is_meant(const struct func *fn, const char *pattern)
+static bool is_meant(struct request *r, const struct func *fn)
 {
-	return !fn->is_startup && !fn->is_part && fn->is_sized && glob_match(pattern, fn->name);
+	return !fn->is_startup && !fn->is_part && fn->is_sized &&
+	       (glob_match(r->desc->func, fn->name) || demangled_matches(r, fn));
 }
 
 /* One function an address: under the best of its names that the pattern matches. */
@@ -355,7 +404,7 @@ static struct err *add_matching(struct request *r, struct pid_object *o)
 		const struct func *fn = &o->funcs->list.data[i];
 		struct err *e;
 
-		if (fn->addr == last || !is_meant(fn, r->desc->func))
+		if (fn->addr == last || !is_meant(r, fn))
 			continue;
 		last = fn->addr;
 		e = add_function(r, o, fn);
@@ -528,7 +577,10 @@ static struct err *pid_collect(struct probes *ps, const struct provider *pv,
 		e = check_name(&r);
 	if (e)
 		return e;
-	return strcmp(desc->func, "-") == 0 ? collect_absolute(&r) : collect_functions(&r);
+	r.tmp = arena_create();
+	e = strcmp(desc->func, "-") == 0 ? collect_absolute(&r) : collect_functions(&r);
+	arena_destroy(r.tmp);
+	return e;
 }
 
 /* A module that is not there. */

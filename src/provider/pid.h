@@ -29,6 +29,7 @@ struct pid_object {
 
 struct pid_target {
 	pid_t pid;
+	struct probes *ps; /* for notices */
 	char *prov; /* "pid123" */
 	struct proc_maps maps;
 	VEC(struct pid_object *) objects;

@@ -8,7 +8,16 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#define LINK_MAX	(1u << 20) /* places in one link: Linux kernel/trace/bpf_trace.c */
+#include "proc/code.h"
+#include "proc/insn.h"
+
+/*
+ * Placing and removing each stop every fork() of the system for a moment: places in one link, which stand or
+ * fall together; in all; refusals that are looked for.
+ */
+#define LINK_MAX	(1u << 13)
+#define PLACES_MAX	(1u << 18)
+#define REFUSED_MAX	8
 #define KERNEL_ENOTSUPP 524	   /* Linux include/linux/errno.h: an instruction that is not probed */
 
 struct place {
@@ -50,11 +59,77 @@ static void places_collect(struct probe *const *probes, uint32_t n, place_vec *r
 		qsort(ret->data, ret->len, sizeof(*ret->data), by_file);
 }
 
+/* ---- code that is not the file's --------------------------------------------------------------- */
+
+static struct err *changed(const struct place *p, enum code_state state)
+{
+	if (state == CODE_BREAKPOINT)
+		return err_hint(err_new("process %d is being debugged and has a breakpoint at offset "
+					"%" PRIx64 " of '%s'",
+					(int)p->target->pid, p->off, p->object->name),
+				"take the breakpoint away or let the process go");
+	return err_hint(err_new("process %d has changed its code at offset %" PRIx64 " of '%s': a probe "
+				"there would bring back what the file has",
+				(int)p->target->pid, p->off, p->object->name),
+			"probe another function");
+}
+
+/* The state of all memory that shows the place. */
+static enum code_state place_state(struct code_check *c, const struct place *p)
+{
+	const struct proc_maps *maps = &p->target->maps;
+	const uint8_t *code = text_at(&p->object->text, p->off, 1);
+	enum code_state state = CODE_SAME;
+	size_t room;
+	uint32_t len;
+
+	if (!code)
+		return CODE_SAME;
+	room = p->object->text.len - (size_t)(p->off - p->object->text.off);
+	len = insn_len(code, room, p->object->funcs->is_32bit);
+	for (uint32_t i = 0; i < maps->maps.len && state == CODE_SAME; i++) {
+		const struct proc_map *m = &maps->maps.data[i];
+
+		if (m->is_exec && m->ino == p->object->ino && m->dev == p->object->dev &&
+		    p->off >= m->off && p->off - m->off < m->end - m->start)
+			state = code_check_at(c, m->start + (p->off - m->off), code, MAX(len, 1u));
+	}
+	return state;
+}
+
+/* Leaves out the places of one file where the process executes something else. */
+static struct err *drop_changed(struct place *p, uint32_t *n)
+{
+	struct code_check c;
+	struct err *e = NULL;
+	uint32_t kept = 0;
+
+	code_check_init(&c, p->target->pid);
+	for (uint32_t i = 0; i < *n && !e; i++) {
+		enum code_state state = place_state(&c, &p[i]);
+
+		if (state == CODE_SAME)
+			p[kept++] = p[i];
+		else if (p[i].is_exact)
+			e = changed(&p[i], state);
+	}
+	code_check_deinit(&c);
+	if (!e && kept < *n)
+		probes_notice(p->target->ps,
+			      "%" PRIu32 " places in '%s' are left out: process %d has changed its code "
+			      "there, or is being debugged",
+			      *n - kept, p->object->name, (int)p->target->pid);
+	*n = kept;
+	return e;
+}
+
+/* ---- links ------------------------------------------------------------------------------------- */
+
 static uint32_t same_file(const struct place *p, uint32_t n)
 {
 	uint32_t k = 1;
 
-	while (k < n && k < LINK_MAX && p[k].target == p[0].target && p[k].object == p[0].object)
+	while (k < n && p[k].target == p[0].target && p[k].object == p[0].object)
 		k++;
 	return k;
 }
@@ -64,7 +139,8 @@ static bool is_about_place(const struct err *e)
 {
 	int sys = err_get_sys(e);
 
-	return sys == KERNEL_ENOTSUPP || sys == EINVAL || sys == EIO || sys == EILSEQ;
+	return sys == KERNEL_ENOTSUPP || sys == EINVAL || sys == EIO || sys == EILSEQ ||
+	       sys == ENOEXEC;
 }
 
 static struct err *attach_once(int prog_fd, const struct place *p, uint32_t n,
@@ -82,33 +158,72 @@ static struct err *attach_once(int prog_fd, const struct place *p, uint32_t n,
 		cookies[i] = p[i].cookie;
 	}
 	e = attach_uprobe_multi(prog_fd, p->object->fd, filter, &sites, &fd);
-	if (!e)
-		attachments_add(ret, fd);
-	return e;
+	if (e)
+		return e;
+	attachments_add(ret, fd);
+	ret->is_slow = true;
+	return NULL;
+}
+
+struct attempt {
+	int prog_fd;
+	uint32_t nrefused; /* places found to be refused */
+	struct attachments *ret;
+};
+
+static struct err *attach_failed(const struct place *p, uint32_t n, struct err *e)
+{
+	return err_wrap(e, "cannot place %" PRIu32 " probes in '%s' of process %d", n,
+			p->object->path, (int)p->target->pid);
 }
 
 /*
  * A place that is refused takes all others of its link with it: halves are tried, until it stands
  * alone. It is left out, unless it was asked for by name.
  */
-static struct err *attach_file(int prog_fd, const struct place *p, uint32_t n,
-			       struct attachments *ret)
+static struct err *attach_link(struct attempt *at, const struct place *p, uint32_t n)
 {
-	struct err *e = attach_once(prog_fd, p, n, ret);
+	struct err *e = attach_once(at->prog_fd, p, n, at->ret);
 
 	if (!e)
 		return NULL;
-	if (err_get_sys(e) == ESRCH || (n == 1 && is_about_place(e) && !p->is_exact)) {
+	if (err_get_sys(e) == ESRCH) {
 		err_destroy(e); /* the process has ended: so has the run, in a moment */
 		return NULL;
 	}
-	if (n > 1 && is_about_place(e)) {
-		err_destroy(e); /* told for the place alone */
-		e = attach_file(prog_fd, p, n / 2, ret);
-		return e ? e : attach_file(prog_fd, p + n / 2, n - n / 2, ret);
+	if (!is_about_place(e) || (n == 1 && p->is_exact) || at->nrefused >= REFUSED_MAX)
+		return attach_failed(p, n, e);
+	err_destroy(e); /* told for the place alone */
+	if (n == 1) {
+		at->nrefused++;
+		return NULL;
 	}
-	return err_wrap(e, "cannot place %" PRIu32 " probes in '%s' of process %d", n,
-			p->object->path, (int)p->target->pid);
+	e = attach_link(at, p, n / 2);
+	return e ? e : attach_link(at, p + n / 2, n - n / 2);
+}
+
+static struct err *attach_file(int prog_fd, const struct place *p, uint32_t n,
+			       struct attachments *ret)
+{
+	struct attempt at = {.prog_fd = prog_fd, .ret = ret};
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < n && !e; i += LINK_MAX)
+		e = attach_link(&at, p + i, MIN(LINK_MAX, n - i));
+	if (!e && at.nrefused)
+		probes_notice(p->target->ps, "%" PRIu32 " places in '%s' are left out: the kernel refuses them",
+			      at.nrefused, p->object->name);
+	return e;
+}
+
+static struct err *check_count(uint32_t n)
+{
+	if (n <= PLACES_MAX)
+		return NULL;
+	return err_hint(err_new("%" PRIu32 " places in processes are too many: at most %u can be probed "
+				"at once",
+				n, PLACES_MAX),
+			"name modules and functions; leave out the probes of every instruction");
 }
 
 struct err *pid_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
@@ -116,13 +231,18 @@ struct err *pid_attach(const struct provider *pv, enum entry_kind kind, int prog
 		       struct attachments *ret)
 {
 	place_vec places = {0};
-	struct err *e = NULL;
+	struct err *e;
 
 	places_collect(probes, n, &places);
+	e = check_count(places.len);
 	for (uint32_t i = 0; i < places.len && !e;) {
 		uint32_t k = same_file(&places.data[i], places.len - i);
 
-		e = attach_file(prog_fd, &places.data[i], k, ret);
+		uint32_t good = k;
+
+		e = drop_changed(&places.data[i], &good);
+		if (!e && good)
+			e = attach_file(prog_fd, &places.data[i], good, ret);
 		i += k;
 	}
 	vec_deinit(&places);

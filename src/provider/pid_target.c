@@ -2,26 +2,14 @@
 #include "provider/pid.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 
 #include "d/diag.h"
+#include "proc/code.h"
+#include "sym/debugfile.h"
 
 /* ---- the process ----------------------------------------------------------------------------- */
-
-/* A field of /proc/PID/status that is a number; -1 when there is none. */
-static long status_field(pid_t pid, const char *name)
-{
-	CLEANUP(file) FILE *f = NULL;
-	char line[256], path[64];
-	size_t len = strlen(name);
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (strncmp(line, name, len) == 0 && line[len] == ':')
-			return strtol(line + len + 1, NULL, 10);
-	return -1;
-}
 
 static struct err *grab_failed(pid_t pid, struct err *e)
 {
@@ -30,7 +18,7 @@ static struct err *grab_failed(pid_t pid, struct err *e)
 
 static struct err *check_process(pid_t pid)
 {
-	long tgid = status_field(pid, "Tgid");
+	long tgid = proc_status_field(pid, "Tgid");
 
 	if (pid == getpid())
 		return err_code(err_new("process %d is dtrace itself: its functions cannot be probed",
@@ -134,6 +122,7 @@ struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
 		return e;
 	t = xcalloc(1, sizeof(*t));
 	t->pid = pid;
+	t->ps = ps;
 	t->prov = arena_printf(probes_arena(ps), "pid%d", (int)pid);
 	e = target_look(t);
 	if (e) {
@@ -176,6 +165,19 @@ static const struct proc_map *code_map(const struct pid_target *t, const struct 
 	return NULL;
 }
 
+static struct err *read_funcs(const struct pid_target *t, struct pid_object *o)
+{
+	char root[64];
+	CLEANUP(fd) int root_fd = -1;
+	struct debug_place place = {
+		.path = o->path, .dirs = DEBUG_DIRS_DEFAULT, .dev = o->dev, .ino = o->ino};
+
+	(void)snprintf(root, sizeof(root), "/proc/%d/root", (int)t->pid);
+	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	place.root = root_fd;
+	return funcs_read(o->fd, &place, &o->funcs);
+}
+
 const struct err *pid_object_open(struct pid_target *t, struct pid_object *o)
 {
 	const struct proc_map *m;
@@ -188,7 +190,7 @@ const struct err *pid_object_open(struct pid_target *t, struct pid_object *o)
 		o->refused = err_sys(m ? errno : ENOENT, "cannot open '%s' of process %d", o->path,
 				     (int)t->pid);
 	else
-		o->refused = funcs_read(o->fd, &o->funcs);
+		o->refused = read_funcs(t, o);
 	o->text.fd = o->fd;
 	return o->refused;
 }

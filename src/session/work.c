@@ -180,14 +180,15 @@ static bool targets_gone(dtrace_hdl_t *h)
 	return gone;
 }
 
-/* Nothing fires any more, and everything is taken off. */
+/* Nothing fires any more; what costs no time is taken off, the rest when the handle is closed. */
 static void stop(dtrace_hdl_t *h)
 {
 	if (!h->is_active || h->is_stopped)
 		return;
 	h->is_stopped = true;
 	__atomic_store_n(&h->maps->control->state, RT_STATE_OFF, __ATOMIC_RELEASE);
-	attachments_close(&h->attachments);
+	if (!h->attachments.is_slow)
+		attachments_close(&h->attachments);
 	attachments_close(&h->cpu_watch.timers);
 }
 

@@ -1,9 +1,10 @@
-# Return probes on every function of a C++ program with threads, exceptions and longjmp: it must not notice.
+# Return probes on all functions of a C++ program and those that throw with threads, exceptions and longjmp: it must not notice.
 [ -x "$TRIGGER/throws" ] || { echo 'no C++ compiler'; exit 67; }
 want=$("$TRIGGER/throws" 200)
-"$DTRACE" -qn 'pid$target:::entry, pid$target:::return { @all = count(); }
-	pid$target:throws:*catch*:entry { @c["in"] = count(); } pid$target:throws:*catch*:return { @c["out"] = count(); }
-	pid$target:throws:*price*:entry { @c["price in"] = count(); } pid$target:throws:*price*:return { @c["price out"] = count(); }
+"$DTRACE" -qn 'pid$target:throws::entry, pid$target:throws::return, pid$target:libstdc*:__cxa*:return,
+	pid$target:libgcc_s*:_Unwind*:entry, pid$target:libgcc_s*:_Unwind*:return { @all = count(); }
+	pid$target:throws:t_catch:entry { @c["in"] = count(); } pid$target:throws:*catch*:return { @c["out"] = count(); }
+	pid$target:throws:shop*Order*price:entry { @c["price in"] = count(); } pid$target:throws:*5price*:return { @c["price out"] = count(); }
 	END { printa("%s %@d\n", @c); trunc(@all); }' -o "$TMP/counts" -c "$TRIGGER/throws 200" >"$TMP/out" 2>"$TMP/err"
 got=$(cat "$TMP/out")
 [ "$got" = "$want" ] || { echo "the program said '$got', not '$want'"; cat "$TMP/err"; exit 1; }

@@ -59,7 +59,7 @@ expect(two, [f"a {2 * ROUND}", f"b {3 * ROUND}"], "two processes")
 
 # kill -9: the process goes on, and nothing is left in its code
 for _ in range(3):
-    all_ = dtrace("pid$target:::entry, pid$target:funcs::return { @ = count(); }", a.pid)
+    all_ = dtrace("pid$target:libc.so.6:f*:entry, pid$target:funcs::entry, pid$target:funcs::return { @ = count(); }", a.pid)
     a.lines(3)
     all_.kill()
     all_.wait()

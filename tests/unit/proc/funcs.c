@@ -21,7 +21,7 @@ static struct funcs *read_self(int *ret_fd)
 	struct err *e;
 
 	*ret_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	e = funcs_read(*ret_fd, &f);
+	e = funcs_read(*ret_fd, NULL, &f);
 	ok(!e, "our own file can be read");
 	err_destroy(e);
 	return f;
@@ -79,7 +79,7 @@ static void test_refused(void)
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
 		int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
 		struct funcs *f = NULL;
-		struct err *e = funcs_read(fd, &f);
+		struct err *e = funcs_read(fd, NULL, &f);
 
 		ok(e && !f, "%s is refused", paths[i]);
 		err_destroy(e);
@@ -104,7 +104,7 @@ static void test_damaged(void)
 		head[seed % 4096] ^= (uint8_t)(seed >> 16);
 		(void)fwrite(head, 1, (size_t)n * (seed >> 8 & 255) / 255, tmp);
 		(void)fflush(tmp);
-		e = funcs_read(fileno(tmp), &f);
+		e = funcs_read(fileno(tmp), NULL, &f);
 		nread += !e;
 		err_destroy(e);
 		funcs_destroy(f);

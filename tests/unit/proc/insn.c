@@ -110,6 +110,17 @@ static void test_refused(void)
 	ok(insn_is_refused(CODE(0xcc)), "int3");
 	ok(insn_is_refused(CODE(0x66, 0xf0, 0x01, 0x07)), "lock after another prefix");
 	ok(!insn_is_refused(CODE(0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0)), "fs is fine");
+	ok(insn_is_refused(CODE(0xc5, 0xfa, 0x6f, 0x61, 0x80)), "vmovdqu");
+	ok(insn_is_refused(CODE(0xc4, 0xc1, 0x7a, 0x6f, 0x53, 0x20)), "vmovdqu with a long prefix");
+	ok(insn_is_refused(CODE(0xc4, 0xe3, 0xf9, 0x6b, 0xc2, 0x10)), "FMA4");
+	ok(insn_is_refused(CODE(0xc5, 0xf8, 0x77)), "vzeroupper: the kernel would jump");
+	ok(insn_is_refused(CODE(0x62, 0xe2, 0x7d, 0x28, 0x7a, 0xc6)), "vpbroadcastb");
+	ok(insn_is_refused(CODE(0x8f, 0xe8, 0x78, 0xc2, 0xc0, 0x08)), "XOP");
+	ok(!insn_is_refused(CODE(0x8f, 0xc0)), "pop is fine");
+	ok(insn_is_refused(CODE(0x66, 0x66, 0x48, 0xe8, 0, 0, 0, 0)), "a call with a prefix");
+	ok(!insn_is_refused(CODE(0x66, 0x90)), "a nop with one is fine");
+	ok(!insn_is_refused(CODE(0x48, 0x89, 0xf8)), "mov is fine");
+	ok(!insn_is_refused(CODE(0x0f, 0x0b)), "two-byte opcodes are");
 	ok(!insn_is_refused(CODE(0x55)), "push is fine");
 }
 
