@@ -1,0 +1,181 @@
+"""Runs what the documentation shows: every fenced block of README.md and doc/ that is a D program or a command.
+
+  ```d             a program: has to compile (dtrace -e)
+  ```d run         ... and is run: ends by itself or after a while, with status 0 and some output
+  ```d refused     has to be refused
+  ```sh            lines with 'dtrace ...': have to compile
+  ```sh run        ... and are run, with a workload beside them
+  ```output        what the block before it prints (a refused one: on stderr); a line '...' stands for any number of
+                   lines, '...' in a line for any text. Blanks at the ends of lines do not count.
+More words of a 'd' block: args=A,B script arguments, flags=-w,... flags of dtrace.
+Other blocks (console, text, c, ...) are not looked at. Further checks are at the end: tables that have to be complete.
+"""
+import concurrent.futures, os, re, signal, subprocess, sys, tempfile, time
+
+DTRACE, TRIGGER, TMP = (os.environ[n] for n in ("DTRACE", "TRIGGER", "TMP"))
+PATH_OUT = 1.2  # seconds until a command that does not end by itself is told to
+
+
+class Block:
+    def __init__(self, page, line, info, text):
+        self.where, self.text = f"{page}:{line}", text
+        self.lang, *self.words = info.split() or [""]
+        self.output = None  # the text of the output block behind it
+
+    def word(self, name):
+        return next((w.split("=", 1)[1].split(",") for w in self.words if w.startswith(name + "=")), [])
+
+
+def blocks_of(page):
+    blocks, info, start, lines = [], None, 0, []
+    for n, line in enumerate(open(page), 1):
+        if line.startswith("```"):
+            if info is None:
+                info, start, lines = line[3:].strip(), n, []
+            else:
+                b = Block(page, start, info, "".join(lines))
+                if b.lang == "output":
+                    blocks[-1].output = b.text
+                else:
+                    blocks.append(b)
+                info = None
+        elif info is not None:
+            lines.append(line)
+    return blocks
+
+
+def outcome(argv, limit, tmp, env=None):
+    """Status, stdout and stderr of a command that is ended by SIGTERM when the time is up."""
+    p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                         errors="replace", cwd=tmp, env=env, start_new_session=True)
+    try:
+        out, err = p.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(p.pid, signal.SIGTERM)
+        try:
+            out, err = p.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            os.killpg(p.pid, signal.SIGKILL)
+            out, err = p.communicate()
+            return -1, out, err + "did not end on SIGTERM\n"
+    return p.returncode, out, err
+
+
+def same(want, got):
+    trim = lambda s: "\n".join(l.rstrip() for l in s.strip("\n").split("\n"))
+    parts = [r"(?:.*\n)*" if l == "..." else ".*".join(re.escape(p) for p in l.split("...")) + "\n"
+             for l in trim(want).split("\n")]
+    return re.fullmatch("".join(parts), trim(got) + "\n") is not None
+
+
+COMPLAINT = r"(?!.*(matched \d+ probe|has exited|exited with status|invalid address|drops? on CPU|more errors on))dtrace: "
+
+
+def judged(b, status, out, err, want_status=0):
+    bad = []
+    if status != want_status:
+        bad.append(f"status {status}")
+    if want_status == 0 and re.search(COMPLAINT, err):
+        bad.append("complains")
+    shown = err if want_status else out
+    if b.output is not None and not same(b.output, shown):
+        bad.append("prints something else")
+    if b.output is None and want_status == 0 and "run" in b.words and not out.strip():
+        bad.append("prints nothing")
+    tail = "".join(f"    |{l}\n" for l in (shown + (err if shown is out else "")).split("\n")[:25])
+    return [f"{b.where}: {', '.join(bad)}\n{tail}"] if bad else []
+
+
+def check_d(b, tmp):
+    with open(os.path.join(tmp, "script.d"), "w") as f:
+        f.write(b.text)
+    argv = [DTRACE] + b.word("flags") + ["-s", "script.d"] + b.word("args")
+    if "$target" in b.text:
+        argv += ["-c", f"{TRIGGER}/work nap 300"]
+    if "refused" in b.words:
+        return judged(b, *outcome(argv + ["-e"], 10, tmp), want_status=1)
+    if "run" in b.words:
+        return judged(b, *outcome(argv, 3 if b.output is not None else PATH_OUT, tmp))
+    status, out, err = outcome(argv + ["-e"], 10, tmp)
+    return [f"{b.where}: does not compile\n{err}"] if status else []
+
+
+# A 'dtrace' that only compiles, or that runs as it is.
+def check_sh(b, tmp):
+    bin_dir = os.path.join(tmp, "bin")
+    os.mkdir(bin_dir)
+    run = "run" in b.words
+    with open(os.path.join(bin_dir, "dtrace"), "w") as f:
+        f.write(f'#!/bin/sh\nexec {DTRACE} "$@"{"" if run else " -e"}\n')
+    os.chmod(os.path.join(bin_dir, "dtrace"), 0o755)
+    env = dict(os.environ, PATH=f"{bin_dir}:{TRIGGER}:{os.environ['PATH']}")
+    os.symlink(os.path.join(os.getcwd(), "examples"), os.path.join(tmp, "examples"))
+    bad = []
+    if run and not b.text.count("\n") == 1:
+        bad = [f"{b.where}: one command a runnable block\n"]
+    cmd = f"exec {b.text}" if run and b.text.startswith("dtrace") else b.text
+    status, out, err = outcome(["sh", "-c", cmd], PATH_OUT if run else 10, tmp, env)
+    return bad + judged(b, status, out, err)
+
+
+def check(b):
+    with tempfile.TemporaryDirectory(dir=TMP) as tmp:
+        return {"d": check_d, "sh": check_sh}[b.lang](b, tmp)
+
+
+def pages():
+    yield "README.md"
+    for folder, _, files in sorted(os.walk("doc")):
+        yield from sorted(os.path.join(folder, f) for f in files if f.endswith(".md"))
+
+
+def table(path, pattern):
+    return re.findall(pattern, open(path).read(), re.M)
+
+
+def complete():
+    """What has a table in the source is all on its page."""
+    guide = lambda name: open(f"doc/guide/{name}.md").read()
+    rows = [("actions", f"`{n}(", n) for n, flags in table("src/d/builtin.c", r'^\t\{ "(\w+)", SUBR_(?:FUNC|ACTION), "[^"]*", ([^,]*),')
+            if "MISSING" not in flags]
+    rows += [("aggregations", f"`{n}(", n) for n in table("src/d/builtin.c", r'^\t\{ "(\w+)", SUBR_AGGFUNC')]
+    rows += [("variables", f"`{n}`", n) for n, flags in table("src/d/builtin.c", r'^\t\{ "(\w+)", (?:DIF_VAR_\w+|NOCODE), "[^"]*", ([^,]*),')
+             if "MISSING" not in flags and "ALIEN" not in flags]
+    rows += [("options", f"`{n}`", n) for n in table("src/session/options.def", r'^OPT\((\w+)')]
+    rows += [("errors", f"`D_{n}`", n) for n in table("src/d/tags.def", r"^D_TAG\((\w+)\)")]
+    return [f"doc/guide/{page}.md: nothing about {name}" for page, text, name in rows if text not in guide(page)]
+
+
+def links():
+    for page in pages():
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", open(page).read()):
+            if not os.path.exists(os.path.join(os.path.dirname(page), target)):
+                yield f"{page}: link to {target}, which is not there"
+
+
+def workload(stop):
+    while not stop:
+        subprocess.run(f"{TRIGGER}/calls read 500; {TRIGGER}/calls badclose 20; {TRIGGER}/strings /etc/passwd;"
+                       f"{TRIGGER}/work map 5; sleep 0.2", shell=True, stdout=subprocess.DEVNULL)
+
+
+def main():
+    blocks = [b for p in pages() for b in blocks_of(p) if b.lang in ("d", "sh") and "skip" not in b.words]
+    blocks = [b for b in blocks if not sys.argv[1:] or sys.argv[1] in b.where]
+    stop, wrong = [], []
+    with concurrent.futures.ThreadPoolExecutor(5) as pool:
+        noise = pool.submit(workload, stop)
+        for b, bad in zip(blocks, pool.map(check, blocks)):
+            wrong += check(b) if bad else []  # once more: beside others it may have come too late
+        stop.append(True)
+        noise.result()
+    if not sys.argv[1:]:
+        wrong += complete() + list(links())
+        if len(blocks) < 50:
+            wrong.append(f"only {len(blocks)} blocks found")
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
