@@ -96,6 +96,8 @@ static const char *hint_field(struct probes *ps, const struct probe_desc *desc,
 	hint = did_you_mean(ps, name, names, n);
 	if (hint)
 		return hint;
+	if (!*open.prov && !*open.mod && !*open.func)
+		return "dtrace -l lists what there is";
 	return arena_printf(probes_arena(ps), "dtrace -ln '%s' lists what there is",
 			    probe_desc_text(probes_arena(ps), &open));
 }

@@ -68,7 +68,7 @@ def same(want, got):
     return re.fullmatch("".join(parts), trim(got) + "\n") is not None
 
 
-COMPLAINT = r"(?!.*(matched \d+ probe|has exited|exited with status|invalid address|drops? on CPU|more errors on))dtrace: "
+COMPLAINT = r"(?!.*(matched \d+ probe|has exited|exited with status|invalid address|drops? on CPU|more errors on|stands for|error on enabled))dtrace: "
 
 
 def judged(b, status, out, err, want_status=0):
@@ -82,7 +82,7 @@ def judged(b, status, out, err, want_status=0):
         bad.append("prints something else")
     if b.output is None and want_status == 0 and "run" in b.words and not out.strip():
         bad.append("prints nothing")
-    tail = "".join(f"    |{l}\n" for l in (shown + (err if shown is out else "")).split("\n")[:25])
+    tail = "".join(f"    |{l}\n" for l in shown.split("\n")[:25] + (err.split("\n")[:10] if shown is out else []))
     return [f"{b.where}: {', '.join(bad)}\n{tail}"] if bad else []
 
 
