@@ -10,7 +10,7 @@
 More words of a 'd' block: args=A,B script arguments, flags=-w,... flags of dtrace.
 Other blocks (console, text, c, ...) are not looked at. Further checks are at the end: tables that have to be complete.
 """
-import concurrent.futures, os, re, signal, subprocess, sys, tempfile, time
+import concurrent.futures, html, os, re, signal, subprocess, sys, tempfile, time
 
 DTRACE, TRIGGER, TMP = (os.environ[n] for n in ("DTRACE", "TRIGGER", "TMP"))
 PATH_OUT = 1.2  # seconds until a command that does not end by itself is told to
@@ -143,6 +143,9 @@ def complete():
              if "MISSING" not in flags and "ALIEN" not in flags]
     rows += [("options", f"`{n}`", n) for n in table("src/session/options.def", r'^OPT\((\w+)')]
     rows += [("errors", f"`D_{n}`", n) for n in table("src/d/tags.def", r"^D_TAG\((\w+)\)")]
+    for tag, literals in table("src/d/remedies.def", r'^D_REMEDY\((\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)'):
+        text = re.sub(r"\\(.)", r"\1", "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals)))
+        rows.append(("errors", f"| {html.escape(text, quote=False)} |", f"the remedy of D_{tag}: {text}"))
     return [f"doc/guide/{page}.md: nothing about {name}" for page, text, name in rows if text not in guide(page)]
 
 
