@@ -3,8 +3,8 @@
  * Which programs are started, and who starts them?
  *
  * A line for each execve(), also for those that fail: a shell that tries one folder after the
- * other is seen doing it. BY is the program that called execve(), PARENT the process that waits
- * for it.
+ * other is seen doing it. BY is the program that called execve(), PARENT the process that waits for
+ * it. The new program is shown with its arguments.
  */
 BEGIN
 {
@@ -20,8 +20,8 @@ syscall::execve:entry
 syscall::execve:return
 /self->file != NULL/
 {
-	printf("%Y %6d %6d %-16s %s%s\n", walltimestamp, ppid, pid, self->by, self->file,
-	    errno ? " (failed)" : "");
+	printf("%Y %6d %6d %-16s %s%s\n", walltimestamp, ppid, pid, self->by,
+	    errno ? self->file : curpsinfo->pr_psargs, errno ? " (failed)" : "");
 	self->by = 0;
 	self->file = 0;
 }
