@@ -25,6 +25,40 @@ static struct run run_at(const struct unit_clause *uc, uint32_t i)
 	return r;
 }
 
+/* r0 = rank of the probe index r0, which is in the run. */
+static void run_rank(struct gen *g, const struct run *r)
+{
+	struct emitter *e = &g->e;
+
+	if (r->n == 1) {
+		em_imm(e, R0, r->base);
+		return;
+	}
+	em_alu_imm(e, BPF_SUB, R0, (int32_t)r->from);
+	if (r->step > 1)
+		em_alu_imm(e, BPF_DIV, R0, (int32_t)r->step);
+	if (r->base)
+		em_alu_imm(e, BPF_ADD, R0, (int32_t)r->base);
+}
+
+/* The same for one of several runs: a decision tree. */
+static void runs_rank(struct gen *g, const struct run *runs, uint32_t nruns, uint32_t done)
+{
+	struct emitter *e = &g->e;
+	uint32_t mid = nruns / 2, upper;
+
+	if (nruns == 1) {
+		run_rank(g, runs);
+		em_ja(e, done);
+		return;
+	}
+	upper = em_label(e);
+	em_jmp_imm(e, BPF_JGE, R0, (int32_t)runs[mid].from, upper);
+	runs_rank(g, runs, mid, done);
+	em_here(e, upper);
+	runs_rank(g, runs + mid, nruns - mid, done);
+}
+
 /*
  * The rank of the probe among those of the clause. Probes of a glob mostly have indexes in
  * arithmetic progression (all entries, every second one being a return), so that a comparison or
@@ -34,33 +68,19 @@ void gen_epid(struct gen *g, const struct unit_clause *uc)
 {
 	struct emitter *e = &g->e;
 	uint32_t done = em_label(e);
+	VEC(struct run) runs = {0};
 
+	for (uint32_t i = 0; i < uc->nprobes; i += vec_last(&runs)->n)
+		vec_push(&runs, run_at(uc, i));
 	if (uc->nprobes > 1)
 		gen_mach_load(g, 4, R0, offsetof(struct rt_mach, probe_idx));
-	for (uint32_t i = 0; i < uc->nprobes;) {
-		struct run r = run_at(uc, i);
-		uint32_t next = em_label(e);
-
-		i += r.n;
-		if (i < uc->nprobes)
-			em_jmp_imm(e, BPF_JGT, R0, (int32_t)(r.from + (r.n - 1) * r.step), next);
-		if (r.n == 1) {
-			em_imm(e, R0, r.base);
-		} else {
-			em_alu_imm(e, BPF_SUB, R0, (int32_t)r.from);
-			if (r.step > 1)
-				em_alu_imm(e, BPF_DIV, R0, (int32_t)r.step);
-			if (r.base)
-				em_alu_imm(e, BPF_ADD, R0, (int32_t)r.base);
-		}
-		if (i < uc->nprobes)
-			em_ja(e, done);
-		em_here(e, next);
-	}
-	em_here(e, done);
-	if (!uc->nprobes)
+	if (runs.len)
+		runs_rank(g, runs.data, runs.len, done);
+	else
 		em_imm(e, R0, 0);
+	em_here(e, done);
 	em_alu_imm(e, BPF_ADD, R0, (int32_t)uc->layout->first_epid);
+	vec_deinit(&runs);
 }
 
 /* ---- actions -------------------------------------------------------------------------------- */

@@ -45,7 +45,9 @@ bool check_expansion(struct check *c, struct span at, struct expr *body, const s
 	if (ck->ncloned <= EXPANSION_MAX && m.deepest + deepest <= HEIGHT_MAX)
 		return true;
 	check_error(c, D_UNKNOWN, at,
-		    "inlines and translators used here expand to too large an expression");
+		    "inlines and translators used here expand to an expression of more than "
+		    "%u operations or %u levels",
+		    EXPANSION_MAX, HEIGHT_MAX);
 	return false;
 }
 

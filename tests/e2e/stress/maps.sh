@@ -1,2 +1,3 @@
+# @@timeout: 120
 # More aggregations and arrays than a program may have maps.
 exec python3 "$SRC/tests/e2e/stress/stress.py" maps

@@ -1,2 +1,3 @@
+# @@timeout: 120
 # Thousands of probes.
 exec python3 "$SRC/tests/e2e/stress/stress.py" probes

@@ -14,7 +14,7 @@ class Case:
     out: str
     opts: tuple = ()
     err: str = ""  # what standard error must contain; with it the run must fail
-    seconds: float = 20
+    seconds: float = 60
     sort: bool = False  # the order of lines does not matter
 
 
@@ -254,6 +254,13 @@ def case_probes():
     text = [f"syscall:::, sched:::, sdt:::, vm*:::, io:::, proc::: /pid == $target && {p}/ {{ n++; @[probeprov] = count(); }}" for p in
             ("arg0 >= 0 || 1", "uid >= 0", "tid > 0", "execname != \"\"", "cpu >= 0")]
     return Case("int n;\n" + lines(text) + 'END { printf("%d\\n", n > 15); trunc(@); }\n', "1\n", ("-Z", "-c", "calls getppid 3"))
+
+
+def case_probes_process():
+    """All functions of a process, three clauses, one of them on every second probe or so."""
+    text = ["int n;", "pid$target:::entry { n++; @[probefunc] = count(); }", "pid$target:::entry /arg0 != 5/ { n++; }",
+            "pid$target::*e*:entry { @e[epid, probefunc] = count(); }", 'END { printf("%d\\n", n > 10); trunc(@); trunc(@e); }']
+    return Case(lines(text), "1\n", ("-c", "calls getppid 3"))
 
 
 CASES = {name[5:]: f for name, f in list(globals().items()) if name.startswith("case_")}
