@@ -263,6 +263,31 @@ def case_probes_process():
     return Case(lines(text), "1\n", ("-c", "calls getppid 3"))
 
 
+# ---- what is refused says why, and what to change ----------------------------------------------
+
+
+def case_limit_clauses():
+    return Case("int n;\n" + "BEGIN { n++; }\n" * 7000, "", err="7000 clauses on one kind of probe: at most 6400 are possible")
+
+
+def case_limit_record():
+    return Case('string s; BEGIN { printf("' + "%s" * 80 + '"' + ", s" * 80 + "); exit(0); }\n", "", ("-x", "strsize=64k"),
+                "raise bufsize (-b) or lower strsize")
+
+
+def case_limit_branches():
+    body = "".join(f'if (execname == "x{i}") {{ n++; }} else {{ n--; s = strjoin("y", "{i}"); }}' for i in range(3000))
+    return Case(f"int n; string s; BEGIN {{ {body} exit(0); }}\n", "", err="more branches than the verifier follows (8192)")
+
+
+def case_limit_nesting():
+    return Case("int x; BEGIN { x = " + "(x + " * 3000 + "x" + ")" * 3000 + "; }\n", "", err="nested more than 2000 levels deep")
+
+
+def case_limit_strsize():
+    return Case("BEGIN { exit(0); }\n", "", ("-x", "strsize=65537"), "'strsize' lies between 8 and 65536")
+
+
 CASES = {name[5:]: f for name, f in list(globals().items()) if name.startswith("case_")}
 
 
