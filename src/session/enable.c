@@ -19,9 +19,32 @@ static bool enabled_on(const struct session_clause *sc, uint32_t id)
 	return false;
 }
 
+static bool is_view(const struct probe *pr)
+{
+	struct probe_point pts[PROBE_MAX_POINTS];
+
+	return pr->provider->points(pr, pts) && pts[0].view;
+}
+
+/* Does the clause run for this probe already, or for its call in another form? */
+static bool runs_on(const struct session_clause *sc, const struct probe *pr)
+{
+	for (uint32_t i = 0; i < sc->n; i++) {
+		const struct probe *other = sc->probes[i];
+
+		if (other == pr)
+			return true;
+		if (other->provider == pr->provider && strcmp(other->func, pr->func) == 0 &&
+		    strcmp(other->name, pr->name) == 0 && is_view(other) != is_view(pr))
+			return true;
+	}
+	return false;
+}
+
 /*
- * "open, open64" are two names of the same calls: a clause with both runs once for each. Two
- * descriptions that match one probe by its own name run it twice, as everywhere.
+ * "open, open64" and "open, open*" are several names of the same calls: a clause with both runs
+ * once for each call. Two descriptions that match one probe by its own name run it twice, as
+ * everywhere.
  */
 static void drop_doubles(dtrace_hdl_t *h, const struct prog *prog, uint32_t clause)
 {
@@ -39,7 +62,7 @@ static void drop_doubles(dtrace_hdl_t *h, const struct prog *prog, uint32_t clau
 		sc->probes = ARENA_NEW_N(h->arena, struct probe *, MAX(n, 1u));
 		sc->n = 0;
 		for (uint32_t k = 0; k < n; k++)
-			if (!enabled_on(other, all[k]->id))
+			if (!runs_on(other, all[k]))
 				sc->probes[sc->n++] = all[k];
 	}
 }
@@ -131,7 +154,7 @@ void session_number_epids(dtrace_hdl_t *h)
 static const struct {
 	const char *name;
 	bool is_begin_end;
-	bool interrupts; /* may fire while a program of another kind runs on the same CPU */
+	bool interrupts;     /* may fire while a program of another kind runs on the same CPU */
 	bool is_preemptible; /* and while one of the same kind does */
 	char family;
 	enum entry_kind wider;
