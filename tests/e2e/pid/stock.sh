@@ -1,15 +1,20 @@
 # @@timeout: 120
-# Many functions of stock programs, entry and return: their output is what it is without probes.
+# Functions of stock programs, entry and return: their output is what it is without probes. Each place of libc costs
+# the kernel a walk over all processes, during which nothing forks: so these are a part of its functions.
 bad=0
+probes='pid$target:a.out::entry, pid$target:a.out::return, pid$target:libc:mem*:entry, pid$target:libc:str*:entry, pid$target:libc:*alloc*:entry, pid$target:libc:*read*:return, pid$target:libc:*write*:return, pid$target:libc:*printf*:entry'
 check() { # command
 	rm -f "$TMP/counts"
 	$1 >"$TMP/want" 2>&1
-	"$DTRACE" -qo "$TMP/counts" -n 'pid$target:libc.so.6:[a-m]*:entry, pid$target:libc.so.6:[a-m]*:return { @[probename] = count(); }' -c "$1" >"$TMP/got" 2>"$TMP/err"
-	cmp -s "$TMP/want" "$TMP/got" || { echo "$1:"; diff "$TMP/want" "$TMP/got" | head -5; cat "$TMP/err"; bad=1; }
-	[ "$(awk '$1 == "entry" { print $2 }' "$TMP/counts")" -gt 50 ] || { echo "$1: counts"; cat "$TMP/counts" "$TMP/err"; bad=1; }
+	"$DTRACE" -Zqo "$TMP/counts" -n "$probes"' { @[probename] = count(); }' -c "$1" >"$TMP/got" 2>"$TMP/err"
+	cmp -s "$TMP/want" "$TMP/got" || { echo "$1:"; diff "$TMP/want" "$TMP/got"; cat "$TMP/err"; bad=1; }
+	[ "$(awk '{ n += $2 } END { print n }' "$TMP/counts")" -gt 5 ] || { echo "$1: counts"; cat "$TMP/counts" "$TMP/err"; bad=1; }
 }
 cd /
-check 'ls -la /usr/lib/x86_64-linux-gnu'
+check 'ls -la /usr/lib'
 check 'sort -r /etc/services'
+check 'awk {print$1} /etc/services'
 check 'sed s/e/X/g /etc/services'
+check 'gzip -c /etc/services'
+check 'sha256sum /etc/services'
 exit $bad
