@@ -23,6 +23,10 @@ enum map_class {
 	MAP_ARR,     /* index in layout.arr_maps */
 	MAP_DISPATCH, /* of the unit: key -> struct rt_dispatch */
 	MAP_RODATA,   /* struct rt_cfg, frozen */
+	MAP_UFILES,   /* struct rt_ufile_key -> struct rt_ufile */
+	MAP_UBLOCKS,  /* RT_UBLOCK_KEY() -> struct rt_ublock */
+	MAP_UCACHE,   /* struct rt_urule */
+	MAP_UREQ,     /* ring buffer of struct rt_ureq */
 	MAP_SPEC,     /* words of speculations: one element, mmapped, direct value */
 	MAP_RINGS,    /* ring buffers by CPU, when they are many */
 	MAP_NCLASSES

@@ -1,5 +1,6 @@
 /*
- * Stacks: bpf_get_stack() into the record, into a key's slot, or for a built-in variable.
+ * Stacks: into the record, into a key's slot, or for a built-in variable. Those of the kernel are
+ * bpf_get_stack()'s, those of processes our own walker's (rt/unwind.c).
  *
  * Where the program runs inside the traced function (tracepoints), the kernel's walk begins in the
  * program itself: its own functions are known and skipped by number. What the kernel calls between
@@ -21,6 +22,44 @@ static void get_stack(struct gen *g, uint32_t size, bool is_user)
 	em_helper(e, BPF_FUNC_get_stack);
 	em_jmp_imm(e, BPF_JSGE, R0, 0, good);
 	em_imm(e, R0, 0); /* a kernel thread has no user stack, user mode no kernel stack */
+	em_here(e, good);
+}
+
+/* Where a stack goes in the machine state: at off, plus r7 when has_r7. */
+struct stack_at {
+	uint32_t off;
+	bool has_r7;
+};
+
+static void at_load(struct gen *g, int dst, const struct stack_at *at)
+{
+	em_imm(&g->e, dst, at->off);
+	if (at->has_r7)
+		em_alu_reg(&g->e, BPF_ADD, dst, R7);
+}
+
+/*
+ * r0 = bytes of at most frames addresses of the user stack, written to at. Where our own walker
+ * (rt/unwind.c) cannot walk, because the kernel does not show what it needs or the task is a 32-bit
+ * one, the kernel's does, by frame pointer.
+ */
+static void get_user_stack(struct gen *g, uint32_t frames, struct stack_at at, bool is_marked)
+{
+	struct emitter *e = &g->e;
+	uint32_t have = em_label(e), good = em_label(e);
+
+	if (g->env->unwinds) {
+		at_load(g, R2, &at);
+		em_imm(e, R3, frames | (is_marked ? 0 : RT_USTACK_UNMARKED));
+		gen_rt(g, "rt_ustack");
+		em_jmp_imm(e, BPF_JNE, R0, -1, have);
+	}
+	at_load(g, R2, &at);
+	em_alu_reg(e, BPF_ADD, R2, R9);
+	get_stack(g, 8 * frames, true);
+	em_here(e, have);
+	em_jmp_imm(e, BPF_JLE, R0, (int32_t)(8 * frames), good); /* always: for the verifier */
+	em_imm(e, R0, 0);
 	em_here(e, good);
 }
 
@@ -51,11 +90,11 @@ void gen_record_stack(struct gen *g, const struct rec_field *f, uint32_t off)
 	em_alu_reg(e, BPF_ADD, R2, R7);
 	if (is_user) {
 		em_store(e, 8, R2, 0, R0);
-		em_alu_imm(e, BPF_ADD, R2, 8);
-	}
-	get_stack(g, is_user ? 8 * f->frames : f->size, is_user);
-	if (is_user)
+		get_user_stack(g, f->frames, (struct stack_at){g->l->rec_off + 8, true}, true);
 		em_alu_imm(e, BPF_ADD, R0, 8);
+	} else {
+		get_stack(g, f->size, false);
+	}
 	gen_mach_store(g, 4, off + (uint32_t)offsetof(struct rt_str, off), R7);
 	em_alu_reg(e, BPF_ADD, R7, R0);
 	if (traced_flag(g, is_user)) {
@@ -71,17 +110,18 @@ void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, u
 	struct emitter *e = &g->e;
 	uint32_t at = g->l->stack_off + slot * g->l->stack_stride;
 	uint32_t words = at + (uint32_t)offsetof(struct rt_stack, words);
-	uint32_t frames = layout_frames(g->l, d);
+	uint32_t frames = layout_frames(g->l, d, datum == DATUM_USTACK);
 	bool is_user = datum == DATUM_USTACK;
 
 	if (is_user) {
 		get_pid(g);
 		gen_mach_store(g, 8, words, R0);
-	}
-	em_addr(e, R2, R9, words + (is_user ? 8 : 0));
-	get_stack(g, is_user ? 8 * frames : stack_bytes(frames), is_user);
-	if (is_user)
+		get_user_stack(g, frames, (struct stack_at){words + 8, false}, true);
 		em_alu_imm(e, BPF_ADD, R0, 8);
+	} else {
+		em_addr(e, R2, R9, words);
+		get_stack(g, stack_bytes(frames), false);
+	}
 	gen_mach_store(g, 4, at + (uint32_t)offsetof(struct rt_stack, len), R0);
 	em_store_imm(e, 4, R9, (int32_t)(at + offsetof(struct rt_stack, frames)),
 		     (int32_t)(frames | traced_flag(g, is_user)));
@@ -94,8 +134,14 @@ static void var_stack(struct gen *g, uint32_t frames, bool is_user)
 {
 	uint32_t slot = g->l->stack_off + (g->l->stack_nslots - 1) * g->l->stack_stride;
 
-	em_addr(&g->e, R2, R9, slot + (uint32_t)offsetof(struct rt_stack, words));
-	get_stack(g, is_user ? 8 * frames : stack_bytes(frames), is_user);
+	uint32_t words = slot + (uint32_t)offsetof(struct rt_stack, words);
+
+	if (is_user) {
+		get_user_stack(g, frames, (struct stack_at){words, false}, false);
+		return;
+	}
+	em_addr(&g->e, R2, R9, words);
+	get_stack(g, stack_bytes(frames), false);
 }
 
 /* r0 = second frame, of a user stack or one that begins where the probe fired */
@@ -114,7 +160,7 @@ static void second_frame(struct gen *g, bool is_user)
 
 void gen_stack_var(struct gen *g, uint32_t var)
 {
-	uint32_t all = g->l->opts.max_frames ? g->l->opts.max_frames : STACK_FRAMES_DEFAULT;
+	uint32_t all = layout_max_frames(&g->l->opts, var == DIF_VAR_USTACKDEPTH);
 
 	switch (var) {
 	case DIF_VAR_UCALLER: second_frame(g, true); return;

@@ -37,6 +37,9 @@ MUST_CHECK struct err *kfield_offset(const char *strct, const char *path, uint32
 /* need_compat: units on system calls, which tell 32-bit tasks apart. */
 MUST_CHECK struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_compat);
 
+/* What a walk of user stacks reads of the kernel. */
+MUST_CHECK struct err *kfields_walk(struct rt_ukernel *ret);
+
 /* ---- maps (maps.c) -------------------------------------------------------------------------------- */
 
 struct ring { int fd; };
@@ -62,6 +65,9 @@ struct kmaps_opts {
 	 * stackdepth leave out; NULL = none */
 	const uint64_t *tracing;
 	uint32_t ntracing;
+	/* user stacks are walked by our own means (unwind.h); NULL = by the kernel's, where they are */
+	const struct rt_ukernel *ukernel;
+	uint64_t unwindsize; /* bytes of unwind tables */
 };
 
 MUST_CHECK struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,

@@ -224,8 +224,9 @@ static uint32_t type_find(struct reader *r, uint32_t id)
 	return off < r->types_end ? off : 0;
 }
 
-/* The struct or union behind const, volatile and typedef; 0 when it is something else. */
-static uint32_t type_struct(struct reader *r, uint32_t id)
+/* The struct or union behind const, volatile and typedef, and one pointer if is_pointer; 0 when it is
+ * something else. */
+static uint32_t type_struct(struct reader *r, uint32_t id, bool is_pointer)
 {
 	for (int depth = 0; depth < MAX_DEPTH; depth++) {
 		uint32_t off = type_find(r, id);
@@ -235,7 +236,13 @@ static uint32_t type_struct(struct reader *r, uint32_t id)
 			return 0;
 		switch (BTF_INFO_KIND(t->info)) {
 		case BTF_KIND_STRUCT:
-		case BTF_KIND_UNION: return off;
+		case BTF_KIND_UNION: return is_pointer ? 0 : off;
+		case BTF_KIND_PTR:
+			if (!is_pointer)
+				return 0;
+			is_pointer = false;
+			id = t->type;
+			break;
 		case BTF_KIND_TYPEDEF:
 		case BTF_KIND_CONST:
 		case BTF_KIND_VOLATILE:
@@ -280,7 +287,7 @@ static bool member_find(struct reader *r, uint32_t off, const char *name, int de
 					       has_sizes && BTF_MEMBER_BITFIELD_SIZE(m.offset)};
 			return true;
 		}
-		inner = depth < MAX_DEPTH ? type_struct(r, m.type) : 0;
+		inner = depth < MAX_DEPTH ? type_struct(r, m.type, false) : 0;
 		if (inner && member_find(r, inner, name, depth + 1, ret)) {
 			ret->bits += bits;
 			return true;
@@ -289,14 +296,15 @@ static bool member_find(struct reader *r, uint32_t off, const char *name, int de
 	return false;
 }
 
-/* path: member names separated by dots. */
+/* path: member names separated by dots, or by arrows: then the offset counts from what is pointed to. */
 static struct err *path_find(struct reader *r, const char *strct, uint32_t off, const char *path,
 			     uint32_t *ret_off)
 {
 	uint32_t bits = 0;
 
 	for (const char *rest = path; *rest;) {
-		const char *end = strchrnul(rest, '.');
+		const char *end = rest + strcspn(rest, ".-");
+		bool is_arrow = strncmp(end, "->", 2) == 0;
 		char name[MAX_NAME];
 		struct member m;
 
@@ -305,9 +313,9 @@ static struct err *path_find(struct reader *r, const char *strct, uint32_t off, 
 			return err_new("this kernel's 'struct %s' has no member '%s'", strct, path);
 		if (m.is_bitfield)
 			return err_new("member '%s' of 'struct %s' is a bit-field", path, strct);
-		bits += m.bits;
-		rest = *end ? end + 1 : end;
-		off = *rest ? type_struct(r, m.type) : 0;
+		bits = is_arrow ? 0 : bits + m.bits;
+		rest = *end ? end + 1 + is_arrow : end;
+		off = *rest ? type_struct(r, m.type, is_arrow) : 0;
 	}
 	*ret_off = bits / 8;
 	return NULL;
@@ -433,5 +441,88 @@ struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_compat)
 	}
 	if (is_open)
 		reader_close(&l.r);
+	return e;
+}
+
+/* ---- what walks of user stacks read --------------------------------------------------------- */
+
+#define UFIELD(field, strct, ...) {offsetof(struct rt_ukernel, field), strct, {__VA_ARGS__}}
+
+/* Paths are tried in order: names change from kernel to kernel. Rows of one struct stand together. */
+static const struct {
+	size_t field; /* in struct rt_ukernel */
+	const char *strct;
+	const char *paths[3];
+} walk_fields[] = {
+	/* clang-format off */
+	UFIELD(task_flags,   "task_struct",    "flags"),
+	UFIELD(task_mm,	     "task_struct",    "mm"),
+	UFIELD(mm_root,	     "task_struct",    "mm->mm_mt.ma_root"),
+	UFIELD(mm_vdso,	     "task_struct",    "mm->context.vdso"),
+	UFIELD(mm_arg_start, "task_struct",    "mm->arg_start"),
+	UFIELD(file_inode,   "task_struct",    "mm->exe_file->f_inode"),
+	UFIELD(inode_sb,     "task_struct",    "mm->exe_file->f_inode->i_sb"),
+	UFIELD(inode_ino,    "task_struct",    "mm->exe_file->f_inode->i_ino"),
+	UFIELD(inode_size,   "task_struct",    "mm->exe_file->f_inode->i_size"),
+	UFIELD(inode_mtime,  "task_struct",    "mm->exe_file->f_inode->i_mtime_sec",
+					       "mm->exe_file->f_inode->__i_mtime.tv_sec",
+					       "mm->exe_file->f_inode->i_mtime.tv_sec"),
+	UFIELD(sb_dev,	     "task_struct",    "mm->exe_file->f_inode->i_sb->s_dev"),
+	UFIELD(vma_start,    "vm_area_struct", "vm_start"),
+	UFIELD(vma_end,	     "vm_area_struct", "vm_end"),
+	UFIELD(vma_pgoff,    "vm_area_struct", "vm_pgoff"),
+	UFIELD(vma_file,     "vm_area_struct", "vm_file"),
+	UFIELD(vma_flags,    "vm_area_struct", "vm_flags"),
+	UFIELD(range_slot,   "maple_node",     "mr64.slot"),
+	UFIELD(range_meta,   "maple_node",     "mr64.meta"),
+	UFIELD(arange_slot,  "maple_node",     "ma64.slot"),
+	UFIELD(arange_meta,  "maple_node",     "ma64.meta"),
+	/* clang-format on */
+};
+
+static struct err *walk_field_find(struct lookup *l, bool *is_open, size_t i, uint32_t *ret)
+{
+	struct err *e = NULL;
+
+	for (size_t k = 0; k < ARRAY_LEN(walk_fields[i].paths) && walk_fields[i].paths[k]; k++) {
+		struct err *first = e;
+
+		e = offset_find(l, is_open, walk_fields[i].strct, walk_fields[i].paths[k], ret);
+		if (!e) {
+			err_destroy(first);
+			return NULL;
+		}
+		if (first) {
+			err_destroy(e);
+			e = first;
+		}
+	}
+	return e;
+}
+
+struct err *kfields_walk(struct rt_ukernel *ret)
+{
+	struct rt_ukernel k = {0};
+	struct lookup l;
+	bool is_open = false;
+	struct err *e = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(walk_fields) && !e; i++) {
+		uint32_t off = 0;
+
+		if (i && strcmp(walk_fields[i].strct, walk_fields[i - 1].strct) != 0 && is_open) {
+			reader_close(&l.r);
+			is_open = false;
+		}
+		e = walk_field_find(&l, &is_open, i, &off);
+		memcpy((char *)&k + walk_fields[i].field, &off, sizeof(off));
+	}
+	if (is_open)
+		reader_close(&l.r);
+	if (!e && (k.range_slot != 128 || k.range_meta >= 256 || k.arange_slot != 80 ||
+		   k.arange_meta >= 256))
+		e = err_new("this kernel's 'struct maple_node' has another size");
+	if (!e)
+		*ret = k;
 	return e;
 }

@@ -65,16 +65,21 @@ uint32_t difo_stack_frames(const struct difo *d)
 	return PROG_STACK_FRAMES(stack_const(d));
 }
 
-static uint32_t frames_of(const struct difo *d, const struct layout_opts *opts)
+uint32_t layout_max_frames(const struct layout_opts *opts, bool is_user)
 {
-	uint32_t max = opts->max_frames ? opts->max_frames : STACK_FRAMES_DEFAULT;
-
-	return MIN(difo_stack_frames(d), max);
+	if (is_user && opts->max_uframes)
+		return opts->max_uframes;
+	return opts->max_frames ? opts->max_frames : STACK_FRAMES_DEFAULT;
 }
 
-uint32_t layout_frames(const struct layout *l, const struct difo *d)
+static uint32_t frames_of(const struct difo *d, const struct layout_opts *opts, bool is_user)
 {
-	return frames_of(d, &l->opts);
+	return MIN(difo_stack_frames(d), layout_max_frames(opts, is_user));
+}
+
+uint32_t layout_frames(const struct layout *l, const struct difo *d, bool is_user)
+{
+	return frames_of(d, &l->opts, is_user);
 }
 
 /* How the text of a string DIFO is known before it is evaluated. */
@@ -215,7 +220,7 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
 	case DATUM_STACK:
 	case DATUM_USTACK:
 		f.kind = REC_STACK;
-		f.frames = frames_of(d, opts);
+		f.frames = frames_of(d, opts, datum == DATUM_USTACK);
 		f.size = stack_bytes(f.frames);
 		break;
 	case DATUM_SYM:
@@ -561,14 +566,15 @@ static uint32_t key_frames(const struct layout *l)
 
 			for (uint32_t k = 0; al && k < al->nkeys; k++)
 				if (al->keys[k].repr == KEY_STACK)
-					max = MAX(max, layout_frames(l, act->args[k]));
+					max = MAX(max, layout_frames(l, act->args[k], al->keys[k].datum ==
+									   DATUM_USTACK));
 		}
 	return max;
 }
 
 static void stacks_size(struct layout *l, const struct difo_facts *f)
 {
-	uint32_t frames = key_frames(l), all = l->opts.max_frames;
+	uint32_t frames = key_frames(l), all = layout_max_frames(&l->opts, false);
 
 	for (uint32_t i = 0; i < l->naggs; i++)
 		l->stack_nslots = MAX(l->stack_nslots, stack_keys(&l->aggs[i]));
@@ -578,7 +584,7 @@ static void stacks_size(struct layout *l, const struct difo_facts *f)
 		frames = MAX(frames, 2u); /* caller is the second */
 	}
 	if (f->has_depth)
-		frames = MAX(frames, all ? all : STACK_FRAMES_DEFAULT);
+		frames = MAX(frames, MAX(all, layout_max_frames(&l->opts, true)));
 	if (l->stack_nslots)
 		l->stack_stride = ROUND_UP((uint32_t)sizeof(struct rt_stack) + stack_bytes(frames) +
 						   RT_STACK_BLOCK,

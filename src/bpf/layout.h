@@ -129,7 +129,8 @@ struct layout_opts {
 	uint32_t strsize;
 	uint64_t aggsize, dynvarsize; /* bytes */
 	uint32_t ncpus;		      /* possible CPUs */
-	uint32_t max_frames;	      /* of any stack; 0 = the kernel's default */
+	uint32_t max_frames;	      /* of any stack the kernel walks; 0 = its default */
+	uint32_t max_uframes;	      /* of user stacks that we walk; 0 = max_frames */
 	uint32_t nspec;		      /* speculation ids */
 	bool counts_vtime;	      /* firings count the time they take (gen_vtime.c) */
 };
@@ -182,7 +183,9 @@ int difo_is_builtin(const struct difo *d);
 /* Frames of the stack a DIFO stands for (dif/prog.h). */
 uint32_t difo_stack_frames(const struct difo *d);
 /* The same, as many as the session allows. */
-uint32_t layout_frames(const struct layout *l, const struct difo *d);
+uint32_t layout_frames(const struct layout *l, const struct difo *d, bool is_user);
+/* Most frames of any stack. */
+uint32_t layout_max_frames(const struct layout_opts *opts, bool is_user);
 /* Most bytes of the words of such a stack. */
 static inline uint32_t stack_bytes(uint32_t frames)
 {

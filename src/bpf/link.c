@@ -44,6 +44,10 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 	case MAP_TLS:
 	case MAP_STRINGS:
 	case MAP_STACKS:
+	case MAP_UFILES:
+	case MAP_UBLOCKS:
+	case MAP_UCACHE:
+	case MAP_UREQ:
 	case MAP_SPEC:
 	case MAP_RINGS:
 	case MAP_RODATA: return ld->maps->fd[class];

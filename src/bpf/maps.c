@@ -12,6 +12,10 @@
 /* Room in MAP_STRINGS for each key field that is a string hash, when the aggregation is large. */
 #define STRINGS_MAX (1u << 20)
 
+#define UFILES_MAX  16384u
+#define UBLOCKS_MAX (1u << 20)
+#define UREQ_SIZE   (64u << 10)
+
 /* ---- making one map --------------------------------------------------------------------- */
 
 struct map_spec {
@@ -278,6 +282,27 @@ static uint32_t keys_stacks(const struct key_field *keys, uint32_t nkeys)
 	return n;
 }
 
+/* Unwind tables and what else a walk of user stacks needs. */
+static struct err *unwind_create(struct kmaps *m, const struct kmaps_opts *opts)
+{
+	uint64_t nblocks = opts->unwindsize / sizeof(struct rt_ublock);
+	const struct map_spec specs[] = {
+		{BPF_MAP_TYPE_HASH, "ufiles", sizeof(struct rt_ufile_key), sizeof(struct rt_ufile),
+		 UFILES_MAX, .flags = BPF_F_NO_PREALLOC},
+		{BPF_MAP_TYPE_HASH, "ublocks", 8, sizeof(struct rt_ublock),
+		 (uint32_t)MIN(MAX(nblocks, 1u), UBLOCKS_MAX), .flags = BPF_F_NO_PREALLOC,
+		 .option = "unwindsize"},
+		{BPF_MAP_TYPE_ARRAY, "ucache", 4, sizeof(struct rt_urule), RT_UCACHE, .flags = 0},
+		{BPF_MAP_TYPE_RINGBUF, "ureq", 0, 0, UREQ_SIZE, .flags = 0},
+	};
+	static const enum map_class classes[] = {MAP_UFILES, MAP_UBLOCKS, MAP_UCACHE, MAP_UREQ};
+	struct err *e = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(specs) && opts->ukernel && !e; i++)
+		e = map_create(&specs[i], &m->fd[classes[i]]);
+	return e;
+}
+
 /* Frames are what such keys really take, so that aggsize counts for them, too. */
 static struct err *stacks_create(struct kmaps *m, const struct layout *l)
 {
@@ -378,6 +403,8 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 		.stack_size = l->stack_size,
 		.ntracing = opts->ntracing,
 		.nspec = MAX(l->nspec, 1u),
+		.mach_size = l->mach_size,
+		.k = opts->ukernel ? *opts->ukernel : (struct rt_ukernel){0},
 	};
 	uint32_t scratch_value = scratch_lay_out(&cfg), slots = m->ncpus * RT_LEVELS;
 	struct map_spec mach = {
@@ -453,6 +480,8 @@ struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
 		e = strings_create(m, l);
 	if (!e)
 		e = stacks_create(m, l);
+	if (!e)
+		e = unwind_create(m, opts);
 	if (!e)
 		e = aggs_create(m, l);
 	if (!e)

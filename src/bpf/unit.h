@@ -121,6 +121,7 @@ struct gen_env {
 	const struct layout *layout;
 	const struct kfields *kfields;
 	uint32_t ncpus;
+	bool unwinds;	   /* user stacks are walked by rt_ustack() */
 	bool use_task_btf; /* bpf_get_current_task_btf() works here */
 	uint32_t only_cpu; /* 1 + the CPU on which probes fire, but for BEGIN and END; 0 = all */
 	bool stops_when_full; /* a record that finds no room ends the run */

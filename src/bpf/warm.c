@@ -52,6 +52,9 @@ void kmaps_warm(const struct kmaps *m, const struct layout *l)
 						  sizeof(struct rt_keystr) + ROUND_UP(l->strsize, 4)});
 	if (m->fd[MAP_STACKS] >= 0)
 		vec_push(&maps, (struct warm_map){m->fd[MAP_STACKS], 8, l->stack_size});
+	if (m->fd[MAP_UFILES] >= 0)
+		vec_push(&maps, (struct warm_map){m->fd[MAP_UFILES], sizeof(struct rt_ufile_key),
+						  sizeof(struct rt_ufile)});
 	if (maps.len && before && one && sched_getaffinity(0, size, before) == 0) {
 		for (uint32_t cpu = 0; cpu < m->ncpus; cpu++) {
 			CPU_ZERO_S(size, one);

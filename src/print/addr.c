@@ -28,12 +28,25 @@ static void out_hex(struct out *o, uint64_t v)
 	out_unsigned(o, &s, v, 16, false);
 }
 
+/* Offset from where the object begins in memory. */
+static void raw_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr,
+		     const char *object)
+{
+	out_adds(o, object);
+	out_addc(o, ':');
+	out_hex(o, addr - syms_start(p->syms, pid, addr, true));
+}
+
 void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form)
 {
 	struct sym_name n;
 
 	if (!p->syms || !syms_find(p->syms, pid, addr, &n)) {
 		out_hex(o, addr);
+		return;
+	}
+	if (pid && p->opts->noresolve && form != ADDR_MOD) {
+		raw_text(p, o, pid, addr, n.object);
 		return;
 	}
 	out_adds(o, n.object);
@@ -67,6 +80,15 @@ void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr)
 	*ret_addr = has_pid ? word_at(d->bytes, 1) : datum_int(d);
 }
 
+/* A frame; what is in a user stack instead of one when the walk could not go on. */
+static void frame_text(struct printer *p, struct out *o, uint64_t pid, uint64_t pc)
+{
+	if (pid && pc == RT_USTACK_CUT)
+		out_adds(o, "[cut]");
+	else
+		addr_text(p, o, pid, pc, ADDR_FULL);
+}
+
 /* kernel: PCs; user: pid, PCs. A zero ends them. */
 void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32_t indent)
 {
@@ -86,7 +108,7 @@ void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32
 	out_addc(o, '\n');
 	for (uint32_t i = 0; i < n && word_at(pcs, i) != 0; i++) {
 		out_pad(o, ' ', indent);
-		addr_text(p, o, pid, word_at(pcs, i), ADDR_FULL);
+		frame_text(p, o, pid, word_at(pcs, i));
 		out_addc(o, '\n');
 	}
 }

@@ -10,8 +10,10 @@
 #include "session/rings.h"
 #include "session/session.h"
 #include "session/spec.h"
+#include "session/unwind.h"
 #include "sym/sym.h"
 
+#define UNWIND_LOAD_NS 100000000 /* of the start may be spent on unwind tables */
 #define RING_BUFSIZE ((uint64_t)4 << 20) /* policy ring: least size of the kernel's buffers */
 
 /* ---- checks --------------------------------------------------------------------------------- */
@@ -133,6 +135,7 @@ static struct layout *make_layout(dtrace_hdl_t *h, uint32_t ncpus)
 		.dynvarsize = (uint64_t)h->opts.val[OPT_dynvarsize],
 		.ncpus = ncpus,
 		.max_frames = session_max_frames(h),
+		.max_uframes = session_max_uframes(h),
 		.nspec = (uint32_t)h->opts.val[OPT_nspec],
 		.counts_vtime = session_reads(h, DIF_VAR_VTIMESTAMP),
 	};
@@ -188,6 +191,10 @@ static struct err *try_maps(dtrace_hdl_t *h, uint64_t bufsize)
 	    has_tracepoints(h))
 		opts.tracing = syms_tracing(session_syms(h), &opts.ntracing);
 
+	if (h->unwinds_here) {
+		opts.ukernel = &h->ukernel;
+		opts.unwindsize = (uint64_t)h->opts.val[OPT_unwindsize];
+	}
 	return kmaps_create(h->layout, &opts, &h->maps);
 }
 
@@ -293,6 +300,7 @@ static struct err *load_units(dtrace_hdl_t *h)
 		.kfields = &h->kfields,
 		.ncpus = h->maps->ncpus,
 		.use_task_btf = feat_has(FEAT_TASK_BTF),
+		.unwinds = h->unwinds_here,
 		.only_cpu = (uint32_t)(only_cpu(h) + 1),
 		.stops_when_full = h->opts.val[OPT_bufpolicy] == BUFPOLICY_FILL,
 	};
@@ -375,6 +383,29 @@ static struct err *hook_snap(void *ctx)
 	return session_snap(ctx, false);
 }
 
+static void notice_unwind(void *ctx, const char *msg)
+{
+	session_adjusted(ctx, "%s", msg);
+}
+
+/* The targets' tables in any case, those of the rest of the system as far as UNWIND_LOAD_NS goes. */
+static struct err *make_unwinds(dtrace_hdl_t *h)
+{
+	const struct unwind_hooks hooks = {h, notice_unwind};
+	struct err *e = unwinds_create(h->maps, (uint64_t)h->opts.val[OPT_unwindsize], &hooks,
+				       &h->unwinds);
+
+	if (!e)
+		e = rings_listen(h->rings, unwinds_fd(h->unwinds));
+	if (e)
+		return e;
+	for (uint32_t i = 0; i < h->procs.len; i++)
+		unwinds_load_process(h->unwinds, proc_pid(h->procs.data[i]));
+	unwinds_scan(h->unwinds);
+	(void)unwinds_work(h->unwinds, session_now() + UNWIND_LOAD_NS);
+	return NULL;
+}
+
 static struct err *make_consumer(dtrace_hdl_t *h)
 {
 	const struct kmaps *m = h->maps;
@@ -384,6 +415,8 @@ static struct err *make_consumer(dtrace_hdl_t *h)
 
 	for (uint32_t i = 0; i < h->procs.len && !e; i++)
 		e = rings_watch(h->rings, proc_fd(h->procs.data[i]));
+	if (!e && h->unwinds_here)
+		e = make_unwinds(h);
 	if (e)
 		return e;
 	h->print_hooks = (struct print_hooks){
@@ -440,6 +473,7 @@ static struct err *prepare(dtrace_hdl_t *h)
 		e = check_features(h);
 	if (e)
 		return e;
+	session_plan_walks(h);
 	h->layout = make_layout(h, (uint32_t)ncpus);
 	session_number_epids(h);
 	session_make_units(h);
@@ -545,12 +579,14 @@ void session_undo_go(dtrace_hdl_t *h)
 	h->mapwatch = NULL;
 	h->latest = NULL;
 	rings_destroy(h->rings);
+	unwinds_destroy(h->unwinds);
 	kmaps_destroy(h->maps);
 	strtab_destroy(h->strtab);
 	free(h->drops_seen);
 	h->printer = NULL;
 	h->aggs = NULL;
 	h->rings = NULL;
+	h->unwinds = NULL;
 	h->specs = NULL;
 	h->maps = NULL;
 	h->strtab = NULL;

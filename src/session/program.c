@@ -93,6 +93,7 @@ void session_refresh_opts(dtrace_hdl_t *h)
 		.quiet = opt_flag(&h->opts, OPT_quiet),
 		.flowindent = opt_flag(&h->opts, OPT_flowindent),
 		.rawbytes = opt_flag(&h->opts, OPT_rawbytes),
+		.noresolve = opt_flag(&h->opts, OPT_noresolve),
 		.agghist = opt_flag(&h->opts, OPT_agghist),
 		.aggpack = opt_flag(&h->opts, OPT_aggpack),
 		.aggzoom = opt_flag(&h->opts, OPT_aggzoom),

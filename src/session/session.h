@@ -24,6 +24,7 @@ struct proc;  /* -c and -p targets (proc.h) */
 struct latest;
 struct mapwatch; /* what processes map (mapwatch.h) */
 struct specs; /* speculations that wait (spec.h) */
+struct unwinds; /* user stacks without frame pointers (unwind.h) */
 struct rings; /* consumer side of the ring buffers (rings.h) */
 
 struct session_unit {
@@ -93,6 +94,9 @@ struct dtrace_hdl {
 	struct attachments attachments; /* all but timers */
 	struct cpu_watch cpu_watch;
 	struct rings *rings;
+	struct rt_ukernel ukernel;
+	bool unwinds_here;	 /* user stacks are walked by our own means */
+	struct unwinds *unwinds; /* NULL: no clause asks for user stacks, or the kernel walks them */
 	struct specs *specs;
 	struct latest *latest; /* policy ring (latest.h), NULL for the others */
 	uint64_t spec_drops_seen;
@@ -154,6 +158,9 @@ struct syms *session_syms(dtrace_hdl_t *h);
 void session_refresh_syms(dtrace_hdl_t *h); /* options have changed */
 /* The option maxframes and the kernel's limit; tells when more were asked for. */
 uint32_t session_max_frames(dtrace_hdl_t *h);
+/* Of user stacks that we walk; 0 = none are. */
+uint32_t session_max_uframes(const dtrace_hdl_t *h);
+
 /* report.c: the least attributes of the providers whose probes match; false: none does. */
 bool session_desc_attrs(dtrace_hdl_t *h, const struct probe_desc *desc, struct attr *ret);
 /* What -c and -p processes have mapped now: the names that can be printed when they have ended. */
@@ -166,6 +173,8 @@ void session_sleep(dtrace_hdl_t *h, uint64_t due);
 /* targets.c: a process is about to be looked into, which may be one that is held; the others. */
 MUST_CHECK struct err *session_process(void *ctx, pid_t pid);
 MUST_CHECK struct err *session_hold_targets(dtrace_hdl_t *h);
+/* Whether a clause asks for a user stack, and this kernel lets us walk it; says so if it does not. */
+void session_plan_walks(dtrace_hdl_t *h);
 
 /* symbols.c: compile_env.symbol */
 MUST_CHECK struct err *session_symbol(void *ctx, const char *module, const char *name, bool *ret_found,

@@ -5,7 +5,10 @@
 #include "session/mapwatch.h"
 #include "proc/control.h"
 #include "session/rings.h"
+#include "session/unwind.h"
 #include "sym/sym.h"
+
+#define UFRAMES_MAX 1024 /* what our own walker walks at most: the limit of the option ustackframes */
 
 /* What the kernel walks at most. */
 static uint32_t kernel_max_frames(void)
@@ -33,21 +36,36 @@ static void each_datum(const dtrace_hdl_t *h,
 	}
 }
 
+struct most_frames {
+	uint32_t kernel, user;
+};
+
 static void most_frames(void *ctx, enum datum_kind kind, const struct difo *d)
 {
-	uint32_t *max = ctx;
+	struct most_frames *most = ctx;
 
-	if (kind == DATUM_STACK || kind == DATUM_USTACK)
-		*max = MAX(*max, difo_stack_frames(d));
+	if (kind == DATUM_STACK)
+		most->kernel = MAX(most->kernel, difo_stack_frames(d));
+	if (kind == DATUM_USTACK)
+		most->user = MAX(most->user, difo_stack_frames(d));
 }
 
-/* The most frames any enabled clause asks for. */
+/* The most frames of a stack walked by the kernel that any enabled clause asks for. */
 static uint32_t frames_asked(const dtrace_hdl_t *h)
 {
-	uint32_t max = 0;
+	struct most_frames most = {0};
 
-	each_datum(h, most_frames, &max);
-	return max;
+	each_datum(h, most_frames, &most);
+	return h->unwinds_here ? most.kernel : MAX(most.kernel, most.user);
+}
+
+uint32_t session_max_uframes(const dtrace_hdl_t *h)
+{
+	int64_t opt = h->opts.val[OPT_maxframes];
+
+	if (!h->unwinds_here)
+		return 0;
+	return opt > 0 ? (uint32_t)MIN(opt, UFRAMES_MAX) : UFRAMES_MAX;
 }
 
 uint32_t session_max_frames(dtrace_hdl_t *h)
@@ -64,6 +82,61 @@ uint32_t session_max_frames(dtrace_hdl_t *h)
 				 asked, kernel);
 	return kernel;
 }
+
+/* ---- user stacks ---------------------------------------------------------------------------- */
+
+static bool difo_walks(const struct difo *d)
+{
+	for (uint32_t i = 0; d && i < d->code_len; i++) {
+		uint32_t var = DIF_INSN_INDEX(d->code[i]);
+
+		if (DIF_INSN_OP(d->code[i]) == DIF_OP_LDGS &&
+		    (var == DIF_VAR_UCALLER || var == DIF_VAR_USTACKDEPTH))
+			return true;
+	}
+	return false;
+}
+
+static bool act_walks(const struct prog_act *act)
+{
+	for (uint32_t k = 0; k < act->nargs; k++)
+		if (difo_walks(act->args[k]) || (act->arg_kinds && act->arg_kinds[k] == DATUM_USTACK))
+			return true;
+	return false;
+}
+
+static bool session_walks(const dtrace_hdl_t *h)
+{
+	for (uint32_t i = 0; i < h->clauses.len; i++) {
+		const struct prog_clause *cl = h->clauses.data[i].clause;
+
+		if (h->clauses.data[i].n && difo_walks(cl->pred))
+			return true;
+		for (uint32_t j = 0; h->clauses.data[i].n && j < cl->nacts; j++)
+			if (act_walks(&cl->acts[j]))
+				return true;
+	}
+	return false;
+}
+
+void session_plan_walks(dtrace_hdl_t *h)
+{
+	struct err *e;
+
+	h->unwinds_here = false;
+	if (!session_walks(h) || !feat_has(FEAT_TASK_BTF))
+		return;
+	e = kfields_walk(&h->ukernel);
+	h->unwinds_here = !e;
+	if (e)
+		session_notice(h,
+			       "user stacks are found by frame pointers only, because %s: without them, "
+			       "frames are missing",
+			       err_text(e));
+	err_destroy(e);
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
 
 static void notice(void *ctx, const char *msg)
 {
@@ -137,6 +210,8 @@ struct err *session_watch_processes(dtrace_hdl_t *h)
 #define NOTES_AT_ONCE 50 /* within NOTE_PAUSE_NS */
 #define NOTE_PAUSE_NS 5000000
 
+#define UNWIND_SLICE_NS 5000000 /* loading unwind tables without looking at anything else */
+
 static bool pause_ns(uint64_t ns)
 {
 	struct timespec ts = {0, (long)ns};
@@ -150,7 +225,10 @@ void session_sleep(dtrace_hdl_t *h, uint64_t due)
 	uint32_t n = 0;
 
 	for (uint64_t now = session_now(); now < due; now = session_now()) {
-		if (rings_wait(h->rings, due - now))
+		bool more = unwinds_work(h->unwinds, MIN(due, now + UNWIND_SLICE_NS));
+
+		now = session_now();
+		if (rings_wait(h->rings, more || now >= due ? 0 : due - now))
 			return;
 		mapwatch_drain(h->mapwatch);
 		if (now - since >= NOTE_PAUSE_NS) {

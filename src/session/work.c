@@ -8,6 +8,7 @@
 #include "session/rings.h"
 #include "session/session.h"
 #include "session/spec.h"
+#include "session/unwind.h"
 
 /* Bounds, in ns, of the time between two reads. One CPU can write 200 bytes a microsecond. */
 #define INTERVAL_MIN	1000000
@@ -260,6 +261,7 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp)
 	if (!dtp->is_active)
 		return DTRACE_WORKSTATUS_DONE;
 	session_see_targets(dtp);
+	(void)unwinds_work(dtp->unwinds, 0); /* only what is asked for */
 	over = is_over(dtp);
 	if (!over) {
 		e = work_on(dtp, fp);

@@ -91,7 +91,7 @@ struct rt_control {
 	u32 ncpus;     /* entries of cpu[] */
 	s64 wall_offset; /* walltimestamp - timestamp, ns */
 	s32 tracer_pid;
-	u32 pad;
+	u32 epoch;	 /* of what MAP_UCACHE remembers: counts up when it may have become wrong */
 	u64 pad2[5];
 	struct rt_cpu cpu[];
 };
@@ -170,6 +170,93 @@ struct rt_stack {
 #define RT_STACK_TRACED 0x80000000u
 #define RT_STACK_BLOCK 128u /* hashed at a time; a slot has as much room behind its words */
 
+#define RT_USTACK_CUT  1u /* a word of a user stack: what follows could not be found */
+#define RT_USTACK_KERNEL 0xffffffffffffffffull /* rt_ustack(): the kernel's own walker knows this task better */
+#define RT_USTACK_UNMARKED 0x80000000u /* in the frames asked for: without that word */
+
+/*
+ * Unwind tables (sym/ehframe.h) in the kernel.
+ *
+ * MAP_UFILES says which tree belongs to the file behind a mapping, known by what the kernel's inode says;
+ * MAP_UBLOCKS holds the trees, shared by all processes. A tree's leaves (level 0) are blocks of rows in the
+ * order of their file offsets; block n of level k + 1 has the first offsets of blocks n * RT_UBLOCK .. of
+ * level k. What is not used of a block has the offset UINT32_MAX.
+ *
+ * A file that is not there is added as RT_UTREE_PENDING by whoever met it, who then asks for its tree with a
+ * struct rt_ureq in MAP_UREQ.
+ */
+struct rt_ufile_key {
+	u64 ino, size, mtime; /* mtime: seconds */
+	u64 dev;	      /* as in the kernel: major << 20 | minor */
+};
+#define RT_UFILE_VDSO 1 /* ino of the vDSO; all else 0 */
+
+struct rt_ufile {
+	u32 tree;
+	u32 nlevels; /* 0: no rows, the code keeps frame pointers as far as anybody knows */
+};
+#define RT_UTREE_PENDING 0xffffffffu /* nlevels */
+#define RT_UTREE_LEVELS	 4
+
+#define RT_UBLOCK 128u
+struct rt_ublock {
+	u32 off[RT_UBLOCK];
+	u32 rule[RT_UBLOCK]; /* of leaves */
+};
+#define RT_UBLOCK_KEY(tree, level, n) ((u64)(tree) << 32 | (u64)(level) << 28 | (n))
+
+struct rt_ureq {
+	struct rt_ufile_key key;
+	u64 start, end; /* a mapping of the file */
+	u64 pid;
+};
+
+/*
+ * A rule: how to get from a frame to its caller's.
+ *     kind    4 bits: enum unwind_cfa, or one of those below
+ *     rbp     8 bits: 0 same, n at CFA - 8n, RT_RULE_AT_RBP
+ *     cfa    20 bits, signed, in words; UNWIND_REG: index in struct pt_regs (5 bits), distance (15 bits)
+ */
+#define RT_RULE_KIND(rule) ((rule)&15)
+#define RT_RULE_RBP(rule)  ((rule) >> 4 & 255)
+#define RT_RULE_CFA(rule)  ((s64)((s32)(rule) >> 12) * 8)
+#define RT_RULE_AT_RBP	   255u
+#define RT_RULE_REG(rule)  ((rule) >> 12 & 31)
+#define RT_RULE_REG_CFA(rule) ((s64)((s32)(rule) >> 17) * 8)
+enum rt_rule_kind { /* the first as in enum unwind_cfa */
+	RT_UNWIND_NONE,
+	RT_UNWIND_RSP,
+	RT_UNWIND_RBP,
+	RT_UNWIND_REG,
+	RT_UNWIND_RSP_DEREF,
+	RT_UNWIND_RBP_DEREF,
+	RT_UNWIND_PLT,
+	RT_UNWIND_SIGNAL,
+	RT_UNWIND_END,
+	RT_RULE_PENDING = 13, /* the tree is not there yet */
+	RT_RULE_NO_TABLE,     /* code without rows: try the frame pointer */
+	RT_RULE_NO_CODE,      /* memory that is not executable, or none */
+};
+
+/* MAP_UCACHE: rules found lately, by place in an address space. check is key ^ rule: one torn by two writers
+ * matches no key. */
+struct rt_urule {
+	u64 check, rule;
+};
+#define RT_UCACHE 16384u
+
+/* Where the kernel keeps what the walker reads: byte offsets. */
+struct rt_ukernel {
+	u32 task_flags, task_mm;
+	u32 mm_root, mm_vdso, mm_arg_start; /* mm_mt.ma_root, context.vdso */
+	u32 vma_start, vma_end, vma_pgoff, vma_file, vma_flags;
+	u32 file_inode;
+	u32 inode_sb, inode_ino, inode_size, inode_mtime;
+	u32 sb_dev;
+	/* nodes of a maple tree; pivots follow a word */
+	u32 range_slot, range_meta, arange_slot, arange_meta;
+};
+
 /*
  * Constants of the session, in the frozen map MAP_RODATA: known to the verifier, which proves the bounds
  * of the run-time functions with them. Filled by rt_cfg_fill().
@@ -191,8 +278,10 @@ struct rt_cfg {
 	u32 stack_off, stack_stride, stack_nslots, stack_size;
 	/* Behind this struct: ranges [start, end) of the kernel's tracing code, two u64 each, ascending. */
 	u32 ntracing;
+	u32 mach_size; /* of an entry of MAP_MACH */
+	struct rt_ukernel k;
 };
-#define RT_WORK_SIZE 256
+#define RT_WORK_SIZE 768
 #define RT_TEXT_PAD  64
 
 /*

@@ -65,6 +65,12 @@ RT_FUNC(rt_stackhash, 1, 0)	 /* k: 64-bit hash of the stack there */
 RT_FUNC(rt_keystack, 2, 0)	 /* k, its hash: makes sure MAP_STACKS has it; 1, or 0 if no room */
 RT_FUNC(rt_caller, 1, 0)	 /* bytes in the last slot's words: address of the second frame, 0 if none */
 RT_FUNC(rt_stackdepth, 1, 0)	 /* the same: frames */
+/* user stacks: at = byte offset in the entry of MAP_MACH, frames asked for; bytes written */
+RT_FUNC(rt_ustack, 2, 0)
+RT_FUNC(rt_unwind_start, 0, 0)	 /* of the walk that runs: its first frame; 0 if there is none */
+RT_FUNC(rt_unwind_vma, 0, 0)	 /* of the walk that runs: the mapping of an address */
+RT_FUNC(rt_unwind_rule, 0, 0)	 /* of the walk that runs: the rule of an address; slow */
+RT_FUNC(rt_unwind_odd, 1, 0)	 /* of the walk that runs: CFA of the rarer kinds of rule */
 /* aggregating functions */
 RT_FUNC(rt_quantize, 1, 0)	 /* value -> bucket 0..126 */
 RT_FUNC(rt_llquantize, 1, 0)	 /* value; factor, low, high, steps in m->tmp[0..3] -> bucket */

@@ -166,8 +166,12 @@ static const uint64_t rt_fx_tracing[2 * RT_FX_NTRACING] = {100, 200, 300, 301, 4
 struct rt_fx *rt_fx_create(const struct rt_fx_opts *o)
 {
 	struct rt_fx *fx = xcalloc(1, sizeof(*fx));
-	struct kmaps_opts opts = {
-		.bufsize = 4096, .tracing = rt_fx_tracing, .ntracing = RT_FX_NTRACING};
+	struct rt_ukernel walk;
+	struct kmaps_opts opts = {.bufsize = 4096,
+				  .tracing = rt_fx_tracing,
+				  .ntracing = RT_FX_NTRACING,
+				  .ukernel = &walk,
+				  .unwindsize = 1 << 20};
 	struct layout *l = &fx->layout;
 	uint32_t stack_off = ROUND_UP((uint32_t)sizeof(struct rt_mach) + 2 * o->this_size, 8u);
 	struct err *e;
@@ -197,7 +201,9 @@ struct rt_fx *rt_fx_create(const struct rt_fx_opts *o)
 			     .speculates = true,
 			     .nspec = 3,
 			     .opts.ncpus = SLOTS_CPUS};
-	e = kmaps_create(l, &opts, &fx->maps);
+	e = kfields_walk(&walk);
+	if (!e)
+		e = kmaps_create(l, &opts, &fx->maps);
 	if (e)
 		die(e, "maps");
 	fx->mach_size = value_size_of(fx->maps->fd[MAP_MACH]);

@@ -1,0 +1,150 @@
+/* Unwind rows to trees of blocks in the kernel. */
+#include "bpf/unwind.h"
+
+#include <errno.h>
+#include <sched.h>
+
+#define LEVEL_SHIFT 7 /* of RT_UBLOCK */
+#define TRIES	    1000
+
+/* The two enumerations agree as far as both go. */
+_Static_assert((int)RT_UNWIND_NONE == (int)UNWIND_NONE && (int)RT_UNWIND_RSP == (int)UNWIND_RSP &&
+		       (int)RT_UNWIND_RBP == (int)UNWIND_RBP &&
+		       (int)RT_UNWIND_REG == (int)UNWIND_REG &&
+		       (int)RT_UNWIND_RSP_DEREF == (int)UNWIND_RSP_DEREF &&
+		       (int)RT_UNWIND_RBP_DEREF == (int)UNWIND_RBP_DEREF &&
+		       (int)RT_UNWIND_PLT == (int)UNWIND_PLT &&
+		       (int)RT_UNWIND_SIGNAL == (int)UNWIND_SIGNAL &&
+		       (int)RT_UNWIND_END == (int)UNWIND_END,
+	       "enum unwind_cfa");
+_Static_assert(1u << LEVEL_SHIFT == RT_UBLOCK, "LEVEL_SHIFT");
+
+/* DWARF register number (SysV AMD64 ABI 3.6.2) to word of struct pt_regs. */
+static const uint8_t regs_words[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16};
+
+static bool fits(int32_t v, uint32_t bits)
+{
+	return v >= -(1 << (bits - 1)) && v < 1 << (bits - 1);
+}
+
+uint32_t urule_pack(const struct unwind_row *row)
+{
+	uint32_t rbp = row->rbp == UNWIND_RBP_AT_RBP ? RT_RULE_AT_RBP : (uint32_t)row->rbp / 8;
+	int32_t cfa = row->cfa / 8;
+
+	if (row->kind == UNWIND_PLT)
+		return UNWIND_PLT | (uint32_t)row->cfa << 12;
+	if (row->kind == UNWIND_SIGNAL || row->kind == UNWIND_END || row->kind == UNWIND_NONE)
+		return row->kind;
+	if (row->cfa % 8 || (row->rbp > 0 && (row->rbp % 8 || rbp >= RT_RULE_AT_RBP)))
+		return UNWIND_NONE;
+	if (row->kind != UNWIND_REG)
+		return fits(cfa, 20) ? row->kind | rbp << 4 | (uint32_t)cfa << 12 : UNWIND_NONE;
+	if (row->reg >= ARRAY_LEN(regs_words) || !fits(cfa, 15))
+		return UNWIND_NONE;
+	return UNWIND_REG | rbp << 4 | (uint32_t)regs_words[row->reg] << 12 | (uint32_t)cfa << 17;
+}
+
+/*
+ * The kernel takes elements from a small cache of this CPU, which it fills again in an interrupt:
+ * sometimes a moment too late (kernel/bpf/memalloc.c).
+ */
+static int map_set(int fd, const void *key, const void *value)
+{
+	union bpf_attr attr = {.map_fd = (uint32_t)fd,
+			       .key = (uint64_t)(uintptr_t)key,
+			       .value = (uint64_t)(uintptr_t)value};
+
+	for (int i = 0; sys_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)) != 0; i++) {
+		if (errno != ENOMEM || i == TRIES)
+			return errno;
+		(void)sched_yield(); /* always succeeds */
+	}
+	return 0;
+}
+
+static void map_delete(int fd, const void *key)
+{
+	union bpf_attr attr = {.map_fd = (uint32_t)fd, .key = (uint64_t)(uintptr_t)key};
+
+	(void)sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)); /* it may be gone */
+}
+
+uint32_t utree_nblocks(uint32_t nrows)
+{
+	uint32_t n = 0;
+
+	while (nrows > 1 || (nrows && !n)) {
+		nrows = (nrows + RT_UBLOCK - 1) / RT_UBLOCK;
+		n += nrows;
+	}
+	return n;
+}
+
+/* Block n of a level: what begins at every step-th row. */
+static struct err *block_add(const struct kmaps *m, uint32_t tree, const struct unwind_rows *rows,
+			     uint32_t level, uint32_t n)
+{
+	uint64_t key = RT_UBLOCK_KEY(tree, level, n), step = (uint64_t)1 << (LEVEL_SHIFT * level);
+	struct rt_ublock b = {0};
+	int sys;
+
+	for (uint32_t i = 0; i < RT_UBLOCK; i++) {
+		uint64_t at = ((uint64_t)n * RT_UBLOCK + i) * step;
+
+		b.off[i] = at < rows->rows.len ? rows->rows.data[at].off : UINT32_MAX;
+		if (at < rows->rows.len && level == 0)
+			b.rule[i] = urule_pack(&rows->rows.data[at]);
+	}
+	sys = map_set(m->fd[MAP_UBLOCKS], &key, &b);
+	return sys ? err_sys(sys == E2BIG ? ENOSPC : sys, "cannot add an unwind table") : NULL;
+}
+
+static void blocks_remove(const struct kmaps *m, uint32_t tree, uint32_t level, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t key = RT_UBLOCK_KEY(tree, level, i);
+
+		map_delete(m->fd[MAP_UBLOCKS], &key);
+	}
+}
+
+struct err *utree_add(const struct kmaps *m, uint32_t tree, const struct unwind_rows *rows,
+		      uint32_t *ret_nlevels, uint32_t *ret_nblocks)
+{
+	uint32_t nblocks = (rows->rows.len + RT_UBLOCK - 1) / RT_UBLOCK, level = 0, total = 0;
+	struct err *e = NULL;
+
+	for (; nblocks && !e; level++) {
+		if (level == RT_UTREE_LEVELS)
+			return err_sys(ENOSPC, "cannot add an unwind table");
+		for (uint32_t n = 0; n < nblocks && !e; n++) {
+			e = block_add(m, tree, rows, level, n);
+			if (e)
+				blocks_remove(m, tree, level, n);
+		}
+		total += nblocks;
+		if (nblocks == 1) {
+			level++;
+			break;
+		}
+		nblocks = (nblocks + RT_UBLOCK - 1) / RT_UBLOCK;
+	}
+	if (e)
+		return e;
+	*ret_nlevels = level;
+	*ret_nblocks = total;
+	return NULL;
+}
+
+struct err *ufile_set(const struct kmaps *m, const struct rt_ufile_key *key, struct rt_ufile file)
+{
+	int sys = map_set(m->fd[MAP_UFILES], key, &file);
+
+	return sys ? err_sys(sys, "cannot add a file to the unwind tables") : NULL;
+}
+
+void ufile_forget(const struct kmaps *m, const struct rt_ufile_key *key)
+{
+	map_delete(m->fd[MAP_UFILES], key);
+}

@@ -1,0 +1,384 @@
+/* Unwind tables of a session: which, when. */
+#include "session/unwind.h"
+
+#include <bpf/libbpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#include "base/hashmap.h"
+#include "bpf/unwind.h"
+
+#define EPOCH_NS 1000000000 /* how long a rule that an unmapping made wrong may live */
+
+#define FAILED_MAX    10000 /* then files that cannot be opened are no longer asked for again */
+#define RUNNING_WORTH 8 /* processes that sleep */
+
+/* A file that processes map. */
+struct wfile {
+	struct rt_ufile_key key; /* as fstat() has it: not always what the kernel's side sees */
+	struct rt_ufile file;
+};
+
+/* A mapping whose file is to be loaded. */
+struct wanted {
+	pid_t pid;
+	taddr start, end;
+	char *path;
+	uint32_t nprocs; /* that map it */
+	bool is_running; /* one of them */
+};
+
+struct unwinds {
+	const struct kmaps *maps;
+	struct unwind_hooks hooks;
+	struct ring_buffer *ring;
+	struct hashmap *files; /* struct rt_ufile_key -> struct wfile */
+	struct hashmap *noted; /* "dev inode" of the queue, ever */
+	VEC(struct wanted *) queue;
+	uint32_t next; /* in queue */
+	uint32_t ntrees;
+	uint64_t nblocks, max_blocks;
+	bool is_full; /* told */
+	uint64_t epoch_at;
+	uint32_t nfailed; /* requests for files that could not be opened */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail */
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- tables ------------------------------------------------------------------------------- */
+
+static void tell_full(struct unwinds *u, const char *path, uint32_t nblocks)
+{
+	struct strbuf text = {0};
+
+	if (u->is_full)
+		return;
+	u->is_full = true;
+	strbuf_addf(&text,
+		    "user stacks: the unwind table of '%s' (%" PRIu64
+		    "k) does not fit into what unwindsize allows (%" PRIu64
+		    "k): stacks through it and further files may be cut",
+		    path, (uint64_t)nblocks * sizeof(struct rt_ublock) / 1024,
+		    u->max_blocks * sizeof(struct rt_ublock) / 1024);
+	u->hooks.notice(u->hooks.ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+/* Makes a tree of rows; without room, or without rows, none. */
+static struct rt_ufile tree_make(struct unwinds *u, const struct unwind_rows *rows, const char *path)
+{
+	struct rt_ufile f = {.tree = u->ntrees};
+	uint32_t need = utree_nblocks(rows->rows.len), nblocks = 0;
+	struct err *e;
+
+	if (!need)
+		return f;
+	if (u->nblocks + need > u->max_blocks) {
+		tell_full(u, path, need);
+		return f;
+	}
+	e = utree_add(u->maps, f.tree, rows, &f.nlevels, &nblocks);
+	if (e) {
+		u->hooks.notice(u->hooks.ctx, err_text(e));
+		err_destroy(e);
+		f.nlevels = 0;
+	}
+	u->ntrees++;
+	u->nblocks += nblocks;
+	return f;
+}
+
+/* Linux include/linux/kdev_t.h */
+static uint64_t kernel_dev(dev_t dev)
+{
+	return (uint64_t)major(dev) << 20 | minor(dev);
+}
+
+static void file_publish(struct unwinds *u, const struct rt_ufile_key *key, struct rt_ufile f)
+{
+	struct err *e = ufile_set(u->maps, key, f);
+
+	if (e)
+		tell_full(u, "a file", 0);
+	err_destroy(e);
+}
+
+/* The file's table, read if it is not known yet. *ret_key: as fstat() has it. */
+static struct rt_ufile file_load(struct unwinds *u, int fd, const char *path,
+				 struct rt_ufile_key *ret_key)
+{
+	struct unwind_rows rows;
+	struct wfile *f;
+	struct stat st;
+
+	*ret_key = (struct rt_ufile_key){0};
+	if (fstat(fd, &st))
+		return (struct rt_ufile){0};
+	*ret_key = (struct rt_ufile_key){.ino = st.st_ino,
+					 .size = (uint64_t)st.st_size,
+					 .mtime = (uint64_t)st.st_mtim.tv_sec,
+					 .dev = kernel_dev(st.st_dev)};
+	f = hashmap_find(u->files, ret_key, sizeof(*ret_key));
+	if (f)
+		return f->file;
+	f = xcalloc(1, sizeof(*f));
+	f->key = *ret_key;
+	if (S_ISREG(st.st_mode)) {
+		unwind_rows_read(fd, &rows);
+		f->file = tree_make(u, &rows, path);
+		unwind_rows_deinit(&rows);
+	}
+	hashmap_set(u->files, &f->key, sizeof(f->key), f);
+	file_publish(u, &f->key, f->file);
+	return f->file;
+}
+
+static void vdso_load(struct unwinds *u)
+{
+	static const struct rt_ufile_key key = {.ino = RT_UFILE_VDSO};
+	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
+	struct unwind_rows rows;
+
+	if (!image)
+		return;
+	unwind_rows_read_memory(image, 2 * (size_t)sysconf(_SC_PAGESIZE), &rows);
+	file_publish(u, &key, tree_make(u, &rows, "[vdso]"));
+	unwind_rows_deinit(&rows);
+}
+
+/* ---- mappings ----------------------------------------------------------------------------- */
+
+/* The very file that is mapped; else what has its name there. */
+static int mapping_open(const struct wanted *m)
+{
+	char path[4200];
+	int fd, n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)m->pid,
+		       m->start, m->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 || !m->path)
+		return fd;
+	n = snprintf(path, sizeof(path), "/proc/%d/root%s", (int)m->pid, m->path);
+	return (size_t)n < sizeof(path) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+}
+
+static void wanted_load(struct unwinds *u, const struct wanted *m)
+{
+	CLEANUP(fd) int fd = mapping_open(m);
+	struct rt_ufile_key key;
+
+	if (fd >= 0)
+		(void)file_load(u, fd, m->path, &key);
+}
+
+/* "START-END PERMS OFFSET DEV INODE      PATH" */
+static void line_note(struct unwinds *u, pid_t pid, bool is_running, const char *line)
+{
+	char perms[8], dev[32], key[64];
+	taddr start, end;
+	struct wanted *m;
+	unsigned long inode;
+	int at = 0, len;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*x %31s %lu %n", &start, &end, perms, dev,
+		   &inode, &at) < 5 ||
+	    !at || perms[2] != 'x' || line[at] != '/')
+		return;
+	len = snprintf(key, sizeof(key), "%s %lu", dev, inode);
+	m = hashmap_find(u->noted, key, (size_t)len);
+	if (!m) {
+		m = xcalloc(1, sizeof(*m));
+		*m = (struct wanted){.pid = pid, .start = start, .end = end};
+		m->path = xstrdup(line + at);
+		m->path[strcspn(m->path, "\n")] = '\0';
+		hashmap_set(u->noted, key, (size_t)len, m);
+		vec_push(&u->queue, m);
+	}
+	m->nprocs++;
+	m->is_running |= is_running;
+}
+
+static void process_note(struct unwinds *u, pid_t pid, bool is_running)
+{
+	CLEANUP(file) FILE *f = NULL;
+	CLEANUP(free) char *line = NULL;
+	size_t cap = 0;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "re");
+	while (f && getline(&line, &cap, f) > 0)
+		line_note(u, pid, is_running, line);
+}
+
+/* Whether it uses a CPU at this moment. */
+static bool is_running(pid_t pid)
+{
+	CLEANUP(file) FILE *f = NULL;
+	char path[64], line[256];
+	const char *end;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (!f || !fgets(line, sizeof(line), f))
+		return false;
+	end = strrchr(line, ')'); /* of its name, which may hold anything */
+	return end && strncmp(end, ") R", 3) == 0;
+}
+
+/* How soon it is likely to be met: many map it, or one that runs does. */
+static uint32_t need_of(const struct wanted *m)
+{
+	return m->nprocs + (m->is_running ? RUNNING_WORTH : 0);
+}
+
+static int by_need(const void *pa, const void *pb)
+{
+	uint32_t a = need_of(*(struct wanted *const *)pa);
+	uint32_t b = need_of(*(struct wanted *const *)pb);
+
+	return a != b ? (a > b ? -1 : 1) : 0;
+}
+
+void unwinds_scan(struct unwinds *u)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *de;
+
+	while (d && (de = readdir(d))) {
+		long pid = strtol(de->d_name, NULL, 10);
+
+		if (pid > 0)
+			process_note(u, (pid_t)pid, is_running((pid_t)pid));
+	}
+	if (d)
+		(void)closedir(d);
+	if (u->next < u->queue.len)
+		qsort(u->queue.data + u->next, u->queue.len - u->next, sizeof(*u->queue.data),
+		      by_need);
+}
+
+static void queue_next(struct unwinds *u)
+{
+	wanted_load(u, u->queue.data[u->next++]);
+}
+
+void unwinds_load_process(struct unwinds *u, pid_t pid)
+{
+	process_note(u, pid, true);
+	while (u->next < u->queue.len)
+		queue_next(u);
+}
+
+/* ---- what the kernel's side asks for ------------------------------------------------------ */
+
+/*
+ * The kernel's side knows the file by a key that may differ from what fstat() says: file systems
+ * that are layers or parts of others show other devices.
+ */
+static void serve(struct unwinds *u, const struct rt_ureq *req)
+{
+	struct wanted m = {.pid = (pid_t)req->pid, .start = req->start, .end = req->end};
+	CLEANUP(fd) int fd = mapping_open(&m);
+	struct rt_ufile_key key;
+	struct rt_ufile f = {0};
+
+
+	if (fd < 0 && u->nfailed++ < FAILED_MAX) {
+		ufile_forget(u->maps, &req->key); /* the process may have ended: the next one asks */
+		return;
+	}
+	if (fd >= 0)
+		f = file_load(u, fd, "a mapped file", &key);
+	if (fd < 0 || memcmp(&key, &req->key, sizeof(key)) != 0)
+		file_publish(u, &req->key, f);
+}
+
+static int on_request(void *ctx, void *data, size_t size)
+{
+	if (size >= sizeof(struct rt_ureq))
+		serve(ctx, data);
+	return 0;
+}
+
+bool unwinds_work(struct unwinds *u, uint64_t deadline)
+{
+	uint64_t now;
+
+	if (!u)
+		return false;
+	for (;;) {
+		(void)ring_buffer__consume(u->ring); /* it fails only if on_request() does */
+		now = now_ns();
+		if (u->next == u->queue.len || now >= deadline)
+			break;
+		queue_next(u);
+	}
+	if (now >= u->epoch_at) {
+		u->epoch_at = now + EPOCH_NS;
+		__atomic_add_fetch(&u->maps->control->epoch, 1, __ATOMIC_RELAXED);
+	}
+	return u->next < u->queue.len;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+int unwinds_fd(const struct unwinds *u)
+{
+	return u->maps->fd[MAP_UREQ];
+}
+
+struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize,
+			   const struct unwind_hooks *hooks, struct unwinds **ret)
+{
+	struct unwinds *u = xcalloc(1, sizeof(*u));
+
+	u->maps = maps;
+	u->hooks = *hooks;
+	u->max_blocks = unwindsize / sizeof(struct rt_ublock);
+	u->files = hashmap_create();
+	u->noted = hashmap_create();
+	u->ring = ring_buffer__new(maps->fd[MAP_UREQ], on_request, u, NULL);
+	if (!u->ring) {
+		struct err *e = err_sys(errno, "cannot map the requests for unwind tables");
+
+		unwinds_destroy(u);
+		return e;
+	}
+	vdso_load(u);
+	*ret = u;
+	return NULL;
+}
+
+void unwinds_destroy(struct unwinds *u)
+{
+	struct wfile *f;
+	size_t pos = 0;
+
+	if (!u)
+		return;
+	while ((f = hashmap_next(u->files, &pos, NULL, NULL)))
+		free(f);
+	for (uint32_t i = 0; i < u->queue.len; i++) {
+		free(u->queue.data[i]->path);
+		free(u->queue.data[i]);
+	}
+	vec_deinit(&u->queue);
+	hashmap_destroy(u->files);
+	hashmap_destroy(u->noted);
+	ring_buffer__free(u->ring);
+	free(u);
+}

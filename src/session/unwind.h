@@ -1,0 +1,38 @@
+/*
+ * Which files' unwind tables are in the kernel, and when they get there.
+ *
+ * Before probes fire: those of the targets of -c and -p, then of all that runs, until a budget of time
+ * is used up; the rest while the consumer has nothing else to do. What is met before its table is there
+ * is asked for by the kernel's side and comes first.
+ *
+ * Owns     the list of files; the tables live in the session's maps.
+ * Errors   a file that cannot be read, or for which there is no room, is walked by frame pointer: told
+ *          once where that is our own limit.
+ * Threads  the consumer's.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "bpf/kernel.h"
+
+struct unwinds;
+
+struct unwind_hooks {
+	void *ctx;
+	void (*notice)(void *ctx, const char *msg);
+};
+
+/* maps: outlive it. */
+MUST_CHECK struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize,
+				      const struct unwind_hooks *hooks, struct unwinds **ret);
+void unwinds_destroy(struct unwinds *u); /* NULL is allowed */
+/* Becomes readable when the kernel's side asks for a table. */
+int unwinds_fd(const struct unwinds *u);
+
+/* Loads what the process has mapped, now. */
+void unwinds_load_process(struct unwinds *u, pid_t pid);
+/* Notes what all processes have mapped, for unwinds_work(). */
+void unwinds_scan(struct unwinds *u);
+/* Serves what is asked for, then what was noted, until deadline (ns, CLOCK_MONOTONIC; what is asked for is
+ * served in any case). Returns whether something is left. u may be NULL. */
+bool unwinds_work(struct unwinds *u, uint64_t deadline);

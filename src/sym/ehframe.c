@@ -1,0 +1,707 @@
+/*
+ * Unwind rows from .eh_frame.
+ *
+ * .eh_frame is a list of entries. A CIE says what a group of functions has in common, an FDE which
+ * code it covers (function foo at 0x1139, 0x18 bytes) and then, as a small program, how the caller's
+ * registers are found in it:
+ *
+ *     00000020 FDE cie=00000000 pc=1139..1151             rows (CFA, rbp):
+ *       DW_CFA_def_cfa: rsp+8; offset: ra at cfa-8   (CIE)   1139  rsp+8   same
+ *       DW_CFA_advance_loc: 1 to 113a
+ *       DW_CFA_def_cfa_offset: 16                            113a  rsp+16  at cfa-16
+ *       DW_CFA_offset: rbp at cfa-16
+ *       DW_CFA_advance_loc: 3 to 113d
+ *       DW_CFA_def_cfa_register: rbp                         113d  rbp+16  at cfa-16
+ *       DW_CFA_advance_loc: 19 to 1150
+ *       DW_CFA_def_cfa: rsp+8                                1150  rsp+8   at cfa-16
+ *
+ * The programs are run here, once, and only what a walk needs is kept: the CFA, and rbp, which the
+ * CFAs of callers depend on. rbx and r12-r15, which a language's helper may want in outer frames,
+ * would take a byte each a row (all are "same" or "at CFA - 8n"): struct unwind_row and the
+ * walker's state (bpf/rt/unwind.c) are the two places to add them.
+ *
+ * The return address is at CFA - 8 in all code that was called; a rule that says otherwise makes
+ * the row UNWIND_NONE.
+ */
+#include "sym/ehframe.h"
+
+#include <dwarf.h>
+#include <gelf.h>
+
+#define REG_RBP	   6
+#define REG_RSP	   7
+#define REG_RA	   16
+#define NREGS	   17
+#define STATES_MAX 16	     /* DW_CFA_remember_state */
+#define ROWS_MAX   (1u << 24)
+#define PADDING	   16	     /* functions are aligned with as many bytes that nothing executes */
+#define UC_RSP	   160	     /* of rsp in ucontext_t */
+
+/* ---- bytes that may lie ------------------------------------------------------------------- */
+
+/* Reading beyond the end gives zeros and is remembered. */
+struct bytes {
+	const uint8_t *p, *end;
+	bool is_bad;
+};
+
+static uint64_t get_fixed(struct bytes *b, uint32_t size)
+{
+	uint64_t v = 0;
+
+	if ((size_t)(b->end - b->p) < size) {
+		b->is_bad = true;
+		b->p = b->end;
+		return 0;
+	}
+	memcpy(&v, b->p, size); /* little-endian, like us */
+	b->p += size;
+	return v;
+}
+
+static uint8_t get_u8(struct bytes *b)
+{
+	return (uint8_t)get_fixed(b, 1);
+}
+
+static uint64_t get_uleb(struct bytes *b)
+{
+	uint64_t v = 0;
+	uint8_t byte;
+
+	for (uint32_t shift = 0;; shift += 7) {
+		byte = get_u8(b);
+		if (shift < 64)
+			v |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return v;
+	}
+}
+
+static int64_t get_sleb(struct bytes *b)
+{
+	uint64_t v = 0;
+	uint32_t shift = 0;
+	uint8_t byte;
+
+	do {
+		byte = get_u8(b);
+		if (shift < 64)
+			v |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	if (shift < 64 && (byte & 0x40))
+		v |= UINT64_MAX << shift;
+	return (int64_t)v;
+}
+
+static void skip(struct bytes *b, uint64_t n)
+{
+	if (n > (uint64_t)(b->end - b->p)) {
+		b->is_bad = true;
+		n = (uint64_t)(b->end - b->p);
+	}
+	b->p += n;
+}
+
+/* The next n bytes, taken out of b. */
+static struct bytes get_block(struct bytes *b, uint64_t n)
+{
+	struct bytes block = {.p = b->p};
+
+	skip(b, n);
+	block.end = b->p;
+	return block;
+}
+
+/* ---- the section -------------------------------------------------------------------------- */
+
+struct cie {
+	uint64_t off; /* of the entry, UINT64_MAX = none */
+	uint64_t code_align;
+	int64_t data_align;
+	uint8_t pointers; /* DW_EH_PE_* of addresses in FDEs */
+	bool has_data;	  /* FDEs have augmentation data */
+	bool is_signal;
+	bool is_bad;
+	struct bytes insns;
+};
+
+struct fde {
+	uint64_t pc, size;
+	uint64_t cie;
+	struct bytes insns;
+};
+
+struct segment {
+	uint64_t off, addr, size;
+};
+
+struct reader {
+	const uint8_t *data, *end;
+	uint64_t addr; /* of data */
+	struct cie cie;
+	VEC(struct fde) fdes;
+	VEC(struct segment) code;
+	struct unwind_rows *out;
+	uint32_t end_off; /* of the last FDE */
+};
+
+/* An address as DW_EH_PE_* says; DW_EH_PE_indirect, datarel and the like do not occur for code. */
+static uint64_t get_pointer(struct reader *r, struct bytes *b, uint8_t form, bool is_size)
+{
+	uint64_t at = r->addr + (uint64_t)(b->p - r->data), v;
+
+	switch (form & 0x0f) {
+	case DW_EH_PE_absptr:
+	case DW_EH_PE_udata8:
+	case DW_EH_PE_sdata8: v = get_fixed(b, 8); break;
+	case DW_EH_PE_udata4: v = get_fixed(b, 4); break;
+	case DW_EH_PE_udata2: v = get_fixed(b, 2); break;
+	case DW_EH_PE_sdata4: v = (uint64_t)(int64_t)(int32_t)get_fixed(b, 4); break;
+	case DW_EH_PE_sdata2: v = (uint64_t)(int64_t)(int16_t)get_fixed(b, 2); break;
+	case DW_EH_PE_uleb128: v = get_uleb(b); break;
+	case DW_EH_PE_sleb128: v = (uint64_t)get_sleb(b); break;
+	default: b->is_bad = true; return 0;
+	}
+	if (!is_size && (form & 0x70) == DW_EH_PE_pcrel)
+		v += at;
+	return v;
+}
+
+/* One entry's bytes after its length; false at the end of the list. */
+static bool entry_next(struct bytes *b, struct bytes *ret)
+{
+	uint64_t len;
+
+	if (b->end - b->p < 4)
+		return false;
+	len = get_fixed(b, 4);
+	if (len == UINT32_MAX)
+		len = get_fixed(b, 8);
+	if (len == 0 || b->is_bad)
+		return false;
+	*ret = get_block(b, len);
+	return !b->is_bad;
+}
+
+static void cie_augmentation(struct reader *r, struct cie *c, const char *aug, struct bytes *b)
+{
+	if (*aug != 'z') {
+		c->is_bad |= *aug != '\0';
+		return;
+	}
+	c->has_data = true;
+	(void)get_uleb(b); /* its length; the letters say the same */
+	for (aug++; *aug && !b->is_bad; aug++) {
+		switch (*aug) {
+		case 'R': c->pointers = get_u8(b); break;
+		case 'L': (void)get_u8(b); break;
+		case 'P': (void)get_pointer(r, b, get_u8(b), true); break;
+		case 'S': c->is_signal = true; break;
+		default: c->is_bad = true; return;
+		}
+	}
+}
+
+/* Fills r->cie with the CIE whose entry begins at off in the section. */
+static const struct cie *cie_read(struct reader *r, uint64_t off)
+{
+	struct bytes b = {.p = r->data, .end = r->end}, e;
+	struct cie *c = &r->cie;
+	const char *aug;
+	uint8_t version;
+
+	if (c->off == off)
+		return c;
+	*c = (struct cie){.off = off, .pointers = DW_EH_PE_absptr};
+	skip(&b, off);
+	if (b.is_bad || !entry_next(&b, &e) || get_fixed(&e, 4) != 0) {
+		c->is_bad = true;
+		return c;
+	}
+	version = get_u8(&e);
+	aug = (const char *)e.p;
+	skip(&e, strnlen(aug, (size_t)(e.end - e.p)) + 1);
+	if (e.is_bad || (version != 1 && version != 3)) {
+		c->is_bad = true;
+		return c;
+	}
+	c->code_align = get_uleb(&e);
+	c->data_align = get_sleb(&e);
+	c->is_bad = (version == 1 ? get_u8(&e) : get_uleb(&e)) != REG_RA;
+	cie_augmentation(r, c, aug, &e);
+	c->is_bad |= e.is_bad;
+	c->insns = e;
+	return c;
+}
+
+static void fde_read(struct reader *r, struct bytes *e, uint64_t cie_off)
+{
+	const struct cie *c = cie_read(r, cie_off);
+	struct fde f = {.cie = cie_off};
+
+	if (c->is_bad)
+		return;
+	f.pc = get_pointer(r, e, c->pointers, false);
+	f.size = get_pointer(r, e, c->pointers, true);
+	if (c->has_data)
+		skip(e, get_uleb(e));
+	f.insns = *e;
+	if (!e->is_bad && f.size && f.pc + f.size > f.pc && r->fdes.len < ROWS_MAX)
+		vec_push(&r->fdes, f);
+}
+
+static void entries_read(struct reader *r)
+{
+	struct bytes b = {.p = r->data, .end = r->end}, e;
+
+	while (entry_next(&b, &e)) {
+		uint64_t at = (uint64_t)(e.p - r->data), back = get_fixed(&e, 4);
+
+		if (back && back <= at && !e.is_bad)
+			fde_read(r, &e, at - back);
+	}
+}
+
+/* ---- the programs ------------------------------------------------------------------------- */
+
+enum rule { RULE_SAME, RULE_OFFSET, RULE_AT_RBP, RULE_UNDEFINED, RULE_ODD };
+
+struct saved {
+	enum rule rule;
+	int64_t off; /* RULE_OFFSET: from the CFA */
+};
+
+struct state {
+	uint64_t reg;
+	int64_t off;
+	struct bytes expr; /* the CFA when p is not NULL */
+	struct saved rbp, ra;
+};
+
+struct machine {
+	struct reader *r;
+	const struct cie *cie;
+	uint64_t pc;
+	struct state s, initial, states[STATES_MAX];
+	uint32_t nstates;
+	bool is_bad;
+	uint64_t off; /* of pc 0 in the file, modulo 2^64 */
+};
+
+/* breg REG off, then the operators of tail, and nothing else. */
+static bool is_breg(struct bytes b, uint8_t reg, int64_t *ret_off, const uint8_t *tail, size_t len)
+{
+	if (get_u8(&b) != DW_OP_breg0 + reg)
+		return false;
+	*ret_off = get_sleb(&b);
+	return !b.is_bad && (size_t)(b.end - b.p) == len && memcmp(b.p, tail, len) == 0;
+}
+
+/* What linkers write for .plt: rsp + 8 + ((rip & 15) >= N) * 8 */
+static bool is_plt(const struct bytes *b, int64_t *ret_n)
+{
+	static const uint8_t head[] = {DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and};
+	static const uint8_t tail[] = {DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus};
+	uint8_t lit;
+
+	if ((size_t)(b->end - b->p) != sizeof(head) + 1 + sizeof(tail) ||
+	    memcmp(b->p, head, sizeof(head)) != 0 ||
+	    memcmp(b->p + sizeof(head) + 1, tail, sizeof(tail)) != 0)
+		return false;
+	lit = b->p[sizeof(head)];
+	*ret_n = lit - DW_OP_lit0;
+	return lit >= DW_OP_lit0 && lit <= DW_OP_lit15;
+}
+
+static enum unwind_cfa expr_kind(const struct machine *m, int64_t *ret_off)
+{
+	static const uint8_t deref[] = {DW_OP_deref};
+	static const uint8_t deref_8[] = {DW_OP_deref, DW_OP_plus_uconst, 8};
+	const struct bytes *b = &m->s.expr;
+
+	if (is_plt(b, ret_off))
+		return UNWIND_PLT;
+	if (is_breg(*b, REG_RBP, ret_off, deref, sizeof(deref)))
+		return UNWIND_RBP_DEREF;
+	if (is_breg(*b, REG_RSP, ret_off, deref_8, sizeof(deref_8)))
+		return UNWIND_RSP_DEREF;
+	if (m->cie->is_signal && is_breg(*b, REG_RSP, ret_off, deref, sizeof(deref)) &&
+	    *ret_off == UC_RSP)
+		return UNWIND_SIGNAL;
+	return UNWIND_NONE;
+}
+
+static bool rbp_place(const struct saved *s, int16_t *ret)
+{
+	switch (s->rule) {
+	case RULE_SAME:
+	case RULE_UNDEFINED: *ret = UNWIND_RBP_SAME; return true;
+	case RULE_AT_RBP: *ret = UNWIND_RBP_AT_RBP; return true;
+	case RULE_OFFSET:
+		*ret = (int16_t)-s->off;
+		return s->off < 0 && s->off >= INT16_MIN + 1;
+	case RULE_ODD: break;
+	}
+	return false;
+}
+
+static struct unwind_row state_row(const struct machine *m)
+{
+	struct unwind_row row = {.kind = UNWIND_NONE};
+	int64_t off = m->s.off;
+	enum unwind_cfa kind = m->s.expr.p	   ? expr_kind(m, &off)
+			       : m->s.reg == REG_RSP ? UNWIND_RSP
+			       : m->s.reg == REG_RBP ? UNWIND_RBP
+						     : UNWIND_REG;
+
+	if (m->s.ra.rule == RULE_UNDEFINED) {
+		row.kind = UNWIND_END;
+		return row;
+	}
+	if (kind == UNWIND_SIGNAL) {
+		row.kind = UNWIND_SIGNAL;
+		return row;
+	}
+	if (m->s.ra.rule != RULE_OFFSET || m->s.ra.off != -8 || off < INT32_MIN ||
+	    off > INT32_MAX || m->s.reg >= NREGS || !rbp_place(&m->s.rbp, &row.rbp))
+		return (struct unwind_row){.kind = UNWIND_NONE};
+	row.kind = (uint8_t)kind;
+	row.reg = kind == UNWIND_REG ? (uint8_t)m->s.reg : 0;
+	row.cfa = (int32_t)off;
+	return row;
+}
+
+static bool is_same_rule(const struct unwind_row *a, const struct unwind_row *b)
+{
+	return a->kind == b->kind && a->reg == b->reg && a->rbp == b->rbp && a->cfa == b->cfa;
+}
+
+static void row_add(struct unwind_rows *out, struct unwind_row row)
+{
+	if (out->rows.len && row.off < vec_last(&out->rows)->off)
+		return; /* segments in disorder */
+	if (out->rows.len && vec_last(&out->rows)->off == row.off)
+		out->rows.len--;
+	if (out->rows.len ? is_same_rule(vec_last(&out->rows), &row) : row.kind == UNWIND_NONE)
+		return;
+	if (out->rows.len < ROWS_MAX)
+		vec_push(&out->rows, row);
+}
+
+/* The rule so far holds from pc on. */
+static void emit(struct machine *m)
+{
+	struct unwind_row row = state_row(m);
+
+	row.off = (uint32_t)(m->pc + m->off);
+	m->r->out->nodd += row.kind == UNWIND_NONE;
+	row_add(m->r->out, row);
+}
+
+static void advance(struct machine *m, uint64_t delta, uint64_t end)
+{
+	delta *= m->cie->code_align;
+	if (delta == 0)
+		return;
+	if (delta > end - m->pc) {
+		m->is_bad = true;
+		return;
+	}
+	emit(m);
+	m->pc += delta;
+	m->is_bad |= m->pc == end; /* what follows describes nothing */
+}
+
+static void rule_set(struct machine *m, uint64_t reg, enum rule rule, int64_t off)
+{
+	struct saved s = {rule, off};
+
+	if (reg == REG_RBP)
+		m->s.rbp = s;
+	else if (reg == REG_RA)
+		m->s.ra = s;
+}
+
+static void rule_restore(struct machine *m, uint64_t reg)
+{
+	if (reg == REG_RBP)
+		m->s.rbp = m->initial.rbp;
+	else if (reg == REG_RA)
+		m->s.ra = m->initial.ra;
+}
+
+static void rule_expr(struct machine *m, struct bytes *b)
+{
+	uint64_t reg = get_uleb(b);
+	struct bytes expr = get_block(b, get_uleb(b));
+	int64_t off;
+
+	if (is_breg(expr, REG_RBP, &off, NULL, 0) && off == 0)
+		rule_set(m, reg, RULE_AT_RBP, 0);
+	else
+		rule_set(m, reg, RULE_ODD, 0);
+}
+
+static void cfa_set(struct machine *m, uint64_t reg, int64_t off)
+{
+	m->s.reg = reg;
+	m->s.off = off;
+	m->s.expr.p = NULL;
+}
+
+static void state_restore(struct machine *m)
+{
+	if (m->nstates == 0)
+		m->is_bad = true;
+	else
+		m->s = m->states[--m->nstates];
+}
+
+static void state_remember(struct machine *m)
+{
+	if (m->nstates == STATES_MAX)
+		m->is_bad = true;
+	else
+		m->states[m->nstates++] = m->s;
+}
+
+/* Instructions whose operand is not in the opcode. */
+static void run_extended(struct machine *m, struct bytes *b, uint8_t op, uint64_t end)
+{
+	int64_t align = m->cie->data_align;
+	uint64_t reg;
+
+	switch (op) {
+	case DW_CFA_nop: return;
+	case DW_CFA_advance_loc1: advance(m, get_fixed(b, 1), end); return;
+	case DW_CFA_advance_loc2: advance(m, get_fixed(b, 2), end); return;
+	case DW_CFA_advance_loc4: advance(m, get_fixed(b, 4), end); return;
+	case DW_CFA_def_cfa:
+		reg = get_uleb(b);
+		cfa_set(m, reg, (int64_t)get_uleb(b));
+		return;
+	case DW_CFA_def_cfa_sf:
+		reg = get_uleb(b);
+		cfa_set(m, reg, (int64_t)((uint64_t)get_sleb(b) * (uint64_t)align));
+		return;
+	case DW_CFA_def_cfa_register: cfa_set(m, get_uleb(b), m->s.off); return;
+	case DW_CFA_def_cfa_offset: m->s.off = (int64_t)get_uleb(b); return;
+	case DW_CFA_def_cfa_offset_sf:
+		m->s.off = (int64_t)((uint64_t)get_sleb(b) * (uint64_t)align);
+		return;
+	case DW_CFA_def_cfa_expression: m->s.expr = get_block(b, get_uleb(b)); return;
+	case DW_CFA_undefined: rule_set(m, get_uleb(b), RULE_UNDEFINED, 0); return;
+	case DW_CFA_same_value: rule_set(m, get_uleb(b), RULE_SAME, 0); return;
+	case DW_CFA_offset_extended:
+		reg = get_uleb(b);
+		rule_set(m, reg, RULE_OFFSET, (int64_t)(get_uleb(b) * (uint64_t)align));
+		return;
+	case DW_CFA_offset_extended_sf:
+		reg = get_uleb(b);
+		rule_set(m, reg, RULE_OFFSET, (int64_t)((uint64_t)get_sleb(b) * (uint64_t)align));
+		return;
+	case DW_CFA_GNU_negative_offset_extended:
+		reg = get_uleb(b);
+		rule_set(m, reg, RULE_OFFSET, -(int64_t)(get_uleb(b) * (uint64_t)align));
+		return;
+	case DW_CFA_restore_extended: rule_restore(m, get_uleb(b)); return;
+	case DW_CFA_register:
+	case DW_CFA_val_offset:
+	case DW_CFA_val_offset_sf:
+		reg = get_uleb(b);
+		(void)get_uleb(b);
+		rule_set(m, reg, RULE_ODD, 0);
+		return;
+	case DW_CFA_expression: rule_expr(m, b); return;
+	case DW_CFA_val_expression:
+		reg = get_uleb(b);
+		skip(b, get_uleb(b));
+		rule_set(m, reg, RULE_ODD, 0);
+		return;
+	case DW_CFA_remember_state: state_remember(m); return;
+	case DW_CFA_restore_state: state_restore(m); return;
+	case DW_CFA_GNU_args_size: (void)get_uleb(b); return;
+	default: m->is_bad = true; return;
+	}
+}
+
+static void run(struct machine *m, struct bytes b, uint64_t end)
+{
+	while (b.p < b.end && !b.is_bad && !m->is_bad) {
+		uint8_t op = get_u8(&b), low = op & 0x3f;
+
+		switch (op & 0xc0) {
+		case DW_CFA_advance_loc: advance(m, low, end); break;
+		case DW_CFA_offset:
+			rule_set(m, low, RULE_OFFSET,
+				 (int64_t)(get_uleb(&b) * (uint64_t)m->cie->data_align));
+			break;
+		case DW_CFA_restore: rule_restore(m, low); break;
+		default: run_extended(m, &b, op, end); break;
+		}
+	}
+}
+
+/* File offset minus address of the code at [pc, pc + size); false when no segment holds it. */
+static bool code_find(const struct reader *r, uint64_t pc, uint64_t size, uint64_t *ret)
+{
+	for (uint32_t i = 0; i < r->code.len; i++) {
+		const struct segment *s = &r->code.data[i];
+
+		if (pc >= s->addr && size <= s->size && pc - s->addr <= s->size - size) {
+			*ret = s->off - s->addr;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void fde_run(struct reader *r, const struct fde *f, uint64_t next_pc)
+{
+	struct machine m = {.r = r, .cie = cie_read(r, f->cie), .pc = f->pc};
+	uint64_t end = f->pc + f->size;
+
+	if (!code_find(r, f->pc, f->size, &m.off) || end + m.off >= UINT32_MAX)
+		return;
+	r->out->nfdes++;
+	m.s.reg = NREGS; /* a CFA that nothing defines */
+	run(&m, m.cie->insns, f->pc);
+	m.initial = m.s;
+	run(&m, f->insns, end);
+	if (m.pc < end && m.is_bad)
+		row_add(r->out, (struct unwind_row){.off = (uint32_t)(m.pc + m.off)});
+	else if (m.pc < end)
+		emit(&m);
+	if (next_pc - end >= PADDING)
+		row_add(r->out, (struct unwind_row){.off = (uint32_t)(end + m.off)});
+	r->end_off = (uint32_t)(end + m.off);
+}
+
+static int by_pc(const void *pa, const void *pb)
+{
+	const struct fde *a = pa, *b = pb;
+
+	return a->pc != b->pc ? (a->pc < b->pc ? -1 : 1) : a->size > b->size ? -1 : a->size < b->size;
+}
+
+/* In the order of addresses; of code that two FDEs describe, the first has it. */
+static void fdes_run(struct reader *r)
+{
+	uint64_t end = 0;
+
+	if (r->fdes.len)
+		qsort(r->fdes.data, r->fdes.len, sizeof(*r->fdes.data), by_pc);
+	for (uint32_t i = 0; i < r->fdes.len; i++) {
+		struct fde *f = &r->fdes.data[i];
+		uint64_t next = i + 1 < r->fdes.len ? r->fdes.data[i + 1].pc : UINT64_MAX;
+
+		if (f->pc < end)
+			continue;
+		end = f->pc + f->size;
+		fde_run(r, f, MAX(next, end));
+	}
+	if (r->out->rows.len && vec_last(&r->out->rows)->kind != UNWIND_NONE)
+		row_add(r->out, (struct unwind_row){.off = MAX(r->end_off,
+							       vec_last(&r->out->rows)->off + 1)});
+}
+
+/* ---- the file ----------------------------------------------------------------------------- */
+
+static void code_read(struct reader *r, Elf *elf)
+{
+	size_t n = 0;
+	GElf_Phdr ph;
+
+	if (elf_getphdrnum(elf, &n))
+		return;
+	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getphdr(elf, (int)i, &ph); i++)
+		if (ph.p_type == PT_LOAD && (ph.p_flags & PF_X))
+			vec_push(&r->code, (struct segment){ph.p_offset, ph.p_vaddr, ph.p_filesz});
+}
+
+static Elf_Data *section_find(struct reader *r, Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+	GElf_Shdr sh;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+
+		if (name && strcmp(name, ".eh_frame") == 0 && sh.sh_type != SHT_NOBITS) {
+			r->addr = sh.sh_addr;
+			return elf_rawdata(scn, NULL);
+		}
+	}
+	return NULL;
+}
+
+static void read_elf(Elf *elf, struct unwind_rows *out)
+{
+	struct reader r = {.cie = {.off = UINT64_MAX}, .out = out};
+	GElf_Ehdr eh;
+	Elf_Data *data;
+
+	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh) ||
+	    eh.e_machine != EM_X86_64 || eh.e_ident[EI_CLASS] != ELFCLASS64)
+		return;
+	data = section_find(&r, elf);
+	if (!data || !data->d_buf)
+		return;
+	code_read(&r, elf);
+	r.data = data->d_buf;
+	r.end = r.data + data->d_size;
+	entries_read(&r);
+	fdes_run(&r);
+	vec_deinit(&r.fdes);
+	vec_deinit(&r.code);
+}
+
+void unwind_rows_read(int fd, struct unwind_rows *ret)
+{
+	Elf *elf;
+
+	*ret = (struct unwind_rows){0};
+	(void)elf_version(EV_CURRENT);
+	/* not mapped: a file that is truncated meanwhile must not kill us */
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	read_elf(elf, ret);
+	(void)elf_end(elf);
+}
+
+void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows *ret)
+{
+	CLEANUP(free) char *copy = xmalloc(size); /* libelf wants to write */
+	Elf *elf;
+
+	*ret = (struct unwind_rows){0};
+	memcpy(copy, image, size);
+	(void)elf_version(EV_CURRENT);
+	elf = elf_memory(copy, size);
+	read_elf(elf, ret);
+	(void)elf_end(elf);
+}
+
+void unwind_rows_deinit(struct unwind_rows *r)
+{
+	vec_deinit(&r->rows);
+}
+
+const struct unwind_row *unwind_row_find(const struct unwind_rows *r, uint32_t off)
+{
+	uint32_t lo = 0, hi = r->rows.len;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (r->rows.data[mid].off <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? &r->rows.data[lo - 1] : NULL;
+}

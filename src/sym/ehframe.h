@@ -1,0 +1,54 @@
+/*
+ * The unwind rows of one ELF file: how to find the caller's frame at each place of its code.
+ *
+ * A row holds from its offset up to that of the next one. Offsets are offsets in the file, because
+ * that is what a mapping gives for an address without knowing anything else about the file.
+ *
+ * Owns     the rows.
+ * Errors   a file that is no x86-64 ELF file, truncated or lying gives the rows that could be read,
+ *          maybe none. Nothing in it is trusted.
+ * Units    bytes.
+ * Facts    DWARF 5 6.4 (call frame information), LSB 5 10.6 (.eh_frame), SysV AMD64 ABI 3.6.2 (register
+ *          numbers). Linux arch/x86/include/uapi/asm/sigcontext.h (signal frames).
+ */
+#pragma once
+
+#include "base/vec.h"
+
+enum unwind_cfa {
+	UNWIND_NONE,	  /* not known: no code, or code without call frame information */
+	UNWIND_RSP,	  /* CFA = rsp + cfa */
+	UNWIND_RBP,	  /* CFA = rbp + cfa */
+	UNWIND_REG,	  /* CFA = register reg + cfa: only the interrupted frame has it */
+	UNWIND_RSP_DEREF, /* CFA = *(rsp + cfa) + 8: assembler code that aligned its stack */
+	UNWIND_RBP_DEREF, /* CFA = *(rbp + cfa): compiled code that did */
+	UNWIND_PLT,	  /* CFA = rsp + 8, or + 16 from byte cfa of a 16-byte entry on */
+	UNWIND_SIGNAL,	  /* return from a signal handler: the registers are in the ucontext at rsp */
+	UNWIND_END,	  /* nobody called */
+	UNWIND_NKINDS
+};
+
+/* Where the caller's rbp is, as a distance below the CFA. */
+#define UNWIND_RBP_SAME	  0  /* in rbp */
+#define UNWIND_RBP_AT_RBP (-1) /* at *rbp, wherever the CFA is */
+
+struct unwind_row {
+	uint32_t off;
+	uint8_t kind; /* enum unwind_cfa */
+	uint8_t reg;  /* DWARF number, of UNWIND_REG */
+	int16_t rbp;
+	int32_t cfa;
+};
+
+struct unwind_rows {
+	VEC(struct unwind_row) rows; /* ascending; two neighbours differ; the last is UNWIND_NONE */
+	uint32_t nfdes, nodd;	     /* functions; rows of them that no rule above can express */
+};
+
+/* fd stays the caller's. */
+void unwind_rows_read(int fd, struct unwind_rows *ret);
+/* The same for a file in memory: the vDSO. */
+void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows *ret);
+void unwind_rows_deinit(struct unwind_rows *r);
+/* The row that holds at off; NULL before the first. */
+const struct unwind_row *unwind_row_find(const struct unwind_rows *r, uint32_t off);
