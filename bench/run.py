@@ -168,6 +168,10 @@ def main():
     trivial_d, trivial_b = [dt, "-qn", "BEGIN { exit(0); }"], bt("BEGIN { exit(); }")
     row("trivial program: wall", lambda: wall_and_rss(load, trivial_d)[0], lambda: wall_and_rss(load, trivial_b)[0], "ms", "<= 0.1")
     row("trivial program: peak memory", lambda: wall_and_rss(load, trivial_d)[1] / 1024, lambda: wall_and_rss(load, trivial_b)[1] / 1024, "MiB", "<= 0.125")
+    types_d = [dt, "-qn", 'BEGIN { printf("%s %d", curpsinfo->pr_psargs, curthread->mm->map_count); exit(0); }']
+    types_b = bt('BEGIN { printf("%s %d", comm, curtask->mm->map_count); exit(); }')
+    row("kernel types in use: wall", lambda: wall_and_rss(load, types_d)[0], lambda: wall_and_rss(load, types_b)[0], "ms", "<= 40 ms")
+    row("kernel types in use: peak memory", lambda: wall_and_rss(load, types_d)[1] / 1024, lambda: wall_and_rss(load, types_b)[1] / 1024, "MiB", "<= 20 MiB")
     all_d = [dt, "-qn", 'syscall:::entry { @[probefunc] = count(); } tick-1s { printa("row %s %@d\\n", @); exit(0); }']
     all_b = bt('tracepoint:syscalls:sys_enter_* { @[probe] = count(); } interval:s:1 { print(@); exit(); }')
     row("all system calls: start to first table", lambda: first_line(all_d, "row ", 60),

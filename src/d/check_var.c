@@ -123,6 +123,8 @@ static void hint_nearest(struct check *c, const struct expr *name, bool is_array
 	if (scope == SCOPE_GLOBAL)
 		add_names(c->session->builtins, &names, &n, (uint32_t)cap);
 	nearest = diag_nearest(name->ident.name, names, n);
+	if (!nearest && scope == SCOPE_GLOBAL && c->env->nearest)
+		nearest = c->env->nearest(c->env->ctx, name->ident.name);
 	if (nearest)
 		diag_hint(c->diags, "did you mean '%s%s'?", scope_prefix[scope], nearest);
 	else if (scope == SCOPE_GLOBAL && hashmap_finds(c->session->selfs, name->ident.name))

@@ -65,6 +65,9 @@ struct compile_env {
 	 * returns true when there were any. name: an identifier, a type or tag, or a provider behind
 	 * COMPILE_DEFINE_PROVIDER. May itself be NULL. */
 	bool (*define)(void *ctx, const char *name, size_t len);
+	/* Of the names that define() knows the one nearest to a name that means nothing, or NULL. May itself
+	 * be NULL. */
+	const char *(*nearest)(void *ctx, const char *name);
 };
 
 #define COMPILE_DEFINE_PROVIDER "provider "

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/hashmap.h"
+#include "d/diag.h"
 #include "session/libmachine.h"
 #include "session/libscan.h"
 #include "session/session.h"
@@ -387,6 +388,31 @@ bool session_define(void *ctx, const char *name, size_t len)
 	else
 		libs->trouble = e;
 	return any && !libs->trouble;
+}
+
+/* Names with two underscores are the library's own; those with a blank are of providers. */
+static bool is_public(const char *name)
+{
+	return strncmp(name, "__", 2) != 0 && !strchr(name, ' ');
+}
+
+const char *session_nearest(void *ctx, const char *name)
+{
+	dtrace_hdl_t *h = ctx;
+	VEC(const char *) names = {0};
+	const char *nearest;
+	const void *key;
+	size_t pos = 0, len;
+
+	while (h->libs && hashmap_next(h->libs->defines, &pos, &key, &len)) {
+		const char *text = arena_strndup(h->arena, key, len);
+
+		if (is_public(text))
+			vec_push(&names, text);
+	}
+	nearest = diag_nearest(name, names.data, names.len);
+	vec_deinit(&names);
+	return nearest;
 }
 
 struct err *session_library_trouble(dtrace_hdl_t *h)

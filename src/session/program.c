@@ -242,6 +242,7 @@ void session_env_init(dtrace_hdl_t *h)
 		.macro = env_macro,
 		.symbol = session_symbol,
 		.define = session_define,
+		.nearest = session_nearest,
 	};
 }
 

@@ -185,6 +185,8 @@ MUST_CHECK struct err *session_symbol(void *ctx, const char *module, const char 
 MUST_CHECK struct err *session_load_libraries(dtrace_hdl_t *h);
 /* compile_env.define: compiles the file of the system folder that defines the name. */
 bool session_define(void *ctx, const char *name, size_t len);
+/* compile_env.nearest: of the names defined there. */
+const char *session_nearest(void *ctx, const char *name);
 /* What went wrong with that, or NULL; to be asked once after each compile. */
 MUST_CHECK struct err *session_library_trouble(dtrace_hdl_t *h);
 void libs_destroy(struct libs *libs); /* NULL is allowed */

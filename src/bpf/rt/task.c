@@ -126,12 +126,13 @@ INLINE u64 path_append(char *p, u64 top, u64 n, const char *text, u32 len)
 {
 #pragma clang loop unroll(full)
 	for (u32 i = 0; i < len; i++) {
-		u64 at = n + i;
+		u64 at = n + i, base = top;
 
 		OPAQUE(at);
-		if (at >= cfg.strsize - 1 || at >= cfg.strsize || top > cfg.scratch_size)
+		OPAQUE(base); /* what is compared is what is used: Linux 6.1 knows nothing of copies */
+		if (at >= cfg.strsize - 1 || at >= cfg.strsize || base > cfg.scratch_size)
 			return at;
-		p[top + at] = text[i];
+		p[base + at] = text[i];
 	}
 	return n + len;
 }
@@ -184,6 +185,7 @@ u64 rt_d_path(struct rt_mach *m, u64 path, u64 of_dent, u64 of_mnt, u64 of_task)
 	n = path_text(p, w, dentry, mnt,
 		      !word_at(dentry + offset(of_dent, 3)) && word_at(mnt + offset(of_mnt, 0)) != dentry);
 	OPAQUE(n);
+	OPAQUE(top);
 	if (n < cfg.strsize && top <= cfg.scratch_size)
 		p[top + n] = 0;
 	return m->scratch + top;

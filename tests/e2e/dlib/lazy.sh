@@ -39,6 +39,8 @@ for name in BROKEN OUTER; do
 	grep -q 'failed to compile the D library: .*broken.d", line 1' "$TMP/err" || fail "$name: no blame"
 	[ "$(grep -c 'D_SYNTAX' "$TMP/err")" -ge 1 ] || fail "$name: tag"
 done
+dt -qn 'BEGIN { trace(APPLES); exit(0); }' && fail "misspelled"
+grep -q "did you mean 'APPLE'?" "$TMP/err" || fail "no hint"
 dt -x nolibs -qn 'BEGIN { trace(A); exit(0); }' && fail "nolibs"
 grep -q D_IDENT_UNDEF "$TMP/err" || fail "nolibs: D_IDENT_UNDEF"
 # folders of -L are compiled at once, and may stand on the system's files
