@@ -11,6 +11,7 @@ Kinds of test, all found by looking at the tree:
   fuzz         every script and every file of tests/fuzz/crashers through each fuzz target
                (BUILD/tests/fuzz/replay_TARGET)
   rooms        includes point one way only (design.md, section 2)
+  tags         every error tag is shown by a test, or tests/tags_never says why it cannot arise
 
 An e2e script states its needs in comments of its first lines:
   /* @@runtest-opts: -q -w */       flags, before -s
@@ -193,8 +194,43 @@ def test_rooms(name, opts):
     return Result(name, "fail" if detail else "pass", detail)
 
 
+def shown_tags():
+    """Error tags that some test wants to see: in expected messages, and by name in unit tests."""
+    found = set()
+    for folder, dirs, files in os.walk(os.path.join(ROOT, "tests")):
+        for f in files:
+            path = os.path.join(folder, f)
+            if f.endswith((".err", ".sh")) or ("/unit/" in path and f.endswith(".c")):
+                found.update(re.findall(r"\bD_([A-Z]\w+)", read(path)))
+            m = re.match(r"err\.D_(\w+)\.", f)  # test_e2e() and test_golden() look for that tag
+            if m:
+                found.add(m.group(1))
+    return found
+
+
+def raised_tags():
+    text = ""
+    for folder, _, files in os.walk(os.path.join(ROOT, "src")):
+        text += "".join(read(os.path.join(folder, f)) for f in files if f.endswith(".c"))
+    return set(re.findall(r"\bD_([A-Z]\w+)\b", text))
+
+
+def test_tags(name, opts):
+    """d-language.md 3.8: tag -> test, or tag -> reason (tests/tags_never)."""
+    tags = re.findall(r"^D_TAG\((\w+)\)", read(os.path.join(ROOT, "src/d/tags.def")), re.M)
+    rows = read(os.path.join(ROOT, "tests/tags_never")).splitlines()
+    never = dict(l.split(None, 1) for l in rows if l[:1].isupper())
+    free = {l.split()[1] for l in rows if l.startswith("? ")}
+    shown, raised = shown_tags(), raised_tags()
+    detail = "".join(f"  D_{t} is raised, but tests/tags_never says: {never[t]}\n" for t in never if t in raised)
+    detail += "".join(f"  D_{t} of tests/tags_never is no tag\n" for t in never if t not in tags)
+    detail += "".join(f"  D_{t} has no test\n" for t in tags if t not in never and t not in shown and t not in free)
+    detail += "".join(f"  D_{t} is never raised\n" for t in tags if t not in never and t not in raised and t not in free)
+    return Result(name, "fail" if detail else "pass", detail)
+
+
 def find_tests(opts):
-    tests = [("rooms", test_rooms, ())]
+    tests = [("rooms", test_rooms, ()), ("tags", test_tags, ())]
     for kind in ("unit", "prop"):
         folder = os.path.join(opts.build, "tests", kind)
         for f in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:

@@ -102,7 +102,34 @@ struct difo_facts {
 	uint32_t max_reg, max_tuple, nstrings; /* nstrings: subroutine results in scratch memory */
 	bool has_caller, has_depth;	       /* reads those variables, of kernel or user stack */
 	bool speculates;
+	uint64_t bytes; /* of scratch memory whose size is known: alloca(), copyin() */
 };
+
+/* Constants in registers and on the tuple stack, as far as straight-line code shows them. */
+struct consts {
+	uint64_t regs[DIF_MAX_REGS], tuple[DIF_MAX_TUPLE];
+};
+
+static void consts_step(struct consts *k, const struct difo *d, dif_insn insn, uint32_t depth)
+{
+	enum dif_op op = DIF_INSN_OP(insn);
+
+	if (op == DIF_OP_PUSHTV && depth < DIF_MAX_TUPLE)
+		k->tuple[depth] = k->regs[DIF_INSN_RS(insn)];
+	else if (dif_insn_uses(insn).writes)
+		k->regs[DIF_INSN_RD(insn)] =
+			op == DIF_OP_SETX ? d->ints[DIF_INSN_INDEX(insn)] : 0;
+}
+
+/* Bytes a call takes of scratch memory beyond a string's worth; 0 when that is not known. */
+static uint64_t scratch_bytes(const struct consts *k, uint32_t subr, uint32_t depth)
+{
+	uint32_t arg = subr == DIF_SUBR_COPYIN;
+
+	if ((subr != DIF_SUBR_ALLOCA && subr != DIF_SUBR_COPYIN) || arg >= depth)
+		return 0;
+	return MIN(k->tuple[arg], DIF_MAX_ALLOCA);
+}
 
 static bool makes_scratch_string(uint32_t subr)
 {
@@ -113,6 +140,7 @@ static bool makes_scratch_string(uint32_t subr)
 
 static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_facts *f)
 {
+	struct consts known = {0};
 	uint32_t depth = 0;
 
 	if (!d)
@@ -120,6 +148,10 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_f
 	for (uint32_t i = 0; i < d->code_len; i++) {
 		enum dif_op op = DIF_INSN_OP(d->code[i]);
 		struct dif_uses uses = dif_insn_uses(d->code[i]);
+
+		consts_step(&known, d, d->code[i], depth);
+		if (op == DIF_OP_CALL)
+			f->bytes += scratch_bytes(&known, DIF_INSN_INDEX(d->code[i]), depth);
 
 		for (uint32_t k = 0; k < uses.nreads; k++)
 			f->max_reg = MAX(f->max_reg, uses.reads[k]);
@@ -591,6 +623,15 @@ static void stacks_size(struct layout *l, const struct difo_facts *f)
 					   RT_STACK_BLOCK);
 }
 
+static uint32_t scratch_size(const struct layout *l, const struct difo_facts *f)
+{
+	uint64_t string = ROUND_UP(l->strsize, 8u);
+	uint64_t need = SCRATCH_MIN + (f->nstrings + 16) * string + ROUND_UP(f->bytes, 8u);
+
+	need = MAX(need, ROUND_UP((uint64_t)l->opts.scratchsize, 8u));
+	return (uint32_t)MIN(need, MAX((uint64_t)SCRATCH_MAX, 16 * string));
+}
+
 static void mach_place(struct layout *l, const struct difo_facts *f)
 {
 	uint32_t pos = ROUND_UP((uint32_t)sizeof(struct rt_mach), 8u), agg_key = 0, arr_key = 0;
@@ -618,8 +659,7 @@ static void mach_place(struct layout *l, const struct difo_facts *f)
 	stacks_size(l, f);
 	l->stack_off = area(&pos, l->stack_nslots * l->stack_stride);
 	l->mach_size = pos;
-	l->scratch_size = SCRATCH_MIN + (f->nstrings + 16) * ROUND_UP(l->strsize, 8u);
-	l->scratch_size = MIN(l->scratch_size, MAX(SCRATCH_MAX, 16 * ROUND_UP(l->strsize, 8u)));
+	l->scratch_size = scratch_size(l, f);
 }
 
 struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses, uint32_t nclauses,
@@ -643,6 +683,7 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 		all.max_reg = MAX(all.max_reg, f.max_reg);
 		all.max_tuple = MAX(all.max_tuple, f.max_tuple);
 		all.nstrings = MAX(all.nstrings, f.nstrings);
+		all.bytes = MAX(all.bytes, f.bytes);
 		l->speculates |= f.speculates;
 		all.has_caller |= f.has_caller;
 		all.has_depth |= f.has_depth;

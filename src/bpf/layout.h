@@ -133,6 +133,7 @@ struct layout_opts {
 	uint32_t max_uframes;	      /* of user stacks that we walk; 0 = max_frames */
 	uint32_t nspec;		      /* speculation ids */
 	bool counts_vtime;	      /* firings count the time they take (gen_vtime.c) */
+	uint32_t scratchsize;	      /* least scratch memory of a firing */
 };
 #define STACK_FRAMES_DEFAULT 127 /* Linux include/linux/perf_event.h, PERF_MAX_STACK_DEPTH */
 

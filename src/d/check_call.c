@@ -215,6 +215,23 @@ bool subr_use(struct check *c, const struct subr *subr, struct span at)
 	return false;
 }
 
+/* Scratch memory is as large as known sizes ask for, within reason. */
+static bool check_scratch(struct check *c, const struct subr *subr, const struct expr *call)
+{
+	uint32_t arg = subr->code == DIF_SUBR_COPYIN; /* of alloca() the first */
+	const struct expr *size;
+
+	if (subr->code != DIF_SUBR_ALLOCA && subr->code != DIF_SUBR_COPYIN)
+		return true;
+	size = call->call.args[arg];
+	if (!expr_is_const(c, size) || size->ival.val <= DIF_MAX_ALLOCA)
+		return true;
+	check_error(c, D_ALLOCA_SIZE, size->span,
+		    "%s( ) size %llu exceeds what scratch memory may have: %u bytes", subr->name,
+		    (unsigned long long)size->ival.val, DIF_MAX_ALLOCA);
+	return false;
+}
+
 struct expr *check_call(struct check *c, struct expr *e)
 {
 	const struct subr *subr;
@@ -235,7 +252,8 @@ struct expr *check_call(struct check *c, struct expr *e)
 			c, D_CG_EXPR, e->span,
 			"%s( ) may not be called from a D expression (D program context required)",
 			subr->name);
-	if (!check_proto_args(c, subr, e) || !subr_use(c, subr, e->span))
+	if (!check_proto_args(c, subr, e) || !subr_use(c, subr, e->span) ||
+	    !check_scratch(c, subr, e))
 		return expr_bad(c, e->span);
 	e->call.subr = subr;
 	e->type = proto_get(c, subr)->ret;

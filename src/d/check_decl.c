@@ -23,6 +23,8 @@ bool check_name_is_free(struct check *c, struct span at, const char *name)
 
 	if (old && old->type == TYPE_ERROR)
 		return false; /* has been reported */
+	if (!decl_name_is_plain(c, at, name))
+		return false;
 	if (!old && types_find_declared(c->types, name, strlen(name)) == TYPE_NONE)
 		return true;
 	fail_redeclared(c, at, name, old);
@@ -95,7 +97,8 @@ static void declare_object(struct check *c, struct type_name *tn)
 			fail_redeclared(c, tn->name_span, var_text(c, scope, tn->name), old);
 		return;
 	}
-	if (scope == SCOPE_GLOBAL && !check_name_is_free(c, tn->name_span, tn->name))
+	if (scope == SCOPE_GLOBAL ? !check_name_is_free(c, tn->name_span, tn->name)
+				  : !decl_name_is_plain(c, tn->name_span, tn->name))
 		return;
 	if (is_extern)
 		declare_extern(c, tn, &obj);

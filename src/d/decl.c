@@ -208,6 +208,14 @@ static bool bitfield_check(struct check *c, const struct member_decl *d, type_id
 	return true;
 }
 
+bool decl_name_is_plain(struct check *c, struct span at, const char *name)
+{
+	if (!strchr(name, '`'))
+		return true;
+	diag_error(c->diags, D_DECL_SCOPE, at, "cannot declare %s: a new name has no scope", name);
+	return false;
+}
+
 static bool is_anonymous_sou(const struct check *c, const struct member_decl *d, type_id type)
 {
 	return !d->type->nderivs && !d->type->specs->tag_name && type_is_sou(c->types, type);
@@ -218,6 +226,8 @@ static struct type_member member_resolve(struct check *c, struct member_decl *d)
 	const char *name = d->type->name ? d->type->name : "";
 	struct type_member m = {.name = name, .type = decl_resolve(c, d->type)};
 
+	if (!decl_name_is_plain(c, d->type->span, name))
+		m.type = TYPE_ERROR;
 	if (d->type->specs->sc != SC_NONE) {
 		diag_error(c->diags, D_DECL_BADCLASS, d->type->specs->sc_span,
 			   "a member cannot have a storage class");
@@ -571,11 +581,6 @@ static bool param_check(struct check *c, const struct type_name *tn, type_id typ
 	}
 	if (flags & DECL_PARAMS_NAMED && !tn->name) {
 		diag_error(c->diags, D_DECL_PROTO_NAME, tn->span, "a parameter needs a name");
-		return false;
-	}
-	if (flags & DECL_PARAMS_PROVIDER && type_kind(c->types, type) == TK_DYNAMIC) {
-		diag_error(c->diags, D_DECL_PROTO_TYPE, tn->span,
-			   "a parameter cannot have dynamic type");
 		return false;
 	}
 	return true;

@@ -22,8 +22,7 @@ struct decl_object {
 };
 
 /* Flags of decl_params(). */
-#define DECL_PARAMS_PROVIDER                                                                       \
-	0x1		      /* provider prototype: neither varargs nor void nor dynamic types */
+#define DECL_PARAMS_PROVIDER 0x1 /* provider prototype: neither varargs nor void */
 #define DECL_PARAMS_NAMED 0x2 /* every parameter has a name (inlines) */
 
 /* A type in a cast, sizeof, key list and so on: anything but an associative array. */
@@ -36,6 +35,8 @@ type_id decl_specs_resolve(struct check *c, struct decl_specs *specs);
  * is free is the caller's to check.
  */
 bool decl_object(struct check *c, struct type_name *tn, struct decl_object *ret);
+/* A name to declare may not have a scope: false after reporting D_DECL_SCOPE. */
+bool decl_name_is_plain(struct check *c, struct span at, const char *name);
 /* 'typedef ... name'. */
 bool decl_typedef(struct check *c, struct type_name *tn);
 /* Specifiers without any declarator: must declare a tag or enumerators (D_DECL_USELESS). */

@@ -59,6 +59,7 @@ enum dif_form {
 #define DIF_MAX_STRING (64u << 10)  /* the largest strsize */
 #define DIF_MAX_INDEX  0x10000u     /* entries of the integer table, bytes of the string table */
 #define DIF_MAX_TUPLE  64 /* ours; the classic machine has 8 */
+#define DIF_MAX_ALLOCA	(512u << 10) /* bytes of one alloca() or copyin() of a known size */
 #define DIF_VAR_USER   0x0500
 #define DIF_TUPLE_INT  0 /* pushtv/pushtr type: bytes */
 #define DIF_TUPLE_STR  1 /* string */

@@ -138,6 +138,7 @@ static struct layout *make_layout(dtrace_hdl_t *h, uint32_t ncpus)
 		.max_uframes = session_max_uframes(h),
 		.nspec = (uint32_t)h->opts.val[OPT_nspec],
 		.counts_vtime = session_reads(h, DIF_VAR_VTIMESTAMP),
+		.scratchsize = (uint32_t)h->opts.val[OPT_scratchsize],
 	};
 	struct prog_clause **list =
 		ARENA_NEW_N(h->arena, struct prog_clause *, MAX(h->clauses.len, 1u));

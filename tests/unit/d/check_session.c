@@ -212,6 +212,23 @@ static void test_args(void)
 	is_int(p->clauses[0]->acts[1].args[0]->ret.size, 8, "and translated");
 }
 
+/* As many variables of a class as there are ids, and one more (d-language.md 2.7). */
+static void test_many_variables(void)
+{
+	enum { MOST = 0x10000 - DIF_VAR_USER };
+	struct strbuf script = {0};
+
+	check_env_deinit(&t);
+	check_env_init(&t);
+	for (int i = 0; i < MOST; i++)
+		strbuf_addf(&script, "%s v%d", i ? "," : "self int", i);
+	strbuf_adds(&script, "; BEGIN { }");
+	ok(compiles(strbuf_text(&script), NULL), "%d thread-local variables", MOST);
+	ok(fails("BEGIN { self->one_more = 1; }", "D_ID_OFLOW"), "one more: D_ID_OFLOW");
+	ok(compiles("BEGIN { self->v7 = 1; this->x = 1; y = 1; }", NULL), "other classes have room");
+	strbuf_deinit(&script);
+}
+
 int main(void)
 {
 	check_env_init(&t);
@@ -223,6 +240,7 @@ int main(void)
 	test_if();
 	test_attributes();
 	test_args();
+	test_many_variables();
 	check_env_deinit(&t);
 	return tap_done();
 }

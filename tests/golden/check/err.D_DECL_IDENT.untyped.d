@@ -1,0 +1,2 @@
+self x;
+const y;
