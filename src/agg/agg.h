@@ -35,6 +35,9 @@ struct agg_elem {
 	 * high; histograms: nbuckets counts. */
 	int64_t *state;
 	bool touched; /* false after clear(): prints as 0 */
+	/* Option aggpercpu: the states of that many CPUs, one after another behind the merged one;
+	 * else 0. */
+	uint32_t ncpus;
 };
 
 struct agg_view { /* one aggregation */
@@ -58,6 +61,8 @@ void aggs_destroy(struct aggs *a); /* NULL is allowed */
 /* Symbol keys are reduced to their function or object, kernel stacks begin where the probe is. The
  * handle stays the caller's. */
 void aggs_set_syms(struct aggs *a, struct syms *syms);
+/* From the next snapshot on elements keep what each CPU has. */
+void aggs_keep_percpu(struct aggs *a, bool keep);
 MUST_CHECK struct err *aggs_snap(struct aggs *a);
 struct agg_view *aggs_view(struct aggs *a, uint32_t agg_id);
 /* Sorts the elements of a view in place by d-language.md 6.4.3. */
@@ -77,6 +82,8 @@ MUST_CHECK struct err *aggs_trunc(struct aggs *a, uint32_t agg_id, int64_t n,
 MUST_CHECK struct err *aggs_normalize(struct aggs *a, uint32_t agg_id, uint64_t factor);
 void aggs_denormalize(struct aggs *a, uint32_t agg_id);
 
+/* The element as one CPU has it; keys are not filled. */
+struct agg_elem agg_elem_of_cpu(const struct agg_view *v, const struct agg_elem *e, uint32_t cpu);
 /* Printed value of count, sum, min, max, avg, stddev (after normalization). */
 int64_t agg_value(const struct agg_view *v, const struct agg_elem *e);
 /* Whether state is buckets, agg_value() meaningless. */

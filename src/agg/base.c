@@ -12,8 +12,8 @@ bool agg_is_additive(const struct prog_agg *agg)
 	return agg->func != AGGFUNC_MIN && agg->func != AGGFUNC_MAX;
 }
 
-/* to += sign * from */
-static void state_move(const struct agg_layout *l, int64_t *to, const int64_t *from, bool is_minus)
+/* to += sign * from, one state */
+static void block_move(const struct agg_layout *l, int64_t *to, const int64_t *from, bool is_minus)
 {
 	if (l->agg->func == AGGFUNC_STDDEV) { /* words 2 and 3 are one number */
 		unsigned __int128 a, b;
@@ -26,6 +26,17 @@ static void state_move(const struct agg_layout *l, int64_t *to, const int64_t *f
 	for (uint32_t i = 0, n = l->agg->func == AGGFUNC_STDDEV ? 2 : agg_state_len(l); i < n; i++)
 		to[i] = (int64_t)(is_minus ? (uint64_t)to[i] - (uint64_t)from[i]
 					   : (uint64_t)to[i] + (uint64_t)from[i]);
+}
+
+/* The merged state, and those of the CPUs if there are any. */
+static void state_move(const struct agg_slot *slot, const struct agg_elem *e, int64_t *to,
+		       const int64_t *from, bool is_minus)
+{
+	const struct agg_layout *l = slot->view.layout;
+	uint32_t len = agg_state_len(l);
+
+	for (uint32_t i = 0; i <= e->ncpus; i++)
+		block_move(l, to + (size_t)i * len, from + (size_t)i * len, is_minus);
 }
 
 static int64_t *base_find(const struct agg_slot *slot, const struct agg_elem *e,
@@ -45,10 +56,10 @@ void agg_base_add(struct agg_slot *slot, struct agg_elem *e)
 	if (!base) {
 		if (!slot->base)
 			slot->base = hashmap_create();
-		base = xcalloc(agg_state_len(l), sizeof(*base));
+		base = xcalloc((size_t)agg_state_len(l) * (1 + e->ncpus), sizeof(*base));
 		hashmap_set(slot->base, strbuf_text(&canon), canon.len, base);
 	}
-	state_move(l, base, e->state, false);
+	state_move(slot, e, base, e->state, false);
 	strbuf_deinit(&canon);
 }
 
@@ -71,7 +82,7 @@ void agg_base_apply(struct agg_slot *slot, struct agg_elem *e)
 	int64_t *base = base_find(slot, e, &canon);
 
 	if (base) {
-		state_move(l, e->state, base, true);
+		state_move(slot, e, e->state, base, true);
 		e->touched = false;
 		for (uint32_t i = 0, n = agg_state_len(l); i < n && !e->touched; i++)
 			e->touched = e->state[i] != 0;

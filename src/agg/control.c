@@ -47,7 +47,7 @@ static struct err *elem_clear(struct aggs *a, struct agg_slot *slot, struct agg_
 		err = elem_each_key(a, slot, e, a->io->zero);
 	if (err)
 		return err_wrap(err, "cannot clear '@%s'", slot->view.agg->name);
-	agg_state_init(slot->view.layout, e->state);
+	agg_elem_init(slot->view.layout, e);
 	e->touched = false;
 	return NULL;
 }

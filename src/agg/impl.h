@@ -66,6 +66,7 @@ struct aggs {
 	struct arena *lasting;	 /* of the handle: strings of keys */
 	struct hashmap *strings; /* u64 hash -> text in lasting */
 	struct hashmap *stacks;	 /* u64 hash -> struct key_stack in lasting */
+	bool keeps_percpu;
 	struct syms *syms;	 /* the caller's; NULL = addresses have no names */
 };
 
@@ -73,8 +74,9 @@ struct aggs {
 
 /* Words of merged state. */
 uint32_t agg_state_len(const struct agg_layout *l);
-/* State of an element no CPU has touched. */
-void agg_state_init(const struct agg_layout *l, int64_t *state);
+/* States of an element no CPU has touched. */
+void agg_elem_init(const struct agg_layout *l, struct agg_elem *e);
+int64_t *agg_state_of_cpu(const struct agg_layout *l, const struct agg_elem *e, uint32_t cpu);
 /* Adds one CPU's part as the kernel stores it. */
 void agg_state_add_raw(const struct agg_layout *l, int64_t *state, const uint8_t *raw);
 

@@ -56,6 +56,11 @@ void aggs_set_syms(struct aggs *a, struct syms *syms)
 	a->syms = syms;
 }
 
+void aggs_keep_percpu(struct aggs *a, bool keep)
+{
+	a->keeps_percpu = keep;
+}
+
 struct agg_view *aggs_view(struct aggs *a, uint32_t agg_id)
 {
 	return agg_id >= 1 && agg_id <= a->nslots ? &a->slots[agg_id - 1].view : NULL;
@@ -205,6 +210,7 @@ struct snap {
 	struct aggs *a;
 	const struct elem_map *map;
 	size_t stride; /* from one CPU's value to the next one's */
+	uint32_t ncpus;
 	struct strbuf canon;
 };
 
@@ -226,8 +232,10 @@ static struct elem *elem_create(struct snap *s, const struct agg_slot *slot)
 	struct elem *e = ARENA_NEW(s->a->arena, struct elem);
 	const struct agg_layout *l = slot->view.layout;
 
-	e->pub.state = ARENA_NEW_N(s->a->arena, int64_t, agg_state_len(l));
-	agg_state_init(l, e->pub.state);
+	e->pub.ncpus = s->a->keeps_percpu ? s->ncpus : 0;
+	e->pub.state = ARENA_NEW_N(s->a->arena, int64_t,
+				   (size_t)agg_state_len(l) * (1 + e->pub.ncpus));
+	agg_elem_init(l, &e->pub);
 	e->pub.touched = !slot->was_cleared;
 	return e;
 }
@@ -262,19 +270,35 @@ static bool is_zero(const uint8_t *p, size_t size)
 	return size == 0 || (p[0] == 0 && memcmp(p, p + 1, size - 1) == 0);
 }
 
+static int64_t wrap_add(int64_t a, uint64_t b)
+{
+	return (int64_t)((uint64_t)a + b);
+}
+
+/* One CPU's part of an element. */
+static void add_part(const struct agg_layout *l, struct elem *e, const uint8_t *raw, uint32_t cpu)
+{
+	agg_state_add_raw(l, e->pub.state, raw);
+	if (cpu < e->pub.ncpus)
+		agg_state_add_raw(l, agg_state_of_cpu(l, &e->pub, cpu), raw);
+}
+
 /* One bucket of a histogram whose buckets are elements of their own: its number ends the key. */
 static void add_bucket(const struct snap *s, const struct agg_layout *l, struct elem *e,
 		       const uint8_t *key, const uint8_t *values, uint32_t ncpus)
 {
 	uint32_t bucket;
-	uint64_t sum = 0;
 
 	memcpy(&bucket, key + l->key_size - sizeof(bucket), sizeof(bucket));
-	for (uint32_t cpu = 0; cpu < ncpus; cpu++)
-		sum += int_at(values + cpu * s->stride, sizeof(sum), false);
-	if (bucket < l->nbuckets)
-		e->pub.state[bucket] = (int64_t)((uint64_t)e->pub.state[bucket] + sum);
-	e->pub.touched |= sum != 0;
+	for (uint32_t cpu = 0; cpu < ncpus && bucket < l->nbuckets; cpu++) {
+		uint64_t n = int_at(values + cpu * s->stride, sizeof(n), false);
+		int64_t *part = agg_state_of_cpu(l, &e->pub, cpu);
+
+		e->pub.state[bucket] = wrap_add(e->pub.state[bucket], n);
+		if (cpu < e->pub.ncpus)
+			part[bucket] = wrap_add(part[bucket], n);
+		e->pub.touched |= n != 0;
+	}
 }
 
 static void add_keyed(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus)
@@ -288,6 +312,7 @@ static void add_keyed(void *arg, const uint8_t *key, const uint8_t *values, uint
 	if (!slot)
 		return;
 	l = slot->view.layout;
+	s->ncpus = ncpus;
 	e = elem_get(s, slot, key);
 	raw = arena_alloc(s->a->arena, sizeof(*raw) + s->map->key_size);
 	memcpy(raw->data, key, s->map->key_size);
@@ -298,7 +323,7 @@ static void add_keyed(void *arg, const uint8_t *key, const uint8_t *values, uint
 		return;
 	}
 	for (uint32_t cpu = 0; cpu < ncpus; cpu++)
-		agg_state_add_raw(l, e->pub.state, values + cpu * s->stride);
+		add_part(l, e, values + cpu * s->stride, cpu);
 	e->pub.touched |= !is_zero(values, ncpus * s->stride);
 }
 
@@ -312,6 +337,7 @@ static void add_keyless(void *arg, const uint8_t *key, const uint8_t *values, ui
 	if (!slot)
 		return;
 	l = slot->view.layout;
+	s->ncpus = ncpus;
 	e = elem_create(s, slot);
 	e->pub.touched = false;
 	for (uint32_t cpu = 0; cpu < ncpus; cpu++) {
@@ -320,7 +346,7 @@ static void add_keyless(void *arg, const uint8_t *key, const uint8_t *values, ui
 		if (is_zero(value + l->touched_off, sizeof(uint64_t)))
 			continue;
 		e->pub.touched = true;
-		agg_state_add_raw(l, e->pub.state, value);
+		add_part(l, e, value, cpu);
 	}
 	agg_base_apply(slot, &e->pub);
 	slot->is_seen |= e->pub.touched;

@@ -23,13 +23,32 @@ uint32_t agg_state_len(const struct agg_layout *l)
 	BUG("aggregating function %d", (int)l->agg->func);
 }
 
-void agg_state_init(const struct agg_layout *l, int64_t *state)
+void agg_elem_init(const struct agg_layout *l, struct agg_elem *e)
 {
-	memset(state, 0, sizeof(*state) * agg_state_len(l));
-	if (l->agg->func == AGGFUNC_MIN)
-		state[0] = INT64_MAX;
-	if (l->agg->func == AGGFUNC_MAX)
-		state[0] = INT64_MIN;
+	uint32_t len = agg_state_len(l);
+
+	memset(e->state, 0, sizeof(*e->state) * len * (1 + e->ncpus));
+	for (uint32_t i = 0; i <= e->ncpus; i++) {
+		if (l->agg->func == AGGFUNC_MIN)
+			e->state[(size_t)i * len] = INT64_MAX;
+		if (l->agg->func == AGGFUNC_MAX)
+			e->state[(size_t)i * len] = INT64_MIN;
+	}
+}
+
+int64_t *agg_state_of_cpu(const struct agg_layout *l, const struct agg_elem *e, uint32_t cpu)
+{
+	return e->state + (size_t)agg_state_len(l) * (1 + cpu);
+}
+
+struct agg_elem agg_elem_of_cpu(const struct agg_view *v, const struct agg_elem *e, uint32_t cpu)
+{
+	struct agg_elem one = {.state = agg_state_of_cpu(v->layout, e, cpu)};
+
+	/* min and max of nothing are not their neutral elements */
+	one.touched = (v->agg->func != AGGFUNC_MIN || one.state[0] != INT64_MAX) &&
+		      (v->agg->func != AGGFUNC_MAX || one.state[0] != INT64_MIN);
+	return one;
 }
 
 static int64_t raw_word(const uint8_t *raw, uint32_t i)

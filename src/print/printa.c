@@ -5,7 +5,7 @@
 /* ---- without format ------------------------------------------------------------------------ */
 
 /* e NULL: 0 of the aggregation's kind */
-static void print_value(struct printer *p, struct out *o, const struct agg_view *v,
+static void print_one_value(struct printer *p, struct out *o, const struct agg_view *v,
 			const struct agg_elem *e)
 {
 	if (agg_is_histogram(v->agg)) {
@@ -14,6 +14,19 @@ static void print_value(struct printer *p, struct out *o, const struct agg_view 
 	}
 	out_addc(o, ' ');
 	out_int(o, 16, e ? (uint64_t)agg_value(v, e) : 0, v->agg->func != AGGFUNC_STDDEV);
+}
+
+/* The value, and those of the CPUs if they were kept (option aggpercpu). */
+static void print_value(struct printer *p, struct out *o, const struct agg_view *v,
+			const struct agg_elem *e)
+{
+	print_one_value(p, o, v, e);
+	for (uint32_t cpu = 0; e && cpu < e->ncpus; cpu++) {
+		struct agg_elem one = agg_elem_of_cpu(v, e, cpu);
+
+		out_addf(o, "\n    [CPU %u]", cpu);
+		print_one_value(p, o, v, &one);
+	}
 }
 
 static void print_keys(struct printer *p, struct out *o, const struct agg_elem *e)

@@ -431,6 +431,7 @@ static struct err *make_consumer(dtrace_hdl_t *h)
 	if (h->opts.val[OPT_bufpolicy] == BUFPOLICY_RING)
 		h->latest = latest_create(h->maps->ncpus, (uint64_t)h->opts.val[OPT_bufsize]);
 	h->aggs = aggs_create(h->layout, h->maps);
+	aggs_keep_percpu(h->aggs, opt_flag(&h->opts, OPT_aggpercpu));
 	h->printer = printer_create(h->layout, h->probes, h->aggs, &h->print_opts, &h->print_hooks);
 	h->drops_seen = xcalloc(h->maps->ncpus, sizeof(*h->drops_seen));
 	session_refresh_opts(h); /* there may be a target now */

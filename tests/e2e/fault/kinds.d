@@ -1,10 +1,10 @@
 /* DTRACEFLT_* tell the kinds apart. */
 #pragma D option quiet
 
-int zero;
+int zero, big;
 BEGIN { trace(1 / zero); }
 BEGIN { trace(*(int *)0x10); }
-BEGIN { trace(alloca(100000000)); }
+BEGIN { big = 100000000; trace(alloca(big)); }
 BEGIN { trace(inet_ntop(99, alloca(16))); }
 BEGIN { trace(lltostr(5, 99)); }
 BEGIN { trace(copyinstr(1)); }

@@ -16,6 +16,6 @@ BEGIN { trace(p->a); }
 BEGIN { trace(copyin(0, 8)); }
 BEGIN { trace(y ? 1 : 2 / y); }
 BEGIN { printf("fine %d\n", y && 1 / y); }
-BEGIN { trace(alloca(100000000)); }
+BEGIN { trace(alloca(arg0 + 100000000)); }
 BEGIN { exit(0); }
 ERROR { printf("E %d %d %d %x\n", arg1, arg2, arg4, arg5); }
