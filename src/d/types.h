@@ -182,3 +182,7 @@ type_id type_promote(const struct types *t, type_id a, type_id b);
 
 /* C spelling as messages show it: "struct foo *", "int [4]", "string". Lives in the arena. */
 const char *type_name(const struct types *t, type_id id, struct arena *a);
+/* The same with a name in it: "struct foo *p", "int a[4]". */
+const char *type_declaration(const struct types *t, type_id id, const char *name, struct arena *a);
+/* types_dump.c: what D text declared, or what was imported, as declarations in C with sizes and offsets. */
+void types_dump(const struct types *t, bool imported, struct strbuf *out);

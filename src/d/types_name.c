@@ -89,9 +89,9 @@ static void declarator_pointer(struct declarator *d, struct arena *a, uint32_t q
 	d->was_pointer = true;
 }
 
-const char *type_name(const struct types *t, type_id id, struct arena *a)
+const char *type_declaration(const struct types *t, type_id id, const char *name, struct arena *a)
 {
-	struct declarator d = {.text = arena_strdup(a, "")};
+	struct declarator d = {.text = arena_strdup(a, name)};
 
 	for (;;) {
 		uint32_t quals = quals_strip(t, &id);
@@ -109,4 +109,9 @@ const char *type_name(const struct types *t, type_id id, struct arena *a)
 		}
 		id = info->ref;
 	}
+}
+
+const char *type_name(const struct types *t, type_id id, struct arena *a)
+{
+	return type_declaration(t, id, "", a);
 }

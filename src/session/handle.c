@@ -169,7 +169,7 @@ int dtrace_option_iter(dtrace_hdl_t *dtp, dtrace_opt_f *func, void *arg)
 		dtrace_optdesc_t desc = {d->name, opt_kind_name(d->kind), d->deflt, d->what};
 		int rv;
 
-		if (d->flags & OPTF_MISSING)
+		if (d->flags & OPTF_NOT_LINUX)
 			continue;
 		rv = func(&desc, arg);
 		if (rv)
@@ -264,6 +264,7 @@ void dtrace_close(dtrace_hdl_t *dtp)
 	if (!h)
 		return;
 	session_undo_go(h);
+	session_dump_types(h);
 	for (uint32_t i = 0; i < h->procs.len; i++)
 		proc_destroy(h->procs.data[i]);
 	vec_deinit(&h->procs);

@@ -213,12 +213,24 @@ static struct err *bad_value(enum opt_id id)
 	return e;
 }
 
+/* Why an option is OPTF_NOT_LINUX. */
+static const struct {
+	enum opt_id id;
+	const char *why;
+} reasons[] = {
+	{OPT_grabanon, "there is no anonymous tracing: start dtrace early instead (dtrace(8), "
+		       "ANONYMOUS TRACING)"},
+	{OPT_zone, "zones are of illumos"},
+};
+
 static struct err *not_here(enum opt_id id)
 {
-	struct err *e = err_code(err_new("Not supported by this version"), EDT_NOTSUP);
+	struct err *e = err_code(err_new("Not supported on Linux"), EDT_NOTSUP);
 
-	return err_hint(e, "option '%s' is known (%s), but is not built yet", opt_descs[id].name,
-			opt_descs[id].what);
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+		if (reasons[i].id == id)
+			e = err_hint(e, "%s", reasons[i].why);
+	return e;
 }
 
 static struct err *check_limits(enum opt_id id, int64_t val)
@@ -350,7 +362,7 @@ struct err *options_set(struct options *o, const char *name, const char *value, 
 				EDT_BADOPTCTX);
 	if (o->is_active && d->class == OPTC_RUNTIME)
 		return err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE);
-	if (d->flags & OPTF_MISSING)
+	if (d->flags & OPTF_NOT_LINUX)
 		return not_here(id);
 	return set_value(o, id, value);
 }

@@ -21,7 +21,7 @@ enum opt_id {
 enum opt_kind { OPTK_FLAG, OPTK_NUMBER, OPTK_SIZE, OPTK_RATE, OPTK_STRING, OPTK_ENUM };
 enum opt_class { OPTC_COMPILE, OPTC_RUNTIME, OPTC_DYNAMIC };
 #define OPTF_NOPRAGMA 0x1 /* forbidden inside a program */
-#define OPTF_MISSING  0x2 /* known to the language, not built yet: refused with that reason */
+#define OPTF_NOT_LINUX 0x2 /* has no meaning on Linux: refused with the reason */
 #define OPTF_IGNORED  0x4 /* accepted, has no effect here (documented) */
 #define OPTF_LIST     0x8 /* values accumulate in order: define, incdir, ... */
 

@@ -131,6 +131,8 @@ struct dtrace_hdl {
 /* handle.c: ends e's journey. Returns -1 for the caller to return. */
 int session_fail(dtrace_hdl_t *h, struct err *e);
 /* Gives text, newline included, to a handler; false when the handler wants to stop. */
+/* typedump.c: writes what options ctypes and dtypes ask for. */
+void session_dump_types(dtrace_hdl_t *h);
 bool session_tell(dtrace_hdl_t *h, const struct session_handler *to, const char *text);
 /* To the notice handler, or kept until there is one. Hints are left out when quiet, adjustments of what
  * the user asked for are not. */

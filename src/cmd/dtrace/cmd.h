@@ -28,7 +28,7 @@ struct cmd_prog { /* one -s, -n, -f, -m, -P or -i */
 struct cmd {
 	dtrace_hdl_t *dtp;
 	enum cmd_mode mode;
-	bool verbose, only_compile, zdefs, claims_anon, is_ilp32;
+	bool verbose, only_compile, zdefs, claims_anon, is_buffered, is_ilp32;
 	unsigned int cflags;
 	struct cmd_prog *progs;
 	int nprogs;

@@ -57,6 +57,7 @@ static bool scan_modes(struct cmd *c, int argc, char **argv)
 		c->verbose |= f == 'v';
 		c->only_compile |= f == 'e';
 		c->claims_anon |= f == 'a';
+		c->is_buffered |= f == 'B';
 		if (f == '3' || f == '6')
 			c->is_ilp32 = f == '3';
 		c->zdefs |= f == 'Z';
@@ -77,19 +78,34 @@ static bool scan_modes(struct cmd *c, int argc, char **argv)
 	return help;
 }
 
+static __attribute__((noreturn)) void refuse(const char *what, const char *hint)
+{
+	fprintf(stderr, "dtrace: %s\n", what);
+	if (hint)
+		fprintf(stderr, "hint: %s\n", hint);
+	exit(E_USAGE);
+}
+
+/* Flags of the language that Linux has no use for, and those that are still to come. */
 static void refuse_missing(const struct cmd *c)
 {
-	const char *what = c->mode == MODE_ANON	    ? "anonymous tracing (-A)"
-			   : c->mode == MODE_LINK   ? "linking application probes (-G)"
-			   : c->mode == MODE_HEADER ? "header files for application probes (-h)"
-			   : c->claims_anon	    ? "claiming anonymous state (-a)"
-			   : c->is_ilp32	    ? "the 32-bit data model (-32; the kernel's is -64)"
-						    : NULL;
+	static const char early[] =
+		"start dtrace early, from a systemd unit, with -x bufpolicy=ring: dtrace(8), "
+		"ANONYMOUS TRACING";
 
-	if (!what)
-		return;
-	fprintf(stderr, "dtrace: %s is not available in this version\n", what);
-	exit(E_USAGE);
+	if (c->mode == MODE_ANON)
+		refuse("-A: anonymous tracing is not supported on Linux", early);
+	if (c->claims_anon)
+		refuse("-a: no anonymous tracing state: it is not supported on Linux", early);
+	if (c->is_buffered)
+		refuse("-B: buffered output handlers are not supported", NULL);
+	if (c->mode == MODE_LINK)
+		refuse("linking application probes (-G) is not available in this version", NULL);
+	if (c->mode == MODE_HEADER)
+		refuse("header files for application probes (-h) are not available in this version",
+		       NULL);
+	if (c->is_ilp32)
+		refuse("-32: programs are compiled for the kernel's data model, which is -64", NULL);
 }
 
 static void open_library(struct cmd *c)

@@ -111,7 +111,7 @@ void cmd_help(struct cmd *c)
 {
 	static const char *const flags[][2] = {
 		{"-32, -64", "data model of generated programs; only -64 can be traced here"},
-		{"-a, -A", "claim or store anonymous tracing (not on Linux; see the manual page)"},
+		{"-a, -A, -B", "anonymous tracing, buffered output (not on Linux; see dtrace(8))"},
 		{"-b SIZE", "size of each CPU's trace buffer (-x bufsize)"},
 		{"-c COMMAND", "run COMMAND, set $target to its pid, end when it ends"},
 		{"-C", "run the C preprocessor over -s files"},
