@@ -58,8 +58,7 @@ static const struct {
 				       "not touched yet can be read when the call returns" },
 	[REMEDY_KERNEL]      = { NULL, "the kernel has nothing at this address: test the pointer in the predicate" },
 	[REMEDY_DIVZERO]     = { NULL, "test the divisor in the predicate" },
-	[REMEDY_NOSCRATCH]   = { NULL, "take less at a time: what alloca(), copyin() and strings of one clause need "
-				       "is limited" },
+	[REMEDY_NOSCRATCH]   = { NULL, "take less at a time, or make room: -x scratchsize=256k" },
 	[REMEDY_ILLOP]       = { NULL, "an argument is out of its range" },
 	/* clang-format on */
 };

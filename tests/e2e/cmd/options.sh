@@ -20,14 +20,17 @@ $DTRACE --help | sed -n '/^Options/,$p' | sed 1d | while read -r name kind rest;
 	*:number) good "$name" 7; bad "$name" x "$invalid" "a number is expected" ;;
 	*:size) good "$name" 8k; bad "$name" 8q "$invalid" "a size is expected" ;;
 	*:rate) good "$name" 10hz; bad "$name" 10parsec "$invalid" "a rate is expected" ;;
-	bufpolicy:*) good "$name" ring; bad "$name" none "$invalid" "one of: switch, fill, ring" ;;
-	bufresize:*) good "$name" manual; bad "$name" 1 "$invalid" "one of: auto, manual" ;;
-	encoding:*) good "$name" utf8; bad "$name" ebcdic "$invalid" "one of: ascii, utf8" ;;
-	evaltime:*) good "$name" main; bad "$name" never "$invalid" "one of: exec, preinit, postinit, main" ;;
-	late:*) good "$name" static; bad "$name" x "$invalid" "one of: dynamic, static" ;;
-	linkmode:*) good "$name" dynamic; bad "$name" x "$invalid" "one of: kernel, dynamic, static" ;;
-	linktype:*) good "$name" dof; bad "$name" x "$invalid" "one of: elf, dof" ;;
-	stdc:*) good "$name" t; bad "$name" 1999 "$invalid" "one of: a, c, s, t" ;;
+	*:enum) # the hint of a bad value lists the good ones
+		bad "$name" nosuch "$invalid" "one of: "
+		for value in $(sed -n 's/^hint: one of: //p' out | tr -d ,); do good "$name" "$value"; done
+		case $name in
+		bufpolicy) bad "$name" x "$invalid" "one of: switch, fill, ring" ;;
+		bufresize) bad "$name" x "$invalid" "one of: auto, manual" ;;
+		encoding) bad "$name" x "$invalid" "one of: ascii, utf8" ;;
+		evaltime) bad "$name" x "$invalid" "one of: exec, preinit, postinit, main" ;;
+		linkmode) bad "$name" x "$invalid" "one of: kernel, dynamic, static" ;;
+		stdc) bad "$name" x "$invalid" "one of: a, c, s, t" ;;
+		esac ;;
 	version:*) good "$name" 1.2.2; bad "$name" 1.x "Version is not properly formatted or is too large"
 		bad "$name" 9.9 "Requested version is not supported by compiler" ;;
 	amin:*) good "$name" Private/Private/Unknown; bad "$name" private "$invalid" ;;
