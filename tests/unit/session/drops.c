@@ -1,0 +1,92 @@
+/*
+ * Every drop message of d-language.md 7.2, singular and plural, with and without its tag: counters are raised
+ * where the kernel would raise them. DYNRINSE, DYNDIRTY and STKSTROVERFLOW have no counter: freed dynamic
+ * variables are free at once, and helpers' strings have room of their own.
+ */
+#include "session/session.h"
+#include "tap.h"
+
+static struct strbuf said;
+
+static int on_drop(dtrace_hdl_t *h, const char *msg, void *arg)
+{
+	(void)h, (void)arg;
+	if (strncmp(msg, "hint: ", 6) != 0)
+		strbuf_add(&said, msg, strcspn(msg, "\n") + 1);
+	return 0;
+}
+
+static dtrace_hdl_t *running(const char *option)
+{
+	int error;
+	dtrace_hdl_t *h = dtrace_open(DTRACE_VERSION, 0, &error);
+	dtrace_prog_t *p;
+
+	if (!h)
+		return NULL;
+	if (option)
+		(void)dtrace_setopt(h, option, NULL);
+	p = dtrace_program_strcompile(h, "tick-1d { @ = count(); x[tid] = 1; }", DTRACE_PROBESPEC_NAME, 0, 0,
+				      NULL);
+	(void)dtrace_handle_drop(h, on_drop, NULL);
+	if (p && dtrace_program_exec(h, p, NULL) == 0 && dtrace_go(h) == 0)
+		return h;
+	printf("# %s\n", dtrace_errmsg(h, dtrace_errno(h)));
+	dtrace_close(h);
+	return NULL;
+}
+
+/* clang-format off */
+static const struct {
+	size_t counter; /* in struct rt_cpu */
+	const char *tag, *one, *many;
+} rows[] = {
+	{ offsetof(struct rt_cpu, drops),	 "PRINCIPAL",   "1 drop on CPU 0",	       "3 drops on CPU 0" },
+	{ offsetof(struct rt_cpu, nest_drops),	 "PRINCIPAL",   "1 drop on CPU 0",	       "3 drops on CPU 0" },
+	{ offsetof(struct rt_cpu, agg_drops),	 "AGGREGATION", "1 aggregation drop on CPU 0", "3 aggregation drops on CPU 0" },
+	{ offsetof(struct rt_cpu, dyn_drops),	 "DYNAMIC",     "1 dynamic variable drop",     "3 dynamic variable drops" },
+	{ offsetof(struct rt_cpu, spec_busy),	 "SPECBUSY",    "1 failed speculation (available buffer still busy)",
+	  "3 failed speculations (available buffers still busy)" },
+	{ offsetof(struct rt_cpu, spec_unavail), "SPECUNAVAIL", "1 failed speculation (no speculative buffer available)",
+	  "3 failed speculations (no speculative buffer available)" },
+	{ offsetof(struct rt_cpu, dblerrors),	 "DBLERROR",    "1 error in ERROR probe enabling",
+	  "3 errors in ERROR probe enabling" },
+};
+/* clang-format on */
+
+static void check(dtrace_hdl_t *h, size_t counter, uint64_t n, const char *tag, const char *text)
+{
+	char want[256];
+	struct err *e;
+
+	*(uint64_t *)(void *)((char *)&h->maps->control->cpu[0] + counter) += n;
+	strbuf_clear(&said);
+	e = session_report_drops(h);
+	ok(!e, "reported");
+	err_destroy(e);
+	(void)snprintf(want, sizeof(want), "%s%s%s%s\n", tag ? "[DTRACEDROP_" : "", tag ? tag : "",
+		       tag ? "] " : "", text);
+	is_str(strbuf_text(&said), want, text);
+}
+
+int main(void)
+{
+	for (int tagged = 0; tagged < 2; tagged++) {
+		dtrace_hdl_t *h = running(tagged ? "droptags" : NULL);
+
+		if (!h) {
+			ok(true, "# SKIP this machine cannot trace");
+			return tap_done();
+		}
+		for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+			check(h, rows[i].counter, 1, tagged ? rows[i].tag : NULL, rows[i].one);
+			check(h, rows[i].counter, 3, tagged ? rows[i].tag : NULL, rows[i].many);
+		}
+		strbuf_clear(&said);
+		err_destroy(session_report_drops(h));
+		is_str(strbuf_text(&said), "", "what was reported is not reported again");
+		dtrace_close(h);
+	}
+	strbuf_deinit(&said);
+	return tap_done();
+}
