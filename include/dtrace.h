@@ -58,9 +58,20 @@ int dtrace_getopt(dtrace_hdl_t *dtp, const char *opt, int64_t *ret_val);
 /* Walks the option table; for help texts. */
 typedef struct dtrace_optdesc {
 	const char *name, *kind, *deflt, *what;
+	int is_ignored; /* accepted for scripts of other systems, has no effect */
 } dtrace_optdesc_t;
 typedef int dtrace_opt_f(const dtrace_optdesc_t *opt, void *arg);
 int dtrace_option_iter(dtrace_hdl_t *dtp, dtrace_opt_f *func, void *arg);
+
+/* Walks what the language has built in and this system supports. */
+typedef struct dtrace_builtin {
+	const char *kind; /* "variable", "function", "action", "aggregation" */
+	const char *name;
+	const char *type; /* of a variable; else the prototype: "string(const char *, int, [int])" */
+	const char *what;
+} dtrace_builtin_t;
+typedef int dtrace_builtin_f(const dtrace_builtin_t *builtin, void *arg);
+int dtrace_builtin_iter(dtrace_hdl_t *dtp, dtrace_builtin_f *func, void *arg);
 
 /* ---- programs ----------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "proc/control.h"
+#include "d/builtin.h"
 #include "session/rings.h"
 #include "session/session.h"
 #include "sym/sym.h"
@@ -166,7 +167,8 @@ int dtrace_option_iter(dtrace_hdl_t *dtp, dtrace_opt_f *func, void *arg)
 {
 	for (int id = 0; id < OPT_COUNT; id++) {
 		const struct opt_desc *d = &opt_descs[id];
-		dtrace_optdesc_t desc = {d->name, opt_kind_name(d->kind), d->deflt, d->what};
+		dtrace_optdesc_t desc = {d->name, opt_kind_name(d->kind), d->deflt, d->what,
+					 (d->flags & OPTF_IGNORED) != 0};
 		int rv;
 
 		if (d->flags & OPTF_NOT_LINUX)
@@ -176,6 +178,36 @@ int dtrace_option_iter(dtrace_hdl_t *dtp, dtrace_opt_f *func, void *arg)
 			return rv;
 	}
 	return 0;
+}
+
+static const char *const subr_kinds[] = {
+	[SUBR_FUNC] = "function", [SUBR_ACTION] = "action", [SUBR_AGGFUNC] = "aggregation"};
+
+static bool is_supported(uint32_t flags)
+{
+	return !(flags & (SUBR_MISSING | SUBR_NOT_LINUX));
+}
+
+int dtrace_builtin_iter(dtrace_hdl_t *dtp, dtrace_builtin_f *func, void *arg)
+{
+	int rv = 0;
+
+	(void)dtp;
+	for (uint32_t i = 0; i < nbuiltin_vars && !rv; i++) {
+		const struct builtin_var *v = &builtin_vars[i];
+		dtrace_builtin_t b = {"variable", v->name, v->type, v->what};
+
+		if (is_supported(v->flags))
+			rv = func(&b, arg);
+	}
+	for (uint32_t i = 0; i < nsubrs && !rv; i++) {
+		const struct subr *s = &subrs[i];
+		dtrace_builtin_t b = {subr_kinds[s->class], s->name, s->proto, s->what};
+
+		if (is_supported(s->flags))
+			rv = func(&b, arg);
+	}
+	return rv;
 }
 
 /* DTRACE_OPT_NAME in the environment. */

@@ -103,8 +103,39 @@ static int help_option(const dtrace_optdesc_t *opt, void *arg)
 
 	if (opt->deflt[0])
 		snprintf(value, sizeof(value), " (%s)", opt->deflt);
-	fprintf(arg, "  %-16s %-7s %s%s\n", opt->name, opt->kind, opt->what, value);
+	fprintf(arg, "  %-16s %-7s %s%s%s\n", opt->name, opt->kind, opt->what, value,
+		opt->is_ignored ? "; no effect here" : "");
 	return 0;
+}
+
+/* The builtins of one kind. */
+struct help_kind {
+	const char *kind;
+	FILE *fp;
+};
+
+/* "string(const char *)" and "basename" -> "string basename(const char *)" */
+static int help_builtin(const dtrace_builtin_t *b, void *arg)
+{
+	const struct help_kind *k = arg;
+	size_t ret = strcspn(b->type, "(");
+	bool is_array = !*b->type, ends_in_star = ret && b->type[ret - 1] == '*';
+	char text[128];
+
+	if (strcmp(b->kind, k->kind) != 0)
+		return 0;
+	snprintf(text, sizeof(text), "%.*s%s%s%s", (int)ret, b->type, is_array || ends_in_star ? "" : " ",
+		 b->name, is_array ? "[]" : b->type + ret);
+	fprintf(k->fp, "  %-48s %s\n", text, b->what);
+	return 0;
+}
+
+static void help_builtins(struct cmd *c, const char *kind, const char *title)
+{
+	struct help_kind k = {kind, stdout};
+
+	printf("\n%s:\n", title);
+	dtrace_builtin_iter(c->dtp, help_builtin, &k);
 }
 
 void cmd_help(struct cmd *c)
@@ -143,4 +174,8 @@ void cmd_help(struct cmd *c)
 		printf("  %-16s %s\n", flags[i][0], flags[i][1]);
 	puts("\nOptions (-x), kind, meaning and default:");
 	dtrace_option_iter(c->dtp, help_option, stdout);
+	help_builtins(c, "variable", "Built-in variables");
+	help_builtins(c, "function", "Functions");
+	help_builtins(c, "action", "Actions");
+	help_builtins(c, "aggregation", "Aggregating functions");
 }

@@ -12,7 +12,7 @@ bad() { # option value text
 invalid="Invalid value for specified option"
 
 # what --help lists is accepted, by kind
-$DTRACE --help | sed -n '/^Options/,$p' | sed 1d | while read -r name kind rest; do
+$DTRACE --help | sed -n '/^Options/,/^$/p' | sed '1d;$d' | while read -r name kind rest; do
 	case $name:$kind in
 	*:flag) good "$name" && good "$name" off && good "$name" 0 && bad "$name" maybe "$invalid" ;;
 	iregs:*) good "$name" 4; bad "$name" 9 "$invalid" "'iregs' lies between 1 and 8" ;;
@@ -41,7 +41,7 @@ $DTRACE --help | sed -n '/^Options/,$p' | sed 1d | while read -r name kind rest;
 	*) fail "option $name has no known kind: $kind $rest" ;;
 	esac || exit 1
 done || exit 1
-[ "$($DTRACE --help | sed -n '/^Options/,$p' | wc -l)" -gt 80 ] || fail "--help lists too few options"
+[ "$($DTRACE --help | sed -n '/^Options/,/^$/p' | wc -l)" -gt 80 ] || fail "--help lists too few options"
 
 bad nosuch "" "Invalid option name"
 bad strsiz 8 "Invalid option name" "did you mean 'strsize'?"

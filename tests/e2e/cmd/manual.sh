@@ -1,0 +1,26 @@
+# The manual page has every flag of the command, and every option, variable and function that --help lists.
+man=$SRC/doc/dtrace.8
+cd "$TMP" || exit 1
+$DTRACE >usage 2>&1
+$DTRACE --help >help
+{
+	grep -oE '\[-[a-zA-Z]+' usage | tr -d '[-' | grep -o . | sed 's/^/flag /'
+	awk '
+		/^[A-Z].*:$/ { part = $1; next }
+		part == "Options" && NF { print "option " $1 }
+		part != "Options" && part != "Flags:" && /^  / {
+			line = $0
+			if (part == "Built-in") sub(/   .*/, "", line); else sub(/\(.*/, "", line)
+			sub(/\[\]/, "", line)
+			sub(/.*[ *]/, "", line)
+			if (line !~ /^arg[1-8]$/) print "name " line
+		}' help
+} | sort -u >wanted
+{
+	grep -oE '^\.B[RI]* .*' "$man" | grep -oE '\\-[a-zA-Z]( |"|$)' | grep -oE '[a-zA-Z]' | sed 's/^/flag /'
+	sed -n 's/^\.BR \([a-z]*\) ".*/option \1/p; s/.*\\fB\([a-z_0-9]*\)\\fR.*/name \1/p' "$man"
+} | sort -u >there
+[ "$(wc -l <wanted)" -gt 150 ] || { echo "too little in --help"; cat wanted; exit 1; }
+comm -23 wanted there >missing
+[ -s missing ] && { echo "not in doc/dtrace.8:"; cat missing; exit 1; }
+exit 0
