@@ -106,6 +106,9 @@ struct uprobe_sites {
 };
 MUST_CHECK struct err *attach_uprobe_multi(int prog_fd, int file_fd, pid_t pid,
 					   const struct uprobe_sites *sites, int *ret_fd);
+/* One uprobe, as a perf event of a process: for kernels without the above. Two descriptors: event, link. */
+MUST_CHECK struct err *attach_uprobe(int prog_fd, int file_fd, pid_t pid, uint64_t offset,
+				     uint64_t cookie, int *ret_event_fd, int *ret_link_fd);
 /* For feature checks: asks with an array of places that cannot be read. -1 and errno. */
 int uprobe_multi_try(int prog_fd, const char *path, pid_t pid);
 /* Runs a raw tracepoint type program once with args[0] = key, on this thread. */

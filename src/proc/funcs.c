@@ -348,3 +348,15 @@ const struct func *funcs_at_off(const struct funcs *f, uint64_t off)
 	}
 	return NULL;
 }
+
+uint64_t funcs_room(const struct funcs *f, uint64_t addr)
+{
+	uint64_t off, room = 0;
+
+	if (!find_off(f, addr, &off, &room))
+		return 0;
+	for (uint32_t i = 0; i < f->list.len; i++)
+		if (f->list.data[i].addr > addr)
+			return MIN(room, f->list.data[i].addr - addr);
+	return room;
+}

@@ -51,6 +51,8 @@ MUST_CHECK struct err *funcs_read(int fd, const struct debug_place *place, struc
 void funcs_destroy(struct funcs *f); /* NULL is allowed */
 /* First function of that name; follow next for the others. NULL when there is none. */
 const struct func *funcs_find(const struct funcs *f, const char *name);
+/* Bytes from addr to the next function, or to the end of the code. */
+uint64_t funcs_room(const struct funcs *f, uint64_t addr);
 /* Place in the file of an address; false when it is not code. */
 bool funcs_off(const struct funcs *f, uint64_t addr, uint64_t *ret_off);
 /* The canonical function whose code contains addr, or the place off of the file; NULL when none does. */

@@ -20,17 +20,6 @@ static bool is_push(const uint8_t *code, size_t size)
 	return size >= 1 && code[0] >= 0x50 && code[0] <= 0x57;
 }
 
-uint32_t insn_entry_skip(const uint8_t *code, size_t size)
-{
-	static const uint8_t endbr64[ENDBR_LEN] = {0xf3, 0x0f, 0x1e, 0xfa};
-	const uint8_t *next = code + ENDBR_LEN;
-
-	if (size <= ENDBR_LEN || memcmp(code, endbr64, ENDBR_LEN) != 0)
-		return 0;
-	size -= ENDBR_LEN;
-	return is_push(next, size) || insn_is_nop5(next, size) ? ENDBR_LEN : 0;
-}
-
 /* AVX and its kin: VEX, EVEX and XOP prefixes. */
 static bool is_vector(const uint8_t *code, size_t size)
 {
@@ -192,6 +181,47 @@ uint32_t insn_len(const uint8_t *code, size_t size, bool is_32bit)
 	return decode(&d, code, (uint32_t)MIN(size, 16u), 0, &in) ? in.len : 0;
 }
 
+/* ---- where an entry probe goes ----------------------------------------------------------------- */
+
+#define VECTORS_MAX 3
+
+/* Writes vector registers only: vmovd, vpxor, vxorps, vpbroadcast*. */
+static bool keeps_arguments(const uint8_t *code, uint32_t len)
+{
+	static const uint8_t opcodes[] = {0x57, 0x58, 0x6e, 0x78, 0x79, 0x7a, 0x7b, 0x7c, 0xef};
+	uint32_t opcode = code[0] == 0xc5 ? 2 : code[0] == 0xc4 ? 3 : 4;
+
+	return is_vector(code, len) && code[0] != 0x8f && opcode < len &&
+	       memchr(opcodes, code[opcode], sizeof(opcodes));
+}
+
+/* Bytes of vector instructions that a function begins with, which cannot be probed but leave its arguments. */
+static uint32_t skip_vectors(const uint8_t *code, size_t size)
+{
+	uint32_t skip = 0;
+
+	for (int i = 0; i < VECTORS_MAX && skip < size; i++) {
+		uint32_t len = insn_len(code + skip, size - skip, false);
+
+		if (!len || !keeps_arguments(code + skip, len))
+			break;
+		skip += len;
+	}
+	return skip < size && !insn_is_refused(code + skip, size - skip) ? skip : 0;
+}
+
+uint32_t insn_entry_skip(const uint8_t *code, size_t size)
+{
+	static const uint8_t endbr64[ENDBR_LEN] = {0xf3, 0x0f, 0x1e, 0xfa};
+	uint32_t begin = size > ENDBR_LEN && memcmp(code, endbr64, ENDBR_LEN) == 0 ? ENDBR_LEN : 0;
+	const uint8_t *next = code + begin;
+	uint32_t vectors = skip_vectors(next, size - begin);
+
+	if (vectors)
+		return begin + vectors;
+	return begin && (is_push(next, size - begin) || insn_is_nop5(next, size - begin)) ? begin : 0;
+}
+
 /* ---- a function ------------------------------------------------------------------------------ */
 
 static bool is_inside(int64_t target, uint32_t size)
@@ -273,6 +303,13 @@ void insns_decode(const uint8_t *code, uint32_t size, bool is_32bit, struct insn
 	vec_clear(&ret->list);
 	ret->is_partial = true;
 	follow(code, size, is_32bit, ret);
+}
+
+void insns_follow(const uint8_t *code, uint32_t size, bool is_32bit, struct insns *ret)
+{
+	*ret = (struct insns){.is_partial = true};
+	if (size)
+		follow(code, size, is_32bit, ret);
 }
 
 void insns_deinit(struct insns *s)

@@ -37,13 +37,15 @@ struct insns {
 };
 
 void insns_decode(const uint8_t *code, uint32_t size, bool is_32bit, struct insns *ret);
+/* Only what control reaches: for code whose end is not known. */
+void insns_follow(const uint8_t *code, uint32_t size, bool is_32bit, struct insns *ret);
 void insns_deinit(struct insns *s);
 /* The instruction that begins at off, or NULL. */
 const struct insn *insns_find(const struct insns *s, uint32_t off);
 
 /*
- * Where to put an entry probe: 4 when the function begins with endbr64 and what follows costs less and
- * sees the same registers and stack, else 0.
+ * Where to put an entry probe: behind an endbr64 when what follows costs less, behind vector instructions
+ * that cannot be probed, as long as the arguments and the stack are the same there; else 0.
  */
 uint32_t insn_entry_skip(const uint8_t *code, size_t size);
 bool insn_is_nop5(const uint8_t *code, size_t size);

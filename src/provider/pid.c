@@ -11,6 +11,7 @@
 
 #define PROVIDER   "pid"
 #define MAX_PROBES (4u << 20)
+#define ENTRY_BYTES 48u /* looked at for the place of an entry probe */
 
 /* A description while its probes are made. */
 struct request {
@@ -132,15 +133,16 @@ static struct err *refused(const struct request *r, const char *func, uint32_t o
 
 static struct err *add_entry(struct request *r, struct pid_object *o, const struct func *fn)
 {
-	const uint8_t *code = text_at(&o->text, fn->off, MIN(fn->size, 16u));
+	size_t size = MIN(fn->size, ENTRY_BYTES);
+	const uint8_t *code = text_at(&o->text, fn->off, size);
 	struct probe *pr;
 	uint32_t skip;
 
 	if (!code)
 		return unreadable(r, o, fn);
-	if (insn_is_refused(code, MIN(fn->size, 16u)))
+	skip = o->funcs->is_32bit ? 0 : insn_entry_skip(code, size);
+	if (insn_is_refused(code + skip, size - skip))
 		return refused(r, fn->name, 0);
-	skip = o->funcs->is_32bit ? 0 : insn_entry_skip(code, MIN(fn->size, 16u));
 	pr = add_probe(r, o, fn->name, "entry", UPROBE_ENTRY);
 	add_site(pr, o, fn->off + skip, 0, false);
 	probe_list_add(r->out, pr);
@@ -269,7 +271,7 @@ static struct err *add_offsets(struct request *r, struct pid_object *o, const st
 
 	if (!code)
 		return unreadable(r, o, fn);
-	insns_decode(code, (uint32_t)fn->size, o->funcs->is_32bit, &s);
+	(fn->is_sized ? insns_decode : insns_follow)(code, (uint32_t)fn->size, o->funcs->is_32bit, &s);
 	e = r->is_insn ? add_exact_insn(r, o, fn, &s) : add_insns(r, o, fn, &s);
 	insns_deinit(&s);
 	return e;
@@ -308,12 +310,22 @@ static struct err *check_name(struct request *r)
 			DTAG_CODE(D_PROC_NAME));
 }
 
-static struct err *add_function(struct request *r, struct pid_object *o, const struct func *fn)
+static struct err *not_chosen(const struct request *r, const struct func *fn)
+{
+	if (!r->is_exact)
+		return NULL;
+	return err_code(err_hint(err_new("'%s' is an indirect function, and process %d has not chosen an "
+					 "implementation yet",
+					 fn->name, (int)r->target->pid),
+				 "try again when it has been called; with -c: -x evaltime=main"),
+			DTAG_CODE(D_PROC_FUNC));
+}
+
+static struct err *add_code(struct request *r, struct pid_object *o, const struct func *fn)
 {
 	const char *name = r->desc->name;
 	struct err *e = NULL;
 
-	r->nfound++;
 	if (r->is_insn)
 		return add_offsets(r, o, fn);
 	if (glob_match(name, "entry"))
@@ -325,6 +337,18 @@ static struct err *add_function(struct request *r, struct pid_object *o, const s
 	if (!e && r->st->probes.len >= MAX_PROBES)
 		e = err_new("more than %u probes", MAX_PROBES);
 	return e;
+}
+
+static struct err *add_function(struct request *r, struct pid_object *o, const struct func *fn)
+{
+	struct func chosen;
+
+	r->nfound++;
+	if (!fn->is_ifunc)
+		return add_code(r, o, fn);
+	if (!pid_object_chosen(r->target, o, fn, &chosen))
+		return not_chosen(r, fn);
+	return add_code(r, o, &chosen);
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */

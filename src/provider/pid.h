@@ -70,6 +70,11 @@ void pid_target_destroy(struct pid_target *t);
 /* Opens the file and reads its functions, once. The error stays the object's. */
 const struct err *pid_object_open(struct pid_target *t, struct pid_object *o);
 /* Does a module field mean it? "a.out", "libc" for libc.so.6, "LM0`libc.so.6", patterns. */
+/*
+ * An indirect function stands for the implementation the process has chosen: *ret is that one, under fn's
+ * name. False when nothing was chosen yet.
+ */
+bool pid_object_chosen(struct pid_target *t, struct pid_object *o, const struct func *fn, struct func *ret);
 bool pid_object_matches(const struct pid_object *o, const char *pattern);
 
 /* ---- pid_attach.c ------------------------------------------------------------------------------ */

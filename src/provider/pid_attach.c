@@ -18,6 +18,7 @@
 #define LINK_MAX	(1u << 13)
 #define PLACES_MAX	(1u << 18)
 #define REFUSED_MAX	8
+#define SINGLE_MAX	512 /* each takes the kernel 100 ms and more to remove: providers.md 1.2 */
 #define KERNEL_ENOTSUPP 524	   /* Linux include/linux/errno.h: an instruction that is not probed */
 
 struct place {
@@ -202,12 +203,43 @@ static struct err *attach_link(struct attempt *at, const struct place *p, uint32
 	return e ? e : attach_link(at, p + n / 2, n - n / 2);
 }
 
+/* One by one, on kernels that know no other way. */
+static struct err *attach_singly(int prog_fd, const struct place *p, uint32_t n,
+				 struct attachments *ret)
+{
+	uint32_t nrefused = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		int event, link;
+		struct err *e = attach_uprobe(prog_fd, p->object->fd, p->target->pid, p[i].off,
+					      p[i].cookie, &event, &link);
+
+		if (e && err_get_sys(e) == ESRCH) {
+			err_destroy(e); /* it has ended */
+			return NULL;
+		}
+		if (e && is_about_place(e) && !p[i].is_exact) {
+			err_destroy(e); /* counted */
+			nrefused++;
+			continue;
+		}
+		if (e)
+			return attach_failed(&p[i], 1, e);
+		attachments_add(ret, link);
+		attachments_add(ret, event);
+		ret->is_slow = true;
+	}
+	return nrefused == n && n ? attach_failed(p, n, err_new("the kernel refuses them all")) : NULL;
+}
+
 static struct err *attach_file(int prog_fd, const struct place *p, uint32_t n,
 			       struct attachments *ret)
 {
 	struct attempt at = {.prog_fd = prog_fd, .ret = ret};
 	struct err *e = NULL;
 
+	if (!feat_has(FEAT_UPROBE_MULTI))
+		return attach_singly(prog_fd, p, n, ret);
 	for (uint32_t i = 0; i < n && !e; i += LINK_MAX)
 		e = attach_link(&at, p + i, MIN(LINK_MAX, n - i));
 	if (!e && at.nrefused)
@@ -218,6 +250,11 @@ static struct err *attach_file(int prog_fd, const struct place *p, uint32_t n,
 
 static struct err *check_count(uint32_t n)
 {
+	if (!feat_has(FEAT_UPROBE_MULTI) && n > SINGLE_MAX)
+		return err_hint(err_new("%" PRIu32 " places in processes are too many for this kernel, which "
+					"lacks %s: at most %u can be probed at once",
+					n, feat_what(FEAT_UPROBE_MULTI), SINGLE_MAX),
+				"name the functions");
 	if (n <= PLACES_MAX)
 		return NULL;
 	return err_hint(err_new("%" PRIu32 " places in processes are too many: at most %u can be probed "

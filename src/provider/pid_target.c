@@ -7,6 +7,7 @@
 
 #include "d/diag.h"
 #include "proc/code.h"
+#include "proc/ifunc.h"
 #include "sym/debugfile.h"
 
 /* ---- the process ----------------------------------------------------------------------------- */
@@ -193,6 +194,51 @@ const struct err *pid_object_open(struct pid_target *t, struct pid_object *o)
 		o->refused = read_funcs(t, o);
 	o->text.fd = o->fd;
 	return o->refused;
+}
+
+static struct ifunc_object ifunc_object(const struct pid_object *o)
+{
+	return (struct ifunc_object){.fd = o->fd, .funcs = o->funcs, .dev = o->dev, .ino = o->ino};
+}
+
+static taddr chosen_by_any(struct pid_target *t, struct pid_object *o, const struct func *fn)
+{
+	struct ifunc_object own = ifunc_object(o);
+	taddr chosen = ifunc_chosen(t->pid, &t->maps, &own, fn, &own);
+
+	for (uint32_t i = 0; i < t->objects.len && !chosen; i++) {
+		struct pid_object *user = t->objects.data[i];
+		struct ifunc_object importing;
+
+		if (user == o || pid_object_open(t, user))
+			continue;
+		importing = ifunc_object(user);
+		chosen = ifunc_chosen(t->pid, &t->maps, &own, fn, &importing);
+	}
+	return chosen;
+}
+
+bool pid_object_chosen(struct pid_target *t, struct pid_object *o, const struct func *fn,
+		       struct func *ret)
+{
+	taddr chosen = chosen_by_any(t, o, fn);
+	struct ifunc_object own = ifunc_object(o);
+	const struct func *known;
+	uint64_t bias;
+
+	if (!chosen || !ifunc_bias(&t->maps, &own, &bias))
+		return false;
+	*ret = (struct func){.addr = chosen - bias, .name = fn->name, .is_canonical = true};
+	known = funcs_at(o->funcs, ret->addr);
+	if (!funcs_off(o->funcs, ret->addr, &ret->off))
+		return false;
+	if (known && known->addr == ret->addr) {
+		ret->size = known->size;
+		ret->is_sized = known->is_sized;
+	}
+	if (!ret->size)
+		ret->size = funcs_room(o->funcs, ret->addr);
+	return ret->size > 0;
 }
 
 /* "libc" for "libc.so.6", "libc.so" for it, too. */

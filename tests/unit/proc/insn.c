@@ -101,6 +101,13 @@ static void test_entry(void)
 	       "endbr64; mov: nothing is won");
 	is_int(insn_entry_skip(CODE(0xf3, 0x0f, 0x1e, 0xfa)), 0, "endbr64 alone");
 	is_int(insn_entry_skip(CODE(0x55)), 0, "push");
+	is_int(insn_entry_skip(CODE(0xc5, 0xf9, 0x6e, 0xc6, 0x89, 0xf8)), 4, "vmovd; mov");
+	is_int(insn_entry_skip(CODE(0xf3, 0x0f, 0x1e, 0xfa, 0xc5, 0xf9, 0xef, 0xc0, 0x89, 0xf8)), 8,
+	       "endbr64; vpxor; mov");
+	is_int(insn_entry_skip(CODE(0xc5, 0xf9, 0xd7, 0xc0, 0x89, 0xf8)), 0,
+	       "vpmovmskb writes a register that is no vector");
+	is_int(insn_entry_skip(CODE(0xc5, 0xf9, 0x6e, 0xc6, 0xf0, 0x01, 0x07)), 0,
+	       "vmovd; lock: not there either");
 }
 
 static void test_refused(void)

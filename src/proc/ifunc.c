@@ -1,0 +1,102 @@
+/* Which implementation of an indirect function a process uses. */
+#include "proc/ifunc.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+
+bool ifunc_bias(const struct proc_maps *maps, const struct ifunc_object *o, uint64_t *ret_bias)
+{
+	for (uint32_t i = 0; i < o->funcs->code.len; i++) {
+		const struct func_segment *g = &o->funcs->code.data[i];
+		const struct proc_map *m = proc_maps_find_off(maps, o->dev, o->ino, g->off);
+
+		if (m) {
+			*ret_bias = m->start + (g->off - m->off) - g->addr;
+			return true;
+		}
+	}
+	return false;
+}
+
+static taddr read_word(pid_t pid, taddr addr)
+{
+	char path[64];
+	uint64_t value = 0;
+	CLEANUP(fd) int fd = -1;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || pread(fd, &value, sizeof(value), (off_t)addr) != sizeof(value))
+		return 0;
+	return value;
+}
+
+/* The name a relocation is about, without version; NULL when it has none. */
+static bool is_about(Elf *elf, uint32_t symbols, const GElf_Rela *r, const char *name)
+{
+	Elf_Scn *scn = elf_getscn(elf, symbols);
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	uint64_t index = GELF_R_SYM(r->r_info);
+	const char *s;
+	GElf_Shdr sh;
+	GElf_Sym sym;
+
+	if (!data || index > INT32_MAX || !gelf_getshdr(scn, &sh) ||
+	    !gelf_getsym(data, (int)index, &sym))
+		return false;
+	s = elf_strptr(elf, sh.sh_link, sym.st_name);
+	return s && strcmp(s, name) == 0;
+}
+
+static bool is_slot(Elf *elf, uint32_t symbols, const GElf_Rela *r, const struct func *fn, bool is_own)
+{
+	switch (GELF_R_TYPE(r->r_info)) {
+	case R_X86_64_IRELATIVE: return is_own && (uint64_t)r->r_addend == fn->addr;
+	case R_X86_64_JUMP_SLOT:
+	case R_X86_64_GLOB_DAT: return is_about(elf, symbols, r, fn->name);
+	default: return false;
+	}
+}
+
+/* The address of a word that holds the choice; 0 = the file has none. */
+static uint64_t find_slot(int fd, const struct func *fn, bool is_own)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	GElf_Rela r;
+	uint64_t slot = 0;
+	Elf *elf;
+
+	(void)elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	while (elf && !slot && (scn = elf_nextscn(elf, scn))) {
+		Elf_Data *data = gelf_getshdr(scn, &sh) && sh.sh_type == SHT_RELA
+					 ? elf_getdata(scn, NULL)
+					 : NULL;
+		size_t n = data && sh.sh_entsize ? data->d_size / sh.sh_entsize : 0;
+
+		for (size_t i = 0; i < n && i <= INT32_MAX && !slot && gelf_getrela(data, (int)i, &r);
+		     i++)
+			if (is_slot(elf, sh.sh_link, &r, fn, is_own))
+				slot = r.r_offset;
+	}
+	(void)elf_end(elf);
+	return slot;
+}
+
+taddr ifunc_chosen(pid_t pid, const struct proc_maps *maps, const struct ifunc_object *object,
+		   const struct func *fn, const struct ifunc_object *user)
+{
+	uint64_t bias, slot = find_slot(user->fd, fn, user->fd == object->fd);
+	const struct proc_map *m;
+	taddr chosen;
+
+	if (!slot || !ifunc_bias(maps, user, &bias))
+		return 0;
+	chosen = read_word(pid, bias + slot);
+	m = proc_maps_find(maps, chosen);
+	/* until a first call of the name its slot leads back into the importing file */
+	if (!m || !m->is_exec || m->dev != object->dev || m->ino != object->ino)
+		return 0;
+	return chosen;
+}
