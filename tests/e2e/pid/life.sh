@@ -1,3 +1,4 @@
+# @@timeout: 240
 # A grabbed process goes on unharmed, whatever happens to dtrace; runs end with their last process; several processes.
 exec python3 - <<'END'
 import os, re, signal, subprocess, sys, time
