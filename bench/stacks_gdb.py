@@ -129,7 +129,7 @@ def ours(dtrace, comm, pids, env):
             pcs.append({start + int(m[2], 16) for start in starts.get(m[1], [0])})
         elif line.startswith('0x'):
             pcs.append({int(line, 16)})
-        elif line:
+        elif line == '[cut]':
             pcs.append(set())
     return pid, tid, pcs
 
