@@ -53,6 +53,8 @@ static const char *hint_provider(struct probes *ps, const struct probe_desc *des
 			return arena_printf(
 				a, "provider '%s' is not available in this version; there are: %s",
 				desc->prov, all);
+	if (strcmp(desc->prov, "pid") == 0)
+		return "its name ends with a process id: pid123, or pid$target with -c or -p";
 	near = did_you_mean(ps, desc->prov, names, n);
 	return near ? near : arena_printf(a, "there are the providers %s", all);
 }
