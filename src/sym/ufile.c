@@ -13,6 +13,7 @@
 #include "sym/elfsym.h"
 
 #define OPEN_MIN  64 /* descriptors used however few the process may have */
+#define TRIES_MAX 8  /* to read a file that cannot be opened, by way of different processes */
 #define PATH_SIZE 4200
 
 void ufiles_init(struct ufiles *u)
@@ -212,9 +213,11 @@ struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct upla
 	struct unode *n = f->node;
 	struct debug_place place = {f->path, at->root, u->debug_dirs, n->dev, n->ino};
 
-	ufile_keep(u, f, at);
+	if (n->nfailed < TRIES_MAX)
+		ufile_keep(u, f, at);
 	if (n->is_read)
 		return n->syms;
+	n->nfailed++;
 	if (is_vdso(f))
 		n->syms = read_vdso();
 	else if (n->fd >= 0)

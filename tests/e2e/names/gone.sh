@@ -22,12 +22,12 @@ X
 	expect 'first`show' 'first`exported' 'first`a_table' 'first`zeroes' 'first`label' \
 		'second`uncover' 'second`outward' 'second`a_table' 'second`zeroes' 'second`label'
 
-# in a mount namespace of its own, at a path that is not ours
+# in a mount namespace of its own, in a file system that ends with it
 unshare -m true 2>/dev/null || exit 0
 # shellcheck disable=SC2086
-names_of n "unshare -m sh -c 'mount -t tmpfs none /mnt && cp $TMP/program /mnt/n && /mnt/n'" | expect $code
+names_of n "unshare -m sh -c 'mount -t tmpfs none /mnt && cp $TMP/program /mnt/n && /mnt/n wait'" | expect $code
 # shellcheck disable=SC2086
-names_of n "unshare -m -p -f --mount-proc sh -c 'mount -t tmpfs none /mnt && cp $TMP/program /mnt/n && /mnt/n'" | expect $code
+names_of n "unshare -m -p -f --mount-proc sh -c 'mount -t tmpfs none /mnt && cp $TMP/program /mnt/n && /mnt/n wait'" | expect $code
 # shellcheck disable=SC2086
 names_of n "mkdir $TMP/root && cp $TMP/program $TMP/root/n && chroot $TMP/root /n" | expect $code
 
