@@ -46,9 +46,12 @@ static struct expr *args_element(struct check *c, struct ident *id, struct expr 
 
 static struct expr *fail_index(struct check *c, struct expr *e, uint64_t index, uint32_t n)
 {
-	return expr_fail(c, D_ARGS_IDX, e->span,
-			 "index %lld is out of range for args[ ] of %s, which has %u",
-			 (long long)index, desc_text(c), n);
+	check_error(c, D_ARGS_IDX, e->span,
+		    "index %lld is out of range for args[ ] of %s, which has %u",
+		    (long long)index, desc_text(c), n);
+	if (!n)
+		diag_hint(c->diags, "no types are known here: arg0, arg1, ... have the values");
+	return expr_bad(c, e->span);
 }
 
 /* Argument `native` as a value of type `out`, by a translator where the types differ. */
@@ -80,6 +83,17 @@ static struct expr *args_declared(struct check *c, struct ident *id, struct expr
 	return args_value(c, id, e, index, p->map[index], p->args[p->map[index]], p->xargs[index]);
 }
 
+static struct expr *fail_unseen(struct check *c, struct expr *e, uint64_t index, const char *text)
+{
+	check_error(c, D_ARGS_TYPE, e->span,
+		    "args[%llu] of %s is a '%s', which is not in arg0 to arg9",
+		    (unsigned long long)index, desc_text(c), text);
+	diag_hint(c->diags,
+		  "floating-point numbers, structs passed by value, and parameters that the "
+		  "compiler has removed are not in the registers that a probe sees");
+	return expr_bad(c, e->span);
+}
+
 static type_id args_type(struct check *c, const struct expr *e, uint64_t index, const char *text)
 {
 	type_id type = type_from_text(c, text);
@@ -95,8 +109,9 @@ static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr
 {
 	const char *const *texts = NULL;
 	int n = c->env->arg_types ? c->env->arg_types(c->env->ctx, c->desc, &texts) : 0;
+	uint32_t raw = (uint32_t)index;
 	struct argtext t;
-	type_id type, out;
+	type_id type = TYPE_NONE, out;
 
 	if (n < 0)
 		return expr_fail(
@@ -105,6 +120,12 @@ static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr
 			desc_text(c));
 	if (index >= (uint32_t)n)
 		return fail_index(c, e, index, (uint32_t)n);
+	if (c->env->arg_type)
+		type = c->env->arg_type(c->env->ctx, c->desc, raw, c->types, &raw);
+	if (type == TYPE_ERROR)
+		return fail_unseen(c, e, index, texts[index]);
+	if (type != TYPE_NONE)
+		return args_element(c, id, e, raw, type);
 	t = argtext_parse(c->arena, texts[index], (uint32_t)index);
 	type = out = args_type(c, e, index, t.type);
 	if (t.output && type != TYPE_NONE)

@@ -22,6 +22,7 @@
 
 struct attr; /* d/attr.h */
 struct dsession;
+struct types; /* d/types.h; a type_id is an uint32_t */
 struct kallsym; /* sym/kallsyms.h */
 
 /* Options that shape compilation (d-language.md 8.2); the session's option table fills it. */
@@ -55,6 +56,10 @@ struct compile_env {
 	int (*arg_types)(void *ctx, const struct probe_desc *desc, const char *const **ret_types);
 	/* The least attributes (NPARTS of them) of the providers whose probes desc matches; false: none. May be NULL. */
 	bool (*attrs)(void *ctx, const struct probe_desc *desc, struct attr *ret);
+	/* The type of args[index] of those probes, which the table gets, and which of arg0.. has it; TYPE_NONE: as
+	 * the text says, in its place; TYPE_ERROR: its value is not to be had. May be NULL. */
+	uint32_t (*arg_type)(void *ctx, const struct probe_desc *desc, uint32_t index, struct types *t,
+			     uint32_t *ret_raw);
 	/* Sets a run-time or compile-time option from a pragma; error text ready for D_PRAGMA_OPTSET. */
 	struct err *(*set_option)(void *ctx, const char *name, const char *value);
 	bool (*macro)(void *ctx, const char *name, int64_t *ret_value);

@@ -109,6 +109,7 @@ static struct type_row *row_add(struct types *t, enum type_kind kind, const char
 	row->info.index = t->rows.len;
 	row->align = 1;
 	row->is_imported = t->importing > 0;
+	row->from = t->from;
 	vec_push(&t->rows, row);
 	return row;
 }
@@ -394,7 +395,7 @@ type_id type_function(struct types *t, type_id ret, const type_id *params, uint3
 /* Makes the row known by its tag. What D text declared is never shadowed by an import. */
 static void tag_claim(struct types *t, const struct type_row *row)
 {
-	if (*row->info.name && (!t->importing || !tags_get(t, row->info.kind, row->info.name)))
+	if (*row->info.name && !t->from && (!t->importing || !tags_get(t, row->info.kind, row->info.name)))
 		tags_set(t, row->info.kind, row->info.name, row->info.index);
 }
 
@@ -530,7 +531,7 @@ type_id type_define_typedef(struct types *t, const char *name, type_id of)
 	struct type_row *row = row_add(t, TK_TYPEDEF, name);
 
 	row->info.ref = of;
-	if (!t->importing || !hashmap_finds(t->names, row->info.name))
+	if (!t->from && (!t->importing || !hashmap_finds(t->names, row->info.name)))
 		names_set(t, row->info.name, row->info.index);
 	undo_note(t, row->info.index, false);
 	return row->info.index;
@@ -619,6 +620,7 @@ type_id types_find_tag_known(const struct types *t, enum type_kind kind, const c
 bool type_complete(struct types *t, type_id id)
 {
 	const struct type_row *row = type_resolved_row(t, id);
+	const struct type_importer *from, *outer;
 	enum type_kind kind;
 
 	while (row->info.kind == TK_ARRAY)
@@ -628,13 +630,29 @@ bool type_complete(struct types *t, type_id id)
 		return true;
 	if (row->info.is_complete)
 		return true;
-	if (!t->importer || !t->importer->complete)
+	from = row->from ? row->from : t->importer;
+	if (!from || !from->complete)
 		return false;
+	outer = t->from;
+	t->from = row->from;
 	t->importing++;
-	if (t->importer->complete(t->importer->ctx, t, row->info.index) && !row->info.is_complete)
+	if (from->complete(from->ctx, t, row->info.index) && !row->info.is_complete)
 		BUG("the importer left 'struct %s' incomplete", row->info.name);
 	t->importing--;
+	t->from = outer;
 	return row->info.is_complete;
+}
+
+void types_import_begin(struct types *t, const struct type_importer *from)
+{
+	t->from = from;
+	t->importing++;
+}
+
+void types_import_end(struct types *t)
+{
+	t->from = NULL;
+	t->importing--;
 }
 
 const struct type_member *type_find_member(const struct types *t, type_id sou, const char *name,

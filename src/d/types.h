@@ -100,6 +100,13 @@ struct type_importer {
 };
 void types_set_importer(struct types *t, const struct type_importer *importer); /* NULL: none */
 
+/*
+ * What is made between these is of a program that a probe is in: it has no name for D text, which would
+ * otherwise mean another program's or the kernel's, and from->complete() is asked about its forwards.
+ */
+void types_import_begin(struct types *t, const struct type_importer *from);
+void types_import_end(struct types *t);
+
 /* What was declared after the mark is forgotten (a compile failed); ids stay valid, names are free. */
 uint32_t types_mark(const struct types *t);
 void types_rollback(struct types *t, uint32_t mark);

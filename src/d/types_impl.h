@@ -14,6 +14,7 @@ struct type_row {
 	struct type_info info;
 	uint32_t align;
 	bool is_imported;
+	const struct type_importer *from; /* a program's (types_import_begin()); NULL = t->importer's */
 	bool has_string; /* size depends on strsize */
 	/* STRUCT, UNION declared in D: the members as given, paddings included, to lay them out
 	 * again */
@@ -38,6 +39,7 @@ struct types {
 	uint32_t strsize;
 	const struct type_importer *importer;
 	uint32_t importing; /* depth of calls into the importer */
+	const struct type_importer *from; /* of the program whose types are made now; NULL: none */
 };
 
 struct type_row *type_row(const struct types *t, type_id id);

@@ -33,6 +33,7 @@ struct probes {
 	struct hashmap *states;		/* provider -> struct pv_state */
 	VEC(struct probe_desc) named;	/* with literal functions; text in the arena */
 	bool is_classic;
+	const char *debug_dirs;
 	VEC(struct probe_list *) lists; /* those in the indexes, to be freed */
 	uint32_t next_id;
 	void (*on_notice)(void *ctx, const char *msg);
@@ -480,6 +481,16 @@ void probes_set_classic(struct probes *ps, bool is_classic)
 	if (ps->is_classic != is_classic)
 		forget_matches(ps);
 	ps->is_classic = is_classic;
+}
+
+void probes_set_debug_dirs(struct probes *ps, const char *dirs)
+{
+	ps->debug_dirs = dirs;
+}
+
+const char *probes_debug_dirs(const struct probes *ps)
+{
+	return ps->debug_dirs;
 }
 
 bool probes_is_classic(const struct probes *ps)

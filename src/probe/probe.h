@@ -22,6 +22,7 @@
 #include "base/vec.h"
 #include "bpf/unit.h"
 #include "d/ident.h" /* struct attr */
+#include "d/types.h"
 #include "dif/prog.h"
 
 struct provider;
@@ -89,6 +90,10 @@ struct provider {
 	const char *(*hint)(struct probes *ps, const struct provider *pv, const struct probe_desc *desc);
 	/* D types of args[] (d/argtext.h), static or in the registry's arena. */
 	uint32_t (*arg_types)(struct probes *ps, const struct probe *pr, const char *const **ret_types);
+	/* The type of args[index] itself, where a text cannot name it, and which of arg0.. has it; TYPE_NONE: by
+	 * its text, TYPE_ERROR: its value is not to be had. May be NULL. */
+	type_id (*arg_type)(struct probes *ps, const struct probe *pr, uint32_t index, struct types *t,
+			     uint32_t *ret_raw);
 	/* Places; ret has room for PROBE_MAX_POINTS. Returns how many. */
 	uint32_t (*points)(const struct probe *pr, struct probe_point *ret);
 	/* Hangs the loaded unit on the places of the given probes (those of one entry kind). */
@@ -141,6 +146,9 @@ bool probes_is_named(const struct probes *ps, const struct provider *pv, const c
 /* Do globs see functions in the form of older ones, too (option syscallview)? */
 void probes_set_classic(struct probes *ps, bool is_classic);
 bool probes_is_classic(const struct probes *ps);
+/* Where separate debug files are (option debugdir); NULL: as usual. Lives as long as the registry. */
+void probes_set_debug_dirs(struct probes *ps, const char *dirs);
+const char *probes_debug_dirs(const struct probes *ps);
 /* Has desc, matched before, got probes through other names? */
 bool probes_is_expanded(const struct probes *ps, const struct probe_desc *desc);
 

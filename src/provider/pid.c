@@ -8,6 +8,7 @@
 #include "proc/exits.h"
 #include "proc/insn.h"
 #include "sym/demangle.h"
+#include "d/import_dwarf.h"
 
 #define PROVIDER   "pid"
 #define MAX_PROBES (4u << 20)
@@ -662,6 +663,7 @@ static void pid_close(void *state)
 	for (uint32_t i = 0; i < st->targets.len; i++)
 		pid_target_destroy(st->targets.data[i]);
 	vec_deinit(&st->targets);
+	dwarf_import_destroy(st->types);
 }
 
 const struct provider provider_pid = {
@@ -671,6 +673,8 @@ const struct provider provider_pid = {
 	.collect = pid_collect,
 	.close = pid_close,
 	.hint = pid_hint,
+	.arg_types = pid_arg_types,
+	.arg_type = pid_arg_type,
 	.points = pid_points,
 	.attach = pid_attach,
 };

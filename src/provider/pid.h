@@ -4,6 +4,7 @@
  *     pid.c         descriptions to probes
  *     pid_target.c  processes, the files they have mapped
  *     pid_attach.c  probes to places in files, and their links
+ *     pid_types.c   types of arguments
  *
  * Owns     a target owns its objects, an object its descriptor and functions; all live as long as the
  *          registry.
@@ -25,6 +26,8 @@ struct pid_object {
 	struct funcs *funcs;
 	struct text text;
 	struct err *refused; /* why it cannot be probed */
+	struct dwarf_file *dwarf; /* NULL: none, or not looked for (has_dwarf) */
+	bool has_dwarf;
 };
 
 struct pid_target {
@@ -54,6 +57,7 @@ struct pid_probe {
 struct pid_state {
 	VEC(struct pid_target *) targets;
 	VEC(struct pid_probe *) probes; /* by key */
+	struct dwarf_import *types;	/* NULL until a type is asked for */
 };
 
 static inline struct pid_probe *pid_probe(const struct probe *pr)
@@ -82,3 +86,10 @@ bool pid_object_matches(const struct pid_object *o, const char *pattern);
 struct err *pid_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
 		       struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
 		       struct attachments *ret);
+
+/* ---- pid_types.c ------------------------------------------------------------------------------- */
+
+/* struct provider: none without debug information. */
+uint32_t pid_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types);
+type_id pid_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, struct types *t,
+		     uint32_t *ret_raw);

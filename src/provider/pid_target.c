@@ -9,6 +9,7 @@
 #include "proc/code.h"
 #include "proc/ifunc.h"
 #include "sym/debugfile.h"
+#include "sym/dwarf.h"
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
@@ -143,6 +144,7 @@ void pid_target_destroy(struct pid_target *t)
 		if (o->fd >= 0)
 			(void)close(o->fd);
 		funcs_destroy(o->funcs);
+		dwarf_file_close(o->dwarf);
 		text_deinit(&o->text);
 		err_destroy(o->refused);
 		free(o);

@@ -89,6 +89,7 @@ void session_refresh_opts(dtrace_hdl_t *h)
 	refresh_compile_opts(h);
 	apply_cflags(&h->compile_opts, h->cflags);
 	probes_set_classic(h->probes, h->opts.val[OPT_syscallview] == SYSCALLVIEW_CLASSIC);
+	probes_set_debug_dirs(h->probes, h->opts.str[OPT_debugdir]);
 	h->print_opts = (struct print_opts){
 		.quiet = opt_flag(&h->opts, OPT_quiet),
 		.flowindent = opt_flag(&h->opts, OPT_flowindent),
@@ -175,6 +176,21 @@ static int env_arg_types(void *ctx, const struct probe_desc *desc, const char *c
 	return (int)nfirst;
 }
 
+static type_id env_arg_type(void *ctx, const struct probe_desc *desc, uint32_t index,
+			    struct types *t, uint32_t *ret_raw)
+{
+	dtrace_hdl_t *h = ctx;
+	struct probe **probes;
+	uint32_t n;
+	struct err *e = probes_match(h->probes, desc, &probes, &n);
+
+	if (e || !n || !probes[0]->provider->arg_type) {
+		err_destroy(e); /* match() has told */
+		return TYPE_NONE;
+	}
+	return probes[0]->provider->arg_type(h->probes, probes[0], index, t, ret_raw);
+}
+
 static struct err *env_set_option(void *ctx, const char *name, const char *value)
 {
 	dtrace_hdl_t *h = ctx;
@@ -238,6 +254,7 @@ void session_env_init(dtrace_hdl_t *h)
 		.attrs = env_attrs,
 		.hint = env_hint,
 		.arg_types = env_arg_types,
+		.arg_type = env_arg_type,
 		.set_option = env_set_option,
 		.macro = env_macro,
 		.symbol = session_symbol,

@@ -1,0 +1,54 @@
+/*
+ * Debug information of one file: its functions, their parameters, lines of addresses.
+ *
+ * Owns     the descriptor and memory of whatever file has the information: the file itself, or its
+ *          separate debug file. DIEs live as long as that.
+ * Errors   none: a file without debug information, or with a damaged one, gives what can be read.
+ * Units    virtual addresses as in the file.
+ * Facts    DWARF 5, read with elfutils' libdw; SysV AMD64 ABI, 3.2.3 for where parameters are.
+ */
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include "base/arena.h"
+
+struct dwarf_file;
+struct debug_place;
+
+/* fd stays the caller's. NULL: there is no debug information. */
+struct dwarf_file *dwarf_file_open(int fd, const struct debug_place *place);
+void dwarf_file_close(struct dwarf_file *d); /* NULL is allowed */
+
+/* The subprogram that addr is in; false when it is not known. */
+bool dwarf_file_function(struct dwarf_file *d, uint64_t addr, Dwarf_Die *ret_die);
+/* The line addr was compiled from; *ret_file lives as long as d. */
+bool dwarf_file_line(struct dwarf_file *d, uint64_t addr, const char **ret_file, int *ret_line);
+
+/* ---- functions (dwarf_args.c) ---------------------------------------------------------------- */
+
+struct dwarf_arg {
+	const char *name; /* "" = none */
+	const char *text; /* its type as in C */
+	Dwarf_Die type;	  /* has no tag when it is void, or what it refers to is damaged */
+	/* Which of the registers and words that pass integers and pointers it is: 0..5, then words
+	 * of the caller's stack from 6 on. -1: it is passed otherwise (floating point, by value).
+	 */
+	int raw;
+	bool is_ref; /* what is passed is the address of a type: a reference, or C++'s own way */
+};
+
+/*
+ * The parameters of a function that comes from dwarf_file_function(), and what it returns, in a.
+ * false: they cannot be told, because the compiler has changed how they are passed.
+ */
+bool dwarf_function_args(Dwarf_Die *func, struct arena *a, struct dwarf_arg **ret_args,
+			 uint32_t *ret_n, struct dwarf_arg *ret_value);
+/* C spelling of a type; NULL = void. */
+const char *dwarf_type_text(Dwarf_Die *type, struct arena *a);
+/* Attribute DW_AT_type, of the DIE or what it continues; false: void. */
+bool dwarf_type_of(Dwarf_Die *die, Dwarf_Die *ret_type);
+/* Where a member or base class lies, in bytes; 0 when that is not said. */
+uint64_t dwarf_member_offset(Dwarf_Die *member);
+/* Without typedefs and qualifiers; false: void. */
+bool dwarf_type_resolve(Dwarf_Die *type, Dwarf_Die *ret_type);

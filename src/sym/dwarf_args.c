@@ -1,0 +1,357 @@
+/*
+ * Parameters of functions: names, types, and where the calling convention puts them.
+ *
+ * Registers for integers and for floating-point numbers are counted apart; what fits into two words
+ * is passed in registers of the class of each word, or, if those do not suffice, on the stack as
+ * everything larger (SysV AMD64 ABI, 3.2.3). A probe sees the registers for integers and the stack.
+ */
+#include <dwarf.h>
+
+#include "sym/dwarf.h"
+
+#define MAX_DEPTH  32 /* of types: damaged files may have cycles */
+#define NREGS	   6
+#define ARGS_MAX   256
+#define TEXT_DEPTH 16
+
+/* ---- types ---------------------------------------------------------------------------------- */
+
+bool dwarf_type_of(Dwarf_Die *die, Dwarf_Die *ret_type)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_attr_integrate(die, DW_AT_type, &attr) &&
+	       dwarf_formref_die(&attr, ret_type) != NULL;
+}
+
+static bool is_alias(int tag)
+{
+	return tag == DW_TAG_typedef || tag == DW_TAG_const_type || tag == DW_TAG_volatile_type ||
+	       tag == DW_TAG_restrict_type || tag == DW_TAG_atomic_type ||
+	       tag == DW_TAG_immutable_type;
+}
+
+bool dwarf_type_resolve(Dwarf_Die *type, Dwarf_Die *ret_type)
+{
+	Dwarf_Die at = *type, next;
+
+	for (int i = 0; i < MAX_DEPTH && is_alias(dwarf_tag(&at)); i++) {
+		if (!dwarf_type_of(&at, &next))
+			return false;
+		at = next;
+	}
+	*ret_type = at;
+	return true;
+}
+
+/* DWARF 5, 5.7.6; as DWARF 2 has it, a program that adds a number to the address. */
+uint64_t dwarf_member_offset(Dwarf_Die *member)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word v;
+	Dwarf_Op *ops;
+	size_t n;
+
+	if (dwarf_attr(member, DW_AT_data_bit_offset, &attr) && dwarf_formudata(&attr, &v) == 0)
+		return v / 8;
+	if (!dwarf_attr(member, DW_AT_data_member_location, &attr))
+		return 0;
+	if (dwarf_formudata(&attr, &v) == 0)
+		return v;
+	if (dwarf_getlocation(&attr, &ops, &n) == 0 && n == 1 && ops[0].atom == DW_OP_plus_uconst)
+		return ops[0].number;
+	return 0;
+}
+
+/* ---- spelling ------------------------------------------------------------------------------- */
+
+static const char *named(Dwarf_Die *type, const char *word, struct arena *a)
+{
+	const char *name = dwarf_diename(type);
+
+	return arena_printf(a, "%s%s", word, name ? name : "(anonymous)");
+}
+
+static const char *derived(Dwarf_Die *type, const char *suffix, struct arena *a, int depth);
+
+static const char *text_of(Dwarf_Die *type, struct arena *a, int depth)
+{
+	if (!type || depth > TEXT_DEPTH)
+		return "void";
+	switch (dwarf_tag(type)) {
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type: return named(type, "struct ", a);
+	case DW_TAG_union_type: return named(type, "union ", a);
+	case DW_TAG_enumeration_type: return named(type, "enum ", a);
+	case DW_TAG_pointer_type: return derived(type, "*", a, depth);
+	case DW_TAG_reference_type: return derived(type, "&", a, depth);
+	case DW_TAG_rvalue_reference_type: return derived(type, "&&", a, depth);
+	case DW_TAG_array_type: return derived(type, "[]", a, depth);
+	case DW_TAG_const_type: return derived(type, "const", a, depth);
+	case DW_TAG_volatile_type: return derived(type, "volatile", a, depth);
+	case DW_TAG_restrict_type: return derived(type, "", a, depth);
+	case DW_TAG_atomic_type: return derived(type, "", a, depth);
+	case DW_TAG_subroutine_type: return derived(type, "()", a, depth);
+	default: return named(type, "", a);
+	}
+}
+
+static const char *derived(Dwarf_Die *type, const char *suffix, struct arena *a, int depth)
+{
+	Dwarf_Die to;
+	const char *text = dwarf_type_of(type, &to) ? text_of(&to, a, depth + 1) : "void";
+	size_t len = strlen(text);
+
+	if (!*suffix)
+		return text;
+	if (*suffix == 'c' || *suffix == 'v') /* before what it qualifies, but behind a pointer */
+		return text[len - 1] == '*' ? arena_printf(a, "%s%s", text, suffix)
+					    : arena_printf(a, "%s %s", suffix, text);
+	if (len > 3 && strcmp(text + len - 3, " ()") == 0) /* a pointer to a function */
+		return arena_printf(a, "%.*s (%s)()", (int)len - 3, text, suffix);
+	return arena_printf(a, "%s%s%s", text, text[len - 1] == '*' ? "" : " ", suffix);
+}
+
+const char *dwarf_type_text(Dwarf_Die *type, struct arena *a)
+{
+	return text_of(type, a, 0);
+}
+
+/* ---- classes -------------------------------------------------------------------------------- */
+
+enum class { CLASS_NONE, CLASS_SSE, CLASS_INTEGER, CLASS_MEMORY };
+
+/* How a type is passed: the class of its first and second word. */
+struct classes {
+	enum class word[2];
+	uint64_t size;
+};
+
+static void classify(Dwarf_Die *type, uint64_t off, struct classes *c, int depth);
+
+static void merge(struct classes *c, uint64_t off, enum class class)
+{
+	if (off >= 16)
+		c->word[0] = CLASS_MEMORY;
+	else if (class > c->word[off / 8])
+		c->word[off / 8] = class;
+}
+
+static void classify_base(Dwarf_Die *type, uint64_t off, struct classes *c)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word encoding = 0, size = 0;
+
+	(void)dwarf_formudata(dwarf_attr_integrate(type, DW_AT_encoding, &attr), &encoding);
+	(void)dwarf_formudata(dwarf_attr_integrate(type, DW_AT_byte_size, &attr), &size);
+	if (encoding == DW_ATE_complex_float || encoding == DW_ATE_float) {
+		/* long double is in memory; of two words only complex double is */
+		bool is_wide = size == 16 && encoding == DW_ATE_float;
+
+		merge(c, off, is_wide || size > 16 ? CLASS_MEMORY : CLASS_SSE);
+		if (size == 16 && !is_wide)
+			merge(c, off + 8, CLASS_SSE);
+		return;
+	}
+	merge(c, off, CLASS_INTEGER);
+	if (size > 8)
+		merge(c, off + 8, CLASS_INTEGER);
+}
+
+static void classify_members(Dwarf_Die *type, uint64_t off, struct classes *c, int depth)
+{
+	Dwarf_Die m, of;
+
+	if (dwarf_child(type, &m) != 0)
+		return;
+	do {
+		int tag = dwarf_tag(&m);
+
+		if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+		    dwarf_hasattr(&m, DW_AT_external))
+			continue;
+		if (dwarf_type_of(&m, &of))
+			classify(&of, off + dwarf_member_offset(&m), c, depth + 1);
+	} while (dwarf_siblingof(&m, &m) == 0);
+}
+
+static void classify_array(Dwarf_Die *type, uint64_t off, struct classes *c, int depth)
+{
+	Dwarf_Die elem;
+	Dwarf_Word size = 0, elem_size = 0;
+
+	if (!dwarf_type_of(type, &elem) || dwarf_aggregate_size(type, &size) != 0 ||
+	    dwarf_aggregate_size(&elem, &elem_size) != 0 || !elem_size)
+		return;
+	for (uint64_t i = 0; i < MIN(size, (Dwarf_Word)16); i += elem_size)
+		classify(&elem, off + i, c, depth + 1);
+}
+
+static void classify(Dwarf_Die *type, uint64_t off, struct classes *c, int depth)
+{
+	Dwarf_Die t;
+
+	if (depth > MAX_DEPTH || !dwarf_type_resolve(type, &t))
+		return;
+	switch (dwarf_tag(&t)) {
+	case DW_TAG_base_type: classify_base(&t, off, c); return;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type: classify_members(&t, off, c, depth); return;
+	case DW_TAG_array_type: classify_array(&t, off, c, depth); return;
+	case DW_TAG_ptr_to_member_type: merge(c, off + 8, CLASS_INTEGER); break;
+	default: break;
+	}
+	merge(c, off, CLASS_INTEGER);
+}
+
+static bool is_aggregate(int tag)
+{
+	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_union_type || tag == DW_TAG_array_type;
+}
+
+/* C++ passes and returns objects that cannot be copied as bytes by their address. */
+static bool is_by_address(Dwarf_Die *t)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word convention = 0;
+
+	return dwarf_attr(t, DW_AT_calling_convention, &attr) &&
+	       dwarf_formudata(&attr, &convention) == 0 && convention == DW_CC_pass_by_reference;
+}
+
+static struct classes classes_of(Dwarf_Die *t)
+{
+	struct classes c = {0};
+
+	classify(t, 0, &c, 0);
+	if (dwarf_aggregate_size(t, &c.size) != 0)
+		c.size = 8;
+	if (c.size > 16 || c.word[1] == CLASS_MEMORY)
+		c.word[0] = CLASS_MEMORY;
+	return c;
+}
+
+/* ---- parameters ----------------------------------------------------------------------------- */
+
+/* What is used up by the parameters so far. */
+struct convention {
+	uint32_t nint, nsse;
+	uint64_t nstack; /* words */
+};
+
+#define NSSE 8
+
+/* Where the next parameter of classes c is: its number, or -1 when it is not seen. */
+static int place_next(struct convention *v, const struct classes *c, bool is_scalar)
+{
+	uint32_t nint = (c->word[0] == CLASS_INTEGER) + (c->word[1] == CLASS_INTEGER);
+	uint32_t nsse = (c->word[0] == CLASS_SSE) + (c->word[1] == CLASS_SSE);
+	int at = -1;
+
+	if (c->word[0] != CLASS_MEMORY && v->nint + nint <= NREGS && v->nsse + nsse <= NSSE) {
+		if (is_scalar && nint == 1)
+			at = (int)v->nint;
+		v->nint += nint;
+		v->nsse += nsse;
+		return at;
+	}
+	if (is_scalar && nint == 1 && v->nstack < ARGS_MAX)
+		at = (int)(NREGS + v->nstack);
+	v->nstack += MAX((c->size + 7) / 8, 1u);
+	return at;
+}
+
+static void place_arg(struct convention *v, struct dwarf_arg *arg)
+{
+	static const struct classes pointer = {{CLASS_INTEGER, CLASS_NONE}, 8};
+	struct classes c;
+	Dwarf_Die t;
+	int tag;
+
+	arg->raw = -1;
+	if (!dwarf_tag(&arg->type) || !dwarf_type_resolve(&arg->type, &t))
+		return;
+	tag = dwarf_tag(&t);
+	if (is_by_address(&t)) {
+		arg->is_ref = true;
+		arg->raw = place_next(v, &pointer, true);
+		return;
+	}
+	c = classes_of(&t);
+	arg->raw = place_next(v, &c, !is_aggregate(tag));
+	if (tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type)
+		arg->is_ref = dwarf_type_of(&t, &arg->type);
+}
+
+/* A result that is returned in memory: its address is passed before everything else. */
+static bool is_returned_in_memory(const struct dwarf_arg *value)
+{
+	Dwarf_Die type = value->type, t;
+
+	if (!dwarf_tag(&type) || !dwarf_type_resolve(&type, &t) || !is_aggregate(dwarf_tag(&t)))
+		return false;
+	return is_by_address(&t) || classes_of(&t).word[0] == CLASS_MEMORY;
+}
+
+static struct dwarf_arg arg_of(Dwarf_Die *die, struct arena *a)
+{
+	struct dwarf_arg arg = {.raw = -1};
+	bool has_type = dwarf_type_of(die, &arg.type);
+	const char *name = dwarf_diename(die);
+
+	if (!has_type)
+		memset(&arg.type, 0, sizeof(arg.type));
+	arg.name = name ? arena_strdup(a, name) : "";
+	arg.text = dwarf_type_text(has_type ? &arg.type : NULL, a);
+	return arg;
+}
+
+static void value_of(Dwarf_Die *func, struct arena *a, struct dwarf_arg *ret)
+{
+	struct convention v = {0};
+
+	*ret = arg_of(func, a);
+	ret->name = "";
+	if (dwarf_tag(&ret->type))
+		place_arg(&v, ret);
+	if (is_returned_in_memory(ret))
+		ret->raw = -1;
+}
+
+/* Copies of a function whose parameters were removed or changed have names like "f.isra.0". */
+static bool is_changed(Dwarf_Die *func)
+{
+	Dwarf_Attribute attr;
+	const char *name = NULL;
+
+	if (dwarf_attr(func, DW_AT_linkage_name, &attr))
+		name = dwarf_formstring(&attr);
+	return name &&
+	       (strstr(name, ".isra.") || strstr(name, ".constprop.") || strstr(name, ".part."));
+}
+
+bool dwarf_function_args(Dwarf_Die *func, struct arena *a, struct dwarf_arg **ret_args,
+			 uint32_t *ret_n, struct dwarf_arg *ret_value)
+{
+	struct dwarf_arg *args = ARENA_NEW_N(a, struct dwarf_arg, ARGS_MAX);
+	struct convention v = {0};
+	Dwarf_Die child;
+	uint32_t n = 0;
+
+	if (is_changed(func))
+		return false;
+	value_of(func, a, ret_value);
+	v.nint = is_returned_in_memory(ret_value);
+	if (dwarf_child(func, &child) == 0)
+		do {
+			if (dwarf_tag(&child) != DW_TAG_formal_parameter || n == ARGS_MAX)
+				continue;
+			args[n] = arg_of(&child, a);
+			place_arg(&v, &args[n++]);
+		} while (dwarf_siblingof(&child, &child) == 0);
+	*ret_args = args;
+	*ret_n = n;
+	return true;
+}
