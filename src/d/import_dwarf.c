@@ -47,18 +47,11 @@ static bool has_flag(Dwarf_Die *die, unsigned int name)
 	return dwarf_attr(die, name, &attr) && dwarf_formflag(&attr, &on) == 0 && on;
 }
 
-static bool ref_of(Dwarf_Die *die, Dwarf_Die *ret)
-{
-	Dwarf_Attribute attr;
-
-	return dwarf_attr_integrate(die, DW_AT_type, &attr) && dwarf_formref_die(&attr, ret);
-}
-
 static type_id import_ref(const struct job *j, Dwarf_Die *die, int depth)
 {
 	Dwarf_Die to;
 
-	return ref_of(die, &to) ? import(j, &to, depth) : TYPE_VOID;
+	return dwarf_type_of(die, &to) ? import(j, &to, depth) : TYPE_VOID;
 }
 
 static const char *name_of(Dwarf_Die *die)

@@ -58,7 +58,7 @@ static void spell(struct pid_args *a, struct arena *mem)
 	a->texts = ARENA_NEW_N(mem, const char *, MAX(a->n, 1u));
 	for (uint32_t i = 0; i < a->n; i++) {
 		const char *text = a->args[i].text;
-		bool is_address = text[strlen(text) - 1] == '*' || a->args[i].is_ref;
+		bool is_address = strchr(text, '*') || a->args[i].is_ref;
 
 		a->texts[i] = arena_printf(mem, "%s%s", is_address ? "userland " : "", text);
 	}

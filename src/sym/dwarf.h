@@ -40,7 +40,7 @@ struct dwarf_arg {
 
 /*
  * The parameters of a function that comes from dwarf_file_function(), and what it returns, in a.
- * false: they cannot be told, because the compiler has changed how they are passed.
+ * false: it has no code.
  */
 bool dwarf_function_args(Dwarf_Die *func, struct arena *a, struct dwarf_arg **ret_args,
 			 uint32_t *ret_n, struct dwarf_arg *ret_value);

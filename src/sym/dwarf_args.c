@@ -4,6 +4,9 @@
  * Registers for integers and for floating-point numbers are counted apart; what fits into two words
  * is passed in registers of the class of each word, or, if those do not suffice, on the stack as
  * everything larger (SysV AMD64 ABI, 3.2.3). A probe sees the registers for integers and the stack.
+ *
+ * Only functions that other units may call must keep to that. What the compiler has made of a
+ * static one, its parameters' locations at the first instruction say.
  */
 #include <dwarf.h>
 
@@ -16,12 +19,26 @@
 
 /* ---- types ---------------------------------------------------------------------------------- */
 
+/* A type that is in a unit of its own is declared here, with a reference to it. */
+static void follow_signature(Dwarf_Die *type)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die whole;
+
+	if (dwarf_attr(type, DW_AT_signature, &attr) && dwarf_formref_die(&attr, &whole))
+		*type = whole;
+}
+
 bool dwarf_type_of(Dwarf_Die *die, Dwarf_Die *ret_type)
 {
 	Dwarf_Attribute attr;
+	Dwarf_Die type;
 
-	return dwarf_attr_integrate(die, DW_AT_type, &attr) &&
-	       dwarf_formref_die(&attr, ret_type) != NULL;
+	if (!dwarf_attr_integrate(die, DW_AT_type, &attr) || !dwarf_formref_die(&attr, &type))
+		return false;
+	follow_signature(&type);
+	*ret_type = type;
+	return true;
 }
 
 static bool is_alias(int tag)
@@ -211,14 +228,57 @@ static bool is_aggregate(int tag)
 	       tag == DW_TAG_union_type || tag == DW_TAG_array_type;
 }
 
-/* C++ passes and returns objects that cannot be copied as bytes by their address. */
+static bool has_destructor(Dwarf_Die *t, int depth)
+{
+	Dwarf_Die m, of, r;
+
+	if (depth > MAX_DEPTH || dwarf_child(t, &m) != 0)
+		return false;
+	do {
+		int tag = dwarf_tag(&m);
+		const char *name = tag == DW_TAG_subprogram ? dwarf_diename(&m) : NULL;
+
+		if (name && name[0] == '~' && !dwarf_hasattr(&m, DW_AT_defaulted))
+			return true;
+		if ((tag == DW_TAG_inheritance || tag == DW_TAG_member) && dwarf_type_of(&m, &of) &&
+		    dwarf_type_resolve(&of, &r) && is_aggregate(dwarf_tag(&r)) &&
+		    has_destructor(&r, depth + 1))
+			return true;
+	} while (dwarf_siblingof(&m, &m) == 0);
+	return false;
+}
+
+/*
+ * C++ passes and returns objects that cannot be copied as bytes by their address. gcc 12 does not
+ * write the attribute that says so: then a destructor does.
+ */
 static bool is_by_address(Dwarf_Die *t)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word convention = 0;
 
-	return dwarf_attr(t, DW_AT_calling_convention, &attr) &&
-	       dwarf_formudata(&attr, &convention) == 0 && convention == DW_CC_pass_by_reference;
+	if (dwarf_attr(t, DW_AT_calling_convention, &attr) &&
+	    dwarf_formudata(&attr, &convention) == 0)
+		return convention == DW_CC_pass_by_reference;
+	return has_destructor(t, 0);
+}
+
+/* The same, as the place of a parameter shows it: what a register, or a word of the stack, points
+ * to.
+ */
+static bool is_at_address(Dwarf_Die *param, Dwarf_Addr entry)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t n;
+
+	if (!param || !dwarf_attr_integrate(param, DW_AT_location, &attr) ||
+	    dwarf_getlocation_addr(&attr, entry, &ops, &n, 1) != 1)
+		return false;
+	if (n == 2)
+		return ops[0].atom == DW_OP_fbreg && ops[1].atom == DW_OP_deref;
+	return n == 1 && ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31 &&
+	       ops[0].number == 0 && ops[0].atom != DW_OP_breg6 && ops[0].atom != DW_OP_breg7;
 }
 
 static struct classes classes_of(Dwarf_Die *t)
@@ -263,7 +323,8 @@ static int place_next(struct convention *v, const struct classes *c, bool is_sca
 	return at;
 }
 
-static void place_arg(struct convention *v, struct dwarf_arg *arg)
+/* die: of the parameter, whose function begins at entry; NULL: of a function's value. */
+static void place_arg(struct convention *v, struct dwarf_arg *arg, Dwarf_Die *die, Dwarf_Addr entry)
 {
 	static const struct classes pointer = {{CLASS_INTEGER, CLASS_NONE}, 8};
 	struct classes c;
@@ -274,7 +335,7 @@ static void place_arg(struct convention *v, struct dwarf_arg *arg)
 	if (!dwarf_tag(&arg->type) || !dwarf_type_resolve(&arg->type, &t))
 		return;
 	tag = dwarf_tag(&t);
-	if (is_by_address(&t)) {
+	if (is_aggregate(tag) && (is_by_address(&t) || is_at_address(die, entry))) {
 		arg->is_ref = true;
 		arg->raw = place_next(v, &pointer, true);
 		return;
@@ -315,21 +376,46 @@ static void value_of(Dwarf_Die *func, struct arena *a, struct dwarf_arg *ret)
 	*ret = arg_of(func, a);
 	ret->name = "";
 	if (dwarf_tag(&ret->type))
-		place_arg(&v, ret);
+		place_arg(&v, ret, NULL, 0);
 	if (is_returned_in_memory(ret))
 		ret->raw = -1;
 }
 
-/* Copies of a function whose parameters were removed or changed have names like "f.isra.0". */
-static bool is_changed(Dwarf_Die *func)
+static bool is_external(Dwarf_Die *func)
 {
 	Dwarf_Attribute attr;
-	const char *name = NULL;
+	bool on;
 
-	if (dwarf_attr(func, DW_AT_linkage_name, &attr))
-		name = dwarf_formstring(&attr);
-	return name &&
-	       (strstr(name, ".isra.") || strstr(name, ".constprop.") || strstr(name, ".part."));
+	return dwarf_attr_integrate(func, DW_AT_external, &attr) &&
+	       dwarf_formflag(&attr, &on) == 0 && on;
+}
+
+/*
+ * DWARF's number of a register to the place among those that pass integers (SysV AMD64 ABI, figure
+ * 3.36); -1: it is none of them.
+ */
+static int integer_register(uint64_t number)
+{
+	static const int8_t place[] = {[0] = -1, [1] = 2,  [2] = 3,  [3] = -1, [4] = 1,
+				       [5] = 0,	 [6] = -1, [7] = -1, [8] = 4,  [9] = 5};
+
+	return number < ARRAY_LEN(place) ? place[number] : -1;
+}
+
+/* Of a static function: where the parameter really is at entry; abi: where it should be. */
+static int place_at_entry(Dwarf_Die *param, Dwarf_Addr entry, int abi)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t n;
+
+	if (!dwarf_attr_integrate(param, DW_AT_location, &attr) ||
+	    dwarf_getlocation_addr(&attr, entry, &ops, &n, 1) != 1 || n != 1)
+		return -1;
+	if (ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
+		return integer_register(ops[0].atom - DW_OP_reg0);
+	/* in memory: on the stack, or where code that was not optimized stores it */
+	return ops[0].atom == DW_OP_fbreg ? abi : -1;
 }
 
 bool dwarf_function_args(Dwarf_Die *func, struct arena *a, struct dwarf_arg **ret_args,
@@ -338,9 +424,11 @@ bool dwarf_function_args(Dwarf_Die *func, struct arena *a, struct dwarf_arg **re
 	struct dwarf_arg *args = ARENA_NEW_N(a, struct dwarf_arg, ARGS_MAX);
 	struct convention v = {0};
 	Dwarf_Die child;
+	bool is_bound = is_external(func);
+	Dwarf_Addr entry = 0;
 	uint32_t n = 0;
 
-	if (is_changed(func))
+	if (dwarf_entrypc(func, &entry) != 0)
 		return false;
 	value_of(func, a, ret_value);
 	v.nint = is_returned_in_memory(ret_value);
@@ -349,7 +437,10 @@ bool dwarf_function_args(Dwarf_Die *func, struct arena *a, struct dwarf_arg **re
 			if (dwarf_tag(&child) != DW_TAG_formal_parameter || n == ARGS_MAX)
 				continue;
 			args[n] = arg_of(&child, a);
-			place_arg(&v, &args[n++]);
+			place_arg(&v, &args[n], &child, entry);
+			if (!is_bound && args[n].raw >= 0)
+				args[n].raw = place_at_entry(&child, entry, args[n].raw);
+			n++;
 		} while (dwarf_siblingof(&child, &child) == 0);
 	*ret_args = args;
 	*ret_n = n;

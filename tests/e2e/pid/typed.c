@@ -1,4 +1,7 @@
-/* Functions whose parameters are passed in every way, for typed args[]. */
+/*
+ * Functions whose parameters are passed in every way, for typed args[]. All are used: a compiler
+ * does not pass what is not.
+ */
 struct point {
 	int x, y;
 };
@@ -29,31 +32,38 @@ struct pair {
 	double d;
 };
 static struct item second = {.name = "second", .at = {3, 4}};
-__attribute__((noinline)) static int take(struct item *it, int n, double d, unsigned char c,
-					  const char *s)
+__attribute__((noinline)) int take(struct item *it, int n, double d, unsigned char c, const char *s)
 {
-	__asm__ volatile("" ::: "memory");
+	__asm__ volatile("" ::"r"((int)c), "r"(s), "x"(d) : "memory");
 	return n + it->at.x;
 }
-__attribute__((noinline)) static long mixed(struct big b, int i, struct pair p, struct point pt,
-					    char *s, long l5, long l6, short last)
+__attribute__((noinline)) long mixed(struct big b, int i, struct pair p, struct point pt, char *s,
+				     long l5, long l6, short last)
 {
-	__asm__ volatile("" ::: "memory");
+	__asm__ volatile("" ::"r"(s), "r"(l5), "r"(l6), "r"(pt.x), "x"(p.d) : "memory");
 	return i + last + b.a[0];
 }
-__attribute__((noinline)) static struct big large(int i)
+__attribute__((noinline)) struct big large(int i)
 {
 	struct big b = {{i}};
 	__asm__ volatile("" ::: "memory");
 	return b;
 }
-__attribute__((noinline)) static struct item *get(int i)
+__attribute__((noinline)) struct item *get(int i)
 {
 	__asm__ volatile("" ::: "memory");
 	return &second;
 }
+/* Not bound to the calling convention: what the compiler makes of it is up to it. */
+__attribute__((noinline)) static int hidden(double unused, struct point *p, int dead, int n)
+{
+	__asm__ volatile("" ::: "memory");
+	return p->x + n;
+}
+
 int main(void)
 {
+	const volatile char *touch = "touch";
 	struct item it = {"first",
 			  &second,
 			  {-1, 2},
@@ -69,11 +79,12 @@ int main(void)
 	struct big b = {{42}};
 	struct pair p = {1, 2.0};
 	struct point pt = {8, 9};
+	(void)*touch; /* a page that was never touched cannot be read */
 	for (int i = 0; i < 1; i++) {
 		take(&it, -5, 1.5, 200, "str");
 		mixed(b, -7, p, pt, "chars", 55, 66, -77);
 		large(11);
 		get(2);
 	}
-	return 0;
+	return *touch + hidden(1, &pt, 2, 3) > 0 ? 0 : 1;
 }

@@ -15,6 +15,7 @@ pid$target:a.out:take:entry
 pid$target:a.out:take:return { printf("%s %d\n", stringof(it->name), args[1]); it = 0; }
 pid$target:a.out:mixed:entry { printf("%d %s %d %d\n", args[1], stringof(args[4]), args[5], args[6]); }
 pid$target:a.out:large:entry { printf("%d\n", args[0]); }
+pid$target:a.out:hidden:entry { printf("%d\n", args[1]->x); }
 pid$target:a.out:get:return { printf("%d %s\n", args[0] > 0, stringof(args[1]->name)); }
 X
 cat >want <<'X'
@@ -26,6 +27,7 @@ first -6
 -7 chars 55 66
 11
 1 second
+8
 X
 check() { # WHAT [OPTION...]
 	what=$1
