@@ -46,12 +46,9 @@ static struct expr *args_element(struct check *c, struct ident *id, struct expr 
 
 static struct expr *fail_index(struct check *c, struct expr *e, uint64_t index, uint32_t n)
 {
-	check_error(c, D_ARGS_IDX, e->span,
-		    "index %lld is out of range for args[ ] of %s, which has %u",
-		    (long long)index, desc_text(c), n);
-	if (!n)
-		diag_hint(c->diags, "no types are known here: arg0, arg1, ... have the values");
-	return expr_bad(c, e->span);
+	return expr_fail(c, D_ARGS_IDX, e->span,
+			 "index %lld is out of range for args[ ] of %s, which has %u",
+			 (long long)index, desc_text(c), n);
 }
 
 /* Argument `native` as a value of type `out`, by a translator where the types differ. */

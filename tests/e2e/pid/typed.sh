@@ -84,7 +84,7 @@ grep -q "args\[2\] of pid[0-9]*:a.out:take:entry is a 'double', which is not in 
 grep -q "is a 'struct big'" err
 cc -O1 -o typed "$src"
 ! "$DTRACE" -q -c ./typed -n 'pid$target:a.out:take:entry { trace(args[0]); }' 2>err
-grep -q 'arg0, arg1, ... have the values' err
+grep -q 'arg0 to arg9 are the raw ones' err
 
 # C++
 command -v g++ >/dev/null || exit 0
