@@ -237,6 +237,9 @@ static type_id import(const struct job *j, Dwarf_Die *die, int depth)
 		return TYPE_VOID;
 	row = (type_id)(uintptr_t)hashmap_find(j->im->rows, &die->addr, sizeof(die->addr));
 	if (!row) {
+		/* a damaged file may lead back here */
+		hashmap_set(j->im->rows, &die->addr, sizeof(die->addr),
+			    (void *)(uintptr_t)TYPE_VOID);
 		row = import_new(j, die, depth + 1);
 		hashmap_set(j->im->rows, &die->addr, sizeof(die->addr), (void *)(uintptr_t)row);
 	}
@@ -321,6 +324,7 @@ static bool complete_row(const struct job *j, type_id row, int depth)
 	if (!known || info->is_complete)
 		return info->is_complete;
 	die = *known;
+	hashmap_remove(j->im->dies, &row, sizeof(row)); /* it may contain itself, if damaged */
 	if (has_flag(&die, DW_AT_declaration) && !find_definition(known, &die))
 		return false;
 	if (dwarf_child(&die, &child) == 0)

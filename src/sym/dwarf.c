@@ -225,19 +225,3 @@ bool dwarf_file_function(struct dwarf_file *d, uint64_t addr, Dwarf_Die *ret_die
 	free(scopes);
 	return found;
 }
-
-bool dwarf_file_line(struct dwarf_file *d, uint64_t addr, const char **ret_file, int *ret_line)
-{
-	const char *file;
-	Dwarf_Line *line;
-	Dwarf_Die unit;
-
-	if (!unit_at(d, addr, &unit))
-		return false;
-	line = dwarf_getsrc_die(&unit, addr);
-	file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
-	if (!file || dwarf_lineno(line, ret_line) != 0 || *ret_line == 0)
-		return false;
-	*ret_file = file;
-	return true;
-}

@@ -12,7 +12,8 @@
 
 #include "sym/dwarf.h"
 
-#define MAX_DEPTH  32 /* of types: damaged files may have cycles */
+#define MAX_DEPTH  32	 /* of types: damaged files may have cycles */
+#define BUDGET	   10000 /* members looked at for one parameter: cycles branch */
 #define NREGS	   6
 #define ARGS_MAX   256
 #define TEXT_DEPTH 16
@@ -142,6 +143,7 @@ enum class { CLASS_NONE, CLASS_SSE, CLASS_INTEGER, CLASS_MEMORY };
 struct classes {
 	enum class word[2];
 	uint64_t size;
+	uint32_t nseen; /* members, up to BUDGET */
 };
 
 static void classify(Dwarf_Die *type, uint64_t off, struct classes *c, int depth);
@@ -189,7 +191,7 @@ static void classify_members(Dwarf_Die *type, uint64_t off, struct classes *c, i
 			continue;
 		if (dwarf_type_of(&m, &of))
 			classify(&of, off + dwarf_member_offset(&m), c, depth + 1);
-	} while (dwarf_siblingof(&m, &m) == 0);
+	} while (c->nseen < BUDGET && dwarf_siblingof(&m, &m) == 0);
 }
 
 static void classify_array(Dwarf_Die *type, uint64_t off, struct classes *c, int depth)
@@ -208,7 +210,7 @@ static void classify(Dwarf_Die *type, uint64_t off, struct classes *c, int depth
 {
 	Dwarf_Die t;
 
-	if (depth > MAX_DEPTH || !dwarf_type_resolve(type, &t))
+	if (depth > MAX_DEPTH || ++c->nseen > BUDGET || !dwarf_type_resolve(type, &t))
 		return;
 	switch (dwarf_tag(&t)) {
 	case DW_TAG_base_type: classify_base(&t, off, c); return;
@@ -228,7 +230,7 @@ static bool is_aggregate(int tag)
 	       tag == DW_TAG_union_type || tag == DW_TAG_array_type;
 }
 
-static bool has_destructor(Dwarf_Die *t, int depth)
+static bool has_destructor(Dwarf_Die *t, int depth, uint32_t *budget)
 {
 	Dwarf_Die m, of, r;
 
@@ -242,9 +244,9 @@ static bool has_destructor(Dwarf_Die *t, int depth)
 			return true;
 		if ((tag == DW_TAG_inheritance || tag == DW_TAG_member) && dwarf_type_of(&m, &of) &&
 		    dwarf_type_resolve(&of, &r) && is_aggregate(dwarf_tag(&r)) &&
-		    has_destructor(&r, depth + 1))
+		    has_destructor(&r, depth + 1, budget))
 			return true;
-	} while (dwarf_siblingof(&m, &m) == 0);
+	} while (*budget && --*budget && dwarf_siblingof(&m, &m) == 0);
 	return false;
 }
 
@@ -254,13 +256,14 @@ static bool has_destructor(Dwarf_Die *t, int depth)
  */
 static bool is_by_address(Dwarf_Die *t)
 {
+	uint32_t budget = BUDGET;
 	Dwarf_Attribute attr;
 	Dwarf_Word convention = 0;
 
 	if (dwarf_attr(t, DW_AT_calling_convention, &attr) &&
 	    dwarf_formudata(&attr, &convention) == 0)
 		return convention == DW_CC_pass_by_reference;
-	return has_destructor(t, 0);
+	return has_destructor(t, 0, &budget);
 }
 
 /* The same, as the place of a parameter shows it: what a register, or a word of the stack, points
@@ -326,7 +329,7 @@ static int place_next(struct convention *v, const struct classes *c, bool is_sca
 /* die: of the parameter, whose function begins at entry; NULL: of a function's value. */
 static void place_arg(struct convention *v, struct dwarf_arg *arg, Dwarf_Die *die, Dwarf_Addr entry)
 {
-	static const struct classes pointer = {{CLASS_INTEGER, CLASS_NONE}, 8};
+	static const struct classes pointer = {{CLASS_INTEGER, CLASS_NONE}, 8, 0};
 	struct classes c;
 	Dwarf_Die t;
 	int tag;

@@ -1,0 +1,88 @@
+/*
+ * Fuzz target: files that names come from. The first byte chooses the reader: an ELF file's
+ * symbols, its debug information, a perf map.
+ */
+#include <sys/mman.h>
+
+#include "sym/debugfile.h"
+#include "sym/demangle.h"
+#include "sym/dwarf.h"
+#include "sym/elfsym.h"
+#include "sym/perfmap.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define PROBED 64 /* addresses that are asked for */
+
+static int file_of(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd >= 0 && size && write(fd, data, size) != (ssize_t)size)
+		BUG("cannot write %zu bytes", size);
+	return fd;
+}
+
+static void check_symbols(const uint8_t *data, size_t size)
+{
+	struct elf_syms *s = elf_syms_read_memory(data, size);
+	struct arena *a = arena_create();
+	uint64_t start, end, bias;
+
+	for (uint32_t i = 0; i < s->syms.len && i < PROBED; i++) {
+		const struct elf_sym *sym = &s->syms.data[i];
+
+		if (i && s->syms.data[i - 1].addr >= sym->addr)
+			BUG("symbols are not in order");
+		(void)elf_syms_find(s, sym->addr + sym->size / 2);
+		(void)demangle(a, sym->name);
+	}
+	elf_syms_span(s, &start, &end);
+	(void)elf_syms_addr(s, start, &end);
+	(void)elf_syms_bias(s, 0x400000, 0, true, &bias);
+	arena_destroy(a);
+	elf_syms_destroy(s);
+}
+
+static void check_debug(const uint8_t *data, size_t size)
+{
+	const struct debug_place place = {"/nowhere/file", -1, "/nowhere", 0, 0};
+	int fd = file_of(data, size);
+	struct dwarf_file *d = dwarf_file_open(fd, &place);
+	struct arena *a = arena_create();
+
+	for (uint64_t i = 0; d && i < PROBED; i++) {
+		uint64_t addr = 0x1000 + i * 16;
+		struct dwarf_arg *args, value;
+		Dwarf_Die func;
+		uint32_t n;
+
+		if (dwarf_file_function(d, addr, &func))
+			(void)dwarf_function_args(&func, a, &args, &n, &value);
+		arena_reset(a);
+	}
+	arena_destroy(a);
+	dwarf_file_close(d);
+	(void)close(fd);
+}
+
+static void check_perfmap(const uint8_t *data, size_t size)
+{
+	struct perfmap *m = perfmap_create(file_of(data, size));
+	taddr start;
+
+	for (taddr addr = 0; addr < PROBED; addr++)
+		if (perfmap_find(m, addr << 8, &start) && start > addr << 8)
+			BUG("code that begins behind its address");
+	perfmap_destroy(m);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static void (*const readers[])(const uint8_t *data,
+				       size_t size) = {check_symbols, check_debug, check_perfmap};
+
+	if (size)
+		readers[data[0] % ARRAY_LEN(readers)](data + 1, size - 1);
+	return 0;
+}
