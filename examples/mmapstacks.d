@@ -8,7 +8,6 @@
  */
 #pragma D option defaultargs
 
-inline int MAP_ANONYMOUS = 0x20;
 self uint64_t top;	/* of the heap */
 
 syscall::mmap:entry
