@@ -1,2 +1,2 @@
 /* @@trigger: funcs */
-pid$target:funcs:f_ten:1 {}
+pid$target:funcs:f_fixed:1 {}

@@ -19,6 +19,9 @@ long f_ten(long a, long b, long c, long d, long e, long f, long g, long h, long 
 long f_ends(long n);
 long f_pair(const struct pair *p);
 
+/* The same bytes from every compiler: an instruction of five, and the return. */
+__asm__(".text\n.globl f_fixed\n.type f_fixed, @function\nf_fixed:\n\tmovl $1, %eax\n\tret\n.size f_fixed, . - f_fixed\n");
+
 NOINLINE long f_add(long a, long b)
 {
 	__asm__ volatile("" ::: "memory");
