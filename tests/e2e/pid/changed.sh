@@ -45,7 +45,7 @@ if shutil.which("gdb"):
     p.stdout.readline()
     gdb = subprocess.Popen(["gdb", "-nx", "-q", "-p", str(p.pid)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, text=True, env=dict(os.environ, DEBUGINFOD_URLS=""))
-    gdb.stdin.write("set breakpoint always-inserted on\nset pagination off\nbreak f_pair\necho set\\n\n"), gdb.stdin.flush()
+    gdb.stdin.write("set breakpoint always-inserted on\nset pagination off\nbreak *f_pair\necho set\\n\n"), gdb.stdin.flush()
     for line in gdb.stdout:
         if line.rstrip().endswith("set"):
             break
