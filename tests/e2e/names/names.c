@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 	if (strcmp(what, "replace") == 0)
 		(void)rename(argv[2], argv[0]);
 	if (argc > 1 && strcmp(what, "mangled") != 0)
-		(void)usleep(100000); /* a machine of many busy programs looks at it later */
+		(void)usleep(800000); /* a machine of many busy programs looks at it later */
 	if (strcmp(what, "jit") == 0) {
 		jit(argv[2]);
 		return 0;
