@@ -20,7 +20,8 @@ expect 'p*d$target:fun[a-z]s:f_?dd:ent*' 'funcs f_add entry'
 expect 'pid$target:LM0`funcs:f_ends:return' 'funcs f_ends return'
 expect 'pid$target:a.out:f_alias:entry' 'funcs f_alias entry'
 expect 'pid$target:a.out:f_al*:entry' 'funcs f_alias entry'
-expect 'pid$target:funcs:f_*:entry' 'funcs f_add entry
+expect 'pid$target:funcs:f_*:entry' 'funcs f_fixed entry
+funcs f_add entry
 funcs f_ten entry
 funcs f_ends entry
 funcs f_pair entry'
