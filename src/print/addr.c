@@ -3,6 +3,12 @@
 
 #include "sym/sym.h"
 
+/* An address in pid (0 = the kernel). */
+struct place {
+	uint64_t pid, addr;
+	bool is_return; /* a call returns to it */
+};
+
 enum addr_form addr_form_of(enum datum_kind kind)
 {
 	switch (kind) {
@@ -37,31 +43,65 @@ static void raw_text(struct printer *p, struct out *o, uint64_t pid, uint64_t ad
 	out_hex(o, addr - syms_start(p->syms, pid, addr, true));
 }
 
-void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form)
+/* " at FILE:LINE" */
+static void line_text(struct printer *p, struct out *o, const struct place *at)
 {
-	struct sym_name n;
+	struct sym_line line;
 
-	if (!p->syms || !syms_find(p->syms, pid, addr, &n)) {
-		out_hex(o, addr);
+	if (!p->opts->lines || !syms_line(p->syms, at->pid, at->addr - at->is_return, &line))
 		return;
-	}
-	if (pid && p->opts->noresolve && form != ADDR_MOD) {
-		raw_text(p, o, pid, addr, n.object);
-		return;
-	}
-	out_adds(o, n.object);
+	out_adds(o, " at ");
+	out_adds(o, line.file);
+	out_addf(o, ":%u", line.line);
+}
+
+static void name_text(struct out *o, const struct place *at, const struct sym_name *n,
+		      enum addr_form form)
+{
+	out_adds(o, n->object);
 	if (form == ADDR_MOD)
 		return;
 	out_addc(o, '`');
-	if (!n.name) {
-		out_hex(o, addr);
+	if (!n->name) {
+		out_hex(o, at->addr);
 		return;
 	}
-	out_adds(o, n.name);
-	if (form == ADDR_FULL && n.off) {
+	out_adds(o, n->name);
+	if (form == ADDR_FULL && n->off) {
 		out_addc(o, '+');
-		out_hex(o, n.off);
+		out_hex(o, n->off);
 	}
+}
+
+static bool place_find(struct printer *p, const struct place *at, struct sym_name *ret)
+{
+	return p->syms && (at->is_return ? syms_find_caller(p->syms, at->pid, at->addr, ret)
+					 : syms_find(p->syms, at->pid, at->addr, ret));
+}
+
+static void place_text(struct printer *p, struct out *o, const struct place *at,
+		       enum addr_form form)
+{
+	struct sym_name n;
+
+	if (!place_find(p, at, &n)) {
+		out_hex(o, at->addr);
+		return;
+	}
+	if (at->pid && p->opts->noresolve && form != ADDR_MOD) {
+		raw_text(p, o, at->pid, at->addr, n.object);
+		return;
+	}
+	name_text(o, at, &n, form);
+	if (form == ADDR_FULL)
+		line_text(p, o, at);
+}
+
+void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form)
+{
+	const struct place at = {pid, addr, false};
+
+	place_text(p, o, &at, form);
 }
 
 static uint64_t word_at(const char *bytes, uint32_t i)
@@ -80,13 +120,30 @@ void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr)
 	*ret_addr = has_pid ? word_at(d->bytes, 1) : datum_int(d);
 }
 
-/* A frame; what is in a user stack instead of one when the walk could not go on. */
-static void frame_text(struct printer *p, struct out *o, uint64_t pid, uint64_t pc)
+/* ---- stacks --------------------------------------------------------------------------------- */
+
+/* What is in a user stack instead of a frame when the walk could not go on. */
+static bool is_cut(uint64_t pid, uint64_t word)
 {
-	if (pid && pc == RT_USTACK_CUT)
-		out_adds(o, "[cut]");
-	else
-		addr_text(p, o, pid, pc, ADDR_FULL);
+	return pid && word == RT_USTACK_CUT;
+}
+
+/* Frame i of a stack. A function of the kernel that an interrupt stopped stands behind one that begins with
+ * "asm_" (Linux arch/x86/include/asm/idtentry.h). */
+static struct place frame_place(struct printer *p, uint64_t pid, const char *pcs, uint32_t i,
+				bool is_first_return)
+{
+	uint64_t pc = word_at(pcs, i);
+	struct place at = {pid, pc, i > 0 || is_first_return};
+	struct sym_name n;
+
+	if (pid) {
+		at.addr = pc & ~RT_USTACK_EXACT;
+		at.is_return = at.is_return && !(pc & RT_USTACK_EXACT);
+	} else if (i > 0 && p->syms && syms_find_caller(p->syms, 0, word_at(pcs, i - 1), &n)) {
+		at.is_return = !n.name || strncmp(n.name, "asm_", 4) != 0;
+	}
+	return at;
 }
 
 /* kernel: PCs; user: pid, PCs. A zero ends them. */
@@ -107,8 +164,13 @@ void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32
 	}
 	out_addc(o, '\n');
 	for (uint32_t i = 0; i < n && word_at(pcs, i) != 0; i++) {
+		struct place at = frame_place(p, pid, pcs, i, !pid && d->is_traced);
+
 		out_pad(o, ' ', indent);
-		frame_text(p, o, pid, word_at(pcs, i));
+		if (is_cut(pid, word_at(pcs, i)))
+			out_adds(o, "[cut]");
+		else
+			place_text(p, o, &at, ADDR_FULL);
 		out_addc(o, '\n');
 	}
 }

@@ -31,6 +31,7 @@ enum print_encoding {
 struct print_opts { /* dynamic: may change while running */
 	bool quiet, flowindent, rawbytes;
 	bool noresolve; /* user addresses are printed as object:0xoffset */
+	bool lines;	/* addresses of processes with their source lines */
 	bool agghist, aggpack, aggzoom; /* d-language.md 6.4.2 */
 	enum print_encoding encoding;
 	struct agg_sort sort;

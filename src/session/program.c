@@ -95,6 +95,7 @@ void session_refresh_opts(dtrace_hdl_t *h)
 		.flowindent = opt_flag(&h->opts, OPT_flowindent),
 		.rawbytes = opt_flag(&h->opts, OPT_rawbytes),
 		.noresolve = opt_flag(&h->opts, OPT_noresolve),
+		.lines = opt_flag(&h->opts, OPT_lines),
 		.agghist = opt_flag(&h->opts, OPT_agghist),
 		.aggpack = opt_flag(&h->opts, OPT_aggpack),
 		.aggzoom = opt_flag(&h->opts, OPT_aggzoom),

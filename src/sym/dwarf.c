@@ -225,3 +225,31 @@ bool dwarf_file_function(struct dwarf_file *d, uint64_t addr, Dwarf_Die *ret_die
 	free(scopes);
 	return found;
 }
+
+/* The name that the compiler was given, where libdw has put the unit's directory before it. */
+static const char *source_name(Dwarf_Die *unit, const char *path)
+{
+	Dwarf_Attribute attr;
+	const char *dir = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr));
+	size_t len = dir ? strlen(dir) : 0;
+
+	return len && strncmp(path, dir, len) == 0 && path[len] == '/' ? path + len + 1 : path;
+}
+
+bool dwarf_file_line(struct dwarf_file *d, uint64_t addr, const char **ret_file, uint32_t *ret_line)
+{
+	Dwarf_Line *line;
+	const char *path;
+	Dwarf_Die unit;
+	int n = 0;
+
+	if (!unit_at(d, addr, &unit))
+		return false;
+	line = dwarf_getsrc_die(&unit, addr);
+	path = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
+	if (!path || dwarf_lineno(line, &n) || n <= 0)
+		return false; /* line 0: code of no line */
+	*ret_file = source_name(&unit, path);
+	*ret_line = (uint32_t)n;
+	return true;
+}

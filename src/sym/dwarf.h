@@ -1,5 +1,5 @@
 /*
- * Debug information of one file: its functions and their parameters.
+ * Debug information of one file: its functions, their parameters, source lines.
  *
  * Owns     the descriptor and memory of whatever file has the information: the file itself, or its
  *          separate debug file. DIEs live as long as that.
@@ -22,6 +22,8 @@ void dwarf_file_close(struct dwarf_file *d); /* NULL is allowed */
 
 /* The subprogram that addr is in; false when it is not known. */
 bool dwarf_file_function(struct dwarf_file *d, uint64_t addr, Dwarf_Die *ret_die);
+/* The source line whose code addr is in; *ret_file lives as long as d. */
+bool dwarf_file_line(struct dwarf_file *d, uint64_t addr, const char **ret_file, uint32_t *ret_line);
 
 /* ---- functions (dwarf_args.c) ---------------------------------------------------------------- */
 

@@ -63,6 +63,19 @@ bool syms_find(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret)
 	return pid ? usyms_find(&s->users, pid, addr, ret) : ksyms_find(kernel_get(s), addr, ret);
 }
 
+bool syms_find_caller(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret)
+{
+	if (!addr || !syms_find(s, pid, addr - 1, ret) || !ret->name)
+		return syms_find(s, pid, addr, ret);
+	ret->off++;
+	return true;
+}
+
+bool syms_line(struct syms *s, uint64_t pid, taddr addr, struct sym_line *ret)
+{
+	return pid && usyms_line(&s->users, pid, addr, ret);
+}
+
 taddr syms_start(struct syms *s, uint64_t pid, taddr addr, bool of_object)
 {
 	return pid ? usyms_start(&s->users, pid, addr, of_object)

@@ -7,6 +7,7 @@
  *     uproc.c    processes, living and dead: what is mapped where (uspace.c)
  *     ufile.c    the files that are mapped, kept open
  *     elfsym.c   one ELF file: its symbols (elfplt.c, minidebug.c, debugfile.c)
+ *     dwarf.c    its source lines, too, when it has debug information
  *     perfmap.c  what compilers in processes say of their code
  *
  * To add a source of user names: 1. a reader that adds to the table of elfsym.h; 2. a line in
@@ -37,6 +38,18 @@ struct sym_name {
 
 /* pid 0 = the kernel. Always fills ret; false when there is neither name nor object. */
 bool syms_find(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret);
+
+/* The same for an address that a call returns to: the function that calls, though the address behind its
+ * last call may be where another one begins. */
+bool syms_find_caller(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret);
+
+struct sym_line {
+	const char *file; /* as the compiler was told */
+	uint32_t line;
+};
+
+/* Source of a process's address, from debug information; false when there is none. */
+bool syms_line(struct syms *s, uint64_t pid, taddr addr, struct sym_line *ret);
 
 /*
  * The address that stands for all of the same function, or of the same object; addr itself when

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "sym/debugfile.h"
+#include "sym/dwarf.h"
 #include "sym/elfsym.h"
 
 #define OPEN_MIN  64 /* descriptors used however few the process may have */
@@ -53,6 +54,7 @@ void ufiles_deinit(struct ufiles *u)
 	while ((n = hashmap_next(u->nodes, &pos, NULL, NULL))) {
 		node_close(u, n);
 		elf_syms_destroy(n->syms);
+		dwarf_file_close(n->dwarf);
 		free(n);
 	}
 	hashmap_destroy(u->files);
@@ -208,10 +210,16 @@ static struct elf_syms *read_vdso(void)
 	return image ? elf_syms_read_memory(image, 2 * (size_t)sysconf(_SC_PAGESIZE)) : NULL;
 }
 
+static struct debug_place debug_place_of(const struct ufiles *u, const struct ufile *f,
+					 const struct uplace *at)
+{
+	return (struct debug_place){f->path, at->root, u->debug_dirs, f->node->dev, f->node->ino};
+}
+
 struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct uplace *at)
 {
 	struct unode *n = f->node;
-	struct debug_place place = {f->path, at->root, u->debug_dirs, n->dev, n->ino};
+	struct debug_place place = debug_place_of(u, f, at);
 
 	if (n->nfailed < TRIES_MAX)
 		ufile_keep(u, f, at);
@@ -228,4 +236,22 @@ struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct upla
 	if (n->syms && !n->syms->has_symtab)
 		(void)debug_file_find(n->syms, &place, use_debug_file, n->syms);
 	return n->syms;
+}
+
+/* ---- debug information ---------------------------------------------------------------------- */
+
+struct dwarf_file *ufile_dwarf(struct ufiles *u, struct ufile *f, const struct uplace *at)
+{
+	struct debug_place place = debug_place_of(u, f, at);
+	struct unode *n = f->node;
+
+	if (n->is_dwarf_read || !n->ino)
+		return n->dwarf;
+	n->is_dwarf_read = true;
+	n->used = ++u->clock;
+	if (n->fd < 0)
+		file_open(u, f, at);
+	if (n->fd >= 0)
+		n->dwarf = dwarf_file_open(n->fd, &place);
+	return n->dwarf;
 }

@@ -14,6 +14,7 @@
 #include "base/hashmap.h"
 #include "sym/sym.h"
 
+struct dwarf_file;
 struct elf_syms;
 
 struct unode {
@@ -24,6 +25,8 @@ struct unode {
 	int64_t wall_seen; /* seconds: what was changed after it is another file */
 	bool is_read;
 	struct elf_syms *syms; /* NULL: none could be read */
+	bool is_dwarf_read;
+	struct dwarf_file *dwarf; /* NULL: no debug information */
 };
 
 struct ufile {
@@ -56,3 +59,5 @@ struct ufile *ufile_get(struct ufiles *u, uint64_t dev, uint64_t ino, const char
 void ufile_keep(struct ufiles *u, struct ufile *f, const struct uplace *at);
 /* NULL when it cannot be read. */
 struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct uplace *at);
+/* NULL when there is no debug information. */
+struct dwarf_file *ufile_dwarf(struct ufiles *u, struct ufile *f, const struct uplace *at);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "sym/demangle.h"
+#include "sym/dwarf.h"
 #include "sym/elfsym.h"
 #include "sym/perfmap.h"
 
@@ -13,14 +14,22 @@ struct place {
 	taddr object_start;
 	const char *name; /* NULL = unknown */
 	taddr start;	  /* of what has the name */
+	struct ufile *file; /* NULL: none */
+	struct uplace at;   /* where that is found */
+	uint64_t file_addr; /* of the address, in it */
 };
 
 /* ---- code and data of files ------------------------------------------------------------------ */
 
+static struct uplace place_of(const struct uproc *p, const struct uspace *s, const struct umap *m)
+{
+	return (struct uplace){p->pid, m->start, p->ended ? 0 : m->end, uspace_root(s)};
+}
+
 static struct elf_syms *syms_of(struct usyms *u, const struct uproc *p, const struct uspace *s,
 				const struct umap *m)
 {
-	struct uplace at = {p->pid, m->start, p->ended ? 0 : m->end, uspace_root(s)};
+	struct uplace at = place_of(p, s, m);
 
 	return ufile_syms(&u->procs.files, m->file, &at);
 }
@@ -77,6 +86,9 @@ static void find_in_file(struct usyms *u, const struct uproc *p, const struct us
 		return;
 	elf_syms_span(syms, &first, &end);
 	ret->object_start = bias + first;
+	ret->file = m->file;
+	ret->at = place_of(p, s, m);
+	ret->file_addr = addr - bias;
 	find_symbol(u, syms, bias, addr, ret);
 }
 
@@ -168,6 +180,17 @@ bool usyms_find(struct usyms *u, uint64_t pid, taddr addr, struct sym_name *ret)
 	ret->name = at.name;
 	ret->off = at.name ? addr - at.start : 0;
 	return true;
+}
+
+bool usyms_line(struct usyms *u, uint64_t pid, taddr addr, struct sym_line *ret)
+{
+	struct dwarf_file *d;
+	struct place at;
+
+	if (!find(u, pid, addr, &at) || !at.file)
+		return false;
+	d = ufile_dwarf(&u->procs.files, at.file, &at.at);
+	return d && dwarf_file_line(d, at.file_addr, &ret->file, &ret->line);
 }
 
 taddr usyms_start(struct usyms *u, uint64_t pid, taddr addr, bool of_object)

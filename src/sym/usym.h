@@ -19,4 +19,5 @@ struct usyms {
 void usyms_init(struct usyms *u);
 void usyms_deinit(struct usyms *u);
 bool usyms_find(struct usyms *u, uint64_t pid, taddr addr, struct sym_name *ret);
+bool usyms_line(struct usyms *u, uint64_t pid, taddr addr, struct sym_line *ret);
 taddr usyms_start(struct usyms *u, uint64_t pid, taddr addr, bool of_object);

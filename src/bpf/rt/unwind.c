@@ -64,6 +64,7 @@ struct unwind_work {
 	u64 cfa;
 	u64 pair[2]; /* what stands below the CFA */
 	u64 at, nframes, max, is_unmarked;
+	u64 exact; /* RT_USTACK_EXACT, or 0 when that is not wanted */
 	u64 is_first; /* the registers of regs are this frame's */
 	u64 is_doubtful, end;
 	u64 mm, tag; /* tag: of the address space in keys of MAP_UCACHE */
@@ -408,14 +409,20 @@ INLINE u64 frame_leave(struct unwind_work *w, u64 rule, u64 cfa)
 	return 1;
 }
 
+/* RT_USTACK_EXACT of the frame: it was interrupted, or a signal handler returns to its start. */
+INLINE u64 frame_mark(const struct unwind_work *w)
+{
+	return w->look == w->pc || RT_RULE_KIND(w->rule) == RT_UNWIND_SIGNAL ? w->exact : 0;
+}
+
 /* The walk's next frame is known. A helper would run here. */
-INLINE u64 frame_add(struct walk *l, struct unwind_work *w)
+INLINE u64 frame_add(struct walk *l, struct unwind_work *w, u64 word)
 {
 	u64 at = w->at;
 
 	if (at > cfg.mach_size - 8)
 		return 0;
-	*(u64 *)(l->mach + at) = w->pc;
+	*(u64 *)(l->mach + at) = word;
 	w->at = at + 8;
 	w->nframes++;
 	return 1;
@@ -444,7 +451,7 @@ INLINE enum walk_end frame_next(struct walk *l, struct unwind_work *w)
 		return WALK_COMPLETE;
 	w->is_first = 0;
 	w->rule = rule_find(l->m, w);
-	if (w->rule == RT_RULE_NO_CODE || !frame_add(l, w))
+	if (w->rule == RT_RULE_NO_CODE || !frame_add(l, w, w->pc | frame_mark(w)))
 		return WALK_CUT;
 	return w->nframes >= w->max ? WALK_COMPLETE : WALK_ON;
 }
@@ -490,7 +497,7 @@ INLINE void walk_run(struct walk *l, struct unwind_work *w)
 {
 	w->rule = rule_find(l->m, w);
 	w->end = WALK_CUT;
-	if (frame_add(l, w) && w->rule != RT_RULE_NO_CODE)
+	if (frame_add(l, w, w->pc | w->exact) && w->rule != RT_RULE_NO_CODE)
 		bpf_loop(w->max - 1, walk_step, l, 0);
 }
 
@@ -499,8 +506,7 @@ INLINE void walk_mark(struct walk *l, struct unwind_work *w)
 {
 	if (w->is_unmarked || w->nframes >= w->max || (w->end != WALK_CUT && !w->is_doubtful))
 		return;
-	w->pc = RT_USTACK_CUT;
-	frame_add(l, w);
+	frame_add(l, w, RT_USTACK_CUT);
 }
 
 u64 rt_ustack(struct rt_mach *m, u64 at, u64 n)
@@ -515,6 +521,7 @@ u64 rt_ustack(struct rt_mach *m, u64 at, u64 n)
 		return 0;
 	WORK(l.scratch, struct unwind_work)->max = n & ~RT_USTACK_UNMARKED;
 	WORK(l.scratch, struct unwind_work)->is_unmarked = n & RT_USTACK_UNMARKED;
+	WORK(l.scratch, struct unwind_work)->exact = n & RT_USTACK_UNMARKED ? 0 : RT_USTACK_EXACT;
 	WORK(l.scratch, struct unwind_work)->at = at;
 	if (!(n & ~RT_USTACK_UNMARKED) || !rt_unwind_start(m))
 		return 0;
