@@ -188,8 +188,10 @@ typedef struct psinfo {
 	id_t pr_projid;
 	int pr_nzomb;
 	id_t pr_poolid;
-	id_t pr_zoneid;
+	uint_t pr_zoneid;
 	id_t pr_contract;
+	size_t pr_arglen;       /* bytes of the arguments, with their NULs */
+	uint_t pr_jailid;
 	lwpsinfo_t pr_lwp;      /* of the first thread */
 } psinfo_t;
 
@@ -236,6 +238,9 @@ translator psinfo_t <struct task_struct *T> {
 	pr_zoneid = T->nsproxy == NULL || T->nsproxy->pid_ns_for_children->level == 0 ? 0 :
 		T->nsproxy->pid_ns_for_children->ns.inum;
 	pr_contract = 0;
+	pr_arglen = T->mm == NULL ? 0 : T->mm->arg_end - T->mm->arg_start;
+	pr_jailid = T->nsproxy == NULL || T->nsproxy->pid_ns_for_children->level == 0 ? 0 :
+		T->nsproxy->pid_ns_for_children->ns.inum;
 	pr_lwp = xlate<lwpsinfo_t>(T->group_leader);
 };
 

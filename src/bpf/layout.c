@@ -128,7 +128,7 @@ static uint64_t scratch_bytes(const struct consts *k, uint32_t subr, uint32_t de
 
 	if ((subr != DIF_SUBR_ALLOCA && subr != DIF_SUBR_COPYIN) || arg >= depth)
 		return 0;
-	return MIN(k->tuple[arg], DIF_MAX_ALLOCA);
+	return MIN(k->tuple[arg], DIF_MAX_ALLOCA) + (subr == DIF_SUBR_COPYIN); /* its NUL */
 }
 
 static bool makes_scratch_string(uint32_t subr)

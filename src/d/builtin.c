@@ -238,8 +238,6 @@ const struct builtin_var builtin_vars[] = {
 	{ "gid", DIF_VAR_GID, "gid_t", 0, STABLE, "1.0", "real group id" },
 	{ "id", DIF_VAR_ID, "uint_t", 0, STABLE, "1.0", "probe id" },
 	{ "ipl", DIF_VAR_IPL, "uint_t", 0, STABLE, "1.0", "interrupt priority level (always 0)" },
-	{ "jailname", NOCODE, "string", ALIEN, STABLE, "1.13", "jail of FreeBSD" },
-	{ "jid", NOCODE, "int", ALIEN, STABLE, "1.13", "jail of FreeBSD" },
 	{ "pid", DIF_VAR_PID, "pid_t", 0, STABLE, "1.0", "process id" },
 	{ "ppid", DIF_VAR_PPID, "pid_t", 0, STABLE, "1.0", "parent process id" },
 	{ "probefunc", DIF_VAR_PROBEFUNC, "string", 0, STABLE, "1.0", "function of the probe" },
@@ -256,7 +254,6 @@ const struct builtin_var builtin_vars[] = {
 	{ "ustackdepth", DIF_VAR_USTACKDEPTH, "uint32_t", 0, STABLE, "1.2", "frames of the user stack" },
 	{ "vtimestamp", DIF_VAR_VTIMESTAMP, "uint64_t", 0, STABLE, "1.0", "nanoseconds the thread has run" },
 	{ "walltimestamp", DIF_VAR_WALLTIMESTAMP, "int64_t", 0, STABLE, "1.0", "nanoseconds since 1970" },
-	{ "zonename", DIF_VAR_ZONENAME, "string", ALIEN, STABLE, "1.0", "zone of illumos" },
 };
 const uint32_t nbuiltin_vars = ARRAY_LEN(builtin_vars);
 /* clang-format on */
@@ -274,9 +271,6 @@ static const struct {
 	{"sx_exclusive_held", "sx locks are of FreeBSD; rw_write_held() is for Linux's"},
 	{"sx_isexclusive", "sx locks are of FreeBSD; rw_iswriter() is for Linux's"},
 	{"sx_shared_held", "sx locks are of FreeBSD; rw_read_held() is for Linux's"},
-	{"jailname", "jails are of FreeBSD"},
-	{"jid", "jails are of FreeBSD"},
-	{"zonename", "zones are of illumos"},
 };
 
 const char *builtin_why(const char *name)

@@ -138,8 +138,7 @@ static struct expr *check_bounds(struct check *c, struct expr *e)
 			 (long long)sub->ival.val, info->nelems - 1);
 }
 
-/* base[sub] of a pointer, array or string, all of them checked. */
-static struct expr *check_element(struct check *c, struct expr *e)
+struct expr *check_element(struct check *c, struct expr *e)
 {
 	const struct expr *base = e->index.base, *sub = e->index.subs[0];
 	type_id to = type_deref(c->types, base->type);

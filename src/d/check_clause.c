@@ -132,11 +132,29 @@ static void check_agg_stmt(struct clause_build *b, struct expr *e)
 	act_add(b, act);
 }
 
+/*
+ * COUNTS ? @calls[probefunc] = count() : 1; with a constant is the chosen arm, and that may be what only
+ * a statement can be. The other one is not looked at.
+ */
+static struct expr *chosen_stmt(struct check *c, struct expr *e)
+{
+	while (e->kind == EXPR_COND) {
+		struct expr *arm = check_cond_const(c, e);
+
+		if (!arm)
+			break;
+		e = arm;
+	}
+	return e;
+}
+
 static void check_expr_stmt(struct clause_build *b, struct expr *e)
 {
-	const struct subr *subr = call_subr(b->c, e);
+	const struct subr *subr;
 	struct act_build *act;
 
+	e = chosen_stmt(b->c, e);
+	subr = call_subr(b->c, e);
 	if (subr && subr->class == SUBR_ACTION) {
 		check_action(b, subr, e);
 		return;

@@ -191,6 +191,8 @@ bool expr_is_writable(struct check *c, const struct expr *e);
 struct expr *check_unary(struct check *c, struct expr *e);
 struct expr *check_binary(struct check *c, struct expr *e);
 struct expr *check_cond(struct check *c, struct expr *e);
+/* Checks the condition alone: the arm that a constant chooses, unchecked; NULL when it is not constant. */
+struct expr *check_cond_const(struct check *c, struct expr *e);
 struct expr *check_comma(struct check *c, struct expr *e);
 const char *op_text(enum expr_op op);
 
@@ -227,6 +229,8 @@ uint64_t fold_binary(enum expr_op op, uint64_t l, uint64_t r, bool is_signed);
 
 struct expr *check_member(struct check *c, struct expr *e);
 struct expr *check_index(struct check *c, struct expr *e);
+/* base[sub] of a pointer, array or string, all of them checked. */
+struct expr *check_element(struct check *c, struct expr *e);
 struct expr *check_cast(struct check *c, struct expr *e);
 struct expr *check_sizeof_type(struct check *c, struct expr *e);
 struct expr *check_sizeof(struct check *c, struct expr *e);

@@ -120,6 +120,18 @@ static struct expr *check_not(struct check *c, struct expr *e)
 	return unary_value(c, e, TYPE_INT);
 }
 
+/* *s of a string is its first byte: s[0]. */
+static struct expr *check_string_deref(struct check *c, struct expr *e)
+{
+	struct expr *element = expr_new(c, EXPR_INDEX, e->span, TYPE_NONE);
+
+	element->index.base = e->unary.e;
+	element->index.subs = ARENA_NEW_N(c->arena, struct expr *, 1);
+	element->index.subs[0] = expr_int(c, e->span, 0, TYPE_INT);
+	element->index.nsubs = 1;
+	return check_element(c, element);
+}
+
 static struct expr *check_deref(struct check *c, struct expr *e)
 {
 	struct expr *o = e->unary.e = check_expr(c, e->unary.e);
@@ -127,6 +139,8 @@ static struct expr *check_deref(struct check *c, struct expr *e)
 
 	if (expr_is_bad(o))
 		return o;
+	if (type_is_string(c->types, o->type))
+		return check_string_deref(c, e);
 	if (!type_is_pointer(c->types, o->type))
 		return expr_fail(c, D_DEREF_NONPTR, e->span,
 				 "cannot dereference \"%s\": not a pointer", type_text(c, o->type));
@@ -469,6 +483,14 @@ static type_id address_cond_type(struct check *c, const struct expr *t, const st
 	if (type_is_void(c->types, type_deref(c->types, type)))
 		type = address_type(c, f);
 	return type;
+}
+
+struct expr *check_cond_const(struct check *c, struct expr *e)
+{
+	e->cond.c = check_expr(c, e->cond.c);
+	if (!expr_is_const(c, e->cond.c))
+		return NULL;
+	return e->cond.c->ival.val ? e->cond.t : e->cond.f;
 }
 
 struct expr *check_cond(struct check *c, struct expr *e)

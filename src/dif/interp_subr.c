@@ -184,8 +184,9 @@
  *                      bytes at kernel address src unreadable: BADADDR(src). Overlap: undefined
  *                      content. Result 0.
  * memref(a, n)         16 bytes of scratch as alloca(16) that hold a and n, 64 bits each.
- * copyin(ua, n)        scratch as alloca(n), then n bytes at user address ua unreadable:
- *                      BADADDR(ua). The address of the copy. n = 0: ua is not touched.
+ * copyin(ua, n)        scratch as alloca(n + 1), then n bytes at user address ua unreadable:
+ *                      BADADDR(ua). The address of the copy, after which comes a NUL. n = 0: ua is
+ *                      not touched.
  * copyinstr(ua, [max]) max omitted: UINT64_MAX. string. m = min(max, S-1), unsigned. Scratch is
  *                      taken first. User text at ua up to a NUL, at most m characters, touching at
  *                      most m+1 bytes; unreadable: BADADDR(ua).
@@ -248,9 +249,13 @@ static uint64_t subr_alloca(struct dif_machine *m, const uint64_t *v)
 
 static uint64_t subr_copyin(struct dif_machine *m, const uint64_t *v)
 {
-	uint64_t addr = mem_alloc(m, v[1]);
+	uint64_t size = v[1], addr = mem_alloc(m, size + 1 ? size + 1 : size);
+	char *copy = mem_host(addr);
 
-	if (addr && v[1] && !mem_load(m, SPACE_USER, v[0], mem_host(addr), v[1]))
+	if (!addr)
+		return 0;
+	copy[size] = '\0';
+	if (size && !mem_load(m, SPACE_USER, v[0], copy, size))
 		return dif_fault(m, DIF_FAULT_BADADDR, v[0]);
 	return addr;
 }

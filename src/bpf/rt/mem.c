@@ -86,15 +86,28 @@ INLINE int scratch_fill(struct rt_mach *m, u64 off, u64 n, u64 src, enum source 
 	return 0;
 }
 
+/* A NUL after the n bytes of scratch at off, which are known to be taken with one more. */
+INLINE void scratch_end(struct rt_mach *m, u64 off, u64 n)
+{
+	char *p = slot_of(m);
+	u64 end = off + n;
+
+	OPAQUE(end);
+	if (p && end < cfg.scratch_size)
+		p[end] = 0;
+}
+
+/* Scripts take what they copy for a string as it is, or end it themselves: p[n] = '\0'. */
 u64 rt_sub_copyin(struct rt_mach *m, u64 src, u64 n)
 {
 	s64 off;
 
 	if (!m)
 		return 0;
-	off = scratch_take(m, n);
+	off = scratch_take(m, n + 1 ? n + 1 : n);
 	if (off < 0)
 		return 0;
+	scratch_end(m, off, n);
 	if (n > 0)
 		scratch_fill(m, off, n, src, USER);
 	return m->fault.kind ? 0 : m->scratch + off;
