@@ -35,6 +35,8 @@ struct event {
 
 struct mapwatch {
 	struct syms *syms;
+	void (*mapped)(void *ctx, uint64_t pid, const struct sym_map *m); /* NULL: nobody */
+	void *ctx;
 	struct cpu_events *cpus;
 	int *fds;
 	uint32_t n;
@@ -84,13 +86,17 @@ static void apply_mmap(const struct mapwatch *w, const struct perf_event_header 
 		.off = r->pgoff,
 		.dev = makedev(r->dev_major, r->dev_minor),
 		.ino = r->ino,
+		.gen = r->generation,
 		.path = r->path,
 		.is_exec = r->prot & PROT_EXEC,
 	};
 	size_t room = h->size - sizeof(*r) - sizeof(time);
 
-	if (m.is_exec && strnlen(r->path, room) < room)
-		syms_mapped(w->syms, r->pid, &m, time);
+	if (!m.is_exec || strnlen(r->path, room) == room)
+		return;
+	syms_mapped(w->syms, r->pid, &m, time);
+	if (w->mapped && m.ino)
+		w->mapped(w->ctx, r->pid, &m);
 }
 
 static void apply_comm(const struct mapwatch *w, const struct perf_event_header *h, uint64_t time)
@@ -299,6 +305,13 @@ struct err *mapwatch_create(struct syms *syms, const int *cpus, uint32_t ncpus,
 	syms_watch_begin(syms);
 	*ret_watch = w;
 	return NULL;
+}
+
+void mapwatch_on_map(struct mapwatch *w,
+		     void (*mapped)(void *ctx, uint64_t pid, const struct sym_map *m), void *ctx)
+{
+	w->mapped = mapped;
+	w->ctx = ctx;
 }
 
 void mapwatch_destroy(struct mapwatch *w)

@@ -14,6 +14,7 @@
 #include "base/err.h"
 
 struct mapwatch;
+struct sym_map;
 struct syms;
 
 /* Events begin at once; syms has been told of all there were when this returns. cpus: [ncpus], -1 =
@@ -21,6 +22,9 @@ struct syms;
 MUST_CHECK struct err *mapwatch_create(struct syms *syms, const int *cpus, uint32_t ncpus,
 				       struct mapwatch **ret_watch);
 void mapwatch_destroy(struct mapwatch *w); /* NULL is allowed */
+/* Who else wants to know of executable mappings of files. ctx outlives w. */
+void mapwatch_on_map(struct mapwatch *w,
+		     void (*mapped)(void *ctx, uint64_t pid, const struct sym_map *m), void *ctx);
 /* Tells syms what has happened until now. */
 void mapwatch_drain(struct mapwatch *w);
 /* Descriptors that become readable when something happens. */

@@ -183,6 +183,11 @@ static void is_user_address(void *ctx, enum datum_kind kind, const struct difo *
 		kind == DATUM_UADDR;
 }
 
+static void note_mapped(void *ctx, uint64_t pid, const struct sym_map *m)
+{
+	unwinds_mapped(ctx, pid, m);
+}
+
 struct err *session_watch_processes(dtrace_hdl_t *h)
 {
 	const int *fds;
@@ -198,6 +203,8 @@ struct err *session_watch_processes(dtrace_hdl_t *h)
 		err_destroy(e);
 		return NULL;
 	}
+	if (h->unwinds)
+		mapwatch_on_map(h->mapwatch, note_mapped, h->unwinds);
 	for (uint32_t i = 0, n = mapwatch_fds(h->mapwatch, &fds); i < n && !e; i++)
 		e = rings_listen(h->rings, fds[i]);
 	return e;

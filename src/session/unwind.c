@@ -13,10 +13,12 @@
 
 #include "base/hashmap.h"
 #include "bpf/unwind.h"
+#include "sym/sym.h"
 
 #define EPOCH_NS 1000000000 /* how long a rule that an unmapping made wrong may live */
 
 #define FAILED_MAX    10000 /* then files that cannot be opened are no longer asked for again */
+#define FRESH_MAX     64
 #define RUNNING_WORTH 8 /* processes that sleep */
 
 /* A file that processes map. */
@@ -34,6 +36,12 @@ struct wanted {
 	bool is_running; /* one of them */
 };
 
+/* A file that was mapped just now. */
+struct fresh {
+	int fd;
+	char *path;
+};
+
 struct unwinds {
 	const struct kmaps *maps;
 	struct unwind_hooks hooks;
@@ -42,6 +50,8 @@ struct unwinds {
 	struct hashmap *noted; /* "dev inode" of the queue, ever */
 	VEC(struct wanted *) queue;
 	uint32_t next; /* in queue */
+	VEC(struct fresh) fresh;
+	struct hashmap *seen; /* "dev inode generation" of mapped files that could be opened */
 	uint32_t ntrees;
 	uint64_t nblocks, max_blocks;
 	bool is_full; /* told */
@@ -115,6 +125,14 @@ static void file_publish(struct unwinds *u, const struct rt_ufile_key *key, stru
 	err_destroy(e);
 }
 
+static struct rt_ufile_key key_of(const struct stat *st)
+{
+	return (struct rt_ufile_key){.ino = st->st_ino,
+				     .size = (uint64_t)st->st_size,
+				     .mtime = (uint64_t)st->st_mtim.tv_sec,
+				     .dev = kernel_dev(st->st_dev)};
+}
+
 /* The file's table, read if it is not known yet. *ret_key: as fstat() has it. */
 static struct rt_ufile file_load(struct unwinds *u, int fd, const char *path,
 				 struct rt_ufile_key *ret_key)
@@ -126,10 +144,7 @@ static struct rt_ufile file_load(struct unwinds *u, int fd, const char *path,
 	*ret_key = (struct rt_ufile_key){0};
 	if (fstat(fd, &st))
 		return (struct rt_ufile){0};
-	*ret_key = (struct rt_ufile_key){.ino = st.st_ino,
-					 .size = (uint64_t)st.st_size,
-					 .mtime = (uint64_t)st.st_mtim.tv_sec,
-					 .dev = kernel_dev(st.st_dev)};
+	*ret_key = key_of(&st);
 	f = hashmap_find(u->files, ret_key, sizeof(*ret_key));
 	if (f)
 		return f->file;
@@ -283,6 +298,52 @@ void unwinds_load_process(struct unwinds *u, pid_t pid)
 		queue_next(u);
 }
 
+/* ---- what is mapped while we look --------------------------------------------------------- */
+
+static bool is_known(struct unwinds *u, int fd)
+{
+	struct rt_ufile_key key;
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return true;
+	key = key_of(&st);
+	return hashmap_find(u->files, &key, sizeof(key)) != NULL;
+}
+
+void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
+{
+	struct wanted w = {.pid = (pid_t)pid, .start = m->start, .end = m->start + m->len};
+	CLEANUP(fd) int fd = -1;
+	char key[64];
+	int len = snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64 " %" PRIu64, m->dev, m->ino,
+			   m->gen);
+
+	if (u->fresh.len == FRESH_MAX || hashmap_find(u->seen, key, (size_t)len))
+		return;
+	fd = mapping_open(&w);
+	if (fd < 0)
+		return; /* it has ended */
+	hashmap_set(u->seen, key, (size_t)len, u);
+	if (is_known(u, fd))
+		return;
+	vec_push(&u->fresh, (struct fresh){fd, xstrdup(m->path)});
+	fd = -1;
+}
+
+/* The one that was mapped first. */
+static void fresh_next(struct unwinds *u)
+{
+	struct fresh f = u->fresh.data[0];
+	struct rt_ufile_key key;
+
+	u->fresh.len--;
+	memmove(u->fresh.data, u->fresh.data + 1, u->fresh.len * sizeof(f));
+	(void)file_load(u, f.fd, f.path, &key);
+	(void)close(f.fd);
+	free(f.path);
+}
+
 /* ---- what the kernel's side asks for ------------------------------------------------------ */
 
 /*
@@ -295,7 +356,6 @@ static void serve(struct unwinds *u, const struct rt_ureq *req)
 	CLEANUP(fd) int fd = mapping_open(&m);
 	struct rt_ufile_key key;
 	struct rt_ufile f = {0};
-
 
 	if (fd < 0 && u->nfailed++ < FAILED_MAX) {
 		ufile_forget(u->maps, &req->key); /* the process may have ended: the next one asks */
@@ -323,15 +383,20 @@ bool unwinds_work(struct unwinds *u, uint64_t deadline)
 	for (;;) {
 		(void)ring_buffer__consume(u->ring); /* it fails only if on_request() does */
 		now = now_ns();
-		if (u->next == u->queue.len || now >= deadline)
+		if (now >= deadline)
 			break;
-		queue_next(u);
+		if (u->fresh.len)
+			fresh_next(u);
+		else if (u->next < u->queue.len)
+			queue_next(u);
+		else
+			break;
 	}
 	if (now >= u->epoch_at) {
 		u->epoch_at = now + EPOCH_NS;
 		__atomic_add_fetch(&u->maps->control->epoch, 1, __ATOMIC_RELAXED);
 	}
-	return u->next < u->queue.len;
+	return u->fresh.len || u->next < u->queue.len;
 }
 
 /* ---- the whole ---------------------------------------------------------------------------- */
@@ -351,6 +416,7 @@ struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize,
 	u->max_blocks = unwindsize / sizeof(struct rt_ublock);
 	u->files = hashmap_create();
 	u->noted = hashmap_create();
+	u->seen = hashmap_create();
 	u->ring = ring_buffer__new(maps->fd[MAP_UREQ], on_request, u, NULL);
 	if (!u->ring) {
 		struct err *e = err_sys(errno, "cannot map the requests for unwind tables");
@@ -377,6 +443,12 @@ void unwinds_destroy(struct unwinds *u)
 		free(u->queue.data[i]);
 	}
 	vec_deinit(&u->queue);
+	for (uint32_t i = 0; i < u->fresh.len; i++) {
+		(void)close(u->fresh.data[i].fd);
+		free(u->fresh.data[i].path);
+	}
+	vec_deinit(&u->fresh);
+	hashmap_destroy(u->seen);
 	hashmap_destroy(u->files);
 	hashmap_destroy(u->noted);
 	ring_buffer__free(u->ring);

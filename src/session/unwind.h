@@ -2,8 +2,8 @@
  * Which files' unwind tables are in the kernel, and when they get there.
  *
  * Before probes fire: those of the targets of -c and -p, then of all that runs, until a budget of time
- * is used up; the rest while the consumer has nothing else to do. What is met before its table is there
- * is asked for by the kernel's side and comes first.
+ * is used up; the rest while the consumer has nothing else to do. Files that are mapped later come before
+ * those; what is met before its table is there is asked for by the kernel's side and comes first.
  *
  * Owns     the list of files; the tables live in the session's maps.
  * Errors   a file that cannot be read, or for which there is no room, is walked by frame pointer: told
@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "bpf/kernel.h"
 
+struct sym_map;
 struct unwinds;
 
 struct unwind_hooks {
@@ -33,6 +34,8 @@ int unwinds_fd(const struct unwinds *u);
 void unwinds_load_process(struct unwinds *u, pid_t pid);
 /* Notes what all processes have mapped, for unwinds_work(). */
 void unwinds_scan(struct unwinds *u);
+/* A process maps a file: it is opened, for unwinds_work() to come to before all else that was noted. */
+void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m);
 /* Serves what is asked for, then what was noted, until deadline (ns, CLOCK_MONOTONIC; what is asked for is
  * served in any case). Returns whether something is left. u may be NULL. */
 bool unwinds_work(struct unwinds *u, uint64_t deadline);

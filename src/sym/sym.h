@@ -75,6 +75,7 @@ void syms_tick(struct syms *s);
 struct sym_map {
 	taddr start, len;
 	uint64_t off, dev, ino; /* in the file */
+	uint64_t gen;		/* which file has the inode number; 0: unknown */
 	const char *path;	/* as /proc shows it */
 	bool is_exec;
 };
