@@ -355,6 +355,25 @@ static void uprobe_entry_args(struct entry *en, uint32_t used)
 	em_helper(e, BPF_FUNC_probe_read_user); /* leaves zeros when it cannot */
 }
 
+/* Read as they lie there, then widened in place from the last one on. */
+static void uprobe_entry32_args(struct entry *en, uint32_t used)
+{
+	struct emitter *e = &en->g->e;
+	uint32_t n = NFUNC_ARGS;
+
+	while (!(used >> (n - 1) & 1))
+		n--;
+	em_load(e, 4, R3, R6, (int32_t)arch.sp);
+	em_alu_imm(e, BPF_ADD, R3, 4);
+	em_imm(e, R2, 4 * n);
+	em_addr(e, R1, R9, ARG_OFF(0));
+	em_helper(e, BPF_FUNC_probe_read_user); /* leaves zeros when it cannot */
+	while (n--) {
+		em_load(e, 4, R1, R9, (int32_t)(ARG_OFF(0) + 4 * n));
+		gen_mach_store(en->g, 8, ARG_OFF(n), R1);
+	}
+}
+
 static void zero_args(struct entry *en, uint32_t used)
 {
 	for (uint32_t k = 0; k < NFUNC_ARGS; k++)
@@ -387,6 +406,7 @@ static void uprobe_return_args(struct entry *en, uint32_t used)
 
 static void (*const uprobe_place_args[UPROBE_NPLACES])(struct entry *en, uint32_t used) = {
 	[UPROBE_ENTRY] = uprobe_entry_args,
+	[UPROBE_ENTRY32] = uprobe_entry32_args,
 	[UPROBE_RETURN] = uprobe_return_args,
 	[UPROBE_INSN] = zero_args,
 };

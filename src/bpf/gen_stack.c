@@ -40,24 +40,22 @@ static void at_load(struct gen *g, int dst, const struct stack_at *at)
 
 /*
  * r0 = bytes of at most frames addresses of the user stack, written to at. Where our own walker
- * (rt/unwind.c) cannot walk, because the kernel does not show what it needs or the task is a 32-bit
- * one, the kernel's does, by frame pointer.
+ * (rt/unwind.c) cannot walk, because the kernel does not show what it needs, the kernel's does, by
+ * frame pointer.
  */
 static void get_user_stack(struct gen *g, uint32_t frames, struct stack_at at, bool is_marked)
 {
 	struct emitter *e = &g->e;
-	uint32_t have = em_label(e), good = em_label(e);
+	uint32_t good = em_label(e);
 
+	at_load(g, R2, &at);
 	if (g->env->unwinds) {
-		at_load(g, R2, &at);
 		em_imm(e, R3, frames | (is_marked ? 0 : RT_USTACK_UNMARKED));
 		gen_rt(g, "rt_ustack");
-		em_jmp_imm(e, BPF_JNE, R0, -1, have);
+	} else {
+		em_alu_reg(e, BPF_ADD, R2, R9);
+		get_stack(g, 8 * frames, true);
 	}
-	at_load(g, R2, &at);
-	em_alu_reg(e, BPF_ADD, R2, R9);
-	get_stack(g, 8 * frames, true);
-	em_here(e, have);
 	em_jmp_imm(e, BPF_JLE, R0, (int32_t)(8 * frames), good); /* always: for the verifier */
 	em_imm(e, R0, 0);
 	em_here(e, good);

@@ -61,6 +61,7 @@ struct sys_view {
 /* What of a function an ENTRY_UPROBE probe stands on: decides what its arguments are. */
 enum uprobe_place {
 	UPROBE_ENTRY,  /* arg0... are the function's */
+	UPROBE_ENTRY32, /* those of 32-bit code: words of the stack */
 	UPROBE_RETURN, /* arg0 = offset of the instruction, arg1 = value, 0 at a jump to another function */
 	UPROBE_INSN,   /* none */
 	UPROBE_NPLACES

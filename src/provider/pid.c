@@ -144,7 +144,8 @@ static struct err *add_entry(struct request *r, struct pid_object *o, const stru
 	skip = o->funcs->is_32bit ? 0 : insn_entry_skip(code, size);
 	if (insn_is_refused(code + skip, size - skip))
 		return refused(r, fn->name, 0);
-	pr = add_probe(r, o, fn->name, "entry", UPROBE_ENTRY);
+	pr = add_probe(r, o, fn->name, "entry",
+		       o->funcs->is_32bit ? UPROBE_ENTRY32 : UPROBE_ENTRY);
 	add_site(pr, o, fn->off + skip, 0, false);
 	probe_list_add(r->out, pr);
 	return NULL;

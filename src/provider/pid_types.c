@@ -74,7 +74,8 @@ static bool probe_args(struct probes *ps, const struct probe *pr, struct pid_arg
 	uint64_t addr;
 
 	*ret = (struct pid_args){0};
-	if (!p->sites.len || p->place == UPROBE_INSN || !function_addr(p, &addr))
+	if (!p->sites.len || p->place == UPROBE_INSN || !function_addr(p, &addr) ||
+	    p->sites.data[0].object->funcs->is_32bit) /* types are laid out for 64 bits */
 		return false;
 	d = object_dwarf(ps, p->sites.data[0].object);
 	if (!d || !dwarf_file_function(d, addr, &func) ||

@@ -43,8 +43,10 @@ static bool bias_of(const struct uspace *s, const struct elf_syms *syms, const s
 {
 	const struct umap *first = s->maps.data, *end = first + s->maps.len;
 
+	/* programs that do not say that their stack is not executable have all mapped so */
 	if (m->is_exec)
-		return elf_syms_bias(syms, m->start, m->off, true, ret_bias);
+		return elf_syms_bias(syms, m->start, m->off, true, ret_bias) ||
+		       elf_syms_bias(syms, m->start, m->off, false, ret_bias);
 	for (const struct umap *i = m; i >= first && i->file == m->file; i--)
 		if (i->is_exec)
 			return elf_syms_bias(syms, i->start, i->off, true, ret_bias);

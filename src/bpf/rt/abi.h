@@ -172,7 +172,6 @@ struct rt_stack {
 
 #define RT_USTACK_CUT  1u /* a word of a user stack: what follows could not be found */
 #define RT_USTACK_EXACT (1ull << 63) /* in a word: not the address that a call returns to, but where the code stands */
-#define RT_USTACK_KERNEL 0xffffffffffffffffull /* rt_ustack(): the kernel's own walker knows this task better */
 #define RT_USTACK_UNMARKED 0x80000000u /* in the frames asked for: without that word */
 
 /*

@@ -466,6 +466,71 @@ static long walk_step(u64 i, void *ctx)
 	return end != WALK_ON;
 }
 
+/* ---- 32-bit tasks: by frame pointer --------------------------------------------------------- */
+
+/* Where the return address is of a frame that has no frame pointer yet, or is in the vDSO's system call; 0: the
+ * frame pointer tells. */
+INLINE u64 first32_ret(struct unwind_work *w)
+{
+	u64 code, before, is_probed;
+
+	w->pair[0] = w->pair[1] = 0;
+	(void)read_user(w->pair, w->pc, 4);
+	(void)read_user(&w->pair[1], w->pc - 1, 1);
+	code = w->pair[0];
+	before = w->pair[1];
+	is_probed = (u8)code == 0xcc;
+	if ((u8)code == 0x55 || (u32)code == 0xfb1e0ff3 || (u8)code == 0xc3)
+		return w->sp; /* push %ebp; endbr32; ret */
+	if (is_probed && ((u16)(code >> 8) == 0xe589 || (u32)code >> 8 == 0xfb1e0f ||
+			  before == 0x5d || before == 0xc9))
+		return w->sp; /* the same, before mov %esp,%ebp; behind pop %ebp; leave */
+	if ((u16)code == 0xe589 || (u16)code == 0xec8b)
+		return w->sp + 4; /* mov %esp,%ebp */
+	return (u32)code == 0xc3595a5d ? w->sp + 12 : 0; /* pop %ebp; pop %edx; pop %ecx; ret */
+}
+
+INLINE enum walk_end frame32_next(struct walk *l, struct unwind_work *w)
+{
+	u64 at = w->is_first ? first32_ret(w) : 0;
+
+	w->is_first = 0;
+	w->pair[0] = 0;
+	if (at) {
+		if (!read_user(w->pair, at, 4))
+			return WALK_CUT;
+		w->pc = w->pair[0];
+		w->sp = at + 4;
+	} else {
+		if (w->bp < w->sp || !read_user(w->pair, w->bp, 8))
+			return WALK_CUT;
+		w->sp = w->bp + 8;
+		w->bp = (u32)w->pair[0];
+		w->pc = w->pair[0] >> 32;
+	}
+	if (w->pc == 0 || !frame_add(l, w, w->pc))
+		return WALK_CUT;
+	return w->nframes >= w->max ? WALK_COMPLETE : WALK_ON;
+}
+
+static long walk32_step(u64 i, void *ctx)
+{
+	struct walk *l = ctx;
+
+	return frame32_next(l, WORK(l->scratch, struct unwind_work)) != WALK_ON;
+}
+
+/* Code that keeps no frame pointers is passed over without a trace, so this is marked in any case. */
+INLINE void walk32_run(struct walk *l, struct unwind_work *w)
+{
+	w->is_doubtful = 1;
+	w->pc = (u32)w->pc;
+	w->sp = (u32)w->sp;
+	w->bp = (u32)w->bp;
+	if (frame_add(l, w, w->pc | w->exact))
+		bpf_loop(w->max - 1, walk32_step, l, 0);
+}
+
 /* ---- the walk ----------------------------------------------------------------------------- */
 
 /* Fills w->regs; false when the task has no user registers. */
@@ -525,13 +590,14 @@ u64 rt_ustack(struct rt_mach *m, u64 at, u64 n)
 	WORK(l.scratch, struct unwind_work)->at = at;
 	if (!(n & ~RT_USTACK_UNMARKED) || !rt_unwind_start(m))
 		return 0;
-	if (WORK(l.scratch, struct unwind_work)->regs[REGS_CS] != CS_64)
-		return RT_USTACK_KERNEL;
 	slot = m->slot;
 	l.mach = bpf_map_lookup_elem(&map_mach, &slot);
 	if (!l.mach)
 		return 0;
-	walk_run(&l, WORK(l.scratch, struct unwind_work));
+	if (WORK(l.scratch, struct unwind_work)->regs[REGS_CS] == CS_64)
+		walk_run(&l, WORK(l.scratch, struct unwind_work));
+	else
+		walk32_run(&l, WORK(l.scratch, struct unwind_work));
 	walk_mark(&l, WORK(l.scratch, struct unwind_work));
 	return WORK(l.scratch, struct unwind_work)->nframes * 8;
 }
