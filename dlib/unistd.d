@@ -12,3 +12,6 @@ inline int DTRACEFLT_BADSTACK = 9;
 inline int DTRACEFLT_BADSIZE = 10;
 inline int DTRACEFLT_BADINDEX = 11;
 inline int DTRACEFLT_LIBRARY = 1000;
+
+/* Of user programs: the kernel has a type of that name for the text in file systems, with 16 bits. */
+typedef int wchar_t;

@@ -286,8 +286,39 @@ static void load_addr(struct gen *g, int dst, uint32_t base_off, uint32_t off)
 		em_alu_imm(&g->e, BPF_ADD, dst, (int32_t)off);
 }
 
+/* The address of a global or clause-local string, or NULL when that is what it holds. */
+static void load_string(struct gen *g, const struct var_layout *vl, int dst)
+{
+	struct emitter *e = &g->e;
+	uint32_t is_null = em_label(e);
+	int32_t local = (int32_t)(g->l->this_off + vl->off);
+
+	if (vl->var->scope == DIF_SCOPE_GLOBAL) {
+		em_map_value(e, R1, MAP_REF(MAP_GVARS, 0), vl->off - 8);
+		em_load(e, 8, R1, R1, 0);
+	} else {
+		em_load(e, 8, R1, R9, local - 8);
+	}
+	em_imm(e, dst, 0);
+	em_jmp_imm(e, BPF_JNE, R1, 0, is_null);
+	if (vl->var->scope == DIF_SCOPE_GLOBAL)
+		load_addr(g, dst, offsetof(struct rt_mach, gvars), vl->off);
+	else
+		load_addr(g, dst, offsetof(struct rt_mach, self), (uint32_t)local);
+	em_here(e, is_null);
+}
+
+static bool is_string(const struct var_layout *vl)
+{
+	return vl->var->type.kind == DIF_KIND_STRING;
+}
+
 static void load_scalar(struct gen *g, const struct var_layout *vl, int dst)
 {
+	if (is_string(vl) && vl->var->scope != DIF_SCOPE_THREAD) {
+		load_string(g, vl, dst);
+		return;
+	}
 	switch ((enum dif_scope)vl->var->scope) {
 	case DIF_SCOPE_THREAD: load_tls(g, vl, dst); break;
 	case DIF_SCOPE_GLOBAL:
@@ -438,6 +469,15 @@ static void static_pointer(struct gen *g, const struct var_layout *vl)
 		em_addr(&g->e, R1, R9, g->l->this_off + vl->off);
 }
 
+/* What load_string() asks. */
+static void store_is_null(struct gen *g, const struct var_layout *vl, int32_t null)
+{
+	if (!is_string(vl))
+		return;
+	static_pointer(g, vl);
+	em_store_imm(&g->e, 8, R1, -8, null);
+}
+
 static void store_static_ref(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	struct emitter *e = &g->e;
@@ -448,6 +488,7 @@ static void store_static_ref(struct gen *g, const struct dif_at *at, const struc
 		jump_if_zero(g, v, clear);
 		static_pointer(g, vl);
 		copy_in(g, at, vl);
+		store_is_null(g, vl, 0);
 	}
 	if (can_be_zero(v)) {
 		if (!is_zero(v))
@@ -457,6 +498,7 @@ static void store_static_ref(struct gen *g, const struct dif_at *at, const struc
 		em_imm(e, R2, vl->size);
 		em_imm(e, R3, 0);
 		em_helper(e, BPF_FUNC_probe_read_kernel); /* fails, and so zeroes */
+		store_is_null(g, vl, 1);
 	}
 	em_here(e, done);
 }

@@ -504,7 +504,7 @@ static void scalar_place(struct layout *l, struct var_layout *vl)
 						       : &l->this_size;
 
 	if (var_is_byref(v)) {
-		*pos = ROUND_UP(*pos, 8u) + (v->scope == DIF_SCOPE_THREAD ? 8 : 0);
+		*pos = ROUND_UP(*pos, 8u) + 8;
 		vl->off = *pos;
 		*pos += ROUND_UP(MAX(vl->size, 1u), 8u);
 	} else {

@@ -101,8 +101,9 @@ uint32_t llquantize_nbuckets(const int64_t param[4]);
 
 struct var_layout {
 	const struct prog_var *var;
-	/* Scalars: in the block of its scope. A by-reference thread-local has a u64 just before it that is
-	 * non-zero while the variable is set: unset it reads as NULL. */
+	/* Scalars: in the block of its scope. A by-reference one has a u64 just before it: of a thread-local
+	 * it is non-zero while the variable is set, unset it reads as NULL; of others it is non-zero while
+	 * the variable holds a NULL string, unset it reads as an empty one. */
 	uint32_t off;
 	uint32_t size; /* of a value; strings: strsize as it is in the end, whatever it was when compiled */
 	/* Associative arrays: a hash map, shared or not as those of aggregations. So are thread-local

@@ -91,7 +91,7 @@ struct expr {
 			 struct type_member *member; /* check */ } member;
 		struct { struct type_name *to; struct expr *e; bool implicit; } cast; /* SIZEOF_TYPE: to */
 		struct { struct type_name *of; const char *member; struct span member_span; } of;
-		struct { struct type_name *to; struct expr *e; } xlate;
+		struct { struct type_name *to; struct expr *e; struct xlator *x; } xlate; /* x: check_xlate.c */
 		struct { struct ident *ident; struct expr **keys; uint32_t nkeys; } var;
 	};
 };

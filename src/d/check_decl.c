@@ -19,13 +19,13 @@ static void fail_redeclared(struct check *c, struct span at, const char *name,
 
 bool check_name_is_free(struct check *c, struct span at, const char *name)
 {
-	struct ident *old = ident_find(c, SCOPE_GLOBAL, name);
+	struct ident *old = ident_find_own(c, SCOPE_GLOBAL, name);
 
 	if (old && old->type == TYPE_ERROR)
 		return false; /* has been reported */
 	if (!decl_name_is_plain(c, at, name))
 		return false;
-	if (!old && types_find_declared(c->types, name, strlen(name)) == TYPE_NONE)
+	if (!old && types_find_own(c->types, name, strlen(name)) == TYPE_NONE)
 		return true;
 	fail_redeclared(c, at, name, old);
 	return false;
@@ -33,7 +33,6 @@ bool check_name_is_free(struct check *c, struct span at, const char *name)
 
 bool check_enumerator(struct check *c, struct span at, const char *name, int64_t val)
 {
-	struct dsession *s = c->session;
 	struct ident *id;
 
 	if (!check_name_is_free(c, at, name))
@@ -41,7 +40,7 @@ bool check_enumerator(struct check *c, struct span at, const char *name, int64_t
 	id = ident_create(c, IDENT_ENUMERATOR, name, at, TYPE_INT);
 	id->ival = val;
 	ident_apply_pending(c, id);
-	session_bind(s, s->globals, id->name, id);
+	session_bind_global(c->session, id->name, id);
 	return true;
 }
 
@@ -65,13 +64,12 @@ static enum ident_scope scope_of(enum storage_class sc)
 
 static void declare_extern(struct check *c, struct type_name *tn, const struct decl_object *obj)
 {
-	struct dsession *s = c->session;
 	struct ident *id = ident_create(c, IDENT_EXTERN, tn->name, tn->name_span, obj->type);
 
 	id->attr = (struct attr){STAB_PRIVATE, STAB_PRIVATE, DEP_UNKNOWN};
 	id->is_declared = true;
 	ident_apply_pending(c, id);
-	session_bind(s, s->globals, id->name, id);
+	session_bind_global(c->session, id->name, id);
 }
 
 static void declare_object(struct check *c, struct type_name *tn)
@@ -91,7 +89,8 @@ static void declare_object(struct check *c, struct type_name *tn)
 	kind = is_extern ? IDENT_EXTERN : obj.is_assoc ? IDENT_ARRAY : IDENT_VAR;
 	old = ident_find(c, scope, tn->name);
 	if (old && is_same(c, old, &obj, kind))
-		return;
+		return; /* perhaps of a library, whose variable is meant */
+	old = ident_find_own(c, scope, tn->name);
 	if (old) {
 		if (old->type != TYPE_ERROR)
 			fail_redeclared(c, tn->name_span, var_text(c, scope, tn->name), old);
@@ -110,7 +109,7 @@ static void declare_object(struct check *c, struct type_name *tn)
 
 static void declare_typedef(struct check *c, struct type_name *tn)
 {
-	struct ident *old = ident_find(c, SCOPE_GLOBAL, tn->name);
+	struct ident *old = ident_find_own(c, SCOPE_GLOBAL, tn->name);
 
 	if (old && old->type != TYPE_ERROR)
 		fail_redeclared(c, tn->name_span, tn->name, old);

@@ -16,6 +16,7 @@
 /* ---- what a session keeps --------------------------------------------------------------- */
 
 struct xlator {
+	enum d_layer layer;
 	bool is_kept; /* made by a compile that has succeeded */
 	type_id out, in;
 	const char *param;
@@ -59,7 +60,8 @@ struct dsession {
 	struct arena *arena;
 	struct source_map *sources;
 	struct types *types;
-	struct hashmap *globals;    /* user variables, inlines, enumerators -> struct ident */
+	enum d_layer layer; /* of the text that is being checked */
+	struct hashmap *globals[NLAYERS]; /* user variables, inlines, enumerators -> struct ident */
 	struct hashmap *selfs;	    /* thread-local variables -> struct ident */
 	struct hashmap *agg_idents; /* aggregations -> struct ident */
 	struct hashmap *builtins; /* subroutines, actions, variables of builtin.c -> struct ident */
@@ -94,6 +96,16 @@ struct session_mark session_mark(const struct dsession *s);
 void session_rollback(struct dsession *s, const struct session_mark *m);
 /* Binds a name that was free. key must live as long as the session. */
 void session_bind(struct dsession *s, struct hashmap *map, const char *key, void *value);
+
+/* Text of that layer is checked from now on; the layer before. */
+enum d_layer session_layer(struct dsession *s, enum d_layer layer);
+/* What a global name means there, or NULL: of built-in ones nothing is known here. */
+struct ident *session_global(const struct dsession *s, const char *name, size_t len);
+/* Binds a global name in that layer. */
+static inline void session_bind_global(struct dsession *s, const char *name, struct ident *id)
+{
+	session_bind(s, s->globals[s->layer], name, id);
+}
 
 /* ---- the state of one compile ----------------------------------------------------------- */
 
@@ -244,6 +256,8 @@ struct expr *check_ident(struct check *c, struct expr *e);
 struct ident *ident_create(struct check *c, enum ident_kind kind, const char *name, struct span at,
 			   type_id type);
 struct ident *ident_find(struct check *c, enum ident_scope scope, const char *name);
+/* What a declaration of the name would repeat: built in, or declared in this layer. */
+struct ident *ident_find_own(struct check *c, enum ident_scope scope, const char *name);
 /* Whether e is an identifier, perhaps subscripted, that means nothing yet: an assignment creates
  * it. */
 bool check_is_new_var(struct check *c, const struct expr *e);

@@ -151,7 +151,7 @@ void check_inline_def(struct check *c, struct decl *d)
 			id->type = TYPE_ERROR;
 	}
 	ident_apply_pending(c, id);
-	session_bind(c->session, c->session->globals, id->name, id);
+	session_bind_global(c->session, id->name, id);
 }
 
 /* ---- use
@@ -190,6 +190,7 @@ struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, s
 {
 	struct checker *ck = checker(c);
 	struct binding *outer = ck->bindings, *b;
+	enum d_layer layer;
 	struct expr *e;
 
 	attr_use(c, at->span, id->name, id->attr);
@@ -206,7 +207,9 @@ struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, s
 	if ((nargs && !b) || !check_expansion(c, at->span, id->inl.e, b))
 		return expr_bad(c, at->span);
 	ck->bindings = b;
+	layer = session_layer(c->session, id->layer);
 	e = check_any(c, expr_clone(c->arena, id->inl.e));
+	session_layer(c->session, layer);
 	ck->bindings = outer;
 	if (expr_is_bad(e) || !convert_body(c, &e, id->type))
 		return expr_bad(c, at->span);

@@ -28,7 +28,7 @@ static struct pending_pragma *target(struct check *c, const struct words *w, uin
 	struct ident *id = ident_find(c, SCOPE_GLOBAL, w->text[i]);
 	struct pending_pragma *p;
 
-	if (id && (id->is_builtin || id->span.off < ck->first_off)) {
+	if (id && (id->is_builtin || id->layer != c->session->layer || id->span.off < ck->first_off)) {
 		check_error(c, D_PRAGMA_SCOPE, w->span[i],
 			    "#pragma D %s may not modify %s, which is defined outside this program",
 			    w->text[0], id->name);
@@ -134,7 +134,7 @@ static bool provider_exists(struct check *c, const struct probe_desc *desc)
 
 static bool depends_library(struct check *c, const char *name)
 {
-	return c->opts->is_library; /* the loader has put them in order */
+	return c->opts->layer != LAYER_PROGRAM; /* the loader has put them in order */
 }
 
 static bool depends_module(struct check *c, const char *name)
@@ -169,7 +169,7 @@ static void pragma_depends_on(struct check *c, const struct words *w)
 	for (uint32_t i = 0; i < ARRAY_LEN(dependencies); i++) {
 		if (strcmp(dependencies[i].class, w->text[1]) != 0)
 			continue;
-		if (i == 0 && !c->opts->is_library)
+		if (i == 0 && c->opts->layer == LAYER_PROGRAM)
 			check_error(c, D_PRAGMA_DEPEND, w->span[1],
 				    "main program may not explicitly depend on a library");
 		else if (!dependencies[i].is_met(c, w->text[2]))

@@ -18,7 +18,7 @@ const char *var_text(struct check *c, enum ident_scope scope, const char *name)
 static struct hashmap *scope_map(struct check *c, enum ident_scope scope)
 {
 	switch (scope) {
-	case SCOPE_GLOBAL: return c->session->globals;
+	case SCOPE_GLOBAL: return c->session->globals[c->session->layer];
 	case SCOPE_SELF: return c->session->selfs;
 	case SCOPE_THIS: return c->locals;
 	}
@@ -37,7 +37,7 @@ struct ident *ident_create(struct check *c, enum ident_kind kind, const char *na
 	id->type = type;
 	id->span = at;
 	id->attr = (struct attr)ATTR_STABLE;
-	id->is_library = c->opts->is_library;
+	id->layer = c->session->layer;
 	return id;
 }
 
@@ -51,13 +51,24 @@ static struct ident *visible(struct check *c, struct ident *id)
 
 struct ident *ident_find(struct check *c, enum ident_scope scope, const char *name)
 {
+	struct ident *id;
+
+	if (scope != SCOPE_GLOBAL)
+		return hashmap_finds(scope_map(c, scope), name);
+	id = visible(c, session_global(c->session, name, strlen(name)));
+	if (!id)
+		id = visible(c, hashmap_finds(c->session->builtins, name));
+	if (!id && check_define(c, name, strlen(name)))
+		id = visible(c, session_global(c->session, name, strlen(name)));
+	return id;
+}
+
+struct ident *ident_find_own(struct check *c, enum ident_scope scope, const char *name)
+{
 	struct ident *id = visible(c, hashmap_finds(scope_map(c, scope), name));
 
-	if (id || scope != SCOPE_GLOBAL)
-		return id;
-	id = visible(c, hashmap_finds(c->session->builtins, name));
-	if (!id && check_define(c, name, strlen(name)))
-		id = visible(c, hashmap_finds(c->session->globals, name));
+	if (!id && scope == SCOPE_GLOBAL)
+		id = visible(c, hashmap_finds(c->session->builtins, name));
 	return id;
 }
 
@@ -528,7 +539,8 @@ static struct ident *enumerator_import(struct check *c, const struct expr *e)
 	id->type = type_size(c->types, type) > 4 ? TYPE_LONG : TYPE_INT;
 	id->ival = val;
 	id->attr = (struct attr){STAB_PRIVATE, STAB_PRIVATE, DEP_UNKNOWN};
-	session_bind(c->session, c->session->globals, id->name, id);
+	id->layer = c->session->layer;
+	session_bind_global(c->session, id->name, id);
 	return id;
 }
 

@@ -15,19 +15,39 @@ static bool is_accepted(struct check *c, type_id from, type_id to)
 	return check_convert(c, &e, to);
 }
 
-struct xlator *xlator_find(struct check *c, type_id in, type_id out)
+static struct xlator *exact_find(struct check *c, enum d_layer layer, type_id in, type_id out)
 {
 	struct dsession *s = c->session;
 
 	for (uint32_t i = 0; i < s->xlators.len; i++)
-		if (type_same(c->types, s->xlators.data[i]->out, out) &&
+		if (s->xlators.data[i]->layer == layer &&
+		    type_same(c->types, s->xlators.data[i]->out, out) &&
 		    type_same(c->types, s->xlators.data[i]->in, in))
 			return s->xlators.data[i];
+	return NULL;
+}
+
+static struct xlator *accepting_find(struct check *c, enum d_layer layer, type_id in, type_id out)
+{
+	struct dsession *s = c->session;
+
 	for (uint32_t i = 0; i < s->xlators.len; i++)
-		if (type_same(c->types, s->xlators.data[i]->out, out) &&
+		if (s->xlators.data[i]->layer == layer &&
+		    type_same(c->types, s->xlators.data[i]->out, out) &&
 		    is_accepted(c, in, s->xlators.data[i]->in))
 			return s->xlators.data[i];
 	return NULL;
+}
+
+struct xlator *xlator_find(struct check *c, type_id in, type_id out)
+{
+	struct xlator *x = NULL;
+
+	for (uint32_t i = c->session->layer; !x && i < NLAYERS; i++)
+		x = exact_find(c, (enum d_layer)i, in, out);
+	for (uint32_t i = c->session->layer; !x && i < NLAYERS; i++)
+		x = accepting_find(c, (enum d_layer)i, in, out);
+	return x;
 }
 
 /* ---- definition ------------------------------------------------------------------------- */
@@ -38,11 +58,13 @@ static struct expr *member_value(struct check *c, const struct xlator *x, struct
 {
 	struct checker *ck = checker(c);
 	struct binding *outer = ck->bindings, param = {.name = x->param, .e = e};
+	enum d_layer layer = session_layer(c->session, x->layer);
 	struct expr *body;
 
 	ck->bindings = &param;
 	body = check_any(c, expr_clone(c->arena, m->e));
 	ck->bindings = outer;
+	session_layer(c->session, layer);
 	if (body->kind != EXPR_XLATE)
 		body = check_value(c, body);
 	if (expr_is_bad(body) || convert_body(c, &body, type))
@@ -86,16 +108,14 @@ void check_translator_def(struct check *c, struct decl *d)
 			    type_text(c, out));
 		return;
 	}
-	for (uint32_t i = 0; i < s->xlators.len; i++) {
-		if (!type_same(c->types, s->xlators.data[i]->out, out) ||
-		    !type_same(c->types, s->xlators.data[i]->in, in))
-			continue;
+	if (exact_find(c, s->layer, in, out)) {
 		check_error(c, D_XLATE_REDECL, d->span,
 			    "translator from \"%s\" to \"%s\" has already been declared",
 			    type_text(c, in), type_text(c, out));
 		return;
 	}
 	x = ARENA_NEW(s->arena, struct xlator);
+	x->layer = s->layer;
 	x->out = out;
 	x->in = in;
 	x->param = d->xlator.param;
@@ -128,6 +148,7 @@ struct expr *check_xlate(struct check *c, struct expr *e)
 		return expr_fail(c, D_XLATE_NONE, e->span, "cannot translate from \"%s\" to \"%s\"",
 				 type_text(c, e->xlate.e->type), type_text(c, to));
 	(void)check_convert(c, &e->xlate.e, x->in); /* xlator_find() has seen that it can be */
+	e->xlate.x = x;
 	e->type = to;
 	return e;
 }
@@ -135,12 +156,14 @@ struct expr *check_xlate(struct check *c, struct expr *e)
 struct expr *xlate_member(struct check *c, struct expr *base, struct expr *e)
 {
 	bool is_pointer = type_kind(c->types, base->type) == TK_PTR;
-	struct xlator *x = xlator_find(c, base->xlate.e->type, output_of(c, base->type));
+	struct xlator *x = base->xlate.x;
 	const struct type_member *tm;
 	struct xlate_member *m;
 	struct binding param;
 	uint32_t bit_off;
 
+	if (!x) /* the value of a variable, an argument */
+		x = xlator_find(c, base->xlate.e->type, output_of(c, base->type));
 	if (e->member.arrow && !is_pointer)
 		return expr_fail(c, D_OP_PTR, e->span,
 				 "operator -> must be applied to a pointer, not \"%s\"",

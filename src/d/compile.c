@@ -57,7 +57,8 @@ struct dsession *dsession_create(const struct compile_opts *opts)
 	s->arena = arena_create();
 	s->sources = source_map_create(s->arena);
 	s->types = types_create(opts->strsize);
-	s->globals = session_map(s);
+	for (uint32_t i = 0; i < NLAYERS; i++)
+		s->globals[i] = session_map(s);
 	s->selfs = session_map(s);
 	s->agg_idents = session_map(s);
 	s->builtins = session_map(s);
@@ -170,6 +171,24 @@ static void session_keep(struct dsession *s, const struct session_mark *m, uint3
 		s->xlators.data[i]->is_kept = true;
 }
 
+enum d_layer session_layer(struct dsession *s, enum d_layer layer)
+{
+	enum d_layer outer = s->layer;
+
+	s->layer = layer;
+	types_set_layer(s->types, layer);
+	return outer;
+}
+
+struct ident *session_global(const struct dsession *s, const char *name, size_t len)
+{
+	struct ident *id = NULL;
+
+	for (uint32_t i = s->layer; !id && i < NLAYERS; i++)
+		id = hashmap_find(s->globals[i], name, len);
+	return id;
+}
+
 /* ---- what the parser asks --------------------------------------------------------------- */
 
 bool check_define(struct check *c, const char *name, size_t len)
@@ -197,10 +216,13 @@ static bool env_is_kernel_type(void *ctx, const char *name, size_t len)
 static bool env_is_ident(void *ctx, const char *name, size_t len)
 {
 	struct check *c = ctx;
+	struct dsession *s = c->session;
 
-	return hashmap_find(c->session->globals, name, len) ||
-	       hashmap_find(c->session->builtins, name, len) ||
-	       (check_define(c, name, len) && hashmap_find(c->session->globals, name, len));
+	if (!hashmap_find(s->globals[s->layer], name, len) &&
+	    types_find_own(c->types, name, len) != TYPE_NONE)
+		return false; /* hides what another layer calls so */
+	return session_global(s, name, len) || hashmap_find(s->builtins, name, len) ||
+	       (check_define(c, name, len) && session_global(s, name, len));
 }
 
 static bool env_macro(void *ctx, const char *name, int64_t *ret_value)
@@ -234,7 +256,7 @@ static bool env_set_option(void *ctx, struct span at, const char *name, const ch
 	checker(c)->input.defaultargs = c->opts->defaultargs;
 	checker(c)->input.argref = c->opts->argref;
 	checker(c)->input.pspec = c->opts->pspec || is_word_probe(checker(c)->input.src->kind);
-	checker(c)->input.allow_empty = c->opts->empty || c->opts->is_library;
+	checker(c)->input.allow_empty = c->opts->empty || c->opts->layer != LAYER_PROGRAM;
 	return true;
 }
 
@@ -413,7 +435,7 @@ static void checker_init(struct checker *ck, struct dsession *s, const struct co
 		.defaultargs = opts->defaultargs,
 		.argref = opts->argref,
 		.pspec = opts->pspec,
-		.allow_empty = opts->empty || opts->is_library,
+		.allow_empty = opts->empty || opts->layer != LAYER_PROGRAM,
 	};
 }
 
@@ -426,7 +448,7 @@ static struct err *diagnosis(struct check *c)
 		diags_add_remedies(c->diags);
 	diags_format(c->diags, c->opts->errtags, &text);
 	e = err_code(err_new("%s", strbuf_text(&text)),
-		     c->opts->is_library && diags_first_tag(c->diags) == D_PRAGMA_DEPEND
+		     c->opts->layer != LAYER_PROGRAM && diags_first_tag(c->diags) == D_PRAGMA_DEPEND
 			     ? EDT_NOMOD
 			     : EDT_COMPILER);
 	strbuf_deinit(&text);
@@ -442,6 +464,7 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 	uint32_t types = types_mark(s->types);
 	struct checker ck = {0};
 	struct strbuf source = {0};
+	enum d_layer outer;
 	struct prog *prog;
 	struct err *e = preprocess(opts, kind, name, text, len, &source);
 
@@ -449,9 +472,10 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 		strbuf_deinit(&source);
 		return e;
 	}
+	outer = session_layer(s, opts->layer);
 	checker_init(&ck, s, opts, env);
 	ck.input.src = source_add(s->sources, kind, name, strbuf_text(&source), source.len,
-				  opts->is_library);
+				  opts->layer != LAYER_PROGRAM);
 	ck.input.context = ctx;
 	ck.input.pspec |= is_word_probe(kind);
 	ck.input.argc = argc;
@@ -469,6 +493,7 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 		types_rollback(s->types, types);
 		arena_destroy(ck.c.arena);
 	}
+	session_layer(s, outer);
 	hashmap_destroy(ck.c.locals);
 	vec_deinit(&ck.c.clauses);
 	return e;

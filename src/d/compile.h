@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "d/cpp.h"
+#include "d/layer.h"
 #include "d/parse.h"
 #include "dif/prog.h"
 
@@ -30,8 +31,9 @@ struct compile_opts {
 	uint32_t strsize;
 	bool defaultargs, argref, empty, pspec, zdefs, errtags;
 	bool remedies; /* an error without a hint gets the remedy of its tag */
-	/* A library file: may be empty, may depend on other libraries; an unmet dependency is EDT_NOMOD. */
-	bool is_library;
+	/* Not LAYER_PROGRAM: a library file. It may be empty and depend on others; an unmet dependency is
+	 * EDT_NOMOD. */
+	enum d_layer layer;
 	bool cpp;
 	struct cpp_opts *cpp_opts; /* with cpp */
 	uint32_t stackframes, ustackframes, jstackframes, jstackstrsize;

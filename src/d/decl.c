@@ -292,9 +292,7 @@ static bool tag_is_free(struct check *c, const struct decl_specs *s)
 			   s->tag_name);
 		return false;
 	}
-	old = types_find_tag_declared(c->types, tag_kind(s), s->tag_name);
-	if (!old && check_define(c, s->tag_name, strlen(s->tag_name)))
-		old = types_find_tag_declared(c->types, tag_kind(s), s->tag_name);
+	old = types_find_tag_own(c->types, tag_kind(s), s->tag_name);
 	if (old && type_get(c->types, old)->is_complete) {
 		diag_error(c->diags, D_DECL_TYPERED, s->span, "type redeclared: %s %s", tag_word(s),
 			   s->tag_name);
@@ -309,7 +307,7 @@ static type_id sou_define(struct check *c, struct decl_specs *s)
 	struct type_member *members;
 
 	/* known before its members are: they may point to it */
-	if (s->tag_name && !types_find_tag_declared(c->types, kind, s->tag_name))
+	if (s->tag_name && !types_find_tag_own(c->types, kind, s->tag_name))
 		type_forward(c->types, kind, s->tag_name);
 	members = members_resolve(c, s);
 	if (!tag_is_free(c, s)) /* a member's type has defined it meanwhile */
@@ -673,7 +671,7 @@ bool decl_typedef(struct check *c, struct type_name *tn)
 			   "cannot define type %s: the name of a new type has no scope", tn->name);
 		return false;
 	}
-	if (types_find_declared(c->types, tn->name, strlen(tn->name))) {
+	if (types_find_own(c->types, tn->name, strlen(tn->name))) {
 		diag_error(c->diags, D_DECL_IDRED, tn->name_span, "type redeclared: %s", tn->name);
 		return false;
 	}

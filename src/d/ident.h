@@ -6,6 +6,7 @@
 #pragma once
 
 #include "d/ast.h"
+#include "d/layer.h"
 #include "dif/prog.h"
 
 enum ident_kind {
@@ -30,7 +31,8 @@ struct ident {
 	enum ident_scope scope;
 	uint32_t id;	    /* DIF variable id */
 	type_id type;	    /* TYPE_NONE until the first assignment fixes it */
-	bool is_declared, is_builtin, is_library;
+	bool is_declared, is_builtin;
+	enum d_layer layer; /* of the text that defines it */
 	struct attr attr;
 	uint32_t version;   /* D version that introduced it (attr.h); 0 = always there */
 	type_id *keys; uint32_t nkeys; bool keys_known; /* IDENT_ARRAY, IDENT_AGG */

@@ -100,6 +100,12 @@ const struct type_info *type_get(const struct types *t, type_id id)
 	return &type_row(t, id)->info;
 }
 
+/* Where names of types that are made now belong. */
+static enum d_layer layer_of_new(const struct types *t)
+{
+	return t->importing ? LAYER_SYSTEM : t->layer;
+}
+
 static struct type_row *row_add(struct types *t, enum type_kind kind, const char *name)
 {
 	struct type_row *row = ARENA_NEW(t->arena, struct type_row);
@@ -110,13 +116,23 @@ static struct type_row *row_add(struct types *t, enum type_kind kind, const char
 	row->align = 1;
 	row->is_imported = t->importing > 0;
 	row->from = t->from;
+	row->layer = layer_of_new(t);
 	vec_push(&t->rows, row);
 	return row;
 }
 
-static void names_set(struct types *t, const char *name, type_id id)
+static void names_set(struct types *t, enum d_layer layer, const char *name, type_id id)
 {
-	hashmap_sets(t->names, name, id_to_value(id));
+	hashmap_sets(t->names[layer], name, id_to_value(id));
+}
+
+static type_id names_get(const struct types *t, const char *name, size_t len)
+{
+	type_id id = TYPE_NONE;
+
+	for (uint32_t i = t->layer; !id && i < NLAYERS; i++)
+		id = value_to_id(hashmap_find(t->names[i], name, len));
+	return id;
 }
 
 /* Key of a tag: kind, then the bytes of the tag. */
@@ -127,25 +143,37 @@ static size_t tag_key(enum type_kind kind, const char *tag, char *buf, size_t si
 	return MIN((size_t)n, size - 1);
 }
 
+static type_id tags_get_at(const struct types *t, enum d_layer layer, enum type_kind kind,
+			   const char *tag)
+{
+	char key[1024];
+
+	return value_to_id(hashmap_find(t->tags[layer], key, tag_key(kind, tag, key, sizeof(key))));
+}
+
 static type_id tags_get(const struct types *t, enum type_kind kind, const char *tag)
 {
-	char key[1024];
+	type_id id = TYPE_NONE;
 
-	return value_to_id(hashmap_find(t->tags, key, tag_key(kind, tag, key, sizeof(key))));
+	for (uint32_t i = t->layer; !id && i < NLAYERS; i++)
+		id = tags_get_at(t, (enum d_layer)i, kind, tag);
+	return id;
 }
 
-static void tags_set(struct types *t, enum type_kind kind, const char *tag, type_id id)
+static void tags_set(struct types *t, const struct type_row *row)
+{
+	char key[1024];
+	size_t len = tag_key(row->info.kind, row->info.name, key, sizeof(key));
+
+	hashmap_set(t->tags[row->layer], key, len, id_to_value(row->info.index));
+}
+
+static void tags_remove(struct types *t, const struct type_row *row)
 {
 	char key[1024];
 
-	hashmap_set(t->tags, key, tag_key(kind, tag, key, sizeof(key)), id_to_value(id));
-}
-
-static void tags_remove(struct types *t, enum type_kind kind, const char *tag)
-{
-	char key[1024];
-
-	hashmap_remove(t->tags, key, tag_key(kind, tag, key, sizeof(key)));
+	hashmap_remove(t->tags[row->layer], key,
+		       tag_key(row->info.kind, row->info.name, key, sizeof(key)));
 }
 
 static void undo_note(struct types *t, type_id id, bool was_forward)
@@ -197,7 +225,7 @@ static void fixed_row_add(struct types *t, const struct fixed_type *f)
 	if (f->kind == TK_PTR)
 		derived_set(t, TK_PTR, f->ref, 0, f->id);
 	else if (f->id != TYPE_ERROR && f->id != TYPE_DYNAMIC && f->id != TYPE_STACK)
-		names_set(t, f->name,
+		names_set(t, LAYER_SYSTEM, f->name,
 			  f->id); /* stack() is an action: its type has no name in D text */
 }
 
@@ -206,8 +234,10 @@ struct types *types_create(uint32_t strsize)
 	struct types *t = xcalloc(1, sizeof(*t));
 
 	t->arena = arena_create();
-	t->names = hashmap_create();
-	t->tags = hashmap_create();
+	for (uint32_t i = 0; i < NLAYERS; i++) {
+		t->names[i] = hashmap_create();
+		t->tags[i] = hashmap_create();
+	}
 	t->derived = hashmap_create();
 	row_add(t, TK_ERROR, "<none>"); /* TYPE_NONE */
 	for (size_t i = 0; i < ARRAY_LEN(fixed_types); i++)
@@ -215,7 +245,7 @@ struct types *types_create(uint32_t strsize)
 	if (t->rows.len != TYPE_FIRST_FREE)
 		BUG("%u fixed types, want %d", t->rows.len, TYPE_FIRST_FREE);
 	for (size_t i = 0; i < ARRAY_LEN(base_aliases); i++)
-		names_set(t, base_aliases[i].name, base_aliases[i].id);
+		names_set(t, LAYER_SYSTEM, base_aliases[i].name, base_aliases[i].id);
 	strsized_note(t, type_row(t, TYPE_STRING));
 	types_set_strsize(t, strsize);
 	return t;
@@ -225,8 +255,10 @@ void types_destroy(struct types *t)
 {
 	if (!t)
 		return;
-	hashmap_destroy(t->names);
-	hashmap_destroy(t->tags);
+	for (uint32_t i = 0; i < NLAYERS; i++) {
+		hashmap_destroy(t->names[i]);
+		hashmap_destroy(t->tags[i]);
+	}
 	hashmap_destroy(t->derived);
 	vec_deinit(&t->rows);
 	vec_deinit(&t->strsized);
@@ -255,6 +287,11 @@ void types_set_importer(struct types *t, const struct type_importer *importer)
 	t->importer = importer;
 }
 
+void types_set_layer(struct types *t, enum d_layer layer)
+{
+	t->layer = layer;
+}
+
 uint32_t types_mark(const struct types *t)
 {
 	return t->undo.len;
@@ -266,10 +303,10 @@ static void row_forget(struct types *t, struct type_row *row)
 	const char *name = row->info.name;
 
 	if (row->info.kind == TK_TYPEDEF) {
-		if (value_to_id(hashmap_finds(t->names, name)) == id)
-			hashmap_remove(t->names, name, strlen(name));
-	} else if (*name && tags_get(t, row->info.kind, name) == id) {
-		tags_remove(t, row->info.kind, name);
+		if (value_to_id(hashmap_finds(t->names[row->layer], name)) == id)
+			hashmap_remove(t->names[row->layer], name, strlen(name));
+	} else if (*name && tags_get_at(t, row->layer, row->info.kind, name) == id) {
+		tags_remove(t, row);
 	}
 }
 
@@ -395,8 +432,9 @@ type_id type_function(struct types *t, type_id ret, const type_id *params, uint3
 /* Makes the row known by its tag. What D text declared is never shadowed by an import. */
 static void tag_claim(struct types *t, const struct type_row *row)
 {
-	if (*row->info.name && !t->from && (!t->importing || !tags_get(t, row->info.kind, row->info.name)))
-		tags_set(t, row->info.kind, row->info.name, row->info.index);
+	if (*row->info.name && !t->from &&
+	    (!t->importing || !tags_get_at(t, row->layer, row->info.kind, row->info.name)))
+		tags_set(t, row);
 }
 
 type_id type_forward(struct types *t, enum type_kind kind, const char *tag)
@@ -411,7 +449,7 @@ type_id type_forward(struct types *t, enum type_kind kind, const char *tag)
 /* The row a definition fills: a forward of that tag, or a new one. */
 static struct type_row *definition_row(struct types *t, enum type_kind kind, const char *tag)
 {
-	type_id id = tag && *tag ? tags_get(t, kind, tag) : TYPE_NONE;
+	type_id id = tag && *tag ? tags_get_at(t, layer_of_new(t), kind, tag) : TYPE_NONE;
 	struct type_row *row;
 
 	if (id && !type_get(t, id)->is_complete && type_row(t, id)->is_imported == !!t->importing) {
@@ -531,8 +569,8 @@ type_id type_define_typedef(struct types *t, const char *name, type_id of)
 	struct type_row *row = row_add(t, TK_TYPEDEF, name);
 
 	row->info.ref = of;
-	if (!t->from && (!t->importing || !hashmap_finds(t->names, row->info.name)))
-		names_set(t, row->info.name, row->info.index);
+	if (!t->from && (!t->importing || !hashmap_finds(t->names[row->layer], row->info.name)))
+		names_set(t, row->layer, row->info.name, row->info.index);
 	undo_note(t, row->info.index, false);
 	return row->info.index;
 }
@@ -541,7 +579,7 @@ type_id type_define_typedef(struct types *t, const char *name, type_id of)
 
 type_id types_find(struct types *t, const char *name, size_t len)
 {
-	type_id id = value_to_id(hashmap_find(t->names, name, len));
+	type_id id = names_get(t, name, len);
 
 	if (!id && t->importer && t->importer->find) {
 		t->importing++;
@@ -565,7 +603,7 @@ type_id types_find_tag(struct types *t, enum type_kind kind, const char *tag)
 
 type_id types_find_declared(const struct types *t, const char *name, size_t len)
 {
-	type_id id = value_to_id(hashmap_find(t->names, name, len));
+	type_id id = names_get(t, name, len);
 
 	return id && !type_row(t, id)->is_imported ? id : TYPE_NONE;
 }
@@ -573,6 +611,21 @@ type_id types_find_declared(const struct types *t, const char *name, size_t len)
 type_id types_find_tag_declared(const struct types *t, enum type_kind kind, const char *tag)
 {
 	type_id id = tags_get(t, kind, tag);
+
+	return id && !type_row(t, id)->is_imported ? id : TYPE_NONE;
+}
+
+type_id types_find_own(const struct types *t, const char *name, size_t len)
+{
+	type_id id = names_get(t, name, len);
+	const struct type_row *row = type_row(t, id);
+
+	return id < TYPE_FIRST_FREE || (row->layer == t->layer && !row->is_imported) ? id : TYPE_NONE;
+}
+
+type_id types_find_tag_own(const struct types *t, enum type_kind kind, const char *tag)
+{
+	type_id id = tags_get_at(t, t->layer, kind, tag);
 
 	return id && !type_row(t, id)->is_imported ? id : TYPE_NONE;
 }
@@ -609,7 +662,7 @@ const char *types_import_trouble(const struct types *t)
 
 type_id types_find_known(const struct types *t, const char *name, size_t len)
 {
-	return value_to_id(hashmap_find(t->names, name, len));
+	return names_get(t, name, len);
 }
 
 type_id types_find_tag_known(const struct types *t, enum type_kind kind, const char *tag)

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "d/layer.h"
 
 typedef uint32_t type_id;
 
@@ -77,6 +78,9 @@ struct types *types_create(uint32_t strsize);
 void types_destroy(struct types *t);
 /* Lays out again whatever contains a string. */
 void types_set_strsize(struct types *t, uint32_t strsize);
+
+/* From now on names are declared in that layer, and found in it and in those below. */
+void types_set_layer(struct types *t, enum d_layer layer);
 
 /*
  * Where types that D text did not declare come from. An importer answers a question by making the type
@@ -145,9 +149,12 @@ type_id type_define_typedef(struct types *t, const char *name, type_id of);
 /* TYPE_NONE when unknown. Names: typedefs and base types ("unsigned long" in canonical spelling). */
 type_id types_find(struct types *t, const char *name, size_t len);
 type_id types_find_tag(struct types *t, enum type_kind kind, const char *tag);
-/* As above, but only what D text declared: what a declaration may not repeat. */
+/* As above, but only what D text declared. */
 type_id types_find_declared(const struct types *t, const char *name, size_t len);
 type_id types_find_tag_declared(const struct types *t, enum type_kind kind, const char *tag);
+/* What a declaration may not repeat: D's own types, and what D text of this layer declared. */
+type_id types_find_own(const struct types *t, const char *name, size_t len);
+type_id types_find_tag_own(const struct types *t, enum type_kind kind, const char *tag);
 /* The importer's answers (struct type_importer); TYPE_NONE or NULL also without an importer. */
 type_id types_import_enumerator(struct types *t, const char *name, int64_t *ret_val);
 type_id types_import_symbol(struct types *t, const char *module, const char *name, bool *ret_is_percpu);

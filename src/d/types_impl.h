@@ -14,6 +14,7 @@ struct type_row {
 	struct type_info info;
 	uint32_t align;
 	bool is_imported;
+	enum d_layer layer; /* whose name or tag it is */
 	const struct type_importer *from; /* a program's (types_import_begin()); NULL = t->importer's */
 	bool has_string; /* size depends on strsize */
 	/* STRUCT, UNION declared in D: the members as given, paddings included, to lay them out
@@ -31,8 +32,9 @@ struct type_undo {
 struct types {
 	struct arena *arena;
 	VEC(struct type_row *) rows; /* [id] */
-	struct hashmap *names;	     /* typedefs, base types -> id */
-	struct hashmap *tags;	     /* kind, tag -> id */
+	struct hashmap *names[NLAYERS]; /* typedefs, base types -> id; imported ones are the system's */
+	struct hashmap *tags[NLAYERS];	/* kind, tag -> id */
+	enum d_layer layer;
 	struct hashmap *derived;     /* pointers, arrays, qualified and function types -> id */
 	VEC(type_id) strsized;	     /* types with has_string, each after those it is made of */
 	VEC(struct type_undo) undo;

@@ -11,6 +11,7 @@ struct slot {
 	uint64_t value; /* by value */
 	uint8_t *data;	/* by reference: storage of size bytes, a region of the machine */
 	uint32_t size;
+	bool is_null; /* a static string: holds NULL */
 	uint32_t cost; /* counted in dyn_used; 0 for static ones */
 };
 
@@ -192,18 +193,24 @@ static void store_referred(struct dif_machine *m, const struct dif_var *var, uin
 	s = slot_find(m, var);
 	if (!s)
 		s = slot_create(m, var);
-	if (s)
-		memcpy(s->data, copy, s->size);
+	if (!s)
+		return;
+	memcpy(s->data, copy, s->size);
+	s->is_null = false;
 }
 
 static void store_null(struct dif_machine *m, const struct dif_var *var)
 {
 	struct slot *s = slot_find(m, var);
 
-	if (s && var_is_dynamic(var))
+	if (!s)
+		return;
+	if (var_is_dynamic(var)) {
 		slot_remove(m, var);
-	else if (s)
-		memset(s->data, 0, s->size);
+		return;
+	}
+	memset(s->data, 0, s->size);
+	s->is_null = var->type.kind == DIF_KIND_STRING;
 }
 
 void var_store(struct dif_machine *m, const struct dif_var *var, uint64_t value)
@@ -225,7 +232,7 @@ uint64_t var_load(struct dif_machine *m, const struct dif_var *var)
 	if (!key_build(m, var))
 		return 0;
 	s = slot_find(m, var);
-	if (!s)
+	if (!s || s->is_null)
 		return 0;
 	return s->data ? mem_addr(s->data) : value_of_type(&var->type, s->value);
 }

@@ -6,6 +6,9 @@
  * file that depends on a module or provider this system lacks is left out, and so is what depends
  * on it.
  *
+ * What a file declares lies in a layer below the program's (d/layer.h): old scripts define constants of
+ * their own that the library has, too.
+ *
  * Files of -L folders are compiled before the first program. Those of the system folder are
  * compiled when a program mentions a name that they define (libscan.h): nobody waits for what is
  * not used.
@@ -39,6 +42,7 @@ struct lib {
 	VEC(char *) deps;
 	enum lib_state state;
 	bool is_lazy;
+	enum d_layer layer;
 	const struct libmachine *made; /* text is made when it is loaded; NULL: has been read */
 };
 
@@ -139,13 +143,23 @@ static void note_name(void *ctx, const char *name, size_t len)
 		vec_push(&d->list, n->lib);
 }
 
-static struct err *add_file(struct libs *libs, const char *dir, const char *name, bool is_lazy)
+/* A file of an -L folder that takes the place of the system's is for the system's other files to see. */
+static bool is_taken(struct libs *libs, const char *name, bool is_system)
+{
+	struct lib *l = hashmap_finds(libs->by_name, name);
+
+	if (l && is_system)
+		l->layer = LAYER_SYSTEM;
+	return l;
+}
+
+static struct err *add_file(struct libs *libs, const char *dir, const char *name, bool is_system)
 {
 	struct noter n = {.libs = libs};
 	struct err *e;
 	struct lib *l;
 
-	if (hashmap_finds(libs->by_name, name))
+	if (is_taken(libs, name, is_system))
 		return NULL;
 	l = xcalloc(1, sizeof(*l));
 	vec_push(&libs->list, l);
@@ -153,12 +167,13 @@ static struct err *add_file(struct libs *libs, const char *dir, const char *name
 		oom();
 	l->name = strrchr(l->path, '/') + 1;
 	hashmap_sets(libs->by_name, name, l);
+	l->layer = is_system ? LAYER_SYSTEM : LAYER_LIBDIR;
 	e = read_text(l->path, &l->text);
 	if (e)
 		return e;
 	libscan_deps(strbuf_text(&l->text), l->text.len, note_dep, l);
 	n.lib = l;
-	l->is_lazy = is_lazy && libscan_names(strbuf_text(&l->text), l->text.len, note_name, &n);
+	l->is_lazy = is_system && libscan_names(strbuf_text(&l->text), l->text.len, note_name, &n);
 	return NULL;
 }
 
@@ -167,13 +182,14 @@ static void add_made(struct libs *libs, const struct libmachine *made)
 	struct noter n = {.libs = libs};
 	struct lib *l;
 
-	if (hashmap_finds(libs->by_name, made->name))
+	if (is_taken(libs, made->name, true))
 		return;
 	l = n.lib = xcalloc(1, sizeof(*l));
 	vec_push(&libs->list, l);
 	l->path = xstrdup(made->name);
 	l->name = l->path;
 	l->is_lazy = true;
+	l->layer = LAYER_SYSTEM;
 	l->made = made;
 	hashmap_sets(libs->by_name, made->name, l);
 	for (const char *const *name = made->defines; *name; name++)
@@ -238,7 +254,7 @@ static struct err *compile(dtrace_hdl_t *h, struct lib *l)
 
 	if (l->made)
 		l->made->make(&l->text);
-	opts.is_library = true;
+	opts.layer = l->layer;
 	opts.cpp = false;
 	opts.dump_ast = opts.dump_dif = false; /* who dumps wants to see his program */
 	e = dsession_compile(h->dsession, &opts, &h->compile_env, SOURCE_FILE, l->path,

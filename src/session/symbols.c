@@ -5,9 +5,10 @@
 static struct err *lookup(const char *module, const char *name, bool *ret_found,
 			  struct kallsym *ret)
 {
-	struct err *e = kallsyms_find(KALLSYMS_PATH, module, name, ret_found, ret);
+	bool has_data;
+	struct err *e = kallsyms_find(KALLSYMS_PATH, module, name, ret_found, ret, &has_data);
 
-	if (!e && !*ret_found && !kallsyms_has_data(KALLSYMS_PATH))
+	if (!e && !*ret_found && !has_data)
 		e = err_hint(
 			err_new("Unknown symbol name"),
 			"this kernel lists functions only: variables need CONFIG_KALLSYMS_ALL");

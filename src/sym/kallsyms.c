@@ -70,22 +70,19 @@ static bool chunk_find(const struct query *q, char *text, size_t len)
 }
 
 /* Static variables are there when all variables are. */
-static bool chunk_has_data(const struct query *q, char *text, size_t len)
+static bool chunk_has_data(const char *text, size_t len)
 {
 	return memmem(text, len, " d ", 3) || memmem(text, len, " b ", 3);
 }
 
-typedef bool chunk_fn(const struct query *q, char *text, size_t len);
-
-/* Reads the file piece by piece until the function has found what it looks for. */
-static struct err *walk(const char *path, chunk_fn *fn, const struct query *q, bool *ret_found)
+/* Reads the file piece by piece until the symbol is found. */
+static struct err *walk(const char *path, const struct query *q, bool *ret_found, bool *ret_has_data)
 {
 	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	CLEANUP(free) char *buf = xmalloc(CHUNK + 1);
 	size_t len = 0;
 	ssize_t n;
 
-	*ret_found = false;
 	if (fd < 0)
 		return err_sys(errno, "cannot read '%s'", path);
 	while (!*ret_found && (n = read(fd, buf + len, CHUNK - len)) != 0) {
@@ -97,29 +94,21 @@ static struct err *walk(const char *path, chunk_fn *fn, const struct query *q, b
 		len += (size_t)n;
 		last = memrchr(buf, '\n', len);
 		whole = last ? (size_t)(last - buf) + 1 : len; /* no line has 64 KiB */
-		*ret_found = fn(q, buf, whole);
+		*ret_found = chunk_find(q, buf, whole);
+		*ret_has_data = *ret_has_data || chunk_has_data(buf, whole);
 		memmove(buf, buf + whole, len - whole);
 		len -= whole;
 	}
 	if (!*ret_found)
-		*ret_found = fn(q, buf, len); /* a last line without its newline */
+		*ret_found = chunk_find(q, buf, len); /* a last line without its newline */
 	return NULL;
 }
 
 struct err *kallsyms_find(const char *path, const char *module, const char *name, bool *ret_found,
-			  struct kallsym *ret)
+			  struct kallsym *ret, bool *ret_has_data)
 {
 	struct query q = {module, name, ret};
 
-	*ret_found = false;
-	return *name ? walk(path, chunk_find, &q, ret_found) : NULL;
-}
-
-bool kallsyms_has_data(const char *path)
-{
-	bool found = false;
-
-	err_destroy(walk(path, chunk_has_data, NULL,
-			 &found)); /* not to be read: nor does it have any */
-	return found;
+	*ret_found = *ret_has_data = false;
+	return *name ? walk(path, &q, ret_found, ret_has_data) : NULL;
 }

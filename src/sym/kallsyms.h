@@ -19,14 +19,12 @@ struct kallsym {
 
 /*
  * module: NULL = any, "" or "vmlinux" = the kernel itself. Of several with one name the first one
- * counts. path: normally KALLSYMS_PATH.
+ * counts. path: normally KALLSYMS_PATH. *ret_has_data: when nothing is found, whether the file lists
+ * variables; without CONFIG_KALLSYMS_ALL it has functions only, and a few marks of sections.
  */
 #define KALLSYMS_PATH "/proc/kallsyms"
 MUST_CHECK struct err *kallsyms_find(const char *path, const char *module, const char *name,
-				     bool *ret_found, struct kallsym *ret);
-/* Does it list variables? Without CONFIG_KALLSYMS_ALL functions only, and a few marks of sections.
- */
-bool kallsyms_has_data(const char *path);
+				     bool *ret_found, struct kallsym *ret, bool *ret_has_data);
 
 static inline bool kallsym_is_function(const struct kallsym *s)
 {

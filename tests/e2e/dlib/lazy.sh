@@ -19,16 +19,23 @@ dt() { "$DTRACE" -x syslibdir="$lib" "$@" >"$TMP/out" 2>"$TMP/err"; }
 dt -qn 'BEGIN { x = 1; printf("%d", x); exit(0); }' || fail "trivial"
 dt -qn 'BEGIN { printf("%d %d %d %d", A, xlate<pair_t *>(3)->right, sizeof(struct pair), PEAR); exit(0); }' || fail "all kinds"
 [ "$(cat "$TMP/out")" = "42 4 8 8" ] || fail "values"
-# what a name means does not depend on whether its file was compiled before
-dt -qn 'inline int A = 1; BEGIN { exit(0); }' && fail "A is redefined"
+# what a program declares itself hides the library's, which goes on working with its own
+dt -qn 'inline int A = 1; BEGIN { printf("%d", A); exit(0); }' && [ "$(cat "$TMP/out")" = 1 ] || fail "inline"
+dt -qn 'enum { B = 9, PEAR = 2 }; BEGIN { printf("%d %d %d", A, B, PEAR); exit(0); }' && [ "$(cat "$TMP/out")" = "42 9 2" ] || fail "enum"
+dt -qn 'struct pair { char x; }; BEGIN { printf("%d %d %d", sizeof(struct pair), sizeof(pair_t), xlate<pair_t *>(3)->right); exit(0); }' &&
+	[ "$(cat "$TMP/out")" = "1 8 4" ] || fail "struct"
+dt -qn 'typedef char pair_t; BEGIN { printf("%d %d", sizeof(pair_t), sizeof(struct pair)); exit(0); }' && [ "$(cat "$TMP/out")" = "1 8" ] || fail "typedef"
+dt -qn 'int APPLE; BEGIN { APPLE = 3; printf("%d %d", APPLE, PEAR); exit(0); }' && [ "$(cat "$TMP/out")" = "3 8" ] || fail "variable"
+dt -qn 'translator pair_t <int J> { left = -J; }; BEGIN { printf("%d", xlate<pair_t *>(3)->left); exit(0); }' && [ "$(cat "$TMP/out")" = -3 ] || fail "translator"
+dt -qn 'BEGIN { trace(B); } inline int B = 1; BEGIN { printf(" %d %d", A, B); exit(0); }' && [ "$(cat "$TMP/out")" = "41 42 1" ] || fail "later"
+dt -qn 'inline int A = 1; inline int A = 2; BEGIN { exit(0); }' && fail "A is defined twice"
 grep -q D_DECL_IDRED "$TMP/err" || fail "D_DECL_IDRED"
-dt -qn 'struct pair { int x; }; BEGIN { exit(0); }' && fail "struct pair is redefined"
-grep -q D_DECL_TYPERED "$TMP/err" || fail "D_DECL_TYPERED"
+# but what it does not declare it may not change, whether or not its file was compiled before
 dt -qn 'BEGIN { A = 1; exit(0); }' && fail "A is assigned to"
 grep -q D_OP_LVAL "$TMP/err" || grep -q D_OP_WRITE "$TMP/err" || fail "D_OP_LVAL"
-dt -qn 'translator pair_t <int J> { left = J; }; BEGIN { exit(0); }' && fail "translator twice"
-grep -q D_XLATE_REDECL "$TMP/err" || fail "D_XLATE_REDECL"
-dt -qn 'int APPLE; BEGIN { exit(0); }' && fail "APPLE is redefined"
+printf '#pragma D attributes Private/Private/ISA A\nBEGIN { exit(0); }\n' >"$TMP/prag.d"
+dt -qs "$TMP/prag.d" && fail "attributes of A"
+grep -q D_PRAGMA_SCOPE "$TMP/err" || fail "D_PRAGMA_SCOPE"
 # a failed program leaves the library usable
 printf 'BEGIN { trace(A); nosuch(); }' >"$TMP/bad.d"
 dt -qn 'BEGIN { trace(A); nosuch(); }' -n 'BEGIN { exit(A); }' && fail "nosuch()"
@@ -51,6 +58,9 @@ dt -L "$TMP/user" -qn 'BEGIN { printf("%d", U); exit(0); }' || fail "-L"
 echo 'inline int B = 1;' >"$TMP/user/b.d" # takes the place of the system's
 dt -L "$TMP/user" -qn 'BEGIN { printf("%d %d", U, A); exit(0); }' || fail "-L over"
 [ "$(cat "$TMP/out")" = "3 2" ] || fail "-L over value"
+# their own constants hide the system's, too
+printf 'inline int APPLE = 70;\n#pragma D depends_on library a.d\ninline int SUM = APPLE + PEAR;\n' >"$TMP/user/w.d"
+dt -L "$TMP/user" -qn 'BEGIN { printf("%d %d", APPLE, SUM); exit(0); }' && [ "$(cat "$TMP/out")" = "70 78" ] || fail "-L constants"
 echo 'inline int BAD = ;' >"$TMP/user/v.d"
 dt -L "$TMP/user" -qn 'BEGIN { exit(0); }' && fail "-L bad"
 # every file of ours compiles

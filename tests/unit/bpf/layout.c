@@ -234,8 +234,8 @@ static void test_vars(void)
 	struct layout *l = make(x);
 
 	is_int(layout_var(l, DIF_SCOPE_GLOBAL, a->id)->off, 0, "a char");
-	is_int(layout_var(l, DIF_SCOPE_GLOBAL, b->id)->off, 8, "a string");
-	is_int(l->gvars_size, 8 + 256, "global variables");
+	is_int(layout_var(l, DIF_SCOPE_GLOBAL, b->id)->off, 16, "a string");
+	is_int(l->gvars_size, 8 + 8 + 256, "global variables");
 	is_int(layout_var(l, DIF_SCOPE_THREAD, c->id)->off, 0, "thread-local number");
 	is_int(layout_var(l, DIF_SCOPE_THREAD, d->id)->off, 16,
 	       "thread-local string, after its flag");

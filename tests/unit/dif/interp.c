@@ -280,9 +280,12 @@ static const struct program {
 	{"a bad address",
 	 ".var \"s\" id=0x519 scalar string byref size=16; setx 9, %r1; stgs s, %r1; "
 	 "ret %r0", 9, DIF_FAULT_BADADDR, 4},
-	{"0 empties a global string",
+	{"0 makes a global string NULL",
 	 ".var \"s\" id=0x51a scalar string byref size=16; sets \"AB\", %r1; stgs s, %r1; "
-	 "stgs s, %r0; ldgs s, %r1; ldub [%r1], %r1; ret %r1", 0, 0, 0},
+	 "stgs s, %r0; ldgs s, %r1; ret %r1", 0, 0, 0},
+	{"a text ends that",
+	 ".var \"s\" id=0x51a scalar string byref size=16; sets \"AB\", %r1; stgs s, %r0; "
+	 "stgs s, %r1; ldgs s, %r1; ldub [%r1], %r1; ret %r1", 'A', 0, 0},
 	{"0 frees a self string",
 	 ".var \"s\" id=0x51b scalar thread string byref size=16; sets \"AB\", %r1; "
 	 "stts s, %r1; stts s, %r0; ldts s, %r1; ret %r1", 0, 0, 0},
