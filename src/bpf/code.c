@@ -1,4 +1,4 @@
-/* BPF code before linking: release, listing. */
+/* BPF code before linking: release, calls, listing. */
 #include "bpf/code.h"
 
 #include "base/str.h"
@@ -11,6 +11,21 @@ void bpf_code_deinit(struct bpf_code *c)
 	vec_deinit(&c->relocs);
 	vec_deinit(&c->funcs);
 	vec_deinit(&c->spans);
+}
+
+static uint32_t func_index(const struct bpf_code *c, uint32_t id)
+{
+	for (uint32_t i = 0; i < c->funcs.len; i++)
+		if (c->funcs.data[i].id == id)
+			return i;
+	BUG("function %u was never made", id);
+}
+
+void bpf_code_resolve(struct bpf_code *c)
+{
+	for (uint32_t i = 0; i < c->relocs.len; i++)
+		if (c->relocs.data[i].kind == RELOC_FUNC)
+			c->relocs.data[i].ref = func_index(c, c->relocs.data[i].ref);
 }
 
 /*

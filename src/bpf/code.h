@@ -38,7 +38,7 @@ enum reloc_kind {
 	RELOC_MAP,	 /* ld_imm64: the map itself */
 	RELOC_MAP_VALUE, /* ld_imm64: address in element 0; offset in reloc.off */
 	RELOC_RT,	 /* call of a run-time function (reloc.name) */
-	RELOC_FUNC,	 /* call of a function of this code: reloc.ref = index in funcs */
+	RELOC_FUNC,	 /* call of a function of this code: reloc.ref = index in funcs, or id */
 };
 
 /* reloc.name of the function that writes to a CPU's ring: r1 = CPU, r2 = data, r3 = size, r4 = flags. */
@@ -52,10 +52,12 @@ struct bpf_reloc {
 	const char *name;
 };
 
-struct bpf_func { /* functions[0] is the entry; all others are static subprograms taking (ctx, mach) */
+struct bpf_func { /* funcs[0] is the entry; all others are subprograms taking (ctx, mach, number) */
 	uint32_t start; /* first instruction */
 	const char *name;
 	uint32_t clause; /* prog_clause.index, UINT32_MAX for the entry */
+	uint32_t id;	 /* what calls name it by until bpf_code_resolve() */
+	bool is_global;	 /* the kernel verifies it for itself */
 };
 
 struct bpf_code {
@@ -63,8 +65,11 @@ struct bpf_code {
 	VEC(struct bpf_reloc) relocs;
 	VEC(struct bpf_func) funcs;
 	VEC(uint32_t) spans; /* source offset of each instruction, 0 = none; may be shorter than insns */
+	const char *ctx_type; /* what the kernel calls the type of the context that global functions take */
 };
 
 struct strbuf;
 
 void bpf_code_deinit(struct bpf_code *c);
+/* Calls name functions by id before, by index afterwards. */
+void bpf_code_resolve(struct bpf_code *c);

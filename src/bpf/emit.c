@@ -84,6 +84,7 @@ static void em_jump(struct emitter *e, int op, int dst, int src, int32_t imm, ui
 	uint32_t insn = em_insn(e, op, dst, src, 0, imm);
 
 	vec_push(&e->fixups, (struct em_fixup){insn, label});
+	e->nbranches += BPF_OP(op) != BPF_JA;
 }
 
 void em_ja(struct emitter *e, uint32_t label)

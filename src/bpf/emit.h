@@ -32,6 +32,7 @@ struct emitter {
 	VEC(struct em_fixup) fixups;
 	int32_t last_here; /* the last label's instruction, -1 = none */
 	uint32_t span;	   /* source offset of what is emitted next */
+	uint32_t nbranches; /* conditional jumps so far */
 	bool too_far;
 };
 

@@ -2,8 +2,10 @@
  * Units: the entry function, the functions that hold its clauses, the fault handler.
  *
  *     entry(ctx)              key -> probe -> machine state -> arguments -> clauses -> release
- *     group<n>(ctx, m, mask)  one clause, or up to 64 of them when a unit has very many
+ *     clause(ctx, m, mask)    one clause, or up to 64 of them when a unit has very many
  *     fault(ctx, m)           record of a fault, then the ERROR clauses
+ *
+ * A large unit is made twice: the first attempt tells how large its clauses are.
  *
  * The kernel allows 256 functions in a program, the run-time library's included.
  *
@@ -14,6 +16,9 @@
 #include "bpf/kernel.h"
 
 #define MAX_GROUPS   100
+#define MAX_FUNCS    170 /* of a large unit */
+#define MAX_BRANCHES 3000 /* beyond, a unit is large: see gen_parts.c */
+#define MASK_BITS    64u
 #define INLINE_MAX   2 /* so few clauses are part of the entry itself */
 #define MAX_COMPARED 4 /* so few keys of one probe are compared, not looked up */
 #define CLAUSE_NONE  UINT32_MAX
@@ -250,11 +255,6 @@ static bool are_always(const struct entry *en, uint32_t from, uint32_t to)
 	return true;
 }
 
-static uint32_t group_end(const struct entry *en, uint32_t from)
-{
-	return MIN(MIN(from + en->per_group, ROUND_UP(from + 1, 64u)), en->g->u->nclauses);
-}
-
 /* dst = word of the mask for the clause */
 static void load_mask(struct entry *en, int dst, uint32_t clause)
 {
@@ -271,10 +271,9 @@ static void call_groups(struct entry *en)
 {
 	struct gen *g = en->g;
 	struct emitter *e = &g->e;
-	uint32_t func = 1;
 
-	for (uint32_t i = 0; i < g->u->nclauses; func++) {
-		uint32_t end = group_end(en, i), skip = em_label(e);
+	for (uint32_t i = 0, func = 1; i < g->u->nclauses; func++) {
+		uint32_t end = en->group_ends.data[func - 1], skip = em_label(e);
 
 		load_mask(en, R3, i);
 		if (end == i + 1 && !is_always(en, i)) {
@@ -291,32 +290,88 @@ static void call_groups(struct entry *en)
 	}
 }
 
-static void func_begin(struct gen *g, const char *name, uint32_t clause)
+void gen_func_begin(struct gen *g, const char *name, uint32_t clause, uint32_t id)
 {
-	vec_push(&g->e.code->funcs,
-		 (struct bpf_func){.start = g->e.code->insns.len, .name = name, .clause = clause});
+	vec_push(&g->e.code->funcs, (struct bpf_func){.start = g->e.code->insns.len,
+						      .name = name,
+						      .clause = clause,
+						      .id = id});
+}
+
+/*
+ * r9 = the machine state, in a global function. What it is given is memory that may be NULL to the verifier, which
+ * before v6.2 refuses such memory as the key of a map (check_reg_type() in Linux kernel/bpf/verifier.c): so
+ * it is looked up again. r1 and r3 stay.
+ */
+static void global_mach(struct gen *g)
+{
+	struct emitter *e = &g->e;
+	uint32_t none = em_label(e), have = em_label(e);
+
+	em_jmp_imm(e, BPF_JEQ, R2, 0, none);
+	em_mov(e, R6, R1);
+	em_mov(e, R7, R3);
+	em_load(e, 4, R0, R2, offsetof(struct rt_mach, slot));
+	em_store(e, 4, R10, FRAME_KEY, R0);
+	em_addr(e, R2, R10, (uint32_t)FRAME_KEY);
+	em_map(e, R1, MAP_REF(MAP_MACH, 0));
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	em_jmp_imm(e, BPF_JNE, R0, 0, have);
+	em_here(e, none);
+	em_imm(e, R0, 0);
+	em_exit(e);
+	em_here(e, have);
+	em_mov(e, R9, R0);
+	em_mov(e, R1, R6);
+	em_mov(e, R3, R7);
+}
+
+void gen_func_frame(struct gen *g)
+{
+	struct emitter *e = &g->e;
+
+	if (g->needs.faults || g->needs.ctx)
+		em_store(e, 8, R10, FRAME_CTX, R1);
+	if (g->is_large) {
+		vec_last(&g->e.code->funcs)->is_global = true;
+		global_mach(g);
+	} else {
+		em_mov(e, R9, R2);
+	}
+}
+
+static void gen_group(struct entry *en, uint32_t from, uint32_t end, uint32_t func)
+{
+	struct gen *g = en->g;
+	uint32_t clause = g->u->clauses[from].layout->clause->index;
+
+	gen_func_begin(g, g->is_cut ? "part" : "clause", clause, g->is_cut ? gen_part_id(g, 0) : func);
+	gen_func_frame(g);
+	if (end > from + 1)
+		em_store(&g->e, 8, R10, FRAME_MASK, R3);
+	/* a clause alone in its group was tested by the caller */
+	gen_clauses(g, g->u->clauses, from, end, end > from + 1 ? en->always : NULL);
+	em_imm(&g->e, R0, 0);
+	em_exit(&g->e);
+	if (g->is_cut)
+		gen_parts_caller(g, clause, func);
 }
 
 static void gen_groups(struct entry *en)
 {
 	struct gen *g = en->g;
-	struct emitter *e = &g->e;
+	uint32_t depth = g->depth;
 
-	for (uint32_t i = 0; i < g->u->nclauses && !g->err;) {
-		uint32_t end = group_end(en, i);
+	for (uint32_t i = 0, func = 1; i < g->u->nclauses && !g->err; func++) {
+		uint32_t end = en->group_ends.data[func - 1];
 
-		func_begin(g, "clause", g->u->clauses[i].layout->clause->index);
-		em_mov(e, R9, R2);
-		if (g->needs.faults || g->needs.ctx)
-			em_store(e, 8, R10, FRAME_CTX, R1);
-		if (end > i + 1)
-			em_store(e, 8, R10, FRAME_MASK, R3);
-		/* a clause alone in its group was tested by the caller */
-		gen_clauses(g, g->u->clauses, i, end, end > i + 1 ? en->always : NULL);
-		em_imm(e, R0, 0);
-		em_exit(e);
+		g->is_cut = g->is_large && part_is_full(g->costs[i].insns, g->costs[i].branches);
+		g->depth = depth + (g->is_cut ? en->ops->is_on_stack : 0);
+		gen_group(en, i, end, func);
 		i = end;
 	}
+	g->depth = depth;
+	g->is_cut = false;
 }
 
 static void inline_clauses(struct entry *en)
@@ -338,7 +393,7 @@ static void gen_entry(struct entry *en)
 	struct gen *g = en->g;
 	struct emitter *e = &g->e;
 
-	func_begin(g, "entry", CLAUSE_NONE);
+	gen_func_begin(g, "entry", CLAUSE_NONE, 0);
 	em_mov(e, R6, R1);
 	en->ops->key(en);
 	find_probe(en);
@@ -349,7 +404,7 @@ static void gen_entry(struct entry *en)
 	fill_identity(en);
 	reset_mach(en);
 	en->ops->args(en);
-	if (en->ngroups)
+	if (en->group_ends.len)
 		call_groups(en);
 	else
 		inline_clauses(en);
@@ -422,8 +477,7 @@ void gen_fault_func(struct gen *g, uint32_t unused)
 {
 	struct emitter *e = &g->e;
 
-	em_mov(e, R9, R2);
-	em_store(e, 8, R10, FRAME_CTX, R1);
+	gen_func_frame(g);
 	gen_rt(g, "rt_fault_record");
 	if (g->u->nerror_clauses) {
 		copy_words(g, true);
@@ -485,26 +539,75 @@ static void look_at_probes(struct entry *en)
 	en->keeps_key = en->has_compat || u->kind == ENTRY_SYS_ENTER_VIEW;
 }
 
+/* Whether clause i still fits into a group with those from on, of a large unit. */
+static bool group_has_room(const struct gen *g, uint32_t from, uint32_t i)
+{
+	uint32_t insns = 0, branches = 0;
+
+	for (uint32_t k = from; k <= i; k++) {
+		insns += g->costs[k].insns;
+		branches += g->costs[k].branches;
+	}
+	return !part_is_full(insns, branches);
+}
+
 static void plan_groups(struct entry *en)
 {
 	struct gen *g = en->g;
+	uint32_t n = g->u->nclauses, per_group = (n + MAX_GROUPS - 1) / MAX_GROUPS;
 
-	en->per_group = (g->u->nclauses + MAX_GROUPS - 1) / MAX_GROUPS;
-	if (g->u->nclauses > INLINE_MAX || g->is_far)
-		for (uint32_t i = 0; i < g->u->nclauses; i = group_end(en, i))
-			en->ngroups++;
-	g->first_late = 1 + en->ngroups;
+	for (uint32_t i = 0; (n > INLINE_MAX || g->is_large) && i < n;) {
+		uint32_t end = i + 1, most = MIN(ROUND_UP(i + 1, MASK_BITS), n);
+
+		if (!g->is_large)
+			end = MIN(i + per_group, most);
+		else
+			while (end < most && group_has_room(g, i, end))
+				end++;
+		vec_push(&en->group_ends, end);
+		i = end;
+	}
+	g->first_late = 1 + en->group_ends.len;
+}
+
+/* The clauses with all that their functions call. */
+static void gen_funcs(struct entry *en)
+{
+	struct gen *g = en->g;
+
+	g->depth = en->ops->is_on_stack;
+	gen_entry(en);
+	if (en->group_ends.len) {
+		g->depth += en->ops->is_on_stack;
+		gen_groups(en);
+	}
+	g->depth += en->ops->is_on_stack;
+	for (uint32_t i = 0; i < g->late.len && !g->err; i++) { /* each may ask for more */
+		gen_func_begin(g, g->late.data[i].name, CLAUSE_NONE, g->first_late + i);
+		g->late.data[i].emit(g, g->late.data[i].arg);
+	}
+	if (g->is_large && !g->err && g->e.code->funcs.len > MAX_FUNCS) {
+		gen_fail(g, "%u clauses on one kind of probe make %u functions: a program may have %u",
+			 g->u->nclauses, g->e.code->funcs.len, MAX_FUNCS);
+		g->err = err_hint(g->err, "split the script: several of them can run at the same time");
+	}
+}
+
+/* What a program's BTF calls its context: Linux include/linux/bpf_types.h. */
+static const char *ctx_type(enum bpf_prog_type type)
+{
+	switch ((int)type) {
+	case BPF_PROG_TYPE_RAW_TRACEPOINT: return "bpf_raw_tracepoint_args";
+	case BPF_PROG_TYPE_PERF_EVENT: return "bpf_perf_event_data";
+	case BPF_PROG_TYPE_KPROBE: return "bpf_user_pt_regs_t";
+	default: BUG("program type %d", (int)type);
+	}
 }
 
 static void gen_unit(struct gen *g)
 {
 	struct entry en = {.g = g, .ops = &entry_kinds[g->u->kind]};
 
-	if (g->u->nclauses > 64 * MAX_GROUPS) {
-		gen_fail(g, "%u clauses on one kind of probe: at most %u are possible",
-			 g->u->nclauses, 64 * MAX_GROUPS);
-		return;
-	}
 	find_needs(g);
 	lookups_count(g);
 	en.always = xcalloc(g->u->nwords + 1, sizeof(*en.always));
@@ -514,38 +617,38 @@ static void gen_unit(struct gen *g)
 	en.selected = em_label(&g->e);
 	en.claimed = em_label(&g->e);
 	en.ready = em_label(&g->e);
-	g->depth = en.ops->is_on_stack;
-	gen_entry(&en);
-	if (en.ngroups) {
-		g->depth += en.ops->is_on_stack;
-		gen_groups(&en);
-	}
-	g->depth += en.ops->is_on_stack;
-	for (uint32_t i = 0; i < g->late.len && !g->err; i++) { /* each may ask for more */
-		func_begin(g, g->late.data[i].name, CLAUSE_NONE);
-		g->late.data[i].emit(g, g->late.data[i].arg);
-	}
+	g->e.code->ctx_type = ctx_type(en.ops->prog_type);
+	gen_funcs(&en);
+	vec_deinit(&en.group_ends);
 	free(en.always);
 }
 
-static struct err *try_unit(const struct unit *u, const struct gen_env *env, bool is_far,
-			    bool *ret_too_far, struct bpf_code *ret_code)
+/* costs: what the first attempt found, for one that is large. */
+static struct err *try_unit(const struct unit *u, const struct gen_env *env, bool is_large,
+			    struct clause_cost *costs, bool *ret_too_large, struct bpf_code *ret_code)
 {
 	struct bpf_code code = {0};
-	struct gen g = {.u = u, .env = env, .l = env->layout, .is_far = is_far};
+	struct gen g = {
+		.u = u, .env = env, .l = env->layout, .is_large = is_large, .costs = costs};
 
 	g.tmp = arena_create();
 	em_init(&g.e, &code);
 	gen_unit(&g);
-	if (!g.err)
+	if (!g.err) {
 		em_resolve(&g.e);
-	*ret_too_far = !g.err && g.e.too_far;
-	if (*ret_too_far)
-		gen_fail(&g, "an expression or predicate makes more than %d instructions",
-			 INT16_MAX);
+		bpf_code_resolve(&code);
+		if (is_large && g.e.too_far)
+			g.err = err_hint(err_new("an expression or predicate makes more than %d "
+						 "instructions",
+						 INT16_MAX),
+					 "compute parts of it in this-> variables first");
+	}
+	*ret_too_large = g.e.too_far || g.e.nbranches > MAX_BRANCHES ||
+			 u->nclauses > MASK_BITS * MAX_GROUPS;
 	em_deinit(&g.e);
 	vec_deinit(&g.cold);
 	vec_deinit(&g.late);
+	vec_deinit(&g.parts);
 	free(g.nlookups);
 	arena_destroy(g.tmp);
 	if (g.err) {
@@ -558,12 +661,16 @@ static struct err *try_unit(const struct unit *u, const struct gen_env *env, boo
 
 struct err *bpf_gen_unit(const struct unit *u, const struct gen_env *env, struct bpf_code *ret_code)
 {
-	bool too_far = false;
-	struct err *e = try_unit(u, env, false, &too_far, ret_code);
+	CLEANUP(free) struct clause_cost *costs = xcalloc(u->nclauses + 1, sizeof(*costs));
+	bool too_large = false;
+	struct bpf_code code;
+	struct err *e = try_unit(u, env, false, costs, &too_large, &code);
 
-	if (!too_far)
-		return e;
-	err_destroy(e);
-	e = try_unit(u, env, true, &too_far, ret_code);
-	return too_far ? err_hint(e, "compute parts of it in this-> variables first") : e;
+	if (!e && too_large) {
+		bpf_code_deinit(&code);
+		e = try_unit(u, env, true, costs, &too_large, &code);
+	}
+	if (!e)
+		*ret_code = code;
+	return e;
 }

@@ -35,7 +35,7 @@ struct entry {
 	bool keeps_key; /* at FRAME_VAL until the arguments are filled */
 	uint32_t claimed, ready;
 	uint64_t *always; /* clauses enabled on every probe of the unit */
-	uint32_t ngroups, per_group;
+	VEC(uint32_t) group_ends; /* clause indexes; none: the clauses are part of the entry */
 };
 
 extern const struct entry_kind_ops entry_kinds[ENTRY_NKINDS];

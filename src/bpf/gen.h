@@ -59,6 +59,17 @@ struct cold {
 	uint32_t span;
 };
 
+/* Of a DIF object, found once. */
+struct flags_use {
+	const struct difo *difo;
+	bool branches_follow; /* each conditional branch its comparison */
+};
+
+/* What a clause's code amounts to. */
+struct clause_cost {
+	uint32_t insns, branches;
+};
+
 /* A function that clauses call: emit(g, arg) makes its body. */
 struct late_func {
 	const char *name;
@@ -86,16 +97,21 @@ struct gen {
 	const struct unit_clause *uc;
 	bool is_error_clause;
 	uint32_t depth; /* functions of this program on the kernel stack there */
-	bool is_far;	/* clauses are longer than a jump reaches: each is a function, with islands */
+	bool is_large;	/* functions of clauses are global, long clauses cut into parts (gen_parts.c) */
+	bool is_cut;	/* the clause in work is */
 	uint32_t out;	/* label: the clause ends */
 	uint32_t fault; /* label: a fault is described in m->fault but for the clause */
 	bool fault_used;
 	uint32_t span;
 	struct needs needs; /* of the unit */
+	struct flags_use flags; /* gen_scmp.c */
 	uint32_t *nlookups; /* by map of aggregations, then of arrays: lookups in the unit */
 	/* functions behind those of the clauses, in order; the first one's index */
 	VEC(struct late_func) late;
 	uint32_t first_late;
+	struct clause_cost *costs; /* of the unit's clauses: the first attempt finds them */
+	VEC(uint32_t) parts;	   /* of the clause in work: the actions they begin with */
+	uint32_t first_part;	   /* parts of the clauses before */
 };
 
 /* ---- this file's neighbours, one section each ----------------------------------------------- */
@@ -259,7 +275,40 @@ void gen_agg(struct gen *g, const struct prog_act *act);
 /* The clauses [from, to) in order, skipping those that FRAME_MASK leaves out. */
 void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t to,
 		 const uint64_t *always);
+/* Begins a function; id: what calls name it by. clause: UINT32_MAX = none. */
+void gen_func_begin(struct gen *g, const char *name, uint32_t clause, uint32_t id);
+/* First instructions of a function (ctx, mach, ...) that holds clauses: r9, FRAME_CTX; r3 stays. */
+void gen_func_frame(struct gen *g);
 /* The function that records a fault and runs the ERROR clauses. */
 void gen_fault_func(struct gen *g, uint32_t unused);
+/* Code behind the clause, reached by jumps: what was put off since first_cold, what a fault leads to. */
+void gen_clause_tail(struct gen *g, uint32_t first_cold);
 /* r0 = epid of the clause for m->probe_idx; r1 */
 void gen_epid(struct gen *g, const struct unit_clause *uc);
+
+/* gen_parts.c: the actions of a clause, and the function that calls the parts of one that is cut */
+struct acts {
+	const struct prog_clause *c;
+	uint32_t *labels; /* by action, of the part in work; one more for the end */
+	bool *reached;	  /* the kernel refuses code that nothing reaches */
+	bool *targets;	  /* jumps of this part lead there */
+	bool *entries;	  /* jumps of earlier parts do */
+	uint32_t begin;	  /* first action of the part */
+	uint32_t resume;  /* label: begin with action r6; used by all parts but the first */
+	uint32_t insns, branches; /* where the part begins */
+	bool needs_tls;
+};
+void acts_init(struct gen *g, struct acts *a, bool needs_tls);
+void acts_deinit(struct acts *a);
+/* Behind action next - 1: ends the part when it is long enough and begins another. */
+void acts_cut(struct gen *g, struct acts *a, uint32_t next, uint32_t first_cold);
+/* Behind the last part; what is emitted then is reached by jumps only. */
+void acts_end(struct gen *g, struct acts *a);
+/* Id of the function of part n of the clause in work; no other function's. */
+static inline uint32_t gen_part_id(const struct gen *g, uint32_t n)
+{
+	return 1u << 20 | (g->first_part + n);
+}
+bool part_is_full(uint32_t insns, uint32_t branches);
+/* clause(ctx, mach): calls its parts in turn. */
+void gen_parts_caller(struct gen *g, uint32_t clause, uint32_t id);

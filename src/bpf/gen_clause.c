@@ -4,7 +4,6 @@
 /* Linux include/uapi/asm-generic/signal.h */
 #define SIGNAL_STOP 19
 #define SIGNAL_MAX  64
-#define ISLAND_STEP 8192 /* instructions */
 
 /* ---- enabled-probe id ----------------------------------------------------------------------- */
 
@@ -156,71 +155,26 @@ static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 	BUG("action kind %d reached code generation", (int)act->kind);
 }
 
-/* Labels ahead that jumps go to, so far in reach: *label becomes one of the same meaning, farther. */
-static void hop(struct gen *g, uint32_t *label)
+static void gen_acts(struct gen *g, struct acts *a, uint32_t first_cold)
 {
-	uint32_t next = em_label(&g->e);
+	const struct prog_clause *c = a->c;
 
-	em_here(&g->e, *label);
-	em_ja(&g->e, next);
-	*label = next;
-}
-
-/*
- * A jump reaches 32767 instructions, a clause may have more. An island between two of its actions takes
- * what would otherwise follow the clause, and jumps on for those that came from before it.
- */
-static void gen_island(struct gen *g, uint32_t first_cold, uint32_t *labels, const bool *targets,
-		       uint32_t next, uint32_t nacts)
-{
-	uint32_t over = em_label(&g->e);
-
-	em_ja(&g->e, over);
-	gen_flush_cold(g, first_cold);
-	if (g->fault_used)
-		hop(g, &g->fault);
-	if (em_is_used(&g->e, g->out))
-		hop(g, &g->out);
-	for (uint32_t i = next; i <= nacts; i++)
-		if (targets[i])
-			hop(g, &labels[i]);
-	em_here(&g->e, over);
-}
-
-static void gen_acts(struct gen *g, uint32_t first_cold)
-{
-	const struct prog_clause *c = g->uc->layout->clause;
-	uint32_t *labels = xcalloc(c->nacts + 1, sizeof(*labels)), shore = g->e.code->insns.len;
-	bool *targets = xcalloc(c->nacts + 1, sizeof(*targets));
-	/* the kernel refuses code that nothing reaches: between `jmp' and the next target there may
-	 * be some */
-	bool *reached = xcalloc(c->nacts + 1, sizeof(*reached));
-
-	reached[0] = true;
-	for (uint32_t i = 0; i <= c->nacts; i++)
-		labels[i] = em_label(&g->e);
 	for (uint32_t i = 0; i < c->nacts; i++) {
 		const struct prog_act *act = &c->acts[i];
 
-		em_here(&g->e, labels[i]);
-		if (!reached[i])
+		em_here(&g->e, a->labels[i]);
+		if (!a->reached[i])
 			continue;
 		if (act->kind == ACT_BRZ || act->kind == ACT_JMP)
-			reached[act->target] = targets[act->target] = true;
+			a->reached[act->target] = a->targets[act->target] = true;
 		if (act->kind != ACT_JMP)
-			reached[i + 1] = true;
+			a->reached[i + 1] = true;
 		g->e.span = act->span ? act->span : c->span;
 		gen_record_mark(g, i);
-		act_gen(g, i, labels);
-		if (g->is_far && reached[i + 1] && g->e.code->insns.len - shore > ISLAND_STEP) {
-			gen_island(g, first_cold, labels, targets, i + 1, c->nacts);
-			shore = g->e.code->insns.len;
-		}
+		act_gen(g, i, a->labels);
+		acts_cut(g, a, i + 1, first_cold);
 	}
-	em_here(&g->e, labels[c->nacts]);
-	free(labels);
-	free(targets);
-	free(reached);
+	em_here(&g->e, a->labels[c->nacts]);
 }
 
 /* ---- a clause ------------------------------------------------------------------------------- */
@@ -232,6 +186,7 @@ static void gen_fault_tail(struct gen *g)
 	em_here(e, g->fault);
 	if (!g->fault_used)
 		return;
+	g->e.span = g->uc->layout->clause->span;
 	em_store_imm(e, 4, R9,
 		     (int32_t)(offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, clause)),
 		     (int32_t)g->uc->layout->clause->index);
@@ -247,7 +202,14 @@ static void gen_fault_tail(struct gen *g)
 	gen_mach_store(g, 4, offsetof(struct rt_mach, epid), R0);
 	em_load(e, 8, R1, R10, FRAME_CTX);
 	em_mov(e, R2, R9);
+	em_imm(e, R3, 0);
 	em_call_func(e, gen_func(g, "fault", gen_fault_func, 0));
+}
+
+void gen_clause_tail(struct gen *g, uint32_t first_cold)
+{
+	gen_flush_cold(g, first_cold);
+	gen_fault_tail(g);
 }
 
 /* Fields of the machine state that a clause begins with. */
@@ -271,6 +233,7 @@ static void gen_clause(struct gen *g, const struct unit_clause *uc)
 	bool tls_early = g->l->tls_size && clause_reads_tls_early(c);
 	uint32_t first_cold = g->cold.len;
 	struct needs n = {0};
+	struct acts a;
 
 	g->uc = uc;
 	g->fault = em_label(&g->e);
@@ -288,15 +251,16 @@ static void gen_clause(struct gen *g, const struct unit_clause *uc)
 		gen_tls_lookup(g);
 	if (c->records)
 		gen_record_begin(g);
-	gen_acts(g, first_cold);
+	acts_init(g, &a, g->l->tls_size && (n.tls || tls_early));
+	gen_acts(g, &a, first_cold);
 	g->e.span = c->span;
 	if (c->records)
 		gen_record_end(g);
-	if (g->cold.len > first_cold) {
+	if (g->cold.len > first_cold || a.begin)
 		em_ja(&g->e, g->out);
-		gen_flush_cold(g, first_cold);
-	}
-	gen_fault_tail(g);
+	acts_end(g, &a);
+	acts_deinit(&a);
+	gen_clause_tail(g, first_cold);
 }
 
 /* Jumps to label when clause bit of the mask in the frame is not set. */
@@ -312,10 +276,15 @@ void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, ui
 		 const uint64_t *always)
 {
 	for (uint32_t i = from; i < to && !g->err; i++) {
+		uint32_t insns = g->e.code->insns.len, branches = g->e.nbranches;
+
 		g->out = em_label(&g->e);
 		if (always && !(always[i / 64] >> (i % 64) & 1))
 			test_mask(g, i % 64, g->out);
 		gen_clause(g, &ucs[i]);
 		em_here(&g->e, g->out);
+		if (ucs == g->u->clauses)
+			g->costs[i] = (struct clause_cost){g->e.code->insns.len - insns,
+							   g->e.nbranches - branches};
 	}
 }

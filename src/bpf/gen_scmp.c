@@ -10,24 +10,33 @@
 
 #define COMM_SIZE 16
 
-/* Only the branch right behind looks at the flags, and only for equality. */
-static bool is_equality(const struct difo *d, uint32_t at)
+/* Every conditional branch looks at the flags of the comparison right before it. */
+static bool branches_follow(const struct difo *d)
 {
+	CLEANUP(free) bool *is_target = xcalloc(d->code_len + 1, sizeof(*is_target));
+
+	for (uint32_t i = 0; i < d->code_len; i++)
+		if (dif_op_form(DIF_INSN_OP(d->code[i])) == DIF_FORM_LABEL)
+			is_target[MIN(DIF_INSN_LABEL(d->code[i]), d->code_len)] = true;
 	for (uint32_t i = 0; i < d->code_len; i++) {
-		enum dif_op op = DIF_INSN_OP(d->code[i]);
 		enum dif_form before = i ? dif_op_form(DIF_INSN_OP(d->code[i - 1])) : DIF_FORM_NONE;
 
-		if (dif_op_form(op) != DIF_FORM_LABEL)
+		if (!dif_op_is_cond(DIF_INSN_OP(d->code[i])))
 			continue;
-		for (uint32_t k = 0; k < d->code_len; k++)
-			if (DIF_INSN_LABEL(d->code[i]) == k && k &&
-			    dif_op_is_cond(DIF_INSN_OP(d->code[k])))
-				return false;
-		if (dif_op_is_cond(op) && before != DIF_FORM_CMP && before != DIF_FORM_TST)
+		if (is_target[i] || (before != DIF_FORM_CMP && before != DIF_FORM_TST))
 			return false;
 	}
-	return at + 1 < d->code_len && (DIF_INSN_OP(d->code[at + 1]) == DIF_OP_BE ||
-					DIF_INSN_OP(d->code[at + 1]) == DIF_OP_BNE);
+	return true;
+}
+
+/* Only the branch right behind looks at the flags, and only for equality. */
+static bool is_equality(struct gen *g, const struct difo *d, uint32_t at)
+{
+	if (g->flags.difo != d)
+		g->flags = (struct flags_use){.difo = d, .branches_follow = branches_follow(d)};
+	return g->flags.branches_follow && at + 1 < d->code_len &&
+	       (DIF_INSN_OP(d->code[at + 1]) == DIF_OP_BE ||
+		DIF_INSN_OP(d->code[at + 1]) == DIF_OP_BNE);
 }
 
 /* The built-in variable that register reg holds at instruction at, -1 when that is not certain. */
@@ -78,7 +87,7 @@ static bool compare_known(struct gen *g, const struct dif_at *at)
 	const struct ra_place *s = &at->reads[is_first ? 0 : 1];
 	int id;
 
-	if (s->kind != RA_STR || !is_equality(at->d, at->i))
+	if (s->kind != RA_STR || !is_equality(g, at->d, at->i))
 		return false;
 	id = builtin_in(at->d, at->i, is_first ? DIF_INSN_R2(at->insn) : DIF_INSN_R1(at->insn));
 	if (id == DIF_VAR_EXECNAME && g->l->strsize >= COMM_SIZE &&

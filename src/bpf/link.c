@@ -315,6 +315,23 @@ static uint32_t func_add(struct btf_blob *b, const char *name, uint32_t proto, b
 	return btf_blob_func(b, n ? text : "f", proto, is_global);
 }
 
+/*
+ * u64 f(ctx *, mach *, u64) of the unit's global functions. A context is known by its type's name; that of
+ * uprobes is a typedef in the kernel, which 6.1 wants to see as a struct: btf_get_prog_ctx_type() in
+ * Linux kernel/bpf/btf.c.
+ */
+static uint32_t global_proto(struct btf_blob *b, const struct bpf_code *code, uint32_t mach, uint32_t u64_type)
+{
+	uint32_t args[3];
+
+	if (!code->ctx_type)
+		return 0;
+	args[0] = btf_blob_ptr(b, btf_blob_struct(b, code->ctx_type, 8));
+	args[1] = mach;
+	args[2] = u64_type;
+	return btf_blob_proto(b, u64_type, args, ARRAY_LEN(args));
+}
+
 static struct err *btf_make(struct linker *ld)
 {
 	struct linked *out = ld->out;
@@ -323,20 +340,22 @@ static struct err *btf_make(struct linker *ld)
 	uint32_t mach = btf_blob_struct(&b, "rt_mach", sizeof(struct rt_mach));
 	uint32_t args[1 + MAX_RT_ARGS] = {btf_blob_ptr(&b, mach)};
 	uint32_t static_proto = btf_blob_proto(&b, u64_type, NULL, 0);
-	uint32_t protos[1 + MAX_RT_ARGS];
+	uint32_t protos[1 + MAX_RT_ARGS], clause_proto;
 	struct err *e;
 
 	for (uint32_t i = 0; i < MAX_RT_ARGS; i++)
 		args[1 + i] = u64_type;
 	for (uint32_t i = 0; i <= MAX_RT_ARGS; i++)
 		protos[i] = btf_blob_proto(&b, u64_type, args, 1 + i);
+	clause_proto = global_proto(&b, ld->code, args[0], u64_type);
 	for (uint32_t i = 0; i < ld->code->funcs.len; i++) {
 		const struct bpf_func *f = &ld->code->funcs.data[i];
+		uint32_t proto = f->is_global ? clause_proto : static_proto;
 
-		vec_push(&out->funcs,
-			 (struct bpf_func_info){.insn_off = f->start,
-						.type_id = func_add(&b, f->name ? f->name : "",
-								    static_proto, i == 0)});
+		vec_push(&out->funcs, (struct bpf_func_info){
+					      .insn_off = f->start,
+					      .type_id = func_add(&b, f->name ? f->name : "", proto,
+								  i == 0 || f->is_global)});
 	}
 	for (uint32_t i = 0; i < out->rt_funcs.len; i++) {
 		const struct rt_image_func *f = rt_func(out->rt_funcs.data[i]);

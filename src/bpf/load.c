@@ -75,19 +75,17 @@ static struct err *dispatch_create(const struct unit *u, int *ret_fd)
 static const struct {
 	const char *phrase, *reason, *hint;
 } refusals[] = {
-	{"BPF program is too large",
+	{"program is too large",
 	 "the clauses are too complex: proving them safe takes more than a million steps",
-	 "make expressions shorter or split the clauses among several runs"},
-	{"jumps is too complex", "the clauses have more branches than the verifier follows (8192)",
-	 "split the longest clauses among several runs"},
-	{"program is too large", "the clauses make too large a program",
-	 "make expressions shorter or split the clauses among several runs"},
+	 "make expressions shorter or split the script: several can run at the same time"},
+	{"jumps is too complex", "an expression has more branches than the verifier follows (8192)",
+	 "compute parts of it in this-> variables first"},
 	{"combined stack size", "an expression needs more stack than a probe has",
 	 "compute parts of it in this-> variables first"},
 	{"total number of maps", "there are too many aggregations and arrays: a program may have 64 maps",
-	 "use one aggregation with one key more, or split the clauses among several runs"},
-	{"too many subprogs", "there are too many clauses on one probe",
-	 "split the clauses among several runs"},
+	 "use one aggregation with one key more, or split the script: several can run at the same time"},
+	{"too many subprogs", "the clauses call more functions than a program may have (256)",
+	 "split the script: several of them can run at the same time"},
 	{"invalid func", "this kernel lacks a function that the clauses need", NULL},
 	{"unknown func", "this kernel lacks a function that the clauses need", NULL},
 	{"program of this type cannot use helper", "this kernel forbids a function that the clauses need",
@@ -202,13 +200,15 @@ static union bpf_attr load_attr(const struct unit *u, const struct linked *l)
 	return attr;
 }
 
-static struct err *load_refused(const struct unit *u, int sys)
+static struct err *load_refused(const struct unit *u, const struct linked *l, int sys)
 {
 	struct err *e;
 
-	if (sys == E2BIG)
-		return err_hint(err_new("the program '%s' is too large for this kernel", u->name),
-				"make expressions shorter or split the clauses among several runs");
+	if (sys == E2BIG) /* BPF_COMPLEXITY_LIMIT_INSNS */
+		return err_hint(err_new("%u clauses on one kind of probe make %u instructions: the "
+					"kernel takes 1000000 in a program",
+					u->nclauses, l->insns.len),
+				"split the script: several of them can run at the same time");
 	e = err_sys(sys, "the kernel refused the program '%s'", u->name);
 	if (sys == EPERM)
 		return err_hint(e, "tracing needs CAP_BPF and CAP_PERFMON; try sudo");
@@ -246,11 +246,11 @@ static struct err *load_explain(const struct unit *u, const struct bpf_code *cod
 
 	if (sys != EINVAL && sys != EACCES && sys != E2BIG && sys != EPERM && sys != ENOSPC &&
 	    sys != EFAULT && sys != ENOMEM)
-		return load_refused(u, sys);
+		return load_refused(u, l, sys);
 	text = mmap(NULL, LOG_SIZE, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (text == MAP_FAILED)
-		return load_refused(u, sys);
+		return load_refused(u, l, sys);
 	attr.log_buf = (uint64_t)(uintptr_t)text;
 	attr.log_size = LOG_SIZE;
 	attr.log_level = VERBOSITY;
@@ -265,7 +265,7 @@ static struct err *load_explain(const struct unit *u, const struct bpf_code *cod
 		*ret_span = span_find(code, v.insn);
 		e = verdict_error(&v, u, code, l);
 	} else {
-		e = load_refused(u, sys);
+		e = load_refused(u, l, sys);
 	}
 	(void)munmap(text, LOG_SIZE);
 	return e;

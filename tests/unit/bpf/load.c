@@ -169,7 +169,7 @@ static const struct unit unit = {.name = "a unit",
 static void code_make(struct bpf_code *c, const struct bpf_insn *insns, uint32_t n, bool calls)
 {
 	*c = (struct bpf_code){0};
-	vec_push(&c->funcs, (struct bpf_func){0, "entry", UINT32_MAX});
+	vec_push(&c->funcs, (struct bpf_func){.name = "entry", .clause = UINT32_MAX});
 	for (uint32_t i = 0; i < n; i++) {
 		vec_push(&c->insns, insns[i]);
 		vec_push(&c->spans, 100 + i);
@@ -183,7 +183,7 @@ static void code_make(struct bpf_code *c, const struct bpf_insn *insns, uint32_t
 	vec_push(&c->insns, EXIT);
 	if (!calls)
 		return;
-	vec_push(&c->funcs, (struct bpf_func){c->insns.len, "clause 1", 1});
+	vec_push(&c->funcs, (struct bpf_func){.start = c->insns.len, .name = "clause 1", .clause = 1});
 	vec_push(&c->insns, MOV_IMM(1, 0));
 	vec_push(&c->insns, MOV_IMM(2, 7));
 	vec_push(&c->insns, MOV_IMM(3, 2));

@@ -51,7 +51,7 @@ static void add_lookup(struct bpf_code *c, enum map_class class)
 
 static void caller_build(struct bpf_code *c, const char *func, bool has_gvars)
 {
-	vec_push(&c->funcs, (struct bpf_func){0, "caller", UINT32_MAX});
+	vec_push(&c->funcs, (struct bpf_func){.name = "caller", .clause = UINT32_MAX});
 	add(c, INSN(BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0));
 	add_lookup(c, MAP_MACH);
 	add(c, MOV_REG(BPF_REG_6, BPF_REG_0));
