@@ -138,6 +138,8 @@ int dtrace_proc_continue(dtrace_hdl_t *dtp);
 
 int dtrace_go(dtrace_hdl_t *dtp);
 int dtrace_stop(dtrace_hdl_t *dtp); /* END fires in the dtrace_work() that must follow */
+/* For signal handlers: a dtrace_go() that is still attaching comes back soon, successful and stopped. */
+void dtrace_interrupt(dtrace_hdl_t *dtp);
 /* Waits for data, a rate option's instant, a target's end or a signal. */
 void dtrace_sleep(dtrace_hdl_t *dtp);
 

@@ -65,90 +65,18 @@ struct err *attach_cpu_clock(int prog_fd, int cpu, uint64_t period_ns, uint64_t 
 	return NULL;
 }
 
-/* BPF_LINK_CREATE for uprobes, newer than the headers we are built with (Linux 89ae89f53d20, v6.6). */
-struct uprobe_multi_attr {
-	uint32_t prog_fd, target_fd, attach_type, flags;
-	uint64_t path, offsets, ref_ctr_offsets, cookies;
-	uint32_t cnt, multi_flags, pid, pad;
-};
-
-static int uprobe_multi_create(int prog_fd, const char *path, pid_t pid, uint64_t offsets,
-			       uint64_t cookies, uint32_t n)
+int uprobe_multi_try(int prog_fd, const char *path, pid_t pid)
 {
 	struct uprobe_multi_attr attr = {
 		.prog_fd = (uint32_t)prog_fd,
 		.attach_type = ATTACH_UPROBE_MULTI,
 		.path = (uint64_t)(uintptr_t)path,
-		.offsets = offsets,
-		.cookies = cookies,
-		.cnt = n,
+		.offsets = 1,
+		.cnt = 1,
 		.pid = (uint32_t)pid,
 	};
 
 	return sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
-}
-
-int uprobe_multi_try(int prog_fd, const char *path, pid_t pid)
-{
-	return uprobe_multi_create(prog_fd, path, pid, 1, 0, 1);
-}
-
-struct err *attach_uprobe_multi(int prog_fd, int file_fd, pid_t pid,
-				const struct uprobe_sites *sites, int *ret_fd)
-{
-	char path[64];
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
-	fd = uprobe_multi_create(prog_fd, path, pid, (uint64_t)(uintptr_t)sites->offsets,
-				 (uint64_t)(uintptr_t)sites->cookies, sites->n);
-	if (fd < 0)
-		return err_sys(errno, "the kernel refused the uprobes");
-	*ret_fd = fd;
-	return NULL;
-}
-
-static struct err *uprobe_pmu(uint32_t *ret_type)
-{
-	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";
-	CLEANUP(file) FILE *f = fopen(path, "re");
-
-	if (!f || fscanf(f, "%u", ret_type) != 1)
-		return err_hint(err_new("this kernel has no uprobes"),
-				"it must be built with CONFIG_UPROBE_EVENTS");
-	return NULL;
-}
-
-struct err *attach_uprobe(int prog_fd, int file_fd, pid_t pid, uint64_t offset, uint64_t cookie,
-			  int *ret_event_fd, int *ret_link_fd)
-{
-	struct perf_event_attr ev = {.size = sizeof(ev), .disabled = 1, .config2 = offset};
-	union bpf_attr attr = {0};
-	CLEANUP(fd) int event = -1;
-	CLEANUP(fd) int link = -1;
-	char path[64];
-	struct err *e = uprobe_pmu(&ev.type);
-
-	if (e)
-		return e;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
-	ev.config1 = (uint64_t)(uintptr_t)path;
-	event = sys_perf_event_open(&ev, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	if (event < 0)
-		return err_sys(errno, "the kernel refused the uprobe");
-	attr.link_create.prog_fd = (uint32_t)prog_fd;
-	attr.link_create.target_fd = (uint32_t)event;
-	attr.link_create.attach_type = BPF_PERF_EVENT;
-	attr.link_create.perf_event.bpf_cookie = cookie;
-	link = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
-	if (link < 0)
-		return feat_explain(FEAT_PERF_LINK,
-				    err_sys(errno, "cannot attach to the uprobe"));
-	if (sys_ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
-		return err_sys(errno, "cannot start the uprobe");
-	*ret_event_fd = fd_take(&event);
-	*ret_link_fd = fd_take(&link);
-	return NULL;
 }
 
 struct err *prog_test_run(int prog_fd, uint64_t key)

@@ -97,18 +97,13 @@ MUST_CHECK struct err *attach_raw_tracepoint(int prog_fd, const char *name, int 
 /* cpu-clock event on one CPU, every period_ns; the program sees cookie. Two descriptors: event, link. */
 MUST_CHECK struct err *attach_cpu_clock(int prog_fd, int cpu, uint64_t period_ns, uint64_t cookie,
 					int *ret_event_fd, int *ret_link_fd);
-/* uprobes at many places of one file, each with its cookie. pid: only in that process (0 = in all). Nothing
- * is attached when any place is refused. */
-#define ATTACH_UPROBE_MULTI 48 /* enum bpf_attach_type: Linux 89ae89f53d20, v6.6 */
-struct uprobe_sites {
-	uint64_t *offsets, *cookies;
-	uint32_t n;
+/* BPF_LINK_CREATE for uprobes, newer than the headers we are built with (Linux 89ae89f53d20, v6.6): keeper.h. */
+#define ATTACH_UPROBE_MULTI 48 /* enum bpf_attach_type */
+struct uprobe_multi_attr {
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, ref_ctr_offsets, cookies;
+	uint32_t cnt, multi_flags, pid, pad;
 };
-MUST_CHECK struct err *attach_uprobe_multi(int prog_fd, int file_fd, pid_t pid,
-					   const struct uprobe_sites *sites, int *ret_fd);
-/* One uprobe, as a perf event of a process: for kernels without the above. Two descriptors: event, link. */
-MUST_CHECK struct err *attach_uprobe(int prog_fd, int file_fd, pid_t pid, uint64_t offset,
-				     uint64_t cookie, int *ret_event_fd, int *ret_link_fd);
 /* For feature checks: asks with an array of places that cannot be read. -1 and errno. */
 int uprobe_multi_try(int prog_fd, const char *path, pid_t pid);
 /* Runs a raw tracepoint type program once with args[0] = key, on this thread. */

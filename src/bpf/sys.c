@@ -66,6 +66,11 @@ static bool is_to_fail(const char *call, long number, int sys)
 	return true;
 }
 
+bool sys_fails(const char *call, long number)
+{
+	return is_to_fail(call, number, EINVAL);
+}
+
 int sys_bpf(int cmd, void *attr, unsigned int size)
 {
 	if (is_to_fail("bpf", cmd, EINVAL))

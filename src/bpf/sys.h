@@ -18,6 +18,9 @@ int sys_perf_event_open(void *attr, int pid, int cpu, int group_fd, unsigned lon
 void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
 int sys_ioctl(int fd, unsigned long request, unsigned long arg);
 
+/* Is this call the one to fail? With errno set. For a call that another process makes for us. */
+bool sys_fails(const char *call, long number);
+
 void sys_fail_set(unsigned int n);
 /* True while the n-th call has not come yet: how a test knows that it has tried every n. */
 bool sys_fail_pending(void);

@@ -5,9 +5,8 @@
  * looks at the probes of the rarest of them only. Results are remembered by description: the
  * compiler, the enabling and the listing ask the same question several times.
  */
-#include <sys/wait.h>
-
 #include "base/hashmap.h"
+#include "bpf/keeper.h"
 #include "dtrace.h"
 #include "probe/probe.h"
 
@@ -527,54 +526,27 @@ void attachments_add(struct attachments *a, int fd)
 	a->fds[a->nfds++] = fd;
 }
 
-#define CLOSE_HERE 8 /* more that are slow to close are left to another process */
-
-static int by_number(const void *a, const void *b)
+struct err *attachments_keeper(struct attachments *a, struct keeper **ret)
 {
-	const int *x = a, *y = b;
+	struct err *e = a->keeper ? NULL : keeper_create(&a->keeper);
 
-	return (*x > *y) - (*x < *y);
+	if (e)
+		return e;
+	*ret = a->keeper;
+	return NULL;
 }
 
-/* Keeps nothing open but the attachments, which end with it. */
-static NORETURN void close_late(const struct attachments *a)
+void attachments_close_fast(struct attachments *a)
 {
-	unsigned int from = 0;
-
-	for (uint32_t i = 0; i < a->nfds; i++) {
-		if ((unsigned int)a->fds[i] > from)
-			(void)close_range(from, (unsigned int)a->fds[i] - 1, 0);
-		from = (unsigned int)a->fds[i] + 1;
-	}
-	(void)close_range(from, ~0u, 0);
-	_exit(0);
-}
-
-/*
- * The kernel waits for itself at each close. A process that nobody waits for does that instead: it gets copies,
- * ours are then closed in no time. Without one they are closed here.
- */
-static void close_elsewhere(const struct attachments *a)
-{
-	pid_t child;
-
-	qsort(a->fds, a->nfds, sizeof(*a->fds), by_number);
-	child = fork();
-	if (child == 0) {
-		if (fork() == 0 && setsid() >= 0)
-			close_late(a);
-		_exit(0);
-	}
-	if (child > 0)
-		(void)waitpid(child, NULL, 0); /* it ends at once */
+	for (uint32_t i = 0; i < a->nfds; i++)
+		(void)close(a->fds[i]); /* nothing can be done about a failing close of a link */
+	a->nfds = 0;
 }
 
 void attachments_close(struct attachments *a)
 {
-	if (a->is_slow && a->nfds > CLOSE_HERE)
-		close_elsewhere(a);
-	for (uint32_t i = 0; i < a->nfds; i++)
-		(void)close(a->fds[i]); /* nothing can be done about a failing close of a link */
+	attachments_close_fast(a);
+	keeper_destroy(a->keeper);
 	free(a->fds);
 	*a = (struct attachments){0};
 }

@@ -17,6 +17,8 @@
  */
 #pragma once
 
+#include <signal.h>
+
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
@@ -52,13 +54,16 @@ struct probe_list {
 	VEC(struct probe *) probes;
 };
 
-/* What attach() made: closing the descriptors, in order, takes everything off. */
+/* What attach() made: closing the descriptors, in order, takes everything off, and what the keeper has. */
 struct attachments {
 	int *fds;
 	uint32_t nfds, cap;
-	bool is_slow; /* to close: not before the output is out (providers.md 1.2) */
+	struct keeper *keeper; /* of uprobes (bpf/keeper.h); NULL = there are none */
 };
 void attachments_add(struct attachments *a, int fd); /* takes the descriptor */
+MUST_CHECK struct err *attachments_keeper(struct attachments *a, struct keeper **ret); /* makes one if need be */
+/* Takes off what costs no time: all but the uprobes (providers.md 1.2). */
+void attachments_close_fast(struct attachments *a);
 void attachments_close(struct attachments *a);
 
 struct provider {
@@ -106,6 +111,9 @@ struct provider {
 
 struct attach_opts {
 	int cpu; /* only this CPU; -1 = all */
+	uint32_t max_places; /* of the probes of processes */
+	/* Set by a signal: what is not attached yet need not be. */
+	const volatile sig_atomic_t *is_interrupted;
 };
 
 extern const struct provider *const provider_list[]; /* NULL-terminated (provider/list.c) */

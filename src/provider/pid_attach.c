@@ -1,22 +1,27 @@
 /*
- * Placing the probes of processes: one link for all places in one file of one process.
+ * Placing the probes of processes: few links for all places in one file of one process.
  *
- * Attaching and detaching cost a grace period of the kernel each, not each place (providers.md 1.2).
+ * Attaching and detaching cost a grace period of the kernel each, not each place (providers.md 1.2). The keeper makes the
+ * links (bpf/keeper.h).
  */
 #include "provider/pid.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <time.h>
 
+#include "bpf/keeper.h"
 #include "proc/code.h"
 #include "proc/insn.h"
 
 /*
- * Placing and removing each stop every fork() of the system for a moment: places in one link, which stand or
- * fall together; in all; refusals that are looked for.
+ * The places of one link stand or fall together, and a signal is looked at between two links: as many as take about
+ * PIECE_NS. One takes 2 to 50 us, by the number of processes that have the file mapped, and what they do.
  */
-#define LINK_MAX	(1u << 13)
-#define PLACES_MAX	(1u << 18)
+#define PIECE_NS    100000000
+#define PIECE_FIRST 4096
+#define PIECE_MIN   512
+#define PIECE_MAX   KEEPER_SITES_MAX
 #define REFUSED_MAX	8
 #define SINGLE_MAX	512 /* each takes the kernel 100 ms and more to remove: providers.md 1.2 */
 #define KERNEL_ENOTSUPP 524	   /* Linux include/linux/errno.h: an instruction that is not probed */
@@ -144,33 +149,32 @@ static bool is_about_place(const struct err *e)
 	       sys == ENOEXEC;
 }
 
-static struct err *attach_once(int prog_fd, const struct place *p, uint32_t n,
-			       struct attachments *ret)
+struct attempt {
+	int prog_fd;
+	const struct attach_opts *opts;
+	struct keeper *keeper;
+	uint32_t piece;	   /* places of the next link */
+	uint32_t nrefused; /* places found to be refused in this file */
+};
+
+static bool is_interrupted(const struct attempt *at)
+{
+	return at->opts->is_interrupted && *at->opts->is_interrupted;
+}
+
+static struct err *attach_once(const struct attempt *at, const struct place *p, uint32_t n)
 {
 	CLEANUP(free) uint64_t *offsets = xcalloc(n, sizeof(*offsets));
 	CLEANUP(free) uint64_t *cookies = xcalloc(n, sizeof(*cookies));
 	struct uprobe_sites sites = {offsets, cookies, n};
 	pid_t filter = feat_has(FEAT_UPROBE_TGID) ? p->target->pid : 0;
-	struct err *e;
-	int fd;
 
 	for (uint32_t i = 0; i < n; i++) {
 		offsets[i] = p[i].off;
 		cookies[i] = p[i].cookie;
 	}
-	e = attach_uprobe_multi(prog_fd, p->object->fd, filter, &sites, &fd);
-	if (e)
-		return e;
-	attachments_add(ret, fd);
-	ret->is_slow = true;
-	return NULL;
+	return keeper_uprobe_multi(at->keeper, at->prog_fd, p->object->fd, filter, &sites);
 }
-
-struct attempt {
-	int prog_fd;
-	uint32_t nrefused; /* places found to be refused */
-	struct attachments *ret;
-};
 
 static struct err *attach_failed(const struct place *p, uint32_t n, struct err *e)
 {
@@ -184,7 +188,7 @@ static struct err *attach_failed(const struct place *p, uint32_t n, struct err *
  */
 static struct err *attach_link(struct attempt *at, const struct place *p, uint32_t n)
 {
-	struct err *e = attach_once(at->prog_fd, p, n, at->ret);
+	struct err *e = attach_once(at, p, n);
 
 	if (!e)
 		return NULL;
@@ -203,16 +207,36 @@ static struct err *attach_link(struct attempt *at, const struct place *p, uint32
 	return e ? e : attach_link(at, p + n / 2, n - n / 2);
 }
 
-/* One by one, on kernels that know no other way. */
-static struct err *attach_singly(int prog_fd, const struct place *p, uint32_t n,
-				 struct attachments *ret)
+static uint64_t now_ns(void)
 {
-	uint32_t nrefused = 0;
+	struct timespec ts;
 
-	for (uint32_t i = 0; i < n; i++) {
-		int event, link;
-		struct err *e = attach_uprobe(prog_fd, p->object->fd, p->target->pid, p[i].off,
-					      p[i].cookie, &event, &link);
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail */
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static struct err *attach_pieces(struct attempt *at, const struct place *p, uint32_t n)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0, k; i < n && !e && !is_interrupted(at); i += k) {
+		uint64_t before = now_ns(), took;
+
+		k = MIN(at->piece, n - i);
+		e = attach_link(at, p + i, k);
+		took = MAX(now_ns() - before, (uint64_t)1);
+		at->piece = (uint32_t)MIN(MAX(k * (uint64_t)PIECE_NS / took, (uint64_t)PIECE_MIN),
+					  (uint64_t)PIECE_MAX);
+	}
+	return e;
+}
+
+/* One by one, on kernels that know no other way. */
+static struct err *attach_singly(struct attempt *at, const struct place *p, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && !is_interrupted(at); i++) {
+		struct err *e = keeper_uprobe(at->keeper, at->prog_fd, p->object->fd, p->target->pid,
+					      p[i].off, p[i].cookie);
 
 		if (e && err_get_sys(e) == ESRCH) {
 			err_destroy(e); /* it has ended */
@@ -220,66 +244,65 @@ static struct err *attach_singly(int prog_fd, const struct place *p, uint32_t n,
 		}
 		if (e && is_about_place(e) && !p[i].is_exact) {
 			err_destroy(e); /* counted */
-			nrefused++;
+			at->nrefused++;
 			continue;
 		}
 		if (e)
 			return attach_failed(&p[i], 1, e);
-		attachments_add(ret, link);
-		attachments_add(ret, event);
-		ret->is_slow = true;
 	}
-	return nrefused == n && n ? attach_failed(p, n, err_new("the kernel refuses them all")) : NULL;
+	return at->nrefused == n ? attach_failed(p, n, err_new("the kernel refuses them all")) : NULL;
 }
 
-static struct err *attach_file(int prog_fd, const struct place *p, uint32_t n,
-			       struct attachments *ret)
+static struct err *attach_file(struct attempt *at, const struct place *p, uint32_t n)
 {
-	struct attempt at = {.prog_fd = prog_fd, .ret = ret};
-	struct err *e = NULL;
+	bool is_multi = feat_has(FEAT_UPROBE_MULTI);
+	struct err *e;
 
-	if (!feat_has(FEAT_UPROBE_MULTI))
-		return attach_singly(prog_fd, p, n, ret);
-	for (uint32_t i = 0; i < n && !e; i += LINK_MAX)
-		e = attach_link(&at, p + i, MIN(LINK_MAX, n - i));
-	if (!e && at.nrefused)
+	at->nrefused = 0;
+	e = is_multi ? attach_pieces(at, p, n) : attach_singly(at, p, n);
+	if (!e && is_multi && at->nrefused)
 		probes_notice(p->target->ps, "%" PRIu32 " places in '%s' are left out: the kernel refuses them",
-			      at.nrefused, p->object->name);
+			      at->nrefused, p->object->name);
 	return e;
 }
 
-static struct err *check_count(uint32_t n)
+static struct err *check_count(uint32_t n, uint32_t max)
 {
 	if (!feat_has(FEAT_UPROBE_MULTI) && n > SINGLE_MAX)
 		return err_hint(err_new("%" PRIu32 " places in processes are too many for this kernel, which "
 					"lacks %s: at most %u can be probed at once",
 					n, feat_what(FEAT_UPROBE_MULTI), SINGLE_MAX),
 				"name the functions");
-	if (n <= PLACES_MAX)
+	if (n <= max)
 		return NULL;
-	return err_hint(err_new("%" PRIu32 " places in processes are too many: at most %u can be probed "
-				"at once",
-				n, PLACES_MAX),
-			"name modules and functions; leave out the probes of every instruction");
+	return err_hint(err_new("%" PRIu32 " places in processes are too many: at most %" PRIu32
+				" are probed at once",
+				n, max),
+			"name modules and functions, leave out the probes of every instruction, or raise "
+			"the limit: -x maxplaces=%" PRIu32,
+			n);
 }
 
 struct err *pid_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
 		       struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
 		       struct attachments *ret)
 {
+	struct attempt at = {.prog_fd = prog_fd, .opts = opts, .piece = PIECE_FIRST};
 	place_vec places = {0};
 	struct err *e;
 
 	places_collect(probes, n, &places);
-	e = check_count(places.len);
-	for (uint32_t i = 0; i < places.len && !e;) {
+	e = check_count(places.len, opts->max_places);
+	if (!e && places.len)
+		e = attachments_keeper(ret, &at.keeper);
+	for (uint32_t i = 0; i < places.len && !e && !is_interrupted(&at);) {
 		uint32_t k = same_file(&places.data[i], places.len - i);
 
 		uint32_t good = k;
 
 		e = drop_changed(&places.data[i], &good);
 		if (!e && good)
-			e = attach_file(prog_fd, &places.data[i], good, ret);
+			e = attach_file(&at, &places.data[i], good);
 		i += k;
 	}
 	vec_deinit(&places);

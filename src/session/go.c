@@ -317,7 +317,11 @@ static struct err *load_units(dtrace_hdl_t *h)
 
 struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u, struct attachments *ret)
 {
-	struct attach_opts opts = {.cpu = only_cpu(h)};
+	const struct attach_opts opts = {
+		.cpu = only_cpu(h),
+		.max_places = (uint32_t)h->opts.val[OPT_maxplaces],
+		.is_interrupted = &h->is_interrupted,
+	};
 
 	return u->provider->attach(u->provider, u->unit.kind, u->loaded.prog_fd, u->probes,
 				   u->nprobes, &opts, ret);
@@ -325,7 +329,7 @@ struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u, struct 
 
 static struct err *attach_units(dtrace_hdl_t *h)
 {
-	for (uint32_t i = 0; i < h->units.len; i++) {
+	for (uint32_t i = 0; i < h->units.len && !h->is_interrupted; i++) {
 		struct session_unit *u = h->units.data[i];
 		struct err *e = session_has_timers(u)
 					? NULL
@@ -334,7 +338,7 @@ static struct err *attach_units(dtrace_hdl_t *h)
 		if (e)
 			return e;
 	}
-	return session_start_timers(h);
+	return h->is_interrupted ? NULL : session_start_timers(h);
 }
 
 /* Fires BEGIN or END, if a clause is enabled on it. */
@@ -503,7 +507,7 @@ static void set_state(dtrace_hdl_t *h, enum rt_state state)
 /*
  * BEGIN fires before anything else is attached; when it calls exit(), which turns ON into EXITING,
  * nothing ever is. The rest is attached while the state is OFF, so that all probes begin at the
- * same instant.
+ * same instant. A signal ends that early (dtrace_interrupt()): then nothing but BEGIN has fired, and END will.
  */
 static struct err *start(dtrace_hdl_t *h)
 {
@@ -517,6 +521,10 @@ static struct err *start(dtrace_hdl_t *h)
 		return NULL;
 	set_state(h, RT_STATE_OFF);
 	e = attach_units(h);
+	if (!e && h->is_interrupted) {
+		(void)dtrace_stop(h); /* cannot fail */
+		return NULL;
+	}
 	if (!e)
 		e = session_watch_processes(h);
 	if (!e)

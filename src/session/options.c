@@ -37,6 +37,7 @@ static const struct {
 	{OPT_strsize, 8, 65536},
 	{OPT_nspec, 0, 1 << 20},
 	{OPT_scratchsize, 0, 1 << 20},
+	{OPT_maxplaces, 1, 1 << 24},
 	{OPT_iregs, 1, 8},
 	{OPT_printsize, 1, 65536},
 	{OPT_stackframes, 1, 1024},

@@ -10,6 +10,8 @@
  */
 #pragma once
 
+#include <signal.h>
+
 #include "agg/agg.h"
 #include "base/hashmap.h"
 #include "bpf/kernel.h"
@@ -108,6 +110,7 @@ struct dtrace_hdl {
 	bool libraries_loaded; /* those of -L folders */
 	struct libs *libs;     /* library.c; NULL until one is needed */
 	bool is_active, is_stopped, is_ended, exit_seen; /* is_ended: END has fired */
+	volatile sig_atomic_t is_interrupted; /* dtrace_interrupt() */
 	int exit_status;
 
 	/* consuming (work.c); times in ns of CLOCK_MONOTONIC */

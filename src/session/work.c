@@ -1,6 +1,7 @@
 /* Consuming a run: sleeping, draining, stopping, the end. */
 #include <errno.h>
 
+#include "bpf/keeper.h"
 #include "provider/providers.h"
 #include "proc/control.h"
 #include "session/latest.h"
@@ -188,8 +189,7 @@ static void stop(dtrace_hdl_t *h)
 		return;
 	h->is_stopped = true;
 	__atomic_store_n(&h->maps->control->state, RT_STATE_OFF, __ATOMIC_RELEASE);
-	if (!h->attachments.is_slow)
-		attachments_close(&h->attachments);
+	attachments_close_fast(&h->attachments);
 	attachments_close(&h->cpu_watch.timers);
 }
 
@@ -197,6 +197,11 @@ int dtrace_stop(dtrace_hdl_t *dtp)
 {
 	stop(dtp);
 	return 0;
+}
+
+void dtrace_interrupt(dtrace_hdl_t *dtp)
+{
+	dtp->is_interrupted = 1;
 }
 
 /* ---- the public loop ------------------------------------------------------------------------ */
@@ -233,6 +238,8 @@ static struct err *work_on(dtrace_hdl_t *h, FILE *fp)
 		h->status_at = now + (uint64_t)h->opts.val[OPT_statusrate];
 		session_follow_cpus(h);
 		e = session_report_drops(h);
+		if (!e)
+			e = keeper_check(h->attachments.keeper);
 	}
 	return e;
 }

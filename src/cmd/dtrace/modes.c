@@ -124,19 +124,22 @@ int cmd_list(struct cmd *c)
 
 /* One ^C ends the run properly; a second one means at once, without the aggregations. */
 static volatile sig_atomic_t interrupts, newline_due;
+static dtrace_hdl_t *interrupted_handle;
 
 static void on_interrupt(int sig)
 {
 	(void)sig;
 	interrupts++;
 	newline_due = 1;
+	dtrace_interrupt(interrupted_handle);
 }
 
-static void catch_signals(void)
+static void catch_signals(const struct cmd *c)
 {
 	static const int signals[] = {SIGINT, SIGTERM};
 	struct sigaction act = {.sa_handler = on_interrupt}, old;
 
+	interrupted_handle = c->dtp;
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(signals[i], &act, NULL);
@@ -228,7 +231,7 @@ int cmd_run(struct cmd *c)
 	if (matches == 0 && !c->zdefs)
 		cmd_fatal(c, c->nprogs ? "no probes matched\n" : "no probes specified\n");
 	set_handlers(c);
-	catch_signals();
+	catch_signals(c);
 	if (dtrace_go(c->dtp) != 0)
 		cmd_fatal(c, "could not enable tracing");
 	if (dtrace_getopt(c->dtp, "destructive", &destructive) == 0 && destructive > 0)

@@ -70,7 +70,7 @@ off, size = next((int(m[1], 16), int(m[2], 16)) for m in re.finditer(r"LOAD\s+0x
 a.idle()
 with open(f"/proc/{a.pid}/maps") as f:
     start = next(int(l.split("-")[0], 16) for l in f if "r-xp" in l and "funcs" in l)
-with open(f"/proc/{a.pid}/mem", "rb") as mem, open(f"{TRIGGER}/funcs", "rb") as exe:
+with open(f"/proc/{a.pid}/mem", "rb", buffering=0) as mem, open(f"{TRIGGER}/funcs", "rb") as exe:
     for _ in range(200):  # the kernel takes its time after the end of a tracer
         mem.seek(start), exe.seek(off)
         same = mem.read(size) == exe.read(size)

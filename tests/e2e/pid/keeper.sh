@@ -1,0 +1,183 @@
+# @@exclusive
+# @@timeout: 200
+# kill -9 while uprobes are placed, hit or taken off, 21 times: the code is as it was, in processes old and new, the
+# kernel has leaked nothing, no process of ours is left; ^C in the middle of placing ends the run soon.
+command -v cc >/dev/null || exit 67
+exec python3 - <<'END'
+import glob, os, random, re, signal, subprocess, sys, time
+
+DTRACE, TMP = os.environ["DTRACE"], os.environ["TMP"]
+NFUNCS = 2000
+EXE = f"{TMP}/many"
+bad = []
+seed = int(os.environ.get("SEED", time.time()))
+random.seed(seed)
+
+
+def build():
+    """A program of many functions, which calls all of them again and again and checks what they return."""
+    with open(f"{TMP}/many.c", "w") as f:
+        f.write("int write(int, const void *, unsigned long);\n")
+        for i in range(NFUNCS):
+            f.write(f"__attribute__((noinline)) unsigned int many_{i}(unsigned int x) {{ return x * 3 + {i}; }}\n")
+        f.write("unsigned int round_of(void)\n{\n\tunsigned int x = 1;\n")
+        f.writelines(f"\tx = many_{i}(x);\n" for i in range(NFUNCS))
+        f.write("\treturn x;\n}\nint main(void)\n{\n\tunsigned int first = round_of();\n\twrite(1, \"up\\n\", 3);\n"
+                "\twhile (round_of() == first)\n\t\t;\n\treturn 1;\n}\n")
+    subprocess.check_call(["cc", "-O0", "-o", EXE, f"{TMP}/many.c"])
+
+
+def start():
+    p = subprocess.Popen([EXE], stdout=subprocess.PIPE)
+    p.stdout.readline()
+    return p
+
+
+def text_of(headers):
+    """File offset and size of the code."""
+    return next((int(m[1], 16), int(m[2], 16)) for m in re.finditer(r"LOAD\s+0x(\w+) 0x\w+ 0x\w+ 0x(\w+) 0x\w+ R E", headers))
+
+
+def changed(pid):
+    """How many bytes of its code are not those of the file."""
+    off, size = text_of(subprocess.check_output(["readelf", "-lW", EXE], text=True))
+    with open(f"/proc/{pid}/maps") as f:
+        at = next(int(l.split("-")[0], 16) for l in f if "r-xp" in l and l.rstrip().endswith("/many"))
+    with open(f"/proc/{pid}/mem", "rb") as mem, open(EXE, "rb") as exe:
+        mem.seek(at), exe.seek(off)
+        return sum(a != b for a, b in zip(mem.read(size), exe.read(size)))
+
+
+def leaks():
+    got = subprocess.run(["dmesg"], capture_output=True, text=True, errors="replace")
+    return [l for l in got.stdout.split("\n") if "leaking uprobe" in l]
+
+
+def keepers():
+    found = []
+    for path in glob.glob("/proc/[0-9]*/comm"):
+        try:
+            with open(path) as f:
+                if f.read() == "uprobe-keeper\n":
+                    found.append(path.split("/")[2])
+        except OSError:
+            pass
+    return found
+
+
+def wait_until(done, seconds=20):
+    limit = time.monotonic() + seconds
+    while not done() and time.monotonic() < limit:
+        time.sleep(0.002)
+    return done()
+
+
+def dtrace(program, pid):
+    return subprocess.Popen([DTRACE, "-q", "-x", "switchrate=10ms", "-n", program, "-p", str(pid)], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+
+
+PROGRAM = """pid$target:many:many_*:entry, pid$target:many:many_*:return { @ = count(); }
+    BEGIN { printf("begin\\n"); } tick-10ms { printf("on\\n"); } END { printf("end\\n"); }"""
+
+
+def lines_until(p, line):
+    while True:
+        got = p.stdout.readline()
+        if got == line or not got:
+            return got
+
+
+def first_run(pid):
+    """A run that nobody kills; how long placing and taking off take."""
+    p = dtrace(PROGRAM, pid)
+    p.stdout.readline()
+    begin = time.monotonic()
+    if lines_until(p, "on\n") != "on\n":
+        bad.append(f"no run: {p.stderr.read()}")
+    on = time.monotonic()
+    p.send_signal(signal.SIGINT)
+    _, err = p.communicate()
+    if p.returncode or err:
+        bad.append(f"status {p.returncode}: {err}")
+    return on - begin, time.monotonic() - on
+
+
+def killed_run(phase, pid, placing, removing):
+    p = dtrace(PROGRAM, pid)
+    p.stdout.readline()  # BEGIN has fired
+    if phase == "placing":
+        time.sleep(random.uniform(0, placing))
+    else:
+        lines_until(p, "on\n")
+    if phase == "removing":
+        p.send_signal(signal.SIGINT)
+        time.sleep(random.uniform(0, removing))
+    p.kill()
+    p.communicate()
+
+
+def whole_code(victim, what):
+    new = start()
+    for name, pid in (("the process", victim.pid), ("a new process", new.pid)):
+        if changed(pid):
+            bad.append(f"{what}: {changed(pid)} bytes of the code of {name} are changed")
+    new.kill()
+    new.communicate()
+
+
+def interrupted(victim):
+    """Every instruction takes some links; ^C after the first: END fires, the status is 0, most was not placed."""
+    program = """pid$target:many:many_*: { @ = count(); } BEGIN { printf("begin\\n"); } END { printf("end\\n"); }"""
+    links = []
+    for early in (False, True):
+        p = dtrace(program + ("" if early else "tick-10ms { exit(0); }"), victim.pid)
+        if not wait_until(keepers):
+            bad.append("no keeper")
+            p.kill()
+            p.communicate()
+            return
+        keeper = keepers()[0]
+        os.kill(int(keeper), signal.SIGSTOP)
+        most = 0
+        if early:
+            p.send_signal(signal.SIGINT)
+        os.kill(int(keeper), signal.SIGCONT)
+        while p.poll() is None:
+            try:
+                most = max(most, sum(os.readlink(f).endswith("bpf_link") for f in glob.glob(f"/proc/{keeper}/fd/*")))
+            except OSError:
+                pass
+        out, err = p.communicate()
+        if p.returncode or err or "begin" not in out or "end" not in out:
+            bad.append(f"{'interrupted' if early else 'whole'}: status {p.returncode}, {out!r}, {err!r}")
+        links.append(most)
+    if links[1] >= links[0] or links[0] < 3:
+        bad.append(f"{links[0]} links, {links[1]} in the run that was interrupted early")
+
+
+build()
+before = leaks()
+victim = start()
+placing, removing = first_run(victim.pid)
+for i in range(21):
+    killed_run(("placing", "running", "removing")[i % 3], victim.pid, placing, removing)
+    if i % 7 == 6 and not bad:
+        if not wait_until(lambda: not keepers()):
+            bad.append(f"round {i}: keepers {keepers()} go on")
+        whole_code(victim, f"round {i}")
+interrupted(victim)
+if not wait_until(lambda: not keepers()):
+    bad.append(f"keepers {keepers()} go on")
+whole_code(victim, "^C")
+if victim.poll() is not None:
+    bad.append(f"the process ended with {victim.returncode}")
+victim.kill()
+victim.communicate()
+leaked = [l for l in leaks() if l not in before]
+if leaked:
+    bad.append(f"{len(leaked)} uprobes are left: {leaked[0]}")
+if bad:
+    print(f"seed {seed}", *bad, sep="\n")
+sys.exit(bool(bad))
+END
