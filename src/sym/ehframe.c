@@ -1,5 +1,6 @@
 /*
- * Unwind rows from .eh_frame.
+ * Unwind rows from .eh_frame, or .debug_frame for code that has only that (Go; C that is compiled without
+ * exceptions in mind).
  *
  * .eh_frame is a list of entries. A CIE says what a group of functions has in common, an FDE which
  * code it covers (function foo at 0x1139, 0x18 bytes) and then, as a small program, how the caller's
@@ -35,6 +36,7 @@
 #define STATES_MAX 16	     /* DW_CFA_remember_state */
 #define ROWS_MAX   (1u << 24)
 #define PADDING	   16	     /* functions are aligned with as many bytes that nothing executes */
+#define SECTION_MAX ((uint64_t)1 << 28) /* of a compressed one */
 #define UC_RSP	   160	     /* of rsp in ucontext_t */
 
 /* ---- bytes that may lie ------------------------------------------------------------------- */
@@ -116,8 +118,15 @@ static struct bytes get_block(struct bytes *b, uint64_t n)
 
 /* ---- the section -------------------------------------------------------------------------- */
 
+struct frames { /* a section */
+	const uint8_t *data, *end;
+	uint64_t addr; /* of data */
+	bool is_debug;
+};
+
 struct cie {
 	uint64_t off; /* of the entry, UINT64_MAX = none */
+	const struct frames *in;
 	uint64_t code_align;
 	int64_t data_align;
 	uint8_t pointers; /* DW_EH_PE_* of addresses in FDEs */
@@ -130,6 +139,7 @@ struct cie {
 struct fde {
 	uint64_t pc, size;
 	uint64_t cie;
+	const struct frames *in;
 	struct bytes insns;
 };
 
@@ -138,8 +148,7 @@ struct segment {
 };
 
 struct reader {
-	const uint8_t *data, *end;
-	uint64_t addr; /* of data */
+	struct frames eh, debug;
 	struct cie cie;
 	VEC(struct fde) fdes;
 	VEC(struct segment) code;
@@ -148,9 +157,9 @@ struct reader {
 };
 
 /* An address as DW_EH_PE_* says; DW_EH_PE_indirect, datarel and the like do not occur for code. */
-static uint64_t get_pointer(struct reader *r, struct bytes *b, uint8_t form, bool is_size)
+static uint64_t get_pointer(const struct frames *in, struct bytes *b, uint8_t form, bool is_size)
 {
-	uint64_t at = r->addr + (uint64_t)(b->p - r->data), v;
+	uint64_t at = in->addr + (uint64_t)(b->p - in->data), v;
 
 	switch (form & 0x0f) {
 	case DW_EH_PE_absptr:
@@ -185,7 +194,7 @@ static bool entry_next(struct bytes *b, struct bytes *ret)
 	return !b->is_bad;
 }
 
-static void cie_augmentation(struct reader *r, struct cie *c, const char *aug, struct bytes *b)
+static void cie_augmentation(struct cie *c, const char *aug, struct bytes *b)
 {
 	if (*aug != 'z') {
 		c->is_bad |= *aug != '\0';
@@ -197,70 +206,101 @@ static void cie_augmentation(struct reader *r, struct cie *c, const char *aug, s
 		switch (*aug) {
 		case 'R': c->pointers = get_u8(b); break;
 		case 'L': (void)get_u8(b); break;
-		case 'P': (void)get_pointer(r, b, get_u8(b), true); break;
+		case 'P': (void)get_pointer(c->in, b, get_u8(b), true); break;
 		case 'S': c->is_signal = true; break;
 		default: c->is_bad = true; return;
 		}
 	}
 }
 
-/* Fills r->cie with the CIE whose entry begins at off in the section. */
-static const struct cie *cie_read(struct reader *r, uint64_t off)
+/* Version 4, of .debug_frame, says how wide addresses and segments are. */
+static bool is_version_good(const struct frames *in, uint8_t version, struct bytes *b)
 {
-	struct bytes b = {.p = r->data, .end = r->end}, e;
+	if (in->is_debug && version == 4)
+		return get_u8(b) == 8 && get_u8(b) == 0;
+	return version == 1 || version == 3;
+}
+
+/* Fills r->cie with the CIE whose entry begins at off in the section. */
+static const struct cie *cie_read(struct reader *r, const struct frames *in, uint64_t off)
+{
+	struct bytes b = {.p = in->data, .end = in->end}, e;
 	struct cie *c = &r->cie;
 	const char *aug;
 	uint8_t version;
 
-	if (c->off == off)
+	if (c->off == off && c->in == in)
 		return c;
-	*c = (struct cie){.off = off, .pointers = DW_EH_PE_absptr};
+	*c = (struct cie){.off = off, .in = in, .pointers = DW_EH_PE_absptr};
 	skip(&b, off);
-	if (b.is_bad || !entry_next(&b, &e) || get_fixed(&e, 4) != 0) {
+	if (b.is_bad || !entry_next(&b, &e) ||
+	    get_fixed(&e, 4) != (in->is_debug ? UINT32_MAX : 0)) {
 		c->is_bad = true;
 		return c;
 	}
 	version = get_u8(&e);
 	aug = (const char *)e.p;
 	skip(&e, strnlen(aug, (size_t)(e.end - e.p)) + 1);
-	if (e.is_bad || (version != 1 && version != 3)) {
+	if (e.is_bad || !is_version_good(in, version, &e)) {
 		c->is_bad = true;
 		return c;
 	}
 	c->code_align = get_uleb(&e);
 	c->data_align = get_sleb(&e);
 	c->is_bad = (version == 1 ? get_u8(&e) : get_uleb(&e)) != REG_RA;
-	cie_augmentation(r, c, aug, &e);
+	cie_augmentation(c, aug, &e);
 	c->is_bad |= e.is_bad;
 	c->insns = e;
 	return c;
 }
 
-static void fde_read(struct reader *r, struct bytes *e, uint64_t cie_off)
+/* File offset minus address of the code at [pc, pc + size); false when no segment holds it. */
+static bool code_find(const struct reader *r, uint64_t pc, uint64_t size, uint64_t *ret)
 {
-	const struct cie *c = cie_read(r, cie_off);
-	struct fde f = {.cie = cie_off};
+	for (uint32_t i = 0; i < r->code.len; i++) {
+		const struct segment *s = &r->code.data[i];
+
+		if (pc >= s->addr && size <= s->size && pc - s->addr <= s->size - size) {
+			*ret = s->off - s->addr;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void fde_read(struct reader *r, const struct frames *in, struct bytes *e, uint64_t cie_off)
+{
+	const struct cie *c = cie_read(r, in, cie_off);
+	struct fde f = {.cie = cie_off, .in = in};
+	uint64_t off;
 
 	if (c->is_bad)
 		return;
-	f.pc = get_pointer(r, e, c->pointers, false);
-	f.size = get_pointer(r, e, c->pointers, true);
+	f.pc = get_pointer(in, e, c->pointers, false);
+	f.size = get_pointer(in, e, c->pointers, true);
 	if (c->has_data)
 		skip(e, get_uleb(e));
 	f.insns = *e;
-	if (!e->is_bad && f.size && f.pc + f.size > f.pc && r->fdes.len < ROWS_MAX)
+	/* .debug_frame tells of functions, too, that the linker has left out */
+	if (!e->is_bad && f.size && f.pc + f.size > f.pc && r->fdes.len < ROWS_MAX &&
+	    code_find(r, f.pc, f.size, &off))
 		vec_push(&r->fdes, f);
 }
 
-static void entries_read(struct reader *r)
+/* After its length, an FDE of .eh_frame has the distance of its CIE, one of .debug_frame the CIE's offset. */
+static void entries_read(struct reader *r, const struct frames *in)
 {
-	struct bytes b = {.p = r->data, .end = r->end}, e;
+	struct bytes b = {.p = in->data, .end = in->end}, e;
 
 	while (entry_next(&b, &e)) {
-		uint64_t at = (uint64_t)(e.p - r->data), back = get_fixed(&e, 4);
+		uint64_t at = (uint64_t)(e.p - in->data), cie = get_fixed(&e, 4);
 
-		if (back && back <= at && !e.is_bad)
-			fde_read(r, &e, at - back);
+		if (e.is_bad)
+			continue;
+		if (in->is_debug && cie != UINT32_MAX)
+			fde_read(r, in, &e, cie);
+		else if (!in->is_debug && cie && cie <= at)
+			fde_read(r, in, &e, at - cie);
 	}
 }
 
@@ -544,23 +584,9 @@ static void run(struct machine *m, struct bytes b, uint64_t end)
 	}
 }
 
-/* File offset minus address of the code at [pc, pc + size); false when no segment holds it. */
-static bool code_find(const struct reader *r, uint64_t pc, uint64_t size, uint64_t *ret)
-{
-	for (uint32_t i = 0; i < r->code.len; i++) {
-		const struct segment *s = &r->code.data[i];
-
-		if (pc >= s->addr && size <= s->size && pc - s->addr <= s->size - size) {
-			*ret = s->off - s->addr;
-			return true;
-		}
-	}
-	return false;
-}
-
 static void fde_run(struct reader *r, const struct fde *f, uint64_t next_pc)
 {
-	struct machine m = {.r = r, .cie = cie_read(r, f->cie), .pc = f->pc};
+	struct machine m = {.r = r, .cie = cie_read(r, f->in, f->cie), .pc = f->pc};
 	uint64_t end = f->pc + f->size;
 
 	if (!code_find(r, f->pc, f->size, &m.off) || end + m.off >= UINT32_MAX)
@@ -621,41 +647,61 @@ static void code_read(struct reader *r, Elf *elf)
 			vec_push(&r->code, (struct segment){ph.p_offset, ph.p_vaddr, ph.p_filesz});
 }
 
-static Elf_Data *section_find(struct reader *r, Elf *elf)
+/* Debug information may be compressed. */
+static bool decompress(Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	GElf_Chdr ch;
+
+	if (!(sh->sh_flags & SHF_COMPRESSED))
+		return true;
+	return gelf_getchdr(scn, &ch) && ch.ch_size <= SECTION_MAX && elf_compress(scn, 0, 0) >= 0;
+}
+
+static void section_read(struct frames *f, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	const Elf_Data *data;
+
+	if (sh->sh_type == SHT_NOBITS || !decompress(scn, sh))
+		return;
+	data = elf_rawdata(scn, NULL);
+	if (!data || !data->d_buf)
+		return;
+	f->addr = sh->sh_addr;
+	f->data = data->d_buf;
+	f->end = f->data + data->d_size;
+}
+
+static void sections_read(struct reader *r, Elf *elf)
 {
 	Elf_Scn *scn = NULL;
 	size_t names;
 	GElf_Shdr sh;
 
+	r->debug.is_debug = true;
 	if (elf_getshdrstrndx(elf, &names))
-		return NULL;
+		return;
 	while ((scn = elf_nextscn(elf, scn))) {
 		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
 
-		if (name && strcmp(name, ".eh_frame") == 0 && sh.sh_type != SHT_NOBITS) {
-			r->addr = sh.sh_addr;
-			return elf_rawdata(scn, NULL);
-		}
+		if (name && strcmp(name, ".eh_frame") == 0)
+			section_read(&r->eh, scn, &sh);
+		else if (name && strcmp(name, ".debug_frame") == 0)
+			section_read(&r->debug, scn, &sh);
 	}
-	return NULL;
 }
 
 static void read_elf(Elf *elf, struct unwind_rows *out)
 {
 	struct reader r = {.cie = {.off = UINT64_MAX}, .out = out};
 	GElf_Ehdr eh;
-	Elf_Data *data;
 
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh) ||
 	    eh.e_machine != EM_X86_64 || eh.e_ident[EI_CLASS] != ELFCLASS64)
 		return;
-	data = section_find(&r, elf);
-	if (!data || !data->d_buf)
-		return;
+	sections_read(&r, elf);
 	code_read(&r, elf);
-	r.data = data->d_buf;
-	r.end = r.data + data->d_size;
-	entries_read(&r);
+	entries_read(&r, &r.eh);
+	entries_read(&r, &r.debug);
 	fdes_run(&r);
 	vec_deinit(&r.fdes);
 	vec_deinit(&r.code);

@@ -466,33 +466,64 @@ static long walk_step(u64 i, void *ctx)
 	return end != WALK_ON;
 }
 
-/* ---- 32-bit tasks: by frame pointer --------------------------------------------------------- */
+/* ---- the first frame without rows ---------------------------------------------------------- */
 
-/* Where the return address is of a frame that has no frame pointer yet, or is in the vDSO's system call; 0: the
- * frame pointer tells. */
-INLINE u64 first32_ret(struct unwind_work *w)
+/* mov rsp, rbp, in either encoding; of 32-bit code without its first byte */
+INLINE u64 is_frame_mov(u64 code, u64 word)
 {
-	u64 code, before, is_probed;
+	if (word == 8 && (u8)code != 0x48)
+		return 0;
+	code = word == 8 ? code >> 8 : code;
+	return (u16)code == 0xe589 || (u16)code == 0xec8b;
+}
+
+INLINE u64 is_endbr(u64 code)
+{
+	return (code & 0xffffff) == 0xfa1e0f || (code & 0xffffff) == 0xfb1e0f;
+}
+
+/*
+ * Where the return address of the first frame is, when the frame pointer does not tell yet, or no longer: in the
+ * first instructions of a function, at its ret, and in the 32-bit vDSO's system call. 0: the frame pointer
+ * tells. A breakpoint may stand in place of the first byte.
+ */
+INLINE u64 first_return(struct unwind_work *w, u64 word)
+{
+	u64 code, rest, before, is_probed;
 
 	w->pair[0] = w->pair[1] = 0;
 	(void)read_user(w->pair, w->pc, 4);
 	(void)read_user(&w->pair[1], w->pc - 1, 1);
 	code = w->pair[0];
+	rest = code >> 8;
 	before = w->pair[1];
 	is_probed = (u8)code == 0xcc;
-	if ((u8)code == 0x55 || (u32)code == 0xfb1e0ff3 || (u8)code == 0xc3)
-		return w->sp; /* push %ebp; endbr32; ret */
-	if (is_probed && ((u16)(code >> 8) == 0xe589 || (u32)code >> 8 == 0xfb1e0f ||
-			  before == 0x5d || before == 0xc9))
-		return w->sp; /* the same, before mov %esp,%ebp; behind pop %ebp; leave */
-	if ((u16)code == 0xe589 || (u16)code == 0xec8b)
-		return w->sp + 4; /* mov %esp,%ebp */
-	return (u32)code == 0xc3595a5d ? w->sp + 12 : 0; /* pop %ebp; pop %edx; pop %ecx; ret */
+	if (before == 0x55 && (is_probed || is_frame_mov(code, word)))
+		return w->sp + word; /* behind push rbp */
+	if ((u8)code == 0x55 || (u8)code == 0xc3 || ((u8)code == 0xf3 && is_endbr(rest)))
+		return w->sp; /* push rbp; ret; endbr */
+	if (is_probed && (is_frame_mov(rest, word) || is_endbr(rest) || before == 0x5d || before == 0xc9))
+		return w->sp; /* push, endbr; behind pop rbp, leave */
+	return word == 4 && (u32)code == 0xc3595a5d ? w->sp + 12 : 0; /* pop ebp; pop edx; pop ecx; ret */
 }
+
+/* Of a frame whose rule is the frame pointer: one that suits its instruction. */
+u64 rt_unwind_first(struct rt_mach *m, u64 rule)
+{
+	struct unwind_work *w = work_of(m);
+	u64 at = w ? first_return(w, 8) : 0;
+
+	if (!at)
+		return rule;
+	w->is_doubtful |= RT_RULE_KIND(rule) == RT_RULE_PENDING;
+	return RT_UNWIND_RSP | ((at - w->sp) / 8 + 1) << 12;
+}
+
+/* ---- 32-bit tasks: by frame pointer --------------------------------------------------------- */
 
 INLINE enum walk_end frame32_next(struct walk *l, struct unwind_work *w)
 {
-	u64 at = w->is_first ? first32_ret(w) : 0;
+	u64 at = w->is_first ? first_return(w, 4) : 0;
 
 	w->is_first = 0;
 	w->pair[0] = 0;
@@ -561,6 +592,8 @@ u64 rt_unwind_start(struct rt_mach *m)
 INLINE void walk_run(struct walk *l, struct unwind_work *w)
 {
 	w->rule = rule_find(l->m, w);
+	if (RT_RULE_KIND(w->rule) == RT_RULE_PENDING || RT_RULE_KIND(w->rule) == RT_RULE_NO_TABLE)
+		w->rule = rt_unwind_first(l->m, w->rule);
 	w->end = WALK_CUT;
 	if (frame_add(l, w, w->pc | w->exact) && w->rule != RT_RULE_NO_CODE)
 		bpf_loop(w->max - 1, walk_step, l, 0);
