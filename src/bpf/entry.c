@@ -221,6 +221,22 @@ static void fill_identity(struct entry *en)
 	}
 }
 
+/* For walks: at the first and last instructions of a function the return address is on top of the stack. */
+static void fill_place(struct entry *en)
+{
+	struct gen *g = en->g;
+
+	if (!g->needs.ctx || !g->env->unwinds)
+		return;
+	if (g->u->kind != ENTRY_UPROBE)
+		mach_set(g, offsetof(struct rt_mach, place), UPROBE_INSN);
+	else if (en->has_one_probe)
+		mach_set(g, offsetof(struct rt_mach, place), g->u->probes[0].place);
+	else
+		dispatch_copy(g, offsetof(struct rt_mach, place),
+			      offsetof(struct rt_dispatch, place));
+}
+
 /* What another firing left in the machine state and clauses look at. */
 static void reset_mach(struct entry *en)
 {
@@ -402,6 +418,7 @@ static void gen_entry(struct entry *en)
 	claim(en);
 	gen_vtime_begin(g);
 	fill_identity(en);
+	fill_place(en);
 	reset_mach(en);
 	en->ops->args(en);
 	if (en->group_ends.len)

@@ -58,14 +58,6 @@ struct sys_view {
 	struct sys_arg args[6];
 };
 
-/* What of a function an ENTRY_UPROBE probe stands on: decides what its arguments are. */
-enum uprobe_place {
-	UPROBE_ENTRY,  /* arg0... are the function's */
-	UPROBE_ENTRY32, /* those of 32-bit code: words of the stack */
-	UPROBE_RETURN, /* arg0 = offset of the instruction, arg1 = value, 0 at a jump to another function */
-	UPROBE_INSN,   /* none */
-	UPROBE_NPLACES
-};
 /* Bits 0-31 key, 32-62 offset of the instruction, 63: it is a jump, the function has no value yet. */
 #define UPROBE_COOKIE(key, offset, is_tail) \
 	((uint64_t)(is_tail) << 63 | ((uint64_t)(offset)&0x7fffffff) << 32 | (key))

@@ -45,6 +45,15 @@ struct rt_fault {
 	u64 value;
 };
 
+/* What of a function a uprobe stands on: decides what the probe's arguments are, and where the return address is. */
+enum uprobe_place {
+	UPROBE_ENTRY,	/* arg0... are the function's */
+	UPROBE_ENTRY32, /* those of 32-bit code: words of the stack */
+	UPROBE_RETURN,	/* arg0 = offset of the instruction, arg1 = value, 0 at a jump to another function */
+	UPROBE_INSN,	/* none */
+	UPROBE_NPLACES
+};
+
 struct rt_mach {
 	u32 busy;  /* claimed */
 	u32 ready; /* the addresses below are filled */
@@ -70,6 +79,8 @@ struct rt_mach {
 	struct rt_fault fault;
 	u64 tmp[8]; /* to pass more than five arguments, or more than one result */
 	u64 heap;   /* end of the record so far */
+	u32 place;  /* enum uprobe_place; UPROBE_INSN where the program is none; filled for walks */
+	u32 pad;
 };
 
 /* State of the session, in the mmapped map MAP_CONTROL. */

@@ -466,9 +466,9 @@ static long walk_step(u64 i, void *ctx)
 	return end != WALK_ON;
 }
 
-/* ---- the first frame without rows ---------------------------------------------------------- */
+/* ---- the first frame of code without rows --------------------------------------------------- */
 
-/* mov rsp, rbp, in either encoding; of 32-bit code without its first byte */
+/* mov rsp, rbp, in either encoding; 32-bit code has no prefix */
 INLINE u64 is_frame_mov(u64 code, u64 word)
 {
 	if (word == 8 && (u8)code != 0x48)
@@ -477,33 +477,32 @@ INLINE u64 is_frame_mov(u64 code, u64 word)
 	return (u16)code == 0xe589 || (u16)code == 0xec8b;
 }
 
-INLINE u64 is_endbr(u64 code)
+/* push rbp, maybe behind endbr, which alone may stand anywhere: setjmp() returns to one */
+INLINE u64 is_frame_push(u64 code)
 {
-	return (code & 0xffffff) == 0xfa1e0f || (code & 0xffffff) == 0xfb1e0f;
+	if ((code & 0xfeffffff) == 0xfa1e0ff3)
+		code >>= 32;
+	return (u8)code == 0x55;
 }
 
 /*
  * Where the return address of the first frame is, when the frame pointer does not tell yet, or no longer: in the
  * first instructions of a function, at its ret, and in the 32-bit vDSO's system call. 0: the frame pointer
- * tells. A breakpoint may stand in place of the first byte.
+ * tells.
  */
-INLINE u64 first_return(struct unwind_work *w, u64 word)
+INLINE u64 first_return(const struct rt_mach *m, struct unwind_work *w, u64 word)
 {
-	u64 code, rest, before, is_probed;
+	u64 code;
 
-	w->pair[0] = w->pair[1] = 0;
-	(void)read_user(w->pair, w->pc, 4);
-	(void)read_user(&w->pair[1], w->pc - 1, 1);
+	if (m->place != UPROBE_INSN)
+		return w->sp;
+	w->pair[0] = 0;
+	(void)read_user(w->pair, w->pc, 8);
 	code = w->pair[0];
-	rest = code >> 8;
-	before = w->pair[1];
-	is_probed = (u8)code == 0xcc;
-	if (before == 0x55 && (is_probed || is_frame_mov(code, word)))
-		return w->sp + word; /* behind push rbp */
-	if ((u8)code == 0x55 || (u8)code == 0xc3 || ((u8)code == 0xf3 && is_endbr(rest)))
-		return w->sp; /* push rbp; ret; endbr */
-	if (is_probed && (is_frame_mov(rest, word) || is_endbr(rest) || before == 0x5d || before == 0xc9))
-		return w->sp; /* push, endbr; behind pop rbp, leave */
+	if (is_frame_push(code) || (u8)code == 0xc3) /* ret */
+		return w->sp;
+	if (is_frame_mov(code, word))
+		return w->sp + word;
 	return word == 4 && (u32)code == 0xc3595a5d ? w->sp + 12 : 0; /* pop ebp; pop edx; pop ecx; ret */
 }
 
@@ -511,8 +510,11 @@ INLINE u64 first_return(struct unwind_work *w, u64 word)
 u64 rt_unwind_first(struct rt_mach *m, u64 rule)
 {
 	struct unwind_work *w = work_of(m);
-	u64 at = w ? first_return(w, 8) : 0;
+	u64 at;
 
+	if (!w)
+		return rule;
+	at = first_return(m, w, 8);
 	if (!at)
 		return rule;
 	w->is_doubtful |= RT_RULE_KIND(rule) == RT_RULE_PENDING;
@@ -523,7 +525,7 @@ u64 rt_unwind_first(struct rt_mach *m, u64 rule)
 
 INLINE enum walk_end frame32_next(struct walk *l, struct unwind_work *w)
 {
-	u64 at = w->is_first ? first_return(w, 4) : 0;
+	u64 at = w->is_first ? first_return(l->m, w, 4) : 0;
 
 	w->is_first = 0;
 	w->pair[0] = 0;
