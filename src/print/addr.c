@@ -6,7 +6,8 @@
 /* An address in pid (0 = the kernel). */
 struct place {
 	uint64_t pid, addr;
-	bool is_return; /* a call returns to it */
+	bool is_return;	      /* a call returns to it */
+	bool is_handler_call; /* what a signal handler returns to; C libraries often have no name for it */
 };
 
 enum addr_form addr_form_of(enum datum_kind kind)
@@ -62,6 +63,10 @@ static void name_text(struct out *o, const struct place *at, const struct sym_na
 	if (form == ADDR_MOD)
 		return;
 	out_addc(o, '`');
+	if (!n->name && at->is_handler_call) {
+		out_adds(o, "<signal handler called>"); /* as in gdb */
+		return;
+	}
 	if (!n->name) {
 		out_hex(o, at->addr);
 		return;
@@ -99,7 +104,7 @@ static void place_text(struct printer *p, struct out *o, const struct place *at,
 
 void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form)
 {
-	const struct place at = {pid, addr, false};
+	const struct place at = {.pid = pid, .addr = addr};
 
 	place_text(p, o, &at, form);
 }
@@ -128,22 +133,30 @@ static bool is_cut(uint64_t pid, uint64_t word)
 	return pid && word == RT_USTACK_CUT;
 }
 
-/* Frame i of a stack. A function of the kernel that an interrupt stopped stands behind one that begins with
- * "asm_" (Linux arch/x86/include/asm/idtentry.h). */
-static struct place frame_place(struct printer *p, uint64_t pid, const char *pcs, uint32_t i,
-				bool is_first_return)
+/* Frame i. A function that an interrupt stopped stands behind one that begins with "asm_" (Linux
+ * arch/x86/include/asm/idtentry.h). */
+static struct place kframe_place(struct printer *p, const char *pcs, uint32_t i, bool is_traced)
 {
-	uint64_t pc = word_at(pcs, i);
-	struct place at = {pid, pc, i > 0 || is_first_return};
+	struct place at = {.addr = word_at(pcs, i), .is_return = i > 0 || is_traced};
 	struct sym_name n;
 
-	if (pid) {
-		at.addr = pc & ~RT_USTACK_EXACT;
-		at.is_return = at.is_return && !(pc & RT_USTACK_EXACT);
-	} else if (i > 0 && p->syms && syms_find_caller(p->syms, 0, word_at(pcs, i - 1), &n)) {
+	if (i > 0 && p->syms && syms_find_caller(p->syms, 0, word_at(pcs, i - 1), &n))
 		at.is_return = !n.name || strncmp(n.name, "asm_", 4) != 0;
-	}
 	return at;
+}
+
+/* What a handler returns to, and what was interrupted, are both exact. */
+static struct place uframe_place(uint64_t pid, const char *pcs, uint32_t i, uint32_t n)
+{
+	uint64_t pc = word_at(pcs, i), next = i + 1 < n ? word_at(pcs, i + 1) : 0;
+	bool is_exact = pc & RT_USTACK_EXACT;
+
+	return (struct place){
+		.pid = pid,
+		.addr = pc & ~RT_USTACK_EXACT,
+		.is_return = i > 0 && !is_exact,
+		.is_handler_call = i > 0 && is_exact && (next & RT_USTACK_EXACT),
+	};
 }
 
 /* kernel: PCs; user: pid, PCs. A zero ends them. */
@@ -164,7 +177,8 @@ void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32
 	}
 	out_addc(o, '\n');
 	for (uint32_t i = 0; i < n && word_at(pcs, i) != 0; i++) {
-		struct place at = frame_place(p, pid, pcs, i, !pid && d->is_traced);
+		struct place at = pid ? uframe_place(pid, pcs, i, n)
+				      : kframe_place(p, pcs, i, d->is_traced);
 
 		out_pad(o, ' ', indent);
 		if (is_cut(pid, word_at(pcs, i)))
