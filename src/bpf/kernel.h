@@ -54,6 +54,8 @@ struct kmaps {
 	uint32_t ring_size, spare_size;
 	struct rt_control *control; /* shared with the kernel */
 	size_t control_size;
+	char *strtab; /* of MAP_STRTAB with room, shared with the kernel; else NULL */
+	size_t strtab_size, strtab_len; /* with room; as far as it is filled */
 	uint64_t *spec; /* words of MAP_SPEC, shared with the kernel; NULL when there are none */
 	size_t spec_size;
 };
@@ -68,11 +70,14 @@ struct kmaps_opts {
 	/* user stacks are walked by our own means (unwind.h); NULL = by the kernel's, where they are */
 	const struct rt_ukernel *ukernel;
 	uint64_t unwindsize; /* bytes of unwind tables */
+	uint32_t strtab_room; /* bytes, for strings that are added while programs run */
 };
 
 MUST_CHECK struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
 				    struct kmaps **ret_maps);
 void kmaps_destroy(struct kmaps *m); /* NULL is allowed */
+/* Takes over what was added to the session's string table; false: there is no room for it. */
+bool kmaps_add_strings(struct kmaps *m, const struct strtab *t);
 /* Before probes that fire in interrupts: see warm.c. */
 void kmaps_warm(const struct kmaps *m, const struct layout *l);
 

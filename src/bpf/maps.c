@@ -386,6 +386,39 @@ static struct err *rodata_create(struct kmaps *m, const struct rt_cfg *cfg,
 	return map_create_const("rodata", value, (uint32_t)size, &m->fd[MAP_RODATA]);
 }
 
+/* The string table, with room for more: the kernel's bytes are ours. */
+static struct err *strtab_create_open(struct kmaps *m, const struct strtab *t, uint32_t room)
+{
+	size_t size = ROUND_UP(strtab_size(t) + room, 8);
+	struct map_spec s = {BPF_MAP_TYPE_ARRAY, "strtab", 4, (uint32_t)size, 1,
+			     .flags = BPF_F_MMAPABLE};
+	struct err *e = map_create(&s, &m->fd[MAP_STRTAB]);
+	void *p;
+
+	if (e)
+		return e;
+	p = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd[MAP_STRTAB], 0);
+	if (p == MAP_FAILED)
+		return err_sys(errno, "cannot map the string table");
+	m->strtab = p;
+	m->strtab_size = size;
+	(void)kmaps_add_strings(m, t); /* there is room for these */
+	return NULL;
+}
+
+bool kmaps_add_strings(struct kmaps *m, const struct strtab *t)
+{
+	size_t len = strtab_size(t);
+
+	if (len <= m->strtab_len)
+		return true;
+	if (len > m->strtab_size)
+		return false;
+	memcpy(m->strtab + m->strtab_len, strtab_data(t) + m->strtab_len, len - m->strtab_len);
+	m->strtab_len = len;
+	return true;
+}
+
 static struct err *memory_create(struct kmaps *m, const struct layout *l,
 				 const struct kmaps_opts *opts)
 {
@@ -426,7 +459,9 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 		e = map_create(&scratch, &m->fd[MAP_SCRATCH]);
 	if (!e && l->gvars_size)
 		e = map_create(&gvars, &m->fd[MAP_GVARS]);
-	if (!e && cfg.strtab_size)
+	if (!e && opts->strtab_room)
+		e = strtab_create_open(m, l->strtab, opts->strtab_room);
+	else if (!e && cfg.strtab_size)
 		e = map_create_const("strtab", strtab_data(l->strtab), cfg.strtab_size,
 				     &m->fd[MAP_STRTAB]);
 	return e;
@@ -507,6 +542,8 @@ void kmaps_destroy(struct kmaps *m)
 		return;
 	if (m->control)
 		(void)munmap(m->control, m->control_size); /* only fails for a wrong address */
+	if (m->strtab)
+		(void)munmap(m->strtab, m->strtab_size);
 	if (m->spec)
 		(void)munmap(m->spec, m->spec_size);
 	fds_close(m->fd, MAP_NCLASSES);

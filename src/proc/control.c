@@ -232,6 +232,11 @@ pid_t proc_pid(const struct proc *p)
 	return p->pid;
 }
 
+bool proc_is_created(const struct proc *p)
+{
+	return p->is_created;
+}
+
 int proc_fd(const struct proc *p)
 {
 	return p->pidfd;

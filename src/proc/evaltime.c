@@ -1,21 +1,17 @@
 /* Running a held process on to the place where probes are wanted. */
 #include "proc/evaltime.h"
 
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <gelf.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
 #include "proc/maps.h"
+#include "proc/rtld.h"
 
 #define DEBUGREG(n) ((void *)(offsetof(struct user, u_debugreg) + (n) * sizeof(long)))
 #define DR7_EXEC_0  1ul /* breakpoint 0, local, on execution: Intel SDM vol. 3, 18.2.4 */
-#define R_STATE	    24	/* struct r_debug of <link.h> */
 
 struct target {
 	pid_t pid;
@@ -93,105 +89,13 @@ static struct err *run_to(struct target *t, taddr addr)
 	return e;
 }
 
-/* ---- where things are ------------------------------------------------------------------------ */
-
-struct aux {
-	uint64_t entry, base; /* of the program; of the dynamic linker, 0 = there is none */
-};
-
-static struct err *read_aux(pid_t pid, struct aux *ret)
-{
-	CLEANUP(file) FILE *f = NULL;
-	Elf64_auxv_t av;
-	char path[64];
-
-	*ret = (struct aux){0};
-	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return err_sys(errno, "cannot read '%s'", path);
-	while (fread(&av, sizeof(av), 1, f) == 1) {
-		if (av.a_type == AT_ENTRY)
-			ret->entry = av.a_un.a_val;
-		if (av.a_type == AT_BASE)
-			ret->base = av.a_un.a_val;
-	}
-	return NULL;
-}
-
-/* Value of a symbol; 0 = the file has none of that name. */
-static uint64_t symbol_value(int fd, const char *name, uint64_t *ret_entry)
-{
-	Elf *elf;
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-	GElf_Ehdr eh;
-	GElf_Sym sym;
-	uint64_t value = 0;
-
-	(void)elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	*ret_entry = elf && gelf_getehdr(elf, &eh) ? eh.e_entry : 0;
-	while (elf && !value && (scn = elf_nextscn(elf, scn))) {
-		Elf_Data *data = gelf_getshdr(scn, &sh) && (sh.sh_type == SHT_SYMTAB ||
-							    sh.sh_type == SHT_DYNSYM)
-					 ? elf_getdata(scn, NULL)
-					 : NULL;
-		size_t n = data && sh.sh_entsize ? data->d_size / sh.sh_entsize : 0;
-
-		for (size_t i = 0; i < n && !value && gelf_getsym(data, (int)i, &sym); i++) {
-			const char *s = elf_strptr(elf, sh.sh_link, sym.st_name);
-
-			if (s && strcmp(s, name) == 0 && sym.st_shndx != SHN_UNDEF)
-				value = sym.st_value;
-		}
-	}
-	(void)elf_end(elf);
-	return value;
-}
-
-/* The lowest mapping of what is mapped at addr. */
-static const struct proc_map *first_of(const struct proc_maps *m, taddr addr)
-{
-	const struct proc_map *at = proc_maps_find(m, addr);
-
-	for (uint32_t i = 0; at && i < m->maps.len; i++)
-		if (m->maps.data[i].dev == at->dev && m->maps.data[i].ino == at->ino)
-			return &m->maps.data[i];
-	return NULL;
-}
-
-/* A symbol of the object that is mapped at addr: its value, and the entry point the file tells. */
-static uint64_t object_symbol(pid_t pid, taddr addr, const char *name, uint64_t *ret_entry)
-{
-	struct proc_maps m;
-	struct err *e = proc_maps_read(pid, &m);
-	const struct proc_map *first;
-	uint64_t value = 0;
-	int fd;
-
-	*ret_entry = 0;
-	if (e) {
-		err_destroy(e); /* as if there was none: what is told then is what matters */
-		return 0;
-	}
-	first = first_of(&m, addr);
-	fd = first ? proc_map_open(pid, first) : -1;
-	if (fd >= 0) {
-		value = symbol_value(fd, name, ret_entry);
-		(void)close(fd);
-	}
-	proc_maps_deinit(&m);
-	return value;
-}
-
 /* ---- the places ------------------------------------------------------------------------------ */
 
 /* Every object is mapped and relocated, no initialiser has run. */
 static struct err *run_to_preinit(struct target *t, const struct aux *aux)
 {
-	uint64_t entry, hook = object_symbol(t->pid, aux->base, "_dl_debug_state", &entry);
-	uint64_t debug = object_symbol(t->pid, aux->base, "_r_debug", &entry);
+	uint64_t entry, hook = proc_symbol(t->pid, aux->base, "_dl_debug_state", &entry);
+	uint64_t debug = proc_symbol(t->pid, aux->base, "_r_debug", &entry);
 
 	if (!hook)
 		return run_to(t, aux->entry);
@@ -202,7 +106,7 @@ static struct err *run_to_preinit(struct target *t, const struct aux *aux)
 		if (e || t->has_ended)
 			return e;
 		errno = 0;
-		state = debug ? ptrace(PTRACE_PEEKDATA, t->pid, aux->base + debug + R_STATE, NULL) : 0;
+		state = debug ? ptrace(PTRACE_PEEKDATA, t->pid, aux->base + debug + RTLD_STATE_OFF, NULL) : 0;
 		if (errno || (int)state == 0)
 			return NULL;
 	}
@@ -238,7 +142,7 @@ static struct err *run_to_given_main(struct target *t)
 	taddr libc = object_base(t->pid, "libc.so");
 	struct err *e;
 
-	start = libc ? object_symbol(t->pid, libc, "__libc_start_main", &entry) : 0;
+	start = libc ? proc_symbol(t->pid, libc, "__libc_start_main", &entry) : 0;
 	if (!start)
 		return NULL;
 	e = run_to(t, libc + start);
@@ -251,7 +155,7 @@ static struct err *run_to_given_main(struct target *t)
 
 static struct err *run_to_main(struct target *t, const struct aux *aux)
 {
-	uint64_t entry, value = object_symbol(t->pid, aux->entry, "main", &entry);
+	uint64_t entry, value = proc_symbol(t->pid, aux->entry, "main", &entry);
 	struct err *e = aux->base ? run_to(t, aux->entry) : NULL;
 
 	if (e || t->has_ended)
@@ -265,7 +169,7 @@ struct err *evaltime_run(pid_t pid, enum proc_when when, bool *ret_ended, int *r
 {
 	struct target t = {.pid = pid};
 	struct aux aux;
-	struct err *e = when == PROC_EXEC ? NULL : read_aux(pid, &aux);
+	struct err *e = when == PROC_EXEC ? NULL : proc_aux_read(pid, &aux);
 
 	if (!e)
 		switch (when) {

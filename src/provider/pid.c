@@ -23,6 +23,7 @@ struct request {
 	const struct probe_desc *desc;
 	struct probe_list *out;
 	bool is_exact; /* module and function are names, not patterns */
+	bool is_new;   /* only files that have come in this batch */
 	bool is_insn;  /* the name is an offset: insn */
 	uint64_t insn;
 	uint32_t nfound; /* functions */
@@ -57,7 +58,7 @@ static bool pid_concerns(const struct provider *pv, const struct probe_desc *des
 	return glob_match(head, PROVIDER);
 }
 
-static struct err *pid_of(const struct probe_desc *desc, pid_t *ret)
+struct err *pid_of(const struct probe_desc *desc, pid_t *ret)
 {
 	const char *digits = digits_of(desc->prov);
 	unsigned long long n;
@@ -80,9 +81,20 @@ static struct pid_probe *probe_create(struct request *r, enum uprobe_place place
 
 	pp->target = r->target;
 	pp->place = place;
-	pp->key = r->st->probes.len;
+	pp->batch = r->st->batch;
+	pp->key = r->st->nkeys++;
 	vec_push(&r->st->probes, pp);
 	return pp;
+}
+
+/* A probe of an earlier batch gets other places: another file has a function of that name. */
+static void probe_renew(const struct request *r, struct pid_probe *pp)
+{
+	if (pp->batch == r->st->batch)
+		return;
+	pp->batch = r->st->batch;
+	pp->key = r->st->nkeys++;
+	vec_clear(&pp->sites);
 }
 
 static bool has_site(const struct pid_probe *pp, const struct pid_object *o, uint64_t off)
@@ -100,6 +112,7 @@ static struct probe *add_probe(struct request *r, const struct pid_object *o, co
 
 	if (!pr->data)
 		pr->data = (uintptr_t)probe_create(r, place);
+	probe_renew(r, pid_probe(pr));
 	pid_probe(pr)->is_exact |= r->is_exact;
 	return pr;
 }
@@ -460,6 +473,11 @@ static struct err *check_absolute(const struct request *r)
 	return NULL;
 }
 
+static bool is_asked(const struct request *r, const struct pid_object *o)
+{
+	return !r->is_new || o->batch == r->st->batch;
+}
+
 static struct pid_object *main_object(const struct pid_target *t)
 {
 	for (uint32_t i = 0; i < t->objects.len; i++)
@@ -513,7 +531,7 @@ static struct err *collect_absolute(struct request *r)
 	struct probe *pr;
 	uint64_t off;
 
-	if (e)
+	if (e || (o && !is_asked(r, o)))
 		return e;
 	if (!o || why)
 		return err_code(err_new("the program of process %d cannot be read%s%s",
@@ -571,7 +589,7 @@ static struct err *collect_functions(struct request *r)
 		struct pid_object *o = r->target->objects.data[i];
 		struct err *e;
 
-		if (!pid_object_matches(o, r->desc->mod))
+		if (!is_asked(r, o) || !pid_object_matches(o, r->desc->mod))
 			continue;
 		last = o;
 		e = collect_object(r, o);
@@ -583,16 +601,17 @@ static struct err *collect_functions(struct request *r)
 	return NULL;
 }
 
-static struct err *pid_collect(struct probes *ps, const struct provider *pv,
-			       const struct probe_desc *desc, struct probe_list *out)
+static struct err *collect_in(struct probes *ps, const struct probe_desc *desc, bool is_new,
+			      struct probe_list *out)
 {
 	struct request r = {
 		.ps = ps,
-		.pv = pv,
-		.st = probes_state(ps, pv, sizeof(struct pid_state)),
+		.pv = &provider_pid,
+		.st = probes_state(ps, &provider_pid, sizeof(struct pid_state)),
 		.desc = desc,
 		.out = out,
 		.is_exact = is_name(desc->mod) && is_name(desc->func),
+		.is_new = is_new,
 	};
 	pid_t pid;
 	struct err *e = pid_of(desc, &pid);
@@ -607,6 +626,18 @@ static struct err *pid_collect(struct probes *ps, const struct provider *pv,
 	e = strcmp(desc->func, "-") == 0 ? collect_absolute(&r) : collect_functions(&r);
 	arena_destroy(r.tmp);
 	return e;
+}
+
+static struct err *pid_collect(struct probes *ps, const struct provider *pv,
+			       const struct probe_desc *desc, struct probe_list *out)
+{
+	(void)pv;
+	return collect_in(ps, desc, false, out);
+}
+
+struct err *pid_collect_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out)
+{
+	return collect_in(ps, desc, true, out);
 }
 
 /* A module that is not there. */

@@ -5,6 +5,7 @@
  *     pid_target.c  processes, the files they have mapped
  *     pid_attach.c  probes to places in files, and their links
  *     pid_types.c   types of arguments
+ *     pid_later.c   what processes map while they are traced
  *
  * Owns     a target owns its objects, an object its descriptor and functions; all live as long as the
  *          registry.
@@ -21,6 +22,7 @@ struct pid_object {
 	const char *name; /* module: base name of the path */
 	const char *path;
 	uint64_t dev, ino;
+	uint32_t batch; /* in which it was seen first */
 	bool is_main;
 	int fd; /* -1 until pid_object_open() */
 	struct funcs *funcs;
@@ -48,6 +50,7 @@ struct pid_site {
 
 struct pid_probe {
 	struct pid_target *target;
+	uint32_t batch; /* which key and sites are of: those of earlier ones are in place */
 	uint32_t key;
 	enum uprobe_place place;
 	bool is_exact; /* was asked for by its name: must not be left out silently */
@@ -56,7 +59,9 @@ struct pid_probe {
 
 struct pid_state {
 	VEC(struct pid_target *) targets;
-	VEC(struct pid_probe *) probes; /* by key */
+	VEC(struct pid_probe *) probes;
+	uint32_t batch; /* 0: what is there at the start; then, one for each look */
+	uint32_t nkeys; /* given out in this batch: each has programs of its own */
 	struct dwarf_import *types;	/* NULL until a type is asked for */
 };
 
@@ -71,6 +76,8 @@ static inline struct pid_probe *pid_probe(const struct probe *pr)
 MUST_CHECK struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
 				      struct pid_target **ret);
 void pid_target_destroy(struct pid_target *t);
+/* Looks at what it has mapped now; files that were not there before are of st's batch. */
+MUST_CHECK struct err *pid_target_look(struct pid_state *st, struct pid_target *t);
 /* Opens the file and reads its functions, once. The error stays the object's. */
 const struct err *pid_object_open(struct pid_target *t, struct pid_object *o);
 /* Does a module field mean it? "a.out", "libc" for libc.so.6, "LM0`libc.so.6", patterns. */
@@ -80,6 +87,13 @@ const struct err *pid_object_open(struct pid_target *t, struct pid_object *o);
  */
 bool pid_object_chosen(struct pid_target *t, struct pid_object *o, const struct func *fn, struct func *ret);
 bool pid_object_matches(const struct pid_object *o, const char *pattern);
+
+/* ---- pid.c ------------------------------------------------------------------------------------- */
+
+/* The process that desc names. */
+MUST_CHECK struct err *pid_of(const struct probe_desc *desc, pid_t *ret);
+/* The probes that desc means in files of this batch. */
+MUST_CHECK struct err *pid_collect_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out);
 
 /* ---- pid_attach.c ------------------------------------------------------------------------------ */
 

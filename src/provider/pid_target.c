@@ -69,32 +69,36 @@ static bool is_probeable(const struct proc_map *m)
 	return m->is_exec && !m->is_write && !m->is_shared && m->ino && m->path[0] == '/';
 }
 
-static void add_object(struct pid_target *t, const struct proc_map *m, const char *exe)
+static void add_object(struct pid_state *st, struct pid_target *t, const struct proc_map *m)
 {
 	struct pid_object *o;
-	const char *slash;
+	const char *slash, *path;
 
 	if (!is_probeable(m) || object_find(t, m))
 		return;
 	o = xcalloc(1, sizeof(*o));
-	slash = strrchr(m->path, '/');
+	path = arena_strdup(probes_arena(t->ps), m->path);
+	slash = strrchr(path, '/');
 	*o = (struct pid_object){
-		.name = slash ? slash + 1 : m->path,
-		.path = m->path,
+		.name = slash ? slash + 1 : path,
+		.path = path,
 		.dev = m->dev,
 		.ino = m->ino,
-		.is_main = strcmp(m->path, exe) == 0,
+		.batch = st->batch,
 		.fd = -1,
 		.text.fd = -1,
 	};
 	vec_push(&t->objects, o);
 }
 
-static struct err *target_look(struct pid_target *t)
+struct err *pid_target_look(struct pid_state *st, struct pid_target *t)
 {
 	char exe[4200];
-	struct err *e = proc_maps_read(t->pid, &t->maps);
+	struct err *e;
 
+	if (t->maps.arena)
+		proc_maps_deinit(&t->maps);
+	e = proc_maps_read(t->pid, &t->maps);
 	if (e)
 		return grab_failed(t->pid, e);
 	if (!t->maps.maps.len)
@@ -102,7 +106,9 @@ static struct err *target_look(struct pid_target *t)
 						   "memory of its own"));
 	exe_path(t->pid, exe, sizeof(exe));
 	for (uint32_t i = 0; i < t->maps.maps.len; i++)
-		add_object(t, &t->maps.maps.data[i], exe);
+		add_object(st, t, &t->maps.maps.data[i]);
+	for (uint32_t i = 0; i < t->objects.len; i++)
+		t->objects.data[i]->is_main = strcmp(t->objects.data[i]->path, exe) == 0;
 	return NULL;
 }
 
@@ -126,7 +132,7 @@ struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
 	t->pid = pid;
 	t->ps = ps;
 	t->prov = arena_printf(probes_arena(ps), "pid%d", (int)pid);
-	e = target_look(t);
+	e = pid_target_look(st, t);
 	if (e) {
 		pid_target_destroy(t);
 		return e;

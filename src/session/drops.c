@@ -222,6 +222,9 @@ static uint32_t epid_of(const dtrace_hdl_t *h, uint32_t clause, uint32_t probe)
 	for (uint32_t i = 0; i < sc->n; i++)
 		if (sc->probes[i]->id == probe)
 			return h->layout->clauses[clause].first_epid + i;
+	for (uint32_t i = sc->late.len; i-- > 0;)
+		if (sc->late.data[i].probe == probe)
+			return sc->late.data[i].epid;
 	return 0;
 }
 

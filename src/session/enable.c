@@ -328,8 +328,8 @@ static void enable_clause(dtrace_hdl_t *h, uint32_t clause)
 	vec_deinit(&points);
 }
 
-/* Puts the ERROR clauses, if there are any, into every unit. */
-static void add_error_clauses(dtrace_hdl_t *h)
+/* Puts the ERROR clauses, if there are any, into a unit. */
+static void add_error_clauses(dtrace_hdl_t *h, struct unit *u)
 {
 	struct unit_clause *list =
 		ARENA_NEW_N(h->arena, struct unit_clause, MAX(h->clauses.len, 1u));
@@ -340,16 +340,12 @@ static void add_error_clauses(dtrace_hdl_t *h)
 			list[n++] = unit_clause_of(h, i);
 	while (n && h->enabled[idx]->id != DTRACE_ID_ERROR)
 		idx++;
-	for (uint32_t i = 0; i < h->units.len; i++) {
-		struct unit *u = &h->units.data[i]->unit;
-
-		u->error_clauses = list;
-		u->nerror_clauses = n;
-		u->error_probe = DTRACE_ID_ERROR;
-		u->error_probe_idx = idx;
-		u->error_names[0] = strtab_adds(h->strtab, provider_dtrace.name);
-		u->error_names[3] = strtab_adds(h->strtab, "ERROR");
-	}
+	u->error_clauses = list;
+	u->nerror_clauses = n;
+	u->error_probe = DTRACE_ID_ERROR;
+	u->error_probe_idx = idx;
+	u->error_names[0] = strtab_adds(h->strtab, provider_dtrace.name);
+	u->error_names[3] = strtab_adds(h->strtab, "ERROR");
 }
 
 /* The probes of a unit once each: a probe may have several points in it. */
@@ -404,21 +400,107 @@ static bool can_nest(const dtrace_hdl_t *h, const struct session_unit *u)
 	return false;
 }
 
+/* What the code generator reads. */
+static void unit_finish(dtrace_hdl_t *h, struct session_unit *u)
+{
+	u->unit.clauses = u->clauses.data;
+	u->unit.nclauses = u->clauses.len;
+	u->unit.nwords = (u->clauses.len + 63) / 64;
+	u->unit.probes = u->points.data;
+	u->unit.nprobes = u->points.len;
+	add_error_clauses(h, &u->unit);
+}
+
 void session_make_units(dtrace_hdl_t *h)
 {
 	for (uint32_t i = 0; i < h->clauses.len; i++)
 		enable_clause(h, i);
 	for (uint32_t i = 0; i < h->units.len; i++) {
-		struct session_unit *u = h->units.data[i];
-
-		u->unit.clauses = u->clauses.data;
-		u->unit.nclauses = u->clauses.len;
-		u->unit.nwords = (u->clauses.len + 63) / 64;
-		u->unit.probes = u->points.data;
-		u->unit.nprobes = u->points.len;
-		collect_probes(h, u);
+		unit_finish(h, h->units.data[i]);
+		collect_probes(h, h->units.data[i]);
 	}
-	add_error_clauses(h);
 	for (uint32_t i = 0; i < h->units.len; i++)
 		h->units.data[i]->unit.can_nest = can_nest(h, h->units.data[i]);
+}
+
+/* ---- probes that come while the session runs -------------------------------------------------- */
+
+static int by_probe_id(const void *a, const void *b)
+{
+	const struct probe *const *x = a, *const *y = b;
+
+	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+/* All probes of the clauses, once each. */
+static void late_union(dtrace_hdl_t *h, const struct late_clause *late, uint32_t n, struct session_unit *u)
+{
+	uint32_t total = 0, k = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		total += late[i].list.probes.len;
+	u->probes = ARENA_NEW_N(h->arena, struct probe *, MAX(total, 1u));
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < late[i].list.probes.len; j++)
+			u->probes[k++] = late[i].list.probes.data[j];
+	qsort(u->probes, k, sizeof(*u->probes), by_probe_id);
+	for (uint32_t i = 0; i < k; i++)
+		if (!u->nprobes || u->probes[u->nprobes - 1] != u->probes[i])
+			u->probes[u->nprobes++] = u->probes[i];
+}
+
+static uint32_t rank_of(const struct session_unit *u, struct probe *pr)
+{
+	struct probe **at = bsearch(&pr, u->probes, u->nprobes, sizeof(*u->probes), by_probe_id);
+
+	return (uint32_t)(at - u->probes); /* it is among them: late_union() */
+}
+
+/* The layout with other enabled-probe ids: records are the same. */
+static struct clause_layout *late_layout(dtrace_hdl_t *h, uint32_t clause, uint32_t epid)
+{
+	struct clause_layout *cl = ARENA_NEW(h->arena, struct clause_layout);
+
+	*cl = h->layout->clauses[clause];
+	cl->first_epid = epid;
+	return cl;
+}
+
+static void late_enable(dtrace_hdl_t *h, struct session_unit *u, const struct late_clause *late, uint32_t idx,
+			uint32_t epid)
+{
+	struct session_clause *sc = &h->clauses.data[late->clause];
+	uint32_t n = late->list.probes.len, bit = u->clauses.len;
+	uint32_t *idxs = ARENA_NEW_N(h->arena, uint32_t, n);
+	struct probe_point pts[PROBE_MAX_POINTS];
+
+	vec_push(&u->clauses, (struct unit_clause){late_layout(h, late->clause, epid), idxs, n});
+	for (uint32_t i = 0; i < n; i++) {
+		struct probe *pr = late->list.probes.data[i];
+		uint32_t npoints = pr->provider->points(pr, pts);
+
+		idxs[i] = idx + rank_of(u, pr);
+		vec_push(&sc->late, (struct late_enabling){pr->id, epid + i});
+		for (uint32_t j = 0; j < npoints; j++) {
+			uint32_t at = point_get(h, u, pr, idxs[i], &pts[j]);
+
+			u->points.data[at].mask[bit / 64] |= (uint64_t)1 << (bit % 64);
+		}
+	}
+}
+
+struct session_unit *session_make_late_unit(dtrace_hdl_t *h, const struct late_clause *late, uint32_t n,
+					    uint32_t *idx, uint32_t *epid)
+{
+	struct session_unit *u = unit_create(h, &provider_pid, ENTRY_UPROBE);
+
+	late_union(h, late, n, u);
+	for (uint32_t i = 0; i < n; i++) {
+		late_enable(h, u, &late[i], *idx, *epid);
+		*epid += late[i].list.probes.len;
+	}
+	*idx += u->nprobes;
+	unit_finish(h, u);
+	u->unit.can_nest = can_nest(h, u);
+	return u;
 }

@@ -5,6 +5,7 @@
 
 #include "provider/providers.h"
 #include "proc/control.h"
+#include "session/later.h"
 #include "session/latest.h"
 #include "session/mapwatch.h"
 #include "session/rings.h"
@@ -21,7 +22,7 @@
 static struct err *check_destructive(const dtrace_hdl_t *h)
 {
 	for (uint32_t i = 0; i < h->clauses.len; i++)
-		if (h->clauses.data[i].n && h->clauses.data[i].clause->destructive &&
+		if (clause_counts(&h->clauses.data[i]) && h->clauses.data[i].clause->destructive &&
 		    !opt_flag(&h->opts, OPT_destructive))
 			return err_hint(err_code(err_new("Destructive actions not allowed"),
 						 EDT_DESTRUCTIVE),
@@ -34,7 +35,7 @@ static struct err *check_bufsize(const dtrace_hdl_t *h, uint64_t bufsize)
 	for (uint32_t i = 0; i < h->layout->nclauses; i++) {
 		const struct clause_layout *cl = &h->layout->clauses[i];
 
-		if (h->clauses.data[i].n && cl->max_size + 8 > bufsize)
+		if (clause_counts(&h->clauses.data[i]) && cl->max_size + 8 > bufsize)
 			return err_hint(
 				err_code(err_new("Enabling exceeds size of buffer"),
 					 EDT_BUFTOOSMALL),
@@ -77,7 +78,7 @@ static bool session_reads(const dtrace_hdl_t *h, uint32_t var)
 	for (uint32_t i = 0; i < h->clauses.len; i++) {
 		const struct prog_clause *cl = h->clauses.data[i].clause;
 
-		if (!h->clauses.data[i].n)
+		if (!clause_counts(&h->clauses.data[i]))
 			continue;
 		if (difo_reads(cl->pred, var))
 			return true;
@@ -114,7 +115,7 @@ static struct err *check_features(const dtrace_hdl_t *h)
 	for (uint32_t i = 0; i < h->clauses.len; i++) {
 		const struct prog_clause *cl = h->clauses.data[i].clause;
 
-		if (h->clauses.data[i].n &&
+		if (clause_counts(&h->clauses.data[i]) &&
 		    (clause_calls(cl, DIF_SUBR_COPYOUT) || clause_calls(cl, DIF_SUBR_COPYOUTSTR)) &&
 		    !feat_has(FEAT_WRITE_USER))
 			return err_hint(err_code(err_new("copyout() and copyoutstr(): this kernel "
@@ -185,7 +186,9 @@ static struct err *try_maps(dtrace_hdl_t *h, uint64_t bufsize)
 	/* policy ring: what is kept is bounded elsewhere, here are only the records not read yet */
 	bool is_ring = h->opts.val[OPT_bufpolicy] == BUFPOLICY_RING;
 	uint64_t size = is_ring ? MAX(bufsize, RING_BUFSIZE) : bufsize;
-	struct kmaps_opts opts = {.bufsize = (uint32_t)size, .need_tls = h->layout->tls_size > 0};
+	struct kmaps_opts opts = {.bufsize = (uint32_t)size,
+				  .need_tls = h->layout->tls_size > 0,
+				  .strtab_room = later_strtab_room(h)};
 
 	/* timers do not interrupt in code that traces */
 	if ((session_reads(h, DIF_VAR_CALLER) || session_reads(h, DIF_VAR_STACKDEPTH)) &&
@@ -294,9 +297,9 @@ static struct err *check_cpu(const dtrace_hdl_t *h)
 	return err_code(err_new("CPU %d is not there (option 'cpu')", cpu), EDT_BADOPTVAL);
 }
 
-static struct err *load_units(dtrace_hdl_t *h)
+struct err *session_load_unit(dtrace_hdl_t *h, struct session_unit *u)
 {
-	struct gen_env env = {
+	const struct gen_env env = {
 		.layout = h->layout,
 		.kfields = &h->kfields,
 		.ncpus = h->maps->ncpus,
@@ -306,13 +309,16 @@ static struct err *load_units(dtrace_hdl_t *h)
 		.stops_when_full = h->opts.val[OPT_bufpolicy] == BUFPOLICY_FILL,
 	};
 
-	for (uint32_t i = 0; i < h->units.len; i++) {
-		struct err *e = load_unit(h, h->units.data[i], &env);
+	return load_unit(h, u, &env);
+}
 
-		if (e)
-			return e;
-	}
-	return NULL;
+static struct err *load_units(dtrace_hdl_t *h)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < h->units.len && !e; i++)
+		e = session_load_unit(h, h->units.data[i]);
+	return e;
 }
 
 struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u, struct attachments *ret)
@@ -474,6 +480,7 @@ static struct err *prepare(dtrace_hdl_t *h)
 	e = session_match(h);
 	if (e)
 		return e;
+	later_plan(h);
 	e = check_destructive(h);
 	if (!e)
 		e = check_features(h);
@@ -526,6 +533,8 @@ static struct err *start(dtrace_hdl_t *h)
 		return NULL;
 	}
 	if (!e)
+		e = later_start(h);
+	if (!e)
 		e = session_watch_processes(h);
 	if (!e)
 		set_state(h, RT_STATE_ON);
@@ -576,6 +585,7 @@ void session_undo_go(dtrace_hdl_t *h)
 {
 	if (h->maps && h->maps->control)
 		set_state(h, RT_STATE_OFF);
+	later_destroy(h);
 	attachments_close(&h->attachments);
 	attachments_close(&h->cpu_watch.timers);
 	for (uint32_t i = 0; i < h->units.len; i++)

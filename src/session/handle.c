@@ -305,6 +305,8 @@ void dtrace_close(dtrace_hdl_t *dtp)
 		free(h->progs.data[i]);
 	}
 	vec_deinit(&h->progs);
+	for (uint32_t i = 0; i < h->clauses.len; i++)
+		vec_deinit(&h->clauses.data[i].late);
 	vec_deinit(&h->clauses);
 	for (uint32_t i = 0; i < h->notices.len; i++)
 		free(h->notices.data[i]);

@@ -23,6 +23,7 @@
 #include "session/options.h"
 
 struct proc;  /* -c and -p targets (proc.h) */
+struct later; /* probes that come while the session runs (later.h) */
 struct latest;
 struct mapwatch; /* what processes map (mapwatch.h) */
 struct specs; /* speculations that wait (spec.h) */
@@ -48,12 +49,31 @@ struct dtrace_prog {
 	dtrace_proginfo_t info;
 };
 
+/* A probe that has come to a clause while the session runs. */
+struct late_enabling {
+	uint32_t probe, epid;
+};
+
 /* A clause of any compiled program, and the probes it is enabled on. */
 struct session_clause {
 	struct prog_clause *clause;
 	struct probe **probes; /* ascending id; the registry's */
 	uint32_t *probe_idxs;  /* their places in dtrace_hdl.enabled, ascending */
 	uint32_t n;
+	bool is_open; /* probes may come while the session runs (later.h) ... */
+	VEC(struct late_enabling) late; /* ... those that have */
+};
+
+/* Does it run, or may it come to that? */
+static inline bool clause_counts(const struct session_clause *sc)
+{
+	return sc->n || sc->is_open;
+}
+
+/* Probes of a clause that have come while the session runs, ascending id. */
+struct late_clause {
+	uint32_t clause;
+	struct probe_list list;
 };
 
 struct session_handler {
@@ -94,6 +114,7 @@ struct dtrace_hdl {
 	struct kmaps *maps;
 	VEC(struct session_unit *) units;
 	struct attachments attachments; /* all but timers */
+	struct later *later; /* NULL: none can come */
 	struct cpu_watch cpu_watch;
 	struct rings *rings;
 	struct rt_ukernel ukernel;
@@ -149,7 +170,8 @@ void session_env_init(dtrace_hdl_t *h);
 /* Makes the compiler's session when there is none yet. */
 void session_need_dsession(dtrace_hdl_t *h);
 
-/* go.c: hangs a loaded unit on its places. */
+/* go.c: brings a unit into the kernel; hangs a loaded unit on its places. */
+MUST_CHECK struct err *session_load_unit(dtrace_hdl_t *h, struct session_unit *u);
 MUST_CHECK struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u,
 					   struct attachments *ret);
 
@@ -200,6 +222,9 @@ void libs_destroy(struct libs *libs); /* NULL is allowed */
 MUST_CHECK struct err *session_match(dtrace_hdl_t *h);
 void session_make_units(dtrace_hdl_t *h);
 void session_number_epids(dtrace_hdl_t *h);
+/* A unit for probes that have come: idx and epid are the first that are free, and are advanced. */
+struct session_unit *session_make_late_unit(dtrace_hdl_t *h, const struct late_clause *late, uint32_t n,
+					    uint32_t *idx, uint32_t *epid);
 
 /* go.c */
 void session_undo_go(dtrace_hdl_t *h);

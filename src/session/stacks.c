@@ -1,6 +1,7 @@
 /* Stacks of a session: how deep they may be, where their names come from. */
 #include <time.h>
 
+#include "session/later.h"
 #include "session/session.h"
 #include "session/mapwatch.h"
 #include "proc/control.h"
@@ -27,7 +28,7 @@ static void each_datum(const dtrace_hdl_t *h,
 	for (uint32_t i = 0; i < h->clauses.len; i++) {
 		const struct prog_clause *cl = h->clauses.data[i].clause;
 
-		for (uint32_t j = 0; h->clauses.data[i].n && j < cl->nacts; j++) {
+		for (uint32_t j = 0; clause_counts(&h->clauses.data[i]) && j < cl->nacts; j++) {
 			const struct prog_act *act = &cl->acts[j];
 
 			for (uint32_t k = 0; act->arg_kinds && k < act->nargs; k++)
@@ -110,9 +111,9 @@ static bool session_walks(const dtrace_hdl_t *h)
 	for (uint32_t i = 0; i < h->clauses.len; i++) {
 		const struct prog_clause *cl = h->clauses.data[i].clause;
 
-		if (h->clauses.data[i].n && difo_walks(cl->pred))
+		if (clause_counts(&h->clauses.data[i]) && difo_walks(cl->pred))
 			return true;
-		for (uint32_t j = 0; h->clauses.data[i].n && j < cl->nacts; j++)
+		for (uint32_t j = 0; clause_counts(&h->clauses.data[i]) && j < cl->nacts; j++)
 			if (act_walks(&cl->acts[j]))
 				return true;
 	}
@@ -237,7 +238,9 @@ void session_sleep(dtrace_hdl_t *h, uint64_t due)
 		now = session_now();
 		if (rings_wait(h->rings, more || now >= due ? 0 : due - now))
 			return;
-		mapwatch_drain(h->mapwatch);
+		if (h->mapwatch)
+			mapwatch_drain(h->mapwatch);
+		later_work(h);
 		if (now - since >= NOTE_PAUSE_NS) {
 			since = now;
 			n = 0;

@@ -4,6 +4,7 @@
 #include "bpf/keeper.h"
 #include "provider/providers.h"
 #include "proc/control.h"
+#include "session/later.h"
 #include "session/latest.h"
 #include "session/mapwatch.h"
 #include "session/rings.h"
@@ -267,6 +268,7 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp)
 
 	if (!dtp->is_active)
 		return DTRACE_WORKSTATUS_DONE;
+	later_work(dtp);
 	session_see_targets(dtp);
 	(void)unwinds_work(dtp->unwinds, 0); /* only what is asked for */
 	over = is_over(dtp);

@@ -1,0 +1,312 @@
+/* Programs that tell when processes change their code. */
+#include "bpf/follow.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+
+#include "base/vec.h"
+#include "bpf/arch.h"
+#include "bpf/kernel.h"
+
+#define RING_SIZE 65536u
+#define FLAG_STOPS 1u
+
+/* Stack of the programs. */
+enum { STACK_PID = -4, STACK_STATE = -8 };
+
+struct follow {
+	int procs_fd, ring_fd; /* process id -> flags; events */
+	int exec_fd, linker_fd; /* programs */
+	VEC(int) links;
+	struct ring_buffer *ring;
+	VEC(struct follow_event) events; /* read, not given out yet */
+};
+
+/* ---- maps ----------------------------------------------------------------------------------- */
+
+static struct err *map_make(uint32_t type, const char *name, uint32_t size, uint32_t n, int *ret_fd)
+{
+	union bpf_attr attr = {
+		.map_type = type, .key_size = size, .value_size = size, .max_entries = n};
+	int fd;
+
+	(void)snprintf(attr.map_name, sizeof(attr.map_name), "%s", name);
+	fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+	if (fd < 0)
+		return err_sys(errno, "cannot create the BPF map '%s'", name);
+	*ret_fd = fd;
+	return NULL;
+}
+
+struct err *follow_add(struct follow *f, pid_t pid, bool stops)
+{
+	uint32_t key = (uint32_t)pid, flags = stops ? FLAG_STOPS : 0;
+	union bpf_attr attr = {
+		.map_fd = (uint32_t)f->procs_fd,
+		.key = (uint64_t)(uintptr_t)&key,
+		.value = (uint64_t)(uintptr_t)&flags,
+	};
+
+	if (sys_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)))
+		return err_sys(errno, "cannot follow process %d", (int)pid);
+	return NULL;
+}
+
+/* ---- programs ------------------------------------------------------------------------------- */
+
+typedef VEC(struct bpf_insn) insn_vec;
+
+static void emit(insn_vec *v, uint8_t code, int dst, int src, int off, int32_t imm)
+{
+	vec_push(v, (struct bpf_insn){.code = code,
+				      .dst_reg = (uint8_t)(dst & 15),
+				      .src_reg = (uint8_t)(src & 15),
+				      .off = (int16_t)off,
+				      .imm = imm});
+}
+
+static void emit_mov(insn_vec *v, int dst, int src)
+{
+	emit(v, BPF_ALU64 | BPF_MOV | BPF_X, dst, src, 0, 0);
+}
+
+static void emit_imm(insn_vec *v, int dst, int32_t imm)
+{
+	emit(v, BPF_ALU64 | BPF_MOV | BPF_K, dst, 0, 0, imm);
+}
+
+static void emit_alu(insn_vec *v, int op, int dst, int32_t imm)
+{
+	emit(v, (uint8_t)(BPF_ALU64 | BPF_K | op), dst, 0, 0, imm);
+}
+
+static void emit_call(insn_vec *v, int helper)
+{
+	emit(v, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
+}
+
+static void emit_map(insn_vec *v, int dst, int fd)
+{
+	emit(v, BPF_LD | BPF_DW | BPF_IMM, dst, BPF_PSEUDO_MAP_FD, 0, fd);
+	emit(v, 0, 0, 0, 0, 0);
+}
+
+static void emit_return(insn_vec *v)
+{
+	emit_imm(v, BPF_REG_0, 0);
+	emit(v, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+}
+
+/* r0 = 0: return. */
+static void emit_return_if_none(insn_vec *v)
+{
+	emit(v, BPF_JMP | BPF_JNE | BPF_K, BPF_REG_0, 0, 2, 0);
+	emit_return(v);
+}
+
+/* r6 = context, r7 = process id, r8 = its flags; returns for a process that nobody has added. */
+static void emit_find_process(insn_vec *v, const struct follow *f)
+{
+	emit_mov(v, BPF_REG_6, BPF_REG_1);
+	emit_call(v, BPF_FUNC_get_current_pid_tgid);
+	emit_alu(v, BPF_RSH, BPF_REG_0, 32);
+	emit_mov(v, BPF_REG_7, BPF_REG_0);
+	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_7, STACK_PID, 0);
+	emit_map(v, BPF_REG_1, f->procs_fd);
+	emit_mov(v, BPF_REG_2, BPF_REG_10);
+	emit_alu(v, BPF_ADD, BPF_REG_2, STACK_PID);
+	emit_call(v, BPF_FUNC_map_lookup_elem);
+	emit_return_if_none(v);
+	emit(v, BPF_LDX | BPF_MEM | BPF_W, BPF_REG_8, BPF_REG_0, 0, 0);
+}
+
+/* The cookie says where the linker's state is; returns unless that is 0, or cannot be read. */
+static void emit_check_state(insn_vec *v)
+{
+	emit_mov(v, BPF_REG_1, BPF_REG_6);
+	emit_call(v, BPF_FUNC_get_attach_cookie);
+	emit(v, BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 10, 0);
+	emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_3, BPF_REG_6, (int)arch.pc, 0);
+	emit(v, BPF_ALU64 | BPF_ADD | BPF_X, BPF_REG_3, BPF_REG_0, 0, 0);
+	emit_imm(v, BPF_REG_2, 4);
+	emit_mov(v, BPF_REG_1, BPF_REG_10);
+	emit_alu(v, BPF_ADD, BPF_REG_1, STACK_STATE);
+	emit_call(v, BPF_FUNC_probe_read_user); /* what cannot be read is zeros */
+	emit(v, BPF_LDX | BPF_MEM | BPF_W, BPF_REG_0, BPF_REG_10, STACK_STATE, 0);
+	emit(v, BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 2, 0);
+	emit_return(v);
+}
+
+/* r9 = the event, with room for what is still to be told; without room it is as if nothing had happened. */
+static void emit_event(insn_vec *v, const struct follow *f, enum follow_kind kind)
+{
+	emit_map(v, BPF_REG_1, f->ring_fd);
+	emit_imm(v, BPF_REG_2, sizeof(struct follow_event));
+	emit_imm(v, BPF_REG_3, 0);
+	emit_call(v, BPF_FUNC_ringbuf_reserve);
+	emit_return_if_none(v);
+	emit_mov(v, BPF_REG_9, BPF_REG_0);
+	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_9, BPF_REG_7, offsetof(struct follow_event, pid), 0);
+	emit(v, BPF_ST | BPF_MEM | BPF_W, BPF_REG_9, 0, offsetof(struct follow_event, kind), kind);
+	emit_imm(v, BPF_REG_0, 0);
+	if (kind == FOLLOW_EXEC)
+		emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_6, 8, 0);
+	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0, offsetof(struct follow_event, old_pid), 0);
+}
+
+/* The signal goes first: the reader's SIGCONT must come behind it. */
+static void emit_stop_and_tell(insn_vec *v)
+{
+	emit(v, BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_8, 0, 2, 0);
+	emit_imm(v, BPF_REG_1, SIGSTOP);
+	emit_call(v, BPF_FUNC_send_signal);
+	emit_mov(v, BPF_REG_1, BPF_REG_9);
+	emit_imm(v, BPF_REG_2, BPF_RB_FORCE_WAKEUP);
+	emit_call(v, BPF_FUNC_ringbuf_submit);
+	emit_return(v);
+}
+
+static struct err *prog_load(const struct follow *f, enum follow_kind kind, int *ret_fd)
+{
+	static const enum entry_kind kinds[] = {
+		[FOLLOW_EXEC] = ENTRY_SYS_ENTER, [FOLLOW_MAPPED] = ENTRY_UPROBE};
+	insn_vec v = {0};
+	union bpf_attr attr = {
+		.prog_type = entry_prog_type(kinds[kind]),
+		.expected_attach_type = entry_attach_type(kinds[kind]),
+		.license = (uint64_t)(uintptr_t) "Dual MIT/GPL",
+		.prog_name = "fathom_follow",
+	};
+	int fd;
+
+	emit_find_process(&v, f);
+	if (kind == FOLLOW_MAPPED)
+		emit_check_state(&v);
+	emit_event(&v, f, kind);
+	emit_stop_and_tell(&v);
+	attr.insns = (uint64_t)(uintptr_t)v.data;
+	attr.insn_cnt = v.len;
+	fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	vec_deinit(&v);
+	if (fd < 0)
+		return err_sys(errno, "the kernel refused the program that follows processes");
+	*ret_fd = fd;
+	return NULL;
+}
+
+/* ---- links ---------------------------------------------------------------------------------- */
+
+static struct err *follow_execs(struct follow *f)
+{
+	struct err *e = prog_load(f, FOLLOW_EXEC, &f->exec_fd);
+	int fd;
+
+	if (!e)
+		e = attach_raw_tracepoint(f->exec_fd, "sched_process_exec", &fd);
+	if (!e)
+		vec_push(&f->links, fd);
+	return e;
+}
+
+static struct err *attach_linker(struct follow *f, pid_t pid, int file_fd, uint64_t off, uint64_t cookie)
+{
+	struct uprobe_sites site = {&off, &cookie, 1};
+	int event, link;
+	struct err *e;
+
+	if (feat_has(FEAT_UPROBE_MULTI)) {
+		e = attach_uprobe_multi(f->linker_fd, file_fd, feat_has(FEAT_UPROBE_TGID) ? pid : 0, &site,
+					&link);
+		if (!e)
+			vec_push(&f->links, link);
+		return e;
+	}
+	e = attach_uprobe(f->linker_fd, file_fd, pid, off, cookie, &event, &link);
+	if (!e) {
+		vec_push(&f->links, link);
+		vec_push(&f->links, event);
+	}
+	return e;
+}
+
+struct err *follow_linker(struct follow *f, pid_t pid, int file_fd, uint64_t off, int64_t state)
+{
+	struct err *e = f->linker_fd < 0 ? prog_load(f, FOLLOW_MAPPED, &f->linker_fd) : NULL;
+
+	return e ? e : attach_linker(f, pid, file_fd, off, (uint64_t)state);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static int add_event(void *ctx, void *data, size_t size)
+{
+	struct follow *f = ctx;
+
+	if (size >= sizeof(struct follow_event))
+		vec_push(&f->events, *(const struct follow_event *)data);
+	return 0;
+}
+
+bool follow_read(struct follow *f, struct follow_event *ret)
+{
+	if (!f->events.len)
+		(void)ring_buffer__consume(f->ring); /* add_event() refuses nothing */
+	if (!f->events.len)
+		return false;
+	*ret = f->events.data[0];
+	memmove(f->events.data, f->events.data + 1, --f->events.len * sizeof(*f->events.data));
+	return true;
+}
+
+int follow_fd(const struct follow *f)
+{
+	return f->ring_fd;
+}
+
+/* ---- beginning and end ---------------------------------------------------------------------- */
+
+static struct err *ring_open(struct follow *f)
+{
+	f->ring = ring_buffer__new(f->ring_fd, add_event, f, NULL);
+	return f->ring ? NULL : err_sys(errno, "cannot map the events of processes");
+}
+
+struct err *follow_create(uint32_t max, struct follow **ret_follow)
+{
+	struct follow *f = xcalloc(1, sizeof(*f));
+	struct err *e;
+
+	f->procs_fd = f->ring_fd = f->exec_fd = f->linker_fd = -1;
+	e = map_make(BPF_MAP_TYPE_HASH, "followed", 4, max, &f->procs_fd);
+	if (!e)
+		e = map_make(BPF_MAP_TYPE_RINGBUF, "follow", 0, RING_SIZE, &f->ring_fd);
+	if (!e)
+		e = ring_open(f);
+	if (!e)
+		e = follow_execs(f);
+	if (e) {
+		follow_destroy(f);
+		return e;
+	}
+	*ret_follow = f;
+	return NULL;
+}
+
+void follow_destroy(struct follow *f)
+{
+	const int *fds[] = {&f->exec_fd, &f->linker_fd, &f->procs_fd, &f->ring_fd};
+
+	if (!f)
+		return;
+	for (uint32_t i = 0; i < f->links.len; i++)
+		(void)close(f->links.data[i]);
+	ring_buffer__free(f->ring);
+	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+		if (*fds[i] >= 0)
+			(void)close(*fds[i]);
+	vec_deinit(&f->links);
+	vec_deinit(&f->events);
+	free(f);
+}

@@ -1,0 +1,172 @@
+/* The dynamic linker of a process. */
+#include "proc/rtld.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "proc/maps.h"
+
+static void aux_take(struct aux *ret, uint64_t type, uint64_t value)
+{
+	if (type == AT_ENTRY)
+		ret->entry = value;
+	if (type == AT_BASE)
+		ret->base = value;
+}
+
+/* The pairs are of the process's word size: read as pairs of another one they have no entry point. */
+struct err *proc_aux_read(pid_t pid, struct aux *ret)
+{
+	CLEANUP(file) FILE *f = NULL;
+	union {
+		Elf64_auxv_t wide[64];
+		Elf32_auxv_t narrow[128];
+	} av;
+	char path[64];
+	size_t size;
+
+	*ret = (struct aux){0};
+	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
+	f = fopen(path, "re");
+	if (!f)
+		return err_sys(errno, "cannot read '%s'", path);
+	size = fread(&av, 1, sizeof(av), f);
+	for (size_t i = 0; i < size / sizeof(av.wide[0]); i++)
+		aux_take(ret, av.wide[i].a_type, av.wide[i].a_un.a_val);
+	for (size_t i = 0; !ret->entry && i < size / sizeof(av.narrow[0]); i++)
+		aux_take(ret, av.narrow[i].a_type, av.narrow[i].a_un.a_val);
+	return NULL;
+}
+
+/* Value of a symbol; 0 = the file has none of that name. */
+static uint64_t symbol_value(int fd, const char *name, uint64_t *ret_entry)
+{
+	Elf *elf;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	GElf_Ehdr eh;
+	GElf_Sym sym;
+	uint64_t value = 0;
+
+	(void)elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	*ret_entry = elf && gelf_getehdr(elf, &eh) ? eh.e_entry : 0;
+	while (elf && !value && (scn = elf_nextscn(elf, scn))) {
+		Elf_Data *data = gelf_getshdr(scn, &sh) && (sh.sh_type == SHT_SYMTAB ||
+							    sh.sh_type == SHT_DYNSYM)
+					 ? elf_getdata(scn, NULL)
+					 : NULL;
+		size_t n = data && sh.sh_entsize ? data->d_size / sh.sh_entsize : 0;
+
+		for (size_t i = 0; i < n && !value && gelf_getsym(data, (int)i, &sym); i++) {
+			const char *s = elf_strptr(elf, sh.sh_link, sym.st_name);
+
+			if (s && strcmp(s, name) == 0 && sym.st_shndx != SHN_UNDEF)
+				value = sym.st_value;
+		}
+	}
+	(void)elf_end(elf);
+	return value;
+}
+
+/* The lowest mapping of what is mapped at addr. */
+static const struct proc_map *first_of(const struct proc_maps *m, taddr addr)
+{
+	const struct proc_map *at = proc_maps_find(m, addr);
+
+	for (uint32_t i = 0; at && i < m->maps.len; i++)
+		if (m->maps.data[i].dev == at->dev && m->maps.data[i].ino == at->ino)
+			return &m->maps.data[i];
+	return NULL;
+}
+
+/* The file that is mapped at addr; -1 = none, or it cannot be opened. */
+static int open_at(pid_t pid, taddr addr, struct rtld *ret_file)
+{
+	struct proc_maps m;
+	struct err *e = proc_maps_read(pid, &m);
+	const struct proc_map *first;
+	int fd = -1;
+
+	if (e) {
+		err_destroy(e); /* as if there was none: what is told then is what matters */
+		return -1;
+	}
+	first = first_of(&m, addr);
+	if (first) {
+		fd = proc_map_open(pid, first);
+		ret_file->dev = first->dev;
+		ret_file->ino = first->ino;
+	}
+	proc_maps_deinit(&m);
+	return fd;
+}
+
+uint64_t proc_symbol(pid_t pid, taddr addr, const char *name, uint64_t *ret_entry)
+{
+	struct rtld file;
+	CLEANUP(fd) int fd = open_at(pid, addr, &file);
+
+	*ret_entry = 0;
+	return fd < 0 ? 0 : symbol_value(fd, name, ret_entry);
+}
+
+/* ---- the hook ------------------------------------------------------------------------------- */
+
+/* Where the segment with addr has it in the file, and the word size; false when no segment has it. */
+static bool file_off(int fd, uint64_t addr, uint64_t *ret_off, bool *ret_narrow)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	bool found = false;
+	GElf_Phdr ph;
+	size_t n = 0;
+
+	if (!elf || elf_getphdrnum(elf, &n) != 0)
+		n = 0;
+	for (size_t i = 0; i < n && !found && gelf_getphdr(elf, (int)i, &ph); i++) {
+		found = ph.p_type == PT_LOAD && addr >= ph.p_vaddr && addr - ph.p_vaddr < ph.p_filesz;
+		if (found)
+			*ret_off = addr - ph.p_vaddr + ph.p_offset;
+	}
+	*ret_narrow = elf && gelf_getclass(elf) == ELFCLASS32;
+	(void)elf_end(elf);
+	return found;
+}
+
+bool rtld_find(pid_t pid, struct rtld *ret)
+{
+	struct rtld r = {.fd = -1};
+	uint64_t hook, debug, entry;
+	CLEANUP(fd) int fd = -1;
+	struct aux aux;
+	struct err *e = proc_aux_read(pid, &aux);
+	bool is_narrow;
+
+	if (e || !aux.base) {
+		err_destroy(e); /* it has ended: then there is none */
+		return false;
+	}
+	fd = open_at(pid, aux.base, &r);
+	if (fd < 0)
+		return false;
+	hook = symbol_value(fd, "_dl_debug_state", &entry);
+	debug = symbol_value(fd, "_r_debug", &entry);
+	if (!hook || !file_off(fd, hook, &r.hook_off, &is_narrow))
+		return false;
+	if (debug)
+		r.state = (int64_t)(debug - hook) + (is_narrow ? RTLD_STATE_OFF32 : RTLD_STATE_OFF);
+	r.fd = fd_take(&fd);
+	*ret = r;
+	return true;
+}
+
+void rtld_deinit(struct rtld *r)
+{
+	if (r->fd >= 0)
+		(void)close(r->fd);
+	r->fd = -1;
+}

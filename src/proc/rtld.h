@@ -1,0 +1,33 @@
+/*
+ * The dynamic linker of a process: where it tells debuggers what it has mapped.
+ *
+ * Owns     struct rtld owns its descriptor.
+ * Facts    _dl_debug_state() is called when objects are about to come or go and, with _r_debug.r_state 0, when
+ *          they have: mapped, not yet relocated by dlopen(), no initialiser has run. glibc elf/dl-open.c, <link.h>.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Of r_state in struct r_debug, <link.h>: in processes of 64 and of 32 bits. */
+#define RTLD_STATE_OFF	 24
+#define RTLD_STATE_OFF32 12
+
+struct aux {
+	uint64_t entry, base; /* of the program; of the dynamic linker, 0 = there is none */
+};
+MUST_CHECK struct err *proc_aux_read(pid_t pid, struct aux *ret);
+/* A symbol of the object that is mapped at addr: its value, 0 = none; and the entry point the file tells. */
+uint64_t proc_symbol(pid_t pid, taddr addr, const char *name, uint64_t *ret_entry);
+
+struct rtld {
+	int fd; /* its file */
+	uint64_t dev, ino;
+	uint64_t hook_off; /* of _dl_debug_state() in the file */
+	int64_t state;	   /* from there to _r_debug.r_state in memory; 0: not known */
+};
+/* False: there is none, or it has no such place; *ret is untouched. */
+bool rtld_find(pid_t pid, struct rtld *ret);
+void rtld_deinit(struct rtld *r);

@@ -1,0 +1,117 @@
+/* What processes map while they are traced. */
+#include "provider/pid_later.h"
+
+#include <errno.h>
+
+#include "provider/pid.h"
+
+static struct pid_state *state_of(struct probes *ps)
+{
+	return probes_state(ps, &provider_pid, sizeof(struct pid_state));
+}
+
+static struct pid_target *target_find(struct probes *ps, pid_t pid)
+{
+	const struct pid_state *st = state_of(ps);
+
+	for (uint32_t i = 0; i < st->targets.len; i++)
+		if (st->targets.data[i]->pid == pid)
+			return st->targets.data[i];
+	return NULL;
+}
+
+bool pid_is_described(const struct probe_desc *desc, pid_t *ret_pid)
+{
+	struct err *e;
+
+	if (desc->id || !provider_concerns(&provider_pid, desc))
+		return false;
+	e = pid_of(desc, ret_pid);
+	if (!e)
+		return true;
+	err_destroy(e); /* no process, no probes */
+	return false;
+}
+
+bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc)
+{
+	const struct pid_target *t;
+	pid_t pid;
+
+	if (!pid_is_described(desc, &pid) || strcmp(desc->func, "-") == 0)
+		return false;
+	t = target_find(ps, pid);
+	if (!t || !*desc->mod || !glob_is_literal(desc->mod))
+		return t != NULL;
+	for (uint32_t i = 0; i < t->objects.len; i++)
+		if (pid_object_matches(t->objects.data[i], desc->mod))
+			return false;
+	return true;
+}
+
+static bool is_mapped(const struct pid_target *t, const struct pid_object *o)
+{
+	for (uint32_t i = 0; i < t->maps.maps.len; i++)
+		if (t->maps.maps.data[i].ino == o->ino && t->maps.maps.data[i].dev == o->dev)
+			return true;
+	return false;
+}
+
+/* One that was gone before it could be opened is as good as new when it is back. */
+static void renew_objects(const struct pid_state *st, struct pid_target *t, bool is_other)
+{
+	for (uint32_t i = 0; i < t->objects.len; i++) {
+		struct pid_object *o = t->objects.data[i];
+		bool is_missed = o->fd < 0 && o->refused && err_get_sys(o->refused) == ENOENT;
+
+		if (!(is_other || is_missed) || !is_mapped(t, o))
+			continue;
+		if (is_missed) {
+			err_destroy(o->refused);
+			o->refused = NULL;
+		}
+		o->batch = st->batch;
+	}
+}
+
+struct err *pid_look_again(struct probes *ps, pid_t pid, bool is_other, bool *ret_any)
+{
+	struct pid_state *st = state_of(ps);
+	struct pid_target *t = target_find(ps, pid);
+	struct err *e;
+
+	*ret_any = false;
+	if (!t)
+		return NULL;
+	st->batch++;
+	st->nkeys = 0;
+	e = pid_target_look(st, t);
+	if (e)
+		return e;
+	renew_objects(st, t, is_other);
+	for (uint32_t i = 0; i < t->objects.len; i++)
+		*ret_any |= t->objects.data[i]->batch == st->batch;
+	return NULL;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct probe *const *x = a, *const *y = b;
+
+	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+struct err *pid_match_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out)
+{
+	struct err *e = pid_collect_new(ps, desc, out);
+	uint32_t n = 0;
+
+	if (e || !out->probes.len)
+		return e;
+	qsort(out->probes.data, out->probes.len, sizeof(*out->probes.data), by_id);
+	for (uint32_t i = 0; i < out->probes.len; i++)
+		if (!n || out->probes.data[n - 1] != out->probes.data[i])
+			out->probes.data[n++] = out->probes.data[i];
+	out->probes.len = n;
+	return NULL;
+}

@@ -1,0 +1,19 @@
+/*
+ * What processes map while they are traced, and what descriptions of provider pid mean there.
+ *
+ * Each look at a process begins a batch: files that it has now and had not at the last look are of that batch, and
+ * so are the probes in them. A probe of an earlier batch is in place; when another file has a function of its
+ * name, it gets new places (and a new key) in the new batch.
+ */
+#pragma once
+
+#include "probe/probe.h"
+
+/* Is it a description of this provider? *ret_pid: of which process. */
+bool pid_is_described(const struct probe_desc *desc, pid_t *ret_pid);
+/* Could libraries that come match it: by a pattern, or because its module is not there? */
+bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc);
+/* Begins a batch. is_other: links made before have died, too. *ret_any: there are files of the batch. */
+MUST_CHECK struct err *pid_look_again(struct probes *ps, pid_t pid, bool is_other, bool *ret_any);
+/* The probes that desc means in files of this batch. */
+MUST_CHECK struct err *pid_match_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out);

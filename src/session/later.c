@@ -1,0 +1,266 @@
+/* Probes that come while a session runs. */
+#include "session/later.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "bpf/follow.h"
+#include "proc/control.h"
+#include "proc/rtld.h"
+#include "provider/pid_later.h"
+#include "session/rings.h"
+
+/* Room for names of probes that come: for those of patterns, for those of given functions. */
+#define NAMES_ROOM_MANY (2u << 20)
+#define NAMES_ROOM_FEW	(64u << 10)
+
+struct later_proc {
+	pid_t pid;
+	bool stops;	  /* it waits for us */
+	bool has_linker;  /* its dynamic linker, which is this file, tells of libraries */
+	uint64_t dev, ino;
+};
+
+struct later {
+	struct follow *follow; /* NULL until later_start() */
+	VEC(struct later_proc) procs;
+	bool wants_libraries, wants_patterns, is_full;
+	uint32_t next_idx, next_epid;
+};
+
+/* ---- before the start ----------------------------------------------------------------------- */
+
+static struct later_proc *proc_find(const struct later *l, pid_t pid)
+{
+	for (uint32_t i = 0; i < l->procs.len; i++)
+		if (l->procs.data[i].pid == pid)
+			return &l->procs.data[i];
+	return NULL;
+}
+
+static void plan_clause(dtrace_hdl_t *h, struct session_clause *sc, pid_t pid)
+{
+	const struct probe_desc *desc = &sc->clause->desc;
+	struct later *l;
+
+	if (!h->later)
+		h->later = xcalloc(1, sizeof(*h->later));
+	l = h->later;
+	sc->is_open = true;
+	l->wants_libraries |= pid_waits_for_library(h->probes, desc);
+	l->wants_patterns |= !*desc->func || !glob_is_literal(desc->func);
+	if (!proc_find(l, pid))
+		vec_push(&l->procs, (struct later_proc){.pid = pid});
+}
+
+void later_plan(dtrace_hdl_t *h)
+{
+	uint32_t nepids = 0;
+
+	for (uint32_t i = 0; i < h->progs.len; i++) {
+		const struct prog *p = h->progs.data[i]->prog;
+
+		for (uint32_t k = 0; h->progs.data[i]->is_enabled && k < p->nclauses; k++) {
+			struct session_clause *sc = &h->clauses.data[p->clauses[k]->index];
+			pid_t pid;
+
+			if (pid_is_described(&p->clauses[k]->desc, &pid))
+				plan_clause(h, sc, pid);
+			nepids += sc->n;
+		}
+	}
+	if (!h->later)
+		return;
+	h->later->next_idx = h->nenabled;
+	h->later->next_epid = nepids + 1;
+}
+
+uint32_t later_strtab_room(const dtrace_hdl_t *h)
+{
+	if (!h->later)
+		return 0;
+	return h->later->wants_patterns ? NAMES_ROOM_MANY : NAMES_ROOM_FEW;
+}
+
+/* ---- what has come -------------------------------------------------------------------------- */
+
+static void failed(dtrace_hdl_t *h, pid_t pid, struct err *e)
+{
+	if (kill(pid, 0) == 0 || errno != ESRCH) /* else it has ended: so has its part of the run */
+		session_adjusted(h, "functions that process %d has mapped just now are not probed: %s", (int)pid,
+				 err_text(e));
+	err_destroy(e);
+}
+
+/* The probes of each open clause about the process, in what is new there. */
+static uint32_t match_clauses(dtrace_hdl_t *h, pid_t pid, struct late_clause *late)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < h->clauses.len; i++) {
+		const struct session_clause *sc = &h->clauses.data[i];
+		struct late_clause *lc = &late[n];
+		struct err *e;
+		pid_t of;
+
+		if (!sc->is_open || !pid_is_described(&sc->clause->desc, &of) || of != pid)
+			continue;
+		*lc = (struct late_clause){.clause = i};
+		e = pid_match_new(h->probes, &sc->clause->desc, &lc->list);
+		if (e)
+			failed(h, pid, e);
+		if (lc->list.probes.len && !e)
+			n++;
+		else
+			vec_deinit(&lc->list.probes);
+	}
+	return n;
+}
+
+static struct err *place(dtrace_hdl_t *h, const struct late_clause *late, uint32_t n)
+{
+	struct session_unit *u =
+		session_make_late_unit(h, late, n, &h->later->next_idx, &h->later->next_epid);
+	struct err *e;
+
+	if (!kmaps_add_strings(h->maps, h->strtab))
+		return err_hint(err_new("the names of functions take more than %u bytes",
+					later_strtab_room(h)),
+				"name modules and functions");
+	e = session_load_unit(h, u);
+	return e ? e : session_attach_unit(h, u, &h->attachments);
+}
+
+/* is_other: the process is another task for the kernel, whose links are dead. */
+static void look(dtrace_hdl_t *h, pid_t pid, bool is_other)
+{
+	struct late_clause *late = xcalloc(h->clauses.len, sizeof(*late));
+	uint32_t n = 0;
+	bool any;
+	struct err *e = pid_look_again(h->probes, pid, is_other, &any);
+
+	if (!e && any)
+		n = match_clauses(h, pid, late);
+	if (n)
+		e = place(h, late, n);
+	if (e)
+		failed(h, pid, e);
+	for (uint32_t i = 0; i < n; i++)
+		vec_deinit(&late[i].list.probes);
+	free(late);
+}
+
+/* ---- dynamic linkers ------------------------------------------------------------------------ */
+
+/* The one it had still tells, unless the kernel's links are dead. A static program has none. */
+static void watch_linker(dtrace_hdl_t *h, struct later_proc *p, bool is_other)
+{
+	struct rtld r;
+	struct err *e = NULL;
+
+	if (!rtld_find(p->pid, &r))
+		return;
+	if (is_other || !p->has_linker || p->dev != r.dev || p->ino != r.ino)
+		e = follow_linker(h->later->follow, p->pid, r.fd, r.hook_off, r.state);
+	rtld_deinit(&r);
+	if (e) {
+		failed(h, p->pid, e);
+		return;
+	}
+	p->has_linker = true;
+	p->dev = r.dev;
+	p->ino = r.ino;
+}
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+/* A thread that is not the first has executed: it is the first now, with another task. */
+static bool is_other_task(const struct follow_event *ev)
+{
+	return ev->kind == FOLLOW_EXEC && ev->old_pid != ev->pid &&
+	       (!feat_has(FEAT_UPROBE_MULTI) || feat_has(FEAT_UPROBE_TGID));
+}
+
+static bool is_over(const dtrace_hdl_t *h)
+{
+	return h->is_stopped || h->exit_seen ||
+	       __atomic_load_n(&h->maps->control->state, __ATOMIC_ACQUIRE) != RT_STATE_ON;
+}
+
+static void attend(dtrace_hdl_t *h, const struct follow_event *ev)
+{
+	struct later_proc *p = proc_find(h->later, (pid_t)ev->pid);
+	bool is_other = is_other_task(ev);
+
+	if (!p)
+		return;
+	if (!is_over(h)) {
+		if (ev->kind == FOLLOW_EXEC)
+			watch_linker(h, p, is_other);
+		look(h, p->pid, is_other);
+	}
+	if (p->stops)
+		(void)kill(p->pid, SIGCONT); /* a child of ours: it is there, if only as a zombie */
+}
+
+void later_work(dtrace_hdl_t *h)
+{
+	struct follow_event ev;
+
+	while (h->later && h->later->follow && follow_read(h->later->follow, &ev))
+		attend(h, &ev);
+}
+
+/* ---- beginning and end ---------------------------------------------------------------------- */
+
+static bool is_created(const dtrace_hdl_t *h, pid_t pid)
+{
+	for (uint32_t i = 0; i < h->procs.len; i++)
+		if (proc_pid(h->procs.data[i]) == pid)
+			return proc_is_created(h->procs.data[i]);
+	return false;
+}
+
+static struct err *start_proc(dtrace_hdl_t *h, struct later_proc *p)
+{
+	struct err *e;
+
+	p->stops = is_created(h, p->pid);
+	e = follow_add(h->later->follow, p->pid, p->stops);
+	if (e || !h->later->wants_libraries)
+		return e;
+	watch_linker(h, p, false);
+	if (!p->stops)
+		look(h, p->pid, false); /* what came since it was looked at */
+	return NULL;
+}
+
+struct err *later_start(dtrace_hdl_t *h)
+{
+	struct later *l = h->later;
+	struct err *e;
+
+	if (!l)
+		return NULL;
+	e = follow_create(l->procs.len, &l->follow);
+	if (!e)
+		e = rings_listen(h->rings, follow_fd(l->follow));
+	for (uint32_t i = 0; i < l->procs.len && !e; i++)
+		e = start_proc(h, &l->procs.data[i]);
+	return e;
+}
+
+void later_destroy(dtrace_hdl_t *h)
+{
+	struct later *l = h->later;
+
+	if (!l)
+		return;
+	follow_destroy(l->follow);
+	for (uint32_t i = 0; i < l->procs.len; i++)
+		if (l->procs.data[i].stops)
+			(void)kill(l->procs.data[i].pid, SIGCONT); /* as in attend() */
+	vec_deinit(&l->procs);
+	free(l);
+	h->later = NULL;
+}

@@ -1,0 +1,24 @@
+/*
+ * Probes that come while a session runs: functions of libraries that processes open, of programs they execute.
+ *
+ * A process is followed when a clause of the pid provider is about it. When it has other code, the clauses'
+ * descriptions are matched in what is new; probes found there get a unit of their own, which shares the session's
+ * maps and layout. A process of -c waits until that is done. One that was grabbed runs on: what it calls in
+ * the first milliseconds of a library is not seen.
+ *
+ * Errors   what goes wrong here is told, and the session goes on with the probes it has.
+ */
+#pragma once
+
+#include "session/session.h"
+
+/* Clauses are matched: which of them may get more probes? */
+void later_plan(dtrace_hdl_t *h);
+/* For their names, in the kernel's string table. */
+uint32_t later_strtab_room(const dtrace_hdl_t *h);
+/* Probes are in place. */
+MUST_CHECK struct err *later_start(dtrace_hdl_t *h);
+/* Attends to what processes have done. */
+void later_work(dtrace_hdl_t *h);
+/* No process waits for us any more. */
+void later_destroy(dtrace_hdl_t *h);

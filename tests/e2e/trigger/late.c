@@ -1,0 +1,166 @@
+/*
+ * Code that comes later. The words of the command line are done one after the other:
+ *
+ *     open[=LIB]  loads the library (liblate.so, where the program is); its constructor runs
+ *     call=N      calls late_f() N times, late_g() once each of these
+ *     close       unloads it
+ *     twice       opens, calls 5, closes, opens, calls 5, closes
+ *     fork=N      a child calls late_f() N times; waits for it
+ *     exec=WORDS  executes this program again with WORDS ("call=3,wait"), under the name late_other
+ *     texec=WORDS the same, by a thread that is not the first
+ *     wait        prints "ready", reads a line
+ *     slow        waits until late_f() has a breakpoint, at most 2 s
+ */
+#include <dlfcn.h>
+#include <libgen.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[PATH_MAX];
+static void *lib;
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "late: %s\n", what);
+	exit(1);
+}
+
+static void do_open(const char *name)
+{
+	char path[PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name && *name ? name : "liblate.so");
+	lib = dlopen(path, RTLD_NOW);
+	if (!lib)
+		fail(dlerror());
+}
+
+static void do_call(const char *n)
+{
+	long (*f)(long) = lib ? (long (*)(long))dlsym(lib, "late_f") : NULL;
+
+	if (!f)
+		fail("there is no late_f()");
+	for (int i = 0; i < atoi(n); i++)
+		f(i);
+}
+
+static void do_close(const char *arg)
+{
+	(void)arg;
+	if (!lib || dlclose(lib))
+		fail("dlclose");
+	lib = NULL;
+}
+
+static void do_twice(const char *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 2; i++) {
+		do_open(NULL);
+		do_call("5");
+		do_close(NULL);
+	}
+}
+
+static void do_fork(const char *n)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		do_call(n);
+		_exit(7);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 7)
+		fail("the child was harmed");
+}
+
+static void do_exec(const char *words)
+{
+	char path[PATH_MAX + 64], *copy = strdup(words), *argv[16], *save = NULL;
+	int n = 0;
+
+	snprintf(path, sizeof(path), "%s/late_other", dir);
+	argv[n++] = path;
+	for (char *w = strtok_r(copy, ",", &save); w && n < 15; w = strtok_r(NULL, ",", &save))
+		argv[n++] = w;
+	argv[n] = NULL;
+	execv(path, argv);
+	fail("exec");
+}
+
+static void *exec_thread(void *words)
+{
+	do_exec(words);
+	return NULL;
+}
+
+static void do_texec(const char *words)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, exec_thread, (void *)words) == 0)
+		pthread_join(t, NULL);
+	fail("thread");
+}
+
+static void do_wait(const char *arg)
+{
+	char line[16];
+
+	(void)arg;
+	puts("ready");
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		fail("end of input");
+}
+
+/* The first instruction of late_f() is no longer what it was: probes are in place. */
+static void do_slow(const char *arg)
+{
+	const volatile unsigned char *f = lib ? dlsym(lib, "late_f") : NULL;
+
+	(void)arg;
+	for (int i = 0; f && i < 2000; i++) {
+		for (int k = 0; k < 8; k++)
+			if (f[k] == 0xcc)
+				return;
+		usleep(1000);
+	}
+}
+
+/* clang-format off */
+static const struct {
+	const char *word;
+	void (*func)(const char *arg);
+} words[] = {
+	{"open", do_open}, {"call", do_call}, {"close", do_close}, {"twice", do_twice}, {"fork", do_fork},
+	{"exec", do_exec}, {"texec", do_texec}, {"wait", do_wait}, {"slow", do_slow},
+};
+/* clang-format on */
+
+int main(int argc, char **argv)
+{
+	char *exe = realpath("/proc/self/exe", NULL);
+
+	if (!exe)
+		fail("/proc/self/exe");
+	snprintf(dir, sizeof(dir), "%s", dirname(exe));
+	for (int i = 1; i < argc; i++) {
+		size_t len = strcspn(argv[i], "="), k = 0;
+
+		while (k < sizeof(words) / sizeof(words[0]) &&
+		       (strncmp(words[k].word, argv[i], len) != 0 || words[k].word[len]))
+			k++;
+		if (k == sizeof(words) / sizeof(words[0]))
+			fail(argv[i]);
+		words[k].func(argv[i][len] ? argv[i] + len + 1 : NULL);
+	}
+	return 0;
+}
