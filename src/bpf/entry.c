@@ -59,17 +59,13 @@ static void check_process(struct entry *en)
 	struct emitter *e = &en->g->e;
 	uint32_t any = em_label(e);
 
-	if (!en->ops->has_tgid || (en->has_one_probe && !en->g->u->probes[0].tgid))
+	if (!en->ops->has_tgid)
 		return;
 	em_helper(e, BPF_FUNC_get_current_pid_tgid);
 	em_alu_imm(e, BPF_RSH, R0, 32);
-	if (en->has_one_probe) {
-		em_jmp_imm(e, BPF_JNE, R0, (int32_t)en->g->u->probes[0].tgid, en->quit);
-	} else {
-		em_load(e, 4, R1, R8, offsetof(struct rt_dispatch, tgid));
-		em_jmp_imm(e, BPF_JEQ, R1, 0, any);
-		em_jmp_reg(e, BPF_JNE, R0, R1, en->quit);
-	}
+	em_load(e, 4, R1, R8, offsetof(struct rt_dispatch, tgid));
+	em_jmp_imm(e, BPF_JEQ, R1, 0, any);
+	em_jmp_reg(e, BPF_JNE, R0, R1, en->quit);
 	em_here(e, any);
 }
 
@@ -541,7 +537,8 @@ static void look_at_probes(struct entry *en)
 	const struct unit *u = en->g->u;
 	bool is_sys = entry_is_sys(u->kind);
 
-	en->has_one_probe = u->nprobes > 0 && u->nprobes <= MAX_COMPARED;
+	/* probes of processes are taken out of the table: unit_drop_process() */
+	en->has_one_probe = u->nprobes > 0 && u->nprobes <= MAX_COMPARED && !en->ops->has_tgid;
 	for (uint32_t w = 0; w < u->nwords; w++)
 		en->always[w] = UINT64_MAX;
 	for (uint32_t i = 0; i < u->nprobes; i++) {

@@ -295,8 +295,6 @@ static void uprobe_key(struct entry *en)
 	em_helper(e, HELPER_GET_ATTACH_COOKIE);
 	em_store(e, 8, R10, FRAME_VAL, R0);
 	em_mov32(e, R8, R0);
-	if (en->has_one_probe)
-		compare_keys(en);
 }
 
 static void no_args(struct entry *en)

@@ -96,6 +96,9 @@ MUST_CHECK struct err *unit_load(const struct unit *u, const struct bpf_code *co
 				 const struct layout *l, FILE *log, struct loaded *ret_loaded,
 				 uint32_t *ret_span);
 
+/* Probes of the process fire no more, whatever links there are. */
+MUST_CHECK struct err *unit_drop_process(const struct unit *u, const struct loaded *l, uint32_t tgid);
+
 /* ---- attaching (attach.c) ---------------------------------------------------------------------------- */
 
 MUST_CHECK struct err *attach_raw_tracepoint(int prog_fd, const char *name, int *ret_fd);

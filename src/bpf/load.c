@@ -12,19 +12,31 @@
 
 /* ---- dispatch map ----------------------------------------------------------------------- */
 
-static struct err *dispatch_fill(const struct unit *u, int fd, size_t value_size)
+static size_t dispatch_size(const struct unit *u)
 {
-	CLEANUP(free) uint32_t *keys = xcalloc(u->nprobes, sizeof(*keys));
-	CLEANUP(free) char *values = xcalloc(u->nprobes, value_size);
+	return sizeof(struct rt_dispatch) + u->nwords * sizeof(uint64_t);
+}
+
+static struct err *dispatch_set(const struct unit *u, int fd, uint32_t *keys, void *values, uint32_t n)
+{
 	union bpf_attr attr = {
 		.batch.keys = (uint64_t)(uintptr_t)keys,
 		.batch.values = (uint64_t)(uintptr_t)values,
-		.batch.count = u->nprobes,
+		.batch.count = n,
 		.batch.map_fd = (uint32_t)fd,
 	};
 
-	if (u->nprobes == 0)
-		return NULL;
+	if (n && sys_bpf(BPF_MAP_UPDATE_BATCH, &attr, sizeof(attr)))
+		return err_sys(errno, "cannot fill the probe table of '%s'", u->name);
+	return NULL;
+}
+
+static struct err *dispatch_fill(const struct unit *u, int fd)
+{
+	size_t value_size = dispatch_size(u);
+	CLEANUP(free) uint32_t *keys = xcalloc(u->nprobes, sizeof(*keys));
+	CLEANUP(free) char *values = xcalloc(u->nprobes, value_size);
+
 	for (uint32_t i = 0; i < u->nprobes; i++) {
 		const struct unit_probe *pr = &u->probes[i];
 		struct rt_dispatch *d = (struct rt_dispatch *)(values + i * value_size);
@@ -37,14 +49,24 @@ static struct err *dispatch_fill(const struct unit *u, int fd, size_t value_size
 					  .place = pr->place};
 		memcpy(d->mask, pr->mask, u->nwords * sizeof(uint64_t));
 	}
-	if (sys_bpf(BPF_MAP_UPDATE_BATCH, &attr, sizeof(attr)))
-		return err_sys(errno, "cannot fill the probe table of '%s'", u->name);
-	return NULL;
+	return dispatch_set(u, fd, keys, values, u->nprobes);
+}
+
+struct err *unit_drop_process(const struct unit *u, const struct loaded *l, uint32_t tgid)
+{
+	CLEANUP(free) uint32_t *keys = xcalloc(u->nprobes, sizeof(*keys));
+	CLEANUP(free) char *nothing = xcalloc(u->nprobes, dispatch_size(u));
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < u->nprobes; i++)
+		if (u->probes[i].tgid == tgid)
+			keys[n++] = u->probes[i].key;
+	return dispatch_set(u, l->dispatch_fd, keys, nothing, n);
 }
 
 static struct err *dispatch_create(const struct unit *u, int *ret_fd)
 {
-	size_t value_size = sizeof(struct rt_dispatch) + u->nwords * sizeof(uint64_t);
+	size_t value_size = dispatch_size(u);
 	union bpf_attr attr = {
 		.map_type = BPF_MAP_TYPE_ARRAY,
 		.map_name = "dispatch",
@@ -62,7 +84,7 @@ static struct err *dispatch_create(const struct unit *u, int *ret_fd)
 		return err_sys(errno,
 			       "cannot create the probe table of '%s' (%u entries of %zu bytes)",
 			       u->name, attr.max_entries, value_size);
-	e = dispatch_fill(u, fd, value_size);
+	e = dispatch_fill(u, fd);
 	if (!e)
 		*ret_fd = fd_take(&fd);
 	return e;

@@ -75,6 +75,20 @@ static const char **field_of(void *object, size_t off)
 	return (const char **)((char *)object + off);
 }
 
+const char *probes_list_command(struct probes *ps, const struct probe_desc *desc)
+{
+	struct arena *a = probes_arena(ps);
+	const char *pid = arena_printf(a, "%d", (int)probes_created(ps));
+	size_t len = strlen(desc->prov), digits = strlen(pid);
+	struct probe_desc shown = *desc;
+
+	if (!probes_created(ps) || len <= digits || strcmp(desc->prov + len - digits, pid) != 0 ||
+	    (desc->prov[len - digits - 1] >= '0' && desc->prov[len - digits - 1] <= '9'))
+		return arena_printf(a, "dtrace -ln '%s'", probe_desc_text(a, desc));
+	shown.prov = arena_printf(a, "%.*s$target", (int)(len - digits), desc->prov);
+	return arena_printf(a, "dtrace -ln '%s' -c COMMAND", probe_desc_text(a, &shown));
+}
+
 static const char *hint_field(struct probes *ps, const struct probe_desc *desc,
 			      const struct field *f)
 {
@@ -100,8 +114,7 @@ static const char *hint_field(struct probes *ps, const struct probe_desc *desc,
 		return hint;
 	if (!*open.prov && !*open.mod && !*open.func)
 		return "dtrace -l lists what there is";
-	return arena_printf(probes_arena(ps), "dtrace -ln '%s' lists what there is",
-			    probe_desc_text(probes_arena(ps), &open));
+	return arena_printf(probes_arena(ps), "%s lists what there is", probes_list_command(ps, &open));
 }
 
 /* 'syscall::read' names a probe 'read', for the last field is the name: the fields moved to the

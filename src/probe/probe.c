@@ -39,6 +39,7 @@ struct probes {
 	void *notice_ctx;
 	struct err *(*on_process)(void *ctx, pid_t pid);
 	void *process_ctx;
+	pid_t created;
 };
 
 struct probes *probes_create(void)
@@ -142,6 +143,16 @@ void probes_on_process(struct probes *ps, struct err *(*func)(void *ctx, pid_t p
 struct err *probes_need_process(struct probes *ps, pid_t pid)
 {
 	return ps->on_process ? ps->on_process(ps->process_ctx, pid) : NULL;
+}
+
+void probes_set_created(struct probes *ps, pid_t pid)
+{
+	ps->created = pid;
+}
+
+pid_t probes_created(const struct probes *ps)
+{
+	return ps->created;
 }
 
 /* ---- adding --------------------------------------------------------------------------------- */

@@ -143,6 +143,10 @@ PRINTF_LIKE(2, 3) void probes_notice(struct probes *ps, const char *fmt, ...);
 void probes_on_process(struct probes *ps, struct err *(*func)(void *ctx, pid_t pid), void *ctx);
 MUST_CHECK struct err *probes_need_process(struct probes *ps, pid_t pid);
 
+/* A process of -c, which ends with us: messages say pid$target, not its number. 0 = there is none. */
+void probes_set_created(struct probes *ps, pid_t pid);
+pid_t probes_created(const struct probes *ps);
+
 /* msg: without newline. Each description's notices come once per registry. */
 void probes_on_notice(struct probes *ps, void (*func)(void *ctx, const char *msg), void *ctx);
 /*
@@ -173,5 +177,7 @@ const char *probes_hint(struct probes *ps, const struct probe_desc *desc);
 /* d-language.md 1.7: * ? [..] [!..] \x; an empty pattern matches anything. */
 bool glob_match(const char *pattern, const char *text);
 bool glob_is_literal(const char *pattern);
+/* What to type for a list of what desc means. */
+const char *probes_list_command(struct probes *ps, const struct probe_desc *desc);
 /* "P:M:F:N" as messages show it. */
 const char *probe_desc_text(struct arena *a, const struct probe_desc *desc);

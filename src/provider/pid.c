@@ -134,14 +134,21 @@ static struct err *unreadable(const struct request *r, const struct pid_object *
 			DTAG_CODE(D_PROC_CREATEFAIL));
 }
 
+static const char *list_command(const struct request *r, const char *mod, const char *func, const char *name)
+{
+	const struct probe_desc desc = {r->target->prov, mod, func, name, 0};
+
+	return probes_list_command(r->ps, &desc);
+}
+
 static struct err *refused(const struct request *r, const char *func, uint32_t off)
 {
 	if (!r->is_exact)
 		return NULL;
 	return err_code(err_hint(err_new("the kernel places no probe on the instruction at '%s'+%x",
 					 func, off),
-				 "probe one after it: dtrace -ln '%s::%s:' -p %d lists them",
-				 r->target->prov, func, (int)r->target->pid),
+				 "probe one after it: %s lists them",
+				 list_command(r, "", func, "")),
 			DTAG_CODE(D_PROC_CREATEFAIL));
 }
 
@@ -468,7 +475,7 @@ static struct err *check_absolute(const struct request *r)
 	if (!r->is_insn)
 		return err_code(err_hint(err_new("function '-' needs an address, not '%s'",
 						 r->desc->name),
-					 "write it in hexadecimal: %s::-:4011a0", r->target->prov),
+					 "write it in hexadecimal: pid$target::-:4011a0"),
 				DTAG_CODE(D_PROC_NAME));
 	return NULL;
 }
@@ -577,8 +584,7 @@ static struct err *no_such_function(const struct request *r, const struct pid_ob
 	near = diag_nearest(r->desc->func, names, o->funcs->list.len);
 	if (near)
 		return err_hint(e, "did you mean '%s'?", near);
-	return err_hint(e, "dtrace -ln '%s:%s::entry' -p %d lists what there is", r->target->prov,
-			o->name, (int)r->target->pid);
+	return err_hint(e, "%s lists what there is", list_command(r, o->name, "", "entry"));
 }
 
 static struct err *collect_functions(struct request *r)
@@ -668,8 +674,9 @@ static const char *pid_hint(struct probes *ps, const struct provider *pv,
 	near = diag_nearest(desc->mod, names, n);
 	if (near)
 		return arena_printf(probes_arena(ps), "did you mean '%s'?", near);
-	return arena_printf(probes_arena(ps), "/proc/%d/maps shows what process %d has mapped", (int)pid,
-			    (int)pid);
+	return arena_printf(probes_arena(ps),
+			    "there is no such module now; with -Z its functions are probed as soon as the process "
+			    "has opened it");
 }
 
 static uint32_t pid_points(const struct probe *pr, struct probe_point *ret)

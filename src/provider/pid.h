@@ -24,6 +24,7 @@ struct pid_object {
 	uint64_t dev, ino;
 	uint32_t batch; /* in which it was seen first */
 	bool is_main;
+	bool is_stale; /* what was placed in it is dead */
 	int fd; /* -1 until pid_object_open() */
 	struct funcs *funcs;
 	struct text text;

@@ -57,19 +57,20 @@ static bool is_mapped(const struct pid_target *t, const struct pid_object *o)
 	return false;
 }
 
-/* One that was gone before it could be opened is as good as new when it is back. */
-static void renew_objects(const struct pid_state *st, struct pid_target *t, bool is_other)
+/* One that was gone before it could be opened, or whose links have died, is as good as new when it is there. */
+static void renew_objects(const struct pid_state *st, struct pid_target *t)
 {
 	for (uint32_t i = 0; i < t->objects.len; i++) {
 		struct pid_object *o = t->objects.data[i];
 		bool is_missed = o->fd < 0 && o->refused && err_get_sys(o->refused) == ENOENT;
 
-		if (!(is_other || is_missed) || !is_mapped(t, o))
+		if (!(o->is_stale || is_missed) || !is_mapped(t, o))
 			continue;
 		if (is_missed) {
 			err_destroy(o->refused);
 			o->refused = NULL;
 		}
+		o->is_stale = false;
 		o->batch = st->batch;
 	}
 }
@@ -85,10 +86,12 @@ struct err *pid_look_again(struct probes *ps, pid_t pid, bool is_other, bool *re
 		return NULL;
 	st->batch++;
 	st->nkeys = 0;
+	for (uint32_t i = 0; i < t->objects.len && is_other; i++)
+		t->objects.data[i]->is_stale = true;
 	e = pid_target_look(st, t);
 	if (e)
 		return e;
-	renew_objects(st, t, is_other);
+	renew_objects(st, t);
 	for (uint32_t i = 0; i < t->objects.len; i++)
 		*ret_any |= t->objects.data[i]->batch == st->batch;
 	return NULL;

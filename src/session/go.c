@@ -533,12 +533,12 @@ static struct err *start(dtrace_hdl_t *h)
 		return NULL;
 	}
 	if (!e)
-		e = later_start(h);
-	if (!e)
 		e = session_watch_processes(h);
-	if (!e)
-		set_state(h, RT_STATE_ON);
-	return e;
+	if (e)
+		return e;
+	later_start(h);
+	set_state(h, RT_STATE_ON);
+	return NULL;
 }
 
 int dtrace_go(dtrace_hdl_t *dtp)

@@ -84,12 +84,50 @@ uint32_t later_strtab_room(const dtrace_hdl_t *h)
 
 /* ---- what has come -------------------------------------------------------------------------- */
 
-static void failed(dtrace_hdl_t *h, pid_t pid, struct err *e)
+/* A process that has ended is no failure: so has its part of the run. */
+static void failed(dtrace_hdl_t *h, pid_t pid, const char *what, struct err *e)
 {
-	if (kill(pid, 0) == 0 || errno != ESRCH) /* else it has ended: so has its part of the run */
-		session_adjusted(h, "functions that process %d has mapped just now are not probed: %s", (int)pid,
-				 err_text(e));
+	if (kill(pid, 0) == 0 || errno != ESRCH)
+		session_adjusted(h, "process %d has other code now: %s: %s", (int)pid, what, err_text(e));
 	err_destroy(e);
+}
+
+static bool difo_reads_args(const struct difo *d)
+{
+	for (uint32_t i = 0; d && i < d->code_len; i++)
+		if (DIF_INSN_OP(d->code[i]) == DIF_OP_LDGA && DIF_INSN_R1(d->code[i]) == DIF_VAR_ARGS)
+			return true;
+	return false;
+}
+
+static bool clause_reads_args(const struct prog_clause *cl)
+{
+	if (difo_reads_args(cl->pred))
+		return true;
+	for (uint32_t i = 0; i < cl->nacts; i++)
+		for (uint32_t k = 0; k < cl->acts[i].nargs; k++)
+			if (difo_reads_args(cl->acts[i].args[k]))
+				return true;
+	return false;
+}
+
+/* A clause that uses args[] was compiled for the types of its first probe. */
+static void keep_typed(dtrace_hdl_t *h, const struct session_clause *sc, struct probe_list *l)
+{
+	uint32_t n = 0;
+
+	if (!l->probes.len || !sc->n || !clause_reads_args(sc->clause))
+		return;
+	for (uint32_t i = 0; i < l->probes.len; i++)
+		if (session_same_args(h, sc->probes[0], l->probes.data[i]))
+			l->probes.data[n++] = l->probes.data[i];
+	if (n < l->probes.len)
+		session_adjusted(h,
+				 "%u functions of '%s' that have come to '%s' are not probed: their args[] are of "
+				 "other types than those the clause was compiled for",
+				 l->probes.len - n, l->probes.data[n]->mod,
+				 probe_desc_text(h->arena, &sc->clause->desc));
+	l->probes.len = n;
 }
 
 /* The probes of each open clause about the process, in what is new there. */
@@ -108,7 +146,9 @@ static uint32_t match_clauses(dtrace_hdl_t *h, pid_t pid, struct late_clause *la
 		*lc = (struct late_clause){.clause = i};
 		e = pid_match_new(h->probes, &sc->clause->desc, &lc->list);
 		if (e)
-			failed(h, pid, e);
+			failed(h, pid, probe_desc_text(h->arena, &sc->clause->desc), e);
+		else
+			keep_typed(h, sc, &lc->list);
 		if (lc->list.probes.len && !e)
 			n++;
 		else
@@ -131,7 +171,24 @@ static struct err *place(dtrace_hdl_t *h, const struct late_clause *late, uint32
 	return e ? e : session_attach_unit(h, u, &h->attachments);
 }
 
-/* is_other: the process is another task for the kernel, whose links are dead. */
+/*
+ * The process is another task for the kernel now. Its links are dead or half dead: no breakpoints are made for them,
+ * but they are served where others make one (Linux 6.18 kernel/trace/bpf_trace.c, uprobe_multi_link_filter()).
+ */
+static void drop_probes(dtrace_hdl_t *h, pid_t pid)
+{
+	for (uint32_t i = 0; i < h->units.len; i++) {
+		const struct session_unit *u = h->units.data[i];
+		struct err *e = u->unit.kind == ENTRY_UPROBE && u->loaded.dispatch_fd >= 0
+					? unit_drop_process(&u->unit, &u->loaded, (uint32_t)pid)
+					: NULL;
+
+		if (e)
+			failed(h, pid, "functions may be counted twice", e);
+	}
+}
+
+/* is_other: what was placed before is dead. */
 static void look(dtrace_hdl_t *h, pid_t pid, bool is_other)
 {
 	struct late_clause *late = xcalloc(h->clauses.len, sizeof(*late));
@@ -144,7 +201,7 @@ static void look(dtrace_hdl_t *h, pid_t pid, bool is_other)
 	if (n)
 		e = place(h, late, n);
 	if (e)
-		failed(h, pid, e);
+		failed(h, pid, "its functions are not probed", e);
 	for (uint32_t i = 0; i < n; i++)
 		vec_deinit(&late[i].list.probes);
 	free(late);
@@ -164,7 +221,7 @@ static void watch_linker(dtrace_hdl_t *h, struct later_proc *p, bool is_other)
 		e = follow_linker(h->later->follow, p->pid, r.fd, r.hook_off, r.state);
 	rtld_deinit(&r);
 	if (e) {
-		failed(h, p->pid, e);
+		failed(h, p->pid, "libraries that it opens are not probed", e);
 		return;
 	}
 	p->has_linker = true;
@@ -194,6 +251,8 @@ static void attend(dtrace_hdl_t *h, const struct follow_event *ev)
 
 	if (!p)
 		return;
+	if (is_other)
+		drop_probes(h, p->pid);
 	if (!is_over(h)) {
 		if (ev->kind == FOLLOW_EXEC)
 			watch_linker(h, p, is_other);
@@ -235,19 +294,21 @@ static struct err *start_proc(dtrace_hdl_t *h, struct later_proc *p)
 	return NULL;
 }
 
-struct err *later_start(dtrace_hdl_t *h)
+void later_start(dtrace_hdl_t *h)
 {
 	struct later *l = h->later;
 	struct err *e;
 
 	if (!l)
-		return NULL;
+		return;
 	e = follow_create(l->procs.len, &l->follow);
 	if (!e)
 		e = rings_listen(h->rings, follow_fd(l->follow));
 	for (uint32_t i = 0; i < l->procs.len && !e; i++)
 		e = start_proc(h, &l->procs.data[i]);
-	return e;
+	if (e)
+		session_adjusted(h, "what processes map from now on is not probed: %s", err_text(e));
+	err_destroy(e);
 }
 
 void later_destroy(dtrace_hdl_t *h)

@@ -17,7 +17,7 @@ void later_plan(dtrace_hdl_t *h);
 /* For their names, in the kernel's string table. */
 uint32_t later_strtab_room(const dtrace_hdl_t *h);
 /* Probes are in place. */
-MUST_CHECK struct err *later_start(dtrace_hdl_t *h);
+void later_start(dtrace_hdl_t *h);
 /* Attends to what processes have done. */
 void later_work(dtrace_hdl_t *h);
 /* No process waits for us any more. */

@@ -148,6 +148,15 @@ static bool same_types(const char *const *a, const char *const *b, uint32_t n)
 	return true;
 }
 
+bool session_same_args(dtrace_hdl_t *h, const struct probe *a, const struct probe *b)
+{
+	const char *const *of_a = NULL, *const *of_b = NULL;
+	uint32_t na = a->provider->arg_types ? a->provider->arg_types(h->probes, a, &of_a) : 0;
+	uint32_t nb = b->provider->arg_types ? b->provider->arg_types(h->probes, b, &of_b) : 0;
+
+	return na == nb && same_types(of_a, of_b, na);
+}
+
 static int env_arg_types(void *ctx, const struct probe_desc *desc, const char *const **ret_types)
 {
 	dtrace_hdl_t *h = ctx;
@@ -496,6 +505,7 @@ int dtrace_proc_create(dtrace_hdl_t *dtp, const char *cmd)
 	if (e)
 		return session_fail(dtp, e);
 	vec_push(&dtp->procs, p);
+	probes_set_created(dtp->probes, proc_pid(p));
 	return 0;
 }
 

@@ -167,6 +167,8 @@ uint64_t session_now(void); /* CLOCK_MONOTONIC in ns */
 /* program.c: options to what the compiler and the printer read. */
 void session_refresh_opts(dtrace_hdl_t *h);
 void session_env_init(dtrace_hdl_t *h);
+/* Have two probes args[] of the same types? */
+bool session_same_args(dtrace_hdl_t *h, const struct probe *a, const struct probe *b);
 /* Makes the compiler's session when there is none yet. */
 void session_need_dsession(dtrace_hdl_t *h);
 

@@ -21,8 +21,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noinline, noclone))
+#endif
+
 static char dir[PATH_MAX];
 static void *lib;
+static volatile long sink;
+
+long first_f(long x);
+
+NOINLINE long first_f(long x)
+{
+	sink += x;
+	return sink;
+}
 
 static void fail(const char *what)
 {
@@ -152,6 +167,7 @@ int main(int argc, char **argv)
 	if (!exe)
 		fail("/proc/self/exe");
 	snprintf(dir, sizeof(dir), "%s", dirname(exe));
+	first_f(argc);
 	for (int i = 1; i < argc; i++) {
 		size_t len = strcspn(argv[i], "="), k = 0;
 

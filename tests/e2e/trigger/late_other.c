@@ -3,15 +3,10 @@
 #include "late.c"
 #undef main
 
-#ifdef __clang__
-#define NOINLINE __attribute__((noinline))
-#else
-#define NOINLINE __attribute__((noinline, noclone))
-#endif
-
 static volatile long other_sink;
 
 __attribute__((visibility("default"))) long other_f(long x);
+__attribute__((visibility("default"))) const char *text_f(const char *s);
 
 NOINLINE long other_f(long x)
 {
@@ -19,9 +14,16 @@ NOINLINE long other_f(long x)
 	return other_sink;
 }
 
+NOINLINE const char *text_f(const char *s)
+{
+	other_sink += s[0];
+	return s;
+}
+
 int main(int argc, char **argv)
 {
 	for (int i = 0; i < 3; i++)
 		other_sink += other_f(i);
+	text_f(argv[0]);
 	return late_main(argc, argv);
 }
