@@ -8,6 +8,7 @@
 
 #include "base/vec.h"
 #include "bpf/arch.h"
+#include "bpf/keeper.h"
 #include "bpf/kernel.h"
 
 #define RING_SIZE 65536u
@@ -19,7 +20,8 @@ enum { STACK_PID = -4, STACK_STATE = -8 };
 struct follow {
 	int procs_fd, ring_fd; /* process id -> flags; events */
 	int exec_fd, linker_fd; /* programs */
-	VEC(int) links;
+	int exec_link;
+	VEC(uint32_t) pids; /* those that were added */
 	struct ring_buffer *ring;
 	VEC(struct follow_event) events; /* read, not given out yet */
 };
@@ -51,7 +53,16 @@ struct err *follow_add(struct follow *f, pid_t pid, bool stops)
 
 	if (sys_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)))
 		return err_sys(errno, "cannot follow process %d", (int)pid);
+	vec_push(&f->pids, key);
 	return NULL;
+}
+
+/* The programs leave it alone from now on. */
+static void leave(const struct follow *f, uint32_t pid)
+{
+	union bpf_attr attr = {.map_fd = (uint32_t)f->procs_fd, .key = (uint64_t)(uintptr_t)&pid};
+
+	(void)sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)); /* it is there */
 }
 
 /* ---- programs ------------------------------------------------------------------------------- */
@@ -201,41 +212,21 @@ static struct err *prog_load(const struct follow *f, enum follow_kind kind, int 
 static struct err *follow_execs(struct follow *f)
 {
 	struct err *e = prog_load(f, FOLLOW_EXEC, &f->exec_fd);
-	int fd;
 
-	if (!e)
-		e = attach_raw_tracepoint(f->exec_fd, "sched_process_exec", &fd);
-	if (!e)
-		vec_push(&f->links, fd);
-	return e;
+	return e ? e : attach_raw_tracepoint(f->exec_fd, "sched_process_exec", &f->exec_link);
 }
 
-static struct err *attach_linker(struct follow *f, pid_t pid, int file_fd, uint64_t off, uint64_t cookie)
+struct err *follow_linker(struct follow *f, struct keeper *k, pid_t pid, int file_fd, uint64_t off, int64_t state)
 {
-	struct uprobe_sites site = {&off, &cookie, 1};
-	int event, link;
-	struct err *e;
-
-	if (feat_has(FEAT_UPROBE_MULTI)) {
-		e = attach_uprobe_multi(f->linker_fd, file_fd, feat_has(FEAT_UPROBE_TGID) ? pid : 0, &site,
-					&link);
-		if (!e)
-			vec_push(&f->links, link);
-		return e;
-	}
-	e = attach_uprobe(f->linker_fd, file_fd, pid, off, cookie, &event, &link);
-	if (!e) {
-		vec_push(&f->links, link);
-		vec_push(&f->links, event);
-	}
-	return e;
-}
-
-struct err *follow_linker(struct follow *f, pid_t pid, int file_fd, uint64_t off, int64_t state)
-{
+	uint64_t cookie = (uint64_t)state;
+	const struct uprobe_sites site = {&off, &cookie, 1};
 	struct err *e = f->linker_fd < 0 ? prog_load(f, FOLLOW_MAPPED, &f->linker_fd) : NULL;
 
-	return e ? e : attach_linker(f, pid, file_fd, off, (uint64_t)state);
+	if (e)
+		return e;
+	if (!feat_has(FEAT_UPROBE_MULTI))
+		return keeper_uprobe(k, f->linker_fd, file_fd, pid, off, cookie);
+	return keeper_uprobe_multi(k, f->linker_fd, file_fd, feat_has(FEAT_UPROBE_TGID) ? pid : 0, &site);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -278,7 +269,7 @@ struct err *follow_create(uint32_t max, struct follow **ret_follow)
 	struct follow *f = xcalloc(1, sizeof(*f));
 	struct err *e;
 
-	f->procs_fd = f->ring_fd = f->exec_fd = f->linker_fd = -1;
+	f->procs_fd = f->ring_fd = f->exec_fd = f->linker_fd = f->exec_link = -1;
 	e = map_make(BPF_MAP_TYPE_HASH, "followed", 4, max, &f->procs_fd);
 	if (!e)
 		e = map_make(BPF_MAP_TYPE_RINGBUF, "follow", 0, RING_SIZE, &f->ring_fd);
@@ -294,19 +285,24 @@ struct err *follow_create(uint32_t max, struct follow **ret_follow)
 	return NULL;
 }
 
+static void fds_close(const int *const *fds, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (*fds[i] >= 0)
+			(void)close(*fds[i]);
+}
+
 void follow_destroy(struct follow *f)
 {
-	const int *fds[] = {&f->exec_fd, &f->linker_fd, &f->procs_fd, &f->ring_fd};
+	const int *fds[] = {&f->exec_link, &f->exec_fd, &f->linker_fd, &f->procs_fd, &f->ring_fd};
 
 	if (!f)
 		return;
-	for (uint32_t i = 0; i < f->links.len; i++)
-		(void)close(f->links.data[i]);
+	for (uint32_t i = 0; i < f->pids.len; i++)
+		leave(f, f->pids.data[i]);
 	ring_buffer__free(f->ring);
-	for (size_t i = 0; i < ARRAY_LEN(fds); i++)
-		if (*fds[i] >= 0)
-			(void)close(*fds[i]);
-	vec_deinit(&f->links);
+	fds_close(fds, ARRAY_LEN(fds));
+	vec_deinit(&f->pids);
 	vec_deinit(&f->events);
 	free(f);
 }

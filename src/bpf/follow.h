@@ -4,7 +4,8 @@
  * A process that was added with `stops' gets SIGSTOP before it runs the next instruction of its own, and then
  * the event can be read: whoever reads it sends SIGCONT when everything is in place.
  *
- * Owns     maps, programs, links: follow_destroy() takes all off.
+ * Owns     maps, programs, the link to the tracepoint; uprobes are the keeper's (bpf/keeper.h). After
+ *          follow_destroy() nothing is told, and nobody is stopped.
  * Errors   struct err *: the kernel refuses.
  * Threads  one reader.
  * Facts    sched_process_exec(task, old pid, binary) comes when the new image is mapped: Linux fs/exec.c.
@@ -17,6 +18,7 @@
 #include "base/err.h"
 
 struct follow;
+struct keeper;
 
 enum follow_kind {
 	FOLLOW_EXEC,   /* another program */
@@ -37,7 +39,8 @@ MUST_CHECK struct err *follow_add(struct follow *f, pid_t pid, bool stops);
  * The place in a dynamic linker's file that runs when libraries have come or gone; state: where, from
  * there, its state lies in memory (0 = consistent), or 0.
  */
-MUST_CHECK struct err *follow_linker(struct follow *f, pid_t pid, int file_fd, uint64_t off, int64_t state);
+MUST_CHECK struct err *follow_linker(struct follow *f, struct keeper *k, pid_t pid, int file_fd, uint64_t off,
+				     int64_t state);
 /* Readable when there are events. */
 int follow_fd(const struct follow *f);
 /* The next event; false: there is none. */

@@ -63,6 +63,7 @@ struct pid_state {
 	VEC(struct pid_probe *) probes;
 	uint32_t batch; /* 0: what is there at the start; then, one for each look */
 	uint32_t nkeys; /* given out in this batch: each has programs of its own */
+	uint32_t nplaces; /* in place, of all batches */
 	struct dwarf_import *types;	/* NULL until a type is asked for */
 };
 

@@ -289,11 +289,15 @@ struct err *pid_attach(const struct provider *pv, enum entry_kind kind, int prog
 {
 	struct attempt at = {.prog_fd = prog_fd, .opts = opts, .piece = PIECE_FIRST};
 	place_vec places = {0};
+	struct pid_state *st;
 	struct err *e;
 
 	places_collect(probes, n, &places);
-	e = check_count(places.len, opts->max_places);
-	if (!e && places.len)
+	if (!places.len)
+		return NULL;
+	st = probes_state(places.data[0].target->ps, pv, sizeof(*st));
+	e = check_count(st->nplaces + places.len, opts->max_places);
+	if (!e)
 		e = attachments_keeper(ret, &at.keeper);
 	for (uint32_t i = 0; i < places.len && !e && !is_interrupted(&at);) {
 		uint32_t k = same_file(&places.data[i], places.len - i);
@@ -305,6 +309,7 @@ struct err *pid_attach(const struct provider *pv, enum entry_kind kind, int prog
 			e = attach_file(&at, &places.data[i], good);
 		i += k;
 	}
+	st->nplaces += e ? 0 : places.len;
 	vec_deinit(&places);
 	return e;
 }

@@ -213,12 +213,16 @@ static void look(dtrace_hdl_t *h, pid_t pid, bool is_other)
 static void watch_linker(dtrace_hdl_t *h, struct later_proc *p, bool is_other)
 {
 	struct rtld r;
+	struct keeper *k;
 	struct err *e = NULL;
 
 	if (!rtld_find(p->pid, &r))
 		return;
-	if (is_other || !p->has_linker || p->dev != r.dev || p->ino != r.ino)
-		e = follow_linker(h->later->follow, p->pid, r.fd, r.hook_off, r.state);
+	if (is_other || !p->has_linker || p->dev != r.dev || p->ino != r.ino) {
+		e = attachments_keeper(&h->attachments, &k);
+		if (!e)
+			e = follow_linker(h->later->follow, k, p->pid, r.fd, r.hook_off, r.state);
+	}
 	rtld_deinit(&r);
 	if (e) {
 		failed(h, p->pid, "libraries that it opens are not probed", e);
