@@ -4,7 +4,7 @@
  * getppid: N times getppid(). open: N times openat() of a missing file. write: N writes of 10 bytes to
  * /dev/null. read: N reads of i bytes (i = 1..N) from /dev/zero. badclose: N times close(-1).
  * threads: N threads that call getppid() once each. nap: a sleep of N microseconds. hop: N times getppid() on
- * the first, then on the last CPU.
+ * the first, then on the last CPU. cold: N times openat() of a missing file whose name is not in memory yet.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -96,13 +97,27 @@ static void do_hop(long n)
 	}
 }
 
+static void do_cold(long n)
+{
+	static const char name[] = "/no/such/cold";
+	int fd = memfd_create("cold", 0);
+
+	(void)!write(fd, name, sizeof(name));
+	while (n--) {
+		char *map = mmap(NULL, sizeof(name), PROT_READ, MAP_PRIVATE, fd, 0);
+
+		(void)!open(map, O_RDONLY); /* the failure is the point */
+		(void)munmap(map, sizeof(name));
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*func)(long n);
 } modes[] = {
 	{"getppid", do_getppid}, {"open", do_open}, {"write", do_write}, {"read", do_read},
 	{"badclose", do_badclose}, {"threads", do_threads}, {"nap", do_nap},
-	{"hop", do_hop},
+	{"hop", do_hop},	 {"cold", do_cold},
 };
 
 int main(int argc, char **argv)
@@ -112,6 +127,6 @@ int main(int argc, char **argv)
 			modes[i].func(atol(argv[2]));
 			return 0;
 		}
-	fprintf(stderr, "usage: calls getppid|open|write|read|badclose|threads|nap|hop N\n");
+	fprintf(stderr, "usage: calls getppid|open|write|read|badclose|threads|nap|hop|cold N\n");
 	return 2;
 }
