@@ -406,6 +406,7 @@ bool check_keys(struct check *c, const char *what, struct expr **keys, uint32_t 
 	if (nkeys > DIF_MAX_TUPLE) {
 		check_error(c, D_PROTO_LEN, keys[DIF_MAX_TUPLE]->span,
 			    "%s has %u keys, more than %d", what, nkeys, DIF_MAX_TUPLE);
+		diag_hint(c->diags, "join some of them into one key: strjoin(), or a number made of several");
 		return false;
 	}
 	for (uint32_t i = 0; i < nkeys; i++) {

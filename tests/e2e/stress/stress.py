@@ -375,6 +375,11 @@ def case_limit_nesting():
     return Case("int x; BEGIN { x = " + "(x + " * 3000 + "x" + ")" * 3000 + "; }\n", "", err="nested more than 2000 levels deep")
 
 
+def case_limit_variables():
+    return Case("BEGIN { " + "".join(f"v{i} = 1;" for i in range(64300)) + " }\n", "", ("-x", "errtags"),
+                "cannot create v64256: more than 64256 variables")
+
+
 def case_limit_strsize():
     return Case("BEGIN { exit(0); }\n", "", ("-x", "strsize=65537"), "'strsize' lies between 8 and 65536")
 
