@@ -3,7 +3,8 @@
  *
  * Increments go on while a record is consumed, so that zeroing the kernel's values would lose those
  * since the snapshot. Instead the state that clear() saw is kept beside the element's keys and
- * subtracted from every later snapshot. min and max cannot be subtracted; they are zeroed.
+ * subtracted from every later snapshot. min and max cannot be subtracted; they are taken out
+ * (take.c).
  */
 #include "agg/impl.h"
 
@@ -26,6 +27,11 @@ static void block_move(const struct agg_layout *l, int64_t *to, const int64_t *f
 	for (uint32_t i = 0, n = l->agg->func == AGGFUNC_STDDEV ? 2 : agg_state_len(l); i < n; i++)
 		to[i] = (int64_t)(is_minus ? (uint64_t)to[i] - (uint64_t)from[i]
 					   : (uint64_t)to[i] + (uint64_t)from[i]);
+}
+
+void agg_state_sub(const struct agg_layout *l, int64_t *state, const int64_t *less)
+{
+	block_move(l, state, less, true);
 }
 
 /* The merged state, and those of the CPUs if there are any. */

@@ -18,19 +18,17 @@ static struct err *bad_id(uint32_t agg_id)
 	return err_code(err_new("aggregation %u does not exist", agg_id), EDT_BADAGGVAR);
 }
 
-typedef struct err *key_func(void *ctx, uint32_t map, const void *key);
-
-/* Applies func to every kernel element behind e. */
-static struct err *elem_each_key(struct aggs *a, struct agg_slot *slot, struct agg_elem *e,
-				 key_func *func)
+/* Takes every kernel element behind e. */
+static struct err *elem_take(struct aggs *a, struct agg_slot *slot, struct agg_elem *e,
+			     bool keeps_key)
 {
 	const struct agg_layout *l = slot->view.layout;
 	struct err *err = NULL;
 
 	if (!l->key_size)
-		return func(a->ctx, l->map, &l->elem);
+		return raw_take(a, l, &l->elem, e->state, keeps_key);
 	for (struct raw_key *k = elem_of(e)->raws; k && !err; k = k->next)
-		err = func(a->ctx, l->map, k->data);
+		err = raw_take(a, l, k->data, k->state, keeps_key);
 	return err;
 }
 
@@ -44,7 +42,7 @@ static struct err *elem_clear(struct aggs *a, struct agg_slot *slot, struct agg_
 	if (agg_is_additive(slot->view.agg))
 		agg_base_add(slot, e);
 	else
-		err = elem_each_key(a, slot, e, a->io->zero);
+		err = elem_take(a, slot, e, true);
 	if (err)
 		return err_wrap(err, "cannot clear '@%s'", slot->view.agg->name);
 	agg_elem_init(slot->view.layout, e);
@@ -74,7 +72,7 @@ static struct err *elem_remove(struct aggs *a, struct agg_slot *slot, struct agg
 	if (!slot->view.layout->key_size)
 		return elem_clear(a, slot, e);
 	agg_base_remove(slot, e);
-	err = elem_each_key(a, slot, e, a->io->remove);
+	err = elem_take(a, slot, e, false);
 	return err ? err_wrap(err, "cannot truncate '@%s'", slot->view.agg->name) : NULL;
 }
 

@@ -18,9 +18,14 @@ struct agg_io {
 	/* map: index in layout.agg_maps. An element may be reported twice only when it is two elements
 	 * of the kernel's. */
 	struct err *(*each)(void *ctx, uint32_t map, agg_each_f *f, void *arg);
-	/* Values to zero on all CPUs, key kept. A key that is gone is not an error. */
-	struct err *(*zero)(void *ctx, uint32_t map, const void *key);
-	struct err *(*remove)(void *ctx, uint32_t map, const void *key);
+	/* Deletes an element; its values, of *ret_ncpus CPUs, stay until the next call. None when it was
+	 * gone already. An array's element stays. */
+	struct err *(*take)(void *ctx, uint32_t map, const void *key, const uint8_t **ret_values,
+			    uint32_t *ret_ncpus);
+	/* Makes an element with the value on one CPU, nothing on the others; false: there is one. An array's
+	 * is overwritten. */
+	struct err *(*put)(void *ctx, uint32_t map, const void *key, const uint8_t *value,
+			   bool *ret_done);
 	/* Text of a key string by its hash; false when there is none. */
 	bool (*string)(void *ctx, uint64_t hash, struct strbuf *out);
 	/* A key stack by its hash, as struct rt_stack; false when there is none. May be NULL. */
@@ -34,6 +39,7 @@ void *agg_map_io_create(const struct layout *l, const struct kmaps *m);
 
 struct raw_key { /* a kernel key an element was read from */
 	struct raw_key *next;
+	int64_t *state; /* of that element, all CPUs' together */
 	uint8_t data[];
 };
 
@@ -80,6 +86,9 @@ int64_t *agg_state_of_cpu(const struct agg_layout *l, const struct agg_elem *e, 
 /* Adds one CPU's part as the kernel stores it. */
 void agg_state_add_raw(const struct agg_layout *l, int64_t *state, const uint8_t *raw);
 
+/* min, max: what nothing has as its extreme */
+int64_t agg_neutral(const struct agg_layout *l);
+
 /* What sorting by value compares: first val, then tie (6.4.3). */
 struct agg_weight {
 	long double val, tie;
@@ -90,6 +99,8 @@ struct agg_weight agg_weight(const struct agg_layout *l, const struct agg_elem *
 
 /* Whether states add up, so that they can be subtracted. */
 bool agg_is_additive(const struct prog_agg *agg);
+/* state -= less, of a function whose states add up */
+void agg_state_sub(const struct agg_layout *l, int64_t *state, const int64_t *less);
 /* From now on the element's present state does not count. */
 void agg_base_add(struct agg_slot *slot, struct agg_elem *e);
 /* The kernel's element is gone: what it counts next counts from zero. */
@@ -97,6 +108,18 @@ void agg_base_remove(struct agg_slot *slot, struct agg_elem *e);
 /* Takes off what clear() has taken off. */
 void agg_base_apply(struct agg_slot *slot, struct agg_elem *e);
 void agg_base_deinit(struct agg_slot *slot);
+
+/* ---- take.c -------------------------------------------------------------------------------- */
+
+/* The state of one kernel element: that of its function, or one bucket. */
+size_t raw_state_size(const struct agg_layout *l);
+void raw_state_init(const struct agg_layout *l, int64_t *state);
+/* Adds one CPU's part. */
+void raw_state_add(const struct agg_layout *l, int64_t *state, const uint8_t *raw);
+/* Takes off what the snapshot has seen of an element (before), and keeps what came since. keeps_key: the
+ * element stays even with nothing in it. */
+MUST_CHECK struct err *raw_take(struct aggs *a, const struct agg_layout *l, const void *key,
+				const int64_t *before, bool keeps_key);
 
 /* ---- order.c ------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* Aggregations in kernel maps: reading in batches, zeroing, deleting. */
+/* Aggregations in kernel maps: reading in batches, taking out, putting back. */
 #include <errno.h>
 #include <linux/bpf.h>
 
@@ -13,7 +13,7 @@ struct map_io {
 	uint32_t keystr_size; /* value size of MAP_STRINGS; 0 = not asked yet */
 	struct rt_keystr *keystr;
 	struct rt_stack *stack; /* layout->stack_size bytes */
-	VEC(uint8_t) zeros;	/* values of all CPUs */
+	VEC(uint8_t) values;	/* of all CPUs */
 };
 
 void *agg_map_io_create(const struct layout *l, const struct kmaps *m)
@@ -31,7 +31,7 @@ static void map_io_destroy(void *ctx)
 
 	free(io->keystr);
 	free(io->stack);
-	vec_deinit(&io->zeros);
+	vec_deinit(&io->values);
 	free(io);
 }
 
@@ -206,28 +206,47 @@ static struct err *map_each(void *ctx, uint32_t map, agg_each_f *f, void *arg)
 
 /* ---- changing ------------------------------------------------------------------------------ */
 
-static struct err *map_zero(void *ctx, uint32_t map, const void *key)
+/* io->values: room for one element's, of all CPUs; what it had is gone. */
+static uint8_t *values_room(struct map_io *io, uint32_t map)
 {
-	struct map_io *io = ctx;
 	uint32_t size = (uint32_t)values_size(io, map);
-	int sys;
 
-	if (io->zeros.len < size) {
-		vec_reserve(&io->zeros, size);
-		memset(io->zeros.data, 0, size);
-		io->zeros.len = size;
-	}
-	sys = elem_cmd(BPF_MAP_UPDATE_ELEM, io->maps->agg_fds[map], key, io->zeros.data,
-		       BPF_EXIST);
-	return sys && sys != ENOENT ? err_sys(sys, "cannot write the kernel's map") : NULL;
+	vec_reserve(&io->values, size);
+	memset(io->values.data, 0, size);
+	return io->values.data;
 }
 
-static struct err *map_remove(void *ctx, uint32_t map, const void *key)
+static struct err *map_take(void *ctx, uint32_t map, const void *key, const uint8_t **ret_values,
+			    uint32_t *ret_ncpus)
 {
-	const struct map_io *io = ctx;
-	int sys = elem_cmd(BPF_MAP_DELETE_ELEM, io->maps->agg_fds[map], key, NULL, 0);
+	struct map_io *io = ctx;
+	uint8_t *values = values_room(io, map);
+	int cmd = map_of(io, map)->key_size ? BPF_MAP_LOOKUP_AND_DELETE_ELEM : BPF_MAP_LOOKUP_ELEM;
+	int sys = elem_cmd(cmd, io->maps->agg_fds[map], key, values, 0);
 
-	return sys && sys != ENOENT ? err_sys(sys, "cannot delete from the kernel's map") : NULL;
+	if (sys == ENOENT)
+		return NULL;
+	if (sys)
+		return err_sys(sys, "cannot take from the kernel's map");
+	*ret_values = values;
+	*ret_ncpus = io->maps->ncpus;
+	return NULL;
+}
+
+static struct err *map_put(void *ctx, uint32_t map, const void *key, const uint8_t *value,
+			   bool *ret_done)
+{
+	struct map_io *io = ctx;
+	uint8_t *values = values_room(io, map);
+	uint64_t flags = map_of(io, map)->key_size ? BPF_NOEXIST : BPF_EXIST;
+	int sys;
+
+	memcpy(values, value, map_of(io, map)->val_size);
+	sys = elem_cmd(BPF_MAP_UPDATE_ELEM, io->maps->agg_fds[map], key, values, flags);
+	if (sys && sys != EEXIST)
+		return err_sys(sys, "cannot write the kernel's map");
+	*ret_done = !sys;
+	return NULL;
 }
 
 /* ---- strings ------------------------------------------------------------------------------- */
@@ -281,8 +300,8 @@ static bool map_stack(void *ctx, uint64_t hash, struct strbuf *out)
 
 const struct agg_io agg_map_io = {
 	.each = map_each,
-	.zero = map_zero,
-	.remove = map_remove,
+	.take = map_take,
+	.put = map_put,
 	.string = map_string,
 	.stack = map_stack,
 	.destroy = map_io_destroy,

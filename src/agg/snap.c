@@ -318,6 +318,10 @@ static void add_keyed(void *arg, const uint8_t *key, const uint8_t *values, uint
 	memcpy(raw->data, key, s->map->key_size);
 	raw->next = e->raws;
 	e->raws = raw;
+	raw->state = arena_alloc(s->a->arena, raw_state_size(l));
+	raw_state_init(l, raw->state);
+	for (uint32_t cpu = 0; cpu < ncpus; cpu++)
+		raw_state_add(l, raw->state, values + cpu * s->stride);
 	if (l->is_sparse) {
 		add_bucket(s, l, e, key, values, ncpus);
 		return;

@@ -23,17 +23,18 @@ uint32_t agg_state_len(const struct agg_layout *l)
 	BUG("aggregating function %d", (int)l->agg->func);
 }
 
+int64_t agg_neutral(const struct agg_layout *l)
+{
+	return l->agg->func == AGGFUNC_MIN ? INT64_MAX : INT64_MIN;
+}
+
 void agg_elem_init(const struct agg_layout *l, struct agg_elem *e)
 {
 	uint32_t len = agg_state_len(l);
 
 	memset(e->state, 0, sizeof(*e->state) * len * (1 + e->ncpus));
-	for (uint32_t i = 0; i <= e->ncpus; i++) {
-		if (l->agg->func == AGGFUNC_MIN)
-			e->state[(size_t)i * len] = INT64_MAX;
-		if (l->agg->func == AGGFUNC_MAX)
-			e->state[(size_t)i * len] = INT64_MIN;
-	}
+	for (uint32_t i = 0; i <= e->ncpus && !agg_is_additive(l->agg); i++)
+		e->state[(size_t)i * len] = agg_neutral(l);
 }
 
 int64_t *agg_state_of_cpu(const struct agg_layout *l, const struct agg_elem *e, uint32_t cpu)

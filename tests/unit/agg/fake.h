@@ -34,7 +34,9 @@ struct fake {
 	struct fake_map maps[16];
 	struct strtab *strings; /* hash = offset in it + 1000 */
 	struct aggs *aggs;
-	int nzero, nremove, nstring; /* calls */
+	int ntake, nput, nstring; /* calls */
+	/* a probe that fires when an element has just been taken */
+	void (*on_take)(struct fake *f, uint32_t agg, const void *key);
 };
 
 static inline struct err *fake_each(void *ctx, uint32_t agg, agg_each_f *f, void *arg)
@@ -62,25 +64,42 @@ static inline struct fake_elem *fake_find(struct fake *fk, uint32_t agg, const v
 	return NULL;
 }
 
-static inline struct err *fake_zero(void *ctx, uint32_t agg, const void *key)
+static inline struct err *fake_take(void *ctx, uint32_t agg, const void *key,
+				    const uint8_t **ret_values, uint32_t *ret_ncpus)
 {
 	struct fake *fk = ctx;
 	struct fake_elem *e = fake_find(fk, agg, key);
 
-	fk->nzero++;
-	if (e)
-		memset(e->values, 0, (size_t)fk->als[agg].val_size * FAKE_CPUS);
+	fk->ntake++;
+	if (!e)
+		return NULL;
+	e->is_gone = fk->als[agg].key_size != 0;
+	*ret_values = e->values;
+	*ret_ncpus = FAKE_CPUS;
+	if (fk->on_take)
+		fk->on_take(fk, agg, key);
 	return NULL;
 }
 
-static inline struct err *fake_remove(void *ctx, uint32_t agg, const void *key)
+static inline struct err *fake_put_back(void *ctx, uint32_t agg, const void *key,
+					const uint8_t *value, bool *ret_done)
 {
 	struct fake *fk = ctx;
-	struct fake_elem *e = fake_find(fk, agg, key);
+	size_t size = fk->als[agg].val_size;
+	struct fake_elem e = {0}, *old = fake_find(fk, agg, key);
 
-	fk->nremove++;
-	if (e)
-		e->is_gone = true;
+	fk->nput++;
+	if (old && fk->als[agg].key_size)
+		return NULL;
+	*ret_done = true;
+	if (!old) {
+		memcpy(e.key, key, fk->als[agg].key_size);
+		e.values = arena_alloc(fk->arena, size * FAKE_CPUS);
+		vec_push(&fk->maps[agg].elems, e);
+		old = vec_last(&fk->maps[agg].elems);
+	}
+	memset(old->values, 0, size * FAKE_CPUS);
+	memcpy(old->values, value, size);
 	return NULL;
 }
 
@@ -108,7 +127,7 @@ static inline bool fake_stack(void *ctx, uint64_t hash, struct strbuf *out)
 	return hash == 7;
 }
 
-static const struct agg_io fake_io = {fake_each, fake_zero, fake_remove, fake_string, fake_stack,
+static const struct agg_io fake_io = {fake_each, fake_take, fake_put_back, fake_string, fake_stack,
 				       NULL};
 
 static inline void fake_init(struct fake *f)

@@ -149,7 +149,7 @@ static void test_equal_keys(void)
 	is_int(v->nelems, 1, "equal keys become one element");
 	is_int(agg_value(v, v->elems[0]), 9, "their states are merged");
 	ok(!aggs_clear(f.aggs, id), "clear");
-	is_int(f.nzero, 2, "both kernel elements are zeroed");
+	is_int(f.nput, 2, "both kernel elements are made anew");
 	fake_deinit(&f);
 }
 
@@ -178,7 +178,7 @@ static void test_minmax(void)
 	is_int(v->nelems, 1, "the key stays");
 	ok(!v->elems[0]->touched, "not touched since clear");
 	is_int(agg_value(v, v->elems[0]), 0, "still 0 after another snapshot");
-	fake_word(&f, max, 0, 0, 0, -9ll ^ INT64_MIN);
+	fake_word(&f, max, 1, 0, 0, -9ll ^ INT64_MIN); /* the element made anew */
 	v = fake_snap(&f, max);
 	is_int(agg_value(v, v->elems[0]), -9, "touched again");
 	fake_deinit(&f);
@@ -290,7 +290,7 @@ static void test_clear_exact(void)
 	fake_word(&f, id, e, 1, 1, 5);
 	fake_word(&f, id, e, 1, 2, INT64_MIN);
 	ok(!aggs_clear(f.aggs, id), "clear");
-	is_int(f.nzero, 0, "nothing is written to the kernel");
+	is_int(f.ntake + f.nput, 0, "nothing is written to the kernel");
 	ok(!v->elems[0]->touched, "untouched for now");
 	v = fake_snap(&f, id);
 	ok(v->elems[0]->touched, "the late increment counts");
@@ -308,6 +308,77 @@ static void test_clear_exact(void)
 	e = fake_int_elem(&f, id, 1, 3);
 	v = fake_snap(&f, id);
 	is_int(v->elems[0]->state[0], 3, "after trunc a key counts from zero");
+	fake_deinit(&f);
+}
+
+static uint32_t racing; /* aggregation */
+
+/* A probe makes the element anew before the rest is put back. */
+static void fire_once(struct fake *f, uint32_t agg, const void *key)
+{
+	int32_t k;
+
+	memcpy(&k, key, sizeof(k));
+	f->on_take = NULL;
+	fake_int_elem(f, racing, k, agg == 0 ? 100 : 7 ^ INT64_MIN);
+}
+
+/* Increments that arrive between a snapshot and trunc() are not lost. */
+static void test_trunc_exact(void)
+{
+	struct agg_view *v;
+	uint32_t id, e;
+	struct fake f;
+
+	fake_init(&f);
+	id = racing = fake_agg(&f, AGGFUNC_SUM, "s");
+	fake_key_int(&f, id, 4, true);
+	fake_open(&f);
+	e = fake_int_elem(&f, id, 1, 10);
+	fake_int_elem(&f, id, 2, 20);
+	fake_snap(&f, id);
+	fake_word(&f, id, e, 1, 0, 5);
+	ok(!aggs_trunc(f.aggs, id, 0, &by_value), "trunc");
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 1, "one element has come since");
+	is_int(v->elems[0]->keys[0].ival, 1, "its key");
+	is_int(v->elems[0]->state[0], 5, "with what has come");
+	fake_word(&f, id, e + 2, 0, 0, 6);
+	f.on_take = fire_once;
+	ok(!aggs_trunc(f.aggs, id, 0, &by_value), "trunc again, with a probe in between");
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 1, "still one");
+	is_int(v->elems[0]->state[0], 106, "with both parts");
+	fake_deinit(&f);
+}
+
+/* Of min and max, a new extreme is not lost. */
+static void test_extreme_exact(void)
+{
+	struct agg_view *v;
+	uint32_t id, e;
+	struct fake f;
+
+	fake_init(&f);
+	fake_agg(&f, AGGFUNC_COUNT, "c");
+	id = racing = fake_agg(&f, AGGFUNC_MAX, "m");
+	fake_key_int(&f, id, 4, true);
+	fake_open(&f);
+	e = fake_int_elem(&f, id, 1, 10 ^ INT64_MIN);
+	fake_int_elem(&f, id, 2, 20 ^ INT64_MIN);
+	fake_snap(&f, id);
+	fake_word(&f, id, e, 1, 0, 30 ^ INT64_MIN);
+	f.on_take = fire_once;
+	ok(!aggs_clear(f.aggs, id), "clear");
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 2, "keys stay");
+	is_int(agg_value(v, v->elems[0]->keys[0].ival == 1 ? v->elems[0] : v->elems[1]), 30,
+	       "the new maximum is there");
+	is_int(agg_value(v, v->elems[0]->keys[0].ival == 2 ? v->elems[0] : v->elems[1]), 0,
+	       "the other is clear");
+	ok(!aggs_trunc(f.aggs, id, 0, &by_value), "trunc");
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 0, "nothing has come since");
 	fake_deinit(&f);
 }
 
@@ -340,11 +411,11 @@ static void test_sparse(void)
 	is_int(v->elems[0]->state[1001], 30, "bucket 1001");
 	is_int(v->elems[1]->state[3], 20, "the other key");
 	ok(!aggs_trunc(f.aggs, id, 1, &by_value), "trunc to the largest");
-	is_int(f.nremove, 1, "one kernel element goes");
+	is_int(f.ntake, 1, "one kernel element goes");
 	is_int(v->nelems, 1, "one is left");
 	is_int(v->elems[0]->keys[0].ival, 1, "that of the overflow");
 	ok(!aggs_trunc(f.aggs, id, 0, &by_value), "trunc");
-	is_int(f.nremove, 4, "all of its buckets go");
+	is_int(f.ntake, 4, "all of its buckets go");
 	fake_deinit(&f);
 }
 
@@ -432,6 +503,8 @@ int main(void)
 	test_stddev_carry();
 	test_keyless();
 	test_clear_exact();
+	test_trunc_exact();
+	test_extreme_exact();
 	test_sparse();
 	test_trunc();
 	test_normalize();
