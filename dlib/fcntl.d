@@ -129,3 +129,49 @@ inline int POSIX_FADV_SEQUENTIAL = 2;
 inline int POSIX_FADV_WILLNEED = 3;
 inline int POSIX_FADV_DONTNEED = 4;
 inline int POSIX_FADV_NOREUSE = 5;
+
+/* access(), lseek(): <unistd.h> */
+
+inline int X_OK = 1;
+inline int W_OK = 2;
+inline int R_OK = 4;
+
+inline int SEEK_SET = 0;
+inline int SEEK_CUR = 1;
+inline int SEEK_END = 2;
+inline int SEEK_DATA = 3;
+inline int SEEK_HOLE = 4;
+
+/* fallocate(), renameat2(), splice() */
+
+inline int FALLOC_FL_KEEP_SIZE = 1;
+inline int FALLOC_FL_PUNCH_HOLE = 2;
+inline int FALLOC_FL_NO_HIDE_STALE = 4;
+inline int FALLOC_FL_COLLAPSE_RANGE = 8;
+inline int FALLOC_FL_ZERO_RANGE = 16;
+inline int FALLOC_FL_INSERT_RANGE = 32;
+inline int FALLOC_FL_UNSHARE_RANGE = 64;
+
+inline int RENAME_NOREPLACE = 1;
+inline int RENAME_EXCHANGE = 2;
+inline int RENAME_WHITEOUT = 4;
+
+inline int SPLICE_F_MOVE = 1;
+inline int SPLICE_F_NONBLOCK = 2;
+inline int SPLICE_F_MORE = 4;
+inline int SPLICE_F_GIFT = 8;
+
+inline int DT_UNKNOWN = 0;
+inline int DT_FIFO = 1;
+inline int DT_CHR = 2;
+inline int DT_DIR = 4;
+inline int DT_BLK = 6;
+inline int DT_REG = 8;
+inline int DT_LNK = 10;
+inline int DT_SOCK = 12;
+inline int DT_WHT = 14;
+
+inline int NAME_MAX = 255;
+inline int PATH_MAX = 4096;
+inline int PIPE_BUF = 4096;
+inline int IOV_MAX = 1024;
