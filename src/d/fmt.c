@@ -191,7 +191,8 @@ struct fmt_parser {
 static bool fmt_fail(struct fmt_parser *f, const char *what)
 {
 	check_error(f->c, D_SYNTAX, f->at, "format conversion #%u %s", f->number, what);
-	diag_hint(f->c->diags, "conversions are those of printf(3), and %%a %%k %%Y %%T of D; %%%% prints a percent sign");
+	diag_hint(f->c->diags,
+		  "conversions are those of printf(3), and %%a %%k %%Y %%T of D; %%%% prints a percent sign");
 	return false;
 }
 
