@@ -36,6 +36,7 @@ struct check {
 	struct hashmap *locals; /* this-> variables of this program: name -> struct ident */
 	const struct probe_desc *desc; /* clause being checked; NULL outside */
 	bool in_predicate;
+	bool in_include; /* the declaration being checked is of an included file: C may be looser than D */
 	VEC(struct prog_clause *) clauses;
 };
 

@@ -37,7 +37,8 @@ bool check_enumerator(struct check *c, struct span at, const char *name, int64_t
 
 	if (!check_name_is_free(c, at, name))
 		return false;
-	id = ident_create(c, IDENT_ENUMERATOR, name, at, TYPE_INT);
+	id = ident_create(c, IDENT_ENUMERATOR, name, at,
+			  val == (int32_t)val ? TYPE_INT : TYPE_LONG); /* of a C header: 1u << 31 */
 	id->ival = val;
 	ident_apply_pending(c, id);
 	session_bind_global(c->session, id->name, id);
@@ -72,6 +73,13 @@ static void declare_extern(struct check *c, struct type_name *tn, const struct d
 	session_bind_global(c->session, id->name, id);
 }
 
+/* What C headers declare and D has no use for: functions, and things of names that D gives a meaning. */
+static bool is_of_c(struct check *c, const struct type_name *tn, const struct decl_object *obj)
+{
+	return c->in_include && (type_kind(c->types, obj->type) == TK_FUNC ||
+				 hashmap_finds(c->session->builtins, tn->name));
+}
+
 static void declare_object(struct check *c, struct type_name *tn)
 {
 	enum ident_scope scope = scope_of(tn->specs->sc);
@@ -86,6 +94,8 @@ static void declare_object(struct check *c, struct type_name *tn)
 		return;
 	}
 	is_extern = tn->specs->sc == SC_EXTERN || type_kind(c->types, obj.type) == TK_FUNC;
+	if (is_extern && is_of_c(c, tn, &obj))
+		return;
 	kind = is_extern ? IDENT_EXTERN : obj.is_assoc ? IDENT_ARRAY : IDENT_VAR;
 	old = ident_find(c, scope, tn->name);
 	if (old && is_same(c, old, &obj, kind))

@@ -321,6 +321,7 @@ static void dump_dif(struct check *c, const struct prog *prog)
 
 static void check_decl(struct check *c, struct decl *d)
 {
+	c->in_include = d->in_include;
 	switch (d->kind) {
 	case DECL_CLAUSE: check_clause(c, d); return;
 	case DECL_VARS: check_vars(c, d); return;

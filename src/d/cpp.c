@@ -46,6 +46,7 @@ static void args_add_predefined(struct arena *a, arg_list *l)
 #endif
 		/* Headers for gcc use syntax that D does not know. */
 		"-U__GNUC__",
+		"-D__signed__=signed",
 	};
 	struct utsname uts;
 	const char *sys = uname(&uts) == 0 ? uts.sysname : "Linux";
@@ -236,8 +237,10 @@ struct err *cpp_run(const struct cpp_opts *opts, const char *text, size_t len,
 	if (e)
 		e = err_code(e, EDT_CPPERR);
 	e = first_error(e, child_wait(pid));
-	if (!e)
-		strbuf_add(ret_out, strbuf_text(&out), out.len);
+	if (!e && out.len) {
+		cpp_drop_functions(out.data, out.len);
+		strbuf_add(ret_out, out.data, out.len);
+	}
 	strbuf_deinit(&out);
 	return e;
 }

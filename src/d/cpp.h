@@ -20,5 +20,8 @@ struct cpp_opts {
 };
 
 /* text: the script; a leading '#!' line is skipped. *ret_out receives the output with '# line' marks. */
+/* Function definitions of included files are taken out of it. */
 MUST_CHECK struct err *cpp_run(const struct cpp_opts *opts, const char *text, size_t len,
 			       struct strbuf *ret_out);
+/* cpp_bodies.c: that, in place; the text keeps its length. */
+void cpp_drop_functions(char *text, size_t len);

@@ -327,7 +327,7 @@ static type_id enum_define(struct check *c, struct decl_specs *s)
 		    !constant(c, item->val, D_DECL_ENCONST,
 			      "value of an enumerator must be an integer constant", &next))
 			next = 0;
-		if (next > INT32_MAX || next < INT32_MIN) {
+		if ((next > INT32_MAX || next < INT32_MIN) && !c->in_include) {
 			diag_error(c->diags, D_DECL_ENOFLOW, item->span,
 				   "enumerator %s value overflow", item->name);
 			next = 0;
@@ -454,6 +454,8 @@ static type_id derive_array(struct check *c, const struct deriv *d, type_id of)
 
 	if (!object_check(c, of, d->span, "array element", ""))
 		return TYPE_ERROR;
+	if (!d->dim && c->in_include) /* a flexible one */
+		return type_array(c->types, of, 0);
 	if (!d->dim) {
 		diag_error(c->diags, D_DECL_ARRNULL, d->span,
 			   "array declaration requires a dimension");
@@ -660,9 +662,18 @@ bool decl_object(struct check *c, struct type_name *tn, struct decl_object *ret)
 	return true;
 }
 
+/* The same once more, as C allows. Headers may differ from D in signs: id_t. */
+static bool is_repetition(struct check *c, type_id old, type_id type)
+{
+	if (type_same(c->types, old, type))
+		return true;
+	return c->in_include && old < TYPE_FIRST_FREE && type_is_integer(c->types, old) &&
+	       type_is_integer(c->types, type) && type_size(c->types, old) == type_size(c->types, type);
+}
+
 bool decl_typedef(struct check *c, struct type_name *tn)
 {
-	type_id type = declarator_type(c, tn, NULL);
+	type_id type = declarator_type(c, tn, NULL), old;
 
 	if (type_is_error(c, type))
 		return false;
@@ -671,7 +682,10 @@ bool decl_typedef(struct check *c, struct type_name *tn)
 			   "cannot define type %s: the name of a new type has no scope", tn->name);
 		return false;
 	}
-	if (types_find_own(c->types, tn->name, strlen(tn->name))) {
+	old = types_find_own(c->types, tn->name, strlen(tn->name));
+	if (old && is_repetition(c, old, type))
+		return true;
+	if (old) {
 		diag_error(c->diags, D_DECL_IDRED, tn->name_span, "type redeclared: %s", tn->name);
 		return false;
 	}

@@ -56,6 +56,31 @@ static void test_large(struct strbuf *out)
 	strbuf_deinit(&text);
 }
 
+static void is_dropped(const char *from, const char *to, const char *what)
+{
+	char *text = xstrdup(from);
+
+	cpp_drop_functions(text, strlen(text));
+	is_str(text, to, what);
+	free(text);
+}
+
+static void test_functions(void)
+{
+	is_dropped("# 1 \"a.h\" 1\nint a;int f(int x) { return '}'; }\nint b;\n",
+		   "# 1 \"a.h\" 1\nint a;                            \nint b;\n", "a body");
+	is_dropped("# 1 \"a.h\" 1\nf()\n{ if (x) {\n\"}\";\n# 7 \"a.h\"\n} }\nint b;",
+		   "# 1 \"a.h\" 1\n   \n          \n    \n# 7 \"a.h\"\n   \nint b;",
+		   "markers and lines stay");
+	is_dropped("# 1 \"a.h\" 1\nstruct s { int (*f)(int); };\nBEGIN /f(x)/ { if (1) { } }\n",
+		   "# 1 \"a.h\" 1\nstruct s { int (*f)(int); };\nBEGIN /f(x)/ { if (1) { } }\n",
+		   "structs and clauses");
+	is_dropped("f() { }\n# 1 \"a.h\" 1\n# 3 \"b.d\" 2\ng() { }\n",
+		   "f() { }\n# 1 \"a.h\" 1\n# 3 \"b.d\" 2\ng() { }\n", "only what is included");
+	is_dropped("# 1 \"a.h\" 1\nf() { \"", "# 1 \"a.h\" 1\nf() { \"", "an end inside");
+	is_dropped("", "", "nothing");
+}
+
 static void test_failures(struct strbuf *out)
 {
 	static const char *const conformance[] = {"-w"};
@@ -93,6 +118,7 @@ int main(void)
 
 	test_defines(&out);
 	test_large(&out);
+	test_functions();
 	test_failures(&out);
 	strbuf_deinit(&out);
 	return tap_done();
