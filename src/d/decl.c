@@ -662,12 +662,14 @@ bool decl_object(struct check *c, struct type_name *tn, struct decl_object *ret)
 	return true;
 }
 
-/* The same once more, as C allows. Headers may differ from D in signs: id_t. */
+/* Of a header: the same once more, as C allows, or a type of D, where signs may differ: id_t. */
 static bool is_repetition(struct check *c, type_id old, type_id type)
 {
+	if (!c->in_include)
+		return false;
 	if (type_same(c->types, old, type))
 		return true;
-	return c->in_include && old < TYPE_FIRST_FREE && type_is_integer(c->types, old) &&
+	return old < TYPE_FIRST_FREE && type_is_integer(c->types, old) &&
 	       type_is_integer(c->types, type) && type_size(c->types, old) == type_size(c->types, type);
 }
 
