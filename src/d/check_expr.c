@@ -232,11 +232,14 @@ struct expr *check_value(struct check *c, struct expr *e)
 		return expr_fail(c, D_CG_DYN, e->span,
 				 "aggregation @%s has no value that an expression could use",
 				 e->agg.name);
-	if (e->kind == EXPR_XLATE)
-		return expr_fail(
-			c, D_CG_DYN, e->span,
-			"translated value of type \"%s\" can only be used through its members",
-			type_text(c, e->type));
+	if (e->kind == EXPR_XLATE) {
+		check_error(c, D_CG_DYN, e->span,
+			    "translated value of type \"%s\" can only be used through its members",
+			    type_text(c, e->type));
+		diag_hint(c->diags, "name the member that is wanted: ...%smember",
+			  type_is_pointer(c->types, e->type) ? "->" : ".");
+		return expr_bad(c, e->span);
+	}
 	if (type_is_float(c->types, e->type) && type_size(c->types, e->type) > sizeof(uint64_t))
 		return expr_fail(c, D_UNKNOWN, e->span,
 				 "values of type \"%s\" are not available in this version",

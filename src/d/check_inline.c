@@ -214,5 +214,6 @@ struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, s
 	if (expr_is_bad(e) || !convert_body(c, &e, id->type))
 		return expr_bad(c, at->span);
 	e->is_lvalue = false;
+	e->span = at->span; /* what is wrong with its use is wrong there, not where it was defined */
 	return e;
 }

@@ -156,6 +156,7 @@ struct expr *check_xlate(struct check *c, struct expr *e)
 struct expr *xlate_member(struct check *c, struct expr *base, struct expr *e)
 {
 	bool is_pointer = type_kind(c->types, base->type) == TK_PTR;
+	struct span at = e->span;
 	struct xlator *x = base->xlate.x;
 	const struct type_member *tm;
 	struct xlate_member *m;
@@ -184,5 +185,7 @@ struct expr *xlate_member(struct check *c, struct expr *base, struct expr *e)
 	param = (struct binding){.name = x->param, .e = base->xlate.e};
 	if (!check_expansion(c, e->span, m->e, &param))
 		return expr_bad(c, e->span);
-	return member_value(c, x, base->xlate.e, m, tm->type);
+	e = member_value(c, x, base->xlate.e, m, tm->type);
+	e->span = at;
+	return e;
 }
