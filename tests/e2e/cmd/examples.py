@@ -17,6 +17,7 @@ ROWS = {
                        [r"chmod +fchmodat\d? +0 \S*/a\n", r"mv +rename\w* +0 \S*/a -> \S*/b\n",
                         r"rm +unlinkat +0 \S*/b\n", r"rmdir +rmdir +2 \S*/nope\n"]),
     "connections.d":  ("", "work connect 2", [r"(work +connect +111 127\.0\.0\.1 port 9\n[^$]*){2}"]),
+    "errorcore.d":    (f"close EBADF calls {TMP}", "calls badclose 100", [r"calls\[\d+\]: close\(\) has failed, errno 9\n *\d+ \S+/core\.\d+\n"]),
     "errors.d":       ("work", "work connect 3", [r"work +connect +ECONNREFUSED +3\n"]),
     "execs.d":        ("", "/bin/true one; sh -c /no/such", [r"sh +/bin/true one\n", r"sh +/no/such \(failed\)\n"]),
     "family.d":       ("", "work fork 3; calls badclose 20", [r"work +clone\w* +3 +0 +\d+\n", r"calls +close +\d+ +20 +\d+\n"]),
@@ -75,7 +76,7 @@ def run(name):
 def documented(name):
     """The first lines: the interpreter line, then a comment whose first paragraph is a question or an answer."""
     text = open(f"examples/{name}").read()
-    good = re.match(r"#!/usr/sbin/dtrace -q?s\n/\*\n \* .*\?", text) and len(text.split(" */")[0]) > 150
+    good = re.match(r"#!/usr/sbin/dtrace -q?w?s\n/\*\n \* .*\?", text) and len(text.split(" */")[0]) > 150
     return [] if good and os.access(f"examples/{name}", os.X_OK) else [f"{name}: no question in its comment, or not executable"]
 
 
