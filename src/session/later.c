@@ -9,6 +9,7 @@
 #include "proc/rtld.h"
 #include "provider/pid_later.h"
 #include "session/rings.h"
+#include "session/unwind.h"
 
 /* Room for names of probes that come: for those of patterns, for those of given functions. */
 #define NAMES_ROOM_MANY (2u << 20)
@@ -261,6 +262,8 @@ static void attend(dtrace_hdl_t *h, const struct follow_event *ev)
 		if (ev->kind == FOLLOW_EXEC)
 			watch_linker(h, p, is_other);
 		look(h, p->pid, is_other);
+		if (h->unwinds)
+			unwinds_load_process(h->unwinds, p->pid); /* before its first stack */
 	}
 	if (p->stops)
 		(void)kill(p->pid, SIGCONT); /* a child of ours: it is there, if only as a zombie */

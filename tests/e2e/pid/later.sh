@@ -1,7 +1,7 @@
 # @@timeout: 240
 # Code that comes while a process is traced: libraries it opens, programs it executes; its children are not traced.
 exec python3 - <<'END'
-import os, signal, subprocess, sys, time
+import os, shutil, subprocess, sys, time
 
 DTRACE, TRIGGER = os.environ["DTRACE"], os.environ["TRIGGER"]
 LATE = f"{TRIGGER}/late"
@@ -76,6 +76,27 @@ names = subprocess.run([DTRACE, "-Zqn", "pid$target::*_f:entry { @[usym(uregs[R_
                         "-c", f"{LATE} open call=1 exec=open,call=1"], capture_output=True, text=True)
 check("names", names, names.stdout, names.stderr, {"late`first_f": 1, "late_other`first_f": 1, "late_other`other_f": 3, "late_other`text_f": 1, "liblate.so`late_f": 2})
 
+# stacks through a library that has just come
+d = subprocess.run([DTRACE, "-Zqn", "pid$target:liblate.so:late_init:entry { ustack(12); }", "-c", f"{LATE} exec=open"],
+                   capture_output=True, text=True)
+frames = [l.strip().split("+")[0] for l in d.stdout.split("\n") if "`" in l]
+if frames[:2] != ["liblate.so`late_init", "liblate.so`late_constructor"] or frames[-1] == "[cut]" or "libc.so.6`dlopen" not in \
+        " ".join(frames):
+    bad.append(f"a stack: {frames} {d.stderr}")
+
+# a library that another file has replaced: its functions keep their probes' names
+lib = f"{os.environ['TMP']}/liblate.so"
+shutil.copy(f"{TRIGGER}/liblate.so", lib)
+d = subprocess.Popen([DTRACE, "-Zqn", "pid$target:liblate.so:late_f:entry { @[probefunc, id] = count(); }"
+                      ' END { printa("%s-%d %@d\\n", @); }', "-c", f"{LATE} open={lib} call=3 close wait open={lib} call=4"],
+                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+d.stdout.readline()
+shutil.copy(f"{TRIGGER}/liblate.so", lib + ".new")
+os.rename(lib + ".new", lib)
+out, err = d.communicate("\n")
+if sorted(counts(out).values()) != [7]:
+    bad.append(f"a replaced library: {out} {err}")
+
 # a grabbed process does not wait for us: `slow' waits for the probe
 t = Target("open", "slow", "call=5", "close", "open", "call=5", "exec=open,slow,call=4")
 d = t.dtrace("pid$target:liblate.so:late_f:entry { @[probefunc] = count(); }" + END)
@@ -95,6 +116,9 @@ if "1 functions of 'late_other'" not in typed.stderr or "other types" not in typ
 d = subprocess.run([DTRACE, "-n", "pid$target:libnosuch.so::entry", "-c", LATE], capture_output=True, text=True)
 if d.returncode != 1 or "with -Z its functions are probed" not in d.stderr:
     bad.append(f"without -Z: {d.returncode} {d.stderr}")
+d = subprocess.run([DTRACE, "-n", "pid$target:late:nosuch:entry", "-c", LATE], capture_output=True, text=True)
+if "dtrace -ln 'pid$target:late::entry' -c COMMAND lists what there is" not in d.stderr:
+    bad.append(f"the process in a hint: {d.stderr}")
 
 # dtrace is killed while it attends to a process: the process goes on
 for n in range(4):

@@ -49,7 +49,10 @@ static void do_open(const char *name)
 {
 	char path[PATH_MAX + 64];
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name && *name ? name : "liblate.so");
+	if (name && *name == '/')
+		snprintf(path, sizeof(path), "%s", name);
+	else
+		snprintf(path, sizeof(path), "%s/%s", dir, name && *name ? name : "liblate.so");
 	lib = dlopen(path, RTLD_NOW);
 	if (!lib)
 		fail(dlerror());

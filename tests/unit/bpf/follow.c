@@ -1,0 +1,173 @@
+/*
+ * What processes do with their code is told, in order and only of those that were added: a library, a program, its
+ * libraries; and a process that stops has not run on when it is told.
+ */
+#include "tap.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "bpf/follow.h"
+#include "bpf/keeper.h"
+#include "bpf/kernel.h"
+#include "proc/rtld.h"
+
+/* One that has not been loaded: each is small and comes with the C library. */
+static const char *const libraries[] = {"libutil.so.1", "libBrokenLocale.so.1", "libanl.so.1", "libnss_hesiod.so.2"};
+
+/* Waits for a byte, opens a library, says so, executes another program. */
+static pid_t start(int ret_fds[2])
+{
+	int in[2], out[2];
+	pid_t pid;
+
+	if (pipe(in) != 0 || pipe(out) != 0)
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		void *lib = NULL;
+		char c;
+
+		(void)!read(in[0], &c, 1);
+		for (size_t i = 0; i < ARRAY_LEN(libraries) && !lib; i++)
+			if (!dlopen(libraries[i], RTLD_NOW | RTLD_NOLOAD))
+				lib = dlopen(libraries[i], RTLD_NOW);
+		(void)!write(out[1], lib ? "y" : "n", 1);
+		(void)execl("/bin/true", "true", NULL);
+		_exit(9);
+	}
+	(void)close(in[0]);
+	(void)close(out[1]);
+	ret_fds[0] = in[1];
+	ret_fds[1] = out[0];
+	return pid;
+}
+
+static bool next_event(struct follow *f, struct follow_event *ret)
+{
+	struct pollfd fd = {.fd = follow_fd(f), .events = POLLIN};
+
+	for (int i = 0; i < 100; i++) {
+		if (follow_read(f, ret))
+			return true;
+		(void)poll(&fd, 1, 100);
+	}
+	return false;
+}
+
+static bool is_readable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLIN);
+}
+
+static struct err *watch(struct follow *f, struct keeper *k, pid_t pid, bool stops)
+{
+	struct err *e = follow_add(f, pid, stops);
+	struct rtld r;
+
+	if (e)
+		return e;
+	if (!rtld_find(pid, &r))
+		return err_new("there is no dynamic linker");
+	e = follow_linker(f, k, pid, r.fd, r.hook_off, r.state);
+	rtld_deinit(&r);
+	return e;
+}
+
+static void expect(struct follow *f, pid_t pid, enum follow_kind kind, const char *what)
+{
+	struct follow_event ev = {0};
+	bool told = next_event(f, &ev);
+
+	ok(told && ev.pid == (uint32_t)pid && ev.kind == kind, "%s is told", what);
+	if (told && kind == FOLLOW_EXEC)
+		is_int(ev.old_pid, pid, "by which thread");
+}
+
+static void test_order(bool stops)
+{
+	struct follow *f = NULL;
+	struct keeper *k = NULL;
+	struct follow_event ev;
+	int a[2], b[2], status = 0;
+	char c = 0;
+	pid_t pid = start(a), other = start(b);
+	struct err *e = follow_create(1, &f);
+
+	if (!e)
+		e = keeper_create(&k);
+	if (!e)
+		e = watch(f, k, pid, stops);
+	ok(!e, "a process is followed%s%s", e ? ": " : "", e ? err_text(e) : "");
+	err_destroy(e);
+	(void)!write(b[0], "", 1); /* nobody follows this one */
+	(void)waitpid(other, &status, 0);
+	(void)!write(a[0], "", 1);
+	expect(f, pid, FOLLOW_MAPPED, "a library");
+	if (stops) {
+		ok(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP,
+		   "it is stopped");
+		ok(!is_readable(a[1]), "it has not gone on");
+		(void)kill(pid, SIGCONT);
+	}
+	ok(read(a[1], &c, 1) == 1 && c == 'y', "it has the library");
+	expect(f, pid, FOLLOW_EXEC, "a program");
+	(void)kill(pid, SIGCONT);
+	expect(f, pid, FOLLOW_MAPPED, "the program's libraries");
+	(void)kill(pid, SIGCONT);
+	ok(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0, "it ends as it should");
+	ok(!follow_read(f, &ev), "that was all");
+	follow_destroy(f);
+	keeper_destroy(k);
+	for (int i = 0; i < 2; i++) {
+		(void)close(a[i]);
+		(void)close(b[i]);
+	}
+}
+
+/* What follow_destroy() has left behind must not stop it: the keeper still has the link. */
+static void test_left(void)
+{
+	struct follow *f = NULL;
+	struct keeper *k = NULL;
+	int fds[2], status = 0;
+	pid_t pid = start(fds);
+	struct err *e = follow_create(1, &f);
+
+	if (!e)
+		e = keeper_create(&k);
+	if (!e)
+		e = watch(f, k, pid, true);
+	ok(!e, "a process is followed again");
+	err_destroy(e);
+	follow_destroy(f);
+	(void)!write(fds[0], "", 1);
+	ok(waitpid(pid, &status, WUNTRACED) == pid && WIFEXITED(status), "it is not stopped when nobody follows");
+	keeper_destroy(k);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+}
+
+static void test_no_linker(void)
+{
+	struct rtld r = {.fd = -1};
+
+	ok(!rtld_find(0x3fffffff, &r) && r.fd == -1, "a process that is not there has no dynamic linker");
+	ok(rtld_find(getpid(), &r) && r.fd >= 0 && r.hook_off && r.state, "this one has");
+	rtld_deinit(&r);
+	is_int(r.fd, -1, "its file is closed");
+}
+
+int main(void)
+{
+	test_no_linker();
+	test_order(false);
+	test_order(true);
+	test_left();
+	return tap_done();
+}
