@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compares user stacks with gdb's, on stock programs stopped where the stack was taken.
 
-    bench/stacks_gdb.py BUILD [PROGRAM...] [-n SAMPLES]
+    bench/stacks_gdb.py BUILD [PROGRAM...] [-n SAMPLES] [--names]
 
 Frames of inlined functions and of tail calls, which gdb makes up from debug information, are on no stack and left out.
 Frames below generated code (V8's) are left out: there gdb guesses. For each sample, dtrace takes a stack at a timer's tick and stops the process there; gdb then walks the same
 stack. Equal means: the same addresses, frame by frame. Differences are listed. Needs gdb with Python, root.
+With --names, names are compared instead: frames that gdb names and we do not are listed, and counted as different.
 """
 import argparse
 import os
@@ -134,6 +135,30 @@ def ours(dtrace, comm, pids, env):
     return pid, tid, pcs
 
 
+def ours_named(dtrace, comm, pids, env):
+    """The same with what is printed of each frame."""
+    which = ' || '.join(f'pid == {p}' for p in pids) if pids else f'execname == "{comm}"'
+    prog = ('profile-997 /(%s) && arg1/ { @ = max(ustackdepth); } '
+            'profile-997 /(%s) && arg1 && n++ == 300/ { printf("%%d %%d\\n", pid, tid); '
+            'ustack(%d); raise(19); exit(0); }' % (which, which, DEPTH))
+    try:
+        out = run([dtrace, '-wqn', prog], 20, env=env).stdout
+    except subprocess.TimeoutExpired:
+        return None
+    head = re.search(r'^(\d+) (\d+)$', out, re.M)
+    lines = [line.strip() for line in out[head.end():].split('\n')] if head else []
+    return (int(head[1]), int(head[2]), [line for line in lines if line]) if head else None
+
+
+def compare_names(name, mine, theirs):
+    """(frames that gdb names, those that we name, too)"""
+    named = [(m, n) for m, (_, n) in zip(mine, theirs) if n != 'None']
+    bare = [(m, n) for m, n in named if re.search(r'(^|`)0x[0-9a-f]+$', m)]
+    for m, n in bare:
+        print(f'    {name}: gdb says {n}, we {m}')
+    return len(named), len(named) - len(bare)
+
+
 def gdbs(pid, tid):
     with tempfile.NamedTemporaryFile('w', suffix='.py') as f:
         f.write(GDB.replace('TID', str(tid)))
@@ -166,14 +191,15 @@ def kill(proc):
     proc.wait()
 
 
-def test(name, dtrace, samples, env):
+def test(name, dtrace, samples, env, names):
     proc = subprocess.Popen(PROGRAMS[name], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                             stderr=subprocess.DEVNULL, preexec_fn=os.setsid)
     frames = equal = full = taken = 0
     try:
         time.sleep(0.5)
         for _ in range(samples):
-            got = ours(dtrace, CHILD.get(name), None if name in CHILD else [proc.pid], env)
+            look = ours_named if names else ours
+            got = look(dtrace, CHILD.get(name), None if name in CHILD else [proc.pid], env)
             if not got:
                 continue
             pid, tid, mine = got
@@ -183,7 +209,7 @@ def test(name, dtrace, samples, env):
                 if known < len(theirs):
                     theirs, mine = theirs[:known], mine[:known]
                 if theirs:
-                    n, same = compare(name, mine, theirs, True)
+                    n, same = compare_names(name, mine, theirs) if names else compare(name, mine, theirs, True)
                     taken, frames, equal, full = taken + 1, frames + n, equal + same, full + (n == same)
             finally:
                 os.kill(pid, signal.SIGCONT)
@@ -199,6 +225,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument('build')
     p.add_argument('-n', type=int, default=20)
+    p.add_argument('--names', action='store_true')
     p.add_argument('programs', nargs='*')
     opts = p.parse_args()
     env = dict(os.environ, DTRACE_OPT_SYSLIBDIR=os.path.join(ROOT, 'dlib'))
@@ -208,7 +235,7 @@ def main():
         if not os.path.exists(PROGRAMS[name][0]):
             print(f'{name}: not installed')
             continue
-        f, e = test(name, dtrace, opts.n, env)
+        f, e = test(name, dtrace, opts.n, env, opts.names)
         frames, equal = frames + f, equal + e
     print(f'total: {frames} frames, {100 * equal / max(frames, 1):.2f} % equal')
     return 0 if frames and equal >= 0.995 * frames else 1
