@@ -4,7 +4,7 @@
     bench/funcs.py [--build build] [--runs 3] [--only NAME] [--json bench/funcs.json] [--many]
 
 Cost: nanoseconds added to one call of a function that begins with the named instruction (bench/funcs.c), less
-the same loop untraced just before. Table: seconds from start to the first table of a program of 1,000 functions, and of
+the same loop untraced just before. Floor: the same for an empty BPF program on that instruction (bench/floor.c); what is above it is ours. Table: seconds from start to the first table of a program of 1,000 functions, and of
 all functions of the C library. bpftrace needs minutes to take 1,000 probes off: only with --many.
 """
 import argparse, json, os, platform, signal, statistics, subprocess, sys, tempfile, time
@@ -16,8 +16,8 @@ CALLS = 200_000
 class Loop:
     """bench/funcs.c, running: a line makes it call its function CALLS times."""
 
-    def __init__(self, exe, func):
-        self.p = subprocess.Popen([exe, func, str(CALLS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    def __init__(self, exe, func, calls=CALLS):
+        self.p = subprocess.Popen([exe, func, str(calls)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def ns(self):
         self.p.stdin.write("\n")
@@ -29,10 +29,10 @@ class Loop:
         self.p.wait()
 
 
-def cost(exe, func, argv):
-    loop = Loop(exe, func)
+def cost(exe, func, argv, calls=CALLS):
+    loop = Loop(exe, func, calls)
     base = loop.ns()
-    t = subprocess.Popen([w.replace("PID", str(loop.p.pid)) for w in argv], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    t = subprocess.Popen([w.replace("PID", str(loop.p.pid)) for w in argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL, text=True)
     while "READY" not in t.stdout.readline():
         if t.poll() is not None:
@@ -79,7 +79,9 @@ def main():
     raw = {}
     with tempfile.TemporaryDirectory() as tmp:
         exe = os.path.join(tmp, "funcs")
+        floor = os.path.join(tmp, "floor")
         subprocess.run(["gcc", "-O2", "-o", exe, os.path.join(ROOT, "bench/funcs.c")], check=True)
+        subprocess.run(["gcc", "-O2", "-o", floor, os.path.join(ROOT, "bench/floor.c"), "-lbpf", "-lelf"], check=True)
 
         def row(name, ours, theirs, unit, target, runs=None):
             if opts.only not in name:
@@ -100,8 +102,10 @@ def main():
             return ["bpftrace", "-B", "line", "-p", "PID", "-e",
                     f'{kind}:{exe}:{func} {{ @ = count(); }} interval:ms:50 {{ printf("READY\\n"); }}']
 
-        print(f"kernel {platform.release()}, {opts.runs} runs, medians; ratio = fathom / bpftrace")
+        print(f"kernel {platform.release()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, {opts.runs} runs, medians; ratio = fathom / bpftrace")
         print(f"{'what':<44} {'fathom':>12} {'bpftrace':>12} {'unit':>4} {'ratio':>8}   target")
+        for func in ("push", "endbr"):
+            row(f"entry of a function: {func}, empty program", lambda f=func: cost(exe, f, [floor, exe, f"f_{f}"]), None, "ns", "the floor")
         for func, target in (("push", "<= 800 ns"), ("endbr", "<= 800 ns"), ("mov", "stepped by the kernel")):
             row(f"entry of a function: {func}", lambda f=func: cost(exe, f, dtq(f"f_{f}:entry")),
                 lambda f=func: cost(exe, f, btq("uprobe", f"f_{f}")), "ns", target)
