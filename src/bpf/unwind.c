@@ -6,6 +6,7 @@
 
 #define LEVEL_SHIFT 7 /* of RT_UBLOCK */
 #define TRIES	    1000
+#define PART	    16 /* blocks added between two pauses */
 
 /* The two enumerations agree as far as both go. */
 _Static_assert((int)RT_UNWIND_NONE == (int)UNWIND_NONE && (int)RT_UNWIND_RSP == (int)UNWIND_RSP &&
@@ -110,9 +111,9 @@ static void blocks_remove(const struct kmaps *m, uint32_t tree, uint32_t level, 
 }
 
 struct err *utree_add(const struct kmaps *m, uint32_t tree, const struct unwind_rows *rows,
-		      uint32_t *ret_nlevels, uint32_t *ret_nblocks)
+		      const struct unwind_pause *pause, uint32_t *ret_nlevels)
 {
-	uint32_t nblocks = (rows->rows.len + RT_UBLOCK - 1) / RT_UBLOCK, level = 0, total = 0;
+	uint32_t nblocks = (rows->rows.len + RT_UBLOCK - 1) / RT_UBLOCK, level = 0;
 	struct err *e = NULL;
 
 	for (; nblocks && !e; level++) {
@@ -122,8 +123,9 @@ struct err *utree_add(const struct kmaps *m, uint32_t tree, const struct unwind_
 			e = block_add(m, tree, rows, level, n);
 			if (e)
 				blocks_remove(m, tree, level, n);
+			else if (n % PART == PART - 1)
+				pause->func(pause->ctx);
 		}
-		total += nblocks;
 		if (nblocks == 1) {
 			level++;
 			break;
@@ -133,7 +135,6 @@ struct err *utree_add(const struct kmaps *m, uint32_t tree, const struct unwind_
 	if (e)
 		return e;
 	*ret_nlevels = level;
-	*ret_nblocks = total;
 	return NULL;
 }
 

@@ -12,8 +12,8 @@
 
 /* Adds the rows as tree number tree; *ret_nlevels is 0 when there are none. */
 MUST_CHECK struct err *utree_add(const struct kmaps *m, uint32_t tree,
-				 const struct unwind_rows *rows, uint32_t *ret_nlevels,
-				 uint32_t *ret_nblocks);
+				 const struct unwind_rows *rows, const struct unwind_pause *pause,
+				 uint32_t *ret_nlevels);
 /* Blocks that so many rows take. */
 uint32_t utree_nblocks(uint32_t nrows);
 /* From now on, mappings of the file are walked with that tree. */

@@ -394,6 +394,13 @@ static struct err *hook_snap(void *ctx)
 	return session_snap(ctx, false);
 }
 
+static void between_unwinds(void *ctx)
+{
+	dtrace_hdl_t *h = ctx;
+
+	mapwatch_drain(h->mapwatch);
+}
+
 static void notice_unwind(void *ctx, const char *msg)
 {
 	session_adjusted(ctx, "%s", msg);
@@ -402,7 +409,7 @@ static void notice_unwind(void *ctx, const char *msg)
 /* The targets' tables in any case, those of the rest of the system as far as UNWIND_LOAD_NS goes. */
 static struct err *make_unwinds(dtrace_hdl_t *h)
 {
-	const struct unwind_hooks hooks = {h, notice_unwind};
+	const struct unwind_hooks hooks = {h, notice_unwind, between_unwinds};
 	struct err *e = unwinds_create(h->maps, (uint64_t)h->opts.val[OPT_unwindsize], &hooks,
 				       &h->unwinds);
 

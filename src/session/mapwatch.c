@@ -215,7 +215,7 @@ static void keep_from(struct mapwatch *w, uint32_t i)
 
 void mapwatch_drain(struct mapwatch *w)
 {
-	for (int round = 0; round < ROUNDS; round++) {
+	for (int round = 0; w && round < ROUNDS; round++) {
 		uint64_t horizon = now_ns();
 		uint32_t i = 0;
 

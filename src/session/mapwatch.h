@@ -25,7 +25,7 @@ void mapwatch_destroy(struct mapwatch *w); /* NULL is allowed */
 /* Who else wants to know of executable mappings of files. ctx outlives w. */
 void mapwatch_on_map(struct mapwatch *w,
 		     void (*mapped)(void *ctx, uint64_t pid, const struct sym_map *m), void *ctx);
-/* Tells syms what has happened until now. */
+/* Tells syms what has happened until now. w: NULL is allowed. */
 void mapwatch_drain(struct mapwatch *w);
 /* Descriptors that become readable when something happens. */
 uint32_t mapwatch_fds(const struct mapwatch *w, const int **ret_fds);

@@ -19,12 +19,14 @@
 
 #define FAILED_MAX    10000 /* then files that cannot be opened are no longer asked for again */
 #define FRESH_MAX     64
+#define BETWEEN_NS    500000
 #define RUNNING_WORTH 8 /* processes that sleep */
 
 /* A file that processes map. */
 struct wfile {
 	struct rt_ufile_key key; /* as fstat() has it: not always what the kernel's side sees */
 	struct rt_ufile file;
+	bool is_loading; /* there is nothing in file yet */
 };
 
 /* A mapping whose file is to be loaded. */
@@ -56,6 +58,9 @@ struct unwinds {
 	uint64_t nblocks, max_blocks;
 	bool is_full; /* told */
 	uint64_t epoch_at;
+	uint64_t between_at;
+	bool is_busy, is_serving; /* between() must not begin again; must not take requests */
+	struct unwind_pause pause;
 	uint32_t nfailed; /* requests for files that could not be opened */
 };
 
@@ -89,8 +94,8 @@ static void tell_full(struct unwinds *u, const char *path, uint32_t nblocks)
 /* Makes a tree of rows; without room, or without rows, none. */
 static struct rt_ufile tree_make(struct unwinds *u, const struct unwind_rows *rows, const char *path)
 {
-	struct rt_ufile f = {.tree = u->ntrees};
-	uint32_t need = utree_nblocks(rows->rows.len), nblocks = 0;
+	struct rt_ufile f = {.tree = u->ntrees++};
+	uint32_t need = utree_nblocks(rows->rows.len);
 	struct err *e;
 
 	if (!need)
@@ -99,14 +104,14 @@ static struct rt_ufile tree_make(struct unwinds *u, const struct unwind_rows *ro
 		tell_full(u, path, need);
 		return f;
 	}
-	e = utree_add(u->maps, f.tree, rows, &f.nlevels, &nblocks);
+	u->nblocks += need;
+	e = utree_add(u->maps, f.tree, rows, &u->pause, &f.nlevels);
 	if (e) {
 		u->hooks.notice(u->hooks.ctx, err_text(e));
 		err_destroy(e);
+		u->nblocks -= need;
 		f.nlevels = 0;
 	}
-	u->ntrees++;
-	u->nblocks += nblocks;
 	return f;
 }
 
@@ -133,31 +138,29 @@ static struct rt_ufile_key key_of(const struct stat *st)
 				     .dev = kernel_dev(st->st_dev)};
 }
 
-/* The file's table, read if it is not known yet. *ret_key: as fstat() has it. */
-static struct rt_ufile file_load(struct unwinds *u, int fd, const char *path,
-				 struct rt_ufile_key *ret_key)
+/* The file, read if it is not known yet; NULL when it is none. */
+static const struct wfile *file_load(struct unwinds *u, int fd, const char *path)
 {
 	struct unwind_rows rows;
+	struct rt_ufile_key key;
 	struct wfile *f;
 	struct stat st;
 
-	*ret_key = (struct rt_ufile_key){0};
-	if (fstat(fd, &st))
-		return (struct rt_ufile){0};
-	*ret_key = key_of(&st);
-	f = hashmap_find(u->files, ret_key, sizeof(*ret_key));
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return NULL;
+	key = key_of(&st);
+	f = hashmap_find(u->files, &key, sizeof(key));
 	if (f)
-		return f->file;
+		return f;
 	f = xcalloc(1, sizeof(*f));
-	f->key = *ret_key;
-	if (S_ISREG(st.st_mode)) {
-		unwind_rows_read(fd, &rows);
-		f->file = tree_make(u, &rows, path);
-		unwind_rows_deinit(&rows);
-	}
+	*f = (struct wfile){.key = key, .is_loading = true};
 	hashmap_set(u->files, &f->key, sizeof(f->key), f);
+	unwind_rows_read(fd, &u->pause, &rows);
+	f->file = tree_make(u, &rows, path);
+	unwind_rows_deinit(&rows);
+	f->is_loading = false;
 	file_publish(u, &f->key, f->file);
-	return f->file;
+	return f;
 }
 
 static void vdso_load(struct unwinds *u)
@@ -193,10 +196,9 @@ static int mapping_open(const struct wanted *m)
 static void wanted_load(struct unwinds *u, const struct wanted *m)
 {
 	CLEANUP(fd) int fd = mapping_open(m);
-	struct rt_ufile_key key;
 
 	if (fd >= 0)
-		(void)file_load(u, fd, m->path, &key);
+		(void)file_load(u, fd, m->path);
 }
 
 /* "START-END PERMS OFFSET DEV INODE      PATH" */
@@ -335,11 +337,10 @@ void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
 static void fresh_next(struct unwinds *u)
 {
 	struct fresh f = u->fresh.data[0];
-	struct rt_ufile_key key;
 
 	u->fresh.len--;
 	memmove(u->fresh.data, u->fresh.data + 1, u->fresh.len * sizeof(f));
-	(void)file_load(u, f.fd, f.path, &key);
+	(void)file_load(u, f.fd, f.path);
 	(void)close(f.fd);
 	free(f.path);
 }
@@ -354,17 +355,17 @@ static void serve(struct unwinds *u, const struct rt_ureq *req)
 {
 	struct wanted m = {.pid = (pid_t)req->pid, .start = req->start, .end = req->end};
 	CLEANUP(fd) int fd = mapping_open(&m);
-	struct rt_ufile_key key;
-	struct rt_ufile f = {0};
+	const struct wfile *f;
 
 	if (fd < 0 && u->nfailed++ < FAILED_MAX) {
 		ufile_forget(u->maps, &req->key); /* the process may have ended: the next one asks */
 		return;
 	}
-	if (fd >= 0)
-		f = file_load(u, fd, "a mapped file", &key);
-	if (fd < 0 || memcmp(&key, &req->key, sizeof(key)) != 0)
-		file_publish(u, &req->key, f);
+	f = fd >= 0 ? file_load(u, fd, "a mapped file") : NULL;
+	if (f && f->is_loading)
+		ufile_forget(u->maps, &req->key); /* asks until it is there */
+	else if (!f || memcmp(&f->key, &req->key, sizeof(req->key)) != 0)
+		file_publish(u, &req->key, f ? f->file : (struct rt_ufile){0});
 }
 
 static int on_request(void *ctx, void *data, size_t size)
@@ -374,6 +375,27 @@ static int on_request(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+/* In the middle of a file: what has become urgent meanwhile is done first. */
+static void between(void *ctx)
+{
+	struct unwinds *u = ctx;
+	uint64_t now;
+
+	if (u->is_busy)
+		return;
+	now = now_ns();
+	if (now < u->between_at)
+		return;
+	u->is_busy = true;
+	u->hooks.between(u->hooks.ctx);
+	if (!u->is_serving)
+		(void)ring_buffer__consume(u->ring);
+	while (u->fresh.len)
+		fresh_next(u);
+	u->is_busy = false;
+	u->between_at = now_ns() + BETWEEN_NS;
+}
+
 bool unwinds_work(struct unwinds *u, uint64_t deadline)
 {
 	uint64_t now;
@@ -381,7 +403,9 @@ bool unwinds_work(struct unwinds *u, uint64_t deadline)
 	if (!u)
 		return false;
 	for (;;) {
+		u->is_serving = true;
 		(void)ring_buffer__consume(u->ring); /* it fails only if on_request() does */
+		u->is_serving = false;
 		now = now_ns();
 		if (now >= deadline)
 			break;
@@ -413,6 +437,7 @@ struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize,
 
 	u->maps = maps;
 	u->hooks = *hooks;
+	u->pause = (struct unwind_pause){between, u};
 	u->max_blocks = unwindsize / sizeof(struct rt_ublock);
 	u->files = hashmap_create();
 	u->noted = hashmap_create();

@@ -21,6 +21,8 @@ struct unwinds;
 struct unwind_hooks {
 	void *ctx;
 	void (*notice)(void *ctx, const char *msg);
+	/* Called now and then while a large file is read: may call unwinds_mapped(). */
+	void (*between)(void *ctx);
 };
 
 /* maps: outlive it. */

@@ -35,6 +35,7 @@
 #define NREGS	   17
 #define STATES_MAX 16	     /* DW_CFA_remember_state */
 #define ROWS_MAX   (1u << 24)
+#define PART	   256 /* entries */
 #define PADDING	   16	     /* functions are aligned with as many bytes that nothing executes */
 #define SECTION_MAX ((uint64_t)1 << 28) /* of a compressed one */
 #define UC_RSP	   160	     /* of rsp in ucontext_t */
@@ -148,6 +149,8 @@ struct segment {
 };
 
 struct reader {
+	const struct unwind_pause *pause; /* NULL: none */
+	uint32_t nparts;		  /* entries looked at since the last one */
 	struct frames eh, debug;
 	struct cie cie;
 	VEC(struct fde) fdes;
@@ -287,6 +290,14 @@ static void fde_read(struct reader *r, const struct frames *in, struct bytes *e,
 		vec_push(&r->fdes, f);
 }
 
+static void part_done(struct reader *r)
+{
+	if (!r->pause || ++r->nparts < PART)
+		return;
+	r->nparts = 0;
+	r->pause->func(r->pause->ctx);
+}
+
 /* After its length, an FDE of .eh_frame has the distance of its CIE, one of .debug_frame the CIE's offset. */
 static void entries_read(struct reader *r, const struct frames *in)
 {
@@ -295,6 +306,7 @@ static void entries_read(struct reader *r, const struct frames *in)
 	while (entry_next(&b, &e)) {
 		uint64_t at = (uint64_t)(e.p - in->data), cie = get_fixed(&e, 4);
 
+		part_done(r);
 		if (e.is_bad)
 			continue;
 		if (in->is_debug && cie != UINT32_MAX)
@@ -612,12 +624,20 @@ static int by_pc(const void *pa, const void *pb)
 	return a->pc != b->pc ? (a->pc < b->pc ? -1 : 1) : a->size > b->size ? -1 : a->size < b->size;
 }
 
+static bool is_sorted(const struct reader *r)
+{
+	for (uint32_t i = 1; i < r->fdes.len; i++)
+		if (by_pc(&r->fdes.data[i - 1], &r->fdes.data[i]) > 0)
+			return false;
+	return true;
+}
+
 /* In the order of addresses; of code that two FDEs describe, the first has it. */
 static void fdes_run(struct reader *r)
 {
 	uint64_t end = 0;
 
-	if (r->fdes.len)
+	if (!is_sorted(r)) /* as in nearly all files */
 		qsort(r->fdes.data, r->fdes.len, sizeof(*r->fdes.data), by_pc);
 	for (uint32_t i = 0; i < r->fdes.len; i++) {
 		struct fde *f = &r->fdes.data[i];
@@ -627,6 +647,7 @@ static void fdes_run(struct reader *r)
 			continue;
 		end = f->pc + f->size;
 		fde_run(r, f, MAX(next, end));
+		part_done(r);
 	}
 	if (r->out->rows.len && vec_last(&r->out->rows)->kind != UNWIND_NONE)
 		row_add(r->out, (struct unwind_row){.off = MAX(r->end_off,
@@ -690,9 +711,9 @@ static void sections_read(struct reader *r, Elf *elf)
 	}
 }
 
-static void read_elf(Elf *elf, struct unwind_rows *out)
+static void read_elf(Elf *elf, const struct unwind_pause *pause, struct unwind_rows *out)
 {
-	struct reader r = {.cie = {.off = UINT64_MAX}, .out = out};
+	struct reader r = {.pause = pause, .cie = {.off = UINT64_MAX}, .out = out};
 	GElf_Ehdr eh;
 
 	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh) ||
@@ -707,7 +728,7 @@ static void read_elf(Elf *elf, struct unwind_rows *out)
 	vec_deinit(&r.code);
 }
 
-void unwind_rows_read(int fd, struct unwind_rows *ret)
+void unwind_rows_read(int fd, const struct unwind_pause *pause, struct unwind_rows *ret)
 {
 	Elf *elf;
 
@@ -715,7 +736,7 @@ void unwind_rows_read(int fd, struct unwind_rows *ret)
 	(void)elf_version(EV_CURRENT);
 	/* not mapped: a file that is truncated meanwhile must not kill us */
 	elf = elf_begin(fd, ELF_C_READ, NULL);
-	read_elf(elf, ret);
+	read_elf(elf, pause, ret);
 	(void)elf_end(elf);
 }
 
@@ -728,7 +749,7 @@ void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows 
 	memcpy(copy, image, size);
 	(void)elf_version(EV_CURRENT);
 	elf = elf_memory(copy, size);
-	read_elf(elf, ret);
+	read_elf(elf, NULL, ret);
 	(void)elf_end(elf);
 }
 

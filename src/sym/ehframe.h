@@ -45,8 +45,14 @@ struct unwind_rows {
 	uint32_t nfdes, nodd;	     /* functions; rows of them that no rule above can express */
 };
 
-/* fd stays the caller's. */
-void unwind_rows_read(int fd, struct unwind_rows *ret);
+/* Large files take a tenth of a second: called between parts of the work, which take some 0.1 ms. */
+struct unwind_pause {
+	void (*func)(void *ctx);
+	void *ctx;
+};
+
+/* fd stays the caller's. pause: NULL is allowed. */
+void unwind_rows_read(int fd, const struct unwind_pause *pause, struct unwind_rows *ret);
 /* The same for a file in memory: the vDSO. */
 void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows *ret);
 void unwind_rows_deinit(struct unwind_rows *r);

@@ -25,6 +25,10 @@ script='syscall::getppid:entry /pid == $target/ { @[ustack()] = count(); } END {
 	echo "$TMP/deep_other slow 300; exit 0" >"$TMP/other.sh"
 	$DTRACE -q -n 'syscall::getppid:entry /execname == "deep_other"/ { @[ustack()] = count(); } END { printa("%k%@d\n", @); }' \
 		-c "sh $TMP/other.sh" | check other 'once_slow[^|]*[|][^|]*leaf'
+	# no user address is recorded, so nobody watches what is mapped: the walk asks
+	cp "$TMP/deep_late" "$TMP/deep_asks"
+	$DTRACE -q -n 'syscall::getppid:entry /pid == $target && ustackdepth > 40/ { @ = count(); } END { printa("%@d\n", @); }' \
+		-c "$TMP/deep_asks slow 300" | awk '$1 >= 100 { good = 1 } END { if (!good) print "asked: only " $1 + 0 " stacks are deep" }'
 	$DTRACE -q -x unwindsize=64k -n "$script" -c "$TMP/deep_late slow 3" 2>&1 |
 		grep -q 'unwind table of .* does not fit into what unwindsize allows (6[0-4]k)' || echo "unwindsize: nothing is said"
 } >"$TMP/wrong" 2>&1
