@@ -22,7 +22,7 @@ head -c 10000000 /dev/zero | tr '\0' x >"$TMP/word.d"
 refused 'expected predicate and/or actions' -s "$TMP/word.d"
 [ "$(wc -c <"$TMP/err")" -lt 1000 ] || { echo "a long message"; exit 1; }
 awk 'BEGIN { for (i = 0; i < 230000; i++) print "BEGIN { x = " i "; y = x + 12345 * 6789; }" }' >"$TMP/big.d"
-refused 'clauses on one kind of probe: at most' -q -s "$TMP/big.d"
+refused 'clauses on one kind of probe make ' -q -s "$TMP/big.d"
 (printf '/*'; head -c 10000000 /dev/zero | tr '\0' '*'; printf '/ BEGIN { exit(7); }') >"$TMP/comment.d"
 "$DTRACE" -q -s "$TMP/comment.d"
 [ $? = 7 ] || { echo "10 MB of comment"; exit 1; }
