@@ -117,6 +117,18 @@ void gen_strid(struct gen *g, uint32_t off, const struct difo *d)
 }
 
 /*
+ * r0 = 1 where it is 0: of an empty user string, kernels before 6.17 do not count the NUL. (No
+ * branch: it would double the ways that the verifier has to walk.)
+ */
+static void count_nul(struct emitter *e)
+{
+	em_mov(e, R1, R0);
+	em_alu_imm(e, BPF_ADD, R1, -1);
+	em_alu_imm(e, BPF_RSH, R1, 63);
+	em_alu_reg(e, BPF_ADD, R0, R1);
+}
+
+/*
  * Appends a string. One that is just copyinstr(x) is read from user memory straight into the
  * record; the fault is then the subroutine's own.
  */
@@ -141,8 +153,8 @@ static void string_field(struct gen *g, const struct rec_field *f, const struct 
 	em_here(e, have);
 	em_mov(e, R6, R0);
 	gen_mach_load(g, 8, R7, HEAP_OFF);
-	/* always true: for the verifier, which is better off with a number it knows nothing of than with
-	 * one it knows too much of, different on every way here */
+	/* always true: for the verifier, which is better off with a number it knows nothing of than
+	 * with one it knows too much of, different on every way here */
 	em_jmp_imm(e, BPF_JGT, R7, (int32_t)(cl->max_size - f->size), g->out);
 	em_addr(e, R1, R9, g->l->rec_off);
 	em_alu_reg(e, BPF_ADD, R1, R7);
@@ -150,6 +162,8 @@ static void string_field(struct gen *g, const struct rec_field *f, const struct 
 	em_mov(e, R3, R6);
 	em_helper(e, is_user ? BPF_FUNC_probe_read_user_str : BPF_FUNC_probe_read_kernel_str);
 	em_jmp_imm(e, BPF_JSLT, R0, 0, gen_fault(g, DIF_FAULT_BADADDR, action, offset, addr));
+	if (is_user)
+		count_nul(e);
 	gen_mach_store(g, 4, off, R7);
 	em_alu_reg(e, BPF_ADD, R7, R0);
 	gen_mach_store(g, 8, HEAP_OFF, R7);

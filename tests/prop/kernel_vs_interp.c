@@ -723,8 +723,12 @@ static bool check_string(const struct rt_rec *rec, const struct rec_field *f, ui
 	if (f->kind == REC_STRID)
 		return true; /* known when the layout is made */
 	memcpy(&s, (const char *)rec + f->off, sizeof(s));
-	if (s.len == UINT32_MAX || !want)
+	if (s.len == UINT32_MAX || !want) {
+		if (s.len != UINT32_MAX || want)
+			printf("# length 0x%x, want a text at 0x%llx\n", s.len,
+			       (unsigned long long)want);
 		return s.len == UINT32_MAX && !want;
+	}
 	if (!dif_machine_text(machine, want, text, &len) || len != s.len ||
 	    memcmp((const char *)rec + s.off, text, len) != 0) {
 		printf("# text '%.*s', want '%s'\n", (int)s.len, (const char *)rec + s.off, text);
