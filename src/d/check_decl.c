@@ -88,7 +88,7 @@ static void declare_object(struct check *c, struct type_name *tn)
 	struct ident *old;
 	bool is_extern;
 
-	if (!decl_object(c, tn, &obj)) {
+	if (!decl_object(c, tn, DIF_MAX_STATIC, &obj)) {
 		if (!ident_find(c, scope, tn->name))
 			ident_poison(c, scope, tn->name, tn->name_span);
 		return;

@@ -145,7 +145,7 @@ void check_inline_def(struct check *c, struct decl *d)
 		return;
 	id = ident_create(c, IDENT_INLINE, tn->name, tn->name_span, TYPE_ERROR);
 	id->is_declared = true;
-	if (decl_object(c, tn, &obj) && check_params(c, d, id)) {
+	if (decl_object(c, tn, UINT32_MAX, &obj) && check_params(c, d, id)) {
 		id->type = obj.type;
 		if (!check_body(c, d, id))
 			id->type = TYPE_ERROR;

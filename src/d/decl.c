@@ -373,7 +373,8 @@ static type_id tag_resolve(struct check *c, struct decl_specs *s)
 		return TYPE_ERROR; /* a syntax error, reported by the parser */
 	name = s->tag_name;
 	if (!types_find_tag_known(c->types, tag_kind(s), name))
-		(void)check_define(c, name, strlen(name)); /* or it is the kernel's, or defined later */
+		(void)check_define(c, name,
+				   strlen(name)); /* or it is the kernel's, or defined later */
 	if (in_declared_container(&name))
 		id = types_find_tag_declared(c->types, tag_kind(s), name);
 	else
@@ -616,20 +617,19 @@ bool decl_params(struct check *c, struct type_name **params, uint32_t n, bool va
 /* ---- declarations ---------------------------------------------------------------------------- */
 
 /* d-language.md 4.1: what the storage of a variable can hold. */
-static bool size_check(struct check *c, const struct type_name *tn, type_id type)
+static bool size_check(struct check *c, const struct type_name *tn, type_id type, uint32_t max_size)
 {
 	uint32_t size = type_size(c->types, type);
 
 	if (tn->specs->sc == SC_EXTERN || !type_is_byref(c->types, type) ||
-	    type_is_string(c->types, type) || (size > 0 && size <= DIF_MAX_STATIC))
+	    type_is_string(c->types, type) || (size > 0 && size <= max_size))
 		return true;
 	diag_error(c->diags, size ? D_DECL_ARRBIG : D_DECL_INCOMPLETE, tn->span,
-		   "variable %s has %u bytes: 1 to %u are possible", tn->name, size,
-		   DIF_MAX_STATIC);
+		   "variable %s has %u bytes: 1 to %u are possible", tn->name, size, max_size);
 	return false;
 }
 
-bool decl_object(struct check *c, struct type_name *tn, struct decl_object *ret)
+bool decl_object(struct check *c, struct type_name *tn, uint32_t max_size, struct decl_object *ret)
 {
 	enum storage_class sc = tn->specs->sc;
 	struct decl_object o = {0};
@@ -656,7 +656,7 @@ bool decl_object(struct check *c, struct type_name *tn, struct decl_object *ret)
 						   arena_printf(c->arena, "%s ", tn->name)))
 			return false;
 	}
-	if (!size_check(c, tn, o.type))
+	if (!size_check(c, tn, o.type, max_size))
 		return false;
 	*ret = o;
 	return true;

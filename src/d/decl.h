@@ -32,9 +32,9 @@ type_id decl_specs_resolve(struct check *c, struct decl_specs *specs);
 /*
  * A named object: of complete type, not void; no static, auto, register, typedef. Function types
  * and extern objects of incomplete type pass: look at type_kind() and specs->sc. Whether the name
- * is free is the caller's to check.
+ * is free is the caller's to check. max_size: of an array or struct, in bytes.
  */
-bool decl_object(struct check *c, struct type_name *tn, struct decl_object *ret);
+bool decl_object(struct check *c, struct type_name *tn, uint32_t max_size, struct decl_object *ret);
 /* A name to declare may not have a scope: false after reporting D_DECL_SCOPE. */
 bool decl_name_is_plain(struct check *c, struct span at, const char *name);
 /* 'typedef ... name'. */
