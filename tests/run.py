@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The one test runner: unit, golden, property and end-to-end tests, in parallel.
 
-    tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING] [--no-kernel]
+    tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING] [--no-kernel] [--patience N]
 
 Kinds of test, all found by looking at the tree:
   unit, prop   executables of the build (tests/unit, tests/prop) that print TAP
@@ -19,14 +19,14 @@ An e2e script states its needs in comments of its first lines:
   /* @@args: one two */             script arguments
   /* @@needs: kernel */             skipped when this machine lacks it
   /* @@exit: 3 */                   expected exit status (default: 0; 1 for err.*)
-  /* @@timeout: 60 */               seconds
+  /* @@timeout: 180 */              seconds; --patience multiplies this and all other times
   /* @@exclusive */                 runs alone, after the others
 Expected output: NAME.out (stdout) and NAME.err (stderr, 'dtrace: ... matched N probes' left out), where present. A
 line that starts with '~' is a regular expression for the whole line; '~*' alone stands for any number of lines.
 A script that fails is tried once more, alone, after the others; both results are shown.
 Prints one line a test, details of failures, and last 'N passed, N failed, N skipped'.
 """
-import argparse, concurrent.futures, itertools, os, re, signal, subprocess, sys, tempfile, time
+import argparse, concurrent.futures, itertools, json, os, re, signal, subprocess, sys, tempfile, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # stage folder -> (dump program, suffix of the expected text of good programs)
@@ -38,8 +38,12 @@ class Result:
         self.name, self.status, self.detail, self.seconds, self.count = name, status, detail, seconds, count
 
 
+PATIENCE = 1  # an emulated machine needs more
+
+
 def run(argv, timeout, **kw):
     """Runs argv in its own process group, so that a timeout ends its children too."""
+    timeout *= PATIENCE
     proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             start_new_session=True, **kw)
     try:
@@ -104,7 +108,7 @@ def test_tap(name, exe, opts):
 
 def test_golden(name, script, stage, opts):
     prog, suffix = STAGES[stage]
-    code, out, err = run([os.path.join(opts.build, "tests/golden", prog), os.path.relpath(script, ROOT)], 30, cwd=ROOT)
+    code, out, err = run([os.path.join(opts.build, "tests/golden", prog), os.path.relpath(script, ROOT)], 120, cwd=ROOT)
     base = script[:-2]
     is_err = os.path.basename(script).startswith("err.")
     detail = compare(base + (".err" if is_err else suffix), err if is_err else out, opts.bless)
@@ -125,7 +129,7 @@ def fuzz_files():
 
 
 def test_fuzz(name, exe, opts):
-    code, out, err = run([exe] + list(fuzz_files()), 120, cwd=ROOT)
+    code, out, err = run([exe] + list(fuzz_files()), 300, cwd=ROOT)
     last = out.strip().split("\n")[-1]
     return Result(name, "fail" if code else "pass", f"  exit status {code} at {last}\n{err[-4000:]}" if code else "")
 
@@ -134,9 +138,18 @@ def directives(text):
     return {m.group(1): m.group(2).strip() for m in re.finditer(r"@@([\w-]+):?(.*?)(?:\*/|$)", text[:4000], re.M)}
 
 
+def sanitizers(build):
+    """What the build was made with: nothing, or 'address,undefined'."""
+    try:
+        options = json.loads(read(os.path.join(build, "meson-info/intro-buildoptions.json")))
+    except OSError:
+        return ""
+    return next((o["value"] for o in options if o["name"] == "b_sanitize" and o["value"] != "none"), "")
+
+
 def env_for(opts, tmp):
     env = dict(os.environ, DTRACE_OPT_SYSLIBDIR=os.path.join(ROOT, "dlib"), TZ="UTC", LC_ALL="C", BUILD=opts.build, SRC=ROOT, TMP=tmp,
-               DTRACE=os.path.join(opts.build, "src/cmd/dtrace/dtrace"),
+               DTRACE=os.path.join(opts.build, "src/cmd/dtrace/dtrace"), SANITIZED=opts.sanitized,
                TRIGGER=os.path.join(opts.build, "tests/e2e/trigger"))
     return env
 
@@ -158,7 +171,7 @@ def test_e2e(name, script, opts):
             if "trigger" in d:
                 argv += ["-c", os.path.join(env["TRIGGER"], d["trigger"])]
             argv += ["-s", os.path.relpath(script, ROOT)] + d.get("args", "").split()
-        code, out, err = run(argv, int(d.get("timeout", 60)), cwd=ROOT, env=env)
+        code, out, err = run(argv, int(d.get("timeout", 180)), cwd=ROOT, env=env)
     if script.endswith(".sh") and code == 67:
         return Result(name, "skip", "  " + (out + err).strip().replace("\n", "\n  ") + "\n", count=(0, 0, 1))
     err = "".join(l for l in err.splitlines(True) if not re.match(r"dtrace: (script|description) '.*' matched \d+ probe", l))
@@ -262,9 +275,13 @@ def main():
     ap.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     ap.add_argument("--only", default="")
     ap.add_argument("--no-kernel", action="store_true")
+    ap.add_argument("--patience", type=int, default=1)
     ap.add_argument("--verbose", action="store_true")
     opts = ap.parse_args()
+    global PATIENCE
+    PATIENCE = opts.patience
     opts.build = os.path.abspath(opts.build)
+    opts.sanitized = sanitizers(opts.build)
     # Ignored in what a shell starts in the background: tests send it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     tests = find_tests(opts)

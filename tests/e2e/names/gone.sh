@@ -4,12 +4,13 @@
 code='n`show+0x1 n`exported n`a_table+0x8 n`zeroes+0x10 n`label+0x1'
 build "$TMP/program" -static-pie -DSTATIC
 build "$TMP/another" -static-pie -DSTATIC -O0
+launch="$TRIGGER/launch $TMP/program" # and the program goes on only when the tracer has looked at it
 
 # deleted before it shows anything; replaced by another program
 # shellcheck disable=SC2086
-names_of n "cp $TMP/program $TMP/n; $TMP/n unlink" | expect $code
+names_of n "$launch $TMP/n $TMP/n unlink" | expect $code
 # shellcheck disable=SC2086
-names_of n "cp $TMP/program $TMP/n; cp $TMP/another $TMP/b; $TMP/n replace $TMP/b" | expect $code
+names_of n "cp $TMP/another $TMP/b; $launch $TMP/n $TMP/n replace $TMP/b" | expect $code
 
 # a program with another at the same address in its place
 build "$TMP/first" -no-pie -fno-pie -DSTATIC -static
@@ -25,31 +26,14 @@ X
 # in a mount namespace of its own, in a file system that ends with it
 unshare -m true 2>/dev/null || exit 0
 # shellcheck disable=SC2086
-names_of n "unshare -m sh -c 'mount -t tmpfs none /mnt && cp $TMP/program /mnt/n && /mnt/n wait'" | expect $code
+names_of n "unshare -m sh -c 'mount -t tmpfs none /mnt && $launch /mnt/n /mnt/n'" | expect $code
 # shellcheck disable=SC2086
-names_of n "unshare -m -p -f --mount-proc sh -c 'mount -t tmpfs none /mnt && cp $TMP/program /mnt/n && /mnt/n wait'" | expect $code
+names_of n "unshare -m sh -c 'mount -t tmpfs none /mnt && $launch /mnt/n unshare -p -f --mount-proc /mnt/n'" | expect $code
 # shellcheck disable=SC2086
-names_of n "mkdir $TMP/root && cp $TMP/program $TMP/root/n && chroot $TMP/root /n" | expect $code
+names_of n "mkdir $TMP/root && $launch $TMP/root/n chroot $TMP/root /n" | expect $code
 
 # in a file that never had a name
-cat >"$TMP/memfd.c" <<'X'
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/sendfile.h>
-#include <unistd.h>
-int main(int argc, char **argv)
-{
-	int in = open(argv[1], O_RDONLY), fd = memfd_create("n", 0);
-
-	while (sendfile(fd, in, NULL, 1 << 20) > 0)
-		;
-	fexecve(fd, (char *[]){(char *)"n", (char *)"wait", NULL}, (char *[]){NULL});
-	return 1;
-}
-X
-cc -o "$TMP/memfd" "$TMP/memfd.c" || exit 1
-"$DTRACE" -q -x switchrate=10s -c "$TMP/memfd $TMP/program" -n 'syscall::getppid:entry
-	/pid == $target/ { printf("%A\n", uaddr(arg0)); }' 2>&1 |
+echo "export TRACER=\$PPID; $launch memfd memfd" >"$TMP/command" # what the kernel calls the process depends on its version
+"$DTRACE" -q -x switchrate=10s -c "sh $TMP/command" -n 'syscall::getppid:entry
+	/execname != "sh" && progenyof($target)/ { printf("%A\n", uaddr(arg0)); }' 2>&1 |
 	expect 'memfd:n`show+0x1' 'memfd:n`exported' 'memfd:n`a_table+0x8' 'memfd:n`zeroes+0x10' 'memfd:n`label+0x1'

@@ -68,8 +68,24 @@ static const void *vdso(void)
 }
 #endif
 
+/* Waits until the tracer has opened what is watched (see ../trigger/launch.c). */
+static void wait_seen(void)
+{
+	char c;
+
+	if (read(atoi(getenv("LAUNCH_FROM")), &c, 1) != 1)
+		exit(1);
+}
+
+static void watch(const char *path)
+{
+	if (write(atoi(getenv("LAUNCH_TO")), path, strlen(path)) < 0)
+		exit(1);
+	wait_seen(); /* now it is watched */
+}
+
 /* show() once more, in memory that no file stands behind; perf-PID.map, whose path goes to the file
- * note, says what it is called. */
+ * note, says what it is called. The map appears complete, and is waited for. */
 static void jit(const char *note)
 {
 	static const unsigned char code[] = {0xb8, SYS_getppid, 0, 0, 0, /* mov $SYS_getppid, %eax */
@@ -77,18 +93,22 @@ static void jit(const char *note)
 					     0xc3};			 /* ret */
 	unsigned char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char path[64];
+	char path[64], early[80];
 	FILE *f;
 
 	if (p == MAP_FAILED)
 		exit(1);
 	(void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
-	f = fopen(path, "w");
+	(void)snprintf(early, sizeof(early), "%s.early", path);
+	f = fopen(early, "w");
 	if (!f)
 		exit(1);
 	(void)fprintf(f, "%lx 100 Old:code that was here\n%lx %zx Function:fib made.js:7\n",
 		      (unsigned long)p, (unsigned long)(p + 64), sizeof(code));
 	(void)fclose(f);
+	watch(early);
+	(void)rename(early, path);
+	wait_seen();
 	f = fopen(note, "w");
 	if (!f || fputs(path, f) < 0 || fclose(f))
 		exit(1);
@@ -104,8 +124,8 @@ int main(int argc, char **argv)
 		(void)unlink(argv[0]);
 	if (strcmp(what, "replace") == 0)
 		(void)rename(argv[2], argv[0]);
-	if (argc > 1 && strcmp(what, "mangled") != 0)
-		(void)usleep(800000); /* a machine of many busy programs looks at it later */
+	if (getenv("LAUNCH_FROM"))
+		wait_seen();
 	if (strcmp(what, "jit") == 0) {
 		jit(argv[2]);
 		return 0;
