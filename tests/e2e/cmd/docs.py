@@ -4,16 +4,17 @@
   ```d run         ... and is run: ends by itself or after a while, with status 0 and some output
   ```d refused     has to be refused
   ```sh            lines with 'dtrace ...': have to compile
-  ```sh run        ... and are run, with a workload beside them
+  ```sh run        ... and are run, with a workload beside them; several lines have to end by themselves
   ```output        what the block before it prints (a refused one: on stderr); a line '...' stands for any number of
                    lines, '...' in a line for any text. Blanks at the ends of lines do not count.
-More words: args=A,B arguments of the script, flags=-w,... flags of dtrace, limit=N seconds that a runnable block may need.
+More words: args=A,B arguments of the script, flags=-w,... flags of dtrace.
 Other blocks (console, text, c, ...) are not looked at. Further checks are at the end: tables that have to be complete.
 """
 import concurrent.futures, html, os, re, signal, subprocess, sys, tempfile, time
 
 DTRACE, TRIGGER, TMP = (os.environ[n] for n in ("DTRACE", "TRIGGER", "TMP"))
-PATH_OUT = 1.2  # seconds until a command that does not end by itself is told to
+TRACED = (0.3, 1.5, 8)  # seconds of tracing until a command is told to end: each is tried when the one before was too short
+STARTS = 120  # seconds that a busy machine may need until it traces
 
 
 class Block:
@@ -50,18 +51,25 @@ def is_tracing(pid):
         return int(re.search(r"^SigCgt:\s*(\w+)", f.read(), re.M).group(1), 16) >> signal.SIGTERM - 1 & 1
 
 
-def outcome(argv, limit, tmp, env=None):
-    """Status, stdout and stderr of a command that is ended by SIGTERM when the time is up."""
+def wait_for_tracing(p):
+    """Until it traces, or has ended."""
+    limit = time.monotonic() + STARTS
+    while p.poll() is None and not is_tracing(p.pid) and time.monotonic() < limit:
+        time.sleep(0.02)
+
+
+def outcome(argv, tmp, env=None, traced=None):
+    """Status, stdout and stderr of a command, which gets SIGTERM when it has traced so many seconds."""
     p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                          errors="replace", cwd=tmp, env=env, start_new_session=True)
     try:
-        out, err = p.communicate(timeout=limit)
+        if traced:
+            wait_for_tracing(p)
+        out, err = p.communicate(timeout=traced or STARTS)
     except subprocess.TimeoutExpired:
-        if not is_tracing(p.pid):  # a busy machine: it has hardly begun
-            time.sleep(5 * PATH_OUT)
         os.killpg(p.pid, signal.SIGTERM)
         try:
-            out, err = p.communicate(timeout=10)
+            out, err = p.communicate(timeout=STARTS)
         except subprocess.TimeoutExpired:
             os.killpg(p.pid, signal.SIGKILL)
             out, err = p.communicate()
@@ -94,22 +102,22 @@ def judged(b, status, out, err, want_status=0):
     return [f"{b.where}: {', '.join(bad)}\n{tail}"] if bad else []
 
 
-def check_d(b, tmp, patience):
+def check_d(b, tmp, traced):
     with open(os.path.join(tmp, "script.d"), "w") as f:
         f.write(b.text)
     argv = [DTRACE] + b.word("flags") + ["-s", "script.d"] + b.word("args")
     if "$target" in b.text:
         argv += ["-c", f"{TRIGGER}/work nap 300"]
     if "refused" in b.words:
-        return judged(b, *outcome(argv + ["-e"], 10, tmp), want_status=1)
+        return judged(b, *outcome(argv + ["-e"], tmp), want_status=1)
     if "run" in b.words:
-        return judged(b, *outcome(argv, patience * (3 if b.output is not None else PATH_OUT), tmp))
-    status, out, err = outcome(argv + ["-e"], 10, tmp)
+        return judged(b, *outcome(argv, tmp, traced=traced))
+    status, out, err = outcome(argv + ["-e"], tmp)
     return [f"{b.where}: does not compile\n{err}"] if status else []
 
 
 # A 'dtrace' that only compiles, or that runs as it is.
-def check_sh(b, tmp, patience):
+def check_sh(b, tmp, traced):
     bin_dir = os.path.join(tmp, "bin")
     os.mkdir(bin_dir)
     run = "run" in b.words
@@ -119,14 +127,18 @@ def check_sh(b, tmp, patience):
     env = dict(os.environ, PATH=f"{bin_dir}:{TRIGGER}:{os.environ['PATH']}")
     os.symlink(os.path.join(os.getcwd(), "examples"), os.path.join(tmp, "examples"))
     one = run and b.text.count("\n") == 1  # it gets the SIGTERM itself
-    limit = float(b.word("limit")[0]) if b.word("limit") else patience * PATH_OUT if run else 10
-    status, out, err = outcome(["sh", "-c", f"exec {b.text}" if one else b.text], limit, tmp, env)
+    status, out, err = outcome(["sh", "-c", f"exec {b.text}" if one else b.text], tmp, env, traced if run else None)
     return judged(b, status, out, err)
 
 
-def check(b, patience=1):
-    with tempfile.TemporaryDirectory(dir=TMP) as tmp:
-        return {"d": check_d, "sh": check_sh}[b.lang](b, tmp, patience)
+def check(b):
+    """Nothing, or what is wrong also when there was much time."""
+    for traced in TRACED:
+        with tempfile.TemporaryDirectory(dir=TMP) as tmp:
+            bad = {"d": check_d, "sh": check_sh}[b.lang](b, tmp, traced)
+        if not bad or "run" not in b.words:
+            break
+    return bad
 
 
 def pages():
@@ -175,7 +187,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(5) as pool:
         noise = pool.submit(workload, stop)
         for b, bad in zip(blocks, pool.map(check, blocks)):
-            wrong += check(b, 5) if bad else []  # once more: on a busy machine it may have come too late
+            wrong += bad
         stop.append(True)
         noise.result()
     if not sys.argv[1:]:

@@ -2,8 +2,8 @@
 # Every refusal says what to type instead: 'program<TAB>what the hint must contain', one line each.
 bad=0
 while IFS='	' read -r prog want; do
-	"$DTRACE" -n "$prog" >"$TMP/out" 2>&1 && { echo "accepted: $prog"; bad=1; }
-	grep 'hint: ' "$TMP/out" | grep -qF -- "$want" || { echo "no '$want' for: $prog"; cat "$TMP/out"; bad=1; }
+	out=$("$DTRACE" -n "$prog" 2>&1) && { echo "accepted: $prog"; bad=1; }
+	case $out in *"hint: "*"$want"*) ;; *) echo "no '$want' for: $prog"; echo "$out"; bad=1 ;; esac
 done <<'EOF'
 BEGI { exit(0); }	did you mean 'BEGIN'?
 begin { exit(0); }	did you mean 'BEGIN'?
@@ -60,8 +60,14 @@ printf '#include <sys/types.h>\nBEGIN { exit(0); }\n' >"$TMP/inc.d"
 grep -q '^hint: .*-x dynvarsize' "$TMP/err" || { echo "no hint at drops"; cat "$TMP/err"; bad=1; }
 
 # Every refusal of the golden tests, as the command shows it. (Their probes and symbols may be missing here: a refusal is one.)
+# Sanitizers have seen them in the golden tests.
+[ -z "$SANITIZED" ] || exit $bad
 for f in tests/golden/check/err.*.d; do
-	"$DTRACE" -e -s "$f" >"$TMP/out" 2>&1 && continue
-	[ "$(grep -c '^  --> ' "$TMP/out")" = "$(grep -c '^ *hint: ' "$TMP/out")" ] || { echo "$f: no hint"; cat "$TMP/out"; bad=1; }
-done
+	echo "== $f"
+	"$DTRACE" -e -s "$f" 2>&1
+done >"$TMP/all"
+awk '/^== / { name = $2; places[name] = hints[name] = 0 } /^  --> / { places[name]++ } /^ *hint: / { hints[name]++ }
+	END { for (n in places) if (places[n] != hints[n]) { print n ": of " places[n] " messages " hints[n] " have a hint"; bad = 1 }
+		exit bad }' "$TMP/all" || bad=1
+grep -c '^  --> ' "$TMP/all" | grep -q '^[2-9]..' || { echo 'too few refusals'; bad=1; }
 exit $bad

@@ -2,47 +2,60 @@
 # @@timeout: 300
 cd "$TMP" || exit 1
 fail() { echo "$1"; exit 1; }
-good() { # option value: compiles with it
-	$DTRACE -x "$1${2:+=$2}" -qen BEGIN >out 2>&1 || fail "$1=$2: $(cat out)"
+good() { # -x option=value...: compiles with them
+	out=$($DTRACE "$@" -qen BEGIN 2>&1) || fail "$*: $out"
 }
-bad() { # option value text
-	$DTRACE -x "$1${2:+=$2}" -qen BEGIN >out 2>&1 && fail "$1=$2 is accepted"
-	head -1 out | grep -qxF "dtrace: failed to set -x $1: $3" || fail "$1=$2: $(cat out)"
-	[ -z "$4" ] || grep -qF "hint: $4" out || fail "$1=$2, hint: $(cat out)"
+bad() { # option value text hint
+	out=$($DTRACE -x "$1${2:+=$2}" -qen BEGIN 2>&1) && fail "$1=$2 is accepted"
+	case $out in
+	"dtrace: failed to set -x $1: $3
+"*"hint: $4"* | "dtrace: failed to set -x $1: $3${4:+
+hint: $4}"*) ;;
+	*) fail "$1=$2: $out" ;;
+	esac
 }
 invalid="Invalid value for specified option"
 
-# what --help lists is accepted, by kind
-$DTRACE --help | sed -n '/^Options/,/^$/p' | sed '1d;$d' | while read -r name kind rest; do
+# what --help lists is accepted, by kind; good values of all options together
+on= off= zero= values=
+$DTRACE --help | sed -n '/^Options/,/^$/p' | sed '1d;$d' >options
+while read -r name kind rest; do
 	case $name:$kind in
-	*:flag) good "$name" && good "$name" off && good "$name" 0 && bad "$name" maybe "$invalid" ;;
-	iregs:*) good "$name" 4; bad "$name" 9 "$invalid" "'iregs' lies between 1 and 8" ;;
-	cpu:*) good "$name" 0 ;;
-	*:number) good "$name" 7; bad "$name" x "$invalid" "a number is expected" ;;
-	*:size) good "$name" 8k; bad "$name" 8q "$invalid" "a size is expected" ;;
-	*:rate) good "$name" 10hz; bad "$name" 10parsec "$invalid" "a rate is expected" ;;
+	*:flag) on="$on -x $name" off="$off -x $name=off" zero="$zero -x $name=0"; bad "$name" maybe "$invalid" ;;
+	iregs:*) values="$values -x $name=4"; bad "$name" 9 "$invalid" "'iregs' lies between 1 and 8" ;;
+	cpu:*) values="$values -x $name=0" ;;
+	*:number) values="$values -x $name=7"; bad "$name" x "$invalid" "a number is expected" ;;
+	*:size) values="$values -x $name=8k"; bad "$name" 8q "$invalid" "a size is expected" ;;
+	*:rate) values="$values -x $name=10hz"; bad "$name" 10parsec "$invalid" "a rate is expected" ;;
 	*:enum) # the hint of a bad value lists the good ones
 		bad "$name" nosuch "$invalid" "one of: "
-		for value in $(sed -n 's/^hint: one of: //p' out | tr -d ,); do good "$name" "$value"; done
 		case $name in
-		bufpolicy) bad "$name" x "$invalid" "one of: switch, fill, ring" ;;
-		bufresize) bad "$name" x "$invalid" "one of: auto, manual" ;;
-		encoding) bad "$name" x "$invalid" "one of: ascii, utf8" ;;
-		evaltime) bad "$name" x "$invalid" "one of: exec, preinit, postinit, main" ;;
-		linkmode) bad "$name" x "$invalid" "one of: kernel, dynamic, static" ;;
-		stdc) bad "$name" x "$invalid" "one of: a, c, s, t" ;;
-		esac ;;
-	version:*) good "$name" 1.2.2; bad "$name" 1.x "Version is not properly formatted or is too large"
+		bufpolicy) all="switch, fill, ring" ;;
+		bufresize) all="auto, manual" ;;
+		encoding) all="ascii, utf8" ;;
+		evaltime) all="exec, preinit, postinit, main" ;;
+		linkmode) all="kernel, dynamic, static" ;;
+		stdc) all="a, c, s, t" ;;
+		*) all= ;;
+		esac
+		listed=${out##*hint: one of: }
+		case $listed in "${all:-$listed}"*) ;; *) fail "$name: $listed" ;; esac
+		for value in $(echo "$listed" | tr -d ,); do good -x "$name=$value"; done ;;
+	version:*) good -x "$name=1.2.2"; bad "$name" 1.x "Version is not properly formatted or is too large"
 		bad "$name" 9.9 "Requested version is not supported by compiler" ;;
-	amin:*) good "$name" Private/Private/Unknown; bad "$name" private "$invalid" ;;
-	setenv:*) good "$name" A=b; bad "$name" A "$invalid" ;;
-	ctypes:* | dtypes:*) good "$name" types ;;
-	syslibdir:* | libdir:*) good "$name" "$SRC/dlib" ;;
-	*:string) good "$name" text; bad "$name" "" "$invalid" "a text is expected" ;;
+	amin:*) values="$values -x $name=Private/Private/Unknown"; bad "$name" private "$invalid" ;;
+	setenv:*) values="$values -x $name=A=b"; bad "$name" A "$invalid" ;;
+	ctypes:* | dtypes:*) values="$values -x $name=types" ;;
+	syslibdir:* | libdir:*) values="$values -x $name=$SRC/dlib" ;;
+	*:string) values="$values -x $name=text"; bad "$name" "" "$invalid" "a text is expected" ;;
 	*) fail "option $name has no known kind: $kind $rest" ;;
-	esac || exit 1
-done || exit 1
-[ "$($DTRACE --help | sed -n '/^Options/,/^$/p' | wc -l)" -gt 80 ] || fail "--help lists too few options"
+	esac
+done <options
+[ "$(wc -l <options)" -gt 80 ] || fail "--help lists too few options"
+for all in "$on" "$off" "$zero" "$values"; do
+	# shellcheck disable=SC2086
+	good $all
+done
 
 bad nosuch "" "Invalid option name"
 bad strsiz 8 "Invalid option name" "did you mean 'strsize'?"

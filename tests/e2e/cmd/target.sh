@@ -5,13 +5,15 @@ got=$("$DTRACE" -qn 'syscall::getppid:entry /pid == $target/ { @ = count(); } EN
 grep -q '^dtrace: pid [0-9]* has exited$' "$TMP/err" || { echo "exit message"; cat "$TMP/err"; exit 1; }
 "$DTRACE" -n 'BEGIN' -c false >/dev/null 2>"$TMP/err"
 grep -q '^dtrace: pid [0-9]* exited with status 1$' "$TMP/err" || { echo "status message"; cat "$TMP/err"; exit 1; }
-sleep 30 & victim=$!
+sleep 1000 & victim=$!
+mkfifo "$TMP/out" "$TMP/out2"
 "$DTRACE" -qn 'BEGIN { printf("%d\n", $target); }' -p $victim >"$TMP/out" 2>&1 & dt=$!
-i=0
-while ! grep -q "$victim" "$TMP/out" && [ $i -lt 200 ]; do i=$((i + 1)); sleep 0.05; done
+exec 3<"$TMP/out"
+read -r _ <&3
 kill -KILL $dt; wait $dt 2>/dev/null
 case $(sed 's/.*) //; s/ .*//' "/proc/$victim/stat") in S) ;; *) echo "target was left stopped or dead"; exit 1 ;; esac
 "$DTRACE" -qn 'BEGIN { printf("%d\n", $target); }' -p $victim >"$TMP/out2" 2>&1 & dt=$!
-while ! grep -q "$victim" "$TMP/out2" && [ $i -lt 200 ]; do i=$((i + 1)); sleep 0.05; done
+exec 4<"$TMP/out2"
+read -r _ <&4
 kill $victim; wait $victim 2>/dev/null
 wait $dt || { echo "did not end with the target"; exit 1; }

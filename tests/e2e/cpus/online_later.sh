@@ -14,10 +14,12 @@ mount --bind "$TMP/sys/online" /sys/devices/system/cpu/online
 [ "$(grep -c '^0$' "$TMP/out")" = 20 ]
 [ "$(grep -c '^[1-9]' "$TMP/out")" = 20 ]
 [ "$(grep -c 'invalid address' "$TMP/err")" -gt 0 ]
+mkfifo "$TMP/begun"
 # 2: timers; it exits when the second CPU has fired
-("$DTRACE" -qx statusrate=10ms -n 'BEGIN { printf("begun\n"); } profile-97 /cpu != 0/ { exit(4); } tick-20s { exit(5); }' \
-    > "$TMP/out" 2> "$TMP/err" || echo $? > "$TMP/status") &
-until grep -q begun "$TMP/out" 2>/dev/null; do sleep 0.05; done
+("$DTRACE" -qx statusrate=10ms -n 'BEGIN { printf("begun\n"); } profile-97 /cpu != 0/ { exit(4); } tick-60s { exit(5); }' \
+    > "$TMP/begun" 2> "$TMP/err" || echo $? > "$TMP/status") &
+exec 3< "$TMP/begun"
+read -r _ <&3
 echo 0-1 > "$TMP/sys/online"
 wait
 grep -q 'CPUs have come or gone: timers of profile and tick probes are set anew' "$TMP/err"

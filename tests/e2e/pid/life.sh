@@ -1,7 +1,7 @@
 # @@timeout: 240
 # A grabbed process goes on unharmed, whatever happens to dtrace; runs end with their last process; several processes.
 exec python3 - <<'END'
-import os, re, signal, subprocess, sys, time
+import fcntl, os, re, signal, struct, subprocess, sys, termios, time
 
 DTRACE, TRIGGER = os.environ["DTRACE"], os.environ["TRIGGER"]
 ROUND = 19  # calls of f_add for one line of input
@@ -21,12 +21,16 @@ class Target:
         self.p.stdin.flush()
 
     def idle(self):
-        """Has read everything: it sleeps in read(2), twice in a row."""
-        quiet = 0
-        while quiet < 3:
-            with open(f"/proc/{self.pid}/wchan") as f, open(f"/proc/{self.pid}/stat") as g:
-                quiet = quiet + 1 if g.read().rsplit(")", 1)[1].split()[0] == "S" else 0
-            time.sleep(0.02)
+        """Waits until it has done what it was told to: nothing is left in the pipe, and it sleeps in read(0, ...)."""
+        while self.unread() or not self.where().startswith("0 0x0 "):
+            time.sleep(0.005)
+
+    def unread(self):
+        return struct.unpack("i", fcntl.ioctl(self.p.stdin, termios.FIONREAD, bytes(4)))[0]
+
+    def where(self):
+        with open(f"/proc/{self.pid}/syscall") as f:
+            return f.read()
 
     def finish(self):
         out, _ = self.p.communicate()
