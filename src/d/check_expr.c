@@ -236,7 +236,7 @@ struct expr *check_value(struct check *c, struct expr *e)
 		check_error(c, D_CG_DYN, e->span,
 			    "translated value of type \"%s\" can only be used through its members",
 			    type_text(c, e->type));
-		diag_hint(c->diags, "name the member that is wanted: ...%smember",
+		diag_hint(c->diags, "name the member that is wanted: value%smember",
 			  type_is_pointer(c->types, e->type) ? "->" : ".");
 		return expr_bad(c, e->span);
 	}
