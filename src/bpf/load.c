@@ -253,8 +253,9 @@ static int load_once(union bpf_attr *attr)
 }
 
 /*
- * Loads again to hear why. Cannot tell: the error of the first load. Not refused this time: the first
- * refusal was not the verifier's, and the program is as good as any.
+ * Loads to hear what the verifier says. sys: why the program was refused before; 0: this is the first
+ * load. Cannot tell: the error of the first load. Not refused this time: the first refusal was not the
+ * verifier's, and the program is as good as any.
  */
 static struct err *load_explain(const struct unit *u, const struct bpf_code *code,
 				const struct linked *l, int sys, FILE *log, uint32_t *ret_span,
@@ -266,17 +267,19 @@ static struct err *load_explain(const struct unit *u, const struct bpf_code *cod
 	char *text;
 	int fd;
 
-	if (sys != EINVAL && sys != EACCES && sys != E2BIG && sys != EPERM && sys != ENOSPC &&
+	if (sys && sys != EINVAL && sys != EACCES && sys != E2BIG && sys != EPERM && sys != ENOSPC &&
 	    sys != EFAULT && sys != ENOMEM)
 		return load_refused(u, l, sys);
 	text = mmap(NULL, LOG_SIZE, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (text == MAP_FAILED)
-		return load_refused(u, l, sys);
+		return load_refused(u, l, sys ? sys : errno);
 	attr.log_buf = (uint64_t)(uintptr_t)text;
 	attr.log_size = LOG_SIZE;
 	attr.log_level = VERBOSITY;
 	fd = load_once(&attr);
+	if (fd < 0 && !sys)
+		sys = errno;
 	text[LOG_SIZE - 1] = '\0';
 	if (log)
 		(void)fputs(text, log); /* a listing for people */
@@ -309,9 +312,9 @@ struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct 
 	if (e)
 		return e;
 	attr = load_attr(u, &l);
-	prog = load_once(&attr);
+	prog = log ? -1 : load_once(&attr);
 	if (prog < 0)
-		e = load_explain(u, code, &l, errno, log, ret_span, &prog);
+		e = load_explain(u, code, &l, log ? 0 : errno, log, ret_span, &prog);
 	if (!e) {
 		ret_loaded->prog_fd = prog;
 		ret_loaded->dispatch_fd = fd_take(&dispatch);

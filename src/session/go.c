@@ -257,7 +257,10 @@ static struct err *blame_source(const dtrace_hdl_t *h, struct err *e, uint32_t s
 
 static bool dumps_bpf(const dtrace_hdl_t *h)
 {
-	return h->dump && h->opts.str[OPT_dump] && strstr(h->opts.str[OPT_dump], "bpf");
+	const char *dump = h->opts.str[OPT_dump];
+	bool is_listed = opt_flag(&h->opts, OPT_verbose) && (h->opts.val[OPT_disasm] & DISASM_BPF);
+
+	return h->dump && (is_listed || (dump && strstr(dump, "bpf")));
 }
 
 static struct err *load_unit(dtrace_hdl_t *h, struct session_unit *u, const struct gen_env *env)
@@ -278,6 +281,9 @@ static struct err *load_unit(dtrace_hdl_t *h, struct session_unit *u, const stru
 		e = unit_load(&u->unit, &code, h->maps, h->layout, log, &u->loaded, &span);
 	if (e)
 		e = blame_source(h, e, span);
+	else
+		session_debug(h, "BPF program '%s': %u instructions, %u probes", u->unit.name,
+			      code.insns.len, u->nprobes);
 	bpf_code_deinit(&code);
 	return e;
 }
@@ -343,6 +349,7 @@ static struct err *attach_units(dtrace_hdl_t *h)
 
 		if (e)
 			return e;
+		session_debug(h, "'%s': attached", u->unit.name);
 	}
 	return h->is_interrupted ? NULL : session_start_timers(h);
 }

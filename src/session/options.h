@@ -22,6 +22,9 @@ enum opt_kind { OPTK_FLAG, OPTK_NUMBER, OPTK_SIZE, OPTK_RATE, OPTK_STRING, OPTK_
 enum opt_class { OPTC_COMPILE, OPTC_RUNTIME, OPTC_DYNAMIC };
 #define OPTF_NOPRAGMA 0x1 /* forbidden inside a program */
 #define OPTF_NOT_LINUX 0x2 /* has no meaning on Linux: refused with the reason */
+/* Bits of option disasm: -S shows the DIF of clauses, and the BPF of programs at any of three stages. */
+#define DISASM_DIF 1
+#define DISASM_BPF (2 | 4 | 8)
 #define OPTF_IGNORED  0x4 /* accepted, has no effect here (documented) */
 #define OPTF_LIST     0x8 /* values accumulate in order: define, incdir, ... */
 

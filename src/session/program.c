@@ -61,7 +61,8 @@ static void refresh_compile_opts(dtrace_hdl_t *h)
 		.d_version = opt_u32(h, OPT_version),
 		.amin = {amin.name, amin.data, amin.class},
 		.dump = h->dump,
-		.dump_dif = opt_flag(&h->opts, OPT_verbose) || dump_wants(h, "dif"),
+		.dump_dif = (opt_flag(&h->opts, OPT_verbose) && (h->opts.val[OPT_disasm] & DISASM_DIF)) ||
+			    dump_wants(h, "dif"),
 		.dump_ast = opt_flag(&h->opts, OPT_tree) || dump_wants(h, "ast"),
 	};
 }
@@ -327,6 +328,7 @@ static dtrace_prog_t *compile(dtrace_hdl_t *h, enum source_kind kind, const char
 		session_fail(h, e);
 		return NULL;
 	}
+	session_debug(h, "%s: %u clauses", *name ? name : "program", prog->nclauses);
 	p = xcalloc(1, sizeof(*p));
 	p->prog = prog;
 	if (kind == SOURCE_STRING)

@@ -239,4 +239,7 @@ MUST_CHECK struct err *session_snap(dtrace_hdl_t *h, bool is_final);
 MUST_CHECK struct err *session_report_drops(dtrace_hdl_t *h);
 MUST_CHECK struct err *session_report_fault(dtrace_hdl_t *h, const struct rt_rec_fault *f);
 /* A fault of the consumer's own while it printed a record. */
+/* debug.c: a line on standard error, which only option debug lets through. */
+bool session_is_debugging(const dtrace_hdl_t *h);
+void session_debug(const dtrace_hdl_t *h, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void session_report_library_fault(dtrace_hdl_t *h, uint32_t clause, uint32_t probe, const char *text);

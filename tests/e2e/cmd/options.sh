@@ -81,4 +81,14 @@ pragma strsize=16 ""
 DTRACE_OPT_STRSIZE=x $DTRACE -qn BEGIN 2>&1 |
 	grep -q "failed to set option from environment variable DTRACE_OPT_STRSIZE: $invalid" || fail "bad environment"
 DTRACE_OPT_STRSIZE=x $DTRACE -qn BEGIN 2>/dev/null && fail "bad environment: status"
+
+# what goes on inside
+$DTRACE -x debug -x syslibdir="$SRC/dlib" -qn 'BEGIN { trace(curpsinfo->pr_pid); exit(0); }' 2>debug >/dev/null || fail "debug"
+for what in "D library file .*procfs.d': compiled" 'program: 1 clauses' "BPF program 'fathom_begin': [0-9]* instructions, 1 probes"; do
+	grep -q "^libdtrace DEBUG [0-9]*: .*$what" debug || fail "debug: $what: $(cat debug)"
+done
+DTRACE_DEBUG=1 $DTRACE -qen BEGIN 2>&1 | grep -q '^libdtrace DEBUG' || fail "DTRACE_DEBUG"
+listing() { $DTRACE -S -x disasm="$1" -qn 'BEGIN { trace(pid); exit(0); }' 2>&1 >/dev/null | grep -cE '^(DIFO|entry:)'; }
+[ "$(listing 0) $(listing 1) $(listing 8) $(listing 9)" = "0 2 1 3" ] || fail "disasm: $(listing 0) $(listing 1) $(listing 8) $(listing 9)"
+$DTRACE -x bpflog -qn 'BEGIN { exit(0); }' 2>&1 | grep -q '^processed [0-9]* insns' || fail bpflog
 exit 0
