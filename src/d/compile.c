@@ -484,6 +484,8 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 	ck.first_off = ck.input.src->base;
 	strbuf_deinit(&source);
 	prog = compile_passes(&ck.c);
+	if (prog && opts->layer != LAYER_PROGRAM)
+		s->nclauses = mark.nclauses; /* clauses of a library are never enabled */
 	if (prog) {
 		session_keep(s, &mark, types);
 		vec_push(&s->arenas, ck.c.arena);

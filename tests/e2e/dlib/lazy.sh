@@ -63,6 +63,26 @@ printf 'inline int APPLE = 70;\n#pragma D depends_on library a.d\ninline int SUM
 dt -L "$TMP/user" -qn 'BEGIN { printf("%d %d", APPLE, SUM); exit(0); }' && [ "$(cat "$TMP/out")" = "70 78" ] || fail "-L constants"
 echo 'inline int BAD = ;' >"$TMP/user/v.d"
 dt -L "$TMP/user" -qn 'BEGIN { exit(0); }' && fail "-L bad"
+rm "$TMP/user/v.d"
+# what depends on what is not there is left out, and so is what depends on that
+printf '#pragma D depends_on provider nosuch\ninline int NONE = 1;\n' >"$TMP/user/p.d"
+printf '#pragma D depends_on library p.d\ninline int NEITHER = 2;\n' >"$TMP/user/q.d"
+printf '#pragma D depends_on module nosuch\ninline int NOR = 2;\n' >"$TMP/user/r.d"
+printf '#pragma D depends_on module vmlinux\n#pragma D depends_on provider syscall\ninline int MET = 3;\n' >"$TMP/user/s.d"
+dt -L "$TMP/user" -qn 'BEGIN { printf("%d", MET); exit(0); }' && [ "$(cat "$TMP/out")" = 3 ] || fail "dependencies that are met"
+for name in NONE NEITHER NOR; do
+	dt -L "$TMP/user" -qn "BEGIN { trace($name); }" && fail "$name"
+	grep -q D_IDENT_UNDEF "$TMP/err" || fail "$name: D_IDENT_UNDEF"
+done
+printf '#pragma D depends_on library v.d\n' >"$TMP/user/t.d"
+printf '#pragma D depends_on library t.d\n' >"$TMP/user/v.d"
+dt -L "$TMP/user" -qn 'BEGIN { exit(0); }' && fail "a cycle"
+grep -q 'Cyclic dependency detected: v.d => t.d' "$TMP/err" || fail "a cycle: message"
+rm "$TMP/user/t.d" "$TMP/user/v.d"
+# clauses of a library are compiled and never enabled
+printf 'int seen; BEGIN, tick-1ms { seen++; @lib[seen] = count(); printf("%%d", seen); }\n' >"$TMP/user/x.d"
+dt -L "$TMP/user" -qn 'BEGIN { printf("%d %d", seen, MET); exit(0); }' || fail "clauses of a library"
+[ "$(head -1 "$TMP/out")" = "0 3" ] || fail "clauses of a library: values"
 # every file of ours compiles
 "$DTRACE" -L "$SRC/dlib" -qn 'BEGIN { exit(0); }' >"$TMP/out" 2>"$TMP/err" || fail "dlib"
 [ -s "$TMP/err" ] && fail "dlib: messages"
