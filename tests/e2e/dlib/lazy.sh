@@ -65,12 +65,12 @@ echo 'inline int BAD = ;' >"$TMP/user/v.d"
 dt -L "$TMP/user" -qn 'BEGIN { exit(0); }' && fail "-L bad"
 rm "$TMP/user/v.d"
 # what depends on what is not there is left out, and so is what depends on that
-printf '#pragma D depends_on provider nosuch\ninline int NONE = 1;\n' >"$TMP/user/p.d"
-printf '#pragma D depends_on library p.d\ninline int NEITHER = 2;\n' >"$TMP/user/q.d"
-printf '#pragma D depends_on module nosuch\ninline int NOR = 2;\n' >"$TMP/user/r.d"
+printf '#pragma D depends_on provider nosuch\ninline int UNMET_A = 1;\n' >"$TMP/user/p.d"
+printf '#pragma D depends_on library p.d\ninline int UNMET_B = 2;\n' >"$TMP/user/q.d"
+printf '#pragma D depends_on module nosuch\ninline int UNMET_C = 2;\n' >"$TMP/user/r.d"
 printf '#pragma D depends_on module vmlinux\n#pragma D depends_on provider syscall\ninline int MET = 3;\n' >"$TMP/user/s.d"
 dt -L "$TMP/user" -qn 'BEGIN { printf("%d", MET); exit(0); }' && [ "$(cat "$TMP/out")" = 3 ] || fail "dependencies that are met"
-for name in NONE NEITHER NOR; do
+for name in UNMET_A UNMET_B UNMET_C; do
 	dt -L "$TMP/user" -qn "BEGIN { trace($name); }" && fail "$name"
 	grep -q D_IDENT_UNDEF "$TMP/err" || fail "$name: D_IDENT_UNDEF"
 done
