@@ -295,6 +295,15 @@ INLINE u64 is_sigreturn(struct unwind_work *w)
 	       w->pair[0] == 0x0f0000000fc0c748ull && w->pair[1] == 0x05;
 }
 
+/*
+ * mov %rbx, %rsp; mov (%rsp), %rdi: where a function of makecontext() returns to. Its row says that it was called.
+ */
+INLINE u64 is_start_context(struct unwind_work *w)
+{
+	w->pair[0] = 0;
+	return bpf_probe_read_user(w->pair, 8, w->pc) == 0 && w->pair[0] == 0x48243c8b48dc8948ull;
+}
+
 u64 rt_unwind_rule(struct rt_mach *m)
 {
 	struct unwind_work *w = work_of(m);
@@ -313,6 +322,8 @@ u64 rt_unwind_rule(struct rt_mach *m)
 		rule = RT_RULE_NO_TABLE;
 	if (RT_RULE_KIND(rule) == RT_RULE_NO_TABLE && is_sigreturn(w))
 		rule = RT_UNWIND_SIGNAL;
+	else if (w->look != w->pc && is_start_context(w))
+		rule = RT_UNWIND_END;
 	return rule;
 }
 
