@@ -9,7 +9,6 @@
 #include "session/mapwatch.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -307,6 +306,20 @@ struct err *mapwatch_create(struct syms *syms, const int *cpus, uint32_t ncpus,
 	return NULL;
 }
 
+struct mapwatch *mapwatch_create_over(struct syms *syms, struct perf_event_mmap_page *page, size_t size)
+{
+	struct mapwatch *w = xcalloc(1, sizeof(*w));
+
+	*w = (struct mapwatch){
+		.syms = syms,
+		.cpus = xcalloc(1, sizeof(*w->cpus)),
+		.n = 1,
+		.page_size = (size_t)sysconf(_SC_PAGESIZE),
+	};
+	w->cpus[0] = (struct cpu_events){.fd = -1, .page = page, .data_size = size};
+	return w;
+}
+
 void mapwatch_on_map(struct mapwatch *w,
 		     void (*mapped)(void *ctx, uint64_t pid, const struct sym_map *m), void *ctx)
 {
@@ -321,7 +334,8 @@ void mapwatch_destroy(struct mapwatch *w)
 	for (uint32_t i = 0; i < w->n; i++) {
 		if (w->cpus[i].page)
 			(void)munmap(w->cpus[i].page, w->page_size + w->cpus[i].data_size);
-		(void)close(w->cpus[i].fd);
+		if (w->cpus[i].fd >= 0)
+			(void)close(w->cpus[i].fd);
 	}
 	vec_deinit(&w->events);
 	vec_deinit(&w->bytes);

@@ -11,6 +11,8 @@
  */
 #pragma once
 
+#include <linux/perf_event.h>
+
 #include "base/err.h"
 
 struct mapwatch;
@@ -21,6 +23,9 @@ struct syms;
  * offline. */
 MUST_CHECK struct err *mapwatch_create(struct syms *syms, const int *cpus, uint32_t ncpus,
 				       struct mapwatch **ret_watch);
+/* Tests: of one CPU, whose buffer this is: a page, then size bytes, a power of two, from mmap(). Owns it. */
+struct mapwatch *mapwatch_create_over(struct syms *syms, struct perf_event_mmap_page *page,
+				      size_t size);
 void mapwatch_destroy(struct mapwatch *w); /* NULL is allowed */
 /* Who else wants to know of executable mappings of files. ctx outlives w. */
 void mapwatch_on_map(struct mapwatch *w,

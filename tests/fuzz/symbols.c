@@ -4,6 +4,7 @@
  */
 #include <sys/mman.h>
 
+#include "d/import_dwarf.h"
 #include "sym/debugfile.h"
 #include "sym/demangle.h"
 #include "sym/dwarf.h"
@@ -44,11 +45,25 @@ static void check_symbols(const uint8_t *data, size_t size)
 	elf_syms_destroy(s);
 }
 
+/* What args[] of a pid probe looks at. */
+static void check_type(struct dwarf_import *im, struct types *t, struct dwarf_arg *arg)
+{
+	type_id type;
+
+	if (!dwarf_tag(&arg->type))
+		return;
+	type = dwarf_import_arg(im, t, &arg->type, arg->is_ref);
+	if (type != TYPE_NONE && type != TYPE_ERROR)
+		(void)type_size(t, type_is_pointer(t, type) ? type_deref(t, type) : type);
+}
+
 static void check_debug(const uint8_t *data, size_t size)
 {
 	const struct debug_place place = {"/nowhere/file", -1, "/nowhere", 0, 0};
 	int fd = file_of(data, size);
 	struct dwarf_file *d = dwarf_file_open(fd, &place);
+	struct dwarf_import *im = dwarf_import_create();
+	struct types *t = types_create(256);
 	struct arena *a = arena_create();
 
 	for (uint64_t i = 0; d && i < PROBED; i++) {
@@ -57,10 +72,14 @@ static void check_debug(const uint8_t *data, size_t size)
 		Dwarf_Die func;
 		uint32_t n;
 
-		if (dwarf_file_function(d, addr, &func))
-			(void)dwarf_function_args(&func, a, &args, &n, &value);
+		if (dwarf_file_function(d, addr, &func) &&
+		    dwarf_function_args(&func, a, &args, &n, &value))
+			for (uint32_t k = 0; k < n; k++)
+				check_type(im, t, &args[k]);
 		arena_reset(a);
 	}
+	types_destroy(t);
+	dwarf_import_destroy(im);
 	arena_destroy(a);
 	dwarf_file_close(d);
 	(void)close(fd);
