@@ -9,8 +9,10 @@ END
 "$DTRACE" -x bufpolicy=ring -b 16m -o "$TMP/boot.trace" -s "$TMP/boot.d" 2>"$TMP/err" &
 pid=$!
 i=0
-while [ $i -lt 200 ] && ! { "$TRIGGER/calls" getppid 1; grep -q matched "$TMP/err"; }; do i=$((i + 1)); sleep 0.05; done
-"$TRIGGER/calls" getppid 200
+# Nothing is written before the end: it has begun when it holds links.
+while [ $i -lt 400 ] && ! ls -l /proc/$pid/fd | grep -q 'bpf.link\|raw.tracepoint'; do i=$((i + 1)); sleep 0.05; done
+i=0
+while [ $i -lt 40 ]; do i=$((i + 1)); "$TRIGGER/calls" getppid 100; done
 kill -TERM $pid # a shell makes those behind & ignore SIGINT
 wait $pid || { echo "status $?"; cat "$TMP/err"; exit 1; }
 grep -q 'call 100$' "$TMP/boot.trace" && grep -q 'end$' "$TMP/boot.trace" && tail -n 3 "$TMP/boot.trace" | grep -q '[0-9]' || { cat "$TMP/boot.trace" "$TMP/err"; exit 1; }
