@@ -352,38 +352,47 @@ void gen_func_frame(struct gen *g)
 	}
 }
 
-static void gen_group(struct entry *en, uint32_t from, uint32_t end, uint32_t func)
+/*
+ * The body of a function with the clauses [from, end) of ucs. When its only clause is cut, the function is the
+ * first part, and the one that calls them all follows under its id.
+ */
+static void gen_group(struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t end,
+		      const uint64_t *always)
 {
-	struct gen *g = en->g;
-	uint32_t clause = g->u->clauses[from].layout->clause->index;
+	struct bpf_func *f = vec_last(&g->e.code->funcs);
+	const struct clause_cost *cost = clause_cost(g, ucs, from);
+	uint32_t id = f->id, depth = g->depth, clause = ucs[from].layout->clause->index;
 
-	gen_func_begin(g, g->is_cut ? "part" : "clause", clause, g->is_cut ? gen_part_id(g, 0) : func);
+	g->is_cut = g->is_large && part_is_full(cost->insns, cost->branches);
+	if (g->is_cut) {
+		f->id = gen_part_id(g, 0);
+		f->name = "part";
+		g->depth += entry_kinds[g->u->kind].is_on_stack;
+	}
 	gen_func_frame(g);
 	if (end > from + 1)
 		em_store(&g->e, 8, R10, FRAME_MASK, R3);
-	/* a clause alone in its group was tested by the caller */
-	gen_clauses(g, g->u->clauses, from, end, end > from + 1 ? en->always : NULL);
+	gen_clauses(g, ucs, from, end, always);
 	em_imm(&g->e, R0, 0);
 	em_exit(&g->e);
 	if (g->is_cut)
-		gen_parts_caller(g, clause, func);
+		gen_parts_caller(g, clause, id);
+	g->is_cut = false;
+	g->depth = depth;
 }
 
 static void gen_groups(struct entry *en)
 {
 	struct gen *g = en->g;
-	uint32_t depth = g->depth;
 
 	for (uint32_t i = 0, func = 1; i < g->u->nclauses && !g->err; func++) {
 		uint32_t end = en->group_ends.data[func - 1];
 
-		g->is_cut = g->is_large && part_is_full(g->costs[i].insns, g->costs[i].branches);
-		g->depth = depth + (g->is_cut ? en->ops->is_on_stack : 0);
-		gen_group(en, i, end, func);
+		gen_func_begin(g, "clause", g->u->clauses[i].layout->clause->index, func);
+		/* a clause alone in its group was tested by the caller */
+		gen_group(g, g->u->clauses, i, end, end > i + 1 ? en->always : NULL);
 		i = end;
 	}
-	g->depth = depth;
-	g->is_cut = false;
 }
 
 static void inline_clauses(struct entry *en)
@@ -486,6 +495,32 @@ static void fill_error_args(struct gen *g)
 			 g->u->error_names[k]);
 }
 
+/* One ERROR clause of a large unit. */
+static void emit_error_clause(struct gen *g, uint32_t i)
+{
+	g->is_error_clause = true;
+	gen_group(g, g->u->error_clauses, i, i + 1, NULL);
+	g->is_error_clause = false;
+}
+
+static void error_clauses(struct gen *g)
+{
+	struct emitter *e = &g->e;
+
+	if (!g->is_large) {
+		g->is_error_clause = true;
+		gen_clauses(g, g->u->error_clauses, 0, g->u->nerror_clauses, NULL);
+		g->is_error_clause = false;
+		return;
+	}
+	for (uint32_t i = 0; i < g->u->nerror_clauses; i++) {
+		em_load(e, 8, R1, R10, FRAME_CTX);
+		em_mov(e, R2, R9);
+		em_imm(e, R3, 0);
+		em_call_func(e, gen_func(g, "ERROR clause", emit_error_clause, i));
+	}
+}
+
 void gen_fault_func(struct gen *g, uint32_t unused)
 {
 	struct emitter *e = &g->e;
@@ -496,9 +531,7 @@ void gen_fault_func(struct gen *g, uint32_t unused)
 		copy_words(g, true);
 		fill_error_args(g);
 		mach_set(g, FAULT(kind), 0);
-		g->is_error_clause = true;
-		gen_clauses(g, g->u->error_clauses, 0, g->u->nerror_clauses, NULL);
-		g->is_error_clause = false;
+		error_clauses(g);
 		copy_words(g, false);
 	} else {
 		mach_set(g, FAULT(kind), 0);
@@ -675,7 +708,7 @@ static struct err *try_unit(const struct unit *u, const struct gen_env *env, boo
 
 struct err *bpf_gen_unit(const struct unit *u, const struct gen_env *env, struct bpf_code *ret_code)
 {
-	CLEANUP(free) struct clause_cost *costs = xcalloc(u->nclauses + 1, sizeof(*costs));
+	CLEANUP(free) struct clause_cost *costs = xcalloc(u->nclauses + u->nerror_clauses + 1, sizeof(*costs));
 	bool too_large = false;
 	struct bpf_code code;
 	struct err *e = try_unit(u, env, false, costs, &too_large, &code);

@@ -109,7 +109,7 @@ struct gen {
 	/* functions behind those of the clauses, in order; the first one's index */
 	VEC(struct late_func) late;
 	uint32_t first_late;
-	struct clause_cost *costs; /* of the unit's clauses: the first attempt finds them */
+	struct clause_cost *costs; /* of the unit's clauses and ERROR's: the first attempt finds them */
 	VEC(uint32_t) parts;	   /* of the clause in work: the actions they begin with */
 	uint32_t first_part;	   /* parts of the clauses before */
 };
@@ -275,6 +275,7 @@ void gen_agg(struct gen *g, const struct prog_act *act);
 /* The clauses [from, to) in order, skipping those that FRAME_MASK leaves out. */
 void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t to,
 		 const uint64_t *always);
+struct clause_cost *clause_cost(struct gen *g, const struct unit_clause *ucs, uint32_t i);
 /* Begins a function; id: what calls name it by. clause: UINT32_MAX = none. */
 void gen_func_begin(struct gen *g, const char *name, uint32_t clause, uint32_t id);
 /* First instructions of a function (ctx, mach, ...) that holds clauses: r9, FRAME_CTX; r3 stays. */

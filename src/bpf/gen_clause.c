@@ -272,6 +272,11 @@ static void test_mask(struct gen *g, uint32_t bit, uint32_t skip)
 	em_jmp_imm(&g->e, BPF_JEQ, R0, 0, skip);
 }
 
+struct clause_cost *clause_cost(struct gen *g, const struct unit_clause *ucs, uint32_t i)
+{
+	return &g->costs[ucs == g->u->clauses ? i : g->u->nclauses + i];
+}
+
 void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t to,
 		 const uint64_t *always)
 {
@@ -283,8 +288,7 @@ void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, ui
 			test_mask(g, i % 64, g->out);
 		gen_clause(g, &ucs[i]);
 		em_here(&g->e, g->out);
-		if (ucs == g->u->clauses)
-			g->costs[i] = (struct clause_cost){g->e.code->insns.len - insns,
-							   g->e.nbranches - branches};
+		*clause_cost(g, ucs, i) = (struct clause_cost){g->e.code->insns.len - insns,
+							       g->e.nbranches - branches};
 	}
 }

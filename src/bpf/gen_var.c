@@ -221,6 +221,12 @@ static bool is_zero(const struct ra_place *v)
 	return v->kind == RA_CONST && v->value == 0;
 }
 
+/* A constant whose low size bytes are not all zero: no test, since the kernel would take it out again. */
+static bool is_nonzero(const struct ra_place *v, uint32_t size)
+{
+	return v->kind == RA_CONST && v->value << (64 - 8 * size);
+}
+
 static void remove_elem(struct gen *g, const struct var_layout *vl)
 {
 	gen_map_and_key(g, MAP_REF(MAP_ARR, vl->map));
@@ -239,9 +245,11 @@ static void store_elem(struct gen *g, const struct dif_at *at, const struct var_
 		remove_elem(g, vl);
 		return;
 	}
-	ra_place_load(g, R0, v);
-	em_extend(e, R0, size, false);
-	em_jmp_imm(e, BPF_JEQ, R0, 0, remove);
+	if (!is_nonzero(v, size)) {
+		ra_place_load(g, R0, v);
+		em_extend(e, R0, size, false);
+		em_jmp_imm(e, BPF_JEQ, R0, 0, remove);
+	}
 	gen_lookup(g, MAP_REF(MAP_ARR, vl->map));
 	em_jmp_imm(e, BPF_JNE, R0, 0, have);
 	insert_zeroed(g, vl, done);
@@ -252,9 +260,11 @@ static void store_elem(struct gen *g, const struct dif_at *at, const struct var_
 	} else {
 		em_store(e, size, R0, 0, ra_place_use(g, v, R1));
 	}
-	em_ja(e, done);
-	em_here(e, remove);
-	remove_elem(g, vl);
+	if (!is_nonzero(v, size)) {
+		em_ja(e, done);
+		em_here(e, remove);
+		remove_elem(g, vl);
+	}
 	em_here(e, done);
 }
 
@@ -266,7 +276,9 @@ static void load_tls(struct gen *g, const struct var_layout *vl, int dst)
 	uint32_t unset = em_label(e);
 
 	em_load(e, 8, R1, R10, FRAME_TLS);
-	em_imm(e, dst, 0);
+	/* Zero while no fault is reported, but the verifier does not know: else it would find out what cannot be
+	 * without a block, and take that out of the program, at the price of a walk through all of it each time. */
+	gen_mach_load(g, 4, dst, offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, kind));
 	em_jmp_imm(e, BPF_JEQ, R1, 0, unset);
 	if (is_byref(vl)) {
 		em_load(e, 8, R2, R1, (int32_t)vl->off - 8);
@@ -423,10 +435,11 @@ static void store_tls_value(struct gen *g, const struct dif_at *at, const struct
 		return;
 	}
 	em_jmp_imm(e, BPF_JNE, R1, 0, have);
-	/* a zero needs no block */
-	ra_place_load(g, R0, v);
-	em_extend(e, R0, size, false);
-	em_jmp_imm(e, BPF_JEQ, R0, 0, done);
+	if (!is_nonzero(v, size)) { /* a zero needs no block */
+		ra_place_load(g, R0, v);
+		em_extend(e, R0, size, false);
+		em_jmp_imm(e, BPF_JEQ, R0, 0, done);
+	}
 	create = gen_cold(g, (struct cold){.emit = emit_tls_create, .back = have, .action = done});
 	em_ja(e, create);
 	em_here(e, have);

@@ -229,6 +229,29 @@ def case_branches():
     return Case(f'int n; string s; BEGIN {{ {body} printf("%d %s\\n", n, s); exit(0); }}\n', "-3000 y2999\n")
 
 
+def case_branches_error():
+    """The same in a clause that fails at its end, and in the ERROR clause that then runs."""
+    body = "".join(f'if (execname == "x{i}") {{ n++; }} else {{ n--; s = strjoin("y", "{i}"); }}' for i in range(1000))
+    return Case(f"""int n; string s; BEGIN {{ {body} z = *(int *)0; }} BEGIN {{ printf("after\\n"); exit(0); }}
+ERROR {{ {body} printf("%d %s %d\\n", n, s, arg4); }}
+""", "-2000 y999 1\nafter\n", err="invalid address", fails=False)
+
+
+def case_stores():
+    """5,000 stores of constants to an array, in one clause."""
+    n = 5000
+    return Case("BEGIN { " + "".join(f'x[{i}, "k"] = {i}; ' for i in range(n)) +
+                f'printf("%d %d\\n", x[0, "k"], x[{n - 1}, "k"]); exit(0); }}\n', f"0 {n - 1}\n")
+
+
+def case_clauses_self():
+    """1,500 clauses that look at a thread-local variable and change it."""
+    n = 1500
+    return Case("self int v; self string t; int n;\n" +
+                lines(f'BEGIN /self->v == {i}/ {{ self->v++; self->t = "t{i}"; n++; }}' for i in range(n)) +
+                'BEGIN { printf("%d %s\\n", n, self->t); exit(0); }\n', f"{n} t{n - 1}\n")
+
+
 def case_branches_nested():
     """if 200 deep around 1,500 comparisons: jumps far ahead, thread-locals and faults on the way."""
     body = "".join(f'if (x >= {i}) {{ n++; self->s = strjoin("a", "{i}"); ' for i in range(200)) + \
