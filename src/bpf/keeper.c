@@ -143,7 +143,7 @@ static struct err *ask(struct keeper *k, enum keeper_op op, int prog_fd, int fil
 		return gone(k);
 	if (k->area->sys)
 		return refused(k->area->step, k->area->sys);
-	k->nlinks++;
+	k->nlinks += op != KEEPER_SWEEP;
 	return NULL;
 }
 
@@ -160,6 +160,14 @@ struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int file_fd, pid_
 	memcpy(k->area->offsets, sites->offsets, sites->n * sizeof(*sites->offsets));
 	memcpy(k->area->cookies, sites->cookies, sites->n * sizeof(*sites->cookies));
 	return ask(k, KEEPER_MULTI, prog_fd, file_fd);
+}
+
+struct err *keeper_sweep(struct keeper *k, int prog_fd, int file_fd, const uint64_t *offsets, uint32_t n)
+{
+	assert(n <= KEEPER_SITES_MAX);
+	k->area->n = n;
+	memcpy(k->area->offsets, offsets, n * sizeof(*offsets));
+	return ask(k, KEEPER_SWEEP, prog_fd, file_fd);
 }
 
 static struct err *uprobe_pmu(uint32_t *ret_type)

@@ -47,3 +47,9 @@ MUST_CHECK struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int fi
 /* One uprobe, as a perf event of a process: for kernels without the above. */
 MUST_CHECK struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid, uint64_t offset,
 				     uint64_t cookie);
+/*
+ * Takes breakpoints that no link wants out of the places: children inherit them with their parent's memory. The kernel looks
+ * through all processes that have the file whenever a link there is closed, so one is made, for the keeper alone, and
+ * closed. Done some time after the return; a refusal is not told.
+ */
+MUST_CHECK struct err *keeper_sweep(struct keeper *k, int prog_fd, int file_fd, const uint64_t *offsets, uint32_t n);

@@ -10,6 +10,7 @@
 enum keeper_op {
 	KEEPER_MULTI,  /* one link for all places */
 	KEEPER_SINGLE, /* one uprobe as a perf event */
+	KEEPER_SWEEP,  /* answered before it is done */
 	KEEPER_LATE,   /* no descriptors, no answer: end, and let another process take the uprobes off */
 };
 
@@ -25,6 +26,7 @@ struct keeper_area {
 	int sys;
 	enum uprobe_step step;
 	uint64_t offsets[KEEPER_SITES_MAX], cookies[KEEPER_SITES_MAX];
+	uint64_t swept[KEEPER_SITES_MAX]; /* the keeper's own, while it does KEEPER_SWEEP */
 };
 
 /* The life of the keeper, in its own process: keeper_run.c. parent_fd: a pidfd. Only async-signal-safe calls. */

@@ -25,19 +25,25 @@ pid_t keeper_clone(void)
 
 /* ---- doing ----------------------------------------------------------------------------------- */
 
-static int do_multi(const struct keeper_area *a, int prog_fd, const char *path)
+static int multi_create(int prog_fd, const char *path, pid_t pid, const uint64_t *offsets,
+			const uint64_t *cookies, uint32_t n)
 {
 	struct uprobe_multi_attr attr = {
 		.prog_fd = (uint32_t)prog_fd,
 		.attach_type = ATTACH_UPROBE_MULTI,
 		.path = (uint64_t)(uintptr_t)path,
-		.offsets = (uint64_t)(uintptr_t)a->offsets,
-		.cookies = (uint64_t)(uintptr_t)a->cookies,
-		.cnt = a->n,
-		.pid = (uint32_t)a->pid,
+		.offsets = (uint64_t)(uintptr_t)offsets,
+		.cookies = (uint64_t)(uintptr_t)cookies,
+		.cnt = n,
+		.pid = (uint32_t)pid,
 	};
 
 	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+static int do_multi(const struct keeper_area *a, int prog_fd, const char *path)
+{
+	return multi_create(prog_fd, path, a->pid, a->offsets, a->cookies, a->n);
 }
 
 /* The event and its link stay open when all goes well. */
@@ -68,6 +74,17 @@ static enum uprobe_step do_single(const struct keeper_area *a, int prog_fd, cons
 	(void)fd_take(&event);
 	(void)fd_take(&link);
 	return UPROBE_PASS;
+}
+
+static void do_sweep(const struct keeper_area *a, uint32_t n, int prog_fd, int file_fd)
+{
+	char path[64];
+	int link;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	link = multi_create(prog_fd, path, (pid_t)syscall(SYS_getpid), a->swept, NULL, n);
+	if (link >= 0)
+		(void)close(link);
 }
 
 static void do_request(struct keeper_area *a, int prog_fd, int file_fd)
@@ -118,6 +135,8 @@ static NORETURN void end_late(void)
 
 static bool serve(struct keeper_area *area, int sock)
 {
+	uint32_t n = 0; /* places to be swept */
+	bool is_there;
 	int fds[2];
 
 	if (!receive(sock, fds))
@@ -127,13 +146,20 @@ static bool serve(struct keeper_area *area, int sock)
 	if (fds[1] < 0) { /* no room for them */
 		area->sys = EMFILE;
 		area->step = UPROBE_PASS;
+	} else if (area->op == KEEPER_SWEEP) {
+		n = area->n;
+		memcpy(area->swept, area->offsets, n * sizeof(*area->swept));
+		area->sys = 0;
 	} else {
 		do_request(area, fds[0], fds[1]);
 	}
+	is_there = send(sock, "", 1, MSG_NOSIGNAL) == 1;
+	if (n)
+		do_sweep(area, n, fds[0], fds[1]);
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
 			(void)close(fds[i]); /* the link has what it needs */
-	return send(sock, "", 1, MSG_NOSIGNAL) == 1;
+	return is_there;
 }
 
 /* ---- being nobody ---------------------------------------------------------------------------- */

@@ -25,6 +25,7 @@ struct pid_object {
 	uint32_t batch; /* in which it was seen first */
 	bool is_main;
 	bool is_stale; /* what was placed in it is dead */
+	VEC(uint64_t) placed; /* offsets of probes that are in place */
 	int fd; /* -1 until pid_object_open() */
 	struct funcs *funcs;
 	struct text text;

@@ -168,12 +168,16 @@ static struct err *attach_once(const struct attempt *at, const struct place *p, 
 	CLEANUP(free) uint64_t *cookies = xcalloc(n, sizeof(*cookies));
 	struct uprobe_sites sites = {offsets, cookies, n};
 	pid_t filter = feat_has(FEAT_UPROBE_TGID) ? p->target->pid : 0;
+	struct err *e;
 
 	for (uint32_t i = 0; i < n; i++) {
 		offsets[i] = p[i].off;
 		cookies[i] = p[i].cookie;
 	}
-	return keeper_uprobe_multi(at->keeper, at->prog_fd, p->object->fd, filter, &sites);
+	e = keeper_uprobe_multi(at->keeper, at->prog_fd, p->object->fd, filter, &sites);
+	for (uint32_t i = 0; i < n && !e; i++)
+		vec_push(&p->object->placed, offsets[i]);
+	return e;
 }
 
 static struct err *attach_failed(const struct place *p, uint32_t n, struct err *e)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "bpf/keeper.h"
 #include "provider/pid.h"
 
 static struct pid_state *state_of(struct probes *ps)
@@ -117,4 +118,31 @@ struct err *pid_match_new(struct probes *ps, const struct probe_desc *desc, stru
 			out->probes.data[n++] = out->probes.data[i];
 	out->probes.len = n;
 	return NULL;
+}
+
+/* ---- children --------------------------------------------------------------------------------- */
+
+uint32_t pid_nplaces(struct probes *ps, pid_t pid)
+{
+	const struct pid_target *t = target_find(ps, pid);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; t && i < t->objects.len; i++)
+		n += t->objects.data[i]->placed.len;
+	return n;
+}
+
+struct err *pid_sweep(struct probes *ps, pid_t pid, struct keeper *k, int prog_fd)
+{
+	const struct pid_target *t = target_find(ps, pid);
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; t && i < t->objects.len; i++) {
+		const struct pid_object *o = t->objects.data[i];
+
+		for (uint32_t from = 0; from < o->placed.len && !e; from += KEEPER_SITES_MAX)
+			e = keeper_sweep(k, prog_fd, o->fd, o->placed.data + from,
+					 MIN(o->placed.len - from, (uint32_t)KEEPER_SITES_MAX));
+	}
+	return e;
 }

@@ -9,6 +9,8 @@
 
 #include "probe/probe.h"
 
+struct keeper;
+
 /* Is it a description of this provider? *ret_pid: of which process. */
 bool pid_is_described(const struct probe_desc *desc, pid_t *ret_pid);
 /* Could libraries that come match it: by a pattern, or because its module is not there? */
@@ -17,3 +19,6 @@ bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc);
 MUST_CHECK struct err *pid_look_again(struct probes *ps, pid_t pid, bool is_other, bool *ret_any);
 /* The probes that desc means in files of this batch. */
 MUST_CHECK struct err *pid_match_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out);
+/* How many places of the process are probed; takes their breakpoints out of children's memory (keeper_sweep()). */
+uint32_t pid_nplaces(struct probes *ps, pid_t pid);
+MUST_CHECK struct err *pid_sweep(struct probes *ps, pid_t pid, struct keeper *k, int prog_fd);

@@ -152,6 +152,7 @@ void pid_target_destroy(struct pid_target *t)
 		funcs_destroy(o->funcs);
 		dwarf_file_close(o->dwarf);
 		text_deinit(&o->text);
+		vec_deinit(&o->placed);
 		err_destroy(o->refused);
 		free(o);
 	}

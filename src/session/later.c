@@ -8,6 +8,7 @@
 #include "proc/control.h"
 #include "proc/rtld.h"
 #include "provider/pid_later.h"
+#include "session/children.h"
 #include "session/rings.h"
 #include "session/unwind.h"
 
@@ -15,11 +16,17 @@
 #define NAMES_ROOM_MANY (2u << 20)
 #define NAMES_ROOM_FEW	(64u << 10)
 
+#define CHILDREN_NS    200000000 /* between two looks at children, at least */
+#define SWEEP_NS       50000000	 /* about what it takes to sweep, and for each place; it may take this share */
+#define SWEEP_PLACE_NS 50000
+#define SWEEP_SHARE    20
+
 struct later_proc {
 	pid_t pid;
 	bool stops;	  /* it waits for us */
 	bool has_linker;  /* its dynamic linker, which is this file, tells of libraries */
 	uint64_t dev, ino;
+	struct children *children; /* NULL until it has probes */
 };
 
 struct later {
@@ -27,6 +34,7 @@ struct later {
 	VEC(struct later_proc) procs;
 	bool wants_libraries, wants_patterns, is_full;
 	uint32_t next_idx, next_epid;
+	uint64_t children_at; /* when children are looked at */
 };
 
 /* ---- before the start ----------------------------------------------------------------------- */
@@ -269,12 +277,58 @@ static void attend(dtrace_hdl_t *h, const struct follow_event *ev)
 		(void)kill(p->pid, SIGCONT); /* a child of ours: it is there, if only as a zombie */
 }
 
+/* ---- children ------------------------------------------------------------------------------- */
+
+/* Any program will do: none of their breakpoints runs it. */
+static int any_program(const dtrace_hdl_t *h)
+{
+	for (uint32_t i = 0; i < h->units.len; i++)
+		if (h->units.data[i]->unit.kind == ENTRY_UPROBE && h->units.data[i]->loaded.prog_fd >= 0)
+			return h->units.data[i]->loaded.prog_fd;
+	return -1;
+}
+
+static void sweep(dtrace_hdl_t *h, pid_t pid)
+{
+	struct keeper *k;
+	struct err *e = attachments_keeper(&h->attachments, &k);
+
+	if (!e)
+		e = pid_sweep(h->probes, pid, k, any_program(h));
+	err_destroy(e); /* they go on with breakpoints, slower but unharmed */
+}
+
+/* On kernels without such links the first hit takes a breakpoint out of a child. */
+static void tend_children(dtrace_hdl_t *h)
+{
+	struct later *l = h->later;
+	uint64_t now = session_now();
+
+	if (now < l->children_at || is_over(h) || !feat_has(FEAT_UPROBE_TGID))
+		return;
+	l->children_at = now + CHILDREN_NS;
+	for (uint32_t i = 0; i < l->procs.len; i++) {
+		struct later_proc *p = &l->procs.data[i];
+		uint64_t nplaces = pid_nplaces(h->probes, p->pid);
+
+		if (nplaces && !p->children)
+			p->children = children_create(p->pid);
+		if (!nplaces || !children_look(p->children))
+			continue;
+		sweep(h, p->pid);
+		l->children_at = MAX(l->children_at, now + (SWEEP_NS + nplaces * SWEEP_PLACE_NS) * SWEEP_SHARE);
+	}
+}
+
 void later_work(dtrace_hdl_t *h)
 {
 	struct follow_event ev;
 
-	while (h->later && h->later->follow && follow_read(h->later->follow, &ev))
+	if (!h->later || !h->later->follow)
+		return;
+	while (follow_read(h->later->follow, &ev))
 		attend(h, &ev);
+	tend_children(h);
 }
 
 /* ---- beginning and end ---------------------------------------------------------------------- */
@@ -328,6 +382,8 @@ void later_destroy(dtrace_hdl_t *h)
 	for (uint32_t i = 0; i < l->procs.len; i++)
 		if (l->procs.data[i].stops)
 			(void)kill(l->procs.data[i].pid, SIGCONT); /* as in attend() */
+	for (uint32_t i = 0; i < l->procs.len; i++)
+		children_destroy(l->procs.data[i].children);
 	vec_deinit(&l->procs);
 	free(l);
 	h->later = NULL;

@@ -66,6 +66,8 @@ if "function 'nosuch' is not in 'liblate.so'" not in err:
 # a child's calls are its own, and harm it as little
 command("a child", "pid$target:liblate.so:late_f:entry", "open call=3 fork=50 call=2", {"late_f": 5})
 
+command("a child that stays", "pid$target:liblate.so:late_f:entry", "open call=3 clean call=2", {"late_f": 5})
+
 # another program: by the first thread, by another one
 for word in "exec", "texec":
     command(word, "pid$target::*_f:entry, pid$target:libc.so.6:realpath:entry", f"open call=3 {word}=open,call=4",

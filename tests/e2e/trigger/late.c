@@ -6,6 +6,7 @@
  *     close       unloads it
  *     twice       opens, calls 5, closes, opens, calls 5, closes
  *     fork=N      a child calls late_f() N times; waits for it
+ *     clean       a child that goes on until late_f() has no breakpoint any more, at most 20 s; waits for it
  *     exec=WORDS  executes this program again with WORDS ("call=3,wait"), under the name late_other
  *     texec=WORDS the same, by a thread that is not the first
  *     wait        prints "ready", reads a line
@@ -86,13 +87,32 @@ static void do_twice(const char *arg)
 	}
 }
 
+/* Is the first instruction of late_f() what it was? */
+static int has_breakpoint(void)
+{
+	const volatile unsigned char *f = lib ? dlsym(lib, "late_f") : NULL;
+
+	for (int k = 0; f && k < 8; k++)
+		if (f[k] == 0xcc)
+			return 1;
+	return 0;
+}
+
+/* n: calls; NULL = until there is no breakpoint. */
 static void do_fork(const char *n)
 {
 	int status;
 	pid_t child = fork();
 
 	if (child == 0) {
-		do_call(n);
+		if (n)
+			do_call(n);
+		for (int i = 0; !n && has_breakpoint(); i++) {
+			if (i == 2000)
+				_exit(8);
+			do_call("1");
+			usleep(10000);
+		}
 		_exit(7);
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 7)
@@ -139,18 +159,19 @@ static void do_wait(const char *arg)
 		fail("end of input");
 }
 
-/* The first instruction of late_f() is no longer what it was: probes are in place. */
 static void do_slow(const char *arg)
 {
-	const volatile unsigned char *f = lib ? dlsym(lib, "late_f") : NULL;
-
 	(void)arg;
-	for (int i = 0; f && i < 2000; i++) {
-		for (int k = 0; k < 8; k++)
-			if (f[k] == 0xcc)
-				return;
+	for (int i = 0; !has_breakpoint() && i < 2000; i++)
 		usleep(1000);
-	}
+}
+
+static void do_clean(const char *arg)
+{
+	(void)arg;
+	if (!has_breakpoint())
+		fail("there is no breakpoint");
+	do_fork(NULL);
 }
 
 /* clang-format off */
@@ -159,7 +180,7 @@ static const struct {
 	void (*func)(const char *arg);
 } words[] = {
 	{"open", do_open}, {"call", do_call}, {"close", do_close}, {"twice", do_twice}, {"fork", do_fork},
-	{"exec", do_exec}, {"texec", do_texec}, {"wait", do_wait}, {"slow", do_slow},
+	{"exec", do_exec}, {"texec", do_texec}, {"wait", do_wait}, {"slow", do_slow}, {"clean", do_clean},
 };
 /* clang-format on */
 

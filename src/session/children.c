@@ -1,0 +1,95 @@
+/* Children of processes that are probed. */
+#include "session/children.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+
+#define THREADS_MAX 64 /* of the parent, whose children are looked at */
+
+struct child {
+	pid_t pid;
+	bool is_clean;
+};
+
+struct children {
+	pid_t parent;
+	VEC(struct child) list;
+};
+
+struct children *children_create(pid_t parent)
+{
+	struct children *c = xcalloc(1, sizeof(*c));
+
+	c->parent = parent;
+	return c;
+}
+
+void children_destroy(struct children *c)
+{
+	if (c)
+		vec_deinit(&c->list);
+	free(c);
+}
+
+static bool exe_of(pid_t pid, struct stat *ret)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return stat(path, ret) == 0;
+}
+
+static const struct child *child_find(const struct children *c, pid_t pid)
+{
+	for (uint32_t i = 0; i < c->list.len; i++)
+		if (c->list.data[i].pid == pid)
+			return &c->list.data[i];
+	return NULL;
+}
+
+/* Those of one thread; ret is what c->list becomes. */
+static void read_thread(const struct children *c, const char *tid, const struct stat *exe, struct children *ret,
+			bool *ret_any)
+{
+	char path[320];
+	CLEANUP(file) FILE *f = NULL;
+	int pid;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)c->parent, tid);
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &pid) == 1) {
+		const struct child *old = child_find(c, pid);
+		struct stat st;
+
+		if (!exe_of(pid, &st) || st.st_dev != exe->st_dev || st.st_ino != exe->st_ino)
+			continue;
+		*ret_any |= old && !old->is_clean;
+		vec_push(&ret->list, (struct child){pid, old && old->is_clean});
+	}
+}
+
+bool children_look(struct children *c)
+{
+	struct children now = {.parent = c->parent};
+	bool any = false;
+	const struct dirent *de;
+	struct stat exe;
+	char path[64];
+	DIR *d;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)c->parent);
+	d = exe_of(c->parent, &exe) ? opendir(path) : NULL;
+	for (uint32_t n = 0; d && n < THREADS_MAX && (de = readdir(d));)
+		if (de->d_name[0] != '.') {
+			read_thread(c, de->d_name, &exe, &now, &any);
+			n++;
+		}
+	if (d)
+		(void)closedir(d);
+	for (uint32_t i = 0; i < now.list.len && any; i++)
+		now.list.data[i].is_clean = true; /* all are swept */
+	vec_deinit(&c->list);
+	c->list = now.list;
+	return any;
+}
