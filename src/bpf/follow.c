@@ -285,23 +285,21 @@ struct err *follow_create(uint32_t max, struct follow **ret_follow)
 	return NULL;
 }
 
-static void fds_close(const int *const *fds, size_t n)
+static void fds_close(const int *fds, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (*fds[i] >= 0)
-			(void)close(*fds[i]);
+		if (fds[i] >= 0)
+			(void)close(fds[i]);
 }
 
 void follow_destroy(struct follow *f)
 {
-	const int *fds[] = {&f->exec_link, &f->exec_fd, &f->linker_fd, &f->procs_fd, &f->ring_fd};
-
 	if (!f)
 		return;
 	for (uint32_t i = 0; i < f->pids.len; i++)
 		leave(f, f->pids.data[i]);
 	ring_buffer__free(f->ring);
-	fds_close(fds, ARRAY_LEN(fds));
+	fds_close((const int[]){f->exec_link, f->exec_fd, f->linker_fd, f->procs_fd, f->ring_fd}, 5);
 	vec_deinit(&f->pids);
 	vec_deinit(&f->events);
 	free(f);
