@@ -10,6 +10,7 @@ DTRACE, TMP = os.environ["DTRACE"], os.environ["TMP"]
 NFUNCS = 2000
 EXE = f"{TMP}/many"
 bad = []
+ours = set()  # pids of the dtrace commands
 seed = int(os.environ.get("SEED", time.time()))
 random.seed(seed)
 
@@ -54,12 +55,14 @@ def leaks():
 
 
 def keepers():
+    """Of our runs: other sessions on this machine have their own."""
     found = []
-    for path in glob.glob("/proc/[0-9]*/comm"):
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
         try:
             with open(path) as f:
-                if f.read() == "uprobe-keeper\n":
-                    found.append(path.split("/")[2])
+                words = f.read().rstrip("\0").split()
+            if words[:2] == ["uprobe-keeper", "of"] and words[2] in ours:
+                found.append(path.split("/")[2])
         except OSError:
             pass
     return found
@@ -73,8 +76,10 @@ def wait_until(done, seconds=20):
 
 
 def dtrace(program, pid):
-    return subprocess.Popen([DTRACE, "-q", "-x", "switchrate=10ms", "-n", program, "-p", str(pid)], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True)
+    p = subprocess.Popen([DTRACE, "-q", "-x", "switchrate=10ms", "-n", program, "-p", str(pid)], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    ours.add(str(p.pid))
+    return p
 
 
 PROGRAM = """pid$target:many:many_*:entry, pid$target:many:many_*:return { @ = count(); }
