@@ -3,11 +3,14 @@
  *
  * An address is known before the program runs, so a symbol becomes a constant: its value is *(T
  * *)address. A variable that every CPU has a copy of means the copy of the CPU the probe fires on.
- * Types come from BTF, which has those of functions and of per-CPU variables only; the address of
- * any symbol can be had, and cast.
+ * Types come from BTF, which has those of functions and of per-CPU variables only. Other variables have
+ * the type that an extern declaration of the program gives them, or the D library (ksym.d) under the
+ * name with KSYM_PREFIX. The address of any symbol can be had, and cast.
  */
 #include "d/check_impl.h"
 #include "sym/kallsyms.h"
+
+#define KSYM_PREFIX "__ksym_"
 
 struct symbol {
 	const char *module; /* NULL = any */
@@ -66,6 +69,21 @@ static bool address_find(struct check *c, const struct expr *e, struct symbol *s
 	return true;
 }
 
+static type_id extern_type(struct check *c, const char *name)
+{
+	const struct ident *id = ident_find(c, SCOPE_GLOBAL, name);
+
+	return id && id->kind == IDENT_EXTERN && id->type != TYPE_ERROR ? id->type : TYPE_NONE;
+}
+
+/* What nothing says in the kernel. */
+static type_id declared_type(struct check *c, const char *name)
+{
+	type_id type = extern_type(c, name);
+
+	return type != TYPE_NONE ? type : extern_type(c, arena_printf(c->arena, KSYM_PREFIX "%s", name));
+}
+
 static bool symbol_resolve(struct check *c, const struct expr *e, struct symbol *s)
 {
 	static const struct attr attr = {STAB_PRIVATE, STAB_PRIVATE, DEP_UNKNOWN};
@@ -73,6 +91,8 @@ static bool symbol_resolve(struct check *c, const struct expr *e, struct symbol 
 	if (!name_split(c, e, s))
 		return false;
 	s->type = types_import_symbol(c->types, s->module, s->name, &s->is_percpu);
+	if (s->type == TYPE_NONE)
+		s->type = declared_type(c, s->name);
 	attr_use(c, e->span, e->ident.name, attr);
 	return address_find(c, e, s);
 }
