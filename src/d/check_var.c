@@ -434,6 +434,8 @@ static bool convert_keys(struct check *c, struct ident *id, const char *what, st
 			    "%s key #%u is incompatible with prototype:\n\tprototype: %s\n\t "
 			    "argument: %s",
 			    what, i + 1, type_text(c, id->keys[i]), type_text(c, keys[i]->type));
+		diag_hint(c->diags, "the first use of an array or aggregation fixes its keys; a cast changes "
+			  "a number's type");
 		good = false;
 	}
 	return good;
@@ -446,6 +448,7 @@ bool check_signature(struct check *c, struct ident *id, const char *what, struct
 		if (nkeys == id->nkeys)
 			return convert_keys(c, id, what, keys);
 		check_error_len(c, at, what, "key", nkeys, id->nkeys, id->nkeys);
+		diag_hint(c->diags, "the first use of an array or aggregation fixes its keys");
 		return false;
 	}
 	id->keys = ARENA_NEW_N(c->session->arena, type_id, nkeys + 1);

@@ -86,8 +86,10 @@ static bool name_is_ident(struct parser *p, const char *name, size_t len)
 {
 	const struct parse_env *env = p->in->env;
 
-	return hashmap_find(p->idents, name, len) ||
-	       (env && env->is_ident && env->is_ident(env->ctx, name, len));
+	if (hashmap_find(p->idents, name, len))
+		return true;
+	return !hashmap_find(p->typedefs, name, len) && env && env->is_ident &&
+	       env->is_ident(env->ctx, name, len);
 }
 
 bool name_is_known_type(struct parser *p, const char *name, size_t len)

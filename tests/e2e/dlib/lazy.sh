@@ -25,6 +25,8 @@ dt -qn 'enum { B = 9, PEAR = 2 }; BEGIN { printf("%d %d %d", A, B, PEAR); exit(0
 dt -qn 'struct pair { char x; }; BEGIN { printf("%d %d %d", sizeof(struct pair), sizeof(pair_t), xlate<pair_t *>(3)->right); exit(0); }' &&
 	[ "$(cat "$TMP/out")" = "1 8 4" ] || fail "struct"
 dt -qn 'typedef char pair_t; BEGIN { printf("%d %d", sizeof(pair_t), sizeof(struct pair)); exit(0); }' && [ "$(cat "$TMP/out")" = "1 8" ] || fail "typedef"
+dt -qn 'typedef struct { char c[3]; } A; BEGIN { printf("%d %d", sizeof(A), ((A *)0 + 1) != 0); exit(0); }' && [ "$(cat "$TMP/out")" = "3 1" ] ||
+	fail "a type with the name of an inline"
 dt -qn 'int APPLE; BEGIN { APPLE = 3; printf("%d %d", APPLE, PEAR); exit(0); }' && [ "$(cat "$TMP/out")" = "3 8" ] || fail "variable"
 dt -qn 'translator pair_t <int J> { left = -J; }; BEGIN { printf("%d", xlate<pair_t *>(3)->left); exit(0); }' && [ "$(cat "$TMP/out")" = -3 ] || fail "translator"
 dt -qn 'BEGIN { trace(B); } inline int B = 1; BEGIN { printf(" %d %d", A, B); exit(0); }' && [ "$(cat "$TMP/out")" = "41 42 1" ] || fail "later"
