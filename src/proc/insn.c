@@ -72,7 +72,17 @@ struct decoder {
 	/* for telling a switch from a tail call */
 	uint32_t age; /* instructions since an add to a register */
 	uint8_t add_reg;
+	bool has_frame; /* something was pushed or reserved on the stack since the function's beginning, or may have been */
 };
+
+static void note_frame(struct decoder *d, const ZydisDecodedInstruction *z)
+{
+	bool is_push = (z->opcode & 0xf8) == 0x50;
+	bool is_sub = (z->opcode == 0x81 || z->opcode == 0x83) && z->raw.modrm.mod == 3 && z->raw.modrm.reg == 5 &&
+		      z->raw.modrm.rm == 4 && !z->raw.rex.B; /* from the stack pointer */
+
+	d->has_frame |= z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && (is_push || is_sub);
+}
 
 /* The register an add writes, by number. */
 static void note_add(struct decoder *d, const ZydisDecodedInstruction *z)
@@ -85,6 +95,17 @@ static void note_add(struct decoder *d, const ZydisDecodedInstruction *z)
 	d->age = 0;
 	d->add_reg = (uint8_t)(to_rm ? z->raw.modrm.rm | z->raw.rex.B << 3
 				     : z->raw.modrm.reg | z->raw.rex.R << 3);
+}
+
+/*
+ * jmp *8(%rdx,%rax,8): a member of an array of structs, which is a function, where nothing has to be put back before it is
+ * jumped to; else a table with entries before the first, as an interpreter's is.
+ */
+static bool is_member_call(const struct decoder *d, const ZydisDecodedInstruction *z)
+{
+	bool has_base = z->raw.modrm.mod != 0 || z->raw.sib.base != 5;
+
+	return has_base && z->raw.disp.value != 0 && !d->has_frame;
 }
 
 /*
@@ -105,7 +126,7 @@ static enum insn_kind indirect_kind(const struct decoder *d, const ZydisDecodedI
 		return d->age < TABLE_BACK && d->add_reg == reg ? INSN_JMP_TABLE : INSN_JMP_TAIL;
 	}
 	if (z->raw.modrm.rm == 4 && (z->raw.sib.index != 4 || z->raw.rex.X))
-		return INSN_JMP_TABLE;
+		return is_member_call(d, z) ? INSN_JMP_TAIL : INSN_JMP_TABLE;
 	return INSN_JMP_TAIL;
 }
 
@@ -158,6 +179,7 @@ static bool decode(struct decoder *d, const uint8_t *code, uint32_t size, uint32
 	if (ret->kind == INSN_JMP || ret->kind == INSN_JCC)
 		ret->target = (int64_t)off + z.length + z.raw.imm[0].value.s;
 	note_add(d, &z);
+	note_frame(d, &z);
 	return true;
 }
 
@@ -279,6 +301,7 @@ static void follow(const uint8_t *code, uint32_t size, bool is_32bit, struct ins
 		struct decoder d = decoder_make(is_32bit);
 		uint32_t off = todo.data[--todo.len];
 
+		d.has_frame = off > 0;
 		for (; off < size && !seen[off] && decode(&d, code, size, off, &in);
 		     off += in.len) {
 			seen[off] = true;
