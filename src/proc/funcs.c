@@ -7,6 +7,8 @@
 #include "sym/elfsym.h"
 #include "sym/minidebug.h"
 
+#define TABLE_MAX ((uint64_t)1 << 30) /* bytes: more is not read */
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Names for linking new programs before local ones and those kept for old programs, then few underscores,
@@ -96,7 +98,7 @@ static Elf_Data *versions_of(Elf *elf, const Elf_Scn *symbols)
 	while ((scn = elf_nextscn(elf, scn)))
 		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_GNU_versym &&
 		    sh.sh_link == elf_ndxscn((Elf_Scn *)symbols))
-			return elf_getdata(scn, NULL);
+			return sh.sh_size <= TABLE_MAX ? elf_getdata(scn, NULL) : NULL;
 	return NULL;
 }
 
@@ -106,6 +108,15 @@ static bool is_old_version(Elf_Data *versions, size_t i)
 	GElf_Versym v;
 
 	return versions && gelf_getversym(versions, (int)i, &v) && v & 0x8000;
+}
+
+/* A file can claim any size, and a sparse one have it. */
+static bool is_table_too_large(Elf *elf, const GElf_Shdr *sh)
+{
+	GElf_Shdr names;
+
+	return sh->sh_size > TABLE_MAX ||
+	       (gelf_getshdr(elf_getscn(elf, sh->sh_link), &names) && names.sh_size > TABLE_MAX);
 }
 
 static void read_table(struct funcs *f, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
@@ -129,7 +140,10 @@ static void read_tables(struct funcs *f, Elf *elf)
 		if (gelf_getshdr(scn, &sh) &&
 		    (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM)) {
 			f->has_symtab |= sh.sh_type == SHT_SYMTAB;
-			read_table(f, elf, scn, &sh);
+			if (is_table_too_large(elf, &sh))
+				f->is_too_large = true;
+			else
+				read_table(f, elf, scn, &sh);
 		}
 }
 
@@ -159,7 +173,7 @@ static bool use_debug_file(void *ctx, int fd)
 
 	if (!elf_syms_add(use->syms, fd))
 		return false; /* of another build */
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (elf && elf_kind(elf) == ELF_K_ELF)
 		read_tables(use->f, elf);
 	(void)elf_end(elf);
@@ -270,7 +284,8 @@ struct err *funcs_read(int fd, const struct debug_place *place, struct funcs **r
 
 	f->arena = arena_create();
 	(void)elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	/* not mapped: the file may be truncated by others at any time */
+	elf = elf_begin(fd, ELF_C_READ, NULL);
 	e = check_machine(elf, f);
 	if (!e) {
 		read_segments(f, elf);
@@ -282,6 +297,8 @@ struct err *funcs_read(int fd, const struct debug_place *place, struct funcs **r
 		sort(f);
 		complete(f);
 		index_names(f);
+		if (f->is_too_large)
+			e = err_new("its symbol tables take more than 1 GiB");
 	}
 	(void)elf_end(elf);
 	if (e) {

@@ -43,6 +43,7 @@ struct funcs {
 	VEC(struct func_segment) code; /* what of the file can be executed */
 	bool is_32bit;
 	bool has_symtab;
+	bool is_too_large; /* a symbol table was not read */
 	uint64_t entry; /* address where the program begins, 0 = none */
 };
 

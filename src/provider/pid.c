@@ -646,7 +646,16 @@ struct err *pid_collect_new(struct probes *ps, const struct probe_desc *desc, st
 	return collect_in(ps, desc, true, out);
 }
 
-/* A module that is not there. */
+/* What is there to be probed in a file without functions. */
+static const char *hint_nameless(struct probes *ps, const struct pid_object *o)
+{
+	if (!o->funcs || o->funcs->list.len)
+		return NULL;
+	return arena_printf(probes_arena(ps), "'%s' has no symbols that can be read%s", o->name,
+			    o->is_main ? ": pid$target:a.out:-:ADDRESS probes an instruction by its address" : "");
+}
+
+/* A module that is not there, or has no names. */
 static const char *pid_hint(struct probes *ps, const struct provider *pv,
 			    const struct probe_desc *desc)
 {
@@ -668,7 +677,7 @@ static const char *pid_hint(struct probes *ps, const struct provider *pv,
 	}
 	for (uint32_t i = 0; i < t->objects.len && n < ARRAY_LEN(names); i++) {
 		if (pid_object_matches(t->objects.data[i], desc->mod))
-			return NULL;
+			return hint_nameless(ps, t->objects.data[i]);
 		names[n++] = t->objects.data[i]->name;
 	}
 	near = diag_nearest(desc->mod, names, n);

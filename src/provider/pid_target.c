@@ -48,8 +48,8 @@ static struct pid_object *object_find(const struct pid_target *t, const struct p
 	return NULL;
 }
 
-/* The path of the program; "" when it cannot be told. */
-static void exe_path(pid_t pid, char *path, size_t size)
+/* The path of the program; "" when it cannot be told. False: whoever may not even know that may open none of the files. */
+static bool exe_path(pid_t pid, char *path, size_t size)
 {
 	static const char deleted[] = " (deleted)";
 	char link[64];
@@ -61,6 +61,7 @@ static void exe_path(pid_t pid, char *path, size_t size)
 	if ((size_t)MAX(n, 0) >= sizeof(deleted) - 1 &&
 	    strcmp(path + n - (sizeof(deleted) - 1), deleted) == 0)
 		path[(size_t)n - (sizeof(deleted) - 1)] = '\0';
+	return n >= 0 || (errno != EACCES && errno != EPERM);
 }
 
 /* Uprobes are in private mappings of files that nothing writes to through them. */
@@ -104,7 +105,9 @@ struct err *pid_target_look(struct pid_state *st, struct pid_target *t)
 	if (!t->maps.maps.len)
 		return grab_failed(t->pid, err_new("it is a kernel thread or is ending: it has no "
 						   "memory of its own"));
-	exe_path(t->pid, exe, sizeof(exe));
+	if (!exe_path(t->pid, exe, sizeof(exe)))
+		return grab_failed(t->pid, err_hint(err_sys(errno, "its files cannot be opened"),
+						    "processes of other users need CAP_SYS_PTRACE, too"));
 	for (uint32_t i = 0; i < t->maps.maps.len; i++)
 		add_object(st, t, &t->maps.maps.data[i]);
 	for (uint32_t i = 0; i < t->objects.len; i++)
