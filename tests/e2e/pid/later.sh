@@ -79,7 +79,7 @@ names = subprocess.run([DTRACE, "-Zqn", "pid$target::*_f:entry { @[usym(uregs[R_
 check("names", names, names.stdout, names.stderr, {"late`first_f": 1, "late_other`first_f": 1, "late_other`other_f": 3, "late_other`text_f": 1, "liblate.so`late_f": 2})
 
 # stacks through a library that has just come
-d = subprocess.run([DTRACE, "-Zqn", "pid$target:liblate.so:late_init:entry { ustack(12); }", "-c", f"{LATE} exec=open"],
+d = subprocess.run([DTRACE, "-Zqn", "pid$target:liblate.so:late_init:entry { ustack(20); }", "-c", f"{LATE} exec=open"],
                    capture_output=True, text=True)
 frames = [l.strip().split("+")[0] for l in d.stdout.split("\n") if "`" in l]
 if frames[:2] != ["liblate.so`late_init", "liblate.so`late_constructor"] or frames[-1] == "[cut]" or "libc.so.6`dlopen" not in \
@@ -125,7 +125,7 @@ if "dtrace -ln 'pid$target:late::entry' -c COMMAND lists what there is" not in d
 # dtrace is killed while it attends to a process: the process goes on
 for n in range(4):
     t = Target("open", "call=5", "close", "wait", "twice", "exec=twice")
-    d = t.dtrace("pid$target:::entry { @[probefunc] = count(); }")
+    d = t.dtrace("pid$target:*late*::entry, pid$target:libc.so.6:m*:entry { @[probefunc] = count(); }")
     t.line()
     t.p.stdout.readline()
     t.line()

@@ -35,7 +35,7 @@ expect 'pid$target:[vdso]::entry' ''
 expect 'pid$target:nothing*::entry' ''
 count 'pid$target:libc.so.6::entry' 2000
 count 'pid$target:libc.so.6::return' 1900
-count 'pid$target:::entry' 2200
+count 'pid$target:::entry' 2000
 count 'pid$target:funcs:f_ends:' 10
 # one probe an address: malloc has other names, too
 expect 'pid$target:libc.so.6:mallo[c]:entry' 'libc.so.6 malloc entry'

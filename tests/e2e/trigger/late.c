@@ -10,7 +10,7 @@
  *     exec=WORDS  executes this program again with WORDS ("call=3,wait"), under the name late_other
  *     texec=WORDS the same, by a thread that is not the first
  *     wait        prints "ready", reads a line
- *     slow        waits until late_f() has a breakpoint, at most 2 s
+ *     slow        waits until late_f() has a breakpoint, at most a minute
  */
 #include <dlfcn.h>
 #include <libgen.h>
@@ -162,7 +162,7 @@ static void do_wait(const char *arg)
 static void do_slow(const char *arg)
 {
 	(void)arg;
-	for (int i = 0; !has_breakpoint() && i < 2000; i++)
+	for (int i = 0; !has_breakpoint() && i < 60000; i++)
 		usleep(1000);
 }
 
