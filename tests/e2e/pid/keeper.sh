@@ -99,7 +99,12 @@ def first_run(pid):
     p.stdout.readline()
     begin = time.monotonic()
     if lines_until(p, "on\n") != "on\n":
-        bad.append(f"no run: {p.stderr.read()}")
+        said = p.stderr.read()
+        if "lacks BPF links to many uprobes" in said:  # there are no long lists of them either
+            print(said)
+            os.kill(pid, signal.SIGKILL)
+            sys.exit(67)
+        bad.append(f"no run: {said}")
     on = time.monotonic()
     p.send_signal(signal.SIGINT)
     _, err = p.communicate()
