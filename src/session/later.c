@@ -34,6 +34,7 @@ struct later {
 	VEC(struct later_proc) procs;
 	bool wants_libraries, wants_patterns, is_full;
 	uint32_t next_idx, next_epid;
+	const char *told;     /* the last message */
 	uint64_t children_at; /* when children are looked at */
 };
 
@@ -93,11 +94,18 @@ uint32_t later_strtab_room(const dtrace_hdl_t *h)
 
 /* ---- what has come -------------------------------------------------------------------------- */
 
-/* A process that has ended is no failure: so has its part of the run. */
+/* A process that has ended is no failure: so has its part of the run. What lasts is told once. */
 static void failed(dtrace_hdl_t *h, pid_t pid, const char *what, struct err *e)
 {
-	if (kill(pid, 0) == 0 || errno != ESRCH)
-		session_adjusted(h, "process %d has other code now: %s: %s", (int)pid, what, err_text(e));
+	struct strbuf text = {0};
+
+	strbuf_addf(&text, "process %d has other code now: %s: %s", (int)pid, what, err_text(e));
+	if ((!h->later->told || strcmp(h->later->told, text.data) != 0) &&
+	    (kill(pid, 0) == 0 || errno != ESRCH)) {
+		session_adjusted(h, "%s", text.data);
+		h->later->told = arena_strdup(h->arena, text.data);
+	}
+	strbuf_deinit(&text);
 	err_destroy(e);
 }
 
@@ -166,6 +174,15 @@ static uint32_t match_clauses(dtrace_hdl_t *h, pid_t pid, struct late_clause *la
 	return n;
 }
 
+/* One that is loaded: any will do for sweep(). -1 = there is none. */
+static int any_program(const dtrace_hdl_t *h)
+{
+	for (uint32_t i = 0; i < h->units.len; i++)
+		if (h->units.data[i]->unit.kind == ENTRY_UPROBE && h->units.data[i]->loaded.prog_fd >= 0)
+			return h->units.data[i]->loaded.prog_fd;
+	return -1;
+}
+
 static struct err *place(dtrace_hdl_t *h, const struct late_clause *late, uint32_t n)
 {
 	struct session_unit *u =
@@ -177,7 +194,13 @@ static struct err *place(dtrace_hdl_t *h, const struct late_clause *late, uint32
 					later_strtab_room(h)),
 				"name modules and functions");
 	e = session_load_unit(h, u);
-	return e ? e : session_attach_unit(h, u, &h->attachments);
+	if (!e)
+		e = session_attach_unit(h, u, &h->attachments);
+	if (u->loaded.prog_fd >= 0 && any_program(h) != u->loaded.prog_fd) {
+		(void)close(u->loaded.prog_fd); /* its links keep it: there may be very many libraries */
+		u->loaded.prog_fd = -1;
+	}
+	return e;
 }
 
 /*
@@ -278,15 +301,6 @@ static void attend(dtrace_hdl_t *h, const struct follow_event *ev)
 }
 
 /* ---- children ------------------------------------------------------------------------------- */
-
-/* Any program will do: none of their breakpoints runs it. */
-static int any_program(const dtrace_hdl_t *h)
-{
-	for (uint32_t i = 0; i < h->units.len; i++)
-		if (h->units.data[i]->unit.kind == ENTRY_UPROBE && h->units.data[i]->loaded.prog_fd >= 0)
-			return h->units.data[i]->loaded.prog_fd;
-	return -1;
-}
 
 static void sweep(dtrace_hdl_t *h, pid_t pid)
 {
