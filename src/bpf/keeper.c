@@ -83,6 +83,7 @@ static const struct {
 	[UPROBE_EVENT] = {"the kernel refused the uprobe", "perf_event_open", -1},
 	[UPROBE_LINK] = {"cannot attach to the uprobe", "bpf", BPF_LINK_CREATE},
 	[UPROBE_START] = {"cannot start the uprobe", "ioctl", 0},
+	[UPROBE_WARD] = {"too many processes are to be stopped", NULL, 0},
 };
 
 static struct err *refused(enum uprobe_step step, int sys)
@@ -143,7 +144,7 @@ static struct err *ask(struct keeper *k, enum keeper_op op, int prog_fd, int fil
 		return gone(k);
 	if (k->area->sys)
 		return refused(k->area->step, k->area->sys);
-	k->nlinks += op != KEEPER_SWEEP;
+	k->nlinks += op == KEEPER_MULTI || op == KEEPER_SINGLE;
 	return NULL;
 }
 
@@ -168,6 +169,11 @@ struct err *keeper_sweep(struct keeper *k, int prog_fd, int file_fd, const uint6
 	k->area->n = n;
 	memcpy(k->area->offsets, offsets, n * sizeof(*offsets));
 	return ask(k, KEEPER_SWEEP, prog_fd, file_fd);
+}
+
+struct err *keeper_ward(struct keeper *k, int pidfd)
+{
+	return ask(k, KEEPER_WARD, pidfd, pidfd);
 }
 
 static struct err *uprobe_pmu(uint32_t *ret_type)
@@ -210,6 +216,7 @@ void keeper_destroy(struct keeper *k)
 {
 	if (!k)
 		return;
+	k->area->is_done = true;
 	if (k->nlinks > WAIT_MAX) {
 		k->area->op = KEEPER_LATE;
 		(void)tell(k, NULL); /* it may have been killed */

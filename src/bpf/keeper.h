@@ -48,6 +48,11 @@ MUST_CHECK struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int fi
 MUST_CHECK struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid, uint64_t offset,
 				     uint64_t cookie);
 /*
+ * A process that the tracer's programs stop: when the tracer dies, it gets SIGCONT after the last of its links is gone. The
+ * descriptor stays the caller's.
+ */
+MUST_CHECK struct err *keeper_ward(struct keeper *k, int pidfd);
+/*
  * Takes breakpoints that no link wants out of the places: children inherit them with their parent's memory. The kernel looks
  * through all processes that have the file whenever a link there is closed, so one is made, for the keeper alone, and
  * closed. Done some time after the return; a refusal is not told.

@@ -11,17 +11,21 @@ enum keeper_op {
 	KEEPER_MULTI,  /* one link for all places */
 	KEEPER_SINGLE, /* one uprobe as a perf event */
 	KEEPER_SWEEP,  /* answered before it is done */
+	KEEPER_WARD,   /* the first descriptor is a pidfd */
 	KEEPER_LATE,   /* no descriptors, no answer: end, and let another process take the uprobes off */
 };
 
 /* The steps at which a request can fail (keeper.c has a row for each). */
-enum uprobe_step { UPROBE_PASS, UPROBE_MULTI, UPROBE_EVENT, UPROBE_LINK, UPROBE_START, UPROBE_NSTEPS };
+enum uprobe_step { UPROBE_PASS, UPROBE_MULTI, UPROBE_EVENT, UPROBE_LINK, UPROBE_START, UPROBE_WARD, UPROBE_NSTEPS };
+
+#define KEEPER_WARDS_MAX 64
 
 struct keeper_area {
 	enum keeper_op op;
 	pid_t pid;
 	uint32_t pmu_type; /* KEEPER_SINGLE */
 	uint32_t n;
+	bool is_done; /* the tracer ends as it should: it has let go of all wards */
 	/* the answer: errno, 0 = done */
 	int sys;
 	enum uprobe_step step;

@@ -102,6 +102,64 @@ static void do_request(struct keeper_area *a, int prog_fd, int file_fd)
 	a->step = failed;
 }
 
+/* ---- wards ----------------------------------------------------------------------------------- */
+
+struct wards {
+	int fds[KEEPER_WARDS_MAX]; /* pidfds */
+	uint32_t n;
+};
+
+/* Takes the descriptor, unless there are too many. */
+static void ward_take(struct wards *w, struct keeper_area *a, int *fd)
+{
+	a->sys = w->n < KEEPER_WARDS_MAX ? 0 : EUSERS;
+	a->step = UPROBE_WARD;
+	if (!a->sys)
+		w->fds[w->n++] = fd_take(fd);
+}
+
+/* The least of them, and of self, that is not below low; -1 = there is none. */
+static int next_kept(const struct wards *w, int self, int low)
+{
+	int next = self >= low ? self : -1;
+
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->fds[i] >= low && (next < 0 || w->fds[i] < next))
+			next = w->fds[i];
+	return next;
+}
+
+static void close_links(const struct wards *w, int self)
+{
+	int low = 0;
+
+	for (int fd = next_kept(w, self, 0); fd >= 0; fd = next_kept(w, self, low)) {
+		if (fd > low)
+			(void)close_range((unsigned int)low, (unsigned int)fd - 1, 0);
+		low = fd + 1;
+	}
+	(void)close_range((unsigned int)low, ~0u, 0);
+}
+
+/*
+ * The tracer is dead. What its programs have stopped must run on, but not before they are gone: so another
+ * process, which has no links, waits for the end of this one, which takes them off.
+ */
+static void release(const struct wards *w)
+{
+	int self = w->n ? (int)syscall(SYS_pidfd_open, syscall(SYS_getpid), 0) : -1;
+	struct pollfd end = {.fd = self, .events = POLLIN};
+
+	if (!w->n || keeper_clone() != 0)
+		return;
+	close_links(w, self);
+	while (poll(&end, 1, -1) < 0 && errno == EINTR)
+		;
+	for (uint32_t i = 0; i < w->n; i++)
+		(void)syscall(SYS_pidfd_send_signal, w->fds[i], SIGCONT, NULL, 0); /* it may have ended */
+	_exit(0);
+}
+
 /* ---- being told ------------------------------------------------------------------------------ */
 
 /* False: there is no one to tell us any more. ret_fds: -1 without. */
@@ -133,7 +191,7 @@ static NORETURN void end_late(void)
 	_exit(0);
 }
 
-static bool serve(struct keeper_area *area, int sock)
+static bool serve(struct keeper_area *area, int sock, struct wards *w)
 {
 	uint32_t n = 0; /* places to be swept */
 	bool is_there;
@@ -146,6 +204,8 @@ static bool serve(struct keeper_area *area, int sock)
 	if (fds[1] < 0) { /* no room for them */
 		area->sys = EMFILE;
 		area->step = UPROBE_PASS;
+	} else if (area->op == KEEPER_WARD) {
+		ward_take(w, area, &fds[0]);
 	} else if (area->op == KEEPER_SWEEP) {
 		n = area->n;
 		memcpy(area->swept, area->offsets, n * sizeof(*area->swept));
@@ -235,6 +295,7 @@ static void block_signals(void)
 void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 {
 	struct pollfd fds[] = {{.fd = sock, .events = POLLIN}, {.fd = parent_fd, .events = POLLIN}};
+	struct wards wards = {.n = 0};
 
 	block_signals();
 	(void)setsid();
@@ -247,8 +308,10 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 			break;
 		if (fds[1].revents) /* others may hold the socket */
 			break;
-		if (fds[0].revents && !serve(area, sock))
+		if (fds[0].revents && !serve(area, sock, &wards))
 			break;
 	}
+	if (!area->is_done)
+		release(&wards);
 	_exit(0); /* with all links: see keeper.h */
 }

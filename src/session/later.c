@@ -2,9 +2,12 @@
 #include "session/later.h"
 
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <signal.h>
+#include <sys/syscall.h>
 
 #include "bpf/follow.h"
+#include "bpf/keeper.h"
 #include "proc/control.h"
 #include "proc/rtld.h"
 #include "provider/pid_later.h"
@@ -23,7 +26,7 @@
 
 struct later_proc {
 	pid_t pid;
-	bool stops;	  /* it waits for us */
+	const struct proc *stopped; /* it waits for us; NULL: it runs on */
 	bool has_linker;  /* its dynamic linker, which is this file, tells of libraries */
 	uint64_t dev, ino;
 	struct children *children; /* NULL until it has probes */
@@ -296,8 +299,8 @@ static void attend(dtrace_hdl_t *h, const struct follow_event *ev)
 		if (h->unwinds)
 			unwinds_load_process(h->unwinds, p->pid); /* before its first stack */
 	}
-	if (p->stops)
-		(void)kill(p->pid, SIGCONT); /* a child of ours: it is there, if only as a zombie */
+	if (p->stopped)
+		proc_resume(p->stopped);
 }
 
 /* ---- children ------------------------------------------------------------------------------- */
@@ -347,24 +350,42 @@ void later_work(dtrace_hdl_t *h)
 
 /* ---- beginning and end ---------------------------------------------------------------------- */
 
-static bool is_created(const dtrace_hdl_t *h, pid_t pid)
+static const struct proc *proc_of(const dtrace_hdl_t *h, pid_t pid)
 {
 	for (uint32_t i = 0; i < h->procs.len; i++)
 		if (proc_pid(h->procs.data[i]) == pid)
-			return proc_is_created(h->procs.data[i]);
-	return false;
+			return h->procs.data[i];
+	return NULL;
+}
+
+/* A process of -c dies with us; another one that stops must run on when we are killed. */
+static struct err *plan_stops(dtrace_hdl_t *h, struct later_proc *p)
+{
+	const struct proc *proc = proc_of(h, p->pid);
+	struct keeper *k;
+	struct err *e = NULL;
+
+	if (!proc || !(proc_is_created(proc) || opt_flag(&h->opts, OPT_libstop)))
+		return NULL;
+	if (!proc_is_created(proc)) {
+		e = attachments_keeper(&h->attachments, &k);
+		if (!e)
+			e = keeper_ward(k, proc_fd(proc));
+	}
+	p->stopped = e ? NULL : proc;
+	return e;
 }
 
 static struct err *start_proc(dtrace_hdl_t *h, struct later_proc *p)
 {
-	struct err *e;
+	struct err *e = plan_stops(h, p);
 
-	p->stops = is_created(h, p->pid);
-	e = follow_add(h->later->follow, p->pid, p->stops);
+	if (!e)
+		e = follow_add(h->later->follow, p->pid, p->stopped != NULL);
 	if (e || !h->later->wants_libraries)
 		return e;
 	watch_linker(h, p, false);
-	if (!p->stops)
+	if (!p->stopped || !proc_is_created(p->stopped))
 		look(h, p->pid, false); /* what came since it was looked at */
 	return NULL;
 }
@@ -393,11 +414,13 @@ void later_destroy(dtrace_hdl_t *h)
 	if (!l)
 		return;
 	follow_destroy(l->follow);
-	for (uint32_t i = 0; i < l->procs.len; i++)
-		if (l->procs.data[i].stops)
-			(void)kill(l->procs.data[i].pid, SIGCONT); /* as in attend() */
-	for (uint32_t i = 0; i < l->procs.len; i++)
+	if (opt_flag(&h->opts, OPT_libstop)) /* programs that run now may still stop one */
+		(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	for (uint32_t i = 0; i < l->procs.len; i++) {
+		if (l->procs.data[i].stopped)
+			proc_resume(l->procs.data[i].stopped);
 		children_destroy(l->procs.data[i].children);
+	}
 	vec_deinit(&l->procs);
 	free(l);
 	h->later = NULL;

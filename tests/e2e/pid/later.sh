@@ -36,8 +36,8 @@ class Target:
         self.p = subprocess.Popen([LATE, "wait", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.p.stdout.readline()
 
-    def dtrace(self, program):
-        d = subprocess.Popen([DTRACE, "-Zqn", program + ' tick-20ms /!i++/ { printf("on\\n"); }', "-p", str(self.p.pid)],
+    def dtrace(self, program, *flags):
+        d = subprocess.Popen([DTRACE, "-Zqn", program + ' tick-20ms /!i++/ { printf("on\\n"); }', "-p", str(self.p.pid), *flags],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if d.stdout.readline() != "on\n":
             bad.append(d.stderr.read())
@@ -107,6 +107,14 @@ t.finish("-p")
 out, err = d.communicate()
 check("-p", d, out, err, {"late_f": 14})
 
+# unless it is stopped for that
+t = Target("twice", "exec=open,call=4")
+d = t.dtrace("pid$target:*late*:*_f:entry, pid$target:liblate.so:late_init:entry { @[probefunc] = count(); }" + END, "-x", "libstop")
+t.line()
+t.finish("-x libstop")
+out, err = d.communicate()
+check("-x libstop", d, out, err, {"first_f": 1, "text_f": 1, "other_f": 3, "late_f": 14, "late_init": 3})
+
 # args[] are those of the functions that were there at the start
 typed = subprocess.run([DTRACE, "-qn", "pid$target:*late*:*_f:entry { @[probefunc] = sum(args[0] >= 0); }" + END,
                         "-c", f"{LATE} open call=3 exec=open,call=4"], capture_output=True, text=True)
@@ -124,12 +132,13 @@ if "dtrace -ln 'pid$target:late::entry' -c COMMAND lists what there is" not in d
 
 # dtrace is killed while it attends to a process: the process goes on
 for n in range(4):
-    t = Target("open", "call=5", "close", "wait", "twice", "exec=twice")
-    d = t.dtrace("pid$target:*late*::entry, pid$target:libc.so.6:m*:entry { @[probefunc] = count(); }")
+    t = Target("open", "call=5", "close", "wait", *["twice"] * 5, "exec=twice,twice")
+    d = t.dtrace("pid$target:*late*::entry, pid$target:libc.so.6:m*:entry { @[probefunc] = count(); }",
+                 *(["-x", "libstop"] if n % 2 else []))
     t.line()
     t.p.stdout.readline()
     t.line()
-    time.sleep(0.01 * n)
+    time.sleep(0.008 * n)
     d.kill()
     d.communicate()
     t.finish("kill -9")
