@@ -138,7 +138,7 @@ for n in range(4):
     t.line()
     t.p.stdout.readline()
     t.line()
-    time.sleep(0.008 * n)
+    time.sleep(0.01 * n)
     d.kill()
     d.communicate()
     t.finish("kill -9")
