@@ -142,8 +142,8 @@ static struct err *report_specs(dtrace_hdl_t *h, const struct sums *sums)
 		e = tell(h, REMEDY_SPEC, "%" PRIu64 " speculative drop%s", drops, PLURAL(drops));
 	if (!e && sums->spec_busy)
 		e = tell(h, REMEDY_SPECBUSY,
-			 "%" PRIu64 " failed speculation%s (available buffer%s still busy)",
-			 sums->spec_busy, PLURAL(sums->spec_busy), PLURAL(sums->spec_busy));
+			 "%" PRIu64 " failed speculation%s (available buffer(s) still busy)",
+			 sums->spec_busy, PLURAL(sums->spec_busy));
 	if (!e && sums->spec_unavail)
 		e = tell(h, REMEDY_SPECUNAVAIL,
 			 "%" PRIu64 " failed speculation%s (no speculative buffer available)",
