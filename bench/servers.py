@@ -219,7 +219,7 @@ def sql(tmp, text):
 def pgbench(tmp, flags, seconds):
     """A run that is not waited for."""
     return subprocess.Popen(["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", f"{PG}/pgbench", "-h", tmp, "-n",
-                             "-c", str(CLIENTS), "-j", "2", "-T", str(int(seconds)), "-P", "1", *flags, "bench"], cwd="/",
+                             "-c", str(CLIENTS), "-j", "2", "-T", str(max(int(seconds), 1)), "-P", "1", *flags, "bench"], cwd="/",
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
