@@ -166,6 +166,24 @@ def interrupted(victim):
         bad.append(f"{links[0]} links, {links[1]} in the run that was interrupted early")
 
 
+def keeper_killed(victim):
+    """Whoever kills the keeper, too: the run ends and says why; nothing is held open for those who read the output."""
+    p = dtrace(PROGRAM, victim.pid)
+    lines_until(p, "on\n")
+    keeper = next((k for k in keepers()), None)
+    if keeper:
+        os.kill(int(keeper), signal.SIGKILL)
+    out, err = p.communicate()
+    if p.returncode != 1 or f"process {keeper}, which keeps the probes, was killed" not in err:
+        bad.append(f"keeper {keeper} killed: status {p.returncode}, {err!r}")
+    p = dtrace(PROGRAM, victim.pid)
+    lines_until(p, "on\n")
+    p.stdout.close()  # as head(1) does
+    if p.wait() == 0:
+        bad.append("a closed pipe is no error")
+    p.stderr.read()  # to its end, which comes with the last process that has it open
+
+
 build()
 before = leaks()
 victim = start()
@@ -177,9 +195,10 @@ for i in range(21):
             bad.append(f"round {i}: keepers {keepers()} go on")
         whole_code(victim, f"round {i}")
 interrupted(victim)
+keeper_killed(victim)
 if not wait_until(lambda: not keepers()):
     bad.append(f"keepers {keepers()} go on")
-whole_code(victim, "^C")
+whole_code(victim, "at the end")
 if victim.poll() is not None:
     bad.append(f"the process ended with {victim.returncode}")
 victim.kill()
