@@ -1,5 +1,5 @@
 # Files that are met for the first time while tracing: a library that is loaded then, a program that is started then.
-# Their tables are loaded when they are mapped: nearly all stacks through them are complete, the others marked. What unwindsize
+# Their tables are loaded when they are mapped: most stacks through them are complete, the others marked. What unwindsize
 # has no room for is said.
 # @@timeout: 60
 cp "$TRIGGER/deep" "$TMP/deep_late"
