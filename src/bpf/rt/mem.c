@@ -152,7 +152,9 @@ u64 rt_sub_copyinstr(struct rt_mach *m, u64 src, u64 max)
 
 /*
  * Where a D program may write n bytes at dst; NULL and the fault if it may not. Which of the three
- * windows it is decides the map the verifier checks against, so each has its own return.
+ * windows it is decides the map the verifier checks against, so each has its own return. (Not 'off + n <= limit':
+ * verifiers from 6.11 on follow both off and off + n, and when that leaves one value for off, those before 6.13 or so
+ * think that its bounds are wrong.)
  */
 INLINE char *window_find(struct rt_mach *m, u64 dst, u64 n)
 {
@@ -160,7 +162,7 @@ INLINE char *window_find(struct rt_mach *m, u64 dst, u64 n)
 	u32 slot = m->slot;
 	char *p;
 
-	if (off < limit && n <= limit && off + n <= limit)
+	if (n <= limit && off <= limit - n)
 		return val_gvars + off;
 	off = dst - m->scratch;
 	limit = cfg.scratch_size;
@@ -173,7 +175,7 @@ INLINE char *window_find(struct rt_mach *m, u64 dst, u64 n)
 	}
 	off = dst - m->self - cfg.this_off;
 	limit = cfg.this_size;
-	if (off < limit && n <= limit && off + n <= limit) {
+	if (n <= limit && off <= limit - n) {
 		p = bpf_map_lookup_elem(&map_mach, &slot);
 		if (!p)
 			return NULL;
