@@ -10,11 +10,11 @@ check() { # command
 	cmp -s "$TMP/want" "$TMP/got" || { echo "$1:"; diff "$TMP/want" "$TMP/got"; cat "$TMP/err"; bad=1; }
 	[ "$(awk '{ n += $2 } END { print n }' "$TMP/counts")" -gt 5 ] || { echo "$1: counts"; cat "$TMP/counts" "$TMP/err"; bad=1; }
 }
-cd /
-check 'ls -la /usr/lib'
-check 'sort -r /etc/services'
-check 'awk {print$1} /etc/services'
-check 'sed s/e/X/g /etc/services'
-check 'gzip -c /etc/services'
-check 'sha256sum /etc/services'
+cd "$SRC" || exit 1
+check 'ls -la /usr/bin'
+check 'sort -r README.md'
+check 'awk {print$1} README.md'
+check 'sed s/e/X/g README.md'
+check 'gzip -c README.md'
+check 'sha256sum README.md'
 exit $bad
