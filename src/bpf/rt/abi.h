@@ -292,7 +292,7 @@ struct rt_cfg {
 	u32 mach_size; /* of an entry of MAP_MACH */
 	struct rt_ukernel k;
 };
-#define RT_WORK_SIZE 768
+#define RT_WORK_SIZE 1792
 #define RT_TEXT_PAD  64
 
 /*

@@ -16,8 +16,8 @@
  * under RCU, as BPF programs are. Nothing that is read is trusted: the worst that a concurrent
  * mmap() of another thread can do is a walk that ends early.
  *
- * Most frames are found in MAP_UCACHE, whose key is an address in an address space: a hash lookup
- * and one read of user memory a frame. What it says may be wrong after an unmapping: the consumer
+ * Most frames are found in MAP_UCACHE, whose key is an address in an address space: a hash lookup a
+ * frame, and a read of user memory every few frames. What it says may be wrong after an unmapping: the consumer
  * counts rt_control.epoch up now and then, which forgets everything.
  *
  * Code without rows (generated code; assembler) is walked by frame pointer, if rbp is plausible and
@@ -55,6 +55,8 @@ enum { MAPLE_LEAF = 1, MAPLE_RANGE = 2, MAPLE_ARANGE = 3 };
 #define MAPLE_ARANGE_PIVOTS 9
 #define MAPLE_DEPTH	   7 /* of 10 each, at least half full, and a leaf of 16: far more than any process has */
 
+#define WINDOW 128 /* words of the stack that are read at once: several frames' */
+
 enum walk_end { WALK_ON, WALK_COMPLETE, WALK_CUT };
 
 struct unwind_work {
@@ -75,6 +77,7 @@ struct unwind_work {
 	struct rt_ureq req;
 	u64 regs[REGS_N];
 	u64 node_type, nend, slot, node[32];
+	u64 window_at, window[WINDOW + 2]; /* of the stack, from window_at on */
 };
 _Static_assert(sizeof(struct unwind_work) <= RT_WORK_SIZE, "RT_WORK_SIZE");
 
@@ -357,6 +360,27 @@ INLINE u64 read_user(u64 *dst, u64 addr, u32 size)
 	return bpf_probe_read_user(dst, size, addr) == 0;
 }
 
+/* The two words at addr. The mask is for the verifier. */
+INLINE u64 read_pair(struct unwind_work *w, u64 addr)
+{
+	u64 i = addr - w->window_at;
+
+	if (i > 8 * (WINDOW - 2) || (i & 7)) {
+		if (!read_user(w->window, addr, 8 * WINDOW)) {
+			w->window_at = ~0ull >> 1; /* far from everything */
+			return read_user(w->pair, addr, 16);
+		}
+		w->window_at = addr;
+		i = 0;
+	}
+	i = i / 8 & (WINDOW - 1);
+	OPAQUE(i);
+	i &= WINDOW - 1;
+	w->pair[0] = w->window[i];
+	w->pair[1] = w->window[i + 1];
+	return 1;
+}
+
 /* What was interrupted by a signal: its registers are in the ucontext at rsp. */
 INLINE u64 signal_frame(struct unwind_work *w)
 {
@@ -405,11 +429,11 @@ INLINE u64 frame_leave(struct unwind_work *w, u64 rule, u64 cfa)
 	if (RT_RULE_KIND(rule) >= RT_RULE_PENDING)
 		rbp = 2;
 	if (rbp == 2) { /* just below the return address, as in all code with frame pointers */
-		if (!read_user(w->pair, cfa - 16, 16))
+		if (!read_pair(w, cfa - 16))
 			return 0;
 		w->bp = w->pair[0];
 	} else {
-		if (!read_user(&w->pair[1], cfa - 8, 8))
+		if (!read_pair(w, cfa - 16) && !read_user(&w->pair[1], cfa - 8, 8))
 			return 0;
 		if (rbp && !read_user(&w->bp, rbp == RT_RULE_AT_RBP ? w->bp : cfa - 8 * rbp, 8))
 			return 0;
@@ -596,6 +620,7 @@ u64 rt_unwind_start(struct rt_mach *m)
 	w->sp = w->regs[REGS_SP];
 	w->bp = w->regs[REGS_BP];
 	w->map_start = w->map_end = 0;
+	w->window_at = ~0ull >> 1;
 	w->is_first = 1;
 	w->is_doubtful = w->nframes = 0;
 	return 1;

@@ -1,4 +1,5 @@
-# Stacks on stacks that the program made itself end where those begin; after longjmp(), a stack is as it was before; and those of
+# Stacks on stacks that the program made itself end where those begin (marked as cut when the code that the
+# C library puts there has not been touched); after longjmp(), a stack is as it was before; and those of
 # code that unwinds for an exception are whole.
 # @@timeout: 60
 command -v cc >/dev/null || exit 67
@@ -30,8 +31,8 @@ _start
 -
 X
 # a stripped C library does not say __start_context
-sed -i '/^__start_context$/d' got want
-if grep -q '\[cut\]' got || ! diff -u want got; then cat got; exit 1; fi
+sed -i '/^__start_context$/d; /^\[cut\]$/d' got want
+if ! diff -u want got; then cat got; exit 1; fi
 
 command -v c++ >/dev/null || exit 0
 cat >throws.cc <<'X'
