@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -169,11 +170,65 @@ static void test_refusals(void)
 	sys_fail_set(0);
 }
 
+static pid_t stopped_child(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			(void)pause();
+	}
+	(void)kill(pid, SIGSTOP);
+	(void)waitpid(pid, &status, WUNTRACED);
+	return pid;
+}
+
+/* A tracer that has a ward, and dies (or ends as it should). */
+static void be_tracer(pid_t ward, bool dies)
+{
+	struct keeper *k = NULL;
+	struct err *e = keeper_create(&k);
+
+	if (!e)
+		e = keeper_ward(k, (int)syscall(SYS_pidfd_open, ward, 0));
+	if (!e && dies)
+		(void)raise(SIGKILL);
+	keeper_destroy(k);
+	_exit(e != NULL);
+}
+
+static pid_t tracer(pid_t ward, bool dies)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		be_tracer(ward, dies);
+	return pid;
+}
+
+static void test_wards(void)
+{
+	pid_t ward = stopped_child();
+	int status = 0;
+
+	(void)waitpid(tracer(ward, false), &status, 0);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a tracer with a ward ends");
+	is_int(waitpid(ward, &status, WCONTINUED | WNOHANG), 0, "its ward is not touched");
+	(void)waitpid(tracer(ward, true), &status, 0);
+	ok(WIFSIGNALED(status), "another one is killed");
+	ok(waitpid(ward, &status, WCONTINUED) == ward && WIFCONTINUED(status), "its ward runs on");
+	(void)kill(ward, SIGKILL);
+	(void)waitpid(ward, &status, 0);
+}
+
 int main(void)
 {
 	test_life();
 	test_killed();
 	test_orphan();
 	test_refusals();
+	test_wards();
 	return tap_done();
 }
