@@ -1,6 +1,7 @@
 /* Speculations that wait for their commit. */
 #include <time.h>
 
+#include "base/hashmap.h"
 #include "base/vec.h"
 #include "session/spec.h"
 
@@ -20,7 +21,6 @@ struct kept { /* before each record in spec.data */
 };
 
 struct spec {
-	struct spec *older; /* of the same id */
 	struct rt_spec_tag tag;
 	bool is_committed; /* what still comes is printed at once */
 	uint64_t ended_at; /* when it was first seen to be over; 0 = not yet */
@@ -28,12 +28,17 @@ struct spec {
 	VEC(struct cpu_use) used;
 };
 
+/* Many may have had one id since the last drain. */
+struct spec_key {
+	uint64_t id, word;
+};
+
 struct specs {
 	const struct layout *layout;
 	const uint64_t *words;
 	uint64_t size;
 	uint64_t drops;
-	struct spec **newest; /* by id - 1 */
+	struct hashmap *by_key; /* struct spec_key -> struct spec; NULL: nothing speculates */
 	VEC(struct spec *) all;
 };
 
@@ -53,7 +58,7 @@ struct specs *specs_create(const struct layout *l, const uint64_t *words, uint64
 	s->words = words;
 	s->size = size;
 	if (words)
-		s->newest = xcalloc(MAX(l->nspec, 1u), sizeof(*s->newest));
+		s->by_key = hashmap_create();
 	return s;
 }
 
@@ -71,7 +76,7 @@ void specs_destroy(struct specs *s)
 	for (uint32_t i = 0; i < s->all.len; i++)
 		spec_destroy(s->all.data[i]);
 	vec_deinit(&s->all);
-	free(s->newest);
+	hashmap_destroy(s->by_key);
 	free(s);
 }
 
@@ -79,26 +84,23 @@ void specs_destroy(struct specs *s)
 
 static struct spec *spec_get(struct specs *s, const struct rt_spec_tag *tag)
 {
-	struct spec **at = &s->newest[tag->id - 1], *sp;
+	const struct spec_key key = {tag->id, tag->word};
+	struct spec *sp = hashmap_find(s->by_key, &key, sizeof(key));
 
-	for (sp = *at; sp; sp = sp->older)
-		if (sp->tag.word == tag->word)
-			return sp;
+	if (sp)
+		return sp;
 	sp = xcalloc(1, sizeof(*sp));
 	sp->tag = *tag;
-	sp->older = *at;
-	*at = sp;
+	hashmap_set(s->by_key, &key, sizeof(key), sp);
 	vec_push(&s->all, sp);
 	return sp;
 }
 
 static void spec_unlink(struct specs *s, const struct spec *sp)
 {
-	struct spec **at = &s->newest[sp->tag.id - 1];
+	const struct spec_key key = {sp->tag.id, sp->tag.word};
 
-	while (*at != sp)
-		at = &(*at)->older;
-	*at = sp->older;
+	hashmap_remove(s->by_key, &key, sizeof(key));
 }
 
 static uint64_t *bytes_of_cpu(struct spec *sp, uint32_t cpu)
