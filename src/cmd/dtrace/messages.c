@@ -78,8 +78,11 @@ void cmd_fatal_sys(struct cmd *c, int sys, const char *fmt, ...)
 
 void cmd_exit(struct cmd *c, int status)
 {
+	dtrace_hdl_t *dtp = c->dtp;
+
 	fflush(c->out ? c->out : stdout);
-	dtrace_close(c->dtp);
+	c->dtp = NULL; /* a signal may come in what follows */
+	dtrace_close(dtp);
 	exit(status);
 }
 

@@ -124,14 +124,15 @@ int cmd_list(struct cmd *c)
 
 /* One ^C ends the run properly; a second one means at once, without the aggregations. */
 static volatile sig_atomic_t interrupts, newline_due;
-static dtrace_hdl_t *interrupted_handle;
+static const struct cmd *interrupted; /* its handle is NULL when the end has come */
 
 static void on_interrupt(int sig)
 {
 	(void)sig;
 	interrupts++;
 	newline_due = 1;
-	dtrace_interrupt(interrupted_handle);
+	if (interrupted->dtp)
+		dtrace_interrupt(interrupted->dtp);
 }
 
 static void catch_signals(const struct cmd *c)
@@ -139,7 +140,7 @@ static void catch_signals(const struct cmd *c)
 	static const int signals[] = {SIGINT, SIGTERM};
 	struct sigaction act = {.sa_handler = on_interrupt}, old;
 
-	interrupted_handle = c->dtp;
+	interrupted = c;
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(signals[i], &act, NULL);
