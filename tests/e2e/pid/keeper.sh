@@ -130,7 +130,7 @@ def killed_run(phase, pid, placing, removing):
 def whole_code(victim, what):
     new = start()
     for name, pid in (("the process", victim.pid), ("a new process", new.pid)):
-        if changed(pid):
+        if not wait_until(lambda: not changed(pid)):  # the kernel takes its time
             bad.append(f"{what}: {changed(pid)} bytes of the code of {name} are changed")
     new.kill()
     new.communicate()
