@@ -149,7 +149,7 @@ def sanitizers(build):
 
 def env_for(opts, tmp):
     env = dict(os.environ, DTRACE_OPT_SYSLIBDIR=os.path.join(ROOT, "dlib"), TZ="UTC", LC_ALL="C", BUILD=opts.build, SRC=ROOT, TMP=tmp,
-               DTRACE=os.path.join(opts.build, "src/cmd/dtrace/dtrace"), SANITIZED=opts.sanitized,
+               DTRACE=os.path.join(opts.build, "src/cmd/dtrace/dtrace"), SANITIZED=opts.sanitized, PATIENCE=str(PATIENCE),
                TRIGGER=os.path.join(opts.build, "tests/e2e/trigger"))
     return env
 

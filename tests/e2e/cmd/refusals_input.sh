@@ -17,11 +17,11 @@ for i in 1 2 3 4 5 6 7 8; do
 	refused "failed to compile script $TMP/garbage.d: line " -s "$TMP/garbage.d"
 	[ "$(wc -c <"$TMP/err")" -lt 40000 ] || { echo "a long message"; exit 1; }
 done
-# much: a word of 10 MB, 40,000 clauses, 10 MB of comment
+# much: a word of 10 MB, 15,000 clauses, 10 MB of comment
 head -c 10000000 /dev/zero | tr '\0' x >"$TMP/word.d"
 refused 'expected predicate and/or actions' -s "$TMP/word.d"
 [ "$(wc -c <"$TMP/err")" -lt 1000 ] || { echo "a long message"; exit 1; }
-awk 'BEGIN { for (i = 0; i < 40000; i++) print "BEGIN { x = " i "; y = x + 12345 * 6789; }" }' >"$TMP/big.d"
+awk 'BEGIN { for (i = 0; i < 15000; i++) print "BEGIN { x = " i "; y = x + 12345 * 6789; }" }' >"$TMP/big.d"
 refused 'clauses on one kind of probe make ' -q -s "$TMP/big.d"
 (printf '/*'; head -c 10000000 /dev/zero | tr '\0' '*'; printf '/ BEGIN { exit(7); }') >"$TMP/comment.d"
 "$DTRACE" -q -s "$TMP/comment.d"

@@ -5,7 +5,7 @@
 
 A case returns Case(script, expected standard output, options of dtrace).
 """
-import dataclasses, difflib, os, subprocess, sys, time
+import dataclasses, difflib, os, resource, subprocess, sys
 
 
 @dataclasses.dataclass
@@ -410,15 +410,28 @@ def case_limit_strsize():
 CASES = {name[5:]: f for name, f in list(globals().items()) if name.startswith("case_")}
 
 
+PATIENCE = float(os.environ.get("PATIENCE", 1))  # more of it where all is slower
+LACKS = "which lacks BPF links to many uprobes at once"  # a kernel that does without is asked for less elsewhere
+
+
+def cpu_seconds():
+    """Of children: how busy the machine is does not matter."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def run(name, case):
     script = os.path.join(os.environ["TMP"], name + ".d")
     with open(script, "w") as f:
         f.write(case.script)
     opts = [os.path.join(os.environ["TRIGGER"], o) if o.startswith("calls ") else o for o in case.opts]
-    start = time.monotonic()
+    start = cpu_seconds()
     p = subprocess.run([os.environ["DTRACE"], "-q", "-s", script, *opts], stdin=subprocess.DEVNULL, capture_output=True,
-                       text=True, timeout=100)
-    took = time.monotonic() - start
+                       text=True, timeout=100 * PATIENCE)
+    took = (cpu_seconds() - start) / PATIENCE
+    if LACKS in p.stderr:
+        print(f"{name}: {p.stderr}")
+        return True
     out = lines(sorted(p.stdout.strip().splitlines())) if case.sort else p.stdout
     out = out.rstrip("\n") + "\n" * bool(case.out)
     fine = p.returncode == (1 if case.err and case.fails else 0) and out == case.out and case.err in p.stderr
