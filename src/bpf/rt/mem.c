@@ -162,7 +162,7 @@ INLINE char *window_find(struct rt_mach *m, u64 dst, u64 n)
 	u32 slot = m->slot;
 	char *p;
 
-	if (n <= limit && off <= limit - n)
+	if (off < limit && n <= limit && off <= limit - n)
 		return val_gvars + off;
 	off = dst - m->scratch;
 	limit = cfg.scratch_size;
@@ -175,7 +175,7 @@ INLINE char *window_find(struct rt_mach *m, u64 dst, u64 n)
 	}
 	off = dst - m->self - cfg.this_off;
 	limit = cfg.this_size;
-	if (n <= limit && off <= limit - n) {
+	if (off < limit && n <= limit && off <= limit - n) {
 		p = bpf_map_lookup_elem(&map_mach, &slot);
 		if (!p)
 			return NULL;
