@@ -13,6 +13,7 @@ import argparse, json, os, platform, signal, statistics, subprocess, sys, tempfi
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CALLS = 1_000_000
+os.environ.setdefault("DTRACE_OPT_SYSLIBDIR", os.path.join(ROOT, "dlib"))  # of this tree, not an installed one
 
 
 def build_load(folder):
