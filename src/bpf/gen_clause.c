@@ -136,6 +136,7 @@ static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 	case ACT_DISCARD: act_rt(g, act, "rt_discard"); return;
 	case ACT_TRACE:
 	case ACT_TRACEMEM:
+	case ACT_PCAP:
 	case ACT_PRINT:
 	case ACT_PRINTF:
 	case ACT_PRINTA:

@@ -196,13 +196,39 @@ static void record_field(struct gen *g, const struct rec_field *f, const struct 
 	}
 }
 
+/* The data of a packet: as many bytes as the field before it says and the record has room for. */
+static void packet_field(struct gen *g, const struct act_layout *al, const struct prog_act *act)
+{
+	const struct rec_field *f = &al->fields[PCAP_ARG_DATA];
+	const struct rec_field *linear = &al->fields[PCAP_ARG_LINEAR];
+	uint32_t action = act->number + PCAP_ARG_DATA, fits = em_label(&g->e);
+	struct ra_place addr = {.kind = RA_REG, .n = R6};
+	struct emitter *e = &g->e;
+
+	gen_difo(g, act->args[PCAP_ARG_DATA], action);
+	em_mov(e, R6, R0);
+	gen_mach_load(g, linear->size, R2, rec_off(g, linear->off));
+	em_jmp_imm(e, BPF_JLE, R2, (int32_t)f->size, fits);
+	em_imm(e, R2, f->size);
+	em_here(e, fits);
+	em_addr(e, R1, R9, rec_off(g, f->off));
+	em_mov(e, R3, R6);
+	em_helper(e, BPF_FUNC_probe_read_kernel);
+	em_jmp_imm(e, BPF_JNE, R0, 0,
+		   gen_fault(g, DIF_FAULT_BADADDR, action, UNKNOWN_OFFSET, addr));
+}
+
 void gen_record_act(struct gen *g, uint32_t act)
 {
 	const struct act_layout *al = &g->uc->layout->acts[act];
 	const struct prog_act *pa = &g->uc->layout->clause->acts[act];
 
-	for (uint32_t k = 0; k < al->nfields; k++)
-		record_field(g, &al->fields[k], pa->args[k], pa->number + k);
+	for (uint32_t k = 0; k < al->nfields; k++) {
+		if (pa->kind == ACT_PCAP && k == PCAP_ARG_DATA)
+			packet_field(g, al, pa);
+		else
+			record_field(g, &al->fields[k], pa->args[k], pa->number + k);
+	}
 }
 
 void gen_speculate(struct gen *g, const struct prog_act *act)

@@ -218,6 +218,13 @@ static struct rec_field string_field(const struct difo *d, uint32_t strsize)
 	return (struct rec_field){.kind = REC_STR, .size = strsize};
 }
 
+/* Whether an argument is the address of what is recorded. */
+static bool is_memory(const struct prog_act *act, uint32_t k)
+{
+	return (act->kind == ACT_TRACEMEM && k == 0) ||
+	       (act->kind == ACT_PCAP && k == PCAP_ARG_DATA);
+}
+
 static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
 				  const struct layout_opts *opts)
 {
@@ -225,7 +232,7 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
 	enum datum_kind datum = act->arg_kinds ? act->arg_kinds[k] : DATUM_INT;
 	struct rec_field f = {.kind = REC_INT, .size = 8, .is_signed = d->ret.is_signed};
 
-	if (act->kind == ACT_TRACEMEM && k == 0) {
+	if (is_memory(act, k)) {
 		f.kind = REC_BYTES;
 		f.size = (uint32_t)act->param[0];
 		f.datum = DATUM_BYTES;

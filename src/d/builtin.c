@@ -3,12 +3,11 @@
 
 #define STABLE	 ATTR_STABLE
 #define EVOLVING ATTR_EVOLVING
-#define NOCODE	 0 /* rows that are SUBR_MISSING or SUBR_NOT_LINUX */
+#define NOCODE	 0 /* rows that are SUBR_NOT_LINUX */
 
 #define REC	SUBR_RECORDS
 #define DESTR	SUBR_DESTRUCTIVE
 #define KEY	SUBR_KEY
-#define MISSING SUBR_MISSING
 #define ALIEN	SUBR_NOT_LINUX
 
 /*
@@ -144,7 +143,7 @@ const struct subr subrs[] = {
 	  "empty the output file" },
 	{ "normalize", SUBR_ACTION, "void(@, uint64_t)", REC, ACT_NORMALIZE, act_check_normalize, STABLE,
 	  "1.0", "divide an aggregation's values when printed" },
-	{ "pcap", SUBR_ACTION, "void(void *, int)", REC | MISSING, NOCODE, act_check_pcap, STABLE, "1.5",
+	{ "pcap", SUBR_ACTION, "void(void *, int)", REC, ACT_PCAP, act_check_pcap, STABLE, "1.5",
 	  "record a network packet" },
 	{ "print", SUBR_ACTION, "void(@)", REC, ACT_PRINT, act_check_print, STABLE, "1.9",
 	  "value with its type's structure" },
@@ -258,7 +257,7 @@ const struct builtin_var builtin_vars[] = {
 const uint32_t nbuiltin_vars = ARRAY_LEN(builtin_vars);
 /* clang-format on */
 
-/* Why a row is SUBR_NOT_LINUX or SUBR_MISSING, and what to use instead. */
+/* Why a row is SUBR_NOT_LINUX, and what to use instead. */
 static const struct {
 	const char *name, *why;
 } reasons[] = {
@@ -267,7 +266,6 @@ static const struct {
 	{"msgsize", "Linux has no STREAMS"},
 	{"breakpoint", "a BPF program cannot enter a debugger; stop() stops the process"},
 	{"panic", "a BPF program cannot stop the system; stop() stops the process"},
-	{"pcap", "show the packet with tracemem(skb->data, length)"},
 	{"sx_exclusive_held", "sx locks are of FreeBSD; rw_write_held() is for Linux's"},
 	{"sx_isexclusive", "sx locks are of FreeBSD; rw_iswriter() is for Linux's"},
 	{"sx_shared_held", "sx locks are of FreeBSD; rw_read_held() is for Linux's"},

@@ -14,9 +14,7 @@ enum subr_class { SUBR_FUNC, SUBR_ACTION, SUBR_AGGFUNC };
 #define SUBR_DESTRUCTIVE 0x1
 #define SUBR_RECORDS	 0x2
 #define SUBR_KEY	 0x4 /* an action that may also be an aggregation key: stack(), sym(), ... */
-/* Known to the language, not built yet: using it is D_UNKNOWN with a clear message. */
-#define SUBR_MISSING	 0x8
-#define SUBR_NOT_LINUX	 0x10 /* has no meaning on Linux: refused with the reason */
+#define SUBR_NOT_LINUX	 0x8 /* has no meaning on Linux: refused with the reason */
 
 struct check;
 
@@ -38,7 +36,7 @@ struct builtin_var {
 	const char *name;
 	uint32_t id; /* enum dif_var_id */
 	const char *type; /* D type text; "" for args[] */
-	uint32_t flags;	  /* SUBR_MISSING, SUBR_NOT_LINUX */
+	uint32_t flags;	  /* SUBR_NOT_LINUX */
 	struct attr attr;
 	const char *since;
 	const char *what;
@@ -50,5 +48,5 @@ extern const struct builtin_var builtin_vars[];
 extern const uint32_t nbuiltin_vars;
 
 const struct subr *subr_find(const char *name);
-/* Of a row that is SUBR_MISSING or SUBR_NOT_LINUX: the reason, what to use instead; or NULL. */
+/* Of a row that is SUBR_NOT_LINUX: the reason, what to use instead; or NULL. */
 const char *builtin_why(const char *name);

@@ -149,10 +149,61 @@ bool act_check_tracemem(struct check *c, struct expr *call, struct prog_act *act
 	return true;
 }
 
+/* ((struct sk_buff *)skb)->name */
+static struct expr *skb_member(struct check *c, struct expr *skb, const char *name)
+{
+	struct expr *e = expr_new(c, EXPR_MEMBER, skb->span, TYPE_NONE);
+
+	e->member.base = skb;
+	e->member.name = name;
+	e->member.arrow = true;
+	return check_expr(c, e);
+}
+
+/* The bytes of a packet that lie at its data: the others are in pages of their own. */
+static struct expr *skb_linear(struct check *c, struct expr *skb)
+{
+	struct expr *e = expr_new(c, EXPR_BINARY, skb->span, TYPE_NONE);
+
+	e->binary.op = OP_SUB;
+	e->binary.l = skb_member(c, skb, "len");
+	e->binary.r = skb_member(c, skb, "data_len");
+	return check_expr(c, e);
+}
+
+/* What pcap() records of a packet, as enum pcap_arg counts; false after reporting. */
+static bool record_packet(struct check *c, struct expr *addr, struct expr *proto,
+			  struct prog_act *act)
+{
+	type_id skb_type = types_find_tag(c->types, TK_STRUCT, "sk_buff");
+	struct expr *skb, *linear, *len, *data;
+
+	if (skb_type == TYPE_NONE)
+		skb_type = type_forward(c->types, TK_STRUCT, "sk_buff");
+	if (!type_complete(c->types, skb_type)) {
+		check_error(c, D_PCAP_ADDR, addr->span,
+			    "pcap( ) needs \"struct sk_buff\", which is unknown here");
+		return false;
+	}
+	skb = expr_cast(c, addr, type_pointer(c->types, skb_type));
+	linear = skb_linear(c, skb);
+	len = skb_member(c, skb, "len");
+	data = skb_member(c, skb, "data");
+	if (expr_is_bad(linear) || expr_is_bad(len) || expr_is_bad(data))
+		return false;
+	act_arg(c, act, linear, DATUM_INT);
+	act_arg(c, act, len, DATUM_INT);
+	act_arg(c, act, proto, DATUM_INT);
+	act_arg(c, act, data, DATUM_BYTES);
+	return true;
+}
+
 bool act_check_pcap(struct check *c, struct expr *call, struct prog_act *act)
 {
 	struct expr *addr, *proto;
 
+	act->kind = ACT_PCAP;
+	act->param[0] = c->opts->pcapsize;
 	if (call->call.nargs != 2) {
 		check_error(c, D_PCAP_PROTO, call->span,
 			    "pcap( ) prototype mismatch: a packet and a protocol expected");
@@ -162,7 +213,7 @@ bool act_check_pcap(struct check *c, struct expr *call, struct prog_act *act)
 	proto = arg(c, call, 1);
 	if (expr_is_bad(addr) || expr_is_bad(proto))
 		return false;
-	if (!is_address(c, addr)) {
+	if (!type_is_scalar(c->types, addr->type)) {
 		check_error(c, D_PCAP_ADDR, addr->span, "pcap( ) argument #1 must be a pointer");
 		return false;
 	}
@@ -170,7 +221,7 @@ bool act_check_pcap(struct check *c, struct expr *call, struct prog_act *act)
 		check_error(c, D_PCAP_PROTO, proto->span, "pcap( ) argument #2 must be an integer");
 		return false;
 	}
-	return true;
+	return record_packet(c, addr, proto, act);
 }
 
 /* ---- actions on aggregations ------------------------------------------------------------ */

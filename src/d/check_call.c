@@ -204,12 +204,9 @@ bool subr_use(struct check *c, const struct subr *subr, struct span at)
 	attr_use(c, at, subr->name, subr->attr);
 	if (subr->flags & SUBR_DESTRUCTIVE)
 		checker(c)->destructive = true;
-	if (!(subr->flags & (SUBR_NOT_LINUX | SUBR_MISSING)))
+	if (!(subr->flags & SUBR_NOT_LINUX))
 		return true;
-	check_error(c, D_UNKNOWN, at,
-		    subr->flags & SUBR_NOT_LINUX ? "%s( ) is not supported on Linux"
-						 : "%s( ) is not available in this version",
-		    subr->name);
+	check_error(c, D_UNKNOWN, at, "%s( ) is not supported on Linux", subr->name);
 	if (builtin_why(subr->name))
 		diag_hint(c->diags, "%s", builtin_why(subr->name));
 	return false;

@@ -484,11 +484,8 @@ bool builtin_is_here(struct check *c, struct ident *id, struct span at)
 {
 	const struct builtin_var *v = id->builtin;
 
-	if (v->flags & (SUBR_NOT_LINUX | SUBR_MISSING)) {
-		check_error(c, D_UNKNOWN, at,
-			    v->flags & SUBR_NOT_LINUX ? "%s has no meaning on Linux"
-						      : "%s is not available in this version",
-			    id->name);
+	if (v->flags & SUBR_NOT_LINUX) {
+		check_error(c, D_UNKNOWN, at, "%s has no meaning on Linux", id->name);
 		if (builtin_why(v->name))
 			diag_hint(c->diags, "%s", builtin_why(v->name));
 		return false;

@@ -39,7 +39,7 @@ static void define_builtins(struct dsession *s)
 	}
 	for (uint32_t i = 0; i < nbuiltin_vars; i++) {
 		const struct builtin_var *v = &builtin_vars[i];
-		bool is_array = v->id <= DIF_VAR_UREGS && !*v->type && !(v->flags & SUBR_MISSING);
+		bool is_array = v->id <= DIF_VAR_UREGS && !*v->type;
 
 		id = builtin_ident(s, is_array ? IDENT_BUILTIN_ARRAY : IDENT_VAR, v->name, v->attr,
 				   v->since);

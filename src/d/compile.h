@@ -38,6 +38,7 @@ struct compile_opts {
 	struct cpp_opts *cpp_opts; /* with cpp */
 	uint32_t stackframes, ustackframes, jstackframes, jstackstrsize;
 	uint32_t printsize; /* most bytes print() records */
+	uint32_t pcapsize;  /* most bytes pcap() records */
 	uint32_t d_version; /* 0 = no limit */
 	uint8_t amin[3];    /* option amin as d/attr.h counts; zeros = no limit */
 	FILE *dump;		/* where -S and -xtree write; NULL = nowhere */

@@ -20,6 +20,7 @@ static const struct {
 	[ACT_DISCARD] = {"discard", false},
 	[ACT_TRACE] = {"trace", true},
 	[ACT_TRACEMEM] = {"tracemem", true},
+	[ACT_PCAP] = {"pcap", true},
 	[ACT_PRINT] = {"print", true},
 	[ACT_PRINTF] = {"printf", true},
 	[ACT_PRINTA] = {"printa", true},

@@ -137,6 +137,7 @@ enum act_kind {
 	/* recorded */
 	ACT_TRACE,    /* args[0] */
 	ACT_TRACEMEM, /* args[0] = address, param[0] = size, args[1] = dynamic size if given */
+	ACT_PCAP,     /* args as enum pcap_arg counts, param[0] = most bytes to record */
 	ACT_PRINT,    /* args[0]; shape; param[0] = most bytes to record */
 	ACT_PRINTF,   /* fmt; args = one per conversion (and per '*') */
 	ACT_PRINTA,   /* fmt or NULL; aggs */
@@ -153,6 +154,9 @@ enum act_kind {
 	ACT_USTACK,   /* param[0] = frames, param[1] = strsize */
 	ACT_SYM,      /* args[0]; arg_kinds[0] says which of sym, mod, usym, umod, uaddr */
 };
+
+/* Arguments of ACT_PCAP: what is read at DATA is LINEAR bytes, or param[0] when that is less. */
+enum pcap_arg { PCAP_ARG_LINEAR, PCAP_ARG_LEN, PCAP_ARG_PROTO, PCAP_ARG_DATA };
 
 struct prog_act {
 	enum act_kind kind;

@@ -122,6 +122,12 @@ static struct err *act_tracemem(struct printer *p, const struct prog_act *act,
 	return NULL;
 }
 
+static struct err *act_pcap(struct printer *p, const struct prog_act *act,
+			    const struct act_layout *al, const struct fmt *fmt)
+{
+	return print_packet(p, act, al);
+}
+
 static struct err *act_print(struct printer *p, const struct prog_act *act,
 			     const struct act_layout *al, const struct fmt *fmt)
 {
@@ -258,7 +264,7 @@ static struct err *act_system(struct printer *p, const struct prog_act *act,
 		e = printer_flush(p, p->fp);
 	if (e)
 		return e;
-	sys = spawn_shell(command, p->redirect, &pid);
+	sys = spawn_shell(command, printer_redirect(p), &pid);
 	if (sys) {
 		printer_fault(p, err_sys(sys, "couldn't run system() \"%s\"", command));
 		return NULL;
@@ -290,6 +296,7 @@ static struct err *act_freopen(struct printer *p, const struct prog_act *act,
 	if (p->redirect && fclose(p->redirect) != 0)
 		e = err_sys(errno, "failed to write to freopen() file");
 	p->redirect = file;
+	p->is_capture = false;
 	return e;
 }
 
@@ -311,6 +318,7 @@ static act_func *const act_funcs[] = {
 	/* clang-format off */
 	[ACT_TRACE]       = act_trace,
 	[ACT_TRACEMEM]    = act_tracemem,
+	[ACT_PCAP]        = act_pcap,
 	[ACT_PRINT]       = act_print,
 	[ACT_PRINTF]      = act_printf,
 	[ACT_PRINTA]      = act_printa,

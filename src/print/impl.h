@@ -147,7 +147,10 @@ struct printer {
 	VEC(struct probe_text) probe_texts; /* by id */
 	VEC(struct flow_cpu) flow;
 	bool header_done;
-	FILE *redirect; /* freopen() */
+	FILE *redirect;	    /* freopen() */
+	bool is_capture;	    /* the file of freopen() is one of packets: text does not go there */
+	uint32_t capture_link;	    /* with is_capture: the file's link type */
+	int64_t wall_offset;	    /* from a record's time to ns since 1970 */
 	/* of the record at hand */
 	FILE *fp;
 	const struct rt_rec *rec;
@@ -155,10 +158,16 @@ struct printer {
 	bool is_snapped;
 };
 
-/* Where output goes now. */
+/* The file of freopen() for text, or NULL. */
+static inline FILE *printer_redirect(const struct printer *p)
+{
+	return p->is_capture ? NULL : p->redirect;
+}
+
+/* Where text goes now. */
 static inline FILE *printer_fp(const struct printer *p, FILE *fp)
 {
-	return p->redirect ? p->redirect : fp;
+	return printer_redirect(p) ? p->redirect : fp;
 }
 
 /* The prepared text of a probe, or NULL when there is no such probe. */
@@ -173,6 +182,9 @@ MUST_CHECK struct err *printer_snap(struct printer *p);
 /* Prints action act of the record at hand by its layout; fmt NULL when it has none. */
 MUST_CHECK struct err *print_act(struct printer *p, const struct prog_act *act,
 				 const struct act_layout *al, const struct fmt *fmt);
+/* pcap(): pcap.c. */
+MUST_CHECK struct err *print_packet(struct printer *p, const struct prog_act *act,
+				    const struct act_layout *al);
 /* The text a format makes of the action's fields. */
 MUST_CHECK struct err *act_format(struct printer *p, struct out *o, const struct act_layout *al,
 				  const struct fmt *fmt);

@@ -58,6 +58,8 @@ struct printer *printer_create(const struct layout *l, struct probes *probes, st
 void printer_destroy(struct printer *p);
 /* Where names of addresses come from; the handle stays the caller's. */
 void printer_set_syms(struct printer *p, struct syms *syms);
+/* From the clock of records to ns since 1970; pcap() wants it. */
+void printer_set_wall(struct printer *p, int64_t offset);
 /* opts stays the caller's and is read at every record; hooks is copied. */
 
 /* One record of a ring. next: the record that follows it in the same CPU's buffer, for flow indent,

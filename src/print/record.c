@@ -44,6 +44,11 @@ void printer_set_syms(struct printer *p, struct syms *syms)
 	p->syms = syms;
 }
 
+void printer_set_wall(struct printer *p, int64_t offset)
+{
+	p->wall_offset = offset;
+}
+
 void printer_destroy(struct printer *p)
 {
 	if (!p)
@@ -64,11 +69,13 @@ struct err *printer_flush(struct printer *p, FILE *fp)
 	size_t len = p->out.len;
 
 	p->out.len = 0;
+	if (p->is_capture && fflush(p->redirect) != 0)
+		return err_sys(errno, "failed to write to freopen() file");
 	if ((len && fwrite(p->out.data, 1, len, to) != len) || fflush(to) != 0)
 		return err_sys(errno, "failed to write to %s",
-			       p->redirect    ? "freopen() file"
-			       : to == stdout ? "stdout"
-					      : "output file");
+			       to == p->redirect ? "freopen() file"
+			       : to == stdout	 ? "stdout"
+						 : "output file");
 	return NULL;
 }
 

@@ -457,6 +457,7 @@ static struct err *make_consumer(dtrace_hdl_t *h)
 	h->aggs = aggs_create(h->layout, h->maps);
 	aggs_keep_percpu(h->aggs, opt_flag(&h->opts, OPT_aggpercpu));
 	h->printer = printer_create(h->layout, h->probes, h->aggs, &h->print_opts, &h->print_hooks);
+	printer_set_wall(h->printer, h->maps->control->wall_offset);
 	h->drops_seen = xcalloc(h->maps->ncpus, sizeof(*h->drops_seen));
 	session_refresh_opts(h); /* there may be a target now */
 	aggs_set_syms(h->aggs, session_syms(h));

@@ -185,7 +185,7 @@ static const char *const subr_kinds[] = {
 
 static bool is_supported(uint32_t flags)
 {
-	return !(flags & (SUBR_MISSING | SUBR_NOT_LINUX));
+	return !(flags & SUBR_NOT_LINUX);
 }
 
 int dtrace_builtin_iter(dtrace_hdl_t *dtp, dtrace_builtin_f *func, void *arg)

@@ -40,6 +40,7 @@ static const struct {
 	{OPT_maxplaces, 1, 1 << 24},
 	{OPT_iregs, 1, 8},
 	{OPT_printsize, 1, 65536},
+	{OPT_pcapsize, 1, 65536},
 	{OPT_stackframes, 1, 1024},
 	{OPT_ustackframes, 1, 1024},
 	{OPT_jstackframes, 1, 1024},

@@ -58,6 +58,7 @@ static void refresh_compile_opts(dtrace_hdl_t *h)
 		.jstackframes = opt_u32(h, OPT_jstackframes),
 		.jstackstrsize = opt_u32(h, OPT_jstackstrsize),
 		.printsize = opt_u32(h, OPT_printsize),
+		.pcapsize = opt_u32(h, OPT_pcapsize),
 		.d_version = opt_u32(h, OPT_version),
 		.amin = {amin.name, amin.data, amin.class},
 		.dump = h->dump,

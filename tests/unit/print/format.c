@@ -402,6 +402,22 @@ static void test_bytes(void)
 	is_str(traced(true), "", "nothing");
 }
 
+/* A dump of as much as there is and was recorded. */
+static void test_pcap(void)
+{
+	static const uint32_t linear[] = {14, 100, 0, UINT32_MAX};
+	static const char *const names[] = {"a packet", "cut", "without bytes", "broken"};
+
+	for (uint32_t i = 0; i < ARRAY_LEN(linear); i++) {
+		fix_act(&f, ACT_PCAP, NULL);
+		fix_int(&f, 4, false, linear[i]);
+		fix_int(&f, 4, false, 60);
+		fix_int(&f, 4, true, 1);
+		fix_bytes(&f, DATUM_BYTES, "Linux version ", 14);
+		is_str(fix_fire(&f), linear[i] ? b8 : "", names[i]);
+	}
+}
+
 static void test_tracemem(void)
 {
 	fix_act(&f, ACT_TRACEMEM, NULL);
@@ -475,6 +491,7 @@ int main(void)
 	test_trace();
 	test_bytes();
 	test_tracemem();
+	test_pcap();
 	test_stacks();
 	fix_deinit(&f);
 	return tap_done();

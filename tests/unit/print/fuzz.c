@@ -37,7 +37,7 @@ static void random_field(struct fix *f)
 static void random_act(struct fix *f)
 {
 	static const enum act_kind kinds[] = {ACT_TRACE, ACT_PRINTF, ACT_PRINTF, ACT_PRINTF,
-					      ACT_TRACEMEM, ACT_STACK, ACT_SYM, ACT_EXIT, ACT_SETOPT};
+					      ACT_TRACEMEM, ACT_PCAP, ACT_STACK, ACT_SYM, ACT_EXIT, ACT_SETOPT};
 	enum act_kind kind = kinds[rnd(ARRAY_LEN(kinds))];
 
 	fix_act(f, kind, kind == ACT_PRINTF ? formats[rnd(ARRAY_LEN(formats))] : NULL);

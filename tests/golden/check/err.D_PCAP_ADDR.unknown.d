@@ -1,0 +1,1 @@
+BEGIN { pcap((void *)arg0, 1); }
