@@ -6,6 +6,7 @@
  */
 #pragma D depends_on library machine.d
 #pragma D depends_on library cpus.d
+#pragma D depends_on library zone.d
 
 inline char PR_MODEL_ILP32 = 1;
 inline char PR_MODEL_LP64 = 2;
@@ -235,12 +236,10 @@ translator psinfo_t <struct task_struct *T> {
 	pr_projid = 0;
 	pr_nzomb = 0;
 	pr_poolid = 0;
-	pr_zoneid = T->nsproxy == NULL || T->nsproxy->pid_ns_for_children->level == 0 ? 0 :
-		T->nsproxy->pid_ns_for_children->ns.inum;
+	pr_zoneid = __task_zone[T];
 	pr_contract = 0;
 	pr_arglen = T->mm == NULL ? 0 : T->mm->arg_end - T->mm->arg_start;
-	pr_jailid = T->nsproxy == NULL || T->nsproxy->pid_ns_for_children->level == 0 ? 0 :
-		T->nsproxy->pid_ns_for_children->ns.inum;
+	pr_jailid = __task_zone[T];
 	pr_lwp = xlate<lwpsinfo_t>(T->group_leader);
 };
 

@@ -3,10 +3,12 @@
  *
  * "global" and jail 0 are the namespace that the system began with.
  */
-inline int __zone_is_first = curthread->nsproxy == NULL || curthread->nsproxy->pid_ns_for_children->level == 0;
+inline uint_t __task_zone[struct task_struct *T] =
+	T->nsproxy == NULL || T->nsproxy->pid_ns_for_children->level == 0 ? 0 :
+	T->nsproxy->pid_ns_for_children->ns.inum;
 
 inline string zonename =
-	__zone_is_first ? "global" : stringof(curthread->nsproxy->uts_ns->name.nodename);
+	__task_zone[curthread] == 0 ? "global" : stringof(curthread->nsproxy->uts_ns->name.nodename);
 inline string jailname =
-	__zone_is_first ? "0" : stringof(curthread->nsproxy->uts_ns->name.nodename);
-inline uint_t jid = __zone_is_first ? 0 : curthread->nsproxy->pid_ns_for_children->ns.inum;
+	__task_zone[curthread] == 0 ? "0" : stringof(curthread->nsproxy->uts_ns->name.nodename);
+inline uint_t jid = __task_zone[curthread];

@@ -61,7 +61,7 @@ static void emit_fault(struct gen *g, const struct cold *c)
 uint32_t gen_fault(struct gen *g, uint32_t kind, uint32_t action, uint32_t offset,
 		   struct ra_place value)
 {
-	/* one stub serves all checks of an instruction */
+	/* one way out serves all checks of an instruction */
 	if (g->cold.len) {
 		const struct cold *last = vec_last(&g->cold);
 
