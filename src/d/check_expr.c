@@ -91,12 +91,15 @@ static bool convert_pointer(struct check *c, struct expr **e, type_id to)
 	return true;
 }
 
-/* A string value where 'char *' is wanted passes as the address of its bytes. */
+/*
+ * A string value where 'char *' is wanted passes as the address of its bytes. The literal 0, which is
+ * what NULL expands to, is the NULL of both.
+ */
 static bool convert_string(struct check *c, struct expr **e, type_id to)
 {
 	const struct types *t = c->types;
 
-	if (!type_is_string(t, to) && expr_is_zero(c, *e)) {
+	if (expr_is_zero(c, *e)) {
 		*e = expr_int(c, (*e)->span, 0, to);
 		return true;
 	}

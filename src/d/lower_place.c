@@ -238,6 +238,27 @@ static void store_bits(struct lower *l, const struct place *p, uint32_t r)
 	}
 }
 
+/*
+ * A string in memory holds its characters and cannot be NULL: NULL becomes "". Of others only as much
+ * is stored as there is, because the memory behind the NUL of the source may not be readable.
+ */
+static void store_string(struct lower *l, uint32_t addr, uint32_t r)
+{
+	uint32_t on_null = dif_label_create(l->b), end = dif_label_create(l->b), size;
+
+	if (r) { /* %r0 is the constant NULL */
+		emit(l, DIF_OP_TST, r, 0, 0);
+		dif_emit_branch(l->b, DIF_OP_BE, on_null);
+		size = emit_strsize(l, r);
+		emit(l, DIF_OP_COPYS, r, size, addr);
+		reg_free(l, size);
+		dif_emit_branch(l->b, DIF_OP_BA, end);
+	}
+	dif_label_here(l->b, on_null);
+	emit(l, DIF_OP_STB, 0, 0, addr);
+	dif_label_here(l->b, end);
+}
+
 static void store_memory(struct lower *l, const struct place *p, uint32_t r)
 {
 	uint32_t size;
@@ -250,9 +271,11 @@ static void store_memory(struct lower *l, const struct place *p, uint32_t r)
 		emit(l, store_ops[size_log2(type_size(l->t, p->type))], r, 0, p->addr);
 		return;
 	}
-	/* of a string only as much as there is: behind its NUL may be memory that is not ours */
-	size = type_is_string(l->t, p->type) ? emit_strsize(l, r)
-					     : emit_const(l, type_size(l->t, p->type));
+	if (type_is_string(l->t, p->type)) {
+		store_string(l, p->addr, r);
+		return;
+	}
+	size = emit_const(l, type_size(l->t, p->type));
 	emit(l, DIF_OP_COPYS, r, size, p->addr);
 	reg_free(l, size);
 }
