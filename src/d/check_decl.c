@@ -73,11 +73,16 @@ static void declare_extern(struct check *c, struct type_name *tn, const struct d
 	session_bind_global(c->session, id->name, id);
 }
 
-/* What C headers declare and D has no use for: functions, and things of names that D gives a meaning. */
-static bool is_of_c(struct check *c, const struct type_name *tn, const struct decl_object *obj)
+/*
+ * An external symbol whose declaration is accepted and changes nothing: one that is named like
+ * something built in (the bare name stays D's, `name is the symbol), and the functions of C
+ * headers, which D could not call.
+ */
+static bool is_passed_over(struct check *c, const struct type_name *tn,
+			   const struct decl_object *obj)
 {
-	return c->in_include && (type_kind(c->types, obj->type) == TK_FUNC ||
-				 hashmap_finds(c->session->builtins, tn->name));
+	return hashmap_finds(c->session->builtins, tn->name) ||
+	       (c->in_include && type_kind(c->types, obj->type) == TK_FUNC);
 }
 
 static void declare_object(struct check *c, struct type_name *tn)
@@ -94,7 +99,7 @@ static void declare_object(struct check *c, struct type_name *tn)
 		return;
 	}
 	is_extern = tn->specs->sc == SC_EXTERN || type_kind(c->types, obj.type) == TK_FUNC;
-	if (is_extern && is_of_c(c, tn, &obj))
+	if (is_extern && is_passed_over(c, tn, &obj))
 		return;
 	kind = is_extern ? IDENT_EXTERN : obj.is_assoc ? IDENT_ARRAY : IDENT_VAR;
 	old = ident_find(c, scope, tn->name);

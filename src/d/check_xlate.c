@@ -85,13 +85,8 @@ static void check_xlate_member(struct check *c, struct xlator *x, struct xlate_m
 			    type_text(c, x->out));
 		return;
 	}
-	if (hashmap_finds(x->members, m->name)) {
-		check_error(c, D_XLATE_MEMB, m->span, "translator member %s is defined twice",
-			    m->name);
-		return;
-	}
 	(void)member_value(c, x, expr_placeholder(c, m->span, x->param, x->in), m, tm->type);
-	hashmap_sets(x->members, m->name, m);
+	hashmap_sets(x->members, m->name, m); /* of several definitions the last one counts */
 }
 
 void check_translator_def(struct check *c, struct decl *d)

@@ -117,12 +117,7 @@ static bool specs_check(struct check *c, const struct decl_specs *s)
 		diag_error(c->diags, D_DECL_LONGINT, s->span, "a type is either short or long");
 		return false;
 	}
-	if (!specs_have_base(s) && !(s->flags & (SPEC_SIGNS | SPEC_LENGTHS))) {
-		diag_error(c->diags, D_DECL_IDENT, s->span,
-			   "old-style declaration or incorrect type specified");
-		return false;
-	}
-	return true;
+	return true; /* 'self x;' names no type at all: an int, as in old C */
 }
 
 /* ---- tags ------------------------------------------------------------------------------------ */
@@ -158,7 +153,12 @@ static bool object_check(struct check *c, type_id type, struct span at, const ch
 			   name);
 		return false;
 	}
-	if (!type_complete(c->types, type) || type_kind(c->types, type) == TK_FUNC) {
+	if (type_kind(c->types, type) == TK_FUNC) {
+		diag_error(c->diags, D_DECL_VOIDOBJ, at, "%s %scannot be a function", what, name);
+		diag_hint(c->diags, "a pointer to a function is possible: 'int (*name)();'");
+		return false;
+	}
+	if (!type_complete(c->types, type)) {
 		diag_error(c->diags, D_DECL_INCOMPLETE, at, "%s %shas incomplete type %s", what,
 			   name, type_name(c->types, type, c->arena));
 		return false;
@@ -447,7 +447,8 @@ static type_id derive_pointer(struct check *c, const struct deriv *d, type_id of
 	return qualify(c, type_pointer(c->types, of), d->quals & ~(uint32_t)SPEC_USERLAND);
 }
 
-static type_id derive_array(struct check *c, const struct deriv *d, type_id of)
+/* may_be_open: somebody else says how many elements there are, 'extern int table[];'. */
+static type_id derive_array(struct check *c, const struct deriv *d, type_id of, bool may_be_open)
 {
 	static const char bad_dim[] =
 		"array dimension must be a positive constant or a list of types";
@@ -455,7 +456,7 @@ static type_id derive_array(struct check *c, const struct deriv *d, type_id of)
 
 	if (!object_check(c, of, d->span, "array element", ""))
 		return TYPE_ERROR;
-	if (!d->dim && c->in_include) /* a flexible one */
+	if (!d->dim && may_be_open)
 		return type_array(c->types, of, 0);
 	if (!d->dim) {
 		diag_error(c->diags, D_DECL_ARRNULL, d->span,
@@ -486,11 +487,11 @@ static type_id derive_function(struct check *c, const struct deriv *d, type_id o
 	return type_function(c->types, of, types, n, d->varargs);
 }
 
-static type_id derive(struct check *c, const struct deriv *d, type_id of)
+static type_id derive(struct check *c, const struct deriv *d, type_id of, bool may_be_open)
 {
 	switch (d->kind) {
 	case DERIV_PTR: return derive_pointer(c, d, of);
-	case DERIV_ARRAY: return derive_array(c, d, of);
+	case DERIV_ARRAY: return derive_array(c, d, of, may_be_open);
 	case DERIV_FUNC: return derive_function(c, d, of);
 	case DERIV_ASSOC: break; /* declarator_type() */
 	}
@@ -517,7 +518,9 @@ static type_id declarator_type(struct check *c, struct type_name *tn, struct dec
 		const struct deriv *d = &tn->derivs[i];
 
 		if (d->kind != DERIV_ASSOC) {
-			type = derive(c, d, type);
+			type = derive(c, d, type,
+				      c->in_include ||
+					      (tn->specs->sc == SC_EXTERN && i + 1 == tn->nderivs));
 		} else if (!ret_assoc || i + 1 < tn->nderivs) {
 			diag_error(c->diags, D_DECL_DYNOBJ, d->span,
 				   "an associative array cannot be part of another type");
@@ -701,9 +704,8 @@ bool decl_alone(struct check *c, struct decl_specs *specs)
 
 	if (type_is_error(c, type))
 		return false;
-	/* an enum's items are useful without a tag; a struct without one can never be named */
-	if (specs->tag == TAG_ENUM ? specs->has_body || specs->tag_name
-				   : specs->tag && specs->tag_name)
+	/* a struct without a tag can never be named, but it is accepted, as in C */
+	if (specs->tag && (specs->has_body || specs->tag_name))
 		return true;
 	diag_error(c->diags, D_DECL_USELESS, specs->span,
 		   "useless declaration: it declares no name");

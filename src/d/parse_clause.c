@@ -279,12 +279,25 @@ static void parse_pred(struct parser *p, struct decl *d)
 			     "expected actions { } following probe description and predicate");
 }
 
+/* 'foo_t x;' where foo_t is no type reads as two descriptions, but no clause ends in ';'. */
+static bool is_declaration(const struct parser *p, const struct decl *d)
+{
+	const char *word = d->clause.specs[0].text, *next = lex_peek(&p->lx);
+
+	return d->clause.nspecs == 1 && p->tok.kind == TOK_WORD && is_letter(*word) &&
+	       !strpbrk(word, ":-.*?[") && next && next < p->lx.end && *next == ';';
+}
+
 /* A description alone: the default action in a string, an error in a file. */
 static void check_bare_specs(struct parser *p, const struct decl *d)
 {
 	const char *word = d->clause.specs[d->clause.nspecs - 1].text;
 	bool at_end = p->tok.kind == TOK_EOF || p->tok.kind == TOK_WORD;
 
+	if (is_declaration(p, d)) {
+		fail_old_style(p, d->clause.specs[0].span, word);
+		return;
+	}
 	if (p->in->src->kind == SOURCE_STRING && at_end)
 		return;
 	if (p->recovering) {

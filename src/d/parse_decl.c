@@ -308,6 +308,22 @@ static bool parse_spec(struct parser *p, struct decl_specs *s, bool storage)
 	return true;
 }
 
+/* Two names in a row: the first one was meant as a type. */
+void fail_old_style(struct parser *p, struct span at, const char *name)
+{
+	if (p->failed)
+		return;
+	parser_error(p, D_DECL_IDENT, at, "old-style declaration or incorrect type specified");
+	diag_hint(p->in->diags, "'%s' is not a known type", name);
+}
+
+static bool word_follows(const struct parser *p)
+{
+	const char *next = lex_peek(&p->lx);
+
+	return next && next < p->lx.end && (is_letter(*next));
+}
+
 /* { storage | type-specifier | qualifier } */
 struct decl_specs *parse_specs(struct parser *p, bool storage)
 {
@@ -316,7 +332,9 @@ struct decl_specs *parse_specs(struct parser *p, bool storage)
 
 	while (!p->failed && parse_spec(p, s, storage))
 		n++;
-	if (!n && p->tok.kind == TOK_IDENT)
+	if (!n && p->tok.kind == TOK_IDENT && word_follows(p))
+		fail_old_style(p, p->tok.span, p->tok.text);
+	else if (!n && p->tok.kind == TOK_IDENT)
 		parser_syntax(p, "'%s' is not a known type", p->tok.text);
 	else if (!n)
 		parser_syntax(p, "a type is expected here");
@@ -512,6 +530,9 @@ void parse_vars(struct parser *p, struct decl *d)
 	while (!p->failed && p->tok.kind != TOK_SEMI) {
 		struct type_name *t = parse_declarator(p, d->vars.specs, DECLARATOR_NAMED);
 
+		if (p->tok.kind == TOK_IDENT && t->name && !t->nderivs &&
+		    !has_base(d->vars.specs) && !(d->vars.specs->flags & ALL_MODIFIERS))
+			fail_old_style(p, t->name_span, t->name);
 		if (p->failed)
 			return;
 		if (d->vars.specs->sc == SC_TYPEDEF)

@@ -88,6 +88,8 @@ struct type_name *parse_type_name(struct parser *p);
 struct type_name **parse_params(struct parser *p, enum tok close, uint32_t *ret_n,
 				bool *ret_varargs);
 void parse_vars(struct parser *p, struct decl *d);
+/* Reports two names where a type and a name are expected. */
+void fail_old_style(struct parser *p, struct span at, const char *name);
 
 /* ---- expressions (parse_expr.c) -------------------------------------------------------------- */
 struct expr *parse_comma(struct parser *p);

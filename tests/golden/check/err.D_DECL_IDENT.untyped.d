@@ -1,2 +1,3 @@
-self x;
-const y;
+foo_t x;
+self foo_t y;
+struct s { foo_t z; };

@@ -1,2 +1,2 @@
 struct out { int a; };
-translator struct out < int i > { b = i; a = i; a = i; };
+translator struct out < int i > { b = i; a = i; };
