@@ -4,10 +4,13 @@
 #include "base/hashmap.h"
 #include "dif/shape.h"
 
+#define SHAPE_DEPTH_MAX 200 /* structures within structures: printing them recurses */
+
 /* One walk over a type; made remembers the shape of each type met. */
 struct shaper {
 	struct check *c;
 	struct hashmap *made; /* type_id -> struct shape */
+	uint32_t depth;
 };
 
 static const struct shape *shape_of(struct shaper *s, type_id type);
@@ -87,8 +90,10 @@ static void shape_fill(struct shaper *s, struct shape *sh, type_id type)
 		return;
 	case TK_STRUCT:
 	case TK_UNION:
-		if (is_known) {
+		if (is_known && s->depth < SHAPE_DEPTH_MAX) {
+			s->depth++;
 			shape_members(s, sh, info);
+			s->depth--;
 			return;
 		}
 		break;
@@ -124,7 +129,7 @@ static const struct shape *shape_of(struct shaper *s, type_id type)
 
 const struct shape *type_shape(struct check *c, type_id type)
 {
-	struct shaper s = {c, hashmap_create()};
+	struct shaper s = {.c = c, .made = hashmap_create()};
 	const struct shape *sh = shape_of(&s, type);
 
 	hashmap_destroy(s.made);

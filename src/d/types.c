@@ -135,20 +135,23 @@ static type_id names_get(const struct types *t, const char *name, size_t len)
 	return id;
 }
 
-/* Key of a tag: kind, then the bytes of the tag. */
-static size_t tag_key(enum type_kind kind, const char *tag, char *buf, size_t size)
+/* Key of a tag: kind, then the bytes of the tag, whatever their number: C++ makes names of many kilobytes. */
+static void tag_key(struct strbuf *key, enum type_kind kind, const char *tag)
 {
-	int n = snprintf(buf, size, "%c%s", 'A' + (int)kind, tag);
-
-	return MIN((size_t)n, size - 1);
+	strbuf_addc(key, (char)('A' + (int)kind));
+	strbuf_adds(key, tag);
 }
 
 static type_id tags_get_at(const struct types *t, enum d_layer layer, enum type_kind kind,
 			   const char *tag)
 {
-	char key[1024];
+	struct strbuf key = {0};
+	type_id id;
 
-	return value_to_id(hashmap_find(t->tags[layer], key, tag_key(kind, tag, key, sizeof(key))));
+	tag_key(&key, kind, tag);
+	id = value_to_id(hashmap_find(t->tags[layer], strbuf_text(&key), key.len));
+	strbuf_deinit(&key);
+	return id;
 }
 
 static type_id tags_get(const struct types *t, enum type_kind kind, const char *tag)
@@ -162,24 +165,32 @@ static type_id tags_get(const struct types *t, enum type_kind kind, const char *
 
 static void tags_set(struct types *t, const struct type_row *row)
 {
-	char key[1024];
-	size_t len = tag_key(row->info.kind, row->info.name, key, sizeof(key));
+	struct strbuf key = {0};
 
-	hashmap_set(t->tags[row->layer], key, len, id_to_value(row->info.index));
+	tag_key(&key, row->info.kind, row->info.name);
+	hashmap_set(t->tags[row->layer], strbuf_text(&key), key.len, id_to_value(row->info.index));
+	strbuf_deinit(&key);
 }
 
 static void tags_remove(struct types *t, const struct type_row *row)
 {
-	char key[1024];
+	struct strbuf key = {0};
 
-	hashmap_remove(t->tags[row->layer], key,
-		       tag_key(row->info.kind, row->info.name, key, sizeof(key)));
+	tag_key(&key, row->info.kind, row->info.name);
+	hashmap_remove(t->tags[row->layer], strbuf_text(&key), key.len);
+	strbuf_deinit(&key);
 }
 
+/* To be called before the declaration changes a row that it completes. */
 static void undo_note(struct types *t, type_id id, bool was_forward)
 {
+	const struct type_row *row = type_row(t, id);
+
 	if (!t->importing)
-		vec_push(&t->undo, (struct type_undo){.id = id, .was_forward = was_forward});
+		vec_push(&t->undo, (struct type_undo){
+					   .id = id,
+					   .old = was_forward ? arena_memdup(t->arena, row, sizeof(*row)) : NULL,
+				   });
 }
 
 static void strsized_note(struct types *t, struct type_row *row)
@@ -310,24 +321,55 @@ static void row_forget(struct types *t, struct type_row *row)
 	}
 }
 
+static void strsized_forget(struct types *t, type_id id)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->strsized.len; i++)
+		if (t->strsized.data[i] != id)
+			t->strsized.data[n++] = t->strsized.data[i];
+	t->strsized.len = n;
+}
+
+/* The struct or union that an array of any dimensions consists of, or the type itself. */
+static type_id array_base(const struct types *t, type_id id)
+{
+	const struct type_row *row = type_resolved_row(t, id);
+
+	while (row->info.kind == TK_ARRAY)
+		row = type_resolved_row(t, row->info.ref);
+	return row->info.index;
+}
+
+/* Arrays of a type that is a forward again have a size that may not come back: they are made anew. */
+static void arrays_forget(struct types *t, type_id of)
+{
+	for (uint32_t i = 0; i < t->rows.len; i++) {
+		const struct type_info *info = &t->rows.data[i]->info;
+
+		if (info->kind == TK_ARRAY && array_base(t, info->index) == of) {
+			const struct derived_key key = {TK_ARRAY, info->ref, info->nelems};
+
+			hashmap_remove(t->derived, &key, sizeof(key));
+			strsized_forget(t, info->index);
+		}
+	}
+}
+
 void types_rollback(struct types *t, uint32_t mark)
 {
 	while (t->undo.len > mark) {
 		struct type_undo undo = t->undo.data[--t->undo.len];
 		struct type_row *row = type_row(t, undo.id);
 
-		if (!undo.was_forward) {
+		if (!undo.old) {
 			row_forget(t, row);
 			continue;
 		}
-		row->info.is_complete = false;
-		row->info.size = 0;
-		row->info.members = NULL;
-		row->info.nmembers = 0;
-		row->info.enums = NULL;
-		row->info.nenums = 0;
-		row->def = NULL;
-		row->ndef = 0;
+		if (row->has_string)
+			strsized_forget(t, undo.id);
+		*row = *undo.old;
+		arrays_forget(t, undo.id);
 	}
 }
 
@@ -499,6 +541,41 @@ type_id type_define_sou(struct types *t, enum type_kind kind, const char *tag,
 	return row->info.index;
 }
 
+#define NESTING_MAX 200 /* structures within structures, by value */
+
+/*
+ * Does a type hold, by value, the structure what? Debug information can be damaged or made to say so; then the
+ * structure has no end. Nesting beyond NESTING_MAX counts as such, because all that descends into types recurses.
+ */
+static bool type_holds(struct types *t, type_id id, type_id what, uint32_t depth)
+{
+	struct type_row *row = type_row(t, array_base(t, id));
+
+	if (row->info.index == what || depth > NESTING_MAX)
+		return true;
+	if (row->visit == t->visit)
+		return false;
+	row->visit = t->visit;
+	for (uint32_t i = 0; i < row->info.nmembers; i++)
+		if (type_holds(t, row->info.members[i].type, what, depth + 1))
+			return true;
+	return false;
+}
+
+/* Leaves out members that would make the structure contain itself. */
+static uint32_t members_end(struct types *t, const struct type_row *row, struct type_member *members,
+			    uint32_t n)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		t->visit++;
+		if (!type_holds(t, members[i].type, row->info.index, 0))
+			members[kept++] = members[i];
+	}
+	return kept;
+}
+
 type_id type_import_sou(struct types *t, type_id fwd, enum type_kind kind, const char *tag,
 			uint32_t size, const struct type_member *members, uint32_t n)
 {
@@ -509,7 +586,7 @@ type_id type_import_sou(struct types *t, type_id fwd, enum type_kind kind, const
 	row->info.is_complete = true;
 	row->info.size = size;
 	row->info.members = members_dup(t, members, n);
-	row->info.nmembers = n;
+	row->info.nmembers = members_end(t, row, row->info.members, n);
 	type_layout_given(t, row);
 	return row->info.index;
 }

@@ -17,6 +17,7 @@ struct type_row {
 	enum d_layer layer; /* whose name or tag it is */
 	const struct type_importer *from; /* a program's (types_import_begin()); NULL = t->importer's */
 	bool has_string; /* size depends on strsize */
+	uint32_t visit;	 /* the last walk of type_holds() that came by */
 	/* STRUCT, UNION declared in D: the members as given, paddings included, to lay them out
 	 * again */
 	const struct type_member *def;
@@ -26,7 +27,7 @@ struct type_row {
 /* One declaration, in order, so that a failed compile can be undone. */
 struct type_undo {
 	type_id id;
-	bool was_forward; /* the declaration completed a forward: make it one again */
+	const struct type_row *old; /* the forward that it completed, as it was; NULL: there was none */
 };
 
 struct types {
@@ -39,6 +40,7 @@ struct types {
 	VEC(type_id) strsized;	     /* types with has_string, each after those it is made of */
 	VEC(struct type_undo) undo;
 	uint32_t strsize;
+	uint32_t visit; /* walks of type_holds() so far */
 	const struct type_importer *importer;
 	uint32_t importing; /* depth of calls into the importer */
 	const struct type_importer *from; /* of the program whose types are made now; NULL: none */

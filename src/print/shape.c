@@ -273,7 +273,9 @@ static void show_value(const struct view *v, const struct shape *sh, uint64_t of
 	case SHAPE_SOU: show_sou(v, sh, off, depth); return;
 	case SHAPE_ARRAY: show_array(v, sh, off, depth); return;
 	case SHAPE_FORWARD: out_adds(v->o, "<forward decl>"); return;
-	case SHAPE_STRING: show_text(v->o, v->bytes + off, strnlen(v->bytes + off, v->len - off)); return;
+	case SHAPE_STRING:
+		show_text(v->o, v->bytes + off, strnlen(v->bytes + off, MIN(sh->size, v->len - off)));
+		return;
 	case SHAPE_FLOAT: show_float(v, sh, off); return;
 	case SHAPE_INT:
 	case SHAPE_CHAR:
