@@ -35,12 +35,9 @@ bool check_expansion(struct check *c, struct span at, struct expr *body, const s
 	struct measure m = measure(body);
 	uint32_t deepest = 0;
 
-	for (; b; b = b->next) {
-		struct measure arg = measure(b->e);
-
-		m.nodes += arg.nodes;
-		deepest = MAX(deepest, arg.deepest);
-	}
+	/* The nodes of an argument are charged at each of its uses: check_ident(). */
+	for (; b; b = b->next)
+		deepest = MAX(deepest, measure(b->e).deepest);
 	ck->ncloned += m.nodes;
 	if (ck->ncloned <= EXPANSION_MAX && m.deepest + deepest <= HEIGHT_MAX)
 		return true;

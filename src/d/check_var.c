@@ -551,7 +551,8 @@ struct expr *check_ident(struct check *c, struct expr *e)
 	struct ident *id;
 
 	if (b)
-		return expr_clone(c->arena, b->e);
+		return check_expansion(c, e->span, b->e, NULL) ? expr_clone(c->arena, b->e)
+							       : expr_bad(c, e->span);
 	if (strchr(e->ident.name, '`'))
 		return symbol_value(c, e);
 	id = ident_find(c, e->ident.scope, e->ident.name);
