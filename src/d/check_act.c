@@ -160,13 +160,13 @@ static struct expr *skb_member(struct check *c, struct expr *skb, const char *na
 	return check_expr(c, e);
 }
 
-/* The bytes of a packet that lie at its data: the others are in pages of their own. */
-static struct expr *skb_linear(struct check *c, struct expr *skb)
+/* The bytes of a packet that lie at its data: the others are in pages of their own. 'first' is evaluated before skb. */
+static struct expr *skb_linear(struct check *c, struct expr *first, struct expr *skb)
 {
 	struct expr *e = expr_new(c, EXPR_BINARY, skb->span, TYPE_NONE);
 
 	e->binary.op = OP_SUB;
-	e->binary.l = skb_member(c, skb, "len");
+	e->binary.l = skb_member(c, first, "len");
 	e->binary.r = skb_member(c, skb, "data_len");
 	return check_expr(c, e);
 }
@@ -176,7 +176,7 @@ static bool record_packet(struct check *c, struct expr *addr, struct expr *proto
 			  struct prog_act *act)
 {
 	type_id skb_type = types_find_tag(c->types, TK_STRUCT, "sk_buff");
-	struct expr *skb, *linear, *len, *data;
+	struct expr *first, *skb, *linear, *len, *data;
 
 	if (skb_type == TYPE_NONE)
 		skb_type = type_forward(c->types, TK_STRUCT, "sk_buff");
@@ -185,8 +185,9 @@ static bool record_packet(struct check *c, struct expr *addr, struct expr *proto
 			    "pcap( ) needs \"struct sk_buff\", which is unknown here");
 		return false;
 	}
-	skb = expr_cast(c, addr, type_pointer(c->types, skb_type));
-	linear = skb_linear(c, skb);
+	first = expr_cast(c, addr, type_pointer(c->types, skb_type));
+	skb = expr_keep(c, &first);
+	linear = skb_linear(c, first, skb);
 	len = skb_member(c, skb, "len");
 	data = skb_member(c, skb, "data");
 	if (expr_is_bad(linear) || expr_is_bad(len) || expr_is_bad(data))

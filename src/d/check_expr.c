@@ -68,6 +68,38 @@ struct expr *expr_cast(struct check *c, struct expr *e, type_id to)
 	return cast;
 }
 
+#define KEPT_NAME "(operand)" /* no D name has parentheses */
+
+static bool is_plain_read(const struct expr *e)
+{
+	while (e->kind == EXPR_CAST)
+		e = e->cast.e;
+	return e->kind == EXPR_INT || (e->kind == EXPR_VAR && !e->var.nkeys);
+}
+
+struct expr *expr_keep(struct check *c, struct expr **e)
+{
+	struct ident *id = hashmap_finds(c->locals, KEPT_NAME);
+	struct expr *var, *assign;
+
+	if (is_plain_read(*e))
+		return expr_clone(c->arena, *e);
+	if (!id)
+		id = var_create(c, (*e)->span, SCOPE_THIS, KEPT_NAME, TYPE_ULONG, false, NULL, 0);
+	if (id->type == TYPE_ERROR)
+		return *e = expr_bad(c, (*e)->span);
+	var = expr_new(c, EXPR_VAR, (*e)->span, TYPE_ULONG);
+	var->var.ident = id;
+	var->is_lvalue = true;
+	assign = expr_new(c, EXPR_ASSIGN, (*e)->span, TYPE_ULONG);
+	assign->binary.op = OP_NONE;
+	assign->binary.l = var;
+	assign->binary.r = expr_cast(c, *e, TYPE_ULONG);
+	var = expr_cast(c, expr_clone(c->arena, var), (*e)->type);
+	*e = expr_cast(c, assign, (*e)->type);
+	return var;
+}
+
 /* A conversion that changes no bit is left out, so that DIF stays small. */
 static bool convert_int(struct check *c, struct expr **e, type_id to)
 {

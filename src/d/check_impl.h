@@ -192,6 +192,12 @@ struct expr *check_any(struct check *c, struct expr *e);
 struct expr *check_value(struct check *c, struct expr *e);
 /* Wraps e into an implicit conversion to a type; folds constants. */
 struct expr *expr_cast(struct check *c, struct expr *e, type_id to);
+/*
+ * For an operand that an action evaluates in several of its DIF objects: **e becomes what the first of them evaluates,
+ * the result (a clone for each) what the others do. A value that costs nothing and changes nothing is read again; any other
+ * is kept in a clause-local variable that no program can name, so that '++' in the operand happens once.
+ */
+struct expr *expr_keep(struct check *c, struct expr **e);
 struct expr *expr_new(struct check *c, enum expr_kind kind, struct span at, type_id type);
 /* The value of a type after truncation and extension. */
 uint64_t int_convert(const struct types *t, uint64_t val, type_id type);

@@ -57,7 +57,7 @@ bool act_check_print(struct check *c, struct expr *call, struct prog_act *act)
 /* printm(n, memref(addr, len)) is tracemem(addr, n, len), both taken out of memref()'s pair. */
 bool act_check_printm(struct check *c, struct expr *call, struct prog_act *act)
 {
-	struct expr **args = call->call.args;
+	struct expr **args = call->call.args, *pair;
 
 	if (!check_arg_count(c, call_subr(c, call), call))
 		return false;
@@ -80,7 +80,8 @@ bool act_check_printm(struct check *c, struct expr *call, struct prog_act *act)
 	}
 	act->kind = ACT_TRACEMEM;
 	act->param[0] = (int64_t)args[0]->ival.val;
+	pair = expr_keep(c, &args[1]);
 	act_arg(c, act, deref(c, args[1], 0), DATUM_BYTES);
-	act_arg(c, act, deref(c, args[1], 1), DATUM_INT);
+	act_arg(c, act, deref(c, pair, 1), DATUM_INT);
 	return true;
 }
