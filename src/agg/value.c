@@ -189,15 +189,10 @@ static int64_t lquantize_label(const struct prog_agg *agg, uint32_t bucket)
 
 int64_t agg_bucket_label(const struct agg_layout *l, uint32_t bucket)
 {
-	int64_t label = 0;
-
 	switch (l->agg->func) {
 	case AGGFUNC_QUANTIZE: return quantize_label(bucket);
 	case AGGFUNC_LQUANTIZE: return lquantize_label(l->agg, bucket);
-	case AGGFUNC_LLQUANTIZE:
-		(void)llquantize_label(l->agg->param, bucket,
-				       &label); /* ghosts: agg_row_bucket() */
-		return label;
+	case AGGFUNC_LLQUANTIZE: return llquantize_label(l->agg->param, bucket);
 	case AGGFUNC_COUNT:
 	case AGGFUNC_SUM:
 	case AGGFUNC_MIN:

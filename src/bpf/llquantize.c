@@ -9,11 +9,12 @@
  *
  *	hi = factor^(o+1), lo = factor^o
  *	hi <= steps:  hi - lo bins of width 1
- *	otherwise:    steps - steps/factor bins of width ceil(hi / steps)
+ *	otherwise:    steps - steps/factor bins of width hi / steps
  *
- * (With steps dividing hi this is the classic factor^(o+1)/n with n = min(factor^(o+1), steps).
- * When it does not, as in factor 12, steps 96, order 1, the last bins of the order stay empty:
- * consumers leave out bins whose label is not below hi.)
+ * Bins begin at multiples of their width. With fewer steps than the factor lo is no such multiple,
+ * and the first bin of an order is the shorter piece from lo to the first one:
+ *
+ *	llquantize(v, 10, 2, 2, 5):	100..199  200..399  400..599  600..799  800..999
  *
  * Bins of all orders are counted through from off = 1; off = 0 is the bin of magnitudes below
  * factor^low; off = S + 1, S the number of bins of all orders, is the overflow, magnitudes of
@@ -27,8 +28,9 @@
  *		off	0  1  2 ..  9  10     .. 18	 19	  1   2 ..  19
  *		bucket	0  2  4 .. 18  20     .. 36	 38	  1   3 ..  37
  *
- * Requires (checked by d/): factor >= 2, steps >= factor, factor divides steps, 0 <= low < high,
- * factor^(high+1) < 2^63 (so high <= 61), steps <= 65535. All arithmetic is on unsigned 64 bits.
+ * Requires (checked by d/): factor >= 2; steps divides factor or is a multiple of it; each hi above
+ * steps is a multiple of steps; 0 <= low <= high; factor^(high+1) < 2^63 (so high <= 61);
+ * steps <= 65535. All arithmetic is on unsigned 64 bits.
  */
 #include "bpf/layout.h"
 #include "bpf/llquantize.h"
@@ -42,9 +44,9 @@ static uint64_t power(uint64_t factor, uint64_t exp)
 	return v;
 }
 
-static uint64_t order_width(uint64_t hi, uint64_t steps)
+static uint64_t bin_width(uint64_t hi, uint64_t steps)
 {
-	return hi <= steps ? 1 : (hi + steps - 1) / steps;
+	return hi <= steps ? 1 : hi / steps;
 }
 
 uint32_t llquantize_bucket(const int64_t param[4], int64_t v)
@@ -61,7 +63,9 @@ uint32_t llquantize_bucket(const int64_t param[4], int64_t v)
 		uint64_t hi = lo * factor;
 
 		if (mag < hi) {
-			off += (mag - lo) / order_width(hi, steps);
+			uint64_t width = bin_width(hi, steps);
+
+			off += mag / width - lo / width;
 			break;
 		}
 		off += hi <= steps ? hi - lo : per_order;
@@ -90,32 +94,24 @@ uint32_t llquantize_nbuckets(const int64_t param[4])
 	return (uint32_t)(2 * (side_bins(param) + 1) + 1);
 }
 
-bool llquantize_label(const int64_t param[4], uint32_t bucket, int64_t *ret_label)
+int64_t llquantize_label(const int64_t param[4], uint32_t bucket)
 {
 	uint64_t factor = (uint64_t)param[0], steps = (uint64_t)param[3];
 	uint64_t lo = power(factor, (uint64_t)param[1]);
-	uint64_t off = ((uint64_t)bucket + 1) / 2, label = 0;
-	bool is_real = true;
+	uint64_t off = ((uint64_t)bucket + 1) / 2, label = 0, rest = off - 1;
 
-	if (off > 0) {
-		uint64_t rest = off - 1;
+	for (int64_t o = param[1]; off > 0 && o <= param[2]; o++) {
+		uint64_t hi = lo * factor, width = bin_width(hi, steps);
+		uint64_t bins = hi <= steps ? hi - lo : steps - steps / factor;
 
-		for (int64_t o = param[1]; o <= param[2]; o++) {
-			uint64_t hi = lo * factor;
-			uint64_t bins = hi <= steps ? hi - lo : steps - steps / factor;
-
-			if (rest < bins) {
-				label = lo + rest * order_width(hi, steps);
-				is_real = label < hi;
-				break;
-			}
-			rest -= bins;
-			lo = hi;
-			label = hi; /* overflow, when no order has it */
+		if (rest < bins) {
+			label = rest ? (lo / width + rest) * width : lo;
+			break;
 		}
+		rest -= bins;
+		label = lo = hi; /* of the overflow, when no order has the bucket */
 	}
-	*ret_label = bucket & 1 ? -(int64_t)label : (int64_t)label;
-	return is_real;
+	return bucket & 1 ? -(int64_t)label : (int64_t)label;
 }
 
 uint32_t llquantize_row(uint32_t nbuckets, uint32_t row)

@@ -11,8 +11,8 @@
 uint32_t llquantize_bucket(const int64_t param[4], int64_t v);
 /*
  * The bound nearest to zero of a bucket's values: 0 for bucket 0, n of [n, n + width) and of
- * (-n - width, -n], factor^(high+1) of the overflow. False when no value can fall into the bucket.
+ * (-n - width, -n], factor^(high+1) of the overflow.
  */
-bool llquantize_label(const int64_t param[4], uint32_t bucket, int64_t *ret_label);
+int64_t llquantize_label(const int64_t param[4], uint32_t bucket);
 /* Bucket number of the row-th row when all are listed by ascending value. */
 uint32_t llquantize_row(uint32_t nbuckets, uint32_t row);

@@ -92,23 +92,16 @@ static uint64_t power(uint64_t factor, int64_t n)
 	return v;
 }
 
-static bool divides_power(int64_t steps, int64_t factor)
-{
-	uint64_t v = (uint64_t)factor;
-
-	for (int64_t n = 1; v; v = power((uint64_t)factor, ++n))
-		if (v % (uint64_t)steps == 0)
-			return true;
-	return false;
-}
-
 /*
- * Buckets are linear within an order of magnitude, from a whole order to a fraction of one: steps
- * divides the factor, or is a multiple of it that divides some power of it.
+ * Buckets are linear within an order of magnitude: steps divides the factor, or is a multiple of
+ * it. Their bounds are whole numbers: steps divides the first power of the factor that is not below
+ * it and not within the lowest order; smaller powers have buckets of one, larger ones are
+ * multiples.
  */
-static bool llquantize_steps(struct check *c, struct span at, const int64_t *p)
+static bool check_llquantize_steps(struct check *c, struct span at, const int64_t *p)
 {
 	int64_t factor = p[0], steps = p[3];
+	uint64_t divided = power((uint64_t)factor, p[1] + 1);
 
 	if (steps < factor && factor % steps != 0) {
 		check_error(c, D_LLQUANT_FACTORNSTEPS, at,
@@ -117,11 +110,13 @@ static bool llquantize_steps(struct check *c, struct span at, const int64_t *p)
 			    (long long)steps, (long long)factor);
 		return false;
 	}
-	if (steps > factor && (steps % factor != 0 || !divides_power(steps, factor))) {
+	while (divided < (uint64_t)steps)
+		divided *= (uint64_t)factor;
+	if (steps > factor && (steps % factor != 0 || divided % (uint64_t)steps != 0)) {
 		check_error(c, D_LLQUANT_FACTOREVEN, at,
 			    "llquantize( ) steps (%lld) must be a multiple of the factor (%lld) "
-			    "and divide a power of it",
-			    (long long)steps, (long long)factor);
+			    "and divide %llu",
+			    (long long)steps, (long long)factor, (unsigned long long)divided);
 		return false;
 	}
 	return true;
@@ -158,7 +153,7 @@ static bool llquantize_params(struct check *c, struct expr *call, int64_t *p)
 			    (long long)p[0], (long long)p[2] + 1);
 		return false;
 	}
-	return llquantize_steps(c, call->span, p);
+	return check_llquantize_steps(c, call->span, p);
 }
 
 /* What the functions do with the arguments behind the value. */

@@ -1,8 +1,6 @@
 /* Histograms: rows, labels, bars (d-language.md 6.4.2). */
 #include "print/impl.h"
 
-#include "bpf/llquantize.h"
-
 #define BAR_WIDTH 40
 #define RULE	  "------------- Distribution -------------"
 
@@ -106,15 +104,6 @@ void print_bar(struct printer *p, struct out *o, const struct bars *b, int64_t c
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-/* Bins of llquantize no value can fall into are never shown. */
-static bool is_ghost(const struct agg_layout *l, uint32_t row)
-{
-	int64_t label;
-
-	return l->agg->func == AGGFUNC_LLQUANTIZE &&
-	       !llquantize_label(l->agg->param, agg_row_bucket(l, row), &label);
-}
-
 static int64_t row_count(const struct agg_layout *l, const int64_t *state, uint32_t row)
 {
 	return state ? state[agg_row_bucket(l, row)] : 0;
@@ -146,17 +135,8 @@ void hist_range(const struct agg_layout *l, const int64_t *state, uint32_t *ret_
 	}
 	while (row_count(l, state, last) == 0)
 		last--;
-	/* A neighbour on each side. The rows at both ends are no ghosts. */
-	if (first > 0)
-		do
-			first--;
-		while (is_ghost(l, first));
-	if (last < l->nbuckets - 1)
-		do
-			last++;
-		while (is_ghost(l, last));
-	*ret_first = first;
-	*ret_last = last;
+	*ret_first = first > 0 ? first - 1 : 0; /* a neighbour on each side */
+	*ret_last = MIN(last + 1, l->nbuckets - 1);
 }
 
 /* ---- labels -------------------------------------------------------------------------------- */
@@ -240,8 +220,6 @@ void print_histogram(struct printer *p, struct out *o, const struct agg_view *v,
 		bars_zoom(&b, highest);
 	out_addf(o, "\n%16s %41s %-9s\n", "value", RULE, "count");
 	for (uint32_t row = first; row <= last; row++) {
-		if (is_ghost(l, row))
-			continue;
 		row_label(o, l, row, first);
 		print_bar(p, o, &b, row_count(l, state, row), v->normal);
 	}

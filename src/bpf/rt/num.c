@@ -76,7 +76,7 @@ struct llq_work {
 static long llq_step(u64 it, void *ctx)
 {
 	struct llq_work *w = WORK(((struct loop *)ctx)->p, struct llq_work);
-	u64 lo = w->lo, hi = lo * w->factor, steps = w->steps, mag = w->mag;
+	u64 lo = w->lo, hi = lo * w->factor, steps = w->steps, mag = w->mag, width;
 
 	if (w->order >= w->low) {
 		if (mag < lo || w->order > w->high)
@@ -84,7 +84,8 @@ static long llq_step(u64 it, void *ctx)
 		if (w->off == 0)
 			w->off = 1;
 		if (mag < hi) {
-			w->off += (mag - lo) / (hi <= steps ? 1 : (hi + steps - 1) / steps);
+			width = hi <= steps ? 1 : hi / steps;
+			w->off += mag / width - lo / width;
 			return 1;
 		}
 		w->off += hi <= steps ? hi - lo : steps - steps / w->factor;

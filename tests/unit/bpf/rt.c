@@ -541,7 +541,8 @@ static uint64_t quantize_bucket(int64_t v)
 static void test_numbers(void)
 {
 	static const int64_t params[][4] = {{10, 0, 3, 10}, {2, 0, 61, 2},  {10, 2, 6, 100},
-					    {3, 1, 4, 27},  {12, 0, 2, 96}, {10, 0, 17, 20}};
+					    {3, 1, 4, 27},  {12, 2, 4, 96}, {10, 0, 17, 20},
+					    {10, 0, 5, 5},  {10, 2, 6, 2},  {12, 1, 3, 1}};
 	uint32_t nbad = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)

@@ -332,7 +332,7 @@ static void test_lquantize(void)
 
 static void test_llquantize(void)
 {
-	static const int64_t p[4] = {10, 2, 3, 10}, unit[4] = {10, 0, 1, 10}, ghost[4] = {12, 0, 2, 96};
+	static const int64_t p[4] = {10, 2, 3, 10}, unit[4] = {10, 0, 1, 10}, few[4] = {10, 0, 5, 5};
 
 	/* buckets: 0 below 100; even: 100, 200, .. 900, 1000, .. 9000, 10000; odd: the same below zero */
 	hist_case(AGGFUNC_LLQUANTIZE, p, DATA({2, 1}, {38, 1}),
@@ -364,13 +364,17 @@ static void test_llquantize(void)
 		  "               0 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@ 2        \n"
 		  ROW0("               1"),
 		  "the zero bin of order 0 is 0");
-	/* order 1 of factor 12 in 96 steps: 12, 14, .. 142; the bins after them are no rows */
-	hist_case(AGGFUNC_LLQUANTIZE, ghost,
-		  DATA({llquantize_bucket(ghost, 143), 1}),
-		  HEAD ROW0("             140")
-		  "             142 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@ 1        \n"
-		  ROW0("             144"),
-		  "bins without values are not shown");
+	/* fewer steps than the factor: the first bin of an order is from 100 to the second multiple of 200 */
+	hist_case(AGGFUNC_LLQUANTIZE, few, DATA({llquantize_bucket(few, 999), 1}),
+		  HEAD ROW0("             600")
+		  "             800 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@ 1        \n"
+		  ROW0("            1000"),
+		  "rows of the end of an order");
+	hist_case(AGGFUNC_LLQUANTIZE, few, DATA({llquantize_bucket(few, 100), 1}),
+		  HEAD ROW0("              80")
+		  "             100 |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@ 1        \n"
+		  ROW0("             200"),
+		  "rows of the start of an order");
 }
 
 static void test_bars(void)
