@@ -53,6 +53,11 @@ struct expr *expr_bad(struct check *c, struct span at);
 /* Called by decl.c: makes name a constant of type int; reports D_DECL_IDRED when it is taken. */
 bool check_enumerator(struct check *c, struct span at, const char *name, int64_t val);
 
+/* The declaration of a type ("struct tag" or the name of a typedef) has been refused: later uses of it
+ * are silent (check_poison.c). */
+void type_poison(struct check *c, const char *name);
+bool type_is_poisoned(struct check *c, const char *name);
+
 /* A name that means nothing yet: true when that has changed (compile_env.define). */
 bool check_define(struct check *c, const char *name, size_t len);
 

@@ -19,6 +19,8 @@ static bool check_complete(struct check *c, struct span at, type_id sou)
 {
 	if (type_complete(c->types, sou))
 		return true;
+	if (type_is_poisoned(c, type_text(c, type_resolve(c->types, sou))))
+		return false;
 	check_error(c, D_OP_INCOMPLETE, at,
 		    "cannot look into \"%s\": it is declared but not defined", type_text(c, sou));
 	diag_hint(c->diags, "%s",

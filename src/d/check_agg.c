@@ -347,9 +347,11 @@ static bool agg_bind(struct check *c, struct expr *e, const struct subr *subr,
 	const char *what = arena_printf(c->arena, "@%s[ ]", l->agg.name);
 	enum datum_kind *kinds;
 
-	if (id && !check_same_func(c, id, e, (enum aggfunc)subr->code))
+	if (id && id->type != TYPE_ERROR && !check_same_func(c, id, e, (enum aggfunc)subr->code))
 		return false;
 	kinds = check_agg_keys(c, what, l);
+	if (id && id->type == TYPE_ERROR)
+		return false; /* the clause that defines it has failed */
 	if (!kinds || (id && !check_params_match(c, id->agg, e->span, params)))
 		return false;
 	if (!id)
@@ -400,7 +402,8 @@ static void hint_agg(struct check *c, const char *name)
 	struct ident *id;
 
 	while ((id = hashmap_next(m, &pos, NULL, NULL)))
-		names[n++] = id->name;
+		if (id->type != TYPE_ERROR)
+			names[n++] = id->name;
 	nearest = diag_nearest(name, names, n);
 	if (nearest)
 		diag_hint(c->diags, "did you mean '@%s'?", nearest);
@@ -425,8 +428,9 @@ struct ident *check_agg_arg(struct check *c, const char *func, uint32_t argno, s
 	}
 	id = hashmap_finds(c->session->agg_idents, e->agg.name);
 	if (id)
-		return id;
+		return id->type == TYPE_ERROR ? NULL : id;
 	check_error(c, undefined, e->span, "undefined aggregation: @%s", e->agg.name);
 	hint_agg(c, e->agg.name);
+	agg_poison(c, e->agg.name, e->span);
 	return NULL;
 }

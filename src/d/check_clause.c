@@ -461,4 +461,6 @@ void check_clause(struct check *c, struct decl *d)
 	/* a mistake in the body would be reported once for each description */
 	for (uint32_t i = 0; i < d->clause.nspecs && diags_count(c->diags) == nerrors; i++)
 		check_for_spec(c, d, &d->clause.specs[i]);
+	if (diags_count(c->diags) != nerrors)
+		clause_poison(c, d);
 }

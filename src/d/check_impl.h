@@ -137,6 +137,7 @@ struct checker {
 	bool destructive; /* the current clause calls something that is */
 	struct pending_pragma *pending;
 	uint32_t ntrouble;  /* reports and poison nodes so far: none means that all is well */
+	struct hashmap *poisoned_types; /* "struct tag" or typedef name: its declaration has failed */
 	uint32_t first_off; /* where this program's text begins */
 	struct parse_env parse_env;
 	struct parse_input input;
@@ -297,6 +298,13 @@ struct attr builtin_attr(struct check *c, const struct ident *id);
 /* Narrows the clause's attributes by a use and checks option amin. */
 void attr_use(struct check *c, struct span at, const char *name, struct attr a);
 struct hashmap *session_map(struct dsession *s); /* a hash map that ends with the session */
+
+/* ---- check_poison.c: what failed, and is missing for that reason alone -------------------- */
+
+/* Makes an aggregation that nothing has defined poison: what is wrong with it has been reported. */
+void agg_poison(struct check *c, const char *name, struct span at);
+/* Makes poison of every name that the unchecked clause d would have defined by assignment. */
+void clause_poison(struct check *c, const struct decl *d);
 
 /* ---- check_symbol.c: names with a backquote ----------------------------------------------- */
 

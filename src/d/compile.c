@@ -420,6 +420,7 @@ static void checker_init(struct checker *ck, struct dsession *s, const struct co
 	c->opts = opts;
 	c->env = env;
 	c->locals = hashmap_create();
+	ck->poisoned_types = hashmap_create();
 	ck->parse_env = (struct parse_env){
 		.ctx = c,
 		.is_type = env_is_type,
@@ -498,6 +499,7 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 	}
 	session_layer(s, outer);
 	hashmap_destroy(ck.c.locals);
+	hashmap_destroy(ck.poisoned_types);
 	vec_deinit(&ck.c.clauses);
 	return e;
 }

@@ -301,6 +301,20 @@ static bool tag_is_free(struct check *c, const struct decl_specs *s)
 	return true;
 }
 
+/* "struct foo": how type_poison() knows a tag. */
+static const char *tag_text(struct check *c, const struct decl_specs *s)
+{
+	return arena_printf(c->arena, "%s %s", tag_word(s), s->tag_name);
+}
+
+/* A structure with a member that was refused: its size and its other members would mislead. */
+static type_id sou_poison(struct check *c, const struct decl_specs *s)
+{
+	if (s->tag_name)
+		type_poison(c, tag_text(c, s));
+	return TYPE_ERROR;
+}
+
 static type_id sou_define(struct check *c, struct decl_specs *s)
 {
 	enum type_kind kind = tag_kind(s);
@@ -312,6 +326,9 @@ static type_id sou_define(struct check *c, struct decl_specs *s)
 	members = members_resolve(c, s);
 	if (!tag_is_free(c, s)) /* a member's type has defined it meanwhile */
 		return TYPE_ERROR;
+	for (uint32_t i = 0; i < s->nmembers; i++)
+		if (type_is_error(c, members[i].type))
+			return sou_poison(c, s);
 	return type_define_sou(c->types, kind, s->tag_name, members, s->nmembers);
 }
 
@@ -372,6 +389,8 @@ static type_id tag_resolve(struct check *c, struct decl_specs *s)
 	if (!s->tag_name)
 		return TYPE_ERROR; /* a syntax error, reported by the parser */
 	name = s->tag_name;
+	if (type_is_poisoned(c, tag_text(c, s)))
+		return TYPE_ERROR;
 	if (!types_find_tag_known(c->types, tag_kind(s), name))
 		(void)check_define(c, name,
 				   strlen(name)); /* or it is the kernel's, or defined later */
@@ -390,6 +409,8 @@ static type_id name_resolve(struct check *c, const struct decl_specs *s)
 	const char *name = s->name;
 	type_id id;
 
+	if (type_is_poisoned(c, name))
+		return TYPE_ERROR;
 	if (in_declared_container(&name))
 		id = types_find_declared(c->types, name, strlen(name));
 	else
@@ -680,8 +701,10 @@ bool decl_typedef(struct check *c, struct type_name *tn)
 {
 	type_id type = declarator_type(c, tn, NULL), old;
 
-	if (type_is_error(c, type))
+	if (type_is_error(c, type)) {
+		type_poison(c, tn->name);
 		return false;
+	}
 	if (strchr(tn->name, '`')) {
 		diag_error(c->diags, D_DECL_SCOPE, tn->name_span,
 			   "cannot define type %s: the name of a new type has no scope", tn->name);

@@ -152,6 +152,8 @@ bool parser_at_cast(struct parser *p)
 
 /* ---- struct, union, enum --------------------------------------------------------------------- */
 
+static bool semicolon_is_missing(struct parser *p, const struct decl_specs *s);
+
 /* declarator [":" const-expr] | ":" const-expr | nothing (an anonymous member) */
 static struct member_decl parse_member(struct parser *p, struct decl_specs *specs)
 {
@@ -178,6 +180,8 @@ static void parse_members(struct parser *p, struct decl_specs *s)
 	while (!p->failed && p->tok.kind != TOK_RBRACE) {
 		struct decl_specs *specs = parse_specs(p, false);
 
+		if (semicolon_is_missing(p, specs))
+			continue;
 		do
 			list_push(p->arena, &members, parse_member(p, specs));
 		while (parser_accept(p, TOK_COMMA));
@@ -324,18 +328,86 @@ static bool word_follows(const struct parser *p)
 	return next && next < p->lx.end && (is_letter(*next));
 }
 
+/* ---- a ';' that is missing behind '}' -------------------------------------------------------- */
+
+static bool is_on_new_line(const struct parser *p)
+{
+	const char *text = p->in->src->text;
+	uint32_t base = p->in->src->base;
+
+	return p->prev_end < p->tok.span.off &&
+	       memchr(text + (p->prev_end - base), '\n', p->tok.span.off - p->prev_end);
+}
+
+/* A word that begins the next declaration, for it cannot be the name of what is declared here. */
+static bool at_next_decl(struct parser *p)
+{
+	enum tok kind = p->tok.kind;
+
+	if (parser_at_clause_head(p) || kind == TOK_EOF || kind == TOK_KW_INLINE ||
+	    kind == TOK_KW_TRANSLATOR || kind == TOK_KW_PROVIDER)
+		return true;
+	if (!is_on_new_line(p))
+		return false;
+	return storage_class(kind) != SC_NONE || (kind == TOK_IDENT && parser_at_type(p)) ||
+	       spec_flag(kind, modifiers, ARRAY_LEN(modifiers));
+}
+
+static bool at_second_base(const struct parser *p)
+{
+	return is_tag_keyword(p->tok.kind) ||
+	       spec_flag(p->tok.kind, base_types, ARRAY_LEN(base_types));
+}
+
+static bool specs_have_ended(struct parser *p, const struct decl_specs *s)
+{
+	return s->has_body && (at_second_base(p) || at_next_decl(p));
+}
+
+/* Behind the specifiers: 'struct foo { ... }' and then the next declaration. After the report the parser
+ * goes on as if the ';' were there. */
+static bool semicolon_is_missing(struct parser *p, const struct decl_specs *s)
+{
+	static const char *const words[] = {
+		[TAG_STRUCT] = "struct", [TAG_UNION] = "union", [TAG_ENUM] = "enum"};
+
+	if (p->failed || !specs_have_ended(p, s))
+		return false;
+	diag_error(p->in->diags, at_second_base(p) ? D_DECL_COMBO : D_SYNTAX,
+		   (struct span){p->prev_end - 1, 1}, "';' is missing after the '}' of %s %s",
+		   s->tag_name ? words[s->tag] : "this", s->tag_name ? s->tag_name : words[s->tag]);
+	parser_hint(p, "a declaration ends with ';': write '};'");
+	return true;
+}
+
+/* A name where only a type can stand. In front of a declarator it is taken for a type from there on: what
+ * is declared with it would look undeclared otherwise. */
+static void unknown_type(struct parser *p, struct decl_specs *s)
+{
+	const char *next = lex_peek(&p->lx), *name = p->tok.text;
+
+	if (word_follows(p))
+		fail_old_style(p, p->tok.span, name);
+	else
+		parser_syntax(p, "'%s' is not a known type", name);
+	if (!next || (*next != '*' && !is_letter(*next)))
+		return;
+	parser_go_on(p);
+	s->name = name;
+	parser_add_typedef(p, name);
+	parser_advance(p);
+}
+
 /* { storage | type-specifier | qualifier } */
 struct decl_specs *parse_specs(struct parser *p, bool storage)
 {
 	struct decl_specs *s = ARENA_NEW(p->arena, struct decl_specs);
 	uint32_t start = p->tok.span.off, n = 0;
 
-	while (!p->failed && parse_spec(p, s, storage))
+	while (!p->failed && !specs_have_ended(p, s) && parse_spec(p, s, storage))
 		n++;
-	if (!n && p->tok.kind == TOK_IDENT && word_follows(p))
-		fail_old_style(p, p->tok.span, p->tok.text);
-	else if (!n && p->tok.kind == TOK_IDENT)
-		parser_syntax(p, "'%s' is not a known type", p->tok.text);
+	if (!n && p->tok.kind == TOK_IDENT)
+		unknown_type(p, s);
 	else if (!n)
 		parser_syntax(p, "a type is expected here");
 	s->span = parser_span_from(p, start);
@@ -527,6 +599,10 @@ void parse_vars(struct parser *p, struct decl *d)
 
 	d->kind = DECL_VARS;
 	d->vars.specs = parse_specs(p, true);
+	if (semicolon_is_missing(p, d->vars.specs)) {
+		parser_reread_outer(p);
+		return;
+	}
 	while (!p->failed && p->tok.kind != TOK_SEMI) {
 		struct type_name *t = parse_declarator(p, d->vars.specs, DECLARATOR_NAMED);
 

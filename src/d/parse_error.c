@@ -27,6 +27,12 @@ void parser_hint(struct parser *p, const char *hint)
 	diag_hint(p->in->diags, "%s", hint);
 }
 
+void parser_go_on(struct parser *p)
+{
+	p->tok = p->bad;
+	p->failed = false;
+}
+
 /* What D has instead of some things C programmers type. */
 static const char *token_hint(const struct parser *p)
 {
@@ -173,8 +179,7 @@ void parser_sync_pred(struct parser *p)
 	p->lx.quiet = false;
 }
 
-/* Goes back to the current token and reads it as OUTER does. */
-static void sync_end_at(struct parser *p)
+void parser_reread_outer(struct parser *p)
 {
 	p->lx.quiet = false;
 	p->lx.outer = true;
@@ -195,7 +200,7 @@ void parser_sync_outer(struct parser *p)
 	}
 	for (;; sync_next(p)) {
 		if (p->tok.kind == TOK_EOF || parser_at_clause_head(p)) {
-			sync_end_at(p);
+			parser_reread_outer(p);
 			return;
 		}
 		if (p->tok.kind == TOK_LBRACE)

@@ -59,12 +59,16 @@ void parser_error(struct parser *p, enum dtag tag, struct span at, const char *f
 /* Fails without a message: what went wrong before has been reported. */
 void parser_fail(struct parser *p);
 void parser_hint(struct parser *p, const char *hint);
+/* The token of the error is understood after all: goes on from there, as if nothing had failed. */
+void parser_go_on(struct parser *p);
 /* Behind the end of the statement, or at the '}' or clause head that ends it. */
 void parser_sync_stmt(struct parser *p);
 /* At the '{' that follows a predicate, or at something that cannot be in one. */
 void parser_sync_pred(struct parser *p);
 /* Behind the external declaration, or at the head of the next clause. */
 void parser_sync_outer(struct parser *p);
+/* Goes back to the current token and reads it as OUTER does. */
+void parser_reread_outer(struct parser *p);
 /* Does the current token look like the head of a clause at the beginning of a line? */
 bool parser_at_clause_head(const struct parser *p);
 
