@@ -245,6 +245,8 @@ static void reset_mach(struct entry *en)
 		mach_set(g, offsetof(struct rt_mach, has_comm), 0);
 	if (g->needs.err && !en->ops->fills_err)
 		mach_set(g, offsetof(struct rt_mach, err), 0);
+	if (g->needs.exits)
+		mach_set(g, offsetof(struct rt_mach, exits), 0);
 	for (uint32_t k = 0; k < 10; k++)
 		if (unfilled >> k & 1)
 			em_store_imm(&g->e, 8, R9, (int32_t)ARG_OFF(k), 0);
@@ -283,6 +285,7 @@ static void call_groups(struct entry *en)
 {
 	struct gen *g = en->g;
 	struct emitter *e = &g->e;
+	uint32_t done = em_label(e);
 
 	for (uint32_t i = 0, func = 1; i < g->u->nclauses; func++) {
 		uint32_t end = en->group_ends.data[func - 1], skip = em_label(e);
@@ -297,9 +300,12 @@ static void call_groups(struct entry *en)
 		em_mov(e, R1, R6);
 		em_mov(e, R2, R9);
 		em_call_func(e, func);
+		if (end < g->u->nclauses && clauses_may_exit(g, g->u->clauses, i, end))
+			gen_jump_if_exited(g, done);
 		em_here(e, skip);
 		i = end;
 	}
+	em_here(e, done);
 }
 
 void gen_func_begin(struct gen *g, const char *name, uint32_t clause, uint32_t id)
@@ -409,6 +415,23 @@ static void inline_clauses(struct entry *en)
 	gen_clauses(g, g->u->clauses, 0, g->u->nclauses, en->always);
 }
 
+/*
+ * exit() takes effect when its firing ends: then the record with the status is in the buffer, and whoever sees
+ * the state finds it there.
+ */
+static void gen_exit(struct gen *g)
+{
+	uint32_t goes_on = em_label(&g->e), exited = em_label(&g->e);
+
+	if (!g->needs.exits)
+		return;
+	gen_jump_if_exited(g, exited);
+	em_ja(&g->e, goes_on);
+	em_here(&g->e, exited);
+	gen_end_run(g);
+	em_here(&g->e, goes_on);
+}
+
 static void gen_entry(struct entry *en)
 {
 	struct gen *g = en->g;
@@ -430,6 +453,7 @@ static void gen_entry(struct entry *en)
 		call_groups(en);
 	else
 		inline_clauses(en);
+	gen_exit(g);
 	gen_vtime_end(g);
 	em_store_imm(e, 4, R9, offsetof(struct rt_mach, busy), 0);
 	em_here(e, en->quit);
@@ -506,6 +530,7 @@ static void emit_error_clause(struct gen *g, uint32_t i)
 static void error_clauses(struct gen *g)
 {
 	struct emitter *e = &g->e;
+	uint32_t done = em_label(e);
 
 	if (!g->is_large) {
 		g->is_error_clause = true;
@@ -518,24 +543,30 @@ static void error_clauses(struct gen *g)
 		em_mov(e, R2, R9);
 		em_imm(e, R3, 0);
 		em_call_func(e, gen_func(g, "ERROR clause", emit_error_clause, i));
+		if (clauses_may_exit(g, g->u->error_clauses, i, i + 1))
+			gen_jump_if_exited(g, done);
 	}
+	em_here(e, done);
 }
 
 void gen_fault_func(struct gen *g, uint32_t unused)
 {
 	struct emitter *e = &g->e;
+	uint32_t exited = em_label(e);
 
 	gen_func_frame(g);
 	gen_rt(g, "rt_fault_record");
+	if (g->u->nerror_clauses && g->needs.exits)
+		gen_jump_if_exited(g, exited); /* the clause called exit() before its fault: ERROR does not fire */
 	if (g->u->nerror_clauses) {
 		copy_words(g, true);
 		fill_error_args(g);
 		mach_set(g, FAULT(kind), 0);
 		error_clauses(g);
 		copy_words(g, false);
-	} else {
-		mach_set(g, FAULT(kind), 0);
 	}
+	em_here(e, exited);
+	mach_set(g, FAULT(kind), 0);
 	em_imm(e, R0, 0);
 	em_exit(e);
 }
@@ -556,6 +587,7 @@ static void find_needs(struct gen *g)
 	g->needs.args |= error.args & ~((1u << NERROR_ARGS) - 1);
 	g->needs.err |= error.err;
 	g->needs.comm |= error.comm;
+	g->needs.exits |= error.exits;
 }
 
 static bool is_same_probe(const struct unit *u, const struct unit_probe *a,

@@ -83,6 +83,7 @@ struct needs {
 	uint32_t names; /* bit n: probeprov, mod, func, name */
 	bool probe, probe_idx, epid, err, timestamp, comm, scratch, token, tls, faults;
 	bool ctx; /* stacks are walked from it */
+	bool exits; /* exit() may be called */
 };
 
 struct gen {
@@ -242,6 +243,8 @@ void gen_record_act(struct gen *g, uint32_t act);
 void gen_record_mark(struct gen *g,
 		     uint32_t act); /* executed, with those that follow in its block */
 void gen_record_end(struct gen *g);
+/* The session's state goes from ON to EXITING: no probe but END fires from now on; r0, r1 */
+void gen_end_run(struct gen *g);
 /* The record of this firing belongs to the speculation whose id args[0] gives; else the clause
  * ends. */
 void gen_speculate(struct gen *g, const struct prog_act *act);
@@ -276,6 +279,10 @@ void gen_agg(struct gen *g, const struct prog_act *act);
 void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t to,
 		 const uint64_t *always);
 struct clause_cost *clause_cost(struct gen *g, const struct unit_clause *ucs, uint32_t i);
+/* Whether exit() may be called in a firing of the clauses [from, to), by them or by ERROR's after a fault. */
+bool clauses_may_exit(const struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t to);
+/* Jumps to label when a clause of this firing has called exit(); r0 */
+void gen_jump_if_exited(struct gen *g, uint32_t label);
 /* Begins a function; id: what calls name it by. clause: UINT32_MAX = none. */
 void gen_func_begin(struct gen *g, const char *name, uint32_t clause, uint32_t id);
 /* First instructions of a function (ctx, mach, ...) that holds clauses: r9, FRAME_CTX; r3 stays. */

@@ -278,9 +278,30 @@ struct clause_cost *clause_cost(struct gen *g, const struct unit_clause *ucs, ui
 	return &g->costs[ucs == g->u->clauses ? i : g->u->nclauses + i];
 }
 
+bool clauses_may_exit(const struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t to)
+{
+	struct needs n = {0}, error = {0};
+
+	if (!g->needs.exits)
+		return false;
+	for (uint32_t i = from; i < to; i++)
+		needs_of_clause(&n, g->l, ucs[i].layout);
+	for (uint32_t i = 0; n.faults && ucs == g->u->clauses && i < g->u->nerror_clauses; i++)
+		needs_of_clause(&error, g->l, g->u->error_clauses[i].layout);
+	return n.exits || error.exits;
+}
+
+void gen_jump_if_exited(struct gen *g, uint32_t label)
+{
+	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, exits));
+	em_jmp_imm(&g->e, BPF_JNE, R0, 0, label);
+}
+
 void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t to,
 		 const uint64_t *always)
 {
+	uint32_t done = em_label(&g->e);
+
 	for (uint32_t i = from; i < to && !g->err; i++) {
 		uint32_t insns = g->e.code->insns.len, branches = g->e.nbranches;
 
@@ -289,7 +310,10 @@ void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, ui
 			test_mask(g, i % 64, g->out);
 		gen_clause(g, &ucs[i]);
 		em_here(&g->e, g->out);
+		if (i + 1 < to && clauses_may_exit(g, ucs, i, i + 1))
+			gen_jump_if_exited(g, done);
 		*clause_cost(g, ucs, i) = (struct clause_cost){g->e.code->insns.len - insns,
 							       g->e.nbranches - branches};
 	}
+	em_here(&g->e, done);
 }

@@ -229,6 +229,8 @@ void gen_record_act(struct gen *g, uint32_t act)
 		else
 			record_field(g, &al->fields[k], pa->args[k], pa->number + k);
 	}
+	if (pa->kind == ACT_EXIT)
+		em_store_imm(&g->e, 4, R9, offsetof(struct rt_mach, exits), 1);
 }
 
 void gen_speculate(struct gen *g, const struct prog_act *act)
@@ -252,8 +254,7 @@ void gen_speculate(struct gen *g, const struct prog_act *act)
 
 /* ---- sending -------------------------------------------------------------------------------- */
 
-/* Turns ON into EXITING; r0, r1. */
-static void end_run(struct gen *g)
+void gen_end_run(struct gen *g)
 {
 	struct emitter *e = &g->e;
 	uint32_t done = em_label(e);
@@ -269,7 +270,7 @@ static void emit_drop(struct gen *g, const struct cold *c)
 {
 	gen_count(g, offsetof(struct rt_cpu, drops));
 	if (g->env->stops_when_full)
-		end_run(g);
+		gen_end_run(g);
 	em_ja(&g->e, c->back);
 }
 
@@ -294,27 +295,18 @@ static bool has_exit(const struct prog_clause *c)
 	return false;
 }
 
-/* r7 = flags for the ring; after exit(), stops all CPUs and wakes the consumer. */
-static void handle_exit(struct gen *g)
+/* r7 = flags for the ring: the record of a clause that called exit() wakes the consumer. */
+static void exit_flags(struct gen *g)
 {
-	struct emitter *e = &g->e;
-	const struct clause_layout *cl = g->uc->layout;
-	uint32_t done = em_label(e), exits = em_label(e);
+	uint32_t done = em_label(&g->e);
 
-	em_imm(e, R7, BPF_RB_NO_WAKEUP);
-	for (uint32_t i = 0; cl->executed_off && i < cl->clause->nacts; i++) {
-		if (cl->clause->acts[i].kind != ACT_EXIT)
-			continue;
-		gen_mach_load(g, 1, R0, rec_off(g, cl->executed_off + i / 8));
-		em_alu_imm(e, BPF_AND, R0, 1 << (i % 8));
-		em_jmp_imm(e, BPF_JNE, R0, 0, exits);
-	}
-	if (cl->executed_off)
-		em_ja(e, done);
-	em_here(e, exits);
-	em_imm(e, R7, BPF_RB_FORCE_WAKEUP);
-	end_run(g);
-	em_here(e, done);
+	em_imm(&g->e, R7, BPF_RB_FORCE_WAKEUP);
+	if (!g->uc->layout->executed_off)
+		return; /* nothing leads around its exit() */
+	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, exits));
+	em_jmp_imm(&g->e, BPF_JNE, R0, 0, done);
+	em_imm(&g->e, R7, BPF_RB_NO_WAKEUP);
+	em_here(&g->e, done);
 }
 
 void gen_record_end(struct gen *g)
@@ -327,7 +319,7 @@ void gen_record_end(struct gen *g)
 	if (cl->executed_off)
 		skip_if_empty(g);
 	if (exits)
-		handle_exit(g);
+		exit_flags(g);
 	gen_timestamp(g);
 	gen_mach_store(g, 8, rec_off(g, offsetof(struct rt_rec, time)), R0);
 	drop = gen_cold(g, (struct cold){.emit = emit_drop, .back = g->out});

@@ -114,6 +114,7 @@ void needs_of_clause(struct needs *n, const struct layout *l, const struct claus
 			needs_of_difo(n, c->acts[i].args[k]);
 		n->faults |= act_can_fault(l, cl, i);
 		n->ctx |= has_stack(&c->acts[i]);
+		n->exits |= c->acts[i].kind == ACT_EXIT;
 	}
 	if (c->records)
 		n->probe = n->timestamp = true;

@@ -376,8 +376,7 @@ static void hook_exit(void *ctx, int status)
 {
 	dtrace_hdl_t *h = ctx;
 
-	if (!h->exit_seen)
-		h->exit_status = status;
+	h->exit_status = status; /* the last one counts */
 	h->exit_seen = true;
 }
 

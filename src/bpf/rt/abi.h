@@ -80,7 +80,7 @@ struct rt_mach {
 	u64 tmp[8]; /* to pass more than five arguments, or more than one result */
 	u64 heap;   /* end of the record so far */
 	u32 place;  /* enum uprobe_place; UPROBE_INSN where the program is none; filled for walks */
-	u32 pad;
+	u32 exits;  /* a clause of this firing has called exit(); only where one can */
 };
 
 /* State of the session, in the mmapped map MAP_CONTROL. */

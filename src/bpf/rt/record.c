@@ -19,7 +19,8 @@ u64 rt_fault_record(struct rt_mach *m)
 	r.fault = m->fault;
 	r.epid = m->epid;
 	r.pad = 0;
-	if (rt_ring_output(cpu, &r, sizeof(r), BPF_RB_NO_WAKEUP) == 0)
+	/* a clause that called exit() before its fault leaves no other record that would wake the consumer */
+	if (rt_ring_output(cpu, &r, sizeof(r), m->exits ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP) == 0)
 		return 0;
 	if (cpu < cfg.ncpus)
 		__sync_fetch_and_add(&val_control.cpu[cpu].drops, 1);

@@ -24,7 +24,7 @@ typedef signed short s16;
 #define NOINLINE __attribute__((noinline))
 
 enum { BPF_ANY, BPF_NOEXIST };
-enum { BPF_RB_NO_WAKEUP = 1 };
+enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
 
 /* Linux include/uapi/linux/bpf.h, enum bpf_func_id */
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;

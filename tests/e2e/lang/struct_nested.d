@@ -16,6 +16,5 @@ BEGIN
 	printf("%d %d %s\n", m.via[0].y, l.via[0].y, m.name);
 	this->i = 2; printf("%d\n", m.via[this->i].y);
 	printf("%d %d %d\n", sizeof(struct line), offsetof(struct line, name), offsetof(line_t, via));
-	exit(0);
 }
-BEGIN { printf("%d %s\n", this->tl.via[0].y, self->sl.name); }
+BEGIN { printf("%d %s\n", this->tl.via[0].y, self->sl.name); exit(0); }
