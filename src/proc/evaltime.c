@@ -96,6 +96,7 @@ static struct err *run_to_preinit(struct target *t, const struct aux *aux)
 {
 	uint64_t entry, hook = proc_symbol(t->pid, aux->base, "_dl_debug_state", &entry);
 	uint64_t debug = proc_symbol(t->pid, aux->base, "_r_debug", &entry);
+	uint64_t state_at = aux->base + debug + (aux->is_narrow ? RTLD_STATE_OFF32 : RTLD_STATE_OFF);
 
 	if (!hook)
 		return run_to(t, aux->entry);
@@ -106,7 +107,7 @@ static struct err *run_to_preinit(struct target *t, const struct aux *aux)
 		if (e || t->has_ended)
 			return e;
 		errno = 0;
-		state = debug ? ptrace(PTRACE_PEEKDATA, t->pid, aux->base + debug + RTLD_STATE_OFF, NULL) : 0;
+		state = debug ? ptrace(PTRACE_PEEKDATA, t->pid, state_at, NULL) : 0;
 		if (errno || (int)state == 0)
 			return NULL;
 	}

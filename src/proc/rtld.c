@@ -37,7 +37,10 @@ struct err *proc_aux_read(pid_t pid, struct aux *ret)
 	size = fread(&av, 1, sizeof(av), f);
 	for (size_t i = 0; i < size / sizeof(av.wide[0]); i++)
 		aux_take(ret, av.wide[i].a_type, av.wide[i].a_un.a_val);
-	for (size_t i = 0; !ret->entry && i < size / sizeof(av.narrow[0]); i++)
+	if (ret->entry)
+		return NULL;
+	ret->is_narrow = true;
+	for (size_t i = 0; i < size / sizeof(av.narrow[0]); i++)
 		aux_take(ret, av.narrow[i].a_type, av.narrow[i].a_un.a_val);
 	return NULL;
 }

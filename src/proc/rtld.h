@@ -17,6 +17,7 @@
 
 struct aux {
 	uint64_t entry, base; /* of the program; of the dynamic linker, 0 = there is none */
+	bool is_narrow;	      /* the process has words of 32 bits */
 };
 MUST_CHECK struct err *proc_aux_read(pid_t pid, struct aux *ret);
 /* A symbol of the object that is mapped at addr: its value, 0 = none; and the entry point the file tells. */

@@ -2,15 +2,9 @@
 #include "proc/control.h"
 #include "session/session.h"
 
-/* Where nothing else was asked for: probes of functions want the libraries in place. */
-#define WHEN_PROBED PROC_POSTINIT
-
-static struct err *advance(dtrace_hdl_t *h, struct proc *p, enum proc_when otherwise)
+static struct err *advance(const dtrace_hdl_t *h, struct proc *p)
 {
-	int64_t opt = h->opts.val[OPT_evaltime];
-	enum proc_when when = opt == OPT_UNSET ? otherwise : (enum proc_when)opt;
-
-	return proc_advance(p, when);
+	return proc_advance(p, (enum proc_when)h->opts.val[OPT_evaltime]);
 }
 
 struct err *session_process(void *ctx, pid_t pid)
@@ -19,7 +13,7 @@ struct err *session_process(void *ctx, pid_t pid)
 
 	for (uint32_t i = 0; i < h->procs.len; i++)
 		if (proc_pid(h->procs.data[i]) == pid)
-			return advance(h, h->procs.data[i], WHEN_PROBED);
+			return advance(h, h->procs.data[i]);
 	return NULL;
 }
 
@@ -28,6 +22,6 @@ struct err *session_hold_targets(dtrace_hdl_t *h)
 	struct err *e = NULL;
 
 	for (uint32_t i = 0; i < h->procs.len && !e; i++)
-		e = advance(h, h->procs.data[i], PROC_EXEC);
+		e = advance(h, h->procs.data[i]);
 	return e;
 }
