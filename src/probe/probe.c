@@ -422,6 +422,15 @@ static struct err *match_text(struct probes *ps, const struct probe_desc *desc,
 	return expand(ps, desc, out);
 }
 
+/* Has any of them another name of the function than the one desc gives? */
+static bool has_other_names(const struct probe_desc *desc, const struct probe_list *l)
+{
+	for (uint32_t i = 0; i < l->probes.len; i++)
+		if (!glob_match(desc->func, l->probes.data[i]->func))
+			return true;
+	return false;
+}
+
 static void desc_key(const struct probe_desc *desc, struct strbuf *out)
 {
 	strbuf_addf(out, "%u:%s:%s:%s:%s", desc->id, desc->prov, desc->mod, desc->func, desc->name);
@@ -443,7 +452,7 @@ struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
 			     : match_text(ps, desc, &found, &plain);
 		if (!e) {
 			m = match_finish(ps, &found);
-			m->is_expanded = !desc->id && found.probes.len != plain;
+			m->is_expanded = !desc->id && (found.probes.len != plain || has_other_names(desc, &found));
 			hashmap_sets(ps->matches, key.data, m);
 		}
 		vec_deinit(&found.probes);

@@ -11,15 +11,16 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Names for linking new programs before local ones and those kept for old programs, then few underscores,
- * then short ones. */
+/* Names for linking new programs before local ones and those kept for old programs, then few underscores, then
+ * strong names before weak ones, then short ones. */
 static uint32_t rank_of(const GElf_Sym *sym, const char *name, bool is_old)
 {
 	uint32_t is_local = GELF_ST_BIND(sym->st_info) == STB_LOCAL;
+	uint32_t is_weak = GELF_ST_BIND(sym->st_info) == STB_WEAK;
 
 	return is_local << 31 | (uint32_t)is_old << 30 | (uint32_t)(name[0] == '$') << 29 |
-	       (uint32_t)MIN(strspn(name, "_"), 255u) << 16 |
-	       (uint32_t)MIN(strlen(name), UINT16_MAX);
+	       (uint32_t)MIN(strspn(name, "_"), 255u) << 16 | is_weak << 15 |
+	       (uint32_t)MIN(strlen(name), INT16_MAX);
 }
 
 /* By address, the best name first. */
@@ -82,6 +83,7 @@ static void add_symbol(struct funcs *f, const GElf_Sym *sym, const char *name, b
 	fn.size = MIN(fn.size, room);
 	fn.is_sized = fn.size > 0;
 	fn.is_ifunc = type == STT_GNU_IFUNC;
+	f->has_ifuncs |= fn.is_ifunc;
 	fn.is_startup = is_startup_name(name);
 	fn.is_part = strstr(name, ".cold") != NULL;
 	fn.rank = rank_of(sym, name, is_old);
@@ -346,6 +348,13 @@ const struct func *funcs_at(const struct funcs *f, uint64_t addr)
 	if (!lo || addr - f->list.data[lo - 1].addr >= f->list.data[lo - 1].size)
 		return NULL;
 	return &f->list.data[lo - 1];
+}
+
+const struct func *funcs_preferred(const struct funcs *f, const struct func *fn)
+{
+	while (!fn->is_canonical && fn > f->list.data)
+		fn--;
+	return fn;
 }
 
 bool funcs_off(const struct funcs *f, uint64_t addr, uint64_t *ret_off)

@@ -43,6 +43,7 @@ struct funcs {
 	VEC(struct func_segment) code; /* what of the file can be executed */
 	bool is_32bit;
 	bool has_symtab;
+	bool has_ifuncs;
 	bool is_too_large; /* a symbol table was not read */
 	uint64_t entry; /* address where the program begins, 0 = none */
 };
@@ -52,6 +53,8 @@ MUST_CHECK struct err *funcs_read(int fd, const struct debug_place *place, struc
 void funcs_destroy(struct funcs *f); /* NULL is allowed */
 /* First function of that name; follow next for the others. NULL when there is none. */
 const struct func *funcs_find(const struct funcs *f, const char *name);
+/* fn, or the function under the best of its names: global, few underscores, strong, short. */
+const struct func *funcs_preferred(const struct funcs *f, const struct func *fn);
 /* Bytes from addr to the next function, or to the end of the code. */
 uint64_t funcs_room(const struct funcs *f, uint64_t addr);
 /* Place in the file of an address; false when it is not code. */

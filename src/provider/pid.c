@@ -363,14 +363,13 @@ static struct err *add_code(struct request *r, struct pid_object *o, const struc
 
 static struct err *add_function(struct request *r, struct pid_object *o, const struct func *fn)
 {
-	struct func chosen;
+	struct func code = *funcs_preferred(o->funcs, fn);
 
 	r->nfound++;
-	if (!fn->is_ifunc)
-		return add_code(r, o, fn);
-	if (!pid_object_chosen(r->target, o, fn, &chosen))
+	if (fn->is_ifunc && !pid_object_chosen(r->target, o, fn, &code))
 		return not_chosen(r, fn);
-	return add_code(r, o, &chosen);
+	code.name = pid_object_code_name(o, &code);
+	return add_code(r, o, &code);
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */
@@ -441,8 +440,8 @@ static bool is_meant(struct request *r, const struct func *fn)
 	       (glob_match(r->desc->func, fn->name) || demangled_matches(r, fn));
 }
 
-/* One function an address: under the best of its names that the pattern matches. */
-static struct err *add_matching(struct request *r, struct pid_object *o)
+/* One function an address. */
+static struct err *add_kind(struct request *r, struct pid_object *o, bool is_ifunc)
 {
 	uint64_t last = UINT64_MAX;
 
@@ -450,7 +449,7 @@ static struct err *add_matching(struct request *r, struct pid_object *o)
 		const struct func *fn = &o->funcs->list.data[i];
 		struct err *e;
 
-		if (fn->addr == last || !is_meant(r, fn))
+		if (fn->is_ifunc != is_ifunc || fn->addr == last || !is_meant(r, fn))
 			continue;
 		last = fn->addr;
 		e = add_function(r, o, fn);
@@ -458,6 +457,14 @@ static struct err *add_matching(struct request *r, struct pid_object *o)
 			return e;
 	}
 	return NULL;
+}
+
+/* Implementations that indirect functions have chosen get the names of these, so these come first. */
+static struct err *add_matching(struct request *r, struct pid_object *o)
+{
+	struct err *e = o->funcs->has_ifuncs ? add_kind(r, o, true) : NULL;
+
+	return e ? e : add_kind(r, o, false);
 }
 
 /* ---- absolute addresses ---------------------------------------------------------------------- */

@@ -32,6 +32,7 @@ struct pid_object {
 	struct err *refused; /* why it cannot be probed */
 	struct dwarf_file *dwarf; /* NULL: none, or not looked for (has_dwarf) */
 	bool has_dwarf;
+	struct hashmap *code_names; /* address in the file -> the name its probes have; NULL until one is given */
 };
 
 struct pid_target {
@@ -89,6 +90,11 @@ const struct err *pid_object_open(struct pid_target *t, struct pid_object *o);
  * name. False when nothing was chosen yet.
  */
 bool pid_object_chosen(struct pid_target *t, struct pid_object *o, const struct func *fn, struct func *ret);
+/*
+ * Under which name the code of fn is probed: the implementation that an indirect function has chosen has a name of its
+ * own and may have been chosen under several. It keeps the one that was given to it first.
+ */
+const char *pid_object_code_name(struct pid_object *o, const struct func *fn);
 bool pid_object_matches(const struct pid_object *o, const char *pattern);
 
 /* ---- pid.c ------------------------------------------------------------------------------------- */

@@ -153,6 +153,7 @@ void pid_target_destroy(struct pid_target *t)
 		if (o->fd >= 0)
 			(void)close(o->fd);
 		funcs_destroy(o->funcs);
+		hashmap_destroy(o->code_names);
 		dwarf_file_close(o->dwarf);
 		text_deinit(&o->text);
 		vec_deinit(&o->placed);
@@ -240,7 +241,8 @@ bool pid_object_chosen(struct pid_target *t, struct pid_object *o, const struct 
 
 	if (!chosen || !ifunc_bias(&t->maps, &own, &bias))
 		return false;
-	*ret = (struct func){.addr = chosen - bias, .name = fn->name, .is_canonical = true};
+	*ret = (struct func){
+		.addr = chosen - bias, .name = funcs_preferred(o->funcs, fn)->name, .is_canonical = true};
 	known = funcs_at(o->funcs, ret->addr);
 	if (!funcs_off(o->funcs, ret->addr, &ret->off))
 		return false;
@@ -251,6 +253,20 @@ bool pid_object_chosen(struct pid_target *t, struct pid_object *o, const struct 
 	if (!ret->size)
 		ret->size = funcs_room(o->funcs, ret->addr);
 	return ret->size > 0;
+}
+
+const char *pid_object_code_name(struct pid_object *o, const struct func *fn)
+{
+	const char *name;
+
+	if (!o->funcs->has_ifuncs)
+		return fn->name;
+	if (!o->code_names)
+		o->code_names = hashmap_create();
+	name = hashmap_find(o->code_names, &fn->addr, sizeof(fn->addr));
+	if (!name)
+		hashmap_set(o->code_names, &fn->addr, sizeof(fn->addr), (void *)(uintptr_t)fn->name);
+	return name ? name : fn->name;
 }
 
 /* "libc" for "libc.so.6", "libc.so" for it, too. */

@@ -18,9 +18,16 @@ expect 'pid$target:fun*:f_add:entry' 'funcs f_add entry'
 expect 'pid$target::f_add:entry' 'funcs f_add entry'
 expect 'p*d$target:fun[a-z]s:f_?dd:ent*' 'funcs f_add entry'
 expect 'pid$target:LM0`funcs:f_ends:return' 'funcs f_ends return'
-expect 'pid$target:a.out:f_alias:entry' 'funcs f_alias entry'
-expect 'pid$target:a.out:f_al*:entry' 'funcs f_alias entry'
-expect 'pid$target:funcs:f_*:entry' 'funcs f_fixed entry
+# a function has one name, whichever is asked for: few underscores, then strong before weak, then short
+expect 'pid$target:a.out:f_alias:entry' 'funcs f_add entry'
+expect 'pid$target:a.out:f_al*:entry' 'funcs f_add entry'
+expect 'pid$target:a.out:f_w:return' 'funcs f_strong return'
+expect 'pid$target:a.out:__f_strong:0' 'funcs f_strong 0'
+expect 'pid$target:a.out:l_local:entry' 'funcs f_weak_of_local entry'
+expect 'pid$target:libc.so.6:__write:entry' 'libc.so.6 write entry'
+expect 'pid$target:funcs:f_*:entry' 'funcs f_strong entry
+funcs f_weak_of_local entry
+funcs f_fixed entry
 funcs f_add entry
 funcs f_ten entry
 funcs f_ends entry
@@ -40,6 +47,10 @@ count 'pid$target:funcs:f_ends:' 10
 # one probe an address: malloc has other names, too
 expect 'pid$target:libc.so.6:mallo[c]:entry' 'libc.so.6 malloc entry'
 [ "$(list 'pid$target:libc.so.6:*free:entry' | grep -c '\(^\| \)cfree')" = 0 ] || { echo 'an old name stands for free'; bad=1; }
+# a clause that gives several names of a function runs once a call
+got=$("$DTRACE" -qn 'pid$target::f_alias:entry, pid$target::f_add:entry, pid$target::f_al*:entry { @[probefunc] = count(); }
+	pid$target::f_alias:entry { @["its own clause"] = count(); } END { printa("%s %@d ", @); }' -c "$TRIGGER/funcs 5" 2>"$TMP/err")
+[ "$got" = 'f_add 9 its own clause 9 ' ] || { echo "several names in a clause: $got"; cat "$TMP/err"; bad=1; }
 # every instruction: as objdump has them
 if command -v objdump >/dev/null; then
 	objdump -d --no-show-raw-insn "$TRIGGER/funcs" | awk '

@@ -19,6 +19,13 @@ long f_ten(long a, long b, long c, long d, long e, long f, long g, long h, long 
 long f_ends(long n);
 long f_pair(const struct pair *p);
 
+/* Functions with several names, which nothing calls. */
+__asm__(".text\n"
+	".globl f_strong, __f_strong\n.weak f_w\n.type f_strong, @function\n.type __f_strong, @function\n.type f_w, @function\n"
+	"f_strong: __f_strong: f_w:\n\tret\n.size f_strong, . - f_strong\n.size __f_strong, . - __f_strong\n.size f_w, . - f_w\n"
+	".weak f_weak_of_local\n.type l_local, @function\n.type f_weak_of_local, @function\n"
+	"l_local: f_weak_of_local:\n\tret\n.size l_local, . - l_local\n.size f_weak_of_local, . - f_weak_of_local\n");
+
 /* The same bytes from every compiler: an instruction of five, and the return. */
 __asm__(".text\n.globl f_fixed\n.type f_fixed, @function\nf_fixed:\n\tmovl $1, %eax\n\tret\n.size f_fixed, . - f_fixed\n");
 
