@@ -245,6 +245,7 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
 		break;
 	case DATUM_STRING: f = string_field(d, opts->strsize); break;
 	case DATUM_BYTES:
+	case DATUM_STRUCT:
 		f.kind = REC_BYTES;
 		f.size = d->ret.size;
 		if (act->kind == ACT_PRINT) /* option printsize */
@@ -392,6 +393,7 @@ static struct key_field key_of(enum datum_kind datum, const struct dif_type *t,
 		break;
 	case DATUM_STRING: f.repr = string_repr; break;
 	case DATUM_BYTES:
+	case DATUM_STRUCT:
 		f.repr = KEY_BYTES;
 		f.size = t->size;
 		break;

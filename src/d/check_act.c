@@ -26,6 +26,8 @@ enum datum_kind datum_kind_of(struct check *c, type_id type)
 {
 	if (type_is_string(c->types, type))
 		return DATUM_STRING;
+	if (type_is_sou(c->types, type))
+		return DATUM_STRUCT;
 	return type_is_byref(c->types, type) ? DATUM_BYTES : DATUM_INT;
 }
 

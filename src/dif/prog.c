@@ -51,10 +51,10 @@ static const char *const aggfunc_names[] = {
 };
 
 static const char *const datum_names[] = {
-	[DATUM_INT] = "int",	 [DATUM_STRING] = "string", [DATUM_BYTES] = "bytes",
-	[DATUM_STACK] = "stack", [DATUM_USTACK] = "ustack", [DATUM_SYM] = "sym",
-	[DATUM_MOD] = "mod",	 [DATUM_USYM] = "usym",	    [DATUM_UMOD] = "umod",
-	[DATUM_UADDR] = "uaddr",
+	[DATUM_INT] = "int",	   [DATUM_STRING] = "string", [DATUM_BYTES] = "bytes",
+	[DATUM_STRUCT] = "struct", [DATUM_STACK] = "stack",   [DATUM_USTACK] = "ustack",
+	[DATUM_SYM] = "sym",	   [DATUM_MOD] = "mod",	      [DATUM_USYM] = "usym",
+	[DATUM_UMOD] = "umod",	   [DATUM_UADDR] = "uaddr",
 };
 
 static const char *const scope_names[] = {

@@ -54,14 +54,15 @@ enum aggfunc {
 
 /* What a tuple element or recorded datum is to the consumer. */
 enum datum_kind {
-	DATUM_INT,	/* type.size 1, 2, 4, 8; type.is_signed */
-	DATUM_STRING,	/* type.kind == DIF_KIND_STRING */
-	DATUM_BYTES,	/* struct, union, array; type.size bytes */
-	DATUM_STACK,	/* stack(); the DIFO is the constant PROG_STACK() */
-	DATUM_USTACK,	/* ustack(), jstack(); the same */
-	DATUM_SYM,	/* sym(), func() */
+	DATUM_INT,    /* type.size 1, 2, 4, 8; type.is_signed */
+	DATUM_STRING, /* type.kind == DIF_KIND_STRING */
+	DATUM_BYTES,  /* array, memory; type.size bytes, which may be text */
+	DATUM_STRUCT, /* struct, union; type.size bytes */
+	DATUM_STACK,  /* stack(); the DIFO is the constant PROG_STACK() */
+	DATUM_USTACK, /* ustack(), jstack(); the same */
+	DATUM_SYM,    /* sym(), func() */
 	DATUM_MOD,
-	DATUM_USYM,	/* usym(), ufunc() */
+	DATUM_USYM, /* usym(), ufunc() */
 	DATUM_UMOD,
 	DATUM_UADDR,
 };

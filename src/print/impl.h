@@ -64,6 +64,8 @@ bool datum_of_field(struct datum *d, const struct layout *l, const struct rec_fi
 struct datum datum_of_key(const struct agg_key *k);
 /* The number a value is, whatever its kind: bytes of 1, 2, 4, 8 count as an integer. */
 uint64_t datum_int(const struct datum *d);
+/* Whether it is of the size of an integer. */
+bool datum_is_int(const struct datum *d);
 /* trace(): d-language.md 6.2. */
 void print_trace(struct printer *p, struct out *o, const struct datum *d);
 /* A key of a printa() without format: 6.4.1. */

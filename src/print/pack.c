@@ -23,7 +23,9 @@ static void packed_text(struct printer *p, struct out *o, const struct datum *d)
 {
 	struct spec s = {0, 16, -1};
 
-	if (d->kind == DATUM_STRING || d->kind == DATUM_BYTES) {
+	if (d->kind == DATUM_STRUCT && datum_is_int(d)) {
+		out_int(o, 16, datum_int(d), true);
+	} else if (d->kind == DATUM_STRING || d->kind == DATUM_BYTES || d->kind == DATUM_STRUCT) {
 		out_text(o, &s, d->bytes, strnlen(d->bytes, d->size));
 	} else if (d->kind == DATUM_STACK || d->kind == DATUM_USTACK) {
 		print_stack(p, o, d, p->opts->stackindent);

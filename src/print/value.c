@@ -94,7 +94,7 @@ bool datum_of_field(struct datum *d, const struct layout *l, const struct rec_fi
 		if (!is_int_size(f->size))
 			return false;
 		d->ival = int_at(field, f->size, f->is_signed);
-		if (f->datum == DATUM_STRING || f->datum == DATUM_BYTES)
+		if (f->datum == DATUM_STRING || f->datum == DATUM_BYTES || f->datum == DATUM_STRUCT)
 			d->kind = DATUM_INT; /* those have bytes */
 		return true;
 	case REC_STR: return datum_heap(d, base, field, len);
@@ -120,6 +120,11 @@ uint64_t datum_int(const struct datum *d)
 	if (!d->bytes)
 		return d->ival;
 	return is_int_size(d->size) ? int_at(d->bytes, d->size, d->is_signed) : 0;
+}
+
+bool datum_is_int(const struct datum *d)
+{
+	return is_int_size(d->size);
 }
 
 /* ---- raw dump ------------------------------------------------------------------------------ */
@@ -200,6 +205,46 @@ static void print_bytes(struct printer *p, struct out *o, int width, const struc
 		print_string(o, width, d->bytes, len);
 }
 
+int int_width(uint32_t size)
+{
+	switch (size) {
+	case 1: return 3;
+	case 2: return 5;
+	case 4: return 8;
+	default: return 16;
+	}
+}
+
+static void print_int(struct out *o, bool is_quiet, uint32_t size, uint64_t v, bool is_signed)
+{
+	if (!is_quiet)
+		out_addc(o, ' ');
+	out_int(o, is_quiet ? -1 : int_width(size), v, is_signed);
+}
+
+/*
+ * A structure of the size of an integer prints as one, others are dumped: what is printed depends
+ * on the type, and not on whether the members of this value happen to look like text.
+ */
+static void print_struct(struct out *o, int str_width, const struct datum *d)
+{
+	if (datum_is_int(d))
+		print_int(o, str_width < 0, d->size, int_at(d->bytes, d->size, true), true);
+	else
+		print_raw(o, d->bytes, d->size);
+}
+
+/* Option rawbytes: the characters and the NUL behind them. */
+static void print_raw_string(struct out *o, const struct datum *d)
+{
+	struct out text = {0};
+
+	out_add(&text, d->bytes, d->size);
+	out_addc(&text, '\0');
+	print_raw(o, text.data, (uint32_t)text.len);
+	out_deinit(&text);
+}
+
 static void print_addr(struct printer *p, struct out *o, const struct datum *d)
 {
 	struct out text = {0};
@@ -211,16 +256,6 @@ static void print_addr(struct printer *p, struct out *o, const struct datum *d)
 	out_deinit(&text);
 }
 
-int int_width(uint32_t size)
-{
-	switch (size) {
-	case 1: return 3;
-	case 2: return 5;
-	case 4: return 8;
-	default: return 16;
-	}
-}
-
 /* str_width: of strings; < 0: quiet, nothing is padded. */
 static void print_datum(struct printer *p, struct out *o, int str_width, const struct datum *d)
 {
@@ -230,17 +265,18 @@ static void print_datum(struct printer *p, struct out *o, int str_width, const s
 			print_bytes(p, o, str_width, d);
 			return;
 		}
-		if (str_width >= 0)
-			out_addc(o, ' ');
-		out_int(o, str_width < 0 ? -1 : int_width(d->size), d->ival, d->is_signed);
+		print_int(o, str_width < 0, d->size, d->ival, d->is_signed);
 		return;
 	case DATUM_STRING:
-		if (str_width < 0)
+		if (p->opts->rawbytes)
+			print_raw_string(o, d);
+		else if (str_width < 0)
 			out_add(o, d->bytes, d->size);
 		else
 			print_string(o, str_width, d->bytes, d->size);
 		return;
 	case DATUM_BYTES: print_bytes(p, o, str_width, d); return;
+	case DATUM_STRUCT: print_struct(o, str_width, d); return;
 	case DATUM_STACK:
 	case DATUM_USTACK: print_stack(p, o, d, p->opts->stackindent); return;
 	case DATUM_SYM:

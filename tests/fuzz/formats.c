@@ -54,7 +54,7 @@ static bool next_value(struct fmt_args *args, struct datum *ret)
 		return true;
 	}
 	ret->bytes = bytes;
-	ret->size = ret->kind == DATUM_STRING ? 20 : ret->kind == DATUM_BYTES ? MIN(d->ret.size, 64u) : 16;
+	ret->size = ret->kind == DATUM_STRING ? 20 : ret->kind == DATUM_BYTES || ret->kind == DATUM_STRUCT ? MIN(d->ret.size, 64u) : 16;
 	return true;
 }
 
