@@ -12,7 +12,7 @@
 
 /*
  * Prototypes are read by proto_get(): types as in D, "@" any one argument, "..." any further ones,
- * "[type]" optional. The versions are those in which the D API gained the name.
+ * "[type]" optional, "type|type" either of the two. The versions are those in which the D API gained the name.
  */
 /* clang-format off */
 const struct subr subrs[] = {
@@ -35,7 +35,7 @@ const struct subr subrs[] = {
 	  STABLE, "1.0", "write to user memory" },
 	{ "copyoutstr", SUBR_FUNC, "void(char *, uintptr_t, size_t)", DESTR, DIF_SUBR_COPYOUTSTR,
 	  NULL, STABLE, "1.0", "write a string to user memory" },
-	{ "d_path", SUBR_FUNC, "string(void *)", 0, DIF_SUBR_D_PATH, NULL, STABLE, "1.0",
+	{ "d_path", SUBR_FUNC, "string(struct path *)", 0, DIF_SUBR_D_PATH, NULL, STABLE, "1.0",
 	  "text of a kernel path" },
 	{ "ddi_pathname", SUBR_FUNC, "string(void *, int64_t)", ALIEN, DIF_SUBR_DDI_PATHNAME, NULL, EVOLVING,
 	  "1.0", "device path of illumos" },
@@ -55,9 +55,9 @@ const struct subr subrs[] = {
 	  "16 bits to network order" },
 	{ "index", SUBR_FUNC, "int(const char *, const char *, [int])", 0, DIF_SUBR_INDEX, NULL, STABLE, "1.1",
 	  "position of the first occurrence of a string" },
-	{ "inet_ntoa", SUBR_FUNC, "string(void *)", 0, DIF_SUBR_INET_NTOA, NULL, STABLE, "1.5",
+	{ "inet_ntoa", SUBR_FUNC, "string(uint32_t *|struct in_addr *)", 0, DIF_SUBR_INET_NTOA, NULL, STABLE, "1.5",
 	  "text of the IPv4 address at a pointer" },
-	{ "inet_ntoa6", SUBR_FUNC, "string(void *, [int])", 0, DIF_SUBR_INET_NTOA6, NULL, STABLE, "1.5",
+	{ "inet_ntoa6", SUBR_FUNC, "string(struct in6_addr *, [int])", 0, DIF_SUBR_INET_NTOA6, NULL, STABLE, "1.5",
 	  "text of the IPv6 address at a pointer" },
 	{ "inet_ntop", SUBR_FUNC, "string(int, void *)", 0, DIF_SUBR_INET_NTOP, NULL, STABLE, "1.5",
 	  "text of an address of a family" },
@@ -75,13 +75,13 @@ const struct subr subrs[] = {
 	  "data bytes of a STREAMS message" },
 	{ "msgsize", SUBR_FUNC, "size_t(void *)", ALIEN, DIF_SUBR_MSGSIZE, NULL, STABLE, "1.0",
 	  "bytes of a STREAMS message" },
-	{ "mutex_owned", SUBR_FUNC, "int(void *)", 0, DIF_SUBR_MUTEX_OWNED, NULL, EVOLVING, "1.0",
+	{ "mutex_owned", SUBR_FUNC, "int(struct mutex *)", 0, DIF_SUBR_MUTEX_OWNED, NULL, EVOLVING, "1.0",
 	  "whether a mutex is held" },
-	{ "mutex_owner", SUBR_FUNC, "struct task_struct *(void *)", 0, DIF_SUBR_MUTEX_OWNER, NULL,
+	{ "mutex_owner", SUBR_FUNC, "struct task_struct *(struct mutex *)", 0, DIF_SUBR_MUTEX_OWNER, NULL,
 	  EVOLVING, "1.0", "thread that holds a mutex" },
-	{ "mutex_type_adaptive", SUBR_FUNC, "int(void *)", 0, DIF_SUBR_MUTEX_TYPE_ADAPTIVE, NULL,
+	{ "mutex_type_adaptive", SUBR_FUNC, "int(struct mutex *)", 0, DIF_SUBR_MUTEX_TYPE_ADAPTIVE, NULL,
 	  EVOLVING, "1.0", "whether a lock is an adaptive mutex" },
-	{ "mutex_type_spin", SUBR_FUNC, "int(void *)", 0, DIF_SUBR_MUTEX_TYPE_SPIN, NULL, EVOLVING,
+	{ "mutex_type_spin", SUBR_FUNC, "int(struct mutex *)", 0, DIF_SUBR_MUTEX_TYPE_SPIN, NULL, EVOLVING,
 	  "1.0", "whether a lock is a spin lock" },
 	{ "ntohl", SUBR_FUNC, "uint32_t(uint32_t)", 0, DIF_SUBR_NTOHL, NULL, EVOLVING, "1.3",
 	  "32 bits from network order" },
@@ -95,11 +95,11 @@ const struct subr subrs[] = {
 	  "pseudo-random number" },
 	{ "rindex", SUBR_FUNC, "int(const char *, const char *, [int])", 0, DIF_SUBR_RINDEX, NULL, STABLE,
 	  "1.1", "position of the last occurrence of a string" },
-	{ "rw_iswriter", SUBR_FUNC, "int(void *)", 0, DIF_SUBR_RW_ISWRITER, NULL, EVOLVING, "1.0",
+	{ "rw_iswriter", SUBR_FUNC, "int(rwlock_t *)", 0, DIF_SUBR_RW_ISWRITER, NULL, EVOLVING, "1.0",
 	  "whether a writer waits for or holds a lock" },
-	{ "rw_read_held", SUBR_FUNC, "int(void *)", 0, DIF_SUBR_RW_READ_HELD, NULL, EVOLVING, "1.0",
+	{ "rw_read_held", SUBR_FUNC, "int(rwlock_t *)", 0, DIF_SUBR_RW_READ_HELD, NULL, EVOLVING, "1.0",
 	  "whether a lock is held by readers" },
-	{ "rw_write_held", SUBR_FUNC, "int(void *)", 0, DIF_SUBR_RW_WRITE_HELD, NULL, EVOLVING, "1.0",
+	{ "rw_write_held", SUBR_FUNC, "int(rwlock_t *)", 0, DIF_SUBR_RW_WRITE_HELD, NULL, EVOLVING, "1.0",
 	  "whether a lock is held by a writer" },
 	{ "speculation", SUBR_FUNC, "int()", 0, DIF_SUBR_SPECULATION, NULL, STABLE, "1.0",
 	  "id of a free speculation buffer" },

@@ -22,6 +22,28 @@ static type_id proto_type(struct check *c, const char *text)
 	return type_from_text(c, text);
 }
 
+/*
+ * The type of a parameter. A type of the kernel that this kernel does not describe becomes void *,
+ * so that any pointer is accepted for it.
+ */
+static type_id param_type(struct check *c, const char *text)
+{
+	type_id type = proto_type(c, text);
+
+	return type == TYPE_NONE ? proto_type(c, "void *") : type;
+}
+
+/* "type" or "type|type" */
+static void param_types(struct check *c, struct proto_arg *arg, char *text)
+{
+	char *bar = strchr(text, '|');
+
+	if (bar)
+		*bar = '\0';
+	arg->type = param_type(c, text);
+	arg->other = bar ? param_type(c, bar + 1) : TYPE_NONE;
+}
+
 /* One parameter, blanks around it removed: "[type]", "@", "..." or a type. */
 static void proto_add(struct check *c, struct proto *p, char *text)
 {
@@ -37,7 +59,7 @@ static void proto_add(struct check *c, struct proto *p, char *text)
 	}
 	p->args[p->nargs].any = strcmp(text, "@") == 0;
 	if (!p->args[p->nargs].any)
-		p->args[p->nargs].type = proto_type(c, text);
+		param_types(c, &p->args[p->nargs], text);
 	p->nargs++;
 	if (!optional)
 		p->nmin = p->nargs;
@@ -111,20 +133,55 @@ bool check_arg_count(struct check *c, const struct subr *subr, struct expr *call
 	return false;
 }
 
+/*
+ * A pointer to a struct with the tag of the prototype's: a program may declare the kernel's struct
+ * once more, with its own members.
+ */
+static bool is_same_tag(const struct check *c, type_id a, type_id b)
+{
+	const struct type_info *ta, *tb;
+
+	if (!type_is_pointer(c->types, a) || !type_is_pointer(c->types, b))
+		return false;
+	ta = type_get(c->types, type_resolve(c->types, type_deref(c->types, a)));
+	tb = type_get(c->types, type_resolve(c->types, type_deref(c->types, b)));
+	return ta->kind == TK_STRUCT && tb->kind == TK_STRUCT && ta->name && tb->name &&
+	       strcmp(ta->name, tb->name) == 0;
+}
+
+static bool convert_arg(struct check *c, struct expr **arg, type_id want)
+{
+	return want != TYPE_NONE &&
+	       (check_convert(c, arg, want) || is_same_tag(c, (*arg)->type, want));
+}
+
+/* "uint32_t * or struct in_addr *" */
+static const char *wanted_text(struct check *c, const struct proto_arg *want)
+{
+	const char *text = type_text(c, want->type);
+
+	return want->other == TYPE_NONE
+		       ? text
+		       : arena_printf(c->arena, "%s or %s", text, type_text(c, want->other));
+}
+
 static bool check_arg(struct check *c, const struct subr *subr, const struct proto_arg *want,
 		      struct expr **arg, uint32_t argno)
 {
 	*arg = check_expr(c, *arg);
 	if (expr_is_bad(*arg))
 		return false;
-	if (want->any || check_convert(c, arg, want->type))
+	if (want->any || convert_arg(c, arg, want->type) || convert_arg(c, arg, want->other))
 		return true;
 	check_error(c, D_PROTO_ARG, (*arg)->span,
 		    "%s( ) argument #%u is incompatible with prototype:\n\tprototype: %s\n\t "
 		    "argument: %s",
-		    subr->name, argno, type_text(c, want->type), type_text(c, (*arg)->type));
+		    subr->name, argno, wanted_text(c, want), type_text(c, (*arg)->type));
 	if (type_is_integer(c->types, want->type) && type_is_pointer(c->types, (*arg)->type))
 		diag_hint(c->diags, "pass the address as a number: (%s)", type_text(c, want->type));
+	else if (type_is_pointer(c->types, want->type) && type_is_pointer(c->types, (*arg)->type))
+		diag_hint(c->diags, "if that is what lies there, say so with a cast: (%s)",
+			  type_text(c, want->type));
 	return false;
 }
 

@@ -43,7 +43,7 @@ struct declared_provider {
 struct proto {
 	type_id ret;
 	struct proto_arg {
-		type_id type;
+		type_id type, other; /* other: as good as type, or TYPE_NONE */
 		bool any;
 	} * args;
 	uint32_t nargs, nmin;

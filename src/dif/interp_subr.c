@@ -158,14 +158,15 @@
  * inet_ntoa(a)         string. 4 bytes at kernel address a (unreadable: BADADDR(a)): decimal with
  *                      dots.
  *
- * inet_ntoa6(a, [strict]) string. strict omitted: 0. 16 bytes at kernel address a (BADADDR(a)). If
+ * inet_ntoa6(a, [strict]) string. strict omitted: 1. 16 bytes at kernel address a (BADADDR(a)). If
  *                      the first 10 bytes are 0 and the next two are 0xff (v4-mapped), or the first
  *                      12 are 0 and the last four are neither 0.0.0.0 nor 0.0.0.1 (v4-compatible):
  *                      the last four as by inet_ntoa. Otherwise 8 groups of 16 bits, lower-case
  *                      hexadecimal without leading zeros, joined by ':'; the longest run of zero
  *                      groups (the first of equals) is written "::". A run of one group counts
- *                      unless strict != 0. all zero: "::"; 1:0:2:3:4:5:6:7 is "1::2:3:4:5:6:7"
- *                      (strict: "1:0:2:3:4:5:6:7")
+ *                      only if strict = 0 (RFC 1884 shortened it, RFC 5952 4.2.2 forbids that).
+ *                      all zero: "::"; 1:0:2:3:4:5:6:7 stays as it is (strict = 0:
+ *                      "1::2:3:4:5:6:7")
  *
  * inet_ntop(af, a)     af = 2 (AF_INET): as inet_ntoa(a). af = 10 (AF_INET6): as inet_ntoa6(a), but
  *                      v4-mapped is "::ffff:1.2.3.4" and v4-compatible "::1.2.3.4". Other af (64
@@ -349,7 +350,7 @@ static const struct subr_row {
 	[DIF_SUBR_NTOHLL]     = {subr_swap64, 1, 1, 0},
 	[DIF_SUBR_INET_NTOP]  = {subr_inet_ntop, 2, 2, 0},
 	[DIF_SUBR_INET_NTOA]  = {subr_inet_ntoa, 1, 1, 0},
-	[DIF_SUBR_INET_NTOA6] = {subr_inet_ntoa6, 1, 2, 0},
+	[DIF_SUBR_INET_NTOA6] = {subr_inet_ntoa6, 1, 2, 1},
 	[DIF_SUBR_TOUPPER]    = {subr_toupper, 1, 1, 0},
 	[DIF_SUBR_TOLOWER]    = {subr_tolower, 1, 1, 0},
 	[DIF_SUBR_JSON]	      = {subr_json, 2, 2, 0},

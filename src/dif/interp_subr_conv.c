@@ -200,6 +200,6 @@ uint64_t subr_inet_ntop(struct dif_machine *m, const uint64_t *v)
 	if (v[0] == DIF_AF_INET)
 		return subr_inet_ntoa(m, &v[1]);
 	if (v[0] == DIF_AF_INET6)
-		return ipv6_to_text(m, v[1], false, "::ffff:", "::");
+		return ipv6_to_text(m, v[1], true, "::ffff:", "::");
 	return dif_fault(m, DIF_FAULT_ILLOP, 0);
 }

@@ -244,6 +244,6 @@ u64 rt_sub_inet_ntop(struct rt_mach *m, u64 family, u64 addr)
 	if (family == AF_INET)
 		return v4_text(m, addr);
 	if (family == AF_INET6)
-		return v6_text(m, addr, 1, 1);
+		return v6_text(m, addr, 2, 1);
 	return fault(m, FAULT_ILLOP, 0);
 }

@@ -24,9 +24,14 @@ BEGIN
 	p = (unsigned char *)alloca(16);
 	bcopy(zeros, p, 16);
 	p[0] = 0x20; p[1] = 1; p[15] = 1;
-	printf("%s %s %s\n", inet_ntoa6(p), inet_ntop(10, p), inet_ntop(2, p));
+	printf("%s %s %s\n", inet_ntoa6((struct in6_addr *)p), inet_ntop(10, p), inet_ntop(2, p));
+	/* a single group of zeros stays (RFC 5952 4.2.2), unless strict is 0 */
+	p[5] = 1; p[7] = 1; p[9] = 1; p[11] = 1; p[13] = 1;
+	printf("%s %s %s %s\n", inet_ntoa6((struct in6_addr *)p), inet_ntoa6((struct in6_addr *)p, 0),
+	    inet_ntoa6((struct in6_addr *)p, 1), inet_ntop(10, p));
+	p[5] = 0; p[7] = 0; p[9] = 0; p[11] = 0; p[13] = 0;
 	p[0] = 0; p[1] = 0; p[10] = 0xff; p[11] = 0xff; p[12] = 10;
-	printf("%s %s %s\n", inet_ntoa6(p), inet_ntop(10, p), link_ntop(1, p + 10));
+	printf("%s %s %s\n", inet_ntoa6((struct in6_addr *)p), inet_ntop(10, p), link_ntop(1, p + 10));
 }
 /* memory: inside it works, a byte beyond is a fault, as are addresses that are not scratch memory */
 BEGIN { p = (unsigned char *)alloca(8); bcopy("1234567", p, 8); printf("%s\n", stringof(p)); bcopy("x", p, 0); }
