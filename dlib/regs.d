@@ -28,6 +28,22 @@ inline int R_DS = 25;
 inline int R_FSBASE = 26;
 inline int R_GSBASE = 27;
 
+/*
+ * The same by the names of 32-bit programs, whose registers are the lower halves. R_DS to R_GSBASE and
+ * R_TRAPNO (the number of the last trap) are what the kernel noted when the thread last left its CPU.
+ */
+inline int R_EDI = R_RDI;
+inline int R_ESI = R_RSI;
+inline int R_EBP = R_RBP;
+inline int R_ESP = R_RSP;
+inline int R_EBX = R_RBX;
+inline int R_EDX = R_RDX;
+inline int R_ECX = R_RCX;
+inline int R_EAX = R_RAX;
+inline int R_EIP = R_RIP;
+inline int R_EFL = R_RFL;
+inline int R_UESP = R_RSP;
+
 inline int R_PC = R_RIP;
 inline int R_SP = R_RSP;
 inline int R_FP = R_RBP;

@@ -29,5 +29,13 @@ const struct arch arch = {
 	.uregs = {UREGS(0, 1, 2, 3, 6, 7, 8, 9, 14, 13, 4, 5),
 		  UREGS(12, 11, 10, NONE, 15, 16, 17, 18, 19, 20, NONE, NONE),
 		  UREGS(NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE)},
+	/* struct thread_struct of Linux arch/x86/include/asm/processor.h */
+	.task_regs = {{15, 8, "thread.trap_nr"},
+		      {22, 2, "thread.fsindex"},
+		      {23, 2, "thread.gsindex"},
+		      {24, 2, "thread.es"},
+		      {25, 2, "thread.ds"},
+		      {26, 8, "thread.fsbase"},
+		      {27, 8, "thread.gsbase"}},
 	.nr_abi_bit = 0x40000000, /* __X32_SYSCALL_BIT */
 };

@@ -1,4 +1,6 @@
 /* What is read of the current process through structures of the kernel: files, paths, arguments, registers. */
+#include <inttypes.h>
+
 #include "bpf/arch.h"
 #include "bpf/gen.h"
 #include "bpf/kernel.h"
@@ -110,17 +112,53 @@ void gen_task_text(struct gen *g, uint32_t var)
 	gen_rt(g, "rt_execargs");
 }
 
+/* r0 = the register, from its field of the task */
+static void task_reg(struct gen *g, const struct arch_task_reg *reg)
+{
+	uint32_t off;
+	struct err *e = kfield_offset("task_struct", reg->field, &off);
+
+	if (e) {
+		gen_fail(g, "uregs[%" PRIu32 "]: %s", reg->index, err_text(e));
+		err_destroy(e);
+		return;
+	}
+	em_helper(&g->e, BPF_FUNC_get_current_task);
+	gen_read_kernel_u64(g, off);
+	if (reg->size < 8)
+		em_extend(&g->e, R0, reg->size, false);
+}
+
+/* Branches for the registers that are fields of the task: to done with the value in r0. */
+static void task_regs(struct gen *g, const struct ra_place *index, uint32_t done)
+{
+	for (const struct arch_task_reg *reg = arch.task_regs; reg->field; reg++) {
+		uint32_t next = em_label(&g->e);
+
+		if (index->kind == RA_CONST && index->value != reg->index)
+			continue;
+		em_jmp_imm(&g->e, BPF_JNE, ra_place_use(g, index, R1), (int32_t)reg->index, next);
+		task_reg(g, reg);
+		em_ja(&g->e, done);
+		em_here(&g->e, next);
+	}
+}
+
 void gen_uregs(struct gen *g, const struct dif_at *at)
 {
+	uint32_t done = em_label(&g->e);
+
 	if (!feat_has(FEAT_TASK_BTF)) {
 		gen_fail(g, "uregs[]: this kernel lacks %s", feat_what(FEAT_TASK_BTF));
 		return;
 	}
+	task_regs(g, &at->reads[0], done);
 	ra_place_load(g, R2, &at->reads[0]);
 	em_imm(&g->e, R3, arch.uregs[0]);
 	em_imm(&g->e, R4, arch.uregs[1]);
 	em_imm(&g->e, R5, arch.uregs[2]);
 	gen_rt(g, "rt_uregs");
 	at_check_rt(g, at);
+	em_here(&g->e, done);
 	ra_place_put(g, &at->writes[0], R0);
 }
