@@ -72,7 +72,7 @@ typedef struct lwpsinfo {
 	char pr_sname;          /* the same as a letter */
 	char pr_nice;           /* 0 to 39, 20 is normal */
 	short pr_syscall;       /* system call it is in; the current thread only, else 0 */
-	char pr_oldpri;
+	char pr_oldpri;         /* this and pr_cpu: Linux has nothing like it */
 	char pr_cpu;
 	int pr_pri;             /* as the kernel counts: lower is more urgent */
 	ushort_t pr_pctcpu;
@@ -144,8 +144,6 @@ translator lwpsinfo_t <struct task_struct *T> {
 	pr_sname = __task_letter[T];
 	pr_nice = T->static_prio - 100;
 	pr_syscall = (this->__nr = __cur_syscall[T], this->__nr < 0 ? 0 : this->__nr);
-	pr_oldpri = 0;
-	pr_cpu = 0;
 	pr_pri = T->prio;
 	pr_pctcpu = 0;
 	pr_start = xlate<timestruc_t>(T->start_boottime + __boot_time);

@@ -28,6 +28,16 @@ translator cpuinfo_t <struct rq *Q> {
 	cpu_lgrp = __cpu_node[Q->cpu];
 };
 
+/*
+ * The members of curcpu are computed where they are used. Whoever wants its address gets that of an entry
+ * here, which is filled on the way: the compiler looks for an inline __at_TAG.
+ */
+cpuinfo_t __cpus[__ncpus];
+inline cpuinfo_t *__at_cpuinfo[processorid_t C] =
+	C < 0 || C >= __ncpus ? NULL :
+	((__cpus + C)->cpu_id = C, (__cpus + C)->cpu_chip = __cpu_chip[C], (__cpus + C)->cpu_lgrp = __cpu_node[C],
+	 __cpus + C);
+
 inline cpuinfo_t *curcpu = xlate<cpuinfo_t *>((processorid_t)cpu);
 inline psetid_t pset = curcpu->cpu_pset;
 inline chipid_t chip = curcpu->cpu_chip;

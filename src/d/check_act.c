@@ -58,7 +58,7 @@ struct expr *check_recorded(struct check *c, struct expr *call, const struct val
 
 	if (!check_arg_count(c, subr, call))
 		return NULL;
-	e = check_any(c, call->call.args[0]);
+	e = xlate_address(c, check_any(c, call->call.args[0]));
 	if (expr_is_bad(e))
 		return NULL;
 	if (e->kind == EXPR_AGG) {

@@ -263,6 +263,7 @@ struct expr *check_any(struct check *c, struct expr *e)
 
 struct expr *check_value(struct check *c, struct expr *e)
 {
+	e = xlate_address(c, e);
 	if (e->kind == EXPR_AGG)
 		return expr_fail(c, D_CG_DYN, e->span,
 				 "aggregation @%s has no value that an expression could use",

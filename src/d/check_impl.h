@@ -346,6 +346,8 @@ struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, s
 void check_translator_def(struct check *c, struct decl *d);
 struct expr *check_xlate(struct check *c, struct expr *e);
 /* base is a checked EXPR_XLATE; e the member expression over it. */
+/* The address of a translated value as an ordinary expression; any e without one as it is. */
+struct expr *xlate_address(struct check *c, struct expr *e);
 struct expr *xlate_member(struct check *c, struct expr *base, struct expr *e);
 /* in, out: types; NULL when there is none. Exact match first, then an assignable input. */
 struct xlator *xlator_find(struct check *c, type_id in, type_id out);

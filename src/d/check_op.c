@@ -446,7 +446,7 @@ static struct expr *check_operand(struct check *c, const char *op, struct expr *
 	if (subr && subr->class != SUBR_FUNC)
 		return expr_fail(c, D_OP_ACT, e->span,
 				 "operator %s cannot have %s( ) as an operand", op, subr->name);
-	e = check_any(c, e);
+	e = xlate_address(c, check_any(c, e));
 	if (e->kind == EXPR_AGG || e->kind == EXPR_XLATE)
 		return expr_fail(c, D_OP_DYN, e->span,
 				 "operator %s cannot have an operand of dynamic type", op);

@@ -410,7 +410,7 @@ bool check_keys(struct check *c, const char *what, struct expr **keys, uint32_t 
 		return false;
 	}
 	for (uint32_t i = 0; i < nkeys; i++) {
-		keys[i] = check_any(c, keys[i]);
+		keys[i] = xlate_address(c, check_any(c, keys[i]));
 		if (expr_is_bad(keys[i])) {
 			good = false;
 		} else if (!is_key_type(c, keys[i])) {

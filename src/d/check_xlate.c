@@ -148,6 +148,25 @@ struct expr *check_xlate(struct check *c, struct expr *e)
 	return e;
 }
 
+/*
+ * A translated pointer has an address where the library gives its struct one: an inline __at_TAG,
+ * with the translator's input as its parameter, fills a struct and says where it lies.
+ */
+struct expr *xlate_address(struct check *c, struct expr *e)
+{
+	const struct type_info *out;
+	struct ident *at;
+
+	if (e->kind != EXPR_XLATE || type_kind(c->types, e->type) != TK_PTR)
+		return e;
+	out = type_get(c->types, type_resolve(c->types, type_deref(c->types, e->type)));
+	at = ident_find(c, SCOPE_GLOBAL, arena_printf(c->arena, "__at_%s", out->name));
+	if (!at || at->kind != IDENT_INLINE || at->inl.nparams != 1 ||
+	    !is_accepted(c, e->xlate.e->type, at->inl.param_types[0]))
+		return e;
+	return inline_expand(c, at, e, &e->xlate.e, 1);
+}
+
 struct expr *xlate_member(struct check *c, struct expr *base, struct expr *e)
 {
 	bool is_pointer = type_kind(c->types, base->type) == TK_PTR;

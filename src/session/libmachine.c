@@ -3,10 +3,12 @@
  *
  *     machine.d   __boot_time, __page_size, __tick      wall clock at boot, bytes, ns
  *     cpus.d      __cpu_chip[cpu], __cpu_node[cpu]      package and NUMA node of a CPU
+ *                 __ncpus                               CPUs there may be
  *     drivers.d   __block_driver[major]                 name of the driver of a block device
  *
  * The rest of the library is built on them. They are made when a program needs one.
  */
+#include <bpf/libbpf.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -137,6 +139,7 @@ static void make_cpus(struct strbuf *out)
 	each_numbered(NODE_DIR, "node", "cpulist", note_node, &nodes);
 	add_table(out, "__cpu_chip", &chips);
 	add_table(out, "__cpu_node", &nodes);
+	strbuf_addf(out, "inline int __ncpus = %d;\n", MAX(libbpf_num_possible_cpus(), 1));
 	vec_deinit(&chips);
 	vec_deinit(&nodes);
 }
@@ -166,7 +169,7 @@ static void make_drivers(struct strbuf *out)
 /* clang-format off */
 const struct libmachine libmachine_files[] = {
 	{ "machine.d", { "__boot_time", "__page_size", "__tick" }, make_machine },
-	{ "cpus.d",    { "__cpu_chip", "__cpu_node" },             make_cpus },
+	{ "cpus.d",    { "__cpu_chip", "__cpu_node", "__ncpus" },  make_cpus },
 	{ "drivers.d", { "__block_driver" },                       make_drivers },
 	{ NULL, { NULL }, NULL },
 };
