@@ -39,6 +39,7 @@ struct probes {
 	void *notice_ctx;
 	struct err *(*on_process)(void *ctx, pid_t pid);
 	void *process_ctx;
+	VEC(pid_t) processes; /* of -c and -p */
 	pid_t created;
 };
 
@@ -83,6 +84,7 @@ void probes_destroy(struct probes *ps)
 	vec_deinit(&ps->lists);
 	vec_deinit(&ps->all.probes);
 	vec_deinit(&ps->named);
+	vec_deinit(&ps->processes);
 	for (int i = 0; i < NFIELDS; i++)
 		hashmap_destroy(ps->index[i]);
 	hashmap_destroy(ps->by_id);
@@ -143,6 +145,18 @@ void probes_on_process(struct probes *ps, struct err *(*func)(void *ctx, pid_t p
 struct err *probes_need_process(struct probes *ps, pid_t pid)
 {
 	return ps->on_process ? ps->on_process(ps->process_ctx, pid) : NULL;
+}
+
+void probes_add_process(struct probes *ps, pid_t pid)
+{
+	vec_push(&ps->processes, pid);
+	hashmap_destroy(ps->matches); /* pid* may mean more now */
+	ps->matches = hashmap_create();
+}
+
+pid_t probes_process(const struct probes *ps, uint32_t i)
+{
+	return i < ps->processes.len ? ps->processes.data[i] : 0;
 }
 
 void probes_set_created(struct probes *ps, pid_t pid)

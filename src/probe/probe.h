@@ -143,6 +143,9 @@ PRINTF_LIKE(2, 3) void probes_notice(struct probes *ps, const char *fmt, ...);
 void probes_on_process(struct probes *ps, struct err *(*func)(void *ctx, pid_t pid), void *ctx);
 MUST_CHECK struct err *probes_need_process(struct probes *ps, pid_t pid);
 
+/* The processes of -c and -p, in the order of their options; 0 = there are no more. */
+void probes_add_process(struct probes *ps, pid_t pid);
+pid_t probes_process(const struct probes *ps, uint32_t i);
 /* A process of -c, which ends with us: messages say pid$target, not its number. 0 = there is none. */
 void probes_set_created(struct probes *ps, pid_t pid);
 pid_t probes_created(const struct probes *ps);

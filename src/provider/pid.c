@@ -46,19 +46,27 @@ static const char *digits_of(const char *prov)
 	return p;
 }
 
-/* "pid123", or a pattern for "pid" with a number behind it. */
+/* "pid*": those of the processes of -c and -p that it matches. "*" and "" are not about processes. */
+static bool is_for_several(const struct probe_desc *desc)
+{
+	return strncmp(desc->prov, PROVIDER, strlen(PROVIDER)) == 0 && !glob_is_literal(desc->prov) && !*digits_of(desc->prov);
+}
+
+/* That, "pid123", or a pattern for "pid" with a number behind it. */
 static bool pid_concerns(const struct provider *pv, const struct probe_desc *desc)
 {
 	const char *digits = digits_of(desc->prov);
 	char head[64];
 
+	if (is_for_several(desc))
+		return true;
 	if (!*digits || digits == desc->prov || (size_t)(digits - desc->prov) >= sizeof(head))
 		return false;
 	(void)snprintf(head, sizeof(head), "%.*s", (int)(digits - desc->prov), desc->prov);
 	return glob_match(head, PROVIDER);
 }
 
-struct err *pid_of(const struct probe_desc *desc, pid_t *ret)
+static struct err *number_of(const struct probe_desc *desc, pid_t *ret)
 {
 	const char *digits = digits_of(desc->prov);
 	unsigned long long n;
@@ -70,6 +78,25 @@ struct err *pid_of(const struct probe_desc *desc, pid_t *ret)
 					 "give one as -p PID and write pid$target"),
 				DTAG_CODE(D_PROC_BADPID));
 	*ret = (pid_t)n;
+	return NULL;
+}
+
+struct err *pid_of(const struct probes *ps, const struct probe_desc *desc, uint32_t i, pid_t *ret)
+{
+	char name[32];
+	uint32_t n = 0;
+	pid_t pid;
+
+	*ret = 0;
+	if (!is_for_several(desc))
+		return i ? NULL : number_of(desc, ret);
+	for (uint32_t k = 0; (pid = probes_process(ps, k)); k++) {
+		(void)snprintf(name, sizeof(name), PROVIDER "%d", (int)pid);
+		if (glob_match(desc->prov, name) && n++ == i) {
+			*ret = pid;
+			return NULL;
+		}
+	}
 	return NULL;
 }
 
@@ -614,6 +641,18 @@ static struct err *collect_functions(struct request *r)
 	return NULL;
 }
 
+/* In one process. */
+static struct err *collect_process(struct request *r, pid_t pid)
+{
+	struct err *e = pid_target_get(r->ps, r->st, pid, &r->target);
+
+	if (!e)
+		e = check_name(r);
+	if (e)
+		return e;
+	return strcmp(r->desc->func, "-") == 0 ? collect_absolute(r) : collect_functions(r);
+}
+
 static struct err *collect_in(struct probes *ps, const struct probe_desc *desc, bool is_new,
 			      struct probe_list *out)
 {
@@ -623,20 +662,19 @@ static struct err *collect_in(struct probes *ps, const struct probe_desc *desc, 
 		.st = probes_state(ps, &provider_pid, sizeof(struct pid_state)),
 		.desc = desc,
 		.out = out,
-		.is_exact = is_name(desc->mod) && is_name(desc->func),
+		.is_exact = is_name(desc->mod) && is_name(desc->func) && !is_for_several(desc),
 		.is_new = is_new,
 	};
+	struct err *e;
 	pid_t pid;
-	struct err *e = pid_of(desc, &pid);
 
-	if (!e)
-		e = pid_target_get(ps, r.st, pid, &r.target);
-	if (!e)
-		e = check_name(&r);
-	if (e)
-		return e;
 	r.tmp = arena_create();
-	e = strcmp(desc->func, "-") == 0 ? collect_absolute(&r) : collect_functions(&r);
+	e = pid_of(ps, desc, 0, &pid);
+	for (uint32_t i = 1; pid && !e; i++) {
+		e = collect_process(&r, pid);
+		if (!e)
+			e = pid_of(ps, desc, i, &pid);
+	}
 	arena_destroy(r.tmp);
 	return e;
 }
@@ -673,9 +711,13 @@ static const char *pid_hint(struct probes *ps, const struct provider *pv,
 	uint32_t n = 0;
 	pid_t pid;
 
+	if (is_for_several(desc) && !probes_process(ps, 0))
+		return "'pid*' stands for the processes of -c and -p: give at least one";
 	if (!is_name(desc->mod))
 		return NULL;
-	e = pid_of(desc, &pid);
+	e = pid_of(ps, desc, 0, &pid);
+	if (!e && !pid)
+		return NULL;
 	if (!e)
 		e = pid_target_get(ps, st, pid, &t);
 	if (e) {

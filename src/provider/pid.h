@@ -99,8 +99,8 @@ bool pid_object_matches(const struct pid_object *o, const char *pattern);
 
 /* ---- pid.c ------------------------------------------------------------------------------------- */
 
-/* The process that desc names. */
-MUST_CHECK struct err *pid_of(const struct probe_desc *desc, pid_t *ret);
+/* A process that desc names, counted from 0, of which there may be several; 0 = there are no more. */
+MUST_CHECK struct err *pid_of(const struct probes *ps, const struct probe_desc *desc, uint32_t i, pid_t *ret);
 /* The probes that desc means in files of this batch. */
 MUST_CHECK struct err *pid_collect_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out);
 

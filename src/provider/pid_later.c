@@ -21,27 +21,35 @@ static struct pid_target *target_find(struct probes *ps, pid_t pid)
 	return NULL;
 }
 
-bool pid_is_described(const struct probe_desc *desc, pid_t *ret_pid)
+pid_t pid_described(const struct probes *ps, const struct probe_desc *desc, uint32_t i)
 {
 	struct err *e;
-
-	if (desc->id || !provider_concerns(&provider_pid, desc))
-		return false;
-	e = pid_of(desc, ret_pid);
-	if (!e)
-		return true;
-	err_destroy(e); /* no process, no probes */
-	return false;
-}
-
-bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc)
-{
-	const struct pid_target *t;
 	pid_t pid;
 
-	if (!pid_is_described(desc, &pid) || strcmp(desc->func, "-") == 0)
+	if (desc->id || !provider_concerns(&provider_pid, desc))
+		return 0;
+	e = pid_of(ps, desc, i, &pid);
+	if (!e)
+		return pid;
+	err_destroy(e); /* no process, no probes */
+	return 0;
+}
+
+bool pid_is_described(const struct probes *ps, const struct probe_desc *desc, pid_t pid)
+{
+	pid_t p = 0;
+
+	for (uint32_t i = 0; p != pid && (p = pid_described(ps, desc, i));)
+		i++;
+	return p == pid;
+}
+
+bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc, pid_t pid)
+{
+	const struct pid_target *t = target_find(ps, pid);
+
+	if (strcmp(desc->func, "-") == 0)
 		return false;
-	t = target_find(ps, pid);
 	if (!t || !*desc->mod || !glob_is_literal(desc->mod))
 		return t != NULL;
 	for (uint32_t i = 0; i < t->objects.len; i++)

@@ -11,10 +11,11 @@
 
 struct keeper;
 
-/* Is it a description of this provider? *ret_pid: of which process. */
-bool pid_is_described(const struct probe_desc *desc, pid_t *ret_pid);
-/* Could libraries that come match it: by a pattern, or because its module is not there? */
-bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc);
+/* A process that the description is about, counted from 0; 0 = there are no more, or it is of another provider. */
+pid_t pid_described(const struct probes *ps, const struct probe_desc *desc, uint32_t i);
+bool pid_is_described(const struct probes *ps, const struct probe_desc *desc, pid_t pid);
+/* Could libraries that come to the process match it: by a pattern, or because its module is not there? */
+bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc, pid_t pid);
 /* Begins a batch. is_other: links made before have died, too. *ret_any: there are files of the batch. */
 MUST_CHECK struct err *pid_look_again(struct probes *ps, pid_t pid, bool is_other, bool *ret_any);
 /* The probes that desc means in files of this batch. */

@@ -60,7 +60,7 @@ static void plan_clause(dtrace_hdl_t *h, struct session_clause *sc, pid_t pid)
 		h->later = xcalloc(1, sizeof(*h->later));
 	l = h->later;
 	sc->is_open = true;
-	l->wants_libraries |= pid_waits_for_library(h->probes, desc);
+	l->wants_libraries |= pid_waits_for_library(h->probes, desc, pid);
 	l->wants_patterns |= !*desc->func || !glob_is_literal(desc->func);
 	if (!proc_find(l, pid))
 		vec_push(&l->procs, (struct later_proc){.pid = pid});
@@ -77,7 +77,7 @@ void later_plan(dtrace_hdl_t *h)
 			struct session_clause *sc = &h->clauses.data[p->clauses[k]->index];
 			pid_t pid;
 
-			if (pid_is_described(&p->clauses[k]->desc, &pid))
+			for (uint32_t n = 0; (pid = pid_described(h->probes, &p->clauses[k]->desc, n)); n++)
 				plan_clause(h, sc, pid);
 			nepids += sc->n;
 		}
@@ -159,9 +159,8 @@ static uint32_t match_clauses(dtrace_hdl_t *h, pid_t pid, struct late_clause *la
 		const struct session_clause *sc = &h->clauses.data[i];
 		struct late_clause *lc = &late[n];
 		struct err *e;
-		pid_t of;
 
-		if (!sc->is_open || !pid_is_described(&sc->clause->desc, &of) || of != pid)
+		if (!sc->is_open || !pid_is_described(h->probes, &sc->clause->desc, pid))
 			continue;
 		*lc = (struct late_clause){.clause = i};
 		e = pid_match_new(h->probes, &sc->clause->desc, &lc->list);

@@ -218,6 +218,18 @@ static int64_t macro_target(const dtrace_hdl_t *h)
 	return h->procs.len ? proc_pid(h->procs.data[0]) : 0;
 }
 
+/* With several processes $target is one of them, which is easily taken for all. */
+static void tell_target(dtrace_hdl_t *h)
+{
+	if (h->procs.len < 2 || h->is_target_told)
+		return;
+	h->is_target_told = true;
+	session_notice(h,
+		       "$target is process %d, the first of the %u of -c and -p; the provider pid* in a probe description "
+		       "means all of them",
+		       (int)macro_target(h), h->procs.len);
+}
+
 /* clang-format off */
 static int64_t macro_pid(const dtrace_hdl_t *h)  { return getpid(); }
 static int64_t macro_ppid(const dtrace_hdl_t *h) { return getppid(); }
@@ -243,6 +255,8 @@ static bool env_macro(void *ctx, const char *name, int64_t *ret_value)
 	for (size_t i = 0; i < ARRAY_LEN(macros); i++)
 		if (strcmp(macros[i].name, name) == 0) {
 			*ret_value = macros[i].value(ctx);
+			if (macros[i].value == macro_target)
+				tell_target(ctx);
 			return true;
 		}
 	return false;
@@ -500,6 +514,12 @@ char *dtrace_desc2str(const dtrace_probedesc_t *pdp, char *buf, size_t len)
 
 /* ---- processes ------------------------------------------------------------------------------ */
 
+static void add_process(dtrace_hdl_t *h, struct proc *p)
+{
+	vec_push(&h->procs, p);
+	probes_add_process(h->probes, proc_pid(p));
+}
+
 int dtrace_proc_create(dtrace_hdl_t *dtp, const char *cmd)
 {
 	struct proc *p;
@@ -507,7 +527,7 @@ int dtrace_proc_create(dtrace_hdl_t *dtp, const char *cmd)
 
 	if (e)
 		return session_fail(dtp, e);
-	vec_push(&dtp->procs, p);
+	add_process(dtp, p);
 	probes_set_created(dtp->probes, proc_pid(p));
 	return 0;
 }
@@ -519,7 +539,7 @@ int dtrace_proc_grab(dtrace_hdl_t *dtp, pid_t pid)
 
 	if (e)
 		return session_fail(dtp, e);
-	vec_push(&dtp->procs, p);
+	add_process(dtp, p);
 	return 0;
 }
 

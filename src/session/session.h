@@ -145,6 +145,7 @@ struct dtrace_hdl {
 	struct rt_cpu *drops_seen;	 /* [ncpus]: counters reported already */
 
 	VEC(struct proc *) procs;
+	bool is_target_told; /* which of several processes $target is */
 	struct err *last_err;
 	int last_errno;
 	struct session_handler on_err, on_drop, on_notice, on_proc;
