@@ -233,6 +233,12 @@ static void fill_place(struct entry *en)
 			      offsetof(struct rt_dispatch, place));
 }
 
+/* strtok() has nothing to go on with. */
+static void forget_token(struct gen *g)
+{
+	em_store_imm(&g->e, 8, R9, offsetof(struct rt_mach, tok_rest), 0);
+}
+
 /* What another firing left in the machine state and clauses look at. */
 static void reset_mach(struct entry *en)
 {
@@ -247,6 +253,8 @@ static void reset_mach(struct entry *en)
 		mach_set(g, offsetof(struct rt_mach, err), 0);
 	if (g->needs.exits)
 		mach_set(g, offsetof(struct rt_mach, exits), 0);
+	if (g->needs.token)
+		forget_token(g);
 	for (uint32_t k = 0; k < 10; k++)
 		if (unfilled >> k & 1)
 			em_store_imm(&g->e, 8, R9, (int32_t)ARG_OFF(k), 0);
@@ -549,20 +557,38 @@ static void error_clauses(struct gen *g)
 	em_here(e, done);
 }
 
+/*
+ * ERROR is a firing of its own, but strtok() has one state a machine: what ERROR's clauses do with it ends the
+ * strtok() of the firing that faulted.
+ */
+static bool errors_have_token(struct gen *g)
+{
+	struct needs n = {0};
+
+	for (uint32_t i = 0; i < g->u->nerror_clauses; i++)
+		needs_of_clause(&n, g->l, g->u->error_clauses[i].layout);
+	return n.token;
+}
+
 void gen_fault_func(struct gen *g, uint32_t unused)
 {
 	struct emitter *e = &g->e;
 	uint32_t exited = em_label(e);
+	bool has_token = errors_have_token(g);
 
 	gen_func_frame(g);
 	gen_rt(g, "rt_fault_record");
 	if (g->u->nerror_clauses && g->needs.exits)
-		gen_jump_if_exited(g, exited); /* the clause called exit() before its fault: ERROR does not fire */
+		gen_jump_if_exited(g, exited); /* exit() came before the fault: ERROR does not fire */
 	if (g->u->nerror_clauses) {
 		copy_words(g, true);
 		fill_error_args(g);
 		mach_set(g, FAULT(kind), 0);
+		if (has_token)
+			forget_token(g);
 		error_clauses(g);
+		if (has_token)
+			forget_token(g);
 		copy_words(g, false);
 	}
 	em_here(e, exited);
@@ -588,6 +614,7 @@ static void find_needs(struct gen *g)
 	g->needs.err |= error.err;
 	g->needs.comm |= error.comm;
 	g->needs.exits |= error.exits;
+	g->needs.token |= error.token;
 }
 
 static bool is_same_probe(const struct unit *u, const struct unit_probe *a,

@@ -213,15 +213,27 @@ void gen_clause_tail(struct gen *g, uint32_t first_cold)
 	gen_fault_tail(g);
 }
 
+/* What an earlier clause's strtok() has left may lie in the scratch memory that ends with it. */
+static void gen_keep_token(struct gen *g)
+{
+	uint32_t none = em_label(&g->e);
+
+	gen_mach_load(g, 8, R0, offsetof(struct rt_mach, tok_rest));
+	em_jmp_imm(&g->e, BPF_JEQ, R0, 0, none);
+	gen_rt(g, "rt_tok_keep");
+	em_here(&g->e, none);
+}
+
 /* Fields of the machine state that a clause begins with. */
 static void gen_prologue(struct gen *g, const struct needs *n)
 {
 	struct emitter *e = &g->e;
 
-	if (n->scratch)
+	if (n->scratch) {
+		if (g->needs.token)
+			gen_keep_token(g);
 		em_store_imm(e, 4, R9, offsetof(struct rt_mach, scratch_top), 0);
-	if (n->token)
-		em_store_imm(e, 8, R9, offsetof(struct rt_mach, tok_rest), 0);
+	}
 	if (n->epid) {
 		gen_epid(g, g->uc);
 		gen_mach_store(g, 4, offsetof(struct rt_mach, epid), R0);

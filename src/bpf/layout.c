@@ -101,7 +101,7 @@ static enum known_text known_text(const struct difo *d)
 struct difo_facts {
 	uint32_t max_reg, max_tuple, nstrings; /* nstrings: subroutine results in scratch memory */
 	bool has_caller, has_depth;	       /* reads those variables, of kernel or user stack */
-	bool speculates;
+	bool speculates, has_token; /* calls strtok() */
 	uint64_t bytes; /* of scratch memory whose size is known: alloca(), copyin() */
 };
 
@@ -171,6 +171,7 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_f
 		f->max_tuple = MAX(f->max_tuple, depth);
 		f->speculates |=
 			op == DIF_OP_CALL && DIF_INSN_INDEX(d->code[i]) == DIF_SUBR_SPECULATION;
+		f->has_token |= op == DIF_OP_CALL && DIF_INSN_INDEX(d->code[i]) == DIF_SUBR_STRTOK;
 		if ((op == DIF_OP_CALL && makes_scratch_string(DIF_INSN_INDEX(d->code[i]))) ||
 		    op == DIF_OP_ALLOCS)
 			f->nstrings++;
@@ -694,6 +695,7 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 		all.nstrings = MAX(all.nstrings, f.nstrings);
 		all.bytes = MAX(all.bytes, f.bytes);
 		l->speculates |= f.speculates;
+		l->has_token |= f.has_token;
 		all.has_caller |= f.has_caller;
 		all.has_depth |= f.has_depth;
 		clause_place(a, clauses[i], opts, &l->clauses[i]);

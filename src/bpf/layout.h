@@ -162,6 +162,7 @@ struct layout {
 	uint32_t mach_size;
 	uint32_t scratch_size;
 	bool speculates; /* a program does */
+	bool has_token;	 /* a program calls strtok() */
 	bool counts_vtime; /* the first word of a thread's block is the time its probes took */
 	uint32_t nspec;	 /* speculation ids */
 	uint32_t strsize;

@@ -357,7 +357,7 @@ static struct err *arrays_create(struct kmaps *m, const struct layout *l)
 }
 
 /* What a MAP_SCRATCH value holds, in order: struct rt_cfg says where. Returns its size. */
-static uint32_t scratch_lay_out(struct rt_cfg *cfg)
+static uint32_t scratch_lay_out(struct rt_cfg *cfg, bool has_token)
 {
 	uint32_t text = ROUND_UP(cfg->strsize, 64) + RT_TEXT_PAD, end;
 
@@ -368,7 +368,11 @@ static uint32_t scratch_lay_out(struct rt_cfg *cfg)
 	end = cfg->table_off + ROUND_UP(2 * (cfg->strsize + 1), 64);
 	/* a string may be read to the very end of scratch memory, and another one behind it */
 	end = MAX(end, cfg->scratch_size + 2 * cfg->strsize + RT_TEXT_PAD);
-	return MAX(end, 2 * cfg->scratch_size + RT_TEXT_PAD);
+	end = MAX(end, 2 * cfg->scratch_size + RT_TEXT_PAD);
+	if (!has_token)
+		return end;
+	cfg->tok_off = ROUND_UP(end, 64);
+	return cfg->tok_off + cfg->scratch_size + 8;
 }
 
 /* The session's constants, the ranges of tracing code behind them. */
@@ -439,7 +443,7 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 		.mach_size = l->mach_size,
 		.k = opts->ukernel ? *opts->ukernel : (struct rt_ukernel){0},
 	};
-	uint32_t scratch_value = scratch_lay_out(&cfg), slots = m->ncpus * RT_LEVELS;
+	uint32_t scratch_value = scratch_lay_out(&cfg, l->has_token), slots = m->ncpus * RT_LEVELS;
 	struct map_spec mach = {
 		BPF_MAP_TYPE_ARRAY, "mach", 4, RT_MACH_VALUE(&cfg, l->mach_size), slots,
 		.flags = 0};

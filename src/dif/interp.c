@@ -56,6 +56,8 @@ struct dif_machine *dif_machine_create(const struct dif_env *env,
 	m->arena = arena_create();
 	m->scratch = xcalloc(1, m->scratch_size);
 	mem_add_region(m, m->scratch, m->scratch_size, false);
+	m->tok_text = xcalloc(1, m->scratch_size + 1);
+	mem_add_region(m, m->tok_text, m->scratch_size + 1, false);
 	for (size_t i = 0; i < ARRAY_LEN(m->text); i++)
 		m->text[i] = xcalloc(1, m->strsize);
 	vars_init(m);
@@ -71,6 +73,7 @@ void dif_machine_destroy(struct dif_machine *m)
 		free(m->text[i]);
 	vec_deinit(&m->regions);
 	free(m->scratch);
+	free(m->tok_text);
 	arena_destroy(m->arena);
 	free(m);
 }
@@ -78,14 +81,27 @@ void dif_machine_destroy(struct dif_machine *m)
 void dif_machine_begin_firing(struct dif_machine *m, uint64_t thread)
 {
 	m->thread = thread;
+	m->tok_rest = 0;
 	vars_forget_locals(m);
 	dif_machine_begin_clause(m);
 }
 
+/* Scratch memory ends with its clause, strtok() goes on in the next: what is left of its text moves aside. */
+static void tok_keep(struct dif_machine *m)
+{
+	uint64_t off = m->tok_rest - mem_addr(m->scratch);
+
+	if (off >= m->scratch_top)
+		return;
+	memcpy(m->tok_text, m->scratch + off, m->scratch_top - off);
+	m->tok_text[m->scratch_top - off] = '\0';
+	m->tok_rest = mem_addr(m->tok_text);
+}
+
 void dif_machine_begin_clause(struct dif_machine *m)
 {
+	tok_keep(m);
 	m->scratch_top = 0;
-	m->tok_rest = 0;
 }
 
 uint64_t dif_machine_string(struct dif_machine *m, const char *text)

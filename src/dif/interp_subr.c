@@ -66,8 +66,9 @@
  * strchr(s, c)         c & 0xff. The address s + p of its first occurrence in str(s), 0 when
  * strrchr(s, c)        absent. Not a copy. strrchr: the last one. c = 0: s + n, the end, for both.
  *
- * strtok(s, t)         One state per clause: an address, 0 (nothing left) when a clause begins to
- *                      run.
+ * strtok(s, t)         One state per firing: an address, 0 (nothing left) when its first clause begins to
+ *                      run. When a clause ends and the state lies in its scratch memory, the state moves to
+ *                      a copy of [state, end of what was handed out), with a NUL behind it.
  *                      1. If s != 0: rest = s, else rest = state. If rest is 0, the result is 0; t
  *                         is not looked at.
  *                      2. state = 0. Text r = str(rest), then delimiters d = str(t).

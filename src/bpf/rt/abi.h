@@ -74,7 +74,7 @@ struct rt_mach {
 	u32 scratch_top; /* bytes of scratch in use; 8-aligned */
 	u32 has_comm;	 /* comm is filled for this firing */
 	char comm[16];	 /* NUL-padded */
-	u64 tok_rest;	 /* strtok(): address of what is left, 0 = none */
+	u64 tok_rest;	 /* strtok() of this firing: address of what is left, 0 = none */
 	u32 names[4];	 /* probeprov, mod, func, name: string table offsets; filled when a clause asks */
 	struct rt_fault fault;
 	u64 tmp[8]; /* to pass more than five arguments, or more than one result */
@@ -283,6 +283,7 @@ struct rt_cfg {
 	u32 work_off;	    /* RT_WORK_SIZE bytes: the state of a loop */
 	u32 text_a, text_b; /* copies of string arguments: strsize + RT_TEXT_PAD bytes each */
 	u32 table_off;	    /* u16[strsize + 1] */
+	u32 tok_off;	    /* what strtok() goes on with in a later clause: scratch_size + 8 bytes */
 	u32 nspec;	    /* words in MAP_SPEC: speculation ids, at least 1 */
 	/* The stack area of an entry of MAP_MACH: slots of stack_stride bytes, a multiple of
 	 * RT_STACK_BLOCK, for stacks of stack_size bytes. The last one belongs to caller and stackdepth. */

@@ -26,6 +26,7 @@ RT_FUNC(rt_sub_strstr, 2, 1)
 RT_FUNC(rt_sub_strchr, 2, 1)
 RT_FUNC(rt_sub_strrchr, 2, 1)
 RT_FUNC(rt_sub_strtok, 2, 1)
+RT_FUNC(rt_tok_keep, 0, 0)	 /* a clause ends that may have called strtok() */
 RT_FUNC(rt_sub_basename, 1, 1)
 RT_FUNC(rt_sub_dirname, 1, 1)
 RT_FUNC(rt_sub_cleanpath, 1, 1)

@@ -284,6 +284,28 @@ static long tok_step(u64 it, void *ctx)
 	return 0;
 }
 
+/* Scratch memory ends with its clause, strtok() goes on in the next: what is left of its text moves aside. */
+u64 rt_tok_keep(struct rt_mach *m)
+{
+	u64 off, n;
+	char *p;
+
+	if (!m)
+		return 0;
+	off = m->tok_rest - m->scratch;
+	n = m->scratch_top - off;
+	if (off >= m->scratch_top)
+		return 0;
+	p = slot_of(m);
+	OPAQUE(n);
+	if (!p || n > cfg.scratch_size)
+		return 0;
+	bpf_probe_read_kernel(p + cfg.tok_off, n, m->tok_rest);
+	p[cfg.tok_off + n] = 0;
+	m->tok_rest = m->scratch + cfg.tok_off;
+	return 0;
+}
+
 u64 rt_sub_strtok(struct rt_mach *m, u64 s, u64 delims)
 {
 	struct tok_work *w;

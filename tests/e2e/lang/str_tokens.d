@@ -1,4 +1,4 @@
-/* strtok keeps its place within the clause. */
+/* strtok keeps its place within the firing, also where the text was made by a clause that is over. */
 #pragma D option quiet
 
 BEGIN
@@ -6,7 +6,17 @@ BEGIN
 	this->a = strtok("/usr//lib/x86", "/"); this->b = strtok(NULL, "/"); this->c = strtok(NULL, "/");
 	printf("%s %s %s %d\n", this->a, this->b, this->c, strtok(NULL, "/") == NULL);
 	printf("%s|%s\n", strtok("a=b;c", "=;"), strtok(NULL, ";"));
+	printf("%s %s, %s %s\n", strtok("k=v;", "="), strtok(NULL, ";"), strtok("k=;v", "="), strtok(NULL, ";"));
+	this->f = strtok("a,b", ",");
 }
+BEGIN { printf("%s then %s\n", this->f, strtok(NULL, ",")); }
+BEGIN { printf("%s", strtok(strjoin("one two ", "three four"), " ")); }
+BEGIN /strtok(NULL, " ") == "two"/ { this->x = strjoin("made", "here"); printf(" %s", strtok(NULL, " ")); }
+BEGIN { trace(*(int *)0); }
+ERROR { printf(" %d", strlen(strjoin("error", "text"))); }
+BEGIN { this->x = strjoin("made", "here"); printf(" %s %d\n", strtok(NULL, " "), strtok(NULL, " ") == NULL); }
+END { printf("%d\n", strtok(NULL, " ") == NULL); }
+BEGIN { this->f = strtok("left for END", " "); }
 BEGIN
 {
 	printf("%s %s %s %s\n", toupper("aBc-1"), tolower("AbC-1"), lltostr(-5), lltostr(0));

@@ -493,6 +493,28 @@ static void test_edges(void)
 	is_int(fx->mach->fault.kind, 0, "looks at nothing");
 }
 
+/* The text of strtok() is in scratch memory, which the next clause hands out again. */
+static void test_tokens(void)
+{
+	uint64_t joined = call("rt_sub_strjoin", text(0, "a,b"), text(512, ",c,"), 0);
+	uint64_t want_top;
+
+	is_str(rt_fx_at(fx, again("rt_sub_strtok", joined, text(0, ","), 0)), "a", "the first token");
+	want_top = fx->mach->scratch_top;
+	(void)again("rt_tok_keep", 0, 0, 0);
+	is_int(fx->mach->scratch_top, want_top, "scratch memory is left alone");
+	fx->mach->scratch_top = 0;
+	(void)again("rt_sub_strjoin", text(0, "xxxxxxxx"), text(512, "xxxxxxxx"), 0);
+	is_str(rt_fx_at(fx, again("rt_sub_strtok", 0, text(0, ","), 0)), "b", "the second, in the next clause");
+	(void)again("rt_tok_keep", 0, 0, 0);
+	fx->mach->scratch_top = 0;
+	(void)again("rt_sub_strjoin", text(0, "xxxxxxxx"), text(512, "xxxxxxxx"), 0);
+	is_str(rt_fx_at(fx, again("rt_sub_strtok", 0, text(0, ","), 0)), "c", "the third, in the one after");
+	is_int(again("rt_sub_strtok", 0, text(0, ","), 0), 0, "no more");
+	is_int(call("rt_tok_keep", 0, 0, 0), 0, "nothing to keep");
+	is_int(fx->mach->tok_rest, 0, "nothing kept");
+}
+
 /* ---- numbers ---------------------------------------------------------------------------- */
 
 static const int64_t values[] = {
@@ -656,6 +678,7 @@ int main(void)
 	test_stack_keys();
 	test_stack_vars();
 	test_edges();
+	test_tokens();
 	test_numbers();
 	test_fault_record();
 	test_speculation();

@@ -199,6 +199,7 @@ struct rt_fx *rt_fx_create(const struct rt_fx_opts *o)
 			     .agg_maps = &fx->agg_map,
 			     .nagg_maps = 1,
 			     .speculates = true,
+			     .has_token = true,
 			     .nspec = 3,
 			     .opts.ncpus = SLOTS_CPUS};
 	e = kfields_walk(&walk);

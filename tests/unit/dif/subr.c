@@ -22,8 +22,14 @@ static const struct {
 	{"BADALIGN", DIF_FAULT_BADALIGN},
 };
 
+static uint64_t last_value; /* of the row before: R */
+
 static uint64_t number(const char *s, char **end)
 {
+	if (s[0] == 'R') {
+		*end = (char *)s + 1;
+		return last_value;
+	}
 	if (s[0] == 'K' || s[0] == 'U')
 		return (s[0] == 'K' ? KMEM : UMEM) +
 		       (s[1] == '+' ? strtoull(s + 2, end, 0) : (*end = (char *)s + 1, 0));
@@ -90,9 +96,12 @@ static void describe(struct world *w, struct dif_result r, const char *want, str
 static void run_row(struct world *w, const struct row *row)
 {
 	struct strbuf text = {0}, got = {0};
+	struct dif_result r;
 
 	assemble(row->call, &text);
-	describe(w, world_run(w, strbuf_text(&text)), row->want, &got);
+	r = world_run(w, strbuf_text(&text));
+	last_value = r.value;
+	describe(w, r, row->want, &got);
 	is_str(strbuf_text(&got), row->want, row->call);
 	strbuf_deinit(&text);
 	strbuf_deinit(&got);
@@ -612,7 +621,9 @@ static void test_ip6(void)
 	world_deinit(&w);
 }
 
-/* One machine; a NULL row begins the next clause. */
+/* One machine. A row without a call begins another clause, or another firing. */
+#define NEXT_CLAUSE {NULL, NULL}
+#define NEXT_FIRING {NULL, "firing"}
 static const struct row tokens[] = {
 	{"strtok(0, \",\")", "NULL"},
 	{"strtok(0, 5)", "NULL"}, /* nothing left: delimiters are not looked at */
@@ -629,8 +640,30 @@ static const struct row tokens[] = {
 	{"strtok(\"\", \"\")", "NULL"},
 	{"strtok(\",,,\", \",\")", "NULL"},
 	{"strtok(\"x=y\", \"=\")", "\"x\""},
-	{NULL, NULL},
+	NEXT_FIRING,
 	{"strtok(0, \"=\")", "NULL"},
+	{"strtok(\"x=y=z\", \"=\")", "\"x\""},
+	NEXT_CLAUSE,
+	{"strtok(0, \"=\")", "\"y\""},
+	NEXT_CLAUSE,
+	{"strtok(0, \"=\")", "\"z\""},
+	NEXT_CLAUSE,
+	{"strtok(0, \"=\")", "NULL"},
+	/* a text in scratch memory, which the next clause hands out again */
+	{"strjoin(\"x=y\", \"=z=\")", "\"x=y=z=\""},
+	{"strtok(R, \"=\")", "\"x\""},
+	NEXT_CLAUSE,
+	{"strjoin(\"------------\", \"------------\")", "\"------------------------\""},
+	{"strtok(0, \"=\")", "\"y\""},
+	NEXT_CLAUSE,
+	{"strjoin(\"------------\", \"------------\")", "\"------------------------\""},
+	{"strtok(0, \"=\")", "\"z\""},
+	{"strtok(0, \"=\")", "NULL"},
+	/* as in C: what ends a token is no part of what follows, delimiters before it are skipped */
+	{"strtok(\"k=v;\", \"=\")", "\"k\""},
+	{"strtok(0, \";\")", "\"v\""},
+	{"strtok(\"k=;v\", \"=\")", "\"k\""},
+	{"strtok(0, \";\")", "\"v\""},
 	{"strtok(\"x=y\", \"=\")", "\"x\""},
 	{"strtok(0, 8)", "BADADDR 8"}, /* forgets */
 	{"strtok(0, \"=\")", "NULL"},
@@ -651,6 +684,8 @@ static void test_tokens(void)
 	for (size_t i = 0; i < ARRAY_LEN(tokens); i++)
 		if (tokens[i].call)
 			run_row(&w, &tokens[i]);
+		else if (tokens[i].want)
+			dif_machine_begin_firing(w.m, 1);
 		else
 			dif_machine_begin_clause(w.m);
 	world_deinit(&w);
