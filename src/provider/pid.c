@@ -27,6 +27,7 @@ struct request {
 	bool is_insn;  /* the name is an offset: insn */
 	uint64_t insn;
 	uint32_t nfound; /* functions */
+	struct err *bad_offset; /* an offset that the function of one file has not; another's may have it */
 	struct arena *tmp;
 };
 
@@ -290,6 +291,21 @@ static struct err *unsafe_nop(const struct request *r, const struct func *fn)
 			DTAG_CODE(D_PROC_ALIGN));
 }
 
+/*
+ * Takes what is wrong with an offset. Without a module functions of several files may be meant: it is
+ * an error when none of them has the offset. With a pattern it is none.
+ */
+static struct err *note_offset(struct request *r, struct err *e)
+{
+	if (r->is_exact)
+		return e;
+	if (is_name(r->desc->func) && !r->bad_offset)
+		r->bad_offset = e;
+	else
+		err_destroy(e);
+	return NULL;
+}
+
 /* The one instruction that was asked for. */
 static struct err *add_exact_insn(struct request *r, struct pid_object *o, const struct func *fn,
 				  const struct insns *s)
@@ -297,18 +313,16 @@ static struct err *add_exact_insn(struct request *r, struct pid_object *o, const
 	const struct insn *in;
 
 	if (r->insn >= fn->size)
-		return r->is_exact ? err_code(err_new("offset %" PRIx64 " lies beyond '%s', which has "
-						      "%" PRIx64 " bytes",
-						      r->insn, fn->name, fn->size),
-					      DTAG_CODE(D_PROC_OFF))
-				   : NULL;
+		return note_offset(r, err_code(err_new("offset %" PRIx64 " lies beyond '%s', which has "
+						       "%" PRIx64 " bytes",
+						       r->insn, fn->name, fn->size),
+					       DTAG_CODE(D_PROC_OFF)));
 	in = insns_find(s, (uint32_t)r->insn);
 	if (in && in->is_refused)
 		return refused(r, fn->name, in->off);
-	if (in && !is_unsafe_nop(in))
-		add_insn(r, o, fn, fn->name, in, r->desc->name);
-	else if (r->is_exact)
-		return in ? unsafe_nop(r, fn) : misaligned(r, fn, s);
+	if (!in || is_unsafe_nop(in))
+		return note_offset(r, in ? unsafe_nop(r, fn) : misaligned(r, fn, s));
+	add_insn(r, o, fn, fn->name, in, r->desc->name);
 	return NULL;
 }
 
@@ -624,10 +638,11 @@ static struct err *no_such_function(const struct request *r, const struct pid_ob
 static struct err *collect_functions(struct request *r)
 {
 	struct pid_object *last = NULL;
+	uint32_t nbefore = r->out->probes.len;
+	struct err *e = NULL;
 
 	for (uint32_t i = 0; i < r->target->objects.len; i++) {
 		struct pid_object *o = r->target->objects.data[i];
-		struct err *e;
 
 		if (!is_asked(r, o) || !pid_object_matches(o, r->desc->mod))
 			continue;
@@ -638,7 +653,11 @@ static struct err *collect_functions(struct request *r)
 	}
 	if (r->is_exact && last && !r->nfound)
 		return no_such_function(r, last);
-	return NULL;
+	if (r->out->probes.len == nbefore && !r->is_new) {
+		e = r->bad_offset;
+		r->bad_offset = NULL;
+	}
+	return e;
 }
 
 /* In one process. */
@@ -676,6 +695,7 @@ static struct err *collect_in(struct probes *ps, const struct probe_desc *desc, 
 			e = pid_of(ps, desc, i, &pid);
 	}
 	arena_destroy(r.tmp);
+	err_destroy(r.bad_offset);
 	return e;
 }
 
