@@ -125,6 +125,7 @@ MUST_CHECK struct err *print_printa(struct printer *p, const struct prog_act *ac
 
 struct probe_text {   /* of a probe, made when its first record comes */
 	char *column; /* "%6d %32s " */
+	uint32_t func_off; /* where the second one begins */
 	uint32_t len;
 	const struct probe *probe;
 };

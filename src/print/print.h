@@ -38,7 +38,7 @@ struct print_opts { /* dynamic: may change while running */
 	uint32_t printsize;   /* most bytes print() shows */
 	uint32_t stackindent; /* columns before a stack frame; the option's default is 14 */
 	uint64_t target_pid;  /* whose addresses %A prints of integer keys; 0 = the kernel's */
-	bool no_header;	      /* header and CPU/ID columns are left out */
+	bool is_testing; /* the columns CPU and ID are left out, which differ from run to run */
 };
 
 struct print_hooks {

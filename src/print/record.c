@@ -86,6 +86,7 @@ const struct probe_text *printer_probe(struct printer *p, uint32_t id)
 	const struct probe *probe;
 	struct strbuf col = {0};
 	struct probe_text *pt;
+	const char *id_column;
 	uint32_t old = p->probe_texts.len;
 
 	if (id < old && p->probe_texts.data[id].probe)
@@ -101,8 +102,10 @@ const struct probe_text *printer_probe(struct printer *p, uint32_t id)
 	strbuf_addf(&col, "%s:%s", probe->func, probe->name);
 	pt = &p->probe_texts.data[id];
 	pt->probe = probe;
-	pt->column = arena_printf(p->arena, "%6u %32s ", id, strbuf_text(&col));
+	id_column = arena_printf(p->scratch, "%6u ", id);
+	pt->column = arena_printf(p->arena, "%s%32s ", id_column, strbuf_text(&col));
 	pt->len = (uint32_t)strlen(pt->column);
+	pt->func_off = (uint32_t)strlen(id_column);
 	strbuf_deinit(&col);
 	return pt;
 }
@@ -189,36 +192,41 @@ static void print_flow_column(struct printer *p, struct flow_cpu *fc, const stru
 
 static void print_header(struct printer *p)
 {
-	if (p->header_done || p->opts->quiet || p->opts->no_header)
+	if (p->header_done || p->opts->quiet)
 		return;
 	p->header_done = true;
+	if (!p->opts->is_testing)
+		out_addf(&p->out, "%3s ", "CPU");
 	if (p->opts->flowindent)
-		out_addf(&p->out, "%3s %-41s\n", "CPU", "FUNCTION");
+		out_addf(&p->out, "%-41s\n", "FUNCTION");
+	else if (p->opts->is_testing)
+		out_addf(&p->out, "%32s\n", "FUNCTION:NAME");
 	else
-		out_addf(&p->out, "%3s %6s %32s\n", "CPU", "ID", "FUNCTION:NAME");
+		out_addf(&p->out, "%6s %32s\n", "ID", "FUNCTION:NAME");
 }
 
 static void print_columns(struct printer *p, const struct probe_text *pt, uint32_t cpu,
 			  const struct rt_rec *next)
 {
+	uint32_t skip = p->opts->is_testing ? pt->func_off : 0;
 	struct flow_cpu *fc;
 
 	print_header(p);
-	if (p->opts->flowindent) {
-		fc = flow_cpu_get(p, cpu);
-		if (!p->opts->no_header) {
-			out_int(&p->out, 3, cpu, false);
-			out_addc(&p->out, ' ');
-			print_flow_column(p, fc, pt->probe, next);
-		}
-		fc->has_last = true;
-		fc->last_probe = p->rec->probe;
-		fc->last_clause = p->rec->clause;
-	} else if (!p->opts->quiet && !p->opts->no_header) {
+	if (p->opts->quiet && !p->opts->flowindent)
+		return;
+	if (!p->opts->is_testing) {
 		out_int(&p->out, 3, cpu, false);
 		out_addc(&p->out, ' ');
-		out_add(&p->out, pt->column, pt->len);
 	}
+	if (!p->opts->flowindent) {
+		out_add(&p->out, pt->column + skip, pt->len - skip);
+		return;
+	}
+	fc = flow_cpu_get(p, cpu);
+	print_flow_column(p, fc, pt->probe, next);
+	fc->has_last = true;
+	fc->last_probe = p->rec->probe;
+	fc->last_clause = p->rec->clause;
 }
 
 /* ---- records ------------------------------------------------------------------------------- */

@@ -112,7 +112,7 @@ void session_refresh_opts(dtrace_hdl_t *h)
 		.printsize = opt_u32(h, OPT_printsize),
 		.stackindent = opt_u32(h, OPT_stackindent),
 		.target_pid = h->procs.len ? (uint64_t)proc_pid(h->procs.data[0]) : 0,
-		.no_header = getenv("_DTRACE_TESTING") != NULL,
+		.is_testing = getenv("_DTRACE_TESTING") != NULL,
 	};
 	session_refresh_syms(h);
 }

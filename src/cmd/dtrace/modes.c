@@ -167,8 +167,9 @@ static uint32_t enable_programs(struct cmd *c)
 			dtrace_program_info(c->dtp, p->prog, &p->info);
 		else if (dtrace_program_exec(c->dtp, p->prog, &p->info) != 0)
 			cmd_fatal(c, "failed to enable '%s'", p->label);
-		cmd_notice(c, "%s '%s' matched %u probe%s\n", prog_kind(p), p->label,
-			   p->info.dpi_matches, PLURAL(p->info.dpi_matches));
+		if (!c->only_compile)
+			cmd_notice(c, "%s '%s' matched %u probe%s\n", prog_kind(p), p->label,
+				   p->info.dpi_matches, PLURAL(p->info.dpi_matches));
 		if (c->verbose &&
 		    dtrace_program_report(c->dtp, p->prog, prog_kind(p), p->label, c->only_compile, c->out))
 			cmd_fatal(c, "failed to report on '%s'", p->label);

@@ -36,6 +36,7 @@ run -X q -n BEGIN && fail "-X q"
 said "failed to set -X q" err
 run -e -n 'BEGIN { exit(3); }' || fail -e
 [ -s out ] && fail "-e prints"
+[ -s err ] && fail "-e says how many probes matched"
 run -Fn 'BEGIN { exit(0); }' && said 'CPU FUNCTION' out
 run -f getpid -l && said "syscall" out
 run -m vmlinux -l -n syscall::getpid:entry && said getpid out
@@ -66,4 +67,10 @@ run -Zqn 'nosuch:::probe, BEGIN { exit(0); }' || fail -Z
 run -qn 'BEGIN { printf("%s %s", $$1, $$2); exit(0); }' one two && [ "$(cat out)" = "one two" ] || fail operands
 run one -qn 'BEGIN { printf("%s %s", $$1, $$2); exit(0); }' two && [ "$(cat out)" = "one two" ] || fail "operands between"
 run --help && said "-Z" out
+export _DTRACE_TESTING=1
+run -n 'BEGIN { trace(10); exit(0); }'
+printf '%32s\n%32s        10\n\n' FUNCTION:NAME :BEGIN >want
+cmp -s out want || fail "_DTRACE_TESTING"
+said "matched 1 probe" err
+run -Fn 'BEGIN { trace(10); exit(0); }' && [ "$(head -1 out | tr -d ' ')" = FUNCTION ] || fail "_DTRACE_TESTING -F"
 exit 0

@@ -159,9 +159,10 @@ static void test_printa(void)
 	(void)fix_fire(&f);
 	is_str(strbuf_text(&f.log), "[fault 0 1 Invalid normalization]", "normalize by 0");
 	f.opts.quiet = false;
-	f.opts.no_header = true;
+	f.opts.is_testing = true;
 	printa_act(&f, NULL, 1, &a);
-	is_str(fix_fire(&f), "\n\n", "no elements: the leading newline and the record's");
+	is_str(fix_fire(&f),
+	       "                   FUNCTION:NAME\n                          :BEGIN \n\n", "no elements: the leading newline and the record's");
 	fix_deinit(&f);
 }
 

@@ -327,10 +327,12 @@ static const char *traced(bool is_quiet)
 {
 	const char *text;
 
-	f.opts = (struct print_opts){.quiet = is_quiet, .no_header = true};
+	f.opts = (struct print_opts){.quiet = is_quiet};
 	text = fix_fire(&f);
-	if (!is_quiet)
+	if (!is_quiet) {
 		f.text[strlen(f.text) - 1] = '\0'; /* the record's newline */
+		text = strchr(text, '\n') + 1 + strlen("CPU     ID                    FUNCTION:NAME ");
+	}
 	f.opts = (struct print_opts){.quiet = true};
 	return text;
 }

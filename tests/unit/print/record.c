@@ -31,9 +31,21 @@ static void test_columns(void)
 	((struct rt_rec *)(void *)f.rec)->probe = pr->id;
 	is_str(fix_print(&f, NULL), "1234   1001 a_function_name_longer_than_the_column:entry \n",
 	       "long names push right");
-	f.opts.no_header = true;
-	is_str(fix_fire(&f), "\n", "without columns");
-	f.opts.no_header = false;
+	f.opts.is_testing = true;
+	is_str(fix_print(&f, NULL), "a_function_name_longer_than_the_column:entry \n",
+	       "_DTRACE_TESTING leaves the columns CPU and ID out");
+	f.clause.nacts = 0;
+	fix_act(&f, ACT_TRACE, NULL);
+	fix_int(&f, 4, true, 10);
+	is_str(fix_fire(&f),
+	       "                   FUNCTION:NAME\n                          :BEGIN        10\n",
+	       "_DTRACE_TESTING keeps the others where they are");
+	f.opts.flowindent = true;
+	is_str(fix_fire(&f),
+	       "FUNCTION                                 \n| :BEGIN                                  \n",
+	       "_DTRACE_TESTING with flowindent");
+	f.opts.flowindent = false;
+	f.opts.is_testing = false;
 	f.opts.quiet = true;
 	fix_act(&f, ACT_TRACE, NULL);
 	fix_int(&f, 4, true, 10);
