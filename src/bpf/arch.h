@@ -14,6 +14,7 @@ struct arch {
 	uint32_t sys_nr;	 /* number, while the call returns */
 	uint32_t func_args[6];	 /* arguments of a function, at its first instruction */
 	uint32_t func_value;	 /* what it returns, at its last */
+	uint32_t go_args[9];	 /* arguments of a function of Go, and what it returns */
 	uint32_t sp;
 	uint32_t pc;
 	uint32_t mode,

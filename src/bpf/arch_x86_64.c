@@ -4,7 +4,7 @@
  */
 #include "bpf/arch.h"
 
-enum { AX = 80, R10_ = 56, R9_ = 64, R8_ = 72, CX = 88, DX = 96, SI = 104, DI = 112, BX = 40, BP = 32 };
+enum { AX = 80, R11_ = 48, R10_ = 56, R9_ = 64, R8_ = 72, CX = 88, DX = 96, SI = 104, DI = 112, BX = 40, BP = 32 };
 
 /* Twelve words of struct pt_regs for uregs[], the first lowest. */
 #define UREGS(a, b, c, d, e, f, g, h, i, j, k, l)                                                  \
@@ -19,6 +19,7 @@ const struct arch arch = {
 	.sys_nr = 120, /* orig_ax */
 	.func_args = {DI, SI, DX, CX, R8_, R9_},
 	.func_value = AX,
+	.go_args = {AX, BX, CX, DI, SI, R8_, R9_, R10_, R11_}, /* Go src/cmd/compile/abi-internal.md */
 	.sp = 152,
 	.pc = 128,
 	.mode = 136,		  /* cs */

@@ -327,30 +327,44 @@ static void perf_args(struct entry *en)
 
 /* ---- arguments of functions ------------------------------------------------------------------- */
 
-#define NREG_ARGS  6
 #define NFUNC_ARGS 10
 
-/* From registers; those beyond lie on the stack above the return address. */
-static void uprobe_entry_args(struct entry *en, uint32_t used)
+/* From n registers; those beyond lie on the stack above the return address. */
+static void fill_entry_args(struct entry *en, uint32_t used, const uint32_t *regs, uint32_t n)
 {
 	struct emitter *e = &en->g->e;
 	uint32_t last = NFUNC_ARGS - 1;
 
-	for (uint32_t k = 0; k < NREG_ARGS; k++) {
+	for (uint32_t k = 0; k < n; k++) {
 		if (!(used >> k & 1))
 			continue;
-		em_load(e, 8, R1, R6, (int32_t)arch.func_args[k]);
+		em_load(e, 8, R1, R6, (int32_t)regs[k]);
 		gen_mach_store(en->g, 8, ARG_OFF(k), R1);
 	}
-	if (!(used >> NREG_ARGS))
+	if (!(used >> n))
 		return;
 	while (!(used >> last & 1))
 		last--;
 	em_load(e, 8, R3, R6, (int32_t)arch.sp);
 	em_alu_imm(e, BPF_ADD, R3, 8);
-	em_imm(e, R2, 8 * (last + 1 - NREG_ARGS));
-	em_addr(e, R1, R9, ARG_OFF(NREG_ARGS));
+	em_imm(e, R2, 8 * (last + 1 - n));
+	em_addr(e, R1, R9, ARG_OFF(n));
 	em_helper(e, BPF_FUNC_probe_read_user); /* leaves zeros when it cannot */
+}
+
+static void uprobe_entry_args(struct entry *en, uint32_t used)
+{
+	fill_entry_args(en, used, arch.func_args, ARRAY_LEN(arch.func_args));
+}
+
+static void uprobe_entry_go_args(struct entry *en, uint32_t used)
+{
+	fill_entry_args(en, used, arch.go_args, ARRAY_LEN(arch.go_args));
+}
+
+static void uprobe_entry_stack_args(struct entry *en, uint32_t used)
+{
+	fill_entry_args(en, used, NULL, 0);
 }
 
 /* Read as they lie there, then widened in place from the last one on. */
@@ -379,11 +393,10 @@ static void zero_args(struct entry *en, uint32_t used)
 			em_store_imm(&en->g->e, 8, R9, (int32_t)ARG_OFF(k), 0);
 }
 
-static void uprobe_return_args(struct entry *en, uint32_t used)
+/* arg0 is where the function is left; n registers have the words of its value. */
+static void fill_return_args(struct entry *en, uint32_t used, const uint32_t *regs, uint32_t n)
 {
 	struct emitter *e = &en->g->e;
-
-	uint32_t is_value = em_label(e);
 
 	em_load(e, 8, R2, R10, FRAME_VAL);
 	if (used & 1) {
@@ -392,20 +405,44 @@ static void uprobe_return_args(struct entry *en, uint32_t used)
 		em_alu_imm(e, BPF_ARSH, R1, 33);
 		gen_mach_store(en->g, 8, ARG_OFF(0), R1);
 	}
-	if (used & 2) {
-		em_load(e, 8, R1, R6, (int32_t)arch.func_value);
+	for (uint32_t k = 1; k <= n; k++) {
+		uint32_t is_value = em_label(e);
+
+		if (!(used >> k & 1))
+			continue;
+		em_load(e, 8, R1, R6, (int32_t)regs[k - 1]);
 		em_jmp_imm(e, BPF_JSGE, R2, 0, is_value);
 		em_imm(e, R1, 0);
 		em_here(e, is_value);
-		gen_mach_store(en->g, 8, ARG_OFF(1), R1);
+		gen_mach_store(en->g, 8, ARG_OFF(k), R1);
 	}
-	zero_args(en, used & ~3u);
+	zero_args(en, used & ~((2u << n) - 1));
+}
+
+static void uprobe_return_args(struct entry *en, uint32_t used)
+{
+	fill_return_args(en, used, &arch.func_value, 1);
+}
+
+static void uprobe_return_go_args(struct entry *en, uint32_t used)
+{
+	fill_return_args(en, used, arch.go_args, ARRAY_LEN(arch.go_args));
+}
+
+static void uprobe_return_none_args(struct entry *en, uint32_t used)
+{
+	fill_return_args(en, used, NULL, 0);
 }
 
 static void (*const uprobe_place_args[UPROBE_NPLACES])(struct entry *en, uint32_t used) = {
 	[UPROBE_ENTRY] = uprobe_entry_args,
 	[UPROBE_ENTRY32] = uprobe_entry32_args,
+	[UPROBE_ENTRY_STACK] = uprobe_entry_stack_args,
+	[UPROBE_ENTRY_GO] = uprobe_entry_go_args,
+	[UPROBE_ENTRY_NONE] = zero_args,
 	[UPROBE_RETURN] = uprobe_return_args,
+	[UPROBE_RETURN_GO] = uprobe_return_go_args,
+	[UPROBE_RETURN_NONE] = uprobe_return_none_args,
 	[UPROBE_INSN] = zero_args,
 };
 

@@ -17,6 +17,13 @@ struct argtext {
 	const char *output; /* what it is translated to; NULL: nothing */
 };
 
+/* Where the value of args[i] is, when the provider gives its type and not only a text. */
+struct argplace {
+	uint32_t raw; /* which of arg0, arg1, ... */
+	bool is_text; /* a string: raw is the address of its bytes in the process, the next their number */
+	const char *why; /* of a value that is not to be had: what can be done, or NULL */
+};
+
 /* position: i of args[i]. Texts live in the arena. */
 struct argtext argtext_parse(struct arena *a, const char *text, uint32_t position);
 /* The type a script sees: what listings show. */

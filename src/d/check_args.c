@@ -1,5 +1,4 @@
 /* args[]: the typed, perhaps translated, arguments of the probe a clause describes. */
-#include "d/argtext.h"
 #include "d/check_impl.h"
 
 static const char *desc_text(struct check *c)
@@ -80,15 +79,29 @@ static struct expr *args_declared(struct check *c, struct ident *id, struct expr
 	return args_value(c, id, e, index, p->map[index], p->args[p->map[index]], p->xargs[index]);
 }
 
-static struct expr *fail_unseen(struct check *c, struct expr *e, uint64_t index, const char *text)
+static struct expr *fail_unseen(struct check *c, struct expr *e, uint64_t index, const char *text,
+				const char *why)
 {
-	check_error(c, D_ARGS_TYPE, e->span,
-		    "args[%llu] of %s is a '%s', which is not in arg0 to arg9",
-		    (unsigned long long)index, desc_text(c), text);
-	diag_hint(c->diags,
-		  "floating-point numbers, structs passed by value, and parameters that the "
-		  "compiler has removed are not in the registers that a probe sees");
+	check_error(c, D_ARGS_TYPE, e->span, "args[%llu] of %s is a '%s', which is not %s",
+		    (unsigned long long)index, desc_text(c), text, why ? "a single value" : "in arg0 to arg9");
+	diag_hint(c->diags, "%s",
+		  why ? why
+		      : "floating-point numbers, structs passed by value, and parameters that the "
+			"compiler has removed are not in the registers that a probe sees");
 	return expr_bad(c, e->span);
+}
+
+/* A text that a process has with its length: copyinstr(arg RAW, arg RAW + 1). */
+static struct expr *args_copied(struct check *c, struct ident *id, struct expr *e, uint32_t raw)
+{
+	struct expr *call = expr_new(c, EXPR_CALL, e->span, TYPE_STRING);
+
+	call->call.subr = subr_find("copyinstr");
+	call->call.nargs = 2;
+	call->call.args = ARENA_NEW_N(c->arena, struct expr *, 2);
+	for (uint32_t i = 0; i < 2; i++)
+		call->call.args[i] = args_element(c, id, e, raw + i, TYPE_UINT64);
+	return call;
 }
 
 static type_id args_type(struct check *c, const struct expr *e, uint64_t index, const char *text)
@@ -106,7 +119,7 @@ static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr
 {
 	const char *const *texts = NULL;
 	int n = c->env->arg_types ? c->env->arg_types(c->env->ctx, c->desc, &texts) : 0;
-	uint32_t raw = (uint32_t)index;
+	struct argplace place = {.raw = (uint32_t)index};
 	struct argtext t;
 	type_id type = TYPE_NONE, out;
 
@@ -118,11 +131,13 @@ static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr
 	if (index >= (uint32_t)n)
 		return fail_index(c, e, index, (uint32_t)n);
 	if (c->env->arg_type)
-		type = c->env->arg_type(c->env->ctx, c->desc, raw, c->types, &raw);
+		type = c->env->arg_type(c->env->ctx, c->desc, (uint32_t)index, c->types, &place);
 	if (type == TYPE_ERROR)
-		return fail_unseen(c, e, index, texts[index]);
+		return fail_unseen(c, e, index, texts[index], place.why);
+	if (place.is_text)
+		return args_copied(c, id, e, place.raw);
 	if (type != TYPE_NONE)
-		return args_element(c, id, e, raw, type);
+		return args_element(c, id, e, place.raw, type);
 	t = argtext_parse(c->arena, texts[index], (uint32_t)index);
 	type = out = args_type(c, e, index, t.type);
 	if (t.output && type != TYPE_NONE)

@@ -480,6 +480,22 @@ struct expr *check_array_ref(struct check *c, struct ident *id, struct expr *e)
 	return var_value(c, id, var_ref(c, id, e->span, keys, n));
 }
 
+/* arg0, arg1, ... of the clause's probes: false after reporting that one of these probes has no such value. */
+static bool arg_is_told(struct check *c, const struct ident *id, struct span at)
+{
+	const char *why;
+
+	if (id->id < DIF_VAR_ARG0 || id->id > DIF_VAR_ARG9 || !c->desc || !c->env->arg_refused)
+		return true;
+	why = c->env->arg_refused(c->env->ctx, c->desc, id->id - DIF_VAR_ARG0);
+	if (!why)
+		return true;
+	check_error(c, D_ARGS_TYPE, at, "%s of %s:%s:%s:%s cannot be told", id->name, c->desc->prov,
+		    c->desc->mod, c->desc->func, c->desc->name);
+	diag_hint(c->diags, "%s", why);
+	return false;
+}
+
 bool builtin_is_here(struct check *c, struct ident *id, struct span at)
 {
 	const struct builtin_var *v = id->builtin;
@@ -490,6 +506,8 @@ bool builtin_is_here(struct check *c, struct ident *id, struct span at)
 			diag_hint(c->diags, "%s", builtin_why(v->name));
 		return false;
 	}
+	if (!arg_is_told(c, id, at))
+		return false;
 	if (id->type == TYPE_NONE && *v->type)
 		id->type = type_from_text(c, v->type);
 	return true;

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "d/argtext.h"
 #include "d/cpp.h"
 #include "d/layer.h"
 #include "d/parse.h"
@@ -59,10 +60,12 @@ struct compile_env {
 	int (*arg_types)(void *ctx, const struct probe_desc *desc, const char *const **ret_types);
 	/* The least attributes (NPARTS of them) of the providers whose probes desc matches; false: none. May be NULL. */
 	bool (*attrs)(void *ctx, const struct probe_desc *desc, struct attr *ret);
-	/* The type of args[index] of those probes, which the table gets, and which of arg0.. has it; TYPE_NONE: as
-	 * the text says, in its place; TYPE_ERROR: its value is not to be had. May be NULL. */
+	/* The type of args[index] of those probes, which the table gets, and where it is; TYPE_NONE: as the text
+	 * says, in its place; TYPE_ERROR: its value is not to be had. May be NULL. */
 	uint32_t (*arg_type)(void *ctx, const struct probe_desc *desc, uint32_t index, struct types *t,
-			     uint32_t *ret_raw);
+			     struct argplace *ret_place);
+	/* Why arg0, arg1, ... of one of those probes cannot be told, or NULL. May itself be NULL. */
+	const char *(*arg_refused)(void *ctx, const struct probe_desc *desc, uint32_t raw);
 	/* Sets a run-time or compile-time option from a pragma; error text ready for D_PRAGMA_OPTSET. */
 	struct err *(*set_option)(void *ctx, const char *name, const char *value);
 	bool (*macro)(void *ctx, const char *name, int64_t *ret_value);

@@ -206,6 +206,7 @@ static type_id import_function(const struct job *j, Dwarf_Die *die, int depth)
 static type_id import_new(const struct job *j, Dwarf_Die *die, int depth)
 {
 	struct types *t = j->t;
+	type_id row;
 
 	switch (dwarf_tag(die)) {
 	case DW_TAG_base_type: return import_base(j, die);
@@ -223,7 +224,10 @@ static type_id import_new(const struct job *j, Dwarf_Die *die, int depth)
 	case DW_TAG_restrict_type: return type_qualified(t, TK_RESTRICT, import_ref(j, die, depth));
 	case DW_TAG_atomic_type:
 	case DW_TAG_immutable_type: return import_ref(j, die, depth);
-	case DW_TAG_subroutine_type: return import_function(j, die, depth);
+	case DW_TAG_subroutine_type:
+		row = import_function(j, die, depth);
+		/* a function of Go is a value: the address of what it consists of */
+		return size_of(die) ? type_pointer(t, row) : row;
 	case DW_TAG_ptr_to_member_type: return TYPE_LONG;
 	default: return TYPE_VOID;
 	}

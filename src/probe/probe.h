@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "bpf/unit.h"
+#include "d/argtext.h"
 #include "d/ident.h" /* struct attr */
 #include "d/types.h"
 #include "dif/prog.h"
@@ -95,10 +96,12 @@ struct provider {
 	const char *(*hint)(struct probes *ps, const struct provider *pv, const struct probe_desc *desc);
 	/* D types of args[] (d/argtext.h), static or in the registry's arena. */
 	uint32_t (*arg_types)(struct probes *ps, const struct probe *pr, const char *const **ret_types);
-	/* The type of args[index] itself, where a text cannot name it, and which of arg0.. has it; TYPE_NONE: by
-	 * its text, TYPE_ERROR: its value is not to be had. May be NULL. */
+	/* The type of args[index] itself, where a text cannot name it, and where it is; TYPE_NONE: by its text,
+	 * TYPE_ERROR: its value is not to be had. May be NULL. */
 	type_id (*arg_type)(struct probes *ps, const struct probe *pr, uint32_t index, struct types *t,
-			     uint32_t *ret_raw);
+			    struct argplace *ret_place);
+	/* Why arg0, arg1, ... cannot be told, in the registry's arena, or NULL. May itself be NULL. */
+	const char *(*arg_refused)(struct probes *ps, const struct probe *pr, uint32_t raw);
 	/* Places; ret has room for PROBE_MAX_POINTS. Returns how many. */
 	uint32_t (*points)(const struct probe *pr, struct probe_point *ret);
 	/* Hangs the loaded unit on the places of the given probes (those of one entry kind). */

@@ -265,6 +265,22 @@ static void index_names(struct funcs *f)
 	}
 }
 
+/* The linker of Go puts its code between two symbols. */
+static void find_go(struct funcs *f, Elf *elf, int fd)
+{
+	const struct func *start, *end;
+
+	go_code_read(&f->go, elf, fd, f->is_32bit);
+	if (f->go.abi == GO_NONE)
+		return;
+	start = funcs_find(f, "runtime.text");
+	end = funcs_find(f, "runtime.etext");
+	if (!start)
+		return;
+	f->go.start = start->addr;
+	f->go.end = end ? end->addr : UINT64_MAX; /* it ends with the segment */
+}
+
 static struct err *check_machine(Elf *elf, struct funcs *f)
 {
 	GElf_Ehdr eh;
@@ -299,6 +315,7 @@ struct err *funcs_read(int fd, const struct debug_place *place, struct funcs **r
 		sort(f);
 		complete(f);
 		index_names(f);
+		find_go(f, elf, fd);
 		if (f->is_too_large)
 			e = err_new("its symbol tables take more than 1 GiB");
 	}

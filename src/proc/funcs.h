@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "proc/gocode.h"
 
 struct debug_place;
 
@@ -45,6 +46,7 @@ struct funcs {
 	bool has_symtab;
 	bool has_ifuncs;
 	bool is_too_large; /* a symbol table was not read */
+	struct go_code go;
 	uint64_t entry; /* address where the program begins, 0 = none */
 };
 

@@ -180,6 +180,40 @@ static struct err *refused(const struct request *r, const char *func, uint32_t o
 			DTAG_CODE(D_PROC_CREATEFAIL));
 }
 
+static enum uprobe_place entry_place(const struct pid_object *o, const struct func *fn)
+{
+	if (o->funcs->is_32bit)
+		return UPROBE_ENTRY32;
+	switch (go_code_abi(&o->funcs->go, fn->addr, fn->name)) {
+	case GO_NONE: return UPROBE_ENTRY;
+	case GO_UNKNOWN: return UPROBE_ENTRY_NONE;
+	case GO_STACK: return UPROBE_ENTRY_STACK;
+	case GO_REGISTERS: return UPROBE_ENTRY_GO;
+	}
+	return UPROBE_ENTRY;
+}
+
+static enum uprobe_place return_place(const struct pid_object *o, const struct func *fn)
+{
+	switch (go_code_abi(&o->funcs->go, fn->addr, fn->name)) {
+	case GO_NONE: return UPROBE_RETURN;
+	case GO_REGISTERS: return UPROBE_RETURN_GO;
+	case GO_UNKNOWN:
+	case GO_STACK: break;
+	}
+	return UPROBE_RETURN_NONE;
+}
+
+/* Bytes between the function's start and the place of its entry probe. */
+static uint32_t entry_skip(const struct pid_object *o, const struct func *fn, const uint8_t *code, size_t size)
+{
+	if (o->funcs->is_32bit)
+		return 0;
+	if (go_code_abi(&o->funcs->go, fn->addr, fn->name) != GO_NONE)
+		return go_entry_skip(code, size);
+	return insn_entry_skip(code, size);
+}
+
 static struct err *add_entry(struct request *r, struct pid_object *o, const struct func *fn)
 {
 	size_t size = MIN(fn->size, ENTRY_BYTES);
@@ -189,11 +223,10 @@ static struct err *add_entry(struct request *r, struct pid_object *o, const stru
 
 	if (!code)
 		return unreadable(r, o, fn);
-	skip = o->funcs->is_32bit ? 0 : insn_entry_skip(code, size);
+	skip = entry_skip(o, fn, code, size);
 	if (insn_is_refused(code + skip, size - skip))
 		return refused(r, fn->name, 0);
-	pr = add_probe(r, o, fn->name, "entry",
-		       o->funcs->is_32bit ? UPROBE_ENTRY32 : UPROBE_ENTRY);
+	pr = add_probe(r, o, fn->name, "entry", entry_place(o, fn));
 	add_site(pr, o, fn->off + skip, 0, false);
 	probe_list_add(r->out, pr);
 	return NULL;
@@ -218,7 +251,7 @@ static struct err *add_return(struct request *r, struct pid_object *o, const str
 	} else if (!exits.list.len) {
 		e = no_exits(r, fn);
 	} else {
-		struct probe *pr = add_probe(r, o, fn->name, "return", UPROBE_RETURN);
+		struct probe *pr = add_probe(r, o, fn->name, "return", return_place(o, fn));
 
 		for (uint32_t i = 0; i < exits.list.len; i++) {
 			const struct func_exit *x = &exits.list.data[i];
@@ -792,6 +825,7 @@ const struct provider provider_pid = {
 	.hint = pid_hint,
 	.arg_types = pid_arg_types,
 	.arg_type = pid_arg_type,
+	.arg_refused = pid_arg_refused,
 	.points = pid_points,
 	.attach = pid_attach,
 };

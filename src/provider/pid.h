@@ -115,4 +115,5 @@ struct err *pid_attach(const struct provider *pv, enum entry_kind kind, int prog
 /* struct provider: none without debug information. */
 uint32_t pid_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types);
 type_id pid_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, struct types *t,
-		     uint32_t *ret_raw);
+		     struct argplace *ret_place);
+const char *pid_arg_refused(struct probes *ps, const struct probe *pr, uint32_t raw);

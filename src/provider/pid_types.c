@@ -43,22 +43,58 @@ static bool function_addr(const struct pid_probe *p, uint64_t *ret_addr)
 	return false;
 }
 
-/* At return: where it was, and the value. */
-static void return_args(struct pid_args *a, struct arena *mem, const struct dwarf_arg *value)
+/* At return: where it was, and the values, which begin in arg1. */
+static void return_args(struct pid_args *a, struct arena *mem, const struct dwarf_arg *values, uint32_t n)
 {
-	a->args = ARENA_NEW_N(mem, struct dwarf_arg, 2);
+	a->args = ARENA_NEW_N(mem, struct dwarf_arg, n + 1);
 	a->args[0] = (struct dwarf_arg){.name = "", .text = "uint64_t", .raw = 0};
-	a->args[1] = *value;
-	a->args[1].raw = value->raw == 0 ? 1 : -1;
-	a->n = strcmp(value->text, "void") == 0 ? 1 : 2;
+	a->n = n + 1;
+	for (uint32_t i = 0; i < n; i++) {
+		a->args[i + 1] = values[i];
+		a->args[i + 1].raw += values[i].raw >= 0;
+		a->args[i + 1].first++;
+	}
 }
 
-static void spell(struct pid_args *a, struct arena *mem)
+static bool is_go(enum uprobe_place place)
+{
+	return place == UPROBE_ENTRY_GO || place == UPROBE_RETURN_GO || place == UPROBE_ENTRY_STACK ||
+	       place == UPROBE_ENTRY_NONE || place == UPROBE_RETURN_NONE;
+}
+
+static bool go_args(const struct pid_probe *p, Dwarf_Die *func, struct arena *mem, struct pid_args *ret)
+{
+	bool on_stack = p->place == UPROBE_ENTRY_STACK || p->place == UPROBE_RETURN_NONE;
+	struct dwarf_arg *values;
+	uint32_t nvalues;
+
+	if (p->place == UPROBE_ENTRY_NONE ||
+	    !dwarf_go_args(func, on_stack, mem, &ret->args, &ret->n, &values, &nvalues))
+		return false;
+	if (uprobe_is_return(p->place))
+		return_args(ret, mem, values, nvalues);
+	return true;
+}
+
+static bool c_args(const struct pid_probe *p, Dwarf_Die *func, struct arena *mem, struct pid_args *ret)
+{
+	struct dwarf_arg value;
+
+	if (!dwarf_function_args(func, mem, &ret->args, &ret->n, &value))
+		return false;
+	value.raw = value.raw == 0 ? 0 : -1;
+	if (uprobe_is_return(p->place))
+		return_args(ret, mem, &value, strcmp(value.text, "void") == 0 ? 0 : 1);
+	return true;
+}
+
+/* Go's types are spelled as Go does. */
+static void spell(struct pid_args *a, bool is_of_go, struct arena *mem)
 {
 	a->texts = ARENA_NEW_N(mem, const char *, MAX(a->n, 1u));
 	for (uint32_t i = 0; i < a->n; i++) {
 		const char *text = a->args[i].text;
-		bool is_address = strchr(text, '*') || a->args[i].is_ref;
+		bool is_address = !is_of_go && (strchr(text, '*') || a->args[i].is_ref);
 
 		a->texts[i] = arena_printf(mem, "%s%s", is_address ? "userland " : "", text);
 	}
@@ -68,7 +104,6 @@ static bool probe_args(struct probes *ps, const struct probe *pr, struct pid_arg
 {
 	const struct pid_probe *p = pid_probe(pr);
 	struct arena *mem = probes_arena(ps);
-	struct dwarf_arg value;
 	struct dwarf_file *d;
 	Dwarf_Die func;
 	uint64_t addr;
@@ -79,11 +114,9 @@ static bool probe_args(struct probes *ps, const struct probe *pr, struct pid_arg
 		return false;
 	d = object_dwarf(ps, p->sites.data[0].object);
 	if (!d || !dwarf_file_function(d, addr, &func) ||
-	    !dwarf_function_args(&func, mem, &ret->args, &ret->n, &value))
+	    !(is_go(p->place) ? go_args : c_args)(p, &func, mem, ret))
 		return false;
-	if (p->place == UPROBE_RETURN)
-		return_args(ret, mem, &value);
-	spell(ret, mem);
+	spell(ret, is_go(p->place), mem);
 	return true;
 }
 
@@ -97,19 +130,53 @@ uint32_t pid_arg_types(struct probes *ps, const struct probe *pr, const char *co
 	return a.n;
 }
 
+/* What a script can use instead of a value of several words. */
+static const char *words_of(const struct dwarf_arg *arg, struct arena *mem)
+{
+	uint32_t last = arg->first + arg->nwords - 1;
+
+	if (!arg->nwords || last >= NARGS)
+		return NULL;
+	if (arg->nwords == 1)
+		return arena_printf(mem, "its one word is arg%u", arg->first);
+	return arena_printf(mem, "it consists of %u words, arg%u to arg%u", arg->nwords, arg->first,
+			    last);
+}
+
 type_id pid_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, struct types *t,
-		     uint32_t *ret_raw)
+		     struct argplace *ret_place)
 {
 	struct pid_state *st = probes_state(ps, pr->provider, sizeof(*st));
 	struct pid_args a;
 
-	if (!probe_args(ps, pr, &a) || index >= a.n || a.args[index].raw < 0 ||
-	    a.args[index].raw >= NARGS)
+	if (!probe_args(ps, pr, &a) || index >= a.n)
 		return TYPE_ERROR;
-	*ret_raw = (uint32_t)a.args[index].raw;
+	ret_place->why = words_of(&a.args[index], probes_arena(ps));
+	if (a.args[index].raw < 0 || a.args[index].raw + a.args[index].is_text >= NARGS)
+		return TYPE_ERROR;
+	ret_place->raw = (uint32_t)a.args[index].raw;
+	ret_place->is_text = a.args[index].is_text;
 	if (!dwarf_tag(&a.args[index].type))
 		return types_find(t, a.args[index].text, strlen(a.args[index].text));
 	if (!st->types)
 		st->types = dwarf_import_create();
 	return dwarf_import_arg(st->types, t, &a.args[index].type, a.args[index].is_ref);
+}
+
+/* Values of Go functions that no probe sees are better refused than taken from where C would have them. */
+const char *pid_arg_refused(struct probes *ps, const struct probe *pr, uint32_t raw)
+{
+	const struct pid_probe *p = pid_probe(pr);
+	const struct go_code *go;
+
+	if (!p->sites.len || (p->place != UPROBE_ENTRY_NONE && (p->place != UPROBE_RETURN_NONE || !raw)))
+		return NULL;
+	go = &p->sites.data[0].object->funcs->go;
+	if (go->abi == GO_UNKNOWN && (p->place == UPROBE_ENTRY_NONE || raw))
+		return arena_printf(probes_arena(ps),
+				    "'%s' does not say which version of Go compiled it, and with it how functions "
+				    "receive arguments and return results",
+				    p->sites.data[0].object->name);
+	return "Go functions of 32-bit programs, of compilers before Go 1.17, and in assembly return "
+	       "their results on the stack, which no argument of a probe has";
 }

@@ -189,7 +189,7 @@ static int env_arg_types(void *ctx, const struct probe_desc *desc, const char *c
 }
 
 static type_id env_arg_type(void *ctx, const struct probe_desc *desc, uint32_t index,
-			    struct types *t, uint32_t *ret_raw)
+			    struct types *t, struct argplace *ret_place)
 {
 	dtrace_hdl_t *h = ctx;
 	struct probe **probes;
@@ -200,7 +200,25 @@ static type_id env_arg_type(void *ctx, const struct probe_desc *desc, uint32_t i
 		err_destroy(e); /* match() has told */
 		return TYPE_NONE;
 	}
-	return probes[0]->provider->arg_type(h->probes, probes[0], index, t, ret_raw);
+	return probes[0]->provider->arg_type(h->probes, probes[0], index, t, ret_place);
+}
+
+static const char *env_arg_refused(void *ctx, const struct probe_desc *desc, uint32_t raw)
+{
+	dtrace_hdl_t *h = ctx;
+	struct probe **probes;
+	uint32_t n = 0;
+	struct err *e = probes_match(h->probes, desc, &probes, &n);
+	const char *why = NULL;
+
+	if (e) {
+		err_destroy(e); /* match() has told */
+		return NULL;
+	}
+	for (uint32_t i = 0; i < n && !why; i++)
+		if (probes[i]->provider->arg_refused)
+			why = probes[i]->provider->arg_refused(h->probes, probes[i], raw);
+	return why;
 }
 
 static struct err *env_set_option(void *ctx, const char *name, const char *value)
@@ -281,6 +299,7 @@ void session_env_init(dtrace_hdl_t *h)
 		.hint = env_hint,
 		.arg_types = env_arg_types,
 		.arg_type = env_arg_type,
+		.arg_refused = env_arg_refused,
 		.set_option = env_set_option,
 		.macro = env_macro,
 		.symbol = session_symbol,

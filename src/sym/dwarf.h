@@ -25,7 +25,7 @@ bool dwarf_file_function(struct dwarf_file *d, uint64_t addr, Dwarf_Die *ret_die
 /* The source line whose code addr is in; *ret_file lives as long as d. */
 bool dwarf_file_line(struct dwarf_file *d, uint64_t addr, const char **ret_file, uint32_t *ret_line);
 
-/* ---- functions (dwarf_args.c) ---------------------------------------------------------------- */
+/* ---- functions (dwarf_args.c, dwarf_go.c) ---------------------------------------------------- */
 
 struct dwarf_arg {
 	const char *name; /* "" = none */
@@ -36,6 +36,9 @@ struct dwarf_arg {
 	 */
 	int raw;
 	bool is_ref; /* what is passed is the address of a type: a reference, or C++'s own way */
+	bool is_text;	 /* a string of Go: raw has the address of its bytes, raw + 1 their number */
+	uint32_t nwords; /* of a value of several words: raw is -1, first has the first of them */
+	uint32_t first;
 };
 
 /*
@@ -44,6 +47,9 @@ struct dwarf_arg {
  */
 bool dwarf_function_args(Dwarf_Die *func, struct arena *a, struct dwarf_arg **ret_args,
 			 uint32_t *ret_n, struct dwarf_arg *ret_value);
+/* The same of a function of Go. on_stack: as until Go 1.16; the results then are -1. */
+bool dwarf_go_args(Dwarf_Die *func, bool on_stack, struct arena *a, struct dwarf_arg **ret_args,
+		   uint32_t *ret_n, struct dwarf_arg **ret_values, uint32_t *ret_nvalues);
 /* C spelling of a type; NULL = void. */
 const char *dwarf_type_text(Dwarf_Die *type, struct arena *a);
 /* Attribute DW_AT_type, of the DIE or what it continues; false: void. */

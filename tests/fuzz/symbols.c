@@ -68,14 +68,19 @@ static void check_debug(const uint8_t *data, size_t size)
 
 	for (uint64_t i = 0; d && i < PROBED; i++) {
 		uint64_t addr = 0x1000 + i * 16;
-		struct dwarf_arg *args, value;
+		struct dwarf_arg *args, *values, value;
 		Dwarf_Die func;
-		uint32_t n;
+		uint32_t n, nvalues;
 
-		if (dwarf_file_function(d, addr, &func) &&
-		    dwarf_function_args(&func, a, &args, &n, &value))
+		if (!dwarf_file_function(d, addr, &func))
+			continue;
+		if (dwarf_function_args(&func, a, &args, &n, &value))
 			for (uint32_t k = 0; k < n; k++)
 				check_type(im, t, &args[k]);
+		for (int on_stack = 0; on_stack < 2; on_stack++)
+			if (dwarf_go_args(&func, on_stack, a, &args, &n, &values, &nvalues))
+				for (uint32_t k = 0; k < n; k++)
+					check_type(im, t, &args[k]);
 		arena_reset(a);
 	}
 	types_destroy(t);

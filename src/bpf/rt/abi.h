@@ -49,10 +49,20 @@ struct rt_fault {
 enum uprobe_place {
 	UPROBE_ENTRY,	/* arg0... are the function's */
 	UPROBE_ENTRY32, /* those of 32-bit code: words of the stack */
+	UPROBE_ENTRY_STACK, /* words of the stack, in 64-bit code */
+	UPROBE_ENTRY_GO, /* Go's registers, then words of the stack */
+	UPROBE_ENTRY_NONE, /* none: how the function receives them is not known */
 	UPROBE_RETURN,	/* arg0 = offset of the instruction, arg1 = value, 0 at a jump to another function */
+	UPROBE_RETURN_GO, /* the same; arg1... = the words of the results, in Go's registers */
+	UPROBE_RETURN_NONE, /* arg0 = offset of the instruction */
 	UPROBE_INSN,	/* none */
 	UPROBE_NPLACES
 };
+
+static inline int uprobe_is_return(enum uprobe_place place)
+{
+	return place == UPROBE_RETURN || place == UPROBE_RETURN_GO || place == UPROBE_RETURN_NONE;
+}
 
 struct rt_mach {
 	u32 busy;  /* claimed */

@@ -1,0 +1,194 @@
+/* Code of the Go compiler in an ELF file. */
+#include "proc/gocode.h"
+
+#include <ctype.h>
+
+#define INFO_SECTION  ".go.buildinfo"
+#define INFO_HEAD     32 /* bytes before the text, from 1.18 on */
+#define INFO_INLINE   2	 /* flag: the text stands here; else its address does */
+#define FIRST_MINOR   17 /* of the first version with registers */
+#define TEXT_MAX_READ 64
+
+/* ---- version --------------------------------------------------------------------------------- */
+
+static bool find_section(Elf *elf, const char *want, GElf_Shdr *ret)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name =
+			gelf_getshdr(scn, ret) ? elf_strptr(elf, names, ret->sh_name) : NULL;
+
+		if (name && strcmp(name, want) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Reads what the file has for an address of memory. */
+static bool read_memory(Elf *elf, int fd, uint64_t addr, void *to, size_t size)
+{
+	size_t n = 0;
+	GElf_Phdr ph;
+
+	if (elf_getphdrnum(elf, &n))
+		return false;
+	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getphdr(elf, (int)i, &ph); i++)
+		if (ph.p_type == PT_LOAD && addr >= ph.p_vaddr && addr - ph.p_vaddr < ph.p_filesz &&
+		    size <= ph.p_filesz - (addr - ph.p_vaddr))
+			return pread(fd, to, size, (off_t)(ph.p_offset + addr - ph.p_vaddr)) ==
+			       (ssize_t)size;
+	return false;
+}
+
+/* Up to 1.17 the section has the address of a Go string: the address of its bytes, their number. */
+static size_t read_by_address(Elf *elf, int fd, const uint8_t *head, char *text, size_t size)
+{
+	uint64_t at, string[2];
+
+	memcpy(&at, head + 16, sizeof(at));
+	if (!read_memory(elf, fd, at, string, sizeof(string)) || !string[1] || string[1] >= size ||
+	    !read_memory(elf, fd, string[0], text, string[1]))
+		return 0;
+	return string[1];
+}
+
+/* The text that runtime.Version() returns, in text; its length, 0 when there is none. */
+static size_t read_version(Elf *elf, int fd, char *text, size_t size)
+{
+	static const uint8_t magic[] = "\xff Go buildinf:";
+	uint8_t head[INFO_HEAD + 1];
+	GElf_Shdr sh;
+	size_t len;
+
+	if (!find_section(elf, INFO_SECTION, &sh) ||
+	    pread(fd, head, sizeof(head), (off_t)sh.sh_offset) != sizeof(head) ||
+	    memcmp(head, magic, sizeof(magic) - 1) != 0)
+		return 0;
+	if (!(head[15] & INFO_INLINE))
+		return head[14] == 8 ? read_by_address(elf, fd, head, text, size) : 0;
+	len = head[INFO_HEAD]; /* a number of seven bits a byte: a version takes less than two */
+	if (!len || len > 0x7f || len >= size ||
+	    pread(fd, text, len, (off_t)sh.sh_offset + INFO_HEAD + 1) != (ssize_t)len)
+		return 0;
+	return len;
+}
+
+/* The minor number of "go1.19.8" or "devel go1.22-1a2b3c"; 0: there is none. */
+static unsigned long minor_of(const char *text, const char **ret_start)
+{
+	const char *at = strstr(text, "go1.");
+
+	*ret_start = at;
+	return at && isdigit((unsigned char)at[4]) ? strtoul(at + 4, NULL, 10) : 0;
+}
+
+void go_code_read(struct go_code *g, Elf *elf, int fd, bool is_32bit)
+{
+	char text[TEXT_MAX_READ] = "";
+	size_t len = read_version(elf, fd, text, sizeof(text));
+	const char *start;
+	unsigned long minor;
+	GElf_Shdr sh;
+
+	text[len] = '\0';
+	if (!len && !find_section(elf, INFO_SECTION, &sh) &&
+	    !find_section(elf, ".gopclntab", &sh) &&
+	    !find_section(elf, ".data.rel.ro.gopclntab", &sh))
+		return;
+	minor = minor_of(text, &start);
+	for (size_t i = 0; minor && i < sizeof(g->version) - 1 && isgraph((unsigned char)start[i]);
+	     i++)
+		g->version[i] = start[i];
+	if (is_32bit || (minor && minor < FIRST_MINOR))
+		g->abi = GO_STACK;
+	else
+		g->abi = minor ? GO_REGISTERS : GO_UNKNOWN;
+}
+
+enum go_abi go_code_abi(const struct go_code *g, uint64_t addr, const char *name)
+{
+	static const char on_stack[] = ".abi0";
+	size_t len = strlen(name), tail = sizeof(on_stack) - 1;
+
+	if (g->abi == GO_NONE || addr < g->start || addr >= g->end)
+		return GO_NONE;
+	return len > tail && strcmp(name + len - tail, on_stack) == 0 ? GO_STACK : g->abi;
+}
+
+/* ---- first instructions ---------------------------------------------------------------------- */
+
+/*
+ * The comparison with the stack's end, as hexadecimal digits, of which '?' may be any. Register r14
+ * holds the goroutine, and rcx does in functions whose arguments lie on the stack; at 0x10 or 0x18
+ * it says where its stack ends.
+ */
+/* clang-format off */
+static const char *const loads[] = {
+	"64488b0c25f8ffffff", /* mov %fs:-8,%rcx */
+	"644c8b3425f8ffffff", /* mov %fs:-8,%r14 */
+	"",
+};
+
+static const char *const compares[] = {
+	"493b661?",			/* cmp 0x10(%r14),%rsp */
+	"4c8d6424??4d3b661?",		/* lea -8(%rsp),%r12; cmp 0x10(%r14),%r12 */
+	"4c8da424????????4d3b661?",	/* the same for a larger frame */
+	"4989e44981ec????????72??4d3b661?", /* mov %rsp,%r12; sub $8,%r12; jb; cmp 0x10(%r14),%r12 */
+	"4989e44981ec????????0f82????????4d3b661?",
+	"483b611?",			/* cmp 0x10(%rcx),%rsp */
+	"488d4424??483b411?",		/* lea -8(%rsp),%rax; cmp 0x10(%rcx),%rax */
+	"488d8424????????483b411?",
+	"4c8d6424??4c3b611?",		/* lea -8(%rsp),%r12; cmp 0x10(%rcx),%r12 */
+	"4c8da424????????4c3b611?",
+	"4989e44981ec????????72??4c3b611?",
+	"4989e44981ec????????0f82????????4c3b611?",
+};
+/* clang-format on */
+
+static bool digit_matches(char digit, unsigned int value)
+{
+	return digit == '?' || digit == "0123456789abcdef"[value];
+}
+
+/* Bytes of digits, when the code begins with them; false: it does not. */
+static bool bytes_match(const char *digits, const uint8_t *code, size_t size, uint32_t *ret_len)
+{
+	uint32_t n = (uint32_t)strlen(digits) / 2;
+
+	if (n > size)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		if (!digit_matches(digits[2 * i], code[i] >> 4) ||
+		    !digit_matches(digits[2 * i + 1], code[i] & 15))
+			return false;
+	*ret_len = n;
+	return true;
+}
+
+/* jbe forward, to what makes room */
+static uint32_t jump_len(const uint8_t *code, size_t size)
+{
+	if (size >= 2 && code[0] == 0x76 && code[1] < 0x80)
+		return 2;
+	return size >= 6 && code[0] == 0x0f && code[1] == 0x86 && code[5] < 0x80 ? 6 : 0;
+}
+
+uint32_t go_entry_skip(const uint8_t *code, size_t size)
+{
+	uint32_t load = 0, compare, jump;
+
+	for (uint32_t i = 0; i < ARRAY_LEN(loads); i++)
+		if (bytes_match(loads[i], code, size, &load))
+			break;
+	for (uint32_t i = 0; i < ARRAY_LEN(compares); i++) {
+		if (!bytes_match(compares[i], code + load, size - load, &compare))
+			continue;
+		jump = jump_len(code + load + compare, size - load - compare);
+		return jump && load + compare + jump < size ? load + compare + jump : 0;
+	}
+	return 0;
+}
