@@ -296,8 +296,8 @@ static char *concat(const char *a, const char *b)
 	return s.data ? s.data : xstrdup("");
 }
 
-/* What an accepted value means beyond being stored. */
-static void apply(struct options *o, enum opt_id id, const char *value)
+/* What an accepted value, or one word of it, means beyond being stored. */
+static void apply_word(struct options *o, enum opt_id id, const char *value)
 {
 	for (size_t i = 0; i < ARRAY_LEN(cpp_words); i++)
 		if (cpp_words[i].id == id)
@@ -314,6 +314,26 @@ static void str_replace(struct options *o, enum opt_id id, const char *value)
 {
 	free(o->str[id]);
 	o->str[id] = value ? xstrdup(value) : NULL;
+}
+
+static void apply(struct options *o, enum opt_id id, const char *value)
+{
+	static const char blanks[] = " \t\n\v\f\r";
+
+	if (!(opt_descs[id].flags & OPTF_WORDS)) {
+		apply_word(o, id, value);
+		return;
+	}
+	for (value += strspn(value, blanks); *value; value += strspn(value, blanks)) {
+		size_t len = strcspn(value, blanks);
+		char *word = strndup(value, len);
+
+		if (!word)
+			oom();
+		apply_word(o, id, word);
+		free(word);
+		value += len;
+	}
 }
 
 /* String options whose text has a form. */

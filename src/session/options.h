@@ -26,6 +26,7 @@ enum opt_class { OPTC_COMPILE, OPTC_RUNTIME, OPTC_DYNAMIC };
 #define DISASM_DIF 1
 #define DISASM_BPF (2 | 4 | 8)
 #define OPTF_IGNORED  0x4 /* accepted, has no effect here (documented) */
+#define OPTF_WORDS    0x10 /* the value is a list of words, separated by blanks */
 #define OPTF_LIST     0x8 /* values accumulate in order: define, incdir, ... */
 
 /* Values of option bufpolicy. */

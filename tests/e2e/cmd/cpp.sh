@@ -17,6 +17,10 @@ status 12 "$DTRACE" -qC -I "$TMP/inc" -s "$TMP/lib/a.d"
 status 22 "$DTRACE" -qC -I "$TMP/inc" -DEXTRA=10 -s "$TMP/lib/a.d"
 status 12 "$DTRACE" -qC -I "$TMP/inc" -D EXTRA=10 -U EXTRA -s "$TMP/lib/a.d"
 status 13 "$DTRACE" -q -x cpp -x incdir="$TMP/inc" -x define=EXTRA=1 -s "$TMP/lib/a.d"
+# cppargs is a list of words, on the command line and in the environment.
+status 14 "$DTRACE" -qC -x cppargs="-I$TMP/inc -DEXTRA=2" -s "$TMP/lib/a.d"
+status 15 env DTRACE_OPT_CPPARGS=" -I$TMP/inc   -DEXTRA=3 " "$DTRACE" -qC -s "$TMP/lib/a.d"
+status 12 "$DTRACE" -qC -x cppargs="-I$TMP/inc -DEXTRA=2 -DOTHER" -x undef="OTHER EXTRA" -s "$TMP/lib/a.d"
 cd "$TMP/lib" || exit 1
 status 12 "$DTRACE" -qC -I../inc -s a.d
 "$DTRACE" -qCH -I../inc -s a.d 2>&1 | grep -q 'inc/there.h' || { echo "-H prints no paths"; exit 1; }

@@ -162,10 +162,23 @@ static void test_lists(void)
 	is_str(o.cppargs.data[1], "-I/inc", "in order");
 	is_str(o.cppargs.data[2], "-UB", "in order");
 	is_str(o.cppargs.data[3], "-H", "in order");
-	is_int(set(&o, "setenv", "X=y", false), 0, "setenv");
-	is_int(set(&o, "unsetenv", "Z", false), 0, "unsetenv");
-	is_str(o.envs.data[0], "+X=y", "in order");
+	is_int(set(&o, "cppargs", " -DX=1\t-P  -DY ", false), 0, "words");
+	is_int(set(&o, "cppargs", " ", false), 0, "no word at all");
+	is_int(set(&o, "undef", "C D", false), 0, "names");
+	is_int(set(&o, "define", "E=1 2", false), 0, "a definition is one word");
+	is_int(o.cppargs.len, 10, "cut at blanks");
+	is_str(o.cppargs.data[4], "-DX=1", "in order");
+	is_str(o.cppargs.data[5], "-P", "in order");
+	is_str(o.cppargs.data[6], "-DY", "in order");
+	is_str(o.cppargs.data[7], "-UC", "in order");
+	is_str(o.cppargs.data[8], "-UD", "in order");
+	is_str(o.cppargs.data[9], "-DE=1 2", "blanks and all");
+	is_int(set(&o, "setenv", "X=y z", false), 0, "setenv");
+	is_int(set(&o, "unsetenv", "Z W", false), 0, "unsetenv");
+	is_int(o.envs.len, 3, "three variables");
+	is_str(o.envs.data[0], "+X=y z", "in order");
 	is_str(o.envs.data[1], "-Z", "in order");
+	is_str(o.envs.data[2], "-W", "in order");
 	options_deinit(&o);
 }
 
