@@ -1,18 +1,42 @@
 /* Access to parts and properties of values: members, subscripts, casts, sizes. */
 #include "d/check_impl.h"
 
+#define MEMBERS_SHOWN 40u /* names in a hint */
+
 /* ---- members ---------------------------------------------------------------------------- */
 
-static void hint_member(struct check *c, type_id sou, const char *name)
+typedef LIST(const char *) name_list;
+
+/* Members of anonymous parts count as the structure's own. */
+static void names_add(struct check *c, type_id sou, name_list *names)
 {
 	const struct type_info *info = type_get(c->types, type_resolve(c->types, sou));
-	const char **names = ARENA_NEW_N(c->arena, const char *, info->nmembers + 1), *nearest;
 
-	for (uint32_t i = 0; i < info->nmembers; i++)
-		names[i] = info->members[i].name;
-	nearest = diag_nearest(name, names, info->nmembers);
+	for (uint32_t i = 0; i < info->nmembers; i++) {
+		const struct type_member *m = &info->members[i];
+
+		if (*m->name)
+			list_push(c->arena, names, m->name);
+		else if (type_is_sou(c->types, m->type))
+			names_add(c, m->type, names);
+	}
+}
+
+void hint_member(struct check *c, type_id sou, const char *name)
+{
+	const char *nearest, *all = "";
+	name_list names = {0};
+
+	names_add(c, sou, &names);
+	nearest = diag_nearest(name, names.data, names.len);
+	for (uint32_t i = 0; i < MIN(names.len, MEMBERS_SHOWN); i++)
+		all = arena_printf(c->arena, "%s%s%s", all, i ? ", " : "", names.data[i]);
 	if (nearest)
 		diag_hint(c->diags, "did you mean '%s'?", nearest);
+	else if (names.len > MEMBERS_SHOWN)
+		diag_hint(c->diags, "it has %u members: print(*p) shows all of *p", names.len);
+	else if (names.len)
+		diag_hint(c->diags, "its members are %s", all);
 }
 
 static bool check_complete(struct check *c, struct span at, type_id sou)

@@ -168,7 +168,7 @@ static const char *wanted_text(struct check *c, const struct proto_arg *want)
 static bool check_arg(struct check *c, const struct subr *subr, const struct proto_arg *want,
 		      struct expr **arg, uint32_t argno)
 {
-	*arg = check_expr(c, *arg);
+	*arg = want->any ? check_expr(c, *arg) : check_expr_as(c, *arg, want->type);
 	if (expr_is_bad(*arg))
 		return false;
 	if (want->any || convert_arg(c, arg, want->type) || convert_arg(c, arg, want->other))
@@ -182,6 +182,8 @@ static bool check_arg(struct check *c, const struct subr *subr, const struct pro
 	else if (type_is_pointer(c->types, want->type) && type_is_pointer(c->types, (*arg)->type))
 		diag_hint(c->diags, "if that is what lies there, say so with a cast: (%s)",
 			  type_text(c, want->type));
+	else if (type_is_strcompat(c->types, want->type))
+		hint_char_text(c, *arg);
 	return false;
 }
 

@@ -137,6 +137,7 @@ struct checker {
 	bool destructive; /* the current clause calls something that is */
 	struct pending_pragma *pending;
 	uint32_t ntrouble;  /* reports and poison nodes so far: none means that all is well */
+	const struct expr *unquoted; /* what stands where a string belongs, while its first word is looked up */
 	struct hashmap *poisoned_types; /* "struct tag" or typedef name: its declaration has failed */
 	uint32_t first_off; /* where this program's text begins */
 	struct parse_env parse_env;
@@ -247,6 +248,8 @@ uint64_t fold_binary(enum expr_op op, uint64_t l, uint64_t r, bool is_signed);
 /* ---- check_access.c: members, subscripts, sizes, casts ---------------------------------- */
 
 struct expr *check_member(struct check *c, struct expr *e);
+/* Adds to the latest error which members the structure has. */
+void hint_member(struct check *c, type_id sou, const char *name);
 struct expr *check_index(struct check *c, struct expr *e);
 /* base[sub] of a pointer, array or string, all of them checked. */
 struct expr *check_element(struct check *c, struct expr *e);
@@ -298,6 +301,18 @@ struct attr builtin_attr(struct check *c, const struct ident *id);
 /* Narrows the clause's attributes by a use and checks option amin. */
 void attr_use(struct check *c, struct span at, const char *name, struct attr a);
 struct hashmap *session_map(struct dsession *s); /* a hash map that ends with the session */
+
+/* ---- check_text.c: text without double quotes --------------------------------------------- */
+
+/* Does e, unchecked, begin with a name that means nothing, as bash and systemd-journald do? */
+bool expr_is_unquoted(struct check *c, const struct expr *e);
+/* check_expr() of what stands where a value of that type belongs: when that is a string, the report of a
+ * name that means nothing says how text is written. */
+struct expr *check_expr_as(struct check *c, struct expr *e, type_id type);
+/* How text is written, when the name that means nothing is the first word of it, else NULL. */
+const char *unquoted_hint(struct check *c, const struct expr *name);
+/* Adds to the latest error how text is written, if e is a character constant: 'bash'. */
+void hint_char_text(struct check *c, const struct expr *e);
 
 /* ---- check_poison.c: what failed, and is missing for that reason alone -------------------- */
 

@@ -388,7 +388,12 @@ static struct expr *check_compare(struct check *c, struct expr *e)
 	}
 	if (is_float(c, e->binary.l) || is_float(c, e->binary.r))
 		return fail_float(c, e->span, op_text(e->binary.op));
-	return fail_incompat(c, e->span, op_text(e->binary.op), e->binary.l, e->binary.r);
+	(void)fail_incompat(c, e->span, op_text(e->binary.op), e->binary.l, e->binary.r);
+	if (type_is_strcompat(c->types, e->binary.l->type))
+		hint_char_text(c, e->binary.r);
+	else if (type_is_strcompat(c->types, e->binary.r->type))
+		hint_char_text(c, e->binary.l);
+	return expr_bad(c, e->span);
 }
 
 static bool op_is_compare(enum expr_op op)
@@ -419,12 +424,27 @@ static struct expr *enum_tag(struct check *c, const struct expr *l, struct expr 
 	return r;
 }
 
+static void check_compared(struct check *c, struct expr *e)
+{
+	struct expr **l = &e->binary.l, **r = &e->binary.r;
+
+	if (expr_is_unquoted(c, *l)) { /* bash == execname */
+		*r = check_expr(c, *r);
+		*l = check_expr_as(c, *l, (*r)->type);
+		return;
+	}
+	*l = check_expr(c, *l);
+	*r = check_expr_as(c, enum_tag(c, *l, *r), (*l)->type);
+}
+
 struct expr *check_binary(struct check *c, struct expr *e)
 {
-	e->binary.l = check_expr(c, e->binary.l);
-	if (op_is_compare(e->binary.op))
-		e->binary.r = enum_tag(c, e->binary.l, e->binary.r);
-	e->binary.r = check_expr(c, e->binary.r);
+	if (op_is_compare(e->binary.op)) {
+		check_compared(c, e);
+	} else {
+		e->binary.l = check_expr(c, e->binary.l);
+		e->binary.r = check_expr(c, e->binary.r);
+	}
 	if (expr_is_bad(e->binary.l) || expr_is_bad(e->binary.r))
 		return expr_bad(c, e->span);
 	if (op_is_compare(e->binary.op))

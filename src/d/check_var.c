@@ -128,6 +128,7 @@ static void hint_nearest(struct check *c, const struct expr *name, bool is_array
 	struct hashmap *m = scope_map(c, scope);
 	size_t cap = hashmap_count(m) + hashmap_count(c->session->builtins);
 	const char **names = ARENA_NEW_N(c->arena, const char *, cap + 1), *nearest;
+	const char *unquoted = unquoted_hint(c, name);
 	uint32_t n = 0;
 
 	add_names(m, &names, &n, (uint32_t)cap);
@@ -137,7 +138,10 @@ static void hint_nearest(struct check *c, const struct expr *name, bool is_array
 	if (!nearest && scope == SCOPE_GLOBAL && c->env->nearest)
 		nearest = c->env->nearest(c->env->ctx, name->ident.name);
 	if (nearest)
-		diag_hint(c->diags, "did you mean '%s%s'?", scope_prefix[scope], nearest);
+		diag_hint(c->diags, "did you mean '%s%s'?%s%s", scope_prefix[scope], nearest,
+			  unquoted ? " Otherwise: " : "", unquoted ? unquoted : "");
+	else if (unquoted)
+		diag_hint(c->diags, "%s", unquoted);
 	else if (scope == SCOPE_GLOBAL && hashmap_finds(c->session->selfs, name->ident.name))
 		diag_hint(c->diags, "did you mean 'self->%s'?", name->ident.name);
 	else if (scope == SCOPE_GLOBAL && hashmap_finds(c->locals, name->ident.name))

@@ -187,9 +187,12 @@ struct expr *xlate_member(struct check *c, struct expr *base, struct expr *e)
 		return expr_fail(c, D_OP_SOU, e->span, "operator . cannot be applied to \"%s\"",
 				 type_text(c, base->type));
 	tm = x ? type_find_member(c->types, x->out, e->member.name, &bit_off) : NULL;
-	if (!tm)
-		return expr_fail(c, D_TYPE_MEMBER, e->span, "\"%s\" has no member '%s'",
-				 type_text(c, output_of(c, base->type)), e->member.name);
+	if (!tm) {
+		check_error(c, D_TYPE_MEMBER, e->span, "\"%s\" has no member '%s'",
+			    type_text(c, output_of(c, base->type)), e->member.name);
+		hint_member(c, output_of(c, base->type), e->member.name);
+		return expr_bad(c, e->span);
+	}
 	m = hashmap_finds(x->members, e->member.name);
 	if (!m)
 		return expr_fail(c, D_XLATE_NOCONV, e->span,

@@ -225,6 +225,26 @@ static bool env_is_ident(void *ctx, const char *name, size_t len)
 	       (check_define(c, name, len) && session_global(s, name, len));
 }
 
+/* (task_struct *)curthread lacks a word; other names may have a slip in them. */
+static const char *env_near_type(void *ctx, const char *name)
+{
+	static const struct {
+		enum type_kind kind;
+		const char *word;
+	} tags[] = {{TK_STRUCT, "struct"}, {TK_UNION, "union"}, {TK_ENUM, "enum"}};
+	struct check *c = ctx;
+
+	for (size_t i = 0; i < ARRAY_LEN(tags) && !strchr(name, '`'); i++) {
+		type_id id = types_find_tag(c->types, tags[i].kind, name);
+
+		if (id == TYPE_NONE) /* the kernel's are found by a forward, which ends with this compile */
+			id = type_forward(c->types, tags[i].kind, name);
+		if (type_complete(c->types, id))
+			return arena_printf(c->arena, "%s %s", tags[i].word, name);
+	}
+	return types_nearest(c->types, name, c->arena);
+}
+
 static bool env_macro(void *ctx, const char *name, int64_t *ret_value)
 {
 	struct check *c = ctx;
@@ -426,6 +446,7 @@ static void checker_init(struct checker *ck, struct dsession *s, const struct co
 		.is_type = env_is_type,
 		.is_kernel_type = env_is_kernel_type,
 		.is_ident = env_is_ident,
+		.near_type = env_near_type,
 		.set_option = env_set_option,
 		.macro = env_macro,
 	};

@@ -30,11 +30,18 @@ bool parser_expect(struct parser *p, enum tok kind)
 	if (parser_accept(p, kind))
 		return true;
 	if (p->tok.kind == TOK_EPRED && (kind == TOK_RPAREN || kind == TOK_RBRACKET))
-		parser_error(p, D_SYNTAX, p->tok.span, "closing %s expected in predicate before /",
-			     text);
+		parser_unclosed(p, kind);
 	else
 		parser_syntax(p, "'%s' expected here", text);
 	return false;
+}
+
+enum tok parser_open(struct parser *p, enum tok closing)
+{
+	enum tok outer = p->closing;
+
+	p->closing = closing;
+	return outer;
 }
 
 bool parser_expect_last(struct parser *p, enum tok kind)
@@ -214,6 +221,7 @@ static void parser_init(struct parser *p, const struct parse_input *in)
 		.arena = in->arena,
 		.idents = hashmap_create(),
 		.typedefs = hashmap_create(),
+		.tags = hashmap_create(),
 	};
 	lex_init(&p->lx, in);
 }
@@ -222,6 +230,7 @@ static void parser_deinit(struct parser *p)
 {
 	hashmap_destroy(p->idents);
 	hashmap_destroy(p->typedefs);
+	hashmap_destroy(p->tags);
 }
 
 struct ast *parse_program(const struct parse_input *in)

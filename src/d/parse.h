@@ -18,6 +18,8 @@ struct parse_env {
 	/* a typedef name of the kernel: asked only where a type may stand and nobody knows the name. May be NULL */
 	bool (*is_kernel_type)(void *ctx, const char *name, size_t len);
 	bool (*is_ident)(void *ctx, const char *name, size_t len); /* global variable, function, inline */
+	/* of a name that is no type: what may have been meant, or NULL. May be NULL */
+	const char *(*near_type)(void *ctx, const char *name);
 	/* '#pragma D option text': applies it at once; on failure reports and returns false */
 	bool (*set_option)(void *ctx, struct span at, const char *name, const char *value);
 	/* named macro variable without '$': "pid", "target", ...; false = undefined */

@@ -81,8 +81,7 @@ static bool is_type_keyword(enum tok kind)
 	       spec_flag(kind, qualifiers, ARRAY_LEN(qualifiers)) || is_tag_keyword(kind);
 }
 
-/* A word that means a value: it is no type whatever the kernel calls so. */
-static bool name_is_ident(struct parser *p, const char *name, size_t len)
+bool name_is_ident(struct parser *p, const char *name, size_t len)
 {
 	const struct parse_env *env = p->in->env;
 
@@ -235,6 +234,8 @@ static void parse_tag(struct parser *p, struct decl_specs *s)
 		parser_advance(p);
 	}
 	s->has_body = p->tok.kind == TOK_LBRACE;
+	if (s->has_body && s->tag_name)
+		hashmap_sets(p->tags, s->tag_name, (void *)(uintptr_t)tok_text(kind));
 	if (s->has_body && s->tag == TAG_ENUM)
 		parse_enum_items(p, s);
 	else if (s->has_body)

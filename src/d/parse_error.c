@@ -87,6 +87,13 @@ void parser_syntax(struct parser *p, const char *hint, ...)
 	parser_fail(p);
 }
 
+void parser_unclosed(struct parser *p, enum tok closing)
+{
+	parser_error(p, D_SYNTAX, p->tok.span, "closing %s expected in predicate before /",
+		     tok_text(closing));
+	parser_hint(p, "the '/' ends the predicate: close what is open before it");
+}
+
 /* ---- recovery -------------------------------------------------------------------------------- */
 
 bool parser_at_clause_head(const struct parser *p)

@@ -68,6 +68,7 @@ static struct expr *expr_binary(struct parser *p, enum expr_kind kind, enum expr
 /* assignment-expr {"," assignment-expr}, then `close`; *e grows with each */
 static struct expr **parse_list(struct parser *p, enum tok close, struct expr *e, uint32_t *ret_n)
 {
+	enum tok outer = parser_open(p, close);
 	LIST(struct expr *) list = {0};
 
 	do {
@@ -77,6 +78,7 @@ static struct expr **parse_list(struct parser *p, enum tok close, struct expr *e
 		list_push(p->arena, &list, item);
 	} while (parser_accept(p, TOK_COMMA));
 	parser_expect(p, close);
+	p->closing = outer;
 	*ret_n = list.len;
 	return list.data;
 }
@@ -191,9 +193,12 @@ static struct expr *parse_xlate(struct parser *p)
 	return e;
 }
 
+/* In place of an operand. */
 static void primary_error(struct parser *p)
 {
-	if (p->tok.kind == TOK_EOF || p->tok.kind == TOK_SEMI || p->tok.kind == TOK_RBRACE ||
+	if (p->tok.kind == TOK_EPRED && p->closing != TOK_EOF)
+		parser_unclosed(p, p->closing);
+	else if (p->tok.kind == TOK_EOF || p->tok.kind == TOK_SEMI || p->tok.kind == TOK_RBRACE ||
 	    p->tok.kind == TOK_RPAREN || p->tok.kind == TOK_RBRACKET || p->tok.kind == TOK_COMMA ||
 	    p->tok.kind == TOK_EPRED)
 		parser_syntax(p, "an operand is missing before this");
@@ -307,9 +312,52 @@ static enum expr_op unary_op(enum tok kind)
 	return OP_NONE;
 }
 
+/*
+ * Behind '(': a name that can only be meant as a type, though it is none that is known: '(foo_t *)x' or
+ * '(foo_t)1'. What could be a value in parentheses, such as '(foo)(1)' and '(foo)-1', is not meant.
+ */
+static bool at_unknown_cast(struct parser *p)
+{
+	const char *at = lex_peek(&p->lx);
+	struct lexer after = p->lx;
+	bool is_pointer = false;
+
+	if (p->tok.kind != TOK_IDENT || p->tok.is_macro)
+		return false;
+	for (; at && *at == '*'; at = lex_peek(&after)) {
+		is_pointer = true;
+		after.p = at + 1;
+	}
+	if (!at || *at != ')')
+		return false;
+	after.p = at + 1;
+	at = lex_peek(&after);
+	return is_pointer || (at && (is_name_char(*at) || strchr("\"'@$", *at)) &&
+			      !name_is_ident(p, p->tok.text, p->tok.len));
+}
+
+static void unknown_cast(struct parser *p)
+{
+	const struct parse_env *env = p->in->env;
+	const char *name = p->tok.text;
+	const char *word = hashmap_finds(p->tags, name), *near = NULL;
+
+	if (word)
+		near = arena_printf(p->arena, "%s %s", word, name);
+	else if (env && env->near_type)
+		near = env->near_type(env->ctx, name);
+	parser_error(p, D_SYNTAX, p->tok.span, "unknown type \"%s\" in a cast", name);
+	if (near)
+		diag_hint(p->in->diags, "did you mean '%s'?", near);
+	else
+		parser_hint(p, "declare it before its use, or name its module: module`type");
+	parser_add_typedef(p, name); /* one report is enough */
+}
+
 /* Behind '(': a cast, or an expression in parentheses and what follows it. */
 static struct expr *parse_parens(struct parser *p, uint32_t start)
 {
+	enum tok outer;
 	struct expr *e;
 
 	if (parser_at_cast(p)) {
@@ -321,8 +369,14 @@ static struct expr *parse_parens(struct parser *p, uint32_t start)
 		e->span = parser_span_from(p, start);
 		return e;
 	}
+	if (at_unknown_cast(p)) {
+		unknown_cast(p);
+		return expr_bad(p);
+	}
+	outer = parser_open(p, TOK_RPAREN);
 	e = parse_comma(p);
 	parser_expect(p, TOK_RPAREN);
+	p->closing = outer;
 	e->parens = true;
 	e->span = parser_span_from(p, start);
 	return parse_postfix(p, e);

@@ -30,8 +30,10 @@ struct parser {
 	struct token bad;   /* the token of the error */
 	bool recovering;    /* no external declaration since the last error was understood */
 	uint32_t depth;
+	enum tok closing; /* what closes the innermost '(' or '[' of an expression; TOK_EOF: none is open */
 	struct hashmap *idents;	  /* names used as identifiers in this text */
 	struct hashmap *typedefs; /* names declared as types in this text */
+	struct hashmap *tags;	  /* tags with a body in this text -> "struct", "union", "enum" */
 };
 
 /* ---- tokens (parse.c) ------------------------------------------------------------------------ */
@@ -39,6 +41,8 @@ void parser_advance(struct parser *p);
 bool parser_accept(struct parser *p, enum tok kind);
 /* Consumes a token of that kind or reports a syntax error. */
 bool parser_expect(struct parser *p, enum tok kind);
+/* Behind the '(' or '[' of an expression; returns what was to be closed before that. */
+enum tok parser_open(struct parser *p, enum tok closing);
 /* Consumes the last token of an external declaration: what follows is read as OUTER. */
 bool parser_expect_last(struct parser *p, enum tok kind);
 /* An identifier or, with any_word, a keyword as well; NULL after reporting. */
@@ -56,6 +60,8 @@ void parser_add_typedef(struct parser *p, const char *name);
 PRINTF_LIKE(2, 3) void parser_syntax(struct parser *p, const char *hint, ...);
 PRINTF_LIKE(4, 5)
 void parser_error(struct parser *p, enum dtag tag, struct span at, const char *fmt, ...);
+/* Reports that a '(' or '[' is still open at the '/' that ends the predicate. */
+void parser_unclosed(struct parser *p, enum tok closing);
 /* Fails without a message: what went wrong before has been reported. */
 void parser_fail(struct parser *p);
 void parser_hint(struct parser *p, const char *hint);
@@ -76,6 +82,8 @@ bool parser_at_clause_head(const struct parser *p);
 bool name_is_type(struct parser *p, const char *name, size_t len);
 /* The same without asking for types of the kernel: where a type would be a mistake. */
 bool name_is_known_type(struct parser *p, const char *name, size_t len);
+/* A word that means a value: it is no type whatever the kernel calls so. */
+bool name_is_ident(struct parser *p, const char *name, size_t len);
 /* Is the current token, a name, about to be created by an assignment? */
 bool assignment_follows(const struct parser *p);
 /* Does the current token begin a type (d-language.md 1.3)? */

@@ -165,6 +165,8 @@ type_id types_find_tag_known(const struct types *t, enum type_kind kind, const c
 /* True when the (resolved) type, of an array its elements, is complete, asking the importer about a
  * forward. */
 bool type_complete(struct types *t, type_id id);
+/* Of the names that are known already the nearest to one that is not, or NULL. */
+const char *types_nearest(const struct types *t, const char *name, struct arena *a);
 /* Descends into anonymous members; *ret_bit_off is from the start of sou. */
 const struct type_member *type_find_member(const struct types *t, type_id sou, const char *name,
 					   uint32_t *ret_bit_off);

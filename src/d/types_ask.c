@@ -1,4 +1,5 @@
 /* Questions about types: properties, compatibility, arithmetic conversion. */
+#include "d/diag.h"
 #include "d/types_impl.h"
 
 struct type_row *type_resolved_row(const struct types *t, type_id id)
@@ -220,4 +221,21 @@ type_id type_promote(const struct types *t, type_id a, type_id b)
 	if (rank_a == rank_b)
 		return MAX(a, b);
 	return rank_a > rank_b ? a : b;
+}
+
+const char *types_nearest(const struct types *t, const char *name, struct arena *a)
+{
+	const char *nearest = NULL;
+	VEC(const char *) names = {0};
+
+	for (uint32_t i = t->layer; i < NLAYERS; i++) {
+		const void *key;
+		size_t pos = 0, len;
+
+		while (hashmap_next(t->names[i], &pos, &key, &len))
+			vec_push(&names, arena_strndup(a, key, len));
+	}
+	nearest = diag_nearest(name, names.data, names.len);
+	vec_deinit(&names);
+	return nearest;
 }
