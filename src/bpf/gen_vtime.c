@@ -15,11 +15,18 @@
  * Probe time is the first word of the thread's block of self-> variables. Each firing adds to it, from
  * when it has its machine state to its end; only in sessions that read vtimestamp. What the kernel does
  * to get to a probe is not in it.
+ *
+ * Two things would make the sum jump by some milliseconds. A timer interrupt between two of the reads
+ * moves what was read on one side of it only: the sum is therefore read twice, and a third time when the
+ * first two differ. And the run queue learns with the next timer interrupt only what the hypervisor took,
+ * so that the sum is too large until then: the thread's latest value, the second word of its block, is
+ * what a smaller sum is raised to. vtimestamp never goes back.
  */
 #include "bpf/gen.h"
 #include "bpf/kernel.h"
 
 #define PROBE_TIME 0 /* offset in the block */
+#define LATEST	   8
 
 /* r0 = u64 at r0 + off */
 static void load_member(struct gen *g, uint32_t off)
@@ -70,11 +77,12 @@ static struct err *emit_term(struct gen *g, const struct term *t)
 	return NULL;
 }
 
-void gen_vtimestamp(struct gen *g)
+/* A function: r0 = the sum of the terms. */
+static void emit_sum(struct gen *g, uint32_t arg)
 {
 	struct emitter *e = &g->e;
-	uint32_t none = em_label(e);
 
+	(void)arg;
 	em_store_imm(e, 8, R10, FRAME_KEY, 0);
 	for (uint32_t i = 0; i < ARRAY_LEN(terms); i++) {
 		struct err *err = emit_term(g, &terms[i]);
@@ -83,13 +91,44 @@ void gen_vtimestamp(struct gen *g)
 			gen_fail(g, "vtimestamp: %s", err_text(err));
 		err_destroy(err);
 	}
+	em_load(e, 8, R0, R10, FRAME_KEY);
+	em_exit(e);
+}
+
+/* r0 = the sum of the terms, all of them read between the same two timer interrupts */
+static void gen_sum(struct gen *g)
+{
+	struct emitter *e = &g->e;
+	uint32_t sum = gen_func(g, "vtimestamp", emit_sum, 0), same = em_label(e);
+
+	em_call_func(e, sum);
+	em_store(e, 8, R10, FRAME_KEY, R0);
+	em_call_func(e, sum);
+	em_load(e, 8, R1, R10, FRAME_KEY);
+	em_jmp_reg(e, BPF_JEQ, R0, R1, same);
+	em_call_func(e, sum);
+	em_here(e, same);
+}
+
+void gen_vtimestamp(struct gen *g)
+{
+	struct emitter *e = &g->e;
+	uint32_t none = em_label(e), later = em_label(e);
+
+	gen_sum(g);
+	em_store(e, 8, R10, FRAME_KEY, R0);
 	gen_timestamp(g);
 	em_load(e, 8, R1, R10, FRAME_KEY);
 	em_alu_reg(e, BPF_ADD, R0, R1);
 	em_load(e, 8, R1, R10, FRAME_TLS);
 	em_jmp_imm(e, BPF_JEQ, R1, 0, none);
-	em_load(e, 8, R1, R1, PROBE_TIME);
-	em_alu_reg(e, BPF_SUB, R0, R1);
+	em_load(e, 8, R2, R1, PROBE_TIME);
+	em_alu_reg(e, BPF_SUB, R0, R2);
+	em_load(e, 8, R2, R1, LATEST);
+	em_jmp_reg(e, BPF_JGE, R0, R2, later);
+	em_mov(e, R0, R2);
+	em_here(e, later);
+	em_store(e, 8, R1, LATEST, R0);
 	em_here(e, none);
 }
 

@@ -558,7 +558,7 @@ static void vars_place(struct arena *a, struct layout *l, const struct prog_vars
 			array_place(a, &l->opts, &l->vars[i]);
 	}
 	if (l->counts_vtime)
-		l->tls_size = sizeof(uint64_t);
+		l->tls_size = 2 * sizeof(uint64_t);
 	tls_trim(a, l);
 	for (uint32_t i = 0; i < vars->len; i++)
 		if (!l->vars[i].is_elem)

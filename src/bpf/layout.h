@@ -163,7 +163,7 @@ struct layout {
 	uint32_t scratch_size;
 	bool speculates; /* a program does */
 	bool has_token;	 /* a program calls strtok() */
-	bool counts_vtime; /* the first word of a thread's block is the time its probes took */
+	bool counts_vtime; /* a thread's block begins with two words of gen_vtime.c */
 	uint32_t nspec;	 /* speculation ids */
 	uint32_t strsize;
 	struct strtab *strtab; /* D string constants and names of enabled probes; session-wide */
