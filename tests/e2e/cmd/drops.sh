@@ -1,4 +1,3 @@
-# @@exclusive
 # An overloaded run loses records, says how many, and accounts for every one.
 "$DTRACE" -q -b 16k -x switchrate=500ms -n 'syscall::getppid:entry /pid == $target/ { printf("rec %s %d\n", execname, timestamp); @ = count(); } END { printa("total %@d\n", @); }' \
 	-c "$TRIGGER/calls getppid 300000" >"$TMP/out" 2>"$TMP/err" || { cat "$TMP/err"; exit 1; }

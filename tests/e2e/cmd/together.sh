@@ -1,4 +1,3 @@
-# @@exclusive
 # Two at once do not see each other's variables, aggregations or exits; both count the same calls.
 for i in 1 2; do
 	mkfifo "$TMP/fifo$i"

@@ -35,16 +35,17 @@ BEGIN
 	this->r->__sector = 99;
 	printf("%d %d %d %s\n", xlate<bufinfo_t *>(this->r)->b_flags == (B_WRITE | B_PHYS), xlate<bufinfo_t *>(this->r)->b_bcount,
 	    xlate<bufinfo_t *>(this->r)->b_blkno, xlate<devinfo_t *>(this->r)->dev_statname);
-	/* of the file that a mapped page belongs to */
-	this->file = curthread->mm->exe_file;
+	/* Of the file that a mapped page belongs to: a folder, which has one name, while any file may have hard links. */
+	this->path = &curthread->fs->pwd;
+	this->inode = this->path->dentry->d_inode;
 	this->page = (struct page *)alloca(sizeof(struct page));
 	this->vec = (struct bio_vec *)alloca(sizeof(struct bio_vec));
-	this->page->mapping = this->file->f_mapping;
+	this->page->mapping = this->inode->i_mapping;
 	this->vec->bv_page = this->page;
 	this->bio->bi_io_vec = this->vec;
 	this->f = xlate<fileinfo_t *>(this->bio);
-	printf("%s %d %d %d\n", this->f->fi_name, this->f->fi_pathname == d_path(&this->file->f_path),
-	    this->f->fi_fs == stringof(this->file->f_inode->i_sb->s_type->name),
+	printf("%d %d %d %d\n", this->f->fi_name == basename(cwd), this->f->fi_pathname == d_path(this->path),
+	    this->f->fi_fs == stringof(this->inode->i_sb->s_type->name),
 	    xlate<bufinfo_t *>(this->bio)->b_flags == (B_READ | B_PAGEIO | B_ERROR));
 	exit(0);
 }

@@ -1,4 +1,3 @@
-# @@exclusive
 # psinfo_t, lwpsinfo_t, fileinfo_t and socket types against what /proc and the socket interface say of the same process
 # (d-language.md 10.5 to 10.9; providers.md 2).
 grep -q " /dev/shm " /proc/mounts || { echo "no /dev/shm"; exit 67; }

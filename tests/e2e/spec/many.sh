@@ -1,4 +1,3 @@
-# @@exclusive
 # A thread speculates and commits every second one: all of its records come out, together.
 "$DTRACE" -q -x nspec=8 -x strsize=32 -n 'syscall::getppid:entry /pid == $target/ { self->id = speculation(); self->n = ++n[tid]; }
 	syscall::getppid:entry /self->id/ { speculate(self->id); printf("a %d %d\n", tid, self->n); }

@@ -236,7 +236,7 @@ static void test_speed(void)
 		(void)probes_add(ps, &provider_dtrace, "vmlinux", func, i & 1 ? "call" : "leave",
 				 0);
 	}
-	(void)clock_gettime(CLOCK_MONOTONIC, &a);
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
 	for (uint32_t i = 0; i < 1000; i++) {
 		struct probe_desc desc = {"dtrace", "", func, "call", 0};
 		struct probe **probes;
@@ -247,10 +247,10 @@ static void test_speed(void)
 		found += !e && n == 1;
 		err_destroy(e);
 	}
-	(void)clock_gettime(CLOCK_MONOTONIC, &b);
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
 	ms = (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6;
 	is_int(found, 1000, "1,000 literals among 100,000 probes");
-	ok(ms < 100, "found in %.1f ms", ms);
+	ok(ms < 100, "found in %.1f ms on CPU", ms);
 	probes_destroy(ps);
 }
 
