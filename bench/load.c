@@ -4,6 +4,8 @@
  *     load getppid N       N calls of getppid(); prints nanoseconds a call
  *     load write N         N writes of 1..4096 bytes to /dev/null; prints nanoseconds a call
  *     load access N        N calls of access() on eight paths of usual lengths; prints nanoseconds a call
+ *     load keys N FILE     N calls of getpgid(), each with another argument; then writes the time
+ *                          (CLOCK_MONOTONIC, ns) to FILE
  *     load paced RATE SEC  RATE calls a second for SEC seconds; prints the calls made
  *     load run COMMAND...  runs it with its output thrown away; prints wall milliseconds and peak KiB
  *                          (a large parent's own pages would count as the child's peak)
@@ -77,6 +79,19 @@ static int run_access(long n)
 	return 0;
 }
 
+static int run_keys(long n, const char *path)
+{
+	FILE *f;
+
+	for (long i = 0; i < n; i++)
+		syscall(SYS_getpgid, (int)(1000000 + i));
+	f = fopen(path, "we");
+	if (!f)
+		return 1;
+	fprintf(f, "%llu\n", (unsigned long long)now_ns());
+	return fclose(f) ? 1 : 0;
+}
+
 /* Bursts of one millisecond, so that pacing costs nothing between calls. */
 static int run_paced(long rate, long seconds)
 {
@@ -127,10 +142,13 @@ int main(int argc, char **argv)
 		return run_write(atol(argv[2]));
 	if (argc == 3 && strcmp(argv[1], "access") == 0)
 		return run_access(atol(argv[2]));
+	if (argc == 4 && strcmp(argv[1], "keys") == 0)
+		return run_keys(atol(argv[2]), argv[3]);
 	if (argc == 4 && strcmp(argv[1], "paced") == 0)
 		return run_paced(atol(argv[2]), atol(argv[3]));
 	if (argc > 2 && strcmp(argv[1], "run") == 0)
 		return run_command(argv + 2);
-	fprintf(stderr, "usage: load getppid N | load write N | load access N | load paced RATE SECONDS | load run COMMAND\n");
+	fprintf(stderr, "usage: load getppid N | load write N | load access N | load keys N FILE |\n"
+			"       load paced RATE SECONDS | load run COMMAND\n");
 	return 2;
 }

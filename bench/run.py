@@ -47,6 +47,16 @@ def first_line(argv, wanted, limit):
     return took
 
 
+def keys(load, argv, n, folder):
+    """Seconds of a whole run with n keys, seconds of it after the traced program's end, peak memory in KiB."""
+    path = os.path.join(folder, "end")
+    start = time.monotonic()
+    _, rss = wall_and_rss(load, argv + ["-c", f"{load} keys {n} {path}"])
+    end = time.monotonic()
+    with open(path) as f:
+        return end - start, end - int(f.read()) / 1e9, rss
+
+
 class Tracer:
     """A tracer that has printed READY (its probes are in place), until stopped by SIGINT."""
 
@@ -200,6 +210,14 @@ def main():
         lambda: max_rate(dtq('syscall::getppid:entry /execname == "load"/ { printf("rec %d %s %d\\n", pid, execname, timestamp); }'), load, "dtrace"),
         lambda: max_rate(btq('tracepoint:syscalls:sys_enter_getppid /comm == "load"/ { printf("rec %d %s %llu\\n", pid, comm, nsecs); }'), load, "bpftrace"),
         "1/s", ">= 400000", runs=1 if opts.quick else 3)
+    os.environ["BPFTRACE_MAP_KEYS_MAX"] = "1048576"
+    for n, wanted in ((300_000, 0.6), (1_000_000, 2.0)):
+        keys_d = [dt, "-x", "aggsize=256m", "-qn", "syscall::getpgid:entry /pid == $target/ { @[arg0] = count(); }"]
+        keys_b = bt("tracepoint:syscalls:sys_enter_getpgid { @[args->pid] = count(); }")
+        for i, what, unit, target in ((0, "whole run", "s", ""), (1, "program's end to our end", "s", f"<= {wanted} s"),
+                                      (2, "peak memory", "KiB", "")):
+            row(f"{n:,} keys: {what}", lambda: keys(load, keys_d, n, tmp)[i],
+                None if opts.quick else lambda: keys(load, keys_b, n, tmp)[i], unit, target, runs=3)
     script = os.path.join(tmp, "big.d")
     big_script(script)
     row("compile of a 1,000-line script", lambda: wall_and_rss(load, [dt, "-qe", "-s", script])[0], None, "ms", "<= 50 ms")

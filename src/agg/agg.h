@@ -63,6 +63,8 @@ void aggs_destroy(struct aggs *a); /* NULL is allowed */
 void aggs_set_syms(struct aggs *a, struct syms *syms);
 /* From the next snapshot on elements keep what each CPU has. */
 void aggs_keep_percpu(struct aggs *a, bool keep);
+/* No probe fires any more: the next snapshot is the last one, and nothing has to be taken out of the kernel. */
+void aggs_set_quiet(struct aggs *a);
 MUST_CHECK struct err *aggs_snap(struct aggs *a);
 struct agg_view *aggs_view(struct aggs *a, uint32_t agg_id);
 /* Sorts the elements of a view in place by d-language.md 6.4.3. */

@@ -1,10 +1,11 @@
 /*
- * What clear() has taken off: for functions that add up, clearing writes nothing to the kernel.
+ * What does not count of that which the kernel has: beside each key that needs it, a base.
  *
  * Increments go on while a record is consumed, so that zeroing the kernel's values would lose those
- * since the snapshot. Instead the state that clear() saw is kept beside the element's keys and
- * subtracted from every later snapshot. min and max cannot be subtracted; they are taken out
- * (take.c).
+ * since the snapshot. Instead the state that clear() or trunc() saw is kept as the element's base and
+ * subtracted from every later snapshot. After trunc() the element is hidden until something has been
+ * added. min and max cannot be subtracted; they are taken out (take.c), and their base is what comes on top: a
+ * value that was taken out and must not be lost.
  */
 #include "agg/impl.h"
 
@@ -34,45 +35,87 @@ void agg_state_sub(const struct agg_layout *l, int64_t *state, const int64_t *le
 	block_move(l, state, less, true);
 }
 
-/* The merged state, and those of the CPUs if there are any. */
-static void state_move(const struct agg_slot *slot, const struct agg_elem *e, int64_t *to,
-		       const int64_t *from, bool is_minus)
+/* to = what both have together, one state of min or max */
+static void block_merge(const struct agg_layout *l, int64_t *to, const int64_t *from)
 {
-	const struct agg_layout *l = slot->view.layout;
-	uint32_t len = agg_state_len(l);
-
-	for (uint32_t i = 0; i <= e->ncpus; i++)
-		block_move(l, to + (size_t)i * len, from + (size_t)i * len, is_minus);
+	*to = l->agg->func == AGGFUNC_MIN ? MIN(*to, *from) : MAX(*to, *from);
 }
 
-static int64_t *base_find(const struct agg_slot *slot, const struct agg_elem *e,
-			  struct strbuf *canon)
+/* ---- one key's base ------------------------------------------------------------------------ */
+
+struct base {
+	bool is_hidden;
+	int64_t state[]; /* merged, then of each CPU if they are kept */
+};
+
+static struct base *base_find(const struct agg_slot *slot, const struct agg_elem *e,
+			      struct strbuf *canon)
 {
 	strbuf_clear(canon);
 	agg_keys_canon(e, canon);
 	return slot->base ? hashmap_find(slot->base, strbuf_text(canon), canon->len) : NULL;
 }
 
+/* Made if there is none: then it changes nothing. */
+static struct base *base_get(struct agg_slot *slot, const struct agg_elem *e)
+{
+	const struct agg_layout *l = slot->view.layout;
+	size_t nwords = (size_t)agg_state_len(l) * (1 + e->ncpus);
+	struct strbuf canon = {0};
+	struct base *base = base_find(slot, e, &canon);
+
+	if (!base) {
+		struct agg_elem none = {.ncpus = e->ncpus};
+
+		if (!slot->base)
+			slot->base = hashmap_create();
+		base = xcalloc(1, sizeof(*base) + nwords * sizeof(int64_t));
+		none.state = base->state;
+		agg_elem_init(l, &none);
+		hashmap_set(slot->base, strbuf_text(&canon), canon.len, base);
+	}
+	strbuf_deinit(&canon);
+	return base;
+}
+
 void agg_base_add(struct agg_slot *slot, struct agg_elem *e)
 {
 	const struct agg_layout *l = slot->view.layout;
-	struct strbuf canon = {0};
-	int64_t *base = base_find(slot, e, &canon);
+	struct base *base = base_get(slot, e);
+	uint32_t len = agg_state_len(l);
 
-	if (!base) {
-		if (!slot->base)
-			slot->base = hashmap_create();
-		base = xcalloc((size_t)agg_state_len(l) * (1 + e->ncpus), sizeof(*base));
-		hashmap_set(slot->base, strbuf_text(&canon), canon.len, base);
+	for (uint32_t i = 0; i <= e->ncpus; i++)
+		block_move(l, base->state + (size_t)i * len, e->state + (size_t)i * len, false);
+}
+
+void agg_base_hide(struct agg_slot *slot, struct agg_elem *e)
+{
+	agg_base_add(slot, e);
+	base_get(slot, e)->is_hidden = true;
+}
+
+void agg_base_owe(struct agg_slot *slot, struct agg_elem *e, const int64_t *state, uint32_t bucket)
+{
+	const struct agg_layout *l = slot->view.layout;
+	struct base *base = base_get(slot, e);
+	uint32_t len = agg_state_len(l);
+
+	for (uint32_t i = 0; i <= MIN(e->ncpus, 1u); i++) { /* of the CPUs, the first one gets it */
+		int64_t *to = base->state + (size_t)i * len;
+
+		if (!agg_is_additive(l->agg))
+			block_merge(l, to, state);
+		else if (l->is_sparse && bucket < len)
+			to[bucket] = (int64_t)((uint64_t)to[bucket] - (uint64_t)state[0]);
+		else if (!l->is_sparse)
+			block_move(l, to, state, true);
 	}
-	state_move(slot, e, base, e->state, false);
-	strbuf_deinit(&canon);
 }
 
 void agg_base_remove(struct agg_slot *slot, struct agg_elem *e)
 {
 	struct strbuf canon = {0};
-	int64_t *base = base_find(slot, e, &canon);
+	struct base *base = base_find(slot, e, &canon);
 
 	if (base) {
 		hashmap_remove(slot->base, strbuf_text(&canon), canon.len);
@@ -81,26 +124,48 @@ void agg_base_remove(struct agg_slot *slot, struct agg_elem *e)
 	strbuf_deinit(&canon);
 }
 
-void agg_base_apply(struct agg_slot *slot, struct agg_elem *e)
+/* What is there since clear() or trunc(). */
+static void elem_less(const struct agg_layout *l, struct agg_elem *e, const struct base *base)
+{
+	uint32_t len = agg_state_len(l);
+
+	for (uint32_t i = 0; i <= e->ncpus; i++)
+		block_move(l, e->state + (size_t)i * len, base->state + (size_t)i * len, true);
+	e->touched = false;
+	for (uint32_t i = 0; i < len && !e->touched; i++)
+		e->touched = e->state[i] != 0;
+}
+
+static void elem_more(const struct agg_layout *l, struct agg_elem *e, const struct base *base)
+{
+	for (uint32_t i = 0; i <= e->ncpus; i++)
+		block_merge(l, e->state + i, base->state + i);
+	e->touched |= base->state[0] != agg_neutral(l);
+}
+
+bool agg_base_apply(struct agg_slot *slot, struct agg_elem *e)
 {
 	const struct agg_layout *l = slot->view.layout;
 	struct strbuf canon = {0};
-	int64_t *base = base_find(slot, e, &canon);
+	struct base *base = base_find(slot, e, &canon);
+	bool is_hidden = false;
 
-	if (base) {
-		state_move(slot, e, e->state, base, true);
-		e->touched = false;
-		for (uint32_t i = 0, n = agg_state_len(l); i < n && !e->touched; i++)
-			e->touched = e->state[i] != 0;
-	}
+	if (base && agg_is_additive(l->agg))
+		elem_less(l, e, base);
+	else if (base)
+		elem_more(l, e, base);
+	if (base && e->touched)
+		base->is_hidden = false;
+	is_hidden = base && base->is_hidden;
 	strbuf_deinit(&canon);
+	return !is_hidden;
 }
 
 void agg_base_deinit(struct agg_slot *slot)
 {
 	const void *key;
 	size_t pos = 0, len;
-	int64_t *base;
+	struct base *base;
 
 	if (!slot->base)
 		return;

@@ -3,11 +3,6 @@
 
 #include "dtrace.h"
 
-static struct elem *elem_of(struct agg_elem *e)
-{
-	return CONTAINER_OF(e, struct elem, pub);
-}
-
 static struct agg_slot *slot_of(struct aggs *a, uint32_t agg_id)
 {
 	return agg_id >= 1 && agg_id <= a->nslots ? &a->slots[agg_id - 1] : NULL;
@@ -18,20 +13,6 @@ static struct err *bad_id(uint32_t agg_id)
 	return err_code(err_new("aggregation %u does not exist", agg_id), EDT_BADAGGVAR);
 }
 
-/* Takes every kernel element behind e. */
-static struct err *elem_take(struct aggs *a, struct agg_slot *slot, struct agg_elem *e,
-			     bool keeps_key)
-{
-	const struct agg_layout *l = slot->view.layout;
-	struct err *err = NULL;
-
-	if (!l->key_size)
-		return raw_take(a, l, &l->elem, e->state, keeps_key);
-	for (struct raw_key *k = elem_of(e)->raws; k && !err; k = k->next)
-		err = raw_take(a, l, k->data, k->state, keeps_key);
-	return err;
-}
-
 /* Nothing is written for an element that has not changed since the last time. */
 static struct err *elem_clear(struct aggs *a, struct agg_slot *slot, struct agg_elem *e)
 {
@@ -39,10 +20,12 @@ static struct err *elem_clear(struct aggs *a, struct agg_slot *slot, struct agg_
 
 	if (!e->touched)
 		return NULL;
-	if (agg_is_additive(slot->view.agg))
+	if (agg_is_additive(slot->view.agg)) {
 		agg_base_add(slot, e);
-	else
+	} else {
+		agg_base_remove(slot, e);
 		err = elem_take(a, slot, e, true);
+	}
 	if (err)
 		return err_wrap(err, "cannot clear '@%s'", slot->view.agg->name);
 	agg_elem_init(slot->view.layout, e);
@@ -63,16 +46,45 @@ struct err *aggs_clear(struct aggs *a, uint32_t agg_id)
 	return err;
 }
 
-/* The element is gone, in the kernel too; an array's one element can only be cleared. */
+/* Whether every increment shows in the state, so that an element without a change had none. */
+static bool is_counted(const struct prog_agg *agg)
+{
+	return agg_is_additive(agg) && agg->func != AGGFUNC_SUM;
+}
+
+/* Hidden elements take room until the next snapshot. */
+static bool has_room(const struct aggs *a, uint32_t map)
+{
+	return a->map_elems[map] <= a->layout->agg_maps[map].max_entries / 8;
+}
+
+/*
+ * The element is gone; an array's one element can only be cleared. What increments add at the instant
+ * at which the kernel deletes an element would be lost, so one that is in use stays in the kernel, and counts from its
+ * present state on; it is deleted when a snapshot finds that nothing was added since the one before.
+ */
 static struct err *elem_remove(struct aggs *a, struct agg_slot *slot, struct agg_elem *e)
 {
-	struct err *err;
+	bool is_active = false;
+	struct err *err = NULL;
 
 	slot->is_seen = false;
 	if (!slot->view.layout->key_size)
 		return elem_clear(a, slot, e);
-	agg_base_remove(slot, e);
-	err = elem_take(a, slot, e, false);
+	if (a->is_final)
+		return NULL;
+	if (is_counted(slot->view.agg) && has_room(a, slot->view.layout->map)) {
+		agg_base_hide(slot, e);
+		return NULL;
+	}
+	if (agg_is_additive(slot->view.agg))
+		err = elem_is_active(a, slot, e, &is_active);
+	if (!err && is_active) {
+		agg_base_add(slot, e);
+	} else if (!err) {
+		agg_base_remove(slot, e);
+		err = elem_take(a, slot, e, false);
+	}
 	return err ? err_wrap(err, "cannot truncate '@%s'", slot->view.agg->name) : NULL;
 }
 

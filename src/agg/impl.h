@@ -10,9 +10,12 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-/* One element of a map: its key and the values of ncpus CPUs, ROUND_UP(val_size, 8) apart. In an
+/* One element of a map: its key and the values of ncpus CPUs, elem_map_stride() apart. In an
  * array the key is the u32 index. */
 typedef void agg_each_f(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus);
+
+/* One key string, by its hash. */
+typedef void agg_text_f(void *arg, uint64_t hash, const char *text, size_t len);
 
 struct agg_io {
 	/* map: index in layout.agg_maps. An element may be reported twice only when it is two elements
@@ -22,6 +25,9 @@ struct agg_io {
 	 * gone already. An array's element stays. */
 	struct err *(*take)(void *ctx, uint32_t map, const void *key, const uint8_t **ret_values,
 			    uint32_t *ret_ncpus);
+	/* The same, and the element stays. */
+	struct err *(*peek)(void *ctx, uint32_t map, const void *key, const uint8_t **ret_values,
+			    uint32_t *ret_ncpus);
 	/* Makes an element with the value on one CPU, nothing on the others; false: there is one. An array's
 	 * is overwritten. */
 	struct err *(*put)(void *ctx, uint32_t map, const void *key, const uint8_t *value,
@@ -30,6 +36,8 @@ struct agg_io {
 	bool (*string)(void *ctx, uint64_t hash, struct strbuf *out);
 	/* A key stack by its hash, as struct rt_stack; false when there is none. May be NULL. */
 	bool (*stack)(void *ctx, uint64_t hash, struct strbuf *out);
+	/* Many key strings at once, those that can be read that way. May be NULL. */
+	void (*strings)(void *ctx, agg_text_f *f, void *arg);
 	void (*destroy)(void *ctx); /* may be NULL */
 };
 
@@ -48,11 +56,16 @@ struct elem {
 	struct raw_key *raws; /* none: keyless */
 };
 
+static inline struct elem *elem_of(struct agg_elem *e)
+{
+	return CONTAINER_OF(e, struct elem, pub);
+}
+
 struct agg_slot { /* one aggregation */
 	struct agg_view view;
 	VEC(struct agg_elem *) elems;
 	struct hashmap *by_keys; /* canonical keys -> struct elem, while a snapshot is read */
-	struct hashmap *base; /* canonical keys -> state taken off by clear(); NULL = none */
+	struct hashmap *base; /* canonical keys -> what does not count (base.c); NULL = none */
 	bool was_cleared;     /* min, max: zero may mean: not since clear() */
 	bool is_seen;	      /* keyless: printed even when no CPU has touched it since clear() */
 };
@@ -72,7 +85,11 @@ struct aggs {
 	struct arena *lasting;	 /* of the handle: strings of keys */
 	struct hashmap *strings; /* u64 hash -> text in lasting */
 	struct hashmap *stacks;	 /* u64 hash -> struct key_stack in lasting */
+	uint32_t *map_elems;	 /* by map: how many elements the snapshot found */
+	uint32_t nmisses;	 /* key strings that were not known, in this snapshot */
 	bool keeps_percpu;
+	bool is_quiet;		 /* no probe fires any more */
+	bool is_final;		 /* and a snapshot has been taken since */
 	struct syms *syms;	 /* the caller's; NULL = addresses have no names */
 };
 
@@ -103,10 +120,14 @@ bool agg_is_additive(const struct prog_agg *agg);
 void agg_state_sub(const struct agg_layout *l, int64_t *state, const int64_t *less);
 /* From now on the element's present state does not count. */
 void agg_base_add(struct agg_slot *slot, struct agg_elem *e);
+/* The same, and the element does not show before something is added. */
+void agg_base_hide(struct agg_slot *slot, struct agg_elem *e);
+/* A state that was taken out of the kernel counts still; of a sparse histogram it is one bucket's. */
+void agg_base_owe(struct agg_slot *slot, struct agg_elem *e, const int64_t *state, uint32_t bucket);
 /* The kernel's element is gone: what it counts next counts from zero. */
 void agg_base_remove(struct agg_slot *slot, struct agg_elem *e);
-/* Takes off what clear() has taken off. */
-void agg_base_apply(struct agg_slot *slot, struct agg_elem *e);
+/* From what the kernel has to what counts; false: the element is hidden. */
+bool agg_base_apply(struct agg_slot *slot, struct agg_elem *e);
 void agg_base_deinit(struct agg_slot *slot);
 
 /* ---- take.c -------------------------------------------------------------------------------- */
@@ -116,10 +137,13 @@ size_t raw_state_size(const struct agg_layout *l);
 void raw_state_init(const struct agg_layout *l, int64_t *state);
 /* Adds one CPU's part. */
 void raw_state_add(const struct agg_layout *l, int64_t *state, const uint8_t *raw);
-/* Takes off what the snapshot has seen of an element (before), and keeps what came since. keeps_key: the
+/* Takes off what the snapshot has seen of an element, and keeps what came since. keeps_key: the
  * element stays even with nothing in it. */
-MUST_CHECK struct err *raw_take(struct aggs *a, const struct agg_layout *l, const void *key,
-				const int64_t *before, bool keeps_key);
+MUST_CHECK struct err *elem_take(struct aggs *a, struct agg_slot *slot, struct agg_elem *e,
+				 bool keeps_key);
+/* Whether something was added since the snapshot. */
+MUST_CHECK struct err *elem_is_active(struct aggs *a, const struct agg_slot *slot,
+				      struct agg_elem *e, bool *ret_active);
 
 /* ---- order.c ------------------------------------------------------------------------------- */
 

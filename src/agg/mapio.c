@@ -60,16 +60,20 @@ static const struct elem_map *map_of(const struct map_io *io, uint32_t map)
 /* All CPUs' values of one element. */
 static size_t values_size(const struct map_io *io, uint32_t map)
 {
-	return ROUND_UP((size_t)map_of(io, map)->val_size, (size_t)8) * io->maps->ncpus;
+	return elem_map_read_size(map_of(io, map), io->maps->ncpus);
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
 struct batch {
+	int fd;
+	size_t key_size, val_size; /* as they are read */
 	uint8_t *keys, *values;
 	uint8_t *in, *out; /* positions, opaque to us; at least key_size bytes */
 	uint32_t cap;
 };
+
+typedef void batch_f(void *arg, const uint8_t *key, const uint8_t *value);
 
 static void batch_deinit(struct batch *b)
 {
@@ -79,11 +83,11 @@ static void batch_deinit(struct batch *b)
 	free(b->out);
 }
 
-static void batch_size(struct batch *b, uint32_t cap, size_t key_size, size_t val_size)
+static void batch_size(struct batch *b, uint32_t cap)
 {
 	b->cap = cap;
-	b->keys = xrealloc(b->keys, cap * key_size);
-	b->values = xrealloc(b->values, cap * val_size);
+	b->keys = xrealloc(b->keys, cap * b->key_size);
+	b->values = xrealloc(b->values, cap * b->val_size);
 }
 
 /*
@@ -91,11 +95,11 @@ static void batch_size(struct batch *b, uint32_t cap, size_t key_size, size_t va
  * so every element is seen once however the map grows meanwhile; ENOSPC says that one bucket is
  * longer than the room left, ENOENT that this was the last batch.
  */
-static int batch_next(int fd, struct batch *b, bool is_first, uint32_t *ret_count)
+static int batch_next(struct batch *b, bool is_first, uint32_t *ret_count)
 {
 	union bpf_attr attr = {0};
 
-	attr.batch.map_fd = (uint32_t)fd;
+	attr.batch.map_fd = (uint32_t)b->fd;
 	attr.batch.in_batch = is_first ? 0 : ptr(b->in);
 	attr.batch.out_batch = ptr(b->out);
 	attr.batch.keys = ptr(b->keys);
@@ -111,37 +115,50 @@ static int batch_next(int fd, struct batch *b, bool is_first, uint32_t *ret_coun
 	return 0;
 }
 
-/* 0, or errno; EINVAL and ENOTSUPP before the first element: this kernel cannot. */
-static int each_batch(const struct map_io *io, uint32_t map, agg_each_f *f, void *arg)
+/* All elements of a hash. 0, or errno; EINVAL and ENOTSUPP before the first element: this kernel cannot. */
+static int each_batch(int fd, size_t key_size, size_t val_size, batch_f *f, void *arg)
 {
-	size_t key_size = map_of(io, map)->key_size, val_size = values_size(io, map);
-	size_t fit = BATCH_BYTES / (key_size + val_size);
-	struct batch b = {0};
+	struct batch b = {.fd = fd, .key_size = key_size, .val_size = val_size};
 	bool is_first = true;
 	int sys = 0;
 
 	b.in = xcalloc(1, MAX(key_size, sizeof(uint64_t)));
 	b.out = xcalloc(1, MAX(key_size, sizeof(uint64_t)));
-	batch_size(&b, MAX((uint32_t)fit, BATCH_MIN), key_size, val_size);
+	batch_size(&b, MAX((uint32_t)(BATCH_BYTES / (key_size + val_size)), BATCH_MIN));
 	while (sys != ENOENT) {
 		uint32_t n;
 		uint8_t *swap = b.in;
 
-		sys = batch_next(io->maps->agg_fds[map], &b, is_first, &n);
+		sys = batch_next(&b, is_first, &n);
 		if (sys == ENOSPC) {
-			batch_size(&b, b.cap * 2, key_size, val_size);
+			batch_size(&b, b.cap * 2);
 			continue;
 		}
 		if (sys && sys != ENOENT)
 			break;
 		for (uint32_t i = 0; i < n; i++)
-			f(arg, b.keys + i * key_size, b.values + i * val_size, io->maps->ncpus);
+			f(arg, b.keys + i * key_size, b.values + i * val_size);
 		is_first = false;
 		b.in = b.out;
 		b.out = swap;
 	}
 	batch_deinit(&b);
 	return sys == ENOENT ? 0 : sys;
+}
+
+/* An aggregation's map that is being read. */
+struct reading {
+	const struct map_io *io;
+	uint32_t slot_off;
+	agg_each_f *f;
+	void *arg;
+};
+
+static void read_elem(void *arg, const uint8_t *key, const uint8_t *value)
+{
+	const struct reading *r = arg;
+
+	r->f(r->arg, key, value + r->slot_off, r->io->maps->ncpus);
 }
 
 /*
@@ -170,7 +187,7 @@ static int each_key(const struct map_io *io, uint32_t map, agg_each_f *f, void *
 			continue;
 		if (sys)
 			return sys;
-		f(arg, key, values, io->maps->ncpus);
+		f(arg, key, values + map_of(io, map)->slot_off, io->maps->ncpus);
 	}
 }
 
@@ -192,12 +209,14 @@ static int each_elem(const struct map_io *io, uint32_t map, agg_each_f *f, void 
 static struct err *map_each(void *ctx, uint32_t map, agg_each_f *f, void *arg)
 {
 	const struct map_io *io = ctx;
+	struct reading r = {io, map_of(io, map)->slot_off, f, arg};
 	int sys;
 
 	if (!map_of(io, map)->key_size) {
 		sys = each_elem(io, map, f, arg);
 	} else {
-		sys = each_batch(io, map, f, arg);
+		sys = each_batch(io->maps->agg_fds[map], map_of(io, map)->key_size,
+				 values_size(io, map), read_elem, &r);
 		if (sys == EINVAL || sys == EOPNOTSUPP || sys == ENOTSUPP_KERNEL)
 			sys = each_key(io, map, f, arg);
 	}
@@ -216,21 +235,35 @@ static uint8_t *values_room(struct map_io *io, uint32_t map)
 	return io->values.data;
 }
 
-static struct err *map_take(void *ctx, uint32_t map, const void *key, const uint8_t **ret_values,
-			    uint32_t *ret_ncpus)
+static struct err *map_read(void *ctx, uint32_t map, int cmd, const void *key,
+			    const uint8_t **ret_values, uint32_t *ret_ncpus)
 {
 	struct map_io *io = ctx;
 	uint8_t *values = values_room(io, map);
-	int cmd = map_of(io, map)->key_size ? BPF_MAP_LOOKUP_AND_DELETE_ELEM : BPF_MAP_LOOKUP_ELEM;
 	int sys = elem_cmd(cmd, io->maps->agg_fds[map], key, values, 0);
 
 	if (sys == ENOENT)
 		return NULL;
 	if (sys)
 		return err_sys(sys, "cannot take from the kernel's map");
-	*ret_values = values;
+	*ret_values = values + map_of(io, map)->slot_off;
 	*ret_ncpus = io->maps->ncpus;
 	return NULL;
+}
+
+static struct err *map_take(void *ctx, uint32_t map, const void *key, const uint8_t **ret_values,
+			    uint32_t *ret_ncpus)
+{
+	const struct map_io *io = ctx;
+	int cmd = map_of(io, map)->key_size ? BPF_MAP_LOOKUP_AND_DELETE_ELEM : BPF_MAP_LOOKUP_ELEM;
+
+	return map_read(ctx, map, cmd, key, ret_values, ret_ncpus);
+}
+
+static struct err *map_peek(void *ctx, uint32_t map, const void *key, const uint8_t **ret_values,
+			    uint32_t *ret_ncpus)
+{
+	return map_read(ctx, map, BPF_MAP_LOOKUP_ELEM, key, ret_values, ret_ncpus);
 }
 
 static struct err *map_put(void *ctx, uint32_t map, const void *key, const uint8_t *value,
@@ -241,7 +274,7 @@ static struct err *map_put(void *ctx, uint32_t map, const void *key, const uint8
 	uint64_t flags = map_of(io, map)->key_size ? BPF_NOEXIST : BPF_EXIST;
 	int sys;
 
-	memcpy(values, value, map_of(io, map)->val_size);
+	memcpy(values + map_of(io, map)->slot_off, value, map_of(io, map)->val_size);
 	sys = elem_cmd(BPF_MAP_UPDATE_ELEM, io->maps->agg_fds[map], key, values, flags);
 	if (sys && sys != EEXIST)
 		return err_sys(sys, "cannot write the kernel's map");
@@ -269,17 +302,22 @@ static bool keystr_prepare(struct map_io *io, int fd)
 	return true;
 }
 
+static size_t keystr_len(const struct map_io *io, const struct rt_keystr *s)
+{
+	size_t room = MIN((size_t)s->len, io->keystr_size - sizeof(*s));
+
+	return strnlen(s->data, room);
+}
+
 static bool map_string(void *ctx, uint64_t hash, struct strbuf *out)
 {
 	struct map_io *io = ctx;
 	int fd = io->maps->fd[MAP_STRINGS];
-	size_t room;
 
 	if (fd < 0 || !keystr_prepare(io, fd) ||
 	    elem_cmd(BPF_MAP_LOOKUP_ELEM, fd, &hash, io->keystr, 0))
 		return false;
-	room = MIN((size_t)io->keystr->len, io->keystr_size - sizeof(struct rt_keystr));
-	strbuf_add(out, io->keystr->data, strnlen(io->keystr->data, room));
+	strbuf_add(out, io->keystr->data, keystr_len(io, io->keystr));
 	return true;
 }
 
@@ -298,11 +336,40 @@ static bool map_stack(void *ctx, uint64_t hash, struct strbuf *out)
 	return true;
 }
 
+struct text_reading {
+	const struct map_io *io;
+	agg_text_f *f;
+	void *arg;
+};
+
+static void read_string(void *arg, const uint8_t *key, const uint8_t *value)
+{
+	const struct text_reading *r = arg;
+	const struct rt_keystr *s = (const struct rt_keystr *)(const void *)value;
+	uint64_t hash;
+
+	memcpy(&hash, key, sizeof(hash));
+	r->f(r->arg, hash, s->data, keystr_len(r->io, s));
+}
+
+static void map_strings(void *ctx, agg_text_f *f, void *arg)
+{
+	struct map_io *io = ctx;
+	struct text_reading r = {io, f, arg};
+	int fd = io->maps->fd[MAP_STRINGS];
+
+	/* what cannot be read this way is read one by one */
+	if (fd >= 0 && keystr_prepare(io, fd))
+		(void)each_batch(fd, sizeof(uint64_t), io->keystr_size, read_string, &r);
+}
+
 const struct agg_io agg_map_io = {
 	.each = map_each,
 	.take = map_take,
+	.peek = map_peek,
 	.put = map_put,
 	.string = map_string,
 	.stack = map_stack,
+	.strings = map_strings,
 	.destroy = map_io_destroy,
 };

@@ -94,9 +94,18 @@ struct sort_row {
 	uint32_t seq;
 };
 
+/* What most comparisons need, all in one place: a million rows do not fit in a cache. */
+struct sort_item {
+	long double val; /* the first weight compared */
+	uint64_t prefix; /* of the first key compared: key_prefix() */
+	uint32_t row;
+};
+
 struct sort_ctx {
 	const struct agg_sort *how;
+	const struct sort_row *rows;
 	uint32_t n;
+	bool by_prefix; /* of rows with equal val prefixes decide, where they differ */
 };
 
 static int weight_cmp(struct agg_weight a, struct agg_weight b)
@@ -108,10 +117,15 @@ static int weight_cmp(struct agg_weight a, struct agg_weight b)
 	return 0;
 }
 
+static uint32_t first_pos(const struct agg_sort *how, uint32_t n)
+{
+	return how->pos >= n ? 0 : how->pos;
+}
+
 static int values_cmp(const struct sort_row *a, const struct sort_row *b,
 		      const struct sort_ctx *ctx)
 {
-	uint32_t pos = ctx->how->pos >= ctx->n ? 0 : ctx->how->pos;
+	uint32_t pos = first_pos(ctx->how, ctx->n);
 
 	for (uint32_t i = 0; i < ctx->n; i++) {
 		uint32_t at = (pos + i) % ctx->n;
@@ -123,10 +137,8 @@ static int values_cmp(const struct sort_row *a, const struct sort_row *b,
 	return 0;
 }
 
-static int row_cmp(const void *pa, const void *pb, void *arg)
+static int row_cmp(const struct sort_row *a, const struct sort_row *b, const struct sort_ctx *ctx)
 {
-	const struct sort_row *a = pa, *b = pb;
-	const struct sort_ctx *ctx = arg;
 	int by_value = 0, c;
 
 	if (!ctx->how->key)
@@ -139,12 +151,88 @@ static int row_cmp(const void *pa, const void *pb, void *arg)
 	return c ? c : cmp_u64(a->seq, b->seq);
 }
 
+static int item_cmp(const void *pa, const void *pb, void *arg)
+{
+	const struct sort_item *a = pa, *b = pb;
+	const struct sort_ctx *ctx = arg;
+	int c = 0;
+
+	if (!ctx->how->key && a->val != b->val)
+		c = a->val < b->val ? -1 : 1;
+	else if (ctx->by_prefix)
+		c = cmp_u64(a->prefix, b->prefix);
+	if (!c)
+		return row_cmp(&ctx->rows[a->row], &ctx->rows[b->row], ctx);
+	return ctx->how->rev ? -c : c;
+}
+
+static const struct agg_key *first_key(const struct sort_row *row, const struct agg_sort *how)
+{
+	const struct agg_elem *e = row->keyed;
+
+	return e->nkeys ? &e->keys[how->keypos >= e->nkeys ? 0 : how->keypos] : NULL;
+}
+
+/* Numbers of keys that key_cmp() orders as it orders the keys, as far as they differ. */
+static uint64_t key_prefix(const struct agg_key *k)
+{
+	uint8_t first[sizeof(uint64_t)] = {0};
+	uint64_t prefix;
+
+	if (is_number(k))
+		return key_unsigned(k);
+	if (is_user_addr(k))
+		return word_at(k->bytes, 0);
+	memcpy(first, k->bytes, MIN((size_t)k->size, sizeof(first)));
+	memcpy(&prefix, first, sizeof(prefix));
+	return __builtin_bswap64(prefix);
+}
+
+/* Whether key_prefix() of two keys can be compared. */
+static bool is_alike(const struct agg_key *a, const struct agg_key *b)
+{
+	if (is_number(a) || is_number(b))
+		return is_number(a) && is_number(b) && a->size == b->size;
+	return is_user_addr(a) == is_user_addr(b);
+}
+
+/* With values first, prefixes may decide only if equal first weights mean equal values. */
+static bool fill_prefixes(const struct sort_row *rows, uint32_t nrows, const struct sort_ctx *ctx,
+			  struct sort_item *items)
+{
+	const struct agg_key *first = first_key(&rows[0], ctx->how);
+	bool is_usable = first && (ctx->how->key || ctx->n == 1);
+
+	for (uint32_t i = 0; i < nrows && is_usable; i++) {
+		const struct agg_key *k = first_key(&rows[i], ctx->how);
+
+		is_usable = k && is_alike(first, k) && rows[i].keyed->nkeys == rows[0].keyed->nkeys &&
+			    (ctx->how->key || rows[i].weights[0].tie == 0);
+		if (is_usable)
+			items[i].prefix = key_prefix(k);
+	}
+	return is_usable;
+}
+
 static void rows_sort(struct sort_row *rows, uint32_t nrows, uint32_t n, const struct agg_sort *how)
 {
-	struct sort_ctx ctx = {how, n};
+	struct sort_ctx ctx = {.how = how, .rows = rows, .n = n};
+	CLEANUP(free) struct sort_item *items = NULL;
+	CLEANUP(free) struct sort_row *sorted = NULL;
 
-	if (nrows > 1)
-		qsort_r(rows, nrows, sizeof(*rows), row_cmp, &ctx);
+	if (nrows < 2)
+		return;
+	items = xcalloc(nrows, sizeof(*items));
+	sorted = xcalloc(nrows, sizeof(*sorted));
+	for (uint32_t i = 0; i < nrows; i++) {
+		items[i].val = rows[i].weights[first_pos(how, n)].val;
+		items[i].row = i;
+	}
+	ctx.by_prefix = fill_prefixes(rows, nrows, &ctx, items);
+	qsort_r(items, nrows, sizeof(*items), item_cmp, &ctx);
+	for (uint32_t i = 0; i < nrows; i++)
+		sorted[i] = rows[items[i].row];
+	memcpy(rows, sorted, sizeof(*rows) * nrows);
 }
 
 void agg_view_sort(struct agg_view *v, const struct agg_sort *how)

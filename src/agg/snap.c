@@ -19,6 +19,7 @@ struct aggs *aggs_create_io(const struct layout *l, const struct agg_io *io, voi
 			.agg = l->aggs[i].agg, .layout = &l->aggs[i], .normal = 1};
 	a->arena = arena_create();
 	a->lasting = arena_create();
+	a->map_elems = xcalloc(MAX(l->nagg_maps, 1u), sizeof(*a->map_elems));
 	a->strings = hashmap_create();
 	a->stacks = hashmap_create();
 	return a;
@@ -44,6 +45,7 @@ void aggs_destroy(struct aggs *a)
 	for (uint32_t i = 0; i < a->nslots; i++)
 		slot_deinit(&a->slots[i]);
 	free(a->slots);
+	free(a->map_elems);
 	hashmap_destroy(a->strings);
 	hashmap_destroy(a->stacks);
 	arena_destroy(a->lasting);
@@ -87,6 +89,22 @@ static void key_text(struct agg_key *k, const char *text, size_t len)
 	k->size = (uint32_t)len;
 }
 
+#define MISSES_MAX 64 /* strings read one by one before all are read at once */
+
+/* Whether it is time to read all that there are: once a snapshot, when many are new. */
+static bool is_time_for_all(struct aggs *a)
+{
+	return ++a->nmisses == MISSES_MAX;
+}
+
+static void string_add(void *arg, uint64_t hash, const char *text, size_t len)
+{
+	struct aggs *a = arg;
+
+	if (!hashmap_find(a->strings, &hash, sizeof(hash)))
+		hashmap_set(a->strings, &hash, sizeof(hash), arena_strndup(a->lasting, text, len));
+}
+
 /* Text of a string's hash. Once known it stays known: the kernel never changes an entry. */
 static const char *string_find(struct aggs *a, uint64_t hash)
 {
@@ -95,14 +113,16 @@ static const char *string_find(struct aggs *a, uint64_t hash)
 
 	if (text)
 		return text;
-	if (!a->io->string(a->ctx, hash, &buf)) {
-		strbuf_deinit(&buf);
-		return arena_printf(a->arena, "<lost string %016llx>", (unsigned long long)hash);
+	if (is_time_for_all(a) && a->io->strings)
+		a->io->strings(a->ctx, string_add, a);
+	text = hashmap_find(a->strings, &hash, sizeof(hash));
+	if (!text && a->io->string(a->ctx, hash, &buf)) {
+		string_add(a, hash, strbuf_text(&buf), buf.len);
+		text = hashmap_find(a->strings, &hash, sizeof(hash));
 	}
-	text = arena_strdup(a->lasting, strbuf_text(&buf));
 	strbuf_deinit(&buf);
-	hashmap_set(a->strings, &hash, sizeof(hash), (void *)(uintptr_t)text);
-	return text;
+	return text ? text
+		    : arena_printf(a->arena, "<lost string %016llx>", (unsigned long long)hash);
 }
 
 /* What is printed of a recorded stack. */
@@ -211,6 +231,7 @@ struct snap {
 	const struct elem_map *map;
 	size_t stride; /* from one CPU's value to the next one's */
 	uint32_t ncpus;
+	uint32_t nelems; /* found so far */
 	struct strbuf canon;
 };
 
@@ -240,6 +261,25 @@ static struct elem *elem_create(struct snap *s, const struct agg_slot *slot)
 	return e;
 }
 
+static struct elem *elem_push(struct snap *s, struct agg_slot *slot, struct agg_key *keys)
+{
+	struct elem *e = elem_create(s, slot);
+
+	e->pub.keys = keys;
+	e->pub.nkeys = slot->view.layout->nkeys;
+	vec_push(&slot->elems, &e->pub);
+	return e;
+}
+
+/* Whether different keys of the kernel's are always different elements: integers are, names need not be. */
+static bool is_one_to_one(const struct agg_layout *l)
+{
+	for (uint32_t i = 0; i < l->nkeys; i++)
+		if (l->keys[i].repr != KEY_INT || l->keys[i].datum != DATUM_INT)
+			return false;
+	return !l->is_sparse;
+}
+
 /* The element a kernel key belongs to. A key whose content is known already joins that element. */
 static struct elem *elem_get(struct snap *s, struct agg_slot *slot, const uint8_t *key)
 {
@@ -250,6 +290,8 @@ static struct elem *elem_get(struct snap *s, struct agg_slot *slot, const uint8_
 	probe.keys = ARENA_NEW_N(s->a->arena, struct agg_key, probe.nkeys);
 	for (uint32_t i = 0; i < probe.nkeys; i++)
 		key_decode(s->a, &l->keys[i], key, &probe.keys[i]);
+	if (is_one_to_one(l))
+		return elem_push(s, slot, probe.keys);
 	strbuf_clear(&s->canon);
 	agg_keys_canon(&probe, &s->canon);
 	if (!slot->by_keys)
@@ -257,11 +299,8 @@ static struct elem *elem_get(struct snap *s, struct agg_slot *slot, const uint8_
 	e = hashmap_find(slot->by_keys, strbuf_text(&s->canon), s->canon.len);
 	if (e)
 		return e;
-	e = elem_create(s, slot);
-	e->pub.keys = probe.keys;
-	e->pub.nkeys = probe.nkeys;
+	e = elem_push(s, slot, probe.keys);
 	hashmap_set(slot->by_keys, strbuf_text(&s->canon), s->canon.len, e);
-	vec_push(&slot->elems, &e->pub);
 	return e;
 }
 
@@ -313,6 +352,7 @@ static void add_keyed(void *arg, const uint8_t *key, const uint8_t *values, uint
 		return;
 	l = slot->view.layout;
 	s->ncpus = ncpus;
+	s->nelems++;
 	e = elem_get(s, slot, key);
 	raw = arena_alloc(s->a->arena, sizeof(*raw) + s->map->key_size);
 	memcpy(raw->data, key, s->map->key_size);
@@ -352,7 +392,7 @@ static void add_keyless(void *arg, const uint8_t *key, const uint8_t *values, ui
 		e->pub.touched = true;
 		add_part(l, e, value, cpu);
 	}
-	agg_base_apply(slot, &e->pub);
+	(void)agg_base_apply(slot, &e->pub); /* an array's element is never hidden */
 	slot->is_seen |= e->pub.touched;
 	if (slot->is_seen)
 		vec_push(&slot->elems, &e->pub);
@@ -361,10 +401,11 @@ static void add_keyless(void *arg, const uint8_t *key, const uint8_t *values, ui
 static struct err *map_snap(struct aggs *a, uint32_t map)
 {
 	const struct elem_map *m = &a->layout->agg_maps[map];
-	struct snap s = {.a = a, .map = m, .stride = ROUND_UP((size_t)m->val_size, (size_t)8)};
+	struct snap s = {.a = a, .map = m, .stride = elem_map_stride(m)};
 	struct err *e = a->io->each(a->ctx, map, m->key_size ? add_keyed : add_keyless, &s);
 
 	strbuf_deinit(&s.canon);
+	a->map_elems[map] = s.nelems;
 	if (e)
 		e = err_wrap(e, "cannot read aggregation '@%s'",
 			     a->slots[m->members[0]].view.agg->name);
@@ -373,22 +414,52 @@ static struct err *map_snap(struct aggs *a, uint32_t map)
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
-static void slot_finish(struct agg_slot *slot)
+/* What trunc() has hidden, and nothing was added to since: now it can leave the kernel. */
+static struct err *elem_drop(struct aggs *a, struct agg_slot *slot, struct agg_elem *e)
 {
-	if (slot->view.layout->key_size && slot->base)
-		for (uint32_t i = 0; i < slot->elems.len; i++)
-			agg_base_apply(slot, slot->elems.data[i]);
+	struct err *err;
+
+	if (a->is_quiet)
+		return NULL;
+	agg_base_remove(slot, e);
+	err = elem_take(a, slot, e, false);
+	return err ? err_wrap(err, "cannot truncate '@%s'", slot->view.agg->name) : NULL;
+}
+
+/* After an error of before nothing is dropped. Returns that one, or the first of its own. */
+static struct err *slot_finish(struct aggs *a, struct agg_slot *slot, struct err *err)
+{
+	uint32_t nshown = 0;
+
+	for (uint32_t i = 0; i < slot->elems.len; i++) {
+		struct agg_elem *e = slot->elems.data[i];
+
+		if (!slot->view.layout->key_size || !slot->base || agg_base_apply(slot, e))
+			slot->elems.data[nshown++] = e;
+		else if (!err)
+			err = elem_drop(a, slot, e);
+	}
+	slot->elems.len = nshown;
 	hashmap_destroy(slot->by_keys);
 	slot->by_keys = NULL;
 	slot->view.elems = slot->elems.data;
 	slot->view.nelems = slot->elems.len;
+	return err;
+}
+
+void aggs_set_quiet(struct aggs *a)
+{
+	a->is_quiet = true;
 }
 
 struct err *aggs_snap(struct aggs *a)
 {
 	struct err *e = NULL;
 
+	if (a->is_final)
+		return NULL;
 	arena_reset(a->arena);
+	a->nmisses = 0;
 	if (a->syms)
 		syms_at(a->syms, SYMS_ANY_TIME); /* when was a key recorded? */
 	for (uint32_t i = 0; i < a->nslots; i++)
@@ -396,6 +467,7 @@ struct err *aggs_snap(struct aggs *a)
 	for (uint32_t map = 0; map < a->layout->nagg_maps && !e; map++)
 		e = map_snap(a, map);
 	for (uint32_t i = 0; i < a->nslots; i++)
-		slot_finish(&a->slots[i]);
+		e = slot_finish(a, &a->slots[i], e);
+	a->is_final = a->is_quiet && !e;
 	return e;
 }

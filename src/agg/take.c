@@ -3,15 +3,14 @@
  *
  * Probes go on while the consumer works. trunc() deletes an element, clear() of min() and max() writes its neutral
  * value; what a probe adds to it between the snapshot and then would be gone. So an element is read and
- * deleted in one step (BPF_MAP_LOOKUP_AND_DELETE_ELEM), and what it has beyond the snapshot is put back. A probe
- * that makes the element anew in between wins: then it is taken once more, and both parts are put back.
+ * deleted in one step (BPF_MAP_LOOKUP_AND_DELETE_ELEM), and what it has beyond the snapshot is put back. If a probe
+ * has made the element anew in between, the rest is kept here and added to every later snapshot (base.c).
  *
- * What remains: an increment in the instant of the deletion itself, one at most on each CPU. Of min() and max(), a
- * value since the snapshot counts if it is a new extreme; one that is not cannot be told from those before.
+ * What remains: an increment in the instant of the deletion itself, one at most on each CPU. Elements in use are
+ * therefore not deleted where that can be known (control.c). Of min() and max(), a value since the
+ * snapshot counts if it is a new extreme; one that is not cannot be told from those before.
  */
 #include "agg/impl.h"
-
-#define TRIES_MAX 8 /* a probe that fires this often in so short a time keeps its own part only */
 
 static bool is_extreme(const struct agg_layout *l)
 {
@@ -85,30 +84,74 @@ static void state_encode(const struct agg_layout *l, const int64_t *state, uint8
 		memcpy(raw + l->touched_off, &touched, sizeof(touched));
 }
 
-struct err *raw_take(struct aggs *a, const struct agg_layout *l, const void *key,
-		     const int64_t *before, bool keeps_key)
+/* All CPUs' values together. */
+static void values_add(const struct aggs *a, const struct agg_layout *l, int64_t *state,
+		       const uint8_t *values, uint32_t ncpus)
 {
+	size_t stride = elem_map_stride(&a->layout->agg_maps[l->map]);
+
+	for (uint32_t cpu = 0; cpu < ncpus; cpu++)
+		raw_state_add(l, state, values + cpu * stride);
+}
+
+/* One kernel element; before: its state in the snapshot. */
+static struct err *raw_take(struct aggs *a, struct agg_slot *slot, struct agg_elem *e,
+			    const void *key, const int64_t *before, bool keeps_key)
+{
+	const struct agg_layout *l = slot->view.layout;
 	CLEANUP(free) uint8_t *raw = xcalloc(1, a->layout->agg_maps[l->map].val_size);
 	CLEANUP(free) int64_t *state = xmalloc(raw_state_size(l));
-	size_t stride = ROUND_UP((size_t)a->layout->agg_maps[l->map].val_size, (size_t)8);
+	const uint8_t *values = NULL;
 	bool is_done = false;
-	struct err *e = NULL;
+	uint32_t ncpus = 0, bucket = 0;
+	struct err *err;
 
 	raw_state_init(l, state);
-	for (int i = 0; i < TRIES_MAX && !is_done && !e; i++) {
+	err = a->io->take(a->ctx, l->map, key, &values, &ncpus);
+	if (err || !values)
+		return err;
+	values_add(a, l, state, values, ncpus);
+	state_less(l, state, before);
+	if (is_none(l, state) && !keeps_key)
+		return NULL;
+	state_encode(l, state, raw);
+	err = a->io->put(a->ctx, l->map, key, raw, &is_done);
+	if (err || is_done || is_none(l, state))
+		return err;
+	if (l->is_sparse)
+		memcpy(&bucket, (const uint8_t *)key + l->key_size - sizeof(bucket), sizeof(bucket));
+	agg_base_owe(slot, e, state, bucket);
+	return NULL;
+}
+
+struct err *elem_take(struct aggs *a, struct agg_slot *slot, struct agg_elem *e, bool keeps_key)
+{
+	const struct agg_layout *l = slot->view.layout;
+	struct err *err = NULL;
+
+	if (!l->key_size)
+		return raw_take(a, slot, e, &l->elem, e->state, keeps_key);
+	for (struct raw_key *k = elem_of(e)->raws; k && !err; k = k->next)
+		err = raw_take(a, slot, e, k->data, k->state, keeps_key);
+	return err;
+}
+
+struct err *elem_is_active(struct aggs *a, const struct agg_slot *slot, struct agg_elem *e,
+			   bool *ret_active)
+{
+	const struct agg_layout *l = slot->view.layout;
+	CLEANUP(free) int64_t *state = xmalloc(raw_state_size(l));
+	struct err *err = NULL;
+
+	*ret_active = false;
+	for (struct raw_key *k = elem_of(e)->raws; k && !err && !*ret_active; k = k->next) {
 		const uint8_t *values = NULL;
 		uint32_t ncpus = 0;
 
-		e = a->io->take(a->ctx, l->map, key, &values, &ncpus);
-		for (uint32_t cpu = 0; cpu < ncpus; cpu++)
-			raw_state_add(l, state, values + cpu * stride);
-		if (i == 0 && values)
-			state_less(l, state, before);
-		is_done = e || (is_none(l, state) && (!keeps_key || !values));
-		if (is_done)
-			break;
-		state_encode(l, state, raw);
-		e = a->io->put(a->ctx, l->map, key, raw, &is_done);
+		err = a->io->peek(a->ctx, l->map, k->data, &values, &ncpus);
+		raw_state_init(l, state);
+		values_add(a, l, state, values, ncpus);
+		*ret_active = !err && values && memcmp(state, k->state, raw_state_size(l)) != 0;
 	}
-	return e;
+	return err;
 }

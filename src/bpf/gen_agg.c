@@ -329,7 +329,20 @@ static void emit_insert(struct gen *g, const struct cold *c)
 	em_ja(e, c->action);
 }
 
-/* r0 = the value; to label done when there is none. */
+/* r0 = this CPU's state in the value r0; r1 */
+static void find_slot(struct gen *g, const struct elem_map *m, uint32_t done)
+{
+	struct emitter *e = &g->e;
+
+	gen_mach_load(g, 4, R1, offsetof(struct rt_mach, cpu));
+	em_jmp_imm(e, BPF_JGE, R1, (int32_t)g->env->ncpus, done);
+	em_alu_imm(e, BPF_MUL, R1, (int32_t)m->slot_size);
+	em_alu_reg(e, BPF_ADD, R0, R1);
+	if (m->slot_off)
+		em_alu_imm(e, BPF_ADD, R0, (int32_t)m->slot_off);
+}
+
+/* r0 = the state that this CPU adds to; to label done when there is none. */
 static void lookup(struct gen *g, const struct agg_layout *al, const struct prog_act *act,
 		   uint32_t done)
 {
@@ -348,6 +361,8 @@ static void lookup(struct gen *g, const struct agg_layout *al, const struct prog
 						     .action = done,
 						     .arg = act}));
 	em_here(e, have);
+	if (g->l->agg_maps[al->map].slot_size)
+		find_slot(g, &g->l->agg_maps[al->map], done);
 }
 
 /* r6 = value, r8 = increment */

@@ -15,7 +15,7 @@
 #define SCRATCH_MAX	  (1u << 20)
 #define SPARSE_ABOVE	  4096 /* bytes of one histogram */
 #define ELEM_OVERHEAD	  64   /* a hash element's header, for aggsize and dynvarsize */
-#define MAX_ENTRIES	  (1u << 20)
+#define MAX_ENTRIES	  (1u << 23)
 /* Linux include/linux/bpf_local_storage.h, BPF_LOCAL_STORAGE_MAX_VALUE_SIZE: 64 KiB less a header */
 #define TLS_MAX		  65280
 #define QUANTIZE_NBUCKETS 127
@@ -648,7 +648,8 @@ static void mach_place(struct layout *l, const struct difo_facts *f)
 
 	for (uint32_t i = 0; i < l->nagg_maps; i++) {
 		agg_key = MAX(agg_key, ROUND_UP(l->agg_maps[i].key_size, 8u));
-		l->zero_size = MAX(l->zero_size, l->agg_maps[i].val_size);
+		l->zero_size = MAX(l->zero_size,
+				   elem_map_value_size(&l->agg_maps[i], l->opts.ncpus));
 	}
 	for (uint32_t i = 0; i < l->narr_maps; i++) {
 		arr_key = MAX(arr_key, ROUND_UP(l->arr_maps[i].key_size, 8u));

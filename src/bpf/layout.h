@@ -81,7 +81,7 @@ struct agg_layout {
 	const struct prog_agg *agg;
 	struct key_field *keys;
 	uint32_t nkeys;
-	uint32_t key_size;  /* 0: keyless, an element of a per-CPU array; else a per-CPU hash */
+	uint32_t key_size;  /* 0: keyless, an element of a per-CPU array; else an element of a hash */
 	uint32_t val_size;  /* one CPU's state, multiple of 8 */
 	uint32_t map;	    /* in layout.agg_maps, whose keys and values may be larger */
 	uint32_t elem;	    /* keyless: index of its element */
@@ -122,9 +122,30 @@ struct var_layout {
 struct elem_map {
 	uint32_t key_size; /* 0: a per-CPU array */
 	uint32_t val_size, max_entries;
+	/* Aggregations with keys: the states of all CPUs lie in one value, the first one at slot_off, each
+	 * slot_size behind the one before. slot_size 0: the kernel's map is one of per-CPU values. */
+	uint32_t slot_off, slot_size;
 	uint32_t *members; /* indices in layout.aggs, or layout.vars: of element n, or of owner n + 1 */
 	uint32_t nmembers;
 };
+
+/* Of an aggregation's value as it is read: bytes from one CPU's state to the next. */
+static inline uint32_t elem_map_stride(const struct elem_map *m)
+{
+	return m->slot_size ? m->slot_size : (m->val_size + 7u) & ~7u;
+}
+
+/* Value size of the kernel's map. */
+static inline uint32_t elem_map_value_size(const struct elem_map *m, uint32_t ncpus)
+{
+	return m->slot_size ? m->slot_off + m->slot_size * ncpus : m->val_size;
+}
+
+/* Bytes of what is read of an element: the states of all CPUs. */
+static inline size_t elem_map_read_size(const struct elem_map *m, uint32_t ncpus)
+{
+	return m->slot_off + (size_t)elem_map_stride(m) * ncpus;
+}
 
 struct layout_opts {
 	uint32_t strsize;

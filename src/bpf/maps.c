@@ -10,7 +10,7 @@
 #include "bpf/btf_blob.h"
 
 /* Room in MAP_STRINGS for each key field that is a string hash, when the aggregation is large. */
-#define STRINGS_MAX (1u << 20)
+#define STRINGS_MAX (1u << 23)
 
 #define UFILES_MAX  16384u
 #define UBLOCKS_MAX (1u << 20)
@@ -325,10 +325,10 @@ static struct err *aggs_create(struct kmaps *m, const struct layout *l)
 
 	for (uint32_t i = 0; i < l->nagg_maps && !e; i++) {
 		const struct elem_map *a = &l->agg_maps[i];
-		struct map_spec hash = {BPF_MAP_TYPE_PERCPU_HASH,
+		struct map_spec hash = {a->slot_size ? BPF_MAP_TYPE_HASH : BPF_MAP_TYPE_PERCPU_HASH,
 					"agg",
 					a->key_size,
-					a->val_size,
+					elem_map_value_size(a, m->ncpus),
 					a->max_entries,
 					.flags = BPF_F_NO_PREALLOC,
 					.option = "aggsize"};

@@ -43,7 +43,7 @@ void kmaps_warm(const struct kmaps *m, const struct layout *l)
 	for (uint32_t i = 0; i < l->nagg_maps; i++)
 		if (l->agg_maps[i].key_size)
 			vec_push(&maps, (struct warm_map){m->agg_fds[i], l->agg_maps[i].key_size,
-							  (size_t)l->agg_maps[i].val_size * m->ncpus});
+							  elem_map_read_size(&l->agg_maps[i], m->ncpus)});
 	for (uint32_t i = 0; i < l->narr_maps; i++)
 		vec_push(&maps, (struct warm_map){m->arr_fds[i], l->arr_maps[i].key_size,
 						  l->arr_maps[i].val_size});

@@ -255,6 +255,7 @@ static struct err *work_last(dtrace_hdl_t *h, FILE *fp)
 	if (!e && !h->is_ended) {
 		h->is_ended = true;
 		e = session_fire(h, DTRACE_KEY_END);
+		aggs_set_quiet(h->aggs);
 		if (!e)
 			e = drain(h, fp, RINGS_EVERYTHING);
 	}

@@ -4,7 +4,7 @@
  * getppid: N times getppid(). open: N times openat() of a missing file. write: N writes of 10 bytes to
  * /dev/null. read: N reads of i bytes (i = 1..N) from /dev/zero. badclose: N times close(-1).
  * threads: N threads that call getppid() once each. nap: a sleep of N microseconds. hop: N times getppid() on
- * the first, then on the last CPU. cold: N times openat() of a missing file whose name is not in memory yet.
+ * the first, then on the last CPU. pgid: getpgid(i), i = 1..N. cold: N times openat() of a missing file whose name is not in memory yet.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -97,6 +97,12 @@ static void do_hop(long n)
 	}
 }
 
+static void do_pgid(long n)
+{
+	for (long i = 1; i <= n; i++)
+		syscall(SYS_getpgid, (int)i);
+}
+
 static void do_cold(long n)
 {
 	static const char name[] = "/no/such/cold";
@@ -117,7 +123,7 @@ static const struct {
 } modes[] = {
 	{"getppid", do_getppid}, {"open", do_open}, {"write", do_write}, {"read", do_read},
 	{"badclose", do_badclose}, {"threads", do_threads}, {"nap", do_nap},
-	{"hop", do_hop},	 {"cold", do_cold},
+	{"hop", do_hop},	 {"cold", do_cold}, {"pgid", do_pgid},
 };
 
 int main(int argc, char **argv)
@@ -127,6 +133,6 @@ int main(int argc, char **argv)
 			modes[i].func(atol(argv[2]));
 			return 0;
 		}
-	fprintf(stderr, "usage: calls getppid|open|write|read|badclose|threads|nap|hop|cold N\n");
+	fprintf(stderr, "usage: calls getppid|open|write|read|badclose|threads|nap|hop|cold|pgid N\n");
 	return 2;
 }

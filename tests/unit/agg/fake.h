@@ -37,6 +37,8 @@ struct fake {
 	int ntake, nput, nstring; /* calls */
 	/* a probe that fires when an element has just been taken */
 	void (*on_take)(struct fake *f, uint32_t agg, const void *key);
+	/* one that fires when an element has just been looked at */
+	void (*on_peek)(struct fake *f, uint32_t agg, const void *key);
 };
 
 static inline struct err *fake_each(void *ctx, uint32_t agg, agg_each_f *f, void *arg)
@@ -78,6 +80,21 @@ static inline struct err *fake_take(void *ctx, uint32_t agg, const void *key,
 	*ret_ncpus = FAKE_CPUS;
 	if (fk->on_take)
 		fk->on_take(fk, agg, key);
+	return NULL;
+}
+
+static inline struct err *fake_peek(void *ctx, uint32_t agg, const void *key,
+				    const uint8_t **ret_values, uint32_t *ret_ncpus)
+{
+	struct fake *fk = ctx;
+	struct fake_elem *e = fake_find(fk, agg, key);
+
+	if (!e)
+		return NULL;
+	*ret_values = arena_memdup(fk->arena, e->values, (size_t)fk->als[agg].val_size * FAKE_CPUS);
+	*ret_ncpus = FAKE_CPUS;
+	if (fk->on_peek)
+		fk->on_peek(fk, agg, key);
 	return NULL;
 }
 
@@ -127,8 +144,12 @@ static inline bool fake_stack(void *ctx, uint64_t hash, struct strbuf *out)
 	return hash == 7;
 }
 
-static const struct agg_io fake_io = {fake_each, fake_take, fake_put_back, fake_string, fake_stack,
-				       NULL};
+static const struct agg_io fake_io = {.each = fake_each,
+				       .take = fake_take,
+				       .peek = fake_peek,
+				       .put = fake_put_back,
+				       .string = fake_string,
+				       .stack = fake_stack};
 
 static inline void fake_init(struct fake *f)
 {

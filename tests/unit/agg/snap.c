@@ -323,6 +323,18 @@ static void fire_once(struct fake *f, uint32_t agg, const void *key)
 	fake_int_elem(f, racing, k, agg == 0 ? 100 : 7 ^ INT64_MIN);
 }
 
+/* A probe adds to the element after it was looked at. */
+static void fire_late(struct fake *f, uint32_t agg, const void *key)
+{
+	struct fake_elem *e = fake_find(f, agg, key);
+	uint64_t n;
+
+	memcpy(&n, e->values, sizeof(n));
+	n += 6;
+	memcpy(e->values, &n, sizeof(n));
+	f->on_peek = NULL;
+}
+
 /* Increments that arrive between a snapshot and trunc() are not lost. */
 static void test_trunc_exact(void)
 {
@@ -343,12 +355,83 @@ static void test_trunc_exact(void)
 	is_int(v->nelems, 1, "one element has come since");
 	is_int(v->elems[0]->keys[0].ival, 1, "its key");
 	is_int(v->elems[0]->state[0], 5, "with what has come");
-	fake_word(&f, id, e + 2, 0, 0, 6);
+	is_int(f.ntake, 1, "the element in use was not deleted");
+	f.on_peek = fire_late;
 	f.on_take = fire_once;
-	ok(!aggs_trunc(f.aggs, id, 0, &by_value), "trunc again, with a probe in between");
+	ok(!aggs_trunc(f.aggs, id, 0, &by_value), "trunc again, with probes in between");
+	is_int(f.ntake, 2, "now it was");
 	v = fake_snap(&f, id);
 	is_int(v->nelems, 1, "still one");
 	is_int(v->elems[0]->state[0], 106, "with both parts");
+	v = fake_snap(&f, id);
+	is_int(v->elems[0]->state[0], 106, "and the next time");
+	ok(!aggs_trunc(f.aggs, id, 0, &by_value), "trunc");
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 0, "gone with what was kept beside it");
+	fake_deinit(&f);
+}
+
+/* While there is room, trunc() leaves elements in the kernel until nothing has been added for a while. */
+static void test_trunc_hides(void)
+{
+	struct agg_view *v;
+	uint32_t id, e;
+	struct fake f;
+
+	fake_init(&f);
+	id = fake_agg(&f, AGGFUNC_COUNT, "c");
+	fake_key_int(&f, id, 4, true);
+	fake_open(&f);
+	f.agg_maps[id - 1].max_entries = 100;
+	e = fake_int_elem(&f, id, 1, 10);
+	fake_int_elem(&f, id, 2, 20);
+	v = fake_snap(&f, id);
+	ok(!aggs_trunc(f.aggs, id, 0, &by_value), "trunc");
+	is_int(v->nelems, 0, "the view is empty");
+	is_int(f.ntake, 0, "nothing is deleted");
+	fake_word(&f, id, e, 1, 0, 5);
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 1, "one element has come since");
+	is_int(v->elems[0]->state[0], 5, "with what was added");
+	is_int(f.ntake, 1, "the other is deleted");
+	ok(!aggs_clear(f.aggs, id), "clear");
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 1, "its key stays after clear");
+	fake_int_elem(&f, id, 2, 1);
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 2, "a deleted key comes back");
+	is_int(v->elems[1]->state[0], 1, "and counts from zero");
+	for (int k = 3; k < 20; k++)
+		fake_int_elem(&f, id, k, 1);
+	fake_snap(&f, id);
+	ok(!aggs_trunc(f.aggs, id, 0, &by_value), "trunc of many");
+	is_int(f.ntake, 20, "they are deleted at once, to make room");
+	fake_deinit(&f);
+}
+
+/* When probes are off, nothing is taken out of the kernel, and one snapshot serves all. */
+static void test_quiet(void)
+{
+	struct agg_view *v;
+	struct fake f;
+	uint32_t id;
+
+	fake_init(&f);
+	id = fake_agg(&f, AGGFUNC_MAX, "m");
+	fake_key_int(&f, id, 4, true);
+	fake_open(&f);
+	fake_int_elem(&f, id, 1, 10 ^ INT64_MIN);
+	fake_int_elem(&f, id, 2, 20 ^ INT64_MIN);
+	fake_snap(&f, id);
+	aggs_set_quiet(f.aggs);
+	fake_int_elem(&f, id, 3, 30 ^ INT64_MIN);
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 3, "what came before is seen");
+	ok(!aggs_trunc(f.aggs, id, 1, &by_value), "trunc");
+	is_int(f.ntake, 0, "nothing is deleted");
+	v = fake_snap(&f, id);
+	is_int(v->nelems, 1, "one is left");
+	is_int(agg_value(v, v->elems[0]), 30, "the largest");
 	fake_deinit(&f);
 }
 
@@ -504,6 +587,8 @@ int main(void)
 	test_keyless();
 	test_clear_exact();
 	test_trunc_exact();
+	test_trunc_hides();
+	test_quiet();
 	test_extreme_exact();
 	test_sparse();
 	test_trunc();

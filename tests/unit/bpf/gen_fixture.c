@@ -306,14 +306,14 @@ bool gx_agg_value(struct gx *x, const struct prog_agg *agg, const void *key, uin
 		  int64_t *ret_sum)
 {
 	const struct agg_layout *al = &x->layout->aggs[agg->id - 1];
-	uint32_t stride = ROUND_UP(x->layout->agg_maps[al->map].val_size, 8u);
-	char *vals = xcalloc(x->opts.ncpus, stride);
+	const struct elem_map *m = &x->layout->agg_maps[al->map];
+	char *vals = xcalloc(1, elem_map_read_size(m, x->opts.ncpus));
 	int64_t sum = 0, v;
 	int rc = bpf_map_lookup_elem(x->maps->agg_fds[al->map],
 				     al->key_size ? key : &al->elem, vals);
 
 	for (uint32_t cpu = 0; cpu < x->opts.ncpus && !rc; cpu++) {
-		memcpy(&v, vals + cpu * stride + 8 * word, 8);
+		memcpy(&v, vals + m->slot_off + (size_t)cpu * elem_map_stride(m) + 8 * word, 8);
 		sum = (int64_t)((uint64_t)sum + (uint64_t)v);
 	}
 	free(vals);

@@ -116,7 +116,7 @@ static void test_maps(struct session *s)
 
 	if (!ok(!e, "kmaps_create: %s", e ? err_text(e) : "fine"))
 		return;
-	is_map(m->agg_fds[0], BPF_MAP_TYPE_PERCPU_HASH, 16, 1000, "aggregation with keys");
+	is_map(m->agg_fds[0], BPF_MAP_TYPE_HASH, 56 + 64 * ncpus, 1000, "aggregation with keys");
 	is_map(m->agg_fds[1], BPF_MAP_TYPE_PERCPU_ARRAY, 16, 1, "without");
 	is_map(m->arr_fds[0], BPF_MAP_TYPE_HASH, 8, 100, "associative array");
 	is_map(m->fd[MAP_TLS], BPF_MAP_TYPE_TASK_STORAGE, 48, 0, "self->");
