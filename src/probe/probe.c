@@ -32,7 +32,7 @@ struct probes {
 	struct hashmap *states;		/* provider -> struct pv_state */
 	VEC(struct probe_desc) named;	/* with literal functions; text in the arena */
 	bool is_classic;
-	const char *debug_dirs;
+	const struct file_opts *files;
 	VEC(struct probe_list *) lists; /* those in the indexes, to be freed */
 	uint32_t next_id;
 	void (*on_notice)(void *ctx, const char *msg);
@@ -516,14 +516,14 @@ void probes_set_classic(struct probes *ps, bool is_classic)
 	ps->is_classic = is_classic;
 }
 
-void probes_set_debug_dirs(struct probes *ps, const char *dirs)
+void probes_set_files(struct probes *ps, const struct file_opts *files)
 {
-	ps->debug_dirs = dirs;
+	ps->files = files;
 }
 
-const char *probes_debug_dirs(const struct probes *ps)
+const struct file_opts *probes_files(const struct probes *ps)
 {
-	return ps->debug_dirs;
+	return ps->files;
 }
 
 bool probes_is_classic(const struct probes *ps)

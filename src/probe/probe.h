@@ -164,9 +164,10 @@ bool probes_is_named(const struct probes *ps, const struct provider *pv, const c
 /* Do globs see functions in the form of older ones, too (option syscallview)? */
 void probes_set_classic(struct probes *ps, bool is_classic);
 bool probes_is_classic(const struct probes *ps);
-/* Where separate debug files are (option debugdir); NULL: as usual. Lives as long as the registry. */
-void probes_set_debug_dirs(struct probes *ps, const char *dirs);
-const char *probes_debug_dirs(const struct probes *ps);
+/* How files of programs are read (sym/debugfile.h). What it points to lives as long as the registry. */
+struct file_opts;
+void probes_set_files(struct probes *ps, const struct file_opts *files);
+const struct file_opts *probes_files(const struct probes *ps);
 /* Has desc, matched before, got probes through other names? */
 bool probes_is_expanded(const struct probes *ps, const struct probe_desc *desc);
 

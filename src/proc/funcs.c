@@ -1,13 +1,13 @@
 /* The functions of an ELF file as probes see them. */
 #include "proc/funcs.h"
 
-#include <gelf.h>
+#include <inttypes.h>
 
 #include "sym/debugfile.h"
 #include "sym/elfsym.h"
+#include "sym/gate.h"
 #include "sym/minidebug.h"
 
-#define TABLE_MAX ((uint64_t)1 << 30) /* bytes: more is not read */
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
@@ -92,15 +92,15 @@ static void add_symbol(struct funcs *f, const GElf_Sym *sym, const char *name, b
 }
 
 /* The versions of a .dynsym's symbols, NULL when there are none. */
-static Elf_Data *versions_of(Elf *elf, const Elf_Scn *symbols)
+static Elf_Data *versions_of(struct gate_elf *g, const Elf_Scn *symbols)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
-	while ((scn = elf_nextscn(elf, scn)))
+	while ((scn = elf_nextscn(g->elf, scn)))
 		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_GNU_versym &&
 		    sh.sh_link == elf_ndxscn((Elf_Scn *)symbols))
-			return sh.sh_size <= TABLE_MAX ? elf_getdata(scn, NULL) : NULL;
+			return gate_data(g, scn);
 	return NULL;
 }
 
@@ -112,79 +112,72 @@ static bool is_old_version(Elf_Data *versions, size_t i)
 	return versions && gelf_getversym(versions, (int)i, &v) && v & 0x8000;
 }
 
-/* A file can claim any size, and a sparse one have it. */
-static bool is_table_too_large(Elf *elf, const GElf_Shdr *sh)
+static void read_table(struct funcs *f, struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh)
 {
-	GElf_Shdr names;
-
-	return sh->sh_size > TABLE_MAX ||
-	       (gelf_getshdr(elf_getscn(elf, sh->sh_link), &names) && names.sh_size > TABLE_MAX);
-}
-
-static void read_table(struct funcs *f, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
-{
-	Elf_Data *versions = sh->sh_type == SHT_DYNSYM ? versions_of(elf, scn) : NULL;
-	Elf_Data *data = elf_getdata(scn, NULL);
+	Elf_Data *versions = sh->sh_type == SHT_DYNSYM ? versions_of(g, scn) : NULL;
+	Elf_Data *data = gate_data(g, scn);
 	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
 	GElf_Sym sym;
 
 	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getsym(data, (int)i, &sym); i++)
-		add_symbol(f, &sym, elf_strptr(elf, sh->sh_link, sym.st_name),
+		add_symbol(f, &sym, gate_text(g, sh->sh_link, sym.st_name),
 			   is_old_version(versions, i));
 }
 
-static void read_tables(struct funcs *f, Elf *elf)
+static void read_tables(struct funcs *f, struct gate_elf *g)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
-	while ((scn = elf_nextscn(elf, scn)))
+	while ((scn = elf_nextscn(g->elf, scn)))
 		if (gelf_getshdr(scn, &sh) &&
 		    (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM)) {
 			f->has_symtab |= sh.sh_type == SHT_SYMTAB;
-			if (is_table_too_large(elf, &sh))
-				f->is_too_large = true;
-			else
-				read_table(f, elf, scn, &sh);
+			read_table(f, g, scn, &sh);
 		}
+	f->is_too_large |= g->is_cut;
 }
 
 /* Local names that a stripped file keeps compressed. */
-static void read_minidebug(struct funcs *f, Elf *elf)
+static void read_minidebug(struct funcs *f, struct gate_elf *g)
 {
 	size_t size = 0;
-	CLEANUP(free) char *image = minidebug_unpack(elf, &size);
-	Elf *inner = image ? elf_memory(image, size) : NULL;
+	CLEANUP(free) char *image = minidebug_unpack(g, &size);
 	bool has_symtab = f->has_symtab;
+	struct gate_elf inner;
 
-	if (inner && elf_kind(inner) == ELF_K_ELF)
-		read_tables(f, inner);
-	(void)elf_end(inner);
+	if (!image)
+		return;
+	gate_elf_memory(image, size, g->limit, &inner);
+	if (inner.elf)
+		read_tables(f, &inner);
+	gate_elf_close(&inner);
 	f->has_symtab = has_symtab;
 }
 
 struct debug_use {
 	struct funcs *f;
 	struct elf_syms *syms;
+	uint64_t limit;
 };
 
 static bool use_debug_file(void *ctx, int fd)
 {
 	struct debug_use *use = ctx;
-	Elf *elf;
+	struct gate_elf g;
 
-	if (!elf_syms_add(use->syms, fd))
+	if (!elf_syms_add(use->syms, fd, use->limit))
 		return false; /* of another build */
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF)
-		read_tables(use->f, elf);
-	(void)elf_end(elf);
+	gate_elf_open(fd, use->limit, &g);
+	if (g.elf)
+		read_tables(use->f, &g);
+	gate_elf_close(&g);
 	return true;
 }
 
 static void read_debug_file(struct funcs *f, int fd, const struct debug_place *place)
 {
-	struct debug_use use = {f, elf_syms_read(fd)};
+	struct debug_use use = {f, elf_syms_read(fd, place->limit), place->limit};
 
 	(void)debug_file_find(use.syms, place, use_debug_file, &use); /* none: fewer names */
 	elf_syms_destroy(use.syms);
@@ -266,11 +259,11 @@ static void index_names(struct funcs *f)
 }
 
 /* The linker of Go puts its code between two symbols. */
-static void find_go(struct funcs *f, Elf *elf, int fd)
+static void find_go(struct funcs *f, struct gate_elf *g, int fd)
 {
 	const struct func *start, *end;
 
-	go_code_read(&f->go, elf, fd, f->is_32bit);
+	go_code_read(&f->go, g, fd, f->is_32bit);
 	if (f->go.abi == GO_NONE)
 		return;
 	start = funcs_find(f, "runtime.text");
@@ -285,7 +278,7 @@ static struct err *check_machine(Elf *elf, struct funcs *f)
 {
 	GElf_Ehdr eh;
 
-	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh))
+	if (!elf || !gelf_getehdr(elf, &eh))
 		return err_new("not an ELF file");
 	f->is_32bit = eh.e_ident[EI_CLASS] == ELFCLASS32;
 	f->entry = eh.e_entry;
@@ -297,29 +290,28 @@ static struct err *check_machine(Elf *elf, struct funcs *f)
 struct err *funcs_read(int fd, const struct debug_place *place, struct funcs **ret)
 {
 	struct funcs *f = xcalloc(1, sizeof(*f));
+	struct gate_elf g;
 	struct err *e;
-	Elf *elf;
 
 	f->arena = arena_create();
-	(void)elf_version(EV_CURRENT);
-	/* not mapped: the file may be truncated by others at any time */
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	e = check_machine(elf, f);
+	gate_elf_open(fd, place ? place->limit : GATE_LIMIT_DEFAULT, &g);
+	e = check_machine(g.elf, f);
 	if (!e) {
-		read_segments(f, elf);
-		read_tables(f, elf);
+		read_segments(f, g.elf);
+		read_tables(f, &g);
 		if (!f->has_symtab)
-			read_minidebug(f, elf);
+			read_minidebug(f, &g);
 		if (!f->has_symtab && place)
 			read_debug_file(f, fd, place);
 		sort(f);
 		complete(f);
 		index_names(f);
-		find_go(f, elf, fd);
+		find_go(f, &g, fd);
 		if (f->is_too_large)
-			e = err_new("its symbol tables take more than 1 GiB");
+			e = err_hint(err_new("a symbol table of it takes more than %" PRIu64 " bytes", g.limit),
+				     "raise the option elfsize");
 	}
-	(void)elf_end(elf);
+	gate_elf_close(&g);
 	if (e) {
 		funcs_destroy(f);
 		return e;

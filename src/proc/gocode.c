@@ -11,16 +11,15 @@
 
 /* ---- version --------------------------------------------------------------------------------- */
 
-static bool find_section(Elf *elf, const char *want, GElf_Shdr *ret)
+static bool find_section(struct gate_elf *file, const char *want, GElf_Shdr *ret)
 {
 	Elf_Scn *scn = NULL;
 	size_t names;
 
-	if (elf_getshdrstrndx(elf, &names))
+	if (elf_getshdrstrndx(file->elf, &names))
 		return false;
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *name =
-			gelf_getshdr(scn, ret) ? elf_strptr(elf, names, ret->sh_name) : NULL;
+	while ((scn = elf_nextscn(file->elf, scn))) {
+		const char *name = gelf_getshdr(scn, ret) ? gate_text(file, names, ret->sh_name) : NULL;
 
 		if (name && strcmp(name, want) == 0)
 			return true;
@@ -57,19 +56,19 @@ static size_t read_by_address(Elf *elf, int fd, const uint8_t *head, char *text,
 }
 
 /* The text that runtime.Version() returns, in text; its length, 0 when there is none. */
-static size_t read_version(Elf *elf, int fd, char *text, size_t size)
+static size_t read_version(struct gate_elf *file, int fd, char *text, size_t size)
 {
 	static const uint8_t magic[] = "\xff Go buildinf:";
 	uint8_t head[INFO_HEAD + 1];
 	GElf_Shdr sh;
 	size_t len;
 
-	if (!find_section(elf, INFO_SECTION, &sh) ||
+	if (!find_section(file, INFO_SECTION, &sh) ||
 	    pread(fd, head, sizeof(head), (off_t)sh.sh_offset) != sizeof(head) ||
 	    memcmp(head, magic, sizeof(magic) - 1) != 0)
 		return 0;
 	if (!(head[15] & INFO_INLINE))
-		return head[14] == 8 ? read_by_address(elf, fd, head, text, size) : 0;
+		return head[14] == 8 ? read_by_address(file->elf, fd, head, text, size) : 0;
 	len = head[INFO_HEAD]; /* a number of seven bits a byte: a version takes less than two */
 	if (!len || len > 0x7f || len >= size ||
 	    pread(fd, text, len, (off_t)sh.sh_offset + INFO_HEAD + 1) != (ssize_t)len)
@@ -86,18 +85,18 @@ static unsigned long minor_of(const char *text, const char **ret_start)
 	return at && isdigit((unsigned char)at[4]) ? strtoul(at + 4, NULL, 10) : 0;
 }
 
-void go_code_read(struct go_code *g, Elf *elf, int fd, bool is_32bit)
+void go_code_read(struct go_code *g, struct gate_elf *file, int fd, bool is_32bit)
 {
 	char text[TEXT_MAX_READ] = "";
-	size_t len = read_version(elf, fd, text, sizeof(text));
+	size_t len = read_version(file, fd, text, sizeof(text));
 	const char *start;
 	unsigned long minor;
 	GElf_Shdr sh;
 
 	text[len] = '\0';
-	if (!len && !find_section(elf, INFO_SECTION, &sh) &&
-	    !find_section(elf, ".gopclntab", &sh) &&
-	    !find_section(elf, ".data.rel.ro.gopclntab", &sh))
+	if (!len && !find_section(file, INFO_SECTION, &sh) &&
+	    !find_section(file, ".gopclntab", &sh) &&
+	    !find_section(file, ".data.rel.ro.gopclntab", &sh))
 		return;
 	minor = minor_of(text, &start);
 	for (size_t i = 0; minor && i < sizeof(g->version) - 1 && isgraph((unsigned char)start[i]);

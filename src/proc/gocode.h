@@ -15,9 +15,7 @@
  */
 #pragma once
 
-#include <gelf.h>
-
-#include "base/base.h"
+#include "sym/gate.h"
 
 enum go_abi {
 	GO_NONE,      /* no code of Go */
@@ -33,7 +31,7 @@ struct go_code {
 };
 
 /* What the file says of its version: abi and version; fd is of the same file. */
-void go_code_read(struct go_code *g, Elf *elf, int fd, bool is_32bit);
+void go_code_read(struct go_code *g, struct gate_elf *file, int fd, bool is_32bit);
 /* The convention of the function name at addr. */
 enum go_abi go_code_abi(const struct go_code *g, uint64_t addr, const char *name);
 /* Bytes of the comparison with the stack's end that code begins with; 0: there is none. */

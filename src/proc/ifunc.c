@@ -2,7 +2,8 @@
 #include "proc/ifunc.h"
 
 #include <fcntl.h>
-#include <gelf.h>
+
+#include "sym/gate.h"
 
 bool ifunc_bias(const struct proc_maps *maps, const struct ifunc_object *o, uint64_t *ret_bias)
 {
@@ -32,10 +33,10 @@ static taddr read_word(pid_t pid, taddr addr)
 }
 
 /* The name a relocation is about, without version; NULL when it has none. */
-static bool is_about(Elf *elf, uint32_t symbols, const GElf_Rela *r, const char *name)
+static bool is_about(struct gate_elf *g, uint32_t symbols, const GElf_Rela *r, const char *name)
 {
-	Elf_Scn *scn = elf_getscn(elf, symbols);
-	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	Elf_Scn *scn = elf_getscn(g->elf, symbols);
+	Elf_Data *data = gate_data(g, scn);
 	uint64_t index = GELF_R_SYM(r->r_info);
 	const char *s;
 	GElf_Shdr sh;
@@ -44,16 +45,16 @@ static bool is_about(Elf *elf, uint32_t symbols, const GElf_Rela *r, const char 
 	if (!data || index > INT32_MAX || !gelf_getshdr(scn, &sh) ||
 	    !gelf_getsym(data, (int)index, &sym))
 		return false;
-	s = elf_strptr(elf, sh.sh_link, sym.st_name);
+	s = gate_text(g, sh.sh_link, sym.st_name);
 	return s && strcmp(s, name) == 0;
 }
 
-static bool is_slot(Elf *elf, uint32_t symbols, const GElf_Rela *r, const struct func *fn, bool is_own)
+static bool is_slot(struct gate_elf *g, uint32_t symbols, const GElf_Rela *r, const struct func *fn, bool is_own)
 {
 	switch (GELF_R_TYPE(r->r_info)) {
 	case R_X86_64_IRELATIVE: return is_own && (uint64_t)r->r_addend == fn->addr;
 	case R_X86_64_JUMP_SLOT:
-	case R_X86_64_GLOB_DAT: return is_about(elf, symbols, r, fn->name);
+	case R_X86_64_GLOB_DAT: return is_about(g, symbols, r, fn->name);
 	default: return false;
 	}
 }
@@ -65,22 +66,21 @@ static uint64_t find_slot(int fd, const struct func *fn, bool is_own)
 	GElf_Shdr sh;
 	GElf_Rela r;
 	uint64_t slot = 0;
-	Elf *elf;
+	struct gate_elf g;
 
-	(void)elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	while (elf && !slot && (scn = elf_nextscn(elf, scn))) {
+	gate_elf_open(fd, GATE_LIMIT_DEFAULT, &g);
+	while (g.elf && !slot && (scn = elf_nextscn(g.elf, scn))) {
 		Elf_Data *data = gelf_getshdr(scn, &sh) && sh.sh_type == SHT_RELA
-					 ? elf_getdata(scn, NULL)
+					 ? gate_data(&g, scn)
 					 : NULL;
 		size_t n = data && sh.sh_entsize ? data->d_size / sh.sh_entsize : 0;
 
 		for (size_t i = 0; i < n && i <= INT32_MAX && !slot && gelf_getrela(data, (int)i, &r);
 		     i++)
-			if (is_slot(elf, sh.sh_link, &r, fn, is_own))
+			if (is_slot(&g, sh.sh_link, &r, fn, is_own))
 				slot = r.r_offset;
 	}
-	(void)elf_end(elf);
+	gate_elf_close(&g);
 	return slot;
 }
 

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "sym/gate.h"
+
 /* "START-END PERMS OFFSET MAJOR:MINOR INODE      PATH" */
 bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret)
 {
@@ -60,17 +62,20 @@ void proc_maps_deinit(struct proc_maps *m)
 	m->arena = NULL;
 }
 
-static int open_regular(const char *path)
+/* What has the mapping's path in the process's root: another file may have taken its place since. */
+static int open_named(pid_t pid, const struct proc_map *m)
 {
-	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	CLEANUP(fd) int root = -1, fd = -1;
+	char path[64];
 	struct stat st;
 
-	if (fd < 0)
+	(void)snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = root < 0 ? -1 : gate_open_path(root, m->path);
+	if (fd < 0 || fstat(fd, &st) != 0)
 		return -1;
-	if (fstat(fd, &st) != 0)
-		return -1;
-	if (!S_ISREG(st.st_mode)) {
-		errno = EINVAL;
+	if (st.st_ino != m->ino) {
+		errno = ESTALE;
 		return -1;
 	}
 	return fd_take(&fd);
@@ -78,20 +83,9 @@ static int open_regular(const char *path)
 
 int proc_map_open(pid_t pid, const struct proc_map *m)
 {
-	char path[4200];
-	int fd;
+	int fd = gate_open_mapping((uint64_t)pid, m->start, m->end);
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid,
-		       m->start, m->end);
-	fd = open_regular(path);
-	if (fd >= 0 || m->path[0] != '/')
-		return fd;
-	if ((size_t)snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid, m->path) >=
-	    sizeof(path)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	return open_regular(path);
+	return fd >= 0 || m->path[0] != '/' ? fd : open_named(pid, m);
 }
 
 const struct proc_map *proc_maps_find_off(const struct proc_maps *m, uint64_t dev, uint64_t ino,

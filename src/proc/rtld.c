@@ -4,11 +4,11 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "proc/maps.h"
+#include "sym/gate.h"
 
 static void aux_take(struct aux *ret, uint64_t type, uint64_t value)
 {
@@ -48,31 +48,30 @@ struct err *proc_aux_read(pid_t pid, struct aux *ret)
 /* Value of a symbol; 0 = the file has none of that name. */
 static uint64_t symbol_value(int fd, const char *name, uint64_t *ret_entry)
 {
-	Elf *elf;
+	struct gate_elf g;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 	GElf_Ehdr eh;
 	GElf_Sym sym;
 	uint64_t value = 0;
 
-	(void)elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	*ret_entry = elf && gelf_getehdr(elf, &eh) ? eh.e_entry : 0;
-	while (elf && !value && (scn = elf_nextscn(elf, scn))) {
+	gate_elf_open(fd, GATE_LIMIT_DEFAULT, &g);
+	*ret_entry = g.elf && gelf_getehdr(g.elf, &eh) ? eh.e_entry : 0;
+	while (g.elf && !value && (scn = elf_nextscn(g.elf, scn))) {
 		Elf_Data *data = gelf_getshdr(scn, &sh) && (sh.sh_type == SHT_SYMTAB ||
 							    sh.sh_type == SHT_DYNSYM)
-					 ? elf_getdata(scn, NULL)
+					 ? gate_data(&g, scn)
 					 : NULL;
 		size_t n = data && sh.sh_entsize ? data->d_size / sh.sh_entsize : 0;
 
 		for (size_t i = 0; i < n && !value && gelf_getsym(data, (int)i, &sym); i++) {
-			const char *s = elf_strptr(elf, sh.sh_link, sym.st_name);
+			const char *s = gate_text(&g, sh.sh_link, sym.st_name);
 
 			if (s && strcmp(s, name) == 0 && sym.st_shndx != SHN_UNDEF)
 				value = sym.st_value;
 		}
 	}
-	(void)elf_end(elf);
+	gate_elf_close(&g);
 	return value;
 }
 
@@ -123,20 +122,21 @@ uint64_t proc_symbol(pid_t pid, taddr addr, const char *name, uint64_t *ret_entr
 /* Where the segment with addr has it in the file, and the word size; false when no segment has it. */
 static bool file_off(int fd, uint64_t addr, uint64_t *ret_off, bool *ret_narrow)
 {
-	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	struct gate_elf g;
 	bool found = false;
 	GElf_Phdr ph;
 	size_t n = 0;
 
-	if (!elf || elf_getphdrnum(elf, &n) != 0)
+	gate_elf_open(fd, GATE_LIMIT_DEFAULT, &g);
+	if (!g.elf || elf_getphdrnum(g.elf, &n) != 0)
 		n = 0;
-	for (size_t i = 0; i < n && !found && gelf_getphdr(elf, (int)i, &ph); i++) {
+	for (size_t i = 0; i < n && !found && gelf_getphdr(g.elf, (int)i, &ph); i++) {
 		found = ph.p_type == PT_LOAD && addr >= ph.p_vaddr && addr - ph.p_vaddr < ph.p_filesz;
 		if (found)
 			*ret_off = addr - ph.p_vaddr + ph.p_offset;
 	}
-	*ret_narrow = elf && gelf_getclass(elf) == ELFCLASS32;
-	(void)elf_end(elf);
+	*ret_narrow = g.elf && gelf_getclass(g.elf) == ELFCLASS32;
+	gate_elf_close(&g);
 	return found;
 }
 

@@ -183,8 +183,12 @@ static struct err *read_funcs(const struct pid_target *t, struct pid_object *o)
 {
 	char root[64];
 	CLEANUP(fd) int root_fd = -1;
-	struct debug_place place = {
-		.path = o->path, .dirs = DEBUG_DIRS_DEFAULT, .dev = o->dev, .ino = o->ino};
+	const struct file_opts *files = probes_files(t->ps);
+	struct debug_place place = {.path = o->path,
+				    .dirs = files->debug_dirs,
+				    .limit = files->limit,
+				    .dev = o->dev,
+				    .ino = o->ino};
 
 	(void)snprintf(root, sizeof(root), "/proc/%d/root", (int)t->pid);
 	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -16,9 +16,8 @@ struct pid_args {
 
 static struct dwarf_file *object_dwarf(const struct probes *ps, struct pid_object *o)
 {
-	const char *dirs = probes_debug_dirs(ps);
-	const struct debug_place place = {o->path, -1, dirs ? dirs : DEBUG_DIRS_DEFAULT, o->dev,
-					  o->ino};
+	const struct file_opts *files = probes_files(ps);
+	const struct debug_place place = {o->path, -1, files->debug_dirs, files->limit, o->dev, o->ino};
 
 	if (!o->has_dwarf && o->fd >= 0)
 		o->dwarf = dwarf_file_open(o->fd, &place);

@@ -416,7 +416,7 @@ static void notice_unwind(void *ctx, const char *msg)
 static struct err *make_unwinds(dtrace_hdl_t *h)
 {
 	const struct unwind_hooks hooks = {h, notice_unwind, between_unwinds};
-	struct err *e = unwinds_create(h->maps, (uint64_t)h->opts.val[OPT_unwindsize], &hooks,
+	struct err *e = unwinds_create(h->maps, (uint64_t)h->opts.val[OPT_unwindsize], h->file_opts.limit, &hooks,
 				       &h->unwinds);
 
 	if (!e)

@@ -91,7 +91,9 @@ void session_refresh_opts(dtrace_hdl_t *h)
 	refresh_compile_opts(h);
 	apply_cflags(&h->compile_opts, h->cflags);
 	probes_set_classic(h->probes, h->opts.val[OPT_syscallview] == SYSCALLVIEW_CLASSIC);
-	probes_set_debug_dirs(h->probes, h->opts.str[OPT_debugdir]);
+	h->file_opts.debug_dirs = h->opts.str[OPT_debugdir] ? h->opts.str[OPT_debugdir] : DEBUG_DIRS_DEFAULT;
+	h->file_opts.limit = (uint64_t)h->opts.val[OPT_elfsize];
+	probes_set_files(h->probes, &h->file_opts);
 	h->print_opts = (struct print_opts){
 		.quiet = opt_flag(&h->opts, OPT_quiet),
 		.flowindent = opt_flag(&h->opts, OPT_flowindent),

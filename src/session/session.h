@@ -21,6 +21,7 @@
 #include "print/print.h"
 #include "probe/probe.h"
 #include "session/options.h"
+#include "sym/debugfile.h"
 
 struct proc;  /* -c and -p targets (proc.h) */
 struct later; /* probes that come while the session runs (later.h) */
@@ -96,6 +97,7 @@ struct dtrace_hdl {
 	struct options opts;
 	struct cpp_opts cpp_opts;
 	struct compile_opts compile_opts;
+	struct file_opts file_opts;
 	struct compile_env compile_env;
 	struct dsession *dsession;
 	struct btf_import *btf_import; /* kernel types for dsession */

@@ -148,7 +148,7 @@ void session_refresh_syms(dtrace_hdl_t *h)
 {
 	const struct sym_opts opts = {
 		.is_raw = !opt_flag(&h->opts, OPT_demangle),
-		.debug_dirs = h->opts.str[OPT_debugdir],
+		.files = &h->file_opts,
 	};
 
 	if (h->syms)

@@ -13,6 +13,7 @@
 
 #include "base/hashmap.h"
 #include "bpf/unwind.h"
+#include "sym/gate.h"
 #include "sym/sym.h"
 
 #define EPOCH_NS 1000000000 /* how long a rule that an unmapping made wrong may live */
@@ -57,6 +58,8 @@ struct unwinds {
 	uint32_t ntrees;
 	uint64_t nblocks, max_blocks;
 	bool is_full; /* told */
+	uint64_t elfsize; /* bytes of a section or table of a file, at most */
+	bool is_cut_told;
 	uint64_t epoch_at;
 	uint64_t between_at;
 	bool is_busy, is_serving; /* between() must not begin again; must not take requests */
@@ -87,6 +90,22 @@ static void tell_full(struct unwinds *u, const char *path, uint32_t nblocks)
 		    "k): stacks through it and further files may be cut",
 		    path, (uint64_t)nblocks * sizeof(struct rt_ublock) / 1024,
 		    u->max_blocks * sizeof(struct rt_ublock) / 1024);
+	u->hooks.notice(u->hooks.ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+/* Once: a hostile user can make as many such files as he likes. */
+static void tell_cut(struct unwinds *u, const char *path)
+{
+	struct strbuf text = {0};
+
+	if (u->is_cut_told)
+		return;
+	u->is_cut_told = true;
+	strbuf_addf(&text,
+		    "user stacks: '%s' has unwind information beyond what elfsize allows (%" PRIu64
+		    "k): stacks through it may be cut",
+		    path, u->elfsize / 1024);
 	u->hooks.notice(u->hooks.ctx, strbuf_text(&text));
 	strbuf_deinit(&text);
 }
@@ -146,7 +165,7 @@ static const struct wfile *file_load(struct unwinds *u, int fd, const char *path
 	struct wfile *f;
 	struct stat st;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (fstat(fd, &st))
 		return NULL;
 	key = key_of(&st);
 	f = hashmap_find(u->files, &key, sizeof(key));
@@ -155,7 +174,9 @@ static const struct wfile *file_load(struct unwinds *u, int fd, const char *path
 	f = xcalloc(1, sizeof(*f));
 	*f = (struct wfile){.key = key, .is_loading = true};
 	hashmap_set(u->files, &f->key, sizeof(f->key), f);
-	unwind_rows_read(fd, &u->pause, &rows);
+	unwind_rows_read(fd, u->elfsize, &u->pause, &rows);
+	if (rows.is_cut)
+		tell_cut(u, path);
 	f->file = tree_make(u, &rows, path);
 	unwind_rows_deinit(&rows);
 	f->is_loading = false;
@@ -181,16 +202,15 @@ static void vdso_load(struct unwinds *u)
 /* The very file that is mapped; else what has its name there. */
 static int mapping_open(const struct wanted *m)
 {
-	char path[4200];
-	int fd, n;
+	CLEANUP(fd) int root = -1;
+	char path[64];
+	int fd = gate_open_mapping((uint64_t)m->pid, m->start, m->end);
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)m->pid,
-		       m->start, m->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0 || !m->path)
 		return fd;
-	n = snprintf(path, sizeof(path), "/proc/%d/root%s", (int)m->pid, m->path);
-	return (size_t)n < sizeof(path) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	(void)snprintf(path, sizeof(path), "/proc/%d/root", (int)m->pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return root < 0 ? -1 : gate_open_path(root, m->path);
 }
 
 static void wanted_load(struct unwinds *u, const struct wanted *m)
@@ -307,7 +327,7 @@ static bool is_known(struct unwinds *u, int fd)
 	struct rt_ufile_key key;
 	struct stat st;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+	if (fstat(fd, &st))
 		return true;
 	key = key_of(&st);
 	return hashmap_find(u->files, &key, sizeof(key)) != NULL;
@@ -430,7 +450,7 @@ int unwinds_fd(const struct unwinds *u)
 	return u->maps->fd[MAP_UREQ];
 }
 
-struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize,
+struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize, uint64_t elfsize,
 			   const struct unwind_hooks *hooks, struct unwinds **ret)
 {
 	struct unwinds *u = xcalloc(1, sizeof(*u));
@@ -438,6 +458,7 @@ struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize,
 	u->maps = maps;
 	u->hooks = *hooks;
 	u->pause = (struct unwind_pause){between, u};
+	u->elfsize = elfsize;
 	u->max_blocks = unwindsize / sizeof(struct rt_ublock);
 	u->files = hashmap_create();
 	u->noted = hashmap_create();

@@ -26,7 +26,7 @@ struct unwind_hooks {
 };
 
 /* maps: outlive it. */
-MUST_CHECK struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize,
+MUST_CHECK struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize, uint64_t elfsize,
 				      const struct unwind_hooks *hooks, struct unwinds **ret);
 void unwinds_destroy(struct unwinds *u); /* NULL is allowed */
 /* Becomes readable when the kernel's side asks for a table. */

@@ -1,26 +1,12 @@
 /* Separate debug files: the names they may have. */
 #include "sym/debugfile.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <zlib.h>
 
 #include "base/str.h"
 #include "sym/elfsym.h"
-
-int open_in_root(int root, const char *path)
-{
-	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-			       .resolve = RESOLVE_IN_ROOT};
-
-	if (root < 0)
-		return open(path, (int)how.flags);
-	/* links, absolute ones too, stay below root */
-	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-}
+#include "sym/gate.h"
 
 struct search {
 	const struct elf_syms *s;
@@ -30,14 +16,15 @@ struct search {
 	struct strbuf path;
 };
 
-static bool has_crc(int fd, uint32_t want)
+/* The whole file is read: of one that is larger than debug information may be, it is not believed. */
+static bool has_crc(int fd, uint64_t max, uint32_t want)
 {
 	CLEANUP(free) unsigned char *buf = xmalloc(1 << 16);
 	uLong crc = crc32(0, NULL, 0);
 	off_t off = 0;
-	ssize_t n;
+	ssize_t n = 1;
 
-	while ((n = pread(fd, buf, 1 << 16, off)) > 0) {
+	while ((uint64_t)off <= max && (n = pread(fd, buf, 1 << 16, off)) > 0) {
 		crc = crc32(crc, buf, (uInt)n);
 		off += n;
 	}
@@ -47,13 +34,12 @@ static bool has_crc(int fd, uint32_t want)
 /* The file named in w->path, seen from root. */
 static bool try_path(const struct search *w, int root, bool by_name)
 {
-	CLEANUP(fd) int fd = open_in_root(root, strbuf_text(&w->path));
+	CLEANUP(fd) int fd = gate_open_path(root, strbuf_text(&w->path));
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    (st.st_ino == w->place->ino && st.st_dev == w->place->dev))
+	if (fd < 0 || fstat(fd, &st) || (st.st_ino == w->place->ino && st.st_dev == w->place->dev))
 		return false;
-	if (by_name && !w->s->build_id_len && !has_crc(fd, w->s->debug_crc))
+	if (by_name && !w->s->build_id_len && !has_crc(fd, GATE_DEBUG_FACTOR * w->place->limit, w->s->debug_crc))
 		return false;
 	return w->use(w->ctx, fd);
 }

@@ -13,10 +13,17 @@
 
 struct elf_syms;
 
+/* How files of programs are read: options debugdir and elfsize. */
+struct file_opts {
+	const char *debug_dirs; /* separated by colons */
+	uint64_t limit;		/* bytes of a section, of a table that is made from one (sym/gate.h) */
+};
+
 struct debug_place {
 	const char *path; /* of the file itself, as the process that maps it names it */
 	int root;	  /* directory that is "/" there; -1 = ours */
 	const char *dirs;
+	uint64_t limit; /* of what is read of a file (sym/gate.h) */
 	uint64_t dev, ino; /* of the file itself, which is no debug file of its own */
 };
 
@@ -29,7 +36,3 @@ typedef bool debug_file_f(void *ctx, int fd);
  */
 bool debug_file_find(const struct elf_syms *s, const struct debug_place *place, debug_file_f *use,
 		     void *ctx);
-
-/* Opens path for reading as seen from the directory root (-1 = ours); -1 when that is not possible.
- */
-int open_in_root(int root, const char *path);

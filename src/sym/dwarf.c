@@ -4,14 +4,13 @@
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
+#include "base/str.h"
 #include "base/vec.h"
 #include "sym/debugfile.h"
 #include "sym/elfsym.h"
+#include "sym/gate.h"
 
-/* Larger files are mapped, which needs less memory, but ends us if somebody truncates them. */
-#define READ_MAX  ((off_t)64 << 20)
 #define UNITS_MAX 1000000
 #define LOOK_BACK 8 /* ranges of units that overlap */
 
@@ -22,8 +21,9 @@ struct unit_range {
 
 struct dwarf_file {
 	int fd, alt_fd;
-	Elf *elf;
+	struct gate_elf file, alt_file;
 	Dwarf *dw, *alt;
+	char *empty; /* what alt_file is when no alternate file was found */
 	VEC(struct unit_range) ranges; /* ascending */
 	bool has_ranges;
 };
@@ -38,11 +38,13 @@ void dwarf_file_close(struct dwarf_file *d)
 		(void)dwarf_end(d->dw);
 	if (d->alt)
 		(void)dwarf_end(d->alt);
-	(void)elf_end(d->elf);
+	gate_elf_close(&d->file);
+	gate_elf_close(&d->alt_file);
 	if (d->fd >= 0)
 		(void)close(d->fd);
 	if (d->alt_fd >= 0)
 		(void)close(d->alt_fd);
+	free(d->empty);
 	vec_deinit(&d->ranges);
 	free(d);
 }
@@ -56,18 +58,20 @@ static bool has_units(Dwarf *dw)
 	return dw && dwarf_nextcu(dw, 0, &next, &size, NULL, NULL, NULL) == 0;
 }
 
+/* The debug information of an open file, or NULL. */
+static Dwarf *dwarf_of(struct gate_elf *g)
+{
+	return g->elf && gate_is_debug_small(g) ? dwarf_begin_elf(g->elf, DWARF_C_READ, NULL) : NULL;
+}
+
 /* fd: taken over. */
-static struct dwarf_file *open_file(int fd)
+static struct dwarf_file *open_file(int fd, uint64_t limit)
 {
 	struct dwarf_file *d = xcalloc(1, sizeof(*d));
-	struct stat st;
-	bool is_small = fstat(fd, &st) == 0 && st.st_size <= READ_MAX;
 
-	(void)elf_version(EV_CURRENT);
 	*d = (struct dwarf_file){.fd = fd, .alt_fd = -1};
-	d->elf = elf_begin(fd, is_small ? ELF_C_READ : ELF_C_READ_MMAP, NULL);
-	if (d->elf && elf_kind(d->elf) == ELF_K_ELF)
-		d->dw = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
+	gate_elf_open(fd, limit, &d->file);
+	d->dw = dwarf_of(&d->file);
 	if (has_units(d->dw))
 		return d;
 	dwarf_file_close(d);
@@ -76,6 +80,7 @@ static struct dwarf_file *open_file(int fd)
 
 struct search {
 	const struct elf_syms *want; /* its build-id */
+	uint64_t limit;
 	struct dwarf_file *found;
 };
 
@@ -94,26 +99,93 @@ static bool use_debug_file(void *ctx, int fd)
 	struct search *w = ctx;
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
-	w->found = own >= 0 ? open_file(own) : NULL;
-	if (w->found && !has_build_id(w->found->elf, w->want)) {
+	w->found = own >= 0 ? open_file(own, w->limit) : NULL;
+	if (w->found && !has_build_id(w->found->file.elf, w->want)) {
 		dwarf_file_close(w->found);
 		w->found = NULL;
 	}
 	return w->found != NULL;
 }
 
+/* ---- the alternate file --------------------------------------------------------------------- */
+
+/* An ELF file whose debug information is one empty string. */
+struct empty_image {
+	Elf64_Ehdr eh;
+	Elf64_Shdr sections[3];
+	char names[22];
+};
+
+static const struct empty_image empty_image = {
+	.eh = {
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_shoff = offsetof(struct empty_image, sections),
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = 3,
+		.e_shstrndx = 2,
+	},
+	.sections = {
+		[1] = {
+			.sh_name = 1,
+			.sh_type = SHT_PROGBITS,
+			.sh_offset = offsetof(struct empty_image, names),
+			.sh_size = 1,
+			.sh_addralign = 1,
+		},
+		[2] = {
+			.sh_name = 12,
+			.sh_type = SHT_STRTAB,
+			.sh_offset = offsetof(struct empty_image, names),
+			.sh_size = sizeof(empty_image.names),
+			.sh_addralign = 1,
+		},
+	},
+	.names = "\0.debug_str\0.shstrtab",
+};
+
 static bool use_alt_file(void *ctx, int fd)
 {
 	struct dwarf_file *d = ctx;
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
-	d->alt_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	d->alt = d->alt_fd >= 0 ? dwarf_begin(d->alt_fd, DWARF_C_READ) : NULL;
-	if (d->alt)
-		dwarf_setalt(d->dw, d->alt);
-	return d->alt != NULL;
+	if (own < 0)
+		return false;
+	gate_elf_open(own, d->file.limit, &d->alt_file);
+	d->alt = dwarf_of(&d->alt_file);
+	if (d->alt) {
+		d->alt_fd = own;
+		return true;
+	}
+	gate_elf_close(&d->alt_file);
+	(void)close(own);
+	return false;
 }
 
-/* What several debug files share is in another one (DW_FORM_GNU_ref_alt, dwz). */
+/* The path that the file gives: from the root of whoever uses it, or from the file's own folder. */
+static void open_alt_named(struct dwarf_file *d, const struct debug_place *place, const char *name)
+{
+	CLEANUP(fd) int fd = -1;
+	struct strbuf path = {0};
+	const char *slash = strrchr(place->path, '/');
+
+	if (*name != '/' && slash)
+		strbuf_add(&path, place->path, (size_t)(slash - place->path) + 1);
+	strbuf_adds(&path, name);
+	fd = gate_open_path(place->root, strbuf_text(&path));
+	if (fd >= 0)
+		(void)use_alt_file(d, fd);
+	strbuf_deinit(&path);
+}
+
+/*
+ * What several debug files share is in another one (DW_FORM_GNU_ref_alt, dwz). libdw would look for it by itself, under
+ * whatever path the file names and without asking what lies there, as soon as something refers to it: so there always
+ * is one, with nothing in it when none was found.
+ */
 static void open_alt(struct dwarf_file *d, const struct debug_place *place)
 {
 	struct elf_syms want = {0};
@@ -121,24 +193,36 @@ static void open_alt(struct dwarf_file *d, const struct debug_place *place)
 	const void *id;
 	ssize_t len = dwelf_dwarf_gnu_debugaltlink(d->dw, &name, &id);
 
-	if (len <= 0 || (size_t)len > sizeof(want.build_id))
+	if (len <= 0)
 		return;
-	memcpy(want.build_id, id, (size_t)len);
-	want.build_id_len = (uint32_t)len;
-	if (!debug_file_find(&want, place, use_alt_file, d))
-		(void)dwarf_getalt(d->dw); /* by name */
+	if ((size_t)len <= sizeof(want.build_id)) {
+		memcpy(want.build_id, id, (size_t)len);
+		want.build_id_len = (uint32_t)len;
+		if (!debug_file_find(&want, place, use_alt_file, d))
+			open_alt_named(d, place, name);
+	}
+	if (!d->alt) {
+		d->empty = xmalloc(sizeof(empty_image));
+		memcpy(d->empty, &empty_image, sizeof(empty_image));
+		gate_elf_memory(d->empty, sizeof(empty_image), d->file.limit, &d->alt_file);
+		d->alt = dwarf_of(&d->alt_file);
+	}
+	dwarf_setalt(d->dw, d->alt);
 }
+
+/* ---- opening a file with its company -------------------------------------------------------- */
 
 struct dwarf_file *dwarf_file_open(int fd, const struct debug_place *place)
 {
 	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	struct dwarf_file *d = own >= 0 ? open_file(own) : NULL;
+	struct dwarf_file *d = own >= 0 ? open_file(own, place->limit) : NULL;
 	struct search w = {0};
 	struct elf_syms *s;
 
 	if (!d) {
-		s = elf_syms_read(fd);
+		s = elf_syms_read(fd, place->limit);
 		w.want = s;
+		w.limit = place->limit;
 		(void)debug_file_find(s, place, use_debug_file, &w);
 		elf_syms_destroy(s);
 		d = w.found;

@@ -27,17 +27,21 @@
 #include "sym/ehframe.h"
 
 #include <dwarf.h>
-#include <gelf.h>
+
+#include "sym/gate.h"
 
 #define REG_RBP	   6
 #define REG_RSP	   7
 #define REG_RA	   16
 #define NREGS	   17
 #define STATES_MAX 16	     /* DW_CFA_remember_state */
-#define ROWS_MAX   (1u << 24)
 #define PART	   256 /* entries */
 #define PADDING	   16	     /* functions are aligned with as many bytes that nothing executes */
-#define SECTION_MAX ((uint64_t)1 << 28) /* of a compressed one */
+#define AUGMENTATION_MAX 16 /* letters; real ones have up to five */
+#define CODE_MAX   256	     /* segments of code; real files have one to three */
+/* Bytes that are looked at, in those of the sections: entries may share a CIE, whose instructions run for each. */
+#define WORK_FACTOR 64
+#define WORK_MIN   ((uint64_t)1 << 20)
 #define UC_RSP	   160	     /* of rsp in ucontext_t */
 
 /* ---- bytes that may lie ------------------------------------------------------------------- */
@@ -156,6 +160,8 @@ struct reader {
 	VEC(struct fde) fdes;
 	VEC(struct segment) code;
 	struct unwind_rows *out;
+	uint64_t limit;	  /* bytes of the list of FDEs; of the rows */
+	uint64_t work;	  /* bytes of instructions that may still be run */
 	uint32_t end_off; /* of the last FDE */
 };
 
@@ -224,11 +230,23 @@ static bool is_version_good(const struct frames *in, uint8_t version, struct byt
 	return version == 1 || version == 3;
 }
 
+/* False when a file makes more work than its size justifies. */
+static bool work_take(struct reader *r, uint64_t bytes)
+{
+	if (bytes > r->work) {
+		r->out->is_cut = true;
+		return false;
+	}
+	r->work -= bytes;
+	return true;
+}
+
 /* Fills r->cie with the CIE whose entry begins at off in the section. */
 static const struct cie *cie_read(struct reader *r, const struct frames *in, uint64_t off)
 {
 	struct bytes b = {.p = in->data, .end = in->end}, e;
 	struct cie *c = &r->cie;
+	const uint8_t *header;
 	const char *aug;
 	uint8_t version;
 
@@ -243,16 +261,17 @@ static const struct cie *cie_read(struct reader *r, const struct frames *in, uin
 	}
 	version = get_u8(&e);
 	aug = (const char *)e.p;
-	skip(&e, strnlen(aug, (size_t)(e.end - e.p)) + 1);
-	if (e.is_bad || !is_version_good(in, version, &e)) {
+	skip(&e, strnlen(aug, MIN((size_t)(e.end - e.p), AUGMENTATION_MAX)) + 1);
+	if (e.is_bad || e.p[-1] != '\0' || !is_version_good(in, version, &e)) {
 		c->is_bad = true;
 		return c;
 	}
+	header = e.p;
 	c->code_align = get_uleb(&e);
 	c->data_align = get_sleb(&e);
 	c->is_bad = (version == 1 ? get_u8(&e) : get_uleb(&e)) != REG_RA;
 	cie_augmentation(c, aug, &e);
-	c->is_bad |= e.is_bad;
+	c->is_bad |= e.is_bad || !work_take(r, (uint64_t)(e.p - header));
 	c->insns = e;
 	return c;
 }
@@ -285,9 +304,12 @@ static void fde_read(struct reader *r, const struct frames *in, struct bytes *e,
 		skip(e, get_uleb(e));
 	f.insns = *e;
 	/* .debug_frame tells of functions, too, that the linker has left out */
-	if (!e->is_bad && f.size && f.pc + f.size > f.pc && r->fdes.len < ROWS_MAX &&
-	    code_find(r, f.pc, f.size, &off))
+	if (e->is_bad || !f.size || f.pc + f.size <= f.pc || !code_find(r, f.pc, f.size, &off))
+		return;
+	if (r->fdes.len < r->limit / sizeof(f))
 		vec_push(&r->fdes, f);
+	else
+		r->out->is_cut = true;
 }
 
 static void part_done(struct reader *r)
@@ -430,16 +452,20 @@ static bool is_same_rule(const struct unwind_row *a, const struct unwind_row *b)
 	return a->kind == b->kind && a->reg == b->reg && a->rbp == b->rbp && a->cfa == b->cfa;
 }
 
-static void row_add(struct unwind_rows *out, struct unwind_row row)
+static void row_add(struct reader *r, struct unwind_row row)
 {
+	struct unwind_rows *out = r->out;
+
 	if (out->rows.len && row.off < vec_last(&out->rows)->off)
 		return; /* segments in disorder */
 	if (out->rows.len && vec_last(&out->rows)->off == row.off)
 		out->rows.len--;
 	if (out->rows.len ? is_same_rule(vec_last(&out->rows), &row) : row.kind == UNWIND_NONE)
 		return;
-	if (out->rows.len < ROWS_MAX)
+	if (out->rows.len < r->limit / sizeof(row))
 		vec_push(&out->rows, row);
+	else
+		out->is_cut = true;
 }
 
 /* The rule so far holds from pc on. */
@@ -449,7 +475,7 @@ static void emit(struct machine *m)
 
 	row.off = (uint32_t)(m->pc + m->off);
 	m->r->out->nodd += row.kind == UNWIND_NONE;
-	row_add(m->r->out, row);
+	row_add(m->r, row);
 }
 
 static void advance(struct machine *m, uint64_t delta, uint64_t end)
@@ -581,6 +607,7 @@ static void run_extended(struct machine *m, struct bytes *b, uint8_t op, uint64_
 
 static void run(struct machine *m, struct bytes b, uint64_t end)
 {
+	m->is_bad |= !work_take(m->r, (uint64_t)(b.end - b.p));
 	while (b.p < b.end && !b.is_bad && !m->is_bad) {
 		uint8_t op = get_u8(&b), low = op & 0x3f;
 
@@ -609,11 +636,11 @@ static void fde_run(struct reader *r, const struct fde *f, uint64_t next_pc)
 	m.initial = m.s;
 	run(&m, f->insns, end);
 	if (m.pc < end && m.is_bad)
-		row_add(r->out, (struct unwind_row){.off = (uint32_t)(m.pc + m.off)});
+		row_add(r, (struct unwind_row){.off = (uint32_t)(m.pc + m.off)});
 	else if (m.pc < end)
 		emit(&m);
 	if (next_pc - end >= PADDING)
-		row_add(r->out, (struct unwind_row){.off = (uint32_t)(end + m.off)});
+		row_add(r, (struct unwind_row){.off = (uint32_t)(end + m.off)});
 	r->end_off = (uint32_t)(end + m.off);
 }
 
@@ -650,7 +677,7 @@ static void fdes_run(struct reader *r)
 		part_done(r);
 	}
 	if (r->out->rows.len && vec_last(&r->out->rows)->kind != UNWIND_NONE)
-		row_add(r->out, (struct unwind_row){.off = MAX(r->end_off,
+		row_add(r, (struct unwind_row){.off = MAX(r->end_off,
 							       vec_last(&r->out->rows)->off + 1)});
 }
 
@@ -663,28 +690,15 @@ static void code_read(struct reader *r, Elf *elf)
 
 	if (elf_getphdrnum(elf, &n))
 		return;
-	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getphdr(elf, (int)i, &ph); i++)
+	for (size_t i = 0; i < n && r->code.len < CODE_MAX && gelf_getphdr(elf, (int)i, &ph); i++)
 		if (ph.p_type == PT_LOAD && (ph.p_flags & PF_X))
 			vec_push(&r->code, (struct segment){ph.p_offset, ph.p_vaddr, ph.p_filesz});
 }
 
-/* Debug information may be compressed. */
-static bool decompress(Elf_Scn *scn, const GElf_Shdr *sh)
+static void section_read(struct frames *f, struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh)
 {
-	GElf_Chdr ch;
+	const Elf_Data *data = gate_raw_data(g, scn);
 
-	if (!(sh->sh_flags & SHF_COMPRESSED))
-		return true;
-	return gelf_getchdr(scn, &ch) && ch.ch_size <= SECTION_MAX && elf_compress(scn, 0, 0) >= 0;
-}
-
-static void section_read(struct frames *f, Elf_Scn *scn, const GElf_Shdr *sh)
-{
-	const Elf_Data *data;
-
-	if (sh->sh_type == SHT_NOBITS || !decompress(scn, sh))
-		return;
-	data = elf_rawdata(scn, NULL);
 	if (!data || !data->d_buf)
 		return;
 	f->addr = sh->sh_addr;
@@ -692,35 +706,32 @@ static void section_read(struct frames *f, Elf_Scn *scn, const GElf_Shdr *sh)
 	f->end = f->data + data->d_size;
 }
 
-static void sections_read(struct reader *r, Elf *elf)
+static void sections_read(struct reader *r, struct gate_elf *g)
 {
 	Elf_Scn *scn = NULL;
 	size_t names;
 	GElf_Shdr sh;
 
 	r->debug.is_debug = true;
-	if (elf_getshdrstrndx(elf, &names))
+	if (elf_getshdrstrndx(g->elf, &names))
 		return;
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+	while ((scn = elf_nextscn(g->elf, scn))) {
+		const char *name = gelf_getshdr(scn, &sh) ? gate_text(g, names, sh.sh_name) : NULL;
 
 		if (name && strcmp(name, ".eh_frame") == 0)
-			section_read(&r->eh, scn, &sh);
+			section_read(&r->eh, g, scn, &sh);
 		else if (name && strcmp(name, ".debug_frame") == 0)
-			section_read(&r->debug, scn, &sh);
+			section_read(&r->debug, g, scn, &sh);
 	}
 }
 
-static void read_elf(Elf *elf, const struct unwind_pause *pause, struct unwind_rows *out)
+static void read_frames(struct gate_elf *g, const struct unwind_pause *pause, struct unwind_rows *out)
 {
-	struct reader r = {.pause = pause, .cie = {.off = UINT64_MAX}, .out = out};
-	GElf_Ehdr eh;
+	struct reader r = {.pause = pause, .cie = {.off = UINT64_MAX}, .out = out, .limit = g->limit};
 
-	if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &eh) ||
-	    eh.e_machine != EM_X86_64 || eh.e_ident[EI_CLASS] != ELFCLASS64)
-		return;
-	sections_read(&r, elf);
-	code_read(&r, elf);
+	sections_read(&r, g);
+	code_read(&r, g->elf);
+	r.work = WORK_MIN + WORK_FACTOR * (uint64_t)((r.eh.end - r.eh.data) + (r.debug.end - r.debug.data));
 	entries_read(&r, &r.eh);
 	entries_read(&r, &r.debug);
 	fdes_run(&r);
@@ -728,29 +739,40 @@ static void read_elf(Elf *elf, const struct unwind_pause *pause, struct unwind_r
 	vec_deinit(&r.code);
 }
 
-void unwind_rows_read(int fd, const struct unwind_pause *pause, struct unwind_rows *ret)
+static bool is_our_kind(Elf *elf)
 {
-	Elf *elf;
+	GElf_Ehdr eh;
 
-	*ret = (struct unwind_rows){0};
-	(void)elf_version(EV_CURRENT);
-	/* not mapped: a file that is truncated meanwhile must not kill us */
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	read_elf(elf, pause, ret);
-	(void)elf_end(elf);
+	return elf && gelf_getehdr(elf, &eh) && eh.e_machine == EM_X86_64 &&
+	       eh.e_ident[EI_CLASS] == ELFCLASS64;
+}
+
+/* Closes g. */
+static void read_elf(struct gate_elf *g, const struct unwind_pause *pause, struct unwind_rows *out)
+{
+	*out = (struct unwind_rows){0};
+	if (is_our_kind(g->elf))
+		read_frames(g, pause, out);
+	out->is_cut |= g->is_cut;
+	gate_elf_close(g);
+}
+
+void unwind_rows_read(int fd, uint64_t limit, const struct unwind_pause *pause, struct unwind_rows *ret)
+{
+	struct gate_elf g;
+
+	gate_elf_open(fd, limit, &g);
+	read_elf(&g, pause, ret);
 }
 
 void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows *ret)
 {
 	CLEANUP(free) char *copy = xmalloc(size); /* libelf wants to write */
-	Elf *elf;
+	struct gate_elf g;
 
-	*ret = (struct unwind_rows){0};
 	memcpy(copy, image, size);
-	(void)elf_version(EV_CURRENT);
-	elf = elf_memory(copy, size);
-	read_elf(elf, NULL, ret);
-	(void)elf_end(elf);
+	gate_elf_memory(copy, size, GATE_LIMIT_DEFAULT, &g);
+	read_elf(&g, NULL, ret);
 }
 
 void unwind_rows_deinit(struct unwind_rows *r)

@@ -43,6 +43,7 @@ struct unwind_row {
 struct unwind_rows {
 	VEC(struct unwind_row) rows; /* ascending; two neighbours differ; the last is UNWIND_NONE */
 	uint32_t nfdes, nodd;	     /* functions; rows of them that no rule above can express */
+	bool is_cut;		     /* some rows are left out: they, or what they are made of, exceed the limit */
 };
 
 /* Large files take a tenth of a second: called between parts of the work, which take some 0.1 ms. */
@@ -51,8 +52,8 @@ struct unwind_pause {
 	void *ctx;
 };
 
-/* fd stays the caller's. pause: NULL is allowed. */
-void unwind_rows_read(int fd, const struct unwind_pause *pause, struct unwind_rows *ret);
+/* fd stays the caller's. limit: of each section that is read, and of each table (sym/gate.h). pause: NULL is allowed. */
+void unwind_rows_read(int fd, uint64_t limit, const struct unwind_pause *pause, struct unwind_rows *ret);
 /* The same for a file in memory: the vDSO. */
 void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows *ret);
 void unwind_rows_deinit(struct unwind_rows *r);

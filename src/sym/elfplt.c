@@ -11,12 +11,10 @@
  */
 #include "sym/elfplt.h"
 
-#include <gelf.h>
-
 #include "sym/elfsym.h"
+#include "sym/gate.h"
 
 #define STUB_SIZE 16
-#define TABLE_MAX ((uint64_t)64 << 20)
 
 struct got_word {
 	uint64_t addr;
@@ -26,7 +24,7 @@ typedef VEC(struct got_word) got_vec;
 
 /* ---- relocations ---------------------------------------------------------------------------- */
 
-static const char *word_name(const struct elf_syms *s, Elf *elf, const GElf_Rela *rela,
+static const char *word_name(const struct elf_syms *s, struct gate_elf *g, const GElf_Rela *rela,
 			     Elf_Data *symbols, size_t strings)
 {
 	const struct elf_sym *resolver;
@@ -36,7 +34,7 @@ static const char *word_name(const struct elf_syms *s, Elf *elf, const GElf_Rela
 	case R_X86_64_JUMP_SLOT:
 	case R_X86_64_GLOB_DAT:
 		return symbols && gelf_getsym(symbols, (int)GELF_R_SYM(rela->r_info), &sym)
-			       ? elf_strptr(elf, strings, sym.st_name)
+			       ? gate_text(g, strings, sym.st_name)
 			       : NULL;
 	case R_X86_64_IRELATIVE: /* within the file: the function that chooses has its name */
 		resolver = elf_syms_find(s, (uint64_t)rela->r_addend);
@@ -46,21 +44,20 @@ static const char *word_name(const struct elf_syms *s, Elf *elf, const GElf_Rela
 	}
 }
 
-static void read_relocations(const struct elf_syms *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh,
+static void read_relocations(const struct elf_syms *s, struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh,
 			     got_vec *ret)
 {
-	Elf_Data *data = sh->sh_size <= TABLE_MAX ? elf_getdata(scn, NULL) : NULL;
-	Elf_Scn *symtab = elf_getscn(elf, sh->sh_link);
+	Elf_Data *data = gate_data(g, scn);
+	Elf_Scn *symtab = elf_getscn(g->elf, sh->sh_link);
 	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
 	Elf_Data *symbols = NULL;
 	GElf_Shdr symsh = {0};
 	GElf_Rela rela;
 
-	if (symtab && gelf_getshdr(symtab, &symsh) && symsh.sh_type == SHT_DYNSYM &&
-	    symsh.sh_size <= TABLE_MAX)
-		symbols = elf_getdata(symtab, NULL);
+	if (symtab && gelf_getshdr(symtab, &symsh) && symsh.sh_type == SHT_DYNSYM)
+		symbols = gate_data(g, symtab);
 	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getrela(data, (int)i, &rela); i++) {
-		const char *name = word_name(s, elf, &rela, symbols, symsh.sh_link);
+		const char *name = word_name(s, g, &rela, symbols, symsh.sh_link);
 
 		if (name && *name)
 			vec_push(ret, (struct got_word){rela.r_offset, name});
@@ -99,10 +96,9 @@ static uint64_t jump_word(const uint8_t *p, size_t len, uint64_t addr)
 	return 0;
 }
 
-static void read_stubs(struct elf_syms *s, Elf_Scn *scn, const GElf_Shdr *sh, size_t stub,
+static void read_stubs(struct elf_syms *s, const Elf_Data *data, const GElf_Shdr *sh, size_t stub,
 		       const got_vec *words)
 {
-	const Elf_Data *data = sh->sh_size <= TABLE_MAX ? elf_getdata(scn, NULL) : NULL;
 	const uint8_t *code = data ? data->d_buf : NULL;
 
 	for (size_t off = 0; code && off + stub <= data->d_size; off += stub) {
@@ -122,27 +118,26 @@ static bool is_x86_64(Elf *elf)
 	return gelf_getehdr(elf, &eh) && eh.e_machine == EM_X86_64;
 }
 
-void elf_plt_read(struct elf_syms *s, Elf *elf)
+void elf_plt_read(struct elf_syms *s, struct gate_elf *g)
 {
 	got_vec words = {0};
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 	size_t names;
 
-	if (!is_x86_64(elf) || elf_getshdrstrndx(elf, &names))
+	if (!is_x86_64(g->elf) || elf_getshdrstrndx(g->elf, &names))
 		return;
-	while ((scn = elf_nextscn(elf, scn)))
+	while ((scn = elf_nextscn(g->elf, scn)))
 		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_RELA && (sh.sh_flags & SHF_ALLOC))
-			read_relocations(s, elf, scn, &sh, &words);
+			read_relocations(s, g, scn, &sh, &words);
 	if (words.len)
 		qsort(words.data, words.len, sizeof(*words.data), by_addr);
-	while (words.len && (scn = elf_nextscn(elf, scn))) {
-		const char *name =
-			gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+	while (words.len && (scn = elf_nextscn(g->elf, scn))) {
+		const char *name = gelf_getshdr(scn, &sh) ? gate_text(g, names, sh.sh_name) : NULL;
 
 		if (name && strncmp(name, ".plt", 4) == 0 && sh.sh_type == SHT_PROGBITS &&
 		    (sh.sh_flags & SHF_EXECINSTR))
-			read_stubs(s, scn, &sh, strcmp(name, ".plt.got") == 0 ? 8 : STUB_SIZE,
+			read_stubs(s, gate_data(g, scn), &sh, strcmp(name, ".plt.got") == 0 ? 8 : STUB_SIZE,
 				   &words);
 	}
 	vec_deinit(&words);

@@ -6,9 +6,8 @@
  */
 #pragma once
 
-#include <libelf.h>
-
 struct elf_syms;
+struct gate_elf;
 
 /* s: sorted, with the file's other symbols. Only files for x86-64 have stubs that are known. */
-void elf_plt_read(struct elf_syms *s, Elf *elf);
+void elf_plt_read(struct elf_syms *s, struct gate_elf *g);

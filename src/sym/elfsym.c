@@ -1,14 +1,11 @@
 /* The symbols of an ELF file, read with libelf. */
 #include "sym/elfsym.h"
 
-#include <gelf.h>
-
 #include "sym/elfplt.h"
+#include "sym/gate.h"
 #include "sym/minidebug.h"
 
 #define LOOK_BACK 16 /* functions inside others: how many starts may lie between */
-/* Larger tables are not read: a sparse file may claim any size. The largest known is 200 MB. */
-#define TABLE_MAX ((uint64_t)1 << 30)
 
 /* ---- one symbol ----------------------------------------------------------------------------- */
 
@@ -27,9 +24,24 @@ static uint32_t rank_of(enum elf_sym_kind kind, bool is_local, const char *name)
 	       (uint32_t)MIN(strspn(name, "_"), 255u);
 }
 
+/* Names may overlap in the file, so that copies of them take more than its size. */
+static bool has_room(struct elf_syms *s, const char *name)
+{
+	uint64_t size = sizeof(struct elf_sym) + strlen(name) + 1;
+
+	if (size > s->room) {
+		s->is_cut = true;
+		return false;
+	}
+	s->room -= size;
+	return true;
+}
+
 void elf_syms_push(struct elf_syms *s, enum elf_sym_kind kind, bool is_local, uint64_t addr,
 		   uint64_t size, uint64_t end, const char *name)
 {
+	if (!has_room(s, name))
+		return;
 	vec_push(&s->syms, (struct elf_sym){
 				   .addr = addr,
 				   .size = size,
@@ -99,45 +111,49 @@ static void add_symbol(struct elf_syms *s, const section_vec *sections, const GE
 		      end, name);
 }
 
-static void read_table(struct elf_syms *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh,
+static void read_table(struct elf_syms *s, struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh,
 		       const section_vec *sections)
 {
-	Elf_Data *data = sh->sh_size <= TABLE_MAX ? elf_getdata(scn, NULL) : NULL;
+	Elf_Data *data = gate_data(g, scn);
 	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
 	GElf_Sym sym;
 
 	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getsym(data, (int)i, &sym); i++)
-		add_symbol(s, sections, &sym, elf_strptr(elf, sh->sh_link, sym.st_name));
+		add_symbol(s, sections, &sym, gate_text(g, sh->sh_link, sym.st_name));
 }
 
-static void read_tables(struct elf_syms *s, Elf *elf)
+static void read_tables(struct elf_syms *s, struct gate_elf *g)
 {
 	section_vec sections = {0};
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
-	read_sections(elf, &sections);
-	while ((scn = elf_nextscn(elf, scn))) {
+	read_sections(g->elf, &sections);
+	while ((scn = elf_nextscn(g->elf, scn))) {
 		if (!gelf_getshdr(scn, &sh) ||
 		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM))
 			continue;
 		s->has_symtab |= sh.sh_type == SHT_SYMTAB;
-		read_table(s, elf, scn, &sh, &sections);
+		read_table(s, g, scn, &sh, &sections);
 	}
 	vec_deinit(&sections);
 }
 
 /* Names alone: a separate debug file, which has more, is still looked for. */
-static void read_minidebug(struct elf_syms *s, Elf *elf)
+static void read_minidebug(struct elf_syms *s, struct gate_elf *g)
 {
 	bool has_symtab = s->has_symtab;
 	size_t size = 0;
-	CLEANUP(free) char *image = minidebug_unpack(elf, &size);
-	Elf *inner = image ? elf_memory(image, size) : NULL;
+	CLEANUP(free) char *image = minidebug_unpack(g, &size);
+	struct gate_elf inner;
 
-	if (inner && elf_kind(inner) == ELF_K_ELF)
-		read_tables(s, inner);
-	(void)elf_end(inner);
+	if (!image)
+		return;
+	gate_elf_memory(image, size, g->limit, &inner);
+	if (inner.elf)
+		read_tables(s, &inner);
+	s->is_cut |= inner.is_cut;
+	gate_elf_close(&inner);
 	s->has_symtab = has_symtab;
 }
 
@@ -189,24 +205,23 @@ static void read_debug_link(struct elf_syms *s, Elf_Data *data)
 	memcpy(&s->debug_crc, (const char *)data->d_buf + crc, sizeof(s->debug_crc));
 }
 
-static void read_identity(struct elf_syms *s, Elf *elf)
+static void read_identity(struct elf_syms *s, struct gate_elf *g)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 	size_t names;
 
-	if (elf_getshdrstrndx(elf, &names))
+	if (elf_getshdrstrndx(g->elf, &names))
 		return;
-	while ((scn = elf_nextscn(elf, scn))) {
-		const char *name =
-			gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+	while ((scn = elf_nextscn(g->elf, scn))) {
+		const char *name = gelf_getshdr(scn, &sh) ? gate_text(g, names, sh.sh_name) : NULL;
 
-		if (!name || sh.sh_size > TABLE_MAX || sh.sh_type == SHT_NOBITS)
+		if (!name)
 			continue;
 		if (sh.sh_type == SHT_NOTE && !s->build_id_len)
-			read_build_id(s, elf_getdata(scn, NULL));
+			read_build_id(s, gate_data(g, scn));
 		else if (strcmp(name, ".gnu_debuglink") == 0)
-			read_debug_link(s, elf_getdata(scn, NULL));
+			read_debug_link(s, gate_data(g, scn));
 	}
 }
 
@@ -253,49 +268,44 @@ void elf_syms_sort(struct elf_syms *s)
 	s->syms.len = n;
 }
 
-static struct elf_syms *read_elf(Elf *elf)
+/* Closes g. */
+static struct elf_syms *read_elf(struct gate_elf *g)
 {
 	struct elf_syms *s = xcalloc(1, sizeof(*s));
 
 	s->arena = arena_create();
-	if (!elf || elf_kind(elf) != ELF_K_ELF)
-		return s;
-	read_segments(s, elf);
-	read_identity(s, elf);
-	read_tables(s, elf);
-	read_minidebug(s, elf);
-	elf_syms_sort(s);
-	elf_plt_read(s, elf); /* finds the names of functions among those */
-	elf_syms_sort(s);
+	s->room = g->limit;
+	if (g->elf) {
+		read_segments(s, g->elf);
+		read_identity(s, g);
+		read_tables(s, g);
+		read_minidebug(s, g);
+		elf_syms_sort(s);
+		elf_plt_read(s, g); /* finds the names of functions among those */
+		elf_syms_sort(s);
+	}
+	s->is_cut |= g->is_cut;
+	gate_elf_close(g);
 	return s;
 }
 
-struct elf_syms *elf_syms_read(int fd)
+struct elf_syms *elf_syms_read(int fd, uint64_t limit)
 {
-	struct elf_syms *s;
-	Elf *elf;
+	struct gate_elf g;
 
-	(void)elf_version(EV_CURRENT);
-	/* not mapped: the file may be truncated by others at any time */
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	s = read_elf(elf);
-	(void)elf_end(elf);
-	return s;
+	gate_elf_open(fd, limit, &g);
+	return read_elf(&g);
 }
 
 struct elf_syms *elf_syms_read_memory(const void *image, size_t size)
 {
 	CLEANUP(free) char *copy = xmalloc(MAX(size, 1u)); /* libelf wants to write */
-	struct elf_syms *s;
-	Elf *elf;
+	struct gate_elf g;
 
 	if (size)
 		memcpy(copy, image, size);
-	(void)elf_version(EV_CURRENT);
-	elf = elf_memory(copy, size);
-	s = read_elf(elf);
-	(void)elf_end(elf);
-	return s;
+	gate_elf_memory(copy, size, GATE_LIMIT_DEFAULT, &g);
+	return read_elf(&g);
 }
 
 static bool is_same_build(const struct elf_syms *a, const struct elf_syms *b)
@@ -304,9 +314,9 @@ static bool is_same_build(const struct elf_syms *a, const struct elf_syms *b)
 	       memcmp(a->build_id, b->build_id, a->build_id_len) == 0;
 }
 
-bool elf_syms_add(struct elf_syms *s, int fd)
+bool elf_syms_add(struct elf_syms *s, int fd, uint64_t limit)
 {
-	struct elf_syms *d = elf_syms_read(fd);
+	struct elf_syms *d = elf_syms_read(fd, limit);
 	bool good = is_same_build(s, d) && d->syms.len;
 
 	for (uint32_t i = 0; good && i < d->syms.len; i++) {
@@ -316,6 +326,7 @@ bool elf_syms_add(struct elf_syms *s, int fd)
 		vec_push(&s->syms, sym);
 	}
 	if (good) {
+		s->is_cut |= d->is_cut;
 		s->has_symtab = true;
 		elf_syms_sort(s);
 	}

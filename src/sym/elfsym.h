@@ -45,6 +45,8 @@ struct elf_syms {
 	VEC(struct elf_sym) syms; /* ascending, one an address */
 	VEC(struct elf_segment) segments;
 	bool has_symtab;
+	bool is_cut;   /* some symbols are left out: they take more than the limit */
+	uint64_t room; /* bytes that further symbols may take */
 	/* where its debug file may be */
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	uint32_t build_id_len;
@@ -53,13 +55,13 @@ struct elf_syms {
 	struct arena *arena;
 };
 
-/* fd stays the caller's. */
-struct elf_syms *elf_syms_read(int fd);
+/* fd stays the caller's. limit: of each section that is read, and of the table (sym/gate.h). */
+struct elf_syms *elf_syms_read(int fd, uint64_t limit);
 /* The same for a file in memory: the vDSO. */
 struct elf_syms *elf_syms_read_memory(const void *image, size_t size);
 void elf_syms_destroy(struct elf_syms *s); /* NULL is allowed */
 /* The symbols of a debug file of s, too; false when it is none, or one of another build. */
-bool elf_syms_add(struct elf_syms *s, int fd);
+bool elf_syms_add(struct elf_syms *s, int fd, uint64_t limit);
 
 /* Virtual address of a file offset; false when no segment has it. */
 bool elf_syms_addr(const struct elf_syms *s, uint64_t off, uint64_t *ret_addr);

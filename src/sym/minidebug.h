@@ -4,8 +4,9 @@
  */
 #pragma once
 
-#include <libelf.h>
 #include <stddef.h>
 
-/* The file it is, for free(); NULL when elf has none, or none that can be read. */
-void *minidebug_unpack(Elf *elf, size_t *ret_size);
+struct gate_elf;
+
+/* The file it is, for free(); NULL when the file has none, or none that can be read. */
+void *minidebug_unpack(struct gate_elf *g, size_t *ret_size);

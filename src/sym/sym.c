@@ -85,7 +85,7 @@ taddr syms_start(struct syms *s, uint64_t pid, taddr addr, bool of_object)
 void syms_set_opts(struct syms *s, const struct sym_opts *opts)
 {
 	s->users.is_raw = opts->is_raw;
-	s->users.procs.files.debug_dirs = opts->debug_dirs ? opts->debug_dirs : DEBUG_DIRS_DEFAULT;
+	s->users.procs.files.opts = *opts->files;
 }
 
 /* ---- processes ------------------------------------------------------------------------------ */

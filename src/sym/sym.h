@@ -24,6 +24,7 @@
 
 #include "base/base.h"
 
+struct file_opts; /* sym/debugfile.h */
 struct syms;
 
 struct syms *syms_create(void);
@@ -92,8 +93,7 @@ void syms_lost(struct syms *s);
 
 struct sym_opts {
 	bool is_raw;		/* names of C++ and Rust stay mangled */
-	const char *debug_dirs; /* where separate debug files are, separated by colons; NULL: as
-				   usual. Lives as long as the handle. */
+	const struct file_opts *files; /* what it points to lives as long as the handle */
 };
 void syms_set_opts(struct syms *s, const struct sym_opts *opts);
 

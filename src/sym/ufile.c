@@ -12,6 +12,7 @@
 #include "sym/debugfile.h"
 #include "sym/dwarf.h"
 #include "sym/elfsym.h"
+#include "sym/gate.h"
 
 #define OPEN_MIN  64 /* descriptors used however few the process may have */
 #define TRIES_MAX 8  /* to read a file that cannot be opened, by way of different processes */
@@ -25,7 +26,7 @@ void ufiles_init(struct ufiles *u)
 		.files = hashmap_create(),
 		.nodes = hashmap_create(),
 		.max_open = OPEN_MIN,
-		.debug_dirs = DEBUG_DIRS_DEFAULT,
+		.opts = {DEBUG_DIRS_DEFAULT, GATE_LIMIT_DEFAULT},
 	};
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur / 2 > OPEN_MIN)
 		u->max_open = (uint32_t)MIN(rl.rlim_cur / 2, (rlim_t)65536);
@@ -133,7 +134,7 @@ static bool is_node(const struct unode *n, int fd, bool *ret_exact)
 {
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) || st.st_ino != n->ino || !S_ISREG(st.st_mode))
+	if (fd < 0 || fstat(fd, &st) || st.st_ino != n->ino)
 		return false;
 	*ret_exact = st.st_dev == n->dev;
 	return true;
@@ -141,20 +142,16 @@ static bool is_node(const struct unode *n, int fd, bool *ret_exact)
 
 static int open_mapped(const struct unode *n, const struct uplace *at)
 {
-	CLEANUP(fd) int fd = -1;
-	char path[96];
+	CLEANUP(fd) int fd = gate_open_mapping(at->pid, at->start, at->end);
 	bool exact;
 
-	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/map_files/%" PRIx64 "-%" PRIx64,
-		       at->pid, at->start, at->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return is_node(n, fd, &exact) ? fd_take(&fd) : -1;
 }
 
 /* What was changed since it was seen may be another file with a used inode number. */
 static int open_named(const struct ufile *f, const struct uplace *at)
 {
-	CLEANUP(fd) int fd = open_in_root(at->root, f->path);
+	CLEANUP(fd) int fd = gate_open_path(at->root, f->path);
 	struct stat st;
 	bool exact;
 
@@ -197,9 +194,16 @@ void ufile_keep(struct ufiles *u, struct ufile *f, const struct uplace *at)
 
 /* ---- symbols -------------------------------------------------------------------------------- */
 
+struct debug_use {
+	struct elf_syms *syms;
+	uint64_t limit;
+};
+
 static bool use_debug_file(void *ctx, int fd)
 {
-	return elf_syms_add(ctx, fd);
+	const struct debug_use *use = ctx;
+
+	return elf_syms_add(use->syms, fd, use->limit);
 }
 
 /* The kernel gives all processes of our kind the same one. */
@@ -213,7 +217,8 @@ static struct elf_syms *read_vdso(void)
 static struct debug_place debug_place_of(const struct ufiles *u, const struct ufile *f,
 					 const struct uplace *at)
 {
-	return (struct debug_place){f->path, at->root, u->debug_dirs, f->node->dev, f->node->ino};
+	return (struct debug_place){f->path, at->root, u->opts.debug_dirs, u->opts.limit, f->node->dev,
+				    f->node->ino};
 }
 
 struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct uplace *at)
@@ -229,12 +234,15 @@ struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct upla
 	if (is_vdso(f))
 		n->syms = read_vdso();
 	else if (n->fd >= 0)
-		n->syms = elf_syms_read(n->fd);
+		n->syms = elf_syms_read(n->fd, u->opts.limit);
 	else
 		return NULL; /* it may be found another time */
 	n->is_read = true;
-	if (n->syms && !n->syms->has_symtab)
-		(void)debug_file_find(n->syms, &place, use_debug_file, n->syms);
+	if (n->syms && !n->syms->has_symtab) {
+		struct debug_use use = {n->syms, u->opts.limit};
+
+		(void)debug_file_find(n->syms, &place, use_debug_file, &use);
+	}
 	return n->syms;
 }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/hashmap.h"
+#include "sym/debugfile.h"
 #include "sym/sym.h"
 
 struct dwarf_file;
@@ -40,7 +41,7 @@ struct ufiles {
 	struct hashmap *nodes; /* "dev inode" -> struct unode */
 	uint32_t nopen, max_open;
 	uint64_t clock;
-	const char *debug_dirs;
+	struct file_opts opts;
 };
 
 /* Where a file can be found: [start, end) of a living process, or path below root (-1: ours). */

@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
-#include "sym/debugfile.h"
+#include "sym/gate.h"
 #include "sym/perfmap.h"
 
 #define ENDS_MAX  65536 /* processes that are remembered after their end */
@@ -397,8 +397,8 @@ static struct perfmap *perfmap_open(const struct uspace *s, const struct ujit *j
 	struct stat st;
 
 	(void)snprintf(path, sizeof(path), "/tmp/%s", j->object);
-	fd = open_in_root(uspace_root(s), path);
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	fd = gate_open_path(uspace_root(s), path);
+	if (fd < 0 || fstat(fd, &st) ||
 	    st.st_mtim.tv_sec + 1 < j->wall_start)
 		return NULL;
 	return perfmap_create(fd_take(&fd));

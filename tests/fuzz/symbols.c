@@ -9,6 +9,7 @@
 #include "sym/demangle.h"
 #include "sym/dwarf.h"
 #include "sym/elfsym.h"
+#include "sym/gate.h"
 #include "sym/perfmap.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -59,7 +60,7 @@ static void check_type(struct dwarf_import *im, struct types *t, struct dwarf_ar
 
 static void check_debug(const uint8_t *data, size_t size)
 {
-	const struct debug_place place = {"/nowhere/file", -1, "/nowhere", 0, 0};
+	const struct debug_place place = {"/nowhere/file", -1, "/nowhere", GATE_LIMIT_DEFAULT, 0, 0};
 	int fd = file_of(data, size);
 	struct dwarf_file *d = dwarf_file_open(fd, &place);
 	struct dwarf_import *im = dwarf_import_create();

@@ -44,7 +44,7 @@ def check(what, image, wanted, sparse_size=0):
         bad.append(f"{what}: takes more than 100 s")
         return
     # before dtrace says something, the program's own dynamic linker may
-    said = "\ndtrace: " in "\n" + p.stderr and "Sanitizer" not in p.stderr
+    said = (p.returncode == 0 or "\ndtrace: " in "\n" + p.stderr) and "Sanitizer" not in p.stderr
     if p.returncode not in (0, 1) or (wanted and wanted not in p.stderr) or not said:
         bad.append(f"{what}: status {p.returncode}, {p.stderr}")
 
@@ -56,13 +56,13 @@ def changed(*edits):
     return image
 
 
-check("as it is", good, "matched")
+check("as it is", good, "")
 check("cut off", good[:shoff + 100], "'lie' has no symbols that can be read")
 check("headers elsewhere", changed((SHOFF, 1 << 40)), "'lie' has no symbols that can be read")
-check("tables of 64 GiB that are not there", changed(*((t + SH_SIZE, 1 << 36) for t in tables)), "symbol tables take more than 1 GiB")
+check("tables of 64 GiB that are not there", changed(*((t + SH_SIZE, 1 << 36) for t in tables)), "a symbol table of it takes more than 67108864 bytes")
 sparse = changed(*((t + SH_OFFSET, 1 << 30) for t in tables), *((t + SH_SIZE, (1 << 36) // 24 * 24) for t in tables))
-check("tables of 64 GiB that are there", sparse, "symbol tables take more than 1 GiB", (1 << 30) + (1 << 36))
-check("functions of all memory", changed(*((e + ST_SIZE, 1 << 62) for t in tables for e in entries(t))), "matched")
+check("tables of 64 GiB that are there", sparse, "a symbol table of it takes more than 67108864 bytes", (1 << 30) + (1 << 36))
+check("functions of all memory", changed(*((e + ST_SIZE, 1 << 62) for t in tables for e in entries(t))), "")
 for i in range(60):
     image = bytearray(good)
     for _ in range(random.randint(1, 4)):

@@ -1,5 +1,6 @@
 /* Unwind rows of stock binaries: at each place what libdw finds there. */
 #include "sym/ehframe.h"
+#include "sym/gate.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -163,7 +164,7 @@ static void test_file(const char *path, bool is_there)
 		ok(true, "%s: not here # SKIP", path);
 		return;
 	}
-	unwind_rows_read(fd, NULL, &f.rows);
+	unwind_rows_read(fd, GATE_LIMIT_DEFAULT, NULL, &f.rows);
 	f.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	f.cfi = dwarf_getcfi_elf(f.elf);
 	bad = compare(&f, &n);
@@ -188,7 +189,7 @@ static void test_order(void)
 	struct unwind_rows r;
 	const struct unwind_row *last;
 
-	unwind_rows_read(fd, NULL, &r);
+	unwind_rows_read(fd, GATE_LIMIT_DEFAULT, NULL, &r);
 	ok(r.rows.len && is_ascending(&r), "rows ascend");
 	last = vec_last(&r.rows);
 	ok(last->kind == UNWIND_NONE, "the last one says that nothing follows");
@@ -219,9 +220,9 @@ static void test_not_elf(void)
 	CLEANUP(fd) int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	struct unwind_rows r;
 
-	unwind_rows_read(fd, NULL, &r);
+	unwind_rows_read(fd, GATE_LIMIT_DEFAULT, NULL, &r);
 	ok(r.rows.len == 0, "a file that is no ELF file has none");
-	unwind_rows_read(-1, NULL, &r);
+	unwind_rows_read(-1, GATE_LIMIT_DEFAULT, NULL, &r);
 	ok(r.rows.len == 0, "neither has none at all");
 	unwind_rows_read_memory(text, sizeof(text), &r);
 	ok(r.rows.len == 0, "nor some bytes");

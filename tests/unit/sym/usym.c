@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "sym/elfsym.h"
+#include "sym/gate.h"
 #include "sym/sym.h"
 #include "tap.h"
 
@@ -150,7 +151,7 @@ static void test_bad_files(void)
 static void test_nm(void)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	struct elf_syms *e = elf_syms_read(fd);
+	struct elf_syms *e = elf_syms_read(fd, GATE_LIMIT_DEFAULT);
 	char cmd[64], line[1024], name[256], type;
 	unsigned long long addr, size;
 	uint32_t n = 0, nwrong = 0;

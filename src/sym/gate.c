@@ -1,0 +1,225 @@
+/* Opening foreign files, and reading no more of them than was asked for. */
+#include "sym/gate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+/* Linkers number sections in 16 bits as long as they can; object files of one function a section have more. */
+#define SECTIONS_MAX 262144
+#define SEGMENTS_MAX 65535
+#define OPEN_FLAGS   (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static int fd_regular(int opened)
+{
+	CLEANUP(fd) int fd = opened;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) != 0)
+		return -1;
+	if (!S_ISREG(st.st_mode)) {
+		errno = EINVAL;
+		return -1;
+	}
+	return fd_take(&fd);
+}
+
+int gate_open_path(int root, const char *path)
+{
+	struct open_how how = {.flags = OPEN_FLAGS, .resolve = RESOLVE_IN_ROOT};
+
+	if (root < 0)
+		return fd_regular(open(path, OPEN_FLAGS));
+	return fd_regular((int)syscall(SYS_openat2, root, path, &how, sizeof(how)));
+}
+
+int gate_open_mapping(uint64_t pid, taddr start, taddr end)
+{
+	char path[96];
+
+	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/map_files/%" PRIx64 "-%" PRIx64, pid, start,
+		       end);
+	return fd_regular(open(path, OPEN_FLAGS));
+}
+
+/* ---- headers -------------------------------------------------------------------------------- */
+
+/*
+ * How many sections and segments a file claims is looked at before libelf does, which makes room for as many as fit
+ * into the file: a sparse one fits them all. Beyond 16 bits the numbers stand in the first section header.
+ */
+static bool are_counts_good(int fd)
+{
+	union {
+		unsigned char ident[EI_NIDENT];
+		Elf32_Ehdr narrow;
+		Elf64_Ehdr wide;
+	} eh = {0};
+	union {
+		Elf32_Shdr narrow;
+		Elf64_Shdr wide;
+	} first = {0};
+	uint64_t nsections, nsegments, at;
+	bool is_wide;
+
+	if (pread(fd, &eh, sizeof(eh), 0) < (ssize_t)sizeof(eh.narrow) ||
+	    memcmp(eh.ident, ELFMAG, SELFMAG) != 0 || eh.ident[EI_DATA] != ELFDATA2LSB)
+		return false;
+	is_wide = eh.ident[EI_CLASS] == ELFCLASS64;
+	nsections = is_wide ? eh.wide.e_shnum : eh.narrow.e_shnum;
+	nsegments = is_wide ? eh.wide.e_phnum : eh.narrow.e_phnum;
+	at = is_wide ? eh.wide.e_shoff : eh.narrow.e_shoff;
+	if (at && (!nsections || nsegments == PN_XNUM)) {
+		if (at > INT64_MAX || pread(fd, &first, sizeof(first), (off_t)at) < (ssize_t)sizeof(first.narrow))
+			return false;
+		if (!nsections)
+			nsections = is_wide ? first.wide.sh_size : first.narrow.sh_size;
+		if (nsegments == PN_XNUM)
+			nsegments = is_wide ? first.wide.sh_info : first.narrow.sh_info;
+	}
+	return nsections <= SECTIONS_MAX && nsegments <= SEGMENTS_MAX;
+}
+
+/* Everybody asks for the names of sections: a table of them that is too large makes the file none. */
+static bool has_good_names(Elf *elf, uint64_t limit)
+{
+	GElf_Shdr sh;
+	Elf_Scn *scn;
+	size_t names;
+
+	if (elf_kind(elf) != ELF_K_ELF)
+		return false;
+	if (elf_getshdrstrndx(elf, &names) != 0 || !names)
+		return true;
+	scn = elf_getscn(elf, names);
+	if (!scn || !gelf_getshdr(scn, &sh))
+		return true; /* no names at all */
+	return sh.sh_size <= limit && !(sh.sh_flags & SHF_COMPRESSED);
+}
+
+static void elf_take(struct gate_elf *g, Elf *elf, uint64_t limit)
+{
+	*g = (struct gate_elf){.elf = elf, .limit = limit};
+	if (elf && !has_good_names(elf, limit))
+		gate_elf_close(g);
+}
+
+void gate_elf_open(int fd, uint64_t limit, struct gate_elf *ret)
+{
+	(void)elf_version(EV_CURRENT);
+	elf_take(ret, are_counts_good(fd) ? elf_begin(fd, ELF_C_READ, NULL) : NULL, limit);
+}
+
+void gate_elf_memory(char *image, size_t size, uint64_t limit, struct gate_elf *ret)
+{
+	(void)elf_version(EV_CURRENT);
+	elf_take(ret, elf_memory(image, size), limit);
+}
+
+void gate_elf_close(struct gate_elf *g)
+{
+	(void)elf_end(g->elf);
+	g->elf = NULL;
+}
+
+/* ---- contents ------------------------------------------------------------------------------- */
+
+/* What the old form of compressed debug information begins with: "ZLIB" and the size, most significant byte first. */
+static uint64_t size_of_zdebug(Elf_Scn *scn)
+{
+	const Elf_Data *data = elf_rawdata(scn, NULL);
+	const unsigned char *p = data ? data->d_buf : NULL;
+	uint64_t size = 0;
+
+	if (!p || data->d_size < 12)
+		return 0;
+	for (int i = 4; i < 12; i++)
+		size = size << 8 | p[i];
+	return size;
+}
+
+/* Size in memory; UINT64_MAX when that is not to be had. What is larger than max is not looked into. */
+static uint64_t size_of(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, uint64_t max)
+{
+	const char *name;
+	GElf_Chdr ch;
+	size_t names;
+
+	if (sh->sh_type == SHT_NOBITS)
+		return 0;
+	if (sh->sh_size > max)
+		return sh->sh_size;
+	if (sh->sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(scn, &ch) ? MAX(ch.ch_size, sh->sh_size) : UINT64_MAX;
+	if (sh->sh_flags & SHF_ALLOC || elf_getshdrstrndx(elf, &names) != 0 || names == elf_ndxscn(scn))
+		return sh->sh_size;
+	name = elf_strptr(elf, names, sh->sh_name);
+	return name && strncmp(name, ".zdebug", 7) == 0 ? MAX(size_of_zdebug(scn), sh->sh_size) : sh->sh_size;
+}
+
+/* The header of a section that may be read. */
+static bool is_readable(struct gate_elf *g, Elf_Scn *scn, GElf_Shdr *ret)
+{
+	if (!scn || !gelf_getshdr(scn, ret) || ret->sh_type == SHT_NOBITS)
+		return false;
+	if (size_of(g->elf, scn, ret, g->limit) <= g->limit)
+		return true;
+	g->is_cut = true;
+	return false;
+}
+
+Elf_Data *gate_data(struct gate_elf *g, Elf_Scn *scn)
+{
+	GElf_Shdr sh;
+
+	return is_readable(g, scn, &sh) ? elf_getdata(scn, NULL) : NULL;
+}
+
+Elf_Data *gate_raw_data(struct gate_elf *g, Elf_Scn *scn)
+{
+	GElf_Shdr sh;
+
+	if (!is_readable(g, scn, &sh) ||
+	    ((sh.sh_flags & SHF_COMPRESSED) && elf_compress(scn, 0, 0) < 0))
+		return NULL;
+	return elf_rawdata(scn, NULL);
+}
+
+const char *gate_text(struct gate_elf *g, size_t table, size_t off)
+{
+	GElf_Shdr sh;
+	const char *text;
+
+	if (!table)
+		return NULL;
+	if (table != g->checked_text) {
+		if (!is_readable(g, elf_getscn(g->elf, table), &sh))
+			return NULL;
+		g->checked_text = table;
+	}
+	text = elf_strptr(g->elf, table, off);
+	return text && strnlen(text, GATE_NAME_MAX) < GATE_NAME_MAX ? text : NULL;
+}
+
+bool gate_is_debug_small(struct gate_elf *g)
+{
+	uint64_t left = g->limit > UINT64_MAX / GATE_DEBUG_FACTOR ? UINT64_MAX : g->limit * GATE_DEBUG_FACTOR;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while (g->elf && (scn = elf_nextscn(g->elf, scn))) {
+		uint64_t size = gelf_getshdr(scn, &sh) ? size_of(g->elf, scn, &sh, left) : 0;
+
+		if (size > left) {
+			g->is_cut = true;
+			return false;
+		}
+		left -= size;
+	}
+	return true;
+}
