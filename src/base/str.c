@@ -164,6 +164,15 @@ uint32_t strtab_adds(struct strtab *t, const char *s)
 	return strtab_add(t, s, strlen(s));
 }
 
+uint32_t strtab_add_block(struct strtab *t, const void *data, size_t len)
+{
+	uint32_t off = (uint32_t)t->bytes.len;
+
+	strbuf_add(&t->bytes, data, len);
+	strbuf_addc(&t->bytes, '\0');
+	return off;
+}
+
 bool strtab_find(const struct strtab *t, const char *s, size_t len, uint32_t *ret_off)
 {
 	uint32_t *slot = strtab_slot(t, s, len);

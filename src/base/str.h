@@ -30,6 +30,8 @@ void strtab_destroy(struct strtab *t); /* NULL is allowed */
 uint32_t strtab_add(struct strtab *t, const char *s, size_t len);
 uint32_t strtab_adds(struct strtab *t, const char *s);
 /* True and *ret_off when present; adds nothing. */
+/* Appends len bytes as they are, NULs included; they are not found again. Returns their offset. */
+uint32_t strtab_add_block(struct strtab *t, const void *data, size_t len);
 bool strtab_find(const struct strtab *t, const char *s, size_t len, uint32_t *ret_off);
 const char *strtab_get(const struct strtab *t, uint32_t off);
 const char *strtab_data(const struct strtab *t);

@@ -63,6 +63,43 @@ static void emit_minor(struct gen *g, const struct dif_at *at, const struct subr
 	em_alu_imm(&g->e, BPF_AND, R0, (1 << 20) - 1);
 }
 
+/* An entry of a list of names, by the number or what it is without its sign; a number beyond them as digits. */
+static void emit_name(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
+{
+	enum name_list_id id = names_of_subr(DIF_INSN_INDEX(at->insn));
+	uint32_t positive = em_label(&g->e), has_name = em_label(&g->e), done = em_label(&g->e);
+	const struct name_list *l = &name_lists[id];
+
+	ra_place_args(g, at->reads, 1); /* to r2 */
+	em_mov(&g->e, R0, R2);
+	em_jmp_imm(&g->e, BPF_JSGE, R0, 0, positive);
+	em_neg(&g->e, R0);
+	em_here(&g->e, positive);
+	em_jmp_imm(&g->e, BPF_JLT, R0, (int32_t)l->n, has_name);
+	em_imm(&g->e, R3, 10);
+	gen_rt(g, "rt_sub_lltostr");
+	at_check_rt(g, at);
+	em_ja(&g->e, done);
+	em_here(&g->e, has_name);
+	em_alu_imm(&g->e, BPF_MUL, R0, (int32_t)l->stride);
+	gen_mach_load(g, 8, R1, offsetof(struct rt_mach, strtab));
+	em_alu_reg(&g->e, BPF_ADD, R0, R1);
+	em_alu_imm(&g->e, BPF_ADD, R0, (int32_t)g->l->names_off[id]);
+	em_here(&g->e, done);
+}
+
+static void emit_flags(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
+{
+	struct ra_place args[4] = {at->reads[0],
+				   at->reads[1],
+				   {.kind = RA_CONST, .value = g->l->flags_off},
+				   {.kind = RA_CONST, .value = nflag_names}};
+
+	ra_place_args(g, args, 4);
+	gen_rt(g, "rt_strflags");
+	at_check_rt(g, at);
+}
+
 static void emit_progenyof(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
 	uint32_t parent = 0, tgid = 0;
@@ -180,6 +217,10 @@ static const struct subr_gen subrs[] = {
 	S(MEMSTR)     = {RT("memstr"),     3, 3, {0}, STRING},
 	S(MEMREF)     = {RT("memref"),     2, 2, {0}, STRING},
 	S(LINK_NTOP)  = {RT("link_ntop"),  2, 2, {0}, STRING},
+	S(STRERRNO)   = {emit_name, NULL, 1, 1, {0}, STRING},
+	S(STRERROR)   = {emit_name, NULL, 1, 1, {0}, STRING},
+	S(STRSIGNAL)  = {emit_name, NULL, 1, 1, {0}, STRING},
+	S(STRFLAGS)   = {emit_flags, NULL, 2, 2, {0}, STRING},
 	S(D_PATH)     = {emit_d_path, NULL, 1, 1, {0}, STRING},
 	S(GETF)       = {emit_getf, NULL, 1, 1, {0}, .clobbers = true},
 	S(PROGENYOF)  = {emit_progenyof, NULL, 1, 1, {0}, .clobbers = true},

@@ -101,7 +101,8 @@ static enum known_text known_text(const struct difo *d)
 struct difo_facts {
 	uint32_t max_reg, max_tuple, nstrings; /* nstrings: subroutine results in scratch memory */
 	bool has_caller, has_depth;	       /* reads those variables, of kernel or user stack */
-	bool speculates, has_token; /* calls strtok() */
+	bool speculates, has_token, has_flags; /* calls strtok(), strflags() */
+	bool has_names[NNAMES];
 	uint64_t bytes; /* of scratch memory whose size is known: alloca(), copyin() */
 };
 
@@ -131,6 +132,14 @@ static uint64_t scratch_bytes(const struct consts *k, uint32_t subr, uint32_t de
 	return MIN(k->tuple[arg], DIF_MAX_ALLOCA) + (subr == DIF_SUBR_COPYIN); /* its NUL */
 }
 
+enum name_list_id names_of_subr(uint32_t subr)
+{
+	return subr == DIF_SUBR_STRERRNO    ? NAMES_ERRNO
+	       : subr == DIF_SUBR_STRERROR  ? NAMES_ERROR
+	       : subr == DIF_SUBR_STRSIGNAL ? NAMES_SIGNAL
+					    : NNAMES;
+}
+
 static bool makes_scratch_string(uint32_t subr)
 {
 	/* every subroutine but these few may take a string's worth of scratch; more is harmless */
@@ -150,8 +159,14 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_f
 		struct dif_uses uses = dif_insn_uses(d->code[i]);
 
 		consts_step(&known, d, d->code[i], depth);
-		if (op == DIF_OP_CALL)
-			f->bytes += scratch_bytes(&known, DIF_INSN_INDEX(d->code[i]), depth);
+		if (op == DIF_OP_CALL) {
+			uint32_t subr = DIF_INSN_INDEX(d->code[i]);
+
+			f->bytes += scratch_bytes(&known, subr, depth);
+			f->has_flags |= subr == DIF_SUBR_STRFLAGS;
+			if (names_of_subr(subr) < NNAMES)
+				f->has_names[names_of_subr(subr)] = true;
+		}
 
 		for (uint32_t k = 0; k < uses.nreads; k++)
 			f->max_reg = MAX(f->max_reg, uses.reads[k]);
@@ -673,6 +688,18 @@ static void mach_place(struct layout *l, const struct difo_facts *f)
 	l->scratch_size = scratch_size(l, f);
 }
 
+/* The tables of names that the programs use, behind the strings. */
+static void names_place(struct layout *l, const struct difo_facts *f)
+{
+	for (uint32_t k = 0; k < NNAMES; k++)
+		if (f->has_names[k])
+			l->names_off[k] = strtab_add_block(l->strtab, name_lists[k].text,
+							   name_lists[k].n * name_lists[k].stride);
+	if (f->has_flags)
+		l->flags_off = strtab_add_block(l->strtab, flag_names,
+						nflag_names * sizeof(flag_names[0]));
+}
+
 struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses, uint32_t nclauses,
 			     const struct prog_vars *vars, const struct prog_aggs *aggs,
 			     struct strtab *strtab, const struct layout_opts *opts)
@@ -699,12 +726,16 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 		l->has_token |= f.has_token;
 		all.has_caller |= f.has_caller;
 		all.has_depth |= f.has_depth;
+		all.has_flags |= f.has_flags;
+		for (uint32_t k = 0; k < NNAMES; k++)
+			all.has_names[k] |= f.has_names[k];
 		clause_place(a, clauses[i], opts, &l->clauses[i]);
 	}
 	l->naggs = aggs->len;
 	l->aggs = ARENA_NEW_N(a, struct agg_layout, aggs->len);
 	for (uint32_t i = 0; i < aggs->len; i++)
 		agg_place(a, clauses, nclauses, aggs->aggs[i], opts, &l->aggs[i]);
+	names_place(l, &all);
 	vars_place(a, l, vars);
 	share_maps(a, l);
 	mach_place(l, &all);

@@ -23,6 +23,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "bpf/rt/abi.h"
+#include "dif/names.h"
 #include "dif/prog.h"
 
 /* ---- records -------------------------------------------------------------------------------- */
@@ -187,6 +188,7 @@ struct layout {
 	bool counts_vtime; /* a thread's block begins with two words of gen_vtime.c */
 	uint32_t nspec;	 /* speculation ids */
 	uint32_t strsize;
+	uint32_t names_off[NNAMES], flags_off; /* tables of dif/names.h in strtab; 0: not used */
 	struct strtab *strtab; /* D string constants and names of enabled probes; session-wide */
 	struct layout_opts opts;
 };
@@ -195,6 +197,8 @@ struct layout {
 struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses, uint32_t nclauses,
 			     const struct prog_vars *vars, const struct prog_aggs *aggs,
 			     struct strtab *strtab, const struct layout_opts *opts);
+/* The list of names that a subroutine reads; NNAMES: none. */
+enum name_list_id names_of_subr(uint32_t subr);
 const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope, uint32_t id);
 /* Ring buffers a program names: one a CPU, or beyond a few of them an array that holds those. */
 #define RINGS_NAMED 24

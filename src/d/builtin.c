@@ -9,6 +9,7 @@
 #define DESTR	SUBR_DESTRUCTIVE
 #define KEY	SUBR_KEY
 #define ALIEN	SUBR_NOT_LINUX
+#define OURS	SUBR_OURS
 
 /*
  * Prototypes are read by proto_get(): types as in D, "@" any one argument, "..." any further ones,
@@ -105,12 +106,20 @@ const struct subr subrs[] = {
 	  "id of a free speculation buffer" },
 	{ "strchr", SUBR_FUNC, "string(const char *, char)", 0, DIF_SUBR_STRCHR, NULL, STABLE, "1.1",
 	  "rest of a string from a character on" },
+	{ "strerrno", SUBR_FUNC, "string(int)", OURS, DIF_SUBR_STRERRNO, NULL, EVOLVING, "1.0",
+	  "name of an error number: ENOENT" },
+	{ "strerror", SUBR_FUNC, "string(int)", OURS, DIF_SUBR_STRERROR, NULL, EVOLVING, "1.0",
+	  "what an error number means" },
+	{ "strflags", SUBR_FUNC, "string(const char *, uint64_t)", OURS, DIF_SUBR_STRFLAGS, NULL, EVOLVING, "1.0",
+	  "flags of a system call by name: strflags(\"open\", arg1)" },
 	{ "strjoin", SUBR_FUNC, "string(const char *, const char *)", 0, DIF_SUBR_STRJOIN, NULL, STABLE, "1.0",
 	  "two strings as one" },
 	{ "strlen", SUBR_FUNC, "size_t(const char *)", 0, DIF_SUBR_STRLEN, NULL, STABLE, "1.0",
 	  "length of a string" },
 	{ "strrchr", SUBR_FUNC, "string(const char *, char)", 0, DIF_SUBR_STRRCHR, NULL, STABLE, "1.1",
 	  "rest of a string from the last such character on" },
+	{ "strsignal", SUBR_FUNC, "string(int)", OURS, DIF_SUBR_STRSIGNAL, NULL, EVOLVING, "1.0",
+	  "name of a signal: SIGINT" },
 	{ "strstr", SUBR_FUNC, "string(const char *, const char *)", 0, DIF_SUBR_STRSTR, NULL, STABLE, "1.1",
 	  "rest of a string from a text on" },
 	{ "strtok", SUBR_FUNC, "string(const char *, const char *)", 0, DIF_SUBR_STRTOK, NULL, STABLE, "1.1",

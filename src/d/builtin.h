@@ -16,6 +16,8 @@ enum subr_class { SUBR_FUNC, SUBR_ACTION, SUBR_AGGFUNC };
 #define SUBR_KEY	 0x4 /* an action that may also be an aggregation key: stack(), sym(), ... */
 #define SUBR_NOT_LINUX	 0x8 /* has no meaning on Linux: refused with the reason */
 
+#define SUBR_OURS	 0x10 /* no other DTrace has it: programs may use the name for something else */
+
 struct check;
 
 struct subr {

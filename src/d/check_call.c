@@ -1,7 +1,8 @@
 /* Calls: finding the subroutine, checking arguments against its prototype (d-language.md 3.6). */
-#include "d/check_impl.h"
-
 #include <ctype.h>
+
+#include "d/check_impl.h"
+#include "dif/names.h"
 
 /* ---- prototypes ------------------------------------------------------------------------- */
 
@@ -288,6 +289,46 @@ static bool check_scratch(struct check *c, const struct subr *subr, const struct
 	return false;
 }
 
+static void hint_flag_kinds(struct check *c, const char *const *names, uint32_t n)
+{
+	struct strbuf list = {0};
+
+	for (uint32_t i = 0; i < n; i++)
+		strbuf_addf(&list, "%s%s", i ? ", " : "", names[i]);
+	diag_hint(c->diags, "the kinds are: %s", strbuf_text(&list));
+	strbuf_deinit(&list);
+}
+
+/* The kind of flags becomes a number: which rows of the table. */
+static bool check_flag_kind(struct check *c, const struct subr *subr, struct expr *call)
+{
+	const char *names[64], *nearest, *text = NULL;
+	struct expr **kind = call->call.args;
+	uint64_t rows = 0;
+	uint32_t n = 0;
+
+	if (subr->code != DIF_SUBR_STRFLAGS)
+		return true;
+	if ((*kind)->kind == EXPR_STR)
+		rows = flag_rows_find(text = arena_strndup(c->arena, (*kind)->str.p, (*kind)->str.len));
+	if (FLAG_ROWS_N(rows)) {
+		*kind = expr_int(c, (*kind)->span, rows, TYPE_UINT64);
+		return true;
+	}
+	check_error(c, D_PROTO_ARG, (*kind)->span,
+		    "strflags( ) argument #1 must be the name of a kind of flags in double quotes");
+	while (n < ARRAY_LEN(names) && flag_kind_name(n)) {
+		names[n] = flag_kind_name(n);
+		n++;
+	}
+	nearest = text ? diag_nearest(text, names, n) : NULL;
+	if (nearest)
+		diag_hint(c->diags, "did you mean \"%s\"?", nearest);
+	else
+		hint_flag_kinds(c, names, n);
+	return false;
+}
+
 struct expr *check_call(struct check *c, struct expr *e)
 {
 	const struct subr *subr;
@@ -309,7 +350,7 @@ struct expr *check_call(struct check *c, struct expr *e)
 			"%s( ) may not be called from a D expression (D program context required)",
 			subr->name);
 	if (!check_proto_args(c, subr, e) || !subr_use(c, subr, e->span) ||
-	    !check_scratch(c, subr, e))
+	    !check_scratch(c, subr, e) || !check_flag_kind(c, subr, e))
 		return expr_bad(c, e->span);
 	e->call.subr = subr;
 	e->type = proto_get(c, subr)->ret;

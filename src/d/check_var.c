@@ -49,6 +49,12 @@ static struct ident *visible(struct check *c, struct ident *id)
 	return id;
 }
 
+/* A subroutine of which programs that were written elsewhere know nothing: they may use its name. */
+static bool is_ours(const struct ident *id)
+{
+	return id->kind == IDENT_SUBR && id->subr->flags & SUBR_OURS;
+}
+
 struct ident *ident_find(struct check *c, enum ident_scope scope, const char *name)
 {
 	struct ident *id;
@@ -69,7 +75,7 @@ struct ident *ident_find_own(struct check *c, enum ident_scope scope, const char
 
 	if (!id && scope == SCOPE_GLOBAL)
 		id = visible(c, hashmap_finds(c->session->builtins, name));
-	return id;
+	return id && is_ours(id) ? NULL : id;
 }
 
 static struct binding *binding_find(struct check *c, const struct expr *e)
@@ -95,9 +101,12 @@ static const struct expr *named(const struct expr *e)
 bool check_is_new_var(struct check *c, const struct expr *e)
 {
 	const struct expr *name = e->type == TYPE_NONE ? named(e) : NULL;
+	struct ident *id;
 
-	return name && !strchr(name->ident.name, '`') && !binding_find(c, name) &&
-	       !ident_find(c, name->ident.scope, name->ident.name);
+	if (!name || strchr(name->ident.name, '`') || binding_find(c, name))
+		return false;
+	id = ident_find(c, name->ident.scope, name->ident.name);
+	return !id || is_ours(id);
 }
 
 /* ---- hints

@@ -127,5 +127,10 @@ uint64_t subr_inet_ntoa(struct dif_machine *m, const uint64_t *v);
 uint64_t subr_inet_ntoa6(struct dif_machine *m, const uint64_t *v);
 uint64_t subr_inet_ntop(struct dif_machine *m, const uint64_t *v);
 uint64_t subr_link_ntop(struct dif_machine *m, const uint64_t *v);
+/* interp_subr_names.c */
+uint64_t subr_strerrno(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_strerror(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_strsignal(struct dif_machine *m, const uint64_t *v);
+uint64_t subr_strflags(struct dif_machine *m, const uint64_t *v);
 /* interp_subr_json.c */
 uint64_t subr_json(struct dif_machine *m, const uint64_t *v);

@@ -177,6 +177,19 @@
  *                      address a (BADADDR(a)), two lower-case hexadecimal digits each, joined by
  *                      ':'. Other t (64 bits compared): ILLOP(0), before a is looked at.
  *
+ * ---- Names (tables: dif/names.h) ------------------------------------------------------------------
+ *
+ * strerrno(e), strerror(e), strsignal(e)
+ *                      a = e, or -e if e < 0. If the executor's copy of the table has a row a: its
+ *                      address, which is no scratch memory. Otherwise as lltostr(e, 10).
+ *
+ * strflags(r, v)       string. r is FLAG_ROWS(first, n); rows that flag_names[] does not have:
+ *                      ILLOP(0). Of v the low 32 bits count. For each row in order: where
+ *                      (v & mask) == value its name is appended, behind a '|' if there is text
+ *                      before it, and v &= ~mask. If v is not 0 in the end, or nothing was
+ *                      appended, v follows in the same way: 0x and lower-case hexadecimal, or 0.
+ *                      Appending stops behind the row that makes the text S characters or longer.
+ *
  * ---- Memory -------------------------------------------------------------------------------------
  *
  * alloca(n)            n bytes of scratch, 8-aligned, content undefined. More than is left:
@@ -359,6 +372,10 @@ static const struct subr_row {
 	[DIF_SUBR_MEMSTR]     = {subr_memstr, 3, 3, 0},
 	[DIF_SUBR_LINK_NTOP]  = {subr_link_ntop, 2, 2, 0},
 	[DIF_SUBR_STRTOLL]    = {subr_strtoll, 1, 2, 10},
+	[DIF_SUBR_STRERRNO]   = {subr_strerrno, 1, 1, 0},
+	[DIF_SUBR_STRERROR]   = {subr_strerror, 1, 1, 0},
+	[DIF_SUBR_STRSIGNAL]  = {subr_strsignal, 1, 1, 0},
+	[DIF_SUBR_STRFLAGS]   = {subr_strflags, 2, 2, 0},
 };
 /* clang-format on */
 

@@ -15,6 +15,7 @@
 
 #include "../unit/bpf/gen_fixture.h"
 #include "dif/interp.h"
+#include "dif/names.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -309,7 +310,10 @@ static uint32_t array_elem(struct exprs *e, int depth, const struct prog_var *v)
 	return rd;
 }
 
-/* One row a subroutine: result (i, s), then arguments: i any, d small, s string, u user string. */
+/*
+ * One row a subroutine: result (i, s), then arguments: i any, d small, s string, u user string, e a number
+ * that may have a name, f rows of flags, b some bits.
+ */
 static const struct {
 	enum dif_subr subr;
 	const char *sig;
@@ -325,7 +329,8 @@ static const struct {
 	{DIF_SUBR_DIRNAME, "ss"},     {DIF_SUBR_CLEANPATH, "ss"},  {DIF_SUBR_LLTOSTR, "si"},
 	{DIF_SUBR_LLTOSTR, "sid"},    {DIF_SUBR_TOUPPER, "ss"},	   {DIF_SUBR_TOLOWER, "ss"},
 	{DIF_SUBR_COPYINSTR, "su"},   {DIF_SUBR_COPYINSTR, "sud"}, {DIF_SUBR_COPYINSTR, "su"},
-	{DIF_SUBR_JSON, "sss"},
+	{DIF_SUBR_JSON, "sss"},	      {DIF_SUBR_STRERRNO, "se"},   {DIF_SUBR_STRERROR, "se"},
+	{DIF_SUBR_STRSIGNAL, "se"},   {DIF_SUBR_STRFLAGS, "sfi"},  {DIF_SUBR_STRFLAGS, "sfb"},
 };
 #define FIRST_STRING_CALL 17
 
@@ -373,6 +378,18 @@ static uint32_t gen_arg(struct exprs *e, char kind, int depth)
 	case 'd':
 		r = reg_take(e);
 		setx(e, (uint64_t)((int64_t)rnd(40) - 12), r);
+		return r;
+	case 'e':
+		r = reg_take(e);
+		setx(e, (uint64_t)((int64_t)rnd(180) - 20), r);
+		return r;
+	case 'f':
+		r = reg_take(e);
+		setx(e, rnd(8) ? flag_rows_find(flag_kind_name(rnd(15))) : rnd(2) ? FLAG_ROWS(rnd(400), rnd(100)) : rnd(UINT32_MAX), r);
+		return r;
+	case 'b':
+		r = reg_take(e);
+		setx(e, rnd(4) ? rnd(8) | 1ull << rnd(33) | 1ull << rnd(33) : UINT64_MAX, r);
 		return r;
 	case 'p':
 		r = reg_take(e);

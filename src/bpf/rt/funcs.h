@@ -35,7 +35,7 @@ RT_FUNC(rt_sub_strtoll, 2, 1)	 /* s, base (default 10) */
 RT_FUNC(rt_sub_toupper, 1, 1)
 RT_FUNC(rt_sub_tolower, 1, 1)
 RT_FUNC(rt_sub_inet_ntoa, 1, 1)
-RT_FUNC(rt_sub_inet_ntoa6, 2, 1) /* address, strict (default 0) */
+RT_FUNC(rt_sub_inet_ntoa6, 2, 1) /* address, strict (default 1) */
 RT_FUNC(rt_sub_inet_ntop, 2, 1)
 RT_FUNC(rt_sub_json, 2, 1)	 /* text, path */
 RT_FUNC(rt_sub_memstr, 3, 1)	 /* address, character for NULs, size */
@@ -43,6 +43,7 @@ RT_FUNC(rt_sub_copyout, 3, 1)	 /* source, user address, size: FEAT_WRITE_USER */
 RT_FUNC(rt_sub_copyoutstr, 3, 1) /* string, user address, max: FEAT_WRITE_USER */
 RT_FUNC(rt_sub_memref, 2, 1)	 /* address, length: address of the pair */
 RT_FUNC(rt_sub_link_ntop, 2, 1)	 /* hardware type, address */
+RT_FUNC(rt_strflags, 4, 1)	 /* FLAG_ROWS(), flags; offset in the string table and rows of flag_names[] */
 /* kernel objects */
 RT_FUNC(rt_progenyof, 3, 0)	 /* pid; offsets of real_parent and tgid in task_struct */
 RT_FUNC(rt_lock_word, 2, 1)	 /* address, size 4 or 8: what is there */

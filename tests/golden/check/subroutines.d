@@ -10,6 +10,9 @@ BEGIN
 	trace(tolower("A")); trace(toupper("a"));
 }
 
+/* ours */
+BEGIN { trace(strerrno(errno)); trace(strerror(2)); trace(strsignal(arg0)); trace(strflags("access", arg1)); }
+
 BEGIN
 {
 	trace(htons(1)); trace(htonl(1)); trace(htonll(1)); trace(ntohs(1)); trace(ntohl(1)); trace(ntohll(1));
