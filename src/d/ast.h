@@ -199,6 +199,8 @@ struct decl {
 	union {
 		struct {
 			struct pspec *specs; uint32_t nspecs;
+			const char *joined; /* a bare description with '?' and the word behind it in its line; NULL = none */
+			bool is_rest; /* ... and that word is the head of this clause */
 			struct expr *pred;
 			struct stmt **body; uint32_t nbody;
 			bool has_body;

@@ -5,6 +5,7 @@
  * because args[] may have other types there (d-language.md 2.5).
  */
 #include "d/check_impl.h"
+#include "d/desc_hint.h"
 #include "d/lower.h"
 
 /* ---- what may stand beside what (d-language.md 5.1, 8.4) -------------------------------- */
@@ -384,8 +385,20 @@ void check_specs_named(struct check *c, const struct decl *d)
 	}
 }
 
-static void check_match(struct check *c, const struct probe_desc *desc, const struct pspec *spec)
+/* What is wrong with the text of a description that matches nothing; NULL when the text is good. */
+static const char *text_hint(struct check *c, const struct decl *d, const struct pspec *spec)
 {
+	bool is_last = spec == &d->clause.specs[d->clause.nspecs - 1];
+
+	if (is_last && d->clause.joined)
+		return arena_printf(c->arena, "a blank ends a description: write '?' in its place: %s",
+				    d->clause.joined);
+	return desc_foreign_hint(c->arena, spec->text);
+}
+
+static void check_match(struct check *c, const struct decl *d, const struct pspec *spec)
+{
+	const struct probe_desc wanted = desc_of(spec), *desc = &wanted;
 	uint32_t count = 1;
 	struct err *e = NULL;
 
@@ -406,8 +419,10 @@ static void check_match(struct check *c, const struct probe_desc *desc, const st
 		check_error(c, D_PDESC_INVAL, spec->span,
 			    "invalid probe identifier %u: Unknown probe identifier", desc->id);
 	} else if (count == 0 && !c->opts->zdefs) {
-		const char *hint = c->env->hint ? c->env->hint(c->env->ctx, desc) : NULL;
+		const char *hint = text_hint(c, d, spec);
 
+		if (!hint && c->env->hint)
+			hint = c->env->hint(c->env->ctx, desc);
 		check_error(c, D_PDESC_ZERO, spec->span,
 			    "probe description %s does not match any probes", desc_text(c, desc));
 		if (hint)
@@ -451,16 +466,19 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
  */
 void check_clause(struct check *c, struct decl *d)
 {
+	struct checker *ck = checker(c);
 	uint32_t nerrors = diags_count(c->diags);
+	bool is_told = d->clause.is_rest && ck->blank_failed; /* of a description with a blank in it */
 
-	for (uint32_t i = 0; i < d->clause.nspecs; i++) {
-		struct probe_desc desc = desc_of(&d->clause.specs[i]);
-
-		check_match(c, &desc, &d->clause.specs[i]);
-	}
+	for (uint32_t i = 0; i < d->clause.nspecs && !is_told; i++)
+		check_match(c, d, &d->clause.specs[i]);
+	is_told |= diags_count(c->diags) != nerrors;
+	ck->blank_failed = is_told && d->clause.joined;
 	/* a mistake in the body would be reported once for each description */
-	for (uint32_t i = 0; i < d->clause.nspecs && diags_count(c->diags) == nerrors; i++)
+	for (uint32_t i = 0; i < d->clause.nspecs && !is_told; i++) {
 		check_for_spec(c, d, &d->clause.specs[i]);
-	if (diags_count(c->diags) != nerrors)
+		is_told = diags_count(c->diags) != nerrors;
+	}
+	if (is_told)
 		clause_poison(c, d);
 }

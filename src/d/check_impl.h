@@ -134,6 +134,7 @@ struct checker {
 	struct attr attr; /* least of what the current clause used */
 	struct attr desc_attrs[NPARTS]; /* of the providers that attrs_of matches */
 	const struct probe_desc *attrs_of;
+	bool blank_failed; /* the clause before is a description that failed, and a blank */
 	bool destructive; /* the current clause calls something that is */
 	struct pending_pragma *pending;
 	uint32_t ntrouble;  /* reports and poison nodes so far: none means that all is well */

@@ -51,6 +51,7 @@ struct lexer {
 	bool quiet;	     /* skipping after an error: report nothing */
 	bool fatal;	     /* '#error': nothing follows */
 	bool last_arg_used;
+	bool arg_missed, target_missed; /* it has been reported that an argument, the process, was not given */
 	uint32_t include_depth;
 	struct token pending; /* the number behind a sign that came from $n */
 	bool has_pending;

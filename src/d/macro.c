@@ -1,5 +1,6 @@
 /* Macro variables and script arguments: $pid, $$pid, $1, $$1 (d-language.md 1.7, 1.9). */
 #include "d/lex.h"
+#include "d/usage.h"
 
 /* What stands behind '$': a name or a number, as text or as a value. */
 struct macro {
@@ -70,14 +71,71 @@ static struct token token_str(struct lexer *lx, struct span at, const char *s, s
 	return t;
 }
 
+/* The words of the script's header, as the end of a hint; "" when it has none. */
+static const char *header_text(const struct lexer *lx)
+{
+	const struct parse_input *in = lx->in;
+	const char *header = in->src->kind == SOURCE_FILE ? usage_header(in->arena, in->src) : NULL;
+
+	return header ? arena_printf(in->arena, "; its header says: %s", header) : "";
+}
+
+/* What gives a named macro variable a value. */
+static void hint_named(struct lexer *lx, bool is_target)
+{
+	if (lx->quiet)
+		return;
+	if (is_target)
+		diag_hint(lx->in->diags, "it is the process of -p PID or -c COMMAND: give one of them%s",
+			  header_text(lx));
+	else
+		diag_hint(lx->in->diags, "there are $target, $pid, $ppid, $uid, $gid and others, and the "
+					 "script's arguments $1, $2, ...");
+}
+
+/* What the script wants: one line, with its header's words if it has one. */
+static void hint_args(struct lexer *lx, bool in_desc)
+{
+	const struct parse_input *in = lx->in;
+	uint32_t want = usage_args_taken(in->src), given = (uint32_t)MAX(in->argc - 1, 0);
+	const char *end = header_text(lx);
+
+	if (lx->quiet)
+		return;
+	if (!*end && !in_desc)
+		end = "; with -x defaultargs missing ones are 0 or \"\"";
+	diag_hint(in->diags, "the %s takes %u argument%s, %u given%s",
+		  in->src->kind == SOURCE_FILE ? "script" : "program", want, want == 1 ? "" : "s", given,
+		  end);
+}
+
+static bool is_target(const struct macro *m)
+{
+	return m->to - m->name == 6 && strncmp(m->name, "target", 6) == 0;
+}
+
+/* Whether it has been said that there is no such argument, or no process: one report is enough for each. */
+static bool lack_is_told(struct lexer *lx, const struct macro *m)
+{
+	bool *told = m->is_num ? &lx->arg_missed : &lx->target_missed, before = *told;
+
+	if (!m->is_num && !is_target(m))
+		return false;
+	*told |= !lx->quiet;
+	return before;
+}
+
 static struct token named_token(struct lexer *lx, const struct macro *m, struct span at)
 {
 	struct token t = token_int(at, 0, TYPE_INT);
 	int64_t val;
 
 	if (!named_value(lx, m, &val)) {
-		lex_error(lx, D_MACRO_UNDEF, at, "macro variable %.*s is not defined", (int)at.len,
-			  m->from);
+		if (!lack_is_told(lx, m)) {
+			lex_error(lx, D_MACRO_UNDEF, at, "macro variable %.*s is not defined",
+				  (int)at.len, m->from);
+			hint_named(lx, is_target(m));
+		}
 		t.is_bad = true;
 		return t;
 	}
@@ -97,10 +155,11 @@ static struct token undefined_arg(struct lexer *lx, const struct macro *m, struc
 
 	if (lx->in->defaultargs)
 		return m->is_text ? token_str(lx, at, "", 0) : t;
-	lex_error(lx, D_MACRO_UNDEF, at, "macro argument %.*s is not defined", (int)at.len,
-		  m->from);
-	if (!lx->quiet)
-		diag_hint(lx->in->diags, "give the script an argument, or use -x defaultargs");
+	if (!lack_is_told(lx, m)) {
+		lex_error(lx, D_MACRO_UNDEF, at, "macro argument %.*s is not defined", (int)at.len,
+			  m->from);
+		hint_args(lx, false);
+	}
 	t.is_bad = true;
 	return t;
 }
@@ -226,7 +285,8 @@ static const char *field_value(struct lexer *lx, const struct macro *m)
 	return arena_printf(lx->in->arena, "%lld", (long long)val);
 }
 
-static bool field_expand(struct lexer *lx, const char *field, struct strbuf *out)
+/* *ret_bad: the macro that could not be expanded. */
+static bool field_expand(struct lexer *lx, const char *field, struct strbuf *out, struct macro *ret_bad)
 {
 	const char *end = field + strlen(field), *p = field, *dollar;
 
@@ -237,8 +297,10 @@ static bool field_expand(struct lexer *lx, const char *field, struct strbuf *out
 		if (macro_scan(dollar, end, &m))
 			val = field_value(lx, &m);
 		/* A name must end the field: 'pid$target', not '$target-main'. */
-		if (!val || (!m.is_num && m.to != end))
+		if (!val || (!m.is_num && m.to != end)) {
+			*ret_bad = m;
 			return false;
+		}
 		strbuf_add(out, p, (size_t)(dollar - p));
 		strbuf_adds(out, val);
 		p = m.to;
@@ -247,20 +309,33 @@ static bool field_expand(struct lexer *lx, const char *field, struct strbuf *out
 	return true;
 }
 
+static void field_error(struct lexer *lx, struct span at, const struct macro *bad)
+{
+	int64_t val;
+
+	lex_error(lx, D_PDESC_INVAL, at,
+		  "invalid probe description \"%.*s\": Undefined macro variable in probe description",
+		  (int)at.len, lex_text(lx, at));
+	if (bad->is_num)
+		hint_args(lx, true);
+	else if (named_value(lx, bad, &val) && !lx->quiet)
+		diag_hint(lx->in->diags, "a named macro variable ends its field: pid$target");
+	else if (bad->to > bad->name)
+		hint_named(lx, is_target(bad));
+}
+
 const char *macro_expand_field(struct lexer *lx, struct span at, const char *field)
 {
 	struct strbuf out = {0};
 	const char *ret = NULL;
+	struct macro bad;
 
 	if (!strchr(field, '$'))
 		return field;
-	if (field_expand(lx, field, &out))
+	if (field_expand(lx, field, &out, &bad))
 		ret = arena_strndup(lx->in->arena, strbuf_text(&out), out.len);
-	else
-		lex_error(lx, D_PDESC_INVAL, at,
-			  "invalid probe description \"%.*s\": Undefined macro variable in probe "
-			  "description",
-			  (int)at.len, lex_text(lx, at));
+	else if (!lack_is_told(lx, &bad))
+		field_error(lx, at, &bad);
 	strbuf_deinit(&out);
 	return ret;
 }

@@ -1,4 +1,5 @@
 /* Probe clauses: descriptions, predicate, statements (d-language.md 1.7, 2.1, 2.6). */
+#include "d/desc_hint.h"
 #include "d/parse_impl.h"
 
 /* ---- descriptions ---------------------------------------------------------------------------- */
@@ -63,7 +64,7 @@ static const char *fields_join(struct arena *a, const char *const *fields, uint3
 /* Errors in a description are about its meaning: the clause is read on. */
 static void spec_text(struct parser *p, const char *word, struct pspec *ret)
 {
-	const char *fields[FIELDS_MAX];
+	const char *fields[FIELDS_MAX], *hint;
 	uint32_t n = fields_split(p->arena, word, fields);
 
 	ret->text = word;
@@ -72,6 +73,10 @@ static void spec_text(struct parser *p, const char *word, struct pspec *ret)
 		diag_error(p->in->diags, D_PDESC_INVAL, ret->span,
 			   "invalid probe description \"%s\": Overspecified probe description",
 			   word);
+		hint = desc_colons_hint(p->arena, word, p->in->context == SPEC_CTX_NAME);
+		if (hint)
+			parser_hint(p, hint);
+		p->clause_failed = true;
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -288,8 +293,41 @@ static bool is_declaration(const struct parser *p, const struct decl *d)
 	       !strpbrk(word, ":-.*?[") && next && next < p->lx.end && *next == ';';
 }
 
+/* 'pid123:a.out:operator new:entry' is two descriptions, each a clause: whoever finds that one matches nothing says
+ * what the blank does. */
+static void note_blank(struct parser *p, struct decl *d)
+{
+	const struct pspec *last = &d->clause.specs[d->clause.nspecs - 1];
+	const char *word = lex_text(&p->lx, p->tok.span);
+	uint32_t gap = p->tok.span.off - p->prev_end;
+
+	if (memchr(word - gap, '\n', gap))
+		return;
+	d->clause.joined = arena_printf(p->arena, "%.*s?%s", (int)last->span.len,
+					lex_text(&p->lx, last->span), p->tok.text);
+	p->behind_blank = true;
+}
+
+/* 'uprobe:/bin/bash:readline': the path would be read as a predicate. */
+static bool refuse_path(struct parser *p, const struct decl *d)
+{
+	const struct pspec *last = &d->clause.specs[d->clause.nspecs - 1];
+	const char *from = lex_text(&p->lx, last->span), *to = from;
+	char *text;
+
+	if (p->tok.kind != TOK_DIV || !desc_has_path(last->text))
+		return false;
+	while (to < p->lx.end && !is_blank(*to) && *to != '{')
+		to++;
+	text = arena_strndup(p->arena, from, (size_t)(to - from));
+	parser_error(p, D_PDESC_INVAL, (struct span){last->span.off, (uint32_t)(to - from)},
+		     "invalid probe description \"%s\": a path cannot be part of one", text);
+	parser_hint(p, desc_foreign_hint(p->arena, text));
+	return true;
+}
+
 /* A description alone: the default action in a string, an error in a file. */
-static void check_bare_specs(struct parser *p, const struct decl *d)
+static void check_bare_specs(struct parser *p, struct decl *d)
 {
 	const char *word = d->clause.specs[d->clause.nspecs - 1].text;
 	bool at_end = p->tok.kind == TOK_EOF || p->tok.kind == TOK_WORD;
@@ -298,10 +336,18 @@ static void check_bare_specs(struct parser *p, const struct decl *d)
 		fail_old_style(p, d->clause.specs[0].span, word);
 		return;
 	}
-	if (p->in->src->kind == SOURCE_STRING && at_end)
+	if (p->in->src->kind == SOURCE_STRING && at_end) {
+		if (p->tok.kind == TOK_WORD)
+			note_blank(p, d);
 		return;
-	if (p->recovering) {
+	}
+	if (p->recovering || p->clause_failed) {
 		parser_fail(p);
+		return;
+	}
+	if (strchr(word, ':') && p->tok.span.off == p->prev_end && p->tok.kind != TOK_EOF &&
+	    strchr("<>()~&=", *lex_text(&p->lx, p->tok.span))) {
+		parser_syntax(p, "this character cannot stand in a description: '*' matches it, as in vector*push_back");
 		return;
 	}
 	if (p->in->src->kind == SOURCE_STRING) {
@@ -310,7 +356,9 @@ static void check_bare_specs(struct parser *p, const struct decl *d)
 	}
 	parser_error(p, D_SYNTAX, p->tok.span,
 		     "expected predicate and/or actions following probe description");
-	if (p->bad.kind == TOK_WORD && d->clause.nspecs == 1 && !strchr(word, ':'))
+	if (p->bad.kind == TOK_WORD && strchr(word, ':'))
+		diag_hint(p->in->diags, "a blank ends a description: if one is part of it, write '?' in its place");
+	else if (p->bad.kind == TOK_WORD && d->clause.nspecs == 1)
 		diag_hint(p->in->diags, "if '%s' was meant as a type: it is not known", word);
 }
 
@@ -321,8 +369,10 @@ void parse_clause(struct parser *p, struct decl *d)
 	bool has_pred;
 
 	d->kind = DECL_CLAUSE;
+	d->clause.is_rest = p->behind_blank;
+	p->behind_blank = false;
 	parse_specs_list(p, d);
-	if (p->failed)
+	if (p->failed || refuse_path(p, d))
 		return;
 	has_pred = p->tok.kind == TOK_DIV;
 	if (has_pred)

@@ -28,6 +28,7 @@ struct parser {
 	bool failed;	    /* an error has been reported; tok is TOK_ERROR until the next sync */
 	bool clause_failed; /* ... in this external declaration */
 	struct token bad;   /* the token of the error */
+	bool behind_blank;  /* a description and a blank stand before the current token */
 	bool recovering;    /* no external declaration since the last error was understood */
 	uint32_t depth;
 	enum tok closing; /* what closes the innermost '(' or '[' of an expression; TOK_EOF: none is open */

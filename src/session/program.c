@@ -238,6 +238,12 @@ static int64_t macro_target(const dtrace_hdl_t *h)
 	return h->procs.len ? proc_pid(h->procs.data[0]) : 0;
 }
 
+/* Without a process $target means nothing; scripts that can do without one say so by defaultargs. */
+static bool target_is_given(const dtrace_hdl_t *h)
+{
+	return h->procs.len || opt_flag(&h->opts, OPT_defaultargs);
+}
+
 /* With several processes $target is one of them, which is easily taken for all. */
 static void tell_target(dtrace_hdl_t *h)
 {
@@ -274,6 +280,8 @@ static bool env_macro(void *ctx, const char *name, int64_t *ret_value)
 {
 	for (size_t i = 0; i < ARRAY_LEN(macros); i++)
 		if (strcmp(macros[i].name, name) == 0) {
+			if (macros[i].value == macro_target && !target_is_given(ctx))
+				return false;
 			*ret_value = macros[i].value(ctx);
 			if (macros[i].value == macro_target)
 				tell_target(ctx);

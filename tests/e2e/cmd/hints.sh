@@ -44,11 +44,41 @@ BEGIN { printf('x'); }	double quotes
 BEGIN { printa(@a); }	@a = count()
 BEGIN { @a++; }	@a = count()
 BEGIN { trace(1); speculate(1); }	put speculate() first
+BEGIN /execname == bash/ { exit(0); }	text stands in double quotes: "bash"
+BEGIN /execname == 'bash'/ { exit(0); }	text stands in double quotes: "bash"
+BEGIN { trace(curpsinfo->nothing_near); }	its members are pr_
+BEGIN { trace((task_struct *)1); }	did you mean 'struct task_struct'?
+BEGIN { trace($target); }	-p PID or -c COMMAND
+pid$target::malloc:entry { exit(0); }	-p PID or -c COMMAND
+kprobe:vfs_read { exit(0); }	fbt::vfs_read:entry; this version has no provider fbt
+kretprobe:vfs_read { exit(0); }	fbt::vfs_read:return
+tracepoint:syscalls:sys_enter_openat { exit(0); }	in D: syscall::openat:entry
+tracepoint:raw_syscalls:sys_exit { exit(0); }	in D: syscall:::return
+tracepoint:sched:sched_switch { exit(0); }	no provider for tracepoints
+syscalls:sys_exit_read { exit(0); }	in D: syscall::read:return
+uprobe:/bin/bash:readline { exit(0); }	in D: pid$target:bash:readline:entry
+uretprobe:/lib/libc.so.6:malloc { exit(0); }	in D: pid$target:libc.so.6:malloc:return
+uprobe:main { exit(0); }	in D: pid$target:a.out:main:entry
+usdt:/bin/x:prov:name { exit(0); }	in D: PROVIDER$target:::name
+interval:s:1 { exit(0); }	in D: tick-1s
+profile:hz:99 { exit(0); }	in D: profile-99hz
+pid1:shop:shop::Order::price:entry { exit(0); }	write pid1:shop:shop*Order*price:entry
+syscall::no such:entry { exit(0); }	write '?' in its place: syscall::no?such:entry
 EOF
 printf '#include <sys/types.h>\nBEGIN { exit(0); }\n' >"$TMP/inc.d"
 "$DTRACE" -s "$TMP/inc.d" 2>&1 | grep -q 'hint: .*-C' || { echo "no hint at -C"; bad=1; }
 "$DTRACE" -x strsiz=1 -n BEGIN 2>&1 | grep -q "hint: did you mean 'strsize'?" || { echo "no hint at an option's name"; bad=1; }
 "$DTRACE" -x bufsize=zz -n BEGIN 2>&1 | grep -q "hint: a size is expected" || { echo "no hint at an option's value"; bad=1; }
+# One message for a description with a blank in it, for arguments that are missing, and for a missing process.
+one() { [ "$(grep -c '^  --> ' "$TMP/out")" = 1 ] && grep -qF "$1" "$TMP/out" || { echo "not one message with '$1':"; cat "$TMP/out"; bad=1; }; }
+"$DTRACE" -n 'syscall::no such:entry { x = 1; } END { trace(x); }' >"$TMP/out" 2>&1
+one 'a blank ends a description'
+"$DTRACE" -s "$SRC/examples/slowcalls.d" >"$TMP/out" 2>&1
+one 'the script takes 1 argument, 0 given; its header says: Which system calls'
+"$DTRACE" -s "$SRC/examples/slowfunc.d" libc malloc >"$TMP/out" 2>&1
+one 'its header says: slowfunc.d MODULE FUNCTION'
+"$DTRACE" -x defaultargs -qn 'BEGIN { exit($target + 5); }' >"$TMP/out" 2>&1; [ $? = 5 ] || { echo 'no $target with defaultargs'; bad=1; }
+
 "$DTRACE" -n 'BEGIN { trace($1); }' word 2>&1 | grep -qF "hint: the script's argument is 'word': "'$$ in' || { echo 'no hint at $1'; bad=1; }
 
 # Of what goes wrong at run time the first of each kind says what helps, and only the first.

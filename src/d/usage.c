@@ -1,0 +1,158 @@
+/* What a script says of its arguments: how many it takes, and its header's words for them. */
+#include "d/usage.h"
+
+#include <strings.h>
+
+#include "base/str.h"
+
+#define LINE_MAX_SHOWN 160u
+
+/* ---- how many -------------------------------------------------------------------------------- */
+
+/* Behind a comment or a string that begins at p; p itself when none does. */
+static const char *skip_passive(const char *p, const char *end)
+{
+	const char *q = p;
+
+	if (end - p > 1 && p[0] == '/' && p[1] == '*') {
+		q = memmem(p + 2, (size_t)(end - p - 2), "*/", 2);
+		return q ? q + 2 : end;
+	}
+	if (*p != '"')
+		return p;
+	for (q++; q < end && *q != '"' && *q != '\n'; q++)
+		q += *q == '\\' && q + 1 < end;
+	return q < end ? q + 1 : end;
+}
+
+uint32_t usage_args_taken(const struct source *src)
+{
+	const char *p = src->text, *end = src->text + src->len;
+	uint32_t most = 0;
+
+	while (p < end) {
+		const char *behind = skip_passive(p, end);
+		uint32_t n = 0;
+
+		if (behind != p) {
+			p = behind;
+			continue;
+		}
+		if (*p++ != '$')
+			continue;
+		if (p < end && *p == '$')
+			p++;
+		for (; p < end && *p >= '0' && *p <= '9'; p++)
+			n = MIN(n * 10 + (uint32_t)(*p - '0'), 1000000u);
+		most = MAX(most, n);
+	}
+	return most;
+}
+
+/* ---- the header ------------------------------------------------------------------------------ */
+
+struct line {
+	const char *text;
+	uint32_t len;
+};
+
+/* The comment before everything but '#' lines; false when there is none. */
+static bool header_find(const struct source *src, const char **ret_from, const char **ret_to)
+{
+	const char *p = src->text, *end = src->text + src->len, *to;
+
+	for (;;) {
+		while (p < end && strchr(" \t\r\n", *p))
+			p++;
+		if (p == end || *p != '#')
+			break;
+		p = memchr(p, '\n', (size_t)(end - p));
+		if (!p)
+			return false;
+	}
+	if (end - p < 4 || p[0] != '/' || p[1] != '*')
+		return false;
+	to = memmem(p + 2, (size_t)(end - p - 2), "*/", 2);
+	*ret_from = p + 2;
+	*ret_to = to ? to : end;
+	return true;
+}
+
+/* The next line without its frame of blanks and stars; false at the end. */
+static bool line_next(const char **p, const char *to, struct line *ret)
+{
+	const char *from = *p, *nl, *end;
+
+	if (from >= to)
+		return false;
+	nl = memchr(from, '\n', (size_t)(to - from));
+	end = nl ? nl : to;
+	*p = nl ? nl + 1 : to;
+	while (from < end && strchr(" \t*", *from))
+		from++;
+	while (end > from && strchr(" \t\r*", end[-1]))
+		end--;
+	*ret = (struct line){from, (uint32_t)(end - from)};
+	return true;
+}
+
+static bool line_has(const struct line *l, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (uint32_t i = 0; len && i + len <= l->len; i++)
+		if (strncasecmp(l->text + i, word, len) == 0)
+			return true;
+	return false;
+}
+
+/* What stands behind "usage:", or the line below when that is nothing. */
+static bool usage_line(const char *from, const char *to, struct line *ret)
+{
+	struct line l;
+
+	while (line_next(&from, to, &l)) {
+		if (l.len < 5 || strncasecmp(l.text, "usage", 5) != 0)
+			continue;
+		*ret = l;
+		if (l.len > 6)
+			return true;
+		while (line_next(&from, to, ret))
+			if (ret->len)
+				return true;
+	}
+	return false;
+}
+
+static bool naming_line(const char *from, const char *to, const char *name, struct line *ret)
+{
+	while (line_next(&from, to, ret))
+		if (line_has(ret, name))
+			return true;
+	return false;
+}
+
+static bool first_line(const char *from, const char *to, struct line *ret)
+{
+	while (line_next(&from, to, ret))
+		if (ret->len)
+			return true;
+	return false;
+}
+
+const char *usage_header(struct arena *a, const struct source *src)
+{
+	const char *from, *to, *slash = strrchr(src->name, '/');
+	const char *name = slash ? slash + 1 : src->name;
+	struct line l;
+	char *text;
+
+	if (!header_find(src, &from, &to) ||
+	    (!usage_line(from, to, &l) && !naming_line(from, to, name, &l) && !first_line(from, to, &l)))
+		return NULL;
+	text = arena_strndup(a, l.text, MIN(l.len, LINE_MAX_SHOWN));
+	for (char *c = text; *c; c++) /* nothing from a script may steer the terminal */
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = ' ';
+	return text;
+}
