@@ -62,7 +62,8 @@ void fmt_print(struct printer *p, struct out *o, const struct fmt *f, struct fmt
 bool datum_of_field(struct datum *d, const struct layout *l, const struct rec_field *f,
 		    const struct rt_rec *rec, uint32_t len);
 struct datum datum_of_key(const struct agg_key *k);
-/* The number a value is, whatever its kind: bytes of 1, 2, 4, 8 count as an integer. */
+/* The number a value is, whatever its kind: bytes of 1, 2, 4, 8 count as an integer,
+ * an address with its process as the address. */
 uint64_t datum_int(const struct datum *d);
 /* Whether it is of the size of an integer. */
 bool datum_is_int(const struct datum *d);

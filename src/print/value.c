@@ -119,6 +119,8 @@ uint64_t datum_int(const struct datum *d)
 {
 	if (!d->bytes)
 		return d->ival;
+	if (d->kind >= DATUM_USYM && d->kind <= DATUM_UADDR && d->size == 2 * sizeof(uint64_t))
+		return int_at(d->bytes + sizeof(uint64_t), sizeof(uint64_t), false);
 	return is_int_size(d->size) ? int_at(d->bytes, d->size, d->is_signed) : 0;
 }
 

@@ -475,6 +475,10 @@ static void test_stacks(void)
 	fix_bytes(&f, DATUM_USYM, addr, sizeof(addr));
 	fix_field(&f, REC_INT, DATUM_SYM, 8, &addr[1]);
 	is_str(fix_fire(&f), "0x401000 0x401000", "%A");
+	fix_act(&f, ACT_PRINTF, "%p %p");
+	fix_bytes(&f, DATUM_USYM, addr, sizeof(addr));
+	fix_field(&f, REC_INT, DATUM_SYM, 8, &addr[1]);
+	is_str(fix_fire(&f), "401000 401000", "%p of usym() and sym()");
 }
 
 int main(void)
