@@ -263,7 +263,7 @@ static bool cast_is_valid(struct check *c, const struct expr *e, type_id to)
 struct expr *check_cast(struct check *c, struct expr *e)
 {
 	type_id to = decl_resolve(c, e->cast.to);
-	struct expr *o = e->cast.e = check_expr(c, e->cast.e);
+	struct expr *o = e->cast.e = check_expr_or(c, e->cast.e, D_CAST_INVAL);
 
 	if (to == TYPE_ERROR || expr_is_bad(o))
 		return expr_bad(c, e->span);
@@ -278,7 +278,7 @@ struct expr *check_cast(struct check *c, struct expr *e)
 
 struct expr *check_stringof(struct check *c, struct expr *e)
 {
-	struct expr *o = e->unary.e = check_expr(c, e->unary.e);
+	struct expr *o = e->unary.e = check_expr_or(c, e->unary.e, D_STRINGOF_TYPE);
 
 	if (expr_is_bad(o))
 		return o;

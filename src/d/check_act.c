@@ -264,7 +264,7 @@ static bool check_agg_number(struct check *c, struct expr *call, struct prog_act
 
 	if (call->call.nargs < 2)
 		return true;
-	e = arg(c, call, 1);
+	e = call->call.args[1] = check_expr_or(c, call->call.args[1], not_scalar);
 	if (expr_is_bad(e))
 		return false;
 	if (!type_is_scalar(c->types, e->type)) {

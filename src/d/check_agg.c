@@ -33,8 +33,14 @@ static bool param(struct check *c, const char *func, const char *what, struct ex
 	*ret = (int64_t)e->ival.val;
 	if (*ret >= min && *ret <= max)
 		return true;
-	check_error(c, out_of_range, e->span, "%s( ) argument #%u (%s) must be from %lld to %lld",
-		    func, i + 1, what, (long long)min, (long long)max);
+	if (min == INT64_MIN)
+		check_error(c, out_of_range, e->span,
+			    "%s( ) argument #%u (%s) must be at most %lld", func, i + 1, what,
+			    (long long)max);
+	else
+		check_error(c, out_of_range, e->span,
+			    "%s( ) argument #%u (%s) must be from %lld to %lld", func, i + 1, what,
+			    (long long)min, (long long)max);
 	return false;
 }
 
@@ -56,8 +62,13 @@ static bool lquantize_params(struct check *c, struct expr *call, int64_t *p)
 		return false;
 	}
 	if (call->call.nargs > 3 && !param(c, "lquantize", "step", call, 3, D_LQUANT_STEPTYPE,
-					   D_LQUANT_STEPVAL, 1, LQUANT_MAX, &step))
+					   D_LQUANT_STEPVAL, INT64_MIN, LQUANT_MAX, &step))
 		return false;
+	if (step <= 0) {
+		check_error(c, D_LQUANT_STEPTYPE, call->call.args[3]->span,
+			    "lquantize( ) argument #4 (step) must be a positive integer constant");
+		return false;
+	}
 	levels = (limit - base) / step;
 	if (levels == 0) {
 		check_error(c, D_LQUANT_STEPLARGE, call->span,
@@ -284,6 +295,26 @@ static bool check_same_func(struct check *c, const struct ident *id, const struc
 
 /* ---- the function ----------------------------------------------------------------------- */
 
+static void note_nameless_call(struct expr **child, void *arg)
+{
+	struct expr **found = arg, *e = *child;
+
+	if (e->kind == EXPR_CALL && e->call.fn->kind != EXPR_IDENT)
+		*found = e;
+	else if (!*found)
+		expr_each_child(e, note_nameless_call, found);
+}
+
+/* A call of what is no name, as in @ = tick-1(), which reads as tick - (1()); NULL when there is
+ * none. */
+static struct expr *call_without_name(struct expr *e)
+{
+	struct expr *found = NULL;
+
+	note_nameless_call(&e, &found);
+	return found;
+}
+
 /* The aggregating function on the right; NULL after reporting. */
 static const struct subr *agg_func(struct check *c, const char *name, struct expr *r)
 {
@@ -295,7 +326,9 @@ static const struct subr *agg_func(struct check *c, const char *name, struct exp
 		(void)check_call(c, r); /* says what is wrong with the name */
 		return NULL;
 	}
-	if (r->kind != EXPR_BAD)
+	if (call_without_name(r))
+		(void)check_call(c, call_without_name(r));
+	else if (r->kind != EXPR_BAD)
 		check_error(c, D_AGG_FUNC, r->span,
 			    "%s must be assigned the result of an aggregating function", name);
 	return NULL;
@@ -305,14 +338,15 @@ static const struct subr *agg_func(struct check *c, const char *name, struct exp
 static struct expr *agg_value(struct check *c, const struct subr *subr, struct expr *call,
 			      uint32_t n)
 {
-	struct expr *e = call->call.args[n] = check_expr(c, call->call.args[n]);
+	enum dtag tag = n ? D_PROTO_ARG : D_AGG_SCALAR;
+	struct expr *e = call->call.args[n] = check_expr_or(c, call->call.args[n], tag);
 
 	if (expr_is_bad(e))
 		return NULL;
 	if (!type_is_scalar(c->types, e->type)) {
-		check_error(c, D_AGG_SCALAR, e->span,
-			    "%s( ) argument #%u must be of scalar type, not \"%s\"", subr->name,
-			    n + 1, type_text(c, e->type));
+		check_error(c, tag, e->span,
+			    "%s( ) argument #%u%s must be of scalar type, not \"%s\"", subr->name,
+			    n + 1, n ? " (increment)" : "", type_text(c, e->type));
 		return NULL;
 	}
 	return check_convert(c, &e, TYPE_INT64) ? e : expr_cast(c, e, TYPE_INT64);

@@ -152,7 +152,7 @@ static bool is_same_tag(const struct check *c, type_id a, type_id b)
 
 static bool convert_arg(struct check *c, struct expr **arg, type_id want)
 {
-	return want != TYPE_NONE &&
+	return want != TYPE_NONE && !expr_is_dynamic(*arg) &&
 	       (check_convert(c, arg, want) || is_same_tag(c, (*arg)->type, want));
 }
 
@@ -169,7 +169,10 @@ static const char *wanted_text(struct check *c, const struct proto_arg *want)
 static bool check_arg(struct check *c, const struct subr *subr, const struct proto_arg *want,
 		      struct expr **arg, uint32_t argno)
 {
-	*arg = want->any ? check_expr(c, *arg) : check_expr_as(c, *arg, want->type);
+	*arg = want->any ? check_any(c, *arg) : check_any_as(c, *arg, want->type);
+	*arg = xlate_address(c, *arg);
+	if (want->any || !expr_is_dynamic(*arg))
+		*arg = check_value(c, *arg);
 	if (expr_is_bad(*arg))
 		return false;
 	if (want->any || convert_arg(c, arg, want->type) || convert_arg(c, arg, want->other))
@@ -178,7 +181,9 @@ static bool check_arg(struct check *c, const struct subr *subr, const struct pro
 		    "%s( ) argument #%u is incompatible with prototype:\n\tprototype: %s\n\t "
 		    "argument: %s",
 		    subr->name, argno, wanted_text(c, want), type_text(c, (*arg)->type));
-	if (type_is_integer(c->types, want->type) && type_is_pointer(c->types, (*arg)->type))
+	if (expr_is_dynamic(*arg))
+		hint_dynamic(c, *arg);
+	else if (type_is_integer(c->types, want->type) && type_is_pointer(c->types, (*arg)->type))
 		diag_hint(c->diags, "pass the address as a number: (%s)", type_text(c, want->type));
 	else if (type_is_pointer(c->types, want->type) && type_is_pointer(c->types, (*arg)->type))
 		diag_hint(c->diags, "if that is what lies there, say so with a cast: (%s)",
@@ -264,6 +269,10 @@ bool subr_use(struct check *c, const struct subr *subr, struct span at)
 	attr_use(c, at, subr->name, subr->attr);
 	if (subr->flags & SUBR_DESTRUCTIVE)
 		checker(c)->destructive = true;
+	if (subr->flags & SUBR_DESTRUCTIVE && subr->class == SUBR_FUNC && checker(c)->speculates) {
+		check_error(c, D_ACT_SPEC, at, "%s( ) may not follow speculate( )", subr->name);
+		return false;
+	}
 	if (!(subr->flags & SUBR_NOT_LINUX))
 		return true;
 	check_error(c, D_UNKNOWN, at, "%s( ) is not supported on Linux", subr->name);

@@ -198,7 +198,7 @@ static struct act_build *act_jump(struct clause_build *b, enum act_kind kind, st
  */
 static void check_if(struct clause_build *b, struct stmt *s)
 {
-	struct expr *cond = check_expr(b->c, s->e);
+	struct expr *cond = check_expr_or(b->c, s->e, D_OP_SCALAR);
 	struct act_build *brz = act_jump(b, ACT_BRZ, cond->span), *jmp;
 	struct path_rules before = b->path, then;
 
@@ -232,6 +232,7 @@ static void check_if(struct clause_build *b, struct stmt *s)
 static void check_stmts(struct clause_build *b, struct stmt **stmts, uint32_t n)
 {
 	for (uint32_t i = 0; i < n && diags_count(b->c->diags) < DIAG_MAX; i++) {
+		checker(b->c)->speculates = b->path.speculates;
 		if (stmts[i]->kind == STMT_IF)
 			check_if(b, stmts[i]);
 		else
@@ -320,8 +321,9 @@ static void check_pred(struct check *c, struct clause_trees *t)
 	if (!t->pred)
 		return;
 	diag_set_where(c->diags, DIAG_IN_PREDICATE);
+	checker(c)->speculates = false; /* the actions may have been checked before */
 	c->in_predicate = true;
-	t->pred = check_expr(c, t->pred);
+	t->pred = check_expr_or(c, t->pred, D_PRED_SCALAR);
 	if (!expr_is_bad(t->pred) && !type_is_scalar(c->types, t->pred->type))
 		check_error(c, D_PRED_SCALAR, t->pred->span,
 			    "predicate result must be of scalar type, not \"%s\"",

@@ -261,19 +261,30 @@ struct expr *check_any(struct check *c, struct expr *e)
 	return checked;
 }
 
-struct expr *check_value(struct check *c, struct expr *e)
+void hint_dynamic(struct check *c, const struct expr *e)
+{
+	if (e->kind == EXPR_AGG)
+		diag_hint(c->diags,
+			  "printa(@%s) prints it; what is to be computed with goes into a variable",
+			  e->agg.name);
+	else
+		diag_hint(c->diags, "name the member that is wanted: value%smember",
+			  type_is_pointer(c->types, e->type) ? "->" : ".");
+}
+
+struct expr *check_value_or(struct check *c, struct expr *e, enum dtag not_value)
 {
 	e = xlate_address(c, e);
 	if (e->kind == EXPR_AGG)
-		return expr_fail(c, D_CG_DYN, e->span,
-				 "aggregation @%s has no value that an expression could use",
-				 e->agg.name);
-	if (e->kind == EXPR_XLATE) {
-		check_error(c, D_CG_DYN, e->span,
+		check_error(c, not_value, e->span,
+			    "aggregation @%s has no value that an expression could use",
+			    e->agg.name);
+	else if (e->kind == EXPR_XLATE)
+		check_error(c, not_value, e->span,
 			    "translated value of type \"%s\" can only be used through its members",
 			    type_text(c, e->type));
-		diag_hint(c->diags, "name the member that is wanted: value%smember",
-			  type_is_pointer(c->types, e->type) ? "->" : ".");
+	if (expr_is_dynamic(e)) {
+		hint_dynamic(c, e);
 		return expr_bad(c, e->span);
 	}
 	if (type_is_float(c->types, e->type) && type_size(c->types, e->type) > sizeof(uint64_t))
@@ -283,9 +294,19 @@ struct expr *check_value(struct check *c, struct expr *e)
 	return e;
 }
 
+struct expr *check_value(struct check *c, struct expr *e)
+{
+	return check_value_or(c, e, D_CG_DYN);
+}
+
 struct expr *check_expr(struct check *c, struct expr *e)
 {
 	return check_value(c, check_any(c, e));
+}
+
+struct expr *check_expr_or(struct check *c, struct expr *e, enum dtag not_value)
+{
+	return check_value_or(c, check_any(c, e), not_value);
 }
 
 bool check_const(struct check *c, struct expr *e, int64_t *ret_val)

@@ -136,6 +136,7 @@ struct checker {
 	const struct probe_desc *attrs_of;
 	bool blank_failed; /* the clause before is a description that failed, and a blank */
 	bool destructive; /* the current clause calls something that is */
+	bool speculates;  /* speculate() stands before the current statement */
 	struct pending_pragma *pending;
 	uint32_t ntrouble;  /* reports and poison nodes so far: none means that all is well */
 	const struct expr *unquoted; /* what stands where a string belongs, while its first word is looked up */
@@ -168,6 +169,12 @@ static inline bool expr_is_bad(const struct expr *e)
 	return e->type == TYPE_ERROR;
 }
 
+/* An aggregation or a translated value, where check_any() and xlate_address() have left one. */
+static inline bool expr_is_dynamic(const struct expr *e)
+{
+	return e->kind == EXPR_AGG || e->kind == EXPR_XLATE;
+}
+
 /* The literal (or folded) integer 0. */
 static inline bool expr_is_zero(struct check *c, const struct expr *e)
 {
@@ -193,6 +200,14 @@ struct stmt **stmts_clone(struct arena *a, struct stmt *const *stmts, uint32_t n
 struct expr *check_any(struct check *c, struct expr *e);
 /* Reports that e is no value; used where check_any()'s result must be one after all. */
 struct expr *check_value(struct check *c, struct expr *e);
+/*
+ * The same where an aggregation or a translated value is wrong for a reason of the place: the tag
+ * is the one that an operand of a wrong type has there.
+ */
+struct expr *check_value_or(struct check *c, struct expr *e, enum dtag not_value);
+struct expr *check_expr_or(struct check *c, struct expr *e, enum dtag not_value);
+/* What to do about a value of dynamic type: expr_is_dynamic(). */
+void hint_dynamic(struct check *c, const struct expr *e);
 /* Wraps e into an implicit conversion to a type; folds constants. */
 struct expr *expr_cast(struct check *c, struct expr *e, type_id to);
 /*
@@ -307,9 +322,9 @@ struct hashmap *session_map(struct dsession *s); /* a hash map that ends with th
 
 /* Does e, unchecked, begin with a name that means nothing, as bash and systemd-journald do? */
 bool expr_is_unquoted(struct check *c, const struct expr *e);
-/* check_expr() of what stands where a value of that type belongs: when that is a string, the report of a
- * name that means nothing says how text is written. */
-struct expr *check_expr_as(struct check *c, struct expr *e, type_id type);
+/* check_any() of what stands where a value of that type belongs: when that is a string, the report
+ * of a name that means nothing says how text is written. */
+struct expr *check_any_as(struct check *c, struct expr *e, type_id type);
 /* How text is written, when the name that means nothing is the first word of it, else NULL. */
 const char *unquoted_hint(struct check *c, const struct expr *name);
 /* Adds to the latest error how text is written, if e is a character constant: 'bash'. */

@@ -95,7 +95,8 @@ static struct expr *unary_value(struct check *c, struct expr *e, type_id type)
 
 static struct expr *check_arith_unary(struct check *c, struct expr *e)
 {
-	struct expr *o = e->unary.e = check_expr(c, e->unary.e);
+	struct expr *o = e->unary.e =
+		check_expr_or(c, e->unary.e, e->unary.op == OP_BITNOT ? D_OP_INT : D_OP_ARITH);
 	const char *op = op_text(e->unary.op);
 
 	if (expr_is_bad(o))
@@ -111,7 +112,7 @@ static struct expr *check_arith_unary(struct check *c, struct expr *e)
 
 static struct expr *check_not(struct check *c, struct expr *e)
 {
-	struct expr *o = e->unary.e = check_expr(c, e->unary.e);
+	struct expr *o = e->unary.e = check_expr_or(c, e->unary.e, D_OP_SCALAR);
 
 	if (expr_is_bad(o))
 		return o;
@@ -185,8 +186,8 @@ static struct expr *check_incdec(struct check *c, struct expr *e)
 	const char *op = op_text(e->unary.op);
 	struct expr *o = e->unary.e;
 
-	o = e->unary.e =
-		check_is_new_var(c, o) ? check_create_var(c, o, TYPE_INT64) : check_expr(c, o);
+	o = e->unary.e = check_is_new_var(c, o) ? check_create_var(c, o, TYPE_INT64)
+						: check_expr_or(c, o, D_OP_SCALAR);
 	if (expr_is_bad(o))
 		return o;
 	if (!type_is_scalar(c->types, o->type))
@@ -424,26 +425,39 @@ static struct expr *enum_tag(struct check *c, const struct expr *l, struct expr 
 	return r;
 }
 
+/* What an operand of a wrong type is reported as. */
+static enum dtag operand_tag(enum expr_op op)
+{
+	if (op == OP_ADD || op == OP_SUB)
+		return D_OP_INCOMPAT;
+	if (op >= OP_LAND)
+		return D_OP_SCALAR;
+	return op == OP_MUL || op == OP_DIV ? D_OP_ARITH : D_OP_INT;
+}
+
 static void check_compared(struct check *c, struct expr *e)
 {
 	struct expr **l = &e->binary.l, **r = &e->binary.r;
 
 	if (expr_is_unquoted(c, *l)) { /* bash == execname */
-		*r = check_expr(c, *r);
-		*l = check_expr_as(c, *l, (*r)->type);
+		*r = check_expr_or(c, *r, D_OP_INCOMPAT);
+		*l = check_value_or(c, check_any_as(c, *l, (*r)->type), D_OP_INCOMPAT);
 		return;
 	}
-	*l = check_expr(c, *l);
-	*r = check_expr_as(c, enum_tag(c, *l, *r), (*l)->type);
+	*l = check_expr_or(c, *l, D_OP_INCOMPAT);
+	*r = enum_tag(c, *l, *r);
+	*r = check_value_or(c, check_any_as(c, *r, (*l)->type), D_OP_INCOMPAT);
 }
 
 struct expr *check_binary(struct check *c, struct expr *e)
 {
+	enum dtag tag = operand_tag(e->binary.op);
+
 	if (op_is_compare(e->binary.op)) {
 		check_compared(c, e);
 	} else {
-		e->binary.l = check_expr(c, e->binary.l);
-		e->binary.r = check_expr(c, e->binary.r);
+		e->binary.l = check_expr_or(c, e->binary.l, tag);
+		e->binary.r = check_expr_or(c, e->binary.r, tag);
 	}
 	if (expr_is_bad(e->binary.l) || expr_is_bad(e->binary.r))
 		return expr_bad(c, e->span);
@@ -517,7 +531,7 @@ struct expr *check_cond(struct check *c, struct expr *e)
 {
 	struct expr *t, *f;
 
-	e->cond.c = check_expr(c, e->cond.c);
+	e->cond.c = check_expr_or(c, e->cond.c, D_OP_SCALAR);
 	e->cond.t = t = check_operand(c, "?:", e->cond.t);
 	e->cond.f = f = check_operand(c, "?:", e->cond.f);
 	if (expr_is_bad(e->cond.c) || expr_is_bad(t) || expr_is_bad(f))

@@ -59,6 +59,26 @@ static bool take_dynamic(struct check *c, struct fmt_args *f, const char *what)
 	return true;
 }
 
+/* The type of a datum as D names it: a stack is recorded by a number, an address with its process.
+ */
+static type_id datum_type(type_id type, enum datum_kind kind)
+{
+	switch (kind) {
+	case DATUM_INT:
+	case DATUM_STRING:
+	case DATUM_BYTES:
+	case DATUM_STRUCT: return type;
+	case DATUM_STACK:
+	case DATUM_USTACK: return TYPE_STACK;
+	case DATUM_SYM:
+	case DATUM_MOD: return TYPE_SYMADDR;
+	case DATUM_USYM:
+	case DATUM_UMOD:
+	case DATUM_UADDR: return TYPE_USYMADDR;
+	}
+	BUG("datum kind %d", (int)kind);
+}
+
 static void fail_arg_type(struct check *c, const char *func, uint32_t argno, uint32_t convno,
 			  const struct prog_conv *conv, struct span at, type_id type)
 {
@@ -83,7 +103,13 @@ static bool take_value(struct check *c, struct fmt_args *f, const struct prog_co
 	}
 	e = f->args[f->next++];
 	key = check_key_call(c, e, &kind);
-	e = key ? key : check_expr(c, e);
+	e = key ? key : xlate_address(c, check_any(c, e));
+	if (expr_is_dynamic(e)) {
+		fail_arg_type(c, f->func, f->next + 1, f->conv, conv, e->span, e->type);
+		hint_dynamic(c, e);
+		return false;
+	}
+	e = check_value(c, e);
 	if (expr_is_bad(e))
 		return false;
 	if (!key) {
@@ -93,7 +119,8 @@ static bool take_value(struct check *c, struct fmt_args *f, const struct prog_co
 		kind = datum_kind_of(c, e->type);
 	}
 	if (!fmt_conv_accepts(conv, c->types, e->type, kind)) {
-		fail_arg_type(c, f->func, f->next + 1, f->conv, conv, e->span, e->type);
+		fail_arg_type(c, f->func, f->next + 1, f->conv, conv, e->span,
+			      datum_type(e->type, kind));
 		return false;
 	}
 	/* in the process that fires: what is recorded says which that is */
@@ -157,9 +184,19 @@ bool act_check_printf(struct check *c, struct expr *call, struct prog_act *act)
 	return check_formatted(c, call, act, false);
 }
 
-/* freopen("") goes back to the original output. */
+/*
+ * freopen("") goes back to the original output. Other DTraces hand that on as the name ".", which
+ * is reserved therefore; here, too, no file can have it.
+ */
 bool act_check_freopen(struct check *c, struct expr *call, struct prog_act *act)
 {
+	const struct expr *name = call->call.nargs ? call->call.args[0] : NULL;
+
+	if (name && name->kind == EXPR_STR && strcmp(name->str.p, ".") == 0) {
+		check_error(c, D_FREOPEN_INVALID, name->span,
+			    "freopen( ) argument #1 cannot be \".\"");
+		return false;
+	}
 	return check_formatted(c, call, act, true);
 }
 
@@ -196,7 +233,8 @@ static bool check_key_conv(struct check *c, const struct ident *agg, const struc
 	}
 	if (fmt_conv_accepts(conv, c->types, agg->keys[n], agg->agg->key_kinds[n]))
 		return true;
-	fail_arg_type(c, "printa", n + 1, convno, conv, at, agg->keys[n]);
+	fail_arg_type(c, "printa", n + 1, convno, conv, at,
+		      datum_type(agg->keys[n], agg->agg->key_kinds[n]));
 	return false;
 }
 

@@ -46,15 +46,15 @@ bool expr_is_unquoted(struct check *c, const struct expr *e)
 	       first->ident.scope == SCOPE_GLOBAL && check_is_new_var(c, first);
 }
 
-struct expr *check_expr_as(struct check *c, struct expr *e, type_id type)
+struct expr *check_any_as(struct check *c, struct expr *e, type_id type)
 {
 	struct checker *ck = checker(c);
 	const struct expr *outer = ck->unquoted;
 
 	if (!type_is_strcompat(c->types, type) || !expr_is_unquoted(c, e))
-		return check_expr(c, e);
+		return check_any(c, e);
 	ck->unquoted = e;
-	e = check_expr(c, e);
+	e = check_any(c, e);
 	ck->unquoted = outer;
 	return e;
 }

@@ -54,7 +54,8 @@ static bool is_address(const struct types *t, type_id type)
 
 static bool accept_pointer(const struct types *t, type_id type, enum datum_kind kind)
 {
-	return kind != DATUM_STRING && is_address(t, type);
+	return kind != DATUM_STRING && kind != DATUM_STACK && kind != DATUM_USTACK &&
+	       is_address(t, type);
 }
 
 static bool accept_symbol(const struct types *t, type_id type, enum datum_kind kind)

@@ -1,1 +1,1 @@
-BEGIN { @a = sum("a"); @q = quantize(1, execname); }
+BEGIN { @a = sum("a"); @b = count(); @c = sum(@b); }

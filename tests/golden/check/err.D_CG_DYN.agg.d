@@ -1,1 +1,1 @@
-BEGIN { @a = count(); x = @a; trace(1 + @a); }
+BEGIN { @a = count(); x = @a; trace(*@a); }

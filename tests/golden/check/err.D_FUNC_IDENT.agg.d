@@ -1,0 +1,2 @@
+/* the name of a probe is no function */
+BEGIN { @ = tick-1(); }
