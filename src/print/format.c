@@ -37,11 +37,8 @@ static size_t utf8_put(char *buf, uint32_t ch)
 	return 1;
 }
 
-/* Precision is in bytes, as in C; a character is never cut. */
 static void wide_string(struct out *o, const struct spec *s, const struct datum *d)
 {
-	size_t max = s->prec >= 0 ? (size_t)s->prec : SIZE_MAX;
-	struct spec whole = {s->flags, s->width, -1};
 	struct out text = {0};
 
 	for (uint32_t i = 0; i + 4 <= d->size; i += 4) {
@@ -53,11 +50,9 @@ static void wide_string(struct out *o, const struct spec *s, const struct datum 
 		if (!ch)
 			break;
 		len = utf8_put(buf, ch);
-		if (text.len + len > max)
-			break;
 		out_add(&text, buf, len);
 	}
-	out_text(o, &whole, text.data, text.len);
+	out_text(o, s, text.data, text.len);
 	out_deinit(&text);
 }
 

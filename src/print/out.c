@@ -56,11 +56,13 @@ static size_t pad_of(const struct spec *s, size_t len)
 
 void out_text(struct out *o, const struct spec *s, const char *text, size_t len)
 {
-	size_t pad;
+	size_t pad, columns = 0;
 
 	if (s->prec >= 0)
-		len = MIN(len, (size_t)s->prec);
-	pad = pad_of(s, len);
+		len = text_fit(text, len, (size_t)s->prec, &columns);
+	else if (s->width > 0)
+		columns = text_columns(text, len);
+	pad = pad_of(s, columns);
 	if (pad && !(s->flags & CONV_LEFT))
 		out_pad(o, ' ', pad);
 	out_add(o, text, len);

@@ -11,6 +11,7 @@
  */
 #pragma once
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "agg/agg.h"
@@ -51,6 +52,8 @@ struct print_hooks {
 	void (*fault)(void *ctx, uint32_t clause, uint32_t probe, const char *text);
 	/* Before printa(), clear() and friends: brings the snapshot up to date. */
 	struct err *(*snap)(void *ctx);
+	/* How many signals to end have come (dtrace_interrupt()); NULL: none ever. */
+	const volatile sig_atomic_t *interrupts;
 };
 
 struct printer *printer_create(const struct layout *l, struct probes *probes, struct aggs *aggs,

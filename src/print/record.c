@@ -67,12 +67,14 @@ struct err *printer_flush(struct printer *p, FILE *fp)
 {
 	FILE *to = printer_fp(p, fp);
 	size_t len = p->out.len;
+	int sys;
 
 	p->out.len = 0;
 	if (p->is_capture && fflush(p->redirect) != 0)
 		return err_sys(errno, "failed to write to freopen() file");
-	if ((len && fwrite(p->out.data, 1, len, to) != len) || fflush(to) != 0)
-		return err_sys(errno, "failed to write to %s",
+	sys = sink_write(to, p->out.data, len, p->hooks.interrupts);
+	if (sys)
+		return err_sys(sys, "failed to write to %s",
 			       to == p->redirect ? "freopen() file"
 			       : to == stdout	 ? "stdout"
 						 : "output file");
@@ -87,6 +89,7 @@ const struct probe_text *printer_probe(struct printer *p, uint32_t id)
 	struct strbuf col = {0};
 	struct probe_text *pt;
 	const char *id_column;
+	size_t columns;
 	uint32_t old = p->probe_texts.len;
 
 	if (id < old && p->probe_texts.data[id].probe)
@@ -103,7 +106,9 @@ const struct probe_text *printer_probe(struct printer *p, uint32_t id)
 	pt = &p->probe_texts.data[id];
 	pt->probe = probe;
 	id_column = arena_printf(p->scratch, "%6u ", id);
-	pt->column = arena_printf(p->arena, "%s%32s ", id_column, strbuf_text(&col));
+	columns = text_columns(strbuf_text(&col), col.len);
+	pt->column = arena_printf(p->arena, "%s%*s%s ", id_column, columns < 32 ? 32 - (int)columns : 0,
+				  "", strbuf_text(&col));
 	pt->len = (uint32_t)strlen(pt->column);
 	pt->func_off = (uint32_t)strlen(id_column);
 	strbuf_deinit(&col);
@@ -180,7 +185,7 @@ static void print_flow_column(struct printer *p, struct flow_cpu *fc, const stru
 		out_addc(&p->out, ':');
 		out_adds(&p->out, pr->name);
 	}
-	used = p->out.len - start;
+	used = text_columns(p->out.data + start, p->out.len - start);
 	if (used < 41)
 		out_pad(&p->out, ' ', 41 - used);
 	out_addc(&p->out, ' ');

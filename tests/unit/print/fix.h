@@ -159,7 +159,11 @@ static inline void fix_init(struct fix *f)
 	f->probes = probes_create();
 	probes_add_at(f->probes, &fix_dtrace, 0, "", "", "BEGIN", 0);
 	f->opts = (struct print_opts){.quiet = true, .stackindent = 14};
-	f->hooks = (struct print_hooks){f, fix_exit, fix_setopt, fix_fault, fix_snap};
+	f->hooks = (struct print_hooks){.ctx = f,
+						.exit = fix_exit,
+						.setopt = fix_setopt,
+						.fault = fix_fault,
+						.snap = fix_snap};
 	f->probe = 1;
 	fix_reset(f);
 }

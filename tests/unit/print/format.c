@@ -235,7 +235,34 @@ static void test_wide(void)
 	fix_act(&f, ACT_PRINTF, "%ls|%8ws|%.3ls");
 	for (int i = 0; i < 3; i++)
 		fix_bytes(&f, DATUM_BYTES, text, sizeof(text));
-	is_str(fix_fire(&f), "h\xc3\xa9\xe2\x82\xac|  h\xc3\xa9\xe2\x82\xac|h\xc3\xa9", "wide strings");
+	is_str(fix_fire(&f), "h\xc3\xa9\xe2\x82\xac|     h\xc3\xa9\xe2\x82\xac|h\xc3\xa9\xe2\x82\xac", "wide strings");
+}
+
+/* Fields are columns of a terminal, whatever the locale is. */
+static void test_columns(void)
+{
+	static const struct {
+		const char *fmt, *text, *want;
+	} cases[] = {
+		{"[%6s]", "h\u00e9", "[    h\u00e9]"},
+		{"[%-6s]", "\u6f22\u5b57", "[\u6f22\u5b57  ]"},
+		{"[%-4s]", "e\u0301", "[e\u0301   ]"}, /* a mark on the letter before */
+		{"[%-4s]", "\U0001f600", "[\U0001f600  ]"},
+		{"[%.3s]", "\u6f22\u5b57", "[\u6f22]"}, /* no half character */
+		{"[%.1s]", "e\u0301x", "[e\u0301]"},
+		{"[%4.2s]", "\u00e9\u00e9\u00e9", "[  \u00e9\u00e9]"},
+		{"[%5s]", "\xc3(", "[   \xc3(]"}, /* no UTF-8: a column a byte */
+		{"[%5s]", "\xff\xfe", "[   \xff\xfe]"},
+		{"[%5s]", "\xe6\xbc", "[   \xe6\xbc]"},
+		{"[%5s]", "\xc0\x80", "[   \xc0\x80]"},
+		{"[%3s]", "\u6f22\u5b57", "[\u6f22\u5b57]"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		fix_act(&f, ACT_PRINTF, cases[i].fmt);
+		fix_bytes(&f, DATUM_STRING, cases[i].text, strlen(cases[i].text));
+		is_str(fix_fire(&f), cases[i].want, cases[i].fmt);
+	}
 }
 
 static void test_args(void)
@@ -491,6 +518,7 @@ int main(void)
 	test_against_libc();
 	test_strings();
 	test_wide();
+	test_columns();
 	test_args();
 	test_floats();
 	test_table();
