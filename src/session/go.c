@@ -449,6 +449,7 @@ static struct err *make_consumer(dtrace_hdl_t *h)
 		.setopt = hook_setopt,
 		.fault = hook_fault,
 		.snap = hook_snap,
+		.interrupts = &h->is_interrupted,
 	};
 	h->specs = specs_create(h->layout, h->maps->spec, (uint64_t)h->opts.val[OPT_specsize]);
 	if (h->opts.val[OPT_bufpolicy] == BUFPOLICY_RING)

@@ -133,7 +133,7 @@ struct dtrace_hdl {
 	bool libraries_loaded; /* those of -L folders */
 	struct libs *libs;     /* library.c; NULL until one is needed */
 	bool is_active, is_stopped, is_ended, exit_seen; /* is_ended: END has fired */
-	volatile sig_atomic_t is_interrupted; /* dtrace_interrupt() */
+	volatile sig_atomic_t is_interrupted; /* calls of dtrace_interrupt() */
 	int exit_status;
 
 	/* consuming (work.c); times in ns of CLOCK_MONOTONIC */

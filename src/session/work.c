@@ -202,7 +202,7 @@ int dtrace_stop(dtrace_hdl_t *dtp)
 
 void dtrace_interrupt(dtrace_hdl_t *dtp)
 {
-	dtp->is_interrupted = 1;
+	dtp->is_interrupted++;
 }
 
 /* ---- the public loop ------------------------------------------------------------------------ */

@@ -1,8 +1,10 @@
 /* Entry point of the dtrace command: reads the flags, opens the library, picks the mode. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd.h"
 
@@ -204,6 +206,17 @@ static void start_targets(struct cmd *c)
 	}
 }
 
+/*
+ * A stream that the caller has closed must not become a file of ours: text would go into whatever has its number. What is
+ * opened for standard output cannot be written, so that lost output is an error.
+ */
+static void open_closed_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)!open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 static void open_output(struct cmd *c)
 {
 	c->out = stdout;
@@ -220,6 +233,7 @@ int main(int argc, char **argv)
 	int status = E_SUCCESS;
 	bool help;
 
+	open_closed_streams();
 	if (argc == 1)
 		usage();
 	c.progs = calloc((size_t)argc, sizeof(*c.progs));

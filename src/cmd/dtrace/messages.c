@@ -79,8 +79,14 @@ void cmd_fatal_sys(struct cmd *c, int sys, const char *fmt, ...)
 void cmd_exit(struct cmd *c, int status)
 {
 	dtrace_hdl_t *dtp = c->dtp;
+	FILE *out = c->out ? c->out : stdout;
 
-	fflush(c->out ? c->out : stdout);
+	/* an error status has its message already */
+	if ((fflush(out) != 0 || ferror(out)) && status != E_ERROR) {
+		fprintf(stderr, "dtrace: failed to write to %s: %s\n", c->out_path ? c->out_path : "<stdout>",
+			strerror(errno));
+		status = E_ERROR;
+	}
 	c->dtp = NULL; /* a signal may come in what follows */
 	dtrace_close(dtp);
 	exit(status);

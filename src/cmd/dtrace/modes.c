@@ -49,6 +49,8 @@ void cmd_compile(struct cmd *c)
 	}
 }
 
+static volatile sig_atomic_t interrupts; /* signals that end the run */
+
 /* ---- output ------------------------------------------------------------------------------------- */
 
 static const char *out_name(const struct cmd *c)
@@ -65,6 +67,19 @@ static void flush_output(struct cmd *c)
 		return;
 	}
 	cmd_fatal_sys(c, errno, "failed to write to %s", out_name(c));
+}
+
+/* Ends the command if the library has failed because output could not be written. */
+static void fail_on_output(struct cmd *c)
+{
+	int sys = dtrace_errno(c->dtp);
+
+	if (!ferror(c->out))
+		return;
+	if (interrupts > 1 && sys == EINTR) /* at once, that was what the second signal asked for */
+		clearerr(c->out);
+	else
+		cmd_fatal_sys(c, sys, "failed to write to %s", out_name(c));
 }
 
 /* ---- -l ----------------------------------------------------------------------------------------- */
@@ -122,8 +137,11 @@ int cmd_list(struct cmd *c)
 
 /* ---- tracing ------------------------------------------------------------------------------------ */
 
-/* One ^C ends the run properly; a second one means at once, without the aggregations. */
-static volatile sig_atomic_t interrupts, newline_due;
+/*
+ * One ^C ends the run properly, as a lost terminal does (SIGHUP; not under nohup); a second one means at once, without
+ * the aggregations.
+ */
+static volatile sig_atomic_t newline_due;
 static const struct cmd *interrupted; /* its handle is NULL when the end has come */
 
 static void on_interrupt(int sig)
@@ -137,7 +155,7 @@ static void on_interrupt(int sig)
 
 static void catch_signals(const struct cmd *c)
 {
-	static const int signals[] = {SIGINT, SIGTERM};
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction act = {.sa_handler = on_interrupt}, old;
 
 	interrupted = c;
@@ -211,8 +229,7 @@ static void consume(struct cmd *c)
 		case DTRACE_WORKSTATUS_DONE: done = true; break;
 		case DTRACE_WORKSTATUS_OKAY: break;
 		case DTRACE_WORKSTATUS_ERROR:
-			if (ferror(c->out))
-				cmd_fatal_sys(c, dtrace_errno(c->dtp), "failed to write to %s", out_name(c));
+			fail_on_output(c);
 			if (interrupts < 2)
 				cmd_fatal(c, "processing aborted");
 			done = true;
@@ -241,8 +258,11 @@ int cmd_run(struct cmd *c)
 	if (dtrace_proc_continue(c->dtp) != 0)
 		cmd_fatal(c, "failed to release the traced processes");
 	consume(c);
-	if (interrupts < 2 && dtrace_aggregate_print(c->dtp, c->out) != 0)
-		cmd_fatal(c, "failed to print aggregations");
+	if (interrupts < 2 && dtrace_aggregate_print(c->dtp, c->out) != 0) {
+		fail_on_output(c);
+		if (interrupts < 2)
+			cmd_fatal(c, "failed to print aggregations");
+	}
 	flush_output(c);
 	status = dtrace_exit_status(c->dtp);
 	return status < 0 ? E_SUCCESS : status & 0xff;

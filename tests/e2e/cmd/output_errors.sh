@@ -13,3 +13,16 @@ x" ] && [ ! -s "$TMP/err" ] || { cat "$TMP/out" "$TMP/err"; exit 1; }
 # -o appends
 for i in 1 2; do "$DTRACE" -qn 'BEGIN { printf("run '$i'\n"); exit(0); }' -o "$TMP/log" || exit 1; done
 [ "$(grep -c '^run [12]$' "$TMP/log")" = 2 ] || { cat "$TMP/log"; exit 1; }
+# nothing is lost without a message, whatever was to be written, on a full disk or to a stream that is closed
+lost()
+{
+	sh -c "$1" 2>"$TMP/err" && { echo "went unnoticed: $1"; exit 1; }
+	[ "$(cat "$TMP/err")" = "dtrace: failed to write to <stdout>: $2" ] || { echo "$1"; cat "$TMP/err"; exit 1; }
+}
+agg='BEGIN { @ = count(); exit(0); }'
+for args in -V --help "-e -v -n 'BEGIN { trace(1); }'" "-qn '$agg'" "-l -n BEGIN"; do
+	lost "\"$DTRACE\" $args >/dev/full" "No space left on device"
+	lost "\"$DTRACE\" $args >&-" "Bad file descriptor"
+done
+"$DTRACE" -qn 'BEGIN { printf("x\n"); exit(4); }' -o "$TMP/closed" <&- >&- 2>&-
+[ $? = 4 ] && grep -q x "$TMP/closed" || { echo "-o does not need the streams"; exit 1; }
