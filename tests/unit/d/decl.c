@@ -85,6 +85,8 @@ static const struct { const char *d, *expr; long long want; } accepted[] = {
 	{ "", "sizeof (signed char)", 1 },
 	{ "", "sizeof (int long unsigned)", 8 },
 	{ "", "sizeof (long double)", 16 },
+	{ "", "sizeof (NULL)", 8 },
+	{ "struct s { unsigned a:3, b:7; char c; int d:20, e:20; };", "sizeof (struct s) * 100 + offsetof(struct s, c)", 1202 },
 	{ "", "sizeof (char *[3])", 24 },
 	{ "", "sizeof (int [2][3])", 24 },
 	{ "", "sizeof (int (*)[3])", 8 },
