@@ -53,7 +53,7 @@ static uint32_t *slot_find(const struct hashmap *m, const void *key, size_t len,
 
 void *hashmap_find(const struct hashmap *m, const void *key, size_t len)
 {
-	uint32_t *slot = slot_find(m, key, len, hash_bytes(key, len, 0));
+	uint32_t *slot = slot_find(m, key, len, hash_bytes(key, len));
 
 	return *slot ? m->entries.data[*slot - 1].value : NULL;
 }
@@ -80,7 +80,7 @@ static void hashmap_rehash(struct hashmap *m)
 
 void hashmap_set(struct hashmap *m, const void *key, size_t len, void *value)
 {
-	uint64_t hash = hash_bytes(key, len, 0);
+	uint64_t hash = hash_bytes(key, len);
 	uint32_t *slot = slot_find(m, key, len, hash);
 	void *copy;
 
@@ -101,7 +101,7 @@ void hashmap_set(struct hashmap *m, const void *key, size_t len, void *value)
 
 void hashmap_remove(struct hashmap *m, const void *key, size_t len)
 {
-	uint32_t *slot = slot_find(m, key, len, hash_bytes(key, len, 0));
+	uint32_t *slot = slot_find(m, key, len, hash_bytes(key, len));
 	struct entry *e;
 
 	if (!*slot)

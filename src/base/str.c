@@ -1,6 +1,8 @@
 /* Text buffer and interning string table. */
 #include "base/str.h"
 
+#include <sys/auxv.h>
+
 void strbuf_deinit(struct strbuf *b)
 {
 	free(b->data);
@@ -72,17 +74,65 @@ const char *strbuf_text(const struct strbuf *b)
 	return b->data ? b->data : "";
 }
 
-uint64_t hash_bytes(const void *p, size_t len, uint64_t seed)
-{
-	const unsigned char *s = p;
-	uint64_t h = seed ^ 0xcbf29ce484222325ull; /* FNV-1a, 64 bit, then a finaliser */
+/* ---- hashing -------------------------------------------------------------------------------- */
 
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ s[i]) * 0x100000001b3ull;
-	h ^= h >> 33;
-	h *= 0xff51afd7ed558ccdull;
-	return h ^ h >> 33;
+struct sip {
+	uint64_t v0, v1, v2, v3;
+};
+
+static uint64_t rotate_left(uint64_t x, int n)
+{
+	return x << n | x >> (64 - n);
 }
+
+static void sip_round(struct sip *s)
+{
+	s->v0 += s->v1;
+	s->v1 = rotate_left(s->v1, 13) ^ s->v0;
+	s->v0 = rotate_left(s->v0, 32);
+	s->v2 += s->v3;
+	s->v3 = rotate_left(s->v3, 16) ^ s->v2;
+	s->v0 += s->v3;
+	s->v3 = rotate_left(s->v3, 21) ^ s->v0;
+	s->v2 += s->v1;
+	s->v1 = rotate_left(s->v1, 17) ^ s->v2;
+	s->v2 = rotate_left(s->v2, 32);
+}
+
+static void sip_word(struct sip *s, uint64_t word)
+{
+	s->v3 ^= word;
+	sip_round(s);
+	s->v0 ^= word;
+}
+
+/* SipHash-1-3. The kernel gives each process 16 random bytes (AT_RANDOM, getauxval(3)): they are the key. */
+uint64_t hash_bytes(const void *p, size_t len)
+{
+	const void *random = (const void *)getauxval(AT_RANDOM);
+	const unsigned char *at = p, *end = at + len - len % 8;
+	uint64_t key[2] = {0}, word;
+	struct sip s;
+
+	if (random)
+		memcpy(key, random, sizeof(key));
+	s = (struct sip){key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d, key[0] ^ 0x6c7967656e657261,
+			 key[1] ^ 0x7465646279746573};
+	for (; at < end; at += 8) {
+		memcpy(&word, at, 8);
+		sip_word(&s, word);
+	}
+	word = (uint64_t)len << 56;
+	for (size_t i = 0; i < len % 8; i++)
+		word |= (uint64_t)end[i] << (8 * i);
+	sip_word(&s, word);
+	s.v2 ^= 0xff;
+	for (int i = 0; i < 3; i++)
+		sip_round(&s);
+	return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
+}
+
+/* ---- interned strings ----------------------------------------------------------------------- */
 
 struct strtab {
 	struct strbuf bytes;
@@ -92,7 +142,7 @@ struct strtab {
 
 static uint32_t *strtab_slot(const struct strtab *t, const char *s, size_t len)
 {
-	uint32_t i = (uint32_t)hash_bytes(s, len, 0) & (t->nslots - 1);
+	uint32_t i = (uint32_t)hash_bytes(s, len) & (t->nslots - 1);
 
 	for (;; i = (i + 1) & (t->nslots - 1)) {
 		const char *have;

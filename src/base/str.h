@@ -37,5 +37,8 @@ const char *strtab_get(const struct strtab *t, uint32_t off);
 const char *strtab_data(const struct strtab *t);
 size_t strtab_size(const struct strtab *t);
 
-/* 64-bit hash of bytes, for tables in this process (not keyed against hostile input). */
-uint64_t hash_bytes(const void *p, size_t len, uint64_t seed);
+/*
+ * 64-bit hash of bytes, for tables in this process. It has a secret of the process in it: who chooses names for us to
+ * read cannot choose ones that collide.
+ */
+uint64_t hash_bytes(const void *p, size_t len);
