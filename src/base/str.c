@@ -74,6 +74,36 @@ const char *strbuf_text(const struct strbuf *b)
 	return b->data ? b->data : "";
 }
 
+/* ---- text of others ------------------------------------------------------------------------- */
+
+/* Bytes of the UTF-8 character at p (Unicode 15, table 3-7, without the rare exceptions); 0: it is none. */
+static size_t utf8_len(const unsigned char *p)
+{
+	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < len; i++)
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+	return len;
+}
+
+static bool is_control(const unsigned char *p, size_t len)
+{
+	return len == 1 ? p[0] < ' ' || p[0] == 0x7f : len == 2 && p[0] == 0xc2 && p[1] < 0xa0;
+}
+
+char *text_clean(char *text)
+{
+	for (unsigned char *p = (unsigned char *)text; *p;) {
+		size_t len = utf8_len(p);
+
+		if (!len || is_control(p, len))
+			memset(p, '?', MAX(len, 1u));
+		p += MAX(len, 1u);
+	}
+	return text;
+}
+
 /* ---- hashing -------------------------------------------------------------------------------- */
 
 struct sip {

@@ -38,6 +38,12 @@ const char *strtab_data(const struct strtab *t);
 size_t strtab_size(const struct strtab *t);
 
 /*
+ * Makes text of others fit for a terminal, in place: control characters, those of Unicode included, and bytes that are
+ * no UTF-8 become '?'. Returns text.
+ */
+char *text_clean(char *text);
+
+/*
  * 64-bit hash of bytes, for tables in this process. It has a secret of the process in it: who chooses names for us to
  * read cannot choose ones that collide.
  */

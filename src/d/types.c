@@ -111,7 +111,7 @@ static struct type_row *row_add(struct types *t, enum type_kind kind, const char
 	struct type_row *row = ARENA_NEW(t->arena, struct type_row);
 
 	row->info.kind = kind;
-	row->info.name = name && *name ? arena_strdup(t->arena, name) : "";
+	row->info.name = name && *name ? text_clean(arena_strdup(t->arena, name)) : "";
 	row->info.index = t->rows.len;
 	row->align = 1;
 	row->is_imported = t->importing > 0;
@@ -523,7 +523,7 @@ static struct type_member *members_dup(struct types *t, const struct type_member
 		const char *name = members[i].name;
 
 		copy[i] = members[i];
-		copy[i].name = name && *name ? arena_strdup(t->arena, name) : "";
+		copy[i].name = name && *name ? text_clean(arena_strdup(t->arena, name)) : "";
 	}
 	return copy;
 }
@@ -608,7 +608,7 @@ static void enums_set(struct types *t, struct type_row *row, const struct type_e
 	row->info.enums = ARENA_NEW_N(t->arena, struct type_enumerator, n);
 	row->info.nenums = n;
 	for (uint32_t i = 0; i < n; i++) {
-		row->info.enums[i].name = arena_strdup(t->arena, e[i].name);
+		row->info.enums[i].name = text_clean(arena_strdup(t->arena, e[i].name));
 		row->info.enums[i].val = e[i].val;
 	}
 }

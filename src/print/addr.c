@@ -48,12 +48,14 @@ static void raw_text(struct printer *p, struct out *o, uint64_t pid, uint64_t ad
 /* " at FILE:LINE" */
 static void line_text(struct printer *p, struct out *o, const struct place *at)
 {
+	CLEANUP(free) char *file = NULL;
 	struct sym_line line;
 
 	if (!p->opts->lines || !syms_line(p->syms, at->pid, at->addr - at->is_return, &line))
 		return;
+	file = text_clean(xstrdup(line.file));
 	out_adds(o, " at ");
-	out_adds(o, line.file);
+	out_adds(o, file);
 	out_addf(o, ":%u", line.line);
 }
 

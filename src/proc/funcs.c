@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/str.h"
 #include "sym/debugfile.h"
 #include "sym/elfsym.h"
 #include "sym/gate.h"
@@ -51,8 +52,8 @@ static const char *name_copy(struct arena *a, const char *name)
 {
 	const char *at = strchr(name, '@');
 
-	return at && at != name ? arena_strndup(a, name, (size_t)(at - name))
-				: arena_strdup(a, name);
+	return text_clean(at && at != name ? arena_strndup(a, name, (size_t)(at - name))
+					   : arena_strdup(a, name));
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -81,7 +81,7 @@ static void add_object(struct pid_state *st, struct pid_target *t, const struct 
 	path = arena_strdup(probes_arena(t->ps), m->path);
 	slash = strrchr(path, '/');
 	*o = (struct pid_object){
-		.name = slash ? slash + 1 : path,
+		.name = text_clean(arena_strdup(probes_arena(t->ps), slash ? slash + 1 : path)),
 		.path = path,
 		.dev = m->dev,
 		.ino = m->ino,

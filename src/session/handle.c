@@ -68,9 +68,21 @@ const char *dtrace_open_errmsg(void)
 
 /* ---- handlers ------------------------------------------------------------------------------- */
 
+/* Messages may name files and functions of others: what a terminal would obey is taken out, but for the ends of lines. */
 bool session_tell(dtrace_hdl_t *h, const struct session_handler *to, const char *text)
 {
-	return !to->func || to->func(h, text, to->arg) == 0;
+	CLEANUP(free) char *clean = xstrdup(text);
+
+	for (char *p = clean; *p;) {
+		size_t len = strcspn(p, "\n\t");
+		char end = p[len];
+
+		p[len] = '\0';
+		(void)text_clean(p);
+		p[len] = end;
+		p += len + (end != '\0');
+	}
+	return !to->func || to->func(h, clean, to->arg) == 0;
 }
 
 static void give_notice(dtrace_hdl_t *h, const char *fmt, va_list ap)

@@ -1,6 +1,7 @@
 /* The symbols of an ELF file, read with libelf. */
 #include "sym/elfsym.h"
 
+#include "base/str.h"
 #include "sym/elfplt.h"
 #include "sym/gate.h"
 #include "sym/minidebug.h"
@@ -40,15 +41,18 @@ static bool has_room(struct elf_syms *s, const char *name)
 void elf_syms_push(struct elf_syms *s, enum elf_sym_kind kind, bool is_local, uint64_t addr,
 		   uint64_t size, uint64_t end, const char *name)
 {
+	char *copy;
+
 	if (!has_room(s, name))
 		return;
+	copy = text_clean(arena_strdup(s->arena, name));
 	vec_push(&s->syms, (struct elf_sym){
 				   .addr = addr,
 				   .size = size,
 				   .end = size && size <= UINT64_MAX - addr ? addr + size : end,
-				   .name = arena_strdup(s->arena, name),
+				   .name = copy,
 				   .kind = kind,
-				   .rank = rank_of(kind, is_local, name),
+				   .rank = rank_of(kind, is_local, copy),
 			   });
 }
 

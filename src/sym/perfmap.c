@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include "base/str.h"
 #include "base/vec.h"
 
 #define FILE_MAX  ((off_t)1 << 30)
@@ -57,6 +58,7 @@ static void add_line(struct perfmap *m, char *line)
 	e.size = strtoull(line, &end, 16);
 	name = end + strspn(end, " \t");
 	name[strcspn(name, "\r\n")] = '\0';
+	(void)text_clean(name);
 	if (end == line || !*name || !e.size || e.size > UINT64_MAX - e.start)
 		return;
 	vec_reserve(&m->text, m->text.len + strlen(name) + 1);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/str.h"
 #include "sym/debugfile.h"
 #include "sym/dwarf.h"
 #include "sym/elfsym.h"
@@ -49,6 +50,7 @@ void ufiles_deinit(struct ufiles *u)
 
 	while ((f = hashmap_next(u->files, &pos, NULL, NULL))) {
 		free(f->path);
+		free(f->object);
 		free(f);
 	}
 	pos = 0;
@@ -99,7 +101,7 @@ static struct ufile *file_create(struct unode *n, const char *path)
 	if (len > sizeof(deleted) && strcmp(path + len - (sizeof(deleted) - 1), deleted) == 0)
 		f->path[len - (sizeof(deleted) - 1)] = '\0';
 	slash = strrchr(f->path, '/');
-	f->object = slash ? slash + 1 : f->path;
+	f->object = text_clean(xstrdup(slash ? slash + 1 : f->path));
 	f->node = n;
 	return f;
 }

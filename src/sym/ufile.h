@@ -32,7 +32,7 @@ struct unode {
 
 struct ufile {
 	char *path;
-	const char *object; /* in path */
+	char *object; /* the last part of path, as names show it */
 	struct unode *node;
 };
 

@@ -147,6 +147,20 @@ static uint64_t innermost_pid(uint64_t pid)
 	return pid;
 }
 
+/* The effective user, as our own user namespace numbers it: "Uid:	REAL	EFFECTIVE	..."; -1: it has ended. */
+static uid_t user_of(uint64_t pid)
+{
+	CLEANUP(file) FILE *f = proc_open(pid, "status");
+	CLEANUP(free) char *line = NULL;
+	unsigned int real, effective;
+	size_t cap = 0;
+
+	while (f && getline(&line, &cap, f) > 0)
+		if (sscanf(line, "Uid: %u %u", &real, &effective) == 2)
+			return effective;
+	return (uid_t)-1;
+}
+
 /* In a container the id must be asked for while it lives. */
 static void nspid_see(struct uproc *p)
 {
@@ -398,7 +412,8 @@ static struct perfmap *perfmap_open(const struct uspace *s, const struct ujit *j
 
 	(void)snprintf(path, sizeof(path), "/tmp/%s", j->object);
 	fd = gate_open_path(uspace_root(s), path);
-	if (fd < 0 || fstat(fd, &st) ||
+	/* anybody may write to /tmp: names come from the process itself, or from root */
+	if (fd < 0 || fstat(fd, &st) || (st.st_uid != j->uid && st.st_uid != 0) ||
 	    st.st_mtim.tv_sec + 1 < j->wall_start)
 		return NULL;
 	return perfmap_create(fd_take(&fd));
@@ -413,6 +428,7 @@ static void jit_see(struct uprocs *u, struct uproc *p)
 	if (!p->nspid)
 		p->nspid = innermost_pid(p->pid);
 	p->jit->wall_start = start_time(p->pid);
+	p->jit->uid = user_of(p->pid);
 	(void)snprintf(p->jit->object, sizeof(p->jit->object), "perf-%" PRIu64 ".map", p->nspid);
 	if (!uproc_perfmap(u, p))
 		vec_push(&u->makers, p->pid);

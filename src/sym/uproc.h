@@ -50,6 +50,7 @@ struct uproc {
 
 struct ujit {
 	int64_t wall_start;	 /* seconds: an older file is another process's */
+	uid_t uid;		 /* who may have written it, beside root */
 	uint64_t tick;		 /* when the file was last looked for */
 	struct perfmap *perfmap; /* NULL: there was none */
 	char object[32];	 /* "perf-7.map" */

@@ -134,8 +134,17 @@ static void test_err(void)
 	err_destroy(NULL);
 }
 
+static void test_clean(void)
+{
+	char good[] = "naïve <漢字>::\xf0\x9f\x98\x80", bad[] = "a\x1b[2J\x7f\xc2\x9b" "b\xff\xe6\xbc";
+
+	is_str(text_clean(good), "naïve <漢字>::\xf0\x9f\x98\x80", "text that is none of a terminal's business");
+	is_str(text_clean(bad), "a?[2J???b???", "controls, broken characters");
+}
+
 int main(void)
 {
+	test_clean();
 	test_arena();
 	test_vec();
 	test_strtab();
