@@ -264,8 +264,8 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
 	case DATUM_STRUCT:
 		f.kind = REC_BYTES;
 		f.size = d->ret.size;
-		if (act->kind == ACT_PRINT) /* option printsize */
-			f.size = (uint32_t)MIN((int64_t)f.size, act->param[0]);
+		if (act->kind == ACT_PRINT && opts->printsize)
+			f.size = MIN(f.size, opts->printsize);
 		break;
 	case DATUM_USYM:
 	case DATUM_UMOD:
@@ -653,8 +653,10 @@ static uint32_t scratch_size(const struct layout *l, const struct difo_facts *f)
 	uint64_t string = ROUND_UP(l->strsize, 8u);
 	uint64_t need = SCRATCH_MIN + (f->nstrings + 16) * string + ROUND_UP(f->bytes, 8u);
 
-	need = MAX(need, ROUND_UP((uint64_t)l->opts.scratchsize, 8u));
-	return (uint32_t)MIN(need, MAX((uint64_t)SCRATCH_MAX, 16 * string));
+	uint64_t max = 16 * string <= SCRATCH_MAX ? SCRATCH_MAX : (f->nstrings + 2) * string;
+
+	max = MAX(max, SCRATCH_MAX);
+	return (uint32_t)MAX(MIN(need, max), ROUND_UP(l->opts.scratchsize, 8u));
 }
 
 static void mach_place(struct layout *l, const struct difo_facts *f)

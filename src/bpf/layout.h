@@ -157,6 +157,7 @@ struct layout_opts {
 	uint32_t nspec;		      /* speculation ids */
 	bool counts_vtime;	      /* firings count the time they take (gen_vtime.c) */
 	uint32_t scratchsize;	      /* least scratch memory of a firing */
+	uint32_t printsize;	      /* most bytes that print() records; 0 = any */
 };
 #define STACK_FRAMES_DEFAULT 127 /* Linux include/linux/perf_event.h, PERF_MAX_STACK_DEPTH */
 

@@ -365,7 +365,7 @@ static uint32_t scratch_lay_out(struct rt_cfg *cfg, bool has_token)
 	cfg->text_a = cfg->work_off + RT_WORK_SIZE;
 	cfg->text_b = cfg->text_a + text;
 	cfg->table_off = cfg->text_b + text;
-	end = cfg->table_off + ROUND_UP(2 * (cfg->strsize + 1), 64);
+	end = cfg->table_off + ROUND_UP(4 * (cfg->strsize + 1), 64);
 	/* a string may be read to the very end of scratch memory, and another one behind it */
 	end = MAX(end, cfg->scratch_size + 2 * cfg->strsize + RT_TEXT_PAD);
 	end = MAX(end, 2 * cfg->scratch_size + RT_TEXT_PAD);

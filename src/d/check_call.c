@@ -285,16 +285,17 @@ bool subr_use(struct check *c, const struct subr *subr, struct span at)
 static bool check_scratch(struct check *c, const struct subr *subr, const struct expr *call)
 {
 	uint32_t arg = subr->code == DIF_SUBR_COPYIN; /* of alloca() the first */
+	uint32_t max = MAX(DIF_MAX_ALLOCA, c->opts->scratchsize);
 	const struct expr *size;
 
 	if (subr->code != DIF_SUBR_ALLOCA && subr->code != DIF_SUBR_COPYIN)
 		return true;
 	size = call->call.args[arg];
-	if (!expr_is_const(c, size) || size->ival.val <= DIF_MAX_ALLOCA)
+	if (!expr_is_const(c, size) || size->ival.val <= max)
 		return true;
 	check_error(c, D_ALLOCA_SIZE, size->span,
 		    "%s( ) size %llu exceeds what scratch memory may have: %u bytes", subr->name,
-		    (unsigned long long)size->ival.val, DIF_MAX_ALLOCA);
+		    (unsigned long long)size->ival.val, max);
 	return false;
 }
 

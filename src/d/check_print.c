@@ -49,7 +49,6 @@ bool act_check_print(struct check *c, struct expr *call, struct prog_act *act)
 		return false;
 	act->kind = ACT_PRINT;
 	act->shape = type_shape(c, e->type);
-	act->param[0] = c->opts->printsize;
 	act_arg(c, act, e, datum_kind_of(c, e->type));
 	return true;
 }

@@ -30,6 +30,7 @@ struct kallsym; /* sym/kallsyms.h */
 /* Options that shape compilation (d-language.md 8.2); the session's option table fills it. */
 struct compile_opts {
 	uint32_t strsize;
+	uint32_t scratchsize; /* bytes of scratch memory that a clause may take */
 	bool defaultargs, argref, empty, pspec, zdefs, errtags;
 	bool remedies; /* an error without a hint gets the remedy of its tag */
 	/* Not LAYER_PROGRAM: a library file. It may be empty and depend on others; an unmet dependency is
@@ -38,7 +39,6 @@ struct compile_opts {
 	bool cpp;
 	struct cpp_opts *cpp_opts; /* with cpp */
 	uint32_t stackframes, ustackframes, jstackframes, jstackstrsize;
-	uint32_t printsize; /* most bytes print() records */
 	uint32_t pcapsize;  /* most bytes pcap() records */
 	uint32_t d_version; /* 0 = no limit */
 	uint8_t amin[3];    /* option amin as d/attr.h counts; zeros = no limit */

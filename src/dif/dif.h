@@ -56,7 +56,7 @@ enum dif_form {
 #define DIF_MAX_REGS   255
 #define DIF_MAX_SIZE   (256u << 10) /* bytes of a DIFO: code and tables */
 #define DIF_MAX_STATIC (16u << 10)  /* bytes of a struct or array variable, or of a struct key */
-#define DIF_MAX_STRING (64u << 10)  /* the largest strsize */
+#define DIF_MAX_STRING (1u << 20)   /* the largest strsize */
 #define DIF_MAX_INDEX  0x10000u     /* entries of the integer table, bytes of the string table */
 #define DIF_MAX_TUPLE  64 /* ours; the classic machine has 8 */
 #define DIF_MAX_ALLOCA	(512u << 10) /* bytes of one alloca() or copyin() of a known size */

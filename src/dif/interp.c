@@ -49,7 +49,7 @@ struct dif_machine *dif_machine_create(const struct dif_env *env,
 
 	m->env = *env;
 	m->strsize = opts && opts->strsize ? opts->strsize : DEFAULT_STRSIZE;
-	m->strsize = MAX(2u, MIN(m->strsize, DIF_MAX_STRING));
+	m->strsize = MAX(1u, MIN(m->strsize, DIF_MAX_STRING));
 	m->scratch_size = opts && opts->scratch_size ? opts->scratch_size
 						     : MAX(DEFAULT_SCRATCH, 32 * m->strsize);
 	m->dyn_max = opts && opts->dynvarsize ? opts->dynvarsize : DEFAULT_DYNVARSIZE;

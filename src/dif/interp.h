@@ -74,7 +74,7 @@ extern const struct dif_env dif_env_none;
 
 /* Zero: the default. */
 struct dif_machine_opts {
-	uint32_t strsize;      /* 256; 2 .. DIF_MAX_STRING */
+	uint32_t strsize;      /* 256; 1 .. DIF_MAX_STRING */
 	uint32_t scratch_size; /* bytes, 64 KiB or 32 strings, whichever is more */
 	uint64_t dynvarsize;   /* bytes for thread-local variables and array elements, 1 MiB */
 };

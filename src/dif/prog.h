@@ -139,7 +139,7 @@ enum act_kind {
 	ACT_TRACE,    /* args[0] */
 	ACT_TRACEMEM, /* args[0] = address, param[0] = size, args[1] = dynamic size if given */
 	ACT_PCAP,     /* args as enum pcap_arg counts, param[0] = most bytes to record */
-	ACT_PRINT,    /* args[0]; shape; param[0] = most bytes to record */
+	ACT_PRINT,    /* args[0]; shape */
 	ACT_PRINTF,   /* fmt; args = one per conversion (and per '*') */
 	ACT_PRINTA,   /* fmt or NULL; aggs */
 	ACT_EXIT,     /* args[0] */

@@ -40,35 +40,74 @@ enum remedy {
 	REMEDY_NONE,
 };
 
+/* flag: says how an option is given, least: what is suggested at least; OPT_COUNT = no option helps. */
 static const struct {
 	const char *tag, *text;
+	enum opt_id opt;
+	const char *flag;
+	uint64_t least;
 } remedies[] = {
 	/* clang-format off */
-	[REMEDY_PRINCIPAL]   = { "PRINCIPAL",   "record less (aggregate), or make room: -b 16m" },
-	[REMEDY_AGGREGATION] = { "AGGREGATION", "use fewer keys, or make room: -x aggsize=16m" },
-	[REMEDY_DYNAMIC]     = { "DYNAMIC",     "assign 0 to variables that are done with, or make room: "
-					        "-x dynvarsize=16m" },
-	[REMEDY_SPEC]        = { "SPEC",        "record less, or make room: -x specsize=256k" },
-	[REMEDY_SPECBUSY]    = { "SPECBUSY",    "allow more at a time: -x nspec=16" },
-	[REMEDY_SPECUNAVAIL] = { "SPECUNAVAIL", "discard() what is not wanted, or allow more at a time: "
-					        "-x nspec=16" },
-	[REMEDY_DBLERROR]    = { "DBLERROR",    "the clause of the ERROR probe has the error" },
-	[REMEDY_NULL]        = { NULL, "the pointer is not set: test it in the predicate" },
+	[REMEDY_PRINCIPAL]   = { "PRINCIPAL",   "record less (aggregate)", OPT_bufsize, "-b ", 16 << 20 },
+	[REMEDY_AGGREGATION] = { "AGGREGATION", "use fewer keys", OPT_aggsize, "-x aggsize=", 16 << 20 },
+	[REMEDY_DYNAMIC]     = { "DYNAMIC",     "assign 0 to variables that are done with", OPT_dynvarsize,
+				 "-x dynvarsize=", 16 << 20 },
+	[REMEDY_SPEC]        = { "SPEC",        "record less", OPT_specsize, "-x specsize=", 256 << 10 },
+	[REMEDY_SPECBUSY]    = { "SPECBUSY",    "have fewer speculations at a time", OPT_nspec, "-x nspec=", 16 },
+	[REMEDY_SPECUNAVAIL] = { "SPECUNAVAIL", "discard() what is not wanted", OPT_nspec, "-x nspec=", 16 },
+	[REMEDY_DBLERROR]    = { "DBLERROR",    "the clause of the ERROR probe has the error", OPT_COUNT, NULL, 0 },
+	[REMEDY_NULL]        = { NULL, "the pointer is not set: test it in the predicate", OPT_COUNT, NULL, 0 },
 	[REMEDY_USER]        = { NULL, "addresses of a process are read by copyin() and copyinstr(); what it has "
-				       "not touched yet can be read when the call returns" },
-	[REMEDY_KERNEL]      = { NULL, "the kernel has nothing at this address: test the pointer in the predicate" },
-	[REMEDY_DIVZERO]     = { NULL, "test the divisor in the predicate" },
-	[REMEDY_NOSCRATCH]   = { NULL, "take less at a time, or make room: -x scratchsize=256k" },
-	[REMEDY_ILLOP]       = { NULL, "an argument is out of its range" },
+				       "not touched yet can be read when the call returns", OPT_COUNT, NULL, 0 },
+	[REMEDY_KERNEL]      = { NULL, "the kernel has nothing at this address: test the pointer in the predicate",
+				 OPT_COUNT, NULL, 0 },
+	[REMEDY_DIVZERO]     = { NULL, "test the divisor in the predicate", OPT_COUNT, NULL, 0 },
+	[REMEDY_NOSCRATCH]   = { NULL, "take less at a time", OPT_scratchsize, "-x scratchsize=", 256 << 10 },
+	[REMEDY_ILLOP]       = { NULL, "an argument is out of its range", OPT_COUNT, NULL, 0 },
 	/* clang-format on */
 };
+
+/* What the session has of what the option gives; 0 = more of it is not to be had. */
+static uint64_t room_now(const dtrace_hdl_t *h, enum opt_id id)
+{
+	uint64_t now = (uint64_t)MAX(h->opts.val[id], 0);
+
+	if (id == OPT_bufsize && h->bufsize < now)
+		return 0; /* it was lowered to what there is memory for */
+	if (id == OPT_scratchsize)
+		now = MAX(now, h->layout->scratch_size);
+	return MAX(now, 1u);
+}
+
+/* A clause about more room: at least four times what there is. */
+static void add_room(dtrace_hdl_t *h, enum remedy r, struct strbuf *out)
+{
+	enum opt_id id = remedies[r].opt;
+	uint64_t now = id == OPT_COUNT ? 0 : room_now(h, id), size = remedies[r].least, max;
+
+	if (!now)
+		return;
+	max = (uint64_t)opt_max(id);
+	while (size < 4 * now && size < max)
+		size *= 2;
+	size = MIN(size, max);
+	if (size <= now)
+		return;
+	strbuf_addf(out, ", or make room: %s", remedies[r].flag);
+	if (opt_descs[id].kind == OPTK_SIZE)
+		size_add(out, size);
+	else
+		strbuf_addf(out, "%" PRIu64, size);
+}
 
 static void add_remedy(dtrace_hdl_t *h, enum remedy r, struct strbuf *out)
 {
 	if (r == REMEDY_NONE || (h->remedies_told & (1u << r)))
 		return;
 	h->remedies_told |= 1u << r;
-	strbuf_addf(out, "hint: %s\n", remedies[r].text);
+	strbuf_addf(out, "hint: %s", remedies[r].text);
+	add_room(h, r, out);
+	strbuf_addc(out, '\n');
 }
 
 PRINTF_LIKE(3, 4) static struct err *tell(dtrace_hdl_t *h, enum remedy kind, const char *fmt, ...)

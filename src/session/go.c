@@ -15,7 +15,6 @@
 #include "sym/sym.h"
 
 #define UNWIND_LOAD_NS 100000000 /* of the start may be spent on unwind tables */
-#define RING_BUFSIZE ((uint64_t)4 << 20) /* policy ring: least size of the kernel's buffers */
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
@@ -27,21 +26,6 @@ static struct err *check_destructive(const dtrace_hdl_t *h)
 			return err_hint(err_code(err_new("Destructive actions not allowed"),
 						 EDT_DESTRUCTIVE),
 					"add -w");
-	return NULL;
-}
-
-static struct err *check_bufsize(const dtrace_hdl_t *h, uint64_t bufsize)
-{
-	for (uint32_t i = 0; i < h->layout->nclauses; i++) {
-		const struct clause_layout *cl = &h->layout->clauses[i];
-
-		if (clause_counts(&h->clauses.data[i]) && cl->max_size + 8 > bufsize)
-			return err_hint(
-				err_code(err_new("Enabling exceeds size of buffer"),
-					 EDT_BUFTOOSMALL),
-				"a record may need %u bytes: raise bufsize (-b) or lower strsize",
-				cl->max_size + 8);
-	}
 	return NULL;
 }
 
@@ -73,7 +57,7 @@ static bool difo_reads(const struct difo *d, uint32_t var)
 	return false;
 }
 
-static bool session_reads(const dtrace_hdl_t *h, uint32_t var)
+bool session_reads(const dtrace_hdl_t *h, uint32_t var)
 {
 	for (uint32_t i = 0; i < h->clauses.len; i++) {
 		const struct prog_clause *cl = h->clauses.data[i].clause;
@@ -128,6 +112,26 @@ static struct err *check_features(const dtrace_hdl_t *h)
 	return NULL;
 }
 
+/* What print() records: enough for the option, and for what setopt() will make of it where that is known. */
+static uint32_t max_printsize(const dtrace_hdl_t *h)
+{
+	int64_t most = h->opts.val[OPT_printsize];
+
+	for (uint32_t i = 0; i < h->clauses.len; i++) {
+		const struct prog_clause *cl = h->clauses.data[i].clause;
+
+		for (uint32_t j = 0; j < cl->nacts; j++) {
+			const struct prog_act *act = &cl->acts[j];
+			const char *name = act->kind == ACT_SETOPT ? difo_is_strconst(act->args[0]) : NULL;
+			const char *value = name && act->nargs > 1 ? difo_is_strconst(act->args[1]) : NULL;
+
+			if (value && strcmp(name, opt_descs[OPT_printsize].name) == 0)
+				most = MAX(most, opt_size_of(OPT_printsize, value));
+		}
+	}
+	return (uint32_t)most;
+}
+
 static struct layout *make_layout(dtrace_hdl_t *h, uint32_t ncpus)
 {
 	const struct layout_opts opts = {
@@ -140,6 +144,7 @@ static struct layout *make_layout(dtrace_hdl_t *h, uint32_t ncpus)
 		.nspec = (uint32_t)h->opts.val[OPT_nspec],
 		.counts_vtime = session_reads(h, DIF_VAR_VTIMESTAMP),
 		.scratchsize = (uint32_t)h->opts.val[OPT_scratchsize],
+		.printsize = max_printsize(h),
 	};
 	struct prog_clause **list =
 		ARENA_NEW_N(h->arena, struct prog_clause *, MAX(h->clauses.len, 1u));
@@ -148,86 +153,6 @@ static struct layout *make_layout(dtrace_hdl_t *h, uint32_t ncpus)
 		list[i] = h->clauses.data[i].clause;
 	return layout_create(h->arena, list, h->clauses.len, dsession_vars(h->dsession),
 			     dsession_aggs(h->dsession), h->strtab, &opts);
-}
-
-static void tell_size(dtrace_hdl_t *h, const char *what, uint64_t size)
-{
-	static const char units[] = "gmk";
-
-	if (opt_flag(&h->opts, OPT_quietresize))
-		return;
-	for (int i = 0; i < 3; i++) {
-		uint64_t unit = (uint64_t)1 << (10 * (3 - i));
-
-		if (size >= unit && size % unit == 0) {
-			session_adjusted(h, "%s lowered to %llu%c", what,
-					 (unsigned long long)(size / unit), units[i]);
-			return;
-		}
-	}
-	session_adjusted(h, "%s lowered to %llu bytes", what, (unsigned long long)size);
-}
-
-static bool is_out_of_memory(const struct err *e)
-{
-	return err_get_sys(e) == ENOMEM || err_get_sys(e) == E2BIG;
-}
-
-static bool has_tracepoints(const dtrace_hdl_t *h)
-{
-	for (uint32_t i = 0; i < h->units.len; i++)
-		if (h->units.data[i]->unit.kind != ENTRY_PERF)
-			return true;
-	return false;
-}
-
-static struct err *try_maps(dtrace_hdl_t *h, uint64_t bufsize)
-{
-	/* policy ring: what is kept is bounded elsewhere, here are only the records not read yet */
-	bool is_ring = h->opts.val[OPT_bufpolicy] == BUFPOLICY_RING;
-	uint64_t size = is_ring ? MAX(bufsize, RING_BUFSIZE) : bufsize;
-	struct kmaps_opts opts = {.bufsize = (uint32_t)size,
-				  .need_tls = h->layout->tls_size > 0,
-				  .strtab_room = later_strtab_room(h)};
-
-	/* timers do not interrupt in code that traces */
-	if ((session_reads(h, DIF_VAR_CALLER) || session_reads(h, DIF_VAR_STACKDEPTH)) &&
-	    has_tracepoints(h))
-		opts.tracing = syms_tracing(session_syms(h), &opts.ntracing);
-
-	if (h->unwinds_here) {
-		opts.ukernel = &h->ukernel;
-		opts.unwindsize = (uint64_t)h->opts.val[OPT_unwindsize];
-	}
-	return kmaps_create(h->layout, &opts, &h->maps);
-}
-
-/* Creates the maps; a buffer size that the kernel has no memory for is halved (option bufresize).
- */
-static struct err *make_maps(dtrace_hdl_t *h)
-{
-	uint64_t bufsize = (uint64_t)h->opts.val[OPT_bufsize];
-	bool is_auto = h->opts.val[OPT_bufresize] == 0;
-	struct err *e = check_bufsize(h, bufsize), *small;
-
-	if (e)
-		return e;
-	e = try_maps(h, bufsize);
-	while (e && is_auto && is_out_of_memory(e) && bufsize / 2 >= 4096) {
-		bufsize /= 2;
-		small = check_bufsize(h, bufsize);
-		if (!small)
-			small = try_maps(h, bufsize);
-		if (small && !is_out_of_memory(small)) {
-			err_destroy(small); /* the first refusal says more */
-			return e;
-		}
-		err_destroy(e);
-		e = small;
-		if (!e)
-			tell_size(h, "buffer size", bufsize);
-	}
-	return e;
 }
 
 static int64_t wall_offset(void)
@@ -453,7 +378,7 @@ static struct err *make_consumer(dtrace_hdl_t *h)
 	};
 	h->specs = specs_create(h->layout, h->maps->spec, (uint64_t)h->opts.val[OPT_specsize]);
 	if (h->opts.val[OPT_bufpolicy] == BUFPOLICY_RING)
-		h->latest = latest_create(h->maps->ncpus, (uint64_t)h->opts.val[OPT_bufsize]);
+		h->latest = latest_create(h->maps->ncpus, h->bufsize);
 	h->aggs = aggs_create(h->layout, h->maps);
 	aggs_keep_percpu(h->aggs, opt_flag(&h->opts, OPT_aggpercpu));
 	h->printer = printer_create(h->layout, h->probes, h->aggs, &h->print_opts, &h->print_hooks);
@@ -508,7 +433,7 @@ static struct err *prepare(dtrace_hdl_t *h)
 	e = kfields_fill(&h->kfields, session_reads(h, DIF_VAR_PPID), has_sys_unit(h));
 	if (e)
 		return e;
-	e = make_maps(h);
+	e = session_make_maps(h);
 	if (!e)
 		e = check_cpu(h);
 	if (e)

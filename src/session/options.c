@@ -31,22 +31,45 @@ static const struct {
 	enum opt_id id;
 	int64_t min, max;
 } limits[] = {
-	{OPT_bufsize, 8, (int64_t)1 << 30},
+	{OPT_bufsize, 8, (int64_t)1 << 34},
 	{OPT_aggsize, 0, (int64_t)1 << 34},
 	{OPT_dynvarsize, 0, (int64_t)1 << 34},
-	{OPT_strsize, 8, 65536},
+	{OPT_strsize, 1, DIF_MAX_STRING},
 	{OPT_nspec, 0, 1 << 20},
-	{OPT_scratchsize, 0, 1 << 20},
+	{OPT_scratchsize, 0, 1 << 24},
 	{OPT_maxplaces, 1, 1 << 24},
 	{OPT_iregs, 1, 8},
-	{OPT_printsize, 1, 65536},
-	{OPT_pcapsize, 1, 65536},
+	{OPT_printsize, 1, 1 << 20},
+	{OPT_pcapsize, 1, 1 << 20},
 	{OPT_stackframes, 1, 1024},
 	{OPT_ustackframes, 1, 1024},
 	{OPT_jstackframes, 1, 1024},
-	{OPT_jstackstrsize, 0, 65536},
+	{OPT_jstackstrsize, 0, 1 << 20},
 	{OPT_stackindent, 0, 1024},
 };
+
+int64_t opt_max(enum opt_id id)
+{
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++)
+		if (limits[i].id == id)
+			return limits[i].max;
+	return INT64_MAX;
+}
+
+void size_add(struct strbuf *out, uint64_t size)
+{
+	static const char units[] = "gmk";
+
+	for (int i = 0; i < 3; i++) {
+		uint64_t unit = (uint64_t)1 << (10 * (3 - i));
+
+		if (size >= unit && size % unit == 0) {
+			strbuf_addf(out, "%llu%c", (unsigned long long)(size / unit), units[i]);
+			return;
+		}
+	}
+	strbuf_addf(out, "%llu bytes", (unsigned long long)size);
+}
 
 const struct opt_desc *opt_find(const char *name, enum opt_id *ret_id)
 {
@@ -178,6 +201,13 @@ static bool parse_value(enum opt_id id, const char *text, int64_t *ret_val)
 	case OPTK_STRING: *ret_val = 1; return true;
 	}
 	BUG("option kind %d", (int)opt_descs[id].kind);
+}
+
+int64_t opt_size_of(enum opt_id id, const char *text)
+{
+	int64_t v;
+
+	return parse_value(id, text, &v) && v <= opt_max(id) ? v : 0;
 }
 
 /* ---- setting -------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/str.h"
 #include "base/vec.h"
 
 #define OPT_UNSET ((int64_t)-2)
@@ -58,6 +59,12 @@ void options_deinit(struct options *o);
 /* in_pragma: from #pragma D option or setopt(). value NULL: the flag form. */
 MUST_CHECK struct err *options_set(struct options *o, const char *name, const char *value, bool in_pragma);
 const char *opt_kind_name(enum opt_kind kind);
+/* The largest value of an option; INT64_MAX where there is no limit. */
+int64_t opt_max(enum opt_id id);
+/* What text means for an option that is a size or a number; 0 when it is refused. */
+int64_t opt_size_of(enum opt_id id, const char *text);
+/* Appends a size as one writes it: 64k, 4m, 1g, otherwise in bytes. */
+void size_add(struct strbuf *out, uint64_t size);
 const struct opt_desc *opt_find(const char *name, enum opt_id *ret_id);
 static inline bool opt_flag(const struct options *o, enum opt_id id)
 {

@@ -44,6 +44,7 @@ static void refresh_compile_opts(dtrace_hdl_t *h)
 				 &amin); /* options_set() has refused bad ones */
 	h->compile_opts = (struct compile_opts){
 		.strsize = opt_u32(h, OPT_strsize),
+		.scratchsize = opt_u32(h, OPT_scratchsize),
 		.defaultargs = opt_flag(&h->opts, OPT_defaultargs),
 		.argref = opt_flag(&h->opts, OPT_argref),
 		.empty = opt_flag(&h->opts, OPT_empty),
@@ -57,7 +58,6 @@ static void refresh_compile_opts(dtrace_hdl_t *h)
 		.ustackframes = opt_u32(h, OPT_ustackframes),
 		.jstackframes = opt_u32(h, OPT_jstackframes),
 		.jstackstrsize = opt_u32(h, OPT_jstackstrsize),
-		.printsize = opt_u32(h, OPT_printsize),
 		.pcapsize = opt_u32(h, OPT_pcapsize),
 		.d_version = opt_u32(h, OPT_version),
 		.amin = {amin.name, amin.data, amin.class},

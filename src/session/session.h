@@ -144,6 +144,7 @@ struct dtrace_hdl {
 	bool is_snapped;		 /* in this dtrace_work() */
 	uint32_t remedies_told;		 /* bits of drops.c */
 	uint32_t faults, faults_held;	 /* reported and held back since the last look at status */
+	uint64_t bufsize; /* of the principal buffers, which may have been lowered */
 	struct rt_cpu *drops_seen;	 /* [ncpus]: counters reported already */
 
 	VEC(struct proc *) procs;
@@ -179,6 +180,11 @@ void session_need_dsession(dtrace_hdl_t *h);
 MUST_CHECK struct err *session_load_unit(dtrace_hdl_t *h, struct session_unit *u);
 MUST_CHECK struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u,
 					   struct attachments *ret);
+
+/* buffers.c: creates the maps, with principal buffers of the size that option bufsize says, or smaller ones. */
+MUST_CHECK struct err *session_make_maps(dtrace_hdl_t *h);
+/* go.c: whether any program reads this built-in variable. */
+bool session_reads(const dtrace_hdl_t *h, uint32_t var);
 
 /* cpus.c: attaches the units that have timers; then, now and then, sees to it that they have all CPUs. */
 bool session_has_timers(const struct session_unit *u);

@@ -292,7 +292,7 @@ struct rt_cfg {
 	/* The rest of a MAP_SCRATCH value, after the scratch memory: for the run-time functions alone. */
 	u32 work_off;	    /* RT_WORK_SIZE bytes: the state of a loop */
 	u32 text_a, text_b; /* copies of string arguments: strsize + RT_TEXT_PAD bytes each */
-	u32 table_off;	    /* u16[strsize + 1] */
+	u32 table_off;	    /* u32[strsize + 1] */
 	u32 tok_off;	    /* what strtok() goes on with in a later clause: scratch_size + 8 bytes */
 	u32 nspec;	    /* words in MAP_SPEC: speculation ids, at least 1 */
 	/* The stack area of an entry of MAP_MACH: slots of stack_stride bytes, a multiple of

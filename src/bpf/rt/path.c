@@ -73,7 +73,7 @@ INLINE u64 string_char(struct rt_mach *m, char *p, u64 top, char c)
 {
 	if (top > cfg.scratch_size)
 		return 0;
-	*(u16 *)(p + top) = (unsigned char)c;
+	*(u16 *)(p + top) = cfg.strsize > 1 ? (unsigned char)c : 0;
 	return m->scratch + top;
 }
 

@@ -108,7 +108,19 @@ INLINE s64 text_read(struct rt_mach *m, char *dst, u64 addr)
 		fault(m, FAULT_BADADDR, addr);
 		return -1;
 	}
-	return n - 1;
+	n--;
+	/*
+	 * With strsize 1 the verifier knows that all texts are empty, drops the calls of loops, and then
+	 * stumbles over their callbacks, which nothing calls ("No program to jit"). What went through memory
+	 * is unknown to it.
+	 */
+	if (cfg.strsize == 1) {
+		*(volatile u64 *)&m->fault.value = n;
+		n = *(volatile u64 *)&m->fault.value;
+		if (n != 0 && n != 1)
+			return -1;
+	}
+	return n;
 }
 
 /* Zeroes 8 bytes from the NUL on, so that the text can be read in words. n < strsize. */

@@ -60,7 +60,7 @@ static long borders_step(u64 it, void *ctx)
 	char *p = ((struct loop *)ctx)->p;
 	struct search_work *w = WORK(p, struct search_work);
 	char *needle = p + cfg.text_b;
-	u16 *table = (u16 *)(p + cfg.table_off);
+	u32 *table = (u32 *)(p + cfg.table_off);
 	u64 i = w->i, j = w->j;
 
 	if (i >= w->needle_len || i >= cfg.strsize || j >= cfg.strsize)
@@ -83,7 +83,7 @@ static long find_long_step(u64 it, void *ctx)
 {
 	char *p = ((struct loop *)ctx)->p;
 	struct search_work *w = WORK(p, struct search_work);
-	u16 *table = (u16 *)(p + cfg.table_off);
+	u32 *table = (u32 *)(p + cfg.table_off);
 	u64 i = w->i, j = w->j;
 
 	if (i >= w->end || i >= cfg.strsize || j >= cfg.strsize)
@@ -136,7 +136,7 @@ INLINE s64 text_find(char *p, u64 n, u64 k, u64 from, int wants_last)
 		from = w->found;
 		w->found = -1;
 	}
-	((u16 *)(p + cfg.table_off))[1] = 0;
+	((u32 *)(p + cfg.table_off))[1] = 0;
 	w->i = 1;
 	w->j = 0;
 	loop_run(2 * k, borders_step, p);

@@ -61,7 +61,7 @@ bad nosuch "" "Invalid option name"
 bad strsiz 8 "Invalid option name" "did you mean 'strsize'?"
 bad grabanon "" "Not supported on Linux" "there is no anonymous tracing"
 bad zone global "Not supported on Linux" "zones are of illumos"
-bad strsize 4 "$invalid" "'strsize' lies between 8 and 65536"
+bad strsize 0 "$invalid" "'strsize' lies between 1 and 1048576"
 $DTRACE -x version=1.2 -x version=1.5 -qen BEGIN 2>&1 |
 	grep -q "failed to set -x version: Requested version conflicts with earlier setting" || fail "version raised"
 

@@ -406,7 +406,7 @@ def case_limit_variables():
 
 
 def case_limit_strsize():
-    return Case("BEGIN { exit(0); }\n", "", ("-x", "strsize=65537"), "'strsize' lies between 8 and 65536")
+    return Case("BEGIN { exit(0); }\n", "", ("-x", "strsize=1048577"), "'strsize' lies between 1 and 1048576")
 
 
 CASES = {name[5:]: f for name, f in list(globals().items()) if name.startswith("case_")}

@@ -79,7 +79,7 @@ static const struct {
 	{"bufsize", "9999999999999999999", EDT_BADOPTVAL},
 	{"bufsize", "99999999999999t", EDT_BADOPTVAL},
 	{"strsize", "64k1", EDT_BADOPTVAL},
-	{"strsize", "65537", EDT_BADOPTVAL},
+	{"strsize", "1048577", EDT_BADOPTVAL},
 	{"switchrate", "fast", EDT_BADOPTVAL},
 	{"switchrate", "0hz", EDT_BADOPTVAL},
 	{"switchrate", "5 s", EDT_BADOPTVAL},

@@ -1,0 +1,145 @@
+/* The size of the principal buffers (option bufsize), and the session's maps with them. */
+#include <errno.h>
+
+#include "session/later.h"
+#include "session/session.h"
+#include "sym/sym.h"
+
+#define RING_BUFSIZE ((uint64_t)4 << 20) /* policy ring: least size of the kernel's buffers */
+#define RING_MAX ((uint64_t)1 << 31) /* the kernel's buffers have a power of two that 32 bits hold */
+#define BUFSIZE_LEAST 4096 /* below, a buffer is not lowered */
+
+static struct err *check_bufsize(const dtrace_hdl_t *h, uint64_t bufsize)
+{
+	for (uint32_t i = 0; i < h->layout->nclauses; i++) {
+		const struct clause_layout *cl = &h->layout->clauses[i];
+
+		if (clause_counts(&h->clauses.data[i]) && cl->max_size + 8 > bufsize)
+			return err_hint(
+				err_code(err_new("Enabling exceeds size of buffer"),
+					 EDT_BUFTOOSMALL),
+				"a record may need %u bytes: raise bufsize (-b) or lower strsize",
+				cl->max_size + 8);
+	}
+	return NULL;
+}
+
+static void tell_size(dtrace_hdl_t *h, const char *what, uint64_t size)
+{
+	struct strbuf text = {0};
+
+	if (opt_flag(&h->opts, OPT_quietresize))
+		return;
+	size_add(&text, size);
+	session_adjusted(h, "%s lowered to %s", what, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+static bool is_out_of_memory(const struct err *e)
+{
+	return err_get_sys(e) == ENOMEM || err_get_sys(e) == E2BIG;
+}
+
+static bool has_tracepoints(const dtrace_hdl_t *h)
+{
+	for (uint32_t i = 0; i < h->units.len; i++)
+		if (h->units.data[i]->unit.kind != ENTRY_PERF)
+			return true;
+	return false;
+}
+
+static struct err *try_maps(dtrace_hdl_t *h, uint64_t bufsize)
+{
+	/* policy ring: what is kept is bounded elsewhere, here are only the records not read yet */
+	bool is_ring = h->opts.val[OPT_bufpolicy] == BUFPOLICY_RING;
+	uint64_t size = is_ring ? MAX(bufsize, RING_BUFSIZE) : bufsize;
+	struct kmaps_opts opts = {.bufsize = (uint32_t)size,
+				  .need_tls = h->layout->tls_size > 0,
+				  .strtab_room = later_strtab_room(h)};
+
+	/* timers do not interrupt in code that traces */
+	if ((session_reads(h, DIF_VAR_CALLER) || session_reads(h, DIF_VAR_STACKDEPTH)) &&
+	    has_tracepoints(h))
+		opts.tracing = syms_tracing(session_syms(h), &opts.ntracing);
+
+	if (h->unwinds_here) {
+		opts.ukernel = &h->ukernel;
+		opts.unwindsize = (uint64_t)h->opts.val[OPT_unwindsize];
+	}
+	return kmaps_create(h->layout, &opts, &h->maps);
+}
+
+/* Bytes that can be had without taking them from anybody; very many when the kernel does not say. */
+static uint64_t memory_available(void)
+{
+	CLEANUP(file) FILE *f = fopen("/proc/meminfo", "re");
+	unsigned long long kib;
+	char line[128];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
+			return (uint64_t)kib << 10;
+	return UINT64_MAX;
+}
+
+/*
+ * The most that the buffer of each CPU may have: half of what is available is for all CPUs together. The kernel
+ * would give more, and would have no memory then for others.
+ */
+static uint64_t bufsize_max(void)
+{
+	uint64_t share = memory_available() / 2 / (uint64_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+	uint64_t max = BUFSIZE_LEAST;
+
+	while (2 * max <= MIN(share, RING_MAX))
+		max *= 2;
+	return max;
+}
+
+static struct err *bufsize_refused(uint64_t max)
+{
+	struct strbuf text = {0};
+	struct err *e;
+
+	size_add(&text, max);
+	e = err_hint(err_sys(ENOMEM, "there is no memory for buffers of this size"),
+		     "with bufresize=manual buffers are not lowered; there is room for -b %s",
+		     strbuf_text(&text));
+	strbuf_deinit(&text);
+	return e;
+}
+
+/* Creates the maps; a buffer size that there is no memory for is halved (option bufresize). */
+struct err *session_make_maps(dtrace_hdl_t *h)
+{
+	uint64_t asked = (uint64_t)h->opts.val[OPT_bufsize], bufsize = asked, max = bufsize_max();
+	bool is_auto = h->opts.val[OPT_bufresize] == 0;
+	struct err *e = check_bufsize(h, bufsize), *small;
+
+	if (e)
+		return e;
+	if (bufsize > max && !is_auto)
+		return bufsize_refused(max);
+	while (bufsize > max)
+		bufsize /= 2;
+	e = check_bufsize(h, bufsize);
+	if (e)
+		return e;
+	e = try_maps(h, bufsize);
+	while (e && is_auto && is_out_of_memory(e) && bufsize / 2 >= BUFSIZE_LEAST) {
+		bufsize /= 2;
+		small = check_bufsize(h, bufsize);
+		if (!small)
+			small = try_maps(h, bufsize);
+		if (small && !is_out_of_memory(small)) {
+			err_destroy(small); /* the first refusal says more */
+			return e;
+		}
+		err_destroy(e);
+		e = small;
+	}
+	h->bufsize = bufsize;
+	if (!e && bufsize < asked)
+		tell_size(h, "buffer size", bufsize);
+	return e;
+}
