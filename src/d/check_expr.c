@@ -265,8 +265,9 @@ void hint_dynamic(struct check *c, const struct expr *e)
 {
 	if (e->kind == EXPR_AGG)
 		diag_hint(c->diags,
-			  "printa(@%s) prints it; what is to be computed with goes into a variable",
-			  e->agg.name);
+			  "@%s = count() counts, printa(@%s) prints; a value to compute with goes "
+			  "into a variable",
+			  e->agg.name, e->agg.name);
 	else
 		diag_hint(c->diags, "name the member that is wanted: value%smember",
 			  type_is_pointer(c->types, e->type) ? "->" : ".");
