@@ -4,7 +4,7 @@
  *
  * Three tables, the largest of each first: who was on a CPU, in milliseconds and whether in the
  * kernel or in its own code; which system calls took most time on a CPU (those that wait take
- * none meanwhile); which calls failed most often, and with which errno. Calls that fail by the
+ * none meanwhile); which calls failed most often, and with which error. Calls that fail by the
  * thousand are often a search along a path, or a descriptor that is polled.
  */
 #pragma D option aggsortrev
@@ -25,7 +25,7 @@ syscall:::entry
 syscall:::return
 /self->inside && errno/
 {
-	@failed[execname, probefunc, errno] = count();
+	@failed[execname, probefunc, strerrno(errno)] = count();
 }
 
 syscall:::return
@@ -50,6 +50,6 @@ END
 	printa("    %-16s %-24s %@10d\n", @on);
 	printf("\nWhich system calls took most CPU time, in microseconds?\n\n");
 	printa("    %-16s %-24s %@10d\n", @us);
-	printf("\nWhich system calls failed, with which errno, how often?\n\n");
-	printa("    %-16s %-20s %3d %@10d\n", @failed);
+	printf("\nWhich system calls failed, with which error, how often?\n\n");
+	printa("    %-16s %-16s %-12s %@5d\n", @failed);
 }

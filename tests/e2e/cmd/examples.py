@@ -27,7 +27,7 @@ ROWS = {
     "firstcalls.d":   ("5 calls", "calls getppid 2000", [r"(?s)^( +\d+ us +\d+ calls +\w+\(0x\w+, 0x\w+\) = -?\d+\n){5}\n?$"]),
     "firsterror.d":   ("EBADF calls", "calls badclose 1", [r"calls\[\d+\] close\(0xffffffff, 0x\w+\): errno 9\n( +\S+\n)+"]),
     "firstlook.d":    ("60", "work spin 300; calls badclose 100000", [r"(?s)Who was on a CPU.*milliseconds\?\n\n +\S+ +(own code|kernel) +\d+\n",
-                       r"which errno, how often\?\n\n(.*\n)*? +calls +close +9 +100000\n"]),
+                       r"which error, how often\?\n\n(.*\n)*? +calls +close +EBADF +100000\n"]),
     "forks.d":        ("", "work fork 7; held", [r"work +\d+ clone\w* +7\n"]),
     "funccounts.d":   (SELF + " a.out", "chain 50", [r"chain +inner +50\n", r"chain +middle +50\n"]),
     "heatmap.d":      ("write", "calls write 500; sleep 1; calls write 500", [r"min \.-+\. max", r"\n +\d+ .*\| +\d{3,}\n(.*\n)*? +\d+ .*\| +\d{3,}\n"]),
