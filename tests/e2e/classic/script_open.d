@@ -3,6 +3,7 @@
 /* The usual script of who opens what: one clause for all names, state in self->, tables by errno. */
 #pragma D option quiet
 #pragma D option switchrate=10hz
+#pragma D option evaltime=exec /* the dynamic linker opens files, too */
 
 inline int OPT_fail = 1;
 typedef struct pt { int x, y; } pt_t;
