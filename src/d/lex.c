@@ -196,12 +196,32 @@ static bool is_word_start(char c)
 	return is_letter(c) || (c && strchr("-$:.?*\\[]!", c));
 }
 
+/* Is the blank at p inside a name of C++, "operator new" or "operator delete", of a description that begins at word? */
+static bool is_operator_blank(const char *word, const char *p, const char *end)
+{
+	static const char before[] = ":operator";
+	static const char *const after[] = {" new", " delete"};
+	size_t len = sizeof(before) - 1;
+
+	if ((size_t)(p - word) < len || memcmp(p - len, before, len) != 0)
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(after); i++) {
+		size_t n = strlen(after[i]);
+
+		if ((size_t)(end - p) > n && memcmp(p, after[i], n) == 0 && is_word_start(p[n]) && !is_letter(p[n]))
+			return true;
+	}
+	return false;
+}
+
 const char *lex_word_end(const char *p, const char *end)
 {
+	const char *word = p;
+
 	/* A digit may begin a module's name (8021q) and a probe's number. */
 	if (p < end && !is_word_start(*p) && !is_digit(*p) && *p != '`')
 		return p;
-	while (p < end && (is_word_start(*p) || is_digit(*p) || *p == '`')) {
+	while (p < end && (is_word_start(*p) || is_digit(*p) || *p == '`' || is_operator_blank(word, p, end))) {
 		if (*p == '\\') {
 			if (p + 1 == end || (unsigned char)p[1] <= ' ')
 				break; /* nothing to quote; perhaps a line splice */

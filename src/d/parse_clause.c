@@ -293,7 +293,7 @@ static bool is_declaration(const struct parser *p, const struct decl *d)
 	       !strpbrk(word, ":-.*?[") && next && next < p->lx.end && *next == ';';
 }
 
-/* 'pid123:a.out:operator new:entry' is two descriptions, each a clause: whoever finds that one matches nothing says
+/* 'pid123:a.out:f part:entry' is two descriptions, each a clause: whoever finds that one matches nothing says
  * what the blank does. */
 static void note_blank(struct parser *p, struct decl *d)
 {

@@ -40,7 +40,7 @@ void print_fault(struct printer *p, const struct rt_rec_fault *f, struct strbuf 
 
 	strbuf_addf(out, "error on enabled probe ID %u (ID %u: ", f->epid, f->rec.probe);
 	if (pt)
-		strbuf_addf(out, "%s:%s:%s:%s", pt->probe->prov, pt->probe->mod, pt->probe->func,
+		strbuf_addf(out, "%s:%s:%s:%s", pt->probe->prov, pt->probe->mod, pt->func,
 			    pt->probe->name);
 	else
 		strbuf_adds(out, "unknown probe");

@@ -129,6 +129,7 @@ struct probe_text {   /* of a probe, made when its first record comes */
 	uint32_t func_off; /* where the second one begins */
 	uint32_t len;
 	const struct probe *probe;
+	const char *func; /* probe_func_shown() */
 };
 
 struct flow_cpu { /* flow indent of a CPU */

@@ -102,9 +102,10 @@ const struct probe_text *printer_probe(struct printer *p, uint32_t id)
 		memset(p->probe_texts.data + old, 0, sizeof(*pt) * (id + 1 - old));
 		p->probe_texts.len = id + 1;
 	}
-	strbuf_addf(&col, "%s:%s", probe->func, probe->name);
 	pt = &p->probe_texts.data[id];
 	pt->probe = probe;
+	pt->func = probe_func_shown(p->probes, probe);
+	strbuf_addf(&col, "%s:%s", pt->func, probe->name);
 	id_column = arena_printf(p->scratch, "%6u ", id);
 	columns = text_columns(strbuf_text(&col), col.len);
 	pt->column = arena_printf(p->arena, "%s%*s%s ", id_column, columns < 32 ? 32 - (int)columns : 0,
@@ -170,9 +171,10 @@ static const char *flow_prefix(enum flow flow, const struct probe *pr)
 	BUG("flow %d", (int)flow);
 }
 
-static void print_flow_column(struct printer *p, struct flow_cpu *fc, const struct probe *pr,
+static void print_flow_column(struct printer *p, struct flow_cpu *fc, const struct probe_text *pt,
 			      const struct rt_rec *next)
 {
+	const struct probe *pr = pt->probe;
 	enum flow flow = flow_of_record(fc, pr, p->rec, next);
 	size_t start = p->out.len, used;
 
@@ -180,7 +182,7 @@ static void print_flow_column(struct printer *p, struct flow_cpu *fc, const stru
 		fc->indent -= MIN(fc->indent, 2u);
 	out_pad(&p->out, ' ', fc->indent);
 	out_adds(&p->out, flow_prefix(flow, pr));
-	out_adds(&p->out, pr->func);
+	out_adds(&p->out, pt->func);
 	if (flow == FLOW_NONE) {
 		out_addc(&p->out, ':');
 		out_adds(&p->out, pr->name);
@@ -228,7 +230,7 @@ static void print_columns(struct printer *p, const struct probe_text *pt, uint32
 		return;
 	}
 	fc = flow_cpu_get(p, cpu);
-	print_flow_column(p, fc, pt->probe, next);
+	print_flow_column(p, fc, pt, next);
 	fc->has_last = true;
 	fc->last_probe = p->rec->probe;
 	fc->last_clause = p->rec->clause;

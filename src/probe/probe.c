@@ -9,6 +9,7 @@
 #include "bpf/keeper.h"
 #include "dtrace.h"
 #include "probe/probe.h"
+#include "sym/demangle.h"
 
 struct match {
 	struct probe **probes;
@@ -33,6 +34,8 @@ struct probes {
 	VEC(struct probe_desc) named;	/* with literal functions; text in the arena */
 	bool is_classic;
 	const struct file_opts *files;
+	bool is_raw;
+	struct hashmap *shown; /* mangled names of functions -> what users see */
 	VEC(struct probe_list *) lists; /* those in the indexes, to be freed */
 	uint32_t next_id;
 	void (*on_notice)(void *ctx, const char *msg);
@@ -53,6 +56,7 @@ struct probes *probes_create(void)
 	ps->by_id = hashmap_create();
 	ps->matches = hashmap_create();
 	ps->states = hashmap_create();
+	ps->shown = hashmap_create();
 	ps->next_id = PROBE_ID_DYNAMIC;
 	return ps;
 }
@@ -90,6 +94,7 @@ void probes_destroy(struct probes *ps)
 	hashmap_destroy(ps->by_id);
 	hashmap_destroy(ps->matches);
 	hashmap_destroy(ps->states);
+	hashmap_destroy(ps->shown);
 	arena_destroy(ps->arena);
 	free(ps);
 }
@@ -514,6 +519,25 @@ void probes_set_classic(struct probes *ps, bool is_classic)
 	if (ps->is_classic != is_classic)
 		forget_matches(ps);
 	ps->is_classic = is_classic;
+}
+
+void probes_set_raw(struct probes *ps, bool is_raw)
+{
+	ps->is_raw = is_raw;
+}
+
+const char *probe_func_shown(struct probes *ps, const struct probe *pr)
+{
+	const char *shown;
+
+	if (!pr->provider->has_mangled || ps->is_raw || !is_mangled(pr->func))
+		return pr->func;
+	shown = hashmap_finds(ps->shown, pr->func);
+	if (!shown) {
+		shown = demangle(ps->arena, pr->func);
+		hashmap_sets(ps->shown, pr->func, (void *)(uintptr_t)shown);
+	}
+	return shown;
 }
 
 void probes_set_files(struct probes *ps, const struct file_opts *files)

@@ -74,6 +74,7 @@ struct provider {
 	/* The only probe names it can have, NULL-terminated; NULL = anything. Spares provide(). */
 	const char *const *names;
 	struct attr attr[5]; /* provider, module, function, name, arguments */
+	bool has_mangled; /* functions may have names of C++ and Rust as they are linked */
 	/* Per-process providers ("pid123"): could it have probes of this description? NULL = by the name. */
 	bool (*concerns)(const struct provider *pv, const struct probe_desc *desc);
 	/* Instead of provide() and provide_desc(): makes the probes desc means and gives them to
@@ -168,6 +169,10 @@ bool probes_is_classic(const struct probes *ps);
 struct file_opts;
 void probes_set_files(struct probes *ps, const struct file_opts *files);
 const struct file_opts *probes_files(const struct probes *ps);
+/* Functions are shown as they are linked. */
+void probes_set_raw(struct probes *ps, bool is_raw);
+/* The function of a probe for users: demangled, unless probes_set_raw(). */
+const char *probe_func_shown(struct probes *ps, const struct probe *pr);
 /* Has desc, matched before, got probes through other names? */
 bool probes_is_expanded(const struct probes *ps, const struct probe_desc *desc);
 

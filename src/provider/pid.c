@@ -448,22 +448,6 @@ static struct err *add_function(struct request *r, struct pid_object *o, const s
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static bool is_mangled(const char *name)
-{
-	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
-}
-
-/* "shop::Order::price(int) const" without what follows the name. */
-static char *cut_params(struct arena *a, const char *text)
-{
-	static const char anonymous[] = "(anonymous namespace)";
-	const char *p = text;
-
-	while ((p = strchr(p, '(')) && strncmp(p, anonymous, sizeof(anonymous) - 1) == 0)
-		p += sizeof(anonymous) - 1;
-	return p && p > text ? arena_strndup(a, text, (size_t)(p - text)) : arena_strdup(a, text);
-}
-
 /* Names of C++ and Rust may be given as they are in the file and as programmers write them. */
 static bool demangled_matches(struct request *r, const struct func *fn)
 {
@@ -472,9 +456,10 @@ static bool demangled_matches(struct request *r, const struct func *fn)
 	if (!is_mangled(fn->name) || is_mangled(pattern))
 		return false;
 	arena_reset(r->tmp);
-	text = demangle(r->tmp, fn->name);
-	return text != fn->name &&
-	       (glob_match(pattern, text) || glob_match(pattern, cut_params(r->tmp, text)));
+	text = demangle_bare(r->tmp, fn->name);
+	if (text == fn->name)
+		return false;
+	return glob_match(pattern, text) || glob_match(pattern, demangle(r->tmp, fn->name));
 }
 
 static struct err *add_demangled(struct request *r, struct pid_object *o)
@@ -818,6 +803,7 @@ static void pid_close(void *state)
 
 const struct provider provider_pid = {
 	.name = PROVIDER,
+	.has_mangled = true,
 	.attr = {ATTR_EEI, ATTR_PPU, ATTR_PPU, ATTR_EEI, ATTR_PPU},
 	.concerns = pid_concerns,
 	.collect = pid_collect,

@@ -275,7 +275,7 @@ void session_report_library_fault(dtrace_hdl_t *h, uint32_t clause, uint32_t pro
 	strbuf_addf(&text,
 		    "error on enabled probe ID %" PRIu32 " (ID %" PRIu32 ": %s:%s:%s:%s): %s\n",
 		    epid_of(h, clause, probe), probe, pr ? pr->prov : "", pr ? pr->mod : "",
-		    pr ? pr->func : "", pr ? pr->name : "", msg);
+		    pr ? probe_func_shown(h->probes, pr) : "", pr ? pr->name : "", msg);
 	err_destroy(
 		report_error(h, &text)); /* printing has no way to stop here; the next fault will */
 	strbuf_deinit(&text);

@@ -129,7 +129,7 @@ struct err *session_match(dtrace_hdl_t *h)
 
 		(void)strtab_adds(h->strtab, pr->prov);
 		(void)strtab_adds(h->strtab, pr->mod);
-		(void)strtab_adds(h->strtab, pr->func);
+		(void)strtab_adds(h->strtab, probe_func_shown(h->probes, pr));
 		(void)strtab_adds(h->strtab, pr->name);
 	}
 	return NULL;
@@ -257,7 +257,7 @@ static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct 
 				     .probe_idx = idx,
 				     .prov = strtab_adds(h->strtab, pr->prov),
 				     .mod = strtab_adds(h->strtab, pr->mod),
-				     .func = strtab_adds(h->strtab, pr->func),
+				     .func = strtab_adds(h->strtab, probe_func_shown(h->probes, pr)),
 				     .name = strtab_adds(h->strtab, pr->name),
 				     .tgid = pt->tgid,
 				     .place = pt->place,

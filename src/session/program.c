@@ -94,6 +94,7 @@ void session_refresh_opts(dtrace_hdl_t *h)
 	h->file_opts.debug_dirs = h->opts.str[OPT_debugdir] ? h->opts.str[OPT_debugdir] : DEBUG_DIRS_DEFAULT;
 	h->file_opts.limit = (uint64_t)h->opts.val[OPT_elfsize];
 	probes_set_files(h->probes, &h->file_opts);
+	probes_set_raw(h->probes, !opt_flag(&h->opts, OPT_demangle));
 	h->print_opts = (struct print_opts){
 		.quiet = opt_flag(&h->opts, OPT_quiet),
 		.flowindent = opt_flag(&h->opts, OPT_flowindent),
@@ -521,7 +522,8 @@ int dtrace_probe_iter(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, dtrace_p
 		return session_fail(dtp, e);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct probe *pr = probes[i];
-		dtrace_probedesc_t pd = {pr->id, pr->prov, pr->mod, pr->func, pr->name};
+		dtrace_probedesc_t pd = {pr->id, pr->prov, pr->mod,
+					probe_func_shown(dtp->probes, pr), pr->name};
 		int rv = func(dtp, &pd, arg);
 
 		if (rv)

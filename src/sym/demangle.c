@@ -1,23 +1,79 @@
 /*
  * Demangling by libiberty, the library that binutils and gdb use: it knows C++ and both of Rust's
  * schemes, and bounds its recursion.
+ *
+ * Names come from files of others, and a short mangled name can stand for a text without end: each
+ * of its parts may name the two parts before it twice. libiberty hands the text over piece by piece;
+ * when it gets too long we jump out of its work, which has nothing allocated that matters (it may be
+ * used in signal handlers; an identifier that Rust encoded is lost).
  */
 #include "sym/demangle.h"
 
 #include <libiberty/demangle.h>
+#include <setjmp.h>
 
-const char *demangle(struct arena *a, const char *name)
+#include "base/str.h"
+
+#define STYLE (DMGL_ANSI | DMGL_AUTO)
+
+struct sink {
+	char text[DEMANGLED_MAX];
+	size_t len;
+	jmp_buf too_long;
+};
+
+static void sink_add(const char *piece, size_t len, void *ctx)
+{
+	struct sink *s = ctx;
+
+	if (len >= sizeof(s->text) - s->len)
+		longjmp(s->too_long, 1);
+	memcpy(s->text + s->len, piece, len);
+	s->len += len;
+}
+
+/* False: it is not mangled, or stands for a text that is too long. */
+static bool demangle_into(struct sink *s, const char *name, int flags)
+{
+	s->len = 0;
+	if (setjmp(s->too_long))
+		return false;
+	if (!rust_demangle_callback(name, STYLE | flags, sink_add, s)) {
+		s->len = 0;
+		if (!cplus_demangle_v3_callback(name, STYLE | flags, sink_add, s))
+			return false;
+	}
+	return s->len > 0;
+}
+
+bool is_mangled(const char *name)
+{
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
+}
+
+static const char *demangle_as(struct arena *a, const char *name, int flags)
 {
 	size_t dots = strcspn(name, "@");
 	CLEANUP(free) char *bare = NULL;
-	CLEANUP(free) char *text = NULL;
+	struct sink *s;
 
-	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
+	if (!is_mangled(name))
 		return name;
 	bare = xstrdup(name);
 	bare[dots] = '\0'; /* "_ZdlPv@plt" */
-	text = cplus_demangle(bare, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
-	if (!text)
-		return name;
-	return name[dots] ? arena_printf(a, "%s%s", text, name + dots) : arena_strdup(a, text);
+	s = xcalloc(1, sizeof(*s));
+	if (demangle_into(s, bare, flags))
+		name = text_clean(arena_printf(a, "%.*s%s", (int)s->len, s->text, name + dots));
+	free(s);
+	return name;
+}
+
+const char *demangle(struct arena *a, const char *name)
+{
+	return demangle_as(a, name, DMGL_PARAMS | DMGL_RET_DROP);
+}
+
+const char *demangle_bare(struct arena *a, const char *name)
+{
+	return demangle_as(a, name, 0);
 }
