@@ -340,7 +340,7 @@ static void notice_unwind(void *ctx, const char *msg)
 /* The targets' tables in any case, those of the rest of the system as far as UNWIND_LOAD_NS goes. */
 static struct err *make_unwinds(dtrace_hdl_t *h)
 {
-	const struct unwind_hooks hooks = {h, notice_unwind, between_unwinds};
+	const struct unwind_hooks hooks = {h, notice_unwind, session_denied, between_unwinds};
 	struct err *e = unwinds_create(h->maps, (uint64_t)h->opts.val[OPT_unwindsize], h->file_opts.limit, &hooks,
 				       &h->unwinds);
 

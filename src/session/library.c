@@ -58,6 +58,7 @@ struct libs {
 	VEC(struct lib *) waiting;
 	uint32_t depth;		 /* of files under way */
 	bool has_system;	 /* the system folder has been read */
+	bool is_missing;	 /* ... or would have been, if it were there */
 	struct err *trouble;	 /* a file could not be compiled: the program cannot either */
 };
 
@@ -301,6 +302,13 @@ static struct libs *libs_get(dtrace_hdl_t *h)
 	return h->libs;
 }
 
+static const char *system_dir(const dtrace_hdl_t *h)
+{
+	const char *dir = h->opts.str[OPT_syslibdir];
+
+	return dir && *dir ? dir : FATHOM_LIBDIR;
+}
+
 static struct err *need_system(dtrace_hdl_t *h, struct libs *libs)
 {
 	const char *dir = h->opts.str[OPT_syslibdir];
@@ -309,7 +317,8 @@ static struct err *need_system(dtrace_hdl_t *h, struct libs *libs)
 	if (libs->has_system)
 		return NULL;
 	libs->has_system = true;
-	e = add_dir(libs, dir && *dir ? dir : FATHOM_LIBDIR, true, dir && *dir);
+	libs->is_missing = access(system_dir(h), F_OK) != 0;
+	e = add_dir(libs, system_dir(h), true, dir && *dir);
 	for (const struct libmachine *made = libmachine_files; made->name; made++)
 		add_made(libs, made);
 	for (uint32_t i = 0; !e && i < libs->list.len; i++)
@@ -325,7 +334,17 @@ static struct err *check_system(const dtrace_hdl_t *h)
 
 	if (!dir || !*dir || access(dir, R_OK | X_OK) == 0)
 		return NULL;
-	return err_sys(errno, "cannot read the D library folder '%s'", dir);
+	return err_hint(err_sys(errno, "cannot read the D library folder '%s'", dir),
+			"the option syslibdir, or DTRACE_OPT_SYSLIBDIR in the environment, names it");
+}
+
+struct err *session_library_lack(dtrace_hdl_t *h, struct err *e)
+{
+	if (!e || !h->libs || !h->libs->is_missing)
+		return e;
+	return err_hint(e, "the folder of the D library, %s, is missing: without it, many types, constants and "
+			   "variables are unknown; -x syslibdir=FOLDER names another one",
+			system_dir(h));
 }
 
 struct err *session_load_libraries(dtrace_hdl_t *h)

@@ -370,7 +370,7 @@ static dtrace_prog_t *compile(dtrace_hdl_t *h, enum source_kind kind, const char
 	}
 	session_refresh_opts(h);
 	if (e) {
-		session_fail(h, e);
+		session_fail(h, session_library_lack(h, e));
 		return NULL;
 	}
 	session_debug(h, "%s: %u clauses", *name ? name : "program", prog->nclauses);

@@ -102,6 +102,7 @@ struct dtrace_hdl {
 	struct dsession *dsession;
 	struct btf_import *btf_import; /* kernel types for dsession */
 	struct syms *syms;	       /* names of addresses; made by session_syms() */
+	bool denial_told;	       /* that we may not look into some processes */
 	struct hashmap *symbols;       /* "module`name" -> struct kallsym; NULL until one is asked for */
 	struct probes *probes;
 	VEC(struct dtrace_prog *) progs;
@@ -213,6 +214,8 @@ MUST_CHECK struct err *session_process(void *ctx, pid_t pid);
 MUST_CHECK struct err *session_hold_targets(dtrace_hdl_t *h);
 /* Whether a clause asks for a user stack, and this kernel lets us walk it; says so if it does not. */
 void session_plan_walks(dtrace_hdl_t *h);
+/* Says that we have no right to look into a process whose stacks are wanted; once. ctx: the session. */
+void session_denied(void *ctx, uint64_t pid);
 
 /* symbols.c: compile_env.symbol */
 MUST_CHECK struct err *session_symbol(void *ctx, const char *module, const char *name, bool *ret_found,
@@ -227,6 +230,8 @@ bool session_define(void *ctx, const char *name, size_t len);
 const char *session_nearest(void *ctx, const char *name);
 /* What went wrong with that, or NULL; to be asked once after each compile. */
 MUST_CHECK struct err *session_library_trouble(dtrace_hdl_t *h);
+/* Adds to the error of a compile, which may be NULL, that the library's folder is not there. */
+MUST_CHECK struct err *session_library_lack(dtrace_hdl_t *h, struct err *e);
 void libs_destroy(struct libs *libs); /* NULL is allowed */
 
 /* enable.c: matches the enabled clauses, numbers probes and enablings, makes the units. */

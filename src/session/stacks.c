@@ -1,4 +1,5 @@
 /* Stacks of a session: how deep they may be, where their names come from. */
+#include <inttypes.h>
 #include <time.h>
 
 #include "session/later.h"
@@ -144,6 +145,22 @@ static void notice(void *ctx, const char *msg)
 	session_notice(ctx, "%s", msg);
 }
 
+/* One reason for what is missing in the stacks of all processes of other users: it is said once. */
+void session_denied(void *ctx, uint64_t pid)
+{
+	dtrace_hdl_t *h = ctx;
+
+	if (h->denial_told)
+		return;
+	h->denial_told = true;
+	session_adjusted(h,
+			 "the files of process %" PRIu64 " cannot be read, for want of privilege: its stacks, and those of "
+			 "others like it, may be cut and without names\n"
+			 "hint: processes of other users need CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE and "
+			 "CAP_DAC_READ_SEARCH, too; try sudo",
+			 pid);
+}
+
 void session_refresh_syms(dtrace_hdl_t *h)
 {
 	const struct sym_opts opts = {
@@ -159,7 +176,7 @@ struct syms *session_syms(dtrace_hdl_t *h)
 {
 	if (!h->syms) {
 		h->syms = syms_create();
-		syms_on_notice(h->syms, notice, h);
+		syms_on_notice(h->syms, notice, session_denied, h);
 		session_refresh_syms(h);
 	}
 	return h->syms;

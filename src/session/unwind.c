@@ -34,7 +34,8 @@ struct wfile {
 struct wanted {
 	pid_t pid;
 	taddr start, end;
-	char *path;
+	uint64_t dev, ino;
+	char *path;	 /* NULL: not known */
 	uint32_t nprocs; /* that map it */
 	bool is_running; /* one of them */
 };
@@ -199,7 +200,20 @@ static void vdso_load(struct unwinds *u)
 
 /* ---- mappings ----------------------------------------------------------------------------- */
 
-/* The very file that is mapped; else what has its name there. */
+/* Without the right to go through the process's own root directory: what has the name below ours, if it is the
+ * same file. */
+static int same_open(const struct wanted *m)
+{
+	CLEANUP(fd) int fd = gate_open_path(-1, m->path);
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == m->dev && st.st_ino == m->ino)
+		return fd_take(&fd);
+	errno = EACCES;
+	return -1;
+}
+
+/* The very file that is mapped; else what has its name there. -1 with errno. */
 static int mapping_open(const struct wanted *m)
 {
 	CLEANUP(fd) int root = -1;
@@ -210,7 +224,9 @@ static int mapping_open(const struct wanted *m)
 		return fd;
 	(void)snprintf(path, sizeof(path), "/proc/%d/root", (int)m->pid);
 	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return root < 0 ? -1 : gate_open_path(root, m->path);
+	if (root >= 0)
+		return gate_open_path(root, m->path);
+	return errno == EACCES || errno == EPERM ? same_open(m) : -1;
 }
 
 static void wanted_load(struct unwinds *u, const struct wanted *m)
@@ -224,21 +240,23 @@ static void wanted_load(struct unwinds *u, const struct wanted *m)
 /* "START-END PERMS OFFSET DEV INODE      PATH" */
 static void line_note(struct unwinds *u, pid_t pid, bool is_running, const char *line)
 {
-	char perms[8], dev[32], key[64];
+	char perms[8], key[64];
+	unsigned int dev_major, dev_minor;
 	taddr start, end;
 	struct wanted *m;
 	unsigned long inode;
 	int at = 0, len;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*x %31s %lu %n", &start, &end, perms, dev,
-		   &inode, &at) < 5 ||
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*x %x:%x %lu %n", &start, &end, perms, &dev_major,
+		   &dev_minor, &inode, &at) < 6 ||
 	    !at || perms[2] != 'x' || line[at] != '/')
 		return;
-	len = snprintf(key, sizeof(key), "%s %lu", dev, inode);
+	len = snprintf(key, sizeof(key), "%x:%x %lu", dev_major, dev_minor, inode);
 	m = hashmap_find(u->noted, key, (size_t)len);
 	if (!m) {
 		m = xcalloc(1, sizeof(*m));
-		*m = (struct wanted){.pid = pid, .start = start, .end = end};
+		*m = (struct wanted){.pid = pid, .start = start, .end = end, .ino = inode,
+				     .dev = makedev(dev_major, dev_minor)};
 		m->path = xstrdup(line + at);
 		m->path[strcspn(m->path, "\n")] = '\0';
 		hashmap_set(u->noted, key, (size_t)len, m);
@@ -335,7 +353,8 @@ static bool is_known(struct unwinds *u, int fd)
 
 void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
 {
-	struct wanted w = {.pid = (pid_t)pid, .start = m->start, .end = m->start + m->len};
+	struct wanted w = {.pid = (pid_t)pid, .start = m->start, .end = m->start + m->len, .dev = m->dev,
+			   .ino = m->ino, .path = (char *)(uintptr_t)m->path};
 	CLEANUP(fd) int fd = -1;
 	char key[64];
 	int len = snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64 " %" PRIu64, m->dev, m->ino,
@@ -375,8 +394,11 @@ static void serve(struct unwinds *u, const struct rt_ureq *req)
 {
 	struct wanted m = {.pid = (pid_t)req->pid, .start = req->start, .end = req->end};
 	CLEANUP(fd) int fd = mapping_open(&m);
+	bool is_denied = fd < 0 && (errno == EACCES || errno == EPERM);
 	const struct wfile *f;
 
+	if (is_denied)
+		u->hooks.denied(u->hooks.ctx, req->pid);
 	if (fd < 0 && u->nfailed++ < FAILED_MAX) {
 		ufile_forget(u->maps, &req->key); /* the process may have ended: the next one asks */
 		return;

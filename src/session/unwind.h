@@ -21,6 +21,8 @@ struct unwinds;
 struct unwind_hooks {
 	void *ctx;
 	void (*notice)(void *ctx, const char *msg);
+	/* The process uses a file that we have no right to open: its stacks are cut. */
+	void (*denied)(void *ctx, uint64_t pid);
 	/* Called now and then while a large file is read: may call unwinds_mapped(). */
 	void (*between)(void *ctx);
 };

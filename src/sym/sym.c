@@ -11,6 +11,7 @@ struct syms {
 	bool is_kernel_read;
 	struct usyms users;
 	void (*notice)(void *ctx, const char *msg);
+	void (*denied)(void *ctx, uint64_t pid);
 	void *ctx;
 };
 
@@ -31,9 +32,11 @@ void syms_destroy(struct syms *s)
 	free(s);
 }
 
-void syms_on_notice(struct syms *s, void (*notice)(void *ctx, const char *msg), void *ctx)
+void syms_on_notice(struct syms *s, void (*notice)(void *ctx, const char *msg),
+		    void (*denied)(void *ctx, uint64_t pid), void *ctx)
 {
 	s->notice = notice;
+	s->denied = denied;
 	s->ctx = ctx;
 }
 
@@ -60,7 +63,14 @@ static struct ksyms *kernel_get(struct syms *s)
 
 bool syms_find(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret)
 {
-	return pid ? usyms_find(&s->users, pid, addr, ret) : ksyms_find(kernel_get(s), addr, ret);
+	bool found;
+
+	if (!pid)
+		return ksyms_find(kernel_get(s), addr, ret);
+	found = usyms_find(&s->users, pid, addr, ret);
+	if (s->denied && s->users.is_denied)
+		s->denied(s->ctx, pid);
+	return found;
 }
 
 bool syms_find_caller(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret)

@@ -29,7 +29,9 @@ struct syms;
 
 struct syms *syms_create(void);
 void syms_destroy(struct syms *s); /* NULL is allowed */
-void syms_on_notice(struct syms *s, void (*notice)(void *ctx, const char *msg), void *ctx);
+/* denied: of a process that we have no right to look into an address is asked for. May be called often. */
+void syms_on_notice(struct syms *s, void (*notice)(void *ctx, const char *msg),
+		    void (*denied)(void *ctx, uint64_t pid), void *ctx);
 
 struct sym_name {
 	const char *object; /* module, or base name of the mapped file; NULL = unknown */

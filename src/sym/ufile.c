@@ -184,6 +184,7 @@ static void file_open(struct ufiles *u, struct ufile *f, const struct uplace *at
 	n->fd = at->end ? open_mapped(n, at) : -1;
 	if (n->fd < 0)
 		n->fd = open_named(f, at);
+	n->is_denied = n->fd < 0 && (errno == EACCES || errno == EPERM);
 	u->nopen += n->fd >= 0;
 }
 

@@ -21,6 +21,7 @@ struct elf_syms;
 struct unode {
 	uint64_t dev, ino; /* ino 0: not a file of a disk (the vDSO) */
 	int fd;		   /* -1: not open */
+	bool is_denied;	   /* for want of privilege */
 	uint64_t used;	   /* the least is closed when there are too many */
 	uint32_t nfailed;  /* attempts to open it for its symbols */
 	int64_t wall_seen; /* seconds: what was changed after it is another file */

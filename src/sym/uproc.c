@@ -173,9 +173,11 @@ static void jit_see(struct uprocs *u, struct uproc *p);
 static void proc_read(struct uprocs *u, struct uproc *p)
 {
 	CLEANUP(file) FILE *f = proc_open(p->pid, "maps");
+	int sys = f ? 0 : errno;
 	umap_vec maps = {0};
 	uint64_t now = now_ns();
 
+	p->is_denied = sys == EACCES || sys == EPERM;
 	p->tick = u->tick;
 	if (f)
 		parse_maps(u, f, &maps);

@@ -43,6 +43,7 @@ struct uproc {
 	uint64_t tick;	  /* when /proc was last read; 0 = never */
 	uint64_t read_at; /* what happened before is in what was read then */
 	uint64_t ended;	  /* 0 = lives */
+	bool is_denied;	  /* we have no right to read what it has mapped */
 	uint64_t nspid;	  /* its id in its own namespace; 0 = not asked yet */
 	struct uspace *space;
 	struct ujit *jit; /* NULL: it makes no code */

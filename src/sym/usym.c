@@ -176,8 +176,12 @@ bool usyms_find(struct usyms *u, uint64_t pid, taddr addr, struct sym_name *ret)
 	struct place at;
 
 	*ret = (struct sym_name){0};
-	if (!find(u, pid, addr, &at))
+	u->is_denied = false;
+	if (!find(u, pid, addr, &at)) {
+		u->is_denied = uproc_get(&u->procs, pid)->is_denied;
 		return false;
+	}
+	u->is_denied = !at.name && at.file && at.file->node->is_denied;
 	ret->object = at.object;
 	ret->name = at.name;
 	ret->off = at.name ? addr - at.start : 0;

@@ -13,6 +13,7 @@ struct usyms {
 	struct uprocs procs;
 	uint64_t time; /* of what is being printed; UINT64_MAX: any */
 	bool is_raw;   /* names stay mangled */
+	bool is_denied; /* what would name the address that was asked for last may not be read */
 	struct arena *names;
 };
 

@@ -69,6 +69,12 @@ printf '#include <sys/types.h>\nBEGIN { exit(0); }\n' >"$TMP/inc.d"
 "$DTRACE" -s "$TMP/inc.d" 2>&1 | grep -q 'hint: .*-C' || { echo "no hint at -C"; bad=1; }
 "$DTRACE" -x strsiz=1 -n BEGIN 2>&1 | grep -q "hint: did you mean 'strsize'?" || { echo "no hint at an option's name"; bad=1; }
 "$DTRACE" -x bufsize=zz -n BEGIN 2>&1 | grep -q "hint: a size is expected" || { echo "no hint at an option's value"; bad=1; }
+# Where the D library is looked for, when it is not there.
+"$DTRACE" -x syslibdir=/no/such -n 'BEGIN { exit(0); }' >"$TMP/out" 2>&1
+grep -q "'/no/such'" "$TMP/out" && grep -q '^hint: the option syslibdir' "$TMP/out" || { cat "$TMP/out"; bad=1; }
+env -u DTRACE_OPT_SYSLIBDIR "$DTRACE" -n 'BEGIN { trace(curpsinfo->pr_fname); exit(0); }' >"$TMP/out" 2>&1 || # installed
+	grep -q '^hint: the folder of the D library, /.*, is missing' "$TMP/out" || { cat "$TMP/out"; bad=1; }
+
 # One message for a description with a blank in it, for arguments that are missing, and for a missing process.
 one() { [ "$(grep -c '^  --> ' "$TMP/out")" = 1 ] && grep -qF "$1" "$TMP/out" || { echo "not one message with '$1':"; cat "$TMP/out"; bad=1; }; }
 "$DTRACE" -n 'syscall::no such:entry { x = 1; } END { trace(x); }' >"$TMP/out" 2>&1
