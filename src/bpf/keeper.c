@@ -12,10 +12,12 @@
 
 #include "bpf/kernel.h"
 
+#define RESUME_MS 500
 #define WAIT_MAX 8 /* links that are waited for: each costs a grace period of the kernel (providers.md 1.2) */
 
 struct keeper {
 	pid_t pid;
+	int pidfd;
 	int sock;
 	uint32_t nlinks;
 	struct keeper_area *area; /* shared with it */
@@ -67,7 +69,12 @@ struct err *keeper_create(struct keeper **ret)
 		return e;
 	}
 	*ret = xcalloc(1, sizeof(**ret));
-	**ret = (struct keeper){.pid = pid, .sock = fd_take(&ours), .area = area};
+	**ret = (struct keeper){
+		.pid = pid,
+		.pidfd = (int)syscall(SYS_pidfd_open, pid, 0), /* -1: a stopped keeper is not resumed */
+		.sock = fd_take(&ours),
+		.area = area,
+	};
 	return NULL;
 }
 
@@ -126,14 +133,28 @@ static bool tell(const struct keeper *k, const int *fds)
 	return sendmsg(k->sock, &msg, MSG_NOSIGNAL) == 1;
 }
 
+/*
+ * Waits until fd has something to say. SIGSTOP is the one signal that the keeper cannot ignore: whoever sent it must not
+ * hang us with it, so it is resumed as long as it is waited for.
+ */
+static void wait_for(const struct keeper *k, int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	while (poll(&p, 1, RESUME_MS) <= 0)
+		if (k->pidfd >= 0)
+			(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGCONT, NULL, 0);
+}
+
 static bool hear(const struct keeper *k)
 {
 	char byte;
 	ssize_t n;
 
-	do
+	do {
+		wait_for(k, k->sock);
 		n = recv(k->sock, &byte, 1, 0);
-	while (n < 0 && errno == EINTR);
+	} while (n < 0 && errno == EINTR);
 	return n == 1;
 }
 
@@ -223,8 +244,12 @@ void keeper_destroy(struct keeper *k)
 	}
 	(void)shutdown(k->sock, SHUT_RDWR); /* others may hold the socket */
 	(void)close(k->sock);
+	if (k->pidfd >= 0)
+		wait_for(k, k->pidfd);
 	while (waitpid(k->pid, NULL, __WCLONE) < 0 && errno == EINTR)
 		;
+	if (k->pidfd >= 0)
+		(void)close(k->pidfd);
 	(void)munmap(k->area, sizeof(*k->area));
 	free(k);
 }

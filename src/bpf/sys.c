@@ -34,7 +34,8 @@ static void fail_ask(void)
 		const char *name;
 		int sys;
 	} names[] = {{"EPERM", EPERM},	 {"ENOMEM", ENOMEM}, {"EINVAL", EINVAL},
-		     {"EMFILE", EMFILE}, {"E2BIG", E2BIG},   {"EBUSY", EBUSY}};
+		     {"EMFILE", EMFILE}, {"E2BIG", E2BIG},   {"EBUSY", EBUSY},
+		     {"ENODEV", ENODEV}};
 	const char *env = getenv("FATHOM_FAIL");
 	char *end = NULL;
 

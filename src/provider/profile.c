@@ -4,6 +4,7 @@
  * Each probe is a cpu-clock perf event with a fixed period in ns; a frequency would make the kernel
  * adapt the period. A probe's key is its place among the profile probes of the registry.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <strings.h>
 
@@ -195,6 +196,32 @@ static struct err *attach_one(int prog_fd, uint32_t cpu, const struct probe *pr,
 	return NULL;
 }
 
+/*
+ * A tick on the first CPU that takes it, others on all. A CPU may have gone offline since the list was read: what it would
+ * have counted comes again with it (session/cpus.c). An error when not a single one is left.
+ */
+static struct err *attach_online(int prog_fd, const uint32_t *cpus, uint32_t ncpus, const struct probe *pr,
+				 struct attachments *ret)
+{
+	struct err *e = NULL, *offline = NULL;
+	uint32_t nattached = 0, want = profile_probe(pr)->is_tick ? 1 : ncpus;
+
+	for (uint32_t i = 0; i < ncpus && nattached < want && !e; i++) {
+		e = attach_one(prog_fd, cpus[i], pr, ret);
+		if (err_get_sys(e) == ENODEV) {
+			err_destroy(offline);
+			offline = e;
+			e = NULL;
+		} else {
+			nattached++;
+		}
+	}
+	if (!e && !nattached)
+		return offline;
+	err_destroy(offline);
+	return e;
+}
+
 static struct err *profile_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
 				  struct probe *const *probes, uint32_t n,
 				  const struct attach_opts *opts, struct attachments *ret)
@@ -204,14 +231,9 @@ static struct err *profile_attach(const struct provider *pv, enum entry_kind kin
 	struct err *e = NULL;
 
 	cpus_online(&cpus, &ncpus);
-	for (uint32_t i = 0; i < n && !e; i++) {
-		if (opts->cpu >= 0)
-			e = attach_one(prog_fd, (uint32_t)opts->cpu, probes[i], ret);
-		else
-			for (uint32_t j = 0;
-			     j < (profile_probe(probes[i])->is_tick ? 1 : ncpus) && !e; j++)
-				e = attach_one(prog_fd, cpus[j], probes[i], ret);
-	}
+	for (uint32_t i = 0; i < n && !e; i++)
+		e = opts->cpu >= 0 ? attach_one(prog_fd, (uint32_t)opts->cpu, probes[i], ret)
+				   : attach_online(prog_fd, cpus, ncpus, probes[i], ret);
 	return e;
 }
 

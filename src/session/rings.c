@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -51,7 +52,7 @@ struct rings {
 	uint32_t n;
 	uint32_t page;
 	uint32_t fill;
-	int epoll_fd;
+	int epoll_fd, wake_fd;
 	struct cpu_ring **heap; /* those with a record, earliest first */
 	uint32_t nheap;
 	VEC(uint8_t) copy; /* a record whose tag is taken off */
@@ -380,6 +381,13 @@ struct err *rings_listen(struct rings *r, int fd)
 	return epoll_add(r, fd, WAIT_INTERRUPTED);
 }
 
+void rings_wake(const struct rings *r)
+{
+	static const uint64_t one = 1;
+
+	(void)!write(r->wake_fd, &one, sizeof(one)); /* what fails is a counter that is full: it wakes, too */
+}
+
 bool rings_wait(struct rings *r, uint64_t timeout_ns)
 {
 	struct epoll_event ev[16];
@@ -415,8 +423,11 @@ struct err *rings_create(const struct ring_fds *fds, struct rings **ret_rings)
 	r->rings = xcalloc(fds->ncpus + 1, sizeof(*r->rings));
 	r->heap = xcalloc(fds->ncpus + 1, sizeof(struct cpu_ring *));
 	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (r->epoll_fd < 0)
+	r->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (r->epoll_fd < 0 || r->wake_fd < 0)
 		e = err_sys(errno, "cannot wait for buffers");
+	else
+		e = epoll_add(r, r->wake_fd, WAIT_ENDS);
 	for (uint32_t cpu = 0; cpu < fds->ncpus && !e; cpu++)
 		e = ring_add(r, cpu, fds->fds[cpu], fds->size);
 	if (!e)
@@ -442,6 +453,8 @@ void rings_destroy(struct rings *r)
 	}
 	if (r->epoll_fd >= 0)
 		(void)close(r->epoll_fd);
+	if (r->wake_fd >= 0)
+		(void)close(r->wake_fd);
 	free(r->heap);
 	free(r->rings);
 	vec_deinit(&r->copy);

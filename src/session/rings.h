@@ -43,6 +43,8 @@ uint32_t rings_fill(const struct rings *r);
 
 /* Adds a descriptor whose readability ends rings_wait(). */
 MUST_CHECK struct err *rings_watch(struct rings *r, int fd);
+/* Ends rings_wait(), the next one if there is none now. Signal handlers may call it. */
+void rings_wake(const struct rings *r);
 /* The same for one that only interrupts it. */
 MUST_CHECK struct err *rings_listen(struct rings *r, int fd);
 /*

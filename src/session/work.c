@@ -203,6 +203,8 @@ int dtrace_stop(dtrace_hdl_t *dtp)
 void dtrace_interrupt(dtrace_hdl_t *dtp)
 {
 	dtp->is_interrupted++;
+	if (dtp->rings)
+		rings_wake(dtp->rings);
 }
 
 /* ---- the public loop ------------------------------------------------------------------------ */

@@ -114,6 +114,22 @@ static void test_killed(void)
 	(void)close(pidfd);
 }
 
+static void test_stopped(void)
+{
+	struct keeper *k = NULL;
+	struct err *e = keeper_create(&k);
+	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	(void)kill(keeper_wait(getpid()), SIGSTOP);
+	if (!e)
+		e = keeper_ward(k, self);
+	ok(!e, "a stopped one answers: it is resumed");
+	(void)kill(keeper_wait(getpid()), SIGSTOP);
+	keeper_destroy(k);
+	is_int(keeper_of(getpid()), 0, "and it ends when it is stopped again");
+	(void)close(self);
+}
+
 /* The tracer is killed; a process that it made has its socket still. */
 static void test_orphan(void)
 {
@@ -227,6 +243,7 @@ int main(void)
 {
 	test_life();
 	test_killed();
+	test_stopped();
 	test_orphan();
 	test_refusals();
 	test_wards();

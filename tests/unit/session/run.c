@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "bpf/sys.h"
 #include "dtrace.h"
@@ -140,6 +141,25 @@ static void test_order(void)
 	is_int(n, 2000, "2000 records of four threads");
 	is_int(disorder, 0, "in order of time");
 	is_int(dtrace_exit_status(r.h), -1, "no exit(), no status");
+	run_close(&r);
+}
+
+/* A signal may come between the last look at what it has set and the sleep. */
+static void test_interrupt(void)
+{
+	struct timespec before, after;
+	struct run r;
+
+	run_open(&r);
+	(void)dtrace_setopt(r.h, "switchrate", "30s");
+	ok(go(&r, "syscall::getppid:entry { @ = count(); }"), "goes");
+	dtrace_interrupt(r.h);
+	(void)clock_gettime(CLOCK_MONOTONIC, &before);
+	(void)dtrace_work(r.h, r.fp);
+	dtrace_sleep(r.h);
+	(void)clock_gettime(CLOCK_MONOTONIC, &after);
+	ok(after.tv_sec - before.tv_sec < 15, "an interrupt from before ends the sleep");
+	(void)stop_and_work(&r);
 	run_close(&r);
 }
 
@@ -298,6 +318,7 @@ int main(void)
 		return 0;
 	}
 	dtrace_close(h);
+	test_interrupt();
 	test_exit_in_begin();
 	test_order();
 	test_drops(false);
