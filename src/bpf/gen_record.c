@@ -233,6 +233,17 @@ void gen_record_act(struct gen *g, uint32_t act)
 		em_store_imm(&g->e, 4, R9, offsetof(struct rt_mach, exits), 1);
 }
 
+/*
+ * The room that a speculation must have for a record: that of the largest one, or of one as large as a speculation may
+ * be where strings could be larger than that.
+ */
+static uint64_t spec_need(const struct gen *g)
+{
+	const struct clause_layout *cl = g->uc->layout;
+
+	return ROUND_UP(MIN((uint64_t)cl->max_size, MAX(g->l->opts.specsize & ~7ull, (uint64_t)cl->heap_off)), 8u);
+}
+
 void gen_speculate(struct gen *g, const struct prog_act *act)
 {
 	struct emitter *e = &g->e;
@@ -243,6 +254,7 @@ void gen_speculate(struct gen *g, const struct prog_act *act)
 	gen_mach_store(g, 4, off + (uint32_t)offsetof(struct rt_spec_tag, id), R0);
 	em_store_imm(e, 4, R9, (int32_t)(off + offsetof(struct rt_spec_tag, pad)), 0);
 	em_mov(e, R2, R0);
+	em_imm(e, R3, spec_need(g));
 	gen_rt(g, "rt_speculate");
 	gen_mach_store(g, 8, off + (uint32_t)offsetof(struct rt_spec_tag, word), R0);
 	em_jmp_imm(e, BPF_JNE, R0, 0, is_active);
@@ -309,6 +321,23 @@ static void exit_flags(struct gen *g)
 	em_here(&g->e, done);
 }
 
+/* Behind a record that was sent: its speculation, if it has one, has grown. */
+static void count_spec(struct gen *g)
+{
+	const struct clause_layout *cl = g->uc->layout;
+	uint32_t off = rec_off(g, cl->spec_off), none = em_label(&g->e);
+
+	gen_mach_load(g, 8, R3, off + (uint32_t)offsetof(struct rt_spec_tag, word));
+	em_jmp_imm(&g->e, BPF_JEQ, R3, 0, none);
+	gen_mach_load(g, 4, R2, off + (uint32_t)offsetof(struct rt_spec_tag, id));
+	if (is_heap_used(cl))
+		gen_mach_load(g, 8, R4, HEAP_OFF);
+	else
+		em_imm(&g->e, R4, cl->heap_off);
+	gen_rt(g, "rt_spec_used");
+	em_here(&g->e, none);
+}
+
 void gen_record_end(struct gen *g)
 {
 	struct emitter *e = &g->e;
@@ -337,4 +366,6 @@ void gen_record_end(struct gen *g)
 		em_imm(e, R4, BPF_RB_NO_WAKEUP);
 	em_call_rt(e, RT_RING_OUTPUT);
 	em_jmp_imm(e, BPF_JNE, R0, 0, drop);
+	if (cl->spec_off)
+		count_spec(g);
 }

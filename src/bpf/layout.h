@@ -155,6 +155,7 @@ struct layout_opts {
 	uint32_t max_frames;	      /* of any stack the kernel walks; 0 = its default */
 	uint32_t max_uframes;	      /* of user stacks that we walk; 0 = max_frames */
 	uint32_t nspec;		      /* speculation ids */
+	uint64_t specsize;	      /* bytes of a speculation on one CPU */
 	bool counts_vtime;	      /* firings count the time they take (gen_vtime.c) */
 	uint32_t scratchsize;	      /* least scratch memory of a firing */
 	uint32_t printsize;	      /* most bytes that print() records; 0 = any */

@@ -152,9 +152,21 @@ static struct err *control_create(struct kmaps *m)
 	return NULL;
 }
 
+/* Elements of struct rt_spec_use. */
+static uint32_t spec_nuses(const struct layout *l)
+{
+	uint64_t n = (uint64_t)l->nspec * l->opts.ncpus;
+	uint32_t nuses = 1;
+
+	while (nuses < n && nuses < RT_SPEC_USES)
+		nuses *= 2;
+	return nuses;
+}
+
 static struct err *spec_create(struct kmaps *m, const struct layout *l)
 {
-	uint32_t size = MAX(l->nspec, 1u) * (uint32_t)sizeof(*m->spec);
+	uint32_t size = MAX(l->nspec, 1u) * (uint32_t)sizeof(*m->spec) +
+			spec_nuses(l) * (uint32_t)sizeof(struct rt_spec_use);
 	struct map_spec s = {BPF_MAP_TYPE_ARRAY,      "spec",		4, size, 1,
 			     .flags = BPF_F_MMAPABLE, .option = "nspec"};
 	struct err *e;
@@ -440,6 +452,8 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 		.stack_size = l->stack_size,
 		.ntracing = opts->ntracing,
 		.nspec = MAX(l->nspec, 1u),
+		.nuses = spec_nuses(l),
+		.specsize = l->opts.specsize,
 		.mach_size = l->mach_size,
 		.k = opts->ukernel ? *opts->ukernel : (struct rt_ukernel){0},
 	};

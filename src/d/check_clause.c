@@ -54,7 +54,6 @@ static void check_action_rules(struct clause_build *b, const struct subr *subr, 
 	bool may_speculate = path->speculates || path->has_spec_block;
 
 	if (subr_is(subr, "commit")) {
-		rule(c, seen->commits, D_COMM_COMM, at, "commit( ) may not follow commit( )");
 		rule(c, seen->records, D_COMM_DREC, at,
 		     "commit( ) may not follow data-recording action(s)");
 		seen->commits = true;

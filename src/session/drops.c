@@ -130,7 +130,7 @@ PRINTF_LIKE(3, 4) static struct err *tell(dtrace_hdl_t *h, enum remedy kind, con
 
 /* Counters that are reported for all CPUs together. */
 struct sums {
-	uint64_t dyn, dblerrors, spec_busy, spec_unavail;
+	uint64_t dyn, dblerrors, spec, spec_busy, spec_unavail;
 };
 
 static struct err *report_cpu(dtrace_hdl_t *h, uint32_t cpu, struct sums *sums)
@@ -145,6 +145,7 @@ static struct err *report_cpu(dtrace_hdl_t *h, uint32_t cpu, struct sums *sums)
 
 	sums->dyn += gained(&seen->dyn_drops, &now->dyn_drops);
 	sums->dblerrors += gained(&seen->dblerrors, &now->dblerrors);
+	sums->spec += gained(&seen->spec_drops, &now->spec_drops);
 	sums->spec_busy += gained(&seen->spec_busy, &now->spec_busy);
 	sums->spec_unavail += gained(&seen->spec_unavail, &now->spec_unavail);
 	if (drops)
@@ -177,6 +178,7 @@ static struct err *report_specs(dtrace_hdl_t *h, const struct sums *sums)
 	struct err *e = NULL;
 
 	h->spec_drops_seen += drops;
+	drops += sums->spec;
 	if (drops)
 		e = tell(h, REMEDY_SPEC, "%" PRIu64 " speculative drop%s", drops, PLURAL(drops));
 	if (!e && sums->spec_busy)

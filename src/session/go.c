@@ -1,6 +1,7 @@
 /* Starting a run: everything between compiled programs and firing probes. */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <sched.h>
 #include <time.h>
 
 #include "provider/providers.h"
@@ -142,6 +143,7 @@ static struct layout *make_layout(dtrace_hdl_t *h, uint32_t ncpus)
 		.max_frames = session_max_frames(h),
 		.max_uframes = session_max_uframes(h),
 		.nspec = (uint32_t)h->opts.val[OPT_nspec],
+		.specsize = (uint64_t)h->opts.val[OPT_specsize],
 		.counts_vtime = session_reads(h, DIF_VAR_VTIMESTAMP),
 		.scratchsize = (uint32_t)h->opts.val[OPT_scratchsize],
 		.printsize = max_printsize(h),
@@ -279,6 +281,47 @@ static struct err *attach_units(dtrace_hdl_t *h)
 	return h->is_interrupted ? NULL : session_start_timers(h);
 }
 
+/*
+ * Moves this thread to the CPU of the option, for a moment. Where it may not run there, because of a cpuset,
+ * BEGIN and END fire where it does. The program is not sent to the CPU instead (BPF_F_TEST_RUN_ON_CPU): it would
+ * interrupt some other task there, whose pid and execname its clauses would see.
+ */
+static cpu_set_t *move_to_cpu(const dtrace_hdl_t *h, size_t *ret_size)
+{
+	int cpu = only_cpu(h), ncpus = (int)h->maps->ncpus;
+	size_t size = CPU_ALLOC_SIZE(ncpus);
+	cpu_set_t *old, *one;
+
+	if (cpu < 0)
+		return NULL;
+	old = CPU_ALLOC((size_t)ncpus);
+	one = CPU_ALLOC((size_t)ncpus);
+	if (!old || !one)
+		oom();
+	CPU_ZERO_S(size, one);
+	CPU_SET_S((size_t)cpu, size, one);
+	if (sched_getaffinity(0, size, old) || sched_setaffinity(0, size, one)) {
+		session_debug(h, "cannot run on CPU %d: %s", cpu, strerror(errno));
+		CPU_FREE(old);
+		old = NULL;
+	}
+	CPU_FREE(one);
+	*ret_size = size;
+	return old;
+}
+
+static struct err *fire(const dtrace_hdl_t *h, int prog_fd, uint32_t key)
+{
+	size_t size = 0;
+	cpu_set_t *old = move_to_cpu(h, &size);
+	struct err *e = prog_test_run(prog_fd, key);
+
+	if (old)
+		(void)sched_setaffinity(0, size, old); /* it was so before */
+	CPU_FREE(old);
+	return feat_explain(FEAT_TEST_RUN, e);
+}
+
 /* Fires BEGIN or END, if a clause is enabled on it. */
 struct err *session_fire(dtrace_hdl_t *h, uint32_t key)
 {
@@ -289,8 +332,7 @@ struct err *session_fire(dtrace_hdl_t *h, uint32_t key)
 			continue;
 		for (uint32_t j = 0; j < u->points.len; j++)
 			if (u->points.data[j].key == key)
-				return feat_explain(FEAT_TEST_RUN,
-						    prog_test_run(u->loaded.prog_fd, key));
+				return fire(h, u->loaded.prog_fd, key);
 	}
 	return NULL;
 }

@@ -104,7 +104,8 @@ struct rt_cpu { /* counters: one writer a CPU */
 	u64 dblerrors;	/* faults inside ERROR clauses */
 	u64 spec_busy, spec_unavail; /* speculation() found no id */
 	u64 chill_from, chilled; /* chill(): when the interval began, ns waited in it */
-	u64 pad[7];
+	u64 spec_drops;	/* speculate() of a full speculation */
+	u64 pad[6];
 };
 
 struct rt_control {
@@ -158,6 +159,19 @@ struct rt_spec_tag { /* in the record of a clause with speculate(), at clause_la
 	u32 id;
 	u32 pad;
 };
+
+/*
+ * How much of a speculation a CPU has recorded: behind the words of MAP_SPEC lie cfg.nuses of these, a power of two,
+ * the one of an id and a CPU at ((id - 1) * ncpus + cpu) % nuses. Where there are more ids and CPUs than that, or an
+ * interrupt records in the middle, it may say less than there is: the consumer counts, too, and has the last word.
+ */
+struct rt_spec_use {
+	u64 word; /* of the speculation */
+	u32 id, cpu;
+	u64 bytes;
+	u64 pad;
+};
+#define RT_SPEC_USES 32768u /* at most */
 
 struct rt_rec_commit {
 	struct rt_rec rec;
@@ -295,6 +309,9 @@ struct rt_cfg {
 	u32 table_off;	    /* u32[strsize + 1] */
 	u32 tok_off;	    /* what strtok() goes on with in a later clause: scratch_size + 8 bytes */
 	u32 nspec;	    /* words in MAP_SPEC: speculation ids, at least 1 */
+	u32 nuses;	    /* struct rt_spec_use behind them */
+	u32 pad;
+	u64 specsize;	    /* bytes that a CPU may record into a speculation */
 	/* The stack area of an entry of MAP_MACH: slots of stack_stride bytes, a multiple of
 	 * RT_STACK_BLOCK, for stacks of stack_size bytes. The last one belongs to caller and stackdepth. */
 	u32 stack_off, stack_stride, stack_nslots, stack_size;

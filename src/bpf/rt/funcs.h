@@ -78,7 +78,8 @@ RT_FUNC(rt_unwind_odd, 1, 0)	 /* of the walk that runs: CFA of the rarer kinds o
 RT_FUNC(rt_quantize, 1, 0)	 /* value -> bucket 0..126 */
 RT_FUNC(rt_llquantize, 1, 0)	 /* value; factor, low, high, steps in m->tmp[0..3] -> bucket */
 /* speculation: the id's word while it is active, else 0; a new id, or 0 */
-RT_FUNC(rt_speculate, 1, 1)
+RT_FUNC(rt_speculate, 2, 1)	 /* id; bytes it must have room for */
+RT_FUNC(rt_spec_used, 3, 0)	 /* id, its word, bytes that were recorded */
 RT_FUNC(rt_commit, 1, 1)
 RT_FUNC(rt_discard, 1, 1)
 RT_FUNC(rt_sub_speculation, 0, 0)

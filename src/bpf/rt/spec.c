@@ -24,9 +24,25 @@ INLINE u64 *word_of(struct rt_mach *m, u64 id)
 	return &val_spec[i];
 }
 
-u64 rt_speculate(struct rt_mach *m, u64 id)
+INLINE struct rt_spec_use *use_of(struct rt_mach *m, u64 id)
 {
+	struct rt_spec_use *uses = (struct rt_spec_use *)&val_spec[cfg.nspec];
+	u64 i = ((id - 1) * cfg.ncpus + m->cpu) & (cfg.nuses - 1);
+
+	OPAQUE(i);
+	return i < cfg.nuses ? &uses[i] : NULL;
+}
+
+INLINE int use_is(const struct rt_spec_use *use, struct rt_mach *m, u64 id, u64 word)
+{
+	return use->word == word && use->id == (u32)id && use->cpu == m->cpu;
+}
+
+u64 rt_speculate(struct rt_mach *m, u64 id, u64 need)
+{
+	struct rt_spec_use *use;
 	u64 *p, word;
+	u32 cpu;
 
 	if (!m)
 		return 0;
@@ -34,7 +50,37 @@ u64 rt_speculate(struct rt_mach *m, u64 id)
 	if (!p)
 		return 0;
 	word = *(volatile u64 *)p;
-	return RT_SPEC_STATE(word) == RT_SPEC_ACTIVE ? word : 0;
+	if (RT_SPEC_STATE(word) != RT_SPEC_ACTIVE)
+		return 0;
+	use = use_of(m, (u32)id);
+	if (!use)
+		return 0;
+	if (use_is(use, m, id, word))
+		need += use->bytes;
+	if (need <= cfg.specsize)
+		return word;
+	cpu = m->cpu;
+	COUNT(spec_drops);
+	return 0;
+}
+
+u64 rt_spec_used(struct rt_mach *m, u64 id, u64 word, u64 bytes)
+{
+	struct rt_spec_use *use;
+
+	if (!m)
+		return 0;
+	use = use_of(m, (u32)id);
+	if (!use)
+		return 0;
+	if (!use_is(use, m, id, word)) {
+		use->word = word;
+		use->id = (u32)id;
+		use->cpu = m->cpu;
+		use->bytes = 0;
+	}
+	use->bytes += ROUND_UP(bytes, 8);
+	return 0;
 }
 
 /* The word it was active with, when it was and is in the given state from now on. */

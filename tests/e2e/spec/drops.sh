@@ -1,6 +1,7 @@
 # A speculation that is full, ids that ran out: counted, and the rest is committed.
-"$DTRACE" -q -x specsize=256 -x droptags -x nspec=1 -n 'BEGIN { sp = speculation(); other = speculation(); third = speculation(); }
-	tick-1ms /n < 20/ { speculate(sp); printf("n %d\n", n++); }
+"$DTRACE" -q -x specsize=256 -x droptags -x nspec=1 -n 'BEGIN { n = 0; sp = speculation(); other = speculation(); third = speculation(); }
+	tick-1ms /n < 20/ { speculate(sp); printf("n %d\n", n); }
+	tick-1ms /n < 20/ { n++; }
 	tick-1ms /n == 20/ { commit(sp); }
 	tick-1ms /n == 20/ { exit(0); }' >"$TMP/out" 2>"$TMP/err" || { cat "$TMP/err"; exit 1; }
 kept=$(grep -c '^n ' "$TMP/out")

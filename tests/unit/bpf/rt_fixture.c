@@ -201,6 +201,7 @@ struct rt_fx *rt_fx_create(const struct rt_fx_opts *o)
 			     .speculates = true,
 			     .has_token = true,
 			     .nspec = 3,
+			     .opts.specsize = 1 << 10,
 			     .opts.ncpus = SLOTS_CPUS};
 	e = kfields_walk(&walk);
 	if (!e)

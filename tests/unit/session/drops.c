@@ -45,6 +45,7 @@ static const struct {
 	{ offsetof(struct rt_cpu, nest_drops),	 "PRINCIPAL",   "1 drop on CPU 0",	       "3 drops on CPU 0" },
 	{ offsetof(struct rt_cpu, agg_drops),	 "AGGREGATION", "1 aggregation drop on CPU 0", "3 aggregation drops on CPU 0" },
 	{ offsetof(struct rt_cpu, dyn_drops),	 "DYNAMIC",     "1 dynamic variable drop",     "3 dynamic variable drops" },
+	{ offsetof(struct rt_cpu, spec_drops),	 "SPEC",        "1 speculative drop",	       "3 speculative drops" },
 	{ offsetof(struct rt_cpu, spec_busy),	 "SPECBUSY",    "1 failed speculation (available buffer(s) still busy)",
 	  "3 failed speculations (available buffer(s) still busy)" },
 	{ offsetof(struct rt_cpu, spec_unavail), "SPECUNAVAIL", "1 failed speculation (no speculative buffer available)",
