@@ -208,7 +208,7 @@ static struct err *attach_online(int prog_fd, const uint32_t *cpus, uint32_t ncp
 
 	for (uint32_t i = 0; i < ncpus && nattached < want && !e; i++) {
 		e = attach_one(prog_fd, cpus[i], pr, ret);
-		if (err_get_sys(e) == ENODEV) {
+		if (e && err_get_sys(e) == ENODEV) {
 			err_destroy(offline);
 			offline = e;
 			e = NULL;
