@@ -12,6 +12,7 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/str.h"
 #include "bpf/kernel.h"
 #include "bpf/layout.h"
 
@@ -26,6 +27,7 @@ struct agg_key {
 	bool is_signed;
 	uint64_t ival;	   /* DATUM_INT, extended by is_signed */
 	const char *bytes; /* others; strings are NUL-terminated */
+	const char *name;  /* of a stack that is one with all of this name, else NULL */
 };
 
 struct agg_elem {
@@ -61,6 +63,10 @@ void aggs_destroy(struct aggs *a); /* NULL is allowed */
 /* Symbol keys are reduced to their function or object, kernel stacks begin where the probe is. The
  * handle stays the caller's. */
 void aggs_set_syms(struct aggs *a, struct syms *syms);
+/* Stacks of the same name are one key. f writes the name; to be set before the first snapshot. */
+typedef void agg_stack_name_f(void *arg, enum datum_kind kind, const char *bytes, uint32_t size,
+			      struct strbuf *out);
+void aggs_merge_stacks(struct aggs *a, agg_stack_name_f *f, void *arg);
 /* From the next snapshot on elements keep what each CPU has. */
 void aggs_keep_percpu(struct aggs *a, bool keep);
 /* No probe fires any more: the next snapshot is the last one, and nothing has to be taken out of the kernel. */

@@ -73,6 +73,7 @@ struct agg_slot { /* one aggregation */
 struct key_stack { /* a key stack as it is printed */
 	uint32_t size;
 	const char *bytes;
+	const char *name; /* if stacks of one name are one key, else NULL */
 };
 
 struct aggs {
@@ -90,6 +91,8 @@ struct aggs {
 	bool keeps_percpu;
 	bool is_quiet;		 /* no probe fires any more */
 	bool is_final;		 /* and a snapshot has been taken since */
+	agg_stack_name_f *stack_name; /* NULL = stacks are told apart by addresses */
+	void *stack_name_arg;
 	struct syms *syms;	 /* the caller's; NULL = addresses have no names */
 };
 

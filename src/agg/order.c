@@ -34,6 +34,13 @@ static int user_addr_cmp(const struct agg_key *a, const struct agg_key *b)
 	return c ? c : cmp_u64(word_at(a->bytes, 1), word_at(b->bytes, 1));
 }
 
+/* What keys that are no numbers are compared by. */
+static const char *key_text(const struct agg_key *k, size_t *ret_len)
+{
+	*ret_len = k->name ? strlen(k->name) : k->size;
+	return k->name ? k->name : k->bytes;
+}
+
 static bool is_user_addr(const struct agg_key *k)
 {
 	return k->size == 16 &&
@@ -43,6 +50,8 @@ static bool is_user_addr(const struct agg_key *k)
 /* Strings compare as if NUL-padded to one size: the shorter of two that agree so far is first. */
 static int key_cmp(const struct agg_key *a, const struct agg_key *b)
 {
+	const char *ta, *tb;
+	size_t na, nb;
 	int c;
 
 	if (is_number(a) && is_number(b))
@@ -52,8 +61,10 @@ static int key_cmp(const struct agg_key *a, const struct agg_key *b)
 		return is_number(a) ? -1 : 1;
 	if (is_user_addr(a) && is_user_addr(b))
 		return user_addr_cmp(a, b);
-	c = memcmp(a->bytes, b->bytes, MIN(a->size, b->size));
-	return c ? c : cmp_u64(a->size, b->size);
+	ta = key_text(a, &na);
+	tb = key_text(b, &nb);
+	c = memcmp(ta, tb, MIN(na, nb));
+	return c ? c : cmp_u64(na, nb);
 }
 
 static int keys_cmp(const struct agg_elem *a, const struct agg_elem *b, uint32_t keypos)
@@ -76,11 +87,16 @@ void agg_keys_canon(const struct agg_elem *e, struct strbuf *out)
 {
 	for (uint32_t i = 0; i < e->nkeys; i++) {
 		const struct agg_key *k = &e->keys[i];
-		uint64_t word = is_number(k) ? k->ival : k->size;
+		uint64_t word = k->ival;
+		const char *text = NULL;
+		size_t len = 0;
 
-		strbuf_add(out, (const char *)&word, sizeof(word));
 		if (!is_number(k))
-			strbuf_add(out, k->bytes, k->size);
+			text = key_text(k, &len);
+		if (text)
+			word = len;
+		strbuf_add(out, (const char *)&word, sizeof(word));
+		strbuf_add(out, text, len);
 	}
 }
 
@@ -177,13 +193,16 @@ static const struct agg_key *first_key(const struct sort_row *row, const struct 
 static uint64_t key_prefix(const struct agg_key *k)
 {
 	uint8_t first[sizeof(uint64_t)] = {0};
+	const char *text;
 	uint64_t prefix;
+	size_t len;
 
 	if (is_number(k))
 		return key_unsigned(k);
 	if (is_user_addr(k))
 		return word_at(k->bytes, 0);
-	memcpy(first, k->bytes, MIN((size_t)k->size, sizeof(first)));
+	text = key_text(k, &len);
+	memcpy(first, text, MIN(len, sizeof(first)));
 	memcpy(&prefix, first, sizeof(prefix));
 	return __builtin_bswap64(prefix);
 }

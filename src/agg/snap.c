@@ -58,6 +58,12 @@ void aggs_set_syms(struct aggs *a, struct syms *syms)
 	a->syms = syms;
 }
 
+void aggs_merge_stacks(struct aggs *a, agg_stack_name_f *f, void *arg)
+{
+	a->stack_name = f;
+	a->stack_name_arg = arg;
+}
+
 void aggs_keep_percpu(struct aggs *a, bool keep)
 {
 	a->keeps_percpu = keep;
@@ -139,13 +145,20 @@ static struct key_stack *stack_decode(struct aggs *a, enum datum_kind datum,
 		n = MIN(n, raw->frames & ~RT_STACK_TRACED);
 	st->size = n * (uint32_t)sizeof(uint64_t);
 	st->bytes = arena_strndup(a->lasting, words, st->size);
+	if (a->stack_name) {
+		struct strbuf name = {0};
+
+		a->stack_name(a->stack_name_arg, datum, st->bytes, st->size, &name);
+		st->name = arena_strdup(a->lasting, strbuf_text(&name));
+		strbuf_deinit(&name);
+	}
 	return st;
 }
 
 /* Like strings: once known it stays known, which also keeps names of processes that end. */
 static void stack_find(struct aggs *a, enum datum_kind datum, uint64_t hash, struct agg_key *k)
 {
-	static const struct key_stack lost = {0, ""};
+	static const struct key_stack lost = {.bytes = ""};
 	const struct key_stack *st = hashmap_find(a->stacks, &hash, sizeof(hash));
 	struct strbuf buf = {0};
 
@@ -158,7 +171,10 @@ static void stack_find(struct aggs *a, enum datum_kind datum, uint64_t hash, str
 		st = new;
 	}
 	strbuf_deinit(&buf);
-	key_text(k, st ? st->bytes : lost.bytes, st ? st->size : lost.size);
+	if (!st)
+		st = &lost;
+	key_text(k, st->bytes, st->size);
+	k->name = st->name;
 }
 
 static const char *strid_text(const struct aggs *a, const uint8_t *raw)

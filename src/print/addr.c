@@ -45,18 +45,27 @@ static void raw_text(struct printer *p, struct out *o, uint64_t pid, uint64_t ad
 	out_hex(o, addr - syms_start(p->syms, pid, addr, true));
 }
 
-/* " at FILE:LINE" */
-static void line_text(struct printer *p, struct out *o, const struct place *at)
+/* " at FILE:LINE"; false: it is not known. */
+static bool line_text(struct printer *p, struct out *o, const struct place *at)
 {
 	CLEANUP(free) char *file = NULL;
 	struct sym_line line;
 
-	if (!p->opts->lines || !syms_line(p->syms, at->pid, at->addr - at->is_return, &line))
-		return;
+	if (!syms_line(p->syms, at->pid, at->addr - at->is_return, &line))
+		return false;
 	file = text_clean(xstrdup(line.file));
 	out_adds(o, " at ");
 	out_adds(o, file);
 	out_addf(o, ":%u", line.line);
+	return true;
+}
+
+static void offset_text(struct out *o, const struct sym_name *n)
+{
+	if (n->name && n->off) {
+		out_addc(o, '+');
+		out_hex(o, n->off);
+	}
 }
 
 static void name_text(struct out *o, const struct place *at, const struct sym_name *n,
@@ -75,10 +84,13 @@ static void name_text(struct out *o, const struct place *at, const struct sym_na
 		return;
 	}
 	out_adds(o, n->name);
-	if (form == ADDR_FULL && n->off) {
-		out_addc(o, '+');
-		out_hex(o, n->off);
-	}
+	if (form == ADDR_FULL)
+		offset_text(o, n);
+}
+
+static bool is_merged(enum addr_form form)
+{
+	return form == ADDR_FUNC || form == ADDR_LINE;
 }
 
 static bool place_find(struct printer *p, const struct place *at, struct sym_name *ret)
@@ -96,13 +108,16 @@ static void place_text(struct printer *p, struct out *o, const struct place *at,
 		out_hex(o, at->addr);
 		return;
 	}
-	if (at->pid && p->opts->noresolve && form != ADDR_MOD) {
+	if ((at->pid && p->opts->noresolve && form != ADDR_MOD) ||
+	    (is_merged(form) && !n.name && !at->is_handler_call)) {
 		raw_text(p, o, at->pid, at->addr, n.object);
 		return;
 	}
 	name_text(o, at, &n, form);
-	if (form == ADDR_FULL)
-		line_text(p, o, at);
+	if (form == ADDR_FULL && p->opts->lines)
+		(void)line_text(p, o, at);
+	if (form == ADDR_LINE && !line_text(p, o, at))
+		offset_text(o, &n);
 }
 
 void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form)
@@ -162,10 +177,18 @@ static struct place uframe_place(uint64_t pid, const char *pcs, uint32_t i, uint
 	};
 }
 
+static enum addr_form frame_form(const struct printer *p, const struct datum *d)
+{
+	if (!d->is_merged)
+		return ADDR_FULL;
+	return p->opts->stackmerge == PRINT_MERGE_LINE ? ADDR_LINE : ADDR_FUNC;
+}
+
 /* kernel: PCs; user: pid, PCs. A zero ends them. */
 void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32_t indent)
 {
 	uint32_t n = d->bytes ? d->size / (uint32_t)sizeof(uint64_t) : 0;
+	enum addr_form form = frame_form(p, d);
 	const char *pcs = d->bytes;
 	uint64_t pid = 0;
 
@@ -187,7 +210,19 @@ void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32
 		if (is_cut(pid, word_at(pcs, i)))
 			out_adds(o, "[cut]");
 		else
-			place_text(p, o, &at, ADDR_FULL);
+			place_text(p, o, &at, form);
 		out_addc(o, '\n');
 	}
+}
+
+/* The text that is printed: what reads the same is the same. */
+void printer_stack_name(struct printer *p, enum datum_kind kind, const char *bytes, uint32_t size,
+			struct strbuf *out)
+{
+	const struct datum d = {.kind = kind, .size = size, .bytes = bytes, .is_merged = true};
+	struct out text = {0};
+
+	print_stack(p, &text, &d, 0);
+	strbuf_add(out, text.data, text.len);
+	out_deinit(&text);
 }

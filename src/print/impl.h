@@ -21,6 +21,7 @@ struct datum {
 	const char *bytes;
 	uint32_t frames; /* DATUM_STACK: to print, 0 = all there are */
 	bool is_traced;	 /* DATUM_STACK: RT_STACK_TRACED */
+	bool is_merged;	 /* a stack that stands for all of its name: option stackmerge */
 };
 
 /* ---- formats (format.c) -------------------------------------------------------------------- */
@@ -83,6 +84,9 @@ enum addr_form {
 	ADDR_SYM,  /* sym, usym: no offset */
 	ADDR_MOD,  /* mod, umod */
 	ADDR_FULL, /* %a of an address, uaddr, stack frames: with offset */
+	/* frames of merged stacks: nothing that differs from process to process */
+	ADDR_FUNC, /* the function; code without a name by its place in the object */
+	ADDR_LINE, /* the function and its source line; the offset where no line is known */
 };
 enum addr_form addr_form_of(enum datum_kind kind);
 /* Text of an address in pid (0 = the kernel). The one place where names come in. */

@@ -29,12 +29,20 @@ enum print_encoding {
 	PRINT_ENCODING_UTF8,
 };
 
+/* Which key stacks are one: option stackmerge. */
+enum print_merge {
+	PRINT_MERGE_OFF,
+	PRINT_MERGE_FUNCTION,
+	PRINT_MERGE_LINE,
+};
+
 struct print_opts { /* dynamic: may change while running */
 	bool quiet, flowindent, rawbytes;
 	bool noresolve; /* user addresses are printed as object:0xoffset */
 	bool lines;	/* addresses of processes with their source lines */
 	bool agghist, aggpack, aggzoom; /* d-language.md 6.4.2 */
 	enum print_encoding encoding;
+	enum print_merge stackmerge; /* does not change while running */
 	struct agg_sort sort;
 	uint32_t printsize;   /* most bytes print() shows */
 	uint32_t stackindent; /* columns before a stack frame; the option's default is 14 */
@@ -61,6 +69,9 @@ struct printer *printer_create(const struct layout *l, struct probes *probes, st
 void printer_destroy(struct printer *p);
 /* Where names of addresses come from; the handle stays the caller's. */
 void printer_set_syms(struct printer *p, struct syms *syms);
+/* What stacks that are to be one have in common (option stackmerge): kind is DATUM_STACK or DATUM_USTACK. */
+void printer_stack_name(struct printer *p, enum datum_kind kind, const char *bytes, uint32_t size,
+			struct strbuf *out);
 /* From the clock of records to ns since 1970; pcap() wants it. */
 void printer_set_wall(struct printer *p, int64_t offset);
 /* opts stays the caller's and is read at every record; hooks is copied. */

@@ -112,7 +112,12 @@ bool datum_of_field(struct datum *d, const struct layout *l, const struct rec_fi
 
 struct datum datum_of_key(const struct agg_key *k)
 {
-	return (struct datum){k->datum, k->is_signed, k->size, k->ival, k->bytes, 0, false};
+	return (struct datum){.kind = k->datum,
+			      .is_signed = k->is_signed,
+			      .size = k->size,
+			      .ival = k->ival,
+			      .bytes = k->bytes,
+			      .is_merged = k->name != NULL};
 }
 
 uint64_t datum_int(const struct datum *d)

@@ -367,6 +367,17 @@ static struct err *hook_snap(void *ctx)
 	return session_snap(ctx, false);
 }
 
+/* The name is kept, so it must not be made before it is known what the process had mapped. */
+static void name_stack(void *ctx, enum datum_kind kind, const char *bytes, uint32_t size,
+		       struct strbuf *out)
+{
+	const dtrace_hdl_t *h = ctx;
+
+	if (h->mapwatch)
+		mapwatch_drain(h->mapwatch);
+	printer_stack_name(h->printer, kind, bytes, size, out);
+}
+
 static void between_unwinds(void *ctx)
 {
 	dtrace_hdl_t *h = ctx;
@@ -429,6 +440,8 @@ static struct err *make_consumer(dtrace_hdl_t *h)
 	session_refresh_opts(h); /* there may be a target now */
 	aggs_set_syms(h->aggs, session_syms(h));
 	printer_set_syms(h->printer, session_syms(h));
+	if (h->print_opts.stackmerge != PRINT_MERGE_OFF)
+		aggs_merge_stacks(h->aggs, name_stack, h);
 	session_see_targets(h);
 	return NULL;
 }
