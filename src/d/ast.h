@@ -49,13 +49,11 @@ enum expr_kind {
 
 enum expr_op {
 	OP_NONE,
-	/* unary */
-	OP_PLUS, OP_NEG, OP_BITNOT, OP_NOT, OP_DEREF, OP_ADDROF,
-	OP_PREINC, OP_PREDEC, OP_POSTINC, OP_POSTDEC,
-	/* binary */
-	OP_MUL, OP_DIV, OP_MOD, OP_ADD, OP_SUB, OP_SHL, OP_SHR,
-	OP_LT, OP_LE, OP_GT, OP_GE, OP_EQ, OP_NE,
-	OP_AND, OP_XOR, OP_OR, OP_LAND, OP_LXOR, OP_LOR,
+#define OP_UNARY(id, ...) OP_##id,
+#define OP_BINARY(id, ...) OP_##id,
+#include "d/ops.def"
+#undef OP_UNARY
+#undef OP_BINARY
 };
 
 enum ident_scope { SCOPE_GLOBAL, SCOPE_SELF, SCOPE_THIS };

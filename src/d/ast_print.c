@@ -74,14 +74,7 @@ static void list_print(struct expr *const *list, uint32_t n, struct strbuf *out)
 
 static void unary_print(const struct expr *e, struct strbuf *out)
 {
-	static const char *const names[] = {
-		[OP_PLUS] = "pos",	  [OP_NEG] = "neg",	  [OP_BITNOT] = "~",
-		[OP_NOT] = "!",		  [OP_DEREF] = "deref",	  [OP_ADDROF] = "addrof",
-		[OP_PREINC] = "preinc",	  [OP_PREDEC] = "predec", [OP_POSTINC] = "postinc",
-		[OP_POSTDEC] = "postdec",
-	};
-
-	strbuf_addf(out, "(%s", names[e->unary.op]);
+	strbuf_addf(out, "(%s", op_rows[e->unary.op].dumped);
 	list_print((struct expr *const[]){e->unary.e}, 1, out);
 	strbuf_addc(out, ')');
 }
@@ -172,8 +165,8 @@ void expr_print(const struct expr *e, struct strbuf *out)
 	case EXPR_IDENT: name_print(e->ident.name, e->ident.scope, out); break;
 	case EXPR_AGG: agg_print(e, out); break;
 	case EXPR_UNARY: unary_print(e, out); break;
-	case EXPR_BINARY: binary_print(e, op_spelling(e->binary.op), "", out); break;
-	case EXPR_ASSIGN: binary_print(e, op_spelling(e->binary.op), "=", out); break;
+	case EXPR_BINARY: binary_print(e, op_text(e->binary.op), "", out); break;
+	case EXPR_ASSIGN: binary_print(e, op_text(e->binary.op), "=", out); break;
 	case EXPR_COMMA: binary_print(e, ",", "", out); break;
 	case EXPR_COND:
 		headed_list_print("?:", e->cond.c, (struct expr *const[]){e->cond.t, e->cond.f}, 2,

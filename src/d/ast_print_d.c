@@ -6,8 +6,8 @@ enum prec {
 	PREC_COMMA,
 	PREC_ASSIGN,
 	PREC_COND,
-	PREC_BINARY, /* + 1 (||) to 11 (* / %) */
-	PREC_UNARY = PREC_BINARY + 12,
+	PREC_BINARY, /* + what op_rows[] says */
+	PREC_UNARY = PREC_BINARY + OP_PREC_MAX + 1,
 	PREC_POSTFIX,
 };
 
@@ -18,14 +18,7 @@ static void type_name_d(const struct type_name *t, struct strbuf *out);
 
 static uint32_t binary_prec(enum expr_op op)
 {
-	static const uint8_t precs[] = {
-		[OP_LOR] = 1,  [OP_LXOR] = 2, [OP_LAND] = 3, [OP_OR] = 4,   [OP_XOR] = 5,
-		[OP_AND] = 6,  [OP_EQ] = 7,   [OP_NE] = 7,   [OP_LT] = 8,   [OP_LE] = 8,
-		[OP_GT] = 8,   [OP_GE] = 8,   [OP_SHL] = 9,  [OP_SHR] = 9,  [OP_ADD] = 10,
-		[OP_SUB] = 10, [OP_MUL] = 11, [OP_DIV] = 11, [OP_MOD] = 11,
-	};
-
-	return PREC_BINARY + precs[op];
+	return PREC_BINARY + op_rows[op].prec;
 }
 
 static bool is_negative(const struct expr *e)
@@ -45,9 +38,7 @@ static uint32_t expr_prec(const struct expr *e)
 	case EXPR_SIZEOF_TYPE:
 	case EXPR_SIZEOF:
 	case EXPR_STRINGOF: return PREC_UNARY;
-	case EXPR_UNARY:
-		return e->unary.op == OP_POSTINC || e->unary.op == OP_POSTDEC ? PREC_POSTFIX
-									      : PREC_UNARY;
+	case EXPR_UNARY: return op_is_postfix(e->unary.op) ? PREC_POSTFIX : PREC_UNARY;
 	case EXPR_INT: return is_negative(e) ? PREC_UNARY : PREC_POSTFIX;
 	case EXPR_BAD:
 	case EXPR_STR:
@@ -85,13 +76,13 @@ static void ident_d(const struct expr *e, struct strbuf *out)
 
 static void unary_d(const struct expr *e, struct strbuf *out)
 {
-	if (e->unary.op == OP_POSTINC || e->unary.op == OP_POSTDEC) {
+	if (op_is_postfix(e->unary.op)) {
 		expr_d(e->unary.e, PREC_POSTFIX, out);
-		strbuf_adds(out, op_spelling(e->unary.op));
+		strbuf_adds(out, op_text(e->unary.op));
 		return;
 	}
 	/* The blank keeps - -x from becoming --x. */
-	strbuf_addf(out, "%s ", op_spelling(e->unary.op));
+	strbuf_addf(out, "%s ", op_text(e->unary.op));
 	expr_d(e->unary.e, PREC_UNARY, out);
 }
 
@@ -100,7 +91,7 @@ static void binary_d(const struct expr *e, struct strbuf *out)
 	uint32_t prec = binary_prec(e->binary.op);
 
 	expr_d(e->binary.l, prec, out);
-	strbuf_addf(out, " %s ", op_spelling(e->binary.op));
+	strbuf_addf(out, " %s ", op_text(e->binary.op));
 	expr_d(e->binary.r, prec + 1, out);
 }
 
@@ -159,7 +150,7 @@ static void expr_form_d(const struct expr *e, struct strbuf *out)
 	case EXPR_BINARY: binary_d(e, out); return;
 	case EXPR_ASSIGN:
 		expr_d(e->binary.l, PREC_UNARY, out);
-		strbuf_addf(out, " %s= ", op_spelling(e->binary.op));
+		strbuf_addf(out, " %s= ", op_text(e->binary.op));
 		expr_d(e->binary.r, PREC_ASSIGN, out);
 		return;
 	case EXPR_COMMA:

@@ -1,25 +1,5 @@
-/* Spellings of operators, literals and specifiers in D. */
+/* Spellings of literals and specifiers in D. */
 #include "d/ast_text.h"
-
-const char *op_spelling(enum expr_op op)
-{
-	static const char *const texts[] = {
-		/* clang-format off */
-		[OP_NONE] = "",
-		[OP_PLUS] = "+",   [OP_NEG] = "-",     [OP_BITNOT] = "~", [OP_NOT] = "!",
-		[OP_DEREF] = "*",  [OP_ADDROF] = "&",
-		[OP_PREINC] = "++", [OP_PREDEC] = "--", [OP_POSTINC] = "++", [OP_POSTDEC] = "--",
-		[OP_MUL] = "*",    [OP_DIV] = "/",     [OP_MOD] = "%",    [OP_ADD] = "+",
-		[OP_SUB] = "-",    [OP_SHL] = "<<",    [OP_SHR] = ">>",
-		[OP_LT] = "<",     [OP_LE] = "<=",     [OP_GT] = ">",     [OP_GE] = ">=",
-		[OP_EQ] = "==",    [OP_NE] = "!=",
-		[OP_AND] = "&",    [OP_XOR] = "^",     [OP_OR] = "|",
-		[OP_LAND] = "&&",  [OP_LXOR] = "^^",   [OP_LOR] = "||",
-		/* clang-format on */
-	};
-
-	return texts[op];
-}
 
 const char *storage_text(enum storage_class sc)
 {

@@ -1,9 +1,8 @@
 /* Spellings shared by the two printers of syntax trees. */
 #pragma once
 
-#include "d/ast.h"
+#include "d/op.h"
 
-const char *op_spelling(enum expr_op op); /* "+"; unary operators as written, "++" for all four */
 const char *storage_text(enum storage_class sc);  /* "" for SC_NONE */
 const char *tag_text(const struct decl_specs *s); /* "struct" */
 /* Words of specifier flags, each followed by a blank: "const unsigned long ". */

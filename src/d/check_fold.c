@@ -4,19 +4,6 @@
  */
 #include "d/check_impl.h"
 
-uint64_t fold_unary(enum expr_op op, uint64_t v)
-{
-	/* the other unary operators have no constant result */
-	if (op == OP_NEG)
-		return 0 - v;
-	if (op == OP_BITNOT)
-		return ~v;
-	if (op == OP_NOT)
-		return v == 0;
-	assert(op == OP_PLUS);
-	return v;
-}
-
 /* INT64_MIN / -1 overflows; the machine gives INT64_MIN, remainder 0. */
 static uint64_t divide(uint64_t l, uint64_t r, bool is_signed)
 {
@@ -43,7 +30,7 @@ static uint64_t shift_right(uint64_t l, uint64_t r, bool is_signed)
 	return is_signed ? (uint64_t)((int64_t)l >> (r & 63)) : l >> (r & 63);
 }
 
-uint64_t fold_binary(enum expr_op op, uint64_t l, uint64_t r, bool is_signed)
+uint64_t fold(enum expr_op op, uint64_t l, uint64_t r, bool is_signed)
 {
 	switch (op) {
 	case OP_MUL: return l * r;
@@ -65,11 +52,11 @@ uint64_t fold_binary(enum expr_op op, uint64_t l, uint64_t r, bool is_signed)
 	case OP_LAND: return l && r;
 	case OP_LXOR: return !l != !r;
 	case OP_LOR: return l || r;
+	case OP_PLUS: return l;
+	case OP_NEG: return 0 - l;
+	case OP_BITNOT: return ~l;
+	case OP_NOT: return !l;
 	case OP_NONE:
-	case OP_PLUS:
-	case OP_NEG:
-	case OP_BITNOT:
-	case OP_NOT:
 	case OP_DEREF:
 	case OP_ADDROF:
 	case OP_PREINC:
@@ -77,5 +64,5 @@ uint64_t fold_binary(enum expr_op op, uint64_t l, uint64_t r, bool is_signed)
 	case OP_POSTINC:
 	case OP_POSTDEC: break;
 	}
-	BUG("operator %d is not binary", (int)op);
+	BUG("operator %d has no constant result", (int)op);
 }

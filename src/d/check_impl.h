@@ -11,6 +11,7 @@
 #include "d/check.h"
 #include "d/decl.h"
 #include "d/list.h"
+#include "d/op.h"
 #include "d/parse.h"
 
 /* ---- what a session keeps --------------------------------------------------------------- */
@@ -230,7 +231,6 @@ struct expr *check_cond(struct check *c, struct expr *e);
 /* Checks the condition alone: the arm that a constant chooses, unchecked; NULL when it is not constant. */
 struct expr *check_cond_const(struct check *c, struct expr *e);
 struct expr *check_comma(struct check *c, struct expr *e);
-const char *op_text(enum expr_op op);
 
 /* The operands of an arithmetic operator, checked; what its result is. */
 struct arith {
@@ -257,9 +257,8 @@ struct expr *check_assign(struct check *c, struct expr *e);
 
 /* ---- check_fold.c ----------------------------------------------------------------------- */
 
-uint64_t fold_unary(enum expr_op op, uint64_t v);
-/* is_signed: of comparison, division, right shift. The divisor is not zero. */
-uint64_t fold_binary(enum expr_op op, uint64_t l, uint64_t r, bool is_signed);
+/* Of a unary operator, r is ignored. is_signed: of comparison, division, right shift. The divisor is not zero. */
+uint64_t fold(enum expr_op op, uint64_t l, uint64_t r, bool is_signed);
 
 /* ---- check_access.c: members, subscripts, sizes, casts ---------------------------------- */
 

@@ -2,22 +2,6 @@
  * (d-language.md 2.3, 3.3). */
 #include "d/check_impl.h"
 
-static const char *const op_texts[] = {
-	[OP_NONE] = "=",    [OP_PLUS] = "+",	 [OP_NEG] = "-",      [OP_BITNOT] = "~",
-	[OP_NOT] = "!",	    [OP_DEREF] = "*",	 [OP_ADDROF] = "&",   [OP_PREINC] = "++",
-	[OP_PREDEC] = "--", [OP_POSTINC] = "++", [OP_POSTDEC] = "--", [OP_MUL] = "*",
-	[OP_DIV] = "/",	    [OP_MOD] = "%",	 [OP_ADD] = "+",      [OP_SUB] = "-",
-	[OP_SHL] = "<<",    [OP_SHR] = ">>",	 [OP_LT] = "<",	      [OP_LE] = "<=",
-	[OP_GT] = ">",	    [OP_GE] = ">=",	 [OP_EQ] = "==",      [OP_NE] = "!=",
-	[OP_AND] = "&",	    [OP_XOR] = "^",	 [OP_OR] = "|",	      [OP_LAND] = "&&",
-	[OP_LXOR] = "^^",   [OP_LOR] = "||",
-};
-
-const char *op_text(enum expr_op op)
-{
-	return op_texts[op];
-}
-
 static struct expr *fail_operand(struct check *c, enum dtag tag, const char *op,
 				 const struct expr *operand, const char *what)
 {
@@ -83,7 +67,7 @@ static struct expr *unary_value(struct check *c, struct expr *e, type_id type)
 	struct expr *o = e->unary.e;
 
 	if (expr_is_const(c, o)) {
-		uint64_t v = fold_unary(e->unary.op, o->ival.val);
+		uint64_t v = fold(e->unary.op, o->ival.val, 0, false);
 
 		if (e->unary.op == OP_NEG && !type_is_signed(c->types, type))
 			v = int_convert(c->types, v, type);
@@ -205,7 +189,7 @@ static struct expr *check_incdec(struct check *c, struct expr *e)
 
 struct expr *check_unary(struct check *c, struct expr *e)
 {
-	switch ((int)e->unary.op) {
+	switch (e->unary.op) {
 	case OP_PLUS:
 	case OP_NEG:
 	case OP_BITNOT: return check_arith_unary(c, e);
@@ -216,6 +200,11 @@ struct expr *check_unary(struct check *c, struct expr *e)
 	case OP_PREDEC:
 	case OP_POSTINC:
 	case OP_POSTDEC: return check_incdec(c, e);
+	case OP_NONE:
+#define OP_BINARY(id, ...) case OP_##id:
+#include "d/ops.def"
+#undef OP_BINARY
+		break;
 	}
 	BUG("operator %d is not unary", (int)e->unary.op);
 }
@@ -304,15 +293,19 @@ static bool arith_add(struct check *c, struct arith *a, enum expr_op op)
 
 bool arith_check(struct check *c, struct arith *a, enum expr_op op)
 {
-	switch ((int)op) {
-	case OP_ADD:
-	case OP_SUB: return arith_add(c, a, op);
-	case OP_MUL:
-	case OP_DIV: return arith_numbers(c, a, false);
-	case OP_SHL:
-	case OP_SHR: return arith_shift(c, a);
-	default: /* % & ^ | */ return arith_numbers(c, a, true);
+	switch (op_rows[op].rule) {
+	case OPR_ADDRESS: return arith_add(c, a, op);
+	case OPR_ARITH: return arith_numbers(c, a, false);
+	case OPR_SHIFT: return arith_shift(c, a);
+	case OPR_INTEGER:
+	case OPR_BITS: return arith_numbers(c, a, true);
+	case OPR_NONE:
+	case OPR_PREFIX:
+	case OPR_POSTFIX:
+	case OPR_COMPARE:
+	case OPR_LOGIC: break;
 	}
+	BUG("operator %d is not arithmetic", (int)op);
 }
 
 static struct expr *binary_done(struct check *c, struct expr *e, type_id type, bool is_signed)
@@ -323,7 +316,7 @@ static struct expr *binary_done(struct check *c, struct expr *e, type_id type, b
 	e->binary.is_signed = is_signed;
 	if (expr_is_const(c, l) && expr_is_const(c, r))
 		return expr_int(c, e->span,
-				fold_binary(e->binary.op, l->ival.val, r->ival.val, is_signed),
+				fold(e->binary.op, l->ival.val, r->ival.val, is_signed),
 				type);
 	return e;
 }
@@ -397,11 +390,6 @@ static struct expr *check_compare(struct check *c, struct expr *e)
 	return expr_bad(c, e->span);
 }
 
-static bool op_is_compare(enum expr_op op)
-{
-	return op >= OP_LT && op <= OP_NE;
-}
-
 /* A tag of an enumeration may be written bare on the right of a comparison with that enumeration.
  */
 static struct expr *enum_tag(struct check *c, const struct expr *l, struct expr *r)
@@ -428,11 +416,19 @@ static struct expr *enum_tag(struct check *c, const struct expr *l, struct expr 
 /* What an operand of a wrong type is reported as. */
 static enum dtag operand_tag(enum expr_op op)
 {
-	if (op == OP_ADD || op == OP_SUB)
-		return D_OP_INCOMPAT;
-	if (op >= OP_LAND)
-		return D_OP_SCALAR;
-	return op == OP_MUL || op == OP_DIV ? D_OP_ARITH : D_OP_INT;
+	switch (op_rows[op].rule) {
+	case OPR_ADDRESS:
+	case OPR_COMPARE: return D_OP_INCOMPAT;
+	case OPR_ARITH: return D_OP_ARITH;
+	case OPR_INTEGER:
+	case OPR_BITS:
+	case OPR_SHIFT: return D_OP_INT;
+	case OPR_LOGIC: return D_OP_SCALAR;
+	case OPR_NONE:
+	case OPR_PREFIX:
+	case OPR_POSTFIX: break;
+	}
+	BUG("operator %d is not binary", (int)op);
 }
 
 static void check_compared(struct check *c, struct expr *e)
@@ -463,7 +459,7 @@ struct expr *check_binary(struct check *c, struct expr *e)
 		return expr_bad(c, e->span);
 	if (op_is_compare(e->binary.op))
 		return check_compare(c, e);
-	if (e->binary.op >= OP_LAND)
+	if (op_rows[e->binary.op].rule == OPR_LOGIC)
 		return check_logical(c, e);
 	return check_arith(c, e);
 }

@@ -4,25 +4,9 @@
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
-struct arith_row {
-	enum dif_op if_unsigned, if_signed;
-};
-
-static const struct arith_row arith_rows[] = {
-	[OP_MUL] = {DIF_OP_MUL, DIF_OP_MUL},   [OP_DIV] = {DIF_OP_UDIV, DIF_OP_SDIV},
-	[OP_MOD] = {DIF_OP_UREM, DIF_OP_SREM}, [OP_ADD] = {DIF_OP_ADD, DIF_OP_ADD},
-	[OP_SUB] = {DIF_OP_SUB, DIF_OP_SUB},   [OP_SHL] = {DIF_OP_SLL, DIF_OP_SLL},
-	[OP_SHR] = {DIF_OP_SRL, DIF_OP_SRA},   [OP_AND] = {DIF_OP_AND, DIF_OP_AND},
-	[OP_XOR] = {DIF_OP_XOR, DIF_OP_XOR},   [OP_OR] = {DIF_OP_OR, DIF_OP_OR},
-};
-
 static enum dif_op arith_op(enum expr_op op, bool is_signed)
 {
-	const struct arith_row *row = &arith_rows[op];
-
-	if ((size_t)op >= ARRAY_LEN(arith_rows) || !row->if_signed)
-		BUG("operator %d is not arithmetic", (int)op);
-	return is_signed ? row->if_signed : row->if_unsigned;
+	return is_signed ? op_rows[op].if_signed : op_rows[op].if_unsigned;
 }
 
 /* A string counts as char *. */
@@ -69,9 +53,7 @@ static uint32_t lower_binary(struct lower *l, struct expr *e)
 	enum expr_op op = e->binary.op;
 	uint32_t ra, rb;
 
-	if (op >= OP_LT && op <= OP_NE)
-		return lower_truth(l, e);
-	if (op == OP_LAND || op == OP_LXOR || op == OP_LOR)
+	if (op_is_compare(op) || op_rows[op].rule == OPR_LOGIC)
 		return lower_truth(l, e);
 	if (is_address(l, e->binary.l->type) || is_address(l, e->binary.r->type))
 		return lower_pointer_arith(l, e);
@@ -136,7 +118,7 @@ static uint32_t lower_incdec(struct lower *l, struct expr *e)
 {
 	enum expr_op op = e->unary.op;
 	bool is_inc = op == OP_PREINC || op == OP_POSTINC,
-	     is_post = op == OP_POSTINC || op == OP_POSTDEC;
+	     is_post = op_is_postfix(op);
 	struct place p = place_of_target(l, e->unary.e);
 	uint32_t step = is_address(l, p.type) ? target_size(l, p.type) : 1;
 	uint32_t old = place_load(l, &p), val = emit_const(l, step);
@@ -172,25 +154,10 @@ static uint32_t lower_unary(struct lower *l, struct expr *e)
 	case OP_POSTINC:
 	case OP_POSTDEC: return lower_incdec(l, e);
 	case OP_NONE:
-	case OP_MUL:
-	case OP_DIV:
-	case OP_MOD:
-	case OP_ADD:
-	case OP_SUB:
-	case OP_SHL:
-	case OP_SHR:
-	case OP_LT:
-	case OP_LE:
-	case OP_GT:
-	case OP_GE:
-	case OP_EQ:
-	case OP_NE:
-	case OP_AND:
-	case OP_XOR:
-	case OP_OR:
-	case OP_LAND:
-	case OP_LXOR:
-	case OP_LOR: break;
+#define OP_BINARY(id, ...) case OP_##id:
+#include "d/ops.def"
+#undef OP_BINARY
+		break;
 	}
 	BUG("unary operator %d", (int)e->unary.op);
 }
@@ -236,39 +203,21 @@ static bool binary_is_canonical(const struct lower *l, const struct expr *e)
 {
 	const struct expr *a = e->binary.l, *b = e->binary.r;
 
-	switch (e->binary.op) {
-	case OP_AND:
-	case OP_XOR:
-	case OP_OR:
+	switch (op_rows[e->binary.op].rule) {
+	case OPR_BITS:
 		return same_shape(l, a->type, e->type) && same_shape(l, b->type, e->type) &&
 		       is_canonical(l, a) && is_canonical(l, b);
-	case OP_SHR: return same_shape(l, a->type, e->type) && is_canonical(l, a);
-	case OP_MUL:
-	case OP_DIV:
-	case OP_MOD:
-	case OP_ADD:
-	case OP_SUB:
-	case OP_SHL: return false;
-	case OP_LT:
-	case OP_LE:
-	case OP_GT:
-	case OP_GE:
-	case OP_EQ:
-	case OP_NE:
-	case OP_LAND:
-	case OP_LXOR:
-	case OP_LOR: return true;
-	case OP_NONE:
-	case OP_PLUS:
-	case OP_NEG:
-	case OP_BITNOT:
-	case OP_NOT:
-	case OP_DEREF:
-	case OP_ADDROF:
-	case OP_PREINC:
-	case OP_PREDEC:
-	case OP_POSTINC:
-	case OP_POSTDEC: break;
+	case OPR_SHIFT:
+		return e->binary.op == OP_SHR && same_shape(l, a->type, e->type) &&
+		       is_canonical(l, a);
+	case OPR_ARITH:
+	case OPR_ADDRESS:
+	case OPR_INTEGER: return false;
+	case OPR_COMPARE:
+	case OPR_LOGIC: return true;
+	case OPR_NONE:
+	case OPR_PREFIX:
+	case OPR_POSTFIX: break;
 	}
 	BUG("binary operator %d", (int)e->binary.op);
 }

@@ -2,33 +2,14 @@
 #include "d/lower_impl.h"
 
 /* Branches for a comparison. All go forward: a label is always placed after its branches. */
-struct cmp_row {
-	enum expr_op op, negated;
-	enum dif_op if_signed, if_unsigned;
-};
-
-static const struct cmp_row cmp_rows[] = {
-	{OP_EQ, OP_NE, DIF_OP_BE, DIF_OP_BE},  {OP_NE, OP_EQ, DIF_OP_BNE, DIF_OP_BNE},
-	{OP_LT, OP_GE, DIF_OP_BL, DIF_OP_BLU}, {OP_LE, OP_GT, DIF_OP_BLE, DIF_OP_BLEU},
-	{OP_GT, OP_LE, DIF_OP_BG, DIF_OP_BGU}, {OP_GE, OP_LT, DIF_OP_BGE, DIF_OP_BGEU},
-};
-
-static const struct cmp_row *cmp_row(enum expr_op op)
-{
-	for (size_t i = 0; i < ARRAY_LEN(cmp_rows); i++)
-		if (cmp_rows[i].op == op)
-			return &cmp_rows[i];
-	return NULL;
-}
-
 static void branch_compare(struct lower *l, struct expr *e, uint32_t label, bool when)
 {
-	const struct cmp_row *row = cmp_row(e->binary.op);
+	const struct op_row *row = &op_rows[e->binary.op];
 	bool is_str = e->binary.is_strcmp;
 	uint32_t r1, r2;
 
 	if (!when)
-		row = cmp_row(row->negated);
+		row = &op_rows[row->negated];
 	lower_pair(l, is_str ? lower_string : lower_value, e->binary.l, e->binary.r, &r1, &r2);
 	emit(l, is_str ? DIF_OP_SCMP : DIF_OP_CMP, r1, r2, 0);
 	reg_free(l, r1);
@@ -67,7 +48,7 @@ static void branch_kind(struct lower *l, struct expr *e, uint32_t label, bool wh
 		branch_logical(l, e, label, when);
 		return;
 	}
-	if (e->kind == EXPR_BINARY && cmp_row(e->binary.op)) {
+	if (e->kind == EXPR_BINARY && op_is_compare(e->binary.op)) {
 		branch_compare(l, e, label, when);
 		return;
 	}

@@ -15,6 +15,7 @@
 
 #include "base/hashmap.h"
 #include "d/lower.h"
+#include "d/op.h"
 
 struct lower {
 	struct check *c;

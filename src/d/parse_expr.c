@@ -276,6 +276,7 @@ static struct expr *parse_postfix(struct parser *p, struct expr *e)
 {
 	for (;;) {
 		enum tok kind = p->tok.kind;
+		enum expr_op op;
 
 		if (kind == TOK_LPAREN) {
 			e = parse_call(p, e);
@@ -283,10 +284,9 @@ static struct expr *parse_postfix(struct parser *p, struct expr *e)
 			e = parse_index(p, e);
 		} else if (kind == TOK_DOT || kind == TOK_ARROW) {
 			e = parse_member(p, e);
-		} else if (kind == TOK_INC || kind == TOK_DEC) {
+		} else if ((op = op_postfix(kind))) {
 			parser_advance(p);
-			e = expr_unary(p, EXPR_UNARY, kind == TOK_INC ? OP_POSTINC : OP_POSTDEC,
-				       e->span.off, e);
+			e = expr_unary(p, EXPR_UNARY, op, e->span.off, e);
 		} else {
 			return e;
 		}
@@ -294,23 +294,6 @@ static struct expr *parse_postfix(struct parser *p, struct expr *e)
 }
 
 /* ---- unary, cast ----------------------------------------------------------------------------- */
-
-static enum expr_op unary_op(enum tok kind)
-{
-	static const struct {
-		enum tok kind;
-		enum expr_op op;
-	} rows[] = {
-		{TOK_ADD, OP_PLUS},   {TOK_SUB, OP_NEG},    {TOK_BITNOT, OP_BITNOT},
-		{TOK_NOT, OP_NOT},    {TOK_MUL, OP_DEREF},  {TOK_AND, OP_ADDROF},
-		{TOK_INC, OP_PREINC}, {TOK_DEC, OP_PREDEC},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (rows[i].kind == kind)
-			return rows[i].op;
-	return OP_NONE;
-}
 
 /*
  * Behind '(': a name that can only be meant as a type, though it is none that is known: '(foo_t *)x' or
@@ -407,7 +390,7 @@ static struct expr *parse_sizeof(struct parser *p)
 static struct expr *parse_unary_inner(struct parser *p)
 {
 	enum tok kind = p->tok.kind;
-	enum expr_op op = unary_op(kind);
+	enum expr_op op = op_prefix(kind);
 	uint32_t start = p->tok.span.off;
 	struct expr *operand;
 
@@ -437,44 +420,20 @@ static struct expr *parse_unary(struct parser *p)
 
 /* ---- binary, conditional, assignment, comma -------------------------------------------------- */
 
-struct binary_row {
-	enum tok kind;
-	enum expr_op op;
-	uint32_t prec; /* binds tighter the larger */
-};
-
-static const struct binary_row *binary_row(enum tok kind)
-{
-	static const struct binary_row rows[] = {
-		{TOK_LOR, OP_LOR, 1},  {TOK_LXOR, OP_LXOR, 2}, {TOK_LAND, OP_LAND, 3},
-		{TOK_OR, OP_OR, 4},    {TOK_XOR, OP_XOR, 5},   {TOK_AND, OP_AND, 6},
-		{TOK_EQ, OP_EQ, 7},    {TOK_NE, OP_NE, 7},     {TOK_LT, OP_LT, 8},
-		{TOK_LE, OP_LE, 8},    {TOK_GT, OP_GT, 8},     {TOK_GE, OP_GE, 8},
-		{TOK_SHL, OP_SHL, 9},  {TOK_SHR, OP_SHR, 9},   {TOK_ADD, OP_ADD, 10},
-		{TOK_SUB, OP_SUB, 10}, {TOK_MUL, OP_MUL, 11},  {TOK_DIV, OP_DIV, 11},
-		{TOK_MOD, OP_MOD, 11},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (rows[i].kind == kind)
-			return &rows[i];
-	return NULL;
-}
-
 static struct expr *parse_binary(struct parser *p, uint32_t min_prec)
 {
 	struct expr *l = parse_unary(p);
-	const struct binary_row *row;
+	enum expr_op op;
 
-	while ((row = binary_row(p->tok.kind)) && row->prec >= min_prec) {
+	while ((op = op_binary(p->tok.kind)) && op_rows[op].prec >= min_prec) {
 		struct expr *r;
 
 		if (!parser_enter(p))
 			return l;
 		parser_advance(p);
-		r = parse_binary(p, row->prec + 1);
+		r = parse_binary(p, op_rows[op].prec + 1);
 		parser_leave(p);
-		l = expr_binary(p, EXPR_BINARY, row->op, l, r);
+		l = expr_binary(p, EXPR_BINARY, op, l, r);
 	}
 	return l;
 }
@@ -500,27 +459,6 @@ struct expr *parse_cond(struct parser *p)
 	return e;
 }
 
-static bool assign_op(enum tok kind, enum expr_op *ret)
-{
-	static const struct {
-		enum tok kind;
-		enum expr_op op;
-	} rows[] = {
-		{TOK_ASSIGN, OP_NONE}, {TOK_ADD_EQ, OP_ADD}, {TOK_SUB_EQ, OP_SUB},
-		{TOK_MUL_EQ, OP_MUL},  {TOK_DIV_EQ, OP_DIV}, {TOK_MOD_EQ, OP_MOD},
-		{TOK_AND_EQ, OP_AND},  {TOK_XOR_EQ, OP_XOR}, {TOK_OR_EQ, OP_OR},
-		{TOK_SHL_EQ, OP_SHL},  {TOK_SHR_EQ, OP_SHR},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if (rows[i].kind != kind)
-			continue;
-		*ret = rows[i].op;
-		return true;
-	}
-	return false;
-}
-
 /* The left side of an assignment is a unary expression by grammar; what it means is checked
  * later. */
 static bool is_unary_form(const struct expr *e)
@@ -535,7 +473,7 @@ struct expr *parse_assign(struct parser *p)
 	struct expr *l = parse_cond(p), *r;
 	enum expr_op op;
 
-	if (!assign_op(p->tok.kind, &op))
+	if (!op_assigns(p->tok.kind, &op))
 		return l;
 	if (!is_unary_form(l)) {
 		parser_syntax(p,

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "base/hashmap.h"
-#include "d/lex.h"
+#include "d/op.h"
 
 /* Calls of productions inside each other; each is two or three C frames of up to 300 bytes. */
 #define PARSE_DEPTH_MAX 2000u
