@@ -637,7 +637,7 @@ static struct err *collect_object(struct request *r, struct pid_object *o)
 	return is_name(r->desc->func) ? add_named(r, o) : add_matching(r, o);
 }
 
-static struct err *no_such_function(const struct request *r, const struct pid_object *o)
+static struct err *no_such_function(const struct request *r, struct pid_object *o)
 {
 	const char **names = ARENA_NEW_N(probes_arena(r->ps), const char *, o->funcs->list.len + 1);
 	const char *near;
@@ -645,6 +645,9 @@ static struct err *no_such_function(const struct request *r, const struct pid_ob
 					 o->name, (int)r->target->pid),
 				 DTAG_CODE(D_PROC_FUNC));
 
+	near = r->is_new ? NULL : pid_inlined_hint(r->ps, r->target, o, r->desc->func);
+	if (near)
+		return err_hint(e, "%s", near);
 	for (uint32_t i = 0; i < o->funcs->list.len; i++)
 		names[i] = o->funcs->list.data[i].name;
 	near = diag_nearest(r->desc->func, names, o->funcs->list.len);
@@ -738,7 +741,21 @@ static const char *hint_nameless(struct probes *ps, const struct pid_object *o)
 			    o->is_main ? ": pid$target:a.out:-:ADDRESS probes an instruction by its address" : "");
 }
 
-/* A module that is not there, or has no names. */
+/* Of a function that nothing in these modules has. Without a module, the program's own code is looked at. */
+static const char *hint_inlined(struct probes *ps, struct pid_target *t, const struct probe_desc *desc)
+{
+	const char *hint = NULL;
+
+	for (uint32_t i = 0; i < t->objects.len && !hint; i++) {
+		struct pid_object *o = t->objects.data[i];
+
+		if (*desc->mod && strcmp(desc->mod, "*") != 0 ? pid_object_matches(o, desc->mod) : o->is_main)
+			hint = pid_inlined_hint(ps, t, o, desc->func);
+	}
+	return hint;
+}
+
+/* A module that is not there, or has no names; a function that was inlined. */
 static const char *pid_hint(struct probes *ps, const struct provider *pv,
 			    const struct probe_desc *desc)
 {
@@ -751,7 +768,7 @@ static const char *pid_hint(struct probes *ps, const struct provider *pv,
 
 	if (is_for_several(desc) && !probes_process(ps, 0))
 		return "'pid*' stands for the processes of -c and -p: give at least one";
-	if (!is_name(desc->mod))
+	if (!is_name(desc->mod) && !*desc->func)
 		return NULL;
 	e = pid_of(ps, desc, 0, &pid);
 	if (!e && !pid)
@@ -762,9 +779,13 @@ static const char *pid_hint(struct probes *ps, const struct provider *pv,
 		err_destroy(e); /* the message itself is on its way */
 		return NULL;
 	}
+	if (!is_name(desc->mod))
+		return hint_inlined(ps, t, desc);
 	for (uint32_t i = 0; i < t->objects.len && n < ARRAY_LEN(names); i++) {
-		if (pid_object_matches(t->objects.data[i], desc->mod))
-			return hint_nameless(ps, t->objects.data[i]);
+		if (pid_object_matches(t->objects.data[i], desc->mod)) {
+			near = hint_nameless(ps, t->objects.data[i]);
+			return near ? near : hint_inlined(ps, t, desc);
+		}
 		names[n++] = t->objects.data[i]->name;
 	}
 	near = diag_nearest(desc->mod, names, n);

@@ -110,8 +110,15 @@ struct err *pid_attach(const struct provider *pv, enum entry_kind kind, int prog
 		       struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
 		       struct attachments *ret);
 
+/* ---- pid_inline.c ------------------------------------------------------------------------------ */
+
+/* Why no function of the file matches func, if the compiler has inlined one that would; else NULL. */
+const char *pid_inlined_hint(struct probes *ps, struct pid_target *t, struct pid_object *o, const char *func);
+
 /* ---- pid_types.c ------------------------------------------------------------------------------- */
 
+/* Debug information of the file, read when it is asked for first; NULL: none. */
+struct dwarf_file *pid_object_dwarf(const struct probes *ps, struct pid_object *o);
 /* struct provider: none without debug information. */
 uint32_t pid_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types);
 type_id pid_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, struct types *t,

@@ -14,7 +14,7 @@ struct pid_args {
 	uint32_t n;
 };
 
-static struct dwarf_file *object_dwarf(const struct probes *ps, struct pid_object *o)
+struct dwarf_file *pid_object_dwarf(const struct probes *ps, struct pid_object *o)
 {
 	const struct file_opts *files = probes_files(ps);
 	const struct debug_place place = {o->path, -1, files->debug_dirs, files->limit, o->dev, o->ino};
@@ -111,7 +111,7 @@ static bool probe_args(struct probes *ps, const struct probe *pr, struct pid_arg
 	if (!p->sites.len || p->place == UPROBE_INSN || !function_addr(p, &addr) ||
 	    p->sites.data[0].object->funcs->is_32bit) /* types are laid out for 64 bits */
 		return false;
-	d = object_dwarf(ps, p->sites.data[0].object);
+	d = pid_object_dwarf(ps, p->sites.data[0].object);
 	if (!d || !dwarf_file_function(d, addr, &func) ||
 	    !(is_go(p->place) ? go_args : c_args)(p, &func, mem, ret))
 		return false;

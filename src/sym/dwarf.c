@@ -337,3 +337,9 @@ bool dwarf_file_line(struct dwarf_file *d, uint64_t addr, const char **ret_file,
 	*ret_line = (uint32_t)n;
 	return true;
 }
+
+bool dwarf_file_inlined(struct dwarf_file *d, dwarf_name_f *is_meant, void *ctx, struct arena *a,
+			struct dwarf_inlined *ret)
+{
+	return dwarf_find_inlined(d->dw, is_meant, ctx, a, ret);
+}

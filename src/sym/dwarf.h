@@ -25,6 +25,22 @@ bool dwarf_file_function(struct dwarf_file *d, uint64_t addr, Dwarf_Die *ret_die
 /* The source line whose code addr is in; *ret_file lives as long as d. */
 bool dwarf_file_line(struct dwarf_file *d, uint64_t addr, const char **ret_file, uint32_t *ret_line);
 
+/* ---- functions without code (dwarf_inline.c) --------------------------------------------------- */
+
+typedef bool dwarf_name_f(void *ctx, const char *name);
+
+struct dwarf_inlined {
+	const char *name;
+	const char *caller; /* a function that its code is in; NULL: not found */
+};
+
+/* A function that the compiler has put into its callers, and that is meant. Texts are in a. Takes a third of a second
+ * at most; what is not found by then counts as not there. */
+bool dwarf_file_inlined(struct dwarf_file *d, dwarf_name_f *is_meant, void *ctx, struct arena *a,
+			struct dwarf_inlined *ret);
+bool dwarf_find_inlined(Dwarf *dw, dwarf_name_f *is_meant, void *ctx, struct arena *a,
+			struct dwarf_inlined *ret); /* its work */
+
 /* ---- functions (dwarf_args.c, dwarf_go.c) ---------------------------------------------------- */
 
 struct dwarf_arg {

@@ -1,0 +1,203 @@
+/*
+ * Functions that the compiler has put into their callers: they have no code, and no symbol, of their own.
+ *
+ * The debug information has an abstract DIE of such a function, marked DW_AT_inline, and a
+ * DW_TAG_inlined_subroutine wherever its code is, which refers to that one (DWARF 5, 3.3.8). There is no index of
+ * either, so units are walked from the first; whoever asks has made a mistake and can wait a moment, not more.
+ */
+#include <dwarf.h>
+#include <time.h>
+
+#include "sym/demangle.h"
+#include "sym/dwarf.h"
+
+#define BUDGET_NS 300000000 /* time to look for it */
+#define MAX_DEPTH 64	    /* of scopes inside each other: damaged files may have more */
+#define NAME_MAX_USED 256   /* bytes of a scope's name */
+
+struct walk {
+	dwarf_name_f *is_meant;
+	void *ctx;
+	struct arena *a;
+	uint64_t deadline;
+	uint32_t nseen;
+	const char *name; /* of the function that was found; NULL: none yet */
+	Dwarf_Off origin; /* its DIE */
+	const char *declared; /* a name that is meant, of a declaration in a namespace or class; NULL: none yet */
+	Dwarf_Off declaration; /* its DIE, to which the function's refers */
+	const char *caller;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail */
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* The clock is looked at now and then. */
+static bool time_is_up(struct walk *w)
+{
+	return ++w->nseen % 256 == 0 && now_ns() > w->deadline;
+}
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
+
+	return name ? name : dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr));
+}
+
+/* The name that descriptions use: that of C, or the demangled one. */
+static const char *function_name(struct walk *w, Dwarf_Die *die)
+{
+	const char *linked = linkage_name(die), *name = linked ? demangle_bare(w->a, linked) : NULL;
+
+	return name ? name : dwarf_diename(die);
+}
+
+/* The compiler has put it into callers; whether it was declared so does not matter. */
+static bool is_inlined(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word how;
+
+	return dwarf_formudata(dwarf_attr(die, DW_AT_inline, &attr), &how) == 0 &&
+	       (how == DW_INL_inlined || how == DW_INL_declared_inlined);
+}
+
+static bool is_declared(const struct walk *w, Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die of;
+
+	return w->declared && dwarf_formref_die(dwarf_attr(die, DW_AT_specification, &attr), &of) &&
+	       dwarf_dieoffset(&of) == w->declaration;
+}
+
+/* prefix: of the scope it is in, "shop::"; a function that nobody links to may have no mangled name. */
+static void function_look(struct walk *w, Dwarf_Die *die, const char *prefix)
+{
+	const char *bare = dwarf_diename(die), *name = function_name(w, die);
+
+	if (!bare || !name)
+		return;
+	if (name == bare && *prefix)
+		name = arena_printf(w->a, "%s%s", prefix, bare);
+	if (is_declared(w, die))
+		name = w->declared;
+	else if (!w->is_meant(w->ctx, name) && !w->is_meant(w->ctx, bare))
+		return;
+	w->name = arena_strdup(w->a, name);
+	w->origin = dwarf_dieoffset(die);
+}
+
+/* A declaration stands in its scope, the function itself often outside. */
+static void declaration_look(struct walk *w, Dwarf_Die *die, const char *prefix)
+{
+	const char *bare = dwarf_diename(die), *name;
+
+	if (!bare || !*prefix)
+		return;
+	name = arena_printf(w->a, "%s%s", prefix, bare);
+	if (!w->is_meant(w->ctx, name))
+		return;
+	w->declared = name;
+	w->declaration = dwarf_dieoffset(die);
+}
+
+static void scope_walk(struct walk *w, Dwarf_Die *scope, const char *prefix, int depth);
+
+static void inner_walk(struct walk *w, Dwarf_Die *scope, const char *prefix, int depth)
+{
+	const char *name = dwarf_diename(scope);
+
+	scope_walk(w, scope, name ? arena_printf(w->a, "%s%.*s::", prefix, NAME_MAX_USED, name) : prefix,
+		   depth + 1);
+}
+
+/* Looks for the function in a scope that may hold functions: a unit, a namespace, a class. */
+static void scope_walk(struct walk *w, Dwarf_Die *scope, const char *prefix, int depth)
+{
+	Dwarf_Die die;
+
+	if (depth > MAX_DEPTH || dwarf_child(scope, &die) != 0)
+		return;
+	do {
+		switch (dwarf_tag(&die)) {
+		case DW_TAG_subprogram:
+			if (is_inlined(&die))
+				function_look(w, &die, prefix);
+			else if (dwarf_hasattr(&die, DW_AT_declaration))
+				declaration_look(w, &die, prefix);
+			break;
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type: inner_walk(w, &die, prefix, depth); break;
+		default: break;
+		}
+	} while (!w->name && !time_is_up(w) && dwarf_siblingof(&die, &die) == 0);
+}
+
+/* Is the function's code somewhere in this scope of another one? */
+static bool use_find(struct walk *w, Dwarf_Die *scope, int depth)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Die die, origin;
+
+	if (depth > MAX_DEPTH || dwarf_child(scope, &die) != 0)
+		return false;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (tag == DW_TAG_inlined_subroutine &&
+		    dwarf_formref_die(dwarf_attr(&die, DW_AT_abstract_origin, &attr), &origin) &&
+		    dwarf_dieoffset(&origin) == w->origin)
+			return true;
+		if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) &&
+		    use_find(w, &die, depth + 1))
+			return true;
+	} while (!time_is_up(w) && dwarf_siblingof(&die, &die) == 0);
+	return false;
+}
+
+static void caller_find(struct walk *w, Dwarf_Die *scope, int depth)
+{
+	Dwarf_Die die;
+
+	if (depth > MAX_DEPTH || dwarf_child(scope, &die) != 0)
+		return;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (tag == DW_TAG_subprogram && !is_inlined(&die) && use_find(w, &die, depth + 1)) {
+			const char *name = function_name(w, &die);
+
+			w->caller = name ? arena_strdup(w->a, name) : NULL;
+		} else if (tag == DW_TAG_namespace || tag == DW_TAG_module) {
+			caller_find(w, &die, depth + 1);
+		}
+	} while (!w->caller && !time_is_up(w) && dwarf_siblingof(&die, &die) == 0);
+}
+
+bool dwarf_find_inlined(Dwarf *dw, dwarf_name_f *is_meant, void *ctx, struct arena *a, struct dwarf_inlined *ret)
+{
+	struct walk w = {.is_meant = is_meant, .ctx = ctx, .a = a, .deadline = now_ns() + BUDGET_NS};
+	Dwarf_Off off = 0, next;
+	Dwarf_Die unit;
+	size_t size;
+
+	while (!w.name && !time_is_up(&w) && dwarf_nextcu(dw, off, &next, &size, NULL, NULL, NULL) == 0 && next > off) {
+		if (dwarf_offdie(dw, off + size, &unit))
+			scope_walk(&w, &unit, "", 0);
+		off = next;
+	}
+	if (!w.name)
+		return false;
+	caller_find(&w, &unit, 0);
+	*ret = (struct dwarf_inlined){w.name, w.caller};
+	return true;
+}
