@@ -248,8 +248,14 @@ void gen_end_run(struct gen *g);
 /* The record of this firing belongs to the speculation whose id args[0] gives; else the clause
  * ends. */
 void gen_speculate(struct gen *g, const struct prog_act *act);
-/* *(r9 + off) = size bytes at the address in r0, or a fault; destroys r6 */
-void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, uint32_t action);
+/* In a session with blocks of scratch memory: a fault where size bytes at addr are scratch memory that the clause was
+ * not given; r0 to r5. */
+void at_check_readable(struct gen *g, const struct dif_at *at, const struct ra_place *addr,
+		       uint32_t size);
+/* *(r9 + off) = size bytes at the address in r0, or a fault; destroys r6. needed: of the bytes, those that must have
+ * been given to the clause where they lie in scratch memory. */
+void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, uint32_t needed,
+		    uint32_t action);
 /* u64 process id, u64 address (in r0) to r9 + off; destroys r6 */
 void gen_user_addr(struct gen *g, uint32_t off);
 /* *(u32 *)(r9 + off) = string table offset of what d, a probe name or a constant, gives */

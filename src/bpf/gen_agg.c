@@ -67,7 +67,7 @@ static void key_part(struct gen *g, const struct agg_layout *al, uint32_t k,
 	case KEY_BYTES:
 		gen_difo(g, d, action);
 		if (f->datum == DATUM_BYTES || f->datum == DATUM_STRUCT)
-			gen_read_bytes(g, off, f->size, d->ret.flags & DIF_TF_BYUREF, action);
+			gen_read_bytes(g, off, f->size, d->ret.flags & DIF_TF_BYUREF, f->size, action);
 		else
 			gen_user_addr(g, off);
 		break;

@@ -229,10 +229,10 @@ static void gen_prologue(struct gen *g, const struct needs *n)
 {
 	struct emitter *e = &g->e;
 
-	if (n->scratch) {
+	if (n->scratch || g->l->has_blocks) { /* with blocks, what an earlier clause took is looked for, too */
 		if (g->needs.token)
 			gen_keep_token(g);
-		em_store_imm(e, 4, R9, offsetof(struct rt_mach, scratch_top), 0);
+		em_store_imm(e, 8, R9, offsetof(struct rt_mach, scratch_top), 0); /* and block */
 	}
 	if (n->epid) {
 		gen_epid(g, g->uc);

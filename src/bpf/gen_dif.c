@@ -222,6 +222,8 @@ static void gen_load(struct gen *g, const struct dif_at *at, const struct op_gen
 	uint32_t size = (uint32_t)op->arg;
 	int dst = ra_place_dst(d, R0);
 
+	if (!op->is_user)
+		at_check_readable(g, at, &at->reads[0], size);
 	ra_place_load(g, R3, &at->reads[0]);
 	em_imm(e, R2, size);
 	em_addr(e, R1, R10, (uint32_t)FRAME_TMP);
@@ -393,6 +395,16 @@ void at_check_rt(struct gen *g, const struct dif_at *at)
 	em_jmp_imm(&g->e, BPF_JNE, R1, 0, at_fault(g, at, 0, none));
 }
 
+void at_check_readable(struct gen *g, const struct dif_at *at, const struct ra_place *addr, uint32_t size)
+{
+	if (!g->l->has_blocks || addr->kind == RA_STR)
+		return;
+	ra_place_load(g, R2, addr);
+	em_imm(&g->e, R3, size);
+	gen_rt(g, "rt_readable");
+	at_check_rt(g, at);
+}
+
 /* ---- 1. what instructions read and write ---------------------------------------------------- */
 
 struct difo_gen {
@@ -555,6 +567,8 @@ static void describe_clobbers(const struct layout *l, struct ra_insn *ri, dif_in
 
 	ri->clobbers = op->clobbers || loads_elem(l, insn);
 	ri->keeps_reads = op->keeps_reads;
+	if (l->has_blocks && (DIF_INSN_OP(insn) == DIF_OP_CALL || DIF_INSN_OP(insn) == DIF_OP_SCMP))
+		ri->keeps_reads = true; /* strings are checked by a call before the call */
 	if (DIF_INSN_OP(insn) == DIF_OP_CALL)
 		ri->clobbers = subr_clobbers(id);
 	if (DIF_INSN_OP(insn) == DIF_OP_LDGA)

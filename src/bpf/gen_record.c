@@ -77,12 +77,28 @@ void gen_record_mark(struct gen *g, uint32_t act)
 
 /* ---- fields --------------------------------------------------------------------------------- */
 
-void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, uint32_t action)
+/* The same as at_check_readable() for the address in r6. */
+static void check_readable(struct gen *g, uint32_t size, uint32_t action)
+{
+	struct ra_place none = {.kind = RA_CONST};
+
+	if (!g->l->has_blocks)
+		return;
+	em_mov(&g->e, R2, R6);
+	em_imm(&g->e, R3, size);
+	gen_rt(g, "rt_readable");
+	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, kind));
+	em_jmp_imm(&g->e, BPF_JNE, R0, 0, gen_fault(g, 0, action, UNKNOWN_OFFSET, none));
+}
+
+void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, uint32_t needed, uint32_t action)
 {
 	struct emitter *e = &g->e;
 	struct ra_place addr = {.kind = RA_REG, .n = R6};
 
 	em_mov(e, R6, R0);
+	if (!is_user)
+		check_readable(g, needed, action);
 	em_addr(e, R1, R9, off);
 	em_imm(e, R2, size);
 	em_mov(e, R3, R6);
@@ -152,6 +168,8 @@ static void string_field(struct gen *g, const struct rec_field *f, const struct 
 	}
 	em_here(e, have);
 	em_mov(e, R6, R0);
+	if (!is_user)
+		check_readable(g, 1, action);
 	gen_mach_load(g, 8, R7, HEAP_OFF);
 	/* always true: for the verifier, which is better off with a number it knows nothing of than
 	 * with one it knows too much of, different on every way here */
@@ -173,7 +191,7 @@ static void string_field(struct gen *g, const struct rec_field *f, const struct 
 }
 
 static void record_field(struct gen *g, const struct rec_field *f, const struct difo *d,
-			 uint32_t action)
+			 uint32_t needed, uint32_t action)
 {
 	uint32_t off = rec_off(g, f->off);
 
@@ -191,7 +209,7 @@ static void record_field(struct gen *g, const struct rec_field *f, const struct 
 		if (f->datum == DATUM_USYM || f->datum == DATUM_UMOD || f->datum == DATUM_UADDR)
 			gen_user_addr(g, off);
 		else
-			gen_read_bytes(g, off, f->size, d->ret.flags & DIF_TF_BYUREF, action);
+			gen_read_bytes(g, off, f->size, d->ret.flags & DIF_TF_BYUREF, needed, action);
 		break;
 	}
 }
@@ -222,12 +240,15 @@ void gen_record_act(struct gen *g, uint32_t act)
 {
 	const struct act_layout *al = &g->uc->layout->acts[act];
 	const struct prog_act *pa = &g->uc->layout->clause->acts[act];
+	/* what tracemem() shows is limited by its third argument: the bytes behind need not be there */
+	bool limited = pa->kind == ACT_TRACEMEM && al->nfields > 1;
 
 	for (uint32_t k = 0; k < al->nfields; k++) {
 		if (pa->kind == ACT_PCAP && k == PCAP_ARG_DATA)
 			packet_field(g, al, pa);
 		else
-			record_field(g, &al->fields[k], pa->args[k], pa->number + k);
+			record_field(g, &al->fields[k], pa->args[k], limited ? 1 : al->fields[k].size,
+				     pa->number + k);
 	}
 	if (pa->kind == ACT_EXIT)
 		em_store_imm(&g->e, 4, R9, offsetof(struct rt_mach, exits), 1);

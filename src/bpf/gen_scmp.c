@@ -110,6 +110,8 @@ void gen_scmp(struct gen *g, const struct dif_at *at)
 		em_imm(&g->e, R0, 1);
 		em_here(&g->e, equal);
 	} else {
+		at_check_readable(g, at, &at->reads[0], 1);
+		at_check_readable(g, at, &at->reads[1], 1);
 		ra_place_args(g, at->reads, 2);
 		gen_rt(g, "rt_strcmp");
 		at_check_rt(g, at);

@@ -10,6 +10,7 @@ struct subr_gen {
 	uint8_t min, max;	  /* arguments */
 	uint64_t deflt[MAX_ARGS]; /* of those that may be left out, by position */
 	bool clobbers, uses_scratch, can_fault;
+	uint8_t texts; /* how many arguments, from the first on, are read as strings */
 	int arg;
 };
 
@@ -20,6 +21,8 @@ static void emit_rt(struct gen *g, const struct dif_at *at, const struct subr_ge
 	for (uint32_t k = 0; k < s->max; k++)
 		args[k] = k < at->depth ? at->reads[k]
 					: (struct ra_place){.kind = RA_CONST, .value = s->deflt[k]};
+	for (uint32_t k = 0; k < s->texts; k++)
+		at_check_readable(g, at, &args[k], 1);
 	ra_place_args(g, args, s->max);
 	gen_rt(g, s->rt);
 	if (s->can_fault)
@@ -192,28 +195,28 @@ static const struct subr_gen subrs[] = {
 	S(COPYINTO)   = {RT("copyinto"),   3, 3, {0}, STRING},
 	S(ALLOCA)     = {RT("alloca"),     1, 1, {0}, STRING},
 	S(BCOPY)      = {RT("bcopy"),      3, 3, {0}, STRING},
-	S(STRLEN)     = {RT("strlen"),     1, 1, {0}, NUMBER},
-	S(STRJOIN)    = {RT("strjoin"),    2, 2, {0}, STRING},
-	S(SUBSTR)     = {RT("substr"),     2, 3, {0, 0, INT64_MAX}, STRING},
-	S(INDEX)      = {RT("index"),      2, 3, {0}, NUMBER},
-	S(RINDEX)     = {RT("rindex"),     2, 3, {0, 0, INT64_MAX}, NUMBER},
-	S(STRSTR)     = {RT("strstr"),     2, 2, {0}, NUMBER},
-	S(STRCHR)     = {RT("strchr"),     2, 2, {0}, NUMBER},
-	S(STRRCHR)    = {RT("strrchr"),    2, 2, {0}, NUMBER},
-	S(STRTOK)     = {RT("strtok"),     2, 2, {0}, STRING},
-	S(BASENAME)   = {RT("basename"),   1, 1, {0}, STRING},
-	S(DIRNAME)    = {RT("dirname"),    1, 1, {0}, STRING},
-	S(CLEANPATH)  = {RT("cleanpath"),  1, 1, {0}, STRING},
+	S(STRLEN)     = {RT("strlen"),     1, 1, {0}, NUMBER, .texts = 1},
+	S(STRJOIN)    = {RT("strjoin"),    2, 2, {0}, STRING, .texts = 2},
+	S(SUBSTR)     = {RT("substr"),     2, 3, {0, 0, INT64_MAX}, STRING, .texts = 1},
+	S(INDEX)      = {RT("index"),      2, 3, {0}, NUMBER, .texts = 2},
+	S(RINDEX)     = {RT("rindex"),     2, 3, {0, 0, INT64_MAX}, NUMBER, .texts = 2},
+	S(STRSTR)     = {RT("strstr"),     2, 2, {0}, NUMBER, .texts = 2},
+	S(STRCHR)     = {RT("strchr"),     2, 2, {0}, NUMBER, .texts = 1},
+	S(STRRCHR)    = {RT("strrchr"),    2, 2, {0}, NUMBER, .texts = 1},
+	S(STRTOK)     = {RT("strtok"),     2, 2, {0}, STRING, .texts = 2},
+	S(BASENAME)   = {RT("basename"),   1, 1, {0}, STRING, .texts = 1},
+	S(DIRNAME)    = {RT("dirname"),    1, 1, {0}, STRING, .texts = 1},
+	S(CLEANPATH)  = {RT("cleanpath"),  1, 1, {0}, STRING, .texts = 1},
 	S(LLTOSTR)    = {RT("lltostr"),    1, 2, {0, 10}, STRING},
-	S(STRTOLL)    = {RT("strtoll"),    1, 2, {0, 10}, NUMBER},
-	S(TOUPPER)    = {RT("toupper"),    1, 1, {0}, STRING},
-	S(TOLOWER)    = {RT("tolower"),    1, 1, {0}, STRING},
+	S(STRTOLL)    = {RT("strtoll"),    1, 2, {0, 10}, NUMBER, .texts = 1},
+	S(TOUPPER)    = {RT("toupper"),    1, 1, {0}, STRING, .texts = 1},
+	S(TOLOWER)    = {RT("tolower"),    1, 1, {0}, STRING, .texts = 1},
 	S(INET_NTOA)  = {RT("inet_ntoa"),  1, 1, {0}, STRING},
 	S(INET_NTOA6) = {RT("inet_ntoa6"), 1, 2, {0, 1}, STRING},
 	S(INET_NTOP)  = {RT("inet_ntop"),  2, 2, {0}, STRING},
 	S(COPYOUT)    = {RT("copyout"),    3, 3, {0}, NUMBER},
-	S(COPYOUTSTR) = {RT("copyoutstr"), 3, 3, {0}, NUMBER},
-	S(JSON)       = {RT("json"),       2, 2, {0}, STRING},
+	S(COPYOUTSTR) = {RT("copyoutstr"), 3, 3, {0}, NUMBER, .texts = 1},
+	S(JSON)       = {RT("json"),       2, 2, {0}, STRING, .texts = 2},
 	S(MEMSTR)     = {RT("memstr"),     3, 3, {0}, STRING},
 	S(MEMREF)     = {RT("memref"),     2, 2, {0}, STRING},
 	S(LINK_NTOP)  = {RT("link_ntop"),  2, 2, {0}, STRING},

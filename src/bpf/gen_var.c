@@ -101,6 +101,15 @@ static void tls_get(struct gen *g, uint32_t done)
 	em_here(&g->e, have);
 }
 
+/* Before copy_in(): a fault where the value points to scratch memory that the clause was not given. */
+static void check_source(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+{
+	const struct dif_type *t = &vl->var->type;
+
+	if (!(t->flags & DIF_TF_BYUREF))
+		at_check_readable(g, at, &at->reads[0], t->kind == DIF_KIND_STRING ? 1 : vl->size);
+}
+
 /* Copies what the value points to, to the map pointer in r1. */
 static void copy_in(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
@@ -140,12 +149,14 @@ static void key_part(struct gen *g, const struct dif_at *at, const struct key_fi
 	uint32_t off = g->l->arr_key_off + f->off;
 
 	if (f->repr == KEY_BYTES) {
+		at_check_readable(g, at, v, f->size);
 		em_addr(e, R1, R9, off);
 		em_imm(e, R2, f->size);
 		ra_place_load(g, R3, v);
 		em_helper(e, BPF_FUNC_probe_read_kernel);
 		em_jmp_imm(e, BPF_JNE, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, *v));
 	} else if (f->repr == KEY_STRHASH) {
+		at_check_readable(g, at, v, 1);
 		ra_place_load(g, R2, v);
 		gen_rt(g, "rt_strhash");
 		at_check_rt(g, at);
@@ -250,6 +261,8 @@ static void store_elem(struct gen *g, const struct dif_at *at, const struct var_
 		em_extend(e, R0, size, false);
 		em_jmp_imm(e, BPF_JEQ, R0, 0, remove);
 	}
+	if (is_byref(vl))
+		check_source(g, at, vl);
 	gen_lookup(g, MAP_REF(MAP_ARR, vl->map));
 	em_jmp_imm(e, BPF_JNE, R0, 0, have);
 	insert_zeroed(g, vl, done);
@@ -455,6 +468,7 @@ static void store_tls_ref(struct gen *g, const struct dif_at *at, const struct v
 
 	if (!is_zero(v)) {
 		jump_if_zero(g, v, clear);
+		check_source(g, at, vl);
 		tls_get(g, done);
 		em_alu_imm(e, BPF_ADD, R1, (int32_t)vl->off);
 		copy_in(g, at, vl);
@@ -499,6 +513,7 @@ static void store_static_ref(struct gen *g, const struct dif_at *at, const struc
 
 	if (!is_zero(v)) {
 		jump_if_zero(g, v, clear);
+		check_source(g, at, vl);
 		static_pointer(g, vl);
 		copy_in(g, at, vl);
 		store_is_null(g, vl, 0);

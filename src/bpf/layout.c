@@ -102,7 +102,7 @@ struct difo_facts {
 	uint32_t max_reg, max_tuple, nstrings; /* nstrings: subroutine results in scratch memory */
 	bool has_caller, has_depth;	       /* reads those variables, of kernel or user stack */
 	bool speculates, has_token, has_flags; /* calls strtok(), strflags() */
-	bool has_names[NNAMES];
+	bool has_names[NNAMES], has_blocks;
 	uint64_t bytes; /* of scratch memory whose size is known: alloca(), copyin() */
 };
 
@@ -122,14 +122,23 @@ static void consts_step(struct consts *k, const struct difo *d, dif_insn insn, u
 			op == DIF_OP_SETX ? d->ints[DIF_INSN_INDEX(insn)] : 0;
 }
 
+/* Subroutines that give a block of scratch memory. */
+static bool takes_block(uint32_t subr)
+{
+	return subr == DIF_SUBR_ALLOCA || subr == DIF_SUBR_COPYIN || subr == DIF_SUBR_MEMREF;
+}
+
 /* Bytes a call takes of scratch memory beyond a string's worth; 0 when that is not known. */
 static uint64_t scratch_bytes(const struct consts *k, uint32_t subr, uint32_t depth)
 {
 	uint32_t arg = subr == DIF_SUBR_COPYIN;
 
-	if ((subr != DIF_SUBR_ALLOCA && subr != DIF_SUBR_COPYIN) || arg >= depth)
+	if (!takes_block(subr) || arg >= depth)
 		return 0;
-	return MIN(k->tuple[arg], DIF_MAX_ALLOCA) + (subr == DIF_SUBR_COPYIN); /* its NUL */
+	if (subr == DIF_SUBR_MEMREF)
+		return sizeof(struct rt_block) + 16;
+	return sizeof(struct rt_block) + ROUND_UP(MIN(k->tuple[arg], DIF_MAX_ALLOCA), 8u) +
+	       8 * (subr == DIF_SUBR_COPYIN); /* its NUL */
 }
 
 enum name_list_id names_of_subr(uint32_t subr)
@@ -163,6 +172,7 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_f
 			uint32_t subr = DIF_INSN_INDEX(d->code[i]);
 
 			f->bytes += scratch_bytes(&known, subr, depth);
+			f->has_blocks |= takes_block(subr);
 			f->has_flags |= subr == DIF_SUBR_STRFLAGS;
 			if (names_of_subr(subr) < NNAMES)
 				f->has_names[names_of_subr(subr)] = true;
@@ -726,6 +736,7 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 		all.bytes = MAX(all.bytes, f.bytes);
 		l->speculates |= f.speculates;
 		l->has_token |= f.has_token;
+		l->has_blocks |= f.has_blocks;
 		all.has_caller |= f.has_caller;
 		all.has_depth |= f.has_depth;
 		all.has_flags |= f.has_flags;

@@ -186,6 +186,7 @@ struct layout {
 	uint32_t mach_size;
 	uint32_t scratch_size;
 	bool speculates; /* a program does */
+	bool has_blocks; /* a program calls alloca(), copyin() or memref() */
 	bool has_token;	 /* a program calls strtok() */
 	bool counts_vtime; /* a thread's block begins with two words of gen_vtime.c */
 	uint32_t nspec;	 /* speculation ids */

@@ -374,7 +374,7 @@ static uint32_t scratch_lay_out(struct rt_cfg *cfg, bool has_token)
 	uint32_t text = ROUND_UP(cfg->strsize, 64) + RT_TEXT_PAD, end;
 
 	cfg->work_off = ROUND_UP(cfg->scratch_size, 64);
-	cfg->text_a = cfg->work_off + RT_WORK_SIZE;
+	cfg->text_a = cfg->work_off + RT_WORK_SIZE + RT_BLOCK_WORK;
 	cfg->text_b = cfg->text_a + text;
 	cfg->table_off = cfg->text_b + text;
 	end = cfg->table_off + ROUND_UP(4 * (cfg->strsize + 1), 64);
@@ -455,6 +455,7 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 		.nuses = spec_nuses(l),
 		.specsize = l->opts.specsize,
 		.mach_size = l->mach_size,
+		.has_blocks = l->has_blocks,
 		.k = opts->ukernel ? *opts->ukernel : (struct rt_ukernel){0},
 	};
 	uint32_t scratch_value = scratch_lay_out(&cfg, l->has_token), slots = m->ncpus * RT_LEVELS;
@@ -467,6 +468,7 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 				 RT_GVARS_VALUE(&cfg), 1,	.flags = 0};
 	struct err *e;
 
+	cfg.scratch_stride = ROUND_UP(scratch_value, 8u); /* Linux kernel/bpf/arraymap.c */
 	/* a predictable seed is no reason to fail */
 	if (getrandom(&cfg.hash_seed, sizeof(cfg.hash_seed), GRND_NONBLOCK) < 0)
 		cfg.hash_seed = (uint64_t)getpid() << 32 ^ (uintptr_t)m;

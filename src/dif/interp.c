@@ -72,6 +72,7 @@ void dif_machine_destroy(struct dif_machine *m)
 	for (size_t i = 0; i < ARRAY_LEN(m->text); i++)
 		free(m->text[i]);
 	vec_deinit(&m->regions);
+	vec_deinit(&m->blocks);
 	free(m->scratch);
 	free(m->tok_text);
 	arena_destroy(m->arena);
@@ -102,6 +103,7 @@ void dif_machine_begin_clause(struct dif_machine *m)
 {
 	tok_keep(m);
 	m->scratch_top = 0;
+	m->blocks.len = 0;
 }
 
 uint64_t dif_machine_string(struct dif_machine *m, const char *text)

@@ -18,7 +18,8 @@
  *              less.
  *   Loads      any alignment. ld* and rld* from kernel memory, uld* from user memory; ldsb ldsh
  *              ldsw extend the sign. Not readable: BADADDR(address).
- *   Stores     stb.. to scratch memory handed out in this clause, or to the storage of a
+ *              Of scratch memory: only what this clause was given ("in scratch", interp_subr.c).
+ *   Stores     stb.. to such scratch memory, or to the storage of a
  *              by-reference variable; all bytes inside, else BADADDR(address); then the address
  *              must be a multiple of the size, else BADALIGN(address).
  *   allocs     as subroutine alloca.

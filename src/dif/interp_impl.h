@@ -13,6 +13,12 @@ struct region {
 	bool is_writable;
 };
 
+/* What alloca(), copyin() and memref() gave: offsets in scratch memory. */
+struct block {
+	uint32_t start, end;
+};
+#define BLOCK_HEAD 8u /* bytes before a block that belong to nobody: the kernel's struct rt_block */
+
 struct tuple_elem {
 	uint64_t value;
 	uint64_t size; /* is_ref, not string */
@@ -29,6 +35,7 @@ struct dif_machine {
 	struct arena *arena;	    /* dif_machine_string() */
 	uint8_t *scratch;
 	uint32_t scratch_size, scratch_top;
+	VEC(struct block) blocks; /* ascending */
 	char *text[3]; /* strsize bytes each: operands and result of the subroutine that runs */
 	/* variables: key -> struct slot */
 	struct hashmap *vars;	/* global, thread, elements */
@@ -70,6 +77,8 @@ void *mem_writable(struct dif_machine *m, uint64_t addr, uint64_t size);
 void *mem_in_scratch(struct dif_machine *m, uint64_t addr, uint64_t size);
 /* 0 and a fault when there is no room. */
 uint64_t mem_alloc(struct dif_machine *m, uint64_t size);
+/* The same as a block, whose bounds are checked. */
+uint64_t mem_alloc_block(struct dif_machine *m, uint64_t size);
 
 static inline void *mem_host(uint64_t addr)
 {

@@ -59,12 +59,41 @@ void mem_remove_region(struct dif_machine *m, const void *start)
 	m->regions.len--;
 }
 
+/*
+ * Whether the clause may use size bytes of scratch memory: they have been given, and lie inside one block or touch
+ * none, with its head and padding.
+ */
+static bool scratch_has(const struct dif_machine *m, uint64_t addr, uint64_t size)
+{
+	uint64_t off = addr - mem_addr(m->scratch);
+
+	if (off > m->scratch_top || size > m->scratch_top - off)
+		return false;
+	for (uint32_t i = m->blocks.len; i-- > 0;) {
+		const struct block *b = &m->blocks.data[i];
+
+		if (off >= b->start && off + size <= b->end)
+			return true;
+		if (off < ROUND_UP(b->end, 8u) && off + size > b->start - BLOCK_HEAD)
+			return false;
+	}
+	return true;
+}
+
+/* Whether r, which addr lies in, may be read there. */
+static bool region_has(const struct dif_machine *m, const struct region *r, uint64_t addr,
+		       uint64_t size)
+{
+	return size <= region_left(r, addr) &&
+	       (r->start != m->scratch || scratch_has(m, addr, size));
+}
+
 bool mem_load(struct dif_machine *m, enum space space, uint64_t addr, void *buf, uint64_t size)
 {
 	const struct region *r = space == SPACE_KERNEL ? region_find(m, addr) : NULL;
 
 	if (r) {
-		if (region_left(r, addr) < size)
+		if (!region_has(m, r, addr, size))
 			return false;
 		memcpy(buf, mem_host(addr), size);
 		return true;
@@ -98,7 +127,7 @@ bool mem_load_text(struct dif_machine *m, enum space space, uint64_t addr, char 
 	char piece[64];
 
 	if (r)
-		return region_text(r, addr, buf, max, ret_len);
+		return region_has(m, r, addr, 1) && region_text(r, addr, buf, max, ret_len);
 	for (uint32_t len = 0;;) {
 		uint32_t n = MIN(64 - (uint32_t)((addr + len) & 63), max + 1 - len);
 		const char *nul;
@@ -122,9 +151,7 @@ bool mem_load_text(struct dif_machine *m, enum space space, uint64_t addr, char 
 
 void *mem_in_scratch(struct dif_machine *m, uint64_t addr, uint64_t size)
 {
-	uint64_t off = addr - mem_addr(m->scratch);
-
-	return off <= m->scratch_top && size <= m->scratch_top - off ? mem_host(addr) : NULL;
+	return scratch_has(m, addr, size) ? mem_host(addr) : NULL;
 }
 
 void *mem_writable(struct dif_machine *m, uint64_t addr, uint64_t size)
@@ -145,4 +172,18 @@ uint64_t mem_alloc(struct dif_machine *m, uint64_t size)
 		return dif_fault(m, DIF_FAULT_NOSCRATCH, 0);
 	m->scratch_top += (uint32_t)ROUND_UP(size, 8);
 	return addr;
+}
+
+uint64_t mem_alloc_block(struct dif_machine *m, uint64_t size)
+{
+	struct block b;
+
+	if (size > UINT64_MAX - BLOCK_HEAD)
+		return dif_fault(m, DIF_FAULT_NOSCRATCH, 0);
+	if (!mem_alloc(m, BLOCK_HEAD + size))
+		return 0;
+	b.start = m->scratch_top - (uint32_t)ROUND_UP(size, 8u);
+	b.end = b.start + (uint32_t)size;
+	vec_push(&m->blocks, b);
+	return mem_addr(m->scratch) + b.start;
 }

@@ -27,8 +27,12 @@
  * scratch    taken upwards in 8-byte aligned pieces; a result string takes round_up(S, 8) bytes
  *            whatever its length. Released at the end of the clause. How much there is is up to the
  *            executor.
+ * block      alloca(), copyin(), memref() take 8 bytes more, in front of what they give: a block. What lies
+ *            between two blocks belongs to nobody.
  * in scratch [d, d + size) lies in the part of scratch memory that has been handed out in this
- *            clause.
+ *            clause, and inside one block, or outside all of them with those 8 bytes and the padding. The
+ *            same is asked of what is read: of strings the first byte, of everything else all of
+ *            it. (The kernel asks in sessions that have blocks.)
  * arguments  omitted optional arguments are not pushed and have the default given in [ ]. Fewer
  *            arguments than required, or more than known: ILLOP(0).
  * others     subroutines of dif/subrs.def without a row here: ILLOP(0).
@@ -259,12 +263,12 @@ static uint64_t subr_progenyof(struct dif_machine *m, const uint64_t *v)
 
 static uint64_t subr_alloca(struct dif_machine *m, const uint64_t *v)
 {
-	return mem_alloc(m, v[0]);
+	return mem_alloc_block(m, v[0]);
 }
 
 static uint64_t subr_copyin(struct dif_machine *m, const uint64_t *v)
 {
-	uint64_t size = v[1], addr = mem_alloc(m, size + 1 ? size + 1 : size);
+	uint64_t size = v[1], addr = mem_alloc_block(m, size + 1 ? size + 1 : size);
 	char *copy = mem_host(addr);
 
 	if (!addr)
@@ -316,7 +320,7 @@ static uint64_t subr_copyinto(struct dif_machine *m, const uint64_t *v)
 
 static uint64_t subr_memref(struct dif_machine *m, const uint64_t *v)
 {
-	uint64_t addr = mem_alloc(m, 16);
+	uint64_t addr = mem_alloc_block(m, 16);
 
 	if (addr)
 		memcpy(mem_host(addr), v, 16);

@@ -33,6 +33,7 @@ enum remedy {
 	REMEDY_DBLERROR,
 	REMEDY_NULL,
 	REMEDY_USER,
+	REMEDY_SCRATCH,
 	REMEDY_KERNEL,
 	REMEDY_DIVZERO,
 	REMEDY_NOSCRATCH,
@@ -59,6 +60,8 @@ static const struct {
 	[REMEDY_NULL]        = { NULL, "the pointer is not set: test it in the predicate", OPT_COUNT, NULL, 0 },
 	[REMEDY_USER]        = { NULL, "addresses of a process are read by copyin() and copyinstr(); what it has "
 				       "not touched yet can be read when the call returns", OPT_COUNT, NULL, 0 },
+	[REMEDY_SCRATCH]     = { NULL, "this is memory of alloca() or copyin(), beyond the bytes that were asked for, or "
+				       "of a clause that has ended", OPT_COUNT, NULL, 0 },
 	[REMEDY_KERNEL]      = { NULL, "the kernel has nothing at this address: test the pointer in the predicate",
 				 OPT_COUNT, NULL, 0 },
 	[REMEDY_DIVZERO]     = { NULL, "test the divisor in the predicate", OPT_COUNT, NULL, 0 },
@@ -226,7 +229,8 @@ static enum remedy fault_remedy(const struct rt_rec_fault *f)
 {
 	switch ((enum dif_fault)f->fault.kind) {
 	case DIF_FAULT_BADADDR:
-		return f->fault.value < 4096	   ? REMEDY_NULL
+		return f->in_scratch		   ? REMEDY_SCRATCH
+		       : f->fault.value < 4096	   ? REMEDY_NULL
 		       : f->fault.value >> 47 == 0 ? REMEDY_USER
 						   : REMEDY_KERNEL;
 	case DIF_FAULT_DIVZERO: return REMEDY_DIVZERO;

@@ -439,6 +439,22 @@ static uint32_t user_addr(struct exprs *e)
 	return r;
 }
 
+/* r = size, now and then some bytes more: beyond the block */
+static void size_or_more(struct exprs *e, uint32_t size, uint32_t r)
+{
+	setx(e, size + (rnd(10) ? 0 : rnd(24)), r);
+}
+
+/* Reads some bytes in, around and behind the block of size bytes at p; r and v are lost. */
+static void look_around(struct exprs *e, uint32_t p, uint32_t size, uint32_t r, uint32_t v)
+{
+	static const enum dif_op loads[] = {DIF_OP_LDUB, DIF_OP_LDSH, DIF_OP_LDUW, DIF_OP_LDX};
+
+	setx(e, rnd(3) ? rnd(size) : (uint64_t)((int64_t)rnd(size + 40) - 20), r);
+	dif_emit(e->b, dif_rrr(DIF_OP_ADD, p, r, r));
+	dif_emit(e->b, dif_rrr(loads[rnd(4)], r, 0, v));
+}
+
 /* p = size bytes of user memory in scratch memory: copyin(), or alloca() and copyinto(), or bcopy() of that */
 static uint32_t memory(struct exprs *e, uint32_t size)
 {
@@ -451,10 +467,15 @@ static uint32_t memory(struct exprs *e, uint32_t size)
 		call_at(e, DIF_SUBR_ALLOCA, (uint32_t[]){n}, 1, p);
 		if (rnd(12) == 0) /* outside */
 			setx(e, BAD_ADDR, p);
+		size_or_more(e, size, n);
 		call_at(e, DIF_SUBR_COPYINTO, (uint32_t[]){ua, n, p}, 3, q);
 	}
+	if (rnd(4) == 0)
+		look_around(e, p, size, n, q);
+	setx(e, size, n);
 	if (rnd(2)) {
 		call_at(e, DIF_SUBR_ALLOCA, (uint32_t[]){n}, 1, q);
+		size_or_more(e, size, n);
 		call_at(e, DIF_SUBR_BCOPY, (uint32_t[]){p, q, n}, 3, ua);
 		dif_emit(e->b, dif_rrr(DIF_OP_MOV, q, 0, p));
 	}

@@ -64,6 +64,15 @@ static inline int uprobe_is_return(enum uprobe_place place)
 	return place == UPROBE_RETURN || place == UPROBE_RETURN_GO || place == UPROBE_RETURN_NONE;
 }
 
+/*
+ * What alloca(), copyin() and memref() give is a block of scratch memory: this, then its bytes. What is read or
+ * written lies inside one block, or in scratch memory that is none (result strings).
+ */
+struct rt_block {
+	u32 older; /* offset of the bytes of the block before, 0 = none */
+	u32 end;   /* offset behind the bytes */
+};
+
 struct rt_mach {
 	u32 busy;  /* claimed */
 	u32 ready; /* the addresses below are filled */
@@ -82,13 +91,14 @@ struct rt_mach {
 	u64 timestamp; /* 0: not yet read in this firing */
 	u64 arg[10];
 	u32 scratch_top; /* bytes of scratch in use; 8-aligned */
-	u32 has_comm;	 /* comm is filled for this firing */
+	u32 block;	 /* offset of the newest block of scratch memory (struct rt_block), 0 = none */
 	char comm[16];	 /* NUL-padded */
 	u64 tok_rest;	 /* strtok() of this firing: address of what is left, 0 = none */
 	u32 names[4];	 /* probeprov, mod, func, name: string table offsets; filled when a clause asks */
 	struct rt_fault fault;
 	u64 tmp[8]; /* to pass more than five arguments, or more than one result */
 	u64 heap;   /* end of the record so far */
+	u32 has_comm; /* comm is filled for this firing */
 	u32 place;  /* enum uprobe_place; UPROBE_INSN where the program is none; filled for walks */
 	u32 exits;  /* a clause of this firing has called exit(); only where one can */
 };
@@ -134,7 +144,7 @@ struct rt_rec_fault {
 	struct rt_rec rec;
 	struct rt_fault fault;
 	u32 epid;
-	u32 pad;
+	u32 in_scratch; /* the address of FAULT_BADADDR lies in scratch memory, but outside what was given */
 };
 
 /*
@@ -304,10 +314,12 @@ struct rt_cfg {
 	u32 this_off, this_size; /* this-> variables in an entry of MAP_MACH */
 	u32 ncpus;		 /* possible CPUs */
 	/* The rest of a MAP_SCRATCH value, after the scratch memory: for the run-time functions alone. */
-	u32 work_off;	    /* RT_WORK_SIZE bytes: the state of a loop */
+	u32 work_off;	    /* RT_WORK_SIZE bytes: the state of a loop; RT_BLOCK_WORK bytes: of the search for a block */
 	u32 text_a, text_b; /* copies of string arguments: strsize + RT_TEXT_PAD bytes each */
 	u32 table_off;	    /* u32[strsize + 1] */
 	u32 tok_off;	    /* what strtok() goes on with in a later clause: scratch_size + 8 bytes */
+	u32 scratch_stride; /* from one MAP_SCRATCH value to the next */
+	u32 has_blocks;	    /* a program takes blocks: reading scratch memory is checked */
 	u32 nspec;	    /* words in MAP_SPEC: speculation ids, at least 1 */
 	u32 nuses;	    /* struct rt_spec_use behind them */
 	u32 pad;
@@ -321,6 +333,7 @@ struct rt_cfg {
 	struct rt_ukernel k;
 };
 #define RT_WORK_SIZE 1792
+#define RT_BLOCK_WORK 64
 #define RT_TEXT_PAD  64
 
 /*

@@ -55,6 +55,7 @@ RT_FUNC(rt_uregs, 4, 1)		 /* index; words of struct pt_regs, 5 bits each, 12 a w
 /* machine */
 RT_FUNC(rt_strcmp, 2, 1)	 /* like strcmp, up to strsize: negative, 0, positive */
 RT_FUNC(rt_allocs, 1, 1)	 /* DIF allocs */
+RT_FUNC(rt_readable, 2, 1)	 /* kernel address, size: a fault if that is scratch memory nobody was given */
 RT_FUNC(rt_copys, 3, 1)		 /* DIF copys: source, size, destination (scratch, globals, this) */
 RT_FUNC(rt_store, 3, 1)		 /* DIF stb..stx: address, value, size 1 2 4 8 */
 RT_FUNC(rt_sdiv, 2, 0)		 /* divisor known non-zero */

@@ -104,7 +104,7 @@ u64 rt_byteshash(struct rt_mach *m, u64 addr, u64 size)
 	struct hash_work *w;
 	char *p;
 
-	if (!m)
+	if (!m || !may_read(m, addr, size))
 		return 0;
 	p = slot_of(m);
 	if (!p)

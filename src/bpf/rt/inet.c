@@ -146,6 +146,8 @@ INLINE u64 v4_text(struct rt_mach *m, u64 addr)
 	if (!p)
 		return 0;
 	w = WORK(p, struct inet_work);
+	if (!may_read(m, addr, 4))
+		return 0;
 	if (bpf_probe_read_kernel(w->addr, 4, addr))
 		return fault(m, FAULT_BADADDR, addr);
 	w->len = 0;
@@ -164,6 +166,8 @@ INLINE u64 v6_text(struct rt_mach *m, u64 addr, u64 min_run, int with_prefix)
 	if (!p)
 		return 0;
 	w = WORK(p, struct inet_work);
+	if (!may_read(m, addr, 16))
+		return 0;
 	if (bpf_probe_read_kernel(w->addr, 16, addr))
 		return fault(m, FAULT_BADADDR, addr);
 	w->len = 0;
@@ -216,6 +220,8 @@ u64 rt_sub_link_ntop(struct rt_mach *m, u64 type, u64 addr)
 		return fault(m, FAULT_ILLOP, 0);
 	n = type == ARPHRD_ETHER ? LINK_ETHER : LINK_MAX;
 	w = WORK(p, struct inet_work);
+	if (!may_read(m, addr, n))
+		return 0;
 	if (bpf_probe_read_kernel(w->link, n, addr))
 		return fault(m, FAULT_BADADDR, addr);
 	w->len = 0;

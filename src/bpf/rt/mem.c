@@ -1,7 +1,7 @@
 /*
  * Run-time library: scratch memory, copies into it, checked stores.
  *
- * D programs may write to three windows: what they took of scratch memory in this clause, the
+ * D programs may write to three windows: what they took of scratch memory in this clause (struct rt_block), the
  * global variables, the this-> variables. Map values are large enough (struct rt_cfg,
  * RT_GVARS_VALUE, RT_MACH_VALUE) that any offset in the window plus any size of at most the
  * window's stays inside the value.
@@ -21,6 +21,93 @@ INLINE s64 scratch_take(struct rt_mach *m, u64 n)
 	return top;
 }
 
+/* The same for a block: offset of its bytes. */
+INLINE s64 block_take(struct rt_mach *m, u64 n)
+{
+	u64 top = m->scratch_top, limit = cfg.scratch_size, head = sizeof(struct rt_block);
+	struct rt_block *b;
+	char *p = slot_of(m);
+
+	if (!p || top > limit || head > limit - top || n > limit - top - head) {
+		fault(m, FAULT_NOSCRATCH, 0);
+		return -1;
+	}
+	OPAQUE(top);
+	if (top > limit)
+		return -1;
+	b = (struct rt_block *)(p + top);
+	b->older = m->block;
+	b->end = top + head + n;
+	m->block = top + head;
+	m->scratch_top = ROUND_UP(top + head + n, 8);
+	return top + head;
+}
+
+struct block_work {
+	u64 off, end; /* what is asked for */
+	u64 at;	      /* the block that is looked at */
+	u64 is_bad;
+};
+#define BLOCK_WORK(p) ((struct block_work *)((p) + cfg.work_off + RT_WORK_SIZE))
+
+/* One block: what is asked for lies inside it, touches it (its head, or what pads it), or is elsewhere. */
+static long block_step(u64 it, void *ctx)
+{
+	char *p = ((struct loop *)ctx)->p;
+	struct block_work *w = BLOCK_WORK(p);
+	u64 at = w->at, head = sizeof(struct rt_block), end;
+	struct rt_block *b;
+
+	OPAQUE(at);
+	if (at < head || at > cfg.scratch_size)
+		return 1;
+	b = (struct rt_block *)(p + at - head);
+	end = b->end;
+	if (w->off >= at && w->end <= end)
+		return 1;
+	if (w->off < ROUND_UP(end, 8) && w->end > at - head) {
+		w->is_bad = 1;
+		return 1;
+	}
+	w->at = b->older;
+	return 0;
+}
+
+/* True when n bytes at off of scratch memory have been given in this clause, and lie inside one block or in none. */
+INLINE int scratch_has(struct rt_mach *m, u64 off, u64 n)
+{
+	u64 top = m->scratch_top;
+	struct block_work *w;
+	char *p;
+
+	if (off > top || n > top - off)
+		return 0;
+	if (m->block == 0)
+		return 1;
+	p = slot_of(m);
+	if (!p)
+		return 0;
+	w = BLOCK_WORK(p);
+	w->off = off;
+	w->end = off + n;
+	w->at = m->block;
+	w->is_bad = 0;
+	loop_run(cfg.scratch_size / sizeof(struct rt_block), block_step, p);
+	return !w->is_bad;
+}
+
+u64 rt_readable(struct rt_mach *m, u64 addr, u64 n)
+{
+	u64 off;
+
+	if (!m || !in_scratch_map(m, addr))
+		return 0;
+	off = addr - m->scratch;
+	if (scratch_has(m, off, n) || (cfg.tok_off && off - cfg.tok_off <= cfg.scratch_size))
+		return 0;
+	return fault(m, FAULT_BADADDR, addr);
+}
+
 u64 rt_allocs(struct rt_mach *m, u64 n)
 {
 	s64 off;
@@ -37,7 +124,7 @@ u64 rt_sub_alloca(struct rt_mach *m, u64 n)
 
 	if (!m)
 		return 0;
-	off = scratch_take(m, n);
+	off = block_take(m, n);
 	return off < 0 ? 0 : m->scratch + off;
 }
 
@@ -48,7 +135,7 @@ u64 rt_sub_memref(struct rt_mach *m, u64 addr, u64 len)
 
 	if (!m)
 		return 0;
-	off = scratch_take(m, 16);
+	off = block_take(m, 16);
 	p = slot_of(m);
 	OPAQUE(off);
 	if (!p || off < 0 || off > cfg.scratch_size)
@@ -58,12 +145,10 @@ u64 rt_sub_memref(struct rt_mach *m, u64 addr, u64 len)
 	return m->scratch + off;
 }
 
-/* True when [dst, dst + n) has been taken in this clause. */
+/* True when [dst, dst + n) is scratch memory that this clause may use. */
 INLINE int in_scratch(struct rt_mach *m, u64 dst, u64 n)
 {
-	u64 off = dst - m->scratch, top = m->scratch_top;
-
-	return off <= top && n <= top - off;
+	return scratch_has(m, dst - m->scratch, n);
 }
 
 enum source { KERNEL, USER };
@@ -104,7 +189,7 @@ u64 rt_sub_copyin(struct rt_mach *m, u64 src, u64 n)
 
 	if (!m)
 		return 0;
-	off = scratch_take(m, n + 1 ? n + 1 : n);
+	off = block_take(m, n + 1 ? n + 1 : n);
 	if (off < 0)
 		return 0;
 	scratch_end(m, off, n);
@@ -128,6 +213,8 @@ u64 rt_sub_bcopy(struct rt_mach *m, u64 src, u64 dst, u64 n)
 		return 0;
 	if (!in_scratch(m, dst, n))
 		return fault(m, FAULT_BADADDR, dst);
+	if (!may_read(m, src, n))
+		return 0;
 	return scratch_fill(m, dst - m->scratch, n, src, KERNEL);
 }
 
@@ -218,6 +305,8 @@ u64 rt_copys(struct rt_mach *m, u64 src, u64 n, u64 dst)
 	if (!m || n == 0)
 		return 0;
 	p = window_find(m, dst, n);
+	if (p && !may_read(m, src, n))
+		return 0;
 	if (p && bpf_probe_read_kernel(p, n, src))
 		return fault(m, FAULT_BADADDR, src);
 	return 0;

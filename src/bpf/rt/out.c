@@ -63,6 +63,8 @@ u64 rt_sub_copyout(struct rt_mach *m, u64 from, u64 to, u64 size)
 	p = slot_of(m);
 	if (!p)
 		return 0;
+	if (!may_read(m, from, size))
+		return 0;
 	w = WORK(p, struct out_work);
 	*w = (struct out_work){from, to, size, 0, 0};
 	loop_run(PIECES_MAX, out_step, p);

@@ -18,7 +18,7 @@ u64 rt_fault_record(struct rt_mach *m)
 		r.rec.time = m->timestamp = bpf_ktime_get_ns();
 	r.fault = m->fault;
 	r.epid = m->epid;
-	r.pad = 0;
+	r.in_scratch = cfg.has_blocks && m->fault.kind == FAULT_BADADDR && in_scratch_map(m, m->fault.value);
 	/* a clause that called exit() before its fault leaves no other record that would wake the consumer */
 	if (rt_ring_output(cpu, &r, sizeof(r), m->exits ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP) == 0)
 		return 0;

@@ -83,6 +83,26 @@ INLINE char *slot_of(struct rt_mach *m)
 	return bpf_map_lookup_elem(&map_scratch, &slot);
 }
 
+/*
+ * True for an address in MAP_SCRATCH, of whatever slot, or in the page before it, which has the head of the kernel's
+ * array.
+ */
+INLINE int in_scratch_map(struct rt_mach *m, u64 addr)
+{
+	u64 stride = cfg.scratch_stride, first = m->scratch - m->slot * stride - 4096;
+
+	return addr - first < stride * cfg.ncpus * RT_LEVELS + 4096;
+}
+
+/* 0 and a fault where n bytes at addr are scratch memory that the clause was not given. */
+INLINE int may_read(struct rt_mach *m, u64 addr, u64 n)
+{
+	if (!cfg.has_blocks)
+		return 1;
+	rt_readable(m, addr, n);
+	return m->fault.kind == 0;
+}
+
 /* What a callback gets: its way to the work area. */
 struct loop {
 	char *p;

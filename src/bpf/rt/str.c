@@ -188,6 +188,8 @@ u64 rt_sub_memstr(struct rt_mach *m, u64 addr, u64 c, u64 size)
 		return 0;
 	if (size > cfg.strsize)
 		size = cfg.strsize;
+	if (!may_read(m, addr, size))
+		return 0;
 	if (bpf_probe_read_kernel(p + top, size, addr))
 		return fault(m, FAULT_BADADDR, addr);
 	if (!string_take(m, top))

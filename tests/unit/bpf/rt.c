@@ -59,25 +59,77 @@ static void is_text(uint64_t addr, const char *want, const char *name)
 
 /* ---- memory ----------------------------------------------------------------------------- */
 
+#define HEAD (uint32_t)sizeof(struct rt_block)
+
 static void test_alloca(void)
 {
-	static const char *const funcs[] = {"rt_allocs", "rt_sub_alloca"};
+	static const struct {
+		const char *func;
+		uint32_t head;
+	} rows[] = {{"rt_allocs", 0}, {"rt_sub_alloca", HEAD}};
 
-	for (size_t i = 0; i < ARRAY_LEN(funcs); i++) {
-		uint64_t base = fx->mach->scratch;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const char *func = rows[i].func;
+		uint32_t head = rows[i].head;
+		uint64_t base = fx->mach->scratch + head;
 
-		is_int(call(funcs[i], 5, 0, 0), base, "first at the start");
-		is_int(fx->mach->scratch_top, 8, "rounded up");
-		is_int(again(funcs[i], 16, 0, 0), base + 8, "next");
-		is_int(again(funcs[i], 0, 0, 0), base + 24, "nothing has an address");
-		is_int(fx->mach->scratch_top, 24, "and takes nothing");
-		is_int(again(funcs[i], SCRATCH - 23, 0, 0), 0, "too much");
+		is_int(call(func, 5, 0, 0), base, "first at the start");
+		is_int(fx->mach->scratch_top, head + 8, "rounded up");
+		is_int(again(func, 16, 0, 0), base + 8 + head, "next");
+		is_int(again(func, 0, 0, 0), base + 24 + 2 * head, "nothing has an address");
+		is_int(fx->mach->scratch_top, 24 + 3 * head, "and takes nothing");
+		is_int(again(func, SCRATCH - 23 - 4 * head, 0, 0), 0, "too much");
 		is_fault(DIF_FAULT_NOSCRATCH, 0, "too much");
-		is_int(fx->mach->scratch_top, 24, "takes nothing");
-		is_int(call(funcs[i], UINT64_MAX, 0, 0), 0, "more than there is");
+		is_int(fx->mach->scratch_top, 24 + 3 * head, "takes nothing");
+		is_int(call(func, UINT64_MAX, 0, 0), 0, "more than there is");
 		is_fault(DIF_FAULT_NOSCRATCH, 0, "more than there is");
-		is_int(call(funcs[i], SCRATCH, 0, 0), base, "all of it");
+		is_int(call(func, UINT64_MAX - head + 1, 0, 0), head ? 0 : base, "nor by overflow");
+		is_int(call(func, SCRATCH - head, 0, 0), base, "all of it");
 	}
+}
+
+/* Reads where there are blocks of 5 and 0 bytes, 16 bytes that are none, a block of 8. */
+static void read_blocks(uint64_t addr, uint64_t size)
+{
+	(void)call("rt_sub_alloca", 5, 0, 0);
+	(void)again("rt_sub_alloca", 0, 0, 0);
+	(void)again("rt_allocs", 16, 0, 0);
+	(void)again("rt_sub_alloca", 8, 0, 0);
+	(void)again("rt_readable", addr, size, 0);
+}
+
+/* What lies inside one block may be read, and what touches none. */
+static void test_blocks(void)
+{
+	static const struct {
+		uint64_t off, size;
+		bool good;
+	} rows[] = {
+		{HEAD, 5, true},       {HEAD + 4, 1, true},	 {HEAD, 6, false},
+		{HEAD + 5, 1, false},  {HEAD + 7, 1, false},	 {HEAD - 1, 1, false},
+		{0, HEAD, false},      {0, 1, false},		 {HEAD + 8, 8, false},
+		{HEAD + 4, 30, false}, {2 * HEAD + 8, 16, true}, {2 * HEAD + 16, 8, true},
+		{2 * HEAD + 8, 17, false},
+		{2 * HEAD + 24, 8, false},
+		{3 * HEAD + 24, 8, true},
+		{3 * HEAD + 31, 1, true},
+		{3 * HEAD + 31, 2, false},
+		{3 * HEAD + 32, 1, false},
+		{UINT64_MAX, 1, false},
+		{HEAD, UINT64_MAX, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		read_blocks(fx->mach->scratch + rows[i].off, rows[i].size);
+		ok(!fx->mach->fault.kind == rows[i].good, "%llu bytes at %llu of scratch memory",
+		   (unsigned long long)rows[i].size, (unsigned long long)rows[i].off);
+	}
+	read_blocks(rt_fx_gvar(fx, 0), 8);
+	is_int(fx->mach->fault.kind, 0, "reading elsewhere in the kernel");
+	read_blocks(fx->mach->scratch + HEAD + 1, 5);
+	is_fault(DIF_FAULT_BADADDR, fx->mach->scratch + HEAD + 1, "reading past it");
+	read_blocks(fx->mach->scratch - 100, 8);
+	is_fault(DIF_FAULT_BADADDR, fx->mach->scratch - 100, "reading before scratch memory");
 }
 
 static void test_copyin(void)
@@ -101,14 +153,14 @@ static void test_copyin(void)
 	(void)again("rt_sub_copyinto", ua, 40, fx->mach->scratch + 56);
 	is_int(fx->mach->fault.kind, 0, "copyinto works");
 	ok(memcmp(fx->scratch + 56, buf, 40) == 0, "copyinto copies");
-	(void)again("rt_sub_copyinto", ua, 49, fx->mach->scratch + 56);
+	(void)again("rt_sub_copyinto", ua, 53, fx->mach->scratch + 56);
 	is_fault(DIF_FAULT_BADADDR, fx->mach->scratch + 56, "copyinto past what was taken");
 	(void)call("rt_sub_copyinto", ua, 8, rt_fx_gvar(fx, 0));
 	is_fault(DIF_FAULT_BADADDR, rt_fx_gvar(fx, 0), "copyinto a variable");
 	(void)call("rt_sub_copyinto", ua, 0, 0);
 	is_int(fx->mach->fault.kind, 0, "copyinto of nothing");
 	(void)call("rt_sub_alloca", 16, 0, 0);
-	(void)again("rt_sub_copyinto", 3, 8, fx->mach->scratch);
+	(void)again("rt_sub_copyinto", 3, 8, fx->mach->scratch + HEAD);
 	is_fault(DIF_FAULT_BADADDR, 3, "copyinto from a bad address");
 }
 
@@ -149,13 +201,13 @@ static void test_bcopy(void)
 	uint64_t src = text(0, "0123456789abcdef");
 
 	(void)call("rt_sub_alloca", 16, 0, 0);
-	(void)again("rt_sub_bcopy", src, fx->mach->scratch + 4, 10);
+	(void)again("rt_sub_bcopy", src, fx->mach->scratch + 12, 10);
 	is_int(fx->mach->fault.kind, 0, "bcopy works");
-	ok(memcmp(fx->scratch + 4, "0123456789", 10) == 0, "bcopy copies");
-	(void)again("rt_sub_bcopy", src, fx->mach->scratch + 8, 9);
-	is_fault(DIF_FAULT_BADADDR, fx->mach->scratch + 8, "bcopy past what was taken");
+	ok(memcmp(fx->scratch + 12, "0123456789", 10) == 0, "bcopy copies");
+	(void)again("rt_sub_bcopy", src, fx->mach->scratch + 16, 9);
+	is_fault(DIF_FAULT_BADADDR, fx->mach->scratch + 16, "bcopy past what was taken");
 	(void)call("rt_sub_alloca", 16, 0, 0);
-	(void)again("rt_sub_bcopy", 8, fx->mach->scratch, 8);
+	(void)again("rt_sub_bcopy", 8, fx->mach->scratch + HEAD, 8);
 	is_fault(DIF_FAULT_BADADDR, 8, "bcopy from a bad address");
 	(void)call("rt_sub_bcopy", 8, 8, 0);
 	is_int(fx->mach->fault.kind, 0, "bcopy of nothing");
@@ -190,11 +242,11 @@ static void test_store(void)
 		(void)call("rt_store", fx->mach->scratch, 1, n);
 		is_fault(DIF_FAULT_BADADDR, fx->mach->scratch, "store to scratch not taken");
 		(void)call("rt_sub_alloca", 8, 0, 0);
-		(void)again("rt_store", fx->mach->scratch + 8 - n, 0x4242424242424242ull, n);
+		(void)again("rt_store", fx->mach->scratch + HEAD + 8 - n, 0x4242424242424242ull, n);
 		is_int(fx->mach->fault.kind, 0, "store to the end of what was taken");
-		is_int(fx->scratch[7], 0x42, "is there");
-		(void)again("rt_store", fx->mach->scratch + 8, 0, n);
-		is_fault(DIF_FAULT_BADADDR, fx->mach->scratch + 8, "store past it");
+		is_int(fx->scratch[HEAD + 7], 0x42, "is there");
+		(void)again("rt_store", fx->mach->scratch + HEAD + 8, 0, n);
+		is_fault(DIF_FAULT_BADADDR, fx->mach->scratch + HEAD + 8, "store past it");
 		(void)call("rt_store", 0, 1, n);
 		is_fault(DIF_FAULT_BADADDR, 0, "store to NULL");
 	}
@@ -214,8 +266,8 @@ static void test_copys(void)
 	(void)call("rt_copys", src, 28, self + 3);
 	is_text(self + 3, "copied to all three windows", "copys to this->");
 	(void)call("rt_sub_alloca", 32, 0, 0);
-	(void)again("rt_copys", src, 28, fx->mach->scratch + 1);
-	is_text(fx->mach->scratch + 1, "copied to all three windows", "copys to scratch");
+	(void)again("rt_copys", src, 28, fx->mach->scratch + HEAD + 1);
+	is_text(fx->mach->scratch + HEAD + 1, "copied to all three windows", "copys to scratch");
 	(void)call("rt_copys", src, THIS, self + 1);
 	is_fault(DIF_FAULT_BADADDR, self + 1, "copys past this->");
 	(void)call("rt_copys", src, UINT64_MAX - 8, gv);
@@ -666,6 +718,7 @@ int main(void)
 
 	fx = rt_fx_create(&opts);
 	test_alloca();
+	test_blocks();
 	test_copyin();
 	test_copyinstr();
 	test_bcopy();

@@ -487,11 +487,13 @@ static const struct row memory[] = {
 	{"copyin(U, 1048577)", "NOSCRATCH 0"},
 	{"copyin(U, -1)", "NOSCRATCH 0"},
 	{"copyin(U, -8)", "NOSCRATCH 0"},
-	{"copyin(5, 65535)", "BADADDR 5"},
-	{"copyin(5, 65536)", "NOSCRATCH 0"},
-	{"alloca(65536)", "-"},
-	{"alloca(65537)", "NOSCRATCH 0"},
-	{"alloca(0)", "-"},
+	{"copyin(5, 65527)", "BADADDR 5"},
+	{"copyin(5, 65528)", "NOSCRATCH 0"},
+	{"alloca(65528)", "-"},
+	{"alloca(65529)", "NOSCRATCH 0"},
+	{"alloca(-8)", "NOSCRATCH 0"},
+	{"alloca(-1)", "NOSCRATCH 0"},
+	{"alloca(1)", "-"},
 	{"bcopy(K, K, 4)", "BADADDR K+0"},
 	{"bcopy(K, K, 0)", "0"},
 	{"bcopy(9, 8, 1)", "BADADDR 8"},
@@ -715,7 +717,7 @@ static void test_tokens(void)
 /* Each string result takes strsize bytes, rounded up to 8. */
 static void test_scratch(void)
 {
-	struct dif_machine_opts opts = {.strsize = 9, .scratch_size = 40};
+	struct dif_machine_opts opts = {.strsize = 17, .scratch_size = 64};
 	struct world w;
 
 	world_init(&w, &opts);
