@@ -3,8 +3,10 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/syscall.h>
 
 #include "base/vec.h"
 #include "bpf/arch.h"
@@ -12,16 +14,17 @@
 #include "bpf/kernel.h"
 
 #define RING_SIZE 65536u
-#define FLAG_STOPS 1u
+/* What is known of a process: the flags of follow.h, this one, and above them the process that was added. */
+#define FLAG_BORN  (1u << 7) /* a child that has not run yet */
+#define ROOT_SHIFT 8	     /* process ids have 22 bits: Linux include/linux/threads.h, PID_MAX_LIMIT */
 
 /* Stack of the programs. */
-enum { STACK_PID = -4, STACK_STATE = -8 };
+enum { STACK_PID = -4, STACK_STATE = -8, STACK_VALUE = -16 };
 
 struct follow {
-	int procs_fd, ring_fd; /* process id -> flags; events */
-	int exec_fd, linker_fd; /* programs */
-	int exec_link;
-	VEC(uint32_t) pids; /* those that were added */
+	int procs_fd, ring_fd; /* process id -> what is known of it; events */
+	int exec_fd, linker_fd, fork_fd, born_fd; /* programs */
+	int exec_link, fork_link, born_link;
 	struct ring_buffer *ring;
 	VEC(struct follow_event) events; /* read, not given out yet */
 };
@@ -42,27 +45,66 @@ static struct err *map_make(uint32_t type, const char *name, uint32_t size, uint
 	return NULL;
 }
 
-struct err *follow_add(struct follow *f, pid_t pid, bool stops)
+struct err *follow_add(struct follow *f, pid_t pid, uint32_t flags)
 {
-	uint32_t key = (uint32_t)pid, flags = stops ? FLAG_STOPS : 0;
+	uint32_t key = (uint32_t)pid, value = flags | key << ROOT_SHIFT;
 	union bpf_attr attr = {
 		.map_fd = (uint32_t)f->procs_fd,
 		.key = (uint64_t)(uintptr_t)&key,
-		.value = (uint64_t)(uintptr_t)&flags,
+		.value = (uint64_t)(uintptr_t)&value,
 	};
 
 	if (sys_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)))
 		return err_sys(errno, "cannot follow process %d", (int)pid);
-	vec_push(&f->pids, key);
 	return NULL;
 }
 
-/* The programs leave it alone from now on. */
-static void leave(const struct follow *f, uint32_t pid)
+void follow_leave(const struct follow *f, pid_t pid)
 {
-	union bpf_attr attr = {.map_fd = (uint32_t)f->procs_fd, .key = (uint64_t)(uintptr_t)&pid};
+	uint32_t key = (uint32_t)pid;
+	union bpf_attr attr = {.map_fd = (uint32_t)f->procs_fd, .key = (uint64_t)(uintptr_t)&key};
 
 	(void)sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)); /* it is there */
+}
+
+/* ---- letting go ----------------------------------------------------------------------------- */
+
+/* A process of the map, which is taken out of it; false: it is empty. */
+static bool take_any(int procs_fd, uint32_t *ret_pid, uint32_t *ret_value)
+{
+	union bpf_attr attr = {.map_fd = (uint32_t)procs_fd, .next_key = (uint64_t)(uintptr_t)ret_pid};
+
+	if (syscall(SYS_bpf, BPF_MAP_GET_NEXT_KEY, &attr, sizeof(attr)) != 0)
+		return false;
+	attr = (union bpf_attr){.map_fd = (uint32_t)procs_fd,
+				.key = (uint64_t)(uintptr_t)ret_pid,
+				.value = (uint64_t)(uintptr_t)ret_value};
+	if (syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) != 0)
+		*ret_value = 0;
+	attr = (union bpf_attr){.map_fd = (uint32_t)procs_fd, .key = (uint64_t)(uintptr_t)ret_pid};
+	return syscall(SYS_bpf, BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)) == 0;
+}
+
+/*
+ * A program that runs meanwhile may still stop a process that it has found, and add its child: those are
+ * seen to, too.
+ */
+void follow_release(int procs_fd)
+{
+	static uint32_t waiting[FOLLOW_CHILDREN_MAX];
+	uint32_t pid, value, n, found = 1;
+
+	while (found) {
+		for (n = found = 0; n < FOLLOW_CHILDREN_MAX && take_any(procs_fd, &pid, &value);)
+			if (value & FOLLOW_OUTLIVES) {
+				waiting[n++] = pid;
+				found++;
+			}
+		if (found)
+			(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+		while (n > 0)
+			(void)syscall(SYS_kill, waiting[--n], SIGCONT); /* it may have ended */
+	}
 }
 
 /* ---- programs ------------------------------------------------------------------------------- */
@@ -117,7 +159,7 @@ static void emit_return_if_none(insn_vec *v)
 	emit_return(v);
 }
 
-/* r6 = context, r7 = process id, r8 = its flags; returns for a process that nobody has added. */
+/* r6 = context, r7 = process id, r8 = what is known of it; returns for a process that nobody has added. */
 static void emit_find_process(insn_vec *v, const struct follow *f)
 {
 	emit_mov(v, BPF_REG_6, BPF_REG_1);
@@ -130,7 +172,15 @@ static void emit_find_process(insn_vec *v, const struct follow *f)
 	emit_alu(v, BPF_ADD, BPF_REG_2, STACK_PID);
 	emit_call(v, BPF_FUNC_map_lookup_elem);
 	emit_return_if_none(v);
+	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_0, STACK_VALUE, 0);
 	emit(v, BPF_LDX | BPF_MEM | BPF_W, BPF_REG_8, BPF_REG_0, 0, 0);
+}
+
+/* Returns when none of the flags is set in r8. */
+static void emit_check_flags(insn_vec *v, uint32_t flags)
+{
+	emit(v, BPF_JMP | BPF_JSET | BPF_K, BPF_REG_8, 0, 2, (int32_t)flags);
+	emit_return(v);
 }
 
 /* The cookie says where the linker's state is; returns unless that is 0, or cannot be read. */
@@ -165,42 +215,97 @@ static void emit_event(insn_vec *v, const struct follow *f, enum follow_kind kin
 	if (kind == FOLLOW_EXEC)
 		emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_6, 8, 0);
 	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0, offsetof(struct follow_event, old_pid), 0);
+	emit_mov(v, BPF_REG_0, BPF_REG_8);
+	emit_alu(v, BPF_RSH, BPF_REG_0, ROOT_SHIFT);
+	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0, offsetof(struct follow_event, root), 0);
 }
 
-/* The signal goes first: the reader's SIGCONT must come behind it. */
-static void emit_stop_and_tell(insn_vec *v)
+static void emit_tell(insn_vec *v)
 {
-	emit(v, BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_8, 0, 2, 0);
-	emit_imm(v, BPF_REG_1, SIGSTOP);
-	emit_call(v, BPF_FUNC_send_signal);
 	emit_mov(v, BPF_REG_1, BPF_REG_9);
 	emit_imm(v, BPF_REG_2, BPF_RB_FORCE_WAKEUP);
 	emit_call(v, BPF_FUNC_ringbuf_submit);
 	emit_return(v);
 }
 
-static struct err *prog_load(const struct follow *f, enum follow_kind kind, int *ret_fd)
+/* The signal goes first: the reader's SIGCONT must come behind it. */
+static void emit_stop_and_tell(insn_vec *v)
 {
-	static const enum entry_kind kinds[] = {
-		[FOLLOW_EXEC] = ENTRY_SYS_ENTER, [FOLLOW_MAPPED] = ENTRY_UPROBE};
-	insn_vec v = {0};
+	emit(v, BPF_JMP | BPF_JSET | BPF_K, BPF_REG_8, 0, 1, FOLLOW_STOPS);
+	emit(v, BPF_JMP | BPF_JA, 0, 0, 2, 0);
+	emit_imm(v, BPF_REG_1, SIGSTOP);
+	emit_call(v, BPF_FUNC_send_signal);
+	emit_tell(v);
+}
+
+/* A process has executed, or its libraries have changed. */
+static void emit_code_change(insn_vec *v, const struct follow *f, enum follow_kind kind)
+{
+	emit_find_process(v, f);
+	if (kind == FOLLOW_MAPPED)
+		emit_check_state(v);
+	emit_event(v, f, kind);
+	emit_stop_and_tell(v);
+}
+
+/* In the parent, before the child can run: the child is added, unless it is a thread. */
+static void emit_fork(insn_vec *v, const struct follow *f, uint32_t tgid_off)
+{
+	emit_find_process(v, f);
+	emit_check_flags(v, FOLLOW_FORKS);
+	emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_3, BPF_REG_6, 8, 0);
+	emit_alu(v, BPF_ADD, BPF_REG_3, (int32_t)tgid_off);
+	emit_imm(v, BPF_REG_2, 4);
+	emit_mov(v, BPF_REG_1, BPF_REG_10);
+	emit_alu(v, BPF_ADD, BPF_REG_1, STACK_PID);
+	emit_call(v, BPF_FUNC_probe_read_kernel); /* it is there */
+	emit(v, BPF_LDX | BPF_MEM | BPF_W, BPF_REG_0, BPF_REG_10, STACK_PID, 0);
+	emit(v, BPF_JMP | BPF_JNE | BPF_X, BPF_REG_0, BPF_REG_7, 2, 0);
+	emit_return(v);
+	emit_alu(v, BPF_OR, BPF_REG_8, FOLLOW_STOPS | FOLLOW_OUTLIVES | FLAG_BORN);
+	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_8, STACK_STATE, 0);
+	emit_map(v, BPF_REG_1, f->procs_fd);
+	emit_mov(v, BPF_REG_2, BPF_REG_10);
+	emit_alu(v, BPF_ADD, BPF_REG_2, STACK_PID);
+	emit_mov(v, BPF_REG_3, BPF_REG_10);
+	emit_alu(v, BPF_ADD, BPF_REG_3, STACK_STATE);
+	emit_imm(v, BPF_REG_4, BPF_ANY);
+	emit_call(v, BPF_FUNC_map_update_elem);
+	emit_return_if_none(v);
+	emit_event(v, f, FOLLOW_FULL);
+	emit_tell(v);
+}
+
+/* In the child: its first return from the kernel, with the 0 that fork() gives it. */
+static void emit_born(insn_vec *v, const struct follow *f)
+{
+	emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_1, 8, 0);
+	emit(v, BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 2, 0);
+	emit_return(v);
+	emit_find_process(v, f);
+	emit_check_flags(v, FLAG_BORN);
+	emit_event(v, f, FOLLOW_CHILD);
+	emit_alu(v, BPF_AND, BPF_REG_8, (int32_t)~FLAG_BORN);
+	emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, BPF_REG_10, STACK_VALUE, 0);
+	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_1, BPF_REG_8, 0, 0);
+	emit_stop_and_tell(v);
+}
+
+/* v: its code, which is freed. */
+static struct err *prog_load(insn_vec *v, enum entry_kind kind, int *ret_fd)
+{
 	union bpf_attr attr = {
-		.prog_type = entry_prog_type(kinds[kind]),
-		.expected_attach_type = entry_attach_type(kinds[kind]),
+		.prog_type = entry_prog_type(kind),
+		.expected_attach_type = entry_attach_type(kind),
 		.license = (uint64_t)(uintptr_t) "Dual MIT/GPL",
 		.prog_name = "fathom_follow",
 	};
 	int fd;
 
-	emit_find_process(&v, f);
-	if (kind == FOLLOW_MAPPED)
-		emit_check_state(&v);
-	emit_event(&v, f, kind);
-	emit_stop_and_tell(&v);
-	attr.insns = (uint64_t)(uintptr_t)v.data;
-	attr.insn_cnt = v.len;
+	attr.insns = (uint64_t)(uintptr_t)v->data;
+	attr.insn_cnt = v->len;
 	fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
-	vec_deinit(&v);
+	vec_deinit(v);
 	if (fd < 0)
 		return err_sys(errno, "the kernel refused the program that follows processes");
 	*ret_fd = fd;
@@ -211,16 +316,49 @@ static struct err *prog_load(const struct follow *f, enum follow_kind kind, int 
 
 static struct err *follow_execs(struct follow *f)
 {
-	struct err *e = prog_load(f, FOLLOW_EXEC, &f->exec_fd);
+	insn_vec v = {0};
+	struct err *e;
 
+	emit_code_change(&v, f, FOLLOW_EXEC);
+	e = prog_load(&v, ENTRY_SYS_ENTER, &f->exec_fd);
 	return e ? e : attach_raw_tracepoint(f->exec_fd, "sched_process_exec", &f->exec_link);
+}
+
+struct err *follow_forks(struct follow *f)
+{
+	insn_vec fork = {0}, born = {0};
+	uint32_t tgid_off = 0;
+	struct err *e = kfield_offset("task_struct", "tgid", &tgid_off);
+
+	if (e)
+		return e;
+	emit_fork(&fork, f, tgid_off);
+	emit_born(&born, f);
+	e = prog_load(&fork, ENTRY_SYS_ENTER, &f->fork_fd);
+	if (!e)
+		e = prog_load(&born, ENTRY_SYS_EXIT, &f->born_fd);
+	else
+		vec_deinit(&born);
+	if (!e)
+		e = attach_raw_tracepoint(f->born_fd, "sys_exit", &f->born_link);
+	return e ? e : attach_raw_tracepoint(f->fork_fd, "sched_process_fork", &f->fork_link);
+}
+
+static struct err *load_linker(struct follow *f)
+{
+	insn_vec v = {0};
+
+	if (f->linker_fd >= 0)
+		return NULL;
+	emit_code_change(&v, f, FOLLOW_MAPPED);
+	return prog_load(&v, ENTRY_UPROBE, &f->linker_fd);
 }
 
 struct err *follow_linker(struct follow *f, struct keeper *k, pid_t pid, int file_fd, uint64_t off, int64_t state)
 {
 	uint64_t cookie = (uint64_t)state;
 	const struct uprobe_sites site = {&off, &cookie, 1};
-	struct err *e = f->linker_fd < 0 ? prog_load(f, FOLLOW_MAPPED, &f->linker_fd) : NULL;
+	struct err *e = load_linker(f);
 
 	if (e)
 		return e;
@@ -251,6 +389,11 @@ bool follow_read(struct follow *f, struct follow_event *ret)
 	return true;
 }
 
+int follow_procs(const struct follow *f)
+{
+	return f->procs_fd;
+}
+
 int follow_fd(const struct follow *f)
 {
 	return f->ring_fd;
@@ -270,6 +413,7 @@ struct err *follow_create(uint32_t max, struct follow **ret_follow)
 	struct err *e;
 
 	f->procs_fd = f->ring_fd = f->exec_fd = f->linker_fd = f->exec_link = -1;
+	f->fork_fd = f->born_fd = f->fork_link = f->born_link = -1;
 	e = map_make(BPF_MAP_TYPE_HASH, "followed", 4, max, &f->procs_fd);
 	if (!e)
 		e = map_make(BPF_MAP_TYPE_RINGBUF, "follow", 0, RING_SIZE, &f->ring_fd);
@@ -296,11 +440,11 @@ void follow_destroy(struct follow *f)
 {
 	if (!f)
 		return;
-	for (uint32_t i = 0; i < f->pids.len; i++)
-		leave(f, f->pids.data[i]);
+	if (f->procs_fd >= 0)
+		follow_release(f->procs_fd);
 	ring_buffer__free(f->ring);
-	fds_close((const int[]){f->exec_link, f->exec_fd, f->linker_fd, f->procs_fd, f->ring_fd}, 5);
-	vec_deinit(&f->pids);
+	fds_close((const int[]){f->exec_link, f->fork_link, f->born_link, f->exec_fd, f->fork_fd, f->born_fd,
+				f->linker_fd, f->procs_fd, f->ring_fd}, 9);
 	vec_deinit(&f->events);
 	free(f);
 }

@@ -1,14 +1,18 @@
 /*
- * Programs that tell when processes change their code: on exec, and in their dynamic linkers.
+ * Programs that tell when processes change their code: on exec, and in their dynamic linkers; and of their children.
  *
- * A process that was added with `stops' gets SIGSTOP before it runs the next instruction of its own, and then
- * the event can be read: whoever reads it sends SIGCONT when everything is in place.
+ * A process that was added with FOLLOW_STOPS gets SIGSTOP before it runs the next instruction of its own, and then
+ * the event can be read: whoever reads it sends SIGCONT when everything is in place. A child is added
+ * before it can run, and stopped before its first instruction.
  *
- * Owns     maps, programs, the link to the tracepoint; uprobes are the keeper's (bpf/keeper.h). After
+ * Owns     maps, programs, the links to tracepoints; uprobes are the keeper's (bpf/keeper.h). After
  *          follow_destroy() nothing is told, and nobody is stopped.
  * Errors   struct err *: the kernel refuses.
  * Threads  one reader.
  * Facts    sched_process_exec(task, old pid, binary) comes when the new image is mapped: Linux fs/exec.c.
+ *          sched_process_fork(parent, child) comes before the child is woken: Linux kernel/fork.c; a new
+ *          task returns to its program through sys_exit, where its signals are looked at:
+ *          arch/x86/kernel/process.c.
  *          _dl_debug_state(), _r_debug: proc/rtld.h.
  */
 #pragma once
@@ -23,18 +27,37 @@ struct keeper;
 enum follow_kind {
 	FOLLOW_EXEC,   /* another program */
 	FOLLOW_MAPPED, /* libraries have come or gone */
+	FOLLOW_CHILD,  /* it was born */
+	FOLLOW_FULL,   /* it has a child for which there is no room */
 };
 
 struct follow_event {
 	uint32_t pid; /* process */
 	uint32_t kind;
 	uint64_t old_pid; /* of an exec: which thread did it */
+	uint64_t root;	  /* the process that was added: itself, or whose descendant it is */
 };
+
+#define FOLLOW_CHILDREN_MAX 16384u /* at one time */
+
+/* Flags of a process. */
+#define FOLLOW_STOPS	1u
+#define FOLLOW_FORKS	2u /* its children are added, with all flags */
+#define FOLLOW_OUTLIVES 4u /* it does not end with the tracer: it must not be left stopped */
 
 /* max: processes that can be added. Execs are told from now on. */
 MUST_CHECK struct err *follow_create(uint32_t max, struct follow **ret_follow);
 void follow_destroy(struct follow *f); /* NULL is allowed */
-MUST_CHECK struct err *follow_add(struct follow *f, pid_t pid, bool stops);
+MUST_CHECK struct err *follow_add(struct follow *f, pid_t pid, uint32_t flags);
+void follow_leave(const struct follow *f, pid_t pid);
+/* Children are told from now on: those of processes added with FOLLOW_FORKS. */
+MUST_CHECK struct err *follow_forks(struct follow *f);
+/*
+ * Nobody is told of, nor stopped, from now on, and those that outlive the tracer run on. procs: follow_procs(). Only
+ * async-signal-safe calls: when the tracer was killed, the keeper does this.
+ */
+void follow_release(int procs);
+int follow_procs(const struct follow *f);
 /*
  * The place in a dynamic linker's file that runs when libraries have come or gone; state: where, from
  * there, its state lies in memory (0 = consistent), or 0.

@@ -197,6 +197,19 @@ struct err *keeper_ward(struct keeper *k, int pidfd)
 	return ask(k, KEEPER_WARD, pidfd, pidfd);
 }
 
+struct err *keeper_herd(struct keeper *k, int procs_fd)
+{
+	return ask(k, KEEPER_HERD, procs_fd, procs_fd);
+}
+
+struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits)
+{
+	k->area->op = KEEPER_DROP;
+	k->area->pid = pid;
+	k->area->waits = waits;
+	return tell(k, NULL) && hear(k) ? NULL : gone(k);
+}
+
 static struct err *uprobe_pmu(uint32_t *ret_type)
 {
 	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";

@@ -53,6 +53,13 @@ MUST_CHECK struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd,
  */
 MUST_CHECK struct err *keeper_ward(struct keeper *k, int pidfd);
 /*
+ * The map of the processes that the tracer's programs may stop: when the tracer dies, they are released
+ * (follow_release() of bpf/follow.h). The descriptor stays the caller's.
+ */
+MUST_CHECK struct err *keeper_herd(struct keeper *k, int procs_fd);
+/* Takes off the links that were made for the process. waits: until that is done. */
+MUST_CHECK struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits);
+/*
  * Takes breakpoints that no link wants out of the places: children inherit them with their parent's memory. The kernel looks
  * through all processes that have the file whenever a link there is closed, so one is made, for the keeper alone, and
  * closed. Done some time after the return; a refusal is not told.

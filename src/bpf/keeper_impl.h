@@ -12,6 +12,8 @@ enum keeper_op {
 	KEEPER_SINGLE, /* one uprobe as a perf event */
 	KEEPER_SWEEP,  /* answered before it is done */
 	KEEPER_WARD,   /* the first descriptor is a pidfd */
+	KEEPER_HERD,  /* the first descriptor is a map of processes */
+	KEEPER_DROP,  /* no descriptors: the links of process pid */
 	KEEPER_LATE,   /* no descriptors, no answer: end, and let another process take the uprobes off */
 };
 
@@ -25,6 +27,7 @@ struct keeper_area {
 	pid_t pid;
 	uint32_t pmu_type; /* KEEPER_SINGLE */
 	uint32_t n;
+	bool waits; /* KEEPER_DROP */
 	bool is_done; /* the tracer ends as it should: it has let go of all wards */
 	/* the answer: errno, 0 = done */
 	int sys;

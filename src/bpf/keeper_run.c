@@ -15,7 +15,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
+#include "bpf/follow.h"
 #include "bpf/kernel.h"
 
 pid_t keeper_clone(void)
@@ -41,9 +43,16 @@ static int multi_create(int prog_fd, const char *path, pid_t pid, const uint64_t
 	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 }
 
+/* For which process each link is, by descriptor; those of higher descriptors stay until the end. */
+static pid_t link_pids[65536];
+
 static int do_multi(const struct keeper_area *a, int prog_fd, const char *path)
 {
-	return multi_create(prog_fd, path, a->pid, a->offsets, a->cookies, a->n);
+	int link = multi_create(prog_fd, path, a->pid, a->offsets, a->cookies, a->n);
+
+	if (link >= 0 && (size_t)link < ARRAY_LEN(link_pids))
+		link_pids[link] = a->pid;
+	return link;
 }
 
 /* The event and its link stay open when all goes well. */
@@ -102,11 +111,40 @@ static void do_request(struct keeper_area *a, int prog_fd, int file_fd)
 	a->step = failed;
 }
 
+/*
+ * Closing a link takes the kernel several milliseconds, so another process does it unless the tracer
+ * waits: it has copies of all descriptors, and its copies are the last ones when this one has let go of its own.
+ */
+static void do_drop(const struct keeper_area *a)
+{
+	int gate[2] = {-1, -1};
+	bool is_apart = !a->waits && pipe2(gate, O_CLOEXEC) == 0;
+	char byte;
+
+	if (is_apart && keeper_clone() == 0) {
+		(void)close(gate[1]);
+		(void)!read(gate[0], &byte, 1); /* the end of the file */
+		_exit(0);
+	}
+	for (size_t fd = 0; fd < ARRAY_LEN(link_pids); fd++)
+		if (link_pids[fd] == a->pid) {
+			(void)close((int)fd);
+			link_pids[fd] = 0;
+		}
+	if (!is_apart)
+		return;
+	(void)close(gate[0]);
+	(void)close(gate[1]);
+	while (syscall(SYS_wait4, -1, NULL, __WCLONE | WNOHANG, NULL) > 0)
+		; /* those that have done it */
+}
+
 /* ---- wards ----------------------------------------------------------------------------------- */
 
 struct wards {
 	int fds[KEEPER_WARDS_MAX]; /* pidfds */
 	uint32_t n;
+	int herd; /* a map of processes; -1 = there is none */
 };
 
 /* Takes the descriptor, unless there are too many. */
@@ -118,11 +156,13 @@ static void ward_take(struct wards *w, struct keeper_area *a, int *fd)
 		w->fds[w->n++] = fd_take(fd);
 }
 
-/* The least of them, and of self, that is not below low; -1 = there is none. */
+/* The least of them, of the herd and of self, that is not below low; -1 = there is none. */
 static int next_kept(const struct wards *w, int self, int low)
 {
 	int next = self >= low ? self : -1;
 
+	if (w->herd >= low && (next < 0 || w->herd < next))
+		next = w->herd;
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->fds[i] >= low && (next < 0 || w->fds[i] < next))
 			next = w->fds[i];
@@ -147,14 +187,17 @@ static void close_links(const struct wards *w, int self)
  */
 static void release(const struct wards *w)
 {
-	int self = w->n ? (int)syscall(SYS_pidfd_open, syscall(SYS_getpid), 0) : -1;
+	bool any = w->n || w->herd >= 0;
+	int self = any ? (int)syscall(SYS_pidfd_open, syscall(SYS_getpid), 0) : -1;
 	struct pollfd end = {.fd = self, .events = POLLIN};
 
-	if (!w->n || keeper_clone() != 0)
+	if (!any || keeper_clone() != 0)
 		return;
 	close_links(w, self);
 	while (poll(&end, 1, -1) < 0 && errno == EINTR)
 		;
+	if (w->herd >= 0)
+		follow_release(w->herd);
 	for (uint32_t i = 0; i < w->n; i++)
 		(void)syscall(SYS_pidfd_send_signal, w->fds[i], SIGCONT, NULL, 0); /* it may have ended */
 	_exit(0);
@@ -201,11 +244,16 @@ static bool serve(struct keeper_area *area, int sock, struct wards *w)
 		return false;
 	if (area->op == KEEPER_LATE)
 		end_late();
-	if (fds[1] < 0) { /* no room for them */
+	if (area->op == KEEPER_DROP) {
+		do_drop(area);
+	} else if (fds[1] < 0) { /* no room for them */
 		area->sys = EMFILE;
 		area->step = UPROBE_PASS;
 	} else if (area->op == KEEPER_WARD) {
 		ward_take(w, area, &fds[0]);
+	} else if (area->op == KEEPER_HERD) {
+		w->herd = fd_take(&fds[0]);
+		area->sys = 0;
 	} else if (area->op == KEEPER_SWEEP) {
 		n = area->n;
 		memcpy(area->swept, area->offsets, n * sizeof(*area->swept));
@@ -295,7 +343,7 @@ static void block_signals(void)
 void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 {
 	struct pollfd fds[] = {{.fd = sock, .events = POLLIN}, {.fd = parent_fd, .events = POLLIN}};
-	struct wards wards = {.n = 0};
+	struct wards wards = {.herd = -1};
 
 	block_signals();
 	(void)setsid();

@@ -50,7 +50,8 @@ static const char *digits_of(const char *prov)
 /* "pid*": those of the processes of -c and -p that it matches. "*" and "" are not about processes. */
 static bool is_for_several(const struct probe_desc *desc)
 {
-	return strncmp(desc->prov, PROVIDER, strlen(PROVIDER)) == 0 && !glob_is_literal(desc->prov) && !*digits_of(desc->prov);
+	return strncmp(desc->prov, PROVIDER, strlen(PROVIDER)) == 0 && !glob_is_literal(desc->prov) &&
+	       !*digits_of(desc->prov);
 }
 
 /* That, "pid123", or a pattern for "pid" with a number behind it. */
@@ -799,10 +800,11 @@ static const char *pid_hint(struct probes *ps, const struct provider *pv,
 static uint32_t pid_points(const struct probe *pr, struct probe_point *ret)
 {
 	const struct pid_probe *pp = pid_probe(pr);
+	const struct pid_state *st = probes_state(pp->target->ps, pr->provider, sizeof(*st));
 
 	ret[0] = (struct probe_point){.kind = ENTRY_UPROBE,
 				      .key = pp->key,
-				      .tgid = (uint32_t)pp->target->pid,
+				      .tgid = st->has_children ? 0 : (uint32_t)pp->target->pid,
 				      .place = pp->place};
 	return 1;
 }
@@ -819,6 +821,11 @@ static void pid_close(void *state)
 	for (uint32_t i = 0; i < st->targets.len; i++)
 		pid_target_destroy(st->targets.data[i]);
 	vec_deinit(&st->targets);
+	for (uint32_t i = 0; i < st->placed.len; i++) {
+		free(st->placed.data[i].list);
+		vec_deinit(&st->placed.data[i].pids);
+	}
+	vec_deinit(&st->placed);
 	dwarf_import_destroy(st->types);
 }
 

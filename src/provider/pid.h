@@ -3,7 +3,7 @@
  *
  *     pid.c         descriptions to probes
  *     pid_target.c  processes, the files they have mapped
- *     pid_attach.c  probes to places in files, and their links
+ *     pid_attach.c  probes to places in files, and their links; those of children
  *     pid_types.c   types of arguments
  *     pid_later.c   what processes map while they are traced
  *
@@ -37,9 +37,10 @@ struct pid_object {
 
 struct pid_target {
 	pid_t pid;
+	pid_t at; /* the process that was looked at last: it, or a child whose calls fire its probes */
 	struct probes *ps; /* for notices */
 	char *prov; /* "pid123" */
-	struct proc_maps maps;
+	struct proc_maps maps; /* of `at' */
 	VEC(struct pid_object *) objects;
 };
 
@@ -60,12 +61,30 @@ struct pid_probe {
 	VEC(struct pid_site) sites;
 };
 
+/* A place that is probed. */
+struct pid_place {
+	struct pid_target *target;
+	struct pid_object *object;
+	uint64_t off, cookie;
+	bool is_exact;
+};
+
+/* Places in one file that are served by one program, and the processes in which they are. */
+struct pid_placed {
+	int prog_fd; /* the session's */
+	struct pid_place *list;
+	uint32_t n;
+	VEC(pid_t) pids;
+};
+
 struct pid_state {
 	VEC(struct pid_target *) targets;
 	VEC(struct pid_probe *) probes;
 	uint32_t batch; /* 0: what is there at the start; then, one for each look */
 	uint32_t nkeys; /* given out in this batch: each has programs of its own */
 	uint32_t nplaces; /* in place, of all batches */
+	bool has_children; /* children of targets are probed like them: option follow */
+	VEC(struct pid_placed) placed; /* then */
 	struct dwarf_import *types;	/* NULL until a type is asked for */
 };
 
@@ -82,6 +101,7 @@ MUST_CHECK struct err *pid_target_get(struct probes *ps, struct pid_state *st, p
 void pid_target_destroy(struct pid_target *t);
 /* Looks at what it has mapped now; files that were not there before are of st's batch. */
 MUST_CHECK struct err *pid_target_look(struct pid_state *st, struct pid_target *t);
+bool pid_object_is_mapped(const struct pid_target *t, const struct pid_object *o);
 /* Opens the file and reads its functions, once. The error stays the object's. */
 const struct err *pid_object_open(struct pid_target *t, struct pid_object *o);
 /* Does a module field mean it? "a.out", "libc" for libc.so.6, "LM0`libc.so.6", patterns. */
@@ -109,6 +129,10 @@ MUST_CHECK struct err *pid_collect_new(struct probes *ps, const struct probe_des
 struct err *pid_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
 		       struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
 		       struct attachments *ret);
+
+/* Places in process t->at what is in place in others of t's. */
+MUST_CHECK struct err *pid_attach_child(struct pid_state *st, const struct pid_target *t,
+					const struct attach_opts *opts, struct attachments *ret);
 
 /* ---- pid_inline.c ------------------------------------------------------------------------------ */
 

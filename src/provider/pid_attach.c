@@ -26,18 +26,11 @@
 #define SINGLE_MAX	512 /* each takes the kernel 100 ms and more to remove: providers.md 1.2 */
 #define KERNEL_ENOTSUPP 524	   /* Linux include/linux/errno.h: an instruction that is not probed */
 
-struct place {
-	struct pid_target *target;
-	struct pid_object *object;
-	uint64_t off, cookie;
-	bool is_exact;
-};
-
-typedef VEC(struct place) place_vec;
+typedef VEC(struct pid_place) place_vec;
 
 static int by_file(const void *pa, const void *pb)
 {
-	const struct place *a = pa, *b = pb;
+	const struct pid_place *a = pa, *b = pb;
 
 	if (a->target->pid != b->target->pid)
 		return a->target->pid < b->target->pid ? -1 : 1;
@@ -56,7 +49,7 @@ static void places_collect(struct probe *const *probes, uint32_t n, place_vec *r
 		for (uint32_t k = 0; k < pp->sites.len; k++) {
 			const struct pid_site *s = &pp->sites.data[k];
 
-			vec_push(ret, (struct place){pp->target, s->object, s->off,
+			vec_push(ret, (struct pid_place){pp->target, s->object, s->off,
 						     UPROBE_COOKIE(pp->key, s->rel, s->is_tail),
 						     pp->is_exact});
 		}
@@ -67,21 +60,21 @@ static void places_collect(struct probe *const *probes, uint32_t n, place_vec *r
 
 /* ---- code that is not the file's --------------------------------------------------------------- */
 
-static struct err *changed(const struct place *p, enum code_state state)
+static struct err *changed(const struct pid_place *p, enum code_state state)
 {
 	if (state == CODE_BREAKPOINT)
 		return err_hint(err_new("process %d is being debugged and has a breakpoint at offset "
 					"%" PRIx64 " of '%s'",
-					(int)p->target->pid, p->off, p->object->name),
+					(int)p->target->at, p->off, p->object->name),
 				"take the breakpoint away or let the process go");
 	return err_hint(err_new("process %d has changed its code at offset %" PRIx64 " of '%s': a probe "
 				"there would bring back what the file has",
-				(int)p->target->pid, p->off, p->object->name),
+				(int)p->target->at, p->off, p->object->name),
 			"probe another function");
 }
 
 /* The state of all memory that shows the place. */
-static enum code_state place_state(struct code_check *c, const struct place *p)
+static enum code_state place_state(struct code_check *c, const struct pid_place *p)
 {
 	const struct proc_maps *maps = &p->target->maps;
 	const uint8_t *code = text_at(&p->object->text, p->off, 1);
@@ -104,13 +97,13 @@ static enum code_state place_state(struct code_check *c, const struct place *p)
 }
 
 /* Leaves out the places of one file where the process executes something else. */
-static struct err *drop_changed(struct place *p, uint32_t *n)
+static struct err *drop_changed(struct pid_place *p, uint32_t *n)
 {
 	struct code_check c;
 	struct err *e = NULL;
 	uint32_t kept = 0;
 
-	code_check_init(&c, p->target->pid);
+	code_check_init(&c, p->target->at);
 	for (uint32_t i = 0; i < *n && !e; i++) {
 		enum code_state state = place_state(&c, &p[i]);
 
@@ -124,14 +117,14 @@ static struct err *drop_changed(struct place *p, uint32_t *n)
 		probes_notice(p->target->ps,
 			      "%" PRIu32 " places in '%s' are left out: process %d has changed its code "
 			      "there, or is being debugged",
-			      *n - kept, p->object->name, (int)p->target->pid);
+			      *n - kept, p->object->name, (int)p->target->at);
 	*n = kept;
 	return e;
 }
 
 /* ---- links ------------------------------------------------------------------------------------- */
 
-static uint32_t same_file(const struct place *p, uint32_t n)
+static uint32_t same_file(const struct pid_place *p, uint32_t n)
 {
 	uint32_t k = 1;
 
@@ -155,6 +148,7 @@ struct attempt {
 	struct keeper *keeper;
 	uint32_t piece;	   /* places of the next link */
 	uint32_t nrefused; /* places found to be refused in this file */
+	bool is_again;	   /* the places are in another process already */
 };
 
 static bool is_interrupted(const struct attempt *at)
@@ -162,12 +156,12 @@ static bool is_interrupted(const struct attempt *at)
 	return at->opts->is_interrupted && *at->opts->is_interrupted;
 }
 
-static struct err *attach_once(const struct attempt *at, const struct place *p, uint32_t n)
+static struct err *attach_once(const struct attempt *at, const struct pid_place *p, uint32_t n)
 {
 	CLEANUP(free) uint64_t *offsets = xcalloc(n, sizeof(*offsets));
 	CLEANUP(free) uint64_t *cookies = xcalloc(n, sizeof(*cookies));
 	struct uprobe_sites sites = {offsets, cookies, n};
-	pid_t filter = feat_has(FEAT_UPROBE_TGID) ? p->target->pid : 0;
+	pid_t filter = feat_has(FEAT_UPROBE_TGID) ? p->target->at : 0;
 	struct err *e;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -175,22 +169,22 @@ static struct err *attach_once(const struct attempt *at, const struct place *p, 
 		cookies[i] = p[i].cookie;
 	}
 	e = keeper_uprobe_multi(at->keeper, at->prog_fd, p->object->fd, filter, &sites);
-	for (uint32_t i = 0; i < n && !e; i++)
+	for (uint32_t i = 0; i < n && !e && !at->is_again; i++)
 		vec_push(&p->object->placed, offsets[i]);
 	return e;
 }
 
-static struct err *attach_failed(const struct place *p, uint32_t n, struct err *e)
+static struct err *attach_failed(const struct pid_place *p, uint32_t n, struct err *e)
 {
 	return err_wrap(e, "cannot place %" PRIu32 " probes in '%s' of process %d", n,
-			p->object->path, (int)p->target->pid);
+			p->object->path, (int)p->target->at);
 }
 
 /*
  * A place that is refused takes all others of its link with it: halves are tried, until it stands
  * alone. It is left out, unless it was asked for by name.
  */
-static struct err *attach_link(struct attempt *at, const struct place *p, uint32_t n)
+static struct err *attach_link(struct attempt *at, const struct pid_place *p, uint32_t n)
 {
 	struct err *e = attach_once(at, p, n);
 
@@ -219,7 +213,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static struct err *attach_pieces(struct attempt *at, const struct place *p, uint32_t n)
+static struct err *attach_pieces(struct attempt *at, const struct pid_place *p, uint32_t n)
 {
 	struct err *e = NULL;
 
@@ -236,7 +230,7 @@ static struct err *attach_pieces(struct attempt *at, const struct place *p, uint
 }
 
 /* One by one, on kernels that know no other way. */
-static struct err *attach_singly(struct attempt *at, const struct place *p, uint32_t n)
+static struct err *attach_singly(struct attempt *at, const struct pid_place *p, uint32_t n)
 {
 	for (uint32_t i = 0; i < n && !is_interrupted(at); i++) {
 		struct err *e = keeper_uprobe(at->keeper, at->prog_fd, p->object->fd, p->target->pid,
@@ -257,7 +251,7 @@ static struct err *attach_singly(struct attempt *at, const struct place *p, uint
 	return at->nrefused == n ? attach_failed(p, n, err_new("the kernel refuses them all")) : NULL;
 }
 
-static struct err *attach_file(struct attempt *at, const struct place *p, uint32_t n)
+static struct err *attach_file(struct attempt *at, const struct pid_place *p, uint32_t n)
 {
 	bool is_multi = feat_has(FEAT_UPROBE_MULTI);
 	struct err *e;
@@ -287,6 +281,26 @@ static struct err *check_count(uint32_t n, uint32_t max)
 			n);
 }
 
+/* The places of one file; *ret_n: how many are left when those are not counted where the code is another. */
+static struct err *attach_unchanged(struct attempt *at, struct pid_place *p, uint32_t n, uint32_t *ret_n)
+{
+	struct err *e;
+
+	*ret_n = n;
+	e = drop_changed(p, ret_n);
+	return e || !*ret_n ? e : attach_file(at, p, *ret_n);
+}
+
+/* For children, which will need links of their own to them. */
+static void remember(struct pid_state *st, int prog_fd, const struct pid_place *p, uint32_t n)
+{
+	struct pid_placed placed = {.prog_fd = prog_fd, .list = xcalloc(n, sizeof(*p)), .n = n};
+
+	memcpy(placed.list, p, n * sizeof(*p));
+	vec_push(&placed.pids, p->target->at);
+	vec_push(&st->placed, placed);
+}
+
 struct err *pid_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
 		       struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
 		       struct attachments *ret)
@@ -304,16 +318,50 @@ struct err *pid_attach(const struct provider *pv, enum entry_kind kind, int prog
 	if (!e)
 		e = attachments_keeper(ret, &at.keeper);
 	for (uint32_t i = 0; i < places.len && !e && !is_interrupted(&at);) {
-		uint32_t k = same_file(&places.data[i], places.len - i);
+		uint32_t k = same_file(&places.data[i], places.len - i), good;
 
-		uint32_t good = k;
-
-		e = drop_changed(&places.data[i], &good);
-		if (!e && good)
-			e = attach_file(&at, &places.data[i], good);
+		e = attach_unchanged(&at, &places.data[i], k, &good);
+		if (!e && good && st->has_children)
+			remember(st, prog_fd, &places.data[i], good);
 		i += k;
 	}
 	st->nplaces += e ? 0 : places.len;
 	vec_deinit(&places);
+	return e;
+}
+
+/* ---- children ---------------------------------------------------------------------------------- */
+
+static bool is_placed_in(const struct pid_placed *p, pid_t pid)
+{
+	for (uint32_t i = 0; i < p->pids.len; i++)
+		if (p->pids.data[i] == pid)
+			return true;
+	return false;
+}
+
+static struct err *attach_again(struct attempt *at, struct pid_placed *p, pid_t pid)
+{
+	CLEANUP(free) struct pid_place *list = xcalloc(p->n, sizeof(*list));
+	uint32_t good;
+
+	memcpy(list, p->list, p->n * sizeof(*list));
+	at->prog_fd = p->prog_fd;
+	vec_push(&p->pids, pid);
+	return attach_unchanged(at, list, p->n, &good);
+}
+
+struct err *pid_attach_child(struct pid_state *st, const struct pid_target *t,
+			     const struct attach_opts *opts, struct attachments *ret)
+{
+	struct attempt at = {.opts = opts, .piece = PIECE_MAX, .is_again = true};
+	struct err *e = attachments_keeper(ret, &at.keeper);
+
+	for (uint32_t i = 0; i < st->placed.len && !e && !is_interrupted(&at); i++) {
+		struct pid_placed *p = &st->placed.data[i];
+
+		if (p->list->target == t && !is_placed_in(p, t->at) && pid_object_is_mapped(t, p->list->object))
+			e = attach_again(&at, p, t->at);
+	}
 	return e;
 }

@@ -58,14 +58,6 @@ bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc, pid
 	return true;
 }
 
-static bool is_mapped(const struct pid_target *t, const struct pid_object *o)
-{
-	for (uint32_t i = 0; i < t->maps.maps.len; i++)
-		if (t->maps.maps.data[i].ino == o->ino && t->maps.maps.data[i].dev == o->dev)
-			return true;
-	return false;
-}
-
 /* One that was gone before it could be opened, or whose links have died, is as good as new when it is there. */
 static void renew_objects(const struct pid_state *st, struct pid_target *t)
 {
@@ -73,7 +65,7 @@ static void renew_objects(const struct pid_state *st, struct pid_target *t)
 		struct pid_object *o = t->objects.data[i];
 		bool is_missed = o->fd < 0 && o->refused && err_get_sys(o->refused) == ENOENT;
 
-		if (!(o->is_stale || is_missed) || !is_mapped(t, o))
+		if (!(o->is_stale || is_missed) || !pid_object_is_mapped(t, o))
 			continue;
 		if (is_missed) {
 			err_destroy(o->refused);
@@ -84,7 +76,7 @@ static void renew_objects(const struct pid_state *st, struct pid_target *t)
 	}
 }
 
-struct err *pid_look_again(struct probes *ps, pid_t pid, bool is_other, bool *ret_any)
+struct err *pid_look_again(struct probes *ps, pid_t pid, pid_t at, bool is_other, bool *ret_any)
 {
 	struct pid_state *st = state_of(ps);
 	struct pid_target *t = target_find(ps, pid);
@@ -93,6 +85,7 @@ struct err *pid_look_again(struct probes *ps, pid_t pid, bool is_other, bool *re
 	*ret_any = false;
 	if (!t)
 		return NULL;
+	t->at = at;
 	st->batch++;
 	st->nkeys = 0;
 	for (uint32_t i = 0; i < t->objects.len && is_other; i++)
@@ -129,6 +122,32 @@ struct err *pid_match_new(struct probes *ps, const struct probe_desc *desc, stru
 }
 
 /* ---- children --------------------------------------------------------------------------------- */
+
+void pid_have_children(struct probes *ps)
+{
+	state_of(ps)->has_children = true;
+}
+
+struct err *pid_place_child(struct probes *ps, pid_t pid, const struct attach_opts *opts,
+			    struct attachments *ret)
+{
+	const struct pid_target *t = target_find(ps, pid);
+
+	return t ? pid_attach_child(state_of(ps), t, opts, ret) : NULL;
+}
+
+void pid_forget_child(struct probes *ps, pid_t child)
+{
+	struct pid_state *st = state_of(ps);
+
+	for (uint32_t i = 0; i < st->placed.len; i++) {
+		struct pid_placed *p = &st->placed.data[i];
+
+		for (uint32_t k = p->pids.len; k-- > 0;)
+			if (p->pids.data[k] == child)
+				p->pids.data[k] = p->pids.data[--p->pids.len];
+	}
+}
 
 uint32_t pid_nplaces(struct probes *ps, pid_t pid)
 {

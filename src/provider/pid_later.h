@@ -10,16 +10,30 @@
 #include "probe/probe.h"
 
 struct keeper;
+struct attach_opts;
+struct attachments;
 
 /* A process that the description is about, counted from 0; 0 = there are no more, or it is of another provider. */
 pid_t pid_described(const struct probes *ps, const struct probe_desc *desc, uint32_t i);
 bool pid_is_described(const struct probes *ps, const struct probe_desc *desc, pid_t pid);
 /* Could libraries that come to the process match it: by a pattern, or because its module is not there? */
 bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc, pid_t pid);
-/* Begins a batch. is_other: links made before have died, too. *ret_any: there are files of the batch. */
-MUST_CHECK struct err *pid_look_again(struct probes *ps, pid_t pid, bool is_other, bool *ret_any);
+/*
+ * Begins a batch. at: the process to be looked at, which is pid or a child of its. is_other: links made
+ * before have died, too. *ret_any: there are files of the batch.
+ */
+MUST_CHECK struct err *pid_look_again(struct probes *ps, pid_t pid, pid_t at, bool is_other, bool *ret_any);
 /* The probes that desc means in files of this batch. */
 MUST_CHECK struct err *pid_match_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out);
 /* How many places of the process are probed; takes their breakpoints out of children's memory (keeper_sweep()). */
 uint32_t pid_nplaces(struct probes *ps, pid_t pid);
 MUST_CHECK struct err *pid_sweep(struct probes *ps, pid_t pid, struct keeper *k, int prog_fd);
+/*
+ * Children whose calls fire the probes of the process that they descend from. That there may be some must be
+ * said before probes are placed. One that was looked at gets links to all that is in place in its relatives; one
+ * that has ended is forgotten.
+ */
+void pid_have_children(struct probes *ps);
+MUST_CHECK struct err *pid_place_child(struct probes *ps, pid_t pid, const struct attach_opts *opts,
+				       struct attachments *ret);
+void pid_forget_child(struct probes *ps, pid_t child);

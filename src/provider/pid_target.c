@@ -99,14 +99,14 @@ struct err *pid_target_look(struct pid_state *st, struct pid_target *t)
 
 	if (t->maps.arena)
 		proc_maps_deinit(&t->maps);
-	e = proc_maps_read(t->pid, &t->maps);
+	e = proc_maps_read(t->at, &t->maps);
 	if (e)
-		return grab_failed(t->pid, e);
+		return grab_failed(t->at, e);
 	if (!t->maps.maps.len)
-		return grab_failed(t->pid, err_new("it is a kernel thread or is ending: it has no "
+		return grab_failed(t->at, err_new("it is a kernel thread or is ending: it has no "
 						   "memory of its own"));
-	if (!exe_path(t->pid, exe, sizeof(exe)))
-		return grab_failed(t->pid, err_hint(err_sys(errno, "its files cannot be opened"),
+	if (!exe_path(t->at, exe, sizeof(exe)))
+		return grab_failed(t->at, err_hint(err_sys(errno, "its files cannot be opened"),
 						    "processes of other users need CAP_SYS_PTRACE, too"));
 	for (uint32_t i = 0; i < t->maps.maps.len; i++)
 		add_object(st, t, &t->maps.maps.data[i]);
@@ -132,7 +132,7 @@ struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
 	if (e)
 		return e;
 	t = xcalloc(1, sizeof(*t));
-	t->pid = pid;
+	t->pid = t->at = pid;
 	t->ps = ps;
 	t->prov = arena_printf(probes_arena(ps), "pid%d", (int)pid);
 	e = pid_target_look(st, t);
@@ -166,6 +166,14 @@ void pid_target_destroy(struct pid_target *t)
 	free(t);
 }
 
+bool pid_object_is_mapped(const struct pid_target *t, const struct pid_object *o)
+{
+	for (uint32_t i = 0; i < t->maps.maps.len; i++)
+		if (t->maps.maps.data[i].ino == o->ino && t->maps.maps.data[i].dev == o->dev)
+			return true;
+	return false;
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static const struct proc_map *code_map(const struct pid_target *t, const struct pid_object *o)
@@ -190,7 +198,7 @@ static struct err *read_funcs(const struct pid_target *t, struct pid_object *o)
 				    .dev = o->dev,
 				    .ino = o->ino};
 
-	(void)snprintf(root, sizeof(root), "/proc/%d/root", (int)t->pid);
+	(void)snprintf(root, sizeof(root), "/proc/%d/root", (int)t->at);
 	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	place.root = root_fd;
 	return funcs_read(o->fd, &place, &o->funcs);
@@ -203,10 +211,10 @@ const struct err *pid_object_open(struct pid_target *t, struct pid_object *o)
 	if (o->fd >= 0 || o->refused)
 		return o->refused;
 	m = code_map(t, o);
-	o->fd = m ? proc_map_open(t->pid, m) : -1;
+	o->fd = m ? proc_map_open(t->at, m) : -1;
 	if (o->fd < 0)
 		o->refused = err_sys(m ? errno : ENOENT, "cannot open '%s' of process %d", o->path,
-				     (int)t->pid);
+				     (int)t->at);
 	else
 		o->refused = read_funcs(t, o);
 	o->text.fd = o->fd;
@@ -221,7 +229,7 @@ static struct ifunc_object ifunc_object(const struct pid_object *o)
 static taddr chosen_by_any(struct pid_target *t, struct pid_object *o, const struct func *fn)
 {
 	struct ifunc_object own = ifunc_object(o);
-	taddr chosen = ifunc_chosen(t->pid, &t->maps, &own, fn, &own);
+	taddr chosen = ifunc_chosen(t->at, &t->maps, &own, fn, &own);
 
 	for (uint32_t i = 0; i < t->objects.len && !chosen; i++) {
 		struct pid_object *user = t->objects.data[i];
@@ -230,7 +238,7 @@ static taddr chosen_by_any(struct pid_target *t, struct pid_object *o, const str
 		if (user == o || pid_object_open(t, user))
 			continue;
 		importing = ifunc_object(user);
-		chosen = ifunc_chosen(t->pid, &t->maps, &own, fn, &importing);
+		chosen = ifunc_chosen(t->at, &t->maps, &own, fn, &importing);
 	}
 	return chosen;
 }

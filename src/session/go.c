@@ -254,13 +254,18 @@ static struct err *load_units(dtrace_hdl_t *h)
 	return e;
 }
 
-struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u, struct attachments *ret)
+struct attach_opts session_attach_opts(const dtrace_hdl_t *h)
 {
-	const struct attach_opts opts = {
+	return (struct attach_opts){
 		.cpu = only_cpu(h),
 		.max_places = (uint32_t)h->opts.val[OPT_maxplaces],
 		.is_interrupted = &h->is_interrupted,
 	};
+}
+
+struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u, struct attachments *ret)
+{
+	const struct attach_opts opts = session_attach_opts(h);
 
 	return u->provider->attach(u->provider, u->unit.kind, u->loaded.prog_fd, u->probes,
 				   u->nprobes, &opts, ret);
@@ -472,7 +477,9 @@ static struct err *prepare(dtrace_hdl_t *h)
 	if (ncpus < 1)
 		return err_sys(-ncpus, "cannot count the CPUs");
 	h->strtab = strtab_create();
-	e = session_match(h);
+	e = later_check(h);
+	if (!e)
+		e = session_match(h);
 	if (e)
 		return e;
 	later_plan(h);

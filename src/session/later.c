@@ -2,9 +2,7 @@
 #include "session/later.h"
 
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <signal.h>
-#include <sys/syscall.h>
 
 #include "bpf/follow.h"
 #include "bpf/keeper.h"
@@ -25,7 +23,8 @@
 #define SWEEP_SHARE    20
 
 struct later_proc {
-	pid_t pid;
+	pid_t pid, root; /* root: the process that clauses are about: itself, or whose child it is */
+	struct proc *child; /* of a child: its own */
 	const struct proc *stopped; /* it waits for us; NULL: it runs on */
 	bool has_linker;  /* its dynamic linker, which is this file, tells of libraries */
 	uint64_t dev, ino;
@@ -35,7 +34,7 @@ struct later_proc {
 struct later {
 	struct follow *follow; /* NULL until later_start() */
 	VEC(struct later_proc) procs;
-	bool wants_libraries, wants_patterns, is_full;
+	bool wants_libraries, wants_patterns, wants_children, is_full;
 	uint32_t next_idx, next_epid;
 	const char *told;     /* the last message */
 	uint64_t children_at; /* when children are looked at */
@@ -63,7 +62,23 @@ static void plan_clause(dtrace_hdl_t *h, struct session_clause *sc, pid_t pid)
 	l->wants_libraries |= pid_waits_for_library(h->probes, desc, pid);
 	l->wants_patterns |= !*desc->func || !glob_is_literal(desc->func);
 	if (!proc_find(l, pid))
-		vec_push(&l->procs, (struct later_proc){.pid = pid});
+		vec_push(&l->procs, (struct later_proc){.pid = pid, .root = pid});
+}
+
+static bool wants_children(const dtrace_hdl_t *h)
+{
+	return h->opts.val[OPT_follow] == FOLLOW_OPT_FORK;
+}
+
+struct err *later_check(dtrace_hdl_t *h)
+{
+	if (!wants_children(h))
+		return NULL;
+	if (!feat_has(FEAT_UPROBE_TGID))
+		return err_hint(err_new("option follow: this kernel lacks %s", feat_what(FEAT_UPROBE_TGID)),
+				"without it children cannot be told from their parents");
+	pid_have_children(h->probes);
+	return NULL;
 }
 
 void later_plan(dtrace_hdl_t *h)
@@ -82,8 +97,12 @@ void later_plan(dtrace_hdl_t *h)
 			nepids += sc->n;
 		}
 	}
+	if (!h->later && wants_children(h))
+		session_notice(h, "option follow changes nothing: no clause is about functions of a process "
+				  "(provider pid)");
 	if (!h->later)
 		return;
+	h->later->wants_children = wants_children(h);
 	h->later->next_idx = h->nenabled;
 	h->later->next_epid = nepids + 1;
 }
@@ -198,7 +217,7 @@ static struct err *place(dtrace_hdl_t *h, const struct late_clause *late, uint32
 	e = session_load_unit(h, u);
 	if (!e)
 		e = session_attach_unit(h, u, &h->attachments);
-	if (u->loaded.prog_fd >= 0 && any_program(h) != u->loaded.prog_fd) {
+	if (u->loaded.prog_fd >= 0 && any_program(h) != u->loaded.prog_fd && !h->later->wants_children) {
 		(void)close(u->loaded.prog_fd); /* its links keep it: there may be very many libraries */
 		u->loaded.prog_fd = -1;
 	}
@@ -223,19 +242,22 @@ static void drop_probes(dtrace_hdl_t *h, pid_t pid)
 }
 
 /* is_other: what was placed before is dead. */
-static void look(dtrace_hdl_t *h, pid_t pid, bool is_other)
+static void look(dtrace_hdl_t *h, const struct later_proc *p, bool is_other)
 {
 	struct late_clause *late = xcalloc(h->clauses.len, sizeof(*late));
+	struct attach_opts opts = session_attach_opts(h);
 	uint32_t n = 0;
 	bool any;
-	struct err *e = pid_look_again(h->probes, pid, is_other, &any);
+	struct err *e = pid_look_again(h->probes, p->root, p->pid, is_other, &any);
 
 	if (!e && any)
-		n = match_clauses(h, pid, late);
+		n = match_clauses(h, p->root, late);
 	if (n)
 		e = place(h, late, n);
+	if (!e && h->later->wants_children)
+		e = pid_place_child(h->probes, p->root, &opts, &h->attachments);
 	if (e)
-		failed(h, pid, "its functions are not probed", e);
+		failed(h, p->pid, "its functions are not probed", e);
 	for (uint32_t i = 0; i < n; i++)
 		vec_deinit(&late[i].list.probes);
 	free(late);
@@ -282,19 +304,96 @@ static bool is_over(const dtrace_hdl_t *h)
 	       __atomic_load_n(&h->maps->control->state, __ATOMIC_ACQUIRE) != RT_STATE_ON;
 }
 
-static void attend(dtrace_hdl_t *h, const struct follow_event *ev)
+/* Its links are dead or half dead (see drop_probes()); those of its relatives serve the same probes. */
+static void drop_links(dtrace_hdl_t *h, pid_t pid, bool waits)
+{
+	struct keeper *k;
+	struct err *e = attachments_keeper(&h->attachments, &k);
+
+	pid_forget_child(h->probes, pid);
+	if (!e)
+		e = keeper_drop(k, pid, waits);
+	if (e)
+		failed(h, pid, "functions may be counted twice", e);
+}
+
+/* A child has ended: its links hold what is left of it, and serve nobody. */
+static void bury(dtrace_hdl_t *h, struct later_proc *p)
+{
+	follow_leave(h->later->follow, p->pid);
+	drop_links(h, p->pid, false);
+	proc_destroy(p->child);
+	*p = h->later->procs.data[--h->later->procs.len];
+}
+
+static bool has_ended(const struct later_proc *p)
+{
+	const char *msg;
+
+	return p->child && proc_has_ended(p->child, &msg);
+}
+
+/* A child, which is stopped. */
+static void adopt(dtrace_hdl_t *h, const struct follow_event *ev)
+{
+	struct later_proc p = {.pid = (pid_t)ev->pid, .root = (pid_t)ev->root};
+	struct err *e = proc_grab(p.pid, &p.child);
+
+	err_destroy(e); /* it has ended already */
+	p.stopped = p.child;
+	if (p.child)
+		vec_push(&h->later->procs, p);
+}
+
+/* The process that the event is about, a new one if it is a child; NULL: it has ended. */
+static struct later_proc *find_subject(dtrace_hdl_t *h, const struct follow_event *ev)
 {
 	struct later_proc *p = proc_find(h->later, (pid_t)ev->pid);
-	bool is_other = is_other_task(ev);
 
+	if (p && has_ended(p)) {
+		bury(h, p); /* another process has its number now */
+		p = NULL;
+	}
+	if (!p && ev->kind == FOLLOW_CHILD) {
+		adopt(h, ev);
+		p = proc_find(h->later, (pid_t)ev->pid);
+	}
+	if (p)
+		return p;
+	follow_leave(h->later->follow, (pid_t)ev->pid);
+	(void)kill((pid_t)ev->pid, SIGCONT); /* whoever has been stopped */
+	return NULL;
+}
+
+static void tell_full(dtrace_hdl_t *h, pid_t parent)
+{
+	if (!h->later->is_full)
+		session_adjusted(h,
+				 "more than %u children at one time: some, the first of process %d, are not probed",
+				 FOLLOW_CHILDREN_MAX, (int)parent);
+	h->later->is_full = true;
+}
+
+static void attend(dtrace_hdl_t *h, const struct follow_event *ev)
+{
+	bool is_other = is_other_task(ev);
+	struct later_proc *p;
+
+	if (ev->kind == FOLLOW_FULL) {
+		tell_full(h, (pid_t)ev->pid);
+		return;
+	}
+	p = find_subject(h, ev);
 	if (!p)
 		return;
-	if (is_other)
+	if (is_other && h->later->wants_children)
+		drop_links(h, p->pid, true);
+	else if (is_other)
 		drop_probes(h, p->pid);
 	if (!is_over(h)) {
-		if (ev->kind == FOLLOW_EXEC)
+		if (ev->kind == FOLLOW_EXEC || (ev->kind == FOLLOW_CHILD && h->later->wants_libraries))
 			watch_linker(h, p, is_other);
-		look(h, p->pid, is_other);
+		look(h, p, is_other && !h->later->wants_children);
 		if (h->unwinds)
 			unwinds_load_process(h->unwinds, p->pid); /* before its first stack */
 	}
@@ -323,6 +422,11 @@ static void tend_children(dtrace_hdl_t *h)
 	if (now < l->children_at || is_over(h) || !feat_has(FEAT_UPROBE_TGID))
 		return;
 	l->children_at = now + CHILDREN_NS;
+	for (uint32_t i = l->procs.len; i-- > 0;)
+		if (has_ended(&l->procs.data[i]))
+			bury(h, &l->procs.data[i]);
+	if (l->wants_children) /* none has breakpoints that it does not want */
+		return;
 	for (uint32_t i = 0; i < l->procs.len; i++) {
 		struct later_proc *p = &l->procs.data[i];
 		uint64_t nplaces = pid_nplaces(h->probes, p->pid);
@@ -378,15 +482,29 @@ static struct err *plan_stops(dtrace_hdl_t *h, struct later_proc *p)
 static struct err *start_proc(dtrace_hdl_t *h, struct later_proc *p)
 {
 	struct err *e = plan_stops(h, p);
+	uint32_t flags = h->later->wants_children ? FOLLOW_FORKS : 0;
 
+	if (p->stopped)
+		flags |= proc_is_created(p->stopped) ? FOLLOW_STOPS : FOLLOW_STOPS | FOLLOW_OUTLIVES;
 	if (!e)
-		e = follow_add(h->later->follow, p->pid, p->stopped != NULL);
+		e = follow_add(h->later->follow, p->pid, flags);
 	if (e || !h->later->wants_libraries)
 		return e;
 	watch_linker(h, p, false);
 	if (!p->stopped || !proc_is_created(p->stopped))
-		look(h, p->pid, false); /* what came since it was looked at */
+		look(h, p, false); /* what came since it was looked at */
 	return NULL;
+}
+
+/* The keeper sees to it that no child is left stopped. */
+static struct err *start_children(dtrace_hdl_t *h)
+{
+	struct keeper *k;
+	struct err *e = attachments_keeper(&h->attachments, &k);
+
+	if (!e)
+		e = keeper_herd(k, follow_procs(h->later->follow));
+	return e ? e : follow_forks(h->later->follow);
 }
 
 void later_start(dtrace_hdl_t *h)
@@ -396,14 +514,22 @@ void later_start(dtrace_hdl_t *h)
 
 	if (!l)
 		return;
-	e = follow_create(l->procs.len, &l->follow);
+	e = follow_create(l->procs.len + (l->wants_children ? FOLLOW_CHILDREN_MAX : 0), &l->follow);
 	if (!e)
 		e = rings_listen(h->rings, follow_fd(l->follow));
+	if (!e && l->wants_children)
+		e = start_children(h);
 	for (uint32_t i = 0; i < l->procs.len && !e; i++)
 		e = start_proc(h, &l->procs.data[i]);
 	if (e)
 		session_adjusted(h, "what processes map from now on is not probed: %s", err_text(e));
 	err_destroy(e);
+}
+
+void later_stop(dtrace_hdl_t *h)
+{
+	if (h->later && h->later->follow)
+		follow_release(follow_procs(h->later->follow));
 }
 
 void later_destroy(dtrace_hdl_t *h)
@@ -413,11 +539,10 @@ void later_destroy(dtrace_hdl_t *h)
 	if (!l)
 		return;
 	follow_destroy(l->follow);
-	if (opt_flag(&h->opts, OPT_libstop)) /* programs that run now may still stop one */
-		(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 	for (uint32_t i = 0; i < l->procs.len; i++) {
 		if (l->procs.data[i].stopped)
 			proc_resume(l->procs.data[i].stopped);
+		proc_destroy(l->procs.data[i].child);
 		children_destroy(l->procs.data[i].children);
 	}
 	vec_deinit(&l->procs);

@@ -3,7 +3,8 @@
  *
  * A process is followed when a clause of the pid provider is about it. When it has other code, the clauses'
  * descriptions are matched in what is new; probes found there get a unit of their own, which shares the session's
- * maps and layout. A process of -c waits until that is done. One that was grabbed runs on: what it calls in
+ * maps and layout. With the option follow children are followed, too: what is in place in the process that
+ * they descend from gets links for them. A process of -c waits until that is done. One that was grabbed runs on: what it calls in
  * the first milliseconds of a library is not seen.
  *
  * Errors   what goes wrong here is told, and the session goes on with the probes it has.
@@ -12,6 +13,8 @@
 
 #include "session/session.h"
 
+/* Before any is matched: may there be children whose calls fire probes (option follow)? */
+MUST_CHECK struct err *later_check(dtrace_hdl_t *h);
 /* Clauses are matched: which of them may get more probes? */
 void later_plan(dtrace_hdl_t *h);
 /* For their names, in the kernel's string table. */
@@ -20,5 +23,6 @@ uint32_t later_strtab_room(const dtrace_hdl_t *h);
 void later_start(dtrace_hdl_t *h);
 /* Attends to what processes have done. */
 void later_work(dtrace_hdl_t *h);
-/* No process waits for us any more. */
+/* Tracing stops: no process waits for us from now on. */
+void later_stop(dtrace_hdl_t *h);
 void later_destroy(dtrace_hdl_t *h);

@@ -20,6 +20,7 @@ static const char *const enum_values[OPT_COUNT][8] = {
 	[OPT_bufresize] = {"auto", "manual"},
 	[OPT_encoding] = {"ascii", "utf8"},
 	[OPT_evaltime] = {"exec", "preinit", "postinit", "main"},
+	[OPT_follow] = {"none", "fork"},
 	[OPT_late] = {"dynamic", "static"},
 	[OPT_linkmode] = {"kernel", "dynamic", "static", "primary"},
 	[OPT_linktype] = {"elf", "dof"},

@@ -31,6 +31,7 @@ enum opt_class { OPTC_COMPILE, OPTC_RUNTIME, OPTC_DYNAMIC };
 #define OPTF_LIST     0x8 /* values accumulate in order: define, incdir, ... */
 
 /* Values of option bufpolicy. */
+enum follow_opt { FOLLOW_OPT_NONE, FOLLOW_OPT_FORK };
 enum bufpolicy { BUFPOLICY_SWITCH, BUFPOLICY_FILL, BUFPOLICY_RING };
 /* Values of option syscallview. */
 enum syscallview { SYSCALLVIEW_NATIVE, SYSCALLVIEW_CLASSIC };

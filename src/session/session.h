@@ -179,6 +179,7 @@ void session_need_dsession(dtrace_hdl_t *h);
 
 /* go.c: brings a unit into the kernel; hangs a loaded unit on its places. */
 MUST_CHECK struct err *session_load_unit(dtrace_hdl_t *h, struct session_unit *u);
+struct attach_opts session_attach_opts(const dtrace_hdl_t *h);
 MUST_CHECK struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u,
 					   struct attachments *ret);
 

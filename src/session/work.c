@@ -190,6 +190,7 @@ static void stop(dtrace_hdl_t *h)
 		return;
 	h->is_stopped = true;
 	__atomic_store_n(&h->maps->control->state, RT_STATE_OFF, __ATOMIC_RELEASE);
+	later_stop(h);
 	attachments_close_fast(&h->attachments);
 	attachments_close(&h->cpu_watch.timers);
 }

@@ -9,6 +9,11 @@
  *     clean       a child that goes on until late_f() has no breakpoint any more, at most 20 s; waits for it
  *     exec=WORDS  executes this program again with WORDS ("call=3,wait"), under the name late_other
  *     texec=WORDS the same, by a thread that is not the first
+ *     child=WORDS a child does WORDS ("open,call=3"; in those of its own children + stands for the comma); waits for it
+ *     tchild=WORDS, left=WORDS, spawn=WORDS, vchild=WORDS
+ *                 the same: forked by another thread, not waited for, late_other with WORDS by posix_spawn(), by vfork(), whose
+ *                 child calls first_f() before
+ *     many=N      N children at one time that call first_f() three times
  *     wait        prints "ready", reads a line
  *     slow        waits until late_f() has a breakpoint, at most a minute
  */
@@ -16,6 +21,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,17 +125,25 @@ static void do_fork(const char *n)
 		fail("the child was harmed");
 }
 
-static void do_exec(const char *words)
+/* late_other and its words, which stay. */
+static void command_line(const char *words, char *argv[16])
 {
-	char path[PATH_MAX + 64], *copy = strdup(words), *argv[16], *save = NULL;
+	char path[PATH_MAX + 64], *copy = strdup(words), *save = NULL;
 	int n = 0;
 
 	snprintf(path, sizeof(path), "%s/late_other", dir);
-	argv[n++] = path;
+	argv[n++] = strdup(path);
 	for (char *w = strtok_r(copy, ",", &save); w && n < 15; w = strtok_r(NULL, ",", &save))
 		argv[n++] = w;
 	argv[n] = NULL;
-	execv(path, argv);
+}
+
+static void do_exec(const char *words)
+{
+	char *argv[16];
+
+	command_line(words, argv);
+	execv(argv[0], argv);
 	fail("exec");
 }
 
@@ -146,6 +160,97 @@ static void do_texec(const char *words)
 	if (pthread_create(&t, NULL, exec_thread, (void *)words) == 0)
 		pthread_join(t, NULL);
 	fail("thread");
+}
+
+static void do_words(char *list, const char *separator);
+
+static void wait_for(pid_t child)
+{
+	int status;
+
+	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		fail("a child was harmed");
+}
+
+static pid_t make_child(const char *words)
+{
+	char *copy = strdup(words);
+	pid_t child = fork();
+
+	if (child == 0) {
+		do_words(copy, ",");
+		_exit(0);
+	}
+	free(copy);
+	return child;
+}
+
+static void do_child(const char *words)
+{
+	wait_for(make_child(words));
+}
+
+static void do_left(const char *words)
+{
+	make_child(words);
+}
+
+static void *child_thread(void *words)
+{
+	do_child(words);
+	return NULL;
+}
+
+static void do_tchild(const char *words)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, child_thread, (void *)words) || pthread_join(t, NULL))
+		fail("thread");
+}
+
+static void do_spawn(const char *words)
+{
+	char *argv[16];
+	pid_t child;
+
+	command_line(words, argv);
+	if (posix_spawn(&child, argv[0], NULL, NULL, argv, environ))
+		fail("posix_spawn");
+	wait_for(child);
+}
+
+static void do_vchild(const char *words)
+{
+	char *argv[16];
+	pid_t child;
+
+	command_line(words, argv);
+	child = vfork();
+	if (child == 0) {
+		first_f(1);
+		execv(argv[0], argv);
+		_exit(1);
+	}
+	wait_for(child);
+}
+
+static void do_many(const char *arg)
+{
+	int n = atoi(arg);
+	pid_t *children = calloc((size_t)n + 1, sizeof(*children));
+
+	for (int i = 0; i < n; i++) {
+		children[i] = fork();
+		if (children[i] == 0) {
+			for (int k = 0; k < 3; k++)
+				first_f(k);
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < n; i++)
+		wait_for(children[i]);
+	free(children);
 }
 
 static void do_wait(const char *arg)
@@ -181,8 +286,31 @@ static const struct {
 } words[] = {
 	{"open", do_open}, {"call", do_call}, {"close", do_close}, {"twice", do_twice}, {"fork", do_fork},
 	{"exec", do_exec}, {"texec", do_texec}, {"wait", do_wait}, {"slow", do_slow}, {"clean", do_clean},
+	{"child", do_child}, {"tchild", do_tchild}, {"left", do_left}, {"spawn", do_spawn}, {"vchild", do_vchild}, {"many", do_many},
 };
 /* clang-format on */
+
+static void do_word(char *word)
+{
+	size_t len = strcspn(word, "="), k = 0;
+
+	while (k < sizeof(words) / sizeof(words[0]) && (strncmp(words[k].word, word, len) != 0 || words[k].word[len]))
+		k++;
+	if (k == sizeof(words) / sizeof(words[0]))
+		fail(word);
+	words[k].func(word[len] ? word + len + 1 : NULL);
+}
+
+static void do_words(char *list, const char *separator)
+{
+	char *save = NULL;
+
+	for (char *w = strtok_r(list, separator, &save); w; w = strtok_r(NULL, separator, &save)) {
+		for (char *plus = strchr(w, '+'); plus; plus = strchr(plus, '+'))
+			*plus = ',';
+		do_word(w);
+	}
+}
 
 int main(int argc, char **argv)
 {
@@ -192,15 +320,7 @@ int main(int argc, char **argv)
 		fail("/proc/self/exe");
 	snprintf(dir, sizeof(dir), "%s", dirname(exe));
 	first_f(argc);
-	for (int i = 1; i < argc; i++) {
-		size_t len = strcspn(argv[i], "="), k = 0;
-
-		while (k < sizeof(words) / sizeof(words[0]) &&
-		       (strncmp(words[k].word, argv[i], len) != 0 || words[k].word[len]))
-			k++;
-		if (k == sizeof(words) / sizeof(words[0]))
-			fail(argv[i]);
-		words[k].func(argv[i][len] ? argv[i] + len + 1 : NULL);
-	}
+	for (int i = 1; i < argc; i++)
+		do_word(argv[i]);
 	return 0;
 }
