@@ -13,12 +13,12 @@
 
 #define BUDGET_NS 300000000 /* time to look for it */
 #define MAX_DEPTH 64	    /* of scopes inside each other: damaged files may have more */
-#define NAME_MAX_USED 256   /* bytes of a scope's name */
+#define MAX_PREFIX 512	    /* bytes of the names of the scopes around a function */
 
 struct walk {
 	dwarf_name_f *is_meant;
 	void *ctx;
-	struct arena *a;
+	struct arena *a, *names; /* names: of what is being looked at */
 	uint64_t deadline;
 	uint32_t nseen;
 	const char *name; /* of the function that was found; NULL: none yet */
@@ -53,7 +53,7 @@ static const char *linkage_name(Dwarf_Die *die)
 /* The name that descriptions use: that of C, or the demangled one. */
 static const char *function_name(struct walk *w, Dwarf_Die *die)
 {
-	const char *linked = linkage_name(die), *name = linked ? demangle_bare(w->a, linked) : NULL;
+	const char *linked = linkage_name(die), *name = linked ? demangle_bare(w->names, linked) : NULL;
 
 	return name ? name : dwarf_diename(die);
 }
@@ -80,12 +80,14 @@ static bool is_declared(const struct walk *w, Dwarf_Die *die)
 /* prefix: of the scope it is in, "shop::"; a function that nobody links to may have no mangled name. */
 static void function_look(struct walk *w, Dwarf_Die *die, const char *prefix)
 {
-	const char *bare = dwarf_diename(die), *name = function_name(w, die);
+	const char *bare = dwarf_diename(die), *name;
 
+	arena_reset(w->names); /* the file may have any number of them */
+	name = function_name(w, die);
 	if (!bare || !name)
 		return;
 	if (name == bare && *prefix)
-		name = arena_printf(w->a, "%s%s", prefix, bare);
+		name = arena_printf(w->names, "%s%s", prefix, bare);
 	if (is_declared(w, die))
 		name = w->declared;
 	else if (!w->is_meant(w->ctx, name) && !w->is_meant(w->ctx, bare))
@@ -101,10 +103,11 @@ static void declaration_look(struct walk *w, Dwarf_Die *die, const char *prefix)
 
 	if (!bare || !*prefix)
 		return;
-	name = arena_printf(w->a, "%s%s", prefix, bare);
+	arena_reset(w->names);
+	name = arena_printf(w->names, "%s%s", prefix, bare);
 	if (!w->is_meant(w->ctx, name))
 		return;
-	w->declared = name;
+	w->declared = arena_strdup(w->a, name);
 	w->declaration = dwarf_dieoffset(die);
 }
 
@@ -113,9 +116,10 @@ static void scope_walk(struct walk *w, Dwarf_Die *scope, const char *prefix, int
 static void inner_walk(struct walk *w, Dwarf_Die *scope, const char *prefix, int depth)
 {
 	const char *name = dwarf_diename(scope);
+	char inner[MAX_PREFIX];
 
-	scope_walk(w, scope, name ? arena_printf(w->a, "%s%.*s::", prefix, NAME_MAX_USED, name) : prefix,
-		   depth + 1);
+	(void)snprintf(inner, sizeof(inner), "%s%s%s", prefix, name ? name : "", name ? "::" : "");
+	scope_walk(w, scope, inner, depth + 1);
 }
 
 /* Looks for the function in a scope that may hold functions: a unit, a namespace, a class. */
@@ -185,7 +189,11 @@ static void caller_find(struct walk *w, Dwarf_Die *scope, int depth)
 
 bool dwarf_find_inlined(Dwarf *dw, dwarf_name_f *is_meant, void *ctx, struct arena *a, struct dwarf_inlined *ret)
 {
-	struct walk w = {.is_meant = is_meant, .ctx = ctx, .a = a, .deadline = now_ns() + BUDGET_NS};
+	struct walk w = {.is_meant = is_meant,
+			 .ctx = ctx,
+			 .a = a,
+			 .names = arena_create(),
+			 .deadline = now_ns() + BUDGET_NS};
 	Dwarf_Off off = 0, next;
 	Dwarf_Die unit;
 	size_t size;
@@ -195,9 +203,10 @@ bool dwarf_find_inlined(Dwarf *dw, dwarf_name_f *is_meant, void *ctx, struct are
 			scope_walk(&w, &unit, "", 0);
 		off = next;
 	}
-	if (!w.name)
-		return false;
-	caller_find(&w, &unit, 0);
-	*ret = (struct dwarf_inlined){w.name, w.caller};
-	return true;
+	if (w.name) {
+		caller_find(&w, &unit, 0);
+		*ret = (struct dwarf_inlined){w.name, w.caller};
+	}
+	arena_destroy(w.names);
+	return w.name != NULL;
 }

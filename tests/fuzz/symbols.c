@@ -58,6 +58,12 @@ static void check_type(struct dwarf_import *im, struct types *t, struct dwarf_ar
 		(void)type_size(t, type_is_pointer(t, type) ? type_deref(t, type) : type);
 }
 
+static bool is_meant(void *ctx, const char *name)
+{
+	(void)ctx;
+	return strchr(name, 'r');
+}
+
 static void check_debug(const uint8_t *data, size_t size)
 {
 	const struct debug_place place = {"/nowhere/file", -1, "/nowhere", GATE_LIMIT_DEFAULT, 0, 0};
@@ -66,6 +72,7 @@ static void check_debug(const uint8_t *data, size_t size)
 	struct dwarf_import *im = dwarf_import_create();
 	struct types *t = types_create(256);
 	struct arena *a = arena_create();
+	struct dwarf_inlined inlined;
 
 	for (uint64_t i = 0; d && i < PROBED; i++) {
 		uint64_t addr = 0x1000 + i * 16;
@@ -84,6 +91,8 @@ static void check_debug(const uint8_t *data, size_t size)
 					check_type(im, t, &args[k]);
 		arena_reset(a);
 	}
+	if (d)
+		(void)dwarf_file_inlined(d, is_meant, NULL, a, &inlined);
 	types_destroy(t);
 	dwarf_import_destroy(im);
 	arena_destroy(a);
