@@ -277,8 +277,10 @@ static void add_member(const struct job *j, Dwarf_Die *m, int depth, member_vec 
 	uint64_t off, bits = 0;
 	struct type_member member = {.name = is_base ? "" : name_of(m)};
 
-	if (has_flag(m, DW_AT_external) || has_flag(m, DW_AT_declaration))
+	if (has_flag(m, DW_AT_external) || has_flag(m, DW_AT_declaration) || ret->len >= MAX_MEMBERS)
 		return; /* a static member is not in the object */
+	if (has_flag(m, DW_AT_artificial) && !is_base && !*member.name)
+		member.name = "variant"; /* which of an enum's of Rust it is */
 	member.type = import_ref(j, m, 0);
 	(void)number_of(m, DW_AT_bit_size, &bits);
 	off = bit_offset(j, m, dwarf_member_offset(m), bits, member.type);
@@ -290,6 +292,22 @@ static void add_member(const struct job *j, Dwarf_Die *m, int depth, member_vec 
 	if (!*member.name && type_is_sou(j->t, member.type) && depth < MAX_DEPTH)
 		(void)complete_row(j, type_resolve(j->t, member.type), depth + 1);
 	vec_push(ret, member);
+}
+
+/* An enum of Rust: all variants lie one over the other, as in a union. */
+static void add_variants(const struct job *j, Dwarf_Die *part, int depth, member_vec *ret)
+{
+	Dwarf_Die child, m;
+
+	if (dwarf_child(part, &child) != 0)
+		return;
+	do {
+		if (dwarf_tag(&child) == DW_TAG_member)
+			add_member(j, &child, depth, ret);
+		else if (dwarf_tag(&child) == DW_TAG_variant && dwarf_child(&child, &m) == 0 &&
+			 dwarf_tag(&m) == DW_TAG_member)
+			add_member(j, &m, depth, ret);
+	} while (ret->len < MAX_MEMBERS && dwarf_siblingof(&child, &child) == 0);
 }
 
 /* The definition of a struct that this unit only declares, in another unit. */
@@ -335,9 +353,10 @@ static bool complete_row(const struct job *j, type_id row, int depth)
 		do {
 			int tag = dwarf_tag(&child);
 
-			if ((tag == DW_TAG_member || tag == DW_TAG_inheritance) &&
-			    members.len < MAX_MEMBERS)
+			if (tag == DW_TAG_member || tag == DW_TAG_inheritance)
 				add_member(j, &child, depth, &members);
+			else if (tag == DW_TAG_variant_part)
+				add_variants(j, &child, depth, &members);
 		} while (dwarf_siblingof(&child, &child) == 0);
 	(void)type_import_sou(j->t, row, info->kind, info->name, size_of(&die), members.data,
 			      members.len);

@@ -87,15 +87,15 @@ static bool c_args(const struct pid_probe *p, Dwarf_Die *func, struct arena *mem
 	return true;
 }
 
-/* Go's types are spelled as Go does. */
-static void spell(struct pid_args *a, bool is_of_go, struct arena *mem)
+static void spell(struct pid_args *a, struct arena *mem)
 {
 	a->texts = ARENA_NEW_N(mem, const char *, MAX(a->n, 1u));
 	for (uint32_t i = 0; i < a->n; i++) {
 		const char *text = a->args[i].text;
-		bool is_address = !is_of_go && (strchr(text, '*') || a->args[i].is_ref);
+		bool is_address = a->args[i].is_ref || (!a->args[i].is_spelled && strchr(text, '*'));
 
-		a->texts[i] = arena_printf(mem, "%s%s", is_address ? "userland " : "", text);
+		a->texts[i] = arena_printf(mem, "%s%s%s", is_address ? "userland " : "", text,
+					   a->args[i].is_spelled && a->args[i].is_ref ? " *" : "");
 	}
 }
 
@@ -115,7 +115,7 @@ static bool probe_args(struct probes *ps, const struct probe *pr, struct pid_arg
 	if (!d || !dwarf_file_function(d, addr, &func) ||
 	    !(is_go(p->place) ? go_args : c_args)(p, &func, mem, ret))
 		return false;
-	spell(ret, is_go(p->place), mem);
+	spell(ret, mem);
 	return true;
 }
 

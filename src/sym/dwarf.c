@@ -5,6 +5,7 @@
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 
+#include "base/hashmap.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "sym/debugfile.h"
@@ -12,11 +13,21 @@
 #include "sym/gate.h"
 
 #define UNITS_MAX 1000000
-#define LOOK_BACK 8 /* ranges of units that overlap */
+#define LOOK_BACK 8 /* ranges that overlap */
+#define MAX_DEPTH 32 /* of namespaces and classes */
+#define DIES_MAX  4000000 /* looked at for the functions of one unit */
 
-struct unit_range {
+struct die_range {
 	uint64_t start, end;
-	Dwarf_Off unit; /* of its DIE */
+	Dwarf_Off die;
+};
+
+typedef VEC(struct die_range) range_vec; /* ascending once sorted */
+
+/* The functions of a unit that was asked for. */
+struct unit_funcs {
+	range_vec ranges;
+	uint32_t nseen; /* DIEs */
 };
 
 struct dwarf_file {
@@ -24,11 +35,24 @@ struct dwarf_file {
 	struct gate_elf file, alt_file;
 	Dwarf *dw, *alt;
 	char *empty; /* what alt_file is when no alternate file was found */
-	VEC(struct unit_range) ranges; /* ascending */
+	range_vec ranges; /* of units */
 	bool has_ranges;
+	struct hashmap *funcs; /* offset of a unit's DIE -> struct unit_funcs */
 };
 
 /* ---- opening -------------------------------------------------------------------------------- */
+
+static void funcs_destroy_all(struct dwarf_file *d)
+{
+	struct unit_funcs *f;
+	size_t pos = 0;
+
+	while (d->funcs && (f = hashmap_next(d->funcs, &pos, NULL, NULL))) {
+		vec_deinit(&f->ranges);
+		free(f);
+	}
+	hashmap_destroy(d->funcs);
+}
 
 void dwarf_file_close(struct dwarf_file *d)
 {
@@ -46,6 +70,7 @@ void dwarf_file_close(struct dwarf_file *d)
 		(void)close(d->alt_fd);
 	free(d->empty);
 	vec_deinit(&d->ranges);
+	funcs_destroy_all(d);
 	free(d);
 }
 
@@ -236,20 +261,43 @@ struct dwarf_file *dwarf_file_open(int fd, const struct debug_place *place)
 
 static int by_start(const void *pa, const void *pb)
 {
-	const struct unit_range *a = pa, *b = pb;
+	const struct die_range *a = pa, *b = pb;
 
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-static void add_ranges(struct dwarf_file *d, Dwarf_Die *unit)
+static void add_ranges(range_vec *ranges, Dwarf_Die *die)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
-	while ((at = dwarf_ranges(unit, at, &base, &start, &end)) > 0 && d->ranges.len < INT32_MAX)
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0 && ranges->len < INT32_MAX)
 		if (start < end)
-			vec_push(&d->ranges,
-				 (struct unit_range){start, end, dwarf_dieoffset(unit)});
+			vec_push(ranges, (struct die_range){start, end, dwarf_dieoffset(die)});
+}
+
+static void sort_ranges(range_vec *ranges)
+{
+	if (ranges->len)
+		qsort(ranges->data, ranges->len, sizeof(*ranges->data), by_start);
+}
+
+static bool find_range(struct dwarf_file *d, const range_vec *ranges, uint64_t addr, Dwarf_Die *ret_die)
+{
+	uint32_t lo = 0, hi = ranges->len;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (ranges->data[mid].start <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (uint32_t i = lo; i > 0 && lo - i < LOOK_BACK; i--)
+		if (addr < ranges->data[i - 1].end)
+			return dwarf_offdie(d->dw, ranges->data[i - 1].die, ret_die) != NULL;
+	return false;
 }
 
 /* Not from .debug_aranges, which clang does not write. */
@@ -266,48 +314,70 @@ static void read_ranges(struct dwarf_file *d)
 			break;
 		if (dwarf_offdie(d->dw, off + size, &unit) &&
 		    dwarf_tag(&unit) == DW_TAG_compile_unit)
-			add_ranges(d, &unit);
+			add_ranges(&d->ranges, &unit);
 	}
-	if (d->ranges.len)
-		qsort(d->ranges.data, d->ranges.len, sizeof(*d->ranges.data), by_start);
+	sort_ranges(&d->ranges);
 }
 
 static bool unit_at(struct dwarf_file *d, uint64_t addr, Dwarf_Die *ret_unit)
 {
-	uint32_t lo = 0, hi;
-
 	if (!d->has_ranges)
 		read_ranges(d);
-	hi = d->ranges.len;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
+	return find_range(d, &d->ranges, addr, ret_unit);
+}
 
-		if (d->ranges.data[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (uint32_t i = lo; i > 0 && lo - i < LOOK_BACK; i--)
-		if (addr < d->ranges.data[i - 1].end)
-			return dwarf_offdie(d->dw, d->ranges.data[i - 1].unit, ret_unit) != NULL;
-	return false;
+/* ---- functions of a unit --------------------------------------------------------------------- */
+
+static bool has_functions(int tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type || tag == DW_TAG_module;
+}
+
+/*
+ * Compilers of Rust, and clang, define functions inside their namespaces and types, where dwarf_getscopes() does not look:
+ * these have no addresses of their own.
+ */
+static void add_functions(struct unit_funcs *f, Dwarf_Die *parent, int depth)
+{
+	Dwarf_Die child;
+
+	if (depth > MAX_DEPTH || dwarf_child(parent, &child) != 0)
+		return;
+	do {
+		int tag = dwarf_tag(&child);
+
+		if (tag == DW_TAG_subprogram)
+			add_ranges(&f->ranges, &child);
+		else if (has_functions(tag))
+			add_functions(f, &child, depth + 1);
+	} while (f->nseen++ < DIES_MAX && dwarf_siblingof(&child, &child) == 0);
+}
+
+static const struct unit_funcs *unit_funcs(struct dwarf_file *d, Dwarf_Die *unit)
+{
+	Dwarf_Off key = dwarf_dieoffset(unit);
+	struct unit_funcs *f;
+
+	if (!d->funcs)
+		d->funcs = hashmap_create();
+	f = hashmap_find(d->funcs, &key, sizeof(key));
+	if (f)
+		return f;
+	f = xcalloc(1, sizeof(*f));
+	add_functions(f, unit, 0);
+	sort_ranges(&f->ranges);
+	hashmap_set(d->funcs, &key, sizeof(key), f);
+	return f;
 }
 
 /* ---- questions ------------------------------------------------------------------------------ */
 
 bool dwarf_file_function(struct dwarf_file *d, uint64_t addr, Dwarf_Die *ret_die)
 {
-	Dwarf_Die unit, *scopes = NULL;
-	int n = unit_at(d, addr, &unit) ? dwarf_getscopes(&unit, addr, &scopes) : 0;
-	bool found = false;
+	Dwarf_Die unit;
 
-	for (int i = 0; i < n && !found; i++)
-		if (dwarf_tag(&scopes[i]) == DW_TAG_subprogram) {
-			*ret_die = scopes[i];
-			found = true;
-		}
-	free(scopes);
-	return found;
+	return unit_at(d, addr, &unit) && find_range(d, &unit_funcs(d, &unit)->ranges, addr, ret_die);
 }
 
 /* The name that the compiler was given, where libdw has put the unit's directory before it. */

@@ -52,7 +52,8 @@ struct dwarf_arg {
 	 */
 	int raw;
 	bool is_ref; /* what is passed is the address of a type: a reference, or C++'s own way */
-	bool is_text;	 /* a string of Go: raw has the address of its bytes, raw + 1 their number */
+	bool is_spelled; /* text is how another language writes the type */
+	bool is_text;	 /* a string of Go or Rust: raw has the address of its bytes, raw + 1 their number */
 	uint32_t nwords; /* of a value of several words: raw is -1, first has the first of them */
 	uint32_t first;
 };

@@ -10,11 +10,10 @@
  */
 #include <dwarf.h>
 
-#include "sym/dwarf.h"
+#include "sym/dwarf_impl.h"
 
 #define MAX_DEPTH  32	 /* of types: damaged files may have cycles */
 #define BUDGET	   10000 /* members looked at for one parameter: cycles branch */
-#define NREGS	   6
 #define ARGS_MAX   256
 #define TEXT_DEPTH 16
 
@@ -269,7 +268,7 @@ static bool is_by_address(Dwarf_Die *t)
 /* The same, as the place of a parameter shows it: what a register, or a word of the stack, points
  * to.
  */
-static bool is_at_address(Dwarf_Die *param, Dwarf_Addr entry)
+bool dwarf_is_at_address(Dwarf_Die *param, Dwarf_Addr entry)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Op *ops;
@@ -338,7 +337,7 @@ static void place_arg(struct convention *v, struct dwarf_arg *arg, Dwarf_Die *di
 	if (!dwarf_tag(&arg->type) || !dwarf_type_resolve(&arg->type, &t))
 		return;
 	tag = dwarf_tag(&t);
-	if (is_aggregate(tag) && (is_by_address(&t) || is_at_address(die, entry))) {
+	if (is_aggregate(tag) && (is_by_address(&t) || dwarf_is_at_address(die, entry))) {
 		arg->is_ref = true;
 		arg->raw = place_next(v, &pointer, true);
 		return;
@@ -359,7 +358,7 @@ static bool is_returned_in_memory(const struct dwarf_arg *value)
 	return is_by_address(&t) || classes_of(&t).word[0] == CLASS_MEMORY;
 }
 
-static struct dwarf_arg arg_of(Dwarf_Die *die, struct arena *a)
+struct dwarf_arg dwarf_arg_of(Dwarf_Die *die, struct arena *a)
 {
 	struct dwarf_arg arg = {.raw = -1};
 	bool has_type = dwarf_type_of(die, &arg.type);
@@ -376,7 +375,7 @@ static void value_of(Dwarf_Die *func, struct arena *a, struct dwarf_arg *ret)
 {
 	struct convention v = {0};
 
-	*ret = arg_of(func, a);
+	*ret = dwarf_arg_of(func, a);
 	ret->name = "";
 	if (dwarf_tag(&ret->type))
 		place_arg(&v, ret, NULL, 0);
@@ -393,16 +392,44 @@ static bool is_external(Dwarf_Die *func)
 	       dwarf_formflag(&attr, &on) == 0 && on;
 }
 
-/*
- * DWARF's number of a register to the place among those that pass integers (SysV AMD64 ABI, figure
- * 3.36); -1: it is none of them.
- */
-static int integer_register(uint64_t number)
+int dwarf_integer_register(uint64_t number)
 {
 	static const int8_t place[] = {[0] = -1, [1] = 2,  [2] = 3,  [3] = -1, [4] = 1,
 				       [5] = 0,	 [6] = -1, [7] = -1, [8] = 4,  [9] = 5};
 
 	return number < ARRAY_LEN(place) ? place[number] : -1;
+}
+
+static bool is_mask(uint8_t atom)
+{
+	return (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) || atom == DW_OP_constu || atom == DW_OP_const1u ||
+	       atom == DW_OP_const2u || atom == DW_OP_const4u || atom == DW_OP_and || atom == DW_OP_convert ||
+	       atom == DW_OP_GNU_convert;
+}
+
+int dwarf_register_of(const Dwarf_Op *ops, size_t n)
+{
+	if (n == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
+		return dwarf_integer_register(ops[0].atom - DW_OP_reg0);
+	/* as LLVM has small types: breg8 0, constu 1, and, stack_value */
+	if (n < 2 || ops[0].atom < DW_OP_breg0 || ops[0].atom > DW_OP_breg31 || ops[0].number ||
+	    ops[n - 1].atom != DW_OP_stack_value)
+		return -1;
+	for (size_t i = 1; i + 1 < n; i++)
+		if (!is_mask(ops[i].atom))
+			return -1;
+	return dwarf_integer_register(ops[0].atom - DW_OP_breg0);
+}
+
+bool dwarf_is_in_memory(Dwarf_Die *param, Dwarf_Addr entry)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *ops;
+	size_t n;
+
+	return dwarf_attr_integrate(param, DW_AT_location, &attr) &&
+	       dwarf_getlocation_addr(&attr, entry, &ops, &n, 1) == 1 && n > 0 &&
+	       ops[0].atom == DW_OP_fbreg;
 }
 
 /* Of a static function: where the parameter really is at entry; abi: where it should be. */
@@ -413,12 +440,10 @@ static int place_at_entry(Dwarf_Die *param, Dwarf_Addr entry, int abi)
 	size_t n;
 
 	if (!dwarf_attr_integrate(param, DW_AT_location, &attr) ||
-	    dwarf_getlocation_addr(&attr, entry, &ops, &n, 1) != 1 || n != 1)
+	    dwarf_getlocation_addr(&attr, entry, &ops, &n, 1) != 1 || !n)
 		return -1;
-	if (ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
-		return integer_register(ops[0].atom - DW_OP_reg0);
 	/* in memory: on the stack, or where code that was not optimized stores it */
-	return ops[0].atom == DW_OP_fbreg ? abi : -1;
+	return n == 1 && ops[0].atom == DW_OP_fbreg ? abi : dwarf_register_of(ops, n);
 }
 
 bool dwarf_function_args(Dwarf_Die *func, struct arena *a, struct dwarf_arg **ret_args,
@@ -426,11 +451,13 @@ bool dwarf_function_args(Dwarf_Die *func, struct arena *a, struct dwarf_arg **re
 {
 	struct dwarf_arg *args = ARENA_NEW_N(a, struct dwarf_arg, ARGS_MAX);
 	struct convention v = {0};
-	Dwarf_Die child;
+	Dwarf_Die child, unit;
 	bool is_bound = is_external(func);
 	Dwarf_Addr entry = 0;
 	uint32_t n = 0;
 
+	if (dwarf_srclang(dwarf_diecu(func, &unit, NULL, NULL)) == DW_LANG_Rust)
+		return dwarf_rust_args(func, a, ret_args, ret_n, ret_value);
 	if (dwarf_entrypc(func, &entry) != 0)
 		return false;
 	value_of(func, a, ret_value);
@@ -439,7 +466,7 @@ bool dwarf_function_args(Dwarf_Die *func, struct arena *a, struct dwarf_arg **re
 		do {
 			if (dwarf_tag(&child) != DW_TAG_formal_parameter || n == ARGS_MAX)
 				continue;
-			args[n] = arg_of(&child, a);
+			args[n] = dwarf_arg_of(&child, a);
 			place_arg(&v, &args[n], &child, entry);
 			if (!is_bound && args[n].raw >= 0)
 				args[n].raw = place_at_entry(&child, entry, args[n].raw);

@@ -200,6 +200,7 @@ static struct dwarf_arg arg_of(Dwarf_Die *die, struct arena *a)
 	else
 		memset(&arg.type, 0, sizeof(arg.type));
 	arg.name = name ? arena_strdup(a, name) : "";
+	arg.is_spelled = text != NULL;
 	arg.text = text ? arena_strdup(a, text)
 			: dwarf_type_text(dwarf_tag(&arg.type) ? &arg.type : NULL, a);
 	return arg;
