@@ -40,6 +40,7 @@ class Result:
 
 
 PATIENCE = 1  # an emulated machine needs more
+RUNNING = set()  # process groups of tests
 
 
 def run(argv, timeout, **kw):
@@ -47,13 +48,23 @@ def run(argv, timeout, **kw):
     timeout *= PATIENCE
     proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             start_new_session=True, **kw)
+    RUNNING.add(proc.pid)
     try:
         out, err = proc.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         os.killpg(proc.pid, signal.SIGKILL)
         out, err = proc.communicate()
         return -999, out.decode(errors="replace"), err.decode(errors="replace") + "\ntimed out"
+    finally:
+        RUNNING.discard(proc.pid)
     return proc.returncode, out.decode(errors="replace"), err.decode(errors="replace")
+
+
+def end_tests(number, frame):
+    """SIGTERM: whoever ends a run (timeout(1), a CI system) wants its tests to end, too."""
+    for group in list(RUNNING):
+        os.killpg(group, signal.SIGKILL)
+    os._exit(128 + number)
 
 
 def read(path):
@@ -285,6 +296,7 @@ def main():
     opts.sanitized = sanitizers(opts.build)
     # Ignored in what a shell starts in the background: tests send it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, end_tests)
     tests = find_tests(opts)
     total = [0, 0, 0]
 
