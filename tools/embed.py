@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Turns the BPF objects of the run-time library into C tables (struct rt_image, src/bpf/link.h).
 
-    embed.py funcs.h a.o b.o ... > rt_image.c
+    embed.py funcs.h subrs.def a.o b.o ... > rt_image.c
 
 All that a linker does before it knows map descriptors and callers is done here, when building: functions
 are found, calls and callbacks become function indexes, map symbols become map classes. Refuses whatever the
 run-time linker would not know how to place: data, .rodata, unknown symbols, functions that
-neither funcs.h nor a static definition accounts for.
+neither funcs.h, nor a row of subrs.def, nor a static definition accounts for.
 """
 import re
 import struct
@@ -116,7 +116,7 @@ class Image:
             self.insns.append([code, regs & 15, regs >> 4, jump, imm])
         for start, length, name, is_global in obj.funcs:
             if is_global and name not in self.nargs:
-                raise Refused(f'{obj.path}: {name} is not in funcs.h and not static')
+                raise Refused(f'{obj.path}: {name} is neither in funcs.h nor in subrs.def, and not static')
             if is_global:
                 self.by_name[name] = len(self.funcs)
             self.funcs.append((base + start, length, name, is_global))
@@ -192,8 +192,12 @@ def main(argv):
     with open(argv[1]) as f:
         rows = re.findall(r'^RT_FUNC\((\w+), (\d), ([01])\)', f.read(), re.M)
     nargs = {name: int(n) for name, n, _ in rows}
+    with open(argv[2]) as f:
+        rows = re.findall(r'^SUBR\(\w+, (\w+), \d+, [^(]*, \(([^)]*)\), (OPT|NONE)', f.read(), re.M)
+    for name, args, optional in rows:
+        nargs[f'rt_sub_{name}'] = len([a for a in args.split(',') if a]) + (optional == 'OPT')
     try:
-        Image([Object(path) for path in argv[2:]], nargs).print()
+        Image([Object(path) for path in argv[3:]], nargs).print()
     except Refused as e:
         sys.exit(f'embed.py: {e}')
 

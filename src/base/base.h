@@ -20,6 +20,9 @@
 #define NORETURN	   __attribute__((noreturn))
 #define EXPORT		   __attribute__((visibility("default")))
 #define ARRAY_LEN(a)	   (sizeof(a) / sizeof((a)[0]))
+/* How many arguments there are, up to four. */
+#define COUNT_ARGS(...)	   COUNT_ARGS_(0, ##__VA_ARGS__, 4, 3, 2, 1, 0)
+#define COUNT_ARGS_(zero, a, b, c, d, n, ...) n
 #define MIN(a, b)	   ((a) < (b) ? (a) : (b))
 #define MAX(a, b)	   ((a) > (b) ? (a) : (b))
 /* n must be a power of two */
@@ -59,5 +62,7 @@ static inline int fd_take(int *fd)
 }
 
 #ifndef BASE_ALLOW_UNSAFE
-#pragma GCC poison strcpy strcat sprintf strncpy strtok atoi
+#pragma GCC poison strcpy strcat sprintf strncpy atoi
+/* The word itself is needed: D has a subroutine of that name (dif/subrs.def). */
+char *strtok(char *, const char *) __attribute__((error("it is not reentrant: use strtok_r()")));
 #endif

@@ -231,9 +231,6 @@ void gen_task_text(struct gen *g, uint32_t var);
 void gen_scmp(struct gen *g, const struct dif_at *at);
 
 /* gen_subr.c: subroutines */
-bool subr_clobbers(uint32_t subr);
-bool subr_uses_scratch(uint32_t subr);
-bool subr_can_fault(uint32_t subr);
 void gen_call(struct gen *g, const struct dif_at *at);
 
 /* gen_record.c: records */

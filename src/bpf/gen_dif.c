@@ -570,7 +570,7 @@ static void describe_clobbers(const struct layout *l, struct ra_insn *ri, dif_in
 	if (l->has_blocks && (DIF_INSN_OP(insn) == DIF_OP_CALL || DIF_INSN_OP(insn) == DIF_OP_SCMP))
 		ri->keeps_reads = true; /* strings are checked by a call before the call */
 	if (DIF_INSN_OP(insn) == DIF_OP_CALL)
-		ri->clobbers = subr_clobbers(id);
+		ri->clobbers = dif_subr_row(id)->fx & FX_CALLS;
 	if (DIF_INSN_OP(insn) == DIF_OP_LDGA)
 		ri->clobbers = DIF_INSN_R1(insn) == DIF_VAR_UREGS;
 	if (DIF_INSN_OP(insn) == DIF_OP_LDGS && id < DIF_VAR_USER) {

@@ -2,30 +2,26 @@
 #include "bpf/gen.h"
 #include "bpf/kernel.h"
 
-#define MAX_ARGS 3
-
 struct subr_gen {
 	void (*emit)(struct gen *g, const struct dif_at *at, const struct subr_gen *s);
-	const char *rt;		  /* run-time function */
-	uint8_t min, max;	  /* arguments */
-	uint64_t deflt[MAX_ARGS]; /* of those that may be left out, by position */
-	bool clobbers, uses_scratch, can_fault;
-	uint8_t texts; /* how many arguments, from the first on, are read as strings */
+	const char *rt; /* run-time function */
 	int arg;
 };
 
 static void emit_rt(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
-	struct ra_place args[MAX_ARGS];
+	const struct dif_subr_row *row = dif_subr_row(DIF_INSN_INDEX(at->insn));
+	uint32_t texts = row->fx & FX_TEXTS ? 2 : row->fx & FX_TEXT ? 1 : 0;
+	struct ra_place args[DIF_SUBR_ARGS];
 
-	for (uint32_t k = 0; k < s->max; k++)
+	for (uint32_t k = 0; k < row->nmax; k++)
 		args[k] = k < at->depth ? at->reads[k]
-					: (struct ra_place){.kind = RA_CONST, .value = s->deflt[k]};
-	for (uint32_t k = 0; k < s->texts; k++)
+					: (struct ra_place){.kind = RA_CONST, .value = row->omitted};
+	for (uint32_t k = 0; k < texts; k++)
 		at_check_readable(g, at, &args[k], 1);
-	ra_place_args(g, args, s->max);
+	ra_place_args(g, args, row->nmax);
 	gen_rt(g, s->rt);
-	if (s->can_fault)
+	if (row->fx & FX_FAULTS)
 		at_check_rt(g, at);
 }
 
@@ -69,7 +65,7 @@ static void emit_minor(struct gen *g, const struct dif_at *at, const struct subr
 /* An entry of a list of names, by the number or what it is without its sign; a number beyond them as digits. */
 static void emit_name(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
-	enum name_list_id id = names_of_subr(DIF_INSN_INDEX(at->insn));
+	enum name_list_id id = (enum name_list_id)s->arg;
 	uint32_t positive = em_label(&g->e), has_name = em_label(&g->e), done = em_label(&g->e);
 	const struct name_list *l = &name_lists[id];
 
@@ -181,104 +177,33 @@ static void emit_rwlock(struct gen *g, const struct dif_at *at, const struct sub
 #define RW_WAITING 0x100
 #define RW_READERS (~0x1ff)
 
-#define RT(name) emit_rt, "rt_sub_" name
-#define STRING	 .clobbers = true, .uses_scratch = true, .can_fault = true
-#define NUMBER	 .clobbers = true, .can_fault = true
-#define S(id)	 [DIF_SUBR_##id]
+static void emit_illop(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
+{
+	at_fault_always(g, at, DIF_FAULT_ILLOP, 0);
+}
 
-/* Subroutines without a row fault with ILLOP. uses_scratch also where strtok's state is. */
 static const struct subr_gen subrs[] = {
-	/* clang-format off */
-	/*               code          min max  defaults */
-	S(COPYIN)     = {RT("copyin"),     2, 2, {0}, STRING},
-	S(COPYINSTR)  = {RT("copyinstr"),  1, 2, {0, UINT64_MAX}, STRING},
-	S(COPYINTO)   = {RT("copyinto"),   3, 3, {0}, STRING},
-	S(ALLOCA)     = {RT("alloca"),     1, 1, {0}, STRING},
-	S(BCOPY)      = {RT("bcopy"),      3, 3, {0}, STRING},
-	S(STRLEN)     = {RT("strlen"),     1, 1, {0}, NUMBER, .texts = 1},
-	S(STRJOIN)    = {RT("strjoin"),    2, 2, {0}, STRING, .texts = 2},
-	S(SUBSTR)     = {RT("substr"),     2, 3, {0, 0, INT64_MAX}, STRING, .texts = 1},
-	S(INDEX)      = {RT("index"),      2, 3, {0}, NUMBER, .texts = 2},
-	S(RINDEX)     = {RT("rindex"),     2, 3, {0, 0, INT64_MAX}, NUMBER, .texts = 2},
-	S(STRSTR)     = {RT("strstr"),     2, 2, {0}, NUMBER, .texts = 2},
-	S(STRCHR)     = {RT("strchr"),     2, 2, {0}, NUMBER, .texts = 1},
-	S(STRRCHR)    = {RT("strrchr"),    2, 2, {0}, NUMBER, .texts = 1},
-	S(STRTOK)     = {RT("strtok"),     2, 2, {0}, STRING, .texts = 2},
-	S(BASENAME)   = {RT("basename"),   1, 1, {0}, STRING, .texts = 1},
-	S(DIRNAME)    = {RT("dirname"),    1, 1, {0}, STRING, .texts = 1},
-	S(CLEANPATH)  = {RT("cleanpath"),  1, 1, {0}, STRING, .texts = 1},
-	S(LLTOSTR)    = {RT("lltostr"),    1, 2, {0, 10}, STRING},
-	S(STRTOLL)    = {RT("strtoll"),    1, 2, {0, 10}, NUMBER, .texts = 1},
-	S(TOUPPER)    = {RT("toupper"),    1, 1, {0}, STRING, .texts = 1},
-	S(TOLOWER)    = {RT("tolower"),    1, 1, {0}, STRING, .texts = 1},
-	S(INET_NTOA)  = {RT("inet_ntoa"),  1, 1, {0}, STRING},
-	S(INET_NTOA6) = {RT("inet_ntoa6"), 1, 2, {0, 1}, STRING},
-	S(INET_NTOP)  = {RT("inet_ntop"),  2, 2, {0}, STRING},
-	S(COPYOUT)    = {RT("copyout"),    3, 3, {0}, NUMBER},
-	S(COPYOUTSTR) = {RT("copyoutstr"), 3, 3, {0}, NUMBER, .texts = 1},
-	S(JSON)       = {RT("json"),       2, 2, {0}, STRING, .texts = 2},
-	S(MEMSTR)     = {RT("memstr"),     3, 3, {0}, STRING},
-	S(MEMREF)     = {RT("memref"),     2, 2, {0}, STRING},
-	S(LINK_NTOP)  = {RT("link_ntop"),  2, 2, {0}, STRING},
-	S(STRERRNO)   = {emit_name, NULL, 1, 1, {0}, STRING},
-	S(STRERROR)   = {emit_name, NULL, 1, 1, {0}, STRING},
-	S(STRSIGNAL)  = {emit_name, NULL, 1, 1, {0}, STRING},
-	S(STRFLAGS)   = {emit_flags, NULL, 2, 2, {0}, STRING},
-	S(D_PATH)     = {emit_d_path, NULL, 1, 1, {0}, STRING},
-	S(GETF)       = {emit_getf, NULL, 1, 1, {0}, .clobbers = true},
-	S(PROGENYOF)  = {emit_progenyof, NULL, 1, 1, {0}, .clobbers = true},
-	S(MUTEX_OWNED)         = {emit_mutex, NULL, 1, 1, {0}, NUMBER, .arg = 1},
-	S(MUTEX_OWNER)         = {emit_mutex, NULL, 1, 1, {0}, NUMBER},
-	S(MUTEX_TYPE_ADAPTIVE) = {emit_mutex_type, NULL, 1, 1, {0}, NUMBER, .arg = 1},
-	S(MUTEX_TYPE_SPIN)     = {emit_mutex_type, NULL, 1, 1, {0}, NUMBER},
-	S(RW_READ_HELD)        = {emit_rwlock, NULL, 1, 1, {0}, NUMBER, .arg = RW_READERS},
-	S(RW_WRITE_HELD)       = {emit_rwlock, NULL, 1, 1, {0}, NUMBER, .arg = RW_WRITER},
-	S(RW_ISWRITER)         = {emit_rwlock, NULL, 1, 1, {0}, NUMBER, .arg = RW_WRITER | RW_WAITING},
-	S(SPECULATION) = {RT("speculation"), 0, 0, {0}, .clobbers = true},
-	S(RAND)       = {emit_rand, NULL, 0, 0, {0}, .clobbers = true},
-	S(HTONS)      = {emit_byte_order, NULL, 1, 1, {0}, .arg = 16},
-	S(HTONL)      = {emit_byte_order, NULL, 1, 1, {0}, .arg = 32},
-	S(HTONLL)     = {emit_byte_order, NULL, 1, 1, {0}, .arg = 64},
-	S(NTOHS)      = {emit_byte_order, NULL, 1, 1, {0}, .arg = 16},
-	S(NTOHL)      = {emit_byte_order, NULL, 1, 1, {0}, .arg = 32},
-	S(NTOHLL)     = {emit_byte_order, NULL, 1, 1, {0}, .arg = 64},
-	S(GETMAJOR)   = {emit_major, NULL, 1, 1, {0}, .arg = 0},
-	S(GETMINOR)   = {emit_minor, NULL, 1, 1, {0}, .arg = 0},
+/* clang-format off */
+#define SUBR(id, name, code, ...) [code] = {emit_rt, "rt_sub_" #name, 0},
+#define SUBR_INLINE(id, name, code, result, args, optional, fx, reference, attr, since, what, how, value) \
+	[code] = {emit_##how, NULL, value},
+#define SUBR_FOREIGN(id, name, code, ...) [code] = {emit_illop, NULL, 0},
+#include "dif/subrs.def"
 	/* clang-format on */
 };
 
-static const struct subr_gen *subr_find_gen(uint32_t subr)
+enum name_list_id names_of_subr(uint32_t subr)
 {
-	return subr < ARRAY_LEN(subrs) && subrs[subr].emit ? &subrs[subr] : NULL;
-}
-
-bool subr_clobbers(uint32_t subr)
-{
-	const struct subr_gen *s = subr_find_gen(subr);
-
-	return s && s->clobbers;
-}
-
-bool subr_uses_scratch(uint32_t subr)
-{
-	const struct subr_gen *s = subr_find_gen(subr);
-
-	return s && s->uses_scratch;
-}
-
-bool subr_can_fault(uint32_t subr)
-{
-	const struct subr_gen *s = subr_find_gen(subr);
-
-	return !s || s->can_fault;
+	return subrs[subr].emit == emit_name ? (enum name_list_id)subrs[subr].arg : NNAMES;
 }
 
 void gen_call(struct gen *g, const struct dif_at *at)
 {
-	const struct subr_gen *s = subr_find_gen(DIF_INSN_INDEX(at->insn));
+	const struct dif_subr_row *row = dif_subr_row(DIF_INSN_INDEX(at->insn));
+	const struct subr_gen *s = &subrs[DIF_INSN_INDEX(at->insn)];
 
-	if (!s || at->depth < s->min || at->depth > s->max) {
-		at_fault_always(g, at, DIF_FAULT_ILLOP, 0);
+	if (s->emit == emit_illop || at->depth < row->nmin || at->depth > row->nmax) {
+		emit_illop(g, at, s);
 		return;
 	}
 	s->emit(g, at, s);

@@ -122,38 +122,17 @@ static void consts_step(struct consts *k, const struct difo *d, dif_insn insn, u
 			op == DIF_OP_SETX ? d->ints[DIF_INSN_INDEX(insn)] : 0;
 }
 
-/* Subroutines that give a block of scratch memory. */
-static bool takes_block(uint32_t subr)
-{
-	return subr == DIF_SUBR_ALLOCA || subr == DIF_SUBR_COPYIN || subr == DIF_SUBR_MEMREF;
-}
-
 /* Bytes a call takes of scratch memory beyond a string's worth; 0 when that is not known. */
 static uint64_t scratch_bytes(const struct consts *k, uint32_t subr, uint32_t depth)
 {
-	uint32_t arg = subr == DIF_SUBR_COPYIN;
+	uint32_t fx = dif_subr_row(subr)->fx;
 
-	if (!takes_block(subr) || arg >= depth)
+	if (!(fx & FX_BLOCK) || !depth)
 		return 0;
-	if (subr == DIF_SUBR_MEMREF)
-		return sizeof(struct rt_block) + 16;
-	return sizeof(struct rt_block) + ROUND_UP(MIN(k->tuple[arg], DIF_MAX_ALLOCA), 8u) +
+	if (!(fx & FX_SIZED))
+		return sizeof(struct rt_block) + 16; /* memref() */
+	return sizeof(struct rt_block) + ROUND_UP(MIN(k->tuple[depth - 1], DIF_MAX_ALLOCA), 8u) +
 	       8 * (subr == DIF_SUBR_COPYIN); /* its NUL */
-}
-
-enum name_list_id names_of_subr(uint32_t subr)
-{
-	return subr == DIF_SUBR_STRERRNO    ? NAMES_ERRNO
-	       : subr == DIF_SUBR_STRERROR  ? NAMES_ERROR
-	       : subr == DIF_SUBR_STRSIGNAL ? NAMES_SIGNAL
-					    : NNAMES;
-}
-
-static bool makes_scratch_string(uint32_t subr)
-{
-	/* every subroutine but these few may take a string's worth of scratch; more is harmless */
-	return subr != DIF_SUBR_RAND && subr != DIF_SUBR_STRLEN && subr != DIF_SUBR_INDEX &&
-	       subr != DIF_SUBR_RINDEX;
 }
 
 static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_facts *f)
@@ -172,7 +151,7 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_f
 			uint32_t subr = DIF_INSN_INDEX(d->code[i]);
 
 			f->bytes += scratch_bytes(&known, subr, depth);
-			f->has_blocks |= takes_block(subr);
+			f->has_blocks |= dif_subr_row(subr)->fx & FX_BLOCK;
 			f->has_flags |= subr == DIF_SUBR_STRFLAGS;
 			if (names_of_subr(subr) < NNAMES)
 				f->has_names[names_of_subr(subr)] = true;
@@ -197,7 +176,7 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_f
 		f->speculates |=
 			op == DIF_OP_CALL && DIF_INSN_INDEX(d->code[i]) == DIF_SUBR_SPECULATION;
 		f->has_token |= op == DIF_OP_CALL && DIF_INSN_INDEX(d->code[i]) == DIF_SUBR_STRTOK;
-		if ((op == DIF_OP_CALL && makes_scratch_string(DIF_INSN_INDEX(d->code[i]))) ||
+		if ((op == DIF_OP_CALL && dif_subr_row(DIF_INSN_INDEX(d->code[i]))->fx & FX_SCRATCH) ||
 		    op == DIF_OP_ALLOCS)
 			f->nstrings++;
 	}

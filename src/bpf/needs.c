@@ -47,9 +47,9 @@ void needs_of_difo(struct needs *n, const struct difo *d)
 		if (is_thread_scalar(op))
 			n->tls = true;
 		if (op == DIF_OP_CALL) {
-			n->scratch |= subr_uses_scratch(id);
+			n->scratch |= dif_subr_row(id)->fx & FX_SCRATCH;
 			n->token |= id == DIF_SUBR_STRTOK;
-			n->faults |= subr_can_fault(id);
+			n->faults |= dif_subr_row(id)->fx & FX_FAULTS;
 		}
 		n->scratch |= op == DIF_OP_ALLOCS;
 		n->faults |= is_load(op) || divides(op) || variable_can_fault(op) ||

@@ -2,8 +2,8 @@
  * Tables of what the language has built in: variables, subroutines, actions, aggregating functions.
  *
  * One row is one feature; the checker, the lowering, --help, the manual page and the tests read the
- * same rows. To add a subroutine: 1. a row here; 2. src/dif/interp_subr.c; 3. src/bpf/rt/; 4. a golden
- * test (a unit test walks the table and fails for a row without one).
+ * same rows. Subroutines stand in dif/subrs.def, which says how to add one. A unit test walks the tables
+ * and fails for a row without a golden test.
  */
 #pragma once
 
@@ -14,7 +14,6 @@ enum subr_class { SUBR_FUNC, SUBR_ACTION, SUBR_AGGFUNC };
 #define SUBR_DESTRUCTIVE 0x1
 #define SUBR_RECORDS	 0x2
 #define SUBR_KEY	 0x4 /* an action that may also be an aggregation key: stack(), sym(), ... */
-#define SUBR_NOT_LINUX	 0x8 /* has no meaning on Linux: refused with the reason */
 
 #define SUBR_OURS	 0x10 /* no other DTrace has it: programs may use the name for something else */
 
@@ -32,13 +31,13 @@ struct subr {
 	struct attr attr;
 	const char *since; /* D version that introduced it: "1.0" */
 	const char *what;  /* one line for --help and the manual */
+	const char *why;   /* not on Linux: the reason, and what to use instead; or NULL */
 };
 
 struct builtin_var {
 	const char *name;
 	uint32_t id; /* enum dif_var_id */
 	const char *type; /* D type text; "" for args[] */
-	uint32_t flags;	  /* SUBR_NOT_LINUX */
 	struct attr attr;
 	const char *since;
 	const char *what;
@@ -50,5 +49,3 @@ extern const struct builtin_var builtin_vars[];
 extern const uint32_t nbuiltin_vars;
 
 const struct subr *subr_find(const char *name);
-/* Of a row that is SUBR_NOT_LINUX: the reason, what to use instead; or NULL. */
-const char *builtin_why(const char *name);

@@ -273,24 +273,22 @@ bool subr_use(struct check *c, const struct subr *subr, struct span at)
 		check_error(c, D_ACT_SPEC, at, "%s( ) may not follow speculate( )", subr->name);
 		return false;
 	}
-	if (!(subr->flags & SUBR_NOT_LINUX))
+	if (!subr->why)
 		return true;
 	check_error(c, D_UNKNOWN, at, "%s( ) is not supported on Linux", subr->name);
-	if (builtin_why(subr->name))
-		diag_hint(c->diags, "%s", builtin_why(subr->name));
+	diag_hint(c->diags, "%s", subr->why);
 	return false;
 }
 
 /* Scratch memory is as large as known sizes ask for, within reason. */
 static bool check_scratch(struct check *c, const struct subr *subr, const struct expr *call)
 {
-	uint32_t arg = subr->code == DIF_SUBR_COPYIN; /* of alloca() the first */
 	uint32_t max = MAX(DIF_MAX_ALLOCA, c->opts->scratchsize);
 	const struct expr *size;
 
-	if (subr->code != DIF_SUBR_ALLOCA && subr->code != DIF_SUBR_COPYIN)
+	if (!(dif_subr_row((uint32_t)subr->code)->fx & FX_SIZED))
 		return true;
-	size = call->call.args[arg];
+	size = call->call.args[call->call.nargs - 1];
 	if (!expr_is_const(c, size) || size->ival.val <= max)
 		return true;
 	check_error(c, D_ALLOCA_SIZE, size->span,

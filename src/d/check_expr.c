@@ -168,7 +168,7 @@ static bool is_user_var(const struct expr *e)
 static bool is_scratch_call(const struct expr *e)
 {
 	return e->kind == EXPR_CALL && e->call.subr &&
-	       (e->call.subr->code == DIF_SUBR_ALLOCA || e->call.subr->code == DIF_SUBR_COPYIN);
+	       dif_subr_row((uint32_t)e->call.subr->code)->fx & FX_SIZED;
 }
 
 /* Whether the pointer (or array) may lead into memory of D; the rest is checked when it is used. */

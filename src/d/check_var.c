@@ -522,12 +522,6 @@ bool builtin_is_here(struct check *c, struct ident *id, struct span at)
 {
 	const struct builtin_var *v = id->builtin;
 
-	if (v->flags & SUBR_NOT_LINUX) {
-		check_error(c, D_UNKNOWN, at, "%s has no meaning on Linux", id->name);
-		if (builtin_why(v->name))
-			diag_hint(c->diags, "%s", builtin_why(v->name));
-		return false;
-	}
 	if (!arg_is_told(c, id, at))
 		return false;
 	if (id->type == TYPE_NONE && *v->type)

@@ -127,9 +127,33 @@ enum dif_var_id {
 #define DIF_NUREGS 28 /* uregs[]: dlib/regs.d has their names */
 
 enum dif_subr {
-#define DIF_SUBR(name, text, code) DIF_SUBR_##name = (code),
+#define SUBR(id, name, code, ...)	  DIF_SUBR_##id = (code),
+#define SUBR_FOREIGN(id, name, code, ...) DIF_SUBR_##id = (code),
 #include "dif/subrs.def"
-#undef DIF_SUBR
+};
+
+/* What a call does beside giving a value. */
+enum subr_fx {
+	FX_CALLS = 1 << 0,	 /* the generated code calls a function */
+	FX_FAULTS = 1 << 1,	 /* may fault */
+	FX_SCRATCH = 1 << 2,	 /* may take scratch memory, or keeps something there */
+	FX_BLOCK = 1 << 3,	 /* gives a block of it, whose bounds are checked */
+	FX_SIZED = 1 << 4,	 /* a block as large as the last argument says */
+	FX_TEXT = 1 << 5,	 /* reads its first argument as a string */
+	FX_TEXTS = 1 << 6,	 /* reads its first two arguments as strings */
+	FX_WRITES_USER = 1 << 7, /* is destructive, and not every kernel allows it */
+	FX_OURS = 1 << 8,	 /* no other DTrace has it: programs may use the name for something else */
+	FX_VALUE = FX_CALLS | FX_FAULTS,
+	FX_MEMORY = FX_VALUE | FX_SCRATCH,
+};
+
+#define DIF_SUBR_ARGS 3 /* the most arguments of a subroutine */
+
+struct dif_subr_row {
+	const char *name;
+	uint8_t nmin, nmax; /* arguments */
+	uint64_t omitted;   /* value of the last one when it is left out */
+	uint32_t fx;	    /* enum subr_fx */
 };
 
 /*
@@ -215,6 +239,7 @@ struct difo *dif_builder_finish(struct dif_builder *b, struct dif_type ret);
 
 const char *dif_op_name(enum dif_op op); /* NULL when op is not an instruction */
 enum dif_form dif_op_form(enum dif_op op);
+const struct dif_subr_row *dif_subr_row(uint32_t subr); /* NULL when unknown */
 const char *dif_subr_name(uint32_t subr); /* NULL when unknown */
 const char *dif_builtin_name(uint32_t var_id); /* NULL when not a built-in */
 uint32_t dif_subr_by_name(const char *name);	/* UINT32_MAX when unknown */

@@ -15,10 +15,19 @@ static const struct {
 #undef DIF_OP
 };
 
-static const char *const subr_names[] = {
-#define DIF_SUBR(name, text, code) [code] = text,
+static const struct dif_subr_row subrs[] = {
+/* clang-format off */
+#define OPT(type, value) 1, value
+#define NONE 0, 0
+#define ROW(name, nargs, noptional, value, fx) {name, nargs, (nargs) + (noptional), value, fx}
+#define ROW_OF(...) ROW(__VA_ARGS__)
+#define SUBR(id, name, code, result, args, optional, fx, ...) \
+	[code] = ROW_OF(#name, COUNT_ARGS args, optional, fx),
+#define SUBR_FOREIGN(id, name, code, result, args, ...) [code] = {#name, COUNT_ARGS args, COUNT_ARGS args, 0, FX_FAULTS},
 #include "dif/subrs.def"
-#undef DIF_SUBR
+#undef ROW
+#undef ROW_OF
+	/* clang-format on */
 };
 
 /* clang-format off */
@@ -78,15 +87,22 @@ uint8_t dif_op_scope(enum dif_op op)
 	}
 }
 
+const struct dif_subr_row *dif_subr_row(uint32_t subr)
+{
+	return subr < ARRAY_LEN(subrs) && subrs[subr].name ? &subrs[subr] : NULL;
+}
+
 const char *dif_subr_name(uint32_t subr)
 {
-	return subr < ARRAY_LEN(subr_names) ? subr_names[subr] : NULL;
+	const struct dif_subr_row *row = dif_subr_row(subr);
+
+	return row ? row->name : NULL;
 }
 
 uint32_t dif_subr_by_name(const char *name)
 {
-	for (uint32_t i = 0; i < ARRAY_LEN(subr_names); i++)
-		if (strcmp(subr_names[i], name) == 0)
+	for (uint32_t i = 0; i < ARRAY_LEN(subrs); i++)
+		if (strcmp(subrs[i].name, name) == 0)
 			return i;
 	return UINT32_MAX;
 }

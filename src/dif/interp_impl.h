@@ -112,34 +112,7 @@ bool subr_text(struct dif_machine *m, uint64_t addr, int n, uint32_t *ret_len);
 /* A result string. */
 uint64_t subr_result(struct dif_machine *m, const char *text, size_t len);
 
-/* interp_subr_str.c */
-uint64_t subr_strlen(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_strjoin(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_substr(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_index(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_rindex(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_strstr(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_strchr(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_strrchr(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_strtok(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_memstr(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_tolower(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_toupper(struct dif_machine *m, const uint64_t *v);
-/* interp_subr_path.c */
-uint64_t subr_basename(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_dirname(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_cleanpath(struct dif_machine *m, const uint64_t *v);
-/* interp_subr_conv.c */
-uint64_t subr_lltostr(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_strtoll(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_inet_ntoa(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_inet_ntoa6(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_inet_ntop(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_link_ntop(struct dif_machine *m, const uint64_t *v);
-/* interp_subr_names.c */
-uint64_t subr_strerrno(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_strerror(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_strsignal(struct dif_machine *m, const uint64_t *v);
-uint64_t subr_strflags(struct dif_machine *m, const uint64_t *v);
-/* interp_subr_json.c */
-uint64_t subr_json(struct dif_machine *m, const uint64_t *v);
+/* The references of the rows of subrs.def, in interp_subr*.c. */
+#define SUBR(id, name, code, result, args, optional, fx, reference, ...)                           \
+	uint64_t subr_##reference(struct dif_machine *m, const uint64_t *v);
+#include "dif/subrs.def"

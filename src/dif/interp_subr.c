@@ -218,55 +218,55 @@
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-static uint64_t subr_rand(struct dif_machine *m, const uint64_t *v)
+uint64_t subr_rand(struct dif_machine *m, const uint64_t *v)
 {
 	(void)v;
 	return m->env.rand(m->env.ctx) & INT32_MAX;
 }
 
-static uint64_t subr_swap16(struct dif_machine *m, const uint64_t *v)
+uint64_t subr_swap16(struct dif_machine *m, const uint64_t *v)
 {
 	(void)m;
 	return htobe16((uint16_t)v[0]);
 }
 
-static uint64_t subr_swap32(struct dif_machine *m, const uint64_t *v)
+uint64_t subr_swap32(struct dif_machine *m, const uint64_t *v)
 {
 	(void)m;
 	return htobe32((uint32_t)v[0]);
 }
 
-static uint64_t subr_swap64(struct dif_machine *m, const uint64_t *v)
+uint64_t subr_swap64(struct dif_machine *m, const uint64_t *v)
 {
 	(void)m;
 	return htobe64(v[0]);
 }
 
-static uint64_t subr_getmajor(struct dif_machine *m, const uint64_t *v)
+uint64_t subr_getmajor(struct dif_machine *m, const uint64_t *v)
 {
 	(void)m;
 	return (uint32_t)v[0] >> 20;
 }
 
-static uint64_t subr_getminor(struct dif_machine *m, const uint64_t *v)
+uint64_t subr_getminor(struct dif_machine *m, const uint64_t *v)
 {
 	(void)m;
 	return v[0] & 0xfffff;
 }
 
-static uint64_t subr_progenyof(struct dif_machine *m, const uint64_t *v)
+uint64_t subr_progenyof(struct dif_machine *m, const uint64_t *v)
 {
 	return m->env.progenyof(m->env.ctx, (int32_t)v[0]);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static uint64_t subr_alloca(struct dif_machine *m, const uint64_t *v)
+uint64_t subr_alloca(struct dif_machine *m, const uint64_t *v)
 {
 	return mem_alloc_block(m, v[0]);
 }
 
-static uint64_t subr_copyin(struct dif_machine *m, const uint64_t *v)
+uint64_t subr_copyin(struct dif_machine *m, const uint64_t *v)
 {
 	uint64_t size = v[1], addr = mem_alloc_block(m, size + 1 ? size + 1 : size);
 	char *copy = mem_host(addr);
@@ -279,7 +279,7 @@ static uint64_t subr_copyin(struct dif_machine *m, const uint64_t *v)
 	return addr;
 }
 
-static uint64_t subr_copyinstr(struct dif_machine *m, const uint64_t *v)
+uint64_t subr_copyinstr(struct dif_machine *m, const uint64_t *v)
 {
 	uint32_t max = (uint32_t)MIN(v[1], (uint64_t)m->strsize - 1), len;
 	uint64_t addr = mem_alloc(m, m->strsize);
@@ -308,17 +308,17 @@ static uint64_t copy_to_scratch(struct dif_machine *m, enum space space, uint64_
 	return 0;
 }
 
-static uint64_t subr_bcopy(struct dif_machine *m, const uint64_t *v)
+uint64_t subr_bcopy(struct dif_machine *m, const uint64_t *v)
 {
 	return copy_to_scratch(m, SPACE_KERNEL, v[0], v[1], v[2]);
 }
 
-static uint64_t subr_copyinto(struct dif_machine *m, const uint64_t *v)
+uint64_t subr_copyinto(struct dif_machine *m, const uint64_t *v)
 {
 	return copy_to_scratch(m, SPACE_USER, v[0], v[2], v[1]);
 }
 
-static uint64_t subr_memref(struct dif_machine *m, const uint64_t *v)
+uint64_t subr_memref(struct dif_machine *m, const uint64_t *v)
 {
 	uint64_t addr = mem_alloc_block(m, 16);
 
@@ -329,76 +329,34 @@ static uint64_t subr_memref(struct dif_machine *m, const uint64_t *v)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-#define MAX_ARGS 3
+/* Stands for what the interpreter lacks. */
+uint64_t subr_none(struct dif_machine *m, const uint64_t *v)
+{
+	(void)v;
+	return dif_fault(m, DIF_FAULT_ILLOP, 0);
+}
 
-/* To add one: 1. its semantics above; 2. the function; 3. a row; 4. tests/unit/dif/subr.c. */
+static const subr_fn functions[] = {
 /* clang-format off */
-static const struct subr_row {
-	subr_fn fn;	   /* NULL: not available, ILLOP */
-	uint8_t min, max;  /* arguments */
-	uint64_t omitted;  /* value of an argument that was left out */
-} rows[] = {
-	[DIF_SUBR_RAND]	      = {subr_rand, 0, 0, 0},
-	[DIF_SUBR_COPYIN]     = {subr_copyin, 2, 2, 0},
-	[DIF_SUBR_COPYINSTR]  = {subr_copyinstr, 1, 2, UINT64_MAX},
-	[DIF_SUBR_PROGENYOF]  = {subr_progenyof, 1, 1, 0},
-	[DIF_SUBR_STRLEN]     = {subr_strlen, 1, 1, 0},
-	[DIF_SUBR_ALLOCA]     = {subr_alloca, 1, 1, 0},
-	[DIF_SUBR_BCOPY]      = {subr_bcopy, 3, 3, 0},
-	[DIF_SUBR_COPYINTO]   = {subr_copyinto, 3, 3, 0},
-	[DIF_SUBR_GETMAJOR]   = {subr_getmajor, 1, 1, 0},
-	[DIF_SUBR_GETMINOR]   = {subr_getminor, 1, 1, 0},
-	[DIF_SUBR_STRJOIN]    = {subr_strjoin, 2, 2, 0},
-	[DIF_SUBR_LLTOSTR]    = {subr_lltostr, 1, 2, 10},
-	[DIF_SUBR_BASENAME]   = {subr_basename, 1, 1, 0},
-	[DIF_SUBR_DIRNAME]    = {subr_dirname, 1, 1, 0},
-	[DIF_SUBR_CLEANPATH]  = {subr_cleanpath, 1, 1, 0},
-	[DIF_SUBR_STRCHR]     = {subr_strchr, 2, 2, 0},
-	[DIF_SUBR_STRRCHR]    = {subr_strrchr, 2, 2, 0},
-	[DIF_SUBR_STRSTR]     = {subr_strstr, 2, 2, 0},
-	[DIF_SUBR_STRTOK]     = {subr_strtok, 2, 2, 0},
-	[DIF_SUBR_SUBSTR]     = {subr_substr, 2, 3, INT64_MAX},
-	[DIF_SUBR_INDEX]      = {subr_index, 2, 3, 0},
-	[DIF_SUBR_RINDEX]     = {subr_rindex, 2, 3, INT64_MAX},
-	[DIF_SUBR_HTONS]      = {subr_swap16, 1, 1, 0},
-	[DIF_SUBR_HTONL]      = {subr_swap32, 1, 1, 0},
-	[DIF_SUBR_HTONLL]     = {subr_swap64, 1, 1, 0},
-	[DIF_SUBR_NTOHS]      = {subr_swap16, 1, 1, 0},
-	[DIF_SUBR_NTOHL]      = {subr_swap32, 1, 1, 0},
-	[DIF_SUBR_NTOHLL]     = {subr_swap64, 1, 1, 0},
-	[DIF_SUBR_INET_NTOP]  = {subr_inet_ntop, 2, 2, 0},
-	[DIF_SUBR_INET_NTOA]  = {subr_inet_ntoa, 1, 1, 0},
-	[DIF_SUBR_INET_NTOA6] = {subr_inet_ntoa6, 1, 2, 1},
-	[DIF_SUBR_TOUPPER]    = {subr_toupper, 1, 1, 0},
-	[DIF_SUBR_TOLOWER]    = {subr_tolower, 1, 1, 0},
-	[DIF_SUBR_JSON]	      = {subr_json, 2, 2, 0},
-	[DIF_SUBR_MEMREF]     = {subr_memref, 2, 2, 0},
-	[DIF_SUBR_MEMSTR]     = {subr_memstr, 3, 3, 0},
-	[DIF_SUBR_LINK_NTOP]  = {subr_link_ntop, 2, 2, 0},
-	[DIF_SUBR_STRTOLL]    = {subr_strtoll, 1, 2, 10},
-	[DIF_SUBR_STRERRNO]   = {subr_strerrno, 1, 1, 0},
-	[DIF_SUBR_STRERROR]   = {subr_strerror, 1, 1, 0},
-	[DIF_SUBR_STRSIGNAL]  = {subr_strsignal, 1, 1, 0},
-	[DIF_SUBR_STRFLAGS]   = {subr_strflags, 2, 2, 0},
+#define SUBR(id, name, code, result, args, optional, fx, reference, ...) [code] = subr_##reference,
+#define SUBR_FOREIGN(id, name, code, ...) [code] = subr_none,
+#include "dif/subrs.def"
+	/* clang-format on */
 };
-/* clang-format on */
 
 bool dif_subr_is_interpreted(uint32_t subr)
 {
-	return subr < ARRAY_LEN(rows) && rows[subr].fn;
+	return subr < ARRAY_LEN(functions) && functions[subr] != subr_none;
 }
 
 uint64_t subr_call(struct dif_machine *m, uint32_t subr)
 {
-	const struct subr_row *row;
-	uint64_t v[MAX_ARGS];
+	const struct dif_subr_row *row = dif_subr_row(subr);
+	uint64_t v[DIF_SUBR_ARGS];
 
-	if (!dif_subr_is_interpreted(subr))
+	if (!row || m->ntuple < row->nmin || m->ntuple > row->nmax)
 		return dif_fault(m, DIF_FAULT_ILLOP, 0);
-	row = &rows[subr];
-	if (m->ntuple < row->min || m->ntuple > row->max)
-		return dif_fault(m, DIF_FAULT_ILLOP, 0);
-	for (uint32_t i = 0; i < MAX_ARGS; i++)
+	for (uint32_t i = 0; i < DIF_SUBR_ARGS; i++)
 		v[i] = i < m->ntuple ? m->tuple[i].value : row->omitted;
-	return row->fn(m, v);
+	return functions[subr](m, v);
 }

@@ -75,21 +75,22 @@ bool session_reads(const dtrace_hdl_t *h, uint32_t var)
 	return false;
 }
 
-static bool difo_calls(const struct difo *d, enum dif_subr subr)
+static bool difo_has(const struct difo *d, enum subr_fx effect)
 {
 	for (uint32_t i = 0; d && i < d->code_len; i++)
-		if (DIF_INSN_OP(d->code[i]) == DIF_OP_CALL && DIF_INSN_INDEX(d->code[i]) == subr)
+		if (DIF_INSN_OP(d->code[i]) == DIF_OP_CALL &&
+		    dif_subr_row(DIF_INSN_INDEX(d->code[i]))->fx & effect)
 			return true;
 	return false;
 }
 
-static bool clause_calls(const struct prog_clause *cl, enum dif_subr subr)
+static bool clause_has(const struct prog_clause *cl, enum subr_fx effect)
 {
-	if (difo_calls(cl->pred, subr))
+	if (difo_has(cl->pred, effect))
 		return true;
 	for (uint32_t j = 0; j < cl->nacts; j++)
 		for (uint32_t k = 0; k < cl->acts[j].nargs; k++)
-			if (difo_calls(cl->acts[j].args[k], subr))
+			if (difo_has(cl->acts[j].args[k], effect))
 				return true;
 	return false;
 }
@@ -101,8 +102,7 @@ static struct err *check_features(const dtrace_hdl_t *h)
 		const struct prog_clause *cl = h->clauses.data[i].clause;
 
 		if (clause_counts(&h->clauses.data[i]) &&
-		    (clause_calls(cl, DIF_SUBR_COPYOUT) || clause_calls(cl, DIF_SUBR_COPYOUTSTR)) &&
-		    !feat_has(FEAT_WRITE_USER))
+		    clause_has(cl, FX_WRITES_USER) && !feat_has(FEAT_WRITE_USER))
 			return err_hint(err_code(err_new("copyout() and copyoutstr(): this kernel "
 							 "refuses %s",
 							 feat_what(FEAT_WRITE_USER)),

@@ -195,11 +195,6 @@ int dtrace_option_iter(dtrace_hdl_t *dtp, dtrace_opt_f *func, void *arg)
 static const char *const subr_kinds[] = {
 	[SUBR_FUNC] = "function", [SUBR_ACTION] = "action", [SUBR_AGGFUNC] = "aggregation"};
 
-static bool is_supported(uint32_t flags)
-{
-	return !(flags & SUBR_NOT_LINUX);
-}
-
 int dtrace_builtin_iter(dtrace_hdl_t *dtp, dtrace_builtin_f *func, void *arg)
 {
 	int rv = 0;
@@ -209,14 +204,13 @@ int dtrace_builtin_iter(dtrace_hdl_t *dtp, dtrace_builtin_f *func, void *arg)
 		const struct builtin_var *v = &builtin_vars[i];
 		dtrace_builtin_t b = {"variable", v->name, v->type, v->what};
 
-		if (is_supported(v->flags))
-			rv = func(&b, arg);
+		rv = func(&b, arg);
 	}
 	for (uint32_t i = 0; i < nsubrs && !rv; i++) {
 		const struct subr *s = &subrs[i];
 		dtrace_builtin_t b = {subr_kinds[s->class], s->name, s->proto, s->what};
 
-		if (is_supported(s->flags))
+		if (!s->why) /* it is there on Linux */
 			rv = func(&b, arg);
 	}
 	return rv;

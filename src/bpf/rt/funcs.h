@@ -7,42 +7,14 @@
  * are addresses too. Semantics of the subroutines: top of dif/interp_subr.c; the two must agree.
  *
  * RT_FUNC(name, number of arguments after m, can fault)
+ *
+ * The functions of subroutines are not in this list: each row SUBR(ID, name, ...) of dif/subrs.def is a function
+ * rt_sub_name(), which is always passed the optional argument, too.
  */
 #ifndef RT_FUNC
 #error "define RT_FUNC before including"
 #endif
-/* strings: rt_sub_<name of dif/subrs.def>; optional arguments are always passed (see defaults) */
-RT_FUNC(rt_sub_copyin, 2, 1)	 /* user address, size */
-RT_FUNC(rt_sub_copyinstr, 2, 1)	 /* user address, max (default UINT64_MAX) */
-RT_FUNC(rt_sub_copyinto, 3, 1)	 /* user address, size, destination in scratch */
-RT_FUNC(rt_sub_alloca, 1, 1)
-RT_FUNC(rt_sub_bcopy, 3, 1)	 /* source, destination in scratch, size */
-RT_FUNC(rt_sub_strlen, 1, 1)
-RT_FUNC(rt_sub_strjoin, 2, 1)
-RT_FUNC(rt_sub_substr, 3, 1)	 /* s, index, length (default INT64_MAX = to the end) */
-RT_FUNC(rt_sub_index, 3, 1)	 /* s, t, start (default 0) */
-RT_FUNC(rt_sub_rindex, 3, 1)	 /* s, t, start (default INT64_MAX) */
-RT_FUNC(rt_sub_strstr, 2, 1)
-RT_FUNC(rt_sub_strchr, 2, 1)
-RT_FUNC(rt_sub_strrchr, 2, 1)
-RT_FUNC(rt_sub_strtok, 2, 1)
 RT_FUNC(rt_tok_keep, 0, 0)	 /* a clause ends that may have called strtok() */
-RT_FUNC(rt_sub_basename, 1, 1)
-RT_FUNC(rt_sub_dirname, 1, 1)
-RT_FUNC(rt_sub_cleanpath, 1, 1)
-RT_FUNC(rt_sub_lltostr, 2, 1)	 /* value, base (default 10) */
-RT_FUNC(rt_sub_strtoll, 2, 1)	 /* s, base (default 10) */
-RT_FUNC(rt_sub_toupper, 1, 1)
-RT_FUNC(rt_sub_tolower, 1, 1)
-RT_FUNC(rt_sub_inet_ntoa, 1, 1)
-RT_FUNC(rt_sub_inet_ntoa6, 2, 1) /* address, strict (default 1) */
-RT_FUNC(rt_sub_inet_ntop, 2, 1)
-RT_FUNC(rt_sub_json, 2, 1)	 /* text, path */
-RT_FUNC(rt_sub_memstr, 3, 1)	 /* address, character for NULs, size */
-RT_FUNC(rt_sub_copyout, 3, 1)	 /* source, user address, size: FEAT_WRITE_USER */
-RT_FUNC(rt_sub_copyoutstr, 3, 1) /* string, user address, max: FEAT_WRITE_USER */
-RT_FUNC(rt_sub_memref, 2, 1)	 /* address, length: address of the pair */
-RT_FUNC(rt_sub_link_ntop, 2, 1)	 /* hardware type, address */
 RT_FUNC(rt_strflags, 4, 1)	 /* FLAG_ROWS(), flags; offset in the string table and rows of flag_names[] */
 /* kernel objects */
 RT_FUNC(rt_progenyof, 3, 0)	 /* pid; offsets of real_parent and tgid in task_struct */
@@ -83,7 +55,6 @@ RT_FUNC(rt_speculate, 2, 1)	 /* id; bytes it must have room for */
 RT_FUNC(rt_spec_used, 3, 0)	 /* id, its word, bytes that were recorded */
 RT_FUNC(rt_commit, 1, 1)
 RT_FUNC(rt_discard, 1, 1)
-RT_FUNC(rt_sub_speculation, 0, 0)
 /* faults: writes the fault record of m to the ring (clause, action, offset already in m->fault) */
 RT_FUNC(rt_fault_record, 0, 0)
 /*

@@ -60,6 +60,23 @@ enum fault { FAULT_BADADDR = 1, FAULT_BADALIGN = 2, FAULT_ILLOP = 3, FAULT_NOSCR
 #define RT_FUNC(name, nargs, faults) RT_PROTO_##nargs(name);
 #include "bpf/rt/funcs.h"
 #undef RT_FUNC
+
+/* clang-format off */
+#define RT_COUNT(...) RT_COUNT_(0, ##__VA_ARGS__, 3, 2, 1, 0)
+#define RT_COUNT_(zero, a, b, c, n, ...) n
+#define RT_PASTE(a, b) RT_PASTE_(a, b)
+#define RT_PASTE_(a, b) a##b
+#define RT_ARGS_0
+#define RT_ARGS_1 , u64
+#define RT_ARGS_2 , u64, u64
+#define RT_ARGS_3 , u64, u64, u64
+#define NONE
+#define OPT(type, value) , u64
+#define SUBR(id, name, code, result, args, optional, ...) \
+	u64 rt_sub_##name(struct rt_mach *m RT_PASTE(RT_ARGS_, RT_COUNT args) optional);
+#define SUBR_INLINE(...)
+#include "dif/subrs.def"
+/* clang-format on */
 long rt_ring_output(u64 cpu, const void *data, u64 size, u64 flags); /* made by the linker */
 
 /* Keeps the compiler from deducing a bound the verifier cannot see, or from moving a check away. */
