@@ -9,18 +9,9 @@
 
 uint32_t agg_state_len(const struct agg_layout *l)
 {
-	switch (l->agg->func) {
-	case AGGFUNC_COUNT:
-	case AGGFUNC_SUM:
-	case AGGFUNC_MIN:
-	case AGGFUNC_MAX: return 1;
-	case AGGFUNC_AVG: return 2;
-	case AGGFUNC_STDDEV: return 4;
-	case AGGFUNC_QUANTIZE:
-	case AGGFUNC_LQUANTIZE:
-	case AGGFUNC_LLQUANTIZE: return l->nbuckets;
-	}
-	BUG("aggregating function %d", (int)l->agg->func);
+	uint32_t words = aggfunc_words(l->agg->func);
+
+	return words ? words : l->nbuckets;
 }
 
 int64_t agg_neutral(const struct agg_layout *l)
@@ -168,7 +159,7 @@ int64_t agg_value(const struct agg_view *v, const struct agg_elem *e)
 
 bool agg_is_histogram(const struct prog_agg *agg)
 {
-	return agg->func >= AGGFUNC_QUANTIZE;
+	return !aggfunc_words(agg->func);
 }
 
 /* ---- buckets ------------------------------------------------------------------------------- */

@@ -274,23 +274,17 @@ static void update_histogram(struct gen *g, const struct agg_layout *al)
 	}
 }
 
-/* One row an aggregating function. */
+static void bucket_none(struct gen *g, const struct prog_agg *agg)
+{
+}
+
 static const struct agg_gen {
 	void (*bucket)(struct gen *g, const struct prog_agg *agg);
 	void (*update)(struct gen *g, const struct agg_layout *al);
-	bool has_value;
 } agg_gens[] = {
-	/* clang-format off */
-	[AGGFUNC_COUNT]      = {NULL,          update_count,     false},
-	[AGGFUNC_SUM]        = {NULL,          update_sum,       true},
-	[AGGFUNC_MIN]        = {NULL,          update_min,       true},
-	[AGGFUNC_MAX]        = {NULL,          update_max,       true},
-	[AGGFUNC_AVG]        = {NULL,          update_avg,       true},
-	[AGGFUNC_STDDEV]     = {NULL,          update_stddev,    true},
-	[AGGFUNC_QUANTIZE]   = {bucket_rt,     update_histogram, true},
-	[AGGFUNC_LQUANTIZE]  = {bucket_linear, update_histogram, true},
-	[AGGFUNC_LLQUANTIZE] = {bucket_rt,     update_histogram, true},
-	/* clang-format on */
+#define AGGFUNC(id, name, proto, words, update, bucket, ...)                                       \
+	[AGGFUNC_##id] = {bucket_##bucket, update_##update},
+#include "dif/aggfuncs.def"
 };
 
 /* ---- lookup --------------------------------------------------------------------------------- */
@@ -389,12 +383,12 @@ void gen_agg(struct gen *g, const struct prog_act *act)
 	const struct agg_gen *ag = &agg_gens[act->agg->func];
 	struct emitter *e = &g->e;
 	uint32_t done = em_label(e);
-	bool has_incr = false;
+	bool has_incr = false, is_histogram = !aggfunc_words(act->agg->func);
 
 	build_key(g, al, act);
-	if (ag->has_value)
+	if (act->nargs > act->agg->nkeys) /* count() has no value */
 		has_incr = evaluate(g, act);
-	if (ag->bucket) {
+	if (is_histogram) {
 		ag->bucket(g, act->agg);
 		em_jmp_imm(e, BPF_JGE, R6, (int32_t)al->nbuckets, done);
 		if (al->is_sparse)
@@ -404,7 +398,7 @@ void gen_agg(struct gen *g, const struct prog_act *act)
 	if (!al->key_size)
 		em_store_imm(e, 8, R0, (int32_t)al->touched_off, 1);
 	ag->update(g, al);
-	if (ag->bucket)
+	if (is_histogram)
 		add(g, (struct update){.reg = has_incr ? R8 : 0, .imm = 1});
 	em_here(e, done);
 }

@@ -134,24 +134,10 @@ static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 	case ACT_SPECULATE: gen_speculate(g, act); return;
 	case ACT_COMMIT: act_rt(g, act, "rt_commit"); return;
 	case ACT_DISCARD: act_rt(g, act, "rt_discard"); return;
-	case ACT_TRACE:
-	case ACT_TRACEMEM:
-	case ACT_PCAP:
-	case ACT_PRINT:
-	case ACT_PRINTF:
-	case ACT_PRINTA:
-	case ACT_EXIT:
-	case ACT_CLEAR:
-	case ACT_TRUNC:
-	case ACT_NORMALIZE:
-	case ACT_DENORMALIZE:
-	case ACT_SYSTEM:
-	case ACT_FREOPEN:
-	case ACT_FTRUNCATE:
-	case ACT_SETOPT:
-	case ACT_STACK:
-	case ACT_USTACK:
-	case ACT_SYM: gen_record_act(g, i); return;
+#define ACT_RECORD(id, ...) case ACT_##id:
+#include "dif/acts.def"
+		gen_record_act(g, i);
+		return;
 	}
 	BUG("action kind %d reached code generation", (int)act->kind);
 }

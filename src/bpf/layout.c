@@ -351,20 +351,12 @@ static uint32_t agg_nbuckets(const struct prog_agg *agg)
 	return 0;
 }
 
+/* avg(): count, sum. stddev(): count, sum, sum of squares (low, high). */
 static uint32_t agg_val_size(const struct prog_agg *agg)
 {
-	switch (agg->func) {
-	case AGGFUNC_COUNT:
-	case AGGFUNC_SUM:
-	case AGGFUNC_MIN:
-	case AGGFUNC_MAX: return 8;
-	case AGGFUNC_AVG: return 16;	/* count, sum */
-	case AGGFUNC_STDDEV: return 32; /* count, sum, sum of squares: low, high */
-	case AGGFUNC_QUANTIZE:
-	case AGGFUNC_LQUANTIZE:
-	case AGGFUNC_LLQUANTIZE: break;
-	}
-	return 8 * agg_nbuckets(agg);
+	uint32_t words = aggfunc_words(agg->func);
+
+	return 8 * (words ? words : agg_nbuckets(agg));
 }
 
 static enum key_repr key_string_repr(enum known_text t)

@@ -3,11 +3,6 @@
 
 #define STABLE	 ATTR_STABLE
 #define EVOLVING ATTR_EVOLVING
-#define NOCODE	 0 /* rows that are not on Linux */
-
-#define REC	SUBR_RECORDS
-#define DESTR	SUBR_DESTRUCTIVE
-#define KEY	SUBR_KEY
 
 #define FLAGS_OF(fx) (((fx) & FX_WRITES_USER ? SUBR_DESTRUCTIVE : 0) | ((fx) & FX_OURS ? SUBR_OURS : 0))
 
@@ -21,101 +16,25 @@ const struct subr subrs[] = {
 #define NONE ""
 #define OPT(type, value) ", [" #type "]"
 #define SUBR(id, name, code, result, args, optional, fx, reference, attr, since, what, ...) \
-	{ #name, SUBR_FUNC, #result "(" TEXT args optional ")", FLAGS_OF(fx), code, NULL, ATTR_##attr, since, \
-	  what, NULL },
+	{ #name, SUBR_FUNC, #result "(" TEXT args optional ")", FLAGS_OF(fx), code, NULL, DATUM_INT, ATTR_##attr, \
+	  since, what, NULL },
 #define SUBR_FOREIGN(id, name, code, result, args, attr, since, what, why) \
-	{ #name, SUBR_FUNC, #result "(" TEXT args ")", 0, code, NULL, ATTR_##attr, since, what, why },
+	{ #name, SUBR_FUNC, #result "(" TEXT args ")", 0, code, NULL, DATUM_INT, ATTR_##attr, since, what, why },
 #include "dif/subrs.def"
 
-	/* ---- data-recording actions (5.2) ------------------------------------------------------- */
-	{ "clear", SUBR_ACTION, "void(@)", REC, ACT_CLEAR, act_check_clear, STABLE, "1.0",
-	  "zero an aggregation's values", NULL },
-	{ "denormalize", SUBR_ACTION, "void(@)", REC, ACT_DENORMALIZE, act_check_normalize, STABLE, "1.0",
-	  "undo normalize()", NULL },
-	{ "exit", SUBR_ACTION, "void(int)", REC, ACT_EXIT, act_check_proto, STABLE, "1.0",
-	  "end tracing with a status", NULL },
-	{ "freopen", SUBR_ACTION, "void(@, ...)", REC | DESTR, ACT_FREOPEN, act_check_freopen, STABLE, "1.1",
-	  "send output to a file", NULL },
-	{ "ftruncate", SUBR_ACTION, "void()", REC, ACT_FTRUNCATE, act_check_proto, STABLE, "1.0",
-	  "empty the output file", NULL },
-	{ "normalize", SUBR_ACTION, "void(@, uint64_t)", REC, ACT_NORMALIZE, act_check_normalize, STABLE,
-	  "1.0", "divide an aggregation's values when printed", NULL },
-	{ "pcap", SUBR_ACTION, "void(void *, int)", REC, ACT_PCAP, act_check_pcap, STABLE, "1.5",
-	  "record a network packet", NULL },
-	{ "print", SUBR_ACTION, "void(@)", REC, ACT_PRINT, act_check_print, STABLE, "1.9",
-	  "value with its type's structure", NULL },
-	{ "printa", SUBR_ACTION, "void(@, ...)", REC, ACT_PRINTA, act_check_printa, STABLE, "1.0",
-	  "print aggregations", NULL },
-	{ "printf", SUBR_ACTION, "void(@, ...)", REC, ACT_PRINTF, act_check_printf, STABLE, "1.0",
-	  "formatted output", NULL },
-	{ "printm", SUBR_ACTION, "void(size_t, uintptr_t *)", REC, ACT_TRACEMEM, act_check_printm, STABLE,
-	  "1.7", "dump of memory described by memref()", NULL },
-	{ "setopt", SUBR_ACTION, "void(const char *, [const char *])", REC, ACT_SETOPT, act_check_proto,
-	  STABLE, "1.2", "set a dynamic option", NULL },
-	{ "system", SUBR_ACTION, "void(@, ...)", REC | DESTR, ACT_SYSTEM, act_check_printf, STABLE, "1.0",
-	  "run a shell command", NULL },
-	{ "trace", SUBR_ACTION, "void(@)", REC, ACT_TRACE, act_check_trace, STABLE, "1.0",
-	  "record a value", NULL },
-	{ "tracemem", SUBR_ACTION, "void(@, size_t, [size_t])", REC, ACT_TRACEMEM, act_check_tracemem, STABLE,
-	  "1.0", "dump of memory", NULL },
-	{ "trunc", SUBR_ACTION, "void(@, [int64_t])", REC, ACT_TRUNC, act_check_trunc, STABLE, "1.0",
-	  "keep the largest or smallest elements of an aggregation", NULL },
+#define ACT_RECORD(id, name, proto, flags, check, datum, shown_by, attr, since, what) \
+	{ #name, SUBR_ACTION, proto, (flags) | SUBR_RECORDS, ACT_##id, act_check_##check, DATUM_##datum, \
+	  ATTR_##attr, since, what, NULL },
+#define ACT_ALIAS ACT_RECORD
+#define ACT_PROBE(id, name, proto, flags, check, attr, since, what) \
+	{ #name, SUBR_ACTION, proto, flags, ACT_##id, act_check_##check, DATUM_INT, ATTR_##attr, since, what, NULL },
+#define ACT_FOREIGN(name, proto, flags, since, what, why) \
+	{ #name, SUBR_ACTION, proto, flags, ACT_EXPR, act_check_proto, DATUM_INT, ATTR_STABLE, since, what, why },
+#include "dif/acts.def"
 
-	/* ---- stacks and addresses: recording actions that may be keys --------------------------- */
-	{ "func", SUBR_ACTION, "_symaddr(uintptr_t)", REC | KEY, ACT_SYM, act_check_sym, STABLE,
-	  "1.2", "name of a kernel address", NULL },
-	{ "jstack", SUBR_ACTION, "stack([uint32_t], [uint32_t])", REC | KEY, ACT_USTACK,
-	  act_check_ustack, STABLE, "1.0", "user stack with a language's frames", NULL },
-	{ "mod", SUBR_ACTION, "_symaddr(uintptr_t)", REC | KEY, ACT_SYM, act_check_sym, STABLE,
-	  "1.2", "module of a kernel address", NULL },
-	{ "stack", SUBR_ACTION, "stack([uint32_t])", REC | KEY, ACT_STACK, act_check_stack, STABLE,
-	  "1.0", "kernel stack", NULL },
-	{ "sym", SUBR_ACTION, "_symaddr(uintptr_t)", REC | KEY, ACT_SYM, act_check_sym, STABLE,
-	  "1.2", "name of a kernel address", NULL },
-	{ "uaddr", SUBR_ACTION, "_usymaddr(uintptr_t)", REC | KEY, ACT_SYM, act_check_sym, STABLE,
-	  "1.2", "name and offset of a user address", NULL },
-	{ "ufunc", SUBR_ACTION, "_usymaddr(uintptr_t)", REC | KEY, ACT_SYM, act_check_sym, STABLE,
-	  "1.2", "name of a user address", NULL },
-	{ "umod", SUBR_ACTION, "_usymaddr(uintptr_t)", REC | KEY, ACT_SYM, act_check_sym, STABLE,
-	  "1.2", "object of a user address", NULL },
-	{ "ustack", SUBR_ACTION, "stack([uint32_t], [uint32_t])", REC | KEY, ACT_USTACK,
-	  act_check_ustack, STABLE, "1.0", "user stack", NULL },
-	{ "usym", SUBR_ACTION, "_usymaddr(uintptr_t)", REC | KEY, ACT_SYM, act_check_sym, STABLE,
-	  "1.2", "name of a user address", NULL },
-
-	/* ---- actions at the probe (5.3), speculation (8.4) -------------------------------------- */
-	{ "breakpoint", SUBR_ACTION, "void()", DESTR, NOCODE, act_check_proto, STABLE, "1.0",
-	  "enter the kernel debugger",
-	  "a BPF program cannot enter a debugger; stop() stops the process" },
-	{ "chill", SUBR_ACTION, "void(int)", DESTR, ACT_CHILL, act_check_proto, STABLE, "1.0",
-	  "spin for some nanoseconds", NULL },
-	{ "commit", SUBR_ACTION, "void(int)", 0, ACT_COMMIT, act_check_proto, STABLE, "1.0",
-	  "keep a speculation", NULL },
-	{ "discard", SUBR_ACTION, "void(int)", 0, ACT_DISCARD, act_check_proto, STABLE, "1.0",
-	  "throw a speculation away", NULL },
-	{ "panic", SUBR_ACTION, "void()", DESTR, NOCODE, act_check_proto, STABLE, "1.0",
-	  "stop the system",
-	  "a BPF program cannot stop the system; stop() stops the process" },
-	{ "raise", SUBR_ACTION, "void(int)", DESTR, ACT_RAISE, act_check_proto, STABLE, "1.0",
-	  "send a signal to the current process", NULL },
-	{ "speculate", SUBR_ACTION, "void(int)", 0, ACT_SPECULATE, act_check_proto, STABLE, "1.0",
-	  "record into a speculation", NULL },
-	{ "stop", SUBR_ACTION, "void()", DESTR, ACT_STOP, act_check_proto, STABLE, "1.0",
-	  "stop the current process", NULL },
-
-	/* ---- aggregating functions (5.5) -------------------------------------------------------- */
-	{ "avg", SUBR_AGGFUNC, "void(@)", 0, AGGFUNC_AVG, NULL, STABLE, "1.0", "arithmetic mean", NULL },
-	{ "count", SUBR_AGGFUNC, "void()", 0, AGGFUNC_COUNT, NULL, STABLE, "1.0", "number of calls", NULL },
-	{ "llquantize", SUBR_AGGFUNC, "void(@, int32_t, int32_t, int32_t, int32_t, [@])", 0,
-	  AGGFUNC_LLQUANTIZE, NULL, STABLE, "1.7", "histogram, linear within orders of magnitude", NULL },
-	{ "lquantize", SUBR_AGGFUNC, "void(@, int32_t, int32_t, [int32_t], [@])", 0, AGGFUNC_LQUANTIZE, NULL,
-	  STABLE, "1.0", "histogram of equal buckets", NULL },
-	{ "max", SUBR_AGGFUNC, "void(@)", 0, AGGFUNC_MAX, NULL, STABLE, "1.0", "largest value", NULL },
-	{ "min", SUBR_AGGFUNC, "void(@)", 0, AGGFUNC_MIN, NULL, STABLE, "1.0", "smallest value", NULL },
-	{ "quantize", SUBR_AGGFUNC, "void(@, [@])", 0, AGGFUNC_QUANTIZE, NULL, STABLE, "1.0",
-	  "histogram of powers of two", NULL },
-	{ "stddev", SUBR_AGGFUNC, "void(@)", 0, AGGFUNC_STDDEV, NULL, STABLE, "1.6", "standard deviation", NULL },
-	{ "sum", SUBR_AGGFUNC, "void(@)", 0, AGGFUNC_SUM, NULL, STABLE, "1.0", "sum of values", NULL },
+#define AGGFUNC(id, name, proto, words, update, bucket, params, increment, since, what) \
+	{ #name, SUBR_AGGFUNC, proto, 0, AGGFUNC_##id, NULL, DATUM_INT, ATTR_STABLE, since, what, NULL },
+#include "dif/aggfuncs.def"
 };
 const uint32_t nsubrs = ARRAY_LEN(subrs);
 

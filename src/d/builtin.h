@@ -28,6 +28,7 @@ struct subr {
 	int code; /* enum dif_subr, enum act_kind or enum aggfunc */
 	/* actions with rules of their own; NULL: the prototype is all there is */
 	bool (*check)(struct check *c, struct expr *call, struct prog_act *ret_act);
+	enum datum_kind datum; /* SUBR_KEY: what it is as a key */
 	struct attr attr;
 	const char *since; /* D version that introduced it: "1.0" */
 	const char *what;  /* one line for --help and the manual */

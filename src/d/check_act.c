@@ -43,7 +43,6 @@ bool act_check_proto(struct check *c, struct expr *call, struct prog_act *act)
 
 	if (!check_proto_args(c, subr, call))
 		return false;
-	act->kind = (enum act_kind)subr->code;
 	for (uint32_t i = 0; i < call->call.nargs; i++)
 		act_arg(c, act, call->call.args[i], datum_kind_of(c, call->call.args[i]->type));
 	return true;
@@ -93,7 +92,6 @@ bool act_check_trace(struct check *c, struct expr *call, struct prog_act *act)
 
 	if (!e)
 		return false;
-	act->kind = ACT_TRACE;
 	act_arg(c, act, e, datum_kind_of(c, e->type));
 	return true;
 }
@@ -114,7 +112,6 @@ bool act_check_tracemem(struct check *c, struct expr *call, struct prog_act *act
 	uint32_t n = call->call.nargs;
 	struct expr *addr, *size, *dsize;
 
-	act->kind = ACT_TRACEMEM;
 	if (n > 3) {
 		check_error(c, D_TRACEMEM_ARGS, call->span,
 			    "tracemem( ) takes at most 3 arguments, not %u", n);
@@ -205,7 +202,6 @@ bool act_check_pcap(struct check *c, struct expr *call, struct prog_act *act)
 {
 	struct expr *addr, *proto;
 
-	act->kind = ACT_PCAP;
 	act->param[0] = c->opts->pcapsize;
 	if (call->call.nargs != 2) {
 		check_error(c, D_PCAP_PROTO, call->span,
@@ -237,7 +233,6 @@ static bool check_agg_act(struct check *c, struct expr *call, struct prog_act *a
 	const struct proto *p = proto_get(c, subr);
 	struct ident *id;
 
-	act->kind = (enum act_kind)subr->code;
 	if (call->call.nargs < p->nmin || call->call.nargs > p->nargs) {
 		check_error(c, proto, call->span,
 			    "%s( ) prototype mismatch: %u argument%s passed, %s%u expected",
@@ -299,30 +294,13 @@ bool act_check_normalize(struct check *c, struct expr *call, struct prog_act *ac
 
 /* ---- stacks and addresses --------------------------------------------------------------- */
 
-static const struct {
-	const char *name;
-	enum datum_kind kind;
-} address_kinds[] = {
-	{"sym", DATUM_SYM},    {"func", DATUM_SYM},  {"mod", DATUM_MOD},     {"usym", DATUM_USYM},
-	{"ufunc", DATUM_USYM}, {"umod", DATUM_UMOD}, {"uaddr", DATUM_UADDR},
-};
-
-static enum datum_kind address_kind(const struct subr *subr)
-{
-	for (uint32_t i = 0; i < ARRAY_LEN(address_kinds); i++)
-		if (strcmp(address_kinds[i].name, subr->name) == 0)
-			return address_kinds[i].kind;
-	BUG("'%s' takes no address", subr->name);
-}
-
 bool act_check_sym(struct check *c, struct expr *call, struct prog_act *act)
 {
 	const struct subr *subr = call_subr(c, call);
 
 	if (!check_proto_args(c, subr, call))
 		return false;
-	act->kind = ACT_SYM;
-	act_arg(c, act, call->call.args[0], address_kind(subr));
+	act_arg(c, act, call->call.args[0], subr->datum);
 	return true;
 }
 
@@ -357,7 +335,6 @@ static struct expr *stack_const(struct check *c, const struct expr *call,
 
 bool act_check_stack(struct check *c, struct expr *call, struct prog_act *act)
 {
-	act->kind = ACT_STACK;
 	if (call->call.nargs > 1) {
 		check_error(c, D_STACK_PROTO, call->span,
 			    "stack( ) prototype mismatch: too many arguments");
@@ -369,24 +346,30 @@ bool act_check_stack(struct check *c, struct expr *call, struct prog_act *act)
 	return true;
 }
 
-bool act_check_ustack(struct check *c, struct expr *call, struct prog_act *act)
+static bool check_user_stack(struct check *c, struct expr *call, struct prog_act *act,
+			     uint32_t frames, uint32_t strsize)
 {
-	bool is_jstack = strcmp(call_subr(c, call)->name, "jstack") == 0;
-
-	act->kind = ACT_USTACK;
 	if (call->call.nargs > 2) {
 		check_error(c, D_USTACK_PROTO, call->span,
 			    "%s( ) prototype mismatch: too many arguments",
 			    call_subr(c, call)->name);
 		return false;
 	}
-	if (!stack_param(c, call, 0, 1, is_jstack ? c->opts->jstackframes : c->opts->ustackframes,
-			 D_USTACK_FRAMES, "frames", &act->param[0]) ||
-	    !stack_param(c, call, 1, 0, is_jstack ? c->opts->jstackstrsize : 0, D_USTACK_STRSIZE,
-			 "string size", &act->param[1]))
+	if (!stack_param(c, call, 0, 1, frames, D_USTACK_FRAMES, "frames", &act->param[0]) ||
+	    !stack_param(c, call, 1, 0, strsize, D_USTACK_STRSIZE, "string size", &act->param[1]))
 		return false;
 	act_arg(c, act, stack_const(c, call, act), DATUM_USTACK);
 	return true;
+}
+
+bool act_check_ustack(struct check *c, struct expr *call, struct prog_act *act)
+{
+	return check_user_stack(c, call, act, c->opts->ustackframes, 0);
+}
+
+bool act_check_jstack(struct check *c, struct expr *call, struct prog_act *act)
+{
+	return check_user_stack(c, call, act, c->opts->jstackframes, c->opts->jstackstrsize);
 }
 
 struct expr *check_key_call(struct check *c, struct expr *e, enum datum_kind *ret_kind)

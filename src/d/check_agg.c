@@ -1,18 +1,6 @@
 /* Aggregations: '@name[keys] = function(arguments)' and references from actions. */
 #include "d/check_impl.h"
 
-static const char *const func_names[] = {
-	[AGGFUNC_COUNT] = "count",
-	[AGGFUNC_SUM] = "sum",
-	[AGGFUNC_MIN] = "min",
-	[AGGFUNC_MAX] = "max",
-	[AGGFUNC_AVG] = "avg",
-	[AGGFUNC_STDDEV] = "stddev",
-	[AGGFUNC_QUANTIZE] = "quantize",
-	[AGGFUNC_LQUANTIZE] = "lquantize",
-	[AGGFUNC_LLQUANTIZE] = "llquantize",
-};
-
 /* ---- constant parameters of histograms (d-language.md 5.5) ------------------------------ */
 
 /* An argument that is an integer constant within bounds; the two tags say which it is not. */
@@ -167,27 +155,36 @@ static bool llquantize_params(struct check *c, struct expr *call, int64_t *p)
 	return check_llquantize_steps(c, call->span, p);
 }
 
+static bool no_params(struct check *c, struct expr *call, int64_t *p)
+{
+	return true;
+}
+
+/* How a parameter is called that is not that of the same aggregation elsewhere. */
+struct param_match {
+	enum dtag tag;
+	const char *what;
+};
+
+static const struct param_match no_match[4];
+static const struct param_match lquantize_match[4] = {
+	{D_LQUANT_MATCHBASE, "base"}, {D_LQUANT_MATCHLIM, "limit"}, {D_LQUANT_MATCHSTEP, "step"}};
+static const struct param_match llquantize_match[4] = {{D_LLQUANT_FACTORMATCH, "factor"},
+						       {D_LLQUANT_LOWMATCH, "low magnitude"},
+						       {D_LLQUANT_HIGHMATCH, "high magnitude"},
+						       {D_LLQUANT_NSTEPMATCH, "steps"}};
+
 /* What the functions do with the arguments behind the value. */
 static const struct param_rule {
 	bool (*read)(struct check *c, struct expr *call, int64_t *params);
-	uint32_t increment; /* the argument that is one, from 0; 0 = none */
-	struct {
-		enum dtag tag;
-		const char *what;
-	} match[4];
+	const struct param_match *match; /* [4] */
+	uint32_t increment;		 /* the argument that is one, from 0; 0 = none */
 } param_rules[] = {
-	[AGGFUNC_QUANTIZE] = {NULL, 1, {{0}}},
-	[AGGFUNC_LQUANTIZE] = {lquantize_params,
-			       4,
-			       {{D_LQUANT_MATCHBASE, "base"},
-				{D_LQUANT_MATCHLIM, "limit"},
-				{D_LQUANT_MATCHSTEP, "step"}}},
-	[AGGFUNC_LLQUANTIZE] = {llquantize_params,
-				5,
-				{{D_LLQUANT_FACTORMATCH, "factor"},
-				 {D_LLQUANT_LOWMATCH, "low magnitude"},
-				 {D_LLQUANT_HIGHMATCH, "high magnitude"},
-				 {D_LLQUANT_NSTEPMATCH, "steps"}}},
+/* clang-format off */
+#define AGGFUNC(id, name, proto, words, update, bucket, params, increment, ...) \
+	[AGGFUNC_##id] = {params##_params, params##_match, increment},
+#include "dif/aggfuncs.def"
+	/* clang-format on */
 };
 
 /*
@@ -205,7 +202,7 @@ static bool check_params_match(struct check *c, const struct prog_agg *agg, stru
 		if (agg->param[n] == params[n])
 			continue;
 		check_error(c, rule->match[n].tag, at, "%s( ) %s is not that of the previous @%s",
-			    func_names[agg->func], rule->match[n].what, agg->name);
+			    aggfunc_name(agg->func), rule->match[n].what, agg->name);
 		return false;
 	}
 	return true;
@@ -288,7 +285,7 @@ static bool check_same_func(struct check *c, const struct ident *id, const struc
 	check_error(c, D_AGG_REDEF, e->span,
 		    "aggregation redefined: @%s\n\t current: @%s = %s( )\n\tprevious: @%s = %s( ) "
 		    ": line %u",
-		    id->name, id->name, func_names[func], id->name, func_names[id->agg->func],
+		    id->name, id->name, aggfunc_name(func), id->name, aggfunc_name(id->agg->func),
 		    loc.line);
 	return false;
 }
@@ -419,7 +416,7 @@ bool check_agg_assign(struct check *c, struct expr *e, struct prog_act *act)
 	if (!subr || !check_arg_count(c, subr, call))
 		return false;
 	rule = &param_rules[subr->code];
-	if (rule->read && !rule->read(c, call, params))
+	if (!rule->read(c, call, params))
 		return false;
 	return agg_bind(c, e, subr, params, act) && agg_values(c, subr, call, act) &&
 	       subr_use(c, subr, call->span);

@@ -35,11 +35,6 @@ struct clause_build {
 	bool speculates, records; /* anywhere */
 };
 
-static bool subr_is(const struct subr *subr, const char *name)
-{
-	return strcmp(subr->name, name) == 0;
-}
-
 static void rule(struct check *c, bool broken, enum dtag tag, struct span at, const char *what)
 {
 	if (broken)
@@ -53,17 +48,17 @@ static void check_action_rules(struct clause_build *b, const struct subr *subr, 
 	struct path_rules *path = &b->path;
 	bool may_speculate = path->speculates || path->has_spec_block;
 
-	if (subr_is(subr, "commit")) {
+	if (subr->code == ACT_COMMIT) {
 		rule(c, seen->records, D_COMM_DREC, at,
 		     "commit( ) may not follow data-recording action(s)");
 		seen->commits = true;
-	} else if (subr_is(subr, "speculate")) {
+	} else if (subr->code == ACT_SPECULATE) {
 		rule(c, may_speculate, D_SPEC_SPEC, at, "speculate( ) may not follow speculate( )");
 		rule(c, seen->commits, D_SPEC_COMM, at, "speculate( ) may not follow commit( )");
 		rule(c, seen->records || path->records, D_SPEC_DREC, at,
 		     "speculate( ) may not follow data-recording action(s)");
 		path->speculates = b->speculates = true;
-	} else if (subr_is(subr, "exit")) {
+	} else if (subr->code == ACT_EXIT) {
 		rule(c, may_speculate, D_EXIT_SPEC, at, "exit( ) may not follow speculate( )");
 	} else if (subr->flags & SUBR_DESTRUCTIVE) {
 		rule(c, path->speculates, D_ACT_SPEC, at,
@@ -106,7 +101,7 @@ static void act_add(struct clause_build *b, struct act_build *act)
 
 static void check_action(struct clause_build *b, const struct subr *subr, struct expr *e)
 {
-	struct act_build *act = act_new(b, ACT_EXPR, e->span);
+	struct act_build *act = act_new(b, (enum act_kind)subr->code, e->span);
 
 	if (!subr->check(b->c, e, &act->act))
 		return;

@@ -414,22 +414,14 @@ bool expr_is_positive(struct check *c, const struct expr *e); /* a constant abov
 /* shape.c: how print() shows a value of the type. */
 const struct shape *type_shape(struct check *c, type_id type);
 
-/* Rows of builtin.c point here (check_act.c, check_printf.c, check_agg.c). */
-bool act_check_proto(struct check *c, struct expr *call, struct prog_act *act);
-bool act_check_trace(struct check *c, struct expr *call, struct prog_act *act);
-bool act_check_tracemem(struct check *c, struct expr *call, struct prog_act *act);
-bool act_check_printf(struct check *c, struct expr *call, struct prog_act *act);
-bool act_check_printa(struct check *c, struct expr *call, struct prog_act *act);
-bool act_check_freopen(struct check *c, struct expr *call, struct prog_act *act);
-bool act_check_clear(struct check *c, struct expr *call, struct prog_act *act);
-bool act_check_trunc(struct check *c, struct expr *call, struct prog_act *act);
-bool act_check_normalize(struct check *c, struct expr *call, struct prog_act *act);
-bool act_check_stack(struct check *c, struct expr *call, struct prog_act *act);
-bool act_check_ustack(struct check *c, struct expr *call, struct prog_act *act);
-bool act_check_sym(struct check *c, struct expr *call, struct prog_act *act);
-bool act_check_print(struct check *c, struct expr *call, struct prog_act *act);
-bool act_check_printm(struct check *c, struct expr *call, struct prog_act *act);
-bool act_check_pcap(struct check *c, struct expr *call, struct prog_act *act);
+/*
+ * The checks of the rows of acts.def (check_act.c, check_print.c, check_printf.c): false after reporting. act has
+ * the row's kind; the check adds what the action is called with.
+ */
+#define ACT_RECORD(id, name, proto, flags, rule, ...) \
+	bool act_check_##rule(struct check *c, struct expr *call, struct prog_act *act);
+#define ACT_ALIAS ACT_RECORD
+#include "dif/acts.def"
 
 /* '@x[keys] = func(args)' as an action; false after reporting. */
 bool check_agg_assign(struct check *c, struct expr *e, struct prog_act *act);

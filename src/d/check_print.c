@@ -47,7 +47,6 @@ bool act_check_print(struct check *c, struct expr *call, struct prog_act *act)
 
 	if (!e || !follow_pointer(c, &e))
 		return false;
-	act->kind = ACT_PRINT;
 	act->shape = type_shape(c, e->type);
 	act_arg(c, act, e, datum_kind_of(c, e->type));
 	return true;
@@ -77,7 +76,6 @@ bool act_check_printm(struct check *c, struct expr *call, struct prog_act *act)
 		diag_hint(c->diags, "use memref(address, length)");
 		return false;
 	}
-	act->kind = ACT_TRACEMEM;
 	act->param[0] = (int64_t)args[0]->ival.val;
 	pair = expr_keep(c, &args[1]);
 	act_arg(c, act, deref(c, args[1], 0), DATUM_BYTES);

@@ -170,7 +170,6 @@ static bool check_formatted(struct check *c, struct expr *call, struct prog_act 
 
 	if (!check_arg_count(c, subr, call))
 		return false;
-	act->kind = (enum act_kind)subr->code;
 	act->fmt = format_arg(c, subr->name, call->call.args[0], empty_ok);
 	if (!act->fmt)
 		return false;
@@ -296,7 +295,6 @@ bool act_check_printa(struct check *c, struct expr *call, struct prog_act *act)
 	struct expr **args = call->call.args;
 	struct ident **aggs = ARENA_NEW_N(c->arena, struct ident *, n + 1);
 
-	act->kind = ACT_PRINTA;
 	if (n && args[0]->kind != EXPR_AGG) {
 		if (args[0]->kind != EXPR_STR && n == 1) {
 			check_error(c, D_PRINTA_AGGARG, args[0]->span,

@@ -8,46 +8,20 @@ static const struct {
 	const char *name;
 	bool is_recording;
 } act_kinds[] = {
-	[ACT_EXPR] = {"expr", false},
-	[ACT_AGG] = {"agg", false},
-	[ACT_BRZ] = {"brz", false},
-	[ACT_JMP] = {"jmp", false},
-	[ACT_RAISE] = {"raise", false},
-	[ACT_STOP] = {"stop", false},
-	[ACT_CHILL] = {"chill", false},
-	[ACT_SPECULATE] = {"speculate", false},
-	[ACT_COMMIT] = {"commit", false},
-	[ACT_DISCARD] = {"discard", false},
-	[ACT_TRACE] = {"trace", true},
-	[ACT_TRACEMEM] = {"tracemem", true},
-	[ACT_PCAP] = {"pcap", true},
-	[ACT_PRINT] = {"print", true},
-	[ACT_PRINTF] = {"printf", true},
-	[ACT_PRINTA] = {"printa", true},
-	[ACT_EXIT] = {"exit", true},
-	[ACT_CLEAR] = {"clear", true},
-	[ACT_TRUNC] = {"trunc", true},
-	[ACT_NORMALIZE] = {"normalize", true},
-	[ACT_DENORMALIZE] = {"denormalize", true},
-	[ACT_SYSTEM] = {"system", true},
-	[ACT_FREOPEN] = {"freopen", true},
-	[ACT_FTRUNCATE] = {"ftruncate", true},
-	[ACT_SETOPT] = {"setopt", true},
-	[ACT_STACK] = {"stack", true},
-	[ACT_USTACK] = {"ustack", true},
-	[ACT_SYM] = {"sym", true},
+/* clang-format off */
+#define ACT_INNER(id, name)	  [ACT_##id] = {#name, false},
+#define ACT_RECORD(id, name, ...) [ACT_##id] = {#name, true},
+#define ACT_PROBE(id, name, ...)  [ACT_##id] = {#name, false},
+#include "dif/acts.def"
+	/* clang-format on */
 };
 
-static const char *const aggfunc_names[] = {
-	[AGGFUNC_COUNT] = "count",
-	[AGGFUNC_SUM] = "sum",
-	[AGGFUNC_MIN] = "min",
-	[AGGFUNC_MAX] = "max",
-	[AGGFUNC_AVG] = "avg",
-	[AGGFUNC_STDDEV] = "stddev",
-	[AGGFUNC_QUANTIZE] = "quantize",
-	[AGGFUNC_LQUANTIZE] = "lquantize",
-	[AGGFUNC_LLQUANTIZE] = "llquantize",
+static const struct {
+	const char *name;
+	uint32_t words;
+} aggfuncs[] = {
+#define AGGFUNC(id, name, proto, words, ...) [AGGFUNC_##id] = {#name, words},
+#include "dif/aggfuncs.def"
 };
 
 static const char *const datum_names[] = {
@@ -67,7 +41,12 @@ bool act_is_recording(enum act_kind kind)
 
 const char *aggfunc_name(enum aggfunc func)
 {
-	return aggfunc_names[func];
+	return aggfuncs[func].name;
+}
+
+uint32_t aggfunc_words(enum aggfunc func)
+{
+	return aggfuncs[func].words;
 }
 
 static void print_difo(const char *what, const struct difo *d, struct strbuf *out)
@@ -111,7 +90,7 @@ static void print_act(const struct prog_act *act, uint32_t index, struct strbuf 
 		strbuf_addf(out, " to %u", act->target);
 	if (act->agg) {
 		print_agg_use(act->agg, out);
-		strbuf_addf(out, " = %s", aggfunc_names[act->agg->func]);
+		strbuf_addf(out, " = %s", aggfunc_name(act->agg->func));
 	}
 	for (uint32_t i = 0; i < act->naggs; i++)
 		print_agg_use(act->aggs[i], out);
@@ -178,7 +157,7 @@ void prog_aggs_print(const struct prog_aggs *aggs, struct strbuf *out)
 		const struct prog_agg *a = aggs->aggs[i];
 
 		strbuf_addf(out, "aggregation %u @%s = %s %lld %lld %lld %lld", a->id, a->name,
-			    aggfunc_names[a->func], (long long)a->param[0], (long long)a->param[1],
+			    aggfunc_name(a->func), (long long)a->param[0], (long long)a->param[1],
 			    (long long)a->param[2], (long long)a->param[3]);
 		for (uint32_t k = 0; k < a->nkeys; k++) {
 			strbuf_addf(out, "%s%s ", k ? ", " : " key ", datum_names[a->key_kinds[k]]);

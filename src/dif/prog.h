@@ -41,15 +41,8 @@ struct prog_vars {
 /* ---- aggregations of a session ----------------------------------------------------------------- */
 
 enum aggfunc {
-	AGGFUNC_COUNT,
-	AGGFUNC_SUM,
-	AGGFUNC_MIN,
-	AGGFUNC_MAX,
-	AGGFUNC_AVG,
-	AGGFUNC_STDDEV,
-	AGGFUNC_QUANTIZE,
-	AGGFUNC_LQUANTIZE,
-	AGGFUNC_LLQUANTIZE,
+#define AGGFUNC(id, ...) AGGFUNC_##id,
+#include "dif/aggfuncs.def"
 };
 
 /* What a tuple element or recorded datum is to the consumer. */
@@ -92,6 +85,9 @@ struct prog_aggs {
 	uint32_t len;
 };
 
+const char *aggfunc_name(enum aggfunc func); /* as written in D */
+uint32_t aggfunc_words(enum aggfunc func);   /* of 64 bits that a value has; 0: a histogram */
+
 /* ---- formats (printf, printa, system, freopen) -------------------------------------------------- */
 
 enum conv_flag {
@@ -123,37 +119,24 @@ struct prog_fmt {
 
 /* ---- actions ----------------------------------------------------------------------------------- */
 
+/*
+ * Arguments of the kinds that take some:
+ *
+ *     ACT_EXPR, ACT_RAISE, ACT_CHILL, ACT_EXIT, ACT_TRACE, ACT_PRINT, ACT_STACK, ACT_USTACK, ACT_SYM,
+ *     ACT_SPECULATE, ACT_COMMIT, ACT_DISCARD, ACT_NORMALIZE     one value
+ *     ACT_BRZ        the condition: 0 leads to action `target`, as if/else does
+ *     ACT_AGG        keys, then the value and the increment if the function has them
+ *     ACT_TRUNC      how many elements stay, if given
+ *     ACT_TRACEMEM   the memory, then how much of it is shown, if given
+ *     ACT_PCAP       as enum pcap_arg counts
+ *     ACT_SETOPT     name, value if given: strings
+ *     ACT_PRINTF, ACT_SYSTEM, ACT_FREOPEN     one per conversion, and per '*'
+ */
 enum act_kind {
-	/* no record */
-	ACT_EXPR,  /* args[0]: evaluated for its effect */
-	ACT_AGG,   /* agg: args = keys..., then the value and increment if the function has them */
-	ACT_BRZ,   /* args[0]; to action `target` when it is zero: if/else */
-	ACT_JMP,   /* to action `target` */
-	ACT_RAISE, /* args[0] */
-	ACT_STOP,
-	ACT_CHILL, /* args[0]: ns */
-	ACT_SPECULATE, /* args[0]: this clause's record belongs to that speculation */
-	ACT_COMMIT,    /* args[0] */
-	ACT_DISCARD,   /* args[0] */
-	/* recorded */
-	ACT_TRACE,    /* args[0] */
-	ACT_TRACEMEM, /* args[0] = address, param[0] = size, args[1] = dynamic size if given */
-	ACT_PCAP,     /* args as enum pcap_arg counts, param[0] = most bytes to record */
-	ACT_PRINT,    /* args[0]; shape */
-	ACT_PRINTF,   /* fmt; args = one per conversion (and per '*') */
-	ACT_PRINTA,   /* fmt or NULL; aggs */
-	ACT_EXIT,     /* args[0] */
-	ACT_CLEAR,    /* aggs[0] */
-	ACT_TRUNC,    /* aggs[0], args[0] if given */
-	ACT_NORMALIZE,	 /* aggs[0], args[0] */
-	ACT_DENORMALIZE, /* aggs[0] */
-	ACT_SYSTEM,   /* fmt, args */
-	ACT_FREOPEN,  /* fmt, args */
-	ACT_FTRUNCATE,
-	ACT_SETOPT,   /* args[0], args[1] if given: strings */
-	ACT_STACK,    /* param[0] = frames */
-	ACT_USTACK,   /* param[0] = frames, param[1] = strsize */
-	ACT_SYM,      /* args[0]; arg_kinds[0] says which of sym, mod, usym, umod, uaddr */
+#define ACT_INNER(id, ...)  ACT_##id,
+#define ACT_RECORD(id, ...) ACT_##id,
+#define ACT_PROBE(id, ...)  ACT_##id,
+#include "dif/acts.def"
 };
 
 /* Arguments of ACT_PCAP: what is read at DATA is LINEAR bytes, or param[0] when that is less. */
@@ -209,7 +192,6 @@ struct prog {
 
 /* ---- text: golden tests, -xdump --------------------------------------------------------------------- */
 
-const char *aggfunc_name(enum aggfunc func); /* as written in D */
 /* Clauses, their actions and DIFOs; no addresses, so that equal programs give equal text. */
 void prog_print(const struct prog *prog, struct strbuf *out);
 void prog_vars_print(const struct prog_vars *vars, struct strbuf *out);

@@ -315,26 +315,8 @@ static struct err *act_ftruncate(struct printer *p, const struct prog_act *act,
 /* ---- table --------------------------------------------------------------------------------- */
 
 static act_func *const act_funcs[] = {
-	/* clang-format off */
-	[ACT_TRACE]       = act_trace,
-	[ACT_TRACEMEM]    = act_tracemem,
-	[ACT_PCAP]        = act_pcap,
-	[ACT_PRINT]       = act_print,
-	[ACT_PRINTF]      = act_printf,
-	[ACT_PRINTA]      = act_printa,
-	[ACT_EXIT]        = act_exit,
-	[ACT_CLEAR]       = act_clear,
-	[ACT_TRUNC]       = act_trunc,
-	[ACT_NORMALIZE]   = act_normalize,
-	[ACT_DENORMALIZE] = act_denormalize,
-	[ACT_SYSTEM]      = act_system,
-	[ACT_FREOPEN]     = act_freopen,
-	[ACT_FTRUNCATE]   = act_ftruncate,
-	[ACT_SETOPT]      = act_setopt,
-	[ACT_STACK]       = act_trace,
-	[ACT_USTACK]      = act_trace,
-	[ACT_SYM]         = act_trace,
-	/* clang-format on */
+#define ACT_RECORD(id, name, proto, flags, check, datum, shown_by, ...) [ACT_##id] = act_##shown_by,
+#include "dif/acts.def"
 };
 
 struct err *print_act(struct printer *p, const struct prog_act *act, const struct act_layout *al,

@@ -143,7 +143,7 @@ static int64_t host_word(const struct prog_agg *agg, uint32_t k, int64_t incr)
 		max = MAX(max, v);
 		squares = (__int128)((unsigned __int128)squares +
 				     (unsigned __int128)((__int128)v * v));
-		if (agg->func >= AGGFUNC_QUANTIZE && host_bucket(agg, v) == k)
+		if (!aggfunc_words(agg->func) && host_bucket(agg, v) == k)
 			bucket += incr;
 	}
 	switch (agg->func) {
@@ -208,7 +208,7 @@ static void test_aggs(bool can_nest)
 	int prog;
 
 	for (uint32_t i = 0; i < ARRAY_LEN(cases) * 2; i++) {
-		bool has_key = i % 2, is_hist = cases[i / 2].func >= AGGFUNC_QUANTIZE;
+		bool has_key = i % 2, is_hist = !aggfunc_words(cases[i / 2].func);
 		struct prog_agg *agg = gx_agg(x, cases[i / 2].func, has_key);
 		struct prog_clause *c = gx_clause(x, 1);
 		struct prog_act *act = gx_act(x, c, ACT_AGG, NULL, DATUM_INT);
