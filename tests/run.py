@@ -183,7 +183,7 @@ def test_e2e(name, script, opts):
             if "trigger" in d:
                 argv += ["-c", os.path.join(env["TRIGGER"], d["trigger"])]
             argv += ["-s", os.path.relpath(script, ROOT)] + d.get("args", "").split()
-        code, out, err = run(argv, int(d.get("timeout", 180)), cwd=ROOT, env=env)
+        code, out, err = run(argv, max(int(d.get("timeout", 0)), 600), cwd=ROOT, env=env)
     if script.endswith(".sh") and code == 67:
         return Result(name, "skip", "  " + (out + err).strip().replace("\n", "\n  ") + "\n", count=(0, 0, 1))
     err = "".join(l for l in err.splitlines(True) if not re.match(r"dtrace: (script|description) '.*' matched \d+ probe", l))

@@ -14,7 +14,7 @@ import concurrent.futures, html, os, re, signal, subprocess, sys, tempfile, time
 
 DTRACE, TRIGGER, TMP = (os.environ[n] for n in ("DTRACE", "TRIGGER", "TMP"))
 TRACED = (0.3, 1.5, 8)  # seconds of tracing until a command is told to end: each is tried when the one before was too short
-STARTS = 120  # seconds that a busy machine may need until it traces
+STARTS = 300  # seconds that a busy machine may need until it traces, or until the program of -c has ended
 
 
 class Block:
@@ -133,7 +133,8 @@ def check_sh(b, tmp, traced):
 
 def check(b):
     """Nothing, or what is wrong also when there was much time."""
-    for traced in TRACED:
+    ends = "$target" in b.text  # with its process, however long probes took to be placed
+    for traced in (None,) if ends else TRACED:
         with tempfile.TemporaryDirectory(dir=TMP) as tmp:
             bad = {"d": check_d, "sh": check_sh}[b.lang](b, tmp, traced)
         if not bad or "run" not in b.words:
