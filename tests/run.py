@@ -202,7 +202,7 @@ def test_e2e(name, script, opts):
     return Result(name, "fail" if detail else "pass", detail)
 
 
-ROOMS = [["base"], ["dif", "dof", "sym", "proc"], ["usdt"], ["bpf"], ["d"], ["probe"], ["provider"], ["agg"], ["print"],
+ROOMS = [["base"], ["dif", "dof", "sym", "proc"], ["usdt"], ["d"], ["probe"], ["bpf"], ["provider"], ["agg"], ["print"],
          ["session"], ["cmd"]]
 
 

@@ -23,16 +23,6 @@
 #define MAX_COMPARED 4 /* so few keys of one probe are compared, not looked up */
 #define CLAUSE_NONE  UINT32_MAX
 
-enum bpf_prog_type entry_prog_type(enum entry_kind kind)
-{
-	return entry_kinds[kind].prog_type;
-}
-
-uint32_t entry_attach_type(enum entry_kind kind)
-{
-	return kind == ENTRY_UPROBE && feat_has(FEAT_UPROBE_MULTI) ? ATTACH_UPROBE_MULTI : 0;
-}
-
 /* ---- probe -> dispatch element -------------------------------------------------------------- */
 
 static void find_probe(struct entry *en)
@@ -59,7 +49,7 @@ static void check_process(struct entry *en)
 	struct emitter *e = &en->g->e;
 	uint32_t any = em_label(e);
 
-	if (!en->ops->has_tgid)
+	if (!en->ops->traits.is_in_process)
 		return;
 	em_helper(e, BPF_FUNC_get_current_pid_tgid);
 	em_alu_imm(e, BPF_RSH, R0, 32);
@@ -92,7 +82,7 @@ static void load_mach(struct entry *en)
 	em_helper(e, BPF_FUNC_map_lookup_elem);
 	em_jmp_imm(e, BPF_JEQ, R0, 0, en->quit);
 	em_mov(e, R9, R0);
-	if (en->ops->is_preemptible) {
+	if (en->ops->traits.is_preemptible) {
 		em_imm(e, R1, 1);
 		em_xchg32(e, R9, offsetof(struct rt_mach, busy), R1);
 	} else {
@@ -166,7 +156,7 @@ static void claim(struct entry *en)
 	em_jmp_imm(e, BPF_JNE, R1, 0,
 		   gen_cold(en->g, (struct cold){.emit = emit_next_levels, .arg = en}));
 	em_here(e, en->claimed);
-	if (!en->ops->is_preemptible)
+	if (!en->ops->traits.is_preemptible)
 		em_store_imm(e, 4, R9, offsetof(struct rt_mach, busy), 1);
 	gen_mach_load(en->g, 4, R1, offsetof(struct rt_mach, ready));
 	em_jmp_imm(e, BPF_JEQ, R1, 0,
@@ -218,19 +208,19 @@ static void fill_identity(struct entry *en)
 }
 
 /* For walks: at the first and last instructions of a function the return address is on top of the stack. */
-static void fill_place(struct entry *en)
+static void fill_spot(struct entry *en)
 {
 	struct gen *g = en->g;
 
 	if (!g->needs.ctx || !g->env->unwinds)
 		return;
-	if (g->u->kind != ENTRY_UPROBE)
+	if (!en->ops->traits.is_in_process)
 		mach_set(g, offsetof(struct rt_mach, place), UPROBE_INSN);
 	else if (en->has_one_probe)
-		mach_set(g, offsetof(struct rt_mach, place), g->u->probes[0].place);
+		mach_set(g, offsetof(struct rt_mach, place), g->u->probes[0].spot);
 	else
 		dispatch_copy(g, offsetof(struct rt_mach, place),
-			      offsetof(struct rt_dispatch, place));
+			      offsetof(struct rt_dispatch, spot));
 }
 
 /* strtok() has nothing to go on with. */
@@ -381,7 +371,7 @@ static void gen_group(struct gen *g, const struct unit_clause *ucs, uint32_t fro
 	if (g->is_cut) {
 		f->id = gen_part_id(g, 0);
 		f->name = "part";
-		g->depth += entry_kinds[g->u->kind].is_on_stack;
+		g->depth += place_table[g->u->place.kind].is_on_stack;
 	}
 	gen_func_frame(g);
 	if (end > from + 1)
@@ -454,7 +444,7 @@ static void gen_entry(struct entry *en)
 	claim(en);
 	gen_vtime_begin(g);
 	fill_identity(en);
-	fill_place(en);
+	fill_spot(en);
 	reset_mach(en);
 	en->ops->args(en);
 	if (en->group_ends.len)
@@ -627,10 +617,10 @@ static bool is_same_probe(const struct unit *u, const struct unit_probe *a,
 static void look_at_probes(struct entry *en)
 {
 	const struct unit *u = en->g->u;
-	bool is_sys = entry_is_sys(u->kind);
+	bool is_sys = en->ops->traits.is_syscall;
 
 	/* probes of processes are taken out of the table: unit_drop_process() */
-	en->has_one_probe = u->nprobes > 0 && u->nprobes <= MAX_COMPARED && !en->ops->has_tgid;
+	en->has_one_probe = u->nprobes > 0 && u->nprobes <= MAX_COMPARED && !en->ops->traits.is_in_process;
 	for (uint32_t w = 0; w < u->nwords; w++)
 		en->always[w] = UINT64_MAX;
 	for (uint32_t i = 0; i < u->nprobes; i++) {
@@ -642,7 +632,7 @@ static void look_at_probes(struct entry *en)
 		for (uint32_t w = 0; w < u->nwords; w++)
 			en->always[w] &= u->probes[i].mask[w];
 	}
-	en->keeps_key = en->has_compat || u->kind == ENTRY_SYS_ENTER_VIEW;
+	en->keeps_key = en->has_compat || en->ops->has_key_late;
 }
 
 /* Whether clause i still fits into a group with those from on, of a large unit. */
@@ -712,7 +702,7 @@ static const char *ctx_type(enum bpf_prog_type type)
 
 static void gen_unit(struct gen *g)
 {
-	struct entry en = {.g = g, .ops = &entry_kinds[g->u->kind]};
+	struct entry en = {.g = g, .ops = &place_table[g->u->place.kind]};
 
 	find_needs(g);
 	lookups_count(g);

@@ -1,5 +1,5 @@
 /*
- * Entry functions: what entry.c shares with the kinds of attach points (entry_kinds.c).
+ * Entry functions: what entry.c shares with the kinds of places (places.c).
  *
  * Registers in the entry: r6 context, r7 the task or its registers (system calls), r8 the key and then
  * the dispatch element, r9 the machine state.
@@ -12,8 +12,12 @@
 
 struct entry;
 
-/* One row a kind of attach point. */
-struct entry_kind_ops {
+struct attachments;
+struct attach_opts;
+
+/* One row a kind of place. */
+struct place_ops {
+	struct place_traits traits;
 	enum bpf_prog_type prog_type;
 	void (*key)(struct entry *en); /* r8 = key, or to quit */
 	void (*args)(struct entry *en);
@@ -21,13 +25,15 @@ struct entry_kind_ops {
 	bool fills_err;
 	/* The kernel stack begins in this program, not where the probe fired. */
 	bool is_on_stack;
-	bool has_tgid;	     /* a probe may be of one process only */
-	bool is_preemptible; /* another task of the same CPU may come in between */
+	bool has_key_late;   /* args() looks at the key at FRAME_VAL */
+	/* Hangs a loaded unit on its place; NULL: nothing is to be done, or its provider does it. */
+	struct err *(*attach)(const struct unit *u, int prog_fd, const struct attach_opts *opts,
+			      struct attachments *ret);
 };
 
 struct entry {
 	struct gen *g;
-	const struct entry_kind_ops *ops;
+	const struct place_ops *ops;
 	uint32_t quit;	    /* label: nothing is claimed */
 	uint32_t selected;  /* label: r8 is one of the few keys */
 	bool has_one_probe; /* all keys stand for one probe with one mask */
@@ -38,9 +44,9 @@ struct entry {
 	VEC(uint32_t) group_ends; /* clause indexes; none: the clauses are part of the entry */
 };
 
-extern const struct entry_kind_ops entry_kinds[ENTRY_NKINDS];
+extern const struct place_ops place_table[PLACE_NKINDS];
 
-/* entry_kinds.c: bit n: a clause reads argN and the kind fills it. */
+/* places.c: bit n: a clause reads argN and the kind fills it. */
 uint32_t sys_args_used(const struct entry *en);
 /* r7 = task; then r7 = its registers at the boundary to user mode. */
 void sys_load_regs(struct entry *en);

@@ -50,7 +50,7 @@ static void emit_variant(struct gen *g, const struct cold *c)
 	bool is_compat = p->key & RT_SYS_COMPAT;
 	struct emitter *e = &g->e;
 
-	if (split->is_clone && g->u->kind == ENTRY_SYS_EXIT_VIEW)
+	if (split->is_clone && place_table[g->u->place.kind].fills_err)
 		emit_thread_variant(g, c);
 	em_load(e, 8, R3, R6, 0);
 	em_alu_imm(e, BPF_ADD, R3, (int32_t)arg_offs(is_compat)[split->arg]);

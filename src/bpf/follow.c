@@ -292,11 +292,11 @@ static void emit_born(insn_vec *v, const struct follow *f)
 }
 
 /* v: its code, which is freed. */
-static struct err *prog_load(insn_vec *v, enum entry_kind kind, int *ret_fd)
+static struct err *prog_load(insn_vec *v, enum place_kind kind, int *ret_fd)
 {
 	union bpf_attr attr = {
-		.prog_type = entry_prog_type(kind),
-		.expected_attach_type = entry_attach_type(kind),
+		.prog_type = place_prog_type(kind),
+		.expected_attach_type = place_attach_type(kind),
 		.license = (uint64_t)(uintptr_t) "Dual MIT/GPL",
 		.prog_name = "fathom_follow",
 	};
@@ -320,7 +320,7 @@ static struct err *follow_execs(struct follow *f)
 	struct err *e;
 
 	emit_code_change(&v, f, FOLLOW_EXEC);
-	e = prog_load(&v, ENTRY_SYS_ENTER, &f->exec_fd);
+	e = prog_load(&v, PLACE_SYS_ENTER, &f->exec_fd);
 	return e ? e : attach_raw_tracepoint(f->exec_fd, "sched_process_exec", &f->exec_link);
 }
 
@@ -334,9 +334,9 @@ struct err *follow_forks(struct follow *f)
 		return e;
 	emit_fork(&fork, f, tgid_off);
 	emit_born(&born, f);
-	e = prog_load(&fork, ENTRY_SYS_ENTER, &f->fork_fd);
+	e = prog_load(&fork, PLACE_SYS_ENTER, &f->fork_fd);
 	if (!e)
-		e = prog_load(&born, ENTRY_SYS_EXIT, &f->born_fd);
+		e = prog_load(&born, PLACE_SYS_EXIT, &f->born_fd);
 	else
 		vec_deinit(&born);
 	if (!e)
@@ -351,7 +351,7 @@ static struct err *load_linker(struct follow *f)
 	if (f->linker_fd >= 0)
 		return NULL;
 	emit_code_change(&v, f, FOLLOW_MAPPED);
-	return prog_load(&v, ENTRY_UPROBE, &f->linker_fd);
+	return prog_load(&v, PLACE_UPROBE, &f->linker_fd);
 }
 
 struct err *follow_linker(struct follow *f, struct keeper *k, pid_t pid, int file_fd, uint64_t off, int64_t state)

@@ -46,7 +46,7 @@ static struct err *dispatch_fill(const struct unit *u, int fd)
 					  .probe_idx = pr->probe_idx,
 					  .names = {pr->prov, pr->mod, pr->func, pr->name},
 					  .tgid = pr->tgid,
-					  .place = pr->place};
+					  .spot = pr->spot};
 		memcpy(d->mask, pr->mask, u->nwords * sizeof(uint64_t));
 	}
 	return dispatch_set(u, fd, keys, values, u->nprobes);
@@ -200,8 +200,8 @@ static struct err *verdict_error(const struct verdict *v, const struct unit *u,
 static union bpf_attr load_attr(const struct unit *u, const struct linked *l)
 {
 	union bpf_attr attr = {
-		.prog_type = entry_prog_type(u->kind),
-		.expected_attach_type = entry_attach_type(u->kind),
+		.prog_type = place_prog_type(u->place.kind),
+		.expected_attach_type = place_attach_type(u->place.kind),
 		.insns = (uint64_t)(uintptr_t)l->insns.data,
 		.insn_cnt = l->insns.len,
 		.license = (uint64_t)(uintptr_t)LICENSE,

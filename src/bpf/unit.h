@@ -1,62 +1,15 @@
 /*
- * A unit: one BPF program that serves many probes of one kind of attach point.
+ * A unit: one BPF program that serves all probes of one place.
  *
  * The entry function finds the probe from data (system call number, attach cookie), claims a machine
  * state, fills the arguments its clauses use, and runs those of its clauses that are enabled on the
  * probe, in program order. bpf_gen_unit() makes its code, link.h and load.h bring it into the kernel.
- *
- * To add an entry kind: 1. the enum; 2. a row in the table of entry.c (program type, how the key is
- * found, how arguments are filled); 3. a provider that uses it.
  */
 #pragma once
 
 #include "bpf/code.h"
 #include "bpf/layout.h"
-
-enum entry_kind {
-	ENTRY_TEST_RUN,	 /* BEGIN, END: raw tracepoint type, run by BPF_PROG_TEST_RUN; key = ctx args[0] */
-	ENTRY_SYS_ENTER, /* raw tracepoint sys_enter; key = number, + RT_SYS_COMPAT for 32-bit tasks */
-	ENTRY_SYS_EXIT,	 /* raw tracepoint sys_exit; arg0 = arg1 = result or -1, errno */
-	ENTRY_PERF,	 /* perf event with a cookie: key = cookie; arg0/arg1 = kernel/user PC */
-	ENTRY_SYS_ENTER_VIEW, /* as ENTRY_SYS_ENTER; key, arguments: struct sys_view */
-	ENTRY_SYS_EXIT_VIEW,  /* as ENTRY_SYS_EXIT; key: struct sys_view */
-	ENTRY_SYS_EXIT_RAW,   /* as ENTRY_SYS_EXIT; arg0 = arg1 = result as the kernel has it */
-	ENTRY_UPROBE,	 /* uprobes with cookies: UPROBE_COOKIE(key, offset) */
-	ENTRY_NKINDS
-};
-
-#define RT_SYS_MAX     1024 /* keys of native system calls are below this */
-#define RT_SYS_COMPAT  RT_SYS_MAX
-#define RT_SYS_VARIANT 2048 /* variant n of a call has n times this in its key */
-
-static inline bool entry_is_sys(enum entry_kind kind)
-{
-	return kind == ENTRY_SYS_ENTER || kind == ENTRY_SYS_EXIT || kind == ENTRY_SYS_ENTER_VIEW ||
-	       kind == ENTRY_SYS_EXIT_VIEW || kind == ENTRY_SYS_EXIT_RAW;
-}
-
-/* Which variant a call is: the place, from 1, of the first mask that its flags meet, or 0. */
-struct sys_split {
-	uint8_t arg;  /* the argument that holds the flags ... */
-	bool is_user; /* ... or points to 8 bytes with them */
-	/* clone(): a new thread returns in variant 1. What its flags were read from may be gone then. */
-	bool is_clone;
-	uint32_t masks[2];
-};
-
-enum sys_arg_kind { SYS_ARG_NONE, SYS_ARG_REG, SYS_ARG_CONST, SYS_ARG_USER };
-
-/* Nothing (0); the call's argument arg; value; or 8 bytes of user memory at argument arg + value. */
-struct sys_arg {
-	uint8_t kind, arg;
-	uint16_t value;
-};
-
-/* A system call, or one variant of it, seen with other arguments. */
-struct sys_view {
-	const struct sys_split *split; /* NULL = the call has one variant, 0 */
-	struct sys_arg args[6];
-};
+#include "probe/place.h"
 
 /* Bits 0-31 key, 32-62 offset of the instruction, 63: it is a jump, the function has no value yet. */
 #define UPROBE_COOKIE(key, offset, is_tail) \
@@ -67,7 +20,7 @@ struct rt_dispatch {
 	u32 probe, probe_idx;
 	u32 names[4]; /* string table offsets of the probe's names */
 	u32 tgid;     /* the one process it fires in, 0 = all */
-	u32 place;    /* enum uprobe_place */
+	u32 spot;     /* enum uprobe_place */
 	u64 mask[]; /* bit i: clause i of the unit runs; unit.nwords words */
 };
 
@@ -84,7 +37,8 @@ struct unit_probe {
 	uint32_t probe, probe_idx;
 	uint32_t prov, mod, func, name; /* string table offsets: probeprov and so on */
 	uint32_t tgid;		/* the one process it fires in, 0 = all */
-	enum uprobe_place place; /* of ENTRY_UPROBE */
+	enum uprobe_place spot; /* of PLACE_UPROBE */
+	const struct place_timer *timer; /* of PLACE_TIMER */
 	uint64_t *mask;
 };
 
@@ -96,7 +50,7 @@ struct kfields {
 
 struct unit {
 	const char *name; /* of the BPF program, at most 15 characters */
-	enum entry_kind kind;
+	struct place place;
 	bool can_nest;	/* another unit of the session shares its aggregations and may interrupt it */
 	bool is_begin_end; /* runs whatever control.state is */
 	struct unit_clause *clauses;
@@ -121,9 +75,9 @@ struct gen_env {
 	uint32_t shuffle;  /* tests: not 0 chooses registers at random and spills often */
 };
 
-/* Entry program type and expected context, for load.h. */
-enum bpf_prog_type entry_prog_type(enum entry_kind kind);
-uint32_t entry_attach_type(enum entry_kind kind);
+/* places.c: type of a program for a kind of place, and its expected way of attaching, for load.c. */
+enum bpf_prog_type place_prog_type(enum place_kind kind);
+uint32_t place_attach_type(enum place_kind kind);
 
 /* Which builtin variables and argN the unit's clauses read: decides what the entry fills. */
 MUST_CHECK struct err *bpf_gen_unit(const struct unit *u, const struct gen_env *env,

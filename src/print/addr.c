@@ -4,7 +4,7 @@
 #include "sym/sym.h"
 
 /* An address in pid (0 = the kernel). */
-struct place {
+struct position {
 	uint64_t pid, addr;
 	bool is_return;	      /* a call returns to it */
 	bool is_handler_call; /* what a signal handler returns to; C libraries often have no name for it */
@@ -46,7 +46,7 @@ static void raw_text(struct printer *p, struct out *o, uint64_t pid, uint64_t ad
 }
 
 /* " at FILE:LINE"; false: it is not known. */
-static bool line_text(struct printer *p, struct out *o, const struct place *at)
+static bool line_text(struct printer *p, struct out *o, const struct position *at)
 {
 	CLEANUP(free) char *file = NULL;
 	struct sym_line line;
@@ -68,7 +68,7 @@ static void offset_text(struct out *o, const struct sym_name *n)
 	}
 }
 
-static void name_text(struct out *o, const struct place *at, const struct sym_name *n,
+static void name_text(struct out *o, const struct position *at, const struct sym_name *n,
 		      enum addr_form form)
 {
 	out_adds(o, n->object);
@@ -93,13 +93,13 @@ static bool is_merged(enum addr_form form)
 	return form == ADDR_FUNC || form == ADDR_LINE;
 }
 
-static bool place_find(struct printer *p, const struct place *at, struct sym_name *ret)
+static bool place_find(struct printer *p, const struct position *at, struct sym_name *ret)
 {
 	return p->syms && (at->is_return ? syms_find_caller(p->syms, at->pid, at->addr, ret)
 					 : syms_find(p->syms, at->pid, at->addr, ret));
 }
 
-static void place_text(struct printer *p, struct out *o, const struct place *at,
+static void place_text(struct printer *p, struct out *o, const struct position *at,
 		       enum addr_form form)
 {
 	struct sym_name n;
@@ -122,7 +122,7 @@ static void place_text(struct printer *p, struct out *o, const struct place *at,
 
 void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form)
 {
-	const struct place at = {.pid = pid, .addr = addr};
+	const struct position at = {.pid = pid, .addr = addr};
 
 	place_text(p, o, &at, form);
 }
@@ -153,9 +153,9 @@ static bool is_cut(uint64_t pid, uint64_t word)
 
 /* Frame i. A function that an interrupt stopped stands behind one that begins with "asm_" (Linux
  * arch/x86/include/asm/idtentry.h). */
-static struct place kframe_place(struct printer *p, const char *pcs, uint32_t i, bool is_traced)
+static struct position kframe_place(struct printer *p, const char *pcs, uint32_t i, bool is_traced)
 {
-	struct place at = {.addr = word_at(pcs, i), .is_return = i > 0 || is_traced};
+	struct position at = {.addr = word_at(pcs, i), .is_return = i > 0 || is_traced};
 	struct sym_name n;
 
 	if (i > 0 && p->syms && syms_find_caller(p->syms, 0, word_at(pcs, i - 1), &n))
@@ -164,12 +164,12 @@ static struct place kframe_place(struct printer *p, const char *pcs, uint32_t i,
 }
 
 /* What a handler returns to, and what was interrupted, are both exact. */
-static struct place uframe_place(uint64_t pid, const char *pcs, uint32_t i, uint32_t n)
+static struct position uframe_place(uint64_t pid, const char *pcs, uint32_t i, uint32_t n)
 {
 	uint64_t pc = word_at(pcs, i), next = i + 1 < n ? word_at(pcs, i + 1) : 0;
 	bool is_exact = pc & RT_USTACK_EXACT;
 
-	return (struct place){
+	return (struct position){
 		.pid = pid,
 		.addr = pc & ~RT_USTACK_EXACT,
 		.is_return = i > 0 && !is_exact,
@@ -203,7 +203,7 @@ void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32
 	}
 	out_addc(o, '\n');
 	for (uint32_t i = 0; i < n && word_at(pcs, i) != 0; i++) {
-		struct place at = pid ? uframe_place(pid, pcs, i, n)
+		struct position at = pid ? uframe_place(pid, pcs, i, n)
 				      : kframe_place(p, pcs, i, d->is_traced);
 
 		out_pad(o, ' ', indent);

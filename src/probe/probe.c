@@ -6,7 +6,6 @@
  * compiler, the enabling and the listing ask the same question several times.
  */
 #include "base/hashmap.h"
-#include "bpf/keeper.h"
 #include "dtrace.h"
 #include "probe/probe.h"
 #include "sym/demangle.h"
@@ -571,40 +570,4 @@ const char *probe_desc_text(struct arena *a, const struct probe_desc *desc)
 	if (desc->id)
 		return arena_printf(a, "%u", desc->id);
 	return arena_printf(a, "%s:%s:%s:%s", desc->prov, desc->mod, desc->func, desc->name);
-}
-
-/* ---- attachments ---------------------------------------------------------------------------- */
-
-void attachments_add(struct attachments *a, int fd)
-{
-	if (a->nfds == a->cap) {
-		a->cap = a->cap ? a->cap * 2 : 8;
-		a->fds = xrealloc(a->fds, a->cap * sizeof(*a->fds));
-	}
-	a->fds[a->nfds++] = fd;
-}
-
-struct err *attachments_keeper(struct attachments *a, struct keeper **ret)
-{
-	struct err *e = a->keeper ? NULL : keeper_create(&a->keeper);
-
-	if (e)
-		return e;
-	*ret = a->keeper;
-	return NULL;
-}
-
-void attachments_close_fast(struct attachments *a)
-{
-	for (uint32_t i = 0; i < a->nfds; i++)
-		(void)close(a->fds[i]); /* nothing can be done about a failing close of a link */
-	a->nfds = 0;
-}
-
-void attachments_close(struct attachments *a)
-{
-	attachments_close_fast(a);
-	keeper_destroy(a->keeper);
-	free(a->fds);
-	*a = (struct attachments){0};
 }

@@ -17,21 +17,22 @@
  */
 #pragma once
 
-#include <signal.h>
+#include <sys/types.h>
 
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
-#include "bpf/unit.h"
 #include "d/argtext.h"
 #include "d/ident.h" /* struct attr */
 #include "d/types.h"
 #include "dif/prog.h"
+#include "probe/place.h"
 
 struct provider;
 struct probes;
 struct probe_list;
-struct attach_opts;
+struct attach_opts; /* bpf/attach.h */
+struct attachments;
 
 struct probe {
 	uint32_t id;
@@ -40,32 +41,20 @@ struct probe {
 	uint64_t data; /* the provider's own: system call number, period, ... */
 };
 
-/* One place a probe hangs on: which unit serves it and under which key. A probe may have several. */
+/* One place a probe hangs on, and the key that says there which probe it is. A probe may have several. */
 struct probe_point {
-	enum entry_kind kind;
+	struct place place;
 	uint32_t key;
 	const struct sys_view *view; /* of the kinds that have one */
-	/* of ENTRY_UPROBE */
+	const struct place_timer *timer; /* of PLACE_TIMER */
+	/* of PLACE_UPROBE */
 	uint32_t tgid;
-	enum uprobe_place place;
+	uint32_t spot; /* enum uprobe_place: what of the function it is */
 };
-
 
 struct probe_list {
 	VEC(struct probe *) probes;
 };
-
-/* What attach() made: closing the descriptors, in order, takes everything off, and what the keeper has. */
-struct attachments {
-	int *fds;
-	uint32_t nfds, cap;
-	struct keeper *keeper; /* of uprobes (bpf/keeper.h); NULL = there are none */
-};
-void attachments_add(struct attachments *a, int fd); /* takes the descriptor */
-MUST_CHECK struct err *attachments_keeper(struct attachments *a, struct keeper **ret); /* makes one if need be */
-/* Takes off what costs no time: all but the uprobes (providers.md 1.2). */
-void attachments_close_fast(struct attachments *a);
-void attachments_close(struct attachments *a);
 
 struct provider {
 	const char *name;
@@ -105,20 +94,12 @@ struct provider {
 	const char *(*arg_refused)(struct probes *ps, const struct probe *pr, uint32_t raw);
 	/* Places; ret has room for PROBE_MAX_POINTS. Returns how many. */
 	uint32_t (*points)(const struct probe *pr, struct probe_point *ret);
-	/* Hangs the loaded unit on the places of the given probes (those of one entry kind). */
-	struct err *(*attach)(const struct provider *pv, enum entry_kind kind, int prog_fd,
-			      struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
-			      struct attachments *ret);
+	/* Of places in processes, which only the provider finds: hangs a loaded program on those of the probes. */
+	struct err *(*attach)(const struct provider *pv, int prog_fd, struct probe *const *probes, uint32_t n,
+			      const struct attach_opts *opts, struct attachments *ret);
 };
 #define PROBE_MAX_POINTS 4
 #define PROBE_ID_DYNAMIC 1001
-
-struct attach_opts {
-	int cpu; /* only this CPU; -1 = all */
-	uint32_t max_places; /* of the probes of processes */
-	/* Set by a signal: what is not attached yet need not be. */
-	const volatile sig_atomic_t *is_interrupted;
-};
 
 extern const struct provider *const provider_list[]; /* NULL-terminated (provider/list.c) */
 

@@ -20,16 +20,8 @@ static uint32_t dtrace_points(const struct probe *pr, struct probe_point *ret)
 {
 	if (pr->data == DTRACE_KEY_ERROR)
 		return 0;
-	ret[0] = (struct probe_point){.kind = ENTRY_TEST_RUN, .key = (uint32_t)pr->data};
+	ret[0] = (struct probe_point){.place = {.kind = PLACE_TEST_RUN}, .key = (uint32_t)pr->data};
 	return 1;
-}
-
-/* The session runs this unit itself, by BPF_PROG_TEST_RUN. */
-static struct err *dtrace_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
-				 struct probe *const *probes, uint32_t n,
-				 const struct attach_opts *opts, struct attachments *ret)
-{
-	return NULL;
 }
 
 const struct provider provider_dtrace = {
@@ -40,5 +32,4 @@ const struct provider provider_dtrace = {
 	.attr = {ATTR_STABLE, ATTR_PPU, ATTR_PPU, ATTR_STABLE, ATTR_STABLE},
 	.provide = dtrace_provide,
 	.points = dtrace_points,
-	.attach = dtrace_attach,
 };

@@ -802,10 +802,10 @@ static uint32_t pid_points(const struct probe *pr, struct probe_point *ret)
 	const struct pid_probe *pp = pid_probe(pr);
 	const struct pid_state *st = probes_state(pp->target->ps, pr->provider, sizeof(*st));
 
-	ret[0] = (struct probe_point){.kind = ENTRY_UPROBE,
+	ret[0] = (struct probe_point){.place = {.kind = PLACE_UPROBE},
 				      .key = pp->key,
 				      .tgid = st->has_children ? 0 : (uint32_t)pp->target->pid,
-				      .place = pp->place};
+				      .spot = pp->place};
 	return 1;
 }
 

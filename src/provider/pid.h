@@ -126,7 +126,7 @@ MUST_CHECK struct err *pid_collect_new(struct probes *ps, const struct probe_des
 
 /* ---- pid_attach.c ------------------------------------------------------------------------------ */
 
-struct err *pid_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
+struct err *pid_attach(const struct provider *pv, int prog_fd,
 		       struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
 		       struct attachments *ret);
 

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "bpf/keeper.h"
+#include "bpf/attach.h"
 #include "proc/code.h"
 #include "proc/insn.h"
 
@@ -301,7 +301,7 @@ static void remember(struct pid_state *st, int prog_fd, const struct pid_place *
 	vec_push(&st->placed, placed);
 }
 
-struct err *pid_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
+struct err *pid_attach(const struct provider *pv, int prog_fd,
 		       struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
 		       struct attachments *ret)
 {

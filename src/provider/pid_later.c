@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "bpf/keeper.h"
+#include "bpf/attach.h"
 #include "provider/pid.h"
 
 static struct pid_state *state_of(struct probes *ps)

@@ -4,20 +4,17 @@
  * Each probe is a cpu-clock perf event with a fixed period in ns; a frequency would make the kernel
  * adapt the period. A probe's key is its place among the profile probes of the registry.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <strings.h>
 
-#include "bpf/kernel.h"
 #include "provider/providers.h"
 
 #define MIN_PERIOD_NS 200000 /* faster requests are silently no probes */
 #define MAX_PROBES    1000
 
 struct profile_probe {
-	uint64_t period_ns;
+	struct place_timer timer;
 	uint32_t key;
-	bool is_tick;
 };
 
 struct profile_state {
@@ -90,8 +87,12 @@ static struct profile_probe *profile_probe_create(struct probes *ps, const struc
 		    !profile_period_parse(name + len, &period_ns))
 			continue;
 		pp = ARENA_NEW(probes_arena(ps), struct profile_probe);
-		*pp = (struct profile_probe){.period_ns = period_ns, .is_tick = kinds[i].is_tick};
-		pp->key = st->nprobes++;
+		*pp = (struct profile_probe){
+			.timer = {.name = arena_strdup(probes_arena(ps), name),
+				  .period_ns = period_ns,
+				  .is_single = kinds[i].is_tick},
+			.key = st->nprobes++,
+		};
 		return pp;
 	}
 	return NULL;
@@ -100,11 +101,6 @@ static struct profile_probe *profile_probe_create(struct probes *ps, const struc
 static const struct profile_probe *profile_probe(const struct probe *pr)
 {
 	return (const struct profile_probe *)(uintptr_t)pr->data;
-}
-
-uint64_t profile_period_ns(const struct probe *pr)
-{
-	return profile_probe(pr)->period_ns;
 }
 
 static struct err *profile_provide(struct probes *ps, const struct provider *pv)
@@ -152,89 +148,10 @@ static const char *profile_hint(struct probes *ps, const struct provider *pv,
 
 static uint32_t profile_points(const struct probe *pr, struct probe_point *ret)
 {
-	ret[0] = (struct probe_point){.kind = ENTRY_PERF, .key = profile_probe(pr)->key};
-	return 1;
-}
-
-/* CPUs that are online, as "0-3,5" in sysfs. An unreadable file means CPU 0 alone. */
-static void cpus_online(uint32_t **ret_cpus, uint32_t *ret_n)
-{
-	CLEANUP(file) FILE *f = fopen("/sys/devices/system/cpu/online", "re");
-	uint32_t *cpus = NULL, n = 0, cap = 0;
-	unsigned int lo, hi;
-
-	while (f && fscanf(f, "%u", &lo) == 1) {
-		if (fscanf(f, "-%u", &hi) != 1)
-			hi = lo;
-		for (unsigned int cpu = lo; cpu <= hi; cpu++) {
-			cpus = vec_grow(cpus, &cap, n + 1, sizeof(*cpus));
-			cpus[n++] = cpu;
-		}
-		if (fgetc(f) != ',')
-			break;
-	}
-	if (!n) {
-		cpus = xcalloc(1, sizeof(*cpus));
-		n = 1;
-	}
-	*ret_cpus = cpus;
-	*ret_n = n;
-}
-
-static struct err *attach_one(int prog_fd, uint32_t cpu, const struct probe *pr,
-			      struct attachments *ret)
-{
 	const struct profile_probe *pp = profile_probe(pr);
-	int event_fd, link_fd;
-	struct err *e;
 
-	e = attach_cpu_clock(prog_fd, (int)cpu, pp->period_ns, pp->key, &event_fd, &link_fd);
-	if (e)
-		return err_wrap(e, "cannot enable '%s' on CPU %" PRIu32, pr->name, cpu);
-	attachments_add(ret, link_fd);
-	attachments_add(ret, event_fd);
-	return NULL;
-}
-
-/*
- * A tick on the first CPU that takes it, others on all. A CPU may have gone offline since the list was read: what it would
- * have counted comes again with it (session/cpus.c). An error when not a single one is left.
- */
-static struct err *attach_online(int prog_fd, const uint32_t *cpus, uint32_t ncpus, const struct probe *pr,
-				 struct attachments *ret)
-{
-	struct err *e = NULL, *offline = NULL;
-	uint32_t nattached = 0, want = profile_probe(pr)->is_tick ? 1 : ncpus;
-
-	for (uint32_t i = 0; i < ncpus && nattached < want && !e; i++) {
-		e = attach_one(prog_fd, cpus[i], pr, ret);
-		if (e && err_get_sys(e) == ENODEV) {
-			err_destroy(offline);
-			offline = e;
-			e = NULL;
-		} else {
-			nattached++;
-		}
-	}
-	if (!e && !nattached)
-		return offline;
-	err_destroy(offline);
-	return e;
-}
-
-static struct err *profile_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
-				  struct probe *const *probes, uint32_t n,
-				  const struct attach_opts *opts, struct attachments *ret)
-{
-	CLEANUP(free) uint32_t *cpus = NULL;
-	uint32_t ncpus;
-	struct err *e = NULL;
-
-	cpus_online(&cpus, &ncpus);
-	for (uint32_t i = 0; i < n && !e; i++)
-		e = opts->cpu >= 0 ? attach_one(prog_fd, (uint32_t)opts->cpu, probes[i], ret)
-				   : attach_online(prog_fd, cpus, ncpus, probes[i], ret);
-	return e;
+	ret[0] = (struct probe_point){.place = {.kind = PLACE_TIMER}, .key = pp->key, .timer = &pp->timer};
+	return 1;
 }
 
 const struct provider provider_profile = {
@@ -246,5 +163,4 @@ const struct provider provider_profile = {
 	.provide_desc = profile_provide_desc,
 	.hint = profile_hint,
 	.points = profile_points,
-	.attach = profile_attach,
 };

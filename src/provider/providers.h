@@ -37,9 +37,6 @@ enum { DTRACE_KEY_BEGIN, DTRACE_KEY_END, DTRACE_KEY_ERROR };
  * when it is not one, or is shorter than the kernel's timers are asked for (200 us). */
 bool profile_period_parse(const char *text, uint64_t *ret_period_ns);
 
-/* Of a probe of provider_profile. */
-uint64_t profile_period_ns(const struct probe *pr);
-
 /* An open directory of tracefs ("events/syscalls"), wherever it is mounted, or of an instance mounted
  * for us alone; -1 when there is none. */
 int tracefs_open_dir(const char *path);

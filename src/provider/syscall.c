@@ -231,20 +231,20 @@ static uint32_t syscall_arg_types(struct probes *ps, const struct probe *pr,
 	return st->ntypes[row];
 }
 
-static enum entry_kind kind_of(const struct probe *pr)
+static enum place_kind kind_of(const struct probe *pr)
 {
 	if (data_is_return(pr))
-		return pr->data & DATA_RAW ? ENTRY_SYS_EXIT_RAW
-		       : data_view(pr)	   ? ENTRY_SYS_EXIT_VIEW
-					   : ENTRY_SYS_EXIT;
-	return data_view(pr) ? ENTRY_SYS_ENTER_VIEW : ENTRY_SYS_ENTER;
+		return pr->data & DATA_RAW ? PLACE_SYS_EXIT_RAW
+		       : data_view(pr)	   ? PLACE_SYS_EXIT_VIEW
+					   : PLACE_SYS_EXIT;
+	return data_view(pr) ? PLACE_SYS_ENTER_VIEW : PLACE_SYS_ENTER;
 }
 
 static uint32_t syscall_points(const struct probe *pr, struct probe_point *ret)
 {
 	const struct syscall_row *r = &syscall_rows[data_row(pr)];
 	const struct syscall_view *v = data_view(pr);
-	struct probe_point pt = {.kind = kind_of(pr), .view = v ? &v->sys : NULL};
+	struct probe_point pt = {.place = {.kind = kind_of(pr)}, .view = v ? &v->sys : NULL};
 	uint32_t variant = v ? v->variant * RT_SYS_VARIANT : 0, n = 0;
 
 	if (r->nr64 >= 0) {
@@ -256,24 +256,6 @@ static uint32_t syscall_points(const struct probe *pr, struct probe_point *ret)
 		ret[n++] = pt;
 	}
 	return n;
-}
-
-static bool is_entry(enum entry_kind kind)
-{
-	return kind == ENTRY_SYS_ENTER || kind == ENTRY_SYS_ENTER_VIEW;
-}
-
-static struct err *syscall_attach(const struct provider *pv, enum entry_kind kind, int prog_fd,
-				  struct probe *const *probes, uint32_t n,
-				  const struct attach_opts *opts, struct attachments *ret)
-{
-	int fd;
-	struct err *e =
-		attach_raw_tracepoint(prog_fd, is_entry(kind) ? "sys_enter" : "sys_exit", &fd);
-
-	if (!e)
-		attachments_add(ret, fd);
-	return e;
 }
 
 const struct provider provider_syscall = {
@@ -289,5 +271,4 @@ const struct provider provider_syscall = {
 	.hint = syscall_hint,
 	.arg_types = syscall_arg_types,
 	.points = syscall_points,
-	.attach = syscall_attach,
 };

@@ -43,7 +43,7 @@ static bool is_out_of_memory(const struct err *e)
 static bool has_tracepoints(const dtrace_hdl_t *h)
 {
 	for (uint32_t i = 0; i < h->units.len; i++)
-		if (h->units.data[i]->unit.kind != ENTRY_PERF)
+		if (!h->units.data[i]->traits->is_timer)
 			return true;
 	return false;
 }

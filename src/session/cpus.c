@@ -8,12 +8,11 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "provider/providers.h"
 #include "session/session.h"
 
 bool session_has_timers(const struct session_unit *u)
 {
-	return u->provider == &provider_profile;
+	return u->traits->is_timer;
 }
 
 /* The machine slept at least *ret_min and at most *ret_max so far: reading clocks takes its time.
@@ -52,8 +51,9 @@ static void check_rates(dtrace_hdl_t *h, const struct session_unit *u)
 {
 	uint64_t max = rate_max();
 
-	for (uint32_t i = 0; max && i < u->nprobes; i++) {
-		uint64_t rate = 1000000000 / profile_period_ns(u->probes[i]);
+	for (uint32_t i = 0; max && i < u->points.len; i++) {
+		const struct place_timer *timer = u->points.data[i].timer;
+		uint64_t rate = 1000000000 / timer->period_ns;
 
 		if (rate <= max || h->cpu_watch.is_rate_told)
 			continue;
@@ -61,7 +61,7 @@ static void check_rates(dtrace_hdl_t *h, const struct session_unit *u)
 		session_adjusted(h,
 				 "'%s' may fire less often: the kernel allows %" PRIu64
 				 " samples a second (sysctl kernel.perf_event_max_sample_rate)",
-				 u->probes[i]->name, max);
+				 timer->name, max);
 	}
 }
 

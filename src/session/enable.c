@@ -3,8 +3,8 @@
  *
  * probe_idx    place of a probe among the session's enabled ones, ascending probe id.
  * epid         enablings in program order, within a clause by ascending probe id, from 1: a clause
- * has first_epid, and a probe its rank in the clause's list. unit         everything of one
- * provider and one entry kind. ERROR clauses are in every unit: they run in place after a fault.
+ * has first_epid, and a probe its rank in the clause's list. unit         everything on one
+ * place. ERROR clauses are in every unit: they run in place after a fault.
  */
 #include "provider/providers.h"
 #include "session/session.h"
@@ -147,30 +147,6 @@ void session_number_epids(dtrace_hdl_t *h)
 
 /* ---- units ---------------------------------------------------------------------------------- */
 
-/*
- * family   kinds whose programs run at one place, one after the other; 0 = the only one there.
- * wider    a unit of this kind can hold points of the kind, too.
- */
-static const struct {
-	const char *name;
-	bool is_begin_end;
-	bool interrupts;     /* may fire while a program of another kind runs on the same CPU */
-	bool is_preemptible; /* and while one of the same kind does */
-	char family;
-	enum entry_kind wider;
-} kinds[] = {
-	/* clang-format off */
-	[ENTRY_TEST_RUN]       = {"fathom_begin",  true,  false, false, 0,   ENTRY_TEST_RUN},
-	[ENTRY_SYS_ENTER]      = {"fathom_enter",  false, false, false, 'e', ENTRY_SYS_ENTER_VIEW},
-	[ENTRY_SYS_EXIT]       = {"fathom_exit",   false, false, false, 'x', ENTRY_SYS_EXIT_VIEW},
-	[ENTRY_PERF]           = {"fathom_perf",   false, true,  false, 0,   ENTRY_PERF},
-	[ENTRY_SYS_ENTER_VIEW] = {"fathom_enterv", false, false, false, 'e', ENTRY_SYS_ENTER_VIEW},
-	[ENTRY_SYS_EXIT_VIEW]  = {"fathom_exitv",  false, false, false, 'x', ENTRY_SYS_EXIT_VIEW},
-	[ENTRY_SYS_EXIT_RAW]   = {"fathom_exitr",  false, false, false, 'x', ENTRY_SYS_EXIT_RAW},
-	[ENTRY_UPROBE]         = {"fathom_uprobe", false, false, true,  0,   ENTRY_UPROBE},
-	/* clang-format on */
-};
-
 /* The point of the unit's that fires when the key's call is made, or NULL. */
 static const struct unit_probe *point_of_call(const struct session_unit *u, uint32_t key)
 {
@@ -178,6 +154,13 @@ static const struct unit_probe *point_of_call(const struct session_unit *u, uint
 	uintptr_t at = (uintptr_t)hashmap_find(u->by_call, &call, sizeof(call));
 
 	return at ? &u->points.data[at - 1] : NULL;
+}
+
+static bool is_same_place(const struct place *a, const struct place *b)
+{
+	if (a->kind != b->kind || !a->target != !b->target)
+		return false;
+	return !a->target || strcmp(a->target, b->target) == 0;
 }
 
 /*
@@ -189,25 +172,25 @@ static bool can_hold(const struct session_unit *u, const struct probe_point *pt,
 	const struct unit_probe *same;
 
 	*ret_is_last = false;
-	if (!kinds[pt->kind].family)
-		return u->unit.kind == pt->kind;
-	if (kinds[u->unit.kind].family != kinds[pt->kind].family)
+	if (!place_traits(pt->place.kind)->family)
+		return is_same_place(&u->unit.place, &pt->place);
+	if (u->traits->family != place_traits(pt->place.kind)->family)
 		return false;
 	same = point_of_call(u, pt->key);
 	*ret_is_last = same != NULL;
-	return u->unit.kind == pt->kind && (!same || !same->view == !pt->view);
+	return is_same_place(&u->unit.place, &pt->place) && (!same || !same->view == !pt->view);
 }
 
-static struct session_unit *unit_create(dtrace_hdl_t *h, const struct provider *pv,
-					enum entry_kind kind)
+static struct session_unit *unit_create(dtrace_hdl_t *h, const struct provider *pv, const struct place *place)
 {
 	struct session_unit *u = xcalloc(1, sizeof(*u));
 
 	u->provider = pv;
 	u->loaded = (struct loaded){-1, -1};
-	u->unit.name = kinds[kind].name;
-	u->unit.kind = kind;
-	u->unit.is_begin_end = kinds[kind].is_begin_end;
+	u->traits = place_traits(place->kind);
+	u->unit.name = u->traits->name;
+	u->unit.place = *place;
+	u->unit.is_begin_end = u->traits->is_begin_end;
 	u->by_key = hashmap_create();
 	u->by_call = hashmap_create();
 	vec_push(&h->units, u);
@@ -223,10 +206,10 @@ static struct session_unit *unit_get(dtrace_hdl_t *h, const struct provider *pv,
 	for (uint32_t i = h->units.len; i-- > 0 && !is_last;) {
 		struct session_unit *u = h->units.data[i];
 
-		if (u->provider == pv && can_hold(u, pt, &is_last))
+		if (can_hold(u, pt, &is_last))
 			return u;
 	}
-	return unit_create(h, pv, pt->kind);
+	return unit_create(h, pv, &pt->place);
 }
 
 static struct unit_clause unit_clause_of(const dtrace_hdl_t *h, uint32_t clause)
@@ -260,12 +243,13 @@ static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct 
 				     .func = strtab_adds(h->strtab, probe_func_shown(h->probes, pr)),
 				     .name = strtab_adds(h->strtab, pr->name),
 				     .tgid = pt->tgid,
-				     .place = pt->place,
+				     .spot = (enum uprobe_place)pt->spot,
+				     .timer = pt->timer,
 				     .mask = ARENA_NEW_N(h->arena, uint64_t, mask_words(h)),
 			     });
 	hashmap_set(u->by_key, &key, sizeof(key), (void *)(uintptr_t)u->points.len);
 	key %= RT_SYS_VARIANT;
-	if (kinds[pt->kind].family)
+	if (u->traits->family)
 		hashmap_set(u->by_call, &key, sizeof(key), (void *)(uintptr_t)u->points.len);
 	return u->points.len - 1;
 }
@@ -304,13 +288,16 @@ static void find_points(const struct session_clause *sc, placed_vec *out)
 /* One program for the points of a clause, where kinds allow it. */
 static void widen_points(placed_vec *v)
 {
-	bool is_there[ENTRY_NKINDS] = {false};
+	bool is_there[PLACE_NKINDS] = {false};
 
 	for (uint32_t i = 0; i < v->len; i++)
-		is_there[v->data[i].pt.kind] = true;
-	for (uint32_t i = 0; i < v->len; i++)
-		if (is_there[kinds[v->data[i].pt.kind].wider])
-			v->data[i].pt.kind = kinds[v->data[i].pt.kind].wider;
+		is_there[v->data[i].pt.place.kind] = true;
+	for (uint32_t i = 0; i < v->len; i++) {
+		struct place *p = &v->data[i].pt.place;
+
+		if (is_there[place_traits(p->kind)->wider])
+			p->kind = place_traits(p->kind)->wider;
+	}
 }
 
 static void enable_clause(dtrace_hdl_t *h, uint32_t clause)
@@ -384,14 +371,14 @@ static bool unit_aggregates(const struct unit *u, uint32_t agg_id)
 /* Can a firing of u be interrupted by one of another unit that updates the same aggregation? */
 static bool can_nest(const dtrace_hdl_t *h, const struct session_unit *u)
 {
-	if (kinds[u->unit.kind].is_begin_end || kinds[u->unit.kind].interrupts)
+	if (!u->traits->is_interruptible)
 		return false;
-	if (kinds[u->unit.kind].is_preemptible)
+	if (u->traits->is_preemptible)
 		return true;
 	for (uint32_t i = 0; i < h->units.len; i++) {
 		const struct session_unit *other = h->units.data[i];
 
-		if (!kinds[other->unit.kind].interrupts)
+		if (other == u || !other->traits->interrupts)
 			continue;
 		for (uint32_t id = 1; id <= h->layout->naggs; id++)
 			if (unit_aggregates(&u->unit, id) && unit_aggregates(&other->unit, id))
@@ -492,7 +479,7 @@ static void late_enable(dtrace_hdl_t *h, struct session_unit *u, const struct la
 struct session_unit *session_make_late_unit(dtrace_hdl_t *h, const struct late_clause *late, uint32_t n,
 					    uint32_t *idx, uint32_t *epid)
 {
-	struct session_unit *u = unit_create(h, &provider_pid, ENTRY_UPROBE);
+	struct session_unit *u = unit_create(h, &provider_pid, &(struct place){.kind = PLACE_UPROBE});
 
 	late_union(h, late, n, u);
 	for (uint32_t i = 0; i < n; i++) {

@@ -267,8 +267,9 @@ struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u, struct 
 {
 	const struct attach_opts opts = session_attach_opts(h);
 
-	return u->provider->attach(u->provider, u->unit.kind, u->loaded.prog_fd, u->probes,
-				   u->nprobes, &opts, ret);
+	if (u->traits->is_in_process)
+		return u->provider->attach(u->provider, u->loaded.prog_fd, u->probes, u->nprobes, &opts, ret);
+	return unit_attach(&u->unit, u->loaded.prog_fd, &opts, ret);
 }
 
 static struct err *attach_units(dtrace_hdl_t *h)
@@ -453,10 +454,11 @@ static struct err *make_consumer(dtrace_hdl_t *h)
 
 /* ---- the order of things -------------------------------------------------------------------- */
 
-static bool has_unit(const dtrace_hdl_t *h, enum entry_kind kind)
+/* Does any of them fire in interrupts? */
+static bool has_interrupts(const dtrace_hdl_t *h)
 {
 	for (uint32_t i = 0; i < h->units.len; i++)
-		if (h->units.data[i]->unit.kind == kind)
+		if (h->units.data[i]->traits->interrupts)
 			return true;
 	return false;
 }
@@ -464,7 +466,7 @@ static bool has_unit(const dtrace_hdl_t *h, enum entry_kind kind)
 static bool has_sys_unit(const dtrace_hdl_t *h)
 {
 	for (uint32_t i = 0; i < h->units.len; i++)
-		if (entry_is_sys(h->units.data[i]->unit.kind))
+		if (h->units.data[i]->traits->is_syscall)
 			return true;
 	return false;
 }
@@ -500,7 +502,7 @@ static struct err *prepare(dtrace_hdl_t *h)
 		e = check_cpu(h);
 	if (e)
 		return e;
-	if (has_unit(h, ENTRY_PERF))
+	if (has_interrupts(h))
 		kmaps_warm(h->maps, h->layout);
 	h->maps->control->wall_offset = wall_offset();
 	h->maps->control->tracer_pid = getpid();

@@ -199,7 +199,7 @@ static uint32_t match_clauses(dtrace_hdl_t *h, pid_t pid, struct late_clause *la
 static int any_program(const dtrace_hdl_t *h)
 {
 	for (uint32_t i = 0; i < h->units.len; i++)
-		if (h->units.data[i]->unit.kind == ENTRY_UPROBE && h->units.data[i]->loaded.prog_fd >= 0)
+		if (h->units.data[i]->traits->is_in_process && h->units.data[i]->loaded.prog_fd >= 0)
 			return h->units.data[i]->loaded.prog_fd;
 	return -1;
 }
@@ -232,7 +232,7 @@ static void drop_probes(dtrace_hdl_t *h, pid_t pid)
 {
 	for (uint32_t i = 0; i < h->units.len; i++) {
 		const struct session_unit *u = h->units.data[i];
-		struct err *e = u->unit.kind == ENTRY_UPROBE && u->loaded.dispatch_fd >= 0
+		struct err *e = u->traits->is_in_process && u->loaded.dispatch_fd >= 0
 					? unit_drop_process(&u->unit, &u->loaded, (uint32_t)pid)
 					: NULL;
 

@@ -14,6 +14,7 @@
 
 #include "agg/agg.h"
 #include "base/hashmap.h"
+#include "bpf/attach.h"
 #include "bpf/kernel.h"
 #include "d/compile.h"
 #include "d/import.h"
@@ -33,9 +34,10 @@ struct rings; /* consumer side of the ring buffers (rings.h) */
 
 struct session_unit {
 	struct unit unit;
+	const struct place_traits *traits; /* of its place */
 	const struct provider *provider;
 	struct loaded loaded;
-	struct probe **probes; /* enabled ones of this unit, for attach() */
+	struct probe **probes; /* enabled ones of this unit */
 	uint32_t nprobes;
 	VEC(struct unit_clause) clauses;
 	VEC(struct unit_probe) points;

@@ -141,7 +141,7 @@ static uint64_t interval_max(const dtrace_hdl_t *h)
 		if (u->unit.is_begin_end || !unit_records(u))
 			continue;
 		ns = MIN(ns, (uint64_t)INTERVAL_TIMERS);
-		if (u->unit.kind != ENTRY_PERF)
+		if (!u->traits->is_timer)
 			ns = MIN(ns, (uint64_t)h->maps->ring_size * 1000 / BYTES_PER_US);
 	}
 	return MAX(ns, (uint64_t)INTERVAL_MIN);

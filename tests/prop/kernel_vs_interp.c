@@ -924,7 +924,7 @@ static uint32_t run_round(uint64_t seed)
 		gx_act(x, c, ACT_TRACE, difos[i], is_string ? DATUM_STRING : DATUM_INT);
 	}
 	gx_finish(x);
-	u = gx_unit(x, ENTRY_TEST_RUN, 0, BATCH);
+	u = gx_unit(x, PLACE_TEST_RUN, 0, BATCH);
 	gx_probe(x, &u, 0);
 	gx_run(x, gx_load(x, &u), 0);
 

@@ -79,7 +79,7 @@ static struct difo *strconst(struct gx *x, const char *s)
 
 static int load_all(struct gx *x, uint32_t n)
 {
-	struct unit u = gx_unit(x, ENTRY_TEST_RUN, 0, n);
+	struct unit u = gx_unit(x, PLACE_TEST_RUN, 0, n);
 
 	gx_probe(x, &u, 0);
 	return gx_load(x, &u);
@@ -223,7 +223,7 @@ static void test_aggs(bool can_nest)
 			act->args[act->nargs++] = user_load(x, &user_incr);
 	}
 	gx_finish(x);
-	u = gx_unit(x, ENTRY_TEST_RUN, 0, x->clauses.len);
+	u = gx_unit(x, PLACE_TEST_RUN, 0, x->clauses.len);
 	u.can_nest = can_nest;
 	gx_probe(x, &u, 0);
 	prog = gx_load(x, &u);
@@ -431,7 +431,7 @@ static void test_predicate_and_masks(void)
 	gx_finish(x);
 	for (uint32_t i = 0; i < 4; i++)
 		x->layout->clauses[i].first_epid = 10 * (i + 1);
-	u = gx_unit(x, ENTRY_TEST_RUN, 0, 4);
+	u = gx_unit(x, PLACE_TEST_RUN, 0, 4);
 	for (uint32_t key = 0; key < 9; key++)
 		gx_probe(x, &u, key)->mask[0] = key == 5 ? 0x9 : key == 8 ? 0xe : 0xf;
 	/* clause 1 is on probes 0 2 4 8 only, for the sake of its epid */
@@ -504,7 +504,7 @@ static void test_error_clauses(void)
 	gx_act(x, bad, ACT_TRACE, kernel_load(x, BAD_ADDR), DATUM_INT);
 	gx_finish(x);
 	x->layout->clauses[0].first_epid = 40;
-	u = gx_unit(x, ENTRY_TEST_RUN, 0, 2);
+	u = gx_unit(x, PLACE_TEST_RUN, 0, 2);
 	u.error_clauses = (struct unit_clause[]){{&x->layout->clauses[2], NULL, 0},
 						 {&x->layout->clauses[3], NULL, 0}};
 	u.nerror_clauses = 2;
@@ -644,7 +644,7 @@ static void test_sys_enter(bool use_btf, uint32_t nkeys)
 	x->env.use_task_btf &= use_btf;
 	err_destroy(kfield_offset("task_struct", "thread_info.status",
 				  &x->kfields.task_thread_info_status));
-	u = gx_unit(x, ENTRY_SYS_ENTER, 0, 1);
+	u = gx_unit(x, PLACE_SYS_ENTER, 0, 1);
 	gx_probe(x, &u, SYS_getppid);
 	if (nkeys > 1)
 		gx_probe(x, &u, RT_SYS_COMPAT + NR_COMPAT_GETPID);
@@ -679,7 +679,7 @@ static void test_sys_exit(bool use_btf)
 	trace_own(x, gx_clause(x, 8), ids, ARRAY_LEN(ids));
 	gx_finish(x);
 	x->env.use_task_btf &= use_btf;
-	u = gx_unit(x, ENTRY_SYS_EXIT, 0, 1);
+	u = gx_unit(x, PLACE_SYS_EXIT, 0, 1);
 	gx_probe(x, &u, SYS_getppid);
 	gx_probe(x, &u, SYS_dup)->probe = 5;
 	fd = attach(x, &u, "sys_exit");
@@ -704,7 +704,7 @@ static void test_perf(void)
 	gx_act(x, gx_clause(x, 1), ACT_TRACE, builtin(x, ids[0], gx_s64), DATUM_INT);
 	gx_act(x, gx_clause(x, 1), ACT_TRACE, builtin(x, DIF_VAR_ARG0 + 1, gx_s64), DATUM_INT);
 	gx_finish(x);
-	u = gx_unit(x, ENTRY_PERF, 0, 2);
+	u = gx_unit(x, PLACE_TIMER, 0, 2);
 	gx_probe(x, &u, 6);
 	gx_probe(x, &u, 7);
 	prog = gx_load(x, &u);
@@ -813,7 +813,7 @@ static void test_listing(void)
 	act->agg = gx_agg(x, AGGFUNC_COUNT, 1);
 	act->agg->key_kinds[0] = DATUM_STRING;
 	gx_finish(x);
-	u = gx_unit(x, ENTRY_TEST_RUN, 0, 1);
+	u = gx_unit(x, PLACE_TEST_RUN, 0, 1);
 	gx_probe(x, &u, 0);
 	gx_probe(x, &u, 1);
 	code = gx_code(x, &u);

@@ -188,9 +188,9 @@ struct unit_probe *gx_probe(struct gx *x, struct unit *u, uint32_t key)
 	return p;
 }
 
-struct unit gx_unit(struct gx *x, enum entry_kind kind, uint32_t from, uint32_t to)
+struct unit gx_unit(struct gx *x, enum place_kind kind, uint32_t from, uint32_t to)
 {
-	struct unit u = {.name = "test", .kind = kind, .nclauses = to - from};
+	struct unit u = {.name = "test", .place = {.kind = kind}, .nclauses = to - from};
 	uint32_t *idxs = ARENA_NEW_N(x->arena, uint32_t, 512);
 
 	for (uint32_t i = 0; i < 512; i++)

@@ -49,7 +49,7 @@ struct difo *gx_difo(struct gx *x, const char *asm_text);
 /* Layout and maps; after all clauses, variables and aggregations. */
 void gx_finish(struct gx *x);
 /* One unit of the given clauses, each enabled on every probe; error: ERROR clauses. */
-struct unit gx_unit(struct gx *x, enum entry_kind kind, uint32_t from, uint32_t to);
+struct unit gx_unit(struct gx *x, enum place_kind kind, uint32_t from, uint32_t to);
 struct unit_probe *gx_probe(struct gx *x, struct unit *u, uint32_t key);
 struct bpf_code gx_code(struct gx *x, const struct unit *u);
 int gx_load(struct gx *x, const struct unit *u); /* descriptor of the program */

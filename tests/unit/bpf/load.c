@@ -160,7 +160,7 @@ static struct unit_probe probes[] = {
 	{.key = 3, .probe = 30, .probe_idx = 0, .mask = mask},
 };
 static const struct unit unit = {.name = "a unit",
-				 .kind = ENTRY_TEST_RUN,
+				 .place = {.kind = PLACE_TEST_RUN},
 				 .nwords = 1,
 				 .probes = probes,
 				 .nprobes = ARRAY_LEN(probes)};
@@ -248,7 +248,7 @@ static void test_cpu_clock(struct session *s, struct kmaps *m)
 	int event = -1, link = -1;
 	struct err *e;
 
-	u.kind = ENTRY_PERF;
+	u.place.kind = PLACE_TIMER;
 	code_make(&c, NULL, 0, false);
 	e = unit_load(&u, &c, m, &s->layout, NULL, &l, &span);
 	ok(!e, "a program for timer events");

@@ -209,14 +209,14 @@ static void test_points(void)
 
 	p = match(ps, (struct probe_desc){"", "", "write", "entry", 0}, &n);
 	is_int(p[0]->provider->points(p[0], pts), 2, "write hangs on two numbers");
-	is_int(pts[0].kind, ENTRY_SYS_ENTER, "of sys_enter");
+	is_int(pts[0].place.kind, PLACE_SYS_ENTER, "of sys_enter");
 	is_int(pts[0].key, 1, "1 on x86-64");
 	is_int(pts[1].key, RT_SYS_COMPAT + 4, "4 on i386");
 	is_int(p[0]->provider->arg_types(ps, p[0], &types), 3, "write has three arguments");
 	is_str(types[1], "userland const char *", "the second is text");
 	p = match(ps, (struct probe_desc){"", "", "write", "return", 0}, &n);
 	is_int(p[0]->provider->points(p[0], pts), 2, "return, too");
-	is_int(pts[0].kind, ENTRY_SYS_EXIT, "of sys_exit");
+	is_int(pts[0].place.kind, PLACE_SYS_EXIT, "of sys_exit");
 	is_int(p[0]->provider->arg_types(ps, p[0], &types), 2, "args[0] and args[1] at return");
 	probes_destroy(ps);
 }

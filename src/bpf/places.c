@@ -1,6 +1,11 @@
-/* Kinds of attach points: how each finds the key of its probe, and where the arguments are. */
+/*
+ * Kinds of places: all that each needs stands in the table at the end. How it finds the key of its probe, where the
+ * arguments are, how it is attached, what may happen while it runs.
+ */
 #include "bpf/arch.h"
+#include "bpf/attach.h"
 #include "bpf/entry.h"
+#include "bpf/kernel.h"
 
 #define PERF_REGS 0 /* struct bpf_perf_event_data begins with the registers */
 
@@ -240,7 +245,8 @@ static void store_result(struct gen *g)
 			gen_mach_store(g, 8, ARG_OFF(k), R1);
 }
 
-static void sys_exit_args(struct entry *en)
+/* is_raw: arg0 and arg1 are the result as the kernel has it */
+static void fill_result(struct entry *en, bool is_raw)
 {
 	struct gen *g = en->g;
 	struct emitter *e = &g->e;
@@ -256,14 +262,24 @@ static void sys_exit_args(struct entry *en)
 		em_extend(e, R1, 4, true);
 	}
 	em_here(e, native);
-	if (g->u->kind == ENTRY_SYS_EXIT_RAW)
+	if (is_raw)
 		store_result(g);
 	em_store_imm(e, 4, R9, offsetof(struct rt_mach, err), 0);
 	em_jmp_imm(e, BPF_JGT, R1, -MAX_ERRNO - 1,
 		   gen_cold(g, (struct cold){.emit = emit_failed_call, .back = done}));
 	em_here(e, done);
-	if (g->u->kind != ENTRY_SYS_EXIT_RAW)
+	if (!is_raw)
 		store_result(g);
+}
+
+static void sys_exit_args(struct entry *en)
+{
+	fill_result(en, false);
+}
+
+static void sys_exit_raw_args(struct entry *en)
+{
+	fill_result(en, true);
 }
 
 /* ---- other kinds ---------------------------------------------------------------------------- */
@@ -295,6 +311,29 @@ static void uprobe_key(struct entry *en)
 	em_helper(e, HELPER_GET_ATTACH_COOKIE);
 	em_store(e, 8, R10, FRAME_VAL, R0);
 	em_mov32(e, R8, R0);
+}
+
+/* The only probe there: the tracepoint itself. */
+static void rawtp_key(struct entry *en)
+{
+	em_imm(&en->g->e, R8, 0);
+	if (en->has_one_probe)
+		em_here(&en->g->e, en->selected);
+}
+
+/* argN is parameter N; the kernel refuses a program that reads beyond the last one. */
+static void rawtp_args(struct entry *en)
+{
+	for (uint32_t k = 0; k < 10; k++) {
+		if (!(en->g->needs.args >> k & 1))
+			continue;
+		if (k < en->g->u->place.nargs) {
+			em_load(&en->g->e, 8, R1, R6, (int32_t)(8 * k));
+			gen_mach_store(en->g, 8, ARG_OFF(k), R1);
+		} else {
+			em_store_imm(&en->g->e, 8, R9, (int32_t)ARG_OFF(k), 0);
+		}
+	}
 }
 
 static void no_args(struct entry *en)
@@ -456,14 +495,14 @@ static void uprobe_args(struct entry *en)
 	if (!used)
 		return;
 	for (uint32_t i = 0; i < en->g->u->nprobes; i++)
-		places |= 1u << en->g->u->probes[i].place;
+		places |= 1u << en->g->u->probes[i].spot;
 	for (uint32_t place = 0; place < UPROBE_NPLACES; place++) {
 		uint32_t next = em_label(e);
 
 		if (!(places >> place & 1))
 			continue;
 		if (places >> (place + 1)) {
-			em_load(e, 4, R1, R8, offsetof(struct rt_dispatch, place));
+			em_load(e, 4, R1, R8, offsetof(struct rt_dispatch, spot));
 			em_jmp_imm(e, BPF_JNE, R1, (int32_t)place, next);
 		}
 		uprobe_place_args[place](en, used);
@@ -474,16 +513,125 @@ static void uprobe_args(struct entry *en)
 	em_here(e, done);
 }
 
-const struct entry_kind_ops entry_kinds[ENTRY_NKINDS] = {
-	/* clang-format off */
-	/*			  type				key	       arguments       filled errno  stack  tgid   preemptible */
-	[ENTRY_TEST_RUN]       = {BPF_PROG_TYPE_RAW_TRACEPOINT, test_run_key,  no_args,        0,    false, true,  false, false},
-	[ENTRY_SYS_ENTER]      = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_enter_key, sys_enter_args, 0x3f, false, true,  false, false},
-	[ENTRY_SYS_EXIT]       = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true,  true,  false, false},
-	[ENTRY_PERF]           = {BPF_PROG_TYPE_PERF_EVENT,     perf_key,      perf_args,      0x3,  false, false, false, false},
-	[ENTRY_SYS_ENTER_VIEW] = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_enter_key, sys_view_args,  0x3f, false, true,  false, false},
-	[ENTRY_SYS_EXIT_VIEW]  = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true,  true,  false, false},
-	[ENTRY_SYS_EXIT_RAW]   = {BPF_PROG_TYPE_RAW_TRACEPOINT, sys_exit_key,  sys_exit_args,  0x3,  true,  true,  false, false},
-	[ENTRY_UPROBE]         = {BPF_PROG_TYPE_KPROBE,         uprobe_key,    uprobe_args,    0x3ff, false, false, true,  true},
-	/* clang-format on */
+/* ---- the table ------------------------------------------------------------------------------ */
+
+/* Which arguments are filled: all that a function's or a tracepoint's could be, those of a call, its result. */
+#define ARGS_ALL    0x3ff
+#define ARGS_CALL   0x3f
+#define ARGS_RESULT 0x3
+
+/*
+ * Programs of raw tracepoints and of system calls run with preemption off; in the middle of one, only an interrupt's can run.
+ */
+const struct place_ops place_table[PLACE_NKINDS] = {
+	[PLACE_TEST_RUN] = {
+		.traits = {.name = "fathom_begin", .is_begin_end = true, .wider = PLACE_TEST_RUN},
+		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.key = test_run_key,
+		.args = no_args,
+		.is_on_stack = true,
+	},
+	[PLACE_SYS_ENTER] = {
+		.traits = {.name = "fathom_enter", .target = "sys_enter", .is_syscall = true,
+			   .is_interruptible = true, .family = 'e', .wider = PLACE_SYS_ENTER_VIEW},
+		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.key = sys_enter_key,
+		.args = sys_enter_args,
+		.args_filled = ARGS_CALL,
+		.is_on_stack = true,
+		.attach = attach_tracepoint,
+	},
+	[PLACE_SYS_EXIT] = {
+		.traits = {.name = "fathom_exit", .target = "sys_exit", .is_syscall = true,
+			   .is_interruptible = true, .family = 'x', .wider = PLACE_SYS_EXIT_VIEW},
+		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.key = sys_exit_key,
+		.args = sys_exit_args,
+		.args_filled = ARGS_RESULT,
+		.fills_err = true,
+		.is_on_stack = true,
+		.attach = attach_tracepoint,
+	},
+	[PLACE_TIMER] = {
+		.traits = {.name = "fathom_perf", .is_timer = true, .interrupts = true, .wider = PLACE_TIMER},
+		.prog_type = BPF_PROG_TYPE_PERF_EVENT,
+		.key = perf_key,
+		.args = perf_args,
+		.args_filled = ARGS_RESULT,
+		.attach = attach_timers,
+	},
+	[PLACE_SYS_ENTER_VIEW] = {
+		.traits = {.name = "fathom_enterv", .target = "sys_enter", .is_syscall = true,
+			   .is_interruptible = true, .family = 'e', .wider = PLACE_SYS_ENTER_VIEW},
+		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.key = sys_enter_key,
+		.args = sys_view_args,
+		.args_filled = ARGS_CALL,
+		.is_on_stack = true,
+		.has_key_late = true,
+		.attach = attach_tracepoint,
+	},
+	[PLACE_SYS_EXIT_VIEW] = {
+		.traits = {.name = "fathom_exitv", .target = "sys_exit", .is_syscall = true,
+			   .is_interruptible = true, .family = 'x', .wider = PLACE_SYS_EXIT_VIEW},
+		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.key = sys_exit_key,
+		.args = sys_exit_args,
+		.args_filled = ARGS_RESULT,
+		.fills_err = true,
+		.is_on_stack = true,
+		.attach = attach_tracepoint,
+	},
+	[PLACE_SYS_EXIT_RAW] = {
+		.traits = {.name = "fathom_exitr", .target = "sys_exit", .is_syscall = true,
+			   .is_interruptible = true, .family = 'x', .wider = PLACE_SYS_EXIT_RAW},
+		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.key = sys_exit_key,
+		.args = sys_exit_raw_args,
+		.args_filled = ARGS_RESULT,
+		.fills_err = true,
+		.is_on_stack = true,
+		.attach = attach_tracepoint,
+	},
+	[PLACE_UPROBE] = {
+		.traits = {.name = "fathom_uprobe", .is_in_process = true, .is_preemptible = true,
+			   .is_interruptible = true, .wider = PLACE_UPROBE},
+		.prog_type = BPF_PROG_TYPE_KPROBE,
+		.key = uprobe_key,
+		.args = uprobe_args,
+		.args_filled = ARGS_ALL,
+	},
+	[PLACE_RAWTP] = {
+		.traits = {.name = "fathom_rawtp", .interrupts = true, .is_interruptible = true,
+			   .wider = PLACE_RAWTP},
+		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.key = rawtp_key,
+		.args = rawtp_args,
+		.args_filled = ARGS_ALL,
+		.is_on_stack = true,
+		.attach = attach_tracepoint,
+	},
 };
+
+const struct place_traits *place_traits(enum place_kind kind)
+{
+	return &place_table[kind].traits;
+}
+
+enum bpf_prog_type place_prog_type(enum place_kind kind)
+{
+	return place_table[kind].prog_type;
+}
+
+uint32_t place_attach_type(enum place_kind kind)
+{
+	return place_table[kind].traits.is_in_process && feat_has(FEAT_UPROBE_MULTI) ? ATTACH_UPROBE_MULTI : 0;
+}
+
+struct err *unit_attach(const struct unit *u, int prog_fd, const struct attach_opts *opts,
+			struct attachments *ret)
+{
+	const struct place_ops *ops = &place_table[u->place.kind];
+
+	return ops->attach ? ops->attach(u, prog_fd, opts, ret) : NULL;
+}
