@@ -19,7 +19,7 @@ An e2e script states its needs in comments of its first lines:
   /* @@args: one two */             script arguments
   /* @@needs: kernel */             skipped when this machine lacks it
   /* @@exit: 3 */                   expected exit status (default: 0; 1 for err.*)
-  /* @@timeout: 180 */              seconds; --patience multiplies this and all other times
+  /* @@timeout: 900 */              seconds, 600 at least; --patience multiplies this and all other times
   /* @@exclusive */                 runs alone, after the others
 Expected output: NAME.out (stdout) and NAME.err (stderr, 'dtrace: ... matched N probes' left out), where present. A
 line that starts with '~' is a regular expression for the whole line; '~*' alone stands for any number of lines.

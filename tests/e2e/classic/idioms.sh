@@ -1,4 +1,3 @@
-# @@timeout: 180
 # One-liners as people of other systems type them: all compile as they are.
 cat > "$TMP/list" <<'END'
 syscall:::entry { @num[execname] = count(); }

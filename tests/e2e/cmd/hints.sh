@@ -1,4 +1,3 @@
-# @@timeout: 240
 # Every refusal says what to type instead: 'program<TAB>what the hint must contain', one line each.
 bad=0
 while IFS='	' read -r prog want; do

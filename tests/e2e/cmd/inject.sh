@@ -1,4 +1,3 @@
-# @@timeout: 600
 # Each bpf(), mmap(), perf_event_open() and ioctl() of a run fails once, with several errors: the run ends with status 1
 # and one message that names what failed, or goes on without what it does not need. Nothing is left in the kernel.
 # The errors are tried side by side; with sanitizers, which look for leaks on these ways, one is enough.

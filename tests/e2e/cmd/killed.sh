@@ -1,4 +1,3 @@
-# @@timeout: 600
 # kill -9 while a run starts, traces or ends, 50 times (20 with sanitizers): nothing is left in the kernel, targets go on.
 exec python3 - <<'EOF'
 import os, random, signal, subprocess, sys, time

@@ -1,5 +1,4 @@
 # Every option of d-language.md 8.2 and 8.3: takes a good value, refuses a bad one with the reason (8.1).
-# @@timeout: 300
 cd "$TMP" || exit 1
 fail() { echo "$1"; exit 1; }
 good() { # -x option=value...: compiles with them

@@ -1,5 +1,4 @@
 # uregs[]: what the kernel keeps in the task (segments, their bases, the last trap); the names of 32-bit programs.
-# @@timeout: 60
 command -v as >/dev/null || exit 67
 set -e
 cd "$TMP"

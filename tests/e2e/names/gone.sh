@@ -1,5 +1,4 @@
 # Files and processes that are out of reach when names are printed.
-# @@timeout: 120
 . "$SRC/tests/e2e/names/lib.inc"
 code='n`show+0x1 n`exported n`a_table+0x8 n`zeroes+0x10 n`label+0x1'
 build "$TMP/program" -static-pie -DSTATIC

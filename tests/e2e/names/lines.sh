@@ -1,5 +1,4 @@
 # Source lines of addresses (option lines): of stacks, keys and single addresses, from every form of debug information; none without it.
-# @@timeout: 120
 command -v cc >/dev/null || exit 67
 set -e
 cp "$SRC/tests/e2e/names/lines.c" "$TMP/lines.c"

@@ -1,5 +1,4 @@
 # A 32-bit process: functions, their arguments (which lie on the stack), names, stacks by frame pointer, which are marked.
-# @@timeout: 60
 command -v as >/dev/null || exit 67
 set -e
 cd "$TMP"

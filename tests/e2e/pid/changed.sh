@@ -1,4 +1,3 @@
-# @@timeout: 240
 # Code that a process or its debugger has changed is not probed: the process would execute something else.
 exec python3 - <<'END'
 import os, shutil, signal, subprocess, sys

@@ -1,4 +1,3 @@
-# @@timeout: 240
 # Where a program of -c is held (d-language.md 9.3): what has run before probes are placed, and what has not.
 bad=0
 calls() { # flags: how often each function was called from then on

@@ -1,4 +1,3 @@
-# @@timeout: 240
 # Return probes on all functions of a C++ program and those that throw with threads, exceptions and longjmp: it must not notice.
 [ -x "$TRIGGER/throws" ] || { echo 'no C++ compiler'; exit 67; }
 want=$("$TRIGGER/throws" 200)

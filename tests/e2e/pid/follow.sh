@@ -1,4 +1,3 @@
-# @@timeout: 240
 # Option follow=fork: calls of children fire the probes, from their first instruction on; none is left stopped.
 exec python3 - <<'END'
 import os, signal, subprocess, sys, time

@@ -1,4 +1,3 @@
-# @@timeout: 240
 # An indirect function stands for the implementation that was chosen (providers.md 19.3).
 bad=0
 "$DTRACE" -ln 'pid$target:libc:strlen:entry' -c "$TRIGGER/funcs 4" >"$TMP/list" 2>&1 || { cat "$TMP/list"; exit 1; }

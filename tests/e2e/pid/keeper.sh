@@ -1,4 +1,3 @@
-# @@timeout: 600
 # kill -9 while uprobes are placed, hit or taken off, 21 times: the code is as it was, in processes old and new, the
 # kernel has leaked nothing, no process of ours is left; ^C in the middle of placing ends the run soon.
 command -v cc >/dev/null || exit 67

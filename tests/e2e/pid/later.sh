@@ -1,4 +1,3 @@
-# @@timeout: 240
 # Code that comes while a process is traced: libraries it opens, programs it executes; its children are not traced.
 exec python3 - <<'END'
 import os, shutil, subprocess, sys, time

@@ -1,4 +1,3 @@
-# @@timeout: 240
 # A grabbed process goes on unharmed, whatever happens to dtrace; runs end with their last process; several processes.
 exec python3 - <<'END'
 import fcntl, os, re, signal, struct, subprocess, sys, termios, time

@@ -1,4 +1,3 @@
-# @@timeout: 60
 # Programs whose symbols are truncated, larger than memory or lie: a message or fewer probes, soon; never a crash.
 exec python3 - <<'END'
 import os, random, struct, subprocess, sys, time

@@ -1,5 +1,4 @@
 # Functions of C++ and Rust: patterns match what programmers write, listings and probefunc show it, an option shows what is linked.
-# @@timeout: 120
 command -v g++ >/dev/null || exit 67
 set -e
 cd "$TMP"

@@ -1,4 +1,3 @@
-# @@timeout: 240
 # Which probes a description means: patterns in every field, other names of modules, addresses (providers.md 19.1, 19.3).
 bad=0
 list() { # description -> "module function name" lines

@@ -1,4 +1,3 @@
-# @@timeout: 120
 # Several processes of -p and -c: pid* in a description means all of them, $target the first.
 bad=0
 mkfifo "$TMP/in1" "$TMP/in2" "$TMP/out1" "$TMP/out2"

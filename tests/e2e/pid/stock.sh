@@ -1,4 +1,3 @@
-# @@timeout: 240
 # Functions of stock programs, entry and return: their output is what it is without probes. Each place of libc costs
 # the kernel a walk over all processes, during which nothing forks: so these are a part of its functions.
 bad=0

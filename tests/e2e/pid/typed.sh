@@ -1,5 +1,4 @@
 # args[] of pid probes have the types that the debug information says, whichever form that has.
-# @@timeout: 300
 command -v cc >/dev/null || exit 67
 set -e
 cd "$TMP"

@@ -1,6 +1,5 @@
 # User stacks of a program without frame pointers are complete: in a system call of the C library, a signal handler, on a
 # second stack, in a thread, in the vDSO, and in a loop that a timer interrupts.
-# @@timeout: 90
 
 # stacks SCRIPT-PREDICATE COMMAND: "COUNT|frame|frame|..." a line, from aggregated stacks of 100 frames
 stacks() {

@@ -1,7 +1,6 @@
 # Files that are met for the first time while tracing: a library that is loaded then, a program that is started then.
 # Their tables are loaded when they are mapped: most stacks through them are complete, the others marked. What unwindsize
 # has no room for is said.
-# @@timeout: 180
 cp "$TRIGGER/deep" "$TMP/deep_late"
 
 # check NAME FIRST-FRAMES < "frame ... count": nothing, or what is wrong

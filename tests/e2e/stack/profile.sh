@@ -1,5 +1,4 @@
 # Kernel stacks of a busy process, sampled: every one of them ends in the system call's entry.
-# @@timeout: 60
 dd if=/dev/zero of=/dev/null bs=64k 2>/dev/null &
 dd=$!
 out=$($DTRACE -q -n 'profile-997 /pid == $1 && arg0/ { @[stack()] = count(); @n = count(); }

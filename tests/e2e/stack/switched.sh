@@ -1,7 +1,6 @@
 # Stacks on stacks that the program made itself end where those begin (marked as cut when the code that the
 # C library puts there has not been touched); after longjmp(), a stack is as it was before; and those of
 # code that unwinds for an exception are whole.
-# @@timeout: 60
 command -v cc >/dev/null || exit 67
 set -e
 cd "$TMP"

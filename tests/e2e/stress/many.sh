@@ -1,3 +1,2 @@
-# @@timeout: 120
 # Hundreds of aggregations, a thousand speculations.
 exec python3 "$SRC/tests/e2e/stress/stress.py" aggs spec

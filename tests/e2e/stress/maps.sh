@@ -1,3 +1,2 @@
-# @@timeout: 120
 # More aggregations and arrays than a program may have maps.
 exec python3 "$SRC/tests/e2e/stress/stress.py" maps

@@ -1,3 +1,2 @@
-# @@timeout: 120
 # Thousands of probes.
 exec python3 "$SRC/tests/e2e/stress/stress.py" probes

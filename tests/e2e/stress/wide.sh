@@ -1,3 +1,2 @@
-# @@timeout: 120
 # Tuples, expressions, blocks, formats, variables and records of unusual size.
 exec python3 "$SRC/tests/e2e/stress/stress.py" tuple tuple_strings ternary ternary_strings branches branches_nested branches_error stores expr vars ifs printf record
