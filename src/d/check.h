@@ -22,10 +22,13 @@
 
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "d/attr.h"
 #include "d/builtin.h"
 #include "d/compile.h"
 #include "d/diag.h"
+#include "d/parse.h"
 
+/* The state of one compile. */
 struct check {
 	struct dsession *session;
 	struct types *types;
@@ -38,6 +41,25 @@ struct check {
 	bool in_predicate;
 	bool in_include; /* the declaration being checked is of an included file: C may be looser than D */
 	VEC(struct prog_clause *) clauses;
+
+	/* what only check*.c and compile.c look at */
+	struct binding *bindings;
+	uint32_t nundef;  /* errors so far that say "not defined (yet)" */
+	uint32_t depth;	  /* of nested expressions and inlines */
+	uint32_t ncloned; /* nodes made by expansion: bounds exponential inlines */
+	struct attr attr; /* least of what the current clause used */
+	struct attr desc_attrs[NPARTS]; /* of the providers that attrs_of matches */
+	const struct probe_desc *attrs_of;
+	bool blank_failed; /* the clause before is a description that failed, and a blank */
+	bool destructive; /* the current clause calls something that is */
+	bool speculates;  /* speculate() stands before the current statement */
+	struct pending_pragma *pending;
+	uint32_t ntrouble;  /* reports and poison nodes so far: none means that all is well */
+	const struct expr *unquoted; /* what stands where a string belongs, while its first word is looked up */
+	struct hashmap *poisoned_types; /* "struct tag" or typedef name: its declaration has failed */
+	uint32_t first_off; /* where this program's text begins */
+	struct parse_env parse_env;
+	struct parse_input input;
 };
 
 /* check_expr.c. Returns the node to use in place of e (never NULL). */

@@ -268,8 +268,8 @@ bool subr_use(struct check *c, const struct subr *subr, struct span at)
 {
 	attr_use(c, at, subr->name, subr->attr);
 	if (subr->flags & SUBR_DESTRUCTIVE)
-		checker(c)->destructive = true;
-	if (subr->flags & SUBR_DESTRUCTIVE && subr->class == SUBR_FUNC && checker(c)->speculates) {
+		c->destructive = true;
+	if (subr->flags & SUBR_DESTRUCTIVE && subr->class == SUBR_FUNC && c->speculates) {
 		check_error(c, D_ACT_SPEC, at, "%s( ) may not follow speculate( )", subr->name);
 		return false;
 	}

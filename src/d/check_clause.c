@@ -226,7 +226,7 @@ static void check_if(struct clause_build *b, struct stmt *s)
 static void check_stmts(struct clause_build *b, struct stmt **stmts, uint32_t n)
 {
 	for (uint32_t i = 0; i < n && diags_count(b->c->diags) < DIAG_MAX; i++) {
-		checker(b->c)->speculates = b->path.speculates;
+		b->c->speculates = b->path.speculates;
 		if (stmts[i]->kind == STMT_IF)
 			check_if(b, stmts[i]);
 		else
@@ -234,24 +234,7 @@ static void check_stmts(struct clause_build *b, struct stmt **stmts, uint32_t n)
 	}
 }
 
-/* ---- lowering
- * -------------------------------------------------------------------------------------------------
- */
-
-/* Our own verifier runs on every object: what it refuses is our mistake, said in the user's terms.
- */
-static struct difo *lower_verified(struct check *c, struct expr *e)
-{
-	struct difo *d = lower_expr(c, e);
-	struct err *err = d ? difo_verify(d, DIF_MAX_REGS) : NULL;
-
-	if (!err)
-		return d;
-	check_error(c, D_UNKNOWN, e->span,
-		    "internal error: the code of this expression is not valid: %s", err_text(err));
-	err_destroy(err);
-	return NULL;
-}
+/* ---- lowering --------------------------------------------------------------------------- */
 
 /* How many actions of the classic machine an action is: faults are numbered by them (7.1). */
 static uint32_t act_weight(const struct prog_act *act)
@@ -279,14 +262,12 @@ static void lower_acts(struct clause_build *b, struct prog_clause *clause)
 		number += act_weight(out);
 		out->args = ARENA_NEW_N(c->arena, struct difo *, out->nargs + 1);
 		for (uint32_t k = 0; k < out->nargs; k++)
-			out->args[k] = lower_verified(c, act->exprs[k]);
+			out->args[k] = lower_expr(c, act->exprs[k]);
 		clause->records |= act_is_recording(out->kind);
 	}
 }
 
-/* ---- a clause
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- a clause --------------------------------------------------------------------------- */
 
 /* One description's copy of the clause. */
 struct clause_trees {
@@ -315,7 +296,7 @@ static void check_pred(struct check *c, struct clause_trees *t)
 	if (!t->pred)
 		return;
 	diag_set_where(c->diags, DIAG_IN_PREDICATE);
-	checker(c)->speculates = false; /* the actions may have been checked before */
+	c->speculates = false; /* the actions may have been checked before */
 	c->in_predicate = true;
 	t->pred = check_expr_or(c, t->pred, D_PRED_SCALAR);
 	if (!expr_is_bad(t->pred) && !type_is_scalar(c->types, t->pred->type))
@@ -338,20 +319,16 @@ static void check_body(struct clause_build *b, struct clause_trees *t)
 static struct clause_trees check_parts(struct check *c, struct clause_build *b,
 				       const struct decl *d)
 {
-	struct session_mark mark = session_mark(c->session);
-	struct checker *ck = checker(c);
-	uint32_t nerrors = diags_count(c->diags), nundef = ck->nundef, ntrouble = ck->ntrouble;
+	struct attempt attempt = attempt_begin(c);
 	struct clause_trees t = trees_clone(c, d);
 
 	clause_build_init(b, c);
 	check_body(b, &t);
-	if (!t.pred || ck->nundef == nundef) {
+	if (!t.pred || c->nundef == attempt.nundef) {
 		check_pred(c, &t);
 		return t;
 	}
-	session_rollback(c->session, &mark);
-	diags_truncate(c->diags, nerrors);
-	ck->ntrouble = ntrouble;
+	attempt_undo(c, &attempt);
 	t = trees_clone(c, d);
 	clause_build_init(b, c);
 	check_pred(c, &t);
@@ -428,9 +405,8 @@ static void check_match(struct check *c, const struct decl *d, const struct pspe
 
 static void check_for_spec(struct check *c, struct decl *d, const struct pspec *spec)
 {
-	struct checker *ck = checker(c);
 	struct prog_clause *clause = ARENA_NEW(c->arena, struct prog_clause);
-	uint32_t nerrors = diags_count(c->diags), ntrouble = ck->ntrouble;
+	uint32_t nerrors = diags_count(c->diags), ntrouble = c->ntrouble;
 	struct clause_trees t;
 	struct clause_build b;
 
@@ -438,19 +414,19 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
 	clause->span = spec->span.off;
 	clause->text_clause = d->clause.specs[0].span.off;
 	c->desc = &clause->desc;
-	ck->attr = (struct attr)ATTR_STABLE; /* what the language itself promises */
-	ck->destructive = false;
+	c->attr = (struct attr)ATTR_STABLE; /* what the language itself promises */
+	c->destructive = false;
 	t = check_parts(c, &b, d);
-	if (diags_count(c->diags) == nerrors && ck->ntrouble == ntrouble) {
+	if (diags_count(c->diags) == nerrors && c->ntrouble == ntrouble) {
 		if (t.pred)
-			clause->pred = lower_verified(c, t.pred);
+			clause->pred = lower_expr(c, t.pred);
 		lower_acts(&b, clause);
 		clause->is_default = d->clause.nbody == 0 || (b.speculates && !b.records);
 		clause->records |= clause->is_default;
-		clause->destructive = ck->destructive;
-		clause->attr[0] = ck->attr.name;
-		clause->attr[1] = ck->attr.data;
-		clause->attr[2] = ck->attr.class;
+		clause->destructive = c->destructive;
+		clause->attr[0] = c->attr.name;
+		clause->attr[1] = c->attr.data;
+		clause->attr[2] = c->attr.class;
 		clause->index = c->session->nclauses++;
 		vec_push(&c->clauses, clause);
 	}
@@ -462,14 +438,13 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
  */
 void check_clause(struct check *c, struct decl *d)
 {
-	struct checker *ck = checker(c);
 	uint32_t nerrors = diags_count(c->diags);
-	bool is_told = d->clause.is_rest && ck->blank_failed; /* of a description with a blank in it */
+	bool is_told = d->clause.is_rest && c->blank_failed; /* of a description with a blank in it */
 
 	for (uint32_t i = 0; i < d->clause.nspecs && !is_told; i++)
 		check_match(c, d, &d->clause.specs[i]);
 	is_told |= diags_count(c->diags) != nerrors;
-	ck->blank_failed = is_told && d->clause.joined;
+	c->blank_failed = is_told && d->clause.joined;
 	/* a mistake in the body would be reported once for each description */
 	for (uint32_t i = 0; i < d->clause.nspecs && !is_told; i++) {
 		check_for_spec(c, d, &d->clause.specs[i]);

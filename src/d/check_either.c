@@ -21,19 +21,12 @@ bool check_is_either(const struct expr *e)
 /* The checked copy, or NULL with nothing reported and nothing declared. */
 static struct expr *try(struct check *c, const struct expr *e)
 {
-	struct checker *ck = checker(c);
-	uint32_t nerrors = diags_count(c->diags), nundef = ck->nundef, ntrouble = ck->ntrouble;
-	struct session_mark mark = session_mark(c->session);
-	struct attr attr = ck->attr;
+	struct attempt attempt = attempt_begin(c);
 	struct expr *v = check_any(c, expr_clone(c->arena, e));
 
 	if (!expr_is_bad(v))
 		return v;
-	session_rollback(c->session, &mark);
-	diags_truncate(c->diags, nerrors);
-	ck->nundef = nundef;
-	ck->ntrouble = ntrouble;
-	ck->attr = attr;
+	attempt_undo(c, &attempt);
 	return NULL;
 }
 

@@ -18,7 +18,7 @@ struct expr *expr_new(struct check *c, enum expr_kind kind, struct span at, type
 
 struct expr *expr_bad(struct check *c, struct span at)
 {
-	checker(c)->ntrouble++;
+	c->ntrouble++;
 	return expr_new(c, EXPR_BAD, at, TYPE_ERROR);
 }
 
@@ -35,9 +35,9 @@ struct expr *expr_int(struct check *c, struct span at, uint64_t val, type_id typ
 
 void check_note_tag(struct check *c, enum dtag tag)
 {
-	checker(c)->ntrouble++;
+	c->ntrouble++;
 	if (tag == D_IDENT_UNDEF || tag == D_VAR_UNDEF)
-		checker(c)->nundef++;
+		c->nundef++;
 }
 
 /* ---- conversions ------------------------------------------------------------------------ */
@@ -246,17 +246,16 @@ static struct expr *check_node(struct check *c, struct expr *e)
 
 struct expr *check_any(struct check *c, struct expr *e)
 {
-	struct checker *ck = checker(c);
 	struct expr *checked;
 
 	if (e->type != TYPE_NONE)
 		return e;
-	if (ck->depth >= DEPTH_MAX)
+	if (c->depth >= DEPTH_MAX)
 		return expr_fail(c, D_SYNTAX, e->span,
 				 "expression is nested more than %d levels deep", DEPTH_MAX);
-	ck->depth++;
+	c->depth++;
 	checked = check_node(c, e);
-	ck->depth--;
+	c->depth--;
 	assert(checked->type != TYPE_NONE);
 	return checked;
 }
@@ -312,15 +311,10 @@ struct expr *check_expr_or(struct check *c, struct expr *e, enum dtag not_value)
 
 bool check_const(struct check *c, struct expr *e, int64_t *ret_val)
 {
-	struct checker *ck = checker(c);
-	uint32_t nerrors = diags_count(c->diags), nundef = ck->nundef, ntrouble = ck->ntrouble;
-	struct session_mark mark = session_mark(c->session);
+	struct attempt attempt = attempt_begin(c);
 	struct expr *v = check_expr(c, expr_clone(c->arena, e));
 
-	session_rollback(c->session, &mark); /* no constant declares anything */
-	diags_truncate(c->diags, nerrors);
-	ck->nundef = nundef;
-	ck->ntrouble = ntrouble;
+	attempt_undo(c, &attempt); /* no constant declares anything */
 	if (!expr_is_const(c, v))
 		return false;
 	*ret_val = (int64_t)v->ival.val;

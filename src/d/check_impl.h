@@ -55,6 +55,7 @@ struct proto {
 struct undo {
 	struct hashmap *map;
 	const char *key;
+	void *old; /* what it meant before, or NULL */
 };
 
 struct dsession {
@@ -95,7 +96,7 @@ struct session_mark {
 /* Also stands for a state of the locals, which are journalled in the same list. */
 struct session_mark session_mark(const struct dsession *s);
 void session_rollback(struct dsession *s, const struct session_mark *m);
-/* Binds a name that was free. key must live as long as the session. */
+/* Binds a name; session_rollback() gives it its meaning back. key must live as long as the session. */
 void session_bind(struct dsession *s, struct hashmap *map, const char *key, void *value);
 
 /* Text of that layer is checked from now on; the layer before. */
@@ -126,31 +127,20 @@ struct pending_pragma {
 	struct pending_pragma *next;
 };
 
-struct checker {
-	struct check c; /* first: check.h hands out a pointer to it */
-	struct binding *bindings;
-	uint32_t nundef;  /* errors so far that say "not defined (yet)" */
-	uint32_t depth;	  /* of nested expressions and inlines */
-	uint32_t ncloned; /* nodes made by expansion: bounds exponential inlines */
-	struct attr attr; /* least of what the current clause used */
-	struct attr desc_attrs[NPARTS]; /* of the providers that attrs_of matches */
-	const struct probe_desc *attrs_of;
-	bool blank_failed; /* the clause before is a description that failed, and a blank */
-	bool destructive; /* the current clause calls something that is */
-	bool speculates;  /* speculate() stands before the current statement */
-	struct pending_pragma *pending;
-	uint32_t ntrouble;  /* reports and poison nodes so far: none means that all is well */
-	const struct expr *unquoted; /* what stands where a string belongs, while its first word is looked up */
-	struct hashmap *poisoned_types; /* "struct tag" or typedef name: its declaration has failed */
-	uint32_t first_off; /* where this program's text begins */
-	struct parse_env parse_env;
-	struct parse_input input;
+/*
+ * A point to come back to: what is checked after attempt_begin() leaves no trace after attempt_undo(), neither
+ * reports nor names nor what the clause is said to use. Nodes in the arena, types and the charge for
+ * expansions stay.
+ */
+struct attempt {
+	struct session_mark session;
+	uint32_t nerrors, nundef, ntrouble;
+	struct attr attr;
+	bool destructive;
 };
 
-static inline struct checker *checker(struct check *c)
-{
-	return (struct checker *)c;
-}
+struct attempt attempt_begin(const struct check *c);
+void attempt_undo(struct check *c, const struct attempt *a);
 
 /*
  * check_error() reports; expr_fail() reports and is the poison node to return. `at` is a span.

@@ -31,15 +31,14 @@ static struct measure measure(struct expr *e)
 
 bool check_expansion(struct check *c, struct span at, struct expr *body, const struct binding *b)
 {
-	struct checker *ck = checker(c);
 	struct measure m = measure(body);
 	uint32_t deepest = 0;
 
 	/* The nodes of an argument are charged at each of its uses: check_ident(). */
 	for (; b; b = b->next)
 		deepest = MAX(deepest, measure(b->e).deepest);
-	ck->ncloned += m.nodes;
-	if (ck->ncloned <= EXPANSION_MAX && m.deepest + deepest <= HEIGHT_MAX)
+	c->ncloned += m.nodes;
+	if (c->ncloned <= EXPANSION_MAX && m.deepest + deepest <= HEIGHT_MAX)
 		return true;
 	check_error(c, D_UNKNOWN, at,
 		    "inlines and translators used here expand to an expression of more than "
@@ -105,13 +104,12 @@ static bool check_params(struct check *c, struct decl *d, struct ident *id)
 
 static bool check_body(struct check *c, struct decl *d, struct ident *id)
 {
-	struct checker *ck = checker(c);
-	struct binding *outer = ck->bindings;
+	struct binding *outer = c->bindings;
 	struct expr *body = expr_clone(c->arena, d->inl.e);
 
-	ck->bindings = placeholders(c, id, d->span);
+	c->bindings = placeholders(c, id, d->span);
 	body = check_any(c, body);
-	ck->bindings = outer;
+	c->bindings = outer;
 	if (body->kind != EXPR_XLATE)
 		body = check_value(c, body);
 	if (expr_is_bad(body))
@@ -185,8 +183,7 @@ static struct binding *bind_args(struct check *c, struct ident *id, struct expr 
 struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, struct expr **args,
 			   uint32_t nargs)
 {
-	struct checker *ck = checker(c);
-	struct binding *outer = ck->bindings, *b;
+	struct binding *outer = c->bindings, *b;
 	enum d_layer layer;
 	struct expr *e;
 
@@ -203,11 +200,11 @@ struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, s
 	b = bind_args(c, id, args);
 	if ((nargs && !b) || !check_expansion(c, at->span, id->inl.e, b))
 		return expr_bad(c, at->span);
-	ck->bindings = b;
+	c->bindings = b;
 	layer = session_layer(c->session, id->layer);
 	e = check_any(c, expr_clone(c->arena, id->inl.e));
 	session_layer(c->session, layer);
-	ck->bindings = outer;
+	c->bindings = outer;
 	if (expr_is_bad(e) || !convert_body(c, &e, id->type))
 		return expr_bad(c, at->span);
 	e->is_lvalue = false;

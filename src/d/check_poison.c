@@ -11,12 +11,12 @@
 
 void type_poison(struct check *c, const char *name)
 {
-	hashmap_sets(checker(c)->poisoned_types, arena_strdup(c->arena, name), c);
+	hashmap_sets(c->poisoned_types, arena_strdup(c->arena, name), c);
 }
 
 bool type_is_poisoned(struct check *c, const char *name)
 {
-	return hashmap_finds(checker(c)->poisoned_types, name);
+	return hashmap_finds(c->poisoned_types, name);
 }
 
 /* ---- variables and aggregations --------------------------------------------------------- */

@@ -24,11 +24,10 @@ static void invalid(struct check *c, const struct words *w, uint32_t i, const ch
  */
 static struct pending_pragma *target(struct check *c, const struct words *w, uint32_t i)
 {
-	struct checker *ck = checker(c);
 	struct ident *id = ident_find(c, SCOPE_GLOBAL, w->text[i]);
 	struct pending_pragma *p;
 
-	if (id && (id->is_builtin || id->layer != c->session->layer || id->span.off < ck->first_off)) {
+	if (id && (id->is_builtin || id->layer != c->session->layer || id->span.off < c->first_off)) {
 		check_error(c, D_PRAGMA_SCOPE, w->span[i],
 			    "#pragma D %s may not modify %s, which is defined outside this program",
 			    w->text[0], id->name);
@@ -37,8 +36,8 @@ static struct pending_pragma *target(struct check *c, const struct words *w, uin
 	p = ARENA_NEW(c->arena, struct pending_pragma);
 	p->name = w->text[i];
 	p->span = w->span[i];
-	p->next = ck->pending;
-	ck->pending = p;
+	p->next = c->pending;
+	c->pending = p;
 	return p;
 }
 
@@ -207,7 +206,7 @@ void check_pragmas_unused(struct check *c)
 {
 	struct pending_pragma *p;
 
-	for (p = checker(c)->pending; p; p = p->next)
+	for (p = c->pending; p; p = p->next)
 		if (!p->is_used)
 			check_error(c, D_PRAGMA_UNUSED, p->span,
 				    "unused #pragma D %s: %s is never declared",

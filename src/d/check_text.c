@@ -48,20 +48,19 @@ bool expr_is_unquoted(struct check *c, const struct expr *e)
 
 struct expr *check_any_as(struct check *c, struct expr *e, type_id type)
 {
-	struct checker *ck = checker(c);
-	const struct expr *outer = ck->unquoted;
+	const struct expr *outer = c->unquoted;
 
 	if (!type_is_strcompat(c->types, type) || !expr_is_unquoted(c, e))
 		return check_any(c, e);
-	ck->unquoted = e;
+	c->unquoted = e;
 	e = check_any(c, e);
-	ck->unquoted = outer;
+	c->unquoted = outer;
 	return e;
 }
 
 const char *unquoted_hint(struct check *c, const struct expr *name)
 {
-	const struct expr *e = checker(c)->unquoted;
+	const struct expr *e = c->unquoted;
 	const char *text = e && first_word(e) == name ? source_text(c, e) : NULL;
 
 	if (!text)

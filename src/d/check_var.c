@@ -84,7 +84,7 @@ static struct binding *binding_find(struct check *c, const struct expr *e)
 
 	if (e->ident.scope != SCOPE_GLOBAL)
 		return NULL;
-	for (b = checker(c)->bindings; b; b = b->next)
+	for (b = c->bindings; b; b = b->next)
 		if (strcmp(b->name, e->ident.name) == 0)
 			return b;
 	return NULL;
@@ -202,14 +202,13 @@ struct expr *expr_undefined(struct check *c, struct expr *e)
 /* A pattern promises what the least of the providers it matches does. */
 static const struct attr *pattern_attrs(struct check *c, const struct probe_desc *desc)
 {
-	struct checker *ck = checker(c);
 
-	if (ck->attrs_of != desc) {
-		if (!c->env->attrs || !c->env->attrs(c->env->ctx, desc, ck->desc_attrs))
-			memcpy(ck->desc_attrs, attr_provider_default, sizeof(ck->desc_attrs));
-		ck->attrs_of = desc;
+	if (c->attrs_of != desc) {
+		if (!c->env->attrs || !c->env->attrs(c->env->ctx, desc, c->desc_attrs))
+			memcpy(c->desc_attrs, attr_provider_default, sizeof(c->desc_attrs));
+		c->attrs_of = desc;
 	}
-	return ck->desc_attrs;
+	return c->desc_attrs;
 }
 
 /* Those declared in D come first. */
@@ -226,10 +225,9 @@ static const struct attr *provider_attrs(struct check *c, const struct probe_des
 
 void attr_use(struct check *c, struct span at, const char *name, struct attr a)
 {
-	struct checker *ck = checker(c);
 	struct attr amin = {c->opts->amin[0], c->opts->amin[1], c->opts->amin[2]};
 
-	ck->attr = attr_min(ck->attr, a);
+	c->attr = attr_min(c->attr, a);
 	if (attr_is_below(a, amin)) {
 		struct strbuf text = {0};
 
@@ -262,7 +260,7 @@ void ident_apply_pending(struct check *c, struct ident *id)
 {
 	struct pending_pragma *p;
 
-	for (p = checker(c)->pending; p; p = p->next) {
+	for (p = c->pending; p; p = p->next) {
 		if (strcmp(p->name, id->name) != 0)
 			continue;
 		if (p->has_attr)

@@ -56,14 +56,13 @@ struct xlator *xlator_find(struct check *c, type_id in, type_id out)
 static struct expr *member_value(struct check *c, const struct xlator *x, struct expr *e,
 				 const struct xlate_member *m, type_id type)
 {
-	struct checker *ck = checker(c);
-	struct binding *outer = ck->bindings, param = {.name = x->param, .e = e};
+	struct binding *outer = c->bindings, param = {.name = x->param, .e = e};
 	enum d_layer layer = session_layer(c->session, x->layer);
 	struct expr *body;
 
-	ck->bindings = &param;
+	c->bindings = &param;
 	body = check_any(c, expr_clone(c->arena, m->e));
-	ck->bindings = outer;
+	c->bindings = outer;
 	session_layer(c->session, layer);
 	if (body->kind != EXPR_XLATE)
 		body = check_value(c, body);

@@ -114,8 +114,8 @@ struct source_map *dsession_sources(struct dsession *s)
 
 void session_bind(struct dsession *s, struct hashmap *map, const char *key, void *value)
 {
+	vec_push(&s->journal, (struct undo){map, key, hashmap_finds(map, key)});
 	hashmap_sets(map, key, value);
-	vec_push(&s->journal, (struct undo){map, key});
 }
 
 struct session_mark session_mark(const struct dsession *s)
@@ -132,7 +132,7 @@ struct session_mark session_mark(const struct dsession *s)
 	return m;
 }
 
-/* Those of inner compiles stay. */
+/* Translators that a library defines while this program compiles survive the rollbac. */
 static void xlators_rollback(struct dsession *s, uint32_t mark)
 {
 	uint32_t n = mark;
@@ -148,7 +148,10 @@ void session_rollback(struct dsession *s, const struct session_mark *m)
 	while (s->journal.len > m->journal) {
 		const struct undo *u = vec_last(&s->journal);
 
-		hashmap_remove(u->map, u->key, strlen(u->key));
+		if (u->old)
+			hashmap_sets(u->map, u->key, u->old);
+		else
+			hashmap_remove(u->map, u->key, strlen(u->key));
 		s->journal.len--;
 	}
 	s->vars.len = s->vars_view.len = MAX(m->vars, s->floor.vars);
@@ -157,6 +160,28 @@ void session_rollback(struct dsession *s, const struct session_mark *m)
 	for (uint32_t i = 0; i < ARRAY_LEN(s->next_var); i++)
 		s->next_var[i] = MAX(m->next_var[i], s->floor.next_var[i]);
 	xlators_rollback(s, m->xlators);
+}
+
+struct attempt attempt_begin(const struct check *c)
+{
+	return (struct attempt){
+		.session = session_mark(c->session),
+		.nerrors = diags_count(c->diags),
+		.nundef = c->nundef,
+		.ntrouble = c->ntrouble,
+		.attr = c->attr,
+		.destructive = c->destructive,
+	};
+}
+
+void attempt_undo(struct check *c, const struct attempt *a)
+{
+	session_rollback(c->session, &a->session);
+	diags_truncate(c->diags, a->nerrors);
+	c->nundef = a->nundef;
+	c->ntrouble = a->ntrouble;
+	c->attr = a->attr;
+	c->destructive = a->destructive;
 }
 
 /* What has been added since the mark stays, also when an outer compile fails. */
@@ -273,10 +298,10 @@ static bool env_set_option(void *ctx, struct span at, const char *name, const ch
 		return false;
 	}
 	/* the options may be the ones this compile works with */
-	checker(c)->input.defaultargs = c->opts->defaultargs;
-	checker(c)->input.argref = c->opts->argref;
-	checker(c)->input.pspec = c->opts->pspec || is_word_probe(checker(c)->input.src->kind);
-	checker(c)->input.allow_empty = c->opts->empty || c->opts->layer != LAYER_PROGRAM;
+	c->input.defaultargs = c->opts->defaultargs;
+	c->input.argref = c->opts->argref;
+	c->input.pspec = c->opts->pspec || is_word_probe(c->input.src->kind);
+	c->input.allow_empty = c->opts->empty || c->opts->layer != LAYER_PROGRAM;
 	return true;
 }
 
@@ -285,7 +310,7 @@ type_id type_from_text(struct check *c, const char *text)
 	struct dsession *s = c->session;
 	uintptr_t known = (uintptr_t)hashmap_finds(s->type_texts, text);
 	uint32_t mark = diags_count(c->diags);
-	struct parse_input in = checker(c)->input;
+	struct parse_input in = c->input;
 	struct type_name *tn;
 	type_id id = TYPE_NONE;
 
@@ -304,9 +329,7 @@ type_id type_from_text(struct check *c, const char *text)
 	return id;
 }
 
-/* ---- passes
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- passes ------------------------------------------------------------------------------ */
 
 static void dump_ast(struct check *c, const struct ast *ast)
 {
@@ -371,19 +394,19 @@ static struct prog *collect(struct check *c)
  *     parse_program    text -> tree                     parse*.c, lex*.c, control.c, macro.c
  *     check_decl       names, types, rules              check_*.c, fmt.c, decl.c (types), attr.c
  *       lower_expr     checked expressions -> DIF       lower*.c
- *       difo_verify    our own verifier                 dif/verify.c
+ *       difo_verify    our own verifier, in lower_expr  dif/verify.c
  *     collect          clauses -> program
  *
  * NULL when anything was reported.
  */
 static struct prog *compile_passes(struct check *c)
 {
-	struct ast *ast = parse_program(&checker(c)->input);
+	struct ast *ast = parse_program(&c->input);
 	struct prog *prog;
 
-	dump_ast(c, ast);
 	if (diags_count(c->diags)) /* what is missing from the tree would look undeclared */
 		return NULL;
+	dump_ast(c, ast);
 	types_set_strsize(c->types, c->opts->strsize);
 	for (uint32_t i = 0; i < ast->ndecls; i++)
 		check_specs_named(c, ast->decls[i]);
@@ -399,9 +422,7 @@ static struct prog *compile_passes(struct check *c)
 	return prog;
 }
 
-/* ---- one compile
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- one compile -------------------------------------------------------------------------- */
 
 /* The text to parse: the script, or what the preprocessor makes of it. */
 static struct err *preprocess(const struct compile_opts *opts, enum source_kind kind,
@@ -428,11 +449,9 @@ static struct err *preprocess(const struct compile_opts *opts, enum source_kind 
 	return e;
 }
 
-static void checker_init(struct checker *ck, struct dsession *s, const struct compile_opts *opts,
-			 const struct compile_env *env)
+static void check_init(struct check *c, struct dsession *s, const struct compile_opts *opts,
+		       const struct compile_env *env)
 {
-	struct check *c = &ck->c;
-
 	c->session = s;
 	c->types = s->types;
 	c->arena = arena_create();
@@ -440,8 +459,8 @@ static void checker_init(struct checker *ck, struct dsession *s, const struct co
 	c->opts = opts;
 	c->env = env;
 	c->locals = hashmap_create();
-	ck->poisoned_types = hashmap_create();
-	ck->parse_env = (struct parse_env){
+	c->poisoned_types = hashmap_create();
+	c->parse_env = (struct parse_env){
 		.ctx = c,
 		.is_type = env_is_type,
 		.is_kernel_type = env_is_kernel_type,
@@ -450,11 +469,11 @@ static void checker_init(struct checker *ck, struct dsession *s, const struct co
 		.set_option = env_set_option,
 		.macro = env_macro,
 	};
-	ck->input = (struct parse_input){
+	c->input = (struct parse_input){
 		.map = s->sources,
 		.diags = c->diags,
 		.arena = c->arena,
-		.env = &ck->parse_env,
+		.env = &c->parse_env,
 		.defaultargs = opts->defaultargs,
 		.argref = opts->argref,
 		.pspec = opts->pspec,
@@ -485,7 +504,7 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 {
 	struct session_mark mark = session_mark(s);
 	uint32_t types = types_mark(s->types);
-	struct checker ck = {0};
+	struct check c = {0};
 	struct strbuf source = {0};
 	enum d_layer outer;
 	struct prog *prog;
@@ -496,31 +515,31 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 		return e;
 	}
 	outer = session_layer(s, opts->layer);
-	checker_init(&ck, s, opts, env);
-	ck.input.src = source_add(s->sources, kind, name, strbuf_text(&source), source.len,
+	check_init(&c, s, opts, env);
+	c.input.src = source_add(s->sources, kind, name, strbuf_text(&source), source.len,
 				  opts->layer != LAYER_PROGRAM);
-	ck.input.context = ctx;
-	ck.input.pspec |= is_word_probe(kind);
-	ck.input.argc = argc;
-	ck.input.argv = argv;
-	ck.first_off = ck.input.src->base;
+	c.input.context = ctx;
+	c.input.pspec |= is_word_probe(kind);
+	c.input.argc = argc;
+	c.input.argv = argv;
+	c.first_off = c.input.src->base;
 	strbuf_deinit(&source);
-	prog = compile_passes(&ck.c);
+	prog = compile_passes(&c);
 	if (prog && opts->layer != LAYER_PROGRAM)
 		s->nclauses = mark.nclauses; /* clauses of a library are never enabled */
 	if (prog) {
 		session_keep(s, &mark, types);
-		vec_push(&s->arenas, ck.c.arena);
+		vec_push(&s->arenas, c.arena);
 		*ret_prog = prog;
 	} else {
-		e = diagnosis(&ck.c);
+		e = diagnosis(&c);
 		session_rollback(s, &mark);
 		types_rollback(s->types, types);
-		arena_destroy(ck.c.arena);
+		arena_destroy(c.arena);
 	}
 	session_layer(s, outer);
-	hashmap_destroy(ck.c.locals);
-	hashmap_destroy(ck.poisoned_types);
-	vec_deinit(&ck.c.clauses);
+	hashmap_destroy(c.locals);
+	hashmap_destroy(c.poisoned_types);
+	vec_deinit(&c.clauses);
 	return e;
 }

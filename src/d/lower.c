@@ -346,7 +346,10 @@ static struct dif_type result_type(const struct lower *l, const struct expr *e)
 	return type;
 }
 
-/* Only the limits of DIF tables can be met by what users write; all else is our mistake. */
+/*
+ * Our own verifier runs on every object. Only the limits of DIF tables can be met by what users write; all else
+ * is our mistake, said in the user's terms.
+ */
 static bool verify(struct lower *l, const struct expr *e, const struct difo *d)
 {
 	struct err *err = difo_verify(d, DIF_MAX_REGS);
@@ -354,9 +357,13 @@ static bool verify(struct lower *l, const struct expr *e, const struct difo *d)
 
 	if (!err)
 		return true;
-	if (code != EDT_INT2BIG && code != EDT_STR2BIG && code != EDT_BPFSIZE)
-		BUG("lowering made a bad DIFO: %s", err_text(err));
-	diag_error(l->c->diags, D_NOREG, e->span, "expression is too complex: %s", err_text(err));
+	if (code == EDT_INT2BIG || code == EDT_STR2BIG || code == EDT_BPFSIZE)
+		diag_error(l->c->diags, D_NOREG, e->span, "expression is too complex: %s",
+			   err_text(err));
+	else
+		diag_error(l->c->diags, D_UNKNOWN, e->span,
+			   "internal error: the code of this expression is not valid: %s",
+			   err_text(err));
 	err_destroy(err);
 	return false;
 }
