@@ -190,6 +190,12 @@ enum decl_kind {
 	DECL_PRAGMA,	 /* #pragma D ... that needs the checker: attributes, binding, depends_on */
 };
 
+/* Stability of d-language.md chapter 11. */
+struct attr { uint8_t name, data, class; };
+
+enum pragma_kind { PRAGMA_ATTRIBUTES, PRAGMA_BINDING, PRAGMA_DEPENDS_ON };
+enum pragma_dependency { DEPENDS_ON_LIBRARY, DEPENDS_ON_MODULE, DEPENDS_ON_PROVIDER };
+
 struct decl {
 	enum decl_kind kind;
 	struct span span;
@@ -210,7 +216,14 @@ struct decl {
 			 struct xlate_member *members; uint32_t nmembers; } xlator;
 		struct { const char *name; struct span name_span;
 			 struct probe_decl *probes; uint32_t nprobes; } provider;
-		struct { const char **words; struct span *spans; uint32_t nwords; } pragma; /* after '#pragma D' */
+		struct {
+			enum pragma_kind kind;
+			const char **words; struct span *spans; uint32_t nwords; /* after '#pragma D' */
+			struct attr attr;	   /* PRAGMA_ATTRIBUTES */
+			uint8_t part;		   /* the same: enum provider_part, NPARTS for an identifier */
+			uint32_t version;	   /* PRAGMA_BINDING */
+			enum pragma_dependency on; /* PRAGMA_DEPENDS_ON */
+		} pragma; /* well formed: control.c has seen to it */
 	};
 };
 

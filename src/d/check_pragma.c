@@ -1,41 +1,22 @@
 /* Pragmas with meaning for names: attributes, binding, depends_on (d-language.md 1.6, 11.3). */
 #include "d/check_impl.h"
 
-/* Words as the parser leaves them: the pragma's name first. */
-struct words {
-	const char *const *text;
-	const struct span *span;
-	uint32_t n;
-};
-
-static void malformed(struct check *c, const struct words *w, const char *usage)
+/* The identifier of this program, or a promise for the moment it is created; NULL after reporting. */
+static struct pending_pragma *target(struct check *c, const struct decl *d)
 {
-	check_error(c, D_PRAGMA_MALFORM, w->span[0], "malformed #pragma D %s", w->text[0]);
-	diag_hint(c->diags, "#pragma D %s %s", w->text[0], usage);
-}
-
-static void invalid(struct check *c, const struct words *w, uint32_t i, const char *what)
-{
-	check_error(c, D_PRAGMA_INVAL, w->span[i], "invalid %s specified by #pragma D %s: %s", what,
-		    w->text[0], w->text[i]);
-}
-
-/* The identifier of this program, or a promise for the moment it is created; NULL after reporting.
- */
-static struct pending_pragma *target(struct check *c, const struct words *w, uint32_t i)
-{
-	struct ident *id = ident_find(c, SCOPE_GLOBAL, w->text[i]);
+	const char *name = d->pragma.words[2];
+	struct ident *id = ident_find(c, SCOPE_GLOBAL, name);
 	struct pending_pragma *p;
 
 	if (id && (id->is_builtin || id->layer != c->session->layer || id->span.off < c->first_off)) {
-		check_error(c, D_PRAGMA_SCOPE, w->span[i],
+		check_error(c, D_PRAGMA_SCOPE, d->pragma.spans[2],
 			    "#pragma D %s may not modify %s, which is defined outside this program",
-			    w->text[0], id->name);
+			    d->pragma.words[0], id->name);
 		return NULL;
 	}
 	p = ARENA_NEW(c->arena, struct pending_pragma);
-	p->name = w->text[i];
-	p->span = w->span[i];
+	p->name = name;
+	p->span = d->pragma.spans[2];
 	p->next = c->pending;
 	c->pending = p;
 	return p;
@@ -49,76 +30,38 @@ static void apply(struct check *c, struct pending_pragma *p)
 		ident_apply_pending(c, id);
 }
 
-static void provider_attributes(struct check *c, const struct words *w, struct attr a)
+static void pragma_attributes(struct check *c, const struct decl *d)
 {
-	struct declared_provider *p = hashmap_finds(c->session->providers, w->text[3]);
-	enum provider_part part;
-
-	if (!provider_part_parse(w->text[4], &part)) {
-		invalid(c, w, 4, "provider part");
-		return;
-	}
-	if (p)
-		p->attrs[part] = a;
-	else
-		check_error(c, D_PRAGMA_UNUSED, w->span[3],
-			    "#pragma D attributes: provider %s is not declared in this program",
-			    w->text[3]);
-}
-
-static void pragma_attributes(struct check *c, const struct words *w)
-{
+	struct declared_provider *provider;
 	struct pending_pragma *p;
-	struct attr a;
 
-	if (w->n != 3 && w->n != 5) {
-		malformed(c, w, "<attributes> <identifier> | <attributes> provider <name> <part>");
+	if (d->pragma.part < NPARTS) {
+		provider = hashmap_finds(c->session->providers, d->pragma.words[3]);
+		if (provider)
+			provider->attrs[d->pragma.part] = d->pragma.attr;
+		else
+			check_error(c, D_PRAGMA_UNUSED, d->pragma.spans[3],
+				    "#pragma D attributes: provider %s is not declared in this "
+				    "program",
+				    d->pragma.words[3]);
 		return;
 	}
-	if (!attr_parse(w->text[1], &a)) {
-		invalid(c, w, 1, "attributes");
-		return;
-	}
-	if (w->n == 5) {
-		provider_attributes(c, w, a);
-		return;
-	}
-	p = target(c, w, 2);
+	p = target(c, d);
 	if (!p)
 		return;
 	p->has_attr = true;
-	p->attr = a;
+	p->attr = d->pragma.attr;
 	apply(c, p);
 }
 
-/* "1.5" and 1.5 are the same. */
-static const char *unquoted(struct check *c, const char *word)
+static void pragma_binding(struct check *c, const struct decl *d)
 {
-	size_t len = strlen(word);
+	struct pending_pragma *p = target(c, d);
 
-	if (len < 2 || word[0] != '"' || word[len - 1] != '"')
-		return word;
-	return arena_strndup(c->arena, word + 1, len - 2);
-}
-
-static void pragma_binding(struct check *c, const struct words *w)
-{
-	struct pending_pragma *p;
-	uint32_t version;
-
-	if (w->n != 3) {
-		malformed(c, w, "\"<version>\" <identifier>");
-		return;
-	}
-	if (!version_parse(unquoted(c, w->text[1]), &version)) {
-		invalid(c, w, 1, "version string");
-		return;
-	}
-	p = target(c, w, 2);
 	if (!p)
 		return;
 	p->has_version = true;
-	p->version = version;
+	p->version = d->pragma.version;
 	apply(c, p);
 }
 
@@ -131,75 +74,41 @@ static bool provider_exists(struct check *c, const struct probe_desc *desc)
 	return count > 0;
 }
 
-static bool depends_library(struct check *c, const char *name)
+static bool dependency_is_met(struct check *c, enum pragma_dependency on, const char *name)
 {
-	return c->opts->layer != LAYER_PROGRAM; /* the loader has put them in order */
-}
+	struct probe_desc desc = {.prov = "", .mod = "", .func = "", .name = ""};
 
-static bool depends_module(struct check *c, const char *name)
-{
-	struct probe_desc desc = {.prov = "", .mod = name, .func = "", .name = ""};
-
-	return strcmp(name, "vmlinux") == 0 || provider_exists(c, &desc);
-}
-
-static bool depends_provider(struct check *c, const char *name)
-{
-	struct probe_desc desc = {.prov = name, .mod = "", .func = "", .name = ""};
-
-	return hashmap_finds(c->session->providers, name) || provider_exists(c, &desc);
-}
-
-static const struct {
-	const char *class;
-	bool (*is_met)(struct check *c, const char *name);
-} dependencies[] = {
-	{"library", depends_library},
-	{"module", depends_module},
-	{"provider", depends_provider},
-};
-
-static void pragma_depends_on(struct check *c, const struct words *w)
-{
-	if (w->n != 3) {
-		malformed(c, w, "library|module|provider <name>");
-		return;
+	switch (on) {
+	case DEPENDS_ON_LIBRARY: return true; /* the loader has put them in order */
+	case DEPENDS_ON_MODULE:
+		desc.mod = name;
+		return strcmp(name, "vmlinux") == 0 || provider_exists(c, &desc);
+	case DEPENDS_ON_PROVIDER:
+		desc.prov = name;
+		return hashmap_finds(c->session->providers, name) || provider_exists(c, &desc);
 	}
-	for (uint32_t i = 0; i < ARRAY_LEN(dependencies); i++) {
-		if (strcmp(dependencies[i].class, w->text[1]) != 0)
-			continue;
-		if (i == 0 && c->opts->layer == LAYER_PROGRAM)
-			check_error(c, D_PRAGMA_DEPEND, w->span[1],
-				    "main program may not explicitly depend on a library");
-		else if (!dependencies[i].is_met(c, w->text[2]))
-			check_error(c, D_PRAGMA_DEPEND, w->span[2],
-				    "program requires %s %s, which is not there", w->text[1],
-				    w->text[2]);
-		return;
-	}
-	invalid(c, w, 1, "class");
+	BUG("dependency %d", (int)on);
 }
 
-static const struct {
-	const char *name;
-	void (*run)(struct check *c, const struct words *w);
-} pragmas[] = {
-	{"attributes", pragma_attributes},
-	{"binding", pragma_binding},
-	{"depends_on", pragma_depends_on},
-};
+static void pragma_depends_on(struct check *c, const struct decl *d)
+{
+	if (d->pragma.on == DEPENDS_ON_LIBRARY && c->opts->layer == LAYER_PROGRAM)
+		check_error(c, D_PRAGMA_DEPEND, d->pragma.spans[1],
+			    "main program may not explicitly depend on a library");
+	else if (!dependency_is_met(c, d->pragma.on, d->pragma.words[2]))
+		check_error(c, D_PRAGMA_DEPEND, d->pragma.spans[2],
+			    "program requires %s %s, which is not there", d->pragma.words[1],
+			    d->pragma.words[2]);
+}
 
 void check_pragma(struct check *c, struct decl *d)
 {
-	const struct words w = {d->pragma.words, d->pragma.spans, d->pragma.nwords};
-
-	for (uint32_t i = 0; i < ARRAY_LEN(pragmas); i++) {
-		if (w.n && strcmp(pragmas[i].name, w.text[0]) == 0) {
-			pragmas[i].run(c, &w);
-			return;
-		}
+	switch (d->pragma.kind) {
+	case PRAGMA_ATTRIBUTES: pragma_attributes(c, d); return;
+	case PRAGMA_BINDING: pragma_binding(c, d); return;
+	case PRAGMA_DEPENDS_ON: pragma_depends_on(c, d); return;
 	}
-	check_error(c, D_PRAGMA_INVAL, d->span, "invalid D pragma: %s", w.n ? w.text[0] : "");
+	BUG("pragma %d", (int)d->pragma.kind);
 }
 
 void check_pragmas_unused(struct check *c)

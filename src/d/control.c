@@ -1,5 +1,6 @@
 /* Control lines: '#', '#line', '#error', '#ident', '#pragma', '#pragma D'
  * (d-language.md 1.6, 11.3). */
+#include "d/attr.h"
 #include "d/lex.h"
 
 struct word {
@@ -194,7 +195,7 @@ static void do_option(struct lexer *lx, struct control *c)
 }
 
 /* Keeps the line for the checker. */
-static void pragma_push(struct lexer *lx, const struct control *c)
+static struct decl *pragma_push(struct lexer *lx, const struct control *c, enum pragma_kind kind)
 {
 	struct decl *d = ARENA_NEW(lx->in->arena, struct decl);
 	uint32_t n = c->words.len - c->first;
@@ -202,6 +203,7 @@ static void pragma_push(struct lexer *lx, const struct control *c)
 	d->kind = DECL_PRAGMA;
 	d->span = c->span;
 	d->in_include = lx->include_depth > 0;
+	d->pragma.kind = kind;
 	d->pragma.words = ARENA_NEW_N(lx->in->arena, const char *, n);
 	d->pragma.spans = ARENA_NEW_N(lx->in->arena, struct span, n);
 	d->pragma.nwords = n;
@@ -210,42 +212,15 @@ static void pragma_push(struct lexer *lx, const struct control *c)
 		d->pragma.spans[i] = c->words.data[c->first + i].span;
 	}
 	list_push(lx->in->arena, &lx->pragmas, d);
-}
-
-static bool word_is_in(const char *s, size_t len, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strlen(list[i]) == len && memcmp(list[i], s, len) == 0)
-			return true;
-	return false;
-}
-
-/* Name/Data/Class; parts may be missing from the end. */
-static bool attributes_are_valid(const char *s)
-{
-	static const char *const levels[] = {"Internal", "Private",  "Obsolete", "External",
-					     "Unstable", "Evolving", "Stable",	 "Standard"};
-	static const char *const classes[] = {"Unknown", "CPU", "Platform",
-					      "Group",	 "ISA", "Common"};
-
-	for (int part = 0; part < 3; part++) {
-		size_t len = strcspn(s, "/");
-
-		if (!word_is_in(s, len, part < 2 ? levels : classes,
-				part < 2 ? ARRAY_LEN(levels) : ARRAY_LEN(classes)))
-			return false;
-		s += len;
-		if (!*s)
-			return true;
-		s++;
-	}
-	return false;
+	return d;
 }
 
 static void do_attributes(struct lexer *lx, struct control *c)
 {
-	static const char *const parts[] = {"provider", "module", "function", "name", "args"};
 	bool of_provider = args_len(c) > 1 && strcmp(arg(c, 1)->text, "provider") == 0;
+	enum provider_part part = NPARTS;
+	struct attr attr;
+	struct decl *d;
 
 	if (args_len(c) != (of_provider ? 4 : 2)) {
 		malformed(lx, c,
@@ -253,75 +228,62 @@ static void do_attributes(struct lexer *lx, struct control *c)
 				      : "name/data/class identifier");
 		return;
 	}
-	if (!attributes_are_valid(arg(c, 0)->text)) {
+	if (!attr_parse(arg(c, 0)->text, &attr)) {
 		control_error(lx, D_PRAGMA_INVAL, arg(c, 0)->span,
 			      "invalid attributes specified by #pragma D attributes: %s",
 			      arg(c, 0)->text);
 		diag_hint(lx->in->diags, "write them as Evolving/Private/Common");
 		return;
 	}
-	if (of_provider &&
-	    !word_is_in(arg(c, 3)->text, strlen(arg(c, 3)->text), parts, ARRAY_LEN(parts))) {
+	if (of_provider && !provider_part_parse(arg(c, 3)->text, &part)) {
 		control_error(lx, D_PRAGMA_INVAL, arg(c, 3)->span,
 			      "invalid provider part specified by #pragma D attributes: %s",
 			      arg(c, 3)->text);
 		diag_hint(lx->in->diags, "the parts are provider, module, function, name and args");
 		return;
 	}
-	pragma_push(lx, c);
-}
-
-/* M.m or M.m.u: 8, 12 and 12 bits. */
-static bool version_is_valid(const char *s)
-{
-	static const unsigned long max[] = {0xff, 0xfff, 0xfff};
-
-	for (int part = 0; part < 3; part++) {
-		char *end;
-
-		if (!is_digit(*s) || strspn(s, "0123456789") > 4 ||
-		    strtoul(s, &end, 10) > max[part])
-			return false;
-		if (!*end)
-			return part > 0;
-		if (*end != '.')
-			return false;
-		s = end + 1;
-	}
-	return false;
+	d = pragma_push(lx, c, PRAGMA_ATTRIBUTES);
+	d->pragma.attr = attr;
+	d->pragma.part = (uint8_t)part;
 }
 
 static void do_binding(struct lexer *lx, struct control *c)
 {
+	uint32_t version;
+
 	if (args_len(c) != 2) {
 		malformed(lx, c, "\"major.minor\" identifier");
 		return;
 	}
-	if (!version_is_valid(arg(c, 0)->text)) {
+	if (!version_parse(arg(c, 0)->text, &version)) {
 		control_error(lx, D_PRAGMA_INVAL, arg(c, 0)->span,
 			      "invalid version string specified by #pragma D binding: %s",
 			      arg(c, 0)->text);
 		return;
 	}
-	pragma_push(lx, c);
+	pragma_push(lx, c, PRAGMA_BINDING)->pragma.version = version;
 }
 
 static void do_depends_on(struct lexer *lx, struct control *c)
 {
-	static const char *const classes[] = {"library", "module", "provider"};
+	static const char *const classes[] = {
+		[DEPENDS_ON_LIBRARY] = "library",
+		[DEPENDS_ON_MODULE] = "module",
+		[DEPENDS_ON_PROVIDER] = "provider",
+	};
 
 	if (args_len(c) != 2) {
 		malformed(lx, c, "library|module|provider NAME");
 		return;
 	}
-	if (!word_is_in(arg(c, 0)->text, strlen(arg(c, 0)->text), classes, ARRAY_LEN(classes))) {
-		control_error(lx, D_PRAGMA_INVAL, arg(c, 0)->span,
-			      "invalid class specified by #pragma D depends_on: %s",
-			      arg(c, 0)->text);
-		diag_hint(lx->in->diags, "the classes are library, module and provider");
-		return;
-	}
-	pragma_push(lx, c);
+	for (uint32_t i = 0; i < ARRAY_LEN(classes); i++)
+		if (strcmp(classes[i], arg(c, 0)->text) == 0) {
+			pragma_push(lx, c, PRAGMA_DEPENDS_ON)->pragma.on = i;
+			return;
+		}
+	control_error(lx, D_PRAGMA_INVAL, arg(c, 0)->span,
+		      "invalid class specified by #pragma D depends_on: %s", arg(c, 0)->text);
+	diag_hint(lx->in->diags, "the classes are library, module and provider");
 }
 
 /* ---- the line -------------------------------------------------------------------------------- */

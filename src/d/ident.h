@@ -20,9 +20,6 @@ enum ident_kind {
 	IDENT_EXTERN,	/* external symbol; its address is found later (kernel symbols) */
 };
 
-/* Stability of d-language.md chapter 11. */
-struct attr { uint8_t name, data, class; };
-
 struct builtin_var;
 
 struct ident {
