@@ -1,4 +1,4 @@
-/* Stability attributes and D versions: text to value, value to text, what providers promise. */
+/* Stability attributes and D versions: text to value, value to text. */
 #include "d/attr.h"
 
 static const char *const stability_names[] = {
@@ -17,46 +17,9 @@ static const char *const part_names[NPARTS] = {
 	[PART_NAME] = "name",	      [PART_ARGS] = "args",
 };
 
-#define PRIVATE_UNKNOWN                                                                            \
-	{                                                                                          \
-		STAB_PRIVATE, STAB_PRIVATE, DEP_UNKNOWN                                            \
-	}
-#define PRIVATE_ISA                                                                                \
-	{                                                                                          \
-		STAB_PRIVATE, STAB_PRIVATE, DEP_ISA                                                \
-	}
-#define EVOLVING_ISA                                                                               \
-	{                                                                                          \
-		STAB_EVOLVING, STAB_EVOLVING, DEP_ISA                                              \
-	}
-#define UNSTABLE_UNKNOWN                                                                           \
-	{                                                                                          \
-		STAB_UNSTABLE, STAB_UNSTABLE, DEP_UNKNOWN                                          \
-	}
-
 const struct attr attr_provider_default[NPARTS] = {
 	ATTR_UNSTABLE, ATTR_UNSTABLE, ATTR_UNSTABLE, ATTR_UNSTABLE, ATTR_UNSTABLE,
 };
-
-/* d-language.md 11.2, in the order of enum provider_part. */
-/* clang-format off */
-static const struct { const char *name; struct attr parts[NPARTS]; } providers[] = {
-	{ "dtrace",   { ATTR_STABLE,   PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, ATTR_STABLE,   ATTR_STABLE } },
-	{ "fbt",      { ATTR_EVOLVING, PRIVATE_UNKNOWN,  PRIVATE_ISA,     ATTR_EVOLVING, PRIVATE_ISA } },
-	{ "syscall",  { ATTR_EVOLVING, PRIVATE_UNKNOWN,  PRIVATE_ISA,     ATTR_EVOLVING, PRIVATE_ISA } },
-	{ "profile",  { ATTR_EVOLVING, UNSTABLE_UNKNOWN, PRIVATE_UNKNOWN, ATTR_EVOLVING, ATTR_EVOLVING } },
-	{ "tick",     { ATTR_EVOLVING, UNSTABLE_UNKNOWN, PRIVATE_UNKNOWN, ATTR_EVOLVING, ATTR_EVOLVING } },
-	{ "cpc",      { ATTR_EVOLVING, UNSTABLE_UNKNOWN, PRIVATE_UNKNOWN, ATTR_EVOLVING, ATTR_EVOLVING } },
-	{ "io",       { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, EVOLVING_ISA,  EVOLVING_ISA } },
-	{ "proc",     { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, EVOLVING_ISA,  EVOLVING_ISA } },
-	{ "sched",    { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, EVOLVING_ISA,  EVOLVING_ISA } },
-	{ "lockstat", { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, EVOLVING_ISA,  EVOLVING_ISA } },
-	{ "ip",       { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, EVOLVING_ISA,  EVOLVING_ISA } },
-	{ "sdt",      { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, PRIVATE_ISA,   PRIVATE_ISA } },
-	{ "rawtp",    { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, PRIVATE_ISA,   PRIVATE_ISA } },
-	{ "pid",      { EVOLVING_ISA,  PRIVATE_UNKNOWN,  PRIVATE_UNKNOWN, EVOLVING_ISA,  PRIVATE_UNKNOWN } },
-};
-/* clang-format on */
 
 const char *stability_name(uint8_t level)
 {
@@ -123,26 +86,6 @@ struct attr attr_min(struct attr a, struct attr b)
 bool attr_is_below(struct attr a, struct attr limit)
 {
 	return a.name < limit.name || a.data < limit.data || a.class < limit.class;
-}
-
-/* "pid812" is provider pid, "myprov812" is like pid as seen by the tracer. */
-static size_t name_without_pid(const char *name)
-{
-	size_t len = strlen(name);
-
-	while (len && name[len - 1] >= '0' && name[len - 1] <= '9')
-		len--;
-	return len;
-}
-
-const struct attr *attr_provider(const char *name)
-{
-	size_t len = name_without_pid(name);
-
-	for (uint32_t i = 0; i < ARRAY_LEN(providers); i++)
-		if (strlen(providers[i].name) == len && memcmp(providers[i].name, name, len) == 0)
-			return providers[i].parts;
-	return NULL;
 }
 
 bool provider_part_parse(const char *word, enum provider_part *ret)

@@ -1,5 +1,6 @@
 /*
- * Stability attributes: levels, classes, their text and the blocks of providers.
+ * Stability attributes: levels, classes, their text. Those of a provider stand with the provider
+ * (struct provider, or pragmas behind its declaration in D).
  *
  * An attribute is a triple (name stability, data semantics, dependency class); the least of two is
  * taken component by component.
@@ -52,8 +53,6 @@ void attr_print(struct attr a, struct strbuf *out);
 struct attr attr_min(struct attr a, struct attr b);
 /* True when any component of a lies below that of limit. */
 bool attr_is_below(struct attr a, struct attr limit);
-/* The attributes of a provider of the system; NULL when the table does not know it. */
-const struct attr *attr_provider(const char *name); /* [NPARTS] */
 /* What a provider has that nobody described. */
 extern const struct attr attr_provider_default[NPARTS];
 /* The part called "provider", "module", "function", "name" or "args"; false when there is none. */

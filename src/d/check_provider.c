@@ -163,8 +163,7 @@ void check_provider(struct check *c, struct decl *d)
 		return;
 	p->name = arena_strdup(s->arena, d->provider.name);
 	p->probes = session_map(s);
-	memcpy(p->attrs, attr_provider(p->name) ? attr_provider(p->name) : attr_provider_default,
-	       sizeof(p->attrs));
+	memcpy(p->attrs, attr_provider_default, sizeof(p->attrs));
 	for (uint32_t i = 0; i < d->provider.nprobes; i++) {
 		struct declared_probe *probe = declare_probe(c, &d->provider.probes[i]);
 

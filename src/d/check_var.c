@@ -199,28 +199,19 @@ struct expr *expr_undefined(struct check *c, struct expr *e)
 
 /* ---- attributes ------------------------------------------------------------------------- */
 
-/* A pattern promises what the least of the providers it matches does. */
-static const struct attr *pattern_attrs(struct check *c, const struct probe_desc *desc)
+/* What those promise whose probes desc matches, the least of them. A provider that is declared in D comes first. */
+static const struct attr *provider_attrs(struct check *c, const struct probe_desc *desc)
 {
+	const struct declared_provider *p = hashmap_finds(c->session->providers, desc->prov);
 
+	if (p)
+		return p->attrs;
 	if (c->attrs_of != desc) {
 		if (!c->env->attrs || !c->env->attrs(c->env->ctx, desc, c->desc_attrs))
 			memcpy(c->desc_attrs, attr_provider_default, sizeof(c->desc_attrs));
 		c->attrs_of = desc;
 	}
 	return c->desc_attrs;
-}
-
-/* Those declared in D come first. */
-static const struct attr *provider_attrs(struct check *c, const struct probe_desc *desc)
-{
-	const char *name = desc->prov;
-	const struct declared_provider *p = hashmap_finds(c->session->providers, name);
-	const struct attr *attrs = p ? p->attrs : attr_provider(name);
-
-	if (!attrs && strpbrk(name, "*?["))
-		return pattern_attrs(c, desc);
-	return attrs ? attrs : attr_provider_default;
 }
 
 void attr_use(struct check *c, struct span at, const char *name, struct attr a)

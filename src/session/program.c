@@ -131,9 +131,20 @@ static struct err *env_match(void *ctx, const struct probe_desc *desc, uint32_t 
 	return probes_match(h->probes, desc, &probes, ret_count);
 }
 
+/* The attributes of the provider that a description names, whether it has such probes or not. */
+static bool named_attrs(const struct probe_desc *desc, struct attr *ret)
+{
+	for (uint32_t i = 0; *desc->prov && !strpbrk(desc->prov, "*?[") && provider_list[i]; i++)
+		if (provider_concerns(provider_list[i], desc)) {
+			memcpy(ret, provider_list[i]->attr, sizeof(provider_list[i]->attr));
+			return true;
+		}
+	return false;
+}
+
 static bool env_attrs(void *ctx, const struct probe_desc *desc, struct attr *ret)
 {
-	return session_desc_attrs(ctx, desc, ret);
+	return named_attrs(desc, ret) || session_desc_attrs(ctx, desc, ret);
 }
 
 static void env_named(void *ctx, const struct probe_desc *desc)

@@ -106,9 +106,6 @@ static void test_attr(void)
 	ok(attr_is_below((struct attr)ATTR_EVOLVING, (struct attr)ATTR_STABLE) &&
 		   !attr_is_below((struct attr)ATTR_STABLE, (struct attr)ATTR_STABLE),
 	   "order");
-	ok(attr_provider("pid812") == attr_provider("pid") && attr_provider("syscall") &&
-		   !attr_provider("nobody"),
-	   "providers");
 	ok(version_parse("1.6.2", &v) && v == (1 << 24 | 6 << 12 | 2), "versions");
 	ok(!version_parse("1", &v) && !version_parse("1.", &v) && !version_parse("1.2.3.4", &v) &&
 		   !version_parse("1.5000", &v) && !version_parse("256.0", &v),

@@ -63,6 +63,15 @@ static inline bool fake_matches(const struct probe_desc *d, const struct fake_pr
 	       fake_field_matches(d->func, p->func) && fake_field_matches(d->name, p->name);
 }
 
+static inline bool fake_attrs(void *ctx, const struct probe_desc *desc, struct attr *ret)
+{
+	if (strcmp(desc->prov, "syscall") != 0)
+		return false;
+	for (uint32_t i = 0; i < NPARTS; i++)
+		ret[i] = (struct attr){STAB_EVOLVING, STAB_EVOLVING, DEP_ISA};
+	return true;
+}
+
 static inline struct err *fake_match(void *ctx, const struct probe_desc *desc, uint32_t *ret_count)
 {
 	uint32_t n = 0;
@@ -144,6 +153,7 @@ static inline void check_env_init(struct check_env *t)
 			 .jstackstrsize = 512},
 		.env = {.ctx = t,
 			.match = fake_match,
+			.attrs = fake_attrs,
 			.arg_types = fake_arg_types,
 			.set_option = fake_set_option,
 			.macro = fake_macro},
