@@ -63,6 +63,11 @@ static inline int fd_take(int *fd)
 
 #ifndef BASE_ALLOW_UNSAFE
 #pragma GCC poison strcpy strcat sprintf strncpy atoi
+#ifdef __clang__
+#define ERROR_IF_CALLED(why) __attribute__((diagnose_if(1, why, "error")))
+#else
+#define ERROR_IF_CALLED(why) __attribute__((error(why)))
+#endif
 /* The word itself is needed: D has a subroutine of that name (dif/subrs.def). */
-char *strtok(char *, const char *) __attribute__((error("it is not reentrant: use strtok_r()")));
+char *strtok(char *, const char *) ERROR_IF_CALLED("it is not reentrant: use strtok_r()");
 #endif
