@@ -99,7 +99,7 @@ struct provider {
 			      const struct attach_opts *opts, struct attachments *ret);
 };
 #define PROBE_MAX_POINTS 4
-#define PROBE_ID_DYNAMIC 1001
+#define PROBE_ID_DYNAMIC 10001
 
 extern const struct provider *const provider_list[]; /* NULL-terminated (provider/list.c) */
 

@@ -5,6 +5,7 @@ const struct provider *const provider_list[] = {
 	&provider_dtrace,
 	&provider_profile,
 	&provider_syscall,
+	&provider_rawtp,
 	&provider_pid,
 	NULL,
 };

@@ -9,7 +9,7 @@
 #include "d/attr.h"
 #include "probe/probe.h"
 
-extern const struct provider provider_dtrace, provider_profile, provider_syscall, provider_pid;
+extern const struct provider provider_dtrace, provider_profile, provider_syscall, provider_rawtp, provider_pid;
 
 /* Blocks of ids, below PROBE_ID_DYNAMIC. */
 enum {
@@ -18,7 +18,9 @@ enum {
 	PROFILE_ID_BASE = DTRACE_ID_BASE + DTRACE_ID_COUNT,
 	PROFILE_ID_COUNT = 13,
 	SYSCALL_ID_BASE = PROFILE_ID_BASE + PROFILE_ID_COUNT,
-	SYSCALL_ID_COUNT = PROBE_ID_DYNAMIC - SYSCALL_ID_BASE,
+	SYSCALL_ID_COUNT = 1001 - SYSCALL_ID_BASE,
+	RAWTP_ID_BASE = SYSCALL_ID_BASE + SYSCALL_ID_COUNT,
+	RAWTP_ID_COUNT = PROBE_ID_DYNAMIC - RAWTP_ID_BASE,
 };
 
 /* Keys of dtrace:::BEGIN and END in their unit. */

@@ -29,7 +29,7 @@ static void test_columns(void)
 	       "the header comes once; a clause without actions");
 	f.cpu = 1234;
 	((struct rt_rec *)(void *)f.rec)->probe = pr->id;
-	is_str(fix_print(&f, NULL), "1234   1001 a_function_name_longer_than_the_column:entry \n",
+	is_str(fix_print(&f, NULL), "1234  10001 a_function_name_longer_than_the_column:entry \n",
 	       "long names push right");
 	f.opts.is_testing = true;
 	is_str(fix_print(&f, NULL), "a_function_name_longer_than_the_column:entry \n",

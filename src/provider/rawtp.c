@@ -1,0 +1,278 @@
+/*
+ * Provider rawtp: the kernel's tracepoints with the parameters that they are called with (providers.md, 7.2).
+ *
+ * The kernel's types have a typedef btf_trace_NAME for each, whose parameters but the first, which is the tracer's own,
+ * are those of the probe. The group comes from tracefs; one that has no event there ("bare") is in group vmlinux.
+ * Nothing is read before a description asks for such a probe. A probe's id is its place among the typedefs, so that it is
+ * the same in a listing and in every session.
+ */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/hashmap.h"
+#include "base/str.h"
+#include "d/diag.h"
+#include "provider/providers.h"
+#include "sym/btf.h"
+
+#define PREFIX	   "btf_trace_"
+#define BTF_KERNEL "/sys/kernel/btf/vmlinux"
+#define NO_GROUP   "vmlinux"
+#define MAX_DEPTH  16
+
+struct tracepoint {
+	const char *name;
+	uint32_t proto; /* id of the type of its function */
+	uint32_t nargs;
+	const char *const *types; /* of the parameters; NULL until asked for */
+};
+
+struct rawtp_state {
+	bool is_read;
+	struct err *trouble; /* why there is nothing to be read; NULL: there is */
+	struct btf_file *btf;
+	VEC(struct tracepoint) list; /* by id */
+	struct hashmap *groups;	     /* event -> its group; NULL until a probe is made */
+	struct strbuf events;	     /* what groups points into */
+};
+
+/* ---- what the kernel has ---------------------------------------------------------------------- */
+
+/* The function's type, of a typedef btf_trace_NAME; 0: it is something else. */
+static uint32_t proto_of(const struct btf_file *f, const struct btf_type *t)
+{
+	const struct btf_type *ptr = btf_file_type(f, t->type);
+	const struct btf_type *proto = ptr && BTF_INFO_KIND(ptr->info) == BTF_KIND_PTR ? btf_file_type(f, ptr->type)
+										       : NULL;
+
+	return proto && BTF_INFO_KIND(proto->info) == BTF_KIND_FUNC_PROTO && BTF_INFO_VLEN(proto->info) ? ptr->type
+													: 0;
+}
+
+static void tracepoints_read(struct rawtp_state *st)
+{
+	st->is_read = true;
+	st->trouble = btf_file_open(BTF_KERNEL, NULL, &st->btf);
+	for (uint32_t id = 1; !st->trouble && id < btf_file_end(st->btf); id++) {
+		const struct btf_type *t = btf_file_type(st->btf, id);
+		struct tracepoint tp = {0};
+
+		if (BTF_INFO_KIND(t->info) != BTF_KIND_TYPEDEF)
+			continue;
+		tp.name = btf_file_str(st->btf, t->name_off);
+		if (strncmp(tp.name, PREFIX, sizeof(PREFIX) - 1) != 0)
+			continue;
+		tp.name += sizeof(PREFIX) - 1;
+		tp.proto = proto_of(st->btf, t);
+		if (!tp.proto || st->list.len == RAWTP_ID_COUNT)
+			continue;
+		tp.nargs = BTF_INFO_VLEN(btf_file_type(st->btf, tp.proto)->info) - 1;
+		vec_push(&st->list, tp);
+	}
+}
+
+/* "GROUP:NAME" lines of tracefs. Without them all are in one group. */
+static void groups_read(struct rawtp_state *st)
+{
+	CLEANUP(fd) int dir = tracefs_open_dir(".");
+	CLEANUP(fd) int fd = dir < 0 ? -1 : openat(dir, "available_events", O_RDONLY | O_CLOEXEC);
+	char buf[16384], *save = NULL;
+	ssize_t n;
+
+	st->groups = hashmap_create();
+	while (fd >= 0 && (n = read(fd, buf, sizeof(buf))) > 0)
+		strbuf_add(&st->events, buf, (size_t)n);
+	if (!st->events.len)
+		return;
+	for (char *line = strtok_r(st->events.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *colon = strchr(line, ':');
+
+		if (!colon)
+			continue;
+		*colon = '\0';
+		hashmap_sets(st->groups, colon + 1, line);
+	}
+}
+
+static struct rawtp_state *state_get(struct probes *ps, const struct provider *pv)
+{
+	struct rawtp_state *st = probes_state(ps, pv, sizeof(*st));
+
+	if (!st->is_read)
+		tracepoints_read(st);
+	return st;
+}
+
+static const char *group_of(struct rawtp_state *st, const struct tracepoint *tp)
+{
+	const char *group;
+
+	if (!st->groups)
+		groups_read(st);
+	group = hashmap_finds(st->groups, tp->name);
+	return group ? group : NO_GROUP;
+}
+
+/* ---- probes ------------------------------------------------------------------------------------ */
+
+/* Could a tracepoint have this name? They are C identifiers in small letters: BEGIN and tick-1s are none. */
+static bool could_be_name(const char *name)
+{
+	bool has_small = !*name;
+
+	for (; *name; name++) {
+		if (*name == '-')
+			return false;
+		has_small |= (*name >= 'a' && *name <= 'z') || strchr("*?[\\", *name);
+	}
+	return has_small;
+}
+
+static bool rawtp_concerns(const struct provider *pv, const struct probe_desc *desc)
+{
+	return glob_match(desc->prov, pv->name) && glob_match(desc->func, "") && could_be_name(desc->name);
+}
+
+static struct probe *tracepoint_add(struct probes *ps, const struct provider *pv, struct rawtp_state *st, uint32_t i)
+{
+	struct tracepoint *tp = &st->list.data[i]; /* the list grows no more */
+
+	return probes_add_at(ps, pv, i, group_of(st, tp), "", tp->name, (uintptr_t)tp);
+}
+
+static struct err *lack(struct rawtp_state *st, const struct probe_desc *desc)
+{
+	if (!st->trouble || !glob_is_literal(desc->prov) || !*desc->prov)
+		return NULL; /* other providers may have what it means */
+	return err_hint(err_new("this kernel does not say which tracepoints it has: %s", err_text(st->trouble)),
+			"it needs CONFIG_DEBUG_INFO_BTF=y");
+}
+
+static struct err *rawtp_collect(struct probes *ps, const struct provider *pv, const struct probe_desc *desc,
+				 struct probe_list *out)
+{
+	struct rawtp_state *st = state_get(ps, pv);
+
+	for (uint32_t i = 0; i < st->list.len; i++)
+		if (glob_match(desc->name, st->list.data[i].name) &&
+		    glob_match(desc->mod, *desc->mod ? group_of(st, &st->list.data[i]) : ""))
+			probe_list_add(out, tracepoint_add(ps, pv, st, i));
+	return lack(st, desc);
+}
+
+static struct err *rawtp_provide(struct probes *ps, const struct provider *pv)
+{
+	struct rawtp_state *st = state_get(ps, pv);
+
+	for (uint32_t i = 0; i < st->list.len; i++)
+		(void)tracepoint_add(ps, pv, st, i);
+	return NULL;
+}
+
+static const char *rawtp_hint(struct probes *ps, const struct provider *pv, const struct probe_desc *desc)
+{
+	VEC(const char *) names = {0};
+	struct rawtp_state *st;
+	const char *near, *hint = NULL;
+
+	if (strcmp(desc->prov, pv->name) != 0)
+		return NULL;
+	st = state_get(ps, pv);
+	for (uint32_t i = 0; i < st->list.len; i++)
+		vec_push(&names, st->list.data[i].name);
+	near = *desc->name && glob_is_literal(desc->name) ? diag_nearest(desc->name, names.data, names.len) : NULL;
+	if (*desc->func)
+		hint = "a tracepoint has no function: rawtp:GROUP::NAME";
+	else if (near)
+		hint = arena_printf(probes_arena(ps), "did you mean '%s:::%s'?", pv->name, near);
+	vec_deinit(&names);
+	return hint;
+}
+
+/* ---- arguments --------------------------------------------------------------------------------- */
+
+/* The type as D text; what has no name is as good as void behind a pointer, and a number elsewhere. */
+static const char *type_text(struct arena *a, const struct btf_file *f, uint32_t id, bool is_pointee, uint32_t depth)
+{
+	const struct btf_type *t = id ? btf_file_type(f, id) : NULL;
+	const char *name = t ? btf_file_str(f, t->name_off) : "void", *none = is_pointee ? "void" : "uint64_t";
+	const char *inner;
+
+	if (!t || depth == MAX_DEPTH)
+		return is_pointee ? "void" : "uint64_t";
+	switch (BTF_INFO_KIND(t->info)) {
+	case BTF_KIND_PTR:
+		inner = type_text(a, f, t->type, true, depth + 1);
+		return arena_printf(a, "%s%s*", inner, inner[strlen(inner) - 1] == '*' ? "" : " ");
+	case BTF_KIND_CONST:
+		inner = type_text(a, f, t->type, is_pointee, depth + 1);
+		return is_pointee && !strchr(inner, '*') ? arena_printf(a, "const %s", inner) : inner;
+	case BTF_KIND_VOLATILE:
+	case BTF_KIND_RESTRICT:
+	case BTF_KIND_TYPE_TAG: return type_text(a, f, t->type, is_pointee, depth + 1);
+	case BTF_KIND_STRUCT: return *name ? arena_printf(a, "struct %s", name) : none;
+	case BTF_KIND_UNION: return *name ? arena_printf(a, "union %s", name) : none;
+	case BTF_KIND_FWD:
+		return arena_printf(a, "%s %s", BTF_INFO_KFLAG(t->info) ? "union" : "struct", name);
+	case BTF_KIND_ENUM:
+	case BTF_KIND_ENUM64: return *name ? arena_printf(a, "enum %s", name) : none;
+	case BTF_KIND_INT: return strcmp(name, "_Bool") == 0 ? "bool" : name;
+	case BTF_KIND_TYPEDEF: return name;
+	default: return none;
+	}
+}
+
+static struct tracepoint *tracepoint_of(const struct probe *pr)
+{
+	return (struct tracepoint *)(uintptr_t)pr->data;
+}
+
+static uint32_t rawtp_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types)
+{
+	struct rawtp_state *st = state_get(ps, pr->provider);
+	struct tracepoint *tp = tracepoint_of(pr);
+
+	if (!tp->types) {
+		const struct btf_type *proto = btf_file_type(st->btf, tp->proto);
+		const struct btf_param *params = (const struct btf_param *)(proto + 1);
+		const char **types = ARENA_NEW_N(probes_arena(ps), const char *, tp->nargs + 1);
+
+		for (uint32_t i = 0; i < tp->nargs; i++)
+			types[i] = type_text(probes_arena(ps), st->btf, params[i + 1].type, false, 0);
+		tp->types = types;
+	}
+	*ret_types = tp->types;
+	return tp->nargs;
+}
+
+static uint32_t rawtp_points(const struct probe *pr, struct probe_point *ret)
+{
+	ret[0] = (struct probe_point){
+		.place = {.kind = PLACE_RAWTP, .target = pr->name, .nargs = tracepoint_of(pr)->nargs}};
+	return 1;
+}
+
+static void rawtp_close(void *state)
+{
+	struct rawtp_state *st = state;
+
+	btf_file_close(st->btf);
+	err_destroy(st->trouble);
+	vec_deinit(&st->list);
+	hashmap_destroy(st->groups);
+	strbuf_deinit(&st->events);
+}
+
+const struct provider provider_rawtp = {
+	.name = "rawtp",
+	.id_base = RAWTP_ID_BASE,
+	.id_count = RAWTP_ID_COUNT,
+	.attr = {ATTR_EEI, ATTR_PPU, ATTR_PPU, ATTR_PPI, ATTR_PPI},
+	.concerns = rawtp_concerns,
+	.collect = rawtp_collect,
+	.provide = rawtp_provide,
+	.close = rawtp_close,
+	.hint = rawtp_hint,
+	.arg_types = rawtp_arg_types,
+	.points = rawtp_points,
+};
