@@ -113,6 +113,7 @@ struct gen {
 	struct clause_cost *costs; /* of the unit's clauses and ERROR's: the first attempt finds them */
 	VEC(uint32_t) parts;	   /* of the clause in work: the actions they begin with */
 	uint32_t first_part;	   /* parts of the clauses before */
+	bool parts_fault;	   /* one of the clause in work returns PART_FAULT */
 };
 
 /* ---- this file's neighbours, one section each ----------------------------------------------- */
@@ -292,6 +293,8 @@ void gen_func_begin(struct gen *g, const char *name, uint32_t clause, uint32_t i
 void gen_func_frame(struct gen *g);
 /* The function that records a fault and runs the ERROR clauses. */
 void gen_fault_func(struct gen *g, uint32_t unused);
+/* Calls that function; r1 = context */
+void gen_fault_call(struct gen *g);
 /* Code behind the clause, reached by jumps: what was put off since first_cold, what a fault leads to. */
 void gen_clause_tail(struct gen *g, uint32_t first_cold);
 /* r0 = epid of the clause for m->probe_idx; r1 */
@@ -320,6 +323,8 @@ static inline uint32_t gen_part_id(const struct gen *g, uint32_t n)
 {
 	return 1u << 20 | (g->first_part + n);
 }
+/* Ends a part whose fault is described in the machine state: whoever calls the parts handles it. */
+void gen_part_fault(struct gen *g);
 bool part_is_full(uint32_t insns, uint32_t branches);
 /* clause(ctx, mach): calls its parts in turn. */
 void gen_parts_caller(struct gen *g, uint32_t clause, uint32_t id);

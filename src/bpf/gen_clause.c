@@ -166,6 +166,13 @@ static void gen_acts(struct gen *g, struct acts *a, uint32_t first_cold)
 
 /* ---- a clause ------------------------------------------------------------------------------- */
 
+void gen_fault_call(struct gen *g)
+{
+	em_mov(&g->e, R2, R9);
+	em_imm(&g->e, R3, 0);
+	em_call_func(&g->e, gen_func(g, "fault", gen_fault_func, 0));
+}
+
 static void gen_fault_tail(struct gen *g)
 {
 	struct emitter *e = &g->e;
@@ -187,10 +194,12 @@ static void gen_fault_tail(struct gen *g)
 	}
 	gen_epid(g, g->uc);
 	gen_mach_store(g, 4, offsetof(struct rt_mach, epid), R0);
+	if (g->is_cut) {
+		gen_part_fault(g);
+		return;
+	}
 	em_load(e, 8, R1, R10, FRAME_CTX);
-	em_mov(e, R2, R9);
-	em_imm(e, R3, 0);
-	em_call_func(e, gen_func(g, "fault", gen_fault_func, 0));
+	gen_fault_call(g);
 }
 
 void gen_clause_tail(struct gen *g, uint32_t first_cold)

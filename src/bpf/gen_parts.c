@@ -6,17 +6,24 @@
  * functions, but for global ones, each of which is verified for itself. So a large unit's clauses are
  * global functions, and a clause that is long is cut between two of its actions:
  *
- *     u64 part(ctx, m, from)      begins with action from; returns the action to go on with, or PART_DONE
- *     u64 clause(ctx, m)          next = 0; for each part: if next is before its end, next = part(.., next)
+ *     u64 part(ctx, m, from)      begins with action from; returns the action to go on with, or PART_DONE,
+ *                                 or PART_FAULT
+ *     u64 clause(ctx, m)          next = 0; for each part: if next is before its end, next = part(.., next);
+ *                                 after PART_FAULT: fault(ctx, m)
  *
  * Between actions everything is in the machine state, but for the thread-local block, which each part looks up
  * again.
+ *
+ * A part that faults returns before the ERROR clauses run. They may walk a user's stack, which takes three
+ * calls below them, and the kernel allows eight functions in a chain (budget.h): a part's call of the fault
+ * function would be one too many.
  */
 #include "bpf/gen.h"
 
 #define PART_INSNS    8192
 #define PART_BRANCHES 1500
-#define PART_DONE     INT32_MAX
+#define PART_FAULT    INT32_MAX /* both are behind every action */
+#define PART_DONE     (INT32_MAX - 1)
 
 bool part_is_full(uint32_t insns, uint32_t branches)
 {
@@ -41,6 +48,7 @@ void acts_init(struct gen *g, struct acts *a, bool needs_tls)
 {
 	uint32_t n = g->uc->layout->clause->nacts + 1;
 
+	g->parts_fault = false;
 	*a = (struct acts){.c = g->uc->layout->clause, .needs_tls = needs_tls};
 	a->labels = xcalloc(n, sizeof(*a->labels));
 	a->reached = xcalloc(n, sizeof(*a->reached));
@@ -90,10 +98,16 @@ static void end_part(struct gen *g, struct acts *a, uint32_t end, uint32_t first
 	if (a->begin)
 		emit_resume(g, a, end);
 	gen_clause_tail(g, first_cold);
-	if (em_is_used(&g->e, g->out) || g->fault_used) {
+	if (em_is_used(&g->e, g->out) || (g->fault_used && g->is_error_clause)) {
 		em_here(&g->e, g->out);
 		leave(g, PART_DONE);
 	}
+}
+
+void gen_part_fault(struct gen *g)
+{
+	leave(g, PART_FAULT);
+	g->parts_fault = true;
 }
 
 void acts_cut(struct gen *g, struct acts *a, uint32_t next, uint32_t first_cold)
@@ -144,6 +158,14 @@ void gen_parts_caller(struct gen *g, uint32_t clause, uint32_t id)
 		em_call_func(e, gen_part_id(g, i));
 		em_mov(e, R7, R0);
 		em_here(e, skip);
+	}
+	if (g->parts_fault) {
+		uint32_t done = em_label(e);
+
+		em_jmp_imm(e, BPF_JNE, R7, PART_FAULT, done);
+		em_mov(e, R1, R6);
+		gen_fault_call(g);
+		em_here(e, done);
 	}
 	em_imm(e, R0, 0);
 	em_exit(e);

@@ -83,8 +83,14 @@ void kmaps_warm(const struct kmaps *m, const struct layout *l);
 
 /* ---- linking and loading (link.c, load.c) ----------------------------------------------------------- */
 
+/* What the longest chain of calls of a program takes: budget.h. */
+struct call_budget {
+	uint32_t calls, stack; /* functions; bytes */
+};
+
 struct loaded {
 	int prog_fd, dispatch_fd;
+	struct call_budget budget;
 };
 
 /*

@@ -1,7 +1,7 @@
 /*
  * Loading a unit: its dispatch map, its program, and what the verifier said when it refuses.
  */
-#include "bpf/link.h"
+#include "bpf/budget.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -304,6 +304,7 @@ struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct 
 	struct linked l;
 	union bpf_attr attr;
 	struct err *e = dispatch_create(u, &dispatch);
+	uint32_t insn = 0;
 	int prog = -1;
 
 	*ret_span = 0;
@@ -311,9 +312,12 @@ struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct 
 		e = link_unit(code, m, dispatch, &l);
 	if (e)
 		return e;
+	e = budget_check(&l, code, &ret_loaded->budget, &insn);
+	if (e)
+		*ret_span = span_find(code, insn);
 	attr = load_attr(u, &l);
-	prog = log ? -1 : load_once(&attr);
-	if (prog < 0)
+	prog = e || log ? -1 : load_once(&attr);
+	if (!e && prog < 0)
 		e = load_explain(u, code, &l, log ? 0 : errno, log, ret_span, &prog);
 	if (!e) {
 		ret_loaded->prog_fd = prog;

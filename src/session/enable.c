@@ -186,7 +186,7 @@ static struct session_unit *unit_create(dtrace_hdl_t *h, const struct provider *
 	struct session_unit *u = xcalloc(1, sizeof(*u));
 
 	u->provider = pv;
-	u->loaded = (struct loaded){-1, -1};
+	u->loaded = (struct loaded){.prog_fd = -1, .dispatch_fd = -1};
 	u->traits = place_traits(place->kind);
 	u->unit.name = u->traits->name;
 	u->unit.place = *place;

@@ -209,8 +209,10 @@ static struct err *load_unit(dtrace_hdl_t *h, struct session_unit *u, const stru
 	if (e)
 		e = blame_source(h, e, span);
 	else
-		session_debug(h, "BPF program '%s': %u instructions, %u probes", u->unit.name,
-			      code.insns.len, u->nprobes);
+		session_debug(h,
+			      "BPF program '%s': %u instructions, %u probes, calls %u deep, %u bytes of stack",
+			      u->unit.name, code.insns.len, u->nprobes, u->loaded.budget.calls,
+			      u->loaded.budget.stack);
 	bpf_code_deinit(&code);
 	return e;
 }

@@ -43,7 +43,6 @@ RT_FUNC(rt_stackdepth, 1, 0)	 /* the same: frames */
 /* user stacks: at = byte offset in the entry of MAP_MACH, frames asked for; bytes written */
 RT_FUNC(rt_ustack, 2, 0)
 RT_FUNC(rt_unwind_start, 0, 0)	 /* of the walk that runs: its first frame; 0 if there is none */
-RT_FUNC(rt_unwind_vma, 0, 0)	 /* of the walk that runs: the mapping of an address */
 RT_FUNC(rt_unwind_rule, 0, 0)	 /* of the walk that runs: the rule of an address; slow */
 RT_FUNC(rt_unwind_first, 1, 0)	 /* of the walk that runs: a better rule for the first frame of code without rows */
 RT_FUNC(rt_unwind_odd, 1, 0)	 /* of the walk that runs: CFA of the rarer kinds of rule */

@@ -156,14 +156,14 @@ INLINE void maple_shape(struct unwind_work *w, u64 type)
 	}
 }
 
-/* The struct vm_area_struct whose range in the tree holds w->look, or 0. */
-u64 rt_unwind_vma(struct rt_mach *m)
+/*
+ * The struct vm_area_struct whose range in the tree holds w->look, or 0. It is inline, because a function of its
+ * own would be the ninth in the longest chain of calls: bpf/budget.h.
+ */
+INLINE u64 vma_find(struct unwind_work *w)
 {
-	struct unwind_work *w = work_of(m);
 	u64 e, type, slot;
 
-	if (!w)
-		return 0;
 	e = read_word(w->mm + K.mm_root);
 	if (!MAPLE_ROOT(e))
 		return 0;
@@ -218,9 +218,9 @@ INLINE void file_ask(struct unwind_work *w)
 }
 
 /* Makes w->map_* those of w->look. */
-INLINE void mapping_load(struct rt_mach *m, struct unwind_work *w)
+INLINE void mapping_load(struct unwind_work *w)
 {
-	u64 vma = rt_unwind_vma(m);
+	u64 vma = vma_find(w);
 	struct rt_ufile *f;
 
 	w->map_rule = RT_RULE_NO_CODE;
@@ -315,7 +315,7 @@ u64 rt_unwind_rule(struct rt_mach *m)
 	if (!w)
 		return RT_RULE_NO_CODE;
 	if (w->look < w->map_start || w->look >= w->map_end)
-		mapping_load(m, w);
+		mapping_load(w);
 	rule = w->map_rule;
 	if (rule == 0) {
 		off = w->look - w->map_start + w->map_off;

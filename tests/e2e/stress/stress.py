@@ -237,6 +237,24 @@ ERROR {{ {body} printf("%d %s %d\\n", n, s, arg4); }}
 """, "-2000 y999 1\nafter\n", err="invalid address", fails=False)
 
 
+def depth(in_error):
+    """A fault in a clause that is cut; the ERROR clause walks the user's stack behind in_error."""
+    work = lines(f'this->s = execname == "a{i}" ? strjoin(probefunc, "x") : execname == "b{i}" ? "q" : "r";' for i in range(700))
+    return Case("syscall::getppid:entry /pid == $target && !seen++/ {\n" + work + "trace(*(int *)16);\n}\n"
+                "ERROR {\n" + in_error.replace("WORK", work) + '@[ustack(), stack()] = count(); trace("error"); exit(0);\n}\n'
+                'END { printa(" %@d\\n", @); }\n', "error 1\n", opts=("-c", "calls getppid 3"), err="in action #701", fails=False)
+
+
+def case_depth():
+    """The chain of calls to the walk is seven functions deep; it was nine."""
+    return depth("")
+
+
+def case_depth_cut():
+    """The ERROR clause is cut as well: all eight that the kernel allows."""
+    return depth("WORK")
+
+
 def case_stores():
     """5,000 stores of constants to an array, in one clause."""
     n = 5000

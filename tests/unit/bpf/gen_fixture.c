@@ -216,7 +216,7 @@ struct bpf_code gx_code(struct gx *x, const struct unit *u)
 int gx_load(struct gx *x, const struct unit *u)
 {
 	struct bpf_code code = gx_code(x, u);
-	struct loaded loaded = {-1, -1};
+	struct loaded loaded = {.prog_fd = -1, .dispatch_fd = -1};
 	FILE *log = getenv("GX_LOG") ? stdout : NULL;
 	uint32_t span = 0;
 	struct err *e;

@@ -2,6 +2,7 @@
  * Maps, linking and loading: what is made, what is refused and how that is said, and that every
  * system call may fail without anything staying open.
  */
+#include "bpf/budget.h"
 #include "bpf/share.h"
 #include "rt_fixture.h"
 #include "tap.h"
@@ -201,7 +202,7 @@ static struct err *load(struct session *s, struct kmaps *m, const struct bpf_cod
 
 static void test_load(struct session *s, struct kmaps *m)
 {
-	struct loaded l = {-1, -1};
+	struct loaded l = {.prog_fd = -1, .dispatch_fd = -1};
 	struct bpf_code c;
 	uint32_t span = 5, key = 7;
 	uint64_t value[sizeof(struct rt_dispatch) / 8 + 1] = {0};
@@ -243,7 +244,7 @@ static void test_cpu_clock(struct session *s, struct kmaps *m)
 {
 	struct unit u = unit;
 	struct bpf_code c;
-	struct loaded l = {-1, -1};
+	struct loaded l = {.prog_fd = -1, .dispatch_fd = -1};
 	uint32_t span;
 	int event = -1, link = -1;
 	struct err *e;
@@ -264,6 +265,38 @@ static void test_cpu_clock(struct session *s, struct kmaps *m)
 	close(l.prog_fd);
 	close(l.dispatch_fd);
 	bpf_code_deinit(&c);
+}
+
+/*
+ * The deepest place for a run-time function is an ERROR clause that is cut, as is the clause that faults: five
+ * functions are above it, those that generated code makes.
+ */
+static void test_rt_budget(struct kmaps *m)
+{
+	enum { ABOVE = 5, STACK_ABOVE = 5 * 64 };
+
+	for (uint32_t i = 0; i < rt_image.nfuncs; i++) {
+		struct call_budget b = {0};
+		struct linked linked;
+		struct bpf_code c = {0};
+		uint32_t insn;
+		struct err *e;
+
+		if (!rt_image.funcs[i].is_global)
+			continue;
+		vec_push(&c.funcs, (struct bpf_func){.name = "entry", .clause = UINT32_MAX});
+		vec_push(&c.relocs, (struct bpf_reloc){.insn = 0, .kind = RELOC_RT, .name = rt_image.funcs[i].name});
+		vec_push(&c.insns, INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, 0));
+		vec_push(&c.insns, EXIT);
+		e = link_unit(&c, m, -1, &linked);
+		if (!e)
+			e = budget_check(&linked, &c, &b, &insn);
+		ok(!e && b.calls - 1 + ABOVE <= BUDGET_CALLS && b.stack - 32 + STACK_ABOVE <= BUDGET_STACK,
+		   "%s: %u functions, %u bytes", rt_image.funcs[i].name, b.calls - 1, b.stack - 32);
+		err_destroy(e);
+		linked_deinit(&linked);
+		bpf_code_deinit(&c);
+	}
 }
 
 static void test_refusals(struct session *s, struct kmaps *m)
@@ -287,7 +320,7 @@ static void test_refusals(struct session *s, struct kmaps *m)
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct bpf_code c;
-		struct loaded l = {-2, -2};
+		struct loaded l = {.prog_fd = -2, .dispatch_fd = -2};
 		uint32_t span = 0;
 		CLEANUP(free) char *text = NULL;
 		size_t size = 0;
@@ -312,7 +345,7 @@ static void test_refusals(struct session *s, struct kmaps *m)
 static bool everything(struct session *s)
 {
 	struct kmaps *m = NULL;
-	struct loaded l = {-1, -1};
+	struct loaded l = {.prog_fd = -1, .dispatch_fd = -1};
 	struct bpf_code c;
 	uint32_t span;
 	struct err *e = kmaps_create(&s->layout, &s->opts, &m);
@@ -365,7 +398,7 @@ static void test_speed(struct session *s)
 {
 	struct rusage ru;
 	struct kmaps *m = NULL;
-	struct loaded l = {-1, -1};
+	struct loaded l = {.prog_fd = -1, .dispatch_fd = -1};
 	struct linked linked;
 	struct bpf_code c;
 	uint32_t span;
@@ -413,6 +446,7 @@ int main(void)
 		return tap_done();
 	test_load(&s, m);
 	test_cpu_clock(&s, m);
+	test_rt_budget(m);
 	test_refusals(&s, m);
 	kmaps_destroy(m);
 	test_bad_luck(&s);
