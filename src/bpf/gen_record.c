@@ -214,18 +214,17 @@ static void record_field(struct gen *g, const struct rec_field *f, const struct 
 	}
 }
 
-/* The data of a packet: as many bytes as the field before it says and the record has room for. */
-static void packet_field(struct gen *g, const struct act_layout *al, const struct prog_act *act)
+/* Memory: as many bytes as the field len, which is there, says and the record has room for. */
+static void sized_memory_field(struct gen *g, const struct rec_field *f, const struct rec_field *len,
+			       const struct difo *d, uint32_t action)
 {
-	const struct rec_field *f = &al->fields[PCAP_ARG_DATA];
-	const struct rec_field *linear = &al->fields[PCAP_ARG_LINEAR];
-	uint32_t action = act->number + PCAP_ARG_DATA, fits = em_label(&g->e);
 	struct ra_place addr = {.kind = RA_REG, .n = R6};
+	uint32_t fits = em_label(&g->e);
 	struct emitter *e = &g->e;
 
-	gen_difo(g, act->args[PCAP_ARG_DATA], action);
+	gen_difo(g, d, action);
 	em_mov(e, R6, R0);
-	gen_mach_load(g, linear->size, R2, rec_off(g, linear->off));
+	gen_mach_load(g, len->size, R2, rec_off(g, len->off));
 	em_jmp_imm(e, BPF_JLE, R2, (int32_t)f->size, fits);
 	em_imm(e, R2, f->size);
 	em_here(e, fits);
@@ -236,18 +235,28 @@ static void packet_field(struct gen *g, const struct act_layout *al, const struc
 		   gen_fault(g, DIF_FAULT_BADADDR, action, UNKNOWN_OFFSET, addr));
 }
 
+static void memory_field(struct gen *g, const struct act_layout *al, const struct prog_act *act,
+			 uint32_t k)
+{
+	const struct rec_field *f = &al->fields[k];
+	uint32_t len = act->memory.len_arg, action = act->number + k;
+
+	if (len < k)
+		sized_memory_field(g, f, &al->fields[len], act->args[k], action);
+	else /* a length that is still to come says what is shown: the bytes behind need not be there */
+		record_field(g, f, act->args[k], len == PROG_NO_ARG ? f->size : 1, action);
+}
+
 void gen_record_act(struct gen *g, uint32_t act)
 {
 	const struct act_layout *al = &g->uc->layout->acts[act];
 	const struct prog_act *pa = &g->uc->layout->clause->acts[act];
-	/* what tracemem() shows is limited by its third argument: the bytes behind need not be there */
-	bool limited = pa->kind == ACT_TRACEMEM && al->nfields > 1;
 
 	for (uint32_t k = 0; k < al->nfields; k++) {
-		if (pa->kind == ACT_PCAP && k == PCAP_ARG_DATA)
-			packet_field(g, al, pa);
+		if (pa->arg_kinds && pa->arg_kinds[k] == DATUM_MEMORY)
+			memory_field(g, al, pa, k);
 		else
-			record_field(g, &al->fields[k], pa->args[k], limited ? 1 : al->fields[k].size,
+			record_field(g, &al->fields[k], pa->args[k], al->fields[k].size,
 				     pa->number + k);
 	}
 	if (pa->kind == ACT_EXIT)

@@ -223,13 +223,6 @@ static struct rec_field string_field(const struct difo *d, uint32_t strsize)
 	return (struct rec_field){.kind = REC_STR, .size = strsize};
 }
 
-/* Whether an argument is the address of what is recorded. */
-static bool is_memory(const struct prog_act *act, uint32_t k)
-{
-	return (act->kind == ACT_TRACEMEM && k == 0) ||
-	       (act->kind == ACT_PCAP && k == PCAP_ARG_DATA);
-}
-
 static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
 				  const struct layout_opts *opts)
 {
@@ -237,12 +230,6 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
 	enum datum_kind datum = act->arg_kinds ? act->arg_kinds[k] : DATUM_INT;
 	struct rec_field f = {.kind = REC_INT, .size = 8, .is_signed = d->ret.is_signed};
 
-	if (is_memory(act, k)) {
-		f.kind = REC_BYTES;
-		f.size = (uint32_t)act->param[0];
-		f.datum = DATUM_BYTES;
-		return f;
-	}
 	switch (datum) {
 	case DATUM_INT:
 		if (d->ret.size == 1 || d->ret.size == 2 || d->ret.size == 4)
@@ -267,6 +254,11 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
 		f.kind = REC_STACK;
 		f.frames = frames_of(d, opts, datum == DATUM_USTACK);
 		f.size = stack_bytes(f.frames);
+		break;
+	case DATUM_MEMORY:
+		f.kind = REC_BYTES;
+		f.size = act->memory.size;
+		datum = DATUM_BYTES;
 		break;
 	case DATUM_SYM:
 	case DATUM_MOD: break;
@@ -403,7 +395,8 @@ static struct key_field key_of(enum datum_kind datum, const struct dif_type *t,
 	case DATUM_STACK:
 	case DATUM_USTACK: f.repr = KEY_STACK; break;
 	case DATUM_SYM:
-	case DATUM_MOD: break;
+	case DATUM_MOD:
+	case DATUM_MEMORY: break; /* no key is */
 	}
 	f.size = key_repr_size(f.repr, f.size);
 	return f;

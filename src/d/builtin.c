@@ -22,7 +22,7 @@ const struct subr subrs[] = {
 	{ #name, SUBR_FUNC, #result "(" TEXT args ")", 0, code, NULL, DATUM_INT, ATTR_##attr, since, what, why },
 #include "dif/subrs.def"
 
-#define ACT_RECORD(id, name, proto, flags, check, datum, shown_by, attr, since, what) \
+#define ACT_RECORD(id, name, proto, flags, holds, check, datum, shown_by, attr, since, what) \
 	{ #name, SUBR_ACTION, proto, (flags) | SUBR_RECORDS, ACT_##id, act_check_##check, DATUM_##datum, \
 	  ATTR_##attr, since, what, NULL },
 #define ACT_ALIAS ACT_RECORD

@@ -141,8 +141,9 @@ bool act_check_tracemem(struct check *c, struct expr *call, struct prog_act *act
 			    type_text(c, dsize->type));
 		return false;
 	}
-	act->param[0] = (int64_t)size->ival.val;
-	act_arg(c, act, addr, DATUM_BYTES);
+	act->memory.size = (uint32_t)size->ival.val;
+	act->memory.len_arg = dsize ? 1 : PROG_NO_ARG;
+	act_arg(c, act, addr, DATUM_MEMORY);
 	if (dsize)
 		act_arg(c, act, dsize, DATUM_INT);
 	return true;
@@ -194,7 +195,7 @@ static bool record_packet(struct check *c, struct expr *addr, struct expr *proto
 	act_arg(c, act, linear, DATUM_INT);
 	act_arg(c, act, len, DATUM_INT);
 	act_arg(c, act, proto, DATUM_INT);
-	act_arg(c, act, data, DATUM_BYTES);
+	act_arg(c, act, data, DATUM_MEMORY);
 	return true;
 }
 
@@ -202,7 +203,8 @@ bool act_check_pcap(struct check *c, struct expr *call, struct prog_act *act)
 {
 	struct expr *addr, *proto;
 
-	act->param[0] = c->opts->pcapsize;
+	act->memory.size = c->opts->pcapsize;
+	act->memory.len_arg = PCAP_ARG_LINEAR;
 	if (call->call.nargs != 2) {
 		check_error(c, D_PCAP_PROTO, call->span,
 			    "pcap( ) prototype mismatch: a packet and a protocol expected");
@@ -326,39 +328,45 @@ static bool stack_param(struct check *c, struct expr *call, uint32_t i, int64_t 
 }
 
 /* What a stack is recorded by: a constant that says how many frames (dif/prog.h). */
-static struct expr *stack_const(struct check *c, const struct expr *call,
-				const struct prog_act *act)
+static void stack_arg(struct check *c, const struct expr *call, struct prog_act *act,
+		      int64_t frames, int64_t strsize, enum datum_kind datum)
 {
-	return expr_int(c, call->span, PROG_STACK((uint64_t)act->param[0], (uint64_t)act->param[1]),
-			TYPE_UINT64);
+	act_arg(c, act,
+		expr_int(c, call->span, PROG_STACK((uint64_t)frames, (uint64_t)strsize),
+			 TYPE_UINT64),
+		datum);
 }
 
 bool act_check_stack(struct check *c, struct expr *call, struct prog_act *act)
 {
+	int64_t frames;
+
 	if (call->call.nargs > 1) {
 		check_error(c, D_STACK_PROTO, call->span,
 			    "stack( ) prototype mismatch: too many arguments");
 		return false;
 	}
-	if (!stack_param(c, call, 0, 1, c->opts->stackframes, D_STACK_SIZE, "size", &act->param[0]))
+	if (!stack_param(c, call, 0, 1, c->opts->stackframes, D_STACK_SIZE, "size", &frames))
 		return false;
-	act_arg(c, act, stack_const(c, call, act), DATUM_STACK);
+	stack_arg(c, call, act, frames, 0, DATUM_STACK);
 	return true;
 }
 
 static bool check_user_stack(struct check *c, struct expr *call, struct prog_act *act,
-			     uint32_t frames, uint32_t strsize)
+			     uint32_t default_frames, uint32_t default_strsize)
 {
+	int64_t frames, strsize;
+
 	if (call->call.nargs > 2) {
 		check_error(c, D_USTACK_PROTO, call->span,
 			    "%s( ) prototype mismatch: too many arguments",
 			    call_subr(c, call)->name);
 		return false;
 	}
-	if (!stack_param(c, call, 0, 1, frames, D_USTACK_FRAMES, "frames", &act->param[0]) ||
-	    !stack_param(c, call, 1, 0, strsize, D_USTACK_STRSIZE, "string size", &act->param[1]))
+	if (!stack_param(c, call, 0, 1, default_frames, D_USTACK_FRAMES, "frames", &frames) ||
+	    !stack_param(c, call, 1, 0, default_strsize, D_USTACK_STRSIZE, "string size", &strsize))
 		return false;
-	act_arg(c, act, stack_const(c, call, act), DATUM_USTACK);
+	stack_arg(c, call, act, frames, strsize, DATUM_USTACK);
 	return true;
 }
 

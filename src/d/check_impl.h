@@ -408,7 +408,7 @@ const struct shape *type_shape(struct check *c, type_id type);
  * The checks of the rows of acts.def (check_act.c, check_print.c, check_printf.c): false after reporting. act has
  * the row's kind; the check adds what the action is called with.
  */
-#define ACT_RECORD(id, name, proto, flags, rule, ...) \
+#define ACT_RECORD(id, name, proto, flags, holds, rule, ...) \
 	bool act_check_##rule(struct check *c, struct expr *call, struct prog_act *act);
 #define ACT_ALIAS ACT_RECORD
 #include "dif/acts.def"

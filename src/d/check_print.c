@@ -76,9 +76,10 @@ bool act_check_printm(struct check *c, struct expr *call, struct prog_act *act)
 		diag_hint(c->diags, "use memref(address, length)");
 		return false;
 	}
-	act->param[0] = (int64_t)args[0]->ival.val;
+	act->memory.size = (uint32_t)args[0]->ival.val;
+	act->memory.len_arg = 1;
 	pair = expr_keep(c, &args[1]);
-	act_arg(c, act, deref(c, args[1], 0), DATUM_BYTES);
+	act_arg(c, act, deref(c, args[1], 0), DATUM_MEMORY);
 	act_arg(c, act, deref(c, pair, 1), DATUM_INT);
 	return true;
 }

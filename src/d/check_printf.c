@@ -67,6 +67,7 @@ static type_id datum_type(type_id type, enum datum_kind kind)
 	case DATUM_INT:
 	case DATUM_STRING:
 	case DATUM_BYTES:
+	case DATUM_MEMORY:
 	case DATUM_STRUCT: return type;
 	case DATUM_STACK:
 	case DATUM_USTACK: return TYPE_STACK;

@@ -7,11 +7,12 @@
 static const struct {
 	const char *name;
 	bool is_recording;
+	enum act_holds holds;
 } act_kinds[] = {
 /* clang-format off */
-#define ACT_INNER(id, name)	  [ACT_##id] = {#name, false},
-#define ACT_RECORD(id, name, ...) [ACT_##id] = {#name, true},
-#define ACT_PROBE(id, name, ...)  [ACT_##id] = {#name, false},
+#define ACT_INNER(id, name, what) [ACT_##id] = {#name, false, HOLDS_##what},
+#define ACT_RECORD(id, name, proto, flags, what, ...) [ACT_##id] = {#name, true, HOLDS_##what},
+#define ACT_PROBE(id, name, ...) [ACT_##id] = {#name, false, HOLDS_NOTHING},
 #include "dif/acts.def"
 	/* clang-format on */
 };
@@ -28,7 +29,7 @@ static const char *const datum_names[] = {
 	[DATUM_INT] = "int",	   [DATUM_STRING] = "string", [DATUM_BYTES] = "bytes",
 	[DATUM_STRUCT] = "struct", [DATUM_STACK] = "stack",   [DATUM_USTACK] = "ustack",
 	[DATUM_SYM] = "sym",	   [DATUM_MOD] = "mod",	      [DATUM_USYM] = "usym",
-	[DATUM_UMOD] = "umod",	   [DATUM_UADDR] = "uaddr",
+	[DATUM_UMOD] = "umod",	   [DATUM_UADDR] = "uaddr",   [DATUM_MEMORY] = "memory",
 };
 
 static const char *const scope_names[] = {
@@ -37,6 +38,11 @@ static const char *const scope_names[] = {
 bool act_is_recording(enum act_kind kind)
 {
 	return act_kinds[kind].is_recording;
+}
+
+enum act_holds act_holds(enum act_kind kind)
+{
+	return act_kinds[kind].holds;
 }
 
 const char *aggfunc_name(enum aggfunc func)
@@ -83,26 +89,32 @@ static void print_agg_use(const struct prog_agg *agg, struct strbuf *out)
 	strbuf_addf(out, " @%s", agg->name);
 }
 
+static void print_held(const struct prog_act *act, struct strbuf *out)
+{
+	switch (act_holds(act->kind)) {
+	case HOLDS_NOTHING: return;
+	case HOLDS_AGG:
+		print_agg_use(act->agg, out);
+		strbuf_addf(out, " = %s", aggfunc_name(act->agg->func));
+		return;
+	case HOLDS_TARGET: strbuf_addf(out, " to %u", act->target); return;
+	case HOLDS_MEMORY: strbuf_addf(out, " size %u", act->memory.size); return;
+	case HOLDS_SHAPE: strbuf_addf(out, " of %s", act->shape->type); return;
+	case HOLDS_FORMAT:
+		for (uint32_t i = 0; i < act->naggs; i++)
+			print_agg_use(act->aggs[i], out);
+		return;
+	}
+}
+
 static void print_act(const struct prog_act *act, uint32_t index, struct strbuf *out)
 {
 	strbuf_addf(out, "action %u: %s", index, act_kinds[act->kind].name);
-	if (act->kind == ACT_BRZ || act->kind == ACT_JMP)
-		strbuf_addf(out, " to %u", act->target);
-	if (act->agg) {
-		print_agg_use(act->agg, out);
-		strbuf_addf(out, " = %s", aggfunc_name(act->agg->func));
-	}
-	for (uint32_t i = 0; i < act->naggs; i++)
-		print_agg_use(act->aggs[i], out);
-	if (act->param[0] || act->param[1])
-		strbuf_addf(out, " param %lld %lld", (long long)act->param[0],
-			    (long long)act->param[1]);
-	if (act->shape)
-		strbuf_addf(out, " of %s", act->shape->type);
+	print_held(act, out);
 	if (act->nargs)
 		strbuf_addf(out, " number %u", act->number);
-	if (act->fmt)
-		print_fmt(act->fmt, out);
+	if (act_fmt(act))
+		print_fmt(act_fmt(act), out);
 	strbuf_addc(out, '\n');
 	for (uint32_t i = 0; i < act->nargs; i++) {
 		char what[64];

@@ -58,6 +58,7 @@ enum datum_kind {
 	DATUM_USYM, /* usym(), ufunc() */
 	DATUM_UMOD,
 	DATUM_UADDR,
+	DATUM_MEMORY, /* an argument that is the address of what is recorded: struct prog_act, memory */
 };
 
 /*
@@ -127,7 +128,7 @@ struct prog_fmt {
  *     ACT_BRZ        the condition: 0 leads to action `target`, as if/else does
  *     ACT_AGG        keys, then the value and the increment if the function has them
  *     ACT_TRUNC      how many elements stay, if given
- *     ACT_TRACEMEM   the memory, then how much of it is shown, if given
+ *     ACT_TRACEMEM   the memory, then its length, if given
  *     ACT_PCAP       as enum pcap_arg counts
  *     ACT_SETOPT     name, value if given: strings
  *     ACT_PRINTF, ACT_SYSTEM, ACT_FREOPEN     one per conversion, and per '*'
@@ -139,26 +140,52 @@ enum act_kind {
 #include "dif/acts.def"
 };
 
-/* Arguments of ACT_PCAP: what is read at DATA is LINEAR bytes, or param[0] when that is less. */
+/* Arguments of ACT_PCAP. */
 enum pcap_arg { PCAP_ARG_LINEAR, PCAP_ARG_LEN, PCAP_ARG_PROTO, PCAP_ARG_DATA };
 
+/* What an action holds beside its arguments: a column of acts.def. */
+enum act_holds {
+	HOLDS_NOTHING,
+	HOLDS_AGG,
+	HOLDS_TARGET,
+	HOLDS_MEMORY,
+	HOLDS_SHAPE,
+	HOLDS_FORMAT,
+};
+
+#define PROG_NO_ARG UINT32_MAX
+
 struct prog_act {
-	enum act_kind kind;
+	enum act_kind kind; /* also says what of the union there is: act_holds() */
 	struct difo **args;
 	enum datum_kind *arg_kinds; /* one per arg: what the consumer prints */
 	uint32_t nargs;
-	struct prog_agg *agg;	/* ACT_AGG */
-	struct prog_agg **aggs; /* ACT_PRINTA and friends */
-	uint32_t naggs;
-	struct prog_fmt *fmt;
-	const struct shape *shape; /* ACT_PRINT: how its value is shown */
-	int64_t param[2];
-	uint32_t target;  /* ACT_BRZ, ACT_JMP: index in acts[], may be nacts; always forward */
-	uint32_t span;	  /* source offset */
-	uint32_t number;  /* of its first DIFO, counted as d-language.md 7.1 says (1 = first) */
+	union {
+		struct prog_agg *agg; /* HOLDS_AGG */
+		uint32_t target;      /* HOLDS_TARGET: index in acts[], may be nacts; always forward */
+		struct {	      /* HOLDS_MEMORY: about the argument of kind DATUM_MEMORY */
+			uint32_t size;	  /* most bytes to record */
+			uint32_t len_arg; /* the argument that says how many there are, or PROG_NO_ARG */
+		} memory;
+		const struct shape *shape; /* HOLDS_SHAPE: how the value is shown */
+		struct {		   /* HOLDS_FORMAT: a format, aggregations, or both */
+			struct prog_fmt *fmt;
+			struct prog_agg **aggs;
+			uint32_t naggs;
+		};
+	};
+	uint32_t span;	 /* source offset */
+	uint32_t number; /* of its first DIFO, counted as d-language.md 7.1 says (1 = first) */
 };
 
-/* True for the actions listed as recorded above. */
+enum act_holds act_holds(enum act_kind kind);
+
+static inline const struct prog_fmt *act_fmt(const struct prog_act *act)
+{
+	return act_holds(act->kind) == HOLDS_FORMAT ? act->fmt : NULL;
+}
+
+/* Whether it leaves data in the record. */
 bool act_is_recording(enum act_kind kind);
 
 /* ---- clauses ------------------------------------------------------------------------------------ */

@@ -20,6 +20,7 @@ enum addr_form addr_form_of(enum datum_kind kind)
 	case DATUM_INT:
 	case DATUM_STRING:
 	case DATUM_BYTES:
+	case DATUM_MEMORY:
 	case DATUM_STRUCT:
 	case DATUM_STACK:
 	case DATUM_USTACK:

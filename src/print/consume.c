@@ -315,7 +315,8 @@ static struct err *act_ftruncate(struct printer *p, const struct prog_act *act,
 /* ---- table --------------------------------------------------------------------------------- */
 
 static act_func *const act_funcs[] = {
-#define ACT_RECORD(id, name, proto, flags, check, datum, shown_by, ...) [ACT_##id] = act_##shown_by,
+#define ACT_RECORD(id, name, proto, flags, holds, check, datum, shown_by, ...)                     \
+	[ACT_##id] = act_##shown_by,
 #include "dif/acts.def"
 };
 

@@ -147,6 +147,6 @@ struct err *print_packet(struct printer *p, const struct prog_act *act, const st
 		return NULL;
 	}
 	if (!p->is_capture)
-		e = capture_begin(p, (uint32_t)act->param[0], packet.link);
+		e = capture_begin(p, act->memory.size, packet.link);
 	return e || !p->is_capture ? e : capture_add(p, &packet);
 }

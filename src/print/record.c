@@ -16,8 +16,8 @@ static const struct fmt **clause_fmts(struct arena *a, const struct prog_clause 
 	const struct fmt **fmts = ARENA_NEW_N(a, const struct fmt *, c->nacts);
 
 	for (uint32_t i = 0; i < c->nacts; i++)
-		if (c->acts[i].fmt && act_is_recording(c->acts[i].kind))
-			fmts[i] = fmt_prepare(a, c->acts[i].fmt);
+		if (act_fmt(&c->acts[i]))
+			fmts[i] = fmt_prepare(a, act_fmt(&c->acts[i]));
 	return fmts;
 }
 

@@ -282,7 +282,8 @@ static void print_datum(struct printer *p, struct out *o, int str_width, const s
 		else
 			print_string(o, str_width, d->bytes, d->size);
 		return;
-	case DATUM_BYTES: print_bytes(p, o, str_width, d); return;
+	case DATUM_BYTES:
+	case DATUM_MEMORY: print_bytes(p, o, str_width, d); return;
 	case DATUM_STRUCT: print_struct(o, str_width, d); return;
 	case DATUM_STACK:
 	case DATUM_USTACK: print_stack(p, o, d, p->opts->stackindent); return;

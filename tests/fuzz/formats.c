@@ -67,7 +67,7 @@ static void print_all(const struct prog *prog)
 		for (uint32_t k = 0; k < prog->clauses[i]->nacts; k++) {
 			struct values v = {.args = {next_value, NULL}, .act = &prog->clauses[i]->acts[k]};
 
-			if (!v.act->fmt || v.act->kind == ACT_PRINTA)
+			if (!act_fmt(v.act) || v.act->kind == ACT_PRINTA)
 				continue;
 			fmt_print(&p, &p.out, fmt_prepare(p.arena, v.act->fmt), &v.args);
 		}

@@ -68,7 +68,7 @@ static void test_records(void)
 	gx_act(x, c, ACT_TRACE, only(x, "execname", gx_string), DATUM_STRING);
 	gx_act(x, c, ACT_TRACE, only(x, "literal", gx_string), DATUM_STRING);
 	gx_act(x, c, ACT_TRACE, joined(x), DATUM_STRING);
-	gx_act(x, c, ACT_TRACEMEM, only(x, "pid", gx_s64), DATUM_INT)->param[0] = 20;
+	gx_act(x, c, ACT_TRACEMEM, only(x, "pid", gx_s64), DATUM_MEMORY)->memory.size = 20;
 	gx_act(x, c, ACT_EXPR, only(x, "pid", gx_s64), DATUM_INT);
 	l = make(x);
 	field_is(l, 0, REC_INT, 16, 1, "a char comes after the header");

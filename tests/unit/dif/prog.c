@@ -35,7 +35,7 @@ static const char want_prog[] =
 	"01: 23000001    ret  %r1\n"
 	"\n"
 	"action 2: agg @a = count\n"
-	"action 3: stack param 20 0\n"
+	"action 3: tracemem size 20\n"
 	"action 4: clear @a\n"
 	"\n"
 	"clause 1: 77 default records\n"
@@ -68,7 +68,7 @@ static void test_print(struct arena *a)
 		 .number = 1},
 		{.kind = ACT_BRZ, .args = &zero, .nargs = 1, .target = 3, .number = 2},
 		{.kind = ACT_AGG, .agg = &agg},
-		{.kind = ACT_STACK, .param = {20, 0}},
+		{.kind = ACT_TRACEMEM, .memory = {20, PROG_NO_ARG}},
 		{.kind = ACT_CLEAR, .aggs = &aggp, .naggs = 1},
 	};
 	struct prog_clause first = {.desc = {"syscall", "", "read", "entry", 0},
