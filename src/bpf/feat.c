@@ -241,6 +241,7 @@ static struct {
 	bool is_asked, is_absent;
 	int sys;
 } answers[FEAT_NFEATURES];
+static pthread_mutex_t answers_lock = PTHREAD_MUTEX_INITIALIZER; /* held while the kernel is asked, too */
 
 static bool env_has(const char *list, const char *name)
 {
@@ -256,17 +257,28 @@ static bool env_has(const char *list, const char *name)
 	return false;
 }
 
+/* To be called with answers_lock held. */
+static void answer_make(enum feature f)
+{
+	if (answers[f].is_asked)
+		return;
+	answers[f].is_asked = true;
+	if (env_has(getenv("FATHOM_NO_FEATURE"), probes[f].name))
+		answers[f].is_absent = true;
+	else
+		answers[f].sys = probes[f].probe();
+}
+
 /* errno value of the refusal, 0 when the kernel has it; ENOTSUP when forced absent. */
 static int feat_ask(enum feature f)
 {
-	if (!answers[f].is_asked) {
-		answers[f].is_asked = true;
-		if (env_has(getenv("FATHOM_NO_FEATURE"), probes[f].name))
-			answers[f].is_absent = true;
-		else
-			answers[f].sys = probes[f].probe();
-	}
-	return answers[f].is_absent ? ENOTSUP : answers[f].sys;
+	int sys;
+
+	(void)pthread_mutex_lock(&answers_lock);
+	answer_make(f);
+	sys = answers[f].is_absent ? ENOTSUP : answers[f].sys;
+	(void)pthread_mutex_unlock(&answers_lock);
+	return sys;
 }
 
 bool feat_has(enum feature f)
@@ -298,9 +310,10 @@ struct err *feat_explain(enum feature f, struct err *e)
 
 void feat_force_absent(enum feature f, bool absent)
 {
-	if (!answers[f].is_asked)
-		(void)feat_ask(f);
+	(void)pthread_mutex_lock(&answers_lock);
+	answer_make(f);
 	answers[f].is_absent = absent;
+	(void)pthread_mutex_unlock(&answers_lock);
 }
 
 /* ---- kernel_check ----------------------------------------------------------------------- */

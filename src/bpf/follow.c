@@ -91,11 +91,11 @@ static bool take_any(int procs_fd, uint32_t *ret_pid, uint32_t *ret_value)
  */
 void follow_release(int procs_fd)
 {
-	static uint32_t waiting[FOLLOW_CHILDREN_MAX];
+	uint32_t waiting[1024]; /* in rounds of so many */
 	uint32_t pid, value, n, found = 1;
 
 	while (found) {
-		for (n = found = 0; n < FOLLOW_CHILDREN_MAX && take_any(procs_fd, &pid, &value);)
+		for (n = found = 0; n < ARRAY_LEN(waiting) && take_any(procs_fd, &pid, &value);)
 			if (value & FOLLOW_OUTLIVES) {
 				waiting[n++] = pid;
 				found++;

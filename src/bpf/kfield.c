@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/btf.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -350,6 +351,7 @@ struct answer {
 	uint32_t off;
 };
 static VEC(struct answer) answers;
+static pthread_mutex_t answers_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct answer *answer_find(const char *strct, const char *path)
 {
@@ -365,7 +367,7 @@ static struct answer *answer_find(const char *strct, const char *path)
 	return NULL;
 }
 
-/* l: opened by the first path that is not known yet. */
+/* l: opened by the first path that is not known yet. To be called with answers_lock held. */
 static struct err *offset_find(struct lookup *l, bool *is_open, const char *strct, const char *path,
 			       uint32_t *ret_off)
 {
@@ -397,8 +399,11 @@ struct err *kfield_offset(const char *strct, const char *path, uint32_t *ret_off
 {
 	struct lookup l;
 	bool is_open = false;
-	struct err *e = offset_find(&l, &is_open, strct, path, ret_off);
+	struct err *e;
 
+	(void)pthread_mutex_lock(&answers_lock);
+	e = offset_find(&l, &is_open, strct, path, ret_off);
+	(void)pthread_mutex_unlock(&answers_lock);
 	if (is_open)
 		reader_close(&l.r);
 	return e;
@@ -428,6 +433,7 @@ struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_compat)
 	bool is_open = false;
 	struct err *e = NULL;
 
+	(void)pthread_mutex_lock(&answers_lock);
 	for (size_t i = 0; i < ARRAY_LEN(task_fields) && !e; i++) {
 		uint32_t off = UINT32_MAX;
 
@@ -439,6 +445,7 @@ struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_compat)
 		}
 		memcpy((char *)kf + task_fields[i].field, &off, sizeof(off));
 	}
+	(void)pthread_mutex_unlock(&answers_lock);
 	if (is_open)
 		reader_close(&l.r);
 	return e;
@@ -507,6 +514,7 @@ struct err *kfields_walk(struct rt_ukernel *ret)
 	bool is_open = false;
 	struct err *e = NULL;
 
+	(void)pthread_mutex_lock(&answers_lock);
 	for (size_t i = 0; i < ARRAY_LEN(walk_fields) && !e; i++) {
 		uint32_t off = 0;
 
@@ -517,6 +525,7 @@ struct err *kfields_walk(struct rt_ukernel *ret)
 		e = walk_field_find(&l, &is_open, i, &off);
 		memcpy((char *)&k + walk_fields[i].field, &off, sizeof(off));
 	}
+	(void)pthread_mutex_unlock(&answers_lock);
 	if (is_open)
 		reader_close(&l.r);
 	if (!e && (k.range_slot != 128 || k.range_meta >= 256 || k.arange_slot != 80 ||

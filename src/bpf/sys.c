@@ -4,28 +4,18 @@
 #include "bpf/sys.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-/* Process state on purpose: it is a test of the whole process. */
+/* Process state on purpose: it is a test of the whole process, of all its threads. */
 static struct {
-	bool is_asked;
-	unsigned int countdown; /* calls until the one that fails, 0 = none */
-	int sys;		/* its errno, 0 = that of the kind of call */
-} fail;
-
-void sys_fail_set(unsigned int n)
-{
-	fail.is_asked = true;
-	fail.countdown = n;
-	fail.sys = 0;
-}
-
-bool sys_fail_pending(void)
-{
-	return fail.countdown > 0;
-}
+	pthread_once_t is_asked;
+	atomic_uint countdown; /* calls until the one that fails, 0 = none */
+	atomic_int sys;	       /* its errno, 0 = that of the kind of call */
+} fail = {.is_asked = PTHREAD_ONCE_INIT};
 
 /* "n" or "n:ERRNO" */
 static void fail_ask(void)
@@ -39,10 +29,22 @@ static void fail_ask(void)
 	const char *env = getenv("FATHOM_FAIL");
 	char *end = NULL;
 
-	sys_fail_set(env ? (unsigned int)strtoul(env, &end, 10) : 0);
+	atomic_store(&fail.countdown, env ? (unsigned int)strtoul(env, &end, 10) : 0);
 	for (uint32_t i = 0; end && *end == ':' && i < ARRAY_LEN(names); i++)
 		if (strcmp(end + 1, names[i].name) == 0)
-			fail.sys = names[i].sys;
+			atomic_store(&fail.sys, names[i].sys);
+}
+
+void sys_fail_set(unsigned int n)
+{
+	(void)pthread_once(&fail.is_asked, fail_ask); /* what the environment says does not count any more */
+	atomic_store(&fail.sys, 0);
+	atomic_store(&fail.countdown, n);
+}
+
+bool sys_fail_pending(void)
+{
+	return atomic_load(&fail.countdown) > 0;
 }
 
 /* Tells a test, through the file FATHOM_FAIL_LOG, that the n-th call came and which it was. */
@@ -58,12 +60,16 @@ static void fail_log(const char *call, long number)
 /* With errno set when the call is the one to fail. */
 static bool is_to_fail(const char *call, long number, int sys)
 {
-	if (!fail.is_asked)
-		fail_ask();
-	if (!fail.countdown || --fail.countdown)
+	unsigned int n;
+
+	(void)pthread_once(&fail.is_asked, fail_ask);
+	n = atomic_load(&fail.countdown);
+	while (n && !atomic_compare_exchange_weak(&fail.countdown, &n, n - 1))
+		;
+	if (n != 1)
 		return false;
 	fail_log(call, number);
-	errno = fail.sys ? fail.sys : sys;
+	errno = atomic_load(&fail.sys) ? atomic_load(&fail.sys) : sys;
 	return true;
 }
 

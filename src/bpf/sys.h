@@ -5,7 +5,7 @@
  * one) returns -1 (sys_mmap: MAP_FAILED) without being made, with ERRNO (EPERM, ENOMEM, EINVAL, EMFILE, E2BIG or
  * EBUSY; default: EINVAL, sys_mmap: ENOMEM); 0 = none. The call is then named in the file FATHOM_FAIL_LOG, if set.
  *
- * Threads  the counter belongs to the process and is not locked: tests use one thread.
+ * Threads  the counter belongs to the process: calls of all threads count, and one of them fails.
  */
 #pragma once
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <mntent.h>
+#include <pthread.h>
 #include <sys/mount.h>
 
 #define STANDARD_PATH "/sys/kernel/tracing"
@@ -28,19 +29,31 @@ static bool mount_find(char *path, size_t size)
 	return is_found;
 }
 
-struct err *tracefs_path(const char **ret_path)
+/* Leaves the path in path, unless it is there already. */
+static struct err *path_make(char *path, size_t size)
 {
-	static char path[256]; /* of the process: a mount does not move while we run */
-
-	if (path[0] == '\0' && !mount_find(path, sizeof(path))) {
+	if (path[0] == '\0' && !mount_find(path, size)) {
 		if (mount("tracefs", STANDARD_PATH, "tracefs", 0, NULL) && errno != EBUSY) {
 			struct err *e =
 				err_sys(errno, "cannot mount tracefs at '%s'", STANDARD_PATH);
 
 			return err_hint(e, "try: mount -t tracefs tracefs %s", STANDARD_PATH);
 		}
-		(void)snprintf(path, sizeof(path), "%s", STANDARD_PATH);
+		(void)snprintf(path, size, "%s", STANDARD_PATH);
 	}
-	*ret_path = path;
 	return NULL;
+}
+
+struct err *tracefs_path(const char **ret_path)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static char path[256]; /* of the process: a mount does not move while we run */
+	struct err *e;
+
+	(void)pthread_mutex_lock(&lock);
+	e = path_make(path, sizeof(path));
+	(void)pthread_mutex_unlock(&lock);
+	if (!e)
+		*ret_path = path;
+	return e;
 }

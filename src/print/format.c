@@ -278,10 +278,10 @@ static void conv_port(struct printer *p, struct out *o, const struct conv *c, co
 		      const struct datum *d)
 {
 	uint16_t port = (uint16_t)datum_int(d);
-	struct servent *sv = getservbyport(htons(port), NULL);
-	char number[8];
+	struct servent entry, *sv = NULL;
+	char number[8], room[1024]; /* names and aliases; what has more is shown as a number */
 
-	if (sv)
+	if (getservbyport_r(htons(port), NULL, &entry, room, sizeof(room), &sv) == 0 && sv)
 		out_text(o, s, sv->s_name, strlen(sv->s_name));
 	else
 		out_text(o, s, number, (size_t)snprintf(number, sizeof(number), "%u", port));

@@ -1,0 +1,102 @@
+/*
+ * Several handles, each in a thread of its own, from open to close at the same time. The suite runs this program as
+ * it is, and built with ThreadSanitizer (tests/e2e/cmd/threads.sh), which tells of every unlocked access.
+ */
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "dtrace.h"
+#include "tap.h"
+
+#define THREADS 3
+#define ROUNDS	2
+#define CALLS	100
+
+static const char program[] =
+	"BEGIN { printf(\"begin \"); }\n"
+	"syscall::getppid:entry /tid == $1/ { self->t = timestamp; @n = count(); @u[ustack(3), probefunc] = count(); }\n"
+	"syscall::getppid:return /self->t && tid == $1/ { @q[execname] = quantize(vtimestamp); self->t = 0; }\n"
+	"syscall::getppid:return /tid == $1 && progenyof($pid)/ { @p = count(); a[tid, cwd] = curthread->pid; }\n"
+	"profile-97 { @s[stack(3)] = count(); }\n"
+	"END { printa(\"n %@d\", @n); clear(@n); printf(\" port %P\", htons(22)); }\n";
+
+struct worker {
+	pthread_t thread;
+	uint32_t good;
+	char why[256];
+};
+
+static void fail(struct worker *w, const char *what, dtrace_hdl_t *h)
+{
+	(void)snprintf(w->why, sizeof(w->why), "%s: %s", what,
+		       h ? dtrace_errmsg(h, dtrace_errno(h)) : dtrace_open_errmsg());
+}
+
+static bool is_ready(struct worker *w, dtrace_hdl_t *h)
+{
+	char name[] = "threads", tid[16];
+	char *args[] = {name, tid, NULL};
+	dtrace_prog_t *p;
+
+	(void)snprintf(tid, sizeof(tid), "%ld", syscall(SYS_gettid));
+	(void)dtrace_setopt(h, "quiet", NULL);
+	(void)dtrace_setopt(h, "bufsize", "64k");
+	p = dtrace_program_strcompile(h, program, DTRACE_PROBESPEC_NAME, 0, 2, args);
+	if (p && dtrace_program_exec(h, p, NULL) == 0 && dtrace_go(h) == 0)
+		return true;
+	fail(w, "start", h);
+	return false;
+}
+
+static bool run(struct worker *w, dtrace_hdl_t *h)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *fp = open_memstream(&text, &len);
+	bool is_good;
+
+	for (uint32_t i = 0; i < CALLS; i++)
+		(void)syscall(SYS_getppid);
+	is_good = dtrace_work(h, fp) != DTRACE_WORKSTATUS_ERROR && dtrace_stop(h) == 0 &&
+		  dtrace_work(h, fp) == DTRACE_WORKSTATUS_DONE && dtrace_aggregate_print(h, fp) == 0;
+	(void)fclose(fp);
+	if (!is_good) {
+		fail(w, "run", h);
+	} else if (!strstr(text, "begin n 100 port ")) {
+		(void)snprintf(w->why, sizeof(w->why), "'%.100s'", text);
+		is_good = false;
+	}
+	free(text);
+	return is_good;
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		int error;
+		dtrace_hdl_t *h = dtrace_open(DTRACE_VERSION, 0, &error);
+
+		if (!h)
+			fail(w, "open", NULL);
+		else
+			w->good += is_ready(w, h) && run(w, h);
+		dtrace_close(h);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	struct worker workers[THREADS] = {0};
+
+	for (uint32_t i = 0; i < THREADS; i++)
+		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
+			ok(false, "cannot start a thread");
+	for (uint32_t i = 0; i < THREADS; i++) {
+		(void)pthread_join(workers[i].thread, NULL);
+		is_int(workers[i].good, ROUNDS, *workers[i].why ? workers[i].why : "each run of a thread is right");
+	}
+	return tap_done();
+}
