@@ -6,6 +6,7 @@
  */
 #pragma D depends_on library machine.d
 #pragma D depends_on library cpus.d
+#pragma D depends_on library pidns.d
 #pragma D depends_on library zone.d
 
 inline char PR_MODEL_ILP32 = 1;
@@ -136,7 +137,7 @@ inline long __cur_syscall[struct task_struct *T] =
 
 translator lwpsinfo_t <struct task_struct *T> {
 	pr_flag = __task_flag[T];
-	pr_lwpid = T->pid;
+	pr_lwpid = __task_pid[T];
 	pr_addr = (uintptr_t)T;
 	pr_wchan = __task_lock[T];
 	pr_stype = __task_lock[T] ? SOBJ_MUTEX : __task_asleep[T] ? SOBJ_CV : SOBJ_NONE;
@@ -201,10 +202,10 @@ inline int __task_argc[struct task_struct *T] =
 translator psinfo_t <struct task_struct *T> {
 	pr_flag = __task_flag[T];
 	pr_nlwp = T->signal->nr_threads;
-	pr_pid = T->tgid;
-	pr_ppid = T->real_parent->tgid;
-	pr_pgid = T->signal->pids[2] == NULL ? 0 : T->signal->pids[2]->numbers[0].nr;
-	pr_sid = T->signal->pids[3] == NULL ? 0 : T->signal->pids[3]->numbers[0].nr;
+	pr_pid = __task_tgid[T];
+	pr_ppid = __task_tgid[T->real_parent];
+	pr_pgid = __pid_number[T->signal->pids[2]];
+	pr_sid = __pid_number[T->signal->pids[3]];
 	pr_uid = T->real_cred->uid.val;
 	pr_euid = T->cred->euid.val;
 	pr_gid = T->real_cred->gid.val;

@@ -51,7 +51,12 @@ static void check_process(struct entry *en)
 
 	if (!en->ops->traits.is_in_process)
 		return;
-	em_helper(e, BPF_FUNC_get_current_pid_tgid);
+	if (en->g->env->pidns.level) {
+		em_imm(e, R1, 0); /* there is no machine state yet */
+		em_call_rt(e, "rt_pid_tgid");
+	} else {
+		em_helper(e, BPF_FUNC_get_current_pid_tgid);
+	}
 	em_alu_imm(e, BPF_RSH, R0, 32);
 	em_load(e, 4, R1, R8, offsetof(struct rt_dispatch, tgid));
 	em_jmp_imm(e, BPF_JEQ, R1, 0, any);
@@ -214,6 +219,11 @@ static void fill_spot(struct entry *en)
 
 	if (!g->needs.ctx || !g->env->unwinds)
 		return;
+	if (g->env->pidns.level) {
+		gen_pid_tgid(g);
+		em_alu_imm(&g->e, BPF_RSH, R0, 32);
+		gen_mach_store(g, 4, offsetof(struct rt_mach, pid), R0);
+	}
 	if (!en->ops->traits.is_in_process)
 		mach_set(g, offsetof(struct rt_mach, place), UPROBE_INSN);
 	else if (en->has_one_probe)

@@ -19,9 +19,10 @@
 #define ROOT_SHIFT 8	     /* process ids have 22 bits: Linux include/linux/threads.h, PID_MAX_LIMIT */
 
 /* Stack of the programs. */
-enum { STACK_PID = -4, STACK_STATE = -8, STACK_VALUE = -16 };
+enum { STACK_PID = -4, STACK_STATE = -8, STACK_VALUE = -16, STACK_WORD = -24, STACK_STRUCT = -32 };
 
 struct follow {
+	struct rt_pidns ns; /* whose numbers processes have */
 	int procs_fd, ring_fd; /* process id -> what is known of it; events */
 	int exec_fd, linker_fd, fork_fd, born_fd; /* programs */
 	int exec_link, fork_link, born_link;
@@ -159,12 +160,68 @@ static void emit_return_if_none(insn_vec *v)
 	emit_return(v);
 }
 
+/* r0 = the word of size bytes at r0 + off; what cannot be read is 0 */
+static void emit_read(insn_vec *v, uint32_t off, int size)
+{
+	emit_mov(v, BPF_REG_3, BPF_REG_0);
+	emit_alu(v, BPF_ADD, BPF_REG_3, (int32_t)off);
+	emit_imm(v, BPF_REG_2, size);
+	emit_mov(v, BPF_REG_1, BPF_REG_10);
+	emit_alu(v, BPF_ADD, BPF_REG_1, STACK_WORD);
+	emit_call(v, BPF_FUNC_probe_read_kernel);
+	emit(v, (uint8_t)(BPF_LDX | BPF_MEM | (size == 4 ? BPF_W : BPF_DW)), BPF_REG_0, BPF_REG_10, STACK_WORD, 0);
+}
+
+/* Fills in the jump at insn, which goes to what comes next. */
+static void emit_land(insn_vec *v, uint32_t insn)
+{
+	v->data[insn].off = (int16_t)(v->len - insn - 1);
+}
+
+/* r0 = the process of the task at r0, in the namespace whose numbers we have; 0: it is not in there */
+static void emit_number(insn_vec *v, const struct rt_pidns *ns)
+{
+	uint32_t number = ns->pid_numbers + ns->level * RT_UPID_SIZE, is_deep, is_ours, end;
+
+	emit_read(v, ns->task_leader, 8);
+	emit_read(v, ns->task_pid, 8);
+	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_0, STACK_STRUCT, 0);
+	emit_read(v, ns->pid_level, 4);
+	is_deep = v->len;
+	emit(v, BPF_JMP | BPF_JLT | BPF_K, BPF_REG_0, 0, 0, (int32_t)ns->level);
+	emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_10, STACK_STRUCT, 0);
+	emit_read(v, number + 8, 8); /* struct upid: number, namespace */
+	emit(v, BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, 0, 0, (int32_t)ns->ns);
+	emit(v, 0, 0, 0, 0, (int32_t)(ns->ns >> 32));
+	is_ours = v->len;
+	emit(v, BPF_JMP | BPF_JNE | BPF_X, BPF_REG_0, BPF_REG_1, 0, 0);
+	emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_10, STACK_STRUCT, 0);
+	emit_read(v, number, 4);
+	end = v->len;
+	emit(v, BPF_JMP | BPF_JA, 0, 0, 0, 0);
+	emit_land(v, is_deep);
+	emit_land(v, is_ours);
+	emit_imm(v, BPF_REG_0, 0);
+	emit_land(v, end);
+}
+
+/* r0 = the process that runs */
+static void emit_own_number(insn_vec *v, const struct rt_pidns *ns)
+{
+	if (ns->level) {
+		emit_call(v, BPF_FUNC_get_current_task);
+		emit_number(v, ns);
+		return;
+	}
+	emit_call(v, BPF_FUNC_get_current_pid_tgid);
+	emit_alu(v, BPF_RSH, BPF_REG_0, 32);
+}
+
 /* r6 = context, r7 = process id, r8 = what is known of it; returns for a process that nobody has added. */
 static void emit_find_process(insn_vec *v, const struct follow *f)
 {
 	emit_mov(v, BPF_REG_6, BPF_REG_1);
-	emit_call(v, BPF_FUNC_get_current_pid_tgid);
-	emit_alu(v, BPF_RSH, BPF_REG_0, 32);
+	emit_own_number(v, &f->ns);
 	emit_mov(v, BPF_REG_7, BPF_REG_0);
 	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_7, STACK_PID, 0);
 	emit_map(v, BPF_REG_1, f->procs_fd);
@@ -212,9 +269,13 @@ static void emit_event(insn_vec *v, const struct follow *f, enum follow_kind kin
 	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_9, BPF_REG_7, offsetof(struct follow_event, pid), 0);
 	emit(v, BPF_ST | BPF_MEM | BPF_W, BPF_REG_9, 0, offsetof(struct follow_event, kind), kind);
 	emit_imm(v, BPF_REG_0, 0);
-	if (kind == FOLLOW_EXEC)
-		emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_6, 8, 0);
-	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0, offsetof(struct follow_event, old_pid), 0);
+	if (kind == FOLLOW_EXEC) { /* the old number is one of the first namespace, in any case */
+		emit_call(v, BPF_FUNC_get_current_pid_tgid);
+		emit_alu(v, BPF_RSH, BPF_REG_0, 32);
+		emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, BPF_REG_6, 8, 0);
+		emit(v, BPF_ALU64 | BPF_SUB | BPF_X, BPF_REG_0, BPF_REG_1, 0, 0);
+	}
+	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0, offsetof(struct follow_event, is_other), 0);
 	emit_mov(v, BPF_REG_0, BPF_REG_8);
 	emit_alu(v, BPF_RSH, BPF_REG_0, ROOT_SHIFT);
 	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0, offsetof(struct follow_event, root), 0);
@@ -253,13 +314,12 @@ static void emit_fork(insn_vec *v, const struct follow *f, uint32_t tgid_off)
 {
 	emit_find_process(v, f);
 	emit_check_flags(v, FOLLOW_FORKS);
-	emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_3, BPF_REG_6, 8, 0);
-	emit_alu(v, BPF_ADD, BPF_REG_3, (int32_t)tgid_off);
-	emit_imm(v, BPF_REG_2, 4);
-	emit_mov(v, BPF_REG_1, BPF_REG_10);
-	emit_alu(v, BPF_ADD, BPF_REG_1, STACK_PID);
-	emit_call(v, BPF_FUNC_probe_read_kernel); /* it is there */
-	emit(v, BPF_LDX | BPF_MEM | BPF_W, BPF_REG_0, BPF_REG_10, STACK_PID, 0);
+	emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_6, 8, 0);
+	if (f->ns.level)
+		emit_number(v, &f->ns);
+	else
+		emit_read(v, tgid_off, 4);
+	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_0, STACK_PID, 0);
 	emit(v, BPF_JMP | BPF_JNE | BPF_X, BPF_REG_0, BPF_REG_7, 2, 0);
 	emit_return(v);
 	emit_alu(v, BPF_OR, BPF_REG_8, FOLLOW_STOPS | FOLLOW_OUTLIVES | FLAG_BORN);
@@ -407,11 +467,12 @@ static struct err *ring_open(struct follow *f)
 	return f->ring ? NULL : err_sys(errno, "cannot map the events of processes");
 }
 
-struct err *follow_create(uint32_t max, struct follow **ret_follow)
+struct err *follow_create(uint32_t max, const struct rt_pidns *ns, struct follow **ret_follow)
 {
 	struct follow *f = xcalloc(1, sizeof(*f));
 	struct err *e;
 
+	f->ns = *ns;
 	f->procs_fd = f->ring_fd = f->exec_fd = f->linker_fd = f->exec_link = -1;
 	f->fork_fd = f->born_fd = f->fork_link = f->born_link = -1;
 	e = map_make(BPF_MAP_TYPE_HASH, "followed", 4, max, &f->procs_fd);

@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "bpf/rt/abi.h"
 
 struct follow;
 struct keeper;
@@ -34,7 +35,7 @@ enum follow_kind {
 struct follow_event {
 	uint32_t pid; /* process */
 	uint32_t kind;
-	uint64_t old_pid; /* of an exec: which thread did it */
+	uint64_t is_other; /* of an exec: a thread did it that was not the first of its process */
 	uint64_t root;	  /* the process that was added: itself, or whose descendant it is */
 };
 
@@ -45,8 +46,8 @@ struct follow_event {
 #define FOLLOW_FORKS	2u /* its children are added, with all flags */
 #define FOLLOW_OUTLIVES 4u /* it does not end with the tracer: it must not be left stopped */
 
-/* max: processes that can be added. Execs are told from now on. */
-MUST_CHECK struct err *follow_create(uint32_t max, struct follow **ret_follow);
+/* max: processes that can be added; ns: whose numbers they have. Execs are told from now on. */
+MUST_CHECK struct err *follow_create(uint32_t max, const struct rt_pidns *ns, struct follow **ret_follow);
 void follow_destroy(struct follow *f); /* NULL is allowed */
 MUST_CHECK struct err *follow_add(struct follow *f, pid_t pid, uint32_t flags);
 void follow_leave(const struct follow *f, pid_t pid);

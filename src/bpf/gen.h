@@ -143,6 +143,8 @@ void gen_mach_load(struct gen *g, uint32_t size, int dst, uint32_t off);
 void gen_mach_store(struct gen *g, uint32_t size, uint32_t off, int src);
 /* Calls a run-time function; its arguments are in r2... */
 void gen_rt(struct gen *g, const char *name);
+/* r0 = process << 32 | thread, in dtrace's PID namespace */
+void gen_pid_tgid(struct gen *g);
 /* Zeroes the few bytes [from, to) of a key in the machine state, with what alignment allows. */
 void gen_key_pad(struct gen *g, uint32_t from, uint32_t to);
 /* Zeroes size bytes at r9 + off; r0-r5 */

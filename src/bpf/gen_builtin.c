@@ -71,15 +71,23 @@ static void emit_vtimestamp(struct gen *g, const struct builtin_gen *b)
 	gen_vtimestamp(g);
 }
 
+void gen_pid_tgid(struct gen *g)
+{
+	if (g->env->pidns.level)
+		gen_rt(g, "rt_pid_tgid");
+	else
+		em_helper(&g->e, BPF_FUNC_get_current_pid_tgid);
+}
+
 static void emit_pid(struct gen *g, const struct builtin_gen *b)
 {
-	em_helper(&g->e, BPF_FUNC_get_current_pid_tgid);
+	gen_pid_tgid(g);
 	em_alu_imm(&g->e, BPF_RSH, R0, 32);
 }
 
 static void emit_tid(struct gen *g, const struct builtin_gen *b)
 {
-	em_helper(&g->e, BPF_FUNC_get_current_pid_tgid);
+	gen_pid_tgid(g);
 	em_mov32(&g->e, R0, R0);
 }
 
@@ -99,6 +107,10 @@ static void emit_ppid(struct gen *g, const struct builtin_gen *b)
 {
 	const struct kfields *kf = g->env->kfields;
 
+	if (g->env->pidns.level) {
+		gen_rt(g, "rt_ppid");
+		return;
+	}
 	if (kf->task_real_parent == UINT32_MAX || kf->task_tgid == UINT32_MAX) {
 		gen_fail(g, "ppid: this kernel's task fields are unknown");
 		return;

@@ -110,7 +110,7 @@ void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, ui
 void gen_user_addr(struct gen *g, uint32_t off)
 {
 	em_mov(&g->e, R6, R0);
-	em_helper(&g->e, BPF_FUNC_get_current_pid_tgid);
+	gen_pid_tgid(g);
 	em_alu_imm(&g->e, BPF_RSH, R0, 32);
 	gen_mach_store(g, 8, off, R0);
 	gen_mach_store(g, 8, off + 8, R6);

@@ -70,7 +70,7 @@ static uint32_t traced_flag(const struct gen *g, bool is_user)
 /* r0 = process id */
 static void get_pid(struct gen *g)
 {
-	em_helper(&g->e, BPF_FUNC_get_current_pid_tgid);
+	gen_pid_tgid(g);
 	em_alu_imm(&g->e, BPF_RSH, R0, 32);
 }
 

@@ -69,6 +69,7 @@ struct kmaps_opts {
 	uint32_t ntracing;
 	/* user stacks are walked by our own means (unwind.h); NULL = by the kernel's, where they are */
 	const struct rt_ukernel *ukernel;
+	struct rt_pidns pidns; /* pidns.h */
 	uint64_t unwindsize; /* bytes of unwind tables */
 	uint32_t strtab_room; /* bytes, for strings that are added while programs run */
 };

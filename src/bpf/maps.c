@@ -456,6 +456,7 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 		.specsize = l->opts.specsize,
 		.mach_size = l->mach_size,
 		.has_blocks = l->has_blocks,
+		.pidns = opts->pidns,
 		.k = opts->ukernel ? *opts->ukernel : (struct rt_ukernel){0},
 	};
 	uint32_t scratch_value = scratch_lay_out(&cfg, l->has_token), slots = m->ncpus * RT_LEVELS;

@@ -67,6 +67,7 @@ struct unit {
 struct gen_env {
 	const struct layout *layout;
 	const struct kfields *kfields;
+	struct rt_pidns pidns;
 	uint32_t ncpus;
 	bool unwinds;	   /* user stacks are walked by rt_ustack() */
 	bool use_task_btf; /* bpf_get_current_task_btf() works here */

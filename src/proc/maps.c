@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include "sym/gate.h"
 
@@ -35,6 +37,21 @@ bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret)
 	return true;
 }
 
+struct err *proc_check_numbers(void)
+{
+	struct statfs fs;
+	char text[32];
+	ssize_t len = readlink("/proc/self", text, sizeof(text) - 1);
+
+	if (len < 0 && (statfs("/proc", &fs) != 0 || fs.f_type != PROC_SUPER_MAGIC))
+		return NULL; /* it is not there at all: that has messages of its own */
+	text[MAX(len, 0)] = '\0';
+	if (len > 0 && strtol(text, NULL, 10) == getpid())
+		return NULL;
+	return err_hint(err_new("'/proc' shows another PID namespace: processes have other numbers there"),
+			"mount that of this namespace, as 'unshare --mount-proc' and 'nsenter -m -p' do");
+}
+
 struct err *proc_maps_read(pid_t pid, struct proc_maps *ret)
 {
 	CLEANUP(file) FILE *f = NULL;
@@ -42,7 +59,10 @@ struct err *proc_maps_read(pid_t pid, struct proc_maps *ret)
 	struct proc_map m;
 	size_t cap = 0;
 	char path[64];
+	struct err *e = proc_check_numbers();
 
+	if (e)
+		return e;
 	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
 	if (!f)

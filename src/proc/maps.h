@@ -25,6 +25,8 @@ struct proc_maps {
 	struct arena *arena;
 };
 
+/* An error when /proc is there, but numbers processes otherwise than our own PID namespace does. */
+MUST_CHECK struct err *proc_check_numbers(void);
 MUST_CHECK struct err *proc_maps_read(pid_t pid, struct proc_maps *ret);
 void proc_maps_deinit(struct proc_maps *m);
 /* One line of the file, which is changed; false when it is none. */

@@ -28,8 +28,11 @@ struct err *proc_aux_read(pid_t pid, struct aux *ret)
 	} av;
 	char path[64];
 	size_t size;
+	struct err *e = proc_check_numbers();
 
 	*ret = (struct aux){0};
+	if (e)
+		return e;
 	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
 	f = fopen(path, "re");
 	if (!f)

@@ -54,6 +54,7 @@ static struct err *try_maps(dtrace_hdl_t *h, uint64_t bufsize)
 	bool is_ring = h->opts.val[OPT_bufpolicy] == BUFPOLICY_RING;
 	uint64_t size = is_ring ? MAX(bufsize, RING_BUFSIZE) : bufsize;
 	struct kmaps_opts opts = {.bufsize = (uint32_t)size,
+				  .pidns = h->pidns,
 				  .need_tls = h->layout->tls_size > 0,
 				  .strtab_room = later_strtab_room(h)};
 

@@ -237,6 +237,7 @@ struct err *session_load_unit(dtrace_hdl_t *h, struct session_unit *u)
 	const struct gen_env env = {
 		.layout = h->layout,
 		.kfields = &h->kfields,
+		.pidns = h->pidns,
 		.ncpus = h->maps->ncpus,
 		.use_task_btf = feat_has(FEAT_TASK_BTF),
 		.unwinds = h->unwinds_here,
@@ -490,6 +491,11 @@ static struct err *prepare(dtrace_hdl_t *h)
 	e = check_destructive(h);
 	if (!e)
 		e = check_features(h);
+	if (e)
+		return e;
+	e = pidns_find(&h->pidns);
+	if (!e)
+		e = session_check_numbers(h);
 	if (e)
 		return e;
 	session_plan_walks(h);

@@ -294,7 +294,7 @@ static void watch_linker(dtrace_hdl_t *h, struct later_proc *p, bool is_other)
 /* A thread that is not the first has executed: it is the first now, with another task. */
 static bool is_other_task(const struct follow_event *ev)
 {
-	return ev->kind == FOLLOW_EXEC && ev->old_pid != ev->pid &&
+	return ev->kind == FOLLOW_EXEC && ev->is_other &&
 	       (!feat_has(FEAT_UPROBE_MULTI) || feat_has(FEAT_UPROBE_TGID));
 }
 
@@ -514,7 +514,7 @@ void later_start(dtrace_hdl_t *h)
 
 	if (!l)
 		return;
-	e = follow_create(l->procs.len + (l->wants_children ? FOLLOW_CHILDREN_MAX : 0), &l->follow);
+	e = follow_create(l->procs.len + (l->wants_children ? FOLLOW_CHILDREN_MAX : 0), &h->pidns, &l->follow);
 	if (!e)
 		e = rings_listen(h->rings, follow_fd(l->follow));
 	if (!e && l->wants_children)

@@ -4,6 +4,8 @@
  *     machine.d   __boot_time, __page_size, __tick      wall clock at boot, bytes, ns
  *     cpus.d      __cpu_chip[cpu], __cpu_node[cpu]      package and NUMA node of a CPU
  *                 __ncpus                               CPUs there may be
+ *     pidns.d     __task_tgid[T], __task_pid[T]         number of a task's process, of the task
+ *                 __pid_number[P]                       number of a struct pid; all in dtrace's PID namespace
  *     drivers.d   __block_driver[major]                 name of the driver of a block device
  *
  * The rest of the library is built on them. They are made when a program needs one.
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/vec.h"
+#include "bpf/pidns.h"
 #include "session/libmachine.h"
 
 #define CPU_DIR	 "/sys/devices/system/cpu"
@@ -144,6 +147,29 @@ static void make_cpus(struct strbuf *out)
 	vec_deinit(&nodes);
 }
 
+/* ---- pidns.d ---------------------------------------------------------------------------- */
+
+/* A program may be compiled without the right to ask for our namespace: then nothing of this runs. */
+static void make_pidns(struct strbuf *out)
+{
+	struct rt_pidns ns;
+
+	err_destroy(pidns_find(&ns));
+	if (!ns.level) {
+		strbuf_adds(out, "inline int __task_tgid[struct task_struct *T] = T->tgid;\n"
+				 "inline int __task_pid[struct task_struct *T] = T->pid;\n"
+				 "inline int __pid_number[struct pid *P] = P == NULL ? 0 : P->numbers[0].nr;\n");
+		return;
+	}
+	strbuf_addf(out,
+		    "inline int __pid_number[struct pid *P] = P == NULL || P->level < %u ? 0 :\n"
+		    "	((struct upid *)P->numbers)[%u].ns != (struct pid_namespace *)0x%llx ? 0 :\n"
+		    "	((struct upid *)P->numbers)[%u].nr;\n",
+		    ns.level, ns.level, (unsigned long long)ns.ns, ns.level);
+	strbuf_adds(out, "inline int __task_tgid[struct task_struct *T] = __pid_number[T->group_leader->thread_pid];\n"
+			 "inline int __task_pid[struct task_struct *T] = __pid_number[T->thread_pid];\n");
+}
+
 /* ---- drivers.d -------------------------------------------------------------------------- */
 
 /* Lines "  8 sd" behind "Block devices:". */
@@ -170,6 +196,7 @@ static void make_drivers(struct strbuf *out)
 const struct libmachine libmachine_files[] = {
 	{ "machine.d", { "__boot_time", "__page_size", "__tick" }, make_machine },
 	{ "cpus.d",    { "__cpu_chip", "__cpu_node", "__ncpus" },  make_cpus },
+	{ "pidns.d",   { "__task_tgid", "__task_pid", "__pid_number" }, make_pidns },
 	{ "drivers.d", { "__block_driver" },                       make_drivers },
 	{ NULL, { NULL }, NULL },
 };

@@ -67,6 +67,11 @@ struct rec_task { /* fork, exit */
 	uint64_t time;
 };
 
+/*
+ * Numbers are those of the PID namespace of who opened the event: ours. A process that is not in there has 0, and does
+ * not concern us.
+ */
+
 /* Every record ends with its time (sample_id_all). */
 static uint64_t time_of(const struct perf_event_header *h)
 {
@@ -91,7 +96,7 @@ static void apply_mmap(const struct mapwatch *w, const struct perf_event_header 
 	};
 	size_t room = h->size - sizeof(*r) - sizeof(time);
 
-	if (!m.is_exec || strnlen(r->path, room) == room)
+	if (!r->pid || !m.is_exec || strnlen(r->path, room) == room)
 		return;
 	syms_mapped(w->syms, r->pid, &m, time);
 	if (w->mapped && m.ino)
@@ -102,7 +107,7 @@ static void apply_comm(const struct mapwatch *w, const struct perf_event_header 
 {
 	const struct rec_comm *r = (const struct rec_comm *)h;
 
-	if (h->misc & PERF_RECORD_MISC_COMM_EXEC)
+	if (r->pid && h->misc & PERF_RECORD_MISC_COMM_EXEC)
 		syms_execed(w->syms, r->pid, time);
 }
 
@@ -110,7 +115,9 @@ static void apply_fork(const struct mapwatch *w, const struct perf_event_header 
 {
 	const struct rec_task *r = (const struct rec_task *)h;
 
-	if (r->pid != r->ppid) /* else a thread */
+	if (r->pid && !r->ppid) /* its parent is outside */
+		syms_execed(w->syms, r->pid, time);
+	else if (r->pid != r->ppid) /* else a thread */
 		syms_forked(w->syms, r->pid, r->ppid, time);
 }
 
@@ -118,7 +125,7 @@ static void apply_exit(const struct mapwatch *w, const struct perf_event_header 
 {
 	const struct rec_task *r = (const struct rec_task *)h;
 
-	if (r->pid == r->tid)
+	if (r->pid && r->pid == r->tid)
 		syms_ended(w->syms, r->pid, time);
 }
 

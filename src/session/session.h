@@ -16,6 +16,7 @@
 #include "base/hashmap.h"
 #include "bpf/attach.h"
 #include "bpf/kernel.h"
+#include "bpf/pidns.h"
 #include "d/compile.h"
 #include "d/import.h"
 #include "dtrace.h"
@@ -114,6 +115,7 @@ struct dtrace_hdl {
 	struct probe **enabled; /* by probe_idx, ascending id */
 	uint32_t nenabled;
 	struct kfields kfields;
+	struct rt_pidns pidns; /* dtrace's own */
 	struct layout *layout;
 	struct strtab *strtab;
 	struct kmaps *maps;
@@ -209,6 +211,8 @@ bool session_desc_attrs(dtrace_hdl_t *h, const struct probe_desc *desc, struct a
 void session_see_targets(dtrace_hdl_t *h);
 /* Before probes fire: from now on the names of all processes are kept, when any address of one is recorded. */
 MUST_CHECK struct err *session_watch_processes(dtrace_hdl_t *h);
+/* An error when addresses of processes are asked for, but /proc numbers processes otherwise than we do. */
+MUST_CHECK struct err *session_check_numbers(const dtrace_hdl_t *h);
 /* Sleeps until due (session_now()) or something is to be done; what processes do meanwhile is noted. */
 void session_sleep(dtrace_hdl_t *h, uint64_t due);
 

@@ -6,6 +6,7 @@
 #include "session/session.h"
 #include "session/mapwatch.h"
 #include "proc/control.h"
+#include "proc/maps.h"
 #include "session/rings.h"
 #include "session/unwind.h"
 #include "sym/sym.h"
@@ -199,6 +200,14 @@ static void is_user_address(void *ctx, enum datum_kind kind, const struct difo *
 
 	*any |= kind == DATUM_USTACK || kind == DATUM_USYM || kind == DATUM_UMOD ||
 		kind == DATUM_UADDR;
+}
+
+struct err *session_check_numbers(const dtrace_hdl_t *h)
+{
+	bool any = false;
+
+	each_datum(h, is_user_address, &any);
+	return any ? proc_check_numbers() : NULL;
 }
 
 static void note_mapped(void *ctx, uint64_t pid, const struct sym_map *m)

@@ -101,6 +101,7 @@ struct rt_mach {
 	u32 has_comm; /* comm is filled for this firing */
 	u32 place;  /* enum uprobe_place; UPROBE_INSN where the program is none; filled for walks */
 	u32 exits;  /* a clause of this firing has called exit(); only where one can */
+	u32 pid;    /* filled for walks, where dtrace is not in the first PID namespace */
 };
 
 /* State of the session, in the mmapped map MAP_CONTROL. */
@@ -303,6 +304,18 @@ struct rt_ukernel {
 };
 
 /*
+ * dtrace's own PID namespace, whose numbers clauses see. level 0: the first one, of which the kernel's helpers speak; then
+ * the rest is not filled. Else where the kernel keeps the numbers: byte offsets.
+ */
+struct rt_pidns {
+	u64 ns; /* address of its struct pid_namespace */
+	u32 level;
+	u32 task_leader, task_pid, task_parent; /* group_leader, thread_pid, real_parent */
+	u32 pid_level, pid_numbers;
+};
+#define RT_UPID_SIZE 16 /* of an element of pid_numbers */
+
+/*
  * Constants of the session, in the frozen map MAP_RODATA: known to the verifier, which proves the bounds
  * of the run-time functions with them. Filled by rt_cfg_fill().
  */
@@ -331,6 +344,7 @@ struct rt_cfg {
 	u32 ntracing;
 	u32 mach_size; /* of an entry of MAP_MACH */
 	struct rt_ukernel k;
+	struct rt_pidns pidns;
 };
 #define RT_WORK_SIZE 1792
 #define RT_BLOCK_WORK 64

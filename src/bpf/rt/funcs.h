@@ -17,6 +17,8 @@
 RT_FUNC(rt_tok_keep, 0, 0)	 /* a clause ends that may have called strtok() */
 RT_FUNC(rt_strflags, 4, 1)	 /* FLAG_ROWS(), flags; offset in the string table and rows of flag_names[] */
 /* kernel objects */
+RT_FUNC(rt_pid_tgid, 0, 0)	 /* what bpf_get_current_pid_tgid() says, in dtrace's PID namespace */
+RT_FUNC(rt_ppid, 0, 0)		 /* the parent process, in dtrace's PID namespace */
 RT_FUNC(rt_progenyof, 3, 0)	 /* pid; offsets of real_parent and tgid in task_struct */
 RT_FUNC(rt_lock_word, 2, 1)	 /* address, size 4 or 8: what is there */
 RT_FUNC(rt_chill, 1, 1)		 /* ns */

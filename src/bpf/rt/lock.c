@@ -1,9 +1,24 @@
 /*
  * Run-time library: what subroutines read of kernel objects, and waiting.
  */
-#include "bpf/rt/rt.h"
+#include "bpf/rt/pidns.h"
 
 /* ---- processes -------------------------------------------------------------------------- */
+
+u64 rt_pid_tgid(struct rt_mach *m)
+{
+	u64 task = bpf_get_current_task();
+
+	return process_number(task) << 32 | thread_number(task);
+}
+
+u64 rt_ppid(struct rt_mach *m)
+{
+	u64 parent = 0;
+
+	bpf_probe_read_kernel(&parent, sizeof(parent), bpf_get_current_task() + NS.task_parent);
+	return process_number(parent);
+}
 
 #define MAX_ANCESTORS 4096
 
@@ -21,6 +36,8 @@ static long family_step(u64 it, void *ctx)
 	if (bpf_probe_read_kernel(&tgid, sizeof(tgid), f->task + f->tgid_off) ||
 	    bpf_probe_read_kernel(&parent, sizeof(parent), f->task + f->parent_off))
 		return 1;
+	if (NS.level)
+		tgid = process_number(f->task);
 	if (tgid == f->pid) {
 		f->is_found = 1;
 		return 1;

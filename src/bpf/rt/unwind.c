@@ -203,22 +203,26 @@ INLINE u64 file_key(struct unwind_work *w, u64 vma)
 	return inode != 0;
 }
 
-/* The first who meets a file asks for its tree. */
-INLINE void file_ask(struct unwind_work *w)
+/* The first who meets a file asks for its tree; false: not one that dtrace cannot see. */
+INLINE u64 file_ask(struct rt_mach *m, struct unwind_work *w)
 {
 	struct rt_ufile pending = {0, RT_UTREE_PENDING};
+	u64 pid = cfg.pidns.level ? m->pid : bpf_get_current_pid_tgid() >> 32;
 
+	if (cfg.pidns.level && !pid)
+		return 0;
 	if (bpf_map_update_elem(&map_ufiles, &w->req.key, &pending, BPF_NOEXIST))
-		return;
+		return 1;
 	w->req.start = w->map_start;
 	w->req.end = w->map_end;
-	w->req.pid = bpf_get_current_pid_tgid() >> 32;
+	w->req.pid = pid;
 	if (bpf_ringbuf_output(&map_ureq, &w->req, sizeof(w->req), 0))
 		bpf_map_delete_elem(&map_ufiles, &w->req.key);
+	return 1;
 }
 
 /* Makes w->map_* those of w->look. */
-INLINE void mapping_load(struct unwind_work *w)
+INLINE void mapping_load(struct rt_mach *m, struct unwind_work *w)
 {
 	u64 vma = vma_find(w);
 	struct rt_ufile *f;
@@ -237,8 +241,8 @@ INLINE void mapping_load(struct unwind_work *w)
 	if (!file_key(w, vma))
 		return;
 	f = bpf_map_lookup_elem(&map_ufiles, &w->req.key);
-	if (!f)
-		file_ask(w);
+	if (!f && !file_ask(m, w))
+		return;
 	if (!f || f->nlevels == RT_UTREE_PENDING) {
 		w->map_rule = RT_RULE_PENDING;
 		return;
@@ -315,7 +319,7 @@ u64 rt_unwind_rule(struct rt_mach *m)
 	if (!w)
 		return RT_RULE_NO_CODE;
 	if (w->look < w->map_start || w->look >= w->map_end)
-		mapping_load(w);
+		mapping_load(m, w);
 	rule = w->map_rule;
 	if (rule == 0) {
 		off = w->look - w->map_start + w->map_off;

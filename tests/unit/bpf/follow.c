@@ -86,7 +86,7 @@ static void expect(struct follow *f, pid_t pid, enum follow_kind kind, const cha
 
 	ok(told && ev.pid == (uint32_t)pid && ev.kind == kind, "%s is told", what);
 	if (told && kind == FOLLOW_EXEC)
-		is_int(ev.old_pid, pid, "by which thread");
+		is_int(ev.is_other, 0, "by its first thread");
 }
 
 static void test_order(bool stops)
@@ -97,7 +97,7 @@ static void test_order(bool stops)
 	int a[2], b[2], status = 0;
 	char c = 0;
 	pid_t pid = start(a), other = start(b);
-	struct err *e = follow_create(1, &f);
+	struct err *e = follow_create(1, &(struct rt_pidns){0}, &f);
 
 	if (!e)
 		e = keeper_create(&k);
@@ -137,7 +137,7 @@ static void test_left(void)
 	struct keeper *k = NULL;
 	int fds[2], status = 0;
 	pid_t pid = start(fds);
-	struct err *e = follow_create(1, &f);
+	struct err *e = follow_create(1, &(struct rt_pidns){0}, &f);
 
 	if (!e)
 		e = keeper_create(&k);
