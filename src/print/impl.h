@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "print/out.h"
 #include "print/print.h"
+#include "print/render.h"
 
 /*
  * A value to be printed, whatever it came from: a record's field, a key, an aggregation's value.
@@ -121,8 +122,12 @@ int64_t normalized(int64_t count, uint64_t normal);
 /* Options agghist and aggpack: true when the view is printed that way, and was. */
 bool print_view_packed(struct printer *p, struct out *o, const struct agg_view *v);
 
-/* One aggregation's elements without format, sorted; no leading newline. */
-void print_view(struct printer *p, struct agg_view *v);
+/* One aggregation's elements without format, sorted. */
+void walk_view(struct printer *p, struct agg_view *v);
+/* Aggregations side by side. */
+void walk_table(struct printer *p, const struct agg_table *t);
+/* An element of the row: all of them have its keys. */
+const struct agg_elem *agg_row_keys(struct agg_elem *const *elems, uint32_t n);
 MUST_CHECK struct err *print_printa(struct printer *p, const struct prog_act *act,
 				    const struct fmt *fmt);
 
@@ -148,6 +153,7 @@ struct printer {
 	struct aggs *aggs;
 	const struct print_opts *opts;
 	struct print_hooks hooks;
+	const struct renderer *render;
 	struct syms *syms; /* NULL = addresses have no names */
 	struct out out;
 	struct arena *arena;		    /* of the printer: formats, probe texts */
@@ -191,6 +197,11 @@ MUST_CHECK struct err *printer_snap(struct printer *p);
 /* Prints action act of the record at hand by its layout; fmt NULL when it has none. */
 MUST_CHECK struct err *print_act(struct printer *p, const struct prog_act *act,
 				 const struct act_layout *al, const struct fmt *fmt);
+/* One function a row of acts.def that records: those that show are in consume.c, effects in effects.c. */
+typedef struct err *act_func(struct printer *p, const struct prog_act *act,
+			     const struct act_layout *al, const struct fmt *fmt);
+#define ACT_RECORD(id, name, proto, flags, holds, check, datum, shown_by, ...) act_func act_##shown_by;
+#include "dif/acts.def"
 /* pcap(): pcap.c. */
 MUST_CHECK struct err *print_packet(struct printer *p, const struct prog_act *act,
 				    const struct act_layout *al);

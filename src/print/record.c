@@ -1,4 +1,4 @@
-/* Records as lines: header, CPU and probe columns, flow indent (d-language.md 6.1, 6.8). */
+/* The printer: its life, its output, and the walk from record to record. */
 #include <errno.h>
 
 #include "dtrace.h"
@@ -6,7 +6,6 @@
 #include "print/impl.h"
 #include "sym/sym.h"
 
-#define MAX_CPUS    65536u
 #define FLUSH_BYTES (1u << 18) /* a buffer this full is written at once */
 
 /* ---- printer ------------------------------------------------------------------------------- */
@@ -31,6 +30,7 @@ struct printer *printer_create(const struct layout *l, struct probes *probes, st
 	p->aggs = aggs;
 	p->opts = opts;
 	p->hooks = *hooks;
+	p->render = &render_text;
 	p->arena = arena_create();
 	p->scratch = arena_create();
 	p->fmts = ARENA_NEW_N(p->arena, const struct fmt **, l->nclauses);
@@ -116,126 +116,6 @@ const struct probe_text *printer_probe(struct printer *p, uint32_t id)
 	return pt;
 }
 
-/* ---- flow indent --------------------------------------------------------------------------- */
-
-enum flow { FLOW_NONE, FLOW_ENTRY, FLOW_RETURN };
-
-static bool has_suffix(const char *s, const char *suffix)
-{
-	size_t len = strlen(s), n = strlen(suffix);
-
-	return len >= n && memcmp(s + len - n, suffix, n) == 0;
-}
-
-static enum flow flow_of(const struct probe *pr)
-{
-	if (strcmp(pr->name, "entry") == 0 || has_suffix(pr->name, "-entry"))
-		return FLOW_ENTRY;
-	if (strcmp(pr->name, "return") == 0 || has_suffix(pr->name, "-return"))
-		return FLOW_RETURN;
-	return FLOW_NONE;
-}
-
-/* Of several clauses on one probe, the first entry and the last return move the indent. */
-static enum flow flow_of_record(const struct flow_cpu *fc, const struct probe *pr,
-				const struct rt_rec *rec, const struct rt_rec *next)
-{
-	enum flow flow = flow_of(pr);
-
-	if (flow == FLOW_ENTRY && fc->has_last && fc->last_probe == rec->probe &&
-	    fc->last_clause != rec->clause)
-		return FLOW_NONE;
-	if (flow == FLOW_RETURN && next && next->clause != RT_REC_FAULT &&
-	    next->probe == rec->probe && next->clause != rec->clause)
-		return FLOW_NONE;
-	return flow;
-}
-
-static struct flow_cpu *flow_cpu_get(struct printer *p, uint32_t cpu)
-{
-	cpu = MIN(cpu, MAX_CPUS - 1);
-	while (p->flow.len <= cpu)
-		vec_push(&p->flow, (struct flow_cpu){0});
-	return &p->flow.data[cpu];
-}
-
-static const char *flow_prefix(enum flow flow, const struct probe *pr)
-{
-	bool is_syscall = strcmp(pr->prov, "syscall") == 0;
-
-	switch (flow) {
-	case FLOW_ENTRY: return is_syscall ? " => " : " -> ";
-	case FLOW_RETURN: return is_syscall ? " <= " : " <- ";
-	case FLOW_NONE: return "| ";
-	}
-	BUG("flow %d", (int)flow);
-}
-
-static void print_flow_column(struct printer *p, struct flow_cpu *fc, const struct probe_text *pt,
-			      const struct rt_rec *next)
-{
-	const struct probe *pr = pt->probe;
-	enum flow flow = flow_of_record(fc, pr, p->rec, next);
-	size_t start = p->out.len, used;
-
-	if (flow == FLOW_RETURN)
-		fc->indent -= MIN(fc->indent, 2u);
-	out_pad(&p->out, ' ', fc->indent);
-	out_adds(&p->out, flow_prefix(flow, pr));
-	out_adds(&p->out, pt->func);
-	if (flow == FLOW_NONE) {
-		out_addc(&p->out, ':');
-		out_adds(&p->out, pr->name);
-	}
-	used = text_columns(p->out.data + start, p->out.len - start);
-	if (used < 41)
-		out_pad(&p->out, ' ', 41 - used);
-	out_addc(&p->out, ' ');
-	if (flow == FLOW_ENTRY && fc->indent < 1000)
-		fc->indent += 2;
-}
-
-/* ---- lines --------------------------------------------------------------------------------- */
-
-static void print_header(struct printer *p)
-{
-	if (p->header_done || p->opts->quiet)
-		return;
-	p->header_done = true;
-	if (!p->opts->is_testing)
-		out_addf(&p->out, "%3s ", "CPU");
-	if (p->opts->flowindent)
-		out_addf(&p->out, "%-41s\n", "FUNCTION");
-	else if (p->opts->is_testing)
-		out_addf(&p->out, "%32s\n", "FUNCTION:NAME");
-	else
-		out_addf(&p->out, "%6s %32s\n", "ID", "FUNCTION:NAME");
-}
-
-static void print_columns(struct printer *p, const struct probe_text *pt, uint32_t cpu,
-			  const struct rt_rec *next)
-{
-	uint32_t skip = p->opts->is_testing ? pt->func_off : 0;
-	struct flow_cpu *fc;
-
-	print_header(p);
-	if (p->opts->quiet && !p->opts->flowindent)
-		return;
-	if (!p->opts->is_testing) {
-		out_int(&p->out, 3, cpu, false);
-		out_addc(&p->out, ' ');
-	}
-	if (!p->opts->flowindent) {
-		out_add(&p->out, pt->column + skip, pt->len - skip);
-		return;
-	}
-	fc = flow_cpu_get(p, cpu);
-	print_flow_column(p, fc, pt, next);
-	fc->has_last = true;
-	fc->last_probe = p->rec->probe;
-	fc->last_clause = p->rec->clause;
-}
-
 /* ---- records ------------------------------------------------------------------------------- */
 
 static struct err *bad_record(struct printer *p, int code, const char *what)
@@ -303,11 +183,10 @@ struct err *print_record(struct printer *p, FILE *fp, const struct rt_rec *rec, 
 		return bad_record(p, EDT_BADID, "unknown probe");
 	if (p->syms)
 		syms_at(p->syms, rec->time);
-	print_columns(p, pt, cpu, next);
+	p->render->record_begin(p, pt, cpu, next);
 	e = print_acts(p, &p->layout->clauses[rec->clause]);
 	arena_reset(p->scratch);
-	if (!is_quiet)
-		out_addc(&p->out, '\n');
+	p->render->record_end(p, is_quiet);
 	if (e)
 		return e;
 	return p->out.len >= FLUSH_BYTES ? printer_flush(p, fp) : NULL;
@@ -317,12 +196,12 @@ struct err *print_aggs(struct printer *p, FILE *fp)
 {
 	if (p->syms)
 		syms_at(p->syms, SYMS_ANY_TIME);
-	out_addc(&p->out, '\n');
+	p->render->aggs_begin(p);
 	for (uint32_t id = 1; id <= p->layout->naggs; id++) {
 		struct agg_view *v = aggs_view(p->aggs, id);
 
 		if (v && !v->printed)
-			print_view(p, v);
+			walk_view(p, v);
 		if (p->out.len >= FLUSH_BYTES) {
 			struct err *e = printer_flush(p, fp);
 
