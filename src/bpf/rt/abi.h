@@ -45,17 +45,20 @@ struct rt_fault {
 	u64 value;
 };
 
-/* What of a function a uprobe stands on: decides what the probe's arguments are, and where the return address is. */
+/*
+ * Which instruction of a function a uprobe is placed on. The kind decides what the probe's
+ * arguments are, and where a stack walk finds the return address.
+ */
 enum uprobe_place {
-	UPROBE_ENTRY,	/* arg0... are the function's */
-	UPROBE_ENTRY32, /* those of 32-bit code: words of the stack */
-	UPROBE_ENTRY_STACK, /* words of the stack, in 64-bit code */
-	UPROBE_ENTRY_GO, /* Go's registers, then words of the stack */
-	UPROBE_ENTRY_NONE, /* none: how the function receives them is not known */
+	UPROBE_ENTRY,	/* arg0... = the function's arguments, in the registers that C uses */
+	UPROBE_ENTRY32, /* arg0... = words of the stack, as 32-bit code passes its arguments */
+	UPROBE_ENTRY_STACK, /* arg0... = words of the stack, in 64-bit code */
+	UPROBE_ENTRY_GO, /* arg0... = Go's argument registers, then words of the stack */
+	UPROBE_ENTRY_NONE, /* no arguments: how the function receives them is not known */
 	UPROBE_RETURN,	/* arg0 = offset of the instruction, arg1 = value, 0 at a jump to another function */
-	UPROBE_RETURN_GO, /* the same; arg1... = the words of the results, in Go's registers */
-	UPROBE_RETURN_NONE, /* arg0 = offset of the instruction */
-	UPROBE_INSN,	/* none */
+	UPROBE_RETURN_GO, /* arg0 = offset of the instruction, arg1... = words of the results */
+	UPROBE_RETURN_NONE, /* arg0 = offset of the instruction; the value is not known */
+	UPROBE_INSN,	/* an instruction in the middle of a function: no arguments */
 	UPROBE_NPLACES
 };
 
@@ -65,23 +68,24 @@ static inline int uprobe_is_return(enum uprobe_place place)
 }
 
 /*
- * What alloca(), copyin() and memref() give is a block of scratch memory: this, then its bytes. What is read or
- * written lies inside one block, or in scratch memory that is none (result strings).
+ * alloca(), copyin() and memref() return a block of scratch memory: this head, then the bytes. A D
+ * program may read and write inside one block, and inside scratch memory that belongs to no block
+ * (result strings); what crosses the border of a block is a fault (bpf/rt/mem.c).
  */
 struct rt_block {
-	u32 older; /* offset of the bytes of the block before, 0 = none */
-	u32 end;   /* offset behind the bytes */
+	u32 older; /* offset of the bytes of the block allocated before this one, 0 = none */
+	u32 end;   /* offset of the first byte behind the block */
 };
 
 struct rt_mach {
-	u32 busy;  /* claimed */
-	u32 ready; /* the addresses below are filled */
-	/* constant once ready */
-	u64 self;    /* kernel address of this struct */
-	u64 scratch; /* of this slot's scratch memory */
-	u64 strtab;  /* of the session's string table */
-	u64 gvars;   /* of the global variables */
-	/* of this firing */
+	u32 busy;  /* 1 while a firing has claimed this machine state */
+	u32 ready; /* 1 as soon as the four addresses below are filled */
+	/* Kernel addresses, which are constant once ready is set: */
+	u64 self;    /* this struct */
+	u64 scratch; /* this slot's scratch memory */
+	u64 strtab;  /* the session's string table */
+	u64 gvars;   /* the global variables */
+	/* The members that follow belong to the present firing. */
 	u32 slot; /* index in MAP_MACH and MAP_SCRATCH: cpu * RT_LEVELS + level */
 	u32 cpu;
 	u32 probe;     /* probe id */
@@ -93,7 +97,7 @@ struct rt_mach {
 	u32 scratch_top; /* bytes of scratch in use; 8-aligned */
 	u32 block;	 /* offset of the newest block of scratch memory (struct rt_block), 0 = none */
 	char comm[16];	 /* NUL-padded */
-	u64 tok_rest;	 /* strtok() of this firing: address of what is left, 0 = none */
+	u64 tok_rest;	 /* strtok() of this firing: address of the text not yet split, 0 = none */
 	u32 names[4];	 /* probeprov, mod, func, name: string table offsets; filled when a clause asks */
 	struct rt_fault fault;
 	u64 tmp[8]; /* to pass more than five arguments, or more than one result */
@@ -129,7 +133,10 @@ struct rt_control {
 	struct rt_cpu cpu[];
 };
 
-/* A record in a CPU's ring buffer; the clause's layout says what follows. */
+/*
+ * The head of each record in a CPU's ring buffer; the layout of the clause (bpf/layout.h) says what
+ * follows it.
+ */
 struct rt_rec {
 	u32 clause; /* prog_clause.index, or RT_REC_FAULT */
 	u32 probe;  /* probe id */
@@ -137,21 +144,26 @@ struct rt_rec {
 };
 #define RT_REC_FAULT  0xffffffffu
 #define RT_REC_COMMIT 0xfffffffeu
-/* In the buffer that CPUs share which were offline when the session began, the upper bits of clause are
- * the CPU + 1; the two values above lose theirs. */
+/*
+ * CPUs that were offline when the session began share one buffer. In its records the bits of clause
+ * from here up are the number of the CPU + 1, which replaces those bits of RT_REC_FAULT and
+ * RT_REC_COMMIT, too.
+ */
 #define RT_REC_CPU_SHIFT 20
 
 struct rt_rec_fault {
 	struct rt_rec rec;
 	struct rt_fault fault;
 	u32 epid;
-	u32 in_scratch; /* the address of FAULT_BADADDR lies in scratch memory, but outside what was given */
+	u32 in_scratch; /* 1: FAULT_BADADDR in scratch memory that the clause did not allocate */
 };
 
 /*
- * Speculations. MAP_SPEC holds one word an id, from id 1 on. Its low two bits are the state, the rest
- * counts how often the id was given out: with it a record says to which speculation it belongs, and
- * an id is free again the moment its speculation ends, whatever of that is still in the buffers.
+ * Speculations. MAP_SPEC holds one word for each id, from id 1 on. The low two bits of the word are
+ * the state; the rest counts how often speculation() returned the id. Each record of a speculation
+ * carries the whole word, so the consumer can tell the records of one use of an id from those of
+ * the next. That is why an id is free as soon as its speculation ends, although its records may
+ * still lie in the buffers.
  *
  *     FREE --speculation()--> ACTIVE --discard()--> FREE
  *                             ACTIVE --commit()---> COMMITTING --its record is written--> FREE
@@ -172,9 +184,11 @@ struct rt_spec_tag { /* in the record of a clause with speculate(), at clause_la
 };
 
 /*
- * How much of a speculation a CPU has recorded: behind the words of MAP_SPEC lie cfg.nuses of these, a power of two,
- * the one of an id and a CPU at ((id - 1) * ncpus + cpu) % nuses. Where there are more ids and CPUs than that, or an
- * interrupt records in the middle, it may say less than there is: the consumer counts, too, and has the last word.
+ * How much a CPU has recorded into a speculation. cfg.nuses of these (a power of two) lie behind
+ * the words of MAP_SPEC; the index for an id and a CPU is ((id - 1) * ncpus + cpu) % nuses. The
+ * count may be too low when two pairs share an index, or when an interrupt records between the
+ * reading and the writing of bytes. It only keeps the buffers from filling up in vain: the consumer
+ * counts for itself, and enforces specsize (session/spec.c).
  */
 struct rt_spec_use {
 	u64 word; /* of the speculation */
@@ -201,11 +215,14 @@ struct rt_keystr {
 };
 
 /*
- * A stack: an entry of MAP_STACKS, keyed by content hash, and what a key's stack is recorded to first (a
- * slot of the stack area of a MAP_MACH entry). frames is how many were asked for, part of the hash.
- * words: addresses, the innermost first, of a user stack after the process id. A kernel stack with
- * RT_STACK_TRACED, in frames here and in a record in the len of its struct rt_str, may begin with up to
- * RT_STACK_EXTRA frames of the kernel's tracing code, which are not counted.
+ * A stack that is part of a key. It is recorded to a slot of the stack area of the MAP_MACH entry
+ * first, and then stored once in MAP_STACKS, keyed by the hash of its content. frames is the number
+ * of frames that the clause asked for, and is part of the hash. words are addresses, the innermost
+ * first; those of a user stack follow the process id.
+ *
+ * The flag RT_STACK_TRACED says that a kernel stack may begin with up to RT_STACK_EXTRA frames of
+ * the kernel's tracing code, which do not count as frames of the stack. The flag is set in frames
+ * here, and for a stack in a record in the len of its struct rt_str.
  */
 struct rt_stack {
 	u32 len; /* bytes of words */
@@ -214,28 +231,35 @@ struct rt_stack {
 };
 #define RT_STACK_EXTRA	4u
 #define RT_STACK_TRACED 0x80000000u
-#define RT_STACK_BLOCK 128u /* hashed at a time; a slot has as much room behind its words */
+#define RT_STACK_BLOCK 128u /* bytes hashed at a time; a slot has as many behind its words */
 
-#define RT_USTACK_CUT  1u /* a word of a user stack: what follows could not be found */
-#define RT_USTACK_EXACT (1ull << 63) /* in a word: not the address that a call returns to, but where the code stands */
-#define RT_USTACK_UNMARKED 0x80000000u /* in the frames asked for: without that word */
+#define RT_USTACK_CUT  1u /* this word ends a user stack whose further frames could not be found */
+/*
+ * In a word of a user stack: the address is that of the next instruction, not one to which a call
+ * will return.
+ */
+#define RT_USTACK_EXACT (1ull << 63)
+/* In the number of frames asked for: the walk adds neither RT_USTACK_CUT nor RT_USTACK_EXACT. */
+#define RT_USTACK_UNMARKED 0x80000000u
 
 /*
  * Unwind tables (sym/ehframe.h) in the kernel.
  *
- * MAP_UFILES says which tree belongs to the file behind a mapping, known by what the kernel's inode says;
- * MAP_UBLOCKS holds the trees, shared by all processes. A tree's leaves (level 0) are blocks of rows in the
- * order of their file offsets; block n of level k + 1 has the first offsets of blocks n * RT_UBLOCK .. of
- * level k. What is not used of a block has the offset UINT32_MAX.
+ * MAP_UFILES maps a file to its tree of rows; the key is what the kernel's inode says of the file.
+ * MAP_UBLOCKS holds the blocks of all trees, which all processes share. The leaves of a tree (level
+ * 0) are blocks of rows in the order of their file offsets. Block n of level k + 1 holds the first
+ * offsets of the blocks n * RT_UBLOCK to n * RT_UBLOCK + RT_UBLOCK - 1 of level k. Unused entries
+ * of a block have the offset UINT32_MAX.
  *
- * A file that is not there is added as RT_UTREE_PENDING by whoever met it, who then asks for its tree with a
- * struct rt_ureq in MAP_UREQ.
+ * A walk that meets a file without an entry adds one with RT_UTREE_PENDING, and asks the consumer
+ * for the tree with a struct rt_ureq in the ring buffer MAP_UREQ (session/unwind.c answers it).
+ * Until the tree is there, walks through the file follow frame pointers and are marked as doubtful.
  */
 struct rt_ufile_key {
 	u64 ino, size, mtime; /* mtime: seconds */
 	u64 dev;	      /* as in the kernel: major << 20 | minor */
 };
-#define RT_UFILE_VDSO 1 /* ino of the vDSO; all else 0 */
+#define RT_UFILE_VDSO 1 /* the vDSO has this ino, and 0 in the other members of the key */
 
 struct rt_ufile {
 	u32 tree;
@@ -247,7 +271,7 @@ struct rt_ufile {
 #define RT_UBLOCK 128u
 struct rt_ublock {
 	u32 off[RT_UBLOCK];
-	u32 rule[RT_UBLOCK]; /* of leaves */
+	u32 rule[RT_UBLOCK]; /* filled in leaves only */
 };
 #define RT_UBLOCK_KEY(tree, level, n) ((u64)(tree) << 32 | (u64)(level) << 28 | (n))
 
@@ -258,8 +282,8 @@ struct rt_ureq {
 };
 
 /*
- * A rule: how to get from a frame to its caller's.
- *     kind    4 bits: enum unwind_cfa, or one of those below
+ * A rule says how a walk gets from a frame to the caller's frame.
+ *     kind    4 bits: enum rt_rule_kind
  *     rbp     8 bits: 0 same, n at CFA - 8n, RT_RULE_AT_RBP
  *     cfa    20 bits, signed, in words; UNWIND_REG: index in struct pt_regs (5 bits), distance (15 bits)
  */
@@ -269,7 +293,7 @@ struct rt_ureq {
 #define RT_RULE_AT_RBP	   255u
 #define RT_RULE_REG(rule)  ((rule) >> 12 & 31)
 #define RT_RULE_REG_CFA(rule) ((s64)((s32)(rule) >> 17) * 8)
-enum rt_rule_kind { /* the first as in enum unwind_cfa */
+enum rt_rule_kind { /* RT_UNWIND_* have the values of enum unwind_cfa (sym/ehframe.h) */
 	RT_UNWIND_NONE,
 	RT_UNWIND_RSP,
 	RT_UNWIND_RBP,
@@ -284,14 +308,19 @@ enum rt_rule_kind { /* the first as in enum unwind_cfa */
 	RT_RULE_NO_CODE,      /* memory that is not executable, or none */
 };
 
-/* MAP_UCACHE: rules found lately, by place in an address space. check is key ^ rule: one torn by two writers
- * matches no key. */
+/*
+ * MAP_UCACHE remembers the rules that were used lately, keyed by an address and its address space.
+ * check is key ^ rule, so an entry that two CPUs wrote at once matches no key.
+ */
 struct rt_urule {
 	u64 check, rule;
 };
 #define RT_UCACHE 16384u
 
-/* Where the kernel keeps what the walker reads: byte offsets. */
+/*
+ * Byte offsets of the members of kernel structures that the walk of a user stack reads; from the
+ * kernel's BTF.
+ */
 struct rt_ukernel {
 	u32 task_flags, task_mm;
 	u32 mm_root, mm_vdso, mm_arg_start; /* mm_mt.ma_root, context.vdso */
@@ -304,8 +333,9 @@ struct rt_ukernel {
 };
 
 /*
- * dtrace's own PID namespace, whose numbers clauses see. level 0: the first one, of which the kernel's helpers speak; then
- * the rest is not filled. Else where the kernel keeps the numbers: byte offsets.
+ * dtrace's own PID namespace, whose process numbers clauses see. In the first namespace, level is 0
+ * and nothing else is filled: the numbers that the kernel's helpers return are right there. In any
+ * other, byte offsets say where the kernel keeps the numbers of a task in each namespace.
  */
 struct rt_pidns {
 	u64 ns; /* address of its struct pid_namespace */
@@ -316,8 +346,9 @@ struct rt_pidns {
 #define RT_UPID_SIZE 16 /* of an element of pid_numbers */
 
 /*
- * Constants of the session, in the frozen map MAP_RODATA: known to the verifier, which proves the bounds
- * of the run-time functions with them. Filled by rt_cfg_fill().
+ * Constants of the session. rt_cfg_fill() fills them into the map MAP_RODATA, which is frozen
+ * before programs are loaded: the verifier then knows their values, and proves the bounds of the
+ * run-time functions with them.
  */
 struct rt_cfg {
 	u32 strsize;	  /* bytes, including NUL */
@@ -326,21 +357,27 @@ struct rt_cfg {
 	u64 hash_seed;
 	u32 this_off, this_size; /* this-> variables in an entry of MAP_MACH */
 	u32 ncpus;		 /* possible CPUs */
-	/* The rest of a MAP_SCRATCH value, after the scratch memory: for the run-time functions alone. */
-	u32 work_off;	    /* RT_WORK_SIZE bytes: the state of a loop; RT_BLOCK_WORK bytes: of the search for a block */
+	/*
+	 * Offsets in a MAP_SCRATCH value, behind the scratch memory; only run-time functions use
+	 * these areas.
+	 */
+	u32 work_off;	    /* RT_WORK_SIZE bytes for loops, RT_BLOCK_WORK to search blocks */
 	u32 text_a, text_b; /* copies of string arguments: strsize + RT_TEXT_PAD bytes each */
 	u32 table_off;	    /* u32[strsize + 1] */
-	u32 tok_off;	    /* what strtok() goes on with in a later clause: scratch_size + 8 bytes */
+	u32 tok_off;	    /* scratch_size + 8 bytes: text that strtok() continues with */
 	u32 scratch_stride; /* from one MAP_SCRATCH value to the next */
-	u32 has_blocks;	    /* a program takes blocks: reading scratch memory is checked */
+	u32 has_blocks;	    /* 1: clauses allocate blocks, so reads of scratch memory are checked */
 	u32 nspec;	    /* words in MAP_SPEC: speculation ids, at least 1 */
-	u32 nuses;	    /* struct rt_spec_use behind them */
+	u32 nuses;	    /* number of struct rt_spec_use behind the words of MAP_SPEC */
 	u32 pad;
 	u64 specsize;	    /* bytes that a CPU may record into a speculation */
 	/* The stack area of an entry of MAP_MACH: slots of stack_stride bytes, a multiple of
 	 * RT_STACK_BLOCK, for stacks of stack_size bytes. The last one belongs to caller and stackdepth. */
 	u32 stack_off, stack_stride, stack_nslots, stack_size;
-	/* Behind this struct: ranges [start, end) of the kernel's tracing code, two u64 each, ascending. */
+	/*
+	 * Number of ranges [start, end) of the kernel's tracing code: two u64 each, ascending,
+	 * behind this struct.
+	 */
 	u32 ntracing;
 	u32 mach_size; /* of an entry of MAP_MACH */
 	struct rt_ukernel k;
@@ -351,8 +388,9 @@ struct rt_cfg {
 #define RT_TEXT_PAD  64
 
 /*
- * Sizes of map values that hold memory D programs write to. The verifier cannot relate an offset to a
- * size, both at most n: twice n is what makes every such access provable, without a loop over chunks.
+ * Sizes of map values that hold memory D programs write to. The verifier knows that an offset is at
+ * most n and that a size is at most n, but not that their sum is. A value of 2 * n bytes makes each
+ * such access provable.
  */
 #define RT_GVARS_VALUE(cfg) (2 * (cfg)->gvars_size)
 #define RT_MACH_VALUE(cfg, mach_size)                                        \

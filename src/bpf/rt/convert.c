@@ -88,7 +88,7 @@ INLINE u64 digit_value(unsigned char c)
 	return c >= 'a' && c <= 'z' ? c - 'a' + 10 : 99;
 }
 
-/* One byte a step; a phase that has nothing to do with it leaves it to the next. */
+/* Handles one byte of the text. A phase that cannot use the byte hands it to the next phase. */
 static long strtoll_step(u64 it, void *ctx)
 {
 	char *p = ((struct loop *)ctx)->p;

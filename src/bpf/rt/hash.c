@@ -2,8 +2,9 @@
  * Run-time library: content hashes of keys, the one copy of each key string.
  *
  * Keys of aggregations and associative arrays hold a string's hash instead of its text, so two
- * texts with one hash would become one key. 64 bits, and a seed of the session that traced programs
- * do not know.
+ * texts with one hash would become one key. The hash has 64 bits, which makes that improbable, and
+ * starts from a seed of the session that traced programs do not know, so they cannot construct such
+ * texts.
  */
 #include "bpf/rt/rt.h"
 
@@ -33,11 +34,11 @@ INLINE u64 hash_end(u64 h, u64 len)
 
 struct hash_work {
 	u64 h, off;
-	u64 src, left; /* of rt_byteshash */
+	u64 src, left; /* rt_byteshash(): address of the next byte, bytes not yet hashed */
 	u64 block[4];
 };
 
-#define BLOCK 32u /* at most RT_TEXT_PAD */
+#define BLOCK 32u /* bytes; at most RT_TEXT_PAD, because zeros behind a text are hashed with it */
 
 static long hash_text_step(u64 i, void *ctx)
 {
@@ -52,7 +53,7 @@ static long hash_text_step(u64 i, void *ctx)
 	return 0;
 }
 
-/* Texts of up to 31 bytes, most of those that are keys, need no loop. */
+/* Most texts that are keys have fewer than 32 bytes, and are hashed without a loop. */
 u64 rt_strhash(struct rt_mach *m, u64 s)
 {
 	struct hash_work *w;
@@ -144,6 +145,6 @@ u64 rt_keystr(struct rt_mach *m, u64 s, u64 hash)
 	ks->data[n] = 0;
 	if (bpf_map_update_elem(&map_strings, &key, ks, BPF_NOEXIST) == 0)
 		return 1;
-	/* another CPU may have been faster */
+	/* BPF_NOEXIST fails if another CPU has added the string since the lookup above. */
 	return bpf_map_lookup_elem(&map_strings, &key) != NULL;
 }

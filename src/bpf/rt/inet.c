@@ -19,7 +19,7 @@ struct inet_work {
 	u8 addr[16] __attribute__((aligned(8)));
 	u8 link[LINK_MAX + 4];
 	u16 group[8];	 /* host order */
-	u64 first;	 /* of the four bytes of an IPv4 address in addr */
+	u64 first;	 /* index in addr of the four bytes of an IPv4 address */
 	u64 min_run;	 /* zero groups that may become "::" */
 	u64 run;	 /* zero groups up to the present one */
 	u64 best, nbest; /* longest run: its first group, its length */
@@ -92,7 +92,11 @@ static long run_step(u64 i, void *ctx)
 	return 0;
 }
 
-/* A group puts the ':' before it. "::" is that of the run and the next group's, or one more. */
+/*
+ * Writes a group with the ':' that separates it from the group before. A run of zero groups writes
+ * one ':' at its begin; the second one of "::" is written by the group behind the run, or by the
+ * run itself if it is the last.
+ */
 static long group_step(u64 i, void *ctx)
 {
 	struct inet_work *w = WORK(((struct loop *)ctx)->p, struct inet_work);
@@ -111,7 +115,10 @@ static long group_step(u64 i, void *ctx)
 	return 0;
 }
 
-/* The eight groups, the longest run of zeros as "::" if it is at least min_run long. */
+/*
+ * Writes the eight groups; the longest run of zero groups becomes "::" if it has at least min_run
+ * of them.
+ */
 INLINE void put_v6(char *p, u64 min_run)
 {
 	struct inet_work *w = WORK(p, struct inet_work);
@@ -122,6 +129,7 @@ INLINE void put_v6(char *p, u64 min_run)
 	loop_run(8, group_step, p);
 }
 
+/* Copies the text to a new string in scratch memory and returns its address; 0 after a fault. */
 INLINE u64 text_result(struct rt_mach *m, char *p, struct inet_work *w)
 {
 	u64 top, n = w->len;
@@ -155,7 +163,11 @@ INLINE u64 v4_text(struct rt_mach *m, u64 addr)
 	return text_result(m, p, w);
 }
 
-/* with_prefix: v4 in v6 keeps what is before it. */
+/*
+ * The text of an IPv6 address. One that holds an IPv4 address (::ffff:1.2.3.4, ::1.2.3.4) is
+ * written with its last four bytes in decimal, and with the part before them only if with_prefix is
+ * set.
+ */
 INLINE u64 v6_text(struct rt_mach *m, u64 addr, u64 min_run, int with_prefix)
 {
 	struct inet_work *w;

@@ -1,14 +1,15 @@
 /*
  * Run-time library: json().
  *
- * The text is walked once, from left to right: the value a step of the path names lies behind what
- * was walked to find it, so nothing is looked at twice. What is being read is a state, the place in
- * the text a position; a step of the loop looks at one character. Semantics: dif/interp_subr.c.
+ * The text is read once, from left to right: the value that a step of the path names lies behind
+ * everything that was read to find it, so no character is needed again later. The parser is a state
+ * machine: a state says what is being read, a position how far, and each step of the loop examines
+ * one character. dif/interp_subr.c says what json() means.
  */
 #include "bpf/rt/rt.h"
 
 enum state {
-	VALUE,	    /* before the value a step was found for: is the path at its end? */
+	VALUE,	    /* before the value that the steps so far name: is the path at its end? */
 	STEP,	    /* at the first character of a step */
 	INDEX,	    /* in a step that is the index of an array */
 	KEY_BEGIN,  /* before '"' */
@@ -18,8 +19,8 @@ enum state {
 	MEMBER,	 /* before the value of a member */
 	ELEMENT, /* before an element, or ']' */
 	COMMA,	 /* behind a value that is not sought */
-	SKIP,	 /* at a value: over it */
-	WORD,	 /* in a value of the last kind */
+	SKIP,	 /* at the first character of a value that is to be skipped */
+	WORD,	 /* in a number, true, false or null */
 	STRING,
 	ESCAPE,
 	BRACKETS,
@@ -30,14 +31,14 @@ enum state {
 };
 
 struct json_work {
-	u64 top;	 /* of the text, in scratch memory */
-	u64 i;		 /* position in it */
-	u64 step, end;	 /* of the path: current step */
-	u64 key;	 /* in the path: what the key agrees with so far */
-	u64 index;	 /* elements to skip */
-	u64 depth;	 /* of brackets */
-	u64 begin;	 /* of the value sought */
-	u32 state, skip; /* skip: state behind a value */
+	u64 top;	 /* offset of the text in scratch memory */
+	u64 i;		 /* position in the text */
+	u64 step, end;	 /* begin and end of the current step in the path */
+	u64 key;	 /* position in the path up to which the key agrees with the step */
+	u64 index;	 /* elements of the array that are still to be skipped */
+	u64 depth;	 /* number of open brackets in a value that is skipped */
+	u64 begin;	 /* position of the value sought */
+	u32 state, skip; /* skip: the state that follows when a value has been skipped */
 	u32 is_object, is_equal, has_steps;
 };
 
@@ -57,7 +58,7 @@ INLINE int ends_step(char c)
 	return c == 0 || c == '.' || c == '[' || c == ']';
 }
 
-/* The path: over separators, then to the end of the step. */
+/* Skips separators of the path. At the path's end, the value at the position is the one sought. */
 INLINE u32 step_next(struct json_work *w, char in_path)
 {
 	if (in_path && ends_step(in_path)) {
@@ -75,7 +76,10 @@ INLINE u32 step_next(struct json_work *w, char in_path)
 	return SKIP;
 }
 
-/* The end of the step is known: into the value. */
+/*
+ * Enters the object or array in which the step, whose end is now known, names a member or an
+ * element.
+ */
 INLINE u32 step_into(struct json_work *w, char c)
 {
 	w->has_steps = 1;
@@ -130,7 +134,10 @@ INLINE u32 in_brackets(struct json_work *w, char c)
 	return BRACKETS;
 }
 
-/* One look. c: the character at i; step, end, key: those of the path there. */
+/*
+ * The transitions: examines c, the character at position i of the text, and the characters of the
+ * path at the positions step, end and key, and returns the next state.
+ */
 INLINE u32 next_state(struct json_work *w, char c, char at_step, char at_end, char at_key)
 {
 	u32 state = w->state;
@@ -214,8 +221,9 @@ INLINE u32 next_state(struct json_work *w, char c, char at_step, char at_end, ch
 }
 
 /*
- * One byte of a text. Volatile, so that the position is checked and used at once: spilled in between, it has
- * no bounds for Linux 6.1 when it is read back.
+ * Reads one byte of a text; false if the position is outside. The accesses are volatile, so that
+ * the position is used right after its check: a compiler that spills it in between makes Linux 6.1
+ * forget the bounds.
  */
 INLINE int text_at(const char *text, const u64 *pos, char *ret)
 {
@@ -246,7 +254,11 @@ INLINE char char_at(char *p, u64 top, u64 i)
 	return top > cfg.scratch_size || i >= cfg.strsize ? 0 : p[top + i];
 }
 
-/* Looks that change neither position are fewer than those that do: four a character are enough. */
+/*
+ * A position is moved past each character of the text once, and past each of the path at most
+ * twice; steps that move no position are fewer than those that move one. So four steps a character
+ * are enough.
+ */
 u64 rt_sub_json(struct rt_mach *m, u64 s, u64 path)
 {
 	struct json_work *w;

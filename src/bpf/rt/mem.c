@@ -1,14 +1,16 @@
 /*
  * Run-time library: scratch memory, copies into it, checked stores.
  *
- * D programs may write to three windows: what they took of scratch memory in this clause (struct rt_block), the
- * global variables, the this-> variables. Map values are large enough (struct rt_cfg,
- * RT_GVARS_VALUE, RT_MACH_VALUE) that any offset in the window plus any size of at most the
- * window's stays inside the value.
+ * D programs may write to three windows: the scratch memory that they allocated in this clause
+ * (struct rt_block), the global variables, and the this-> variables. Map values are large enough
+ * (struct rt_cfg, RT_GVARS_VALUE, RT_MACH_VALUE) that the sum of any offset in a window and any
+ * size up to the window's stays inside the value.
  */
 #include "bpf/rt/rt.h"
 
-/* Offset of n bytes of scratch memory; -1 and the fault if there is no room. */
+/*
+ * Allocates n bytes of scratch memory and returns their offset; -1 and a fault if there is no room.
+ */
 INLINE s64 scratch_take(struct rt_mach *m, u64 n)
 {
 	u64 top = m->scratch_top, limit = cfg.scratch_size;
@@ -21,7 +23,10 @@ INLINE s64 scratch_take(struct rt_mach *m, u64 n)
 	return top;
 }
 
-/* The same for a block: offset of its bytes. */
+/*
+ * Allocates a block of n bytes and returns the offset of the bytes; -1 and a fault if there is no
+ * room.
+ */
 INLINE s64 block_take(struct rt_mach *m, u64 n)
 {
 	u64 top = m->scratch_top, limit = cfg.scratch_size, head = sizeof(struct rt_block);
@@ -44,13 +49,17 @@ INLINE s64 block_take(struct rt_mach *m, u64 n)
 }
 
 struct block_work {
-	u64 off, end; /* what is asked for */
-	u64 at;	      /* the block that is looked at */
+	u64 off, end; /* the bytes that the program wants to access */
+	u64 at;	      /* offset of the bytes of the block to examine next */
 	u64 is_bad;
 };
 #define BLOCK_WORK(p) ((struct block_work *)((p) + cfg.work_off + RT_WORK_SIZE))
 
-/* One block: what is asked for lies inside it, touches it (its head, or what pads it), or is elsewhere. */
+/*
+ * Examines one block, the newest first. The search ends when the wanted bytes lie inside the block,
+ * which is right, or when they touch the block, its head or its padding otherwise, which is a
+ * fault.
+ */
 static long block_step(u64 it, void *ctx)
 {
 	char *p = ((struct loop *)ctx)->p;
@@ -73,7 +82,10 @@ static long block_step(u64 it, void *ctx)
 	return 0;
 }
 
-/* True when n bytes at off of scratch memory have been given in this clause, and lie inside one block or in none. */
+/*
+ * True if the n bytes at off of scratch memory were allocated in this clause, and lie inside one
+ * block or outside all.
+ */
 INLINE int scratch_has(struct rt_mach *m, u64 off, u64 n)
 {
 	u64 top = m->scratch_top;
@@ -153,7 +165,10 @@ INLINE int in_scratch(struct rt_mach *m, u64 dst, u64 n)
 
 enum source { KERNEL, USER };
 
-/* n bytes from src to scratch memory at off, which is known to be taken. 0, or a fault. */
+/*
+ * Copies n bytes from src to scratch memory at off, which the caller has allocated. Returns 0, also
+ * after a fault.
+ */
 INLINE int scratch_fill(struct rt_mach *m, u64 off, u64 n, u64 src, enum source source)
 {
 	char *p = slot_of(m);
@@ -171,7 +186,9 @@ INLINE int scratch_fill(struct rt_mach *m, u64 off, u64 n, u64 src, enum source 
 	return 0;
 }
 
-/* A NUL after the n bytes of scratch at off, which are known to be taken with one more. */
+/*
+ * Writes a NUL behind the n bytes of scratch memory at off; the caller has allocated n + 1 bytes.
+ */
 INLINE void scratch_end(struct rt_mach *m, u64 off, u64 n)
 {
 	char *p = slot_of(m);
@@ -182,7 +199,10 @@ INLINE void scratch_end(struct rt_mach *m, u64 off, u64 n)
 		p[end] = 0;
 }
 
-/* Scripts take what they copy for a string as it is, or end it themselves: p[n] = '\0'. */
+/*
+ * The block has one byte more than was asked for, which is NUL: scripts use the copy as a string as
+ * it is, or terminate it themselves with p[n] = '\0'.
+ */
 u64 rt_sub_copyin(struct rt_mach *m, u64 src, u64 n)
 {
 	s64 off;
@@ -238,10 +258,13 @@ u64 rt_sub_copyinstr(struct rt_mach *m, u64 src, u64 max)
 }
 
 /*
- * Where a D program may write n bytes at dst; NULL and the fault if it may not. Which of the three
- * windows it is decides the map the verifier checks against, so each has its own return. (Not 'off + n <= limit':
- * verifiers from 6.11 on follow both off and off + n, and when that leaves one value for off, those before 6.13 or so
- * think that its bounds are wrong.)
+ * The pointer through which a D program may write n bytes at dst; NULL and a fault if it may not.
+ * The window decides which map value the verifier checks the pointer against, so each window has
+ * its own return.
+ *
+ * The comparisons do not say 'off + n <= limit': verifiers from 6.11 on track off and off + n
+ * together, and if only one value is left for off, those before 6.13 or so deduce contradictory
+ * bounds and refuse the program.
  */
 INLINE char *window_find(struct rt_mach *m, u64 dst, u64 n)
 {
@@ -257,7 +280,10 @@ INLINE char *window_find(struct rt_mach *m, u64 dst, u64 n)
 		p = slot_of(m);
 		if (!p)
 			return NULL;
-		OPAQUE(p); /* no arithmetic before the check */
+		/*
+		 * Else the compiler adds off before the test for NULL, which the verifier refuses.
+		 */
+		OPAQUE(p);
 		return p + off;
 	}
 	off = dst - m->self - cfg.this_off;
@@ -273,7 +299,7 @@ INLINE char *window_find(struct rt_mach *m, u64 dst, u64 n)
 	return NULL;
 }
 
-/* size is a constant at each use, so that the verifier sees one too. */
+/* The size is a constant at each use, so that the verifier knows how many bytes are written. */
 #define STORE(type, m, dst, value)                                                                 \
 	do {                                                                                       \
 		char *p = window_find(m, dst, sizeof(type));                                       \

@@ -3,20 +3,20 @@
  */
 #include "bpf/rt/rt.h"
 
-struct flag_row { /* struct flag_name */
+struct flag_row { /* as struct flag_name of dif/names.h */
 	u32 mask, value;
 	char name[24];
 };
 
 struct flags_work {
 	u64 row;  /* address of the next row */
-	u64 top;  /* of the text, in scratch memory */
-	u64 len;  /* of the text: at most a row's more than strsize */
+	u64 top;  /* offset of the text in scratch memory */
+	u64 len;  /* length of the text; may exceed strsize by the length of one name */
 	u32 rest; /* flags without a name so far */
 	u32 mask, value;
 };
 
-/* Where the next character of the text belongs; NULL when it has strsize of them. */
+/* Pointer to the position behind the text; NULL when the text has strsize characters. */
 INLINE char *text_at(char *p, struct flags_work *w)
 {
 	u64 top = w->top, len = w->len;

@@ -69,10 +69,12 @@ u64 rt_quantize(struct rt_mach *m, u64 v)
 struct llq_work {
 	u64 factor, low, high, steps;
 	u64 order, lo, mag;
-	u64 off; /* 0: below the lowest order */
+	u64 off; /* bucket of |v| without its sign; 0: |v| is below the lowest order */
 };
 
-/* One order of magnitudes; ends with the one that mag is in. */
+/*
+ * Counts the buckets of one order of magnitude, and ends the loop at the order in which mag lies.
+ */
 static long llq_step(u64 it, void *ctx)
 {
 	struct llq_work *w = WORK(((struct loop *)ctx)->p, struct llq_work);
@@ -97,7 +99,7 @@ static long llq_step(u64 it, void *ctx)
 
 #define MAX_ORDERS 64
 
-/* The arithmetic of llquantize_bucket() in bpf/llquantize.c, where it is explained. */
+/* The arithmetic is that of llquantize_bucket() in bpf/llquantize.c, where it is explained. */
 u64 rt_llquantize(struct rt_mach *m, u64 v)
 {
 	struct llq_work *w;

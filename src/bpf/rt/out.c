@@ -10,8 +10,8 @@ struct out_work {
 };
 
 /*
- * 1..strsize as the verifier wants it: Linux 6.1 learns nothing from a comparison with 0, so that one less
- * is compared. 0 and more than strsize: 0.
+ * Returns size if it is between 1 and strsize, else 0, in a form from which the verifier learns
+ * both bounds: Linux 6.1 learns nothing from a comparison with 0, so size - 1 is compared instead.
  */
 INLINE u64 size_bounded(u64 size)
 {
@@ -25,7 +25,7 @@ INLINE u64 size_bounded(u64 size)
 	return less;
 }
 
-/* One piece, through a text area. */
+/* Copies one piece of up to strsize bytes by way of a text area. */
 static long out_step(u64 it, void *ctx)
 {
 	char *p = ((struct loop *)ctx)->p;
@@ -73,7 +73,10 @@ u64 rt_sub_copyout(struct rt_mach *m, u64 from, u64 to, u64 size)
 	return w->left ? fault(m, FAULT_ILLOP, 0) : 0;
 }
 
-/* With the NUL when it fits into max. */
+/*
+ * Writes the string with its NUL if that fits into max bytes, else its first max bytes without a
+ * NUL.
+ */
 u64 rt_sub_copyoutstr(struct rt_mach *m, u64 s, u64 to, u64 max)
 {
 	u64 size;

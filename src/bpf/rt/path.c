@@ -6,8 +6,9 @@
 /* ---- basename, dirname ------------------------------------------------------------------ */
 
 /*
- * Both walk back from the end over runs of '/' and of others in turn: phase 0 trailing '/'s, 1 the
- * last component, 2 the '/'s before it. stop_phase 2 is basename, 3 dirname. i: bytes left.
+ * Both subroutines walk back from the end of the path: in phase 0 over trailing '/'s, in phase 1
+ * over the last component, in phase 2 over the '/'s before the component. basename() stops when
+ * phase 2 begins, dirname() when phase 3 does. i is the number of bytes that are left.
  */
 struct back_work {
 	u64 top, i, phase, stop_phase;
@@ -31,12 +32,15 @@ static long back_step(u64 it, void *ctx)
 		if (phase == w->stop_phase)
 			return 1;
 	}
-	/* a change of phase needs no second look: the byte belongs to the new phase's run */
+	/* The byte that ends a phase is the first one of the next phase's run. */
 	w->i = i;
 	return 0;
 }
 
-/* The argument at the top of scratch memory, taken; walked back. Its length, -1 after a fault. */
+/*
+ * Copies the path to a new string in scratch memory, and walks back in it until stop_phase begins.
+ * Returns the length of the path, or -1 after a fault.
+ */
 INLINE s64 walk_back(struct rt_mach *m, char *p, u64 s, u64 stop_phase)
 {
 	struct back_work *w;
@@ -58,7 +62,10 @@ INLINE s64 walk_back(struct rt_mach *m, char *p, u64 s, u64 stop_phase)
 	return n;
 }
 
-/* Cuts the string at top to [from, to). */
+/*
+ * Returns the address of the part [from, to) of the string at offset top, which is terminated
+ * there.
+ */
 INLINE u64 string_cut(struct rt_mach *m, char *p, u64 top, u64 from, u64 to)
 {
 	OPAQUE(to);
@@ -68,7 +75,7 @@ INLINE u64 string_cut(struct rt_mach *m, char *p, u64 top, u64 from, u64 to)
 	return m->scratch + top + from;
 }
 
-/* A string of one character at top. */
+/* Makes the string at offset top one character, and returns its address. */
 INLINE u64 string_char(struct rt_mach *m, char *p, u64 top, char c)
 {
 	if (top > cfg.scratch_size)
@@ -124,18 +131,22 @@ u64 rt_sub_dirname(struct rt_mach *m, u64 s)
 /* ---- cleanpath -------------------------------------------------------------------------- */
 
 /*
- * Goes through the text_a one byte a step. The bytes of a component are copied to the output as
- * they come; at its end it stays or not. is_popping: bytes of the last component of the output go,
- * one a step.
+ * Reads the text in text_a one byte a step. The bytes of a component are copied to the output at
+ * once; only at the component's end the output's length decides whether the component belongs to
+ * the output. While is_popping is set, each step removes one byte of the last component of the
+ * output instead.
  */
 struct clean_work {
 	u64 top, n;
 	u64 i, start;	/* in the text: position, start of the component */
-	u64 out, floor; /* length of the output, what ".." cannot take away */
+	u64 out, floor; /* length of the output; length of its beginning that ".." cannot remove */
 	u64 is_absolute, is_popping;
 };
 
-/* Appends to the output; o is its length. What does not fit is cut off. */
+/*
+ * Appends a character to the output of length o and returns the new length. An output that is full
+ * is cut off.
+ */
 INLINE u64 clean_add(char *p, u64 top, u64 o, char c)
 {
 	if (o >= cfg.strsize || top > cfg.scratch_size)
@@ -144,6 +155,10 @@ INLINE u64 clean_add(char *p, u64 top, u64 o, char c)
 	return o + 1;
 }
 
+/*
+ * Decides at the end of a component of len bytes whether it stays, is dropped ("", "."), or removes
+ * one ("..").
+ */
 INLINE void clean_component(char *p, struct clean_work *w, u64 len, int is_last)
 {
 	u64 top = w->top, o = w->out, start = w->start;
@@ -162,7 +177,7 @@ INLINE void clean_component(char *p, struct clean_work *w, u64 len, int is_last)
 	}
 	if (len == 2 && two == ('.' | '.' << 8)) {
 		if (o > w->floor) {
-			w->out = o - 1; /* the '/' after it */
+			w->out = o - 1; /* removes the '/' that ends the output */
 			w->is_popping = 1;
 			return;
 		}
@@ -230,7 +245,7 @@ u64 rt_sub_cleanpath(struct rt_mach *m, u64 s)
 		p[top] = '/';
 		w->is_absolute = w->out = w->floor = 1;
 	}
-	/* every byte is looked at once, added once, taken away once */
+	/* A step reads one byte, removes one, or ends a removal: three a byte are enough. */
 	loop_run(3 * (n + 2), clean_step, p);
 	o = w->out;
 	if (o == 0 && n > 0)
@@ -284,7 +299,10 @@ static long tok_step(u64 it, void *ctx)
 	return 0;
 }
 
-/* Scratch memory ends with its clause, strtok() goes on in the next: what is left of its text moves aside. */
+/*
+ * Scratch memory ends with its clause, but strtok() continues in the next clause of the firing: the
+ * rest of its text is copied to the area at cfg.tok_off, where it outlives the clause.
+ */
 u64 rt_tok_keep(struct rt_mach *m)
 {
 	u64 off, n;

@@ -1,5 +1,5 @@
 /*
- * Run-time library: fault records.
+ * Run-time library: the record that reports a fault to the consumer.
  */
 #include "bpf/rt/rt.h"
 
@@ -19,7 +19,10 @@ u64 rt_fault_record(struct rt_mach *m)
 	r.fault = m->fault;
 	r.epid = m->epid;
 	r.in_scratch = cfg.has_blocks && m->fault.kind == FAULT_BADADDR && in_scratch_map(m, m->fault.value);
-	/* a clause that called exit() before its fault leaves no other record that would wake the consumer */
+	/*
+	 * After exit() no later record wakes the consumer, so the record of a fault behind exit()
+	 * must do that.
+	 */
 	if (rt_ring_output(cpu, &r, sizeof(r), m->exits ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP) == 0)
 		return 0;
 	if (cpu < cfg.ncpus)

@@ -6,12 +6,13 @@
  * the address of its only element. Besides rt_ring_output there are no other external symbols, no
  * data and no .rodata: tools/embed.py refuses them.
  *
- * Loops are bpf_loop() callbacks, so that the time to verify does not depend on strsize. Their
- * state lies in the work area of the scratch map's value, not on the stack: the verifier knows
- * nothing about what it reads from a map, so it has no fixed point to find, and verifiers that look
- * at one iteration only (before v6.8, "bpf: verify callbacks as if they are called unknown number
- * of times") cannot take it for the truth about all. Besides, the 512 bytes of stack belong to the
- * callers. Therefore also: whatever comes from the work area is bounded again before it is used.
+ * Loops are bpf_loop() callbacks, so that the time to verify does not depend on strsize. The state
+ * of a loop lies in the work area of the scratch map's value, not on the stack, for two reasons.
+ * The verifier knows nothing about a value that is read from a map: so it has no fixed point to
+ * find, and kernels whose verifier follows one iteration only (before v6.8, "bpf: verify callbacks
+ * as if they are called unknown number of times") cannot conclude from the first iteration what
+ * holds in all. And the 512 bytes of stack belong to the callers. The price is that each value read
+ * from the work area is compared with its bounds again before it is used as an offset or a size.
  */
 #pragma once
 
@@ -48,10 +49,10 @@ extern u64 val_spec[];
 extern const volatile struct rt_cfg val_rodata;
 #define cfg val_rodata
 
-/* dif/dif.h, enum dif_fault */
+/* The values are those of enum dif_fault in dif/dif.h. */
 enum fault { FAULT_BADADDR = 1, FAULT_BADALIGN = 2, FAULT_ILLOP = 3, FAULT_NOSCRATCH = 5 };
 
-/* Prototypes of all run-time functions. */
+/* The prototypes of all run-time functions follow from the rows of funcs.h and dif/subrs.def. */
 #define RT_PROTO_0(name)	     u64 name(struct rt_mach *m)
 #define RT_PROTO_1(name)	     u64 name(struct rt_mach *m, u64)
 #define RT_PROTO_2(name)	     u64 name(struct rt_mach *m, u64, u64)
@@ -77,14 +78,18 @@ enum fault { FAULT_BADADDR = 1, FAULT_BADALIGN = 2, FAULT_ILLOP = 3, FAULT_NOSCR
 #define SUBR_INLINE(...)
 #include "dif/subrs.def"
 /* clang-format on */
-long rt_ring_output(u64 cpu, const void *data, u64 size, u64 flags); /* made by the linker */
+long rt_ring_output(u64 cpu, const void *data, u64 size, u64 flags); /* bpf/link.c generates it */
 
-/* Keeps the compiler from deducing a bound the verifier cannot see, or from moving a check away. */
+/*
+ * Hides from the compiler what it knows of x. Without this, the compiler deduces bounds that the
+ * verifier does not see, drops a comparison as redundant, or makes it on another copy of the value.
+ */
 #define OPAQUE(x) asm volatile("" : "+r"(x))
 
 #define MIN(a, b)      ((a) < (b) ? (a) : (b))
 #define ROUND_UP(x, n) (((x) + (n)-1) & ~((u64)(n)-1))
 
+/* Records a fault, which ends the clause when the function returns to generated code. Returns 0. */
 INLINE u64 fault(struct rt_mach *m, enum fault kind, u64 value)
 {
 	m->fault.kind = kind;
@@ -92,7 +97,10 @@ INLINE u64 fault(struct rt_mach *m, enum fault kind, u64 value)
 	return 0;
 }
 
-/* This firing's value of MAP_SCRATCH: scratch memory, then the areas of struct rt_cfg. */
+/*
+ * Finds this firing's value of MAP_SCRATCH: scratch memory, then the areas whose offsets struct
+ * rt_cfg has. NULL never happens, but the verifier demands that the caller tests for it.
+ */
 INLINE char *slot_of(struct rt_mach *m)
 {
 	u32 slot = m->slot;
@@ -101,8 +109,8 @@ INLINE char *slot_of(struct rt_mach *m)
 }
 
 /*
- * True for an address in MAP_SCRATCH, of whatever slot, or in the page before it, which has the head of the kernel's
- * array.
+ * True for an address in any slot of MAP_SCRATCH, or in the page before the first slot, where the
+ * kernel keeps its own struct bpf_array (Linux kernel/bpf/arraymap.c).
  */
 INLINE int in_scratch_map(struct rt_mach *m, u64 addr)
 {
@@ -111,7 +119,10 @@ INLINE int in_scratch_map(struct rt_mach *m, u64 addr)
 	return addr - first < stride * cfg.ncpus * RT_LEVELS + 4096;
 }
 
-/* 0 and a fault where n bytes at addr are scratch memory that the clause was not given. */
+/*
+ * Returns 0 and records a fault if the n bytes at addr are scratch memory that no subroutine of
+ * this clause has returned. Sessions without alloca() and its like need no such check.
+ */
 INLINE int may_read(struct rt_mach *m, u64 addr, u64 n)
 {
 	if (!cfg.has_blocks)
@@ -120,12 +131,16 @@ INLINE int may_read(struct rt_mach *m, u64 addr, u64 n)
 	return m->fault.kind == 0;
 }
 
-/* What a callback gets: its way to the work area. */
+/*
+ * The context of a bpf_loop() callback: p is the firing's value of MAP_SCRATCH, in which WORK()
+ * finds the work area.
+ */
 struct loop {
 	char *p;
 };
 #define WORK(p, type) ((type *)((p) + cfg.work_off))
 
+/* Calls callback up to n times, until it returns 1. */
 INLINE void loop_run(u32 n, long (*callback)(u64, void *), char *p)
 {
 	struct loop l = {p};
@@ -134,8 +149,9 @@ INLINE void loop_run(u32 n, long (*callback)(u64, void *), char *p)
 }
 
 /*
- * Copies a string argument to one of the text areas. Its length, 0 .. strsize - 1; negative after a
- * fault. The RT_TEXT_PAD bytes that follow an area may be written: text_end() does.
+ * Copies a string argument to one of the text areas (cfg.text_a, cfg.text_b) or to scratch memory.
+ * Returns its length, 0 .. strsize - 1, or a negative number after a fault. RT_TEXT_PAD bytes
+ * follow a text area, so that text_end() may write behind the longest string.
  */
 INLINE s64 text_read(struct rt_mach *m, char *dst, u64 addr)
 {
@@ -147,9 +163,10 @@ INLINE s64 text_read(struct rt_mach *m, char *dst, u64 addr)
 	}
 	n--;
 	/*
-	 * With strsize 1 the verifier knows that all texts are empty, drops the calls of loops, and then
-	 * stumbles over their callbacks, which nothing calls ("No program to jit"). What went through memory
-	 * is unknown to it.
+	 * With strsize 1 the verifier knows that all texts are empty and removes the calls of loops
+	 * as dead code; the kernel then refuses the callbacks, which nothing calls any more ("No
+	 * program to jit"). A length that was stored and read back is unknown to the verifier, so
+	 * the calls stay.
 	 */
 	if (cfg.strsize == 1) {
 		*(volatile u64 *)&m->fault.value = n;
@@ -160,16 +177,23 @@ INLINE s64 text_read(struct rt_mach *m, char *dst, u64 addr)
 	return n;
 }
 
-/* Zeroes 8 bytes from the NUL on, so that the text can be read in words. n < strsize. */
+/*
+ * Zeroes the 8 bytes from the NUL on, so that the text can be read in words; n, its length, is
+ * below strsize.
+ */
 INLINE void text_end(char *text, u64 n)
 {
 	*(u64 *)(text + n) = 0;
 }
 
 /*
- * Result strings are often made where the argument was read to: at the top of scratch memory,
- * before it is known that there is room (what follows scratch_size catches the excess). So
- * text_read() goes to slot + *ret_top, then string_take().
+ * Returns in *ret_top the offset of the first free byte of scratch memory; 0 and a fault if none is
+ * free.
+ *
+ * A subroutine that changes its argument reads it to the place of its result: first scratch_top(),
+ * then text_read() to slot + *ret_top, and only then string_take(), which may find that the room
+ * does not suffice. A map value is at least strsize bytes longer than scratch memory, so such a
+ * read stays inside it.
  */
 INLINE int scratch_top(struct rt_mach *m, u64 *ret_top)
 {
@@ -183,7 +207,10 @@ INLINE int scratch_top(struct rt_mach *m, u64 *ret_top)
 	return 1;
 }
 
-/* Takes the room of one string at top. 0 and the fault if there is none. */
+/*
+ * Allocates the strsize bytes of one string at offset top of scratch memory. Returns 0 and a fault
+ * if they do not fit.
+ */
 INLINE int string_take(struct rt_mach *m, u64 top)
 {
 	u64 end = top + ROUND_UP((u64)cfg.strsize, 8);
@@ -200,7 +227,10 @@ INLINE int string_take(struct rt_mach *m, u64 top)
 
 #define BYTES(c) ((u64)(c)*0x0101010101010101ull)
 
-/* The lowest bit set marks the lowest zero byte exactly; higher ones may be false. */
+/*
+ * Sets bit 7 of the zero bytes of a word. The lowest bit that is set marks a zero byte for certain;
+ * a higher one may mark a byte of value 1 above a zero byte, because the subtraction borrows.
+ */
 INLINE u64 zero_bytes(u64 w)
 {
 	return (w - BYTES(1)) & ~w & BYTES(0x80);

@@ -1,10 +1,10 @@
 /*
  * Run-time library: searches: index, rindex, strstr, strchr, strrchr.
  *
- * Texts of up to 8 bytes are looked for as one masked word a position, skipping eight positions
- * when none of the next has its first byte. Longer ones by Knuth, Morris and Pratt, whose table of
- * borders bounds the time: 64 KiB of "aaaa" in 64 KiB of it would otherwise take billions of steps
- * inside a probe.
+ * A search for a text (the needle) of up to 8 bytes compares one masked word at each position, and
+ * skips eight positions when the needle's first byte occurs in none of them. Longer needles are
+ * found by the algorithm of Knuth, Morris and Pratt, whose table of borders bounds the time: a
+ * naive search for 32 KiB of 'a' in 64 KiB of 'a' could take a billion steps inside a probe.
  */
 #include "bpf/rt/rt.h"
 
@@ -12,10 +12,10 @@
 
 struct search_work {
 	u64 i, j;
-	u64 end; /* first: last position, or length; last: not used */
+	u64 end; /* short needles: last position to try; long ones: where the text ends */
 	u64 needle_len;
-	u64 needle, mask; /* short: its word */
-	s64 found;	  /* -1: not yet */
+	u64 needle, mask; /* the first 8 bytes of the needle, and a mask of those that it has */
+	s64 found;	  /* position, -1: not found yet */
 	u64 wants_last;
 };
 
@@ -32,7 +32,7 @@ static long find_short_step(u64 it, void *ctx)
 		w->found = i;
 		return 1;
 	}
-	/* the byte shifted in is 0 and the needle's first is not: it never counts */
+	/* The shift brings in a zero byte, which never equals the first byte of a needle. */
 	w->i = i + (zero_bytes((word >> 8) ^ BYTES(w->needle & 0xff)) ? 1 : WORD);
 	return 0;
 }
@@ -49,11 +49,12 @@ static long find_short_back_step(u64 it, void *ctx)
 		w->found = i;
 		return 1;
 	}
-	w->i = i - 1; /* below 0: huge, ends the loop */
+	w->i = i - 1; /* below 0 the number wraps around, and the next step ends the loop */
 	return 0;
 }
 
-/* One step of building the table: table[n] = longest proper border of the needle's first n bytes.
+/*
+ * One step of building the table: table[n] = longest proper border of the needle's first n bytes.
  */
 static long borders_step(u64 it, void *ctx)
 {
@@ -108,8 +109,9 @@ static long find_long_step(u64 it, void *ctx)
 }
 
 /*
- * Position of the k bytes in text_b among the n of text_a (both followed by 8 zero bytes, 0 < k <=
- * n, from <= n - k): the first from `from` on, or the last up to it. -1: none.
+ * Finds the k bytes in text_b among the n bytes in text_a, and returns the first position from
+ * `from` on, or with wants_last the last position up to `from`; -1 if there is none. requires: 0 <
+ * k <= n, from <= n - k, and 8 zero bytes behind both texts (text_end()).
  */
 INLINE s64 text_find(char *p, u64 n, u64 k, u64 from, int wants_last)
 {
@@ -129,7 +131,10 @@ INLINE s64 text_find(char *p, u64 n, u64 k, u64 from, int wants_last)
 		return w->found;
 	}
 	if (!wants_last) {
-		/* also the quick way to see that the start of a long text does not occur */
+		/*
+		 * For a long needle this finds the first 8 bytes: where they do not occur, no table
+		 * is built.
+		 */
 		loop_run(n - k - from + 1, find_short_step, p);
 		if (k <= WORD || w->found < 0)
 			return w->found;
@@ -147,7 +152,7 @@ INLINE s64 text_find(char *p, u64 n, u64 k, u64 from, int wants_last)
 	return w->found;
 }
 
-/* Both arguments, ready for text_find(). 0 after a fault. */
+/* Reads both arguments into text_a and text_b, as text_find() requires them. 0 after a fault. */
 INLINE int texts_read(struct rt_mach *m, char *p, u64 s, u64 t, s64 *ret_n, s64 *ret_k)
 {
 	s64 n, k;
@@ -226,7 +231,7 @@ u64 rt_sub_strstr(struct rt_mach *m, u64 s, u64 t)
 struct chr_work {
 	u64 off;
 	u64 bytes;
-	u64 hit; /* the word that has it, xor bytes */
+	u64 hit; /* the word that has the character, xor bytes: the character's byte is zero */
 	u64 is_found;
 };
 
@@ -325,7 +330,10 @@ u64 rt_sub_strrchr(struct rt_mach *m, u64 s, u64 c)
 	loop_run(n / WORD + 1, chr_back_step, p);
 	if (!w->is_found)
 		return 0;
-	/* byte by byte from the top: only zero_bytes()' lowest bit is exact */
+	/*
+	 * Bytes are tested one by one from the top, because only the lowest bit of zero_bytes() is
+	 * exact.
+	 */
 	at = w->off + WORD - 1;
 	hit = w->hit;
 	for (int i = 0; i < WORD - 1 && hit >> 56; i++) {

@@ -9,7 +9,10 @@
 			__sync_fetch_and_add(&val_control.cpu[cpu].field, 1);                      \
 	} while (0)
 
-/* The word of an id, NULL for 0 and, with a fault, for what is no id. */
+/*
+ * The word of an id in MAP_SPEC. NULL for the id 0, which no speculation has; NULL and a fault for
+ * a number beyond nspec.
+ */
 INLINE u64 *word_of(struct rt_mach *m, u64 id)
 {
 	s64 i = (s64)(s32)id - 1;
@@ -24,6 +27,10 @@ INLINE u64 *word_of(struct rt_mach *m, u64 id)
 	return &val_spec[i];
 }
 
+/*
+ * Where the bytes of an id on this CPU are counted; another pair of id and CPU may share the
+ * element (abi.h).
+ */
 INLINE struct rt_spec_use *use_of(struct rt_mach *m, u64 id)
 {
 	struct rt_spec_use *uses = (struct rt_spec_use *)&val_spec[cfg.nspec];
@@ -33,6 +40,10 @@ INLINE struct rt_spec_use *use_of(struct rt_mach *m, u64 id)
 	return i < cfg.nuses ? &uses[i] : NULL;
 }
 
+/*
+ * True if the element counts this use of the id on this CPU, and not another pair's or an earlier
+ * use's.
+ */
 INLINE int use_is(const struct rt_spec_use *use, struct rt_mach *m, u64 id, u64 word)
 {
 	return use->word == word && use->id == (u32)id && use->cpu == m->cpu;
@@ -83,7 +94,10 @@ u64 rt_spec_used(struct rt_mach *m, u64 id, u64 word, u64 bytes)
 	return 0;
 }
 
-/* The word it was active with, when it was and is in the given state from now on. */
+/*
+ * Moves an active speculation to the state that next() computes. Returns its word before, or 0 if
+ * it was not active.
+ */
 INLINE u64 leave_active(u64 *p, u64 (*next)(u64))
 {
 	u64 word = *(volatile u64 *)p;
@@ -140,7 +154,10 @@ u64 rt_commit(struct rt_mach *m, u64 id)
 	r.tag.pad = 0;
 	if (rt_ring_output(cpu, &r, sizeof(r), BPF_RB_NO_WAKEUP))
 		COUNT(drops);
-	/* Free only now: whoever sees the id free knows that the record is in the buffer. */
+	/*
+	 * The id becomes free only now: whoever sees it free may rely on the record being in the
+	 * buffer.
+	 */
 	__sync_lock_test_and_set(p, RT_SPEC_NEXT(word));
 	return 0;
 }
@@ -149,7 +166,7 @@ struct search {
 	u32 id, busy;
 };
 
-static long try_id(u64 i, void *ctx)
+static long id_step(u64 i, void *ctx)
 {
 	struct search *s = ctx;
 	u64 word;
@@ -166,7 +183,7 @@ static long try_id(u64 i, void *ctx)
 	return 1;
 }
 
-/* The lowest free id. */
+/* Returns the lowest free id, which is active from now on, or 0 if all are in use. */
 u64 rt_sub_speculation(struct rt_mach *m)
 {
 	struct search s = {0, 0};
@@ -174,7 +191,7 @@ u64 rt_sub_speculation(struct rt_mach *m)
 
 	if (!m)
 		return 0;
-	bpf_loop(cfg.nspec, try_id, &s, 0);
+	bpf_loop(cfg.nspec, id_step, &s, 0);
 	if (s.id)
 		return s.id;
 	cpu = m->cpu;

@@ -1,7 +1,9 @@
 /*
- * Run-time library: stacks that are keys or that variables are read from.
+ * Run-time library: stacks that are part of keys, and those from which caller and stackdepth are
+ * computed.
  *
- * They lie in the stack area of the machine state's map value (abi.h), which generated code fills.
+ * Generated code records such stacks to slots of the stack area in the machine state's map value
+ * (abi.h).
  */
 #include "bpf/rt/rt.h"
 
@@ -16,7 +18,10 @@ INLINE struct rt_stack *slot_stack(struct rt_mach *m, u64 k)
 
 	if (!p || k >= cfg.stack_nslots)
 		return NULL;
-	/* In this order: Linux 6.1 loses the bounds of a product whose right side it does not know. */
+	/*
+	 * k is the left operand: Linux 6.1 forgets the bounds of a product whose right operand is
+	 * no constant.
+	 */
 	asm volatile("%0 *= %1" : "+r"(k) : "r"(stride));
 	return (struct rt_stack *)(p + cfg.stack_off + k);
 }
@@ -30,7 +35,7 @@ struct stack_loop {
 
 struct stack_work {
 	u64 h;
-	/* of the search for tracing code */
+	/* State of the binary search for an address among the ranges of tracing code: */
 	u64 pc, lo, hi, found;
 };
 
@@ -72,7 +77,7 @@ u64 rt_stackhash(struct rt_mach *m, u64 k)
 	len = st->len;
 	if (len > cfg.stack_size - sizeof(*st))
 		return 0;
-	/* whole blocks are hashed */
+	/* Whole blocks are hashed, so the bytes behind the stack must be the same each time. */
 	end = (u64 *)((char *)st->words + (len & ~7ull));
 #pragma unroll
 	for (u32 i = 0; i < RT_STACK_BLOCK / 8; i++)
@@ -96,7 +101,7 @@ u64 rt_keystack(struct rt_mach *m, u64 k, u64 hash)
 		return 0;
 	if (bpf_map_update_elem(&map_stacks, &key, st, BPF_NOEXIST) == 0)
 		return 1;
-	/* another CPU may have been faster */
+	/* BPF_NOEXIST fails if another CPU has added the stack since the lookup above. */
 	return bpf_map_lookup_elem(&map_stacks, &key) != NULL;
 }
 
@@ -106,7 +111,7 @@ struct range {
 	u64 start, end;
 };
 
-static long search_step(u64 i, void *ctx)
+static long range_step(u64 i, void *ctx)
 {
 	struct stack_work *w = WORK(((struct loop *)ctx)->p, struct stack_work);
 	const volatile struct range *r = (const volatile struct range *)(&cfg + 1);
@@ -135,11 +140,14 @@ INLINE u64 is_tracing(char *scratch, u64 pc)
 	w->pc = pc;
 	w->lo = w->found = 0;
 	w->hi = cfg.ntracing;
-	loop_run(32, search_step, scratch);
+	loop_run(32, range_step, scratch);
 	return w->found;
 }
 
-/* Index of the first frame of n that counts; the last slot's words. */
+/*
+ * Index of the first of n frames that is not tracing code. A stack begins with at most
+ * RT_STACK_EXTRA of those.
+ */
 INLINE u64 first_frame(struct rt_mach *m, struct rt_stack *st, u64 n)
 {
 	char *scratch = slot_of(m);

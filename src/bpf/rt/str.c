@@ -37,7 +37,7 @@ u64 rt_sub_strjoin(struct rt_mach *m, u64 s, u64 t)
 	return m->scratch + top;
 }
 
-/* No sum below overflows: a negative number and one of the other sign, or two below strsize. */
+/* No sum below overflows: the operands have different signs, or both are below strsize. */
 u64 rt_sub_substr(struct rt_mach *m, u64 s, u64 index, u64 length)
 {
 	s64 i = index, len = length, n;
@@ -79,7 +79,7 @@ u64 rt_sub_substr(struct rt_mach *m, u64 s, u64 index, u64 length)
 
 struct cmp_work {
 	u64 off;
-	u64 a, b; /* the first words that differ */
+	u64 a, b; /* the first words that differ; both 0 if none does */
 };
 
 static long cmp_step(u64 i, void *ctx)
@@ -100,6 +100,10 @@ static long cmp_step(u64 i, void *ctx)
 	return 1;
 }
 
+/*
+ * Compares eight bytes of each text as strcmp() does: the byte with the lowest address decides
+ * first.
+ */
 INLINE s64 words_compare(u64 a, u64 b)
 {
 	a = __builtin_bswap64(a);
@@ -107,7 +111,7 @@ INLINE s64 words_compare(u64 a, u64 b)
 	return a < b ? -1 : a > b;
 }
 
-/* NULL equals "". */
+/* In D, the string NULL equals "". */
 u64 rt_strcmp(struct rt_mach *m, u64 s, u64 t)
 {
 	char *p, *a, *b;
@@ -138,7 +142,7 @@ u64 rt_strcmp(struct rt_mach *m, u64 s, u64 t)
 	wb = *(u64 *)b;
 	if (wa != wb)
 		return words_compare(wa, wb);
-	if (na < 8) /* the words have a NUL, and it is at the same place */
+	if (na < 8) /* both texts end inside these equal words */
 		return 0;
 	w = WORK(p, struct cmp_work);
 	w->off = 8;
@@ -154,7 +158,10 @@ struct memstr_work {
 	u64 fill;
 };
 
-/* Zero bytes become fill. Sums carry out of no byte, so bit 7 marks exactly those that are not 0.
+/*
+ * Replaces the zero bytes of eight by fill. Adding 0x7f to the low seven bits of a byte carries
+ * into no other byte, so bit 7 of the sum, or of the byte itself, marks exactly the bytes that are
+ * not zero.
  */
 static long memstr_step(u64 i, void *ctx)
 {
@@ -213,7 +220,11 @@ struct case_work {
 	u64 first; /* 'A' or 'a' */
 };
 
-/* Flips bit 5 of the bytes from first to first + 25. Sums have bit 7 set from a bound on. */
+/*
+ * Flips bit 5, which tells upper from lower case, in those of eight bytes that lie between first
+ * and first + 25. Adding 0x80 - bound to the low seven bits of a byte sets bit 7 exactly if they
+ * are at least bound.
+ */
 static long case_step(u64 i, void *ctx)
 {
 	char *p = ((struct loop *)ctx)->p;

@@ -1,7 +1,9 @@
 /*
- * Run-time library: what is read of the current process: files, paths, arguments, registers.
+ * Run-time library: files, paths, arguments and registers of the current process.
  *
- * Offsets of kernel structures come packed, four of 16 bits in a word (bpf/gen_task.c says which).
+ * Generated code passes the offsets of members of kernel structures packed, four of 16 bits in a
+ * word. The comment above each function lists them in order; bpf/gen_task.c asks the kernel's BTF
+ * for them.
  */
 #include "bpf/rt/rt.h"
 
@@ -13,7 +15,7 @@ INLINE u64 offset(u64 packed, u32 i)
 	return packed >> (16 * i) & 0xffff;
 }
 
-/* The word at an address, 0 if there is none. */
+/* The 8 bytes at a kernel address; 0 if the address cannot be read. */
 INLINE u64 word_at(u64 addr)
 {
 	u64 word = 0;
@@ -22,6 +24,7 @@ INLINE u64 word_at(u64 addr)
 	return word;
 }
 
+/* The 4 bytes at a kernel address; 0 if the address cannot be read. */
 INLINE u64 half_at(u64 addr)
 {
 	u32 half = 0;
@@ -32,7 +35,10 @@ INLINE u64 half_at(u64 addr)
 
 /* ---- files ------------------------------------------------------------------------------ */
 
-/* Linux include/linux/fdtable.h; of: task.files, files_struct.fdt, fdtable.max_fds, fdtable.fd */
+/*
+ * The struct file of a descriptor of the current process, 0 if it has none (Linux
+ * include/linux/fdtable.h). of: task_struct.files, files_struct.fdt, fdtable.max_fds, fdtable.fd
+ */
 u64 rt_getf(struct rt_mach *m, u64 fd, u64 of)
 {
 	u64 files, table;
@@ -49,21 +55,23 @@ u64 rt_getf(struct rt_mach *m, u64 fd, u64 of)
 /* ---- paths ------------------------------------------------------------------------------ */
 
 /*
- * A path is found from its end to its beginning, and goes twice: first to know its length, then to write
- * each name where it belongs, as far as the string reaches. Linux fs/d_path.c, prepend_path().
+ * The names of a path are found from its end to its beginning: from a directory entry to its
+ * parent, and from the root of a mount to where that is mounted (Linux fs/d_path.c,
+ * prepend_path()). The path is therefore climbed twice: first to compute its length, then to write
+ * each name at its position, as far as the string reaches.
  *
- * dent: dentry.d_parent, d_name.name, d_name.len, d_hash.pprev
- * mnt:  vfsmount.mnt_root; mount.mnt, mnt_parent, mnt_mountpoint
- * task: task_struct.fs, fs_struct.root, path.mnt, path.dentry
+ * dent: dentry.d_parent, d_name.name, d_name.len, d_hash.pprev mnt:  vfsmount.mnt_root; mount.mnt,
+ * mnt_parent, mnt_mountpoint task: task_struct.fs, fs_struct.root, path.mnt, path.dentry
  */
 struct path_work {
 	u64 of_dent, of_mnt;
 	u64 dentry, mnt, root_dentry, root_mnt;
 	u64 top;
 	u64 is_writing;
-	u64 len; /* of what was passed; when writing, of what is still to come */
+	u64 len; /* of the names so far; in the second climb, of the names still to be written */
 };
 
+/* Counts or writes '/' and the name of one directory entry. */
 static NOINLINE long path_name(char *p, struct path_work *w, u64 dentry)
 {
 	u64 n = half_at(dentry + offset(w->of_dent, 2)), name = word_at(dentry + offset(w->of_dent, 1));
@@ -78,7 +86,7 @@ static NOINLINE long path_name(char *p, struct path_work *w, u64 dentry)
 	at = w->len - (n + 1);
 	w->len = at;
 	OPAQUE(at);
-	if (at >= size - 1) /* behind the string's end, or renamed meanwhile */
+	if (at >= size - 1) /* behind the string's end, or below 0 after a rename in between */
 		return 0;
 	if (n > size - 2 - at)
 		n = size - 2 - at;
@@ -106,7 +114,7 @@ static long path_step(u64 it, void *ctx)
 	}
 	mount = mnt - offset(w->of_mnt, 1);
 	up = word_at(mount + offset(w->of_mnt, 2));
-	if (dentry != root || !up || up == mount) /* the top of all, or of what is mounted nowhere */
+	if (dentry != root || !up || up == mount) /* the topmost mount, or one mounted nowhere */
 		return 1;
 	w->dentry = word_at(mount + offset(w->of_mnt, 3));
 	w->mnt = up + offset(w->of_mnt, 1);
@@ -121,7 +129,7 @@ INLINE void path_climb(char *p, struct path_work *w, u64 dentry, u64 mnt, u64 is
 	loop_run(MAX_STEPS, path_step, p);
 }
 
-/* Appends to the text of n characters what fits; returns its new length. */
+/* Appends as much of text as fits behind the n characters at offset top; returns the new length. */
 INLINE u64 path_append(char *p, u64 top, u64 n, const char *text, u32 len)
 {
 #pragma clang loop unroll(full)
@@ -129,7 +137,11 @@ INLINE u64 path_append(char *p, u64 top, u64 n, const char *text, u32 len)
 		u64 at = n + i, base = top;
 
 		OPAQUE(at);
-		OPAQUE(base); /* what is compared is what is used: Linux 6.1 knows nothing of copies */
+		/*
+		 * The compared register must be the one that is used: Linux 6.1 does not track
+		 * copies.
+		 */
+		OPAQUE(base);
 		if (at >= cfg.strsize - 1 || at >= cfg.strsize || base > cfg.scratch_size)
 			return at;
 		p[base + at] = text[i];
@@ -154,6 +166,7 @@ INLINE u64 path_text(char *p, struct path_work *w, u64 dentry, u64 mnt, u64 is_d
 	return n < cfg.strsize - 1 ? n : cfg.strsize - 1;
 }
 
+/* The path of a struct path as the current process sees it, in a new string in scratch memory. */
 u64 rt_d_path(struct rt_mach *m, u64 path, u64 of_dent, u64 of_mnt, u64 of_task)
 {
 	struct path_work *w;
@@ -178,7 +191,7 @@ u64 rt_d_path(struct rt_mach *m, u64 path, u64 of_dent, u64 of_mnt, u64 of_task)
 	w->root_dentry = fs ? word_at(root + offset(of_task, 3)) : 0;
 	p[top] = 0;
 	if (word_at(dentry + offset(of_dent, 0)) == dentry &&
-	    word_at(mnt + offset(of_mnt, 0)) != dentry) { /* a pipe, a socket: all it has is a name */
+	    word_at(mnt + offset(of_mnt, 0)) != dentry) { /* a pipe or a socket: no path */
 		bpf_probe_read_kernel_str(p + top, cfg.strsize, word_at(dentry + offset(of_dent, 1)));
 		return m->scratch + top;
 	}
@@ -209,7 +222,10 @@ static long args_step(u64 i, void *ctx)
 	return 0;
 }
 
-/* of: task_struct.mm, mm_struct.arg_start, arg_end */
+/*
+ * The arguments with which the current process was executed, with blanks between them.
+ * of: task_struct.mm, mm_struct.arg_start, arg_end
+ */
 u64 rt_execargs(struct rt_mach *m, u64 of)
 {
 	u64 mm, start, n, top;
@@ -224,7 +240,7 @@ u64 rt_execargs(struct rt_mach *m, u64 of)
 	mm = word_at(bpf_get_current_task() + offset(of, 0));
 	start = mm ? word_at(mm + offset(of, 1)) : 0;
 	n = start ? word_at(mm + offset(of, 2)) - start : 0;
-	if (n == 0) /* a thread of the kernel */
+	if (n == 0) /* kernel threads have no arguments */
 		return m->scratch + top;
 	if (n > cfg.strsize)
 		n = cfg.strsize;
@@ -242,7 +258,7 @@ u64 rt_execargs(struct rt_mach *m, u64 of)
 
 /* ---- registers -------------------------------------------------------------------------- */
 
-#define PT_REGS_BITS 5 /* of an entry of the table: a word of struct pt_regs */
+#define PT_REGS_BITS 5 /* size of an entry of the table: the index of a word in struct pt_regs */
 #define PT_REGS_NONE 31
 #define PER_WORD     12
 
