@@ -141,7 +141,10 @@ def fuzz_files():
 
 
 def test_fuzz(name, exe, opts):
-    code, out, err = run([exe] + list(fuzz_files()), 300, cwd=ROOT)
+    with tempfile.TemporaryDirectory() as made:
+        subprocess.run([os.path.join(ROOT, "tests/fuzz/make_seeds"), os.path.basename(name), made], check=True)
+        seeds = sorted(os.path.join(made, f) for f in os.listdir(made))
+        code, out, err = run([exe] + list(fuzz_files()) + seeds, 300, cwd=ROOT)
     last = out.strip().split("\n")[-1]
     return Result(name, "fail" if code else "pass", f"  exit status {code} at {last}\n{err[-4000:]}" if code else "")
 

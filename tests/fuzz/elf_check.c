@@ -1,0 +1,141 @@
+/* Questions to the readers of ELF files, for fuzz targets. */
+#include "elf_check.h"
+
+#include "bpf/unwind.h"
+#include "d/import_dwarf.h"
+#include "proc/funcs.h"
+#include "sym/debugfile.h"
+#include "sym/demangle.h"
+#include "sym/dwarf.h"
+#include "sym/elfsym.h"
+
+#define PROBED 64 /* addresses that are asked for */
+
+/* ---- symbols --------------------------------------------------------------------------------- */
+
+void check_symbols(struct elf_syms *s)
+{
+	struct arena *a = arena_create();
+	uint64_t start, end, bias;
+
+	for (uint32_t i = 0; i < s->syms.len && i < PROBED; i++) {
+		const struct elf_sym *sym = &s->syms.data[i];
+
+		if (i && s->syms.data[i - 1].addr >= sym->addr)
+			BUG("symbols are not in order");
+		(void)elf_syms_find(s, sym->addr + sym->size / 2);
+		(void)demangle(a, sym->name);
+	}
+	elf_syms_span(s, &start, &end);
+	(void)elf_syms_addr(s, start, &end);
+	(void)elf_syms_bias(s, 0x400000, 0, true, &bias);
+	arena_destroy(a);
+	elf_syms_destroy(s);
+}
+
+/* ---- debug information ------------------------------------------------------------------------
+ */
+
+/* What args[] of a pid probe looks at. */
+static void check_type(struct dwarf_import *im, struct types *t, struct dwarf_arg *arg)
+{
+	type_id type;
+
+	if (!dwarf_tag(&arg->type))
+		return;
+	type = dwarf_import_arg(im, t, &arg->type, arg->is_ref);
+	if (type != TYPE_NONE && type != TYPE_ERROR)
+		(void)type_size(t, type_is_pointer(t, type) ? type_deref(t, type) : type);
+}
+
+static bool is_meant(void *ctx, const char *name)
+{
+	(void)ctx;
+	return strchr(name, 'r');
+}
+
+void check_debug(int fd, const struct debug_place *place)
+{
+	struct dwarf_file *d = dwarf_file_open(fd, place);
+	struct dwarf_import *im = dwarf_import_create();
+	struct types *t = types_create(256);
+	struct arena *a = arena_create();
+	struct dwarf_inlined inlined;
+
+	for (uint64_t i = 0; d && i < PROBED; i++) {
+		uint64_t addr = 0x1000 + i * 16;
+		struct dwarf_arg *args, *values, value;
+		Dwarf_Die func;
+		uint32_t n, nvalues, line;
+		const char *file;
+
+		(void)dwarf_file_line(d, addr, &file, &line);
+		if (!dwarf_file_function(d, addr, &func))
+			continue;
+		if (dwarf_function_args(&func, a, &args, &n, &value))
+			for (uint32_t k = 0; k < n; k++)
+				check_type(im, t, &args[k]);
+		for (int on_stack = 0; on_stack < 2; on_stack++)
+			if (dwarf_go_args(&func, on_stack, a, &args, &n, &values, &nvalues))
+				for (uint32_t k = 0; k < n; k++)
+					check_type(im, t, &args[k]);
+		arena_reset(a);
+	}
+	if (d)
+		(void)dwarf_file_inlined(d, is_meant, NULL, a, &inlined);
+	types_destroy(t);
+	dwarf_import_destroy(im);
+	arena_destroy(a);
+	dwarf_file_close(d);
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+void check_functions(int fd, const struct debug_place *place)
+{
+	struct funcs *f;
+	struct err *e = funcs_read(fd, place, &f);
+
+	if (e) {
+		if (!*err_text(e))
+			BUG("no reason");
+		err_destroy(e);
+		return;
+	}
+	for (uint32_t i = 0; i < f->list.len && i < PROBED; i++) {
+		const struct func *fn = &f->list.data[i];
+		uint64_t off;
+
+		if (i && fn[-1].addr > fn->addr)
+			BUG("functions are not in order");
+		if (!funcs_find(f, fn->name))
+			BUG("no function is named '%s'", fn->name);
+		if (!funcs_off(f, fn->addr, &off))
+			BUG("a function outside of the code");
+		(void)funcs_preferred(f, fn);
+		(void)funcs_at(f, fn->addr + fn->size / 2);
+		(void)funcs_at_off(f, fn->off);
+		(void)go_code_abi(&f->go, fn->addr, fn->name);
+	}
+	funcs_destroy(f);
+}
+
+/* ---- unwind rows ------------------------------------------------------------------------------
+ */
+
+void check_rows(struct unwind_rows *r)
+{
+	for (uint32_t i = 0; i < r->rows.len; i++) {
+		const struct unwind_row *row = &r->rows.data[i];
+
+		if (i && row->off <= row[-1].off)
+			BUG("row %u does not ascend", i);
+		if (row->kind >= UNWIND_NKINDS)
+			BUG("row %u is of kind %d", i, row->kind);
+		if (RT_RULE_KIND(urule_pack(row)) > UNWIND_END)
+			BUG("row %u becomes a rule of another kind", i);
+	}
+	if (r->rows.len && vec_last(&r->rows)->kind != UNWIND_NONE)
+		BUG("the last row ends nowhere");
+	unwind_rows_deinit(r);
+}

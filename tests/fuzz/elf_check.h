@@ -1,0 +1,16 @@
+/*
+ * What the fuzz targets of ELF files ask of their readers, and what must hold of the answers
+ * whatever a file says. What does not is a BUG().
+ */
+#pragma once
+
+#include "base/base.h"
+
+struct debug_place;
+struct elf_syms;
+struct unwind_rows;
+
+void check_symbols(struct elf_syms *s); /* s: taken */
+void check_rows(struct unwind_rows *r); /* r: deinitialized */
+void check_debug(int fd, const struct debug_place *place);
+void check_functions(int fd, const struct debug_place *place);
