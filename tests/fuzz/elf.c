@@ -13,6 +13,7 @@
 #include "bpf/unwind.h"
 #include "elf_check.h"
 #include "elf_make.h"
+#include "proc/gocode.h"
 #include "sym/debugfile.h"
 #include "sym/elfsym.h"
 #include "sym/gate.h"
@@ -112,6 +113,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	elf_make(&t, kit, &image);
 	bytes_write(fd, &image);
 	image_keep(&image);
+	if (kit & KIT_GO)
+		(void)go_entry_skip(t.p, (size_t)(t.end - t.p));
 	file_check(fd, kit, limit_of(how % 64));
 	strbuf_deinit(&image);
 	return 0;

@@ -9,7 +9,10 @@
 #include "sym/dwarf.h"
 #include "sym/elfsym.h"
 
-#define PROBED 64 /* addresses that are asked for */
+#define PROBED	      64 /* addresses that are asked for */
+#define TYPE_DEPTH    12
+#define TYPES_WALKED  200 /* for one parameter */
+#define TYPE_SIZE_MAX (1u << 30)
 
 /* ---- symbols --------------------------------------------------------------------------------- */
 
@@ -36,16 +39,45 @@ void check_symbols(struct elf_syms *s)
 /* ---- debug information ------------------------------------------------------------------------
  */
 
+/* Looks into a type as an expression or print() may: members, elements, what pointers lead to. */
+static void type_walk(struct types *t, type_id id, uint32_t depth, uint32_t *budget)
+{
+	struct arena *a;
+	uint32_t off;
+
+	if (depth > TYPE_DEPTH || !*budget)
+		return;
+	--*budget;
+	a = arena_create();
+	(void)type_name(t, id, a);
+	(void)type_align(t, id);
+	id = type_resolve(t, id);
+	if (type_size(t, id) > TYPE_SIZE_MAX)
+		BUG("a type of %u bytes", type_size(t, id));
+	if (type_is_pointer(t, id))
+		type_walk(t, type_deref(t, id), depth + 1, budget);
+	if (type_is_sou(t, id) && type_complete(t, id))
+		for (uint32_t i = 0; i < type_get(t, id)->nmembers; i++) {
+			const struct type_member m = type_get(t, id)->members[i];
+
+			if (*m.name && !type_find_member(t, id, m.name, &off))
+				BUG("no member is named '%s'", m.name);
+			type_walk(t, m.type, depth + 1, budget);
+		}
+	arena_destroy(a);
+}
+
 /* What args[] of a pid probe looks at. */
 static void check_type(struct dwarf_import *im, struct types *t, struct dwarf_arg *arg)
 {
+	uint32_t budget = TYPES_WALKED;
 	type_id type;
 
 	if (!dwarf_tag(&arg->type))
 		return;
 	type = dwarf_import_arg(im, t, &arg->type, arg->is_ref);
 	if (type != TYPE_NONE && type != TYPE_ERROR)
-		(void)type_size(t, type_is_pointer(t, type) ? type_deref(t, type) : type);
+		type_walk(t, type, 0, &budget);
 }
 
 static bool is_meant(void *ctx, const char *name)
