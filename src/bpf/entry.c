@@ -604,8 +604,10 @@ static void find_needs(struct gen *g)
 	const struct unit *u = g->u;
 	struct needs error = {0};
 
-	for (uint32_t i = 0; i < u->nclauses; i++)
+	for (uint32_t i = 0; i < u->nclauses; i++) {
 		needs_of_clause(&g->needs, g->l, u->clauses[i].layout);
+		g->needs.probe |= u->clauses[i].as != NULL; /* gen_identity() compares it */
+	}
 	if (!g->needs.faults)
 		return;
 	for (uint32_t i = 0; i < u->nerror_clauses; i++)
@@ -718,6 +720,7 @@ static void gen_unit(struct gen *g)
 	lookups_count(g);
 	en.always = xcalloc(g->u->nwords + 1, sizeof(*en.always));
 	look_at_probes(&en);
+	g->has_fixed_order = are_always(&en, 0, g->u->nclauses);
 	plan_groups(&en);
 	en.quit = em_label(&g->e);
 	en.selected = em_label(&g->e);

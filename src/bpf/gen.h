@@ -98,6 +98,7 @@ struct gen {
 	const struct unit_clause *uc;
 	bool is_error_clause;
 	uint32_t depth; /* functions of this program on the kernel stack there */
+	bool has_fixed_order; /* all clauses run for all probes of the unit */
 	bool is_large;	/* functions of clauses are global, long clauses cut into parts (gen_parts.c) */
 	bool is_cut;	/* the clause in work is */
 	uint32_t out;	/* label: the clause ends */

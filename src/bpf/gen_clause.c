@@ -235,6 +235,32 @@ static void gen_prologue(struct gen *g, const struct needs *n)
 	}
 }
 
+/*
+ * A probe that is made of the unit's fires: it has its own names, and clause-local variables begin anew. Where some clauses
+ * of the unit do not run for some of its probes, which one came before is known only when they do.
+ */
+static void gen_identity(struct gen *g, const struct unit_clause *uc, const struct unit_clause *before, bool is_always)
+{
+	const struct unit_identity *as = uc->as;
+	uint32_t same = em_label(&g->e);
+
+	if (!as || (is_always && before && before->as && before->as->probe == as->probe))
+		return;
+	if (!is_always) {
+		gen_mach_load(g, 4, R0, offsetof(struct rt_mach, probe));
+		em_jmp_imm(&g->e, BPF_JEQ, R0, (int32_t)as->probe, same);
+	}
+	em_store_imm(&g->e, 4, R9, offsetof(struct rt_mach, probe), (int32_t)as->probe);
+	em_store_imm(&g->e, 4, R9, offsetof(struct rt_mach, probe_idx), (int32_t)as->probe_idx);
+	for (uint32_t k = 0; k < 4; k++)
+		if (g->needs.names >> k & 1)
+			em_store_imm(&g->e, 4, R9, (int32_t)(offsetof(struct rt_mach, names) + 4 * k),
+				     (int32_t)as->names[k]);
+	if (g->l->this_size && (before || !is_always))
+		gen_mach_zero(g, g->l->this_off, g->l->this_size);
+	em_here(&g->e, same);
+}
+
 static void gen_clause(struct gen *g, const struct unit_clause *uc)
 {
 	const struct prog_clause *c = uc->layout->clause;
@@ -315,6 +341,7 @@ void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, ui
 		g->out = em_label(&g->e);
 		if (always && !(always[i / 64] >> (i % 64) & 1))
 			test_mask(g, i % 64, g->out);
+		gen_identity(g, &ucs[i], i ? &ucs[i - 1] : NULL, g->has_fixed_order);
 		gen_clause(g, &ucs[i]);
 		em_here(&g->e, g->out);
 		if (i + 1 < to && clauses_may_exit(g, ucs, i, i + 1))

@@ -24,11 +24,18 @@ struct rt_dispatch {
 	u64 mask[]; /* bit i: clause i of the unit runs; unit.nwords words */
 };
 
+struct unit_identity {
+	uint32_t probe, probe_idx;
+	uint32_t names[4]; /* string table offsets: probeprov and so on */
+};
+
 struct unit_clause {
 	const struct clause_layout *layout;
 	/* probes it is enabled on, as probe_idx values ascending; rank + first_epid = epid */
 	const uint32_t *probe_idxs;
 	uint32_t nprobes;
+	/* The probe that it fires as, which is made of the unit's; NULL: as the unit's. Those of one probe stand together. */
+	const struct unit_identity *as;
 };
 
 struct unit_probe {

@@ -173,12 +173,23 @@ struct pspec {
 
 struct xlate_member { const char *name; struct expr *e; struct span span; };
 
+/* Where a declared probe comes from: spec [ "/" guard "/" ] [ "(" args ")" ]. */
+struct source_decl {
+	struct pspec spec;
+	struct expr *guard; /* NULL: always */
+	struct expr **args; uint32_t nargs;
+	bool has_args;
+	bool is_other; /* "||" stands before it: the first of another choice */
+	struct span span;
+};
+
 struct probe_decl { /* in a provider declaration */
 	const char *name;
 	struct span span;
 	struct type_name **args; uint32_t nargs;
 	struct type_name **xargs; uint32_t nxargs;
 	bool has_xargs, varargs;
+	struct source_decl *sources; uint32_t nsources; /* behind "=" */
 };
 
 enum decl_kind {

@@ -414,6 +414,26 @@ static void translator_print(const struct decl *d, struct strbuf *out)
 	strbuf_addc(out, ')');
 }
 
+static void sources_print(const struct probe_decl *pr, struct strbuf *out)
+{
+	for (uint32_t i = 0; i < pr->nsources; i++) {
+		const struct source_decl *src = &pr->sources[i];
+
+		newline(2, out);
+		strbuf_addf(out, "(%s %s", src->is_other ? "or" : "from", src->spec.text);
+		if (src->guard) {
+			strbuf_adds(out, " (guard ");
+			expr_print(src->guard, out);
+			strbuf_addc(out, ')');
+		}
+		for (uint32_t k = 0; k < src->nargs; k++) {
+			strbuf_addc(out, ' ');
+			expr_print(src->args[k], out);
+		}
+		strbuf_addc(out, ')');
+	}
+}
+
 static void provider_print(const struct decl *d, struct strbuf *out)
 {
 	strbuf_addf(out, "(provider %s", d->provider.name);
@@ -428,6 +448,7 @@ static void provider_print(const struct decl *d, struct strbuf *out)
 			params_print(pr->xargs, pr->nxargs, false, out);
 			strbuf_addc(out, ')');
 		}
+		sources_print(pr, out);
 		strbuf_addc(out, ')');
 	}
 	strbuf_addc(out, ')');

@@ -426,6 +426,29 @@ static void translator_d(const struct decl *d, struct strbuf *out)
 	strbuf_adds(out, "};\n");
 }
 
+static void sources_d(const struct probe_decl *pr, struct strbuf *out)
+{
+	for (uint32_t i = 0; i < pr->nsources; i++) {
+		const struct source_decl *src = &pr->sources[i];
+
+		strbuf_adds(out, !i ? "\n\t\t= " : src->is_other ? "\n\t\t|| " : ",\n\t\t");
+		strbuf_adds(out, src->spec.text);
+		if (src->guard) {
+			strbuf_adds(out, " /");
+			expr_d(src->guard, PREC_COMMA, out);
+			strbuf_adds(out, "/");
+		}
+		if (src->has_args)
+			strbuf_adds(out, " (");
+		for (uint32_t k = 0; k < src->nargs; k++) {
+			strbuf_adds(out, k ? ", " : "");
+			expr_d(src->args[k], PREC_ASSIGN, out);
+		}
+		if (src->has_args)
+			strbuf_adds(out, ")");
+	}
+}
+
 static void provider_d(const struct decl *d, struct strbuf *out)
 {
 	strbuf_addf(out, "provider %s {\n", d->provider.name);
@@ -438,6 +461,7 @@ static void provider_d(const struct decl *d, struct strbuf *out)
 			strbuf_adds(out, " : ");
 			params_d(pr->xargs, pr->nxargs, false, "()", out);
 		}
+		sources_d(pr, out);
 		strbuf_adds(out, ";\n");
 	}
 	strbuf_adds(out, "};\n");

@@ -38,6 +38,9 @@ struct check {
 	const struct compile_env *env;
 	struct hashmap *locals; /* this-> variables of this program: name -> struct ident */
 	const struct probe_desc *desc; /* clause being checked; NULL outside */
+	/* of a clause on a declared probe: where args[] come from, seen from the text that is checked; NULL: from ... */
+	const struct derivation *derived;
+	const struct probe_desc *source; /* ... the probes this describes; NULL: those of desc */
 	bool in_predicate;
 	bool in_include; /* the declaration being checked is of an included file: C may be looser than D */
 	VEC(struct prog_clause *) clauses;

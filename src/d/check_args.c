@@ -1,9 +1,15 @@
 /* args[]: the typed, perhaps translated, arguments of the probe a clause describes. */
 #include "d/check_impl.h"
 
+/* The probes whose arguments are meant. */
+static const struct probe_desc *args_desc(const struct check *c)
+{
+	return c->source ? c->source : c->desc;
+}
+
 static const char *desc_text(struct check *c)
 {
-	const struct probe_desc *d = c->desc;
+	const struct probe_desc *d = args_desc(c);
 
 	return arena_printf(c->arena, "%s:%s:%s:%s", d->prov, d->mod, d->func, d->name);
 }
@@ -21,12 +27,13 @@ static const struct declared_provider *declared_provider(struct check *c, const 
 /* The provider declared in D that desc names: "myprov" or, for a process, "myprov812". */
 static const struct declared_probe *declared_probe(struct check *c)
 {
-	const struct declared_provider *p = declared_provider(c, c->desc->prov);
-	size_t len = strlen(c->desc->prov);
+	const struct probe_desc *desc = args_desc(c);
+	const struct declared_provider *p = declared_provider(c, desc->prov);
+	size_t len = strlen(desc->prov);
 
-	while (!p && len && c->desc->prov[len - 1] >= '0' && c->desc->prov[len - 1] <= '9')
-		p = hashmap_find(c->session->providers, c->desc->prov, --len);
-	return p ? hashmap_finds(p->probes, c->desc->name) : NULL;
+	while (!p && len && desc->prov[len - 1] >= '0' && desc->prov[len - 1] <= '9')
+		p = hashmap_find(c->session->providers, desc->prov, --len);
+	return p ? hashmap_finds(p->probes, desc->name) : NULL;
 }
 
 static struct expr *args_element(struct check *c, struct ident *id, struct expr *e, uint64_t index,
@@ -54,8 +61,13 @@ static struct expr *fail_index(struct check *c, struct expr *e, uint64_t index, 
 static struct expr *args_value(struct check *c, struct ident *id, struct expr *e, uint64_t index,
 			       uint32_t native, type_id type, type_id out)
 {
-	struct expr *ref = args_element(c, id, e, native, type), *x;
-	type_id sou = out;
+	return args_translated(c, e, index, args_element(c, id, e, native, type), out);
+}
+
+struct expr *args_translated(struct check *c, struct expr *e, uint64_t index, struct expr *ref, type_id out)
+{
+	type_id type = ref->type, sou = out;
+	struct expr *x;
 
 	if (type_same(c->types, type, out))
 		return ref;
@@ -118,7 +130,7 @@ static type_id args_type(struct check *c, const struct expr *e, uint64_t index, 
 static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr *e, uint64_t index)
 {
 	const char *const *texts = NULL;
-	int n = c->env->arg_types ? c->env->arg_types(c->env->ctx, c->desc, &texts) : 0;
+	int n = c->env->arg_types ? c->env->arg_types(c->env->ctx, args_desc(c), &texts) : 0;
 	struct argplace place = {.raw = (uint32_t)index};
 	struct argtext t;
 	type_id type = TYPE_NONE, out;
@@ -131,7 +143,7 @@ static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr
 	if (index >= (uint32_t)n)
 		return fail_index(c, e, index, (uint32_t)n);
 	if (c->env->arg_type)
-		type = c->env->arg_type(c->env->ctx, c->desc, (uint32_t)index, c->types, &place);
+		type = c->env->arg_type(c->env->ctx, args_desc(c), (uint32_t)index, c->types, &place);
 	if (type == TYPE_ERROR)
 		return fail_unseen(c, e, index, texts[index], place.why);
 	if (place.is_text)
@@ -207,6 +219,8 @@ struct expr *check_args_ref(struct check *c, struct ident *id, struct expr *e)
 		return expr_fail(c, D_PROTO_ARG, sub->span,
 				 "args[ ] may be referenced only using an integer constant");
 	attr_use(c, e->span, "args", builtin_attr(c, id));
+	if (c->derived)
+		return derived_args_ref(c, e, sub->ival.val);
 	p = declared_probe(c);
 	return p ? args_declared(c, id, e, sub->ival.val, p)
 		 : args_of_probe(c, id, e, sub->ival.val);

@@ -293,8 +293,10 @@ static void clause_build_init(struct clause_build *b, struct check *c)
 
 static void check_pred(struct check *c, struct clause_trees *t)
 {
-	if (!t->pred)
+	if (!t->pred) {
+		t->pred = derived_pred(c, NULL);
 		return;
+	}
 	diag_set_where(c->diags, DIAG_IN_PREDICATE);
 	c->speculates = false; /* the actions may have been checked before */
 	c->in_predicate = true;
@@ -304,6 +306,8 @@ static void check_pred(struct check *c, struct clause_trees *t)
 			    "predicate result must be of scalar type, not \"%s\"",
 			    type_text(c, t->pred->type));
 	c->in_predicate = false;
+	if (!expr_is_bad(t->pred))
+		t->pred = derived_pred(c, t->pred);
 }
 
 static void check_body(struct clause_build *b, struct clause_trees *t)
@@ -403,17 +407,40 @@ static void check_match(struct check *c, const struct decl *d, const struct pspe
 	}
 }
 
-static void check_for_spec(struct check *c, struct decl *d, const struct pspec *spec)
+/* On which probes: those of the description that hang on places, or one that is made of what source describes. */
+struct clause_target {
+	struct decl *d;
+	const struct pspec *spec;
+	const struct derivation *derived; /* NULL: those that hang on places */
+	const struct probe_desc *source;
+	bool is_again; /* the clause has been compiled for another source of the same probe */
+};
+
+static struct probe_desc derived_desc(const struct derived_info *info)
+{
+	return (struct probe_desc){info->prov, "", "", info->name, 0};
+}
+
+static void check_for_target(struct check *c, const struct clause_target *to)
 {
 	struct prog_clause *clause = ARENA_NEW(c->arena, struct prog_clause);
 	uint32_t nerrors = diags_count(c->diags), ntrouble = c->ntrouble;
+	struct decl *d = to->d;
 	struct clause_trees t;
 	struct clause_build b;
 
-	clause->desc = desc_of(spec);
-	clause->span = spec->span.off;
+	clause->desc = desc_of(to->spec);
+	clause->span = to->spec->span.off;
 	clause->text_clause = d->clause.specs[0].span.off;
+	if (to->derived) {
+		clause->desc = derived_desc(&to->derived->probe->info);
+		clause->derived = to->derived->probe->info.order;
+		clause->source = *to->source;
+		clause->is_again = to->is_again;
+	}
 	c->desc = &clause->desc;
+	c->derived = to->derived;
+	c->source = to->source;
 	c->attr = (struct attr)ATTR_STABLE; /* what the language itself promises */
 	c->destructive = false;
 	t = check_parts(c, &b, d);
@@ -431,7 +458,39 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
 		vec_push(&c->clauses, clause);
 	}
 	c->desc = NULL;
+	c->derived = NULL;
+	c->source = NULL;
 	diag_set_where(c->diags, DIAG_NOWHERE);
+}
+
+static bool check_for_source(struct check *c, void *ctx, const struct derivation *top, const struct probe_desc *source)
+{
+	struct clause_target *to = ctx;
+	uint32_t nerrors = diags_count(c->diags);
+
+	to->derived = top;
+	to->source = source;
+	check_for_target(c, to);
+	to->is_again = true;
+	return diags_count(c->diags) == nerrors;
+}
+
+/* Once for all probes that hang on places, once for each source of each of the others. */
+static void check_for_spec(struct check *c, struct decl *d, const struct pspec *spec)
+{
+	struct probe_desc desc = desc_of(spec);
+	const struct derived_info *info;
+	struct clause_target plain = {.d = d, .spec = spec};
+	uint32_t nplain = 0, nerrors = diags_count(c->diags), i = 0;
+
+	for (; c->env->derived && (info = c->env->derived(c->env->ctx, &desc, i, &nplain)); i++) {
+		struct clause_target to = plain;
+
+		if (diags_count(c->diags) == nerrors)
+			(void)derived_walk(c, derived_probe(info), check_for_source, &to);
+	}
+	if ((nplain || !i) && diags_count(c->diags) == nerrors)
+		check_for_target(c, &plain);
 }
 
 /* A description that matches nothing says nothing about the arguments: the body is not looked at.

@@ -25,13 +25,43 @@ struct xlator {
 	struct attr attr;
 };
 
+struct declared_source {
+	struct probe_desc desc;
+	const char *text; /* of the description */
+	struct expr *guard; /* unchecked; NULL: always */
+	struct expr **args; /* unchecked, one for each native argument */
+	bool has_args;	    /* false: they are those of what desc describes */
+	bool is_other;	    /* the first of another choice */
+	struct span span;
+};
+
+enum derived_state { DERIVED_UNKNOWN, DERIVED_ASKED, DERIVED_READY, DERIVED_LACKING };
+
 struct declared_probe {
+	struct derived_info info; /* first: derived_probe(); of those with sources */
+	struct declared_source *sources;
+	uint32_t nsources;
+	uint32_t first, end; /* DERIVED_READY: the sources of the choice that counts */
+	enum derived_state state;
+	enum d_layer layer; /* of the text that declared it */
 	const char *name; /* with '-' for "__" */
 	type_id *args;
 	uint32_t nargs;
 	type_id *xargs; /* translated list; equals args when there is none */
 	uint32_t *map;	/* xargs[i] is made of args[map[i]] */
 	uint32_t nxargs;
+};
+
+static inline struct declared_probe *derived_probe(const struct derived_info *info)
+{
+	return (struct declared_probe *)(uintptr_t)info;
+}
+
+/* How the probe of a clause comes from a place: from one probe to a source of it, and on while that is declared, too. */
+struct derivation {
+	const struct declared_probe *probe;
+	const struct declared_source *src;
+	const struct derivation *base; /* of what src describes; NULL: that hangs on places */
 };
 
 struct declared_provider {
@@ -70,6 +100,7 @@ struct dsession {
 	struct hashmap *protos;	  /* of subrs[], by name, once used -> struct proto */
 	struct hashmap *type_texts; /* D type text -> type_id + 1 as a pointer */
 	struct hashmap *providers;  /* declared in D -> struct declared_provider */
+	VEC(struct declared_probe *) derived; /* declared probes with sources; those of failed compiles stay */
 	VEC(struct xlator *) xlators;
 	VEC(struct undo) journal; /* of the compiles under way */
 	VEC(struct prog_var *) vars;
@@ -427,6 +458,26 @@ void check_clause(struct check *c, struct decl *d);
 void check_specs_named(struct check *c, const struct decl *d);
 void check_vars(struct check *c, struct decl *d);
 void check_provider(struct check *c, struct decl *d);
+
+/* ---- derive.c: declared probes that are made of others ------------------------------------ */
+/* Takes the sources of a declaration over; false after reporting. */
+bool derived_declare(struct check *c, const struct declared_provider *pv, const struct probe_decl *pd,
+		     struct declared_probe *p);
+/* Each way from the probe to what hangs on places, until func returns false. */
+bool derived_walk(struct check *c, const struct declared_probe *p,
+		  bool (*func)(struct check *c, void *ctx, const struct derivation *top,
+			       const struct probe_desc *source),
+		  void *ctx);
+/* args[index] and argN of c->derived. */
+struct expr *derived_args_ref(struct check *c, struct expr *e, uint64_t index);
+struct expr *derived_arg_ref(struct check *c, struct ident *id, struct expr *e);
+/* pred, checked, behind the guards of c->derived; either may be NULL. */
+struct expr *derived_pred(struct check *c, struct expr *pred);
+/* check_args.c: a checked value as args[index] of type out, by a translator where the types differ. */
+struct expr *args_translated(struct check *c, struct expr *e, uint64_t index, struct expr *ref, type_id out);
+/* compile.c: the state of a compile, which is freed by check_deinit() but for its arena. */
+void check_init(struct check *c, struct dsession *s, const struct compile_opts *opts, const struct compile_env *env);
+void check_deinit(struct check *c);
 void check_pragma(struct check *c, struct decl *d);
 void check_pragmas_unused(struct check *c);
 /* A D type text of a table or a provider; TYPE_NONE when it does not parse or resolve. */

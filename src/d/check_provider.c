@@ -169,6 +169,8 @@ void check_provider(struct check *c, struct decl *d)
 
 		if (!probe)
 			continue;
+		if (!derived_declare(c, p, &d->provider.probes[i], probe))
+			continue;
 		if (hashmap_finds(p->probes, probe->name))
 			check_error(c, D_PROV_PRDUP, d->provider.probes[i].span,
 				    "probe %s:%s is declared twice", p->name, probe->name);
@@ -180,4 +182,6 @@ void check_provider(struct check *c, struct decl *d)
 		check_same_provider(c, d, old, p);
 	else
 		session_bind(s, s->providers, p->name, p);
+	if (c->env->declared)
+		c->env->declared(c->env->ctx);
 }

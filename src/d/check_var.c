@@ -491,18 +491,24 @@ struct expr *check_array_ref(struct check *c, struct ident *id, struct expr *e)
 	return var_value(c, id, var_ref(c, id, e->span, keys, n));
 }
 
+static bool is_raw_arg(const struct ident *id)
+{
+	return id->id >= DIF_VAR_ARG0 && id->id <= DIF_VAR_ARG9;
+}
+
 /* arg0, arg1, ... of the clause's probes: false after reporting that one of these probes has no such value. */
 static bool arg_is_told(struct check *c, const struct ident *id, struct span at)
 {
+	const struct probe_desc *desc = c->source ? c->source : c->desc;
 	const char *why;
 
-	if (id->id < DIF_VAR_ARG0 || id->id > DIF_VAR_ARG9 || !c->desc || !c->env->arg_refused)
+	if (!is_raw_arg(id) || !desc || !c->env->arg_refused)
 		return true;
-	why = c->env->arg_refused(c->env->ctx, c->desc, id->id - DIF_VAR_ARG0);
+	why = c->env->arg_refused(c->env->ctx, desc, id->id - DIF_VAR_ARG0);
 	if (!why)
 		return true;
-	check_error(c, D_ARGS_TYPE, at, "%s of %s:%s:%s:%s cannot be told", id->name, c->desc->prov,
-		    c->desc->mod, c->desc->func, c->desc->name);
+	check_error(c, D_ARGS_TYPE, at, "%s of %s:%s:%s:%s cannot be told", id->name, desc->prov, desc->mod,
+		    desc->func, desc->name);
 	diag_hint(c->diags, "%s", why);
 	return false;
 }
@@ -522,6 +528,8 @@ static struct expr *ident_ref(struct check *c, struct ident *id, struct expr *e)
 {
 	if (id->type == TYPE_ERROR)
 		return expr_bad(c, e->span);
+	if (id->builtin && is_raw_arg(id) && c->derived)
+		return derived_arg_ref(c, id, e);
 	if (id->builtin && !builtin_is_here(c, id, e->span))
 		return expr_bad(c, e->span);
 	switch (id->kind) {

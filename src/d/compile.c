@@ -85,6 +85,7 @@ void dsession_destroy(struct dsession *s)
 	vec_deinit(&s->vars);
 	vec_deinit(&s->aggs);
 	vec_deinit(&s->xlators);
+	vec_deinit(&s->derived);
 	types_destroy(s->types);
 	arena_destroy(s->arena);
 	free(s);
@@ -449,7 +450,7 @@ static struct err *preprocess(const struct compile_opts *opts, enum source_kind 
 	return e;
 }
 
-static void check_init(struct check *c, struct dsession *s, const struct compile_opts *opts,
+void check_init(struct check *c, struct dsession *s, const struct compile_opts *opts,
 		       const struct compile_env *env)
 {
 	c->session = s;
@@ -479,6 +480,13 @@ static void check_init(struct check *c, struct dsession *s, const struct compile
 		.pspec = opts->pspec,
 		.allow_empty = opts->empty || opts->layer != LAYER_PROGRAM,
 	};
+}
+
+void check_deinit(struct check *c)
+{
+	hashmap_destroy(c->locals);
+	hashmap_destroy(c->poisoned_types);
+	vec_deinit(&c->clauses);
 }
 
 static struct err *diagnosis(struct check *c)
@@ -538,8 +546,6 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 		arena_destroy(c.arena);
 	}
 	session_layer(s, outer);
-	hashmap_destroy(c.locals);
-	hashmap_destroy(c.poisoned_types);
-	vec_deinit(&c.clauses);
+	check_deinit(&c);
 	return e;
 }

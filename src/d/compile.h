@@ -66,6 +66,11 @@ struct compile_env {
 			     struct argplace *ret_place);
 	/* Why arg0, arg1, ... of one of those probes cannot be told, or NULL. May itself be NULL. */
 	const char *(*arg_refused)(void *ctx, const struct probe_desc *desc, uint32_t raw);
+	/* The probes of desc that are made of others, one after the other, NULL behind the last; how many hang on places. */
+	const struct derived_info *(*derived)(void *ctx, const struct probe_desc *desc, uint32_t i,
+					      uint32_t *ret_nplain);
+	/* Probes have been declared: what matched before may not be all now. */
+	void (*declared)(void *ctx);
 	/* Sets a run-time or compile-time option from a pragma; error text ready for D_PRAGMA_OPTSET. */
 	struct err *(*set_option)(void *ctx, const char *name, const char *value);
 	bool (*macro)(void *ctx, const char *name, int64_t *ret_value);
@@ -81,10 +86,28 @@ struct compile_env {
 	const char *(*nearest)(void *ctx, const char *name);
 };
 
+/* A probe declared in D that is made of others. */
+struct derived_info {
+	const char *prov, *name;
+	const char *const *types; /* of args[] (argtext.h) */
+	uint32_t ntypes;
+	const struct attr *attrs; /* NPARTS of the provider */
+	uint32_t order;		  /* of declaration, from 1 */
+	const char *lack;	  /* why it is not to be had here; NULL until dsession_derive() has said so */
+	void *handle;		  /* the session's own */
+};
+
 #define COMPILE_DEFINE_PROVIDER "provider "
+#define COMPILE_DEFINE_PROBE	"probe " /* with the name of a probe: those providers that declare such a one */
 
 struct dsession *dsession_create(const struct compile_opts *opts);
 void dsession_destroy(struct dsession *s);
+
+/* Those declared so far, in order; NULL behind the last. */
+struct derived_info *dsession_derived(struct dsession *s, uint32_t i);
+/* Finds out which sources it has here, when that is not known yet; false: none, and lack says why. */
+bool dsession_derive(struct dsession *s, const struct compile_opts *opts, const struct compile_env *env,
+		     struct derived_info *info);
 
 struct prog_vars *dsession_vars(struct dsession *s);
 struct prog_aggs *dsession_aggs(struct dsession *s);

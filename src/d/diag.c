@@ -110,6 +110,11 @@ uint32_t diags_count(const struct diags *d)
 	return d->len;
 }
 
+const char *diags_first_text(const struct diags *d, uint32_t n)
+{
+	return n < d->len ? d->list[n].text : "";
+}
+
 void diags_truncate(struct diags *d, uint32_t n)
 {
 	if (n < d->len)

@@ -48,6 +48,8 @@ uint32_t diags_count(const struct diags *d);
 enum dtag diags_first_tag(const struct diags *d); /* only when diags_count() > 0 */
 /* Forgets errors after the first n: for trying something that may be retried differently. */
 void diags_truncate(struct diags *d, uint32_t n);
+/* The message of the first error behind n others, without its place; "" if there is none. */
+const char *diags_first_text(const struct diags *d, uint32_t n);
 /* Everything, in order of appearance; no trailing newline. */
 void diags_format(const struct diags *d, bool errtags, struct strbuf *out);
 const char *dtag_name(enum dtag tag); /* "D_IDENT_UNDEF" */

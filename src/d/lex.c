@@ -338,6 +338,35 @@ bool lex_is_clause_head(const struct lexer *lx, const char *word)
 	return next && strchr("{/,", *next);
 }
 
+/* What follows the ')' that belongs to the '(' at p; NULL: the text ends before. */
+static const char *behind_parens(const struct lexer *lx, const char *p)
+{
+	struct lexer after = *lx;
+	uint32_t depth = 0;
+
+	for (; p < lx->end; p++) {
+		const char quote = *p;
+
+		if (quote == '"' || quote == '\'')
+			for (p++; p < lx->end && *p != quote; p++)
+				p += *p == '\\' && p + 1 < lx->end;
+		depth += quote == '(';
+		if (quote == ')' && --depth == 0) {
+			after.p = p + 1;
+			return lex_peek(&after);
+		}
+	}
+	return NULL;
+}
+
+/* Behind the guard of a source are its arguments, another source or the end; a divisor in parentheses goes on. */
+static bool guard_ends(const struct lexer *lx, const char *next)
+{
+	if (*next == '(')
+		next = behind_parens(lx, next);
+	return next && (*next == ',' || *next == ';' || (*next == '|' && next + 1 < lx->end && next[1] == '|'));
+}
+
 /* Does the '/' at lx->p end the predicate? d-language.md 1.6; comments are looked through, and the
  * next clause is not taken for a divisor. */
 static bool pred_ends(struct lexer *lx)
@@ -347,6 +376,8 @@ static bool pred_ends(struct lexer *lx)
 	lx->p = slash + 1;
 	next = lex_peek(lx);
 	lx->p = slash;
+	if (lx->in_source)
+		return !next || guard_ends(lx, next);
 	return !next || *next == ';' || *next == '{' || *next == '/' ||
 	       lex_is_clause_head(lx, next);
 }

@@ -47,6 +47,7 @@ struct lexer {
 	uint32_t end_off;    /* global offset of end */
 	bool outer;	     /* outside clauses and declarations */
 	bool in_pred;	     /* a '/' may end the predicate */
+	bool in_source;	     /* ... which is the guard of a declared probe's source */
 	bool bol;	     /* nothing but blanks since the beginning of the line */
 	bool quiet;	     /* skipping after an error: report nothing */
 	bool fatal;	     /* '#error': nothing follows */

@@ -129,23 +129,31 @@ static bool word_is_int(const char *word)
 	return lit.len == strlen(word);
 }
 
+bool parse_description(struct parser *p, struct pspec *ret)
+{
+	*ret = (struct pspec){.span = p->tok.span};
+	if (p->tok.kind != TOK_WORD) {
+		parser_syntax(p, "a probe description is expected here");
+		return false;
+	}
+	if (word_is_int(p->tok.text))
+		spec_id(p, p->tok.text, ret);
+	else
+		spec_text(p, p->tok.text, ret);
+	parser_advance(p);
+	return true;
+}
+
 static void parse_specs_list(struct parser *p, struct decl *d)
 {
 	LIST(struct pspec) specs = {0};
 
 	do {
-		struct pspec spec = {.span = p->tok.span};
+		struct pspec spec;
 
-		if (p->tok.kind != TOK_WORD) {
-			parser_syntax(p, "a probe description is expected here");
+		if (!parse_description(p, &spec))
 			return;
-		}
-		if (word_is_int(p->tok.text))
-			spec_id(p, p->tok.text, &spec);
-		else
-			spec_text(p, p->tok.text, &spec);
 		list_push(p->arena, &specs, spec);
-		parser_advance(p);
 	} while (parser_accept(p, TOK_COMMA));
 	d->clause.specs = specs.data;
 	d->clause.nspecs = specs.len;

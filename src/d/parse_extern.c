@@ -70,7 +70,71 @@ void parse_translator(struct parser *p, struct decl *d)
 	parser_expect_last(p, TOK_SEMI);
 }
 
-/* "probe" IDENT "(" [params] ")" [ ":" "(" [params] ")" ] ";" */
+/* "/" expression "/" -- the opening '/' is the current token */
+static struct expr *parse_guard(struct parser *p)
+{
+	struct expr *e;
+
+	p->lx.in_pred = p->lx.in_source = true;
+	parser_advance(p);
+	e = parse_comma(p);
+	p->lx.in_pred = p->lx.in_source = false;
+	if (p->tok.kind == TOK_EPRED)
+		parser_advance(p);
+	else
+		parser_syntax(p, "an operator is missing, or the '/' that ends the guard");
+	return e;
+}
+
+static void parse_source_args(struct parser *p, struct source_decl *src)
+{
+	LIST(struct expr *) args = {0};
+
+	src->has_args = true;
+	parser_advance(p);
+	if (p->tok.kind != TOK_RPAREN)
+		do
+			list_push(p->arena, &args, parse_assign(p));
+		while (!p->failed && parser_accept(p, TOK_COMMA));
+	src->args = args.data;
+	src->nargs = args.len;
+	parser_expect(p, TOK_RPAREN);
+}
+
+/* pspec [ "/" expression "/" ] [ "(" [expressions] ")" ] -- behind the operator before it, not consumed */
+static struct source_decl parse_source(struct parser *p)
+{
+	struct source_decl src = {.is_other = p->tok.kind == TOK_LOR};
+	uint32_t start;
+
+	p->lx.outer = true;
+	parser_advance(p);
+	start = p->tok.span.off;
+	(void)parse_description(p, &src.spec); /* p->failed says it */
+	p->lx.outer = false;
+	if (!p->failed && p->tok.kind == TOK_DIV)
+		src.guard = parse_guard(p);
+	if (!p->failed && p->tok.kind == TOK_LPAREN)
+		parse_source_args(p, &src);
+	src.span = parser_span_from(p, start);
+	return src;
+}
+
+/* "=" source { ("," | "||") source } */
+static void parse_sources(struct parser *p, struct probe_decl *probe)
+{
+	LIST(struct source_decl) sources = {0};
+
+	do {
+		struct source_decl src = parse_source(p);
+
+		list_push(p->arena, &sources, src);
+	} while (!p->failed && (p->tok.kind == TOK_COMMA || p->tok.kind == TOK_LOR));
+	probe->sources = sources.data;
+	probe->nsources = sources.len;
+}
+
+/* "probe" IDENT "(" [params] ")" [ ":" "(" [params] ")" ] [ "=" sources ] ";" */
 static struct probe_decl parse_probe(struct parser *p)
 {
 	struct probe_decl probe = {0};
@@ -88,6 +152,8 @@ static struct probe_decl parse_probe(struct parser *p)
 		probe.varargs |= varargs;
 	}
 	probe.span = parser_span_from(p, probe.span.off);
+	if (!p->failed && p->tok.kind == TOK_ASSIGN)
+		parse_sources(p, &probe);
 	parser_expect(p, TOK_SEMI);
 	return probe;
 }

@@ -111,6 +111,8 @@ struct expr *parse_cond(struct parser *p);
 
 /* ---- external declarations (parse_clause.c, parse_extern.c) ---------------------------------- */
 void parse_clause(struct parser *p, struct decl *d);
+/* A probe description, which is the current token, read as OUTER; false after reporting. */
+bool parse_description(struct parser *p, struct pspec *ret);
 void parse_inline(struct parser *p, struct decl *d);
 void parse_translator(struct parser *p, struct decl *d);
 void parse_provider(struct parser *p, struct decl *d);

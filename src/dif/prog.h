@@ -199,6 +199,11 @@ struct probe_desc {
 struct prog_clause {
 	struct probe_desc desc; /* a clause with several descriptions becomes several of these */
 	uint32_t text_clause;	/* the same for those that were one clause of the text */
+	/* On a probe that is made of others (desc names it alone): which one it is, in order of declaration, from 1; 0: on
+	 * those of desc that hang on places. It runs on the places of what source describes. */
+	uint32_t derived;
+	struct probe_desc source;
+	bool is_again; /* another source of a probe that a clause of the same text has already */
 	struct difo *pred;	/* NULL = always */
 	struct prog_act *acts;
 	uint32_t nacts;

@@ -10,8 +10,8 @@
 /* Providers of other systems or later versions; a trailing * stands for a process id. */
 static const char *const missing[] = {
 	"cpc",	 "fbt",	  "fpuinfo", "io",   "ip",	  "iscsi",  "kprobe", "lockstat",
-	"mib",	 "nfsv3", "proc", "plockstat", "prof",   "rawtp",  "rawfbt",
-	"sched", "sdt",	  "sysinfo", "tcp",  "udp",	  "uprobe", "usdt*",  "vminfo",
+	"mib",	 "nfsv3", "plockstat", "prof",   "rawfbt",
+	"sdt",	  "sysinfo", "tcp",  "udp",	  "uprobe", "usdt*",  "vminfo",
 };
 
 static bool is_set(const char *field)
@@ -42,6 +42,8 @@ static const char *hint_provider(struct probes *ps, const struct probe_desc *des
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; provider_list[i] && n < 16; i++) {
+		if (!*provider_list[i]->name)
+			continue;
 		if (provider_concerns(provider_list[i],
 				      &(struct probe_desc){desc->prov, "", "", "", 0}))
 			return NULL;

@@ -39,6 +39,7 @@ struct probes {
 	uint32_t next_id;
 	void (*on_notice)(void *ctx, const char *msg);
 	void *notice_ctx;
+	struct declared_source_fns declared;
 	struct err *(*on_process)(void *ctx, pid_t pid);
 	void *process_ctx;
 	VEC(pid_t) processes; /* of -c and -p */
@@ -490,6 +491,31 @@ static void forget_matches(struct probes *ps)
 {
 	hashmap_destroy(ps->matches);
 	ps->matches = hashmap_create();
+}
+
+void probes_forget(struct probes *ps)
+{
+	forget_matches(ps);
+}
+
+void probes_on_declared(struct probes *ps, const struct declared_source_fns *fns)
+{
+	ps->declared = *fns;
+}
+
+const struct declared_source_fns *probes_declared(const struct probes *ps)
+{
+	return &ps->declared;
+}
+
+bool probes_has(const struct probes *ps, const struct probe_desc *desc)
+{
+	const struct probe_list *l = candidates(ps, desc);
+
+	for (uint32_t i = 0; l && i < l->probes.len; i++)
+		if (probe_matches(l->probes.data[i], desc))
+			return true;
+	return false;
 }
 
 bool probes_is_named(const struct probes *ps, const struct provider *pv, const char *func)

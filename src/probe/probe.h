@@ -63,6 +63,7 @@ struct provider {
 	/* The only probe names it can have, NULL-terminated; NULL = anything. Spares provide(). */
 	const char *const *names;
 	struct attr attr[5]; /* provider, module, function, name, arguments */
+	bool is_derived;  /* made of other probes: has no places of its own; probe.data: struct derived_info (d/compile.h) */
 	bool has_mangled; /* functions may have names of C++ and Rust as they are linked */
 	/* Per-process providers ("pid123"): could it have probes of this description? NULL = by the name. */
 	bool (*concerns)(const struct provider *pv, const struct probe_desc *desc);
@@ -154,6 +155,18 @@ const struct file_opts *probes_files(const struct probes *ps);
 void probes_set_raw(struct probes *ps, bool is_raw);
 /* The function of a probe for users: demangled, unless probes_set_raw(). */
 const char *probe_func_shown(struct probes *ps, const struct probe *pr);
+/* Probes that are declared in D: func gives those of desc to out, hint says why one is not to be had, or NULL. */
+struct declared_source_fns {
+	struct err *(*collect)(void *ctx, const struct probe_desc *desc, struct probe_list *out);
+	const char *(*hint)(void *ctx, const struct probe_desc *desc);
+	void *ctx;
+};
+void probes_on_declared(struct probes *ps, const struct declared_source_fns *fns);
+const struct declared_source_fns *probes_declared(const struct probes *ps);
+/* Is there a probe that matches desc among those that are registered already? */
+bool probes_has(const struct probes *ps, const struct probe_desc *desc);
+/* What was matched before may not be all. */
+void probes_forget(struct probes *ps);
 /* Has desc, matched before, got probes through other names? */
 bool probes_is_expanded(const struct probes *ps, const struct probe_desc *desc);
 

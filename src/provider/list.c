@@ -7,5 +7,6 @@ const struct provider *const provider_list[] = {
 	&provider_syscall,
 	&provider_rawtp,
 	&provider_pid,
+	&provider_declared, /* the last: names that others have are not looked for in the D library */
 	NULL,
 };

@@ -9,7 +9,7 @@
 #include "d/attr.h"
 #include "probe/probe.h"
 
-extern const struct provider provider_dtrace, provider_profile, provider_syscall, provider_rawtp, provider_pid;
+extern const struct provider provider_dtrace, provider_profile, provider_syscall, provider_rawtp, provider_pid, provider_declared;
 
 /* Blocks of ids, below PROBE_ID_DYNAMIC. */
 enum {

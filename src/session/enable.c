@@ -67,6 +67,36 @@ static void drop_doubles(dtrace_hdl_t *h, const struct prog *prog, uint32_t clau
 	}
 }
 
+/* Those that hang on places themselves, in an array of their own where there are others. */
+static void keep_plain(dtrace_hdl_t *h, struct probe ***probes, uint32_t *n)
+{
+	struct probe **plain = ARENA_NEW_N(h->arena, struct probe *, MAX(*n, 1u));
+	uint32_t nplain = 0;
+
+	for (uint32_t i = 0; i < *n; i++)
+		if (!(*probes)[i]->provider->is_derived)
+			plain[nplain++] = (*probes)[i];
+	if (nplain == *n)
+		return;
+	*probes = plain;
+	*n = nplain;
+}
+
+/* On whose places the clause runs. */
+static struct err *match_sources(dtrace_hdl_t *h, const struct prog_clause *cl, struct session_clause *sc)
+{
+	struct err *e;
+
+	if (!cl->derived) {
+		keep_plain(h, &sc->probes, &sc->n);
+		return NULL;
+	}
+	e = probes_match(h->probes, &cl->source, &sc->sources, &sc->nsources);
+	if (!e)
+		keep_plain(h, &sc->sources, &sc->nsources);
+	return e;
+}
+
 static struct err *match_program(dtrace_hdl_t *h, const struct dtrace_prog *p)
 {
 	for (uint32_t i = 0; i < p->prog->nclauses; i++) {
@@ -74,6 +104,8 @@ static struct err *match_program(dtrace_hdl_t *h, const struct dtrace_prog *p)
 		struct session_clause *sc = &h->clauses.data[cl->index];
 		struct err *e = probes_match(h->probes, &cl->desc, &sc->probes, &sc->n);
 
+		if (!e)
+			e = match_sources(h, cl, sc);
 		if (e)
 			return e;
 		drop_doubles(h, p->prog, i);
@@ -212,11 +244,28 @@ static struct session_unit *unit_get(dtrace_hdl_t *h, const struct provider *pv,
 	return unit_create(h, pv, &pt->place);
 }
 
-static struct unit_clause unit_clause_of(const dtrace_hdl_t *h, uint32_t clause)
+static void identify(dtrace_hdl_t *h, const struct probe *pr, uint32_t idx, struct unit_identity *ret)
+{
+	*ret = (struct unit_identity){
+		.probe = pr->id,
+		.probe_idx = idx,
+		.names = {strtab_adds(h->strtab, pr->prov), strtab_adds(h->strtab, pr->mod),
+			  strtab_adds(h->strtab, probe_func_shown(h->probes, pr)), strtab_adds(h->strtab, pr->name)},
+	};
+}
+
+static struct unit_clause unit_clause_of(dtrace_hdl_t *h, uint32_t clause)
 {
 	const struct session_clause *sc = &h->clauses.data[clause];
+	struct unit_clause uc = {&h->layout->clauses[clause], sc->probe_idxs, sc->n, NULL};
 
-	return (struct unit_clause){&h->layout->clauses[clause], sc->probe_idxs, sc->n};
+	if (sc->clause->derived && sc->n) {
+		struct unit_identity *as = ARENA_NEW(h->arena, struct unit_identity);
+
+		identify(h, sc->probes[0], sc->probe_idxs[0], as);
+		uc.as = as;
+	}
+	return uc;
 }
 
 /* Room for a bit for each clause there is: how many the unit will have is not known yet. */
@@ -225,14 +274,16 @@ static uint32_t mask_words(const dtrace_hdl_t *h)
 	return (h->clauses.len + 63) / 64;
 }
 
-static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct probe *pr,
-			  uint32_t idx, const struct probe_point *pt)
+/* pr: the probe that fires, idx its number; base: the one that hangs there, which is another for derived ones. */
+static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct probe *pr, uint32_t idx,
+			  struct probe *base, const struct probe_point *pt)
 {
 	uint32_t key = pt->key;
 	uintptr_t at = (uintptr_t)hashmap_find(u->by_key, &key, sizeof(key));
 
 	if (at)
 		return (uint32_t)at - 1;
+	vec_push(&u->bases, base);
 	vec_push(&u->points, (struct unit_probe){
 				     .key = key,
 				     .view = pt->view,
@@ -254,7 +305,7 @@ static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct 
 	return u->points.len - 1;
 }
 
-static void enable_point(dtrace_hdl_t *h, uint32_t clause, const struct probe *pr, uint32_t idx,
+static void enable_point(dtrace_hdl_t *h, uint32_t clause, const struct probe *pr, uint32_t idx, struct probe *base,
 			 const struct probe_point *pt)
 {
 	struct session_unit *u = unit_get(h, pr->provider, pt);
@@ -264,24 +315,28 @@ static void enable_point(dtrace_hdl_t *h, uint32_t clause, const struct probe *p
 	if (!u->clauses.len || vec_last(&u->clauses)->layout != cl)
 		vec_push(&u->clauses, unit_clause_of(h, clause));
 	bit = u->clauses.len - 1;
-	at = point_get(h, u, pr, idx, pt);
+	at = point_get(h, u, pr, idx, base, pt);
 	u->points.data[at].mask[bit / 64] |= (uint64_t)1 << (bit % 64);
 }
 
 typedef VEC(struct placed {
 	uint32_t probe; /* place in session_clause.probes */
+	struct probe *base;
 	struct probe_point pt;
 }) placed_vec;
 
 static void find_points(const struct session_clause *sc, placed_vec *out)
 {
+	bool is_derived = sc->clause->derived;
+	struct probe *const *list = is_derived ? sc->sources : sc->probes;
+	uint32_t nlist = is_derived ? sc->nsources : sc->n;
 	struct probe_point pts[PROBE_MAX_POINTS];
 
-	for (uint32_t i = 0; i < sc->n; i++) {
-		uint32_t n = sc->probes[i]->provider->points(sc->probes[i], pts);
+	for (uint32_t i = 0; i < nlist && sc->n; i++) {
+		uint32_t n = list[i]->provider->points(list[i], pts);
 
 		for (uint32_t j = 0; j < n; j++)
-			vec_push(out, (struct placed){i, pts[j]});
+			vec_push(out, (struct placed){is_derived ? 0 : i, list[i], pts[j]});
 	}
 }
 
@@ -310,7 +365,7 @@ static void enable_clause(dtrace_hdl_t *h, uint32_t clause)
 	for (uint32_t i = 0; i < points.len; i++) {
 		const struct placed *p = &points.data[i];
 
-		enable_point(h, clause, sc->probes[p->probe], sc->probe_idxs[p->probe], &p->pt);
+		enable_point(h, clause, sc->probes[p->probe], sc->probe_idxs[p->probe], p->base, &p->pt);
 	}
 	vec_deinit(&points);
 }
@@ -335,19 +390,22 @@ static void add_error_clauses(dtrace_hdl_t *h, struct unit *u)
 	u->error_names[3] = strtab_adds(h->strtab, "ERROR");
 }
 
-/* The probes of a unit once each: a probe may have several points in it. */
+static int by_probe_id(const void *a, const void *b)
+{
+	const struct probe *const *x = a, *const *y = b;
+
+	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+/* The probes of a unit once each: a probe may have several points in it, one after the other. */
 static void collect_probes(dtrace_hdl_t *h, struct session_unit *u)
 {
-	CLEANUP(free) bool *seen = xcalloc(h->nenabled, sizeof(*seen));
-
 	u->probes = ARENA_NEW_N(h->arena, struct probe *, u->points.len);
-	for (uint32_t i = 0; i < u->points.len; i++) {
-		uint32_t idx = u->points.data[i].probe_idx;
-
-		if (!seen[idx])
-			u->probes[u->nprobes++] = h->enabled[idx];
-		seen[idx] = true;
-	}
+	memcpy(u->probes, u->bases.data, u->bases.len * sizeof(*u->probes));
+	qsort(u->probes, u->bases.len, sizeof(*u->probes), by_probe_id);
+	for (uint32_t i = 0; i < u->bases.len; i++)
+		if (!u->nprobes || u->probes[u->nprobes - 1] != u->probes[i])
+			u->probes[u->nprobes++] = u->probes[i];
 }
 
 static bool clauses_aggregate(const struct unit_clause *cls, uint32_t n, uint32_t agg_id)
@@ -387,6 +445,17 @@ static bool can_nest(const dtrace_hdl_t *h, const struct session_unit *u)
 	return false;
 }
 
+/* The derived probe of a clause that was declared next after order; 0: there is none. */
+static uint32_t next_order(const dtrace_hdl_t *h, uint32_t order)
+{
+	uint32_t next = UINT32_MAX;
+
+	for (uint32_t i = 0; i < h->clauses.len; i++)
+		if (h->clauses.data[i].clause->derived > order)
+			next = MIN(next, h->clauses.data[i].clause->derived);
+	return next == UINT32_MAX ? 0 : next;
+}
+
 /* What the code generator reads. */
 static void unit_finish(dtrace_hdl_t *h, struct session_unit *u)
 {
@@ -398,10 +467,24 @@ static void unit_finish(dtrace_hdl_t *h, struct session_unit *u)
 	add_error_clauses(h, &u->unit);
 }
 
+/*
+ * Probes that are made of others fire after these, in the order of their declaration: all clauses of one are enabled before those
+ * of the next, so that a unit has them together.
+ */
+static void enable_derived(dtrace_hdl_t *h)
+{
+	for (uint32_t order = next_order(h, 0); order; order = next_order(h, order))
+		for (uint32_t i = 0; i < h->clauses.len; i++)
+			if (h->clauses.data[i].clause->derived == order)
+				enable_clause(h, i);
+}
+
 void session_make_units(dtrace_hdl_t *h)
 {
 	for (uint32_t i = 0; i < h->clauses.len; i++)
-		enable_clause(h, i);
+		if (!h->clauses.data[i].clause->derived)
+			enable_clause(h, i);
+	enable_derived(h);
 	for (uint32_t i = 0; i < h->units.len; i++) {
 		unit_finish(h, h->units.data[i]);
 		collect_probes(h, h->units.data[i]);
@@ -411,13 +494,6 @@ void session_make_units(dtrace_hdl_t *h)
 }
 
 /* ---- probes that come while the session runs -------------------------------------------------- */
-
-static int by_probe_id(const void *a, const void *b)
-{
-	const struct probe *const *x = a, *const *y = b;
-
-	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
-}
 
 /* All probes of the clauses, once each. */
 static void late_union(dtrace_hdl_t *h, const struct late_clause *late, uint32_t n, struct session_unit *u)
@@ -461,7 +537,7 @@ static void late_enable(dtrace_hdl_t *h, struct session_unit *u, const struct la
 	uint32_t *idxs = ARENA_NEW_N(h->arena, uint32_t, n);
 	struct probe_point pts[PROBE_MAX_POINTS];
 
-	vec_push(&u->clauses, (struct unit_clause){late_layout(h, late->clause, epid), idxs, n});
+	vec_push(&u->clauses, (struct unit_clause){late_layout(h, late->clause, epid), idxs, n, NULL});
 	for (uint32_t i = 0; i < n; i++) {
 		struct probe *pr = late->list.probes.data[i];
 		uint32_t npoints = pr->provider->points(pr, pts);
@@ -469,7 +545,7 @@ static void late_enable(dtrace_hdl_t *h, struct session_unit *u, const struct la
 		idxs[i] = idx + rank_of(u, pr);
 		vec_push(&sc->late, (struct late_enabling){pr->id, epid + i});
 		for (uint32_t j = 0; j < npoints; j++) {
-			uint32_t at = point_get(h, u, pr, idxs[i], &pts[j]);
+			uint32_t at = point_get(h, u, pr, idxs[i], pr, &pts[j]);
 
 			u->points.data[at].mask[bit / 64] |= (uint64_t)1 << (bit % 64);
 		}

@@ -587,6 +587,7 @@ static void unit_destroy(struct session_unit *u)
 		(void)close(u->loaded.dispatch_fd);
 	vec_deinit(&u->clauses);
 	vec_deinit(&u->points);
+	vec_deinit(&u->bases);
 	hashmap_destroy(u->by_key);
 	hashmap_destroy(u->by_call);
 	free(u);

@@ -271,6 +271,7 @@ dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
 		probes_on_process(h->probes, session_process, h);
 		options_init(&h->opts);
 		session_env_init(h);
+		session_derived_init(h);
 		e = options_from_env(&h->opts);
 		session_refresh_opts(h);
 	}

@@ -427,6 +427,38 @@ bool session_define(void *ctx, const char *name, size_t len)
 	return any && !libs->trouble;
 }
 
+/* The name behind prefix, where the key begins with that; else NULL. */
+static const char *key_name(const char *key, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return strncmp(key, prefix, len) == 0 ? key + len : NULL;
+}
+
+void session_define_providers(dtrace_hdl_t *h, const struct probe_desc *desc)
+{
+	VEC(const char *) keys = {0};
+	struct libs *libs;
+	const void *key;
+	size_t pos = 0, len;
+
+	if (opt_flag(&h->opts, OPT_nolibs))
+		return;
+	libs = libs_get(h);
+	if (!libs->trouble)
+		libs->trouble = need_system(h, libs);
+	while (!libs->trouble && hashmap_next(libs->defines, &pos, &key, &len)) {
+		const char *text = arena_strndup(h->arena, key, len);
+		const char *name = key_name(text, *desc->prov ? LIBSCAN_PROVIDER : LIBSCAN_PROBE);
+
+		if (name && glob_match(*desc->prov ? desc->prov : desc->name, name))
+			vec_push(&keys, text);
+	}
+	for (uint32_t i = 0; i < keys.len; i++)
+		(void)session_define(h, keys.data[i], strlen(keys.data[i])); /* trouble is kept */
+	vec_deinit(&keys);
+}
+
 /* Names with two underscores are the library's own; those with a blank are of providers. */
 static bool is_public(const char *name)
 {

@@ -211,6 +211,39 @@ static bool scan_translator(struct scan *s)
 	return name && skip_decl(s);
 }
 
+/* "probe" NAME: asked for as LIBSCAN_PROBE NAME, with '-' for "__". */
+static void scan_probe_name(struct scan *s)
+{
+	char key[sizeof(LIBSCAN_PROBE) + LIBSCAN_MAX_PROVIDER] = LIBSCAN_PROBE;
+	size_t len = sizeof(LIBSCAN_PROBE) - 1;
+
+	for (size_t i = 0; i < s->len && len < sizeof(key); i++) {
+		bool is_dash = s->text[i] == '_' && i + 1 < s->len && s->text[i + 1] == '_';
+
+		key[len++] = is_dash ? '-' : s->text[i];
+		i += is_dash;
+	}
+	s->fn(s->ctx, key, len);
+}
+
+/* The rest of a provider. */
+static bool scan_probes(struct scan *s)
+{
+	bool is_name = false;
+
+	for (int depth = 0; s->tok != LIBTOK_END; next(s)) {
+		if (is_name && s->tok == LIBTOK_WORD)
+			scan_probe_name(s);
+		is_name = depth == 1 && at_word(s, "probe");
+		depth += depth_change(s);
+		if (!depth && at(s, ';')) {
+			next(s);
+			return true;
+		}
+	}
+	return false;
+}
+
 /* "provider" NAME ...: asked for as LIBSCAN_PROVIDER NAME, which no other name is. */
 static bool scan_provider(struct scan *s)
 {
@@ -222,7 +255,7 @@ static bool scan_provider(struct scan *s)
 	memcpy(key, LIBSCAN_PROVIDER, sizeof(LIBSCAN_PROVIDER) - 1);
 	memcpy(key + sizeof(LIBSCAN_PROVIDER) - 1, s->text, s->len);
 	s->fn(s->ctx, key, sizeof(LIBSCAN_PROVIDER) - 1 + s->len);
-	return skip_decl(s);
+	return scan_probes(s);
 }
 
 bool libscan_names(const char *text, size_t size, libscan_fn *fn, void *ctx)

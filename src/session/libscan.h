@@ -12,6 +12,7 @@
 #include "d/compile.h"
 
 #define LIBSCAN_PROVIDER     COMPILE_DEFINE_PROVIDER
+#define LIBSCAN_PROBE	     COMPILE_DEFINE_PROBE
 #define LIBSCAN_MAX_PROVIDER 128 /* longer names are refused by the compiler, too */
 
 typedef void libscan_fn(void *ctx, const char *name, size_t len);

@@ -236,6 +236,11 @@ static const char *env_arg_refused(void *ctx, const struct probe_desc *desc, uin
 	return why;
 }
 
+static void env_declared(void *ctx)
+{
+	probes_forget(((dtrace_hdl_t *)ctx)->probes);
+}
+
 static struct err *env_set_option(void *ctx, const char *name, const char *value)
 {
 	dtrace_hdl_t *h = ctx;
@@ -323,6 +328,8 @@ void session_env_init(dtrace_hdl_t *h)
 		.arg_types = env_arg_types,
 		.arg_type = env_arg_type,
 		.arg_refused = env_arg_refused,
+		.derived = session_derived,
+		.declared = env_declared,
 		.set_option = env_set_option,
 		.macro = env_macro,
 		.symbol = session_symbol,
@@ -448,6 +455,16 @@ dtrace_prog_t *dtrace_program_fcompile(dtrace_hdl_t *dtp, FILE *fp, const char *
 
 /* ---- information ---------------------------------------------------------------------------- */
 
+/* A clause that is not derived runs for those that hang on places themselves. */
+static uint32_t nplain(struct probe *const *probes, uint32_t n)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		count += !probes[i]->provider->is_derived;
+	return count;
+}
+
 static struct err *prog_info(dtrace_hdl_t *h, struct dtrace_prog *p)
 {
 	p->info = (dtrace_proginfo_t){.dpi_statements = p->prog->nclauses};
@@ -459,7 +476,7 @@ static struct err *prog_info(dtrace_hdl_t *h, struct dtrace_prog *p)
 
 		if (e)
 			return e;
-		p->info.dpi_matches += n;
+		p->info.dpi_matches += cl->derived ? !cl->is_again : nplain(probes, n);
 		for (uint32_t j = 0; j < cl->nacts; j++) {
 			p->info.dpi_recgens += act_is_recording(cl->acts[j].kind);
 			p->info.dpi_aggregates += cl->acts[j].kind == ACT_AGG;
@@ -504,7 +521,7 @@ int dtrace_desc_iter(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_desc_f *func,
 {
 	for (uint32_t i = 0; i < pgp->prog->nclauses; i++) {
 		dtrace_probedesc_t pd = public_desc(&pgp->prog->clauses[i]->desc);
-		int rv = func(dtp, &pd, arg);
+		int rv = pgp->prog->clauses[i]->is_again ? 0 : func(dtp, &pd, arg);
 
 		if (rv)
 			return rv;

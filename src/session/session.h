@@ -42,6 +42,7 @@ struct session_unit {
 	uint32_t nprobes;
 	VEC(struct unit_clause) clauses;
 	VEC(struct unit_probe) points;
+	VEC(struct probe *) bases; /* the probe that each point is of */
 	struct hashmap *by_key;	 /* key -> place in points, + 1 */
 	struct hashmap *by_call; /* the same for keys without variants */
 };
@@ -64,6 +65,8 @@ struct session_clause {
 	struct probe **probes; /* ascending id; the registry's */
 	uint32_t *probe_idxs;  /* their places in dtrace_hdl.enabled, ascending */
 	uint32_t n;
+	struct probe **sources; /* of a derived clause: on whose places it runs */
+	uint32_t nsources;
 	bool is_open; /* probes may come while the session runs (later.h) ... */
 	VEC(struct late_enabling) late; /* ... those that have */
 };
@@ -233,6 +236,12 @@ MUST_CHECK struct err *session_symbol(void *ctx, const char *module, const char 
 MUST_CHECK struct err *session_load_libraries(dtrace_hdl_t *h);
 /* compile_env.define: compiles the file of the system folder that defines the name. */
 bool session_define(void *ctx, const char *name, size_t len);
+/* Compiles the files of the system folder that declare providers or probes of the description. */
+void session_define_providers(dtrace_hdl_t *h, const struct probe_desc *desc);
+/* derived.c: what the registry, and the compiler, ask of probes that are declared in D. */
+void session_derived_init(dtrace_hdl_t *h);
+const struct derived_info *session_derived(void *ctx, const struct probe_desc *desc, uint32_t i,
+					   uint32_t *ret_nplain);
 /* compile_env.nearest: of the names defined there. */
 const char *session_nearest(void *ctx, const char *name);
 /* What went wrong with that, or NULL; to be asked once after each compile. */

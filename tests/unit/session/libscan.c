@@ -48,7 +48,7 @@ int main(void)
 	names("translator out_t < struct in *I > { a = I->b; c = I->d ? 1 : 2; }; inline int k = 1;",
 	      "out_t k");
 	names("translator struct out < struct in *I > { a = 1; };", "out");
-	names("provider p { probe a(int) : (x_t); probe b(); }; inline int k = 1;", "provider p k");
+	names("provider p { probe a(int) : (x_t); probe b(); }; inline int k = 1;", "provider p probe a probe b k");
 	names("", "");
 	names("inline int a", "(unknown)");
 	names("struct a { int b;", "(unknown)");

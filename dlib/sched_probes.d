@@ -1,0 +1,62 @@
+/*
+ * Provider sched: threads get and leave CPUs. Probes at one place fire in the order in which they stand here.
+ *
+ * Runnable threads are looked at from outside: one that runs has left the queue, one that is made to wait is put back. Older
+ * kernels say less: what they cannot tell has no probe there, and asking for it says what is missing.
+ */
+#pragma D depends_on library procfs.d
+#pragma D depends_on library sched.d
+
+typedef short pri_t;
+
+/* Linux include/linux/sched/prio.h */
+inline int __nice_0 = 120;
+
+provider sched {
+	probe sleep() = rawtp:::sched_switch /args[3] != 0 && !args[0]/;
+
+	probe preempt() = rawtp:::sched_entry_tp /args[0]/
+		|| rawtp:::sched_switch /args[0] && args[3] == 0/;
+
+	/* who is made to wait goes back to the front of the queue */
+	probe enqueue(struct task_struct *t, processorid_t c, int front)
+		: (lwpsinfo_t *t, psinfo_t *t, cpuinfo_t *c, int front)
+		= rawtp:::sched_wakeup (args[0], args[0]->thread_info.cpu, 0),
+		  rawtp:::sched_wakeup_new (args[0], args[0]->thread_info.cpu, 0),
+		  rawtp:::sched_switch /args[1]->pid != 0 && (args[0] || args[3] == 0)/ (args[1], cpu, args[0]),
+		  rawtp:::sched_migrate_task /args[0]->on_rq/ (args[0], args[1], 0);
+
+	probe dequeue(struct task_struct *t, processorid_t c) : (lwpsinfo_t *t, psinfo_t *t, cpuinfo_t *c)
+		= rawtp:::sched_switch /args[2]->pid != 0/ (args[2], cpu),
+		  rawtp:::sched_migrate_task /args[0]->on_rq/ (args[0], args[0]->thread_info.cpu);
+
+	probe off__cpu(struct task_struct *next) : (lwpsinfo_t *next, psinfo_t *next)
+		= rawtp:::sched_switch (args[2]);
+
+	probe on__cpu() = rawtp:::sched_exit_tp /args[0]/;
+	probe remain__cpu() = rawtp:::sched_exit_tp /!args[0]/;
+
+	probe wakeup(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t) = rawtp:::sched_waking (args[0]);
+
+	/* the timer that accounts for a tick (Linux 6.9; before) */
+	probe tick(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t)
+		= rawtp:::hrtimer_expire_entry /args[0]->function == (void *)&`tick_nohz_handler/ (curthread)
+		|| rawtp:::hrtimer_expire_entry /args[0]->function == (void *)&`tick_sched_timer/ (curthread);
+
+	probe surrender(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t)
+		= rawtp:::sched_set_need_resched_tp /args[1] != cpu/ (args[0]);
+
+	/* a lock's priority that is lent, and what a thread asks for itself */
+	probe change__pri(struct task_struct *t, pri_t pri) : (lwpsinfo_t *t, psinfo_t *t, pri_t pri)
+		= rawtp:::sched_pi_setprio (args[0], args[1] != NULL && args[1]->prio < args[0]->normal_prio ?
+			args[1]->prio : args[0]->normal_prio),
+		  syscall::setpriority:entry /arg0 == 0 && (arg1 == 0 || arg1 == curthread->pid)/
+			(curthread, __nice_0 + (int)arg2);
+
+	/* Linux has neither: these names are for scripts that use them */
+	probe schedctl__nopreempt(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t) = dtrace:::BEGIN /0/ (curthread);
+	probe schedctl__preempt(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t) = dtrace:::BEGIN /0/ (curthread);
+	probe schedctl__yield(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t) = dtrace:::BEGIN /0/ (curthread);
+	probe cpucaps__sleep(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t) = dtrace:::BEGIN /0/ (curthread);
+	probe cpucaps__wakeup(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t) = dtrace:::BEGIN /0/ (curthread);
+};

@@ -1,0 +1,341 @@
+/*
+ * Probes declared in D that are made of other probes (d-language.md 2.9; doc/guide/own-provider.md).
+ *
+ *     probe p(int n) = syscall::read:return /arg0 > 0/ (arg0), syscall::write:return /arg0 > 0/ (arg0);
+ *
+ * A clause on such a probe is compiled once for each of its sources: on the source's places, behind its guard, with
+ * the source's expressions in place of arg0 and args[0]. A source may be a declared probe itself; then a chain of
+ * them leads from the probe that the clause names to one that hangs on places (struct derivation).
+ *
+ * Which sources count is found out when a probe is first asked for: the first choice all of whose sources
+ * exist here and have the arguments that guard and expressions need.
+ */
+#include "d/check_impl.h"
+
+/* ---- expressions of a source ------------------------------------------------------------------ */
+
+/* The checked expression of a source, seen from there: args[] are those of what the source describes. */
+static struct expr *source_value(struct check *c, const struct derivation *dv, const struct expr *e)
+{
+	struct binding *bindings = c->bindings;
+	const struct derivation *derived = c->derived;
+	enum d_layer layer = session_layer(c->session, dv->probe->layer);
+	struct attr attr = c->attr;
+	struct expr *value = expr_clone(c->arena, (struct expr *)(uintptr_t)e);
+
+	if (!check_expansion(c, e->span, value, NULL))
+		value = expr_bad(c, e->span);
+	c->bindings = NULL;
+	c->derived = dv->base;
+	value = check_value(c, check_any(c, value));
+	c->derived = derived;
+	c->bindings = bindings;
+	c->attr = attr; /* what the provider promises counts, not what it is made of */
+	session_layer(c->session, layer);
+	return value;
+}
+
+/* What a source without a list of expressions gives: its own args[index]. */
+static struct expr *default_arg(struct check *c, const struct declared_source *src, uint32_t index)
+{
+	struct expr *e = expr_new(c, EXPR_INDEX, src->span, TYPE_NONE);
+
+	e->index.base = expr_new(c, EXPR_IDENT, src->span, TYPE_NONE);
+	e->index.base->ident.name = "args";
+	e->index.subs = ARENA_NEW(c->arena, struct expr *);
+	e->index.subs[0] = expr_new(c, EXPR_INT, src->span, TYPE_NONE);
+	e->index.subs[0]->ival.val = index;
+	e->index.subs[0]->ival.lit_type = TYPE_INT;
+	e->index.nsubs = 1;
+	return e;
+}
+
+/* Native argument index of the probe, with its declared type; poison after reporting. */
+static struct expr *native_arg(struct check *c, const struct derivation *dv, uint32_t index, struct span at)
+{
+	const struct declared_source *src = dv->src;
+	struct expr *e = source_value(c, dv, src->has_args ? src->args[index] : default_arg(c, src, index));
+	type_id type = dv->probe->args[index];
+
+	if (expr_is_bad(e))
+		return e;
+	if (!convert_body(c, &e, type))
+		return expr_fail(c, D_PROTO_ARG, src->has_args ? src->args[index]->span : src->span,
+				 "argument %u of probe %s:::%s is declared as \"%s\", the source gives \"%s\"", index,
+				 dv->probe->info.prov, dv->probe->info.name, type_text(c, type),
+				 type_text(c, e->type));
+	e->is_lvalue = false;
+	e->span = at;
+	return e;
+}
+
+struct expr *derived_args_ref(struct check *c, struct expr *e, uint64_t index)
+{
+	const struct derivation *dv = c->derived;
+	const struct declared_probe *p = dv->probe;
+	struct expr *ref;
+
+	if (index >= p->nxargs)
+		return expr_fail(c, D_ARGS_IDX, e->span, "index %lld is out of range for args[ ] of %s:::%s, which has %u",
+				 (long long)index, p->info.prov, p->info.name, p->nxargs);
+	ref = native_arg(c, dv, p->map[index], e->span);
+	return expr_is_bad(ref) ? ref : args_translated(c, e, index, ref, p->xargs[index]);
+}
+
+struct expr *derived_arg_ref(struct check *c, struct ident *id, struct expr *e)
+{
+	const struct derivation *dv = c->derived;
+	uint32_t index = id->id - DIF_VAR_ARG0;
+	struct expr *value;
+
+	attr_use(c, e->span, id->name, builtin_attr(c, id));
+	if (index >= dv->probe->nargs)
+		return expr_int(c, e->span, 0, TYPE_INT64);
+	value = native_arg(c, dv, index, e->span);
+	if (expr_is_bad(value))
+		return value;
+	if (type_is_string(c->types, value->type))
+		return expr_fail(c, D_ARGS_TYPE, e->span, "%s of %s:::%s is a string: use args[%u]", id->name,
+				 dv->probe->info.prov, dv->probe->info.name, index);
+	return expr_cast(c, value, TYPE_INT64);
+}
+
+static struct expr *both(struct check *c, struct expr *l, struct expr *r)
+{
+	struct expr *e;
+
+	if (!l || !r)
+		return l ? l : r;
+	e = expr_new(c, EXPR_BINARY, r->span, TYPE_INT);
+	e->binary.op = OP_LAND;
+	e->binary.l = l;
+	e->binary.r = r;
+	return e;
+}
+
+static struct expr *guard_of(struct check *c, const struct derivation *dv)
+{
+	struct expr *inner = dv->base ? guard_of(c, dv->base) : NULL, *guard;
+
+	if (!dv->src->guard)
+		return inner;
+	guard = source_value(c, dv, dv->src->guard);
+	if (!expr_is_bad(guard) && !type_is_scalar(c->types, guard->type))
+		guard = expr_fail(c, D_PRED_SCALAR, dv->src->guard->span,
+				  "a guard must be of scalar type, not \"%s\"", type_text(c, guard->type));
+	return expr_is_bad(guard) ? guard : both(c, inner, guard);
+}
+
+struct expr *derived_pred(struct check *c, struct expr *pred)
+{
+	return c->derived ? both(c, guard_of(c, c->derived), pred) : pred;
+}
+
+/* ---- all ways from a probe to places ----------------------------------------------------------- */
+
+typedef bool walk_fn(struct check *c, void *ctx, const struct derivation *top, const struct probe_desc *source);
+
+struct walk {
+	struct check *c;
+	walk_fn *func; /* false ends the walk */
+	void *ctx;
+	struct derivation *top;
+};
+
+static bool walk_probe(struct walk *w, const struct declared_probe *p, struct derivation *above);
+
+static bool walk_source(struct walk *w, const struct declared_probe *p, const struct declared_source *src,
+			struct derivation *above)
+{
+	struct derivation *dv = ARENA_NEW(w->c->arena, struct derivation);
+	const struct compile_env *env = w->c->env;
+	const struct derived_info *info;
+	uint32_t nplain = 0;
+
+	dv->probe = p;
+	dv->src = src;
+	if (above)
+		above->base = dv;
+	else
+		w->top = dv;
+	for (uint32_t i = 0; (info = env->derived(env->ctx, &src->desc, i, &nplain)); i++)
+		if (!walk_probe(w, derived_probe(info), dv))
+			return false;
+	dv->base = NULL;
+	return !nplain || w->func(w->c, w->ctx, w->top, &src->desc);
+}
+
+static bool walk_probe(struct walk *w, const struct declared_probe *p, struct derivation *above)
+{
+	for (uint32_t i = p->first; i < p->end; i++)
+		if (!walk_source(w, p, &p->sources[i], above))
+			return false;
+	return true;
+}
+
+bool derived_walk(struct check *c, const struct declared_probe *p, walk_fn *func, void *ctx)
+{
+	struct walk w = {.c = c, .func = func, .ctx = ctx};
+
+	return walk_probe(&w, p, NULL);
+}
+
+/* ---- which choice counts ------------------------------------------------------------------------ */
+
+/* Guard and arguments, as a clause would use them. */
+static bool try_source(struct check *c, void *ctx, const struct derivation *top, const struct probe_desc *source)
+{
+	uint32_t nerrors = diags_count(c->diags);
+
+	c->derived = top;
+	c->source = source;
+	(void)derived_pred(c, NULL); /* what is wrong has been reported */
+	for (uint32_t i = 0; i < top->probe->nargs && diags_count(c->diags) == nerrors; i++)
+		(void)native_arg(c, top, i, top->src->span);
+	c->derived = NULL;
+	c->source = NULL;
+	return diags_count(c->diags) == nerrors;
+}
+
+/* The probes that a source describes; NULL, or why there are none. */
+static const char *source_lack(struct check *c, const struct declared_source *src)
+{
+	uint32_t n = 0;
+	struct err *e = c->env->match(c->env->ctx, &src->desc, &n);
+	const char *why = NULL;
+
+	if (e)
+		why = arena_printf(c->session->arena, "%s: %s", src->text, err_text(e));
+	else if (!n)
+		why = arena_printf(c->session->arena, "there is no probe %s", src->text);
+	err_destroy(e);
+	return why;
+}
+
+/* Why the choice [p->first, p->end) cannot be had, or NULL. */
+static const char *choice_lack(struct check *c, const struct declared_probe *p)
+{
+	struct attempt attempt = attempt_begin(c);
+	const char *why = NULL;
+
+	for (uint32_t i = p->first; i < p->end && !why; i++)
+		why = source_lack(c, &p->sources[i]);
+	if (!why && !derived_walk(c, p, try_source, NULL))
+		why = arena_strdup(c->session->arena, diags_first_text(c->diags, attempt.nerrors));
+	attempt_undo(c, &attempt);
+	return why;
+}
+
+static void choose(struct check *c, struct declared_probe *p)
+{
+	const char *lack = "";
+
+	for (p->first = 0; p->first < p->nsources; p->first = p->end) {
+		const char *why;
+
+		p->end = p->first + 1;
+		while (p->end < p->nsources && !p->sources[p->end].is_other)
+			p->end++;
+		why = choice_lack(c, p);
+		if (!why) {
+			p->state = DERIVED_READY;
+			return;
+		}
+		lack = arena_printf(c->session->arena, "%s%s%s", lack, *lack ? "; " : "", why);
+	}
+	p->state = DERIVED_LACKING;
+	p->info.lack = lack;
+}
+
+/* A clause could name it: it was declared, and the compile that did so has not failed. */
+static bool is_live(const struct dsession *s, const struct declared_probe *p)
+{
+	const struct declared_provider *pv = hashmap_finds(s->providers, p->info.prov);
+
+	return pv && hashmap_finds(pv->probes, p->info.name) == p;
+}
+
+struct derived_info *dsession_derived(struct dsession *s, uint32_t i)
+{
+	return i < s->derived.len ? &s->derived.data[i]->info : NULL;
+}
+
+bool dsession_derive(struct dsession *s, const struct compile_opts *opts, const struct compile_env *env,
+		     struct derived_info *info)
+{
+	struct declared_probe *p = derived_probe(info);
+	struct probe_desc desc = {info->prov, "", "", info->name, 0};
+	struct check c = {0};
+
+	if (!is_live(s, p))
+		return false;
+	if (p->state != DERIVED_UNKNOWN)
+		return p->state == DERIVED_READY;
+	p->state = DERIVED_ASKED;
+	check_init(&c, s, opts, env);
+	c.desc = &desc;
+	choose(&c, p);
+	check_deinit(&c);
+	arena_destroy(c.arena);
+	return p->state == DERIVED_READY;
+}
+
+/* ---- declaring ---------------------------------------------------------------------------------- */
+
+static bool check_source(struct check *c, const struct probe_decl *pd, const struct source_decl *sd,
+			 const struct declared_probe *p, struct declared_source *src)
+{
+	if (sd->has_args && sd->nargs != p->nargs) {
+		check_error(c, D_PROTO_LEN, sd->span, "probe %s has %u argument%s, this source gives %u", pd->name,
+			    p->nargs, p->nargs == 1 ? "" : "s", sd->nargs);
+		return false;
+	}
+	*src = (struct declared_source){
+		.desc = {sd->spec.prov, sd->spec.mod, sd->spec.func, sd->spec.name, sd->spec.id},
+		.text = sd->spec.text,
+		.guard = sd->guard,
+		.args = sd->args,
+		.has_args = sd->has_args,
+		.is_other = sd->is_other,
+		.span = sd->span,
+	};
+	return true;
+}
+
+/* For listings: "@1 native type : type it is translated to" (argtext.h). */
+static const char *arg_text(struct check *c, const struct declared_probe *p, uint32_t i)
+{
+	const char *native = type_text(c, p->args[p->map[i]]), *shown = type_text(c, p->xargs[i]);
+
+	if (type_same(c->types, p->args[p->map[i]], p->xargs[i]))
+		return arena_printf(c->session->arena, "@%u %s", p->map[i], native);
+	return arena_printf(c->session->arena, "@%u %s : %s", p->map[i], native, shown);
+}
+
+bool derived_declare(struct check *c, const struct declared_provider *pv, const struct probe_decl *pd,
+		     struct declared_probe *p)
+{
+	struct arena *a = c->session->arena;
+	const char **types = ARENA_NEW_N(a, const char *, p->nxargs + 1);
+
+	if (!pd->nsources)
+		return true;
+	p->sources = ARENA_NEW_N(a, struct declared_source, pd->nsources);
+	p->nsources = pd->nsources;
+	p->layer = c->session->layer;
+	for (uint32_t i = 0; i < pd->nsources; i++)
+		if (!check_source(c, pd, &pd->sources[i], p, &p->sources[i]))
+			return false;
+	for (uint32_t i = 0; i < p->nxargs; i++)
+		types[i] = arg_text(c, p, i);
+	p->info = (struct derived_info){
+		.prov = pv->name,
+		.name = p->name,
+		.types = types,
+		.ntypes = p->nxargs,
+		.attrs = pv->attrs,
+		.order = c->session->derived.len + 1,
+	};
+	vec_push(&c->session->derived, p);
+	return true;
+}

@@ -1,0 +1,53 @@
+/*
+ * Providers that are declared in D: in a script, or in a file of the D library (d/derive.c, session/derived.c).
+ *
+ * The session knows which there are, and registers each of their probes under a provider of its own; this one only asks it.
+ */
+#include "provider/providers.h"
+
+/* Not processes: only what D declares, with names that are identifiers. */
+static bool declared_concerns(const struct provider *pv, const struct probe_desc *desc)
+{
+	return glob_match(desc->mod, "") && glob_match(desc->func, "");
+}
+
+static struct err *declared_collect(struct probes *ps, const struct provider *pv, const struct probe_desc *desc,
+				    struct probe_list *out)
+{
+	const struct declared_source_fns *fns = probes_declared(ps);
+
+	for (uint32_t i = 0; provider_list[i]; i++) {
+		const struct provider *other = provider_list[i];
+		bool is_literal = *desc->prov && glob_is_literal(desc->prov);
+
+		if (is_literal && other != pv && provider_concerns(other, desc))
+			return NULL;
+	}
+	return fns->collect ? fns->collect(fns->ctx, desc, out) : NULL;
+}
+
+static struct err *declared_provide(struct probes *ps, const struct provider *pv)
+{
+	const struct declared_source_fns *fns = probes_declared(ps);
+	static const struct probe_desc all = {"", "", "", "", 0};
+	struct probe_list found = {0};
+	struct err *e = fns->collect ? fns->collect(fns->ctx, &all, &found) : NULL;
+
+	vec_deinit(&found.probes);
+	return e;
+}
+
+static const char *declared_hint(struct probes *ps, const struct provider *pv, const struct probe_desc *desc)
+{
+	const struct declared_source_fns *fns = probes_declared(ps);
+
+	return fns->hint ? fns->hint(fns->ctx, desc) : NULL;
+}
+
+const struct provider provider_declared = {
+	.name = "", /* none: probes are registered under those that D gives */
+	.concerns = declared_concerns,
+	.collect = declared_collect,
+	.provide = declared_provide,
+	.hint = declared_hint,
+};

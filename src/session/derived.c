@@ -1,0 +1,120 @@
+/*
+ * Probes that are declared in D, for the registry: loads the library's files that declare them, finds out which are to be had
+ * here (d/derive.c), and registers those, each provider's under one of its own.
+ */
+#include "d/attr.h"
+#include "provider/providers.h"
+#include "session/session.h"
+
+static uint32_t derived_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types)
+{
+	const struct derived_info *info = (const struct derived_info *)(uintptr_t)pr->data;
+
+	*ret_types = info->types;
+	return info->ntypes;
+}
+
+/* It hangs nowhere itself: its clauses run on the places of its sources. */
+static uint32_t derived_points(const struct probe *pr, struct probe_point *ret)
+{
+	return 0;
+}
+
+static const struct provider *provider_of(dtrace_hdl_t *h, struct derived_info *info)
+{
+	struct provider *pv;
+
+	for (uint32_t i = 0; dsession_derived(h->dsession, i) && !info->handle; i++) {
+		struct derived_info *other = dsession_derived(h->dsession, i);
+
+		if (other->handle && strcmp(other->prov, info->prov) == 0)
+			info->handle = other->handle;
+	}
+	if (info->handle)
+		return info->handle;
+	pv = info->handle = ARENA_NEW(h->arena, struct provider);
+	pv->name = info->prov;
+	pv->is_derived = true;
+	memcpy(pv->attr, info->attrs, sizeof(pv->attr));
+	pv->arg_types = derived_arg_types;
+	pv->points = derived_points;
+	return pv;
+}
+
+/* The probe's number in the order of declaration decides what runs first at one place. */
+static struct err *collect(void *ctx, const struct probe_desc *desc, struct probe_list *out)
+{
+	dtrace_hdl_t *h = ctx;
+	bool is_listing = !h->dsession; /* no program was compiled, and none is */
+	struct derived_info *info;
+	struct err *e = NULL;
+
+	/* a name alone that another provider has is not looked for in the library: BEGIN, tick-1s */
+	if (*desc->prov || !glob_is_literal(desc->name) || !probes_has(h->probes, desc)) {
+		if (is_listing)
+			session_refresh_opts(h);
+		session_need_dsession(h);
+		e = session_load_libraries(h);
+		if (!e)
+			session_define_providers(h, desc);
+		if (!e && is_listing)
+			e = session_library_trouble(h); /* else the compile asks for it */
+	}
+	for (uint32_t i = 0; !e && h->dsession && (info = dsession_derived(h->dsession, i)); i++)
+		if (glob_match(desc->prov, info->prov) && glob_match(desc->name, info->name) &&
+		    dsession_derive(h->dsession, &h->compile_opts, &h->compile_env, info))
+			probe_list_add(out, probes_add_as(h->probes, provider_of(h, info), info->prov, "", "",
+							  info->name, (uintptr_t)info));
+	return e;
+}
+
+static const char *hint(void *ctx, const struct probe_desc *desc)
+{
+	dtrace_hdl_t *h = ctx;
+	VEC(const char *) names = {0};
+	struct derived_info *info;
+	const char *text = NULL, *near;
+
+	for (uint32_t i = 0; !text && *desc->prov && h->dsession && (info = dsession_derived(h->dsession, i)); i++) {
+		if (strcmp(desc->prov, info->prov) != 0)
+			continue;
+		vec_push(&names, info->name);
+		if (info->lack && glob_match(desc->name, info->name))
+			text = arena_printf(h->arena, "what %s:::%s is made of is not here: %s", info->prov, info->name,
+					    info->lack);
+	}
+	near = !text && *desc->name ? diag_nearest(desc->name, names.data, names.len) : NULL;
+	if (near)
+		text = arena_printf(h->arena, "did you mean '%s'?", near);
+	else if (!text && names.len)
+		text = arena_printf(h->arena, "dtrace -lP %s lists what there is", desc->prov);
+	vec_deinit(&names);
+	return text;
+}
+
+const struct derived_info *session_derived(void *ctx, const struct probe_desc *desc, uint32_t i, uint32_t *ret_nplain)
+{
+	dtrace_hdl_t *h = ctx;
+	const struct derived_info *found = NULL;
+	struct probe **probes;
+	uint32_t n, nderived = 0;
+	struct err *e = probes_match(h->probes, desc, &probes, &n);
+
+	*ret_nplain = 0;
+	if (e) {
+		err_destroy(e); /* match() has told */
+		return NULL;
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		if (!probes[k]->provider->is_derived)
+			++*ret_nplain;
+		else if (nderived++ == i)
+			found = (const struct derived_info *)(uintptr_t)probes[k]->data;
+	}
+	return found;
+}
+
+void session_derived_init(dtrace_hdl_t *h)
+{
+	probes_on_declared(h->probes, &(struct declared_source_fns){.collect = collect, .hint = hint, .ctx = h});
+}
