@@ -14,16 +14,30 @@
 #include "bpf/kernel.h"
 
 #define RING_SIZE 65536u
-/* What is known of a process: the flags of follow.h, this one, and above them the process that was added. */
-#define FLAG_BORN  (1u << 7) /* a child that has not run yet */
-#define ROOT_SHIFT 8	     /* process ids have 22 bits: Linux include/linux/threads.h, PID_MAX_LIMIT */
+#define FLAG_BORN (1u << 7) /* a child that has not run yet */
+
+/* What is known of a process. */
+struct followed {
+	uint32_t flags; /* of follow.h, and the one above */
+	uint32_t root;	/* the process that was added */
+	uint64_t start; /* in ticks: tells it from others that get its number */
+};
 
 /* Stack of the programs. */
-enum { STACK_PID = -4, STACK_STATE = -8, STACK_VALUE = -16, STACK_WORD = -24, STACK_STRUCT = -32 };
+enum {
+	STACK_PID = -4,
+	STACK_STATE = -8,
+	STACK_VALUE = -16, /* where the struct followed is that was found */
+	STACK_WORD = -24,
+	STACK_STRUCT = -32,
+	STACK_NEW = -48, /* struct followed */
+};
 
 struct follow {
 	struct rt_pidns ns; /* whose numbers processes have */
-	int procs_fd, ring_fd; /* process id -> what is known of it; events */
+	uint32_t leader_off, start_off; /* of group_leader and start_boottime in struct task_struct */
+	int64_t boot_offset; /* proc_boot_offset() */
+	int procs_fd, ring_fd; /* process id -> struct followed; events */
 	int exec_fd, linker_fd, fork_fd, born_fd; /* programs */
 	int exec_link, fork_link, born_link;
 	struct ring_buffer *ring;
@@ -32,10 +46,10 @@ struct follow {
 
 /* ---- maps ----------------------------------------------------------------------------------- */
 
-static struct err *map_make(uint32_t type, const char *name, uint32_t size, uint32_t n, int *ret_fd)
+static struct err *map_make(uint32_t type, const char *name, uint32_t value_size, uint32_t n, int *ret_fd)
 {
 	union bpf_attr attr = {
-		.map_type = type, .key_size = size, .value_size = size, .max_entries = n};
+		.map_type = type, .key_size = value_size ? 4 : 0, .value_size = value_size, .max_entries = n};
 	int fd;
 
 	(void)snprintf(attr.map_name, sizeof(attr.map_name), "%s", name);
@@ -46,9 +60,10 @@ static struct err *map_make(uint32_t type, const char *name, uint32_t size, uint
 	return NULL;
 }
 
-struct err *follow_add(struct follow *f, pid_t pid, uint32_t flags)
+struct err *follow_add(struct follow *f, const struct proc_id *id, uint32_t flags)
 {
-	uint32_t key = (uint32_t)pid, value = flags | key << ROOT_SHIFT;
+	uint32_t key = (uint32_t)id->pid;
+	struct followed value = {flags, key, id->start};
 	union bpf_attr attr = {
 		.map_fd = (uint32_t)f->procs_fd,
 		.key = (uint64_t)(uintptr_t)&key,
@@ -56,7 +71,7 @@ struct err *follow_add(struct follow *f, pid_t pid, uint32_t flags)
 	};
 
 	if (sys_bpf(BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)))
-		return err_sys(errno, "cannot follow process %d", (int)pid);
+		return err_sys(errno, "cannot follow process %d", (int)id->pid);
 	return NULL;
 }
 
@@ -71,7 +86,7 @@ void follow_leave(const struct follow *f, pid_t pid)
 /* ---- letting go ----------------------------------------------------------------------------- */
 
 /* A process of the map, which is taken out of it; false: it is empty. */
-static bool take_any(int procs_fd, uint32_t *ret_pid, uint32_t *ret_value)
+static bool take_any(int procs_fd, uint32_t *ret_pid, struct followed *ret_value)
 {
 	union bpf_attr attr = {.map_fd = (uint32_t)procs_fd, .next_key = (uint64_t)(uintptr_t)ret_pid};
 
@@ -81,7 +96,7 @@ static bool take_any(int procs_fd, uint32_t *ret_pid, uint32_t *ret_value)
 				.key = (uint64_t)(uintptr_t)ret_pid,
 				.value = (uint64_t)(uintptr_t)ret_value};
 	if (syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) != 0)
-		*ret_value = 0;
+		*ret_value = (struct followed){0};
 	attr = (union bpf_attr){.map_fd = (uint32_t)procs_fd, .key = (uint64_t)(uintptr_t)ret_pid};
 	return syscall(SYS_bpf, BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)) == 0;
 }
@@ -92,19 +107,23 @@ static bool take_any(int procs_fd, uint32_t *ret_pid, uint32_t *ret_value)
  */
 void follow_release(int procs_fd)
 {
-	uint32_t waiting[1024]; /* in rounds of so many */
-	uint32_t pid, value, n, found = 1;
+	struct waiting {
+		uint64_t start;
+		uint32_t pid;
+	} waiting[512]; /* in rounds of so many */
+	struct followed value;
+	uint32_t pid, n, found = 1;
 
 	while (found) {
 		for (n = found = 0; n < ARRAY_LEN(waiting) && take_any(procs_fd, &pid, &value);)
-			if (value & FOLLOW_OUTLIVES) {
-				waiting[n++] = pid;
+			if (value.flags & FOLLOW_OUTLIVES) {
+				waiting[n++] = (struct waiting){value.start, pid};
 				found++;
 			}
 		if (found)
 			(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-		while (n > 0)
-			(void)syscall(SYS_kill, waiting[--n], SIGCONT); /* it may have ended */
+		for (; n > 0; n--)
+			proc_resume_exact((pid_t)waiting[n - 1].pid, waiting[n - 1].start);
 	}
 }
 
@@ -217,7 +236,43 @@ static void emit_own_number(insn_vec *v, const struct rt_pidns *ns)
 	emit_alu(v, BPF_RSH, BPF_REG_0, 32);
 }
 
-/* r6 = context, r7 = process id, r8 = what is known of it; returns for a process that nobody has added. */
+/* r0 = when the task at r0 began, in ticks */
+static void emit_start(insn_vec *v, const struct follow *f)
+{
+	emit_read(v, f->start_off, 8);
+	emit(v, BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, 0, 0, (int32_t)f->boot_offset);
+	emit(v, 0, 0, 0, 0, (int32_t)(f->boot_offset >> 32));
+	emit(v, BPF_ALU64 | BPF_ADD | BPF_X, BPF_REG_0, BPF_REG_1, 0, 0);
+	emit_alu(v, BPF_DIV, BPF_REG_0, PROC_TICK_NS);
+}
+
+/* dst = a field of the struct followed that was found */
+static void emit_known(insn_vec *v, int size, int dst, size_t off)
+{
+	emit(v, BPF_LDX | BPF_MEM | BPF_DW, dst, BPF_REG_10, STACK_VALUE, 0);
+	emit(v, (uint8_t)(BPF_LDX | BPF_MEM | size), dst, dst, (int)off, 0);
+}
+
+/* Returns for a process that has the number of one that has ended, which is forgotten. */
+static void emit_check_same(insn_vec *v, const struct follow *f)
+{
+	uint32_t is_same;
+
+	emit_call(v, BPF_FUNC_get_current_task);
+	emit_read(v, f->leader_off, 8);
+	emit_start(v, f);
+	emit_known(v, BPF_DW, BPF_REG_1, offsetof(struct followed, start));
+	is_same = v->len;
+	emit(v, BPF_JMP | BPF_JEQ | BPF_X, BPF_REG_0, BPF_REG_1, 0, 0);
+	emit_map(v, BPF_REG_1, f->procs_fd);
+	emit_mov(v, BPF_REG_2, BPF_REG_10);
+	emit_alu(v, BPF_ADD, BPF_REG_2, STACK_PID);
+	emit_call(v, BPF_FUNC_map_delete_elem);
+	emit_return(v);
+	emit_land(v, is_same);
+}
+
+/* r6 = context, r7 = process id, r8 = its flags; returns for a process that nobody has added. */
 static void emit_find_process(insn_vec *v, const struct follow *f)
 {
 	emit_mov(v, BPF_REG_6, BPF_REG_1);
@@ -230,7 +285,7 @@ static void emit_find_process(insn_vec *v, const struct follow *f)
 	emit_call(v, BPF_FUNC_map_lookup_elem);
 	emit_return_if_none(v);
 	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_0, STACK_VALUE, 0);
-	emit(v, BPF_LDX | BPF_MEM | BPF_W, BPF_REG_8, BPF_REG_0, 0, 0);
+	emit(v, BPF_LDX | BPF_MEM | BPF_W, BPF_REG_8, BPF_REG_0, offsetof(struct followed, flags), 0);
 }
 
 /* Returns when none of the flags is set in r8. */
@@ -276,9 +331,10 @@ static void emit_event(insn_vec *v, const struct follow *f, enum follow_kind kin
 		emit(v, BPF_ALU64 | BPF_SUB | BPF_X, BPF_REG_0, BPF_REG_1, 0, 0);
 	}
 	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0, offsetof(struct follow_event, is_other), 0);
-	emit_mov(v, BPF_REG_0, BPF_REG_8);
-	emit_alu(v, BPF_RSH, BPF_REG_0, ROOT_SHIFT);
+	emit_known(v, BPF_W, BPF_REG_0, offsetof(struct followed, root));
 	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0, offsetof(struct follow_event, root), 0);
+	emit_known(v, BPF_DW, BPF_REG_0, offsetof(struct followed, start));
+	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0, offsetof(struct follow_event, start), 0);
 }
 
 static void emit_tell(insn_vec *v)
@@ -305,6 +361,7 @@ static void emit_code_change(insn_vec *v, const struct follow *f, enum follow_ki
 	emit_find_process(v, f);
 	if (kind == FOLLOW_MAPPED)
 		emit_check_state(v);
+	emit_check_same(v, f);
 	emit_event(v, f, kind);
 	emit_stop_and_tell(v);
 }
@@ -314,6 +371,7 @@ static void emit_fork(insn_vec *v, const struct follow *f, uint32_t tgid_off)
 {
 	emit_find_process(v, f);
 	emit_check_flags(v, FOLLOW_FORKS);
+	emit_check_same(v, f);
 	emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_6, 8, 0);
 	if (f->ns.level)
 		emit_number(v, &f->ns);
@@ -323,12 +381,17 @@ static void emit_fork(insn_vec *v, const struct follow *f, uint32_t tgid_off)
 	emit(v, BPF_JMP | BPF_JNE | BPF_X, BPF_REG_0, BPF_REG_7, 2, 0);
 	emit_return(v);
 	emit_alu(v, BPF_OR, BPF_REG_8, FOLLOW_STOPS | FOLLOW_OUTLIVES | FLAG_BORN);
-	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_8, STACK_STATE, 0);
+	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_8, STACK_NEW + (int)offsetof(struct followed, flags), 0);
+	emit_known(v, BPF_W, BPF_REG_0, offsetof(struct followed, root));
+	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_0, STACK_NEW + (int)offsetof(struct followed, root), 0);
+	emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_6, 8, 0);
+	emit_start(v, f);
+	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_0, STACK_NEW + (int)offsetof(struct followed, start), 0);
 	emit_map(v, BPF_REG_1, f->procs_fd);
 	emit_mov(v, BPF_REG_2, BPF_REG_10);
 	emit_alu(v, BPF_ADD, BPF_REG_2, STACK_PID);
 	emit_mov(v, BPF_REG_3, BPF_REG_10);
-	emit_alu(v, BPF_ADD, BPF_REG_3, STACK_STATE);
+	emit_alu(v, BPF_ADD, BPF_REG_3, STACK_NEW);
 	emit_imm(v, BPF_REG_4, BPF_ANY);
 	emit_call(v, BPF_FUNC_map_update_elem);
 	emit_return_if_none(v);
@@ -344,6 +407,7 @@ static void emit_born(insn_vec *v, const struct follow *f)
 	emit_return(v);
 	emit_find_process(v, f);
 	emit_check_flags(v, FLAG_BORN);
+	emit_check_same(v, f);
 	emit_event(v, f, FOLLOW_CHILD);
 	emit_alu(v, BPF_AND, BPF_REG_8, (int32_t)~FLAG_BORN);
 	emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, BPF_REG_10, STACK_VALUE, 0);
@@ -473,9 +537,14 @@ struct err *follow_create(uint32_t max, const struct rt_pidns *ns, struct follow
 	struct err *e;
 
 	f->ns = *ns;
+	f->boot_offset = proc_boot_offset();
 	f->procs_fd = f->ring_fd = f->exec_fd = f->linker_fd = f->exec_link = -1;
 	f->fork_fd = f->born_fd = f->fork_link = f->born_link = -1;
-	e = map_make(BPF_MAP_TYPE_HASH, "followed", 4, max, &f->procs_fd);
+	e = kfield_offset("task_struct", "group_leader", &f->leader_off);
+	if (!e)
+		e = kfield_offset("task_struct", "start_boottime", &f->start_off);
+	if (!e)
+		e = map_make(BPF_MAP_TYPE_HASH, "followed", sizeof(struct followed), max, &f->procs_fd);
 	if (!e)
 		e = map_make(BPF_MAP_TYPE_RINGBUF, "follow", 0, RING_SIZE, &f->ring_fd);
 	if (!e)

@@ -21,6 +21,7 @@
 
 #include "base/err.h"
 #include "bpf/rt/abi.h"
+#include "proc/ident.h"
 
 struct follow;
 struct keeper;
@@ -37,6 +38,7 @@ struct follow_event {
 	uint32_t kind;
 	uint64_t is_other; /* of an exec: a thread did it that was not the first of its process */
 	uint64_t root;	  /* the process that was added: itself, or whose descendant it is */
+	uint64_t start;	  /* when it began, as struct proc_id has it */
 };
 
 #define FOLLOW_CHILDREN_MAX 16384u /* at one time */
@@ -49,7 +51,8 @@ struct follow_event {
 /* max: processes that can be added; ns: whose numbers they have. Execs are told from now on. */
 MUST_CHECK struct err *follow_create(uint32_t max, const struct rt_pidns *ns, struct follow **ret_follow);
 void follow_destroy(struct follow *f); /* NULL is allowed */
-MUST_CHECK struct err *follow_add(struct follow *f, pid_t pid, uint32_t flags);
+/* This very process: one that gets its number later is neither told of nor stopped. */
+MUST_CHECK struct err *follow_add(struct follow *f, const struct proc_id *id, uint32_t flags);
 void follow_leave(const struct follow *f, pid_t pid);
 /* Children are told from now on: those of processes added with FOLLOW_FORKS. */
 MUST_CHECK struct err *follow_forks(struct follow *f);

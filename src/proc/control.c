@@ -237,11 +237,6 @@ bool proc_is_created(const struct proc *p)
 	return p->is_created;
 }
 
-void proc_resume(const struct proc *p)
-{
-	(void)syscall(SYS_pidfd_send_signal, p->pidfd, SIGCONT, NULL, 0); /* it may have ended */
-}
-
 int proc_fd(const struct proc *p)
 {
 	return p->pidfd;

@@ -30,7 +30,6 @@ MUST_CHECK struct err *proc_continue(struct proc *p); /* a second time does noth
 
 pid_t proc_pid(const struct proc *p);
 bool proc_is_created(const struct proc *p); /* by us: of -c */
-void proc_resume(const struct proc *p); /* SIGCONT, if it is still there */
 int proc_fd(const struct proc *p); /* becomes readable when the process ends */
 /* Whether it has ended; the first time *ret_msg receives what happened, without newline. */
 bool proc_has_ended(struct proc *p, const char **ret_msg);

@@ -24,8 +24,8 @@
 
 struct later_proc {
 	pid_t pid, root; /* root: the process that clauses are about: itself, or whose child it is */
-	struct proc *child; /* of a child: its own */
-	const struct proc *stopped; /* it waits for us; NULL: it runs on */
+	struct proc_id id;
+	bool stops; /* it waits for us when it tells of something */
 	bool has_linker;  /* its dynamic linker, which is this file, tells of libraries */
 	uint64_t dev, ino;
 	struct children *children; /* NULL until it has probes */
@@ -62,7 +62,7 @@ static void plan_clause(dtrace_hdl_t *h, struct session_clause *sc, pid_t pid)
 	l->wants_libraries |= pid_waits_for_library(h->probes, desc, pid);
 	l->wants_patterns |= !*desc->func || !glob_is_literal(desc->func);
 	if (!proc_find(l, pid))
-		vec_push(&l->procs, (struct later_proc){.pid = pid, .root = pid});
+		vec_push(&l->procs, (struct later_proc){.pid = pid, .root = pid, .id.pidfd = -1});
 }
 
 static bool wants_children(const dtrace_hdl_t *h)
@@ -116,6 +116,13 @@ uint32_t later_strtab_room(const dtrace_hdl_t *h)
 
 /* ---- what has come -------------------------------------------------------------------------- */
 
+static bool has_ended(const dtrace_hdl_t *h, pid_t pid)
+{
+	const struct later_proc *p = proc_find(h->later, pid);
+
+	return p ? proc_id_has_ended(&p->id) : kill(pid, 0) != 0 && errno == ESRCH;
+}
+
 /* A process that has ended is no failure: so has its part of the run. What lasts is told once. */
 static void failed(dtrace_hdl_t *h, pid_t pid, const char *what, struct err *e)
 {
@@ -123,7 +130,7 @@ static void failed(dtrace_hdl_t *h, pid_t pid, const char *what, struct err *e)
 
 	strbuf_addf(&text, "process %d has other code now: %s: %s", (int)pid, what, err_text(e));
 	if ((!h->later->told || strcmp(h->later->told, text.data) != 0) &&
-	    (kill(pid, 0) == 0 || errno != ESRCH)) {
+	    !has_ended(h, pid)) {
 		session_adjusted(h, "%s", text.data);
 		h->later->told = arena_strdup(h->arena, text.data);
 	}
@@ -322,27 +329,26 @@ static void bury(dtrace_hdl_t *h, struct later_proc *p)
 {
 	follow_leave(h->later->follow, p->pid);
 	drop_links(h, p->pid, false);
-	proc_destroy(p->child);
+	proc_id_close(&p->id);
 	*p = h->later->procs.data[--h->later->procs.len];
 }
 
-static bool has_ended(const struct later_proc *p)
+static bool is_child(const struct later_proc *p)
 {
-	const char *msg;
-
-	return p->child && proc_has_ended(p->child, &msg);
+	return p->pid != p->root;
 }
 
 /* A child, which is stopped. */
 static void adopt(dtrace_hdl_t *h, const struct follow_event *ev)
 {
-	struct later_proc p = {.pid = (pid_t)ev->pid, .root = (pid_t)ev->root};
-	struct err *e = proc_grab(p.pid, &p.child);
+	struct later_proc p = {.pid = (pid_t)ev->pid, .root = (pid_t)ev->root, .stops = true};
+	struct err *e = proc_id_open(p.pid, &p.id);
 
-	err_destroy(e); /* it has ended already */
-	p.stopped = p.child;
-	if (p.child)
+	if (!e && p.id.start == ev->start)
 		vec_push(&h->later->procs, p);
+	else
+		proc_id_close(&p.id);
+	err_destroy(e); /* it has ended already */
 }
 
 /* The process that the event is about, a new one if it is a child; NULL: it has ended. */
@@ -350,7 +356,7 @@ static struct later_proc *find_subject(dtrace_hdl_t *h, const struct follow_even
 {
 	struct later_proc *p = proc_find(h->later, (pid_t)ev->pid);
 
-	if (p && has_ended(p)) {
+	if (p && is_child(p) && proc_id_has_ended(&p->id)) {
 		bury(h, p); /* another process has its number now */
 		p = NULL;
 	}
@@ -358,10 +364,11 @@ static struct later_proc *find_subject(dtrace_hdl_t *h, const struct follow_even
 		adopt(h, ev);
 		p = proc_find(h->later, (pid_t)ev->pid);
 	}
-	if (p)
+	if (p && p->id.start == ev->start)
 		return p;
-	follow_leave(h->later->follow, (pid_t)ev->pid);
-	(void)kill((pid_t)ev->pid, SIGCONT); /* whoever has been stopped */
+	if (!p)
+		follow_leave(h->later->follow, (pid_t)ev->pid);
+	proc_resume_exact((pid_t)ev->pid, ev->start);
 	return NULL;
 }
 
@@ -397,8 +404,8 @@ static void attend(dtrace_hdl_t *h, const struct follow_event *ev)
 		if (h->unwinds)
 			unwinds_load_process(h->unwinds, p->pid); /* before its first stack */
 	}
-	if (p->stopped)
-		proc_resume(p->stopped);
+	if (p->stops)
+		proc_id_resume(&p->id);
 }
 
 /* ---- children ------------------------------------------------------------------------------- */
@@ -423,7 +430,7 @@ static void tend_children(dtrace_hdl_t *h)
 		return;
 	l->children_at = now + CHILDREN_NS;
 	for (uint32_t i = l->procs.len; i-- > 0;)
-		if (has_ended(&l->procs.data[i]))
+		if (is_child(&l->procs.data[i]) && proc_id_has_ended(&l->procs.data[i].id))
 			bury(h, &l->procs.data[i]);
 	if (l->wants_children) /* none has breakpoints that it does not want */
 		return;
@@ -475,23 +482,35 @@ static struct err *plan_stops(dtrace_hdl_t *h, struct later_proc *p)
 		if (!e)
 			e = keeper_ward(k, proc_fd(proc));
 	}
-	p->stopped = e ? NULL : proc;
+	p->stops = !e;
 	return e;
 }
 
 static struct err *start_proc(dtrace_hdl_t *h, struct later_proc *p)
 {
-	struct err *e = plan_stops(h, p);
+	const struct proc *proc = proc_of(h, p->pid);
+	bool is_ours = proc && proc_is_created(proc);
 	uint32_t flags = h->later->wants_children ? FOLLOW_FORKS : 0;
+	struct err *e = proc_id_open(p->pid, &p->id);
 
-	if (p->stopped)
-		flags |= proc_is_created(p->stopped) ? FOLLOW_STOPS : FOLLOW_STOPS | FOLLOW_OUTLIVES;
+	if (proc && proc_id_has_ended(&(struct proc_id){.pidfd = proc_fd(proc)}))
+		proc_id_close(&p->id); /* another one may have its number now */
+	if (p->id.pidfd < 0) {
+		if (!e || err_get_sys(e) == ESRCH) {
+			err_destroy(e);
+			return NULL;
+		}
+		return e;
+	}
+	e = plan_stops(h, p);
+	if (p->stops)
+		flags |= is_ours ? FOLLOW_STOPS : FOLLOW_STOPS | FOLLOW_OUTLIVES;
 	if (!e)
-		e = follow_add(h->later->follow, p->pid, flags);
+		e = follow_add(h->later->follow, &p->id, flags);
 	if (e || !h->later->wants_libraries)
 		return e;
 	watch_linker(h, p, false);
-	if (!p->stopped || !proc_is_created(p->stopped))
+	if (!p->stops || !is_ours)
 		look(h, p, false); /* what came since it was looked at */
 	return NULL;
 }
@@ -540,9 +559,9 @@ void later_destroy(dtrace_hdl_t *h)
 		return;
 	follow_destroy(l->follow);
 	for (uint32_t i = 0; i < l->procs.len; i++) {
-		if (l->procs.data[i].stopped)
-			proc_resume(l->procs.data[i].stopped);
-		proc_destroy(l->procs.data[i].child);
+		if (l->procs.data[i].stops)
+			proc_id_resume(&l->procs.data[i].id);
+		proc_id_close(&l->procs.data[i].id);
 		children_destroy(l->procs.data[i].children);
 	}
 	vec_deinit(&l->procs);

@@ -40,7 +40,7 @@ check("names", p, r"late`first_f(\+0x\w+)?", r"late`main\+0x\w+", r"libc.*`__lib
 count = '{ @[pid == $target ? "root" : "child", probefunc] = count(); }'
 descs = "pid$target:*late*:*_f:entry"
 check("dlopen", run("-Z", "-c", f"{LATE} open call=2", "-n", descs + count), "root +late_f +2")
-check("exec", run("-Z", "-c", f"{LATE} exec=open,call=4", "-n", descs + count), "root +late_f +4")
+check("exec by a thread", run("-Z", "-c", f"{LATE} texec=open,call=4", "-n", descs + count), "root +late_f +4")
 check("children", run("-Z", "-x", "follow=fork", "-c", f"{LATE} open child=call=3 vchild=open,call=4", "-n", descs + count), "child +late_f +7")
 
 # other namespaces: those outside have no number; those below ours have one

@@ -67,8 +67,13 @@ static bool is_readable(int fd)
 
 static struct err *watch(struct follow *f, struct keeper *k, pid_t pid, bool stops)
 {
-	struct err *e = follow_add(f, pid, stops);
+	struct proc_id id;
+	struct err *e = proc_id_open(pid, &id);
 	struct rtld r;
+
+	if (!e)
+		e = follow_add(f, &id, stops);
+	proc_id_close(&id);
 
 	if (e)
 		return e;
