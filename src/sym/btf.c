@@ -1,4 +1,4 @@
-/* Reads BTF files: where types begin, what they are called. */
+/* Reads BTF files and finds types in them by id and by name. */
 #include "sym/btf.h"
 
 #include <errno.h>
@@ -22,8 +22,11 @@ struct btf_file {
 	const char *types;
 	uint32_t types_len;
 	uint32_t first;	    /* id of the first type of this file */
-	VEC(uint32_t) offs; /* of type first + i in types */
-	/* ids of named types by hash of the name, 0 = free; a power of two of slots */
+	VEC(uint32_t) offs; /* offset in types of the type with the id first + i */
+	/*
+	 * Hash table: ids of named types at the hash of their name, 0 = free slot; nslots is a
+	 * power of two.
+	 */
 	uint32_t *slots;
 	uint32_t nslots;
 };
@@ -31,7 +34,7 @@ struct btf_file {
 /* ---- opening ------------------------------------------------------------------------------------
  */
 
-/* Bytes after struct btf_type; UINT64_MAX for a kind we do not know. */
+/* Returns how many bytes of a type follow its struct btf_type; UINT64_MAX for an unknown kind. */
 static uint64_t kind_extra(const struct btf_type *t)
 {
 	uint64_t vlen = BTF_INFO_VLEN(t->info);
@@ -60,7 +63,7 @@ static uint64_t kind_extra(const struct btf_type *t)
 	}
 }
 
-/* sysfs gives a page at a time. */
+/* Reads size bytes in a loop, because one read() of a sysfs file returns at most a page. */
 static struct err *read_all(int fd, const char *path, char *data, size_t size)
 {
 	for (size_t len = 0; len < size;) {
@@ -75,7 +78,10 @@ static struct err *read_all(int fd, const char *path, char *data, size_t size)
 	return NULL;
 }
 
-/* Only a file of sysfs is mapped: any other may become shorter while we look at it. */
+/*
+ * Maps the file if it lies in sysfs. Any other file may be truncated meanwhile, and reading its
+ * mapping would then be a SIGBUS.
+ */
 static bool file_map(struct btf_file *f, int fd)
 {
 	struct statfs fs;
@@ -109,7 +115,7 @@ static struct err *file_load(struct btf_file *f, const char *path)
 	return read_all(fd, path, f->data, f->size);
 }
 
-static struct err *damaged(const char *path, const char *what)
+static struct err *damage_err(const char *path, const char *what)
 {
 	return err_new("'%s' is damaged: %s", path, what);
 }
@@ -120,31 +126,31 @@ static struct err *sections_find(struct btf_file *f, const char *path)
 	uint64_t types, strs;
 
 	if (h->magic != BTF_MAGIC || h->hdr_len < sizeof(*h))
-		return damaged(path, "it does not begin with a BTF header");
+		return damage_err(path, "it does not begin with a BTF header");
 	types = (uint64_t)h->hdr_len + h->type_off;
 	strs = (uint64_t)h->hdr_len + h->str_off;
 	if (types % 4 || types + h->type_len > f->size || strs + h->str_len > f->size)
-		return damaged(path, "a section lies outside");
+		return damage_err(path, "a section lies outside");
 	f->types = f->data + types;
 	f->types_len = h->type_len;
 	f->strs = f->data + strs;
 	f->strs_len = h->str_len;
-	/* the first string of a module may be any: "" is its base's */
+	/* The first string of a module's file need not be "", which stands in its base. */
 	if (f->strs_len && f->strs[f->strs_len - 1])
-		return damaged(path, "the last string does not end");
+		return damage_err(path, "the last string does not end");
 	return NULL;
 }
 
 static struct err *types_index(struct btf_file *f, const char *path)
 {
-	vec_reserve(&f->offs, f->types_len / 24); /* what a type takes on average */
+	vec_reserve(&f->offs, f->types_len / 24); /* a type has some 24 bytes on average */
 	for (uint64_t off = 0; off < f->types_len;) {
 		const struct btf_type *t = (const struct btf_type *)(f->types + off);
 		uint64_t left = f->types_len - off, extra;
 
 		extra = left < sizeof(*t) ? UINT64_MAX : kind_extra(t);
 		if (extra > left - sizeof(*t))
-			return damaged(path, "a type of an unknown kind, or cut off");
+			return damage_err(path, "a type of an unknown kind, or cut off");
 		vec_push(&f->offs, (uint32_t)off);
 		off += sizeof(*t) + extra;
 	}
@@ -176,7 +182,7 @@ void btf_file_close(struct btf_file *f)
 	if (!f)
 		return;
 	if (f->is_mapped)
-		(void)munmap(f->data, f->size); /* only read */
+		(void)munmap(f->data, f->size); /* nothing was written that could be lost */
 	else
 		free(f->data);
 	vec_deinit(&f->offs);
@@ -245,7 +251,10 @@ static void names_index(struct btf_file *f)
 
 		if (!is_hashed(t))
 			continue;
-		/* in order of ids: of two with one name the first is met first */
+		/*
+		 * Types are inserted in the order of their ids, so a lookup finds the first of one
+		 * name first.
+		 */
 		at = name_hash(name, strlen(name)) & (f->nslots - 1);
 		while (f->slots[at])
 			at = (at + 1) & (f->nslots - 1);
@@ -277,7 +286,10 @@ uint32_t btf_file_find(struct btf_file *f, uint32_t kinds, const char *name, siz
 	return 0;
 }
 
-/* A name as what types refer to it by; 0: no type of f or its base has it. Strings are unique. */
+/*
+ * Returns the offset by which types refer to a name; 0 if no type of f or its base has it. A BTF
+ * file holds each string only once, so all types of the name have this offset.
+ */
 static uint32_t string_find(const struct btf_file *f, const char *name, size_t len)
 {
 	for (; f; f = f->base) {

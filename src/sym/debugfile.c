@@ -1,4 +1,4 @@
-/* Separate debug files: the names they may have. */
+/* Tries the names that a separate debug file may have. */
 #include "sym/debugfile.h"
 
 #include <sys/stat.h>
@@ -16,7 +16,10 @@ struct search {
 	struct strbuf path;
 };
 
-/* The whole file is read: of one that is larger than debug information may be, it is not believed. */
+/*
+ * Compares the CRC-32 of the file, for which all of it is read. A file with more than max bytes is
+ * refused.
+ */
 static bool has_crc(int fd, uint64_t max, uint32_t want)
 {
 	CLEANUP(free) unsigned char *buf = xmalloc(1 << 16);
@@ -31,7 +34,10 @@ static bool has_crc(int fd, uint64_t max, uint32_t want)
 	return n == 0 && crc == want;
 }
 
-/* The file named in w->path, seen from root. */
+/*
+ * Offers the file w->path, as a process with this root directory sees it, if that is not the
+ * stripped file itself.
+ */
 static bool try_path(const struct search *w, int root, bool by_name)
 {
 	CLEANUP(fd) int fd = gate_open_path(root, strbuf_text(&w->path));
@@ -60,7 +66,7 @@ static bool try_build_id(struct search *w, const char *dir, size_t dir_len)
 	       try_path(w, -1, false);
 }
 
-/* dir + the file's folder + sub + the name of the link */
+/* Tries DIR + the folder of the stripped file + SUB + the name in .gnu_debuglink. */
 static bool try_link(struct search *w, const char *dir, size_t dir_len, const char *sub)
 {
 	const char *slash = strrchr(w->place->path, '/');
@@ -74,7 +80,7 @@ static bool try_link(struct search *w, const char *dir, size_t dir_len, const ch
 	return try_path(w, w->place->root, true);
 }
 
-/* One of the folders of a list after the other. */
+/* Calls try() for each directory of the option debugdir until it returns true. */
 static bool each_dir(struct search *w, bool (*try)(struct search *w, const char *dir, size_t len))
 {
 	for (const char *p = w->place->dirs; *p;) {

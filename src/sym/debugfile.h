@@ -1,9 +1,15 @@
 /*
- * Separate debug files: where the symbols and types of a stripped file may be.
+ * The search for separate debug files, which have the symbols and types of stripped files.
  *
- * Facts    DIR/.build-id/ab/cdef.debug by build-id; by the name in .gnu_debuglink beside the file,
- *          in .debug beside it, and below DIR in the file's folder: gdb, "Separate Debug Files".
- *          DIR is /usr/lib/debug, or each of the option's, separated by colons.
+ * A debug file is found in four ways (gdb manual, "Separate Debug Files"), for the file
+ * /usr/bin/ls:
+ *
+ *     DIR/.build-id/ab/cdef.debug    by the build-id abcdef of the file
+ *     /usr/bin/NAME                  by the NAME in its section .gnu_debuglink
+ *     /usr/bin/.debug/NAME
+ *     DIR/usr/bin/NAME
+ *
+ * DIR is each of the directories of the option debugdir, which is /usr/lib/debug by default.
  */
 #pragma once
 
@@ -16,23 +22,26 @@ struct elf_syms;
 /* How files of programs are read: options debugdir and elfsize. */
 struct file_opts {
 	const char *debug_dirs; /* separated by colons */
-	uint64_t limit;		/* bytes of a section, of a table that is made from one (sym/gate.h) */
+	uint64_t limit;		/* largest size of a section, and of a table made from one (sym/gate.h) */
 };
 
 struct debug_place {
-	const char *path; /* of the file itself, as the process that maps it names it */
-	int root;	  /* directory that is "/" there; -1 = ours */
-	const char *dirs;
-	uint64_t limit; /* of what is read of a file (sym/gate.h) */
-	uint64_t dev, ino; /* of the file itself, which is no debug file of its own */
+	const char *path; /* name of the stripped file in the process that maps it */
+	int root;	  /* directory that is "/" for that process; -1 = our own root */
+	const char *dirs; /* the option debugdir: directories separated by colons */
+	uint64_t limit; /* largest size of a section (sym/gate.h) */
+	uint64_t dev, ino; /* of the stripped file, which is never its own debug file */
 };
 
-/* fd stays the caller's; true ends the search. */
+/*
+ * Examines a candidate; returning true accepts it and ends the search. fd is closed by the search.
+ */
 typedef bool debug_file_f(void *ctx, int fd);
 
 /*
- * Offers the files that may be s's debug file to use, until it takes one. Those that are found by
- * name alone have the checksum that s gives; those of another build-id are for use to refuse.
+ * Calls use() for each file that may be the debug file of s, until use() accepts one; returns
+ * whether it did. A candidate that was found by its name has the checksum that s gives, if s has no
+ * build-id; that a candidate's build-id is the one of s is for use() to check.
  */
 bool debug_file_find(const struct elf_syms *s, const struct debug_place *place, debug_file_f *use,
 		     void *ctx);

@@ -2,10 +2,11 @@
  * Demangling by libiberty, the library that binutils and gdb use: it knows C++ and both of Rust's
  * schemes, and bounds its recursion.
  *
- * Names come from files of others, and a short mangled name can stand for a text without end: each
- * of its parts may name the two parts before it twice. libiberty hands the text over piece by piece;
- * when it gets too long we jump out of its work, which has nothing allocated that matters (it may be
- * used in signal handlers; an identifier that Rust encoded is lost).
+ * Names come from foreign files, and a short mangled name can describe a text of terabytes: each
+ * part of the name may refer to an earlier part twice. libiberty passes the text to a callback
+ * piece by piece. When the text gets too long, the callback leaves libiberty with longjmp(). That
+ * is safe, because its callback interface is made for signal handlers and allocates no memory; only
+ * its Rust half allocates the text of an identifier in Punycode, which is then leaked.
  */
 #include "sym/demangle.h"
 
@@ -32,7 +33,7 @@ static void sink_add(const char *piece, size_t len, void *ctx)
 	s->len += len;
 }
 
-/* False: it is not mangled, or stands for a text that is too long. */
+/* Fills s; false if name is not a valid mangled name, or its text would be too long. */
 static bool demangle_into(struct sink *s, const char *name, int flags)
 {
 	s->len = 0;
@@ -60,7 +61,7 @@ static const char *demangle_as(struct arena *a, const char *name, int flags)
 	if (!is_mangled(name))
 		return name;
 	bare = xstrdup(name);
-	bare[dots] = '\0'; /* "_ZdlPv@plt" */
+	bare[dots] = '\0'; /* libiberty does not know suffixes such as that of "_ZdlPv@plt" */
 	s = xcalloc(1, sizeof(*s));
 	if (demangle_into(s, bare, flags))
 		name = text_clean(arena_printf(a, "%.*s%s", (int)s->len, s->text, name + dots));

@@ -1,15 +1,15 @@
-/* Names of C++ and Rust as their programmers wrote them. */
+/* Demangling: turns symbols of C++ and Rust into the names that their programmers wrote. */
 #pragma once
 
 #include "base/arena.h"
 
-#define DEMANGLED_MAX 4096 /* bytes: longer texts are not made, the name stays as it is */
+#define DEMANGLED_MAX 4096 /* bytes; a name whose demangled text would be longer stays mangled */
 
 bool is_mangled(const char *name);
 /*
- * name itself when it is not mangled; else a text in a: "shop::Order::price(int) const". The type that
- * an instance of a template returns is left out, as C++ does for other functions.
+ * Returns a text allocated in a, "shop::Order::price(int) const", or name itself if it is not
+ * mangled. The return type, which only mangled names of template functions contain, is left out.
  */
 const char *demangle(struct arena *a, const char *name);
-/* The same without parameters: "shop::Order::price", "operator new". */
+/* As demangle(), but without parameters: "shop::Order::price", "operator new". */
 const char *demangle_bare(struct arena *a, const char *name);

@@ -1,4 +1,7 @@
-/* Debug information of a file: which file has it, what is at an address. */
+/*
+ * Debug information of a file: finds the file that has it, and the function and source line of an
+ * address.
+ */
 #include "sym/dwarf.h"
 
 #include <dwarf.h>
@@ -13,9 +16,9 @@
 #include "sym/gate.h"
 
 #define UNITS_MAX 1000000
-#define LOOK_BACK 8 /* ranges that overlap */
+#define LOOK_BACK 8 /* ranges below an address that a search tries, because ranges may overlap */
 #define MAX_DEPTH 32 /* of namespaces and classes */
-#define DIES_MAX  4000000 /* looked at for the functions of one unit */
+#define DIES_MAX  4000000 /* examined in the search for the functions of one unit */
 
 struct die_range {
 	uint64_t start, end;
@@ -24,18 +27,20 @@ struct die_range {
 
 typedef VEC(struct die_range) range_vec; /* ascending once sorted */
 
-/* The functions of a unit that was asked for. */
+/*
+ * The functions of a compilation unit; collected when the first address in the unit is looked up.
+ */
 struct unit_funcs {
 	range_vec ranges;
-	uint32_t nseen; /* DIEs */
+	uint32_t nseen; /* DIEs examined */
 };
 
 struct dwarf_file {
 	int fd, alt_fd;
 	struct gate_elf file, alt_file;
 	Dwarf *dw, *alt;
-	char *empty; /* what alt_file is when no alternate file was found */
-	range_vec ranges; /* of units */
+	char *empty; /* the image behind alt_file if no alternate file was found */
+	range_vec ranges; /* code of the compilation units */
 	bool has_ranges;
 	struct hashmap *funcs; /* offset of a unit's DIE -> struct unit_funcs */
 };
@@ -74,7 +79,7 @@ void dwarf_file_close(struct dwarf_file *d)
 	free(d);
 }
 
-/* Has it units, and not only the frame information that every file has? */
+/* True if dw has compilation units, and not only the call frame information that every file has. */
 static bool has_units(Dwarf *dw)
 {
 	Dwarf_Off next;
@@ -89,7 +94,10 @@ static Dwarf *dwarf_of(struct gate_elf *g)
 	return g->elf && gate_is_debug_small(g) ? dwarf_begin_elf(g->elf, DWARF_C_READ, NULL) : NULL;
 }
 
-/* fd: taken over. */
+/*
+ * Opens the debug information in the file fd itself; NULL if there is none. Takes fd over in both
+ * cases.
+ */
 static struct dwarf_file *open_file(int fd, uint64_t limit)
 {
 	struct dwarf_file *d = xcalloc(1, sizeof(*d));
@@ -104,7 +112,7 @@ static struct dwarf_file *open_file(int fd, uint64_t limit)
 }
 
 struct search {
-	const struct elf_syms *want; /* its build-id */
+	const struct elf_syms *want; /* the debug file must have the build-id of this one */
 	uint64_t limit;
 	struct dwarf_file *found;
 };
@@ -190,7 +198,10 @@ static bool use_alt_file(void *ctx, int fd)
 	return false;
 }
 
-/* The path that the file gives: from the root of whoever uses it, or from the file's own folder. */
+/*
+ * Opens the alternate file by the path that the debug file gives. An absolute path begins at the
+ * root directory of the process that uses the file, a relative one in the file's own folder.
+ */
 static void open_alt_named(struct dwarf_file *d, const struct debug_place *place, const char *name)
 {
 	CLEANUP(fd) int fd = -1;
@@ -207,9 +218,10 @@ static void open_alt_named(struct dwarf_file *d, const struct debug_place *place
 }
 
 /*
- * What several debug files share is in another one (DW_FORM_GNU_ref_alt, dwz). libdw would look for it by itself, under
- * whatever path the file names and without asking what lies there, as soon as something refers to it: so there always
- * is one, with nothing in it when none was found.
+ * The tool dwz moves what several debug files have in common into an alternate file, to which they
+ * refer with DW_FORM_GNU_ref_alt. At the first such reference libdw would open the alternate file
+ * by itself, under whatever path the foreign file names, be it a fifo or a file of ours. To prevent
+ * that, d always gets an alternate file: the one found through the gate, else an empty one.
  */
 static void open_alt(struct dwarf_file *d, const struct debug_place *place)
 {
@@ -235,7 +247,7 @@ static void open_alt(struct dwarf_file *d, const struct debug_place *place)
 	dwarf_setalt(d->dw, d->alt);
 }
 
-/* ---- opening a file with its company -------------------------------------------------------- */
+/* ---- opening a file with its debug file and alternate file ----------------------------------- */
 
 struct dwarf_file *dwarf_file_open(int fd, const struct debug_place *place)
 {
@@ -259,7 +271,7 @@ struct dwarf_file *dwarf_file_open(int fd, const struct debug_place *place)
 
 /* ---- units ---------------------------------------------------------------------------------- */
 
-static int by_start(const void *pa, const void *pb)
+static int range_compare(const void *pa, const void *pb)
 {
 	const struct die_range *a = pa, *b = pb;
 
@@ -279,7 +291,7 @@ static void add_ranges(range_vec *ranges, Dwarf_Die *die)
 static void sort_ranges(range_vec *ranges)
 {
 	if (ranges->len)
-		qsort(ranges->data, ranges->len, sizeof(*ranges->data), by_start);
+		qsort(ranges->data, ranges->len, sizeof(*ranges->data), range_compare);
 }
 
 static bool find_range(struct dwarf_file *d, const range_vec *ranges, uint64_t addr, Dwarf_Die *ret_die)
@@ -300,7 +312,10 @@ static bool find_range(struct dwarf_file *d, const range_vec *ranges, uint64_t a
 	return false;
 }
 
-/* Not from .debug_aranges, which clang does not write. */
+/*
+ * Collects the code ranges of all units from their DIEs; .debug_aranges would be quicker, but clang
+ * does not write it.
+ */
 static void read_ranges(struct dwarf_file *d)
 {
 	Dwarf_Off off = 0, next;
@@ -335,8 +350,9 @@ static bool has_functions(int tag)
 }
 
 /*
- * Compilers of Rust, and clang, define functions inside their namespaces and types, where dwarf_getscopes() does not look:
- * these have no addresses of their own.
+ * Collects the functions below a DIE. rustc and clang define functions inside the DIEs of
+ * namespaces and types. libdw's dwarf_getscopes() does not find those, because it descends only
+ * into DIEs that have addresses.
  */
 static void add_functions(struct unit_funcs *f, Dwarf_Die *parent, int depth)
 {
@@ -371,7 +387,7 @@ static const struct unit_funcs *unit_funcs(struct dwarf_file *d, Dwarf_Die *unit
 	return f;
 }
 
-/* ---- questions ------------------------------------------------------------------------------ */
+/* ---- lookups by address --------------------------------------------------------------------- */
 
 bool dwarf_file_function(struct dwarf_file *d, uint64_t addr, Dwarf_Die *ret_die)
 {
@@ -380,7 +396,10 @@ bool dwarf_file_function(struct dwarf_file *d, uint64_t addr, Dwarf_Die *ret_die
 	return unit_at(d, addr, &unit) && find_range(d, &unit_funcs(d, &unit)->ranges, addr, ret_die);
 }
 
-/* The name that the compiler was given, where libdw has put the unit's directory before it. */
+/*
+ * Returns the file's name as the compiler was given it: libdw prepends the unit's directory to a
+ * relative name.
+ */
 static const char *source_name(Dwarf_Die *unit, const char *path)
 {
 	Dwarf_Attribute attr;
@@ -402,7 +421,7 @@ bool dwarf_file_line(struct dwarf_file *d, uint64_t addr, const char **ret_file,
 	line = dwarf_getsrc_die(&unit, addr);
 	path = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
 	if (!path || dwarf_lineno(line, &n) || n <= 0)
-		return false; /* line 0: code of no line */
+		return false; /* line 0 marks code that belongs to no line */
 	*ret_file = source_name(&unit, path);
 	*ret_line = (uint32_t)n;
 	return true;

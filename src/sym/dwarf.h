@@ -1,11 +1,12 @@
 /*
  * Debug information of one file: its functions, their parameters, source lines.
  *
- * Owns     the descriptor and memory of whatever file has the information: the file itself, or its
- *          separate debug file. DIEs live as long as that.
- * Errors   none: a file without debug information, or with a damaged one, gives what can be read.
- * Units    virtual addresses as in the file.
- * Facts    DWARF 5, read with elfutils' libdw; SysV AMD64 ABI, 3.2.3 for where parameters are.
+ * Owns     the descriptor and memory of the file that has the information: the ELF file itself, or
+ * its
+ *          separate debug file. DIEs are valid until dwarf_file_close().
+ * Errors   none: of a file whose debug information is damaged or absent, the functions return what
+ * can be read. Units    virtual addresses as in the file. Facts    DWARF 5, read with elfutils'
+ * libdw; SysV AMD64 ABI, 3.2.3 for where parameters are.
  */
 #pragma once
 
@@ -16,13 +17,16 @@
 struct dwarf_file;
 struct debug_place;
 
-/* fd stays the caller's. NULL: there is no debug information. */
+/* Returns NULL if there is no debug information. The caller keeps fd. */
 struct dwarf_file *dwarf_file_open(int fd, const struct debug_place *place);
 void dwarf_file_close(struct dwarf_file *d); /* NULL is allowed */
 
-/* The subprogram that addr is in; false when it is not known. */
+/* Finds the subprogram whose code contains addr; false if none is known. */
 bool dwarf_file_function(struct dwarf_file *d, uint64_t addr, Dwarf_Die *ret_die);
-/* The source line whose code addr is in; *ret_file lives as long as d. */
+/*
+ * Finds the source line whose code contains addr; false if none is known. *ret_file lives as long
+ * as d.
+ */
 bool dwarf_file_line(struct dwarf_file *d, uint64_t addr, const char **ret_file, uint32_t *ret_line);
 
 /* ---- functions without code (dwarf_inline.c) --------------------------------------------------- */
@@ -31,47 +35,60 @@ typedef bool dwarf_name_f(void *ctx, const char *name);
 
 struct dwarf_inlined {
 	const char *name;
-	const char *caller; /* a function that its code is in; NULL: not found */
+	const char *caller; /* a function into which it was inlined; NULL: not found */
 };
 
-/* A function that the compiler has put into its callers, and that is meant. Texts are in a. Takes a third of a second
- * at most; what is not found by then counts as not there. */
+/*
+ * Finds a function that was inlined everywhere and for whose name is_meant() returns true; false if
+ * there is none. The texts are allocated in a. The search gives up after a third of a second.
+ */
 bool dwarf_file_inlined(struct dwarf_file *d, dwarf_name_f *is_meant, void *ctx, struct arena *a,
 			struct dwarf_inlined *ret);
 bool dwarf_find_inlined(Dwarf *dw, dwarf_name_f *is_meant, void *ctx, struct arena *a,
-			struct dwarf_inlined *ret); /* its work */
+			struct dwarf_inlined *ret); /* dwarf_file_inlined() in terms of libdw */
 
 /* ---- functions (dwarf_args.c, dwarf_go.c) ---------------------------------------------------- */
 
 struct dwarf_arg {
-	const char *name; /* "" = none */
-	const char *text; /* its type as in C */
-	Dwarf_Die type;	  /* has no tag when it is void, or what it refers to is damaged */
-	/* Which of the registers and words that pass integers and pointers it is: 0..5, then words
-	 * of the caller's stack from 6 on. -1: it is passed otherwise (floating point, by value).
+	const char *name; /* "" if the parameter has none */
+	const char *text; /* the type as C spells it */
+	Dwarf_Die type;	  /* has no tag if the type is void, or if the reference to it is damaged */
+	/*
+	 * In which of the words that pass integers and pointers the argument is: 0..5 are
+	 * registers, from 6 on words of the caller's stack. -1: it is passed in another way
+	 * (floating point, or a structure by value).
 	 */
 	int raw;
-	bool is_ref; /* what is passed is the address of a type: a reference, or C++'s own way */
-	bool is_spelled; /* text is how another language writes the type */
-	bool is_text;	 /* a string of Go or Rust: raw has the address of its bytes, raw + 1 their number */
-	uint32_t nwords; /* of a value of several words: raw is -1, first has the first of them */
+	bool is_ref; /* the value's address is passed: a reference, or an object of C++ */
+	bool is_spelled; /* text is how a language other than C writes the type */
+	bool is_text;	 /* a string of Go or Rust: word raw is its address, raw + 1 its length */
+	uint32_t nwords; /* number of words, if several: then raw is -1, first the first word */
 	uint32_t first;
 };
 
 /*
- * The parameters of a function that comes from dwarf_file_function(), and what it returns, in a.
- * false: it has no code.
+ * Returns the parameters and the return value of a subprogram that dwarf_file_function() has found,
+ * allocated in a; false if the subprogram has no code.
  */
 bool dwarf_function_args(Dwarf_Die *func, struct arena *a, struct dwarf_arg **ret_args,
 			 uint32_t *ret_n, struct dwarf_arg *ret_value);
-/* The same of a function of Go. on_stack: as until Go 1.16; the results then are -1. */
+/*
+ * The same for a function of Go, which may have several results. on_stack: the calling convention
+ * up to Go 1.16, which passes everything on the stack; raw of the results is then -1.
+ */
 bool dwarf_go_args(Dwarf_Die *func, bool on_stack, struct arena *a, struct dwarf_arg **ret_args,
 		   uint32_t *ret_n, struct dwarf_arg **ret_values, uint32_t *ret_nvalues);
-/* C spelling of a type; NULL = void. */
+/* Returns how C spells a type, allocated in a. type NULL is void. */
 const char *dwarf_type_text(Dwarf_Die *type, struct arena *a);
-/* Attribute DW_AT_type, of the DIE or what it continues; false: void. */
+/*
+ * Finds the type of a DIE (DW_AT_type), also through DW_AT_abstract_origin and DW_AT_specification;
+ * false: void.
+ */
 bool dwarf_type_of(Dwarf_Die *die, Dwarf_Die *ret_type);
-/* Where a member or base class lies, in bytes; 0 when that is not said. */
+/*
+ * Returns the offset in bytes of a member or base class; 0 if the debug information does not give
+ * it.
+ */
 uint64_t dwarf_member_offset(Dwarf_Die *member);
-/* Without typedefs and qualifiers; false: void. */
+/* Removes typedefs and qualifiers from a type; false: void. */
 bool dwarf_type_resolve(Dwarf_Die *type, Dwarf_Die *ret_type);

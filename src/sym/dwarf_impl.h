@@ -1,22 +1,34 @@
-/* What the readers of parameters share: dwarf_args.c, dwarf_rust.c. */
+/*
+ * Functions that the readers of parameters share: dwarf_args.c for C and C++, dwarf_rust.c for
+ * Rust.
+ */
 #pragma once
 
 #include "sym/dwarf.h"
 
-#define NREGS 6 /* that pass integers */
+#define NREGS 6 /* registers that pass integers */
 
-/* Name and type of a parameter, or type of what a function returns; it has no place yet. */
+/* Returns the name and type of a parameter, or the type of a return value; raw is not set yet. */
 struct dwarf_arg dwarf_arg_of(Dwarf_Die *die, struct arena *a);
 /*
- * DWARF's number of a register to the place among those that pass integers (SysV AMD64 ABI, figure
- * 3.36); -1: it is none of them.
+ * Converts DWARF's number of a register to its index among the registers that pass integers (SysV
+ * AMD64 ABI, figure 3.36); -1 if the register is none of those.
  */
 int dwarf_integer_register(uint64_t number);
-/* The same of an expression that means a register, or some low bits of it; -1: another expression. */
+/*
+ * The same for a location expression that names a register or its low bits; -1 for any other
+ * expression.
+ */
 int dwarf_register_of(const Dwarf_Op *ops, size_t n);
-/* Does the place of a parameter, at the function's entry, show that a register or a word of the stack points to it? */
+/*
+ * True if the location of a parameter at the function's entry shows that the parameter's address is
+ * passed, in a register or on the stack, instead of its value.
+ */
 bool dwarf_is_at_address(Dwarf_Die *param, Dwarf_Addr entry);
-/* Is it on the stack then, or where code that was not optimized stores it? */
+/*
+ * True if the parameter is on the stack at the function's entry, or unoptimized code stores it
+ * there.
+ */
 bool dwarf_is_in_memory(Dwarf_Die *param, Dwarf_Addr entry);
 /* dwarf_function_args() for Rust. */
 bool dwarf_rust_args(Dwarf_Die *func, struct arena *a, struct dwarf_arg **ret_args, uint32_t *ret_n,

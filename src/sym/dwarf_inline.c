@@ -1,9 +1,11 @@
 /*
- * Functions that the compiler has put into their callers: they have no code, and no symbol, of their own.
+ * Finds functions that the compiler has inlined into their callers: they have no code, and no
+ * symbol, of their own.
  *
  * The debug information has an abstract DIE of such a function, marked DW_AT_inline, and a
- * DW_TAG_inlined_subroutine wherever its code is, which refers to that one (DWARF 5, 3.3.8). There is no index of
- * either, so units are walked from the first; whoever asks has made a mistake and can wait a moment, not more.
+ * DW_TAG_inlined_subroutine wherever its code is, which refers to the abstract DIE (DWARF 5,
+ * 3.3.8). There is no index of either, so all units are walked. The search runs only for a better
+ * error message, when a user names a function that does not exist, so its time is limited.
  */
 #include <dwarf.h>
 #include <time.h>
@@ -11,14 +13,14 @@
 #include "sym/demangle.h"
 #include "sym/dwarf.h"
 
-#define BUDGET_NS 300000000 /* time to look for it */
+#define BUDGET_NS 300000000 /* time for the search */
 #define MAX_DEPTH 64	    /* of scopes inside each other: damaged files may have more */
 #define MAX_PREFIX 512	    /* bytes of the names of the scopes around a function */
 
 struct walk {
 	dwarf_name_f *is_meant;
 	void *ctx;
-	struct arena *a, *names; /* names: of what is being looked at */
+	struct arena *a, *names; /* names: memory for the name that is being compared */
 	uint64_t deadline;
 	uint32_t nseen;
 	const char *name; /* of the function that was found; NULL: none yet */
@@ -36,7 +38,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* The clock is looked at now and then. */
+/* True when the search has used up its time; reads the clock only at some of the calls. */
 static bool time_is_up(struct walk *w)
 {
 	return ++w->nseen % 256 == 0 && now_ns() > w->deadline;
@@ -58,7 +60,7 @@ static const char *function_name(struct walk *w, Dwarf_Die *die)
 	return name ? name : dwarf_diename(die);
 }
 
-/* The compiler has put it into callers; whether it was declared so does not matter. */
+/* True if the compiler has inlined the function, whether or not it was declared inline. */
 static bool is_inlined(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
@@ -77,8 +79,11 @@ static bool is_declared(const struct walk *w, Dwarf_Die *die)
 	       dwarf_dieoffset(&of) == w->declaration;
 }
 
-/* prefix: of the scope it is in, "shop::"; a function that nobody links to may have no mangled name. */
-static void function_look(struct walk *w, Dwarf_Die *die, const char *prefix)
+/*
+ * Compares the name of a function in a scope, whose prefix is for example "shop::". The prefix
+ * makes the full name of a function without a linkage name.
+ */
+static void function_check(struct walk *w, Dwarf_Die *die, const char *prefix)
 {
 	const char *bare = dwarf_diename(die), *name;
 
@@ -96,8 +101,11 @@ static void function_look(struct walk *w, Dwarf_Die *die, const char *prefix)
 	w->origin = dwarf_dieoffset(die);
 }
 
-/* A declaration stands in its scope, the function itself often outside. */
-static void declaration_look(struct walk *w, Dwarf_Die *die, const char *prefix)
+/*
+ * Remembers a declaration whose name is meant: the definition, which refers to it, often stands
+ * outside the scope.
+ */
+static void declaration_check(struct walk *w, Dwarf_Die *die, const char *prefix)
 {
 	const char *bare = dwarf_diename(die), *name;
 
@@ -133,9 +141,9 @@ static void scope_walk(struct walk *w, Dwarf_Die *scope, const char *prefix, int
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
 			if (is_inlined(&die))
-				function_look(w, &die, prefix);
+				function_check(w, &die, prefix);
 			else if (dwarf_hasattr(&die, DW_AT_declaration))
-				declaration_look(w, &die, prefix);
+				declaration_check(w, &die, prefix);
 			break;
 		case DW_TAG_namespace:
 		case DW_TAG_module:
@@ -146,7 +154,7 @@ static void scope_walk(struct walk *w, Dwarf_Die *scope, const char *prefix, int
 	} while (!w->name && !time_is_up(w) && dwarf_siblingof(&die, &die) == 0);
 }
 
-/* Is the function's code somewhere in this scope of another one? */
+/* True if this scope of another function contains inlined code of the function. */
 static bool use_find(struct walk *w, Dwarf_Die *scope, int depth)
 {
 	Dwarf_Attribute attr;

@@ -1,10 +1,10 @@
 /*
- * Unwind rows from .eh_frame, or .debug_frame for code that has only that (Go; C that is compiled without
- * exceptions in mind).
+ * Unwind rows from .eh_frame, or .debug_frame for code that has only that (Go; C that is compiled
+ * without exceptions in mind).
  *
  * .eh_frame is a list of entries. A CIE says what a group of functions has in common, an FDE which
- * code it covers (function foo at 0x1139, 0x18 bytes) and then, as a small program, how the caller's
- * registers are found in it:
+ * code it covers (function foo at 0x1139, 0x18 bytes) and then, as a small program, how the
+ * caller's registers are found in it:
  *
  *     00000020 FDE cie=00000000 pc=1139..1151             rows (CFA, rbp):
  *       DW_CFA_def_cfa: rsp+8; offset: ra at cfa-8   (CIE)   1139  rsp+8   same
@@ -16,10 +16,10 @@
  *       DW_CFA_advance_loc: 19 to 1150
  *       DW_CFA_def_cfa: rsp+8                                1150  rsp+8   at cfa-16
  *
- * The programs are run here, once, and only what a walk needs is kept: the CFA, and rbp, which the
- * CFAs of callers depend on. rbx and r12-r15, which a language's helper may want in outer frames,
- * would take a byte each a row (all are "same" or "at CFA - 8n"): struct unwind_row and the
- * walker's state (bpf/rt/unwind.c) are the two places to add them.
+ * These programs are run here, once a file, and only what a walk needs is kept: the CFA, and rbp,
+ * on which the CFAs of callers depend. rbx and r12-r15, which a language's helper may want in outer
+ * frames, would take one byte each in a row (their rules are "same" or "at CFA - 8n"). To add them,
+ * extend struct unwind_row here and the walker's state in bpf/rt/unwind.c.
  *
  * The return address is at CFA - 8 in all code that was called; a rule that says otherwise makes
  * the row UNWIND_NONE.
@@ -35,18 +35,21 @@
 #define REG_RA	   16
 #define NREGS	   17
 #define STATES_MAX 16	     /* DW_CFA_remember_state */
-#define PART	   256 /* entries */
-#define PADDING	   16	     /* functions are aligned with as many bytes that nothing executes */
+#define PART	   256 /* entries that are read between two calls of struct unwind_pause */
+#define PADDING	   16	     /* bytes before a function that only align it and are never executed */
 #define AUGMENTATION_MAX 16 /* letters; real ones have up to five */
 #define CODE_MAX   256	     /* segments of code; real files have one to three */
-/* Bytes that are looked at, in those of the sections: entries may share a CIE, whose instructions run for each. */
+/*
+ * Bytes of instructions that may be run, as a multiple of the sections' size. A hostile file can
+ * let all its entries share one long CIE, whose instructions run again for each entry.
+ */
 #define WORK_FACTOR 64
 #define WORK_MIN   ((uint64_t)1 << 20)
-#define UC_RSP	   160	     /* of rsp in ucontext_t */
+#define UC_RSP	   160	     /* offset of rsp in ucontext_t */
 
-/* ---- bytes that may lie ------------------------------------------------------------------- */
+/* ---- reading bytes that are not trusted ---------------------------------------------------- */
 
-/* Reading beyond the end gives zeros and is remembered. */
+/* A read beyond the end returns zeros and sets is_bad. */
 struct bytes {
 	const uint8_t *p, *end;
 	bool is_bad;
@@ -102,7 +105,7 @@ static int64_t get_sleb(struct bytes *b)
 	return (int64_t)v;
 }
 
-static void skip(struct bytes *b, uint64_t n)
+static void bytes_skip(struct bytes *b, uint64_t n)
 {
 	if (n > (uint64_t)(b->end - b->p)) {
 		b->is_bad = true;
@@ -111,26 +114,26 @@ static void skip(struct bytes *b, uint64_t n)
 	b->p += n;
 }
 
-/* The next n bytes, taken out of b. */
+/* Returns the next n bytes as a block of its own, and moves b behind them. */
 static struct bytes get_block(struct bytes *b, uint64_t n)
 {
 	struct bytes block = {.p = b->p};
 
-	skip(b, n);
+	bytes_skip(b, n);
 	block.end = b->p;
 	return block;
 }
 
 /* ---- the section -------------------------------------------------------------------------- */
 
-struct frames { /* a section */
+struct frames { /* the section .eh_frame, or .debug_frame if is_debug */
 	const uint8_t *data, *end;
-	uint64_t addr; /* of data */
+	uint64_t addr; /* virtual address of data */
 	bool is_debug;
 };
 
 struct cie {
-	uint64_t off; /* of the entry, UINT64_MAX = none */
+	uint64_t off; /* offset of the entry in its section, UINT64_MAX = no CIE was read yet */
 	const struct frames *in;
 	uint64_t code_align;
 	int64_t data_align;
@@ -154,18 +157,21 @@ struct segment {
 
 struct reader {
 	const struct unwind_pause *pause; /* NULL: none */
-	uint32_t nparts;		  /* entries looked at since the last one */
+	uint32_t nparts;		  /* entries read since the last pause */
 	struct frames eh, debug;
 	struct cie cie;
 	VEC(struct fde) fdes;
 	VEC(struct segment) code;
 	struct unwind_rows *out;
-	uint64_t limit;	  /* bytes of the list of FDEs; of the rows */
+	uint64_t limit;	  /* largest size in bytes of the list of FDEs, and of the rows */
 	uint64_t work;	  /* bytes of instructions that may still be run */
-	uint32_t end_off; /* of the last FDE */
+	uint32_t end_off; /* file offset behind the code of the last FDE */
 };
 
-/* An address as DW_EH_PE_* says; DW_EH_PE_indirect, datarel and the like do not occur for code. */
+/*
+ * Reads an address encoded as form (DW_EH_PE_*); DW_EH_PE_indirect, datarel and the like do not
+ * occur for code.
+ */
 static uint64_t get_pointer(const struct frames *in, struct bytes *b, uint8_t form, bool is_size)
 {
 	uint64_t at = in->addr + (uint64_t)(b->p - in->data), v;
@@ -187,7 +193,7 @@ static uint64_t get_pointer(const struct frames *in, struct bytes *b, uint8_t fo
 	return v;
 }
 
-/* One entry's bytes after its length; false at the end of the list. */
+/* Returns the bytes of the next entry behind its length; false at the end of the list. */
 static bool entry_next(struct bytes *b, struct bytes *ret)
 {
 	uint64_t len;
@@ -210,7 +216,7 @@ static void cie_augmentation(struct cie *c, const char *aug, struct bytes *b)
 		return;
 	}
 	c->has_data = true;
-	(void)get_uleb(b); /* its length; the letters say the same */
+	(void)get_uleb(b); /* the length of the data, which follows from the letters */
 	for (aug++; *aug && !b->is_bad; aug++) {
 		switch (*aug) {
 		case 'R': c->pointers = get_u8(b); break;
@@ -222,7 +228,10 @@ static void cie_augmentation(struct cie *c, const char *aug, struct bytes *b)
 	}
 }
 
-/* Version 4, of .debug_frame, says how wide addresses and segments are. */
+/*
+ * Accepts versions 1 and 3, and in .debug_frame 4, which adds the sizes of addresses and of segment
+ * selectors.
+ */
 static bool is_version_good(const struct frames *in, uint8_t version, struct bytes *b)
 {
 	if (in->is_debug && version == 4)
@@ -230,7 +239,10 @@ static bool is_version_good(const struct frames *in, uint8_t version, struct byt
 	return version == 1 || version == 3;
 }
 
-/* False when a file makes more work than its size justifies. */
+/*
+ * Charges for instructions that are about to run; false if the file makes more work than its size
+ * justifies.
+ */
 static bool work_take(struct reader *r, uint64_t bytes)
 {
 	if (bytes > r->work) {
@@ -253,7 +265,7 @@ static const struct cie *cie_read(struct reader *r, const struct frames *in, uin
 	if (c->off == off && c->in == in)
 		return c;
 	*c = (struct cie){.off = off, .in = in, .pointers = DW_EH_PE_absptr};
-	skip(&b, off);
+	bytes_skip(&b, off);
 	if (b.is_bad || !entry_next(&b, &e) ||
 	    get_fixed(&e, 4) != (in->is_debug ? UINT32_MAX : 0)) {
 		c->is_bad = true;
@@ -261,7 +273,7 @@ static const struct cie *cie_read(struct reader *r, const struct frames *in, uin
 	}
 	version = get_u8(&e);
 	aug = (const char *)e.p;
-	skip(&e, strnlen(aug, MIN((size_t)(e.end - e.p), AUGMENTATION_MAX)) + 1);
+	bytes_skip(&e, strnlen(aug, MIN((size_t)(e.end - e.p), AUGMENTATION_MAX)) + 1);
 	if (e.is_bad || e.p[-1] != '\0' || !is_version_good(in, version, &e)) {
 		c->is_bad = true;
 		return c;
@@ -301,9 +313,12 @@ static void fde_read(struct reader *r, const struct frames *in, struct bytes *e,
 	f.pc = get_pointer(in, e, c->pointers, false);
 	f.size = get_pointer(in, e, c->pointers, true);
 	if (c->has_data)
-		skip(e, get_uleb(e));
+		bytes_skip(e, get_uleb(e));
 	f.insns = *e;
-	/* .debug_frame tells of functions, too, that the linker has left out */
+	/*
+	 * .debug_frame also has entries for functions that the linker has dropped; no segment holds
+	 * those.
+	 */
 	if (e->is_bad || !f.size || f.pc + f.size <= f.pc || !code_find(r, f.pc, f.size, &off))
 		return;
 	if (r->fdes.len < r->limit / sizeof(f))
@@ -320,7 +335,10 @@ static void part_done(struct reader *r)
 	r->pause->func(r->pause->ctx);
 }
 
-/* After its length, an FDE of .eh_frame has the distance of its CIE, one of .debug_frame the CIE's offset. */
+/*
+ * The word behind an entry's length is the distance back to the CIE in .eh_frame, and the CIE's
+ * offset in .debug_frame.
+ */
 static void entries_read(struct reader *r, const struct frames *in)
 {
 	struct bytes b = {.p = in->data, .end = in->end}, e;
@@ -361,10 +379,13 @@ struct machine {
 	struct state s, initial, states[STATES_MAX];
 	uint32_t nstates;
 	bool is_bad;
-	uint64_t off; /* of pc 0 in the file, modulo 2^64 */
+	uint64_t off; /* file offset minus address, modulo 2^64 */
 };
 
-/* breg REG off, then the operators of tail, and nothing else. */
+/*
+ * True if the expression is DW_OP_bregREG with any offset, then the operators of tail, and nothing
+ * else.
+ */
 static bool is_breg(struct bytes b, uint8_t reg, int64_t *ret_off, const uint8_t *tail, size_t len)
 {
 	if (get_u8(&b) != DW_OP_breg0 + reg)
@@ -373,7 +394,10 @@ static bool is_breg(struct bytes b, uint8_t reg, int64_t *ret_off, const uint8_t
 	return !b.is_bad && (size_t)(b.end - b.p) == len && memcmp(b.p, tail, len) == 0;
 }
 
-/* What linkers write for .plt: rsp + 8 + ((rip & 15) >= N) * 8 */
+/*
+ * True for the expression that linkers write for .plt: rsp + 8 + ((rip & 15) >= N) * 8; returns its
+ * N.
+ */
 static bool is_plt(const struct bytes *b, int64_t *ret_n)
 {
 	static const uint8_t head[] = {DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and};
@@ -457,7 +481,7 @@ static void row_add(struct reader *r, struct unwind_row row)
 	struct unwind_rows *out = r->out;
 
 	if (out->rows.len && row.off < vec_last(&out->rows)->off)
-		return; /* segments in disorder */
+		return; /* segments out of order: rows must be ascending */
 	if (out->rows.len && vec_last(&out->rows)->off == row.off)
 		out->rows.len--;
 	if (out->rows.len ? is_same_rule(vec_last(&out->rows), &row) : row.kind == UNWIND_NONE)
@@ -468,8 +492,8 @@ static void row_add(struct reader *r, struct unwind_row row)
 		out->is_cut = true;
 }
 
-/* The rule so far holds from pc on. */
-static void emit(struct machine *m)
+/* Adds a row: the present state holds from m->pc on. */
+static void row_emit(struct machine *m)
 {
 	struct unwind_row row = state_row(m);
 
@@ -478,7 +502,7 @@ static void emit(struct machine *m)
 	row_add(m->r, row);
 }
 
-static void advance(struct machine *m, uint64_t delta, uint64_t end)
+static void pc_advance(struct machine *m, uint64_t delta, uint64_t end)
 {
 	delta *= m->cie->code_align;
 	if (delta == 0)
@@ -487,9 +511,9 @@ static void advance(struct machine *m, uint64_t delta, uint64_t end)
 		m->is_bad = true;
 		return;
 	}
-	emit(m);
+	row_emit(m);
 	m->pc += delta;
-	m->is_bad |= m->pc == end; /* what follows describes nothing */
+	m->is_bad |= m->pc == end; /* further instructions would describe no code */
 }
 
 static void rule_set(struct machine *m, uint64_t reg, enum rule rule, int64_t off)
@@ -545,17 +569,17 @@ static void state_remember(struct machine *m)
 		m->states[m->nstates++] = m->s;
 }
 
-/* Instructions whose operand is not in the opcode. */
-static void run_extended(struct machine *m, struct bytes *b, uint8_t op, uint64_t end)
+/* Runs an instruction whose operands follow the opcode, instead of being part of it. */
+static void insn_run(struct machine *m, struct bytes *b, uint8_t op, uint64_t end)
 {
 	int64_t align = m->cie->data_align;
 	uint64_t reg;
 
 	switch (op) {
 	case DW_CFA_nop: return;
-	case DW_CFA_advance_loc1: advance(m, get_fixed(b, 1), end); return;
-	case DW_CFA_advance_loc2: advance(m, get_fixed(b, 2), end); return;
-	case DW_CFA_advance_loc4: advance(m, get_fixed(b, 4), end); return;
+	case DW_CFA_advance_loc1: pc_advance(m, get_fixed(b, 1), end); return;
+	case DW_CFA_advance_loc2: pc_advance(m, get_fixed(b, 2), end); return;
+	case DW_CFA_advance_loc4: pc_advance(m, get_fixed(b, 4), end); return;
 	case DW_CFA_def_cfa:
 		reg = get_uleb(b);
 		cfa_set(m, reg, (int64_t)get_uleb(b));
@@ -595,7 +619,7 @@ static void run_extended(struct machine *m, struct bytes *b, uint8_t op, uint64_
 	case DW_CFA_expression: rule_expr(m, b); return;
 	case DW_CFA_val_expression:
 		reg = get_uleb(b);
-		skip(b, get_uleb(b));
+		bytes_skip(b, get_uleb(b));
 		rule_set(m, reg, RULE_ODD, 0);
 		return;
 	case DW_CFA_remember_state: state_remember(m); return;
@@ -605,20 +629,20 @@ static void run_extended(struct machine *m, struct bytes *b, uint8_t op, uint64_
 	}
 }
 
-static void run(struct machine *m, struct bytes b, uint64_t end)
+static void insns_run(struct machine *m, struct bytes b, uint64_t end)
 {
 	m->is_bad |= !work_take(m->r, (uint64_t)(b.end - b.p));
 	while (b.p < b.end && !b.is_bad && !m->is_bad) {
 		uint8_t op = get_u8(&b), low = op & 0x3f;
 
 		switch (op & 0xc0) {
-		case DW_CFA_advance_loc: advance(m, low, end); break;
+		case DW_CFA_advance_loc: pc_advance(m, low, end); break;
 		case DW_CFA_offset:
 			rule_set(m, low, RULE_OFFSET,
 				 (int64_t)(get_uleb(&b) * (uint64_t)m->cie->data_align));
 			break;
 		case DW_CFA_restore: rule_restore(m, low); break;
-		default: run_extended(m, &b, op, end); break;
+		default: insn_run(m, &b, op, end); break;
 		}
 	}
 }
@@ -631,20 +655,20 @@ static void fde_run(struct reader *r, const struct fde *f, uint64_t next_pc)
 	if (!code_find(r, f->pc, f->size, &m.off) || end + m.off >= UINT32_MAX)
 		return;
 	r->out->nfdes++;
-	m.s.reg = NREGS; /* a CFA that nothing defines */
-	run(&m, m.cie->insns, f->pc);
+	m.s.reg = NREGS; /* no register: the CFA is undefined until an instruction defines it */
+	insns_run(&m, m.cie->insns, f->pc);
 	m.initial = m.s;
-	run(&m, f->insns, end);
+	insns_run(&m, f->insns, end);
 	if (m.pc < end && m.is_bad)
 		row_add(r, (struct unwind_row){.off = (uint32_t)(m.pc + m.off)});
 	else if (m.pc < end)
-		emit(&m);
+		row_emit(&m);
 	if (next_pc - end >= PADDING)
 		row_add(r, (struct unwind_row){.off = (uint32_t)(end + m.off)});
 	r->end_off = (uint32_t)(end + m.off);
 }
 
-static int by_pc(const void *pa, const void *pb)
+static int fde_compare(const void *pa, const void *pb)
 {
 	const struct fde *a = pa, *b = pb;
 
@@ -654,18 +678,20 @@ static int by_pc(const void *pa, const void *pb)
 static bool is_sorted(const struct reader *r)
 {
 	for (uint32_t i = 1; i < r->fdes.len; i++)
-		if (by_pc(&r->fdes.data[i - 1], &r->fdes.data[i]) > 0)
+		if (fde_compare(&r->fdes.data[i - 1], &r->fdes.data[i]) > 0)
 			return false;
 	return true;
 }
 
-/* In the order of addresses; of code that two FDEs describe, the first has it. */
+/*
+ * Runs the FDEs in the order of addresses. If two FDEs describe the same code, the first one wins.
+ */
 static void fdes_run(struct reader *r)
 {
 	uint64_t end = 0;
 
-	if (!is_sorted(r)) /* as in nearly all files */
-		qsort(r->fdes.data, r->fdes.len, sizeof(*r->fdes.data), by_pc);
+	if (!is_sorted(r)) /* the FDEs of nearly all files are sorted */
+		qsort(r->fdes.data, r->fdes.len, sizeof(*r->fdes.data), fde_compare);
 	for (uint32_t i = 0; i < r->fdes.len; i++) {
 		struct fde *f = &r->fdes.data[i];
 		uint64_t next = i + 1 < r->fdes.len ? r->fdes.data[i + 1].pc : UINT64_MAX;
@@ -747,7 +773,7 @@ static bool is_our_kind(Elf *elf)
 	       eh.e_ident[EI_CLASS] == ELFCLASS64;
 }
 
-/* Closes g. */
+/* Reads the rows of an ELF file and closes g. */
 static void read_elf(struct gate_elf *g, const struct unwind_pause *pause, struct unwind_rows *out)
 {
 	*out = (struct unwind_rows){0};
@@ -767,7 +793,7 @@ void unwind_rows_read(int fd, uint64_t limit, const struct unwind_pause *pause, 
 
 void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows *ret)
 {
-	CLEANUP(free) char *copy = xmalloc(size); /* libelf wants to write */
+	CLEANUP(free) char *copy = xmalloc(size); /* libelf writes to the image */
 	struct gate_elf g;
 
 	memcpy(copy, image, size);

@@ -1,14 +1,14 @@
 /*
- * The unwind rows of one ELF file: how to find the caller's frame at each place of its code.
+ * The unwind rows of one ELF file: how to find the caller's frame at each instruction of its code.
  *
  * A row holds from its offset up to that of the next one. Offsets are offsets in the file, because
  * that is what a mapping gives for an address without knowing anything else about the file.
  *
- * Owns     the rows.
- * Errors   a file that is no x86-64 ELF file, truncated or lying gives the rows that could be read,
- *          maybe none. Nothing in it is trusted.
- * Units    bytes.
- * Facts    DWARF 5 6.4 (call frame information), LSB 5 10.6 (.eh_frame), SysV AMD64 ABI 3.6.2 (register
+ * Owns     the rows. Errors   none: of a file that is damaged or no x86-64 ELF file, the rows that
+ * could be read are returned,
+ *          maybe none. Nothing in the file is trusted.
+ * Units    bytes. Facts    DWARF 5 6.4 (call frame information), LSB 5 10.6 (.eh_frame), SysV AMD64
+ * ABI 3.6.2 (register
  *          numbers). Linux arch/x86/include/uapi/asm/sigcontext.h (signal frames).
  */
 #pragma once
@@ -19,12 +19,12 @@ enum unwind_cfa {
 	UNWIND_NONE,	  /* not known: no code, or code without call frame information */
 	UNWIND_RSP,	  /* CFA = rsp + cfa */
 	UNWIND_RBP,	  /* CFA = rbp + cfa */
-	UNWIND_REG,	  /* CFA = register reg + cfa: only the interrupted frame has it */
+	UNWIND_REG,	  /* CFA = register reg + cfa; only the interrupted frame has its value */
 	UNWIND_RSP_DEREF, /* CFA = *(rsp + cfa) + 8: assembler code that aligned its stack */
-	UNWIND_RBP_DEREF, /* CFA = *(rbp + cfa): compiled code that did */
+	UNWIND_RBP_DEREF, /* CFA = *(rbp + cfa): compiled code that aligned its stack */
 	UNWIND_PLT,	  /* CFA = rsp + 8, or + 16 from byte cfa of a 16-byte entry on */
 	UNWIND_SIGNAL,	  /* return from a signal handler: the registers are in the ucontext at rsp */
-	UNWIND_END,	  /* nobody called */
+	UNWIND_END,	  /* the outermost frame, which nobody called */
 	UNWIND_NKINDS
 };
 
@@ -43,19 +43,25 @@ struct unwind_row {
 struct unwind_rows {
 	VEC(struct unwind_row) rows; /* ascending; two neighbours differ; the last is UNWIND_NONE */
 	uint32_t nfdes, nodd;	     /* functions; rows of them that no rule above can express */
-	bool is_cut;		     /* some rows are left out: they, or what they are made of, exceed the limit */
+	bool is_cut;		     /* some rows are missing, because of the limit */
 };
 
-/* Large files take a tenth of a second: called between parts of the work, which take some 0.1 ms. */
+/*
+ * A large file takes a tenth of a second: func is called between parts of the work of some 0.1 ms
+ * each.
+ */
 struct unwind_pause {
 	void (*func)(void *ctx);
 	void *ctx;
 };
 
-/* fd stays the caller's. limit: of each section that is read, and of each table (sym/gate.h). pause: NULL is allowed. */
+/*
+ * Reads the rows of the file fd, which the caller keeps. limit bounds the size of each section that
+ * is read, and of each table made from it (sym/gate.h). pause may be NULL.
+ */
 void unwind_rows_read(int fd, uint64_t limit, const struct unwind_pause *pause, struct unwind_rows *ret);
 /* The same for a file in memory: the vDSO. */
 void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows *ret);
 void unwind_rows_deinit(struct unwind_rows *r);
-/* The row that holds at off; NULL before the first. */
+/* Returns the row that holds at the file offset off; NULL if off is before the first row. */
 const struct unwind_row *unwind_row_find(const struct unwind_rows *r, uint32_t off);

@@ -1,5 +1,5 @@
 /*
- * Stubs of the procedure linkage table: relocations of the words they jump through.
+ * Names the stubs of the procedure linkage table after the functions to which they jump.
  *
  * A stub, 16 bytes in .plt or .plt.sec, 8 in .plt.got, has one of these forms:
  *
@@ -7,7 +7,8 @@
  *     f3 0f 1e fa f2 ff 25 rel32         endbr64; bnd jmp *word(%rip)    .plt.sec
  *     ff 25 rel32 66 90                  jmp *word(%rip)                 .plt.got
  *
- * so it is enough to look for the jump. With .plt.sec, the entries of .plt only push and have none.
+ * so it is enough to find the jump. In files with .plt.sec, the entries of .plt only push an index:
+ * they contain no such jump and get no name.
  */
 #include "sym/elfplt.h"
 
@@ -36,7 +37,7 @@ static const char *word_name(const struct elf_syms *s, struct gate_elf *g, const
 		return symbols && gelf_getsym(symbols, (int)GELF_R_SYM(rela->r_info), &sym)
 			       ? gate_text(g, strings, sym.st_name)
 			       : NULL;
-	case R_X86_64_IRELATIVE: /* within the file: the function that chooses has its name */
+	case R_X86_64_IRELATIVE: /* a function of this file: its resolver's symbol has the name */
 		resolver = elf_syms_find(s, (uint64_t)rela->r_addend);
 		return resolver && resolver->addr == (uint64_t)rela->r_addend ? resolver->name
 									      : NULL;
@@ -64,7 +65,7 @@ static void read_relocations(const struct elf_syms *s, struct gate_elf *g, Elf_S
 	}
 }
 
-static int by_addr(const void *pa, const void *pb)
+static int word_compare(const void *pa, const void *pb)
 {
 	const struct got_word *a = pa, *b = pb;
 
@@ -76,13 +77,16 @@ static const char *find_word(const got_vec *words, uint64_t addr)
 	struct got_word key = {addr, NULL}, *w = NULL;
 
 	if (words->len)
-		w = bsearch(&key, words->data, words->len, sizeof(key), by_addr);
+		w = bsearch(&key, words->data, words->len, sizeof(key), word_compare);
 	return w ? w->name : NULL;
 }
 
 /* ---- stubs ---------------------------------------------------------------------------------- */
 
-/* The word that the code at p, at address addr in the file, jumps through; 0 = it does not. */
+/*
+ * Returns the address of the word through which the code at p jumps; addr is the code's address. 0:
+ * no such jump.
+ */
 static uint64_t jump_word(const uint8_t *p, size_t len, uint64_t addr)
 {
 	for (size_t i = 0; i + 6 <= len; i++) {
@@ -131,7 +135,7 @@ void elf_plt_read(struct elf_syms *s, struct gate_elf *g)
 		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_RELA && (sh.sh_flags & SHF_ALLOC))
 			read_relocations(s, g, scn, &sh, &words);
 	if (words.len)
-		qsort(words.data, words.len, sizeof(*words.data), by_addr);
+		qsort(words.data, words.len, sizeof(*words.data), word_compare);
 	while (words.len && (scn = elf_nextscn(g->elf, scn))) {
 		const char *name = gelf_getshdr(scn, &sh) ? gate_text(g, names, sh.sh_name) : NULL;
 

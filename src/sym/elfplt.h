@@ -9,5 +9,8 @@
 struct elf_syms;
 struct gate_elf;
 
-/* s: sorted, with the file's other symbols. Only files for x86-64 have stubs that are known. */
+/*
+ * Adds the stubs of the file to s, which must be sorted and already have the file's other symbols.
+ * Files for other machines than x86-64 get none.
+ */
 void elf_plt_read(struct elf_syms *s, struct gate_elf *g);

@@ -6,12 +6,15 @@
 #include "sym/gate.h"
 #include "sym/minidebug.h"
 
-#define LOOK_BACK 16 /* functions inside others: how many starts may lie between */
+#define LOOK_BACK 16 /* symbols below an address that a lookup tries: functions may contain others */
 
 /* ---- one symbol ----------------------------------------------------------------------------- */
 
-/* providers.md, 19.3, canonical name; size and alphabet decide in by_addr(). "__GI_" is what glibc
- * puts before names for itself. */
+/*
+ * Returns the rank of a name among those of one address, by the rules for the canonical name
+ * (providers.md, 19.3); the last rules, size and alphabet, are in sym_compare(). glibc puts "__GI_"
+ * before names for its internal use.
+ */
 static uint32_t rank_of(enum elf_sym_kind kind, bool is_local, const char *name)
 {
 	static const uint32_t of_kind[] = {
@@ -25,7 +28,10 @@ static uint32_t rank_of(enum elf_sym_kind kind, bool is_local, const char *name)
 	       (uint32_t)MIN(strspn(name, "_"), 255u);
 }
 
-/* Names may overlap in the file, so that copies of them take more than its size. */
+/*
+ * Charges for a symbol. Names may overlap in a hostile file, so that their copies take more memory
+ * than the file has.
+ */
 static bool has_room(struct elf_syms *s, const char *name)
 {
 	uint64_t size = sizeof(struct elf_sym) + strlen(name) + 1;
@@ -67,7 +73,7 @@ static bool kind_of(const GElf_Sym *sym, enum elf_sym_kind *ret_kind)
 	}
 }
 
-/* Compilers leave labels of their own in some objects. */
+/* True for a label of the compiler, ".L...": some object files keep such labels. */
 static bool is_private(const char *name)
 {
 	return name[0] == '.' && name[1] == 'L';
@@ -76,7 +82,7 @@ static bool is_private(const char *name)
 /* ---- tables --------------------------------------------------------------------------------- */
 
 struct section {
-	uint64_t start, end; /* 0, 0: takes no memory */
+	uint64_t start, end; /* 0, 0: a section that is not loaded into memory */
 };
 typedef VEC(struct section) section_vec;
 
@@ -108,7 +114,7 @@ static void add_symbol(struct elf_syms *s, const section_vec *sections, const GE
 	if (sym->st_shndx < sections->len)
 		end = sections->data[sym->st_shndx].end;
 	else if (!sym->st_size)
-		return; /* a constant: no place */
+		return; /* a constant, not an address */
 	if (!end)
 		return;
 	elf_syms_push(s, kind, GELF_ST_BIND(sym->st_info) == STB_LOCAL, sym->st_value, sym->st_size,
@@ -143,7 +149,10 @@ static void read_tables(struct elf_syms *s, struct gate_elf *g)
 	vec_deinit(&sections);
 }
 
-/* Names alone: a separate debug file, which has more, is still looked for. */
+/*
+ * Reads the symbols in .gnu_debugdata. has_symtab is left as it was: the section has no types and
+ * only names of functions, so a separate debug file is searched for all the same.
+ */
 static void read_minidebug(struct elf_syms *s, struct gate_elf *g)
 {
 	bool has_symtab = s->has_symtab;
@@ -161,7 +170,7 @@ static void read_minidebug(struct elf_syms *s, struct gate_elf *g)
 	s->has_symtab = has_symtab;
 }
 
-/* ---- what else a file says of itself -------------------------------------------------------- */
+/* ---- segments, build-id, debug link --------------------------------------------------------- */
 
 static void read_segments(struct elf_syms *s, Elf *elf)
 {
@@ -196,7 +205,9 @@ static void read_build_id(struct elf_syms *s, Elf_Data *data)
 		}
 }
 
-/* A name with its NUL, then at a multiple of 4 the file's checksum (gdb, "Separate Debug Files").
+/*
+ * The section holds a name with its NUL and, at the next multiple of 4, a CRC-32 (gdb, "Separate
+ * Debug Files").
  */
 static void read_debug_link(struct elf_syms *s, Elf_Data *data)
 {
@@ -231,7 +242,7 @@ static void read_identity(struct elf_syms *s, struct gate_elf *g)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static int by_addr(const void *pa, const void *pb)
+static int sym_compare(const void *pa, const void *pb)
 {
 	const struct elf_sym *a = pa, *b = pb;
 
@@ -240,13 +251,16 @@ static int by_addr(const void *pa, const void *pb)
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
 	if (a->size != b->size && (!a->size || !b->size))
-		return a->size ? -1 : 1; /* a size is better than none */
+		return a->size ? -1 : 1; /* a symbol with a size comes first */
 	if (a->size != b->size)
 		return a->size < b->size ? -1 : 1;
 	return strcmp(a->name, b->name);
 }
 
-/* A size that only an alias knows is kept. */
+/*
+ * Takes the size of an alias over if the alias has a larger one: symbols of assembler code may have
+ * none.
+ */
 static void merge_alias(struct elf_sym *to, const struct elf_sym *alias)
 {
 	if (to->size >= alias->size)
@@ -260,7 +274,7 @@ void elf_syms_sort(struct elf_syms *s)
 	uint32_t n = 0;
 
 	if (s->syms.len)
-		qsort(s->syms.data, s->syms.len, sizeof(*s->syms.data), by_addr);
+		qsort(s->syms.data, s->syms.len, sizeof(*s->syms.data), sym_compare);
 	for (uint32_t i = 0; i < s->syms.len; i++) {
 		struct elf_sym sym = s->syms.data[i];
 
@@ -272,7 +286,7 @@ void elf_syms_sort(struct elf_syms *s)
 	s->syms.len = n;
 }
 
-/* Closes g. */
+/* Reads the symbols of an ELF file and closes g. */
 static struct elf_syms *read_elf(struct gate_elf *g)
 {
 	struct elf_syms *s = xcalloc(1, sizeof(*s));
@@ -285,7 +299,7 @@ static struct elf_syms *read_elf(struct gate_elf *g)
 		read_tables(s, g);
 		read_minidebug(s, g);
 		elf_syms_sort(s);
-		elf_plt_read(s, g); /* finds the names of functions among those */
+		elf_plt_read(s, g); /* needs the sorted table for names of resolvers */
 		elf_syms_sort(s);
 	}
 	s->is_cut |= g->is_cut;
@@ -303,7 +317,7 @@ struct elf_syms *elf_syms_read(int fd, uint64_t limit)
 
 struct elf_syms *elf_syms_read_memory(const void *image, size_t size)
 {
-	CLEANUP(free) char *copy = xmalloc(MAX(size, 1u)); /* libelf wants to write */
+	CLEANUP(free) char *copy = xmalloc(MAX(size, 1u)); /* libelf writes to the image */
 	struct gate_elf g;
 
 	if (size)
@@ -364,8 +378,8 @@ bool elf_syms_addr(const struct elf_syms *s, uint64_t off, uint64_t *ret_addr)
 }
 
 /*
- * One page of the file may belong to two segments, and then is mapped twice: whether the mapping
- * is executable tells which one it is.
+ * A page of the file in which one segment ends and the next begins is mapped twice. That the
+ * mapping is executable, or not, then decides to which of the two segments it belongs.
  */
 bool elf_syms_bias(const struct elf_syms *s, taddr start, uint64_t off, bool is_exec,
 		   uint64_t *ret_bias)
@@ -412,7 +426,7 @@ struct elf_sym *elf_syms_find(const struct elf_syms *s, uint64_t addr)
 	for (uint32_t i = lo; i > first; i--) {
 		struct elf_sym *sym = &s->syms.data[i - 1];
 
-		/* what has no size ends where the next begins */
+		/* A symbol without a size ends where the next one begins. */
 		if (sym->size ? addr - sym->addr < sym->size : i == lo && addr < sym->end)
 			return sym;
 	}

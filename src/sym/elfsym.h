@@ -2,13 +2,13 @@
  * The symbols of one ELF file, for looking up addresses.
  *
  * Sources: .symtab, .dynsym, the compressed table in .gnu_debugdata, the stubs of the procedure
- * linkage table, and whatever separate debug files elf_syms_add() is given.
+ * linkage table, and the separate debug files that elf_syms_add() is given.
  *
- * Owns     its table; names are copies.
- * Errors   a file that is no ELF, truncated or lying gives the symbols that could be read, maybe
- *          none.
- * Units    virtual addresses as in the file (before it is mapped anywhere).
- * Facts    of several names of one address the canonical one counts: providers.md, 19.3.
+ * Owns     its table; names are copies. Errors   none: of a file that is damaged or no ELF file,
+ * the symbols that could be read are returned,
+ *          maybe none.
+ * Units    virtual addresses as in the file (before it is mapped anywhere). Facts    of several
+ * names of one address the canonical one counts: providers.md, 19.3.
  */
 #pragma once
 
@@ -26,28 +26,28 @@ enum elf_sym_kind {
 struct elf_sym {
 	uint64_t addr;
 	uint64_t size; /* 0: unknown */
-	uint64_t end;  /* where it ends at the latest: its own end, or that of its section */
+	uint64_t end;  /* addr + size if the size is known, else the end of the symbol's section */
 	const char *name;
-	const char *shown; /* demangled, or name; NULL until asked for (elf_sym_shown()) */
+	const char *shown; /* the name demangled; NULL until it is first shown (usym.c) */
 	enum elf_sym_kind kind;
-	uint32_t rank; /* the smaller, the better among those of one address */
+	uint32_t rank; /* of several symbols of one address, the one with the least rank is kept */
 };
 
 struct elf_segment {
-	uint64_t off, addr, size; /* what of the file is mapped where */
-	uint64_t mem_size;	  /* with what follows of zeros */
+	uint64_t off, addr, size; /* size bytes at off of the file are mapped at address addr */
+	uint64_t mem_size;	  /* size in memory, with the zeros that follow these bytes */
 	bool is_exec;
 };
 
 #define ELF_BUILD_ID_MAX 64
 
 struct elf_syms {
-	VEC(struct elf_sym) syms; /* ascending, one an address */
+	VEC(struct elf_sym) syms; /* ascending; one for each address */
 	VEC(struct elf_segment) segments;
 	bool has_symtab;
-	bool is_cut;   /* some symbols are left out: they take more than the limit */
+	bool is_cut;   /* some symbols are missing, because they exceed the limit */
 	uint64_t room; /* bytes that further symbols may take */
-	/* where its debug file may be */
+	/* What identifies the separate debug file (debugfile.h): */
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	uint32_t build_id_len;
 	const char *debug_link; /* NULL = none */
@@ -55,28 +55,39 @@ struct elf_syms {
 	struct arena *arena;
 };
 
-/* fd stays the caller's. limit: of each section that is read, and of the table (sym/gate.h). */
+/*
+ * Reads the symbols of the file fd, which the caller keeps. limit bounds the size of each section
+ * that is read, and of the table of symbols (sym/gate.h).
+ */
 struct elf_syms *elf_syms_read(int fd, uint64_t limit);
 /* The same for a file in memory: the vDSO. */
 struct elf_syms *elf_syms_read_memory(const void *image, size_t size);
 void elf_syms_destroy(struct elf_syms *s); /* NULL is allowed */
-/* The symbols of a debug file of s, too; false when it is none, or one of another build. */
+/*
+ * Adds the symbols of the debug file fd to s; false if the file has none, or another build-id than
+ * s.
+ */
 bool elf_syms_add(struct elf_syms *s, int fd, uint64_t limit);
 
-/* Virtual address of a file offset; false when no segment has it. */
+/* Converts a file offset to a virtual address; false if no segment holds it. */
 bool elf_syms_addr(const struct elf_syms *s, uint64_t off, uint64_t *ret_addr);
 /*
- * The address where the file's address 0 lies in a process, of which [start, ...) maps the file
- * from off on. false when no segment begins there.
+ * Returns the bias: what to add to a virtual address of the file to get the address in a process
+ * that maps the file from offset off on at start. false if no segment contains that offset.
  */
 bool elf_syms_bias(const struct elf_syms *s, taddr start, uint64_t off, bool is_exec,
 		   uint64_t *ret_bias);
-/* Addresses the file takes: [*ret_start, *ret_end). */
+/*
+ * Returns the range of virtual addresses that all segments together occupy: [*ret_start, *ret_end).
+ */
 void elf_syms_span(const struct elf_syms *s, uint64_t *ret_start, uint64_t *ret_end);
-/* The symbol at addr, or NULL. */
+/* Returns the symbol whose code or data contains addr, or NULL. */
 struct elf_sym *elf_syms_find(const struct elf_syms *s, uint64_t addr);
 
-/* For the readers of single sources: a name that is not yet in the table, then elf_syms_sort(). */
+/*
+ * For the readers of a source: add symbols with elf_syms_push(); elf_syms_sort() then makes s ready
+ * for lookups.
+ */
 void elf_syms_push(struct elf_syms *s, enum elf_sym_kind kind, bool is_local, uint64_t addr,
 		   uint64_t size, uint64_t end, const char *name);
 void elf_syms_sort(struct elf_syms *s);

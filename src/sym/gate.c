@@ -1,4 +1,4 @@
-/* Opening foreign files, and reading no more of them than was asked for. */
+/* Opens foreign files, and reads no more of them than the limit allows. */
 #include "sym/gate.h"
 
 #include <errno.h>
@@ -8,7 +8,10 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-/* Linkers number sections in 16 bits as long as they can; object files of one function a section have more. */
+/*
+ * Programs have fewer than 65,536 sections; object files with a section for each function may have
+ * more.
+ */
 #define SECTIONS_MAX 262144
 #define SEGMENTS_MAX 65535
 #define OPEN_FLAGS   (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -50,8 +53,9 @@ int gate_open_mapping(uint64_t pid, taddr start, taddr end)
 /* ---- headers -------------------------------------------------------------------------------- */
 
 /*
- * How many sections and segments a file claims is looked at before libelf does, which makes room for as many as fit
- * into the file: a sparse one fits them all. Beyond 16 bits the numbers stand in the first section header.
+ * Checks how many sections and segments a file claims, before libelf allocates memory for them:
+ * libelf accepts as many as fit into the file, and a sparse file can be as large as it likes.
+ * Numbers of more than 16 bits stand in the first section header.
  */
 static bool are_counts_good(int fd)
 {
@@ -85,7 +89,10 @@ static bool are_counts_good(int fd)
 	return nsections <= SECTIONS_MAX && nsegments <= SEGMENTS_MAX;
 }
 
-/* Everybody asks for the names of sections: a table of them that is too large makes the file none. */
+/*
+ * False if the table of section names is too large or compressed. Nearly every reader asks libelf
+ * for names of sections, so such a file counts as no ELF file.
+ */
 static bool has_good_names(Elf *elf, uint64_t limit)
 {
 	GElf_Shdr sh;
@@ -98,7 +105,7 @@ static bool has_good_names(Elf *elf, uint64_t limit)
 		return true;
 	scn = elf_getscn(elf, names);
 	if (!scn || !gelf_getshdr(scn, &sh))
-		return true; /* no names at all */
+		return true; /* sections without names are harmless */
 	return sh.sh_size <= limit && !(sh.sh_flags & SHF_COMPRESSED);
 }
 
@@ -129,7 +136,10 @@ void gate_elf_close(struct gate_elf *g)
 
 /* ---- contents ------------------------------------------------------------------------------- */
 
-/* What the old form of compressed debug information begins with: "ZLIB" and the size, most significant byte first. */
+/*
+ * Size of a section in the old form of compression (.zdebug_*), which begins with "ZLIB" and the
+ * big-endian size.
+ */
 static uint64_t size_of_zdebug(Elf_Scn *scn)
 {
 	const Elf_Data *data = elf_rawdata(scn, NULL);
@@ -143,7 +153,10 @@ static uint64_t size_of_zdebug(Elf_Scn *scn)
 	return size;
 }
 
-/* Size in memory; UINT64_MAX when that is not to be had. What is larger than max is not looked into. */
+/*
+ * The size of a section once it is decompressed; UINT64_MAX if that is unknown. If already the size
+ * in the file exceeds max, that size is returned and nothing is read.
+ */
 static uint64_t size_of(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, uint64_t max)
 {
 	const char *name;
@@ -162,7 +175,10 @@ static uint64_t size_of(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, uint64_t ma
 	return name && strncmp(name, ".zdebug", 7) == 0 ? MAX(size_of_zdebug(scn), sh->sh_size) : sh->sh_size;
 }
 
-/* The header of a section that may be read. */
+/*
+ * Returns the header of a section; false if the section has no contents, or more than the limit
+ * allows.
+ */
 static bool is_readable(struct gate_elf *g, Elf_Scn *scn, GElf_Shdr *ret)
 {
 	if (!scn || !gelf_getshdr(scn, ret) || ret->sh_type == SHT_NOBITS)

@@ -6,7 +6,10 @@
 
 #define CHUNK (64u << 10)
 
-/* "ffffffff81000000 T name" or "ffffffffc0000000 t name\t[module]", without the newline. */
+/*
+ * Parses a line without its newline, "ffffffff81000000 T name" or "ffffffffc0000000 t
+ * name\t[module]"; false if it is the line of another name.
+ */
 static bool line_parse(const char *line, const char *name, size_t name_len, struct kallsym *ret)
 {
 	const char *module, *close;
@@ -44,7 +47,7 @@ struct query {
 	struct kallsym *ret;
 };
 
-/* Looks for the symbol in whole lines; text[len] may be written. */
+/* Searches text, which consists of whole lines, for the symbol; may write to text[len]. */
 static bool chunk_find(const struct query *q, char *text, size_t len)
 {
 	size_t name_len = strlen(q->name);
@@ -69,14 +72,15 @@ static bool chunk_find(const struct query *q, char *text, size_t len)
 	return false;
 }
 
-/* Static variables are there when all variables are. */
+/* True if text has a line of a static variable; a kernel that lists those lists all variables. */
 static bool chunk_has_data(const char *text, size_t len)
 {
 	return memmem(text, len, " d ", 3) || memmem(text, len, " b ", 3);
 }
 
 /* Reads the file piece by piece until the symbol is found. */
-static struct err *walk(const char *path, const struct query *q, bool *ret_found, bool *ret_has_data)
+static struct err *symbol_find(const char *path, const struct query *q, bool *ret_found,
+			       bool *ret_has_data)
 {
 	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	CLEANUP(free) char *buf = xmalloc(CHUNK + 1);
@@ -110,5 +114,5 @@ struct err *kallsyms_find(const char *path, const char *module, const char *name
 	struct query q = {module, name, ret};
 
 	*ret_found = *ret_has_data = false;
-	return *name ? walk(path, &q, ret_found, ret_has_data) : NULL;
+	return *name ? symbol_find(path, &q, ret_found, ret_has_data) : NULL;
 }

@@ -4,8 +4,9 @@
  * The file has some 100,000 lines that the kernel makes while they are read (40 ms for all of
  * them), so it is read only when a symbol is asked for and only up to its line.
  *
- * Errors   struct err *: the file cannot be read, or shows no addresses. A symbol that is not there
- * is none.
+ * Errors   struct err *: the file cannot be read, or shows no addresses. A symbol that does not
+ * exist is no error:
+ *          *ret_found is false.
  */
 #pragma once
 
@@ -18,9 +19,10 @@ struct kallsym {
 };
 
 /*
- * module: NULL = any, "" or "vmlinux" = the kernel itself. Of several with one name the first one
- * counts. path: normally KALLSYMS_PATH. *ret_has_data: when nothing is found, whether the file lists
- * variables; without CONFIG_KALLSYMS_ALL it has functions only, and a few marks of sections.
+ * Finds the first symbol of that name. module: NULL = any, "" or "vmlinux" = the kernel itself.
+ * path is KALLSYMS_PATH, except in tests. *ret_has_data: if no symbol was found, whether the file
+ * lists variables at all; that of a kernel without CONFIG_KALLSYMS_ALL has functions only, and a
+ * few symbols that mark sections.
  */
 #define KALLSYMS_PATH "/proc/kallsyms"
 MUST_CHECK struct err *kallsyms_find(const char *path, const char *module, const char *name,

@@ -1,4 +1,4 @@
-/* The kernel's symbol table: reading, searching. */
+/* Reads the kernel's symbol table, and finds addresses in it. */
 #include "sym/ksym.h"
 
 #include <errno.h>
@@ -6,8 +6,10 @@
 
 #define KERNEL "vmlinux"
 
-/* Beyond this an address does not belong to the symbol below it: there is a hole, or another
- * object. */
+/*
+ * An address farther than this above a symbol does not belong to it: symbols have no sizes in
+ * kallsyms, and the gap may be a hole or an object without symbols.
+ */
 #define SPAN_MAX      (1u << 20)
 #define LAST_SPAN_MAX (1u << 16)
 
@@ -19,7 +21,10 @@ static const uint8_t hex_values[256] = {
 	['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
 };
 
-/* The line at p becomes strings; its end. */
+/*
+ * Parses the line at p, in which the name and the module become strings in place; returns the
+ * line's end.
+ */
 static char *parse_line(char *text, char *p, struct ksym *ret)
 {
 	taddr addr = 0;
@@ -55,7 +60,7 @@ static const char *object_of(const struct ksyms *k, const struct ksym *s)
 	return *behind == '[' ? behind + 1 : KERNEL;
 }
 
-static int by_addr(const void *pa, const void *pb)
+static int sym_compare(const void *pa, const void *pb)
 {
 	const struct ksym *a = pa, *b = pb;
 
@@ -64,8 +69,11 @@ static int by_addr(const void *pa, const void *pb)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
-/* Of names of one address: global ones first, then those with fewer underscores before them. */
-static int rank(const struct ksyms *k, const struct ksym *s)
+/*
+ * The rank of a symbol among those of one address: global ones come first, then those with fewer
+ * leading underscores.
+ */
+static int sym_rank(const struct ksyms *k, const struct ksym *s)
 {
 	char type = type_of(k, s);
 	bool is_global = type >= 'A' && type <= 'Z';
@@ -81,7 +89,7 @@ static void keep_best(struct ksyms *k)
 		struct ksym s = k->syms.data[i];
 
 		if (n && k->syms.data[n - 1].addr == s.addr) {
-			if (rank(k, &s) < rank(k, &k->syms.data[n - 1]))
+			if (sym_rank(k, &s) < sym_rank(k, &k->syms.data[n - 1]))
 				k->syms.data[n - 1] = s;
 			continue;
 		}
@@ -109,13 +117,16 @@ void ksyms_parse(char *text, size_t len, struct ksyms *ret)
 		}
 		vec_push(&ret->syms, s);
 	}
-	/* most often only the modules behind it are out of order */
+	/*
+	 * The kernel's own symbols are sorted; usually only those of modules, which follow, have to
+	 * be.
+	 */
 	if (sorted < ret->syms.len) {
 		struct ksym *tail = ret->syms.data + sorted;
 
-		qsort(tail, ret->syms.len - sorted, sizeof(*tail), by_addr);
+		qsort(tail, ret->syms.len - sorted, sizeof(*tail), sym_compare);
 		if (sorted && tail->addr < last)
-			qsort(ret->syms.data, ret->syms.len, sizeof(*tail), by_addr);
+			qsort(ret->syms.data, ret->syms.len, sizeof(*tail), sym_compare);
 	}
 	keep_best(ret);
 }
@@ -165,7 +176,7 @@ void ksyms_deinit(struct ksyms *k)
 
 /* ---- searching ------------------------------------------------------------------------------ */
 
-/* The last symbol at or below addr. */
+/* Returns the last symbol at or below addr, or NULL. */
 static const struct ksym *ksym_below(const struct ksyms *k, taddr addr)
 {
 	uint32_t lo = 0, hi = k->syms.len;
@@ -221,9 +232,9 @@ taddr ksyms_start(const struct ksyms *k, taddr addr, bool of_object)
 /* ---- tracing code --------------------------------------------------------------------------- */
 
 /*
- * What the kernel's macros make for each tracepoint (Linux
- * include/trace/{define_trace,bpf_probe,perf,trace_events}.h): the first ones call programs, the
- * others lie between them.
+ * Prefixes of the functions that the kernel's macros generate for each tracepoint (Linux
+ * include/trace/{define_trace,bpf_probe,perf,trace_events}.h). Those marked true call BPF programs;
+ * the others lie between them in memory, so that all together form a few large ranges.
  */
 static const struct {
 	const char *prefix;

@@ -24,16 +24,22 @@ struct ksyms {
 	VEC(uint64_t) tracing; /* made by ksyms_tracing() */
 };
 
-/* text: kallsyms' own, which ret takes over, ended by two NULs. len: without them. */
+/*
+ * Parses the text of kallsyms, which ret takes over. Two NULs that len does not count must follow
+ * the text.
+ */
 void ksyms_parse(char *text, size_t len, struct ksyms *ret);
-/* Fails when the file is missing or shows no addresses. */
+/* Reads /proc/kallsyms; fails if the file is missing, or shows 0 for all addresses. */
 MUST_CHECK struct err *ksyms_read(struct ksyms *ret);
 void ksyms_deinit(struct ksyms *k);
 
 bool ksyms_find(const struct ksyms *k, taddr addr, struct sym_name *ret);
-/* Start of the function, or of the first one of its object; addr when there is none. */
+/*
+ * Returns the start of the function at addr, or of the first function of its object; addr itself if
+ * none is there.
+ */
 taddr ksyms_start(const struct ksyms *k, taddr addr, bool of_object);
-/* The address is in code that comes between a traced function and a BPF program. */
+/* True if addr is in kernel code that runs between the traced function and our BPF program. */
 bool ksyms_is_tracing(const struct ksyms *k, taddr addr);
-/* Ranges of such code. */
+/* Fills k->tracing with the ranges of such code, two addresses each. */
 void ksyms_tracing(struct ksyms *k);

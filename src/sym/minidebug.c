@@ -1,13 +1,13 @@
-/* .gnu_debugdata: decompressed with liblzma. */
+/* Decompresses .gnu_debugdata with liblzma. */
 #include "sym/minidebug.h"
 
 #include <lzma.h>
 
 #include "sym/gate.h"
 
-#define MEMORY_MAX   ((uint64_t)256 << 20) /* of the decompressor */
+#define MEMORY_MAX   ((uint64_t)256 << 20) /* bytes that the decompressor may allocate */
 
-/* Returns its bytes for free(), or NULL. */
+/* Returns the decompressed bytes, which the caller frees, or NULL. */
 static void *unpack(const Elf_Data *packed, uint64_t limit, size_t *ret_size)
 {
 	uint64_t memory = MEMORY_MAX;

@@ -8,5 +8,8 @@
 
 struct gate_elf;
 
-/* The file it is, for free(); NULL when the file has none, or none that can be read. */
+/*
+ * Returns the decompressed ELF file, which the caller frees; NULL if there is none, or it is
+ * damaged or too large.
+ */
 void *minidebug_unpack(struct gate_elf *g, size_t *ret_size);

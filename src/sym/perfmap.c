@@ -1,4 +1,4 @@
-/* perf-PID.map: reading what was appended, searching. */
+/* Reads what a process has appended to its perf-PID.map, and finds the names of addresses. */
 #include "sym/perfmap.h"
 
 #include <sys/stat.h>
@@ -8,20 +8,20 @@
 
 #define FILE_MAX  ((off_t)1 << 30)
 #define LINE_SIZE 4096 /* longer names are cut */
-#define LOOK_BACK 64   /* newer code inside older: how many starts may lie between */
+#define LOOK_BACK 64   /* entries below an address that a lookup tries: code may lie inside older code */
 
 struct entry {
 	taddr start;
 	uint64_t size;
-	uint32_t line; /* the later, the newer */
-	uint32_t name; /* in text */
+	uint32_t line; /* number of the line: a later line describes newer code */
+	uint32_t name; /* offset in text */
 };
 
 struct perfmap {
 	FILE *file;
-	off_t read; /* whole lines up to here */
+	off_t read; /* offset in the file up to which its lines have been read */
 	uint32_t nlines;
-	VEC(struct entry) entries; /* ascending, of equal starts the oldest first */
+	VEC(struct entry) entries; /* ascending; of one start, the oldest comes first */
 	VEC(char) text;		   /* NUL-terminated names */
 };
 
@@ -67,7 +67,7 @@ static void add_line(struct perfmap *m, char *line)
 	vec_push(&m->entries, e);
 }
 
-static int by_start(const void *pa, const void *pb)
+static int entry_compare(const void *pa, const void *pb)
 {
 	const struct entry *a = pa, *b = pb;
 
@@ -76,7 +76,7 @@ static int by_start(const void *pa, const void *pb)
 	return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* The rest of a line that is longer than the buffer. */
+/* Skips the rest of a line that is longer than the buffer. */
 static void skip_line(FILE *f)
 {
 	int c;
@@ -86,15 +86,19 @@ static void skip_line(FILE *f)
 	while (c != '\n' && c != EOF);
 }
 
-static void forget(struct perfmap *m)
+/* The file has become shorter, so the process has begun a new one. */
+static void entries_clear(struct perfmap *m)
 {
 	m->read = 0;
 	vec_clear(&m->entries);
 	vec_clear(&m->text);
 }
 
-/* Whole lines only: the last one may still be written. */
-static void read_on(struct perfmap *m)
+/*
+ * Reads the lines that were appended since the last call. A last line without its newline is left
+ * for the next call.
+ */
+static void lines_read(struct perfmap *m)
 {
 	char line[LINE_SIZE];
 	uint32_t before = m->entries.len;
@@ -104,7 +108,7 @@ static void read_on(struct perfmap *m)
 	    st.st_size > FILE_MAX)
 		return;
 	if (st.st_size < m->read)
-		forget(m);
+		entries_clear(m);
 	clearerr(m->file);
 	if (fseeko(m->file, m->read, SEEK_SET) != 0)
 		return;
@@ -118,7 +122,7 @@ static void read_on(struct perfmap *m)
 		m->read = ftello(m->file);
 	}
 	if (m->entries.len != before)
-		qsort(m->entries.data, m->entries.len, sizeof(*m->entries.data), by_start);
+		qsort(m->entries.data, m->entries.len, sizeof(*m->entries.data), entry_compare);
 }
 
 const char *perfmap_find(struct perfmap *m, taddr addr, taddr *ret_start)
@@ -126,7 +130,7 @@ const char *perfmap_find(struct perfmap *m, taddr addr, taddr *ret_start)
 	const struct entry *best = NULL;
 	uint32_t lo = 0, hi, first;
 
-	read_on(m);
+	lines_read(m);
 	hi = m->entries.len;
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;

@@ -1,5 +1,5 @@
 /*
- * Names of code that a compiler in the process has made: the file perf-PID.map.
+ * Names of code that a just-in-time compiler has generated in its process: the file perf-PID.map.
  *
  * Facts    lines of "START SIZE NAME", numbers in hexadecimal, appended while the program runs; a
  *          later line is about newer code: Linux tools/perf/Documentation/jit-interface.txt.
@@ -10,9 +10,11 @@
 
 struct perfmap;
 
-/* fd: taken over. The file is read when a name is asked for, and again when it has grown. */
+/* Takes fd over. The file is read at the first lookup, and again at a lookup when it has grown. */
 struct perfmap *perfmap_create(int fd);
 void perfmap_destroy(struct perfmap *m); /* NULL is allowed */
-/* Name of the code at addr and where it begins; NULL when there is none. Valid until the next call.
+/*
+ * Returns the name of the code at addr and where the code begins; NULL: none. The name is valid
+ * until the next call.
  */
 const char *perfmap_find(struct perfmap *m, taddr addr, taddr *ret_start);

@@ -1,4 +1,7 @@
-/* The handle: the kernel's table, read when it is needed, and those of processes. */
+/*
+ * The handle: passes lookups on to the kernel's table, which is read at the first one, and to those
+ * of processes.
+ */
 #include "sym/sym.h"
 
 #include "base/str.h"

@@ -1,5 +1,5 @@
 /*
- * Addresses to names: the one door of this room.
+ * Addresses to names: the interface through which other rooms look up names.
  *
  *     sym.c      the handle; what a stack's frames are called
  *     ksym.c     the kernel and its modules, from /proc/kallsyms
@@ -8,17 +8,17 @@
  *     ufile.c    the files that are mapped, kept open
  *     elfsym.c   one ELF file: its symbols (elfplt.c, minidebug.c, debugfile.c)
  *     dwarf.c    its source lines, too, when it has debug information
- *     perfmap.c  what compilers in processes say of their code
+ *     perfmap.c  names of code that just-in-time compilers in processes have generated
  *
  * To add a source of user names: 1. a reader that adds to the table of elfsym.h; 2. a line in
  * elfsym.c or ufile.c that calls it.
  *
- * Nothing is read before the first address is asked for: the kernel takes some 30 ms to print its
- * table.
+ * Nothing is read before the first address is looked up, because the kernel takes some 30 ms to
+ * print its table of symbols.
  *
- * Owns     all texts it returns; they live as long as the handle.
- * Errors   none: an address without a name is a case, not an error. What the user should know
- * (hidden kernel symbols) is told once to the notice function.
+ * Owns     all texts it returns; they live as long as the handle. Errors   none: an address without
+ * a name is no error. What the user should know (hidden kernel
+ *          symbols) is reported once, by the notice function.
  */
 #pragma once
 
@@ -29,7 +29,10 @@ struct syms;
 
 struct syms *syms_create(void);
 void syms_destroy(struct syms *s); /* NULL is allowed */
-/* denied: of a process that we have no right to look into an address is asked for. May be called often. */
+/*
+ * Sets the functions that report to the user. denied() is called, possibly often, when an address
+ * cannot be named because we have no right to read what the process has mapped.
+ */
 void syms_on_notice(struct syms *s, void (*notice)(void *ctx, const char *msg),
 		    void (*denied)(void *ctx, uint64_t pid), void *ctx);
 
@@ -42,8 +45,11 @@ struct sym_name {
 /* pid 0 = the kernel. Always fills ret; false when there is neither name nor object. */
 bool syms_find(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret);
 
-/* The same for an address that a call returns to: the function that calls, though the address behind its
- * last call may be where another one begins. */
+/*
+ * The same for a return address: finds the function that contains the call. The return address
+ * itself may already belong to the next function, if the call is the last instruction of its
+ * function.
+ */
 bool syms_find_caller(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret);
 
 struct sym_line {
@@ -51,34 +57,37 @@ struct sym_line {
 	uint32_t line;
 };
 
-/* Source of a process's address, from debug information; false when there is none. */
+/*
+ * Finds the source line of an address in a process; false if there is no debug information for it.
+ */
 bool syms_line(struct syms *s, uint64_t pid, taddr addr, struct sym_line *ret);
 
 /*
- * The address that stands for all of the same function, or of the same object; addr itself when
- * that is unknown.
+ * Returns one address for all addresses of the same function, or with of_object of the same object:
+ * the start of either. Returns addr itself if the function or object is unknown.
  */
 taddr syms_start(struct syms *s, uint64_t pid, taddr addr, bool of_object);
 
 /* ---- processes ---------------------------------------------------------------------------- */
 
 /*
- * What is mapped in the process, read now if that was not done since the last syms_tick(). Without
- * the events below, names of a process that is never seen alive are lost.
+ * Reads what the process has mapped, unless that was done since the last syms_tick(). Without the
+ * events below, a process of which this was not called during its life has no names.
  */
 void syms_see(struct syms *s, uint64_t pid);
-/* Time has passed: processes may have mapped something else. */
+/* To be called now and then: what was read of processes is out of date from now on. */
 void syms_tick(struct syms *s);
 
 /*
- * Who sees what processes do says so, in the order of time (ns of CLOCK_MONOTONIC); then processes
- * are only looked at when an address is in nothing that is known. syms_watch_begin(): from now on;
- * reads what all processes have mapped.
+ * Events: a caller who receives the kernel's records of what processes do passes them on, in the
+ * order of time (ns of CLOCK_MONOTONIC). The caller begins with syms_watch_begin(), which reads
+ * what all processes have mapped. From then on, /proc is read again only for an address that is in
+ * no known mapping.
  */
 struct sym_map {
 	taddr start, len;
 	uint64_t off, dev, ino; /* in the file */
-	uint64_t gen;		/* which file has the inode number; 0: unknown */
+	uint64_t gen;		/* tells apart files that had the inode number in turn; 0: unknown */
 	const char *path;	/* as /proc shows it */
 	bool is_exec;
 };
@@ -87,10 +96,13 @@ void syms_forked(struct syms *s, uint64_t pid, uint64_t parent, uint64_t time);
 void syms_execed(struct syms *s, uint64_t pid, uint64_t time);
 void syms_mapped(struct syms *s, uint64_t pid, const struct sym_map *m, uint64_t time);
 void syms_ended(struct syms *s, uint64_t pid, uint64_t time);
-/* What is asked for from now on was recorded at that time; SYMS_ANY_TIME: it is not known when. */
+/*
+ * Sets when the addresses that are looked up from now on were recorded; SYMS_ANY_TIME: that is not
+ * known.
+ */
 #define SYMS_ANY_TIME UINT64_MAX
 void syms_at(struct syms *s, uint64_t time);
-/* Some of what processes did was not told. */
+/* Some events were lost: what is known of living processes may be out of date. */
 void syms_lost(struct syms *s);
 
 struct sym_opts {
@@ -101,12 +113,14 @@ void syms_set_opts(struct syms *s, const struct sym_opts *opts);
 
 /* ---- the kernel --------------------------------------------------------------------------- */
 
-/* Leaves out the frames of the kernel's tracing code that n addresses (of any alignment) begin
- * with. */
+/*
+ * Skips the frames of the kernel's tracing code at the begin of a stack of *n addresses (of any
+ * alignment).
+ */
 void syms_trim(struct syms *s, const char **pcs, uint32_t *n);
 
 /*
- * Where the kernel's tracing code is: ranges [start, end), ascending, two words each. *ret_n
- * ranges; none when symbols are hidden.
+ * Returns the ranges [start, end) of the kernel's tracing code, ascending, two words each. *ret_n
+ * is their number, and 0 if the kernel hides its symbols.
  */
 const uint64_t *syms_tracing(struct syms *s, uint32_t *ret_n);

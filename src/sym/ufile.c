@@ -1,4 +1,4 @@
-/* Files that processes have mapped. */
+/* Opens the files that processes have mapped, keeps them open, and reads their symbols. */
 #include "sym/ufile.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 #include "sym/elfsym.h"
 #include "sym/gate.h"
 
-#define OPEN_MIN  64 /* descriptors used however few the process may have */
-#define TRIES_MAX 8  /* to read a file that cannot be opened, by way of different processes */
+#define OPEN_MIN  64 /* files kept open even if our limit of descriptors is lower than twice that */
+#define TRIES_MAX 8  /* attempts to open a file for its symbols, by way of different processes */
 #define PATH_SIZE 4200
 
 void ufiles_init(struct ufiles *u)
@@ -71,7 +71,10 @@ static bool is_vdso(const struct ufile *f)
 	return strcmp(f->path, "[vdso]") == 0;
 }
 
-/* What has no inode is known by its name. */
+/*
+ * Returns the node, which is created if it is new. The vDSO, which has no inode, is identified by
+ * its name.
+ */
 static struct unode *node_get(struct ufiles *u, uint64_t dev, uint64_t ino, const char *path)
 {
 	char key[PATH_SIZE];
@@ -129,8 +132,8 @@ struct ufile *ufile_get(struct ufiles *u, uint64_t dev, uint64_t ino, const char
 /* ---- opening -------------------------------------------------------------------------------- */
 
 /*
- * The inode must be the same one. The device need not: overlayfs and btrfs show one in /proc and
- * another one in stat().
+ * True if the open file has the node's inode number. The device may differ: overlayfs and btrfs
+ * show one device in /proc and another one in stat(). *ret_exact is true if it does not.
  */
 static bool is_node(const struct unode *n, int fd, bool *ret_exact)
 {
@@ -150,7 +153,10 @@ static int open_mapped(const struct unode *n, const struct uplace *at)
 	return is_node(n, fd, &exact) ? fd_take(&fd) : -1;
 }
 
-/* What was changed since it was seen may be another file with a used inode number. */
+/*
+ * Opens a file by its name. A file that has changed since the node was first seen is refused: it
+ * may be another one that got the same inode number.
+ */
 static int open_named(const struct ufile *f, const struct uplace *at)
 {
 	CLEANUP(fd) int fd = gate_open_path(at->root, f->path);
@@ -209,7 +215,7 @@ static bool use_debug_file(void *ctx, int fd)
 	return elf_syms_add(use->syms, fd, use->limit);
 }
 
-/* The kernel gives all processes of our kind the same one. */
+/* Reads our own vDSO: the kernel maps the same one into all 64-bit processes. */
 static struct elf_syms *read_vdso(void)
 {
 	const char *image = (const char *)getauxval(AT_SYSINFO_EHDR);
@@ -239,7 +245,7 @@ struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct upla
 	else if (n->fd >= 0)
 		n->syms = elf_syms_read(n->fd, u->opts.limit);
 	else
-		return NULL; /* it may be found another time */
+		return NULL; /* a later attempt, by way of another process, may succeed */
 	n->is_read = true;
 	if (n->syms && !n->syms->has_symtab) {
 		struct debug_use use = {n->syms, u->opts.limit};

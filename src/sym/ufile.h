@@ -1,13 +1,14 @@
 /*
- * Files that processes have mapped: which they are, how they can still be read, their symbols.
+ * Files that processes have mapped: their identity, their symbols, their debug information.
  *
- * A file is known by device and inode and by the name it has in the process: two names of one inode
- * are two files of one node. A node is opened when a process that maps it is first seen: later it
- * may be deleted, replaced or out of reach, and while it is open its inode number cannot become
- * that of another file. Its symbols are read when the first address in it is asked for.
+ * A file is identified by device, inode and the name it has in the process. A node is identified by
+ * device and inode alone, so an inode with two names is two files with one node. A node is opened
+ * when a process that maps it is first seen, for two reasons: later the file may be deleted,
+ * replaced or out of reach, and while the node is open, no other file can get its inode number. The
+ * symbols of a node are read at the first lookup of an address in it.
  *
- * Owns     files, nodes, descriptors, symbols.
- * Errors   none: a file that cannot be read has no symbols.
+ * Owns     files, nodes, descriptors, symbols. Errors   none: a file that cannot be read has no
+ * symbols.
  */
 #pragma once
 
@@ -19,12 +20,12 @@ struct dwarf_file;
 struct elf_syms;
 
 struct unode {
-	uint64_t dev, ino; /* ino 0: not a file of a disk (the vDSO) */
+	uint64_t dev, ino; /* ino 0: no file of a file system (the vDSO) */
 	int fd;		   /* -1: not open */
-	bool is_denied;	   /* for want of privilege */
-	uint64_t used;	   /* the least is closed when there are too many */
-	uint32_t nfailed;  /* attempts to open it for its symbols */
-	int64_t wall_seen; /* seconds: what was changed after it is another file */
+	bool is_denied;	   /* the last attempt to open it failed for want of privilege */
+	uint64_t used;	   /* clock of the last use: the oldest is closed when too many are open */
+	uint32_t nfailed;  /* attempts to read its symbols */
+	int64_t wall_seen; /* when it was first seen: a file that changed later may be another one */
 	bool is_read;
 	struct elf_syms *syms; /* NULL: none could be read */
 	bool is_dwarf_read;
@@ -45,7 +46,10 @@ struct ufiles {
 	struct file_opts opts;
 };
 
-/* Where a file can be found: [start, end) of a living process, or path below root (-1: ours). */
+/*
+ * How a file can be opened: as the mapping [start, end) of a living process, or by its path below
+ * root (-1: ours).
+ */
 struct uplace {
 	uint64_t pid;
 	taddr start, end;
@@ -55,11 +59,14 @@ struct uplace {
 void ufiles_init(struct ufiles *u);
 void ufiles_deinit(struct ufiles *u);
 
-/* path: as /proc or the kernel says, " (deleted)" included. */
+/*
+ * Returns the file, which is created if it is new. path is as /proc shows it, " (deleted)"
+ * included.
+ */
 struct ufile *ufile_get(struct ufiles *u, uint64_t dev, uint64_t ino, const char *path);
-/* Opens it now, unless that was done. */
+/* Opens the file now, unless it is open, so that it can be read when it has been deleted. */
 void ufile_keep(struct ufiles *u, struct ufile *f, const struct uplace *at);
-/* NULL when it cannot be read. */
+/* Returns the symbols, read at the first call; NULL if the file cannot be read. */
 struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct uplace *at);
-/* NULL when there is no debug information. */
+/* Returns the debug information, opened at the first call; NULL if there is none. */
 struct dwarf_file *ufile_dwarf(struct ufiles *u, struct ufile *f, const struct uplace *at);

@@ -1,4 +1,4 @@
-/* Processes and what they have mapped: /proc, and the kernel's events. */
+/* Keeps track of processes and what they have mapped, from /proc and from the kernel's events. */
 #include "sym/uproc.h"
 
 #include <dirent.h>
@@ -12,9 +12,9 @@
 #include "sym/gate.h"
 #include "sym/perfmap.h"
 
-#define ENDS_MAX  65536 /* processes that are remembered after their end */
+#define ENDS_MAX  65536 /* processes that are kept after their end */
 #define ROOTS_MAX 256
-#define LINES_MAX 100000 /* of one process's maps: it may map as much as it likes */
+#define LINES_MAX 100000 /* lines read of one process's maps, which may be of any length */
 
 static uint64_t now_ns(void)
 {
@@ -47,7 +47,10 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* The root of a living process; when it cannot be asked, what is known of its older space. */
+/*
+ * Returns the root directory of a living process (NULL: our own); if /proc does not say, that of
+ * its older space.
+ */
 static struct uroot *root_of(struct uprocs *u, uint64_t pid, const struct uspace *older)
 {
 	struct stat our_ns, our_root, ns, root;
@@ -83,7 +86,9 @@ static struct uplace place_of(const struct uproc *p, const struct umap *m, const
 	return (struct uplace){p->pid, m->start, m->end, uspace_root(s)};
 }
 
-/* Memory that no file stands behind, named or not: "[heap]", "//anon", "/anon_hugepage (deleted)".
+/*
+ * True for the path of memory without a file, which may have a name: "[heap]", "//anon",
+ * "/anon_hugepage (deleted)".
  */
 static bool is_anonymous(const char *path)
 {
@@ -91,7 +96,10 @@ static bool is_anonymous(const char *path)
 	       strncmp(path, "/anon_hugepage", 14) == 0 || strncmp(path, "/dev/zero", 9) == 0;
 }
 
-/* "START-END PERMS OFFSET MAJOR:MINOR INODE      PATH"; false for what has no names. */
+/*
+ * Parses "START-END PERMS OFFSET MAJOR:MINOR INODE      PATH"; false for memory in which nothing
+ * can have a name.
+ */
 static bool parse_map(struct uprocs *u, char *line, struct umap *ret)
 {
 	unsigned int dev_major, dev_minor;
@@ -131,7 +139,10 @@ static void parse_maps(struct uprocs *u, FILE *f, umap_vec *ret)
 	}
 }
 
-/* The last of "NSpid:	1200	7": the one in the innermost namespace. */
+/*
+ * The process id in the innermost PID namespace: the last number of the line "NSpid:      1200
+ * 7".
+ */
 static uint64_t innermost_pid(uint64_t pid)
 {
 	CLEANUP(file) FILE *f = proc_open(pid, "status");
@@ -161,7 +172,7 @@ static uid_t user_of(uint64_t pid)
 	return (uid_t)-1;
 }
 
-/* In a container the id must be asked for while it lives. */
+/* Reads the id of a process in a container, which /proc shows only while the process lives. */
 static void nspid_see(struct uproc *p)
 {
 	if (p->space->root)
@@ -181,7 +192,7 @@ static void proc_read(struct uprocs *u, struct uproc *p)
 	p->tick = u->tick;
 	if (f)
 		parse_maps(u, f, &maps);
-	if (!maps.len) { /* gone, or a kernel thread */
+	if (!maps.len) { /* the process has ended, or is a kernel thread */
 		vec_deinit(&maps);
 		return;
 	}
@@ -288,7 +299,10 @@ const struct uspace *uproc_space(const struct uproc *p, uint64_t time)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* A process id that was used before: what that process had mapped is the older space. */
+/*
+ * Gives p the address space s from that time on. If the process id was in use before, what that
+ * process had mapped becomes the older space.
+ */
 static void set_space(struct uproc *p, struct uspace *s, uint64_t time)
 {
 	struct uspace *old = p->space, *own;
@@ -311,7 +325,7 @@ void uprocs_forked(struct uprocs *u, uint64_t pid, uint64_t parent, uint64_t tim
 	struct uproc *from = uproc_get(u, parent), *p = proc_find(u, pid);
 
 	if (p && p->read_at >= time)
-		return; /* what was read is younger */
+		return; /* what was read from /proc is newer than the event */
 	if (!p)
 		p = proc_add(u, pid);
 	set_space(p, uspace_share(from->space), time);
@@ -359,12 +373,13 @@ void uprocs_mapped(struct uprocs *u, uint64_t pid, const struct sym_map *e, uint
 	jit_see(u, p);
 }
 
-static void forget(struct uprocs *u, const struct uend *end)
+/* Removes a process that ended long ago. */
+static void proc_forget(struct uprocs *u, const struct uend *end)
 {
 	struct uproc *p = proc_find(u, end->pid);
 
 	if (!p || p->ended != end->time)
-		return; /* another process has the id */
+		return; /* the id belongs to another process by now */
 	hashmap_remove(u->procs, &p->pid, sizeof(p->pid));
 	proc_destroy(p);
 }
@@ -382,14 +397,17 @@ void uprocs_ended(struct uprocs *u, uint64_t pid, uint64_t time)
 		vec_push(&u->ends, end);
 		return;
 	}
-	forget(u, &u->ends.data[u->next_end]);
+	proc_forget(u, &u->ends.data[u->next_end]);
 	u->ends.data[u->next_end] = end;
 	u->next_end = (u->next_end + 1) % ENDS_MAX;
 }
 
-/* ---- processes that make code ---------------------------------------------------------------- */
+/* ---- processes with generated code ----------------------------------------------------------- */
 
-/* When it began, in seconds; 0 when that is unknown. Field 22 of stat, the name may hold spaces. */
+/*
+ * When the process began, in seconds since 1970; 0 if that is unknown. The time is field 22 of
+ * /proc/PID/stat, counted from the last ')', because the name of the process may contain spaces.
+ */
 static int64_t start_time(uint64_t pid)
 {
 	CLEANUP(file) FILE *f = proc_open(pid, "stat");
@@ -414,14 +432,19 @@ static struct perfmap *perfmap_open(const struct uspace *s, const struct ujit *j
 
 	(void)snprintf(path, sizeof(path), "/tmp/%s", j->object);
 	fd = gate_open_path(uspace_root(s), path);
-	/* anybody may write to /tmp: names come from the process itself, or from root */
+	/*
+	 * Anybody may write to /tmp: only a file of the process's own user, or of root, is trusted.
+	 */
 	if (fd < 0 || fstat(fd, &st) || (st.st_uid != j->uid && st.st_uid != 0) ||
 	    st.st_mtim.tv_sec + 1 < j->wall_start)
 		return NULL;
 	return perfmap_create(fd_take(&fd));
 }
 
-/* Once it has code that no file stands behind: what is needed to find its names after its end. */
+/*
+ * For a process that has executable memory without a file: reads what is needed to find the names
+ * of that code after the end of the process.
+ */
 static void jit_see(struct uprocs *u, struct uproc *p)
 {
 	if (!p->space || !p->space->has_jit || p->jit)
@@ -436,7 +459,10 @@ static void jit_see(struct uprocs *u, struct uproc *p)
 		vec_push(&u->makers, p->pid);
 }
 
-/* The file is made later, and may be out of reach when the process has ended. */
+/*
+ * Tries to open each missing perf-PID.map: it is created late, and may be out of reach when the
+ * process has ended.
+ */
 void uprocs_tick(struct uprocs *u)
 {
 	uint32_t n = 0;
@@ -462,7 +488,7 @@ struct perfmap *uproc_perfmap(struct uprocs *u, struct uproc *p)
 	return j->perfmap;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- begin and end --------------------------------------------------------------------------- */
 
 void uprocs_init(struct uprocs *u)
 {

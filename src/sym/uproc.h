@@ -1,14 +1,13 @@
 /*
  * Processes: what each has mapped now, and had mapped before.
  *
- * What is mapped is known from /proc when a process is first asked for, and from the kernel's
- * events (uprocs_forked() and so on) from then on. From fork to exec a process has the address
- * space of its parent; each exec begins a new one. The older ones stay, and so do processes that
- * have ended: what is printed may have been recorded long ago.
+ * The mappings of a process are read from /proc when the process is first looked up; from then on
+ * the kernel's events (uprocs_forked() and so on) keep them up to date. From fork to exec a process
+ * shares the address space of its parent; each exec begins a new one. Older address spaces and
+ * ended processes are kept, because the addresses that are printed may have been recorded long ago.
  *
- * Owns     processes, address spaces.
- * Units    times in ns of CLOCK_MONOTONIC.
- * Errors   none: a process that has ended unseen has no mappings.
+ * Owns     processes, address spaces. Units    times in ns of CLOCK_MONOTONIC. Errors   none: a
+ * process that has ended unseen has no mappings.
  */
 #pragma once
 
@@ -18,7 +17,7 @@
 struct umap {
 	taddr start, end;
 	uint64_t off;	    /* in the file */
-	struct ufile *file; /* NULL: memory that no file stands behind; only if is_exec */
+	struct ufile *file; /* NULL: anonymous memory, which is listed only if it is executable */
 	bool is_exec;
 };
 
@@ -31,28 +30,28 @@ struct uroot {
 
 struct uspace {
 	uint32_t refs;
-	uint64_t since;	      /* 0 = since before we looked */
+	uint64_t since;	      /* when it began; 0 = before we read it */
 	umap_vec maps;	      /* ascending; do not overlap */
 	bool has_jit;	      /* executable memory without a file */
 	struct uroot *root;   /* NULL = ours */
-	struct uspace *older; /* what it was before; NULL = unknown */
+	struct uspace *older; /* the address space before this one; NULL = unknown */
 };
 
 struct uproc {
 	uint64_t pid;
 	uint64_t tick;	  /* when /proc was last read; 0 = never */
-	uint64_t read_at; /* what happened before is in what was read then */
-	uint64_t ended;	  /* 0 = lives */
+	uint64_t read_at; /* when the mappings were last read: they include all earlier events */
+	uint64_t ended;	  /* when it ended; 0 = it lives */
 	bool is_denied;	  /* we have no right to read what it has mapped */
-	uint64_t nspid;	  /* its id in its own namespace; 0 = not asked yet */
+	uint64_t nspid;	  /* its id in the innermost PID namespace; 0 = not read yet */
 	struct uspace *space;
-	struct ujit *jit; /* NULL: it makes no code */
+	struct ujit *jit; /* NULL: it has no generated code */
 };
 
 struct ujit {
-	int64_t wall_start;	 /* seconds: an older file is another process's */
-	uid_t uid;		 /* who may have written it, beside root */
-	uint64_t tick;		 /* when the file was last looked for */
+	int64_t wall_start;	 /* start of the process: an older file is another process's */
+	uid_t uid;		 /* effective user: only a file of this user, or of root, is trusted */
+	uint64_t tick;		 /* when we last tried to open the file */
 	struct perfmap *perfmap; /* NULL: there was none */
 	char object[32];	 /* "perf-7.map" */
 };
@@ -63,27 +62,32 @@ struct uend {
 
 struct uprocs {
 	struct hashmap *procs; /* u64 pid -> struct uproc */
-	struct hashmap *roots; /* directories that are "/" for some: "namespace dev inode" */
+	struct hashmap *roots; /* "namespace dev inode" of a root directory -> struct uroot */
 	struct ufiles files;
 	uint64_t tick;
-	bool is_told; /* the kernel tells of all changes: no need to look again each tick */
-	VEC(struct uend) ends; /* ring of processes that have ended, in this order */
+	bool is_told; /* events report all changes, so /proc is not read again at each tick */
+	VEC(struct uend) ends; /* ring of the processes that ended last */
 	uint32_t next_end;
-	VEC(uint64_t) makers; /* processes that make code and have no perf-PID.map yet */
+	VEC(uint64_t) makers; /* processes with generated code that have no perf-PID.map yet */
 };
 
 void uprocs_init(struct uprocs *u);
 void uprocs_deinit(struct uprocs *u);
-/* Time has passed. */
+/*
+ * To be called now and then: what was read of processes is out of date from now on, unless events
+ * report all changes.
+ */
 void uprocs_tick(struct uprocs *u);
 
-/* Never NULL. Reads /proc when that was not done, or not since the last tick and it should be. */
+/* Never NULL. Reads /proc for a new process, and without events once after each tick. */
 struct uproc *uproc_get(struct uprocs *u, uint64_t pid);
-/* Reads /proc again, unless that was done since the last tick; true when it was. */
+/*
+ * Reads /proc again and returns true, unless the process has ended or was read since the last tick.
+ */
 bool uproc_again(struct uprocs *u, struct uproc *p);
-/* All processes there are. */
+/* Reads what all processes have mapped. */
 void uprocs_scan(struct uprocs *u);
-/* What is known of the living may be out of date. */
+/* Some events were lost: all living processes are read again. */
 void uprocs_lost(struct uprocs *u);
 
 void uprocs_forked(struct uprocs *u, uint64_t pid, uint64_t parent, uint64_t time);
@@ -91,24 +95,36 @@ void uprocs_execed(struct uprocs *u, uint64_t pid, uint64_t time);
 void uprocs_mapped(struct uprocs *u, uint64_t pid, const struct sym_map *m, uint64_t time);
 void uprocs_ended(struct uprocs *u, uint64_t pid, uint64_t time);
 
-/* The space it had at that time. NULL: none is known. */
+/*
+ * Returns the address space that the process had at that time, or the oldest one known; NULL: none
+ * is known.
+ */
 const struct uspace *uproc_space(const struct uproc *p, uint64_t time);
-/* perf-PID.map of a process that makes code; NULL when there is none. */
+/* Returns the perf-PID.map of a process with generated code; NULL if there is none. */
 struct perfmap *uproc_perfmap(struct uprocs *u, struct uproc *p);
 
 /* ---- address spaces (uspace.c): counted, shared until one of the processes maps something else */
 
-/* older: its reference is taken over. */
+/* Creates an empty address space; takes over the caller's reference to older. */
 struct uspace *uspace_create(uint64_t since, struct uroot *root, struct uspace *older);
 struct uspace *uspace_share(struct uspace *s); /* NULL is allowed */
 void uspace_put(struct uspace *s);	       /* NULL is allowed */
-/* For writing: s, or a copy that takes the place of the caller's reference. */
+/*
+ * Returns a space that may be changed: s itself if nobody shares it, else a copy that replaces the
+ * caller's reference.
+ */
 struct uspace *uspace_own(struct uspace *s);
-/* What was mapped there before is no more. */
+/* Adds a mapping, which replaces whatever was mapped at its addresses. */
 void uspace_add(struct uspace *s, const struct umap *m);
-/* What is mapped now: ascending, taken over. Where that has holes, what was there stays known. */
+/*
+ * Sets what is mapped now; takes over the list, which is ascending. Older mappings are kept where
+ * they overlap none of the list: addresses in them may have been recorded earlier.
+ */
 void uspace_update(struct uspace *s, umap_vec *now);
-/* The mapping addr lies in; when there is none, *ret_below and *ret_above are the next ones. */
+/*
+ * Returns the mapping that contains addr; if there is none, *ret_below and *ret_above are the
+ * nearest ones, or NULL.
+ */
 const struct umap *uspace_find(const struct uspace *s, taddr addr, const struct umap **ret_below,
 			       const struct umap **ret_above);
 int uspace_root(const struct uspace *s); /* descriptor; -1 = ours */

@@ -1,7 +1,7 @@
 /* Address spaces: a process's mappings between two of its execs. */
 #include "sym/uproc.h"
 
-#define OLDER_MAX 8 /* spaces that are kept of one process */
+#define OLDER_MAX 8 /* older address spaces of a process that are kept */
 
 struct uspace *uspace_create(uint64_t since, struct uroot *root, struct uspace *older)
 {
@@ -10,7 +10,7 @@ struct uspace *uspace_create(uint64_t since, struct uroot *root, struct uspace *
 	*s = (struct uspace){.refs = 1, .since = since, .root = root, .older = older};
 	for (int i = 0; i < OLDER_MAX && last->older; i++)
 		last = last->older;
-	/* a shared one is cut for all who share it */
+	/* The list is cut behind that space, also for other processes that share the space. */
 	uspace_put(last->older);
 	last->older = NULL;
 	return s;
@@ -78,14 +78,15 @@ const struct umap *uspace_find(const struct uspace *s, taddr addr, const struct 
 	return at && at->start <= addr ? at : NULL;
 }
 
-static int by_start(const void *pa, const void *pb)
+static int map_compare(const void *pa, const void *pb)
 {
 	const struct umap *a = pa, *b = pb;
 
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-static void push(umap_vec *to, struct umap m, taddr start, taddr end)
+/* Adds the part [start, end) of the mapping m to the list, unless the part is empty. */
+static void part_push(umap_vec *to, struct umap m, taddr start, taddr end)
 {
 	m.off += m.file ? start - m.start : 0;
 	m.start = start;
@@ -106,11 +107,11 @@ void uspace_add(struct uspace *s, const struct umap *m)
 			vec_push(&maps, old);
 			continue;
 		}
-		push(&maps, old, old.start, MAX(old.start, MIN(old.end, m->start)));
-		push(&maps, old, MIN(old.end, MAX(old.start, m->end)), old.end);
+		part_push(&maps, old, old.start, MAX(old.start, MIN(old.end, m->start)));
+		part_push(&maps, old, MIN(old.end, MAX(old.start, m->end)), old.end);
 	}
 	vec_push(&maps, *m);
-	qsort(maps.data, maps.len, sizeof(*maps.data), by_start);
+	qsort(maps.data, maps.len, sizeof(*maps.data), map_compare);
 	vec_deinit(&s->maps);
 	s->maps = maps;
 	s->has_jit |= !m->file;
@@ -135,7 +136,7 @@ void uspace_update(struct uspace *s, umap_vec *now)
 		if (!overlaps(&read, &s->maps.data[i]))
 			vec_push(now, s->maps.data[i]);
 	}
-	qsort(now->data, now->len, sizeof(*now->data), by_start);
+	qsort(now->data, now->len, sizeof(*now->data), map_compare);
 	vec_deinit(&s->maps);
 	s->maps = *now;
 	*now = (umap_vec){0};

@@ -1,4 +1,4 @@
-/* Names in processes. */
+/* Finds the mapping, file and symbol of an address in a process. */
 #include "sym/usym.h"
 
 #include <inttypes.h>
@@ -13,10 +13,10 @@ struct place {
 	const char *object;
 	taddr object_start;
 	const char *name; /* NULL = unknown */
-	taddr start;	  /* of what has the name */
+	taddr start;	  /* start of the function or variable that has the name */
 	struct ufile *file; /* NULL: none */
-	struct uplace at;   /* where that is found */
-	uint64_t file_addr; /* of the address, in it */
+	struct uplace at;   /* how the file can be opened */
+	uint64_t file_addr; /* the address as a virtual address of the file */
 };
 
 /* ---- code and data of files ------------------------------------------------------------------ */
@@ -35,15 +35,19 @@ static struct elf_syms *syms_of(struct usyms *u, const struct uproc *p, const st
 }
 
 /*
- * Where the file's address 0 lies, by m or by the next executable mapping of the same file: those
- * leave no doubt which segment it is.
+ * Computes the bias of a file (elf_syms_bias()) of which m is a mapping. If m is not executable, a
+ * neighbouring executable mapping of the same file is used, because its segment is known for
+ * certain.
  */
 static bool bias_of(const struct uspace *s, const struct elf_syms *syms, const struct umap *m,
 		    uint64_t *ret_bias)
 {
 	const struct umap *first = s->maps.data, *end = first + s->maps.len;
 
-	/* programs that do not say that their stack is not executable have all mapped so */
+	/*
+	 * The kernel may map data executable, too, if a program has no PT_GNU_STACK
+	 * (READ_IMPLIES_EXEC).
+	 */
 	if (m->is_exec)
 		return elf_syms_bias(syms, m->start, m->off, true, ret_bias) ||
 		       elf_syms_bias(syms, m->start, m->off, false, ret_bias);
@@ -56,7 +60,8 @@ static bool bias_of(const struct uspace *s, const struct elf_syms *syms, const s
 	return elf_syms_bias(syms, m->start, m->off, false, ret_bias);
 }
 
-static const char *shown(struct usyms *u, struct elf_sym *sym)
+/* The name to show: demangled, unless the user wants raw names. */
+static const char *sym_shown(struct usyms *u, struct elf_sym *sym)
 {
 	if (u->is_raw)
 		return sym->name;
@@ -72,11 +77,11 @@ static void find_symbol(struct usyms *u, const struct elf_syms *syms, uint64_t b
 
 	if (!sym)
 		return;
-	ret->name = shown(u, sym);
+	ret->name = sym_shown(u, sym);
 	ret->start = sym->addr + bias;
 }
 
-/* m: the file's mapping that addr lies in. */
+/* Finds the symbol of an address that lies in m, a mapping of a file. */
 static void find_in_file(struct usyms *u, const struct uproc *p, const struct uspace *s,
 			 const struct umap *m, taddr addr, struct place *ret)
 {
@@ -95,8 +100,9 @@ static void find_in_file(struct usyms *u, const struct uproc *p, const struct us
 }
 
 /*
- * Data of a file of which only the code is known to be mapped, or that no file stands behind
- * (.bss): m is the next mapping, at most one file is that near.
+ * Finds the symbol of an address in no known mapping. It may be data of a file of which only the
+ * code is known to be mapped, or .bss, which is memory without a file. m is the mapping next to the
+ * address; its file is tried.
  */
 static bool find_beside(struct usyms *u, const struct uproc *p, const struct uspace *s,
 			const struct umap *m, taddr addr, struct place *ret)
@@ -119,7 +125,8 @@ static bool find_beside(struct usyms *u, const struct uproc *p, const struct usp
 
 /* ---- any address ----------------------------------------------------------------------------- */
 
-static void find_made(struct usyms *u, struct uproc *p, const struct umap *m, taddr addr,
+/* Finds the name of code that a just-in-time compiler has generated. */
+static void find_in_perfmap(struct usyms *u, struct uproc *p, const struct umap *m, taddr addr,
 		      struct place *ret)
 {
 	struct perfmap *names = uproc_perfmap(&u->procs, p);
@@ -148,12 +155,16 @@ static bool find_in_space(struct usyms *u, struct uproc *p, const struct uspace 
 	if (m->file)
 		find_in_file(u, p, s, m, addr, ret);
 	if (m->is_exec && !ret->name)
-		find_made(u, p, m, addr, ret);
+		find_in_perfmap(u, p, m, addr, ret);
 	return ret->object != NULL;
 }
 
-/* In the space of that time; if that does not know, after another look, then in older ones. */
-static bool find(struct usyms *u, uint64_t pid, taddr addr, struct place *ret)
+/*
+ * Finds an address in the address space that the process had when the address was recorded. If
+ * nothing is mapped there, /proc is read again; if the time is not known, older address spaces are
+ * tried at last.
+ */
+static bool find_in_process(struct usyms *u, uint64_t pid, taddr addr, struct place *ret)
 {
 	struct uproc *p = uproc_get(&u->procs, pid);
 	const struct uspace *s = uproc_space(p, u->time);
@@ -177,7 +188,7 @@ bool usyms_find(struct usyms *u, uint64_t pid, taddr addr, struct sym_name *ret)
 
 	*ret = (struct sym_name){0};
 	u->is_denied = false;
-	if (!find(u, pid, addr, &at)) {
+	if (!find_in_process(u, pid, addr, &at)) {
 		u->is_denied = uproc_get(&u->procs, pid)->is_denied;
 		return false;
 	}
@@ -193,7 +204,7 @@ bool usyms_line(struct usyms *u, uint64_t pid, taddr addr, struct sym_line *ret)
 	struct dwarf_file *d;
 	struct place at;
 
-	if (!find(u, pid, addr, &at) || !at.file)
+	if (!find_in_process(u, pid, addr, &at) || !at.file)
 		return false;
 	d = ufile_dwarf(&u->procs.files, at.file, &at.at);
 	return d && dwarf_file_line(d, at.file_addr, &ret->file, &ret->line);
@@ -203,7 +214,7 @@ taddr usyms_start(struct usyms *u, uint64_t pid, taddr addr, bool of_object)
 {
 	struct place at;
 
-	if (!find(u, pid, addr, &at))
+	if (!find_in_process(u, pid, addr, &at))
 		return addr;
 	if (of_object)
 		return at.object_start;

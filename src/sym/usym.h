@@ -3,7 +3,7 @@
  *
  *     uproc.c   what each process has mapped
  *     ufile.c   the files, and their symbols (elfsym.c, debugfile.c)
- *     perfmap.c code that a compiler in the process made
+ *     perfmap.c code that a just-in-time compiler in the process has generated
  */
 #pragma once
 
@@ -11,9 +11,9 @@
 
 struct usyms {
 	struct uprocs procs;
-	uint64_t time; /* of what is being printed; UINT64_MAX: any */
+	uint64_t time; /* when the addresses looked up were recorded; UINT64_MAX: unknown */
 	bool is_raw;   /* names stay mangled */
-	bool is_denied; /* what would name the address that was asked for last may not be read */
+	bool is_denied; /* the last lookup failed because we may not read the process or its file */
 	struct arena *names;
 };
 
