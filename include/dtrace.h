@@ -156,6 +156,8 @@ int dtrace_exit_status(dtrace_hdl_t *dtp);
 
 /* All aggregations no printa() has printed, as at the end of a run. */
 int dtrace_aggregate_print(dtrace_hdl_t *dtp, FILE *fp);
+/* After that: what ends the output where option oformat makes it one document. */
+int dtrace_output_end(dtrace_hdl_t *dtp, FILE *fp);
 
 /* ---- handlers ----------------------------------------------------------------------------------- */
 

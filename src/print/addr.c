@@ -3,13 +3,6 @@
 
 #include "sym/sym.h"
 
-/* An address in pid (0 = the kernel). */
-struct position {
-	uint64_t pid, addr;
-	bool is_return;	      /* a call returns to it */
-	bool is_handler_call; /* what a signal handler returns to; C libraries often have no name for it */
-};
-
 enum addr_form addr_form_of(enum datum_kind kind)
 {
 	switch (kind) {
@@ -94,14 +87,13 @@ static bool is_merged(enum addr_form form)
 	return form == ADDR_FUNC || form == ADDR_LINE;
 }
 
-static bool place_find(struct printer *p, const struct position *at, struct sym_name *ret)
+bool place_find(struct printer *p, const struct position *at, struct sym_name *ret)
 {
 	return p->syms && (at->is_return ? syms_find_caller(p->syms, at->pid, at->addr, ret)
 					 : syms_find(p->syms, at->pid, at->addr, ret));
 }
 
-static void place_text(struct printer *p, struct out *o, const struct position *at,
-		       enum addr_form form)
+void place_text(struct printer *p, struct out *o, const struct position *at, enum addr_form form)
 {
 	struct sym_name n;
 
@@ -178,7 +170,7 @@ static struct position uframe_place(uint64_t pid, const char *pcs, uint32_t i, u
 	};
 }
 
-static enum addr_form frame_form(const struct printer *p, const struct datum *d)
+enum addr_form stack_form(const struct printer *p, const struct datum *d)
 {
 	if (!d->is_merged)
 		return ADDR_FULL;
@@ -186,10 +178,9 @@ static enum addr_form frame_form(const struct printer *p, const struct datum *d)
 }
 
 /* kernel: PCs; user: pid, PCs. A zero ends them. */
-void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32_t indent)
+void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *ctx)
 {
 	uint32_t n = d->bytes ? d->size / (uint32_t)sizeof(uint64_t) : 0;
-	enum addr_form form = frame_form(p, d);
 	const char *pcs = d->bytes;
 	uint64_t pid = 0;
 
@@ -202,18 +193,40 @@ void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32
 			syms_trim(p->syms, &pcs, &n);
 		n = d->frames ? MIN(n, d->frames) : n;
 	}
-	out_addc(o, '\n');
 	for (uint32_t i = 0; i < n && word_at(pcs, i) != 0; i++) {
 		struct position at = pid ? uframe_place(pid, pcs, i, n)
 				      : kframe_place(p, pcs, i, d->is_traced);
 
-		out_pad(o, ' ', indent);
-		if (is_cut(pid, word_at(pcs, i)))
-			out_adds(o, "[cut]");
-		else
-			place_text(p, o, &at, form);
-		out_addc(o, '\n');
+		f(ctx, is_cut(pid, word_at(pcs, i)) ? NULL : &at);
 	}
+}
+
+/* Frames as lines. */
+struct frame_lines {
+	struct printer *p;
+	struct out *o;
+	enum addr_form form;
+	uint32_t indent;
+};
+
+static void frame_line(void *ctx, const struct position *at)
+{
+	struct frame_lines *f = ctx;
+
+	out_pad(f->o, ' ', f->indent);
+	if (at)
+		place_text(f->p, f->o, at, f->form);
+	else
+		out_adds(f->o, "[cut]");
+	out_addc(f->o, '\n');
+}
+
+void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32_t indent)
+{
+	struct frame_lines f = {p, o, stack_form(p, d), indent};
+
+	out_addc(o, '\n');
+	walk_stack(p, d, frame_line, &f);
 }
 
 /* The text that is printed: what reads the same is the same. */

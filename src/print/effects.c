@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "print/impl.h"
 
@@ -120,8 +122,10 @@ struct err *act_denormalize(struct printer *p, const struct prog_act *act,
 
 /* ---- the world ----------------------------------------------------------------------------- */
 
-/* The command writes where our output goes, when freopen() has sent it elsewhere. */
-static int spawn_shell(const char *command, FILE *redirect, pid_t *ret_pid)
+#define COMMAND_TEXT_MAX (16u << 20) /* most that is shown of what a command wrote, where the renderer shows it */
+
+/* to >= 0: where the command writes. */
+static int spawn_shell(const char *command, int to, pid_t *ret_pid)
 {
 	static char shell[] = "sh", option[] = "-c";
 	char *argv[] = {shell, option, (char *)(uintptr_t)command, NULL};
@@ -135,12 +139,58 @@ static int spawn_shell(const char *command, FILE *redirect, pid_t *ret_pid)
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
 	posix_spawn_file_actions_init(&actions);
-	if (redirect)
-		posix_spawn_file_actions_adddup2(&actions, fileno(redirect), STDOUT_FILENO);
+	if (to >= 0)
+		posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
 	sys = posix_spawn(ret_pid, "/bin/sh", &actions, &attr, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	return sys;
+}
+
+/* What a file in memory holds. A file, no pipe: what the command has left running may keep it open. */
+static void memory_read(int fd, struct out *text)
+{
+	ssize_t got = 1;
+
+	while (got > 0 && text->len < COMMAND_TEXT_MAX) {
+		got = pread(fd, out_room(text, 65536), 65536, (off_t)text->len);
+		if (got > 0)
+			text->len += (size_t)got;
+	}
+}
+
+static void shell_run(struct printer *p, const char *command, int to, int *ret_status)
+{
+	pid_t pid;
+	int sys = spawn_shell(command, to, &pid);
+
+	*ret_status = -1;
+	if (sys) {
+		printer_fault(p, err_sys(sys, "couldn't run system() \"%s\"", command));
+		return;
+	}
+	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* The command's output becomes part of ours, in its form. */
+static void shell_show(struct printer *p, const char *command)
+{
+	CLEANUP(fd) int fd = memfd_create("system()", MFD_CLOEXEC);
+	struct out text = {0};
+	int status;
+
+	if (fd < 0) {
+		printer_fault(p, err_sys(errno, "couldn't run system() \"%s\"", command));
+		return;
+	}
+	shell_run(p, command, fd, &status);
+	if (status >= 0) {
+		memory_read(fd, &text);
+		p->render->command(p, command, &text,
+				   WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+	}
+	out_deinit(&text);
 }
 
 struct err *act_system(struct printer *p, const struct prog_act *act,
@@ -148,21 +198,17 @@ struct err *act_system(struct printer *p, const struct prog_act *act,
 {
 	struct err *e;
 	char *command;
-	pid_t pid;
-	int sys, status;
+	int status;
 
 	e = act_text(p, al, fmt, p->layout->strsize ? p->layout->strsize - 1 : 0, &command);
 	if (!e)
 		e = printer_flush(p, p->fp);
 	if (e)
 		return e;
-	sys = spawn_shell(command, printer_redirect(p), &pid);
-	if (sys) {
-		printer_fault(p, err_sys(sys, "couldn't run system() \"%s\"", command));
-		return NULL;
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	if (p->render->command)
+		shell_show(p, command);
+	else /* where our output goes, when freopen() has sent it elsewhere */
+		shell_run(p, command, printer_redirect(p) ? fileno(p->redirect) : -1, &status);
 	return NULL;
 }
 
@@ -185,7 +231,11 @@ struct err *act_freopen(struct printer *p, const struct prog_act *act,
 			return NULL;
 		}
 	}
-	if (p->redirect && fclose(p->redirect) != 0)
+	if (p->render->leave) {
+		p->render->leave(p);
+		e = printer_flush(p, p->fp);
+	}
+	if (p->redirect && fclose(p->redirect) != 0 && !e)
 		e = err_sys(errno, "failed to write to freopen() file");
 	p->redirect = file;
 	p->is_capture = false;
@@ -199,7 +249,10 @@ struct err *act_ftruncate(struct printer *p, const struct prog_act *act,
 	struct err *e = printer_flush(p, p->fp);
 
 	/* Terminals and pipes have no length; there it does nothing. */
-	if (!e && ftruncate(fileno(fp), 0) == 0)
+	if (!e && ftruncate(fileno(fp), 0) == 0) {
 		rewind(fp);
+		if (p->render->emptied)
+			p->render->emptied(p);
+	}
 	return e;
 }

@@ -25,6 +25,8 @@ struct datum {
 	bool is_merged;	 /* a stack that stands for all of its name: option stackmerge */
 };
 
+struct sym_name;
+
 /* ---- formats (format.c) -------------------------------------------------------------------- */
 
 struct conv;
@@ -69,6 +71,9 @@ struct datum datum_of_key(const struct agg_key *k);
 uint64_t datum_int(const struct datum *d);
 /* Whether it is of the size of an integer. */
 bool datum_is_int(const struct datum *d);
+bool datum_is_text(const struct datum *d);
+/* A string of JSON, with its quotes. */
+void json_string(struct out *o, const char *text, size_t len);
 /* trace(): d-language.md 6.2. */
 void print_trace(struct printer *p, struct out *o, const struct datum *d);
 /* A key of a printa() without format: 6.4.1. */
@@ -78,6 +83,40 @@ void print_raw(struct out *o, const char *bytes, uint32_t size);
 int int_width(uint32_t size); /* 16, 8, 5, 3 */
 /* print(): d-language.md 6.5. */
 void print_shape(struct printer *p, struct out *o, const struct shape *shape, const struct datum *d);
+
+/* ---- structures (shape.c, text_shape.c) ----------------------------------------------------- */
+
+struct shape_visitor;
+
+struct shape_view { /* a value that is walked */
+	struct printer *p;
+	struct out *o;
+	const struct shape_visitor *visitor;
+	const char *bytes;
+	uint64_t len; /* what lies behind was not recorded */
+};
+
+/* sh: in open, item, item_end, cut and close the structure, union or array. */
+struct shape_visitor {
+	/* a number of at most 8 bytes, zero-extended from so many bits */
+	void (*word)(const struct shape_view *v, const struct shape *sh, uint64_t word, uint32_t bits);
+	void (*flt)(const struct shape_view *v, const struct shape *sh, long double value);
+	/* a string, or an array of characters that is text */
+	void (*text)(const struct shape_view *v, const struct shape *sh, const char *text, size_t len);
+	void (*open)(const struct shape_view *v, const struct shape *sh);
+	void (*item)(const struct shape_view *v, const struct shape *sh, uint32_t i, uint32_t depth);
+	void (*item_end)(const struct shape_view *v, const struct shape *sh);
+	/* item i and those behind it were not recorded */
+	void (*cut)(const struct shape_view *v, const struct shape *sh, uint32_t i, uint32_t depth);
+	void (*close)(const struct shape_view *v, const struct shape *sh, uint32_t depth);
+	void (*forward)(const struct shape_view *v, const struct shape *sh); /* of a type only declared */
+};
+
+void walk_shape(struct printer *p, struct out *o, const struct shape_visitor *visitor,
+		const struct shape *shape, const struct datum *d);
+int64_t shape_enum_value(const struct shape *sh, uint64_t word);
+/* NULL: none has the value. */
+const char *shape_enum_name(const struct shape *sh, uint64_t word);
 
 /* ---- addresses (addr.c) -------------------------------------------------------------------- */
 
@@ -94,6 +133,19 @@ enum addr_form addr_form_of(enum datum_kind kind);
 void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form);
 /* Splits a recorded address: 8 bytes, or pid and address. */
 void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr);
+/* An address in pid (0 = the kernel). */
+struct position {
+	uint64_t pid, addr;
+	bool is_return;	      /* a call returns to it */
+	bool is_handler_call; /* what a signal handler returns to; C libraries often have no name for it */
+};
+bool place_find(struct printer *p, const struct position *at, struct sym_name *ret);
+void place_text(struct printer *p, struct out *o, const struct position *at, enum addr_form form);
+/* A stack's frames, innermost first; at NULL: the walk could not go on. */
+typedef void frame_func(void *ctx, const struct position *at);
+void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *ctx);
+/* How its frames are named. */
+enum addr_form stack_form(const struct printer *p, const struct datum *d);
 /* Newline, then one line a frame (6.6). */
 void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32_t indent);
 
@@ -154,6 +206,8 @@ struct printer {
 	const struct print_opts *opts;
 	struct print_hooks hooks;
 	const struct renderer *render;
+	struct json json;
+	bool is_ended;
 	struct syms *syms; /* NULL = addresses have no names */
 	struct out out;
 	struct arena *arena;		    /* of the printer: formats, probe texts */

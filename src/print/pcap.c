@@ -138,7 +138,8 @@ struct err *print_packet(struct printer *p, const struct prog_act *act, const st
 	if (e)
 		return e;
 	if (!p->redirect) {
-		print_raw(&p->out, packet.bytes, packet.caplen);
+		p->render->memory(p, "pcap",
+				  &(struct datum){.kind = DATUM_BYTES, .bytes = packet.bytes, .size = packet.caplen});
 		return NULL;
 	}
 	if (packet.link > LINK_MAX) {

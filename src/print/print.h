@@ -36,12 +36,20 @@ enum print_merge {
 	PRINT_MERGE_LINE,
 };
 
+/* Option oformat. */
+enum print_oformat {
+	PRINT_TEXT,
+	PRINT_JSON,
+	PRINT_JSONL,
+};
+
 struct print_opts { /* dynamic: may change while running */
 	bool quiet, flowindent, rawbytes;
 	bool noresolve; /* user addresses are printed as object:0xoffset */
 	bool lines;	/* addresses of processes with their source lines */
 	bool agghist, aggpack, aggzoom; /* d-language.md 6.4.2 */
 	enum print_encoding encoding;
+	enum print_oformat oformat; /* does not change while running */
 	enum print_merge stackmerge; /* does not change while running */
 	struct agg_sort sort;
 	uint32_t printsize;   /* most bytes print() shows */
@@ -82,7 +90,19 @@ MUST_CHECK struct err *print_record(struct printer *p, FILE *fp, const struct rt
 				    uint32_t len, uint32_t cpu, const struct rt_rec *next);
 /* The text of a fault record as the error handler gets it, newline included (7.1). */
 void print_fault(struct printer *p, const struct rt_rec_fault *f, struct strbuf *out);
+/* Something that the session tells its handlers, for forms of output that have a place for it. */
+struct print_notice {
+	const char *name; /* DROP, ERROR */
+	int cpu;	  /* -1 = all */
+	uint64_t time;
+	int kind; /* dtrace_dropkind_t; -1 = none, and no counts */
+	uint64_t count, total;
+	const char *msg;
+};
+void printer_notice(struct printer *p, const struct print_notice *n);
 /* Every aggregation no printa() printed (6.4.1), snapshot as it is; leading newline included. */
 MUST_CHECK struct err *print_aggs(struct printer *p, FILE *fp);
+/* What ends the output in its form; nothing may be printed afterwards. */
+MUST_CHECK struct err *printer_end(struct printer *p, FILE *fp);
 /* Writes what is buffered; an error is 'failed to write to ...'. */
 MUST_CHECK struct err *printer_flush(struct printer *p, FILE *fp);

@@ -30,7 +30,7 @@ struct printer *printer_create(const struct layout *l, struct probes *probes, st
 	p->aggs = aggs;
 	p->opts = opts;
 	p->hooks = *hooks;
-	p->render = &render_text;
+	p->render = opts->oformat == PRINT_TEXT ? &render_text : &render_json;
 	p->arena = arena_create();
 	p->scratch = arena_create();
 	p->fmts = ARENA_NEW_N(p->arena, const struct fmt **, l->nclauses);
@@ -56,6 +56,8 @@ void printer_destroy(struct printer *p)
 	if (p->redirect)
 		(void)fclose(p->redirect); /* printer_flush() has reported what could be */
 	out_deinit(&p->out);
+	for (size_t i = 0; i < ARRAY_LEN(p->json.docs); i++)
+		out_deinit(&p->json.docs[i].aggs);
 	vec_deinit(&p->probe_texts);
 	vec_deinit(&p->flow);
 	arena_destroy(p->scratch);
@@ -209,5 +211,32 @@ struct err *print_aggs(struct printer *p, FILE *fp)
 				return e;
 		}
 	}
+	p->render->aggs_end(p);
 	return NULL;
+}
+
+void printer_notice(struct printer *p, const struct print_notice *n)
+{
+	if (p->render->notice && !p->is_ended)
+		p->render->notice(p, n);
+}
+
+struct err *printer_end(struct printer *p, FILE *fp)
+{
+	struct err *e = NULL;
+
+	if (!p->render->finish || p->is_ended)
+		return printer_flush(p, fp);
+	p->is_ended = true;
+	if (printer_redirect(p)) {
+		p->render->finish(p);
+		e = printer_flush(p, fp);
+		if (fclose(p->redirect) != 0 && !e)
+			e = err_sys(errno, "failed to write to freopen() file");
+		p->redirect = NULL;
+	}
+	p->render->finish(p);
+	if (!e)
+		e = printer_flush(p, fp);
+	return e;
 }

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "print/out.h"
 #include "print/print.h"
 
 struct act_layout;
@@ -39,6 +40,7 @@ struct renderer {
 
 	/* Aggregations: before those of the end of a run, before those of one printa(). */
 	void (*aggs_begin)(struct printer *p);
+	void (*aggs_end)(struct printer *p);
 	void (*printa_begin)(struct printer *p, const struct agg_table *t);
 	/* Several aggregations of one printa() are one table; else each is a table, without format. */
 	bool joins;
@@ -46,6 +48,34 @@ struct renderer {
 	bool (*table_begin)(struct printer *p, const struct agg_table *t);
 	void (*row)(struct printer *p, const struct agg_table *t, struct agg_elem *const *elems);
 	void (*table_end)(struct printer *p, const struct agg_table *t);
+
+	/* For forms in which nothing may stand between what is written; NULL where that does not matter. */
+	/* What a command of system() wrote is shown by the renderer; NULL: it goes where our output goes. */
+	void (*command)(struct printer *p, const char *command, const struct out *text, int status);
+	void (*leave)(struct printer *p);   /* output goes on in another file (freopen()) */
+	void (*emptied)(struct printer *p); /* the file is empty again (ftruncate()) */
+	/* Drops and faults. NULL: the session's handlers are enough. */
+	void (*notice)(struct printer *p, const struct print_notice *n);
+	void (*finish)(struct printer *p); /* the end of the output, or of its part in a file of freopen() */
 };
 
-extern const struct renderer render_text;
+extern const struct renderer render_text, render_json;
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+struct json_doc { /* what has been written to a file */
+	bool is_open;
+	uint64_t nobjects, naggs;
+	struct out aggs; /* that come last */
+};
+
+struct json {
+	struct json_doc docs[2]; /* of the output, of the file of freopen() */
+	/* of the record at hand */
+	const struct probe_text *pt;
+	uint32_t cpu;
+	bool in_record, in_object; /* its object has been begun where output goes now, */
+	bool is_shown;		   /* or was begun anywhere */
+	uint32_t nitems, nrows;
+	bool at_end;
+};

@@ -256,6 +256,10 @@ static void text_aggs_begin(struct printer *p)
 	out_addc(&p->out, '\n');
 }
 
+static void text_aggs_end(struct printer *p)
+{
+}
+
 static void text_printa_begin(struct printer *p, const struct agg_table *t)
 {
 	if (!t->fmt)
@@ -288,6 +292,7 @@ const struct renderer render_text = {
 	.message = text_message,
 	.joins = true,
 	.aggs_begin = text_aggs_begin,
+	.aggs_end = text_aggs_end,
 	.printa_begin = text_printa_begin,
 	.table_begin = text_table_begin,
 	.row = text_row,

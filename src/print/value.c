@@ -199,6 +199,11 @@ static void print_string(struct out *o, int width, const char *text, size_t len)
 	out_text(o, &s, text, len);
 }
 
+bool datum_is_text(const struct datum *d)
+{
+	return d->bytes && looks_like_text(d->bytes, d->size);
+}
+
 /* width < 0: the text alone */
 static void print_bytes(struct printer *p, struct out *o, int width, const struct datum *d)
 {

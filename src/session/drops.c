@@ -113,8 +113,40 @@ static void add_remedy(dtrace_hdl_t *h, enum remedy r, struct strbuf *out)
 	strbuf_addc(out, '\n');
 }
 
-PRINTF_LIKE(3, 4) static struct err *tell(dtrace_hdl_t *h, enum remedy kind, const char *fmt, ...)
+struct drop {
+	enum remedy kind;
+	int cpu; /* -1 = all */
+	uint64_t count;
+};
+
+static const dtrace_dropkind_t drop_kinds[] = {
+	[REMEDY_PRINCIPAL] = DTRACEDROP_PRINCIPAL,
+	[REMEDY_AGGREGATION] = DTRACEDROP_AGGREGATION,
+	[REMEDY_DYNAMIC] = DTRACEDROP_DYNAMIC,
+	[REMEDY_SPEC] = DTRACEDROP_SPEC,
+	[REMEDY_SPECBUSY] = DTRACEDROP_SPECBUSY,
+	[REMEDY_SPECUNAVAIL] = DTRACEDROP_SPECUNAVAIL,
+	[REMEDY_DBLERROR] = DTRACEDROP_DBLERROR,
+};
+
+/* Into the output, where its form has a place for it. */
+static void note_drop(dtrace_hdl_t *h, const struct drop *d, const char *msg)
 {
+	dtrace_dropkind_t kind = drop_kinds[d->kind];
+
+	h->drops_total[kind] += d->count;
+	printer_notice(h->printer, &(struct print_notice){.name = "DROP",
+							  .cpu = d->cpu,
+							  .time = session_now(),
+							  .kind = (int)kind,
+							  .count = d->count,
+							  .total = h->drops_total[kind],
+							  .msg = msg});
+}
+
+PRINTF_LIKE(3, 4) static struct err *tell(dtrace_hdl_t *h, struct drop d, const char *fmt, ...)
+{
+	enum remedy kind = d.kind;
 	struct strbuf s = {0};
 	va_list ap;
 	bool go_on;
@@ -125,6 +157,7 @@ PRINTF_LIKE(3, 4) static struct err *tell(dtrace_hdl_t *h, enum remedy kind, con
 	strbuf_vaddf(&s, fmt, ap);
 	va_end(ap);
 	strbuf_addc(&s, '\n');
+	note_drop(h, &d, s.data);
 	add_remedy(h, kind, &s);
 	go_on = session_tell(h, &h->on_drop, s.data);
 	strbuf_deinit(&s);
@@ -152,10 +185,10 @@ static struct err *report_cpu(dtrace_hdl_t *h, uint32_t cpu, struct sums *sums)
 	sums->spec_busy += gained(&seen->spec_busy, &now->spec_busy);
 	sums->spec_unavail += gained(&seen->spec_unavail, &now->spec_unavail);
 	if (drops)
-		e = tell(h, REMEDY_PRINCIPAL, "%" PRIu64 " drop%s on CPU %" PRIu32, drops,
+		e = tell(h, (struct drop){REMEDY_PRINCIPAL, (int)cpu, drops}, "%" PRIu64 " drop%s on CPU %" PRIu32, drops,
 			 PLURAL(drops), cpu);
 	if (!e && agg_drops)
-		e = tell(h, REMEDY_AGGREGATION, "%" PRIu64 " aggregation drop%s on CPU %" PRIu32,
+		e = tell(h, (struct drop){REMEDY_AGGREGATION, (int)cpu, agg_drops}, "%" PRIu64 " aggregation drop%s on CPU %" PRIu32,
 			 agg_drops, PLURAL(agg_drops), cpu);
 	return e;
 }
@@ -183,13 +216,13 @@ static struct err *report_specs(dtrace_hdl_t *h, const struct sums *sums)
 	h->spec_drops_seen += drops;
 	drops += sums->spec;
 	if (drops)
-		e = tell(h, REMEDY_SPEC, "%" PRIu64 " speculative drop%s", drops, PLURAL(drops));
+		e = tell(h, (struct drop){REMEDY_SPEC, -1, drops}, "%" PRIu64 " speculative drop%s", drops, PLURAL(drops));
 	if (!e && sums->spec_busy)
-		e = tell(h, REMEDY_SPECBUSY,
+		e = tell(h, (struct drop){REMEDY_SPECBUSY, -1, sums->spec_busy},
 			 "%" PRIu64 " failed speculation%s (available buffer(s) still busy)",
 			 sums->spec_busy, PLURAL(sums->spec_busy));
 	if (!e && sums->spec_unavail)
-		e = tell(h, REMEDY_SPECUNAVAIL,
+		e = tell(h, (struct drop){REMEDY_SPECUNAVAIL, -1, sums->spec_unavail},
 			 "%" PRIu64 " failed speculation%s (no speculative buffer available)",
 			 sums->spec_unavail, PLURAL(sums->spec_unavail));
 	return e;
@@ -203,12 +236,12 @@ struct err *session_report_drops(dtrace_hdl_t *h)
 	for (uint32_t cpu = 0; cpu < h->maps->ncpus && !e; cpu++)
 		e = report_cpu(h, cpu, &sums);
 	if (!e && sums.dyn)
-		e = tell(h, REMEDY_DYNAMIC, "%" PRIu64 " dynamic variable drop%s", sums.dyn,
+		e = tell(h, (struct drop){REMEDY_DYNAMIC, -1, sums.dyn}, "%" PRIu64 " dynamic variable drop%s", sums.dyn,
 			 PLURAL(sums.dyn));
 	if (!e)
 		e = report_specs(h, &sums);
 	if (!e && sums.dblerrors)
-		e = tell(h, REMEDY_DBLERROR, "%" PRIu64 " error%s in ERROR probe enabling",
+		e = tell(h, (struct drop){REMEDY_DBLERROR, -1, sums.dblerrors}, "%" PRIu64 " error%s in ERROR probe enabling",
 			 sums.dblerrors, PLURAL(sums.dblerrors));
 	return e;
 }
@@ -220,6 +253,8 @@ static struct err *report_error(dtrace_hdl_t *h, const struct strbuf *text)
 		h->faults_held++;
 		return NULL;
 	}
+	printer_notice(h->printer, &(struct print_notice){
+					   .name = "ERROR", .cpu = -1, .time = session_now(), .kind = -1, .msg = strbuf_text(text)});
 	if (session_tell(h, &h->on_err, strbuf_text(text)))
 		return NULL;
 	return err_code(err_new("Abort due to error"), EDT_ERRABORT);

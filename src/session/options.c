@@ -24,6 +24,7 @@ static const char *const enum_values[OPT_COUNT][8] = {
 	[OPT_late] = {"dynamic", "static"},
 	[OPT_linkmode] = {"kernel", "dynamic", "static", "primary"},
 	[OPT_linktype] = {"elf", "dof"},
+	[OPT_oformat] = {"text", "json", "jsonl"},	     /* as enum print_oformat */
 	[OPT_stackmerge] = {"off", "function", "line"}, /* as enum print_merge */
 	[OPT_stdc] = {"a", "c", "s", "t"},
 	[OPT_syscallview] = {"native", "classic"},

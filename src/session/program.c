@@ -105,6 +105,7 @@ void session_refresh_opts(dtrace_hdl_t *h)
 		.aggpack = opt_flag(&h->opts, OPT_aggpack),
 		.aggzoom = opt_flag(&h->opts, OPT_aggzoom),
 		.encoding = encoding_of(h),
+		.oformat = (enum print_oformat)h->opts.val[OPT_oformat],
 		.stackmerge = (enum print_merge)h->opts.val[OPT_stackmerge],
 		.sort =
 			{

@@ -150,6 +150,7 @@ struct dtrace_hdl {
 	uint64_t status_at;		 /* when drops are looked at */
 	uint64_t snap_at;		 /* when aggregations may be read again */
 	bool is_snapped;		 /* in this dtrace_work() */
+	uint64_t drops_total[DTRACEDROP_STKSTROVERFLOW + 1]; /* reported so far */
 	uint32_t remedies_told;		 /* bits of drops.c */
 	uint32_t faults, faults_held;	 /* reported and held back since the last look at status */
 	uint64_t bufsize; /* of the principal buffers, which may have been lowered */

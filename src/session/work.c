@@ -56,6 +56,13 @@ int dtrace_aggregate_print(dtrace_hdl_t *dtp, FILE *fp)
 	return e ? session_fail(dtp, e) : 0;
 }
 
+int dtrace_output_end(dtrace_hdl_t *dtp, FILE *fp)
+{
+	struct err *e = dtp->printer ? printer_end(dtp->printer, fp) : NULL;
+
+	return e ? session_fail(dtp, e) : 0;
+}
+
 /* ---- draining ------------------------------------------------------------------------------- */
 
 static struct err *consume_printed(void *ctx, const struct rt_rec *rec, uint32_t len, uint32_t cpu,

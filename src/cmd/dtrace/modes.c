@@ -174,6 +174,14 @@ static int print_message(dtrace_hdl_t *dtp, const char *msg, void *arg)
 	return 0;
 }
 
+/* Option oformat: nothing may stand in the output that the library has not written. */
+static bool is_structured(const struct cmd *c)
+{
+	int64_t form;
+
+	return dtrace_getopt(c->dtp, "oformat", &form) == 0 && form > 0;
+}
+
 static uint32_t enable_programs(struct cmd *c)
 {
 	uint32_t matches = 0;
@@ -189,7 +197,8 @@ static uint32_t enable_programs(struct cmd *c)
 			cmd_notice(c, "%s '%s' matched %u probe%s\n", prog_kind(p), p->label,
 				   p->info.dpi_matches, PLURAL(p->info.dpi_matches));
 		if (c->verbose &&
-		    dtrace_program_report(c->dtp, p->prog, prog_kind(p), p->label, c->only_compile, c->out))
+		    dtrace_program_report(c->dtp, p->prog, prog_kind(p), p->label, c->only_compile,
+					  is_structured(c) ? stderr : c->out))
 			cmd_fatal(c, "failed to report on '%s'", p->label);
 		matches += p->info.dpi_matches;
 	}
@@ -208,6 +217,16 @@ static void set_handlers(struct cmd *c)
 		cmd_fatal(c, "failed to establish setopt handler");
 }
 
+/* The end of a document, whatever the reason. */
+static void end_output(struct cmd *c)
+{
+	if (dtrace_output_end(c->dtp, c->out) == 0)
+		return;
+	fail_on_output(c);
+	if (interrupts < 2)
+		cmd_fatal(c, "failed to end the output");
+}
+
 static void consume(struct cmd *c)
 {
 	bool done = false;
@@ -217,7 +236,7 @@ static void consume(struct cmd *c)
 			dtrace_sleep(c->dtp);
 		if (newline_due) {
 			newline_due = 0;
-			if (!getenv("_DTRACE_TESTING"))
+			if (!getenv("_DTRACE_TESTING") && !is_structured(c))
 				fputc('\n', c->out);
 		}
 		if (interrupts) {
@@ -230,8 +249,10 @@ static void consume(struct cmd *c)
 		case DTRACE_WORKSTATUS_OKAY: break;
 		case DTRACE_WORKSTATUS_ERROR:
 			fail_on_output(c);
-			if (interrupts < 2)
+			if (interrupts < 2) {
+				(void)dtrace_output_end(c->dtp, c->out); /* the first error is told */
 				cmd_fatal(c, "processing aborted");
+			}
 			done = true;
 			break;
 		}
@@ -263,6 +284,7 @@ int cmd_run(struct cmd *c)
 		if (interrupts < 2)
 			cmd_fatal(c, "failed to print aggregations");
 	}
+	end_output(c);
 	flush_output(c);
 	status = dtrace_exit_status(c->dtp);
 	return status < 0 ? E_SUCCESS : status & 0xff;
