@@ -386,14 +386,29 @@ static void fresh_next(struct unwinds *u)
 
 /* ---- what the kernel's side asks for ------------------------------------------------------ */
 
+/* -1 with errno. Another process may have the number by now, or another program the process. */
+static int request_open(const struct rt_ureq *req)
+{
+	struct wanted m = {.pid = (pid_t)req->pid, .start = req->start, .end = req->end};
+	CLEANUP(fd) int fd = mapping_open(&m);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size == req->key.size &&
+	    (uint64_t)st.st_mtim.tv_sec == req->key.mtime)
+		return fd_take(&fd);
+	errno = ENOENT;
+	return -1;
+}
+
 /*
  * The kernel's side knows the file by a key that may differ from what fstat() says: file systems
  * that are layers or parts of others show other devices.
  */
 static void serve(struct unwinds *u, const struct rt_ureq *req)
 {
-	struct wanted m = {.pid = (pid_t)req->pid, .start = req->start, .end = req->end};
-	CLEANUP(fd) int fd = mapping_open(&m);
+	CLEANUP(fd) int fd = request_open(req);
 	bool is_denied = fd < 0 && (errno == EACCES || errno == EPERM);
 	const struct wfile *f;
 
