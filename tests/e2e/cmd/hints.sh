@@ -14,7 +14,7 @@ syscall::getppid:exit { exit(0); }	dtrace -ln 'syscall::getppid:' lists what the
 fbt:::entry { exit(0); }	provider 'fbt' is not available in this version
 nosuchname { exit(0); }	dtrace -l lists what there is
 pid:libc:malloc:entry { exit(0); }	pid$target with -c or -p
-zork:::entry { exit(0); }	there are the providers dtrace, profile, syscall, pid
+zork:::entry { exit(0); }	there are the providers dtrace, profile, syscall, rawtp, pid
 tick-5q { exit(0); }	a rate is a number with
 BEGIN { pritnf("x"); }	did you mean 'printf'?
 BEGIN { trace(execnam); }	did you mean 'execname'?

@@ -10,7 +10,7 @@ expect 'syscall:read:entry syscall:read:return ' names -n 'sys*::[r]ea?:'
 expect 'syscall:openat:entry ' names -n 'syscall::open[a-b]t:entry'
 expect 'syscall:write:entry ' names -i "$("$DTRACE" -ln syscall::write:entry | awk 'NR == 2 { print $1 }')"
 expect 'dtrace:dtrace:BEGIN dtrace:dtrace:END dtrace:dtrace:ERROR ' names -P dtrace
-[ "$(names -m vmlinux | wc -w)" = "$(names -P syscall | wc -w)" ] || { echo "-m vmlinux"; exit 1; }
+[ "$(names -m vmlinux | tr ' ' '\n' | grep -c '^syscall:')" = "$(names -P syscall | wc -w)" ] || { echo "-m vmlinux"; exit 1; }
 expect 'by id' q -q -i '1 { printf("by id"); exit(0); }'
 expect 'BEGIN END ' q -q -P 'dtrace { printf("%s ", probename); exit(0); }'
 expect 'entry return ' q -q -f 'getppid /pid == $target/ { printf("%s ", probename); }' -c "$TRIGGER/calls getppid 1"
