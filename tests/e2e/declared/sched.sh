@@ -51,8 +51,9 @@ got = {k: v[0] for k, v in n.items() if k != "program"}
 assert least <= got["off-cpu"] <= most, "off-cpu"
 assert abs(got["on-cpu"] - got["off-cpu"]) <= 1, "on-cpu"
 assert vleast <= got["sleep"] <= vmost, "sleep"
-assert abs(got["dequeue"] - got["on-cpu"]) <= 1 and abs(got["enqueue"] - got["dequeue"]) <= 1, "queue"
-assert got["wakeup"] >= vleast and got.get("other cpu", 0) == 0, "wakeup"
+near = lambda a, b: abs(a - b) * 33 <= b
+assert near(got["dequeue"], got["on-cpu"]) and near(got["enqueue"], got["dequeue"]), "queue"
+assert near(got["wakeup"], got["sleep"]) and got.get("other cpu", 0) == 0, "wakeup"
 assert got["all"] > 100 and got["wrong"] * 20 < got["all"], "the next thread"
 assert got["tick"] > 10 and got["nice"] == 123 and "never" not in got, "others"
 END
