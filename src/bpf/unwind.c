@@ -101,12 +101,19 @@ static struct err *block_add(const struct kmaps *m, uint32_t tree, const struct 
 	return sys ? err_sys(sys == E2BIG ? ENOSPC : sys, "cannot add an unwind table") : NULL;
 }
 
-static void blocks_remove(const struct kmaps *m, uint32_t tree, uint32_t level, uint32_t n)
+void utree_remove(const struct kmaps *m, uint32_t tree, uint32_t nrows)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t key = RT_UBLOCK_KEY(tree, level, i);
+	uint32_t nblocks = (nrows + RT_UBLOCK - 1) / RT_UBLOCK;
 
-		map_delete(m->fd[MAP_UBLOCKS], &key);
+	for (uint32_t level = 0; nblocks && level < RT_UTREE_LEVELS; level++) {
+		for (uint32_t n = 0; n < nblocks; n++) {
+			uint64_t key = RT_UBLOCK_KEY(tree, level, n);
+
+			map_delete(m->fd[MAP_UBLOCKS], &key);
+		}
+		if (nblocks == 1)
+			return;
+		nblocks = (nblocks + RT_UBLOCK - 1) / RT_UBLOCK;
 	}
 }
 
@@ -117,13 +124,13 @@ struct err *utree_add(const struct kmaps *m, uint32_t tree, const struct unwind_
 	struct err *e = NULL;
 
 	for (; nblocks && !e; level++) {
-		if (level == RT_UTREE_LEVELS)
-			return err_sys(ENOSPC, "cannot add an unwind table");
+		if (level == RT_UTREE_LEVELS) {
+			e = err_sys(ENOSPC, "cannot add an unwind table");
+			break;
+		}
 		for (uint32_t n = 0; n < nblocks && !e; n++) {
 			e = block_add(m, tree, rows, level, n);
-			if (e)
-				blocks_remove(m, tree, level, n);
-			else if (n % PART == PART - 1)
+			if (!e && n % PART == PART - 1)
 				pause->func(pause->ctx);
 		}
 		if (nblocks == 1) {
@@ -132,8 +139,10 @@ struct err *utree_add(const struct kmaps *m, uint32_t tree, const struct unwind_
 		}
 		nblocks = (nblocks + RT_UBLOCK - 1) / RT_UBLOCK;
 	}
-	if (e)
+	if (e) {
+		utree_remove(m, tree, rows->rows.len);
 		return e;
+	}
 	*ret_nlevels = level;
 	return NULL;
 }
@@ -143,6 +152,15 @@ struct err *ufile_set(const struct kmaps *m, const struct rt_ufile_key *key, str
 	int sys = map_set(m->fd[MAP_UFILES], key, &file);
 
 	return sys ? err_sys(sys, "cannot add a file to the unwind tables") : NULL;
+}
+
+bool ufile_read(const struct kmaps *m, const struct rt_ufile_key *key, struct rt_ufile *ret)
+{
+	union bpf_attr attr = {.map_fd = (uint32_t)m->fd[MAP_UFILES],
+			       .key = (uint64_t)(uintptr_t)key,
+			       .value = (uint64_t)(uintptr_t)ret};
+
+	return sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) == 0;
 }
 
 void ufile_forget(const struct kmaps *m, const struct rt_ufile_key *key)

@@ -14,11 +14,15 @@
 MUST_CHECK struct err *utree_add(const struct kmaps *m, uint32_t tree,
 				 const struct unwind_rows *rows, const struct unwind_pause *pause,
 				 uint32_t *ret_nlevels);
+/* Takes the tree of so many rows away again: no file may name it any more. */
+void utree_remove(const struct kmaps *m, uint32_t tree, uint32_t nrows);
 /* Blocks that so many rows take. */
 uint32_t utree_nblocks(uint32_t nrows);
 /* From now on, mappings of the file are walked with that tree. */
 MUST_CHECK struct err *ufile_set(const struct kmaps *m, const struct rt_ufile_key *key,
 				 struct rt_ufile file);
+/* What the kernel's side has for the file, with when it was used; false: it does not know the file. */
+bool ufile_read(const struct kmaps *m, const struct rt_ufile_key *key, struct rt_ufile *ret);
 /* Who meets the file next asks for it again. */
 void ufile_forget(const struct kmaps *m, const struct rt_ufile_key *key);
 /* What the kernel side makes of a row. */

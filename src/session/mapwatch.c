@@ -204,9 +204,10 @@ static int by_time(const void *pa, const void *pb)
 	return a->seq < b->seq ? -1 : a->seq > b->seq;
 }
 
-/* Keeps the events from i on. */
+/* Keeps the events from i on, and of the bytes only theirs: on a busy machine something is always left over. */
 static void keep_from(struct mapwatch *w, uint32_t i)
 {
+	VEC(uint8_t) bytes = {0};
 	uint32_t n = 0;
 
 	if (i == w->events.len) {
@@ -214,9 +215,22 @@ static void keep_from(struct mapwatch *w, uint32_t i)
 		vec_clear(&w->bytes);
 		return;
 	}
-	for (; i < w->events.len; i++, n++)
-		w->events.data[n] = w->events.data[i];
+	for (; i < w->events.len; i++, n++) {
+		struct event ev = w->events.data[i];
+		const struct perf_event_header *h = (const void *)(w->bytes.data + ev.off);
+
+		vec_reserve(&bytes, bytes.len + h->size);
+		memcpy(bytes.data + bytes.len, h, h->size);
+		ev.off = bytes.len;
+		bytes.len += h->size;
+		w->events.data[n] = ev;
+	}
 	w->events.len = n;
+	vec_clear(&w->bytes);
+	vec_reserve(&w->bytes, bytes.len);
+	memcpy(w->bytes.data, bytes.data, bytes.len);
+	w->bytes.len = bytes.len;
+	vec_deinit(&bytes);
 }
 
 void mapwatch_drain(struct mapwatch *w)

@@ -13,22 +13,17 @@
 
 #include "base/hashmap.h"
 #include "bpf/unwind.h"
+#include "session/utrees.h"
 #include "sym/gate.h"
 #include "sym/sym.h"
 
 #define EPOCH_NS 1000000000 /* how long a rule that an unmapping made wrong may live */
 
-#define FAILED_MAX    10000 /* then files that cannot be opened are no longer asked for again */
+#define NOTED_MAX     4096 /* files; beyond, what is known of those that were loaded is forgotten */
+#define SEEN_MAX      16384
 #define FRESH_MAX     64
 #define BETWEEN_NS    500000
 #define RUNNING_WORTH 8 /* processes that sleep */
-
-/* A file that processes map. */
-struct wfile {
-	struct rt_ufile_key key; /* as fstat() has it: not always what the kernel's side sees */
-	struct rt_ufile file;
-	bool is_loading; /* there is nothing in file yet */
-};
 
 /* A mapping whose file is to be loaded. */
 struct wanted {
@@ -50,22 +45,18 @@ struct unwinds {
 	const struct kmaps *maps;
 	struct unwind_hooks hooks;
 	struct ring_buffer *ring;
-	struct hashmap *files; /* struct rt_ufile_key -> struct wfile */
-	struct hashmap *noted; /* "dev inode" of the queue, ever */
+	struct utrees trees;
+	struct hashmap *noted; /* "dev inode" of the queue, and of what was in it before */
 	VEC(struct wanted *) queue;
 	uint32_t next; /* in queue */
 	VEC(struct fresh) fresh;
 	struct hashmap *seen; /* "dev inode generation" of mapped files that could be opened */
-	uint32_t ntrees;
-	uint64_t nblocks, max_blocks;
-	bool is_full; /* told */
 	uint64_t elfsize; /* bytes of a section or table of a file, at most */
 	bool is_cut_told;
 	uint64_t epoch_at;
 	uint64_t between_at;
 	bool is_busy, is_serving; /* between() must not begin again; must not take requests */
 	struct unwind_pause pause;
-	uint32_t nfailed; /* requests for files that could not be opened */
 };
 
 static uint64_t now_ns(void)
@@ -77,23 +68,6 @@ static uint64_t now_ns(void)
 }
 
 /* ---- tables ------------------------------------------------------------------------------- */
-
-static void tell_full(struct unwinds *u, const char *path, uint32_t nblocks)
-{
-	struct strbuf text = {0};
-
-	if (u->is_full)
-		return;
-	u->is_full = true;
-	strbuf_addf(&text,
-		    "user stacks: the unwind table of '%s' (%" PRIu64
-		    "k) does not fit into what unwindsize allows (%" PRIu64
-		    "k): stacks through it and further files may be cut",
-		    path, (uint64_t)nblocks * sizeof(struct rt_ublock) / 1024,
-		    u->max_blocks * sizeof(struct rt_ublock) / 1024);
-	u->hooks.notice(u->hooks.ctx, strbuf_text(&text));
-	strbuf_deinit(&text);
-}
 
 /* Once: a hostile user can make as many such files as he likes. */
 static void tell_cut(struct unwinds *u, const char *path)
@@ -111,43 +85,10 @@ static void tell_cut(struct unwinds *u, const char *path)
 	strbuf_deinit(&text);
 }
 
-/* Makes a tree of rows; without room, or without rows, none. */
-static struct rt_ufile tree_make(struct unwinds *u, const struct unwind_rows *rows, const char *path)
-{
-	struct rt_ufile f = {.tree = u->ntrees++};
-	uint32_t need = utree_nblocks(rows->rows.len);
-	struct err *e;
-
-	if (!need)
-		return f;
-	if (u->nblocks + need > u->max_blocks) {
-		tell_full(u, path, need);
-		return f;
-	}
-	u->nblocks += need;
-	e = utree_add(u->maps, f.tree, rows, &u->pause, &f.nlevels);
-	if (e) {
-		u->hooks.notice(u->hooks.ctx, err_text(e));
-		err_destroy(e);
-		u->nblocks -= need;
-		f.nlevels = 0;
-	}
-	return f;
-}
-
 /* Linux include/linux/kdev_t.h */
 static uint64_t kernel_dev(dev_t dev)
 {
 	return (uint64_t)major(dev) << 20 | minor(dev);
-}
-
-static void file_publish(struct unwinds *u, const struct rt_ufile_key *key, struct rt_ufile f)
-{
-	struct err *e = ufile_set(u->maps, key, f);
-
-	if (e)
-		tell_full(u, "a file", 0);
-	err_destroy(e);
 }
 
 static struct rt_ufile_key key_of(const struct stat *st)
@@ -158,8 +99,8 @@ static struct rt_ufile_key key_of(const struct stat *st)
 				     .dev = kernel_dev(st->st_dev)};
 }
 
-/* The file, read if it is not known yet; NULL when it is none. */
-static const struct wfile *file_load(struct unwinds *u, int fd, const char *path)
+/* The file, read if it is not known yet; NULL when it is none, or when no walk has asked and there is no room. */
+static struct wfile *file_load(struct unwinds *u, int fd, const char *path, bool is_asked)
 {
 	struct unwind_rows rows;
 	struct rt_ufile_key key;
@@ -169,19 +110,16 @@ static const struct wfile *file_load(struct unwinds *u, int fd, const char *path
 	if (fstat(fd, &st))
 		return NULL;
 	key = key_of(&st);
-	f = hashmap_find(u->files, &key, sizeof(key));
+	f = utrees_find(&u->trees, &key);
 	if (f)
 		return f;
-	f = xcalloc(1, sizeof(*f));
-	*f = (struct wfile){.key = key, .is_loading = true};
-	hashmap_set(u->files, &f->key, sizeof(f->key), f);
+	f = utrees_begin(&u->trees, &key);
 	unwind_rows_read(fd, u->elfsize, &u->pause, &rows);
 	if (rows.is_cut)
 		tell_cut(u, path);
-	f->file = tree_make(u, &rows, path);
+	if (!utrees_fill(&u->trees, f, &rows, path, is_asked))
+		f = NULL;
 	unwind_rows_deinit(&rows);
-	f->is_loading = false;
-	file_publish(u, &f->key, f->file);
 	return f;
 }
 
@@ -194,7 +132,7 @@ static void vdso_load(struct unwinds *u)
 	if (!image)
 		return;
 	unwind_rows_read_memory(image, 2 * (size_t)sysconf(_SC_PAGESIZE), &rows);
-	file_publish(u, &key, tree_make(u, &rows, "[vdso]"));
+	utrees_add_fixed(&u->trees, &key, &rows, "[vdso]");
 	unwind_rows_deinit(&rows);
 }
 
@@ -234,7 +172,7 @@ static void wanted_load(struct unwinds *u, const struct wanted *m)
 	CLEANUP(fd) int fd = mapping_open(m);
 
 	if (fd >= 0)
-		(void)file_load(u, fd, m->path);
+		(void)file_load(u, fd, m->path, false);
 }
 
 /* "START-END PERMS OFFSET DEV INODE      PATH" */
@@ -326,9 +264,25 @@ void unwinds_scan(struct unwinds *u)
 		      by_need);
 }
 
+static void queue_forget(struct unwinds *u)
+{
+	for (uint32_t i = 0; i < u->queue.len; i++) {
+		free(u->queue.data[i]->path);
+		free(u->queue.data[i]);
+	}
+	vec_clear(&u->queue);
+	u->next = 0;
+}
+
+/* Files that are replaced have new inodes: what was loaded long ago need not be known for ever. */
 static void queue_next(struct unwinds *u)
 {
 	wanted_load(u, u->queue.data[u->next++]);
+	if (u->next < u->queue.len || u->queue.len < NOTED_MAX)
+		return;
+	queue_forget(u);
+	hashmap_destroy(u->noted);
+	u->noted = hashmap_create();
 }
 
 void unwinds_load_process(struct unwinds *u, pid_t pid)
@@ -348,7 +302,7 @@ static bool is_known(struct unwinds *u, int fd)
 	if (fstat(fd, &st))
 		return true;
 	key = key_of(&st);
-	return hashmap_find(u->files, &key, sizeof(key)) != NULL;
+	return utrees_find(&u->trees, &key) != NULL;
 }
 
 void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
@@ -365,6 +319,10 @@ void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
 	fd = mapping_open(&w);
 	if (fd < 0)
 		return; /* it has ended */
+	if (hashmap_count(u->seen) >= SEEN_MAX) {
+		hashmap_destroy(u->seen);
+		u->seen = hashmap_create();
+	}
 	hashmap_set(u->seen, key, (size_t)len, u);
 	if (is_known(u, fd))
 		return;
@@ -379,7 +337,7 @@ static void fresh_next(struct unwinds *u)
 
 	u->fresh.len--;
 	memmove(u->fresh.data, u->fresh.data + 1, u->fresh.len * sizeof(f));
-	(void)file_load(u, f.fd, f.path);
+	(void)file_load(u, f.fd, f.path, false);
 	(void)close(f.fd);
 	free(f.path);
 }
@@ -410,19 +368,17 @@ static void serve(struct unwinds *u, const struct rt_ureq *req)
 {
 	CLEANUP(fd) int fd = request_open(req);
 	bool is_denied = fd < 0 && (errno == EACCES || errno == EPERM);
-	const struct wfile *f;
+	struct wfile *f;
 
 	if (is_denied)
 		u->hooks.denied(u->hooks.ctx, req->pid);
-	if (fd < 0 && u->nfailed++ < FAILED_MAX) {
-		ufile_forget(u->maps, &req->key); /* the process may have ended: the next one asks */
-		return;
-	}
-	f = fd >= 0 ? file_load(u, fd, "a mapped file") : NULL;
-	if (f && f->is_loading)
+	f = fd >= 0 ? file_load(u, fd, "a mapped file", true) : NULL;
+	if (!f)
+		utrees_failed(&u->trees, &req->key);
+	else if (f->is_loading)
 		ufile_forget(u->maps, &req->key); /* asks until it is there */
-	else if (!f || memcmp(&f->key, &req->key, sizeof(req->key)) != 0)
-		file_publish(u, &req->key, f ? f->file : (struct rt_ufile){0});
+	else
+		utrees_publish(&u->trees, f, &req->key);
 }
 
 static int on_request(void *ctx, void *data, size_t size)
@@ -476,6 +432,7 @@ bool unwinds_work(struct unwinds *u, uint64_t deadline)
 	if (now >= u->epoch_at) {
 		u->epoch_at = now + EPOCH_NS;
 		__atomic_add_fetch(&u->maps->control->epoch, 1, __ATOMIC_RELAXED);
+		utrees_tick(&u->trees);
 	}
 	return u->fresh.len || u->next < u->queue.len;
 }
@@ -496,8 +453,10 @@ struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize, uint64
 	u->hooks = *hooks;
 	u->pause = (struct unwind_pause){between, u};
 	u->elfsize = elfsize;
-	u->max_blocks = unwindsize / sizeof(struct rt_ublock);
-	u->files = hashmap_create();
+	utrees_init(&u->trees, maps, unwindsize);
+	u->trees.notice = hooks->notice;
+	u->trees.ctx = hooks->ctx;
+	u->trees.pause = &u->pause;
 	u->noted = hashmap_create();
 	u->seen = hashmap_create();
 	u->ring = ring_buffer__new(maps->fd[MAP_UREQ], on_request, u, NULL);
@@ -514,17 +473,9 @@ struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize, uint64
 
 void unwinds_destroy(struct unwinds *u)
 {
-	struct wfile *f;
-	size_t pos = 0;
-
 	if (!u)
 		return;
-	while ((f = hashmap_next(u->files, &pos, NULL, NULL)))
-		free(f);
-	for (uint32_t i = 0; i < u->queue.len; i++) {
-		free(u->queue.data[i]->path);
-		free(u->queue.data[i]);
-	}
+	queue_forget(u);
 	vec_deinit(&u->queue);
 	for (uint32_t i = 0; i < u->fresh.len; i++) {
 		(void)close(u->fresh.data[i].fd);
@@ -532,7 +483,7 @@ void unwinds_destroy(struct unwinds *u)
 	}
 	vec_deinit(&u->fresh);
 	hashmap_destroy(u->seen);
-	hashmap_destroy(u->files);
+	utrees_deinit(&u->trees);
 	hashmap_destroy(u->noted);
 	ring_buffer__free(u->ring);
 	free(u);

@@ -264,6 +264,7 @@ struct rt_ufile_key {
 struct rt_ufile {
 	u32 tree;
 	u32 nlevels; /* 0: no rows, the code keeps frame pointers as far as anybody knows */
+	u32 used;    /* epoch in which a walk looked it up */
 };
 #define RT_UTREE_PENDING 0xffffffffu /* nlevels */
 #define RT_UTREE_LEVELS	 4

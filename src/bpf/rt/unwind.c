@@ -206,11 +206,13 @@ INLINE u64 file_key(struct unwind_work *w, u64 vma)
 /* The first who meets a file asks for its tree; false: not one that dtrace cannot see. */
 INLINE u64 file_ask(struct rt_mach *m, struct unwind_work *w)
 {
-	struct rt_ufile pending = {0, RT_UTREE_PENDING};
 	u64 pid = cfg.pidns.level ? m->pid : bpf_get_current_pid_tgid() >> 32;
+	struct rt_ufile pending;
 
 	if (cfg.pidns.level && !pid)
 		return 0;
+	pending.tree = pending.used = 0;
+	pending.nlevels = RT_UTREE_PENDING;
 	if (bpf_map_update_elem(&map_ufiles, &w->req.key, &pending, BPF_NOEXIST))
 		return 1;
 	w->req.start = w->map_start;
@@ -247,6 +249,7 @@ INLINE void mapping_load(struct rt_mach *m, struct unwind_work *w)
 		w->map_rule = RT_RULE_PENDING;
 		return;
 	}
+	f->used = val_control.epoch;
 	if (f->nlevels == 0)
 		return;
 	if (w->req.key.ino == RT_UFILE_VDSO && !w->req.key.dev)

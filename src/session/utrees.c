@@ -1,0 +1,297 @@
+/* Unwind tables in the kernel: what is there, what goes when room runs out. */
+#include "session/utrees.h"
+
+#include <inttypes.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+#define KEYS_MAX     8192 /* the kernel's map has twice that, for files that are asked for */
+#define IDLE_EPOCHS  3	  /* what was used since stays */
+#define RETRY_EPOCHS 10
+#define FAILED_RATE  50 /* failures in an epoch after which a file may be asked for at once */
+#define GIVEN_UP_MAX 1024
+
+static uint32_t epoch_now(const struct utrees *t)
+{
+	return __atomic_load_n(&t->maps->control->epoch, __ATOMIC_RELAXED);
+}
+
+static void tell_full(struct utrees *t, const char *path, uint32_t nblocks)
+{
+	struct strbuf text = {0};
+
+	if (t->is_full)
+		return;
+	t->is_full = true;
+	strbuf_addf(&text,
+		    "user stacks: the unwind table of '%s' (%" PRIu64
+		    "k) does not fit into what unwindsize allows (%" PRIu64
+		    "k): stacks through it and further files may be cut",
+		    path, (uint64_t)nblocks * sizeof(struct rt_ublock) / 1024,
+		    t->max_blocks * sizeof(struct rt_ublock) / 1024);
+	t->notice(t->ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+/* ---- removing ------------------------------------------------------------------------------ */
+
+static void file_remove(struct utrees *t, struct wfile *f)
+{
+	for (uint32_t i = 0; i < f->keys.len; i++)
+		ufile_forget(t->maps, &f->keys.data[i]);
+	t->nkeys -= f->keys.len;
+	if (f->file.nlevels) {
+		utree_remove(t->maps, f->file.tree, f->nrows);
+		t->nblocks -= f->nblocks;
+	}
+	t->nrefused -= f->is_refused;
+	hashmap_remove(t->files, &f->key, sizeof(f->key));
+	vec_deinit(&f->keys);
+	free(f);
+}
+
+/* Epochs since a walk has looked the file up. */
+static uint32_t idle_epochs(const struct utrees *t, const struct wfile *f, uint32_t now)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (uint32_t i = 0; i < f->keys.len; i++) {
+		struct rt_ufile seen;
+
+		if (ufile_read(t->maps, &f->keys.data[i], &seen))
+			least = MIN(least, now - seen.used);
+	}
+	return least;
+}
+
+static int by_used(const void *pa, const void *pb)
+{
+	const struct wfile *a = *(struct wfile *const *)pa, *b = *(struct wfile *const *)pb;
+
+	return a->used < b->used ? -1 : a->used > b->used;
+}
+
+static bool has_room(const struct utrees *t, uint64_t nblocks, uint64_t nkeys)
+{
+	return t->nblocks + nblocks <= t->max_blocks && t->nkeys + nkeys <= KEYS_MAX &&
+	       hashmap_count(t->files) <= KEYS_MAX;
+}
+
+/*
+ * Removes what is idle, until there is room for so many blocks and keys, and some more: the next file should not need a
+ * search of its own. False: what is in use fills it all.
+ */
+static bool room_make(struct utrees *t, uint64_t nblocks, uint64_t nkeys)
+{
+	uint32_t now = epoch_now(t);
+	VEC(struct wfile *) idle = {0};
+	struct wfile *f;
+	size_t pos = 0;
+
+	if (has_room(t, nblocks, nkeys))
+		return true;
+	if (nblocks > t->max_blocks || (t->searched == now + 1 && nblocks >= t->searched_for))
+		return false;
+	while ((f = hashmap_next(t->files, &pos, NULL, NULL))) {
+		uint32_t n = f->is_loading ? 0 : idle_epochs(t, f, now);
+
+		f->used = UINT32_MAX - n;
+		if (n >= IDLE_EPOCHS)
+			vec_push(&idle, f);
+	}
+	if (idle.len)
+		qsort(idle.data, idle.len, sizeof(*idle.data), by_used);
+	for (uint32_t i = 0; i < idle.len; i++) {
+		if (has_room(t, MIN(nblocks + t->max_blocks / 8, t->max_blocks), nkeys + KEYS_MAX / 8))
+			break;
+		file_remove(t, idle.data[i]);
+		t->nremoved++;
+	}
+	vec_deinit(&idle);
+	if (has_room(t, nblocks, nkeys))
+		return true;
+	t->searched = now + 1;
+	t->searched_for = nblocks;
+	return false;
+}
+
+/* ---- adding -------------------------------------------------------------------------------- */
+
+struct wfile *utrees_find(const struct utrees *t, const struct rt_ufile_key *key)
+{
+	return hashmap_find(t->files, key, sizeof(*key));
+}
+
+struct wfile *utrees_begin(struct utrees *t, const struct rt_ufile_key *key)
+{
+	struct wfile *f = xcalloc(1, sizeof(*f));
+
+	(void)room_make(t, 0, 1); /* without it the file is known to us only: utrees_publish() says so */
+	*f = (struct wfile){.key = *key, .is_loading = true};
+	hashmap_set(t->files, &f->key, sizeof(f->key), f);
+	return f;
+}
+
+/* Makes a tree of rows; without room, or without rows, none. */
+static void tree_make(struct utrees *t, struct wfile *f, const struct unwind_rows *rows, const char *path)
+{
+	struct err *e;
+
+	f->file = (struct rt_ufile){.tree = t->ntrees++};
+	f->nrows = rows->rows.len;
+	f->nblocks = utree_nblocks(f->nrows);
+	if (!f->nblocks)
+		return;
+	if (!room_make(t, f->nblocks, 1)) {
+		tell_full(t, path, f->nblocks);
+		f->is_refused = true;
+		t->nrefused++;
+		return;
+	}
+	t->nblocks += f->nblocks;
+	e = utree_add(t->maps, f->file.tree, rows, t->pause, &f->file.nlevels);
+	if (e) {
+		t->notice(t->ctx, err_text(e));
+		err_destroy(e);
+		t->nblocks -= f->nblocks;
+		f->file.nlevels = 0;
+	}
+}
+
+/* used: epoch in which a walk is taken to have used it. */
+static void publish(struct utrees *t, struct wfile *f, const struct rt_ufile_key *key, uint32_t used)
+{
+	struct rt_ufile value = f->file;
+	struct err *e;
+
+	value.used = used;
+	e = ufile_set(t->maps, key, value);
+	if (e) {
+		tell_full(t, "a file", 0);
+		ufile_forget(t->maps, key);
+		err_destroy(e);
+		return;
+	}
+	for (uint32_t i = 0; i < f->keys.len; i++)
+		if (memcmp(&f->keys.data[i], key, sizeof(*key)) == 0)
+			return;
+	vec_push(&f->keys, *key);
+	t->nkeys++;
+}
+
+void utrees_publish(struct utrees *t, struct wfile *f, const struct rt_ufile_key *key)
+{
+	publish(t, f, key, epoch_now(t));
+}
+
+bool utrees_fill(struct utrees *t, struct wfile *f, const struct unwind_rows *rows, const char *path,
+		 bool is_asked)
+{
+	tree_make(t, f, rows, path);
+	f->is_loading = false;
+	if (f->is_refused && !is_asked) {
+		file_remove(t, f); /* the walk that meets it first asks for it: there may be room then */
+		return false;
+	}
+	/* most files that are loaded before anybody asks are never met by a walk: they are the first to go */
+	publish(t, f, &f->key, epoch_now(t) - IDLE_EPOCHS);
+	return true;
+}
+
+void utrees_add_fixed(struct utrees *t, const struct rt_ufile_key *key, const struct unwind_rows *rows,
+		      const char *path)
+{
+	struct wfile f = {.key = *key};
+
+	tree_make(t, &f, rows, path);
+	t->nrefused -= f.is_refused;
+	utrees_publish(t, &f, key);
+	vec_deinit(&f.keys);
+}
+
+/* ---- files that cannot be opened ------------------------------------------------------------- */
+
+static void given_up_forget(struct utrees *t, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		ufile_forget(t->maps, &t->given_up.data[i].key);
+	t->given_up.len -= n;
+	memmove(t->given_up.data, t->given_up.data + n, t->given_up.len * sizeof(*t->given_up.data));
+}
+
+void utrees_failed(struct utrees *t, const struct rt_ufile_key *key)
+{
+	struct given_up g = {*key, epoch_now(t) + RETRY_EPOCHS};
+	struct err *e;
+
+	if (t->nfailed++ < FAILED_RATE) {
+		ufile_forget(t->maps, key); /* the process may have ended: the next one asks */
+		return;
+	}
+	if (t->given_up.len == GIVEN_UP_MAX)
+		given_up_forget(t, GIVEN_UP_MAX / 4);
+	e = ufile_set(t->maps, key, (struct rt_ufile){0});
+	if (e)
+		ufile_forget(t->maps, key);
+	else
+		vec_push(&t->given_up, g);
+	err_destroy(e);
+}
+
+/* A file for which there is room by now is forgotten: who meets it next asks for it again. */
+static void refused_retry(struct utrees *t)
+{
+	struct rt_ufile_key key;
+	struct wfile *f;
+	size_t pos = 0;
+
+	while ((f = hashmap_next(t->files, &pos, NULL, NULL)))
+		if (f->is_refused && f->nblocks <= t->max_blocks)
+			break;
+	if (!f)
+		return;
+	key = f->key;
+	if (!room_make(t, f->nblocks, 1))
+		return;
+	f = utrees_find(t, &key); /* it may have been removed itself */
+	if (f)
+		file_remove(t, f);
+}
+
+void utrees_tick(struct utrees *t)
+{
+	uint32_t now = epoch_now(t), n = 0;
+
+	t->nfailed = 0;
+	while (n < t->given_up.len && (int32_t)(now - t->given_up.data[n].until) >= 0)
+		n++;
+	if (n)
+		given_up_forget(t, n);
+	if (t->nrefused)
+		refused_retry(t);
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+void utrees_init(struct utrees *t, const struct kmaps *maps, uint64_t unwindsize)
+{
+	*t = (struct utrees){
+		.maps = maps,
+		.files = hashmap_create(),
+		.max_blocks = unwindsize / sizeof(struct rt_ublock),
+	};
+}
+
+void utrees_deinit(struct utrees *t)
+{
+	struct wfile *f;
+	size_t pos = 0;
+
+	while (t->files && (f = hashmap_next(t->files, &pos, NULL, NULL))) {
+		vec_deinit(&f->keys);
+		free(f);
+	}
+	hashmap_destroy(t->files);
+	vec_deinit(&t->given_up);
+}
