@@ -32,11 +32,11 @@
 /* An address in a traced process or in the kernel: never dereferenced by us. */
 typedef uint64_t taddr;
 
-/* We are wrong: never reachable from input. */
+/* Ends the process because of a mistake of our own. No input may ever lead here. */
 NORETURN PRINTF_LIKE(3, 4) void bug_at(const char *file, int line, const char *fmt, ...);
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
 
-/* Memory has really ended: says so on stderr and ends the process with status 1. */
+/* Reports on stderr that no memory is left, and ends the process with status 1. */
 NORETURN void oom(void);
 void *xmalloc(size_t size);
 void *xcalloc(size_t n, size_t size);
@@ -68,6 +68,9 @@ static inline int fd_take(int *fd)
 #else
 #define ERROR_IF_CALLED(why) __attribute__((error(why)))
 #endif
-/* The word itself is needed: D has a subroutine of that name (dif/subrs.def). */
+/*
+ * strtok is banned where it is called, not as a word: D has a subroutine of that name
+ * (dif/subrs.def).
+ */
 char *strtok(char *, const char *) ERROR_IF_CALLED("it is not reentrant: use strtok_r()");
 #endif

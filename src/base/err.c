@@ -21,7 +21,10 @@ struct err *err_new(const char *fmt, ...)
 	return e;
 }
 
-/* What helps whatever failed; the caller, who knows more, may have a better hint for the others. */
+/*
+ * Hints for errno values whose remedy is always the same; for all others only the caller knows a
+ * hint.
+ */
 static const struct {
 	int sys;
 	const char *hint;

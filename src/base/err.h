@@ -2,7 +2,7 @@
  * Errors of the world (kernel, file, permission, corrupt input): a message, a remedy, a cause.
  *
  * NULL is success. Each caller that knows more adds a phrase with err_wrap(); only the top prints.
- * Owns     an error owns its text; whoever ends its journey calls err_destroy().
+ * Owns     an error owns its text; whoever prints or drops the error calls err_destroy().
  */
 #pragma once
 

@@ -37,7 +37,7 @@ void hashmap_destroy(struct hashmap *m)
 	free(m);
 }
 
-/* The slot holding the key, or the empty slot that ends its probe sequence. */
+/* Returns the slot that holds the key, or the empty slot that ends the key's probe sequence. */
 static uint32_t *slot_find(const struct hashmap *m, const void *key, size_t len, uint64_t hash)
 {
 	for (uint32_t i = (uint32_t)hash & (m->nslots - 1);; i = (i + 1) & (m->nslots - 1)) {
@@ -58,7 +58,7 @@ void *hashmap_find(const struct hashmap *m, const void *key, size_t len)
 	return *slot ? m->entries.data[*slot - 1].value : NULL;
 }
 
-/* Compacts removed entries away and doubles the slots when they are crowded. */
+/* Drops removed entries, and doubles the number of slots if too many are in use. */
 static void hashmap_rehash(struct hashmap *m)
 {
 	uint32_t live = 0;

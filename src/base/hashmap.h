@@ -2,7 +2,7 @@
  * Hash map from byte strings to pointers.
  *
  * Owns     copies of the keys; never the values.
- * Order    hashmap_each visits in order of insertion (removed entries are skipped).
+ * Order    hashmap_next() visits the entries in the order in which their keys were first inserted.
  */
 #pragma once
 
@@ -13,11 +13,14 @@ struct hashmap;
 struct hashmap *hashmap_create(void);
 void hashmap_destroy(struct hashmap *m); /* NULL is allowed */
 void *hashmap_find(const struct hashmap *m, const void *key, size_t len);
-/* Replaces an existing value. value must not be NULL. */
+/* Inserts the value, or replaces the one that the key has. value must not be NULL. */
 void hashmap_set(struct hashmap *m, const void *key, size_t len, void *value);
 void hashmap_remove(struct hashmap *m, const void *key, size_t len);
 size_t hashmap_count(const struct hashmap *m);
-/* Iterates: start with *pos = 0; NULL at the end. */
+/*
+ * Returns the next value, NULL at the end; *pos is 0 before the first call. Entries may be removed
+ * in between.
+ */
 void *hashmap_next(const struct hashmap *m, size_t *pos, const void **ret_key, size_t *ret_len);
 
 static inline void *hashmap_finds(const struct hashmap *m, const char *key)

@@ -74,9 +74,12 @@ const char *strbuf_text(const struct strbuf *b)
 	return b->data ? b->data : "";
 }
 
-/* ---- text of others ------------------------------------------------------------------------- */
+/* ---- foreign text --------------------------------------------------------------------------- */
 
-/* Bytes of the UTF-8 character at p (Unicode 15, table 3-7, without the rare exceptions); 0: it is none. */
+/*
+ * Returns the length of the UTF-8 character at p (Unicode 15, table 3-7, without the rare
+ * exceptions); 0: invalid.
+ */
 static size_t utf8_len(const unsigned char *p)
 {
 	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
@@ -136,7 +139,10 @@ static void sip_word(struct sip *s, uint64_t word)
 	s->v0 ^= word;
 }
 
-/* SipHash-1-3. The kernel gives each process 16 random bytes (AT_RANDOM, getauxval(3)): they are the key. */
+/*
+ * This is SipHash-1-3, keyed with the 16 random bytes that the kernel gives each process
+ * (AT_RANDOM, getauxval(3)).
+ */
 uint64_t hash_bytes(const void *p, size_t len)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);

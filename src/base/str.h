@@ -29,22 +29,25 @@ struct strtab *strtab_create(void);
 void strtab_destroy(struct strtab *t); /* NULL is allowed */
 uint32_t strtab_add(struct strtab *t, const char *s, size_t len);
 uint32_t strtab_adds(struct strtab *t, const char *s);
-/* True and *ret_off when present; adds nothing. */
-/* Appends len bytes as they are, NULs included; they are not found again. Returns their offset. */
+/*
+ * Appends len bytes as they are, NULs included, and returns their offset; strtab_find() does not
+ * find them.
+ */
 uint32_t strtab_add_block(struct strtab *t, const void *data, size_t len);
+/* Returns true and the offset of a string that the table has; adds nothing. */
 bool strtab_find(const struct strtab *t, const char *s, size_t len, uint32_t *ret_off);
 const char *strtab_get(const struct strtab *t, uint32_t off);
 const char *strtab_data(const struct strtab *t);
 size_t strtab_size(const struct strtab *t);
 
 /*
- * Makes text of others fit for a terminal, in place: control characters, those of Unicode included, and bytes that are
- * no UTF-8 become '?'. Returns text.
+ * Makes a foreign text safe to print on a terminal, in place: control characters, those of Unicode
+ * included, and bytes that are not valid UTF-8 become '?'. Returns text.
  */
 char *text_clean(char *text);
 
 /*
- * 64-bit hash of bytes, for tables in this process. It has a secret of the process in it: who chooses names for us to
- * read cannot choose ones that collide.
+ * 64-bit hash of bytes, for tables in this process. The hash is keyed with a secret of the process,
+ * so that hostile programs cannot choose names that collide.
  */
 uint64_t hash_bytes(const void *p, size_t len);

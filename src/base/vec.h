@@ -6,7 +6,8 @@
  *     for (uint32_t i = 0; i < code.len; i++) use(code.data[i]);
  *     vec_deinit(&code);
  *
- * Owns     its elements' memory, on the heap. Pointers into it die with the next push.
+ * Owns     the memory of the elements, on the heap. The next push invalidates all pointers to
+ * elements.
  */
 #pragma once
 

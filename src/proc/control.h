@@ -1,14 +1,14 @@
 /*
  * Target processes of -c and -p.
  *
- * A command is started held at its first instruction (by ptrace, until proc_continue()) and dies with us,
- * however we end: it asks the kernel for that before its exec. proc_advance() lets it run to a later
- * place, where it is held as before. A grabbed process is only watched: nothing
- * about it changes, so nothing has to be put back.
+ * A command is started and held at its first instruction by ptrace, until proc_continue(). It dies
+ * with us, however we end: it asks the kernel for that before its exec (PR_SET_PDEATHSIG).
+ * proc_advance() lets it run to a later instruction, where it is held again. A grabbed process is
+ * only observed: nothing in it is changed, so nothing has to be restored.
  *
- * Owns     a created process until it has ended; proc_destroy() kills it.
- * Errors   struct err *.
- * Threads  the thread that created a process must be the one that continues and destroys it (ptrace).
+ * Owns     a created process until it has ended; proc_destroy() kills it. Errors   struct err *.
+ * Threads  the thread that created a process must be the one that continues and destroys it
+ * (ptrace).
  */
 #pragma once
 
@@ -19,17 +19,26 @@
 
 struct proc;
 
-/* cmd: words separated by white space, the first found through PATH. envs: "+VAR=value", "-VAR". */
+/*
+ * Starts a command. cmd: words separated by white space, of which the first is found through PATH.
+ * envs: changes of the environment, "+VAR=value" or "-VAR".
+ */
 MUST_CHECK struct err *proc_create(const char *cmd, char *const *envs, uint32_t nenvs,
 				   struct proc **ret_proc);
 MUST_CHECK struct err *proc_grab(pid_t pid, struct proc **ret_proc);
 void proc_destroy(struct proc *p); /* NULL is allowed */
-/* Brings a process that is held to a later place, once; others are left as they are. */
+/*
+ * Runs a held process on to a later instruction; works once, and does nothing to a process that is
+ * not held.
+ */
 MUST_CHECK struct err *proc_advance(struct proc *p, enum proc_when when);
 MUST_CHECK struct err *proc_continue(struct proc *p); /* a second time does nothing */
 
 pid_t proc_pid(const struct proc *p);
-bool proc_is_created(const struct proc *p); /* by us: of -c */
+bool proc_is_created(const struct proc *p); /* true for -c: we have started it */
 int proc_fd(const struct proc *p); /* becomes readable when the process ends */
-/* Whether it has ended; the first time *ret_msg receives what happened, without newline. */
+/*
+ * True if the process has ended; the first time *ret_msg receives a text that says how, without
+ * newline.
+ */
 bool proc_has_ended(struct proc *p, const char **ret_msg);

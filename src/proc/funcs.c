@@ -24,8 +24,8 @@ static uint32_t rank_of(const GElf_Sym *sym, const char *name, bool is_old)
 	       (uint32_t)MIN(strlen(name), INT16_MAX);
 }
 
-/* By address, the best name first. */
-static int by_addr(const void *pa, const void *pb)
+/* Orders functions by address, and those of one address from the best name to the worst. */
+static int func_compare(const void *pa, const void *pb)
 {
 	const struct func *a = pa, *b = pb;
 
@@ -41,7 +41,7 @@ static bool is_startup_name(const char *name)
 	return strcmp(name, "_init") == 0 || strcmp(name, "_fini") == 0;
 }
 
-/* Marks that are no functions: local labels, ARM's mapping symbols. */
+/* True for the names of symbols that are no functions: local labels, ARM's mapping symbols. */
 static bool is_mark(const char *name)
 {
 	return strncmp(name, ".L", 2) == 0 || strcmp(name, "$x") == 0 || strcmp(name, "$d") == 0;
@@ -105,7 +105,10 @@ static Elf_Data *versions_of(struct gate_elf *g, const Elf_Scn *symbols)
 	return NULL;
 }
 
-/* Its version is one that nothing links with any more. */
+/*
+ * True if the symbol's version is kept for old programs only: the linker binds no new program to
+ * it.
+ */
 static bool is_old_version(Elf_Data *versions, size_t i)
 {
 	GElf_Versym v;
@@ -139,7 +142,10 @@ static void read_tables(struct funcs *f, struct gate_elf *g)
 	f->is_too_large |= g->is_cut;
 }
 
-/* Local names that a stripped file keeps compressed. */
+/*
+ * Adds the names in .gnu_debugdata: those of local functions, which some stripped files keep
+ * compressed.
+ */
 static void read_minidebug(struct funcs *f, struct gate_elf *g)
 {
 	size_t size = 0;
@@ -168,7 +174,7 @@ static bool use_debug_file(void *ctx, int fd)
 	struct gate_elf g;
 
 	if (!elf_syms_add(use->syms, fd, use->limit))
-		return false; /* of another build */
+		return false; /* the file belongs to another build */
 	gate_elf_open(fd, use->limit, &g);
 	if (g.elf)
 		read_tables(use->f, &g);
@@ -180,7 +186,7 @@ static void read_debug_file(struct funcs *f, int fd, const struct debug_place *p
 {
 	struct debug_use use = {f, elf_syms_read(fd, place->limit), place->limit};
 
-	(void)debug_file_find(use.syms, place, use_debug_file, &use); /* none: fewer names */
+	(void)debug_file_find(use.syms, place, use_debug_file, &use); /* optional */
 	elf_syms_destroy(use.syms);
 }
 
@@ -203,13 +209,16 @@ static bool is_same(const struct func *a, const struct func *b)
 	return a->addr == b->addr && strcmp(a->name, b->name) == 0;
 }
 
-/* Sorts; names that both symbol tables have are kept once, an address gets the size any name knows. */
-static void sort(struct funcs *f)
+/*
+ * Sorts the list. A name that both symbol tables have is kept once, and the first entry of an
+ * address gets the largest size that any of its names has.
+ */
+static void list_sort(struct funcs *f)
 {
 	uint32_t n = 0, first = 0;
 
 	if (f->list.len)
-		qsort(f->list.data, f->list.len, sizeof(*f->list.data), by_addr);
+		qsort(f->list.data, f->list.len, sizeof(*f->list.data), func_compare);
 	for (uint32_t i = 0; i < f->list.len; i++) {
 		struct func *fn = &f->list.data[i];
 
@@ -225,8 +234,11 @@ static void sort(struct funcs *f)
 	f->list.len = n;
 }
 
-/* Aliases share what is known of their address; without a size a function reaches to the next. */
-static void complete(struct funcs *f)
+/*
+ * Gives all names of an address the same facts. A function without a size gets the bytes up to the
+ * next one.
+ */
+static void list_complete(struct funcs *f)
 {
 	for (uint32_t i = 0; i < f->list.len;) {
 		struct func *first = &f->list.data[i];
@@ -272,7 +284,7 @@ static void find_go(struct funcs *f, struct gate_elf *g, int fd)
 	if (!start)
 		return;
 	f->go.start = start->addr;
-	f->go.end = end ? end->addr : UINT64_MAX; /* it ends with the segment */
+	f->go.end = end ? end->addr : UINT64_MAX; /* else up to the segment's end */
 }
 
 static struct err *check_machine(Elf *elf, struct funcs *f)
@@ -304,8 +316,8 @@ struct err *funcs_read(int fd, const struct debug_place *place, struct funcs **r
 			read_minidebug(f, &g);
 		if (!f->has_symtab && place)
 			read_debug_file(f, fd, place);
-		sort(f);
-		complete(f);
+		list_sort(f);
+		list_complete(f);
 		index_names(f);
 		find_go(f, &g, fd);
 		if (f->is_too_large)

@@ -18,8 +18,8 @@
 #include "sym/gate.h"
 
 enum go_abi {
-	GO_NONE,      /* no code of Go */
-	GO_UNKNOWN,   /* of a version that cannot be told */
+	GO_NONE,      /* the file has no code of Go */
+	GO_UNKNOWN,   /* the version of Go is not known */
 	GO_STACK,     /* arguments, then results, on the stack above the return address */
 	GO_REGISTERS, /* nine registers, then the stack */
 };
@@ -30,9 +30,11 @@ struct go_code {
 	char version[32];    /* "go1.19.8", "" = not known */
 };
 
-/* What the file says of its version: abi and version; fd is of the same file. */
+/* Fills abi and version from the section .go.buildinfo; fd is a descriptor of the same file. */
 void go_code_read(struct go_code *g, struct gate_elf *file, int fd, bool is_32bit);
-/* The convention of the function name at addr. */
+/* Returns the calling convention of the function with that name at addr. */
 enum go_abi go_code_abi(const struct go_code *g, uint64_t addr, const char *name);
-/* Bytes of the comparison with the stack's end that code begins with; 0: there is none. */
+/*
+ * Returns the size of the comparison with the stack's end at the begin of code; 0: there is none.
+ */
 uint32_t go_entry_skip(const uint8_t *code, size_t size);

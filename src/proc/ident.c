@@ -1,4 +1,4 @@
-/* Which process a number means. */
+/* Identifies processes by process id and start time, and by pidfds. */
 #include "proc/ident.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 /* ---- when it began -------------------------------------------------------------------------- */
 
-/* "/proc/PID/stat", without what is not async-signal-safe. */
+/* Writes "/proc/PID/stat" with async-signal-safe means only. */
 static void stat_path(pid_t pid, char ret[32])
 {
 	char digits[12];

@@ -1,11 +1,13 @@
 /*
- * Which process: a number alone says that only as long as the process lives, then another one may get it.
+ * The identity of a process. A process id alone is none: when the process has ended, another one
+ * may get the id.
  *
- * Two processes with one number differ in when they began, in ticks of the clock; a descriptor stays with the process it
- * was opened for. Whoever stops, lets run on or follows a process has one of these, not only a number.
+ * Two processes with the same id differ in their start time, in ticks of the clock, and a pidfd
+ * refers to one process for ever. Code that stops, resumes or follows a process uses a struct
+ * proc_id, never the process id alone.
  *
- * Owns     struct proc_id its descriptor.
- * Threads  proc_started(), proc_resume_exact() and proc_id_resume() are async-signal-safe.
+ * Owns     struct proc_id its descriptor. Threads  proc_started(), proc_resume_exact() and
+ * proc_id_resume() are async-signal-safe.
  */
 #pragma once
 
@@ -21,14 +23,19 @@ struct proc_id {
 	uint64_t start; /* since boot, in ticks */
 };
 
-/* The process that has the number now. */
+/* Identifies the process that has the process id now. */
 MUST_CHECK struct err *proc_id_open(pid_t pid, struct proc_id *ret);
-void proc_id_close(struct proc_id *id); /* one that was never opened, but is {.pidfd = -1}, is allowed */
+void proc_id_close(struct proc_id *id); /* {.pidfd = -1}, which was never opened, is allowed */
 bool proc_id_has_ended(const struct proc_id *id);
-void proc_id_resume(const struct proc_id *id); /* SIGCONT, if it is still there */
-/* When the process began that has the number now; false: there is none, or /proc is not there. */
+void proc_id_resume(const struct proc_id *id); /* sends SIGCONT unless the process has ended */
+/*
+ * Returns the start time of the process that has the id now; false if there is none, or no /proc.
+ */
 bool proc_started(pid_t pid, uint64_t *ret_start);
-/* SIGCONT for the process of this number that began then, and no other one. */
+/* Sends SIGCONT to the process with this id if its start time is start; never to another one. */
 void proc_resume_exact(pid_t pid, uint64_t start);
-/* What /proc adds to the kernel's time since boot, ns: not 0 in a time namespace. */
+/*
+ * Returns the ns that /proc adds to the kernel's time since boot: other than 0 in a time namespace
+ * only.
+ */
 int64_t proc_boot_offset(void);

@@ -1,11 +1,13 @@
 /*
  * Which implementation of an indirect function (STT_GNU_IFUNC) a process uses.
  *
- * The symbol's address is that of code which chooses one; the choice lies where relocations put it: in the
- * file's own table (R_X86_64_IRELATIVE) or in that of a file which imports the name.
+ * The address of such a symbol is that of a resolver, code that selects an implementation. The
+ * dynamic linker stores the address of the selected one in a word of the global offset table, for
+ * which there is a relocation in the file itself (R_X86_64_IRELATIVE) or in a file that imports the
+ * name.
  *
- * Errors   none: a choice that has not been made, or that cannot be read, is 0.
- * Facts    System V AMD64 ABI, 4.4.1; R_X86_64_IRELATIVE's addend is the address of the choosing code.
+ * Errors   none: if the resolver has not run, or the word cannot be read, the result is 0. Facts
+ * System V AMD64 ABI, 4.4.1; the addend of R_X86_64_IRELATIVE is the address of the resolver.
  */
 #pragma once
 
@@ -22,10 +24,14 @@ struct ifunc_object {
 };
 
 /*
- * The address in the process of what fn of object chose, 0 = not known. user: a file that may import it;
- * object itself is asked first.
+ * Returns the address in the process of the implementation that the resolver fn of object selected,
+ * 0 = not known. The relocations of object are searched first, then those of user, a file that may
+ * import the name.
  */
 taddr ifunc_chosen(pid_t pid, const struct proc_maps *maps, const struct ifunc_object *object,
 		   const struct func *fn, const struct ifunc_object *user);
-/* Where addresses of the file begin in the process; false when its code is not mapped. */
+/*
+ * Returns what to add to addresses of the file to get addresses in the process; false if its code
+ * is not mapped.
+ */
 bool ifunc_bias(const struct proc_maps *maps, const struct ifunc_object *o, uint64_t *ret_bias);

@@ -37,10 +37,10 @@ static bool is_relative(const uint8_t *code)
 /*
  * Linux arch/x86/kernel/uprobes.c: is_prefix_bad(), good_insns_64[], branch_setup_xol_ops().
  *
- * Vector instructions are refused by us: the kernel looks at their opcode as if no prefix was before
- * it. 6e or 6f it refuses, but 7x it takes for a conditional jump, 5x for a push, e8 for a call, and
- * executes that (measured on 6.18: strchrnul() of a probed process, which begins with vpbroadcastb,
- * found nothing any more).
+ * Vector instructions are refused by us, although the kernel accepts some. It ignores their prefix
+ * and takes the opcode for that of another instruction, which it emulates: 7x for a conditional
+ * jump, 5x for a push, e8 for a call; only 6e and 6f it refuses. (Measured on 6.18: strchrnul(),
+ * which begins with vpbroadcastb, found nothing any more in a probed process.)
  */
 bool insn_is_refused(const uint8_t *code, size_t size)
 {
@@ -164,7 +164,7 @@ static enum insn_kind kind_of(const struct decoder *d, const ZydisDecodedInstruc
 	return INSN_PLAIN;
 }
 
-static bool decode(struct decoder *d, const uint8_t *code, uint32_t size, uint32_t off,
+static bool insn_decode(struct decoder *d, const uint8_t *code, uint32_t size, uint32_t off,
 		   struct insn *ret)
 {
 	ZydisDecodedInstruction z;
@@ -200,7 +200,7 @@ uint32_t insn_len(const uint8_t *code, size_t size, bool is_32bit)
 	struct decoder d = decoder_make(is_32bit);
 	struct insn in;
 
-	return decode(&d, code, (uint32_t)MIN(size, 16u), 0, &in) ? in.len : 0;
+	return insn_decode(&d, code, (uint32_t)MIN(size, 16u), 0, &in) ? in.len : 0;
 }
 
 /* ---- where an entry probe goes ----------------------------------------------------------------- */
@@ -251,21 +251,22 @@ static bool is_inside(int64_t target, uint32_t size)
 	return target >= 0 && target < (int64_t)size;
 }
 
-/* From the first byte to the last; false when some are no instruction. */
-static bool sweep(const uint8_t *code, uint32_t size, bool is_32bit, struct insns *s)
+/* Decodes the code from the first byte to the last; false if some bytes are no instruction. */
+static bool code_sweep(const uint8_t *code, uint32_t size, bool is_32bit, struct insns *s)
 {
 	struct decoder d = decoder_make(is_32bit);
 	struct insn in;
 
 	for (uint32_t off = 0; off < size; off += in.len) {
-		if (!decode(&d, code, size, off, &in))
+		if (!insn_decode(&d, code, size, off, &in))
 			return false;
 		vec_push(&s->list, in);
 	}
 	return true;
 }
 
-static bool agrees(const struct insns *s, uint32_t size)
+/* True if each jump inside the function leads to the begin of an instruction. */
+static bool jumps_agree(const struct insns *s, uint32_t size)
 {
 	for (uint32_t i = 0; i < s->list.len; i++) {
 		const struct insn *in = &s->list.data[i];
@@ -277,20 +278,21 @@ static bool agrees(const struct insns *s, uint32_t size)
 	return true;
 }
 
-static bool goes_on(const struct insn *in)
+/* True if control may go on to the next instruction. */
+static bool falls_through(const struct insn *in)
 {
 	return in->kind == INSN_PLAIN || in->kind == INSN_NOP5 || in->kind == INSN_JCC;
 }
 
-static int by_off(const void *a, const void *b)
+static int insn_compare(const void *a, const void *b)
 {
 	const struct insn *x = a, *y = b;
 
 	return (x->off > y->off) - (x->off < y->off);
 }
 
-/* What control reaches from the first instruction. */
-static void follow(const uint8_t *code, uint32_t size, bool is_32bit, struct insns *s)
+/* Decodes what control can reach from the first instruction. */
+static void code_follow(const uint8_t *code, uint32_t size, bool is_32bit, struct insns *s)
 {
 	CLEANUP(free) bool *seen = xcalloc(size, sizeof(*seen));
 	VEC(uint32_t) todo = {0};
@@ -302,37 +304,37 @@ static void follow(const uint8_t *code, uint32_t size, bool is_32bit, struct ins
 		uint32_t off = todo.data[--todo.len];
 
 		d.has_frame = off > 0;
-		for (; off < size && !seen[off] && decode(&d, code, size, off, &in);
+		for (; off < size && !seen[off] && insn_decode(&d, code, size, off, &in);
 		     off += in.len) {
 			seen[off] = true;
 			vec_push(&s->list, in);
 			if ((in.kind == INSN_JMP || in.kind == INSN_JCC) &&
 			    is_inside(in.target, size))
 				vec_push(&todo, (uint32_t)in.target);
-			if (!goes_on(&in))
+			if (!falls_through(&in))
 				break;
 		}
 	}
 	vec_deinit(&todo);
 	if (s->list.len)
-		qsort(s->list.data, s->list.len, sizeof(*s->list.data), by_off);
+		qsort(s->list.data, s->list.len, sizeof(*s->list.data), insn_compare);
 }
 
 void insns_decode(const uint8_t *code, uint32_t size, bool is_32bit, struct insns *ret)
 {
 	*ret = (struct insns){0};
-	if (!size || (sweep(code, size, is_32bit, ret) && agrees(ret, size)))
+	if (!size || (code_sweep(code, size, is_32bit, ret) && jumps_agree(ret, size)))
 		return;
 	vec_clear(&ret->list);
 	ret->is_partial = true;
-	follow(code, size, is_32bit, ret);
+	code_follow(code, size, is_32bit, ret);
 }
 
 void insns_follow(const uint8_t *code, uint32_t size, bool is_32bit, struct insns *ret)
 {
 	*ret = (struct insns){.is_partial = true};
 	if (size)
-		follow(code, size, is_32bit, ret);
+		code_follow(code, size, is_32bit, ret);
 }
 
 void insns_deinit(struct insns *s)

@@ -1,7 +1,7 @@
 /*
  * What a process has mapped: /proc/PID/maps, read once.
  *
- * Owns     the paths; proc_maps_deinit() ends them. A descriptor from proc_map_open() is the caller's.
+ * Owns     the paths, until proc_maps_deinit(). A descriptor from proc_map_open() is the caller's.
  * Errors   struct err *: no such process, not permitted. A kernel thread has no mappings at all.
  */
 #pragma once
@@ -25,15 +25,18 @@ struct proc_maps {
 	struct arena *arena;
 };
 
-/* An error when /proc is there, but numbers processes otherwise than our own PID namespace does. */
+/* An error if /proc is mounted, but shows the process ids of another PID namespace than our own. */
 MUST_CHECK struct err *proc_check_numbers(void);
 MUST_CHECK struct err *proc_maps_read(pid_t pid, struct proc_maps *ret);
 void proc_maps_deinit(struct proc_maps *m);
-/* One line of the file, which is changed; false when it is none. */
+/* Parses one line of the file, which it changes; false if the line is malformed. */
 bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret);
-/* The very file that is mapped, whatever has become of its name; -1 and errno. */
+/*
+ * Opens the very file that is mapped, even if it was renamed or deleted; -1 and errno if that
+ * fails.
+ */
 int proc_map_open(pid_t pid, const struct proc_map *m);
-/* The mapping that shows offset off of the file, executable; NULL when there is none. */
+/* Returns the executable mapping that contains offset off of the file; NULL if there is none. */
 const struct proc_map *proc_maps_find_off(const struct proc_maps *m, uint64_t dev, uint64_t ino,
 					  uint64_t off);
 const struct proc_map *proc_maps_find(const struct proc_maps *m, taddr addr);

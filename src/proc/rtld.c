@@ -153,7 +153,7 @@ bool rtld_find(pid_t pid, struct rtld *ret)
 	bool is_narrow;
 
 	if (e || !aux.base) {
-		err_destroy(e); /* it has ended: then there is none */
+		err_destroy(e); /* the process has ended */
 		return false;
 	}
 	fd = open_at(pid, aux.base, &r);

@@ -1,9 +1,9 @@
-/* The bytes of a file's code, read piece by piece. */
+/* Reads the bytes of a file's code piece by piece. */
 #include "proc/text.h"
 
 #define WINDOW (256u << 10)
 
-static bool fill(struct text *t, uint64_t off, size_t want)
+static bool text_fill(struct text *t, uint64_t off, size_t want)
 {
 	if (want > t->cap) {
 		free(t->data);
@@ -27,7 +27,7 @@ const uint8_t *text_at(struct text *t, uint64_t off, size_t size)
 	if (!size || size > TEXT_MAX || off > INT64_MAX - TEXT_MAX)
 		return NULL;
 	if (off < t->off || off - t->off > t->len || t->len - (off - t->off) < size)
-		if (!fill(t, off, MAX(size, (size_t)WINDOW)))
+		if (!text_fill(t, off, MAX(size, (size_t)WINDOW)))
 			return NULL;
 	return t->len - (off - t->off) >= size ? t->data + (off - t->off) : NULL;
 }
