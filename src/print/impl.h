@@ -94,6 +94,7 @@ struct shape_view { /* a value that is walked */
 	const struct shape_visitor *visitor;
 	const char *bytes;
 	uint64_t len; /* what lies behind was not recorded */
+	uint64_t *left; /* elements and members that may still be walked */
 };
 
 /* sh: in open, item, item_end, cut and close the structure, union or array. */

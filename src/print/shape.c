@@ -3,11 +3,27 @@
 
 #include "dif/shape.h"
 
+/*
+ * Members overlap in unions, and in whatever a program says of its own structures: a few bytes could be shown any
+ * number of times. Real types show each of their bytes a few times.
+ */
+#define SHOWN_MIN      4096
+#define SHOWN_PER_BYTE 32
+
 static void visit_value(const struct shape_view *v, const struct shape *sh, uint64_t off, uint32_t depth);
 
 static bool is_recorded(const struct shape_view *v, uint64_t off, uint64_t size)
 {
 	return off <= v->len && size <= v->len - off;
+}
+
+/* Counts a value; false when there were too many. */
+static bool value_take(const struct shape_view *v)
+{
+	if (!*v->left)
+		return false;
+	--*v->left;
+	return true;
 }
 
 /* ---- scalars -------------------------------------------------------------------------------- */
@@ -89,7 +105,7 @@ static void visit_elems(const struct shape_view *v, const struct shape *sh, uint
 	for (uint32_t i = 0; i < sh->nelems; i++) {
 		uint64_t at = off + (uint64_t)i * sh->elem->size;
 
-		if (!is_recorded(v, at, MAX(sh->elem->size, 1u))) {
+		if (!is_recorded(v, at, MAX(sh->elem->size, 1u)) || !value_take(v)) {
 			v->visitor->cut(v, sh, i, depth);
 			break;
 		}
@@ -142,7 +158,7 @@ static void visit_sou(const struct shape_view *v, const struct shape *sh, uint64
 {
 	v->visitor->open(v, sh);
 	for (uint32_t i = 0; i < sh->nmembers; i++) {
-		if (!member_is_recorded(v, &sh->members[i], off)) {
+		if (!member_is_recorded(v, &sh->members[i], off) || !value_take(v)) {
 			v->visitor->cut(v, sh, i, depth);
 			break;
 		}
@@ -175,8 +191,8 @@ static void visit_value(const struct shape_view *v, const struct shape *sh, uint
 void walk_shape(struct printer *p, struct out *o, const struct shape_visitor *visitor,
 		const struct shape *shape, const struct datum *d)
 {
-	uint64_t word = d->ival;
-	struct shape_view v = {p, o, visitor, d->bytes, d->size};
+	uint64_t word = d->ival, left;
+	struct shape_view v = {p, o, visitor, d->bytes, d->size, &left};
 
 	if (!v.bytes) {
 		v.bytes = (const char *)&word;
@@ -184,5 +200,6 @@ void walk_shape(struct printer *p, struct out *o, const struct shape_visitor *vi
 	}
 	if (p->opts->printsize && shape->kind != SHAPE_STRING)
 		v.len = MIN(v.len, p->opts->printsize);
+	left = SHOWN_MIN + SHOWN_PER_BYTE * v.len;
 	visit_value(&v, shape, 0, 0);
 }

@@ -9,7 +9,8 @@
 #include "sym/dwarf.h"
 #include "sym/elfsym.h"
 
-#define PROBED	      64 /* addresses that are asked for */
+#define PROBED	      64  /* addresses that are asked for */
+#define CONTAINED_MAX 500 /* structures within each other */
 #define TYPE_DEPTH    12
 #define TYPES_WALKED  200 /* for one parameter */
 #define TYPE_SIZE_MAX (1u << 30)
@@ -67,17 +68,39 @@ static void type_walk(struct types *t, type_id id, uint32_t depth, uint32_t *bud
 	arena_destroy(a);
 }
 
+/* No struct has itself in it, however deep: who prints values goes down without counting. */
+static void type_check_ends(struct types *t, type_id id, uint32_t depth, uint32_t *budget)
+{
+	id = type_resolve(t, id);
+	if (depth > CONTAINED_MAX)
+		BUG("a type that contains itself");
+	if (!*budget || !--*budget)
+		return;
+	if (type_kind(t, id) == TK_ARRAY)
+		type_check_ends(t, type_deref(t, id), depth + 1, budget);
+	if (!type_is_sou(t, id) || !type_get(t, id)->is_complete)
+		return;
+	for (uint32_t i = 0; i < type_get(t, id)->nmembers; i++)
+		type_check_ends(t, type_get(t, id)->members[i].type, depth + 1, budget);
+}
+
 /* What args[] of a pid probe looks at. */
 static void check_type(struct dwarf_import *im, struct types *t, struct dwarf_arg *arg)
 {
-	uint32_t budget = TYPES_WALKED;
+	uint32_t budget = TYPES_WALKED, contained = 4 * CONTAINED_MAX;
+	bool is_known;
 	type_id type;
 
 	if (!dwarf_tag(&arg->type))
 		return;
 	type = dwarf_import_arg(im, t, &arg->type, arg->is_ref);
-	if (type != TYPE_NONE && type != TYPE_ERROR)
+	is_known = type != TYPE_NONE && type != TYPE_ERROR;
+	if (is_known)
 		type_walk(t, type, 0, &budget);
+	if (is_known && type_is_pointer(t, type))
+		type = type_deref(t, type);
+	if (is_known)
+		type_check_ends(t, type, 0, &contained);
 }
 
 static bool is_meant(void *ctx, const char *name)
