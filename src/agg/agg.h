@@ -21,13 +21,15 @@ struct aggs;
 /* A decoded key. */
 struct agg_key {
 	enum datum_kind datum;
-	/* DATUM_INT: 1, 2, 4, 8; DATUM_STRING: bytes without NUL; others: bytes. DATUM_STACK: addresses;
-	 * DATUM_USTACK: after the process id. */
+	/*
+	 * Bytes of the key. DATUM_INT: 1, 2, 4 or 8; DATUM_STRING: without the NUL. A DATUM_STACK
+	 * consists of addresses, a DATUM_USTACK of the process id and addresses.
+	 */
 	uint32_t size;
 	bool is_signed;
 	uint64_t ival;	   /* DATUM_INT, extended by is_signed */
-	const char *bytes; /* others; strings are NUL-terminated */
-	const char *name;  /* of a stack that is one with all of this name, else NULL */
+	const char *bytes; /* all other kinds; strings are NUL-terminated */
+	const char *name;  /* stacks with this name are one key (aggs_merge_stacks()); else NULL */
 };
 
 struct agg_elem {
@@ -37,8 +39,10 @@ struct agg_elem {
 	 * high; histograms: nbuckets counts. */
 	int64_t *state;
 	bool touched; /* false after clear(): prints as 0 */
-	/* Option aggpercpu: the states of that many CPUs, one after another behind the merged one;
-	 * else 0. */
+	/*
+	 * Option aggpercpu: number of CPUs whose states follow the merged state, one after another;
+	 * else 0.
+	 */
 	uint32_t ncpus;
 };
 
@@ -48,7 +52,7 @@ struct agg_view { /* one aggregation */
 	struct agg_elem **elems;
 	uint32_t nelems;
 	uint64_t normal; /* >= 1 */
-	bool printed;	 /* by some printa(): left out at the end of the run */
+	bool printed;	 /* printa() has printed it, so the end of the run does not */
 };
 
 struct agg_sort {
@@ -60,16 +64,24 @@ struct syms;
 
 struct aggs *aggs_create(const struct layout *l, const struct kmaps *m);
 void aggs_destroy(struct aggs *a); /* NULL is allowed */
-/* Symbol keys are reduced to their function or object, kernel stacks begin where the probe is. The
- * handle stays the caller's. */
+/*
+ * Lets snapshots use symbols: keys of func() and mod() become one key for each function or object,
+ * and kernel stacks begin at the probe. The caller keeps syms.
+ */
 void aggs_set_syms(struct aggs *a, struct syms *syms);
-/* Stacks of the same name are one key. f writes the name; to be set before the first snapshot. */
+/*
+ * Makes stacks with the same name one key; f writes the name. To be called before the first
+ * snapshot.
+ */
 typedef void agg_stack_name_f(void *arg, enum datum_kind kind, const char *bytes, uint32_t size,
 			      struct strbuf *out);
 void aggs_merge_stacks(struct aggs *a, agg_stack_name_f *f, void *arg);
-/* From the next snapshot on elements keep what each CPU has. */
+/* If keep is true, elements have the state of each CPU, too, from the next snapshot on. */
 void aggs_keep_percpu(struct aggs *a, bool keep);
-/* No probe fires any more: the next snapshot is the last one, and nothing has to be taken out of the kernel. */
+/*
+ * Tells that no probe fires any more: the next snapshot is the last, and no element need be deleted
+ * from the kernel.
+ */
 void aggs_set_quiet(struct aggs *a);
 MUST_CHECK struct err *aggs_snap(struct aggs *a);
 struct agg_view *aggs_view(struct aggs *a, uint32_t agg_id);
@@ -82,7 +94,10 @@ struct agg_row {
 void agg_join(struct agg_view *const *views, uint32_t n, const struct agg_sort *how,
 	      struct arena *arena, struct agg_row **ret_rows, uint32_t *ret_nrows);
 
-/* Takes off what the snapshot has: later increments count, also those before this call. */
+/*
+ * Subtracts what the snapshot has seen; increments since the snapshot count, also those before this
+ * call.
+ */
 MUST_CHECK struct err *aggs_clear(struct aggs *a, uint32_t agg_id);
 MUST_CHECK struct err *aggs_trunc(struct aggs *a, uint32_t agg_id, int64_t n,
 				  const struct agg_sort *how);
@@ -90,14 +105,20 @@ MUST_CHECK struct err *aggs_trunc(struct aggs *a, uint32_t agg_id, int64_t n,
 MUST_CHECK struct err *aggs_normalize(struct aggs *a, uint32_t agg_id, uint64_t factor);
 void aggs_denormalize(struct aggs *a, uint32_t agg_id);
 
-/* The element as one CPU has it; keys are not filled. */
+/* Returns the element with the state of one CPU; its keys are not filled. */
 struct agg_elem agg_elem_of_cpu(const struct agg_view *v, const struct agg_elem *e, uint32_t cpu);
 /* Printed value of count, sum, min, max, avg, stddev (after normalization). */
 int64_t agg_value(const struct agg_view *v, const struct agg_elem *e);
-/* Whether state is buckets, agg_value() meaningless. */
+/* True if the state consists of buckets, so that agg_value() has no meaning. */
 bool agg_is_histogram(const struct prog_agg *agg);
-/* Label of a bucket: the bound of its values nearest to zero; of lquantize the lower bound, of its
- * underflow the upper one. Histograms of 5.5. */
+/*
+ * Returns the label of a bucket (d-language.md 5.5): the bound of its values that is nearest to
+ * zero. lquantize() labels buckets with their lower bound, and its underflow bucket with the upper
+ * one.
+ */
 int64_t agg_bucket_label(const struct agg_layout *l, uint32_t bucket);
-/* Number of the bucket that is the row-th when all are listed by ascending value. */
+/*
+ * Returns the number of the bucket that is printed in that row, when all buckets are listed by
+ * ascending value.
+ */
 uint32_t agg_row_bucket(const struct agg_layout *l, uint32_t row);

@@ -1,11 +1,13 @@
 /*
- * What does not count of that which the kernel has: beside each key that needs it, a base.
+ * The base of an element: the part of its state in the kernel that clear() or trunc() has
+ * discarded.
  *
- * Increments go on while a record is consumed, so that zeroing the kernel's values would lose those
- * since the snapshot. Instead the state that clear() or trunc() saw is kept as the element's base and
- * subtracted from every later snapshot. After trunc() the element is hidden until something has been
- * added. min and max cannot be subtracted; they are taken out (take.c), and their base is what comes on top: a
- * value that was taken out and must not be lost.
+ * Probes go on counting while the consumer handles a record, so to write zeros into the kernel's
+ * values would lose the increments since the snapshot. Instead the state that clear() or trunc()
+ * saw is kept as the element's base and subtracted from every later snapshot. After trunc() the
+ * element is hidden until something has been added to it. min and max cannot be subtracted. Their
+ * values are taken out of the kernel (take.c), and their base is the opposite: a value that was
+ * taken out but must not be lost, and is merged into every later snapshot.
  */
 #include "agg/impl.h"
 
@@ -35,7 +37,7 @@ void agg_state_sub(const struct agg_layout *l, int64_t *state, const int64_t *le
 	block_move(l, state, less, true);
 }
 
-/* to = what both have together, one state of min or max */
+/* to = the extreme of both, for one state of min or max */
 static void block_merge(const struct agg_layout *l, int64_t *to, const int64_t *from)
 {
 	*to = l->agg->func == AGGFUNC_MIN ? MIN(*to, *from) : MAX(*to, *from);
@@ -56,7 +58,7 @@ static struct base *base_find(const struct agg_slot *slot, const struct agg_elem
 	return slot->base ? hashmap_find(slot->base, strbuf_text(canon), canon->len) : NULL;
 }
 
-/* Made if there is none: then it changes nothing. */
+/* Returns the base of an element; a new one has no effect yet. */
 static struct base *base_get(struct agg_slot *slot, const struct agg_elem *e)
 {
 	const struct agg_layout *l = slot->view.layout;
@@ -124,7 +126,7 @@ void agg_base_remove(struct agg_slot *slot, struct agg_elem *e)
 	strbuf_deinit(&canon);
 }
 
-/* What is there since clear() or trunc(). */
+/* Subtracts the base, which leaves what was added since clear() or trunc(). */
 static void elem_less(const struct agg_layout *l, struct agg_elem *e, const struct base *base)
 {
 	uint32_t len = agg_state_len(l);

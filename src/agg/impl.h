@@ -21,15 +21,20 @@ struct agg_io {
 	/* map: index in layout.agg_maps. An element may be reported twice only when it is two elements
 	 * of the kernel's. */
 	struct err *(*each)(void *ctx, uint32_t map, agg_each_f *f, void *arg);
-	/* Deletes an element; its values, of *ret_ncpus CPUs, stay until the next call. None when it was
-	 * gone already. An array's element stays. */
+	/*
+	 * Deletes an element and returns the values that *ret_ncpus CPUs had, which are valid until
+	 * the next call; 0 CPUs if the element did not exist. The element of an array is not
+	 * deleted.
+	 */
 	struct err *(*take)(void *ctx, uint32_t map, const void *key, const uint8_t **ret_values,
 			    uint32_t *ret_ncpus);
-	/* The same, and the element stays. */
+	/* Returns the values of an element as take() does, without deleting it. */
 	struct err *(*peek)(void *ctx, uint32_t map, const void *key, const uint8_t **ret_values,
 			    uint32_t *ret_ncpus);
-	/* Makes an element with the value on one CPU, nothing on the others; false: there is one. An array's
-	 * is overwritten. */
+	/*
+	 * Adds an element that has the value on one CPU and zero on the others; *ret_done is false
+	 * if the element exists. The element of an array is overwritten.
+	 */
 	struct err *(*put)(void *ctx, uint32_t map, const void *key, const uint8_t *value,
 			   bool *ret_done);
 	/* Text of a key string by its hash; false when there is none. */
@@ -65,9 +70,9 @@ struct agg_slot { /* one aggregation */
 	struct agg_view view;
 	VEC(struct agg_elem *) elems;
 	struct hashmap *by_keys; /* canonical keys -> struct elem, while a snapshot is read */
-	struct hashmap *base; /* canonical keys -> what does not count (base.c); NULL = none */
-	bool was_cleared;     /* min, max: zero may mean: not since clear() */
-	bool is_seen;	      /* keyless: printed even when no CPU has touched it since clear() */
+	struct hashmap *base; /* canonical keys -> struct base (base.c); NULL = none */
+	bool was_cleared;     /* min, max: zero may mean that nothing came since clear() */
+	bool is_seen;	      /* keyless: printed even if no CPU has touched it since clear() */
 };
 
 struct key_stack { /* a key stack as it is printed */
@@ -90,7 +95,7 @@ struct aggs {
 	uint32_t nmisses;	 /* key strings that were not known, in this snapshot */
 	bool keeps_percpu;
 	bool is_quiet;		 /* no probe fires any more */
-	bool is_final;		 /* and a snapshot has been taken since */
+	bool is_final;		 /* a snapshot has been taken since is_quiet was set */
 	agg_stack_name_f *stack_name; /* NULL = stacks are told apart by addresses */
 	void *stack_name_arg;
 	struct syms *syms;	 /* the caller's; NULL = addresses have no names */
@@ -98,15 +103,15 @@ struct aggs {
 
 /* ---- value.c ------------------------------------------------------------------------------- */
 
-/* Words of merged state. */
+/* Returns the number of words of a merged state. */
 uint32_t agg_state_len(const struct agg_layout *l);
-/* States of an element no CPU has touched. */
+/* Fills the states of an element that no CPU has touched. */
 void agg_elem_init(const struct agg_layout *l, struct agg_elem *e);
 int64_t *agg_state_of_cpu(const struct agg_layout *l, const struct agg_elem *e, uint32_t cpu);
-/* Adds one CPU's part as the kernel stores it. */
+/* Adds the part of one CPU, in the form in which the kernel stores it, to a merged state. */
 void agg_state_add_raw(const struct agg_layout *l, int64_t *state, const uint8_t *raw);
 
-/* min, max: what nothing has as its extreme */
+/* Returns the minimum or maximum of no values at all: the neutral element of min or max. */
 int64_t agg_neutral(const struct agg_layout *l);
 
 /* What sorting by value compares: first val, then tie (6.4.3). */
@@ -117,19 +122,25 @@ struct agg_weight agg_weight(const struct agg_layout *l, const struct agg_elem *
 
 /* ---- base.c -------------------------------------------------------------------------------- */
 
-/* Whether states add up, so that they can be subtracted. */
+/* True if states are sums, so that one can be subtracted from another; min and max are not. */
 bool agg_is_additive(const struct prog_agg *agg);
 /* state -= less, of a function whose states add up */
 void agg_state_sub(const struct agg_layout *l, int64_t *state, const int64_t *less);
-/* From now on the element's present state does not count. */
+/* Makes the element's present state its base: it does not count from now on. */
 void agg_base_add(struct agg_slot *slot, struct agg_elem *e);
-/* The same, and the element does not show before something is added. */
+/* The same; the element is hidden until something is added to it. */
 void agg_base_hide(struct agg_slot *slot, struct agg_elem *e);
-/* A state that was taken out of the kernel counts still; of a sparse histogram it is one bucket's. */
+/*
+ * Makes a state that was taken out of the kernel count on; for a sparse histogram it is the state
+ * of one bucket.
+ */
 void agg_base_owe(struct agg_slot *slot, struct agg_elem *e, const int64_t *state, uint32_t bucket);
-/* The kernel's element is gone: what it counts next counts from zero. */
+/*
+ * Forgets the base of an element that was deleted from the kernel, whose counting begins at zero
+ * again.
+ */
 void agg_base_remove(struct agg_slot *slot, struct agg_elem *e);
-/* From what the kernel has to what counts; false: the element is hidden. */
+/* Turns the state in the kernel into the state that counts; false if the element is hidden. */
 bool agg_base_apply(struct agg_slot *slot, struct agg_elem *e);
 void agg_base_deinit(struct agg_slot *slot);
 
@@ -140,15 +151,17 @@ size_t raw_state_size(const struct agg_layout *l);
 void raw_state_init(const struct agg_layout *l, int64_t *state);
 /* Adds one CPU's part. */
 void raw_state_add(const struct agg_layout *l, int64_t *state, const uint8_t *raw);
-/* Takes off what the snapshot has seen of an element, and keeps what came since. keeps_key: the
- * element stays even with nothing in it. */
+/*
+ * Subtracts what the snapshot has seen of an element, and keeps what came since. With keeps_key the
+ * element remains even if nothing is left.
+ */
 MUST_CHECK struct err *elem_take(struct aggs *a, struct agg_slot *slot, struct agg_elem *e,
 				 bool keeps_key);
-/* Whether something was added since the snapshot. */
+/* Finds out whether something was added to the element since the snapshot. */
 MUST_CHECK struct err *elem_is_active(struct aggs *a, const struct agg_slot *slot,
 				      struct agg_elem *e, bool *ret_active);
 
 /* ---- order.c ------------------------------------------------------------------------------- */
 
-/* Bytes that are equal exactly when the keys are. */
+/* Writes bytes that are equal for two elements exactly if their keys are. */
 void agg_keys_canon(const struct agg_elem *e, struct strbuf *out);
