@@ -42,24 +42,55 @@ static void node_close(struct ufiles *u, struct unode *n)
 	u->nopen--;
 }
 
+static void file_destroy(struct ufile *f)
+{
+	free(f->path);
+	free(f->object);
+	free(f);
+}
+
+static void node_destroy(struct ufiles *u, struct unode *n)
+{
+	node_close(u, n);
+	elf_syms_destroy(n->syms);
+	dwarf_file_close(n->dwarf);
+	free(n);
+}
+
+void ufiles_sweep(struct ufiles *u, uint64_t sweep)
+{
+	const void *key;
+	struct ufile *f;
+	struct unode *n;
+	size_t pos = 0, len;
+
+	while ((f = hashmap_next(u->files, &pos, &key, &len))) {
+		if (f->swept == sweep) {
+			f->node->swept = sweep;
+			continue;
+		}
+		hashmap_remove(u->files, key, len);
+		file_destroy(f);
+	}
+	pos = 0;
+	while ((n = hashmap_next(u->nodes, &pos, &key, &len)))
+		if (n->swept != sweep) {
+			hashmap_remove(u->nodes, key, len);
+			node_destroy(u, n);
+		}
+}
+
 void ufiles_deinit(struct ufiles *u)
 {
 	struct ufile *f;
 	struct unode *n;
 	size_t pos = 0;
 
-	while ((f = hashmap_next(u->files, &pos, NULL, NULL))) {
-		free(f->path);
-		free(f->object);
-		free(f);
-	}
+	while ((f = hashmap_next(u->files, &pos, NULL, NULL)))
+		file_destroy(f);
 	pos = 0;
-	while ((n = hashmap_next(u->nodes, &pos, NULL, NULL))) {
-		node_close(u, n);
-		elf_syms_destroy(n->syms);
-		dwarf_file_close(n->dwarf);
-		free(n);
-	}
+	while ((n = hashmap_next(u->nodes, &pos, NULL, NULL)))
+		node_destroy(u, n);
 	hashmap_destroy(u->files);
 	hashmap_destroy(u->nodes);
 }

@@ -30,12 +30,14 @@ struct unode {
 	struct elf_syms *syms; /* NULL: none could be read */
 	bool is_dwarf_read;
 	struct dwarf_file *dwarf; /* NULL: no debug information */
+	uint64_t swept;		  /* the last sweep in which one of its files was in use */
 };
 
 struct ufile {
 	char *path;
 	char *object; /* the last part of path, as names show it */
 	struct unode *node;
+	uint64_t swept; /* the last sweep in which a mapping of it was known */
 };
 
 struct ufiles {
@@ -58,6 +60,8 @@ struct uplace {
 
 void ufiles_init(struct ufiles *u);
 void ufiles_deinit(struct ufiles *u);
+/* Forgets all files that were not in use in that sweep: nothing may point to them. */
+void ufiles_sweep(struct ufiles *u, uint64_t sweep);
 
 /*
  * Returns the file, which is created if it is new. path is as /proc shows it, " (deleted)"

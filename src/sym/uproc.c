@@ -14,6 +14,9 @@
 
 #define ENDS_MAX  65536 /* processes that are kept after their end */
 #define ROOTS_MAX 256
+#define FILES_FEW 1024	/* so many files are kept, mapped or not */
+#define FILES_MAX 16384 /* beyond, processes that have ended are forgotten for their files */
+#define ENDED_MAPS_MAX 256 /* tables of code that was made, of processes that have ended */
 #define LINES_MAX 100000 /* lines read of one process's maps, which may be of any length */
 
 static uint64_t now_ns(void)
@@ -384,6 +387,42 @@ static void proc_forget(struct uprocs *u, const struct uend *end)
 	proc_destroy(p);
 }
 
+/* Forgets those n that ended first. */
+static void ends_forget(struct uprocs *u, uint32_t n)
+{
+	n = MIN(n, u->ends.len - u->first_end);
+	for (uint32_t i = 0; i < n; i++)
+		proc_forget(u, &u->ends.data[u->first_end + i]);
+	u->first_end += n;
+	if (u->first_end <= u->ends.len / 2)
+		return;
+	u->ends.len -= u->first_end;
+	memmove(u->ends.data, u->ends.data + u->first_end, u->ends.len * sizeof(*u->ends.data));
+	u->first_end = 0;
+}
+
+/* The tables of processes that ended long ago go: each has a descriptor, and may be large. */
+static void ended_maps_bound(struct uprocs *u)
+{
+	uint32_t kept = 0;
+
+	if (u->nended_maps <= ENDED_MAPS_MAX)
+		return;
+	for (uint32_t i = u->ends.len; i-- > u->first_end;) {
+		struct uproc *p = proc_find(u, u->ends.data[i].pid);
+
+		if (!p || p->ended != u->ends.data[i].time || !p->jit || !p->jit->perfmap)
+			continue;
+		if (kept < ENDED_MAPS_MAX / 2) {
+			kept++;
+			continue;
+		}
+		jit_destroy(p->jit);
+		p->jit = NULL;
+	}
+	u->nended_maps = kept;
+}
+
 void uprocs_ended(struct uprocs *u, uint64_t pid, uint64_t time)
 {
 	struct uproc *p = proc_find(u, pid);
@@ -392,14 +431,53 @@ void uprocs_ended(struct uprocs *u, uint64_t pid, uint64_t time)
 	if (!p || p->ended)
 		return;
 	p->ended = time;
-	(void)uproc_perfmap(u, p);
-	if (u->ends.len < ENDS_MAX) {
-		vec_push(&u->ends, end);
-		return;
+	u->nended_maps += uproc_perfmap(u, p) != NULL;
+	vec_push(&u->ends, end);
+	if (u->ends.len - u->first_end > ENDS_MAX)
+		ends_forget(u, 1);
+	ended_maps_bound(u);
+}
+
+/* ---- files that nothing maps any more --------------------------------------------------------- */
+
+static void space_mark(struct uprocs *u, struct uspace *s)
+{
+	for (; s && s->swept != u->sweep; s = s->older) {
+		s->swept = u->sweep;
+		for (uint32_t i = 0; i < s->maps.len; i++)
+			if (s->maps.data[i].file)
+				s->maps.data[i].file->swept = u->sweep;
 	}
-	proc_forget(u, &u->ends.data[u->next_end]);
-	u->ends.data[u->next_end] = end;
-	u->next_end = (u->next_end + 1) % ENDS_MAX;
+}
+
+static uint32_t files_sweep(struct uprocs *u)
+{
+	struct uproc *p;
+	size_t pos = 0;
+
+	u->sweep++;
+	while ((p = hashmap_next(u->procs, &pos, NULL, NULL)))
+		space_mark(u, p->space);
+	ufiles_sweep(&u->files, u->sweep);
+	return (uint32_t)hashmap_count(u->files.files);
+}
+
+/*
+ * Files come and go: packages are replaced, containers bring their own. Once there are twice as many as the last sweep
+ * left, those go that no process is known to map or to have mapped.
+ */
+static void files_bound(struct uprocs *u)
+{
+	uint32_t n;
+
+	if (hashmap_count(u->files.files) < MAX(u->sweep_at, FILES_FEW))
+		return;
+	n = files_sweep(u);
+	while (n > FILES_MAX / 2 && u->ends.len > u->first_end) {
+		ends_forget(u, (u->ends.len - u->first_end + 1) / 2);
+		n = files_sweep(u);
+	}
+	u->sweep_at = 2 * n;
 }
 
 /* ---- processes with generated code ----------------------------------------------------------- */
@@ -468,6 +546,7 @@ void uprocs_tick(struct uprocs *u)
 	uint32_t n = 0;
 
 	u->tick++;
+	files_bound(u);
 	for (uint32_t i = 0; i < u->makers.len; i++) {
 		struct uproc *p = proc_find(u, u->makers.data[i]);
 

@@ -35,6 +35,7 @@ struct uspace {
 	bool has_jit;	      /* executable memory without a file */
 	struct uroot *root;   /* NULL = ours */
 	struct uspace *older; /* the address space before this one; NULL = unknown */
+	uint64_t swept;	      /* the last sweep that has seen it */
 };
 
 struct uproc {
@@ -66,8 +67,11 @@ struct uprocs {
 	struct ufiles files;
 	uint64_t tick;
 	bool is_told; /* events report all changes, so /proc is not read again at each tick */
-	VEC(struct uend) ends; /* ring of the processes that ended last */
-	uint32_t next_end;
+	VEC(struct uend) ends; /* processes that have ended, in this order, from first_end on */
+	uint32_t first_end;
+	uint32_t nended_maps;  /* of them, those with a perf-PID.map: at least as many as there are */
+	uint64_t sweep;	       /* number of the last sweep for files that nothing maps any more */
+	uint32_t sweep_at;     /* files: the next sweep is due */
 	VEC(uint64_t) makers; /* processes with generated code that have no perf-PID.map yet */
 };
 

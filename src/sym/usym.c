@@ -61,12 +61,12 @@ static bool bias_of(const struct uspace *s, const struct elf_syms *syms, const s
 }
 
 /* The name to show: demangled, unless the user wants raw names. */
-static const char *sym_shown(struct usyms *u, struct elf_sym *sym)
+static const char *sym_shown(const struct usyms *u, const struct elf_syms *syms, struct elf_sym *sym)
 {
 	if (u->is_raw)
 		return sym->name;
 	if (!sym->shown)
-		sym->shown = demangle(u->names, sym->name);
+		sym->shown = demangle(syms->arena, sym->name);
 	return sym->shown;
 }
 
@@ -77,7 +77,7 @@ static void find_symbol(struct usyms *u, const struct elf_syms *syms, uint64_t b
 
 	if (!sym)
 		return;
-	ret->name = sym_shown(u, sym);
+	ret->name = sym_shown(u, syms, sym);
 	ret->start = sym->addr + bias;
 }
 
@@ -225,12 +225,11 @@ taddr usyms_start(struct usyms *u, uint64_t pid, taddr addr, bool of_object)
 
 void usyms_init(struct usyms *u)
 {
-	*u = (struct usyms){.time = UINT64_MAX, .names = arena_create()};
+	*u = (struct usyms){.time = UINT64_MAX};
 	uprocs_init(&u->procs);
 }
 
 void usyms_deinit(struct usyms *u)
 {
 	uprocs_deinit(&u->procs);
-	arena_destroy(u->names);
 }

@@ -14,7 +14,6 @@ struct usyms {
 	uint64_t time; /* when the addresses looked up were recorded; UINT64_MAX: unknown */
 	bool is_raw;   /* names stay mangled */
 	bool is_denied; /* the last lookup failed because we may not read the process or its file */
-	struct arena *names;
 };
 
 void usyms_init(struct usyms *u);

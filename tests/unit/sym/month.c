@@ -1,0 +1,66 @@
+/*
+ * A month in short: processes that come and go, and files that are replaced every day. What is remembered stops growing.
+ */
+#include "sym/uproc.h"
+#include "tap.h"
+
+#include <malloc.h>
+
+#define FIRST_PID  100000000 /* beyond what the kernel gives out: /proc knows nothing of them */
+#define NPIDS	   2000	     /* they are used again and again */
+#define PER_DAY	   1000
+#define DAYS	   60
+#define FILES_A_DAY 300
+
+/* A process executes a program, maps four of the day's libraries, and ends. */
+static void process_live(struct uprocs *u, uint32_t n)
+{
+	uint64_t pid = FIRST_PID + n % NPIDS, time = 1000 + 10 * (uint64_t)n;
+	uint32_t day = n / PER_DAY;
+
+	uprocs_forked(u, pid, FIRST_PID + NPIDS, time);
+	uprocs_execed(u, pid, time + 1);
+	for (uint32_t i = 0; i < 5; i++) {
+		uint32_t file = day * FILES_A_DAY + (n + i) % FILES_A_DAY;
+		char path[64];
+		struct sym_map m = {.start = 0x10000000 * (i + 1),
+				    .len = 0x1000,
+				    .dev = 5,
+				    .ino = 1000 + file,
+				    .path = path,
+				    .is_exec = true};
+
+		(void)snprintf(path, sizeof(path), "/nowhere/lib%u.so", file);
+		uprocs_mapped(u, pid, &m, time + 2 + i);
+	}
+	uprocs_ended(u, pid, time + 8);
+	if (n % 100 == 0)
+		uprocs_tick(u);
+}
+
+int main(void)
+{
+	size_t early = 0, late = 0;
+	uint32_t most = 0;
+	struct uprocs u;
+
+	uprocs_init(&u);
+	u.is_told = true;
+	for (uint32_t n = 0; n < DAYS * PER_DAY; n++) {
+		size_t *peak = n < DAYS * PER_DAY / 2 ? &early : &late;
+
+		process_live(&u, n);
+		most = MAX(most, (uint32_t)hashmap_count(u.files.files));
+		if (n % 100 == 0)
+			*peak = MAX(*peak, mallinfo2().uordblks);
+	}
+	printf("# at most %zu KB in the first half, %zu KB in the second; %u of %u files at one time\n", early / 1024,
+	       late / 1024, most, DAYS * FILES_A_DAY);
+	/* sanitizers have a malloc() of their own, which does not say what it gave out: there they look for errors only */
+	ok(!early || late < early + early / 4, "memory does not grow in the second half of the month");
+	ok(most < DAYS * FILES_A_DAY * 2 / 3, "files that are gone are forgotten");
+	ok(hashmap_count(u.procs) <= NPIDS + 1, "one entry a process id");
+	ok(uproc_space(uproc_get(&u, FIRST_PID + 7), UINT64_MAX), "a process that ended lately is known");
+	uprocs_deinit(&u);
+	return tap_done();
+}
