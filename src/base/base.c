@@ -1,6 +1,8 @@
 /* Fatal endings, checked allocation and scope cleanup. */
 #include "base/base.h"
 
+#include <time.h>
+
 void bug_at(const char *file, int line, const char *fmt, ...)
 {
 	va_list ap;
@@ -71,4 +73,12 @@ void cleanup_file(FILE **f)
 {
 	if (*f)
 		fclose(*f);
+}
+
+uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* it cannot fail */
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }

@@ -43,6 +43,9 @@ void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t size);
 char *xstrdup(const char *s);
 
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t now_ns(void);
+
 /*
  * CLEANUP(fd) int fd = -1;      closes at the end of the scope
  * CLEANUP(free) void *p = NULL; frees

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <time.h>
 
 #include "bpf/attach.h"
 #include "proc/code.h"
@@ -203,14 +202,6 @@ static struct err *attach_link(struct attempt *at, const struct pid_place *p, ui
 	}
 	e = attach_link(at, p, n / 2);
 	return e ? e : attach_link(at, p + n / 2, n - n / 2);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail */
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
 static struct err *attach_pieces(struct attempt *at, const struct pid_place *p, uint32_t n)

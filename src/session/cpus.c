@@ -19,12 +19,12 @@ bool session_has_timers(const struct session_unit *u)
  */
 static void slept_ns(uint64_t *ret_min, uint64_t *ret_max)
 {
-	uint64_t before = session_now(), boot;
+	uint64_t before = now_ns(), boot;
 	struct timespec ts;
 
 	(void)clock_gettime(CLOCK_BOOTTIME, &ts); /* cannot fail */
 	boot = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-	*ret_min = boot - session_now();
+	*ret_min = boot - now_ns();
 	*ret_max = boot - before;
 }
 

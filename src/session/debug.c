@@ -14,7 +14,7 @@ void session_debug(const dtrace_hdl_t *h, const char *fmt, ...)
 
 	if (!session_is_debugging(h))
 		return;
-	(void)fprintf(stderr, "libdtrace DEBUG %llu: ", (unsigned long long)session_now());
+	(void)fprintf(stderr, "libdtrace DEBUG %llu: ", (unsigned long long)now_ns());
 	va_start(ap, fmt);
 	(void)vfprintf(stderr, fmt, ap);
 	va_end(ap);

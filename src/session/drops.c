@@ -137,7 +137,7 @@ static void note_drop(dtrace_hdl_t *h, const struct drop *d, const char *msg)
 	h->drops_total[kind] += d->count;
 	printer_notice(h->printer, &(struct print_notice){.name = "DROP",
 							  .cpu = d->cpu,
-							  .time = session_now(),
+							  .time = now_ns(),
 							  .kind = (int)kind,
 							  .count = d->count,
 							  .total = h->drops_total[kind],
@@ -254,7 +254,7 @@ static struct err *report_error(dtrace_hdl_t *h, const struct strbuf *text)
 		return NULL;
 	}
 	printer_notice(h->printer, &(struct print_notice){
-					   .name = "ERROR", .cpu = -1, .time = session_now(), .kind = -1, .msg = strbuf_text(text)});
+					   .name = "ERROR", .cpu = -1, .time = now_ns(), .kind = -1, .msg = strbuf_text(text)});
 	if (session_tell(h, &h->on_err, strbuf_text(text)))
 		return NULL;
 	return err_code(err_new("Abort due to error"), EDT_ERRABORT);

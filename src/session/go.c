@@ -160,10 +160,10 @@ static struct layout *make_layout(dtrace_hdl_t *h, uint32_t ncpus)
 static int64_t wall_offset(void)
 {
 	struct timespec wall;
-	uint64_t before = session_now();
+	uint64_t before = now_ns();
 
 	(void)clock_gettime(CLOCK_REALTIME, &wall); /* cannot fail */
-	return wall.tv_sec * 1000000000LL + wall.tv_nsec - (int64_t)((before + session_now()) / 2);
+	return wall.tv_sec * 1000000000LL + wall.tv_nsec - (int64_t)((before + now_ns()) / 2);
 }
 
 /* ---- programs ------------------------------------------------------------------------------- */
@@ -413,7 +413,7 @@ static struct err *make_unwinds(dtrace_hdl_t *h)
 	for (uint32_t i = 0; i < h->procs.len; i++)
 		unwinds_load_process(h->unwinds, proc_pid(h->procs.data[i]));
 	unwinds_scan(h->unwinds);
-	(void)unwinds_work(h->unwinds, session_now() + UNWIND_LOAD_NS);
+	(void)unwinds_work(h->unwinds, now_ns() + UNWIND_LOAD_NS);
 	return NULL;
 }
 
@@ -569,7 +569,7 @@ int dtrace_go(dtrace_hdl_t *dtp)
 		e = prepare(h);
 	if (!e) {
 		h->is_active = h->opts.is_active = true;
-		h->status_at = session_now() + (uint64_t)h->opts.val[OPT_statusrate];
+		h->status_at = now_ns() + (uint64_t)h->opts.val[OPT_statusrate];
 		e = start(h);
 	}
 	if (e) {

@@ -11,14 +11,6 @@
 
 static _Thread_local char open_errmsg[1024];
 
-uint64_t session_now(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail */
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* ---- errors --------------------------------------------------------------------------------- */
 
 static const char *code_text(int code)

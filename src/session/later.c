@@ -424,7 +424,7 @@ static void sweep(dtrace_hdl_t *h, pid_t pid)
 static void tend_children(dtrace_hdl_t *h)
 {
 	struct later *l = h->later;
-	uint64_t now = session_now();
+	uint64_t now = now_ns();
 
 	if (now < l->children_at || is_over(h) || !feat_has(FEAT_UPROBE_TGID))
 		return;

@@ -147,14 +147,6 @@ static const struct {
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail */
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static void copy_out(const struct mapwatch *w, const struct cpu_events *c, uint64_t pos, void *to,
 		     size_t len)
 {

@@ -21,7 +21,6 @@
 #include <sys/eventfd.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "bpf/kernel.h"
 #include "session/rings.h"
@@ -62,14 +61,6 @@ struct rings {
 static uint32_t record_size(uint32_t len)
 {
 	return ROUND_UP(len + BPF_RINGBUF_HDR_SZ, 8u);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail */
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
 /* ---- mapping -------------------------------------------------------------------------------- */

@@ -175,7 +175,6 @@ bool session_tell(dtrace_hdl_t *h, const struct session_handler *to, const char 
  * the user asked for are not. */
 PRINTF_LIKE(2, 3) void session_notice(dtrace_hdl_t *h, const char *fmt, ...);
 PRINTF_LIKE(2, 3) void session_adjusted(dtrace_hdl_t *h, const char *fmt, ...);
-uint64_t session_now(void); /* CLOCK_MONOTONIC in ns */
 
 /* program.c: options to what the compiler and the printer read. */
 void session_refresh_opts(dtrace_hdl_t *h);
@@ -217,7 +216,7 @@ void session_see_targets(dtrace_hdl_t *h);
 MUST_CHECK struct err *session_watch_processes(dtrace_hdl_t *h);
 /* An error when addresses of processes are asked for, but /proc numbers processes otherwise than we do. */
 MUST_CHECK struct err *session_check_numbers(const dtrace_hdl_t *h);
-/* Sleeps until due (session_now()) or something is to be done; what processes do meanwhile is noted. */
+/* Sleeps until due (now_ns()) or something is to be done; what processes do meanwhile is noted. */
 void session_sleep(dtrace_hdl_t *h, uint64_t due);
 
 /* targets.c: a process is about to be looked into, which may be one that is held; the others. */

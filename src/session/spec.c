@@ -1,5 +1,4 @@
 /* Speculations that wait for their commit. */
-#include <time.h>
 
 #include "base/hashmap.h"
 #include "base/vec.h"
@@ -41,14 +40,6 @@ struct specs {
 	struct hashmap *by_key; /* struct spec_key -> struct spec; NULL: nothing speculates */
 	VEC(struct spec *) all;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail */
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 struct specs *specs_create(const struct layout *l, const uint64_t *words, uint64_t size)
 {

@@ -258,10 +258,10 @@ void session_sleep(dtrace_hdl_t *h, uint64_t due)
 	uint64_t since = 0;
 	uint32_t n = 0;
 
-	for (uint64_t now = session_now(); now < due; now = session_now()) {
+	for (uint64_t now = now_ns(); now < due; now = now_ns()) {
 		bool more = unwinds_work(h->unwinds, MIN(due, now + UNWIND_SLICE_NS));
 
-		now = session_now();
+		now = now_ns();
 		if (rings_wait(h->rings, more || now >= due ? 0 : due - now))
 			return;
 		if (h->mapwatch)

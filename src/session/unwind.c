@@ -9,7 +9,6 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 
 #include "base/hashmap.h"
 #include "bpf/unwind.h"
@@ -58,14 +57,6 @@ struct unwinds {
 	bool is_busy, is_serving; /* between() must not begin again; must not take requests */
 	struct unwind_pause pause;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail */
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- tables ------------------------------------------------------------------------------- */
 

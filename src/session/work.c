@@ -34,11 +34,11 @@ struct err *session_snap(dtrace_hdl_t *h, bool is_final)
 {
 	struct err *e;
 
-	if (!is_final && (h->is_snapped || (h->snap_at && session_now() < h->snap_at)))
+	if (!is_final && (h->is_snapped || (h->snap_at && now_ns() < h->snap_at)))
 		return NULL;
 	e = aggs_snap(h->aggs);
 	h->is_snapped = true;
-	h->snap_at = session_now() + (uint64_t)MAX(h->opts.val[OPT_aggrate], 0);
+	h->snap_at = now_ns() + (uint64_t)MAX(h->opts.val[OPT_aggrate], 0);
 	return e;
 }
 
@@ -108,7 +108,7 @@ static struct err *drain(dtrace_hdl_t *h, FILE *fp, uint64_t horizon)
 	specs_drain_begin(h->specs);
 	e = rings_drain(h->rings, horizon, consume_record, h);
 	/* END may still commit what is active when tracing stops */
-	specs_drain_end(h->specs, h->is_ended ? horizon : MIN(horizon, session_now()));
+	specs_drain_end(h->specs, h->is_ended ? horizon : MIN(horizon, now_ns()));
 	if (!e && h->latest && h->is_ended)
 		e = latest_drain(h->latest, consume_printed, h);
 	if (e) {
@@ -236,7 +236,7 @@ static bool is_over(dtrace_hdl_t *h)
 
 static struct err *work_on(dtrace_hdl_t *h, FILE *fp)
 {
-	uint64_t now = session_now();
+	uint64_t now = now_ns();
 	struct err *e = NULL;
 
 	/* policy fill: until a buffer is full, which ends the run, they are left alone */
@@ -244,7 +244,7 @@ static struct err *work_on(dtrace_hdl_t *h, FILE *fp)
 		e = drain(h, fp, now - HORIZON_NS);
 		adapt_interval(h);
 	}
-	h->work_at = session_now();
+	h->work_at = now_ns();
 	if (!e && now >= h->status_at) {
 		h->status_at = now + (uint64_t)h->opts.val[OPT_statusrate];
 		session_follow_cpus(h);

@@ -8,7 +8,6 @@
  * error message, when a user names a function that does not exist, so its time is limited.
  */
 #include <dwarf.h>
-#include <time.h>
 
 #include "sym/demangle.h"
 #include "sym/dwarf.h"
@@ -29,14 +28,6 @@ struct walk {
 	Dwarf_Off declaration; /* its DIE, to which the function's refers */
 	const char *caller;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail */
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* True when the search has used up its time; reads the clock only at some of the calls. */
 static bool time_is_up(struct walk *w)

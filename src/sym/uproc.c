@@ -19,14 +19,6 @@
 #define ENDED_MAPS_MAX 256 /* tables of code that was made, of processes that have ended */
 #define LINES_MAX 100000 /* lines read of one process's maps, which may be of any length */
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts); /* cannot fail */
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static FILE *proc_open(uint64_t pid, const char *name)
 {
 	char path[64];

@@ -46,7 +46,7 @@ static uint32_t btf_offset(const struct btf *btf, const char *strct, const char 
 	return UINT32_MAX;
 }
 
-static uint64_t now_ns(void)
+static uint64_t cpu_ns(void)
 {
 	struct timespec ts;
 
@@ -81,15 +81,15 @@ static void test_cost(void)
 {
 	struct kfields kf;
 	long before = peak_kb();
-	uint64_t start = now_ns();
+	uint64_t start = cpu_ns();
 	struct err *e = kfields_fill(&kf, true, true);
-	uint64_t first = now_ns() - start, again;
+	uint64_t first = cpu_ns() - start, again;
 
 	ok(!e, "kfields_fill");
 	err_destroy(e);
-	start = now_ns();
+	start = cpu_ns();
 	e = kfields_fill(&kf, true, true);
-	again = now_ns() - start;
+	again = cpu_ns() - start;
 	err_destroy(e);
 	printf("# first %.2f ms, again %.3f ms, %ld KB more\n", (double)first / 1e6,
 	       (double)again / 1e6, peak_kb() - before);

@@ -19,7 +19,7 @@
 #define MOV_IMM(d, i) INSN(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, i)
 #define EXIT	      INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
-static uint64_t now_ns(void)
+static uint64_t cpu_ns(void)
 {
 	struct timespec ts;
 
@@ -407,17 +407,17 @@ static void test_speed(struct session *s)
 
 	s->opts.bufsize = 4 << 20;
 	code_make(&c, NULL, 0, true);
-	t[0] = now_ns();
+	t[0] = cpu_ns();
 	e = kmaps_create(&s->layout, &s->opts, &m);
-	t[1] = now_ns();
+	t[1] = cpu_ns();
 	if (!e)
 		e = link_unit(&c, m, -1, &linked);
-	t[2] = now_ns();
+	t[2] = cpu_ns();
 	if (!e)
 		linked_deinit(&linked);
 	if (!e)
 		e = load(s, m, &c, NULL, &l, &span);
-	t[3] = now_ns();
+	t[3] = cpu_ns();
 	(void)getrusage(RUSAGE_SELF, &ru);
 	printf("# maps %.2f ms, linking %.2f ms, linking and loading %.2f ms; peak %ld KB\n",
 	       (double)(t[1] - t[0]) / 1e6, (double)(t[2] - t[1]) / 1e6,

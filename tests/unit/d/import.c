@@ -142,7 +142,7 @@ static void test_shadow(void)
 	   "a task's parent is a task");
 }
 
-static uint64_t now_ns(void)
+static uint64_t cpu_ns(void)
 {
 	struct timespec ts;
 
@@ -166,7 +166,7 @@ static void end(struct btf_import *im)
 static void test_lazy(void)
 {
 	struct btf_import *im;
-	uint64_t start = now_ns();
+	uint64_t start = cpu_ns();
 	type_id id;
 
 	fresh(BTF_DIR, &im);
@@ -176,7 +176,7 @@ static void test_lazy(void)
 	ok(type_complete(t, id) && btf_import_is_used(im), "read when looked into");
 	id = type_define_typedef(t, "last", TYPE_INT); /* ids count up */
 	ok(id < 2000, "%u types", id);
-	printf("# first struct after %llu us\n", (unsigned long long)(now_ns() - start) / 1000);
+	printf("# first struct after %llu us\n", (unsigned long long)(cpu_ns() - start) / 1000);
 	end(im);
 }
 
