@@ -65,8 +65,8 @@ provider proc {
 	probe start() = syscall::fork:return /arg0 == 0/;
 	probe lwp__start() = syscall::fork:return /arg0 == 0/, syscall::lwp_create:return /arg0 == 0/;
 
-	probe exec(string path)
-		= syscall::execve:entry (copyinstr(arg0)), syscall::execveat:entry (copyinstr(arg1));
+	probe exec(userland char *path) : (string path)
+		= syscall::execve:entry ((userland char *)arg0), syscall::execveat:entry ((userland char *)arg1);
 	probe exec__failure(int err)
 		= syscall::execve:return /errno != 0/ (errno), syscall::execveat:return /errno != 0/ (errno);
 	probe exec__success() = rawtp:::sched_process_exec;

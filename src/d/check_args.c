@@ -71,6 +71,8 @@ struct expr *args_translated(struct check *c, struct expr *e, uint64_t index, st
 
 	if (type_same(c->types, type, out))
 		return ref;
+	if (type_is_string(c->types, out) && type_is_strcompat(c->types, type))
+		return check_convert(c, &ref, out) ? ref : expr_bad(c, e->span);
 	if (type_is_pointer(c->types, out))
 		sou = type_deref(c->types, out);
 	if (!xlator_find(c, type, sou))

@@ -10,6 +10,7 @@ proc:::lwp-create /pid == $target && args[1]->pr_pid == args[0]->pr_lwpid/ { @["
 proc:::start, proc:::lwp-start, proc:::lwp-exit, proc:::exec-success /mine[pid]/ { @[probename, "", 0] = count(); }
 proc:::exit /mine[pid]/ { @[probename, args[0] == CLD_EXITED ? "exited" : args[0] == CLD_KILLED ? "killed" : "dumped", arg0] = count(); }
 proc:::exec /mine[pid]/ { @[probename, basename(args[0]), 0] = count(); }
+proc:::exec /mine[pid]/ { @["raw", basename(copyinstr(arg0)), 0] = count(); } /* the path's address, as elsewhere */
 proc:::exec-failure /mine[pid]/ { @[probename, "", args[0]] = count(); }
 proc:::signal-send /mine[pid] || mine[args[1]->pr_pid]/ { @[probename, "", args[2]] = count(); }
 proc:::signal-handle /mine[pid]/ { @[probename, args[2] > 1 ? "handler" : "default", args[0]] = count(); }
@@ -51,6 +52,6 @@ run -s "$TMP/p.d" -c "python3 $TMP/work.py"
 has 'create  0: 18'; has 'lwp-create  0: 18'; has 'new process  1: 18'
 has 'start  0: 18'; has 'lwp-start  0: 24'; has 'lwp-exit  0: 24'
 has 'exit exited 1: 14'; grep -qx 'exit killed 2: 4' "$TMP/out" || { has 'exit killed 2: 3'; has 'exit dumped 3: 1'; } # a program may take cores
-has 'exec true 0: 4'; has 'exec program 0: 2'; has 'exec-success  0: 4'; has 'exec-failure  2: 2'
+has 'exec true 0: 4'; has 'raw true 0: 4'; has 'exec program 0: 2'; has 'exec-success  0: 4'; has 'exec-failure  2: 2'
 has 'signal-send  10: 4'; has 'signal-handle handler 10: 4'; has 'signal-send  9: 3'; has 'fault null 6: 1'
 exit 0
