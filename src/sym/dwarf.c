@@ -40,6 +40,7 @@ struct dwarf_file {
 	struct gate_elf file, alt_file;
 	Dwarf *dw, *alt;
 	char *empty; /* the image behind alt_file if no alternate file was found */
+	VEC(char *) copies; /* of sections whose strings had no end */
 	range_vec ranges; /* code of the compilation units */
 	bool has_ranges;
 	struct hashmap *funcs; /* offset of a unit's DIE -> struct unit_funcs */
@@ -74,6 +75,9 @@ void dwarf_file_close(struct dwarf_file *d)
 	if (d->alt_fd >= 0)
 		(void)close(d->alt_fd);
 	free(d->empty);
+	for (uint32_t i = 0; i < d->copies.len; i++)
+		free(d->copies.data[i]);
+	vec_deinit(&d->copies);
 	vec_deinit(&d->ranges);
 	funcs_destroy_all(d);
 	free(d);
@@ -88,10 +92,56 @@ static bool has_units(Dwarf *dw)
 	return dw && dwarf_nextcu(dw, 0, &next, &size, NULL, NULL, NULL) == 0;
 }
 
-/* The debug information of an open file, or NULL. */
-static Dwarf *dwarf_of(struct gate_elf *g)
+/* Sections that contain strings; old compilers write compressed ones as .zdebug_info. */
+static bool has_texts(const char *name)
 {
-	return g->elf && gate_is_debug_small(g) ? dwarf_begin_elf(g->elf, DWARF_C_READ, NULL) : NULL;
+	static const char *const tails[] = {"debug_info", "debug_types", "debug_line", "debug_str", "debug_line_str"};
+	const char *tail = name ? strstr(name, "debug_") : NULL;
+
+	for (size_t i = 0; tail && i < ARRAY_LEN(tails); i++)
+		if (strcmp(tail, tails[i]) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * libdw 0.188 returns strings without checking that they end within their section; a hostile file leaves out the last
+ * NUL. libdw reads through libelf's Elf_Data: a section whose last byte is no NUL gets a copy that has one behind it.
+ * Must be called after libdw has decompressed the sections, and before it reads units.
+ */
+static void terminate_texts(struct dwarf_file *d, struct gate_elf *g)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	size_t names;
+
+	if (elf_getshdrstrndx(g->elf, &names))
+		return;
+	while ((scn = elf_nextscn(g->elf, scn))) {
+		Elf_Data *data;
+		char *copy;
+
+		if (!gelf_getshdr(scn, &sh) || !has_texts(gate_text(g, names, sh.sh_name)))
+			continue;
+		data = elf_getdata(scn, NULL);
+		if (!data || !data->d_buf || !data->d_size || !((const char *)data->d_buf)[data->d_size - 1])
+			continue;
+		copy = xmalloc(data->d_size + 1);
+		memcpy(copy, data->d_buf, data->d_size);
+		copy[data->d_size] = '\0';
+		vec_push(&d->copies, copy);
+		data->d_buf = copy;
+	}
+}
+
+/* The debug information of an open file, or NULL. */
+static Dwarf *dwarf_of(struct dwarf_file *d, struct gate_elf *g)
+{
+	Dwarf *dw = g->elf && gate_is_debug_small(g) ? dwarf_begin_elf(g->elf, DWARF_C_READ, NULL) : NULL;
+
+	if (dw)
+		terminate_texts(d, g);
+	return dw;
 }
 
 /*
@@ -104,7 +154,7 @@ static struct dwarf_file *open_file(int fd, uint64_t limit)
 
 	*d = (struct dwarf_file){.fd = fd, .alt_fd = -1};
 	gate_elf_open(fd, limit, &d->file);
-	d->dw = dwarf_of(&d->file);
+	d->dw = dwarf_of(d, &d->file);
 	if (has_units(d->dw))
 		return d;
 	dwarf_file_close(d);
@@ -188,7 +238,7 @@ static bool use_alt_file(void *ctx, int fd)
 	if (own < 0)
 		return false;
 	gate_elf_open(own, d->file.limit, &d->alt_file);
-	d->alt = dwarf_of(&d->alt_file);
+	d->alt = dwarf_of(d, &d->alt_file);
 	if (d->alt) {
 		d->alt_fd = own;
 		return true;
@@ -242,7 +292,7 @@ static void open_alt(struct dwarf_file *d, const struct debug_place *place)
 		d->empty = xmalloc(sizeof(empty_image));
 		memcpy(d->empty, &empty_image, sizeof(empty_image));
 		gate_elf_memory(d->empty, sizeof(empty_image), d->file.limit, &d->alt_file);
-		d->alt = dwarf_of(&d->alt_file);
+		d->alt = dwarf_of(d, &d->alt_file);
 	}
 	dwarf_setalt(d->dw, d->alt);
 }
