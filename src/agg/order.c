@@ -34,7 +34,7 @@ static int user_addr_cmp(const struct agg_key *a, const struct agg_key *b)
 	return c ? c : cmp_u64(word_at(a->bytes, 1), word_at(b->bytes, 1));
 }
 
-/* What keys that are no numbers are compared by. */
+/* Keys that are no numbers are compared by this text. */
 static const char *key_text(const struct agg_key *k, size_t *ret_len)
 {
 	*ret_len = k->name ? strlen(k->name) : k->size;
@@ -110,7 +110,7 @@ struct sort_row {
 	uint32_t seq;
 };
 
-/* What most comparisons need, all in one place: a million rows do not fit in a cache. */
+/* The fields that most comparisons read lie side by side, because a million rows do not fit in a cache. */
 struct sort_item {
 	long double val; /* the first weight compared */
 	uint64_t prefix; /* of the first key compared: key_prefix() */

@@ -430,7 +430,7 @@ static struct err *map_snap(struct aggs *a, uint32_t map)
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
-/* What trunc() has hidden, and nothing was added to since: now it can leave the kernel. */
+/* An element that trunc() has hidden, and to which nothing was added since, can leave the kernel now. */
 static struct err *elem_drop(struct aggs *a, struct agg_slot *slot, struct agg_elem *e)
 {
 	struct err *err;

@@ -11,7 +11,7 @@
 #include "bpf/keeper.h"
 #include "bpf/unit.h"
 
-/* What was attached: closing the descriptors, in order, takes everything off, and what the keeper has. */
+/* The attachments of a session: closing the descriptors, in order, and ending the keeper takes all probes off. */
 struct attachments {
 	int *fds;
 	uint32_t nfds, cap;

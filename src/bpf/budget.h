@@ -1,5 +1,5 @@
 /*
- * What a program's longest chain of calls takes on the kernel's stack.
+ * The budget of calls: how deep a program's longest chain of calls is, and how much of the kernel's stack it takes.
  *
  * Linux allows eight functions in a chain (MAX_CALL_FRAMES, the program itself included; a callback of bpf_loop() is
  * one as well) and 512 bytes of stack for all of them together (MAX_BPF_STACK; each function's bytes are rounded up

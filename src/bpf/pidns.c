@@ -86,7 +86,7 @@ static struct err *asker_load(const struct rt_pidns *ns, int *ret_fd)
 	return *ret_fd < 0 ? err_sys(errno, "the kernel refused a program") : NULL;
 }
 
-static struct err *ask(int fd, uint64_t what, uint32_t *ret)
+static struct err *pidns_ask(int fd, uint64_t what, uint32_t *ret)
 {
 	uint64_t args[12] = {what};
 	union bpf_attr attr = {
@@ -134,11 +134,11 @@ struct err *pidns_find(struct rt_pidns *ret)
 	if (!e)
 		e = asker_load(&ns, &fd);
 	if (!e)
-		e = ask(fd, 0, &ns.level);
+		e = pidns_ask(fd, 0, &ns.level);
 	if (!e)
-		e = ask(fd, 1, &low);
+		e = pidns_ask(fd, 1, &low);
 	if (!e)
-		e = ask(fd, 2, &high);
+		e = pidns_ask(fd, 2, &high);
 	if (e)
 		return err_wrap(e, "cannot find out the PID namespace of dtrace");
 	ns.ns = (uint64_t)high << 32 | low;

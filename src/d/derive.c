@@ -100,7 +100,7 @@ struct expr *derived_arg_ref(struct check *c, struct ident *id, struct expr *e)
 	return expr_cast(c, value, TYPE_INT64);
 }
 
-static struct expr *both(struct check *c, struct expr *l, struct expr *r)
+static struct expr *expr_and(struct check *c, struct expr *l, struct expr *r)
 {
 	struct expr *e;
 
@@ -123,12 +123,12 @@ static struct expr *guard_of(struct check *c, const struct derivation *dv)
 	if (!expr_is_bad(guard) && !type_is_scalar(c->types, guard->type))
 		guard = expr_fail(c, D_PRED_SCALAR, dv->src->guard->span,
 				  "a guard must be of scalar type, not \"%s\"", type_text(c, guard->type));
-	return expr_is_bad(guard) ? guard : both(c, inner, guard);
+	return expr_is_bad(guard) ? guard : expr_and(c, inner, guard);
 }
 
 struct expr *derived_pred(struct check *c, struct expr *pred)
 {
-	return c->derived ? both(c, guard_of(c, c->derived), pred) : pred;
+	return c->derived ? expr_and(c, guard_of(c, c->derived), pred) : pred;
 }
 
 /* ---- all ways from a probe to places ----------------------------------------------------------- */
@@ -226,7 +226,7 @@ static const char *choice_lack(struct check *c, const struct declared_probe *p)
 	return why;
 }
 
-static void choose(struct check *c, struct declared_probe *p)
+static void sources_choose(struct check *c, struct declared_probe *p)
 {
 	const char *lack = "";
 
@@ -274,7 +274,7 @@ bool dsession_derive(struct dsession *s, const struct compile_opts *opts, const 
 	p->state = DERIVED_ASKED;
 	check_init(&c, s, opts, env);
 	c.desc = &desc;
-	choose(&c, p);
+	sources_choose(&c, p);
 	check_deinit(&c);
 	arena_destroy(c.arena);
 	return p->state == DERIVED_READY;

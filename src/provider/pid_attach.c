@@ -59,7 +59,7 @@ static void places_collect(struct probe *const *probes, uint32_t n, place_vec *r
 
 /* ---- code that is not the file's --------------------------------------------------------------- */
 
-static struct err *changed(const struct pid_place *p, enum code_state state)
+static struct err *place_changed_err(const struct pid_place *p, enum code_state state)
 {
 	if (state == CODE_BREAKPOINT)
 		return err_hint(err_new("process %d is being debugged and has a breakpoint at offset "
@@ -109,7 +109,7 @@ static struct err *drop_changed(struct pid_place *p, uint32_t *n)
 		if (state == CODE_SAME)
 			p[kept++] = p[i];
 		else if (p[i].is_exact)
-			e = changed(&p[i], state);
+			e = place_changed_err(&p[i], state);
 	}
 	code_check_deinit(&c);
 	if (!e && kept < *n)
@@ -283,7 +283,7 @@ static struct err *attach_unchanged(struct attempt *at, struct pid_place *p, uin
 }
 
 /* For children, which will need links of their own to them. */
-static void remember(struct pid_state *st, int prog_fd, const struct pid_place *p, uint32_t n)
+static void places_remember(struct pid_state *st, int prog_fd, const struct pid_place *p, uint32_t n)
 {
 	struct pid_placed placed = {.prog_fd = prog_fd, .list = xcalloc(n, sizeof(*p)), .n = n};
 
@@ -313,7 +313,7 @@ struct err *pid_attach(const struct provider *pv, int prog_fd,
 
 		e = attach_unchanged(&at, &places.data[i], k, &good);
 		if (!e && good && st->has_children)
-			remember(st, prog_fd, &places.data[i], good);
+			places_remember(st, prog_fd, &places.data[i], good);
 		i += k;
 	}
 	st->nplaces += e ? 0 : places.len;

@@ -140,7 +140,7 @@ static struct probe *tracepoint_add(struct probes *ps, const struct provider *pv
 	return probes_add_at(ps, pv, i, group_of(st, tp), "", tp->name, (uintptr_t)tp);
 }
 
-static struct err *lack(struct rawtp_state *st, const struct probe_desc *desc)
+static struct err *lack_err(struct rawtp_state *st, const struct probe_desc *desc)
 {
 	if (!st->trouble || !glob_is_literal(desc->prov) || !*desc->prov)
 		return NULL; /* other providers may have what it means */
@@ -157,7 +157,7 @@ static struct err *rawtp_collect(struct probes *ps, const struct provider *pv, c
 		if (glob_match(desc->name, st->list.data[i].name) &&
 		    glob_match(desc->mod, *desc->mod ? group_of(st, &st->list.data[i]) : ""))
 			probe_list_add(out, tracepoint_add(ps, pv, st, i));
-	return lack(st, desc);
+	return lack_err(st, desc);
 }
 
 static struct err *rawtp_provide(struct probes *ps, const struct provider *pv)

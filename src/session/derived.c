@@ -42,7 +42,7 @@ static const struct provider *provider_of(dtrace_hdl_t *h, struct derived_info *
 }
 
 /* The probe's number in the order of declaration decides what runs first at one place. */
-static struct err *collect(void *ctx, const struct probe_desc *desc, struct probe_list *out)
+static struct err *derived_collect(void *ctx, const struct probe_desc *desc, struct probe_list *out)
 {
 	dtrace_hdl_t *h = ctx;
 	bool is_listing = !h->dsession; /* no program was compiled, and none is */
@@ -68,7 +68,7 @@ static struct err *collect(void *ctx, const struct probe_desc *desc, struct prob
 	return e;
 }
 
-static const char *hint(void *ctx, const struct probe_desc *desc)
+static const char *derived_hint(void *ctx, const struct probe_desc *desc)
 {
 	dtrace_hdl_t *h = ctx;
 	VEC(const char *) names = {0};
@@ -116,5 +116,5 @@ const struct derived_info *session_derived(void *ctx, const struct probe_desc *d
 
 void session_derived_init(dtrace_hdl_t *h)
 {
-	probes_on_declared(h->probes, &(struct declared_source_fns){.collect = collect, .hint = hint, .ctx = h});
+	probes_on_declared(h->probes, &(struct declared_source_fns){.collect = derived_collect, .hint = derived_hint, .ctx = h});
 }

@@ -244,7 +244,7 @@ static struct session_unit *unit_get(dtrace_hdl_t *h, const struct provider *pv,
 	return unit_create(h, pv, &pt->place);
 }
 
-static void identify(dtrace_hdl_t *h, const struct probe *pr, uint32_t idx, struct unit_identity *ret)
+static void probe_identify(dtrace_hdl_t *h, const struct probe *pr, uint32_t idx, struct unit_identity *ret)
 {
 	*ret = (struct unit_identity){
 		.probe = pr->id,
@@ -262,7 +262,7 @@ static struct unit_clause unit_clause_of(dtrace_hdl_t *h, uint32_t clause)
 	if (sc->clause->derived && sc->n) {
 		struct unit_identity *as = ARENA_NEW(h->arena, struct unit_identity);
 
-		identify(h, sc->probes[0], sc->probe_idxs[0], as);
+		probe_identify(h, sc->probes[0], sc->probe_idxs[0], as);
 		uc.as = as;
 	}
 	return uc;

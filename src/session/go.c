@@ -319,7 +319,7 @@ static cpu_set_t *move_to_cpu(const dtrace_hdl_t *h, size_t *ret_size)
 	return old;
 }
 
-static struct err *fire(const dtrace_hdl_t *h, int prog_fd, uint32_t key)
+static struct err *program_fire(const dtrace_hdl_t *h, int prog_fd, uint32_t key)
 {
 	size_t size = 0;
 	cpu_set_t *old = move_to_cpu(h, &size);
@@ -341,7 +341,7 @@ struct err *session_fire(dtrace_hdl_t *h, uint32_t key)
 			continue;
 		for (uint32_t j = 0; j < u->points.len; j++)
 			if (u->points.data[j].key == key)
-				return fire(h, u->loaded.prog_fd, key);
+				return program_fire(h, u->loaded.prog_fd, key);
 	}
 	return NULL;
 }

@@ -249,7 +249,7 @@ static void drop_probes(dtrace_hdl_t *h, pid_t pid)
 }
 
 /* is_other: what was placed before is dead. */
-static void look(dtrace_hdl_t *h, const struct later_proc *p, bool is_other)
+static void proc_look(dtrace_hdl_t *h, const struct later_proc *p, bool is_other)
 {
 	struct late_clause *late = xcalloc(h->clauses.len, sizeof(*late));
 	struct attach_opts opts = session_attach_opts(h);
@@ -325,7 +325,7 @@ static void drop_links(dtrace_hdl_t *h, pid_t pid, bool waits)
 }
 
 /* A child has ended: its links hold what is left of it, and serve nobody. */
-static void bury(dtrace_hdl_t *h, struct later_proc *p)
+static void proc_bury(dtrace_hdl_t *h, struct later_proc *p)
 {
 	follow_leave(h->later->follow, p->pid);
 	drop_links(h, p->pid, false);
@@ -339,7 +339,7 @@ static bool is_child(const struct later_proc *p)
 }
 
 /* A child, which is stopped. */
-static void adopt(dtrace_hdl_t *h, const struct follow_event *ev)
+static void child_adopt(dtrace_hdl_t *h, const struct follow_event *ev)
 {
 	struct later_proc p = {.pid = (pid_t)ev->pid, .root = (pid_t)ev->root, .stops = true};
 	struct err *e = proc_id_open(p.pid, &p.id);
@@ -357,11 +357,11 @@ static struct later_proc *find_subject(dtrace_hdl_t *h, const struct follow_even
 	struct later_proc *p = proc_find(h->later, (pid_t)ev->pid);
 
 	if (p && is_child(p) && proc_id_has_ended(&p->id)) {
-		bury(h, p); /* another process has its number now */
+		proc_bury(h, p); /* another process has its number now */
 		p = NULL;
 	}
 	if (!p && ev->kind == FOLLOW_CHILD) {
-		adopt(h, ev);
+		child_adopt(h, ev);
 		p = proc_find(h->later, (pid_t)ev->pid);
 	}
 	if (p && p->id.start == ev->start)
@@ -381,7 +381,7 @@ static void tell_full(dtrace_hdl_t *h, pid_t parent)
 	h->later->is_full = true;
 }
 
-static void attend(dtrace_hdl_t *h, const struct follow_event *ev)
+static void event_attend(dtrace_hdl_t *h, const struct follow_event *ev)
 {
 	bool is_other = is_other_task(ev);
 	struct later_proc *p;
@@ -400,7 +400,7 @@ static void attend(dtrace_hdl_t *h, const struct follow_event *ev)
 	if (!is_over(h)) {
 		if (ev->kind == FOLLOW_EXEC || (ev->kind == FOLLOW_CHILD && h->later->wants_libraries))
 			watch_linker(h, p, is_other);
-		look(h, p, is_other && !h->later->wants_children);
+		proc_look(h, p, is_other && !h->later->wants_children);
 		if (h->unwinds)
 			unwinds_load_process(h->unwinds, p->pid); /* before its first stack */
 	}
@@ -431,7 +431,7 @@ static void tend_children(dtrace_hdl_t *h)
 	l->children_at = now + CHILDREN_NS;
 	for (uint32_t i = l->procs.len; i-- > 0;)
 		if (is_child(&l->procs.data[i]) && proc_id_has_ended(&l->procs.data[i].id))
-			bury(h, &l->procs.data[i]);
+			proc_bury(h, &l->procs.data[i]);
 	if (l->wants_children) /* none has breakpoints that it does not want */
 		return;
 	for (uint32_t i = 0; i < l->procs.len; i++) {
@@ -454,7 +454,7 @@ void later_work(dtrace_hdl_t *h)
 	if (!h->later || !h->later->follow)
 		return;
 	while (follow_read(h->later->follow, &ev))
-		attend(h, &ev);
+		event_attend(h, &ev);
 	tend_children(h);
 }
 
@@ -511,7 +511,7 @@ static struct err *start_proc(dtrace_hdl_t *h, struct later_proc *p)
 		return e;
 	watch_linker(h, p, false);
 	if (!p->stops || !is_ours)
-		look(h, p, false); /* what came since it was looked at */
+		proc_look(h, p, false); /* what came since it was looked at */
 	return NULL;
 }
 

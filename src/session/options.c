@@ -349,7 +349,7 @@ static void str_replace(struct options *o, enum opt_id id, const char *value)
 	o->str[id] = value ? xstrdup(value) : NULL;
 }
 
-static void apply(struct options *o, enum opt_id id, const char *value)
+static void value_apply(struct options *o, enum opt_id id, const char *value)
 {
 	static const char blanks[] = " \t\n\v\f\r";
 
@@ -401,7 +401,7 @@ static struct err *set_value(struct options *o, enum opt_id id, const char *valu
 	o->val[id] = val;
 	if (d->kind == OPTK_STRING || d->kind == OPTK_ENUM)
 		str_replace(o, id, value);
-	apply(o, id, value);
+	value_apply(o, id, value);
 	return NULL;
 }
 

@@ -160,7 +160,7 @@ static void tree_make(struct utrees *t, struct wfile *f, const struct unwind_row
 }
 
 /* used: epoch in which a walk is taken to have used it. */
-static void publish(struct utrees *t, struct wfile *f, const struct rt_ufile_key *key, uint32_t used)
+static void file_publish(struct utrees *t, struct wfile *f, const struct rt_ufile_key *key, uint32_t used)
 {
 	struct rt_ufile value = f->file;
 	struct err *e;
@@ -182,7 +182,7 @@ static void publish(struct utrees *t, struct wfile *f, const struct rt_ufile_key
 
 void utrees_publish(struct utrees *t, struct wfile *f, const struct rt_ufile_key *key)
 {
-	publish(t, f, key, epoch_now(t));
+	file_publish(t, f, key, epoch_now(t));
 }
 
 bool utrees_fill(struct utrees *t, struct wfile *f, const struct unwind_rows *rows, const char *path,
@@ -195,7 +195,7 @@ bool utrees_fill(struct utrees *t, struct wfile *f, const struct unwind_rows *ro
 		return false;
 	}
 	/* most files that are loaded before anybody asks are never met by a walk: they are the first to go */
-	publish(t, f, &f->key, epoch_now(t) - IDLE_EPOCHS);
+	file_publish(t, f, &f->key, epoch_now(t) - IDLE_EPOCHS);
 	return true;
 }
 
