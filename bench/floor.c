@@ -1,5 +1,6 @@
 /*
- * The least that a uprobe costs here: an empty BPF program on an instruction of a file, until standard input ends.
+ * The least that a uprobe costs here: an empty BPF program on an instruction of a file, until
+ * standard input ends.
  *
  *     floor FILE FUNCTION    prints READY when it is in place
  */
@@ -39,7 +40,8 @@ int main(int argc, char **argv)
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	LIBBPF_OPTS(bpf_prog_load_opts, load, .expected_attach_type = 48 /* BPF_TRACE_UPROBE_MULTI */);
+	LIBBPF_OPTS(bpf_prog_load_opts, load,
+		    .expected_attach_type = 48 /* BPF_TRACE_UPROBE_MULTI */);
 	struct { /* union bpf_attr, link_create of uprobe_multi: younger than Debian's headers */
 		__u32 prog_fd, target_fd, attach_type, flags;
 		__u64 path, offsets, ref_ctr_offsets, cookies;

@@ -1,5 +1,6 @@
 /*
- * Functions that begin as compilers make them, for probes: waits for a line, then prints nanoseconds a call.
+ * Functions that begin as compilers make them, for probes: waits for a line, then prints
+ * nanoseconds a call.
  *
  *     funcs FUNCTION N     push endbr mov
  */

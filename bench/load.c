@@ -3,12 +3,13 @@
  *
  *     load getppid N       N calls of getppid(); prints nanoseconds a call
  *     load write N         N writes of 1..4096 bytes to /dev/null; prints nanoseconds a call
- *     load access N        N calls of access() on eight paths of usual lengths; prints nanoseconds a call
- *     load keys N FILE     N calls of getpgid(), each with another argument; then writes the time
+ *     load access N        N calls of access() on eight paths of usual lengths; prints nanoseconds
+ *     a call load keys N FILE     N calls of getpgid(), each with another argument; then writes the
+ *     time
  *                          (CLOCK_MONOTONIC, ns) to FILE
  *     load paced RATE SEC  RATE calls a second for SEC seconds; prints the calls made
- *     load run COMMAND...  runs it with its output thrown away; prints wall milliseconds and peak KiB
- *                          (a large parent's own pages would count as the child's peak)
+ *     load run COMMAND...  runs it with its output thrown away; prints wall milliseconds and peak
+ *                          KiB (a large parent's own pages would count as the child's peak)
  *
  * With WAIT=1 in the environment it waits for a newline on stdin before it starts.
  */
@@ -148,7 +149,8 @@ int main(int argc, char **argv)
 		return run_paced(atol(argv[2]), atol(argv[3]));
 	if (argc > 2 && strcmp(argv[1], "run") == 0)
 		return run_command(argv + 2);
-	fprintf(stderr, "usage: load getppid N | load write N | load access N | load keys N FILE |\n"
-			"       load paced RATE SECONDS | load run COMMAND\n");
+	fprintf(stderr,
+		"usage: load getppid N | load write N | load access N | load keys N FILE |\n"
+		"       load paced RATE SECONDS | load run COMMAND\n");
 	return 2;
 }

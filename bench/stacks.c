@@ -1,9 +1,9 @@
 /*
- * A chain of 40 functions, main -> f40 -> ... -> f1 -> work; compiled with and without frame pointers by bench/stacks.py.
+ * A chain of 40 functions, main -> f40 -> ... -> f1 -> work; compiled with and without frame
+ * pointers by bench/stacks.py.
  *
- *     stacks calls N    for each line on stdin: N calls of probed() from work(), then nanoseconds a call
- *     stacks spin MS    work() computes
- *     stacks once       work() calls getppid() once
+ *     stacks calls N    for each line on stdin: N calls of probed() from work(), then nanoseconds a
+ *     call stacks spin MS    work() computes stacks once       work() calls getppid() once
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -72,6 +72,7 @@ NOINLINE static long work(long x)
 }
 
 /* Frames of many sizes. */
+/* clang-format off */
 #define F(n, callee)                           \
 	NOINLINE static long f##n(long x)      \
 	{                                      \
@@ -81,6 +82,7 @@ NOINLINE static long work(long x)
 		sink += callee(x + 1);         \
 		return sink + room[0];         \
 	}
+/* clang-format on */
 #define F5(a, b, c, d, e, callee) F(a, callee) F(b, f##a) F(c, f##b) F(d, f##c) F(e, f##d)
 /* clang-format off */
 F5(1, 2, 3, 4, 5, work)

@@ -7,8 +7,9 @@
  *       -> dtrace_go -> { dtrace_sleep, dtrace_work }* -> dtrace_stop -> dtrace_work
  *       -> dtrace_aggregate_print -> dtrace_close
  *
- * Owns     a handle owns its programs, probes and kernel objects; dtrace_close() releases everything.
- *          Strings returned by dtrace_errmsg() and friends live until the next call on the handle.
+ * Owns     a handle owns its programs, probes and kernel objects; dtrace_close() releases
+ *          everything. Strings returned by dtrace_errmsg() and friends live until the next call on
+ *          the handle.
  * Errors   functions that return int give 0 or -1, those that return pointers NULL; then
  *          dtrace_errno() is an EDT_* code or an errno value, dtrace_errmsg() its text.
  * Threads  one handle belongs to one thread; several handles in one process are independent.
@@ -36,7 +37,7 @@ typedef struct dtrace_prog dtrace_prog_t;
 typedef uint32_t dtrace_id_t;
 typedef uint32_t dtrace_epid_t;
 
-/* ---- handle ------------------------------------------------------------------------------------- */
+/* ---- handle ---------------------------------------------------------------------------------- */
 
 #define DTRACE_O_NODEV 0x01 /* only compile and list: needs no privilege */
 
@@ -67,13 +68,14 @@ int dtrace_option_iter(dtrace_hdl_t *dtp, dtrace_opt_f *func, void *arg);
 typedef struct dtrace_builtin {
 	const char *kind; /* "variable", "function", "action", "aggregation" */
 	const char *name;
-	const char *type; /* of a variable; else the prototype: "string(const char *, int, [int])" */
+	/* of a variable; else the prototype: "string(const char *, int, [int])" */
+	const char *type;
 	const char *what;
 } dtrace_builtin_t;
 typedef int dtrace_builtin_f(const dtrace_builtin_t *builtin, void *arg);
 int dtrace_builtin_iter(dtrace_hdl_t *dtp, dtrace_builtin_f *func, void *arg);
 
-/* ---- programs ----------------------------------------------------------------------------------- */
+/* ---- programs -------------------------------------------------------------------------------- */
 
 typedef enum dtrace_probespec {
 	DTRACE_PROBESPEC_NONE = -1,
@@ -88,8 +90,9 @@ typedef enum dtrace_probespec {
 #define DTRACE_C_EMPTY 0x04
 #define DTRACE_C_DIFV  0x08 /* print DIF to the dump stream (-S) */
 
-dtrace_prog_t *dtrace_program_strcompile(dtrace_hdl_t *dtp, const char *text, dtrace_probespec_t spec,
-					 unsigned int cflags, int argc, char *const argv[]);
+dtrace_prog_t *dtrace_program_strcompile(dtrace_hdl_t *dtp, const char *text,
+					 dtrace_probespec_t spec, unsigned int cflags, int argc,
+					 char *const argv[]);
 /* name: what messages call the file. Reads fp to its end. */
 dtrace_prog_t *dtrace_program_fcompile(dtrace_hdl_t *dtp, FILE *fp, const char *name,
 				       unsigned int cflags, int argc, char *const argv[]);
@@ -108,7 +111,7 @@ int dtrace_program_report(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, const char *kin
 /* Where -S goes; default: nowhere. */
 void dtrace_dump_to(dtrace_hdl_t *dtp, FILE *fp);
 
-/* ---- probes ------------------------------------------------------------------------------------- */
+/* ---- probes ---------------------------------------------------------------------------------- */
 
 typedef struct dtrace_probedesc {
 	dtrace_id_t dtpd_id;
@@ -117,7 +120,8 @@ typedef struct dtrace_probedesc {
 
 typedef int dtrace_probe_f(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, void *arg);
 /* Every probe, or those matching pdp, by id; stops when func returns non-zero and returns that. */
-int dtrace_probe_iter(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, dtrace_probe_f *func, void *arg);
+int dtrace_probe_iter(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, dtrace_probe_f *func,
+		      void *arg);
 typedef int dtrace_desc_f(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, void *arg);
 /* Every description of a compiled program, in program order. */
 int dtrace_desc_iter(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_desc_f *func, void *arg);
@@ -126,7 +130,7 @@ char *dtrace_desc2str(const dtrace_probedesc_t *pdp, char *buf, size_t len);
 /* The attribute and argument block of -lv. */
 int dtrace_probe_report(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, FILE *fp);
 
-/* ---- processes ---------------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 /* -c: starts cmd held before its first instruction; -p: takes hold of pid. The first is $target. */
 int dtrace_proc_create(dtrace_hdl_t *dtp, const char *cmd);
@@ -134,11 +138,14 @@ int dtrace_proc_grab(dtrace_hdl_t *dtp, pid_t pid);
 /* Lets all of them run; call after dtrace_go(). */
 int dtrace_proc_continue(dtrace_hdl_t *dtp);
 
-/* ---- running ------------------------------------------------------------------------------------ */
+/* ---- running --------------------------------------------------------------------------------- */
 
 int dtrace_go(dtrace_hdl_t *dtp);
 int dtrace_stop(dtrace_hdl_t *dtp); /* END fires in the dtrace_work() that must follow */
-/* For signal handlers: a dtrace_go() that is still attaching comes back soon, successful and stopped. */
+/*
+ * For signal handlers: a dtrace_go() that is still attaching comes back soon, successful and
+ * stopped.
+ */
 void dtrace_interrupt(dtrace_hdl_t *dtp);
 /* Waits for data, a rate option's instant, a target's end or a signal. */
 void dtrace_sleep(dtrace_hdl_t *dtp);
@@ -159,7 +166,7 @@ int dtrace_aggregate_print(dtrace_hdl_t *dtp, FILE *fp);
 /* After that: what ends the output where option oformat makes it one document. */
 int dtrace_output_end(dtrace_hdl_t *dtp, FILE *fp);
 
-/* ---- handlers ----------------------------------------------------------------------------------- */
+/* ---- handlers -------------------------------------------------------------------------------- */
 
 typedef enum dtrace_dropkind {
 	DTRACEDROP_PRINCIPAL,
@@ -176,12 +183,14 @@ typedef enum dtrace_dropkind {
 
 /* msg: complete text with newline, as "dtrace: " would precede it. Return 0 to go on. */
 typedef int dtrace_handle_msg_f(dtrace_hdl_t *dtp, const char *msg, void *arg);
-int dtrace_handle_err(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg);	   /* faults */
-int dtrace_handle_drop(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg);   /* drops */
-int dtrace_handle_notice(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg); /* adjustments, hints */
-int dtrace_handle_proc(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg);   /* targets ending */
+int dtrace_handle_err(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg);	 /* faults */
+int dtrace_handle_drop(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg); /* drops */
+/* adjustments, hints */
+int dtrace_handle_notice(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg);
+/* targets ending */
+int dtrace_handle_proc(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg);
 
-/* ---- errors (d-language.md, appendix A) ---------------------------------------------------------- */
+/* ---- errors (d-language.md, appendix A) ------------------------------------------------------ */
 
 #define EDT_BASE 1000
 enum {

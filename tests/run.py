@@ -12,6 +12,7 @@ Kinds of test, all found by looking at the tree:
                (BUILD/tests/fuzz/replay_TARGET)
   rooms        includes point one way only (design.md, section 2)
   tags         every error tag is shown by a test, or tests/tags_never says why it cannot arise
+  format       clang-format agrees with every C file, and no line is wider than 100 columns
 
 An e2e script states its needs in comments of its first lines:
   /* @@runtest-opts: -q -w */       flags, before -s
@@ -257,8 +258,39 @@ def test_tags(name, opts):
     return Result(name, "fail" if detail else "pass", detail)
 
 
+def c_files():
+    for top in ("src", "include", "tests", "bench", "examples"):
+        for folder, _, files in os.walk(os.path.join(ROOT, top)):
+            for f in files:
+                if f.endswith((".c", ".h")):
+                    yield os.path.relpath(os.path.join(folder, f), ROOT)
+
+
+def wide_lines(path):
+    """Lines over 100 columns. Tables between "clang-format off" and "on" may be wider, and so may lines with a string
+    (clang-format does not break them: expected output and messages can be searched for)."""
+    off = False
+    for number, line in enumerate(read(os.path.join(ROOT, path)).split("\n"), 1):
+        if "clang-format o" in line:
+            off = "clang-format off" in line
+        if len(line.expandtabs(8)) > 100 and not off and '"' not in line:
+            yield number
+
+
+def test_format(name, opts):
+    """style.md section 12. 'clang-format -i FILE' mends what the first half finds."""
+    files = sorted(c_files())
+    code, _, err = run(["clang-format", "--dry-run", "-Werror", "--ferror-limit=1", *files], 120, cwd=ROOT)
+    unformatted = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", err, re.M)))
+    detail = "".join(f"  {f} is not as clang-format -i leaves it\n" for f in unformatted)
+    if code != 0 and not detail:
+        detail = f"  clang-format: {err.strip() or 'exit status %d' % code}\n"
+    detail += "".join(f"  {f}:{n} is wider than 100 columns\n" for f in files for n in wide_lines(f))
+    return Result(name, "fail" if detail else "pass", detail)
+
+
 def find_tests(opts):
-    tests = [("rooms", test_rooms, ()), ("tags", test_tags, ())]
+    tests = [("rooms", test_rooms, ()), ("tags", test_tags, ()), ("format", test_format, ())]
     for kind in ("unit", "prop"):
         folder = os.path.join(opts.build, "tests", kind)
         for f in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:

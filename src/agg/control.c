@@ -59,9 +59,10 @@ static bool has_room(const struct aggs *a, uint32_t map)
 }
 
 /*
- * The element is gone; an array's one element can only be cleared. What increments add at the instant
- * at which the kernel deletes an element would be lost, so one that is in use stays in the kernel, and counts from its
- * present state on; it is deleted when a snapshot finds that nothing was added since the one before.
+ * The element is gone; an array's one element can only be cleared. What increments add at the
+ * instant at which the kernel deletes an element would be lost, so one that is in use stays in the
+ * kernel, and counts from its present state on; it is deleted when a snapshot finds that nothing
+ * was added since the one before.
  */
 static struct err *elem_remove(struct aggs *a, struct agg_slot *slot, struct agg_elem *e)
 {

@@ -18,8 +18,10 @@ typedef void agg_each_f(void *arg, const uint8_t *key, const uint8_t *values, ui
 typedef void agg_text_f(void *arg, uint64_t hash, const char *text, size_t len);
 
 struct agg_io {
-	/* map: index in layout.agg_maps. An element may be reported twice only when it is two elements
-	 * of the kernel's. */
+	/*
+	 * map: index in layout.agg_maps. An element may be reported twice only when it is two
+	 * elements of the kernel's.
+	 */
 	struct err *(*each)(void *ctx, uint32_t map, agg_each_f *f, void *arg);
 	/*
 	 * Deletes an element and returns the values that *ret_ncpus CPUs had, which are valid until
@@ -70,9 +72,9 @@ struct agg_slot { /* one aggregation */
 	struct agg_view view;
 	VEC(struct agg_elem *) elems;
 	struct hashmap *by_keys; /* canonical keys -> struct elem, while a snapshot is read */
-	struct hashmap *base; /* canonical keys -> struct base (base.c); NULL = none */
-	bool was_cleared;     /* min, max: zero may mean that nothing came since clear() */
-	bool is_seen;	      /* keyless: printed even if no CPU has touched it since clear() */
+	struct hashmap *base;	 /* canonical keys -> struct base (base.c); NULL = none */
+	bool was_cleared;	 /* min, max: zero may mean that nothing came since clear() */
+	bool is_seen;		 /* keyless: printed even if no CPU has touched it since clear() */
 };
 
 struct key_stack { /* a key stack as it is printed */
@@ -94,11 +96,11 @@ struct aggs {
 	uint32_t *map_elems;	 /* by map: how many elements the snapshot found */
 	uint32_t nmisses;	 /* key strings that were not known, in this snapshot */
 	bool keeps_percpu;
-	bool is_quiet;		 /* no probe fires any more */
-	bool is_final;		 /* a snapshot has been taken since is_quiet was set */
+	bool is_quiet;		      /* no probe fires any more */
+	bool is_final;		      /* a snapshot has been taken since is_quiet was set */
 	agg_stack_name_f *stack_name; /* NULL = stacks are told apart by addresses */
 	void *stack_name_arg;
-	struct syms *syms;	 /* the caller's; NULL = addresses have no names */
+	struct syms *syms; /* the caller's; NULL = addresses have no names */
 };
 
 /* ---- value.c ------------------------------------------------------------------------------- */

@@ -115,7 +115,10 @@ static int batch_next(struct batch *b, bool is_first, uint32_t *ret_count)
 	return 0;
 }
 
-/* All elements of a hash. 0, or errno; EINVAL and ENOTSUPP before the first element: this kernel cannot. */
+/*
+ * All elements of a hash. 0, or errno; EINVAL and ENOTSUPP before the first element: this kernel
+ * cannot.
+ */
 static int each_batch(int fd, size_t key_size, size_t val_size, batch_f *f, void *arg)
 {
 	struct batch b = {.fd = fd, .key_size = key_size, .val_size = val_size};

@@ -110,7 +110,10 @@ struct sort_row {
 	uint32_t seq;
 };
 
-/* The fields that most comparisons read lie side by side, because a million rows do not fit in a cache. */
+/*
+ * The fields that most comparisons read lie side by side, because a million rows do not fit in a
+ * cache.
+ */
 struct sort_item {
 	long double val; /* the first weight compared */
 	uint64_t prefix; /* of the first key compared: key_prefix() */
@@ -225,7 +228,8 @@ static bool fill_prefixes(const struct sort_row *rows, uint32_t nrows, const str
 	for (uint32_t i = 0; i < nrows && is_usable; i++) {
 		const struct agg_key *k = first_key(&rows[i], ctx->how);
 
-		is_usable = k && is_alike(first, k) && rows[i].keyed->nkeys == rows[0].keyed->nkeys &&
+		is_usable = k && is_alike(first, k) &&
+			    rows[i].keyed->nkeys == rows[0].keyed->nkeys &&
 			    (ctx->how->key || rows[i].weights[0].tie == 0);
 		if (is_usable)
 			items[i].prefix = key_prefix(k);

@@ -15,8 +15,9 @@ struct aggs *aggs_create_io(const struct layout *l, const struct agg_io *io, voi
 	a->nslots = l->naggs;
 	a->slots = xcalloc(l->naggs, sizeof(*a->slots));
 	for (uint32_t i = 0; i < l->naggs; i++)
-		a->slots[i].view = (struct agg_view){
-			.agg = l->aggs[i].agg, .layout = &l->aggs[i], .normal = 1};
+		a->slots[i].view = (struct agg_view){.agg = l->aggs[i].agg,
+						     .layout = &l->aggs[i],
+						     .normal = 1};
 	a->arena = arena_create();
 	a->lasting = arena_create();
 	a->map_elems = xcalloc(MAX(l->nagg_maps, 1u), sizeof(*a->map_elems));
@@ -270,8 +271,8 @@ static struct elem *elem_create(struct snap *s, const struct agg_slot *slot)
 	const struct agg_layout *l = slot->view.layout;
 
 	e->pub.ncpus = s->a->keeps_percpu ? s->ncpus : 0;
-	e->pub.state = ARENA_NEW_N(s->a->arena, int64_t,
-				   (size_t)agg_state_len(l) * (1 + e->pub.ncpus));
+	e->pub.state =
+		ARENA_NEW_N(s->a->arena, int64_t, (size_t)agg_state_len(l) * (1 + e->pub.ncpus));
 	agg_elem_init(l, &e->pub);
 	e->pub.touched = !slot->was_cleared;
 	return e;
@@ -287,7 +288,10 @@ static struct elem *elem_push(struct snap *s, struct agg_slot *slot, struct agg_
 	return e;
 }
 
-/* Whether different keys of the kernel's are always different elements: integers are, names need not be. */
+/*
+ * Whether different keys of the kernel's are always different elements: integers are, names need
+ * not be.
+ */
 static bool is_one_to_one(const struct agg_layout *l)
 {
 	for (uint32_t i = 0; i < l->nkeys; i++)
@@ -430,7 +434,10 @@ static struct err *map_snap(struct aggs *a, uint32_t map)
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
-/* An element that trunc() has hidden, and to which nothing was added since, can leave the kernel now. */
+/*
+ * An element that trunc() has hidden, and to which nothing was added since, can leave the kernel
+ * now.
+ */
 static struct err *elem_drop(struct aggs *a, struct agg_slot *slot, struct agg_elem *e)
 {
 	struct err *err;

@@ -1,14 +1,16 @@
 /*
  * Taking elements out of the kernel's maps without losing what was counted since the snapshot.
  *
- * Probes go on while the consumer works. trunc() deletes an element, clear() of min() and max() writes its neutral
- * value; what a probe adds to it between the snapshot and then would be gone. So an element is read and
- * deleted in one step (BPF_MAP_LOOKUP_AND_DELETE_ELEM), and what it has beyond the snapshot is put back. If a probe
- * has made the element anew in between, the rest is kept here and added to every later snapshot (base.c).
+ * Probes go on while the consumer works. trunc() deletes an element, clear() of min() and max()
+ * writes its neutral value; what a probe adds to it between the snapshot and then would be gone. So
+ * an element is read and deleted in one step (BPF_MAP_LOOKUP_AND_DELETE_ELEM), and what it has
+ * beyond the snapshot is put back. If a probe has made the element anew in between, the rest is
+ * kept here and added to every later snapshot (base.c).
  *
- * What remains: an increment in the instant of the deletion itself, one at most on each CPU. Elements in use are
- * therefore not deleted where that can be known (control.c). Of min() and max(), a value since the
- * snapshot counts if it is a new extreme; one that is not cannot be told from those before.
+ * What remains: an increment in the instant of the deletion itself, one at most on each CPU.
+ * Elements in use are therefore not deleted where that can be known (control.c). Of min() and
+ * max(), a value since the snapshot counts if it is a new extreme; one that is not cannot be told
+ * from those before.
  */
 #include "agg/impl.h"
 
@@ -119,7 +121,8 @@ static struct err *raw_take(struct aggs *a, struct agg_slot *slot, struct agg_el
 	if (err || is_done || is_none(l, state))
 		return err;
 	if (l->is_sparse)
-		memcpy(&bucket, (const uint8_t *)key + l->key_size - sizeof(bucket), sizeof(bucket));
+		memcpy(&bucket, (const uint8_t *)key + l->key_size - sizeof(bucket),
+		       sizeof(bucket));
 	agg_base_owe(slot, e, state, bucket);
 	return NULL;
 }

@@ -45,7 +45,9 @@ void arena_reset(struct arena *a)
 {
 	struct block *keep = NULL;
 
-	/* The largest block is kept: a loop that resets per record then never calls malloc again. */
+	/*
+	 * The largest block is kept: a loop that resets per record then never calls malloc again.
+	 */
 	for (struct block *b = a->head; b; b = b->next)
 		if (!keep || b->cap > keep->cap)
 			keep = b;

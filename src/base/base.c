@@ -17,8 +17,9 @@ void bug_at(const char *file, int line, const char *fmt, ...)
 
 void oom(void)
 {
-	static const char msg[] = "dtrace: out of memory\n"
-				  "hint: raise the limit (ulimit -v), or trace with a smaller program\n";
+	static const char msg[] =
+		"dtrace: out of memory\n"
+		"hint: raise the limit (ulimit -v), or trace with a smaller program\n";
 
 	(void)!write(STDERR_FILENO, msg, sizeof(msg) - 1); /* nothing is left to do on failure */
 	_exit(1);

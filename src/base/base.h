@@ -15,18 +15,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MUST_CHECK	   __attribute__((warn_unused_result))
-#define PRINTF_LIKE(f, a)  __attribute__((format(printf, f, a)))
-#define NORETURN	   __attribute__((noreturn))
-#define EXPORT		   __attribute__((visibility("default")))
-#define ARRAY_LEN(a)	   (sizeof(a) / sizeof((a)[0]))
+#define MUST_CHECK	  __attribute__((warn_unused_result))
+#define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
+#define NORETURN	  __attribute__((noreturn))
+#define EXPORT		  __attribute__((visibility("default")))
+#define ARRAY_LEN(a)	  (sizeof(a) / sizeof((a)[0]))
 /* How many arguments there are, up to four. */
-#define COUNT_ARGS(...)	   COUNT_ARGS_(0, ##__VA_ARGS__, 4, 3, 2, 1, 0)
+#define COUNT_ARGS(...)			      COUNT_ARGS_(0, ##__VA_ARGS__, 4, 3, 2, 1, 0)
 #define COUNT_ARGS_(zero, a, b, c, d, n, ...) n
-#define MIN(a, b)	   ((a) < (b) ? (a) : (b))
-#define MAX(a, b)	   ((a) > (b) ? (a) : (b))
+#define MIN(a, b)			      ((a) < (b) ? (a) : (b))
+#define MAX(a, b)			      ((a) > (b) ? (a) : (b))
 /* n must be a power of two */
-#define ROUND_UP(x, n)	   (((x) + ((n)-1)) & ~((__typeof__(x))(n)-1))
+#define ROUND_UP(x, n)		      (((x) + ((n)-1)) & ~((__typeof__(x))(n)-1))
 #define CONTAINER_OF(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))
 
 /* An address in a traced process or in the kernel: never dereferenced by us. */

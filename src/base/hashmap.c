@@ -92,7 +92,8 @@ void hashmap_set(struct hashmap *m, const void *key, size_t len, void *value)
 	copy = xmalloc(len);
 	if (len)
 		memcpy(copy, key, len);
-	vec_push(&m->entries, (struct entry){.key = copy, .len = len, .hash = hash, .value = value});
+	vec_push(&m->entries,
+		 (struct entry){.key = copy, .len = len, .hash = hash, .value = value});
 	*slot = m->entries.len;
 	m->live++;
 	if (m->entries.len * 4 > m->nslots * 3)

@@ -82,7 +82,12 @@ const char *strbuf_text(const struct strbuf *b)
  */
 static size_t utf8_len(const unsigned char *p)
 {
-	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+	size_t len = p[0] < 0x80   ? 1
+		     : p[0] < 0xc2 ? 0
+		     : p[0] < 0xe0 ? 2
+		     : p[0] < 0xf0 ? 3
+		     : p[0] < 0xf5 ? 4
+				   : 0;
 
 	for (size_t i = 1; i < len; i++)
 		if ((p[i] & 0xc0) != 0x80)
@@ -152,8 +157,8 @@ uint64_t hash_bytes(const void *p, size_t len)
 
 	if (random)
 		memcpy(key, random, sizeof(key));
-	s = (struct sip){key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d, key[0] ^ 0x6c7967656e657261,
-			 key[1] ^ 0x7465646279746573};
+	s = (struct sip){key[0] ^ 0x736f6d6570736575, key[1] ^ 0x646f72616e646f6d,
+			 key[0] ^ 0x6c7967656e657261, key[1] ^ 0x7465646279746573};
 	for (; at < end; at += 8) {
 		memcpy(&word, at, 8);
 		sip_word(&s, word);

@@ -22,8 +22,10 @@ struct arch {
 	uint32_t compat_status; /* bits of thread_info.status that mark a 32-bit call */
 	/* uregs[]: by index a word of struct pt_regs, 5 bits each, 12 a word; 31 = none */
 	uint64_t uregs[3];
-	/* Elements of uregs[] that are no words of struct pt_regs: fields of struct task_struct, size
-	 * bytes each. They are what the kernel noted when the thread last left its CPU. */
+	/*
+	 * Elements of uregs[] that are no words of struct pt_regs: fields of struct task_struct,
+	 * size bytes each. They are what the kernel noted when the thread last left its CPU.
+	 */
 	struct arch_task_reg {
 		uint32_t index, size;
 		const char *field; /* NULL ends the list */

@@ -75,7 +75,8 @@ struct err *attach_cpu_clock(int prog_fd, int cpu, uint64_t period_ns, uint64_t 
 	link = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
 	if (link < 0)
 		return feat_explain(FEAT_PERF_LINK,
-				    err_sys(errno, "cannot attach to the timer event on CPU %d", cpu));
+				    err_sys(errno, "cannot attach to the timer event on CPU %d",
+					    cpu));
 	if (sys_ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
 		return err_sys(errno, "cannot start the timer event on CPU %d", cpu);
 	*ret_event_fd = fd_take(&event);
@@ -108,7 +109,8 @@ static void cpus_online(uint32_t **ret_cpus, uint32_t *ret_n)
 	*ret_n = n;
 }
 
-static struct err *attach_one(int prog_fd, uint32_t cpu, const struct unit_probe *pr, struct attachments *ret)
+static struct err *attach_one(int prog_fd, uint32_t cpu, const struct unit_probe *pr,
+			      struct attachments *ret)
 {
 	int event_fd, link_fd;
 	struct err *e;
@@ -122,11 +124,12 @@ static struct err *attach_one(int prog_fd, uint32_t cpu, const struct unit_probe
 }
 
 /*
- * A tick on the first CPU that takes it, others on all. A CPU may have gone offline since the list was read: what it would
- * have counted comes again with it (session/cpus.c). An error when not a single one is left.
+ * A tick on the first CPU that takes it, others on all. A CPU may have gone offline since the list
+ * was read: what it would have counted comes again with it (session/cpus.c). An error when not a
+ * single one is left.
  */
-static struct err *attach_online(int prog_fd, const uint32_t *cpus, uint32_t ncpus, const struct unit_probe *pr,
-				 struct attachments *ret)
+static struct err *attach_online(int prog_fd, const uint32_t *cpus, uint32_t ncpus,
+				 const struct unit_probe *pr, struct attachments *ret)
 {
 	struct err *e = NULL, *offline = NULL;
 	uint32_t nattached = 0, want = pr->timer->is_single ? 1 : ncpus;

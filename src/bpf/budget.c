@@ -49,8 +49,8 @@ static uint32_t func_at(const struct linked *l, uint32_t insn)
 }
 
 /*
- * Bytes below r10 that a function touches, by r10 itself or by addresses that are made from it: a copy, to which
- * a constant is added before the register is written again.
+ * Bytes below r10 that a function touches, by r10 itself or by addresses that are made from it: a
+ * copy, to which a constant is added before the register is written again.
  */
 static uint32_t func_stack(const struct linked *l, uint32_t start, uint32_t end)
 {
@@ -68,7 +68,8 @@ static uint32_t func_stack(const struct linked *l, uint32_t start, uint32_t end)
 			lowest = MIN(lowest, in->imm);
 		if (in->code == (BPF_ALU64 | BPF_MOV | BPF_X) && in->src_reg == BPF_REG_10)
 			copies |= 1u << in->dst_reg;
-		else if (class == BPF_ALU64 || class == BPF_ALU || class == BPF_LDX || class == BPF_LD)
+		else if (class == BPF_ALU64 || class == BPF_ALU || class == BPF_LDX ||
+			 class == BPF_LD)
 			copies &= ~(1u << in->dst_reg);
 		if (in->code == (BPF_LD | BPF_DW | BPF_IMM))
 			i++;
@@ -107,7 +108,10 @@ static const struct node *node_fill(struct graph *g, uint32_t func)
 	return n;
 }
 
-/* The chain from the entry on as text; *ret_insn = the last call in it that the unit's own code makes. */
+/*
+ * The chain from the entry on as text; *ret_insn = the last call in it that the unit's own code
+ * makes.
+ */
 static void chain_show(const struct graph *g, const struct bpf_code *code, bool is_stack,
 		       struct strbuf *text, uint32_t *ret_insn)
 {
@@ -142,10 +146,13 @@ struct err *budget_check(const struct linked *l, const struct bpf_code *code,
 	*ret = (struct call_budget){entry->calls, entry->stack};
 	if (entry->calls > BUDGET_CALLS) {
 		chain_show(&g, code, false, &text, ret_insn);
-		e = err_new("this takes %u functions that call one another in the kernel, which allows %d: %s",
-			    entry->calls, BUDGET_CALLS, strbuf_text(&text));
-		e = err_hint(e, "split the clause into several with the same probe and predicate: one that "
-				"is short takes fewer calls");
+		e = err_new(
+			"this takes %u functions that call one another in the kernel, which allows %d: %s",
+			entry->calls, BUDGET_CALLS, strbuf_text(&text));
+		e = err_hint(
+			e,
+			"split the clause into several with the same probe and predicate: one that "
+			"is short takes fewer calls");
 	} else if (entry->stack > BUDGET_STACK) {
 		chain_show(&g, code, true, &text, ret_insn);
 		e = err_new("this takes %u bytes of stack in the kernel, which allows %d: %s",

@@ -14,13 +14,13 @@ enum map_class {
 	MAP_CONTROL, /* struct rt_control: one element, mmapped, direct value */
 	MAP_MACH,
 	MAP_SCRATCH,
-	MAP_GVARS,  /* one element, direct value */
-	MAP_STRTAB, /* one element, direct value */
-	MAP_TLS,    /* task storage */
-	MAP_STRINGS, /* hash -> struct rt_keystr */
-	MAP_STACKS,  /* hash -> struct rt_stack */
-	MAP_AGG,     /* index in layout.agg_maps */
-	MAP_ARR,     /* index in layout.arr_maps */
+	MAP_GVARS,    /* one element, direct value */
+	MAP_STRTAB,   /* one element, direct value */
+	MAP_TLS,      /* task storage */
+	MAP_STRINGS,  /* hash -> struct rt_keystr */
+	MAP_STACKS,   /* hash -> struct rt_stack */
+	MAP_AGG,      /* index in layout.agg_maps */
+	MAP_ARR,      /* index in layout.arr_maps */
 	MAP_DISPATCH, /* of the unit: key -> struct rt_dispatch */
 	MAP_RODATA,   /* struct rt_cfg, frozen */
 	MAP_UFILES,   /* struct rt_ufile_key -> struct rt_ufile */
@@ -41,7 +41,10 @@ enum reloc_kind {
 	RELOC_FUNC,	 /* call of a function of this code: reloc.ref = index in funcs, or id */
 };
 
-/* reloc.name of the function that writes to a CPU's ring: r1 = CPU, r2 = data, r3 = size, r4 = flags. */
+/*
+ * reloc.name of the function that writes to a CPU's ring: r1 = CPU, r2 = data, r3 = size, r4 =
+ * flags.
+ */
 #define RT_RING_OUTPUT "rt_ring_output"
 
 struct bpf_reloc {
@@ -64,8 +67,10 @@ struct bpf_code {
 	VEC(struct bpf_insn) insns;
 	VEC(struct bpf_reloc) relocs;
 	VEC(struct bpf_func) funcs;
-	VEC(uint32_t) spans; /* source offset of each instruction, 0 = none; may be shorter than insns */
-	const char *ctx_type; /* what the kernel calls the type of the context that global functions take */
+	/* source offset of each instruction, 0 = none; may be shorter than insns */
+	VEC(uint32_t) spans;
+	/* what the kernel calls the type of the context that global functions take */
+	const char *ctx_type;
 };
 
 struct strbuf;

@@ -33,8 +33,10 @@ uint32_t em_label(struct emitter *e)
 	return e->labels.len - 1;
 }
 
-/* A jump to what follows it is no jump; the kernel would take it out, at the price of a walk through the
- * whole program. */
+/*
+ * A jump to what follows it is no jump; the kernel would take it out, at the price of a walk
+ * through the whole program.
+ */
 static void drop_jump_here(struct emitter *e, uint32_t label)
 {
 	struct bpf_code *c = e->code;
@@ -241,8 +243,11 @@ void em_helper(struct emitter *e, int id)
 static void em_reloc(struct emitter *e, enum reloc_kind kind, uint32_t ref, uint32_t off,
 		     const char *name)
 {
-	struct bpf_reloc r = {
-		.insn = e->code->insns.len, .kind = kind, .ref = ref, .off = off, .name = name};
+	struct bpf_reloc r = {.insn = e->code->insns.len,
+			      .kind = kind,
+			      .ref = ref,
+			      .off = off,
+			      .name = name};
 
 	vec_push(&e->code->relocs, r);
 }

@@ -30,8 +30,8 @@ struct emitter {
 	struct bpf_code *code;
 	VEC(int32_t) labels; /* instruction index, -1 = not placed yet */
 	VEC(struct em_fixup) fixups;
-	int32_t last_here; /* the last label's instruction, -1 = none */
-	uint32_t span;	   /* source offset of what is emitted next */
+	int32_t last_here;  /* the last label's instruction, -1 = none */
+	uint32_t span;	    /* source offset of what is emitted next */
 	uint32_t nbranches; /* conditional jumps so far */
 	bool too_far;
 };

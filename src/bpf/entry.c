@@ -16,7 +16,7 @@
 #include "bpf/kernel.h"
 
 #define MAX_GROUPS   100
-#define MAX_FUNCS    170 /* of a large unit */
+#define MAX_FUNCS    170  /* of a large unit */
 #define MAX_BRANCHES 3000 /* beyond, a unit is large: see gen_parts.c */
 #define MASK_BITS    64u
 #define INLINE_MAX   2 /* so few clauses are part of the entry itself */
@@ -144,8 +144,9 @@ static void emit_make_ready(struct gen *g, const struct cold *c)
 
 /*
  * An interrupt between the test of busy and its setting claims and releases the same slot: no
- * atomic operation is needed. Raw tracepoint and perf event programs run with preemption off; in the
- * middle of a uprobe's, which only stays on its CPU, another task may run: there test and set are one.
+ * atomic operation is needed. Raw tracepoint and perf event programs run with preemption off; in
+ * the middle of a uprobe's, which only stays on its CPU, another task may run: there test and set
+ * are one.
  */
 static void claim(struct entry *en)
 {
@@ -212,7 +213,10 @@ static void fill_identity(struct entry *en)
 	}
 }
 
-/* For walks: at the first and last instructions of a function the return address is on top of the stack. */
+/*
+ * For walks: at the first and last instructions of a function the return address is on top of the
+ * stack.
+ */
 static void fill_spot(struct entry *en)
 {
 	struct gen *g = en->g;
@@ -325,9 +329,9 @@ void gen_func_begin(struct gen *g, const char *name, uint32_t clause, uint32_t i
 }
 
 /*
- * r9 = the machine state, in a global function. What it is given is memory that may be NULL to the verifier, which
- * before v6.2 refuses such memory as the key of a map (check_reg_type() in Linux kernel/bpf/verifier.c): so
- * it is looked up again. r1 and r3 stay.
+ * r9 = the machine state, in a global function. What it is given is memory that may be NULL to the
+ * verifier, which before v6.2 refuses such memory as the key of a map (check_reg_type() in Linux
+ * kernel/bpf/verifier.c): so it is looked up again. r1 and r3 stay.
  */
 static void global_mach(struct gen *g)
 {
@@ -367,8 +371,8 @@ void gen_func_frame(struct gen *g)
 }
 
 /*
- * The body of a function with the clauses [from, end) of ucs. When its only clause is cut, the function is the
- * first part, and the one that calls them all follows under its id.
+ * The body of a function with the clauses [from, end) of ucs. When its only clause is cut, the
+ * function is the first part, and the one that calls them all follows under its id.
  */
 static void gen_group(struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t end,
 		      const uint64_t *always)
@@ -424,8 +428,8 @@ static void inline_clauses(struct entry *en)
 }
 
 /*
- * exit() takes effect when its firing ends: then the record with the status is in the buffer, and whoever sees
- * the state finds it there.
+ * exit() takes effect when its firing ends: then the record with the status is in the buffer, and
+ * whoever sees the state finds it there.
  */
 static void gen_exit(struct gen *g)
 {
@@ -558,8 +562,8 @@ static void error_clauses(struct gen *g)
 }
 
 /*
- * ERROR is a firing of its own, but strtok() has one state a machine: what ERROR's clauses do with it ends the
- * strtok() of the firing that faulted.
+ * ERROR is a firing of its own, but strtok() has one state a machine: what ERROR's clauses do with
+ * it ends the strtok() of the firing that faulted.
  */
 static bool errors_have_token(struct gen *g)
 {
@@ -579,7 +583,8 @@ void gen_fault_func(struct gen *g, uint32_t unused)
 	gen_func_frame(g);
 	gen_rt(g, "rt_fault_record");
 	if (g->u->nerror_clauses && g->needs.exits)
-		gen_jump_if_exited(g, exited); /* exit() came before the fault: ERROR does not fire */
+		/* exit() came before the fault: ERROR does not fire */
+		gen_jump_if_exited(g, exited);
 	if (g->u->nerror_clauses) {
 		copy_words(g, true);
 		fill_error_args(g);
@@ -632,7 +637,8 @@ static void look_at_probes(struct entry *en)
 	bool is_sys = en->ops->traits.is_syscall;
 
 	/* probes of processes are taken out of the table: unit_drop_process() */
-	en->has_one_probe = u->nprobes > 0 && u->nprobes <= MAX_COMPARED && !en->ops->traits.is_in_process;
+	en->has_one_probe =
+		u->nprobes > 0 && u->nprobes <= MAX_COMPARED && !en->ops->traits.is_in_process;
 	for (uint32_t w = 0; w < u->nwords; w++)
 		en->always[w] = UINT64_MAX;
 	for (uint32_t i = 0; i < u->nprobes; i++) {
@@ -695,9 +701,11 @@ static void gen_funcs(struct entry *en)
 		g->late.data[i].emit(g, g->late.data[i].arg);
 	}
 	if (g->is_large && !g->err && g->e.code->funcs.len > MAX_FUNCS) {
-		gen_fail(g, "%u clauses on one kind of probe make %u functions: a program may have %u",
+		gen_fail(g,
+			 "%u clauses on one kind of probe make %u functions: a program may have %u",
 			 g->u->nclauses, g->e.code->funcs.len, MAX_FUNCS);
-		g->err = err_hint(g->err, "split the script: several of them can run at the same time");
+		g->err = err_hint(g->err,
+				  "split the script: several of them can run at the same time");
 	}
 }
 
@@ -734,11 +742,11 @@ static void gen_unit(struct gen *g)
 
 /* costs: what the first attempt found, for one that is large. */
 static struct err *try_unit(const struct unit *u, const struct gen_env *env, bool is_large,
-			    struct clause_cost *costs, bool *ret_too_large, struct bpf_code *ret_code)
+			    struct clause_cost *costs, bool *ret_too_large,
+			    struct bpf_code *ret_code)
 {
 	struct bpf_code code = {0};
-	struct gen g = {
-		.u = u, .env = env, .l = env->layout, .is_large = is_large, .costs = costs};
+	struct gen g = {.u = u, .env = env, .l = env->layout, .is_large = is_large, .costs = costs};
 
 	g.tmp = arena_create();
 	em_init(&g.e, &code);
@@ -752,8 +760,8 @@ static struct err *try_unit(const struct unit *u, const struct gen_env *env, boo
 						 INT16_MAX),
 					 "compute parts of it in this-> variables first");
 	}
-	*ret_too_large = g.e.too_far || g.e.nbranches > MAX_BRANCHES ||
-			 u->nclauses > MASK_BITS * MAX_GROUPS;
+	*ret_too_large =
+		g.e.too_far || g.e.nbranches > MAX_BRANCHES || u->nclauses > MASK_BITS * MAX_GROUPS;
 	em_deinit(&g.e);
 	vec_deinit(&g.cold);
 	vec_deinit(&g.late);
@@ -770,7 +778,8 @@ static struct err *try_unit(const struct unit *u, const struct gen_env *env, boo
 
 struct err *bpf_gen_unit(const struct unit *u, const struct gen_env *env, struct bpf_code *ret_code)
 {
-	CLEANUP(free) struct clause_cost *costs = xcalloc(u->nclauses + u->nerror_clauses + 1, sizeof(*costs));
+	CLEANUP(free)
+	struct clause_cost *costs = xcalloc(u->nclauses + u->nerror_clauses + 1, sizeof(*costs));
 	bool too_large = false;
 	struct bpf_code code;
 	struct err *e = try_unit(u, env, false, costs, &too_large, &code);

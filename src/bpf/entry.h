@@ -1,8 +1,8 @@
 /*
  * Entry functions: what entry.c shares with the kinds of places (places.c).
  *
- * Registers in the entry: r6 context, r7 the task or its registers (system calls), r8 the key and then
- * the dispatch element, r9 the machine state.
+ * Registers in the entry: r6 context, r7 the task or its registers (system calls), r8 the key and
+ * then the dispatch element, r9 the machine state.
  */
 #pragma once
 
@@ -25,8 +25,10 @@ struct place_ops {
 	bool fills_err;
 	/* The kernel stack begins in this program, not where the probe fired. */
 	bool is_on_stack;
-	bool has_key_late;   /* args() looks at the key at FRAME_VAL */
-	/* Hangs a loaded unit on its place; NULL: nothing is to be done, or its provider does it. */
+	bool has_key_late; /* args() looks at the key at FRAME_VAL */
+	/*
+	 * Hangs a loaded unit on its place; NULL: nothing is to be done, or its provider does it.
+	 */
 	struct err *(*attach)(const struct unit *u, int prog_fd, const struct attach_opts *opts,
 			      struct attachments *ret);
 };
@@ -40,7 +42,7 @@ struct entry {
 	bool has_compat;
 	bool keeps_key; /* at FRAME_VAL until the arguments are filled */
 	uint32_t claimed, ready;
-	uint64_t *always; /* clauses enabled on every probe of the unit */
+	uint64_t *always;	  /* clauses enabled on every probe of the unit */
 	VEC(uint32_t) group_ends; /* clause indexes; none: the clauses are part of the entry */
 };
 

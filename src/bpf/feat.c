@@ -161,7 +161,10 @@ static int probe_uprobe_multi(void)
 	return link >= 0 || errno == EFAULT ? 0 : errno;
 }
 
-/* The system call that such a call makes: refuses whoever is not in the kernel's trampoline with ENXIO. */
+/*
+ * The system call that such a call makes: refuses whoever is not in the kernel's trampoline with
+ * ENXIO.
+ */
 static int probe_uprobe_nop5(void)
 {
 	return syscall(NR_UPROBE) < 0 && errno == ENXIO ? 0 : ENOSYS;
@@ -241,7 +244,8 @@ static struct {
 	bool is_asked, is_absent;
 	int sys;
 } answers[FEAT_NFEATURES];
-static pthread_mutex_t answers_lock = PTHREAD_MUTEX_INITIALIZER; /* held while the kernel is asked, too */
+/* held while the kernel is asked, too */
+static pthread_mutex_t answers_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool env_has(const char *list, const char *name)
 {

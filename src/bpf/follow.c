@@ -35,9 +35,10 @@ enum {
 
 struct follow {
 	struct rt_pidns ns; /* whose numbers processes have */
-	uint32_t leader_off, start_off; /* of group_leader and start_boottime in struct task_struct */
-	int64_t boot_offset; /* proc_boot_offset() */
-	int procs_fd, ring_fd; /* process id -> struct followed; events */
+	/* of group_leader and start_boottime in struct task_struct */
+	uint32_t leader_off, start_off;
+	int64_t boot_offset;			  /* proc_boot_offset() */
+	int procs_fd, ring_fd;			  /* process id -> struct followed; events */
 	int exec_fd, linker_fd, fork_fd, born_fd; /* programs */
 	int exec_link, fork_link, born_link;
 	struct ring_buffer *ring;
@@ -46,10 +47,13 @@ struct follow {
 
 /* ---- maps ----------------------------------------------------------------------------------- */
 
-static struct err *map_make(uint32_t type, const char *name, uint32_t value_size, uint32_t n, int *ret_fd)
+static struct err *map_make(uint32_t type, const char *name, uint32_t value_size, uint32_t n,
+			    int *ret_fd)
 {
-	union bpf_attr attr = {
-		.map_type = type, .key_size = value_size ? 4 : 0, .value_size = value_size, .max_entries = n};
+	union bpf_attr attr = {.map_type = type,
+			       .key_size = value_size ? 4 : 0,
+			       .value_size = value_size,
+			       .max_entries = n};
 	int fd;
 
 	(void)snprintf(attr.map_name, sizeof(attr.map_name), "%s", name);
@@ -88,7 +92,8 @@ void follow_leave(const struct follow *f, pid_t pid)
 /* A process of the map, which is taken out of it; false: it is empty. */
 static bool take_any(int procs_fd, uint32_t *ret_pid, struct followed *ret_value)
 {
-	union bpf_attr attr = {.map_fd = (uint32_t)procs_fd, .next_key = (uint64_t)(uintptr_t)ret_pid};
+	union bpf_attr attr = {.map_fd = (uint32_t)procs_fd,
+			       .next_key = (uint64_t)(uintptr_t)ret_pid};
 
 	if (syscall(SYS_bpf, BPF_MAP_GET_NEXT_KEY, &attr, sizeof(attr)) != 0)
 		return false;
@@ -102,8 +107,8 @@ static bool take_any(int procs_fd, uint32_t *ret_pid, struct followed *ret_value
 }
 
 /*
- * A program that runs meanwhile may still stop a process that it has found, and add its child: those are
- * seen to, too.
+ * A program that runs meanwhile may still stop a process that it has found, and add its child:
+ * those are seen to, too.
  */
 void follow_release(int procs_fd)
 {
@@ -188,7 +193,8 @@ static void emit_read(insn_vec *v, uint32_t off, int size)
 	emit_mov(v, BPF_REG_1, BPF_REG_10);
 	emit_alu(v, BPF_ADD, BPF_REG_1, STACK_WORD);
 	emit_call(v, BPF_FUNC_probe_read_kernel);
-	emit(v, (uint8_t)(BPF_LDX | BPF_MEM | (size == 4 ? BPF_W : BPF_DW)), BPF_REG_0, BPF_REG_10, STACK_WORD, 0);
+	emit(v, (uint8_t)(BPF_LDX | BPF_MEM | (size == 4 ? BPF_W : BPF_DW)), BPF_REG_0, BPF_REG_10,
+	     STACK_WORD, 0);
 }
 
 /* Fills in the jump at insn, which goes to what comes next. */
@@ -197,7 +203,9 @@ static void emit_land(insn_vec *v, uint32_t insn)
 	v->data[insn].off = (int16_t)(v->len - insn - 1);
 }
 
-/* r0 = the process of the task at r0, in the namespace whose numbers we have; 0: it is not in there */
+/*
+ * r0 = the process of the task at r0, in the namespace whose numbers we have; 0: it is not in there
+ */
 static void emit_number(insn_vec *v, const struct rt_pidns *ns)
 {
 	uint32_t number = ns->pid_numbers + ns->level * RT_UPID_SIZE, is_deep, is_ours, end;
@@ -285,7 +293,8 @@ static void emit_find_process(insn_vec *v, const struct follow *f)
 	emit_call(v, BPF_FUNC_map_lookup_elem);
 	emit_return_if_none(v);
 	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_0, STACK_VALUE, 0);
-	emit(v, BPF_LDX | BPF_MEM | BPF_W, BPF_REG_8, BPF_REG_0, offsetof(struct followed, flags), 0);
+	emit(v, BPF_LDX | BPF_MEM | BPF_W, BPF_REG_8, BPF_REG_0, offsetof(struct followed, flags),
+	     0);
 }
 
 /* Returns when none of the flags is set in r8. */
@@ -312,7 +321,10 @@ static void emit_check_state(insn_vec *v)
 	emit_return(v);
 }
 
-/* r9 = the event, with room for what is still to be told; without room it is as if nothing had happened. */
+/*
+ * r9 = the event, with room for what is still to be told; without room it is as if nothing had
+ * happened.
+ */
 static void emit_event(insn_vec *v, const struct follow *f, enum follow_kind kind)
 {
 	emit_map(v, BPF_REG_1, f->ring_fd);
@@ -321,7 +333,8 @@ static void emit_event(insn_vec *v, const struct follow *f, enum follow_kind kin
 	emit_call(v, BPF_FUNC_ringbuf_reserve);
 	emit_return_if_none(v);
 	emit_mov(v, BPF_REG_9, BPF_REG_0);
-	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_9, BPF_REG_7, offsetof(struct follow_event, pid), 0);
+	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_9, BPF_REG_7, offsetof(struct follow_event, pid),
+	     0);
 	emit(v, BPF_ST | BPF_MEM | BPF_W, BPF_REG_9, 0, offsetof(struct follow_event, kind), kind);
 	emit_imm(v, BPF_REG_0, 0);
 	if (kind == FOLLOW_EXEC) { /* the old number is one of the first namespace, in any case */
@@ -330,11 +343,14 @@ static void emit_event(insn_vec *v, const struct follow *f, enum follow_kind kin
 		emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, BPF_REG_6, 8, 0);
 		emit(v, BPF_ALU64 | BPF_SUB | BPF_X, BPF_REG_0, BPF_REG_1, 0, 0);
 	}
-	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0, offsetof(struct follow_event, is_other), 0);
+	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0,
+	     offsetof(struct follow_event, is_other), 0);
 	emit_known(v, BPF_W, BPF_REG_0, offsetof(struct followed, root));
-	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0, offsetof(struct follow_event, root), 0);
+	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0,
+	     offsetof(struct follow_event, root), 0);
 	emit_known(v, BPF_DW, BPF_REG_0, offsetof(struct followed, start));
-	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0, offsetof(struct follow_event, start), 0);
+	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0,
+	     offsetof(struct follow_event, start), 0);
 }
 
 static void emit_tell(insn_vec *v)
@@ -381,12 +397,15 @@ static void emit_fork(insn_vec *v, const struct follow *f, uint32_t tgid_off)
 	emit(v, BPF_JMP | BPF_JNE | BPF_X, BPF_REG_0, BPF_REG_7, 2, 0);
 	emit_return(v);
 	emit_alu(v, BPF_OR, BPF_REG_8, FOLLOW_STOPS | FOLLOW_OUTLIVES | FLAG_BORN);
-	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_8, STACK_NEW + (int)offsetof(struct followed, flags), 0);
+	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_8,
+	     STACK_NEW + (int)offsetof(struct followed, flags), 0);
 	emit_known(v, BPF_W, BPF_REG_0, offsetof(struct followed, root));
-	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_0, STACK_NEW + (int)offsetof(struct followed, root), 0);
+	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_0,
+	     STACK_NEW + (int)offsetof(struct followed, root), 0);
 	emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_6, 8, 0);
 	emit_start(v, f);
-	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_0, STACK_NEW + (int)offsetof(struct followed, start), 0);
+	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_0,
+	     STACK_NEW + (int)offsetof(struct followed, start), 0);
 	emit_map(v, BPF_REG_1, f->procs_fd);
 	emit_mov(v, BPF_REG_2, BPF_REG_10);
 	emit_alu(v, BPF_ADD, BPF_REG_2, STACK_PID);
@@ -478,7 +497,8 @@ static struct err *load_linker(struct follow *f)
 	return prog_load(&v, PLACE_UPROBE, &f->linker_fd);
 }
 
-struct err *follow_linker(struct follow *f, struct keeper *k, pid_t pid, int file_fd, uint64_t off, int64_t state)
+struct err *follow_linker(struct follow *f, struct keeper *k, pid_t pid, int file_fd, uint64_t off,
+			  int64_t state)
 {
 	uint64_t cookie = (uint64_t)state;
 	const struct uprobe_sites site = {&off, &cookie, 1};
@@ -488,7 +508,8 @@ struct err *follow_linker(struct follow *f, struct keeper *k, pid_t pid, int fil
 		return e;
 	if (!feat_has(FEAT_UPROBE_MULTI))
 		return keeper_uprobe(k, f->linker_fd, file_fd, pid, off, cookie);
-	return keeper_uprobe_multi(k, f->linker_fd, file_fd, feat_has(FEAT_UPROBE_TGID) ? pid : 0, &site);
+	return keeper_uprobe_multi(k, f->linker_fd, file_fd, feat_has(FEAT_UPROBE_TGID) ? pid : 0,
+				   &site);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -544,7 +565,8 @@ struct err *follow_create(uint32_t max, const struct rt_pidns *ns, struct follow
 	if (!e)
 		e = kfield_offset("task_struct", "start_boottime", &f->start_off);
 	if (!e)
-		e = map_make(BPF_MAP_TYPE_HASH, "followed", sizeof(struct followed), max, &f->procs_fd);
+		e = map_make(BPF_MAP_TYPE_HASH, "followed", sizeof(struct followed), max,
+			     &f->procs_fd);
 	if (!e)
 		e = map_make(BPF_MAP_TYPE_RINGBUF, "follow", 0, RING_SIZE, &f->ring_fd);
 	if (!e)
@@ -573,8 +595,9 @@ void follow_destroy(struct follow *f)
 	if (f->procs_fd >= 0)
 		follow_release(f->procs_fd);
 	ring_buffer__free(f->ring);
-	fds_close((const int[]){f->exec_link, f->fork_link, f->born_link, f->exec_fd, f->fork_fd, f->born_fd,
-				f->linker_fd, f->procs_fd, f->ring_fd}, 9);
+	fds_close((const int[]){f->exec_link, f->fork_link, f->born_link, f->exec_fd, f->fork_fd,
+				f->born_fd, f->linker_fd, f->procs_fd, f->ring_fd},
+		  9);
 	vec_deinit(&f->events);
 	free(f);
 }

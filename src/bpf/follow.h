@@ -1,19 +1,19 @@
 /*
- * Programs that tell when processes change their code: on exec, and in their dynamic linkers; and of their children.
+ * Programs that tell when processes change their code: on exec, and in their dynamic linkers; and
+ * of their children.
  *
- * A process that was added with FOLLOW_STOPS gets SIGSTOP before it runs the next instruction of its own, and then
- * the event can be read: whoever reads it sends SIGCONT when everything is in place. A child is added
- * before it can run, and stopped before its first instruction.
+ * A process that was added with FOLLOW_STOPS gets SIGSTOP before it runs the next instruction of
+ * its own, and then the event can be read: whoever reads it sends SIGCONT when everything is in
+ * place. A child is added before it can run, and stopped before its first instruction.
  *
  * Owns     maps, programs, the links to tracepoints; uprobes are the keeper's (bpf/keeper.h). After
  *          follow_destroy() nothing is told, and nobody is stopped.
  * Errors   struct err *: the kernel refuses.
  * Threads  one reader.
- * Facts    sched_process_exec(task, old pid, binary) comes when the new image is mapped: Linux fs/exec.c.
- *          sched_process_fork(parent, child) comes before the child is woken: Linux kernel/fork.c; a new
- *          task returns to its program through sys_exit, where its signals are looked at:
- *          arch/x86/kernel/process.c.
- *          _dl_debug_state(), _r_debug: proc/rtld.h.
+ * Facts    sched_process_exec(task, old pid, binary) comes when the new image is mapped: Linux
+ *          fs/exec.c. sched_process_fork(parent, child) comes before the child is woken: Linux
+ *          kernel/fork.c; a new task returns to its program through sys_exit, where its signals are
+ *          looked at: arch/x86/kernel/process.c. _dl_debug_state(), _r_debug: proc/rtld.h.
  */
 #pragma once
 
@@ -37,8 +37,8 @@ struct follow_event {
 	uint32_t pid; /* process */
 	uint32_t kind;
 	uint64_t is_other; /* of an exec: a thread did it that was not the first of its process */
-	uint64_t root;	  /* the process that was added: itself, or whose descendant it is */
-	uint64_t start;	  /* when it began, as struct proc_id has it */
+	uint64_t root;	   /* the process that was added: itself, or whose descendant it is */
+	uint64_t start;	   /* when it began, as struct proc_id has it */
 };
 
 #define FOLLOW_CHILDREN_MAX 16384u /* at one time */
@@ -49,7 +49,8 @@ struct follow_event {
 #define FOLLOW_OUTLIVES 4u /* it does not end with the tracer: it must not be left stopped */
 
 /* max: processes that can be added; ns: whose numbers they have. Execs are told from now on. */
-MUST_CHECK struct err *follow_create(uint32_t max, const struct rt_pidns *ns, struct follow **ret_follow);
+MUST_CHECK struct err *follow_create(uint32_t max, const struct rt_pidns *ns,
+				     struct follow **ret_follow);
 void follow_destroy(struct follow *f); /* NULL is allowed */
 /* This very process: one that gets its number later is neither told of nor stopped. */
 MUST_CHECK struct err *follow_add(struct follow *f, const struct proc_id *id, uint32_t flags);
@@ -57,17 +58,17 @@ void follow_leave(const struct follow *f, pid_t pid);
 /* Children are told from now on: those of processes added with FOLLOW_FORKS. */
 MUST_CHECK struct err *follow_forks(struct follow *f);
 /*
- * Nobody is told of, nor stopped, from now on, and those that outlive the tracer run on. procs: follow_procs(). Only
- * async-signal-safe calls: when the tracer was killed, the keeper does this.
+ * Nobody is told of, nor stopped, from now on, and those that outlive the tracer run on. procs:
+ * follow_procs(). Only async-signal-safe calls: when the tracer was killed, the keeper does this.
  */
 void follow_release(int procs);
 int follow_procs(const struct follow *f);
 /*
- * The place in a dynamic linker's file that runs when libraries have come or gone; state: where, from
- * there, its state lies in memory (0 = consistent), or 0.
+ * The place in a dynamic linker's file that runs when libraries have come or gone; state: where,
+ * from there, its state lies in memory (0 = consistent), or 0.
  */
-MUST_CHECK struct err *follow_linker(struct follow *f, struct keeper *k, pid_t pid, int file_fd, uint64_t off,
-				     int64_t state);
+MUST_CHECK struct err *follow_linker(struct follow *f, struct keeper *k, pid_t pid, int file_fd,
+				     uint64_t off, int64_t state);
 /* Readable when there are events. */
 int follow_fd(const struct follow *f);
 /* The next event; false: there is none. */

@@ -82,7 +82,7 @@ struct needs {
 	uint32_t args;	/* bit n: argN */
 	uint32_t names; /* bit n: probeprov, mod, func, name */
 	bool probe, probe_idx, epid, err, timestamp, comm, scratch, token, tls, faults;
-	bool ctx; /* stacks are walked from it */
+	bool ctx;   /* stacks are walked from it */
 	bool exits; /* exit() may be called */
 };
 
@@ -97,24 +97,26 @@ struct gen {
 	/* of the clause in work */
 	const struct unit_clause *uc;
 	bool is_error_clause;
-	uint32_t depth; /* functions of this program on the kernel stack there */
+	uint32_t depth;	      /* functions of this program on the kernel stack there */
 	bool has_fixed_order; /* all clauses run for all probes of the unit */
-	bool is_large;	/* functions of clauses are global, long clauses cut into parts (gen_parts.c) */
+	/* functions of clauses are global, long clauses cut into parts (gen_parts.c) */
+	bool is_large;
 	bool is_cut;	/* the clause in work is */
 	uint32_t out;	/* label: the clause ends */
 	uint32_t fault; /* label: a fault is described in m->fault but for the clause */
 	bool fault_used;
 	uint32_t span;
-	struct needs needs; /* of the unit */
+	struct needs needs;	/* of the unit */
 	struct flags_use flags; /* gen_scmp.c */
-	uint32_t *nlookups; /* by map of aggregations, then of arrays: lookups in the unit */
+	uint32_t *nlookups;	/* by map of aggregations, then of arrays: lookups in the unit */
 	/* functions behind those of the clauses, in order; the first one's index */
 	VEC(struct late_func) late;
 	uint32_t first_late;
-	struct clause_cost *costs; /* of the unit's clauses and ERROR's: the first attempt finds them */
-	VEC(uint32_t) parts;	   /* of the clause in work: the actions they begin with */
-	uint32_t first_part;	   /* parts of the clauses before */
-	bool parts_fault;	   /* one of the clause in work returns PART_FAULT */
+	/* of the unit's clauses and ERROR's: the first attempt finds them */
+	struct clause_cost *costs;
+	VEC(uint32_t) parts; /* of the clause in work: the actions they begin with */
+	uint32_t first_part; /* parts of the clauses before */
+	bool parts_fault;    /* one of the clause in work returns PART_FAULT */
 };
 
 /* ---- this file's neighbours, one section each ----------------------------------------------- */
@@ -249,12 +251,16 @@ void gen_end_run(struct gen *g);
 /* The record of this firing belongs to the speculation whose id args[0] gives; else the clause
  * ends. */
 void gen_speculate(struct gen *g, const struct prog_act *act);
-/* In a session with blocks of scratch memory: a fault where size bytes at addr are scratch memory that the clause was
- * not given; r0 to r5. */
+/*
+ * In a session with blocks of scratch memory: a fault where size bytes at addr are scratch memory
+ * that the clause was not given; r0 to r5.
+ */
 void at_check_readable(struct gen *g, const struct dif_at *at, const struct ra_place *addr,
 		       uint32_t size);
-/* *(r9 + off) = size bytes at the address in r0, or a fault; destroys r6. needed: of the bytes, those that must have
- * been given to the clause where they lie in scratch memory. */
+/*
+ * *(r9 + off) = size bytes at the address in r0, or a fault; destroys r6. needed: of the bytes,
+ * those that must have been given to the clause where they lie in scratch memory.
+ */
 void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, uint32_t needed,
 		    uint32_t action);
 /* u64 process id, u64 address (in r0) to r9 + off; destroys r6 */
@@ -286,8 +292,12 @@ void gen_agg(struct gen *g, const struct prog_act *act);
 void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t to,
 		 const uint64_t *always);
 struct clause_cost *clause_cost(struct gen *g, const struct unit_clause *ucs, uint32_t i);
-/* Whether exit() may be called in a firing of the clauses [from, to), by them or by ERROR's after a fault. */
-bool clauses_may_exit(const struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t to);
+/*
+ * Whether exit() may be called in a firing of the clauses [from, to), by them or by ERROR's after a
+ * fault.
+ */
+bool clauses_may_exit(const struct gen *g, const struct unit_clause *ucs, uint32_t from,
+		      uint32_t to);
 /* Jumps to label when a clause of this firing has called exit(); r0 */
 void gen_jump_if_exited(struct gen *g, uint32_t label);
 /* Begins a function; id: what calls name it by. clause: UINT32_MAX = none. */
@@ -298,7 +308,10 @@ void gen_func_frame(struct gen *g);
 void gen_fault_func(struct gen *g, uint32_t unused);
 /* Calls that function; r1 = context */
 void gen_fault_call(struct gen *g);
-/* Code behind the clause, reached by jumps: what was put off since first_cold, what a fault leads to. */
+/*
+ * Code behind the clause, reached by jumps: what was put off since first_cold, what a fault leads
+ * to.
+ */
 void gen_clause_tail(struct gen *g, uint32_t first_cold);
 /* r0 = epid of the clause for m->probe_idx; r1 */
 void gen_epid(struct gen *g, const struct unit_clause *uc);
@@ -306,12 +319,12 @@ void gen_epid(struct gen *g, const struct unit_clause *uc);
 /* gen_parts.c: the actions of a clause, and the function that calls the parts of one that is cut */
 struct acts {
 	const struct prog_clause *c;
-	uint32_t *labels; /* by action, of the part in work; one more for the end */
-	bool *reached;	  /* the kernel refuses code that nothing reaches */
-	bool *targets;	  /* jumps of this part lead there */
-	bool *entries;	  /* jumps of earlier parts do */
-	uint32_t begin;	  /* first action of the part */
-	uint32_t resume;  /* label: begin with action r6; used by all parts but the first */
+	uint32_t *labels;	  /* by action, of the part in work; one more for the end */
+	bool *reached;		  /* the kernel refuses code that nothing reaches */
+	bool *targets;		  /* jumps of this part lead there */
+	bool *entries;		  /* jumps of earlier parts do */
+	uint32_t begin;		  /* first action of the part */
+	uint32_t resume;	  /* label: begin with action r6; used by all parts but the first */
 	uint32_t insns, branches; /* where the part begins */
 	bool needs_tls;
 };

@@ -67,7 +67,8 @@ static void key_part(struct gen *g, const struct agg_layout *al, uint32_t k,
 	case KEY_BYTES:
 		gen_difo(g, d, action);
 		if (f->datum == DATUM_BYTES || f->datum == DATUM_STRUCT)
-			gen_read_bytes(g, off, f->size, d->ret.flags & DIF_TF_BYUREF, f->size, action);
+			gen_read_bytes(g, off, f->size, d->ret.flags & DIF_TF_BYUREF, f->size,
+				       action);
 		else
 			gen_user_addr(g, off);
 		break;
@@ -350,10 +351,10 @@ static void lookup(struct gen *g, const struct agg_layout *al, const struct prog
 	}
 	gen_lookup(g, map);
 	em_jmp_imm(e, BPF_JEQ, R0, 0,
-			   gen_cold(g, (struct cold){.emit = emit_insert,
-						     .back = have,
-						     .action = done,
-						     .arg = act}));
+		   gen_cold(g, (struct cold){.emit = emit_insert,
+					     .back = have,
+					     .action = done,
+					     .arg = act}));
 	em_here(e, have);
 	if (g->l->agg_maps[al->map].slot_size)
 		find_slot(g, &g->l->agg_maps[al->map], done);

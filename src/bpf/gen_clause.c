@@ -224,7 +224,8 @@ static void gen_prologue(struct gen *g, const struct needs *n)
 {
 	struct emitter *e = &g->e;
 
-	if (n->scratch || g->l->has_blocks) { /* with blocks, what an earlier clause took is looked for, too */
+	/* with blocks, what an earlier clause took is looked for, too */
+	if (n->scratch || g->l->has_blocks) {
 		if (g->needs.token)
 			gen_keep_token(g);
 		em_store_imm(e, 8, R9, offsetof(struct rt_mach, scratch_top), 0); /* and block */
@@ -236,10 +237,12 @@ static void gen_prologue(struct gen *g, const struct needs *n)
 }
 
 /*
- * A probe that is made of the unit's fires: it has its own names, and clause-local variables begin anew. Where some clauses
- * of the unit do not run for some of its probes, which one came before is known only when they do.
+ * A probe that is made of the unit's fires: it has its own names, and clause-local variables begin
+ * anew. Where some clauses of the unit do not run for some of its probes, which one came before is
+ * known only when they do.
  */
-static void gen_identity(struct gen *g, const struct unit_clause *uc, const struct unit_clause *before, bool is_always)
+static void gen_identity(struct gen *g, const struct unit_clause *uc,
+			 const struct unit_clause *before, bool is_always)
 {
 	const struct unit_identity *as = uc->as;
 	uint32_t same = em_label(&g->e);
@@ -254,7 +257,8 @@ static void gen_identity(struct gen *g, const struct unit_clause *uc, const stru
 	em_store_imm(&g->e, 4, R9, offsetof(struct rt_mach, probe_idx), (int32_t)as->probe_idx);
 	for (uint32_t k = 0; k < 4; k++)
 		if (g->needs.names >> k & 1)
-			em_store_imm(&g->e, 4, R9, (int32_t)(offsetof(struct rt_mach, names) + 4 * k),
+			em_store_imm(&g->e, 4, R9,
+				     (int32_t)(offsetof(struct rt_mach, names) + 4 * k),
 				     (int32_t)as->names[k]);
 	if (g->l->this_size && (before || !is_always))
 		gen_mach_zero(g, g->l->this_off, g->l->this_size);
@@ -311,7 +315,8 @@ struct clause_cost *clause_cost(struct gen *g, const struct unit_clause *ucs, ui
 	return &g->costs[ucs == g->u->clauses ? i : g->u->nclauses + i];
 }
 
-bool clauses_may_exit(const struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t to)
+bool clauses_may_exit(const struct gen *g, const struct unit_clause *ucs, uint32_t from,
+		      uint32_t to)
 {
 	struct needs n = {0}, error = {0};
 

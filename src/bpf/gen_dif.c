@@ -239,8 +239,9 @@ static void gen_load(struct gen *g, const struct dif_at *at, const struct op_gen
 
 static void gen_store(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
-	struct ra_place args[3] = {
-		at->reads[1], at->reads[0], {.kind = RA_CONST, .value = (uint64_t)op->arg}};
+	struct ra_place args[3] = {at->reads[1],
+				   at->reads[0],
+				   {.kind = RA_CONST, .value = (uint64_t)op->arg}};
 
 	ra_place_args(g, args, 3);
 	gen_rt(g, "rt_store");
@@ -395,7 +396,8 @@ void at_check_rt(struct gen *g, const struct dif_at *at)
 	em_jmp_imm(&g->e, BPF_JNE, R1, 0, at_fault(g, at, 0, none));
 }
 
-void at_check_readable(struct gen *g, const struct dif_at *at, const struct ra_place *addr, uint32_t size)
+void at_check_readable(struct gen *g, const struct dif_at *at, const struct ra_place *addr,
+		       uint32_t size)
 {
 	if (!g->l->has_blocks || addr->kind == RA_STR)
 		return;

@@ -1,22 +1,22 @@
 /*
  * Parts: a clause that is too large for one function.
  *
- * A jump reaches 32767 instructions, and the kernel's verifier keeps at most 8192 branches that it has still to
- * follow (BPF_COMPLEXITY_LIMIT_JMP_SEQ in Linux kernel/bpf/verifier.c); these add up over a program's
- * functions, but for global ones, each of which is verified for itself. So a large unit's clauses are
- * global functions, and a clause that is long is cut between two of its actions:
+ * A jump reaches 32767 instructions, and the kernel's verifier keeps at most 8192 branches that it
+ * has still to follow (BPF_COMPLEXITY_LIMIT_JMP_SEQ in Linux kernel/bpf/verifier.c); these add up
+ * over a program's functions, but for global ones, each of which is verified for itself. So a large
+ * unit's clauses are global functions, and a clause that is long is cut between two of its actions:
  *
- *     u64 part(ctx, m, from)      begins with action from; returns the action to go on with, or PART_DONE,
- *                                 or PART_FAULT
- *     u64 clause(ctx, m)          next = 0; for each part: if next is before its end, next = part(.., next);
- *                                 after PART_FAULT: fault(ctx, m)
+ *     u64 part(ctx, m, from)      begins with action from; returns the action to go on with, or
+ *                                 PART_DONE, or PART_FAULT
+ *     u64 clause(ctx, m)          next = 0; for each part: if next is before its end, next =
+ *                                 part(.., next); after PART_FAULT: fault(ctx, m)
  *
- * Between actions everything is in the machine state, but for the thread-local block, which each part looks up
- * again.
+ * Between actions everything is in the machine state, but for the thread-local block, which each
+ * part looks up again.
  *
- * A part that faults returns before the ERROR clauses run. They may walk a user's stack, which takes three
- * calls below them, and the kernel allows eight functions in a chain (budget.h): a part's call of the fault
- * function would be one too many.
+ * A part that faults returns before the ERROR clauses run. They may walk a user's stack, which
+ * takes three calls below them, and the kernel allows eight functions in a chain (budget.h): a
+ * part's call of the fault function would be one too many.
  */
 #include "bpf/gen.h"
 

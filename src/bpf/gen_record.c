@@ -91,7 +91,8 @@ static void check_readable(struct gen *g, uint32_t size, uint32_t action)
 	em_jmp_imm(&g->e, BPF_JNE, R0, 0, gen_fault(g, 0, action, UNKNOWN_OFFSET, none));
 }
 
-void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, uint32_t needed, uint32_t action)
+void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, uint32_t needed,
+		    uint32_t action)
 {
 	struct emitter *e = &g->e;
 	struct ra_place addr = {.kind = RA_REG, .n = R6};
@@ -209,14 +210,15 @@ static void record_field(struct gen *g, const struct rec_field *f, const struct 
 		if (f->datum == DATUM_USYM || f->datum == DATUM_UMOD || f->datum == DATUM_UADDR)
 			gen_user_addr(g, off);
 		else
-			gen_read_bytes(g, off, f->size, d->ret.flags & DIF_TF_BYUREF, needed, action);
+			gen_read_bytes(g, off, f->size, d->ret.flags & DIF_TF_BYUREF, needed,
+				       action);
 		break;
 	}
 }
 
 /* Memory: as many bytes as the field len, which is there, says and the record has room for. */
-static void sized_memory_field(struct gen *g, const struct rec_field *f, const struct rec_field *len,
-			       const struct difo *d, uint32_t action)
+static void sized_memory_field(struct gen *g, const struct rec_field *f,
+			       const struct rec_field *len, const struct difo *d, uint32_t action)
 {
 	struct ra_place addr = {.kind = RA_REG, .n = R6};
 	uint32_t fits = em_label(&g->e);
@@ -243,7 +245,8 @@ static void memory_field(struct gen *g, const struct act_layout *al, const struc
 
 	if (len < k)
 		sized_memory_field(g, f, &al->fields[len], act->args[k], action);
-	else /* a length that is still to come says what is shown: the bytes behind need not be there */
+	/* a length that is still to come says what is shown: the bytes behind need not be there */
+	else
 		record_field(g, f, act->args[k], len == PROG_NO_ARG ? f->size : 1, action);
 }
 
@@ -264,14 +267,16 @@ void gen_record_act(struct gen *g, uint32_t act)
 }
 
 /*
- * The room that a speculation must have for a record: that of the largest one, or of one as large as a speculation may
- * be where strings could be larger than that.
+ * The room that a speculation must have for a record: that of the largest one, or of one as large
+ * as a speculation may be where strings could be larger than that.
  */
 static uint64_t spec_need(const struct gen *g)
 {
 	const struct clause_layout *cl = g->uc->layout;
 
-	return ROUND_UP(MIN((uint64_t)cl->max_size, MAX(g->l->opts.specsize & ~7ull, (uint64_t)cl->heap_off)), 8u);
+	return ROUND_UP(MIN((uint64_t)cl->max_size,
+			    MAX(g->l->opts.specsize & ~7ull, (uint64_t)cl->heap_off)),
+			8u);
 }
 
 void gen_speculate(struct gen *g, const struct prog_act *act)

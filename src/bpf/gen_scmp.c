@@ -1,10 +1,10 @@
 /*
  * String comparison.
  *
- * In general a run-time function reads both strings. The usual test is cheaper: execname, or a name of
- * the probe, equal or not equal to a constant. The name of the task lies in the machine state, padded
- * with NULs, and is compared as one or two words; a probe's names are offsets in the string table, where
- * equal strings have equal offsets.
+ * In general a run-time function reads both strings. The usual test is cheaper: execname, or a name
+ * of the probe, equal or not equal to a constant. The name of the task lies in the machine state,
+ * padded with NULs, and is compared as one or two words; a probe's names are offsets in the string
+ * table, where equal strings have equal offsets.
  */
 #include "bpf/gen.h"
 

@@ -15,8 +15,9 @@ static void emit_rt(struct gen *g, const struct dif_at *at, const struct subr_ge
 	struct ra_place args[DIF_SUBR_ARGS];
 
 	for (uint32_t k = 0; k < row->nmax; k++)
-		args[k] = k < at->depth ? at->reads[k]
-					: (struct ra_place){.kind = RA_CONST, .value = row->omitted};
+		args[k] = k < at->depth
+				  ? at->reads[k]
+				  : (struct ra_place){.kind = RA_CONST, .value = row->omitted};
 	for (uint32_t k = 0; k < texts; k++)
 		at_check_readable(g, at, &args[k], 1);
 	ra_place_args(g, args, row->nmax);
@@ -62,7 +63,10 @@ static void emit_minor(struct gen *g, const struct dif_at *at, const struct subr
 	em_alu_imm(&g->e, BPF_AND, R0, (1 << 20) - 1);
 }
 
-/* An entry of a list of names, by the number or what it is without its sign; a number beyond them as digits. */
+/*
+ * An entry of a list of names, by the number or what it is without its sign; a number beyond them
+ * as digits.
+ */
 static void emit_name(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
 	enum name_list_id id = (enum name_list_id)s->arg;
@@ -138,7 +142,10 @@ static void to_truth(struct gen *g)
 	em_here(&g->e, done);
 }
 
-/* Linux include/linux/mutex_types.h: the owner with flags in its low three bits. arg: the truth is enough. */
+/*
+ * Linux include/linux/mutex_types.h: the owner with flags in its low three bits. arg: the truth is
+ * enough.
+ */
 static void emit_mutex(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
 	uint32_t off = 0;
@@ -163,8 +170,9 @@ static void emit_mutex_type(struct gen *g, const struct dif_at *at, const struct
 }
 
 /*
- * Linux include/asm-generic/qrwlock_types.h: a rwlock_t begins with a word that holds the writer in its
- * lowest byte, a bit for a writer that waits, and above these the number of readers. arg: the bits.
+ * Linux include/asm-generic/qrwlock_types.h: a rwlock_t begins with a word that holds the writer in
+ * its lowest byte, a bit for a writer that waits, and above these the number of readers. arg: the
+ * bits.
  */
 static void emit_rwlock(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {

@@ -1,4 +1,7 @@
-/* What is read of the current process through structures of the kernel: files, paths, arguments, registers. */
+/*
+ * What is read of the current process through structures of the kernel: files, paths, arguments,
+ * registers.
+ */
 #include <inttypes.h>
 
 #include "bpf/arch.h"
@@ -12,6 +15,7 @@ struct offsets {
 	} of[4];
 };
 
+/* clang-format off */
 static const struct offsets of_getf = {
 	{{"task_struct", "files"}, {"files_struct", "fdt"}, {"fdtable", "max_fds"}, {"fdtable", "fd"}}};
 static const struct offsets of_dentry = {{{"dentry", "d_parent"},
@@ -49,6 +53,7 @@ static bool offsets_pack(struct gen *g, const char *what, const struct offsets *
 	}
 	return true;
 }
+/* clang-format on */
 
 void gen_getf(struct gen *g, const struct dif_at *at)
 {

@@ -10,7 +10,7 @@
 #include "dif/asm.h"
 
 #define TLS_INPLACE_MAX 16 /* clauses of a unit */
-#define TMP_ADDR ((uint32_t)offsetof(struct rt_mach, tmp) + 7 * 8)
+#define TMP_ADDR	((uint32_t)offsetof(struct rt_mach, tmp) + 7 * 8)
 
 static const struct var_layout *var_of(struct gen *g, const struct dif_at *at)
 {
@@ -81,7 +81,8 @@ void gen_tls_lookup(struct gen *g)
 /* Makes the block; goes back with it in r1, or counts a drop and goes to the label in c->action. */
 static void emit_tls_create(struct gen *g, const struct cold *c)
 {
-	em_call_func(&g->e, gen_func(g, "tls_create", emit_tls_func, BPF_LOCAL_STORAGE_GET_F_CREATE));
+	em_call_func(&g->e,
+		     gen_func(g, "tls_create", emit_tls_func, BPF_LOCAL_STORAGE_GET_F_CREATE));
 	em_store(&g->e, 8, R10, FRAME_TLS, R0);
 	em_mov(&g->e, R1, R0);
 	em_jmp_imm(&g->e, BPF_JNE, R1, 0, c->back);
@@ -95,13 +96,15 @@ static void tls_get(struct gen *g, uint32_t done)
 	uint32_t have = em_label(&g->e);
 
 	em_load(&g->e, 8, R1, R10, FRAME_TLS);
-	em_jmp_imm(
-		&g->e, BPF_JEQ, R1, 0,
-		gen_cold(g, (struct cold){.emit = emit_tls_create, .back = have, .action = done}));
+	em_jmp_imm(&g->e, BPF_JEQ, R1, 0,
+		   gen_cold(g,
+			    (struct cold){.emit = emit_tls_create, .back = have, .action = done}));
 	em_here(&g->e, have);
 }
 
-/* Before copy_in(): a fault where the value points to scratch memory that the clause was not given. */
+/*
+ * Before copy_in(): a fault where the value points to scratch memory that the clause was not given.
+ */
 static void check_source(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	const struct dif_type *t = &vl->var->type;
@@ -232,7 +235,10 @@ static bool is_zero(const struct ra_place *v)
 	return v->kind == RA_CONST && v->value == 0;
 }
 
-/* A constant whose low size bytes are not all zero: no test, since the kernel would take it out again. */
+/*
+ * A constant whose low size bytes are not all zero: no test, since the kernel would take it out
+ * again.
+ */
 static bool is_nonzero(const struct ra_place *v, uint32_t size)
 {
 	return v->kind == RA_CONST && v->value << (64 - 8 * size);
@@ -289,8 +295,11 @@ static void load_tls(struct gen *g, const struct var_layout *vl, int dst)
 	uint32_t unset = em_label(e);
 
 	em_load(e, 8, R1, R10, FRAME_TLS);
-	/* Zero while no fault is reported, but the verifier does not know: else it would find out what cannot be
-	 * without a block, and take that out of the program, at the price of a walk through all of it each time. */
+	/*
+	 * Zero while no fault is reported, but the verifier does not know: else it would find out
+	 * what cannot be without a block, and take that out of the program, at the price of a walk
+	 * through all of it each time.
+	 */
 	gen_mach_load(g, 4, dst, offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, kind));
 	em_jmp_imm(e, BPF_JEQ, R1, 0, unset);
 	if (is_byref(vl)) {

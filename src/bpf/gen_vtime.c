@@ -5,22 +5,22 @@
  *
  *     sum_exec_runtime + (now - exec_start)
  *
- * "now" is the clock of the run queue, which no helper reads. It is the scheduler's clock without what
- * interrupts and the hypervisor took on this CPU: clock - clock_task, which differs between CPUs by
- * seconds after an hour. The scheduler's clock in turn differs from CLOCK_MONOTONIC by a constant, which
- * goes away when two readings are subtracted. So
+ * "now" is the clock of the run queue, which no helper reads. It is the scheduler's clock without
+ * what interrupts and the hypervisor took on this CPU: clock - clock_task, which differs between
+ * CPUs by seconds after an hour. The scheduler's clock in turn differs from CLOCK_MONOTONIC by a
+ * constant, which goes away when two readings are subtracted. So
  *
  *     vtimestamp = sum_exec_runtime - exec_start + clock_task - clock + timestamp - probe time
  *
- * Probe time is the first word of the thread's block of self-> variables. Each firing adds to it, from
- * when it has its machine state to its end; only in sessions that read vtimestamp. What the kernel does
- * to get to a probe is not in it.
+ * Probe time is the first word of the thread's block of self-> variables. Each firing adds to it,
+ * from when it has its machine state to its end; only in sessions that read vtimestamp. What the
+ * kernel does to get to a probe is not in it.
  *
- * Two things would make the sum jump by some milliseconds. A timer interrupt between two of the reads
- * moves what was read on one side of it only: the sum is therefore read twice, and a third time when the
- * first two differ. And the run queue learns with the next timer interrupt only what the hypervisor took,
- * so that the sum is too large until then: the thread's latest value, the second word of its block, is
- * what a smaller sum is raised to. vtimestamp never goes back.
+ * Two things would make the sum jump by some milliseconds. A timer interrupt between two of the
+ * reads moves what was read on one side of it only: the sum is therefore read twice, and a third
+ * time when the first two differ. And the run queue learns with the next timer interrupt only what
+ * the hypervisor took, so that the sum is too large until then: the thread's latest value, the
+ * second word of its block, is what a smaller sum is raised to. vtimestamp never goes back.
  */
 #include "bpf/gen.h"
 #include "bpf/kernel.h"
@@ -67,8 +67,8 @@ static struct err *emit_term(struct gen *g, const struct term *t)
 		if (err)
 			return err;
 	}
-	em_helper(e, g->env->use_task_btf ? HELPER_GET_CURRENT_TASK_BTF
-					  : BPF_FUNC_get_current_task);
+	em_helper(e,
+		  g->env->use_task_btf ? HELPER_GET_CURRENT_TASK_BTF : BPF_FUNC_get_current_task);
 	for (uint32_t i = 0; i < n; i++)
 		load_member(g, offs[i]);
 	em_load(e, 8, R1, R10, FRAME_KEY);

@@ -13,7 +13,8 @@
 #include "bpf/kernel.h"
 
 #define RESUME_MS 500
-#define WAIT_MAX 8 /* links that are waited for: each costs a grace period of the kernel (providers.md 1.2) */
+/* links that are waited for: each costs a grace period of the kernel (providers.md 1.2) */
+#define WAIT_MAX 8
 
 struct keeper {
 	pid_t pid;
@@ -46,8 +47,8 @@ static struct err *cannot_start(void)
 
 struct err *keeper_create(struct keeper **ret)
 {
-	struct keeper_area *area =
-		sys_mmap(NULL, sizeof(*area), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct keeper_area *area = sys_mmap(NULL, sizeof(*area), PROT_READ | PROT_WRITE,
+					    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CLEANUP(fd) int ours = -1;
 	CLEANUP(fd) int theirs = -1;
 	CLEANUP(fd) int self = -1;
@@ -71,7 +72,8 @@ struct err *keeper_create(struct keeper **ret)
 	*ret = xcalloc(1, sizeof(**ret));
 	**ret = (struct keeper){
 		.pid = pid,
-		.pidfd = (int)syscall(SYS_pidfd_open, pid, 0), /* -1: a stopped keeper is not resumed */
+		/* -1: a stopped keeper is not resumed */
+		.pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
 		.sock = fd_take(&ours),
 		.area = area,
 	};
@@ -82,7 +84,8 @@ struct err *keeper_create(struct keeper **ret)
 
 static const struct {
 	const char *what;
-	const char *call; /* for failure injection (sys.h), which is ours: the keeper's calls are not counted */
+	/* for failure injection (sys.h), which is ours: the keeper's calls are not counted */
+	const char *call;
 	long number;
 } steps[UPROBE_NSTEPS] = {
 	[UPROBE_PASS] = {"too many files are open", NULL, 0},
@@ -134,8 +137,8 @@ static bool tell(const struct keeper *k, const int *fds)
 }
 
 /*
- * Waits until fd has something to say. SIGSTOP is the one signal that the keeper cannot ignore: whoever sent it must not
- * hang us with it, so it is resumed as long as it is waited for.
+ * Waits until fd has something to say. SIGSTOP is the one signal that the keeper cannot ignore:
+ * whoever sent it must not hang us with it, so it is resumed as long as it is waited for.
  */
 static void wait_for(const struct keeper *k, int fd)
 {
@@ -184,7 +187,8 @@ struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int file_fd, pid_
 	return ask(k, KEEPER_MULTI, prog_fd, file_fd);
 }
 
-struct err *keeper_sweep(struct keeper *k, int prog_fd, int file_fd, const uint64_t *offsets, uint32_t n)
+struct err *keeper_sweep(struct keeper *k, int prog_fd, int file_fd, const uint64_t *offsets,
+			 uint32_t n)
 {
 	assert(n <= KEEPER_SITES_MAX);
 	k->area->n = n;

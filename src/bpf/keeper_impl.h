@@ -4,21 +4,30 @@
 #include "bpf/keeper.h"
 
 /*
- * A request lies in memory that both share; a byte over the socket says that it is there, with the descriptors of
- * the program and of the file. A byte comes back when it is done.
+ * A request lies in memory that both share; a byte over the socket says that it is there, with the
+ * descriptors of the program and of the file. A byte comes back when it is done.
  */
 enum keeper_op {
 	KEEPER_MULTI,  /* one link for all places */
 	KEEPER_SINGLE, /* one uprobe as a perf event */
 	KEEPER_SWEEP,  /* answered before it is done */
 	KEEPER_WARD,   /* the first descriptor is a pidfd */
-	KEEPER_HERD,  /* the first descriptor is a map of processes */
-	KEEPER_DROP,  /* no descriptors: the links of process pid */
-	KEEPER_LATE,   /* no descriptors, no answer: end, and let another process take the uprobes off */
+	KEEPER_HERD,   /* the first descriptor is a map of processes */
+	KEEPER_DROP,   /* no descriptors: the links of process pid */
+	/* no descriptors, no answer: end, and let another process take the uprobes off */
+	KEEPER_LATE,
 };
 
 /* The steps at which a request can fail (keeper.c has a row for each). */
-enum uprobe_step { UPROBE_PASS, UPROBE_MULTI, UPROBE_EVENT, UPROBE_LINK, UPROBE_START, UPROBE_WARD, UPROBE_NSTEPS };
+enum uprobe_step {
+	UPROBE_PASS,
+	UPROBE_MULTI,
+	UPROBE_EVENT,
+	UPROBE_LINK,
+	UPROBE_START,
+	UPROBE_WARD,
+	UPROBE_NSTEPS
+};
 
 #define KEEPER_WARDS_MAX 64
 
@@ -27,7 +36,7 @@ struct keeper_area {
 	pid_t pid;
 	uint32_t pmu_type; /* KEEPER_SINGLE */
 	uint32_t n;
-	bool waits; /* KEEPER_DROP */
+	bool waits;   /* KEEPER_DROP */
 	bool is_done; /* the tracer ends as it should: it has let go of all wards */
 	/* the answer: errno, 0 = done */
 	int sys;
@@ -36,7 +45,10 @@ struct keeper_area {
 	uint64_t swept[KEEPER_SITES_MAX]; /* the keeper's own, while it does KEEPER_SWEEP */
 };
 
-/* The life of the keeper, in its own process: keeper_run.c. parent_fd: a pidfd. Only async-signal-safe calls. */
+/*
+ * The life of the keeper, in its own process: keeper_run.c. parent_fd: a pidfd. Only
+ * async-signal-safe calls.
+ */
 NORETURN void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent);
 /* A process that wait() does not report, without going through the C library's handlers. */
 pid_t keeper_clone(void);

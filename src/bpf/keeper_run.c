@@ -1,7 +1,8 @@
 /*
  * The keeper's own process (keeper.h).
  *
- * It may have been cloned from a thread while others held locks of the C library: no malloc, no stdio streams.
+ * It may have been cloned from a thread while others held locks of the C library: no malloc, no
+ * stdio streams.
  */
 #include "bpf/keeper_impl.h"
 
@@ -66,7 +67,8 @@ static enum uprobe_step do_single(const struct keeper_area *a, int prog_fd, cons
 		.config2 = a->offsets[0],
 	};
 	union bpf_attr attr = {0};
-	CLEANUP(fd) int event = (int)syscall(SYS_perf_event_open, &ev, a->pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	CLEANUP(fd)
+	int event = (int)syscall(SYS_perf_event_open, &ev, a->pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	CLEANUP(fd) int link = -1;
 
 	if (event < 0)
@@ -112,8 +114,9 @@ static void do_request(struct keeper_area *a, int prog_fd, int file_fd)
 }
 
 /*
- * Closing a link takes the kernel several milliseconds, so another process does it unless the tracer
- * waits: it has copies of all descriptors, and its copies are the last ones when this one has let go of its own.
+ * Closing a link takes the kernel several milliseconds, so another process does it unless the
+ * tracer waits: it has copies of all descriptors, and its copies are the last ones when this one
+ * has let go of its own.
  */
 static void do_drop(const struct keeper_area *a)
 {
@@ -182,8 +185,8 @@ static void close_links(const struct wards *w, int self)
 }
 
 /*
- * The tracer is dead. What its programs have stopped must run on, but not before they are gone: so another
- * process, which has no links, waits for the end of this one, which takes them off.
+ * The tracer is dead. What its programs have stopped must run on, but not before they are gone: so
+ * another process, which has no links, waits for the end of this one, which takes them off.
  */
 static void release(const struct wards *w)
 {
@@ -199,7 +202,8 @@ static void release(const struct wards *w)
 	if (w->herd >= 0)
 		follow_release(w->herd);
 	for (uint32_t i = 0; i < w->n; i++)
-		(void)syscall(SYS_pidfd_send_signal, w->fds[i], SIGCONT, NULL, 0); /* it may have ended */
+		/* it may have ended */
+		(void)syscall(SYS_pidfd_send_signal, w->fds[i], SIGCONT, NULL, 0);
 	_exit(0);
 }
 
@@ -214,7 +218,9 @@ static bool receive(int sock, int ret_fds[2])
 	} control;
 	char byte;
 	struct iovec iov = {&byte, 1};
-	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
 			     .msg_controllen = sizeof(control)};
 	const struct cmsghdr *c;
 
@@ -227,7 +233,10 @@ static bool receive(int sock, int ret_fds[2])
 	return true;
 }
 
-/* Another process gets copies of all links: whoever waits for this one need not wait for the kernel. */
+/*
+ * Another process gets copies of all links: whoever waits for this one need not wait for the
+ * kernel.
+ */
 static NORETURN void end_late(void)
 {
 	(void)keeper_clone(); /* without one it takes longer */
@@ -283,7 +292,9 @@ static void close_all_but(int a, int b)
 	(void)close_range(high + 1, ~0u, 0);
 }
 
-/* Numbers of /proc/self/stat from field `first` (1 = the pid) on; false when it is not to be had. */
+/*
+ * Numbers of /proc/self/stat from field `first` (1 = the pid) on; false when it is not to be had.
+ */
 static bool stat_fields(int first, unsigned long *ret, int n)
 {
 	char buf[1024];

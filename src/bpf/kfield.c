@@ -225,8 +225,10 @@ static uint32_t type_find(struct reader *r, uint32_t id)
 	return off < r->types_end ? off : 0;
 }
 
-/* The struct or union behind const, volatile and typedef, and one pointer if is_pointer; 0 when it is
- * something else. */
+/*
+ * The struct or union behind const, volatile and typedef, and one pointer if is_pointer; 0 when it
+ * is something else.
+ */
 static uint32_t type_struct(struct reader *r, uint32_t id, bool is_pointer)
 {
 	for (int depth = 0; depth < MAX_DEPTH; depth++) {
@@ -297,7 +299,10 @@ static bool member_find(struct reader *r, uint32_t off, const char *name, int de
 	return false;
 }
 
-/* path: member names separated by dots, or by arrows: then the offset counts from what is pointed to. */
+/*
+ * path: member names separated by dots, or by arrows: then the offset counts from what is pointed
+ * to.
+ */
 static struct err *path_find(struct reader *r, const char *strct, uint32_t off, const char *path,
 			     uint32_t *ret_off)
 {
@@ -453,9 +458,13 @@ struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_compat)
 
 /* ---- what walks of user stacks read --------------------------------------------------------- */
 
+/* clang-format off */
 #define UFIELD(field, strct, ...) {offsetof(struct rt_ukernel, field), strct, {__VA_ARGS__}}
+/* clang-format on */
 
-/* Paths are tried in order: names change from kernel to kernel. Rows of one struct stand together. */
+/*
+ * Paths are tried in order: names change from kernel to kernel. Rows of one struct stand together.
+ */
 static const struct {
 	size_t field; /* in struct rt_ukernel */
 	const char *strct;

@@ -8,15 +8,17 @@
  */
 #include "bpf/share.h"
 
-#define MAX_KEY_STRINGS	  64
-#define SPILL_SPARE	  64
-#define SAVE_SIZE	  128
-#define SCRATCH_MIN	  8192
-#define SCRATCH_MAX	  (1u << 20)
-#define SPARSE_ABOVE	  4096 /* bytes of one histogram */
-#define ELEM_OVERHEAD	  64   /* a hash element's header, for aggsize and dynvarsize */
-#define MAX_ENTRIES	  (1u << 23)
-/* Linux include/linux/bpf_local_storage.h, BPF_LOCAL_STORAGE_MAX_VALUE_SIZE: 64 KiB less a header */
+#define MAX_KEY_STRINGS 64
+#define SPILL_SPARE	64
+#define SAVE_SIZE	128
+#define SCRATCH_MIN	8192
+#define SCRATCH_MAX	(1u << 20)
+#define SPARSE_ABOVE	4096 /* bytes of one histogram */
+#define ELEM_OVERHEAD	64   /* a hash element's header, for aggsize and dynvarsize */
+#define MAX_ENTRIES	(1u << 23)
+/*
+ * Linux include/linux/bpf_local_storage.h, BPF_LOCAL_STORAGE_MAX_VALUE_SIZE: 64 KiB less a header
+ */
 #define TLS_MAX		  65280
 #define QUANTIZE_NBUCKETS 127
 
@@ -118,8 +120,7 @@ static void consts_step(struct consts *k, const struct difo *d, dif_insn insn, u
 	if (op == DIF_OP_PUSHTV && depth < DIF_MAX_TUPLE)
 		k->tuple[depth] = k->regs[DIF_INSN_RS(insn)];
 	else if (dif_insn_uses(insn).writes)
-		k->regs[DIF_INSN_RD(insn)] =
-			op == DIF_OP_SETX ? d->ints[DIF_INSN_INDEX(insn)] : 0;
+		k->regs[DIF_INSN_RD(insn)] = op == DIF_OP_SETX ? d->ints[DIF_INSN_INDEX(insn)] : 0;
 }
 
 /* Bytes a call takes of scratch memory beyond a string's worth; 0 when that is not known. */
@@ -176,7 +177,8 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_f
 		f->speculates |=
 			op == DIF_OP_CALL && DIF_INSN_INDEX(d->code[i]) == DIF_SUBR_SPECULATION;
 		f->has_token |= op == DIF_OP_CALL && DIF_INSN_INDEX(d->code[i]) == DIF_SUBR_STRTOK;
-		if ((op == DIF_OP_CALL && dif_subr_row(DIF_INSN_INDEX(d->code[i]))->fx & FX_SCRATCH) ||
+		if ((op == DIF_OP_CALL &&
+		     dif_subr_row(DIF_INSN_INDEX(d->code[i]))->fx & FX_SCRATCH) ||
 		    op == DIF_OP_ALLOCS)
 			f->nstrings++;
 	}
@@ -372,8 +374,10 @@ static uint32_t key_repr_size(enum key_repr repr, uint32_t natural)
 static struct key_field key_of(enum datum_kind datum, const struct dif_type *t,
 			       enum key_repr string_repr)
 {
-	struct key_field f = {
-		.repr = KEY_INT, .datum = datum, .size = 8, .is_signed = t->is_signed};
+	struct key_field f = {.repr = KEY_INT,
+			      .datum = datum,
+			      .size = 8,
+			      .is_signed = t->is_signed};
 
 	switch (datum) {
 	case DATUM_INT:
@@ -541,8 +545,7 @@ static void vars_place(struct arena *a, struct layout *l, const struct prog_vars
 		const struct prog_var *v = vars->vars[i];
 
 		l->vars[i].var = v;
-		l->vars[i].size =
-			v->type.kind == DIF_KIND_STRING ? l->opts.strsize : v->type.size;
+		l->vars[i].size = v->type.kind == DIF_KIND_STRING ? l->opts.strsize : v->type.size;
 		if (v->kind == DIF_VAR_ARRAY)
 			array_place(a, &l->opts, &l->vars[i]);
 	}
@@ -597,8 +600,9 @@ static uint32_t key_frames(const struct layout *l)
 
 			for (uint32_t k = 0; al && k < al->nkeys; k++)
 				if (al->keys[k].repr == KEY_STACK)
-					max = MAX(max, layout_frames(l, act->args[k], al->keys[k].datum ==
-									   DATUM_USTACK));
+					max = MAX(max,
+						  layout_frames(l, act->args[k],
+								al->keys[k].datum == DATUM_USTACK));
 		}
 	return max;
 }
@@ -639,8 +643,8 @@ static void mach_place(struct layout *l, const struct difo_facts *f)
 
 	for (uint32_t i = 0; i < l->nagg_maps; i++) {
 		agg_key = MAX(agg_key, ROUND_UP(l->agg_maps[i].key_size, 8u));
-		l->zero_size = MAX(l->zero_size,
-				   elem_map_value_size(&l->agg_maps[i], l->opts.ncpus));
+		l->zero_size =
+			MAX(l->zero_size, elem_map_value_size(&l->agg_maps[i], l->opts.ncpus));
 	}
 	for (uint32_t i = 0; i < l->narr_maps; i++) {
 		arr_key = MAX(arr_key, ROUND_UP(l->arr_maps[i].key_size, 8u));

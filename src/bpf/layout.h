@@ -1,8 +1,8 @@
 /*
  * Where everything of a session lies: records, variables, aggregation keys and values, strings.
  *
- * Made once, after all programs are compiled and before code is generated. The code generator writes
- * by it, the consumer (print/, agg/) reads by it.
+ * Made once, after all programs are compiled and before code is generated. The code generator
+ * writes by it, the consumer (print/, agg/) reads by it.
  *
  * Record    struct rt_rec, then fixed fields at their natural alignment, then the bytes of strings
  *           and stacks.
@@ -82,14 +82,18 @@ struct agg_layout {
 	const struct prog_agg *agg;
 	struct key_field *keys;
 	uint32_t nkeys;
-	uint32_t key_size;  /* 0: keyless, an element of a per-CPU array; else an element of a hash */
-	uint32_t val_size;  /* one CPU's state, multiple of 8 */
-	uint32_t map;	    /* in layout.agg_maps, whose keys and values may be larger */
-	uint32_t elem;	    /* keyless: index of its element */
-	uint32_t owner;	    /* keyed, of a map that is shared: the u64 its keys begin with; 0 = not shared */
+	/* 0: keyless, an element of a per-CPU array; else an element of a hash */
+	uint32_t key_size;
+	uint32_t val_size; /* one CPU's state, multiple of 8 */
+	uint32_t map;	   /* in layout.agg_maps, whose keys and values may be larger */
+	uint32_t elem;	   /* keyless: index of its element */
+	/* keyed, of a map that is shared: the u64 its keys begin with; 0 = not shared */
+	uint32_t owner;
 	uint32_t touched_off; /* keyless only */
-	/* Histograms too large for one map value: the key ends with a u32 bucket index (in key_size), the
-	 * value is one s64. */
+	/*
+	 * Histograms too large for one map value: the key ends with a u32 bucket index (in
+	 * key_size), the value is one s64.
+	 */
 	bool is_sparse;
 	uint32_t nbuckets; /* histograms: 127, levels + 2, ... */
 	uint32_t max_entries;
@@ -102,17 +106,24 @@ uint32_t llquantize_nbuckets(const int64_t param[4]);
 
 struct var_layout {
 	const struct prog_var *var;
-	/* Scalars: in the block of its scope. A by-reference one has a u64 just before it: of a thread-local
-	 * it is non-zero while the variable is set, unset it reads as NULL; of others it is non-zero while
-	 * the variable holds a NULL string, unset it reads as an empty one. */
+	/*
+	 * Scalars: in the block of its scope. A by-reference one has a u64 just before it: of a
+	 * thread-local it is non-zero while the variable is set, unset it reads as NULL; of others
+	 * it is non-zero while the variable holds a NULL string, unset it reads as an empty one.
+	 */
 	uint32_t off;
-	uint32_t size; /* of a value; strings: strsize as it is in the end, whatever it was when compiled */
-	/* Associative arrays: a hash map, shared or not as those of aggregations. So are thread-local
-	 * scalars that do not fit in the block: arrays without keys. */
+	/* of a value; strings: strsize as it is in the end, whatever it was when compiled */
+	uint32_t size;
+	/*
+	 * Associative arrays: a hash map, shared or not as those of aggregations. So are
+	 * thread-local scalars that do not fit in the block: arrays without keys.
+	 */
 	bool is_elem;
-	struct key_field *keys; /* strings are KEY_STRHASH, never stored; TLS: a u64 thread id comes first */
+	/* strings are KEY_STRHASH, never stored; TLS: a u64 thread id comes first */
+	struct key_field *keys;
 	uint32_t key_size;
-	uint32_t val_size; /* of an element, multiple of 8; a scalar lies in its first type.size bytes */
+	/* of an element, multiple of 8; a scalar lies in its first type.size bytes */
+	uint32_t val_size;
 	uint32_t max_entries;
 	uint32_t map;	/* in layout.arr_maps */
 	uint32_t owner; /* as of an aggregation */
@@ -123,10 +134,14 @@ struct var_layout {
 struct elem_map {
 	uint32_t key_size; /* 0: a per-CPU array */
 	uint32_t val_size, max_entries;
-	/* Aggregations with keys: the states of all CPUs lie in one value, the first one at slot_off, each
-	 * slot_size behind the one before. slot_size 0: the kernel's map is one of per-CPU values. */
+	/*
+	 * Aggregations with keys: the states of all CPUs lie in one value, the first one at
+	 * slot_off, each slot_size behind the one before. slot_size 0: the kernel's map is one of
+	 * per-CPU values.
+	 */
 	uint32_t slot_off, slot_size;
-	uint32_t *members; /* indices in layout.aggs, or layout.vars: of element n, or of owner n + 1 */
+	/* indices in layout.aggs, or layout.vars: of element n, or of owner n + 1 */
+	uint32_t *members;
 	uint32_t nmembers;
 };
 
@@ -177,19 +192,20 @@ struct layout {
 	uint32_t rec_off, rec_size;
 	uint32_t key_off, key_size; /* keys of aggregations, then those of associative arrays */
 	uint32_t arr_key_off;
-	uint32_t kaddr_off;	    /* u64 per key: addresses of an aggregation key's strings */
-	uint32_t spill_off, spill_nslots; /* u64 each: values of an expression that found no register */
+	uint32_t kaddr_off; /* u64 per key: addresses of an aggregation key's strings */
+	/* u64 each: values of an expression that found no register */
+	uint32_t spill_off, spill_nslots;
 	/* stacks of keys, then one of built-in variables (abi.h); size: of MAP_STACKS values */
 	uint32_t stack_off, stack_stride, stack_nslots, stack_size;
-	uint32_t save_off;	    /* what an ERROR clause's firing overwrites */
+	uint32_t save_off;	      /* what an ERROR clause's firing overwrites */
 	uint32_t zero_off, zero_size; /* never written: initial value of map elements */
 	uint32_t mach_size;
 	uint32_t scratch_size;
-	bool speculates; /* a program does */
-	bool has_blocks; /* a program calls alloca(), copyin() or memref() */
-	bool has_token;	 /* a program calls strtok() */
+	bool speculates;   /* a program does */
+	bool has_blocks;   /* a program calls alloca(), copyin() or memref() */
+	bool has_token;	   /* a program calls strtok() */
 	bool counts_vtime; /* a thread's block begins with two words of gen_vtime.c */
-	uint32_t nspec;	 /* speculation ids */
+	uint32_t nspec;	   /* speculation ids */
 	uint32_t strsize;
 	uint32_t names_off[NNAMES], flags_off; /* tables of dif/names.h in strtab; 0: not used */
 	struct strtab *strtab; /* D string constants and names of enabled probes; session-wide */

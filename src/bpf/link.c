@@ -139,8 +139,8 @@ static void ring_spare(struct linker *ld)
 }
 
 /*
- * cpus: those with a ring, ascending, at least one. A leaf that is not the CPU's goes on behind itself,
- * from leaf to leaf: behind the last is ring_spare().
+ * cpus: those with a ring, ascending, at least one. A leaf that is not the CPU's goes on behind
+ * itself, from leaf to leaf: behind the last is ring_spare().
  */
 static void ring_tree(struct linker *ld, const uint32_t *cpus, uint32_t ncpus)
 {
@@ -316,11 +316,12 @@ static uint32_t func_add(struct btf_blob *b, const char *name, uint32_t proto, b
 }
 
 /*
- * u64 f(ctx *, mach *, u64) of the unit's global functions. A context is known by its type's name; that of
- * uprobes is a typedef in the kernel, which 6.1 wants to see as a struct: btf_get_prog_ctx_type() in
- * Linux kernel/bpf/btf.c.
+ * u64 f(ctx *, mach *, u64) of the unit's global functions. A context is known by its type's name;
+ * that of uprobes is a typedef in the kernel, which 6.1 wants to see as a struct:
+ * btf_get_prog_ctx_type() in Linux kernel/bpf/btf.c.
  */
-static uint32_t global_proto(struct btf_blob *b, const struct bpf_code *code, uint32_t mach, uint32_t u64_type)
+static uint32_t global_proto(struct btf_blob *b, const struct bpf_code *code, uint32_t mach,
+			     uint32_t u64_type)
 {
 	uint32_t args[3];
 
@@ -352,10 +353,11 @@ static struct err *btf_make(struct linker *ld)
 		const struct bpf_func *f = &ld->code->funcs.data[i];
 		uint32_t proto = f->is_global ? clause_proto : static_proto;
 
-		vec_push(&out->funcs, (struct bpf_func_info){
-					      .insn_off = f->start,
-					      .type_id = func_add(&b, f->name ? f->name : "", proto,
-								  i == 0 || f->is_global)});
+		vec_push(&out->funcs,
+			 (struct bpf_func_info){.insn_off = f->start,
+						.type_id =
+							func_add(&b, f->name ? f->name : "", proto,
+								 i == 0 || f->is_global)});
 	}
 	for (uint32_t i = 0; i < out->rt_funcs.len; i++) {
 		const struct rt_image_func *f = rt_func(out->rt_funcs.data[i]);

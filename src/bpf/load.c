@@ -17,7 +17,8 @@ static size_t dispatch_size(const struct unit *u)
 	return sizeof(struct rt_dispatch) + u->nwords * sizeof(uint64_t);
 }
 
-static struct err *dispatch_set(const struct unit *u, int fd, uint32_t *keys, void *values, uint32_t n)
+static struct err *dispatch_set(const struct unit *u, int fd, uint32_t *keys, void *values,
+				uint32_t n)
 {
 	union bpf_attr attr = {
 		.batch.keys = (uint64_t)(uintptr_t)keys,
@@ -135,9 +136,10 @@ static bool line_is_insn(const char *line, uint32_t *ret_insn)
 /* States the verifier prints between instructions: "R1=...", "; source", "from 5 to 7: ...". */
 static bool line_is_state(const char *line)
 {
-	static const char *const starts[] = {
-		";",	       "from ",	       "processed ", "verification time",
-		"stack depth", "mark_precise", "func#",	     "arg#"};
+	static const char *const starts[] = {";",	    "from ",
+					     "processed ",  "verification time",
+					     "stack depth", "mark_precise",
+					     "func#",	    "arg#"};
 
 	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
 		if (strncmp(line, starts[i], strlen(starts[i])) == 0)
@@ -253,9 +255,9 @@ static int load_once(union bpf_attr *attr)
 }
 
 /*
- * Loads to hear what the verifier says. sys: why the program was refused before; 0: this is the first
- * load. Cannot tell: the error of the first load. Not refused this time: the first refusal was not the
- * verifier's, and the program is as good as any.
+ * Loads to hear what the verifier says. sys: why the program was refused before; 0: this is the
+ * first load. Cannot tell: the error of the first load. Not refused this time: the first refusal
+ * was not the verifier's, and the program is as good as any.
  */
 static struct err *load_explain(const struct unit *u, const struct bpf_code *code,
 				const struct linked *l, int sys, FILE *log, uint32_t *ret_span,
@@ -267,8 +269,8 @@ static struct err *load_explain(const struct unit *u, const struct bpf_code *cod
 	char *text;
 	int fd;
 
-	if (sys && sys != EINVAL && sys != EACCES && sys != E2BIG && sys != EPERM && sys != ENOSPC &&
-	    sys != EFAULT && sys != ENOMEM)
+	if (sys && sys != EINVAL && sys != EACCES && sys != E2BIG && sys != EPERM &&
+	    sys != ENOSPC && sys != EFAULT && sys != ENOMEM)
 		return load_refused(u, l, sys);
 	text = mmap(NULL, LOG_SIZE, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

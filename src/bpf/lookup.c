@@ -1,9 +1,10 @@
 /*
- * Lookups of elements of aggregations and arrays: in place, or by a function when a unit has many of a map.
+ * Lookups of elements of aggregations and arrays: in place, or by a function when a unit has many
+ * of a map.
  *
- * The kernel replaces each lookup in place by the lookup's own code, and each time moves and walks the
- * whole program (Linux kernel/bpf/core.c, bpf_patch_insn_single()): with thousands of them loading takes
- * seconds. A function has one.
+ * The kernel replaces each lookup in place by the lookup's own code, and each time moves and walks
+ * the whole program (Linux kernel/bpf/core.c, bpf_patch_insn_single()): with thousands of them
+ * loading takes seconds. A function has one.
  */
 #include "bpf/gen.h"
 
@@ -24,7 +25,8 @@ static void count_difo(struct gen *g, const struct difo *d)
 		enum dif_op op = DIF_INSN_OP(d->code[i]);
 		const struct var_layout *vl;
 
-		if (op != DIF_OP_LDTS && op != DIF_OP_STTS && (op < DIF_OP_LDGAA || op > DIF_OP_STTAA))
+		if (op != DIF_OP_LDTS && op != DIF_OP_STTS &&
+		    (op < DIF_OP_LDGAA || op > DIF_OP_STTAA))
 			continue;
 		vl = layout_var(g->l, (enum dif_scope)dif_op_scope(op), DIF_INSN_INDEX(d->code[i]));
 		if (vl && vl->is_elem)

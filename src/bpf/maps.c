@@ -344,8 +344,8 @@ static struct err *aggs_create(struct kmaps *m, const struct layout *l)
 					a->max_entries,
 					.flags = BPF_F_NO_PREALLOC,
 					.option = "aggsize"};
-		struct map_spec array = {BPF_MAP_TYPE_PERCPU_ARRAY, "agg", 4, a->val_size,
-					 a->nmembers,		    .flags = 0};
+		struct map_spec array =
+			{BPF_MAP_TYPE_PERCPU_ARRAY, "agg", 4, a->val_size, a->nmembers, .flags = 0};
 
 		e = map_create(a->key_size ? &hash : &array, &m->agg_fds[i]);
 	}
@@ -406,8 +406,8 @@ static struct err *rodata_create(struct kmaps *m, const struct rt_cfg *cfg,
 static struct err *strtab_create_open(struct kmaps *m, const struct strtab *t, uint32_t room)
 {
 	size_t size = ROUND_UP(strtab_size(t) + room, 8);
-	struct map_spec s = {BPF_MAP_TYPE_ARRAY, "strtab", 4, (uint32_t)size, 1,
-			     .flags = BPF_F_MMAPABLE};
+	struct map_spec s = {BPF_MAP_TYPE_ARRAY, "strtab", 4,
+			     (uint32_t)size,	 1,	   .flags = BPF_F_MMAPABLE};
 	struct err *e = map_create(&s, &m->fd[MAP_STRTAB]);
 	void *p;
 
@@ -460,9 +460,12 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 		.k = opts->ukernel ? *opts->ukernel : (struct rt_ukernel){0},
 	};
 	uint32_t scratch_value = scratch_lay_out(&cfg, l->has_token), slots = m->ncpus * RT_LEVELS;
-	struct map_spec mach = {
-		BPF_MAP_TYPE_ARRAY, "mach", 4, RT_MACH_VALUE(&cfg, l->mach_size), slots,
-		.flags = 0};
+	struct map_spec mach = {BPF_MAP_TYPE_ARRAY,
+				"mach",
+				4,
+				RT_MACH_VALUE(&cfg, l->mach_size),
+				slots,
+				.flags = 0};
 	struct map_spec scratch = {BPF_MAP_TYPE_ARRAY, "scratch", 4,
 				   scratch_value,      slots,	  .option = "strsize"};
 	struct map_spec gvars = {BPF_MAP_TYPE_ARRAY,   "gvars", 4,

@@ -91,8 +91,9 @@ static bool act_can_fault(const struct layout *l, const struct clause_layout *cl
 
 	if (act->kind == ACT_AGG)
 		return key_can_fault(&l->aggs[act->agg->id - 1]);
-	return act->kind == ACT_RAISE || act->kind == ACT_CHILL || act->kind == ACT_SPECULATE || act->kind == ACT_COMMIT ||
-	       act->kind == ACT_DISCARD || record_can_fault(&cl->acts[i]);
+	return act->kind == ACT_RAISE || act->kind == ACT_CHILL || act->kind == ACT_SPECULATE ||
+	       act->kind == ACT_COMMIT || act->kind == ACT_DISCARD ||
+	       record_can_fault(&cl->acts[i]);
 }
 
 static bool has_stack(const struct prog_act *act)

@@ -1,9 +1,10 @@
 /*
  * PID namespaces: which one is ours.
  *
- * The helpers of the kernel's side give numbers of the first namespace. In another one the number is read from the task:
- * struct pid has one for each level, from the first namespace down to the task's own, each with the
- * namespace's address. Our own level and address are asked for once, by a program that runs here.
+ * The helpers of the kernel's side give numbers of the first namespace. In another one the number
+ * is read from the task: struct pid has one for each level, from the first namespace down to the
+ * task's own, each with the namespace's address. Our own level and address are asked for once, by a
+ * program that runs here.
  */
 #include "bpf/pidns.h"
 
@@ -16,13 +17,18 @@
 
 #include "bpf/kernel.h"
 
-#define FIRST_INO	      0xeffffffcu /* Linux include/uapi/linux/nsfs.h, PID_NS_INIT_INO */
-#define PIDFD_GET_NS	      _IO(0xff, 6) /* Linux include/uapi/linux/pidfd.h, PIDFD_GET_PID_NAMESPACE */
-#define UPID_NS		      8 /* Linux include/linux/pid.h, struct upid: the number, then the namespace */
+#define FIRST_INO 0xeffffffcu /* Linux include/uapi/linux/nsfs.h, PID_NS_INIT_INO */
+/* Linux include/uapi/linux/pidfd.h, PIDFD_GET_PID_NAMESPACE */
+#define PIDFD_GET_NS _IO(0xff, 6)
+/* Linux include/linux/pid.h, struct upid: the number, then the namespace */
+#define UPID_NS 8
 
 /* ---- which one ------------------------------------------------------------------------------ */
 
-/* Without /proc newer kernels tell through a pidfd; where neither does, it is the first one that is assumed. */
+/*
+ * Without /proc newer kernels tell through a pidfd; where neither does, it is the first one that is
+ * assumed.
+ */
 static bool is_first(void)
 {
 	CLEANUP(fd) int pidfd = -1, ns = -1;
@@ -37,18 +43,25 @@ static bool is_first(void)
 
 /* ---- what the kernel's side reads ----------------------------------------------------------- */
 
+/* clang-format off */
 #define INSN(c, d, s, o, i)                                                                        \
 	((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (int32_t)(i)})
+/* clang-format on */
 /* The size bytes at r3 go to the stack at off; what cannot be read is zeros. */
+/* clang-format off */
 #define INSNS_READ(size, at)                                                                       \
 	INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_10, 0, 0),                            \
 	INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, at),                                    \
 	INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0, size),                                  \
 	INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_probe_read_kernel)
+/* clang-format on */
 
 enum { AT_PID = -8, AT_LEVEL = -16, AT_NS = -24 };
 
-/* A program that returns, as its first argument says: our level, the lower, the upper half of our namespace's address. */
+/*
+ * A program that returns, as its first argument says: our level, the lower, the upper half of our
+ * namespace's address.
+ */
 static struct err *asker_load(const struct rt_pidns *ns, int *ret_fd)
 {
 	const struct bpf_insn insns[] = {

@@ -9,5 +9,8 @@
 #include "base/err.h"
 #include "bpf/rt/abi.h"
 
-/* Ours, as the kernel's side needs it; level 0: the first one, where the kernel's helpers know the numbers. */
+/*
+ * Ours, as the kernel's side needs it; level 0: the first one, where the kernel's helpers know the
+ * numbers.
+ */
 MUST_CHECK struct err *pidns_find(struct rt_pidns *ret);

@@ -1,6 +1,6 @@
 /*
- * Kinds of places: all that each needs stands in the table at the end. How it finds the key of its probe, where the
- * arguments are, how it is attached, what may happen while it runs.
+ * Kinds of places: all that each needs stands in the table at the end. How it finds the key of its
+ * probe, where the arguments are, how it is attached, what may happen while it runs.
  */
 #include "bpf/arch.h"
 #include "bpf/attach.h"
@@ -364,7 +364,7 @@ static void perf_args(struct entry *en)
 	em_here(e, done);
 }
 
-/* ---- arguments of functions ------------------------------------------------------------------- */
+/* ---- arguments of functions ------------------------------------------------------------------ */
 
 #define NFUNC_ARGS 10
 
@@ -515,14 +515,19 @@ static void uprobe_args(struct entry *en)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-/* Which arguments are filled: all that a function's or a tracepoint's could be, those of a call, its result. */
+/*
+ * Which arguments are filled: all that a function's or a tracepoint's could be, those of a call,
+ * its result.
+ */
 #define ARGS_ALL    0x3ff
 #define ARGS_CALL   0x3f
 #define ARGS_RESULT 0x3
 
 /*
- * Programs of raw tracepoints and of system calls run with preemption off; in the middle of one, only an interrupt's can run.
+ * Programs of raw tracepoints and of system calls run with preemption off; in the middle of one,
+ * only an interrupt's can run.
  */
+/* clang-format off */
 const struct place_ops place_table[PLACE_NKINDS] = {
 	[PLACE_TEST_RUN] = {
 		.traits = {.name = "fathom_begin", .is_begin_end = true, .wider = PLACE_TEST_RUN},
@@ -612,6 +617,7 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.attach = attach_tracepoint,
 	},
 };
+/* clang-format on */
 
 const struct place_traits *place_traits(enum place_kind kind)
 {
@@ -625,7 +631,9 @@ enum bpf_prog_type place_prog_type(enum place_kind kind)
 
 uint32_t place_attach_type(enum place_kind kind)
 {
-	return place_table[kind].traits.is_in_process && feat_has(FEAT_UPROBE_MULTI) ? ATTACH_UPROBE_MULTI : 0;
+	return place_table[kind].traits.is_in_process && feat_has(FEAT_UPROBE_MULTI)
+		       ? ATTACH_UPROBE_MULTI
+		       : 0;
 }
 
 struct err *unit_attach(const struct unit *u, int prog_fd, const struct attach_opts *opts,

@@ -1,8 +1,8 @@
 /*
  * Sharing of hash maps and per-CPU arrays.
  *
- * All that want a map are sorted by kind and size, one group each. Neighbours are united, at every step
- * those that waste the fewest bytes, until the groups are few enough.
+ * All that want a map are sorted by kind and size, one group each. Neighbours are united, at every
+ * step those that waste the fewest bytes, until the groups are few enough.
  * Facts    Linux include/linux/bpf_verifier.h, MAX_USED_MAPS: 64 maps a program, since v3.18.
  */
 #include "bpf/share.h"
@@ -15,8 +15,9 @@
 #define MAX_ENTRIES    (1u << 23)
 #define ELEMS_EXPECTED 256 /* of a hash map: what a wasted byte of its elements counts for */
 #define CACHE_LINE     64
-#define ELEM_HEADER    56   /* before a hash element's key: struct htab_elem, and the allocator's link */
-#define SLOTS_MAX      4096 /* bytes of all CPUs' states in one value */
+/* before a hash element's key: struct htab_elem, and the allocator's link */
+#define ELEM_HEADER 56
+#define SLOTS_MAX   4096 /* bytes of all CPUs' states in one value */
 
 enum want_kind { WANT_KEYED, WANT_KEYLESS, WANT_ARRAY };
 
@@ -83,7 +84,7 @@ static struct want *cheapest(struct want *wants, uint32_t n, uint64_t *ret_waste
 	struct want *best = NULL;
 
 	*ret_waste = UINT64_MAX;
-	for (struct want *g = wants; g + g->len < wants + n && *ret_waste > 0; g += g->len) {
+	for (struct want *g = wants; g + g->len<wants + n && * ret_waste> 0; g += g->len) {
 		uint64_t w = waste(g, g + g->len);
 
 		if (w < *ret_waste) {
@@ -141,10 +142,11 @@ static void array_join(struct var_layout *vl, uint32_t map, uint32_t member, boo
 }
 
 /*
- * One value for the states of all CPUs, a cache line or more each, so that no CPU waits for another's line. An
- * element is then a single piece of memory, made in 1 to 2 us. One of the kernel's per-CPU hash takes 20 us
- * (Linux 6.18), and of many new keys some are lost, because per-CPU memory is short where probes fire.
- * On machines where the states would become too long for that, the kernel's per-CPU hash it is.
+ * One value for the states of all CPUs, a cache line or more each, so that no CPU waits for
+ * another's line. An element is then a single piece of memory, made in 1 to 2 us. One of the
+ * kernel's per-CPU hash takes 20 us (Linux 6.18), and of many new keys some are lost, because
+ * per-CPU memory is short where probes fire. On machines where the states would become too long for
+ * that, the kernel's per-CPU hash it is.
  */
 static void slots_place(struct elem_map *m, uint32_t ncpus)
 {
@@ -181,8 +183,8 @@ static void group_place(struct arena *a, struct layout *l, const struct want *g)
 
 /* ---- what wants a map ----------------------------------------------------------------------- */
 
-static struct want want_of(enum want_kind kind, uint32_t index, uint32_t key_size, uint32_t val_size,
-			   uint32_t max_entries)
+static struct want want_of(enum want_kind kind, uint32_t index, uint32_t key_size,
+			   uint32_t val_size, uint32_t max_entries)
 {
 	return (struct want){kind, index, key_size, val_size, max_entries, 1, key_size, val_size};
 }
@@ -199,8 +201,8 @@ static uint32_t wants_fill(const struct layout *l, struct want *wants)
 	}
 	for (uint32_t i = 0; i < l->nvars; i++)
 		if (l->vars[i].is_elem)
-			wants[n++] = want_of(WANT_ARRAY, i, l->vars[i].key_size, l->vars[i].val_size,
-					     l->vars[i].max_entries);
+			wants[n++] = want_of(WANT_ARRAY, i, l->vars[i].key_size,
+					     l->vars[i].val_size, l->vars[i].max_entries);
 	return n;
 }
 

@@ -23,9 +23,8 @@ static void fail_ask(void)
 	static const struct {
 		const char *name;
 		int sys;
-	} names[] = {{"EPERM", EPERM},	 {"ENOMEM", ENOMEM}, {"EINVAL", EINVAL},
-		     {"EMFILE", EMFILE}, {"E2BIG", E2BIG},   {"EBUSY", EBUSY},
-		     {"ENODEV", ENODEV}};
+	} names[] = {{"EPERM", EPERM}, {"ENOMEM", ENOMEM}, {"EINVAL", EINVAL}, {"EMFILE", EMFILE},
+		     {"E2BIG", E2BIG}, {"EBUSY", EBUSY},   {"ENODEV", ENODEV}};
 	const char *env = getenv("FATHOM_FAIL");
 	char *end = NULL;
 
@@ -37,7 +36,8 @@ static void fail_ask(void)
 
 void sys_fail_set(unsigned int n)
 {
-	(void)pthread_once(&fail.is_asked, fail_ask); /* what the environment says does not count any more */
+	/* what the environment says does not count any more */
+	(void)pthread_once(&fail.is_asked, fail_ask);
 	atomic_store(&fail.sys, 0);
 	atomic_store(&fail.countdown, n);
 }

@@ -1,9 +1,10 @@
 /*
  * System calls that can fail, in one place, so that tests can make the n-th one fail.
  *
- * FATHOM_FAIL=n or n:ERRNO in the environment, or sys_fail_set(n): the n-th call from then on (1 = the next
- * one) returns -1 (sys_mmap: MAP_FAILED) without being made, with ERRNO (EPERM, ENOMEM, EINVAL, EMFILE, E2BIG or
- * EBUSY; default: EINVAL, sys_mmap: ENOMEM); 0 = none. The call is then named in the file FATHOM_FAIL_LOG, if set.
+ * FATHOM_FAIL=n or n:ERRNO in the environment, or sys_fail_set(n): the n-th call from then on (1 =
+ * the next one) returns -1 (sys_mmap: MAP_FAILED) without being made, with ERRNO (EPERM, ENOMEM,
+ * EINVAL, EMFILE, E2BIG or EBUSY; default: EINVAL, sys_mmap: ENOMEM); 0 = none. The call is then
+ * named in the file FATHOM_FAIL_LOG, if set.
  *
  * Threads  the counter belongs to the process: calls of all threads count, and one of them fails.
  */

@@ -21,7 +21,9 @@ uint32_t utree_nblocks(uint32_t nrows);
 /* From now on, mappings of the file are walked with that tree. */
 MUST_CHECK struct err *ufile_set(const struct kmaps *m, const struct rt_ufile_key *key,
 				 struct rt_ufile file);
-/* What the kernel's side has for the file, with when it was used; false: it does not know the file. */
+/*
+ * What the kernel's side has for the file, with when it was used; false: it does not know the file.
+ */
 bool ufile_read(const struct kmaps *m, const struct rt_ufile_key *key, struct rt_ufile *ret);
 /* Who meets the file next asks for it again. */
 void ufile_forget(const struct kmaps *m, const struct rt_ufile_key *key);

@@ -1,10 +1,10 @@
 /*
  * Stocks the allocators of hash maps that are filled from interrupts.
  *
- * A hash map without preallocation takes new elements from a small cache of the CPU it runs on, at first
- * one to four elements; the cache is refilled only after the interrupt has returned. A profile probe
- * that adds a few keys at once would therefore drop some of its first ones. One element added and
- * removed on each CPU beforehand makes the kernel fill that CPU's cache.
+ * A hash map without preallocation takes new elements from a small cache of the CPU it runs on, at
+ * first one to four elements; the cache is refilled only after the interrupt has returned. A
+ * profile probe that adds a few keys at once would therefore drop some of its first ones. One
+ * element added and removed on each CPU beforehand makes the kernel fill that CPU's cache.
  * Facts    Linux 7c8199e24fa0 ("bpf: Introduce any context BPF specific memory allocator."), v6.1:
  *          kernel/bpf/memalloc.c, prefill_mem_cache() and unit_alloc().
  */
@@ -42,14 +42,16 @@ void kmaps_warm(const struct kmaps *m, const struct layout *l)
 
 	for (uint32_t i = 0; i < l->nagg_maps; i++)
 		if (l->agg_maps[i].key_size)
-			vec_push(&maps, (struct warm_map){m->agg_fds[i], l->agg_maps[i].key_size,
-							  elem_map_read_size(&l->agg_maps[i], m->ncpus)});
+			vec_push(&maps,
+				 (struct warm_map){m->agg_fds[i], l->agg_maps[i].key_size,
+						   elem_map_read_size(&l->agg_maps[i], m->ncpus)});
 	for (uint32_t i = 0; i < l->narr_maps; i++)
 		vec_push(&maps, (struct warm_map){m->arr_fds[i], l->arr_maps[i].key_size,
 						  l->arr_maps[i].val_size});
 	if (m->fd[MAP_STRINGS] >= 0)
-		vec_push(&maps, (struct warm_map){m->fd[MAP_STRINGS], 8,
-						  sizeof(struct rt_keystr) + ROUND_UP(l->strsize, 4)});
+		vec_push(&maps,
+			 (struct warm_map){m->fd[MAP_STRINGS], 8,
+					   sizeof(struct rt_keystr) + ROUND_UP(l->strsize, 4)});
 	if (m->fd[MAP_STACKS] >= 0)
 		vec_push(&maps, (struct warm_map){m->fd[MAP_STACKS], 8, l->stack_size});
 	if (m->fd[MAP_UFILES] >= 0)

@@ -20,7 +20,8 @@ struct argtext {
 /* Where the value of args[i] is, when the provider gives its type and not only a text. */
 struct argplace {
 	uint32_t raw; /* which of arg0, arg1, ... */
-	bool is_text; /* a string: raw is the address of its bytes in the process, the next their number */
+	/* a string: raw is the address of its bytes in the process, the next their number */
+	bool is_text;
 	const char *why; /* of a value that is not to be had: what can be done, or NULL */
 };
 

@@ -21,35 +21,35 @@ struct decl;
 struct ident; /* check: a variable, inline, enumerator, ... of d/ident.h */
 struct subr;  /* check: a row of the subroutine/action table of d/builtin.h */
 
-/* ---- expressions -------------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 enum expr_kind {
 	EXPR_BAD,
-	EXPR_INT,	/* ival; character constants and $n integers too */
-	EXPR_STR,	/* str */
-	EXPR_IDENT,	/* name (with scoping backquotes); scope says self-> / this-> */
-	EXPR_AGG,	/* @name[keys] */
+	EXPR_INT,   /* ival; character constants and $n integers too */
+	EXPR_STR,   /* str */
+	EXPR_IDENT, /* name (with scoping backquotes); scope says self-> / this-> */
+	EXPR_AGG,   /* @name[keys] */
 	EXPR_UNARY,
 	EXPR_BINARY,
-	EXPR_ASSIGN,	/* binary.op = OP_NONE for plain '=' */
+	EXPR_ASSIGN, /* binary.op = OP_NONE for plain '=' */
 	EXPR_COND,
-	EXPR_COMMA,	/* binary.l, binary.r */
+	EXPR_COMMA, /* binary.l, binary.r */
 	EXPR_CALL,
-	EXPR_INDEX,	/* base[subs...] */
-	EXPR_MEMBER,	/* base.name or base->name */
+	EXPR_INDEX,  /* base[subs...] */
+	EXPR_MEMBER, /* base.name or base->name */
 	EXPR_CAST,
 	EXPR_SIZEOF_TYPE,
-	EXPR_SIZEOF,	/* unary.e */
+	EXPR_SIZEOF, /* unary.e */
 	EXPR_OFFSETOF,
-	EXPR_STRINGOF,	/* unary.e */
+	EXPR_STRINGOF, /* unary.e */
 	EXPR_XLATE,
 	/* made by the checker only */
-	EXPR_VAR,	/* var.ident, var.keys: a variable or an associative array element */
+	EXPR_VAR, /* var.ident, var.keys: a variable or an associative array element */
 };
 
 enum expr_op {
 	OP_NONE,
-#define OP_UNARY(id, ...) OP_##id,
+#define OP_UNARY(id, ...)  OP_##id,
 #define OP_BINARY(id, ...) OP_##id,
 #include "d/ops.def"
 #undef OP_UNARY
@@ -61,6 +61,7 @@ enum ident_scope { SCOPE_GLOBAL, SCOPE_SELF, SCOPE_THIS };
 /* A type as written: specifiers of a declaration plus one abstract or named declarator. */
 struct type_name;
 
+/* clang-format off */
 struct expr {
 	enum expr_kind kind;
 	struct span span;
@@ -69,7 +70,8 @@ struct expr {
 	bool parens;	/* was written in parentheses */
 	uint16_t height; /* of the tree; the parser bounds it, so that passes may recurse */
 	union {
-		struct { uint64_t val; type_id lit_type; bool is_char, is_macro; } ival; /* EXPR_INT */
+		/* EXPR_INT */
+		struct { uint64_t val; type_id lit_type; bool is_char, is_macro; } ival;
 		struct { const char *p; uint32_t len; } str;			  /* EXPR_STR */
 		struct { const char *name; enum ident_scope scope; } ident;	  /* EXPR_IDENT */
 		struct { const char *name; struct expr **keys; uint32_t nkeys; bool has_keys;
@@ -87,15 +89,19 @@ struct expr {
 		struct { struct expr *base; struct expr **subs; uint32_t nsubs; } index;
 		struct { struct expr *base; const char *name; bool arrow;
 			 struct type_member *member; /* check */ } member;
-		struct { struct type_name *to; struct expr *e; bool implicit; } cast; /* SIZEOF_TYPE: to */
+		/* SIZEOF_TYPE: to */
+		struct { struct type_name *to; struct expr *e; bool implicit; } cast;
 		struct { struct type_name *of; const char *member; struct span member_span; } of;
-		struct { struct type_name *to; struct expr *e; struct xlator *x; } xlate; /* x: check_xlate.c */
+		/* x: check_xlate.c */
+		struct { struct type_name *to; struct expr *e; struct xlator *x; } xlate;
 		struct { struct ident *ident; struct expr **keys; uint32_t nkeys; } var;
 	};
 };
+/* clang-format on */
 
-/* ---- types as written --------------------------------------------------------------------------- */
+/* ---- types as written ------------------------------------------------------------------------ */
 
+/* clang-format off */
 enum spec_flag {
 	SPEC_VOID = 1 << 0, SPEC_CHAR = 1 << 1, SPEC_SHORT = 1 << 2, SPEC_INT = 1 << 3,
 	SPEC_LONG = 1 << 4, SPEC_LONGLONG = 1 << 5, SPEC_FLOAT = 1 << 6, SPEC_DOUBLE = 1 << 7,
@@ -104,28 +110,44 @@ enum spec_flag {
 	SPEC_USERLAND = 1 << 14,
 	SPEC_COMBO = 1 << 15,	 /* two base types: D_DECL_COMBO */
 };
+/* clang-format on */
 
-enum storage_class { SC_NONE, SC_AUTO, SC_REGISTER, SC_STATIC, SC_EXTERN, SC_TYPEDEF, SC_SELF, SC_THIS };
+enum storage_class {
+	SC_NONE,
+	SC_AUTO,
+	SC_REGISTER,
+	SC_STATIC,
+	SC_EXTERN,
+	SC_TYPEDEF,
+	SC_SELF,
+	SC_THIS
+};
 
-struct member_decl {	/* one declarator of a struct or union */
+struct member_decl {		/* one declarator of a struct or union */
 	struct type_name *type; /* named declarator; name NULL for an anonymous member or padding */
 	struct expr *bits;	/* NULL = not a bit-field */
 };
 
-struct enum_item { const char *name; struct expr *val; struct span span; };
+struct enum_item {
+	const char *name;
+	struct expr *val;
+	struct span span;
+};
 
 struct decl_specs {
 	struct span span;
 	uint32_t flags; /* enum spec_flag */
 	enum storage_class sc;
 	struct span sc_span;
-	bool two_classes;    /* more than one storage class: D_DECL_CLASS */
-	const char *name;    /* typedef name, possibly scoped: mod`type */
+	bool two_classes; /* more than one storage class: D_DECL_CLASS */
+	const char *name; /* typedef name, possibly scoped: mod`type */
 	enum { TAG_NONE, TAG_STRUCT, TAG_UNION, TAG_ENUM } tag;
 	const char *tag_name; /* may be NULL when there is a body */
 	bool has_body;
-	struct member_decl *members; uint32_t nmembers;
-	struct enum_item *items; uint32_t nitems;
+	struct member_decl *members;
+	uint32_t nmembers;
+	struct enum_item *items;
+	uint32_t nitems;
 	type_id resolved; /* check: so that the body is declared once for all its declarators */
 };
 
@@ -144,21 +166,24 @@ struct deriv {
 struct type_name {
 	struct span span;
 	struct decl_specs *specs;
-	struct deriv *derivs; uint32_t nderivs;
+	struct deriv *derivs;
+	uint32_t nderivs;
 	const char *name; /* NULL: abstract */
 	struct span name_span;
 };
 
-/* ---- statements, clauses, external declarations --------------------------------------------------- */
+/* ---- statements, clauses, external declarations ---------------------------------------------- */
 
 enum stmt_kind { STMT_EXPR, STMT_IF };
 
 struct stmt {
 	enum stmt_kind kind;
 	struct span span;
-	struct expr *e;		/* STMT_EXPR: the expression; STMT_IF: the condition */
-	struct stmt **then_body; uint32_t nthen;
-	struct stmt **else_body; uint32_t nelse;
+	struct expr *e; /* STMT_EXPR: the expression; STMT_IF: the condition */
+	struct stmt **then_body;
+	uint32_t nthen;
+	struct stmt **else_body;
+	uint32_t nelse;
 };
 
 /* A probe description as the command line context says fields are to be read: right to left. */
@@ -166,18 +191,23 @@ enum spec_context { SPEC_CTX_PROVIDER, SPEC_CTX_MODULE, SPEC_CTX_FUNCTION, SPEC_
 
 struct pspec {
 	struct span span;
-	const char *text; /* macros replaced */
+	const char *text;		      /* macros replaced */
 	const char *prov, *mod, *func, *name; /* split by the parser; "" = any */
-	uint32_t id;	  /* integer specifier; 0 = none */
+	uint32_t id;			      /* integer specifier; 0 = none */
 };
 
-struct xlate_member { const char *name; struct expr *e; struct span span; };
+struct xlate_member {
+	const char *name;
+	struct expr *e;
+	struct span span;
+};
 
 /* Where a declared probe comes from: spec [ "/" guard "/" ] [ "(" args ")" ]. */
 struct source_decl {
 	struct pspec spec;
 	struct expr *guard; /* NULL: always */
-	struct expr **args; uint32_t nargs;
+	struct expr **args;
+	uint32_t nargs;
 	bool has_args;
 	bool is_other; /* "||" stands before it: the first of another choice */
 	struct span span;
@@ -186,27 +216,34 @@ struct source_decl {
 struct probe_decl { /* in a provider declaration */
 	const char *name;
 	struct span span;
-	struct type_name **args; uint32_t nargs;
-	struct type_name **xargs; uint32_t nxargs;
+	struct type_name **args;
+	uint32_t nargs;
+	struct type_name **xargs;
+	uint32_t nxargs;
 	bool has_xargs, varargs;
-	struct source_decl *sources; uint32_t nsources; /* behind "=" */
+	struct source_decl *sources;
+	uint32_t nsources; /* behind "=" */
 };
 
 enum decl_kind {
 	DECL_CLAUSE,
-	DECL_VARS,	 /* specs with zero or more declarators: variables, typedefs, struct bodies */
+	/* specs with zero or more declarators: variables, typedefs, struct bodies */
+	DECL_VARS,
 	DECL_INLINE,
 	DECL_TRANSLATOR,
 	DECL_PROVIDER,
-	DECL_PRAGMA,	 /* #pragma D ... that needs the checker: attributes, binding, depends_on */
+	DECL_PRAGMA, /* #pragma D ... that needs the checker: attributes, binding, depends_on */
 };
 
 /* Stability of d-language.md chapter 11. */
-struct attr { uint8_t name, data, class; };
+struct attr {
+	uint8_t name, data, class;
+};
 
 enum pragma_kind { PRAGMA_ATTRIBUTES, PRAGMA_BINDING, PRAGMA_DEPENDS_ON };
 enum pragma_dependency { DEPENDS_ON_LIBRARY, DEPENDS_ON_MODULE, DEPENDS_ON_PROVIDER };
 
+/* clang-format off */
 struct decl {
 	enum decl_kind kind;
 	struct span span;
@@ -214,7 +251,11 @@ struct decl {
 	union {
 		struct {
 			struct pspec *specs; uint32_t nspecs;
-			const char *joined; /* a bare description with '?' and the word behind it in its line; NULL = none */
+			/*
+			 * a bare description with '?' and the word behind it in its line; NULL =
+			 * none
+			 */
+			const char *joined;
 			bool is_rest; /* ... and that word is the head of this clause */
 			struct expr *pred;
 			struct stmt **body; uint32_t nbody;
@@ -229,14 +270,17 @@ struct decl {
 			 struct probe_decl *probes; uint32_t nprobes; } provider;
 		struct {
 			enum pragma_kind kind;
-			const char **words; struct span *spans; uint32_t nwords; /* after '#pragma D' */
+			/* after '#pragma D' */
+			const char **words; struct span *spans; uint32_t nwords;
 			struct attr attr;	   /* PRAGMA_ATTRIBUTES */
-			uint8_t part;		   /* the same: enum provider_part, NPARTS for an identifier */
+			/* the same: enum provider_part, NPARTS for an identifier */
+			uint8_t part;
 			uint32_t version;	   /* PRAGMA_BINDING */
 			enum pragma_dependency on; /* PRAGMA_DEPENDS_ON */
 		} pragma; /* well formed: control.c has seen to it */
 	};
 };
+/* clang-format on */
 
 struct ast {
 	struct decl **decls;
@@ -244,7 +288,9 @@ struct ast {
 	enum spec_context context;
 };
 
-/* S-expressions, one external declaration a paragraph, types only when set: golden tests read it. */
+/*
+ * S-expressions, one external declaration a paragraph, types only when set: golden tests read it.
+ */
 void ast_print(const struct ast *ast, struct strbuf *out);
 void expr_print(const struct expr *e, struct strbuf *out);
 /* D text that parses to the same tree. */

@@ -4,11 +4,12 @@
 #define STABLE	 ATTR_STABLE
 #define EVOLVING ATTR_EVOLVING
 
-#define FLAGS_OF(fx) (((fx) & FX_WRITES_USER ? SUBR_DESTRUCTIVE : 0) | ((fx) & FX_OURS ? SUBR_OURS : 0))
+#define FLAGS_OF(fx) (((fx)&FX_WRITES_USER ? SUBR_DESTRUCTIVE : 0) | ((fx)&FX_OURS ? SUBR_OURS : 0))
 
 /*
  * Prototypes are read by proto_get(): types as in D, "@" any one argument, "..." any further ones,
- * "[type]" optional, "type|type" either of the two. The versions are those in which the D API gained the name.
+ * "[type]" optional, "type|type" either of the two. The versions are those in which the D API
+ * gained the name.
  */
 /* clang-format off */
 const struct subr subrs[] = {

@@ -2,8 +2,8 @@
  * Tables of what the language has built in: variables, subroutines, actions, aggregating functions.
  *
  * One row is one feature; the checker, the lowering, --help, the manual page and the tests read the
- * same rows. Subroutines stand in dif/subrs.def, which says how to add one. A unit test walks the tables
- * and fails for a row without a golden test.
+ * same rows. Subroutines stand in dif/subrs.def, which says how to add one. A unit test walks the
+ * tables and fails for a row without a golden test.
  */
 #pragma once
 
@@ -13,9 +13,11 @@ enum subr_class { SUBR_FUNC, SUBR_ACTION, SUBR_AGGFUNC };
 
 #define SUBR_DESTRUCTIVE 0x1
 #define SUBR_RECORDS	 0x2
-#define SUBR_KEY	 0x4 /* an action that may also be an aggregation key: stack(), sym(), ... */
+/* an action that may also be an aggregation key: stack(), sym(), ... */
+#define SUBR_KEY 0x4
 
-#define SUBR_OURS	 0x10 /* no other DTrace has it: programs may use the name for something else */
+/* no other DTrace has it: programs may use the name for something else */
+#define SUBR_OURS 0x10
 
 struct check;
 
@@ -37,7 +39,7 @@ struct subr {
 
 struct builtin_var {
 	const char *name;
-	uint32_t id; /* enum dif_var_id */
+	uint32_t id;	  /* enum dif_var_id */
 	const char *type; /* D type text; "" for args[] */
 	struct attr attr;
 	const char *since;

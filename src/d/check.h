@@ -10,8 +10,8 @@
  *       (one key: an EXPR_INT).
  *     - EXPR_INDEX is left only for pointers, arrays and strings (one subscript).
  *     - EXPR_MEMBER: member.member is set; base is a struct/union lvalue ('.') or pointer (arrow).
- *     - implicit conversions on assignment, argument passing and ?: are EXPR_CAST with implicit set and
- *       the target in the node's own type (cast.to is NULL).
+ *     - implicit conversions on assignment, argument passing and ?: are EXPR_CAST with implicit set
+ *       and the target in the node's own type (cast.to is NULL).
  *     - comparisons, / % >> have is_signed; comparisons of strings have is_strcmp.
  *     - EXPR_STRINGOF stays (its operand: pointer, array, integer address, string).
  *     - EXPR_CALL has call.subr of class SUBR_FUNC; arguments are converted to the prototype.
@@ -33,33 +33,39 @@ struct check {
 	struct dsession *session;
 	struct types *types;
 	struct diags *diags;
-	struct arena *arena;	/* of this compile */
+	struct arena *arena; /* of this compile */
 	const struct compile_opts *opts;
 	const struct compile_env *env;
-	struct hashmap *locals; /* this-> variables of this program: name -> struct ident */
+	struct hashmap *locals;	       /* this-> variables of this program: name -> struct ident */
 	const struct probe_desc *desc; /* clause being checked; NULL outside */
-	/* of a clause on a declared probe: where args[] come from, seen from the text that is checked; NULL: from ... */
+	/*
+	 * of a clause on a declared probe: where args[] come from, seen from the text that is
+	 * checked; NULL: from ...
+	 */
 	const struct derivation *derived;
 	const struct probe_desc *source; /* ... the probes this describes; NULL: those of desc */
 	bool in_predicate;
-	bool in_include; /* the declaration being checked is of an included file: C may be looser than D */
+	/* the declaration being checked is of an included file: C may be looser than D */
+	bool in_include;
 	VEC(struct prog_clause *) clauses;
 
 	/* what only check*.c and compile.c look at */
 	struct binding *bindings;
-	uint32_t nundef;  /* errors so far that say "not defined (yet)" */
-	uint32_t depth;	  /* of nested expressions and inlines */
-	uint32_t ncloned; /* nodes made by expansion: bounds exponential inlines */
-	struct attr attr; /* least of what the current clause used */
+	uint32_t nundef;		/* errors so far that say "not defined (yet)" */
+	uint32_t depth;			/* of nested expressions and inlines */
+	uint32_t ncloned;		/* nodes made by expansion: bounds exponential inlines */
+	struct attr attr;		/* least of what the current clause used */
 	struct attr desc_attrs[NPARTS]; /* of the providers that attrs_of matches */
 	const struct probe_desc *attrs_of;
 	bool blank_failed; /* the clause before is a description that failed, and a blank */
-	bool destructive; /* the current clause calls something that is */
-	bool speculates;  /* speculate() stands before the current statement */
+	bool destructive;  /* the current clause calls something that is */
+	bool speculates;   /* speculate() stands before the current statement */
 	struct pending_pragma *pending;
-	uint32_t ntrouble;  /* reports and poison nodes so far: none means that all is well */
-	const struct expr *unquoted; /* what stands where a string belongs, while its first word is looked up */
-	struct hashmap *poisoned_types; /* "struct tag" or typedef name: its declaration has failed */
+	uint32_t ntrouble; /* reports and poison nodes so far: none means that all is well */
+	/* what stands where a string belongs, while its first word is looked up */
+	const struct expr *unquoted;
+	/* "struct tag" or typedef name: its declaration has failed */
+	struct hashmap *poisoned_types;
 	uint32_t first_off; /* where this program's text begins */
 	struct parse_env parse_env;
 	struct parse_input input;
@@ -78,8 +84,10 @@ struct expr *expr_bad(struct check *c, struct span at);
 /* Called by decl.c: makes name a constant of type int; reports D_DECL_IDRED when it is taken. */
 bool check_enumerator(struct check *c, struct span at, const char *name, int64_t val);
 
-/* The declaration of a type ("struct tag" or the name of a typedef) has been refused: later uses of it
- * are silent (check_poison.c). */
+/*
+ * The declaration of a type ("struct tag" or the name of a typedef) has been refused: later uses of
+ * it are silent (check_poison.c).
+ */
 void type_poison(struct check *c, const char *name);
 bool type_is_poisoned(struct check *c, const char *name);
 

@@ -291,7 +291,7 @@ struct expr *check_stringof(struct check *c, struct expr *e)
 }
 
 /* ---- sizes
- * ------------------------------------------------------------------------------------------------------
+ * -------------------------------------------------------------------------------------------------
  */
 
 static struct expr *size_of(struct check *c, struct span at, type_id type)

@@ -160,7 +160,10 @@ static struct expr *skb_member(struct check *c, struct expr *skb, const char *na
 	return check_expr(c, e);
 }
 
-/* The bytes of a packet that lie at its data: the others are in pages of their own. 'first' is evaluated before skb. */
+/*
+ * The bytes of a packet that lie at its data: the others are in pages of their own. 'first' is
+ * evaluated before skb.
+ */
 static struct expr *skb_linear(struct check *c, struct expr *first, struct expr *skb)
 {
 	struct expr *e = expr_new(c, EXPR_BINARY, skb->span, TYPE_NONE);

@@ -167,6 +167,7 @@ struct param_match {
 };
 
 static const struct param_match no_match[4];
+/* clang-format off */
 static const struct param_match lquantize_match[4] = {
 	{D_LQUANT_MATCHBASE, "base"}, {D_LQUANT_MATCHLIM, "limit"}, {D_LQUANT_MATCHSTEP, "step"}};
 static const struct param_match llquantize_match[4] = {{D_LLQUANT_FACTORMATCH, "factor"},
@@ -180,6 +181,7 @@ static const struct param_rule {
 	const struct param_match *match; /* [4] */
 	uint32_t increment;		 /* the argument that is one, from 0; 0 = none */
 } param_rules[] = {
+/* clang-format on */
 /* clang-format off */
 #define AGGFUNC(id, name, proto, words, update, bucket, params, increment, ...) \
 	[AGGFUNC_##id] = {params##_params, params##_match, increment},

@@ -64,7 +64,8 @@ static struct expr *args_value(struct check *c, struct ident *id, struct expr *e
 	return args_translated(c, e, index, args_element(c, id, e, native, type), out);
 }
 
-struct expr *args_translated(struct check *c, struct expr *e, uint64_t index, struct expr *ref, type_id out)
+struct expr *args_translated(struct check *c, struct expr *e, uint64_t index, struct expr *ref,
+			     type_id out)
 {
 	type_id type = ref->type, sou = out;
 	struct expr *x;
@@ -97,7 +98,8 @@ static struct expr *fail_unseen(struct check *c, struct expr *e, uint64_t index,
 				const char *why)
 {
 	check_error(c, D_ARGS_TYPE, e->span, "args[%llu] of %s is a '%s', which is not %s",
-		    (unsigned long long)index, desc_text(c), text, why ? "a single value" : "in arg0 to arg9");
+		    (unsigned long long)index, desc_text(c), text,
+		    why ? "a single value" : "in arg0 to arg9");
 	diag_hint(c->diags, "%s",
 		  why ? why
 		      : "floating-point numbers, structs passed by value, and parameters that the "
@@ -145,7 +147,8 @@ static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr
 	if (index >= (uint32_t)n)
 		return fail_index(c, e, index, (uint32_t)n);
 	if (c->env->arg_type)
-		type = c->env->arg_type(c->env->ctx, args_desc(c), (uint32_t)index, c->types, &place);
+		type = c->env->arg_type(c->env->ctx, args_desc(c), (uint32_t)index, c->types,
+					&place);
 	if (type == TYPE_ERROR)
 		return fail_unseen(c, e, index, texts[index], place.why);
 	if (place.is_text)

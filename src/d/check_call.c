@@ -318,7 +318,8 @@ static bool check_flag_kind(struct check *c, const struct subr *subr, struct exp
 	if (subr->code != DIF_SUBR_STRFLAGS)
 		return true;
 	if ((*kind)->kind == EXPR_STR)
-		rows = flag_rows_find(text = arena_strndup(c->arena, (*kind)->str.p, (*kind)->str.len));
+		rows = flag_rows_find(
+			text = arena_strndup(c->arena, (*kind)->str.p, (*kind)->str.len));
 	if (FLAG_ROWS_N(rows)) {
 		*kind = expr_int(c, (*kind)->span, rows, TYPE_UINT64);
 		return true;

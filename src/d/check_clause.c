@@ -128,8 +128,8 @@ static void check_agg_stmt(struct clause_build *b, struct expr *e)
 }
 
 /*
- * COUNTS ? @calls[probefunc] = count() : 1; with a constant is the chosen arm, and that may be what only
- * a statement can be. The other one is not looked at.
+ * COUNTS ? @calls[probefunc] = count() : 1; with a constant is the chosen arm, and that may be what
+ * only a statement can be. The other one is not looked at.
  */
 static struct expr *chosen_stmt(struct check *c, struct expr *e)
 {
@@ -368,7 +368,8 @@ static const char *text_hint(struct check *c, const struct decl *d, const struct
 	bool is_last = spec == &d->clause.specs[d->clause.nspecs - 1];
 
 	if (is_last && d->clause.joined)
-		return arena_printf(c->arena, "a blank ends a description: write '?' in its place: %s",
+		return arena_printf(c->arena,
+				    "a blank ends a description: write '?' in its place: %s",
 				    d->clause.joined);
 	return desc_foreign_hint(c->arena, spec->text);
 }
@@ -382,8 +383,8 @@ static void check_match(struct check *c, const struct decl *d, const struct pspe
 	if (c->env->match)
 		e = c->env->match(c->env->ctx, desc, &count);
 	if (e) {
-		bool is_tagged = err_get_code(e) >= DTAG_CODE(0) &&
-				 err_get_code(e) < DTAG_CODE(D_NTAGS);
+		bool is_tagged =
+			err_get_code(e) >= DTAG_CODE(0) && err_get_code(e) < DTAG_CODE(D_NTAGS);
 
 		check_error(c,
 			    is_tagged ? (enum dtag)(err_get_code(e) - DTAG_CODE(0)) : D_PDESC_INVAL,
@@ -407,7 +408,10 @@ static void check_match(struct check *c, const struct decl *d, const struct pspe
 	}
 }
 
-/* On which probes: those of the description that hang on places, or one that is made of what source describes. */
+/*
+ * On which probes: those of the description that hang on places, or one that is made of what source
+ * describes.
+ */
 struct clause_target {
 	struct decl *d;
 	const struct pspec *spec;
@@ -463,7 +467,8 @@ static void check_for_target(struct check *c, const struct clause_target *to)
 	diag_set_where(c->diags, DIAG_NOWHERE);
 }
 
-static bool check_for_source(struct check *c, void *ctx, const struct derivation *top, const struct probe_desc *source)
+static bool check_for_source(struct check *c, void *ctx, const struct derivation *top,
+			     const struct probe_desc *source)
 {
 	struct clause_target *to = ctx;
 	uint32_t nerrors = diags_count(c->diags);
@@ -498,7 +503,8 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
 void check_clause(struct check *c, struct decl *d)
 {
 	uint32_t nerrors = diags_count(c->diags);
-	bool is_told = d->clause.is_rest && c->blank_failed; /* of a description with a blank in it */
+	/* of a description with a blank in it */
+	bool is_told = d->clause.is_rest && c->blank_failed;
 
 	for (uint32_t i = 0; i < d->clause.nspecs && !is_told; i++)
 		check_match(c, d, &d->clause.specs[i]);

@@ -124,8 +124,8 @@ static bool convert_pointer(struct check *c, struct expr **e, type_id to)
 }
 
 /*
- * A string value where 'char *' is wanted passes as the address of its bytes. The literal 0, which is
- * what NULL expands to, is the NULL of both.
+ * A string value where 'char *' is wanted passes as the address of its bytes. The literal 0, which
+ * is what NULL expands to, is the NULL of both.
  */
 static bool convert_string(struct check *c, struct expr **e, type_id to)
 {

@@ -27,7 +27,7 @@ struct xlator {
 
 struct declared_source {
 	struct probe_desc desc;
-	const char *text; /* of the description */
+	const char *text;   /* of the description */
 	struct expr *guard; /* unchecked; NULL: always */
 	struct expr **args; /* unchecked, one for each native argument */
 	bool has_args;	    /* false: they are those of what desc describes */
@@ -44,7 +44,7 @@ struct declared_probe {
 	uint32_t first, end; /* DERIVED_READY: the sources of the choice that counts */
 	enum derived_state state;
 	enum d_layer layer; /* of the text that declared it */
-	const char *name; /* with '-' for "__" */
+	const char *name;   /* with '-' for "__" */
 	type_id *args;
 	uint32_t nargs;
 	type_id *xargs; /* translated list; equals args when there is none */
@@ -57,7 +57,10 @@ static inline struct declared_probe *derived_probe(const struct derived_info *in
 	return (struct declared_probe *)(uintptr_t)info;
 }
 
-/* How the probe of a clause comes from a place: from one probe to a source of it, and on while that is declared, too. */
+/*
+ * How the probe of a clause comes from a place: from one probe to a source of it, and on while that
+ * is declared, too.
+ */
 struct derivation {
 	const struct declared_probe *probe;
 	const struct declared_source *src;
@@ -92,15 +95,16 @@ struct dsession {
 	struct arena *arena;
 	struct source_map *sources;
 	struct types *types;
-	enum d_layer layer; /* of the text that is being checked */
+	enum d_layer layer;		  /* of the text that is being checked */
 	struct hashmap *globals[NLAYERS]; /* user variables, inlines, enumerators -> struct ident */
-	struct hashmap *selfs;	    /* thread-local variables -> struct ident */
-	struct hashmap *agg_idents; /* aggregations -> struct ident */
+	struct hashmap *selfs;		  /* thread-local variables -> struct ident */
+	struct hashmap *agg_idents;	  /* aggregations -> struct ident */
 	struct hashmap *builtins; /* subroutines, actions, variables of builtin.c -> struct ident */
 	struct hashmap *protos;	  /* of subrs[], by name, once used -> struct proto */
 	struct hashmap *type_texts; /* D type text -> type_id + 1 as a pointer */
 	struct hashmap *providers;  /* declared in D -> struct declared_provider */
-	VEC(struct declared_probe *) derived; /* declared probes with sources; those of failed compiles stay */
+	/* declared probes with sources; those of failed compiles stay */
+	VEC(struct declared_probe *) derived;
 	VEC(struct xlator *) xlators;
 	VEC(struct undo) journal; /* of the compiles under way */
 	VEC(struct prog_var *) vars;
@@ -109,8 +113,10 @@ struct dsession {
 	struct prog_aggs aggs_view;
 	uint32_t next_var[3]; /* by enum dif_scope */
 	uint32_t nclauses;
-	/* what an inner compile has kept: an outer one must not take it back. xlators: those of inner
-	 * compiles know it themselves */
+	/*
+	 * what an inner compile has kept: an outer one must not take it back. xlators: those of
+	 * inner compiles know it themselves
+	 */
 	struct session_floor {
 		uint32_t vars, aggs, nclauses, next_var[3];
 	} floor;
@@ -127,7 +133,9 @@ struct session_mark {
 /* Also stands for a state of the locals, which are journalled in the same list. */
 struct session_mark session_mark(const struct dsession *s);
 void session_rollback(struct dsession *s, const struct session_mark *m);
-/* Binds a name; session_rollback() gives it its meaning back. key must live as long as the session. */
+/*
+ * Binds a name; session_rollback() gives it its meaning back. key must live as long as the session.
+ */
 void session_bind(struct dsession *s, struct hashmap *map, const char *key, void *value);
 
 /* Text of that layer is checked from now on; the layer before. */
@@ -159,9 +167,9 @@ struct pending_pragma {
 };
 
 /*
- * A point to come back to: what is checked after attempt_begin() leaves no trace after attempt_undo(), neither
- * reports nor names nor what the clause is said to use. Nodes in the arena, types and the charge for
- * expansions stay.
+ * A point to come back to: what is checked after attempt_begin() leaves no trace after
+ * attempt_undo(), neither reports nor names nor what the clause is said to use. Nodes in the arena,
+ * types and the charge for expansions stay.
  */
 struct attempt {
 	struct session_mark session;
@@ -233,9 +241,10 @@ void hint_dynamic(struct check *c, const struct expr *e);
 /* Wraps e into an implicit conversion to a type; folds constants. */
 struct expr *expr_cast(struct check *c, struct expr *e, type_id to);
 /*
- * For an operand that an action evaluates in several of its DIF objects: **e becomes what the first of them evaluates,
- * the result (a clone for each) what the others do. A value that costs nothing and changes nothing is read again; any other
- * is kept in a clause-local variable that no program can name, so that '++' in the operand happens once.
+ * For an operand that an action evaluates in several of its DIF objects: **e becomes what the first
+ * of them evaluates, the result (a clone for each) what the others do. A value that costs nothing
+ * and changes nothing is read again; any other is kept in a clause-local variable that no program
+ * can name, so that '++' in the operand happens once.
  */
 struct expr *expr_keep(struct check *c, struct expr **e);
 struct expr *expr_new(struct check *c, enum expr_kind kind, struct span at, type_id type);
@@ -249,7 +258,10 @@ bool expr_is_writable(struct check *c, const struct expr *e);
 struct expr *check_unary(struct check *c, struct expr *e);
 struct expr *check_binary(struct check *c, struct expr *e);
 struct expr *check_cond(struct check *c, struct expr *e);
-/* Checks the condition alone: the arm that a constant chooses, unchecked; NULL when it is not constant. */
+/*
+ * Checks the condition alone: the arm that a constant chooses, unchecked; NULL when it is not
+ * constant.
+ */
 struct expr *check_cond_const(struct check *c, struct expr *e);
 struct expr *check_comma(struct check *c, struct expr *e);
 
@@ -278,7 +290,10 @@ struct expr *check_assign(struct check *c, struct expr *e);
 
 /* ---- check_fold.c ----------------------------------------------------------------------- */
 
-/* Of a unary operator, r is ignored. is_signed: of comparison, division, right shift. The divisor is not zero. */
+/*
+ * Of a unary operator, r is ignored. is_signed: of comparison, division, right shift. The divisor
+ * is not zero.
+ */
 uint64_t fold(enum expr_op op, uint64_t l, uint64_t r, bool is_signed);
 
 /* ---- check_access.c: members, subscripts, sizes, casts ---------------------------------- */
@@ -436,10 +451,10 @@ bool expr_is_positive(struct check *c, const struct expr *e); /* a constant abov
 const struct shape *type_shape(struct check *c, type_id type);
 
 /*
- * The checks of the rows of acts.def (check_act.c, check_print.c, check_printf.c): false after reporting. act has
- * the row's kind; the check adds what the action is called with.
+ * The checks of the rows of acts.def (check_act.c, check_print.c, check_printf.c): false after
+ * reporting. act has the row's kind; the check adds what the action is called with.
  */
-#define ACT_RECORD(id, name, proto, flags, holds, rule, ...) \
+#define ACT_RECORD(id, name, proto, flags, holds, rule, ...)                                       \
 	bool act_check_##rule(struct check *c, struct expr *call, struct prog_act *act);
 #define ACT_ALIAS ACT_RECORD
 #include "dif/acts.def"
@@ -461,8 +476,8 @@ void check_provider(struct check *c, struct decl *d);
 
 /* ---- derive.c: declared probes that are made of others ------------------------------------ */
 /* Takes the sources of a declaration over; false after reporting. */
-bool derived_declare(struct check *c, const struct declared_provider *pv, const struct probe_decl *pd,
-		     struct declared_probe *p);
+bool derived_declare(struct check *c, const struct declared_provider *pv,
+		     const struct probe_decl *pd, struct declared_probe *p);
 /* Each way from the probe to what hangs on places, until func returns false. */
 bool derived_walk(struct check *c, const struct declared_probe *p,
 		  bool (*func)(struct check *c, void *ctx, const struct derivation *top,
@@ -473,10 +488,14 @@ struct expr *derived_args_ref(struct check *c, struct expr *e, uint64_t index);
 struct expr *derived_arg_ref(struct check *c, struct ident *id, struct expr *e);
 /* pred, checked, behind the guards of c->derived; either may be NULL. */
 struct expr *derived_pred(struct check *c, struct expr *pred);
-/* check_args.c: a checked value as args[index] of type out, by a translator where the types differ. */
-struct expr *args_translated(struct check *c, struct expr *e, uint64_t index, struct expr *ref, type_id out);
+/*
+ * check_args.c: a checked value as args[index] of type out, by a translator where the types differ.
+ */
+struct expr *args_translated(struct check *c, struct expr *e, uint64_t index, struct expr *ref,
+			     type_id out);
 /* compile.c: the state of a compile, which is freed by check_deinit() but for its arena. */
-void check_init(struct check *c, struct dsession *s, const struct compile_opts *opts, const struct compile_env *env);
+void check_init(struct check *c, struct dsession *s, const struct compile_opts *opts,
+		const struct compile_env *env);
 void check_deinit(struct check *c);
 void check_pragma(struct check *c, struct decl *d);
 void check_pragmas_unused(struct check *c);

@@ -150,7 +150,7 @@ void check_inline_def(struct check *c, struct decl *d)
 }
 
 /* ---- use
- * --------------------------------------------------------------------------------------------------
+ * -------------------------------------------------------------------------------------------------
  */
 
 static struct binding *bind_args(struct check *c, struct ident *id, struct expr **args)
@@ -208,6 +208,7 @@ struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, s
 	if (expr_is_bad(e) || !convert_body(c, &e, id->type))
 		return expr_bad(c, at->span);
 	e->is_lvalue = false;
-	e->span = at->span; /* what is wrong with its use is wrong there, not where it was defined */
+	/* what is wrong with its use is wrong there, not where it was defined */
+	e->span = at->span;
 	return e;
 }

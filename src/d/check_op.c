@@ -233,11 +233,11 @@ static bool arith_numbers(struct check *c, struct arith *a, bool integers)
 
 	for (int i = 0; i < 2; i++) {
 		if (integers && !is_integer(c, operands[i]))
-			return arith_fail(
-				a, fail_operand(c, D_OP_INT, a->op, operands[i], "integral"));
+			return arith_fail(a, fail_operand(c, D_OP_INT, a->op, operands[i],
+							  "integral"));
 		if (!type_is_arith(c->types, operands[i]->type))
-			return arith_fail(
-				a, fail_operand(c, D_OP_ARITH, a->op, operands[i], "arithmetic"));
+			return arith_fail(a, fail_operand(c, D_OP_ARITH, a->op, operands[i],
+							  "arithmetic"));
 	}
 	if (is_float(c, a->l) || is_float(c, a->r))
 		return arith_fail(a, fail_float(c, a->at, a->op));
@@ -315,16 +315,17 @@ static struct expr *binary_done(struct check *c, struct expr *e, type_id type, b
 	e->type = type;
 	e->binary.is_signed = is_signed;
 	if (expr_is_const(c, l) && expr_is_const(c, r))
-		return expr_int(c, e->span,
-				fold(e->binary.op, l->ival.val, r->ival.val, is_signed),
+		return expr_int(c, e->span, fold(e->binary.op, l->ival.val, r->ival.val, is_signed),
 				type);
 	return e;
 }
 
 static struct expr *check_arith(struct check *c, struct expr *e)
 {
-	struct arith a = {
-		.op = op_text(e->binary.op), .at = e->span, .l = e->binary.l, .r = e->binary.r};
+	struct arith a = {.op = op_text(e->binary.op),
+			  .at = e->span,
+			  .l = e->binary.l,
+			  .r = e->binary.r};
 
 	if (!arith_check(c, &a, e->binary.op))
 		return a.bad;
@@ -465,7 +466,7 @@ struct expr *check_binary(struct check *c, struct expr *e)
 }
 
 /* ---- ?: and comma
- * --------------------------------------------------------------------------------------------------
+ * -------------------------------------------------------------------------------------------------
  */
 
 /* An operand of ?: or a comma: neither an action nor something without a value of its own. */

@@ -2,8 +2,8 @@
  * What a failed declaration or clause would have made.
  *
  * One mistake is one message: what is missing only because its declaration or its clause was wrong
- * counts as poison, and later uses of it are silent. The whole compile fails in any case, so nothing
- * of this outlives it.
+ * counts as poison, and later uses of it are silent. The whole compile fails in any case, so
+ * nothing of this outlives it.
  */
 #include "d/check_impl.h"
 

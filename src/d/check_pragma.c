@@ -1,14 +1,17 @@
 /* Pragmas with meaning for names: attributes, binding, depends_on (d-language.md 1.6, 11.3). */
 #include "d/check_impl.h"
 
-/* The identifier of this program, or a promise for the moment it is created; NULL after reporting. */
+/*
+ * The identifier of this program, or a promise for the moment it is created; NULL after reporting.
+ */
 static struct pending_pragma *target(struct check *c, const struct decl *d)
 {
 	const char *name = d->pragma.words[2];
 	struct ident *id = ident_find(c, SCOPE_GLOBAL, name);
 	struct pending_pragma *p;
 
-	if (id && (id->is_builtin || id->layer != c->session->layer || id->span.off < c->first_off)) {
+	if (id &&
+	    (id->is_builtin || id->layer != c->session->layer || id->span.off < c->first_off)) {
 		check_error(c, D_PRAGMA_SCOPE, d->pragma.spans[2],
 			    "#pragma D %s may not modify %s, which is defined outside this program",
 			    d->pragma.words[0], id->name);

@@ -20,8 +20,8 @@ static struct expr *deref(struct check *c, struct expr *e, uint32_t index)
 }
 
 /*
- * A pointer to a structure stands for the structure (d-language.md 6.5): the other lineage takes a pointer
- * only. False after reporting.
+ * A pointer to a structure stands for the structure (d-language.md 6.5): the other lineage takes a
+ * pointer only. False after reporting.
  */
 static bool follow_pointer(struct check *c, struct expr **e)
 {

@@ -85,7 +85,8 @@ static bool check_xargs(struct check *c, const struct probe_decl *pd, struct dec
 		if (p->map[i] == UINT32_MAX)
 			return false;
 		if (type_same(c->types, out, p->args[p->map[i]]) ||
-		    (type_is_string(c->types, out) && type_is_strcompat(c->types, p->args[p->map[i]])))
+		    (type_is_string(c->types, out) &&
+		     type_is_strcompat(c->types, p->args[p->map[i]])))
 			continue;
 		if (type_is_pointer(c->types, out))
 			out = type_deref(c->types, out);

@@ -3,9 +3,9 @@
  *
  * An address is known before the program runs, so a symbol becomes a constant: its value is *(T
  * *)address. A variable that every CPU has a copy of means the copy of the CPU the probe fires on.
- * Types come from BTF, which has those of functions and of per-CPU variables only. Other variables have
- * the type that an extern declaration of the program gives them, or the D library (ksym.d) under the
- * name with KSYM_PREFIX. The address of any symbol can be had, and cast.
+ * Types come from BTF, which has those of functions and of per-CPU variables only. Other variables
+ * have the type that an extern declaration of the program gives them, or the D library (ksym.d)
+ * under the name with KSYM_PREFIX. The address of any symbol can be had, and cast.
  */
 #include "d/check_impl.h"
 #include "sym/kallsyms.h"
@@ -81,7 +81,8 @@ static type_id declared_type(struct check *c, const char *name)
 {
 	type_id type = extern_type(c, name);
 
-	return type != TYPE_NONE ? type : extern_type(c, arena_printf(c->arena, KSYM_PREFIX "%s", name));
+	return type != TYPE_NONE ? type
+				 : extern_type(c, arena_printf(c->arena, KSYM_PREFIX "%s", name));
 }
 
 static bool symbol_resolve(struct check *c, const struct expr *e, struct symbol *s)

@@ -75,5 +75,6 @@ void hint_char_text(struct check *c, const struct expr *e)
 	size_t len = text ? strlen(text) : 0;
 
 	if (len > 2 && text[0] == '\'' && text[len - 1] == '\'')
-		diag_hint(c->diags, "text stands in double quotes: \"%.*s\"", (int)len - 2, text + 1);
+		diag_hint(c->diags, "text stands in double quotes: \"%.*s\"", (int)len - 2,
+			  text + 1);
 }

@@ -3,6 +3,7 @@
 
 #define VAR_ID_MAX 0xffff /* 16 bits in an instruction */
 
+/* clang-format off */
 static const char *const scope_prefix[] = {
 	[SCOPE_GLOBAL] = "", [SCOPE_SELF] = "self->", [SCOPE_THIS] = "this->"};
 
@@ -14,6 +15,7 @@ const char *var_text(struct check *c, enum ident_scope scope, const char *name)
 {
 	return arena_printf(c->arena, "%s%s", scope_prefix[scope], name);
 }
+/* clang-format on */
 
 static struct hashmap *scope_map(struct check *c, enum ident_scope scope)
 {
@@ -49,7 +51,9 @@ static struct ident *visible(struct check *c, struct ident *id)
 	return id;
 }
 
-/* A subroutine of which programs that were written elsewhere know nothing: they may use its name. */
+/*
+ * A subroutine of which programs that were written elsewhere know nothing: they may use its name.
+ */
 static bool is_ours(const struct ident *id)
 {
 	return id->kind == IDENT_SUBR && id->subr->flags & SUBR_OURS;
@@ -199,7 +203,10 @@ struct expr *expr_undefined(struct check *c, struct expr *e)
 
 /* ---- attributes ------------------------------------------------------------------------- */
 
-/* What those promise whose probes desc matches, the least of them. A provider that is declared in D comes first. */
+/*
+ * What those promise whose probes desc matches, the least of them. A provider that is declared in D
+ * comes first.
+ */
 static const struct attr *provider_attrs(struct check *c, const struct probe_desc *desc)
 {
 	const struct declared_provider *p = hashmap_finds(c->session->providers, desc->prov);
@@ -263,7 +270,7 @@ void ident_apply_pending(struct check *c, struct ident *id)
 }
 
 /* ---- creating
- * --------------------------------------------------------------------------------------------------
+ * -------------------------------------------------------------------------------------------------
  */
 
 type_id type_of_variable(struct check *c, type_id id)
@@ -390,7 +397,7 @@ struct expr *check_create_var(struct check *c, struct expr *e, type_id type)
 }
 
 /* ---- keys
- * --------------------------------------------------------------------------------------------------------
+ * -------------------------------------------------------------------------------------------------
  */
 
 static bool is_key_type(struct check *c, const struct expr *e)
@@ -408,7 +415,8 @@ bool check_keys(struct check *c, const char *what, struct expr **keys, uint32_t 
 	if (nkeys > DIF_MAX_TUPLE) {
 		check_error(c, D_PROTO_LEN, keys[DIF_MAX_TUPLE]->span,
 			    "%s has %u keys, more than %d", what, nkeys, DIF_MAX_TUPLE);
-		diag_hint(c->diags, "join some of them into one key: strjoin(), or a number made of several");
+		diag_hint(c->diags,
+			  "join some of them into one key: strjoin(), or a number made of several");
 		return false;
 	}
 	for (uint32_t i = 0; i < nkeys; i++) {
@@ -445,7 +453,8 @@ static bool convert_keys(struct check *c, struct ident *id, const char *what, st
 			    "%s key #%u is incompatible with prototype:\n\tprototype: %s\n\t "
 			    "argument: %s",
 			    what, i + 1, type_text(c, id->keys[i]), type_text(c, keys[i]->type));
-		diag_hint(c->diags, "the first use of an array or aggregation fixes its keys; a cast changes "
+		diag_hint(c->diags,
+			  "the first use of an array or aggregation fixes its keys; a cast changes "
 			  "a number's type");
 		good = false;
 	}
@@ -471,7 +480,7 @@ bool check_signature(struct check *c, struct ident *id, const char *what, struct
 }
 
 /* ---- uses
- * ----------------------------------------------------------------------------------------------------------
+ * -------------------------------------------------------------------------------------------------
  */
 
 static struct expr *fail_badref(struct check *c, const struct ident *id, struct span at,
@@ -496,7 +505,10 @@ static bool is_raw_arg(const struct ident *id)
 	return id->id >= DIF_VAR_ARG0 && id->id <= DIF_VAR_ARG9;
 }
 
-/* arg0, arg1, ... of the clause's probes: false after reporting that one of these probes has no such value. */
+/*
+ * arg0, arg1, ... of the clause's probes: false after reporting that one of these probes has no
+ * such value.
+ */
 static bool arg_is_told(struct check *c, const struct ident *id, struct span at)
 {
 	const struct probe_desc *desc = c->source ? c->source : c->desc;
@@ -507,8 +519,8 @@ static bool arg_is_told(struct check *c, const struct ident *id, struct span at)
 	why = c->env->arg_refused(c->env->ctx, desc, id->id - DIF_VAR_ARG0);
 	if (!why)
 		return true;
-	check_error(c, D_ARGS_TYPE, at, "%s of %s:%s:%s:%s cannot be told", id->name, desc->prov, desc->mod,
-		    desc->func, desc->name);
+	check_error(c, D_ARGS_TYPE, at, "%s of %s:%s:%s:%s cannot be told", id->name, desc->prov,
+		    desc->mod, desc->func, desc->name);
 	diag_hint(c->diags, "%s", why);
 	return false;
 }

@@ -190,8 +190,9 @@ static void session_keep(struct dsession *s, const struct session_mark *m, uint3
 {
 	s->journal.len = m->journal;
 	types_keep(s->types, types);
-	s->floor = (struct session_floor){
-		.vars = s->vars.len, .aggs = s->aggs.len, .nclauses = s->nclauses};
+	s->floor = (struct session_floor){.vars = s->vars.len,
+					  .aggs = s->aggs.len,
+					  .nclauses = s->nclauses};
 	memcpy(s->floor.next_var, s->next_var, sizeof(s->next_var));
 	for (uint32_t i = m->xlators; i < s->xlators.len; i++)
 		s->xlators.data[i]->is_kept = true;
@@ -263,7 +264,8 @@ static const char *env_near_type(void *ctx, const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(tags) && !strchr(name, '`'); i++) {
 		type_id id = types_find_tag(c->types, tags[i].kind, name);
 
-		if (id == TYPE_NONE) /* the kernel's are found by a forward, which ends with this compile */
+		/* the kernel's are found by a forward, which ends with this compile */
+		if (id == TYPE_NONE)
 			id = type_forward(c->types, tags[i].kind, name);
 		if (type_complete(c->types, id))
 			return arena_printf(c->arena, "%s %s", tags[i].word, name);
@@ -451,7 +453,7 @@ static struct err *preprocess(const struct compile_opts *opts, enum source_kind 
 }
 
 void check_init(struct check *c, struct dsession *s, const struct compile_opts *opts,
-		       const struct compile_env *env)
+		const struct compile_env *env)
 {
 	c->session = s;
 	c->types = s->types;
@@ -525,7 +527,7 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 	outer = session_layer(s, opts->layer);
 	check_init(&c, s, opts, env);
 	c.input.src = source_add(s->sources, kind, name, strbuf_text(&source), source.len,
-				  opts->layer != LAYER_PROGRAM);
+				 opts->layer != LAYER_PROGRAM);
 	c.input.context = ctx;
 	c.input.pspec |= is_word_probe(kind);
 	c.input.argc = argc;

@@ -30,23 +30,23 @@ typedef LIST(const char *) arg_list;
 /* d-language.md 1.10, row Linux. */
 static void args_add_predefined(struct arena *a, arg_list *l)
 {
-	static const char *const defines[] = {
-		"-D__unix",
-		"-D__SVR4",
-		"-D__SUNW_D=1",
+	static const char *const defines[] =
+	{ "-D__unix",
+	  "-D__SVR4",
+	  "-D__SUNW_D=1",
 #if defined(__LP64__)
-		"-D__SUNW_D_64",
+	  "-D__SUNW_D_64",
 #else
-		"-D__SUNW_D_32",
+	  "-D__SUNW_D_32",
 #endif
 #if defined(__x86_64__)
-		"-D__amd64",
+	  "-D__amd64",
 #elif defined(__i386__)
-		"-D__i386",
+	  "-D__i386",
 #endif
-		/* Headers for gcc use syntax that D does not know. */
-		"-U__GNUC__",
-		"-D__signed__=signed",
+	  /* Headers for gcc use syntax that D does not know. */
+	  "-U__GNUC__",
+	  "-D__signed__=signed",
 	};
 	struct utsname uts;
 	const char *sys = uname(&uts) == 0 ? uts.sysname : "Linux";

@@ -11,15 +11,19 @@
 #define D_VERSION_NEWEST 0x0100d000 /* 1.13, as -V says */
 
 struct cpp_opts {
-	const char *path;	   /* program; NULL = "cpp" */
-	const char *dir;	   /* where #include "..." looks first; NULL = the current directory */
-	const char *const *args;   /* -D, -U, -I, -H and so on, in the order given */
+	const char *path; /* program; NULL = "cpp" */
+	/* where #include "..." looks first; NULL = the current directory */
+	const char *dir;
+	const char *const *args; /* -D, -U, -I, -H and so on, in the order given */
 	uint32_t nargs;
-	char stdc;		   /* 'a', 'c', 's', 't' of -X */
-	uint32_t d_version;	   /* 0 = the newest; major<<24 | minor<<12 | micro */
+	char stdc;	    /* 'a', 'c', 's', 't' of -X */
+	uint32_t d_version; /* 0 = the newest; major<<24 | minor<<12 | micro */
 };
 
-/* text: the script; a leading '#!' line is skipped. *ret_out receives the output with '# line' marks. */
+/*
+ * text: the script; a leading '#!' line is skipped. *ret_out receives the output with '# line'
+ * marks.
+ */
 /* Function definitions of included files are taken out of it. */
 MUST_CHECK struct err *cpp_run(const struct cpp_opts *opts, const char *text, size_t len,
 			       struct strbuf *ret_out);

@@ -4,8 +4,8 @@
  *     static inline int f(int x) { return x + 1; }
  *
  * D has nothing that they could become. Headers have few: byteswap.h, for one. A '{' behind a ')'
- * outside of everything is such a body; in D text it occurs nowhere, and what is not included is left
- * alone. Lines keep their numbers.
+ * outside of everything is such a body; in D text it occurs nowhere, and what is not included is
+ * left alone. Lines keep their numbers.
  */
 #include "d/cpp.h"
 

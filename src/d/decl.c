@@ -694,7 +694,8 @@ static bool is_repetition(struct check *c, type_id old, type_id type)
 	if (type_same(c->types, old, type))
 		return true;
 	return old < TYPE_FIRST_FREE && type_is_integer(c->types, old) &&
-	       type_is_integer(c->types, type) && type_size(c->types, old) == type_size(c->types, type);
+	       type_is_integer(c->types, type) &&
+	       type_size(c->types, old) == type_size(c->types, type);
 }
 
 bool decl_typedef(struct check *c, struct type_name *tn)

@@ -23,7 +23,7 @@ struct decl_object {
 
 /* Flags of decl_params(). */
 #define DECL_PARAMS_PROVIDER 0x1 /* provider prototype: neither varargs nor void */
-#define DECL_PARAMS_NAMED 0x2 /* every parameter has a name (inlines) */
+#define DECL_PARAMS_NAMED    0x2 /* every parameter has a name (inlines) */
 
 /* A type in a cast, sizeof, key list and so on: anything but an associative array. */
 type_id decl_resolve(struct check *c, struct type_name *tn);

@@ -1,20 +1,26 @@
 /*
- * Probes declared in D that are made of other probes (d-language.md 2.9; doc/guide/own-provider.md).
+ * Probes declared in D that are made of other probes (d-language.md 2.9;
+ * doc/guide/own-provider.md).
  *
- *     probe p(int n) = syscall::read:return /arg0 > 0/ (arg0), syscall::write:return /arg0 > 0/ (arg0);
+ *     probe p(int n) = syscall::read:return /arg0 > 0/ (arg0), syscall::write:return /arg0 > 0/
+ *     (arg0);
  *
- * A clause on such a probe is compiled once for each of its sources: on the source's places, behind its guard, with
- * the source's expressions in place of arg0 and args[0]. A source may be a declared probe itself; then a chain of
- * them leads from the probe that the clause names to one that hangs on places (struct derivation).
+ * A clause on such a probe is compiled once for each of its sources: on the source's places, behind
+ * its guard, with the source's expressions in place of arg0 and args[0]. A source may be a declared
+ * probe itself; then a chain of them leads from the probe that the clause names to one that hangs
+ * on places (struct derivation).
  *
- * Which sources count is found out when a probe is first asked for: the first choice all of whose sources
- * exist here and have the arguments that guard and expressions need.
+ * Which sources count is found out when a probe is first asked for: the first choice all of whose
+ * sources exist here and have the arguments that guard and expressions need.
  */
 #include "d/check_impl.h"
 
-/* ---- expressions of a source ------------------------------------------------------------------ */
+/* ---- expressions of a source ----------------------------------------------------------------- */
 
-/* The checked expression of a source, seen from there: args[] are those of what the source describes. */
+/*
+ * The checked expression of a source, seen from there: args[] are those of what the source
+ * describes.
+ */
 static struct expr *source_value(struct check *c, const struct derivation *dv, const struct expr *e)
 {
 	struct binding *bindings = c->bindings;
@@ -51,19 +57,22 @@ static struct expr *default_arg(struct check *c, const struct declared_source *s
 }
 
 /* Native argument index of the probe, with its declared type; poison after reporting. */
-static struct expr *native_arg(struct check *c, const struct derivation *dv, uint32_t index, struct span at)
+static struct expr *native_arg(struct check *c, const struct derivation *dv, uint32_t index,
+			       struct span at)
 {
 	const struct declared_source *src = dv->src;
-	struct expr *e = source_value(c, dv, src->has_args ? src->args[index] : default_arg(c, src, index));
+	struct expr *e =
+		source_value(c, dv, src->has_args ? src->args[index] : default_arg(c, src, index));
 	type_id type = dv->probe->args[index];
 
 	if (expr_is_bad(e))
 		return e;
 	if (!convert_body(c, &e, type))
-		return expr_fail(c, D_PROTO_ARG, src->has_args ? src->args[index]->span : src->span,
-				 "argument %u of probe %s:::%s is declared as \"%s\", the source gives \"%s\"", index,
-				 dv->probe->info.prov, dv->probe->info.name, type_text(c, type),
-				 type_text(c, e->type));
+		return expr_fail(
+			c, D_PROTO_ARG, src->has_args ? src->args[index]->span : src->span,
+			"argument %u of probe %s:::%s is declared as \"%s\", the source gives \"%s\"",
+			index, dv->probe->info.prov, dv->probe->info.name, type_text(c, type),
+			type_text(c, e->type));
 	e->is_lvalue = false;
 	e->span = at;
 	return e;
@@ -76,7 +85,8 @@ struct expr *derived_args_ref(struct check *c, struct expr *e, uint64_t index)
 	struct expr *ref;
 
 	if (index >= p->nxargs)
-		return expr_fail(c, D_ARGS_IDX, e->span, "index %lld is out of range for args[ ] of %s:::%s, which has %u",
+		return expr_fail(c, D_ARGS_IDX, e->span,
+				 "index %lld is out of range for args[ ] of %s:::%s, which has %u",
 				 (long long)index, p->info.prov, p->info.name, p->nxargs);
 	ref = native_arg(c, dv, p->map[index], e->span);
 	return expr_is_bad(ref) ? ref : args_translated(c, e, index, ref, p->xargs[index]);
@@ -95,8 +105,8 @@ struct expr *derived_arg_ref(struct check *c, struct ident *id, struct expr *e)
 	if (expr_is_bad(value))
 		return value;
 	if (type_is_string(c->types, value->type))
-		return expr_fail(c, D_ARGS_TYPE, e->span, "%s of %s:::%s is a string: use args[%u]", id->name,
-				 dv->probe->info.prov, dv->probe->info.name, index);
+		return expr_fail(c, D_ARGS_TYPE, e->span, "%s of %s:::%s is a string: use args[%u]",
+				 id->name, dv->probe->info.prov, dv->probe->info.name, index);
 	return expr_cast(c, value, TYPE_INT64);
 }
 
@@ -122,7 +132,8 @@ static struct expr *guard_of(struct check *c, const struct derivation *dv)
 	guard = source_value(c, dv, dv->src->guard);
 	if (!expr_is_bad(guard) && !type_is_scalar(c->types, guard->type))
 		guard = expr_fail(c, D_PRED_SCALAR, dv->src->guard->span,
-				  "a guard must be of scalar type, not \"%s\"", type_text(c, guard->type));
+				  "a guard must be of scalar type, not \"%s\"",
+				  type_text(c, guard->type));
 	return expr_is_bad(guard) ? guard : expr_and(c, inner, guard);
 }
 
@@ -131,9 +142,10 @@ struct expr *derived_pred(struct check *c, struct expr *pred)
 	return c->derived ? expr_and(c, guard_of(c, c->derived), pred) : pred;
 }
 
-/* ---- all ways from a probe to places ----------------------------------------------------------- */
+/* ---- all ways from a probe to places --------------------------------------------------------- */
 
-typedef bool walk_fn(struct check *c, void *ctx, const struct derivation *top, const struct probe_desc *source);
+typedef bool walk_fn(struct check *c, void *ctx, const struct derivation *top,
+		     const struct probe_desc *source);
 
 struct walk {
 	struct check *c;
@@ -144,8 +156,8 @@ struct walk {
 
 static bool walk_probe(struct walk *w, const struct declared_probe *p, struct derivation *above);
 
-static bool walk_source(struct walk *w, const struct declared_probe *p, const struct declared_source *src,
-			struct derivation *above)
+static bool walk_source(struct walk *w, const struct declared_probe *p,
+			const struct declared_source *src, struct derivation *above)
 {
 	struct derivation *dv = ARENA_NEW(w->c->arena, struct derivation);
 	const struct compile_env *env = w->c->env;
@@ -180,10 +192,11 @@ bool derived_walk(struct check *c, const struct declared_probe *p, walk_fn *func
 	return walk_probe(&w, p, NULL);
 }
 
-/* ---- which choice counts ------------------------------------------------------------------------ */
+/* ---- which choice counts --------------------------------------------------------------------- */
 
 /* Guard and arguments, as a clause would use them. */
-static bool try_source(struct check *c, void *ctx, const struct derivation *top, const struct probe_desc *source)
+static bool try_source(struct check *c, void *ctx, const struct derivation *top,
+		       const struct probe_desc *source)
 {
 	uint32_t nerrors = diags_count(c->diags);
 
@@ -260,8 +273,8 @@ struct derived_info *dsession_derived(struct dsession *s, uint32_t i)
 	return i < s->derived.len ? &s->derived.data[i]->info : NULL;
 }
 
-bool dsession_derive(struct dsession *s, const struct compile_opts *opts, const struct compile_env *env,
-		     struct derived_info *info)
+bool dsession_derive(struct dsession *s, const struct compile_opts *opts,
+		     const struct compile_env *env, struct derived_info *info)
 {
 	struct declared_probe *p = derived_probe(info);
 	struct probe_desc desc = {info->prov, "", "", info->name, 0};
@@ -280,14 +293,15 @@ bool dsession_derive(struct dsession *s, const struct compile_opts *opts, const 
 	return p->state == DERIVED_READY;
 }
 
-/* ---- declaring ---------------------------------------------------------------------------------- */
+/* ---- declaring ------------------------------------------------------------------------------- */
 
 static bool check_source(struct check *c, const struct probe_decl *pd, const struct source_decl *sd,
 			 const struct declared_probe *p, struct declared_source *src)
 {
 	if (sd->has_args && sd->nargs != p->nargs) {
-		check_error(c, D_PROTO_LEN, sd->span, "probe %s has %u argument%s, this source gives %u", pd->name,
-			    p->nargs, p->nargs == 1 ? "" : "s", sd->nargs);
+		check_error(c, D_PROTO_LEN, sd->span,
+			    "probe %s has %u argument%s, this source gives %u", pd->name, p->nargs,
+			    p->nargs == 1 ? "" : "s", sd->nargs);
 		return false;
 	}
 	*src = (struct declared_source){
@@ -312,8 +326,8 @@ static const char *arg_text(struct check *c, const struct declared_probe *p, uin
 	return arena_printf(c->session->arena, "@%u %s : %s", p->map[i], native, shown);
 }
 
-bool derived_declare(struct check *c, const struct declared_provider *pv, const struct probe_decl *pd,
-		     struct declared_probe *p)
+bool derived_declare(struct check *c, const struct declared_provider *pv,
+		     const struct probe_decl *pd, struct declared_probe *p)
 {
 	struct arena *a = c->session->arena;
 	const char **types = ARENA_NEW_N(a, const char *, p->nxargs + 1);

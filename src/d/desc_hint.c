@@ -28,15 +28,21 @@ static struct words words_split(struct arena *a, const char *text)
 
 /* ---- other tracers --------------------------------------------------------------------------- */
 
-/* The row's own text says what the words are in D; NULL: nothing comes to mind. point: "entry", "return". */
+/*
+ * The row's own text says what the words are in D; NULL: nothing comes to mind. point: "entry",
+ * "return".
+ */
 typedef const char *say_f(struct arena *a, const struct words *f, const char *point);
 
 static const char *say_kernel(struct arena *a, const struct words *f, const char *point)
 {
 	const char *func = f->w[f->n - 1];
 
-	return arena_printf(a, "in D, kernel functions are fbt::%s:%s; this version has no provider fbt, but "
-			       "system calls: syscall::NAME:%s", func, point, point);
+	return arena_printf(
+		a,
+		"in D, kernel functions are fbt::%s:%s; this version has no provider fbt, but "
+		"system calls: syscall::NAME:%s",
+		func, point, point);
 }
 
 /* tracepoint:syscalls:sys_enter_openat */
@@ -46,7 +52,8 @@ static const char *say_tracepoint(struct arena *a, const struct words *f, const 
 	bool is_raw = strcmp(cat, "raw_syscalls") == 0;
 
 	if (is_raw || strcmp(cat, "syscalls") == 0) {
-		bool enters = strncmp(name, "sys_enter", 9) == 0, exits = strncmp(name, "sys_exit", 8) == 0;
+		bool enters = strncmp(name, "sys_enter", 9) == 0,
+		     exits = strncmp(name, "sys_exit", 8) == 0;
 		const char *call = name + (enters ? 9 : 8);
 
 		point = enters ? "entry" : "return";
@@ -74,20 +81,25 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* uprobe:/bin/bash:readline; a program's own functions are in module a.out, which any name of it means, too. */
+/*
+ * uprobe:/bin/bash:readline; a program's own functions are in module a.out, which any name of it
+ * means, too.
+ */
 static const char *say_user(struct arena *a, const struct words *f, const char *point)
 {
 	const char *module = f->n > 2 ? base_name(f->w[1]) : "a.out";
 	const char *func = f->n > 1 && *f->w[f->n - 1] ? f->w[f->n - 1] : "FUNCTION";
 
-	return arena_printf(a, "in D: pid$target:%s:%s:%s, with -p PID or -c COMMAND", module, func, point);
+	return arena_printf(a, "in D: pid$target:%s:%s:%s, with -p PID or -c COMMAND", module, func,
+			    point);
 }
 
 static const char *say_usdt(struct arena *a, const struct words *f, const char *point)
 {
 	(void)point;
-	return arena_printf(a, "in D: PROVIDER$target:::%s; this version has no probes that programs define",
-			    f->n > 1 ? f->w[f->n - 1] : "NAME");
+	return arena_printf(
+		a, "in D: PROVIDER$target:::%s; this version has no probes that programs define",
+		f->n > 1 ? f->w[f->n - 1] : "NAME");
 }
 
 /* "hz:99" -> "99hz"; NULL when it is no rate. */
@@ -192,7 +204,9 @@ const char *desc_colons_hint(struct arena *a, const char *text, bool has_name)
 		func = text + provider + 1;
 		func += strcspn(func, ":") + 1;
 	}
-	/* 'shop::Order::price' alone: what stands behind the last one is part of the function, too */
+	/*
+	 * 'shop::Order::price' alone: what stands behind the last one is part of the function, too
+	 */
 	is_bare = !has_name || (name > text && name[-1] == ':');
 	if (is_bare)
 		name = text + strlen(text);

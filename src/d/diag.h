@@ -1,9 +1,9 @@
 /*
  * Diagnostics: what is wrong with a D program, where, and what to type instead.
  *
- * A message is the reference's text with its D_ tag; it is shown with file, line, column, the source
- * line and a caret. At most DIAG_MAX errors of one compile are kept. A poisoned node (EXPR_BAD,
- * TYPE_ERROR) never causes a second message.
+ * A message is the reference's text with its D_ tag; it is shown with file, line, column, the
+ * source line and a caret. At most DIAG_MAX errors of one compile are kept. A poisoned node
+ * (EXPR_BAD, TYPE_ERROR) never causes a second message.
  *
  *     line 3: failed to resolve foo: Unknown variable name
  *       --> x.d:3:11 [D_IDENT_UNDEF]
@@ -11,8 +11,8 @@
  *           |               ^~~
  *       hint: did you mean 'fob'?
  *
- * The first line is what other DTraces print (d-language.md 3.7); with option errtags it starts with
- * "[D_IDENT_UNDEF] ".
+ * The first line is what other DTraces print (d-language.md 3.7); with option errtags it starts
+ * with "[D_IDENT_UNDEF] ".
  */
 #pragma once
 
@@ -38,7 +38,8 @@ enum diag_where { DIAG_NOWHERE, DIAG_IN_PREDICATE, DIAG_IN_ACTIONS };
 struct diags;
 
 struct diags *diags_create(struct arena *a, struct source_map *map);
-PRINTF_LIKE(4, 5) void diag_error(struct diags *d, enum dtag tag, struct span at, const char *fmt, ...);
+PRINTF_LIKE(4, 5)
+void diag_error(struct diags *d, enum dtag tag, struct span at, const char *fmt, ...);
 /* Adds a hint to the latest error, if there is one. */
 PRINTF_LIKE(2, 3) void diag_hint(struct diags *d, const char *fmt, ...);
 /* Gives each error without a hint the remedy of its tag. */
@@ -52,7 +53,7 @@ void diags_truncate(struct diags *d, uint32_t n);
 const char *diags_first_text(const struct diags *d, uint32_t n);
 /* Everything, in order of appearance; no trailing newline. */
 void diags_format(const struct diags *d, bool errtags, struct strbuf *out);
-const char *dtag_name(enum dtag tag); /* "D_IDENT_UNDEF" */
+const char *dtag_name(enum dtag tag);	/* "D_IDENT_UNDEF" */
 const char *dtag_remedy(enum dtag tag); /* what helps in general; every tag has one */
 
 /* The candidate nearest to name by edit distance if it is near enough to suggest, else NULL. */

@@ -192,8 +192,9 @@ struct fmt_parser {
 static bool fmt_fail(struct fmt_parser *f, const char *what)
 {
 	check_error(f->c, D_SYNTAX, f->at, "format conversion #%u %s", f->number, what);
-	diag_hint(f->c->diags,
-		  "conversions are those of printf(3), and %%a %%k %%Y %%T of D; %%%% prints a percent sign");
+	diag_hint(
+		f->c->diags,
+		"conversions are those of printf(3), and %%a %%k %%Y %%T of D; %%%% prints a percent sign");
 	return false;
 }
 
@@ -223,9 +224,10 @@ static bool parse_star(struct fmt_parser *f)
 
 	f->p++;
 	if (f->conv.flags & flag)
-		return fmt_fail(
-			f, f->has_dot ? "has more than one '*' specified for the output precision"
-				      : "has more than one '*' specified for the output width");
+		return fmt_fail(f,
+				f->has_dot
+					? "has more than one '*' specified for the output precision"
+					: "has more than one '*' specified for the output width");
 	f->conv.flags |= flag;
 	f->has_width |= !f->has_dot;
 	return true;

@@ -10,18 +10,19 @@
 #include "dif/prog.h"
 
 enum ident_kind {
-	IDENT_VAR,	/* scalar variable: built-in (id < DIF_VAR_USER) or user */
-	IDENT_ARRAY,	/* associative array */
+	IDENT_VAR,	     /* scalar variable: built-in (id < DIF_VAR_USER) or user */
+	IDENT_ARRAY,	     /* associative array */
 	IDENT_BUILTIN_ARRAY, /* args[], uregs[] */
-	IDENT_INLINE,	/* expr, params */
-	IDENT_ENUMERATOR, /* ival */
-	IDENT_AGG,	/* agg */
-	IDENT_SUBR,	/* subr: subroutine, action or aggregating function */
-	IDENT_EXTERN,	/* external symbol; its address is found later (kernel symbols) */
+	IDENT_INLINE,	     /* expr, params */
+	IDENT_ENUMERATOR,    /* ival */
+	IDENT_AGG,	     /* agg */
+	IDENT_SUBR,	     /* subr: subroutine, action or aggregating function */
+	IDENT_EXTERN,	     /* external symbol; its address is found later (kernel symbols) */
 };
 
 struct builtin_var;
 
+/* clang-format off */
 struct ident {
 	enum ident_kind kind;
 	const char *name;
@@ -37,11 +38,14 @@ struct ident {
 	struct prog_agg *agg;
 	const struct subr *subr;
 	const struct builtin_var *builtin;		/* built-in variables */
-	/* IDENT_VAR assigned a translated value: holds the translator's input (of type `type`); a use
-	 * of the name means the translation into this type. TYPE_NONE: an ordinary variable. */
+	/*
+	 * IDENT_VAR assigned a translated value: holds the translator's input (of type `type`); a
+	 * use of the name means the translation into this type. TYPE_NONE: an ordinary variable.
+	 */
 	type_id xlate_type;
 	int64_t ival;
 	struct { struct expr *e; const char **params; type_id *param_types; uint32_t nparams;
 		 bool has_params; } inl;
 	struct span span;   /* where it was defined */
 };
+/* clang-format on */

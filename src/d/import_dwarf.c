@@ -277,7 +277,8 @@ static void add_member(const struct job *j, Dwarf_Die *m, int depth, member_vec 
 	uint64_t off, bits = 0;
 	struct type_member member = {.name = is_base ? "" : name_of(m)};
 
-	if (has_flag(m, DW_AT_external) || has_flag(m, DW_AT_declaration) || ret->len >= MAX_MEMBERS)
+	if (has_flag(m, DW_AT_external) || has_flag(m, DW_AT_declaration) ||
+	    ret->len >= MAX_MEMBERS)
 		return; /* a static member is not in the object */
 	if (has_flag(m, DW_AT_artificial) && !is_base && !*member.name)
 		member.name = "variant"; /* which of an enum's of Rust it is */

@@ -1,7 +1,7 @@
 /*
- * Layers of declarations: what a program declares hides what the D library declares, and what the files
- * of -L folders declare hides the system's. Inside a library only its own layer and those below are seen,
- * whatever a program calls its things.
+ * Layers of declarations: what a program declares hides what the D library declares, and what the
+ * files of -L folders declare hides the system's. Inside a library only its own layer and those
+ * below are seen, whatever a program calls its things.
  */
 #pragma once
 

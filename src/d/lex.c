@@ -196,7 +196,10 @@ static bool is_word_start(char c)
 	return is_letter(c) || (c && strchr("-$:.?*\\[]!", c));
 }
 
-/* Is the blank at p inside a name of C++, "operator new" or "operator delete", of a description that begins at word? */
+/*
+ * Is the blank at p inside a name of C++, "operator new" or "operator delete", of a description
+ * that begins at word?
+ */
 static bool is_operator_blank(const char *word, const char *p, const char *end)
 {
 	static const char before[] = ":operator";
@@ -208,7 +211,8 @@ static bool is_operator_blank(const char *word, const char *p, const char *end)
 	for (size_t i = 0; i < ARRAY_LEN(after); i++) {
 		size_t n = strlen(after[i]);
 
-		if ((size_t)(end - p) > n && memcmp(p, after[i], n) == 0 && is_word_start(p[n]) && !is_letter(p[n]))
+		if ((size_t)(end - p) > n && memcmp(p, after[i], n) == 0 && is_word_start(p[n]) &&
+		    !is_letter(p[n]))
 			return true;
 	}
 	return false;
@@ -221,7 +225,8 @@ const char *lex_word_end(const char *p, const char *end)
 	/* A digit may begin a module's name (8021q) and a probe's number. */
 	if (p < end && !is_word_start(*p) && !is_digit(*p) && *p != '`')
 		return p;
-	while (p < end && (is_word_start(*p) || is_digit(*p) || *p == '`' || is_operator_blank(word, p, end))) {
+	while (p < end && (is_word_start(*p) || is_digit(*p) || *p == '`' ||
+			   is_operator_blank(word, p, end))) {
 		if (*p == '\\') {
 			if (p + 1 == end || (unsigned char)p[1] <= ' ')
 				break; /* nothing to quote; perhaps a line splice */
@@ -233,8 +238,9 @@ const char *lex_word_end(const char *p, const char *end)
 }
 
 /*
- * The end of a name that has dots before its last backquote, such as if_foo.ko`sym; else p. A module
- * is a file and has no longer name: a.b.c.d must not be read to its end at each of its names.
+ * The end of a name that has dots before its last backquote, such as if_foo.ko`sym; else p. A
+ * module is a file and has no longer name: a.b.c.d must not be read to its end at each of its
+ * names.
  */
 static const char *dotted_name_end(const char *p, const char *end)
 {
@@ -359,12 +365,16 @@ static const char *behind_parens(const struct lexer *lx, const char *p)
 	return NULL;
 }
 
-/* Behind the guard of a source are its arguments, another source or the end; a divisor in parentheses goes on. */
+/*
+ * Behind the guard of a source are its arguments, another source or the end; a divisor in
+ * parentheses goes on.
+ */
 static bool guard_ends(const struct lexer *lx, const char *next)
 {
 	if (*next == '(')
 		next = behind_parens(lx, next);
-	return next && (*next == ',' || *next == ';' || (*next == '|' && next + 1 < lx->end && next[1] == '|'));
+	return next && (*next == ',' || *next == ';' ||
+			(*next == '|' && next + 1 < lx->end && next[1] == '|'));
 }
 
 /* Does the '/' at lx->p end the predicate? d-language.md 1.6; comments are looked through, and the

@@ -52,7 +52,8 @@ struct lexer {
 	bool quiet;	     /* skipping after an error: report nothing */
 	bool fatal;	     /* '#error': nothing follows */
 	bool last_arg_used;
-	bool arg_missed, target_missed; /* it has been reported that an argument, the process, was not given */
+	/* it has been reported that an argument, the process, was not given */
+	bool arg_missed, target_missed;
 	uint32_t include_depth;
 	struct token pending; /* the number behind a sign that came from $n */
 	bool has_pending;

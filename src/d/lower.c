@@ -117,8 +117,7 @@ static uint32_t lower_assign(struct lower *l, struct expr *e)
 static uint32_t lower_incdec(struct lower *l, struct expr *e)
 {
 	enum expr_op op = e->unary.op;
-	bool is_inc = op == OP_PREINC || op == OP_POSTINC,
-	     is_post = op_is_postfix(op);
+	bool is_inc = op == OP_PREINC || op == OP_POSTINC, is_post = op_is_postfix(op);
 	struct place p = place_of_target(l, e->unary.e);
 	uint32_t step = is_address(l, p.type) ? target_size(l, p.type) : 1;
 	uint32_t old = place_load(l, &p), val = emit_const(l, step);
@@ -347,8 +346,8 @@ static struct dif_type result_type(const struct lower *l, const struct expr *e)
 }
 
 /*
- * Our own verifier runs on every object. Only the limits of DIF tables can be met by what users write; all else
- * is our mistake, said in the user's terms.
+ * Our own verifier runs on every object. Only the limits of DIF tables can be met by what users
+ * write; all else is our mistake, said in the user's terms.
  */
 static bool verify(struct lower *l, const struct expr *e, const struct difo *d)
 {

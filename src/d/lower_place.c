@@ -239,8 +239,8 @@ static void store_bits(struct lower *l, const struct place *p, uint32_t r)
 }
 
 /*
- * A string in memory holds its characters and cannot be NULL: NULL becomes "". Of others only as much
- * is stored as there is, because the memory behind the NUL of the source may not be readable.
+ * A string in memory holds its characters and cannot be NULL: NULL becomes "". Of others only as
+ * much is stored as there is, because the memory behind the NUL of the source may not be readable.
  */
 static void store_string(struct lower *l, uint32_t addr, uint32_t r)
 {
@@ -401,16 +401,18 @@ void place_release(struct lower *l, struct place *p)
 	}
 }
 
-/* ---- parts of dynamic variables --------------------------------------------------------------- */
+/* ---- parts of dynamic variables -------------------------------------------------------------- */
 
 /*
- * self->s.x = 1, a[k].b[2]++: DIF stores reach scratch memory, globals and this-> variables, but not
- * the storage of dynamic variables, which is made and freed by whole stores only. So the struct or
- * array is copied to scratch memory, zeros where there is none yet, the part is changed there, and
- * the whole is stored back.
+ * self->s.x = 1, a[k].b[2]++: DIF stores reach scratch memory, globals and this-> variables, but
+ * not the storage of dynamic variables, which is made and freed by whole stores only. So the struct
+ * or array is copied to scratch memory, zeros where there is none yet, the part is changed there,
+ * and the whole is stored back.
  */
 
-/* The variable e is a part of, when that is a dynamic one; NULL when e can be stored to directly. */
+/*
+ * The variable e is a part of, when that is a dynamic one; NULL when e can be stored to directly.
+ */
 static struct expr *dynamic_root(const struct lower *l, struct expr *e)
 {
 	const struct expr *part = e;

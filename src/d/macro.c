@@ -57,8 +57,11 @@ static bool named_value(const struct lexer *lx, const struct macro *m, int64_t *
 
 static struct token token_int(struct span at, uint64_t val, type_id type)
 {
-	return (struct token){
-		.kind = TOK_INT, .span = at, .ival = val, .lit_type = type, .is_macro = true};
+	return (struct token){.kind = TOK_INT,
+			      .span = at,
+			      .ival = val,
+			      .lit_type = type,
+			      .is_macro = true};
 }
 
 static struct token token_str(struct lexer *lx, struct span at, const char *s, size_t slen)
@@ -86,11 +89,13 @@ static void hint_named(struct lexer *lx, bool is_target)
 	if (lx->quiet)
 		return;
 	if (is_target)
-		diag_hint(lx->in->diags, "it is the process of -p PID or -c COMMAND: give one of them%s",
+		diag_hint(lx->in->diags,
+			  "it is the process of -p PID or -c COMMAND: give one of them%s",
 			  header_text(lx));
 	else
-		diag_hint(lx->in->diags, "there are $target, $pid, $ppid, $uid, $gid and others, and the "
-					 "script's arguments $1, $2, ...");
+		diag_hint(lx->in->diags,
+			  "there are $target, $pid, $ppid, $uid, $gid and others, and the "
+			  "script's arguments $1, $2, ...");
 }
 
 /* What the script wants: one line, with its header's words if it has one. */
@@ -105,8 +110,8 @@ static void hint_args(struct lexer *lx, bool in_desc)
 	if (!*end && !in_desc)
 		end = "; with -x defaultargs missing ones are 0 or \"\"";
 	diag_hint(in->diags, "the %s takes %u argument%s, %u given%s",
-		  in->src->kind == SOURCE_FILE ? "script" : "program", want, want == 1 ? "" : "s", given,
-		  end);
+		  in->src->kind == SOURCE_FILE ? "script" : "program", want, want == 1 ? "" : "s",
+		  given, end);
 }
 
 static bool is_target(const struct macro *m)
@@ -114,7 +119,10 @@ static bool is_target(const struct macro *m)
 	return m->to - m->name == 6 && strncmp(m->name, "target", 6) == 0;
 }
 
-/* Whether it has been said that there is no such argument, or no process: one report is enough for each. */
+/*
+ * Whether it has been said that there is no such argument, or no process: one report is enough for
+ * each.
+ */
 static bool lack_is_told(struct lexer *lx, const struct macro *m)
 {
 	bool *told = m->is_num ? &lx->arg_missed : &lx->target_missed, before = *told;
@@ -286,7 +294,8 @@ static const char *field_value(struct lexer *lx, const struct macro *m)
 }
 
 /* *ret_bad: the macro that could not be expanded. */
-static bool field_expand(struct lexer *lx, const char *field, struct strbuf *out, struct macro *ret_bad)
+static bool field_expand(struct lexer *lx, const char *field, struct strbuf *out,
+			 struct macro *ret_bad)
 {
 	const char *end = field + strlen(field), *p = field, *dollar;
 
@@ -313,9 +322,10 @@ static void field_error(struct lexer *lx, struct span at, const struct macro *ba
 {
 	int64_t val;
 
-	lex_error(lx, D_PDESC_INVAL, at,
-		  "invalid probe description \"%.*s\": Undefined macro variable in probe description",
-		  (int)at.len, lex_text(lx, at));
+	lex_error(
+		lx, D_PDESC_INVAL, at,
+		"invalid probe description \"%.*s\": Undefined macro variable in probe description",
+		(int)at.len, lex_text(lx, at));
 	if (bad->is_num)
 		hint_args(lx, true);
 	else if (named_value(lx, bad, &val) && !lx->quiet)

@@ -74,8 +74,8 @@ struct span parser_span_from(const struct parser *p, uint32_t off)
 bool parser_enter(struct parser *p)
 {
 	if (p->depth >= PARSE_DEPTH_MAX) {
-		parser_error(p, D_SYNTAX, p->tok.span, "program text is nested more than %u levels deep",
-			     PARSE_DEPTH_MAX);
+		parser_error(p, D_SYNTAX, p->tok.span,
+			     "program text is nested more than %u levels deep", PARSE_DEPTH_MAX);
 		parser_hint(p, "split the expression, or use an inline for a part of it");
 		return false;
 	}

@@ -1,9 +1,9 @@
 /*
  * Lexer and parser: D text to syntax tree. Knows the grammar, not the meaning.
  *
- * The type-name versus identifier decision (d-language.md 1.3) needs to know what is already declared:
- * struct parse_env answers for what earlier programs and the kernel declared; the parser itself
- * remembers typedefs and variables of the text it reads.
+ * The type-name versus identifier decision (d-language.md 1.3) needs to know what is already
+ * declared: struct parse_env answers for what earlier programs and the kernel declared; the parser
+ * itself remembers typedefs and variables of the text it reads.
  *
  * Errors   into the diags; the parser recovers at ';', '}' and the next clause and reports several.
  */
@@ -14,10 +14,14 @@
 
 struct parse_env {
 	void *ctx;
-	bool (*is_type)(void *ctx, const char *name, size_t len);  /* a typedef name or mod`type */
-	/* a typedef name of the kernel: asked only where a type may stand and nobody knows the name. May be NULL */
+	bool (*is_type)(void *ctx, const char *name, size_t len); /* a typedef name or mod`type */
+	/*
+	 * a typedef name of the kernel: asked only where a type may stand and nobody knows the
+	 * name. May be NULL
+	 */
 	bool (*is_kernel_type)(void *ctx, const char *name, size_t len);
-	bool (*is_ident)(void *ctx, const char *name, size_t len); /* global variable, function, inline */
+	/* global variable, function, inline */
+	bool (*is_ident)(void *ctx, const char *name, size_t len);
 	/* of a name that is no type: what may have been meant, or NULL. May be NULL */
 	const char *(*near_type)(void *ctx, const char *name);
 	/* '#pragma D option text': applies it at once; on failure reports and returns false */
@@ -34,12 +38,12 @@ struct parse_input {
 	struct arena *arena;
 	const struct parse_env *env;
 	enum spec_context context;
-	int argc;	   /* script arguments: argv[0] is $0 */
+	int argc; /* script arguments: argv[0] is $0 */
 	char **argv;
-	bool defaultargs;  /* undefined $n is 0, $$n is "" */
-	bool argref;	   /* an unused last argument is fine */
-	bool pspec;	   /* a word in OUTER is always a probe specifier (also true for strings) */
-	bool allow_empty;  /* option empty, or a library */
+	bool defaultargs; /* undefined $n is 0, $$n is "" */
+	bool argref;	  /* an unused last argument is fine */
+	bool pspec;	  /* a word in OUTER is always a probe specifier (also true for strings) */
+	bool allow_empty; /* option empty, or a library */
 };
 
 /* The tree, complete as far as it could be understood; look at diags_count() for errors. */

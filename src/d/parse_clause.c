@@ -301,8 +301,10 @@ static bool is_declaration(const struct parser *p, const struct decl *d)
 	       !strpbrk(word, ":-.*?[") && next && next < p->lx.end && *next == ';';
 }
 
-/* 'pid123:a.out:f part:entry' is two descriptions, each a clause: whoever finds that one matches nothing says
- * what the blank does. */
+/*
+ * 'pid123:a.out:f part:entry' is two descriptions, each a clause: whoever finds that one matches
+ * nothing says what the blank does.
+ */
 static void note_blank(struct parser *p, struct decl *d)
 {
 	const struct pspec *last = &d->clause.specs[d->clause.nspecs - 1];
@@ -355,7 +357,9 @@ static void check_bare_specs(struct parser *p, struct decl *d)
 	}
 	if (strchr(word, ':') && p->tok.span.off == p->prev_end && p->tok.kind != TOK_EOF &&
 	    strchr("<>()~&=", *lex_text(&p->lx, p->tok.span))) {
-		parser_syntax(p, "this character cannot stand in a description: '*' matches it, as in vector*push_back");
+		parser_syntax(
+			p,
+			"this character cannot stand in a description: '*' matches it, as in vector*push_back");
 		return;
 	}
 	if (p->in->src->kind == SOURCE_STRING) {
@@ -365,7 +369,9 @@ static void check_bare_specs(struct parser *p, struct decl *d)
 	parser_error(p, D_SYNTAX, p->tok.span,
 		     "expected predicate and/or actions following probe description");
 	if (p->bad.kind == TOK_WORD && strchr(word, ':'))
-		diag_hint(p->in->diags, "a blank ends a description: if one is part of it, write '?' in its place");
+		diag_hint(
+			p->in->diags,
+			"a blank ends a description: if one is part of it, write '?' in its place");
 	else if (p->bad.kind == TOK_WORD && d->clause.nspecs == 1)
 		diag_hint(p->in->diags, "if '%s' was meant as a type: it is not known", word);
 }

@@ -141,8 +141,10 @@ bool parser_at_cast(struct parser *p)
 {
 	const char *next = lex_peek(&p->lx);
 
-	/* behind the name of a type comes ')', '*' or another word; the kernel need not be asked about
-	 * the operands of all other expressions */
+	/*
+	 * behind the name of a type comes ')', '*' or another word; the kernel need not be asked
+	 * about the operands of all other expressions
+	 */
 	if (p->tok.kind == TOK_IDENT && next && next < p->lx.end && !strchr(")*[(", *next) &&
 	    *next != '_' && !(*next >= 'a' && *next <= 'z'))
 		return name_is_known_type(p, p->tok.text, p->tok.len) && !assignment_follows(p);
@@ -365,12 +367,14 @@ static bool specs_have_ended(struct parser *p, const struct decl_specs *s)
 	return s->has_body && (at_second_base(p) || at_next_decl(p));
 }
 
-/* Behind the specifiers: 'struct foo { ... }' and then the next declaration. After the report the parser
- * goes on as if the ';' were there. */
+/*
+ * Behind the specifiers: 'struct foo { ... }' and then the next declaration. After the report the
+ * parser goes on as if the ';' were there.
+ */
 static bool semicolon_is_missing(struct parser *p, const struct decl_specs *s)
 {
-	static const char *const words[] = {
-		[TAG_STRUCT] = "struct", [TAG_UNION] = "union", [TAG_ENUM] = "enum"};
+	static const char *const words[] =
+		{[TAG_STRUCT] = "struct", [TAG_UNION] = "union", [TAG_ENUM] = "enum"};
 
 	if (p->failed || !specs_have_ended(p, s))
 		return false;
@@ -381,8 +385,10 @@ static bool semicolon_is_missing(struct parser *p, const struct decl_specs *s)
 	return true;
 }
 
-/* A name where only a type can stand. In front of a declarator it is taken for a type from there on: what
- * is declared with it would look undeclared otherwise. */
+/*
+ * A name where only a type can stand. In front of a declarator it is taken for a type from there
+ * on: what is declared with it would look undeclared otherwise.
+ */
 static void unknown_type(struct parser *p, struct decl_specs *s)
 {
 	const char *next = lex_peek(&p->lx), *name = p->tok.text;

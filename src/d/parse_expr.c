@@ -199,8 +199,8 @@ static void primary_error(struct parser *p)
 	if (p->tok.kind == TOK_EPRED && p->closing != TOK_EOF)
 		parser_unclosed(p, p->closing);
 	else if (p->tok.kind == TOK_EOF || p->tok.kind == TOK_SEMI || p->tok.kind == TOK_RBRACE ||
-	    p->tok.kind == TOK_RPAREN || p->tok.kind == TOK_RBRACKET || p->tok.kind == TOK_COMMA ||
-	    p->tok.kind == TOK_EPRED)
+		 p->tok.kind == TOK_RPAREN || p->tok.kind == TOK_RBRACKET ||
+		 p->tok.kind == TOK_COMMA || p->tok.kind == TOK_EPRED)
 		parser_syntax(p, "an operand is missing before this");
 	else if (parser_at_type(p))
 		parser_syntax(
@@ -264,7 +264,8 @@ static struct expr *parse_member(struct parser *p, struct expr *base)
 	expr_grow(p, e, base);
 	parser_advance(p);
 	if (p->tok.kind != TOK_IDENT && !tok_is_keyword(p->tok.kind))
-		parser_error(p, D_OP_IDENT, p->tok.span, "operator %s requires the name of a member",
+		parser_error(p, D_OP_IDENT, p->tok.span,
+			     "operator %s requires the name of a member",
 			     e->member.arrow ? "->" : ".");
 	e->member.name = parser_name(p, true);
 	e->span = span_since(p, base);
@@ -296,8 +297,9 @@ static struct expr *parse_postfix(struct parser *p, struct expr *e)
 /* ---- unary, cast ----------------------------------------------------------------------------- */
 
 /*
- * Behind '(': a name that can only be meant as a type, though it is none that is known: '(foo_t *)x' or
- * '(foo_t)1'. What could be a value in parentheses, such as '(foo)(1)' and '(foo)-1', is not meant.
+ * Behind '(': a name that can only be meant as a type, though it is none that is known: '(foo_t
+ * *)x' or '(foo_t)1'. What could be a value in parentheses, such as '(foo)(1)' and '(foo)-1', is
+ * not meant.
  */
 static bool at_unknown_cast(struct parser *p)
 {

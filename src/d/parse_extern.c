@@ -101,7 +101,10 @@ static void parse_source_args(struct parser *p, struct source_decl *src)
 	parser_expect(p, TOK_RPAREN);
 }
 
-/* pspec [ "/" expression "/" ] [ "(" [expressions] ")" ] -- behind the operator before it, not consumed */
+/*
+ * pspec [ "/" expression "/" ] [ "(" [expressions] ")" ] -- behind the operator before it, not
+ * consumed
+ */
 static struct source_decl parse_source(struct parser *p)
 {
 	struct source_decl src = {.is_other = p->tok.kind == TOK_LOR};

@@ -31,7 +31,8 @@ struct parser {
 	bool behind_blank;  /* a description and a blank stand before the current token */
 	bool recovering;    /* no external declaration since the last error was understood */
 	uint32_t depth;
-	enum tok closing; /* what closes the innermost '(' or '[' of an expression; TOK_EOF: none is open */
+	/* what closes the innermost '(' or '[' of an expression; TOK_EOF: none is open */
+	enum tok closing;
 	struct hashmap *idents;	  /* names used as identifiers in this text */
 	struct hashmap *typedefs; /* names declared as types in this text */
 	struct hashmap *tags;	  /* tags with a body in this text -> "struct", "union", "enum" */

@@ -18,7 +18,7 @@ static const struct shape *shape_of(struct shaper *s, type_id type);
 static enum shape_kind pointer_kind(struct check *c, type_id type)
 {
 	return type_kind(c->types, type_deref(c->types, type)) == TK_FUNC ? SHAPE_FUNC
-									   : SHAPE_POINTER;
+									  : SHAPE_POINTER;
 }
 
 static void shape_enums(struct shaper *s, struct shape *sh, const struct type_info *info)
@@ -46,7 +46,8 @@ static const char *anonymous_text(struct check *c, const struct shape *sh)
 
 static void shape_members(struct shaper *s, struct shape *sh, const struct type_info *info)
 {
-	struct shape_member *members = ARENA_NEW_N(s->c->arena, struct shape_member, info->nmembers);
+	struct shape_member *members =
+		ARENA_NEW_N(s->c->arena, struct shape_member, info->nmembers);
 
 	sh->kind = SHAPE_SOU;
 	sh->is_union = info->kind == TK_UNION;
@@ -73,7 +74,7 @@ static void shape_fill(struct shaper *s, struct shape *sh, type_id type)
 	case TK_INT:
 		/* unsigned char is what the kernel calls u8: a number */
 		sh->kind = info->is_char && strcmp(info->name, "unsigned char") != 0 ? SHAPE_CHAR
-										      : SHAPE_INT;
+										     : SHAPE_INT;
 		sh->is_signed = info->is_signed;
 		return;
 	case TK_FLOAT: sh->kind = SHAPE_FLOAT; return;

@@ -1,8 +1,8 @@
 /*
  * Source texts of a compile: one number line of offsets over all files, `#line` included.
  *
- * Every token and node carries a span: a global offset and a length. source_locate() turns an offset
- * into file, line, column and the text of its line.
+ * Every token and node carries a span: a global offset and a length. source_locate() turns an
+ * offset into file, line, column and the text of its line.
  *
  * Owns     copies of the texts, in the arena given to source_map_create().
  */
@@ -13,15 +13,15 @@
 /* The global offset of what has no place in a text (script arguments); sources begin behind it. */
 #define SOURCE_NOWHERE 0u
 /* The longest text source_add() takes: whoever reads a file checks. */
-#define SOURCE_MAX     (256u << 20)
+#define SOURCE_MAX (256u << 20)
 
 struct span {
 	uint32_t off, len; /* bytes; len >= 1 except at end of input */
 };
 
 enum source_kind {
-	SOURCE_FILE,	/* a script or library file: messages say 'line N' or '"file", line N' */
-	SOURCE_STRING,	/* -n and friends: messages say 'in action list' or 'in predicate' */
+	SOURCE_FILE,   /* a script or library file: messages say 'line N' or '"file", line N' */
+	SOURCE_STRING, /* -n and friends: messages say 'in action list' or 'in predicate' */
 };
 
 struct source {
@@ -37,16 +37,18 @@ struct source_map;
 struct source_map *source_map_create(struct arena *a);
 const struct source *source_add(struct source_map *m, enum source_kind kind, const char *name,
 				const char *text, size_t len, bool is_library);
-/* The lexer tells of '# N "file"': from global offset off on, lines count from line in file (NULL: same,
- * "": the source's own name again). */
+/*
+ * The lexer tells of '# N "file"': from global offset off on, lines count from line in file (NULL:
+ * same, "": the source's own name again).
+ */
 void source_line_mark(struct source_map *m, uint32_t off, uint32_t line, const char *file);
 
 struct source_loc {
 	const struct source *src; /* NULL: SOURCE_NOWHERE */
-	const char *file; /* after #line */
-	bool is_marked;	  /* a #line file name is in force */
-	uint32_t line, col; /* 1-based; col counts bytes */
-	const char *text; /* start of the physical line */
+	const char *file;	  /* after #line */
+	bool is_marked;		  /* a #line file name is in force */
+	uint32_t line, col;	  /* 1-based; col counts bytes */
+	const char *text;	  /* start of the physical line */
 	uint32_t text_len;
 };
 struct source_loc source_locate(const struct source_map *m, uint32_t off);

@@ -135,7 +135,10 @@ static type_id names_get(const struct types *t, const char *name, size_t len)
 	return id;
 }
 
-/* Key of a tag: kind, then the bytes of the tag, whatever their number: C++ makes names of many kilobytes. */
+/*
+ * Key of a tag: kind, then the bytes of the tag, whatever their number: C++ makes names of many
+ * kilobytes.
+ */
 static void tag_key(struct strbuf *key, enum type_kind kind, const char *tag)
 {
 	strbuf_addc(key, (char)('A' + (int)kind));
@@ -187,10 +190,12 @@ static void undo_note(struct types *t, type_id id, bool was_forward)
 	const struct type_row *row = type_row(t, id);
 
 	if (!t->importing)
-		vec_push(&t->undo, (struct type_undo){
-					   .id = id,
-					   .old = was_forward ? arena_memdup(t->arena, row, sizeof(*row)) : NULL,
-				   });
+		vec_push(&t->undo,
+			 (struct type_undo){
+				 .id = id,
+				 .old = was_forward ? arena_memdup(t->arena, row, sizeof(*row))
+						    : NULL,
+			 });
 }
 
 static void strsized_note(struct types *t, struct type_row *row)
@@ -341,7 +346,9 @@ static type_id array_base(const struct types *t, type_id id)
 	return row->info.index;
 }
 
-/* Arrays of a type that is a forward again have a size that may not come back: they are made anew. */
+/*
+ * Arrays of a type that is a forward again have a size that may not come back: they are made anew.
+ */
 static void arrays_forget(struct types *t, type_id of)
 {
 	for (uint32_t i = 0; i < t->rows.len; i++) {
@@ -544,8 +551,9 @@ type_id type_define_sou(struct types *t, enum type_kind kind, const char *tag,
 #define NESTING_MAX 200 /* structures within structures, by value */
 
 /*
- * Does a type hold, by value, the structure what? Debug information can be damaged or made to say so; then the
- * structure has no end. Nesting beyond NESTING_MAX counts as such, because all that descends into types recurses.
+ * Does a type hold, by value, the structure what? Debug information can be damaged or made to say
+ * so; then the structure has no end. Nesting beyond NESTING_MAX counts as such, because all that
+ * descends into types recurses.
  */
 static bool type_holds(struct types *t, type_id id, type_id what, uint32_t depth)
 {
@@ -563,8 +571,8 @@ static bool type_holds(struct types *t, type_id id, type_id what, uint32_t depth
 }
 
 /* Leaves out members that would make the structure contain itself. */
-static uint32_t members_end(struct types *t, const struct type_row *row, struct type_member *members,
-			    uint32_t n)
+static uint32_t members_end(struct types *t, const struct type_row *row,
+			    struct type_member *members, uint32_t n)
 {
 	uint32_t kept = 0;
 
@@ -697,7 +705,8 @@ type_id types_find_own(const struct types *t, const char *name, size_t len)
 	type_id id = names_get(t, name, len);
 	const struct type_row *row = type_row(t, id);
 
-	return id < TYPE_FIRST_FREE || (row->layer == t->layer && !row->is_imported) ? id : TYPE_NONE;
+	return id < TYPE_FIRST_FREE || (row->layer == t->layer && !row->is_imported) ? id
+										     : TYPE_NONE;
 }
 
 type_id types_find_tag_own(const struct types *t, enum type_kind kind, const char *tag)
@@ -719,7 +728,8 @@ type_id types_import_enumerator(struct types *t, const char *name, int64_t *ret_
 	return id;
 }
 
-type_id types_import_symbol(struct types *t, const char *module, const char *name, bool *ret_is_percpu)
+type_id types_import_symbol(struct types *t, const char *module, const char *name,
+			    bool *ret_is_percpu)
 {
 	type_id id = TYPE_NONE;
 

@@ -1,10 +1,10 @@
 /*
  * The D type system: a table of types with BTF's kinds, and what C and D say about them.
  *
- * Types come from D declarations now; types of the kernel (BTF) and of programs (DWARF) are imported
- * one by one when first used, so that starting up does not read what a script never mentions.
- * A split BTF on top of the kernel's would fix its base when created, before we know whether a
- * script needs the kernel's types at all; hence our own table in the same shape.
+ * Types come from D declarations now; types of the kernel (BTF) and of programs (DWARF) are
+ * imported one by one when first used, so that starting up does not read what a script never
+ * mentions. A split BTF on top of the kernel's would fix its base when created, before we know
+ * whether a script needs the kernel's types at all; hence our own table in the same shape.
  *
  * Owns     the table owns every type; ids are stable for the life of the session.
  * Units    sizes in bytes, member offsets and bit-field sizes in bits.
@@ -18,6 +18,7 @@
 
 typedef uint32_t type_id;
 
+/* clang-format off */
 enum type_kind {
 	TK_VOID, TK_INT, TK_FLOAT, TK_PTR, TK_ARRAY, TK_STRUCT, TK_UNION, TK_ENUM,
 	TK_FWD, /* unused: a forward is a STRUCT, UNION or ENUM that is not is_complete */
@@ -29,6 +30,7 @@ enum type_kind {
 	TK_STRING, TK_DYNAMIC, TK_STACK, TK_SYMADDR, TK_USYMADDR,
 	TK_ERROR, /* poison */
 };
+/* clang-format on */
 
 struct type_member {
 	const char *name; /* "" for anonymous */
@@ -37,25 +39,31 @@ struct type_member {
 	uint32_t bit_size; /* 0 = not a bit-field */
 };
 
-struct type_enumerator { const char *name; int64_t val; };
+struct type_enumerator {
+	const char *name;
+	int64_t val;
+};
 
 struct type_info {
 	enum type_kind kind;
-	const char *name;  /* typedef, tag or base type name; "" when anonymous */
-	uint32_t size;	   /* bytes; arrays: total */
-	bool is_signed;	   /* TK_INT, TK_ENUM */
-	bool is_char;	   /* TK_INT: one of the char types */
-	type_id ref;	   /* PTR, ARRAY (element), TYPEDEF, qualifiers, FUNC (return) */
-	uint32_t nelems;   /* ARRAY; FUNC: parameters */
-	type_id *params;   /* FUNC */
-	bool varargs;	   /* FUNC */
-	struct type_member *members; uint32_t nmembers;	    /* STRUCT, UNION */
-	struct type_enumerator *enums; uint32_t nenums;	    /* ENUM */
-	bool is_complete;  /* STRUCT, UNION, ENUM */
-	type_id index;	   /* position in the table: "defined later" of 3.3 compares these */
+	const char *name; /* typedef, tag or base type name; "" when anonymous */
+	uint32_t size;	  /* bytes; arrays: total */
+	bool is_signed;	  /* TK_INT, TK_ENUM */
+	bool is_char;	  /* TK_INT: one of the char types */
+	type_id ref;	  /* PTR, ARRAY (element), TYPEDEF, qualifiers, FUNC (return) */
+	uint32_t nelems;  /* ARRAY; FUNC: parameters */
+	type_id *params;  /* FUNC */
+	bool varargs;	  /* FUNC */
+	struct type_member *members;
+	uint32_t nmembers; /* STRUCT, UNION */
+	struct type_enumerator *enums;
+	uint32_t nenums;  /* ENUM */
+	bool is_complete; /* STRUCT, UNION, ENUM */
+	type_id index;	  /* position in the table: "defined later" of 3.3 compares these */
 };
 
 /* Fixed ids: every table starts with these rows. LP64. */
+/* clang-format off */
 enum {
 	TYPE_NONE = 0, /* not yet known */
 	TYPE_ERROR, TYPE_VOID,
@@ -70,6 +78,7 @@ enum {
 	TYPE_VOID_PTR, TYPE_CHAR_PTR,
 	TYPE_FIRST_FREE,
 };
+/* clang-format on */
 
 struct types;
 
@@ -83,9 +92,9 @@ void types_set_strsize(struct types *t, uint32_t strsize);
 void types_set_layer(struct types *t, enum d_layer layer);
 
 /*
- * Where types that D text did not declare come from. An importer answers a question by making the type
- * (functions below) and returning it; members that are pointers get forwards, which are completed when
- * first looked into. Declarations of D text shadow imported types.
+ * Where types that D text did not declare come from. An importer answers a question by making the
+ * type (functions below) and returning it; members that are pointers get forwards, which are
+ * completed when first looked into. Declarations of D text shadow imported types.
  */
 struct type_importer {
 	void *ctx;
@@ -95,8 +104,10 @@ struct type_importer {
 	bool (*complete)(void *ctx, struct types *t, type_id id);
 	/* A constant of an enumeration nobody declared; TYPE_NONE = unknown. May be NULL. */
 	type_id (*enumerator)(void *ctx, struct types *t, const char *name, int64_t *ret_val);
-	/* What a kernel function or variable is, or TYPE_NONE. module: NULL = any. *ret_is_percpu: its
-	 * address counts from the start of each CPU's area. May be NULL. */
+	/*
+	 * What a kernel function or variable is, or TYPE_NONE. module: NULL = any. *ret_is_percpu:
+	 * its address counts from the start of each CPU's area. May be NULL.
+	 */
 	type_id (*symbol)(void *ctx, struct types *t, const char *module, const char *name,
 			  bool *ret_is_percpu);
 	/* Why types are not to be had at all, or NULL. May be NULL. */
@@ -105,13 +116,16 @@ struct type_importer {
 void types_set_importer(struct types *t, const struct type_importer *importer); /* NULL: none */
 
 /*
- * What is made between these is of a program that a probe is in: it has no name for D text, which would
- * otherwise mean another program's or the kernel's, and from->complete() is asked about its forwards.
+ * What is made between these is of a program that a probe is in: it has no name for D text, which
+ * would otherwise mean another program's or the kernel's, and from->complete() is asked about its
+ * forwards.
  */
 void types_import_begin(struct types *t, const struct type_importer *from);
 void types_import_end(struct types *t);
 
-/* What was declared after the mark is forgotten (a compile failed); ids stay valid, names are free. */
+/*
+ * What was declared after the mark is forgotten (a compile failed); ids stay valid, names are free.
+ */
 uint32_t types_mark(const struct types *t);
 void types_rollback(struct types *t, uint32_t mark);
 /* What was declared after the mark stays: no rollback to an earlier mark takes it back. */
@@ -119,34 +133,45 @@ void types_keep(struct types *t, uint32_t mark);
 
 const struct type_info *type_get(const struct types *t, type_id id); /* never NULL */
 
-/* ---- making types (equal pointers, arrays, qualifiers get equal ids) ------------------------------ */
+/* ---- making types (equal pointers, arrays, qualifiers get equal ids) ------------------------- */
 type_id type_pointer(struct types *t, type_id to);
 type_id type_array(struct types *t, type_id elem, uint32_t nelems);
 type_id type_qualified(struct types *t, enum type_kind qual, type_id of);
-type_id type_function(struct types *t, type_id ret, const type_id *params, uint32_t n, bool varargs);
+type_id type_function(struct types *t, type_id ret, const type_id *params, uint32_t n,
+		      bool varargs);
 /* A tag declared but not defined; found again by types_find_tag(). */
 type_id type_forward(struct types *t, enum type_kind kind, const char *tag);
-/* Completes a forward or makes a new aggregate: lays members out by the System V AMD64 ABI. On input
- * members have name, type and bit_size; padding bit-fields have name "" and bit_size, is_zero_width
- * is bit_size == UINT32_MAX. */
+/*
+ * Completes a forward or makes a new aggregate: lays members out by the System V AMD64 ABI. On
+ * input members have name, type and bit_size; padding bit-fields have name "" and bit_size,
+ * is_zero_width is bit_size == UINT32_MAX.
+ */
 type_id type_define_sou(struct types *t, enum type_kind kind, const char *tag,
 			const struct type_member *members, uint32_t n);
-/* The same with a layout that is known: member offsets and size are taken as given. fwd: the forward
- * to complete, or TYPE_NONE for a new type, which takes the tag when no other type has it. */
+/*
+ * The same with a layout that is known: member offsets and size are taken as given. fwd: the
+ * forward to complete, or TYPE_NONE for a new type, which takes the tag when no other type has it.
+ */
 type_id type_import_sou(struct types *t, type_id fwd, enum type_kind kind, const char *tag,
 			uint32_t size, const struct type_member *members, uint32_t n);
-/* A struct or union whose members are not known yet but whose size is (0: nor that), for an importer.
- * fwd: a forward to be given the size, or TYPE_NONE for a new one, which takes the tag when it is free. */
+/*
+ * A struct or union whose members are not known yet but whose size is (0: nor that), for an
+ * importer. fwd: a forward to be given the size, or TYPE_NONE for a new one, which takes the tag
+ * when it is free.
+ */
 type_id type_import_forward(struct types *t, type_id fwd, enum type_kind kind, const char *tag,
 			    uint32_t size);
-type_id type_define_enum(struct types *t, const char *tag, const struct type_enumerator *e, uint32_t n);
+type_id type_define_enum(struct types *t, const char *tag, const struct type_enumerator *e,
+			 uint32_t n);
 /* The same with size and signedness given. fwd: as for type_import_sou(). */
-type_id type_import_enum(struct types *t, type_id fwd, const char *tag, uint32_t size, bool is_signed,
-			 const struct type_enumerator *e, uint32_t n);
+type_id type_import_enum(struct types *t, type_id fwd, const char *tag, uint32_t size,
+			 bool is_signed, const struct type_enumerator *e, uint32_t n);
 type_id type_define_typedef(struct types *t, const char *name, type_id of);
 
-/* ---- finding ----------------------------------------------------------------------------------- */
-/* TYPE_NONE when unknown. Names: typedefs and base types ("unsigned long" in canonical spelling). */
+/* ---- finding --------------------------------------------------------------------------------- */
+/*
+ * TYPE_NONE when unknown. Names: typedefs and base types ("unsigned long" in canonical spelling).
+ */
 type_id types_find(struct types *t, const char *name, size_t len);
 type_id types_find_tag(struct types *t, enum type_kind kind, const char *tag);
 /* As above, but only what D text declared. */
@@ -157,7 +182,8 @@ type_id types_find_own(const struct types *t, const char *name, size_t len);
 type_id types_find_tag_own(const struct types *t, enum type_kind kind, const char *tag);
 /* The importer's answers (struct type_importer); TYPE_NONE or NULL also without an importer. */
 type_id types_import_enumerator(struct types *t, const char *name, int64_t *ret_val);
-type_id types_import_symbol(struct types *t, const char *module, const char *name, bool *ret_is_percpu);
+type_id types_import_symbol(struct types *t, const char *module, const char *name,
+			    bool *ret_is_percpu);
 const char *types_import_trouble(const struct types *t);
 /* A name or tag that is known already, declared or imported: nobody is asked. */
 type_id types_find_known(const struct types *t, const char *name, size_t len);
@@ -171,24 +197,25 @@ const char *types_nearest(const struct types *t, const char *name, struct arena 
 const struct type_member *type_find_member(const struct types *t, type_id sou, const char *name,
 					   uint32_t *ret_bit_off);
 
-/* ---- asking ------------------------------------------------------------------------------------ */
-type_id type_resolve(const struct types *t, type_id id); /* without typedefs and qualifiers */
+/* ---- asking ---------------------------------------------------------------------------------- */
+type_id type_resolve(const struct types *t, type_id id);     /* without typedefs and qualifiers */
 enum type_kind type_kind(const struct types *t, type_id id); /* of the resolved type */
-uint32_t type_size(const struct types *t, type_id id);	 /* 0 when unknown or void */
+uint32_t type_size(const struct types *t, type_id id);	     /* 0 when unknown or void */
 uint32_t type_align(const struct types *t, type_id id);
-type_id type_deref(const struct types *t, type_id id);	 /* PTR, ARRAY, STRING (char); else TYPE_NONE */
+/* PTR, ARRAY, STRING (char); else TYPE_NONE */
+type_id type_deref(const struct types *t, type_id id);
 bool type_is_integer(const struct types *t, type_id id); /* int or enum */
 bool type_is_float(const struct types *t, type_id id);
 bool type_is_arith(const struct types *t, type_id id);
 bool type_is_pointer(const struct types *t, type_id id); /* PTR or ARRAY */
 bool type_is_scalar(const struct types *t, type_id id);	 /* integer or PTR */
 bool type_is_sou(const struct types *t, type_id id);
-bool type_is_string(const struct types *t, type_id id);	 /* TK_STRING */
+bool type_is_string(const struct types *t, type_id id);	   /* TK_STRING */
 bool type_is_strcompat(const struct types *t, type_id id); /* string, char *, char [] */
 bool type_is_void(const struct types *t, type_id id);
-bool type_is_signed(const struct types *t, type_id id);	 /* integers; false for the rest */
+bool type_is_signed(const struct types *t, type_id id);	  /* integers; false for the rest */
 bool type_is_userland(const struct types *t, type_id id); /* any qualifier on the way says so */
-bool type_is_byref(const struct types *t, type_id id);	 /* struct, union, array, string */
+bool type_is_byref(const struct types *t, type_id id);	  /* struct, union, array, string */
 /* Same after typedefs and cv qualifiers. */
 bool type_same(const struct types *t, type_id a, type_id b);
 /* Pointers whose targets agree, or void *. */
@@ -200,5 +227,8 @@ type_id type_promote(const struct types *t, type_id a, type_id b);
 const char *type_name(const struct types *t, type_id id, struct arena *a);
 /* The same with a name in it: "struct foo *p", "int a[4]". */
 const char *type_declaration(const struct types *t, type_id id, const char *name, struct arena *a);
-/* types_dump.c: what D text declared, or what was imported, as declarations in C with sizes and offsets. */
+/*
+ * types_dump.c: what D text declared, or what was imported, as declarations in C with sizes and
+ * offsets.
+ */
 void types_dump(const struct types *t, bool imported, struct strbuf *out);

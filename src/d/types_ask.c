@@ -36,7 +36,8 @@ uint32_t type_align(const struct types *t, type_id id)
 {
 	const struct type_row *row = type_resolved_row(t, id);
 
-	while (row->info.kind == TK_ARRAY) /* its elements may have been imported since it was made */
+	/* its elements may have been imported since it was made */
+	while (row->info.kind == TK_ARRAY)
 		row = type_resolved_row(t, row->info.ref);
 	return row->align;
 }

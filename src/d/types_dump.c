@@ -38,7 +38,8 @@ static void dump_member(const struct types *t, const struct type_member *m, uint
 		strbuf_adds(out, type_declaration(t, m->type, m->name, a));
 	}
 	if (m->bit_size)
-		strbuf_addf(out, " : %u; /* %u:%u */\n", m->bit_size, m->bit_off / 8, m->bit_off % 8);
+		strbuf_addf(out, " : %u; /* %u:%u */\n", m->bit_size, m->bit_off / 8,
+			    m->bit_off % 8);
 	else
 		strbuf_addf(out, "; /* %u */\n", m->bit_off / 8);
 }
@@ -64,12 +65,14 @@ static void dump_type(const struct types *t, const struct type_info *info, struc
 
 	if (info->kind == TK_TYPEDEF) {
 		strbuf_addf(out, "typedef %s; /* %u bytes */\n",
-			    type_declaration(t, info->ref, info->name, a), type_size(t, info->index));
+			    type_declaration(t, info->ref, info->name, a),
+			    type_size(t, info->index));
 		return;
 	}
 	if ((!is_sou && info->kind != TK_ENUM) || is_nested(info))
 		return;
-	strbuf_addf(out, "%s%s%s", is_sou ? sou_word(info) : "enum", *info->name ? " " : "", info->name);
+	strbuf_addf(out, "%s%s%s", is_sou ? sou_word(info) : "enum", *info->name ? " " : "",
+		    info->name);
 	if (!info->is_complete) {
 		strbuf_adds(out, ";\n");
 		return;
@@ -82,12 +85,15 @@ static void dump_type(const struct types *t, const struct type_info *info, struc
 	strbuf_addf(out, "}; /* %u bytes */\n", info->size);
 }
 
-/* D text may have mentioned a structure before its members were imported; what it defines has def. */
+/*
+ * D text may have mentioned a structure before its members were imported; what it defines has def.
+ */
 static bool is_foreign(const struct type_row *row)
 {
 	bool is_sou = row->info.kind == TK_STRUCT || row->info.kind == TK_UNION;
 
-	return row->is_imported || (is_sou && row->info.is_complete && row->info.nmembers && !row->def);
+	return row->is_imported ||
+	       (is_sou && row->info.is_complete && row->info.nmembers && !row->def);
 }
 
 void types_dump(const struct types *t, bool imported, struct strbuf *out)

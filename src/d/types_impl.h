@@ -15,7 +15,8 @@ struct type_row {
 	uint32_t align;
 	bool is_imported;
 	enum d_layer layer; /* whose name or tag it is */
-	const struct type_importer *from; /* a program's (types_import_begin()); NULL = t->importer's */
+	/* a program's (types_import_begin()); NULL = t->importer's */
+	const struct type_importer *from;
 	bool has_string; /* size depends on strsize */
 	uint32_t visit;	 /* the last walk of type_holds() that came by */
 	/* STRUCT, UNION declared in D: the members as given, paddings included, to lay them out
@@ -27,22 +28,24 @@ struct type_row {
 /* One declaration, in order, so that a failed compile can be undone. */
 struct type_undo {
 	type_id id;
-	const struct type_row *old; /* the forward that it completed, as it was; NULL: there was none */
+	/* the forward that it completed, as it was; NULL: there was none */
+	const struct type_row *old;
 };
 
 struct types {
 	struct arena *arena;
 	VEC(struct type_row *) rows; /* [id] */
-	struct hashmap *names[NLAYERS]; /* typedefs, base types -> id; imported ones are the system's */
-	struct hashmap *tags[NLAYERS];	/* kind, tag -> id */
+	/* typedefs, base types -> id; imported ones are the system's */
+	struct hashmap *names[NLAYERS];
+	struct hashmap *tags[NLAYERS]; /* kind, tag -> id */
 	enum d_layer layer;
-	struct hashmap *derived;     /* pointers, arrays, qualified and function types -> id */
-	VEC(type_id) strsized;	     /* types with has_string, each after those it is made of */
+	struct hashmap *derived; /* pointers, arrays, qualified and function types -> id */
+	VEC(type_id) strsized;	 /* types with has_string, each after those it is made of */
 	VEC(struct type_undo) undo;
 	uint32_t strsize;
 	uint32_t visit; /* walks of type_holds() so far */
 	const struct type_importer *importer;
-	uint32_t importing; /* depth of calls into the importer */
+	uint32_t importing;		  /* depth of calls into the importer */
 	const struct type_importer *from; /* of the program whose types are made now; NULL: none */
 };
 

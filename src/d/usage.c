@@ -148,7 +148,8 @@ const char *usage_header(struct arena *a, const struct source *src)
 	char *text;
 
 	if (!header_find(src, &from, &to) ||
-	    (!usage_line(from, to, &l) && !naming_line(from, to, name, &l) && !first_line(from, to, &l)))
+	    (!usage_line(from, to, &l) && !naming_line(from, to, name, &l) &&
+	     !first_line(from, to, &l)))
 		return NULL;
 	text = arena_strndup(a, l.text, MIN(l.len, LINE_MAX_SHOWN));
 	for (char *c = text; *c; c++) /* nothing from a script may steer the terminal */

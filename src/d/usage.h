@@ -11,7 +11,7 @@
 /* The highest n of $n and $$n outside comments and strings. */
 uint32_t usage_args_taken(const struct source *src);
 /*
- * One line of the comment at the top of the script: the one that begins with "usage", else the first that names
- * the script, else the first. NULL: there is no such comment.
+ * One line of the comment at the top of the script: the one that begins with "usage", else the
+ * first that names the script, else the first. NULL: there is no such comment.
  */
 const char *usage_header(struct arena *a, const struct source *src);

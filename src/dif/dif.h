@@ -4,14 +4,14 @@
  * A small register machine. 64-bit integer registers %r0 (always zero, not writable) to %r254;
  * objects meant for other systems keep to %r0-%r7. A tuple stack holds keys and subroutine
  * arguments. The flags N Z V C are set by cmp, scmp and tst. Branches only go forward, so every
- * object ends. Encoding, 32 bits: op<<24 | r1<<16 | r2<<8 | rd; branch target (instruction index) in
- * the low 24 bits; 16-bit indexes (variable, integer, string, subroutine) in bits 8-23 with the
+ * object ends. Encoding, 32 bits: op<<24 | r1<<16 | r2<<8 | rd; branch target (instruction index)
+ * in the low 24 bits; 16-bit indexes (variable, integer, string, subroutine) in bits 8-23 with the
  * register in bits 0-7; pushtr/pushtv: type<<16 | r2<<8 | rs; ldga/ldta: variable id in r1's place.
  *
  * Values   every register holds 64 bits. By-reference values (string, struct, array) are addresses.
  *          Sub-64-bit integers live sign- or zero-extended according to their D type.
- * Strings  addresses of NUL-terminated bytes in kernel memory (D string constants and scratch memory
- *          are kernel memory too). 0 is the NULL string: prints empty, equals "" and itself.
+ * Strings  addresses of NUL-terminated bytes in kernel memory (D string constants and scratch
+ *          memory are kernel memory too). 0 is the NULL string: prints empty, equals "" and itself.
  * Owns     a DIFO lives in the arena it was built in.
  * Facts    d-language.md, chapter 13; numbers of opcodes, variables and subroutines are the classic
  *          ones so that DOF sections of existing binaries can be read.
@@ -57,21 +57,21 @@ enum dif_form {
 #define DIF_MAX_SIZE   (256u << 10) /* bytes of a DIFO: code and tables */
 #define DIF_MAX_STATIC (16u << 10)  /* bytes of a struct or array variable, or of a struct key */
 #define DIF_MAX_STRING (1u << 20)   /* the largest strsize */
-#define DIF_MAX_INDEX  0x10000u     /* entries of the integer table, bytes of the string table */
-#define DIF_MAX_TUPLE  64 /* ours; the classic machine has 8 */
-#define DIF_MAX_ALLOCA	(512u << 10) /* bytes of one alloca() or copyin() of a known size */
+#define DIF_MAX_INDEX  0x10000u	    /* entries of the integer table, bytes of the string table */
+#define DIF_MAX_TUPLE  64	    /* ours; the classic machine has 8 */
+#define DIF_MAX_ALLOCA (512u << 10) /* bytes of one alloca() or copyin() of a known size */
 #define DIF_VAR_USER   0x0500
 #define DIF_TUPLE_INT  0 /* pushtv/pushtr type: bytes */
 #define DIF_TUPLE_STR  1 /* string */
 
-#define DIF_INSN_OP(i)	   ((enum dif_op)((i) >> 24))
-#define DIF_INSN_R1(i)	   (((i) >> 16) & 0xff)
-#define DIF_INSN_R2(i)	   (((i) >> 8) & 0xff)
-#define DIF_INSN_RD(i)	   ((i)&0xff)
-#define DIF_INSN_RS(i)	   ((i)&0xff)
-#define DIF_INSN_LABEL(i)  ((i)&0xffffff)
-#define DIF_INSN_INDEX(i)  (((i) >> 8) & 0xffff) /* variable, integer, string, subroutine */
-#define DIF_INSN_TTYPE(i)  (((i) >> 16) & 0xff)
+#define DIF_INSN_OP(i)	  ((enum dif_op)((i) >> 24))
+#define DIF_INSN_R1(i)	  (((i) >> 16) & 0xff)
+#define DIF_INSN_R2(i)	  (((i) >> 8) & 0xff)
+#define DIF_INSN_RD(i)	  ((i)&0xff)
+#define DIF_INSN_RS(i)	  ((i)&0xff)
+#define DIF_INSN_LABEL(i) ((i)&0xffffff)
+#define DIF_INSN_INDEX(i) (((i) >> 8) & 0xffff) /* variable, integer, string, subroutine */
+#define DIF_INSN_TTYPE(i) (((i) >> 16) & 0xff)
 
 static inline dif_insn dif_rrr(enum dif_op op, uint32_t r1, uint32_t r2, uint32_t rd)
 {
@@ -142,7 +142,8 @@ enum subr_fx {
 	FX_TEXT = 1 << 5,	 /* reads its first argument as a string */
 	FX_TEXTS = 1 << 6,	 /* reads its first two arguments as strings */
 	FX_WRITES_USER = 1 << 7, /* is destructive, and not every kernel allows it */
-	FX_OURS = 1 << 8,	 /* no other DTrace has it: programs may use the name for something else */
+	/* no other DTrace has it: programs may use the name for something else */
+	FX_OURS = 1 << 8,
 	FX_VALUE = FX_CALLS | FX_FAULTS,
 	FX_MEMORY = FX_VALUE | FX_SCRATCH,
 };
@@ -224,9 +225,10 @@ struct dif_builder;
 
 struct dif_builder *dif_builder_create(struct arena *a);
 uint32_t dif_emit(struct dif_builder *b, dif_insn insn); /* returns its index */
-void dif_set_span(struct dif_builder *b, uint32_t source_off); /* for the instructions that follow */
-uint32_t dif_int(struct dif_builder *b, uint64_t value);   /* index in the integer table, shared */
-uint32_t dif_str(struct dif_builder *b, const char *s);	   /* offset in the string table, shared */
+/* for the instructions that follow */
+void dif_set_span(struct dif_builder *b, uint32_t source_off);
+uint32_t dif_int(struct dif_builder *b, uint64_t value); /* index in the integer table, shared */
+uint32_t dif_str(struct dif_builder *b, const char *s);	 /* offset in the string table, shared */
 /* Notes a use of a variable; fields of an existing entry are merged. */
 void dif_note_var(struct dif_builder *b, const struct dif_var *var);
 uint32_t dif_label_create(struct dif_builder *b);
@@ -235,16 +237,16 @@ void dif_emit_branch(struct dif_builder *b, enum dif_op op, uint32_t label);
 /* Resolves labels and moves everything into the arena. Frees the builder. */
 struct difo *dif_builder_finish(struct dif_builder *b, struct dif_type ret);
 
-/* ---- tables, text, verification --------------------------------------------------------------- */
+/* ---- tables, text, verification -------------------------------------------------------------- */
 
 const char *dif_op_name(enum dif_op op); /* NULL when op is not an instruction */
 enum dif_form dif_op_form(enum dif_op op);
 const struct dif_subr_row *dif_subr_row(uint32_t subr); /* NULL when unknown */
-const char *dif_subr_name(uint32_t subr); /* NULL when unknown */
-const char *dif_builtin_name(uint32_t var_id); /* NULL when not a built-in */
-uint32_t dif_subr_by_name(const char *name);	/* UINT32_MAX when unknown */
-uint32_t dif_builtin_by_name(const char *name); /* UINT32_MAX when unknown */
-bool dif_op_is_cond(enum dif_op op);		/* a branch that looks at the flags */
+const char *dif_subr_name(uint32_t subr);		/* NULL when unknown */
+const char *dif_builtin_name(uint32_t var_id);		/* NULL when not a built-in */
+uint32_t dif_subr_by_name(const char *name);		/* UINT32_MAX when unknown */
+uint32_t dif_builtin_by_name(const char *name);		/* UINT32_MAX when unknown */
+bool dif_op_is_cond(enum dif_op op);			/* a branch that looks at the flags */
 uint8_t dif_op_scope(enum dif_op op); /* enum dif_scope of the variables it is about */
 /* Table entry of a variable, NULL when there is none. */
 const struct dif_var *difo_find_var(const struct difo *d, uint8_t scope, uint32_t id);
@@ -268,8 +270,8 @@ void dif_insn_print(const struct difo *d, dif_insn insn, struct strbuf *out);
 void difo_print_rows(const struct difo *d, struct strbuf *out);
 void difo_print(const struct difo *d, struct strbuf *out);
 /*
- * Reads a listing back: directives .int, .str, .var, .ret and instructions; the grammar stands above
- * the definition in asm.c. Errors name the line.
+ * Reads a listing back: directives .int, .str, .var, .ret and instructions; the grammar stands
+ * above the definition in asm.c. Errors name the line.
  */
 MUST_CHECK struct err *difo_parse(struct arena *a, const char *text, struct difo **ret_difo);
 /* Prints in the form difo_parse() reads. */

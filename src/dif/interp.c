@@ -87,7 +87,10 @@ void dif_machine_begin_firing(struct dif_machine *m, uint64_t thread)
 	dif_machine_begin_clause(m);
 }
 
-/* Scratch memory ends with its clause, strtok() goes on in the next: what is left of its text moves aside. */
+/*
+ * Scratch memory ends with its clause, strtok() goes on in the next: what is left of its text moves
+ * aside.
+ */
 static void tok_keep(struct dif_machine *m)
 {
 	uint64_t off = m->tok_rest - mem_addr(m->scratch);

@@ -85,8 +85,10 @@ struct dif_machine *dif_machine_create(const struct dif_env *env,
 				       const struct dif_machine_opts *opts);
 void dif_machine_destroy(struct dif_machine *m); /* NULL is allowed */
 
-/* A firing begins: this-> variables are zero, strtok() has nothing. thread: identity for self->. Begins a
- * clause too. */
+/*
+ * A firing begins: this-> variables are zero, strtok() has nothing. thread: identity for self->.
+ * Begins a clause too.
+ */
 void dif_machine_begin_firing(struct dif_machine *m, uint64_t thread);
 /* Another clause of the firing begins: scratch memory is free. */
 void dif_machine_begin_clause(struct dif_machine *m);

@@ -42,7 +42,10 @@ struct dif_machine {
 	struct hashmap *locals; /* this-> of this firing */
 	struct strbuf key;	/* scratch for building keys */
 	uint64_t dyn_used, dyn_max, drops;
-	/* strtok() of this firing: address of what is left; copy of what a clause left in its scratch memory */
+	/*
+	 * strtok() of this firing: address of what is left; copy of what a clause left in its
+	 * scratch memory
+	 */
 	uint64_t tok_rest;
 	char *tok_text; /* scratch_size + 1 bytes */
 	/* the DIFO that runs */

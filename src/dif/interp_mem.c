@@ -60,8 +60,8 @@ void mem_remove_region(struct dif_machine *m, const void *start)
 }
 
 /*
- * Whether the clause may use size bytes of scratch memory: they have been given, and lie inside one block or touch
- * none, with its head and padding.
+ * Whether the clause may use size bytes of scratch memory: they have been given, and lie inside one
+ * block or touch none, with its head and padding.
  */
 static bool scratch_has(const struct dif_machine *m, uint64_t addr, uint64_t size)
 {

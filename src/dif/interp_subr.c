@@ -27,12 +27,12 @@
  * scratch    taken upwards in 8-byte aligned pieces; a result string takes round_up(S, 8) bytes
  *            whatever its length. Released at the end of the clause. How much there is is up to the
  *            executor.
- * block      alloca(), copyin(), memref() take 8 bytes more, in front of what they give: a block. What lies
- *            between two blocks belongs to nobody.
+ * block      alloca(), copyin(), memref() take 8 bytes more, in front of what they give: a block.
+ *            What lies between two blocks belongs to nobody.
  * in scratch [d, d + size) lies in the part of scratch memory that has been handed out in this
- *            clause, and inside one block, or outside all of them with those 8 bytes and the padding. The
- *            same is asked of what is read: of strings the first byte, of everything else all of
- *            it. (The kernel asks in sessions that have blocks.)
+ *            clause, and inside one block, or outside all of them with those 8 bytes and the
+ *            padding. The same is asked of what is read: of strings the first byte, of everything
+ *            else all of it. (The kernel asks in sessions that have blocks.)
  * arguments  omitted optional arguments are not pushed and have the default given in [ ]. Fewer
  *            arguments than required, or more than known: ILLOP(0).
  * others     subroutines of dif/subrs.def without a row here: ILLOP(0).
@@ -70,9 +70,10 @@
  * strchr(s, c)         c & 0xff. The address s + p of its first occurrence in str(s), 0 when
  * strrchr(s, c)        absent. Not a copy. strrchr: the last one. c = 0: s + n, the end, for both.
  *
- * strtok(s, t)         One state per firing: an address, 0 (nothing left) when its first clause begins to
- *                      run. When a clause ends and the state lies in its scratch memory, the state moves to
- *                      a copy of [state, end of what was handed out), with a NUL behind it.
+ * strtok(s, t)         One state per firing: an address, 0 (nothing left) when its first clause
+ *                      begins to run. When a clause ends and the state lies in its scratch memory,
+ *                      the state moves to a copy of [state, end of what was handed out), with a NUL
+ *                      behind it.
  *                      1. If s != 0: rest = s, else rest = state. If rest is 0, the result is 0; t
  *                         is not looked at.
  *                      2. state = 0. Text r = str(rest), then delimiters d = str(t).
@@ -177,11 +178,12 @@
  *                      v4-mapped is "::ffff:1.2.3.4" and v4-compatible "::1.2.3.4". Other af (64
  *                      bits compared): ILLOP(0), before a is looked at.
  *
- * link_ntop(t, a)      t = 1 (ARPHRD_ETHER): 6 bytes, t = 32 (ARPHRD_INFINIBAND): 20 bytes at kernel
- *                      address a (BADADDR(a)), two lower-case hexadecimal digits each, joined by
- *                      ':'. Other t (64 bits compared): ILLOP(0), before a is looked at.
+ * link_ntop(t, a)      t = 1 (ARPHRD_ETHER): 6 bytes, t = 32 (ARPHRD_INFINIBAND): 20 bytes at
+ *                      kernel address a (BADADDR(a)), two lower-case hexadecimal digits each,
+ *                      joined by ':'. Other t (64 bits compared): ILLOP(0), before a is looked at.
  *
- * ---- Names (tables: dif/names.h) ------------------------------------------------------------------
+ * ---- Names (tables: dif/names.h)
+ * ------------------------------------------------------------------
  *
  * strerrno(e), strerror(e), strsignal(e)
  *                      a = e, or -e if e < 0. If the executor's copy of the table has a row a: its

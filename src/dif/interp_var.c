@@ -11,7 +11,7 @@ struct slot {
 	uint64_t value; /* by value */
 	uint8_t *data;	/* by reference: storage of size bytes, a region of the machine */
 	uint32_t size;
-	bool is_null; /* a static string: holds NULL */
+	bool is_null;  /* a static string: holds NULL */
 	uint32_t cost; /* counted in dyn_used; 0 for static ones */
 };
 

@@ -18,19 +18,23 @@
 /* ---- by number ------------------------------------------------------------------------------- */
 
 /* 0, 41 and 58 are no errors. */
+/* clang-format off */
 static const char errno_names[][16] = {
 	[0] = "0", [41] = "41", [58] = "58",
 #define ERROR(name, text) [name] = #name,
 #include "dif/errors.def"
 #undef ERROR
 };
+/* clang-format on */
 
+/* clang-format off */
 static const char error_texts[][52] = {
 	[0] = "Success", [41] = "Unknown error 41", [58] = "Unknown error 58",
 #define ERROR(name, text) [name] = text,
 #include "dif/errors.def"
 #undef ERROR
 };
+/* clang-format on */
 
 /* The C library uses 32 and 33 itself: to programs, real-time signals begin with 34. */
 #define SIG(name) [name] = #name
@@ -49,7 +53,9 @@ static const char signal_names[][12] = {
 	/* clang-format on */
 };
 
+/* clang-format off */
 #define LIST(table) {table[0], sizeof(table[0]), ARRAY_LEN(table)}
+/* clang-format on */
 const struct name_list name_lists[NNAMES] = {
 	[NAMES_ERRNO] = LIST(errno_names),
 	[NAMES_ERROR] = LIST(error_texts),

@@ -1,7 +1,7 @@
 /*
- * Names of the numbers of system calls: errors, signals, flags. For strerrno(), strerror(), strsignal()
- * and strflags(): the interpreter reads the tables here, code in the kernel reads copies in the session's
- * string table.
+ * Names of the numbers of system calls: errors, signals, flags. For strerrno(), strerror(),
+ * strsignal() and strflags(): the interpreter reads the tables here, code in the kernel reads
+ * copies in the session's string table.
  *
  * To add a kind of flags: 1. rows in flags.def; 2. the guide (doc/guide/actions.md).
  */
@@ -9,7 +9,10 @@
 
 #include "base/base.h"
 
-/* Names by number: n texts of stride bytes each, NUL-padded. Where a number has no name, its digits. */
+/*
+ * Names by number: n texts of stride bytes each, NUL-padded. Where a number has no name, its
+ * digits.
+ */
 struct name_list {
 	const char *text;
 	uint32_t stride, n;
@@ -28,12 +31,12 @@ extern const struct flag_name flag_names[];
 extern const uint32_t nflag_names;
 
 /*
- * Flags that belong together are a kind: n rows of flag_names[] from first on, in the order in which they
- * are tried. DIF has the two in one number.
+ * Flags that belong together are a kind: n rows of flag_names[] from first on, in the order in
+ * which they are tried. DIF has the two in one number.
  */
 #define FLAG_ROWS(first, n)   ((uint64_t)(first) << 16 | (n))
 #define FLAG_ROWS_FIRST(rows) ((rows) >> 16)
-#define FLAG_ROWS_N(rows)     ((rows) & 0xffff)
+#define FLAG_ROWS_N(rows)     ((rows)&0xffff)
 
-uint64_t flag_rows_find(const char *kind);  /* n is 0 when there is no such kind */
-const char *flag_kind_name(uint32_t i);	    /* NULL behind the last one */
+uint64_t flag_rows_find(const char *kind); /* n is 0 when there is no such kind */
+const char *flag_kind_name(uint32_t i);	   /* NULL behind the last one */

@@ -32,6 +32,7 @@ static const char *const datum_names[] = {
 	[DATUM_UMOD] = "umod",	   [DATUM_UADDR] = "uaddr",   [DATUM_MEMORY] = "memory",
 };
 
+/* clang-format off */
 static const char *const scope_names[] = {
 	[DIF_SCOPE_GLOBAL] = "", [DIF_SCOPE_THREAD] = "self->", [DIF_SCOPE_LOCAL] = "this->"};
 
@@ -39,6 +40,7 @@ bool act_is_recording(enum act_kind kind)
 {
 	return act_kinds[kind].is_recording;
 }
+/* clang-format on */
 
 enum act_holds act_holds(enum act_kind kind)
 {

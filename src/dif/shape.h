@@ -1,5 +1,6 @@
 /*
- * The shape of a value: what print() has to know of a type to show its bytes, without the type table.
+ * The shape of a value: what print() has to know of a type to show its bytes, without the type
+ * table.
  *
  * Made by the front end (d/shape.c), read by the consumer (print/shape.c). One shape stands for all
  * values of a type; pointers are not followed, so shapes form a finite graph without cycles.

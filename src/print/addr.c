@@ -194,8 +194,8 @@ void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *c
 		n = d->frames ? MIN(n, d->frames) : n;
 	}
 	for (uint32_t i = 0; i < n && word_at(pcs, i) != 0; i++) {
-		struct position at = pid ? uframe_place(pid, pcs, i, n)
-				      : kframe_place(p, pcs, i, d->is_traced);
+		struct position at =
+			pid ? uframe_place(pid, pcs, i, n) : kframe_place(p, pcs, i, d->is_traced);
 
 		f(ctx, is_cut(pid, word_at(pcs, i)) ? NULL : &at);
 	}

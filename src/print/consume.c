@@ -1,4 +1,7 @@
-/* Walks the actions of a record, in its order: what is to be shown goes to the renderer (d-language.md 5.2). */
+/*
+ * Walks the actions of a record, in its order: what is to be shown goes to the renderer
+ * (d-language.md 5.2).
+ */
 #include "print/impl.h"
 
 /* ---- around records ------------------------------------------------------------------------ */
@@ -49,8 +52,8 @@ struct err *act_format(struct printer *p, struct out *o, const struct act_layout
 
 /* ---- data ---------------------------------------------------------------------------------- */
 
-struct err *act_trace(struct printer *p, const struct prog_act *act,
-		      const struct act_layout *al, const struct fmt *fmt)
+struct err *act_trace(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		      const struct fmt *fmt)
 {
 	struct datum d;
 	struct err *e = act_datum(p, al, 0, &d);
@@ -61,8 +64,8 @@ struct err *act_trace(struct printer *p, const struct prog_act *act,
 }
 
 /* The third argument of tracemem(), when it is there, says how much of the memory shows. */
-struct err *act_tracemem(struct printer *p, const struct prog_act *act,
-			 const struct act_layout *al, const struct fmt *fmt)
+struct err *act_tracemem(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+			 const struct fmt *fmt)
 {
 	struct datum d, dyn;
 	struct err *e = act_datum(p, al, 0, &d);
@@ -83,14 +86,14 @@ struct err *act_tracemem(struct printer *p, const struct prog_act *act,
 	return NULL;
 }
 
-struct err *act_pcap(struct printer *p, const struct prog_act *act,
-		     const struct act_layout *al, const struct fmt *fmt)
+struct err *act_pcap(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		     const struct fmt *fmt)
 {
 	return print_packet(p, act, al);
 }
 
-struct err *act_print(struct printer *p, const struct prog_act *act,
-		      const struct act_layout *al, const struct fmt *fmt)
+struct err *act_print(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		      const struct fmt *fmt)
 {
 	struct datum d;
 	struct err *e = act_datum(p, al, 0, &d);
@@ -100,14 +103,14 @@ struct err *act_print(struct printer *p, const struct prog_act *act,
 	return e;
 }
 
-struct err *act_printf(struct printer *p, const struct prog_act *act,
-		       const struct act_layout *al, const struct fmt *fmt)
+struct err *act_printf(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		       const struct fmt *fmt)
 {
 	return p->render->message(p, al, fmt);
 }
 
-struct err *act_printa(struct printer *p, const struct prog_act *act,
-		       const struct act_layout *al, const struct fmt *fmt)
+struct err *act_printa(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		       const struct fmt *fmt)
 {
 	return print_printa(p, act, fmt);
 }

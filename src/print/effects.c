@@ -1,6 +1,6 @@
 /*
- * What takes effect when a record is consumed, and shows nothing: exit(), setopt(), clear(), system(), freopen() and
- * others (d-language.md 5.2).
+ * What takes effect when a record is consumed, and shows nothing: exit(), setopt(), clear(),
+ * system(), freopen() and others (d-language.md 5.2).
  */
 #include <errno.h>
 #include <signal.h>
@@ -47,8 +47,8 @@ static struct err *act_string(struct printer *p, const struct act_layout *al, ui
 
 /* ---- the session --------------------------------------------------------------------------- */
 
-struct err *act_exit(struct printer *p, const struct prog_act *act,
-		     const struct act_layout *al, const struct fmt *fmt)
+struct err *act_exit(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		     const struct fmt *fmt)
 {
 	struct datum d;
 	struct err *e = act_datum(p, al, 0, &d);
@@ -58,8 +58,8 @@ struct err *act_exit(struct printer *p, const struct prog_act *act,
 	return e;
 }
 
-struct err *act_setopt(struct printer *p, const struct prog_act *act,
-		       const struct act_layout *al, const struct fmt *fmt)
+struct err *act_setopt(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		       const struct fmt *fmt)
 {
 	char *name, *value = NULL;
 	struct err *e = act_string(p, al, 0, &name);
@@ -78,16 +78,16 @@ struct err *act_setopt(struct printer *p, const struct prog_act *act,
 
 /* ---- aggregations -------------------------------------------------------------------------- */
 
-struct err *act_clear(struct printer *p, const struct prog_act *act,
-		      const struct act_layout *al, const struct fmt *fmt)
+struct err *act_clear(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		      const struct fmt *fmt)
 {
 	struct err *e = printer_snap(p);
 
 	return e ? e : aggs_clear(p->aggs, act->aggs[0]->id);
 }
 
-struct err *act_trunc(struct printer *p, const struct prog_act *act,
-		      const struct act_layout *al, const struct fmt *fmt)
+struct err *act_trunc(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		      const struct fmt *fmt)
 {
 	struct datum d = {0};
 	struct err *e = printer_snap(p);
@@ -122,7 +122,8 @@ struct err *act_denormalize(struct printer *p, const struct prog_act *act,
 
 /* ---- the world ----------------------------------------------------------------------------- */
 
-#define COMMAND_TEXT_MAX (16u << 20) /* most that is shown of what a command wrote, where the renderer shows it */
+/* most that is shown of what a command wrote, where the renderer shows it */
+#define COMMAND_TEXT_MAX (16u << 20)
 
 /* to >= 0: where the command writes. */
 static int spawn_shell(const char *command, int to, pid_t *ret_pid)
@@ -147,7 +148,9 @@ static int spawn_shell(const char *command, int to, pid_t *ret_pid)
 	return sys;
 }
 
-/* What a file in memory holds. A file, no pipe: what the command has left running may keep it open. */
+/*
+ * What a file in memory holds. A file, no pipe: what the command has left running may keep it open.
+ */
 static void memory_read(int fd, struct out *text)
 {
 	ssize_t got = 1;
@@ -188,13 +191,14 @@ static void shell_show(struct printer *p, const char *command)
 	if (status >= 0) {
 		memory_read(fd, &text);
 		p->render->command(p, command, &text,
-				   WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+				   WIFEXITED(status) ? WEXITSTATUS(status)
+						     : 128 + WTERMSIG(status));
 	}
 	out_deinit(&text);
 }
 
-struct err *act_system(struct printer *p, const struct prog_act *act,
-		       const struct act_layout *al, const struct fmt *fmt)
+struct err *act_system(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		       const struct fmt *fmt)
 {
 	struct err *e;
 	char *command;
@@ -212,8 +216,8 @@ struct err *act_system(struct printer *p, const struct prog_act *act,
 	return NULL;
 }
 
-struct err *act_freopen(struct printer *p, const struct prog_act *act,
-			const struct act_layout *al, const struct fmt *fmt)
+struct err *act_freopen(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+			const struct fmt *fmt)
 {
 	FILE *file = NULL;
 	struct err *e;

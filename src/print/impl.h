@@ -82,7 +82,8 @@ void print_key(struct printer *p, struct out *o, const struct datum *d);
 void print_raw(struct out *o, const char *bytes, uint32_t size);
 int int_width(uint32_t size); /* 16, 8, 5, 3 */
 /* print(): d-language.md 6.5. */
-void print_shape(struct printer *p, struct out *o, const struct shape *shape, const struct datum *d);
+void print_shape(struct printer *p, struct out *o, const struct shape *shape,
+		 const struct datum *d);
 
 /* ---- structures (shape.c, text_shape.c) ----------------------------------------------------- */
 
@@ -93,24 +94,28 @@ struct shape_view { /* a value that is walked */
 	struct out *o;
 	const struct shape_visitor *visitor;
 	const char *bytes;
-	uint64_t len; /* what lies behind was not recorded */
+	uint64_t len;	/* what lies behind was not recorded */
 	uint64_t *left; /* elements and members that may still be walked */
 };
 
 /* sh: in open, item, item_end, cut and close the structure, union or array. */
 struct shape_visitor {
 	/* a number of at most 8 bytes, zero-extended from so many bits */
-	void (*word)(const struct shape_view *v, const struct shape *sh, uint64_t word, uint32_t bits);
+	void (*word)(const struct shape_view *v, const struct shape *sh, uint64_t word,
+		     uint32_t bits);
 	void (*flt)(const struct shape_view *v, const struct shape *sh, long double value);
 	/* a string, or an array of characters that is text */
-	void (*text)(const struct shape_view *v, const struct shape *sh, const char *text, size_t len);
+	void (*text)(const struct shape_view *v, const struct shape *sh, const char *text,
+		     size_t len);
 	void (*open)(const struct shape_view *v, const struct shape *sh);
-	void (*item)(const struct shape_view *v, const struct shape *sh, uint32_t i, uint32_t depth);
+	void (*item)(const struct shape_view *v, const struct shape *sh, uint32_t i,
+		     uint32_t depth);
 	void (*item_end)(const struct shape_view *v, const struct shape *sh);
 	/* item i and those behind it were not recorded */
 	void (*cut)(const struct shape_view *v, const struct shape *sh, uint32_t i, uint32_t depth);
 	void (*close)(const struct shape_view *v, const struct shape *sh, uint32_t depth);
-	void (*forward)(const struct shape_view *v, const struct shape *sh); /* of a type only declared */
+	/* of a type only declared */
+	void (*forward)(const struct shape_view *v, const struct shape *sh);
 };
 
 void walk_shape(struct printer *p, struct out *o, const struct shape_visitor *visitor,
@@ -137,8 +142,9 @@ void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr)
 /* An address in pid (0 = the kernel). */
 struct position {
 	uint64_t pid, addr;
-	bool is_return;	      /* a call returns to it */
-	bool is_handler_call; /* what a signal handler returns to; C libraries often have no name for it */
+	bool is_return; /* a call returns to it */
+	/* what a signal handler returns to; C libraries often have no name for it */
+	bool is_handler_call;
 };
 bool place_find(struct printer *p, const struct position *at, struct sym_name *ret);
 void place_text(struct printer *p, struct out *o, const struct position *at, enum addr_form form);
@@ -186,8 +192,8 @@ MUST_CHECK struct err *print_printa(struct printer *p, const struct prog_act *ac
 
 /* ---- the printer (record.c, consume.c) ----------------------------------------------------- */
 
-struct probe_text {   /* of a probe, made when its first record comes */
-	char *column; /* "%6d %32s " */
+struct probe_text {	   /* of a probe, made when its first record comes */
+	char *column;	   /* "%6d %32s " */
 	uint32_t func_off; /* where the second one begins */
 	uint32_t len;
 	const struct probe *probe;
@@ -217,10 +223,11 @@ struct printer {
 	VEC(struct probe_text) probe_texts; /* by id */
 	VEC(struct flow_cpu) flow;
 	bool header_done;
-	FILE *redirect;	    /* freopen() */
-	bool is_capture;	    /* the file of freopen() is one of packets: text does not go there */
-	uint32_t capture_link;	    /* with is_capture: the file's link type */
-	int64_t wall_offset;	    /* from a record's time to ns since 1970 */
+	FILE *redirect; /* freopen() */
+	/* the file of freopen() is one of packets: text does not go there */
+	bool is_capture;
+	uint32_t capture_link; /* with is_capture: the file's link type */
+	int64_t wall_offset;   /* from a record's time to ns since 1970 */
 	/* of the record at hand */
 	FILE *fp;
 	const struct rt_rec *rec;
@@ -252,10 +259,15 @@ MUST_CHECK struct err *printer_snap(struct printer *p);
 /* Prints action act of the record at hand by its layout; fmt NULL when it has none. */
 MUST_CHECK struct err *print_act(struct printer *p, const struct prog_act *act,
 				 const struct act_layout *al, const struct fmt *fmt);
-/* One function a row of acts.def that records: those that show are in consume.c, effects in effects.c. */
+/*
+ * One function a row of acts.def that records: those that show are in consume.c, effects in
+ * effects.c.
+ */
 typedef struct err *act_func(struct printer *p, const struct prog_act *act,
 			     const struct act_layout *al, const struct fmt *fmt);
+/* clang-format off */
 #define ACT_RECORD(id, name, proto, flags, holds, check, datum, shown_by, ...) act_func act_##shown_by;
+/* clang-format on */
 #include "dif/acts.def"
 /* pcap(): pcap.c. */
 MUST_CHECK struct err *print_packet(struct printer *p, const struct prog_act *act,

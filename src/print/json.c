@@ -2,16 +2,16 @@
  * The renderer of JSON: one document (option oformat=json), or an object a line (oformat=jsonl).
  *
  *     {"dtrace": {"probes": [
- *     {"timestamp": 1, "cpu": 0, "id": 3, "provider": "p", "module": "", "function": "", "name": "n", "output": [...]}
- *     ], "aggregations": [
- *     {"aggregation-data": [{"keys": ["x"], "count": 1}], "aggregation-name": "a"}
- *     ]}}
+ *     {"timestamp": 1, "cpu": 0, "id": 3, "provider": "p", "module": "", "function": "", "name":
+ *     "n", "output": [...]} ], "aggregations": [ {"aggregation-data": [{"keys": ["x"], "count":
+ *     1}], "aggregation-name": "a"} ]}}
  *
- * Facts    names of members are those that the manual page of FreeBSD's dtrace documents; those beyond it stand in
- *          doc/guide/json.md.
+ * Facts    names of members are those that the manual page of FreeBSD's dtrace documents; those
+ *          beyond it stand in doc/guide/json.md.
  *
- * A record's object begins with the first thing that the record shows, and each file has a document of its own: output
- * may move to another file in the middle of a record (freopen()), and begin anew there.
+ * A record's object begins with the first thing that the record shows, and each file has a document
+ * of its own: output may move to another file in the middle of a record (freopen()), and begin anew
+ * there.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -97,8 +97,8 @@ static void record_open(struct printer *p)
 	if (j->in_object)
 		return;
 	object_begin(p);
-	out_addf(&p->out, "{\"timestamp\": %" PRIu64 ", \"cpu\": %" PRIu32 ", \"id\": %" PRIu32, p->rec->time,
-		 j->cpu, p->rec->probe);
+	out_addf(&p->out, "{\"timestamp\": %" PRIu64 ", \"cpu\": %" PRIu32 ", \"id\": %" PRIu32,
+		 p->rec->time, j->cpu, p->rec->probe);
 	member_string(&p->out, "provider", pr->prov);
 	member_string(&p->out, "module", pr->mod);
 	member_string(&p->out, "function", j->pt->func);
@@ -184,8 +184,8 @@ static void json_notice(struct printer *p, const struct print_notice *n)
 		 "\"function\": \"INTERNAL\", \"name\": \"%s\", \"timestamp\": %" PRIu64,
 		 n->cpu, n->name, n->time);
 	if (n->kind >= 0)
-		out_addf(&p->out, ", \"count\": %" PRIu64 ", \"total\": %" PRIu64 ", \"kind\": %d", n->count,
-			 n->total, n->kind);
+		out_addf(&p->out, ", \"count\": %" PRIu64 ", \"total\": %" PRIu64 ", \"kind\": %d",
+			 n->count, n->total, n->kind);
 	member_string(&p->out, "msg", n->msg);
 	out_addc(&p->out, '}');
 	object_end(p);
@@ -206,8 +206,8 @@ static void json_hex(struct out *o, const char *bytes, uint32_t size)
 	out_addc(o, '"');
 }
 
-static void name_members(struct printer *p, struct out *o, const struct position *at, const char *object,
-			 bool has_offset)
+static void name_members(struct printer *p, struct out *o, const struct position *at,
+			 const char *object, bool has_offset)
 {
 	struct sym_line line;
 	struct sym_name n;
@@ -219,7 +219,8 @@ static void name_members(struct printer *p, struct out *o, const struct position
 		member_string(o, "name", n.name);
 	if (n.name && has_offset)
 		out_addf(o, ", \"offset\": \"0x%" PRIx64 "\"", n.off);
-	if (at->pid && p->opts->lines && syms_line(p->syms, at->pid, at->addr - at->is_return, &line)) {
+	if (at->pid && p->opts->lines &&
+	    syms_line(p->syms, at->pid, at->addr - at->is_return, &line)) {
 		member_string(o, "file", line.file);
 		out_addf(o, ", \"line\": %" PRIu32, line.line);
 	}
@@ -336,7 +337,8 @@ static void json_memory(struct printer *p, const char *action, const struct datu
 	out_addc(&p->out, '}');
 }
 
-static struct err *json_message(struct printer *p, const struct act_layout *al, const struct fmt *fmt)
+static struct err *json_message(struct printer *p, const struct act_layout *al,
+				const struct fmt *fmt)
 {
 	struct out text = {0};
 	struct err *e = act_format(p, &text, al, fmt);
@@ -356,14 +358,16 @@ static struct err *json_message(struct printer *p, const struct act_layout *al, 
 
 /* ---- print() ------------------------------------------------------------------------------- */
 
-static void shape_word(const struct shape_view *v, const struct shape *sh, uint64_t word, uint32_t bits)
+static void shape_word(const struct shape_view *v, const struct shape *sh, uint64_t word,
+		       uint32_t bits)
 {
 	const char *name;
 
 	if (sh->kind == SHAPE_INT || sh->kind == SHAPE_CHAR) {
 		uint32_t up = 64 - MIN(MAX(bits, 1u), 64u);
 
-		json_int(v->o, sh->is_signed ? (uint64_t)((int64_t)(word << up) >> up) : word, sh->is_signed);
+		json_int(v->o, sh->is_signed ? (uint64_t)((int64_t)(word << up) >> up) : word,
+			 sh->is_signed);
 		return;
 	}
 	name = sh->kind == SHAPE_ENUM ? shape_enum_name(sh, word) : NULL;
@@ -386,12 +390,17 @@ static void shape_word(const struct shape_view *v, const struct shape *sh, uint6
 static void shape_float(const struct shape_view *v, const struct shape *sh, long double value)
 {
 	if (isfinite(value))
-		out_addf(v->o, "%.*Lg", sh->size == sizeof(float) ? 9 : sh->size == sizeof(double) ? 17 : 21, value);
+		out_addf(v->o, "%.*Lg",
+			 sh->size == sizeof(float)    ? 9
+			 : sh->size == sizeof(double) ? 17
+						      : 21,
+			 value);
 	else
 		out_addf(v->o, "\"%Lg\"", value);
 }
 
-static void shape_text(const struct shape_view *v, const struct shape *sh, const char *text, size_t len)
+static void shape_text(const struct shape_view *v, const struct shape *sh, const char *text,
+		       size_t len)
 {
 	json_string(v->o, text, len);
 }
@@ -401,7 +410,8 @@ static void shape_open(const struct shape_view *v, const struct shape *sh)
 	out_addc(v->o, '[');
 }
 
-static void shape_item(const struct shape_view *v, const struct shape *sh, uint32_t i, uint32_t depth)
+static void shape_item(const struct shape_view *v, const struct shape *sh, uint32_t i,
+		       uint32_t depth)
 {
 	const struct shape_member *m = sh->kind == SHAPE_SOU ? &sh->members[i] : NULL;
 
@@ -421,9 +431,11 @@ static void shape_item_end(const struct shape_view *v, const struct shape *sh)
 		out_addc(v->o, '}');
 }
 
-static void shape_cut(const struct shape_view *v, const struct shape *sh, uint32_t i, uint32_t depth)
+static void shape_cut(const struct shape_view *v, const struct shape *sh, uint32_t i,
+		      uint32_t depth)
 {
-	out_adds(v->o, i ? ", {\"warning\": \"the rest was not recorded\"}" : "{\"warning\": \"not recorded\"}");
+	out_adds(v->o, i ? ", {\"warning\": \"the rest was not recorded\"}"
+			 : "{\"warning\": \"not recorded\"}");
 }
 
 static void shape_close(const struct shape_view *v, const struct shape *sh, uint32_t depth)
@@ -535,8 +547,9 @@ static int64_t label_of(const struct agg_layout *l, uint32_t row)
 }
 
 /*
- * The least and the greatest value of a row. A label is the bound nearest to zero; rows adjoin. The first row has no
- * least, the last one no greatest value; lquantize labels the first one with the least value of the second.
+ * The least and the greatest value of a row. A label is the bound nearest to zero; rows adjoin. The
+ * first row has no least, the last one no greatest value; lquantize labels the first one with the
+ * least value of the second.
  */
 static void bucket_range(struct out *o, const struct agg_layout *l, uint32_t row)
 {
@@ -568,8 +581,8 @@ static void json_buckets(struct out *o, const struct agg_view *v, const struct a
 		int64_t count = normalized(e->state[agg_row_bucket(l, row)], v->normal);
 		bool is_centre = l->agg->func == AGGFUNC_LLQUANTIZE && row == l->nbuckets / 2;
 
-		out_addf(o, "%s{\"value\": %" PRId64 ", \"count\": %" PRId64, row == first ? "" : ", ",
-			 is_centre ? 0 : label_of(l, row), count);
+		out_addf(o, "%s{\"value\": %" PRId64 ", \"count\": %" PRId64,
+			 row == first ? "" : ", ", is_centre ? 0 : label_of(l, row), count);
 		bucket_range(o, l, row);
 		out_addc(o, '}');
 	}

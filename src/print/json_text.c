@@ -1,11 +1,18 @@
 /* Strings of JSON: any bytes become valid text. */
 #include "print/impl.h"
 
-/* Bytes of the UTF-8 character that s begins with; 0: it begins with none (also not one of a longer form, or a surrogate). */
+/*
+ * Bytes of the UTF-8 character that s begins with; 0: it begins with none (also not one of a longer
+ * form, or a surrogate).
+ */
 static size_t utf8_len(const unsigned char *s, size_t len)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
+	size_t n = s[0] < 0x80	     ? 1
+		   : s[0] >> 5 == 6  ? 2
+		   : s[0] >> 4 == 14 ? 3
+		   : s[0] >> 3 == 30 ? 4
+				     : 0;
 	uint32_t ch;
 
 	if (n <= 1)

@@ -139,7 +139,9 @@ struct err *print_packet(struct printer *p, const struct prog_act *act, const st
 		return e;
 	if (!p->redirect) {
 		p->render->memory(p, "pcap",
-				  &(struct datum){.kind = DATUM_BYTES, .bytes = packet.bytes, .size = packet.caplen});
+				  &(struct datum){.kind = DATUM_BYTES,
+						  .bytes = packet.bytes,
+						  .size = packet.caplen});
 		return NULL;
 	}
 	if (packet.link > LINK_MAX) {

@@ -45,11 +45,11 @@ enum print_oformat {
 
 struct print_opts { /* dynamic: may change while running */
 	bool quiet, flowindent, rawbytes;
-	bool noresolve; /* user addresses are printed as object:0xoffset */
-	bool lines;	/* addresses of processes with their source lines */
+	bool noresolve;			/* user addresses are printed as object:0xoffset */
+	bool lines;			/* addresses of processes with their source lines */
 	bool agghist, aggpack, aggzoom; /* d-language.md 6.4.2 */
 	enum print_encoding encoding;
-	enum print_oformat oformat; /* does not change while running */
+	enum print_oformat oformat;  /* does not change while running */
 	enum print_merge stackmerge; /* does not change while running */
 	struct agg_sort sort;
 	uint32_t printsize;   /* most bytes print() shows */
@@ -77,7 +77,10 @@ struct printer *printer_create(const struct layout *l, struct probes *probes, st
 void printer_destroy(struct printer *p);
 /* Where names of addresses come from; the handle stays the caller's. */
 void printer_set_syms(struct printer *p, struct syms *syms);
-/* What stacks that are to be one have in common (option stackmerge): kind is DATUM_STACK or DATUM_USTACK. */
+/*
+ * What stacks that are to be one have in common (option stackmerge): kind is DATUM_STACK or
+ * DATUM_USTACK.
+ */
 void printer_stack_name(struct printer *p, enum datum_kind kind, const char *bytes, uint32_t size,
 			struct strbuf *out);
 /* From the clock of records to ns since 1970; pcap() wants it. */

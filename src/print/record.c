@@ -110,8 +110,8 @@ const struct probe_text *printer_probe(struct printer *p, uint32_t id)
 	strbuf_addf(&col, "%s:%s", pt->func, probe->name);
 	id_column = arena_printf(p->scratch, "%6u ", id);
 	columns = text_columns(strbuf_text(&col), col.len);
-	pt->column = arena_printf(p->arena, "%s%*s%s ", id_column, columns < 32 ? 32 - (int)columns : 0,
-				  "", strbuf_text(&col));
+	pt->column = arena_printf(p->arena, "%s%*s%s ", id_column,
+				  columns < 32 ? 32 - (int)columns : 0, "", strbuf_text(&col));
 	pt->len = (uint32_t)strlen(pt->column);
 	pt->func_off = (uint32_t)strlen(id_column);
 	strbuf_deinit(&col);

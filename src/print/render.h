@@ -1,7 +1,7 @@
 /*
- * What the walkers hand over, and to whom. Walkers (record.c, consume.c, printa.c, stack and shape walkers) visit records,
- * aggregations, stacks and structures; a renderer says what they look like. What takes effect while records are consumed
- * is neither (effects.c).
+ * What the walkers hand over, and to whom. Walkers (record.c, consume.c, printa.c, stack and shape
+ * walkers) visit records, aggregations, stacks and structures; a renderer says what they look like.
+ * What takes effect while records are consumed is neither (effects.c).
  *
  * To add a renderer: a file that fills a struct renderer, and a value of the option oformat.
  */
@@ -17,7 +17,10 @@ struct probe_text;
 struct rt_rec;
 struct shape;
 
-/* Aggregations side by side, in one table: a row has one element of each, NULL where the key is missing. */
+/*
+ * Aggregations side by side, in one table: a row has one element of each, NULL where the key is
+ * missing.
+ */
 struct agg_table {
 	struct agg_view *const *views;
 	uint32_t nviews;
@@ -36,27 +39,37 @@ struct renderer {
 	/* print(); */
 	void (*typed)(struct printer *p, const struct shape *shape, const struct datum *d);
 	/* printf(), whose arguments are the fields of the record. */
-	struct err *(*message)(struct printer *p, const struct act_layout *al, const struct fmt *fmt);
+	struct err *(*message)(struct printer *p, const struct act_layout *al,
+			       const struct fmt *fmt);
 
 	/* Aggregations: before those of the end of a run, before those of one printa(). */
 	void (*aggs_begin)(struct printer *p);
 	void (*aggs_end)(struct printer *p);
 	void (*printa_begin)(struct printer *p, const struct agg_table *t);
-	/* Several aggregations of one printa() are one table; else each is a table, without format. */
+	/*
+	 * Several aggregations of one printa() are one table; else each is a table, without format.
+	 */
 	bool joins;
 	/* True: it has shown all of the table already. */
 	bool (*table_begin)(struct printer *p, const struct agg_table *t);
 	void (*row)(struct printer *p, const struct agg_table *t, struct agg_elem *const *elems);
 	void (*table_end)(struct printer *p, const struct agg_table *t);
 
-	/* For forms in which nothing may stand between what is written; NULL where that does not matter. */
-	/* What a command of system() wrote is shown by the renderer; NULL: it goes where our output goes. */
+	/*
+	 * For forms in which nothing may stand between what is written; NULL where that does not
+	 * matter.
+	 */
+	/*
+	 * What a command of system() wrote is shown by the renderer; NULL: it goes where our output
+	 * goes.
+	 */
 	void (*command)(struct printer *p, const char *command, const struct out *text, int status);
 	void (*leave)(struct printer *p);   /* output goes on in another file (freopen()) */
 	void (*emptied)(struct printer *p); /* the file is empty again (ftruncate()) */
 	/* Drops and faults. NULL: the session's handlers are enough. */
 	void (*notice)(struct printer *p, const struct print_notice *n);
-	void (*finish)(struct printer *p); /* the end of the output, or of its part in a file of freopen() */
+	/* the end of the output, or of its part in a file of freopen() */
+	void (*finish)(struct printer *p);
 };
 
 extern const struct renderer render_text, render_json;

@@ -4,13 +4,14 @@
 #include "dif/shape.h"
 
 /*
- * Members overlap in unions, and in whatever a program says of its own structures: a few bytes could be shown any
- * number of times. Real types show each of their bytes a few times.
+ * Members overlap in unions, and in whatever a program says of its own structures: a few bytes
+ * could be shown any number of times. Real types show each of their bytes a few times.
  */
 #define SHOWN_MIN      4096
 #define SHOWN_PER_BYTE 32
 
-static void visit_value(const struct shape_view *v, const struct shape *sh, uint64_t off, uint32_t depth);
+static void visit_value(const struct shape_view *v, const struct shape *sh, uint64_t off,
+			uint32_t depth);
 
 static bool is_recorded(const struct shape_view *v, uint64_t off, uint64_t size)
 {
@@ -100,7 +101,8 @@ static bool is_text(const char *bytes, uint32_t n)
 }
 
 /* Elements or members; what was not recorded ends them. */
-static void visit_elems(const struct shape_view *v, const struct shape *sh, uint64_t off, uint32_t depth)
+static void visit_elems(const struct shape_view *v, const struct shape *sh, uint64_t off,
+			uint32_t depth)
 {
 	for (uint32_t i = 0; i < sh->nelems; i++) {
 		uint64_t at = off + (uint64_t)i * sh->elem->size;
@@ -115,7 +117,8 @@ static void visit_elems(const struct shape_view *v, const struct shape *sh, uint
 	}
 }
 
-static void visit_array(const struct shape_view *v, const struct shape *sh, uint64_t off, uint32_t depth)
+static void visit_array(const struct shape_view *v, const struct shape *sh, uint64_t off,
+			uint32_t depth)
 {
 	if (sh->elem->kind == SHAPE_CHAR && is_recorded(v, off, sh->nelems) &&
 	    is_text(v->bytes + off, sh->nelems)) {
@@ -145,7 +148,8 @@ static void visit_member(const struct shape_view *v, const struct shape_member *
 }
 
 /* The bytes a member takes, bit-fields rounded outwards. */
-static bool member_is_recorded(const struct shape_view *v, const struct shape_member *m, uint64_t off)
+static bool member_is_recorded(const struct shape_view *v, const struct shape_member *m,
+			       uint64_t off)
 {
 	uint64_t bits = m->bit_size ? m->bit_size : (uint64_t)m->shape->size * 8;
 
@@ -154,7 +158,8 @@ static bool member_is_recorded(const struct shape_view *v, const struct shape_me
 	return is_recorded(v, off, (m->bit_off + bits + 7) / 8);
 }
 
-static void visit_sou(const struct shape_view *v, const struct shape *sh, uint64_t off, uint32_t depth)
+static void visit_sou(const struct shape_view *v, const struct shape *sh, uint64_t off,
+		      uint32_t depth)
 {
 	v->visitor->open(v, sh);
 	for (uint32_t i = 0; i < sh->nmembers; i++) {
@@ -169,7 +174,8 @@ static void visit_sou(const struct shape_view *v, const struct shape *sh, uint64
 	v->visitor->close(v, sh, depth);
 }
 
-static void visit_value(const struct shape_view *v, const struct shape *sh, uint64_t off, uint32_t depth)
+static void visit_value(const struct shape_view *v, const struct shape *sh, uint64_t off,
+			uint32_t depth)
 {
 	const char *at = v->bytes + off;
 
@@ -177,7 +183,9 @@ static void visit_value(const struct shape_view *v, const struct shape *sh, uint
 	case SHAPE_SOU: visit_sou(v, sh, off, depth); return;
 	case SHAPE_ARRAY: visit_array(v, sh, off, depth); return;
 	case SHAPE_FORWARD: v->visitor->forward(v, sh); return;
-	case SHAPE_STRING: v->visitor->text(v, sh, at, strnlen(at, MIN(sh->size, v->len - off))); return;
+	case SHAPE_STRING:
+		v->visitor->text(v, sh, at, strnlen(at, MIN(sh->size, v->len - off)));
+		return;
 	case SHAPE_FLOAT: v->visitor->flt(v, sh, float_at(v, sh, off)); return;
 	case SHAPE_INT:
 	case SHAPE_CHAR:

@@ -6,8 +6,8 @@
 #include "print/out.h"
 
 /*
- * The first signal that ends the run may find us waiting for a reader, such as a pager: then what there is and the tables
- * are still to be written. The second one means at once.
+ * The first signal that ends the run may find us waiting for a reader, such as a pager: then what
+ * there is and the tables are still to be written. The second one means at once.
  */
 static bool is_given_up(const volatile sig_atomic_t *interrupts)
 {
@@ -46,7 +46,8 @@ int sink_write(FILE *fp, const char *data, size_t len, const volatile sig_atomic
 	if (fileno(fp) >= 0) {
 		sys = write_all(fileno(fp), data, len, interrupts);
 		if (sys)
-			(void)fgetc(fp); /* cannot read, so that ferror() tells the caller's caller */
+			/* cannot read, so that ferror() tells the caller's caller */
+			(void)fgetc(fp);
 		return sys;
 	}
 	if ((len && fwrite(data, 1, len, fp) != len) || fflush(fp) != 0) /* memory, no file */

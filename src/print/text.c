@@ -1,6 +1,6 @@
 /*
- * The renderer of text, as d-language.md, chapter 6, lays it out: header, CPU and probe columns, flow indent (6.1, 6.8),
- * rows of aggregations (6.4).
+ * The renderer of text, as d-language.md, chapter 6, lays it out: header, CPU and probe columns,
+ * flow indent (6.1, 6.8), rows of aggregations (6.4).
  */
 #include "print/impl.h"
 
@@ -149,16 +149,17 @@ static void text_typed(struct printer *p, const struct shape *shape, const struc
 	print_shape(p, &p->out, shape, d);
 }
 
-static struct err *text_message(struct printer *p, const struct act_layout *al, const struct fmt *fmt)
+static struct err *text_message(struct printer *p, const struct act_layout *al,
+				const struct fmt *fmt)
 {
 	return act_format(p, &p->out, al, fmt);
 }
 
-/* ---- rows without format ------------------------------------------------------------------------ */
+/* ---- rows without format --------------------------------------------------------------------- */
 
 /* e NULL: 0 of the aggregation's kind */
 static void print_one_value(struct printer *p, struct out *o, const struct agg_view *v,
-			const struct agg_elem *e)
+			    const struct agg_elem *e)
 {
 	if (agg_is_histogram(v->agg)) {
 		print_histogram(p, o, v, e);
@@ -190,7 +191,7 @@ static void print_keys(struct printer *p, struct out *o, const struct agg_elem *
 	}
 }
 
-/* ---- rows with format --------------------------------------------------------------------------- */
+/* ---- rows with format ------------------------------------------------------------------------ */
 
 /* An element's keys, one after another; values of the views, the last one repeating. */
 struct row_args {
@@ -230,7 +231,8 @@ static void row_value(struct fmt_args *args, struct printer *p, struct out *o, c
 	c->print(p, o, c, s, &d);
 }
 
-static void print_row_fmt(struct printer *p, const struct agg_table *t, struct agg_elem *const *elems)
+static void print_row_fmt(struct printer *p, const struct agg_table *t,
+			  struct agg_elem *const *elems)
 {
 	struct row_args r = {.args = {row_next, row_value},
 			     .keyed = agg_row_keys(elems, t->nviews),

@@ -61,7 +61,8 @@ static void show_float(const struct shape_view *v, const struct shape *sh, long 
 }
 
 /* A number of at most 8 bytes, wherever it came from. */
-static void show_word(const struct shape_view *v, const struct shape *sh, uint64_t word, uint32_t bits)
+static void show_word(const struct shape_view *v, const struct shape *sh, uint64_t word,
+		      uint32_t bits)
 {
 	switch (sh->kind) {
 	case SHAPE_CHAR:
@@ -90,7 +91,8 @@ static void show_word(const struct shape_view *v, const struct shape *sh, uint64
 		out_addf(v->o, "0x%" PRIx64, word);
 }
 
-static void show_text(const struct shape_view *v, const struct shape *sh, const char *text, size_t len)
+static void show_text(const struct shape_view *v, const struct shape *sh, const char *text,
+		      size_t len)
 {
 	bool is_array = sh->kind == SHAPE_ARRAY;
 
@@ -154,7 +156,8 @@ static void show_member_name(struct out *o, const struct shape_member *m)
 	out_adds(o, is_nameless_sou ? " " : " = ");
 }
 
-static void show_item(const struct shape_view *v, const struct shape *sh, uint32_t i, uint32_t depth)
+static void show_item(const struct shape_view *v, const struct shape *sh, uint32_t i,
+		      uint32_t depth)
 {
 	show_gap(v, sh, i, depth);
 	if (sh->kind == SHAPE_SOU)

@@ -1,4 +1,7 @@
-/* Columns of text on a terminal, whatever the locale is: scripts run under LC_ALL=C print UTF-8 all the same. */
+/*
+ * Columns of text on a terminal, whatever the locale is: scripts run under LC_ALL=C print UTF-8 all
+ * the same.
+ */
 #include "print/out.h"
 
 static const struct range {

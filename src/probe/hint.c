@@ -8,11 +8,13 @@
 #include "probe/probe.h"
 
 /* Providers of other systems or later versions; a trailing * stands for a process id. */
+/* clang-format off */
 static const char *const missing[] = {
 	"cpc",	 "fbt",	  "fpuinfo", "io",   "ip",	  "iscsi",  "kprobe", "lockstat",
 	"mib",	 "nfsv3", "plockstat", "prof",   "rawfbt",
 	"sdt",	  "sysinfo", "tcp",  "udp",	  "uprobe", "usdt*",  "vminfo",
 };
+/* clang-format on */
 
 static bool is_set(const char *field)
 {
@@ -116,7 +118,8 @@ static const char *hint_field(struct probes *ps, const struct probe_desc *desc,
 		return hint;
 	if (!*open.prov && !*open.mod && !*open.func)
 		return "dtrace -l lists what there is";
-	return arena_printf(probes_arena(ps), "%s lists what there is", probes_list_command(ps, &open));
+	return arena_printf(probes_arena(ps), "%s lists what there is",
+			    probes_list_command(ps, &open));
 }
 
 /* 'syscall::read' names a probe 'read', for the last field is the name: the fields moved to the

@@ -1,9 +1,10 @@
 /*
  * Places: where the kernel or a program can be stopped for a moment.
  *
- * A probe hangs on one place or several (struct probe_point). The clauses of all probes on one place form a unit: one
- * program with one link. What each kind of place needs stands in one table of the engine (bpf/places.c), and nothing
- * else asks for a kind: who has to know something of a place asks for its traits.
+ * A probe hangs on one place or several (struct probe_point). The clauses of all probes on one
+ * place form a unit: one program with one link. What each kind of place needs stands in one table
+ * of the engine (bpf/places.c), and nothing else asks for a kind: who has to know something of a
+ * place asks for its traits.
  *
  * To add a kind: 1. the enum; 2. a row in that table; 3. a provider whose probes are there.
  */
@@ -13,15 +14,17 @@
 #include <stdint.h>
 
 enum place_kind {
-	PLACE_TEST_RUN,	 /* BEGIN, END: a raw tracepoint's program, run by BPF_PROG_TEST_RUN; key = ctx args[0] */
-	PLACE_SYS_ENTER, /* raw tracepoint sys_enter; key = number, + RT_SYS_COMPAT for 32-bit tasks */
-	PLACE_SYS_EXIT,	 /* raw tracepoint sys_exit; arg0 = arg1 = result or -1, errno */
-	PLACE_TIMER,	 /* perf event with a cookie: key = cookie; arg0/arg1 = kernel/user PC */
+	/* BEGIN, END: a raw tracepoint's program, run by BPF_PROG_TEST_RUN; key = ctx args[0] */
+	PLACE_TEST_RUN,
+	/* raw tracepoint sys_enter; key = number, + RT_SYS_COMPAT for 32-bit tasks */
+	PLACE_SYS_ENTER,
+	PLACE_SYS_EXIT, /* raw tracepoint sys_exit; arg0 = arg1 = result or -1, errno */
+	PLACE_TIMER,	/* perf event with a cookie: key = cookie; arg0/arg1 = kernel/user PC */
 	PLACE_SYS_ENTER_VIEW, /* as PLACE_SYS_ENTER; key, arguments: struct sys_view */
 	PLACE_SYS_EXIT_VIEW,  /* as PLACE_SYS_EXIT; key: struct sys_view */
 	PLACE_SYS_EXIT_RAW,   /* as PLACE_SYS_EXIT; arg0 = arg1 = result as the kernel has it */
-	PLACE_UPROBE,	 /* uprobes with cookies: UPROBE_COOKIE(key, offset) */
-	PLACE_RAWTP,	 /* the raw tracepoint target; key 0; argN: its parameters */
+	PLACE_UPROBE,	      /* uprobes with cookies: UPROBE_COOKIE(key, offset) */
+	PLACE_RAWTP,	      /* the raw tracepoint target; key 0; argN: its parameters */
 	PLACE_NKINDS
 };
 
@@ -34,16 +37,20 @@ struct place {
 
 /* What others than the engine want to know of a kind. */
 struct place_traits {
-	const char *name;      /* of the program, at most 15 characters */
-	const char *target;    /* the raw tracepoint of the kind; NULL: the place says it, or it is none */
-	bool is_begin_end;     /* fires whatever the state of the run is */
+	const char *name; /* of the program, at most 15 characters */
+	/* the raw tracepoint of the kind; NULL: the place says it, or it is none */
+	const char *target;
+	bool is_begin_end; /* fires whatever the state of the run is */
 	bool is_timer;
 	bool is_syscall;
-	bool is_in_process;    /* probes are in one process each, and are placed by their provider */
-	bool is_preemptible;   /* another task of the same CPU may come in between */
-	bool interrupts;       /* may fire while a program of another place runs on the same CPU ... */
+	/* probes are in one process each, and are placed by their provider */
+	bool is_in_process;
+	bool is_preemptible; /* another task of the same CPU may come in between */
+	/* may fire while a program of another place runs on the same CPU ... */
+	bool interrupts;
 	bool is_interruptible; /* ... and while a program of this kind does */
-	char family;	       /* kinds at one place, whose programs run one after the other; 0 = the only one there */
+	/* kinds at one place, whose programs run one after the other; 0 = the only one there */
+	char family;
 	enum place_kind wider; /* a unit of this kind can hold points of the kind, too */
 };
 const struct place_traits *place_traits(enum place_kind kind);
@@ -56,14 +63,19 @@ const struct place_traits *place_traits(enum place_kind kind);
 struct sys_split {
 	uint8_t arg;  /* the argument that holds the flags ... */
 	bool is_user; /* ... or points to 8 bytes with them */
-	/* clone(): a new thread returns in variant 1. What its flags were read from may be gone then. */
+	/*
+	 * clone(): a new thread returns in variant 1. What its flags were read from may be gone
+	 * then.
+	 */
 	bool is_clone;
 	uint32_t masks[2];
 };
 
 enum sys_arg_kind { SYS_ARG_NONE, SYS_ARG_REG, SYS_ARG_CONST, SYS_ARG_USER };
 
-/* Nothing (0); the call's argument arg; value; or 8 bytes of user memory at argument arg + value. */
+/*
+ * Nothing (0); the call's argument arg; value; or 8 bytes of user memory at argument arg + value.
+ */
 struct sys_arg {
 	uint8_t kind, arg;
 	uint16_t value;

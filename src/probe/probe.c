@@ -28,13 +28,13 @@ struct probes {
 	struct probe_list all;
 	struct hashmap *index[NFIELDS]; /* name -> struct probe_list */
 	struct hashmap *by_id;
-	struct hashmap *matches;	/* description -> struct match */
-	struct hashmap *states;		/* provider -> struct pv_state */
-	VEC(struct probe_desc) named;	/* with literal functions; text in the arena */
+	struct hashmap *matches;      /* description -> struct match */
+	struct hashmap *states;	      /* provider -> struct pv_state */
+	VEC(struct probe_desc) named; /* with literal functions; text in the arena */
 	bool is_classic;
 	const struct file_opts *files;
 	bool is_raw;
-	struct hashmap *shown; /* mangled names of functions -> what users see */
+	struct hashmap *shown;		/* mangled names of functions -> what users see */
 	VEC(struct probe_list *) lists; /* those in the indexes, to be freed */
 	uint32_t next_id;
 	void (*on_notice)(void *ctx, const char *msg);
@@ -372,7 +372,8 @@ static void collect(const struct probes *ps, const struct probe_desc *desc, stru
 			vec_push(&out->probes, l->probes.data[i]);
 }
 
-static struct err *expand(struct probes *ps, const struct probe_desc *desc, struct probe_list *found)
+static struct err *expand(struct probes *ps, const struct probe_desc *desc,
+			  struct probe_list *found)
 {
 	struct err *e = NULL;
 
@@ -471,7 +472,8 @@ struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
 			     : match_text(ps, desc, &found, &plain);
 		if (!e) {
 			m = match_finish(ps, &found);
-			m->is_expanded = !desc->id && (found.probes.len != plain || has_other_names(desc, &found));
+			m->is_expanded = !desc->id && (found.probes.len != plain ||
+						       has_other_names(desc, &found));
 			hashmap_sets(ps->matches, key.data, m);
 		}
 		vec_deinit(&found.probes);

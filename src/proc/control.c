@@ -136,8 +136,10 @@ struct err *proc_create(const char *cmd, char *const *envs, uint32_t nenvs, stru
 	if (e)
 		return e;
 	p = xcalloc(1, sizeof(*p));
-	*p = (struct proc){
-		.pid = pid, .pidfd = pidfd_open(pid), .is_created = true, .is_held = true};
+	*p = (struct proc){.pid = pid,
+			   .pidfd = pidfd_open(pid),
+			   .is_created = true,
+			   .is_held = true};
 	if (p->pidfd < 0) {
 		e = err_sys(errno, "cannot watch process %d", (int)pid);
 		proc_destroy(p);

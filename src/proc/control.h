@@ -36,7 +36,7 @@ MUST_CHECK struct err *proc_continue(struct proc *p); /* a second time does noth
 
 pid_t proc_pid(const struct proc *p);
 bool proc_is_created(const struct proc *p); /* true for -c: we have started it */
-int proc_fd(const struct proc *p); /* becomes readable when the process ends */
+int proc_fd(const struct proc *p);	    /* becomes readable when the process ends */
 /*
  * True if the process has ended; the first time *ret_msg receives a text that says how, without
  * newline.

@@ -46,7 +46,8 @@ static bool breakpoint_hit(const struct target *t)
 static void breakpoint_clear(const struct target *t)
 {
 	if (!t->has_ended)
-		(void)ptrace(PTRACE_POKEUSER, t->pid, DEBUGREG(7), NULL); /* set is what could fail */
+		/* set is what could fail */
+		(void)ptrace(PTRACE_POKEUSER, t->pid, DEBUGREG(7), NULL);
 }
 
 /* Continues to the next stop; signals of the process's own reach it. */
@@ -96,7 +97,8 @@ static struct err *run_to_preinit(struct target *t, const struct aux *aux)
 {
 	uint64_t entry, hook = proc_symbol(t->pid, aux->base, "_dl_debug_state", &entry);
 	uint64_t debug = proc_symbol(t->pid, aux->base, "_r_debug", &entry);
-	uint64_t state_at = aux->base + debug + (aux->is_narrow ? RTLD_STATE_OFF32 : RTLD_STATE_OFF);
+	uint64_t state_at =
+		aux->base + debug + (aux->is_narrow ? RTLD_STATE_OFF32 : RTLD_STATE_OFF);
 
 	if (!hook)
 		return run_to(t, aux->entry);

@@ -7,8 +7,8 @@
  * is no
  *          error: *ret_ended is true, and *ret_status is its wait status.
  * Facts    the dynamic linker calls _dl_debug_state() when objects are about to be mapped and, with
- *          _r_debug.r_state 0, when they are mapped and relocated, before their initialisers run; these
- *          have run when the program's entry point is reached: glibc elf/rtld.c, <link.h>.
+ *          _r_debug.r_state 0, when they are mapped and relocated, before their initialisers run;
+ *          these have run when the program's entry point is reached: glibc elf/rtld.c, <link.h>.
  */
 #pragma once
 
@@ -24,4 +24,5 @@ enum proc_when {
 	PROC_MAIN,
 };
 
-MUST_CHECK struct err *evaltime_run(pid_t pid, enum proc_when when, bool *ret_ended, int *ret_status);
+MUST_CHECK struct err *evaltime_run(pid_t pid, enum proc_when when, bool *ret_ended,
+				    int *ret_status);

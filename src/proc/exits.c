@@ -77,8 +77,8 @@ bool func_exits_find(const struct funcs *f, const struct func *fn, struct text *
 
 		if (!code)
 			return i > 0;
-		(part->is_sized ? insns_decode : insns_follow)(code, (uint32_t)part->size, f->is_32bit,
-								&s);
+		(part->is_sized ? insns_decode : insns_follow)(code, (uint32_t)part->size,
+							       f->is_32bit, &s);
 		for (uint32_t k = 0; k < s.list.len; k++) {
 			const struct insn *in = &s.list.data[k];
 

@@ -9,11 +9,12 @@
 #include "sym/gate.h"
 #include "sym/minidebug.h"
 
-
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Names for linking new programs before local ones and those kept for old programs, then few underscores, then
- * strong names before weak ones, then short ones. */
+/*
+ * Names for linking new programs before local ones and those kept for old programs, then few
+ * underscores, then strong names before weak ones, then short ones.
+ */
 static uint32_t rank_of(const GElf_Sym *sym, const char *name, bool is_old)
 {
 	uint32_t is_local = GELF_ST_BIND(sym->st_info) == STB_LOCAL;
@@ -199,7 +200,8 @@ static void read_segments(struct funcs *f, Elf *elf)
 		return;
 	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getphdr(elf, (int)i, &ph); i++)
 		if (ph.p_type == PT_LOAD && ph.p_flags & PF_X)
-			vec_push(&f->code, (struct func_segment){ph.p_offset, ph.p_vaddr, ph.p_filesz});
+			vec_push(&f->code,
+				 (struct func_segment){ph.p_offset, ph.p_vaddr, ph.p_filesz});
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -321,7 +323,9 @@ struct err *funcs_read(int fd, const struct debug_place *place, struct funcs **r
 		index_names(f);
 		find_go(f, &g, fd);
 		if (f->is_too_large)
-			e = err_hint(err_new("a symbol table of it takes more than %" PRIu64 " bytes", g.limit),
+			e = err_hint(err_new("a symbol table of it takes more than %" PRIu64
+					     " bytes",
+					     g.limit),
 				     "raise the option elfsize");
 	}
 	gate_elf_close(&g);

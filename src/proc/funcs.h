@@ -24,12 +24,12 @@ struct func {
 	uint64_t addr, off;
 	uint64_t size; /* bytes of code; if is_sized is false, those up to the next function */
 	const char *name;
-	uint32_t next;	    /* another function of the same name: index + 1, 0 = none */
-	bool is_canonical;  /* the best of the names of its address, which stands for all of them */
-	bool is_sized;	    /* the symbol has a size */
-	bool is_ifunc;	    /* addr is the resolver, which selects the function (STT_GNU_IFUNC) */
-	bool is_startup;    /* _init, _fini: patterns do not match these */
-	bool is_part;	    /* a part that was split off another function: .cold */
+	uint32_t next;	   /* another function of the same name: index + 1, 0 = none */
+	bool is_canonical; /* the best of the names of its address, which stands for all of them */
+	bool is_sized;	   /* the symbol has a size */
+	bool is_ifunc;	   /* addr is the resolver, which selects the function (STT_GNU_IFUNC) */
+	bool is_startup;   /* _init, _fini: patterns do not match these */
+	bool is_part;	   /* a part that was split off another function: .cold */
 	uint32_t rank;
 };
 

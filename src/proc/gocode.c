@@ -19,7 +19,8 @@ static bool find_section(struct gate_elf *file, const char *want, GElf_Shdr *ret
 	if (elf_getshdrstrndx(file->elf, &names))
 		return false;
 	while ((scn = elf_nextscn(file->elf, scn))) {
-		const char *name = gelf_getshdr(scn, ret) ? gate_text(file, names, ret->sh_name) : NULL;
+		const char *name =
+			gelf_getshdr(scn, ret) ? gate_text(file, names, ret->sh_name) : NULL;
 
 		if (name && strcmp(name, want) == 0)
 			return true;

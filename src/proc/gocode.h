@@ -1,14 +1,15 @@
 /*
  * Code of the Go compiler in an ELF file: where it lies, how its functions receive arguments.
  *
- * Until version 1.16 arguments and results lie on the stack. From 1.17 on, on x86-64, nine registers
- * of Go's own choice pass them; functions written in assembly keep to the stack, and where Go code
- * calls one, the linker writes its symbol with ".abi0" behind the name, because a wrapper has the name.
+ * Until version 1.16 arguments and results lie on the stack. From 1.17 on, on x86-64, nine
+ * registers of Go's own choice pass them; functions written in assembly keep to the stack, and
+ * where Go code calls one, the linker writes its symbol with ".abi0" behind the name, because a
+ * wrapper has the name.
  *
- * Go code moves its stack: a function begins by comparing the stack pointer with the stack's end. If
- * there is no room it calls the runtime and then jumps back to its own first instruction, with the
- * arguments as they were. A probe on that instruction would count such a call twice, therefore entry
- * probes stand behind the comparison.
+ * Go code moves its stack: a function begins by comparing the stack pointer with the stack's end.
+ * If there is no room it calls the runtime and then jumps back to its own first instruction, with
+ * the arguments as they were. A probe on that instruction would count such a call twice, therefore
+ * entry probes stand behind the comparison.
  *
  * Facts    Go src/cmd/compile/abi-internal.md; debug/buildinfo for the section .go.buildinfo;
  *          cmd/internal/obj/x86/obj6.go, stacksplit(), for the first instructions.

@@ -63,7 +63,8 @@ int64_t proc_boot_offset(void)
 	int64_t s, ns;
 
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%15s %" SCNd64 " %" SCNd64, name, &s, &ns) == 3 && strcmp(name, "boottime") == 0)
+		if (sscanf(line, "%15s %" SCNd64 " %" SCNd64, name, &s, &ns) == 3 &&
+		    strcmp(name, "boottime") == 0)
 			return s * 1000000000 + ns;
 	return 0;
 }
@@ -128,7 +129,8 @@ void proc_resume_exact(pid_t pid, uint64_t start)
 
 	if (fd < 0)
 		return;
-	if (!proc_started(pid, &now) || now == start) /* who ends while we look gets nothing through fd */
+	/* who ends while we look gets nothing through fd */
+	if (!proc_started(pid, &now) || now == start)
 		pidfd_resume(fd);
 	(void)close(fd);
 }

@@ -49,7 +49,8 @@ static bool is_about(struct gate_elf *g, uint32_t symbols, const GElf_Rela *r, c
 	return s && strcmp(s, name) == 0;
 }
 
-static bool is_slot(struct gate_elf *g, uint32_t symbols, const GElf_Rela *r, const struct func *fn, bool is_own)
+static bool is_slot(struct gate_elf *g, uint32_t symbols, const GElf_Rela *r, const struct func *fn,
+		    bool is_own)
 {
 	switch (GELF_R_TYPE(r->r_info)) {
 	case R_X86_64_IRELATIVE: return is_own && (uint64_t)r->r_addend == fn->addr;
@@ -75,8 +76,8 @@ static uint64_t find_slot(int fd, const struct func *fn, bool is_own)
 					 : NULL;
 		size_t n = data && sh.sh_entsize ? data->d_size / sh.sh_entsize : 0;
 
-		for (size_t i = 0; i < n && i <= INT32_MAX && !slot && gelf_getrela(data, (int)i, &r);
-		     i++)
+		for (size_t i = 0;
+		     i < n && i <= INT32_MAX && !slot && gelf_getrela(data, (int)i, &r); i++)
 			if (is_slot(&g, sh.sh_link, &r, fn, is_own))
 				slot = r.r_offset;
 	}

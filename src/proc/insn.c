@@ -72,14 +72,19 @@ struct decoder {
 	/* for telling a switch from a tail call */
 	uint32_t age; /* instructions since an add to a register */
 	uint8_t add_reg;
-	bool has_frame; /* something was pushed or reserved on the stack since the function's beginning, or may have been */
+	/*
+	 * something was pushed or reserved on the stack since the function's beginning, or may have
+	 * been
+	 */
+	bool has_frame;
 };
 
 static void note_frame(struct decoder *d, const ZydisDecodedInstruction *z)
 {
 	bool is_push = (z->opcode & 0xf8) == 0x50;
-	bool is_sub = (z->opcode == 0x81 || z->opcode == 0x83) && z->raw.modrm.mod == 3 && z->raw.modrm.reg == 5 &&
-		      z->raw.modrm.rm == 4 && !z->raw.rex.B; /* from the stack pointer */
+	bool is_sub = (z->opcode == 0x81 || z->opcode == 0x83) && z->raw.modrm.mod == 3 &&
+		      z->raw.modrm.reg == 5 && z->raw.modrm.rm == 4 &&
+		      !z->raw.rex.B; /* from the stack pointer */
 
 	d->has_frame |= z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && (is_push || is_sub);
 }
@@ -90,7 +95,8 @@ static void note_add(struct decoder *d, const ZydisDecodedInstruction *z)
 	bool to_rm = z->opcode == 0x01, to_reg = z->opcode == 0x03;
 
 	d->age++;
-	if (z->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || (!to_rm && !to_reg) || z->raw.modrm.mod != 3)
+	if (z->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || (!to_rm && !to_reg) ||
+	    z->raw.modrm.mod != 3)
 		return;
 	d->age = 0;
 	d->add_reg = (uint8_t)(to_rm ? z->raw.modrm.rm | z->raw.rex.B << 3
@@ -98,8 +104,9 @@ static void note_add(struct decoder *d, const ZydisDecodedInstruction *z)
 }
 
 /*
- * jmp *8(%rdx,%rax,8): a member of an array of structs, which is a function, where nothing has to be put back before it is
- * jumped to; else a table with entries before the first, as an interpreter's is.
+ * jmp *8(%rdx,%rax,8): a member of an array of structs, which is a function, where nothing has to
+ * be put back before it is jumped to; else a table with entries before the first, as an
+ * interpreter's is.
  */
 static bool is_member_call(const struct decoder *d, const ZydisDecodedInstruction *z)
 {
@@ -165,12 +172,12 @@ static enum insn_kind kind_of(const struct decoder *d, const ZydisDecodedInstruc
 }
 
 static bool insn_decode(struct decoder *d, const uint8_t *code, uint32_t size, uint32_t off,
-		   struct insn *ret)
+			struct insn *ret)
 {
 	ZydisDecodedInstruction z;
 
-	if (off >= size || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
-				   &d->zydis, NULL, code + off, size - off, &z)))
+	if (off >= size || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d->zydis, NULL, code + off,
+								       size - off, &z)))
 		return false;
 	*ret = (struct insn){.off = off, .len = z.length, .kind = kind_of(d, &z)};
 	ret->is_refused = insn_is_refused(code + off, z.length);
@@ -189,7 +196,8 @@ static struct decoder decoder_make(bool is_32bit)
 
 	/* fail for modes that do not exist */
 	(void)ZydisDecoderInit(&d.zydis,
-			       is_32bit ? ZYDIS_MACHINE_MODE_LONG_COMPAT_32 : ZYDIS_MACHINE_MODE_LONG_64,
+			       is_32bit ? ZYDIS_MACHINE_MODE_LONG_COMPAT_32
+					: ZYDIS_MACHINE_MODE_LONG_64,
 			       is_32bit ? ZYDIS_STACK_WIDTH_32 : ZYDIS_STACK_WIDTH_64);
 	(void)ZydisDecoderEnableMode(&d.zydis, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
 	return d;
@@ -203,7 +211,7 @@ uint32_t insn_len(const uint8_t *code, size_t size, bool is_32bit)
 	return insn_decode(&d, code, (uint32_t)MIN(size, 16u), 0, &in) ? in.len : 0;
 }
 
-/* ---- where an entry probe goes ----------------------------------------------------------------- */
+/* ---- where an entry probe goes --------------------------------------------------------------- */
 
 #define VECTORS_MAX 3
 
@@ -217,7 +225,10 @@ static bool keeps_arguments(const uint8_t *code, uint32_t len)
 	       memchr(opcodes, code[opcode], sizeof(opcodes));
 }
 
-/* Bytes of vector instructions that a function begins with, which cannot be probed but leave its arguments. */
+/*
+ * Bytes of vector instructions that a function begins with, which cannot be probed but leave its
+ * arguments.
+ */
 static uint32_t skip_vectors(const uint8_t *code, size_t size)
 {
 	uint32_t skip = 0;
@@ -241,7 +252,8 @@ uint32_t insn_entry_skip(const uint8_t *code, size_t size)
 
 	if (vectors)
 		return begin + vectors;
-	return begin && (is_push(next, size - begin) || insn_is_nop5(next, size - begin)) ? begin : 0;
+	return begin && (is_push(next, size - begin) || insn_is_nop5(next, size - begin)) ? begin
+											  : 0;
 }
 
 /* ---- a function ------------------------------------------------------------------------------ */
@@ -271,8 +283,8 @@ static bool jumps_agree(const struct insns *s, uint32_t size)
 	for (uint32_t i = 0; i < s->list.len; i++) {
 		const struct insn *in = &s->list.data[i];
 
-		if ((in->kind == INSN_JMP || in->kind == INSN_JCC) &&
-		    is_inside(in->target, size) && !insns_find(s, (uint32_t)in->target))
+		if ((in->kind == INSN_JMP || in->kind == INSN_JCC) && is_inside(in->target, size) &&
+		    !insns_find(s, (uint32_t)in->target))
 			return false;
 	}
 	return true;

@@ -15,7 +15,8 @@
 
 enum insn_kind {
 	INSN_PLAIN,
-	INSN_NOP5,	/* the kernel may replace it by a call: Linux 6.18 arch/x86/kernel/uprobes.c */
+	/* the kernel may replace it by a call: Linux 6.18 arch/x86/kernel/uprobes.c */
+	INSN_NOP5,
 	INSN_RET,	/* back to the caller */
 	INSN_JMP,	/* to target */
 	INSN_JCC,	/* to target, or on */
@@ -28,7 +29,7 @@ struct insn {
 	uint32_t off, len;
 	enum insn_kind kind;
 	bool is_refused; /* insn_is_refused() */
-	int64_t target; /* of INSN_JMP and INSN_JCC; may lie outside the function */
+	int64_t target;	 /* of INSN_JMP and INSN_JCC; may lie outside the function */
 };
 
 struct insns {

@@ -48,8 +48,9 @@ struct err *proc_check_numbers(void)
 	text[MAX(len, 0)] = '\0';
 	if (len > 0 && strtol(text, NULL, 10) == getpid())
 		return NULL;
-	return err_hint(err_new("'/proc' shows another PID namespace: processes have other numbers there"),
-			"mount that of this namespace, as 'unshare --mount-proc' and 'nsenter -m -p' do");
+	return err_hint(
+		err_new("'/proc' shows another PID namespace: processes have other numbers there"),
+		"mount that of this namespace, as 'unshare --mount-proc' and 'nsenter -m -p' do");
 }
 
 struct err *proc_maps_read(pid_t pid, struct proc_maps *ret)
@@ -66,8 +67,8 @@ struct err *proc_maps_read(pid_t pid, struct proc_maps *ret)
 	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	f = fopen(path, "re");
 	if (!f)
-		return err_sys(errno == ENOENT ? ESRCH : errno, "cannot read the mappings of process %d",
-			       (int)pid);
+		return err_sys(errno == ENOENT ? ESRCH : errno,
+			       "cannot read the mappings of process %d", (int)pid);
 	*ret = (struct proc_maps){.arena = arena_create()};
 	while (getline(&line, &cap, f) > 0)
 		if (proc_map_parse(line, ret->arena, &m))
@@ -82,7 +83,9 @@ void proc_maps_deinit(struct proc_maps *m)
 	m->arena = NULL;
 }
 
-/* What has the mapping's path in the process's root: another file may have taken its place since. */
+/*
+ * What has the mapping's path in the process's root: another file may have taken its place since.
+ */
 static int open_named(pid_t pid, const struct proc_map *m)
 {
 	CLEANUP(fd) int root = -1, fd = -1;

@@ -18,7 +18,9 @@ static void aux_take(struct aux *ret, uint64_t type, uint64_t value)
 		ret->base = value;
 }
 
-/* The pairs are of the process's word size: read as pairs of another one they have no entry point. */
+/*
+ * The pairs are of the process's word size: read as pairs of another one they have no entry point.
+ */
 struct err *proc_aux_read(pid_t pid, struct aux *ret)
 {
 	CLEANUP(file) FILE *f = NULL;
@@ -122,7 +124,9 @@ uint64_t proc_symbol(pid_t pid, taddr addr, const char *name, uint64_t *ret_entr
 
 /* ---- the hook ------------------------------------------------------------------------------- */
 
-/* Where the segment with addr has it in the file, and the word size; false when no segment has it. */
+/*
+ * Where the segment with addr has it in the file, and the word size; false when no segment has it.
+ */
 static bool file_off(int fd, uint64_t addr, uint64_t *ret_off, bool *ret_narrow)
 {
 	struct gate_elf g;
@@ -134,7 +138,8 @@ static bool file_off(int fd, uint64_t addr, uint64_t *ret_off, bool *ret_narrow)
 	if (!g.elf || elf_getphdrnum(g.elf, &n) != 0)
 		n = 0;
 	for (size_t i = 0; i < n && !found && gelf_getphdr(g.elf, (int)i, &ph); i++) {
-		found = ph.p_type == PT_LOAD && addr >= ph.p_vaddr && addr - ph.p_vaddr < ph.p_filesz;
+		found = ph.p_type == PT_LOAD && addr >= ph.p_vaddr &&
+			addr - ph.p_vaddr < ph.p_filesz;
 		if (found)
 			*ret_off = addr - ph.p_vaddr + ph.p_offset;
 	}

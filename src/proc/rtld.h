@@ -2,8 +2,9 @@
  * The dynamic linker of a process: where it tells debuggers what it has mapped.
  *
  * Owns     struct rtld owns its descriptor.
- * Facts    _dl_debug_state() is called when objects are about to come or go and, with _r_debug.r_state 0, when
- *          they have: mapped, not yet relocated by dlopen(), no initialiser has run. glibc elf/dl-open.c, <link.h>.
+ * Facts    _dl_debug_state() is called when objects are about to come or go and, with
+ *          _r_debug.r_state 0, when they have: mapped, not yet relocated by dlopen(), no
+ *          initialiser has run. glibc elf/dl-open.c, <link.h>.
  */
 #pragma once
 
@@ -20,7 +21,10 @@ struct aux {
 	bool is_narrow;	      /* the process has words of 32 bits */
 };
 MUST_CHECK struct err *proc_aux_read(pid_t pid, struct aux *ret);
-/* A symbol of the object that is mapped at addr: its value, 0 = none; and the entry point the file tells. */
+/*
+ * A symbol of the object that is mapped at addr: its value, 0 = none; and the entry point the file
+ * tells.
+ */
 uint64_t proc_symbol(pid_t pid, taddr addr, const char *name, uint64_t *ret_entry);
 
 struct rtld {

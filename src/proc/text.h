@@ -1,8 +1,8 @@
 /*
  * The bytes of a file's code, read piece by piece.
  *
- * A window is kept, so that functions in ascending order cost few reads. Never mapped: a file that is
- * cut short meanwhile must not end us by a signal.
+ * A window is kept, so that functions in ascending order cost few reads. Never mapped: a file that
+ * is cut short meanwhile must not end us by a signal.
  *
  * Owns     the window; the descriptor stays the caller's.
  */

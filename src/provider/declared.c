@@ -1,7 +1,9 @@
 /*
- * Providers that are declared in D: in a script, or in a file of the D library (d/derive.c, session/derived.c).
+ * Providers that are declared in D: in a script, or in a file of the D library (d/derive.c,
+ * session/derived.c).
  *
- * The session knows which there are, and registers each of their probes under a provider of its own; this one only asks it.
+ * The session knows which there are, and registers each of their probes under a provider of its
+ * own; this one only asks it.
  */
 #include "provider/providers.h"
 
@@ -11,8 +13,8 @@ static bool declared_concerns(const struct provider *pv, const struct probe_desc
 	return glob_match(desc->mod, "") && glob_match(desc->func, "");
 }
 
-static struct err *declared_collect(struct probes *ps, const struct provider *pv, const struct probe_desc *desc,
-				    struct probe_list *out)
+static struct err *declared_collect(struct probes *ps, const struct provider *pv,
+				    const struct probe_desc *desc, struct probe_list *out)
 {
 	const struct declared_source_fns *fns = probes_declared(ps);
 
@@ -37,7 +39,8 @@ static struct err *declared_provide(struct probes *ps, const struct provider *pv
 	return e;
 }
 
-static const char *declared_hint(struct probes *ps, const struct provider *pv, const struct probe_desc *desc)
+static const char *declared_hint(struct probes *ps, const struct provider *pv,
+				 const struct probe_desc *desc)
 {
 	const struct declared_source_fns *fns = probes_declared(ps);
 

@@ -10,8 +10,8 @@
 #include "sym/demangle.h"
 #include "d/import_dwarf.h"
 
-#define PROVIDER   "pid"
-#define MAX_PROBES (4u << 20)
+#define PROVIDER    "pid"
+#define MAX_PROBES  (4u << 20)
 #define ENTRY_BYTES 48u /* looked at for the place of an entry probe */
 
 /* A description while its probes are made. */
@@ -27,7 +27,8 @@ struct request {
 	bool is_insn;  /* the name is an offset: insn */
 	uint64_t insn;
 	uint32_t nfound; /* functions */
-	struct err *bad_offset; /* an offset that the function of one file has not; another's may have it */
+	/* an offset that the function of one file has not; another's may have it */
+	struct err *bad_offset;
 	struct arena *tmp;
 };
 
@@ -47,11 +48,13 @@ static const char *digits_of(const char *prov)
 	return p;
 }
 
-/* "pid*": those of the processes of -c and -p that it matches. "*" and "" are not about processes. */
+/*
+ * "pid*": those of the processes of -c and -p that it matches. "*" and "" are not about processes.
+ */
 static bool is_for_several(const struct probe_desc *desc)
 {
-	return strncmp(desc->prov, PROVIDER, strlen(PROVIDER)) == 0 && !glob_is_literal(desc->prov) &&
-	       !*digits_of(desc->prov);
+	return strncmp(desc->prov, PROVIDER, strlen(PROVIDER)) == 0 &&
+	       !glob_is_literal(desc->prov) && !*digits_of(desc->prov);
 }
 
 /* That, "pid123", or a pattern for "pid" with a number behind it. */
@@ -146,7 +149,8 @@ static struct probe *add_probe(struct request *r, const struct pid_object *o, co
 	return pr;
 }
 
-static void add_site(struct probe *pr, struct pid_object *o, uint64_t off, uint32_t rel, bool is_tail)
+static void add_site(struct probe *pr, struct pid_object *o, uint64_t off, uint32_t rel,
+		     bool is_tail)
 {
 	if (!has_site(pid_probe(pr), o, off))
 		vec_push(&pid_probe(pr)->sites, (struct pid_site){o, off, rel, is_tail});
@@ -163,7 +167,8 @@ static struct err *unreadable(const struct request *r, const struct pid_object *
 			DTAG_CODE(D_PROC_CREATEFAIL));
 }
 
-static const char *list_command(const struct request *r, const char *mod, const char *func, const char *name)
+static const char *list_command(const struct request *r, const char *mod, const char *func,
+				const char *name)
 {
 	const struct probe_desc desc = {r->target->prov, mod, func, name, 0};
 
@@ -206,7 +211,8 @@ static enum uprobe_place return_place(const struct pid_object *o, const struct f
 }
 
 /* Bytes between the function's start and the place of its entry probe. */
-static uint32_t entry_skip(const struct pid_object *o, const struct func *fn, const uint8_t *code, size_t size)
+static uint32_t entry_skip(const struct pid_object *o, const struct func *fn, const uint8_t *code,
+			   size_t size)
 {
 	if (o->funcs->is_32bit)
 		return 0;
@@ -310,24 +316,25 @@ static struct err *misaligned(const struct request *r, const struct func *fn, co
 		else
 			after = s->list.data[i].off;
 	}
-	return err_code(err_hint(err_new("offset %" PRIx64 " of '%s' is inside an instruction", r->insn,
-					 fn->name),
+	return err_code(err_hint(err_new("offset %" PRIx64 " of '%s' is inside an instruction",
+					 r->insn, fn->name),
 				 "instructions begin at %x and %x", before, after),
 			DTAG_CODE(D_PROC_ALIGN));
 }
 
 static struct err *unsafe_nop(const struct request *r, const struct func *fn)
 {
-	return err_code(err_hint(err_new("offset %" PRIx64 " of '%s' is a 5-byte nop: this kernel would "
-					 "turn it into a call, which destroys memory of the function",
-					 r->insn, fn->name),
-				 "probe the instruction before or after it"),
-			DTAG_CODE(D_PROC_ALIGN));
+	return err_code(
+		err_hint(err_new("offset %" PRIx64 " of '%s' is a 5-byte nop: this kernel would "
+				 "turn it into a call, which destroys memory of the function",
+				 r->insn, fn->name),
+			 "probe the instruction before or after it"),
+		DTAG_CODE(D_PROC_ALIGN));
 }
 
 /*
- * Takes what is wrong with an offset. Without a module functions of several files may be meant: it is
- * an error when none of them has the offset. With a pattern it is none.
+ * Takes what is wrong with an offset. Without a module functions of several files may be meant: it
+ * is an error when none of them has the offset. With a pattern it is none.
  */
 static struct err *note_offset(struct request *r, struct err *e)
 {
@@ -347,7 +354,8 @@ static struct err *add_exact_insn(struct request *r, struct pid_object *o, const
 	const struct insn *in;
 
 	if (r->insn >= fn->size)
-		return note_offset(r, err_code(err_new("offset %" PRIx64 " lies beyond '%s', which has "
+		return note_offset(r, err_code(err_new("offset %" PRIx64
+						       " lies beyond '%s', which has "
 						       "%" PRIx64 " bytes",
 						       r->insn, fn->name, fn->size),
 					       DTAG_CODE(D_PROC_OFF)));
@@ -368,7 +376,8 @@ static struct err *add_offsets(struct request *r, struct pid_object *o, const st
 
 	if (!code)
 		return unreadable(r, o, fn);
-	(fn->is_sized ? insns_decode : insns_follow)(code, (uint32_t)fn->size, o->funcs->is_32bit, &s);
+	(fn->is_sized ? insns_decode : insns_follow)(code, (uint32_t)fn->size, o->funcs->is_32bit,
+						     &s);
 	e = r->is_insn ? add_exact_insn(r, o, fn, &s) : add_insns(r, o, fn, &s);
 	insns_deinit(&s);
 	return e;
@@ -401,21 +410,23 @@ static struct err *check_name(struct request *r)
 	r->is_insn = parse_offset(name, &r->insn);
 	if (r->is_insn)
 		return NULL;
-	return err_code(err_hint(err_new("'%s' is no probe of a function", name),
-				 "there are entry, return, and offsets of instructions in hexadecimal "
-				 "(1f)"),
-			DTAG_CODE(D_PROC_NAME));
+	return err_code(
+		err_hint(err_new("'%s' is no probe of a function", name),
+			 "there are entry, return, and offsets of instructions in hexadecimal "
+			 "(1f)"),
+		DTAG_CODE(D_PROC_NAME));
 }
 
 static struct err *not_chosen(const struct request *r, const struct func *fn)
 {
 	if (!r->is_exact)
 		return NULL;
-	return err_code(err_hint(err_new("'%s' is an indirect function, and process %d has not chosen an "
-					 "implementation yet",
-					 fn->name, (int)r->target->pid),
-				 "try again when it has been called; with -c: -x evaltime=main"),
-			DTAG_CODE(D_PROC_FUNC));
+	return err_code(
+		err_hint(err_new("'%s' is an indirect function, and process %d has not chosen an "
+				 "implementation yet",
+				 fn->name, (int)r->target->pid),
+			 "try again when it has been called; with -c: -x evaltime=main"),
+		DTAG_CODE(D_PROC_FUNC));
 }
 
 static struct err *add_code(struct request *r, struct pid_object *o, const struct func *fn)
@@ -519,7 +530,9 @@ static struct err *add_kind(struct request *r, struct pid_object *o, bool is_ifu
 	return NULL;
 }
 
-/* Implementations that indirect functions have chosen get the names of these, so these come first. */
+/*
+ * Implementations that indirect functions have chosen get the names of these, so these come first.
+ */
 static struct err *add_matching(struct request *r, struct pid_object *o)
 {
 	struct err *e = o->funcs->has_ifuncs ? add_kind(r, o, true) : NULL;
@@ -534,11 +547,12 @@ static struct err *check_absolute(const struct request *r)
 	const char *mod = r->desc->mod;
 
 	if (*mod && strcmp(mod, "a.out") != 0)
-		return err_code(err_hint(err_new("function '-' means an address of the program, not of "
-						 "'%s'",
-						 mod),
-					 "leave the module empty or write a.out"),
-				DTAG_CODE(D_PROC_LIB));
+		return err_code(
+			err_hint(err_new("function '-' means an address of the program, not of "
+					 "'%s'",
+					 mod),
+				 "leave the module empty or write a.out"),
+			DTAG_CODE(D_PROC_LIB));
 	if (!r->is_insn)
 		return err_code(err_hint(err_new("function '-' needs an address, not '%s'",
 						 r->desc->name),
@@ -631,8 +645,8 @@ static struct err *collect_object(struct request *r, struct pid_object *o)
 	const struct err *why = pid_object_open(r->target, o);
 
 	if (why)
-		return is_name(r->desc->mod) ? err_code(err_new("'%s' cannot be probed: %s", o->path,
-								err_text(why)),
+		return is_name(r->desc->mod) ? err_code(err_new("'%s' cannot be probed: %s",
+								o->path, err_text(why)),
 							DTAG_CODE(D_PROC_LIB))
 					     : NULL;
 	return is_name(r->desc->func) ? add_named(r, o) : add_matching(r, o);
@@ -642,8 +656,8 @@ static struct err *no_such_function(const struct request *r, struct pid_object *
 {
 	const char **names = ARENA_NEW_N(probes_arena(r->ps), const char *, o->funcs->list.len + 1);
 	const char *near;
-	struct err *e = err_code(err_new("function '%s' is not in '%s' of process %d", r->desc->func,
-					 o->name, (int)r->target->pid),
+	struct err *e = err_code(err_new("function '%s' is not in '%s' of process %d",
+					 r->desc->func, o->name, (int)r->target->pid),
 				 DTAG_CODE(D_PROC_FUNC));
 
 	near = r->is_new ? NULL : pid_inlined_hint(r->ps, r->target, o, r->desc->func);
@@ -728,7 +742,8 @@ static struct err *pid_collect(struct probes *ps, const struct provider *pv,
 	return collect_in(ps, desc, false, out);
 }
 
-struct err *pid_collect_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out)
+struct err *pid_collect_new(struct probes *ps, const struct probe_desc *desc,
+			    struct probe_list *out)
 {
 	return collect_in(ps, desc, true, out);
 }
@@ -738,19 +753,26 @@ static const char *hint_nameless(struct probes *ps, const struct pid_object *o)
 {
 	if (!o->funcs || o->funcs->list.len)
 		return NULL;
-	return arena_printf(probes_arena(ps), "'%s' has no symbols that can be read%s", o->name,
-			    o->is_main ? ": pid$target:a.out:-:ADDRESS probes an instruction by its address" : "");
+	return arena_printf(
+		probes_arena(ps), "'%s' has no symbols that can be read%s", o->name,
+		o->is_main ? ": pid$target:a.out:-:ADDRESS probes an instruction by its address"
+			   : "");
 }
 
-/* Of a function that nothing in these modules has. Without a module, the program's own code is looked at. */
-static const char *hint_inlined(struct probes *ps, struct pid_target *t, const struct probe_desc *desc)
+/*
+ * Of a function that nothing in these modules has. Without a module, the program's own code is
+ * looked at.
+ */
+static const char *hint_inlined(struct probes *ps, struct pid_target *t,
+				const struct probe_desc *desc)
 {
 	const char *hint = NULL;
 
 	for (uint32_t i = 0; i < t->objects.len && !hint; i++) {
 		struct pid_object *o = t->objects.data[i];
 
-		if (*desc->mod && strcmp(desc->mod, "*") != 0 ? pid_object_matches(o, desc->mod) : o->is_main)
+		if (*desc->mod && strcmp(desc->mod, "*") != 0 ? pid_object_matches(o, desc->mod)
+							      : o->is_main)
 			hint = pid_inlined_hint(ps, t, o, desc->func);
 	}
 	return hint;
@@ -792,9 +814,10 @@ static const char *pid_hint(struct probes *ps, const struct provider *pv,
 	near = diag_nearest(desc->mod, names, n);
 	if (near)
 		return arena_printf(probes_arena(ps), "did you mean '%s'?", near);
-	return arena_printf(probes_arena(ps),
-			    "there is no such module now; with -Z its functions are probed as soon as the process "
-			    "has opened it");
+	return arena_printf(
+		probes_arena(ps),
+		"there is no such module now; with -Z its functions are probed as soon as the process "
+		"has opened it");
 }
 
 static uint32_t pid_points(const struct probe *pr, struct probe_point *ret)

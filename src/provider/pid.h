@@ -7,8 +7,8 @@
  *     pid_types.c   types of arguments
  *     pid_later.c   what processes map while they are traced
  *
- * Owns     a target owns its objects, an object its descriptor and functions; all live as long as the
- *          registry.
+ * Owns     a target owns its objects, an object its descriptor and functions; all live as long as
+ *          the registry.
  */
 #pragma once
 
@@ -24,27 +24,32 @@ struct pid_object {
 	uint64_t dev, ino;
 	uint32_t batch; /* in which it was seen first */
 	bool is_main;
-	bool is_stale; /* what was placed in it is dead */
+	bool is_stale;	      /* what was placed in it is dead */
 	VEC(uint64_t) placed; /* offsets of probes that are in place */
-	int fd; /* -1 until pid_object_open() */
+	int fd;		      /* -1 until pid_object_open() */
 	struct funcs *funcs;
 	struct text text;
-	struct err *refused; /* why it cannot be probed */
+	struct err *refused;	  /* why it cannot be probed */
 	struct dwarf_file *dwarf; /* NULL: none, or not looked for (has_dwarf) */
 	bool has_dwarf;
-	struct hashmap *code_names; /* address in the file -> the name its probes have; NULL until one is given */
+	/* address in the file -> the name its probes have; NULL until one is given */
+	struct hashmap *code_names;
 };
 
 struct pid_target {
 	pid_t pid;
-	pid_t at; /* the process that was looked at last: it, or a child whose calls fire its probes */
-	struct probes *ps; /* for notices */
-	char *prov; /* "pid123" */
+	/* the process that was looked at last: it, or a child whose calls fire its probes */
+	pid_t at;
+	struct probes *ps;     /* for notices */
+	char *prov;	       /* "pid123" */
 	struct proc_maps maps; /* of `at' */
 	VEC(struct pid_object *) objects;
 };
 
-/* A probe stands at one place or, when several functions have its name or a function several ends, more. */
+/*
+ * A probe stands at one place or, when several functions have its name or a function several ends,
+ * more.
+ */
 struct pid_site {
 	struct pid_object *object;
 	uint64_t off;
@@ -80,12 +85,12 @@ struct pid_placed {
 struct pid_state {
 	VEC(struct pid_target *) targets;
 	VEC(struct pid_probe *) probes;
-	uint32_t batch; /* 0: what is there at the start; then, one for each look */
-	uint32_t nkeys; /* given out in this batch: each has programs of its own */
-	uint32_t nplaces; /* in place, of all batches */
-	bool has_children; /* children of targets are probed like them: option follow */
+	uint32_t batch;		       /* 0: what is there at the start; then, one for each look */
+	uint32_t nkeys;		       /* given out in this batch: each has programs of its own */
+	uint32_t nplaces;	       /* in place, of all batches */
+	bool has_children;	       /* children of targets are probed like them: option follow */
 	VEC(struct pid_placed) placed; /* then */
-	struct dwarf_import *types;	/* NULL until a type is asked for */
+	struct dwarf_import *types;    /* NULL until a type is asked for */
 };
 
 static inline struct pid_probe *pid_probe(const struct probe *pr)
@@ -93,7 +98,7 @@ static inline struct pid_probe *pid_probe(const struct probe *pr)
 	return (struct pid_probe *)(uintptr_t)pr->data;
 }
 
-/* ---- pid_target.c ------------------------------------------------------------------------------ */
+/* ---- pid_target.c ---------------------------------------------------------------------------- */
 
 /* The process, looked into when it is asked for first. */
 MUST_CHECK struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
@@ -106,40 +111,48 @@ bool pid_object_is_mapped(const struct pid_target *t, const struct pid_object *o
 const struct err *pid_object_open(struct pid_target *t, struct pid_object *o);
 /* Does a module field mean it? "a.out", "libc" for libc.so.6, "LM0`libc.so.6", patterns. */
 /*
- * An indirect function stands for the implementation the process has chosen: *ret is that one, under fn's
- * name. False when nothing was chosen yet.
+ * An indirect function stands for the implementation the process has chosen: *ret is that one,
+ * under fn's name. False when nothing was chosen yet.
  */
-bool pid_object_chosen(struct pid_target *t, struct pid_object *o, const struct func *fn, struct func *ret);
+bool pid_object_chosen(struct pid_target *t, struct pid_object *o, const struct func *fn,
+		       struct func *ret);
 /*
- * Under which name the code of fn is probed: the implementation that an indirect function has chosen has a name of its
- * own and may have been chosen under several. It keeps the one that was given to it first.
+ * Under which name the code of fn is probed: the implementation that an indirect function has
+ * chosen has a name of its own and may have been chosen under several. It keeps the one that was
+ * given to it first.
  */
 const char *pid_object_code_name(struct pid_object *o, const struct func *fn);
 bool pid_object_matches(const struct pid_object *o, const char *pattern);
 
-/* ---- pid.c ------------------------------------------------------------------------------------- */
+/* ---- pid.c ----------------------------------------------------------------------------------- */
 
-/* A process that desc names, counted from 0, of which there may be several; 0 = there are no more. */
-MUST_CHECK struct err *pid_of(const struct probes *ps, const struct probe_desc *desc, uint32_t i, pid_t *ret);
+/*
+ * A process that desc names, counted from 0, of which there may be several; 0 = there are no more.
+ */
+MUST_CHECK struct err *pid_of(const struct probes *ps, const struct probe_desc *desc, uint32_t i,
+			      pid_t *ret);
 /* The probes that desc means in files of this batch. */
-MUST_CHECK struct err *pid_collect_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out);
+MUST_CHECK struct err *pid_collect_new(struct probes *ps, const struct probe_desc *desc,
+				       struct probe_list *out);
 
-/* ---- pid_attach.c ------------------------------------------------------------------------------ */
+/* ---- pid_attach.c ---------------------------------------------------------------------------- */
 
-struct err *pid_attach(const struct provider *pv, int prog_fd,
-		       struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
-		       struct attachments *ret);
+struct err *pid_attach(const struct provider *pv, int prog_fd, struct probe *const *probes,
+		       uint32_t n, const struct attach_opts *opts, struct attachments *ret);
 
 /* Places in process t->at what is in place in others of t's. */
 MUST_CHECK struct err *pid_attach_child(struct pid_state *st, const struct pid_target *t,
 					const struct attach_opts *opts, struct attachments *ret);
 
-/* ---- pid_inline.c ------------------------------------------------------------------------------ */
+/* ---- pid_inline.c ---------------------------------------------------------------------------- */
 
-/* Why no function of the file matches func, if the compiler has inlined one that would; else NULL. */
-const char *pid_inlined_hint(struct probes *ps, struct pid_target *t, struct pid_object *o, const char *func);
+/*
+ * Why no function of the file matches func, if the compiler has inlined one that would; else NULL.
+ */
+const char *pid_inlined_hint(struct probes *ps, struct pid_target *t, struct pid_object *o,
+			     const char *func);
 
-/* ---- pid_types.c ------------------------------------------------------------------------------- */
+/* ---- pid_types.c ----------------------------------------------------------------------------- */
 
 /* Debug information of the file, read when it is asked for first; NULL: none. */
 struct dwarf_file *pid_object_dwarf(const struct probes *ps, struct pid_object *o);

@@ -1,8 +1,8 @@
 /*
  * Placing the probes of processes: few links for all places in one file of one process.
  *
- * Attaching and detaching cost a grace period of the kernel each, not each place (providers.md 1.2). The keeper makes the
- * links (bpf/keeper.h).
+ * Attaching and detaching cost a grace period of the kernel each, not each place (providers.md
+ * 1.2). The keeper makes the links (bpf/keeper.h).
  */
 #include "provider/pid.h"
 
@@ -14,16 +14,18 @@
 #include "proc/insn.h"
 
 /*
- * The places of one link stand or fall together, and a signal is looked at between two links: as many as take about
- * PIECE_NS. One takes 2 to 50 us, by the number of processes that have the file mapped, and what they do.
+ * The places of one link stand or fall together, and a signal is looked at between two links: as
+ * many as take about PIECE_NS. One takes 2 to 50 us, by the number of processes that have the file
+ * mapped, and what they do.
  */
 #define PIECE_NS    100000000
 #define PIECE_FIRST 4096
 #define PIECE_MIN   512
 #define PIECE_MAX   KEEPER_SITES_MAX
-#define REFUSED_MAX	8
-#define SINGLE_MAX	512 /* each takes the kernel 100 ms and more to remove: providers.md 1.2 */
-#define KERNEL_ENOTSUPP 524	   /* Linux include/linux/errno.h: an instruction that is not probed */
+#define REFUSED_MAX 8
+#define SINGLE_MAX  512 /* each takes the kernel 100 ms and more to remove: providers.md 1.2 */
+/* Linux include/linux/errno.h: an instruction that is not probed */
+#define KERNEL_ENOTSUPP 524
 
 typedef VEC(struct pid_place) place_vec;
 
@@ -49,24 +51,26 @@ static void places_collect(struct probe *const *probes, uint32_t n, place_vec *r
 			const struct pid_site *s = &pp->sites.data[k];
 
 			vec_push(ret, (struct pid_place){pp->target, s->object, s->off,
-						     UPROBE_COOKIE(pp->key, s->rel, s->is_tail),
-						     pp->is_exact});
+							 UPROBE_COOKIE(pp->key, s->rel, s->is_tail),
+							 pp->is_exact});
 		}
 	}
 	if (ret->len)
 		qsort(ret->data, ret->len, sizeof(*ret->data), by_file);
 }
 
-/* ---- code that is not the file's --------------------------------------------------------------- */
+/* ---- code that is not the file's ------------------------------------------------------------- */
 
 static struct err *place_changed_err(const struct pid_place *p, enum code_state state)
 {
 	if (state == CODE_BREAKPOINT)
-		return err_hint(err_new("process %d is being debugged and has a breakpoint at offset "
-					"%" PRIx64 " of '%s'",
-					(int)p->target->at, p->off, p->object->name),
-				"take the breakpoint away or let the process go");
-	return err_hint(err_new("process %d has changed its code at offset %" PRIx64 " of '%s': a probe "
+		return err_hint(
+			err_new("process %d is being debugged and has a breakpoint at offset "
+				"%" PRIx64 " of '%s'",
+				(int)p->target->at, p->off, p->object->name),
+			"take the breakpoint away or let the process go");
+	return err_hint(err_new("process %d has changed its code at offset %" PRIx64
+				" of '%s': a probe "
 				"there would bring back what the file has",
 				(int)p->target->at, p->off, p->object->name),
 			"probe another function");
@@ -114,14 +118,15 @@ static struct err *drop_changed(struct pid_place *p, uint32_t *n)
 	code_check_deinit(&c);
 	if (!e && kept < *n)
 		probes_notice(p->target->ps,
-			      "%" PRIu32 " places in '%s' are left out: process %d has changed its code "
+			      "%" PRIu32
+			      " places in '%s' are left out: process %d has changed its code "
 			      "there, or is being debugged",
 			      *n - kept, p->object->name, (int)p->target->at);
 	*n = kept;
 	return e;
 }
 
-/* ---- links ------------------------------------------------------------------------------------- */
+/* ---- links ----------------------------------------------------------------------------------- */
 
 static uint32_t same_file(const struct pid_place *p, uint32_t n)
 {
@@ -224,8 +229,8 @@ static struct err *attach_pieces(struct attempt *at, const struct pid_place *p, 
 static struct err *attach_singly(struct attempt *at, const struct pid_place *p, uint32_t n)
 {
 	for (uint32_t i = 0; i < n && !is_interrupted(at); i++) {
-		struct err *e = keeper_uprobe(at->keeper, at->prog_fd, p->object->fd, p->target->pid,
-					      p[i].off, p[i].cookie);
+		struct err *e = keeper_uprobe(at->keeper, at->prog_fd, p->object->fd,
+					      p->target->pid, p[i].off, p[i].cookie);
 
 		if (e && err_get_sys(e) == ESRCH) {
 			err_destroy(e); /* it has ended */
@@ -239,7 +244,8 @@ static struct err *attach_singly(struct attempt *at, const struct pid_place *p, 
 		if (e)
 			return attach_failed(&p[i], 1, e);
 	}
-	return at->nrefused == n ? attach_failed(p, n, err_new("the kernel refuses them all")) : NULL;
+	return at->nrefused == n ? attach_failed(p, n, err_new("the kernel refuses them all"))
+				 : NULL;
 }
 
 static struct err *attach_file(struct attempt *at, const struct pid_place *p, uint32_t n)
@@ -250,7 +256,8 @@ static struct err *attach_file(struct attempt *at, const struct pid_place *p, ui
 	at->nrefused = 0;
 	e = is_multi ? attach_pieces(at, p, n) : attach_singly(at, p, n);
 	if (!e && is_multi && at->nrefused)
-		probes_notice(p->target->ps, "%" PRIu32 " places in '%s' are left out: the kernel refuses them",
+		probes_notice(p->target->ps,
+			      "%" PRIu32 " places in '%s' are left out: the kernel refuses them",
 			      at->nrefused, p->object->name);
 	return e;
 }
@@ -258,22 +265,28 @@ static struct err *attach_file(struct attempt *at, const struct pid_place *p, ui
 static struct err *check_count(uint32_t n, uint32_t max)
 {
 	if (!feat_has(FEAT_UPROBE_MULTI) && n > SINGLE_MAX)
-		return err_hint(err_new("%" PRIu32 " places in processes are too many for this kernel, which "
+		return err_hint(err_new("%" PRIu32
+					" places in processes are too many for this kernel, which "
 					"lacks %s: at most %u can be probed at once",
 					n, feat_what(FEAT_UPROBE_MULTI), SINGLE_MAX),
 				"name the functions");
 	if (n <= max)
 		return NULL;
-	return err_hint(err_new("%" PRIu32 " places in processes are too many: at most %" PRIu32
-				" are probed at once",
-				n, max),
-			"name modules and functions, leave out the probes of every instruction, or raise "
-			"the limit: -x maxplaces=%" PRIu32,
-			n);
+	return err_hint(
+		err_new("%" PRIu32 " places in processes are too many: at most %" PRIu32
+			" are probed at once",
+			n, max),
+		"name modules and functions, leave out the probes of every instruction, or raise "
+		"the limit: -x maxplaces=%" PRIu32,
+		n);
 }
 
-/* The places of one file; *ret_n: how many are left when those are not counted where the code is another. */
-static struct err *attach_unchanged(struct attempt *at, struct pid_place *p, uint32_t n, uint32_t *ret_n)
+/*
+ * The places of one file; *ret_n: how many are left when those are not counted where the code is
+ * another.
+ */
+static struct err *attach_unchanged(struct attempt *at, struct pid_place *p, uint32_t n,
+				    uint32_t *ret_n)
 {
 	struct err *e;
 
@@ -283,7 +296,8 @@ static struct err *attach_unchanged(struct attempt *at, struct pid_place *p, uin
 }
 
 /* For children, which will need links of their own to them. */
-static void places_remember(struct pid_state *st, int prog_fd, const struct pid_place *p, uint32_t n)
+static void places_remember(struct pid_state *st, int prog_fd, const struct pid_place *p,
+			    uint32_t n)
 {
 	struct pid_placed placed = {.prog_fd = prog_fd, .list = xcalloc(n, sizeof(*p)), .n = n};
 
@@ -292,9 +306,8 @@ static void places_remember(struct pid_state *st, int prog_fd, const struct pid_
 	vec_push(&st->placed, placed);
 }
 
-struct err *pid_attach(const struct provider *pv, int prog_fd,
-		       struct probe *const *probes, uint32_t n, const struct attach_opts *opts,
-		       struct attachments *ret)
+struct err *pid_attach(const struct provider *pv, int prog_fd, struct probe *const *probes,
+		       uint32_t n, const struct attach_opts *opts, struct attachments *ret)
 {
 	struct attempt at = {.prog_fd = prog_fd, .opts = opts, .piece = PIECE_FIRST};
 	place_vec places = {0};
@@ -321,7 +334,7 @@ struct err *pid_attach(const struct provider *pv, int prog_fd,
 	return e;
 }
 
-/* ---- children ---------------------------------------------------------------------------------- */
+/* ---- children -------------------------------------------------------------------------------- */
 
 static bool is_placed_in(const struct pid_placed *p, pid_t pid)
 {
@@ -351,7 +364,8 @@ struct err *pid_attach_child(struct pid_state *st, const struct pid_target *t,
 	for (uint32_t i = 0; i < st->placed.len && !e && !is_interrupted(&at); i++) {
 		struct pid_placed *p = &st->placed.data[i];
 
-		if (p->list->target == t && !is_placed_in(p, t->at) && pid_object_is_mapped(t, p->list->object))
+		if (p->list->target == t && !is_placed_in(p, t->at) &&
+		    pid_object_is_mapped(t, p->list->object))
 			e = attach_again(&at, p, t->at);
 	}
 	return e;

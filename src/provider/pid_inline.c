@@ -1,4 +1,6 @@
-/* Functions that a description names and that have no code, because the compiler has inlined them. */
+/*
+ * Functions that a description names and that have no code, because the compiler has inlined them.
+ */
 #include "provider/pid.h"
 
 #include "sym/dwarf.h"
@@ -8,7 +10,8 @@ static bool is_meant(void *ctx, const char *name)
 	return glob_match(ctx, name);
 }
 
-const char *pid_inlined_hint(struct probes *ps, struct pid_target *t, struct pid_object *o, const char *func)
+const char *pid_inlined_hint(struct probes *ps, struct pid_target *t, struct pid_object *o,
+			     const char *func)
 {
 	struct arena *a = probes_arena(ps);
 	struct dwarf_inlined in;
@@ -20,8 +23,14 @@ const char *pid_inlined_hint(struct probes *ps, struct pid_target *t, struct pid
 	if (!d || !dwarf_file_inlined(d, is_meant, (void *)(uintptr_t)func, a, &in))
 		return NULL;
 	if (!in.caller)
-		return arena_printf(a, "the compiler has inlined '%s': there is no code of its own to probe; "
-				       "__attribute__((noinline)) or -fno-inline keeps it", in.name);
-	return arena_printf(a, "the compiler has inlined '%s' into its callers, such as '%s': probe these; "
-			       "__attribute__((noinline)) or -fno-inline keeps its code", in.name, in.caller);
+		return arena_printf(
+			a,
+			"the compiler has inlined '%s': there is no code of its own to probe; "
+			"__attribute__((noinline)) or -fno-inline keeps it",
+			in.name);
+	return arena_printf(
+		a,
+		"the compiler has inlined '%s' into its callers, such as '%s': probe these; "
+		"__attribute__((noinline)) or -fno-inline keeps its code",
+		in.name, in.caller);
 }

@@ -58,7 +58,10 @@ bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc, pid
 	return true;
 }
 
-/* One that was gone before it could be opened, or whose links have died, is as good as new when it is there. */
+/*
+ * One that was gone before it could be opened, or whose links have died, is as good as new when it
+ * is there.
+ */
 static void renew_objects(const struct pid_state *st, struct pid_target *t)
 {
 	for (uint32_t i = 0; i < t->objects.len; i++) {
@@ -121,7 +124,7 @@ struct err *pid_match_new(struct probes *ps, const struct probe_desc *desc, stru
 	return NULL;
 }
 
-/* ---- children --------------------------------------------------------------------------------- */
+/* ---- children -------------------------------------------------------------------------------- */
 
 void pid_have_children(struct probes *ps)
 {

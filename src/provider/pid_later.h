@@ -1,9 +1,9 @@
 /*
  * What processes map while they are traced, and what descriptions of provider pid mean there.
  *
- * Each look at a process begins a batch: files that it has now and had not at the last look are of that batch, and
- * so are the probes in them. A probe of an earlier batch is in place; when another file has a function of its
- * name, it gets new places (and a new key) in the new batch.
+ * Each look at a process begins a batch: files that it has now and had not at the last look are of
+ * that batch, and so are the probes in them. A probe of an earlier batch is in place; when another
+ * file has a function of its name, it gets new places (and a new key) in the new batch.
  */
 #pragma once
 
@@ -13,25 +13,36 @@ struct keeper;
 struct attach_opts;
 struct attachments;
 
-/* A process that the description is about, counted from 0; 0 = there are no more, or it is of another provider. */
+/*
+ * A process that the description is about, counted from 0; 0 = there are no more, or it is of
+ * another provider.
+ */
 pid_t pid_described(const struct probes *ps, const struct probe_desc *desc, uint32_t i);
 bool pid_is_described(const struct probes *ps, const struct probe_desc *desc, pid_t pid);
-/* Could libraries that come to the process match it: by a pattern, or because its module is not there? */
+/*
+ * Could libraries that come to the process match it: by a pattern, or because its module is not
+ * there?
+ */
 bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc, pid_t pid);
 /*
- * Begins a batch. at: the process to be looked at, which is pid or a child of its. is_other: links made
- * before have died, too. *ret_any: there are files of the batch.
+ * Begins a batch. at: the process to be looked at, which is pid or a child of its. is_other: links
+ * made before have died, too. *ret_any: there are files of the batch.
  */
-MUST_CHECK struct err *pid_look_again(struct probes *ps, pid_t pid, pid_t at, bool is_other, bool *ret_any);
+MUST_CHECK struct err *pid_look_again(struct probes *ps, pid_t pid, pid_t at, bool is_other,
+				      bool *ret_any);
 /* The probes that desc means in files of this batch. */
-MUST_CHECK struct err *pid_match_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out);
-/* How many places of the process are probed; takes their breakpoints out of children's memory (keeper_sweep()). */
+MUST_CHECK struct err *pid_match_new(struct probes *ps, const struct probe_desc *desc,
+				     struct probe_list *out);
+/*
+ * How many places of the process are probed; takes their breakpoints out of children's memory
+ * (keeper_sweep()).
+ */
 uint32_t pid_nplaces(struct probes *ps, pid_t pid);
 MUST_CHECK struct err *pid_sweep(struct probes *ps, pid_t pid, struct keeper *k, int prog_fd);
 /*
- * Children whose calls fire the probes of the process that they descend from. That there may be some must be
- * said before probes are placed. One that was looked at gets links to all that is in place in its relatives; one
- * that has ended is forgotten.
+ * Children whose calls fire the probes of the process that they descend from. That there may be
+ * some must be said before probes are placed. One that was looked at gets links to all that is in
+ * place in its relatives; one that has ended is forgotten.
  */
 void pid_have_children(struct probes *ps);
 MUST_CHECK struct err *pid_place_child(struct probes *ps, pid_t pid, const struct attach_opts *opts,

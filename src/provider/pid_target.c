@@ -23,9 +23,10 @@ static struct err *check_process(pid_t pid)
 	long tgid = proc_status_field(pid, "Tgid");
 
 	if (pid == getpid())
-		return err_code(err_new("process %d is dtrace itself: its functions cannot be probed",
-					(int)pid),
-				DTAG_CODE(D_PROC_DYN));
+		return err_code(
+			err_new("process %d is dtrace itself: its functions cannot be probed",
+				(int)pid),
+			DTAG_CODE(D_PROC_DYN));
 	if (tgid < 0)
 		return grab_failed(pid, err_new("No such process"));
 	if (tgid != pid)
@@ -48,7 +49,10 @@ static struct pid_object *object_find(const struct pid_target *t, const struct p
 	return NULL;
 }
 
-/* The path of the program; "" when it cannot be told. False: whoever may not even know that may open none of the files. */
+/*
+ * The path of the program; "" when it cannot be told. False: whoever may not even know that may
+ * open none of the files.
+ */
 static bool exe_path(pid_t pid, char *path, size_t size)
 {
 	static const char deleted[] = " (deleted)";
@@ -104,10 +108,11 @@ struct err *pid_target_look(struct pid_state *st, struct pid_target *t)
 		return grab_failed(t->at, e);
 	if (!t->maps.maps.len)
 		return grab_failed(t->at, err_new("it is a kernel thread or is ending: it has no "
-						   "memory of its own"));
+						  "memory of its own"));
 	if (!exe_path(t->at, exe, sizeof(exe)))
-		return grab_failed(t->at, err_hint(err_sys(errno, "its files cannot be opened"),
-						    "processes of other users need CAP_SYS_PTRACE, too"));
+		return grab_failed(t->at,
+				   err_hint(err_sys(errno, "its files cannot be opened"),
+					    "processes of other users need CAP_SYS_PTRACE, too"));
 	for (uint32_t i = 0; i < t->maps.maps.len; i++)
 		add_object(st, t, &t->maps.maps.data[i]);
 	for (uint32_t i = 0; i < t->objects.len; i++)
@@ -253,8 +258,9 @@ bool pid_object_chosen(struct pid_target *t, struct pid_object *o, const struct 
 
 	if (!chosen || !ifunc_bias(&t->maps, &own, &bias))
 		return false;
-	*ret = (struct func){
-		.addr = chosen - bias, .name = funcs_preferred(o->funcs, fn)->name, .is_canonical = true};
+	*ret = (struct func){.addr = chosen - bias,
+			     .name = funcs_preferred(o->funcs, fn)->name,
+			     .is_canonical = true};
 	known = funcs_at(o->funcs, ret->addr);
 	if (!funcs_off(o->funcs, ret->addr, &ret->off))
 		return false;
@@ -277,7 +283,8 @@ const char *pid_object_code_name(struct pid_object *o, const struct func *fn)
 		o->code_names = hashmap_create();
 	name = hashmap_find(o->code_names, &fn->addr, sizeof(fn->addr));
 	if (!name)
-		hashmap_set(o->code_names, &fn->addr, sizeof(fn->addr), (void *)(uintptr_t)fn->name);
+		hashmap_set(o->code_names, &fn->addr, sizeof(fn->addr),
+			    (void *)(uintptr_t)fn->name);
 	return name ? name : fn->name;
 }
 

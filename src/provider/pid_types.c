@@ -17,7 +17,8 @@ struct pid_args {
 struct dwarf_file *pid_object_dwarf(const struct probes *ps, struct pid_object *o)
 {
 	const struct file_opts *files = probes_files(ps);
-	const struct debug_place place = {o->path, -1, files->debug_dirs, files->limit, o->dev, o->ino};
+	const struct debug_place place = {o->path,	-1,	files->debug_dirs,
+					  files->limit, o->dev, o->ino};
 
 	if (!o->has_dwarf && o->fd >= 0)
 		o->dwarf = dwarf_file_open(o->fd, &place);
@@ -43,7 +44,8 @@ static bool function_addr(const struct pid_probe *p, uint64_t *ret_addr)
 }
 
 /* At return: where it was, and the values, which begin in arg1. */
-static void return_args(struct pid_args *a, struct arena *mem, const struct dwarf_arg *values, uint32_t n)
+static void return_args(struct pid_args *a, struct arena *mem, const struct dwarf_arg *values,
+			uint32_t n)
 {
 	a->args = ARENA_NEW_N(mem, struct dwarf_arg, n + 1);
 	a->args[0] = (struct dwarf_arg){.name = "", .text = "uint64_t", .raw = 0};
@@ -57,11 +59,13 @@ static void return_args(struct pid_args *a, struct arena *mem, const struct dwar
 
 static bool is_go(enum uprobe_place place)
 {
-	return place == UPROBE_ENTRY_GO || place == UPROBE_RETURN_GO || place == UPROBE_ENTRY_STACK ||
-	       place == UPROBE_ENTRY_NONE || place == UPROBE_RETURN_NONE;
+	return place == UPROBE_ENTRY_GO || place == UPROBE_RETURN_GO ||
+	       place == UPROBE_ENTRY_STACK || place == UPROBE_ENTRY_NONE ||
+	       place == UPROBE_RETURN_NONE;
 }
 
-static bool go_args(const struct pid_probe *p, Dwarf_Die *func, struct arena *mem, struct pid_args *ret)
+static bool go_args(const struct pid_probe *p, Dwarf_Die *func, struct arena *mem,
+		    struct pid_args *ret)
 {
 	bool on_stack = p->place == UPROBE_ENTRY_STACK || p->place == UPROBE_RETURN_NONE;
 	struct dwarf_arg *values;
@@ -75,7 +79,8 @@ static bool go_args(const struct pid_probe *p, Dwarf_Die *func, struct arena *me
 	return true;
 }
 
-static bool c_args(const struct pid_probe *p, Dwarf_Die *func, struct arena *mem, struct pid_args *ret)
+static bool c_args(const struct pid_probe *p, Dwarf_Die *func, struct arena *mem,
+		   struct pid_args *ret)
 {
 	struct dwarf_arg value;
 
@@ -92,7 +97,8 @@ static void spell(struct pid_args *a, struct arena *mem)
 	a->texts = ARENA_NEW_N(mem, const char *, MAX(a->n, 1u));
 	for (uint32_t i = 0; i < a->n; i++) {
 		const char *text = a->args[i].text;
-		bool is_address = a->args[i].is_ref || (!a->args[i].is_spelled && strchr(text, '*'));
+		bool is_address =
+			a->args[i].is_ref || (!a->args[i].is_spelled && strchr(text, '*'));
 
 		a->texts[i] = arena_printf(mem, "%s%s%s", is_address ? "userland " : "", text,
 					   a->args[i].is_spelled && a->args[i].is_ref ? " *" : "");
@@ -162,20 +168,25 @@ type_id pid_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, 
 	return dwarf_import_arg(st->types, t, &a.args[index].type, a.args[index].is_ref);
 }
 
-/* Values of Go functions that no probe sees are better refused than taken from where C would have them. */
+/*
+ * Values of Go functions that no probe sees are better refused than taken from where C would have
+ * them.
+ */
 const char *pid_arg_refused(struct probes *ps, const struct probe *pr, uint32_t raw)
 {
 	const struct pid_probe *p = pid_probe(pr);
 	const struct go_code *go;
 
-	if (!p->sites.len || (p->place != UPROBE_ENTRY_NONE && (p->place != UPROBE_RETURN_NONE || !raw)))
+	if (!p->sites.len ||
+	    (p->place != UPROBE_ENTRY_NONE && (p->place != UPROBE_RETURN_NONE || !raw)))
 		return NULL;
 	go = &p->sites.data[0].object->funcs->go;
 	if (go->abi == GO_UNKNOWN && (p->place == UPROBE_ENTRY_NONE || raw))
-		return arena_printf(probes_arena(ps),
-				    "'%s' does not say which version of Go compiled it, and with it how functions "
-				    "receive arguments and return results",
-				    p->sites.data[0].object->name);
+		return arena_printf(
+			probes_arena(ps),
+			"'%s' does not say which version of Go compiled it, and with it how functions "
+			"receive arguments and return results",
+			p->sites.data[0].object->name);
 	return "Go functions of 32-bit programs, of compilers before Go 1.17, and in assembly return "
 	       "their results on the stack, which no argument of a probe has";
 }

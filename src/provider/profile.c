@@ -150,7 +150,9 @@ static uint32_t profile_points(const struct probe *pr, struct probe_point *ret)
 {
 	const struct profile_probe *pp = profile_probe(pr);
 
-	ret[0] = (struct probe_point){.place = {.kind = PLACE_TIMER}, .key = pp->key, .timer = &pp->timer};
+	ret[0] = (struct probe_point){.place = {.kind = PLACE_TIMER},
+				      .key = pp->key,
+				      .timer = &pp->timer};
 	return 1;
 }
 

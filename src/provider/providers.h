@@ -9,7 +9,8 @@
 #include "d/attr.h"
 #include "probe/probe.h"
 
-extern const struct provider provider_dtrace, provider_profile, provider_syscall, provider_rawtp, provider_pid, provider_declared;
+extern const struct provider provider_dtrace, provider_profile, provider_syscall, provider_rawtp,
+	provider_pid, provider_declared;
 
 /* Blocks of ids, below PROBE_ID_DYNAMIC. */
 enum {
@@ -35,10 +36,14 @@ enum { DTRACE_KEY_BEGIN, DTRACE_KEY_END, DTRACE_KEY_ERROR };
 #define ATTR_UUU { STAB_UNSTABLE, STAB_UNSTABLE, DEP_UNKNOWN }
 /* clang-format on */
 
-/* A number and one of the units of profile-N and tick-N ("97", "7s", "1MIN") as a period in ns; false
- * when it is not one, or is shorter than the kernel's timers are asked for (200 us). */
+/*
+ * A number and one of the units of profile-N and tick-N ("97", "7s", "1MIN") as a period in ns;
+ * false when it is not one, or is shorter than the kernel's timers are asked for (200 us).
+ */
 bool profile_period_parse(const char *text, uint64_t *ret_period_ns);
 
-/* An open directory of tracefs ("events/syscalls"), wherever it is mounted, or of an instance mounted
- * for us alone; -1 when there is none. */
+/*
+ * An open directory of tracefs ("events/syscalls"), wherever it is mounted, or of an instance
+ * mounted for us alone; -1 when there is none.
+ */
 int tracefs_open_dir(const char *path);

@@ -1,10 +1,12 @@
 /*
- * Provider rawtp: the kernel's tracepoints with the parameters that they are called with (providers.md, 7.2).
+ * Provider rawtp: the kernel's tracepoints with the parameters that they are called with
+ * (providers.md, 7.2).
  *
- * The kernel's types have a typedef btf_trace_NAME for each, whose parameters but the first, which is the tracer's own,
- * are those of the probe. The group comes from tracefs; one that has no event there ("bare") is in group vmlinux.
- * Nothing is read before a description asks for such a probe. A probe's id is its place among the typedefs, so that it is
- * the same in a listing and in every session.
+ * The kernel's types have a typedef btf_trace_NAME for each, whose parameters but the first, which
+ * is the tracer's own, are those of the probe. The group comes from tracefs; one that has no event
+ * there ("bare") is in group vmlinux. Nothing is read before a description asks for such a probe. A
+ * probe's id is its place among the typedefs, so that it is the same in a listing and in every
+ * session.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,17 +38,20 @@ struct rawtp_state {
 	struct strbuf events;	     /* what groups points into */
 };
 
-/* ---- what the kernel has ---------------------------------------------------------------------- */
+/* ---- what the kernel has --------------------------------------------------------------------- */
 
 /* The function's type, of a typedef btf_trace_NAME; 0: it is something else. */
 static uint32_t proto_of(const struct btf_file *f, const struct btf_type *t)
 {
 	const struct btf_type *ptr = btf_file_type(f, t->type);
-	const struct btf_type *proto = ptr && BTF_INFO_KIND(ptr->info) == BTF_KIND_PTR ? btf_file_type(f, ptr->type)
-										       : NULL;
+	const struct btf_type *proto = ptr && BTF_INFO_KIND(ptr->info) == BTF_KIND_PTR
+					       ? btf_file_type(f, ptr->type)
+					       : NULL;
 
-	return proto && BTF_INFO_KIND(proto->info) == BTF_KIND_FUNC_PROTO && BTF_INFO_VLEN(proto->info) ? ptr->type
-													: 0;
+	return proto && BTF_INFO_KIND(proto->info) == BTF_KIND_FUNC_PROTO &&
+			       BTF_INFO_VLEN(proto->info)
+		       ? ptr->type
+		       : 0;
 }
 
 static void tracepoints_read(struct rawtp_state *st)
@@ -84,7 +89,8 @@ static void groups_read(struct rawtp_state *st)
 		strbuf_add(&st->events, buf, (size_t)n);
 	if (!st->events.len)
 		return;
-	for (char *line = strtok_r(st->events.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+	for (char *line = strtok_r(st->events.data, "\n", &save); line;
+	     line = strtok_r(NULL, "\n", &save)) {
 		char *colon = strchr(line, ':');
 
 		if (!colon)
@@ -113,9 +119,12 @@ static const char *group_of(struct rawtp_state *st, const struct tracepoint *tp)
 	return group ? group : NO_GROUP;
 }
 
-/* ---- probes ------------------------------------------------------------------------------------ */
+/* ---- probes ---------------------------------------------------------------------------------- */
 
-/* Could a tracepoint have this name? They are C identifiers in small letters: BEGIN and tick-1s are none. */
+/*
+ * Could a tracepoint have this name? They are C identifiers in small letters: BEGIN and tick-1s are
+ * none.
+ */
 static bool could_be_name(const char *name)
 {
 	bool has_small = !*name;
@@ -130,10 +139,12 @@ static bool could_be_name(const char *name)
 
 static bool rawtp_concerns(const struct provider *pv, const struct probe_desc *desc)
 {
-	return glob_match(desc->prov, pv->name) && glob_match(desc->func, "") && could_be_name(desc->name);
+	return glob_match(desc->prov, pv->name) && glob_match(desc->func, "") &&
+	       could_be_name(desc->name);
 }
 
-static struct probe *tracepoint_add(struct probes *ps, const struct provider *pv, struct rawtp_state *st, uint32_t i)
+static struct probe *tracepoint_add(struct probes *ps, const struct provider *pv,
+				    struct rawtp_state *st, uint32_t i)
 {
 	struct tracepoint *tp = &st->list.data[i]; /* the list grows no more */
 
@@ -144,12 +155,13 @@ static struct err *lack_err(struct rawtp_state *st, const struct probe_desc *des
 {
 	if (!st->trouble || !glob_is_literal(desc->prov) || !*desc->prov)
 		return NULL; /* other providers may have what it means */
-	return err_hint(err_new("this kernel does not say which tracepoints it has: %s", err_text(st->trouble)),
+	return err_hint(err_new("this kernel does not say which tracepoints it has: %s",
+				err_text(st->trouble)),
 			"it needs CONFIG_DEBUG_INFO_BTF=y");
 }
 
-static struct err *rawtp_collect(struct probes *ps, const struct provider *pv, const struct probe_desc *desc,
-				 struct probe_list *out)
+static struct err *rawtp_collect(struct probes *ps, const struct provider *pv,
+				 const struct probe_desc *desc, struct probe_list *out)
 {
 	struct rawtp_state *st = state_get(ps, pv);
 
@@ -169,7 +181,8 @@ static struct err *rawtp_provide(struct probes *ps, const struct provider *pv)
 	return NULL;
 }
 
-static const char *rawtp_hint(struct probes *ps, const struct provider *pv, const struct probe_desc *desc)
+static const char *rawtp_hint(struct probes *ps, const struct provider *pv,
+			      const struct probe_desc *desc)
 {
 	VEC(const char *) names = {0};
 	struct rawtp_state *st;
@@ -180,7 +193,9 @@ static const char *rawtp_hint(struct probes *ps, const struct provider *pv, cons
 	st = state_get(ps, pv);
 	for (uint32_t i = 0; i < st->list.len; i++)
 		vec_push(&names, st->list.data[i].name);
-	near = *desc->name && glob_is_literal(desc->name) ? diag_nearest(desc->name, names.data, names.len) : NULL;
+	near = *desc->name && glob_is_literal(desc->name)
+		       ? diag_nearest(desc->name, names.data, names.len)
+		       : NULL;
 	if (*desc->func)
 		hint = "a tracepoint has no function: rawtp:GROUP::NAME";
 	else if (near)
@@ -189,13 +204,17 @@ static const char *rawtp_hint(struct probes *ps, const struct provider *pv, cons
 	return hint;
 }
 
-/* ---- arguments --------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
-/* The type as D text; what has no name is as good as void behind a pointer, and a number elsewhere. */
-static const char *type_text(struct arena *a, const struct btf_file *f, uint32_t id, bool is_pointee, uint32_t depth)
+/*
+ * The type as D text; what has no name is as good as void behind a pointer, and a number elsewhere.
+ */
+static const char *type_text(struct arena *a, const struct btf_file *f, uint32_t id,
+			     bool is_pointee, uint32_t depth)
 {
 	const struct btf_type *t = id ? btf_file_type(f, id) : NULL;
-	const char *name = t ? btf_file_str(f, t->name_off) : "void", *none = is_pointee ? "void" : "uint64_t";
+	const char *name = t ? btf_file_str(f, t->name_off) : "void",
+		   *none = is_pointee ? "void" : "uint64_t";
 	const char *inner;
 
 	if (!t || depth == MAX_DEPTH)
@@ -206,7 +225,8 @@ static const char *type_text(struct arena *a, const struct btf_file *f, uint32_t
 		return arena_printf(a, "%s%s*", inner, inner[strlen(inner) - 1] == '*' ? "" : " ");
 	case BTF_KIND_CONST:
 		inner = type_text(a, f, t->type, is_pointee, depth + 1);
-		return is_pointee && !strchr(inner, '*') ? arena_printf(a, "const %s", inner) : inner;
+		return is_pointee && !strchr(inner, '*') ? arena_printf(a, "const %s", inner)
+							 : inner;
 	case BTF_KIND_VOLATILE:
 	case BTF_KIND_RESTRICT:
 	case BTF_KIND_TYPE_TAG: return type_text(a, f, t->type, is_pointee, depth + 1);
@@ -227,7 +247,8 @@ static struct tracepoint *tracepoint_of(const struct probe *pr)
 	return (struct tracepoint *)(uintptr_t)pr->data;
 }
 
-static uint32_t rawtp_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types)
+static uint32_t rawtp_arg_types(struct probes *ps, const struct probe *pr,
+				const char *const **ret_types)
 {
 	struct rawtp_state *st = state_get(ps, pr->provider);
 	struct tracepoint *tp = tracepoint_of(pr);
@@ -238,7 +259,8 @@ static uint32_t rawtp_arg_types(struct probes *ps, const struct probe *pr, const
 		const char **types = ARENA_NEW_N(probes_arena(ps), const char *, tp->nargs + 1);
 
 		for (uint32_t i = 0; i < tp->nargs; i++)
-			types[i] = type_text(probes_arena(ps), st->btf, params[i + 1].type, false, 0);
+			types[i] =
+				type_text(probes_arena(ps), st->btf, params[i + 1].type, false, 0);
 		tp->types = types;
 	}
 	*ret_types = tp->types;
@@ -247,8 +269,9 @@ static uint32_t rawtp_arg_types(struct probes *ps, const struct probe *pr, const
 
 static uint32_t rawtp_points(const struct probe *pr, struct probe_point *ret)
 {
-	ret[0] = (struct probe_point){
-		.place = {.kind = PLACE_RAWTP, .target = pr->name, .nargs = tracepoint_of(pr)->nargs}};
+	ret[0] = (struct probe_point){.place = {.kind = PLACE_RAWTP,
+						.target = pr->name,
+						.nargs = tracepoint_of(pr)->nargs}};
 	return 1;
 }
 

@@ -35,11 +35,14 @@ extern const uint32_t syscall_nviews;
 bool syscall_view_moves_args(const struct syscall_view *v);
 
 /*
- * What name stands for, beside the call of that name: calls or forms (syscall_view.as), separated by
- * blanks. NULL = nothing.
+ * What name stands for, beside the call of that name: calls or forms (syscall_view.as), separated
+ * by blanks. NULL = nothing.
  */
 const char *syscall_targets(const char *name);
-/* Targets of the other names that pattern matches, one name a call; *at begins at 0. NULL = no more. */
+/*
+ * Targets of the other names that pattern matches, one name a call; *at begins at 0. NULL = no
+ * more.
+ */
 const char *syscall_targets_next(const char *pattern, uint32_t *at);
 /* A call that has no counterpart; *ret_instead: what programs call here, or NULL. */
 bool syscall_is_absent(const char *name, const char **ret_instead);
@@ -47,7 +50,8 @@ bool syscall_is_absent(const char *name, const char **ret_instead);
 /* syscall.c: probes, registered when they are not yet. view: place in syscall_views. */
 struct probes;
 struct provider;
-struct probe *syscall_probe(struct probes *ps, const struct provider *pv, uint32_t row, bool is_return);
+struct probe *syscall_probe(struct probes *ps, const struct provider *pv, uint32_t row,
+			    bool is_return);
 struct probe *syscall_view_probe(struct probes *ps, const struct provider *pv, uint32_t view,
 				 bool is_return);
 struct probe *syscall_raw_probe(struct probes *ps, const struct probe *native);
@@ -61,9 +65,10 @@ const struct syscall_row *syscall_of_probe(const struct probe *pr);
 #define SYSCALL_LX "lx-syscall"
 struct probe_desc;
 struct probe_list;
-struct err *syscall_expand(struct probes *ps, const struct provider *pv, const struct probe_desc *desc,
-			   struct probe_list *found);
-const char *syscall_hint(struct probes *ps, const struct provider *pv, const struct probe_desc *desc);
+struct err *syscall_expand(struct probes *ps, const struct provider *pv,
+			   const struct probe_desc *desc, struct probe_list *found);
+const char *syscall_hint(struct probes *ps, const struct provider *pv,
+			 const struct probe_desc *desc);
 
 /* Which of them the running kernel has (syscall_kernel.c). */
 struct syscall_kernel {

@@ -6,7 +6,8 @@
 #include "sym/sym.h"
 
 #define RING_BUFSIZE ((uint64_t)4 << 20) /* policy ring: least size of the kernel's buffers */
-#define RING_MAX ((uint64_t)1 << 31) /* the kernel's buffers have a power of two that 32 bits hold */
+/* the kernel's buffers have a power of two that 32 bits hold */
+#define RING_MAX      ((uint64_t)1 << 31)
 #define BUFSIZE_LEAST 4096 /* below, a buffer is not lowered */
 
 static struct err *check_bufsize(const dtrace_hdl_t *h, uint64_t bufsize)
@@ -70,7 +71,9 @@ static struct err *try_maps(dtrace_hdl_t *h, uint64_t bufsize)
 	return kmaps_create(h->layout, &opts, &h->maps);
 }
 
-/* Bytes that can be had without taking them from anybody; very many when the kernel does not say. */
+/*
+ * Bytes that can be had without taking them from anybody; very many when the kernel does not say.
+ */
 static uint64_t memory_available(void)
 {
 	CLEANUP(file) FILE *f = fopen("/proc/meminfo", "re");
@@ -84,8 +87,8 @@ static uint64_t memory_available(void)
 }
 
 /*
- * The most that the buffer of each CPU may have: half of what is available is for all CPUs together. The kernel
- * would give more, and would have no memory then for others.
+ * The most that the buffer of each CPU may have: half of what is available is for all CPUs
+ * together. The kernel would give more, and would have no memory then for others.
  */
 static uint64_t bufsize_max(void)
 {

@@ -49,8 +49,8 @@ static const struct child *child_find(const struct children *c, pid_t pid)
 }
 
 /* Those of one thread; ret is what c->list becomes. */
-static void read_thread(const struct children *c, const char *tid, const struct stat *exe, struct children *ret,
-			bool *ret_any)
+static void read_thread(const struct children *c, const char *tid, const struct stat *exe,
+			struct children *ret, bool *ret_any)
 {
 	char path[320];
 	CLEANUP(file) FILE *f = NULL;

@@ -1,12 +1,14 @@
 /*
- * Probes that are declared in D, for the registry: loads the library's files that declare them, finds out which are to be had
- * here (d/derive.c), and registers those, each provider's under one of its own.
+ * Probes that are declared in D, for the registry: loads the library's files that declare them,
+ * finds out which are to be had here (d/derive.c), and registers those, each provider's under one
+ * of its own.
  */
 #include "d/attr.h"
 #include "provider/providers.h"
 #include "session/session.h"
 
-static uint32_t derived_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types)
+static uint32_t derived_arg_types(struct probes *ps, const struct probe *pr,
+				  const char *const **ret_types)
 {
 	const struct derived_info *info = (const struct derived_info *)(uintptr_t)pr->data;
 
@@ -49,7 +51,9 @@ static struct err *derived_collect(void *ctx, const struct probe_desc *desc, str
 	struct derived_info *info;
 	struct err *e = NULL;
 
-	/* a name alone that another provider has is not looked for in the library: BEGIN, tick-1s */
+	/*
+	 * a name alone that another provider has is not looked for in the library: BEGIN, tick-1s
+	 */
 	if (*desc->prov || !glob_is_literal(desc->name) || !probes_has(h->probes, desc)) {
 		if (is_listing)
 			session_refresh_opts(h);
@@ -63,8 +67,9 @@ static struct err *derived_collect(void *ctx, const struct probe_desc *desc, str
 	for (uint32_t i = 0; !e && h->dsession && (info = dsession_derived(h->dsession, i)); i++)
 		if (glob_match(desc->prov, info->prov) && glob_match(desc->name, info->name) &&
 		    dsession_derive(h->dsession, &h->compile_opts, &h->compile_env, info))
-			probe_list_add(out, probes_add_as(h->probes, provider_of(h, info), info->prov, "", "",
-							  info->name, (uintptr_t)info));
+			probe_list_add(out,
+				       probes_add_as(h->probes, provider_of(h, info), info->prov,
+						     "", "", info->name, (uintptr_t)info));
 	return e;
 }
 
@@ -75,13 +80,15 @@ static const char *derived_hint(void *ctx, const struct probe_desc *desc)
 	struct derived_info *info;
 	const char *text = NULL, *near;
 
-	for (uint32_t i = 0; !text && *desc->prov && h->dsession && (info = dsession_derived(h->dsession, i)); i++) {
+	for (uint32_t i = 0;
+	     !text && *desc->prov && h->dsession && (info = dsession_derived(h->dsession, i));
+	     i++) {
 		if (strcmp(desc->prov, info->prov) != 0)
 			continue;
 		vec_push(&names, info->name);
 		if (info->lack && glob_match(desc->name, info->name))
-			text = arena_printf(h->arena, "what %s:::%s is made of is not here: %s", info->prov, info->name,
-					    info->lack);
+			text = arena_printf(h->arena, "what %s:::%s is made of is not here: %s",
+					    info->prov, info->name, info->lack);
 	}
 	near = !text && *desc->name ? diag_nearest(desc->name, names.data, names.len) : NULL;
 	if (near)
@@ -92,7 +99,8 @@ static const char *derived_hint(void *ctx, const struct probe_desc *desc)
 	return text;
 }
 
-const struct derived_info *session_derived(void *ctx, const struct probe_desc *desc, uint32_t i, uint32_t *ret_nplain)
+const struct derived_info *session_derived(void *ctx, const struct probe_desc *desc, uint32_t i,
+					   uint32_t *ret_nplain)
 {
 	dtrace_hdl_t *h = ctx;
 	const struct derived_info *found = NULL;
@@ -116,5 +124,7 @@ const struct derived_info *session_derived(void *ctx, const struct probe_desc *d
 
 void session_derived_init(dtrace_hdl_t *h)
 {
-	probes_on_declared(h->probes, &(struct declared_source_fns){.collect = derived_collect, .hint = derived_hint, .ctx = h});
+	probes_on_declared(h->probes, &(struct declared_source_fns){.collect = derived_collect,
+								    .hint = derived_hint,
+								    .ctx = h});
 }

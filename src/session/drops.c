@@ -41,7 +41,10 @@ enum remedy {
 	REMEDY_NONE,
 };
 
-/* flag: says how an option is given, least: what is suggested at least; OPT_COUNT = no option helps. */
+/*
+ * flag: says how an option is given, least: what is suggested at least; OPT_COUNT = no option
+ * helps.
+ */
 static const struct {
 	const char *tag, *text;
 	enum opt_id opt;
@@ -119,6 +122,7 @@ struct drop {
 	uint64_t count;
 };
 
+/* clang-format off */
 static const dtrace_dropkind_t drop_kinds[] = {
 	[REMEDY_PRINCIPAL] = DTRACEDROP_PRINCIPAL,
 	[REMEDY_AGGREGATION] = DTRACEDROP_AGGREGATION,
@@ -128,6 +132,7 @@ static const dtrace_dropkind_t drop_kinds[] = {
 	[REMEDY_SPECUNAVAIL] = DTRACEDROP_SPECUNAVAIL,
 	[REMEDY_DBLERROR] = DTRACEDROP_DBLERROR,
 };
+/* clang-format on */
 
 /* Into the output, where its form has a place for it. */
 static void note_drop(dtrace_hdl_t *h, const struct drop *d, const char *msg)
@@ -185,11 +190,12 @@ static struct err *report_cpu(dtrace_hdl_t *h, uint32_t cpu, struct sums *sums)
 	sums->spec_busy += gained(&seen->spec_busy, &now->spec_busy);
 	sums->spec_unavail += gained(&seen->spec_unavail, &now->spec_unavail);
 	if (drops)
-		e = tell(h, (struct drop){REMEDY_PRINCIPAL, (int)cpu, drops}, "%" PRIu64 " drop%s on CPU %" PRIu32, drops,
-			 PLURAL(drops), cpu);
+		e = tell(h, (struct drop){REMEDY_PRINCIPAL, (int)cpu, drops},
+			 "%" PRIu64 " drop%s on CPU %" PRIu32, drops, PLURAL(drops), cpu);
 	if (!e && agg_drops)
-		e = tell(h, (struct drop){REMEDY_AGGREGATION, (int)cpu, agg_drops}, "%" PRIu64 " aggregation drop%s on CPU %" PRIu32,
-			 agg_drops, PLURAL(agg_drops), cpu);
+		e = tell(h, (struct drop){REMEDY_AGGREGATION, (int)cpu, agg_drops},
+			 "%" PRIu64 " aggregation drop%s on CPU %" PRIu32, agg_drops,
+			 PLURAL(agg_drops), cpu);
 	return e;
 }
 
@@ -216,7 +222,8 @@ static struct err *report_specs(dtrace_hdl_t *h, const struct sums *sums)
 	h->spec_drops_seen += drops;
 	drops += sums->spec;
 	if (drops)
-		e = tell(h, (struct drop){REMEDY_SPEC, -1, drops}, "%" PRIu64 " speculative drop%s", drops, PLURAL(drops));
+		e = tell(h, (struct drop){REMEDY_SPEC, -1, drops}, "%" PRIu64 " speculative drop%s",
+			 drops, PLURAL(drops));
 	if (!e && sums->spec_busy)
 		e = tell(h, (struct drop){REMEDY_SPECBUSY, -1, sums->spec_busy},
 			 "%" PRIu64 " failed speculation%s (available buffer(s) still busy)",
@@ -236,13 +243,14 @@ struct err *session_report_drops(dtrace_hdl_t *h)
 	for (uint32_t cpu = 0; cpu < h->maps->ncpus && !e; cpu++)
 		e = report_cpu(h, cpu, &sums);
 	if (!e && sums.dyn)
-		e = tell(h, (struct drop){REMEDY_DYNAMIC, -1, sums.dyn}, "%" PRIu64 " dynamic variable drop%s", sums.dyn,
-			 PLURAL(sums.dyn));
+		e = tell(h, (struct drop){REMEDY_DYNAMIC, -1, sums.dyn},
+			 "%" PRIu64 " dynamic variable drop%s", sums.dyn, PLURAL(sums.dyn));
 	if (!e)
 		e = report_specs(h, &sums);
 	if (!e && sums.dblerrors)
-		e = tell(h, (struct drop){REMEDY_DBLERROR, -1, sums.dblerrors}, "%" PRIu64 " error%s in ERROR probe enabling",
-			 sums.dblerrors, PLURAL(sums.dblerrors));
+		e = tell(h, (struct drop){REMEDY_DBLERROR, -1, sums.dblerrors},
+			 "%" PRIu64 " error%s in ERROR probe enabling", sums.dblerrors,
+			 PLURAL(sums.dblerrors));
 	return e;
 }
 
@@ -253,8 +261,11 @@ static struct err *report_error(dtrace_hdl_t *h, const struct strbuf *text)
 		h->faults_held++;
 		return NULL;
 	}
-	printer_notice(h->printer, &(struct print_notice){
-					   .name = "ERROR", .cpu = -1, .time = now_ns(), .kind = -1, .msg = strbuf_text(text)});
+	printer_notice(h->printer, &(struct print_notice){.name = "ERROR",
+							  .cpu = -1,
+							  .time = now_ns(),
+							  .kind = -1,
+							  .msg = strbuf_text(text)});
 	if (session_tell(h, &h->on_err, strbuf_text(text)))
 		return NULL;
 	return err_code(err_new("Abort due to error"), EDT_ERRABORT);

@@ -83,7 +83,8 @@ static void keep_plain(dtrace_hdl_t *h, struct probe ***probes, uint32_t *n)
 }
 
 /* On whose places the clause runs. */
-static struct err *match_sources(dtrace_hdl_t *h, const struct prog_clause *cl, struct session_clause *sc)
+static struct err *match_sources(dtrace_hdl_t *h, const struct prog_clause *cl,
+				 struct session_clause *sc)
 {
 	struct err *e;
 
@@ -213,7 +214,8 @@ static bool can_hold(const struct session_unit *u, const struct probe_point *pt,
 	return is_same_place(&u->unit.place, &pt->place) && (!same || !same->view == !pt->view);
 }
 
-static struct session_unit *unit_create(dtrace_hdl_t *h, const struct provider *pv, const struct place *place)
+static struct session_unit *unit_create(dtrace_hdl_t *h, const struct provider *pv,
+					const struct place *place)
 {
 	struct session_unit *u = xcalloc(1, sizeof(*u));
 
@@ -244,13 +246,15 @@ static struct session_unit *unit_get(dtrace_hdl_t *h, const struct provider *pv,
 	return unit_create(h, pv, &pt->place);
 }
 
-static void probe_identify(dtrace_hdl_t *h, const struct probe *pr, uint32_t idx, struct unit_identity *ret)
+static void probe_identify(dtrace_hdl_t *h, const struct probe *pr, uint32_t idx,
+			   struct unit_identity *ret)
 {
 	*ret = (struct unit_identity){
 		.probe = pr->id,
 		.probe_idx = idx,
 		.names = {strtab_adds(h->strtab, pr->prov), strtab_adds(h->strtab, pr->mod),
-			  strtab_adds(h->strtab, probe_func_shown(h->probes, pr)), strtab_adds(h->strtab, pr->name)},
+			  strtab_adds(h->strtab, probe_func_shown(h->probes, pr)),
+			  strtab_adds(h->strtab, pr->name)},
 	};
 }
 
@@ -274,9 +278,12 @@ static uint32_t mask_words(const dtrace_hdl_t *h)
 	return (h->clauses.len + 63) / 64;
 }
 
-/* pr: the probe that fires, idx its number; base: the one that hangs there, which is another for derived ones. */
-static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct probe *pr, uint32_t idx,
-			  struct probe *base, const struct probe_point *pt)
+/*
+ * pr: the probe that fires, idx its number; base: the one that hangs there, which is another for
+ * derived ones.
+ */
+static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct probe *pr,
+			  uint32_t idx, struct probe *base, const struct probe_point *pt)
 {
 	uint32_t key = pt->key;
 	uintptr_t at = (uintptr_t)hashmap_find(u->by_key, &key, sizeof(key));
@@ -284,20 +291,21 @@ static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct 
 	if (at)
 		return (uint32_t)at - 1;
 	vec_push(&u->bases, base);
-	vec_push(&u->points, (struct unit_probe){
-				     .key = key,
-				     .view = pt->view,
-				     .probe = pr->id,
-				     .probe_idx = idx,
-				     .prov = strtab_adds(h->strtab, pr->prov),
-				     .mod = strtab_adds(h->strtab, pr->mod),
-				     .func = strtab_adds(h->strtab, probe_func_shown(h->probes, pr)),
-				     .name = strtab_adds(h->strtab, pr->name),
-				     .tgid = pt->tgid,
-				     .spot = (enum uprobe_place)pt->spot,
-				     .timer = pt->timer,
-				     .mask = ARENA_NEW_N(h->arena, uint64_t, mask_words(h)),
-			     });
+	vec_push(&u->points,
+		 (struct unit_probe){
+			 .key = key,
+			 .view = pt->view,
+			 .probe = pr->id,
+			 .probe_idx = idx,
+			 .prov = strtab_adds(h->strtab, pr->prov),
+			 .mod = strtab_adds(h->strtab, pr->mod),
+			 .func = strtab_adds(h->strtab, probe_func_shown(h->probes, pr)),
+			 .name = strtab_adds(h->strtab, pr->name),
+			 .tgid = pt->tgid,
+			 .spot = (enum uprobe_place)pt->spot,
+			 .timer = pt->timer,
+			 .mask = ARENA_NEW_N(h->arena, uint64_t, mask_words(h)),
+		 });
 	hashmap_set(u->by_key, &key, sizeof(key), (void *)(uintptr_t)u->points.len);
 	key %= RT_SYS_VARIANT;
 	if (u->traits->family)
@@ -305,8 +313,8 @@ static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct 
 	return u->points.len - 1;
 }
 
-static void enable_point(dtrace_hdl_t *h, uint32_t clause, const struct probe *pr, uint32_t idx, struct probe *base,
-			 const struct probe_point *pt)
+static void enable_point(dtrace_hdl_t *h, uint32_t clause, const struct probe *pr, uint32_t idx,
+			 struct probe *base, const struct probe_point *pt)
 {
 	struct session_unit *u = unit_get(h, pr->provider, pt);
 	const struct clause_layout *cl = &h->layout->clauses[clause];
@@ -365,7 +373,8 @@ static void enable_clause(dtrace_hdl_t *h, uint32_t clause)
 	for (uint32_t i = 0; i < points.len; i++) {
 		const struct placed *p = &points.data[i];
 
-		enable_point(h, clause, sc->probes[p->probe], sc->probe_idxs[p->probe], p->base, &p->pt);
+		enable_point(h, clause, sc->probes[p->probe], sc->probe_idxs[p->probe], p->base,
+			     &p->pt);
 	}
 	vec_deinit(&points);
 }
@@ -468,8 +477,8 @@ static void unit_finish(dtrace_hdl_t *h, struct session_unit *u)
 }
 
 /*
- * Probes that are made of others fire after these, in the order of their declaration: all clauses of one are enabled before those
- * of the next, so that a unit has them together.
+ * Probes that are made of others fire after these, in the order of their declaration: all clauses
+ * of one are enabled before those of the next, so that a unit has them together.
  */
 static void enable_derived(dtrace_hdl_t *h)
 {
@@ -493,10 +502,11 @@ void session_make_units(dtrace_hdl_t *h)
 		h->units.data[i]->unit.can_nest = can_nest(h, h->units.data[i]);
 }
 
-/* ---- probes that come while the session runs -------------------------------------------------- */
+/* ---- probes that come while the session runs ------------------------------------------------- */
 
 /* All probes of the clauses, once each. */
-static void late_union(dtrace_hdl_t *h, const struct late_clause *late, uint32_t n, struct session_unit *u)
+static void late_union(dtrace_hdl_t *h, const struct late_clause *late, uint32_t n,
+		       struct session_unit *u)
 {
 	uint32_t total = 0, k = 0;
 
@@ -529,15 +539,16 @@ static struct clause_layout *late_layout(dtrace_hdl_t *h, uint32_t clause, uint3
 	return cl;
 }
 
-static void late_enable(dtrace_hdl_t *h, struct session_unit *u, const struct late_clause *late, uint32_t idx,
-			uint32_t epid)
+static void late_enable(dtrace_hdl_t *h, struct session_unit *u, const struct late_clause *late,
+			uint32_t idx, uint32_t epid)
 {
 	struct session_clause *sc = &h->clauses.data[late->clause];
 	uint32_t n = late->list.probes.len, bit = u->clauses.len;
 	uint32_t *idxs = ARENA_NEW_N(h->arena, uint32_t, n);
 	struct probe_point pts[PROBE_MAX_POINTS];
 
-	vec_push(&u->clauses, (struct unit_clause){late_layout(h, late->clause, epid), idxs, n, NULL});
+	vec_push(&u->clauses,
+		 (struct unit_clause){late_layout(h, late->clause, epid), idxs, n, NULL});
 	for (uint32_t i = 0; i < n; i++) {
 		struct probe *pr = late->list.probes.data[i];
 		uint32_t npoints = pr->provider->points(pr, pts);
@@ -552,10 +563,11 @@ static void late_enable(dtrace_hdl_t *h, struct session_unit *u, const struct la
 	}
 }
 
-struct session_unit *session_make_late_unit(dtrace_hdl_t *h, const struct late_clause *late, uint32_t n,
-					    uint32_t *idx, uint32_t *epid)
+struct session_unit *session_make_late_unit(dtrace_hdl_t *h, const struct late_clause *late,
+					    uint32_t n, uint32_t *idx, uint32_t *epid)
 {
-	struct session_unit *u = unit_create(h, &provider_pid, &(struct place){.kind = PLACE_UPROBE});
+	struct session_unit *u =
+		unit_create(h, &provider_pid, &(struct place){.kind = PLACE_UPROBE});
 
 	late_union(h, late, n, u);
 	for (uint32_t i = 0; i < n; i++) {

@@ -101,8 +101,8 @@ static struct err *check_features(const dtrace_hdl_t *h)
 	for (uint32_t i = 0; i < h->clauses.len; i++) {
 		const struct prog_clause *cl = h->clauses.data[i].clause;
 
-		if (clause_counts(&h->clauses.data[i]) &&
-		    clause_has(cl, FX_WRITES_USER) && !feat_has(FEAT_WRITE_USER))
+		if (clause_counts(&h->clauses.data[i]) && clause_has(cl, FX_WRITES_USER) &&
+		    !feat_has(FEAT_WRITE_USER))
 			return err_hint(err_code(err_new("copyout() and copyoutstr(): this kernel "
 							 "refuses %s",
 							 feat_what(FEAT_WRITE_USER)),
@@ -113,7 +113,10 @@ static struct err *check_features(const dtrace_hdl_t *h)
 	return NULL;
 }
 
-/* What print() records: enough for the option, and for what setopt() will make of it where that is known. */
+/*
+ * What print() records: enough for the option, and for what setopt() will make of it where that is
+ * known.
+ */
 static uint32_t max_printsize(const dtrace_hdl_t *h)
 {
 	int64_t most = h->opts.val[OPT_printsize];
@@ -123,8 +126,10 @@ static uint32_t max_printsize(const dtrace_hdl_t *h)
 
 		for (uint32_t j = 0; j < cl->nacts; j++) {
 			const struct prog_act *act = &cl->acts[j];
-			const char *name = act->kind == ACT_SETOPT ? difo_is_strconst(act->args[0]) : NULL;
-			const char *value = name && act->nargs > 1 ? difo_is_strconst(act->args[1]) : NULL;
+			const char *name =
+				act->kind == ACT_SETOPT ? difo_is_strconst(act->args[0]) : NULL;
+			const char *value =
+				name && act->nargs > 1 ? difo_is_strconst(act->args[1]) : NULL;
 
 			if (value && strcmp(name, opt_descs[OPT_printsize].name) == 0)
 				most = MAX(most, opt_size_of(OPT_printsize, value));
@@ -209,10 +214,11 @@ static struct err *load_unit(dtrace_hdl_t *h, struct session_unit *u, const stru
 	if (e)
 		e = blame_source(h, e, span);
 	else
-		session_debug(h,
-			      "BPF program '%s': %u instructions, %u probes, calls %u deep, %u bytes of stack",
-			      u->unit.name, code.insns.len, u->nprobes, u->loaded.budget.calls,
-			      u->loaded.budget.stack);
+		session_debug(
+			h,
+			"BPF program '%s': %u instructions, %u probes, calls %u deep, %u bytes of stack",
+			u->unit.name, code.insns.len, u->nprobes, u->loaded.budget.calls,
+			u->loaded.budget.stack);
 	bpf_code_deinit(&code);
 	return e;
 }
@@ -271,7 +277,8 @@ struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u, struct 
 	const struct attach_opts opts = session_attach_opts(h);
 
 	if (u->traits->is_in_process)
-		return u->provider->attach(u->provider, u->loaded.prog_fd, u->probes, u->nprobes, &opts, ret);
+		return u->provider->attach(u->provider, u->loaded.prog_fd, u->probes, u->nprobes,
+					   &opts, ret);
 	return unit_attach(&u->unit, u->loaded.prog_fd, &opts, ret);
 }
 
@@ -279,9 +286,8 @@ static struct err *attach_units(dtrace_hdl_t *h)
 {
 	for (uint32_t i = 0; i < h->units.len && !h->is_interrupted; i++) {
 		struct session_unit *u = h->units.data[i];
-		struct err *e = session_has_timers(u)
-					? NULL
-					: session_attach_unit(h, u, &h->attachments);
+		struct err *e =
+			session_has_timers(u) ? NULL : session_attach_unit(h, u, &h->attachments);
 
 		if (e)
 			return e;
@@ -291,9 +297,10 @@ static struct err *attach_units(dtrace_hdl_t *h)
 }
 
 /*
- * Moves this thread to the CPU of the option, for a moment. Where it may not run there, because of a cpuset,
- * BEGIN and END fire where it does. The program is not sent to the CPU instead (BPF_F_TEST_RUN_ON_CPU): it would
- * interrupt some other task there, whose pid and execname its clauses would see.
+ * Moves this thread to the CPU of the option, for a moment. Where it may not run there, because of
+ * a cpuset, BEGIN and END fire where it does. The program is not sent to the CPU instead
+ * (BPF_F_TEST_RUN_ON_CPU): it would interrupt some other task there, whose pid and execname its
+ * clauses would see.
  */
 static cpu_set_t *move_to_cpu(const dtrace_hdl_t *h, size_t *ret_size)
 {
@@ -399,12 +406,14 @@ static void notice_unwind(void *ctx, const char *msg)
 	session_adjusted(ctx, "%s", msg);
 }
 
-/* The targets' tables in any case, those of the rest of the system as far as UNWIND_LOAD_NS goes. */
+/*
+ * The targets' tables in any case, those of the rest of the system as far as UNWIND_LOAD_NS goes.
+ */
 static struct err *make_unwinds(dtrace_hdl_t *h)
 {
 	const struct unwind_hooks hooks = {h, notice_unwind, session_denied, between_unwinds};
-	struct err *e = unwinds_create(h->maps, (uint64_t)h->opts.val[OPT_unwindsize], h->file_opts.limit, &hooks,
-				       &h->unwinds);
+	struct err *e = unwinds_create(h->maps, (uint64_t)h->opts.val[OPT_unwindsize],
+				       h->file_opts.limit, &hooks, &h->unwinds);
 
 	if (!e)
 		e = rings_listen(h->rings, unwinds_fd(h->unwinds));
@@ -526,7 +535,8 @@ static void set_state(dtrace_hdl_t *h, enum rt_state state)
 /*
  * BEGIN fires before anything else is attached; when it calls exit(), which turns ON into EXITING,
  * nothing ever is. The rest is attached while the state is OFF, so that all probes begin at the
- * same instant. A signal ends that early (dtrace_interrupt()): then nothing but BEGIN has fired, and END will.
+ * same instant. A signal ends that early (dtrace_interrupt()): then nothing but BEGIN has fired,
+ * and END will.
  */
 static struct err *start(dtrace_hdl_t *h)
 {

@@ -60,7 +60,10 @@ const char *dtrace_open_errmsg(void)
 
 /* ---- handlers ------------------------------------------------------------------------------- */
 
-/* Messages may name files and functions of others: what a terminal would obey is taken out, but for the ends of lines. */
+/*
+ * Messages may name files and functions of others: what a terminal would obey is taken out, but for
+ * the ends of lines.
+ */
 bool session_tell(dtrace_hdl_t *h, const struct session_handler *to, const char *text)
 {
 	CLEANUP(free) char *clean = xstrdup(text);
@@ -184,6 +187,7 @@ int dtrace_option_iter(dtrace_hdl_t *dtp, dtrace_opt_f *func, void *arg)
 	return 0;
 }
 
+/* clang-format off */
 static const char *const subr_kinds[] = {
 	[SUBR_FUNC] = "function", [SUBR_ACTION] = "action", [SUBR_AGGFUNC] = "aggregation"};
 
@@ -207,6 +211,7 @@ int dtrace_builtin_iter(dtrace_hdl_t *dtp, dtrace_builtin_f *func, void *arg)
 	}
 	return rv;
 }
+/* clang-format on */
 
 /* DTRACE_OPT_NAME in the environment. */
 static struct err *options_from_env(struct options *o)

@@ -17,16 +17,18 @@
 #define NAMES_ROOM_MANY (2u << 20)
 #define NAMES_ROOM_FEW	(64u << 10)
 
-#define CHILDREN_NS    200000000 /* between two looks at children, at least */
-#define SWEEP_NS       50000000	 /* about what it takes to sweep, and for each place; it may take this share */
+#define CHILDREN_NS 200000000 /* between two looks at children, at least */
+/* about what it takes to sweep, and for each place; it may take this share */
+#define SWEEP_NS       50000000
 #define SWEEP_PLACE_NS 50000
 #define SWEEP_SHARE    20
 
 struct later_proc {
-	pid_t pid, root; /* root: the process that clauses are about: itself, or whose child it is */
+	/* root: the process that clauses are about: itself, or whose child it is */
+	pid_t pid, root;
 	struct proc_id id;
-	bool stops; /* it waits for us when it tells of something */
-	bool has_linker;  /* its dynamic linker, which is this file, tells of libraries */
+	bool stops;	 /* it waits for us when it tells of something */
+	bool has_linker; /* its dynamic linker, which is this file, tells of libraries */
 	uint64_t dev, ino;
 	struct children *children; /* NULL until it has probes */
 };
@@ -75,7 +77,8 @@ struct err *later_check(dtrace_hdl_t *h)
 	if (!wants_children(h))
 		return NULL;
 	if (!feat_has(FEAT_UPROBE_TGID))
-		return err_hint(err_new("option follow: this kernel lacks %s", feat_what(FEAT_UPROBE_TGID)),
+		return err_hint(err_new("option follow: this kernel lacks %s",
+					feat_what(FEAT_UPROBE_TGID)),
 				"without it children cannot be told from their parents");
 	pid_have_children(h->probes);
 	return NULL;
@@ -92,14 +95,17 @@ void later_plan(dtrace_hdl_t *h)
 			struct session_clause *sc = &h->clauses.data[p->clauses[k]->index];
 			pid_t pid;
 
-			for (uint32_t n = 0; (pid = pid_described(h->probes, &p->clauses[k]->desc, n)); n++)
+			for (uint32_t n = 0;
+			     (pid = pid_described(h->probes, &p->clauses[k]->desc, n)); n++)
 				plan_clause(h, sc, pid);
 			nepids += sc->n;
 		}
 	}
 	if (!h->later && wants_children(h))
-		session_notice(h, "option follow changes nothing: no clause is about functions of a process "
-				  "(provider pid)");
+		session_notice(
+			h,
+			"option follow changes nothing: no clause is about functions of a process "
+			"(provider pid)");
 	if (!h->later)
 		return;
 	h->later->wants_children = wants_children(h);
@@ -129,8 +135,7 @@ static void failed(dtrace_hdl_t *h, pid_t pid, const char *what, struct err *e)
 	struct strbuf text = {0};
 
 	strbuf_addf(&text, "process %d has other code now: %s: %s", (int)pid, what, err_text(e));
-	if ((!h->later->told || strcmp(h->later->told, text.data) != 0) &&
-	    !has_ended(h, pid)) {
+	if ((!h->later->told || strcmp(h->later->told, text.data) != 0) && !has_ended(h, pid)) {
 		session_adjusted(h, "%s", text.data);
 		h->later->told = arena_strdup(h->arena, text.data);
 	}
@@ -141,7 +146,8 @@ static void failed(dtrace_hdl_t *h, pid_t pid, const char *what, struct err *e)
 static bool difo_reads_args(const struct difo *d)
 {
 	for (uint32_t i = 0; d && i < d->code_len; i++)
-		if (DIF_INSN_OP(d->code[i]) == DIF_OP_LDGA && DIF_INSN_R1(d->code[i]) == DIF_VAR_ARGS)
+		if (DIF_INSN_OP(d->code[i]) == DIF_OP_LDGA &&
+		    DIF_INSN_R1(d->code[i]) == DIF_VAR_ARGS)
 			return true;
 	return false;
 }
@@ -168,11 +174,12 @@ static void keep_typed(dtrace_hdl_t *h, const struct session_clause *sc, struct 
 		if (session_same_args(h, sc->probes[0], l->probes.data[i]))
 			l->probes.data[n++] = l->probes.data[i];
 	if (n < l->probes.len)
-		session_adjusted(h,
-				 "%u functions of '%s' that have come to '%s' are not probed: their args[] are of "
-				 "other types than those the clause was compiled for",
-				 l->probes.len - n, l->probes.data[n]->mod,
-				 probe_desc_text(h->arena, &sc->clause->desc));
+		session_adjusted(
+			h,
+			"%u functions of '%s' that have come to '%s' are not probed: their args[] are of "
+			"other types than those the clause was compiled for",
+			l->probes.len - n, l->probes.data[n]->mod,
+			probe_desc_text(h->arena, &sc->clause->desc));
 	l->probes.len = n;
 }
 
@@ -206,7 +213,8 @@ static uint32_t match_clauses(dtrace_hdl_t *h, pid_t pid, struct late_clause *la
 static int any_program(const dtrace_hdl_t *h)
 {
 	for (uint32_t i = 0; i < h->units.len; i++)
-		if (h->units.data[i]->traits->is_in_process && h->units.data[i]->loaded.prog_fd >= 0)
+		if (h->units.data[i]->traits->is_in_process &&
+		    h->units.data[i]->loaded.prog_fd >= 0)
 			return h->units.data[i]->loaded.prog_fd;
 	return -1;
 }
@@ -224,16 +232,19 @@ static struct err *place(dtrace_hdl_t *h, const struct late_clause *late, uint32
 	e = session_load_unit(h, u);
 	if (!e)
 		e = session_attach_unit(h, u, &h->attachments);
-	if (u->loaded.prog_fd >= 0 && any_program(h) != u->loaded.prog_fd && !h->later->wants_children) {
-		(void)close(u->loaded.prog_fd); /* its links keep it: there may be very many libraries */
+	if (u->loaded.prog_fd >= 0 && any_program(h) != u->loaded.prog_fd &&
+	    !h->later->wants_children) {
+		/* its links keep it: there may be very many libraries */
+		(void)close(u->loaded.prog_fd);
 		u->loaded.prog_fd = -1;
 	}
 	return e;
 }
 
 /*
- * The process is another task for the kernel now. Its links are dead or half dead: no breakpoints are made for them,
- * but they are served where others make one (Linux 6.18 kernel/trace/bpf_trace.c, uprobe_multi_link_filter()).
+ * The process is another task for the kernel now. Its links are dead or half dead: no breakpoints
+ * are made for them, but they are served where others make one (Linux 6.18
+ * kernel/trace/bpf_trace.c, uprobe_multi_link_filter()).
  */
 static void drop_probes(dtrace_hdl_t *h, pid_t pid)
 {
@@ -311,7 +322,10 @@ static bool is_over(const dtrace_hdl_t *h)
 	       __atomic_load_n(&h->maps->control->state, __ATOMIC_ACQUIRE) != RT_STATE_ON;
 }
 
-/* Its links are dead or half dead (see drop_probes()); those of its relatives serve the same probes. */
+/*
+ * Its links are dead or half dead (see drop_probes()); those of its relatives serve the same
+ * probes.
+ */
 static void drop_links(dtrace_hdl_t *h, pid_t pid, bool waits)
 {
 	struct keeper *k;
@@ -375,9 +389,10 @@ static struct later_proc *find_subject(dtrace_hdl_t *h, const struct follow_even
 static void tell_full(dtrace_hdl_t *h, pid_t parent)
 {
 	if (!h->later->is_full)
-		session_adjusted(h,
-				 "more than %u children at one time: some, the first of process %d, are not probed",
-				 FOLLOW_CHILDREN_MAX, (int)parent);
+		session_adjusted(
+			h,
+			"more than %u children at one time: some, the first of process %d, are not probed",
+			FOLLOW_CHILDREN_MAX, (int)parent);
 	h->later->is_full = true;
 }
 
@@ -398,7 +413,8 @@ static void event_attend(dtrace_hdl_t *h, const struct follow_event *ev)
 	else if (is_other)
 		drop_probes(h, p->pid);
 	if (!is_over(h)) {
-		if (ev->kind == FOLLOW_EXEC || (ev->kind == FOLLOW_CHILD && h->later->wants_libraries))
+		if (ev->kind == FOLLOW_EXEC ||
+		    (ev->kind == FOLLOW_CHILD && h->later->wants_libraries))
 			watch_linker(h, p, is_other);
 		proc_look(h, p, is_other && !h->later->wants_children);
 		if (h->unwinds)
@@ -443,7 +459,8 @@ static void tend_children(dtrace_hdl_t *h)
 		if (!nplaces || !children_look(p->children))
 			continue;
 		sweep(h, p->pid);
-		l->children_at = MAX(l->children_at, now + (SWEEP_NS + nplaces * SWEEP_PLACE_NS) * SWEEP_SHARE);
+		l->children_at = MAX(l->children_at,
+				     now + (SWEEP_NS + nplaces * SWEEP_PLACE_NS) * SWEEP_SHARE);
 	}
 }
 
@@ -533,7 +550,8 @@ void later_start(dtrace_hdl_t *h)
 
 	if (!l)
 		return;
-	e = follow_create(l->procs.len + (l->wants_children ? FOLLOW_CHILDREN_MAX : 0), &h->pidns, &l->follow);
+	e = follow_create(l->procs.len + (l->wants_children ? FOLLOW_CHILDREN_MAX : 0), &h->pidns,
+			  &l->follow);
 	if (!e)
 		e = rings_listen(h->rings, follow_fd(l->follow));
 	if (!e && l->wants_children)
@@ -541,7 +559,8 @@ void later_start(dtrace_hdl_t *h)
 	for (uint32_t i = 0; i < l->procs.len && !e; i++)
 		e = start_proc(h, &l->procs.data[i]);
 	if (e)
-		session_adjusted(h, "what processes map from now on is not probed: %s", err_text(e));
+		session_adjusted(h, "what processes map from now on is not probed: %s",
+				 err_text(e));
 	err_destroy(e);
 }
 

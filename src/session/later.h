@@ -1,11 +1,13 @@
 /*
- * Probes that come while a session runs: functions of libraries that processes open, of programs they execute.
+ * Probes that come while a session runs: functions of libraries that processes open, of programs
+ * they execute.
  *
- * A process is followed when a clause of the pid provider is about it. When it has other code, the clauses'
- * descriptions are matched in what is new; probes found there get a unit of their own, which shares the session's
- * maps and layout. With the option follow children are followed, too: what is in place in the process that
- * they descend from gets links for them. A process of -c waits until that is done. One that was grabbed runs on: what it calls in
- * the first milliseconds of a library is not seen.
+ * A process is followed when a clause of the pid provider is about it. When it has other code, the
+ * clauses' descriptions are matched in what is new; probes found there get a unit of their own,
+ * which shares the session's maps and layout. With the option follow children are followed, too:
+ * what is in place in the process that they descend from gets links for them. A process of -c waits
+ * until that is done. One that was grabbed runs on: what it calls in the first milliseconds of a
+ * library is not seen.
  *
  * Errors   what goes wrong here is told, and the session goes on with the probes it has.
  */

@@ -5,7 +5,8 @@
  *     cpus.d      __cpu_chip[cpu], __cpu_node[cpu]      package and NUMA node of a CPU
  *                 __ncpus                               CPUs there may be
  *     pidns.d     __task_tgid[T], __task_pid[T]         number of a task's process, of the task
- *                 __pid_number[P]                       number of a struct pid; all in dtrace's PID namespace
+ *                 __pid_number[P]                       number of a struct pid; all in dtrace's PID
+ *                 namespace
  *     drivers.d   __block_driver[major]                 name of the driver of a block device
  *
  * The rest of the library is built on them. They are made when a program needs one.
@@ -37,8 +38,8 @@ static int64_t clock_ns(clockid_t id, int (*get)(clockid_t, struct timespec *))
 
 static void make_machine(struct strbuf *out)
 {
-	int64_t boot = clock_ns(CLOCK_REALTIME, clock_gettime) -
-		       clock_ns(CLOCK_BOOTTIME, clock_gettime);
+	int64_t boot =
+		clock_ns(CLOCK_REALTIME, clock_gettime) - clock_ns(CLOCK_BOOTTIME, clock_gettime);
 
 	strbuf_addf(out, "inline uint64_t __boot_time = %lld;\n", (long long)boot);
 	strbuf_addf(out, "inline uint64_t __page_size = %ld;\n", sysconf(_SC_PAGESIZE));
@@ -76,7 +77,8 @@ static int number_behind(const char *name, const char *prefix)
 	if (strncmp(name, prefix, len) != 0 || !isdigit((unsigned char)name[len]) ||
 	    strlen(name + len) > 6)
 		return -1;
-	return name[len + strspn(name + len, "0123456789")] ? -1 : (int)strtol(name + len, NULL, 10);
+	return name[len + strspn(name + len, "0123456789")] ? -1
+							    : (int)strtol(name + len, NULL, 10);
 }
 
 /* Calls f for each DIR/<prefix>N whose file `leaf` can be read. */
@@ -114,7 +116,8 @@ static void note_node(int_vec *v, int node, const char *line)
 {
 	while (isdigit((unsigned char)*line)) {
 		char *end;
-		long from = strtol(line, &end, 10), to = *end == '-' ? strtol(end + 1, &end, 10) : from;
+		long from = strtol(line, &end, 10),
+		     to = *end == '-' ? strtol(end + 1, &end, 10) : from;
 
 		for (long cpu = from; cpu <= to && cpu < MAX_CPUS; cpu++)
 			set_at(v, (uint32_t)cpu, node);
@@ -149,25 +152,32 @@ static void make_cpus(struct strbuf *out)
 
 /* ---- pidns.d ---------------------------------------------------------------------------- */
 
-/* A program may be compiled without the right to ask for our namespace: then nothing of this runs. */
+/*
+ * A program may be compiled without the right to ask for our namespace: then nothing of this runs.
+ */
 static void make_pidns(struct strbuf *out)
 {
 	struct rt_pidns ns;
 
 	err_destroy(pidns_find(&ns));
 	if (!ns.level) {
-		strbuf_adds(out, "inline int __task_tgid[struct task_struct *T] = T->tgid;\n"
-				 "inline int __task_pid[struct task_struct *T] = T->pid;\n"
-				 "inline int __pid_number[struct pid *P] = P == NULL ? 0 : P->numbers[0].nr;\n");
+		strbuf_adds(
+			out,
+			"inline int __task_tgid[struct task_struct *T] = T->tgid;\n"
+			"inline int __task_pid[struct task_struct *T] = T->pid;\n"
+			"inline int __pid_number[struct pid *P] = P == NULL ? 0 : P->numbers[0].nr;\n");
 		return;
 	}
-	strbuf_addf(out,
-		    "inline int __pid_number[struct pid *P] = P == NULL || P->level < %u ? 0 :\n"
-		    "	((struct upid *)P->numbers)[%u].ns != (struct pid_namespace *)0x%llx ? 0 :\n"
-		    "	((struct upid *)P->numbers)[%u].nr;\n",
-		    ns.level, ns.level, (unsigned long long)ns.ns, ns.level);
-	strbuf_adds(out, "inline int __task_tgid[struct task_struct *T] = __pid_number[T->group_leader->thread_pid];\n"
-			 "inline int __task_pid[struct task_struct *T] = __pid_number[T->thread_pid];\n");
+	strbuf_addf(
+		out,
+		"inline int __pid_number[struct pid *P] = P == NULL || P->level < %u ? 0 :\n"
+		"	((struct upid *)P->numbers)[%u].ns != (struct pid_namespace *)0x%llx ? 0 :\n"
+		"	((struct upid *)P->numbers)[%u].nr;\n",
+		ns.level, ns.level, (unsigned long long)ns.ns, ns.level);
+	strbuf_adds(
+		out,
+		"inline int __task_tgid[struct task_struct *T] = __pid_number[T->group_leader->thread_pid];\n"
+		"inline int __task_pid[struct task_struct *T] = __pid_number[T->thread_pid];\n");
 }
 
 /* ---- drivers.d -------------------------------------------------------------------------- */

@@ -6,7 +6,8 @@
 #include "base/str.h"
 
 struct libmachine {
-	const char *name;	/* of the file, for depends_on; a real one of that name comes first */
+	/* of the file, for depends_on; a real one of that name comes first */
+	const char *name;
 	const char *defines[4]; /* NULL-terminated */
 	void (*make)(struct strbuf *out);
 };

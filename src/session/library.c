@@ -6,8 +6,8 @@
  * file that depends on a module or provider this system lacks is left out, and so is what depends
  * on it.
  *
- * What a file declares lies in a layer below the program's (d/layer.h): old scripts define constants of
- * their own that the library has, too.
+ * What a file declares lies in a layer below the program's (d/layer.h): old scripts define
+ * constants of their own that the library has, too.
  *
  * Files of -L folders are compiled before the first program. Those of the system folder are
  * compiled when a program mentions a name that they define (libscan.h): nobody waits for what is
@@ -56,10 +56,10 @@ struct libs {
 	struct hashmap *defines; /* what lazy files define -> struct definers */
 	/* to be compiled after the file under way, which defines what they add to: translators */
 	VEC(struct lib *) waiting;
-	uint32_t depth;		 /* of files under way */
-	bool has_system;	 /* the system folder has been read */
-	bool is_missing;	 /* ... or would have been, if it were there */
-	struct err *trouble;	 /* a file could not be compiled: the program cannot either */
+	uint32_t depth;	     /* of files under way */
+	bool has_system;     /* the system folder has been read */
+	bool is_missing;     /* ... or would have been, if it were there */
+	struct err *trouble; /* a file could not be compiled: the program cannot either */
 };
 
 static void definers_destroy(struct hashmap *defines)
@@ -144,7 +144,10 @@ static void note_name(void *ctx, const char *name, size_t len)
 		vec_push(&d->list, n->lib);
 }
 
-/* A file of an -L folder that takes the place of the system's is for the system's other files to see. */
+/*
+ * A file of an -L folder that takes the place of the system's is for the system's other files to
+ * see.
+ */
 static bool is_taken(struct libs *libs, const char *name, bool is_system)
 {
 	struct lib *l = hashmap_finds(libs->by_name, name);
@@ -235,9 +238,9 @@ static struct err *load_deps(dtrace_hdl_t *h, struct libs *libs, struct lib *l)
 						l->deps.data[i]),
 					EDT_COMPILER);
 		if (dep->state == LIB_VISITING)
-			return err_code(
-				err_new("Cyclic dependency detected: %s => %s", l->name, dep->name),
-				EDT_COMPILER);
+			return err_code(err_new("Cyclic dependency detected: %s => %s", l->name,
+						dep->name),
+					EDT_COMPILER);
 		e = load(h, libs, dep);
 		if (e)
 			return e;
@@ -261,7 +264,9 @@ static struct err *compile(dtrace_hdl_t *h, struct lib *l)
 	e = dsession_compile(h->dsession, &opts, &h->compile_env, SOURCE_FILE, l->path,
 			     strbuf_text(&l->text), l->text.len, SPEC_CTX_NAME, 0, NULL, &prog);
 	session_debug(h, "D library file '%s': %s", l->path,
-		      !e ? "compiled" : err_get_code(e) == EDT_NOMOD ? "left out" : "failed");
+		      !e			     ? "compiled"
+		      : err_get_code(e) == EDT_NOMOD ? "left out"
+						     : "failed");
 	if (e && err_get_code(e) == EDT_NOMOD) { /* a dependency is not met here */
 		err_destroy(e);
 		l->state = LIB_LEFT_OUT;
@@ -334,17 +339,20 @@ static struct err *check_system(const dtrace_hdl_t *h)
 
 	if (!dir || !*dir || access(dir, R_OK | X_OK) == 0)
 		return NULL;
-	return err_hint(err_sys(errno, "cannot read the D library folder '%s'", dir),
-			"the option syslibdir, or DTRACE_OPT_SYSLIBDIR in the environment, names it");
+	return err_hint(
+		err_sys(errno, "cannot read the D library folder '%s'", dir),
+		"the option syslibdir, or DTRACE_OPT_SYSLIBDIR in the environment, names it");
 }
 
 struct err *session_library_lack(dtrace_hdl_t *h, struct err *e)
 {
 	if (!e || !h->libs || !h->libs->is_missing)
 		return e;
-	return err_hint(e, "the folder of the D library, %s, is missing: without it, many types, constants and "
-			   "variables are unknown; -x syslibdir=FOLDER names another one",
-			system_dir(h));
+	return err_hint(
+		e,
+		"the folder of the D library, %s, is missing: without it, many types, constants and "
+		"variables are unknown; -x syslibdir=FOLDER names another one",
+		system_dir(h));
 }
 
 struct err *session_load_libraries(dtrace_hdl_t *h)

@@ -2,9 +2,9 @@
  * What a D library file defines, found without compiling it.
  *
  * The scan knows the shape of declarations only: names of inlines, typedefs, variables, tags and
- * enumerators, the output types of translators, and providers (with a prefix: compile.h). It may find
- * a name too many, which costs an unneeded compile, but must not miss one: what it does not understand
- * makes it return false.
+ * enumerators, the output types of translators, and providers (with a prefix: compile.h). It may
+ * find a name too many, which costs an unneeded compile, but must not miss one: what it does not
+ * understand makes it return false.
  */
 #pragma once
 

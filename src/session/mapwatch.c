@@ -68,8 +68,8 @@ struct rec_task { /* fork, exit */
 };
 
 /*
- * Numbers are those of the PID namespace of who opened the event: ours. A process that is not in there has 0, and does
- * not concern us.
+ * Numbers are those of the PID namespace of who opened the event: ours. A process that is not in
+ * there has 0, and does not concern us.
  */
 
 /* Every record ends with its time (sample_id_all). */
@@ -196,7 +196,10 @@ static int by_time(const void *pa, const void *pb)
 	return a->seq < b->seq ? -1 : a->seq > b->seq;
 }
 
-/* Keeps the events from i on, and of the bytes only theirs: on a busy machine something is always left over. */
+/*
+ * Keeps the events from i on, and of the bytes only theirs: on a busy machine something is always
+ * left over.
+ */
 static void keep_from(struct mapwatch *w, uint32_t i)
 {
 	VEC(uint8_t) bytes = {0};
@@ -319,7 +322,8 @@ struct err *mapwatch_create(struct syms *syms, const int *cpus, uint32_t ncpus,
 	return NULL;
 }
 
-struct mapwatch *mapwatch_create_over(struct syms *syms, struct perf_event_mmap_page *page, size_t size)
+struct mapwatch *mapwatch_create_over(struct syms *syms, struct perf_event_mmap_page *page,
+				      size_t size)
 {
 	struct mapwatch *w = xcalloc(1, sizeof(*w));
 

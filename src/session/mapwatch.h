@@ -23,7 +23,10 @@ struct syms;
  * offline. */
 MUST_CHECK struct err *mapwatch_create(struct syms *syms, const int *cpus, uint32_t ncpus,
 				       struct mapwatch **ret_watch);
-/* Tests: of one CPU, whose buffer this is: a page, then size bytes, a power of two, from mmap(). Owns it. */
+/*
+ * Tests: of one CPU, whose buffer this is: a page, then size bytes, a power of two, from mmap().
+ * Owns it.
+ */
 struct mapwatch *mapwatch_create_over(struct syms *syms, struct perf_event_mmap_page *page,
 				      size_t size);
 void mapwatch_destroy(struct mapwatch *w); /* NULL is allowed */

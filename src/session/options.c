@@ -15,6 +15,7 @@ const struct opt_desc opt_descs[OPT_COUNT] = {
 };
 
 /* Values of the enums; the number of a value is its place. NULL-terminated. */
+/* clang-format off */
 static const char *const enum_values[OPT_COUNT][8] = {
 	[OPT_bufpolicy] = {"switch", "fill", "ring"},
 	[OPT_bufresize] = {"auto", "manual"},
@@ -29,6 +30,7 @@ static const char *const enum_values[OPT_COUNT][8] = {
 	[OPT_stdc] = {"a", "c", "s", "t"},
 	[OPT_syscallview] = {"native", "classic"},
 };
+/* clang-format on */
 
 static const struct {
 	enum opt_id id;

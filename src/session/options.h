@@ -21,14 +21,17 @@ enum opt_id {
 
 enum opt_kind { OPTK_FLAG, OPTK_NUMBER, OPTK_SIZE, OPTK_RATE, OPTK_STRING, OPTK_ENUM };
 enum opt_class { OPTC_COMPILE, OPTC_RUNTIME, OPTC_DYNAMIC };
-#define OPTF_NOPRAGMA 0x1 /* forbidden inside a program */
+#define OPTF_NOPRAGMA  0x1 /* forbidden inside a program */
 #define OPTF_NOT_LINUX 0x2 /* has no meaning on Linux: refused with the reason */
-/* Bits of option disasm: -S shows the DIF of clauses, and the BPF of programs at any of three stages. */
-#define DISASM_DIF 1
-#define DISASM_BPF (2 | 4 | 8)
-#define OPTF_IGNORED  0x4 /* accepted, has no effect here (documented) */
-#define OPTF_WORDS    0x10 /* the value is a list of words, separated by blanks */
-#define OPTF_LIST     0x8 /* values accumulate in order: define, incdir, ... */
+/*
+ * Bits of option disasm: -S shows the DIF of clauses, and the BPF of programs at any of three
+ * stages.
+ */
+#define DISASM_DIF   1
+#define DISASM_BPF   (2 | 4 | 8)
+#define OPTF_IGNORED 0x4  /* accepted, has no effect here (documented) */
+#define OPTF_WORDS   0x10 /* the value is a list of words, separated by blanks */
+#define OPTF_LIST    0x8  /* values accumulate in order: define, incdir, ... */
 
 /* Values of option bufpolicy. */
 enum follow_opt { FOLLOW_OPT_NONE, FOLLOW_OPT_FORK };
@@ -47,9 +50,9 @@ struct opt_desc {
 extern const struct opt_desc opt_descs[OPT_COUNT];
 
 struct options {
-	int64_t val[OPT_COUNT];	 /* number, size in bytes, rate in ns; OPT_UNSET */
-	char *str[OPT_COUNT];	 /* string options, owned */
-	VEC(char *) cppargs;	 /* -D -U -I -H and so on in order, ready for the preprocessor */
+	int64_t val[OPT_COUNT]; /* number, size in bytes, rate in ns; OPT_UNSET */
+	char *str[OPT_COUNT];	/* string options, owned */
+	VEC(char *) cppargs;	/* -D -U -I -H and so on in order, ready for the preprocessor */
 	VEC(char *) libdirs;
 	VEC(char *) envs; /* of -c processes, in order: +VAR=value, -VAR */
 	bool is_active;
@@ -58,7 +61,8 @@ struct options {
 void options_init(struct options *o);
 void options_deinit(struct options *o);
 /* in_pragma: from #pragma D option or setopt(). value NULL: the flag form. */
-MUST_CHECK struct err *options_set(struct options *o, const char *name, const char *value, bool in_pragma);
+MUST_CHECK struct err *options_set(struct options *o, const char *name, const char *value,
+				   bool in_pragma);
 const char *opt_kind_name(enum opt_kind kind);
 /* The largest value of an option; INT64_MAX where there is no limit. */
 int64_t opt_max(enum opt_id id);

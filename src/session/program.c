@@ -62,7 +62,8 @@ static void refresh_compile_opts(dtrace_hdl_t *h)
 		.d_version = opt_u32(h, OPT_version),
 		.amin = {amin.name, amin.data, amin.class},
 		.dump = h->dump,
-		.dump_dif = (opt_flag(&h->opts, OPT_verbose) && (h->opts.val[OPT_disasm] & DISASM_DIF)) ||
+		.dump_dif = (opt_flag(&h->opts, OPT_verbose) &&
+			     (h->opts.val[OPT_disasm] & DISASM_DIF)) ||
 			    dump_wants(h, "dif"),
 		.dump_ast = opt_flag(&h->opts, OPT_tree) || dump_wants(h, "ast"),
 	};
@@ -91,7 +92,8 @@ void session_refresh_opts(dtrace_hdl_t *h)
 	refresh_compile_opts(h);
 	apply_cflags(&h->compile_opts, h->cflags);
 	probes_set_classic(h->probes, h->opts.val[OPT_syscallview] == SYSCALLVIEW_CLASSIC);
-	h->file_opts.debug_dirs = h->opts.str[OPT_debugdir] ? h->opts.str[OPT_debugdir] : DEBUG_DIRS_DEFAULT;
+	h->file_opts.debug_dirs =
+		h->opts.str[OPT_debugdir] ? h->opts.str[OPT_debugdir] : DEBUG_DIRS_DEFAULT;
 	h->file_opts.limit = (uint64_t)h->opts.val[OPT_elfsize];
 	probes_set_files(h->probes, &h->file_opts);
 	probes_set_raw(h->probes, !opt_flag(&h->opts, OPT_demangle));
@@ -257,7 +259,9 @@ static int64_t macro_target(const dtrace_hdl_t *h)
 	return h->procs.len ? proc_pid(h->procs.data[0]) : 0;
 }
 
-/* Without a process $target means nothing; scripts that can do without one say so by defaultargs. */
+/*
+ * Without a process $target means nothing; scripts that can do without one say so by defaultargs.
+ */
 static bool target_is_given(const dtrace_hdl_t *h)
 {
 	return h->procs.len || opt_flag(&h->opts, OPT_defaultargs);
@@ -269,10 +273,11 @@ static void tell_target(dtrace_hdl_t *h)
 	if (h->procs.len < 2 || h->is_target_told)
 		return;
 	h->is_target_told = true;
-	session_notice(h,
-		       "$target is process %d, the first of the %u of -c and -p; the provider pid* in a probe description "
-		       "means all of them",
-		       (int)macro_target(h), h->procs.len);
+	session_notice(
+		h,
+		"$target is process %d, the first of the %u of -c and -p; the provider pid* in a probe description "
+		"means all of them",
+		(int)macro_target(h), h->procs.len);
 }
 
 /* clang-format off */
@@ -501,9 +506,9 @@ int dtrace_program_exec(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t
 	struct err *e;
 
 	if (dtp->is_active)
-		return session_fail(
-			dtp,
-			err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE));
+		return session_fail(dtp,
+				    err_code(err_new("Operation illegal when tracing is active"),
+					     EDT_ACTIVE));
 	e = prog_info(dtp, pgp);
 	if (e)
 		return session_fail(dtp, e);
@@ -553,7 +558,7 @@ int dtrace_probe_iter(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, dtrace_p
 	for (uint32_t i = 0; i < n; i++) {
 		const struct probe *pr = probes[i];
 		dtrace_probedesc_t pd = {pr->id, pr->prov, pr->mod,
-					probe_func_shown(dtp->probes, pr), pr->name};
+					 probe_func_shown(dtp->probes, pr), pr->name};
 		int rv = func(dtp, &pd, arg);
 
 		if (rv)

@@ -376,7 +376,8 @@ void rings_wake(const struct rings *r)
 {
 	static const uint64_t one = 1;
 
-	(void)!write(r->wake_fd, &one, sizeof(one)); /* what fails is a counter that is full: it wakes, too */
+	/* what fails is a counter that is full: it wakes, too */
+	(void)!write(r->wake_fd, &one, sizeof(one));
 }
 
 bool rings_wait(struct rings *r, uint64_t timeout_ns)

@@ -1,12 +1,13 @@
 /*
  * Consumer side of the per-CPU ring buffers: drain, merge by time, wait.
  *
- * Records are handed out where they lie in the kernel's pages. Only a window of each buffer is mapped,
- * because the kernel counts every mapped page as ours: whole buffers would be the largest part of our
- * memory.
+ * Records are handed out where they lie in the kernel's pages. Only a window of each buffer is
+ * mapped, because the kernel counts every mapped page as ours: whole buffers would be the largest
+ * part of our memory.
  *
  * Owns     its mappings and the epoll descriptor; ring descriptors are the caller's.
- * Errors   struct err *. A record that its program has not finished is not an error: it comes later.
+ * Errors   struct err *. A record that its program has not finished is not an error: it comes
+ * later.
  * Threads  one consumer a set of rings.
  * Units    sizes in bytes, times in ns of CLOCK_MONOTONIC.
  * Facts    layout of the pages and of record headers: Linux kernel/bpf/ringbuf.c, v5.8 on.
@@ -18,7 +19,10 @@
 
 struct rings;
 
-/* fds[cpu], -1 = none; spare: the buffer of those without one, or -1. Sizes: powers of two of pages. */
+/*
+ * fds[cpu], -1 = none; spare: the buffer of those without one, or -1. Sizes: powers of two of
+ * pages.
+ */
 struct ring_fds {
 	const int *fds;
 	uint32_t ncpus, size;
@@ -37,7 +41,8 @@ typedef struct err *ring_record_f(void *ctx, const struct rt_rec *rec, uint32_t 
  * Hands out the records of all CPUs in the order of their times, up to and including horizon.
  * With RINGS_EVERYTHING it waits a little for records that are being written.
  */
-MUST_CHECK struct err *rings_drain(struct rings *r, uint64_t horizon, ring_record_f *func, void *ctx);
+MUST_CHECK struct err *rings_drain(struct rings *r, uint64_t horizon, ring_record_f *func,
+				   void *ctx);
 /* How full the fullest buffer was when the last drain began, in 1/256. */
 uint32_t rings_fill(const struct rings *r);
 
@@ -48,7 +53,7 @@ void rings_wake(const struct rings *r);
 /* The same for one that only interrupts it. */
 MUST_CHECK struct err *rings_listen(struct rings *r, int fd);
 /*
- * Until a program forces a wake-up, a watched descriptor is readable, a signal comes or time is up. False:
- * none of these, but a descriptor of rings_listen() is readable.
+ * Until a program forces a wake-up, a watched descriptor is readable, a signal comes or time is up.
+ * False: none of these, but a descriptor of rings_listen() is readable.
  */
 bool rings_wait(struct rings *r, uint64_t timeout_ns);

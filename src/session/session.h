@@ -2,8 +2,8 @@
  * A tracing session: what a dtrace_hdl_t is inside. Implements include/dtrace.h.
  *
  * The order of a run (go.c, work.c): compile -> match probes -> layout -> maps -> units (generate,
- * link, load) -> BEGIN -> attach -> state ON ... exit() or stop -> state OFF -> detach -> drain -> END
- * -> drain -> print aggregations.
+ * link, load) -> BEGIN -> attach -> state ON ... exit() or stop -> state OFF -> detach -> drain ->
+ * END -> drain -> print aggregations.
  *
  * Owns     everything of the handle: compiler session, probe registry, layout, maps, attachments,
  *          ring consumers, printer.
@@ -29,9 +29,9 @@ struct proc;  /* -c and -p targets (proc.h) */
 struct later; /* probes that come while the session runs (later.h) */
 struct latest;
 struct mapwatch; /* what processes map (mapwatch.h) */
-struct specs; /* speculations that wait (spec.h) */
-struct unwinds; /* user stacks without frame pointers (unwind.h) */
-struct rings; /* consumer side of the ring buffers (rings.h) */
+struct specs;	 /* speculations that wait (spec.h) */
+struct unwinds;	 /* user stacks without frame pointers (unwind.h) */
+struct rings;	 /* consumer side of the ring buffers (rings.h) */
 
 struct session_unit {
 	struct unit unit;
@@ -43,8 +43,8 @@ struct session_unit {
 	VEC(struct unit_clause) clauses;
 	VEC(struct unit_probe) points;
 	VEC(struct probe *) bases; /* the probe that each point is of */
-	struct hashmap *by_key;	 /* key -> place in points, + 1 */
-	struct hashmap *by_call; /* the same for keys without variants */
+	struct hashmap *by_key;	   /* key -> place in points, + 1 */
+	struct hashmap *by_call;   /* the same for keys without variants */
 };
 
 struct dtrace_prog {
@@ -67,7 +67,7 @@ struct session_clause {
 	uint32_t n;
 	struct probe **sources; /* of a derived clause: on whose places it runs */
 	uint32_t nsources;
-	bool is_open; /* probes may come while the session runs (later.h) ... */
+	bool is_open;			/* probes may come while the session runs (later.h) ... */
 	VEC(struct late_enabling) late; /* ... those that have */
 };
 
@@ -93,7 +93,7 @@ struct cpu_watch {
 	struct attachments timers;
 	bool is_needed, is_rate_told;
 	uint64_t slept_ns; /* at most */
-	char online[256]; /* a longer list is compared as far as this */
+	char online[256];  /* a longer list is compared as far as this */
 };
 
 struct dtrace_hdl {
@@ -109,7 +109,8 @@ struct dtrace_hdl {
 	struct btf_import *btf_import; /* kernel types for dsession */
 	struct syms *syms;	       /* names of addresses; made by session_syms() */
 	bool denial_told;	       /* that we may not look into some processes */
-	struct hashmap *symbols;       /* "module`name" -> struct kallsym; NULL until one is asked for */
+	/* "module`name" -> struct kallsym; NULL until one is asked for */
+	struct hashmap *symbols;
 	struct probes *probes;
 	VEC(struct dtrace_prog *) progs;
 	VEC(struct session_clause) clauses; /* of all programs; index = prog_clause.index */
@@ -124,12 +125,13 @@ struct dtrace_hdl {
 	struct kmaps *maps;
 	VEC(struct session_unit *) units;
 	struct attachments attachments; /* all but timers */
-	struct later *later; /* NULL: none can come */
+	struct later *later;		/* NULL: none can come */
 	struct cpu_watch cpu_watch;
 	struct rings *rings;
 	struct rt_ukernel ukernel;
-	bool unwinds_here;	 /* user stacks are walked by our own means */
-	struct unwinds *unwinds; /* NULL: no clause asks for user stacks, or the kernel walks them */
+	bool unwinds_here; /* user stacks are walked by our own means */
+	/* NULL: no clause asks for user stacks, or the kernel walks them */
+	struct unwinds *unwinds;
 	struct specs *specs;
 	struct latest *latest; /* policy ring (latest.h), NULL for the others */
 	uint64_t spec_drops_seen;
@@ -138,10 +140,10 @@ struct dtrace_hdl {
 	struct printer *printer;
 	struct print_opts print_opts;
 	struct print_hooks print_hooks;
-	bool libraries_loaded; /* those of -L folders */
-	struct libs *libs;     /* library.c; NULL until one is needed */
+	bool libraries_loaded;				 /* those of -L folders */
+	struct libs *libs;				 /* library.c; NULL until one is needed */
 	bool is_active, is_stopped, is_ended, exit_seen; /* is_ended: END has fired */
-	volatile sig_atomic_t is_interrupted; /* calls of dtrace_interrupt() */
+	volatile sig_atomic_t is_interrupted;		 /* calls of dtrace_interrupt() */
 	int exit_status;
 
 	/* consuming (work.c); times in ns of CLOCK_MONOTONIC */
@@ -151,10 +153,10 @@ struct dtrace_hdl {
 	uint64_t snap_at;		 /* when aggregations may be read again */
 	bool is_snapped;		 /* in this dtrace_work() */
 	uint64_t drops_total[DTRACEDROP_STKSTROVERFLOW + 1]; /* reported so far */
-	uint32_t remedies_told;		 /* bits of drops.c */
-	uint32_t faults, faults_held;	 /* reported and held back since the last look at status */
-	uint64_t bufsize; /* of the principal buffers, which may have been lowered */
-	struct rt_cpu *drops_seen;	 /* [ncpus]: counters reported already */
+	uint32_t remedies_told;				     /* bits of drops.c */
+	uint32_t faults, faults_held; /* reported and held back since the last look at status */
+	uint64_t bufsize;	      /* of the principal buffers, which may have been lowered */
+	struct rt_cpu *drops_seen;    /* [ncpus]: counters reported already */
 
 	VEC(struct proc *) procs;
 	bool is_target_told; /* which of several processes $target is */
@@ -171,8 +173,10 @@ int session_fail(dtrace_hdl_t *h, struct err *e);
 /* typedump.c: writes what options ctypes and dtypes ask for. */
 void session_dump_types(dtrace_hdl_t *h);
 bool session_tell(dtrace_hdl_t *h, const struct session_handler *to, const char *text);
-/* To the notice handler, or kept until there is one. Hints are left out when quiet, adjustments of what
- * the user asked for are not. */
+/*
+ * To the notice handler, or kept until there is one. Hints are left out when quiet, adjustments of
+ * what the user asked for are not.
+ */
 PRINTF_LIKE(2, 3) void session_notice(dtrace_hdl_t *h, const char *fmt, ...);
 PRINTF_LIKE(2, 3) void session_adjusted(dtrace_hdl_t *h, const char *fmt, ...);
 
@@ -190,12 +194,18 @@ struct attach_opts session_attach_opts(const dtrace_hdl_t *h);
 MUST_CHECK struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u,
 					   struct attachments *ret);
 
-/* buffers.c: creates the maps, with principal buffers of the size that option bufsize says, or smaller ones. */
+/*
+ * buffers.c: creates the maps, with principal buffers of the size that option bufsize says, or
+ * smaller ones.
+ */
 MUST_CHECK struct err *session_make_maps(dtrace_hdl_t *h);
 /* go.c: whether any program reads this built-in variable. */
 bool session_reads(const dtrace_hdl_t *h, uint32_t var);
 
-/* cpus.c: attaches the units that have timers; then, now and then, sees to it that they have all CPUs. */
+/*
+ * cpus.c: attaches the units that have timers; then, now and then, sees to it that they have all
+ * CPUs.
+ */
 bool session_has_timers(const struct session_unit *u);
 MUST_CHECK struct err *session_start_timers(dtrace_hdl_t *h);
 void session_follow_cpus(dtrace_hdl_t *h);
@@ -212,9 +222,15 @@ uint32_t session_max_uframes(const dtrace_hdl_t *h);
 bool session_desc_attrs(dtrace_hdl_t *h, const struct probe_desc *desc, struct attr *ret);
 /* What -c and -p processes have mapped now: the names that can be printed when they have ended. */
 void session_see_targets(dtrace_hdl_t *h);
-/* Before probes fire: from now on the names of all processes are kept, when any address of one is recorded. */
+/*
+ * Before probes fire: from now on the names of all processes are kept, when any address of one is
+ * recorded.
+ */
 MUST_CHECK struct err *session_watch_processes(dtrace_hdl_t *h);
-/* An error when addresses of processes are asked for, but /proc numbers processes otherwise than we do. */
+/*
+ * An error when addresses of processes are asked for, but /proc numbers processes otherwise than we
+ * do.
+ */
 MUST_CHECK struct err *session_check_numbers(const dtrace_hdl_t *h);
 /* Sleeps until due (now_ns()) or something is to be done; what processes do meanwhile is noted. */
 void session_sleep(dtrace_hdl_t *h, uint64_t due);
@@ -222,14 +238,19 @@ void session_sleep(dtrace_hdl_t *h, uint64_t due);
 /* targets.c: a process is about to be looked into, which may be one that is held; the others. */
 MUST_CHECK struct err *session_process(void *ctx, pid_t pid);
 MUST_CHECK struct err *session_hold_targets(dtrace_hdl_t *h);
-/* Whether a clause asks for a user stack, and this kernel lets us walk it; says so if it does not. */
+/*
+ * Whether a clause asks for a user stack, and this kernel lets us walk it; says so if it does not.
+ */
 void session_plan_walks(dtrace_hdl_t *h);
-/* Says that we have no right to look into a process whose stacks are wanted; once. ctx: the session. */
+/*
+ * Says that we have no right to look into a process whose stacks are wanted; once. ctx: the
+ * session.
+ */
 void session_denied(void *ctx, uint64_t pid);
 
 /* symbols.c: compile_env.symbol */
-MUST_CHECK struct err *session_symbol(void *ctx, const char *module, const char *name, bool *ret_found,
-				      struct kallsym *ret);
+MUST_CHECK struct err *session_symbol(void *ctx, const char *module, const char *name,
+				      bool *ret_found, struct kallsym *ret);
 
 /* library.c: compiles the D library's files of -L folders before the first program, unless that was
  * done or -x nolibs. */
@@ -255,8 +276,8 @@ MUST_CHECK struct err *session_match(dtrace_hdl_t *h);
 void session_make_units(dtrace_hdl_t *h);
 void session_number_epids(dtrace_hdl_t *h);
 /* A unit for probes that have come: idx and epid are the first that are free, and are advanced. */
-struct session_unit *session_make_late_unit(dtrace_hdl_t *h, const struct late_clause *late, uint32_t n,
-					    uint32_t *idx, uint32_t *epid);
+struct session_unit *session_make_late_unit(dtrace_hdl_t *h, const struct late_clause *late,
+					    uint32_t n, uint32_t *idx, uint32_t *epid);
 
 /* go.c */
 void session_undo_go(dtrace_hdl_t *h);
@@ -271,5 +292,7 @@ MUST_CHECK struct err *session_report_fault(dtrace_hdl_t *h, const struct rt_rec
 /* A fault of the consumer's own while it printed a record. */
 /* debug.c: a line on standard error, which only option debug lets through. */
 bool session_is_debugging(const dtrace_hdl_t *h);
-void session_debug(const dtrace_hdl_t *h, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void session_report_library_fault(dtrace_hdl_t *h, uint32_t clause, uint32_t probe, const char *text);
+void session_debug(const dtrace_hdl_t *h, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void session_report_library_fault(dtrace_hdl_t *h, uint32_t clause, uint32_t probe,
+				  const char *text);

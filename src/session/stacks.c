@@ -11,7 +11,8 @@
 #include "session/unwind.h"
 #include "sym/sym.h"
 
-#define UFRAMES_MAX 1024 /* what our own walker walks at most: the limit of the option ustackframes */
+/* what our own walker walks at most: the limit of the option ustackframes */
+#define UFRAMES_MAX 1024
 
 /* What the kernel walks at most. */
 static uint32_t kernel_max_frames(void)
@@ -103,7 +104,8 @@ static bool difo_walks(const struct difo *d)
 static bool act_walks(const struct prog_act *act)
 {
 	for (uint32_t k = 0; k < act->nargs; k++)
-		if (difo_walks(act->args[k]) || (act->arg_kinds && act->arg_kinds[k] == DATUM_USTACK))
+		if (difo_walks(act->args[k]) ||
+		    (act->arg_kinds && act->arg_kinds[k] == DATUM_USTACK))
 			return true;
 	return false;
 }
@@ -132,10 +134,11 @@ void session_plan_walks(dtrace_hdl_t *h)
 	e = kfields_walk(&h->ukernel);
 	h->unwinds_here = !e;
 	if (e)
-		session_notice(h,
-			       "user stacks are found by frame pointers only, because %s: without them, "
-			       "frames are missing",
-			       err_text(e));
+		session_notice(
+			h,
+			"user stacks are found by frame pointers only, because %s: without them, "
+			"frames are missing",
+			err_text(e));
 	err_destroy(e);
 }
 
@@ -154,12 +157,14 @@ void session_denied(void *ctx, uint64_t pid)
 	if (h->denial_told)
 		return;
 	h->denial_told = true;
-	session_adjusted(h,
-			 "the files of process %" PRIu64 " cannot be read, for want of privilege: its stacks, and those of "
-			 "others like it, may be cut and without names\n"
-			 "hint: processes of other users need CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE and "
-			 "CAP_DAC_READ_SEARCH, too; try sudo",
-			 pid);
+	session_adjusted(
+		h,
+		"the files of process %" PRIu64
+		" cannot be read, for want of privilege: its stacks, and those of "
+		"others like it, may be cut and without names\n"
+		"hint: processes of other users need CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE and "
+		"CAP_DAC_READ_SEARCH, too; try sudo",
+		pid);
 }
 
 void session_refresh_syms(dtrace_hdl_t *h)

@@ -50,7 +50,7 @@ struct unwinds {
 	uint32_t next; /* in queue */
 	VEC(struct fresh) fresh;
 	struct hashmap *seen; /* "dev inode generation" of mapped files that could be opened */
-	uint64_t elfsize; /* bytes of a section or table of a file, at most */
+	uint64_t elfsize;     /* bytes of a section or table of a file, at most */
 	bool is_cut_told;
 	uint64_t epoch_at;
 	uint64_t between_at;
@@ -90,7 +90,10 @@ static struct rt_ufile_key key_of(const struct stat *st)
 				     .dev = kernel_dev(st->st_dev)};
 }
 
-/* The file, read if it is not known yet; NULL when it is none, or when no walk has asked and there is no room. */
+/*
+ * The file, read if it is not known yet; NULL when it is none, or when no walk has asked and there
+ * is no room.
+ */
 static struct wfile *file_load(struct unwinds *u, int fd, const char *path, bool is_asked)
 {
 	struct unwind_rows rows;
@@ -129,8 +132,10 @@ static void vdso_load(struct unwinds *u)
 
 /* ---- mappings ----------------------------------------------------------------------------- */
 
-/* Without the right to go through the process's own root directory: what has the name below ours, if it is the
- * same file. */
+/*
+ * Without the right to go through the process's own root directory: what has the name below ours,
+ * if it is the same file.
+ */
 static int same_open(const struct wanted *m)
 {
 	CLEANUP(fd) int fd = gate_open_path(-1, m->path);
@@ -176,15 +181,18 @@ static void line_note(struct unwinds *u, pid_t pid, bool is_running, const char 
 	unsigned long inode;
 	int at = 0, len;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*x %x:%x %lu %n", &start, &end, perms, &dev_major,
-		   &dev_minor, &inode, &at) < 6 ||
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*x %x:%x %lu %n", &start, &end, perms,
+		   &dev_major, &dev_minor, &inode, &at) < 6 ||
 	    !at || perms[2] != 'x' || line[at] != '/')
 		return;
 	len = snprintf(key, sizeof(key), "%x:%x %lu", dev_major, dev_minor, inode);
 	m = hashmap_find(u->noted, key, (size_t)len);
 	if (!m) {
 		m = xcalloc(1, sizeof(*m));
-		*m = (struct wanted){.pid = pid, .start = start, .end = end, .ino = inode,
+		*m = (struct wanted){.pid = pid,
+				     .start = start,
+				     .end = end,
+				     .ino = inode,
 				     .dev = makedev(dev_major, dev_minor)};
 		m->path = xstrdup(line + at);
 		m->path[strcspn(m->path, "\n")] = '\0';
@@ -298,8 +306,12 @@ static bool is_known(struct unwinds *u, int fd)
 
 void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
 {
-	struct wanted w = {.pid = (pid_t)pid, .start = m->start, .end = m->start + m->len, .dev = m->dev,
-			   .ino = m->ino, .path = (char *)(uintptr_t)m->path};
+	struct wanted w = {.pid = (pid_t)pid,
+			   .start = m->start,
+			   .end = m->start + m->len,
+			   .dev = m->dev,
+			   .ino = m->ino,
+			   .path = (char *)(uintptr_t)m->path};
 	CLEANUP(fd) int fd = -1;
 	char key[64];
 	int len = snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64 " %" PRIu64, m->dev, m->ino,

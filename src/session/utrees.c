@@ -79,8 +79,8 @@ static bool has_room(const struct utrees *t, uint64_t nblocks, uint64_t nkeys)
 }
 
 /*
- * Removes what is idle, until there is room for so many blocks and keys, and some more: the next file should not need a
- * search of its own. False: what is in use fills it all.
+ * Removes what is idle, until there is room for so many blocks and keys, and some more: the next
+ * file should not need a search of its own. False: what is in use fills it all.
  */
 static bool room_make(struct utrees *t, uint64_t nblocks, uint64_t nkeys)
 {
@@ -103,7 +103,8 @@ static bool room_make(struct utrees *t, uint64_t nblocks, uint64_t nkeys)
 	if (idle.len)
 		qsort(idle.data, idle.len, sizeof(*idle.data), by_used);
 	for (uint32_t i = 0; i < idle.len; i++) {
-		if (has_room(t, MIN(nblocks + t->max_blocks / 8, t->max_blocks), nkeys + KEYS_MAX / 8))
+		if (has_room(t, MIN(nblocks + t->max_blocks / 8, t->max_blocks),
+			     nkeys + KEYS_MAX / 8))
 			break;
 		file_remove(t, idle.data[i]);
 		t->nremoved++;
@@ -127,14 +128,16 @@ struct wfile *utrees_begin(struct utrees *t, const struct rt_ufile_key *key)
 {
 	struct wfile *f = xcalloc(1, sizeof(*f));
 
-	(void)room_make(t, 0, 1); /* without it the file is known to us only: utrees_publish() says so */
+	/* without it the file is known to us only: utrees_publish() says so */
+	(void)room_make(t, 0, 1);
 	*f = (struct wfile){.key = *key, .is_loading = true};
 	hashmap_set(t->files, &f->key, sizeof(f->key), f);
 	return f;
 }
 
 /* Makes a tree of rows; without room, or without rows, none. */
-static void tree_make(struct utrees *t, struct wfile *f, const struct unwind_rows *rows, const char *path)
+static void tree_make(struct utrees *t, struct wfile *f, const struct unwind_rows *rows,
+		      const char *path)
 {
 	struct err *e;
 
@@ -160,7 +163,8 @@ static void tree_make(struct utrees *t, struct wfile *f, const struct unwind_row
 }
 
 /* used: epoch in which a walk is taken to have used it. */
-static void file_publish(struct utrees *t, struct wfile *f, const struct rt_ufile_key *key, uint32_t used)
+static void file_publish(struct utrees *t, struct wfile *f, const struct rt_ufile_key *key,
+			 uint32_t used)
 {
 	struct rt_ufile value = f->file;
 	struct err *e;
@@ -185,22 +189,26 @@ void utrees_publish(struct utrees *t, struct wfile *f, const struct rt_ufile_key
 	file_publish(t, f, key, epoch_now(t));
 }
 
-bool utrees_fill(struct utrees *t, struct wfile *f, const struct unwind_rows *rows, const char *path,
-		 bool is_asked)
+bool utrees_fill(struct utrees *t, struct wfile *f, const struct unwind_rows *rows,
+		 const char *path, bool is_asked)
 {
 	tree_make(t, f, rows, path);
 	f->is_loading = false;
 	if (f->is_refused && !is_asked) {
-		file_remove(t, f); /* the walk that meets it first asks for it: there may be room then */
+		/* the walk that meets it first asks for it: there may be room then */
+		file_remove(t, f);
 		return false;
 	}
-	/* most files that are loaded before anybody asks are never met by a walk: they are the first to go */
+	/*
+	 * most files that are loaded before anybody asks are never met by a walk: they are the
+	 * first to go
+	 */
 	file_publish(t, f, &f->key, epoch_now(t) - IDLE_EPOCHS);
 	return true;
 }
 
-void utrees_add_fixed(struct utrees *t, const struct rt_ufile_key *key, const struct unwind_rows *rows,
-		      const char *path)
+void utrees_add_fixed(struct utrees *t, const struct rt_ufile_key *key,
+		      const struct unwind_rows *rows, const char *path)
 {
 	struct wfile f = {.key = *key};
 
@@ -217,7 +225,8 @@ static void given_up_forget(struct utrees *t, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		ufile_forget(t->maps, &t->given_up.data[i].key);
 	t->given_up.len -= n;
-	memmove(t->given_up.data, t->given_up.data + n, t->given_up.len * sizeof(*t->given_up.data));
+	memmove(t->given_up.data, t->given_up.data + n,
+		t->given_up.len * sizeof(*t->given_up.data));
 }
 
 void utrees_failed(struct utrees *t, const struct rt_ufile_key *key)

@@ -45,7 +45,8 @@ static bool try_path(const struct search *w, int root, bool by_name)
 
 	if (fd < 0 || fstat(fd, &st) || (st.st_ino == w->place->ino && st.st_dev == w->place->dev))
 		return false;
-	if (by_name && !w->s->build_id_len && !has_crc(fd, GATE_DEBUG_FACTOR * w->place->limit, w->s->debug_crc))
+	if (by_name && !w->s->build_id_len &&
+	    !has_crc(fd, GATE_DEBUG_FACTOR * w->place->limit, w->s->debug_crc))
 		return false;
 	return w->use(w->ctx, fd);
 }

@@ -22,14 +22,15 @@ struct elf_syms;
 /* How files of programs are read: options debugdir and elfsize. */
 struct file_opts {
 	const char *debug_dirs; /* separated by colons */
-	uint64_t limit;		/* largest size of a section, and of a table made from one (sym/gate.h) */
+	/* largest size of a section, and of a table made from one (sym/gate.h) */
+	uint64_t limit;
 };
 
 struct debug_place {
-	const char *path; /* name of the stripped file in the process that maps it */
-	int root;	  /* directory that is "/" for that process; -1 = our own root */
-	const char *dirs; /* the option debugdir: directories separated by colons */
-	uint64_t limit; /* largest size of a section (sym/gate.h) */
+	const char *path;  /* name of the stripped file in the process that maps it */
+	int root;	   /* directory that is "/" for that process; -1 = our own root */
+	const char *dirs;  /* the option debugdir: directories separated by colons */
+	uint64_t limit;	   /* largest size of a section (sym/gate.h) */
 	uint64_t dev, ino; /* of the stripped file, which is never its own debug file */
 };
 

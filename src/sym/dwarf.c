@@ -16,7 +16,7 @@
 #include "sym/gate.h"
 
 #define UNITS_MAX 1000000
-#define LOOK_BACK 8 /* ranges below an address that a search tries, because ranges may overlap */
+#define LOOK_BACK 8  /* ranges below an address that a search tries, because ranges may overlap */
 #define MAX_DEPTH 32 /* of namespaces and classes */
 #define DIES_MAX  4000000 /* examined in the search for the functions of one unit */
 
@@ -39,9 +39,9 @@ struct dwarf_file {
 	int fd, alt_fd;
 	struct gate_elf file, alt_file;
 	Dwarf *dw, *alt;
-	char *empty; /* the image behind alt_file if no alternate file was found */
+	char *empty;	    /* the image behind alt_file if no alternate file was found */
 	VEC(char *) copies; /* of sections whose strings had no end */
-	range_vec ranges; /* code of the compilation units */
+	range_vec ranges;   /* code of the compilation units */
 	bool has_ranges;
 	struct hashmap *funcs; /* offset of a unit's DIE -> struct unit_funcs */
 };
@@ -95,7 +95,8 @@ static bool has_units(Dwarf *dw)
 /* Sections that contain strings; old compilers write compressed ones as .zdebug_info. */
 static bool has_texts(const char *name)
 {
-	static const char *const tails[] = {"debug_info", "debug_types", "debug_line", "debug_str", "debug_line_str"};
+	static const char *const tails[] = {"debug_info", "debug_types", "debug_line", "debug_str",
+					    "debug_line_str"};
 	const char *tail = name ? strstr(name, "debug_") : NULL;
 
 	for (size_t i = 0; tail && i < ARRAY_LEN(tails); i++)
@@ -105,9 +106,10 @@ static bool has_texts(const char *name)
 }
 
 /*
- * libdw 0.188 returns strings without checking that they end within their section; a hostile file leaves out the last
- * NUL. libdw reads through libelf's Elf_Data: a section whose last byte is no NUL gets a copy that has one behind it.
- * Must be called after libdw has decompressed the sections, and before it reads units.
+ * libdw 0.188 returns strings without checking that they end within their section; a hostile file
+ * leaves out the last NUL. libdw reads through libelf's Elf_Data: a section whose last byte is no
+ * NUL gets a copy that has one behind it. Must be called after libdw has decompressed the sections,
+ * and before it reads units.
  */
 static void terminate_texts(struct dwarf_file *d, struct gate_elf *g)
 {
@@ -124,7 +126,8 @@ static void terminate_texts(struct dwarf_file *d, struct gate_elf *g)
 		if (!gelf_getshdr(scn, &sh) || !has_texts(gate_text(g, names, sh.sh_name)))
 			continue;
 		data = elf_getdata(scn, NULL);
-		if (!data || !data->d_buf || !data->d_size || !((const char *)data->d_buf)[data->d_size - 1])
+		if (!data || !data->d_buf || !data->d_size ||
+		    !((const char *)data->d_buf)[data->d_size - 1])
 			continue;
 		copy = xmalloc(data->d_size + 1);
 		memcpy(copy, data->d_buf, data->d_size);
@@ -137,7 +140,8 @@ static void terminate_texts(struct dwarf_file *d, struct gate_elf *g)
 /* The debug information of an open file, or NULL. */
 static Dwarf *dwarf_of(struct dwarf_file *d, struct gate_elf *g)
 {
-	Dwarf *dw = g->elf && gate_is_debug_small(g) ? dwarf_begin_elf(g->elf, DWARF_C_READ, NULL) : NULL;
+	Dwarf *dw = g->elf && gate_is_debug_small(g) ? dwarf_begin_elf(g->elf, DWARF_C_READ, NULL)
+						     : NULL;
 
 	if (dw)
 		terminate_texts(d, g);
@@ -199,6 +203,7 @@ struct empty_image {
 	char names[22];
 };
 
+/* clang-format off */
 static const struct empty_image empty_image = {
 	.eh = {
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
@@ -229,6 +234,7 @@ static const struct empty_image empty_image = {
 	},
 	.names = "\0.debug_str\0.shstrtab",
 };
+/* clang-format on */
 
 static bool use_alt_file(void *ctx, int fd)
 {
@@ -344,7 +350,8 @@ static void sort_ranges(range_vec *ranges)
 		qsort(ranges->data, ranges->len, sizeof(*ranges->data), range_compare);
 }
 
-static bool find_range(struct dwarf_file *d, const range_vec *ranges, uint64_t addr, Dwarf_Die *ret_die)
+static bool find_range(struct dwarf_file *d, const range_vec *ranges, uint64_t addr,
+		       Dwarf_Die *ret_die)
 {
 	uint32_t lo = 0, hi = ranges->len;
 
@@ -395,8 +402,9 @@ static bool unit_at(struct dwarf_file *d, uint64_t addr, Dwarf_Die *ret_unit)
 
 static bool has_functions(int tag)
 {
-	return tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
-	       tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type || tag == DW_TAG_module;
+	return tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
+	       tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
+	       tag == DW_TAG_enumeration_type || tag == DW_TAG_module;
 }
 
 /*
@@ -443,7 +451,8 @@ bool dwarf_file_function(struct dwarf_file *d, uint64_t addr, Dwarf_Die *ret_die
 {
 	Dwarf_Die unit;
 
-	return unit_at(d, addr, &unit) && find_range(d, &unit_funcs(d, &unit)->ranges, addr, ret_die);
+	return unit_at(d, addr, &unit) &&
+	       find_range(d, &unit_funcs(d, &unit)->ranges, addr, ret_die);
 }
 
 /*

@@ -27,9 +27,10 @@ bool dwarf_file_function(struct dwarf_file *d, uint64_t addr, Dwarf_Die *ret_die
  * Finds the source line whose code contains addr; false if none is known. *ret_file lives as long
  * as d.
  */
-bool dwarf_file_line(struct dwarf_file *d, uint64_t addr, const char **ret_file, uint32_t *ret_line);
+bool dwarf_file_line(struct dwarf_file *d, uint64_t addr, const char **ret_file,
+		     uint32_t *ret_line);
 
-/* ---- functions without code (dwarf_inline.c) --------------------------------------------------- */
+/* ---- functions without code (dwarf_inline.c) ------------------------------------------------- */
 
 typedef bool dwarf_name_f(void *ctx, const char *name);
 
@@ -59,7 +60,7 @@ struct dwarf_arg {
 	 * (floating point, or a structure by value).
 	 */
 	int raw;
-	bool is_ref; /* the value's address is passed: a reference, or an object of C++ */
+	bool is_ref;	 /* the value's address is passed: a reference, or an object of C++ */
 	bool is_spelled; /* text is how a language other than C writes the type */
 	bool is_text;	 /* a string of Go or Rust: word raw is its address, raw + 1 its length */
 	uint32_t nwords; /* number of words, if several: then raw is -1, first the first word */

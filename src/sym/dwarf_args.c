@@ -402,9 +402,9 @@ int dwarf_integer_register(uint64_t number)
 
 static bool is_mask(uint8_t atom)
 {
-	return (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) || atom == DW_OP_constu || atom == DW_OP_const1u ||
-	       atom == DW_OP_const2u || atom == DW_OP_const4u || atom == DW_OP_and || atom == DW_OP_convert ||
-	       atom == DW_OP_GNU_convert;
+	return (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) || atom == DW_OP_constu ||
+	       atom == DW_OP_const1u || atom == DW_OP_const2u || atom == DW_OP_const4u ||
+	       atom == DW_OP_and || atom == DW_OP_convert || atom == DW_OP_GNU_convert;
 }
 
 int dwarf_register_of(const Dwarf_Op *ops, size_t n)

@@ -12,9 +12,9 @@
 #include "sym/demangle.h"
 #include "sym/dwarf.h"
 
-#define BUDGET_NS 300000000 /* time for the search */
-#define MAX_DEPTH 64	    /* of scopes inside each other: damaged files may have more */
-#define MAX_PREFIX 512	    /* bytes of the names of the scopes around a function */
+#define BUDGET_NS  300000000 /* time for the search */
+#define MAX_DEPTH  64	     /* of scopes inside each other: damaged files may have more */
+#define MAX_PREFIX 512	     /* bytes of the names of the scopes around a function */
 
 struct walk {
 	dwarf_name_f *is_meant;
@@ -24,7 +24,8 @@ struct walk {
 	uint32_t nseen;
 	const char *name; /* of the function that was found; NULL: none yet */
 	Dwarf_Off origin; /* its DIE */
-	const char *declared; /* a name that is meant, of a declaration in a namespace or class; NULL: none yet */
+	/* a name that is meant, of a declaration in a namespace or class; NULL: none yet */
+	const char *declared;
 	Dwarf_Off declaration; /* its DIE, to which the function's refers */
 	const char *caller;
 };
@@ -40,13 +41,15 @@ static const char *linkage_name(Dwarf_Die *die)
 	Dwarf_Attribute attr;
 	const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
 
-	return name ? name : dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr));
+	return name ? name
+		    : dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr));
 }
 
 /* The name that descriptions use: that of C, or the demangled one. */
 static const char *function_name(struct walk *w, Dwarf_Die *die)
 {
-	const char *linked = linkage_name(die), *name = linked ? demangle_bare(w->names, linked) : NULL;
+	const char *linked = linkage_name(die),
+		   *name = linked ? demangle_bare(w->names, linked) : NULL;
 
 	return name ? name : dwarf_diename(die);
 }
@@ -186,7 +189,8 @@ static void caller_find(struct walk *w, Dwarf_Die *scope, int depth)
 	} while (!w->caller && !time_is_up(w) && dwarf_siblingof(&die, &die) == 0);
 }
 
-bool dwarf_find_inlined(Dwarf *dw, dwarf_name_f *is_meant, void *ctx, struct arena *a, struct dwarf_inlined *ret)
+bool dwarf_find_inlined(Dwarf *dw, dwarf_name_f *is_meant, void *ctx, struct arena *a,
+			struct dwarf_inlined *ret)
 {
 	struct walk w = {.is_meant = is_meant,
 			 .ctx = ctx,
@@ -197,7 +201,8 @@ bool dwarf_find_inlined(Dwarf *dw, dwarf_name_f *is_meant, void *ctx, struct are
 	Dwarf_Die unit;
 	size_t size;
 
-	while (!w.name && !time_is_up(&w) && dwarf_nextcu(dw, off, &next, &size, NULL, NULL, NULL) == 0 && next > off) {
+	while (!w.name && !time_is_up(&w) &&
+	       dwarf_nextcu(dw, off, &next, &size, NULL, NULL, NULL) == 0 && next > off) {
 		if (dwarf_offdie(dw, off + size, &unit))
 			scope_walk(&w, &unit, "", 0);
 		off = next;

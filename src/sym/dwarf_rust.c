@@ -1,26 +1,27 @@
 /*
  * Parameters of functions of Rust.
  *
- * Rust promises no calling convention, its compiler has one all the same: a value that is one or two
- * scalars after all, be it wrapped in structs or an enum, is passed as these, each in the next register
- * for integers or floating-point numbers, as C would pass separate parameters; "&str" and slices are
- * such pairs of address and length. Any other value of up to two words is passed as words, a larger one
- * by its address (rustc_abi's BackendRepr; rustc_ty_utils' fn_abi_adjust_for_abi).
+ * Rust promises no calling convention, its compiler has one all the same: a value that is one or
+ * two scalars after all, be it wrapped in structs or an enum, is passed as these, each in the next
+ * register for integers or floating-point numbers, as C would pass separate parameters; "&str" and
+ * slices are such pairs of address and length. Any other value of up to two words is passed as
+ * words, a larger one by its address (rustc_abi's BackendRepr; rustc_ty_utils'
+ * fn_abi_adjust_for_abi).
  *
  * The optimizer changes functions that only their own crate calls. What DWARF says of the first
- * instruction counts where that is a register; code that is not optimized has everything on the stack,
- * where its first instructions store it, and keeps to the convention.
+ * instruction counts where that is a register; code that is not optimized has everything on the
+ * stack, where its first instructions store it, and keeps to the convention.
  */
 #include <dwarf.h>
 
 #include "sym/dwarf_impl.h"
 
-#define MAX_DEPTH   32	  /* of types: damaged files may have cycles */
-#define BUDGET	    10000 /* members looked at for one parameter: cycles branch */
-#define ARGS_MAX    256
-#define NSSE	    8
-#define WORD	    8
-#define DIRECT_MAX  16 /* bytes of a value that is returned in registers */
+#define MAX_DEPTH  32	 /* of types: damaged files may have cycles */
+#define BUDGET	   10000 /* members looked at for one parameter: cycles branch */
+#define ARGS_MAX   256
+#define NSSE	   8
+#define WORD	   8
+#define DIRECT_MAX 16 /* bytes of a value that is returned in registers */
 
 enum form {
 	FORM_NOTHING, /* no bytes */
@@ -86,8 +87,9 @@ static void members_add(struct shape *s, Dwarf_Die *type, uint64_t off, int dept
 }
 
 /*
- * An enum with values: when one variant alone has any, and what tells the variants apart lies in these, it is
- * passed as they are (Option<&str>); else as two scalars, if that is what each variant comes to (Option<u32>).
+ * An enum with values: when one variant alone has any, and what tells the variants apart lies in
+ * these, it is passed as they are (Option<&str>); else as two scalars, if that is what each variant
+ * comes to (Option<u32>).
  */
 static void variants_add(struct shape *s, Dwarf_Die *part, uint64_t off, int depth)
 {
@@ -111,7 +113,8 @@ static void variants_add(struct shape *s, Dwarf_Die *part, uint64_t off, int dep
 		members_add(&values, &of, off + dwarf_member_offset(&m), depth + 1);
 		if (values.form == FORM_NOTHING)
 			continue;
-		if (nwith++ && (values.n != 1 || first.n != 1 || values.scalars[0].off != first.scalars[0].off ||
+		if (nwith++ && (values.n != 1 || first.n != 1 ||
+				values.scalars[0].off != first.scalars[0].off ||
 				values.scalars[0].is_float != first.scalars[0].is_float))
 			values.form = FORM_OTHER;
 		first = values;
@@ -126,7 +129,8 @@ static void variants_add(struct shape *s, Dwarf_Die *part, uint64_t off, int dep
 	if (has_tag)
 		scalar_add(s, tag_off, false, 1);
 	for (uint32_t i = 0; i < first.n; i++)
-		scalar_add(s, first.scalars[i].off, first.scalars[i].is_float, first.scalars[i].nwords);
+		scalar_add(s, first.scalars[i].off, first.scalars[i].is_float,
+			   first.scalars[i].nwords);
 }
 
 static void struct_add(struct shape *s, Dwarf_Die *type, uint64_t off, int depth)
@@ -213,8 +217,8 @@ static void place_words(struct convention *v, uint64_t size)
 }
 
 /*
- * The number of the register that DWARF names, at the function's entry, for word i of the parameter or for the address
- * of the whole; -1: none.
+ * The number of the register that DWARF names, at the function's entry, for word i of the parameter
+ * or for the address of the whole; -1: none.
  */
 static int register_at(Dwarf_Die *param, Dwarf_Addr entry, uint32_t i)
 {
@@ -230,7 +234,8 @@ static int register_at(Dwarf_Die *param, Dwarf_Addr entry, uint32_t i)
 	for (size_t k = 0; k < n; k++) {
 		if (ops[k].atom == DW_OP_piece)
 			continue;
-		if (n == 1 && ops[k].atom >= DW_OP_breg0 && ops[k].atom <= DW_OP_breg31 && !ops[k].number)
+		if (n == 1 && ops[k].atom >= DW_OP_breg0 && ops[k].atom <= DW_OP_breg31 &&
+		    !ops[k].number)
 			return dwarf_integer_register(ops[k].atom - DW_OP_breg0); /* its address */
 		if (ops[k].atom < DW_OP_reg0 || ops[k].atom > DW_OP_reg31)
 			return -1;
@@ -241,7 +246,8 @@ static int register_at(Dwarf_Die *param, Dwarf_Addr entry, uint32_t i)
 }
 
 /* A parameter as the convention has it. at: where its words are, -1 = not seen. */
-static void place_by_convention(struct convention *v, struct dwarf_arg *arg, bool is_at_address, int at[2])
+static void place_by_convention(struct convention *v, struct dwarf_arg *arg, bool is_at_address,
+				int at[2])
 {
 	static const struct scalar pointer = {0, false, 1};
 	struct shape s = shape_of(&arg->type);
@@ -264,8 +270,12 @@ static void place_by_convention(struct convention *v, struct dwarf_arg *arg, boo
 		arg->nwords = 0;
 }
 
-/* is_stored: the function is one that stores its parameters on the stack, and keeps to the convention. */
-static void place_arg(struct convention *v, struct dwarf_arg *arg, Dwarf_Die *die, Dwarf_Addr entry, bool is_stored)
+/*
+ * is_stored: the function is one that stores its parameters on the stack, and keeps to the
+ * convention.
+ */
+static void place_arg(struct convention *v, struct dwarf_arg *arg, Dwarf_Die *die, Dwarf_Addr entry,
+		      bool is_stored)
 {
 	bool is_at_address = dwarf_is_at_address(die, entry), is_struct;
 	int at[2], first = register_at(die, entry, 0);
@@ -304,20 +314,27 @@ static struct dwarf_arg arg_of(Dwarf_Die *die, struct arena *a)
 	return arg;
 }
 
-/* Is one of the parameters, at the function's entry, where code that is not optimized will store it? */
+/*
+ * Is one of the parameters, at the function's entry, where code that is not optimized will store
+ * it?
+ */
 static bool stores_parameters(Dwarf_Die *func, Dwarf_Addr entry)
 {
 	Dwarf_Die child;
 
 	if (dwarf_child(func, &child) == 0)
 		do {
-			if (dwarf_tag(&child) == DW_TAG_formal_parameter && dwarf_is_in_memory(&child, entry))
+			if (dwarf_tag(&child) == DW_TAG_formal_parameter &&
+			    dwarf_is_in_memory(&child, entry))
 				return true;
 		} while (dwarf_siblingof(&child, &child) == 0);
 	return false;
 }
 
-/* Only a value that is one scalar is seen; one that does not fit into two registers is in memory, at the first argument. */
+/*
+ * Only a value that is one scalar is seen; one that does not fit into two registers is in memory,
+ * at the first argument.
+ */
 static struct dwarf_arg value_of(Dwarf_Die *func, struct arena *a, bool *ret_in_memory)
 {
 	struct dwarf_arg value = arg_of(func, a);
@@ -325,8 +342,9 @@ static struct dwarf_arg value_of(Dwarf_Die *func, struct arena *a, bool *ret_in_
 	Dwarf_Die t;
 
 	value.name = "";
-	if (s.form == FORM_SCALARS && s.n == 1 && !s.scalars[0].is_float && s.scalars[0].nwords == 1 &&
-	    dwarf_type_resolve(&value.type, &t) && dwarf_tag(&t) != DW_TAG_structure_type)
+	if (s.form == FORM_SCALARS && s.n == 1 && !s.scalars[0].is_float &&
+	    s.scalars[0].nwords == 1 && dwarf_type_resolve(&value.type, &t) &&
+	    dwarf_tag(&t) != DW_TAG_structure_type)
 		value.raw = 0;
 	if (strcmp(value.text, "()") == 0)
 		value.text = "void";

@@ -30,22 +30,22 @@
 
 #include "sym/gate.h"
 
-#define REG_RBP	   6
-#define REG_RSP	   7
-#define REG_RA	   16
-#define NREGS	   17
-#define STATES_MAX 16	     /* DW_CFA_remember_state */
-#define PART	   256 /* entries that are read between two calls of struct unwind_pause */
-#define PADDING	   16	     /* bytes before a function that only align it and are never executed */
-#define AUGMENTATION_MAX 16 /* letters; real ones have up to five */
-#define CODE_MAX   256	     /* segments of code; real files have one to three */
+#define REG_RBP		 6
+#define REG_RSP		 7
+#define REG_RA		 16
+#define NREGS		 17
+#define STATES_MAX	 16  /* DW_CFA_remember_state */
+#define PART		 256 /* entries that are read between two calls of struct unwind_pause */
+#define PADDING		 16  /* bytes before a function that only align it and are never executed */
+#define AUGMENTATION_MAX 16  /* letters; real ones have up to five */
+#define CODE_MAX	 256 /* segments of code; real files have one to three */
 /*
  * Bytes of instructions that may be run, as a multiple of the sections' size. A hostile file can
  * let all its entries share one long CIE, whose instructions run again for each entry.
  */
 #define WORK_FACTOR 64
-#define WORK_MIN   ((uint64_t)1 << 20)
-#define UC_RSP	   160	     /* offset of rsp in ucontext_t */
+#define WORK_MIN    ((uint64_t)1 << 20)
+#define UC_RSP	    160 /* offset of rsp in ucontext_t */
 
 /* ---- reading bytes that are not trusted ---------------------------------------------------- */
 
@@ -437,9 +437,7 @@ static bool rbp_place(const struct saved *s, int16_t *ret)
 	case RULE_SAME:
 	case RULE_UNDEFINED: *ret = UNWIND_RBP_SAME; return true;
 	case RULE_AT_RBP: *ret = UNWIND_RBP_AT_RBP; return true;
-	case RULE_OFFSET:
-		*ret = (int16_t)-s->off;
-		return s->off < 0 && s->off >= INT16_MIN + 1;
+	case RULE_OFFSET: *ret = (int16_t)-s->off; return s->off < 0 && s->off >= INT16_MIN + 1;
 	case RULE_ODD: break;
 	}
 	return false;
@@ -449,7 +447,7 @@ static struct unwind_row state_row(const struct machine *m)
 {
 	struct unwind_row row = {.kind = UNWIND_NONE};
 	int64_t off = m->s.off;
-	enum unwind_cfa kind = m->s.expr.p	   ? expr_kind(m, &off)
+	enum unwind_cfa kind = m->s.expr.p	     ? expr_kind(m, &off)
 			       : m->s.reg == REG_RSP ? UNWIND_RSP
 			       : m->s.reg == REG_RBP ? UNWIND_RBP
 						     : UNWIND_REG;
@@ -672,7 +670,9 @@ static int fde_compare(const void *pa, const void *pb)
 {
 	const struct fde *a = pa, *b = pb;
 
-	return a->pc != b->pc ? (a->pc < b->pc ? -1 : 1) : a->size > b->size ? -1 : a->size < b->size;
+	return a->pc != b->pc	   ? (a->pc < b->pc ? -1 : 1)
+	       : a->size > b->size ? -1
+				   : a->size < b->size;
 }
 
 static bool is_sorted(const struct reader *r)
@@ -703,8 +703,8 @@ static void fdes_run(struct reader *r)
 		part_done(r);
 	}
 	if (r->out->rows.len && vec_last(&r->out->rows)->kind != UNWIND_NONE)
-		row_add(r, (struct unwind_row){.off = MAX(r->end_off,
-							       vec_last(&r->out->rows)->off + 1)});
+		row_add(r, (struct unwind_row){
+				   .off = MAX(r->end_off, vec_last(&r->out->rows)->off + 1)});
 }
 
 /* ---- the file ----------------------------------------------------------------------------- */
@@ -751,13 +751,18 @@ static void sections_read(struct reader *r, struct gate_elf *g)
 	}
 }
 
-static void read_frames(struct gate_elf *g, const struct unwind_pause *pause, struct unwind_rows *out)
+static void read_frames(struct gate_elf *g, const struct unwind_pause *pause,
+			struct unwind_rows *out)
 {
-	struct reader r = {.pause = pause, .cie = {.off = UINT64_MAX}, .out = out, .limit = g->limit};
+	struct reader r = {.pause = pause,
+			   .cie = {.off = UINT64_MAX},
+			   .out = out,
+			   .limit = g->limit};
 
 	sections_read(&r, g);
 	code_read(&r, g->elf);
-	r.work = WORK_MIN + WORK_FACTOR * (uint64_t)((r.eh.end - r.eh.data) + (r.debug.end - r.debug.data));
+	r.work = WORK_MIN +
+		 WORK_FACTOR * (uint64_t)((r.eh.end - r.eh.data) + (r.debug.end - r.debug.data));
 	entries_read(&r, &r.eh);
 	entries_read(&r, &r.debug);
 	fdes_run(&r);
@@ -783,7 +788,8 @@ static void read_elf(struct gate_elf *g, const struct unwind_pause *pause, struc
 	gate_elf_close(g);
 }
 
-void unwind_rows_read(int fd, uint64_t limit, const struct unwind_pause *pause, struct unwind_rows *ret)
+void unwind_rows_read(int fd, uint64_t limit, const struct unwind_pause *pause,
+		      struct unwind_rows *ret)
 {
 	struct gate_elf g;
 

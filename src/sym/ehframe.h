@@ -23,13 +23,14 @@ enum unwind_cfa {
 	UNWIND_RSP_DEREF, /* CFA = *(rsp + cfa) + 8: assembler code that aligned its stack */
 	UNWIND_RBP_DEREF, /* CFA = *(rbp + cfa): compiled code that aligned its stack */
 	UNWIND_PLT,	  /* CFA = rsp + 8, or + 16 from byte cfa of a 16-byte entry on */
-	UNWIND_SIGNAL,	  /* return from a signal handler: the registers are in the ucontext at rsp */
-	UNWIND_END,	  /* the outermost frame, which nobody called */
+	/* return from a signal handler: the registers are in the ucontext at rsp */
+	UNWIND_SIGNAL,
+	UNWIND_END, /* the outermost frame, which nobody called */
 	UNWIND_NKINDS
 };
 
 /* Where the caller's rbp is, as a distance below the CFA. */
-#define UNWIND_RBP_SAME	  0  /* in rbp */
+#define UNWIND_RBP_SAME	  0    /* in rbp */
 #define UNWIND_RBP_AT_RBP (-1) /* at *rbp, wherever the CFA is */
 
 struct unwind_row {
@@ -59,7 +60,8 @@ struct unwind_pause {
  * Reads the rows of the file fd, which the caller keeps. limit bounds the size of each section that
  * is read, and of each table made from it (sym/gate.h). pause may be NULL.
  */
-void unwind_rows_read(int fd, uint64_t limit, const struct unwind_pause *pause, struct unwind_rows *ret);
+void unwind_rows_read(int fd, uint64_t limit, const struct unwind_pause *pause,
+		      struct unwind_rows *ret);
 /* The same for a file in memory: the vDSO. */
 void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows *ret);
 void unwind_rows_deinit(struct unwind_rows *r);

@@ -45,8 +45,8 @@ static const char *word_name(const struct elf_syms *s, struct gate_elf *g, const
 	}
 }
 
-static void read_relocations(const struct elf_syms *s, struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh,
-			     got_vec *ret)
+static void read_relocations(const struct elf_syms *s, struct gate_elf *g, Elf_Scn *scn,
+			     const GElf_Shdr *sh, got_vec *ret)
 {
 	Elf_Data *data = gate_data(g, scn);
 	Elf_Scn *symtab = elf_getscn(g->elf, sh->sh_link);
@@ -141,8 +141,8 @@ void elf_plt_read(struct elf_syms *s, struct gate_elf *g)
 
 		if (name && strncmp(name, ".plt", 4) == 0 && sh.sh_type == SHT_PROGBITS &&
 		    (sh.sh_flags & SHF_EXECINSTR))
-			read_stubs(s, gate_data(g, scn), &sh, strcmp(name, ".plt.got") == 0 ? 8 : STUB_SIZE,
-				   &words);
+			read_stubs(s, gate_data(g, scn), &sh,
+				   strcmp(name, ".plt.got") == 0 ? 8 : STUB_SIZE, &words);
 	}
 	vec_deinit(&words);
 }

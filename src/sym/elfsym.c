@@ -6,7 +6,8 @@
 #include "sym/gate.h"
 #include "sym/minidebug.h"
 
-#define LOOK_BACK 16 /* symbols below an address that a lookup tries: functions may contain others */
+/* symbols below an address that a lookup tries: functions may contain others */
+#define LOOK_BACK 16
 
 /* ---- one symbol ----------------------------------------------------------------------------- */
 

@@ -45,8 +45,8 @@ int gate_open_mapping(uint64_t pid, taddr start, taddr end)
 {
 	char path[96];
 
-	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/map_files/%" PRIx64 "-%" PRIx64, pid, start,
-		       end);
+	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/map_files/%" PRIx64 "-%" PRIx64, pid,
+		       start, end);
 	return fd_regular(open(path, OPEN_FLAGS));
 }
 
@@ -79,7 +79,8 @@ static bool are_counts_good(int fd)
 	nsegments = is_wide ? eh.wide.e_phnum : eh.narrow.e_phnum;
 	at = is_wide ? eh.wide.e_shoff : eh.narrow.e_shoff;
 	if (at && (!nsections || nsegments == PN_XNUM)) {
-		if (at > INT64_MAX || pread(fd, &first, sizeof(first), (off_t)at) < (ssize_t)sizeof(first.narrow))
+		if (at > INT64_MAX ||
+		    pread(fd, &first, sizeof(first), (off_t)at) < (ssize_t)sizeof(first.narrow))
 			return false;
 		if (!nsections)
 			nsections = is_wide ? first.wide.sh_size : first.narrow.sh_size;
@@ -169,10 +170,12 @@ static uint64_t size_of(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, uint64_t ma
 		return sh->sh_size;
 	if (sh->sh_flags & SHF_COMPRESSED)
 		return gelf_getchdr(scn, &ch) ? MAX(ch.ch_size, sh->sh_size) : UINT64_MAX;
-	if (sh->sh_flags & SHF_ALLOC || elf_getshdrstrndx(elf, &names) != 0 || names == elf_ndxscn(scn))
+	if (sh->sh_flags & SHF_ALLOC || elf_getshdrstrndx(elf, &names) != 0 ||
+	    names == elf_ndxscn(scn))
 		return sh->sh_size;
 	name = elf_strptr(elf, names, sh->sh_name);
-	return name && strncmp(name, ".zdebug", 7) == 0 ? MAX(size_of_zdebug(scn), sh->sh_size) : sh->sh_size;
+	return name && strncmp(name, ".zdebug", 7) == 0 ? MAX(size_of_zdebug(scn), sh->sh_size)
+							: sh->sh_size;
 }
 
 /*
@@ -224,7 +227,8 @@ const char *gate_text(struct gate_elf *g, size_t table, size_t off)
 
 bool gate_is_debug_small(struct gate_elf *g)
 {
-	uint64_t left = g->limit > UINT64_MAX / GATE_DEBUG_FACTOR ? UINT64_MAX : g->limit * GATE_DEBUG_FACTOR;
+	uint64_t left = g->limit > UINT64_MAX / GATE_DEBUG_FACTOR ? UINT64_MAX
+								  : g->limit * GATE_DEBUG_FACTOR;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 

@@ -6,10 +6,10 @@
  * code that reads one opens it here, and trusts none of its contents. The gate guarantees four
  * things:
  *
- *     - the file is a regular one, below the root directory of the process that uses it, and opening
- *       it does not wait, as opening a fifo would;
- *     - it is read, never mapped: its owner could truncate it, and reading the mapping would then be
- *       a SIGBUS;
+ *     - the file is a regular one, below the root directory of the process that uses it, and
+ *       opening it does not wait, as opening a fifo would;
+ *     - it is read, never mapped: its owner could truncate it, and reading the mapping would then
+ *       be a SIGBUS;
  *     - no table of headers, no section and no string exceeds the limit that the caller gives,
  *       although a sparse file of a few kilobytes may claim tables of terabytes;
  *     - what was left out because of the limit is remembered in is_cut, so that the caller can
@@ -26,7 +26,10 @@
 
 #include "base/base.h"
 
-/* Option elfsize: the largest libraries of Debian 12 have symbol tables of some 20 MB and .eh_frame of 15 MB. */
+/*
+ * Option elfsize: the largest libraries of Debian 12 have symbol tables of some 20 MB and .eh_frame
+ * of 15 MB.
+ */
 #define GATE_LIMIT_DEFAULT ((uint64_t)64 << 20)
 /*
  * Debug information may exceed the limit this many times: it is larger than what a program needs to
@@ -52,7 +55,7 @@ int gate_open_mapping(uint64_t pid, taddr start, taddr end);
 struct gate_elf {
 	Elf *elf; /* NULL: no ELF file, or its headers claim too much */
 	uint64_t limit;
-	bool is_cut; /* something was larger than limit and was left out */
+	bool is_cut;	     /* something was larger than limit and was left out */
 	size_t checked_text; /* the string table whose size was checked last; 0 = none */
 };
 

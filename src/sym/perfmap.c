@@ -8,7 +8,8 @@
 
 #define FILE_MAX  ((off_t)1 << 30)
 #define LINE_SIZE 4096 /* longer names are cut */
-#define LOOK_BACK 64   /* entries below an address that a lookup tries: code may lie inside older code */
+/* entries below an address that a lookup tries: code may lie inside older code */
+#define LOOK_BACK 64
 
 struct entry {
 	taddr start;

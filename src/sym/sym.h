@@ -87,8 +87,9 @@ void syms_tick(struct syms *s);
 struct sym_map {
 	taddr start, len;
 	uint64_t off, dev, ino; /* in the file */
-	uint64_t gen;		/* tells apart files that had the inode number in turn; 0: unknown */
-	const char *path;	/* as /proc shows it */
+	/* tells apart files that had the inode number in turn; 0: unknown */
+	uint64_t gen;
+	const char *path; /* as /proc shows it */
 	bool is_exec;
 };
 void syms_watch_begin(struct syms *s);
@@ -106,7 +107,7 @@ void syms_at(struct syms *s, uint64_t time);
 void syms_lost(struct syms *s);
 
 struct sym_opts {
-	bool is_raw;		/* names of C++ and Rust stay mangled */
+	bool is_raw;		       /* names of C++ and Rust stay mangled */
 	const struct file_opts *files; /* what it points to lives as long as the handle */
 };
 void syms_set_opts(struct syms *s, const struct sym_opts *opts);

@@ -257,8 +257,8 @@ static struct elf_syms *read_vdso(void)
 static struct debug_place debug_place_of(const struct ufiles *u, const struct ufile *f,
 					 const struct uplace *at)
 {
-	return (struct debug_place){f->path, at->root, u->opts.debug_dirs, u->opts.limit, f->node->dev,
-				    f->node->ino};
+	return (struct debug_place){f->path,	   at->root,	 u->opts.debug_dirs,
+				    u->opts.limit, f->node->dev, f->node->ino};
 }
 
 struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct uplace *at)

@@ -25,7 +25,8 @@ struct unode {
 	bool is_denied;	   /* the last attempt to open it failed for want of privilege */
 	uint64_t used;	   /* clock of the last use: the oldest is closed when too many are open */
 	uint32_t nfailed;  /* attempts to read its symbols */
-	int64_t wall_seen; /* when it was first seen: a file that changed later may be another one */
+	/* when it was first seen: a file that changed later may be another one */
+	int64_t wall_seen;
 	bool is_read;
 	struct elf_syms *syms; /* NULL: none could be read */
 	bool is_dwarf_read;

@@ -12,12 +12,12 @@
 #include "sym/gate.h"
 #include "sym/perfmap.h"
 
-#define ENDS_MAX  65536 /* processes that are kept after their end */
-#define ROOTS_MAX 256
-#define FILES_FEW 1024	/* so many files are kept, mapped or not */
-#define FILES_MAX 16384 /* beyond, processes that have ended are forgotten for their files */
-#define ENDED_MAPS_MAX 256 /* tables of code that was made, of processes that have ended */
-#define LINES_MAX 100000 /* lines read of one process's maps, which may be of any length */
+#define ENDS_MAX       65536 /* processes that are kept after their end */
+#define ROOTS_MAX      256
+#define FILES_FEW      1024   /* so many files are kept, mapped or not */
+#define FILES_MAX      16384  /* beyond, processes that have ended are forgotten for their files */
+#define ENDED_MAPS_MAX 256    /* tables of code that was made, of processes that have ended */
+#define LINES_MAX      100000 /* lines read of one process's maps, which may be of any length */
 
 static FILE *proc_open(uint64_t pid, const char *name)
 {
@@ -153,7 +153,10 @@ static uint64_t innermost_pid(uint64_t pid)
 	return pid;
 }
 
-/* The effective user, as our own user namespace numbers it: "Uid:	REAL	EFFECTIVE	..."; -1: it has ended. */
+/*
+ * The effective user, as our own user namespace numbers it: "Uid: REAL EFFECTIVE ..."; -1: it has
+ * ended.
+ */
 static uid_t user_of(uint64_t pid)
 {
 	CLEANUP(file) FILE *f = proc_open(pid, "status");
@@ -430,7 +433,7 @@ void uprocs_ended(struct uprocs *u, uint64_t pid, uint64_t time)
 	ended_maps_bound(u);
 }
 
-/* ---- files that nothing maps any more --------------------------------------------------------- */
+/* ---- files that nothing maps any more -------------------------------------------------------- */
 
 static void space_mark(struct uprocs *u, struct uspace *s)
 {
@@ -455,8 +458,8 @@ static uint32_t files_sweep(struct uprocs *u)
 }
 
 /*
- * Files come and go: packages are replaced, containers bring their own. Once there are twice as many as the last sweep
- * left, those go that no process is known to map or to have mapped.
+ * Files come and go: packages are replaced, containers bring their own. Once there are twice as
+ * many as the last sweep left, those go that no process is known to map or to have mapped.
  */
 static void files_bound(struct uprocs *u)
 {

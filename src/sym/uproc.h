@@ -50,8 +50,9 @@ struct uproc {
 };
 
 struct ujit {
-	int64_t wall_start;	 /* start of the process: an older file is another process's */
-	uid_t uid;		 /* effective user: only a file of this user, or of root, is trusted */
+	int64_t wall_start; /* start of the process: an older file is another process's */
+	/* effective user: only a file of this user, or of root, is trusted */
+	uid_t uid;
 	uint64_t tick;		 /* when we last tried to open the file */
 	struct perfmap *perfmap; /* NULL: there was none */
 	char object[32];	 /* "perf-7.map" */
@@ -69,9 +70,10 @@ struct uprocs {
 	bool is_told; /* events report all changes, so /proc is not read again at each tick */
 	VEC(struct uend) ends; /* processes that have ended, in this order, from first_end on */
 	uint32_t first_end;
-	uint32_t nended_maps;  /* of them, those with a perf-PID.map: at least as many as there are */
-	uint64_t sweep;	       /* number of the last sweep for files that nothing maps any more */
-	uint32_t sweep_at;     /* files: the next sweep is due */
+	/* of them, those with a perf-PID.map: at least as many as there are */
+	uint32_t nended_maps;
+	uint64_t sweep;	      /* number of the last sweep for files that nothing maps any more */
+	uint32_t sweep_at;    /* files: the next sweep is due */
 	VEC(uint64_t) makers; /* processes with generated code that have no perf-PID.map yet */
 };
 

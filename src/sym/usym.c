@@ -12,8 +12,8 @@
 struct place {
 	const char *object;
 	taddr object_start;
-	const char *name; /* NULL = unknown */
-	taddr start;	  /* start of the function or variable that has the name */
+	const char *name;   /* NULL = unknown */
+	taddr start;	    /* start of the function or variable that has the name */
 	struct ufile *file; /* NULL: none */
 	struct uplace at;   /* how the file can be opened */
 	uint64_t file_addr; /* the address as a virtual address of the file */
@@ -61,7 +61,8 @@ static bool bias_of(const struct uspace *s, const struct elf_syms *syms, const s
 }
 
 /* The name to show: demangled, unless the user wants raw names. */
-static const char *sym_shown(const struct usyms *u, const struct elf_syms *syms, struct elf_sym *sym)
+static const char *sym_shown(const struct usyms *u, const struct elf_syms *syms,
+			     struct elf_sym *sym)
 {
 	if (u->is_raw)
 		return sym->name;
@@ -127,7 +128,7 @@ static bool find_beside(struct usyms *u, const struct uproc *p, const struct usp
 
 /* Finds the name of code that a just-in-time compiler has generated. */
 static void find_in_perfmap(struct usyms *u, struct uproc *p, const struct umap *m, taddr addr,
-		      struct place *ret)
+			    struct place *ret)
 {
 	struct perfmap *names = uproc_perfmap(&u->procs, p);
 	taddr start;

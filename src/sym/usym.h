@@ -11,8 +11,8 @@
 
 struct usyms {
 	struct uprocs procs;
-	uint64_t time; /* when the addresses looked up were recorded; UINT64_MAX: unknown */
-	bool is_raw;   /* names stay mangled */
+	uint64_t time;	/* when the addresses looked up were recorded; UINT64_MAX: unknown */
+	bool is_raw;	/* names stay mangled */
 	bool is_denied; /* the last lookup failed because we may not read the process or its file */
 };
 

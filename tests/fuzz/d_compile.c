@@ -1,7 +1,8 @@
 /*
  * Fuzz target: script text through the whole front end, on a system with a few made-up probes. What
- * compiles must verify (the compiler does that) and run in the interpreter without reaching a BUG().
- * The last byte chooses how it is compiled, so that scripts are seeds as they are (a newline: a file).
+ * compiles must verify (the compiler does that) and run in the interpreter without reaching a
+ * BUG(). The last byte chooses how it is compiled, so that scripts are seeds as they are (a
+ * newline: a file).
  */
 #include "../unit/d/check_eval.h"
 
@@ -10,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void run_all(struct eval *v, const struct prog *prog)
 {
 	struct dif_env env = dif_env_none;
-	const struct dif_machine_opts opts = { .strsize = v->env.opts.strsize };
+	const struct dif_machine_opts opts = {.strsize = v->env.opts.strsize};
 
 	env.ctx = v;
 	env.builtin = eval_builtin;
@@ -25,12 +26,12 @@ static void run_all(struct eval *v, const struct prog *prog)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static char *argv[] = { "fuzz.d", "-5", "0x10u", "name", "two words", "int" };
+	static char *argv[] = {"fuzz.d", "-5", "0x10u", "name", "two words", "int"};
 	CLEANUP(free) char *text = NULL;
-	struct strbuf out = { 0 };
+	struct strbuf out = {0};
 	struct prog *prog;
 	uint8_t flags;
-	struct eval v = { 0 };
+	struct eval v = {0};
 
 	if (!size)
 		return 0;

@@ -148,8 +148,8 @@ static void entry_put(struct frames *f, struct strbuf *body)
 
 static void cie_put(struct frames *f)
 {
-	static const char *const augmentations[] = {
-		"zR", "", "zPLR", "zRS", "zRB", "eh", "zzzzzzzzzzzzzzzzzzzz"};
+	static const char *const augmentations[] =
+		{"zR", "", "zPLR", "zRS", "zRB", "eh", "zzzzzzzzzzzzzzzzzzzz"};
 	static const uint8_t forms[] = {DW_EH_PE_pcrel | DW_EH_PE_sdata4,
 					DW_EH_PE_absptr,
 					DW_EH_PE_udata4,

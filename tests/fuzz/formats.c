@@ -1,6 +1,6 @@
 /*
- * Fuzz target: formats of printf(), printa(), system(), freopen(). The input is the format; what compiles is
- * printed with values of its arguments' types.
+ * Fuzz target: formats of printf(), printa(), system(), freopen(). The input is the format; what
+ * compiles is printed with values of its arguments' types.
  */
 #include "../unit/d/check_env.h"
 #include "print/impl.h"
@@ -54,7 +54,9 @@ static bool next_value(struct fmt_args *args, struct datum *ret)
 		return true;
 	}
 	ret->bytes = bytes;
-	ret->size = ret->kind == DATUM_STRING ? 20 : ret->kind == DATUM_BYTES || ret->kind == DATUM_STRUCT ? MIN(d->ret.size, 64u) : 16;
+	ret->size = ret->kind == DATUM_STRING				    ? 20
+		    : ret->kind == DATUM_BYTES || ret->kind == DATUM_STRUCT ? MIN(d->ret.size, 64u)
+									    : 16;
 	return true;
 }
 
@@ -65,7 +67,8 @@ static void print_all(const struct prog *prog)
 
 	for (uint32_t i = 0; i < prog->nclauses; i++)
 		for (uint32_t k = 0; k < prog->clauses[i]->nacts; k++) {
-			struct values v = {.args = {next_value, NULL}, .act = &prog->clauses[i]->acts[k]};
+			struct values v = {.args = {next_value, NULL},
+					   .act = &prog->clauses[i]->acts[k]};
 
 			if (!act_fmt(v.act) || v.act->kind == ACT_PRINTA)
 				continue;
@@ -87,7 +90,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct check_env env;
 		struct prog *prog = NULL;
 
-		strbuf_adds(&script, "int wide[4]; char text[8]; BEGIN { @a[1, \"k\"] = count(); @b[2, \"l\"] = max(1); ");
+		strbuf_adds(
+			&script,
+			"int wide[4]; char text[8]; BEGIN { @a[1, \"k\"] = count(); @b[2, \"l\"] = max(1); ");
 		strbuf_addf(&script, calls[i], strbuf_text(&format));
 		strbuf_adds(&script, " }");
 		check_env_init(&env);

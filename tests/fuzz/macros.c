@@ -1,6 +1,7 @@
 /*
- * Fuzz target: macro arguments. The lines of the input are the arguments of a script that uses them in every
- * place where a macro may stand; the first byte chooses among the options that change their meaning.
+ * Fuzz target: macro arguments. The lines of the input are the arguments of a script that uses them
+ * in every place where a macro may stand; the first byte chooses among the options that change
+ * their meaning.
  */
 #include "../unit/d/check_env.h"
 
@@ -27,7 +28,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	memcpy(text, data + 1, size - 1);
-	for (line = strtok_r(text, "\n", &save); line && argc <= ARGS_MAX; line = strtok_r(NULL, "\n", &save))
+	for (line = strtok_r(text, "\n", &save); line && argc <= ARGS_MAX;
+	     line = strtok_r(NULL, "\n", &save))
 		argv[argc++] = line;
 	check_env_init(&env);
 	env.opts.defaultargs = flags & 1;
@@ -38,8 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size_t len = strcspn(p, "\n") + 1;
 
 		err_destroy(dsession_compile(env.session, &env.opts, &env.env,
-					     flags & 4 ? SOURCE_STRING : SOURCE_FILE, "fuzz.d", p, len,
-					     SPEC_CTX_NAME, argc, argv, &prog));
+					     flags & 4 ? SOURCE_STRING : SOURCE_FILE, "fuzz.d", p,
+					     len, SPEC_CTX_NAME, argc, argv, &prog));
 		p += len;
 	}
 	check_env_deinit(&env);

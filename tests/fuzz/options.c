@@ -1,6 +1,7 @@
 /*
- * Fuzz target: options and control lines. Each line of the input is set as an option (name, or name=value),
- * outside and inside a program, and stands behind "#pragma D " and behind "#" in a script.
+ * Fuzz target: options and control lines. Each line of the input is set as an option (name, or
+ * name=value), outside and inside a program, and stands behind "#pragma D " and behind "#" in a
+ * script.
  */
 #include "../unit/d/check_env.h"
 #include "session/options.h"

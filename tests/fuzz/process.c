@@ -1,6 +1,6 @@
 /*
- * Fuzz target: what the kernel tells of processes. The first byte chooses: lines of /proc/PID/maps, the records of what
- * processes map (perf events).
+ * Fuzz target: what the kernel tells of processes. The first byte chooses: lines of /proc/PID/maps,
+ * the records of what processes map (perf events).
  */
 #include <sys/mman.h>
 
@@ -42,7 +42,8 @@ static size_t make_records(uint8_t *to, const uint8_t *data, size_t size)
 
 		memcpy(&h, data + n, sizeof(h));
 		memcpy(ids, data + n + sizeof(h), sizeof(ids));
-		h.size = (uint16_t)MIN((size_t)ROUND_UP(MAX(h.size, 16u), 8u) & 0x7f8, (size - n) & ~(size_t)7);
+		h.size = (uint16_t)MIN((size_t)ROUND_UP(MAX(h.size, 16u), 8u) & 0x7f8,
+				       (size - n) & ~(size_t)7);
 		for (size_t i = 0; i < ARRAY_LEN(ids); i++)
 			ids[i] = FIRST_PID + ids[i] % 8;
 		if (h.size < sizeof(h) + sizeof(ids))
@@ -59,7 +60,8 @@ static void check_records(const uint8_t *data, size_t size)
 {
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	struct perf_event_mmap_page *page =
-		mmap(NULL, page_size + DATA_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mmap(NULL, page_size + DATA_SIZE, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct syms *syms = syms_create();
 	struct mapwatch *w;
 	struct sym_name name;
@@ -89,7 +91,8 @@ static void check_records(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static void (*const readers[])(const uint8_t *data, size_t size) = {check_maps, check_records};
+	static void (*const readers[])(const uint8_t *data, size_t size) = {check_maps,
+									    check_records};
 
 	if (size)
 		readers[data[0] % ARRAY_LEN(readers)](data + 1, size - 1);

@@ -1,5 +1,6 @@
 /*
- * Runs a fuzz target once on each file named: how the suite replays what fuzzing has found, in any build.
+ * Runs a fuzz target once on each file named: how the suite replays what fuzzing has found, in any
+ * build.
  *
  *     replay_TARGET FILE...
  */

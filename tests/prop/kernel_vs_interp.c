@@ -234,8 +234,9 @@ static uint32_t load(struct exprs *e, int depth)
 
 static void var_access(struct exprs *e, const struct prog_var *v, bool is_store, uint32_t r)
 {
-	static const enum dif_op ops[3][2] = {
-		{DIF_OP_LDGS, DIF_OP_STGS}, {DIF_OP_LDTS, DIF_OP_STTS}, {DIF_OP_LDLS, DIF_OP_STLS}};
+	static const enum dif_op ops[3][2] = {{DIF_OP_LDGS, DIF_OP_STGS},
+					      {DIF_OP_LDTS, DIF_OP_STTS},
+					      {DIF_OP_LDLS, DIF_OP_STLS}};
 
 	gx_note(e->b, v);
 	dif_emit(e->b, dif_idx(ops[v->scope][is_store], v->id, r));
@@ -311,34 +312,37 @@ static uint32_t array_elem(struct exprs *e, int depth, const struct prog_var *v)
 }
 
 /*
- * One row a subroutine: result (i, s), then arguments: i any, d small, s string, u user string, e a number
- * that may have a name, f rows of flags, b some bits.
+ * One row a subroutine: result (i, s), then arguments: i any, d small, s string, u user string, e a
+ * number that may have a name, f rows of flags, b some bits.
  */
 static const struct {
 	enum dif_subr subr;
 	const char *sig;
 } calls[] = {
-	{DIF_SUBR_STRLEN, "is"},      {DIF_SUBR_INDEX, "iss"},	   {DIF_SUBR_INDEX, "issd"},
-	{DIF_SUBR_RINDEX, "iss"},     {DIF_SUBR_RINDEX, "issd"},   {DIF_SUBR_STRTOLL, "is"},
-	{DIF_SUBR_STRTOLL, "isd"},    {DIF_SUBR_HTONS, "ii"},	   {DIF_SUBR_HTONL, "ii"},
-	{DIF_SUBR_HTONLL, "ii"},      {DIF_SUBR_NTOHS, "ii"},	   {DIF_SUBR_NTOHL, "ii"},
-	{DIF_SUBR_NTOHLL, "ii"},      {DIF_SUBR_GETMAJOR, "ii"},   {DIF_SUBR_GETMINOR, "ii"},
-	{DIF_SUBR_MSGSIZE, "ii"},     {DIF_SUBR_PROGENYOF, "ip"},  {DIF_SUBR_STRJOIN, "sss"},   {DIF_SUBR_SUBSTR, "ssd"},
-	{DIF_SUBR_SUBSTR, "ssdd"},    {DIF_SUBR_STRSTR, "sss"},	   {DIF_SUBR_STRCHR, "ssc"},
-	{DIF_SUBR_STRRCHR, "ssc"},    {DIF_SUBR_STRTOK, "sss"},	   {DIF_SUBR_BASENAME, "ss"},
-	{DIF_SUBR_DIRNAME, "ss"},     {DIF_SUBR_CLEANPATH, "ss"},  {DIF_SUBR_LLTOSTR, "si"},
-	{DIF_SUBR_LLTOSTR, "sid"},    {DIF_SUBR_TOUPPER, "ss"},	   {DIF_SUBR_TOLOWER, "ss"},
-	{DIF_SUBR_COPYINSTR, "su"},   {DIF_SUBR_COPYINSTR, "sud"}, {DIF_SUBR_COPYINSTR, "su"},
-	{DIF_SUBR_JSON, "sss"},	      {DIF_SUBR_STRERRNO, "se"},   {DIF_SUBR_STRERROR, "se"},
-	{DIF_SUBR_STRSIGNAL, "se"},   {DIF_SUBR_STRFLAGS, "sfi"},  {DIF_SUBR_STRFLAGS, "sfb"},
+	{DIF_SUBR_STRLEN, "is"},    {DIF_SUBR_INDEX, "iss"},	{DIF_SUBR_INDEX, "issd"},
+	{DIF_SUBR_RINDEX, "iss"},   {DIF_SUBR_RINDEX, "issd"},	{DIF_SUBR_STRTOLL, "is"},
+	{DIF_SUBR_STRTOLL, "isd"},  {DIF_SUBR_HTONS, "ii"},	{DIF_SUBR_HTONL, "ii"},
+	{DIF_SUBR_HTONLL, "ii"},    {DIF_SUBR_NTOHS, "ii"},	{DIF_SUBR_NTOHL, "ii"},
+	{DIF_SUBR_NTOHLL, "ii"},    {DIF_SUBR_GETMAJOR, "ii"},	{DIF_SUBR_GETMINOR, "ii"},
+	{DIF_SUBR_MSGSIZE, "ii"},   {DIF_SUBR_PROGENYOF, "ip"}, {DIF_SUBR_STRJOIN, "sss"},
+	{DIF_SUBR_SUBSTR, "ssd"},   {DIF_SUBR_SUBSTR, "ssdd"},	{DIF_SUBR_STRSTR, "sss"},
+	{DIF_SUBR_STRCHR, "ssc"},   {DIF_SUBR_STRRCHR, "ssc"},	{DIF_SUBR_STRTOK, "sss"},
+	{DIF_SUBR_BASENAME, "ss"},  {DIF_SUBR_DIRNAME, "ss"},	{DIF_SUBR_CLEANPATH, "ss"},
+	{DIF_SUBR_LLTOSTR, "si"},   {DIF_SUBR_LLTOSTR, "sid"},	{DIF_SUBR_TOUPPER, "ss"},
+	{DIF_SUBR_TOLOWER, "ss"},   {DIF_SUBR_COPYINSTR, "su"}, {DIF_SUBR_COPYINSTR, "sud"},
+	{DIF_SUBR_COPYINSTR, "su"}, {DIF_SUBR_JSON, "sss"},	{DIF_SUBR_STRERRNO, "se"},
+	{DIF_SUBR_STRERROR, "se"},  {DIF_SUBR_STRSIGNAL, "se"}, {DIF_SUBR_STRFLAGS, "sfi"},
+	{DIF_SUBR_STRFLAGS, "sfb"},
 };
 #define FIRST_STRING_CALL 17
 
 /* Subroutines on memory, which on_memory() puts together. */
+/* clang-format off */
 static const enum dif_subr memory_calls[] = {
 	DIF_SUBR_COPYIN,    DIF_SUBR_COPYINTO,	DIF_SUBR_ALLOCA,    DIF_SUBR_BCOPY,    DIF_SUBR_MEMSTR,
 	DIF_SUBR_INET_NTOA, DIF_SUBR_INET_NTOA6, DIF_SUBR_INET_NTOP, DIF_SUBR_LINK_NTOP, DIF_SUBR_MEMREF,
 };
+/* clang-format on */
 
 /* What the two sides cannot agree on to the bit, and where it is tested instead. */
 static const struct {
@@ -385,7 +389,11 @@ static uint32_t gen_arg(struct exprs *e, char kind, int depth)
 		return r;
 	case 'f':
 		r = reg_take(e);
-		setx(e, rnd(8) ? flag_rows_find(flag_kind_name(rnd(15))) : rnd(2) ? FLAG_ROWS(rnd(400), rnd(100)) : rnd(UINT32_MAX), r);
+		setx(e,
+		     rnd(8)   ? flag_rows_find(flag_kind_name(rnd(15)))
+		     : rnd(2) ? FLAG_ROWS(rnd(400), rnd(100))
+			      : rnd(UINT32_MAX),
+		     r);
 		return r;
 	case 'b':
 		r = reg_take(e);
@@ -422,7 +430,8 @@ static uint32_t call(struct exprs *e, int depth, uint32_t k)
 }
 
 /* rd = subr(args), the registers of the arguments are given back */
-static void call_at(struct exprs *e, enum dif_subr subr, const uint32_t *args, uint32_t n, uint32_t rd)
+static void call_at(struct exprs *e, enum dif_subr subr, const uint32_t *args, uint32_t n,
+		    uint32_t rd)
 {
 	tuple_begin(e);
 	for (uint32_t i = 0; i < n; i++)
@@ -435,7 +444,11 @@ static uint32_t user_addr(struct exprs *e)
 {
 	uint32_t r = reg_take(e);
 
-	setx(e, rnd(12) ? (uintptr_t)user + rnd(USER_SIZE - 40) : rnd(2) ? BAD_ADDR : (uintptr_t)user + USER_SIZE - 4, r);
+	setx(e,
+	     rnd(12)  ? (uintptr_t)user + rnd(USER_SIZE - 40)
+	     : rnd(2) ? BAD_ADDR
+		      : (uintptr_t)user + USER_SIZE - 4,
+	     r);
 	return r;
 }
 
@@ -455,7 +468,10 @@ static void look_around(struct exprs *e, uint32_t p, uint32_t size, uint32_t r, 
 	dif_emit(e->b, dif_rrr(loads[rnd(4)], r, 0, v));
 }
 
-/* p = size bytes of user memory in scratch memory: copyin(), or alloca() and copyinto(), or bcopy() of that */
+/*
+ * p = size bytes of user memory in scratch memory: copyin(), or alloca() and copyinto(), or bcopy()
+ * of that
+ */
 static uint32_t memory(struct exprs *e, uint32_t size)
 {
 	uint32_t p = reg_take(e), ua = user_addr(e), n = reg_take(e), q = reg_take(e);
@@ -491,7 +507,7 @@ static uint32_t text_of_memory(struct exprs *e)
 
 	switch (rnd(5)) {
 	case 0:
-		setx(e, (uint64_t)"-x"[rnd(2)], a);
+		setx(e, (uint64_t) "-x"[rnd(2)], a);
 		setx(e, rnd(10) ? rnd(size + 1) : 4097, b);
 		call_at(e, DIF_SUBR_MEMSTR, (uint32_t[]){p, a, b}, 3, p);
 		break;
@@ -578,20 +594,20 @@ static uint32_t gen_int(struct exprs *e, int depth)
 
 static uint32_t const_str(struct exprs *e)
 {
-	static const char *const some[] = {
-		"",
-		"a",
-		"abc",
-		"/usr/lib/x",
-		"/",
-		"//a//b/",
-		"a,b,c",
-		"0x1f",
-		"-42",
-		"hello world",
-		"..",
-		"./a/../b",
-		"0123456789012345678901234567890123456789012345678901234567890123456789"};
+	static const char *const some[] =
+		{"",
+		 "a",
+		 "abc",
+		 "/usr/lib/x",
+		 "/",
+		 "//a//b/",
+		 "a,b,c",
+		 "0x1f",
+		 "-42",
+		 "hello world",
+		 "..",
+		 "./a/../b",
+		 "0123456789012345678901234567890123456789012345678901234567890123456789"};
 	uint32_t rd = reg_take(e);
 
 	dif_emit(e->b, dif_idx(DIF_OP_SETS, dif_str(e->b, some[rnd(ARRAY_LEN(some))]), rd));

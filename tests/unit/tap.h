@@ -10,8 +10,8 @@
 
 static int tap_count, tap_failed;
 
-__attribute__((unused)) PRINTF_LIKE(4, 5) static bool tap_ok(bool pass, const char *file, int line,
-							     const char *fmt, ...)
+__attribute__((unused))
+PRINTF_LIKE(4, 5) static bool tap_ok(bool pass, const char *file, int line, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -29,18 +29,22 @@ __attribute__((unused)) PRINTF_LIKE(4, 5) static bool tap_ok(bool pass, const ch
 }
 
 #define ok(cond, ...) tap_ok((cond), __FILE__, __LINE__, __VA_ARGS__)
+/* clang-format off */
 #define is_int(got, want, name)                                                        \
 	do {                                                                           \
 		long long g_ = (long long)(got), w_ = (long long)(want);               \
 		if (!tap_ok(g_ == w_, __FILE__, __LINE__, "%s", (name)))               \
 			printf("# got %lld (0x%llx), want %lld (0x%llx)\n", g_, g_, w_, w_); \
 	} while (0)
+/* clang-format on */
+/* clang-format off */
 #define is_str(got, want, name)                                            \
 	do {                                                               \
 		const char *g_ = (got), *w_ = (want);                      \
 		if (!tap_ok(strcmp(g_, w_) == 0, __FILE__, __LINE__, "%s", (name))) \
 			printf("# got  '%s'\n# want '%s'\n", g_, w_);      \
 	} while (0)
+/* clang-format on */
 
 __attribute__((unused)) static int tap_done(void)
 {

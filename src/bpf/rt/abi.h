@@ -1,20 +1,21 @@
 /*
  * What the code of a session and the run-time library in the kernel agree on.
  *
- * Included by generated-code emitters (host C) and by src/bpf/rt/ (C for BPF): fixed-width types only.
+ * Included by generated-code emitters (host C) and by src/bpf/rt/ (C for BPF): fixed-width types
+ * only.
  *
  * Every firing claims one machine state (struct rt_mach) from the map MAP_MACH: an array with
  * RT_LEVELS entries a CPU, so that an interrupt's probe inside another probe has its own. After the
  * fixed part below, an entry continues with areas whose offsets the session's layout chooses
  * (this-> variables, record buffer, key buffer): generated code reaches them through the map value,
- * run-time functions never do. Scratch memory for strings is a second map, MAP_SCRATCH, with the same
- * indexing: run-time functions reach it by m->slot.
+ * run-time functions never do. Scratch memory for strings is a second map, MAP_SCRATCH, with the
+ * same indexing: run-time functions reach it by m->slot.
  *
  * DIF values in BPF
  *     Every DIF register is a 64-bit scalar to the kernel's verifier. Addresses of our own maps are
  *     kernel addresses like all others (stored once in struct rt_mach and loaded back, which makes
- *     them scalars), and are read with bpf_probe_read_kernel. Writes go through map pointers after a
- *     bounds check of address minus base.
+ *     them scalars), and are read with bpf_probe_read_kernel. Writes go through map pointers after
+ *     a bounds check of address minus base.
  */
 #pragma once
 
@@ -50,15 +51,16 @@ struct rt_fault {
  * arguments are, and where a stack walk finds the return address.
  */
 enum uprobe_place {
-	UPROBE_ENTRY,	/* arg0... = the function's arguments, in the registers that C uses */
-	UPROBE_ENTRY32, /* arg0... = words of the stack, as 32-bit code passes its arguments */
+	UPROBE_ENTRY,	    /* arg0... = the function's arguments, in the registers that C uses */
+	UPROBE_ENTRY32,	    /* arg0... = words of the stack, as 32-bit code passes its arguments */
 	UPROBE_ENTRY_STACK, /* arg0... = words of the stack, in 64-bit code */
-	UPROBE_ENTRY_GO, /* arg0... = Go's argument registers, then words of the stack */
-	UPROBE_ENTRY_NONE, /* no arguments: how the function receives them is not known */
-	UPROBE_RETURN,	/* arg0 = offset of the instruction, arg1 = value, 0 at a jump to another function */
-	UPROBE_RETURN_GO, /* arg0 = offset of the instruction, arg1... = words of the results */
+	UPROBE_ENTRY_GO,    /* arg0... = Go's argument registers, then words of the stack */
+	UPROBE_ENTRY_NONE,  /* no arguments: how the function receives them is not known */
+	/* arg0 = offset of the instruction, arg1 = value, 0 at a jump to another function */
+	UPROBE_RETURN,
+	UPROBE_RETURN_GO,   /* arg0 = offset of the instruction, arg1... = words of the results */
 	UPROBE_RETURN_NONE, /* arg0 = offset of the instruction; the value is not known */
-	UPROBE_INSN,	/* an instruction in the middle of a function: no arguments */
+	UPROBE_INSN,	    /* an instruction in the middle of a function: no arguments */
 	UPROBE_NPLACES
 };
 
@@ -95,40 +97,42 @@ struct rt_mach {
 	u64 timestamp; /* 0: not yet read in this firing */
 	u64 arg[10];
 	u32 scratch_top; /* bytes of scratch in use; 8-aligned */
-	u32 block;	 /* offset of the newest block of scratch memory (struct rt_block), 0 = none */
-	char comm[16];	 /* NUL-padded */
-	u64 tok_rest;	 /* strtok() of this firing: address of the text not yet split, 0 = none */
-	u32 names[4];	 /* probeprov, mod, func, name: string table offsets; filled when a clause asks */
+	/* offset of the newest block of scratch memory (struct rt_block), 0 = none */
+	u32 block;
+	char comm[16]; /* NUL-padded */
+	u64 tok_rest;  /* strtok() of this firing: address of the text not yet split, 0 = none */
+	/* probeprov, mod, func, name: string table offsets; filled when a clause asks */
+	u32 names[4];
 	struct rt_fault fault;
-	u64 tmp[8]; /* to pass more than five arguments, or more than one result */
-	u64 heap;   /* end of the record so far */
+	u64 tmp[8];   /* to pass more than five arguments, or more than one result */
+	u64 heap;     /* end of the record so far */
 	u32 has_comm; /* comm is filled for this firing */
-	u32 place;  /* enum uprobe_place; UPROBE_INSN where the program is none; filled for walks */
-	u32 exits;  /* a clause of this firing has called exit(); only where one can */
-	u32 pid;    /* filled for walks, where dtrace is not in the first PID namespace */
+	u32 place; /* enum uprobe_place; UPROBE_INSN where the program is none; filled for walks */
+	u32 exits; /* a clause of this firing has called exit(); only where one can */
+	u32 pid;   /* filled for walks, where dtrace is not in the first PID namespace */
 };
 
 /* State of the session, in the mmapped map MAP_CONTROL. */
 enum rt_state { RT_STATE_OFF, RT_STATE_ON, RT_STATE_EXITING };
 
-struct rt_cpu { /* counters: one writer a CPU */
-	u64 drops;	/* principal buffer full */
-	u64 agg_drops;	/* no room for an aggregation element */
-	u64 dyn_drops;	/* no room for a dynamic variable */
-	u64 nest_drops; /* nesting deeper than RT_LEVELS */
-	u64 dblerrors;	/* faults inside ERROR clauses */
+struct rt_cpu {			     /* counters: one writer a CPU */
+	u64 drops;		     /* principal buffer full */
+	u64 agg_drops;		     /* no room for an aggregation element */
+	u64 dyn_drops;		     /* no room for a dynamic variable */
+	u64 nest_drops;		     /* nesting deeper than RT_LEVELS */
+	u64 dblerrors;		     /* faults inside ERROR clauses */
 	u64 spec_busy, spec_unavail; /* speculation() found no id */
-	u64 chill_from, chilled; /* chill(): when the interval began, ns waited in it */
-	u64 spec_drops;	/* speculate() of a full speculation */
+	u64 chill_from, chilled;     /* chill(): when the interval began, ns waited in it */
+	u64 spec_drops;		     /* speculate() of a full speculation */
 	u64 pad[6];
 };
 
 struct rt_control {
-	u32 state;     /* enum rt_state: clauses run only when ON, except those of BEGIN and END */
-	u32 ncpus;     /* entries of cpu[] */
+	u32 state; /* enum rt_state: clauses run only when ON, except those of BEGIN and END */
+	u32 ncpus; /* entries of cpu[] */
 	s64 wall_offset; /* walltimestamp - timestamp, ns */
 	s32 tracer_pid;
-	u32 epoch;	 /* of what MAP_UCACHE remembers: counts up when it may have become wrong */
+	u32 epoch; /* of what MAP_UCACHE remembers: counts up when it may have become wrong */
 	u64 pad2[5];
 	struct rt_cpu cpu[];
 };
@@ -178,7 +182,7 @@ enum rt_spec_state {
 #define RT_SPEC_NEXT(word)  (((word) | 3) + 1) /* the word of the id when it is free again */
 
 struct rt_spec_tag { /* in the record of a clause with speculate(), at clause_layout.spec_off */
-	u64 word; /* while it was active; 0: not speculative */
+	u64 word;    /* while it was active; 0: not speculative */
 	u32 id;
 	u32 pad;
 };
@@ -203,7 +207,10 @@ struct rt_rec_commit {
 	struct rt_spec_tag tag;
 };
 
-/* A string in a record: bytes at off from the record's start, len without NUL. len UINT32_MAX: NULL. */
+/*
+ * A string in a record: bytes at off from the record's start, len without NUL. len UINT32_MAX:
+ * NULL.
+ */
 struct rt_str {
 	u32 off, len;
 };
@@ -231,9 +238,9 @@ struct rt_stack {
 };
 #define RT_STACK_EXTRA	4u
 #define RT_STACK_TRACED 0x80000000u
-#define RT_STACK_BLOCK 128u /* bytes hashed at a time; a slot has as many behind its words */
+#define RT_STACK_BLOCK	128u /* bytes hashed at a time; a slot has as many behind its words */
 
-#define RT_USTACK_CUT  1u /* this word ends a user stack whose further frames could not be found */
+#define RT_USTACK_CUT 1u /* this word ends a user stack whose further frames could not be found */
 /*
  * In a word of a user stack: the address is that of the next instruction, not one to which a call
  * will return.
@@ -286,15 +293,17 @@ struct rt_ureq {
  * A rule says how a walk gets from a frame to the caller's frame.
  *     kind    4 bits: enum rt_rule_kind
  *     rbp     8 bits: 0 same, n at CFA - 8n, RT_RULE_AT_RBP
- *     cfa    20 bits, signed, in words; UNWIND_REG: index in struct pt_regs (5 bits), distance (15 bits)
+ *     cfa    20 bits, signed, in words; UNWIND_REG: index in struct pt_regs (5 bits), distance (15
+ *     bits)
  */
-#define RT_RULE_KIND(rule) ((rule)&15)
-#define RT_RULE_RBP(rule)  ((rule) >> 4 & 255)
-#define RT_RULE_CFA(rule)  ((s64)((s32)(rule) >> 12) * 8)
-#define RT_RULE_AT_RBP	   255u
-#define RT_RULE_REG(rule)  ((rule) >> 12 & 31)
+#define RT_RULE_KIND(rule)    ((rule)&15)
+#define RT_RULE_RBP(rule)     ((rule) >> 4 & 255)
+#define RT_RULE_CFA(rule)     ((s64)((s32)(rule) >> 12) * 8)
+#define RT_RULE_AT_RBP	      255u
+#define RT_RULE_REG(rule)     ((rule) >> 12 & 31)
 #define RT_RULE_REG_CFA(rule) ((s64)((s32)(rule) >> 17) * 8)
-enum rt_rule_kind { /* RT_UNWIND_* have the values of enum unwind_cfa (sym/ehframe.h) */
+/* RT_UNWIND_* have the values of enum unwind_cfa (sym/ehframe.h). */
+enum rt_rule_kind {
 	RT_UNWIND_NONE,
 	RT_UNWIND_RSP,
 	RT_UNWIND_RBP,
@@ -371,9 +380,12 @@ struct rt_cfg {
 	u32 nspec;	    /* words in MAP_SPEC: speculation ids, at least 1 */
 	u32 nuses;	    /* number of struct rt_spec_use behind the words of MAP_SPEC */
 	u32 pad;
-	u64 specsize;	    /* bytes that a CPU may record into a speculation */
-	/* The stack area of an entry of MAP_MACH: slots of stack_stride bytes, a multiple of
-	 * RT_STACK_BLOCK, for stacks of stack_size bytes. The last one belongs to caller and stackdepth. */
+	u64 specsize; /* bytes that a CPU may record into a speculation */
+	/*
+	 * The stack area of an entry of MAP_MACH: slots of stack_stride bytes, a multiple of
+	 * RT_STACK_BLOCK, for stacks of stack_size bytes. The last one belongs to caller and
+	 * stackdepth.
+	 */
 	u32 stack_off, stack_stride, stack_nslots, stack_size;
 	/*
 	 * Number of ranges [start, end) of the kernel's tracing code: two u64 each, ascending,
@@ -384,9 +396,9 @@ struct rt_cfg {
 	struct rt_ukernel k;
 	struct rt_pidns pidns;
 };
-#define RT_WORK_SIZE 1792
+#define RT_WORK_SIZE  1792
 #define RT_BLOCK_WORK 64
-#define RT_TEXT_PAD  64
+#define RT_TEXT_PAD   64
 
 /*
  * Sizes of map values that hold memory D programs write to. The verifier knows that an offset is at
@@ -394,7 +406,9 @@ struct rt_cfg {
  * such access provable.
  */
 #define RT_GVARS_VALUE(cfg) (2 * (cfg)->gvars_size)
+/* clang-format off */
 #define RT_MACH_VALUE(cfg, mach_size)                                        \
 	((mach_size) > (cfg)->this_off + 2 * (cfg)->this_size                \
 		 ? (mach_size)                                               \
 		 : (cfg)->this_off + 2 * (cfg)->this_size)
+/* clang-format on */

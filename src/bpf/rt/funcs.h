@@ -16,49 +16,54 @@
 #ifndef RT_FUNC
 #error "define RT_FUNC before including"
 #endif
-RT_FUNC(rt_tok_keep, 0, 0)	 /* at the end of a clause: saves the rest of strtok()'s text */
-RT_FUNC(rt_strflags, 4, 1)	 /* FLAG_ROWS(), flags; offset in the string table and rows of flag_names[] */
+RT_FUNC(rt_tok_keep, 0, 0) /* at the end of a clause: saves the rest of strtok()'s text */
+/* FLAG_ROWS(), flags; offset in the string table and rows of flag_names[] */
+RT_FUNC(rt_strflags, 4, 1)
 /* kernel objects */
-RT_FUNC(rt_pid_tgid, 0, 0)	 /* what bpf_get_current_pid_tgid() says, in dtrace's PID namespace */
-RT_FUNC(rt_ppid, 0, 0)		 /* the parent process, in dtrace's PID namespace */
-RT_FUNC(rt_progenyof, 3, 0)	 /* pid; offsets of real_parent and tgid in task_struct */
-RT_FUNC(rt_lock_word, 2, 1)	 /* address of a lock, size 4 or 8: the word there */
-RT_FUNC(rt_chill, 1, 1)		 /* ns */
-RT_FUNC(rt_getf, 2, 0)		 /* descriptor; offsets (rt/task.c): struct file, or 0 */
-RT_FUNC(rt_d_path, 4, 1)	 /* struct path; three words of offsets */
-RT_FUNC(rt_execargs, 1, 1)	 /* offsets */
-RT_FUNC(rt_uregs, 4, 1)		 /* index; words of struct pt_regs, 5 bits each, 12 a word; 31 = none */
+/* what bpf_get_current_pid_tgid() says, in dtrace's PID namespace */
+RT_FUNC(rt_pid_tgid, 0, 0)
+RT_FUNC(rt_ppid, 0, 0)	    /* the parent process, in dtrace's PID namespace */
+RT_FUNC(rt_progenyof, 3, 0) /* pid; offsets of real_parent and tgid in task_struct */
+RT_FUNC(rt_lock_word, 2, 1) /* address of a lock, size 4 or 8: the word there */
+RT_FUNC(rt_chill, 1, 1)	    /* ns */
+RT_FUNC(rt_getf, 2, 0)	    /* descriptor; offsets (rt/task.c): struct file, or 0 */
+RT_FUNC(rt_d_path, 4, 1)    /* struct path; three words of offsets */
+RT_FUNC(rt_execargs, 1, 1)  /* offsets */
+/* index; words of struct pt_regs, 5 bits each, 12 a word; 31 = none */
+RT_FUNC(rt_uregs, 4, 1)
 /* machine */
-RT_FUNC(rt_strcmp, 2, 1)	 /* like strcmp, up to strsize: negative, 0, positive */
-RT_FUNC(rt_allocs, 1, 1)	 /* DIF allocs */
-RT_FUNC(rt_readable, 2, 1)	 /* kernel address, size: a fault for unallocated scratch memory */
-RT_FUNC(rt_copys, 3, 1)		 /* DIF copys: source, size, destination (scratch, globals, this) */
-RT_FUNC(rt_store, 3, 1)		 /* DIF stb..stx: address, value, size 1 2 4 8 */
-RT_FUNC(rt_sdiv, 2, 0)		 /* divisor known non-zero */
+RT_FUNC(rt_strcmp, 2, 1)   /* like strcmp, up to strsize: negative, 0, positive */
+RT_FUNC(rt_allocs, 1, 1)   /* DIF allocs */
+RT_FUNC(rt_readable, 2, 1) /* kernel address, size: a fault for unallocated scratch memory */
+RT_FUNC(rt_copys, 3, 1)	   /* DIF copys: source, size, destination (scratch, globals, this) */
+RT_FUNC(rt_store, 3, 1)	   /* DIF stb..stx: address, value, size 1 2 4 8 */
+RT_FUNC(rt_sdiv, 2, 0)	   /* divisor known non-zero */
 RT_FUNC(rt_srem, 2, 0)
-RT_FUNC(rt_strhash, 1, 1)	 /* 64-bit hash of a string's content; NULL hashes as "" */
-RT_FUNC(rt_keystr, 2, 1)	 /* string, its hash: adds it to MAP_STRINGS; 0 if that is full */
-RT_FUNC(rt_byteshash, 2, 1)	 /* address, size */
+RT_FUNC(rt_strhash, 1, 1)   /* 64-bit hash of a string's content; NULL hashes as "" */
+RT_FUNC(rt_keystr, 2, 1)    /* string, its hash: adds it to MAP_STRINGS; 0 if that is full */
+RT_FUNC(rt_byteshash, 2, 1) /* address, size */
 /* stacks: k = slot of the stack area (abi.h) */
-RT_FUNC(rt_stackhash, 1, 0)	 /* k: 64-bit hash of the stack there */
-RT_FUNC(rt_keystack, 2, 0)	 /* k, its stack's hash: adds it to MAP_STACKS; 0 if that is full */
-RT_FUNC(rt_caller, 1, 0)	 /* bytes in the last slot's words: address of the second frame, 0 if none */
-RT_FUNC(rt_stackdepth, 1, 0)	 /* bytes in the last slot's words: number of frames */
+RT_FUNC(rt_stackhash, 1, 0) /* k: 64-bit hash of the stack there */
+RT_FUNC(rt_keystack, 2, 0)  /* k, its stack's hash: adds it to MAP_STACKS; 0 if that is full */
+/* bytes in the last slot's words: address of the second frame, 0 if none */
+RT_FUNC(rt_caller, 1, 0)
+RT_FUNC(rt_stackdepth, 1, 0) /* bytes in the last slot's words: number of frames */
 /* user stacks */
-RT_FUNC(rt_ustack, 2, 0)	 /* offset in the entry of MAP_MACH, frames asked for: bytes written */
+/* offset in the entry of MAP_MACH, frames asked for: bytes written */
+RT_FUNC(rt_ustack, 2, 0)
 /*
  * The next four are steps of rt_ustack(): their state is the struct unwind_work in the work area.
  */
-RT_FUNC(rt_unwind_start, 0, 0)	 /* loads the registers of the first frame; 0 if there is none */
-RT_FUNC(rt_unwind_rule, 0, 0)	 /* the rule of an address, from the tree of mappings: slow */
-RT_FUNC(rt_unwind_first, 1, 0)	 /* a better rule for the first frame of code without rows */
-RT_FUNC(rt_unwind_odd, 1, 0)	 /* CFA by the rarer kinds of rule */
+RT_FUNC(rt_unwind_start, 0, 0) /* loads the registers of the first frame; 0 if there is none */
+RT_FUNC(rt_unwind_rule, 0, 0)  /* the rule of an address, from the tree of mappings: slow */
+RT_FUNC(rt_unwind_first, 1, 0) /* a better rule for the first frame of code without rows */
+RT_FUNC(rt_unwind_odd, 1, 0)   /* CFA by the rarer kinds of rule */
 /* aggregating functions */
-RT_FUNC(rt_quantize, 1, 0)	 /* value -> bucket 0..126 */
-RT_FUNC(rt_llquantize, 1, 0)	 /* value; factor, low, high, steps in m->tmp[0..3] -> bucket */
+RT_FUNC(rt_quantize, 1, 0)   /* value -> bucket 0..126 */
+RT_FUNC(rt_llquantize, 1, 0) /* value; factor, low, high, steps in m->tmp[0..3] -> bucket */
 /* speculation: abi.h explains the states */
-RT_FUNC(rt_speculate, 2, 1)	 /* id, bytes to record: the id's word, 0: not active, or full */
-RT_FUNC(rt_spec_used, 3, 0)	 /* id, its word, bytes that were recorded: counts them */
+RT_FUNC(rt_speculate, 2, 1) /* id, bytes to record: the id's word, 0: not active, or full */
+RT_FUNC(rt_spec_used, 3, 0) /* id, its word, bytes that were recorded: counts them */
 RT_FUNC(rt_commit, 1, 1)
 RT_FUNC(rt_discard, 1, 1)
 /* faults: writes the fault record of m to the ring (clause, action, offset already in m->fault) */

@@ -242,8 +242,8 @@ static long json_step(u64 it, void *ctx)
 	u64 top = w->top;
 
 	if (w->state >= FOUND || top > cfg.scratch_size || !text_at(p + top, &w->i, &c) ||
-	    !text_at(p + cfg.text_b, &w->step, &step) ||
-	    !text_at(p + cfg.text_b, &w->end, &end) || !text_at(p + cfg.text_b, &w->key, &key))
+	    !text_at(p + cfg.text_b, &w->step, &step) || !text_at(p + cfg.text_b, &w->end, &end) ||
+	    !text_at(p + cfg.text_b, &w->key, &key))
 		return 1;
 	w->state = next_state(w, c, step, end, key);
 	return 0;

@@ -1,6 +1,6 @@
 /*
- * Numbers of processes and threads in dtrace's own PID namespace, where that is not the first one; 0: the task has none
- * there. Linux include/linux/pid.h.
+ * Numbers of processes and threads in dtrace's own PID namespace, where that is not the first one;
+ * 0: the task has none there. Linux include/linux/pid.h.
  */
 #pragma once
 

@@ -18,12 +18,14 @@ u64 rt_fault_record(struct rt_mach *m)
 		r.rec.time = m->timestamp = bpf_ktime_get_ns();
 	r.fault = m->fault;
 	r.epid = m->epid;
-	r.in_scratch = cfg.has_blocks && m->fault.kind == FAULT_BADADDR && in_scratch_map(m, m->fault.value);
+	r.in_scratch = cfg.has_blocks && m->fault.kind == FAULT_BADADDR &&
+		       in_scratch_map(m, m->fault.value);
 	/*
 	 * After exit() no later record wakes the consumer, so the record of a fault behind exit()
 	 * must do that.
 	 */
-	if (rt_ring_output(cpu, &r, sizeof(r), m->exits ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP) == 0)
+	if (rt_ring_output(cpu, &r, sizeof(r), m->exits ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP) ==
+	    0)
 		return 0;
 	if (cpu < cfg.ncpus)
 		__sync_fetch_and_add(&val_control.cpu[cpu].drops, 1);

@@ -74,7 +74,8 @@ struct path_work {
 /* Counts or writes '/' and the name of one directory entry. */
 static NOINLINE long path_name(char *p, struct path_work *w, u64 dentry)
 {
-	u64 n = half_at(dentry + offset(w->of_dent, 2)), name = word_at(dentry + offset(w->of_dent, 1));
+	u64 n = half_at(dentry + offset(w->of_dent, 2)),
+	    name = word_at(dentry + offset(w->of_dent, 1));
 	u64 size = cfg.strsize, top = w->top, at;
 
 	if (n > NAME_MAX)
@@ -192,11 +193,13 @@ u64 rt_d_path(struct rt_mach *m, u64 path, u64 of_dent, u64 of_mnt, u64 of_task)
 	p[top] = 0;
 	if (word_at(dentry + offset(of_dent, 0)) == dentry &&
 	    word_at(mnt + offset(of_mnt, 0)) != dentry) { /* a pipe or a socket: no path */
-		bpf_probe_read_kernel_str(p + top, cfg.strsize, word_at(dentry + offset(of_dent, 1)));
+		bpf_probe_read_kernel_str(p + top, cfg.strsize,
+					  word_at(dentry + offset(of_dent, 1)));
 		return m->scratch + top;
 	}
 	n = path_text(p, w, dentry, mnt,
-		      !word_at(dentry + offset(of_dent, 3)) && word_at(mnt + offset(of_mnt, 0)) != dentry);
+		      !word_at(dentry + offset(of_dent, 3)) &&
+			      word_at(mnt + offset(of_mnt, 0)) != dentry);
 	OPAQUE(n);
 	OPAQUE(top);
 	if (n < cfg.strsize && top <= cfg.scratch_size)

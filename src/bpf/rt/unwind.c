@@ -8,8 +8,8 @@
  *     return address at CFA - 8   where the caller stands; its rsp is the CFA
  *     rbp at CFA - 16             if the function saved it, for callers whose CFA is told from rbp
  *
- * Rules come from .eh_frame (sym/ehframe.h) through MAP_UFILES and MAP_UBLOCKS, so nothing has to be
- * known of a process: which file is mapped at an address is read from the task's own tree of
+ * Rules come from .eh_frame (sym/ehframe.h) through MAP_UFILES and MAP_UBLOCKS, so nothing has to
+ * be known of a process: which file is mapped at an address is read from the task's own tree of
  * mappings. bpf_find_vma() would need a lock, which it can release only once an interrupt; and a
  * table of mappings would be stale for new processes and after mmap(). The tree is a maple tree
  * (Linux Documentation/core-api/maple_tree.rst, lib/maple_tree.c, v6.1 on), which readers walk
@@ -17,8 +17,8 @@
  * mmap() of another thread can do is a walk that ends early.
  *
  * Most frames are found in MAP_UCACHE, whose key is an address in an address space: a hash lookup a
- * frame, and a read of user memory every few frames. What it says may be wrong after an unmapping: the consumer
- * counts rt_control.epoch up now and then, which forgets everything.
+ * frame, and a read of user memory every few frames. What it says may be wrong after an unmapping:
+ * the consumer counts rt_control.epoch up now and then, which forgets everything.
  *
  * Code without rows (generated code; assembler) is walked by frame pointer, if rbp is plausible and
  * what it leads to is executable.
@@ -48,12 +48,13 @@ enum { UC_BP = 120, UC_SP = 160, UC_IP = 168 };
 
 /* lib/maple_tree.c, include/linux/maple_tree.h */
 enum { MAPLE_LEAF = 1, MAPLE_RANGE = 2, MAPLE_ARANGE = 3 };
-#define MAPLE_NODE(e)	   ((e) & ~255ull)
-#define MAPLE_TYPE(e)	   ((e) >> 3 & 15)
-#define MAPLE_ROOT(e)	   (((e)&3) == 2 && (e) > 4096)
-#define MAPLE_RANGE_PIVOTS 15
+#define MAPLE_NODE(e)	    ((e) & ~255ull)
+#define MAPLE_TYPE(e)	    ((e) >> 3 & 15)
+#define MAPLE_ROOT(e)	    (((e)&3) == 2 && (e) > 4096)
+#define MAPLE_RANGE_PIVOTS  15
 #define MAPLE_ARANGE_PIVOTS 9
-#define MAPLE_DEPTH	   7 /* of 10 each, at least half full, and a leaf of 16: far more than any process has */
+/* of 10 each, at least half full, and a leaf of 16: far more than any process has */
+#define MAPLE_DEPTH 7
 
 #define WINDOW 128 /* words of the stack that are read at once: several frames' */
 
@@ -66,7 +67,7 @@ struct unwind_work {
 	u64 cfa;
 	u64 pair[2]; /* what stands below the CFA */
 	u64 at, nframes, max, is_unmarked;
-	u64 exact; /* RT_USTACK_EXACT, or 0 when that is not wanted */
+	u64 exact;    /* RT_USTACK_EXACT, or 0 when that is not wanted */
 	u64 is_first; /* the registers of regs are this frame's */
 	u64 is_doubtful, end;
 	u64 mm, tag; /* tag: of the address space in keys of MAP_UCACHE */
@@ -157,8 +158,8 @@ INLINE void maple_shape(struct unwind_work *w, u64 type)
 }
 
 /*
- * The struct vm_area_struct whose range in the tree holds w->look, or 0. It is inline, because a function of its
- * own would be the ninth in the longest chain of calls: bpf/budget.h.
+ * The struct vm_area_struct whose range in the tree holds w->look, or 0. It is inline, because a
+ * function of its own would be the ninth in the longest chain of calls: bpf/budget.h.
  */
 INLINE u64 vma_find(struct unwind_work *w)
 {
@@ -231,8 +232,8 @@ INLINE void mapping_load(struct rt_mach *m, struct unwind_work *w)
 
 	w->map_rule = RT_RULE_NO_CODE;
 	w->map_start = w->map_end = 0;
-	if (!vma || bpf_probe_read_kernel(w->pair, 16, vma + K.vma_start) ||
-	    w->look < w->pair[0] || w->look >= w->pair[1])
+	if (!vma || bpf_probe_read_kernel(w->pair, 16, vma + K.vma_start) || w->look < w->pair[0] ||
+	    w->look >= w->pair[1])
 		return;
 	w->map_start = w->pair[0];
 	w->map_end = w->pair[1];
@@ -301,12 +302,13 @@ INLINE u64 tree_rule(struct unwind_work *w, u64 off)
 INLINE u64 is_sigreturn(struct unwind_work *w)
 {
 	w->pair[0] = w->pair[1] = 0;
-	return bpf_probe_read_user(w->pair, 9, w->pc) == 0 &&
-	       w->pair[0] == 0x0f0000000fc0c748ull && w->pair[1] == 0x05;
+	return bpf_probe_read_user(w->pair, 9, w->pc) == 0 && w->pair[0] == 0x0f0000000fc0c748ull &&
+	       w->pair[1] == 0x05;
 }
 
 /*
- * mov %rbx, %rsp; mov (%rsp), %rdi: where a function of makecontext() returns to. Its row says that it was called.
+ * mov %rbx, %rsp; mov (%rsp), %rdi: where a function of makecontext() returns to. Its row says that
+ * it was called.
  */
 INLINE u64 is_start_context(struct unwind_work *w)
 {
@@ -411,10 +413,8 @@ u64 rt_unwind_odd(struct rt_mach *m, u64 rule)
 	switch (RT_RULE_KIND(rule)) {
 	case RT_UNWIND_RSP_DEREF:
 		return read_user(&cfa, w->sp + RT_RULE_CFA(rule), 8) ? cfa + 8 : 0;
-	case RT_UNWIND_RBP_DEREF:
-		return read_user(&cfa, w->bp + RT_RULE_CFA(rule), 8) ? cfa : 0;
-	case RT_UNWIND_PLT:
-		return w->sp + ((w->pc & 15) * 8 >= (u64)RT_RULE_CFA(rule) ? 16 : 8);
+	case RT_UNWIND_RBP_DEREF: return read_user(&cfa, w->bp + RT_RULE_CFA(rule), 8) ? cfa : 0;
+	case RT_UNWIND_PLT: return w->sp + ((w->pc & 15) * 8 >= (u64)RT_RULE_CFA(rule) ? 16 : 8);
 	case RT_UNWIND_REG: {
 		u64 reg = RT_RULE_REG(rule);
 
@@ -528,9 +528,9 @@ INLINE u64 is_frame_push(u64 code)
 }
 
 /*
- * Where the return address of the first frame is, when the frame pointer does not tell yet, or no longer: in the
- * first instructions of a function, at its ret, and in the 32-bit vDSO's system call. 0: the frame pointer
- * tells.
+ * Where the return address of the first frame is, when the frame pointer does not tell yet, or no
+ * longer: in the first instructions of a function, at its ret, and in the 32-bit vDSO's system
+ * call. 0: the frame pointer tells.
  */
 INLINE u64 first_return(const struct rt_mach *m, struct unwind_work *w, u64 word)
 {
@@ -545,7 +545,8 @@ INLINE u64 first_return(const struct rt_mach *m, struct unwind_work *w, u64 word
 		return w->sp;
 	if (is_frame_mov(code, word))
 		return w->sp + word;
-	return word == 4 && (u32)code == 0xc3595a5d ? w->sp + 12 : 0; /* pop ebp; pop edx; pop ecx; ret */
+	/* pop ebp; pop edx; pop ecx; ret */
+	return word == 4 && (u32)code == 0xc3595a5d ? w->sp + 12 : 0;
 }
 
 /* Of a frame whose rule is the frame pointer: one that suits its instruction. */
@@ -595,7 +596,9 @@ static long walk32_step(u64 i, void *ctx)
 	return frame32_next(l, WORK(l->scratch, struct unwind_work)) != WALK_ON;
 }
 
-/* Code that keeps no frame pointers is passed over without a trace, so this is marked in any case. */
+/*
+ * Code that keeps no frame pointers is passed over without a trace, so this is marked in any case.
+ */
 INLINE void walk32_run(struct walk *l, struct unwind_work *w)
 {
 	w->is_doubtful = 1;

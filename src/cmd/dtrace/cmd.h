@@ -16,7 +16,7 @@
 
 enum cmd_mode { MODE_EXEC, MODE_ANON, MODE_LINK, MODE_HEADER, MODE_LIST, MODE_VERSION };
 
-struct cmd_prog { /* one -s, -n, -f, -m, -P or -i */
+struct cmd_prog {	  /* one -s, -n, -f, -m, -P or -i */
 	const char *text; /* path for -s */
 	bool is_file;
 	dtrace_probespec_t spec;
@@ -41,7 +41,9 @@ struct cmd {
 	int ncmds;
 };
 
-/* messages.c: all to stderr as "dtrace: ..."; without a final newline the library's reason follows. */
+/*
+ * messages.c: all to stderr as "dtrace: ..."; without a final newline the library's reason follows.
+ */
 __attribute__((format(printf, 2, 3))) void cmd_error(const struct cmd *c, const char *fmt, ...);
 __attribute__((format(printf, 2, 3))) void cmd_notice(const struct cmd *c, const char *fmt, ...);
 __attribute__((format(printf, 2, 3), noreturn)) void cmd_fatal(struct cmd *c, const char *fmt, ...);

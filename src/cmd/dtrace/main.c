@@ -18,16 +18,18 @@ static const struct {
 	char flag;
 	const char *opt;
 } opt_flags[] = {
-	{'b', "bufsize"}, {'C', "cpp"},	  {'D', "define"}, {'F', "flowindent"}, {'H', "cpphdrs"},
-	{'I', "incdir"},  {'L', "libdir"}, {'q', "quiet"},  {'S', "verbose"},	  {'U', "undef"},
-	{'w', "destructive"}, {'X', "stdc"}, {'Z', "zdefs"},
+	{'b', "bufsize"}, {'C', "cpp"},	   {'D', "define"},	 {'F', "flowindent"},
+	{'H', "cpphdrs"}, {'I', "incdir"}, {'L', "libdir"},	 {'q', "quiet"},
+	{'S', "verbose"}, {'U', "undef"},  {'w', "destructive"}, {'X', "stdc"},
+	{'Z', "zdefs"},
 };
 
 static const struct {
 	char flag;
 	enum cmd_mode mode;
 } mode_flags[] = {
-	{'A', MODE_ANON}, {'G', MODE_LINK}, {'h', MODE_HEADER}, {'l', MODE_LIST}, {'V', MODE_VERSION},
+	{'A', MODE_ANON}, {'G', MODE_LINK},    {'h', MODE_HEADER},
+	{'l', MODE_LIST}, {'V', MODE_VERSION},
 };
 
 static __attribute__((noreturn)) void usage(void)
@@ -70,7 +72,8 @@ static bool scan_modes(struct cmd *c, int argc, char **argv)
 			}
 	}
 	if (modes > 1) {
-		fputs("dtrace: only one of the [-AGhlV] options can be specified at a time\n", stderr);
+		fputs("dtrace: only one of the [-AGhlV] options can be specified at a time\n",
+		      stderr);
 		exit(E_USAGE);
 	}
 	c->argc = 1;
@@ -107,7 +110,8 @@ static void refuse_missing(const struct cmd *c)
 		refuse("header files for application probes (-h) are not available in this version",
 		       NULL);
 	if (c->is_ilp32)
-		refuse("-32: programs are compiled for the kernel's data model, which is -64", NULL);
+		refuse("-32: programs are compiled for the kernel's data model, which is -64",
+		       NULL);
 }
 
 static void open_library(struct cmd *c)
@@ -150,7 +154,7 @@ static void queue_program(struct cmd *c, int flag, const char *text)
 
 	p->text = text;
 	p->is_file = flag == 's';
-	p->spec = flag == 'P' ? DTRACE_PROBESPEC_PROVIDER
+	p->spec = flag == 'P'	? DTRACE_PROBESPEC_PROVIDER
 		  : flag == 'm' ? DTRACE_PROBESPEC_MOD
 		  : flag == 'f' ? DTRACE_PROBESPEC_FUNC
 				: DTRACE_PROBESPEC_NAME;
@@ -207,8 +211,9 @@ static void start_targets(struct cmd *c)
 }
 
 /*
- * A stream that the caller has closed must not become a file of ours: text would go into whatever has its number. What is
- * opened for standard output cannot be written, so that lost output is an error.
+ * A stream that the caller has closed must not become a file of ours: text would go into whatever
+ * has its number. What is opened for standard output cannot be written, so that lost output is an
+ * error.
  */
 static void open_closed_streams(void)
 {

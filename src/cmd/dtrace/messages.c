@@ -83,8 +83,8 @@ void cmd_exit(struct cmd *c, int status)
 
 	/* an error status has its message already */
 	if ((fflush(out) != 0 || ferror(out)) && status != E_ERROR) {
-		fprintf(stderr, "dtrace: failed to write to %s: %s\n", c->out_path ? c->out_path : "<stdout>",
-			strerror(errno));
+		fprintf(stderr, "dtrace: failed to write to %s: %s\n",
+			c->out_path ? c->out_path : "<stdout>", strerror(errno));
 		status = E_ERROR;
 	}
 	c->dtp = NULL; /* a signal may come in what follows */
@@ -133,8 +133,8 @@ static int help_builtin(const dtrace_builtin_t *b, void *arg)
 
 	if (strcmp(b->kind, k->kind) != 0)
 		return 0;
-	snprintf(text, sizeof(text), "%.*s%s%s%s", (int)ret, b->type, is_array || ends_in_star ? "" : " ",
-		 b->name, is_array ? "[]" : b->type + ret);
+	snprintf(text, sizeof(text), "%.*s%s%s%s", (int)ret, b->type,
+		 is_array || ends_in_star ? "" : " ", b->name, is_array ? "[]" : b->type + ret);
 	fprintf(k->fp, "  %-48s %s\n", text, b->what);
 	return 0;
 }

@@ -51,7 +51,7 @@ void cmd_compile(struct cmd *c)
 
 static volatile sig_atomic_t interrupts; /* signals that end the run */
 
-/* ---- output ------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static const char *out_name(const struct cmd *c)
 {
@@ -82,14 +82,14 @@ static void fail_on_output(struct cmd *c)
 		cmd_fatal_sys(c, sys, "failed to write to %s", out_name(c));
 }
 
-/* ---- -l ----------------------------------------------------------------------------------------- */
+/* ---- -l -------------------------------------------------------------------------------------- */
 
 static int list_probe(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pd, void *arg)
 {
 	struct cmd *c = arg;
 
-	fprintf(c->out, "%5d %10s %17s %33s %s\n", (int)pd->dtpd_id, pd->dtpd_provider, pd->dtpd_mod,
-		pd->dtpd_func, pd->dtpd_name);
+	fprintf(c->out, "%5d %10s %17s %33s %s\n", (int)pd->dtpd_id, pd->dtpd_provider,
+		pd->dtpd_mod, pd->dtpd_func, pd->dtpd_name);
 	if (c->verbose && dtrace_probe_report(dtp, pd, c->out) != 0)
 		cmd_error(c, "failed to report on probe %d", (int)pd->dtpd_id);
 	return 0;
@@ -118,7 +118,8 @@ static int list_desc(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *ar
 	if (count.n == 0) {
 		fflush(count.c->out);
 		fprintf(stderr, "dtrace: failed to match %s: %s\n",
-			dtrace_desc2str(desc, text, sizeof(text)), dtrace_errmsg(NULL, EDT_NOPROBE));
+			dtrace_desc2str(desc, text, sizeof(text)),
+			dtrace_errmsg(NULL, EDT_NOPROBE));
 	}
 	return 0;
 }
@@ -135,11 +136,11 @@ int cmd_list(struct cmd *c)
 	return E_SUCCESS;
 }
 
-/* ---- tracing ------------------------------------------------------------------------------------ */
+/* ---- tracing --------------------------------------------------------------------------------- */
 
 /*
- * One ^C ends the run properly, as a lost terminal does (SIGHUP; not under nohup); a second one means at once, without
- * the aggregations.
+ * One ^C ends the run properly, as a lost terminal does (SIGHUP; not under nohup); a second one
+ * means at once, without the aggregations.
  */
 static volatile sig_atomic_t newline_due;
 static const struct cmd *interrupted; /* its handle is NULL when the end has come */
@@ -250,7 +251,8 @@ static void consume(struct cmd *c)
 		case DTRACE_WORKSTATUS_ERROR:
 			fail_on_output(c);
 			if (interrupts < 2) {
-				(void)dtrace_output_end(c->dtp, c->out); /* the first error is told */
+				/* the first error is told */
+				(void)dtrace_output_end(c->dtp, c->out);
 				cmd_fatal(c, "processing aborted");
 			}
 			done = true;

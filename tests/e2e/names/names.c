@@ -1,6 +1,6 @@
 /*
- * Makes one getppid system call for each address that it wants to see named: the address is the first
- * argument, which that call does not have.
+ * Makes one getppid system call for each address that it wants to see named: the address is the
+ * first argument, which that call does not have.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -15,10 +15,7 @@ __attribute__((noinline, used)) static void show(const void *p)
 {
 	long r;
 
-	__asm__ volatile("syscall"
-			 : "=a"(r)
-			 : "a"(SYS_getppid), "D"(p)
-			 : "rcx", "r11", "memory");
+	__asm__ volatile("syscall" : "=a"(r) : "a"(SYS_getppid), "D"(p) : "rcx", "r11", "memory");
 }
 
 __attribute__((noinline)) void exported(void)
@@ -88,9 +85,9 @@ static void watch(const char *path)
  * note, says what it is called. The map appears complete, and is waited for. */
 static void jit(const char *note)
 {
-	static const unsigned char code[] = {0xb8, SYS_getppid, 0, 0, 0, /* mov $SYS_getppid, %eax */
-					     0x0f, 0x05,		 /* syscall */
-					     0xc3};			 /* ret */
+	/* mov $SYS_getppid, %eax */
+	static const unsigned char code[] = {0xb8, SYS_getppid, 0, 0, 0, 0x0f, 0x05, /* syscall */
+					     0xc3};				     /* ret */
 	unsigned char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char path[64], early[80];

@@ -1,5 +1,6 @@
 /*
- * Functions with every kind of frame, called once each by call_NAME(): a stack at any of their instructions is NAME, call_NAME, main, ...
+ * Functions with every kind of frame, called once each by call_NAME(): a stack at any of their
+ * instructions is NAME, call_NAME, main, ...
  */
 #include <alloca.h>
 #include <setjmp.h>
@@ -107,16 +108,46 @@ NOINLINE long jumps(long n)
 	return sink;
 }
 
-NOINLINE long call_leaf(void) { return leaf(3) + 1; }
-NOINLINE long call_saves(void) { return saves(1, 2, 3, 4) + 1; }
-NOINLINE long call_variable(void) { return variable(30) + 1; }
-NOINLINE long call_large(void) { return large(99) + 1; }
-NOINLINE long call_aligned(void) { return aligned(77) + 1; }
-NOINLINE long call_early(void) { return early(1) + early(1000); }
-NOINLINE long call_variadic(void) { return variadic(9L, 1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L) + 1; }
-NOINLINE long call_many(void) { return many(1, 2, 3, 4, 5, 6, 7, 8, 9) + 1; }
-NOINLINE long call_library(void) { return library(12345) + 1; }
-NOINLINE long call_jumps(void) { return jumps(2) + 1; }
+NOINLINE long call_leaf(void)
+{
+	return leaf(3) + 1;
+}
+NOINLINE long call_saves(void)
+{
+	return saves(1, 2, 3, 4) + 1;
+}
+NOINLINE long call_variable(void)
+{
+	return variable(30) + 1;
+}
+NOINLINE long call_large(void)
+{
+	return large(99) + 1;
+}
+NOINLINE long call_aligned(void)
+{
+	return aligned(77) + 1;
+}
+NOINLINE long call_early(void)
+{
+	return early(1) + early(1000);
+}
+NOINLINE long call_variadic(void)
+{
+	return variadic(9L, 1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L) + 1;
+}
+NOINLINE long call_many(void)
+{
+	return many(1, 2, 3, 4, 5, 6, 7, 8, 9) + 1;
+}
+NOINLINE long call_library(void)
+{
+	return library(12345) + 1;
+}
+NOINLINE long call_jumps(void)
+{
+	return jumps(2) + 1;
+}
 
 NOINLINE long identity(long x)
 {

@@ -1,8 +1,9 @@
 /*
  * asuser UID COMMAND [ARGUMENT]...
  *
- * Runs a command under a user id of its own, with all the capabilities there are. The kernel notes with
- * each BPF program the user that loaded it: so a test knows which programs are those of its own dtrace.
+ * Runs a command under a user id of its own, with all the capabilities there are. The kernel notes
+ * with each BPF program the user that loaded it: so a test knows which programs are those of its
+ * own dtrace.
  */
 #include <linux/capability.h>
 #include <stdio.h>

@@ -1,4 +1,7 @@
-/* bpfcount UID: prints how many BPF programs named fathom_* are loaded that this user has loaded (asuser.c). */
+/*
+ * bpfcount UID: prints how many BPF programs named fathom_* are loaded that this user has loaded
+ * (asuser.c).
+ */
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 /*
  * Makes a known number of a known system call: calls NAME N.
  *
- * getppid: N times getppid(). open: N times openat() of a missing file. write: N writes of 10 bytes to
- * /dev/null. read: N reads of i bytes (i = 1..N) from /dev/zero. badclose: N times close(-1).
- * threads: N threads that call getppid() once each. nap: a sleep of N microseconds. hop: N times getppid() on
- * the first, then on the last CPU. pgid: getpgid(i), i = 1..N. cold: N times openat() of a missing file whose name is not in memory yet.
+ * getppid: N times getppid(). open: N times openat() of a missing file. write: N writes of 10 bytes
+ * to /dev/null. read: N reads of i bytes (i = 1..N) from /dev/zero. badclose: N times close(-1).
+ * threads: N threads that call getppid() once each. nap: a sleep of N microseconds. hop: N times
+ * getppid() on the first, then on the last CPU. pgid: getpgid(i), i = 1..N. cold: N times openat()
+ * of a missing file whose name is not in memory yet.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -121,9 +122,9 @@ static const struct {
 	const char *name;
 	void (*func)(long n);
 } modes[] = {
-	{"getppid", do_getppid}, {"open", do_open}, {"write", do_write}, {"read", do_read},
-	{"badclose", do_badclose}, {"threads", do_threads}, {"nap", do_nap},
-	{"hop", do_hop},	 {"cold", do_cold}, {"pgid", do_pgid},
+	{"getppid", do_getppid},   {"open", do_open},	    {"write", do_write}, {"read", do_read},
+	{"badclose", do_badclose}, {"threads", do_threads}, {"nap", do_nap},	 {"hop", do_hop},
+	{"cold", do_cold},	   {"pgid", do_pgid},
 };
 
 int main(int argc, char **argv)
@@ -133,6 +134,7 @@ int main(int argc, char **argv)
 			modes[i].func(atol(argv[2]));
 			return 0;
 		}
-	fprintf(stderr, "usage: calls getppid|open|write|read|badclose|threads|nap|hop|cold|pgid N\n");
+	fprintf(stderr,
+		"usage: calls getppid|open|write|read|badclose|threads|nap|hop|cold|pgid N\n");
 	return 2;
 }

@@ -93,6 +93,7 @@ NOINLINE static long leaf(long x)
 }
 
 /* Frames of many sizes. */
+/* clang-format off */
 #define F(n, callee)                            \
 	NOINLINE static long f##n(long x)       \
 	{                                       \
@@ -102,6 +103,7 @@ NOINLINE static long leaf(long x)
 		sink += callee(x + 1);          \
 		return sink + room[0];          \
 	}
+/* clang-format on */
 #define F5(a, b, c, d, e, callee) F(a, callee) F(b, f##a) F(c, f##b) F(d, f##c) F(e, f##d)
 /* clang-format off */
 F5(1, 2, 3, 4, 5, leaf)

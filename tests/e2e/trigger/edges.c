@@ -1,7 +1,7 @@
 /*
- * Stacks at the edges of functions: before() ends with a call that does not return, so the address behind it is
- * where idle() begins; a timer interrupts idle() at its first instruction; the handler asks for a stack (getppid) and
- * ends the program.
+ * Stacks at the edges of functions: before() ends with a call that does not return, so the address
+ * behind it is where idle() begins; a timer interrupts idle() at its first instruction; the handler
+ * asks for a stack (getppid) and ends the program.
  */
 #include <signal.h>
 #include <stdlib.h>

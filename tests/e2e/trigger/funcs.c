@@ -1,4 +1,7 @@
-/* Functions with known arguments, values and ends: funcs [N [wait]]. With wait it goes on with each line of input. */
+/*
+ * Functions with known arguments, values and ends: funcs [N [wait]]. With wait it goes on with each
+ * line of input.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

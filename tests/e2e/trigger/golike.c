@@ -16,7 +16,8 @@ struct point {
 	struct go_string name;
 };
 
-void golike_call(void (*fn)(void), const uint64_t *regs, const uint64_t *stack, struct goroutine *g);
+void golike_call(void (*fn)(void), const uint64_t *regs, const uint64_t *stack,
+		 struct goroutine *g);
 void golike_c(int a, int b);
 void go_add(void) __asm__("main.add");
 void go_greet(void) __asm__("main.greet");

@@ -6,13 +6,13 @@
  *     close       unloads it
  *     twice       opens, calls 5, closes, opens, calls 5, closes
  *     fork=N      a child calls late_f() N times; waits for it
- *     clean       a child that goes on until late_f() has no breakpoint any more, at most 20 s; waits for it
- *     exec=WORDS  executes this program again with WORDS ("call=3,wait"), under the name late_other
- *     texec=WORDS the same, by a thread that is not the first
- *     child=WORDS a child does WORDS ("open,call=3"; in those of its own children + stands for the comma); waits for it
+ *     clean       a child that goes on until late_f() has no breakpoint any more, at most 20 s;
+ *     waits for it exec=WORDS  executes this program again with WORDS ("call=3,wait"), under the
+ *     name late_other texec=WORDS the same, by a thread that is not the first child=WORDS a child
+ *     does WORDS ("open,call=3"; in those of its own children + stands for the comma); waits for it
  *     tchild=WORDS, left=WORDS, spawn=WORDS, vchild=WORDS
- *                 the same: forked by another thread, not waited for, late_other with WORDS by posix_spawn(), by vfork(), whose
- *                 child calls first_f() before
+ *                 the same: forked by another thread, not waited for, late_other with WORDS by
+ *                 posix_spawn(), by vfork(), whose child calls first_f() before
  *     many=N      N children at one time that call first_f() three times
  *     wait        prints "ready", reads a line
  *     slow        waits until late_f() has a breakpoint, at most a minute
@@ -121,7 +121,8 @@ static void do_fork(const char *n)
 		}
 		_exit(7);
 	}
-	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 7)
+	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) != 7)
 		fail("the child was harmed");
 }
 
@@ -168,7 +169,8 @@ static void wait_for(pid_t child)
 {
 	int status;
 
-	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) != 0)
 		fail("a child was harmed");
 }
 
@@ -294,7 +296,8 @@ static void do_word(char *word)
 {
 	size_t len = strcspn(word, "="), k = 0;
 
-	while (k < sizeof(words) / sizeof(words[0]) && (strncmp(words[k].word, word, len) != 0 || words[k].word[len]))
+	while (k < sizeof(words) / sizeof(words[0]) &&
+	       (strncmp(words[k].word, word, len) != 0 || words[k].word[len]))
 		k++;
 	if (k == sizeof(words) / sizeof(words[0]))
 		fail(word);

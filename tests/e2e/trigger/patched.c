@@ -1,4 +1,7 @@
-/* A program that changes its own code: prints what p_two() and p_one() return, before and after, for each line of input. */
+/*
+ * A program that changes its own code: prints what p_two() and p_one() return, before and after,
+ * for each line of input.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

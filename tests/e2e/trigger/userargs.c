@@ -1,4 +1,7 @@
-/* Makes one system call each with a string, a structure, an array of structures, and arrays of strings. */
+/*
+ * Makes one system call each with a string, a structure, an array of structures, and arrays of
+ * strings.
+ */
 #include <fcntl.h>
 #include <sys/uio.h>
 #include <time.h>

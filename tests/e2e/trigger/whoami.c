@@ -1,9 +1,9 @@
 /*
- * Writes down what it is, in lines "name=value", as /proc and the socket interface have it, then calls
- * getppid() once: whoami FILE. What a script sees at that call can be compared with the file.
+ * Writes down what it is, in lines "name=value", as /proc and the socket interface have it, then
+ * calls getppid() once: whoami FILE. What a script sees at that call can be compared with the file.
  *
- * Descriptors: 20 /etc/passwd at offset 5, 21 /dev/shm/... for appending, 22 a pipe, 23 the client and 24
- * the server of a TCP connection, 25 an IPv6 UDP socket connected to itself.
+ * Descriptors: 20 /etc/passwd at offset 5, 21 /dev/shm/... for appending, 22 a pipe, 23 the client
+ * and 24 the server of a TCP connection, 25 an IPv6 UDP socket connected to itself.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -105,8 +105,10 @@ static void show_stat(FILE *out)
 	must(fp && fgets(line, sizeof(line), fp), "/proc/self/stat");
 	fclose(fp);
 	p = strrchr(line, ')'); /* fields 4, 7, 18 and 22; p is behind field 2 */
-	must(sscanf(p, ") %*c %ld %*d %*d %ld %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %ld %*d %*d %*d %llu",
-		    &ppid, &tty, &prio, &start) == 4, "fields");
+	must(sscanf(p,
+		    ") %*c %ld %*d %*d %ld %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %ld %*d %*d %*d %llu",
+		    &ppid, &tty, &prio, &start) == 4,
+	     "fields");
 	fprintf(out, "ppid=%ld\n", ppid);
 	fprintf(out, "tty=%ld\n", tty == 0 ? -1 : (tty >> 8 & 0xfff) << 20 | (tty & 0xff));
 	fprintf(out, "pri=%ld\n", 100 + prio);
@@ -117,7 +119,8 @@ static void show_ids(FILE *out, int argc, char **argv, char **envp)
 {
 	fprintf(out, "pid=%d\npgid=%d\nsid=%d\n", getpid(), getpgrp(), getsid(0));
 	fprintf(out, "ids=%d %d %d %d\n", getuid(), geteuid(), getgid(), getegid());
-	fprintf(out, "argc=%d\nargv=%lx\nenvp=%lx\n", argc, (unsigned long)argv, (unsigned long)envp);
+	fprintf(out, "argc=%d\nargv=%lx\nenvp=%lx\n", argc, (unsigned long)argv,
+		(unsigned long)envp);
 }
 
 static void show_link(FILE *out, const char *name, const char *path)

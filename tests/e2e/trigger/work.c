@@ -1,10 +1,11 @@
 /*
  * What the scripts of examples/ look for, N times: work NAME N.
  *
- * spin: N milliseconds of user code, in time on CPU. lock: N waits of a thread for another. poll: N timeouts of one millisecond.
- * nap: N sleeps of one millisecond. kill: N signals 0 to itself, one SIGUSR1 that it ignores. map: N mappings of
- * 64 KiB, half of them given back. heap: the heap grows N times by 4 KiB. sync: N fsync() of a file that is gone.
- * connect: N connections to a port of this machine where nobody listens. fork: N children. print: N lines.
+ * spin: N milliseconds of user code, in time on CPU. lock: N waits of a thread for another. poll: N
+ * timeouts of one millisecond. nap: N sleeps of one millisecond. kill: N signals 0 to itself, one
+ * SIGUSR1 that it ignores. map: N mappings of 64 KiB, half of them given back. heap: the heap grows
+ * N times by 4 KiB. sync: N fsync() of a file that is gone. connect: N connections to a port of
+ * this machine where nobody listens. fork: N children. print: N lines.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -94,7 +95,8 @@ static void do_kill(long n)
 static void do_map(long n)
 {
 	for (long i = 0; i < n; i++) {
-		void *p = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *p = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
 
 		if (i % 2 && p != MAP_FAILED)
 			munmap(p, 65536);
@@ -152,8 +154,8 @@ static const struct {
 	const char *name;
 	void (*func)(long n);
 } modes[] = {
-	{"spin", do_spin}, {"lock", do_lock}, {"poll", do_poll}, {"nap", do_nap},
-	{"kill", do_kill}, {"map", do_map},   {"heap", do_heap}, {"sync", do_sync},
+	{"spin", do_spin},	 {"lock", do_lock}, {"poll", do_poll},	 {"nap", do_nap},
+	{"kill", do_kill},	 {"map", do_map},   {"heap", do_heap},	 {"sync", do_sync},
 	{"connect", do_connect}, {"fork", do_fork}, {"print", do_print},
 };
 

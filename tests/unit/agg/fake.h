@@ -145,11 +145,11 @@ static inline bool fake_stack(void *ctx, uint64_t hash, struct strbuf *out)
 }
 
 static const struct agg_io fake_io = {.each = fake_each,
-				       .take = fake_take,
-				       .peek = fake_peek,
-				       .put = fake_put_back,
-				       .string = fake_string,
-				       .stack = fake_stack};
+				      .take = fake_take,
+				      .peek = fake_peek,
+				      .put = fake_put_back,
+				      .string = fake_string,
+				      .stack = fake_stack};
 
 static inline void fake_init(struct fake *f)
 {
@@ -186,13 +186,14 @@ static inline uint32_t fake_agg(struct fake *f, enum aggfunc func, const char *n
 	return i + 1;
 }
 
-static inline void fake_param(struct fake *f, uint32_t id, int64_t a, int64_t b,
-					       int64_t c, int64_t d)
+static inline void fake_param(struct fake *f, uint32_t id, int64_t a, int64_t b, int64_t c,
+			      int64_t d)
 {
 	memcpy(f->paggs[id - 1].param, (int64_t[4]){a, b, c, d}, sizeof(int64_t[4]));
 }
 
-static inline struct key_field *fake_key(struct fake *f, uint32_t id, enum key_repr repr, uint32_t size)
+static inline struct key_field *fake_key(struct fake *f, uint32_t id, enum key_repr repr,
+					 uint32_t size)
 {
 	struct agg_layout *al = &f->als[id - 1];
 	struct key_field *k = &al->keys[al->nkeys++];
@@ -204,8 +205,7 @@ static inline struct key_field *fake_key(struct fake *f, uint32_t id, enum key_r
 	return k;
 }
 
-static inline void fake_key_int(struct fake *f, uint32_t id, uint32_t size,
-						 bool is_signed)
+static inline void fake_key_int(struct fake *f, uint32_t id, uint32_t size, bool is_signed)
 {
 	struct key_field *k = fake_key(f, id, KEY_INT, size);
 
@@ -215,11 +215,14 @@ static inline void fake_key_int(struct fake *f, uint32_t id, uint32_t size,
 
 static inline void fake_key_str(struct fake *f, uint32_t id, enum key_repr repr)
 {
-	fake_key(f, id, repr, repr == KEY_COMM ? 16 : repr == KEY_STRID ? 4 : 8)->datum = DATUM_STRING;
+	fake_key(f, id, repr,
+		 repr == KEY_COMM    ? 16
+		 : repr == KEY_STRID ? 4
+				     : 8)
+		->datum = DATUM_STRING;
 }
 
-static inline void fake_key_bytes(struct fake *f, uint32_t id, uint32_t size,
-						   enum datum_kind datum)
+static inline void fake_key_bytes(struct fake *f, uint32_t id, uint32_t size, enum datum_kind datum)
 {
 	fake_key(f, id, KEY_BYTES, size)->datum = datum;
 }
@@ -274,19 +277,18 @@ static inline uint32_t fake_elem(struct fake *f, uint32_t id)
 }
 
 static inline void fake_set(struct fake *f, uint32_t id, uint32_t elem, uint32_t key,
-					     const void *data, size_t size)
+			    const void *data, size_t size)
 {
 	memcpy(f->maps[id - 1].elems.data[elem].key + f->als[id - 1].keys[key].off, data, size);
 }
 
-static inline void fake_set_int(struct fake *f, uint32_t id, uint32_t elem,
-						 uint32_t key, int64_t v)
+static inline void fake_set_int(struct fake *f, uint32_t id, uint32_t elem, uint32_t key, int64_t v)
 {
 	fake_set(f, id, elem, key, &v, f->als[id - 1].keys[key].size);
 }
 
-static inline void fake_set_str(struct fake *f, uint32_t id, uint32_t elem,
-						 uint32_t key, const char *s)
+static inline void fake_set_str(struct fake *f, uint32_t id, uint32_t elem, uint32_t key,
+				const char *s)
 {
 	const struct key_field *k = &f->als[id - 1].keys[key];
 	uint64_t hash = fake_hash(f, s);
@@ -301,8 +303,8 @@ static inline void fake_set_str(struct fake *f, uint32_t id, uint32_t elem,
 }
 
 /* Adds to a word of one CPU's stored value. A keyless element becomes touched on that CPU. */
-static inline void fake_word(struct fake *f, uint32_t id, uint32_t elem, uint32_t cpu, uint32_t word,
-		      int64_t v)
+static inline void fake_word(struct fake *f, uint32_t id, uint32_t elem, uint32_t cpu,
+			     uint32_t word, int64_t v)
 {
 	const struct agg_layout *al = &f->als[id - 1];
 	uint8_t *at = f->maps[id - 1].elems.data[elem].values + cpu * al->val_size;
@@ -316,8 +318,7 @@ static inline void fake_word(struct fake *f, uint32_t id, uint32_t elem, uint32_
 }
 
 /* An element with one integer key and one word on CPU 0. */
-static inline uint32_t fake_int_elem(struct fake *f, uint32_t id, int64_t key,
-						      int64_t value)
+static inline uint32_t fake_int_elem(struct fake *f, uint32_t id, int64_t key, int64_t value)
 {
 	uint32_t e = fake_elem(f, id);
 
@@ -326,8 +327,7 @@ static inline uint32_t fake_int_elem(struct fake *f, uint32_t id, int64_t key,
 	return e;
 }
 
-static inline uint32_t fake_str_elem(struct fake *f, uint32_t id, const char *key,
-						      int64_t value)
+static inline uint32_t fake_str_elem(struct fake *f, uint32_t id, const char *key, int64_t value)
 {
 	uint32_t e = fake_elem(f, id);
 

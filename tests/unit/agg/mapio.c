@@ -44,15 +44,17 @@ static bool env_open(struct env *t)
 
 	for (uint32_t i = 0; i < t->f.layout.naggs; i++) {
 		fake_size(&t->f, i + 1, false);
-		t->agg_fds[i] = al[i].key_size
-			? bpf_map_create(BPF_MAP_TYPE_PERCPU_HASH, "t_agg", al[i].key_size,
-					 al[i].val_size, 16384, NULL)
-			: bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, "t_agg0", 4, al[i].val_size, 1, NULL);
+		t->agg_fds[i] =
+			al[i].key_size ? bpf_map_create(BPF_MAP_TYPE_PERCPU_HASH, "t_agg",
+							al[i].key_size, al[i].val_size, 16384, NULL)
+				       : bpf_map_create(BPF_MAP_TYPE_PERCPU_ARRAY, "t_agg0", 4,
+							al[i].val_size, 1, NULL);
 		if (t->agg_fds[i] < 0)
 			return false;
 	}
 	memset(t->maps.fd, -1, sizeof(t->maps.fd));
-	t->maps.fd[MAP_STRINGS] = bpf_map_create(BPF_MAP_TYPE_HASH, "t_strings", 8, 4 + 64, 64, NULL);
+	t->maps.fd[MAP_STRINGS] =
+		bpf_map_create(BPF_MAP_TYPE_HASH, "t_strings", 8, 4 + 64, 64, NULL);
 	t->maps.agg_fds = t->agg_fds;
 	t->maps.naggs = t->f.layout.naggs;
 	t->maps.ncpus = (uint32_t)ncpus;

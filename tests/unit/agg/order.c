@@ -38,8 +38,10 @@ static void test_values(void)
 	fake_str_elem(&f, id, "\xc3\xa9", INT64_MAX - 1);
 	v = fake_snap(&f, id);
 	sorted(v, (struct agg_sort){0}, "z abc a b \xc3\xa9 y ", "by value, ties by key");
-	sorted(v, (struct agg_sort){.rev = true}, "y \xc3\xa9 b a abc z ", "the whole order reversed");
-	sorted(v, (struct agg_sort){.key = true}, "a abc b y z \xc3\xa9 ", "by key, bytes unsigned");
+	sorted(v, (struct agg_sort){.rev = true}, "y \xc3\xa9 b a abc z ",
+	       "the whole order reversed");
+	sorted(v, (struct agg_sort){.key = true}, "a abc b y z \xc3\xa9 ",
+	       "by key, bytes unsigned");
 	sorted(v, (struct agg_sort){.key = true, .rev = true}, "\xc3\xa9 z y b abc a ", "reversed");
 	fake_deinit(&f);
 }
@@ -82,9 +84,12 @@ static void test_keypos(void)
 		fake_word(&f, id, e, 0, 0, 7);
 	}
 	v = fake_snap(&f, id);
-	sorted(v, (struct agg_sort){.key = true, .keypos = 1}, "2 4 3 1 ", "keys from the second on");
-	sorted(v, (struct agg_sort){.key = true, .keypos = 2}, "2 3 1 4 ", "from the third, wrapping");
-	sorted(v, (struct agg_sort){.key = true, .keypos = 3}, "1 2 3 4 ", "too large: from the first");
+	sorted(v, (struct agg_sort){.key = true, .keypos = 1}, "2 4 3 1 ",
+	       "keys from the second on");
+	sorted(v, (struct agg_sort){.key = true, .keypos = 2}, "2 3 1 4 ",
+	       "from the third, wrapping");
+	sorted(v, (struct agg_sort){.key = true, .keypos = 3}, "1 2 3 4 ",
+	       "too large: from the first");
 	sorted(v, (struct agg_sort){.keypos = 1, .rev = true}, "1 3 4 2 ", "ties of values too");
 	fake_deinit(&f);
 }
@@ -111,7 +116,8 @@ static void test_addr_keys(void)
 	v = fake_snap(&f, id);
 	agg_view_sort(v, &how);
 	for (uint32_t i = 0; i < v->nelems; i++)
-		is_int(agg_value(v, v->elems[i]), want[i] + 1, "user addresses by pid, then address");
+		is_int(agg_value(v, v->elems[i]), want[i] + 1,
+		       "user addresses by pid, then address");
 	fake_deinit(&f);
 }
 
@@ -124,34 +130,36 @@ static void test_permutations(void)
 	uint32_t at[5], count = 0, bad = 0;
 
 	for (at[0] = 0; at[0] < 5; at[0]++)
-	for (at[1] = 0; at[1] < 5; at[1]++)
-	for (at[2] = 0; at[2] < 5; at[2]++)
-	for (at[3] = 0; at[3] < 5; at[3]++)
-	for (at[4] = 0; at[4] < 5; at[4]++) {
-		static const int64_t want[] = {4, 3, 1, 2, 5};
-		struct agg_sort how = {0};
-		struct agg_view *v;
-		uint32_t seen = 0;
-		struct fake f;
-		uint32_t id;
+		for (at[1] = 0; at[1] < 5; at[1]++)
+			for (at[2] = 0; at[2] < 5; at[2]++)
+				for (at[3] = 0; at[3] < 5; at[3]++)
+					for (at[4] = 0; at[4] < 5; at[4]++) {
+						static const int64_t want[] = {4, 3, 1, 2, 5};
+						struct agg_sort how = {0};
+						struct agg_view *v;
+						uint32_t seen = 0;
+						struct fake f;
+						uint32_t id;
 
-		for (int i = 0; i < 5; i++)
-			seen |= 1u << at[i];
-		if (seen != 31)
-			continue;
-		fake_init(&f);
-		id = fake_agg(&f, AGGFUNC_COUNT, "c");
-		fake_key_int(&f, id, 8, false);
-		fake_open(&f);
-		for (int i = 0; i < 5; i++)
-			fake_int_elem(&f, id, elems[at[i]].key, elems[at[i]].value);
-		v = fake_snap(&f, id);
-		agg_view_sort(v, &how);
-		for (uint32_t i = 0; i < 5; i++)
-			bad += (int64_t)v->elems[i]->keys[0].ival != want[i];
-		count++;
-		fake_deinit(&f);
-	}
+						for (int i = 0; i < 5; i++)
+							seen |= 1u << at[i];
+						if (seen != 31)
+							continue;
+						fake_init(&f);
+						id = fake_agg(&f, AGGFUNC_COUNT, "c");
+						fake_key_int(&f, id, 8, false);
+						fake_open(&f);
+						for (int i = 0; i < 5; i++)
+							fake_int_elem(&f, id, elems[at[i]].key,
+								      elems[at[i]].value);
+						v = fake_snap(&f, id);
+						agg_view_sort(v, &how);
+						for (uint32_t i = 0; i < 5; i++)
+							bad += (int64_t)v->elems[i]->keys[0].ival !=
+							       want[i];
+						count++;
+						fake_deinit(&f);
+					}
 	is_int(count, 120, "permutations tried");
 	is_int(bad, 0, "all sort alike");
 }
@@ -187,29 +195,30 @@ static struct agg_view *hist_fill(struct fake *f, enum aggfunc func, const int64
 static void test_quantize_weight(void)
 {
 	static const struct hist_case cases[] = {
-		{{{66, 1}}},		/* 4 */
-		{{{65, 1}, {63, 5}}},	/* 2, five zeros */
-		{{{65, 1}, {63, 4}}},	/* 2, four zeros: before it */
-		{{{61, 3}}},		/* -6 */
-		{{{66, 1}, {62, 1}}},	/* 4 - 1 */
+		{{{66, 1}}},	      /* 4 */
+		{{{65, 1}, {63, 5}}}, /* 2, five zeros */
+		{{{65, 1}, {63, 4}}}, /* 2, four zeros: before it */
+		{{{61, 3}}},	      /* -6 */
+		{{{66, 1}, {62, 1}}}, /* 4 - 1 */
 	};
 	static const int64_t param[4];
 	struct agg_view *v;
 	struct fake f;
 
 	v = hist_fill(&f, AGGFUNC_QUANTIZE, param, cases, ARRAY_LEN(cases));
-	sorted(v, (struct agg_sort){0}, "3 2 1 4 0 ", "quantize by sum of label times count, then zeros");
+	sorted(v, (struct agg_sort){0}, "3 2 1 4 0 ",
+	       "quantize by sum of label times count, then zeros");
 	fake_deinit(&f);
 }
 
 static void test_lquantize_weight(void)
 {
 	static const struct hist_case cases[] = {
-		{{{0, 1}}},	   /* below -10: -11 */
-		{{{1, 1}}},	   /* -10 */
-		{{{5, 1}}},	   /* at 10: 10 + 1 */
+		{{{0, 1}}},	    /* below -10: -11 */
+		{{{1, 1}}},	    /* -10 */
+		{{{5, 1}}},	    /* at 10: 10 + 1 */
 		{{{4, 2}, {1, 1}}}, /* 5 + 5 - 10 = 0, no zero */
-		{{{3, 9}}},	   /* nine zeros */
+		{{{3, 9}}},	    /* nine zeros */
 	};
 	static const int64_t param[4] = {-10, 4, 5, 0};
 	struct agg_view *v;
@@ -238,9 +247,10 @@ static void test_llquantize_weight(void)
 	fake_deinit(&f);
 }
 
-/* ---- joining ------------------------------------------------------------------------------------- */
+/* ---- joining --------------------------------------------------------------------------------- */
 
-static void joined(struct fake *f, uint32_t n, struct agg_sort how, const char *want, const char *name)
+static void joined(struct fake *f, uint32_t n, struct agg_sort how, const char *want,
+		   const char *name)
 {
 	struct agg_view *views[3];
 	struct strbuf got = {0};
@@ -288,12 +298,13 @@ static void test_join(void)
 	(void)fake_snap(&f, a);
 	joined(&f, 2, (struct agg_sort){0}, "z:-1,1, y:1,9, w:5,-1, x:5,-1, ",
 	       "by the first, then the second, then the key");
-	joined(&f, 2, (struct agg_sort){.pos = 1}, "w:5,-1, x:5,-1, z:-1,1, y:1,9, ", "by the second");
+	joined(&f, 2, (struct agg_sort){.pos = 1}, "w:5,-1, x:5,-1, z:-1,1, y:1,9, ",
+	       "by the second");
 	joined(&f, 2, (struct agg_sort){.pos = 2}, "z:-1,1, y:1,9, w:5,-1, x:5,-1, ",
 	       "position too large");
 	joined(&f, 2, (struct agg_sort){.key = true}, "w:5,-1, x:5,-1, y:1,9, z:-1,1, ", "by key");
-	joined(&f, 2, (struct agg_sort){.key = true, .rev = true}, "z:-1,1, y:1,9, x:5,-1, w:5,-1, ",
-	       "by key, reversed");
+	joined(&f, 2, (struct agg_sort){.key = true, .rev = true},
+	       "z:-1,1, y:1,9, x:5,-1, w:5,-1, ", "by key, reversed");
 	fake_deinit(&f);
 }
 

@@ -371,7 +371,10 @@ static void test_trunc_exact(void)
 	fake_deinit(&f);
 }
 
-/* While there is room, trunc() leaves elements in the kernel until nothing has been added for a while. */
+/*
+ * While there is room, trunc() leaves elements in the kernel until nothing has been added for a
+ * while.
+ */
 static void test_trunc_hides(void)
 {
 	struct agg_view *v;

@@ -66,7 +66,8 @@ static void test_strtab(void)
 	ok(same, "equal strings have equal offsets");
 	ok(text, "offsets lead to the text");
 	ok(!strtab_find(t, "absent", 6, &off), "an absent string is not found");
-	ok(strtab_find(t, "s123", 4, &off) && strcmp(strtab_get(t, off), "s123") == 0, "a present one is");
+	ok(strtab_find(t, "s123", 4, &off) && strcmp(strtab_get(t, off), "s123") == 0,
+	   "a present one is");
 	is_int(strtab_add(t, "ab\0cd", 5), strtab_adds(t, "ab"), "an embedded NUL ends the string");
 	strtab_destroy(t);
 }
@@ -109,7 +110,8 @@ static void test_hashmap(void)
 	for (int i = 0; i < 300; i += 2)
 		hashmap_remove(m, keys[i], strlen(keys[i]));
 	is_int(hashmap_count(m), 150, "count after removal");
-	ok(!hashmap_finds(m, "k0") && hashmap_finds(m, "k1") == keys[1], "only the removed are gone");
+	ok(!hashmap_finds(m, "k0") && hashmap_finds(m, "k1") == keys[1],
+	   "only the removed are gone");
 	hashmap_sets(m, "k1", keys[0]);
 	ok(hashmap_finds(m, "k1") == keys[0], "set replaces");
 	for (int i = 0; i < 300; i += 2)
@@ -136,9 +138,11 @@ static void test_err(void)
 
 static void test_clean(void)
 {
-	char good[] = "naïve <漢字>::\xf0\x9f\x98\x80", bad[] = "a\x1b[2J\x7f\xc2\x9b" "b\xff\xe6\xbc";
+	char good[] = "naïve <漢字>::\xf0\x9f\x98\x80", bad[] = "a\x1b[2J\x7f\xc2\x9b"
+								"b\xff\xe6\xbc";
 
-	is_str(text_clean(good), "naïve <漢字>::\xf0\x9f\x98\x80", "text that is none of a terminal's business");
+	is_str(text_clean(good), "naïve <漢字>::\xf0\x9f\x98\x80",
+	       "text that is none of a terminal's business");
 	is_str(text_clean(bad), "a?[2J???b???", "controls, broken characters");
 }
 

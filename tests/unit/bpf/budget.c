@@ -23,12 +23,13 @@ static void func_begin(struct chain *c, const char *name)
 }
 
 /*
- * n functions, each calling the next, with stack bytes of stack each; the one numbered callback gives the next
- * to bpf_loop() instead.
+ * n functions, each calling the next, with stack bytes of stack each; the one numbered callback
+ * gives the next to bpf_loop() instead.
  */
 static void chain_make(struct chain *c, uint32_t n, int32_t stack, uint32_t callback)
 {
-	static const char *const names[] = {"f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9"};
+	static const char *const names[] = {"f0", "f1", "f2", "f3", "f4",
+					    "f5", "f6", "f7", "f8", "f9"};
 
 	*c = (struct chain){.l.btf_fd = -1};
 	for (uint32_t i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
 /*
- * What processes do with their code is told, in order and only of those that were added: a library, a program, its
- * libraries; and a process that stops has not run on when it is told.
+ * What processes do with their code is told, in order and only of those that were added: a library,
+ * a program, its libraries; and a process that stops has not run on when it is told.
  */
 #include "tap.h"
 
@@ -16,7 +16,8 @@
 #include "proc/rtld.h"
 
 /* One that has not been loaded: each is small and comes with the C library. */
-static const char *const libraries[] = {"libutil.so.1", "libBrokenLocale.so.1", "libanl.so.1", "libnss_hesiod.so.2"};
+static const char *const libraries[] = {"libutil.so.1", "libBrokenLocale.so.1", "libanl.so.1",
+					"libnss_hesiod.so.2"};
 
 /* Waits for a byte, opens a library, says so, executes another program. */
 static pid_t start(int ret_fds[2])
@@ -115,7 +116,8 @@ static void test_order(bool stops)
 	(void)!write(a[0], "", 1);
 	expect(f, pid, FOLLOW_MAPPED, "a library");
 	if (stops) {
-		ok(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP,
+		ok(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status) &&
+			   WSTOPSIG(status) == SIGSTOP,
 		   "it is stopped");
 		ok(!is_readable(a[1]), "it has not gone on");
 		(void)kill(pid, SIGCONT);
@@ -125,7 +127,8 @@ static void test_order(bool stops)
 	(void)kill(pid, SIGCONT);
 	expect(f, pid, FOLLOW_MAPPED, "the program's libraries");
 	(void)kill(pid, SIGCONT);
-	ok(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0, "it ends as it should");
+	ok(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+	   "it ends as it should");
 	ok(!follow_read(f, &ev), "that was all");
 	follow_destroy(f);
 	keeper_destroy(k);
@@ -152,7 +155,8 @@ static void test_left(void)
 	err_destroy(e);
 	follow_destroy(f);
 	(void)!write(fds[0], "", 1);
-	ok(waitpid(pid, &status, WUNTRACED) == pid && WIFEXITED(status), "it is not stopped when nobody follows");
+	ok(waitpid(pid, &status, WUNTRACED) == pid && WIFEXITED(status),
+	   "it is not stopped when nobody follows");
 	keeper_destroy(k);
 	(void)close(fds[0]);
 	(void)close(fds[1]);
@@ -162,7 +166,8 @@ static void test_no_linker(void)
 {
 	struct rtld r = {.fd = -1};
 
-	ok(!rtld_find(0x3fffffff, &r) && r.fd == -1, "a process that is not there has no dynamic linker");
+	ok(!rtld_find(0x3fffffff, &r) && r.fd == -1,
+	   "a process that is not there has no dynamic linker");
 	ok(rtld_find(getpid(), &r) && r.fd >= 0 && r.hook_off && r.state, "this one has");
 	rtld_deinit(&r);
 	is_int(r.fd, -1, "its file is closed");

@@ -96,6 +96,7 @@ static int64_t field_int(const struct gx *x, const struct rt_rec *rec, uint32_t 
 
 /* ---- aggregations --------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const int64_t values[] = {
 	0,	   1,	     2,	 3,  5,	 8,  9,	   10,	      11,	 99,	    100,
 	1000,	   4711,     -1, -2, -8, -9, -100, INT32_MAX, INT32_MIN, 1ll << 40, -(1ll << 40),
@@ -114,6 +115,7 @@ static uint32_t quantize_bucket(int64_t v)
 		return 63 - MIN(log, 62u) - 1;
 	return 64 + MIN(log, 62u);
 }
+/* clang-format on */
 
 static uint32_t host_bucket(const struct prog_agg *agg, int64_t v)
 {

@@ -309,8 +309,8 @@ bool gx_agg_value(struct gx *x, const struct prog_agg *agg, const void *key, uin
 	const struct elem_map *m = &x->layout->agg_maps[al->map];
 	char *vals = xcalloc(1, elem_map_read_size(m, x->opts.ncpus));
 	int64_t sum = 0, v;
-	int rc = bpf_map_lookup_elem(x->maps->agg_fds[al->map],
-				     al->key_size ? key : &al->elem, vals);
+	int rc = bpf_map_lookup_elem(x->maps->agg_fds[al->map], al->key_size ? key : &al->elem,
+				     vals);
 
 	for (uint32_t cpu = 0; cpu < x->opts.ncpus && !rc; cpu++) {
 		memcpy(&v, vals + m->slot_off + (size_t)cpu * elem_map_stride(m) + 8 * word, 8);

@@ -1,5 +1,6 @@
 /*
- * The keeper: nobody's child, nothing open, deaf to signals, gone with its tracer; a killed one is noticed.
+ * The keeper: nobody's child, nothing open, deaf to signals, gone with its tracer; a killed one is
+ * noticed.
  */
 #include "tap.h"
 

@@ -262,7 +262,8 @@ static void test_keyless(void)
 	ok(l->aggs[0].map == l->aggs[2].map && l->aggs[0].map == l->aggs[3].map &&
 		   l->aggs[1].map != l->aggs[0].map,
 	   "by size");
-	ok(l->aggs[0].elem == 0 && l->aggs[2].elem == 1 && l->aggs[3].elem == 2 && l->aggs[1].elem == 0,
+	ok(l->aggs[0].elem == 0 && l->aggs[2].elem == 1 && l->aggs[3].elem == 2 &&
+		   l->aggs[1].elem == 0,
 	   "one element each");
 	is_int(l->agg_maps[l->aggs[0].map].nmembers, 3, "as many as there are");
 	gx_destroy(x);
@@ -279,8 +280,8 @@ static void test_shared(uint32_t naggs, uint32_t narrays, bool is_any)
 	for (uint32_t i = 0; i < naggs; i++)
 		(void)gx_agg(x, i % 3 ? AGGFUNC_COUNT : AGGFUNC_AVG, 1 + i % 2);
 	for (uint32_t i = 0; i < narrays; i++)
-		(void)gx_array(x, "a", i % 2 ? DIF_SCOPE_THREAD : DIF_SCOPE_GLOBAL, gx_s32, 1 + i % 2,
-			       keys);
+		(void)gx_array(x, "a", i % 2 ? DIF_SCOPE_THREAD : DIF_SCOPE_GLOBAL, gx_s32,
+			       1 + i % 2, keys);
 	l = make(x);
 	for (uint32_t i = 0; i < naggs; i++) {
 		const struct agg_layout *al = &l->aggs[i];

@@ -13,9 +13,11 @@
 #include <sys/resource.h>
 #include <time.h>
 
+/* clang-format off */
 #define INSN(c, d, s, o, i)                                                                        \
 	((struct bpf_insn){                                                                        \
 		.code = (c), .dst_reg = (d), .src_reg = (s), .off = (int16_t)(o), .imm = (i)})
+/* clang-format on */
 #define MOV_IMM(d, i) INSN(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, i)
 #define EXIT	      INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)
 
@@ -60,12 +62,18 @@ static void session_init(struct session *s)
 	*s = (struct session){.opts = {.bufsize = 10000, .need_tls = true}};
 	s->keys[0] = (struct key_field){.repr = KEY_STRHASH, .size = 8};
 	s->keys[1] = (struct key_field){.repr = KEY_INT, .off = 8, .size = 4};
-	s->aggs[0] = (struct agg_layout){
-		.keys = s->keys, .nkeys = 2, .key_size = 12, .val_size = 16, .max_entries = 1000};
+	s->aggs[0] = (struct agg_layout){.keys = s->keys,
+					 .nkeys = 2,
+					 .key_size = 12,
+					 .val_size = 16,
+					 .max_entries = 1000};
 	s->aggs[1] = (struct agg_layout){.val_size = 16, .max_entries = 1};
 	s->var = (struct prog_var){.name = "a", .scope = DIF_SCOPE_GLOBAL, .kind = DIF_VAR_ARRAY};
-	s->vars[0] = (struct var_layout){
-		.var = &s->var, .is_elem = true, .key_size = 8, .val_size = 8, .max_entries = 100};
+	s->vars[0] = (struct var_layout){.var = &s->var,
+					 .is_elem = true,
+					 .key_size = 8,
+					 .val_size = 8,
+					 .max_entries = 100};
 	s->layout = (struct layout){
 		.aggs = s->aggs,
 		.naggs = ARRAY_LEN(s->aggs),
@@ -184,7 +192,8 @@ static void code_make(struct bpf_code *c, const struct bpf_insn *insns, uint32_t
 	vec_push(&c->insns, EXIT);
 	if (!calls)
 		return;
-	vec_push(&c->funcs, (struct bpf_func){.start = c->insns.len, .name = "clause 1", .clause = 1});
+	vec_push(&c->funcs,
+		 (struct bpf_func){.start = c->insns.len, .name = "clause 1", .clause = 1});
 	vec_push(&c->insns, MOV_IMM(1, 0));
 	vec_push(&c->insns, MOV_IMM(2, 7));
 	vec_push(&c->insns, MOV_IMM(3, 2));
@@ -268,8 +277,8 @@ static void test_cpu_clock(struct session *s, struct kmaps *m)
 }
 
 /*
- * The deepest place for a run-time function is an ERROR clause that is cut, as is the clause that faults: five
- * functions are above it, those that generated code makes.
+ * The deepest place for a run-time function is an ERROR clause that is cut, as is the clause that
+ * faults: five functions are above it, those that generated code makes.
  */
 static void test_rt_budget(struct kmaps *m)
 {
@@ -285,13 +294,16 @@ static void test_rt_budget(struct kmaps *m)
 		if (!rt_image.funcs[i].is_global)
 			continue;
 		vec_push(&c.funcs, (struct bpf_func){.name = "entry", .clause = UINT32_MAX});
-		vec_push(&c.relocs, (struct bpf_reloc){.insn = 0, .kind = RELOC_RT, .name = rt_image.funcs[i].name});
+		vec_push(&c.relocs, (struct bpf_reloc){.insn = 0,
+						       .kind = RELOC_RT,
+						       .name = rt_image.funcs[i].name});
 		vec_push(&c.insns, INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, 0));
 		vec_push(&c.insns, EXIT);
 		e = link_unit(&c, m, -1, &linked);
 		if (!e)
 			e = budget_check(&linked, &c, &b, &insn);
-		ok(!e && b.calls - 1 + ABOVE <= BUDGET_CALLS && b.stack - 32 + STACK_ABOVE <= BUDGET_STACK,
+		ok(!e && b.calls - 1 + ABOVE <= BUDGET_CALLS &&
+			   b.stack - 32 + STACK_ABOVE <= BUDGET_STACK,
 		   "%s: %u functions, %u bytes", rt_image.funcs[i].name, b.calls - 1, b.stack - 32);
 		err_destroy(e);
 		linked_deinit(&linked);
@@ -388,7 +400,8 @@ static void test_bad_luck(struct session *s)
 		sys_fail_set(0);
 	}
 	ok(n > 20 && is_pending, "%u calls fail, one after the other", n - 2);
-	is_int(nworked, 2, "each failure is an error, but a refusal that does not repeat is overcome");
+	is_int(nworked, 2,
+	       "each failure is an error, but a refusal that does not repeat is overcome");
 	is_int(nfds(), before, "and leaves no descriptor");
 }
 

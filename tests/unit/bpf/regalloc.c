@@ -39,8 +39,9 @@ static void random_insn(struct code *c, uint32_t i)
 {
 	struct ra_insn *in = &c->insns[i];
 
-	*in = (struct ra_insn){
-		.target = RA_NONE, .clobbers = rnd(4) == 0, .keeps_reads = rnd(4) == 0};
+	*in = (struct ra_insn){.target = RA_NONE,
+			       .clobbers = rnd(4) == 0,
+			       .keeps_reads = rnd(4) == 0};
 	random_reads(c, i, rnd(MAX_READS + 1));
 	in->nwrites = rnd(RA_MAX_WRITES + 1);
 	for (uint32_t k = 0; k < in->nwrites; k++)
@@ -185,8 +186,10 @@ static bool walk(const struct code *c, const struct regalloc *ra)
 
 static void test_random(uint32_t seed)
 {
-	struct ra_opts opts = {
-		.nstack = NSTACK, .mach_off = MACH_OFF, .mach_nslots = MACH_SLOTS, .seed = seed};
+	struct ra_opts opts = {.nstack = NSTACK,
+			       .mach_off = MACH_OFF,
+			       .mach_nslots = MACH_SLOTS,
+			       .seed = seed};
 	struct arena *a = arena_create();
 	uint32_t failed = 0;
 	struct code c;

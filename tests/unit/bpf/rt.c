@@ -105,18 +105,16 @@ static void test_blocks(void)
 		uint64_t off, size;
 		bool good;
 	} rows[] = {
-		{HEAD, 5, true},       {HEAD + 4, 1, true},	 {HEAD, 6, false},
-		{HEAD + 5, 1, false},  {HEAD + 7, 1, false},	 {HEAD - 1, 1, false},
-		{0, HEAD, false},      {0, 1, false},		 {HEAD + 8, 8, false},
-		{HEAD + 4, 30, false}, {2 * HEAD + 8, 16, true}, {2 * HEAD + 16, 8, true},
-		{2 * HEAD + 8, 17, false},
-		{2 * HEAD + 24, 8, false},
-		{3 * HEAD + 24, 8, true},
-		{3 * HEAD + 31, 1, true},
-		{3 * HEAD + 31, 2, false},
-		{3 * HEAD + 32, 1, false},
-		{UINT64_MAX, 1, false},
-		{HEAD, UINT64_MAX, false},
+		{HEAD, 5, true},	   {HEAD + 4, 1, true},
+		{HEAD, 6, false},	   {HEAD + 5, 1, false},
+		{HEAD + 7, 1, false},	   {HEAD - 1, 1, false},
+		{0, HEAD, false},	   {0, 1, false},
+		{HEAD + 8, 8, false},	   {HEAD + 4, 30, false},
+		{2 * HEAD + 8, 16, true},  {2 * HEAD + 16, 8, true},
+		{2 * HEAD + 8, 17, false}, {2 * HEAD + 24, 8, false},
+		{3 * HEAD + 24, 8, true},  {3 * HEAD + 31, 1, true},
+		{3 * HEAD + 31, 2, false}, {3 * HEAD + 32, 1, false},
+		{UINT64_MAX, 1, false},	   {HEAD, UINT64_MAX, false},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -551,17 +549,20 @@ static void test_tokens(void)
 	uint64_t joined = call("rt_sub_strjoin", text(0, "a,b"), text(512, ",c,"), 0);
 	uint64_t want_top;
 
-	is_str(rt_fx_at(fx, again("rt_sub_strtok", joined, text(0, ","), 0)), "a", "the first token");
+	is_str(rt_fx_at(fx, again("rt_sub_strtok", joined, text(0, ","), 0)), "a",
+	       "the first token");
 	want_top = fx->mach->scratch_top;
 	(void)again("rt_tok_keep", 0, 0, 0);
 	is_int(fx->mach->scratch_top, want_top, "scratch memory is left alone");
 	fx->mach->scratch_top = 0;
 	(void)again("rt_sub_strjoin", text(0, "xxxxxxxx"), text(512, "xxxxxxxx"), 0);
-	is_str(rt_fx_at(fx, again("rt_sub_strtok", 0, text(0, ","), 0)), "b", "the second, in the next clause");
+	is_str(rt_fx_at(fx, again("rt_sub_strtok", 0, text(0, ","), 0)), "b",
+	       "the second, in the next clause");
 	(void)again("rt_tok_keep", 0, 0, 0);
 	fx->mach->scratch_top = 0;
 	(void)again("rt_sub_strjoin", text(0, "xxxxxxxx"), text(512, "xxxxxxxx"), 0);
-	is_str(rt_fx_at(fx, again("rt_sub_strtok", 0, text(0, ","), 0)), "c", "the third, in the one after");
+	is_str(rt_fx_at(fx, again("rt_sub_strtok", 0, text(0, ","), 0)), "c",
+	       "the third, in the one after");
 	is_int(again("rt_sub_strtok", 0, text(0, ","), 0), 0, "no more");
 	is_int(call("rt_tok_keep", 0, 0, 0), 0, "nothing to keep");
 	is_int(fx->mach->tok_rest, 0, "nothing kept");
@@ -706,8 +707,9 @@ static void test_verification(uint32_t strsize)
 		(void)rt_fx_prog(big, functions[i]);
 		for (uint32_t j = 0; j < big->nprogs; j++)
 			if (strcmp(big->progs[j].name, functions[i]) == 0)
-				ok(big->progs[j].nverified < (walks ? 25000 : 2500), "%s: %u instructions verified",
-				   functions[i], big->progs[j].nverified);
+				ok(big->progs[j].nverified < (walks ? 25000 : 2500),
+				   "%s: %u instructions verified", functions[i],
+				   big->progs[j].nverified);
 	}
 	rt_fx_destroy(big);
 }

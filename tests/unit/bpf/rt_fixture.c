@@ -5,9 +5,11 @@
 
 #include <errno.h>
 
+/* clang-format off */
 #define INSN(c, d, s, o, i)                                                                        \
 	((struct bpf_insn){                                                                        \
 		.code = (c), .dst_reg = (d), .src_reg = (s), .off = (int16_t)(o), .imm = (i)})
+/* clang-format on */
 #define MOV_REG(d, s)  INSN(BPF_ALU64 | BPF_MOV | BPF_X, d, s, 0, 0)
 #define MOV_IMM(d, i)  INSN(BPF_ALU64 | BPF_MOV | BPF_K, d, 0, 0, i)
 #define LOAD(d, s, o)  INSN(BPF_LDX | BPF_MEM | BPF_DW, d, s, o, 0)
@@ -179,8 +181,11 @@ struct rt_fx *rt_fx_create(const struct rt_fx_opts *o)
 	/* an aggregation with a string and a stack as keys, so that there are maps for them */
 	fx->keys[0] = (struct key_field){.repr = KEY_STRHASH, .size = 8};
 	fx->keys[1] = (struct key_field){.repr = KEY_STACK, .off = 8, .size = 8};
-	fx->agg = (struct agg_layout){
-		.keys = fx->keys, .nkeys = 2, .key_size = 16, .val_size = 8, .max_entries = 4};
+	fx->agg = (struct agg_layout){.keys = fx->keys,
+				      .nkeys = 2,
+				      .key_size = 16,
+				      .val_size = 8,
+				      .max_entries = 4};
 	fx->agg_map = (struct elem_map){.key_size = 16, .val_size = 8, .max_entries = 4};
 	*l = (struct layout){.strsize = o->strsize,
 			     .scratch_size = o->scratch_size,

@@ -361,7 +361,7 @@ int main(void)
 {
 	static const struct {
 		uint32_t strsize, ncalls;
-	} sizes[] = {{1, 100},   {2, 200},   {3, 200},     {8, 300},    {16, 300},
+	} sizes[] = {{1, 100},	 {2, 200},   {3, 200},	  {8, 300},    {16, 300},
 		     {256, 500}, {4096, 60}, {65536, 12}, {1 << 20, 2}};
 	const char *env = getenv("FATHOM_PROP_SEED"), *env_n = getenv("FATHOM_PROP_N");
 

@@ -225,7 +225,8 @@ static void test_many_variables(void)
 	strbuf_adds(&script, "; BEGIN { }");
 	ok(compiles(strbuf_text(&script), NULL), "%d thread-local variables", MOST);
 	ok(fails("BEGIN { self->one_more = 1; }", "D_ID_OFLOW"), "one more: D_ID_OFLOW");
-	ok(compiles("BEGIN { self->v7 = 1; this->x = 1; y = 1; }", NULL), "other classes have room");
+	ok(compiles("BEGIN { self->v7 = 1; this->x = 1; y = 1; }", NULL),
+	   "other classes have room");
 	strbuf_deinit(&script);
 }
 

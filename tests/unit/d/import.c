@@ -192,10 +192,10 @@ static void test_module(struct btf *base)
 	int fd;
 
 	btf__add_typedef(b, "of_module_t", btf__add_struct(b, "of_module", 16));
-	btf__add_field(
-		b, "task",
-		btf__add_ptr(b, btf__find_by_name_kind(base, "task_struct", BTF_KIND_STRUCT)), 0,
-		0);
+	btf__add_field(b, "task",
+		       btf__add_ptr(b,
+				    btf__find_by_name_kind(base, "task_struct", BTF_KIND_STRUCT)),
+		       0, 0);
 	if (!mkdtemp(dir))
 		return;
 	(void)snprintf(cmd, sizeof(cmd), "%s/vmlinux", dir);

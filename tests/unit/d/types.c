@@ -158,8 +158,9 @@ static void test_nested(void)
 
 static void test_string(void)
 {
-	struct type_member m[] = {
-		{"c", TYPE_CHAR, 0, 0}, {"s", TYPE_STRING, 0, 0}, {"i", TYPE_INT, 0, 0}};
+	struct type_member m[] = {{"c", TYPE_CHAR, 0, 0},
+				  {"s", TYPE_STRING, 0, 0},
+				  {"i", TYPE_INT, 0, 0}};
 	type_id id = type_define_sou(t, TK_STRUCT, "with_string", m, 3);
 	type_id arr = type_array(t, id, 3);
 

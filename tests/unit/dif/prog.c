@@ -77,8 +77,10 @@ static void test_print(struct arena *a)
 				    .nacts = ARRAY_LEN(acts),
 				    .records = true,
 				    .destructive = true};
-	struct prog_clause second = {
-		.desc = {"", "", "", "", 77}, .is_default = true, .records = true, .index = 1};
+	struct prog_clause second = {.desc = {"", "", "", "", 77},
+				     .is_default = true,
+				     .records = true,
+				     .index = 1};
 	struct prog_clause *clauses[] = {&first, &second};
 	struct prog prog = {clauses, 2};
 	struct strbuf out = {0};

@@ -645,8 +645,13 @@ static void test_ip6(void)
 }
 
 /* One machine. A row without a call begins another clause, or another firing. */
+/* clang-format off */
 #define NEXT_CLAUSE {NULL, NULL}
-#define NEXT_FIRING {NULL, "firing"}
+/* clang-format on */
+#define NEXT_FIRING                                                                                \
+	{                                                                                          \
+		NULL, "firing"                                                                     \
+	}
 static const struct row tokens[] = {
 	{"strtok(0, \",\")", "NULL"},
 	{"strtok(0, 5)", "NULL"}, /* nothing left: delimiters are not looked at */
@@ -682,7 +687,9 @@ static const struct row tokens[] = {
 	{"strjoin(\"------------\", \"------------\")", "\"------------------------\""},
 	{"strtok(0, \"=\")", "\"z\""},
 	{"strtok(0, \"=\")", "NULL"},
-	/* as in C: what ends a token is no part of what follows, delimiters before it are skipped */
+	/*
+	 * as in C: what ends a token is no part of what follows, delimiters before it are skipped
+	 */
 	{"strtok(\"k=v;\", \"=\")", "\"k\""},
 	{"strtok(0, \";\")", "\"v\""},
 	{"strtok(\"k=;v\", \"=\")", "\"k\""},

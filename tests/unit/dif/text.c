@@ -22,10 +22,14 @@ static const char *listing(const struct difo *d)
 static struct difo *build_sample(void)
 {
 	struct dif_builder *b = dif_builder_create(arena);
-	struct dif_type int64 = {
-		.kind = DIF_KIND_CTF, .ckind = TK_INT, .is_signed = true, .size = 8};
-	struct dif_type str = {
-		.kind = DIF_KIND_STRING, .ckind = TK_STRING, .flags = DIF_TF_BYREF, .size = 256};
+	struct dif_type int64 = {.kind = DIF_KIND_CTF,
+				 .ckind = TK_INT,
+				 .is_signed = true,
+				 .size = 8};
+	struct dif_type str = {.kind = DIF_KIND_STRING,
+			       .ckind = TK_STRING,
+			       .flags = DIF_TF_BYREF,
+			       .size = 256};
 	uint32_t no = dif_label_create(b), end = dif_label_create(b);
 
 	dif_set_span(b, 10);

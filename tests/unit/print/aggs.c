@@ -5,7 +5,7 @@
 
 #define HEAD "\n           value  ------------- Distribution ------------- count    \n"
 
-/* ---- numbers ---------------------------------------------------------------------------------------- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static void test_end_of_run(void)
 {
@@ -87,7 +87,7 @@ static void test_other_keys(void)
 	fix_deinit(&f);
 }
 
-/* ---- printa() --------------------------------------------------------------------------------------- */
+/* ---- printa() -------------------------------------------------------------------------------- */
 
 static struct prog_agg *agg_of(struct fix *f, uint32_t id)
 {
@@ -162,7 +162,8 @@ static void test_printa(void)
 	f.opts.is_testing = true;
 	printa_act(&f, NULL, 1, &a);
 	is_str(fix_fire(&f),
-	       "                   FUNCTION:NAME\n                          :BEGIN \n\n", "no elements: the leading newline and the record's");
+	       "                   FUNCTION:NAME\n                          :BEGIN \n\n",
+	       "no elements: the leading newline and the record's");
 	fix_deinit(&f);
 }
 
@@ -219,8 +220,10 @@ static void test_joined(void)
 	       "  sh                                                                3               -4\n",
 	       "one line a key; missing values are 0");
 	printa_act(&f, "%s %@d %@d %@d\n", 2, ab);
-	is_str(fix_fire(&f), "ls 0 0 0\ncat 1 0 0\nsh 3 -4 -4\n", "values in turn, the last repeats");
-	printa_act(&f, "%@d %@d %s %@d;", 3, (memcpy(aba, (uint32_t[]){ab[0], ab[1], ab[0]}, 12), aba));
+	is_str(fix_fire(&f), "ls 0 0 0\ncat 1 0 0\nsh 3 -4 -4\n",
+	       "values in turn, the last repeats");
+	printa_act(&f, "%@d %@d %s %@d;", 3,
+		   (memcpy(aba, (uint32_t[]){ab[0], ab[1], ab[0]}, 12), aba));
 	is_str(fix_fire(&f), "0 0 ls 0;1 0 cat 1;3 -4 sh 3;", "an aggregation twice");
 	f.opts.sort.pos = 1;
 	printa_act(&f, "%s ", 2, ab);
@@ -230,7 +233,8 @@ static void test_joined(void)
 	q[1] = h;
 	printa_act(&f, "%s %@d %@d", 2, q);
 	is_str(fix_fire(&f),
-	       "cat 1 " HEAD "             < 0 |                                         0        \n"
+	       "cat 1 " HEAD
+	       "             < 0 |                                         0        \n"
 	       "               0 |                                         0        \n"
 	       "               1 |                                         0        \n"
 	       "sh 3 " HEAD "             < 0 |                                         0        \n"
@@ -240,7 +244,7 @@ static void test_joined(void)
 	fix_deinit(&f);
 }
 
-/* ---- histograms ------------------------------------------------------------------------------------- */
+/* ---- histograms ------------------------------------------------------------------------------ */
 
 struct hist_data {
 	uint32_t bucket;
@@ -250,8 +254,8 @@ struct hist_data {
 static struct print_opts hist_opts;
 static uint64_t hist_normal = 1;
 
-static void hist_case(enum aggfunc func, const int64_t param[4], const struct hist_data *data, uint32_t n,
-		      const char *want, const char *name)
+static void hist_case(enum aggfunc func, const int64_t param[4], const struct hist_data *data,
+		      uint32_t n, const char *want, const char *name)
 {
 	struct agg_elem elem;
 	struct agg_view v;
@@ -267,19 +271,24 @@ static void hist_case(enum aggfunc func, const int64_t param[4], const struct hi
 	elem = (struct agg_elem){.state = ARENA_NEW_N(f.arena, int64_t, f.fake.als[0].nbuckets)};
 	for (uint32_t i = 0; i < n; i++)
 		elem.state[data[i].bucket] += data[i].count;
-	v = (struct agg_view){.agg = &f.fake.paggs[0], .layout = &f.fake.als[0], .normal = hist_normal};
+	v = (struct agg_view){.agg = &f.fake.paggs[0],
+			      .layout = &f.fake.als[0],
+			      .normal = hist_normal};
 	print_histogram(f.printer, &f.printer->out, &v, &elem);
 	out_addc(&f.printer->out, '\0');
 	is_str(f.printer->out.data, want, name);
 	fix_deinit(&f);
 }
 
+/* clang-format off */
 #define DATA(...)                                                                     \
 	(const struct hist_data[]){__VA_ARGS__},                                      \
 		sizeof((const struct hist_data[]){__VA_ARGS__}) / sizeof(struct hist_data)
+/* clang-format on */
 
 #define ROW0(label) label " |                                         0        \n"
 
+/* clang-format off */
 static void test_quantize(void)
 {
 	hist_case(AGGFUNC_QUANTIZE, NULL, DATA({61, 1}, {63, 1}, {66, 1}),
@@ -448,8 +457,9 @@ static void test_bars(void)
 		  "encoding=utf8: eighths of a cell");
 	hist_opts = (struct print_opts){0};
 }
+/* clang-format on */
 
-/* ---- agghist, aggpack ------------------------------------------------------------------------------- */
+/* ---- agghist, aggpack ------------------------------------------------------------------------ */
 
 static void test_agghist(void)
 {

@@ -1,5 +1,6 @@
 /*
- * Records without a kernel: one clause whose actions and data a test lists, and the text they become.
+ * Records without a kernel: one clause whose actions and data a test lists, and the text they
+ * become.
  *
  *     struct fix f; fix_init(&f);
  *     fix_act(&f, ACT_PRINTF, "%d %s"); fix_int(&f, 4, true, -1); fix_str(&f, REC_STR, "x");
@@ -38,7 +39,7 @@ struct fix {
 	struct strbuf log;
 };
 
-/* ---- formats -------------------------------------------------------------------------------------- */
+/* ---- formats --------------------------------------------------------------------------------- */
 
 static inline const char *fix_conv(const char *s, struct prog_conv *c)
 {
@@ -103,7 +104,7 @@ static inline struct prog_fmt *fix_fmt(struct arena *a, const char *text)
 	return f;
 }
 
-/* ---- hooks ----------------------------------------------------------------------------------------- */
+/* ---- hooks ----------------------------------------------------------------------------------- */
 
 static inline void fix_exit(void *ctx, int status)
 {
@@ -135,7 +136,7 @@ static inline struct err *fix_snap(void *ctx)
 	return aggs_snap(f->fake.aggs);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static const struct provider fix_dtrace = {.name = "dtrace", .id_base = 1, .id_count = 3};
 static const struct provider fix_syscall = {.name = "syscall"};
@@ -160,10 +161,10 @@ static inline void fix_init(struct fix *f)
 	probes_add_at(f->probes, &fix_dtrace, 0, "", "", "BEGIN", 0);
 	f->opts = (struct print_opts){.quiet = true, .stackindent = 14};
 	f->hooks = (struct print_hooks){.ctx = f,
-						.exit = fix_exit,
-						.setopt = fix_setopt,
-						.fault = fix_fault,
-						.snap = fix_snap};
+					.exit = fix_exit,
+					.setopt = fix_setopt,
+					.fault = fix_fault,
+					.snap = fix_snap};
 	f->probe = 1;
 	fix_reset(f);
 }
@@ -186,7 +187,7 @@ static inline void fix_deinit(struct fix *f)
 	free(f->text);
 }
 
-/* ---- records --------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static inline struct prog_act *fix_act(struct fix *f, enum act_kind kind, const char *fmt)
 {
@@ -283,8 +284,8 @@ static inline const char *fix_print(struct fix *f, const struct rt_rec *next)
 	free(f->text);
 	f->text = NULL;
 	fp = open_memstream(&f->text, &f->text_size);
-	e = print_record(f->printer, fp, (const struct rt_rec *)(const void *)f->rec, f->len, f->cpu,
-			 next);
+	e = print_record(f->printer, fp, (const struct rt_rec *)(const void *)f->rec, f->len,
+			 f->cpu, next);
 	if (!e)
 		e = printer_flush(f->printer, fp);
 	if (e) {

@@ -8,7 +8,7 @@
 
 static struct fix f;
 
-/* ---- integers ------------------------------------------------------------------------------------- */
+/* ---- integers -------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *fmt;
@@ -155,34 +155,41 @@ static void test_against_libc(void)
 	uint32_t bad = 0, n = 0;
 
 	for (uint32_t mask = 0; mask < 32; mask++)
-	for (size_t w = 0; w < ARRAY_LEN(sizes); w++)
-	for (size_t p = 0; p < ARRAY_LEN(precs); p++)
-	for (const char *c = "duxXo"; *c; c++)
-	for (size_t v = 0; v < ARRAY_LEN(values); v++) {
-		char fmt[32], libc_fmt[32], want[128], flags[8] = "";
+		for (size_t w = 0; w < ARRAY_LEN(sizes); w++)
+			for (size_t p = 0; p < ARRAY_LEN(precs); p++)
+				for (const char *c = "duxXo"; *c; c++)
+					for (size_t v = 0; v < ARRAY_LEN(values); v++) {
+						char fmt[32], libc_fmt[32], want[128],
+							flags[8] = "";
 
-		for (int b = 0; b < 5; b++)
-			if (mask >> b & 1)
-				snprintf(flags + strlen(flags), 2, "%c", "-+ #0"[b]);
-		if (*c == 'd' || *c == 'u') /* undefined in C */
-			if (strchr(flags, '#'))
-				continue;
-		snprintf(fmt, sizeof(fmt), "%%%s%s%s%c|", flags, sizes[w], precs[p], *c);
-		snprintf(libc_fmt, sizeof(libc_fmt), "%%%s%s%sll%c|", flags, sizes[w], precs[p], *c);
-		snprintf(want, sizeof(want), libc_fmt, (long long)values[v]);
-		fix_act(&f, ACT_PRINTF, fmt);
-		fix_int(&f, 8, *c == 'd', values[v]);
-		n++;
-		if (strcmp(fix_fire(&f), want) != 0 && bad++ < 5)
-			printf("# %s of %lld: '%s', libc '%s'\n", fmt, (long long)values[v], f.text,
-			       want);
-		arena_reset(f.arena);
-	}
+						for (int b = 0; b < 5; b++)
+							if (mask >> b & 1)
+								snprintf(flags + strlen(flags), 2,
+									 "%c", "-+ #0"[b]);
+						if (*c == 'd' || *c == 'u') /* undefined in C */
+							if (strchr(flags, '#'))
+								continue;
+						snprintf(fmt, sizeof(fmt), "%%%s%s%s%c|", flags,
+							 sizes[w], precs[p], *c);
+						snprintf(libc_fmt, sizeof(libc_fmt),
+							 "%%%s%s%sll%c|", flags, sizes[w], precs[p],
+							 *c);
+						snprintf(want, sizeof(want), libc_fmt,
+							 (long long)values[v]);
+						fix_act(&f, ACT_PRINTF, fmt);
+						fix_int(&f, 8, *c == 'd', values[v]);
+						n++;
+						if (strcmp(fix_fire(&f), want) != 0 && bad++ < 5)
+							printf("# %s of %lld: '%s', libc '%s'\n",
+							       fmt, (long long)values[v], f.text,
+							       want);
+						arena_reset(f.arena);
+					}
 	is_int(bad, 0, "integers as the C library prints them");
 	ok(n > 5000, "%u combinations", n);
 }
 
-/* ---- strings -------------------------------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *fmt, *value, *want;
@@ -235,7 +242,9 @@ static void test_wide(void)
 	fix_act(&f, ACT_PRINTF, "%ls|%8ws|%.3ls");
 	for (int i = 0; i < 3; i++)
 		fix_bytes(&f, DATUM_BYTES, text, sizeof(text));
-	is_str(fix_fire(&f), "h\xc3\xa9\xe2\x82\xac|     h\xc3\xa9\xe2\x82\xac|h\xc3\xa9\xe2\x82\xac", "wide strings");
+	is_str(fix_fire(&f),
+	       "h\xc3\xa9\xe2\x82\xac|     h\xc3\xa9\xe2\x82\xac|h\xc3\xa9\xe2\x82\xac",
+	       "wide strings");
 }
 
 /* Fields are columns of a terminal, whatever the locale is. */
@@ -316,8 +325,11 @@ static void test_table(void)
 	static const struct {
 		const char *convs, *sizes[4];
 	} rows[] = {
-		{"diouxX", {"h", "l", "ll"}}, {"c", {"l", "w"}}, {"eEfgG", {"L"}},
-		{"s", {"l", "w"}},	      {"pCSaAkTYIP", {NULL}},
+		{"diouxX", {"h", "l", "ll"}},
+		{"c", {"l", "w"}},
+		{"eEfgG", {"L"}},
+		{"s", {"l", "w"}},
+		{"pCSaAkTYIP", {NULL}},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -332,7 +344,7 @@ static void test_table(void)
 	ok(!fmt_has_conv('p', "l"), "no %%lp");
 }
 
-/* ---- trace() -------------------------------------------------------------------------------------- */
+/* ---- trace() --------------------------------------------------------------------------------- */
 
 static const struct {
 	uint32_t size;
@@ -358,7 +370,8 @@ static const char *traced(bool is_quiet)
 	text = fix_fire(&f);
 	if (!is_quiet) {
 		f.text[strlen(f.text) - 1] = '\0'; /* the record's newline */
-		text = strchr(text, '\n') + 1 + strlen("CPU     ID                    FUNCTION:NAME ");
+		text = strchr(text, '\n') + 1 +
+		       strlen("CPU     ID                    FUNCTION:NAME ");
 	}
 	f.opts = (struct print_opts){.quiet = true};
 	return text;
@@ -370,7 +383,8 @@ static void test_trace(void)
 		for (int q = 0; q < 2; q++) {
 			fix_act(&f, ACT_TRACE, NULL);
 			fix_int(&f, traces[i].size, traces[i].is_signed, traces[i].value);
-			is_str(traced(q), q ? traces[i].quiet : traces[i].want, "trace of an integer");
+			is_str(traced(q), q ? traces[i].quiet : traces[i].want,
+			       "trace of an integer");
 		}
 	fix_act(&f, ACT_TRACE, NULL);
 	fix_str(&f, REC_STR, "abc");
@@ -380,7 +394,8 @@ static void test_trace(void)
 	is_str(traced(true), "abc", "quiet");
 	fix_act(&f, ACT_TRACE, NULL);
 	fix_str(&f, REC_STR, "0123456789012345678901234567890123456789");
-	is_str(traced(false), "  0123456789012345678901234567890123456789", "longer than its field");
+	is_str(traced(false), "  0123456789012345678901234567890123456789",
+	       "longer than its field");
 	fix_act(&f, ACT_TRACE, NULL);
 	fix_str(&f, REC_STR, NULL);
 	is_str(traced(false), "                                   ", "NULL string");
@@ -388,15 +403,16 @@ static void test_trace(void)
 
 #define INDEX "\n             0  1  2  3  4  5  6  7  8  9  a  b  c  d  e  f  0123456789abcdef\n"
 
-static const char b8[] = INDEX
-	"         0: 4c 69 6e 75 78 20 76 65 72 73 69 6f 6e 20        Linux version \n";
-static const char two_lines[] = INDEX
-	"         0: 00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f  ................\n"
-	"        10: 7e 7f ff                                         ~..\n";
+static const char b8[] =
+	INDEX "         0: 4c 69 6e 75 78 20 76 65 72 73 69 6f 6e 20        Linux version \n";
+static const char two_lines[] =
+	INDEX "         0: 00 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f  ................\n"
+	      "        10: 7e 7f ff                                         ~..\n";
 
 static void test_bytes(void)
 {
-	static const char text[8] = "abc", mixed[8] = "ab\0c", lead[4] = "\0abc", spaces[] = " \t\n\a\b";
+	static const char text[8] = "abc", mixed[8] = "ab\0c", lead[4] = "\0abc",
+			  spaces[] = " \t\n\a\b";
 	uint8_t count[19];
 
 	for (uint8_t i = 0; i < 16; i++)
@@ -419,12 +435,13 @@ static void test_bytes(void)
 	is_str(traced(false), two_lines, "raw dump of two lines");
 	fix_act(&f, ACT_TRACE, NULL);
 	fix_bytes(&f, DATUM_BYTES, mixed, sizeof(mixed));
-	is_str(traced(true), INDEX
-	       "         0: 61 62 00 63 00 00 00 00                          ab.c....\n",
+	is_str(traced(true),
+	       INDEX "         0: 61 62 00 63 00 00 00 00                          ab.c....\n",
 	       "text after a NUL is none");
 	fix_act(&f, ACT_TRACE, NULL);
 	fix_bytes(&f, DATUM_BYTES, lead, sizeof(lead));
-	is_str(traced(true), INDEX "         0: 00 61 62 63                                      .abc\n",
+	is_str(traced(true),
+	       INDEX "         0: 00 61 62 63                                      .abc\n",
 	       "a NUL first is none");
 	fix_act(&f, ACT_TRACE, NULL);
 	fix_bytes(&f, DATUM_BYTES, "", 0);
@@ -484,7 +501,8 @@ static void test_stacks(void)
 	f.opts.stackindent = 14;
 	fix_act(&f, ACT_STACK, NULL);
 	fix_bytes(&f, DATUM_STACK, pcs, sizeof(pcs));
-	is_str(fix_fire(&f), "\n              0xffffffff81000010\n              0x1234\n", "stack()");
+	is_str(fix_fire(&f), "\n              0xffffffff81000010\n              0x1234\n",
+	       "stack()");
 	fix_act(&f, ACT_USTACK, NULL);
 	fix_bytes(&f, DATUM_USTACK, user, sizeof(user));
 	is_str(fix_fire(&f), "\n              0x401000\n              0x402000\n", "ustack()");

@@ -12,10 +12,12 @@ static uint32_t rnd(uint32_t n)
 	return (uint32_t)(seed >> 33) % n;
 }
 
+/* clang-format off */
 static const char *const formats[] = {
 	"%d %s\n", "%S|%C|%c", "%*d %-*.*s", "%x %X %o %p %u %i", "%k %a %A", "%e %Lf %g", "%ls %wc",
 	"%Y %T", "%'d %+d % d %#x %#o", "%20.10s", "%s%s%s%s%s%s%s%s",
 };
+/* clang-format on */
 
 static void random_field(struct fix *f)
 {
@@ -36,8 +38,9 @@ static void random_field(struct fix *f)
 
 static void random_act(struct fix *f)
 {
-	static const enum act_kind kinds[] = {ACT_TRACE, ACT_PRINTF, ACT_PRINTF, ACT_PRINTF,
-					      ACT_TRACEMEM, ACT_PCAP, ACT_STACK, ACT_SYM, ACT_EXIT, ACT_SETOPT};
+	static const enum act_kind kinds[] = {ACT_TRACE,    ACT_PRINTF, ACT_PRINTF, ACT_PRINTF,
+					      ACT_TRACEMEM, ACT_PCAP,	ACT_STACK,  ACT_SYM,
+					      ACT_EXIT,	    ACT_SETOPT};
 	enum act_kind kind = kinds[rnd(ARRAY_LEN(kinds))];
 
 	fix_act(f, kind, kind == ACT_PRINTF ? formats[rnd(ARRAY_LEN(formats))] : NULL);
@@ -106,7 +109,8 @@ int main(void)
 		fix_reset(&f);
 		arena_reset(f.arena);
 	}
-	ok(good > total / 10 && good < total, "%u of %u random records were printable", good, total);
+	ok(good > total / 10 && good < total, "%u of %u random records were printable", good,
+	   total);
 	fix_deinit(&f);
 	return tap_done();
 }

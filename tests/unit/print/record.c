@@ -5,7 +5,7 @@
 
 static struct fix f;
 
-/* ---- columns --------------------------------------------------------------------------------------- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static void test_columns(void)
 {
@@ -55,11 +55,11 @@ static void test_columns(void)
 	f.cpu = 0;
 }
 
-/* ---- flow indent ------------------------------------------------------------------------------------ */
+/* ---- flow indent ----------------------------------------------------------------------------- */
 
 struct flow_step {
 	uint32_t cpu;
-	uint32_t probe, clause;	     /* clauses 0 and 1 exist */
+	uint32_t probe, clause;		  /* clauses 0 and 1 exist */
 	uint32_t next_probe, next_clause; /* 0: none */
 	const char *want;
 };
@@ -79,7 +79,8 @@ static void flow_run(const struct flow_step *steps, size_t n)
 
 		*rec = (struct rt_rec){steps[i].clause, steps[i].probe, 0};
 		f.cpu = steps[i].cpu;
-		is_str(fix_print(&f, steps[i].next_probe ? &next : NULL), steps[i].want, "flow line");
+		is_str(fix_print(&f, steps[i].next_probe ? &next : NULL), steps[i].want,
+		       "flow line");
 	}
 	f.fake.layout.clauses = &f.cl;
 	f.fake.layout.nclauses = 1;
@@ -91,9 +92,12 @@ static void test_flow(void)
 {
 	uint32_t read_in = probes_add(f.probes, &fix_fbt, "vmlinux", "vfs_read", "entry", 0)->id;
 	uint32_t read_out = probes_add(f.probes, &fix_fbt, "vmlinux", "vfs_read", "return", 0)->id;
-	uint32_t area_in = probes_add(f.probes, &fix_fbt, "vmlinux", "rw_verify_area", "entry", 0)->id;
-	uint32_t area_out = probes_add(f.probes, &fix_fbt, "vmlinux", "rw_verify_area", "return", 0)->id;
-	uint32_t other = probes_add(f.probes, &fix_fbt, "vmlinux", "some_func", "some-probe", 0)->id;
+	uint32_t area_in =
+		probes_add(f.probes, &fix_fbt, "vmlinux", "rw_verify_area", "entry", 0)->id;
+	uint32_t area_out =
+		probes_add(f.probes, &fix_fbt, "vmlinux", "rw_verify_area", "return", 0)->id;
+	uint32_t other =
+		probes_add(f.probes, &fix_fbt, "vmlinux", "some_func", "some-probe", 0)->id;
 	uint32_t sys_in = probes_add(f.probes, &fix_syscall, "vmlinux", "read", "entry", 0)->id;
 	uint32_t sys_out = probes_add(f.probes, &fix_syscall, "vmlinux", "read", "return", 0)->id;
 	uint32_t xin = probes_add(f.probes, &fix_fbt, "", "f", "x-entry", 0)->id;
@@ -127,7 +131,7 @@ static void test_flow(void)
 	flow_run(more, ARRAY_LEN(more));
 }
 
-/* ---- if/else ---------------------------------------------------------------------------------------- */
+/* ---- if/else --------------------------------------------------------------------------------- */
 
 static void test_executed_bits(void)
 {
@@ -147,7 +151,7 @@ static void test_executed_bits(void)
 	strbuf_deinit(&want);
 }
 
-/* ---- actions ---------------------------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 static void test_setopt(void)
 {
@@ -165,7 +169,8 @@ static void test_setopt(void)
 	fix_act(&f, ACT_PRINTF, "goes on");
 	is_str(fix_fire(&f), "goes on", "a failed setopt() does not end the record");
 	is_str(strbuf_text(&f.log),
-	       "[fault 0 1 couldn't set option \"bad\" to \"7\": Invalid option name]", "its report");
+	       "[fault 0 1 couldn't set option \"bad\" to \"7\": Invalid option name]",
+	       "its report");
 	strbuf_clear(&f.log);
 }
 
@@ -240,42 +245,68 @@ static void test_files(void)
 	strbuf_clear(&f.log);
 }
 
-/* ---- faults ------------------------------------------------------------------------------------------ */
+/* ---- faults ---------------------------------------------------------------------------------- */
 
 static const struct {
 	struct rt_fault fault;
 	uint32_t epid, probe;
 	const char *want;
 } faults[] = {
-	{{DIF_FAULT_BADADDR, 0, 1, 12, 0x10}, 1, 1,
+	{{DIF_FAULT_BADADDR, 0, 1, 12, 0x10},
+	 1,
+	 1,
 	 "error on enabled probe ID 1 (ID 1: dtrace:::BEGIN): invalid address (0x10) in action #1 at DIF "
 	 "offset 12\n"},
-	{{DIF_FAULT_DIVZERO, 0, 0, 8, 0}, 7, 1,
+	{{DIF_FAULT_DIVZERO, 0, 0, 8, 0},
+	 7,
+	 1,
 	 "error on enabled probe ID 7 (ID 1: dtrace:::BEGIN): divide-by-zero in predicate at DIF offset "
 	 "8\n"},
-	{{DIF_FAULT_NOSCRATCH, 0, 3, -1, 99}, 2, 1,
+	{{DIF_FAULT_NOSCRATCH, 0, 3, -1, 99},
+	 2,
+	 1,
 	 "error on enabled probe ID 2 (ID 1: dtrace:::BEGIN): out of scratch space in action #3\n"},
-	{{DIF_FAULT_BADALIGN, 0, 1, -1, 0xffffffffffffffff}, 2, 1,
+	{{DIF_FAULT_BADALIGN, 0, 1, -1, 0xffffffffffffffff},
+	 2,
+	 1,
 	 "error on enabled probe ID 2 (ID 1: dtrace:::BEGIN): invalid alignment (0xffffffffffffffff) in "
 	 "action #1\n"},
-	{{DIF_FAULT_BADINDEX, 0, 1, 0, 12}, 2, 1,
+	{{DIF_FAULT_BADINDEX, 0, 1, 0, 12},
+	 2,
+	 1,
 	 "error on enabled probe ID 2 (ID 1: dtrace:::BEGIN): index out of bounds (12) in action #1 at "
 	 "DIF offset 0\n"},
-	{{DIF_FAULT_BADSIZE, 0, 1, -1, 16}, 2, 1,
+	{{DIF_FAULT_BADSIZE, 0, 1, -1, 16},
+	 2,
+	 1,
 	 "error on enabled probe ID 2 (ID 1: dtrace:::BEGIN): invalid size (0x10) in action #1\n"},
-	{{DIF_FAULT_BADSTACK, 0, 1, -1, 16}, 2, 1,
+	{{DIF_FAULT_BADSTACK, 0, 1, -1, 16},
+	 2,
+	 1,
 	 "error on enabled probe ID 2 (ID 1: dtrace:::BEGIN): bad stack (0x10) in action #1\n"},
-	{{DIF_FAULT_ILLOP, 0, 1, -1, 16}, 2, 1,
+	{{DIF_FAULT_ILLOP, 0, 1, -1, 16},
+	 2,
+	 1,
 	 "error on enabled probe ID 2 (ID 1: dtrace:::BEGIN): illegal operation in action #1\n"},
-	{{DIF_FAULT_KPRIV, 0, 1, -1, 16}, 2, 1,
+	{{DIF_FAULT_KPRIV, 0, 1, -1, 16},
+	 2,
+	 1,
 	 "error on enabled probe ID 2 (ID 1: dtrace:::BEGIN): invalid kernel access in action #1\n"},
-	{{DIF_FAULT_UPRIV, 0, 1, -1, 16}, 2, 1,
+	{{DIF_FAULT_UPRIV, 0, 1, -1, 16},
+	 2,
+	 1,
 	 "error on enabled probe ID 2 (ID 1: dtrace:::BEGIN): invalid user access in action #1\n"},
-	{{DIF_FAULT_TUPOFLOW, 0, 1, -1, 16}, 2, 1,
+	{{DIF_FAULT_TUPOFLOW, 0, 1, -1, 16},
+	 2,
+	 1,
 	 "error on enabled probe ID 2 (ID 1: dtrace:::BEGIN): tuple stack overflow in action #1\n"},
-	{{4711, 0, 1, -1, 16}, 2, 1,
+	{{4711, 0, 1, -1, 16},
+	 2,
+	 1,
 	 "error on enabled probe ID 2 (ID 1: dtrace:::BEGIN): unknown fault in action #1\n"},
-	{{0, 0, 0, -1, 0}, 2, 99999,
+	{{0, 0, 0, -1, 0},
+	 2,
+	 99999,
 	 "error on enabled probe ID 2 (ID 99999: unknown probe): unknown fault in predicate\n"},
 };
 
@@ -295,13 +326,13 @@ static void test_faults(void)
 	}
 }
 
-/* ---- bad records ------------------------------------------------------------------------------------- */
+/* ---- bad records ----------------------------------------------------------------------------- */
 
 static void bad_case(uint32_t len, int code, const char *name)
 {
 	FILE *fp = fopen("/dev/null", "we");
-	struct err *e = print_record(f.printer, fp, (const struct rt_rec *)(const void *)f.rec, len, 0,
-				     NULL);
+	struct err *e = print_record(f.printer, fp, (const struct rt_rec *)(const void *)f.rec, len,
+				     0, NULL);
 
 	is_int(e ? err_get_code(e) : 0, code, name);
 	err_destroy(e);

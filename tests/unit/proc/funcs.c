@@ -36,8 +36,10 @@ static void test_self(void)
 	struct func_exits exits = {0};
 	uint64_t off = 0;
 
-	ok(fn && alias && fn->addr == alias->addr && fn->size == alias->size, "a name and its alias");
-	ok(fn && fn->is_canonical && alias && !alias->is_canonical, "the shorter one stands for both");
+	ok(fn && alias && fn->addr == alias->addr && fn->size == alias->size,
+	   "a name and its alias");
+	ok(fn && fn->is_canonical && alias && !alias->is_canonical,
+	   "the shorter one stands for both");
 	ok(funcs_find(f, "_probe_me") && !funcs_find(f, "_probe_me")->is_canonical,
 	   "underscores make a name worse");
 	ok(fn && funcs_at(f, fn->addr + fn->size - 1) == fn, "its last byte is its");
@@ -46,7 +48,8 @@ static void test_self(void)
 	ok(fn && funcs_at_off(f, fn->off) == fn, "and back");
 	ok(!funcs_find(f, "no_such_function"), "a name that nothing has");
 	ok(funcs_find(f, "_init") ? funcs_find(f, "_init")->is_startup : true, "_init is known");
-	ok(fn && func_exits_find(f, fn, &t, &exits) && exits.list.len == 1 && !exits.list.data[0].is_tail,
+	ok(fn && func_exits_find(f, fn, &t, &exits) && exits.list.len == 1 &&
+		   !exits.list.data[0].is_tail,
 	   "it returns at one place");
 	vec_deinit(&exits.list);
 	text_deinit(&t);

@@ -46,7 +46,8 @@ static void test_self(void)
 	ok(fd >= 0, "its file can be opened");
 	if (fd >= 0)
 		(void)close(fd);
-	ok(proc_maps_find_off(&m, at->dev, at->ino, at->off) == at, "and found by the place in the file");
+	ok(proc_maps_find_off(&m, at->dev, at->ino, at->off) == at,
+	   "and found by the place in the file");
 	ok(!proc_maps_find(&m, 1), "nothing is mapped at 1");
 	proc_maps_deinit(&m);
 	e = proc_maps_read(999999999, &m);

@@ -1,7 +1,7 @@
 /*
- * Every drop message of d-language.md 7.2, singular and plural, with and without its tag: counters are raised
- * where the kernel would raise them. DYNRINSE, DYNDIRTY and STKSTROVERFLOW have no counter: freed dynamic
- * variables are free at once, and helpers' strings have room of their own.
+ * Every drop message of d-language.md 7.2, singular and plural, with and without its tag: counters
+ * are raised where the kernel would raise them. DYNRINSE, DYNDIRTY and STKSTROVERFLOW have no
+ * counter: freed dynamic variables are free at once, and helpers' strings have room of their own.
  */
 #include "session/session.h"
 #include "tap.h"
@@ -26,8 +26,8 @@ static dtrace_hdl_t *running(const char *option)
 		return NULL;
 	if (option)
 		(void)dtrace_setopt(h, option, NULL);
-	p = dtrace_program_strcompile(h, "tick-1d { @ = count(); x[tid] = 1; }", DTRACE_PROBESPEC_NAME, 0, 0,
-				      NULL);
+	p = dtrace_program_strcompile(h, "tick-1d { @ = count(); x[tid] = 1; }",
+				      DTRACE_PROBESPEC_NAME, 0, 0, NULL);
 	(void)dtrace_handle_drop(h, on_drop, NULL);
 	if (p && dtrace_program_exec(h, p, NULL) == 0 && dtrace_go(h) == 0)
 		return h;

@@ -157,11 +157,12 @@ static void check_leaks(bool (*func)(void), uint32_t rounds, const char *what)
 	}
 	is_int(good, rounds, what);
 	is_int(fds_count(), fds, "descriptors");
-	ok(maps_count() <= maps + 4, "mappings: %u at first, %u at last", maps,
-	   maps_count());
-	/* free chunks that malloc() caches by thread count as used: the leak checker is more exact */
-	ok(mallinfo2().uordblks <= heap + (192 << 10), "heap: %zu bytes at first, %zu at last", heap,
-	   mallinfo2().uordblks);
+	ok(maps_count() <= maps + 4, "mappings: %u at first, %u at last", maps, maps_count());
+	/*
+	 * free chunks that malloc() caches by thread count as used: the leak checker is more exact
+	 */
+	ok(mallinfo2().uordblks <= heap + (192 << 10), "heap: %zu bytes at first, %zu at last",
+	   heap, mallinfo2().uordblks);
 }
 
 int main(void)

@@ -1,4 +1,6 @@
-/* The scan of library files: names of every kind of declaration, dependencies, what it cannot read. */
+/*
+ * The scan of library files: names of every kind of declaration, dependencies, what it cannot read.
+ */
 #include "session/libscan.h"
 
 #include "base/str.h"
@@ -48,12 +50,14 @@ int main(void)
 	names("translator out_t < struct in *I > { a = I->b; c = I->d ? 1 : 2; }; inline int k = 1;",
 	      "out_t k");
 	names("translator struct out < struct in *I > { a = 1; };", "out");
-	names("provider p { probe a(int) : (x_t); probe b(); }; inline int k = 1;", "provider p probe a probe b k");
+	names("provider p { probe a(int) : (x_t); probe b(); }; inline int k = 1;",
+	      "provider p probe a probe b k");
 	names("", "");
 	names("inline int a", "(unknown)");
 	names("struct a { int b;", "(unknown)");
 	names("; ;", "(unknown)");
-	deps("#pragma D depends_on library a.d\nx\n  #pragma\tD  depends_on library b.d\r\n", "a.d b.d");
+	deps("#pragma D depends_on library a.d\nx\n  #pragma\tD  depends_on library b.d\r\n",
+	     "a.d b.d");
 	deps("#pragma D depends_on module m\n#pragma D option library c.d\n", "");
 	deps("#pragma D depends_on library", "");
 	return tap_done();

@@ -1,6 +1,7 @@
 /*
- * Several handles, each in a thread of its own, from open to close at the same time. The suite runs this program as
- * it is, and built with ThreadSanitizer (tests/e2e/cmd/threads.sh), which tells of every unlocked access.
+ * Several handles, each in a thread of its own, from open to close at the same time. The suite runs
+ * this program as it is, and built with ThreadSanitizer (tests/e2e/cmd/threads.sh), which tells of
+ * every unlocked access.
  */
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -58,7 +59,8 @@ static bool run(struct worker *w, dtrace_hdl_t *h)
 	for (uint32_t i = 0; i < CALLS; i++)
 		(void)syscall(SYS_getppid);
 	is_good = dtrace_work(h, fp) != DTRACE_WORKSTATUS_ERROR && dtrace_stop(h) == 0 &&
-		  dtrace_work(h, fp) == DTRACE_WORKSTATUS_DONE && dtrace_aggregate_print(h, fp) == 0;
+		  dtrace_work(h, fp) == DTRACE_WORKSTATUS_DONE &&
+		  dtrace_aggregate_print(h, fp) == 0;
 	(void)fclose(fp);
 	if (!is_good) {
 		fail(w, "run", h);
@@ -96,7 +98,8 @@ int main(void)
 			ok(false, "cannot start a thread");
 	for (uint32_t i = 0; i < THREADS; i++) {
 		(void)pthread_join(workers[i].thread, NULL);
-		is_int(workers[i].good, ROUNDS, *workers[i].why ? workers[i].why : "each run of a thread is right");
+		is_int(workers[i].good, ROUNDS,
+		       *workers[i].why ? workers[i].why : "each run of a thread is right");
 	}
 	return tap_done();
 }

@@ -124,9 +124,9 @@ static bool is_same(const struct unwind_row *ours, uint64_t addr, Dwarf_CFI *cfi
 	       (ours->kind == UNWIND_NONE || ours->kind == UNWIND_END ||
 		(ours->cfa == row.cfa && ours->reg == row.reg && ours->rbp == row.rbp));
 	if (!same)
-		printf("# %#lx: ours %d reg %d cfa %d rbp %d, libdw %d reg %d cfa %d rbp %d\n", (long)addr,
-		     ours->kind, ours->reg, ours->cfa, ours->rbp, row.kind, row.reg, row.cfa,
-		     row.rbp);
+		printf("# %#lx: ours %d reg %d cfa %d rbp %d, libdw %d reg %d cfa %d rbp %d\n",
+		       (long)addr, ours->kind, ours->reg, ours->cfa, ours->rbp, row.kind, row.reg,
+		       row.cfa, row.rbp);
 	free(fr);
 	return same;
 }
@@ -194,8 +194,10 @@ static void test_order(void)
 	last = vec_last(&r.rows);
 	ok(last->kind == UNWIND_NONE, "the last one says that nothing follows");
 	ok(unwind_row_find(&r, last->off + 1000) == last, "which holds to the end");
-	ok(unwind_row_find(&r, r.rows.data[1].off) == &r.rows.data[1], "a row begins at its offset");
-	ok(unwind_row_find(&r, r.rows.data[1].off - 1) == &r.rows.data[0], "and ends before the next");
+	ok(unwind_row_find(&r, r.rows.data[1].off) == &r.rows.data[1],
+	   "a row begins at its offset");
+	ok(unwind_row_find(&r, r.rows.data[1].off - 1) == &r.rows.data[0],
+	   "and ends before the next");
 	ok(!unwind_row_find(&r, r.rows.data[0].off - 1), "there is none before the first");
 	unwind_rows_deinit(&r);
 }

@@ -1,15 +1,16 @@
 /*
- * A month in short: processes that come and go, and files that are replaced every day. What is remembered stops growing.
+ * A month in short: processes that come and go, and files that are replaced every day. What is
+ * remembered stops growing.
  */
 #include "sym/uproc.h"
 #include "tap.h"
 
 #include <malloc.h>
 
-#define FIRST_PID  100000000 /* beyond what the kernel gives out: /proc knows nothing of them */
-#define NPIDS	   2000	     /* they are used again and again */
-#define PER_DAY	   1000
-#define DAYS	   60
+#define FIRST_PID   100000000 /* beyond what the kernel gives out: /proc knows nothing of them */
+#define NPIDS	    2000      /* they are used again and again */
+#define PER_DAY	    1000
+#define DAYS	    60
 #define FILES_A_DAY 300
 
 /* A process executes a program, maps four of the day's libraries, and ends. */
@@ -54,13 +55,18 @@ int main(void)
 		if (n % 100 == 0)
 			*peak = MAX(*peak, mallinfo2().uordblks);
 	}
-	printf("# at most %zu KB in the first half, %zu KB in the second; %u of %u files at one time\n", early / 1024,
-	       late / 1024, most, DAYS * FILES_A_DAY);
-	/* sanitizers have a malloc() of their own, which does not say what it gave out: there they look for errors only */
-	ok(!early || late < early + early / 4, "memory does not grow in the second half of the month");
+	printf("# at most %zu KB in the first half, %zu KB in the second; %u of %u files at one time\n",
+	       early / 1024, late / 1024, most, DAYS * FILES_A_DAY);
+	/*
+	 * sanitizers have a malloc() of their own, which does not say what it gave out: there they
+	 * look for errors only
+	 */
+	ok(!early || late < early + early / 4,
+	   "memory does not grow in the second half of the month");
 	ok(most < DAYS * FILES_A_DAY * 2 / 3, "files that are gone are forgotten");
 	ok(hashmap_count(u.procs) <= NPIDS + 1, "one entry a process id");
-	ok(uproc_space(uproc_get(&u, FIRST_PID + 7), UINT64_MAX), "a process that ended lately is known");
+	ok(uproc_space(uproc_get(&u, FIRST_PID + 7), UINT64_MAX),
+	   "a process that ended lately is known");
 	uprocs_deinit(&u);
 	return tap_done();
 }
