@@ -8,7 +8,7 @@
  */
 #include <time.h>
 
-#include "print/fix.h"
+#include "render/fix.h"
 
 static double now(void)
 {

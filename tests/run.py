@@ -206,8 +206,13 @@ def test_e2e(name, script, opts):
     return Result(name, "fail" if detail else "pass", detail)
 
 
-ROOMS = [["base"], ["dif", "dof", "sym", "proc"], ["usdt"], ["d"], ["probe"], ["bpf"], ["provider"], ["agg"], ["print"],
-         ["session"], ["cmd"]]
+ROOMS = [["base"], ["dif", "dof", "sym", "proc"], ["bpf/rt"], ["kernel"], ["keeper"], ["usdt"], ["d"], ["probe"], ["bpf"], ["provider"], ["agg"],
+         ["consume"], ["render"], ["library"], ["session"], ["cmd"]]
+
+
+def room_of(path):
+    """Of a path under src/: "bpf/rt" is a room in a room."""
+    return "bpf/rt" if path.startswith("bpf/rt/") else path.split("/")[0]
 
 
 def test_rooms(name, opts):
@@ -215,11 +220,12 @@ def test_rooms(name, opts):
     level = {room: i for i, rooms in enumerate(ROOMS) for room in rooms}
     detail = ""
     for folder, _, files in os.walk(os.path.join(ROOT, "src")):
-        room = os.path.relpath(folder, os.path.join(ROOT, "src")).split("/")[0]
+        room = room_of(os.path.relpath(folder, os.path.join(ROOT, "src")) + "/")
         for f in (f for f in files if f.endswith((".c", ".h")) and room in level):
-            for m in re.finditer(r'^#include "(\w+)/', read(os.path.join(folder, f)), re.M):
-                if m.group(1) in level and level[m.group(1)] > level[room]:
-                    detail += f"  {room}/{f} includes from {m.group(1)}/\n"
+            for m in re.finditer(r'^#include "([\w/]+/)', read(os.path.join(folder, f)), re.M):
+                used = room_of(m.group(1))
+                if used in level and level[used] > level[room]:
+                    detail += f"  {room}/{f} includes from {used}/\n"
     return Result(name, "fail" if detail else "pass", detail)
 
 

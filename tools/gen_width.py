@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes src/print/width.def: characters that take no column, or two, of a terminal.
+"""Writes src/render/width.def: characters that take no column, or two, of a terminal.
 
-    tools/gen_width.py >src/print/width.def
+    tools/gen_width.py >src/render/width.def
 
 From Unicode's character database as Python has it: two columns are the East Asian widths W and F, none are
 marks that combine (Mn, Me), format characters (Cf, but the soft hyphen shows) and the second and third

@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "bpf/kernel.h"
+#include "bpf/engine.h"
 #include "bpf/layout.h"
 
 struct aggs;

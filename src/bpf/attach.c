@@ -8,24 +8,7 @@
 #include <linux/perf_event.h>
 
 #include "base/vec.h"
-#include "bpf/kernel.h"
-
-struct err *attach_raw_tracepoint(int prog_fd, const char *name, int *ret_fd)
-{
-	union bpf_attr attr = {
-		.raw_tracepoint.name = (uint64_t)(uintptr_t)name,
-		.raw_tracepoint.prog_fd = (uint32_t)prog_fd,
-	};
-	int fd = sys_bpf(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
-
-	if (fd >= 0) {
-		*ret_fd = fd;
-		return NULL;
-	}
-	if (errno == ENOENT)
-		return err_new("this kernel has no tracepoint '%s'", name);
-	return err_sys(errno, "cannot attach to the tracepoint '%s'", name);
-}
+#include "bpf/engine.h"
 
 struct err *attach_tracepoint(const struct unit *u, int prog_fd, const struct attach_opts *opts,
 			      struct attachments *ret)
@@ -40,49 +23,6 @@ struct err *attach_tracepoint(const struct unit *u, int prog_fd, const struct at
 }
 
 /* ---- timers --------------------------------------------------------------------------------- */
-
-static struct err *event_refused(int sys, int cpu)
-{
-	struct err *e = err_sys(sys, "cannot open a timer event on CPU %d", cpu);
-
-	if (sys == EACCES || sys == EPERM)
-		return err_hint(e, "tracing needs CAP_PERFMON; try sudo");
-	return e;
-}
-
-struct err *attach_cpu_clock(int prog_fd, int cpu, uint64_t period_ns, uint64_t cookie,
-			     int *ret_event_fd, int *ret_link_fd)
-{
-	struct perf_event_attr ev = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(ev),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = period_ns,
-		.disabled = 1,
-		.pinned = 1,
-	};
-	union bpf_attr attr = {0};
-	CLEANUP(fd) int event = -1;
-	CLEANUP(fd) int link = -1;
-
-	event = sys_perf_event_open(&ev, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (event < 0)
-		return event_refused(errno, cpu);
-	attr.link_create.prog_fd = (uint32_t)prog_fd;
-	attr.link_create.target_fd = (uint32_t)event;
-	attr.link_create.attach_type = BPF_PERF_EVENT;
-	attr.link_create.perf_event.bpf_cookie = cookie;
-	link = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
-	if (link < 0)
-		return feat_explain(FEAT_PERF_LINK,
-				    err_sys(errno, "cannot attach to the timer event on CPU %d",
-					    cpu));
-	if (sys_ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
-		return err_sys(errno, "cannot start the timer event on CPU %d", cpu);
-	*ret_event_fd = fd_take(&event);
-	*ret_link_fd = fd_take(&link);
-	return NULL;
-}
 
 /* CPUs that are online, as "0-3,5" in sysfs. An unreadable file means CPU 0 alone. */
 static void cpus_online(uint32_t **ret_cpus, uint32_t *ret_n)
@@ -165,34 +105,6 @@ struct err *attach_timers(const struct unit *u, int prog_fd, const struct attach
 }
 
 /* ---- uprobes, test runs --------------------------------------------------------------------- */
-
-int uprobe_multi_try(int prog_fd, const char *path, pid_t pid)
-{
-	struct uprobe_multi_attr attr = {
-		.prog_fd = (uint32_t)prog_fd,
-		.attach_type = ATTACH_UPROBE_MULTI,
-		.path = (uint64_t)(uintptr_t)path,
-		.offsets = 1,
-		.cnt = 1,
-		.pid = (uint32_t)pid,
-	};
-
-	return sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
-}
-
-struct err *prog_test_run(int prog_fd, uint64_t key)
-{
-	uint64_t args[12] = {key}; /* MAX_BPF_FUNC_ARGS: as many as a program may ask for */
-	union bpf_attr attr = {
-		.test.prog_fd = (uint32_t)prog_fd,
-		.test.ctx_in = (uint64_t)(uintptr_t)args,
-		.test.ctx_size_in = sizeof(args),
-	};
-
-	if (sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr)))
-		return err_sys(errno, "cannot run the program of BEGIN, END or ERROR");
-	return NULL;
-}
 
 /* ---- attachments ---------------------------------------------------------------------------- */
 

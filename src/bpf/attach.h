@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-#include "bpf/keeper.h"
+#include "keeper/keeper.h"
 #include "bpf/unit.h"
 
 /*
@@ -19,7 +19,7 @@
 struct attachments {
 	int *fds;
 	uint32_t nfds, cap;
-	struct keeper *keeper; /* of uprobes (bpf/keeper.h); NULL = there are none */
+	struct keeper *keeper; /* of uprobes (keeper/keeper.h); NULL = there are none */
 };
 void attachments_add(struct attachments *a, int fd); /* takes the descriptor */
 /* makes one if need be */

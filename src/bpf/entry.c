@@ -13,7 +13,7 @@
  * then the dispatch element, r9 the machine state.
  */
 #include "bpf/entry.h"
-#include "bpf/kernel.h"
+#include "bpf/engine.h"
 
 #define MAX_GROUPS   100
 #define MAX_FUNCS    170  /* of a large unit */

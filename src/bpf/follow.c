@@ -10,27 +10,20 @@
 
 #include "base/vec.h"
 #include "bpf/arch.h"
-#include "bpf/keeper.h"
-#include "bpf/kernel.h"
+#include "keeper/keeper.h"
+#include "bpf/engine.h"
 
 #define RING_SIZE 65536u
 #define FLAG_BORN (1u << 7) /* a child that has not run yet */
-
-/* What is known of a process. */
-struct followed {
-	uint32_t flags; /* of follow.h, and the one above */
-	uint32_t root;	/* the process that was added */
-	uint64_t start; /* in ticks: tells it from others that get its number */
-};
 
 /* Stack of the programs. */
 enum {
 	STACK_PID = -4,
 	STACK_STATE = -8,
-	STACK_VALUE = -16, /* where the struct followed is that was found */
+	STACK_VALUE = -16, /* where the struct herd_member is that was found */
 	STACK_WORD = -24,
 	STACK_STRUCT = -32,
-	STACK_NEW = -48, /* struct followed */
+	STACK_NEW = -48, /* struct herd_member */
 };
 
 struct follow {
@@ -38,7 +31,7 @@ struct follow {
 	/* of group_leader and start_boottime in struct task_struct */
 	uint32_t leader_off, start_off;
 	int64_t boot_offset;			  /* proc_boot_offset() */
-	int procs_fd, ring_fd;			  /* process id -> struct followed; events */
+	int procs_fd, ring_fd;			  /* process id -> struct herd_member; events */
 	int exec_fd, linker_fd, fork_fd, born_fd; /* programs */
 	int exec_link, fork_link, born_link;
 	struct ring_buffer *ring;
@@ -67,7 +60,7 @@ static struct err *map_make(uint32_t type, const char *name, uint32_t value_size
 struct err *follow_add(struct follow *f, const struct proc_id *id, uint32_t flags)
 {
 	uint32_t key = (uint32_t)id->pid;
-	struct followed value = {flags, key, id->start};
+	struct herd_member value = {flags, key, id->start};
 	union bpf_attr attr = {
 		.map_fd = (uint32_t)f->procs_fd,
 		.key = (uint64_t)(uintptr_t)&key,
@@ -85,51 +78,6 @@ void follow_leave(const struct follow *f, pid_t pid)
 	union bpf_attr attr = {.map_fd = (uint32_t)f->procs_fd, .key = (uint64_t)(uintptr_t)&key};
 
 	(void)sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)); /* it is there */
-}
-
-/* ---- letting go ----------------------------------------------------------------------------- */
-
-/* A process of the map, which is taken out of it; false: it is empty. */
-static bool take_any(int procs_fd, uint32_t *ret_pid, struct followed *ret_value)
-{
-	union bpf_attr attr = {.map_fd = (uint32_t)procs_fd,
-			       .next_key = (uint64_t)(uintptr_t)ret_pid};
-
-	if (syscall(SYS_bpf, BPF_MAP_GET_NEXT_KEY, &attr, sizeof(attr)) != 0)
-		return false;
-	attr = (union bpf_attr){.map_fd = (uint32_t)procs_fd,
-				.key = (uint64_t)(uintptr_t)ret_pid,
-				.value = (uint64_t)(uintptr_t)ret_value};
-	if (syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) != 0)
-		*ret_value = (struct followed){0};
-	attr = (union bpf_attr){.map_fd = (uint32_t)procs_fd, .key = (uint64_t)(uintptr_t)ret_pid};
-	return syscall(SYS_bpf, BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)) == 0;
-}
-
-/*
- * A program that runs meanwhile may still stop a process that it has found, and add its child:
- * those are seen to, too.
- */
-void follow_release(int procs_fd)
-{
-	struct waiting {
-		uint64_t start;
-		uint32_t pid;
-	} waiting[512]; /* in rounds of so many */
-	struct followed value;
-	uint32_t pid, n, found = 1;
-
-	while (found) {
-		for (n = found = 0; n < ARRAY_LEN(waiting) && take_any(procs_fd, &pid, &value);)
-			if (value.flags & FOLLOW_OUTLIVES) {
-				waiting[n++] = (struct waiting){value.start, pid};
-				found++;
-			}
-		if (found)
-			(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-		for (; n > 0; n--)
-			proc_resume_exact((pid_t)waiting[n - 1].pid, waiting[n - 1].start);
-	}
 }
 
 /* ---- programs ------------------------------------------------------------------------------- */
@@ -254,7 +202,7 @@ static void emit_start(insn_vec *v, const struct follow *f)
 	emit_alu(v, BPF_DIV, BPF_REG_0, PROC_TICK_NS);
 }
 
-/* dst = a field of the struct followed that was found */
+/* dst = a field of the struct herd_member that was found */
 static void emit_known(insn_vec *v, int size, int dst, size_t off)
 {
 	emit(v, BPF_LDX | BPF_MEM | BPF_DW, dst, BPF_REG_10, STACK_VALUE, 0);
@@ -269,7 +217,7 @@ static void emit_check_same(insn_vec *v, const struct follow *f)
 	emit_call(v, BPF_FUNC_get_current_task);
 	emit_read(v, f->leader_off, 8);
 	emit_start(v, f);
-	emit_known(v, BPF_DW, BPF_REG_1, offsetof(struct followed, start));
+	emit_known(v, BPF_DW, BPF_REG_1, offsetof(struct herd_member, start));
 	is_same = v->len;
 	emit(v, BPF_JMP | BPF_JEQ | BPF_X, BPF_REG_0, BPF_REG_1, 0, 0);
 	emit_map(v, BPF_REG_1, f->procs_fd);
@@ -293,8 +241,8 @@ static void emit_find_process(insn_vec *v, const struct follow *f)
 	emit_call(v, BPF_FUNC_map_lookup_elem);
 	emit_return_if_none(v);
 	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_0, STACK_VALUE, 0);
-	emit(v, BPF_LDX | BPF_MEM | BPF_W, BPF_REG_8, BPF_REG_0, offsetof(struct followed, flags),
-	     0);
+	emit(v, BPF_LDX | BPF_MEM | BPF_W, BPF_REG_8, BPF_REG_0,
+	     offsetof(struct herd_member, flags), 0);
 }
 
 /* Returns when none of the flags is set in r8. */
@@ -345,10 +293,10 @@ static void emit_event(insn_vec *v, const struct follow *f, enum follow_kind kin
 	}
 	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0,
 	     offsetof(struct follow_event, is_other), 0);
-	emit_known(v, BPF_W, BPF_REG_0, offsetof(struct followed, root));
+	emit_known(v, BPF_W, BPF_REG_0, offsetof(struct herd_member, root));
 	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0,
 	     offsetof(struct follow_event, root), 0);
-	emit_known(v, BPF_DW, BPF_REG_0, offsetof(struct followed, start));
+	emit_known(v, BPF_DW, BPF_REG_0, offsetof(struct herd_member, start));
 	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_9, BPF_REG_0,
 	     offsetof(struct follow_event, start), 0);
 }
@@ -398,14 +346,14 @@ static void emit_fork(insn_vec *v, const struct follow *f, uint32_t tgid_off)
 	emit_return(v);
 	emit_alu(v, BPF_OR, BPF_REG_8, FOLLOW_STOPS | FOLLOW_OUTLIVES | FLAG_BORN);
 	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_8,
-	     STACK_NEW + (int)offsetof(struct followed, flags), 0);
-	emit_known(v, BPF_W, BPF_REG_0, offsetof(struct followed, root));
+	     STACK_NEW + (int)offsetof(struct herd_member, flags), 0);
+	emit_known(v, BPF_W, BPF_REG_0, offsetof(struct herd_member, root));
 	emit(v, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_0,
-	     STACK_NEW + (int)offsetof(struct followed, root), 0);
+	     STACK_NEW + (int)offsetof(struct herd_member, root), 0);
 	emit(v, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_6, 8, 0);
 	emit_start(v, f);
 	emit(v, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_0,
-	     STACK_NEW + (int)offsetof(struct followed, start), 0);
+	     STACK_NEW + (int)offsetof(struct herd_member, start), 0);
 	emit_map(v, BPF_REG_1, f->procs_fd);
 	emit_mov(v, BPF_REG_2, BPF_REG_10);
 	emit_alu(v, BPF_ADD, BPF_REG_2, STACK_PID);
@@ -565,7 +513,7 @@ struct err *follow_create(uint32_t max, const struct rt_pidns *ns, struct follow
 	if (!e)
 		e = kfield_offset("task_struct", "start_boottime", &f->start_off);
 	if (!e)
-		e = map_make(BPF_MAP_TYPE_HASH, "followed", sizeof(struct followed), max,
+		e = map_make(BPF_MAP_TYPE_HASH, "followed", sizeof(struct herd_member), max,
 			     &f->procs_fd);
 	if (!e)
 		e = map_make(BPF_MAP_TYPE_RINGBUF, "follow", 0, RING_SIZE, &f->ring_fd);
@@ -593,7 +541,7 @@ void follow_destroy(struct follow *f)
 	if (!f)
 		return;
 	if (f->procs_fd >= 0)
-		follow_release(f->procs_fd);
+		herd_release(f->procs_fd);
 	ring_buffer__free(f->ring);
 	fds_close((const int[]){f->exec_link, f->fork_link, f->born_link, f->exec_fd, f->fork_fd,
 				f->born_fd, f->linker_fd, f->procs_fd, f->ring_fd},

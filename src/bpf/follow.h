@@ -6,8 +6,8 @@
  * its own, and then the event can be read: whoever reads it sends SIGCONT when everything is in
  * place. A child is added before it can run, and stopped before its first instruction.
  *
- * Owns     maps, programs, the links to tracepoints; uprobes are the keeper's (bpf/keeper.h). After
- *          follow_destroy() nothing is told, and nobody is stopped.
+ * Owns     maps, programs, the links to tracepoints; uprobes are the keeper's
+ *          (keeper/keeper.h). After follow_destroy() nothing is told, and nobody is stopped.
  * Errors   struct err *: the kernel refuses.
  * Threads  one reader.
  * Facts    sched_process_exec(task, old pid, binary) comes when the new image is mapped: Linux
@@ -21,6 +21,7 @@
 
 #include "base/err.h"
 #include "bpf/rt/abi.h"
+#include "keeper/herd.h"
 #include "proc/ident.h"
 
 struct follow;
@@ -46,7 +47,7 @@ struct follow_event {
 /* Flags of a process. */
 #define FOLLOW_STOPS	1u
 #define FOLLOW_FORKS	2u /* its children are added, with all flags */
-#define FOLLOW_OUTLIVES 4u /* it does not end with the tracer: it must not be left stopped */
+#define FOLLOW_OUTLIVES HERD_OUTLIVES
 
 /* max: processes that can be added; ns: whose numbers they have. Execs are told from now on. */
 MUST_CHECK struct err *follow_create(uint32_t max, const struct rt_pidns *ns,
@@ -57,11 +58,6 @@ MUST_CHECK struct err *follow_add(struct follow *f, const struct proc_id *id, ui
 void follow_leave(const struct follow *f, pid_t pid);
 /* Children are told from now on: those of processes added with FOLLOW_FORKS. */
 MUST_CHECK struct err *follow_forks(struct follow *f);
-/*
- * Nobody is told of, nor stopped, from now on, and those that outlive the tracer run on. procs:
- * follow_procs(). Only async-signal-safe calls: when the tracer was killed, the keeper does this.
- */
-void follow_release(int procs);
 int follow_procs(const struct follow *f);
 /*
  * The place in a dynamic linker's file that runs when libraries have come or gone; state: where,

@@ -1,6 +1,6 @@
 /* Subroutine calls: one row each. */
 #include "bpf/gen.h"
-#include "bpf/kernel.h"
+#include "bpf/engine.h"
 
 struct subr_gen {
 	void (*emit)(struct gen *g, const struct dif_at *at, const struct subr_gen *s);

@@ -6,7 +6,7 @@
 
 #include "bpf/arch.h"
 #include "bpf/gen.h"
-#include "bpf/kernel.h"
+#include "bpf/engine.h"
 
 /* Four members whose offsets go to a run-time function in one word (bpf/rt/task.c). */
 struct offsets {

@@ -23,7 +23,7 @@
  * second word of its block, is what a smaller sum is raised to. vtimestamp never goes back.
  */
 #include "bpf/gen.h"
-#include "bpf/kernel.h"
+#include "bpf/engine.h"
 
 #define PROBE_TIME 0 /* offset in the block */
 #define LATEST	   8

@@ -3,7 +3,7 @@
  */
 #include "bpf/link.h"
 
-#include "bpf/btf_blob.h"
+#include "kernel/btf_blob.h"
 
 #define NOT_PLACED  UINT32_MAX
 #define RING_OUTPUT rt_image.nfuncs /* index of the function that is made here */

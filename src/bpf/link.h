@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "bpf/kernel.h"
+#include "bpf/engine.h"
 
 /* ---- the embedded library --------------------------------------------------------------- */
 

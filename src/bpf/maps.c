@@ -1,13 +1,13 @@
 /*
  * The maps of a session.
  */
-#include "bpf/kernel.h"
+#include "bpf/engine.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 
-#include "bpf/btf_blob.h"
+#include "kernel/btf_blob.h"
 
 /* Room in MAP_STRINGS for each key field that is a string hash, when the aggregation is large. */
 #define STRINGS_MAX (1u << 23)

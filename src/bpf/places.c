@@ -5,7 +5,7 @@
 #include "bpf/arch.h"
 #include "bpf/attach.h"
 #include "bpf/entry.h"
-#include "bpf/kernel.h"
+#include "bpf/engine.h"
 
 #define PERF_REGS 0 /* struct bpf_perf_event_data begins with the registers */
 

@@ -10,6 +10,7 @@
 
 #include "bpf/code.h"
 #include "bpf/layout.h"
+#include "kernel/kernel.h"
 #include "probe/place.h"
 
 /*
@@ -53,12 +54,6 @@ struct unit_probe {
 	enum uprobe_place spot;		 /* of PLACE_UPROBE */
 	const struct place_timer *timer; /* of PLACE_TIMER */
 	uint64_t *mask;
-};
-
-/* Kernel structure offsets the generated code needs; UINT32_MAX when not needed or unknown. */
-struct kfields {
-	uint32_t task_real_parent, task_tgid, task_pid;
-	uint32_t task_thread_info_status; /* x86: TS_COMPAT */
 };
 
 struct unit {

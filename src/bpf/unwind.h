@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "bpf/kernel.h"
+#include "bpf/engine.h"
 #include "sym/ehframe.h"
 
 /* Adds the rows as tree number tree; *ret_nlevels is 0 when there are none. */

@@ -10,7 +10,7 @@
  */
 #include <sched.h>
 
-#include "bpf/kernel.h"
+#include "bpf/engine.h"
 
 struct warm_map {
 	int fd;

@@ -2,7 +2,7 @@
  * Placing the probes of processes: few links for all places in one file of one process.
  *
  * Attaching and detaching cost a grace period of the kernel each, not each place (providers.md
- * 1.2). The keeper makes the links (bpf/keeper.h).
+ * 1.2). The keeper makes the links (keeper/keeper.h).
  */
 #include "provider/pid.h"
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "bpf/kernel.h"
+#include "kernel/kernel.h"
 #include "d/attr.h"
 #include "probe/probe.h"
 

@@ -5,7 +5,7 @@
  * native tasks and one for 32-bit tasks. A call named literally is registered alone, without asking
  * the kernel what it has, unless the call is a recent one.
  */
-#include "bpf/kernel.h"
+#include "kernel/kernel.h"
 #include "provider/providers.h"
 #include "provider/syscalls.h"
 

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "session/session.h"
-#include "session/spec.h"
+#include "consume/spec.h"
 
 #define FAULTS_MAX 200 /* messages between two looks at the status; the rest is counted */
 

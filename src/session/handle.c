@@ -5,7 +5,7 @@
 
 #include "proc/control.h"
 #include "d/builtin.h"
-#include "session/rings.h"
+#include "consume/rings.h"
 #include "session/session.h"
 #include "sym/sym.h"
 

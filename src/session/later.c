@@ -5,12 +5,12 @@
 #include <signal.h>
 
 #include "bpf/follow.h"
-#include "bpf/keeper.h"
+#include "keeper/keeper.h"
 #include "proc/control.h"
 #include "proc/rtld.h"
 #include "provider/pid_later.h"
 #include "session/children.h"
-#include "session/rings.h"
+#include "consume/rings.h"
 #include "session/unwind.h"
 
 /* Room for names of probes that come: for those of patterns, for those of given functions. */
@@ -567,7 +567,7 @@ void later_start(dtrace_hdl_t *h)
 void later_stop(dtrace_hdl_t *h)
 {
 	if (h->later && h->later->follow)
-		follow_release(follow_procs(h->later->follow));
+		herd_release(follow_procs(h->later->follow));
 }
 
 void later_destroy(dtrace_hdl_t *h)

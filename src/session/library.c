@@ -23,8 +23,8 @@
 
 #include "base/hashmap.h"
 #include "d/diag.h"
-#include "session/libmachine.h"
-#include "session/libscan.h"
+#include "library/libmachine.h"
+#include "library/libscan.h"
 #include "session/session.h"
 
 #ifndef FATHOM_LIBDIR

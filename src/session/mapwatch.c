@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "base/vec.h"
-#include "bpf/sys.h"
+#include "kernel/sys.h"
 #include "sym/sym.h"
 
 #define DATA_SIZE     ((size_t)256 << 10) /* of each buffer, or less where the kernel says so */

@@ -7,7 +7,7 @@
 #include "session/mapwatch.h"
 #include "proc/control.h"
 #include "proc/maps.h"
-#include "session/rings.h"
+#include "consume/rings.h"
 #include "session/unwind.h"
 #include "sym/sym.h"
 

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "bpf/kernel.h"
+#include "bpf/engine.h"
 
 struct sym_map;
 struct unwinds;

@@ -16,7 +16,7 @@
 #pragma once
 
 #include "base/hashmap.h"
-#include "bpf/kernel.h"
+#include "bpf/engine.h"
 #include "bpf/unwind.h"
 
 /* A file that processes map. */

@@ -1,15 +1,15 @@
 /* Consuming a run: sleeping, draining, stopping, the end. */
 #include <errno.h>
 
-#include "bpf/keeper.h"
+#include "keeper/keeper.h"
 #include "provider/providers.h"
 #include "proc/control.h"
 #include "session/later.h"
-#include "session/latest.h"
+#include "consume/latest.h"
 #include "session/mapwatch.h"
-#include "session/rings.h"
+#include "consume/rings.h"
 #include "session/session.h"
-#include "session/spec.h"
+#include "consume/spec.h"
 #include "session/unwind.h"
 
 /* Bounds, in ns, of the time between two reads. One CPU can write 200 bytes a microsecond. */

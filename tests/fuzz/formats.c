@@ -3,7 +3,7 @@
  * compiles is printed with values of its arguments' types.
  */
 #include "../unit/d/check_env.h"
-#include "print/impl.h"
+#include "render/impl.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

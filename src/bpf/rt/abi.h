@@ -192,7 +192,7 @@ struct rt_spec_tag { /* in the record of a clause with speculate(), at clause_la
  * the words of MAP_SPEC; the index for an id and a CPU is ((id - 1) * ncpus + cpu) % nuses. The
  * count may be too low when two pairs share an index, or when an interrupt records between the
  * reading and the writing of bytes. It only keeps the buffers from filling up in vain: the consumer
- * counts for itself, and enforces specsize (session/spec.c).
+ * counts for itself, and enforces specsize (consume/spec.c).
  */
 struct rt_spec_use {
 	u64 word; /* of the speculation */

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 
 #include "bpf/follow.h"
-#include "bpf/keeper.h"
-#include "bpf/kernel.h"
+#include "keeper/keeper.h"
+#include "kernel/kernel.h"
 #include "proc/rtld.h"
 
 /* One that has not been loaded: each is small and comes with the C library. */

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "bpf/kernel.h"
+#include "bpf/engine.h"
 #include "dif/asm.h"
 
 struct gx {

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include "bpf/sys.h"
+#include "kernel/sys.h"
 #include "dtrace.h"
 #include "tap.h"
 

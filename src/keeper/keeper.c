@@ -1,0 +1,272 @@
+/* The tracer's side of the keeper (keeper.h): making it, asking it, ending it. */
+#include "keeper/keeper_impl.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "kernel/kernel.h"
+
+#define RESUME_MS 500
+/* links that are waited for: each costs a grace period of the kernel (providers.md 1.2) */
+#define WAIT_MAX 8
+
+struct keeper {
+	pid_t pid;
+	int pidfd;
+	int sock;
+	uint32_t nlinks;
+	struct keeper_area *area; /* shared with it */
+};
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static pid_t spawn(struct keeper_area *area, int sock, int parent_fd)
+{
+	pid_t pid, parent = getpid();
+	sigset_t all, old;
+
+	sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	pid = keeper_clone();
+	if (pid == 0)
+		keeper_run(area, sock, parent_fd, parent);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return pid;
+}
+
+static struct err *cannot_start(void)
+{
+	return err_sys(errno, "cannot start the process that keeps the probes");
+}
+
+struct err *keeper_create(struct keeper **ret)
+{
+	struct keeper_area *area = sys_mmap(NULL, sizeof(*area), PROT_READ | PROT_WRITE,
+					    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CLEANUP(fd) int ours = -1;
+	CLEANUP(fd) int theirs = -1;
+	CLEANUP(fd) int self = -1;
+	int pair[2];
+	pid_t pid = -1;
+
+	if (area == MAP_FAILED)
+		return cannot_start();
+	self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	if (self >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
+		ours = pair[0];
+		theirs = pair[1];
+		pid = spawn(area, theirs, self);
+	}
+	if (pid < 0) {
+		struct err *e = cannot_start();
+
+		(void)munmap(area, sizeof(*area));
+		return e;
+	}
+	*ret = xcalloc(1, sizeof(**ret));
+	**ret = (struct keeper){
+		.pid = pid,
+		/* -1: a stopped keeper is not resumed */
+		.pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
+		.sock = fd_take(&ours),
+		.area = area,
+	};
+	return NULL;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *what;
+	/* for failure injection (sys.h), which is ours: the keeper's calls are not counted */
+	const char *call;
+	long number;
+} steps[UPROBE_NSTEPS] = {
+	[UPROBE_PASS] = {"too many files are open", NULL, 0},
+	[UPROBE_MULTI] = {"the kernel refused the uprobes", "bpf", BPF_LINK_CREATE},
+	[UPROBE_EVENT] = {"the kernel refused the uprobe", "perf_event_open", -1},
+	[UPROBE_LINK] = {"cannot attach to the uprobe", "bpf", BPF_LINK_CREATE},
+	[UPROBE_START] = {"cannot start the uprobe", "ioctl", 0},
+	[UPROBE_WARD] = {"too many processes are to be stopped", NULL, 0},
+};
+
+static struct err *refused(enum uprobe_step step, int sys)
+{
+	struct err *e = err_sys(sys, "%s", steps[step].what);
+
+	return step == UPROBE_LINK ? feat_explain(FEAT_PERF_LINK, e) : e;
+}
+
+static struct err *fail_on_purpose(enum uprobe_step first, enum uprobe_step last)
+{
+	for (enum uprobe_step s = first; s <= last; s++)
+		if (sys_fails(steps[s].call, steps[s].number))
+			return refused(s, errno);
+	return NULL;
+}
+
+static struct err *gone(const struct keeper *k)
+{
+	return err_new("process %d, which keeps the probes, was killed", (int)k->pid);
+}
+
+/* fds: the program and the file, or NULL */
+static bool tell(const struct keeper *k, const int *fds)
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(2 * sizeof(int))];
+	} control = {0};
+	char byte = 0;
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (fds) {
+		control.align = (struct cmsghdr){CMSG_LEN(2 * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+		memcpy(CMSG_DATA(&control.align), fds, 2 * sizeof(int));
+	}
+	return sendmsg(k->sock, &msg, MSG_NOSIGNAL) == 1;
+}
+
+/*
+ * Waits until fd has something to say. SIGSTOP is the one signal that the keeper cannot ignore:
+ * whoever sent it must not hang us with it, so it is resumed as long as it is waited for.
+ */
+static void wait_for(const struct keeper *k, int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	while (poll(&p, 1, RESUME_MS) <= 0)
+		if (k->pidfd >= 0)
+			(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGCONT, NULL, 0);
+}
+
+static bool hear(const struct keeper *k)
+{
+	char byte;
+	ssize_t n;
+
+	do {
+		wait_for(k, k->sock);
+		n = recv(k->sock, &byte, 1, 0);
+	} while (n < 0 && errno == EINTR);
+	return n == 1;
+}
+
+static struct err *ask(struct keeper *k, enum keeper_op op, int prog_fd, int file_fd)
+{
+	k->area->op = op;
+	if (!tell(k, (int[]){prog_fd, file_fd}) || !hear(k))
+		return gone(k);
+	if (k->area->sys)
+		return refused(k->area->step, k->area->sys);
+	k->nlinks += op == KEEPER_MULTI || op == KEEPER_SINGLE;
+	return NULL;
+}
+
+struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int file_fd, pid_t pid,
+				const struct uprobe_sites *sites)
+{
+	struct err *e = fail_on_purpose(UPROBE_MULTI, UPROBE_MULTI);
+
+	assert(sites->n <= KEEPER_SITES_MAX);
+	if (e)
+		return e;
+	k->area->pid = pid;
+	k->area->n = sites->n;
+	memcpy(k->area->offsets, sites->offsets, sites->n * sizeof(*sites->offsets));
+	memcpy(k->area->cookies, sites->cookies, sites->n * sizeof(*sites->cookies));
+	return ask(k, KEEPER_MULTI, prog_fd, file_fd);
+}
+
+struct err *keeper_sweep(struct keeper *k, int prog_fd, int file_fd, const uint64_t *offsets,
+			 uint32_t n)
+{
+	assert(n <= KEEPER_SITES_MAX);
+	k->area->n = n;
+	memcpy(k->area->offsets, offsets, n * sizeof(*offsets));
+	return ask(k, KEEPER_SWEEP, prog_fd, file_fd);
+}
+
+struct err *keeper_ward(struct keeper *k, int pidfd)
+{
+	return ask(k, KEEPER_WARD, pidfd, pidfd);
+}
+
+struct err *keeper_herd(struct keeper *k, int procs_fd)
+{
+	return ask(k, KEEPER_HERD, procs_fd, procs_fd);
+}
+
+struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits)
+{
+	k->area->op = KEEPER_DROP;
+	k->area->pid = pid;
+	k->area->waits = waits;
+	return tell(k, NULL) && hear(k) ? NULL : gone(k);
+}
+
+static struct err *uprobe_pmu(uint32_t *ret_type)
+{
+	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";
+	CLEANUP(file) FILE *f = fopen(path, "re");
+
+	if (!f || fscanf(f, "%u", ret_type) != 1)
+		return err_hint(err_new("this kernel has no uprobes"),
+				"it must be built with CONFIG_UPROBE_EVENTS");
+	return NULL;
+}
+
+struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid, uint64_t offset,
+			  uint64_t cookie)
+{
+	struct err *e = uprobe_pmu(&k->area->pmu_type);
+
+	if (!e)
+		e = fail_on_purpose(UPROBE_EVENT, UPROBE_START);
+	if (e)
+		return e;
+	k->area->pid = pid;
+	k->area->n = 1;
+	k->area->offsets[0] = offset;
+	k->area->cookies[0] = cookie;
+	return ask(k, KEEPER_SINGLE, prog_fd, file_fd);
+}
+
+/* ---- ending ---------------------------------------------------------------------------------- */
+
+struct err *keeper_check(const struct keeper *k)
+{
+	struct pollfd fd = {.fd = k ? k->sock : -1};
+
+	return poll(&fd, 1, 0) == 1 && (fd.revents & POLLHUP) ? gone(k) : NULL;
+}
+
+void keeper_destroy(struct keeper *k)
+{
+	if (!k)
+		return;
+	k->area->is_done = true;
+	if (k->nlinks > WAIT_MAX) {
+		k->area->op = KEEPER_LATE;
+		(void)tell(k, NULL); /* it may have been killed */
+	}
+	(void)shutdown(k->sock, SHUT_RDWR); /* others may hold the socket */
+	(void)close(k->sock);
+	if (k->pidfd >= 0)
+		wait_for(k, k->pidfd);
+	while (waitpid(k->pid, NULL, __WCLONE) < 0 && errno == EINTR)
+		;
+	if (k->pidfd >= 0)
+		(void)close(k->pidfd);
+	(void)munmap(k->area, sizeof(*k->area));
+	free(k);
+}

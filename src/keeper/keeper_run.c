@@ -1,0 +1,376 @@
+/*
+ * The keeper's own process (keeper.h).
+ *
+ * It may have been cloned from a thread while others held locks of the C library: no malloc, no
+ * stdio streams.
+ */
+#include "keeper/keeper_impl.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "keeper/herd.h"
+#include "kernel/kernel.h"
+
+pid_t keeper_clone(void)
+{
+	return (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL); /* no signal when it ends */
+}
+
+/* ---- doing ----------------------------------------------------------------------------------- */
+
+static int multi_create(int prog_fd, const char *path, pid_t pid, const uint64_t *offsets,
+			const uint64_t *cookies, uint32_t n)
+{
+	struct uprobe_multi_attr attr = {
+		.prog_fd = (uint32_t)prog_fd,
+		.attach_type = ATTACH_UPROBE_MULTI,
+		.path = (uint64_t)(uintptr_t)path,
+		.offsets = (uint64_t)(uintptr_t)offsets,
+		.cookies = (uint64_t)(uintptr_t)cookies,
+		.cnt = n,
+		.pid = (uint32_t)pid,
+	};
+
+	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
+/* For which process each link is, by descriptor; those of higher descriptors stay until the end. */
+static pid_t link_pids[65536];
+
+static int do_multi(const struct keeper_area *a, int prog_fd, const char *path)
+{
+	int link = multi_create(prog_fd, path, a->pid, a->offsets, a->cookies, a->n);
+
+	if (link >= 0 && (size_t)link < ARRAY_LEN(link_pids))
+		link_pids[link] = a->pid;
+	return link;
+}
+
+/* The event and its link stay open when all goes well. */
+static enum uprobe_step do_single(const struct keeper_area *a, int prog_fd, const char *path)
+{
+	struct perf_event_attr ev = {
+		.type = a->pmu_type,
+		.size = sizeof(ev),
+		.disabled = 1,
+		.config1 = (uint64_t)(uintptr_t)path,
+		.config2 = a->offsets[0],
+	};
+	union bpf_attr attr = {0};
+	CLEANUP(fd)
+	int event = (int)syscall(SYS_perf_event_open, &ev, a->pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	CLEANUP(fd) int link = -1;
+
+	if (event < 0)
+		return UPROBE_EVENT;
+	attr.link_create.prog_fd = (uint32_t)prog_fd;
+	attr.link_create.target_fd = (uint32_t)event;
+	attr.link_create.attach_type = BPF_PERF_EVENT;
+	attr.link_create.perf_event.bpf_cookie = a->cookies[0];
+	link = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	if (link < 0)
+		return UPROBE_LINK;
+	if (syscall(SYS_ioctl, event, PERF_EVENT_IOC_ENABLE, 0))
+		return UPROBE_START;
+	(void)fd_take(&event);
+	(void)fd_take(&link);
+	return UPROBE_PASS;
+}
+
+static void do_sweep(const struct keeper_area *a, uint32_t n, int prog_fd, int file_fd)
+{
+	char path[64];
+	int link;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	link = multi_create(prog_fd, path, (pid_t)syscall(SYS_getpid), a->swept, NULL, n);
+	if (link >= 0)
+		(void)close(link);
+}
+
+static void do_request(struct keeper_area *a, int prog_fd, int file_fd)
+{
+	enum uprobe_step failed;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
+	errno = 0;
+	if (a->op == KEEPER_SINGLE)
+		failed = do_single(a, prog_fd, path);
+	else
+		failed = do_multi(a, prog_fd, path) < 0 ? UPROBE_MULTI : UPROBE_PASS;
+	a->sys = failed == UPROBE_PASS ? 0 : errno;
+	a->step = failed;
+}
+
+/*
+ * Closing a link takes the kernel several milliseconds, so another process does it unless the
+ * tracer waits: it has copies of all descriptors, and its copies are the last ones when this one
+ * has let go of its own.
+ */
+static void do_drop(const struct keeper_area *a)
+{
+	int gate[2] = {-1, -1};
+	bool is_apart = !a->waits && pipe2(gate, O_CLOEXEC) == 0;
+	char byte;
+
+	if (is_apart && keeper_clone() == 0) {
+		(void)close(gate[1]);
+		(void)!read(gate[0], &byte, 1); /* the end of the file */
+		_exit(0);
+	}
+	for (size_t fd = 0; fd < ARRAY_LEN(link_pids); fd++)
+		if (link_pids[fd] == a->pid) {
+			(void)close((int)fd);
+			link_pids[fd] = 0;
+		}
+	if (!is_apart)
+		return;
+	(void)close(gate[0]);
+	(void)close(gate[1]);
+	while (syscall(SYS_wait4, -1, NULL, __WCLONE | WNOHANG, NULL) > 0)
+		; /* those that have done it */
+}
+
+/* ---- wards ----------------------------------------------------------------------------------- */
+
+struct wards {
+	int fds[KEEPER_WARDS_MAX]; /* pidfds */
+	uint32_t n;
+	int herd; /* a map of processes; -1 = there is none */
+};
+
+/* Takes the descriptor, unless there are too many. */
+static void ward_take(struct wards *w, struct keeper_area *a, int *fd)
+{
+	a->sys = w->n < KEEPER_WARDS_MAX ? 0 : EUSERS;
+	a->step = UPROBE_WARD;
+	if (!a->sys)
+		w->fds[w->n++] = fd_take(fd);
+}
+
+/* The least of them, of the herd and of self, that is not below low; -1 = there is none. */
+static int next_kept(const struct wards *w, int self, int low)
+{
+	int next = self >= low ? self : -1;
+
+	if (w->herd >= low && (next < 0 || w->herd < next))
+		next = w->herd;
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->fds[i] >= low && (next < 0 || w->fds[i] < next))
+			next = w->fds[i];
+	return next;
+}
+
+static void close_links(const struct wards *w, int self)
+{
+	int low = 0;
+
+	for (int fd = next_kept(w, self, 0); fd >= 0; fd = next_kept(w, self, low)) {
+		if (fd > low)
+			(void)close_range((unsigned int)low, (unsigned int)fd - 1, 0);
+		low = fd + 1;
+	}
+	(void)close_range((unsigned int)low, ~0u, 0);
+}
+
+/*
+ * The tracer is dead. What its programs have stopped must run on, but not before they are gone: so
+ * another process, which has no links, waits for the end of this one, which takes them off.
+ */
+static void release(const struct wards *w)
+{
+	bool any = w->n || w->herd >= 0;
+	int self = any ? (int)syscall(SYS_pidfd_open, syscall(SYS_getpid), 0) : -1;
+	struct pollfd end = {.fd = self, .events = POLLIN};
+
+	if (!any || keeper_clone() != 0)
+		return;
+	close_links(w, self);
+	while (poll(&end, 1, -1) < 0 && errno == EINTR)
+		;
+	if (w->herd >= 0)
+		herd_release(w->herd);
+	for (uint32_t i = 0; i < w->n; i++)
+		/* it may have ended */
+		(void)syscall(SYS_pidfd_send_signal, w->fds[i], SIGCONT, NULL, 0);
+	_exit(0);
+}
+
+/* ---- being told ------------------------------------------------------------------------------ */
+
+/* False: there is no one to tell us any more. ret_fds: -1 without. */
+static bool receive(int sock, int ret_fds[2])
+{
+	union {
+		struct cmsghdr align;
+		char space[CMSG_SPACE(2 * sizeof(int))];
+	} control;
+	char byte;
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+	const struct cmsghdr *c;
+
+	ret_fds[0] = ret_fds[1] = -1;
+	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != 1)
+		return false;
+	c = CMSG_FIRSTHDR(&msg);
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(ret_fds, CMSG_DATA(c), MIN(c->cmsg_len - CMSG_LEN(0), 2 * sizeof(int)));
+	return true;
+}
+
+/*
+ * Another process gets copies of all links: whoever waits for this one need not wait for the
+ * kernel.
+ */
+static NORETURN void end_late(void)
+{
+	(void)keeper_clone(); /* without one it takes longer */
+	_exit(0);
+}
+
+static bool serve(struct keeper_area *area, int sock, struct wards *w)
+{
+	uint32_t n = 0; /* places to be swept */
+	bool is_there;
+	int fds[2];
+
+	if (!receive(sock, fds))
+		return false;
+	if (area->op == KEEPER_LATE)
+		end_late();
+	if (area->op == KEEPER_DROP) {
+		do_drop(area);
+	} else if (fds[1] < 0) { /* no room for them */
+		area->sys = EMFILE;
+		area->step = UPROBE_PASS;
+	} else if (area->op == KEEPER_WARD) {
+		ward_take(w, area, &fds[0]);
+	} else if (area->op == KEEPER_HERD) {
+		w->herd = fd_take(&fds[0]);
+		area->sys = 0;
+	} else if (area->op == KEEPER_SWEEP) {
+		n = area->n;
+		memcpy(area->swept, area->offsets, n * sizeof(*area->swept));
+		area->sys = 0;
+	} else {
+		do_request(area, fds[0], fds[1]);
+	}
+	is_there = send(sock, "", 1, MSG_NOSIGNAL) == 1;
+	if (n)
+		do_sweep(area, n, fds[0], fds[1]);
+	for (int i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			(void)close(fds[i]); /* the link has what it needs */
+	return is_there;
+}
+
+/* ---- being nobody ---------------------------------------------------------------------------- */
+
+static void close_all_but(int a, int b)
+{
+	unsigned int low = (unsigned int)MIN(a, b), high = (unsigned int)MAX(a, b);
+
+	if (low > 0)
+		(void)close_range(0, low - 1, 0);
+	if (high > low + 1)
+		(void)close_range(low + 1, high - 1, 0);
+	(void)close_range(high + 1, ~0u, 0);
+}
+
+/*
+ * Numbers of /proc/self/stat from field `first` (1 = the pid) on; false when it is not to be had.
+ */
+static bool stat_fields(int first, unsigned long *ret, int n)
+{
+	char buf[1024];
+	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	char *p;
+
+	if (fd >= 0)
+		(void)close(fd);
+	if (len <= 0)
+		return false;
+	buf[len] = '\0';
+	p = strrchr(buf, ')'); /* the end of field 2 */
+	for (int i = 2; p && i < first; i++)
+		p = strchr(p + 1, ' ');
+	for (int i = 0; p && i < n; i++)
+		ret[i] = strtoul(p, &p, 10);
+	return p != NULL;
+}
+
+/* The heap goes, which nothing here uses; the name is not that of a tracer to be killed. */
+static void shed(pid_t parent)
+{
+	enum { START_BRK = 47, ARG_START, ARG_END };
+	unsigned long f[ARG_END - START_BRK + 1];
+	size_t room;
+
+	(void)prctl(PR_SET_NAME, "uprobe-keeper");
+	if (!stat_fields(START_BRK, f, ARRAY_LEN(f)))
+		return;
+	(void)syscall(SYS_brk, f[0]);
+	room = f[2] - f[1];
+	if (room > 1) {
+		memset((void *)f[1], 0, room);
+		(void)snprintf((char *)f[1], room, "uprobe-keeper of %d", (int)parent);
+	}
+}
+
+static void raise_limit(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
+		rl.rlim_cur = rl.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &rl); /* the links may fit all the same */
+	}
+}
+
+/* The C library keeps two signals for itself, and its own functions do not block them. */
+static void block_signals(void)
+{
+	uint64_t all = ~0ull;
+
+	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+}
+
+void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
+{
+	struct pollfd fds[] = {{.fd = sock, .events = POLLIN}, {.fd = parent_fd, .events = POLLIN}};
+	struct wards wards = {.herd = -1};
+
+	block_signals();
+	(void)setsid();
+	(void)!chdir("/");
+	close_all_but(sock, parent_fd);
+	shed(parent);
+	raise_limit();
+	for (;;) {
+		if (poll(fds, ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
+			break;
+		if (fds[1].revents) /* others may hold the socket */
+			break;
+		if (fds[0].revents && !serve(area, sock, &wards))
+			break;
+	}
+	if (!area->is_done)
+		release(&wards);
+	_exit(0); /* with all links: see keeper.h */
+}

@@ -1,0 +1,404 @@
+/*
+ * What this kernel can do and this process may do.
+ *
+ * To add a feature: 1. a line in features.def; 2. a probing function and its row in `probes` below;
+ * 3. a test in tests/unit/bpf/feat.c, with the feature present and forced absent.
+ *
+ * Facts    numbers of helpers and commands: Linux include/uapi/linux/bpf.h.
+ *          CAP_BPF and CAP_PERFMON: Linux v5.8 ("bpf, capability: Introduce CAP_BPF").
+ */
+#include "kernel/kernel.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "kernel/btf_blob.h"
+
+#define BTF_PATH      "/sys/kernel/btf/vmlinux"
+#define NR_UPROBE     336 /* Linux 56101b69c919, v6.18: arch/x86/entry/syscalls/syscall_64.tbl */
+#define LOCKDOWN_PATH "/sys/kernel/security/lockdown"
+
+#define INSN(c, d, s, i)                                                                           \
+	((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .imm = (i)})
+#define INSN_CALL(f) INSN(BPF_JMP | BPF_CALL, 0, 0, f)
+#define INSN_RET0    INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0), INSN(BPF_JMP | BPF_EXIT, 0, 0, 0)
+
+/* ---- probing functions: 0 or an errno value --------------------------------------------- */
+
+static int prog_try_as(enum bpf_prog_type type, uint32_t attach_type, const struct bpf_insn *insns,
+		       uint32_t ninsns, int *ret_fd)
+{
+	union bpf_attr attr = {
+		.prog_type = type,
+		.expected_attach_type = attach_type,
+		.insns = (uint64_t)(uintptr_t)insns,
+		.insn_cnt = ninsns,
+		.license = (uint64_t)(uintptr_t) "Dual MIT/GPL",
+	};
+	int fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+
+	if (fd < 0)
+		return errno;
+	*ret_fd = fd;
+	return 0;
+}
+
+static int prog_try(enum bpf_prog_type type, const struct bpf_insn *insns, uint32_t ninsns,
+		    int *ret_fd)
+{
+	return prog_try_as(type, 0, insns, ninsns, ret_fd);
+}
+
+static int probe_bpf(void)
+{
+	struct bpf_insn insns[] = {INSN_RET0};
+	CLEANUP(fd) int fd = -1;
+
+	return prog_try(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, ARRAY_LEN(insns), &fd);
+}
+
+static int probe_btf(void)
+{
+	return access(BTF_PATH, R_OK) ? errno : 0;
+}
+
+static int probe_ringbuf(void)
+{
+	union bpf_attr attr = {.map_type = BPF_MAP_TYPE_RINGBUF,
+			       .max_entries = (uint32_t)sysconf(_SC_PAGESIZE)};
+	CLEANUP(fd) int fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+
+	return fd < 0 ? errno : 0;
+}
+
+static int probe_task_storage(void)
+{
+	union bpf_attr attr = {.map_type = BPF_MAP_TYPE_TASK_STORAGE,
+			       .key_size = 4,
+			       .value_size = 8,
+			       .map_flags = BPF_F_NO_PREALLOC};
+	struct btf_blob b = {0};
+	CLEANUP(fd) int btf = -1;
+	CLEANUP(fd) int fd = -1;
+	struct err *e;
+
+	attr.btf_key_type_id = btf_blob_int(&b, "int", 4, true);
+	attr.btf_value_type_id = btf_blob_int(&b, "u64", 8, false);
+	e = btf_blob_load(&b, &btf);
+	btf_blob_deinit(&b);
+	if (e) {
+		int sys = err_get_sys(e);
+
+		err_destroy(e);
+		return sys;
+	}
+	attr.btf_fd = (uint32_t)btf;
+	fd = sys_bpf(BPF_MAP_CREATE, &attr, sizeof(attr));
+	return fd < 0 ? errno : 0;
+}
+
+static int probe_task_btf(void)
+{
+	struct bpf_insn insns[] = {
+		INSN_CALL(BPF_FUNC_get_current_task_btf),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_0, 0),
+		INSN_CALL(BPF_FUNC_task_pt_regs),
+		INSN_RET0,
+	};
+	CLEANUP(fd) int fd = -1;
+
+	return prog_try(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, ARRAY_LEN(insns), &fd);
+}
+
+/* Never run. Refused when the kernel is locked down, or built without it. */
+static int probe_write_user(void)
+{
+	struct bpf_insn insns[] = {
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_1, 0, 0),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, -8),
+		{.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_2},
+		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_3, 0, 8),
+		INSN_CALL(BPF_FUNC_probe_write_user),
+		INSN_RET0,
+	};
+	CLEANUP(fd) int fd = -1;
+
+	return prog_try(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, ARRAY_LEN(insns), &fd);
+}
+
+/* Linking to a descriptor that is none: EBADF from a kernel that knows what it is asked. */
+static int probe_perf_link(void)
+{
+	struct bpf_insn insns[] = {INSN_RET0};
+	union bpf_attr attr = {.link_create.target_fd = UINT32_MAX,
+			       .link_create.attach_type = BPF_PERF_EVENT};
+	CLEANUP(fd) int prog = -1;
+	CLEANUP(fd) int link = -1;
+	int sys = prog_try(BPF_PROG_TYPE_PERF_EVENT, insns, ARRAY_LEN(insns), &prog);
+
+	if (sys)
+		return sys;
+	attr.link_create.prog_fd = (uint32_t)prog;
+	link = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+	return link >= 0 || errno == EBADF ? 0 : errno;
+}
+
+/* An array of addresses that cannot be read: EFAULT from a kernel that knows what it is asked. */
+static int probe_uprobe_multi(void)
+{
+	struct bpf_insn insns[] = {INSN_RET0};
+	CLEANUP(fd) int prog = -1;
+	CLEANUP(fd) int link = -1;
+	int sys = prog_try_as(BPF_PROG_TYPE_KPROBE, ATTACH_UPROBE_MULTI, insns, ARRAY_LEN(insns),
+			      &prog);
+
+	if (sys)
+		return sys;
+	link = uprobe_multi_try(prog, "/proc/self/exe", 0);
+	return link >= 0 || errno == EFAULT ? 0 : errno;
+}
+
+/*
+ * The system call that such a call makes: refuses whoever is not in the kernel's trampoline with
+ * ENXIO.
+ */
+static int probe_uprobe_nop5(void)
+{
+	return syscall(NR_UPROBE) < 0 && errno == ENXIO ? 0 : ENOSYS;
+}
+
+struct tgid_test {
+	int prog, sys;
+};
+
+/* A thread that does not lead its process: ESRCH where the kernel looks for processes. */
+static void *tgid_thread(void *arg)
+{
+	struct tgid_test *t = arg;
+	CLEANUP(fd) int link = uprobe_multi_try(t->prog, "/proc/self/exe", gettid());
+
+	t->sys = link < 0 && errno == ESRCH ? 0 : EINVAL;
+	return NULL;
+}
+
+static int probe_uprobe_tgid(void)
+{
+	struct bpf_insn insns[] = {INSN_RET0};
+	CLEANUP(fd) int prog = -1;
+	struct tgid_test t;
+	pthread_t thread;
+	int sys = prog_try_as(BPF_PROG_TYPE_KPROBE, ATTACH_UPROBE_MULTI, insns, ARRAY_LEN(insns),
+			      &prog);
+
+	if (sys)
+		return sys;
+	t = (struct tgid_test){.prog = prog};
+	sys = pthread_create(&thread, NULL, tgid_thread, &t);
+	if (sys)
+		return sys;
+	(void)pthread_join(thread, NULL); /* cannot fail for a thread of ours */
+	return t.sys;
+}
+
+static int probe_test_run(void)
+{
+	struct bpf_insn insns[] = {INSN_RET0};
+	CLEANUP(fd) int prog = -1;
+	int sys = prog_try(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, ARRAY_LEN(insns), &prog);
+	struct err *e;
+
+	if (sys)
+		return sys;
+	e = prog_test_run(prog, 0);
+	sys = e ? err_get_sys(e) : 0;
+	err_destroy(e);
+	return sys;
+}
+
+/* ---- the table -------------------------------------------------------------------------- */
+
+/* clang-format off */
+static const struct {
+	const char *name;
+	int (*probe)(void); /* 0, or why not: an errno value */
+} probes[FEAT_NFEATURES] = {
+	[FEAT_BPF]	    = {"BPF",	       probe_bpf},
+	[FEAT_BTF]	    = {"BTF",	       probe_btf},
+	[FEAT_RINGBUF]	    = {"RINGBUF",      probe_ringbuf},
+	[FEAT_TASK_STORAGE] = {"TASK_STORAGE", probe_task_storage},
+	[FEAT_TASK_BTF]	    = {"TASK_BTF",     probe_task_btf},
+	[FEAT_WRITE_USER]   = {"WRITE_USER",   probe_write_user},
+	[FEAT_PERF_LINK]    = {"PERF_LINK",    probe_perf_link},
+	[FEAT_UPROBE_MULTI] = {"UPROBE_MULTI", probe_uprobe_multi},
+	[FEAT_UPROBE_TGID]  = {"UPROBE_TGID",  probe_uprobe_tgid},
+	[FEAT_UPROBE_NOP5]  = {"UPROBE_NOP5",  probe_uprobe_nop5},
+	[FEAT_TEST_RUN]	    = {"TEST_RUN",     probe_test_run},
+};
+/* clang-format on */
+
+/* Answers, of the process: neither the kernel nor our privileges change while we run. */
+static struct {
+	bool is_asked, is_absent;
+	int sys;
+} answers[FEAT_NFEATURES];
+/* held while the kernel is asked, too */
+static pthread_mutex_t answers_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool env_has(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	while (list && *list) {
+		const char *end = strchrnul(list, ',');
+
+		if ((size_t)(end - list) == len && strncasecmp(list, name, len) == 0)
+			return true;
+		list = *end ? end + 1 : end;
+	}
+	return false;
+}
+
+/* To be called with answers_lock held. */
+static void answer_make(enum feature f)
+{
+	if (answers[f].is_asked)
+		return;
+	answers[f].is_asked = true;
+	if (env_has(getenv("FATHOM_NO_FEATURE"), probes[f].name))
+		answers[f].is_absent = true;
+	else
+		answers[f].sys = probes[f].probe();
+}
+
+/* errno value of the refusal, 0 when the kernel has it; ENOTSUP when forced absent. */
+static int feat_ask(enum feature f)
+{
+	int sys;
+
+	(void)pthread_mutex_lock(&answers_lock);
+	answer_make(f);
+	sys = answers[f].is_absent ? ENOTSUP : answers[f].sys;
+	(void)pthread_mutex_unlock(&answers_lock);
+	return sys;
+}
+
+bool feat_has(enum feature f)
+{
+	return feat_ask(f) == 0;
+}
+
+const char *feat_what(enum feature f)
+{
+	static const char *const what[FEAT_NFEATURES] = {
+#define FEAT(name, text) [FEAT_##name] = text,
+#include "kernel/features.def"
+#undef FEAT
+	};
+
+	return what[f];
+}
+
+struct err *feat_explain(enum feature f, struct err *e)
+{
+	int sys = e ? feat_ask(f) : 0;
+
+	if (sys != EINVAL && sys != ENOTSUP && sys != EOPNOTSUPP && sys != ENOSYS)
+		return e;
+	err_destroy(e);
+	return err_hint(err_new("this kernel lacks %s", feat_what(f)),
+			"Linux 6.1 or newer is needed");
+}
+
+void feat_force_absent(enum feature f, bool absent)
+{
+	(void)pthread_mutex_lock(&answers_lock);
+	answer_make(f);
+	answers[f].is_absent = absent;
+	(void)pthread_mutex_unlock(&answers_lock);
+}
+
+/* ---- kernel_check ----------------------------------------------------------------------- */
+
+static bool caps_have(unsigned int cap)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{0}};
+
+	if (syscall(SYS_capget, &head, data))
+		return true; /* unknown: let the kernel decide */
+	return data[cap / 32].effective >> cap % 32 & 1;
+}
+
+static bool lockdown_is(const char *level)
+{
+	CLEANUP(file) FILE *f = fopen(LOCKDOWN_PATH, "re");
+	char line[128] = "", want[32];
+
+	(void)snprintf(want, sizeof(want), "[%s]", level);
+	return f && fgets(line, sizeof(line), f) && strstr(line, want);
+}
+
+static struct err *bpf_refused(int sys)
+{
+	struct err *e;
+
+	if (sys == ENOSYS)
+		return err_hint(err_new("this kernel has no bpf(2)"),
+				"it must be built with CONFIG_BPF_SYSCALL");
+	if (sys == EPERM || sys == EACCES) {
+		e = err_new("the kernel refuses BPF programs although the capabilities are there");
+		return err_hint(e,
+				"a container's seccomp filter or a security module forbids bpf(2): "
+				"run on the host, or allow it");
+	}
+	if (sys == ENOTSUP)
+		return err_hint(err_new("this kernel lacks %s", feat_what(FEAT_BPF)),
+				"Linux 6.1 or newer is needed");
+	return err_sys(sys, "cannot load a BPF program");
+}
+
+static struct err *caps_check(void)
+{
+	bool is_admin = caps_have(CAP_SYS_ADMIN);
+	const char *missing = NULL;
+
+	if (!is_admin && !caps_have(CAP_BPF))
+		missing = caps_have(CAP_PERFMON) ? "CAP_BPF" : "CAP_BPF and CAP_PERFMON";
+	else if (!is_admin && !caps_have(CAP_PERFMON))
+		missing = "CAP_PERFMON";
+	if (!missing)
+		return NULL;
+	return err_hint(err_new("this process may not trace: it lacks %s", missing),
+			"run as root, try sudo");
+}
+
+struct err *kernel_check(void)
+{
+	struct err *e = caps_check();
+	int sys;
+
+	if (e)
+		return e;
+	sys = feat_ask(FEAT_BPF);
+	if (sys)
+		return bpf_refused(sys);
+	if (lockdown_is("confidentiality"))
+		return err_hint(
+			err_new("kernel lockdown is at 'confidentiality': reading kernel memory is "
+				"forbidden"),
+			"boot with lockdown=integrity or without lockdown");
+	if (!feat_has(FEAT_BTF))
+		return err_hint(
+			err_new("this kernel lacks %s", feat_what(FEAT_BTF)),
+			"it must be built with CONFIG_DEBUG_INFO_BTF; /sys must be mounted");
+	sys = feat_ask(FEAT_RINGBUF);
+	if (sys)
+		return err_hint(err_new("this kernel lacks %s", feat_what(FEAT_RINGBUF)),
+				sys == ENOMEM
+					? "the memory limit of this control group may be too low"
+					: "Linux 6.1 or newer is needed");
+	return NULL;
+}

@@ -1,0 +1,160 @@
+/*
+ * PID namespaces: which one is ours.
+ *
+ * The helpers of the kernel's side give numbers of the first namespace. In another one the number
+ * is read from the task: struct pid has one for each level, from the first namespace down to the
+ * task's own, each with the namespace's address. Our own level and address are asked for once, by a
+ * program that runs here.
+ */
+#include "kernel/pidns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "kernel/kernel.h"
+
+#define FIRST_INO 0xeffffffcu /* Linux include/uapi/linux/nsfs.h, PID_NS_INIT_INO */
+/* Linux include/uapi/linux/pidfd.h, PIDFD_GET_PID_NAMESPACE */
+#define PIDFD_GET_NS _IO(0xff, 6)
+/* Linux include/linux/pid.h, struct upid: the number, then the namespace */
+#define UPID_NS 8
+
+/* ---- which one ------------------------------------------------------------------------------ */
+
+/*
+ * Without /proc newer kernels tell through a pidfd; where neither does, it is the first one that is
+ * assumed.
+ */
+static bool is_first(void)
+{
+	CLEANUP(fd) int pidfd = -1, ns = -1;
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) == 0)
+		return st.st_ino == FIRST_INO;
+	pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	ns = pidfd < 0 ? -1 : ioctl(pidfd, PIDFD_GET_NS, 0);
+	return ns < 0 || fstat(ns, &st) != 0 || st.st_ino == FIRST_INO;
+}
+
+/* ---- what the kernel's side reads ----------------------------------------------------------- */
+
+/* clang-format off */
+#define INSN(c, d, s, o, i)                                                                        \
+	((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (int32_t)(i)})
+/* clang-format on */
+/* The size bytes at r3 go to the stack at off; what cannot be read is zeros. */
+/* clang-format off */
+#define INSNS_READ(size, at)                                                                       \
+	INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_10, 0, 0),                            \
+	INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, at),                                    \
+	INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0, size),                                  \
+	INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_probe_read_kernel)
+/* clang-format on */
+
+enum { AT_PID = -8, AT_LEVEL = -16, AT_NS = -24 };
+
+/*
+ * A program that returns, as its first argument says: our level, the lower, the upper half of our
+ * namespace's address.
+ */
+static struct err *asker_load(const struct rt_pidns *ns, int *ret_fd)
+{
+	const struct bpf_insn insns[] = {
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_6, BPF_REG_1, 0, 0),
+		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_task),
+		INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_3, BPF_REG_0, 0, 0),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_3, 0, 0, ns->task_pid),
+		INSNS_READ(8, AT_PID),
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_3, BPF_REG_10, AT_PID, 0),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_3, 0, 0, ns->pid_level),
+		INSNS_READ(4, AT_LEVEL),
+		INSN(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_0, BPF_REG_10, AT_LEVEL, 0),
+		INSN(BPF_JMP | BPF_JNE | BPF_K, BPF_REG_6, 0, 1, 0),
+		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+		INSN(BPF_ALU64 | BPF_MUL | BPF_K, BPF_REG_0, 0, 0, RT_UPID_SIZE),
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_3, BPF_REG_10, AT_PID, 0),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_X, BPF_REG_3, BPF_REG_0, 0, 0),
+		INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_3, 0, 0, ns->pid_numbers + UPID_NS),
+		INSNS_READ(8, AT_NS),
+		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_10, AT_NS, 0),
+		INSN(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_6, 0, 1, 1),
+		INSN(BPF_ALU64 | BPF_RSH | BPF_K, BPF_REG_0, 0, 0, 32),
+		INSN(BPF_ALU | BPF_MOV | BPF_X, BPF_REG_0, BPF_REG_0, 0, 0),
+		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.insns = (uint64_t)(uintptr_t)insns,
+		.insn_cnt = ARRAY_LEN(insns),
+		.license = (uint64_t)(uintptr_t) "Dual MIT/GPL",
+		.prog_name = "fathom_pidns",
+	};
+
+	*ret_fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	return *ret_fd < 0 ? err_sys(errno, "the kernel refused a program") : NULL;
+}
+
+static struct err *pidns_ask(int fd, uint64_t what, uint32_t *ret)
+{
+	uint64_t args[12] = {what};
+	union bpf_attr attr = {
+		.test.prog_fd = (uint32_t)fd,
+		.test.ctx_in = (uint64_t)(uintptr_t)args,
+		.test.ctx_size_in = sizeof(args),
+	};
+
+	if (sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr)))
+		return err_sys(errno, "the kernel refused to run a program");
+	*ret = attr.test.retval;
+	return NULL;
+}
+
+static struct err *find_fields(struct rt_pidns *ns)
+{
+	const struct {
+		const char *strct, *path;
+		uint32_t *off;
+	} fields[] = {
+		{"task_struct", "group_leader", &ns->task_leader},
+		{"task_struct", "thread_pid", &ns->task_pid},
+		{"task_struct", "real_parent", &ns->task_parent},
+		{"pid", "level", &ns->pid_level},
+		{"pid", "numbers", &ns->pid_numbers},
+	};
+	struct err *e = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(fields) && !e; i++)
+		e = kfield_offset(fields[i].strct, fields[i].path, fields[i].off);
+	return e;
+}
+
+struct err *pidns_find(struct rt_pidns *ret)
+{
+	struct rt_pidns ns = {0};
+	CLEANUP(fd) int fd = -1;
+	uint32_t low = 0, high = 0;
+	struct err *e;
+
+	*ret = ns;
+	if (is_first())
+		return NULL;
+	e = find_fields(&ns);
+	if (!e)
+		e = asker_load(&ns, &fd);
+	if (!e)
+		e = pidns_ask(fd, 0, &ns.level);
+	if (!e)
+		e = pidns_ask(fd, 1, &low);
+	if (!e)
+		e = pidns_ask(fd, 2, &high);
+	if (e)
+		return err_wrap(e, "cannot find out the PID namespace of dtrace");
+	ns.ns = (uint64_t)high << 32 | low;
+	*ret = ns;
+	return NULL;
+}

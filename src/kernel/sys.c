@@ -1,0 +1,107 @@
+/*
+ * System calls that can fail, with failure injection.
+ */
+#include "kernel/sys.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+/* Process state on purpose: it is a test of the whole process, of all its threads. */
+static struct {
+	pthread_once_t is_asked;
+	atomic_uint countdown; /* calls until the one that fails, 0 = none */
+	atomic_int sys;	       /* its errno, 0 = that of the kind of call */
+} fail = {.is_asked = PTHREAD_ONCE_INIT};
+
+/* "n" or "n:ERRNO" */
+static void fail_ask(void)
+{
+	static const struct {
+		const char *name;
+		int sys;
+	} names[] = {{"EPERM", EPERM}, {"ENOMEM", ENOMEM}, {"EINVAL", EINVAL}, {"EMFILE", EMFILE},
+		     {"E2BIG", E2BIG}, {"EBUSY", EBUSY},   {"ENODEV", ENODEV}};
+	const char *env = getenv("FATHOM_FAIL");
+	char *end = NULL;
+
+	atomic_store(&fail.countdown, env ? (unsigned int)strtoul(env, &end, 10) : 0);
+	for (uint32_t i = 0; end && *end == ':' && i < ARRAY_LEN(names); i++)
+		if (strcmp(end + 1, names[i].name) == 0)
+			atomic_store(&fail.sys, names[i].sys);
+}
+
+void sys_fail_set(unsigned int n)
+{
+	/* what the environment says does not count any more */
+	(void)pthread_once(&fail.is_asked, fail_ask);
+	atomic_store(&fail.sys, 0);
+	atomic_store(&fail.countdown, n);
+}
+
+bool sys_fail_pending(void)
+{
+	return atomic_load(&fail.countdown) > 0;
+}
+
+/* Tells a test, through the file FATHOM_FAIL_LOG, that the n-th call came and which it was. */
+static void fail_log(const char *call, long number)
+{
+	const char *path = getenv("FATHOM_FAIL_LOG");
+	CLEANUP(file) FILE *f = path ? fopen(path, "ae") : NULL;
+
+	if (f)
+		fprintf(f, "%s %ld\n", call, number);
+}
+
+/* With errno set when the call is the one to fail. */
+static bool is_to_fail(const char *call, long number, int sys)
+{
+	unsigned int n;
+
+	(void)pthread_once(&fail.is_asked, fail_ask);
+	n = atomic_load(&fail.countdown);
+	while (n && !atomic_compare_exchange_weak(&fail.countdown, &n, n - 1))
+		;
+	if (n != 1)
+		return false;
+	fail_log(call, number);
+	errno = atomic_load(&fail.sys) ? atomic_load(&fail.sys) : sys;
+	return true;
+}
+
+bool sys_fails(const char *call, long number)
+{
+	return is_to_fail(call, number, EINVAL);
+}
+
+int sys_bpf(int cmd, void *attr, unsigned int size)
+{
+	if (is_to_fail("bpf", cmd, EINVAL))
+		return -1;
+	return (int)syscall(SYS_bpf, cmd, attr, size);
+}
+
+int sys_perf_event_open(void *attr, int pid, int cpu, int group_fd, unsigned long flags)
+{
+	if (is_to_fail("perf_event_open", cpu, EINVAL))
+		return -1;
+	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
+}
+
+void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off)
+{
+	if (is_to_fail("mmap", (long)off, ENOMEM))
+		return MAP_FAILED;
+	return mmap(addr, len, prot, flags, fd, off);
+}
+
+int sys_ioctl(int fd, unsigned long request, unsigned long arg)
+{
+	if (is_to_fail("ioctl", (long)request, EINVAL))
+		return -1;
+	return ioctl(fd, request, arg);
+}

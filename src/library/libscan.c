@@ -1,0 +1,313 @@
+/* Scans D library files for the names they define and the files they depend on. */
+#include "library/libscan.h"
+
+#include <ctype.h>
+
+/* ---- tokens ----------------------------------------------------------------------------- */
+
+enum lib_tok { LIBTOK_END, LIBTOK_WORD, LIBTOK_PUNCT };
+
+struct scan {
+	const char *p, *end;
+	enum lib_tok tok;
+	const char *text; /* of the current token */
+	size_t len;
+	libscan_fn *fn;
+	void *ctx;
+};
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '`';
+}
+
+/* A quoted text, a comment or a line of its own; NULL when p is at none of them. */
+static const char *opaque_end(const struct scan *s, const char *p)
+{
+	const char *stop;
+
+	if (*p == '"' || *p == '\'') {
+		for (stop = p + 1; stop < s->end && *stop != *p; stop++)
+			stop += *stop == '\\' && stop + 1 < s->end;
+		return stop < s->end ? stop + 1 : stop;
+	}
+	if (*p == '/' && p + 1 < s->end && p[1] == '*') {
+		stop = memmem(p + 2, (size_t)(s->end - p - 2), "*/", 2);
+		return stop ? stop + 2 : s->end;
+	}
+	if (*p == '#') {
+		stop = memchr(p, '\n', (size_t)(s->end - p));
+		return stop ? stop : s->end;
+	}
+	return NULL;
+}
+
+static void next(struct scan *s)
+{
+	const char *skip;
+
+	while (s->p < s->end) {
+		skip = opaque_end(s, s->p);
+		if (!skip && !isspace((unsigned char)*s->p))
+			break;
+		s->p = skip ? skip : s->p + 1;
+	}
+	s->text = s->p;
+	s->tok = s->p == s->end ? LIBTOK_END : is_word(*s->p) ? LIBTOK_WORD : LIBTOK_PUNCT;
+	do
+		s->p += s->p < s->end;
+	while (s->tok == LIBTOK_WORD && s->p < s->end && is_word(*s->p));
+	s->len = (size_t)(s->p - s->text);
+}
+
+static bool at_word(const struct scan *s, const char *word)
+{
+	return s->tok == LIBTOK_WORD && s->len == strlen(word) &&
+	       memcmp(s->text, word, s->len) == 0;
+}
+
+static bool at(const struct scan *s, char c)
+{
+	return s->tok == LIBTOK_PUNCT && *s->text == c;
+}
+
+static bool at_tag_word(const struct scan *s)
+{
+	return at_word(s, "struct") || at_word(s, "union") || at_word(s, "enum");
+}
+
+/* ---- declarations ----------------------------------------------------------------------- */
+
+static int depth_change(const struct scan *s)
+{
+	if (at(s, '{') || at(s, '(') || at(s, '['))
+		return 1;
+	return at(s, '}') || at(s, ')') || at(s, ']') ? -1 : 0;
+}
+
+/* Behind the ';' that ends the declaration; false when the text ends before. */
+static bool skip_decl(struct scan *s)
+{
+	for (int depth = 0; s->tok != LIBTOK_END; next(s)) {
+		depth += depth_change(s);
+		if (!depth && at(s, ';')) {
+			next(s);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "inline" type NAME ["[" params "]"] "=" ... ";" */
+static bool scan_inline(struct scan *s)
+{
+	const char *name = NULL;
+	size_t len = 0;
+
+	for (; s->tok != LIBTOK_END && !at(s, '=') && !at(s, '[') && !at(s, ';'); next(s))
+		if (s->tok == LIBTOK_WORD) {
+			name = s->text;
+			len = s->len;
+		}
+	if (name)
+		s->fn(s->ctx, name, len);
+	return name && skip_decl(s);
+}
+
+/* Behind "enum": the constants are what comes first and behind commas. */
+static void scan_enumerators(struct scan *s)
+{
+	bool is_name = true;
+
+	for (next(s); s->tok != LIBTOK_END && !at(s, '}'); next(s)) {
+		if (is_name && s->tok == LIBTOK_WORD)
+			s->fn(s->ctx, s->text, s->len);
+		is_name = at(s, ',');
+	}
+}
+
+static bool is_before_brace(const struct scan *s)
+{
+	struct scan ahead = *s;
+
+	next(&ahead);
+	return at(&ahead, '{');
+}
+
+/* At "struct", "union" or "enum": the tag and what is inside; stops at the last token. */
+static void scan_tag(struct scan *s)
+{
+	bool is_enum = at_word(s, "enum");
+	int depth = 0;
+
+	next(s);
+	if (s->tok == LIBTOK_WORD) {
+		if (!is_before_brace(s))
+			return; /* only mentioned */
+		s->fn(s->ctx, s->text, s->len);
+		next(s);
+	}
+	if (is_enum && at(s, '{')) {
+		scan_enumerators(s);
+		return;
+	}
+	for (; s->tok != LIBTOK_END; next(s)) {
+		if (at_tag_word(s)) {
+			scan_tag(s);
+			continue; /* its braces are balanced */
+		}
+		depth += depth_change(s);
+		if (!depth)
+			return;
+	}
+}
+
+/* Typedefs, variables, bodies of types. A name is what stands before ; , [ or behind (* */
+static bool scan_vars(struct scan *s)
+{
+	const char *name = NULL;
+	size_t len = 0;
+	int depth = 0;
+	bool behind_star = false;
+
+	for (; s->tok != LIBTOK_END; next(s)) {
+		if (at_tag_word(s)) {
+			scan_tag(s);
+			name = NULL;
+			continue;
+		}
+		if (s->tok == LIBTOK_WORD && (depth == 0 || (depth == 1 && behind_star))) {
+			name = s->text;
+			len = s->len;
+			if (depth == 1)
+				s->fn(s->ctx, name, len);
+		} else if (name && depth == 0 && (at(s, ';') || at(s, ',') || at(s, '['))) {
+			s->fn(s->ctx, name, len);
+			name = NULL;
+		}
+		behind_star = at(s, '*');
+		depth += depth_change(s);
+		if (!depth && at(s, ';')) {
+			next(s);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "translator" OUT "<" IN NAME ">" ...: who mentions OUT may need it. */
+static bool scan_translator(struct scan *s)
+{
+	const char *name = NULL;
+	size_t len = 0;
+
+	for (next(s); s->tok != LIBTOK_END && !at(s, '<'); next(s))
+		if (s->tok == LIBTOK_WORD) {
+			name = s->text;
+			len = s->len;
+		}
+	if (name)
+		s->fn(s->ctx, name, len);
+	return name && skip_decl(s);
+}
+
+/* "probe" NAME: asked for as LIBSCAN_PROBE NAME, with '-' for "__". */
+static void scan_probe_name(struct scan *s)
+{
+	char key[sizeof(LIBSCAN_PROBE) + LIBSCAN_MAX_PROVIDER] = LIBSCAN_PROBE;
+	size_t len = sizeof(LIBSCAN_PROBE) - 1;
+
+	for (size_t i = 0; i < s->len && len < sizeof(key); i++) {
+		bool is_dash = s->text[i] == '_' && i + 1 < s->len && s->text[i + 1] == '_';
+
+		key[len++] = is_dash ? '-' : s->text[i];
+		i += is_dash;
+	}
+	s->fn(s->ctx, key, len);
+}
+
+/* The rest of a provider. */
+static bool scan_probes(struct scan *s)
+{
+	bool is_name = false;
+
+	for (int depth = 0; s->tok != LIBTOK_END; next(s)) {
+		if (is_name && s->tok == LIBTOK_WORD)
+			scan_probe_name(s);
+		is_name = depth == 1 && at_word(s, "probe");
+		depth += depth_change(s);
+		if (!depth && at(s, ';')) {
+			next(s);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "provider" NAME ...: asked for as LIBSCAN_PROVIDER NAME, which no other name is. */
+static bool scan_provider(struct scan *s)
+{
+	char key[sizeof(LIBSCAN_PROVIDER) + LIBSCAN_MAX_PROVIDER];
+
+	next(s);
+	if (s->tok != LIBTOK_WORD || s->len > LIBSCAN_MAX_PROVIDER)
+		return false;
+	memcpy(key, LIBSCAN_PROVIDER, sizeof(LIBSCAN_PROVIDER) - 1);
+	memcpy(key + sizeof(LIBSCAN_PROVIDER) - 1, s->text, s->len);
+	s->fn(s->ctx, key, sizeof(LIBSCAN_PROVIDER) - 1 + s->len);
+	return scan_probes(s);
+}
+
+bool libscan_names(const char *text, size_t size, libscan_fn *fn, void *ctx)
+{
+	struct scan s = {.p = text, .end = text + size, .fn = fn, .ctx = ctx};
+	bool good = true;
+
+	next(&s);
+	while (good && s.tok != LIBTOK_END) {
+		if (at_word(&s, "inline"))
+			good = scan_inline(&s);
+		else if (at_word(&s, "translator"))
+			good = scan_translator(&s);
+		else if (at_word(&s, "provider"))
+			good = scan_provider(&s);
+		else if (s.tok == LIBTOK_WORD)
+			good = scan_vars(&s);
+		else
+			good = false;
+	}
+	return good;
+}
+
+/* ---- dependencies ----------------------------------------------------------------------- */
+
+/* Takes the next blank-separated word of *p; false at the end of the line. */
+static bool next_word(const char **p, const char *end, const char **ret_word, size_t *ret_len)
+{
+	while (*p < end && strchr(" \t", **p))
+		++*p;
+	*ret_word = *p;
+	while (*p < end && !strchr(" \t\r", **p))
+		++*p;
+	*ret_len = (size_t)(*p - *ret_word);
+	return *ret_len > 0;
+}
+
+void libscan_deps(const char *text, size_t size, libscan_fn *fn, void *ctx)
+{
+	static const char *const want[] = {"#pragma", "D", "depends_on", "library"};
+	const char *line = text, *end = text + size;
+
+	while (line < end) {
+		const char *eol = memchr(line, '\n', (size_t)(end - line)), *p = line, *word;
+		size_t len, i = 0;
+
+		eol = eol ? eol : end;
+		while (i < ARRAY_LEN(want) && next_word(&p, eol, &word, &len) &&
+		       len == strlen(want[i]) && memcmp(word, want[i], len) == 0)
+			i++;
+		if (i == ARRAY_LEN(want) && next_word(&p, eol, &word, &len))
+			fn(ctx, word, len);
+		line = eol + 1;
+	}
+}

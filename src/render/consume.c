@@ -1,0 +1,132 @@
+/*
+ * Walks the actions of a record, in its order: what is to be shown goes to the renderer
+ * (d-language.md 5.2).
+ */
+#include "render/impl.h"
+
+/* ---- around records ------------------------------------------------------------------------ */
+
+/* A failed request ends neither the record nor the run: it is reported like a fault. */
+void printer_fault(struct printer *p, struct err *e)
+{
+	if (p->hooks.fault)
+		p->hooks.fault(p->hooks.ctx, p->rec->clause, p->rec->probe, err_text(e));
+	err_destroy(e);
+}
+
+struct err *printer_snap(struct printer *p)
+{
+	if (p->is_snapped || !p->hooks.snap)
+		return NULL;
+	p->is_snapped = true;
+	return p->hooks.snap(p->hooks.ctx);
+}
+
+/* Fields of an action as arguments of its format. */
+struct field_args {
+	struct fmt_args args;
+	struct printer *p;
+	const struct act_layout *al;
+	uint32_t next;
+	struct err *err; /* the first */
+};
+
+static bool field_next(struct fmt_args *args, struct datum *ret)
+{
+	struct field_args *f = CONTAINER_OF(args, struct field_args, args);
+
+	if (!f->err)
+		f->err = act_datum(f->p, f->al, f->next++, ret);
+	return !f->err;
+}
+
+struct err *act_format(struct printer *p, struct out *o, const struct act_layout *al,
+		       const struct fmt *fmt)
+{
+	struct field_args f = {.args = {field_next, NULL}, .p = p, .al = al};
+
+	if (fmt)
+		fmt_print(p, o, fmt, &f.args);
+	return f.err;
+}
+
+/* ---- data ---------------------------------------------------------------------------------- */
+
+struct err *act_trace(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		      const struct fmt *fmt)
+{
+	struct datum d;
+	struct err *e = act_datum(p, al, 0, &d);
+
+	if (!e)
+		p->render->value(p, &d);
+	return e;
+}
+
+/* The third argument of tracemem(), when it is there, says how much of the memory shows. */
+struct err *act_tracemem(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+			 const struct fmt *fmt)
+{
+	struct datum d, dyn;
+	struct err *e = act_datum(p, al, 0, &d);
+	uint32_t size;
+
+	if (e)
+		return e;
+	size = d.bytes ? d.size : 0;
+	if (al->nfields > 1) {
+		e = act_datum(p, al, 1, &dyn);
+		if (e)
+			return e;
+		if ((int64_t)datum_int(&dyn) >= 0 && datum_int(&dyn) < size)
+			size = (uint32_t)datum_int(&dyn);
+	}
+	d.size = size;
+	p->render->memory(p, "tracemem", &d);
+	return NULL;
+}
+
+struct err *act_pcap(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		     const struct fmt *fmt)
+{
+	return print_packet(p, act, al);
+}
+
+struct err *act_print(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		      const struct fmt *fmt)
+{
+	struct datum d;
+	struct err *e = act_datum(p, al, 0, &d);
+
+	if (!e)
+		p->render->typed(p, act->shape, &d);
+	return e;
+}
+
+struct err *act_printf(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		       const struct fmt *fmt)
+{
+	return p->render->message(p, al, fmt);
+}
+
+struct err *act_printa(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		       const struct fmt *fmt)
+{
+	return print_printa(p, act, fmt);
+}
+
+/* ---- table --------------------------------------------------------------------------------- */
+
+static act_func *const act_funcs[] = {
+#define ACT_RECORD(id, name, proto, flags, holds, check, datum, shown_by, ...)                     \
+	[ACT_##id] = act_##shown_by,
+#include "dif/acts.def"
+};
+
+struct err *print_act(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		      const struct fmt *fmt)
+{
+	if ((size_t)act->kind >= ARRAY_LEN(act_funcs) || !act_funcs[act->kind])
+		BUG("action %d records nothing", (int)act->kind);
+	return act_funcs[act->kind](p, act, al, fmt);
+}

@@ -1,0 +1,262 @@
+/*
+ * What takes effect when a record is consumed, and shows nothing: exit(), setopt(), clear(),
+ * system(), freopen() and others (d-language.md 5.2).
+ */
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "render/impl.h"
+
+extern char **environ;
+
+/* ---- arguments ----------------------------------------------------------------------------- */
+
+/* The text of an action's format, in the record's memory. */
+static struct err *act_text(struct printer *p, const struct act_layout *al, const struct fmt *fmt,
+			    size_t max, char **ret_text)
+{
+	struct out text = {0};
+	struct err *e = act_format(p, &text, al, fmt);
+
+	if (!e)
+		*ret_text =
+			arena_strndup(p->scratch, text.data ? text.data : "", MIN(text.len, max));
+	out_deinit(&text);
+	return e;
+}
+
+/* A string field as a C string in the record's memory. */
+static struct err *act_string(struct printer *p, const struct act_layout *al, uint32_t i,
+			      char **ret_text)
+{
+	struct datum d;
+	struct err *e = act_datum(p, al, i, &d);
+
+	if (e)
+		return e;
+	if (d.bytes)
+		*ret_text = arena_strndup(p->scratch, d.bytes, d.size);
+	else
+		*ret_text = arena_printf(p->scratch, "%lld", (long long)d.ival);
+	return NULL;
+}
+
+/* ---- the session --------------------------------------------------------------------------- */
+
+struct err *act_exit(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		     const struct fmt *fmt)
+{
+	struct datum d;
+	struct err *e = act_datum(p, al, 0, &d);
+
+	if (!e && p->hooks.exit)
+		p->hooks.exit(p->hooks.ctx, (int)datum_int(&d));
+	return e;
+}
+
+struct err *act_setopt(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		       const struct fmt *fmt)
+{
+	char *name, *value = NULL;
+	struct err *e = act_string(p, al, 0, &name);
+
+	if (!e && al->nfields > 1)
+		e = act_string(p, al, 1, &value);
+	if (e || !p->hooks.setopt)
+		return e;
+	if (!value)
+		value = arena_strdup(p->scratch, "1");
+	e = p->hooks.setopt(p->hooks.ctx, name, value);
+	if (e)
+		printer_fault(p, err_wrap(e, "couldn't set option \"%s\" to \"%s\"", name, value));
+	return NULL;
+}
+
+/* ---- aggregations -------------------------------------------------------------------------- */
+
+struct err *act_clear(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		      const struct fmt *fmt)
+{
+	struct err *e = printer_snap(p);
+
+	return e ? e : aggs_clear(p->aggs, act->aggs[0]->id);
+}
+
+struct err *act_trunc(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		      const struct fmt *fmt)
+{
+	struct datum d = {0};
+	struct err *e = printer_snap(p);
+
+	if (!e && al->nfields)
+		e = act_datum(p, al, 0, &d);
+	if (e)
+		return e;
+	return aggs_trunc(p->aggs, act->aggs[0]->id, (int64_t)datum_int(&d), &p->opts->sort);
+}
+
+struct err *act_normalize(struct printer *p, const struct prog_act *act,
+			  const struct act_layout *al, const struct fmt *fmt)
+{
+	struct datum d;
+	struct err *e = act_datum(p, al, 0, &d);
+
+	if (e)
+		return e;
+	e = aggs_normalize(p->aggs, act->aggs[0]->id, datum_int(&d));
+	if (e)
+		printer_fault(p, e);
+	return NULL;
+}
+
+struct err *act_denormalize(struct printer *p, const struct prog_act *act,
+			    const struct act_layout *al, const struct fmt *fmt)
+{
+	aggs_denormalize(p->aggs, act->aggs[0]->id);
+	return NULL;
+}
+
+/* ---- the world ----------------------------------------------------------------------------- */
+
+/* most that is shown of what a command wrote, where the renderer shows it */
+#define COMMAND_TEXT_MAX (16u << 20)
+
+/* to >= 0: where the command writes. */
+static int spawn_shell(const char *command, int to, pid_t *ret_pid)
+{
+	static char shell[] = "sh", option[] = "-c";
+	char *argv[] = {shell, option, (char *)(uintptr_t)command, NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	int sys;
+
+	sigemptyset(&none);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	posix_spawn_file_actions_init(&actions);
+	if (to >= 0)
+		posix_spawn_file_actions_adddup2(&actions, to, STDOUT_FILENO);
+	sys = posix_spawn(ret_pid, "/bin/sh", &actions, &attr, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	return sys;
+}
+
+/*
+ * What a file in memory holds. A file, no pipe: what the command has left running may keep it open.
+ */
+static void memory_read(int fd, struct out *text)
+{
+	ssize_t got = 1;
+
+	while (got > 0 && text->len < COMMAND_TEXT_MAX) {
+		got = pread(fd, out_room(text, 65536), 65536, (off_t)text->len);
+		if (got > 0)
+			text->len += (size_t)got;
+	}
+}
+
+static void shell_run(struct printer *p, const char *command, int to, int *ret_status)
+{
+	pid_t pid;
+	int sys = spawn_shell(command, to, &pid);
+
+	*ret_status = -1;
+	if (sys) {
+		printer_fault(p, err_sys(sys, "couldn't run system() \"%s\"", command));
+		return;
+	}
+	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* The command's output becomes part of ours, in its form. */
+static void shell_show(struct printer *p, const char *command)
+{
+	CLEANUP(fd) int fd = memfd_create("system()", MFD_CLOEXEC);
+	struct out text = {0};
+	int status;
+
+	if (fd < 0) {
+		printer_fault(p, err_sys(errno, "couldn't run system() \"%s\"", command));
+		return;
+	}
+	shell_run(p, command, fd, &status);
+	if (status >= 0) {
+		memory_read(fd, &text);
+		p->render->command(p, command, &text,
+				   WIFEXITED(status) ? WEXITSTATUS(status)
+						     : 128 + WTERMSIG(status));
+	}
+	out_deinit(&text);
+}
+
+struct err *act_system(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+		       const struct fmt *fmt)
+{
+	struct err *e;
+	char *command;
+	int status;
+
+	e = act_text(p, al, fmt, p->layout->strsize ? p->layout->strsize - 1 : 0, &command);
+	if (!e)
+		e = printer_flush(p, p->fp);
+	if (e)
+		return e;
+	if (p->render->command)
+		shell_show(p, command);
+	else /* where our output goes, when freopen() has sent it elsewhere */
+		shell_run(p, command, printer_redirect(p) ? fileno(p->redirect) : -1, &status);
+	return NULL;
+}
+
+struct err *act_freopen(struct printer *p, const struct prog_act *act, const struct act_layout *al,
+			const struct fmt *fmt)
+{
+	FILE *file = NULL;
+	struct err *e;
+	char *name;
+
+	e = act_text(p, al, fmt, SIZE_MAX, &name);
+	if (!e)
+		e = printer_flush(p, p->fp);
+	if (e)
+		return e;
+	if (*name) {
+		file = fopen(name, "ae");
+		if (!file) {
+			printer_fault(p, err_sys(errno, "couldn't freopen() \"%s\"", name));
+			return NULL;
+		}
+	}
+	if (p->render->leave) {
+		p->render->leave(p);
+		e = printer_flush(p, p->fp);
+	}
+	if (p->redirect && fclose(p->redirect) != 0 && !e)
+		e = err_sys(errno, "failed to write to freopen() file");
+	p->redirect = file;
+	p->is_capture = false;
+	return e;
+}
+
+struct err *act_ftruncate(struct printer *p, const struct prog_act *act,
+			  const struct act_layout *al, const struct fmt *fmt)
+{
+	FILE *fp = printer_fp(p, p->fp);
+	struct err *e = printer_flush(p, p->fp);
+
+	/* Terminals and pipes have no length; there it does nothing. */
+	if (!e && ftruncate(fileno(fp), 0) == 0) {
+		rewind(fp);
+		if (p->render->emptied)
+			p->render->emptied(p);
+	}
+	return e;
+}

@@ -1,0 +1,302 @@
+/*
+ * The renderer of text, as d-language.md, chapter 6, lays it out: header, CPU and probe columns,
+ * flow indent (6.1, 6.8), rows of aggregations (6.4).
+ */
+#include "render/impl.h"
+
+#define MAX_CPUS 65536u
+
+/* ---- flow indent --------------------------------------------------------------------------- */
+
+enum flow { FLOW_NONE, FLOW_ENTRY, FLOW_RETURN };
+
+static bool has_suffix(const char *s, const char *suffix)
+{
+	size_t len = strlen(s), n = strlen(suffix);
+
+	return len >= n && memcmp(s + len - n, suffix, n) == 0;
+}
+
+static enum flow flow_of(const struct probe *pr)
+{
+	if (strcmp(pr->name, "entry") == 0 || has_suffix(pr->name, "-entry"))
+		return FLOW_ENTRY;
+	if (strcmp(pr->name, "return") == 0 || has_suffix(pr->name, "-return"))
+		return FLOW_RETURN;
+	return FLOW_NONE;
+}
+
+/* Of several clauses on one probe, the first entry and the last return move the indent. */
+static enum flow flow_of_record(const struct flow_cpu *fc, const struct probe *pr,
+				const struct rt_rec *rec, const struct rt_rec *next)
+{
+	enum flow flow = flow_of(pr);
+
+	if (flow == FLOW_ENTRY && fc->has_last && fc->last_probe == rec->probe &&
+	    fc->last_clause != rec->clause)
+		return FLOW_NONE;
+	if (flow == FLOW_RETURN && next && next->clause != RT_REC_FAULT &&
+	    next->probe == rec->probe && next->clause != rec->clause)
+		return FLOW_NONE;
+	return flow;
+}
+
+static struct flow_cpu *flow_cpu_get(struct printer *p, uint32_t cpu)
+{
+	cpu = MIN(cpu, MAX_CPUS - 1);
+	while (p->flow.len <= cpu)
+		vec_push(&p->flow, (struct flow_cpu){0});
+	return &p->flow.data[cpu];
+}
+
+static const char *flow_prefix(enum flow flow, const struct probe *pr)
+{
+	bool is_syscall = strcmp(pr->prov, "syscall") == 0;
+
+	switch (flow) {
+	case FLOW_ENTRY: return is_syscall ? " => " : " -> ";
+	case FLOW_RETURN: return is_syscall ? " <= " : " <- ";
+	case FLOW_NONE: return "| ";
+	}
+	BUG("flow %d", (int)flow);
+}
+
+static void print_flow_column(struct printer *p, struct flow_cpu *fc, const struct probe_text *pt,
+			      const struct rt_rec *next)
+{
+	const struct probe *pr = pt->probe;
+	enum flow flow = flow_of_record(fc, pr, p->rec, next);
+	size_t start = p->out.len, used;
+
+	if (flow == FLOW_RETURN)
+		fc->indent -= MIN(fc->indent, 2u);
+	out_pad(&p->out, ' ', fc->indent);
+	out_adds(&p->out, flow_prefix(flow, pr));
+	out_adds(&p->out, pt->func);
+	if (flow == FLOW_NONE) {
+		out_addc(&p->out, ':');
+		out_adds(&p->out, pr->name);
+	}
+	used = text_columns(p->out.data + start, p->out.len - start);
+	if (used < 41)
+		out_pad(&p->out, ' ', 41 - used);
+	out_addc(&p->out, ' ');
+	if (flow == FLOW_ENTRY && fc->indent < 1000)
+		fc->indent += 2;
+}
+
+/* ---- lines --------------------------------------------------------------------------------- */
+
+static void print_header(struct printer *p)
+{
+	if (p->header_done || p->opts->quiet)
+		return;
+	p->header_done = true;
+	if (!p->opts->is_testing)
+		out_addf(&p->out, "%3s ", "CPU");
+	if (p->opts->flowindent)
+		out_addf(&p->out, "%-41s\n", "FUNCTION");
+	else if (p->opts->is_testing)
+		out_addf(&p->out, "%32s\n", "FUNCTION:NAME");
+	else
+		out_addf(&p->out, "%6s %32s\n", "ID", "FUNCTION:NAME");
+}
+
+static void text_record_begin(struct printer *p, const struct probe_text *pt, uint32_t cpu,
+			      const struct rt_rec *next)
+{
+	uint32_t skip = p->opts->is_testing ? pt->func_off : 0;
+	struct flow_cpu *fc;
+
+	print_header(p);
+	if (p->opts->quiet && !p->opts->flowindent)
+		return;
+	if (!p->opts->is_testing) {
+		out_int(&p->out, 3, cpu, false);
+		out_addc(&p->out, ' ');
+	}
+	if (!p->opts->flowindent) {
+		out_add(&p->out, pt->column + skip, pt->len - skip);
+		return;
+	}
+	fc = flow_cpu_get(p, cpu);
+	print_flow_column(p, fc, pt, next);
+	fc->has_last = true;
+	fc->last_probe = p->rec->probe;
+	fc->last_clause = p->rec->clause;
+}
+
+static void text_record_end(struct printer *p, bool is_quiet)
+{
+	if (!is_quiet)
+		out_addc(&p->out, '\n');
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+static void text_value(struct printer *p, const struct datum *d)
+{
+	print_trace(p, &p->out, d);
+}
+
+static void text_memory(struct printer *p, const char *action, const struct datum *d)
+{
+	print_raw(&p->out, d->bytes, d->size);
+}
+
+static void text_typed(struct printer *p, const struct shape *shape, const struct datum *d)
+{
+	print_shape(p, &p->out, shape, d);
+}
+
+static struct err *text_message(struct printer *p, const struct act_layout *al,
+				const struct fmt *fmt)
+{
+	return act_format(p, &p->out, al, fmt);
+}
+
+/* ---- rows without format --------------------------------------------------------------------- */
+
+/* e NULL: 0 of the aggregation's kind */
+static void print_one_value(struct printer *p, struct out *o, const struct agg_view *v,
+			    const struct agg_elem *e)
+{
+	if (agg_is_histogram(v->agg)) {
+		print_histogram(p, o, v, e);
+		return;
+	}
+	out_addc(o, ' ');
+	out_int(o, 16, e ? (uint64_t)agg_value(v, e) : 0, v->agg->func != AGGFUNC_STDDEV);
+}
+
+/* The value, and those of the CPUs if they were kept (option aggpercpu). */
+static void print_value(struct printer *p, struct out *o, const struct agg_view *v,
+			const struct agg_elem *e)
+{
+	print_one_value(p, o, v, e);
+	for (uint32_t cpu = 0; e && cpu < e->ncpus; cpu++) {
+		struct agg_elem one = agg_elem_of_cpu(v, e, cpu);
+
+		out_addf(o, "\n    [CPU %u]", cpu);
+		print_one_value(p, o, v, &one);
+	}
+}
+
+static void print_keys(struct printer *p, struct out *o, const struct agg_elem *e)
+{
+	for (uint32_t i = 0; i < e->nkeys; i++) {
+		struct datum d = datum_of_key(&e->keys[i]);
+
+		print_key(p, o, &d);
+	}
+}
+
+/* ---- rows with format ------------------------------------------------------------------------ */
+
+/* An element's keys, one after another; values of the views, the last one repeating. */
+struct row_args {
+	struct fmt_args args;
+	const struct agg_elem *keyed;
+	struct agg_view *const *views;
+	struct agg_elem *const *elems;
+	uint32_t n, next_key, next_value;
+};
+
+static bool row_next(struct fmt_args *args, struct datum *ret)
+{
+	struct row_args *r = CONTAINER_OF(args, struct row_args, args);
+
+	if (r->next_key >= r->keyed->nkeys)
+		return false;
+	*ret = datum_of_key(&r->keyed->keys[r->next_key++]);
+	return true;
+}
+
+static void row_value(struct fmt_args *args, struct printer *p, struct out *o, const struct conv *c,
+		      const struct spec *s)
+{
+	struct row_args *r = CONTAINER_OF(args, struct row_args, args);
+	uint32_t at = MIN(r->next_value, r->n - 1);
+	const struct agg_view *v = r->views[at];
+	const struct agg_elem *e = r->elems[at];
+	struct datum d = {.kind = DATUM_INT, .size = 8};
+
+	r->next_value++;
+	if (agg_is_histogram(v->agg)) {
+		print_histogram(p, o, v, e);
+		return;
+	}
+	d.is_signed = v->agg->func != AGGFUNC_COUNT;
+	d.ival = e ? (uint64_t)agg_value(v, e) : 0;
+	c->print(p, o, c, s, &d);
+}
+
+static void print_row_fmt(struct printer *p, const struct agg_table *t,
+			  struct agg_elem *const *elems)
+{
+	struct row_args r = {.args = {row_next, row_value},
+			     .keyed = agg_row_keys(elems, t->nviews),
+			     .views = t->views,
+			     .elems = elems,
+			     .n = t->nviews};
+
+	fmt_print(p, &p->out, t->fmt, &r.args);
+}
+
+static void print_row(struct printer *p, const struct agg_table *t, struct agg_elem *const *elems)
+{
+	print_keys(p, &p->out, agg_row_keys(elems, t->nviews));
+	for (uint32_t i = 0; i < t->nviews; i++)
+		print_value(p, &p->out, t->views[i], elems[i]);
+	out_addc(&p->out, '\n');
+}
+
+/* ---- tables -------------------------------------------------------------------------------- */
+
+static void text_aggs_begin(struct printer *p)
+{
+	out_addc(&p->out, '\n');
+}
+
+static void text_aggs_end(struct printer *p)
+{
+}
+
+static void text_printa_begin(struct printer *p, const struct agg_table *t)
+{
+	if (!t->fmt)
+		out_addc(&p->out, '\n');
+}
+
+static bool text_table_begin(struct printer *p, const struct agg_table *t)
+{
+	return t->nviews == 1 && !t->fmt && print_view_packed(p, &p->out, t->views[0]);
+}
+
+static void text_row(struct printer *p, const struct agg_table *t, struct agg_elem *const *elems)
+{
+	if (t->fmt)
+		print_row_fmt(p, t, elems);
+	else
+		print_row(p, t, elems);
+}
+
+static void text_table_end(struct printer *p, const struct agg_table *t)
+{
+}
+
+const struct renderer render_text = {
+	.record_begin = text_record_begin,
+	.record_end = text_record_end,
+	.value = text_value,
+	.memory = text_memory,
+	.typed = text_typed,
+	.message = text_message,
+	.joins = true,
+	.aggs_begin = text_aggs_begin,
+	.aggs_end = text_aggs_end,
+	.printa_begin = text_printa_begin,
+	.table_begin = text_table_begin,
+	.row = text_row,
+	.table_end = text_table_end,
+};

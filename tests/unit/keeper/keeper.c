@@ -1,0 +1,252 @@
+/*
+ * The keeper: nobody's child, nothing open, deaf to signals, gone with its tracer; a killed one is
+ * noticed.
+ */
+#include "tap.h"
+
+#include <bpf/bpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "keeper/keeper.h"
+#include "kernel/kernel.h"
+
+/* The process whose name is the keeper's and whose parent is pid, or 0. */
+static pid_t keeper_of(pid_t pid)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *de;
+	pid_t found = 0;
+
+	while (d && (de = readdir(d))) {
+		char path[300];
+		int id, parent;
+		FILE *f;
+
+		(void)snprintf(path, sizeof(path), "/proc/%s/stat", de->d_name);
+		f = de->d_name[0] >= '1' && de->d_name[0] <= '9' ? fopen(path, "re") : NULL;
+		if (f && fscanf(f, "%d (uprobe-keeper) %*c %d", &id, &parent) == 2 && parent == pid)
+			found = id;
+		if (f)
+			(void)fclose(f);
+	}
+	if (d)
+		(void)closedir(d);
+	return found;
+}
+
+/* It takes its name a moment after it was made. */
+static pid_t keeper_wait(pid_t pid)
+{
+	pid_t id = 0;
+
+	for (int i = 0; i < 2000 && !id; i++) {
+		id = keeper_of(pid);
+		(void)usleep(id ? 0 : 1000);
+	}
+	return id;
+}
+
+static int nfiles(pid_t pid)
+{
+	char path[64];
+	int n = 0;
+	DIR *d;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	d = opendir(path);
+	while (d && readdir(d))
+		n++;
+	if (d)
+		(void)closedir(d);
+	return n - 2; /* "." and ".." */
+}
+
+static bool ends(int pidfd)
+{
+	struct pollfd fd = {.fd = pidfd, .events = POLLIN};
+
+	return poll(&fd, 1, 20000) == 1;
+}
+
+static void test_life(void)
+{
+	struct keeper *k = NULL;
+	struct err *e = keeper_create(&k);
+	pid_t pid = keeper_wait(getpid());
+
+	ok(!e && pid > 0, "it lives");
+	is_int(getsid(pid), pid, "in a session of its own");
+	is_int(waitpid(-1, NULL, WNOHANG), -1, "wait() knows of no child");
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sig != SIGKILL && sig != SIGSTOP)
+			(void)kill(pid, sig);
+	ok(!keeper_check(k), "signals do not end it");
+	is_int(nfiles(pid), 2, "open are its socket and its tracer");
+	keeper_destroy(k);
+	is_int(kill(pid, 0), -1, "gone, and waited for");
+}
+
+static void test_killed(void)
+{
+	struct keeper *k = NULL;
+	struct err *e = keeper_create(&k);
+	uint64_t zero = 0;
+	struct uprobe_sites sites = {&zero, &zero, 1};
+	int pidfd;
+
+	err_destroy(e);
+	pidfd = (int)syscall(SYS_pidfd_open, keeper_wait(getpid()), 0);
+	(void)kill(keeper_wait(getpid()), SIGKILL);
+	ok(ends(pidfd), "it can be killed");
+	e = keeper_check(k);
+	ok(e && strstr(err_text(e), "which keeps the probes, was killed"), "which is told");
+	err_destroy(e);
+	e = keeper_uprobe_multi(k, 0, 0, 0, &sites);
+	ok(e && strstr(err_text(e), "which keeps the probes, was killed"), "and when it is asked");
+	err_destroy(e);
+	keeper_destroy(k);
+	(void)close(pidfd);
+}
+
+static void test_stopped(void)
+{
+	struct keeper *k = NULL;
+	struct err *e = keeper_create(&k);
+	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	(void)kill(keeper_wait(getpid()), SIGSTOP);
+	if (!e)
+		e = keeper_ward(k, self);
+	ok(!e, "a stopped one answers: it is resumed");
+	(void)kill(keeper_wait(getpid()), SIGSTOP);
+	keeper_destroy(k);
+	is_int(keeper_of(getpid()), 0, "and it ends when it is stopped again");
+	(void)close(self);
+}
+
+/* The tracer is killed; a process that it made has its socket still. */
+static void test_orphan(void)
+{
+	int up[2], pidfd;
+	pid_t tracer, keeper, other = 0;
+
+	if (pipe(up))
+		return;
+	tracer = fork();
+	if (tracer == 0) {
+		struct keeper *k = NULL;
+
+		err_destroy(keeper_create(&k));
+		other = fork();
+		if (other)
+			(void)!write(up[1], &other, sizeof(other));
+		for (;;)
+			(void)pause();
+	}
+	(void)!read(up[0], &other, sizeof(other));
+	keeper = keeper_wait(tracer);
+	pidfd = (int)syscall(SYS_pidfd_open, keeper, 0);
+	(void)kill(tracer, SIGKILL);
+	ok(keeper > 0 && ends(pidfd), "it ends with its tracer");
+	(void)kill(other, SIGKILL);
+	(void)waitpid(tracer, NULL, 0);
+	(void)close(pidfd);
+	(void)close(up[0]);
+	(void)close(up[1]);
+}
+
+static void test_refusals(void)
+{
+	struct keeper *k = NULL;
+	struct err *e = keeper_create(&k);
+	uint64_t zero = 0;
+	struct uprobe_sites sites = {&zero, &zero, 1};
+
+	err_destroy(e);
+	e = keeper_uprobe_multi(k, 0, 0, 0, &sites);
+	ok(e && strstr(err_text(e), "the kernel refused the uprobes"), "no program");
+	is_int(err_get_sys(e) == EINVAL || err_get_sys(e) == EBADF, 1, "with the kernel's reason");
+	err_destroy(e);
+	sys_fail_set(1);
+	e = keeper_uprobe_multi(k, 0, 0, 0, &sites);
+	ok(e && !sys_fail_pending(), "failure injection counts its calls");
+	err_destroy(e);
+	sys_fail_set(1);
+	keeper_destroy(k);
+	k = NULL;
+	e = keeper_create(&k);
+	ok(e && strstr(err_text(e), "cannot start the process that keeps the probes"), "no memory");
+	err_destroy(e);
+	sys_fail_set(0);
+}
+
+static pid_t stopped_child(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			(void)pause();
+	}
+	(void)kill(pid, SIGSTOP);
+	(void)waitpid(pid, &status, WUNTRACED);
+	return pid;
+}
+
+/* A tracer that has a ward, and dies (or ends as it should). */
+static void be_tracer(pid_t ward, bool dies)
+{
+	struct keeper *k = NULL;
+	struct err *e = keeper_create(&k);
+
+	if (!e)
+		e = keeper_ward(k, (int)syscall(SYS_pidfd_open, ward, 0));
+	if (!e && dies)
+		(void)raise(SIGKILL);
+	keeper_destroy(k);
+	_exit(e != NULL);
+}
+
+static pid_t tracer(pid_t ward, bool dies)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		be_tracer(ward, dies);
+	return pid;
+}
+
+static void test_wards(void)
+{
+	pid_t ward = stopped_child();
+	int status = 0;
+
+	(void)waitpid(tracer(ward, false), &status, 0);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a tracer with a ward ends");
+	is_int(waitpid(ward, &status, WCONTINUED | WNOHANG), 0, "its ward is not touched");
+	(void)waitpid(tracer(ward, true), &status, 0);
+	ok(WIFSIGNALED(status), "another one is killed");
+	ok(waitpid(ward, &status, WCONTINUED) == ward && WIFCONTINUED(status), "its ward runs on");
+	(void)kill(ward, SIGKILL);
+	(void)waitpid(ward, &status, 0);
+}
+
+int main(void)
+{
+	test_life();
+	test_killed();
+	test_stopped();
+	test_orphan();
+	test_refusals();
+	test_wards();
+	return tap_done();
+}
