@@ -6,7 +6,8 @@
  * costs its 250 members, not the 20,000 structs that can be reached from it.
  *
  * Owns     the BTF files it opened. The type table owns the types; the importer must outlive its
- * use. Errors   no BTF means no types; type_importer.trouble says why.
+ *          use.
+ * Errors   no BTF means no types; type_importer.trouble says why.
  */
 #pragma once
 

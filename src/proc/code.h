@@ -5,8 +5,8 @@
  * the one in memory. In a page that the process has changed, this would be another instruction than
  * the program meant (measured: the process dies).
  *
- * Owns     two descriptors. Facts    bits of /proc/PID/pagemap: Linux
- * Documentation/admin-guide/mm/pagemap.rst.
+ * Owns     two descriptors.
+ * Facts    bits of /proc/PID/pagemap: Linux Documentation/admin-guide/mm/pagemap.rst.
  */
 #pragma once
 

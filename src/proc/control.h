@@ -6,9 +6,10 @@
  * proc_advance() lets it run to a later instruction, where it is held again. A grabbed process is
  * only observed: nothing in it is changed, so nothing has to be restored.
  *
- * Owns     a created process until it has ended; proc_destroy() kills it. Errors   struct err *.
+ * Owns     a created process until it has ended; proc_destroy() kills it.
+ * Errors   struct err *.
  * Threads  the thread that created a process must be the one that continues and destroys it
- * (ptrace).
+ *          (ptrace).
  */
 #pragma once
 

@@ -2,9 +2,9 @@
  * The instructions at which a function is left: its returns, and its jumps to other functions.
  *
  * Units    off: offset in the file. rel: bytes from the function's start, which is arg0 of a return
- * probe. Facts    providers.md 19.4. A compiler may split a function: 'f.cold' is a part of 'f'. A
- * jump from 'f' to 'f.cold'
- *          does not leave the function, a return in 'f.cold' does.
+ *          probe.
+ * Facts    providers.md 19.4. A compiler may split a function: 'f.cold' is a part of 'f'. A jump
+ *          from 'f' to 'f.cold' does not leave the function, a return in 'f.cold' does.
  */
 #pragma once
 

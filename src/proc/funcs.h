@@ -4,11 +4,11 @@
  * sym/elfsym.h keeps one name for an address. Here all names of an address are kept, because a
  * probe description may use any of them.
  *
- * Owns     names and tables; the descriptor stays the caller's. Errors   struct err * when it is no
- * ELF file of this machine. A damaged one gives the functions that
- *          could be read.
- * Units    addr: virtual address as in the file; off: offset in the file. Facts    providers.md
- * 19.3.
+ * Owns     names and tables; the descriptor stays the caller's.
+ * Errors   struct err * when it is no ELF file of this machine. A damaged one gives the functions
+ *          that could be read.
+ * Units    addr: virtual address as in the file; off: offset in the file.
+ * Facts    providers.md 19.3.
  */
 #pragma once
 

@@ -6,8 +6,8 @@
  * that are no instruction, or a jump into the middle of one), data lies between the instructions:
  * then only those are kept that control can reach from the first one.
  *
- * Units    offsets in bytes from the function's start. Facts    Intel SDM vol. 2; decoding is
- * Zydis'.
+ * Units    offsets in bytes from the function's start.
+ * Facts    Intel SDM vol. 2; decoding is Zydis'.
  */
 #pragma once
 

@@ -9,12 +9,12 @@
  * offsets begin where those of the kernel end, and every function here takes both kinds of ids.
  *
  * Owns     the mapping and its indexes; no pointer that a function returned survives
- * btf_file_close(). Units    ids start at 1; id 0 is void. String offsets are those of struct
- * btf_type. Errors   struct err *. btf_file_open() refuses a damaged file; a reference out of range
- * gives NULL
- *          or "".
- * Threads  one file belongs to one thread. Facts    Linux include/uapi/linux/btf.h. The file is not
- * trusted: every offset is checked.
+ *          btf_file_close().
+ * Units    ids start at 1; id 0 is void. String offsets are those of struct btf_type.
+ * Errors   struct err *. btf_file_open() refuses a damaged file; a reference out of range gives
+ *          NULL or "".
+ * Threads  one file belongs to one thread.
+ * Facts    Linux include/uapi/linux/btf.h. The file is not trusted: every offset is checked.
  */
 #pragma once
 

@@ -2,11 +2,11 @@
  * Debug information of one file: its functions, their parameters, source lines.
  *
  * Owns     the descriptor and memory of the file that has the information: the ELF file itself, or
- * its
- *          separate debug file. DIEs are valid until dwarf_file_close().
+ *          its separate debug file. DIEs are valid until dwarf_file_close().
  * Errors   none: of a file whose debug information is damaged or absent, the functions return what
- * can be read. Units    virtual addresses as in the file. Facts    DWARF 5, read with elfutils'
- * libdw; SysV AMD64 ABI, 3.2.3 for where parameters are.
+ *          can be read.
+ * Units    virtual addresses as in the file.
+ * Facts    DWARF 5, read with elfutils' libdw; SysV AMD64 ABI, 3.2.3 for where parameters are.
  */
 #pragma once
 

@@ -4,12 +4,12 @@
  * A row holds from its offset up to that of the next one. Offsets are offsets in the file, because
  * that is what a mapping gives for an address without knowing anything else about the file.
  *
- * Owns     the rows. Errors   none: of a file that is damaged or no x86-64 ELF file, the rows that
- * could be read are returned,
- *          maybe none. Nothing in the file is trusted.
- * Units    bytes. Facts    DWARF 5 6.4 (call frame information), LSB 5 10.6 (.eh_frame), SysV AMD64
- * ABI 3.6.2 (register
- *          numbers). Linux arch/x86/include/uapi/asm/sigcontext.h (signal frames).
+ * Owns     the rows.
+ * Errors   none: of a file that is damaged or no x86-64 ELF file, the rows that could be read are
+ *          returned, maybe none. Nothing in the file is trusted.
+ * Units    bytes.
+ * Facts    DWARF 5 6.4 (call frame information), LSB 5 10.6 (.eh_frame), SysV AMD64 ABI 3.6.2
+ *          (register numbers). Linux arch/x86/include/uapi/asm/sigcontext.h (signal frames).
  */
 #pragma once
 

@@ -4,11 +4,11 @@
  * Sources: .symtab, .dynsym, the compressed table in .gnu_debugdata, the stubs of the procedure
  * linkage table, and the separate debug files that elf_syms_add() is given.
  *
- * Owns     its table; names are copies. Errors   none: of a file that is damaged or no ELF file,
- * the symbols that could be read are returned,
- *          maybe none.
- * Units    virtual addresses as in the file (before it is mapped anywhere). Facts    of several
- * names of one address the canonical one counts: providers.md, 19.3.
+ * Owns     its table; names are copies.
+ * Errors   none: of a file that is damaged or no ELF file, the symbols that could be read are
+ *          returned, maybe none.
+ * Units    virtual addresses as in the file (before it is mapped anywhere).
+ * Facts    of several names of one address the canonical one counts: providers.md, 19.3.
  */
 #pragma once
 

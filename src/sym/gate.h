@@ -16,9 +16,11 @@
  *       report it.
  *
  * Owns     struct gate_elf owns its libelf handle; file descriptors stay the caller's. Units limits
- * in bytes, of one section as it is in memory (decompressed). Errors   none: a file that is no ELF
- * file, or whose headers contradict each other, has no sections. Facts    ELF: gABI 4.1, "Sections"
- * (extended section numbering). openat2(): Linux fddae2de7ba5, v5.6.
+ *          in bytes, of one section as it is in memory (decompressed).
+ * Errors   none: a file that is no ELF file, or whose headers contradict each other, has no
+ *          sections.
+ * Facts    ELF: gABI 4.1, "Sections" (extended section numbering). openat2(): Linux fddae2de7ba5,
+ *          v5.6.
  */
 #pragma once
 

@@ -16,8 +16,8 @@
  * Nothing is read before the first address is looked up, because the kernel takes some 30 ms to
  * print its table of symbols.
  *
- * Owns     all texts it returns; they live as long as the handle. Errors   none: an address without
- * a name is no error. What the user should know (hidden kernel
+ * Owns     all texts it returns; they live as long as the handle.
+ * Errors   none: an address without a name is no error. What the user should know (hidden kernel
  *          symbols) is reported once, by the notice function.
  */
 #pragma once

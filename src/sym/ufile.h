@@ -7,8 +7,8 @@
  * replaced or out of reach, and while the node is open, no other file can get its inode number. The
  * symbols of a node are read at the first lookup of an address in it.
  *
- * Owns     files, nodes, descriptors, symbols. Errors   none: a file that cannot be read has no
- * symbols.
+ * Owns     files, nodes, descriptors, symbols.
+ * Errors   none: a file that cannot be read has no symbols.
  */
 #pragma once
 

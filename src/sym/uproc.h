@@ -6,8 +6,9 @@
  * shares the address space of its parent; each exec begins a new one. Older address spaces and
  * ended processes are kept, because the addresses that are printed may have been recorded long ago.
  *
- * Owns     processes, address spaces. Units    times in ns of CLOCK_MONOTONIC. Errors   none: a
- * process that has ended unseen has no mappings.
+ * Owns     processes, address spaces.
+ * Units    times in ns of CLOCK_MONOTONIC.
+ * Errors   none: a process that has ended unseen has no mappings.
  */
 #pragma once
 
