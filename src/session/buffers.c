@@ -32,7 +32,7 @@ static void tell_size(dtrace_hdl_t *h, const char *what, uint64_t size)
 	if (opt_flag(&h->opts, OPT_quietresize))
 		return;
 	size_add(&text, size);
-	session_adjusted(h, "%s lowered to %s", what, strbuf_text(&text));
+	report_adjusted(&h->report, "%s lowered to %s", what, strbuf_text(&text));
 	strbuf_deinit(&text);
 }
 

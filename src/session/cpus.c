@@ -58,10 +58,10 @@ static void check_rates(dtrace_hdl_t *h, const struct session_unit *u)
 		if (rate <= max || h->cpu_watch.is_rate_told)
 			continue;
 		h->cpu_watch.is_rate_told = true;
-		session_adjusted(h,
-				 "'%s' may fire less often: the kernel allows %" PRIu64
-				 " samples a second (sysctl kernel.perf_event_max_sample_rate)",
-				 timer->name, max);
+		report_adjusted(&h->report,
+				"'%s' may fire less often: the kernel allows %" PRIu64
+				" samples a second (sysctl kernel.perf_event_max_sample_rate)",
+				timer->name, max);
 	}
 }
 
@@ -118,8 +118,8 @@ void session_follow_cpus(dtrace_hdl_t *h)
 	memcpy(w->online, now.online, sizeof(w->online));
 	attachments_close(&w->timers);
 	e = timers_attach(h);
-	session_adjusted(h, "%s: timers of profile and tick probes %s%s",
-			 is_other ? "CPUs have come or gone" : "the machine slept",
-			 e ? "cannot be set anew: " : "are set anew", e ? err_text(e) : "");
+	report_adjusted(&h->report, "%s: timers of profile and tick probes %s%s",
+			is_other ? "CPUs have come or gone" : "the machine slept",
+			e ? "cannot be set anew: " : "are set anew", e ? err_text(e) : "");
 	err_destroy(e);
 }

@@ -164,7 +164,7 @@ PRINTF_LIKE(3, 4) static struct err *tell(dtrace_hdl_t *h, struct drop d, const 
 	strbuf_addc(&s, '\n');
 	note_drop(h, &d, s.data);
 	add_remedy(h, kind, &s);
-	go_on = session_tell(h, &h->on_drop, s.data);
+	go_on = report_tell(&h->report, &h->report.on_drop, s.data);
 	strbuf_deinit(&s);
 	return go_on ? NULL : err_code(err_new("Abort due to drop"), EDT_DROPABORT);
 }
@@ -209,7 +209,7 @@ static struct err *report_held_faults(dtrace_hdl_t *h)
 	if (!n)
 		return NULL;
 	strbuf_addf(&s, "%" PRIu32 " more error%s on enabled probes not shown\n", n, PLURAL(n));
-	go_on = session_tell(h, &h->on_err, s.data);
+	go_on = report_tell(&h->report, &h->report.on_err, s.data);
 	strbuf_deinit(&s);
 	return go_on ? NULL : err_code(err_new("Abort due to error"), EDT_ERRABORT);
 }
@@ -266,7 +266,7 @@ static struct err *report_error(dtrace_hdl_t *h, const struct strbuf *text)
 							  .time = now_ns(),
 							  .kind = -1,
 							  .msg = strbuf_text(text)});
-	if (session_tell(h, &h->on_err, strbuf_text(text)))
+	if (report_tell(&h->report, &h->report.on_err, strbuf_text(text)))
 		return NULL;
 	return err_code(err_new("Abort due to error"), EDT_ERRABORT);
 }

@@ -40,11 +40,11 @@ static void clamp_rate(dtrace_hdl_t *h, enum opt_id id, const char *what, int64_
 		return;
 	h->opts.val[id] = to;
 	if (to <= 1000000000)
-		session_adjusted(h, "%s %s to %lld hz", what, to > ns ? "reduced" : "increased",
-				 1000000000LL / (long long)to);
+		report_adjusted(&h->report, "%s %s to %lld hz", what,
+				to > ns ? "reduced" : "increased", 1000000000LL / (long long)to);
 	else
-		session_adjusted(h, "%s %s to once every %lld seconds", what,
-				 to > ns ? "reduced" : "increased", (long long)to / 1000000000LL);
+		report_adjusted(&h->report, "%s %s to once every %lld seconds", what,
+				to > ns ? "reduced" : "increased", (long long)to / 1000000000LL);
 }
 
 /* ---- layout, maps --------------------------------------------------------------------------- */
@@ -192,12 +192,13 @@ static bool dumps_bpf(const dtrace_hdl_t *h)
 	const char *dump = h->opts.str[OPT_dump];
 	bool is_listed = opt_flag(&h->opts, OPT_verbose) && (h->opts.val[OPT_disasm] & DISASM_BPF);
 
-	return h->dump && (is_listed || (dump && strstr(dump, "bpf")));
+	return h->report.dump && (is_listed || (dump && strstr(dump, "bpf")));
 }
 
 static struct err *load_unit(dtrace_hdl_t *h, struct session_unit *u, const struct gen_env *env)
 {
-	FILE *log = opt_flag(&h->opts, OPT_bpflog) ? (h->dump ? h->dump : stderr) : NULL;
+	FILE *log =
+		opt_flag(&h->opts, OPT_bpflog) ? (h->report.dump ? h->report.dump : stderr) : NULL;
 	struct bpf_code code = {0};
 	uint32_t span = SOURCE_NOWHERE;
 	struct err *e = bpf_gen_unit(&u->unit, env, &code);
@@ -206,7 +207,7 @@ static struct err *load_unit(dtrace_hdl_t *h, struct session_unit *u, const stru
 		struct strbuf text = {0};
 
 		bpf_code_print(&code, &text);
-		(void)fputs(strbuf_text(&text), h->dump); /* a listing for people */
+		(void)fputs(strbuf_text(&text), h->report.dump); /* a listing for people */
 		strbuf_deinit(&text);
 	}
 	if (!e)
@@ -214,8 +215,8 @@ static struct err *load_unit(dtrace_hdl_t *h, struct session_unit *u, const stru
 	if (e)
 		e = blame_source(h, e, span);
 	else
-		session_debug(
-			h,
+		report_debug(
+			&h->report,
 			"BPF program '%s': %u instructions, %u probes, calls %u deep, %u bytes of stack",
 			u->unit.name, code.insns.len, u->nprobes, u->loaded.budget.calls,
 			u->loaded.budget.stack);
@@ -291,7 +292,7 @@ static struct err *attach_units(dtrace_hdl_t *h)
 
 		if (e)
 			return e;
-		session_debug(h, "'%s': attached", u->unit.name);
+		report_debug(&h->report, "'%s': attached", u->unit.name);
 	}
 	return h->is_interrupted ? NULL : session_start_timers(h);
 }
@@ -317,7 +318,7 @@ static cpu_set_t *move_to_cpu(const dtrace_hdl_t *h, size_t *ret_size)
 	CPU_ZERO_S(size, one);
 	CPU_SET_S((size_t)cpu, size, one);
 	if (sched_getaffinity(0, size, old) || sched_setaffinity(0, size, one)) {
-		session_debug(h, "cannot run on CPU %d: %s", cpu, strerror(errno));
+		report_debug(&h->report, "cannot run on CPU %d: %s", cpu, strerror(errno));
 		CPU_FREE(old);
 		old = NULL;
 	}
@@ -403,7 +404,7 @@ static void between_unwinds(void *ctx)
 
 static void notice_unwind(void *ctx, const char *msg)
 {
-	session_adjusted(ctx, "%s", msg);
+	report_adjusted(&((dtrace_hdl_t *)ctx)->report, "%s", msg);
 }
 
 /*
@@ -569,8 +570,9 @@ int dtrace_go(dtrace_hdl_t *dtp)
 	struct err *e;
 
 	if (h->is_active)
-		return session_fail(h, err_code(err_new("Operation illegal when tracing is active"),
-						EDT_ACTIVE));
+		return report_fail(&h->report,
+				   err_code(err_new("Operation illegal when tracing is active"),
+					    EDT_ACTIVE));
 	clamp_rate(h, OPT_statusrate, "status rate", 1, 10000000000);
 	clamp_rate(h, OPT_cleanrate, "cleaning rate", 200000, 60000000000);
 	session_need_dsession(h);
@@ -584,7 +586,7 @@ int dtrace_go(dtrace_hdl_t *dtp)
 	}
 	if (e) {
 		session_undo_go(h);
-		return session_fail(h, e);
+		return report_fail(&h->report, e);
 	}
 	return 0;
 }

@@ -11,46 +11,23 @@
 
 static _Thread_local char open_errmsg[1024];
 
-/* ---- errors --------------------------------------------------------------------------------- */
-
-static const char *code_text(int code)
-{
-	static const char *const texts[] = {
-#define EDT(name, text) [EDT_##name - EDT_FIRST - 1] = text,
-#include "dtrace_errors.def"
-#undef EDT
-	};
-
-	if (code > EDT_FIRST && code < EDT_LAST)
-		return texts[code - EDT_FIRST - 1];
-	return strerror(code);
-}
-
-int session_fail(dtrace_hdl_t *h, struct err *e)
-{
-	err_destroy(h->last_err);
-	h->last_err = e;
-	h->last_errno = err_get_code(e) ? err_get_code(e) : err_get_sys(e);
-	if (!h->last_errno)
-		h->last_errno = EDT_BPF;
-	return -1;
-}
+/* ---- errors and handlers -------------------------------------------------------------------- */
 
 int dtrace_errno(dtrace_hdl_t *dtp)
 {
-	return dtp->last_errno;
+	return dtp->report.last_errno;
 }
 
 const char *dtrace_errmsg(dtrace_hdl_t *dtp, int error)
 {
-	if (dtp && dtp->last_err && error == dtp->last_errno)
-		return err_text(dtp->last_err);
-	return code_text(error);
+	if (dtp && dtp->report.last_err && error == dtp->report.last_errno)
+		return err_text(dtp->report.last_err);
+	return report_code_text(error);
 }
 
 const char *dtrace_errhint(dtrace_hdl_t *dtp)
 {
-	return dtp->last_err ? err_get_hint(dtp->last_err) : NULL;
+	return dtp->report.last_err ? err_get_hint(dtp->report.last_err) : NULL;
 }
 
 const char *dtrace_open_errmsg(void)
@@ -58,92 +35,38 @@ const char *dtrace_open_errmsg(void)
 	return open_errmsg;
 }
 
-/* ---- handlers ------------------------------------------------------------------------------- */
-
-/*
- * Messages may name files and functions of others: what a terminal would obey is taken out, but for
- * the ends of lines.
- */
-bool session_tell(dtrace_hdl_t *h, const struct session_handler *to, const char *text)
+static int handler_set(struct report_handler *to, dtrace_handle_msg_f *func, void *arg)
 {
-	CLEANUP(free) char *clean = xstrdup(text);
-
-	for (char *p = clean; *p;) {
-		size_t len = strcspn(p, "\n\t");
-		char end = p[len];
-
-		p[len] = '\0';
-		(void)text_clean(p);
-		p[len] = end;
-		p += len + (end != '\0');
-	}
-	return !to->func || to->func(h, clean, to->arg) == 0;
-}
-
-static void give_notice(dtrace_hdl_t *h, const char *fmt, va_list ap)
-{
-	struct strbuf s = {0};
-
-	strbuf_vaddf(&s, fmt, ap);
-	strbuf_addc(&s, '\n');
-	if (!h->on_notice.func) {
-		vec_push(&h->notices, s.data);
-		return;
-	}
-	(void)session_tell(h, &h->on_notice, s.data); /* a notice stops nothing */
-	strbuf_deinit(&s);
-}
-
-void session_notice(dtrace_hdl_t *h, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (opt_flag(&h->opts, OPT_quiet))
-		return;
-	va_start(ap, fmt);
-	give_notice(h, fmt, ap);
-	va_end(ap);
-}
-
-void session_adjusted(dtrace_hdl_t *h, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	give_notice(h, fmt, ap);
-	va_end(ap);
-}
-
-static int handler_set(struct session_handler *to, dtrace_handle_msg_f *func, void *arg)
-{
-	*to = (struct session_handler){func, arg};
+	*to = (struct report_handler){func, arg};
 	return 0;
 }
 
 int dtrace_handle_err(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg)
 {
-	return handler_set(&dtp->on_err, func, arg);
+	return handler_set(&dtp->report.on_err, func, arg);
 }
 
 int dtrace_handle_drop(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg)
 {
-	return handler_set(&dtp->on_drop, func, arg);
+	return handler_set(&dtp->report.on_drop, func, arg);
 }
 
 int dtrace_handle_proc(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg)
 {
-	return handler_set(&dtp->on_proc, func, arg);
+	return handler_set(&dtp->report.on_proc, func, arg);
 }
 
 /* Compiling gives notices too, often before the handler is set: it gets them now. */
 int dtrace_handle_notice(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg)
 {
-	(void)handler_set(&dtp->on_notice, func, arg);
-	for (uint32_t i = 0; i < dtp->notices.len; i++) {
-		(void)session_tell(dtp, &dtp->on_notice, dtp->notices.data[i]);
-		free(dtp->notices.data[i]);
+	struct report *r = &dtp->report;
+
+	(void)handler_set(&r->on_notice, func, arg);
+	for (uint32_t i = 0; i < r->notices.len; i++) {
+		(void)report_tell(r, &r->on_notice, r->notices.data[i]);
+		free(r->notices.data[i]);
 	}
-	vec_clear(&dtp->notices);
+	vec_clear(&r->notices);
 	return 0;
 }
 
@@ -154,7 +77,7 @@ int dtrace_setopt(dtrace_hdl_t *dtp, const char *opt, const char *val)
 	struct err *e = options_set(&dtp->opts, opt, val, false);
 
 	if (e)
-		return session_fail(dtp, e);
+		return report_fail(&dtp->report, e);
 	session_refresh_opts(dtp);
 	return 0;
 }
@@ -165,7 +88,8 @@ int dtrace_getopt(dtrace_hdl_t *dtp, const char *opt, int64_t *ret_val)
 	const struct opt_desc *d = opt_find(opt, &id);
 
 	if (!d || d->class == OPTC_COMPILE)
-		return session_fail(dtp, err_code(err_new("Invalid option name"), EDT_BADOPTNAME));
+		return report_fail(&dtp->report,
+				   err_code(err_new("Invalid option name"), EDT_BADOPTNAME));
 	*ret_val = dtp->opts.val[id];
 	return 0;
 }
@@ -242,15 +166,15 @@ static struct err *options_from_env(struct options *o)
 static struct err *open_checks(int version, int flags)
 {
 	if (version > DTRACE_VERSION)
-		return err_code(err_new("%s", code_text(EDT_VERSION)), EDT_VERSION);
+		return err_code(err_new("%s", report_code_text(EDT_VERSION)), EDT_VERSION);
 	if (version < 1)
-		return err_code(err_new("%s", code_text(EDT_OVERSION)), EDT_OVERSION);
+		return err_code(err_new("%s", report_code_text(EDT_OVERSION)), EDT_OVERSION);
 	return flags & DTRACE_O_NODEV ? NULL : kernel_check();
 }
 
 static void probe_notice(void *ctx, const char *msg)
 {
-	session_notice(ctx, "%s", msg);
+	report_notice(ctx, "%s", msg);
 }
 
 dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
@@ -264,9 +188,10 @@ dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
 		h->flags = (unsigned int)flags;
 		h->exit_status = -1;
 		h->probes = probes_create();
-		probes_on_notice(h->probes, probe_notice, h);
+		probes_on_notice(h->probes, probe_notice, &h->report);
 		probes_on_process(h->probes, session_process, h);
 		options_init(&h->opts);
+		report_init(&h->report, h, &h->opts);
 		session_env_init(h);
 		session_derived_init(h);
 		e = options_from_env(&h->opts);
@@ -289,7 +214,7 @@ dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
 
 void dtrace_dump_to(dtrace_hdl_t *dtp, FILE *fp)
 {
-	dtp->dump = fp;
+	dtp->report.dump = fp;
 	session_refresh_opts(dtp);
 }
 
@@ -312,9 +237,6 @@ void dtrace_close(dtrace_hdl_t *dtp)
 	for (uint32_t i = 0; i < h->clauses.len; i++)
 		vec_deinit(&h->clauses.data[i].late);
 	vec_deinit(&h->clauses);
-	for (uint32_t i = 0; i < h->notices.len; i++)
-		free(h->notices.data[i]);
-	vec_deinit(&h->notices);
 	dsession_destroy(h->dsession);
 	libs_destroy(h->libs);
 	btf_import_destroy(h->btf_import);
@@ -322,7 +244,7 @@ void dtrace_close(dtrace_hdl_t *dtp)
 	syms_destroy(h->syms);
 	probes_destroy(h->probes);
 	options_deinit(&h->opts);
-	err_destroy(h->last_err);
+	report_deinit(&h->report);
 	arena_destroy(h->arena);
 	free(h);
 }

@@ -102,8 +102,8 @@ void later_plan(dtrace_hdl_t *h)
 		}
 	}
 	if (!h->later && wants_children(h))
-		session_notice(
-			h,
+		report_notice(
+			&h->report,
 			"option follow changes nothing: no clause is about functions of a process "
 			"(provider pid)");
 	if (!h->later)
@@ -136,7 +136,7 @@ static void failed(dtrace_hdl_t *h, pid_t pid, const char *what, struct err *e)
 
 	strbuf_addf(&text, "process %d has other code now: %s: %s", (int)pid, what, err_text(e));
 	if ((!h->later->told || strcmp(h->later->told, text.data) != 0) && !has_ended(h, pid)) {
-		session_adjusted(h, "%s", text.data);
+		report_adjusted(&h->report, "%s", text.data);
 		h->later->told = arena_strdup(h->arena, text.data);
 	}
 	strbuf_deinit(&text);
@@ -174,8 +174,8 @@ static void keep_typed(dtrace_hdl_t *h, const struct session_clause *sc, struct 
 		if (session_same_args(h, sc->probes[0], l->probes.data[i]))
 			l->probes.data[n++] = l->probes.data[i];
 	if (n < l->probes.len)
-		session_adjusted(
-			h,
+		report_adjusted(
+			&h->report,
 			"%u functions of '%s' that have come to '%s' are not probed: their args[] are of "
 			"other types than those the clause was compiled for",
 			l->probes.len - n, l->probes.data[n]->mod,
@@ -389,8 +389,8 @@ static struct later_proc *find_subject(dtrace_hdl_t *h, const struct follow_even
 static void tell_full(dtrace_hdl_t *h, pid_t parent)
 {
 	if (!h->later->is_full)
-		session_adjusted(
-			h,
+		report_adjusted(
+			&h->report,
 			"more than %u children at one time: some, the first of process %d, are not probed",
 			FOLLOW_CHILDREN_MAX, (int)parent);
 	h->later->is_full = true;
@@ -559,8 +559,8 @@ void later_start(dtrace_hdl_t *h)
 	for (uint32_t i = 0; i < l->procs.len && !e; i++)
 		e = start_proc(h, &l->procs.data[i]);
 	if (e)
-		session_adjusted(h, "what processes map from now on is not probed: %s",
-				 err_text(e));
+		report_adjusted(&h->report, "what processes map from now on is not probed: %s",
+				err_text(e));
 	err_destroy(e);
 }
 

@@ -263,10 +263,10 @@ static struct err *compile(dtrace_hdl_t *h, struct lib *l)
 	opts.dump_ast = opts.dump_dif = false; /* who dumps wants to see his program */
 	e = dsession_compile(h->dsession, &opts, &h->compile_env, SOURCE_FILE, l->path,
 			     strbuf_text(&l->text), l->text.len, SPEC_CTX_NAME, 0, NULL, &prog);
-	session_debug(h, "D library file '%s': %s", l->path,
-		      !e			     ? "compiled"
-		      : err_get_code(e) == EDT_NOMOD ? "left out"
-						     : "failed");
+	report_debug(&h->report, "D library file '%s': %s", l->path,
+		     !e				    ? "compiled"
+		     : err_get_code(e) == EDT_NOMOD ? "left out"
+						    : "failed");
 	if (e && err_get_code(e) == EDT_NOMOD) { /* a dependency is not met here */
 		err_destroy(e);
 		l->state = LIB_LEFT_OUT;

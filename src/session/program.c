@@ -61,7 +61,7 @@ static void refresh_compile_opts(dtrace_hdl_t *h)
 		.pcapsize = opt_u32(h, OPT_pcapsize),
 		.d_version = opt_u32(h, OPT_version),
 		.amin = {amin.name, amin.data, amin.class},
-		.dump = h->dump,
+		.dump = h->report.dump,
 		.dump_dif = (opt_flag(&h->opts, OPT_verbose) &&
 			     (h->opts.val[OPT_disasm] & DISASM_DIF)) ||
 			    dump_wants(h, "dif"),
@@ -273,8 +273,8 @@ static void tell_target(dtrace_hdl_t *h)
 	if (h->procs.len < 2 || h->is_target_told)
 		return;
 	h->is_target_told = true;
-	session_notice(
-		h,
+	report_notice(
+		&h->report,
 		"$target is process %d, the first of the %u of -c and -p; the provider pid* in a probe description "
 		"means all of them",
 		(int)macro_target(h), h->procs.len);
@@ -374,8 +374,9 @@ static dtrace_prog_t *compile(dtrace_hdl_t *h, enum source_kind kind, const char
 	struct err *e, *trouble;
 
 	if (h->is_active) {
-		session_fail(h, err_code(err_new("Operation illegal when tracing is active"),
-					 EDT_ACTIVE));
+		report_fail(&h->report,
+			    err_code(err_new("Operation illegal when tracing is active"),
+				     EDT_ACTIVE));
 		return NULL;
 	}
 	h->cflags = cflags; /* pragmas refresh the options while the compiler runs */
@@ -383,7 +384,7 @@ static dtrace_prog_t *compile(dtrace_hdl_t *h, enum source_kind kind, const char
 	session_need_dsession(h);
 	e = session_load_libraries(h);
 	if (e) {
-		session_fail(h, e);
+		report_fail(&h->report, e);
 		return NULL;
 	}
 	e = dsession_compile(h->dsession, &h->compile_opts, &h->compile_env, kind, name, text, len,
@@ -395,10 +396,10 @@ static dtrace_prog_t *compile(dtrace_hdl_t *h, enum source_kind kind, const char
 	}
 	session_refresh_opts(h);
 	if (e) {
-		session_fail(h, session_library_lack(h, e));
+		report_fail(&h->report, session_library_lack(h, e));
 		return NULL;
 	}
-	session_debug(h, "%s: %u clauses", *name ? name : "program", prog->nclauses);
+	report_debug(&h->report, "%s: %u clauses", *name ? name : "program", prog->nclauses);
 	p = xcalloc(1, sizeof(*p));
 	p->prog = prog;
 	if (kind == SOURCE_STRING)
@@ -451,7 +452,7 @@ dtrace_prog_t *dtrace_program_fcompile(dtrace_hdl_t *dtp, FILE *fp, const char *
 	dtrace_prog_t *p = NULL;
 
 	if (e)
-		session_fail(dtp, e);
+		report_fail(&dtp->report, e);
 	else
 		p = compile(dtp, SOURCE_FILE, name, strbuf_text(&text), text.len, SPEC_CTX_NAME,
 			    cflags, argc, argv);
@@ -496,7 +497,7 @@ void dtrace_program_info(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_
 	struct err *e = prog_info(dtp, pgp);
 
 	if (e)
-		session_fail(dtp, e);
+		report_fail(&dtp->report, e);
 	if (info)
 		*info = pgp->info;
 }
@@ -506,12 +507,12 @@ int dtrace_program_exec(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t
 	struct err *e;
 
 	if (dtp->is_active)
-		return session_fail(dtp,
-				    err_code(err_new("Operation illegal when tracing is active"),
-					     EDT_ACTIVE));
+		return report_fail(&dtp->report,
+				   err_code(err_new("Operation illegal when tracing is active"),
+					    EDT_ACTIVE));
 	e = prog_info(dtp, pgp);
 	if (e)
-		return session_fail(dtp, e);
+		return report_fail(&dtp->report, e);
 	pgp->is_enabled = true;
 	if (info)
 		*info = pgp->info;
@@ -554,7 +555,7 @@ int dtrace_probe_iter(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, dtrace_p
 					   pdp->dtpd_id};
 	e = probes_match(dtp->probes, &desc, &probes, &n);
 	if (e)
-		return session_fail(dtp, e);
+		return report_fail(&dtp->report, e);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct probe *pr = probes[i];
 		dtrace_probedesc_t pd = {pr->id, pr->prov, pr->mod,
@@ -592,7 +593,7 @@ int dtrace_proc_create(dtrace_hdl_t *dtp, const char *cmd)
 	struct err *e = proc_create(cmd, dtp->opts.envs.data, dtp->opts.envs.len, &p);
 
 	if (e)
-		return session_fail(dtp, e);
+		return report_fail(&dtp->report, e);
 	add_process(dtp, p);
 	probes_set_created(dtp->probes, proc_pid(p));
 	return 0;
@@ -604,7 +605,7 @@ int dtrace_proc_grab(dtrace_hdl_t *dtp, pid_t pid)
 	struct err *e = proc_grab(pid, &p);
 
 	if (e)
-		return session_fail(dtp, e);
+		return report_fail(&dtp->report, e);
 	add_process(dtp, p);
 	return 0;
 }
@@ -615,7 +616,7 @@ int dtrace_proc_continue(dtrace_hdl_t *dtp)
 		struct err *e = proc_continue(dtp->procs.data[i]);
 
 		if (e)
-			return session_fail(dtp, e);
+			return report_fail(&dtp->report, e);
 	}
 	return 0;
 }

@@ -23,6 +23,7 @@
 #include "render/print.h"
 #include "probe/probe.h"
 #include "session/options.h"
+#include "session/report.h"
 #include "sym/debugfile.h"
 
 struct proc;  /* -c and -p targets (proc.h) */
@@ -81,11 +82,6 @@ static inline bool clause_counts(const struct session_clause *sc)
 struct late_clause {
 	uint32_t clause;
 	struct probe_list list;
-};
-
-struct session_handler {
-	dtrace_handle_msg_f *func;
-	void *arg;
 };
 
 /* Timers, and what was seen of the CPUs when they were set (cpus.c). */
@@ -160,25 +156,11 @@ struct dtrace_hdl {
 
 	VEC(struct proc *) procs;
 	bool is_target_told; /* which of several processes $target is */
-	struct err *last_err;
-	int last_errno;
-	struct session_handler on_err, on_drop, on_notice, on_proc;
-	VEC(char *) notices; /* from before there was a handler */
-	FILE *dump;
+	struct report report;
 };
 
-/* handle.c: ends e's journey. Returns -1 for the caller to return. */
-int session_fail(dtrace_hdl_t *h, struct err *e);
-/* Gives text, newline included, to a handler; false when the handler wants to stop. */
 /* typedump.c: writes what options ctypes and dtypes ask for. */
 void session_dump_types(dtrace_hdl_t *h);
-bool session_tell(dtrace_hdl_t *h, const struct session_handler *to, const char *text);
-/*
- * To the notice handler, or kept until there is one. Hints are left out when quiet, adjustments of
- * what the user asked for are not.
- */
-PRINTF_LIKE(2, 3) void session_notice(dtrace_hdl_t *h, const char *fmt, ...);
-PRINTF_LIKE(2, 3) void session_adjusted(dtrace_hdl_t *h, const char *fmt, ...);
 
 /* program.c: options to what the compiler and the printer read. */
 void session_refresh_opts(dtrace_hdl_t *h);
@@ -218,7 +200,7 @@ uint32_t session_max_frames(dtrace_hdl_t *h);
 /* Of user stacks that we walk; 0 = none are. */
 uint32_t session_max_uframes(const dtrace_hdl_t *h);
 
-/* report.c: the least attributes of the providers whose probes match; false: none does. */
+/* stability.c: the least attributes of the providers whose probes match; false: none does. */
 bool session_desc_attrs(dtrace_hdl_t *h, const struct probe_desc *desc, struct attr *ret);
 /* What -c and -p processes have mapped now: the names that can be printed when they have ended. */
 void session_see_targets(dtrace_hdl_t *h);
@@ -290,9 +272,5 @@ MUST_CHECK struct err *session_snap(dtrace_hdl_t *h, bool is_final);
 MUST_CHECK struct err *session_report_drops(dtrace_hdl_t *h);
 MUST_CHECK struct err *session_report_fault(dtrace_hdl_t *h, const struct rt_rec_fault *f);
 /* A fault of the consumer's own while it printed a record. */
-/* debug.c: a line on standard error, which only option debug lets through. */
-bool session_is_debugging(const dtrace_hdl_t *h);
-void session_debug(const dtrace_hdl_t *h, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
 void session_report_library_fault(dtrace_hdl_t *h, uint32_t clause, uint32_t probe,
 				  const char *text);

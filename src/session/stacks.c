@@ -80,10 +80,10 @@ uint32_t session_max_frames(dtrace_hdl_t *h)
 	if (opt > 0 && opt < kernel)
 		return (uint32_t)opt;
 	if (asked > kernel)
-		session_adjusted(h,
-				 "stacks of %u frames are cut to %u, the limit of this kernel "
-				 "(sysctl kernel.perf_event_max_stack raises it)",
-				 asked, kernel);
+		report_adjusted(&h->report,
+				"stacks of %u frames are cut to %u, the limit of this kernel "
+				"(sysctl kernel.perf_event_max_stack raises it)",
+				asked, kernel);
 	return kernel;
 }
 
@@ -134,8 +134,8 @@ void session_plan_walks(dtrace_hdl_t *h)
 	e = kfields_walk(&h->ukernel);
 	h->unwinds_here = !e;
 	if (e)
-		session_notice(
-			h,
+		report_notice(
+			&h->report,
 			"user stacks are found by frame pointers only, because %s: without them, "
 			"frames are missing",
 			err_text(e));
@@ -146,7 +146,7 @@ void session_plan_walks(dtrace_hdl_t *h)
 
 static void notice(void *ctx, const char *msg)
 {
-	session_notice(ctx, "%s", msg);
+	report_notice(&((dtrace_hdl_t *)ctx)->report, "%s", msg);
 }
 
 /* One reason for what is missing in the stacks of all processes of other users: it is said once. */
@@ -157,8 +157,8 @@ void session_denied(void *ctx, uint64_t pid)
 	if (h->denial_told)
 		return;
 	h->denial_told = true;
-	session_adjusted(
-		h,
+	report_adjusted(
+		&h->report,
 		"the files of process %" PRIu64
 		" cannot be read, for want of privilege: its stacks, and those of "
 		"others like it, may be cut and without names\n"
@@ -231,7 +231,8 @@ struct err *session_watch_processes(dtrace_hdl_t *h)
 		return NULL;
 	e = mapwatch_create(session_syms(h), h->maps->ring_fds, h->maps->ncpus, &h->mapwatch);
 	if (e) {
-		session_notice(h, "%s\nprocesses that end soon will have no names", err_text(e));
+		report_notice(&h->report, "%s\nprocesses that end soon will have no names",
+			      err_text(e));
 		err_destroy(e);
 		return NULL;
 	}

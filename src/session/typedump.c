@@ -16,8 +16,8 @@ static void dump_to(dtrace_hdl_t *h, enum opt_id opt, bool imported)
 	f = fopen(path, "we");
 	is_written = f && fwrite(strbuf_text(&text), 1, text.len, f) == text.len;
 	if ((f && fclose(f) != 0) || !is_written)
-		session_adjusted(h, "option '%s': cannot write '%s': %s\n", opt_descs[opt].name,
-				 path, strerror(errno));
+		report_adjusted(&h->report, "option '%s': cannot write '%s': %s\n",
+				opt_descs[opt].name, path, strerror(errno));
 	strbuf_deinit(&text);
 }
 

@@ -53,14 +53,14 @@ int dtrace_aggregate_print(dtrace_hdl_t *dtp, FILE *fp)
 		e = print_aggs(dtp->printer, fp);
 	if (!e)
 		e = printer_flush(dtp->printer, fp);
-	return e ? session_fail(dtp, e) : 0;
+	return e ? report_fail(&dtp->report, e) : 0;
 }
 
 int dtrace_output_end(dtrace_hdl_t *dtp, FILE *fp)
 {
 	struct err *e = dtp->printer ? printer_end(dtp->printer, fp) : NULL;
 
-	return e ? session_fail(dtp, e) : 0;
+	return e ? report_fail(&dtp->report, e) : 0;
 }
 
 /* ---- draining ------------------------------------------------------------------------------- */
@@ -182,8 +182,8 @@ static bool targets_gone(dtrace_hdl_t *h)
 			struct strbuf text = {0};
 
 			strbuf_addf(&text, "%s\n", msg);
-			(void)session_tell(h, &h->on_proc,
-					   text.data); /* tracing goes on in any case */
+			(void)report_tell(&h->report, &h->report.on_proc,
+					  text.data); /* tracing goes on in any case */
 			strbuf_deinit(&text);
 		}
 	}
@@ -290,7 +290,7 @@ dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp)
 	if (over)
 		e = work_last(dtp, fp);
 	if (e) {
-		session_fail(dtp, e);
+		report_fail(&dtp->report, e);
 		return DTRACE_WORKSTATUS_ERROR;
 	}
 	return over ? DTRACE_WORKSTATUS_DONE : DTRACE_WORKSTATUS_OKAY;
