@@ -27,7 +27,7 @@ struct datum {
 
 struct sym_name;
 
-/* ---- formats (format.c) -------------------------------------------------------------------- */
+/* ---- formats (text_format.c) --------------------------------------------------------------- */
 
 struct conv;
 typedef void conv_func(struct printer *p, struct out *o, const struct conv *c, const struct spec *s,
@@ -62,6 +62,9 @@ void fmt_print(struct printer *p, struct out *o, const struct fmt *f, struct fmt
 
 /* ---- values (value.c) ---------------------------------------------------------------------- */
 
+/* An integer of 1, 2, 4 or 8 bytes at p, extended to 64 bits. */
+uint64_t int_at(const void *p, uint32_t size, bool is_signed);
+
 /* False: the field or its string does not lie inside the record. */
 bool datum_of_field(struct datum *d, const struct layout *l, const struct rec_field *f,
 		    const struct rt_rec *rec, uint32_t len);
@@ -72,8 +75,9 @@ uint64_t datum_int(const struct datum *d);
 /* Whether it is of the size of an integer. */
 bool datum_is_int(const struct datum *d);
 bool datum_is_text(const struct datum *d);
-/* A string of JSON, with its quotes. */
-void json_string(struct out *o, const char *text, size_t len);
+
+/* ---- values as text (text_value.c) ----------------------------------------------------------- */
+
 /* trace(): d-language.md 6.2. */
 void print_trace(struct printer *p, struct out *o, const struct datum *d);
 /* A key of a printa() without format: 6.4.1. */
@@ -84,6 +88,11 @@ int int_width(uint32_t size); /* 16, 8, 5, 3 */
 /* print(): d-language.md 6.5. */
 void print_shape(struct printer *p, struct out *o, const struct shape *shape,
 		 const struct datum *d);
+
+/* ---- JSON (json_text.c) ---------------------------------------------------------------------- */
+
+/* A string of JSON, with its quotes. */
+void json_string(struct out *o, const char *text, size_t len);
 
 /* ---- structures (shape.c, text_shape.c) ----------------------------------------------------- */
 
@@ -135,8 +144,6 @@ enum addr_form {
 	ADDR_LINE, /* the function and its source line; the offset where no line is known */
 };
 enum addr_form addr_form_of(enum datum_kind kind);
-/* Text of an address in pid (0 = the kernel). The one place where names come in. */
-void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form);
 /* Splits a recorded address: 8 bytes, or pid and address. */
 void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr);
 /* An address in pid (0 = the kernel). */
@@ -147,16 +154,40 @@ struct position {
 	bool is_handler_call;
 };
 bool place_find(struct printer *p, const struct position *at, struct sym_name *ret);
-void place_text(struct printer *p, struct out *o, const struct position *at, enum addr_form form);
 /* A stack's frames, innermost first; at NULL: the walk could not go on. */
 typedef void frame_func(void *ctx, const struct position *at);
 void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *ctx);
 /* How its frames are named. */
 enum addr_form stack_form(const struct printer *p, const struct datum *d);
+
+/* ---- addresses as text (text_addr.c) -------------------------------------------------------- */
+
+/* Text of an address in pid (0 = the kernel). */
+void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form);
+void place_text(struct printer *p, struct out *o, const struct position *at, enum addr_form form);
 /* Newline, then one line a frame (6.6). */
 void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32_t indent);
 
-/* ---- aggregations (printa.c, hist.c, pack.c) ----------------------------------------------- */
+/* ---- histograms (hist.c) -------------------------------------------------------------------- */
+
+/* Rows of a histogram that show: *ret_first > *ret_last never. */
+void hist_range(const struct agg_layout *l, const int64_t *state, uint32_t *ret_first,
+		uint32_t *ret_last);
+int64_t normalized(int64_t count, uint64_t normal);
+/* How many values row has; state NULL: none. */
+int64_t hist_count(const struct agg_layout *l, const int64_t *state, uint32_t row);
+/*
+ * The least and the greatest value that belong to a row. The first row has no least value and the
+ * last one no greatest value: the flag is then false, and the number INT64_MIN or INT64_MAX.
+ */
+struct hist_bounds {
+	int64_t label; /* as it is printed, without "<" and ">=" */
+	bool has_min, has_max;
+	int64_t min, max;
+};
+struct hist_bounds hist_bounds_of(const struct agg_layout *l, uint32_t row);
+
+/* ---- aggregations (printa.c, text_hist.c, text_pack.c) -------------------------------------- */
 
 /* What histograms and bars of one printing share. */
 struct bars {
@@ -173,11 +204,6 @@ void bars_zoom(struct bars *b, long double highest);
 /* One bar and the count behind it, with newline. */
 void print_bar(struct printer *p, struct out *o, const struct bars *b, int64_t count,
 	       uint64_t normal);
-/* Rows of a histogram that show: *ret_first > *ret_last never. */
-void hist_range(const struct agg_layout *l, const int64_t *state, uint32_t *ret_first,
-		uint32_t *ret_last);
-int64_t normalized(int64_t count, uint64_t normal);
-
 /* Options agghist and aggpack: true when the view is printed that way, and was. */
 bool print_view_packed(struct printer *p, struct out *o, const struct agg_view *v);
 

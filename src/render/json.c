@@ -541,33 +541,12 @@ static void json_keys(struct printer *p, struct out *o, const struct agg_elem *e
 	out_addc(o, ']');
 }
 
-static int64_t label_of(const struct agg_layout *l, uint32_t row)
+static void bucket_range(struct out *o, const struct hist_bounds *b)
 {
-	return agg_bucket_label(l, agg_row_bucket(l, row));
-}
-
-/*
- * The least and the greatest value of a row. A label is the bound nearest to zero; rows adjoin. The
- * first row has no least, the last one no greatest value; lquantize labels the first one with the
- * least value of the second.
- */
-static void bucket_range(struct out *o, const struct agg_layout *l, uint32_t row)
-{
-	bool is_linear = l->agg->func == AGGFUNC_LQUANTIZE;
-	bool is_centre = l->agg->func == AGGFUNC_LLQUANTIZE && row == l->nbuckets / 2;
-	int64_t label = label_of(l, row);
-	bool is_down = !is_linear && !is_centre && label < 0;
-
-	if (is_centre)
-		out_addf(o, ", \"min\": %" PRId64, 1 - label_of(l, row + 1));
-	else if (row > 0)
-		out_addf(o, ", \"min\": %" PRId64, is_down ? label_of(l, row - 1) + 1 : label);
-	if (is_linear && row == 0)
-		out_addf(o, ", \"max\": %" PRId64, label - 1);
-	else if (is_down)
-		out_addf(o, ", \"max\": %" PRId64, label);
-	else if (row < l->nbuckets - 1)
-		out_addf(o, ", \"max\": %" PRId64, label_of(l, row + 1) - 1);
+	if (b->has_min)
+		out_addf(o, ", \"min\": %" PRId64, b->min);
+	if (b->has_max)
+		out_addf(o, ", \"max\": %" PRId64, b->max);
 }
 
 static void json_buckets(struct out *o, const struct agg_view *v, const struct agg_elem *e)
@@ -578,12 +557,12 @@ static void json_buckets(struct out *o, const struct agg_view *v, const struct a
 	hist_range(l, e->state, &first, &last);
 	out_adds(o, "\"buckets\": [");
 	for (uint32_t row = first; row <= last; row++) {
-		int64_t count = normalized(e->state[agg_row_bucket(l, row)], v->normal);
-		bool is_centre = l->agg->func == AGGFUNC_LLQUANTIZE && row == l->nbuckets / 2;
+		int64_t count = normalized(hist_count(l, e->state, row), v->normal);
+		struct hist_bounds b = hist_bounds_of(l, row);
 
 		out_addf(o, "%s{\"value\": %" PRId64 ", \"count\": %" PRId64,
-			 row == first ? "" : ", ", is_centre ? 0 : label_of(l, row), count);
-		bucket_range(o, l, row);
+			 row == first ? "" : ", ", b.label, count);
+		bucket_range(o, &b);
 		out_addc(o, '}');
 	}
 	out_addc(o, ']');

@@ -461,3 +461,33 @@ void fmt_print(struct printer *p, struct out *o, const struct fmt *f, struct fmt
 			conv_print(p, o, c, args);
 	}
 }
+
+/* ---- formats of actions --------------------------------------------------------------------- */
+
+/* Fields of an action as arguments of its format. */
+struct field_args {
+	struct fmt_args args;
+	struct printer *p;
+	const struct act_layout *al;
+	uint32_t next;
+	struct err *err; /* the first */
+};
+
+static bool field_next(struct fmt_args *args, struct datum *ret)
+{
+	struct field_args *f = CONTAINER_OF(args, struct field_args, args);
+
+	if (!f->err)
+		f->err = act_datum(f->p, f->al, f->next++, ret);
+	return !f->err;
+}
+
+struct err *act_format(struct printer *p, struct out *o, const struct act_layout *al,
+		       const struct fmt *fmt)
+{
+	struct field_args f = {.args = {field_next, NULL}, .p = p, .al = al};
+
+	if (fmt)
+		fmt_print(p, o, fmt, &f.args);
+	return f.err;
+}

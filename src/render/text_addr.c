@@ -1,0 +1,138 @@
+/* Text of addresses and stacks (d-language.md 6.6, 6.7). */
+#include "render/impl.h"
+
+#include "sym/sym.h"
+
+static void out_hex(struct out *o, uint64_t v)
+{
+	struct spec s = {0, -1, -1};
+
+	out_adds(o, "0x");
+	out_unsigned(o, &s, v, 16, false);
+}
+
+/* Offset from where the object begins in memory. */
+static void raw_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr,
+		     const char *object)
+{
+	out_adds(o, object);
+	out_addc(o, ':');
+	out_hex(o, addr - syms_start(p->syms, pid, addr, true));
+}
+
+/* " at FILE:LINE"; false: it is not known. */
+static bool line_text(struct printer *p, struct out *o, const struct position *at)
+{
+	CLEANUP(free) char *file = NULL;
+	struct sym_line line;
+
+	if (!syms_line(p->syms, at->pid, at->addr - at->is_return, &line))
+		return false;
+	file = text_clean(xstrdup(line.file));
+	out_adds(o, " at ");
+	out_adds(o, file);
+	out_addf(o, ":%u", line.line);
+	return true;
+}
+
+static void offset_text(struct out *o, const struct sym_name *n)
+{
+	if (n->name && n->off) {
+		out_addc(o, '+');
+		out_hex(o, n->off);
+	}
+}
+
+static void name_text(struct out *o, const struct position *at, const struct sym_name *n,
+		      enum addr_form form)
+{
+	out_adds(o, n->object);
+	if (form == ADDR_MOD)
+		return;
+	out_addc(o, '`');
+	if (!n->name && at->is_handler_call) {
+		out_adds(o, "<signal handler called>"); /* as in gdb */
+		return;
+	}
+	if (!n->name) {
+		out_hex(o, at->addr);
+		return;
+	}
+	out_adds(o, n->name);
+	if (form == ADDR_FULL)
+		offset_text(o, n);
+}
+
+static bool is_merged(enum addr_form form)
+{
+	return form == ADDR_FUNC || form == ADDR_LINE;
+}
+
+void place_text(struct printer *p, struct out *o, const struct position *at, enum addr_form form)
+{
+	struct sym_name n;
+
+	if (!place_find(p, at, &n)) {
+		out_hex(o, at->addr);
+		return;
+	}
+	if ((at->pid && p->opts->noresolve && form != ADDR_MOD) ||
+	    (is_merged(form) && !n.name && !at->is_handler_call)) {
+		raw_text(p, o, at->pid, at->addr, n.object);
+		return;
+	}
+	name_text(o, at, &n, form);
+	if (form == ADDR_FULL && p->opts->lines)
+		(void)line_text(p, o, at);
+	if (form == ADDR_LINE && !line_text(p, o, at))
+		offset_text(o, &n);
+}
+
+void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form)
+{
+	const struct position at = {.pid = pid, .addr = addr};
+
+	place_text(p, o, &at, form);
+}
+
+/* ---- stacks --------------------------------------------------------------------------------- */
+
+/* Frames as lines. */
+struct frame_lines {
+	struct printer *p;
+	struct out *o;
+	enum addr_form form;
+	uint32_t indent;
+};
+
+static void frame_line(void *ctx, const struct position *at)
+{
+	struct frame_lines *f = ctx;
+
+	out_pad(f->o, ' ', f->indent);
+	if (at)
+		place_text(f->p, f->o, at, f->form);
+	else
+		out_adds(f->o, "[cut]");
+	out_addc(f->o, '\n');
+}
+
+void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32_t indent)
+{
+	struct frame_lines f = {p, o, stack_form(p, d), indent};
+
+	out_addc(o, '\n');
+	walk_stack(p, d, frame_line, &f);
+}
+
+/* The text that is printed: what reads the same is the same. */
+void printer_stack_name(struct printer *p, enum datum_kind kind, const char *bytes, uint32_t size,
+			struct strbuf *out)
+{
+	const struct datum d = {.kind = kind, .size = size, .bytes = bytes, .is_merged = true};
+	struct out text = {0};
+
+	print_stack(p, &text, &d, 0);
+	strbuf_add(out, text.data, text.len);
+	out_deinit(&text);
+}
