@@ -58,11 +58,11 @@ static struct err *derived_collect(void *ctx, const struct probe_desc *desc, str
 		if (is_listing)
 			session_refresh_opts(h);
 		session_need_dsession(h);
-		e = session_load_libraries(h);
+		e = library_load(h->library);
 		if (!e)
-			session_define_providers(h, desc);
+			library_define_providers(h->library, desc);
 		if (!e && is_listing)
-			e = session_library_trouble(h); /* else the compile asks for it */
+			e = library_trouble(h->library); /* else the compile asks for it */
 	}
 	for (uint32_t i = 0; !e && h->dsession && (info = dsession_derived(h->dsession, i)); i++)
 		if (glob_match(desc->prov, info->prov) && glob_match(desc->name, info->name) &&

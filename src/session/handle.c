@@ -238,7 +238,7 @@ void dtrace_close(dtrace_hdl_t *dtp)
 		vec_deinit(&h->clauses.data[i].late);
 	vec_deinit(&h->clauses);
 	dsession_destroy(h->dsession);
-	libs_destroy(h->libs);
+	library_destroy(h->library);
 	btf_import_destroy(h->btf_import);
 	hashmap_destroy(h->symbols);
 	syms_destroy(h->syms);

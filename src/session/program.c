@@ -91,6 +91,11 @@ void session_refresh_opts(dtrace_hdl_t *h)
 {
 	refresh_compile_opts(h);
 	apply_cflags(&h->compile_opts, h->cflags);
+	library_set_opts(h->library,
+			 &(struct library_opts){.dirs = (const char *const *)h->opts.libdirs.data,
+						.ndirs = h->opts.libdirs.len,
+						.system_dir = h->opts.str[OPT_syslibdir],
+						.is_off = opt_flag(&h->opts, OPT_nolibs)});
 	probes_set_classic(h->probes, h->opts.val[OPT_syscallview] == SYSCALLVIEW_CLASSIC);
 	h->file_opts.debug_dirs =
 		h->opts.str[OPT_debugdir] ? h->opts.str[OPT_debugdir] : DEBUG_DIRS_DEFAULT;
@@ -314,6 +319,37 @@ static bool env_macro(void *ctx, const char *name, int64_t *ret_value)
 	return false;
 }
 
+static bool env_define(void *ctx, const char *name, size_t len)
+{
+	return library_define(((dtrace_hdl_t *)ctx)->library, name, len);
+}
+
+static const char *env_nearest(void *ctx, const char *name)
+{
+	return library_nearest(((dtrace_hdl_t *)ctx)->library, name);
+}
+
+/* A file of the D library. */
+static struct err *library_compile(void *ctx, enum d_layer layer, const char *path,
+				   const char *text, size_t len)
+{
+	dtrace_hdl_t *h = ctx;
+	struct compile_opts opts = h->compile_opts;
+	struct prog *prog;
+	struct err *e;
+
+	opts.layer = layer;
+	opts.cpp = false;
+	opts.dump_ast = opts.dump_dif = false; /* who dumps wants to see his program */
+	e = dsession_compile(h->dsession, &opts, &h->compile_env, SOURCE_FILE, path, text, len,
+			     SPEC_CTX_NAME, 0, NULL, &prog);
+	report_debug(&h->report, "D library file '%s': %s", path,
+		     !e				    ? "compiled"
+		     : err_get_code(e) == EDT_NOMOD ? "left out"
+						    : "failed");
+	return e;
+}
+
 void session_need_dsession(dtrace_hdl_t *h)
 {
 	if (h->dsession)
@@ -325,6 +361,7 @@ void session_need_dsession(dtrace_hdl_t *h)
 
 void session_env_init(dtrace_hdl_t *h)
 {
+	h->library = library_create(h->arena, &(struct library_hooks){h, library_compile});
 	h->compile_env = (struct compile_env){
 		.ctx = h,
 		.named = env_named,
@@ -339,8 +376,8 @@ void session_env_init(dtrace_hdl_t *h)
 		.set_option = env_set_option,
 		.macro = env_macro,
 		.symbol = session_symbol,
-		.define = session_define,
-		.nearest = session_nearest,
+		.define = env_define,
+		.nearest = env_nearest,
 	};
 }
 
@@ -382,21 +419,21 @@ static dtrace_prog_t *compile(dtrace_hdl_t *h, enum source_kind kind, const char
 	h->cflags = cflags; /* pragmas refresh the options while the compiler runs */
 	session_refresh_opts(h);
 	session_need_dsession(h);
-	e = session_load_libraries(h);
+	e = library_load(h->library);
 	if (e) {
 		report_fail(&h->report, e);
 		return NULL;
 	}
 	e = dsession_compile(h->dsession, &h->compile_opts, &h->compile_env, kind, name, text, len,
 			     ctx, argc, (char **)argv, &prog);
-	trouble = session_library_trouble(h);
+	trouble = library_trouble(h->library);
 	if (trouble) {
 		err_destroy(e); /* what is wrong with the library comes first */
 		e = trouble;
 	}
 	session_refresh_opts(h);
 	if (e) {
-		report_fail(&h->report, session_library_lack(h, e));
+		report_fail(&h->report, library_explain(h->library, e));
 		return NULL;
 	}
 	report_debug(&h->report, "%s: %u clauses", *name ? name : "program", prog->nclauses);

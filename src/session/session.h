@@ -20,6 +20,7 @@
 #include "d/compile.h"
 #include "d/import.h"
 #include "dtrace.h"
+#include "library/library.h"
 #include "render/print.h"
 #include "probe/probe.h"
 #include "session/options.h"
@@ -102,6 +103,7 @@ struct dtrace_hdl {
 	struct file_opts file_opts;
 	struct compile_env compile_env;
 	struct dsession *dsession;
+	struct library *library;
 	struct btf_import *btf_import; /* kernel types for dsession */
 	struct syms *syms;	       /* names of addresses; made by session_syms() */
 	bool denial_told;	       /* that we may not look into some processes */
@@ -136,8 +138,6 @@ struct dtrace_hdl {
 	struct printer *printer;
 	struct print_opts print_opts;
 	struct print_hooks print_hooks;
-	bool libraries_loaded;				 /* those of -L folders */
-	struct libs *libs;				 /* library.c; NULL until one is needed */
 	bool is_active, is_stopped, is_ended, exit_seen; /* is_ended: END has fired */
 	volatile sig_atomic_t is_interrupted;		 /* calls of dtrace_interrupt() */
 	int exit_status;
@@ -234,25 +234,10 @@ void session_denied(void *ctx, uint64_t pid);
 MUST_CHECK struct err *session_symbol(void *ctx, const char *module, const char *name,
 				      bool *ret_found, struct kallsym *ret);
 
-/* library.c: compiles the D library's files of -L folders before the first program, unless that was
- * done or -x nolibs. */
-MUST_CHECK struct err *session_load_libraries(dtrace_hdl_t *h);
-/* compile_env.define: compiles the file of the system folder that defines the name. */
-bool session_define(void *ctx, const char *name, size_t len);
-/* Compiles the files of the system folder that declare providers or probes of the description. */
-void session_define_providers(dtrace_hdl_t *h, const struct probe_desc *desc);
 /* derived.c: what the registry, and the compiler, ask of probes that are declared in D. */
 void session_derived_init(dtrace_hdl_t *h);
 const struct derived_info *session_derived(void *ctx, const struct probe_desc *desc, uint32_t i,
 					   uint32_t *ret_nplain);
-/* compile_env.nearest: of the names defined there. */
-const char *session_nearest(void *ctx, const char *name);
-/* What went wrong with that, or NULL; to be asked once after each compile. */
-MUST_CHECK struct err *session_library_trouble(dtrace_hdl_t *h);
-/* Adds to the error of a compile, which may be NULL, that the library's folder is not there. */
-MUST_CHECK struct err *session_library_lack(dtrace_hdl_t *h, struct err *e);
-void libs_destroy(struct libs *libs); /* NULL is allowed */
-
 /* enable.c: matches the enabled clauses, numbers probes and enablings, makes the units. */
 MUST_CHECK struct err *session_match(dtrace_hdl_t *h);
 void session_make_units(dtrace_hdl_t *h);

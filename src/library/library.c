@@ -1,20 +1,6 @@
-/*
- * The D library: files of constants, types and translators that programs may use.
- *
- * Every file NAME.d of the -L folders and of the system folder; of two with one name the first
- * counts. A file's '#pragma D depends_on library' lines are read beforehand and give the order. A
- * file that depends on a module or provider this system lacks is left out, and so is what depends
- * on it.
- *
- * What a file declares lies in a layer below the program's (d/layer.h): old scripts define
- * constants of their own that the library has, too.
- *
- * Files of -L folders are compiled before the first program. Those of the system folder are
- * compiled when a program mentions a name that they define (libscan.h): nobody waits for what is
- * not used.
- *
- * Facts    d-language.md, 10.2.
- */
+/* Finds, orders and loads the files of the D library: see the header. */
+#include "library/library.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +8,12 @@
 #include <unistd.h>
 
 #include "base/hashmap.h"
+#include "base/vec.h"
 #include "d/diag.h"
+#include "dtrace.h"
 #include "library/libmachine.h"
 #include "library/libscan.h"
-#include "session/session.h"
+#include "probe/probe.h"
 
 #ifndef FATHOM_LIBDIR
 #define FATHOM_LIBDIR "/usr/lib/dtrace"
@@ -35,7 +23,7 @@
 
 enum lib_state { LIB_WAITING, LIB_VISITING, LIB_LOADED, LIB_LEFT_OUT };
 
-struct lib {
+struct lib_file {
 	char *path;
 	const char *name; /* last component of path */
 	struct strbuf text;
@@ -47,20 +35,40 @@ struct lib {
 };
 
 struct definers {
-	VEC(struct lib *) list;
+	VEC(struct lib_file *) list;
 };
 
-struct libs {
-	VEC(struct lib *) list;
-	struct hashmap *by_name; /* file name -> struct lib */
+struct library {
+	struct arena *arena; /* the creator's */
+	struct library_hooks hooks;
+	struct library_opts opts;
+	VEC(struct lib_file *) list;
+	struct hashmap *by_name; /* file name -> struct lib_file */
 	struct hashmap *defines; /* what lazy files define -> struct definers */
 	/* to be compiled after the file under way, which defines what they add to: translators */
-	VEC(struct lib *) waiting;
+	VEC(struct lib_file *) waiting;
 	uint32_t depth;	     /* of files under way */
+	bool has_dirs;	     /* the -L folders have been read */
 	bool has_system;     /* the system folder has been read */
 	bool is_missing;     /* ... or would have been, if it were there */
 	struct err *trouble; /* a file could not be compiled: the program cannot either */
 };
+
+struct library *library_create(struct arena *a, const struct library_hooks *hooks)
+{
+	struct library *lib = xcalloc(1, sizeof(*lib));
+
+	lib->arena = a;
+	lib->hooks = *hooks;
+	lib->by_name = hashmap_create();
+	lib->defines = hashmap_create();
+	return lib;
+}
+
+void library_set_opts(struct library *lib, const struct library_opts *opts)
+{
+	lib->opts = *opts;
+}
 
 static void definers_destroy(struct hashmap *defines)
 {
@@ -74,12 +82,12 @@ static void definers_destroy(struct hashmap *defines)
 	hashmap_destroy(defines);
 }
 
-void libs_destroy(struct libs *libs)
+void library_destroy(struct library *lib)
 {
-	if (!libs)
+	if (!lib)
 		return;
-	for (uint32_t i = 0; i < libs->list.len; i++) {
-		struct lib *l = libs->list.data[i];
+	for (uint32_t i = 0; i < lib->list.len; i++) {
+		struct lib_file *l = lib->list.data[i];
 
 		for (uint32_t k = 0; k < l->deps.len; k++)
 			free(l->deps.data[k]);
@@ -88,12 +96,12 @@ void libs_destroy(struct libs *libs)
 		free(l->path);
 		free(l);
 	}
-	vec_deinit(&libs->list);
-	vec_deinit(&libs->waiting);
-	hashmap_destroy(libs->by_name);
-	definers_destroy(libs->defines);
-	err_destroy(libs->trouble);
-	free(libs);
+	vec_deinit(&lib->list);
+	vec_deinit(&lib->waiting);
+	hashmap_destroy(lib->by_name);
+	definers_destroy(lib->defines);
+	err_destroy(lib->trouble);
+	free(lib);
 }
 
 static struct err *read_text(const char *path, struct strbuf *out)
@@ -118,7 +126,7 @@ static struct err *read_text(const char *path, struct strbuf *out)
 
 static void note_dep(void *ctx, const char *name, size_t len)
 {
-	struct lib *l = ctx;
+	struct lib_file *l = ctx;
 	char *dep = strndup(name, len);
 
 	if (!dep)
@@ -127,75 +135,75 @@ static void note_dep(void *ctx, const char *name, size_t len)
 }
 
 struct noter {
-	struct libs *libs;
-	struct lib *lib;
+	struct library *lib;
+	struct lib_file *file;
 };
 
 static void note_name(void *ctx, const char *name, size_t len)
 {
 	struct noter *n = ctx;
-	struct definers *d = hashmap_find(n->libs->defines, name, len);
+	struct definers *d = hashmap_find(n->lib->defines, name, len);
 
 	if (!d) {
 		d = xcalloc(1, sizeof(*d));
-		hashmap_set(n->libs->defines, name, len, d);
+		hashmap_set(n->lib->defines, name, len, d);
 	}
-	if (!d->list.len || d->list.data[d->list.len - 1] != n->lib)
-		vec_push(&d->list, n->lib);
+	if (!d->list.len || d->list.data[d->list.len - 1] != n->file)
+		vec_push(&d->list, n->file);
 }
 
 /*
  * A file of an -L folder that takes the place of the system's is for the system's other files to
  * see.
  */
-static bool is_taken(struct libs *libs, const char *name, bool is_system)
+static bool is_taken(struct library *lib, const char *name, bool is_system)
 {
-	struct lib *l = hashmap_finds(libs->by_name, name);
+	struct lib_file *l = hashmap_finds(lib->by_name, name);
 
 	if (l && is_system)
 		l->layer = LAYER_SYSTEM;
 	return l;
 }
 
-static struct err *add_file(struct libs *libs, const char *dir, const char *name, bool is_system)
+static struct err *add_file(struct library *lib, const char *dir, const char *name, bool is_system)
 {
-	struct noter n = {.libs = libs};
+	struct noter n = {.lib = lib};
 	struct err *e;
-	struct lib *l;
+	struct lib_file *l;
 
-	if (is_taken(libs, name, is_system))
+	if (is_taken(lib, name, is_system))
 		return NULL;
 	l = xcalloc(1, sizeof(*l));
-	vec_push(&libs->list, l);
+	vec_push(&lib->list, l);
 	if (asprintf(&l->path, "%s/%s", dir, name) < 0)
 		oom();
 	l->name = strrchr(l->path, '/') + 1;
-	hashmap_sets(libs->by_name, name, l);
+	hashmap_sets(lib->by_name, name, l);
 	l->layer = is_system ? LAYER_SYSTEM : LAYER_LIBDIR;
 	e = read_text(l->path, &l->text);
 	if (e)
 		return e;
 	libscan_deps(strbuf_text(&l->text), l->text.len, note_dep, l);
-	n.lib = l;
+	n.file = l;
 	l->is_lazy = is_system && libscan_names(strbuf_text(&l->text), l->text.len, note_name, &n);
 	return NULL;
 }
 
-static void add_made(struct libs *libs, const struct libmachine *made)
+static void add_made(struct library *lib, const struct libmachine *made)
 {
-	struct noter n = {.libs = libs};
-	struct lib *l;
+	struct noter n = {.lib = lib};
+	struct lib_file *l;
 
-	if (is_taken(libs, made->name, true))
+	if (is_taken(lib, made->name, true))
 		return;
-	l = n.lib = xcalloc(1, sizeof(*l));
-	vec_push(&libs->list, l);
+	l = n.file = xcalloc(1, sizeof(*l));
+	vec_push(&lib->list, l);
 	l->path = xstrdup(made->name);
 	l->name = l->path;
 	l->is_lazy = true;
 	l->layer = LAYER_SYSTEM;
 	l->made = made;
-	hashmap_sets(libs->by_name, made->name, l);
+	hashmap_sets(lib->by_name, made->name, l);
 	for (const char *const *name = made->defines; *name; name++)
 		note_name(&n, *name, strlen(*name));
 }
@@ -207,7 +215,7 @@ static int is_library_name(const struct dirent *d)
 	return len > 2 && strcmp(d->d_name + len - 2, ".d") == 0;
 }
 
-static struct err *add_dir(struct libs *libs, const char *dir, bool is_system, bool must_exist)
+static struct err *add_dir(struct library *lib, const char *dir, bool is_system, bool must_exist)
 {
 	struct dirent **names;
 	struct err *e = NULL;
@@ -217,7 +225,7 @@ static struct err *add_dir(struct libs *libs, const char *dir, bool is_system, b
 		return err_sys(errno, "cannot read the D library folder '%s'", dir);
 	for (int i = 0; i < n; i++) {
 		if (!e)
-			e = add_file(libs, dir, names[i]->d_name, is_system);
+			e = add_file(lib, dir, names[i]->d_name, is_system);
 		free(names[i]);
 	}
 	if (n >= 0)
@@ -225,12 +233,12 @@ static struct err *add_dir(struct libs *libs, const char *dir, bool is_system, b
 	return e;
 }
 
-static struct err *load(dtrace_hdl_t *h, struct libs *libs, struct lib *l);
+static struct err *lib_load(struct library *lib, struct lib_file *l);
 
-static struct err *load_deps(dtrace_hdl_t *h, struct libs *libs, struct lib *l)
+static struct err *lib_load_deps(struct library *lib, struct lib_file *l)
 {
 	for (uint32_t i = 0; i < l->deps.len; i++) {
-		struct lib *dep = hashmap_finds(libs->by_name, l->deps.data[i]);
+		struct lib_file *dep = hashmap_finds(lib->by_name, l->deps.data[i]);
 		struct err *e;
 
 		if (!dep)
@@ -241,7 +249,7 @@ static struct err *load_deps(dtrace_hdl_t *h, struct libs *libs, struct lib *l)
 			return err_code(err_new("Cyclic dependency detected: %s => %s", l->name,
 						dep->name),
 					EDT_COMPILER);
-		e = load(h, libs, dep);
+		e = lib_load(lib, dep);
 		if (e)
 			return e;
 		if (dep->state == LIB_LEFT_OUT)
@@ -250,23 +258,14 @@ static struct err *load_deps(dtrace_hdl_t *h, struct libs *libs, struct lib *l)
 	return NULL;
 }
 
-static struct err *compile(dtrace_hdl_t *h, struct lib *l)
+static struct err *lib_compile(struct library *lib, struct lib_file *l)
 {
-	struct compile_opts opts = h->compile_opts;
-	struct prog *prog;
 	struct err *e;
 
 	if (l->made)
 		l->made->make(&l->text);
-	opts.layer = l->layer;
-	opts.cpp = false;
-	opts.dump_ast = opts.dump_dif = false; /* who dumps wants to see his program */
-	e = dsession_compile(h->dsession, &opts, &h->compile_env, SOURCE_FILE, l->path,
-			     strbuf_text(&l->text), l->text.len, SPEC_CTX_NAME, 0, NULL, &prog);
-	report_debug(&h->report, "D library file '%s': %s", l->path,
-		     !e				    ? "compiled"
-		     : err_get_code(e) == EDT_NOMOD ? "left out"
-						    : "failed");
+	e = lib->hooks.compile(lib->hooks.ctx, l->layer, l->path, strbuf_text(&l->text),
+			       l->text.len);
 	if (e && err_get_code(e) == EDT_NOMOD) { /* a dependency is not met here */
 		err_destroy(e);
 		l->state = LIB_LEFT_OUT;
@@ -279,105 +278,96 @@ static struct err *compile(dtrace_hdl_t *h, struct lib *l)
 }
 
 /* A file and what it depends on; at the end of the outermost one also what was put off. */
-static struct err *load(dtrace_hdl_t *h, struct libs *libs, struct lib *l)
+static struct err *lib_load(struct library *lib, struct lib_file *l)
 {
 	struct err *e;
 
 	if (l->state != LIB_WAITING)
 		return NULL;
 	l->state = LIB_VISITING;
-	e = load_deps(h, libs, l);
+	e = lib_load_deps(lib, l);
 	if (e || l->state == LIB_LEFT_OUT)
 		return e;
-	libs->depth++;
-	e = compile(h, l);
-	libs->depth--;
-	while (!e && !libs->depth && libs->waiting.len)
-		e = load(h, libs, libs->waiting.data[--libs->waiting.len]);
+	lib->depth++;
+	e = lib_compile(lib, l);
+	lib->depth--;
+	while (!e && !lib->depth && lib->waiting.len)
+		e = lib_load(lib, lib->waiting.data[--lib->waiting.len]);
 	return e;
 }
 
-static struct libs *libs_get(dtrace_hdl_t *h)
+/* The folder that the option names, or NULL. */
+static const char *asked_dir(const struct library *lib)
 {
-	if (!h->libs) {
-		h->libs = xcalloc(1, sizeof(*h->libs));
-		h->libs->by_name = hashmap_create();
-		h->libs->defines = hashmap_create();
-	}
-	return h->libs;
+	return lib->opts.system_dir && *lib->opts.system_dir ? lib->opts.system_dir : NULL;
 }
 
-static const char *system_dir(const dtrace_hdl_t *h)
+static const char *system_dir(const struct library *lib)
 {
-	const char *dir = h->opts.str[OPT_syslibdir];
-
-	return dir && *dir ? dir : FATHOM_LIBDIR;
+	return asked_dir(lib) ? asked_dir(lib) : FATHOM_LIBDIR;
 }
 
-static struct err *need_system(dtrace_hdl_t *h, struct libs *libs)
+static struct err *system_read(struct library *lib)
 {
-	const char *dir = h->opts.str[OPT_syslibdir];
 	struct err *e = NULL;
 
-	if (libs->has_system)
+	if (lib->has_system)
 		return NULL;
-	libs->has_system = true;
-	libs->is_missing = access(system_dir(h), F_OK) != 0;
-	e = add_dir(libs, system_dir(h), true, dir && *dir);
+	lib->has_system = true;
+	lib->is_missing = access(system_dir(lib), F_OK) != 0;
+	e = add_dir(lib, system_dir(lib), true, asked_dir(lib) != NULL);
 	for (const struct libmachine *made = libmachine_files; made->name; made++)
-		add_made(libs, made);
-	for (uint32_t i = 0; !e && i < libs->list.len; i++)
-		if (!libs->list.data[i]->is_lazy)
-			e = load(h, libs, libs->list.data[i]);
+		add_made(lib, made);
+	for (uint32_t i = 0; !e && i < lib->list.len; i++)
+		if (!lib->list.data[i]->is_lazy)
+			e = lib_load(lib, lib->list.data[i]);
 	return e;
 }
 
 /* A folder that was asked for must be there, whether or not a program needs it. */
-static struct err *check_system(const dtrace_hdl_t *h)
+static struct err *system_check(const struct library *lib)
 {
-	const char *dir = h->opts.str[OPT_syslibdir];
+	const char *dir = asked_dir(lib);
 
-	if (!dir || !*dir || access(dir, R_OK | X_OK) == 0)
+	if (!dir || access(dir, R_OK | X_OK) == 0)
 		return NULL;
 	return err_hint(
 		err_sys(errno, "cannot read the D library folder '%s'", dir),
 		"the option syslibdir, or DTRACE_OPT_SYSLIBDIR in the environment, names it");
 }
 
-struct err *session_library_lack(dtrace_hdl_t *h, struct err *e)
+struct err *library_explain(const struct library *lib, struct err *e)
 {
-	if (!e || !h->libs || !h->libs->is_missing)
+	if (!e || !lib->is_missing)
 		return e;
 	return err_hint(
 		e,
 		"the folder of the D library, %s, is missing: without it, many types, constants and "
 		"variables are unknown; -x syslibdir=FOLDER names another one",
-		system_dir(h));
+		system_dir(lib));
 }
 
-struct err *session_load_libraries(dtrace_hdl_t *h)
+struct err *library_load(struct library *lib)
 {
-	struct libs *libs;
 	struct err *e;
 
-	if (h->libraries_loaded || opt_flag(&h->opts, OPT_nolibs))
+	if (lib->has_dirs || lib->opts.is_off)
 		return NULL;
-	e = check_system(h);
+	e = system_check(lib);
 	if (e)
 		return e;
-	h->libraries_loaded = true;
-	if (!h->opts.libdirs.len)
+	lib->has_dirs = true;
+	if (!lib->opts.ndirs)
 		return NULL;
-	libs = libs_get(h);
-	for (uint32_t i = 0; !e && i < h->opts.libdirs.len; i++)
-		e = add_dir(libs, h->opts.libdirs.data[i], false, true);
+	for (uint32_t i = 0; !e && i < lib->opts.ndirs; i++)
+		e = add_dir(lib, lib->opts.dirs[i], false, true);
 	/* they may depend on files of the system folder */
 	if (!e)
-		e = need_system(h, libs);
-	if (!libs->trouble)
+		e = system_read(lib);
+	if (!lib->trouble)
 		return e;
 	err_destroy(e);
-	return session_library_trouble(h);
+	return library_trouble(lib);
 }
 
 static bool is_visited(const struct definers *d)
@@ -389,21 +379,20 @@ static bool is_visited(const struct definers *d)
 }
 
 /* Compiles those that are not compiled yet; *ret_any: there were such. */
-static struct err *load_definers(dtrace_hdl_t *h, struct libs *libs, const struct definers *d,
-				 bool *ret_any)
+static struct err *load_definers(struct library *lib, const struct definers *d, bool *ret_any)
 {
 	bool is_early = is_visited(d);
 
 	for (uint32_t i = 0; i < d->list.len; i++) {
-		struct lib *l = d->list.data[i];
+		struct lib_file *l = d->list.data[i];
 		bool is_new = l->state == LIB_WAITING;
 		struct err *e;
 
 		if (is_early) {
-			vec_push(&libs->waiting, l);
+			vec_push(&lib->waiting, l);
 			continue;
 		}
-		e = load(h, libs, l);
+		e = lib_load(lib, l);
 		if (e)
 			return e;
 		*ret_any |= is_new && l->state == LIB_LOADED;
@@ -411,28 +400,23 @@ static struct err *load_definers(dtrace_hdl_t *h, struct libs *libs, const struc
 	return NULL;
 }
 
-bool session_define(void *ctx, const char *name, size_t len)
+bool library_define(struct library *lib, const char *name, size_t len)
 {
-	dtrace_hdl_t *h = ctx;
 	struct definers *d;
-	struct libs *libs;
 	bool any = false;
 	struct err *e;
 
-	if (opt_flag(&h->opts, OPT_nolibs))
+	if (lib->opts.is_off || lib->trouble)
 		return false;
-	libs = libs_get(h);
-	if (libs->trouble)
-		return false;
-	e = need_system(h, libs);
-	d = e ? NULL : hashmap_find(libs->defines, name, len);
+	e = system_read(lib);
+	d = e ? NULL : hashmap_find(lib->defines, name, len);
 	if (d)
-		e = load_definers(h, libs, d, &any);
-	if (libs->trouble)
+		e = load_definers(lib, d, &any);
+	if (lib->trouble)
 		err_destroy(e); /* a file needed another one, which is to blame */
 	else
-		libs->trouble = e;
-	return any && !libs->trouble;
+		lib->trouble = e;
+	return any && !lib->trouble;
 }
 
 /* The name behind prefix, where the key begins with that; else NULL. */
@@ -443,27 +427,25 @@ static const char *key_name(const char *key, const char *prefix)
 	return strncmp(key, prefix, len) == 0 ? key + len : NULL;
 }
 
-void session_define_providers(dtrace_hdl_t *h, const struct probe_desc *desc)
+void library_define_providers(struct library *lib, const struct probe_desc *desc)
 {
 	VEC(const char *) keys = {0};
-	struct libs *libs;
 	const void *key;
 	size_t pos = 0, len;
 
-	if (opt_flag(&h->opts, OPT_nolibs))
+	if (lib->opts.is_off)
 		return;
-	libs = libs_get(h);
-	if (!libs->trouble)
-		libs->trouble = need_system(h, libs);
-	while (!libs->trouble && hashmap_next(libs->defines, &pos, &key, &len)) {
-		const char *text = arena_strndup(h->arena, key, len);
+	if (!lib->trouble)
+		lib->trouble = system_read(lib);
+	while (!lib->trouble && hashmap_next(lib->defines, &pos, &key, &len)) {
+		const char *text = arena_strndup(lib->arena, key, len);
 		const char *name = key_name(text, *desc->prov ? LIBSCAN_PROVIDER : LIBSCAN_PROBE);
 
 		if (name && glob_match(*desc->prov ? desc->prov : desc->name, name))
 			vec_push(&keys, text);
 	}
 	for (uint32_t i = 0; i < keys.len; i++)
-		(void)session_define(h, keys.data[i], strlen(keys.data[i])); /* trouble is kept */
+		(void)library_define(lib, keys.data[i], strlen(keys.data[i])); /* trouble is kept */
 	vec_deinit(&keys);
 }
 
@@ -473,16 +455,15 @@ static bool is_public(const char *name)
 	return strncmp(name, "__", 2) != 0 && !strchr(name, ' ');
 }
 
-const char *session_nearest(void *ctx, const char *name)
+const char *library_nearest(struct library *lib, const char *name)
 {
-	dtrace_hdl_t *h = ctx;
 	VEC(const char *) names = {0};
 	const char *nearest;
 	const void *key;
 	size_t pos = 0, len;
 
-	while (h->libs && hashmap_next(h->libs->defines, &pos, &key, &len)) {
-		const char *text = arena_strndup(h->arena, key, len);
+	while (hashmap_next(lib->defines, &pos, &key, &len)) {
+		const char *text = arena_strndup(lib->arena, key, len);
 
 		if (is_public(text))
 			vec_push(&names, text);
@@ -492,11 +473,10 @@ const char *session_nearest(void *ctx, const char *name)
 	return nearest;
 }
 
-struct err *session_library_trouble(dtrace_hdl_t *h)
+struct err *library_trouble(struct library *lib)
 {
-	struct err *e = h->libs ? h->libs->trouble : NULL;
+	struct err *e = lib->trouble;
 
-	if (e)
-		h->libs->trouble = NULL;
+	lib->trouble = NULL;
 	return e;
 }
