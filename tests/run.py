@@ -206,7 +206,7 @@ def test_e2e(name, script, opts):
     return Result(name, "fail" if detail else "pass", detail)
 
 
-ROOMS = [["base"], ["dif", "dof", "sym", "proc"], ["bpf/rt"], ["kernel"], ["keeper"], ["usdt"], ["d"], ["probe"], ["bpf"], ["provider"], ["agg"],
+ROOMS = [["base"], ["dif", "dof", "sym", "proc"], ["bpf/rt"], ["kernel"], ["keeper"], ["usdt"], ["d"], ["probe"], ["bpf"], ["watch"], ["provider"], ["agg"],
          ["consume"], ["render"], ["library"], ["session"], ["cmd"]]
 
 

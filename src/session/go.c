@@ -8,12 +8,12 @@
 #include "proc/control.h"
 #include "session/later.h"
 #include "consume/latest.h"
-#include "session/mapwatch.h"
 #include "consume/rings.h"
 #include "session/session.h"
 #include "consume/spec.h"
 #include "session/unwind.h"
 #include "sym/sym.h"
+#include "watch/watch.h"
 
 #define UNWIND_LOAD_NS 100000000 /* of the start may be spent on unwind tables */
 
@@ -390,8 +390,7 @@ static void name_stack(void *ctx, enum datum_kind kind, const char *bytes, uint3
 {
 	const dtrace_hdl_t *h = ctx;
 
-	if (h->mapwatch)
-		mapwatch_drain(h->mapwatch);
+	watch_drain(h->watch);
 	printer_stack_name(h->printer, kind, bytes, size, out);
 }
 
@@ -399,7 +398,7 @@ static void between_unwinds(void *ctx)
 {
 	dtrace_hdl_t *h = ctx;
 
-	mapwatch_drain(h->mapwatch);
+	watch_drain(h->watch);
 }
 
 static void notice_unwind(void *ctx, const char *msg)
@@ -620,8 +619,8 @@ void session_undo_go(dtrace_hdl_t *h)
 	aggs_destroy(h->aggs);
 	specs_destroy(h->specs);
 	latest_destroy(h->latest);
-	mapwatch_destroy(h->mapwatch);
-	h->mapwatch = NULL;
+	watch_destroy(h->watch);
+	h->watch = NULL;
 	h->latest = NULL;
 	rings_destroy(h->rings);
 	unwinds_destroy(h->unwinds);

@@ -9,9 +9,9 @@
 #include "proc/control.h"
 #include "proc/rtld.h"
 #include "provider/pid_later.h"
-#include "session/children.h"
 #include "consume/rings.h"
 #include "session/unwind.h"
+#include "watch/children.h"
 
 /* Room for names of probes that come: for those of patterns, for those of given functions. */
 #define NAMES_ROOM_MANY (2u << 20)

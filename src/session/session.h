@@ -30,10 +30,10 @@
 struct proc;  /* -c and -p targets (proc.h) */
 struct later; /* probes that come while the session runs (later.h) */
 struct latest;
-struct mapwatch; /* what processes map (mapwatch.h) */
-struct specs;	 /* speculations that wait (spec.h) */
-struct unwinds;	 /* user stacks without frame pointers (unwind.h) */
-struct rings;	 /* consumer side of the ring buffers (rings.h) */
+struct specs;	/* speculations that wait (spec.h) */
+struct unwinds; /* user stacks without frame pointers (unwind.h) */
+struct rings;	/* consumer side of the ring buffers (rings.h) */
+struct watch;	/* what processes do (watch/watch.h) */
 
 struct session_unit {
 	struct unit unit;
@@ -133,7 +133,7 @@ struct dtrace_hdl {
 	struct specs *specs;
 	struct latest *latest; /* policy ring (latest.h), NULL for the others */
 	uint64_t spec_drops_seen;
-	struct mapwatch *mapwatch; /* NULL: no user addresses are recorded, or it is refused */
+	struct watch *watch; /* NULL: nobody wants to know what processes do, or it is refused */
 	struct aggs *aggs;
 	struct printer *printer;
 	struct print_opts print_opts;

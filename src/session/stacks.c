@@ -4,12 +4,13 @@
 
 #include "session/later.h"
 #include "session/session.h"
-#include "session/mapwatch.h"
 #include "proc/control.h"
 #include "proc/maps.h"
 #include "consume/rings.h"
 #include "session/unwind.h"
 #include "sym/sym.h"
+#include "watch/names.h"
+#include "watch/watch.h"
 
 /* what our own walker walks at most: the limit of the option ustackframes */
 #define UFRAMES_MAX 1024
@@ -215,10 +216,19 @@ struct err *session_check_numbers(const dtrace_hdl_t *h)
 	return any ? proc_check_numbers() : NULL;
 }
 
-static void note_mapped(void *ctx, uint64_t pid, const struct sym_map *m)
+/* ---- what is kept of what processes do ------------------------------------------------------- */
+
+static void tables_mapped(void *ctx, const struct watch_subject *s, const struct sym_map *m)
 {
-	unwinds_mapped(ctx, pid, m);
+	if (m->ino)
+		unwinds_mapped(ctx, s->pid, m);
 }
+
+/* Unwind tables are loaded before the first stack through the file. */
+static const struct watch_subscriber tables_subscriber = {
+	.name = "unwind tables",
+	.mapped = tables_mapped,
+};
 
 struct err *session_watch_processes(dtrace_hdl_t *h)
 {
@@ -229,16 +239,19 @@ struct err *session_watch_processes(dtrace_hdl_t *h)
 	each_datum(h, is_user_address, &any);
 	if (!any)
 		return NULL;
-	e = mapwatch_create(session_syms(h), h->maps->ring_fds, h->maps->ncpus, &h->mapwatch);
+	h->watch = watch_create();
+	watch_subscribe(h->watch, &watch_names, session_syms(h));
+	if (h->unwinds)
+		watch_subscribe(h->watch, &tables_subscriber, h->unwinds);
+	e = watch_all(h->watch, h->maps->ring_fds, h->maps->ncpus);
 	if (e) {
 		report_notice(&h->report, "%s\nprocesses that end soon will have no names",
 			      err_text(e));
 		err_destroy(e);
 		return NULL;
 	}
-	if (h->unwinds)
-		mapwatch_on_map(h->mapwatch, note_mapped, h->unwinds);
-	for (uint32_t i = 0, n = mapwatch_fds(h->mapwatch, &fds); i < n && !e; i++)
+	syms_watch_begin(session_syms(h));
+	for (uint32_t i = 0, n = watch_fds(h->watch, &fds); i < n && !e; i++)
 		e = rings_listen(h->rings, fds[i]);
 	return e;
 }
@@ -270,8 +283,7 @@ void session_sleep(dtrace_hdl_t *h, uint64_t due)
 		now = now_ns();
 		if (rings_wait(h->rings, more || now >= due ? 0 : due - now))
 			return;
-		if (h->mapwatch)
-			mapwatch_drain(h->mapwatch);
+		watch_drain(h->watch);
 		later_work(h);
 		if (now - since >= NOTE_PAUSE_NS) {
 			since = now;

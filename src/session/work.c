@@ -6,11 +6,11 @@
 #include "proc/control.h"
 #include "session/later.h"
 #include "consume/latest.h"
-#include "session/mapwatch.h"
 #include "consume/rings.h"
 #include "session/session.h"
 #include "consume/spec.h"
 #include "session/unwind.h"
+#include "watch/watch.h"
 
 /* Bounds, in ns, of the time between two reads. One CPU can write 200 bytes a microsecond. */
 #define INTERVAL_MIN	1000000
@@ -101,8 +101,7 @@ static struct err *drain(dtrace_hdl_t *h, FILE *fp, uint64_t horizon)
 {
 	struct err *e;
 
-	if (h->mapwatch)
-		mapwatch_drain(h->mapwatch); /* before what was recorded in those processes */
+	watch_drain(h->watch); /* before what was recorded in those processes */
 	h->work_fp = fp;
 	h->is_snapped = false;
 	specs_drain_begin(h->specs);

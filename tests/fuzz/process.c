@@ -5,8 +5,10 @@
 #include <sys/mman.h>
 
 #include "proc/maps.h"
-#include "session/mapwatch.h"
 #include "sym/sym.h"
+#include "watch/names.h"
+#include "watch/records.h"
+#include "watch/subscribers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -63,7 +65,8 @@ static void check_records(const uint8_t *data, size_t size)
 		mmap(NULL, page_size + DATA_SIZE, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct syms *syms = syms_create();
-	struct mapwatch *w;
+	struct subscribers subs = {0};
+	struct records *w;
 	struct sym_name name;
 
 	if (page == MAP_FAILED)
@@ -71,7 +74,8 @@ static void check_records(const uint8_t *data, size_t size)
 	/* begins before the end of the buffer: records go around it */
 	page->data_tail = DATA_SIZE - 64;
 	page->data_head = page->data_tail;
-	w = mapwatch_create_over(syms, page, DATA_SIZE);
+	vec_push(&subs.list, (struct subscription){&watch_names, syms});
+	w = records_create_over(&subs, page, DATA_SIZE);
 	{
 		CLEANUP(free) uint8_t *records = xcalloc(1, size + 16);
 		size_t n = make_records(records, data, MIN(size, DATA_SIZE - 64));
@@ -82,10 +86,11 @@ static void check_records(const uint8_t *data, size_t size)
 			memcpy(ring, records + 64, n - 64);
 		page->data_head += n;
 	}
-	mapwatch_drain(w);
+	records_drain(w);
 	for (uint32_t pid = FIRST_PID; pid < FIRST_PID + 8; pid++)
 		(void)syms_find(syms, pid, 0x1000 * (pid - FIRST_PID), &name);
-	mapwatch_destroy(w);
+	records_destroy(w);
+	vec_deinit(&subs.list);
 	syms_destroy(syms);
 }
 

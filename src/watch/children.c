@@ -1,9 +1,12 @@
 /* Children of processes that are probed. */
-#include "session/children.h"
+#include "watch/children.h"
 
 #include <dirent.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <sys/stat.h>
+
+#include "base/vec.h"
 
 #define THREADS_MAX 64 /* of the parent, whose children are looked at */
 

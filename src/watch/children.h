@@ -4,15 +4,17 @@
  *
  * The kernel leaves the breakpoints of a link that is filtered by process in the memory of
  * children, for ever. When a child goes on in its parent's program (a server's worker), they are
- * taken out of its memory: pid_sweep(). A child that executes another program soon has lost them
- * anyway, so only one that was there at the last look counts. How often that is done depends on how
- * long it takes.
+ * taken out of its memory (keeper_sweep()). A child that executes another program soon has lost
+ * them anyway, so only one that was there at the last look counts. How often that is done depends
+ * on how long it takes.
  *
  * Facts    Linux 6.18 kernel/events/uprobes.c: handler_chain(), uprobe_unregister_nosync().
  */
 #pragma once
 
-#include "session/session.h"
+#include <sys/types.h>
+
+#include "base/base.h"
 
 struct children;
 

@@ -1,12 +1,12 @@
 /*
- * The kernel's records of what processes map.
+ * The kernel's records of what processes do.
  *
  * Each CPU has a buffer, its records in the order of time; a fork is recorded where the parent
  * runs, what the child does where that runs. So all that is there is read, sorted by time, and
  * applied up to the moment before the first buffer was looked at: whatever happened by then has
  * been written, as a time is taken just before its record is.
  */
-#include "session/mapwatch.h"
+#include "watch/records.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -16,6 +16,7 @@
 #include "base/vec.h"
 #include "kernel/sys.h"
 #include "sym/sym.h"
+#include "watch/subscribers.h"
 
 #define DATA_SIZE     ((size_t)256 << 10) /* of each buffer, or less where the kernel says so */
 #define DATA_SIZE_MIN ((size_t)16 << 10)
@@ -32,10 +33,8 @@ struct event {
 	uint32_t off, seq; /* in text */
 };
 
-struct mapwatch {
-	struct syms *syms;
-	void (*mapped)(void *ctx, uint64_t pid, const struct sym_map *m); /* NULL: nobody */
-	void *ctx;
+struct records {
+	const struct subscribers *subs;
 	struct cpu_events *cpus;
 	int *fds;
 	uint32_t n;
@@ -81,7 +80,7 @@ static uint64_t time_of(const struct perf_event_header *h)
 	return t;
 }
 
-static void apply_mmap(const struct mapwatch *w, const struct perf_event_header *h, uint64_t time)
+static void apply_mmap(const struct records *w, const struct perf_event_header *h, uint64_t time)
 {
 	const struct rec_mmap2 *r = (const struct rec_mmap2 *)h;
 	struct sym_map m = {
@@ -98,45 +97,43 @@ static void apply_mmap(const struct mapwatch *w, const struct perf_event_header 
 
 	if (!r->pid || !m.is_exec || strnlen(r->path, room) == room)
 		return;
-	syms_mapped(w->syms, r->pid, &m, time);
-	if (w->mapped && m.ino)
-		w->mapped(w->ctx, r->pid, &m);
+	SUBSCRIBERS_TELL(w->subs, mapped, &(struct watch_subject){r->pid, time}, &m);
 }
 
-static void apply_comm(const struct mapwatch *w, const struct perf_event_header *h, uint64_t time)
+static void apply_comm(const struct records *w, const struct perf_event_header *h, uint64_t time)
 {
 	const struct rec_comm *r = (const struct rec_comm *)h;
 
 	if (r->pid && h->misc & PERF_RECORD_MISC_COMM_EXEC)
-		syms_execed(w->syms, r->pid, time);
+		SUBSCRIBERS_TELL(w->subs, execed, &(struct watch_subject){r->pid, time});
 }
 
-static void apply_fork(const struct mapwatch *w, const struct perf_event_header *h, uint64_t time)
+static void apply_fork(const struct records *w, const struct perf_event_header *h, uint64_t time)
 {
 	const struct rec_task *r = (const struct rec_task *)h;
 
 	if (r->pid && !r->ppid) /* its parent is outside */
-		syms_execed(w->syms, r->pid, time);
+		SUBSCRIBERS_TELL(w->subs, execed, &(struct watch_subject){r->pid, time});
 	else if (r->pid != r->ppid) /* else a thread */
-		syms_forked(w->syms, r->pid, r->ppid, time);
+		SUBSCRIBERS_TELL(w->subs, forked, &(struct watch_subject){r->pid, time}, r->ppid);
 }
 
-static void apply_exit(const struct mapwatch *w, const struct perf_event_header *h, uint64_t time)
+static void apply_exit(const struct records *w, const struct perf_event_header *h, uint64_t time)
 {
 	const struct rec_task *r = (const struct rec_task *)h;
 
 	if (r->pid && r->pid == r->tid)
-		syms_ended(w->syms, r->pid, time);
+		SUBSCRIBERS_TELL(w->subs, ended, &(struct watch_subject){r->pid, time});
 }
 
-static void apply_lost(const struct mapwatch *w, const struct perf_event_header *h, uint64_t time)
+static void apply_lost(const struct records *w, const struct perf_event_header *h, uint64_t time)
 {
-	syms_lost(w->syms);
+	SUBSCRIBERS_TELL(w->subs, lost);
 }
 
 static const struct {
 	uint32_t min_size;
-	void (*apply)(const struct mapwatch *w, const struct perf_event_header *h, uint64_t time);
+	void (*apply)(const struct records *w, const struct perf_event_header *h, uint64_t time);
 } record_types[] = {
 	[PERF_RECORD_LOST] = {sizeof(struct perf_event_header), apply_lost},
 	[PERF_RECORD_COMM] = {sizeof(struct rec_comm), apply_comm},
@@ -147,7 +144,7 @@ static const struct {
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static void copy_out(const struct mapwatch *w, const struct cpu_events *c, uint64_t pos, void *to,
+static void copy_out(const struct records *w, const struct cpu_events *c, uint64_t pos, void *to,
 		     size_t len)
 {
 	const uint8_t *data = (const uint8_t *)c->page + w->page_size;
@@ -157,7 +154,7 @@ static void copy_out(const struct mapwatch *w, const struct cpu_events *c, uint6
 	memcpy((uint8_t *)to + first, data, len - first);
 }
 
-static void add_event(struct mapwatch *w, const struct cpu_events *c, uint64_t pos, uint32_t size)
+static void add_event(struct records *w, const struct cpu_events *c, uint64_t pos, uint32_t size)
 {
 	uint32_t at = w->bytes.len;
 
@@ -169,7 +166,7 @@ static void add_event(struct mapwatch *w, const struct cpu_events *c, uint64_t p
 				w->events.len});
 }
 
-static void read_cpu(struct mapwatch *w, const struct cpu_events *c)
+static void read_cpu(struct records *w, const struct cpu_events *c)
 {
 	uint64_t head = __atomic_load_n(&c->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = c->page->data_tail;
@@ -200,7 +197,7 @@ static int by_time(const void *pa, const void *pb)
  * Keeps the events from i on, and of the bytes only theirs: on a busy machine something is always
  * left over.
  */
-static void keep_from(struct mapwatch *w, uint32_t i)
+static void keep_from(struct records *w, uint32_t i)
 {
 	VEC(uint8_t) bytes = {0};
 	uint32_t n = 0;
@@ -228,7 +225,7 @@ static void keep_from(struct mapwatch *w, uint32_t i)
 	vec_deinit(&bytes);
 }
 
-void mapwatch_drain(struct mapwatch *w)
+void records_drain(struct records *w)
 {
 	for (int round = 0; w && round < ROUNDS; round++) {
 		uint64_t horizon = now_ns();
@@ -261,7 +258,7 @@ static struct err *refused(int sys, const char *what)
 	return e;
 }
 
-static struct err *open_cpu(struct mapwatch *w, uint32_t cpu)
+static struct err *open_cpu(struct records *w, uint32_t cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -298,14 +295,14 @@ static struct err *open_cpu(struct mapwatch *w, uint32_t cpu)
 	return NULL;
 }
 
-struct err *mapwatch_create(struct syms *syms, const int *cpus, uint32_t ncpus,
-			    struct mapwatch **ret_watch)
+struct err *records_create(const struct subscribers *subs, const int *cpus, uint32_t ncpus,
+			   struct records **ret)
 {
-	struct mapwatch *w = xcalloc(1, sizeof(*w));
+	struct records *w = xcalloc(1, sizeof(*w));
 	struct err *e = NULL;
 
-	*w = (struct mapwatch){
-		.syms = syms,
+	*w = (struct records){
+		.subs = subs,
 		.cpus = xcalloc(ncpus, sizeof(*w->cpus)),
 		.fds = xcalloc(ncpus, sizeof(*w->fds)),
 		.page_size = (size_t)sysconf(_SC_PAGESIZE),
@@ -314,21 +311,20 @@ struct err *mapwatch_create(struct syms *syms, const int *cpus, uint32_t ncpus,
 		if (cpus[cpu] >= 0)
 			e = open_cpu(w, cpu);
 	if (e) {
-		mapwatch_destroy(w);
+		records_destroy(w);
 		return e;
 	}
-	syms_watch_begin(syms);
-	*ret_watch = w;
+	*ret = w;
 	return NULL;
 }
 
-struct mapwatch *mapwatch_create_over(struct syms *syms, struct perf_event_mmap_page *page,
-				      size_t size)
+struct records *records_create_over(const struct subscribers *subs,
+				    struct perf_event_mmap_page *page, size_t size)
 {
-	struct mapwatch *w = xcalloc(1, sizeof(*w));
+	struct records *w = xcalloc(1, sizeof(*w));
 
-	*w = (struct mapwatch){
-		.syms = syms,
+	*w = (struct records){
+		.subs = subs,
 		.cpus = xcalloc(1, sizeof(*w->cpus)),
 		.n = 1,
 		.page_size = (size_t)sysconf(_SC_PAGESIZE),
@@ -337,14 +333,7 @@ struct mapwatch *mapwatch_create_over(struct syms *syms, struct perf_event_mmap_
 	return w;
 }
 
-void mapwatch_on_map(struct mapwatch *w,
-		     void (*mapped)(void *ctx, uint64_t pid, const struct sym_map *m), void *ctx)
-{
-	w->mapped = mapped;
-	w->ctx = ctx;
-}
-
-void mapwatch_destroy(struct mapwatch *w)
+void records_destroy(struct records *w)
 {
 	if (!w)
 		return;
@@ -361,8 +350,8 @@ void mapwatch_destroy(struct mapwatch *w)
 	free(w);
 }
 
-uint32_t mapwatch_fds(const struct mapwatch *w, const int **ret_fds)
+uint32_t records_fds(const struct records *w, const int **ret_fds)
 {
-	*ret_fds = w->fds;
-	return w->n;
+	*ret_fds = w ? w->fds : NULL;
+	return w ? w->n : 0;
 }

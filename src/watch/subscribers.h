@@ -1,0 +1,25 @@
+/* The subscribers of the watch, and telling them; for the files of this room. */
+#pragma once
+
+#include "base/vec.h"
+#include "watch/watch.h"
+
+struct subscription {
+	const struct watch_subscriber *sub;
+	void *ctx;
+};
+
+struct subscribers {
+	VEC(struct subscription) list;
+};
+
+/* Tells all that want to know: SUBSCRIBERS_TELL(list, mapped, subject, map). */
+#define SUBSCRIBERS_TELL(subs, event, ...)                                                         \
+	do {                                                                                       \
+		for (uint32_t i_ = 0; i_ < (subs)->list.len; i_++) {                               \
+			const struct subscription *s_ = &(subs)->list.data[i_];                    \
+                                                                                                   \
+			if (s_->sub->event)                                                        \
+				s_->sub->event(s_->ctx, ##__VA_ARGS__);                            \
+		}                                                                                  \
+	} while (0)
