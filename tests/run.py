@@ -12,6 +12,7 @@ Kinds of test, all found by looking at the tree:
                (BUILD/tests/fuzz/replay_TARGET)
   rooms        includes point one way only (design.md, section 2)
   tags         every error tag is shown by a test, or tests/tags_never says why it cannot arise
+  arch         code for one architecture stands in src/arch and src/bpf/rt only
   format       clang-format agrees with every C file, and no line is wider than 100 columns
 
 An e2e script states its needs in comments of its first lines:
@@ -206,7 +207,7 @@ def test_e2e(name, script, opts):
     return Result(name, "fail" if detail else "pass", detail)
 
 
-ROOMS = [["base"], ["dif", "dof", "sym", "proc"], ["bpf/rt"], ["kernel"], ["keeper"], ["usdt"], ["d"], ["probe"], ["bpf"], ["watch"], ["provider"], ["agg"],
+ROOMS = [["base"], ["arch"], ["dif", "dof", "sym", "proc"], ["bpf/rt"], ["kernel"], ["keeper"], ["usdt"], ["d"], ["probe"], ["bpf"], ["watch"], ["provider"], ["agg"],
          ["consume"], ["render"], ["library"], ["session"], ["cmd"]]
 
 
@@ -264,6 +265,20 @@ def test_tags(name, opts):
     return Result(name, "fail" if detail else "pass", detail)
 
 
+def test_arch(name, opts):
+    """style.md section 9: a port to another processor adds files there, and changes none of the others."""
+    known = re.compile(r"\b(EM_X86_64|EM_386|R_X86_64_\w+|R_386_\w+|Zydis\w*|__x86_64__|__i386__|u_debugreg)\b")
+    detail = ""
+    for f in sorted(c_files()):
+        if not f.startswith("src/") or f.startswith(("src/arch/", "src/bpf/rt/")):
+            continue
+        code = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), read(os.path.join(ROOT, f)), flags=re.S)
+        for n, line in enumerate(code.split("\n"), 1):
+            for m in known.finditer(line):
+                detail += f"  {f}:{n} names {m.group(1)}\n"
+    return Result(name, "fail" if detail else "pass", detail)
+
+
 def c_files():
     for top in ("src", "include", "tests", "bench", "examples"):
         for folder, _, files in os.walk(os.path.join(ROOT, top)):
@@ -296,7 +311,8 @@ def test_format(name, opts):
 
 
 def find_tests(opts):
-    tests = [("rooms", test_rooms, ()), ("tags", test_tags, ()), ("format", test_format, ())]
+    tests = [("rooms", test_rooms, ()), ("tags", test_tags, ()), ("arch", test_arch, ()),
+             ("format", test_format, ())]
     for kind in ("unit", "prop"):
         folder = os.path.join(opts.build, "tests", kind)
         for f in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:

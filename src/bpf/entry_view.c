@@ -4,7 +4,7 @@
  * openat() seen as open() has the path in arg0; clone() is fork() or lwp_create(), as its flags
  * say. The key of variant n of a call is that of the call, + n * RT_SYS_VARIANT.
  */
-#include "bpf/arch.h"
+#include "arch/arch.h"
 #include "bpf/entry.h"
 
 /* ---- variants ------------------------------------------------------------------------------- */

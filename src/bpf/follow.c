@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 
 #include "base/vec.h"
-#include "bpf/arch.h"
+#include "arch/arch.h"
 #include "keeper/keeper.h"
 #include "bpf/engine.h"
 

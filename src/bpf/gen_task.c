@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "bpf/arch.h"
+#include "arch/arch.h"
 #include "bpf/gen.h"
 #include "bpf/engine.h"
 

@@ -2,7 +2,7 @@
  * Kinds of places: all that each needs stands in the table at the end. How it finds the key of its
  * probe, where the arguments are, how it is attached, what may happen while it runs.
  */
-#include "bpf/arch.h"
+#include "arch/arch.h"
 #include "bpf/attach.h"
 #include "bpf/entry.h"
 #include "bpf/engine.h"

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <sched.h>
 
+#include "arch/arch.h"
+
 #define LEVEL_SHIFT 7 /* of RT_UBLOCK */
 #define TRIES	    1000
 #define PART	    16 /* blocks added between two pauses */
@@ -19,9 +21,6 @@ _Static_assert((int)RT_UNWIND_NONE == (int)UNWIND_NONE && (int)RT_UNWIND_RSP == 
 		       (int)RT_UNWIND_END == (int)UNWIND_END,
 	       "enum unwind_cfa");
 _Static_assert(1u << LEVEL_SHIFT == RT_UBLOCK, "LEVEL_SHIFT");
-
-/* DWARF register number (SysV AMD64 ABI 3.6.2) to word of struct pt_regs. */
-static const uint8_t regs_words[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16};
 
 static bool fits(int32_t v, uint32_t bits)
 {
@@ -41,9 +40,10 @@ uint32_t urule_pack(const struct unwind_row *row)
 		return UNWIND_NONE;
 	if (row->kind != UNWIND_REG)
 		return fits(cfa, 20) ? row->kind | rbp << 4 | (uint32_t)cfa << 12 : UNWIND_NONE;
-	if (row->reg >= ARRAY_LEN(regs_words) || !fits(cfa, 15))
+	if (row->reg >= arch.unwind.nregs || !fits(cfa, 15))
 		return UNWIND_NONE;
-	return UNWIND_REG | rbp << 4 | (uint32_t)regs_words[row->reg] << 12 | (uint32_t)cfa << 17;
+	return UNWIND_REG | rbp << 4 | (uint32_t)arch.unwind.words[row->reg] << 12 |
+	       (uint32_t)cfa << 17;
 }
 
 /*

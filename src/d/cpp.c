@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
+#include "arch/arch.h"
 #include "d/list.h"
 #include "d/source.h"
 #include "dtrace.h"
@@ -30,7 +31,7 @@ typedef LIST(const char *) arg_list;
 /* d-language.md 1.10, row Linux. */
 static void args_add_predefined(struct arena *a, arg_list *l)
 {
-	static const char *const defines[] =
+	const char *const defines[] =
 	{ "-D__unix",
 	  "-D__SVR4",
 	  "-D__SUNW_D=1",
@@ -39,11 +40,7 @@ static void args_add_predefined(struct arena *a, arg_list *l)
 #else
 	  "-D__SUNW_D_32",
 #endif
-#if defined(__x86_64__)
-	  "-D__amd64",
-#elif defined(__i386__)
-	  "-D__i386",
-#endif
+	  arch.cpp,
 	  /* Headers for gcc use syntax that D does not know. */
 	  "-U__GNUC__",
 	  "-D__signed__=signed",

@@ -14,10 +14,10 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
+#include "arch/arch.h"
 #include "kernel/btf_blob.h"
 
 #define BTF_PATH      "/sys/kernel/btf/vmlinux"
-#define NR_UPROBE     336 /* Linux 56101b69c919, v6.18: arch/x86/entry/syscalls/syscall_64.tbl */
 #define LOCKDOWN_PATH "/sys/kernel/security/lockdown"
 
 #define INSN(c, d, s, i)                                                                           \
@@ -167,7 +167,7 @@ static int probe_uprobe_multi(void)
  */
 static int probe_uprobe_nop5(void)
 {
-	return syscall(NR_UPROBE) < 0 && errno == ENXIO ? 0 : ENOSYS;
+	return arch.nr_uprobe && syscall(arch.nr_uprobe) < 0 && errno == ENXIO ? 0 : ENOSYS;
 }
 
 struct tgid_test {

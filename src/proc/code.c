@@ -3,14 +3,12 @@
 
 #include <fcntl.h>
 
-#include "proc/insn.h"
+#include "arch/arch.h"
 
 #define PAGE_PRESENT ((uint64_t)1 << 63)
 #define PAGE_SWAPPED ((uint64_t)1 << 62)
 #define PAGE_OF_FILE ((uint64_t)1 << 61)
-#define INSN_MAX     16
-#define OP_INT3	     0xcc
-#define OP_CALL	     0xe8
+#define INSN_MAX     16 /* bytes of the longest instruction of any architecture */
 
 long proc_status_field(pid_t pid, const char *name)
 {
@@ -80,9 +78,11 @@ enum code_state code_check_at(struct code_check *c, taddr addr, const uint8_t *c
 		return CODE_SAME; /* it has ended */
 	if (memcmp(mem, code, len) == 0)
 		return CODE_SAME;
-	if (mem[0] == OP_INT3 && memcmp(mem + 1, code + 1, len - 1) == 0)
+	switch (arch.insns->patch(code, mem, len)) {
+	case INSN_PATCH_BREAKPOINT:
 		return c->is_traced ? CODE_BREAKPOINT : CODE_SAME; /* another tracer's probe */
-	if (mem[0] == OP_CALL && insn_is_nop5(code, len))
-		return CODE_SAME; /* the same, as Linux 6.18 optimizes it */
+	case INSN_PATCH_OPTIMIZED: return CODE_SAME;		   /* such a probe, too */
+	case INSN_PATCH_OTHER: break;
+	}
 	return CODE_CHANGED;
 }

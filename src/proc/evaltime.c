@@ -1,17 +1,17 @@
 /* Running a held process on to the place where probes are wanted. */
 #include "proc/evaltime.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 
+#include "arch/arch.h"
 #include "proc/maps.h"
 #include "proc/rtld.h"
-
-#define DEBUGREG(n) ((void *)(offsetof(struct user, u_debugreg) + (n) * sizeof(long)))
-#define DR7_EXEC_0  1ul /* breakpoint 0, local, on execution: Intel SDM vol. 3, 18.2.4 */
 
 struct target {
 	pid_t pid;
@@ -28,26 +28,13 @@ static struct err *ptrace_failed(const struct target *t, const char *what)
 
 static struct err *breakpoint_set(const struct target *t, taddr addr)
 {
-	if (ptrace(PTRACE_POKEUSER, t->pid, DEBUGREG(0), addr) != 0 ||
-	    ptrace(PTRACE_POKEUSER, t->pid, DEBUGREG(7), DR7_EXEC_0) != 0)
-		return ptrace_failed(t, "set a breakpoint in");
-	return NULL;
-}
-
-/* Whether the stop is the breakpoint's; takes the mark away. */
-static bool breakpoint_hit(const struct target *t)
-{
-	long dr6 = ptrace(PTRACE_PEEKUSER, t->pid, DEBUGREG(6), NULL);
-
-	(void)ptrace(PTRACE_POKEUSER, t->pid, DEBUGREG(6), NULL); /* only a mark */
-	return dr6 & 1;
+	return arch.stop_set(t->pid, addr) ? NULL : ptrace_failed(t, "set a breakpoint in");
 }
 
 static void breakpoint_clear(const struct target *t)
 {
 	if (!t->has_ended)
-		/* set is what could fail */
-		(void)ptrace(PTRACE_POKEUSER, t->pid, DEBUGREG(7), NULL);
+		(void)arch.stop_set(t->pid, 0); /* setting it is what could fail */
 }
 
 /* Continues to the next stop; signals of the process's own reach it. */
@@ -83,7 +70,7 @@ static struct err *run_to(struct target *t, taddr addr)
 
 	while (!e && !t->has_ended) {
 		e = run_to_stop(t);
-		if (!e && !t->has_ended && breakpoint_hit(t))
+		if (!e && !t->has_ended && arch.stop_hit(t->pid))
 			break;
 	}
 	breakpoint_clear(t);
@@ -142,6 +129,8 @@ static struct err *run_to_given_main(struct target *t)
 {
 	uint64_t entry, start;
 	struct user_regs_struct regs;
+	struct iovec iov = {&regs, sizeof(regs)};
+	taddr main_addr;
 	taddr libc = object_base(t->pid, "libc.so");
 	struct err *e;
 
@@ -151,9 +140,10 @@ static struct err *run_to_given_main(struct target *t)
 	e = run_to(t, libc + start);
 	if (e || t->has_ended)
 		return e;
-	if (ptrace(PTRACE_GETREGS, t->pid, NULL, &regs) != 0)
+	if (ptrace(PTRACE_GETREGSET, t->pid, NT_PRSTATUS, &iov) != 0)
 		return ptrace_failed(t, "read the registers of");
-	return run_to(t, regs.rdi);
+	memcpy(&main_addr, (const char *)&regs + arch.func_args[0], sizeof(main_addr));
+	return run_to(t, main_addr);
 }
 
 static struct err *run_to_main(struct target *t, const struct aux *aux)

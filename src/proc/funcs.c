@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "arch/arch.h"
 #include "base/str.h"
 #include "sym/debugfile.h"
 #include "sym/elfsym.h"
@@ -297,7 +298,8 @@ static struct err *check_machine(Elf *elf, struct funcs *f)
 		return err_new("not an ELF file");
 	f->is_32bit = eh.e_ident[EI_CLASS] == ELFCLASS32;
 	f->entry = eh.e_entry;
-	if (eh.e_machine != EM_X86_64 && eh.e_machine != EM_386)
+	if (eh.e_machine != arch.elf.machine &&
+	    (!arch.elf.machine_32 || eh.e_machine != arch.elf.machine_32))
 		return err_new("code of another kind of processor (ELF machine %u)", eh.e_machine);
 	return NULL;
 }

@@ -35,7 +35,3 @@ struct go_code {
 void go_code_read(struct go_code *g, struct gate_elf *file, int fd, bool is_32bit);
 /* Returns the calling convention of the function with that name at addr. */
 enum go_abi go_code_abi(const struct go_code *g, uint64_t addr, const char *name);
-/*
- * Returns the size of the comparison with the stack's end at the begin of code; 0: there is none.
- */
-uint32_t go_entry_skip(const uint8_t *code, size_t size);

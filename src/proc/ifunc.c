@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include "arch/arch.h"
 #include "sym/gate.h"
 
 bool ifunc_bias(const struct proc_maps *maps, const struct ifunc_object *o, uint64_t *ret_bias)
@@ -52,12 +53,12 @@ static bool is_about(struct gate_elf *g, uint32_t symbols, const GElf_Rela *r, c
 static bool is_slot(struct gate_elf *g, uint32_t symbols, const GElf_Rela *r, const struct func *fn,
 		    bool is_own)
 {
-	switch (GELF_R_TYPE(r->r_info)) {
-	case R_X86_64_IRELATIVE: return is_own && (uint64_t)r->r_addend == fn->addr;
-	case R_X86_64_JUMP_SLOT:
-	case R_X86_64_GLOB_DAT: return is_about(g, symbols, r, fn->name);
-	default: return false;
-	}
+	uint32_t type = (uint32_t)GELF_R_TYPE(r->r_info);
+
+	if (type == arch.elf.irelative)
+		return is_own && (uint64_t)r->r_addend == fn->addr;
+	return (type == arch.elf.jump_slot || type == arch.elf.glob_dat) &&
+	       is_about(g, symbols, r, fn->name);
 }
 
 /* The address of a word that holds the choice; 0 = the file has none. */

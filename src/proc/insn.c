@@ -1,262 +1,18 @@
-/* Instructions of a function, on x86-64. */
+/* The instructions of a function: what the processor's decoder says, put together. */
 #include "proc/insn.h"
 
-#include <Zydis/Zydis.h>
-
-#define ENDBR_LEN  4
-#define TABLE_BACK 4 /* instructions between the add of a switch and its jump */
-
-bool insn_is_nop5(const uint8_t *code, size_t size)
-{
-	static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
-
-	return size >= sizeof(nop5) && memcmp(code, nop5, sizeof(nop5)) == 0;
-}
-
-static bool is_push(const uint8_t *code, size_t size)
-{
-	if (size >= 2 && code[0] == 0x41)
-		code++;
-	return size >= 1 && code[0] >= 0x50 && code[0] <= 0x57;
-}
-
-/* AVX and its kin: VEX, EVEX and XOP prefixes. */
-static bool is_vector(const uint8_t *code, size_t size)
-{
-	return code[0] == 0xc4 || code[0] == 0xc5 || code[0] == 0x62 ||
-	       (code[0] == 0x8f && size > 1 && (code[1] & 0x1f) >= 8);
-}
-
-/* call, jmp and jcc to an address given by its distance. */
-static bool is_relative(const uint8_t *code)
-{
-	return code[0] == 0xe8 || code[0] == 0xe9 || code[0] == 0xeb || (code[0] & 0xf0) == 0x70 ||
-	       (code[0] == 0x0f && (code[1] & 0xf0) == 0x80);
-}
-
-/*
- * Linux arch/x86/kernel/uprobes.c: is_prefix_bad(), good_insns_64[], branch_setup_xol_ops().
- *
- * Vector instructions are refused by us, although the kernel accepts some. It ignores their prefix
- * and takes the opcode for that of another instruction, which it emulates: 7x for a conditional
- * jump, 5x for a push, e8 for a call; only 6e and 6f it refuses. (Measured on 6.18: strchrnul(),
- * which begins with vpbroadcastb, found nothing any more in a probed process.)
- */
-bool insn_is_refused(const uint8_t *code, size_t size)
-{
-	static const uint8_t prefixes[] = {0x26, 0x2e, 0x36, 0x3e, 0xf0}; /* es cs ss ds lock */
-	static const uint8_t skipped[] = {0x64, 0x65, 0x66, 0x67, 0xf2, 0xf3};
-	static const uint8_t opcodes[] = {0x6c, 0x6d, 0x6e, 0x6f, 0xcc, 0xcd, 0xcf,
-					  0xd4, 0xd6, 0xe4, 0xe5, 0xe6, 0xe7, 0xec,
-					  0xed, 0xee, 0xef, 0xf1, 0xf4, 0xfa, 0xfb};
-	bool is_16bit = false;
-
-	while (size && memchr(skipped, code[0], sizeof(skipped))) {
-		is_16bit |= code[0] == 0x66;
-		code++;
-		size--;
-	}
-	if (!size || is_vector(code, size) || memchr(prefixes, code[0], sizeof(prefixes)))
-		return true;
-	if (size > 1 && (code[0] & 0xf0) == 0x40)
-		code++; /* REX */
-	if (is_16bit && size > 1 && is_relative(code))
-		return true;
-	return memchr(opcodes, code[0], sizeof(opcodes));
-}
-
-/* ---- one instruction ------------------------------------------------------------------------- */
-
-struct decoder {
-	ZydisDecoder zydis;
-	/* for telling a switch from a tail call */
-	uint32_t age; /* instructions since an add to a register */
-	uint8_t add_reg;
-	/*
-	 * something was pushed or reserved on the stack since the function's beginning, or may have
-	 * been
-	 */
-	bool has_frame;
-};
-
-static void note_frame(struct decoder *d, const ZydisDecodedInstruction *z)
-{
-	bool is_push = (z->opcode & 0xf8) == 0x50;
-	bool is_sub = (z->opcode == 0x81 || z->opcode == 0x83) && z->raw.modrm.mod == 3 &&
-		      z->raw.modrm.reg == 5 && z->raw.modrm.rm == 4 &&
-		      !z->raw.rex.B; /* from the stack pointer */
-
-	d->has_frame |= z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && (is_push || is_sub);
-}
-
-/* The register an add writes, by number. */
-static void note_add(struct decoder *d, const ZydisDecodedInstruction *z)
-{
-	bool to_rm = z->opcode == 0x01, to_reg = z->opcode == 0x03;
-
-	d->age++;
-	if (z->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT || (!to_rm && !to_reg) ||
-	    z->raw.modrm.mod != 3)
-		return;
-	d->age = 0;
-	d->add_reg = (uint8_t)(to_rm ? z->raw.modrm.rm | z->raw.rex.B << 3
-				     : z->raw.modrm.reg | z->raw.rex.R << 3);
-}
-
-/*
- * jmp *8(%rdx,%rax,8): a member of an array of structs, which is a function, where nothing has to
- * be put back before it is jumped to; else a table with entries before the first, as an
- * interpreter's is.
- */
-static bool is_member_call(const struct decoder *d, const ZydisDecodedInstruction *z)
-{
-	bool has_base = z->raw.modrm.mod != 0 || z->raw.sib.base != 5;
-
-	return has_base && z->raw.disp.value != 0 && !d->has_frame;
-}
-
-/*
- * A switch adds the table's address to what it read from the table, or indexes the table in the
- * jump; what is read otherwise is a function's address.
- */
-static enum insn_kind indirect_kind(const struct decoder *d, const ZydisDecodedInstruction *z)
-{
-	bool is_notrack = false;
-
-	for (uint8_t i = 0; i < z->raw.prefix_count; i++)
-		is_notrack |= z->raw.prefixes[i].value == 0x3e;
-	if (is_notrack)
-		return INSN_JMP_TABLE;
-	if (z->raw.modrm.mod == 3) {
-		uint8_t reg = (uint8_t)(z->raw.modrm.rm | z->raw.rex.B << 3);
-
-		return d->age < TABLE_BACK && d->add_reg == reg ? INSN_JMP_TABLE : INSN_JMP_TAIL;
-	}
-	if (z->raw.modrm.rm == 4 && (z->raw.sib.index != 4 || z->raw.rex.X))
-		return is_member_call(d, z) ? INSN_JMP_TAIL : INSN_JMP_TABLE;
-	return INSN_JMP_TAIL;
-}
-
-static enum insn_kind kind_one_byte(const struct decoder *d, const ZydisDecodedInstruction *z)
-{
-	switch (z->opcode) {
-	case 0x70 ... 0x7f: /* jcc */
-	case 0xe0 ... 0xe3: /* loop, jrcxz */ return INSN_JCC;
-	case 0xe9:
-	case 0xeb: return INSN_JMP;
-	case 0xc2:
-	case 0xc3: return INSN_RET;
-	case 0xca: /* far returns, iret */
-	case 0xcb:
-	case 0xcf:
-	case 0xf4: /* hlt */ return INSN_STOP;
-	case 0xff:
-		return z->raw.modrm.reg == 4   ? indirect_kind(d, z)
-		       : z->raw.modrm.reg == 5 ? INSN_STOP
-					       : INSN_PLAIN;
-	default: return INSN_PLAIN;
-	}
-}
-
-static enum insn_kind kind_of(const struct decoder *d, const ZydisDecodedInstruction *z)
-{
-	if (z->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
-		return INSN_PLAIN;
-	if (z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT)
-		return kind_one_byte(d, z);
-	if (z->opcode_map == ZYDIS_OPCODE_MAP_0F && (z->opcode & 0xf0) == 0x80)
-		return INSN_JCC;
-	if (z->opcode_map == ZYDIS_OPCODE_MAP_0F && (z->opcode == 0x0b || z->opcode == 0xb9))
-		return INSN_STOP; /* ud2, ud1 */
-	return INSN_PLAIN;
-}
-
-static bool insn_decode(struct decoder *d, const uint8_t *code, uint32_t size, uint32_t off,
-			struct insn *ret)
-{
-	ZydisDecodedInstruction z;
-
-	if (off >= size || !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d->zydis, NULL, code + off,
-								       size - off, &z)))
-		return false;
-	*ret = (struct insn){.off = off, .len = z.length, .kind = kind_of(d, &z)};
-	ret->is_refused = insn_is_refused(code + off, z.length);
-	if (insn_is_nop5(code + off, z.length))
-		ret->kind = INSN_NOP5;
-	if (ret->kind == INSN_JMP || ret->kind == INSN_JCC)
-		ret->target = (int64_t)off + z.length + z.raw.imm[0].value.s;
-	note_add(d, &z);
-	note_frame(d, &z);
-	return true;
-}
-
-static struct decoder decoder_make(bool is_32bit)
-{
-	struct decoder d = {.age = TABLE_BACK};
-
-	/* fail for modes that do not exist */
-	(void)ZydisDecoderInit(&d.zydis,
-			       is_32bit ? ZYDIS_MACHINE_MODE_LONG_COMPAT_32
-					: ZYDIS_MACHINE_MODE_LONG_64,
-			       is_32bit ? ZYDIS_STACK_WIDTH_32 : ZYDIS_STACK_WIDTH_64);
-	(void)ZydisDecoderEnableMode(&d.zydis, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
-	return d;
-}
+#include "arch/arch.h"
 
 uint32_t insn_len(const uint8_t *code, size_t size, bool is_32bit)
 {
-	struct decoder d = decoder_make(is_32bit);
+	struct insn_decoder d;
 	struct insn in;
 
-	return insn_decode(&d, code, (uint32_t)MIN(size, 16u), 0, &in) ? in.len : 0;
+	arch.insns->start(&d, is_32bit, true);
+	return arch.insns->decode(&d, code, (uint32_t)MIN(size, arch.insns->max_len), 0, &in)
+		       ? in.len
+		       : 0;
 }
-
-/* ---- where an entry probe goes --------------------------------------------------------------- */
-
-#define VECTORS_MAX 3
-
-/* Writes vector registers only: vmovd, vpxor, vxorps, vpbroadcast*. */
-static bool keeps_arguments(const uint8_t *code, uint32_t len)
-{
-	static const uint8_t opcodes[] = {0x57, 0x58, 0x6e, 0x78, 0x79, 0x7a, 0x7b, 0x7c, 0xef};
-	uint32_t opcode = code[0] == 0xc5 ? 2 : code[0] == 0xc4 ? 3 : 4;
-
-	return is_vector(code, len) && code[0] != 0x8f && opcode < len &&
-	       memchr(opcodes, code[opcode], sizeof(opcodes));
-}
-
-/*
- * Bytes of vector instructions that a function begins with, which cannot be probed but leave its
- * arguments.
- */
-static uint32_t skip_vectors(const uint8_t *code, size_t size)
-{
-	uint32_t skip = 0;
-
-	for (int i = 0; i < VECTORS_MAX && skip < size; i++) {
-		uint32_t len = insn_len(code + skip, size - skip, false);
-
-		if (!len || !keeps_arguments(code + skip, len))
-			break;
-		skip += len;
-	}
-	return skip < size && !insn_is_refused(code + skip, size - skip) ? skip : 0;
-}
-
-uint32_t insn_entry_skip(const uint8_t *code, size_t size)
-{
-	static const uint8_t endbr64[ENDBR_LEN] = {0xf3, 0x0f, 0x1e, 0xfa};
-	uint32_t begin = size > ENDBR_LEN && memcmp(code, endbr64, ENDBR_LEN) == 0 ? ENDBR_LEN : 0;
-	const uint8_t *next = code + begin;
-	uint32_t vectors = skip_vectors(next, size - begin);
-
-	if (vectors)
-		return begin + vectors;
-	return begin && (is_push(next, size - begin) || insn_is_nop5(next, size - begin)) ? begin
-											  : 0;
-}
-
-/* ---- a function ------------------------------------------------------------------------------ */
 
 static bool is_inside(int64_t target, uint32_t size)
 {
@@ -266,11 +22,12 @@ static bool is_inside(int64_t target, uint32_t size)
 /* Decodes the code from the first byte to the last; false if some bytes are no instruction. */
 static bool code_sweep(const uint8_t *code, uint32_t size, bool is_32bit, struct insns *s)
 {
-	struct decoder d = decoder_make(is_32bit);
+	struct insn_decoder d;
 	struct insn in;
 
+	arch.insns->start(&d, is_32bit, true);
 	for (uint32_t off = 0; off < size; off += in.len) {
-		if (!insn_decode(&d, code, size, off, &in))
+		if (!arch.insns->decode(&d, code, size, off, &in))
 			return false;
 		vec_push(&s->list, in);
 	}
@@ -312,11 +69,11 @@ static void code_follow(const uint8_t *code, uint32_t size, bool is_32bit, struc
 
 	vec_push(&todo, 0);
 	while (todo.len) {
-		struct decoder d = decoder_make(is_32bit);
+		struct insn_decoder d;
 		uint32_t off = todo.data[--todo.len];
 
-		d.has_frame = off > 0;
-		for (; off < size && !seen[off] && insn_decode(&d, code, size, off, &in);
+		arch.insns->start(&d, is_32bit, off == 0);
+		for (; off < size && !seen[off] && arch.insns->decode(&d, code, size, off, &in);
 		     off += in.len) {
 			seen[off] = true;
 			vec_push(&s->list, in);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "arch/arch.h"
 #include "d/diag.h"
 #include "proc/exits.h"
 #include "proc/insn.h"
@@ -217,8 +218,8 @@ static uint32_t entry_skip(const struct pid_object *o, const struct func *fn, co
 	if (o->funcs->is_32bit)
 		return 0;
 	if (go_code_abi(&o->funcs->go, fn->addr, fn->name) != GO_NONE)
-		return go_entry_skip(code, size);
-	return insn_entry_skip(code, size);
+		return arch.insns->go_entry_skip(code, size);
+	return arch.insns->entry_skip(code, size);
 }
 
 static struct err *add_entry(struct request *r, struct pid_object *o, const struct func *fn)
@@ -231,7 +232,7 @@ static struct err *add_entry(struct request *r, struct pid_object *o, const stru
 	if (!code)
 		return unreadable(r, o, fn);
 	skip = entry_skip(o, fn, code, size);
-	if (insn_is_refused(code + skip, size - skip))
+	if (arch.insns->is_refused(code + skip, size - skip))
 		return refused(r, fn->name, 0);
 	pr = add_probe(r, o, fn->name, "entry", entry_place(o, fn));
 	add_site(pr, o, fn->off + skip, 0, false);

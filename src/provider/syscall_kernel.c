@@ -10,11 +10,11 @@
 #include <fcntl.h>
 #include <linux/btf.h>
 
+#include "arch/arch.h"
 #include "provider/providers.h"
 #include "provider/syscalls.h"
 
 static const char event_prefix[] = "sys_enter_";
-static const char func_prefix[] = "__x64_sys_";
 static char present; /* what names maps to: any address will do */
 
 static struct hashmap *names_from_tracefs(void)
@@ -39,15 +39,15 @@ static struct hashmap *names_from_tracefs(void)
  * with. */
 static size_t names_from_strings(struct hashmap *names, const char *data, size_t len)
 {
-	size_t done = 0;
+	size_t done = 0, prefix_len = strlen(arch.sys_prefix);
 
 	while (done < len) {
 		const char *end = memchr(data + done, '\0', len - done);
 
 		if (!end)
 			break;
-		if (strncmp(data + done, func_prefix, sizeof(func_prefix) - 1) == 0)
-			hashmap_sets(names, data + done + sizeof(func_prefix) - 1, &present);
+		if (strncmp(data + done, arch.sys_prefix, prefix_len) == 0)
+			hashmap_sets(names, data + done + prefix_len, &present);
 		done = (size_t)(end - data) + 1;
 	}
 	return done;
@@ -91,9 +91,7 @@ void syscall_kernel_init(struct syscall_kernel *k)
 		k->names = names_from_btf();
 		k->is_btf = true;
 	}
-	/* The knob exists on x86-64 exactly when 32-bit programs can run: Linux
-	 * arch/x86/entry/vdso/vdso32-setup.c. */
-	k->has_compat = access("/proc/sys/abi/vsyscall32", F_OK) == 0;
+	k->has_compat = access(arch.compat_knob, F_OK) == 0;
 }
 
 void syscall_kernel_deinit(struct syscall_kernel *k)

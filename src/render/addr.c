@@ -1,6 +1,7 @@
 /* Addresses and stacks: what is recorded of them, and what each frame is. */
 #include "render/impl.h"
 
+#include "arch/arch.h"
 #include "sym/sym.h"
 
 enum addr_form addr_form_of(enum datum_kind kind)
@@ -52,15 +53,18 @@ static bool is_cut(uint64_t pid, uint64_t word)
 	return pid && word == RT_USTACK_CUT;
 }
 
-/* Frame i. A function that an interrupt stopped stands behind one that begins with "asm_" (Linux
- * arch/x86/include/asm/idtentry.h). */
+/*
+ * Frame i. A function that an interrupt stopped stands behind the one at which the interrupt
+ * entered the kernel.
+ */
 static struct position kframe_place(struct printer *p, const char *pcs, uint32_t i, bool is_traced)
 {
 	struct position at = {.addr = word_at(pcs, i), .is_return = i > 0 || is_traced};
 	struct sym_name n;
 
 	if (i > 0 && p->syms && syms_find_caller(p->syms, 0, word_at(pcs, i - 1), &n))
-		at.is_return = !n.name || strncmp(n.name, "asm_", 4) != 0;
+		at.is_return = !n.name || strncmp(n.name, arch.interrupt_prefix,
+						  strlen(arch.interrupt_prefix)) != 0;
 	return at;
 }
 

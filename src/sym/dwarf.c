@@ -8,6 +8,7 @@
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 
+#include "arch/arch.h"
 #include "base/hashmap.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -208,7 +209,6 @@ static const struct empty_image empty_image = {
 	.eh = {
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 		.e_type = ET_DYN,
-		.e_machine = EM_X86_64,
 		.e_version = EV_CURRENT,
 		.e_shoff = offsetof(struct empty_image, sections),
 		.e_ehsize = sizeof(Elf64_Ehdr),
@@ -297,6 +297,7 @@ static void open_alt(struct dwarf_file *d, const struct debug_place *place)
 	if (!d->alt) {
 		d->empty = xmalloc(sizeof(empty_image));
 		memcpy(d->empty, &empty_image, sizeof(empty_image));
+		((Elf64_Ehdr *)d->empty)->e_machine = arch.elf.machine;
 		gate_elf_memory(d->empty, sizeof(empty_image), d->file.limit, &d->alt_file);
 		d->alt = dwarf_of(d, &d->alt_file);
 	}

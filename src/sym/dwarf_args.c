@@ -10,6 +10,7 @@
  */
 #include <dwarf.h>
 
+#include "arch/arch.h"
 #include "sym/dwarf_impl.h"
 
 #define MAX_DEPTH  32	 /* of types: damaged files may have cycles */
@@ -303,8 +304,6 @@ struct convention {
 	uint64_t nstack; /* words */
 };
 
-#define NSSE 8
-
 /* Where the next parameter of classes c is: its number, or -1 when it is not seen. */
 static int place_next(struct convention *v, const struct classes *c, bool is_scalar)
 {
@@ -312,7 +311,8 @@ static int place_next(struct convention *v, const struct classes *c, bool is_sca
 	uint32_t nsse = (c->word[0] == CLASS_SSE) + (c->word[1] == CLASS_SSE);
 	int at = -1;
 
-	if (c->word[0] != CLASS_MEMORY && v->nint + nint <= NREGS && v->nsse + nsse <= NSSE) {
+	if (c->word[0] != CLASS_MEMORY && v->nint + nint <= arch.nint_args &&
+	    v->nsse + nsse <= arch.nfloat_args) {
 		if (is_scalar && nint == 1)
 			at = (int)v->nint;
 		v->nint += nint;
@@ -320,7 +320,7 @@ static int place_next(struct convention *v, const struct classes *c, bool is_sca
 		return at;
 	}
 	if (is_scalar && nint == 1 && v->nstack < ARGS_MAX)
-		at = (int)(NREGS + v->nstack);
+		at = (int)(arch.nint_args + v->nstack);
 	v->nstack += MAX((c->size + 7) / 8, 1u);
 	return at;
 }
@@ -394,10 +394,7 @@ static bool is_external(Dwarf_Die *func)
 
 int dwarf_integer_register(uint64_t number)
 {
-	static const int8_t place[] = {[0] = -1, [1] = 2,  [2] = 3,  [3] = -1, [4] = 1,
-				       [5] = 0,	 [6] = -1, [7] = -1, [8] = 4,  [9] = 5};
-
-	return number < ARRAY_LEN(place) ? place[number] : -1;
+	return number < arch.narg_index ? arch.arg_index[number] : -1;
 }
 
 static bool is_mask(uint8_t atom)

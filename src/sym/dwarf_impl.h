@@ -6,13 +6,11 @@
 
 #include "sym/dwarf.h"
 
-#define NREGS 6 /* registers that pass integers */
-
 /* Returns the name and type of a parameter, or the type of a return value; raw is not set yet. */
 struct dwarf_arg dwarf_arg_of(Dwarf_Die *die, struct arena *a);
 /*
- * Converts DWARF's number of a register to its index among the registers that pass integers (SysV
- * AMD64 ABI, figure 3.36); -1 if the register is none of those.
+ * Converts DWARF's number of a register to its index among the registers that pass integers ;
+ * -1 if the register is none of those.
  */
 int dwarf_integer_register(uint64_t number);
 /*

@@ -14,12 +14,12 @@
  */
 #include <dwarf.h>
 
+#include "arch/arch.h"
 #include "sym/dwarf_impl.h"
 
 #define MAX_DEPTH  32	 /* of types: damaged files may have cycles */
 #define BUDGET	   10000 /* members looked at for one parameter: cycles branch */
 #define ARGS_MAX   256
-#define NSSE	   8
 #define WORD	   8
 #define DIRECT_MAX 16 /* bytes of a value that is returned in registers */
 
@@ -193,15 +193,15 @@ static int place_scalar(struct convention *v, const struct scalar *s)
 {
 	int at = -1;
 
-	if (s->is_float && v->nsse < NSSE) {
+	if (s->is_float && v->nsse < arch.nfloat_args) {
 		v->nsse++;
 		return -1;
 	}
-	if (!s->is_float && v->nint + s->nwords <= NREGS) {
+	if (!s->is_float && v->nint + s->nwords <= arch.nint_args) {
 		at = (int)v->nint;
 		v->nint += s->nwords;
 	} else {
-		at = v->nstack < ARGS_MAX && !s->is_float ? (int)(NREGS + v->nstack) : -1;
+		at = v->nstack < ARGS_MAX && !s->is_float ? (int)(arch.nint_args + v->nstack) : -1;
 		v->nstack += s->nwords;
 	}
 	return at;

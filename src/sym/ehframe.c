@@ -28,12 +28,9 @@
 
 #include <dwarf.h>
 
+#include "arch/arch.h"
 #include "sym/gate.h"
 
-#define REG_RBP		 6
-#define REG_RSP		 7
-#define REG_RA		 16
-#define NREGS		 17
 #define STATES_MAX	 16  /* DW_CFA_remember_state */
 #define PART		 256 /* entries that are read between two calls of struct unwind_pause */
 #define PADDING		 16  /* bytes before a function that only align it and are never executed */
@@ -45,7 +42,6 @@
  */
 #define WORK_FACTOR 64
 #define WORK_MIN    ((uint64_t)1 << 20)
-#define UC_RSP	    160 /* offset of rsp in ucontext_t */
 
 /* ---- reading bytes that are not trusted ---------------------------------------------------- */
 
@@ -281,7 +277,7 @@ static const struct cie *cie_read(struct reader *r, const struct frames *in, uin
 	header = e.p;
 	c->code_align = get_uleb(&e);
 	c->data_align = get_sleb(&e);
-	c->is_bad = (version == 1 ? get_u8(&e) : get_uleb(&e)) != REG_RA;
+	c->is_bad = (version == 1 ? get_u8(&e) : get_uleb(&e)) != arch.unwind.ra;
 	cie_augmentation(c, aug, &e);
 	c->is_bad |= e.is_bad || !work_take(r, (uint64_t)(e.p - header));
 	c->insns = e;
@@ -394,39 +390,21 @@ static bool is_breg(struct bytes b, uint8_t reg, int64_t *ret_off, const uint8_t
 	return !b.is_bad && (size_t)(b.end - b.p) == len && memcmp(b.p, tail, len) == 0;
 }
 
-/*
- * True for the expression that linkers write for .plt: rsp + 8 + ((rip & 15) >= N) * 8; returns its
- * N.
- */
-static bool is_plt(const struct bytes *b, int64_t *ret_n)
-{
-	static const uint8_t head[] = {DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and};
-	static const uint8_t tail[] = {DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus};
-	uint8_t lit;
-
-	if ((size_t)(b->end - b->p) != sizeof(head) + 1 + sizeof(tail) ||
-	    memcmp(b->p, head, sizeof(head)) != 0 ||
-	    memcmp(b->p + sizeof(head) + 1, tail, sizeof(tail)) != 0)
-		return false;
-	lit = b->p[sizeof(head)];
-	*ret_n = lit - DW_OP_lit0;
-	return lit >= DW_OP_lit0 && lit <= DW_OP_lit15;
-}
-
 static enum unwind_cfa expr_kind(const struct machine *m, int64_t *ret_off)
 {
 	static const uint8_t deref[] = {DW_OP_deref};
 	static const uint8_t deref_8[] = {DW_OP_deref, DW_OP_plus_uconst, 8};
 	const struct bytes *b = &m->s.expr;
 
-	if (is_plt(b, ret_off))
+	if (arch.unwind.is_plt_expr &&
+	    arch.unwind.is_plt_expr(b->p, (size_t)(b->end - b->p), ret_off))
 		return UNWIND_PLT;
-	if (is_breg(*b, REG_RBP, ret_off, deref, sizeof(deref)))
+	if (is_breg(*b, arch.unwind.fp, ret_off, deref, sizeof(deref)))
 		return UNWIND_RBP_DEREF;
-	if (is_breg(*b, REG_RSP, ret_off, deref_8, sizeof(deref_8)))
+	if (is_breg(*b, arch.unwind.sp, ret_off, deref_8, sizeof(deref_8)))
 		return UNWIND_RSP_DEREF;
-	if (m->cie->is_signal && is_breg(*b, REG_RSP, ret_off, deref, sizeof(deref)) &&
-	    *ret_off == UC_RSP)
+	if (m->cie->is_signal && is_breg(*b, arch.unwind.sp, ret_off, deref, sizeof(deref)) &&
+	    *ret_off == arch.unwind.signal_sp)
 		return UNWIND_SIGNAL;
 	return UNWIND_NONE;
 }
@@ -447,10 +425,10 @@ static struct unwind_row state_row(const struct machine *m)
 {
 	struct unwind_row row = {.kind = UNWIND_NONE};
 	int64_t off = m->s.off;
-	enum unwind_cfa kind = m->s.expr.p	     ? expr_kind(m, &off)
-			       : m->s.reg == REG_RSP ? UNWIND_RSP
-			       : m->s.reg == REG_RBP ? UNWIND_RBP
-						     : UNWIND_REG;
+	enum unwind_cfa kind = m->s.expr.p		    ? expr_kind(m, &off)
+			       : m->s.reg == arch.unwind.sp ? UNWIND_RSP
+			       : m->s.reg == arch.unwind.fp ? UNWIND_RBP
+							    : UNWIND_REG;
 
 	if (m->s.ra.rule == RULE_UNDEFINED) {
 		row.kind = UNWIND_END;
@@ -460,8 +438,8 @@ static struct unwind_row state_row(const struct machine *m)
 		row.kind = UNWIND_SIGNAL;
 		return row;
 	}
-	if (m->s.ra.rule != RULE_OFFSET || m->s.ra.off != -8 || off < INT32_MIN ||
-	    off > INT32_MAX || m->s.reg >= NREGS || !rbp_place(&m->s.rbp, &row.rbp))
+	if (m->s.ra.rule != RULE_OFFSET || m->s.ra.off != arch.unwind.ra_off || off < INT32_MIN ||
+	    off > INT32_MAX || m->s.reg >= arch.unwind.nregs || !rbp_place(&m->s.rbp, &row.rbp))
 		return (struct unwind_row){.kind = UNWIND_NONE};
 	row.kind = (uint8_t)kind;
 	row.reg = kind == UNWIND_REG ? (uint8_t)m->s.reg : 0;
@@ -518,17 +496,17 @@ static void rule_set(struct machine *m, uint64_t reg, enum rule rule, int64_t of
 {
 	struct saved s = {rule, off};
 
-	if (reg == REG_RBP)
+	if (reg == arch.unwind.fp)
 		m->s.rbp = s;
-	else if (reg == REG_RA)
+	else if (reg == arch.unwind.ra)
 		m->s.ra = s;
 }
 
 static void rule_restore(struct machine *m, uint64_t reg)
 {
-	if (reg == REG_RBP)
+	if (reg == arch.unwind.fp)
 		m->s.rbp = m->initial.rbp;
-	else if (reg == REG_RA)
+	else if (reg == arch.unwind.ra)
 		m->s.ra = m->initial.ra;
 }
 
@@ -538,7 +516,7 @@ static void rule_expr(struct machine *m, struct bytes *b)
 	struct bytes expr = get_block(b, get_uleb(b));
 	int64_t off;
 
-	if (is_breg(expr, REG_RBP, &off, NULL, 0) && off == 0)
+	if (is_breg(expr, arch.unwind.fp, &off, NULL, 0) && off == 0)
 		rule_set(m, reg, RULE_AT_RBP, 0);
 	else
 		rule_set(m, reg, RULE_ODD, 0);
@@ -653,7 +631,8 @@ static void fde_run(struct reader *r, const struct fde *f, uint64_t next_pc)
 	if (!code_find(r, f->pc, f->size, &m.off) || end + m.off >= UINT32_MAX)
 		return;
 	r->out->nfdes++;
-	m.s.reg = NREGS; /* no register: the CFA is undefined until an instruction defines it */
+	m.s.reg =
+		arch.unwind.nregs; /* none: the CFA is undefined until an instruction defines it */
 	insns_run(&m, m.cie->insns, f->pc);
 	m.initial = m.s;
 	insns_run(&m, f->insns, end);
@@ -774,7 +753,7 @@ static bool is_our_kind(Elf *elf)
 {
 	GElf_Ehdr eh;
 
-	return elf && gelf_getehdr(elf, &eh) && eh.e_machine == EM_X86_64 &&
+	return elf && gelf_getehdr(elf, &eh) && eh.e_machine == arch.elf.machine &&
 	       eh.e_ident[EI_CLASS] == ELFCLASS64;
 }
 

@@ -1,21 +1,15 @@
 /*
  * Names the stubs of the procedure linkage table after the functions to which they jump.
  *
- * A stub, 16 bytes in .plt or .plt.sec, 8 in .plt.got, has one of these forms:
- *
- *     ff 25 rel32 68 idx32 e9 rel32      jmp *word(%rip); push; jmp      .plt
- *     f3 0f 1e fa f2 ff 25 rel32         endbr64; bnd jmp *word(%rip)    .plt.sec
- *     ff 25 rel32 66 90                  jmp *word(%rip)                 .plt.got
- *
- * so it is enough to find the jump. In files with .plt.sec, the entries of .plt only push an index:
+ * A stub jumps through a word of the global offset table, for which a relocation has the function.
+ * In files with .plt.sec, the entries of .plt only push an index:
  * they contain no such jump and get no name.
  */
 #include "sym/elfplt.h"
 
+#include "arch/arch.h"
 #include "sym/elfsym.h"
 #include "sym/gate.h"
-
-#define STUB_SIZE 16
 
 struct got_word {
 	uint64_t addr;
@@ -31,18 +25,17 @@ static const char *word_name(const struct elf_syms *s, struct gate_elf *g, const
 	const struct elf_sym *resolver;
 	GElf_Sym sym;
 
-	switch (GELF_R_TYPE(rela->r_info)) {
-	case R_X86_64_JUMP_SLOT:
-	case R_X86_64_GLOB_DAT:
+	uint32_t type = (uint32_t)GELF_R_TYPE(rela->r_info);
+
+	if (type == arch.elf.jump_slot || type == arch.elf.glob_dat)
 		return symbols && gelf_getsym(symbols, (int)GELF_R_SYM(rela->r_info), &sym)
 			       ? gate_text(g, strings, sym.st_name)
 			       : NULL;
-	case R_X86_64_IRELATIVE: /* a function of this file: its resolver's symbol has the name */
-		resolver = elf_syms_find(s, (uint64_t)rela->r_addend);
-		return resolver && resolver->addr == (uint64_t)rela->r_addend ? resolver->name
-									      : NULL;
-	default: return NULL;
-	}
+	if (type != arch.elf.irelative)
+		return NULL;
+	/* a function of this file: its resolver's symbol has the name */
+	resolver = elf_syms_find(s, (uint64_t)rela->r_addend);
+	return resolver && resolver->addr == (uint64_t)rela->r_addend ? resolver->name : NULL;
 }
 
 static void read_relocations(const struct elf_syms *s, struct gate_elf *g, Elf_Scn *scn,
@@ -83,23 +76,6 @@ static const char *find_word(const got_vec *words, uint64_t addr)
 
 /* ---- stubs ---------------------------------------------------------------------------------- */
 
-/*
- * Returns the address of the word through which the code at p jumps; addr is the code's address. 0:
- * no such jump.
- */
-static uint64_t jump_word(const uint8_t *p, size_t len, uint64_t addr)
-{
-	for (size_t i = 0; i + 6 <= len; i++) {
-		int32_t rel;
-
-		if (p[i] != 0xff || p[i + 1] != 0x25)
-			continue;
-		memcpy(&rel, p + i + 2, sizeof(rel));
-		return addr + i + 6 + (uint64_t)(int64_t)rel;
-	}
-	return 0;
-}
-
 static void read_stubs(struct elf_syms *s, const Elf_Data *data, const GElf_Shdr *sh, size_t stub,
 		       const got_vec *words)
 {
@@ -107,7 +83,7 @@ static void read_stubs(struct elf_syms *s, const Elf_Data *data, const GElf_Shdr
 
 	for (size_t off = 0; code && off + stub <= data->d_size; off += stub) {
 		uint64_t addr = sh->sh_addr + off;
-		const char *name = find_word(words, jump_word(code + off, stub, addr));
+		const char *name = find_word(words, arch.elf.stub_word(code + off, stub, addr));
 
 		if (name)
 			elf_syms_push(s, ELF_SYM_STUB, true, addr, stub, 0,
@@ -115,11 +91,11 @@ static void read_stubs(struct elf_syms *s, const Elf_Data *data, const GElf_Shdr
 	}
 }
 
-static bool is_x86_64(Elf *elf)
+static bool is_native(Elf *elf)
 {
 	GElf_Ehdr eh;
 
-	return gelf_getehdr(elf, &eh) && eh.e_machine == EM_X86_64;
+	return gelf_getehdr(elf, &eh) && eh.e_machine == arch.elf.machine;
 }
 
 void elf_plt_read(struct elf_syms *s, struct gate_elf *g)
@@ -129,7 +105,7 @@ void elf_plt_read(struct elf_syms *s, struct gate_elf *g)
 	GElf_Shdr sh;
 	size_t names;
 
-	if (!is_x86_64(g->elf) || elf_getshdrstrndx(g->elf, &names))
+	if (!is_native(g->elf) || elf_getshdrstrndx(g->elf, &names))
 		return;
 	while ((scn = elf_nextscn(g->elf, scn)))
 		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_RELA && (sh.sh_flags & SHF_ALLOC))
@@ -142,7 +118,9 @@ void elf_plt_read(struct elf_syms *s, struct gate_elf *g)
 		if (name && strncmp(name, ".plt", 4) == 0 && sh.sh_type == SHT_PROGBITS &&
 		    (sh.sh_flags & SHF_EXECINSTR))
 			read_stubs(s, gate_data(g, scn), &sh,
-				   strcmp(name, ".plt.got") == 0 ? 8 : STUB_SIZE, &words);
+				   strcmp(name, ".plt.got") == 0 ? arch.elf.stub_size_got
+								 : arch.elf.stub_size,
+				   &words);
 	}
 	vec_deinit(&words);
 }

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "bpf/unwind.h"
+#include "arch/arch.h"
 #include "elf_check.h"
 #include "elf_make.h"
 #include "proc/gocode.h"
@@ -114,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bytes_write(fd, &image);
 	image_keep(&image);
 	if (kit & KIT_GO)
-		(void)go_entry_skip(t.p, (size_t)(t.end - t.p));
+		(void)arch.insns->go_entry_skip(t.p, (size_t)(t.end - t.p));
 	file_check(fd, kit, limit_of(how % 64));
 	strbuf_deinit(&image);
 	return 0;

@@ -1,5 +1,6 @@
 /* Where the entry probe of a function of Go goes, and how functions receive arguments. */
 #include "proc/gocode.h"
+#include "arch/arch.h"
 #include "tap.h"
 
 static void test_entry(void)
@@ -29,7 +30,8 @@ static void test_entry(void)
 	/* clang-format on */
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		is_int(go_entry_skip(rows[i].code, rows[i].size), rows[i].skip, rows[i].what);
+		is_int(arch.insns->go_entry_skip(rows[i].code, rows[i].size), rows[i].skip,
+		       rows[i].what);
 }
 
 static void test_abi(void)

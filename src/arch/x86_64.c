@@ -1,0 +1,163 @@
+/*
+ * x86-64.
+ *
+ * Facts    struct pt_regs of Linux arch/x86/include/asm/ptrace.h: r15 first, then r14 r13 r12 bp
+ *          bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss, the same since 2.6.
+ *          SysV AMD64 ABI: 3.2.3 (arguments), 3.6.2 (DWARF register numbers), 4.4.1 (relocations),
+ *          5.2 (procedure linkage table).
+ */
+#include "arch/x86_64.h"
+
+#include <dwarf.h>
+#include <elf.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
+#define DEBUGREG(n) ((void *)(offsetof(struct user, u_debugreg) + (n) * sizeof(long)))
+#define DR7_EXEC_0  1ul /* breakpoint 0, local, on execution: Intel SDM vol. 3, 18.2.4 */
+
+enum {
+	AX = 80,
+	R11_ = 48,
+	R10_ = 56,
+	R9_ = 64,
+	R8_ = 72,
+	CX = 88,
+	DX = 96,
+	SI = 104,
+	DI = 112,
+	BX = 40,
+	BP = 32
+};
+
+/* Twelve words of struct pt_regs for uregs[], the first lowest. */
+/* clang-format off */
+#define UREGS(a, b, c, d, e, f, g, h, i, j, k, l)                                                  \
+	((uint64_t)(a) | (uint64_t)(b) << 5 | (uint64_t)(c) << 10 | (uint64_t)(d) << 15 |           \
+	 (uint64_t)(e) << 20 | (uint64_t)(f) << 25 | (uint64_t)(g) << 30 | (uint64_t)(h) << 35 |    \
+	 (uint64_t)(i) << 40 | (uint64_t)(j) << 45 | (uint64_t)(k) << 50 | (uint64_t)(l) << 55)
+/* clang-format on */
+#define NONE 31
+
+/* DWARF register number to word of struct pt_regs; the last is the return address. */
+static const uint8_t dwarf_words[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16};
+
+/* DWARF register number to index of an argument: rdi rsi rdx rcx r8 r9. */
+static const int8_t arg_index[] = {-1, 2, 3, -1, 1, 0, -1, -1, 4, 5};
+
+/* rsp + 8 + ((rip & 15) >= n) * 8 */
+static bool is_plt_expr(const uint8_t *expr, size_t len, int64_t *ret_n)
+{
+	static const uint8_t head[] = {DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and};
+	static const uint8_t tail[] = {DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus};
+	uint8_t lit;
+
+	if (len != sizeof(head) + 1 + sizeof(tail) || memcmp(expr, head, sizeof(head)) != 0 ||
+	    memcmp(expr + sizeof(head) + 1, tail, sizeof(tail)) != 0)
+		return false;
+	lit = expr[sizeof(head)];
+	*ret_n = lit - DW_OP_lit0;
+	return lit >= DW_OP_lit0 && lit <= DW_OP_lit15;
+}
+
+/*
+ * A stub has one of these forms, so it is enough to find the jump:
+ *
+ *     ff 25 rel32 68 idx32 e9 rel32      jmp *word(%rip); push; jmp      .plt
+ *     f3 0f 1e fa f2 ff 25 rel32         endbr64; bnd jmp *word(%rip)    .plt.sec
+ *     ff 25 rel32 66 90                  jmp *word(%rip)                 .plt.got
+ */
+static uint64_t stub_word(const uint8_t *code, size_t len, uint64_t addr)
+{
+	for (size_t i = 0; i + 6 <= len; i++) {
+		int32_t rel;
+
+		if (code[i] != 0xff || code[i + 1] != 0x25)
+			continue;
+		memcpy(&rel, code + i + 2, sizeof(rel));
+		return addr + i + 6 + (uint64_t)(int64_t)rel;
+	}
+	return 0;
+}
+
+/* A breakpoint of the processor: the code stays as it is. */
+static bool stop_set(pid_t tid, taddr addr)
+{
+	return (!addr || ptrace(PTRACE_POKEUSER, tid, DEBUGREG(0), addr) == 0) &&
+	       ptrace(PTRACE_POKEUSER, tid, DEBUGREG(7), addr ? DR7_EXEC_0 : 0) == 0;
+}
+
+static bool stop_hit(pid_t tid)
+{
+	long dr6 = ptrace(PTRACE_PEEKUSER, tid, DEBUGREG(6), NULL);
+
+	(void)ptrace(PTRACE_POKEUSER, tid, DEBUGREG(6), NULL); /* only a mark */
+	return dr6 & 1;
+}
+
+/* clang-format off */
+const struct arch arch = {
+	.name = "x86_64",
+	.cpp = "-D__amd64",
+	.elf = {
+		.machine = EM_X86_64,
+		.machine_32 = EM_386,
+		.jump_slot = R_X86_64_JUMP_SLOT,
+		.glob_dat = R_X86_64_GLOB_DAT,
+		.irelative = R_X86_64_IRELATIVE,
+		.stub_size = 16,
+		.stub_size_got = 8,
+		.stub_word = stub_word,
+	},
+	.unwind = {
+		.nregs = ARRAY_LEN(dwarf_words),
+		.sp = 7,
+		.fp = 6,
+		.ra = 16,
+		.ra_off = -8,
+		.words = dwarf_words,
+		.signal_sp = 160, /* rsp in ucontext_t: arch/x86/include/uapi/asm/sigcontext.h */
+		.is_plt_expr = is_plt_expr,
+	},
+	.insns = &x86_64_insns,
+	.sys_args = {DI, SI, DX, R10_, R8_, R9_},
+	.compat_args = {BX, CX, DX, SI, DI, BP},
+	.sys_nr = 120, /* orig_ax */
+	.func_args = {DI, SI, DX, CX, R8_, R9_},
+	.func_value = AX,
+	/* Go src/cmd/compile/abi-internal.md */
+	.go_args = {AX, BX, CX, DI, SI, R8_, R9_, R10_, R11_},
+	.sp = 152,
+	.pc = 128,
+	.mode = 136,		  /* cs */
+	.user_mode = 3,		  /* its privilege level */
+	.compat_status = 2,	  /* TS_COMPAT: arch/x86/include/asm/thread_info.h */
+	/*
+	 * in the order of dlib/regs.d: r15 to r12, r11 to r8, rdi rsi rbp rbx, rdx rcx rax, trapno
+	 * err, rip cs rfl rsp ss, segments and their bases; err is orig_ax
+	 */
+	.uregs = {UREGS(0, 1, 2, 3, 6, 7, 8, 9, 14, 13, 4, 5),
+		  UREGS(12, 11, 10, NONE, 15, 16, 17, 18, 19, 20, NONE, NONE),
+		  UREGS(NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE)},
+	/* struct thread_struct of Linux arch/x86/include/asm/processor.h */
+	.task_regs = {{15, 8, "thread.trap_nr"},
+		      {22, 2, "thread.fsindex"},
+		      {23, 2, "thread.gsindex"},
+		      {24, 2, "thread.es"},
+		      {25, 2, "thread.ds"},
+		      {26, 8, "thread.fsbase"},
+		      {27, 8, "thread.gsbase"}},
+	.nr_abi_bit = 0x40000000, /* __X32_SYSCALL_BIT */
+	.sys_prefix = "__x64_sys_",
+	.compat_knob = "/proc/sys/abi/vsyscall32", /* arch/x86/entry/vdso/vdso32-setup.c */
+	.nr_uprobe = 336, /* Linux 56101b69c919, v6.18: arch/x86/entry/syscalls/syscall_64.tbl */
+	.arg_index = arg_index,
+	.narg_index = ARRAY_LEN(arg_index),
+	.nint_args = 6,
+	.nfloat_args = 8,
+	.stop_set = stop_set,
+	.stop_hit = stop_hit,
+	.interrupt_prefix = "asm_", /* arch/x86/include/asm/idtentry.h */
+};
+/* clang-format on */

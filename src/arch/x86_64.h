@@ -1,0 +1,8 @@
+/* What the files of x86-64 share. */
+#pragma once
+
+#include "arch/arch.h"
+
+extern const struct arch_insns x86_64_insns;
+/* arch_insns.go_entry_skip() */
+uint32_t x86_64_go_entry_skip(const uint8_t *code, size_t size);
