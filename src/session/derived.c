@@ -5,7 +5,8 @@
  */
 #include "d/attr.h"
 #include "provider/providers.h"
-#include "session/session.h"
+#include "session/compiler.h"
+#include "session/report.h"
 
 static uint32_t derived_arg_types(struct probes *ps, const struct probe *pr,
 				  const char *const **ret_types)
@@ -22,19 +23,19 @@ static uint32_t derived_points(const struct probe *pr, struct probe_point *ret)
 	return 0;
 }
 
-static const struct provider *provider_of(dtrace_hdl_t *h, struct derived_info *info)
+static const struct provider *provider_of(struct compiler *c, struct derived_info *info)
 {
 	struct provider *pv;
 
-	for (uint32_t i = 0; dsession_derived(h->dsession, i) && !info->handle; i++) {
-		struct derived_info *other = dsession_derived(h->dsession, i);
+	for (uint32_t i = 0; dsession_derived(c->dsession, i) && !info->handle; i++) {
+		struct derived_info *other = dsession_derived(c->dsession, i);
 
 		if (other->handle && strcmp(other->prov, info->prov) == 0)
 			info->handle = other->handle;
 	}
 	if (info->handle)
 		return info->handle;
-	pv = info->handle = ARENA_NEW(h->arena, struct provider);
+	pv = info->handle = ARENA_NEW(c->arena, struct provider);
 	pv->name = info->prov;
 	pv->is_derived = true;
 	memcpy(pv->attr, info->attrs, sizeof(pv->attr));
@@ -46,67 +47,67 @@ static const struct provider *provider_of(dtrace_hdl_t *h, struct derived_info *
 /* The probe's number in the order of declaration decides what runs first at one place. */
 static struct err *derived_collect(void *ctx, const struct probe_desc *desc, struct probe_list *out)
 {
-	dtrace_hdl_t *h = ctx;
-	bool is_listing = !h->dsession; /* no program was compiled, and none is */
+	struct compiler *c = ctx;
+	bool is_listing = !c->dsession; /* no program was compiled, and none is */
 	struct derived_info *info;
 	struct err *e = NULL;
 
 	/*
 	 * a name alone that another provider has is not looked for in the library: BEGIN, tick-1s
 	 */
-	if (*desc->prov || !glob_is_literal(desc->name) || !probes_has(h->probes, desc)) {
+	if (*desc->prov || !glob_is_literal(desc->name) || !probes_has(c->probes, desc)) {
 		if (is_listing)
-			session_refresh_opts(h);
-		session_need_dsession(h);
-		e = library_load(h->library);
+			compiler_refresh(c);
+		compiler_need_dsession(c);
+		e = library_load(c->library);
 		if (!e)
-			library_define_providers(h->library, desc);
+			library_define_providers(c->library, desc);
 		if (!e && is_listing)
-			e = library_trouble(h->library); /* else the compile asks for it */
+			e = library_trouble(c->library); /* else the compile asks for it */
 	}
-	for (uint32_t i = 0; !e && h->dsession && (info = dsession_derived(h->dsession, i)); i++)
+	for (uint32_t i = 0; !e && c->dsession && (info = dsession_derived(c->dsession, i)); i++)
 		if (glob_match(desc->prov, info->prov) && glob_match(desc->name, info->name) &&
-		    dsession_derive(h->dsession, &h->compile_opts, &h->compile_env, info))
+		    dsession_derive(c->dsession, &c->compile_opts, &c->env, info))
 			probe_list_add(out,
-				       probes_add_as(h->probes, provider_of(h, info), info->prov,
+				       probes_add_as(c->probes, provider_of(c, info), info->prov,
 						     "", "", info->name, (uintptr_t)info));
 	return e;
 }
 
 static const char *derived_hint(void *ctx, const struct probe_desc *desc)
 {
-	dtrace_hdl_t *h = ctx;
+	struct compiler *c = ctx;
 	VEC(const char *) names = {0};
 	struct derived_info *info;
 	const char *text = NULL, *near;
 
 	for (uint32_t i = 0;
-	     !text && *desc->prov && h->dsession && (info = dsession_derived(h->dsession, i));
+	     !text && *desc->prov && c->dsession && (info = dsession_derived(c->dsession, i));
 	     i++) {
 		if (strcmp(desc->prov, info->prov) != 0)
 			continue;
 		vec_push(&names, info->name);
 		if (info->lack && glob_match(desc->name, info->name))
-			text = arena_printf(h->arena, "what %s:::%s is made of is not here: %s",
+			text = arena_printf(c->arena, "what %s:::%s is made of is not here: %s",
 					    info->prov, info->name, info->lack);
 	}
 	near = !text && *desc->name ? diag_nearest(desc->name, names.data, names.len) : NULL;
 	if (near)
-		text = arena_printf(h->arena, "did you mean '%s'?", near);
+		text = arena_printf(c->arena, "did you mean '%s'?", near);
 	else if (!text && names.len)
-		text = arena_printf(h->arena, "dtrace -lP %s lists what there is", desc->prov);
+		text = arena_printf(c->arena, "dtrace -lP %s lists what there is", desc->prov);
 	vec_deinit(&names);
 	return text;
 }
 
-const struct derived_info *session_derived(void *ctx, const struct probe_desc *desc, uint32_t i,
-					   uint32_t *ret_nplain)
+const struct derived_info *derived_find(void *ctx, const struct probe_desc *desc, uint32_t i,
+					uint32_t *ret_nplain)
 {
-	dtrace_hdl_t *h = ctx;
+	struct compiler *c = ctx;
 	const struct derived_info *found = NULL;
 	struct probe **probes;
 	uint32_t n, nderived = 0;
-	struct err *e = probes_match(h->probes, desc, &probes, &n);
+	struct err *e = probes_match(c->probes, desc, &probes, &n);
 
 	*ret_nplain = 0;
 	if (e) {
@@ -122,9 +123,9 @@ const struct derived_info *session_derived(void *ctx, const struct probe_desc *d
 	return found;
 }
 
-void session_derived_init(dtrace_hdl_t *h)
+void derived_init(struct compiler *c)
 {
-	probes_on_declared(h->probes, &(struct declared_source_fns){.collect = derived_collect,
+	probes_on_declared(c->probes, &(struct declared_source_fns){.collect = derived_collect,
 								    .hint = derived_hint,
-								    .ctx = h});
+								    .ctx = c});
 }

@@ -149,9 +149,10 @@ static void number_probes(dtrace_hdl_t *h)
 
 struct err *session_match(dtrace_hdl_t *h)
 {
-	for (uint32_t i = 0; i < h->progs.len; i++) {
-		struct err *e =
-			h->progs.data[i]->is_enabled ? match_program(h, h->progs.data[i]) : NULL;
+	for (uint32_t i = 0; i < h->compiler.progs.len; i++) {
+		struct err *e = h->compiler.progs.data[i]->is_enabled
+					? match_program(h, h->compiler.progs.data[i])
+					: NULL;
 
 		if (e)
 			return e;

@@ -158,8 +158,8 @@ static struct layout *make_layout(dtrace_hdl_t *h, uint32_t ncpus)
 
 	for (uint32_t i = 0; i < h->clauses.len; i++)
 		list[i] = h->clauses.data[i].clause;
-	return layout_create(h->arena, list, h->clauses.len, dsession_vars(h->dsession),
-			     dsession_aggs(h->dsession), h->strtab, &opts);
+	return layout_create(h->arena, list, h->clauses.len, dsession_vars(h->compiler.dsession),
+			     dsession_aggs(h->compiler.dsession), h->strtab, &opts);
 }
 
 static int64_t wall_offset(void)
@@ -179,7 +179,7 @@ static struct err *blame_source(const dtrace_hdl_t *h, struct err *e, uint32_t s
 
 	if (span == SOURCE_NOWHERE)
 		return e;
-	loc = source_locate(dsession_sources(h->dsession), span);
+	loc = source_locate(dsession_sources(h->compiler.dsession), span);
 	if (!loc.src || (loc.src->kind == SOURCE_STRING && !loc.text_len))
 		return e;
 	if (loc.src->kind == SOURCE_STRING)
@@ -366,12 +366,7 @@ static void hook_exit(void *ctx, int status)
 
 static struct err *hook_setopt(void *ctx, const char *name, const char *value)
 {
-	dtrace_hdl_t *h = ctx;
-	struct err *e = options_set(&h->opts, name, value, true);
-
-	if (!e)
-		session_refresh_opts(h);
-	return e;
+	return options_set(&((dtrace_hdl_t *)ctx)->opts, name, value, true);
 }
 
 static void hook_fault(void *ctx, uint32_t clause, uint32_t probe, const char *text)
@@ -419,8 +414,8 @@ static struct err *make_unwinds(dtrace_hdl_t *h)
 		e = rings_listen(h->rings, unwinds_fd(h->unwinds));
 	if (e)
 		return e;
-	for (uint32_t i = 0; i < h->procs.len; i++)
-		unwinds_load_process(h->unwinds, proc_pid(h->procs.data[i]));
+	for (uint32_t i = 0; i < h->targets.procs.len; i++)
+		unwinds_load_process(h->unwinds, proc_pid(h->targets.procs.data[i]));
 	unwinds_scan(h->unwinds);
 	(void)unwinds_work(h->unwinds, now_ns() + UNWIND_LOAD_NS);
 	return NULL;
@@ -433,8 +428,8 @@ static struct err *make_consumer(dtrace_hdl_t *h)
 							m->spare_fd, m->spare_size},
 				     &h->rings);
 
-	for (uint32_t i = 0; i < h->procs.len && !e; i++)
-		e = rings_watch(h->rings, proc_fd(h->procs.data[i]));
+	for (uint32_t i = 0; i < h->targets.procs.len && !e; i++)
+		e = rings_watch(h->rings, proc_fd(h->targets.procs.data[i]));
 	if (!e && h->unwinds_here)
 		e = make_unwinds(h);
 	if (e)
@@ -574,8 +569,8 @@ int dtrace_go(dtrace_hdl_t *dtp)
 					    EDT_ACTIVE));
 	clamp_rate(h, OPT_statusrate, "status rate", 1, 10000000000);
 	clamp_rate(h, OPT_cleanrate, "cleaning rate", 200000, 60000000000);
-	session_need_dsession(h);
-	e = session_hold_targets(h);
+	compiler_need_dsession(&h->compiler);
+	e = targets_hold(&h->targets);
 	if (!e)
 		e = prepare(h);
 	if (!e) {

@@ -3,7 +3,6 @@
 #include <strings.h>
 #include <time.h>
 
-#include "proc/control.h"
 #include "d/builtin.h"
 #include "consume/rings.h"
 #include "session/session.h"
@@ -72,14 +71,56 @@ int dtrace_handle_notice(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg
 
 /* ---- options -------------------------------------------------------------------------------- */
 
+static enum print_encoding encoding_of(const dtrace_hdl_t *h)
+{
+	switch (h->opts.val[OPT_encoding]) {
+	case 0: return PRINT_ENCODING_ASCII;
+	case 1: return PRINT_ENCODING_UTF8;
+	default: return PRINT_ENCODING_UNSET;
+	}
+}
+
+void session_refresh_opts(dtrace_hdl_t *h)
+{
+	compiler_refresh(&h->compiler);
+	probes_set_classic(h->probes, h->opts.val[OPT_syscallview] == SYSCALLVIEW_CLASSIC);
+	h->file_opts.debug_dirs =
+		h->opts.str[OPT_debugdir] ? h->opts.str[OPT_debugdir] : DEBUG_DIRS_DEFAULT;
+	h->file_opts.limit = (uint64_t)h->opts.val[OPT_elfsize];
+	probes_set_files(h->probes, &h->file_opts);
+	probes_set_raw(h->probes, !opt_flag(&h->opts, OPT_demangle));
+	h->print_opts = (struct print_opts){
+		.quiet = opt_flag(&h->opts, OPT_quiet),
+		.flowindent = opt_flag(&h->opts, OPT_flowindent),
+		.rawbytes = opt_flag(&h->opts, OPT_rawbytes),
+		.noresolve = opt_flag(&h->opts, OPT_noresolve),
+		.lines = opt_flag(&h->opts, OPT_lines),
+		.agghist = opt_flag(&h->opts, OPT_agghist),
+		.aggpack = opt_flag(&h->opts, OPT_aggpack),
+		.aggzoom = opt_flag(&h->opts, OPT_aggzoom),
+		.encoding = encoding_of(h),
+		.oformat = (enum print_oformat)h->opts.val[OPT_oformat],
+		.stackmerge = (enum print_merge)h->opts.val[OPT_stackmerge],
+		.sort =
+			{
+				.key = opt_flag(&h->opts, OPT_aggsortkey),
+				.rev = opt_flag(&h->opts, OPT_aggsortrev),
+				.keypos = opt_u32(&h->opts, OPT_aggsortkeypos),
+				.pos = opt_u32(&h->opts, OPT_aggsortpos),
+			},
+		.printsize = opt_u32(&h->opts, OPT_printsize),
+		.stackindent = opt_u32(&h->opts, OPT_stackindent),
+		.target_pid = (uint64_t)targets_first(&h->targets),
+		.is_testing = getenv("_DTRACE_TESTING") != NULL,
+	};
+	session_refresh_syms(h);
+}
+
 int dtrace_setopt(dtrace_hdl_t *dtp, const char *opt, const char *val)
 {
 	struct err *e = options_set(&dtp->opts, opt, val, false);
 
-	if (e)
-		return report_fail(&dtp->report, e);
-	session_refresh_opts(dtp);
-	return 0;
+	return e ? report_fail(&dtp->report, e) : 0;
 }
 
 int dtrace_getopt(dtrace_hdl_t *dtp, const char *opt, int64_t *ret_val)
@@ -172,6 +213,11 @@ static struct err *open_checks(int version, int flags)
 	return flags & DTRACE_O_NODEV ? NULL : kernel_check();
 }
 
+static void options_changed(void *ctx)
+{
+	session_refresh_opts(ctx);
+}
+
 static void probe_notice(void *ctx, const char *msg)
 {
 	report_notice(ctx, "%s", msg);
@@ -189,11 +235,11 @@ dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
 		h->exit_status = -1;
 		h->probes = probes_create();
 		probes_on_notice(h->probes, probe_notice, &h->report);
-		probes_on_process(h->probes, session_process, h);
 		options_init(&h->opts);
 		report_init(&h->report, h, &h->opts);
-		session_env_init(h);
-		session_derived_init(h);
+		targets_init(&h->targets, &h->opts, &h->report, h->probes);
+		compiler_init(&h->compiler, h->arena, &h->opts, &h->report, h->probes, &h->targets);
+		options_on_change(&h->opts, options_changed, h);
 		e = options_from_env(&h->opts);
 		session_refresh_opts(h);
 	}
@@ -215,7 +261,7 @@ dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
 void dtrace_dump_to(dtrace_hdl_t *dtp, FILE *fp)
 {
 	dtp->report.dump = fp;
-	session_refresh_opts(dtp);
+	compiler_refresh(&dtp->compiler);
 }
 
 void dtrace_close(dtrace_hdl_t *dtp)
@@ -225,22 +271,12 @@ void dtrace_close(dtrace_hdl_t *dtp)
 	if (!h)
 		return;
 	session_undo_go(h);
-	session_dump_types(h);
-	for (uint32_t i = 0; i < h->procs.len; i++)
-		proc_destroy(h->procs.data[i]);
-	vec_deinit(&h->procs);
-	for (uint32_t i = 0; i < h->progs.len; i++) {
-		free(h->progs.data[i]->name);
-		free(h->progs.data[i]);
-	}
-	vec_deinit(&h->progs);
+	compiler_dump_types(&h->compiler);
+	targets_deinit(&h->targets);
 	for (uint32_t i = 0; i < h->clauses.len; i++)
 		vec_deinit(&h->clauses.data[i].late);
 	vec_deinit(&h->clauses);
-	dsession_destroy(h->dsession);
-	library_destroy(h->library);
-	btf_import_destroy(h->btf_import);
-	hashmap_destroy(h->symbols);
+	compiler_deinit(&h->compiler);
 	syms_destroy(h->syms);
 	probes_destroy(h->probes);
 	options_deinit(&h->opts);

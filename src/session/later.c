@@ -88,10 +88,11 @@ void later_plan(dtrace_hdl_t *h)
 {
 	uint32_t nepids = 0;
 
-	for (uint32_t i = 0; i < h->progs.len; i++) {
-		const struct prog *p = h->progs.data[i]->prog;
+	for (uint32_t i = 0; i < h->compiler.progs.len; i++) {
+		const struct prog *p = h->compiler.progs.data[i]->prog;
 
-		for (uint32_t k = 0; h->progs.data[i]->is_enabled && k < p->nclauses; k++) {
+		for (uint32_t k = 0; h->compiler.progs.data[i]->is_enabled && k < p->nclauses;
+		     k++) {
 			struct session_clause *sc = &h->clauses.data[p->clauses[k]->index];
 			pid_t pid;
 
@@ -171,7 +172,7 @@ static void keep_typed(dtrace_hdl_t *h, const struct session_clause *sc, struct 
 	if (!l->probes.len || !sc->n || !clause_reads_args(sc->clause))
 		return;
 	for (uint32_t i = 0; i < l->probes.len; i++)
-		if (session_same_args(h, sc->probes[0], l->probes.data[i]))
+		if (probes_have_same_args(h->probes, sc->probes[0], l->probes.data[i]))
 			l->probes.data[n++] = l->probes.data[i];
 	if (n < l->probes.len)
 		report_adjusted(
@@ -479,9 +480,9 @@ void later_work(dtrace_hdl_t *h)
 
 static const struct proc *proc_of(const dtrace_hdl_t *h, pid_t pid)
 {
-	for (uint32_t i = 0; i < h->procs.len; i++)
-		if (proc_pid(h->procs.data[i]) == pid)
-			return h->procs.data[i];
+	for (uint32_t i = 0; i < h->targets.procs.len; i++)
+		if (proc_pid(h->targets.procs.data[i]) == pid)
+			return h->targets.procs.data[i];
 	return NULL;
 }
 

@@ -411,6 +411,7 @@ struct err *options_set(struct options *o, const char *name, const char *value, 
 {
 	enum opt_id id;
 	const struct opt_desc *d = opt_find(name, &id);
+	struct err *e;
 
 	if (!d)
 		return bad_name(name);
@@ -421,7 +422,16 @@ struct err *options_set(struct options *o, const char *name, const char *value, 
 		return err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE);
 	if (d->flags & OPTF_NOT_LINUX)
 		return not_here(id);
-	return set_value(o, id, value);
+	e = set_value(o, id, value);
+	if (!e && o->changed)
+		o->changed(o->ctx);
+	return e;
+}
+
+void options_on_change(struct options *o, void (*func)(void *ctx), void *ctx)
+{
+	o->changed = func;
+	o->ctx = ctx;
 }
 
 void options_init(struct options *o)

@@ -56,9 +56,13 @@ struct options {
 	VEC(char *) libdirs;
 	VEC(char *) envs; /* of -c processes, in order: +VAR=value, -VAR */
 	bool is_active;
+	void (*changed)(void *ctx); /* options_on_change() */
+	void *ctx;
 };
 
 void options_init(struct options *o);
+/* func is called when an option has got a value by options_set(). */
+void options_on_change(struct options *o, void (*func)(void *ctx), void *ctx);
 void options_deinit(struct options *o);
 /* in_pragma: from #pragma D option or setopt(). value NULL: the flag form. */
 MUST_CHECK struct err *options_set(struct options *o, const char *name, const char *value,
@@ -71,6 +75,11 @@ int64_t opt_size_of(enum opt_id id, const char *text);
 /* Appends a size as one writes it: 64k, 4m, 1g, otherwise in bytes. */
 void size_add(struct strbuf *out, uint64_t size);
 const struct opt_desc *opt_find(const char *name, enum opt_id *ret_id);
+/* A number or size; 0 when it is unset. */
+static inline uint32_t opt_u32(const struct options *o, enum opt_id id)
+{
+	return o->val[id] == OPT_UNSET ? 0 : (uint32_t)MIN(o->val[id], (int64_t)UINT32_MAX);
+}
 static inline bool opt_flag(const struct options *o, enum opt_id id)
 {
 	return o->val[id] != OPT_UNSET && o->val[id] != 0;

@@ -17,17 +17,15 @@
 #include "bpf/attach.h"
 #include "bpf/engine.h"
 #include "kernel/pidns.h"
-#include "d/compile.h"
-#include "d/import.h"
 #include "dtrace.h"
-#include "library/library.h"
 #include "render/print.h"
 #include "probe/probe.h"
 #include "session/options.h"
+#include "session/compiler.h"
 #include "session/report.h"
+#include "session/targets.h"
 #include "sym/debugfile.h"
 
-struct proc;  /* -c and -p targets (proc.h) */
 struct later; /* probes that come while the session runs (later.h) */
 struct latest;
 struct specs;	/* speculations that wait (spec.h) */
@@ -47,13 +45,6 @@ struct session_unit {
 	VEC(struct probe *) bases; /* the probe that each point is of */
 	struct hashmap *by_key;	   /* key -> place in points, + 1 */
 	struct hashmap *by_call;   /* the same for keys without variants */
-};
-
-struct dtrace_prog {
-	struct prog *prog;
-	char *name;
-	bool is_enabled;
-	dtrace_proginfo_t info;
 };
 
 /* A probe that has come to a clause while the session runs. */
@@ -96,21 +87,13 @@ struct cpu_watch {
 struct dtrace_hdl {
 	struct arena *arena; /* of the handle */
 	unsigned int flags;  /* DTRACE_O_* */
-	unsigned int cflags; /* DTRACE_C_* of the compile that runs */
 	struct options opts;
-	struct cpp_opts cpp_opts;
-	struct compile_opts compile_opts;
 	struct file_opts file_opts;
-	struct compile_env compile_env;
-	struct dsession *dsession;
-	struct library *library;
-	struct btf_import *btf_import; /* kernel types for dsession */
-	struct syms *syms;	       /* names of addresses; made by session_syms() */
-	bool denial_told;	       /* that we may not look into some processes */
-	/* "module`name" -> struct kallsym; NULL until one is asked for */
-	struct hashmap *symbols;
+	struct syms *syms; /* names of addresses; made by session_syms() */
+	bool denial_told;  /* that we may not look into some processes */
 	struct probes *probes;
-	VEC(struct dtrace_prog *) progs;
+	struct targets targets;
+	struct compiler compiler;
 	VEC(struct session_clause) clauses; /* of all programs; index = prog_clause.index */
 
 	/* after dtrace_go() */
@@ -154,21 +137,11 @@ struct dtrace_hdl {
 	uint64_t bufsize;	      /* of the principal buffers, which may have been lowered */
 	struct rt_cpu *drops_seen;    /* [ncpus]: counters reported already */
 
-	VEC(struct proc *) procs;
-	bool is_target_told; /* which of several processes $target is */
 	struct report report;
 };
 
-/* typedump.c: writes what options ctypes and dtypes ask for. */
-void session_dump_types(dtrace_hdl_t *h);
-
-/* program.c: options to what the compiler and the printer read. */
+/* handle.c: options have changed, or what else is read with them. */
 void session_refresh_opts(dtrace_hdl_t *h);
-void session_env_init(dtrace_hdl_t *h);
-/* Have two probes args[] of the same types? */
-bool session_same_args(dtrace_hdl_t *h, const struct probe *a, const struct probe *b);
-/* Makes the compiler's session when there is none yet. */
-void session_need_dsession(dtrace_hdl_t *h);
 
 /* go.c: brings a unit into the kernel; hangs a loaded unit on its places. */
 MUST_CHECK struct err *session_load_unit(dtrace_hdl_t *h, struct session_unit *u);
@@ -200,8 +173,6 @@ uint32_t session_max_frames(dtrace_hdl_t *h);
 /* Of user stacks that we walk; 0 = none are. */
 uint32_t session_max_uframes(const dtrace_hdl_t *h);
 
-/* stability.c: the least attributes of the providers whose probes match; false: none does. */
-bool session_desc_attrs(dtrace_hdl_t *h, const struct probe_desc *desc, struct attr *ret);
 /* What -c and -p processes have mapped now: the names that can be printed when they have ended. */
 void session_see_targets(dtrace_hdl_t *h);
 /*
@@ -217,9 +188,6 @@ MUST_CHECK struct err *session_check_numbers(const dtrace_hdl_t *h);
 /* Sleeps until due (now_ns()) or something is to be done; what processes do meanwhile is noted. */
 void session_sleep(dtrace_hdl_t *h, uint64_t due);
 
-/* targets.c: a process is about to be looked into, which may be one that is held; the others. */
-MUST_CHECK struct err *session_process(void *ctx, pid_t pid);
-MUST_CHECK struct err *session_hold_targets(dtrace_hdl_t *h);
 /*
  * Whether a clause asks for a user stack, and this kernel lets us walk it; says so if it does not.
  */
@@ -230,14 +198,6 @@ void session_plan_walks(dtrace_hdl_t *h);
  */
 void session_denied(void *ctx, uint64_t pid);
 
-/* symbols.c: compile_env.symbol */
-MUST_CHECK struct err *session_symbol(void *ctx, const char *module, const char *name,
-				      bool *ret_found, struct kallsym *ret);
-
-/* derived.c: what the registry, and the compiler, ask of probes that are declared in D. */
-void session_derived_init(dtrace_hdl_t *h);
-const struct derived_info *session_derived(void *ctx, const struct probe_desc *desc, uint32_t i,
-					   uint32_t *ret_nplain);
 /* enable.c: matches the enabled clauses, numbers probes and enablings, makes the units. */
 MUST_CHECK struct err *session_match(dtrace_hdl_t *h);
 void session_make_units(dtrace_hdl_t *h);

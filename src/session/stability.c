@@ -28,12 +28,12 @@ static struct attr desc_attr(const struct probe_desc *d, const struct attr parts
 	return a;
 }
 
-bool session_desc_attrs(dtrace_hdl_t *h, const struct probe_desc *desc, struct attr *ret)
+bool stability_of_probes(struct probes *ps, const struct probe_desc *desc, struct attr *ret)
 {
 	const struct provider *last = NULL;
 	struct probe **probes;
 	uint32_t n = 0;
-	struct err *e = probes_match(h->probes, desc, &probes, &n);
+	struct err *e = probes_match(ps, desc, &probes, &n);
 
 	if (e) {
 		err_destroy(e); /* whoever enables the description tells */
@@ -70,7 +70,7 @@ static void prog_attr(dtrace_hdl_t *h, const struct prog *prog, struct attr *ret
 	for (uint32_t i = 0; i < prog->nclauses; i++) {
 		const struct prog_clause *cl = prog->clauses[i];
 		struct attr parts[NPARTS];
-		bool is_known = session_desc_attrs(h, &cl->desc, parts);
+		bool is_known = stability_of_probes(h->probes, &cl->desc, parts);
 
 		a = attr_min(a, desc_attr(&cl->desc, is_known ? parts : attr_provider_default));
 		s = attr_min(s, (struct attr){cl->attr[0], cl->attr[1], cl->attr[2]});

@@ -194,8 +194,8 @@ void session_see_targets(dtrace_hdl_t *h)
 	if (!h->syms)
 		return;
 	syms_tick(h->syms);
-	for (uint32_t i = 0; i < h->procs.len; i++)
-		syms_see(h->syms, (uint64_t)proc_pid(h->procs.data[i]));
+	for (uint32_t i = 0; i < h->targets.procs.len; i++)
+		syms_see(h->syms, (uint64_t)proc_pid(h->targets.procs.data[i]));
 }
 
 /* ---- names of processes that end ------------------------------------------------------------- */

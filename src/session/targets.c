@@ -1,27 +1,121 @@
-/* Processes of -c: where they are held (option evaltime). */
-#include "proc/control.h"
-#include "session/session.h"
+/* Processes of -c and -p: see the header. */
+#include "session/targets.h"
 
-static struct err *advance(const dtrace_hdl_t *h, struct proc *p)
+#include "base/str.h"
+#include "probe/probe.h"
+#include "proc/control.h"
+#include "session/options.h"
+#include "session/report.h"
+
+static struct err *target_advance(const struct targets *t, struct proc *p)
 {
-	return proc_advance(p, (enum proc_when)h->opts.val[OPT_evaltime]);
+	return proc_advance(p, (enum proc_when)t->opts->val[OPT_evaltime]);
 }
 
-struct err *session_process(void *ctx, pid_t pid)
+/* A provider is about to read the code of a process, which may be one that is held. */
+static struct err *target_prepare(void *ctx, pid_t pid)
 {
-	dtrace_hdl_t *h = ctx;
+	const struct targets *t = ctx;
 
-	for (uint32_t i = 0; i < h->procs.len; i++)
-		if (proc_pid(h->procs.data[i]) == pid)
-			return advance(h, h->procs.data[i]);
+	for (uint32_t i = 0; i < t->procs.len; i++)
+		if (proc_pid(t->procs.data[i]) == pid)
+			return target_advance(t, t->procs.data[i]);
 	return NULL;
 }
 
-struct err *session_hold_targets(dtrace_hdl_t *h)
+void targets_init(struct targets *t, const struct options *opts, struct report *report,
+		  struct probes *probes)
+{
+	*t = (struct targets){.opts = opts, .report = report, .probes = probes};
+	probes_on_process(probes, target_prepare, t);
+}
+
+void targets_deinit(struct targets *t)
+{
+	for (uint32_t i = 0; i < t->procs.len; i++)
+		proc_destroy(t->procs.data[i]);
+	vec_deinit(&t->procs);
+}
+
+static void target_add(struct targets *t, struct proc *p)
+{
+	vec_push(&t->procs, p);
+	probes_add_process(t->probes, proc_pid(p));
+}
+
+struct err *targets_create(struct targets *t, const char *cmd)
+{
+	struct proc *p;
+	struct err *e = proc_create(cmd, t->opts->envs.data, t->opts->envs.len, &p);
+
+	if (e)
+		return e;
+	target_add(t, p);
+	probes_set_created(t->probes, proc_pid(p));
+	return NULL;
+}
+
+struct err *targets_grab(struct targets *t, pid_t pid)
+{
+	struct proc *p;
+	struct err *e = proc_grab(pid, &p);
+
+	if (!e)
+		target_add(t, p);
+	return e;
+}
+
+struct err *targets_continue(const struct targets *t)
 {
 	struct err *e = NULL;
 
-	for (uint32_t i = 0; i < h->procs.len && !e; i++)
-		e = advance(h, h->procs.data[i]);
+	for (uint32_t i = 0; i < t->procs.len && !e; i++)
+		e = proc_continue(t->procs.data[i]);
 	return e;
+}
+
+pid_t targets_first(const struct targets *t)
+{
+	return t->procs.len ? proc_pid(t->procs.data[0]) : 0;
+}
+
+void targets_tell_first(struct targets *t)
+{
+	if (t->procs.len < 2 || t->is_told)
+		return;
+	t->is_told = true;
+	report_notice(t->report,
+		      "$target is process %d, the first of the %u of -c and -p; the provider pid* "
+		      "in a probe description means all of them",
+		      (int)targets_first(t), t->procs.len);
+}
+
+struct err *targets_hold(const struct targets *t)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < t->procs.len && !e; i++)
+		e = target_advance(t, t->procs.data[i]);
+	return e;
+}
+
+bool targets_gone(const struct targets *t)
+{
+	bool gone = t->procs.len > 0;
+
+	for (uint32_t i = 0; i < t->procs.len; i++) {
+		const char *msg;
+
+		if (!proc_has_ended(t->procs.data[i], &msg)) {
+			gone = false;
+		} else if (msg && !opt_flag(t->opts, OPT_quiet)) {
+			struct strbuf text = {0};
+
+			strbuf_addf(&text, "%s\n", msg);
+			/* tracing goes on in any case */
+			(void)report_tell(t->report, &t->report->on_proc, text.data);
+			strbuf_deinit(&text);
+		}
+	}
+	return gone;
 }

@@ -167,28 +167,6 @@ static void adapt_interval(dtrace_hdl_t *h)
 
 /* ---- ends ----------------------------------------------------------------------------------- */
 
-/* Tells of targets that have ended; true when there were some and none is left. */
-static bool targets_gone(dtrace_hdl_t *h)
-{
-	bool gone = h->procs.len > 0;
-
-	for (uint32_t i = 0; i < h->procs.len; i++) {
-		const char *msg;
-
-		if (!proc_has_ended(h->procs.data[i], &msg)) {
-			gone = false;
-		} else if (msg && !opt_flag(&h->opts, OPT_quiet)) {
-			struct strbuf text = {0};
-
-			strbuf_addf(&text, "%s\n", msg);
-			(void)report_tell(&h->report, &h->report.on_proc,
-					  text.data); /* tracing goes on in any case */
-			strbuf_deinit(&text);
-		}
-	}
-	return gone;
-}
-
 /* Nothing fires any more; what costs no time is taken off, the rest when the handle is closed. */
 static void stop(dtrace_hdl_t *h)
 {
@@ -230,7 +208,8 @@ void dtrace_sleep(dtrace_hdl_t *dtp)
  */
 static bool is_over(dtrace_hdl_t *h)
 {
-	return h->is_stopped || h->exit_seen || state_of(h) == RT_STATE_EXITING || targets_gone(h);
+	return h->is_stopped || h->exit_seen || state_of(h) == RT_STATE_EXITING ||
+	       targets_gone(&h->targets);
 }
 
 static struct err *work_on(dtrace_hdl_t *h, FILE *fp)

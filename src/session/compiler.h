@@ -1,0 +1,86 @@
+/*
+ * The compile phase of a session: programs of D text to clauses, with the D library and the types
+ * of the kernel behind them, and the probes that are declared in D.
+ *
+ * Nothing of this knows whether programs run. The compiler's own session (d/compile.h) is made when
+ * the first text is compiled.
+ *
+ * Owns     the library, types, symbols that were looked up, and the programs.
+ * Errors   struct err * with the code EDT_COMPILER or that of what failed.
+ */
+#pragma once
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "d/compile.h"
+#include "d/import.h"
+#include "dtrace.h"
+#include "library/library.h"
+#include "probe/probe.h"
+
+struct options;
+struct report;
+struct targets;
+
+struct dtrace_prog {
+	struct prog *prog;
+	char *name;
+	bool is_enabled;
+	dtrace_proginfo_t info;
+};
+
+struct compiler {
+	/* of the handle */
+	struct arena *arena;
+	struct options *opts; /* pragmas set some */
+	struct report *report;
+	struct probes *probes;
+	struct targets *targets; /* $target */
+	/* its own */
+	unsigned int cflags; /* DTRACE_C_* of the compile that runs */
+	struct cpp_opts cpp_opts;
+	struct compile_opts compile_opts;
+	struct compile_env env;
+	struct dsession *dsession;     /* NULL until something is compiled */
+	struct btf_import *btf_import; /* kernel types for dsession */
+	struct library *library;
+	struct hashmap *symbols; /* "module`name" -> struct kallsym; NULL until one is asked for */
+	VEC(struct dtrace_prog *) progs;
+};
+
+/* What of the handle the compiler uses; all of it outlives the compiler. */
+void compiler_init(struct compiler *c, struct arena *a, struct options *opts, struct report *report,
+		   struct probes *probes, struct targets *targets);
+void compiler_deinit(struct compiler *c);
+/* Options have changed. */
+void compiler_refresh(struct compiler *c);
+/* Makes the compiler's session when there is none yet. */
+void compiler_need_dsession(struct compiler *c);
+
+struct program_text {
+	enum source_kind kind;
+	const char *name, *text; /* name: of the file; empty for SOURCE_STRING */
+	size_t len;
+	enum spec_context spec;
+	unsigned int cflags; /* DTRACE_C_* */
+	int argc;
+	char *const *argv;
+};
+MUST_CHECK struct err *compiler_compile(struct compiler *c, const struct program_text *text,
+					struct dtrace_prog **ret);
+/* Options ctypes and dtypes: writes the types to the files that they name (typedump.c). */
+void compiler_dump_types(const struct compiler *c);
+
+/* derived.c: probes that are declared in D, for the registry ... */
+void derived_init(struct compiler *c);
+/* ... and for the compiler: compile_env.derived. */
+const struct derived_info *derived_find(void *ctx, const struct probe_desc *desc, uint32_t i,
+					uint32_t *ret_nplain);
+/* symbols.c: compile_env.symbol */
+MUST_CHECK struct err *symbol_find(void *ctx, const char *module, const char *name, bool *ret_found,
+				   struct kallsym *ret);
+
+/* stability.c: the least attributes of the providers whose probes match; false: none does. */
+bool stability_of_probes(struct probes *ps, const struct probe_desc *desc, struct attr *ret);
+/* Have two probes args[] of the same types? */
+bool probes_have_same_args(struct probes *ps, const struct probe *a, const struct probe *b);
