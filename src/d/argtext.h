@@ -1,8 +1,8 @@
 /*
- * What a provider says of an argument of a probe, in one text.
+ * The text with which a provider describes one argument of a probe.
  *
- *     "struct task_struct *"                args[i] is argument i as it is
- *     "struct task_struct * : psinfo_t *"   args[i] is argument i, translated
+ *     "struct task_struct *"                 args[i] is argument i as it is
+ *     "struct task_struct * : psinfo_t *"    args[i] is argument i, translated
  *     "@0 struct task_struct * : psinfo_t *" args[i] is argument 0, translated
  *
  * Facts    d-language.md 10.1 (index map), providers.md 0.1.
@@ -12,20 +12,20 @@
 #include "base/arena.h"
 
 struct argtext {
-	uint32_t native;    /* which argument of the probe it is made of */
-	const char *type;   /* of that argument */
-	const char *output; /* what it is translated to; NULL: nothing */
+	uint32_t native;    /* number of the argument that args[i] is made of */
+	const char *type;   /* D type of that argument */
+	const char *output; /* D type that the argument is translated to; NULL: no translation */
 };
 
-/* Where the value of args[i] is, when the provider gives its type and not only a text. */
+/* Where the value of args[i] lies, for an argument whose type comes from debug information. */
 struct argplace {
-	uint32_t raw; /* which of arg0, arg1, ... */
-	/* a string: raw is the address of its bytes in the process, the next their number */
+	uint32_t raw; /* the value is that of arg0 (0), arg1 (1), ... */
+	/* The value is a string: argN (N = raw) is its user address, argN+1 its length in bytes. */
 	bool is_text;
-	const char *why; /* of a value that is not to be had: what can be done, or NULL */
+	const char *why; /* a value that cannot be read: what the user can do, or NULL */
 };
 
-/* position: i of args[i]. Texts live in the arena. */
+/* position: the i of args[i]. The texts of the result live in the arena. */
 struct argtext argtext_parse(struct arena *a, const char *text, uint32_t position);
-/* The type a script sees: what listings show. */
+/* The type that a script sees, which listings show. */
 const char *argtext_shown(const struct argtext *t);

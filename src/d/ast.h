@@ -1,12 +1,12 @@
 /*
  * The syntax tree of D, as the parser leaves it and as the checker completes it.
  *
- * Nodes live in the arena of the compile; nobody frees one. The parser fills everything but the
- * fields marked "check". A node that could not be understood is EXPR_BAD / a declaration without
- * declarators; it has been reported.
+ * Nodes live in the arena of the compile; nobody frees one. The parser fills every field except
+ * those marked "check". An expression that could not be understood is EXPR_BAD, such a declaration
+ * has no declarators; an error has been reported for either.
  *
- * To add an expression kind: 1. the enum; 2. the union; 3. ast_print.c; 4. check_expr.c; 5. lower.c
- * (the switches are exhaustive, the compiler names what is missing).
+ * To add a kind of expression: 1. the enum; 2. the union; 3. ast_print.c; 4. check_expr.c; 5.
+ * lower.c (the switches are exhaustive: the compiler names each one that lacks the kind).
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct subr;  /* check: a row of the subroutine/action table of d/builtin.h */
 
 enum expr_kind {
 	EXPR_BAD,
-	EXPR_INT,   /* ival; character constants and $n integers too */
+	EXPR_INT,   /* ival; also a character constant, or a $n that is an integer */
 	EXPR_STR,   /* str */
 	EXPR_IDENT, /* name (with scoping backquotes); scope says self-> / this-> */
 	EXPR_AGG,   /* @name[keys] */
@@ -43,7 +43,7 @@ enum expr_kind {
 	EXPR_OFFSETOF,
 	EXPR_STRINGOF, /* unary.e */
 	EXPR_XLATE,
-	/* made by the checker only */
+	/* only the checker makes this kind */
 	EXPR_VAR, /* var.ident, var.keys: a variable or an associative array element */
 };
 
@@ -68,7 +68,7 @@ struct expr {
 	type_id type;	/* check: TYPE_NONE before, never after */
 	bool is_lvalue; /* check */
 	bool parens;	/* was written in parentheses */
-	uint16_t height; /* of the tree; the parser bounds it, so that passes may recurse */
+	uint16_t height; /* of the subtree; the parser limits it, so that passes may recurse */
 	union {
 		/* EXPR_INT */
 		struct { uint64_t val; type_id lit_type; bool is_char, is_macro; } ival;
@@ -123,7 +123,7 @@ enum storage_class {
 	SC_THIS
 };
 
-struct member_decl {		/* one declarator of a struct or union */
+struct member_decl {		/* one declarator in a struct or union */
 	struct type_name *type; /* named declarator; name NULL for an anonymous member or padding */
 	struct expr *bits;	/* NULL = not a bit-field */
 };
@@ -148,7 +148,7 @@ struct decl_specs {
 	uint32_t nmembers;
 	struct enum_item *items;
 	uint32_t nitems;
-	type_id resolved; /* check: so that the body is declared once for all its declarators */
+	type_id resolved; /* check: the type, so that several declarators declare a body once */
 };
 
 /* A declarator as a list of derivations, applied to the specifiers from first to last. */
@@ -186,14 +186,17 @@ struct stmt {
 	uint32_t nelse;
 };
 
-/* A probe description as the command line context says fields are to be read: right to left. */
+/*
+ * The last field that a description may have: with -m, SPEC_CTX_MODULE, "a:b" is provider and
+ * module. Fields are assigned from right to left.
+ */
 enum spec_context { SPEC_CTX_PROVIDER, SPEC_CTX_MODULE, SPEC_CTX_FUNCTION, SPEC_CTX_NAME };
 
 struct pspec {
 	struct span span;
-	const char *text;		      /* macros replaced */
-	const char *prov, *mod, *func, *name; /* split by the parser; "" = any */
-	uint32_t id;			      /* integer specifier; 0 = none */
+	const char *text;		      /* macro variables replaced */
+	const char *prov, *mod, *func, *name; /* the fields of text; "" = any */
+	uint32_t id;			      /* the description is a probe id; 0 = it is not */
 };
 
 struct xlate_member {
@@ -202,18 +205,18 @@ struct xlate_member {
 	struct span span;
 };
 
-/* Where a declared probe comes from: spec [ "/" guard "/" ] [ "(" args ")" ]. */
+/* A source of a declared probe: spec [ "/" guard "/" ] [ "(" args ")" ]. */
 struct source_decl {
 	struct pspec spec;
 	struct expr *guard; /* NULL: always */
 	struct expr **args;
 	uint32_t nargs;
 	bool has_args;
-	bool is_other; /* "||" stands before it: the first of another choice */
+	bool is_other; /* "||" stands before it: it begins another alternative */
 	struct span span;
 };
 
-struct probe_decl { /* in a provider declaration */
+struct probe_decl { /* a probe in the declaration of a provider */
 	const char *name;
 	struct span span;
 	struct type_name **args;
@@ -235,7 +238,7 @@ enum decl_kind {
 	DECL_PRAGMA, /* #pragma D ... that needs the checker: attributes, binding, depends_on */
 };
 
-/* Stability of d-language.md chapter 11. */
+/* The three components of a stability attribute (attr.h). */
 struct attr {
 	uint8_t name, data, class;
 };
@@ -247,16 +250,17 @@ enum pragma_dependency { DEPENDS_ON_LIBRARY, DEPENDS_ON_MODULE, DEPENDS_ON_PROVI
 struct decl {
 	enum decl_kind kind;
 	struct span span;
-	bool in_include; /* of an included file: declared in container "C" */
+	bool in_include; /* stands in an included file: its types belong to container "C" */
 	union {
 		struct {
 			struct pspec *specs; uint32_t nspecs;
 			/*
-			 * a bare description with '?' and the word behind it in its line; NULL =
-			 * none
+			 * Of two descriptions with only a blank between them, which their writer
+			 * may have meant as one: in the first, both as one word with '?' for the
+			 * blank, which a hint shows; in the second, is_rest is set.
 			 */
 			const char *joined;
-			bool is_rest; /* ... and that word is the head of this clause */
+			bool is_rest;
 			struct expr *pred;
 			struct stmt **body; uint32_t nbody;
 			bool has_body;
@@ -270,14 +274,14 @@ struct decl {
 			 struct probe_decl *probes; uint32_t nprobes; } provider;
 		struct {
 			enum pragma_kind kind;
-			/* after '#pragma D' */
+			/* the words after '#pragma D' */
 			const char **words; struct span *spans; uint32_t nwords;
 			struct attr attr;	   /* PRAGMA_ATTRIBUTES */
-			/* the same: enum provider_part, NPARTS for an identifier */
+			/* PRAGMA_ATTRIBUTES: enum provider_part; NPARTS: of an identifier */
 			uint8_t part;
 			uint32_t version;	   /* PRAGMA_BINDING */
 			enum pragma_dependency on; /* PRAGMA_DEPENDS_ON */
-		} pragma; /* well formed: control.c has seen to it */
+		} pragma; /* control.c has checked its form */
 	};
 };
 /* clang-format on */
@@ -289,9 +293,10 @@ struct ast {
 };
 
 /*
- * S-expressions, one external declaration a paragraph, types only when set: golden tests read it.
+ * Prints S-expressions, a paragraph for each external declaration, and types once they are set.
+ * Golden tests compare this text.
  */
 void ast_print(const struct ast *ast, struct strbuf *out);
 void expr_print(const struct expr *e, struct strbuf *out);
-/* D text that parses to the same tree. */
+/* Prints D text that parses to the same tree. */
 void ast_print_d(const struct ast *ast, struct strbuf *out);

@@ -1,9 +1,9 @@
 /*
- * Stability attributes: levels, classes, their text. Those of a provider stand with the provider
- * (struct provider, or pragmas behind its declaration in D).
+ * Stability attributes of names: parses, prints and compares them.
  *
- * An attribute is a triple (name stability, data semantics, dependency class); the least of two is
- * taken component by component.
+ * An attribute is a triple: name stability, data stability, dependency class. Of two attributes the
+ * least is taken component by component. The attributes of a provider stand with the provider
+ * (struct provider, or pragmas behind its declaration in D).
  *
  * Facts    d-language.md, chapter 11.
  */
@@ -46,16 +46,18 @@ enum provider_part { PART_PROVIDER, PART_MODULE, PART_FUNCTION, PART_NAME, PART_
 
 const char *stability_name(uint8_t level);
 const char *depclass_name(uint8_t class);
-/* "Name/Data/Class"; trailing parts may be missing and are then the highest. False: unknown word.
+/*
+ * Parses "Name/Data/Class"; components that are missing at the end get the highest value. False for
+ * an unknown word.
  */
 bool attr_parse(const char *text, struct attr *ret);
 void attr_print(struct attr a, struct strbuf *out);
 struct attr attr_min(struct attr a, struct attr b);
 /* True when any component of a lies below that of limit. */
 bool attr_is_below(struct attr a, struct attr limit);
-/* What a provider has that nobody described. */
+/* The attributes of a provider that declares none. */
 extern const struct attr attr_provider_default[NPARTS];
 /* The part called "provider", "module", "function", "name" or "args"; false when there is none. */
 bool provider_part_parse(const char *word, enum provider_part *ret);
-/* "M.m[.u]" to major << 24 | minor << 12 | micro; false when malformed or too large. */
+/* Converts "M.m[.u]" to major << 24 | minor << 12 | micro; false when malformed or too large. */
 bool version_parse(const char *text, uint32_t *ret);

@@ -1,9 +1,10 @@
 /*
- * Tables of what the language has built in: variables, subroutines, actions, aggregating functions.
+ * Tables of the names that the language has built in.
  *
- * One row is one feature; the checker, the lowering, --help, the manual page and the tests read the
- * same rows. Subroutines stand in dif/subrs.def, which says how to add one. A unit test walks the
- * tables and fails for a row without a golden test.
+ * One row is one variable, subroutine, action or aggregating function; the checker, the lowering,
+ * --help, the manual page and the tests read the same rows. The rows of all but variables stand in
+ * dif/subrs.def, dif/acts.def and dif/aggfuncs.def, which say how to add one. A unit test fails for
+ * a row without a golden test.
  */
 #pragma once
 
@@ -15,8 +16,7 @@ enum subr_class { SUBR_FUNC, SUBR_ACTION, SUBR_AGGFUNC };
 #define SUBR_RECORDS	 0x2
 /* an action that may also be an aggregation key: stack(), sym(), ... */
 #define SUBR_KEY 0x4
-
-/* no other DTrace has it: programs may use the name for something else */
+/* no other DTrace has it, so that a program may define the name for something else */
 #define SUBR_OURS 0x10
 
 struct check;
@@ -28,13 +28,14 @@ struct subr {
 	const char *proto;
 	uint32_t flags;
 	int code; /* enum dif_subr, enum act_kind or enum aggfunc */
-	/* actions with rules of their own; NULL: the prototype is all there is */
+	/* actions with rules of their own; NULL: only the prototype is checked */
 	bool (*check)(struct check *c, struct expr *call, struct prog_act *ret_act);
-	enum datum_kind datum; /* SUBR_KEY: what it is as a key */
+	enum datum_kind datum; /* SUBR_KEY: how the key is shown */
 	struct attr attr;
 	const char *since; /* D version that introduced it: "1.0" */
 	const char *what;  /* one line for --help and the manual */
-	const char *why;   /* not on Linux: the reason, and what to use instead; or NULL */
+	/* Linux cannot have it: the reason, and what to use instead. NULL: it works. */
+	const char *why;
 };
 
 struct builtin_var {

@@ -1,13 +1,13 @@
 /*
- * The checker: gives every node of a tree its meaning and type, reports what is wrong, and hands
- * clauses to the lowering.
+ * The checker: gives every node of a tree its meaning and type, reports errors, and hands clauses
+ * to the lowering.
  *
- * After a successful check of an expression (what lower.c relies on)
- *     - type is set on every node; is_lvalue where it applies; no EXPR_IDENT, EXPR_INLINE use,
- *       EXPR_SIZEOF*, EXPR_OFFSETOF, EXPR_XLATE, constant subexpression or EXPR_BAD is left:
- *       constants are EXPR_INT of the right type, inlines are expanded, enumerators are EXPR_INT.
- *     - EXPR_VAR: var.ident is IDENT_VAR (keys NULL), IDENT_ARRAY (keys) or IDENT_BUILTIN_ARRAY
- *       (one key: an EXPR_INT).
+ * After a successful check of an expression, lower.c relies on this:
+ *     - type is set on every node, is_lvalue where it applies. Constants, also folded ones, and
+ *       enumerators are EXPR_INT of the right type; inlines are expanded. No EXPR_IDENT,
+ *       EXPR_SIZEOF, EXPR_SIZEOF_TYPE, EXPR_OFFSETOF, EXPR_XLATE or EXPR_BAD is left.
+ *     - EXPR_VAR: var.ident is an IDENT_VAR (keys is NULL), an IDENT_ARRAY (with keys) or an
+ *       IDENT_BUILTIN_ARRAY (with one key, an EXPR_INT).
  *     - EXPR_INDEX is left only for pointers, arrays and strings (one subscript).
  *     - EXPR_MEMBER: member.member is set; base is a struct/union lvalue ('.') or pointer (arrow).
  *     - implicit conversions on assignment, argument passing and ?: are EXPR_CAST with implicit set
@@ -16,7 +16,8 @@
  *     - EXPR_STRINGOF stays (its operand: pointer, array, integer address, string).
  *     - EXPR_CALL has call.subr of class SUBR_FUNC; arguments are converted to the prototype.
  *
- * Poison: a node that was reported is EXPR_BAD with TYPE_ERROR; anything built on it is silent.
+ * Poison: a node with a reported error becomes EXPR_BAD with TYPE_ERROR; no node above it causes
+ * another message.
  */
 #pragma once
 
@@ -37,44 +38,48 @@ struct check {
 	const struct compile_opts *opts;
 	const struct compile_env *env;
 	struct hashmap *locals;	       /* this-> variables of this program: name -> struct ident */
-	const struct probe_desc *desc; /* clause being checked; NULL outside */
+	const struct probe_desc *desc; /* of the clause that is checked; NULL outside a clause */
 	/*
-	 * of a clause on a declared probe: where args[] come from, seen from the text that is
-	 * checked; NULL: from ...
+	 * Where args[] come from in the text that is checked. In a clause on a probe that is made
+	 * of others, derived leads from that probe to one of its sources; in the guard and
+	 * arguments of the source, derived is NULL and source describes the probes to which they
+	 * refer. Both are NULL in other clauses: args[] are those of desc.
 	 */
 	const struct derivation *derived;
-	const struct probe_desc *source; /* ... the probes this describes; NULL: those of desc */
+	const struct probe_desc *source;
 	bool in_predicate;
-	/* the declaration being checked is of an included file: C may be looser than D */
+	/* the declaration that is checked stands in an included file: C allows more than D */
 	bool in_include;
 	VEC(struct prog_clause *) clauses;
 
-	/* what only check*.c and compile.c look at */
+	/* only check*.c and compile.c use the rest */
 	struct binding *bindings;
-	uint32_t nundef;		/* errors so far that say "not defined (yet)" */
+	uint32_t nundef;		/* errors so far about names that are not defined */
 	uint32_t depth;			/* of nested expressions and inlines */
 	uint32_t ncloned;		/* nodes made by expansion: bounds exponential inlines */
-	struct attr attr;		/* least of what the current clause used */
-	struct attr desc_attrs[NPARTS]; /* of the providers that attrs_of matches */
+	struct attr attr;		/* least attribute that the current clause used */
+	struct attr desc_attrs[NPARTS]; /* least attributes of the providers of attrs_of */
 	const struct probe_desc *attrs_of;
-	bool blank_failed; /* the clause before is a description that failed, and a blank */
-	bool destructive;  /* the current clause calls something that is */
+	bool blank_failed; /* the clause before has decl.clause.joined, and an error */
+	bool destructive;  /* the current clause calls a destructive action or subroutine */
 	bool speculates;   /* speculate() stands before the current statement */
 	struct pending_pragma *pending;
-	uint32_t ntrouble; /* reports and poison nodes so far: none means that all is well */
-	/* what stands where a string belongs, while its first word is looked up */
+	uint32_t ntrouble; /* reports and poison nodes so far; unchanged: nothing went wrong */
+	/* the operand where a string is expected, while the name that it begins with is checked */
 	const struct expr *unquoted;
-	/* "struct tag" or typedef name: its declaration has failed */
+	/* keys: "struct tag" or typedef name whose declaration has failed */
 	struct hashmap *poisoned_types;
-	uint32_t first_off; /* where this program's text begins */
+	uint32_t first_off; /* global offset of this program's text */
 	struct parse_env parse_env;
 	struct parse_input input;
 };
 
 /* check_expr.c. Returns the node to use in place of e (never NULL). */
 struct expr *check_expr(struct check *c, struct expr *e);
-/* As the right side of an assignment to (or argument for) a value of type to: adds the conversion;
- * false when incompatible (nothing reported). */
+/*
+ * Converts *e as C converts the right side of an assignment to an object of type `to`. False,
+ * without a report, when the types are incompatible.
+ */
 bool check_convert(struct check *c, struct expr **e, type_id to);
 /* Evaluates an integer constant expression; false when it is not one (nothing reported). */
 bool check_const(struct check *c, struct expr *e, int64_t *ret_val);
@@ -85,13 +90,13 @@ struct expr *expr_bad(struct check *c, struct span at);
 bool check_enumerator(struct check *c, struct span at, const char *name, int64_t val);
 
 /*
- * The declaration of a type ("struct tag" or the name of a typedef) has been refused: later uses of
- * it are silent (check_poison.c).
+ * Notes that the declaration of a type ("struct tag" or the name of a typedef) was refused, so that
+ * its uses cause no message (check_poison.c).
  */
 void type_poison(struct check *c, const char *name);
 bool type_is_poisoned(struct check *c, const char *name);
 
-/* A name that means nothing yet: true when that has changed (compile_env.define). */
+/* Asks compile_env.define for a name that nothing defines; true when it is defined now. */
 bool check_define(struct check *c, const char *name, size_t len);
 
 struct dif_type dif_type_of(const struct types *t, type_id id);

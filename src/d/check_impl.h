@@ -1,9 +1,10 @@
 /*
- * Inside of the checker and of the compile session: shared by check*.c, builtin.c, fmt.c and
- * compile.c.
+ * The checker's and the session's own declarations, shared by check*.c, builtin.c, fmt.c, derive.c
+ * and compile.c.
  *
- * Owns     the session's arena owns what outlives a compile (identifiers, inlines, translators);
- * the arena of a compile owns its tree, DIF and clauses and becomes the session's on success.
+ * Owns     the arena of the session owns what outlives a compile (identifiers, inlines,
+ *          translators). The arena of a compile owns its tree, DIF and clauses; when the compile
+ *          succeeds, the session keeps that arena.
  */
 #pragma once
 
@@ -18,7 +19,7 @@
 
 struct xlator {
 	enum d_layer layer;
-	bool is_kept; /* made by a compile that has succeeded */
+	bool is_kept; /* the compile that made it has succeeded */
 	type_id out, in;
 	const char *param;
 	struct hashmap *members; /* name -> struct xlate_member, unchecked */
@@ -27,27 +28,33 @@ struct xlator {
 
 struct declared_source {
 	struct probe_desc desc;
-	const char *text;   /* of the description */
+	const char *text;   /* desc as written */
 	struct expr *guard; /* unchecked; NULL: always */
 	struct expr **args; /* unchecked, one for each native argument */
-	bool has_args;	    /* false: they are those of what desc describes */
-	bool is_other;	    /* the first of another choice */
+	bool has_args;	    /* false: the arguments are those of the probes that desc matches */
+	bool is_other;	    /* begins another alternative ("||") */
 	struct span span;
 };
 
-enum derived_state { DERIVED_UNKNOWN, DERIVED_ASKED, DERIVED_READY, DERIVED_LACKING };
+/* Whether sources of a declared probe exist on this machine. */
+enum derived_state {
+	DERIVED_UNKNOWN, /* not yet asked */
+	DERIVED_ASKED, /* the answer is being computed: a probe that leads to itself is an error */
+	DERIVED_READY, /* first..end exist */
+	DERIVED_LACKING, /* none; info.lack says why */
+};
 
 struct declared_probe {
-	struct derived_info info; /* first: derived_probe(); of those with sources */
+	struct derived_info info; /* for probes with sources; the first member: derived_probe() */
 	struct declared_source *sources;
 	uint32_t nsources;
-	uint32_t first, end; /* DERIVED_READY: the sources of the choice that counts */
+	uint32_t first, end; /* DERIVED_READY: the sources of the alternative that exists here */
 	enum derived_state state;
-	enum d_layer layer; /* of the text that declared it */
+	enum d_layer layer; /* the layer of the text that declared it */
 	const char *name;   /* with '-' for "__" */
 	type_id *args;
 	uint32_t nargs;
-	type_id *xargs; /* translated list; equals args when there is none */
+	type_id *xargs; /* types of the translated arguments; without translation, args */
 	uint32_t *map;	/* xargs[i] is made of args[map[i]] */
 	uint32_t nxargs;
 };
@@ -58,13 +65,13 @@ static inline struct declared_probe *derived_probe(const struct derived_info *in
 }
 
 /*
- * How the probe of a clause comes from a place: from one probe to a source of it, and on while that
- * is declared, too.
+ * The way from the declared probe of a clause to a probe that a provider places: one step leads
+ * from a declared probe to one of its sources, which may describe a declared probe again.
  */
 struct derivation {
 	const struct declared_probe *probe;
 	const struct declared_source *src;
-	const struct derivation *base; /* of what src describes; NULL: that hangs on places */
+	const struct derivation *base; /* the next step; NULL: src describes placed probes */
 };
 
 struct declared_provider {
@@ -81,10 +88,10 @@ struct proto {
 		bool any;
 	} * args;
 	uint32_t nargs, nmin;
-	bool varargs; /* more than nargs is fine */
+	bool varargs; /* more than nargs arguments are allowed */
 };
 
-/* One name bound in a map of the session: how to take it back. */
+/* One entry in the journal of a compile: how to take back the binding of a name. */
 struct undo {
 	struct hashmap *map;
 	const char *key;
@@ -95,7 +102,7 @@ struct dsession {
 	struct arena *arena;
 	struct source_map *sources;
 	struct types *types;
-	enum d_layer layer;		  /* of the text that is being checked */
+	enum d_layer layer;		  /* the layer of the text that is being checked */
 	struct hashmap *globals[NLAYERS]; /* user variables, inlines, enumerators -> struct ident */
 	struct hashmap *selfs;		  /* thread-local variables -> struct ident */
 	struct hashmap *agg_idents;	  /* aggregations -> struct ident */
@@ -103,7 +110,7 @@ struct dsession {
 	struct hashmap *protos;	  /* of subrs[], by name, once used -> struct proto */
 	struct hashmap *type_texts; /* D type text -> type_id + 1 as a pointer */
 	struct hashmap *providers;  /* declared in D -> struct declared_provider */
-	/* declared probes with sources; those of failed compiles stay */
+	/* declared probes with sources, also those that failed compiles declared */
 	VEC(struct declared_probe *) derived;
 	VEC(struct xlator *) xlators;
 	VEC(struct undo) journal; /* of the compiles under way */
@@ -114,35 +121,36 @@ struct dsession {
 	uint32_t next_var[3]; /* by enum dif_scope */
 	uint32_t nclauses;
 	/*
-	 * what an inner compile has kept: an outer one must not take it back. xlators: those of
-	 * inner compiles know it themselves
+	 * The counts up to which a library that was compiled inside the current compile has made
+	 * things: these survive when the outer compile fails. (A translator says so by is_kept.)
 	 */
-	struct session_floor {
+	struct session_kept {
 		uint32_t vars, aggs, nclauses, next_var[3];
-	} floor;
+	} kept;
 	VEC(struct arena *) arenas; /* of the programs that were compiled */
 	VEC(struct hashmap *) maps; /* hash maps inside idents, translators, providers */
 };
 
-/* A state of the session to come back to. */
+/* The counts of the session at one moment, for session_rollback(). */
 struct session_mark {
 	uint32_t journal, vars, aggs, xlators, nclauses;
 	uint32_t next_var[3];
 };
 
-/* Also stands for a state of the locals, which are journalled in the same list. */
+/* Marks clause-local variables as well: their bindings are in the same journal. */
 struct session_mark session_mark(const struct dsession *s);
 void session_rollback(struct dsession *s, const struct session_mark *m);
 /*
- * Binds a name; session_rollback() gives it its meaning back. key must live as long as the session.
+ * Gives a name a meaning; session_rollback() restores the earlier one. key must live as long as the
+ * session.
  */
 void session_bind(struct dsession *s, struct hashmap *map, const char *key, void *value);
 
-/* Text of that layer is checked from now on; the layer before. */
-enum d_layer session_layer(struct dsession *s, enum d_layer layer);
-/* What a global name means there, or NULL: of built-in ones nothing is known here. */
+/* Sets the layer of the text that is checked from now on; returns the one before. */
+enum d_layer session_set_layer(struct dsession *s, enum d_layer layer);
+/* What a global name means in the current layer, or NULL; built-in names are not looked up. */
 struct ident *session_global(const struct dsession *s, const char *name, size_t len);
-/* Binds a global name in that layer. */
+/* Binds a global name in the current layer. */
 static inline void session_bind_global(struct dsession *s, const char *name, struct ident *id)
 {
 	session_bind(s, s->globals[s->layer], name, id);
@@ -150,7 +158,7 @@ static inline void session_bind_global(struct dsession *s, const char *name, str
 
 /* ---- the state of one compile ----------------------------------------------------------- */
 
-/* Names bound to expressions: parameters of an inline or translator while its body is checked. */
+/* Parameters of an inline or a translator, bound to arguments while the body is checked. */
 struct binding {
 	const char *name;
 	struct expr *e; /* checked */
@@ -158,7 +166,7 @@ struct binding {
 };
 
 struct pending_pragma {
-	const char *name; /* of the identifier it waits for */
+	const char *name; /* of an identifier that is not defined yet */
 	bool has_attr, has_version, is_used;
 	struct attr attr;
 	uint32_t version;
@@ -167,9 +175,9 @@ struct pending_pragma {
 };
 
 /*
- * A point to come back to: what is checked after attempt_begin() leaves no trace after
- * attempt_undo(), neither reports nor names nor what the clause is said to use. Nodes in the arena,
- * types and the charge for expansions stay.
+ * Checking that can be undone. attempt_undo() takes back everything that was reported, defined or
+ * noted of the clause since attempt_begin(). Nodes in the arena, types, and the count of expanded
+ * nodes stay.
  */
 struct attempt {
 	struct session_mark session;
@@ -182,7 +190,8 @@ struct attempt attempt_begin(const struct check *c);
 void attempt_undo(struct check *c, const struct attempt *a);
 
 /*
- * check_error() reports; expr_fail() reports and is the poison node to return. `at` is a span.
+ * check_error() reports an error; expr_fail() does so and yields the poison node to return. `at` is
+ * a span.
  */
 void check_note_tag(struct check *c, enum dtag tag);
 #define check_error(c, tag, at, ...)                                                               \
@@ -199,7 +208,7 @@ static inline bool expr_is_bad(const struct expr *e)
 	return e->type == TYPE_ERROR;
 }
 
-/* An aggregation or a translated value, where check_any() and xlate_address() have left one. */
+/* An aggregation or a translated value that check_any() and xlate_address() have left. */
 static inline bool expr_is_dynamic(const struct expr *e)
 {
 	return e->kind == EXPR_AGG || e->kind == EXPR_XLATE;
@@ -228,29 +237,26 @@ struct stmt **stmts_clone(struct arena *a, struct stmt *const *stmts, uint32_t n
 
 /* As check_expr(), but a translated value (EXPR_XLATE) or an aggregation may be the result. */
 struct expr *check_any(struct check *c, struct expr *e);
-/* Reports that e is no value; used where check_any()'s result must be one after all. */
+/* Refuses an e that check_any() has checked when it is an aggregation or a translated value. */
 struct expr *check_value(struct check *c, struct expr *e);
-/*
- * The same where an aggregation or a translated value is wrong for a reason of the place: the tag
- * is the one that an operand of a wrong type has there.
- */
+/* The same, under the tag with which the caller refuses an operand of a wrong type. */
 struct expr *check_value_or(struct check *c, struct expr *e, enum dtag not_value);
 struct expr *check_expr_or(struct check *c, struct expr *e, enum dtag not_value);
-/* What to do about a value of dynamic type: expr_is_dynamic(). */
+/* Adds a hint what to write instead of a value for which expr_is_dynamic() holds. */
 void hint_dynamic(struct check *c, const struct expr *e);
 /* Wraps e into an implicit conversion to a type; folds constants. */
 struct expr *expr_cast(struct check *c, struct expr *e, type_id to);
 /*
- * For an operand that an action evaluates in several of its DIF objects: **e becomes what the first
- * of them evaluates, the result (a clone for each) what the others do. A value that costs nothing
- * and changes nothing is read again; any other is kept in a clause-local variable that no program
- * can name, so that '++' in the operand happens once.
+ * Makes an operand that several DIF objects of one action use be evaluated once. The first object
+ * evaluates *e as this function leaves it, the others evaluate clones of the result. A value that
+ * costs nothing and has no side effect is read again; any other is kept in a clause-local variable
+ * that no program can name.
  */
 struct expr *expr_keep(struct check *c, struct expr **e);
 struct expr *expr_new(struct check *c, enum expr_kind kind, struct span at, type_id type);
-/* The value of a type after truncation and extension. */
+/* val cut to the size of the type and extended again. */
 uint64_t int_convert(const struct types *t, uint64_t val, type_id type);
-/* Whether a store through e reaches memory of D. */
+/* Whether a store to the lvalue e changes D's own memory: a variable or scratch memory. */
 bool expr_is_writable(struct check *c, const struct expr *e);
 
 /* ---- check_op.c ------------------------------------------------------------------------- */
@@ -259,13 +265,13 @@ struct expr *check_unary(struct check *c, struct expr *e);
 struct expr *check_binary(struct check *c, struct expr *e);
 struct expr *check_cond(struct check *c, struct expr *e);
 /*
- * Checks the condition alone: the arm that a constant chooses, unchecked; NULL when it is not
- * constant.
+ * Checks the condition alone. When it is constant, returns the operand that it chooses, unchecked;
+ * else NULL.
  */
 struct expr *check_cond_const(struct check *c, struct expr *e);
 struct expr *check_comma(struct check *c, struct expr *e);
 
-/* The operands of an arithmetic operator, checked; what its result is. */
+/* The checked operands of an arithmetic operator, and the type of its result. */
 struct arith {
 	const char *op; /* as written: "+" or "+=" */
 	struct span at;
@@ -279,9 +285,9 @@ struct arith {
 bool arith_check(struct check *c, struct arith *a, enum expr_op op);
 struct expr *fail_incompat(struct check *c, struct span at, const char *op, const struct expr *l,
 			   const struct expr *r);
-/* Arrays, pointers, and strings as addresses of their characters. */
+/* Whether e can be used as an address: an array, a pointer, or a string (its first character). */
 bool expr_is_address(struct check *c, const struct expr *e);
-/* Reports and returns false unless the constant divisor, if it is one, is not zero. */
+/* False after reporting a division by the constant 0. */
 bool check_divisor(struct check *c, enum expr_op op, const struct expr *divisor);
 
 /* ---- check_assign.c --------------------------------------------------------------------- */
@@ -291,8 +297,8 @@ struct expr *check_assign(struct check *c, struct expr *e);
 /* ---- check_fold.c ----------------------------------------------------------------------- */
 
 /*
- * Of a unary operator, r is ignored. is_signed: of comparison, division, right shift. The divisor
- * is not zero.
+ * The value of an operation on constants. A unary operator ignores r; a divisor r is not zero.
+ * is_signed matters for comparisons, division and right shifts.
  */
 uint64_t fold(enum expr_op op, uint64_t l, uint64_t r, bool is_signed);
 
@@ -302,7 +308,7 @@ struct expr *check_member(struct check *c, struct expr *e);
 /* Adds to the latest error which members the structure has. */
 void hint_member(struct check *c, type_id sou, const char *name);
 struct expr *check_index(struct check *c, struct expr *e);
-/* base[sub] of a pointer, array or string, all of them checked. */
+/* Types base[sub], whose operands are checked: a pointer, array or string, and one subscript. */
 struct expr *check_element(struct check *c, struct expr *e);
 struct expr *check_cast(struct check *c, struct expr *e);
 struct expr *check_sizeof_type(struct check *c, struct expr *e);
@@ -313,72 +319,81 @@ struct expr *check_stringof(struct check *c, struct expr *e);
 /* ---- check_var.c: what names mean ------------------------------------------------------- */
 
 struct expr *check_ident(struct check *c, struct expr *e);
-/* An identifier of this program in the session's arena; session_bind() makes it known. */
+/* Makes an identifier in the session's arena; session_bind() gives the name this meaning. */
 struct ident *ident_create(struct check *c, enum ident_kind kind, const char *name, struct span at,
 			   type_id type);
 struct ident *ident_find(struct check *c, enum ident_scope scope, const char *name);
-/* What a declaration of the name would repeat: built in, or declared in this layer. */
+/* The identifier, built in or of the current layer, that a declaration of the name would repeat. */
 struct ident *ident_find_own(struct check *c, enum ident_scope scope, const char *name);
-/* Whether e is an identifier, perhaps subscripted, that means nothing yet: an assignment creates
- * it. */
+/*
+ * Whether e is an identifier, perhaps subscripted, that nothing defines: an assignment to e creates
+ * the variable.
+ */
 bool check_is_new_var(struct check *c, const struct expr *e);
-/* Creates what e names, with values of type `type` (TYPE_ERROR: silent from now on); the reference.
+/*
+ * Creates the variable that e names, with values of type `type`, and returns a reference to it.
+ * TYPE_ERROR: later uses of the variable cause no message.
  */
 struct expr *check_create_var(struct check *c, struct expr *e, type_id type);
 /* A reference to an element of an associative array. */
 struct expr *check_array_ref(struct check *c, struct ident *id, struct expr *e);
-/* Checks keys one by one: values of usable types. what: "x[ ]" for messages. Replaces in place. */
+/* Checks each key in place; keys are values. what: the array as messages show it, "x[ ]". */
 bool check_keys(struct check *c, const char *what, struct expr **keys, uint32_t nkeys);
-/* Converts checked keys to the signature of id, or makes them its signature. */
+/* Converts checked keys to the types of the first use of id; the first use fixes these types. */
 bool check_signature(struct check *c, struct ident *id, const char *what, struct span at,
 		     struct expr **keys, uint32_t nkeys);
-/* Makes a name poison: what is wrong with it has been reported. */
+/* Makes later uses of a name silent, because an error about it was reported. */
 void ident_poison(struct check *c, enum ident_scope scope, const char *name, struct span at);
-/* A user's variable of known type, bound to its name; D_ID_OFLOW when there are too many. */
+/* Creates and binds a variable of known type; NULL after reporting D_ID_OFLOW: too many. */
 struct ident *var_create(struct check *c, struct span at, enum ident_scope scope, const char *name,
 			 type_id type, bool is_assoc, const type_id *keys, uint32_t nkeys);
 /* "self->x", "@a", "x" as messages show names. */
 const char *var_text(struct check *c, enum ident_scope scope, const char *name);
-/* Reports that e (as check_is_new_var() takes it) means nothing; once per name. */
+/* Reports that nothing defines the variable e (see check_is_new_var()), once for each name. */
 struct expr *expr_undefined(struct check *c, struct expr *e);
-/* The type a variable gets that is assigned a value of type id: no cv, arrays as pointers. */
+/* The type of a variable that a value of type id creates: unqualified, a pointer for an array. */
 type_id type_of_variable(struct check *c, type_id id);
-/* Applies pragmas that waited for the name. */
+/* Applies to a new identifier the pragmas that were given before its definition. */
 void ident_apply_pending(struct check *c, struct ident *id);
-/* False after refusing what this version lacks; sets the type, which is read when first used. */
+/*
+ * False after reporting that the D version in force lacks a built-in variable. Resolves its type at
+ * the first use.
+ */
 bool builtin_is_here(struct check *c, struct ident *id, struct span at);
-/* Arguments and names take the attributes of the clause's provider. */
+/* The attributes of a built-in; args[] and probe names have those of the clause's provider. */
 struct attr builtin_attr(struct check *c, const struct ident *id);
-/* Narrows the clause's attributes by a use and checks option amin. */
+/* Notes that the clause uses a name with attributes a, and checks option amin. */
 void attr_use(struct check *c, struct span at, const char *name, struct attr a);
-struct hashmap *session_map(struct dsession *s); /* a hash map that ends with the session */
+struct hashmap *session_map(struct dsession *s); /* a new hash map, freed with the session */
 
-/* ---- check_text.c: text without double quotes --------------------------------------------- */
+/* ---- check_text.c: strings written without double quotes ---------------------------------- */
 
-/* Does e, unchecked, begin with a name that means nothing, as bash and systemd-journald do? */
+/* Whether e, unchecked, begins with an undefined name: bash, systemd-journald. */
 bool expr_is_unquoted(struct check *c, const struct expr *e);
-/* check_any() of what stands where a value of that type belongs: when that is a string, the report
- * of a name that means nothing says how text is written. */
+/*
+ * check_any() where a value of `type` is expected. When that is a string and e looks like a string
+ * without quotes, the error about the undefined name hints at quotes.
+ */
 struct expr *check_any_as(struct check *c, struct expr *e, type_id type);
-/* How text is written, when the name that means nothing is the first word of it, else NULL. */
+/* That hint, when the undefined name begins what check_any_as() checks; else NULL. */
 const char *unquoted_hint(struct check *c, const struct expr *name);
-/* Adds to the latest error how text is written, if e is a character constant: 'bash'. */
+/* Adds the hint to the latest error when e is text in single quotes: 'bash'. */
 void hint_char_text(struct check *c, const struct expr *e);
 
-/* ---- check_poison.c: what failed, and is missing for that reason alone -------------------- */
+/* ---- check_poison.c: names that are undefined because their definition had an error ------- */
 
-/* Makes an aggregation that nothing has defined poison: what is wrong with it has been reported. */
+/* Makes later uses of an undefined aggregation silent, because an error was reported. */
 void agg_poison(struct check *c, const char *name, struct span at);
-/* Makes poison of every name that the unchecked clause d would have defined by assignment. */
+/* The same for every name that the unchecked clause d would have defined by an assignment. */
 void clause_poison(struct check *c, const struct decl *d);
 
 /* ---- check_symbol.c: names with a backquote ----------------------------------------------- */
 
-/* The value of a kernel symbol; the address when it is a function. */
+/* The value of a kernel variable, or the address of a kernel function. */
 struct expr *symbol_value(struct check *c, struct expr *e);
-/* &`sym: also of one whose type is not known. */
+/* &`sym, which needs no type of the symbol. */
 struct expr *symbol_address(struct check *c, struct expr *e);
-/* A name that 'extern' gave a type. */
+/* The value of a kernel symbol that the program declared with 'extern'. */
 struct expr *symbol_extern(struct check *c, struct ident *id, struct expr *e);
 
 /* ---- check_args.c: args[] --------------------------------------------------------------- */
@@ -388,16 +403,16 @@ struct expr *check_args_ref(struct check *c, struct ident *id, struct expr *e);
 /* ---- check_call.c ----------------------------------------------------------------------- */
 
 struct expr *check_call(struct check *c, struct expr *e);
-/* check_either.c: whether a call is one of __either(), and what it stands for. */
+/* check_either.c: __either(a, b, ...) is the first argument that this kernel's types allow. */
 bool check_is_either(const struct expr *e);
 struct expr *check_either(struct check *c, struct expr *e);
-/* The row a call names, or NULL: nothing is reported. */
+/* The row of the function that a call names, or NULL; reports nothing. */
 const struct subr *call_subr(struct check *c, const struct expr *e);
 /* Checks arguments against the row's prototype and converts them in place. */
 bool check_proto_args(struct check *c, const struct subr *subr, struct expr *call);
 bool check_arg_count(struct check *c, const struct subr *subr, struct expr *call);
 const struct proto *proto_get(struct check *c, const struct subr *subr);
-/* Notes the use (attributes, destructiveness); false after refusing what this version lacks. */
+/* Notes the use (attributes, destructiveness); false after reporting that it is not available. */
 bool subr_use(struct check *c, const struct subr *subr, struct span at);
 /* "one arg passed, two expected" in the reference's words. */
 void check_error_len(struct check *c, struct span at, const char *what, const char *unit,
@@ -411,20 +426,20 @@ struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, s
 			   uint32_t nargs);
 void check_translator_def(struct check *c, struct decl *d);
 struct expr *check_xlate(struct check *c, struct expr *e);
-/* base is a checked EXPR_XLATE; e the member expression over it. */
-/* The address of a translated value as an ordinary expression; any e without one as it is. */
+/* The address of a translated value, if it has one, as an ordinary expression; else e itself. */
 struct expr *xlate_address(struct check *c, struct expr *e);
+/* A member of a translated value: base is the checked EXPR_XLATE, e the member expression. */
 struct expr *xlate_member(struct check *c, struct expr *base, struct expr *e);
-/* in, out: types; NULL when there is none. Exact match first, then an assignable input. */
+/* The translator from type in (or a type that can be assigned to its input) to out, or NULL. */
 struct xlator *xlator_find(struct check *c, type_id in, type_id out);
-/* Guards expansion against running away: false after reporting. */
+/* Charges for an expansion of body; false after reporting that a program expands to too much. */
 bool check_expansion(struct check *c, struct span at, struct expr *body, const struct binding *b);
 struct expr *expr_placeholder(struct check *c, struct span at, const char *name, type_id type);
 bool convert_body(struct check *c, struct expr **e, type_id type);
 
 /* ---- statements, clauses, declarations -------------------------------------------------- */
 
-/* An action whose expressions are not lowered yet. */
+/* An action while it is checked: its expressions are lowered when the clause is complete. */
 struct act_build {
 	struct prog_act act;
 	struct expr **exprs; /* act.nargs of them */
@@ -437,69 +452,76 @@ static inline struct act_build *act_build(struct prog_act *act)
 	return CONTAINER_OF(act, struct act_build, act);
 }
 
-/* Adds an argument. kind: what the consumer prints. */
+/* Adds an argument to an action. kind: how the consumer shows it. */
 void act_arg(struct check *c, struct prog_act *act, struct expr *e, enum datum_kind kind);
 enum datum_kind datum_kind_of(struct check *c, type_id type);
-/* The tags of an action that records one value of any type. */
+/* The tags under which an action with one argument of any type refuses what is no value. */
 struct value_tags {
 	enum dtag is_void, is_dynamic, is_agg;
 };
-/* The only argument of such an action, checked; NULL after reporting. */
+/* Checks the argument of such an action; NULL after reporting. */
 struct expr *check_recorded(struct check *c, struct expr *call, const struct value_tags *tags);
 bool expr_is_positive(struct check *c, const struct expr *e); /* a constant above 0 */
-/* shape.c: how print() shows a value of the type. */
+/* shape.c: describes a type to print(), which shows values without the type table. */
 const struct shape *type_shape(struct check *c, type_id type);
 
 /*
- * The checks of the rows of acts.def (check_act.c, check_print.c, check_printf.c): false after
- * reporting. act has the row's kind; the check adds what the action is called with.
+ * The check of each row of acts.def (in check_act.c, check_print.c, check_printf.c). act has the
+ * kind of the row; the check adds its arguments and parameters. False after reporting.
  */
 #define ACT_RECORD(id, name, proto, flags, holds, rule, ...)                                       \
 	bool act_check_##rule(struct check *c, struct expr *call, struct prog_act *act);
 #define ACT_ALIAS ACT_RECORD
 #include "dif/acts.def"
 
-/* '@x[keys] = func(args)' as an action; false after reporting. */
+/* Makes an action of '@x[keys] = func(args)'; false after reporting. */
 bool check_agg_assign(struct check *c, struct expr *e, struct prog_act *act);
-/* An argument that must be a defined aggregation: NULL after reporting one of the two tags. */
+/* The aggregation that is argument argno of func; NULL after reporting one of the two tags. */
 struct ident *check_agg_arg(struct check *c, const char *func, uint32_t argno, struct expr *e,
 			    enum dtag not_agg, enum dtag undefined);
-/* sym(x) and its kin, stack(): as a key or a printf argument. NULL when e is no such call;
- * otherwise the expression to record (a poison node after reporting). */
+/*
+ * Checks sym(x), stack() and other actions of class SUBR_KEY as a key or an argument of printf().
+ * NULL when e is no such call; else the expression to record, a poison node after reporting.
+ */
 struct expr *check_key_call(struct check *c, struct expr *e, enum datum_kind *ret_kind);
 
 void check_clause(struct check *c, struct decl *d);
-/* Tells the surroundings what a declaration describes; clauses only. */
+/* Calls compile_env.named for each description of a clause; other declarations have none. */
 void check_specs_named(struct check *c, const struct decl *d);
 void check_vars(struct check *c, struct decl *d);
 void check_provider(struct check *c, struct decl *d);
 
 /* ---- derive.c: declared probes that are made of others ------------------------------------ */
-/* Takes the sources of a declaration over; false after reporting. */
+
+/* Copies the sources of a declaration to the declared probe; false after reporting. */
 bool derived_declare(struct check *c, const struct declared_provider *pv,
 		     const struct probe_decl *pd, struct declared_probe *p);
-/* Each way from the probe to what hangs on places, until func returns false. */
+/* Calls func for each derivation from p to placed probes, until func returns false. */
 bool derived_walk(struct check *c, const struct declared_probe *p,
 		  bool (*func)(struct check *c, void *ctx, const struct derivation *top,
 			       const struct probe_desc *source),
 		  void *ctx);
-/* args[index] and argN of c->derived. */
+/* The expressions for which args[index] and argN stand in a clause on a declared probe. */
 struct expr *derived_args_ref(struct check *c, struct expr *e, uint64_t index);
 struct expr *derived_arg_ref(struct check *c, struct ident *id, struct expr *e);
-/* pred, checked, behind the guards of c->derived; either may be NULL. */
+/* The guards of c->derived && pred, which is checked; NULL when there are neither. */
 struct expr *derived_pred(struct check *c, struct expr *pred);
 /*
- * check_args.c: a checked value as args[index] of type out, by a translator where the types differ.
+ * check_args.c: makes args[index], of type out, of the checked value ref, with a translator where
+ * the types differ. e: the expression args[index] in the program, for messages.
  */
 struct expr *args_translated(struct check *c, struct expr *e, uint64_t index, struct expr *ref,
 			     type_id out);
-/* compile.c: the state of a compile, which is freed by check_deinit() but for its arena. */
+
+/* ---- compile.c ---------------------------------------------------------------------------- */
+
+/* check_deinit() frees everything but the arena of the compile. */
 void check_init(struct check *c, struct dsession *s, const struct compile_opts *opts,
 		const struct compile_env *env);
 void check_deinit(struct check *c);
 void check_pragma(struct check *c, struct decl *d);
 void check_pragmas_unused(struct check *c);
-/* A D type text of a table or a provider; TYPE_NONE when it does not parse or resolve. */
+/* The type that a table or a provider writes as D text; TYPE_NONE when no such type exists. */
 type_id type_from_text(struct check *c, const char *text);
-/* The name as a new global: reports D_DECL_IDRED and returns false when it is taken. */
+/* Whether name can become a global identifier; false after reporting D_DECL_IDRED. */
 bool check_name_is_free(struct check *c, struct span at, const char *name);

@@ -201,9 +201,9 @@ struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, s
 	if ((nargs && !b) || !check_expansion(c, at->span, id->inl.e, b))
 		return expr_bad(c, at->span);
 	c->bindings = b;
-	layer = session_layer(c->session, id->layer);
+	layer = session_set_layer(c->session, id->layer);
 	e = check_any(c, expr_clone(c->arena, id->inl.e));
-	session_layer(c->session, layer);
+	session_set_layer(c->session, layer);
 	c->bindings = outer;
 	if (expr_is_bad(e) || !convert_body(c, &e, id->type))
 		return expr_bad(c, at->span);

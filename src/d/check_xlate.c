@@ -57,13 +57,13 @@ static struct expr *member_value(struct check *c, const struct xlator *x, struct
 				 const struct xlate_member *m, type_id type)
 {
 	struct binding *outer = c->bindings, param = {.name = x->param, .e = e};
-	enum d_layer layer = session_layer(c->session, x->layer);
+	enum d_layer layer = session_set_layer(c->session, x->layer);
 	struct expr *body;
 
 	c->bindings = &param;
 	body = check_any(c, expr_clone(c->arena, m->e));
 	c->bindings = outer;
-	session_layer(c->session, layer);
+	session_set_layer(c->session, layer);
 	if (body->kind != EXPR_XLATE)
 		body = check_value(c, body);
 	if (expr_is_bad(body) || convert_body(c, &body, type))

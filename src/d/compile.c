@@ -155,11 +155,11 @@ void session_rollback(struct dsession *s, const struct session_mark *m)
 			hashmap_remove(u->map, u->key, strlen(u->key));
 		s->journal.len--;
 	}
-	s->vars.len = s->vars_view.len = MAX(m->vars, s->floor.vars);
-	s->aggs.len = s->aggs_view.len = MAX(m->aggs, s->floor.aggs);
-	s->nclauses = MAX(m->nclauses, s->floor.nclauses);
+	s->vars.len = s->vars_view.len = MAX(m->vars, s->kept.vars);
+	s->aggs.len = s->aggs_view.len = MAX(m->aggs, s->kept.aggs);
+	s->nclauses = MAX(m->nclauses, s->kept.nclauses);
 	for (uint32_t i = 0; i < ARRAY_LEN(s->next_var); i++)
-		s->next_var[i] = MAX(m->next_var[i], s->floor.next_var[i]);
+		s->next_var[i] = MAX(m->next_var[i], s->kept.next_var[i]);
 	xlators_rollback(s, m->xlators);
 }
 
@@ -190,15 +190,15 @@ static void session_keep(struct dsession *s, const struct session_mark *m, uint3
 {
 	s->journal.len = m->journal;
 	types_keep(s->types, types);
-	s->floor = (struct session_floor){.vars = s->vars.len,
-					  .aggs = s->aggs.len,
-					  .nclauses = s->nclauses};
-	memcpy(s->floor.next_var, s->next_var, sizeof(s->next_var));
+	s->kept = (struct session_kept){.vars = s->vars.len,
+					.aggs = s->aggs.len,
+					.nclauses = s->nclauses};
+	memcpy(s->kept.next_var, s->next_var, sizeof(s->next_var));
 	for (uint32_t i = m->xlators; i < s->xlators.len; i++)
 		s->xlators.data[i]->is_kept = true;
 }
 
-enum d_layer session_layer(struct dsession *s, enum d_layer layer)
+enum d_layer session_set_layer(struct dsession *s, enum d_layer layer)
 {
 	enum d_layer outer = s->layer;
 
@@ -524,7 +524,7 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 		strbuf_deinit(&source);
 		return e;
 	}
-	outer = session_layer(s, opts->layer);
+	outer = session_set_layer(s, opts->layer);
 	check_init(&c, s, opts, env);
 	c.input.src = source_add(s->sources, kind, name, strbuf_text(&source), source.len,
 				 opts->layer != LAYER_PROGRAM);
@@ -547,7 +547,7 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 		types_rollback(s->types, types);
 		arena_destroy(c.arena);
 	}
-	session_layer(s, outer);
+	session_set_layer(s, outer);
 	check_deinit(&c);
 	return e;
 }

@@ -1,17 +1,14 @@
 /*
- * From D text to a compiled program: the list of passes.
+ * From D text to a compiled program: runs the passes.
  *
- *     parse -> declare -> check -> lower -> verify          (one external declaration after
- *     another)
+ *     parse -> declare -> check -> lower -> verify     for one external declaration after another
  *
  * A dsession holds what all programs of one consumer share: types, global and thread-local
- * variables, aggregations, inlines, enumerators. One compile adds to it; when the compile fails the
- * session is as it was before, except that names may remain interned.
+ * variables, aggregations, inlines, enumerators. A compile adds to the session; one that fails
+ * leaves the session as it was, except that names may remain interned. A library may be compiled
+ * while a program is (compile_env.define): what the library adds stays even if the program fails.
  *
  * Owns     the session owns identifiers, variables, aggregations and every prog compiled with it.
- * A compile may be made inside another (compile_env.define, for a library): what the inner one adds
- * stays, whatever becomes of the outer one.
- *
  * Threads  one session belongs to one thread.
  */
 #pragma once
@@ -28,15 +25,17 @@ struct dsession;
 struct types;	/* d/types.h; a type_id is an uint32_t */
 struct kallsym; /* sym/kallsyms.h */
 
-/* Options that shape compilation (d-language.md 8.2); the session's option table fills it. */
+/*
+ * The options that change a compile (d-language.md 8.2); the option table of session/ fills them.
+ */
 struct compile_opts {
 	uint32_t strsize;
 	uint32_t scratchsize; /* bytes of scratch memory that a clause may take */
 	bool defaultargs, argref, empty, pspec, zdefs, errtags;
 	bool remedies; /* an error without a hint gets the remedy of its tag */
 	/*
-	 * Not LAYER_PROGRAM: a library file. It may be empty and depend on others; an unmet
-	 * dependency is EDT_NOMOD.
+	 * The text is a library file unless this is LAYER_PROGRAM. A library may be empty and may
+	 * depend on others; a missing dependency is EDT_NOMOD.
 	 */
 	enum d_layer layer;
 	bool cpp;
@@ -44,97 +43,97 @@ struct compile_opts {
 	uint32_t stackframes, ustackframes, jstackframes, jstackstrsize;
 	uint32_t pcapsize;  /* most bytes pcap() records */
 	uint32_t d_version; /* 0 = no limit */
-	uint8_t amin[3];    /* option amin as d/attr.h counts; zeros = no limit */
+	uint8_t amin[3];    /* option amin, components as in d/attr.h; zeros = no limit */
 	FILE *dump;	    /* where -S and -xtree write; NULL = nowhere */
 	bool dump_dif, dump_ast;
 };
 
-/* What the compiler asks of its surroundings: probes and options. Answers are the session's. */
+/*
+ * Questions of the compiler to its caller, who knows probes and options. What an answer points to
+ * belongs to the caller and lives as long as the session. "May be NULL" is said of the function.
+ */
 struct compile_env {
 	void *ctx;
-	/* Each description of a program, before match() is asked about the first. May be NULL. */
-	void (*named)(void *ctx, const struct probe_desc *desc);
-	/* How many probes match; creates on-demand ones (tick-7s). With zdefs 0 is fine.
-	 * An error other than "no match" is returned as text for D_PDESC_INVAL. */
-	struct err *(*match)(void *ctx, const struct probe_desc *desc, uint32_t *ret_count);
 	/*
-	 * What to type instead of a description that matches nothing, or NULL. May itself be NULL.
+	 * Tells of each description of a program before match() is called for the first. May be
+	 * NULL.
 	 */
+	void (*named)(void *ctx, const struct probe_desc *desc);
+	/*
+	 * Counts the probes that match, and creates those that exist on demand (tick-7s). With
+	 * compile_opts.zdefs, 0 is no error. Another error becomes the text of D_PDESC_INVAL.
+	 */
+	struct err *(*match)(void *ctx, const struct probe_desc *desc, uint32_t *ret_count);
+	/* What to type instead of a description that matches nothing, or NULL. May be NULL. */
 	const char *(*hint)(void *ctx, const struct probe_desc *desc);
 	/*
-	 * Number and types (argtext.h) of args[] for the probes desc matches: -1 = they differ.
-	 * NULL array = none.
+	 * Returns the number of args[] of the probes that match, -1 when they differ, and their
+	 * types as texts (argtext.h); *ret_types is NULL for none.
 	 */
 	int (*arg_types)(void *ctx, const struct probe_desc *desc, const char *const **ret_types);
 	/*
-	 * The least attributes (NPARTS of them) of the providers whose probes desc matches; false:
-	 * none. May be NULL.
+	 * The least attributes (NPARTS of them) of the providers whose probes match; false: no
+	 * provider has any. May be NULL.
 	 */
 	bool (*attrs)(void *ctx, const struct probe_desc *desc, struct attr *ret);
 	/*
-	 * The type of args[index] of those probes, which the table gets, and where it is;
-	 * TYPE_NONE: as the text says, in its place; TYPE_ERROR: its value is not to be had. May be
-	 * NULL.
+	 * The type of args[index] of the probes that match, put into the table t, and where its
+	 * value lies. TYPE_NONE: the answer of arg_types() holds. TYPE_ERROR: the value cannot be
+	 * read. May be NULL.
 	 */
 	uint32_t (*arg_type)(void *ctx, const struct probe_desc *desc, uint32_t index,
 			     struct types *t, struct argplace *ret_place);
-	/*
-	 * Why arg0, arg1, ... of one of those probes cannot be told, or NULL. May itself be NULL.
-	 */
+	/* Why arg<raw> of one of the probes that match cannot be read, or NULL. May be NULL. */
 	const char *(*arg_refused)(void *ctx, const struct probe_desc *desc, uint32_t raw);
 	/*
-	 * The probes of desc that are made of others, one after the other, NULL behind the last;
-	 * how many hang on places.
+	 * The i-th declared probe with sources that matches, NULL behind the last. *ret_nplain: how
+	 * many other probes match.
 	 */
 	const struct derived_info *(*derived)(void *ctx, const struct probe_desc *desc, uint32_t i,
 					      uint32_t *ret_nplain);
-	/* Probes have been declared: what matched before may not be all now. */
+	/* Tells that probes have been declared: earlier answers of match() are out of date. */
 	void (*declared)(void *ctx);
-	/*
-	 * Sets a run-time or compile-time option from a pragma; error text ready for
-	 * D_PRAGMA_OPTSET.
-	 */
+	/* Sets an option from a pragma; the text of an error is used for D_PRAGMA_OPTSET. */
 	struct err *(*set_option)(void *ctx, const char *name, const char *value);
+	/* The value of a named macro variable; false: undefined. */
 	bool (*macro)(void *ctx, const char *name, int64_t *ret_value);
-	/* Address of a kernel symbol. module: NULL = any. May itself be NULL. */
+	/* Address of a kernel symbol. module: NULL = any. May be NULL. */
 	struct err *(*symbol)(void *ctx, const char *module, const char *name, bool *ret_found,
 			      struct kallsym *ret);
 	/*
-	 * A name that means nothing yet: compiles the libraries that define it, with this session,
-	 * and returns true when there were any. name: an identifier, a type or tag, or a provider
-	 * behind COMPILE_DEFINE_PROVIDER. May itself be NULL.
+	 * Called for a name that nothing defines: compiles the libraries that define it, with this
+	 * session, and returns true when there were any. name: an identifier, a type or tag, or
+	 * COMPILE_DEFINE_PROVIDER or COMPILE_DEFINE_PROBE and a name. May be NULL.
 	 */
 	bool (*define)(void *ctx, const char *name, size_t len);
-	/*
-	 * Of the names that define() knows the one nearest to a name that means nothing, or NULL.
-	 * May itself be NULL.
-	 */
+	/* The name most like the given one that define() could define, or NULL. May be NULL. */
 	const char *(*nearest)(void *ctx, const char *name);
 };
 
-/* A probe declared in D that is made of others. */
+/* A probe, declared in D, that is made of other probes. */
 struct derived_info {
 	const char *prov, *name;
 	const char *const *types; /* of args[] (argtext.h) */
 	uint32_t ntypes;
 	const struct attr *attrs; /* NPARTS of the provider */
 	uint32_t order;		  /* of declaration, from 1 */
-	/* why it is not to be had here; NULL until dsession_derive() has said so */
+	/* why the probe cannot fire here; NULL until dsession_derive() has found a reason */
 	const char *lack;
-	void *handle; /* the session's own */
+	void *handle; /* for the caller, in compile_env */
 };
 
 #define COMPILE_DEFINE_PROVIDER "provider "
-/* with the name of a probe: those providers that declare such a one */
+/* with the name of a probe: the providers that declare a probe of that name */
 #define COMPILE_DEFINE_PROBE "probe "
 
 struct dsession *dsession_create(const struct compile_opts *opts);
 void dsession_destroy(struct dsession *s);
 
-/* Those declared so far, in order; NULL behind the last. */
+/* The i-th of the declared probes with sources; NULL behind the last. */
 struct derived_info *dsession_derived(struct dsession *s, uint32_t i);
 /*
- * Finds out which sources it has here, when that is not known yet; false: none, and lack says why.
+ * Finds out, once, which sources of the probe exist on this machine; false: none does, and
+ * info->lack says why.
  */
 bool dsession_derive(struct dsession *s, const struct compile_opts *opts,
 		     const struct compile_env *env, struct derived_info *info);

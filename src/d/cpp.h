@@ -16,16 +16,15 @@ struct cpp_opts {
 	const char *dir;
 	const char *const *args; /* -D, -U, -I, -H and so on, in the order given */
 	uint32_t nargs;
-	char stdc;	    /* 'a', 'c', 's', 't' of -X */
+	char stdc;	    /* the letter of option -X: 'a', 'c', 's' or 't' */
 	uint32_t d_version; /* 0 = the newest; major<<24 | minor<<12 | micro */
 };
 
 /*
  * text: the script; a leading '#!' line is skipped. *ret_out receives the output with '# line'
- * marks.
+ * marks, without the function definitions of included files.
  */
-/* Function definitions of included files are taken out of it. */
 MUST_CHECK struct err *cpp_run(const struct cpp_opts *opts, const char *text, size_t len,
 			       struct strbuf *ret_out);
-/* cpp_bodies.c: that, in place; the text keeps its length. */
+/* cpp_bodies.c: overwrites C function definitions with blanks; the text keeps its length. */
 void cpp_drop_functions(char *text, size_t len);

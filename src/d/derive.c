@@ -25,7 +25,7 @@ static struct expr *source_value(struct check *c, const struct derivation *dv, c
 {
 	struct binding *bindings = c->bindings;
 	const struct derivation *derived = c->derived;
-	enum d_layer layer = session_layer(c->session, dv->probe->layer);
+	enum d_layer layer = session_set_layer(c->session, dv->probe->layer);
 	struct attr attr = c->attr;
 	struct expr *value = expr_clone(c->arena, (struct expr *)(uintptr_t)e);
 
@@ -37,7 +37,7 @@ static struct expr *source_value(struct check *c, const struct derivation *dv, c
 	c->derived = derived;
 	c->bindings = bindings;
 	c->attr = attr; /* what the provider promises counts, not what it is made of */
-	session_layer(c->session, layer);
+	session_set_layer(c->session, layer);
 	return value;
 }
 

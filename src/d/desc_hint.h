@@ -1,19 +1,19 @@
 /*
- * Hints at descriptions that D reads in another way than they were meant.
+ * Hints for probe descriptions that mean something else in D than their writer thought.
  *
- * Owns     hints live in the arena that is given.
- * Errors   none: NULL is "no hint".
+ * Owns     hints live in the caller's arena.
+ * Errors   none: NULL means that there is no hint.
  */
 #pragma once
 
 #include "base/arena.h"
 
-/* Of one that another tracer takes ("kprobe:vfs_read"): what it is in D. */
+/* For a description in the syntax of another tracer ("kprobe:vfs_read"): the same probe in D. */
 const char *desc_foreign_hint(struct arena *a, const char *text);
-/* Whether text is how such a tracer begins a description that goes on with a path: "uprobe:". */
+/* Whether text is the beginning ("uprobe:") of another tracer's description with a path in it. */
 bool desc_has_path(const char *text);
 /*
- * Of one with too many fields: how the name of a function that holds "::" is written. has_name: the
- * last field is a probe's name, as it is with -n.
+ * For a description with too many fields: how to write the name of a C++ or Rust function, which
+ * contains "::". has_name: the last field is the name of a probe, as it is with -n.
  */
 const char *desc_colons_hint(struct arena *a, const char *text, bool has_name);

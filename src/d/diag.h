@@ -29,10 +29,13 @@ enum dtag {
 	D_NTAGS
 };
 
-/* Where in a clause an error of a string program lies: chooses the words of the location. */
+/*
+ * The part of a clause in which an error lies. A program without a file (-n) has no line numbers:
+ * messages say "in predicate" or "in action list" instead.
+ */
 enum diag_where { DIAG_NOWHERE, DIAG_IN_PREDICATE, DIAG_IN_ACTIONS };
 
-/* An error of another room that a tag stands for: its code (err_code()). */
+/* The err_code() of an error from outside d/ that is to be reported under a tag. */
 #define DTAG_CODE(tag) (100000 + (int)(tag))
 
 struct diags;
@@ -47,14 +50,14 @@ void diags_add_remedies(struct diags *d);
 void diag_set_where(struct diags *d, enum diag_where where);
 uint32_t diags_count(const struct diags *d);
 enum dtag diags_first_tag(const struct diags *d); /* only when diags_count() > 0 */
-/* Forgets errors after the first n: for trying something that may be retried differently. */
+/* Keeps the first n errors: what was tried after them has been given up. */
 void diags_truncate(struct diags *d, uint32_t n);
-/* The message of the first error behind n others, without its place; "" if there is none. */
+/* The message of the first error behind n others, without location; "" if there is none. */
 const char *diags_first_text(const struct diags *d, uint32_t n);
-/* Everything, in order of appearance; no trailing newline. */
+/* All errors, in the order in which they were reported; no trailing newline. */
 void diags_format(const struct diags *d, bool errtags, struct strbuf *out);
 const char *dtag_name(enum dtag tag);	/* "D_IDENT_UNDEF" */
-const char *dtag_remedy(enum dtag tag); /* what helps in general; every tag has one */
+const char *dtag_remedy(enum dtag tag); /* general advice for the tag; every tag has some */
 
 /* The candidate nearest to name by edit distance if it is near enough to suggest, else NULL. */
 const char *diag_nearest(const char *name, const char *const *candidates, uint32_t n);

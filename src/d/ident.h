@@ -1,7 +1,7 @@
 /*
- * What a name means: variables, inlines, enumerators, aggregations, subroutines and actions.
+ * Identifiers: the meaning of a name that is not a type.
  *
- * Owns     identifiers live in the arena of the session (struct dsession), names too.
+ * Owns     identifiers and their names live in the arena of the session (struct dsession).
  */
 #pragma once
 
@@ -10,14 +10,14 @@
 #include "dif/prog.h"
 
 enum ident_kind {
-	IDENT_VAR,	     /* scalar variable: built-in (id < DIF_VAR_USER) or user */
+	IDENT_VAR,	     /* scalar variable: built in (id < DIF_VAR_USER) or of the program */
 	IDENT_ARRAY,	     /* associative array */
 	IDENT_BUILTIN_ARRAY, /* args[], uregs[] */
 	IDENT_INLINE,	     /* expr, params */
 	IDENT_ENUMERATOR,    /* ival */
 	IDENT_AGG,	     /* agg */
 	IDENT_SUBR,	     /* subr: subroutine, action or aggregating function */
-	IDENT_EXTERN,	     /* external symbol; its address is found later (kernel symbols) */
+	IDENT_EXTERN, /* kernel symbol declared with 'extern'; its address is found when used */
 };
 
 struct builtin_var;
@@ -30,17 +30,18 @@ struct ident {
 	uint32_t id;	    /* DIF variable id */
 	type_id type;	    /* TYPE_NONE until the first assignment fixes it */
 	bool is_declared, is_builtin;
-	enum d_layer layer; /* of the text that defines it */
+	enum d_layer layer; /* the layer of the text that defines it */
 	struct attr attr;
 	uint32_t version;   /* D version that introduced it (attr.h); 0 = always there */
 	type_id *keys; uint32_t nkeys; bool keys_known; /* IDENT_ARRAY, IDENT_AGG */
-	struct prog_var *var;				/* once typed */
+	struct prog_var *var;				/* set once the type is known */
 	struct prog_agg *agg;
 	const struct subr *subr;
 	const struct builtin_var *builtin;		/* built-in variables */
 	/*
-	 * IDENT_VAR assigned a translated value: holds the translator's input (of type `type`); a
-	 * use of the name means the translation into this type. TYPE_NONE: an ordinary variable.
+	 * Set for an IDENT_VAR to which a translated value was assigned: the variable holds the
+	 * translator's input, of type `type`, and each use of its name means the translation of
+	 * that input into xlate_type. TYPE_NONE: an ordinary variable.
 	 */
 	type_id xlate_type;
 	int64_t ival;

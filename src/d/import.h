@@ -1,13 +1,14 @@
 /*
- * Types of the running kernel for the type table: imports them from BTF one by one, when asked.
+ * Imports types of the running kernel into the type table, one by one, from BTF.
  *
- * Nothing is read before the first question. A struct that is only pointed to, or lies in another,
- * is known by tag and size; its members are read when a program first looks into it. So task_struct
- * costs its 250 members, not the 20,000 structs that can be reached from it.
+ * Nothing is read before the first question. A struct to which only a pointer leads, or that is a
+ * member of another struct, is known by its tag and size; its members are read when a program first
+ * names one of them. So the use of task_struct imports its 250 members, not the 20,000 structs that
+ * can be reached from it.
  *
- * Owns     the BTF files it opened. The type table owns the types; the importer must outlive its
- *          use.
- * Errors   no BTF means no types; type_importer.trouble says why.
+ * Owns     the BTF files that it opened. The type table owns the types; the importer must live
+ *          until the table is no longer used.
+ * Errors   without BTF no type is found; type_importer.trouble says why.
  */
 #pragma once
 
@@ -17,9 +18,9 @@
 
 struct btf_import;
 
-/* dir: has the file "vmlinux" and one for each module; normally BTF_DIR. */
+/* dir: a folder with the file "vmlinux" and a file for each module; BTF_DIR except in tests. */
 struct btf_import *btf_import_create(const char *dir);
 void btf_import_destroy(struct btf_import *im); /* NULL is allowed */
 const struct type_importer *btf_import_interface(struct btf_import *im);
-/* Has any file been read? */
+/* Whether a BTF file has been read yet. */
 bool btf_import_is_used(const struct btf_import *im);

@@ -1,12 +1,12 @@
 /*
  * Lexer: D text to tokens, one at a time, as the parser asks.
  *
- * What a byte means depends on where the parser is (d-language.md 1.1), so the parser sets `outer`
- * and `in_pred` before it asks for the next token, never more than one ahead. Comments, control
- * lines and macro variables are dealt with here: the parser sees neither.
+ * The meaning of a byte depends on where the parser is (d-language.md 1.1), so the parser sets
+ * `outer` and `in_pred` before it asks for the next token, and reads at most one token ahead. The
+ * lexer consumes comments and control lines and replaces macro variables: the parser sees none.
  *
  * Owns     nothing; names and strings of tokens live in the arena of the compile.
- * Errors   reported where they are found. A token that cannot be completed is TOK_ERROR.
+ * Errors   are reported where they are found. A token that cannot be completed is TOK_ERROR.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ enum tok {
 	TOK_STR,
 	TOK_IDENT,
 	TOK_AGG,   /* '@name' */
-	TOK_WORD,  /* outer: a probe specifier, a keyword or a type name */
+	TOK_WORD,  /* outside clauses: a probe description, a keyword or a type name */
 	TOK_EPRED, /* the '/' that ends a predicate */
 #define D_PUNCT(name, text) TOK_##name,
 #include "d/tokens.def"
@@ -38,24 +38,23 @@ struct token {
 	uint64_t ival;	  /* INT */
 	type_id lit_type; /* INT */
 	bool is_char, is_macro;
-	bool is_bad; /* INT: wrong, and reported */
+	bool is_bad; /* INT: an error in the literal has been reported */
 };
 
 struct lexer {
 	const struct parse_input *in;
 	const char *p, *end; /* the rest of the text */
 	uint32_t end_off;    /* global offset of end */
-	bool outer;	     /* outside clauses and declarations */
+	bool outer;	     /* the next token stands outside clauses and declarations */
 	bool in_pred;	     /* a '/' may end the predicate */
-	bool in_source;	     /* ... which is the guard of a declared probe's source */
-	bool bol;	     /* nothing but blanks since the beginning of the line */
-	bool quiet;	     /* skipping after an error: report nothing */
-	bool fatal;	     /* '#error': nothing follows */
+	bool in_source;	     /* that predicate is the guard of a declared probe's source */
+	bool bol;	     /* only blanks since the beginning of the line */
+	bool quiet;	     /* the parser skips text after an error: report nothing */
+	bool fatal;	     /* '#error' was read: the text ends here */
 	bool last_arg_used;
-	/* it has been reported that an argument, the process, was not given */
-	bool arg_missed, target_missed;
+	bool arg_missed, target_missed; /* reported: $n was not given; $target, there is none */
 	uint32_t include_depth;
-	struct token pending; /* the number behind a sign that came from $n */
+	struct token pending; /* the number behind a minus sign, both from one $n */
 	bool has_pending;
 	LIST(struct decl *) pragmas; /* for the checker */
 };
@@ -68,15 +67,17 @@ void lex_rewind(struct lexer *lx, const struct token *t);
 const char *lex_text(const struct lexer *lx, struct span at);
 /* The next byte that is neither blank, comment nor control line, still unread; NULL at the end. */
 const char *lex_peek(const struct lexer *lx);
-/* Does the text at word look like the head of a clause at the beginning of a line? For recovery. */
+/*
+ * Whether word looks like the head of a clause at the beginning of a line. After an error the
+ * parser goes on there.
+ */
 bool lex_is_clause_head(const struct lexer *lx, const char *word);
 const char *tok_text(enum tok kind); /* of an operator or keyword: "->", "int" */
 bool tok_is_keyword(enum tok kind);
 /* TOK_IDENT when the name is no keyword. */
 enum tok keyword_find(const char *name, size_t len);
 bool keyword_opens_decl(enum tok kind);
-/* The last character of the specifier word that begins at p, plus one; p itself when there is
- * none. */
+/* The end of the word of a description that begins at p; p itself when none begins there. */
 const char *lex_word_end(const char *p, const char *end);
 
 /* ---- literals (lex_literal.c) ---------------------------------------------------------------- */
@@ -90,9 +91,10 @@ struct int_literal {
 	char bad_digit;
 };
 
-/* s begins with a digit. */
+/* Parses the literal at s, which begins with a digit. */
 enum int_error int_literal_parse(const char *s, size_t len, struct int_literal *ret);
-type_id int_decimal_type(uint64_t val); /* of an unsuffixed decimal; TYPE_NONE when none fits */
+/* The type of a decimal literal without suffix; TYPE_NONE when it is too large for every type. */
+type_id int_decimal_type(uint64_t val);
 /* Replaces escapes; the result is NUL-terminated and may hold NULs. */
 char *unescape(struct arena *a, const char *s, size_t len, size_t *ret_len);
 struct token lex_number(struct lexer *lx);
@@ -107,10 +109,10 @@ const char *macro_expand_field(struct lexer *lx, struct span at, const char *fie
 
 /* ---- control lines (control.c) --------------------------------------------------------------- */
 
-/* lx->p is at '#'; on return at the beginning of the next line. */
+/* Obeys the control line at lx->p, its '#', and moves lx->p to the beginning of the next line. */
 void control_line(struct lexer *lx);
 
-/* ---- shared by the three --------------------------------------------------------------------- */
+/* ---- shared by these files ------------------------------------------------------------------- */
 
 struct span lex_span(const struct lexer *lx, const char *from, const char *to);
 PRINTF_LIKE(4, 5)

@@ -5,8 +5,8 @@
  *     list_push(arena, &args, e);
  *     call->args = args.data, call->nargs = args.len;
  *
- * Owns     nothing; memory outgrown stays in the arena until that ends (less than the final size
- * again).
+ * Owns     nothing. Memory that a list has outgrown stays in the arena until the arena ends;
+ *          all of it together is less than the final size.
  */
 #pragma once
 

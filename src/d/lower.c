@@ -1,4 +1,4 @@
-/* Lowering of expressions: dispatch, arithmetic, assignment, casts. */
+/* Lowering of expressions: chooses by the kind of a node; arithmetic, assignment, casts. */
 #include "d/lower_impl.h"
 #include "dtrace.h"
 
@@ -9,7 +9,7 @@ static enum dif_op arith_op(enum expr_op op, bool is_signed)
 	return is_signed ? op_rows[op].if_signed : op_rows[op].if_unsigned;
 }
 
-/* A string counts as char *. */
+/* A string is an address, too: that of its characters. */
 static bool is_address(const struct lower *l, type_id type)
 {
 	return type_is_pointer(l->t, type) || type_is_string(l->t, type);
@@ -75,42 +75,42 @@ void lower_pair(struct lower *l, lower_fn *fn, struct expr *a, struct expr *b, u
 
 /* ---- assignment ------------------------------------------------------------------------------ */
 
-/* The value as the place will give it back: cut to its type or bits. Takes r. */
-static uint32_t cut_for_place(struct lower *l, const struct place *p, uint32_t r)
+/* Cuts a value to what loading the lvalue would give: to its type or its bits. Takes r. */
+static uint32_t emit_cut_lvalue(struct lower *l, const struct lvalue *v, uint32_t r)
 {
-	if (p->bit_size)
-		return emit_cut(l, r, p->bit_size, type_is_signed(l->t, p->type));
-	return emit_cut_type(l, r, p->type);
+	if (v->bit_size)
+		return emit_cut(l, r, v->bit_size, type_is_signed(l->t, v->type));
+	return emit_cut_type(l, r, v->type);
 }
 
 static uint32_t lower_compound(struct lower *l, struct expr *e)
 {
-	struct place p = place_of_target(l, e->binary.l);
-	uint32_t rl = place_load(l, &p), rr = lower_value(l, e->binary.r);
+	struct lvalue v = lvalue_of_target(l, e->binary.l);
+	uint32_t rl = lvalue_load(l, &v), rr = lower_value(l, e->binary.r);
 
-	if (is_address(l, p.type))
-		rr = emit_scale(l, rr, target_size(l, p.type));
+	if (is_address(l, v.type))
+		rr = emit_scale(l, rr, target_size(l, v.type));
 	rl = emit_op(l, arith_op(e->binary.op, e->binary.is_signed), rl, rr);
-	rl = cut_for_place(l, &p, rl);
-	place_store(l, &p, rl);
-	place_release(l, &p);
+	rl = emit_cut_lvalue(l, &v, rl);
+	lvalue_store(l, &v, rl);
+	lvalue_release(l, &v);
 	return rl;
 }
 
 static uint32_t lower_assign(struct lower *l, struct expr *e)
 {
-	struct place p;
+	struct lvalue v;
 	uint32_t r;
 
 	if (e->binary.op != OP_NONE)
 		return lower_compound(l, e);
-	/* the value first: its registers are free again when the place needs some */
+	/* the value first: its registers are free again when the lvalue is evaluated */
 	r = lower_arg(l, e->binary.r);
-	p = place_of_target(l, e->binary.l);
-	place_store(l, &p, r);
-	if (p.bit_size)
-		r = cut_for_place(l, &p, r);
-	place_release(l, &p);
+	v = lvalue_of_target(l, e->binary.l);
+	lvalue_store(l, &v, r);
+	if (v.bit_size)
+		r = emit_cut_lvalue(l, &v, r);
+	lvalue_release(l, &v);
 	return r;
 }
 
@@ -118,14 +118,14 @@ static uint32_t lower_incdec(struct lower *l, struct expr *e)
 {
 	enum expr_op op = e->unary.op;
 	bool is_inc = op == OP_PREINC || op == OP_POSTINC, is_post = op_is_postfix(op);
-	struct place p = place_of_target(l, e->unary.e);
-	uint32_t step = is_address(l, p.type) ? target_size(l, p.type) : 1;
-	uint32_t old = place_load(l, &p), val = emit_const(l, step);
+	struct lvalue v = lvalue_of_target(l, e->unary.e);
+	uint32_t step = is_address(l, v.type) ? target_size(l, v.type) : 1;
+	uint32_t old = lvalue_load(l, &v), val = emit_const(l, step);
 
 	emit(l, is_inc ? DIF_OP_ADD : DIF_OP_SUB, old, val, val);
-	val = cut_for_place(l, &p, val);
-	place_store(l, &p, val);
-	place_release(l, &p);
+	val = emit_cut_lvalue(l, &v, val);
+	lvalue_store(l, &v, val);
+	lvalue_release(l, &v);
 	reg_free(l, is_post ? val : old);
 	return is_post ? old : val;
 }
@@ -161,7 +161,7 @@ static uint32_t lower_unary(struct lower *l, struct expr *e)
 	BUG("unary operator %d", (int)e->unary.op);
 }
 
-/* True when every canonical value of type from is a canonical value of type to. */
+/* Whether every canonical value of type from is also a canonical value of type to. */
 static bool is_widening(const struct lower *l, type_id from, type_id to)
 {
 	uint32_t from_size = type_size(l->t, from), to_size = type_size(l->t, to);
@@ -184,7 +184,7 @@ static uint32_t lower_cast(struct lower *l, struct expr *e)
 	}
 	if (type_is_string(l->t, e->type))
 		return lower_string(l, from);
-	/* what is converted are the 64 bits that arithmetic gave: no cut to the old type first */
+	/* a cast converts the 64 bits of an arithmetic result, not first the bits of its type */
 	if (is_canonical(l, from) && is_widening(l, from->type, e->type))
 		return lower_value(l, from);
 	return emit_cut_type(l, lower_value(l, from), e->type);
@@ -192,7 +192,8 @@ static uint32_t lower_cast(struct lower *l, struct expr *e)
 
 /* ---- canonical values ------------------------------------------------------------------------ */
 
-static bool same_shape(const struct lower *l, type_id a, type_id b)
+/* Whether two integer types have the same values: the same size and sign. */
+static bool type_same_range(const struct lower *l, type_id a, type_id b)
 {
 	return type_size(l->t, a) == type_size(l->t, b) &&
 	       type_is_signed(l->t, a) == type_is_signed(l->t, b);
@@ -204,10 +205,11 @@ static bool binary_is_canonical(const struct lower *l, const struct expr *e)
 
 	switch (op_rows[e->binary.op].rule) {
 	case OPR_BITS:
-		return same_shape(l, a->type, e->type) && same_shape(l, b->type, e->type) &&
-		       is_canonical(l, a) && is_canonical(l, b);
+		return type_same_range(l, a->type, e->type) &&
+		       type_same_range(l, b->type, e->type) && is_canonical(l, a) &&
+		       is_canonical(l, b);
 	case OPR_SHIFT:
-		return e->binary.op == OP_SHR && same_shape(l, a->type, e->type) &&
+		return e->binary.op == OP_SHR && type_same_range(l, a->type, e->type) &&
 		       is_canonical(l, a);
 	case OPR_ARITH:
 	case OPR_ADDRESS:
@@ -234,15 +236,15 @@ bool is_canonical(const struct lower *l, const struct expr *e)
 		return e->unary.op != OP_BITNOT;
 	case EXPR_BINARY: return binary_is_canonical(l, e);
 	case EXPR_COND:
-		return is_canonical(l, e->cond.t) && same_shape(l, e->cond.t->type, e->type) &&
-		       is_canonical(l, e->cond.f) && same_shape(l, e->cond.f->type, e->type);
+		return is_canonical(l, e->cond.t) && type_same_range(l, e->cond.t->type, e->type) &&
+		       is_canonical(l, e->cond.f) && type_same_range(l, e->cond.f->type, e->type);
 	case EXPR_COMMA: return is_canonical(l, e->binary.r);
-	case EXPR_INT: /* lower_value() sees to it */
-	case EXPR_VAR: /* a load */
+	case EXPR_INT: /* int_canonical() */
+	case EXPR_VAR: /* loads extend */
 	case EXPR_INDEX:
 	case EXPR_MEMBER:
-	case EXPR_ASSIGN: /* cut before it is stored */
-	case EXPR_CALL:	  /* of the type the subroutine says */
+	case EXPR_ASSIGN: /* the value is cut before it is stored */
+	case EXPR_CALL:	  /* a subroutine returns a value of its type */
 	case EXPR_CAST:
 	case EXPR_STR:
 	case EXPR_STRINGOF: return true;
@@ -279,16 +281,16 @@ static uint64_t int_canonical(const struct lower *l, const struct expr *e)
 
 static uint32_t lower_str(struct lower *l, const struct expr *e)
 {
-	/* a NUL in the constant ends the string, as everywhere */
+	/* a NUL within the constant ends the string, as it does in C */
 	uint32_t off = dif_str(l->b, arena_strndup(l->c->arena, e->str.p, e->str.len)),
 		 r = reg_alloc(l);
 
-	/* an offset that does not fit is refused with the whole table: verify() */
+	/* when there are more than 64 KiB of strings, difo_verify() refuses the whole object */
 	dif_emit(l->b, dif_idx(DIF_OP_SETS, off & UINT16_MAX, r));
 	return r;
 }
 
-static uint32_t lower_kind(struct lower *l, struct expr *e)
+static uint32_t lower_node(struct lower *l, struct expr *e)
 {
 	switch (e->kind) {
 	case EXPR_INT: return emit_const(l, int_canonical(l, e));
@@ -323,7 +325,7 @@ uint32_t lower_value(struct lower *l, struct expr *e)
 	if (l->has_failed)
 		return 0;
 	outer = span_enter(l, e->span);
-	r = lower_kind(l, e);
+	r = lower_node(l, e);
 	span_leave(l, outer);
 	return r;
 }
@@ -335,7 +337,7 @@ void lower_discard(struct lower *l, struct expr *e)
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-/* What the recorder is told: as the type says, and where a by-reference value lies. */
+/* The type of the recorded value; for a by-reference one it says in which memory the value lies. */
 static struct dif_type result_type(const struct lower *l, const struct expr *e)
 {
 	struct dif_type type = dif_type_of(l->t, e->type);
@@ -346,10 +348,10 @@ static struct dif_type result_type(const struct lower *l, const struct expr *e)
 }
 
 /*
- * Our own verifier runs on every object. Only the limits of DIF tables can be met by what users
- * write; all else is our mistake, said in the user's terms.
+ * Our verifier runs on every object. A program can exceed the limits of DIF's tables; every other
+ * refusal is a mistake of ours, and is reported as such.
  */
-static bool verify(struct lower *l, const struct expr *e, const struct difo *d)
+static bool difo_verify_lowered(struct lower *l, const struct expr *e, const struct difo *d)
 {
 	struct err *err = difo_verify(d, DIF_MAX_REGS);
 	int code = err ? err_get_code(err) : 0;
@@ -382,5 +384,5 @@ struct difo *lower_expr(struct check *c, struct expr *e)
 	emit(&l, DIF_OP_RET, 0, 0, r);
 	d = dif_builder_finish(l.b, result_type(&l, e));
 	hashmap_destroy(l.weights);
-	return !l.has_failed && verify(&l, e, d) ? d : NULL;
+	return !l.has_failed && difo_verify_lowered(&l, e, d) ? d : NULL;
 }

@@ -1,9 +1,10 @@
 /*
- * Lowering: a checked expression to a DIFO (calling conventions: dif/prog.h).
+ * Lowering: turns a checked expression into a DIF object (calling conventions: dif/prog.h).
  *
- * requires:    what check.h lists.
- * establishes: a DIFO that passes difo_verify(); its ret type describes the recorded value.
- * Errors       D_NOREG into c->diags, then NULL.
+ * requires:    the properties of a checked expression that check.h lists.
+ * establishes: a DIF object that passes difo_verify(), and whose return type describes the recorded
+ *              value.
+ * Errors       D_NOREG is reported into c->diags; the result is then NULL.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* Lowering of conditions: comparisons and logic as branches, and as values. */
 #include "d/lower_impl.h"
 
-/* Branches for a comparison. All go forward: a label is always placed after its branches. */
+/* Branches for a comparison. DIF branches go forward only: a label follows its branches. */
 static void branch_compare(struct lower *l, struct expr *e, uint32_t label, bool when)
 {
 	const struct op_row *row = &op_rows[e->binary.op];
@@ -19,10 +19,13 @@ static void branch_compare(struct lower *l, struct expr *e, uint32_t label, bool
 			label);
 }
 
-/* a && b: false as soon as one is false. a || b: the same with the senses turned. */
+/*
+ * A branch for a && b: when a is false, b is not evaluated. A branch for a || b is the same with
+ * true and false exchanged.
+ */
 static void branch_logical(struct lower *l, struct expr *e, uint32_t label, bool when)
 {
-	bool decided_by = e->binary.op == OP_LOR; /* the value of one operand that decides */
+	bool decided_by = e->binary.op == OP_LOR; /* an operand of this value decides alone */
 	uint32_t skip;
 
 	if (when == decided_by) {
@@ -36,7 +39,7 @@ static void branch_logical(struct lower *l, struct expr *e, uint32_t label, bool
 	dif_label_here(l->b, skip);
 }
 
-static void branch_kind(struct lower *l, struct expr *e, uint32_t label, bool when)
+static void branch_node(struct lower *l, struct expr *e, uint32_t label, bool when)
 {
 	uint32_t r;
 
@@ -62,7 +65,7 @@ void lower_branch(struct lower *l, struct expr *e, uint32_t label, bool when)
 {
 	struct span outer = span_enter(l, e->span);
 
-	branch_kind(l, e, label, when);
+	branch_node(l, e, label, when);
 	span_leave(l, outer);
 }
 
@@ -94,8 +97,8 @@ uint32_t lower_truth(struct lower *l, struct expr *e)
 }
 
 /*
- * c ? t : f. Both arms leave their value in one register: the one the first arm happens to end in,
- * which is free while the second arm is evaluated.
+ * c ? t : f. Both operands leave their value in one register: that in which the first one ends,
+ * which is free while the second one is evaluated.
  */
 uint32_t lower_cond(struct lower *l, struct expr *e)
 {

@@ -103,24 +103,24 @@ uint32_t emit_scale(struct lower *l, uint32_t r, uint32_t size)
 /* ---- order of evaluation --------------------------------------------------------------------- */
 
 /*
- * Of two operands without effects the one that needs more registers goes first: its registers but
- * one are free again when the other is evaluated (Sethi and Ullman). An expression of n operands
- * then needs about log2(n) registers instead of n, whatever way it leans.
+ * Of two operands without effects, the one that needs more registers is evaluated first: all but
+ * one of its registers are free again when the other is evaluated (Sethi and Ullman). An expression
+ * of n operands then needs about log2(n) registers instead of n, on whichever side it is nested.
  */
 struct weight {
 	uint32_t need;
-	bool has_effects; /* assigns or calls: keeps its place in the order */
+	bool has_effects; /* assigns or calls: must be evaluated in the order of the text */
 };
 
-static struct weight weigh(struct lower *l, const struct expr *e);
+static struct weight weight_of(struct lower *l, const struct expr *e);
 
-/* n values that are all held until the last one is there. */
-static struct weight weigh_list(struct lower *l, struct expr *const *e, uint32_t n)
+/* n values, all of which are held in registers until the last one is evaluated. */
+static struct weight weight_of_list(struct lower *l, struct expr *const *e, uint32_t n)
 {
 	struct weight w = {.need = 1};
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct weight wi = weigh(l, e[i]);
+		struct weight wi = weight_of(l, e[i]);
 
 		w.need = MAX(w.need, i + wi.need);
 		w.has_effects |= wi.has_effects;
@@ -128,18 +128,18 @@ static struct weight weigh_list(struct lower *l, struct expr *const *e, uint32_t
 	return w;
 }
 
-/* The value and a constant beside it: an offset, a mask, a scale. */
-static struct weight weigh_one(struct lower *l, const struct expr *e)
+/* One operand, and a constant (an offset, a mask, a scale) beside it. */
+static struct weight weight_of_unary(struct lower *l, const struct expr *e)
 {
-	struct weight w = weigh(l, e);
+	struct weight w = weight_of(l, e);
 
 	w.need = MAX(w.need, 2);
 	return w;
 }
 
-static struct weight weigh_two(struct lower *l, const struct expr *a, const struct expr *b)
+static struct weight weight_of_binary(struct lower *l, const struct expr *a, const struct expr *b)
 {
-	struct weight wa = weigh(l, a), wb = weigh(l, b);
+	struct weight wa = weight_of(l, a), wb = weight_of(l, b);
 	uint32_t need = MAX(wa.need, wb.need);
 
 	if (wa.need == wb.need || wa.has_effects || wb.has_effects)
@@ -147,37 +147,38 @@ static struct weight weigh_two(struct lower *l, const struct expr *a, const stru
 	return (struct weight){need, wa.has_effects || wb.has_effects};
 }
 
-static struct weight weigh_kind(struct lower *l, const struct expr *e)
+static struct weight weight_compute(struct lower *l, const struct expr *e)
 {
 	struct weight w = {.need = 1};
 
 	switch (e->kind) {
 	case EXPR_INT:
 	case EXPR_STR: return w;
-	case EXPR_VAR: return weigh_list(l, e->var.keys, e->var.nkeys);
+	case EXPR_VAR: return weight_of_list(l, e->var.keys, e->var.nkeys);
 	case EXPR_UNARY:
-		w = weigh_one(l, e->unary.e);
+		w = weight_of_unary(l, e->unary.e);
 		w.has_effects |= e->unary.op >= OP_PREINC && e->unary.op <= OP_POSTDEC;
 		return w;
 	case EXPR_BINARY:
-	case EXPR_COMMA: return weigh_two(l, e->binary.l, e->binary.r);
+	case EXPR_COMMA: return weight_of_binary(l, e->binary.l, e->binary.r);
 	case EXPR_ASSIGN:
-		w = weigh_two(l, e->binary.l, e->binary.r);
+		w = weight_of_binary(l, e->binary.l, e->binary.r);
 		w.has_effects = true;
 		return w;
 	case EXPR_COND:
-		return weigh_list(l, (struct expr *const[]){e->cond.c, e->cond.t, e->cond.f}, 3);
+		return weight_of_list(l, (struct expr *const[]){e->cond.c, e->cond.t, e->cond.f},
+				      3);
 	case EXPR_CALL:
-		w = weigh_list(l, e->call.args, e->call.nargs);
+		w = weight_of_list(l, e->call.args, e->call.nargs);
 		w.has_effects = true;
 		return w;
 	case EXPR_INDEX:
-		w = weigh_two(l, e->index.base, e->index.subs[0]);
+		w = weight_of_binary(l, e->index.base, e->index.subs[0]);
 		w.need++;
 		return w;
-	case EXPR_MEMBER: return weigh_one(l, e->member.base);
-	case EXPR_CAST: return weigh_one(l, e->cast.e);
-	case EXPR_STRINGOF: return weigh_one(l, e->unary.e);
+	case EXPR_MEMBER: return weight_of_unary(l, e->member.base);
+	case EXPR_CAST: return weight_of_unary(l, e->cast.e);
+	case EXPR_STRINGOF: return weight_of_unary(l, e->unary.e);
 	case EXPR_BAD:
 	case EXPR_IDENT:
 	case EXPR_AGG:
@@ -189,8 +190,8 @@ static struct weight weigh_kind(struct lower *l, const struct expr *e)
 	BUG("expression kind %d reached lowering", (int)e->kind);
 }
 
-/* Remembers nodes with several children: the walk stays linear. */
-static struct weight weigh(struct lower *l, const struct expr *e)
+/* Results are remembered, so that the recursion visits each node once. */
+static struct weight weight_of(struct lower *l, const struct expr *e)
 {
 	struct weight w;
 	uintptr_t known;
@@ -202,7 +203,7 @@ static struct weight weigh(struct lower *l, const struct expr *e)
 	known = (uintptr_t)hashmap_find(l->weights, &e, sizeof(e));
 	if (known)
 		return (struct weight){(uint32_t)(known >> 1), known & 1};
-	w = weigh_kind(l, e);
+	w = weight_compute(l, e);
 	known = (uintptr_t)w.need << 1 | w.has_effects;
 	hashmap_set(l->weights, &e, sizeof(e), (void *)known);
 	return w;
@@ -217,9 +218,9 @@ bool second_goes_first(struct lower *l, struct expr *a, struct expr *b)
 {
 	struct weight wa, wb;
 
-	if (is_leaf(b)) /* the usual a + b + c: no need to look further */
+	if (is_leaf(b)) /* the usual a + b + c is decided without a look at a */
 		return false;
-	wa = weigh(l, a);
-	wb = weigh(l, b);
+	wa = weight_of(l, a);
+	wb = weight_of(l, b);
 	return wb.need > wa.need && !wa.has_effects && !wb.has_effects;
 }

@@ -1,6 +1,7 @@
-/* Lowering of keys and calls: everything that goes through the tuple stack. */
+/* Lowering of keys and calls: everything that is pushed on DIF's tuple stack. */
 #include "d/lower_impl.h"
 
+/* A call empties the tuple stack; loads and stores of array elements leave their keys on it. */
 static void tuple_begin(struct lower *l)
 {
 	if (l->is_tuple_used)

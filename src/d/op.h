@@ -1,4 +1,4 @@
-/* Operators: what ops.def says of each. */
+/* The operators of D: reads the table in ops.def. */
 #pragma once
 
 #include "d/lex.h"
@@ -31,12 +31,13 @@ struct op_row {
 
 extern const struct op_row op_rows[]; /* by enum expr_op */
 
-const char *op_text(enum expr_op op); /* "+"; "++" for all four of these; "" for OP_NONE */
-/* The operator that a token is there; OP_NONE when it is none. */
+/* "+"; "++" or "--" for both forms of the operator; "" for OP_NONE. */
+const char *op_text(enum expr_op op);
+/* The operator that a token means before, behind and between operands; OP_NONE: none. */
 enum expr_op op_prefix(enum tok tok);
 enum expr_op op_postfix(enum tok tok);
 enum expr_op op_binary(enum tok tok);
-/* Whether the token assigns; the operator that it computes with, OP_NONE for '='. */
+/* Whether the token assigns. *ret: the operator of a compound assignment, OP_NONE for '='. */
 bool op_assigns(enum tok tok, enum expr_op *ret);
 
 static inline bool op_is_compare(enum expr_op op)

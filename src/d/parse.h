@@ -1,11 +1,12 @@
 /*
- * Lexer and parser: D text to syntax tree. Knows the grammar, not the meaning.
+ * The parser: makes a syntax tree of D text. It knows the grammar and no meanings.
  *
- * The type-name versus identifier decision (d-language.md 1.3) needs to know what is already
- * declared: struct parse_env answers for what earlier programs and the kernel declared; the parser
- * itself remembers typedefs and variables of the text it reads.
+ * Whether a word is a type or an identifier depends on declarations (d-language.md 1.3). The parser
+ * remembers the typedefs and variables of the text that it reads; struct parse_env answers for
+ * earlier programs and for the kernel.
  *
- * Errors   into the diags; the parser recovers at ';', '}' and the next clause and reports several.
+ * Errors   go to the diags. The parser goes on behind ';' or '}' or at the next clause, so that one
+ *          run reports several errors.
  */
 #pragma once
 
@@ -14,23 +15,24 @@
 
 struct parse_env {
 	void *ctx;
-	bool (*is_type)(void *ctx, const char *name, size_t len); /* a typedef name or mod`type */
+	/* Whether name is a typedef name or mod`type. */
+	bool (*is_type)(void *ctx, const char *name, size_t len);
 	/*
-	 * a typedef name of the kernel: asked only where a type may stand and nobody knows the
-	 * name. May be NULL
+	 * Whether name is a typedef of the kernel. Called only where a type may stand, for a name
+	 * that nothing else defines. May be NULL.
 	 */
 	bool (*is_kernel_type)(void *ctx, const char *name, size_t len);
-	/* global variable, function, inline */
+	/* Whether name is a global variable, a function or an inline. */
 	bool (*is_ident)(void *ctx, const char *name, size_t len);
-	/* of a name that is no type: what may have been meant, or NULL. May be NULL */
+	/* A type with a name like this one, for a hint, or NULL. May itself be NULL. */
 	const char *(*near_type)(void *ctx, const char *name);
-	/* '#pragma D option text': applies it at once; on failure reports and returns false */
+	/* Applies '#pragma D option name=value' at once; false after reporting. */
 	bool (*set_option)(void *ctx, struct span at, const char *name, const char *value);
-	/* named macro variable without '$': "pid", "target", ...; false = undefined */
+	/* The value of a macro variable, named without '$': "pid", "target"; false: undefined. */
 	bool (*macro)(void *ctx, const char *name, int64_t *ret_value);
 };
 
-/* The parser reads the flags when they matter: set_option may change them while it runs. */
+/* set_option() may change the flags while the parser runs: it reads them when it needs them. */
 struct parse_input {
 	const struct source *src;
 	struct source_map *map;
@@ -42,16 +44,18 @@ struct parse_input {
 	char **argv;
 	bool defaultargs; /* undefined $n is 0, $$n is "" */
 	bool argref;	  /* an unused last argument is fine */
-	bool pspec;	  /* a word in OUTER is always a probe specifier (also true for strings) */
+	bool pspec;	  /* outside clauses, each word is a description (true for strings) */
 	bool allow_empty; /* option empty, or a library */
 };
 
-/* The tree, complete as far as it could be understood; look at diags_count() for errors. */
+/*
+ * The tree of what could be understood; never NULL. diags_count() tells whether there were errors.
+ */
 struct ast *parse_program(const struct parse_input *in);
-/* One expression (whole text) or NULL after reporting. */
+/* Parses a text that is one expression; NULL after reporting. */
 struct expr *parse_expr(const struct parse_input *in);
-/* One type name such as "struct foo *" or NULL after reporting. */
+/* Parses a text that is one type name such as "struct foo *"; NULL after reporting. */
 struct type_name *parse_type(const struct parse_input *in);
 
-/* Splits the text of a description right to left; false = more fields than the context has. */
+/* Splits a description into its fields; false when it has more of them than the context allows. */
 bool pspec_split(struct arena *a, const char *text, enum spec_context ctx, struct pspec *ret);

@@ -99,7 +99,6 @@ static void shape_fill(struct shaper *s, struct shape *sh, type_id type)
 		}
 		break;
 	case TK_VOID:
-	case TK_FWD:
 	case TK_TYPEDEF:
 	case TK_CONST:
 	case TK_VOLATILE:

@@ -1,10 +1,10 @@
 /*
- * The D type system: a table of types with BTF's kinds, and what C and D say about them.
+ * The type table: types with the kinds of BTF, and the rules of C and D about them.
  *
- * Types come from D declarations now; types of the kernel (BTF) and of programs (DWARF) are
- * imported one by one when first used, so that starting up does not read what a script never
- * mentions. A split BTF on top of the kernel's would fix its base when created, before we know
- * whether a script needs the kernel's types at all; hence our own table in the same shape.
+ * D declarations make types at once; types of the kernel (BTF) and of programs (DWARF) are imported
+ * one by one when first used, so that start-up does not read what a script never mentions. A split
+ * BTF on top of the kernel's would fix its base when created, before it is known whether a script
+ * needs the kernel's types at all; hence a table of our own in the same shape.
  *
  * Owns     the table owns every type; ids are stable for the life of the session.
  * Units    sizes in bytes, member offsets and bit-field sizes in bits.
@@ -21,10 +21,9 @@ typedef uint32_t type_id;
 /* clang-format off */
 enum type_kind {
 	TK_VOID, TK_INT, TK_FLOAT, TK_PTR, TK_ARRAY, TK_STRUCT, TK_UNION, TK_ENUM,
-	TK_FWD, /* unused: a forward is a STRUCT, UNION or ENUM that is not is_complete */
 	TK_TYPEDEF,
 	TK_CONST, TK_VOLATILE, TK_RESTRICT,
-	TK_USERLAND, /* qualifier: lives in user memory */
+	TK_USERLAND, /* qualifier: the object lies in user memory */
 	TK_FUNC,     /* function type */
 	/* D's own */
 	TK_STRING, TK_DYNAMIC, TK_STACK, TK_SYMADDR, TK_USYMADDR,
@@ -58,8 +57,8 @@ struct type_info {
 	uint32_t nmembers; /* STRUCT, UNION */
 	struct type_enumerator *enums;
 	uint32_t nenums;  /* ENUM */
-	bool is_complete; /* STRUCT, UNION, ENUM */
-	type_id index;	  /* position in the table: "defined later" of 3.3 compares these */
+	bool is_complete; /* STRUCT, UNION, ENUM; false: a forward */
+	type_id index;	  /* of the row: d-language.md 3.3 asks which type was defined later */
 };
 
 /* Fixed ids: every table starts with these rows. LP64. */
@@ -85,79 +84,81 @@ struct types;
 /* strsize: size of the string type in bytes. */
 struct types *types_create(uint32_t strsize);
 void types_destroy(struct types *t);
-/* Lays out again whatever contains a string. */
+/* Changes the size of strings, and lays out again each type that contains one. */
 void types_set_strsize(struct types *t, uint32_t strsize);
 
-/* From now on names are declared in that layer, and found in it and in those below. */
+/* From now on names are declared in that layer, and found in it and in the layers below. */
 void types_set_layer(struct types *t, enum d_layer layer);
 
 /*
- * Where types that D text did not declare come from. An importer answers a question by making the
- * type (functions below) and returning it; members that are pointers get forwards, which are
- * completed when first looked into. Declarations of D text shadow imported types.
+ * A source of types that D text did not declare. An importer answers by making the type with the
+ * functions below. For targets of pointers it makes forwards, which are completed when a program
+ * first names a member. Declarations in D text hide imported types.
  */
 struct type_importer {
 	void *ctx;
 	type_id (*find)(void *ctx, struct types *t, const char *name, size_t len);
 	type_id (*find_tag)(void *ctx, struct types *t, enum type_kind kind, const char *tag);
-	/* Defines the forward id, which find_tag(), an import or D text made; false = unknown */
+	/* Completes the forward id, which find_tag(), an import or D text made; false: unknown. */
 	bool (*complete)(void *ctx, struct types *t, type_id id);
-	/* A constant of an enumeration nobody declared; TYPE_NONE = unknown. May be NULL. */
+	/*
+	 * The type and value of an enumeration constant that D text did not declare; TYPE_NONE:
+	 * unknown. May be NULL.
+	 */
 	type_id (*enumerator)(void *ctx, struct types *t, const char *name, int64_t *ret_val);
 	/*
-	 * What a kernel function or variable is, or TYPE_NONE. module: NULL = any. *ret_is_percpu:
-	 * its address counts from the start of each CPU's area. May be NULL.
+	 * The type of a kernel function or variable, or TYPE_NONE. module: NULL = any.
+	 * *ret_is_percpu: the address counts from the start of each CPU's area. May be NULL.
 	 */
 	type_id (*symbol)(void *ctx, struct types *t, const char *module, const char *name,
 			  bool *ret_is_percpu);
-	/* Why types are not to be had at all, or NULL. May be NULL. */
+	/* Why no type can be imported, or NULL. May itself be NULL. */
 	const char *(*trouble)(void *ctx);
 };
 void types_set_importer(struct types *t, const struct type_importer *importer); /* NULL: none */
 
 /*
- * What is made between these is of a program that a probe is in: it has no name for D text, which
- * would otherwise mean another program's or the kernel's, and from->complete() is asked about its
- * forwards.
+ * Types made between these two calls belong to a traced program: D text cannot name them (there a
+ * name means a type of the kernel), and from->complete() completes their forwards.
  */
 void types_import_begin(struct types *t, const struct type_importer *from);
 void types_import_end(struct types *t);
 
 /*
- * What was declared after the mark is forgotten (a compile failed); ids stay valid, names are free.
+ * types_rollback() takes back the declarations since types_mark(), after a failed compile: their
+ * names are free again, their ids stay valid.
  */
 uint32_t types_mark(const struct types *t);
 void types_rollback(struct types *t, uint32_t mark);
-/* What was declared after the mark stays: no rollback to an earlier mark takes it back. */
+/* Protects the declarations since the mark from every later rollback. */
 void types_keep(struct types *t, uint32_t mark);
 
 const struct type_info *type_get(const struct types *t, type_id id); /* never NULL */
 
-/* ---- making types (equal pointers, arrays, qualifiers get equal ids) ------------------------- */
+/* ---- making types (equal pointer, array, qualified and function types get equal ids) --------- */
 type_id type_pointer(struct types *t, type_id to);
 type_id type_array(struct types *t, type_id elem, uint32_t nelems);
 type_id type_qualified(struct types *t, enum type_kind qual, type_id of);
 type_id type_function(struct types *t, type_id ret, const type_id *params, uint32_t n,
 		      bool varargs);
-/* A tag declared but not defined; found again by types_find_tag(). */
+/* Declares a tag without defining it; types_find_tag() finds it. */
 type_id type_forward(struct types *t, enum type_kind kind, const char *tag);
 /*
- * Completes a forward or makes a new aggregate: lays members out by the System V AMD64 ABI. On
- * input members have name, type and bit_size; padding bit-fields have name "" and bit_size,
- * is_zero_width is bit_size == UINT32_MAX.
+ * Completes a forward or makes a new struct or union, laid out by the System V AMD64 ABI. The given
+ * members have a name, a type and a bit_size. Padding bit-fields have the name "" and a bit_size,
+ * which is UINT32_MAX for width zero.
  */
 type_id type_define_sou(struct types *t, enum type_kind kind, const char *tag,
 			const struct type_member *members, uint32_t n);
 /*
- * The same with a layout that is known: member offsets and size are taken as given. fwd: the
- * forward to complete, or TYPE_NONE for a new type, which takes the tag when no other type has it.
+ * The same for a known layout: the members' offsets and the size are given. fwd: the forward to
+ * complete, or TYPE_NONE for a new type, which gets the tag when no other type has it.
  */
 type_id type_import_sou(struct types *t, type_id fwd, enum type_kind kind, const char *tag,
 			uint32_t size, const struct type_member *members, uint32_t n);
 /*
- * A struct or union whose members are not known yet but whose size is (0: nor that), for an
- * importer. fwd: a forward to be given the size, or TYPE_NONE for a new one, which takes the tag
- * when it is free.
+ * For an importer: a forward of known size (0: unknown). fwd: the forward that gets the size, or
+ * TYPE_NONE for a new one, which gets the tag when no other type has it.
  */
 type_id type_import_forward(struct types *t, type_id fwd, enum type_kind kind, const char *tag,
 			    uint32_t size);
@@ -170,14 +171,15 @@ type_id type_define_typedef(struct types *t, const char *name, type_id of);
 
 /* ---- finding --------------------------------------------------------------------------------- */
 /*
- * TYPE_NONE when unknown. Names: typedefs and base types ("unsigned long" in canonical spelling).
+ * A typedef or base type ("unsigned long" in canonical spelling) by name, importing it if need be;
+ * TYPE_NONE when unknown.
  */
 type_id types_find(struct types *t, const char *name, size_t len);
 type_id types_find_tag(struct types *t, enum type_kind kind, const char *tag);
-/* As above, but only what D text declared. */
+/* The same among the types that D text declared. */
 type_id types_find_declared(const struct types *t, const char *name, size_t len);
 type_id types_find_tag_declared(const struct types *t, enum type_kind kind, const char *tag);
-/* What a declaration may not repeat: D's own types, and what D text of this layer declared. */
+/* The type that a declaration may not repeat: built in, or declared by D text of this layer. */
 type_id types_find_own(const struct types *t, const char *name, size_t len);
 type_id types_find_tag_own(const struct types *t, enum type_kind kind, const char *tag);
 /* The importer's answers (struct type_importer); TYPE_NONE or NULL also without an importer. */
@@ -185,15 +187,14 @@ type_id types_import_enumerator(struct types *t, const char *name, int64_t *ret_
 type_id types_import_symbol(struct types *t, const char *module, const char *name,
 			    bool *ret_is_percpu);
 const char *types_import_trouble(const struct types *t);
-/* A name or tag that is known already, declared or imported: nobody is asked. */
+/* A type that is in the table already, declared or imported. */
 type_id types_find_known(const struct types *t, const char *name, size_t len);
 type_id types_find_tag_known(const struct types *t, enum type_kind kind, const char *tag);
-/* True when the (resolved) type, of an array its elements, is complete, asking the importer about a
- * forward. */
+/* Whether a type (or the element type of an array) is complete; lets the importer complete it. */
 bool type_complete(struct types *t, type_id id);
-/* Of the names that are known already the nearest to one that is not, or NULL. */
+/* The name in the table that is most like an unknown name, for a hint, or NULL. */
 const char *types_nearest(const struct types *t, const char *name, struct arena *a);
-/* Descends into anonymous members; *ret_bit_off is from the start of sou. */
+/* Finds a member, also within anonymous ones; *ret_bit_off counts from the start of sou. */
 const struct type_member *type_find_member(const struct types *t, type_id sou, const char *name,
 					   uint32_t *ret_bit_off);
 
@@ -213,22 +214,20 @@ bool type_is_sou(const struct types *t, type_id id);
 bool type_is_string(const struct types *t, type_id id);	   /* TK_STRING */
 bool type_is_strcompat(const struct types *t, type_id id); /* string, char *, char [] */
 bool type_is_void(const struct types *t, type_id id);
-bool type_is_signed(const struct types *t, type_id id);	  /* integers; false for the rest */
-bool type_is_userland(const struct types *t, type_id id); /* any qualifier on the way says so */
-bool type_is_byref(const struct types *t, type_id id);	  /* struct, union, array, string */
-/* Same after typedefs and cv qualifiers. */
+bool type_is_signed(const struct types *t, type_id id); /* integers; false for the rest */
+/* Whether the type, or one that it is a typedef or qualification of, is qualified 'userland'. */
+bool type_is_userland(const struct types *t, type_id id);
+bool type_is_byref(const struct types *t, type_id id); /* struct, union, array, string */
+/* Whether two types are the same without typedefs and cv qualifiers. */
 bool type_same(const struct types *t, type_id a, type_id b);
-/* Pointers whose targets agree, or void *. */
+/* Whether two pointers have the same target type, or one is void *. */
 bool type_ptr_compat(const struct types *t, type_id a, type_id b);
-/* The usual arithmetic result of 3.3: rank = bits + unsigned; not C's promotion. */
+/* The type of an arithmetic result (d-language.md 3.3), which differs from C's promotion. */
 type_id type_promote(const struct types *t, type_id a, type_id b);
 
-/* C spelling as messages show it: "struct foo *", "int [4]", "string". Lives in the arena. */
+/* The spelling in C, as messages show it: "struct foo *", "int [4]", "string". In the arena. */
 const char *type_name(const struct types *t, type_id id, struct arena *a);
 /* The same with a name in it: "struct foo *p", "int a[4]". */
 const char *type_declaration(const struct types *t, type_id id, const char *name, struct arena *a);
-/*
- * types_dump.c: what D text declared, or what was imported, as declarations in C with sizes and
- * offsets.
- */
+/* types_dump.c: prints the declared or the imported types in C, with sizes and offsets. */
 void types_dump(const struct types *t, bool imported, struct strbuf *out);

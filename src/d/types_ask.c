@@ -172,7 +172,6 @@ bool type_same(const struct types *t, type_id a, type_id b)
 	case TK_VOID:
 	case TK_INT:
 	case TK_FLOAT:
-	case TK_FWD:
 	case TK_TYPEDEF:
 	case TK_CONST:
 	case TK_VOLATILE:

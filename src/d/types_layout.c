@@ -2,15 +2,15 @@
  * Layout of structs and unions by the System V AMD64 ABI.
  *
  * A bit-field of declared type T (size S bits) lies in a unit of S bits aligned like T: it starts
- *at the next free bit unless it would cross the end of such a unit, then at the next unit. A named
- *bit-field aligns the struct like T; an unnamed one does not. A bit-field of width zero moves to
- *the next boundary of T.
+ * at the next free bit, unless it would cross the end of such a unit; then it starts at the next
+ * unit. A named bit-field aligns the struct like T; an unnamed one does not. A bit-field of width
+ * zero moves to the next boundary of T.
  *
- *	struct { char a; int b : 5; int c : 22; };	a: bit 0, b: bit 8, c: bit 32 (8+5+22 > 32);
- *size 8
+ *     struct { char a; int b : 5; int c : 22; };
  *
- * Facts    System V ABI, AMD64 supplement 3.1.2; gcc's behaviour is compared in
- *tests/unit/d/types.c.
+ *     a: bit 0, b: bit 8, c: bit 32, because 13 + 22 > 32; the size is 8 bytes
+ *
+ * Facts    System V ABI, AMD64 supplement 3.1.2; tests/unit/d/types.c compares with gcc.
  */
 #include "d/types_impl.h"
 
@@ -22,7 +22,7 @@ struct layout {
 	bool is_union;
 };
 
-static uint64_t place_bitfield(struct layout *l, const struct type_member *m, uint32_t size,
+static uint64_t bitfield_place(struct layout *l, const struct type_member *m, uint32_t size,
 			       uint32_t align)
 {
 	uint64_t unit = (uint64_t)size * 8, at;
@@ -45,7 +45,7 @@ static uint64_t place_bitfield(struct layout *l, const struct type_member *m, ui
 	return at;
 }
 
-static uint64_t place_plain(struct layout *l, uint32_t size, uint32_t align)
+static uint64_t member_place(struct layout *l, uint32_t size, uint32_t align)
 {
 	uint64_t at = 0;
 
@@ -59,8 +59,10 @@ static uint64_t place_plain(struct layout *l, uint32_t size, uint32_t align)
 	return at;
 }
 
-/* Padding takes room and has no name to ask for; an anonymous struct or union stays, to be
- * descended into. */
+/*
+ * Padding has no name and is left out of the members; an anonymous struct or union stays, because
+ * its members are found through it.
+ */
 static bool is_padding(const struct type_member *m)
 {
 	return !*m->name && m->bit_size;
@@ -77,8 +79,8 @@ void type_layout_sou(struct types *t, struct type_row *row)
 	for (uint32_t i = 0; i < row->ndef; i++) {
 		const struct type_member *m = &row->def[i];
 		uint32_t size = type_size(t, m->type), align = type_align(t, m->type);
-		uint64_t at = m->bit_size ? place_bitfield(&l, m, size, align)
-					  : place_plain(&l, size, align);
+		uint64_t at = m->bit_size ? bitfield_place(&l, m, size, align)
+					  : member_place(&l, size, align);
 
 		if (is_padding(m))
 			continue;
@@ -97,7 +99,7 @@ void type_layout_given(struct types *t, struct type_row *row)
 		const struct type_member *m = &row->info.members[i];
 		uint32_t align = m->bit_size ? 1 : type_align(t, m->type);
 
-		/* a packed struct is aligned to less than its members are */
+		/* A packed struct is aligned to less than its members are. */
 		if (m->bit_off % (align * 8) == 0 && row->info.size % align == 0)
 			row->align = MAX(row->align, align);
 	}

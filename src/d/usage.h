@@ -1,7 +1,7 @@
 /*
- * What a script says of the arguments it takes, for whoever runs it without them.
+ * Finds out which arguments a script takes, for the message when they are missing.
  *
- * Owns     texts live in the arena that is given.
+ * Owns     texts live in the caller's arena.
  * Errors   none.
  */
 #pragma once
@@ -11,7 +11,7 @@
 /* The highest n of $n and $$n outside comments and strings. */
 uint32_t usage_args_taken(const struct source *src);
 /*
- * One line of the comment at the top of the script: the one that begins with "usage", else the
- * first that names the script, else the first. NULL: there is no such comment.
+ * One line of the comment at the top of the script: the line that begins with "usage", else the
+ * first line that names the script, else the first line. NULL: the script has no such comment.
  */
 const char *usage_header(struct arena *a, const struct source *src);

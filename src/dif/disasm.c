@@ -19,8 +19,8 @@
 
 /* In the order of enum type_kind (d/types.h), which dif_type.ckind holds; the test compares. */
 static const char *const ckind_names[] = {
-	"void",	   "integer", "float", "pointer",  "array",    "struct",   "union",    "enum",
-	"forward", "typedef", "const", "volatile", "restrict", "userland", "function",
+	"void", "integer", "float", "pointer",	"array",    "struct",	"union",
+	"enum", "typedef", "const", "volatile", "restrict", "userland", "function",
 };
 
 void dif_type_print(const struct dif_type *t, struct strbuf *out)

@@ -1,9 +1,9 @@
-/* Lowering of places: variables, elements of associative arrays, memory, bit-fields. */
+/* Lowering of lvalues: variables, elements of associative arrays, memory, bit-fields. */
 #include "d/lower_impl.h"
 
 /* ---- address spaces -------------------------------------------------------------------------- */
 
-/* A qualifier on the object itself; what a pointer leads to is another question. */
+/* Whether an object of the type lies in user memory; a pointer's target does not matter here. */
 static bool type_in_user(const struct lower *l, type_id id)
 {
 	for (;;) {
@@ -23,7 +23,6 @@ static bool type_in_user(const struct lower *l, type_id id)
 		case TK_STRUCT:
 		case TK_UNION:
 		case TK_ENUM:
-		case TK_FWD:
 		case TK_FUNC:
 		case TK_STRING:
 		case TK_DYNAMIC:
@@ -56,7 +55,7 @@ bool mem_is_user(const struct lower *l, const struct expr *e)
 
 bool ptr_is_user(const struct lower *l, const struct expr *e)
 {
-	/* an array is where it lies; a pointer loaded from user memory leads there */
+	/* the address of an array is its own; a pointer in user memory leads to user memory */
 	if (mem_is_user(l, e) || type_in_user(l, e->type))
 		return true;
 	return type_kind(l->t, e->type) == TK_PTR && type_in_user(l, type_deref(l->t, e->type));
@@ -132,7 +131,7 @@ static const enum dif_op load_ops[2][2][4] = {
 
 static const enum dif_op store_ops[4] = {DIF_OP_STB, DIF_OP_STH, DIF_OP_STW, DIF_OP_STX};
 
-/* Of a 16-byte integer or float only the first 8 bytes can be in a register. */
+/* Of a 16-byte integer or float a register holds the first 8 bytes only. */
 static uint32_t size_log2(uint32_t size)
 {
 	return size >= 8 ? 3 : size >= 4 ? 2 : size >= 2 ? 1 : 0;
@@ -147,7 +146,7 @@ static uint32_t emit_load(struct lower *l, uint32_t addr, uint32_t size, bool is
 	return rd;
 }
 
-/* addr + off in a register of its own */
+/* addr + off in a new register; does not take addr. */
 static uint32_t emit_offset(struct lower *l, uint32_t addr, uint32_t off)
 {
 	uint32_t r = emit_writable(l, emit_const(l, off));
@@ -157,10 +156,11 @@ static uint32_t emit_offset(struct lower *l, uint32_t addr, uint32_t off)
 }
 
 /*
- * The bytes to load for a bit-field: the smallest aligned 1, 2, 4 or 8 that hold all its bits. A
- * field of a packed struct may cross every such window; then 8 bytes, and the rest behind them.
+ * Chooses the bytes to load for a bit-field: the smallest aligned group of 1, 2, 4 or 8 bytes that
+ * holds all its bits. A field of a packed struct may cross every such group; then 8 bytes are
+ * loaded, and the bytes behind them. Returns the byte offset of the group.
  */
-static uint32_t bit_window(uint32_t bit_off, uint32_t bit_size, struct place *p)
+static uint32_t bit_window(uint32_t bit_off, uint32_t bit_size, struct lvalue *v)
 {
 	uint32_t bits, start = 0;
 
@@ -169,18 +169,18 @@ static uint32_t bit_window(uint32_t bit_off, uint32_t bit_size, struct place *p)
 		if (bit_off + bit_size <= start + bits)
 			break;
 	}
-	p->win_size = MIN(bits, 64u) / 8;
-	p->bit_pos = bit_off - start;
-	p->bit_size = bit_size;
+	v->win_size = MIN(bits, 64u) / 8;
+	v->bit_pos = bit_off - start;
+	v->bit_size = bit_size;
 	return start / 8;
 }
 
-/* Bits that lie behind the window. */
-static uint32_t bits_behind(const struct place *p)
+/* The number of bits of a bit-field that lie behind its win_size bytes. */
+static uint32_t bits_behind(const struct lvalue *v)
 {
-	uint32_t end = p->bit_pos + p->bit_size;
+	uint32_t end = v->bit_pos + v->bit_size;
 
-	return end > p->win_size * 8 ? end - p->win_size * 8 : 0;
+	return end > v->win_size * 8 ? end - v->win_size * 8 : 0;
 }
 
 static uint32_t behind_size(uint32_t bits)
@@ -188,24 +188,25 @@ static uint32_t behind_size(uint32_t bits)
 	return bits > 32 ? 8 : bits > 16 ? 4 : bits > 8 ? 2 : 1;
 }
 
-static uint32_t load_bits(struct lower *l, const struct place *p)
+static uint32_t load_bits(struct lower *l, const struct lvalue *v)
 {
-	uint32_t behind = bits_behind(p), r = emit_load(l, p->addr, p->win_size, false, p->is_user);
+	uint32_t behind = bits_behind(v), r = emit_load(l, v->addr, v->win_size, false, v->is_user);
 
-	if (p->bit_pos)
-		r = emit_op_imm(l, DIF_OP_SRL, r, p->bit_pos);
+	if (v->bit_pos)
+		r = emit_op_imm(l, DIF_OP_SRL, r, v->bit_pos);
 	if (behind) {
-		uint32_t next = emit_offset(l, p->addr, p->win_size);
-		uint32_t high = emit_load(l, next, behind_size(behind), false, p->is_user);
+		uint32_t next = emit_offset(l, v->addr, v->win_size);
+		uint32_t high = emit_load(l, next, behind_size(behind), false, v->is_user);
 
 		reg_free(l, next);
-		high = emit_op_imm(l, DIF_OP_SLL, high, p->bit_size - behind);
+		high = emit_op_imm(l, DIF_OP_SLL, high, v->bit_size - behind);
 		r = emit_op(l, DIF_OP_OR, r, high);
 	}
-	return emit_cut(l, r, p->bit_size, type_is_signed(l->t, p->type));
+	return emit_cut(l, r, v->bit_size, type_is_signed(l->t, v->type));
 }
 
-/* Replaces `bits` bits from pos on in the size bytes at addr by r >> shift. Takes neither register.
+/*
+ * Stores r >> shift to `bits` bits from bit pos on of the `size` bytes at addr; takes no register.
  */
 static void store_some_bits(struct lower *l, uint32_t addr, uint32_t size, uint32_t pos,
 			    uint32_t bits, uint32_t r, uint32_t shift)
@@ -225,13 +226,13 @@ static void store_some_bits(struct lower *l, uint32_t addr, uint32_t size, uint3
 	reg_free(l, old);
 }
 
-static void store_bits(struct lower *l, const struct place *p, uint32_t r)
+static void store_bits(struct lower *l, const struct lvalue *v, uint32_t r)
 {
-	uint32_t behind = bits_behind(p), here = p->bit_size - behind;
+	uint32_t behind = bits_behind(v), here = v->bit_size - behind;
 
-	store_some_bits(l, p->addr, p->win_size, p->bit_pos, here, r, 0);
+	store_some_bits(l, v->addr, v->win_size, v->bit_pos, here, r, 0);
 	if (behind) {
-		uint32_t next = emit_offset(l, p->addr, p->win_size);
+		uint32_t next = emit_offset(l, v->addr, v->win_size);
 
 		store_some_bits(l, next, behind_size(behind), 0, behind, r, here);
 		reg_free(l, next);
@@ -239,8 +240,8 @@ static void store_bits(struct lower *l, const struct place *p, uint32_t r)
 }
 
 /*
- * A string in memory holds its characters and cannot be NULL: NULL becomes "". Of others only as
- * much is stored as there is, because the memory behind the NUL of the source may not be readable.
+ * A string in memory is its characters and cannot be NULL, so NULL is stored as "". Of other
+ * strings only the characters and the NUL are copied: memory behind the NUL may not be readable.
  */
 static void store_string(struct lower *l, uint32_t addr, uint32_t r)
 {
@@ -259,160 +260,162 @@ static void store_string(struct lower *l, uint32_t addr, uint32_t r)
 	dif_label_here(l->b, end);
 }
 
-static void store_memory(struct lower *l, const struct place *p, uint32_t r)
+static void store_memory(struct lower *l, const struct lvalue *v, uint32_t r)
 {
 	uint32_t size;
 
-	if (p->bit_size) {
-		store_bits(l, p, r);
+	if (v->bit_size) {
+		store_bits(l, v, r);
 		return;
 	}
-	if (!type_is_byref(l->t, p->type)) {
-		emit(l, store_ops[size_log2(type_size(l->t, p->type))], r, 0, p->addr);
+	if (!type_is_byref(l->t, v->type)) {
+		emit(l, store_ops[size_log2(type_size(l->t, v->type))], r, 0, v->addr);
 		return;
 	}
-	if (type_is_string(l->t, p->type)) {
-		store_string(l, p->addr, r);
+	if (type_is_string(l->t, v->type)) {
+		store_string(l, v->addr, r);
 		return;
 	}
-	size = emit_const(l, type_size(l->t, p->type));
-	emit(l, DIF_OP_COPYS, r, size, p->addr);
+	size = emit_const(l, type_size(l->t, v->type));
+	emit(l, DIF_OP_COPYS, r, size, v->addr);
 	reg_free(l, size);
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- lvalues --------------------------------------------------------------------------------- */
 
-static struct place place_of_var(struct lower *l, struct expr *e)
+static struct lvalue lvalue_of_var(struct lower *l, struct expr *e)
 {
-	struct place p = {.kind = PLACE_VAR, .type = e->type, .ident = e->var.ident};
+	struct lvalue v = {.kind = LVALUE_VAR, .type = e->type, .ident = e->var.ident};
 
-	if (p.ident->kind == IDENT_ARRAY) {
-		p.kind = PLACE_ELEM;
-		p.keys = e->var.keys;
-		p.nkeys = e->var.nkeys;
-		p.key_regs = lower_keys(l, p.keys, p.nkeys);
+	if (v.ident->kind == IDENT_ARRAY) {
+		v.kind = LVALUE_ELEM;
+		v.keys = e->var.keys;
+		v.nkeys = e->var.nkeys;
+		v.key_regs = lower_keys(l, v.keys, v.nkeys);
 	}
-	return p;
+	return v;
 }
 
-static struct place place_of_member(struct lower *l, struct expr *e)
+static struct lvalue lvalue_of_member(struct lower *l, struct expr *e)
 {
 	struct expr *base = e->member.base;
 	type_id sou = e->member.arrow ? type_deref(l->t, base->type) : base->type;
-	struct place p = {.kind = PLACE_MEM, .type = e->type, .is_user = mem_is_user(l, e)};
+	struct lvalue v = {.kind = LVALUE_MEM, .type = e->type, .is_user = mem_is_user(l, e)};
 	uint32_t bit_off = 0, off;
-	/* not e->member.member's own offset: that counts from an anonymous member it may be in */
+	/*
+	 * the offset in e->member.member counts from the anonymous member it may be in, not from
+	 * sou
+	 */
 	const struct type_member *m = type_find_member(l->t, sou, e->member.name, &bit_off);
 
 	if (!m)
 		BUG("member '%s' was not checked", e->member.name);
-	off = m->bit_size ? bit_window(bit_off, m->bit_size, &p) : bit_off / 8;
-	p.addr = lower_value(l, base);
+	off = m->bit_size ? bit_window(bit_off, m->bit_size, &v) : bit_off / 8;
+	v.addr = lower_value(l, base);
 	if (off)
-		p.addr = emit_op_imm(l, DIF_OP_ADD, p.addr, off);
-	return p;
+		v.addr = emit_op_imm(l, DIF_OP_ADD, v.addr, off);
+	return v;
 }
 
-static struct place place_of_index(struct lower *l, struct expr *e)
+static struct lvalue lvalue_of_index(struct lower *l, struct expr *e)
 {
-	struct place p = {.kind = PLACE_MEM, .type = e->type, .is_user = mem_is_user(l, e)};
+	struct lvalue v = {.kind = LVALUE_MEM, .type = e->type, .is_user = mem_is_user(l, e)};
 	uint32_t size = type_size(l->t, type_deref(l->t, e->index.base->type)), index;
 
-	lower_pair(l, lower_value, e->index.base, e->index.subs[0], &p.addr, &index);
-	p.addr = emit_op(l, DIF_OP_ADD, p.addr, emit_scale(l, index, size));
-	return p;
+	lower_pair(l, lower_value, e->index.base, e->index.subs[0], &v.addr, &index);
+	v.addr = emit_op(l, DIF_OP_ADD, v.addr, emit_scale(l, index, size));
+	return v;
 }
 
-struct place place_of(struct lower *l, struct expr *e)
+struct lvalue lvalue_of(struct lower *l, struct expr *e)
 {
 	if (e->kind == EXPR_VAR)
-		return place_of_var(l, e);
+		return lvalue_of_var(l, e);
 	if (e->kind == EXPR_MEMBER)
-		return place_of_member(l, e);
+		return lvalue_of_member(l, e);
 	if (e->kind == EXPR_INDEX)
-		return place_of_index(l, e);
+		return lvalue_of_index(l, e);
 	if (e->kind == EXPR_UNARY && e->unary.op == OP_DEREF)
-		return (struct place){.kind = PLACE_MEM,
-				      .type = e->type,
-				      .is_user = mem_is_user(l, e),
-				      .addr = lower_value(l, e->unary.e)};
-	BUG("expression kind %d is not a place", (int)e->kind);
+		return (struct lvalue){.kind = LVALUE_MEM,
+				       .type = e->type,
+				       .is_user = mem_is_user(l, e),
+				       .addr = lower_value(l, e->unary.e)};
+	BUG("expression kind %d is not an lvalue", (int)e->kind);
 }
 
-uint32_t place_load(struct lower *l, const struct place *p)
+uint32_t lvalue_load(struct lower *l, const struct lvalue *v)
 {
 	uint32_t rd;
 
-	switch (p->kind) {
-	case PLACE_VAR:
-		note_var(l, p->ident, DIF_VF_REF);
+	switch (v->kind) {
+	case LVALUE_VAR:
+		note_var(l, v->ident, DIF_VF_REF);
 		rd = reg_alloc(l);
-		dif_emit(l->b, dif_idx(scope_ops[p->ident->scope].load, p->ident->id, rd));
+		dif_emit(l->b, dif_idx(scope_ops[v->ident->scope].load, v->ident->id, rd));
 		return rd;
-	case PLACE_ELEM:
-		note_var(l, p->ident, DIF_VF_REF);
-		push_keys(l, p->keys, p->key_regs, p->nkeys);
+	case LVALUE_ELEM:
+		note_var(l, v->ident, DIF_VF_REF);
+		push_keys(l, v->keys, v->key_regs, v->nkeys);
 		rd = reg_alloc(l);
-		dif_emit(l->b, dif_idx(scope_ops[p->ident->scope].load_elem, p->ident->id, rd));
+		dif_emit(l->b, dif_idx(scope_ops[v->ident->scope].load_elem, v->ident->id, rd));
 		return rd;
-	case PLACE_MEM:
-		if (p->bit_size)
-			return load_bits(l, p);
-		if (!type_is_byref(l->t, p->type))
-			return emit_load(l, p->addr, type_size(l->t, p->type),
-					 type_is_signed(l->t, p->type), p->is_user);
+	case LVALUE_MEM:
+		if (v->bit_size)
+			return load_bits(l, v);
+		if (!type_is_byref(l->t, v->type))
+			return emit_load(l, v->addr, type_size(l->t, v->type),
+					 type_is_signed(l->t, v->type), v->is_user);
 		rd = reg_alloc(l);
-		emit(l, DIF_OP_MOV, p->addr, 0, rd);
+		emit(l, DIF_OP_MOV, v->addr, 0, rd);
 		return rd;
 	}
-	BUG("place kind %d", (int)p->kind);
+	BUG("lvalue kind %d", (int)v->kind);
 }
 
-void place_store(struct lower *l, const struct place *p, uint32_t r)
+void lvalue_store(struct lower *l, const struct lvalue *v, uint32_t r)
 {
-	switch (p->kind) {
-	case PLACE_VAR:
-		note_var(l, p->ident, DIF_VF_MOD);
-		dif_emit(l->b, dif_idx(scope_ops[p->ident->scope].store, p->ident->id, r));
+	switch (v->kind) {
+	case LVALUE_VAR:
+		note_var(l, v->ident, DIF_VF_MOD);
+		dif_emit(l->b, dif_idx(scope_ops[v->ident->scope].store, v->ident->id, r));
 		return;
-	case PLACE_ELEM:
-		note_var(l, p->ident, DIF_VF_MOD);
-		push_keys(l, p->keys, p->key_regs, p->nkeys);
-		dif_emit(l->b, dif_idx(scope_ops[p->ident->scope].store_elem, p->ident->id, r));
+	case LVALUE_ELEM:
+		note_var(l, v->ident, DIF_VF_MOD);
+		push_keys(l, v->keys, v->key_regs, v->nkeys);
+		dif_emit(l->b, dif_idx(scope_ops[v->ident->scope].store_elem, v->ident->id, r));
 		return;
-	case PLACE_MEM:
-		store_memory(l, p, r);
-		if (p->whole)
-			place_store(l, &p->whole->var, p->whole->copy);
+	case LVALUE_MEM:
+		store_memory(l, v, r);
+		if (v->copy)
+			lvalue_store(l, &v->copy->var, v->copy->addr);
 		return;
 	}
-	BUG("place kind %d", (int)p->kind);
+	BUG("lvalue kind %d", (int)v->kind);
 }
 
-void place_release(struct lower *l, struct place *p)
+void lvalue_release(struct lower *l, struct lvalue *v)
 {
-	if (p->kind == PLACE_ELEM)
-		free_keys(l, p->key_regs, p->nkeys);
-	else if (p->kind == PLACE_MEM)
-		reg_free(l, p->addr);
-	if (p->whole) {
-		reg_free(l, p->whole->copy);
-		place_release(l, &p->whole->var);
+	if (v->kind == LVALUE_ELEM)
+		free_keys(l, v->key_regs, v->nkeys);
+	else if (v->kind == LVALUE_MEM)
+		reg_free(l, v->addr);
+	if (v->copy) {
+		reg_free(l, v->copy->addr);
+		lvalue_release(l, &v->copy->var);
 	}
 }
-
-/* ---- parts of dynamic variables -------------------------------------------------------------- */
 
 /*
- * self->s.x = 1, a[k].b[2]++: DIF stores reach scratch memory, globals and this-> variables, but
- * not the storage of dynamic variables, which is made and freed by whole stores only. So the struct
- * or array is copied to scratch memory, zeros where there is none yet, the part is changed there,
- * and the whole is stored back.
+ * ---- parts of dynamic variables --------------------------------------------------------------
+ *
+ * self->s.x = 1, a[k].b[2]++: a DIF store can change scratch memory, globals and this-> variables,
+ * but not the storage of a dynamic variable (thread-local, or an element of an associative array),
+ * because only storing the variable itself makes and frees that storage. So the struct or array is
+ * copied to scratch memory (zeros, when the variable is unset), the part is changed in the copy,
+ * and the copy is stored to the variable.
  */
 
-/*
- * The variable e is a part of, when that is a dynamic one; NULL when e can be stored to directly.
- */
+/* The dynamic variable of which e is a part; NULL when a value can be stored to e directly. */
 static struct expr *dynamic_root(const struct lower *l, struct expr *e)
 {
 	const struct expr *part = e;
@@ -431,7 +434,7 @@ static struct expr *dynamic_root(const struct lower *l, struct expr *e)
 	return NULL;
 }
 
-/* Zeros size bytes at addr: the first 8, which are copied behind them, which... */
+/* Zeros size bytes at addr: stores 8 zero bytes, then doubles their number by copying them. */
 static void emit_zeros(struct lower *l, uint32_t addr, uint32_t size)
 {
 	emit(l, DIF_OP_STX, 0, 0, addr);
@@ -445,8 +448,8 @@ static void emit_zeros(struct lower *l, uint32_t addr, uint32_t size)
 	}
 }
 
-/* A copy of the variable's value in scratch memory; its address. */
-static uint32_t emit_copy_of(struct lower *l, const struct place *var)
+/* The address of a copy of the variable's value in scratch memory. */
+static uint32_t emit_copy_of(struct lower *l, const struct lvalue *var)
 {
 	uint32_t size = (type_size(l->t, var->type) + 7) / 8 * 8;
 	uint32_t is_unset = dif_label_create(l->b), end = dif_label_create(l->b);
@@ -454,7 +457,7 @@ static uint32_t emit_copy_of(struct lower *l, const struct place *var)
 
 	emit(l, DIF_OP_ALLOCS, r, 0, copy);
 	reg_free(l, r);
-	r = place_load(l, var);
+	r = lvalue_load(l, var);
 	emit(l, DIF_OP_TST, r, 0, 0);
 	dif_emit_branch(l->b, DIF_OP_BE, is_unset);
 	{
@@ -471,30 +474,30 @@ static uint32_t emit_copy_of(struct lower *l, const struct place *var)
 	return copy;
 }
 
-struct place place_of_target(struct lower *l, struct expr *e)
+struct lvalue lvalue_of_target(struct lower *l, struct expr *e)
 {
 	struct expr *root = dynamic_root(l, e), *outer_root = l->root;
 	uint32_t outer_copy = l->root_copy;
-	struct whole *whole;
-	struct place p;
+	struct var_copy *copy;
+	struct lvalue v;
 
 	if (!root)
-		return place_of(l, e);
-	whole = ARENA_NEW(l->c->arena, struct whole);
-	whole->var = place_of(l, root);
-	whole->copy = emit_copy_of(l, &whole->var);
+		return lvalue_of(l, e);
+	copy = ARENA_NEW(l->c->arena, struct var_copy);
+	copy->var = lvalue_of(l, root);
+	copy->addr = emit_copy_of(l, &copy->var);
 	l->root = root;
-	l->root_copy = whole->copy;
-	p = place_of(l, e);
+	l->root_copy = copy->addr;
+	v = lvalue_of(l, e);
 	l->root = outer_root;
 	l->root_copy = outer_copy;
-	p.whole = whole;
-	return p;
+	v.copy = copy;
+	return v;
 }
 
 uint32_t lower_lvalue(struct lower *l, struct expr *e)
 {
-	struct place p;
+	struct lvalue v;
 	uint32_t r;
 
 	if (e->kind == EXPR_VAR && e->var.ident->kind == IDENT_BUILTIN_ARRAY)
@@ -504,28 +507,30 @@ uint32_t lower_lvalue(struct lower *l, struct expr *e)
 		emit(l, DIF_OP_MOV, l->root_copy, 0, r);
 		return r;
 	}
-	p = place_of(l, e);
-	if (p.kind == PLACE_MEM && type_is_byref(l->t, p.type))
-		return p.addr;
-	/* released first, so that the value can take the address's or a key's register; nothing is
-	 * written to that before it has been read, except where a bit-field is put together */
-	if (p.kind == PLACE_MEM && !p.bit_size) {
-		place_release(l, &p);
-		return place_load(l, &p);
+	v = lvalue_of(l, e);
+	if (v.kind == LVALUE_MEM && type_is_byref(l->t, v.type))
+		return v.addr;
+	/*
+	 * The register of the address is released first, so that the value can take it: a load
+	 * reads the address before it writes the value. A bit-field needs several loads.
+	 */
+	if (v.kind == LVALUE_MEM && !v.bit_size) {
+		lvalue_release(l, &v);
+		return lvalue_load(l, &v);
 	}
-	r = place_load(l, &p);
-	place_release(l, &p);
+	r = lvalue_load(l, &v);
+	lvalue_release(l, &v);
 	return r;
 }
 
 uint32_t lower_address(struct lower *l, struct expr *e)
 {
-	struct place p;
+	struct lvalue v;
 
 	if (type_is_byref(l->t, e->type))
 		return lower_value(l, e);
-	p = place_of(l, e);
-	if (p.kind != PLACE_MEM || p.bit_size)
+	v = lvalue_of(l, e);
+	if (v.kind != LVALUE_MEM || v.bit_size)
 		BUG("the address of a variable or bit-field passed the checks");
-	return p.addr;
+	return v.addr;
 }
