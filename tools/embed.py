@@ -6,7 +6,7 @@
 All that a linker does before it knows map descriptors and callers is done here, when building: functions
 are found, calls and callbacks become function indexes, map symbols become map classes. Refuses whatever the
 run-time linker would not know how to place: data, .rodata, unknown symbols, functions that
-neither funcs.h, nor a row of subrs.def, nor a static definition accounts for.
+neither funcs.h, nor a row of subrs.def, nor a program's name, nor a static definition accounts for.
 """
 import re
 import struct
@@ -21,6 +21,7 @@ BPF_CALL, BPF_LD_IMM64 = 0x85, 0x18
 BPF_PSEUDO_CALL = 1
 
 MADE_BY_LINKER = 'rt_ring_output'  # bpf/link.c
+PROGRAM = 'prog_'  # functions that are whole programs: link_program()
 MAP_PREFIXES = {'map_': 'RELOC_MAP', 'val_': 'RELOC_MAP_VALUE'}
 
 
@@ -115,8 +116,9 @@ class Image:
             code, regs, jump, imm = struct.unpack_from('<BBhi', obj.text, off)
             self.insns.append([code, regs & 15, regs >> 4, jump, imm])
         for start, length, name, is_global in obj.funcs:
-            if is_global and name not in self.nargs:
-                raise Refused(f'{obj.path}: {name} is neither in funcs.h nor in subrs.def, and not static')
+            if is_global and name not in self.nargs and not name.startswith(PROGRAM):
+                raise Refused(f'{obj.path}: {name} is neither in funcs.h nor in subrs.def, no program,'
+                              ' and not static')
             if is_global:
                 self.by_name[name] = len(self.funcs)
             self.funcs.append((base + start, length, name, is_global))

@@ -29,6 +29,11 @@ enum map_class {
 	MAP_UREQ,     /* ring buffer of struct rt_ureq */
 	MAP_SPEC,     /* words of speculations: one element, mmapped, direct value */
 	MAP_RINGS,    /* ring buffers by CPU, when they are many */
+	/* of the watch (watch/follow.h), not of the session */
+	MAP_WATCH,	  /* struct rt_watch_cfg, frozen */
+	MAP_WATCHED,	  /* process id -> struct rt_watched */
+	MAP_WATCH_EVENTS, /* ring buffer of struct rt_watch_event */
+	MAP_WATCH_LOST,	  /* one word: events for which that had no room */
 	MAP_NCLASSES
 };
 

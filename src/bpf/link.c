@@ -10,7 +10,8 @@
 
 struct linker {
 	const struct bpf_code *code;
-	const struct kmaps *maps;
+	const int *fds;		  /* of maps, by class */
+	const struct kmaps *maps; /* of the session; NULL for a program of its own */
 	int dispatch_fd;
 	struct linked *out;
 	uint32_t *placed;     /* by rt_image function: index in out->rt_funcs */
@@ -50,7 +51,11 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 	case MAP_UREQ:
 	case MAP_SPEC:
 	case MAP_RINGS:
-	case MAP_RODATA: return ld->maps->fd[class];
+	case MAP_RODATA:
+	case MAP_WATCH:
+	case MAP_WATCHED:
+	case MAP_WATCH_EVENTS:
+	case MAP_WATCH_LOST: return ld->fds[class];
 	case MAP_NCLASSES: break;
 	}
 	BUG("map class %u", class);
@@ -361,7 +366,8 @@ static struct err *btf_make(struct linker *ld)
 	}
 	for (uint32_t i = 0; i < out->rt_funcs.len; i++) {
 		const struct rt_image_func *f = rt_func(out->rt_funcs.data[i]);
-		uint32_t proto = f->is_global ? protos[f->nargs] : static_proto;
+		bool has_mach = f->is_global && (i || out->nunit); /* but for a whole program */
+		uint32_t proto = has_mach ? protos[f->nargs] : static_proto;
 
 		vec_push(&out->funcs, (struct bpf_func_info){.insn_off = ld->starts.data[i],
 							     .type_id = func_add(&b, f->name, proto,
@@ -372,15 +378,30 @@ static struct err *btf_make(struct linker *ld)
 	return e;
 }
 
+static void linker_init(struct linker *ld)
+{
+	*ld->out = (struct linked){.btf_fd = -1, .nunit = ld->code->funcs.len};
+	ld->placed = xmalloc((rt_image.nfuncs + 1) * sizeof(*ld->placed));
+	memset(ld->placed, 0xff, (rt_image.nfuncs + 1) * sizeof(*ld->placed));
+}
+
+static void linker_deinit(struct linker *ld)
+{
+	vec_deinit(&ld->starts);
+	free(ld->placed);
+}
+
 struct err *link_unit(const struct bpf_code *code, const struct kmaps *m, int dispatch_fd,
 		      struct linked *ret)
 {
-	struct linker ld = {.code = code, .maps = m, .dispatch_fd = dispatch_fd, .out = ret};
+	struct linker ld = {.code = code,
+			    .fds = m->fd,
+			    .maps = m,
+			    .dispatch_fd = dispatch_fd,
+			    .out = ret};
 	struct err *e;
 
-	*ret = (struct linked){.btf_fd = -1, .nunit = code->funcs.len};
-	ld.placed = xmalloc((rt_image.nfuncs + 1) * sizeof(*ld.placed));
-	memset(ld.placed, 0xff, (rt_image.nfuncs + 1) * sizeof(*ld.placed));
+	linker_init(&ld);
 	vec_reserve(&ret->insns, code->insns.len);
 	memcpy(ret->insns.data, code->insns.data, code->insns.len * sizeof(struct bpf_insn));
 	ret->insns.len = code->insns.len;
@@ -392,8 +413,26 @@ struct err *link_unit(const struct bpf_code *code, const struct kmaps *m, int di
 	e = btf_make(&ld);
 	if (e)
 		linked_deinit(ret);
-	vec_deinit(&ld.starts);
-	free(ld.placed);
+	linker_deinit(&ld);
+	return e;
+}
+
+/* The kernel asks for types only where a program has several functions. */
+struct err *link_program(const char *name, const int fds[MAP_NCLASSES], struct linked *ret)
+{
+	static const struct bpf_code none;
+	struct linker ld = {.code = &none, .fds = fds, .dispatch_fd = -1, .out = ret};
+	struct err *e = NULL;
+
+	linker_init(&ld);
+	(void)rt_place(&ld, rt_find(name));
+	rt_append(&ld);
+	rt_resolve_calls(&ld);
+	if (ret->rt_funcs.len > 1)
+		e = btf_make(&ld);
+	if (e)
+		linked_deinit(ret);
+	linker_deinit(&ld);
 	return e;
 }
 

@@ -8,6 +8,10 @@
  *
  * One function is made here instead: rt_ring_output (rt/funcs.h).
  *
+ * A function of the library whose name begins with prog_ is a whole program: it takes the context
+ * of its place, and needs no unit. It is linked with the functions that it calls and with the maps
+ * of its owner (link_program()).
+ *
  * Owns     struct linked owns its memory and the BTF descriptor; linked_deinit() releases both.
  * Facts    global functions need BTF, and then every function does: Linux kernel/bpf/verifier.c,
  *          check_btf_func(). Arguments of static functions are not checked against it.
@@ -53,6 +57,9 @@ struct linked {
 /* dispatch_fd stands for MAP_DISPATCH. ret is overwritten; on failure it needs no deinit. */
 MUST_CHECK struct err *link_unit(const struct bpf_code *code, const struct kmaps *m,
 				 int dispatch_fd, struct linked *ret);
+/* A program of the library; fds: descriptors of its maps, by map class. */
+MUST_CHECK struct err *link_program(const char *name, const int fds[MAP_NCLASSES],
+				    struct linked *ret);
 void linked_deinit(struct linked *l);
 /* Name of the function an instruction belongs to. */
 const char *linked_func_name(const struct linked *l, const struct bpf_code *code, uint32_t insn);

@@ -6,10 +6,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "bpf/rt/abi.h"
 #include "proc/ident.h"
 
 /* A process of the map, which is taken out of it; false: it is empty. */
-static bool take_any(int procs_fd, uint32_t *ret_pid, struct herd_member *ret_value)
+static bool take_any(int procs_fd, uint32_t *ret_pid, struct rt_watched *ret_value)
 {
 	union bpf_attr attr = {.map_fd = (uint32_t)procs_fd,
 			       .next_key = (uint64_t)(uintptr_t)ret_pid};
@@ -20,7 +21,7 @@ static bool take_any(int procs_fd, uint32_t *ret_pid, struct herd_member *ret_va
 				.key = (uint64_t)(uintptr_t)ret_pid,
 				.value = (uint64_t)(uintptr_t)ret_value};
 	if (syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) != 0)
-		*ret_value = (struct herd_member){0};
+		*ret_value = (struct rt_watched){0};
 	attr = (union bpf_attr){.map_fd = (uint32_t)procs_fd, .key = (uint64_t)(uintptr_t)ret_pid};
 	return syscall(SYS_bpf, BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)) == 0;
 }
@@ -35,12 +36,12 @@ void herd_release(int procs_fd)
 		uint64_t start;
 		uint32_t pid;
 	} waiting[512]; /* in rounds of so many */
-	struct herd_member value;
+	struct rt_watched value;
 	uint32_t pid, n, found = 1;
 
 	while (found) {
 		for (n = found = 0; n < ARRAY_LEN(waiting) && take_any(procs_fd, &pid, &value);)
-			if (value.flags & HERD_OUTLIVES) {
+			if (value.flags & RT_WATCHED_OUTLIVES) {
 				waiting[n++] = (struct waiting){value.start, pid};
 				found++;
 			}

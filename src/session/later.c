@@ -4,14 +4,15 @@
 #include <errno.h>
 #include <signal.h>
 
-#include "bpf/follow.h"
 #include "keeper/keeper.h"
 #include "proc/control.h"
 #include "proc/rtld.h"
 #include "provider/pid_later.h"
 #include "consume/rings.h"
 #include "session/unwind.h"
+#include "keeper/herd.h"
 #include "watch/children.h"
+#include "watch/follow.h"
 
 /* Room for names of probes that come: for those of patterns, for those of given functions. */
 #define NAMES_ROOM_MANY (2u << 20)
@@ -311,9 +312,9 @@ static void watch_linker(dtrace_hdl_t *h, struct later_proc *p, bool is_other)
 /* ---- events --------------------------------------------------------------------------------- */
 
 /* A thread that is not the first has executed: it is the first now, with another task. */
-static bool is_other_task(const struct follow_event *ev)
+static bool is_other_task(const struct rt_watch_event *ev)
 {
-	return ev->kind == FOLLOW_EXEC && ev->is_other &&
+	return ev->kind == RT_WATCH_EXEC && ev->is_other &&
 	       (!feat_has(FEAT_UPROBE_MULTI) || feat_has(FEAT_UPROBE_TGID));
 }
 
@@ -354,7 +355,7 @@ static bool is_child(const struct later_proc *p)
 }
 
 /* A child, which is stopped. */
-static void child_adopt(dtrace_hdl_t *h, const struct follow_event *ev)
+static void child_adopt(dtrace_hdl_t *h, const struct rt_watch_event *ev)
 {
 	struct later_proc p = {.pid = (pid_t)ev->pid, .root = (pid_t)ev->root, .stops = true};
 	struct err *e = proc_id_open(p.pid, &p.id);
@@ -367,7 +368,7 @@ static void child_adopt(dtrace_hdl_t *h, const struct follow_event *ev)
 }
 
 /* The process that the event is about, a new one if it is a child; NULL: it has ended. */
-static struct later_proc *find_subject(dtrace_hdl_t *h, const struct follow_event *ev)
+static struct later_proc *find_subject(dtrace_hdl_t *h, const struct rt_watch_event *ev)
 {
 	struct later_proc *p = proc_find(h->later, (pid_t)ev->pid);
 
@@ -375,7 +376,7 @@ static struct later_proc *find_subject(dtrace_hdl_t *h, const struct follow_even
 		proc_bury(h, p); /* another process has its number now */
 		p = NULL;
 	}
-	if (!p && ev->kind == FOLLOW_CHILD) {
+	if (!p && ev->kind == RT_WATCH_CHILD) {
 		child_adopt(h, ev);
 		p = proc_find(h->later, (pid_t)ev->pid);
 	}
@@ -397,12 +398,12 @@ static void tell_full(dtrace_hdl_t *h, pid_t parent)
 	h->later->is_full = true;
 }
 
-static void event_attend(dtrace_hdl_t *h, const struct follow_event *ev)
+static void event_attend(dtrace_hdl_t *h, const struct rt_watch_event *ev)
 {
 	bool is_other = is_other_task(ev);
 	struct later_proc *p;
 
-	if (ev->kind == FOLLOW_FULL) {
+	if (ev->kind == RT_WATCH_FULL) {
 		tell_full(h, (pid_t)ev->pid);
 		return;
 	}
@@ -414,8 +415,8 @@ static void event_attend(dtrace_hdl_t *h, const struct follow_event *ev)
 	else if (is_other)
 		drop_probes(h, p->pid);
 	if (!is_over(h)) {
-		if (ev->kind == FOLLOW_EXEC ||
-		    (ev->kind == FOLLOW_CHILD && h->later->wants_libraries))
+		if (ev->kind == RT_WATCH_EXEC ||
+		    (ev->kind == RT_WATCH_CHILD && h->later->wants_libraries))
 			watch_linker(h, p, is_other);
 		proc_look(h, p, is_other && !h->later->wants_children);
 		if (h->unwinds)
@@ -467,7 +468,7 @@ static void tend_children(dtrace_hdl_t *h)
 
 void later_work(dtrace_hdl_t *h)
 {
-	struct follow_event ev;
+	struct rt_watch_event ev;
 
 	if (!h->later || !h->later->follow)
 		return;
@@ -508,7 +509,7 @@ static struct err *start_proc(dtrace_hdl_t *h, struct later_proc *p)
 {
 	const struct proc *proc = proc_of(h, p->pid);
 	bool is_ours = proc && proc_is_created(proc);
-	uint32_t flags = h->later->wants_children ? FOLLOW_FORKS : 0;
+	uint32_t flags = h->later->wants_children ? RT_WATCHED_FORKS : 0;
 	struct err *e = proc_id_open(p->pid, &p->id);
 
 	if (proc && proc_id_has_ended(&(struct proc_id){.pidfd = proc_fd(proc)}))
@@ -522,7 +523,7 @@ static struct err *start_proc(dtrace_hdl_t *h, struct later_proc *p)
 	}
 	e = plan_stops(h, p);
 	if (p->stops)
-		flags |= is_ours ? FOLLOW_STOPS : FOLLOW_STOPS | FOLLOW_OUTLIVES;
+		flags |= is_ours ? RT_WATCHED_STOPS : RT_WATCHED_STOPS | RT_WATCHED_OUTLIVES;
 	if (!e)
 		e = follow_add(h->later->follow, &p->id, flags);
 	if (e || !h->later->wants_libraries)

@@ -1,9 +1,9 @@
 /*
  * Programs that tell when processes change their code: on exec, and in their dynamic linkers; and
- * of their children.
+ * of their children (bpf/rt/watch.c).
  *
- * A process that was added with FOLLOW_STOPS gets SIGSTOP before it runs the next instruction of
- * its own, and then the event can be read: whoever reads it sends SIGCONT when everything is in
+ * A process that was added with RT_WATCHED_STOPS gets SIGSTOP before it runs the next instruction
+ * of its own, and then the event can be read: whoever reads it sends SIGCONT when everything is in
  * place. A child is added before it can run, and stopped before its first instruction.
  *
  * Owns     maps, programs, the links to tracepoints; uprobes are the keeper's
@@ -21,33 +21,12 @@
 
 #include "base/err.h"
 #include "bpf/rt/abi.h"
-#include "keeper/herd.h"
 #include "proc/ident.h"
 
 struct follow;
 struct keeper;
 
-enum follow_kind {
-	FOLLOW_EXEC,   /* another program */
-	FOLLOW_MAPPED, /* libraries have come or gone */
-	FOLLOW_CHILD,  /* it was born */
-	FOLLOW_FULL,   /* it has a child for which there is no room */
-};
-
-struct follow_event {
-	uint32_t pid; /* process */
-	uint32_t kind;
-	uint64_t is_other; /* of an exec: a thread did it that was not the first of its process */
-	uint64_t root;	   /* the process that was added: itself, or whose descendant it is */
-	uint64_t start;	   /* when it began, as struct proc_id has it */
-};
-
 #define FOLLOW_CHILDREN_MAX 16384u /* at one time */
-
-/* Flags of a process. */
-#define FOLLOW_STOPS	1u
-#define FOLLOW_FORKS	2u /* its children are added, with all flags */
-#define FOLLOW_OUTLIVES HERD_OUTLIVES
 
 /* max: processes that can be added; ns: whose numbers they have. Execs are told from now on. */
 MUST_CHECK struct err *follow_create(uint32_t max, const struct rt_pidns *ns,
@@ -56,7 +35,7 @@ void follow_destroy(struct follow *f); /* NULL is allowed */
 /* This very process: one that gets its number later is neither told of nor stopped. */
 MUST_CHECK struct err *follow_add(struct follow *f, const struct proc_id *id, uint32_t flags);
 void follow_leave(const struct follow *f, pid_t pid);
-/* Children are told from now on: those of processes added with FOLLOW_FORKS. */
+/* Children are told from now on: those of processes added with RT_WATCHED_FORKS. */
 MUST_CHECK struct err *follow_forks(struct follow *f);
 int follow_procs(const struct follow *f);
 /*
@@ -67,5 +46,7 @@ MUST_CHECK struct err *follow_linker(struct follow *f, struct keeper *k, pid_t p
 				     uint64_t off, int64_t state);
 /* Readable when there are events. */
 int follow_fd(const struct follow *f);
+/* How many events were lost since the last call, because nobody read for long. */
+uint64_t follow_lost(struct follow *f);
 /* The next event; false: there is none. */
-bool follow_read(struct follow *f, struct follow_event *ret);
+bool follow_read(struct follow *f, struct rt_watch_event *ret);

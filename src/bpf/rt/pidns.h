@@ -6,7 +6,9 @@
 
 #include "bpf/rt/rt.h"
 
+#ifndef NS
 #define NS (cfg.pidns)
+#endif
 
 INLINE u64 pid_number(u64 pid)
 {

@@ -31,14 +31,20 @@ enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
 static void *(*const bpf_map_lookup_elem)(void *map, const void *key) = (void *)1;
 static long (*const bpf_map_update_elem)(void *map, const void *key, const void *value,
 					 u64 flags) = (void *)2;
+static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static u64 (*const bpf_ktime_get_ns)(void) = (void *)5;
+static u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;
 static u64 (*const bpf_get_current_task)(void) = (void *)35;
 static long (*const bpf_probe_write_user)(u64 dst, const void *src, u32 size) = (void *)36;
+static long (*const bpf_send_signal)(u32 signal) = (void *)109;
 static long (*const bpf_probe_read_user)(void *dst, u32 size, u64 src) = (void *)112;
 static long (*const bpf_probe_read_kernel)(void *dst, u32 size, u64 src) = (void *)113;
 static long (*const bpf_probe_read_user_str)(void *dst, u32 size, u64 src) = (void *)114;
 static long (*const bpf_probe_read_kernel_str)(void *dst, u32 size, u64 src) = (void *)115;
+static void *(*const bpf_ringbuf_reserve)(void *ring, u64 size, u64 flags) = (void *)131;
+static void (*const bpf_ringbuf_submit)(void *data, u64 flags) = (void *)132;
 static u64 (*const bpf_get_current_task_btf)(void) = (void *)158;
+static u64 (*const bpf_get_attach_cookie)(void *ctx) = (void *)174;
 static u64 (*const bpf_task_pt_regs)(u64 task) = (void *)175;
 static long (*const bpf_loop)(u32 n, void *callback, void *ctx, u64 flags) = (void *)181;
 

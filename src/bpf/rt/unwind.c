@@ -29,8 +29,6 @@
  */
 #include "bpf/rt/rt.h"
 
-static u64 (*const bpf_get_current_pid_tgid)(void) = (void *)14;
-static long (*const bpf_map_delete_elem)(void *map, const void *key) = (void *)3;
 static long (*const bpf_ringbuf_output)(void *ring, const void *data, u64 size,
 					u64 flags) = (void *)130;
 

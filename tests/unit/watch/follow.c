@@ -10,10 +10,10 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "bpf/follow.h"
 #include "keeper/keeper.h"
 #include "kernel/kernel.h"
 #include "proc/rtld.h"
+#include "watch/follow.h"
 
 /* One that has not been loaded: each is small and comes with the C library. */
 static const char *const libraries[] = {"libutil.so.1", "libBrokenLocale.so.1", "libanl.so.1",
@@ -47,7 +47,7 @@ static pid_t start(int ret_fds[2])
 	return pid;
 }
 
-static bool next_event(struct follow *f, struct follow_event *ret)
+static bool next_event(struct follow *f, struct rt_watch_event *ret)
 {
 	struct pollfd fd = {.fd = follow_fd(f), .events = POLLIN};
 
@@ -85,13 +85,13 @@ static struct err *watch(struct follow *f, struct keeper *k, pid_t pid, bool sto
 	return e;
 }
 
-static void expect(struct follow *f, pid_t pid, enum follow_kind kind, const char *what)
+static void expect(struct follow *f, pid_t pid, enum rt_watch_kind kind, const char *what)
 {
-	struct follow_event ev = {0};
+	struct rt_watch_event ev = {0};
 	bool told = next_event(f, &ev);
 
 	ok(told && ev.pid == (uint32_t)pid && ev.kind == kind, "%s is told", what);
-	if (told && kind == FOLLOW_EXEC)
+	if (told && kind == RT_WATCH_EXEC)
 		is_int(ev.is_other, 0, "by its first thread");
 }
 
@@ -99,7 +99,7 @@ static void test_order(bool stops)
 {
 	struct follow *f = NULL;
 	struct keeper *k = NULL;
-	struct follow_event ev;
+	struct rt_watch_event ev;
 	int a[2], b[2], status = 0;
 	char c = 0;
 	pid_t pid = start(a), other = start(b);
@@ -114,7 +114,7 @@ static void test_order(bool stops)
 	(void)!write(b[0], "", 1); /* nobody follows this one */
 	(void)waitpid(other, &status, 0);
 	(void)!write(a[0], "", 1);
-	expect(f, pid, FOLLOW_MAPPED, "a library");
+	expect(f, pid, RT_WATCH_MAPPED, "a library");
 	if (stops) {
 		ok(waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status) &&
 			   WSTOPSIG(status) == SIGSTOP,
@@ -123,9 +123,9 @@ static void test_order(bool stops)
 		(void)kill(pid, SIGCONT);
 	}
 	ok(read(a[1], &c, 1) == 1 && c == 'y', "it has the library");
-	expect(f, pid, FOLLOW_EXEC, "a program");
+	expect(f, pid, RT_WATCH_EXEC, "a program");
 	(void)kill(pid, SIGCONT);
-	expect(f, pid, FOLLOW_MAPPED, "the program's libraries");
+	expect(f, pid, RT_WATCH_MAPPED, "the program's libraries");
 	(void)kill(pid, SIGCONT);
 	ok(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0,
 	   "it ends as it should");
@@ -162,6 +162,47 @@ static void test_left(void)
 	(void)close(fds[1]);
 }
 
+/* Nobody reads while a process opens and closes a library more often than there is room for. */
+static void test_lost(void)
+{
+	struct follow *f = NULL;
+	struct keeper *k = NULL;
+	struct rt_watch_event ev;
+	int in[2], status = 0, n = 0;
+	struct err *e = pipe(in) ? err_new("no pipe") : follow_create(1, &(struct rt_pidns){0}, &f);
+	pid_t pid = e ? -1 : fork();
+	char c;
+
+	if (pid == 0) {
+		(void)!read(in[0], &c, 1);
+		for (int i = 0; i < 1500; i++) {
+			void *lib = dlopen(libraries[i % 2], RTLD_NOW);
+
+			if (lib)
+				(void)dlclose(lib);
+		}
+		_exit(0);
+	}
+	if (!e)
+		e = keeper_create(&k);
+	if (!e)
+		e = watch(f, k, pid, false);
+	ok(!e, "a process is followed that does much");
+	err_destroy(e);
+	ok(follow_lost(f) == 0, "nothing is lost yet");
+	(void)!write(in[1], "", 1);
+	(void)waitpid(pid, &status, 0);
+	while (follow_read(f, &ev))
+		n += ev.pid == (uint32_t)pid && ev.kind == RT_WATCH_MAPPED;
+	ok(n > 1000, "what there was room for is told");
+	ok(follow_lost(f) > 0, "the rest is counted");
+	ok(follow_lost(f) == 0, "once");
+	follow_destroy(f);
+	keeper_destroy(k);
+	(void)close(in[0]);
+	(void)close(in[1]);
+}
+
 static void test_no_linker(void)
 {
 	struct rtld r = {.fd = -1};
@@ -179,5 +220,6 @@ int main(void)
 	test_order(false);
 	test_order(true);
 	test_left();
+	test_lost();
 	return tap_done();
 }
