@@ -104,8 +104,6 @@ struct err *attach_timers(const struct unit *u, int prog_fd, const struct attach
 	return e;
 }
 
-/* ---- uprobes, test runs --------------------------------------------------------------------- */
-
 /* ---- attachments ---------------------------------------------------------------------------- */
 
 void attachments_add(struct attachments *a, int fd)
@@ -138,6 +136,7 @@ void attachments_close(struct attachments *a)
 {
 	attachments_close_fast(a);
 	keeper_destroy(a->keeper);
+	placed_list_destroy(a->placed);
 	free(a->fds);
 	*a = (struct attachments){0};
 }

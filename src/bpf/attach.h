@@ -19,7 +19,8 @@
 struct attachments {
 	int *fds;
 	uint32_t nfds, cap;
-	struct keeper *keeper; /* of uprobes (keeper/keeper.h); NULL = there are none */
+	struct keeper *keeper;	    /* of uprobes (keeper/keeper.h); NULL = there are none */
+	struct placed_list *placed; /* instructions that are probed (attach_uprobe.c) */
 };
 void attachments_add(struct attachments *a, int fd); /* takes the descriptor */
 /* makes one if need be */
@@ -30,17 +31,41 @@ void attachments_close(struct attachments *a);
 
 struct attach_opts {
 	int cpu;	     /* only this CPU; -1 = all */
-	uint32_t max_places; /* of the probes of processes */
+	uint32_t max_places; /* instructions that are probed at once */
+	bool has_children;   /* children get links of their own: attachments_add_child() */
 	/* Set by a signal: what is not attached yet need not be. */
 	const volatile sig_atomic_t *is_interrupted;
+	/* What the user should know, without newline; NULL = nobody wants it. */
+	void (*notice)(void *ctx, const char *msg);
+	void *notice_ctx;
 };
 
-/* Hangs a loaded unit on its place; those in processes are their provider's (probe/probe.h). */
+/* Hangs a loaded unit on its place. */
 MUST_CHECK struct err *unit_attach(const struct unit *u, int prog_fd,
 				   const struct attach_opts *opts, struct attachments *ret);
 
-/* For the table of places.c: a raw tracepoint, and timers. */
+/*
+ * Children of a process that call what is probed in it. One gets links to everything that is in
+ * place in the process and its other children; one that has ended, or whose links are dead, is
+ * forgotten.
+ */
+MUST_CHECK struct err *attachments_add_child(struct attachments *a, pid_t pid, pid_t child,
+					     const struct attach_opts *opts);
+void attachments_forget_child(struct attachments *a, pid_t child);
+/*
+ * How many instructions of the process are probed; takes their breakpoints out of the memory of
+ * children, which inherit them (keeper_sweep()). prog_fd: any program for uprobes.
+ */
+uint32_t attachments_nplaces(const struct attachments *a, pid_t pid);
+MUST_CHECK struct err *attachments_sweep(struct attachments *a, pid_t pid, int prog_fd);
+
+/* For attachments_close(). */
+void placed_list_destroy(struct placed_list *l);
+
+/* For the table of places.c: a raw tracepoint, timers, and instructions of files. */
 MUST_CHECK struct err *attach_tracepoint(const struct unit *u, int prog_fd,
 					 const struct attach_opts *opts, struct attachments *ret);
 MUST_CHECK struct err *attach_timers(const struct unit *u, int prog_fd,
 				     const struct attach_opts *opts, struct attachments *ret);
+MUST_CHECK struct err *attach_uprobes(const struct unit *u, int prog_fd,
+				      const struct attach_opts *opts, struct attachments *ret);

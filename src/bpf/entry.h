@@ -26,9 +26,7 @@ struct place_ops {
 	/* The kernel stack begins in this program, not where the probe fired. */
 	bool is_on_stack;
 	bool has_key_late; /* args() looks at the key at FRAME_VAL */
-	/*
-	 * Hangs a loaded unit on its place; NULL: nothing is to be done, or its provider does it.
-	 */
+	/* Hangs a loaded unit on its place; NULL: nothing is to be done. */
 	struct err *(*attach)(const struct unit *u, int prog_fd, const struct attach_opts *opts,
 			      struct attachments *ret);
 };

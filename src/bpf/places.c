@@ -605,6 +605,7 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.key = uprobe_key,
 		.args = uprobe_args,
 		.args_filled = ARGS_ALL,
+		.attach = attach_uprobes,
 	},
 	[PLACE_RAWTP] = {
 		.traits = {.name = "fathom_rawtp", .interrupts = true, .is_interruptible = true,

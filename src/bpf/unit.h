@@ -52,6 +52,7 @@ struct unit_probe {
 	uint32_t prov, mod, func, name;	 /* string table offsets: probeprov and so on */
 	uint32_t tgid;			 /* the one process it fires in, 0 = all */
 	enum uprobe_place spot;		 /* of PLACE_UPROBE */
+	const struct place_code *code;	 /* of kinds that are in code */
 	const struct place_timer *timer; /* of PLACE_TIMER */
 	uint64_t *mask;
 };

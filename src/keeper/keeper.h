@@ -49,7 +49,7 @@ MUST_CHECK struct err *keeper_check(const struct keeper *k);
  */
 MUST_CHECK struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int file_fd, pid_t pid,
 					   const struct uprobe_sites *sites);
-/* One uprobe, as a perf event of a process: for kernels without the above. */
+/* One uprobe, as a perf event: for kernels without the above. */
 MUST_CHECK struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid,
 				     uint64_t offset, uint64_t cookie);
 /*

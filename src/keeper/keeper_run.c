@@ -67,8 +67,11 @@ static enum uprobe_step do_single(const struct keeper_area *a, int prog_fd, cons
 		.config2 = a->offsets[0],
 	};
 	union bpf_attr attr = {0};
+	/* of all processes: the event is on CPU 0 alone, its program runs on all of them */
+	pid_t pid = a->pid ? a->pid : -1;
 	CLEANUP(fd)
-	int event = (int)syscall(SYS_perf_event_open, &ev, a->pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	int event = (int)syscall(SYS_perf_event_open, &ev, pid, a->pid ? -1 : 0, -1,
+				 PERF_FLAG_FD_CLOEXEC);
 	CLEANUP(fd) int link = -1;
 
 	if (event < 0)

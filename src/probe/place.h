@@ -6,12 +6,21 @@
  * of the engine (bpf/places.c), and nothing else asks for a kind: who has to know something of a
  * place asks for its traits.
  *
- * To add a kind: 1. the enum; 2. a row in that table; 3. a provider whose probes are there.
+ * To add a kind:
+ * 1. its constant in the enum, with what its key and its arguments are;
+ * 2. its row in place_table (bpf/places.c): traits, the type of program, how the key of the probe
+ *    is found, how arguments are filled, how a program is attached;
+ * 3. what only this kind has to say of a place, as a struct here and a pointer to it in struct
+ *    probe_point;
+ * 4. a provider whose points() names the kind, or declarations in D over one that does.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+#include "base/vec.h"
 
 enum place_kind {
 	/* BEGIN, END: a raw tracepoint's program, run by BPF_PROG_TEST_RUN; key = ctx args[0] */
@@ -23,7 +32,7 @@ enum place_kind {
 	PLACE_SYS_ENTER_VIEW, /* as PLACE_SYS_ENTER; key, arguments: struct sys_view */
 	PLACE_SYS_EXIT_VIEW,  /* as PLACE_SYS_EXIT; key: struct sys_view */
 	PLACE_SYS_EXIT_RAW,   /* as PLACE_SYS_EXIT; arg0 = arg1 = result as the kernel has it */
-	PLACE_UPROBE,	      /* uprobes with cookies: UPROBE_COOKIE(key, offset) */
+	PLACE_UPROBE,	      /* instructions of files: struct place_code; key = its probe */
 	PLACE_RAWTP,	      /* the raw tracepoint target; key 0; argN: its parameters */
 	PLACE_NKINDS
 };
@@ -43,8 +52,7 @@ struct place_traits {
 	bool is_begin_end; /* fires whatever the state of the run is */
 	bool is_timer;
 	bool is_syscall;
-	/* probes are in one process each, and are placed by their provider */
-	bool is_in_process;
+	bool is_in_process;  /* in code of programs and libraries: struct place_code */
 	bool is_preemptible; /* another task of the same CPU may come in between */
 	/* may fire while a program of another place runs on the same CPU ... */
 	bool interrupts;
@@ -54,6 +62,33 @@ struct place_traits {
 	enum place_kind wider; /* a unit of this kind can hold points of the kind, too */
 };
 const struct place_traits *place_traits(enum place_kind kind);
+
+/*
+ * A file whose code is probed. Its owner keeps it, and the descriptor, as long as probes are
+ * attached there.
+ */
+struct place_file {
+	int fd;
+	uint64_t dev, ino;
+	const char *name, *path; /* base name and path, for messages */
+	bool is_32bit;
+};
+
+/* An instruction at which a probe fires. */
+struct place_site {
+	const struct place_file *file;
+	uint64_t off; /* in the file */
+	uint32_t rel; /* from the start of the function */
+	bool is_tail; /* of a return probe: a jump to another function */
+};
+
+/* Where a probe fires in the code of programs and libraries. */
+struct place_code {
+	pid_t pid;     /* the process that the probe is about; 0 = all that execute the file */
+	pid_t at;      /* the process that executes the code: pid or a child of it */
+	bool is_exact; /* the user named the function: the probe must not be left out silently */
+	VEC(struct place_site) sites;
+};
 
 #define RT_SYS_MAX     1024 /* keys of native system calls are below this */
 #define RT_SYS_COMPAT  RT_SYS_MAX

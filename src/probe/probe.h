@@ -32,8 +32,6 @@
 struct provider;
 struct probes;
 struct probe_list;
-struct attach_opts; /* bpf/attach.h */
-struct attachments;
 
 struct probe {
 	uint32_t id;
@@ -54,6 +52,7 @@ struct probe_point {
 	/* of PLACE_UPROBE */
 	uint32_t tgid;
 	uint32_t spot; /* enum uprobe_place: what of the function it is */
+	const struct place_code *code;
 };
 
 struct probe_list {
@@ -117,12 +116,6 @@ struct provider {
 	const char *(*arg_refused)(struct probes *ps, const struct probe *pr, uint32_t raw);
 	/* Places; ret has room for PROBE_MAX_POINTS. Returns how many. */
 	uint32_t (*points)(const struct probe *pr, struct probe_point *ret);
-	/*
-	 * Of places in processes, which only the provider finds: hangs a loaded program on those of
-	 * the probes.
-	 */
-	struct err *(*attach)(const struct provider *pv, int prog_fd, struct probe *const *probes,
-			      uint32_t n, const struct attach_opts *opts, struct attachments *ret);
 };
 #define PROBE_MAX_POINTS 4
 #define PROBE_ID_DYNAMIC 10001

@@ -116,6 +116,8 @@ static struct pid_probe *probe_create(struct request *r, enum uprobe_place place
 	pp->place = place;
 	pp->batch = r->st->batch;
 	pp->key = r->st->nkeys++;
+	pp->code.pid = r->target->pid;
+	pp->code.at = r->target->at;
 	vec_push(&r->st->probes, pp);
 	return pp;
 }
@@ -127,13 +129,14 @@ static void probe_renew(const struct request *r, struct pid_probe *pp)
 		return;
 	pp->batch = r->st->batch;
 	pp->key = r->st->nkeys++;
-	vec_clear(&pp->sites);
+	pp->code.at = pp->target->at;
+	vec_clear(&pp->code.sites);
 }
 
 static bool has_site(const struct pid_probe *pp, const struct pid_object *o, uint64_t off)
 {
-	for (uint32_t i = 0; i < pp->sites.len; i++)
-		if (pp->sites.data[i].object == o && pp->sites.data[i].off == off)
+	for (uint32_t i = 0; i < pp->code.sites.len; i++)
+		if (pp->code.sites.data[i].file == &o->file && pp->code.sites.data[i].off == off)
 			return true;
 	return false;
 }
@@ -141,12 +144,13 @@ static bool has_site(const struct pid_probe *pp, const struct pid_object *o, uin
 static struct probe *add_probe(struct request *r, const struct pid_object *o, const char *func,
 			       const char *name, enum uprobe_place place)
 {
-	struct probe *pr = probes_add_as(r->ps, r->pv, r->target->prov, o->name, func, name, 0);
+	struct probe *pr =
+		probes_add_as(r->ps, r->pv, r->target->prov, o->file.name, func, name, 0);
 
 	if (!pr->data)
 		pr->data = (uintptr_t)probe_create(r, place);
 	probe_renew(r, pid_probe(pr));
-	pid_probe(pr)->is_exact |= r->is_exact;
+	pid_probe(pr)->code.is_exact |= r->is_exact;
 	return pr;
 }
 
@@ -154,7 +158,8 @@ static void add_site(struct probe *pr, struct pid_object *o, uint64_t off, uint3
 		     bool is_tail)
 {
 	if (!has_site(pid_probe(pr), o, off))
-		vec_push(&pid_probe(pr)->sites, (struct pid_site){o, off, rel, is_tail});
+		vec_push(&pid_probe(pr)->code.sites,
+			 (struct place_site){&o->file, off, rel, is_tail});
 }
 
 /* ---- the three kinds of probes of a function ------------------------------------------------- */
@@ -164,7 +169,7 @@ static struct err *unreadable(const struct request *r, const struct pid_object *
 {
 	if (!r->is_exact)
 		return NULL;
-	return err_code(err_new("cannot read the code of '%s' in '%s'", fn->name, o->path),
+	return err_code(err_new("cannot read the code of '%s' in '%s'", fn->name, o->file.path),
 			DTAG_CODE(D_PROC_CREATEFAIL));
 }
 
@@ -580,7 +585,7 @@ static bool address_to_off(const struct request *r, const struct pid_object *o, 
 {
 	const struct proc_map *m = proc_maps_find(&r->target->maps, r->insn);
 
-	if (m && m->is_exec && m->ino == o->ino && m->dev == o->dev) {
+	if (m && m->is_exec && m->ino == o->file.ino && m->dev == o->file.dev) {
 		*ret_off = r->insn - m->start + m->off;
 		return true;
 	}
@@ -589,7 +594,8 @@ static bool address_to_off(const struct request *r, const struct pid_object *o, 
 
 static struct err *no_such_address(const struct request *r, const struct pid_object *o)
 {
-	return err_code(err_new("address %" PRIx64 " is not in the code of '%s'", r->insn, o->name),
+	return err_code(err_new("address %" PRIx64 " is not in the code of '%s'", r->insn,
+				o->file.name),
 			DTAG_CODE(D_PROC_OFF));
 }
 
@@ -647,7 +653,7 @@ static struct err *collect_object(struct request *r, struct pid_object *o)
 
 	if (why)
 		return is_name(r->desc->mod) ? err_code(err_new("'%s' cannot be probed: %s",
-								o->path, err_text(why)),
+								o->file.path, err_text(why)),
 							DTAG_CODE(D_PROC_LIB))
 					     : NULL;
 	return is_name(r->desc->func) ? add_named(r, o) : add_matching(r, o);
@@ -658,7 +664,7 @@ static struct err *no_such_function(const struct request *r, struct pid_object *
 	const char **names = ARENA_NEW_N(probes_arena(r->ps), const char *, o->funcs->list.len + 1);
 	const char *near;
 	struct err *e = err_code(err_new("function '%s' is not in '%s' of process %d",
-					 r->desc->func, o->name, (int)r->target->pid),
+					 r->desc->func, o->file.name, (int)r->target->pid),
 				 DTAG_CODE(D_PROC_FUNC));
 
 	near = r->is_new ? NULL : pid_inlined_hint(r->ps, r->target, o, r->desc->func);
@@ -669,7 +675,7 @@ static struct err *no_such_function(const struct request *r, struct pid_object *
 	near = diag_nearest(r->desc->func, names, o->funcs->list.len);
 	if (near)
 		return err_hint(e, "did you mean '%s'?", near);
-	return err_hint(e, "%s lists what there is", list_command(r, o->name, "", "entry"));
+	return err_hint(e, "%s lists what there is", list_command(r, o->file.name, "", "entry"));
 }
 
 static struct err *collect_functions(struct request *r)
@@ -755,7 +761,7 @@ static const char *hint_nameless(struct probes *ps, const struct pid_object *o)
 	if (!o->funcs || o->funcs->list.len)
 		return NULL;
 	return arena_printf(
-		probes_arena(ps), "'%s' has no symbols that can be read%s", o->name,
+		probes_arena(ps), "'%s' has no symbols that can be read%s", o->file.name,
 		o->is_main ? ": pid$target:a.out:-:ADDRESS probes an instruction by its address"
 			   : "");
 }
@@ -810,7 +816,7 @@ static const char *pid_hint(struct probes *ps, const struct provider *pv,
 			near = hint_nameless(ps, t->objects.data[i]);
 			return near ? near : hint_inlined(ps, t, desc);
 		}
-		names[n++] = t->objects.data[i]->name;
+		names[n++] = t->objects.data[i]->file.name;
 	}
 	near = diag_nearest(desc->mod, names, n);
 	if (near)
@@ -829,7 +835,8 @@ static uint32_t pid_points(const struct probe *pr, struct probe_point *ret)
 	ret[0] = (struct probe_point){.place = {.kind = PLACE_UPROBE},
 				      .key = pp->key,
 				      .tgid = st->has_children ? 0 : (uint32_t)pp->target->pid,
-				      .spot = pp->place};
+				      .spot = pp->place,
+				      .code = &pp->code};
 	return 1;
 }
 
@@ -838,18 +845,13 @@ static void pid_close(void *state)
 	struct pid_state *st = state;
 
 	for (uint32_t i = 0; i < st->probes.len; i++) {
-		vec_deinit(&st->probes.data[i]->sites);
+		vec_deinit(&st->probes.data[i]->code.sites);
 		free(st->probes.data[i]);
 	}
 	vec_deinit(&st->probes);
 	for (uint32_t i = 0; i < st->targets.len; i++)
 		pid_target_destroy(st->targets.data[i]);
 	vec_deinit(&st->targets);
-	for (uint32_t i = 0; i < st->placed.len; i++) {
-		free(st->placed.data[i].list);
-		vec_deinit(&st->placed.data[i].pids);
-	}
-	vec_deinit(&st->placed);
 	dwarf_import_destroy(st->types);
 }
 
@@ -865,5 +867,4 @@ const struct provider provider_pid = {
 	.arg_type = pid_arg_type,
 	.arg_refused = pid_arg_refused,
 	.points = pid_points,
-	.attach = pid_attach,
 };

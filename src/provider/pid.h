@@ -3,7 +3,6 @@
  *
  *     pid.c         descriptions to probes
  *     pid_target.c  processes, the files they have mapped
- *     pid_attach.c  probes to places in files, and their links; those of children
  *     pid_types.c   types of arguments
  *     pid_later.c   what processes map while they are traced
  *
@@ -19,14 +18,11 @@
 
 /* A file whose code a process has mapped. */
 struct pid_object {
-	const char *name; /* module: base name of the path */
-	const char *path;
-	uint64_t dev, ino;
+	/* fd: -1 until pid_object_open(); name: of the module */
+	struct place_file file;
 	uint32_t batch; /* in which it was seen first */
 	bool is_main;
-	bool is_stale;	      /* what was placed in it is dead */
-	VEC(uint64_t) placed; /* offsets of probes that are in place */
-	int fd;		      /* -1 until pid_object_open() */
+	bool is_stale; /* what was placed in it is dead */
 	struct funcs *funcs;
 	struct text text;
 	struct err *refused;	  /* why it cannot be probed */
@@ -46,56 +42,35 @@ struct pid_target {
 	VEC(struct pid_object *) objects;
 };
 
-/*
- * A probe stands at one place or, when several functions have its name or a function several ends,
- * more.
- */
-struct pid_site {
-	struct pid_object *object;
-	uint64_t off;
-	uint32_t rel; /* from the function's start */
-	bool is_tail; /* of a return probe: a jump to another function */
-};
-
 struct pid_probe {
 	struct pid_target *target;
-	uint32_t batch; /* which key and sites are of: those of earlier ones are in place */
+	uint32_t batch; /* which key and code are of: those of earlier ones are in place */
 	uint32_t key;
 	enum uprobe_place place;
-	bool is_exact; /* was asked for by its name: must not be left out silently */
-	VEC(struct pid_site) sites;
-};
-
-/* A place that is probed. */
-struct pid_place {
-	struct pid_target *target;
-	struct pid_object *object;
-	uint64_t off, cookie;
-	bool is_exact;
-};
-
-/* Places in one file that are served by one program, and the processes in which they are. */
-struct pid_placed {
-	int prog_fd; /* the session's */
-	struct pid_place *list;
-	uint32_t n;
-	VEC(pid_t) pids;
+	/*
+	 * It has several instructions if several functions have its name, or a function several
+	 * ends.
+	 */
+	struct place_code code;
 };
 
 struct pid_state {
 	VEC(struct pid_target *) targets;
 	VEC(struct pid_probe *) probes;
-	uint32_t batch;		       /* 0: what is there at the start; then, one for each look */
-	uint32_t nkeys;		       /* given out in this batch: each has programs of its own */
-	uint32_t nplaces;	       /* in place, of all batches */
-	bool has_children;	       /* children of targets are probed like them: option follow */
-	VEC(struct pid_placed) placed; /* then */
-	struct dwarf_import *types;    /* NULL until a type is asked for */
+	uint32_t batch;		    /* 0: what is there at the start; then, one for each look */
+	uint32_t nkeys;		    /* given out in this batch: each has programs of its own */
+	bool has_children;	    /* children of targets are probed like them: option follow */
+	struct dwarf_import *types; /* NULL until a type is asked for */
 };
 
 static inline struct pid_probe *pid_probe(const struct probe *pr)
 {
 	return (struct pid_probe *)(uintptr_t)pr->data;
+}
+
+static inline struct pid_object *pid_object_of(const struct place_file *file)
+{
+	return (struct pid_object *)((uintptr_t)file - offsetof(struct pid_object, file));
 }
 
 /* ---- pid_target.c ---------------------------------------------------------------------------- */
@@ -134,15 +109,6 @@ MUST_CHECK struct err *pid_of(const struct probes *ps, const struct probe_desc *
 /* The probes that desc means in files of this batch. */
 MUST_CHECK struct err *pid_collect_new(struct probes *ps, const struct probe_desc *desc,
 				       struct probe_list *out);
-
-/* ---- pid_attach.c ---------------------------------------------------------------------------- */
-
-struct err *pid_attach(const struct provider *pv, int prog_fd, struct probe *const *probes,
-		       uint32_t n, const struct attach_opts *opts, struct attachments *ret);
-
-/* Places in process t->at what is in place in others of t's. */
-MUST_CHECK struct err *pid_attach_child(struct pid_state *st, const struct pid_target *t,
-					const struct attach_opts *opts, struct attachments *ret);
 
 /* ---- pid_inline.c ---------------------------------------------------------------------------- */
 

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "bpf/attach.h"
 #include "provider/pid.h"
 
 static struct pid_state *state_of(struct probes *ps)
@@ -66,7 +65,7 @@ static void renew_objects(const struct pid_state *st, struct pid_target *t)
 {
 	for (uint32_t i = 0; i < t->objects.len; i++) {
 		struct pid_object *o = t->objects.data[i];
-		bool is_missed = o->fd < 0 && o->refused && err_get_sys(o->refused) == ENOENT;
+		bool is_missed = o->file.fd < 0 && o->refused && err_get_sys(o->refused) == ENOENT;
 
 		if (!(o->is_stale || is_missed) || !pid_object_is_mapped(t, o))
 			continue;
@@ -129,50 +128,4 @@ struct err *pid_match_new(struct probes *ps, const struct probe_desc *desc, stru
 void pid_have_children(struct probes *ps)
 {
 	state_of(ps)->has_children = true;
-}
-
-struct err *pid_place_child(struct probes *ps, pid_t pid, const struct attach_opts *opts,
-			    struct attachments *ret)
-{
-	const struct pid_target *t = target_find(ps, pid);
-
-	return t ? pid_attach_child(state_of(ps), t, opts, ret) : NULL;
-}
-
-void pid_forget_child(struct probes *ps, pid_t child)
-{
-	struct pid_state *st = state_of(ps);
-
-	for (uint32_t i = 0; i < st->placed.len; i++) {
-		struct pid_placed *p = &st->placed.data[i];
-
-		for (uint32_t k = p->pids.len; k-- > 0;)
-			if (p->pids.data[k] == child)
-				p->pids.data[k] = p->pids.data[--p->pids.len];
-	}
-}
-
-uint32_t pid_nplaces(struct probes *ps, pid_t pid)
-{
-	const struct pid_target *t = target_find(ps, pid);
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; t && i < t->objects.len; i++)
-		n += t->objects.data[i]->placed.len;
-	return n;
-}
-
-struct err *pid_sweep(struct probes *ps, pid_t pid, struct keeper *k, int prog_fd)
-{
-	const struct pid_target *t = target_find(ps, pid);
-	struct err *e = NULL;
-
-	for (uint32_t i = 0; t && i < t->objects.len; i++) {
-		const struct pid_object *o = t->objects.data[i];
-
-		for (uint32_t from = 0; from < o->placed.len && !e; from += KEEPER_SITES_MAX)
-			e = keeper_sweep(k, prog_fd, o->fd, o->placed.data + from,
-					 MIN(o->placed.len - from, (uint32_t)KEEPER_SITES_MAX));
-	}
-	return e;
 }

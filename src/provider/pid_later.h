@@ -9,10 +9,6 @@
 
 #include "probe/probe.h"
 
-struct keeper;
-struct attach_opts;
-struct attachments;
-
 /*
  * A process that the description is about, counted from 0; 0 = there are no more, or it is of
  * another provider.
@@ -33,18 +29,5 @@ MUST_CHECK struct err *pid_look_again(struct probes *ps, pid_t pid, pid_t at, bo
 /* The probes that desc means in files of this batch. */
 MUST_CHECK struct err *pid_match_new(struct probes *ps, const struct probe_desc *desc,
 				     struct probe_list *out);
-/*
- * How many places of the process are probed; takes their breakpoints out of children's memory
- * (keeper_sweep()).
- */
-uint32_t pid_nplaces(struct probes *ps, pid_t pid);
-MUST_CHECK struct err *pid_sweep(struct probes *ps, pid_t pid, struct keeper *k, int prog_fd);
-/*
- * Children whose calls fire the probes of the process that they descend from. That there may be
- * some must be said before probes are placed. One that was looked at gets links to all that is in
- * place in its relatives; one that has ended is forgotten.
- */
+/* Before probes are placed: children's calls may fire the probes of their parents. */
 void pid_have_children(struct probes *ps);
-MUST_CHECK struct err *pid_place_child(struct probes *ps, pid_t pid, const struct attach_opts *opts,
-				       struct attachments *ret);
-void pid_forget_child(struct probes *ps, pid_t child);

@@ -43,7 +43,8 @@ static struct pid_object *object_find(const struct pid_target *t, const struct p
 	for (uint32_t i = 0; i < t->objects.len; i++) {
 		struct pid_object *o = t->objects.data[i];
 
-		if (o->ino == m->ino && o->dev == m->dev && strcmp(o->path, m->path) == 0)
+		if (o->file.ino == m->ino && o->file.dev == m->dev &&
+		    strcmp(o->file.path, m->path) == 0)
 			return o;
 	}
 	return NULL;
@@ -85,12 +86,13 @@ static void add_object(struct pid_state *st, struct pid_target *t, const struct 
 	path = arena_strdup(probes_arena(t->ps), m->path);
 	slash = strrchr(path, '/');
 	*o = (struct pid_object){
-		.name = text_clean(arena_strdup(probes_arena(t->ps), slash ? slash + 1 : path)),
-		.path = path,
-		.dev = m->dev,
-		.ino = m->ino,
+		.file = {.fd = -1,
+			 .name = text_clean(
+				 arena_strdup(probes_arena(t->ps), slash ? slash + 1 : path)),
+			 .path = path,
+			 .dev = m->dev,
+			 .ino = m->ino},
 		.batch = st->batch,
-		.fd = -1,
 		.text.fd = -1,
 	};
 	vec_push(&t->objects, o);
@@ -116,7 +118,7 @@ struct err *pid_target_look(struct pid_state *st, struct pid_target *t)
 	for (uint32_t i = 0; i < t->maps.maps.len; i++)
 		add_object(st, t, &t->maps.maps.data[i]);
 	for (uint32_t i = 0; i < t->objects.len; i++)
-		t->objects.data[i]->is_main = strcmp(t->objects.data[i]->path, exe) == 0;
+		t->objects.data[i]->is_main = strcmp(t->objects.data[i]->file.path, exe) == 0;
 	return NULL;
 }
 
@@ -155,13 +157,12 @@ void pid_target_destroy(struct pid_target *t)
 	for (uint32_t i = 0; i < t->objects.len; i++) {
 		struct pid_object *o = t->objects.data[i];
 
-		if (o->fd >= 0)
-			(void)close(o->fd);
+		if (o->file.fd >= 0)
+			(void)close(o->file.fd);
 		funcs_destroy(o->funcs);
 		hashmap_destroy(o->code_names);
 		dwarf_file_close(o->dwarf);
 		text_deinit(&o->text);
-		vec_deinit(&o->placed);
 		err_destroy(o->refused);
 		free(o);
 	}
@@ -174,7 +175,8 @@ void pid_target_destroy(struct pid_target *t)
 bool pid_object_is_mapped(const struct pid_target *t, const struct pid_object *o)
 {
 	for (uint32_t i = 0; i < t->maps.maps.len; i++)
-		if (t->maps.maps.data[i].ino == o->ino && t->maps.maps.data[i].dev == o->dev)
+		if (t->maps.maps.data[i].ino == o->file.ino &&
+		    t->maps.maps.data[i].dev == o->file.dev)
 			return true;
 	return false;
 }
@@ -186,7 +188,7 @@ static const struct proc_map *code_map(const struct pid_target *t, const struct 
 	for (uint32_t i = 0; i < t->maps.maps.len; i++) {
 		const struct proc_map *m = &t->maps.maps.data[i];
 
-		if (is_probeable(m) && m->ino == o->ino && m->dev == o->dev)
+		if (is_probeable(m) && m->ino == o->file.ino && m->dev == o->file.dev)
 			return m;
 	}
 	return NULL;
@@ -197,38 +199,42 @@ static struct err *read_funcs(const struct pid_target *t, struct pid_object *o)
 	char root[64];
 	CLEANUP(fd) int root_fd = -1;
 	const struct file_opts *files = probes_files(t->ps);
-	struct debug_place place = {.path = o->path,
+	struct debug_place place = {.path = o->file.path,
 				    .dirs = files->debug_dirs,
 				    .limit = files->limit,
-				    .dev = o->dev,
-				    .ino = o->ino};
+				    .dev = o->file.dev,
+				    .ino = o->file.ino};
 
 	(void)snprintf(root, sizeof(root), "/proc/%d/root", (int)t->at);
 	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	place.root = root_fd;
-	return funcs_read(o->fd, &place, &o->funcs);
+	return funcs_read(o->file.fd, &place, &o->funcs);
 }
 
 const struct err *pid_object_open(struct pid_target *t, struct pid_object *o)
 {
 	const struct proc_map *m;
 
-	if (o->fd >= 0 || o->refused)
+	if (o->file.fd >= 0 || o->refused)
 		return o->refused;
 	m = code_map(t, o);
-	o->fd = m ? proc_map_open(t->at, m) : -1;
-	if (o->fd < 0)
-		o->refused = err_sys(m ? errno : ENOENT, "cannot open '%s' of process %d", o->path,
-				     (int)t->at);
+	o->file.fd = m ? proc_map_open(t->at, m) : -1;
+	if (o->file.fd < 0)
+		o->refused = err_sys(m ? errno : ENOENT, "cannot open '%s' of process %d",
+				     o->file.path, (int)t->at);
 	else
 		o->refused = read_funcs(t, o);
-	o->text.fd = o->fd;
+	o->text.fd = o->file.fd;
+	o->file.is_32bit = o->funcs && o->funcs->is_32bit;
 	return o->refused;
 }
 
 static struct ifunc_object ifunc_object(const struct pid_object *o)
 {
-	return (struct ifunc_object){.fd = o->fd, .funcs = o->funcs, .dev = o->dev, .ino = o->ino};
+	return (struct ifunc_object){.fd = o->file.fd,
+				     .funcs = o->funcs,
+				     .dev = o->file.dev,
+				     .ino = o->file.ino};
 }
 
 static taddr chosen_by_any(struct pid_target *t, struct pid_object *o, const struct func *fn)
@@ -317,7 +323,7 @@ static const char *skip_link_map(const char *pattern)
 bool pid_object_matches(const struct pid_object *o, const char *pattern)
 {
 	pattern = skip_link_map(pattern);
-	if (glob_match(pattern, o->name) || (o->is_main && glob_match(pattern, "a.out")))
+	if (glob_match(pattern, o->file.name) || (o->is_main && glob_match(pattern, "a.out")))
 		return true;
-	return glob_is_literal(pattern) && matches_without_version(o->name, pattern);
+	return glob_is_literal(pattern) && matches_without_version(o->file.name, pattern);
 }

@@ -17,23 +17,30 @@ struct pid_args {
 struct dwarf_file *pid_object_dwarf(const struct probes *ps, struct pid_object *o)
 {
 	const struct file_opts *files = probes_files(ps);
-	const struct debug_place place = {o->path,	-1,	files->debug_dirs,
-					  files->limit, o->dev, o->ino};
+	const struct debug_place place = {o->file.path, -1,	     files->debug_dirs,
+					  files->limit, o->file.dev, o->file.ino};
 
-	if (!o->has_dwarf && o->fd >= 0)
-		o->dwarf = dwarf_file_open(o->fd, &place);
+	if (!o->has_dwarf && o->file.fd >= 0)
+		o->dwarf = dwarf_file_open(o->file.fd, &place);
 	o->has_dwarf = true;
 	return o->dwarf;
 }
 
-/* The address, as in the file, of the function that the probe's first place is in. */
+/* The file of the probe's first instruction. */
+static struct pid_object *first_object(const struct pid_probe *p)
+{
+	return pid_object_of(p->code.sites.data[0].file);
+}
+
+/* The address, as in the file, of the function that the probe's first instruction is in. */
 static bool function_addr(const struct pid_probe *p, uint64_t *ret_addr)
 {
-	const struct pid_site *s = &p->sites.data[0];
+	const struct place_site *s = &p->code.sites.data[0];
+	const struct funcs *funcs = first_object(p)->funcs;
 	uint64_t off = s->off - s->rel;
 
-	for (uint32_t i = 0; i < s->object->funcs->code.len; i++) {
-		const struct func_segment *g = &s->object->funcs->code.data[i];
+	for (uint32_t i = 0; i < funcs->code.len; i++) {
+		const struct func_segment *g = &funcs->code.data[i];
 
 		if (off >= g->off && off - g->off < g->size) {
 			*ret_addr = off - g->off + g->addr;
@@ -114,10 +121,10 @@ static bool probe_args(struct probes *ps, const struct probe *pr, struct pid_arg
 	uint64_t addr;
 
 	*ret = (struct pid_args){0};
-	if (!p->sites.len || p->place == UPROBE_INSN || !function_addr(p, &addr) ||
-	    p->sites.data[0].object->funcs->is_32bit) /* types are laid out for 64 bits */
+	if (!p->code.sites.len || p->place == UPROBE_INSN || !function_addr(p, &addr) ||
+	    first_object(p)->funcs->is_32bit) /* types are laid out for 64 bits */
 		return false;
-	d = pid_object_dwarf(ps, p->sites.data[0].object);
+	d = pid_object_dwarf(ps, first_object(p));
 	if (!d || !dwarf_file_function(d, addr, &func) ||
 	    !(is_go(p->place) ? go_args : c_args)(p, &func, mem, ret))
 		return false;
@@ -177,16 +184,16 @@ const char *pid_arg_refused(struct probes *ps, const struct probe *pr, uint32_t 
 	const struct pid_probe *p = pid_probe(pr);
 	const struct go_code *go;
 
-	if (!p->sites.len ||
+	if (!p->code.sites.len ||
 	    (p->place != UPROBE_ENTRY_NONE && (p->place != UPROBE_RETURN_NONE || !raw)))
 		return NULL;
-	go = &p->sites.data[0].object->funcs->go;
+	go = &first_object(p)->funcs->go;
 	if (go->abi == GO_UNKNOWN && (p->place == UPROBE_ENTRY_NONE || raw))
 		return arena_printf(
 			probes_arena(ps),
 			"'%s' does not say which version of Go compiled it, and with it how functions "
 			"receive arguments and return results",
-			p->sites.data[0].object->name);
+			first_object(p)->file.name);
 	return "Go functions of 32-bit programs, of compilers before Go 1.17, and in assembly return "
 	       "their results on the stack, which no argument of a probe has";
 }

@@ -215,12 +215,10 @@ static bool can_hold(const struct session_unit *u, const struct probe_point *pt,
 	return is_same_place(&u->unit.place, &pt->place) && (!same || !same->view == !pt->view);
 }
 
-static struct session_unit *unit_create(dtrace_hdl_t *h, const struct provider *pv,
-					const struct place *place)
+static struct session_unit *unit_create(dtrace_hdl_t *h, const struct place *place)
 {
 	struct session_unit *u = xcalloc(1, sizeof(*u));
 
-	u->provider = pv;
 	u->loaded = (struct loaded){.prog_fd = -1, .dispatch_fd = -1};
 	u->traits = place_traits(place->kind);
 	u->unit.name = u->traits->name;
@@ -233,8 +231,7 @@ static struct session_unit *unit_create(dtrace_hdl_t *h, const struct provider *
 }
 
 /* Programs at one place run in the order of their units: so do the clauses of each call. */
-static struct session_unit *unit_get(dtrace_hdl_t *h, const struct provider *pv,
-				     const struct probe_point *pt)
+static struct session_unit *unit_get(dtrace_hdl_t *h, const struct probe_point *pt)
 {
 	bool is_last = false;
 
@@ -244,7 +241,7 @@ static struct session_unit *unit_get(dtrace_hdl_t *h, const struct provider *pv,
 		if (can_hold(u, pt, &is_last))
 			return u;
 	}
-	return unit_create(h, pv, &pt->place);
+	return unit_create(h, &pt->place);
 }
 
 static void probe_identify(dtrace_hdl_t *h, const struct probe *pr, uint32_t idx,
@@ -279,19 +276,15 @@ static uint32_t mask_words(const dtrace_hdl_t *h)
 	return (h->clauses.len + 63) / 64;
 }
 
-/*
- * pr: the probe that fires, idx its number; base: the one that hangs there, which is another for
- * derived ones.
- */
+/* pr: the probe that fires, idx its number. */
 static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct probe *pr,
-			  uint32_t idx, struct probe *base, const struct probe_point *pt)
+			  uint32_t idx, const struct probe_point *pt)
 {
 	uint32_t key = pt->key;
 	uintptr_t at = (uintptr_t)hashmap_find(u->by_key, &key, sizeof(key));
 
 	if (at)
 		return (uint32_t)at - 1;
-	vec_push(&u->bases, base);
 	vec_push(&u->points,
 		 (struct unit_probe){
 			 .key = key,
@@ -304,6 +297,7 @@ static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct 
 			 .name = strtab_adds(h->strtab, pr->name),
 			 .tgid = pt->tgid,
 			 .spot = (enum uprobe_place)pt->spot,
+			 .code = pt->code,
 			 .timer = pt->timer,
 			 .mask = ARENA_NEW_N(h->arena, uint64_t, mask_words(h)),
 		 });
@@ -315,22 +309,21 @@ static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct 
 }
 
 static void enable_point(dtrace_hdl_t *h, uint32_t clause, const struct probe *pr, uint32_t idx,
-			 struct probe *base, const struct probe_point *pt)
+			 const struct probe_point *pt)
 {
-	struct session_unit *u = unit_get(h, pr->provider, pt);
+	struct session_unit *u = unit_get(h, pt);
 	const struct clause_layout *cl = &h->layout->clauses[clause];
 	uint32_t at, bit;
 
 	if (!u->clauses.len || vec_last(&u->clauses)->layout != cl)
 		vec_push(&u->clauses, unit_clause_of(h, clause));
 	bit = u->clauses.len - 1;
-	at = point_get(h, u, pr, idx, base, pt);
+	at = point_get(h, u, pr, idx, pt);
 	u->points.data[at].mask[bit / 64] |= (uint64_t)1 << (bit % 64);
 }
 
 typedef VEC(struct placed {
 	uint32_t probe; /* place in session_clause.probes */
-	struct probe *base;
 	struct probe_point pt;
 }) placed_vec;
 
@@ -345,21 +338,21 @@ static void find_points(const struct session_clause *sc, placed_vec *out)
 		uint32_t n = list[i]->provider->points(list[i], pts);
 
 		for (uint32_t j = 0; j < n; j++)
-			vec_push(out, (struct placed){is_derived ? 0 : i, list[i], pts[j]});
+			vec_push(out, (struct placed){is_derived ? 0 : i, pts[j]});
 	}
 }
 
 /* One program for the points of a clause, where kinds allow it. */
 static void widen_points(placed_vec *v)
 {
-	bool is_there[PLACE_NKINDS] = {false};
+	uint64_t there = 0; /* bits: kinds */
 
 	for (uint32_t i = 0; i < v->len; i++)
-		is_there[v->data[i].pt.place.kind] = true;
+		there |= (uint64_t)1 << v->data[i].pt.place.kind;
 	for (uint32_t i = 0; i < v->len; i++) {
 		struct place *p = &v->data[i].pt.place;
 
-		if (is_there[place_traits(p->kind)->wider])
+		if (there >> place_traits(p->kind)->wider & 1)
 			p->kind = place_traits(p->kind)->wider;
 	}
 }
@@ -374,8 +367,7 @@ static void enable_clause(dtrace_hdl_t *h, uint32_t clause)
 	for (uint32_t i = 0; i < points.len; i++) {
 		const struct placed *p = &points.data[i];
 
-		enable_point(h, clause, sc->probes[p->probe], sc->probe_idxs[p->probe], p->base,
-			     &p->pt);
+		enable_point(h, clause, sc->probes[p->probe], sc->probe_idxs[p->probe], &p->pt);
 	}
 	vec_deinit(&points);
 }
@@ -398,24 +390,6 @@ static void add_error_clauses(dtrace_hdl_t *h, struct unit *u)
 	u->error_probe_idx = idx;
 	u->error_names[0] = strtab_adds(h->strtab, provider_dtrace.name);
 	u->error_names[3] = strtab_adds(h->strtab, "ERROR");
-}
-
-static int by_probe_id(const void *a, const void *b)
-{
-	const struct probe *const *x = a, *const *y = b;
-
-	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
-}
-
-/* The probes of a unit once each: a probe may have several points in it, one after the other. */
-static void collect_probes(dtrace_hdl_t *h, struct session_unit *u)
-{
-	u->probes = ARENA_NEW_N(h->arena, struct probe *, u->points.len);
-	memcpy(u->probes, u->bases.data, u->bases.len * sizeof(*u->probes));
-	qsort(u->probes, u->bases.len, sizeof(*u->probes), by_probe_id);
-	for (uint32_t i = 0; i < u->bases.len; i++)
-		if (!u->nprobes || u->probes[u->nprobes - 1] != u->probes[i])
-			u->probes[u->nprobes++] = u->probes[i];
 }
 
 static bool clauses_aggregate(const struct unit_clause *cls, uint32_t n, uint32_t agg_id)
@@ -495,39 +469,43 @@ void session_make_units(dtrace_hdl_t *h)
 		if (!h->clauses.data[i].clause->derived)
 			enable_clause(h, i);
 	enable_derived(h);
-	for (uint32_t i = 0; i < h->units.len; i++) {
+	for (uint32_t i = 0; i < h->units.len; i++)
 		unit_finish(h, h->units.data[i]);
-		collect_probes(h, h->units.data[i]);
-	}
 	for (uint32_t i = 0; i < h->units.len; i++)
 		h->units.data[i]->unit.can_nest = can_nest(h, h->units.data[i]);
 }
 
 /* ---- probes that come while the session runs ------------------------------------------------- */
 
-/* All probes of the clauses, once each. */
-static void late_union(dtrace_hdl_t *h, const struct late_clause *late, uint32_t n,
-		       struct session_unit *u)
+static int by_probe_id(const void *a, const void *b)
 {
-	uint32_t total = 0, k = 0;
+	const struct probe *const *x = a, *const *y = b;
 
-	for (uint32_t i = 0; i < n; i++)
-		total += late[i].list.probes.len;
-	u->probes = ARENA_NEW_N(h->arena, struct probe *, MAX(total, 1u));
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t j = 0; j < late[i].list.probes.len; j++)
-			u->probes[k++] = late[i].list.probes.data[j];
-	qsort(u->probes, k, sizeof(*u->probes), by_probe_id);
-	for (uint32_t i = 0; i < k; i++)
-		if (!u->nprobes || u->probes[u->nprobes - 1] != u->probes[i])
-			u->probes[u->nprobes++] = u->probes[i];
+	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
-static uint32_t rank_of(const struct session_unit *u, struct probe *pr)
-{
-	struct probe **at = bsearch(&pr, u->probes, u->nprobes, sizeof(*u->probes), by_probe_id);
+typedef VEC(struct probe *) probe_vec;
 
-	return (uint32_t)(at - u->probes); /* it is among them: late_union() */
+/* All probes of the clauses, once each. */
+static void late_union(const struct late_clause *late, uint32_t n, probe_vec *ret)
+{
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < late[i].list.probes.len; j++)
+			vec_push(ret, late[i].list.probes.data[j]);
+	qsort(ret->data, ret->len, sizeof(*ret->data), by_probe_id);
+	for (uint32_t i = 0; i < ret->len; i++)
+		if (!k || ret->data[k - 1] != ret->data[i])
+			ret->data[k++] = ret->data[i];
+	ret->len = k;
+}
+
+static uint32_t rank_of(const probe_vec *all, struct probe *pr)
+{
+	struct probe **at = bsearch(&pr, all->data, all->len, sizeof(*all->data), by_probe_id);
+
+	return (uint32_t)(at - all->data); /* it is among them: late_union() */
 }
 
 /* The layout with other enabled-probe ids: records are the same. */
@@ -540,8 +518,9 @@ static struct clause_layout *late_layout(dtrace_hdl_t *h, uint32_t clause, uint3
 	return cl;
 }
 
+/* idx: the number of the first one of all. */
 static void late_enable(dtrace_hdl_t *h, struct session_unit *u, const struct late_clause *late,
-			uint32_t idx, uint32_t epid)
+			const probe_vec *all, uint32_t idx, uint32_t epid)
 {
 	struct session_clause *sc = &h->clauses.data[late->clause];
 	uint32_t n = late->list.probes.len, bit = u->clauses.len;
@@ -554,28 +533,39 @@ static void late_enable(dtrace_hdl_t *h, struct session_unit *u, const struct la
 		struct probe *pr = late->list.probes.data[i];
 		uint32_t npoints = pr->provider->points(pr, pts);
 
-		idxs[i] = idx + rank_of(u, pr);
+		idxs[i] = idx + rank_of(all, pr);
 		vec_push(&sc->late, (struct late_enabling){pr->id, epid + i});
 		for (uint32_t j = 0; j < npoints; j++) {
-			uint32_t at = point_get(h, u, pr, idxs[i], pr, &pts[j]);
+			uint32_t at = point_get(h, u, pr, idxs[i], &pts[j]);
 
 			u->points.data[at].mask[bit / 64] |= (uint64_t)1 << (bit % 64);
 		}
 	}
 }
 
+/* Probes come in code that processes map: all of them are on places of one kind. */
+static struct session_unit *late_create(dtrace_hdl_t *h, const struct probe *pr)
+{
+	struct probe_point pts[PROBE_MAX_POINTS];
+
+	(void)pr->provider->points(pr, pts); /* it has at least one */
+	return unit_create(h, &pts[0].place);
+}
+
 struct session_unit *session_make_late_unit(dtrace_hdl_t *h, const struct late_clause *late,
 					    uint32_t n, uint32_t *idx, uint32_t *epid)
 {
-	struct session_unit *u =
-		unit_create(h, &provider_pid, &(struct place){.kind = PLACE_UPROBE});
+	struct session_unit *u;
+	probe_vec all = {0};
 
-	late_union(h, late, n, u);
+	late_union(late, n, &all);
+	u = late_create(h, all.data[0]);
 	for (uint32_t i = 0; i < n; i++) {
-		late_enable(h, u, &late[i], *idx, *epid);
+		late_enable(h, u, &late[i], &all, *idx, *epid);
 		*epid += late[i].list.probes.len;
 	}
-	*idx += u->nprobes;
+	*idx += all.len;
+	vec_deinit(&all);
 	unit_finish(h, u);
 	u->unit.can_nest = can_nest(h, u);
 	return u;

@@ -218,7 +218,7 @@ static struct err *load_unit(dtrace_hdl_t *h, struct session_unit *u, const stru
 		report_debug(
 			&h->report,
 			"BPF program '%s': %u instructions, %u probes, calls %u deep, %u bytes of stack",
-			u->unit.name, code.insns.len, u->nprobes, u->loaded.budget.calls,
+			u->unit.name, code.insns.len, u->unit.nprobes, u->loaded.budget.calls,
 			u->loaded.budget.stack);
 	bpf_code_deinit(&code);
 	return e;
@@ -264,12 +264,20 @@ static struct err *load_units(dtrace_hdl_t *h)
 	return e;
 }
 
-struct attach_opts session_attach_opts(const dtrace_hdl_t *h)
+static void notice_attach(void *ctx, const char *msg)
+{
+	report_notice(ctx, "%s", msg);
+}
+
+struct attach_opts session_attach_opts(dtrace_hdl_t *h)
 {
 	return (struct attach_opts){
 		.cpu = only_cpu(h),
 		.max_places = (uint32_t)h->opts.val[OPT_maxplaces],
+		.has_children = h->opts.val[OPT_follow] == FOLLOW_OPT_FORK,
 		.is_interrupted = &h->is_interrupted,
+		.notice = notice_attach,
+		.notice_ctx = &h->report,
 	};
 }
 
@@ -277,9 +285,6 @@ struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u, struct 
 {
 	const struct attach_opts opts = session_attach_opts(h);
 
-	if (u->traits->is_in_process)
-		return u->provider->attach(u->provider, u->loaded.prog_fd, u->probes, u->nprobes,
-					   &opts, ret);
 	return unit_attach(&u->unit, u->loaded.prog_fd, &opts, ret);
 }
 
@@ -593,7 +598,6 @@ static void unit_destroy(struct session_unit *u)
 		(void)close(u->loaded.dispatch_fd);
 	vec_deinit(&u->clauses);
 	vec_deinit(&u->points);
-	vec_deinit(&u->bases);
 	hashmap_destroy(u->by_key);
 	hashmap_destroy(u->by_call);
 	free(u);

@@ -275,7 +275,7 @@ static void proc_look(dtrace_hdl_t *h, const struct later_proc *p, bool is_other
 	if (n)
 		e = place(h, late, n);
 	if (!e && h->later->wants_children)
-		e = pid_place_child(h->probes, p->root, &opts, &h->attachments);
+		e = attachments_add_child(&h->attachments, p->root, p->pid, &opts);
 	if (e)
 		failed(h, p->pid, "its functions are not probed", e);
 	for (uint32_t i = 0; i < n; i++)
@@ -333,7 +333,7 @@ static void drop_links(dtrace_hdl_t *h, pid_t pid, bool waits)
 	struct keeper *k;
 	struct err *e = attachments_keeper(&h->attachments, &k);
 
-	pid_forget_child(h->probes, pid);
+	attachments_forget_child(&h->attachments, pid);
 	if (!e)
 		e = keeper_drop(k, pid, waits);
 	if (e)
@@ -430,11 +430,8 @@ static void event_attend(dtrace_hdl_t *h, const struct rt_watch_event *ev)
 
 static void sweep(dtrace_hdl_t *h, pid_t pid)
 {
-	struct keeper *k;
-	struct err *e = attachments_keeper(&h->attachments, &k);
+	struct err *e = attachments_sweep(&h->attachments, pid, any_program(h));
 
-	if (!e)
-		e = pid_sweep(h->probes, pid, k, any_program(h));
 	err_destroy(e); /* they go on with breakpoints, slower but unharmed */
 }
 
@@ -454,7 +451,7 @@ static void tend_children(dtrace_hdl_t *h)
 		return;
 	for (uint32_t i = 0; i < l->procs.len; i++) {
 		struct later_proc *p = &l->procs.data[i];
-		uint64_t nplaces = pid_nplaces(h->probes, p->pid);
+		uint64_t nplaces = attachments_nplaces(&h->attachments, p->pid);
 
 		if (nplaces && !p->children)
 			p->children = children_create(p->pid);

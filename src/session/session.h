@@ -36,15 +36,11 @@ struct watch;	/* what processes do (watch/watch.h) */
 struct session_unit {
 	struct unit unit;
 	const struct place_traits *traits; /* of its place */
-	const struct provider *provider;
 	struct loaded loaded;
-	struct probe **probes; /* enabled ones of this unit */
-	uint32_t nprobes;
 	VEC(struct unit_clause) clauses;
 	VEC(struct unit_probe) points;
-	VEC(struct probe *) bases; /* the probe that each point is of */
-	struct hashmap *by_key;	   /* key -> place in points, + 1 */
-	struct hashmap *by_call;   /* the same for keys without variants */
+	struct hashmap *by_key;	 /* key -> place in points, + 1 */
+	struct hashmap *by_call; /* the same for keys without variants */
 };
 
 /* A probe that has come to a clause while the session runs. */
@@ -145,7 +141,7 @@ void session_refresh_opts(dtrace_hdl_t *h);
 
 /* go.c: brings a unit into the kernel; hangs a loaded unit on its places. */
 MUST_CHECK struct err *session_load_unit(dtrace_hdl_t *h, struct session_unit *u);
-struct attach_opts session_attach_opts(const dtrace_hdl_t *h);
+struct attach_opts session_attach_opts(dtrace_hdl_t *h);
 MUST_CHECK struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u,
 					   struct attachments *ret);
 

@@ -1,0 +1,570 @@
+/*
+ * Attaching the probes of code: few links for all instructions in one file.
+ *
+ * Attaching and detaching cost a grace period of the kernel for each link, not for each instruction
+ * (providers.md 1.2). The keeper makes the links (keeper/keeper.h).
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "bpf/attach.h"
+#include "proc/code.h"
+#include "proc/insn.h"
+#include "proc/maps.h"
+#include "proc/text.h"
+
+/*
+ * The instructions of one link are attached together or not at all, and a signal is looked at
+ * between two links: a link has as many as take about PIECE_NS. One takes 2 to 50 us, by the number
+ * of processes that have the file mapped, and what they do.
+ */
+#define PIECE_NS    100000000
+#define PIECE_FIRST 4096
+#define PIECE_MIN   512
+#define PIECE_MAX   KEEPER_SITES_MAX
+#define REFUSED_MAX 8
+#define SINGLE_MAX  512 /* each takes the kernel 100 ms and more to remove: providers.md 1.2 */
+/* Linux include/linux/errno.h: an instruction that is not probed */
+#define KERNEL_ENOTSUPP 524
+
+/* An instruction that is to be probed. */
+struct uprobe {
+	const struct place_file *file;
+	uint64_t off, cookie;
+	pid_t pid, at; /* as in struct place_code */
+	bool is_exact;
+	bool is_placed;
+};
+
+static int by_file(const void *pa, const void *pb)
+{
+	const struct uprobe *a = pa, *b = pb;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	if (a->file != b->file)
+		return (uintptr_t)a->file < (uintptr_t)b->file ? -1 : 1;
+	if (a->off != b->off)
+		return a->off < b->off ? -1 : 1;
+	return (a->cookie > b->cookie) - (a->cookie < b->cookie);
+}
+
+typedef VEC(struct uprobe) uprobe_vec;
+
+static void uprobes_collect(const struct unit *u, uprobe_vec *ret)
+{
+	for (uint32_t i = 0; i < u->nprobes; i++) {
+		const struct place_code *c = u->probes[i].code;
+
+		for (uint32_t k = 0; k < c->sites.len; k++) {
+			const struct place_site *s = &c->sites.data[k];
+
+			vec_push(ret, (struct uprobe){.file = s->file,
+						      .off = s->off,
+						      .cookie = UPROBE_COOKIE(u->probes[i].key,
+									      s->rel, s->is_tail),
+						      .pid = c->pid,
+						      .at = c->at,
+						      .is_exact = c->is_exact});
+		}
+	}
+	if (ret->len)
+		qsort(ret->data, ret->len, sizeof(*ret->data), by_file);
+}
+
+/* How many of the first n are in the file of the first one, in its process. */
+static uint32_t same_file(const struct uprobe *p, uint32_t n)
+{
+	uint32_t k = 1;
+
+	while (k < n && p[k].pid == p[0].pid && p[k].file == p[0].file)
+		k++;
+	return k;
+}
+
+/* ---- an attempt ------------------------------------------------------------------------------ */
+
+struct attempt {
+	int prog_fd;
+	const struct attach_opts *opts;
+	struct keeper *keeper;
+	uint32_t piece;	   /* instructions of the next link */
+	uint32_t nrefused; /* instructions found to be refused in this file */
+	pid_t maps_of;	   /* the process that maps are of; 0 = of none */
+	struct proc_maps maps;
+};
+
+static struct err *attempt_begin(struct attempt *at, struct attachments *a)
+{
+	return attachments_keeper(a, &at->keeper);
+}
+
+static void attempt_end(struct attempt *at)
+{
+	if (at->maps_of)
+		proc_maps_deinit(&at->maps);
+}
+
+/* What the process has mapped; NULL when it has ended. */
+static const struct proc_maps *attempt_maps(struct attempt *at, pid_t pid)
+{
+	struct err *e;
+
+	if (at->maps_of == pid)
+		return &at->maps;
+	if (at->maps_of)
+		proc_maps_deinit(&at->maps);
+	at->maps_of = 0;
+	e = proc_maps_read(pid, &at->maps);
+	if (!e)
+		at->maps_of = pid;
+	err_destroy(e); /* the process has ended: so will its part of the run */
+	return e ? NULL : &at->maps;
+}
+
+static bool is_interrupted(const struct attempt *at)
+{
+	return at->opts->is_interrupted && *at->opts->is_interrupted;
+}
+
+/* Gives the text to whoever wants notices, and releases it. */
+static void notice_give(const struct attempt *at, struct strbuf *text)
+{
+	if (at->opts->notice)
+		at->opts->notice(at->opts->notice_ctx, strbuf_text(text));
+	strbuf_deinit(text);
+}
+
+/* ---- code that is not the file's ------------------------------------------------------------- */
+
+static struct err *code_changed_err(const struct uprobe *p, enum code_state state)
+{
+	if (state == CODE_BREAKPOINT)
+		return err_hint(
+			err_new("process %d is being debugged and has a breakpoint at offset "
+				"%" PRIx64 " of '%s'",
+				(int)p->at, p->off, p->file->name),
+			"take the breakpoint away or let the process go");
+	return err_hint(err_new("process %d has changed its code at offset %" PRIx64
+				" of '%s': a probe "
+				"there would bring back what the file has",
+				(int)p->at, p->off, p->file->name),
+			"probe another function");
+}
+
+/* The state of all memory that shows the instruction. */
+static enum code_state uprobe_state(struct code_check *c, const struct proc_maps *maps,
+				    struct text *text, const struct uprobe *p)
+{
+	const uint8_t *code = text_at(text, p->off, 1);
+	enum code_state state = CODE_SAME;
+	size_t room;
+	uint32_t len;
+
+	if (!code)
+		return CODE_SAME;
+	room = text->len - (size_t)(p->off - text->off);
+	len = insn_len(code, room, p->file->is_32bit);
+	for (uint32_t i = 0; i < maps->maps.len && state == CODE_SAME; i++) {
+		const struct proc_map *m = &maps->maps.data[i];
+
+		if (m->is_exec && m->ino == p->file->ino && m->dev == p->file->dev &&
+		    p->off >= m->off && p->off - m->off < m->end - m->start)
+			state = code_check_at(c, m->start + (p->off - m->off), code, MAX(len, 1u));
+	}
+	return state;
+}
+
+/* Leaves out the instructions of one file where the process executes something else. */
+static struct err *drop_changed(struct attempt *at, struct uprobe *p, uint32_t *n)
+{
+	const struct proc_maps *maps = p->at ? attempt_maps(at, p->at) : NULL;
+	struct text text = {.fd = p->file->fd};
+	struct strbuf notice = {0};
+	struct code_check c;
+	struct err *e = NULL;
+	uint32_t kept = 0;
+
+	if (!maps)
+		return NULL;
+	code_check_init(&c, p->at);
+	for (uint32_t i = 0; i < *n && !e; i++) {
+		enum code_state state = uprobe_state(&c, maps, &text, &p[i]);
+
+		if (state == CODE_SAME)
+			p[kept++] = p[i];
+		else if (p[i].is_exact)
+			e = code_changed_err(&p[i], state);
+	}
+	code_check_deinit(&c);
+	text_deinit(&text);
+	if (!e && kept < *n) {
+		strbuf_addf(&notice,
+			    "%" PRIu32
+			    " places in '%s' are left out: process %d has changed its code "
+			    "there, or is being debugged",
+			    *n - kept, p->file->name, (int)p->at);
+		notice_give(at, &notice);
+	}
+	*n = kept;
+	return e;
+}
+
+/* ---- links ----------------------------------------------------------------------------------- */
+
+/* Instructions the kernel will not take for reasons of its own, not seen in the bytes. */
+static bool is_about_insn(const struct err *e)
+{
+	int sys = err_get_sys(e);
+
+	return sys == KERNEL_ENOTSUPP || sys == EINVAL || sys == EIO || sys == EILSEQ ||
+	       sys == ENOEXEC;
+}
+
+static void mark_placed(struct uprobe *p, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		p[i].is_placed = true;
+}
+
+static struct err *attach_once(const struct attempt *at, const struct uprobe *p, uint32_t n)
+{
+	CLEANUP(free) uint64_t *offsets = xcalloc(n, sizeof(*offsets));
+	CLEANUP(free) uint64_t *cookies = xcalloc(n, sizeof(*cookies));
+	struct uprobe_sites sites = {offsets, cookies, n};
+	pid_t filter = feat_has(FEAT_UPROBE_TGID) ? p->at : 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		offsets[i] = p[i].off;
+		cookies[i] = p[i].cookie;
+	}
+	return keeper_uprobe_multi(at->keeper, at->prog_fd, p->file->fd, filter, &sites);
+}
+
+static struct err *attach_failed(const struct uprobe *p, uint32_t n, struct err *e)
+{
+	if (!p->at)
+		return err_wrap(e, "cannot place %" PRIu32 " probes in '%s'", n, p->file->path);
+	return err_wrap(e, "cannot place %" PRIu32 " probes in '%s' of process %d", n,
+			p->file->path, (int)p->at);
+}
+
+/*
+ * An instruction that is refused takes all others of its link with it: halves are tried, until it
+ * stands alone. It is left out, unless it was asked for by name.
+ */
+static struct err *attach_link(struct attempt *at, struct uprobe *p, uint32_t n)
+{
+	struct err *e = attach_once(at, p, n);
+
+	if (!e || err_get_sys(e) == ESRCH) {
+		/* when the process has ended, so will its part of the run; relatives go on */
+		err_destroy(e);
+		mark_placed(p, n);
+		return NULL;
+	}
+	if (!is_about_insn(e) || (n == 1 && p->is_exact) || at->nrefused >= REFUSED_MAX)
+		return attach_failed(p, n, e);
+	err_destroy(e); /* told for the instruction alone */
+	if (n == 1) {
+		at->nrefused++;
+		return NULL;
+	}
+	e = attach_link(at, p, n / 2);
+	return e ? e : attach_link(at, p + n / 2, n - n / 2);
+}
+
+static struct err *attach_pieces(struct attempt *at, struct uprobe *p, uint32_t n)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0, k; i < n && !e && !is_interrupted(at); i += k) {
+		uint64_t before = now_ns(), took;
+
+		k = MIN(at->piece, n - i);
+		e = attach_link(at, p + i, k);
+		took = MAX(now_ns() - before, (uint64_t)1);
+		at->piece = (uint32_t)MIN(MAX(k * (uint64_t)PIECE_NS / took, (uint64_t)PIECE_MIN),
+					  (uint64_t)PIECE_MAX);
+	}
+	return e;
+}
+
+/* One by one, on kernels that know no other way. */
+static struct err *attach_singly(struct attempt *at, struct uprobe *p, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && !is_interrupted(at); i++) {
+		struct err *e = keeper_uprobe(at->keeper, at->prog_fd, p->file->fd, p->at, p[i].off,
+					      p[i].cookie);
+
+		if (e && err_get_sys(e) == ESRCH) {
+			err_destroy(e); /* it has ended */
+			return NULL;
+		}
+		if (e && is_about_insn(e) && !p[i].is_exact) {
+			err_destroy(e); /* counted */
+			at->nrefused++;
+			continue;
+		}
+		if (e)
+			return attach_failed(&p[i], 1, e);
+		mark_placed(&p[i], 1);
+	}
+	return at->nrefused == n ? attach_failed(p, n, err_new("the kernel refuses them all"))
+				 : NULL;
+}
+
+static struct err *attach_file(struct attempt *at, struct uprobe *p, uint32_t n)
+{
+	bool is_multi = feat_has(FEAT_UPROBE_MULTI);
+	struct strbuf notice = {0};
+	struct err *e;
+
+	at->nrefused = 0;
+	e = is_multi ? attach_pieces(at, p, n) : attach_singly(at, p, n);
+	if (!e && is_multi && at->nrefused) {
+		strbuf_addf(&notice,
+			    "%" PRIu32 " places in '%s' are left out: the kernel refuses them",
+			    at->nrefused, p->file->name);
+		notice_give(at, &notice);
+	}
+	return e;
+}
+
+/*
+ * The instructions of one file; *n: how many are left when those are not counted where the code is
+ * another.
+ */
+static struct err *attach_unchanged(struct attempt *at, struct uprobe *p, uint32_t *n)
+{
+	struct err *e = drop_changed(at, p, n);
+
+	return e || !*n ? e : attach_file(at, p, *n);
+}
+
+static struct err *check_count(uint32_t n, uint32_t max)
+{
+	if (!feat_has(FEAT_UPROBE_MULTI) && n > SINGLE_MAX)
+		return err_hint(err_new("%" PRIu32
+					" places in processes are too many for this kernel, which "
+					"lacks %s: at most %u can be probed at once",
+					n, feat_what(FEAT_UPROBE_MULTI), SINGLE_MAX),
+				"name the functions");
+	if (n <= max)
+		return NULL;
+	return err_hint(
+		err_new("%" PRIu32 " places in processes are too many: at most %" PRIu32
+			" are probed at once",
+			n, max),
+		"name modules and functions, leave out the probes of every instruction, or raise "
+		"the limit: -x maxplaces=%" PRIu32,
+		n);
+}
+
+/* ---- what is attached ------------------------------------------------------------------------ */
+
+/* Probed instructions of one file in a process, or in one and its children. */
+struct placed {
+	const struct place_file *file;
+	pid_t pid;	       /* as in struct place_code */
+	VEC(uint64_t) offsets; /* ascending */
+	/* Only if children get links of their own: what for, and who has them. */
+	int prog_fd; /* the session's */
+	uprobe_vec list;
+	VEC(pid_t) pids;
+};
+
+struct placed_list {
+	VEC(struct placed) files;
+	uint32_t nplaces; /* of all units */
+};
+
+static struct placed_list *placed_list(struct attachments *a)
+{
+	if (!a->placed)
+		a->placed = xcalloc(1, sizeof(*a->placed));
+	return a->placed;
+}
+
+void placed_list_destroy(struct placed_list *l)
+{
+	if (!l)
+		return;
+	for (uint32_t i = 0; i < l->files.len; i++) {
+		vec_deinit(&l->files.data[i].offsets);
+		vec_deinit(&l->files.data[i].list);
+		vec_deinit(&l->files.data[i].pids);
+	}
+	vec_deinit(&l->files);
+	free(l);
+}
+
+static struct placed *placed_find(struct placed_list *l, const struct uprobe *p)
+{
+	for (uint32_t i = 0; i < l->files.len; i++)
+		if (l->files.data[i].pid == p->pid && l->files.data[i].file == p->file)
+			return &l->files.data[i];
+	return NULL;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void offsets_add(struct placed *to, const struct uprobe *p, uint32_t n)
+{
+	bool is_sorted = !to->offsets.len;
+	uint32_t len = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (p[i].is_placed)
+			vec_push(&to->offsets, p[i].off);
+	if (!is_sorted)
+		qsort(to->offsets.data, to->offsets.len, sizeof(*to->offsets.data), by_offset);
+	for (uint32_t i = 0; i < to->offsets.len; i++)
+		if (!len || to->offsets.data[len - 1] != to->offsets.data[i])
+			to->offsets.data[len++] = to->offsets.data[i];
+	to->offsets.len = len;
+}
+
+static void placed_add(struct placed_list *l, const struct attempt *at, const struct uprobe *p,
+		       uint32_t n)
+{
+	struct placed *to = at->opts->has_children ? NULL : placed_find(l, p);
+
+	if (!to) {
+		vec_push(&l->files,
+			 (struct placed){.file = p->file, .pid = p->pid, .prog_fd = at->prog_fd});
+		to = vec_last(&l->files);
+	}
+	if (!at->opts->has_children) {
+		offsets_add(to, p, n);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (p[i].is_placed)
+			vec_push(&to->list, p[i]);
+	vec_push(&to->pids, p->at);
+}
+
+struct err *attach_uprobes(const struct unit *u, int prog_fd, const struct attach_opts *opts,
+			   struct attachments *ret)
+{
+	struct attempt at = {.prog_fd = prog_fd, .opts = opts, .piece = PIECE_FIRST};
+	struct placed_list *l = placed_list(ret);
+	uprobe_vec probes = {0};
+	struct err *e;
+
+	uprobes_collect(u, &probes);
+	if (!probes.len)
+		return NULL;
+	e = check_count(l->nplaces + probes.len, opts->max_places);
+	if (!e)
+		e = attempt_begin(&at, ret);
+	for (uint32_t i = 0; i < probes.len && !e && !is_interrupted(&at);) {
+		struct uprobe *p = &probes.data[i];
+		uint32_t k = same_file(p, probes.len - i), good = k;
+
+		e = attach_unchanged(&at, p, &good);
+		placed_add(l, &at, p, good);
+		i += k;
+	}
+	l->nplaces += e ? 0 : probes.len;
+	attempt_end(&at);
+	vec_deinit(&probes);
+	return e;
+}
+
+/* ---- children -------------------------------------------------------------------------------- */
+
+static bool is_placed_in(const struct placed *p, pid_t pid)
+{
+	for (uint32_t i = 0; i < p->pids.len; i++)
+		if (p->pids.data[i] == pid)
+			return true;
+	return false;
+}
+
+static bool is_mapped(const struct proc_maps *maps, const struct place_file *f)
+{
+	for (uint32_t i = 0; i < maps->maps.len; i++)
+		if (maps->maps.data[i].ino == f->ino && maps->maps.data[i].dev == f->dev)
+			return true;
+	return false;
+}
+
+static struct err *attach_again(struct attempt *at, struct placed *p, pid_t pid)
+{
+	uint32_t good = p->list.len;
+	CLEANUP(free) struct uprobe *list = xcalloc(good, sizeof(*list));
+
+	for (uint32_t i = 0; i < good; i++) {
+		list[i] = p->list.data[i];
+		list[i].at = pid;
+	}
+	at->prog_fd = p->prog_fd;
+	vec_push(&p->pids, pid);
+	return attach_unchanged(at, list, &good);
+}
+
+struct err *attachments_add_child(struct attachments *a, pid_t pid, pid_t child,
+				  const struct attach_opts *opts)
+{
+	struct attempt at = {.opts = opts, .piece = PIECE_MAX};
+	struct placed_list *l = placed_list(a);
+	struct err *e = attempt_begin(&at, a);
+	const struct proc_maps *maps = e ? NULL : attempt_maps(&at, child);
+
+	for (uint32_t i = 0; maps && i < l->files.len && !e && !is_interrupted(&at); i++) {
+		struct placed *p = &l->files.data[i];
+
+		if (p->pid == pid && p->list.len && !is_placed_in(p, child) &&
+		    is_mapped(maps, p->file))
+			e = attach_again(&at, p, child);
+	}
+	attempt_end(&at);
+	return e;
+}
+
+void attachments_forget_child(struct attachments *a, pid_t child)
+{
+	for (uint32_t i = 0; a->placed && i < a->placed->files.len; i++) {
+		struct placed *p = &a->placed->files.data[i];
+
+		for (uint32_t k = p->pids.len; k-- > 0;)
+			if (p->pids.data[k] == child)
+				p->pids.data[k] = p->pids.data[--p->pids.len];
+	}
+}
+
+/* ---- breakpoints that children inherit ------------------------------------------------------- */
+
+uint32_t attachments_nplaces(const struct attachments *a, pid_t pid)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; a->placed && i < a->placed->files.len; i++)
+		if (a->placed->files.data[i].pid == pid)
+			n += a->placed->files.data[i].offsets.len;
+	return n;
+}
+
+struct err *attachments_sweep(struct attachments *a, pid_t pid, int prog_fd)
+{
+	const struct placed_list *l = placed_list(a);
+	struct keeper *k;
+	struct err *e = attachments_keeper(a, &k);
+
+	for (uint32_t i = 0; i < l->files.len; i++) {
+		const struct placed *p = &l->files.data[i];
+		uint32_t n = p->pid == pid ? p->offsets.len : 0;
+
+		for (uint32_t from = 0; from < n && !e; from += KEEPER_SITES_MAX)
+			e = keeper_sweep(k, prog_fd, p->file->fd, p->offsets.data + from,
+					 MIN(n - from, (uint32_t)KEEPER_SITES_MAX));
+	}
+	return e;
+}
