@@ -8,7 +8,8 @@
  *
  * To add an architecture: 1. arch/NAME.c, which fills struct arch, and arch/NAME_insn.c for the
  * decoder; 2. their row in arch/meson.build; 3. a table of its system calls
- * (tools/gen_syscalls.py); 4. the registers of bpf/rt; 5. dlib/regs.d.
+ * (tools/gen_syscalls.py); 4. the registers of bpf/rt, the step of
+ * sym/frame.h; 5. dlib/regs.d.
  *
  * Units    byte offsets in struct pt_regs, unless another unit is named. The kernel's struct
  *          pt_regs begins with what PTRACE_GETREGSET gives for NT_PRSTATUS.

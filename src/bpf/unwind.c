@@ -4,47 +4,11 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "arch/arch.h"
-
 #define LEVEL_SHIFT 7 /* of RT_UBLOCK */
 #define TRIES	    1000
 #define PART	    16 /* blocks added between two pauses */
 
-/* The two enumerations agree as far as both go. */
-_Static_assert((int)RT_UNWIND_NONE == (int)UNWIND_NONE && (int)RT_UNWIND_RSP == (int)UNWIND_RSP &&
-		       (int)RT_UNWIND_RBP == (int)UNWIND_RBP &&
-		       (int)RT_UNWIND_REG == (int)UNWIND_REG &&
-		       (int)RT_UNWIND_RSP_DEREF == (int)UNWIND_RSP_DEREF &&
-		       (int)RT_UNWIND_RBP_DEREF == (int)UNWIND_RBP_DEREF &&
-		       (int)RT_UNWIND_PLT == (int)UNWIND_PLT &&
-		       (int)RT_UNWIND_SIGNAL == (int)UNWIND_SIGNAL &&
-		       (int)RT_UNWIND_END == (int)UNWIND_END,
-	       "enum unwind_cfa");
 _Static_assert(1u << LEVEL_SHIFT == RT_UBLOCK, "LEVEL_SHIFT");
-
-static bool fits(int32_t v, uint32_t bits)
-{
-	return v >= -(1 << (bits - 1)) && v < 1 << (bits - 1);
-}
-
-uint32_t urule_pack(const struct unwind_row *row)
-{
-	uint32_t rbp = row->rbp == UNWIND_RBP_AT_RBP ? RT_RULE_AT_RBP : (uint32_t)row->rbp / 8;
-	int32_t cfa = row->cfa / 8;
-
-	if (row->kind == UNWIND_PLT)
-		return UNWIND_PLT | (uint32_t)row->cfa << 12;
-	if (row->kind == UNWIND_SIGNAL || row->kind == UNWIND_END || row->kind == UNWIND_NONE)
-		return row->kind;
-	if (row->cfa % 8 || (row->rbp > 0 && (row->rbp % 8 || rbp >= RT_RULE_AT_RBP)))
-		return UNWIND_NONE;
-	if (row->kind != UNWIND_REG)
-		return fits(cfa, 20) ? row->kind | rbp << 4 | (uint32_t)cfa << 12 : UNWIND_NONE;
-	if (row->reg >= arch.unwind.nregs || !fits(cfa, 15))
-		return UNWIND_NONE;
-	return UNWIND_REG | rbp << 4 | (uint32_t)arch.unwind.words[row->reg] << 12 |
-	       (uint32_t)cfa << 17;
-}
 
 /*
  * The kernel takes elements from a small cache of this CPU, which it fills again in an interrupt:
@@ -95,7 +59,7 @@ static struct err *block_add(const struct kmaps *m, uint32_t tree, const struct 
 
 		b.off[i] = at < rows->rows.len ? rows->rows.data[at].off : UINT32_MAX;
 		if (at < rows->rows.len && level == 0)
-			b.rule[i] = urule_pack(&rows->rows.data[at]);
+			b.rule[i] = unwind_row_rule(&rows->rows.data[at]);
 	}
 	sys = map_set(m->fd[MAP_UBLOCKS], &key, &b);
 	return sys ? err_sys(sys == E2BIG ? ENOSPC : sys, "cannot add an unwind table") : NULL;

@@ -27,5 +27,3 @@ MUST_CHECK struct err *ufile_set(const struct kmaps *m, const struct rt_ufile_ke
 bool ufile_read(const struct kmaps *m, const struct rt_ufile_key *key, struct rt_ufile *ret);
 /* Who meets the file next asks for it again. */
 void ufile_forget(const struct kmaps *m, const struct rt_ufile_key *key);
-/* What the kernel side makes of a row. */
-uint32_t urule_pack(const struct unwind_row *row);

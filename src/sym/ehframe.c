@@ -354,11 +354,11 @@ static void entries_read(struct reader *r, const struct frames *in)
 
 /* ---- the programs ------------------------------------------------------------------------- */
 
-enum rule { RULE_SAME, RULE_OFFSET, RULE_AT_RBP, RULE_UNDEFINED, RULE_ODD };
+enum rule { CFI_SAME, CFI_OFFSET, CFI_AT_RBP, CFI_UNDEFINED, CFI_ODD };
 
 struct saved {
 	enum rule rule;
-	int64_t off; /* RULE_OFFSET: from the CFA */
+	int64_t off; /* CFI_OFFSET: from the CFA */
 };
 
 struct state {
@@ -412,11 +412,11 @@ static enum unwind_cfa expr_kind(const struct machine *m, int64_t *ret_off)
 static bool rbp_place(const struct saved *s, int16_t *ret)
 {
 	switch (s->rule) {
-	case RULE_SAME:
-	case RULE_UNDEFINED: *ret = UNWIND_RBP_SAME; return true;
-	case RULE_AT_RBP: *ret = UNWIND_RBP_AT_RBP; return true;
-	case RULE_OFFSET: *ret = (int16_t)-s->off; return s->off < 0 && s->off >= INT16_MIN + 1;
-	case RULE_ODD: break;
+	case CFI_SAME:
+	case CFI_UNDEFINED: *ret = UNWIND_RBP_SAME; return true;
+	case CFI_AT_RBP: *ret = UNWIND_RBP_AT_RBP; return true;
+	case CFI_OFFSET: *ret = (int16_t)-s->off; return s->off < 0 && s->off >= INT16_MIN + 1;
+	case CFI_ODD: break;
 	}
 	return false;
 }
@@ -430,7 +430,7 @@ static struct unwind_row state_row(const struct machine *m)
 			       : m->s.reg == arch.unwind.fp ? UNWIND_RBP
 							    : UNWIND_REG;
 
-	if (m->s.ra.rule == RULE_UNDEFINED) {
+	if (m->s.ra.rule == CFI_UNDEFINED) {
 		row.kind = UNWIND_END;
 		return row;
 	}
@@ -438,7 +438,7 @@ static struct unwind_row state_row(const struct machine *m)
 		row.kind = UNWIND_SIGNAL;
 		return row;
 	}
-	if (m->s.ra.rule != RULE_OFFSET || m->s.ra.off != arch.unwind.ra_off || off < INT32_MIN ||
+	if (m->s.ra.rule != CFI_OFFSET || m->s.ra.off != arch.unwind.ra_off || off < INT32_MIN ||
 	    off > INT32_MAX || m->s.reg >= arch.unwind.nregs || !rbp_place(&m->s.rbp, &row.rbp))
 		return (struct unwind_row){.kind = UNWIND_NONE};
 	row.kind = (uint8_t)kind;
@@ -517,9 +517,9 @@ static void rule_expr(struct machine *m, struct bytes *b)
 	int64_t off;
 
 	if (is_breg(expr, arch.unwind.fp, &off, NULL, 0) && off == 0)
-		rule_set(m, reg, RULE_AT_RBP, 0);
+		rule_set(m, reg, CFI_AT_RBP, 0);
 	else
-		rule_set(m, reg, RULE_ODD, 0);
+		rule_set(m, reg, CFI_ODD, 0);
 }
 
 static void cfa_set(struct machine *m, uint64_t reg, int64_t off)
@@ -570,19 +570,19 @@ static void insn_run(struct machine *m, struct bytes *b, uint8_t op, uint64_t en
 		m->s.off = (int64_t)((uint64_t)get_sleb(b) * (uint64_t)align);
 		return;
 	case DW_CFA_def_cfa_expression: m->s.expr = get_block(b, get_uleb(b)); return;
-	case DW_CFA_undefined: rule_set(m, get_uleb(b), RULE_UNDEFINED, 0); return;
-	case DW_CFA_same_value: rule_set(m, get_uleb(b), RULE_SAME, 0); return;
+	case DW_CFA_undefined: rule_set(m, get_uleb(b), CFI_UNDEFINED, 0); return;
+	case DW_CFA_same_value: rule_set(m, get_uleb(b), CFI_SAME, 0); return;
 	case DW_CFA_offset_extended:
 		reg = get_uleb(b);
-		rule_set(m, reg, RULE_OFFSET, (int64_t)(get_uleb(b) * (uint64_t)align));
+		rule_set(m, reg, CFI_OFFSET, (int64_t)(get_uleb(b) * (uint64_t)align));
 		return;
 	case DW_CFA_offset_extended_sf:
 		reg = get_uleb(b);
-		rule_set(m, reg, RULE_OFFSET, (int64_t)((uint64_t)get_sleb(b) * (uint64_t)align));
+		rule_set(m, reg, CFI_OFFSET, (int64_t)((uint64_t)get_sleb(b) * (uint64_t)align));
 		return;
 	case DW_CFA_GNU_negative_offset_extended:
 		reg = get_uleb(b);
-		rule_set(m, reg, RULE_OFFSET, -(int64_t)(get_uleb(b) * (uint64_t)align));
+		rule_set(m, reg, CFI_OFFSET, -(int64_t)(get_uleb(b) * (uint64_t)align));
 		return;
 	case DW_CFA_restore_extended: rule_restore(m, get_uleb(b)); return;
 	case DW_CFA_register:
@@ -590,13 +590,13 @@ static void insn_run(struct machine *m, struct bytes *b, uint8_t op, uint64_t en
 	case DW_CFA_val_offset_sf:
 		reg = get_uleb(b);
 		(void)get_uleb(b);
-		rule_set(m, reg, RULE_ODD, 0);
+		rule_set(m, reg, CFI_ODD, 0);
 		return;
 	case DW_CFA_expression: rule_expr(m, b); return;
 	case DW_CFA_val_expression:
 		reg = get_uleb(b);
 		bytes_skip(b, get_uleb(b));
-		rule_set(m, reg, RULE_ODD, 0);
+		rule_set(m, reg, CFI_ODD, 0);
 		return;
 	case DW_CFA_remember_state: state_remember(m); return;
 	case DW_CFA_restore_state: state_restore(m); return;
@@ -614,7 +614,7 @@ static void insns_run(struct machine *m, struct bytes b, uint64_t end)
 		switch (op & 0xc0) {
 		case DW_CFA_advance_loc: pc_advance(m, low, end); break;
 		case DW_CFA_offset:
-			rule_set(m, low, RULE_OFFSET,
+			rule_set(m, low, CFI_OFFSET,
 				 (int64_t)(get_uleb(&b) * (uint64_t)m->cie->data_align));
 			break;
 		case DW_CFA_restore: rule_restore(m, low); break;

@@ -14,20 +14,7 @@
 #pragma once
 
 #include "base/vec.h"
-
-enum unwind_cfa {
-	UNWIND_NONE,	  /* not known: no code, or code without call frame information */
-	UNWIND_RSP,	  /* CFA = rsp + cfa */
-	UNWIND_RBP,	  /* CFA = rbp + cfa */
-	UNWIND_REG,	  /* CFA = register reg + cfa; only the interrupted frame has its value */
-	UNWIND_RSP_DEREF, /* CFA = *(rsp + cfa) + 8: assembler code that aligned its stack */
-	UNWIND_RBP_DEREF, /* CFA = *(rbp + cfa): compiled code that aligned its stack */
-	UNWIND_PLT,	  /* CFA = rsp + 8, or + 16 from byte cfa of a 16-byte entry on */
-	/* return from a signal handler: the registers are in the ucontext at rsp */
-	UNWIND_SIGNAL,
-	UNWIND_END, /* the outermost frame, which nobody called */
-	UNWIND_NKINDS
-};
+#include "sym/rule.h"
 
 /* Where the caller's rbp is, as a distance below the CFA. */
 #define UNWIND_RBP_SAME	  0    /* in rbp */
@@ -67,3 +54,7 @@ void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows 
 void unwind_rows_deinit(struct unwind_rows *r);
 /* Returns the row that holds at the file offset off; NULL if off is before the first row. */
 const struct unwind_row *unwind_row_find(const struct unwind_rows *r, uint32_t off);
+/*
+ * Returns the row as a rule (sym/rule.h); UNWIND_NONE if it does not fit into the bits of one.
+ */
+uint32_t unwind_row_rule(const struct unwind_row *row);

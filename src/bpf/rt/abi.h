@@ -19,22 +19,7 @@
  */
 #pragma once
 
-#ifdef __bpf__
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int s32;
-typedef long long s64;
-#else
-#include <stdint.h>
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int32_t s32;
-typedef int64_t s64;
-#endif
+#include "sym/rule.h"
 
 #define RT_LEVELS 4 /* nesting: task, softirq, hardirq, NMI */
 
@@ -250,7 +235,7 @@ struct rt_stack {
 #define RT_USTACK_UNMARKED 0x80000000u
 
 /*
- * Unwind tables (sym/ehframe.h) in the kernel.
+ * Unwind tables (sym/ehframe.h) in the kernel; sym/rule.h says what a rule is.
  *
  * MAP_UFILES maps a file to its tree of rows; the key is what the kernel's inode says of the file.
  * MAP_UBLOCKS holds the blocks of all trees, which all processes share. The leaves of a tree (level
@@ -287,35 +272,6 @@ struct rt_ureq {
 	struct rt_ufile_key key;
 	u64 start, end; /* a mapping of the file */
 	u64 pid;
-};
-
-/*
- * A rule says how a walk gets from a frame to the caller's frame.
- *     kind    4 bits: enum rt_rule_kind
- *     rbp     8 bits: 0 same, n at CFA - 8n, RT_RULE_AT_RBP
- *     cfa    20 bits, signed, in words; UNWIND_REG: index in struct pt_regs (5 bits), distance (15
- *     bits)
- */
-#define RT_RULE_KIND(rule)    ((rule)&15)
-#define RT_RULE_RBP(rule)     ((rule) >> 4 & 255)
-#define RT_RULE_CFA(rule)     ((s64)((s32)(rule) >> 12) * 8)
-#define RT_RULE_AT_RBP	      255u
-#define RT_RULE_REG(rule)     ((rule) >> 12 & 31)
-#define RT_RULE_REG_CFA(rule) ((s64)((s32)(rule) >> 17) * 8)
-/* RT_UNWIND_* have the values of enum unwind_cfa (sym/ehframe.h). */
-enum rt_rule_kind {
-	RT_UNWIND_NONE,
-	RT_UNWIND_RSP,
-	RT_UNWIND_RBP,
-	RT_UNWIND_REG,
-	RT_UNWIND_RSP_DEREF,
-	RT_UNWIND_RBP_DEREF,
-	RT_UNWIND_PLT,
-	RT_UNWIND_SIGNAL,
-	RT_UNWIND_END,
-	RT_RULE_PENDING = 13, /* the tree is not there yet */
-	RT_RULE_NO_TABLE,     /* code without rows: try the frame pointer */
-	RT_RULE_NO_CODE,      /* memory that is not executable, or none */
 };
 
 /*

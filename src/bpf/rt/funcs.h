@@ -56,7 +56,7 @@ RT_FUNC(rt_ustack, 2, 0)
  */
 RT_FUNC(rt_unwind_start, 0, 0) /* loads the registers of the first frame; 0 if there is none */
 RT_FUNC(rt_unwind_rule, 0, 0)  /* the rule of an address, from the tree of mappings: slow */
-RT_FUNC(rt_unwind_first, 1, 0) /* a better rule for the first frame of code without rows */
+RT_FUNC(rt_unwind_first, 0, 0) /* a better rule for the first frame of code without rows */
 RT_FUNC(rt_unwind_odd, 1, 0)   /* CFA by the rarer kinds of rule */
 /* aggregating functions */
 RT_FUNC(rt_quantize, 1, 0)   /* value -> bucket 0..126 */

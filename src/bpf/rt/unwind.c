@@ -1,12 +1,9 @@
 /*
  * Run-time library: the walk of a user stack, with or without frame pointers.
  *
- * From the registers with which the task entered the kernel, each frame leads to its caller's by a
- * rule (abi.h) that depends on where in the code the frame stands:
- *
- *     CFA = rsp + 48              what rsp was before the call of this function
- *     return address at CFA - 8   where the caller stands; its rsp is the CFA
- *     rbp at CFA - 16             if the function saved it, for callers whose CFA is told from rbp
+ * The walk begins with the registers with which the task entered the kernel. sym/frame.h says how
+ * one frame leads to the next; here is what that step asks for: user memory, and the rule of an
+ * address.
  *
  * Rules come from .eh_frame (sym/ehframe.h) through MAP_UFILES and MAP_UBLOCKS, so nothing has to
  * be known of a process: which file is mapped at an address is read from the task's own tree of
@@ -16,18 +13,16 @@
  * under RCU, as BPF programs are. Nothing that is read is trusted: the worst that a concurrent
  * mmap() of another thread can do is a walk that ends early.
  *
- * Most frames are found in MAP_UCACHE, whose key is an address in an address space: a hash lookup a
- * frame, and a read of user memory every few frames. What it says may be wrong after an unmapping:
- * the consumer counts rt_control.epoch up now and then, which forgets everything.
- *
- * Code without rows (generated code; assembler) is walked by frame pointer, if rbp is plausible and
- * what it leads to is executable.
+ * The rules of most frames are found in MAP_UCACHE, whose key is an address in an address space: a
+ * frame costs a hash lookup, and a read of user memory every few frames. What the cache says may be
+ * wrong after an unmapping: the consumer counts rt_control.epoch up now and then, which makes all
+ * entries void.
  *
  * Not done: uretprobes of other tracers replace return addresses, and a walk ends there (Fathom
- * probes return instructions instead). Language helpers run during a walk: frame_add() is where a
- * frame is known and the next one is not, so a hook there may add frames and set w->pc, sp and bp.
+ * probes return instructions instead).
  */
 #include "bpf/rt/rt.h"
+#include "sym/frame.h"
 
 static long (*const bpf_ringbuf_output)(void *ring, const void *data, u64 size,
 					u64 flags) = (void *)130;
@@ -35,14 +30,10 @@ static long (*const bpf_ringbuf_output)(void *ring, const void *data, u64 size,
 extern char map_ufiles, map_ublocks, map_ucache, map_ureq;
 #define K (cfg.k)
 
-/* Words of struct pt_regs, x86-64. */
-enum { REGS_BP = 4, REGS_IP = 16, REGS_CS = 17, REGS_SP = 19, REGS_N = 21 };
-#define CS_64 0x33 /* Linux arch/x86/include/asm/segment.h, __USER_CS */
-/* ucontext_t: rbp, rsp, rip */
-enum { UC_BP = 120, UC_SP = 160, UC_IP = 168 };
-
-#define PF_KTHREAD 0x200000 /* Linux include/linux/sched.h */
-#define VM_EXEC	   4
+#define PF_KTHREAD 0x200000 /* Linux include/linux/sched.h, "I am a kernel thread" */
+#define VM_EXEC	   4	    /* Linux include/linux/mm.h */
+#define PAGE_SHIFT 12	    /* Linux arch/x86/include/asm/page_types.h */
+#define PAGE_MASK  (~((1ull << PAGE_SHIFT) - 1))
 
 /* lib/maple_tree.c, include/linux/maple_tree.h */
 enum { MAPLE_LEAF = 1, MAPLE_RANGE = 2, MAPLE_ARANGE = 3 };
@@ -56,35 +47,34 @@ enum { MAPLE_LEAF = 1, MAPLE_RANGE = 2, MAPLE_ARANGE = 3 };
 
 #define WINDOW 128 /* words of the stack that are read at once: several frames' */
 
-enum walk_end { WALK_ON, WALK_COMPLETE, WALK_CUT };
-
 struct unwind_work {
-	u64 pc, sp, bp; /* of the frame */
-	u64 look;	/* an address in the instruction that the frame executes */
-	u64 rule;	/* of the frame */
-	u64 cfa;
-	u64 pair[2]; /* what stands below the CFA */
-	u64 at, nframes, max, is_unmarked;
-	u64 exact;    /* RT_USTACK_EXACT, or 0 when that is not wanted */
-	u64 is_first; /* the registers of regs are this frame's */
-	u64 is_doubtful, end;
+	struct frame f; /* first, so that the frame's address is the struct's */
+	u64 at;		/* where the next word goes, in the entry of MAP_MACH */
+	u64 nframes, max, is_unmarked;
+	u64 exact; /* RT_USTACK_EXACT, or 0 when that is not wanted */
+	u64 end;
 	u64 mm, tag; /* tag: of the address space in keys of MAP_UCACHE */
 	/* the mapping found last: */
 	u64 map_start, map_end, map_off;
 	u64 map_rule; /* of all its code; 0: the tree says */
 	u64 tree, nlevels, block;
 	struct rt_ureq req;
-	u64 regs[REGS_N];
 	u64 node_type, nend, slot, node[32];
 	u64 window_at, window[WINDOW + 2]; /* of the stack, from window_at on */
 };
 _Static_assert(sizeof(struct unwind_work) <= RT_WORK_SIZE, "RT_WORK_SIZE");
 
-struct walk {
+/* Whose stack is walked: the current task's, by this firing. */
+struct frame_env {
 	struct rt_mach *m;
 	char *scratch;
 	char *mach;
 };
+
+INLINE struct unwind_work *frame_work(struct frame *f)
+{
+	return (struct unwind_work *)f;
+}
 
 INLINE struct unwind_work *work_of(struct rt_mach *m)
 {
@@ -156,7 +146,7 @@ INLINE void maple_shape(struct unwind_work *w, u64 type)
 }
 
 /*
- * The struct vm_area_struct whose range in the tree holds w->look, or 0. It is inline, because a
+ * The struct vm_area_struct whose range in the tree holds w->f.insn, or 0. It is inline, because a
  * function of its own would be the ninth in the longest chain of calls: bpf/budget.h.
  */
 INLINE u64 vma_find(struct unwind_work *w)
@@ -174,7 +164,7 @@ INLINE u64 vma_find(struct unwind_work *w)
 		    bpf_probe_read_kernel(w->node, sizeof(w->node), MAPLE_NODE(e)))
 			return 0;
 		maple_shape(w, w->node_type);
-		slot = w->slot + maple_pivots_below(w, w->look & ~4095ull);
+		slot = w->slot + maple_pivots_below(w, w->f.insn & PAGE_MASK);
 		OPAQUE(slot);
 		e = w->node[slot & 31];
 		if (w->node_type == MAPLE_LEAF)
@@ -222,30 +212,30 @@ INLINE u64 file_ask(struct rt_mach *m, struct unwind_work *w)
 	return 1;
 }
 
-/* Makes w->map_* those of w->look. */
+/* Makes w->map_* those of w->f.insn. */
 INLINE void mapping_load(struct rt_mach *m, struct unwind_work *w)
 {
 	u64 vma = vma_find(w);
 	struct rt_ufile *f;
 
-	w->map_rule = RT_RULE_NO_CODE;
+	w->map_rule = RULE_NO_CODE;
 	w->map_start = w->map_end = 0;
-	if (!vma || bpf_probe_read_kernel(w->pair, 16, vma + K.vma_start) || w->look < w->pair[0] ||
-	    w->look >= w->pair[1])
+	if (!vma || bpf_probe_read_kernel(w->f.pair, 16, vma + K.vma_start) ||
+	    w->f.insn < w->f.pair[0] || w->f.insn >= w->f.pair[1])
 		return;
-	w->map_start = w->pair[0];
-	w->map_end = w->pair[1];
+	w->map_start = w->f.pair[0];
+	w->map_end = w->f.pair[1];
 	if (!(read_word(vma + K.vma_flags) & VM_EXEC))
 		return;
-	w->map_off = read_word(vma + K.vma_pgoff) << 12;
-	w->map_rule = RT_RULE_NO_TABLE;
+	w->map_off = read_word(vma + K.vma_pgoff) << PAGE_SHIFT;
+	w->map_rule = RULE_NO_TABLE;
 	if (!file_key(w, vma))
 		return;
 	f = bpf_map_lookup_elem(&map_ufiles, &w->req.key);
 	if (!f && !file_ask(m, w))
 		return;
 	if (!f || f->nlevels == RT_UTREE_PENDING) {
-		w->map_rule = RT_RULE_PENDING;
+		w->map_rule = RULE_PENDING;
 		return;
 	}
 	f->used = val_control.epoch;
@@ -287,31 +277,13 @@ INLINE u64 tree_rule(struct unwind_work *w, u64 off)
 		w->block = RT_UBLOCK_KEY(w->tree, level, n);
 		b = bpf_map_lookup_elem(&map_ublocks, &w->block);
 		if (!b || b->off[0] > off)
-			return RT_RULE_NO_TABLE;
+			return RULE_NO_TABLE;
 		i = block_slot(b, off);
 		if (level == 0)
 			return b->rule[i];
 		n = n * RT_UBLOCK + i;
 	}
-	return RT_RULE_NO_TABLE;
-}
-
-/* mov $15, %rax; syscall: rt_sigreturn(), of C libraries that do not describe it. */
-INLINE u64 is_sigreturn(struct unwind_work *w)
-{
-	w->pair[0] = w->pair[1] = 0;
-	return bpf_probe_read_user(w->pair, 9, w->pc) == 0 && w->pair[0] == 0x0f0000000fc0c748ull &&
-	       w->pair[1] == 0x05;
-}
-
-/*
- * mov %rbx, %rsp; mov (%rsp), %rdi: where a function of makecontext() returns to. Its row says that
- * it was called.
- */
-INLINE u64 is_start_context(struct unwind_work *w)
-{
-	w->pair[0] = 0;
-	return bpf_probe_read_user(w->pair, 8, w->pc) == 0 && w->pair[0] == 0x48243c8b48dc8948ull;
+	return RULE_NO_TABLE;
 }
 
 u64 rt_unwind_rule(struct rt_mach *m)
@@ -320,27 +292,21 @@ u64 rt_unwind_rule(struct rt_mach *m)
 	u64 rule, off;
 
 	if (!w)
-		return RT_RULE_NO_CODE;
-	if (w->look < w->map_start || w->look >= w->map_end)
+		return RULE_NO_CODE;
+	if (w->f.insn < w->map_start || w->f.insn >= w->map_end)
 		mapping_load(m, w);
 	rule = w->map_rule;
 	if (rule == 0) {
-		off = w->look - w->map_start + w->map_off;
-		rule = off >> 32 ? RT_RULE_NO_TABLE : tree_rule(w, off);
+		off = w->f.insn - w->map_start + w->map_off;
+		rule = off >> 32 ? RULE_NO_TABLE : tree_rule(w, off);
 	}
-	if (RT_RULE_KIND(rule) == RT_UNWIND_NONE)
-		rule = RT_RULE_NO_TABLE;
-	if (RT_RULE_KIND(rule) == RT_RULE_NO_TABLE && is_sigreturn(w))
-		rule = RT_UNWIND_SIGNAL;
-	else if (w->look != w->pc && is_start_context(w))
-		rule = RT_UNWIND_END;
-	return rule;
+	return frame_rule(NULL, &w->f, rule);
 }
 
-/* The rule at w->look, from the cache if it is there. */
-INLINE u64 rule_find(struct rt_mach *m, struct unwind_work *w)
+/* The rule at f->insn, from the cache if it is there. */
+INLINE u64 env_rule(struct frame_env *env, struct frame *f)
 {
-	u64 key = (w->look ^ w->tag) * 0x9e3779b97f4a7c15ull, rule;
+	u64 key = (f->insn ^ frame_work(f)->tag) * 0x9e3779b97f4a7c15ull, rule;
 	struct rt_urule *e;
 	u32 slot;
 
@@ -348,34 +314,35 @@ INLINE u64 rule_find(struct rt_mach *m, struct unwind_work *w)
 	slot = key & (RT_UCACHE - 1);
 	e = bpf_map_lookup_elem(&map_ucache, &slot);
 	if (!e)
-		return RT_RULE_NO_CODE;
+		return RULE_NO_CODE;
 	rule = e->rule;
 	if ((e->check ^ rule) == key && rule)
 		return rule;
-	rule = rt_unwind_rule(m);
-	if (RT_RULE_KIND(rule) != RT_RULE_PENDING) {
+	rule = rt_unwind_rule(env->m);
+	if (RULE_KIND(rule) != RULE_PENDING) {
 		e->rule = rule;
 		e->check = key ^ rule;
 	}
 	return rule;
 }
 
-/* ---- from frame to frame ------------------------------------------------------------------ */
+/* ---- user memory -------------------------------------------------------------------------- */
 
-INLINE u64 read_user(u64 *dst, u64 addr, u32 size)
+INLINE u64 env_read(struct frame_env *env, u64 *dst, u64 addr, u32 size)
 {
 	return bpf_probe_read_user(dst, size, addr) == 0;
 }
 
-/* The two words at addr. The mask is for the verifier. */
-INLINE u64 read_pair(struct unwind_work *w, u64 addr)
+/* Most pairs are in the window that was read for a frame before. The mask is for the verifier. */
+INLINE u64 env_read_pair(struct frame_env *env, struct frame *f, u64 addr)
 {
+	struct unwind_work *w = frame_work(f);
 	u64 i = addr - w->window_at;
 
 	if (i > 8 * (WINDOW - 2) || (i & 7)) {
-		if (!read_user(w->window, addr, 8 * WINDOW)) {
+		if (!env_read(env, w->window, addr, 8 * WINDOW)) {
 			w->window_at = ~0ull >> 1; /* far from everything */
-			return read_user(w->pair, addr, 16);
+			return env_read(env, f->pair, addr, 16);
 		}
 		w->window_at = addr;
 		i = 0;
@@ -383,233 +350,92 @@ INLINE u64 read_pair(struct unwind_work *w, u64 addr)
 	i = i / 8 & (WINDOW - 1);
 	OPAQUE(i);
 	i &= WINDOW - 1;
-	w->pair[0] = w->window[i];
-	w->pair[1] = w->window[i + 1];
+	f->pair[0] = w->window[i];
+	f->pair[1] = w->window[i + 1];
 	return 1;
 }
 
-/* What was interrupted by a signal: its registers are in the ucontext at rsp. */
-INLINE u64 signal_frame(struct unwind_work *w)
-{
-	u64 uc = w->sp;
-
-	if (!read_user(&w->bp, uc + UC_BP, 8) || !read_user(w->pair, uc + UC_SP, 16))
-		return 0;
-	w->sp = w->pair[0];
-	w->pc = w->look = w->pair[1];
-	return w->pc != 0;
-}
-
-/* The CFA by a rule of a kind that is neither rsp nor rbp plus a distance; 0: there is none. */
 u64 rt_unwind_odd(struct rt_mach *m, u64 rule)
 {
 	struct unwind_work *w = work_of(m);
-	u64 cfa = 0;
 
-	if (!w)
-		return 0;
-	switch (RT_RULE_KIND(rule)) {
-	case RT_UNWIND_RSP_DEREF:
-		return read_user(&cfa, w->sp + RT_RULE_CFA(rule), 8) ? cfa + 8 : 0;
-	case RT_UNWIND_RBP_DEREF: return read_user(&cfa, w->bp + RT_RULE_CFA(rule), 8) ? cfa : 0;
-	case RT_UNWIND_PLT: return w->sp + ((w->pc & 15) * 8 >= (u64)RT_RULE_CFA(rule) ? 16 : 8);
-	case RT_UNWIND_REG: {
-		u64 reg = RT_RULE_REG(rule);
-
-		if (!w->is_first || reg >= REGS_N)
-			return 0;
-		return w->regs[reg] + RT_RULE_REG_CFA(rule);
-	}
-	default: /* by frame pointer */
-		w->is_doubtful |= RT_RULE_KIND(rule) == RT_RULE_PENDING;
-		return w->bp >= w->sp && !(w->bp & 7) ? w->bp + 16 : 0;
-	}
+	return w ? frame_rare_cfa(NULL, &w->f, rule) : 0;
 }
 
-/* Reads what the frame below the CFA saved; false when the memory is not there. */
-INLINE u64 frame_leave(struct unwind_work *w, u64 rule, u64 cfa)
+INLINE u64 env_rare_cfa(struct frame_env *env, struct frame *f, u64 rule)
 {
-	u64 rbp = RT_RULE_RBP(rule);
-
-	if (RT_RULE_KIND(rule) >= RT_RULE_PENDING)
-		rbp = 2;
-	if (rbp == 2) { /* just below the return address, as in all code with frame pointers */
-		if (!read_pair(w, cfa - 16))
-			return 0;
-		w->bp = w->pair[0];
-	} else {
-		if (!read_pair(w, cfa - 16) && !read_user(&w->pair[1], cfa - 8, 8))
-			return 0;
-		if (rbp && !read_user(&w->bp, rbp == RT_RULE_AT_RBP ? w->bp : cfa - 8 * rbp, 8))
-			return 0;
-	}
-	w->sp = cfa;
-	w->pc = w->pair[1];
-	w->look = w->pc - 1; /* the call: what follows may belong to something else */
-	return 1;
+	return rt_unwind_odd(env->m, rule);
 }
 
-/* RT_USTACK_EXACT of the frame: it was interrupted, or a signal handler returns to its start. */
-INLINE u64 frame_mark(const struct unwind_work *w)
+/* ---- from frame to frame ------------------------------------------------------------------ */
+
+/* The bit of a frame's word that says what frame_is_exact() does, where the stack shall have it. */
+INLINE u64 frame_mark(struct frame *f)
 {
-	return w->look == w->pc || RT_RULE_KIND(w->rule) == RT_UNWIND_SIGNAL ? w->exact : 0;
+	return frame_is_exact(f) ? frame_work(f)->exact : 0;
 }
 
-/* The walk's next frame is known. A helper would run here. */
-INLINE u64 frame_add(struct walk *l, struct unwind_work *w, u64 word)
+/* Writes a word of the stack. */
+INLINE u64 word_add(struct frame_env *env, struct unwind_work *w, u64 word)
 {
 	u64 at = w->at;
 
 	if (at > cfg.mach_size - 8)
 		return 0;
-	*(u64 *)(l->mach + at) = word;
+	*(u64 *)(env->mach + at) = word;
 	w->at = at + 8;
 	w->nframes++;
 	return 1;
 }
 
-INLINE enum walk_end frame_next(struct walk *l, struct unwind_work *w)
+/* Writes the frame to which a step led, and says whether the walk goes on. */
+INLINE enum walk_end frame_add(struct frame_env *env, struct frame *f, u64 word)
 {
-	u64 rule = w->rule, kind = RT_RULE_KIND(rule), cfa;
+	struct unwind_work *w = frame_work(f);
 
-	if (kind == RT_UNWIND_END)
-		return WALK_COMPLETE;
-	if (kind == RT_UNWIND_SIGNAL) {
-		if (!signal_frame(w))
-			return WALK_CUT;
-	} else {
-		if (kind == RT_UNWIND_RSP)
-			cfa = w->sp + RT_RULE_CFA(rule);
-		else if (kind == RT_UNWIND_RBP)
-			cfa = w->bp + RT_RULE_CFA(rule);
-		else
-			cfa = rt_unwind_odd(l->m, rule);
-		if (cfa <= w->sp || !frame_leave(w, rule, cfa))
-			return kind >= RT_RULE_PENDING && w->bp == 0 ? WALK_COMPLETE : WALK_CUT;
-	}
-	if (w->pc == 0)
-		return WALK_COMPLETE;
-	w->is_first = 0;
-	w->rule = rule_find(l->m, w);
-	if (w->rule == RT_RULE_NO_CODE || !frame_add(l, w, w->pc | frame_mark(w)))
+	if (!word_add(env, w, word))
 		return WALK_CUT;
 	return w->nframes >= w->max ? WALK_COMPLETE : WALK_ON;
 }
 
 static long walk_step(u64 i, void *ctx)
 {
-	struct walk *l = ctx;
-	struct unwind_work *w = WORK(l->scratch, struct unwind_work);
-	enum walk_end end = frame_next(l, w);
+	struct frame_env *env = ctx;
+	struct unwind_work *w = WORK(env->scratch, struct unwind_work);
+	enum walk_end end = frame_step(env, &w->f);
 
+	if (end == WALK_ON)
+		end = frame_add(env, &w->f, w->f.pc | frame_mark(&w->f));
 	w->end = end;
 	return end != WALK_ON;
 }
 
-/* ---- the first frame of code without rows --------------------------------------------------- */
-
-/* mov rsp, rbp, in either encoding; 32-bit code has no prefix */
-INLINE u64 is_frame_mov(u64 code, u64 word)
+/* True if the probe stands at the first instruction of a function or at its ret. */
+INLINE u64 is_edge(const struct rt_mach *m)
 {
-	if (word == 8 && (u8)code != 0x48)
-		return 0;
-	code = word == 8 ? code >> 8 : code;
-	return (u16)code == 0xe589 || (u16)code == 0xec8b;
+	return m->place != UPROBE_INSN;
 }
 
-/* push rbp, maybe behind endbr, which alone may stand anywhere: setjmp() returns to one */
-INLINE u64 is_frame_push(u64 code)
-{
-	if ((code & 0xfeffffff) == 0xfa1e0ff3)
-		code >>= 32;
-	return (u8)code == 0x55;
-}
-
-/*
- * Where the return address of the first frame is, when the frame pointer does not tell yet, or no
- * longer: in the first instructions of a function, at its ret, and in the 32-bit vDSO's system
- * call. 0: the frame pointer tells.
- */
-INLINE u64 first_return(const struct rt_mach *m, struct unwind_work *w, u64 word)
-{
-	u64 code;
-
-	if (m->place != UPROBE_INSN)
-		return w->sp;
-	w->pair[0] = 0;
-	(void)read_user(w->pair, w->pc, 8);
-	code = w->pair[0];
-	if (is_frame_push(code) || (u8)code == 0xc3) /* ret */
-		return w->sp;
-	if (is_frame_mov(code, word))
-		return w->sp + word;
-	/* pop ebp; pop edx; pop ecx; ret */
-	return word == 4 && (u32)code == 0xc3595a5d ? w->sp + 12 : 0;
-}
-
-/* Of a frame whose rule is the frame pointer: one that suits its instruction. */
-u64 rt_unwind_first(struct rt_mach *m, u64 rule)
+u64 rt_unwind_first(struct rt_mach *m)
 {
 	struct unwind_work *w = work_of(m);
-	u64 at;
 
-	if (!w)
-		return rule;
-	at = first_return(m, w, 8);
-	if (!at)
-		return rule;
-	w->is_doubtful |= RT_RULE_KIND(rule) == RT_RULE_PENDING;
-	return RT_UNWIND_RSP | ((at - w->sp) / 8 + 1) << 12;
+	return w ? frame_first_rule(NULL, &w->f, is_edge(m)) : RULE_NO_CODE;
 }
 
-/* ---- 32-bit tasks: by frame pointer --------------------------------------------------------- */
-
-INLINE enum walk_end frame32_next(struct walk *l, struct unwind_work *w)
-{
-	u64 at = w->is_first ? first_return(l->m, w, 4) : 0;
-
-	w->is_first = 0;
-	w->pair[0] = 0;
-	if (at) {
-		if (!read_user(w->pair, at, 4))
-			return WALK_CUT;
-		w->pc = w->pair[0];
-		w->sp = at + 4;
-	} else {
-		if (w->bp < w->sp || !read_user(w->pair, w->bp, 8))
-			return WALK_CUT;
-		w->sp = w->bp + 8;
-		w->bp = (u32)w->pair[0];
-		w->pc = w->pair[0] >> 32;
-	}
-	if (w->pc == 0 || !frame_add(l, w, w->pc))
-		return WALK_CUT;
-	return w->nframes >= w->max ? WALK_COMPLETE : WALK_ON;
-}
-
+/* The step of 32-bit tasks. */
 static long walk32_step(u64 i, void *ctx)
 {
-	struct walk *l = ctx;
+	struct frame_env *env = ctx;
+	struct unwind_work *w = WORK(env->scratch, struct unwind_work);
+	enum walk_end end = frame32_step(env, &w->f, is_edge(env->m));
 
-	return frame32_next(l, WORK(l->scratch, struct unwind_work)) != WALK_ON;
-}
-
-/*
- * Code that keeps no frame pointers is passed over without a trace, so this is marked in any case.
- */
-INLINE void walk32_run(struct walk *l, struct unwind_work *w)
-{
-	w->is_doubtful = 1;
-	w->pc = (u32)w->pc;
-	w->sp = (u32)w->sp;
-	w->bp = (u32)w->bp;
-	if (frame_add(l, w, w->pc | w->exact))
-		bpf_loop(w->max - 1, walk32_step, l, 0);
+	return end != WALK_ON || frame_add(env, &w->f, w->f.pc) != WALK_ON;
 }
 
 /* ---- the walk ----------------------------------------------------------------------------- */
 
-/* Fills w->regs; false when the task has no user registers. */
+/* Fills w->f; false when the task has no user registers. */
 u64 rt_unwind_start(struct rt_mach *m)
 {
 	struct unwind_work *w = work_of(m);
@@ -619,64 +445,71 @@ u64 rt_unwind_start(struct rt_mach *m)
 		return 0;
 	w->mm = read_word(task + K.task_mm);
 	if (!w->mm || (read_half(task + K.task_flags) & PF_KTHREAD) ||
-	    bpf_probe_read_kernel(w->regs, sizeof(w->regs), regs))
+	    bpf_probe_read_kernel(w->f.regs, sizeof(w->f.regs), regs))
 		return 0;
 	/* struct mm_struct of processes that end are used again soon; where their stacks begin is
 	 * random */
 	w->tag = w->mm ^ read_word(w->mm + K.mm_arg_start) << 20 ^ (u64)val_control.epoch << 44;
-	w->pc = w->look = w->regs[REGS_IP];
-	w->sp = w->regs[REGS_SP];
-	w->bp = w->regs[REGS_BP];
+	frame_begin(&w->f);
 	w->map_start = w->map_end = 0;
 	w->window_at = ~0ull >> 1;
-	w->is_first = 1;
-	w->is_doubtful = w->nframes = 0;
+	w->nframes = 0;
 	return 1;
 }
 
 /* The first frame, then the others. */
-INLINE void walk_run(struct walk *l, struct unwind_work *w)
+INLINE void walk_run(struct frame_env *env, struct unwind_work *w)
 {
-	w->rule = rule_find(l->m, w);
-	if (RT_RULE_KIND(w->rule) == RT_RULE_PENDING || RT_RULE_KIND(w->rule) == RT_RULE_NO_TABLE)
-		w->rule = rt_unwind_first(l->m, w->rule);
+	w->f.rule = env_rule(env, &w->f);
+	if (RULE_KIND(w->f.rule) == RULE_PENDING || RULE_KIND(w->f.rule) == RULE_NO_TABLE)
+		w->f.rule = rt_unwind_first(env->m);
 	w->end = WALK_CUT;
-	if (frame_add(l, w, w->pc | w->exact) && w->rule != RT_RULE_NO_CODE)
-		bpf_loop(w->max - 1, walk_step, l, 0);
+	if (word_add(env, w, w->f.pc | w->exact) && w->f.rule != RULE_NO_CODE)
+		bpf_loop(w->max - 1, walk_step, env, 0);
 }
 
-/* The word that says that the stack goes on. */
-INLINE void walk_mark(struct walk *l, struct unwind_work *w)
+/* The same for a 32-bit task. */
+INLINE void walk32_run(struct frame_env *env, struct unwind_work *w)
 {
-	if (w->is_unmarked || w->nframes >= w->max || (w->end != WALK_CUT && !w->is_doubtful))
+	frame32_begin(&w->f);
+	if (word_add(env, w, w->f.pc | w->exact))
+		bpf_loop(w->max - 1, walk32_step, env, 0);
+}
+
+/* Adds the word that says that the stack goes on. */
+INLINE void walk_mark(struct frame_env *env, struct unwind_work *w)
+{
+	if (w->is_unmarked || w->nframes >= w->max || (w->end != WALK_CUT && !w->f.is_doubtful))
 		return;
-	frame_add(l, w, RT_USTACK_CUT);
+	word_add(env, w, RT_USTACK_CUT);
 }
 
 u64 rt_ustack(struct rt_mach *m, u64 at, u64 n)
 {
-	struct walk l = {.m = m};
+	struct frame_env env = {.m = m};
+	struct unwind_work *w;
 	u32 slot;
 
 	if (!m)
 		return 0;
-	l.scratch = slot_of(m);
-	if (!l.scratch)
+	env.scratch = slot_of(m);
+	if (!env.scratch)
 		return 0;
-	WORK(l.scratch, struct unwind_work)->max = n & ~RT_USTACK_UNMARKED;
-	WORK(l.scratch, struct unwind_work)->is_unmarked = n & RT_USTACK_UNMARKED;
-	WORK(l.scratch, struct unwind_work)->exact = n & RT_USTACK_UNMARKED ? 0 : RT_USTACK_EXACT;
-	WORK(l.scratch, struct unwind_work)->at = at;
+	w = WORK(env.scratch, struct unwind_work);
+	w->max = n & ~RT_USTACK_UNMARKED;
+	w->is_unmarked = n & RT_USTACK_UNMARKED;
+	w->exact = n & RT_USTACK_UNMARKED ? 0 : RT_USTACK_EXACT;
+	w->at = at;
 	if (!(n & ~RT_USTACK_UNMARKED) || !rt_unwind_start(m))
 		return 0;
 	slot = m->slot;
-	l.mach = bpf_map_lookup_elem(&map_mach, &slot);
-	if (!l.mach)
+	env.mach = bpf_map_lookup_elem(&map_mach, &slot);
+	if (!env.mach)
 		return 0;
-	if (WORK(l.scratch, struct unwind_work)->regs[REGS_CS] == CS_64)
-		walk_run(&l, WORK(l.scratch, struct unwind_work));
+	if (w->f.regs[FRAME_CS] == FRAME_CS_64)
+		walk_run(&env, w);
 	else
-		walk32_run(&l, WORK(l.scratch, struct unwind_work));
-	walk_mark(&l, WORK(l.scratch, struct unwind_work));
-	return WORK(l.scratch, struct unwind_work)->nframes * 8;
+		walk32_run(&env, w);
+	walk_mark(&env, w);
+	return w->nframes * 8;
 }

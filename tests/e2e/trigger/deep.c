@@ -9,6 +9,9 @@
  *     deep spin MS       leaf computes
  *     deep vdso MS       leaf asks for the time
  *     deep plug N LIB    LIB is loaded, and its plug() called, a millisecond apart
+ *     deep stop N        leaf stops the process by SIGSTOP
+ *     deep stop-signal N, stop-altstack N, stop-thread N
+ *                        a signal handler does, on a stack of its own; a second thread does
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -80,9 +83,21 @@ NOINLINE static void once_vdso(void)
 	count = 1;
 }
 
+NOINLINE static void once_stop(void)
+{
+	raise(SIGSTOP);
+	sink++;
+}
+
 static void handler(int sig)
 {
 	sink += getppid() + sig;
+}
+
+static void stopping_handler(int sig)
+{
+	raise(SIGSTOP);
+	sink += sig;
 }
 
 NOINLINE static long leaf(long x)
@@ -121,6 +136,7 @@ static const struct {
 } modes[] = {
 	{"syscall", once_syscall}, {"signal", once_signal}, {"altstack", once_signal}, {"thread", once_syscall},
 	{"slow", once_slow}, {"spin", once_spin}, {"vdso", once_vdso}, {"plug", once_plug},
+	{"stop", once_stop}, {"stop-signal", once_signal}, {"stop-altstack", once_signal}, {"stop-thread", once_stop},
 };
 /* clang-format on */
 
@@ -130,11 +146,11 @@ static void *in_thread(void *arg)
 	return NULL;
 }
 
-static void handle_signals(int flags)
+static void handle_signals(void (*func)(int), int flags)
 {
 	static char room[64 << 10];
 	stack_t alt = {.ss_sp = room, .ss_size = sizeof(room)};
-	struct sigaction sa = {.sa_handler = handler, .sa_flags = flags};
+	struct sigaction sa = {.sa_handler = func, .sa_flags = flags};
 
 	sigaltstack(&alt, NULL);
 	sigaction(SIGUSR1, &sa, NULL);
@@ -152,7 +168,8 @@ int main(int argc, char **argv)
 			once = modes[i].once;
 	if (!once)
 		return 2;
-	handle_signals(strcmp(argv[1], "altstack") == 0 ? SA_ONSTACK : 0);
+	handle_signals(strncmp(argv[1], "stop", 4) == 0 ? stopping_handler : handler,
+		       strstr(argv[1], "altstack") ? SA_ONSTACK : 0);
 	if (argc > 3) {
 		void *lib = dlopen(argv[3], RTLD_NOW);
 
@@ -160,7 +177,7 @@ int main(int argc, char **argv)
 		if (!plug)
 			return 3;
 	}
-	if (strcmp(argv[1], "thread") == 0) {
+	if (strstr(argv[1], "thread")) {
 		if (pthread_create(&thread, NULL, in_thread, NULL) == 0)
 			pthread_join(thread, NULL);
 	} else {

@@ -1,0 +1,72 @@
+/*
+ * The walk of a user stack on the host: of a thread that is stopped, or was when a core file was
+ * made.
+ *
+ * The step from a frame to its caller's is that of the kernel's side (sym/frame.h). Two questions
+ * are left, which a struct walk_space answers for whatever the stack lies in: what stands at an
+ * address, and which code does. struct walk_proc answers them for a live process.
+ *
+ * Owns     a struct walk_space nothing; a struct walk_proc its descriptors and unwind rows.
+ * Errors   struct err *: no such process, not permitted. A stack without an end is no error.
+ * Units    addresses and offsets in bytes.
+ * Threads  one space belongs to one thread.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/base.h"
+#include "base/err.h"
+
+struct unwind_rows;
+
+/* The code at an address. */
+struct walk_code {
+	const struct unwind_rows *rows; /* of its file; NULL: it has none */
+	uint64_t off;			/* of the address in that file */
+};
+
+struct walk_space {
+	/* Reads memory; false if not all of it is there. */
+	bool (*read)(void *ctx, taddr addr, void *dst, size_t size);
+	/* Finds code; false if no executable memory is there. */
+	bool (*code)(void *ctx, taddr addr, struct walk_code *ret);
+	void *ctx;
+};
+
+struct walk_frame {
+	taddr pc;
+	taddr sp, bp;
+	/*
+	 * True if pc is the next instruction: the frame was interrupted. Otherwise pc is a return
+	 * address behind a call, which may already belong to another function.
+	 */
+	bool is_exact;
+};
+
+#define WALK_NREGS 21
+
+struct walk_stack {
+	struct walk_frame *frames;
+	uint32_t nframes;
+	bool is_cut;	  /* there are more frames, but they could not be found */
+	bool is_doubtful; /* some frames may be missing */
+};
+
+/*
+ * Walks from the registers, which are the first WALK_NREGS words of struct user_regs_struct, and
+ * fills at most max frames, the innermost first; ret->frames is the caller's to free().
+ */
+void stack_walk(const struct walk_space *space, const uint64_t regs[WALK_NREGS], uint32_t max,
+		struct walk_stack *ret);
+
+/*
+ * A live process whose threads are stopped while they are walked: what it has mapped is read once.
+ * elfsize bounds each section of a file that is read (sym/gate.h).
+ */
+struct walk_proc;
+MUST_CHECK struct err *walk_proc_open(pid_t pid, uint64_t elfsize, struct walk_proc **ret);
+void walk_proc_close(struct walk_proc *p); /* NULL is allowed */
+struct walk_space walk_proc_space(struct walk_proc *p);
+/* Reads the registers of a thread that the caller traces and has stopped. */
+MUST_CHECK struct err *walk_thread_regs(pid_t tid, uint64_t ret[WALK_NREGS]);

@@ -1,0 +1,41 @@
+/*
+ * Rules of the stack walk: a row of unwind information (sym/ehframe.h) in 32 bits.
+ *
+ * The kernel's side and the host's side walk by the same rules (sym/frame.h).
+ */
+#pragma once
+
+#include "base/ints.h"
+
+/* How the CFA of a frame is found. */
+enum unwind_cfa {
+	UNWIND_NONE,	  /* not known: no code, or code without call frame information */
+	UNWIND_RSP,	  /* CFA = rsp + cfa */
+	UNWIND_RBP,	  /* CFA = rbp + cfa */
+	UNWIND_REG,	  /* CFA = register reg + cfa; only the interrupted frame has its value */
+	UNWIND_RSP_DEREF, /* CFA = *(rsp + cfa) + 8: assembler code that aligned its stack */
+	UNWIND_RBP_DEREF, /* CFA = *(rbp + cfa): compiled code that aligned its stack */
+	UNWIND_PLT,	  /* CFA = rsp + 8, or + 16 from byte cfa of a 16-byte entry on */
+	/* return from a signal handler: the registers are in the ucontext at rsp */
+	UNWIND_SIGNAL,
+	UNWIND_END, /* the outermost frame, which nobody called */
+	UNWIND_NKINDS,
+	/* These are no kinds of rows: an address has them when the rows of its file are missing. */
+	RULE_PENDING = 13, /* the rows are not there yet: as RULE_NO_TABLE, but doubtful */
+	RULE_NO_TABLE,	   /* code without rows: try the frame pointer */
+	RULE_NO_CODE,	   /* memory that is not executable, or none */
+};
+
+/*
+ * A rule in 32 bits:
+ *     kind    4 bits: enum unwind_cfa
+ *     rbp     8 bits: 0 = unchanged, n = saved at CFA - 8n, RULE_AT_RBP = saved at *rbp
+ *     cfa    20 bits, signed, in words; UNWIND_REG: word of struct pt_regs (5 bits), distance (15
+ *            bits)
+ */
+#define RULE_KIND(rule)	   ((rule)&15)
+#define RULE_RBP(rule)	   ((rule) >> 4 & 255)
+#define RULE_CFA(rule)	   ((s64)((s32)(rule) >> 12) * 8)
+#define RULE_AT_RBP	   255u
+#define RULE_REG(rule)	   ((rule) >> 12 & 31)
+#define RULE_REG_CFA(rule) ((s64)((s32)(rule) >> 17) * 8)
