@@ -279,7 +279,7 @@ static struct err *arrays_create(struct kmaps *m, const struct layout *l)
 }
 
 /* What a MAP_SCRATCH value holds, in order: struct rt_cfg says where. Returns its size. */
-static uint32_t scratch_lay_out(struct rt_cfg *cfg, bool has_token)
+static uint32_t scratch_lay_out(struct rt_cfg *cfg, bool has_token, bool has_walks)
 {
 	uint32_t text = ROUND_UP(cfg->strsize, 64) + RT_TEXT_PAD, end;
 
@@ -291,6 +291,10 @@ static uint32_t scratch_lay_out(struct rt_cfg *cfg, bool has_token)
 	/* a string may be read to the very end of scratch memory, and another one behind it */
 	end = MAX(end, cfg->scratch_size + 2 * cfg->strsize + RT_TEXT_PAD);
 	end = MAX(end, 2 * cfg->scratch_size + RT_TEXT_PAD);
+	if (has_walks) {
+		cfg->walk_off = ROUND_UP(end, 64);
+		end = cfg->walk_off + RT_WALK_SIZE;
+	}
 	if (!has_token)
 		return end;
 	cfg->tok_off = ROUND_UP(end, 64);
@@ -369,7 +373,8 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 		.pidns = opts->pidns,
 		.k = opts->ukernel ? *opts->ukernel : (struct rt_ukernel){0},
 	};
-	uint32_t scratch_value = scratch_lay_out(&cfg, l->has_token), slots = m->ncpus * RT_LEVELS;
+	uint32_t scratch_value = scratch_lay_out(&cfg, l->has_token, opts->ukernel);
+	uint32_t slots = m->ncpus * RT_LEVELS;
 	struct map_spec mach = {BPF_MAP_TYPE_ARRAY,
 				"mach",
 				4,

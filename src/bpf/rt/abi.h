@@ -328,6 +328,7 @@ struct rt_cfg {
 	 * these areas.
 	 */
 	u32 work_off;	    /* RT_WORK_SIZE bytes for loops, RT_BLOCK_WORK to search blocks */
+	u32 walk_off;	    /* RT_WALK_SIZE bytes for a walk of a user stack; 0: none is walked */
 	u32 text_a, text_b; /* copies of string arguments: strsize + RT_TEXT_PAD bytes each */
 	u32 table_off;	    /* u32[strsize + 1] */
 	u32 tok_off;	    /* scratch_size + 8 bytes: text that strtok() continues with */
@@ -335,8 +336,7 @@ struct rt_cfg {
 	u32 has_blocks;	    /* 1: clauses allocate blocks, so reads of scratch memory are checked */
 	u32 nspec;	    /* words in MAP_SPEC: speculation ids, at least 1 */
 	u32 nuses;	    /* number of struct rt_spec_use behind the words of MAP_SPEC */
-	u32 pad;
-	u64 specsize; /* bytes that a CPU may record into a speculation */
+	u64 specsize;	    /* bytes that a CPU may record into a speculation */
 	/*
 	 * The stack area of an entry of MAP_MACH: slots of stack_stride bytes, a multiple of
 	 * RT_STACK_BLOCK, for stacks of stack_size bytes. The last one belongs to caller and
@@ -352,7 +352,8 @@ struct rt_cfg {
 	struct rt_ukernel k;
 	struct rt_pidns pidns;
 };
-#define RT_WORK_SIZE  1792
+#define RT_WORK_SIZE  256
+#define RT_WALK_SIZE  1792
 #define RT_BLOCK_WORK 64
 #define RT_TEXT_PAD   64
 

@@ -52,7 +52,8 @@ RT_FUNC(rt_stackdepth, 1, 0) /* bytes in the last slot's words: number of frames
 /* offset in the entry of MAP_MACH, frames asked for: bytes written */
 RT_FUNC(rt_ustack, 2, 0)
 /*
- * The next four are steps of rt_ustack(): their state is the struct unwind_work in the work area.
+ * The next four are steps of rt_ustack(): their state is the struct unwind_work, in an area of its
+ * own.
  */
 RT_FUNC(rt_unwind_start, 0, 0) /* loads the registers of the first frame; 0 if there is none */
 RT_FUNC(rt_unwind_rule, 0, 0)  /* the rule of an address, from the tree of mappings: slow */

@@ -144,7 +144,11 @@ INLINE int may_read(struct rt_mach *m, u64 addr, u64 n)
 struct loop {
 	char *p;
 };
-#define WORK(p, type) ((type *)((p) + cfg.work_off))
+#define WORK(p, type)                                                                              \
+	({                                                                                         \
+		_Static_assert(sizeof(type) <= RT_WORK_SIZE, "RT_WORK_SIZE");                      \
+		(type *)((p) + cfg.work_off);                                                      \
+	})
 
 /* Calls callback up to n times, until it returns 1. */
 INLINE void loop_run(u32 n, long (*callback)(u64, void *), char *p)

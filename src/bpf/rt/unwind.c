@@ -62,7 +62,8 @@ struct unwind_work {
 	u64 node_type, nend, slot, node[32];
 	u64 window_at, window[WINDOW + 2]; /* of the stack, from window_at on */
 };
-_Static_assert(sizeof(struct unwind_work) <= RT_WORK_SIZE, "RT_WORK_SIZE");
+_Static_assert(sizeof(struct unwind_work) <= RT_WALK_SIZE, "RT_WALK_SIZE");
+#define WALK(scratch) ((struct unwind_work *)((scratch) + cfg.walk_off))
 
 /* Whose stack is walked: the current task's, by this firing. */
 struct frame_env {
@@ -80,7 +81,7 @@ INLINE struct unwind_work *work_of(struct rt_mach *m)
 {
 	char *scratch = m ? slot_of(m) : NULL;
 
-	return scratch ? WORK(scratch, struct unwind_work) : NULL;
+	return scratch ? WALK(scratch) : NULL;
 }
 
 INLINE u64 read_word(u64 addr)
@@ -401,7 +402,7 @@ INLINE enum walk_end frame_add(struct frame_env *env, struct frame *f, u64 word)
 static long walk_step(u64 i, void *ctx)
 {
 	struct frame_env *env = ctx;
-	struct unwind_work *w = WORK(env->scratch, struct unwind_work);
+	struct unwind_work *w = WALK(env->scratch);
 	enum walk_end end = frame_step(env, &w->f);
 
 	if (end == WALK_ON)
@@ -427,7 +428,7 @@ u64 rt_unwind_first(struct rt_mach *m)
 static long walk32_step(u64 i, void *ctx)
 {
 	struct frame_env *env = ctx;
-	struct unwind_work *w = WORK(env->scratch, struct unwind_work);
+	struct unwind_work *w = WALK(env->scratch);
 	enum walk_end end = frame32_step(env, &w->f, is_edge(env->m));
 
 	return end != WALK_ON || frame_add(env, &w->f, w->f.pc) != WALK_ON;
@@ -495,7 +496,7 @@ u64 rt_ustack(struct rt_mach *m, u64 at, u64 n)
 	env.scratch = slot_of(m);
 	if (!env.scratch)
 		return 0;
-	w = WORK(env.scratch, struct unwind_work);
+	w = WALK(env.scratch);
 	w->max = n & ~RT_USTACK_UNMARKED;
 	w->is_unmarked = n & RT_USTACK_UNMARKED;
 	w->exact = n & RT_USTACK_UNMARKED ? 0 : RT_USTACK_EXACT;
