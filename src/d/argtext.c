@@ -1,4 +1,4 @@
-/* Reads the texts with which providers describe arguments. */
+/* Parses the text with which a provider describes an argument. */
 #include "d/argtext.h"
 
 #include <stdlib.h>

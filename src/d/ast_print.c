@@ -1,13 +1,13 @@
 /*
- * Syntax trees as S-expressions: what golden tests compare.
+ * Prints syntax trees as S-expressions, which golden tests compare.
  *
  *     (clause (probe "syscall" "" "read" "entry")
  *       (pred (== pid 5))
  *       (= (index (self ts) tid) timestamp)
  *       (call printf "%d\n" (-> (index args 0) f)))
  *
- * An expression whose type is known is followed by it: pid<int>, (+ 1<int> 2l<long>)<long>. Types
- * that are not D's own are shown by number: <#120>.
+ * Behind an expression of known type stands the type: pid<int>, (+ 1<int> 2l<long>)<long>. A type
+ * that is not built into D is shown by its number: <#120>.
  */
 #include "d/ast_text.h"
 #include "d/ident.h"
@@ -87,7 +87,7 @@ static void binary_print(const struct expr *e, const char *op, const char *suffi
 	strbuf_addc(out, ')');
 }
 
-/* "(head TYPE operand)"; either may be missing */
+/* Prints "(head TYPE operand)"; t and operand may be NULL. */
 static void typed_print(const char *head, const struct type_name *t, struct expr *operand,
 			struct strbuf *out)
 {
@@ -279,7 +279,7 @@ static void deriv_print(const struct deriv *d, struct strbuf *out)
 	strbuf_addc(out, ')');
 }
 
-/* The declarator behind its specifiers. */
+/* Prints the declarator without its specifiers. */
 static void declarator_print(const struct type_name *t, struct strbuf *out)
 {
 	for (uint32_t i = 0; i < t->nderivs; i++)
@@ -298,7 +298,7 @@ static void type_name_print(const struct type_name *t, struct strbuf *out)
 
 /* ---- statements, external declarations ------------------------------------------------------- */
 
-static void newline(uint32_t indent, struct strbuf *out)
+static void newline_print(uint32_t indent, struct strbuf *out)
 {
 	strbuf_addf(out, "\n%*s", (int)indent * 2, "");
 }
@@ -307,18 +307,18 @@ static void stmts_print(struct stmt *const *stmts, uint32_t n, uint32_t indent, 
 
 static void stmt_print(const struct stmt *s, uint32_t indent, struct strbuf *out)
 {
-	newline(indent, out);
+	newline_print(indent, out);
 	switch (s->kind) {
 	case STMT_EXPR: expr_print(s->e, out); return;
 	case STMT_IF:
 		strbuf_adds(out, "(if ");
 		expr_print(s->e, out);
-		newline(indent + 1, out);
+		newline_print(indent + 1, out);
 		strbuf_adds(out, "(then");
 		stmts_print(s->then_body, s->nthen, indent + 2, out);
 		strbuf_addc(out, ')');
 		if (s->nelse) {
-			newline(indent + 1, out);
+			newline_print(indent + 1, out);
 			strbuf_adds(out, "(else");
 			stmts_print(s->else_body, s->nelse, indent + 2, out);
 			strbuf_addc(out, ')');
@@ -354,17 +354,17 @@ static void clause_print(const struct decl *d, struct strbuf *out)
 {
 	strbuf_adds(out, "(clause");
 	for (uint32_t i = 0; i < d->clause.nspecs; i++) {
-		newline(1, out);
+		newline_print(1, out);
 		pspec_print(&d->clause.specs[i], out);
 	}
 	if (d->clause.pred) {
-		newline(1, out);
+		newline_print(1, out);
 		strbuf_adds(out, "(pred ");
 		expr_print(d->clause.pred, out);
 		strbuf_addc(out, ')');
 	}
 	if (d->clause.has_body) {
-		newline(1, out);
+		newline_print(1, out);
 		strbuf_adds(out, "(body");
 		stmts_print(d->clause.body, d->clause.nbody, 2, out);
 		strbuf_addc(out, ')');
@@ -377,7 +377,7 @@ static void vars_print(const struct decl *d, struct strbuf *out)
 	strbuf_adds(out, "(declare ");
 	specs_print(d->vars.specs, out);
 	for (uint32_t i = 0; i < d->vars.nnames; i++) {
-		newline(1, out);
+		newline_print(1, out);
 		strbuf_adds(out, "(name");
 		declarator_print(d->vars.names[i], out);
 		strbuf_addc(out, ')');
@@ -394,7 +394,7 @@ static void inline_print(const struct decl *d, struct strbuf *out)
 		params_print(d->inl.params, d->inl.nparams, false, out);
 		strbuf_addc(out, ')');
 	}
-	newline(1, out);
+	newline_print(1, out);
 	expr_print(d->inl.e, out);
 	strbuf_addc(out, ')');
 }
@@ -406,7 +406,7 @@ static void translator_print(const struct decl *d, struct strbuf *out)
 	strbuf_addc(out, ' ');
 	type_name_print(d->xlator.in, out);
 	for (uint32_t i = 0; i < d->xlator.nmembers; i++) {
-		newline(1, out);
+		newline_print(1, out);
 		strbuf_addf(out, "(%s ", d->xlator.members[i].name);
 		expr_print(d->xlator.members[i].e, out);
 		strbuf_addc(out, ')');
@@ -419,7 +419,7 @@ static void sources_print(const struct probe_decl *pr, struct strbuf *out)
 	for (uint32_t i = 0; i < pr->nsources; i++) {
 		const struct source_decl *src = &pr->sources[i];
 
-		newline(2, out);
+		newline_print(2, out);
 		strbuf_addf(out, "(%s %s", src->is_other ? "or" : "from", src->spec.text);
 		if (src->guard) {
 			strbuf_adds(out, " (guard ");
@@ -440,7 +440,7 @@ static void provider_print(const struct decl *d, struct strbuf *out)
 	for (uint32_t i = 0; i < d->provider.nprobes; i++) {
 		const struct probe_decl *pr = &d->provider.probes[i];
 
-		newline(1, out);
+		newline_print(1, out);
 		strbuf_addf(out, "(probe %s", pr->name);
 		params_print(pr->args, pr->nargs, pr->varargs, out);
 		if (pr->has_xargs) {

@@ -1,12 +1,12 @@
-/* Syntax trees as D text that parses to the same tree. */
+/* Prints syntax trees as D text that parses to the same tree. */
 #include "d/ast_text.h"
 
-/* How tightly a form binds (d-language.md 2.2): an operand that binds less needs parentheses. */
+/* Precedence (d-language.md 2.2): an operand of lower precedence needs parentheses. */
 enum prec {
 	PREC_COMMA,
 	PREC_ASSIGN,
 	PREC_COND,
-	PREC_BINARY, /* + what op_rows[] says */
+	PREC_BINARY, /* the prec of op_rows[] is added */
 	PREC_UNARY = PREC_BINARY + OP_PREC_MAX + 1,
 	PREC_POSTFIX,
 };
@@ -81,7 +81,7 @@ static void unary_d(const struct expr *e, struct strbuf *out)
 		strbuf_adds(out, op_text(e->unary.op));
 		return;
 	}
-	/* The blank keeps - -x from becoming --x. */
+	/* The blank keeps - -x from being read as --x. */
 	strbuf_addf(out, "%s ", op_text(e->unary.op));
 	expr_d(e->unary.e, PREC_UNARY, out);
 }
@@ -123,7 +123,7 @@ static void sub_list_d(const struct expr *base, const char *brackets, struct exp
 	strbuf_addc(out, brackets[1]);
 }
 
-/* head TYPE tail operand */
+/* Prints head, type and tail, in which the operand follows. */
 static void typed_d(const char *head, const struct type_name *t, const char *tail,
 		    struct strbuf *out)
 {
@@ -136,7 +136,7 @@ static void expr_form_d(const struct expr *e, struct strbuf *out)
 {
 	switch (e->kind) {
 	case EXPR_BAD:
-	case EXPR_VAR: return; /* not what a parser makes of a good text */
+	case EXPR_VAR: return; /* the parser makes neither of a correct text */
 	case EXPR_INT:
 		if (e->ival.is_char)
 			char_print(e->ival.val, out);
@@ -165,7 +165,7 @@ static void expr_form_d(const struct expr *e, struct strbuf *out)
 		return;
 	case EXPR_MEMBER:
 		expr_d(e->member.base, PREC_POSTFIX, out);
-		/* a.b`c would be one name */
+		/* without the blank, a.b`c would be read as one name */
 		strbuf_addf(out, "%s%s",
 			    e->member.arrow		  ? "->"
 			    : strchr(e->member.name, '`') ? ". "
@@ -241,7 +241,7 @@ static void items_d(const struct decl_specs *s, struct strbuf *out)
 	strbuf_adds(out, " } ");
 }
 
-/* Each word followed by a blank. */
+/* Prints the specifiers, each word followed by a blank. */
 static void specs_d(const struct decl_specs *s, struct strbuf *out)
 {
 	uint32_t bases = s->flags & (SPEC_VOID | SPEC_CHAR | SPEC_INT | SPEC_FLOAT | SPEC_DOUBLE |
@@ -261,7 +261,7 @@ static void specs_d(const struct decl_specs *s, struct strbuf *out)
 			members_d(s, out);
 	}
 	flags_print(s->flags, out);
-	/* Two base types of which one is known: the same twice, or any second one. */
+	/* SPEC_COMBO is set again by repeating a base type, or by adding one to a tag. */
 	if (s->flags & SPEC_COMBO && bases)
 		flags_print(bases & -bases, out);
 	else if (s->flags & SPEC_COMBO)
@@ -295,7 +295,7 @@ static void suffix_d(const struct deriv *d, struct strbuf *out)
 	strbuf_addc(out, ']');
 }
 
-/* The first n derivations around what inner holds: pointers before it, the rest behind it. */
+/* Puts the first n derivations around the declarator in inner: '*' before it, the others behind. */
 static void derivs_d(const struct deriv *derivs, uint32_t n, struct strbuf *inner)
 {
 	for (uint32_t i = n; i > 0; i--) {

@@ -85,7 +85,7 @@ void int_print(uint64_t val, type_id type, struct strbuf *out)
 {
 	const char *suffix = "";
 
-	/* Without a suffix a decimal is an int, or a long when it must be. */
+	/* A decimal without suffix is an int, or a long when it does not fit. */
 	if (type == TYPE_UINT)
 		suffix = "u";
 	else if (type == TYPE_LONG && val <= INT32_MAX)
@@ -96,7 +96,9 @@ void int_print(uint64_t val, type_id type, struct strbuf *out)
 		suffix = "ll";
 	else if (type == TYPE_ULLONG)
 		suffix = "ull";
-	/* -$1 is a number with a sign of its own: $pid and its kin may be negative. */
+	/*
+	 * The value of a macro variable ($1, $pid) may be negative; in D text it gets a minus sign.
+	 */
 	if ((int64_t)val < 0 && (type == TYPE_INT || type == TYPE_LONG))
 		strbuf_addf(out, "-%llu%s", -(unsigned long long)val, suffix);
 	else

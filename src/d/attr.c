@@ -1,4 +1,4 @@
-/* Stability attributes and D versions: text to value, value to text. */
+/* Stability attributes and D versions: converts between text and value. */
 #include "d/attr.h"
 
 static const char *const stability_names[] = {
@@ -69,7 +69,7 @@ bool attr_parse(const char *text, struct attr *ret)
 		}
 		p++;
 	}
-	return false; /* more than three parts */
+	return false; /* more than three components */
 }
 
 void attr_print(struct attr a, struct strbuf *out)
@@ -98,7 +98,7 @@ bool provider_part_parse(const char *word, enum provider_part *ret)
 	return true;
 }
 
-/* One decimal number of at most max; advances *p past it. */
+/* Reads a decimal number of at most max and advances *p past it. */
 static bool version_number(const char **p, uint32_t max, uint32_t *ret)
 {
 	uint32_t n = 0;

@@ -1,4 +1,4 @@
-/* The tables of what D has built in. */
+/* The tables of names that D has built in. */
 #include "d/check_impl.h"
 
 #define STABLE	 ATTR_STABLE
@@ -7,9 +7,9 @@
 #define FLAGS_OF(fx) (((fx)&FX_WRITES_USER ? SUBR_DESTRUCTIVE : 0) | ((fx)&FX_OURS ? SUBR_OURS : 0))
 
 /*
- * Prototypes are read by proto_get(): types as in D, "@" any one argument, "..." any further ones,
- * "[type]" optional, "type|type" either of the two. The versions are those in which the D API
- * gained the name.
+ * proto_get() parses prototypes: types as in D, "@" for one argument of any type, "..." for any
+ * further arguments, "[type]" for an optional one, "type|type" for either of two. A version is that
+ * of the D language in which the name first appeared.
  */
 /* clang-format off */
 const struct subr subrs[] = {

@@ -7,7 +7,7 @@
 
 typedef LIST(const char *) name_list;
 
-/* Members of anonymous parts count as the structure's own. */
+/* Collects the names of the members; members of anonymous members are the structure's own. */
 static void names_add(struct check *c, type_id sou, name_list *names)
 {
 	const struct type_info *info = type_get(c->types, type_resolve(c->types, sou));
@@ -73,7 +73,7 @@ static struct type_member *member_find(struct check *c, struct span at, type_id 
 	return copy;
 }
 
-/* The struct or union base designates; TYPE_NONE after reporting. */
+/* The struct or union in which the member is looked up; TYPE_NONE after reporting. */
 static type_id member_base(struct check *c, const struct expr *e, const struct expr *base)
 {
 	type_id sou = base->type;
@@ -119,7 +119,7 @@ struct expr *check_member(struct check *c, struct expr *e)
 	if (!m)
 		return expr_bad(c, e->span);
 	e->member.member = m;
-	/* what lies in user memory has parts in user memory */
+	/* the members of an object in user memory lie in user memory */
 	e->type = type_is_userland(c->types, base->type)
 			  ? type_qualified(c->types, TK_USERLAND, m->type)
 			  : m->type;
@@ -290,9 +290,7 @@ struct expr *check_stringof(struct check *c, struct expr *e)
 	return e;
 }
 
-/* ---- sizes
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- sizes ------------------------------------------------------------------------------ */
 
 static struct expr *size_of(struct check *c, struct span at, type_id type)
 {

@@ -1,4 +1,4 @@
-/* Actions without formats: what their arguments must be, what they leave for the lowering. */
+/* Actions without format strings: checks their arguments and makes their DIF expressions. */
 #include "d/check_impl.h"
 
 void act_arg(struct check *c, struct prog_act *act, struct expr *e, enum datum_kind kind)
@@ -31,8 +31,8 @@ enum datum_kind datum_kind_of(struct check *c, type_id type)
 	return type_is_byref(c->types, type) ? DATUM_BYTES : DATUM_INT;
 }
 
-/* Argument i, checked in place. */
-static struct expr *arg(struct check *c, struct expr *call, uint32_t i)
+/* Checks argument i of a call in place. */
+static struct expr *call_arg_check(struct check *c, struct expr *call, uint32_t i)
 {
 	return call->call.args[i] = check_expr(c, call->call.args[i]);
 }
@@ -75,7 +75,7 @@ struct expr *check_recorded(struct check *c, struct expr *call, const struct val
 	e = check_value(c, e);
 	if (expr_is_bad(e))
 		return NULL;
-	(void)type_complete(c->types, e->type); /* what stays unknown has no size */
+	(void)type_complete(c->types, e->type); /* the size of an incomplete type is 0 */
 	if (type_size(c->types, e->type) == 0 || type_kind(c->types, e->type) == TK_FUNC) {
 		check_error(c, tags->is_void, e->span,
 			    "%s( ) may not be applied to an expression of type \"%s\"", subr->name,
@@ -96,7 +96,7 @@ bool act_check_trace(struct check *c, struct expr *call, struct prog_act *act)
 	return true;
 }
 
-static bool is_address(struct check *c, const struct expr *e)
+static bool is_address_like(struct check *c, const struct expr *e)
 {
 	return type_is_pointer(c->types, e->type) || type_is_integer(c->types, e->type) ||
 	       type_is_string(c->types, e->type);
@@ -119,12 +119,12 @@ bool act_check_tracemem(struct check *c, struct expr *call, struct prog_act *act
 	}
 	if (!check_arg_count(c, call_subr(c, call), call))
 		return false;
-	addr = arg(c, call, 0);
-	size = arg(c, call, 1);
-	dsize = n > 2 ? arg(c, call, 2) : NULL;
+	addr = call_arg_check(c, call, 0);
+	size = call_arg_check(c, call, 1);
+	dsize = n > 2 ? call_arg_check(c, call, 2) : NULL;
 	if (expr_is_bad(addr) || expr_is_bad(size) || (dsize && expr_is_bad(dsize)))
 		return false;
-	if (!is_address(c, addr)) {
+	if (!is_address_like(c, addr)) {
 		check_error(c, D_TRACEMEM_ADDR, addr->span,
 			    "tracemem( ) argument #1 must be a pointer or an integer, not \"%s\"",
 			    type_text(c, addr->type));
@@ -161,8 +161,8 @@ static struct expr *skb_member(struct check *c, struct expr *skb, const char *na
 }
 
 /*
- * The bytes of a packet that lie at its data: the others are in pages of their own. 'first' is
- * evaluated before skb.
+ * The bytes of a packet that lie at its data pointer: len - data_len; the others are in pages of
+ * their own. `first` is evaluated before skb.
  */
 static struct expr *skb_linear(struct check *c, struct expr *first, struct expr *skb)
 {
@@ -174,8 +174,8 @@ static struct expr *skb_linear(struct check *c, struct expr *first, struct expr 
 	return check_expr(c, e);
 }
 
-/* What pcap() records of a packet, as enum pcap_arg counts; false after reporting. */
-static bool record_packet(struct check *c, struct expr *addr, struct expr *proto,
+/* Adds what pcap() records of a packet, in the order of enum pcap_arg; false after reporting. */
+static bool packet_record(struct check *c, struct expr *addr, struct expr *proto,
 			  struct prog_act *act)
 {
 	type_id skb_type = types_find_tag(c->types, TK_STRUCT, "sk_buff");
@@ -213,8 +213,8 @@ bool act_check_pcap(struct check *c, struct expr *call, struct prog_act *act)
 			    "pcap( ) prototype mismatch: a packet and a protocol expected");
 		return false;
 	}
-	addr = arg(c, call, 0);
-	proto = arg(c, call, 1);
+	addr = call_arg_check(c, call, 0);
+	proto = call_arg_check(c, call, 1);
 	if (expr_is_bad(addr) || expr_is_bad(proto))
 		return false;
 	if (!type_is_scalar(c->types, addr->type)) {
@@ -225,12 +225,12 @@ bool act_check_pcap(struct check *c, struct expr *call, struct prog_act *act)
 		check_error(c, D_PCAP_PROTO, proto->span, "pcap( ) argument #2 must be an integer");
 		return false;
 	}
-	return record_packet(c, addr, proto, act);
+	return packet_record(c, addr, proto, act);
 }
 
 /* ---- actions on aggregations ------------------------------------------------------------ */
 
-/* The aggregation that is argument #1; false after reporting. */
+/* Checks argument #1, an aggregation, and stores it in act; false after reporting. */
 static bool check_agg_act(struct check *c, struct expr *call, struct prog_act *act, enum dtag proto,
 			  enum dtag not_agg, enum dtag undefined)
 {
@@ -309,7 +309,7 @@ bool act_check_sym(struct check *c, struct expr *call, struct prog_act *act)
 	return true;
 }
 
-/* Argument i as a constant from min on; the default when it is not given. */
+/* Argument i, a constant not below min; deflt when it is not given. False after reporting. */
 static bool stack_param(struct check *c, struct expr *call, uint32_t i, int64_t min, uint32_t deflt,
 			enum dtag tag, const char *what, int64_t *ret)
 {
@@ -318,7 +318,7 @@ static bool stack_param(struct check *c, struct expr *call, uint32_t i, int64_t 
 	*ret = deflt;
 	if (call->call.nargs <= i)
 		return true;
-	e = arg(c, call, i);
+	e = call_arg_check(c, call, i);
 	if (expr_is_bad(e))
 		return false;
 	if (!expr_is_const(c, e) || (int64_t)e->ival.val < min || e->ival.val > INT32_MAX) {
@@ -330,9 +330,9 @@ static bool stack_param(struct check *c, struct expr *call, uint32_t i, int64_t 
 	return true;
 }
 
-/* What a stack is recorded by: a constant that says how many frames (dif/prog.h). */
-static void stack_arg(struct check *c, const struct expr *call, struct prog_act *act,
-		      int64_t frames, int64_t strsize, enum datum_kind datum)
+/* A stack is recorded by an expression that is a constant: the number of frames (dif/prog.h). */
+static void stack_arg_add(struct check *c, const struct expr *call, struct prog_act *act,
+			  int64_t frames, int64_t strsize, enum datum_kind datum)
 {
 	act_arg(c, act,
 		expr_int(c, call->span, PROG_STACK((uint64_t)frames, (uint64_t)strsize),
@@ -351,7 +351,7 @@ bool act_check_stack(struct check *c, struct expr *call, struct prog_act *act)
 	}
 	if (!stack_param(c, call, 0, 1, c->opts->stackframes, D_STACK_SIZE, "size", &frames))
 		return false;
-	stack_arg(c, call, act, frames, 0, DATUM_STACK);
+	stack_arg_add(c, call, act, frames, 0, DATUM_STACK);
 	return true;
 }
 
@@ -369,7 +369,7 @@ static bool check_user_stack(struct check *c, struct expr *call, struct prog_act
 	if (!stack_param(c, call, 0, 1, default_frames, D_USTACK_FRAMES, "frames", &frames) ||
 	    !stack_param(c, call, 1, 0, default_strsize, D_USTACK_STRSIZE, "string size", &strsize))
 		return false;
-	stack_arg(c, call, act, frames, strsize, DATUM_USTACK);
+	stack_arg_add(c, call, act, frames, strsize, DATUM_USTACK);
 	return true;
 }
 

@@ -3,10 +3,10 @@
 
 /* ---- constant parameters of histograms (d-language.md 5.5) ------------------------------ */
 
-/* An argument that is an integer constant within bounds; the two tags say which it is not. */
-static bool param(struct check *c, const char *func, const char *what, struct expr *call,
-		  uint32_t i, enum dtag not_int, enum dtag out_of_range, int64_t min, int64_t max,
-		  int64_t *ret)
+/* Reads an argument that must be an integer constant from min to max; false after reporting. */
+static bool const_param(struct check *c, const char *func, const char *what, struct expr *call,
+			uint32_t i, enum dtag not_int, enum dtag out_of_range, int64_t min,
+			int64_t max, int64_t *ret)
 {
 	struct expr *e = call->call.args[i] = check_expr(c, call->call.args[i]);
 
@@ -38,10 +38,10 @@ static bool lquantize_params(struct check *c, struct expr *call, int64_t *p)
 {
 	int64_t base, limit, step = 1, levels;
 
-	if (!param(c, "lquantize", "base", call, 1, D_LQUANT_BASETYPE, D_LQUANT_BASEVAL, INT32_MIN,
-		   INT32_MAX, &base) ||
-	    !param(c, "lquantize", "limit", call, 2, D_LQUANT_LIMTYPE, D_LQUANT_LIMVAL, INT32_MIN,
-		   INT32_MAX, &limit))
+	if (!const_param(c, "lquantize", "base", call, 1, D_LQUANT_BASETYPE, D_LQUANT_BASEVAL,
+			 INT32_MIN, INT32_MAX, &base) ||
+	    !const_param(c, "lquantize", "limit", call, 2, D_LQUANT_LIMTYPE, D_LQUANT_LIMVAL,
+			 INT32_MIN, INT32_MAX, &limit))
 		return false;
 	if (limit <= base) {
 		check_error(c, D_LQUANT_MISMATCH, call->span,
@@ -49,8 +49,8 @@ static bool lquantize_params(struct check *c, struct expr *call, int64_t *p)
 			    (long long)base, (long long)limit);
 		return false;
 	}
-	if (call->call.nargs > 3 && !param(c, "lquantize", "step", call, 3, D_LQUANT_STEPTYPE,
-					   D_LQUANT_STEPVAL, INT64_MIN, LQUANT_MAX, &step))
+	if (call->call.nargs > 3 && !const_param(c, "lquantize", "step", call, 3, D_LQUANT_STEPTYPE,
+						 D_LQUANT_STEPVAL, INT64_MIN, LQUANT_MAX, &step))
 		return false;
 	if (step <= 0) {
 		check_error(c, D_LQUANT_STEPTYPE, call->call.args[3]->span,
@@ -76,10 +76,10 @@ static bool lquantize_params(struct check *c, struct expr *call, int64_t *p)
 	return true;
 }
 
-#define LLQUANT_MAX 65535 /* any parameter: 16 bits in the classic encoding */
+#define LLQUANT_MAX 65535 /* of each parameter: the classic encoding has 16 bits for each */
 
-/* factor ^ n; 0 when it needs more than 63 bits. */
-static uint64_t power(uint64_t factor, int64_t n)
+/* factor ^ n; 0 when the result has more than 63 bits. */
+static uint64_t int_power(uint64_t factor, int64_t n)
 {
 	uint64_t v = 1;
 
@@ -92,15 +92,15 @@ static uint64_t power(uint64_t factor, int64_t n)
 }
 
 /*
- * Buckets are linear within an order of magnitude: steps divides the factor, or is a multiple of
- * it. Their bounds are whole numbers: steps divides the first power of the factor that is not below
- * it and not within the lowest order; smaller powers have buckets of one, larger ones are
- * multiples.
+ * The buckets of an order of magnitude are of equal width, so `steps` divides the factor or is a
+ * multiple of it. The bounds of buckets are integers: `steps` must divide the first power of the
+ * factor that is not below it, unless that power lies within the lowest order; then smaller powers
+ * have buckets of width one, and larger ones are multiples of that power.
  */
 static bool check_llquantize_steps(struct check *c, struct span at, const int64_t *p)
 {
 	int64_t factor = p[0], steps = p[3];
-	uint64_t divided = power((uint64_t)factor, p[1] + 1);
+	uint64_t divided = int_power((uint64_t)factor, p[1] + 1);
 
 	if (steps < factor && factor % steps != 0) {
 		check_error(c, D_LLQUANT_FACTORNSTEPS, at,
@@ -125,14 +125,14 @@ static bool llquantize_params(struct check *c, struct expr *call, int64_t *p)
 {
 	static const char func[] = "llquantize";
 
-	if (!param(c, func, "factor", call, 1, D_LLQUANT_FACTORTYPE, D_LLQUANT_FACTORVAL, 0,
-		   LLQUANT_MAX, &p[0]) ||
-	    !param(c, func, "low magnitude", call, 2, D_LLQUANT_LOWTYPE, D_LLQUANT_LOWVAL, 0,
-		   LLQUANT_MAX, &p[1]) ||
-	    !param(c, func, "high magnitude", call, 3, D_LLQUANT_HIGHTYPE, D_LLQUANT_HIGHVAL, 0,
-		   LLQUANT_MAX, &p[2]) ||
-	    !param(c, func, "steps", call, 4, D_LLQUANT_NSTEPTYPE, D_LLQUANT_NSTEPVAL, 1,
-		   LLQUANT_MAX, &p[3]))
+	if (!const_param(c, func, "factor", call, 1, D_LLQUANT_FACTORTYPE, D_LLQUANT_FACTORVAL, 0,
+			 LLQUANT_MAX, &p[0]) ||
+	    !const_param(c, func, "low magnitude", call, 2, D_LLQUANT_LOWTYPE, D_LLQUANT_LOWVAL, 0,
+			 LLQUANT_MAX, &p[1]) ||
+	    !const_param(c, func, "high magnitude", call, 3, D_LLQUANT_HIGHTYPE, D_LLQUANT_HIGHVAL,
+			 0, LLQUANT_MAX, &p[2]) ||
+	    !const_param(c, func, "steps", call, 4, D_LLQUANT_NSTEPTYPE, D_LLQUANT_NSTEPVAL, 1,
+			 LLQUANT_MAX, &p[3]))
 		return false;
 	if (p[2] < p[1]) {
 		check_error(c, D_LLQUANT_MAGRANGE, call->span,
@@ -146,7 +146,7 @@ static bool llquantize_params(struct check *c, struct expr *call, int64_t *p)
 			    "llquantize( ) factor (%lld) must be two or more", (long long)p[0]);
 		return false;
 	}
-	if (power((uint64_t)p[0], p[2] + 1) == 0) {
+	if (int_power((uint64_t)p[0], p[2] + 1) == 0) {
 		check_error(c, D_LLQUANT_MAGTOOBIG, call->span,
 			    "llquantize( ) %lld to the power of %lld does not fit 63 bits",
 			    (long long)p[0], (long long)p[2] + 1);
@@ -160,7 +160,7 @@ static bool no_params(struct check *c, struct expr *call, int64_t *p)
 	return true;
 }
 
-/* How a parameter is called that is not that of the same aggregation elsewhere. */
+/* What messages call a parameter that differs from the one of an earlier use of the aggregation. */
 struct param_match {
 	enum dtag tag;
 	const char *what;
@@ -175,11 +175,11 @@ static const struct param_match llquantize_match[4] = {{D_LLQUANT_FACTORMATCH, "
 						       {D_LLQUANT_HIGHMATCH, "high magnitude"},
 						       {D_LLQUANT_NSTEPMATCH, "steps"}};
 
-/* What the functions do with the arguments behind the value. */
+/* How each aggregating function treats the arguments behind the value. */
 static const struct param_rule {
 	bool (*read)(struct check *c, struct expr *call, int64_t *params);
 	const struct param_match *match; /* [4] */
-	uint32_t increment;		 /* the argument that is one, from 0; 0 = none */
+	uint32_t increment;		 /* number of the argument that is the increment; 0 = none */
 } param_rules[] = {
 /* clang-format on */
 /* clang-format off */
@@ -189,9 +189,7 @@ static const struct param_rule {
 	/* clang-format on */
 };
 
-/*
- * The step goes first: levels alone would call a changed step a changed limit.
- */
+/* Parameters are compared in this order: a changed step also changes the number of levels. */
 static bool check_params_match(struct check *c, const struct prog_agg *agg, struct span at,
 			       const int64_t *params)
 {
@@ -212,7 +210,7 @@ static bool check_params_match(struct check *c, const struct prog_agg *agg, stru
 
 /* ---- keys ------------------------------------------------------------------------------- */
 
-/* Checks the keys; what the consumer prints for each. NULL after reporting. */
+/* Checks the keys; returns how the consumer shows each. NULL after reporting. */
 static enum datum_kind *check_agg_keys(struct check *c, const char *what, struct expr *l)
 {
 	enum datum_kind *kinds = ARENA_NEW_N(c->session->arena, enum datum_kind, l->agg.nkeys + 1);
@@ -294,39 +292,38 @@ static bool check_same_func(struct check *c, const struct ident *id, const struc
 
 /* ---- the function ----------------------------------------------------------------------- */
 
-static void note_nameless_call(struct expr **child, void *arg)
+static void nameless_call_note(struct expr **child, void *arg)
 {
 	struct expr **found = arg, *e = *child;
 
 	if (e->kind == EXPR_CALL && e->call.fn->kind != EXPR_IDENT)
 		*found = e;
 	else if (!*found)
-		expr_each_child(e, note_nameless_call, found);
+		expr_each_child(e, nameless_call_note, found);
 }
 
-/* A call of what is no name, as in @ = tick-1(), which reads as tick - (1()); NULL when there is
- * none. */
-static struct expr *call_without_name(struct expr *e)
+/* A call whose function is not a name: @ = tick-1() reads as tick - (1()). NULL: there is none. */
+static struct expr *nameless_call_find(struct expr *e)
 {
 	struct expr *found = NULL;
 
-	note_nameless_call(&e, &found);
+	nameless_call_note(&e, &found);
 	return found;
 }
 
-/* The aggregating function on the right; NULL after reporting. */
-static const struct subr *agg_func(struct check *c, const char *name, struct expr *r)
+/* The aggregating function on the right side; NULL after reporting. */
+static const struct subr *agg_func_of(struct check *c, const char *name, struct expr *r)
 {
 	const struct subr *subr = call_subr(c, r);
 
 	if (subr && subr->class == SUBR_AGGFUNC)
 		return subr;
 	if (r->kind == EXPR_CALL && !subr) {
-		(void)check_call(c, r); /* says what is wrong with the name */
+		(void)check_call(c, r); /* reports the unknown function */
 		return NULL;
 	}
-	if (call_without_name(r))
-		(void)check_call(c, call_without_name(r));
+	if (nameless_call_find(r))
+		(void)check_call(c, nameless_call_find(r));
 	else if (r->kind != EXPR_BAD)
 		check_error(c, D_AGG_FUNC, r->span,
 			    "%s must be assigned the result of an aggregating function", name);
@@ -351,9 +348,9 @@ static struct expr *agg_value(struct check *c, const struct subr *subr, struct e
 	return check_convert(c, &e, TYPE_INT64) ? e : expr_cast(c, e, TYPE_INT64);
 }
 
-/* Value and increment behind the keys. */
-static bool agg_values(struct check *c, const struct subr *subr, struct expr *call,
-		       struct prog_act *act)
+/* Adds the value, and the increment of functions that have one, as arguments of the action. */
+static bool agg_values_add(struct check *c, const struct subr *subr, struct expr *call,
+			   struct prog_act *act)
 {
 	const struct param_rule *rule = &param_rules[subr->code];
 	struct expr *e;
@@ -384,7 +381,7 @@ static bool agg_bind(struct check *c, struct expr *e, const struct subr *subr,
 		return false;
 	kinds = check_agg_keys(c, what, l);
 	if (id && id->type == TYPE_ERROR)
-		return false; /* the clause that defines it has failed */
+		return false; /* poison: the clause that defines the aggregation has failed */
 	if (!kinds || (id && !check_params_match(c, id->agg, e->span, params)))
 		return false;
 	if (!id)
@@ -407,20 +404,20 @@ bool check_agg_assign(struct check *c, struct expr *e, struct prog_act *act)
 	const struct subr *subr;
 
 	if (l->kind == EXPR_INDEX) {
-		(void)check_index(c, l); /* a second list of keys */
+		(void)check_index(c, l); /* reports the second list of keys */
 		return false;
 	}
 	if (e->binary.op != OP_NONE) {
 		check_error(c, D_AGG_FUNC, e->span, "@%s can only be assigned with =", l->agg.name);
 		return false;
 	}
-	subr = agg_func(c, arena_printf(c->arena, "@%s", l->agg.name), call);
+	subr = agg_func_of(c, arena_printf(c->arena, "@%s", l->agg.name), call);
 	if (!subr || !check_arg_count(c, subr, call))
 		return false;
 	rule = &param_rules[subr->code];
 	if (!rule->read(c, call, params))
 		return false;
-	return agg_bind(c, e, subr, params, act) && agg_values(c, subr, call, act) &&
+	return agg_bind(c, e, subr, params, act) && agg_values_add(c, subr, call, act) &&
 	       subr_use(c, subr, call->span);
 }
 

@@ -1,7 +1,9 @@
 /* Assignments: existing and new targets, deletion, compound operators (d-language.md 2.3, 3.5). */
 #include "d/check_impl.h"
 
-/* A translated value is stored as the translator's input; the variable remembers the translation.
+/*
+ * Creates the variable on the left. Of a translated value the variable holds the translator's
+ * input, and remembers the translation.
  */
 static struct expr *assign_new(struct check *c, struct expr *e)
 {
@@ -56,7 +58,7 @@ static bool check_target(struct check *c, const char *op, const struct expr *l)
 	return true;
 }
 
-/* Literal 0 deletes: it goes into whatever associative array element or thread-local variable. */
+/* A literal 0 deletes an element of an associative array or a thread-local variable of any type. */
 static bool is_deletion(struct check *c, const struct expr *l, const struct expr *r)
 {
 	return expr_is_zero(c, r) && l->kind == EXPR_VAR &&
@@ -76,7 +78,7 @@ static struct expr *assign_plain(struct check *c, struct expr *e)
 	return e;
 }
 
-/* l is a variable that holds a translated value. */
+/* An assignment to a variable that holds a translated value. */
 static struct expr *assign_translated(struct check *c, struct expr *e, struct expr *l)
 {
 	struct expr *r = e->binary.r;
@@ -128,7 +130,7 @@ static struct expr *assign_existing(struct check *c, struct expr *e)
 	return compound ? assign_compound(c, e) : assign_plain(c, e);
 }
 
-/* "x", "self->x", "x[ ]": e is as check_is_new_var() takes it. */
+/* The variable e (see check_is_new_var()) as messages show it: "x", "self->x", "x[ ]". */
 static const char *new_var_text(struct check *c, const struct expr *e)
 {
 	const struct expr *name = e->kind == EXPR_INDEX ? e->index.base : e;
@@ -154,7 +156,7 @@ struct expr *check_assign(struct check *c, struct expr *e)
 		return expr_fail(c, D_VAR_UNDEF, e->binary.l->span,
 				 "%s has not yet been declared or assigned",
 				 new_var_text(c, e->binary.l));
-	/* the right side first: it may be what makes the variable */
+	/* the right side first: it may create the variable on the left */
 	e->binary.r = check_any(c, e->binary.r);
 	return check_is_new_var(c, e->binary.l) ? assign_new(c, e) : assign_existing(c, e);
 }

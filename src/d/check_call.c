@@ -1,4 +1,4 @@
-/* Calls: finding the subroutine, checking arguments against its prototype (d-language.md 3.6). */
+/* Calls: finds the subroutine and checks arguments against its prototype (d-language.md 3.6). */
 #include <ctype.h>
 
 #include "d/check_impl.h"
@@ -24,8 +24,8 @@ static type_id proto_type(struct check *c, const char *text)
 }
 
 /*
- * The type of a parameter. A type of the kernel that this kernel does not describe becomes void *,
- * so that any pointer is accepted for it.
+ * The type of a parameter. A type of the kernel that this kernel's BTF lacks becomes void *, so
+ * that any pointer is accepted.
  */
 static type_id param_type(struct check *c, const char *text)
 {
@@ -34,7 +34,7 @@ static type_id param_type(struct check *c, const char *text)
 	return type == TYPE_NONE ? proto_type(c, "void *") : type;
 }
 
-/* "type" or "type|type" */
+/* Parses "type" or "type|type". */
 static void param_types(struct check *c, struct proto_arg *arg, char *text)
 {
 	char *bar = strchr(text, '|');
@@ -45,7 +45,7 @@ static void param_types(struct check *c, struct proto_arg *arg, char *text)
 	arg->other = bar ? param_type(c, bar + 1) : TYPE_NONE;
 }
 
-/* One parameter, blanks around it removed: "[type]", "@", "..." or a type. */
+/* Adds a parameter, given without blanks around it: "[type]", "@", "..." or a type. */
 static void proto_add(struct check *c, struct proto *p, char *text)
 {
 	bool optional = *text == '[';
@@ -110,7 +110,7 @@ void check_error_len(struct check *c, struct span at, const char *what, const ch
 		    what, passed, unit, passed == 1 ? "" : "s", bound, passed < nmin ? nmin : nmax);
 }
 
-/* "sum(expression)": a prototype as one would type it. */
+/* The prototype as a call that a user could type, for hints: "sum(expression)". */
 static const char *call_example(struct check *c, const struct subr *subr)
 {
 	const char *params = strchr(subr->proto, '('), *any = strchr(params, '@');
@@ -135,8 +135,8 @@ bool check_arg_count(struct check *c, const struct subr *subr, struct expr *call
 }
 
 /*
- * A pointer to a struct with the tag of the prototype's: a program may declare the kernel's struct
- * once more, with its own members.
+ * Whether both types point to structs of the same tag: a program may declare a struct of the kernel
+ * again, with members of its own, and pass a pointer to it.
  */
 static bool is_same_tag(const struct check *c, type_id a, type_id b)
 {
@@ -156,7 +156,7 @@ static bool convert_arg(struct check *c, struct expr **arg, type_id want)
 	       (check_convert(c, arg, want) || is_same_tag(c, (*arg)->type, want));
 }
 
-/* "uint32_t * or struct in_addr *" */
+/* The types that a parameter accepts, for messages: "uint32_t * or struct in_addr *". */
 static const char *wanted_text(struct check *c, const struct proto_arg *want)
 {
 	const char *text = type_text(c, want->type);
@@ -207,7 +207,7 @@ bool check_proto_args(struct check *c, const struct subr *subr, struct expr *cal
 
 /* ---- the callee ------------------------------------------------------------------------- */
 
-static const struct expr *callee(const struct expr *e)
+static const struct expr *call_callee(const struct expr *e)
 {
 	const struct expr *fn = e->call.fn;
 
@@ -216,7 +216,7 @@ static const struct expr *callee(const struct expr *e)
 
 const struct subr *call_subr(struct check *c, const struct expr *e)
 {
-	const struct expr *fn = e->kind == EXPR_CALL ? callee(e) : NULL;
+	const struct expr *fn = e->kind == EXPR_CALL ? call_callee(e) : NULL;
 	struct ident *id = fn ? ident_find(c, SCOPE_GLOBAL, fn->ident.name) : NULL;
 
 	return id && id->kind == IDENT_SUBR ? id->subr : NULL;
@@ -239,10 +239,10 @@ static void hint_function(struct check *c, const char *name)
 		diag_hint(c->diags, "did you mean '%s'?", nearest);
 }
 
-/* Why the call has no row. */
+/* Reports why the called name is no function that can be called here. */
 static struct expr *fail_callee(struct check *c, const struct expr *e)
 {
-	const struct expr *fn = callee(e);
+	const struct expr *fn = call_callee(e);
 	struct ident *id;
 
 	if (!fn)
@@ -280,7 +280,9 @@ bool subr_use(struct check *c, const struct subr *subr, struct span at)
 	return false;
 }
 
-/* Scratch memory is as large as known sizes ask for, within reason. */
+/*
+ * Scratch memory is made as large as constant sizes ask for, up to a limit: false after reporting.
+ */
 static bool check_scratch(struct check *c, const struct subr *subr, const struct expr *call)
 {
 	uint32_t max = MAX(DIF_MAX_ALLOCA, c->opts->scratchsize);
@@ -307,7 +309,7 @@ static void hint_flag_kinds(struct check *c, const char *const *names, uint32_t 
 	strbuf_deinit(&list);
 }
 
-/* The kind of flags becomes a number: which rows of the table. */
+/* Replaces the kind of flags, a string constant, by the number of its rows in the table. */
 static bool check_flag_kind(struct check *c, const struct subr *subr, struct expr *call)
 {
 	const char *names[64], *nearest, *text = NULL;

@@ -1,5 +1,5 @@
 /*
- * Clauses: probe descriptions, predicate, statements; hands the result to the lowering.
+ * Clauses: checks probe descriptions, predicates and statements, and lowers the result.
  *
  * Each description of a list makes a clause of its own, checked on a fresh copy of the tree,
  * because args[] may have other types there (d-language.md 2.5).
@@ -8,21 +8,21 @@
 #include "d/desc_hint.h"
 #include "d/lower.h"
 
-/* ---- what may stand beside what (d-language.md 5.1, 8.4) -------------------------------- */
+/* ---- which actions exclude each other (d-language.md 5.1, 8.4) -------------------------- */
 
-/* Seen so far in the current run of statements without 'if'. */
+/* What the current run of statements without 'if' contains so far. */
 struct block_rules {
 	bool commits, records;
 };
 
 /*
- * Seen so far on a way to the current statement. A clause makes one record, so what was recorded
- * before speculate(), or after the block it stands in, would go where it does not belong.
+ * What may have run before the current statement. A clause makes one record: data recorded before
+ * speculate(), or after the block in which speculate() stands, would go into the wrong buffer.
  */
 struct path_rules {
 	bool records;
-	bool speculates;     /* in this block or one around it */
-	bool has_spec_block; /* speculate() in a block that has ended */
+	bool speculates;     /* speculate() stands in this block or in one around it */
+	bool has_spec_block; /* a block with speculate() has ended */
 };
 
 struct clause_build {
@@ -32,10 +32,11 @@ struct clause_build {
 	struct block_rules seen;
 	struct path_rules path;
 	bool has_if;
-	bool speculates, records; /* anywhere */
+	bool speculates, records; /* in any statement of the clause */
 };
 
-static void rule(struct check *c, bool broken, enum dtag tag, struct span at, const char *what)
+static void rule_check(struct check *c, bool broken, enum dtag tag, struct span at,
+		       const char *what)
 {
 	if (broken)
 		check_error(c, tag, at, "%s", what);
@@ -49,35 +50,40 @@ static void check_action_rules(struct clause_build *b, const struct subr *subr, 
 	bool may_speculate = path->speculates || path->has_spec_block;
 
 	if (subr->code == ACT_COMMIT) {
-		rule(c, seen->records, D_COMM_DREC, at,
-		     "commit( ) may not follow data-recording action(s)");
+		rule_check(c, seen->records, D_COMM_DREC, at,
+			   "commit( ) may not follow data-recording action(s)");
 		seen->commits = true;
 	} else if (subr->code == ACT_SPECULATE) {
-		rule(c, may_speculate, D_SPEC_SPEC, at, "speculate( ) may not follow speculate( )");
-		rule(c, seen->commits, D_SPEC_COMM, at, "speculate( ) may not follow commit( )");
-		rule(c, seen->records || path->records, D_SPEC_DREC, at,
-		     "speculate( ) may not follow data-recording action(s)");
+		rule_check(c, may_speculate, D_SPEC_SPEC, at,
+			   "speculate( ) may not follow speculate( )");
+		rule_check(c, seen->commits, D_SPEC_COMM, at,
+			   "speculate( ) may not follow commit( )");
+		rule_check(c, seen->records || path->records, D_SPEC_DREC, at,
+			   "speculate( ) may not follow data-recording action(s)");
 		path->speculates = b->speculates = true;
 	} else if (subr->code == ACT_EXIT) {
-		rule(c, may_speculate, D_EXIT_SPEC, at, "exit( ) may not follow speculate( )");
+		rule_check(c, may_speculate, D_EXIT_SPEC, at,
+			   "exit( ) may not follow speculate( )");
 	} else if (subr->flags & SUBR_DESTRUCTIVE) {
-		rule(c, path->speculates, D_ACT_SPEC, at,
-		     "destructive actions may not follow speculate( )");
+		rule_check(c, path->speculates, D_ACT_SPEC, at,
+			   "destructive actions may not follow speculate( )");
 	}
 	if (subr->flags & SUBR_RECORDS) {
-		rule(c, seen->commits, D_DREC_COMM, at,
-		     "data-recording actions may not follow commit( )");
-		rule(c, path->has_spec_block, D_SPEC_DREC, at,
-		     "data-recording actions may not follow a block with speculate( ): make them a "
-		     "clause of their own");
+		rule_check(c, seen->commits, D_DREC_COMM, at,
+			   "data-recording actions may not follow commit( )");
+		rule_check(
+			c, path->has_spec_block, D_SPEC_DREC, at,
+			"data-recording actions may not follow a block with speculate( ): make them a "
+			"clause of their own");
 		seen->records = path->records = b->records = true;
 	}
 }
 
 static void check_agg_rules(struct clause_build *b, struct span at)
 {
-	rule(b->c, b->seen.commits, D_AGG_COMM, at, "aggregations may not follow commit( )");
-	rule(b->c, b->path.speculates, D_AGG_SPEC, at, "aggregations may not follow speculate( )");
+	rule_check(b->c, b->seen.commits, D_AGG_COMM, at, "aggregations may not follow commit( )");
+	rule_check(b->c, b->path.speculates, D_AGG_SPEC, at,
+		   "aggregations may not follow speculate( )");
 	b->seen.records = true;
 }
 
@@ -128,10 +134,10 @@ static void check_agg_stmt(struct clause_build *b, struct expr *e)
 }
 
 /*
- * COUNTS ? @calls[probefunc] = count() : 1; with a constant is the chosen arm, and that may be what
- * only a statement can be. The other one is not looked at.
+ * In `COUNTS ? @calls[probefunc] = count() : 1;` a constant condition chooses an operand, and that
+ * operand may be anything that a statement may be. The other operand is not checked.
  */
-static struct expr *chosen_stmt(struct check *c, struct expr *e)
+static struct expr *stmt_choose(struct check *c, struct expr *e)
 {
 	while (e->kind == EXPR_COND) {
 		struct expr *arm = check_cond_const(c, e);
@@ -148,7 +154,7 @@ static void check_expr_stmt(struct clause_build *b, struct expr *e)
 	const struct subr *subr;
 	struct act_build *act;
 
-	e = chosen_stmt(b->c, e);
+	e = stmt_choose(b->c, e);
 	subr = call_subr(b->c, e);
 	if (subr && subr->class == SUBR_ACTION) {
 		check_action(b, subr, e);
@@ -236,13 +242,16 @@ static void check_stmts(struct clause_build *b, struct stmt **stmts, uint32_t n)
 
 /* ---- lowering --------------------------------------------------------------------------- */
 
-/* How many actions of the classic machine an action is: faults are numbered by them (7.1). */
+/*
+ * The number of actions that the action is in the numbering of faults (d-language.md 7.1), which
+ * counts each recorded value.
+ */
 static uint32_t act_weight(const struct prog_act *act)
 {
 	if (act->kind == ACT_JMP)
 		return 0;
 	if (act->kind == ACT_AGG && act->nargs == act->agg->nkeys)
-		return act->nargs + 1; /* count(): no value, but an action */
+		return act->nargs + 1; /* count() has no value, but is an action */
 	return MAX(act->nargs, 1);
 }
 
@@ -269,7 +278,7 @@ static void lower_acts(struct clause_build *b, struct prog_clause *clause)
 
 /* ---- a clause --------------------------------------------------------------------------- */
 
-/* One description's copy of the clause. */
+/* The clause's trees, copied for one description. */
 struct clause_trees {
 	struct expr *pred;
 	struct stmt **body;
@@ -298,7 +307,7 @@ static void check_pred(struct check *c, struct clause_trees *t)
 		return;
 	}
 	diag_set_where(c->diags, DIAG_IN_PREDICATE);
-	c->speculates = false; /* the actions may have been checked before */
+	c->speculates = false; /* check_body() may have run before and set it */
 	c->in_predicate = true;
 	t->pred = check_expr_or(c, t->pred, D_PRED_SCALAR);
 	if (!expr_is_bad(t->pred) && !type_is_scalar(c->types, t->pred->type))
@@ -317,8 +326,9 @@ static void check_body(struct clause_build *b, struct clause_trees *t)
 }
 
 /*
- * The actions first, so that they may introduce what the predicate uses; when that fails for want
- * of a variable, all again with the predicate first (d-language.md 2.5).
+ * Checks the actions first, so that the predicate may use variables that they introduce. When the
+ * actions fail because a variable is not defined, checks again with the predicate first
+ * (d-language.md 2.5).
  */
 static struct clause_trees check_parts(struct check *c, struct clause_build *b,
 				       const struct decl *d)
@@ -362,7 +372,9 @@ void check_specs_named(struct check *c, const struct decl *d)
 	}
 }
 
-/* What is wrong with the text of a description that matches nothing; NULL when the text is good. */
+/*
+ * What to write instead of a description that matches nothing, as far as its text tells; or NULL.
+ */
 static const char *text_hint(struct check *c, const struct decl *d, const struct pspec *spec)
 {
 	bool is_last = spec == &d->clause.specs[d->clause.nspecs - 1];
@@ -409,15 +421,15 @@ static void check_match(struct check *c, const struct decl *d, const struct pspe
 }
 
 /*
- * On which probes: those of the description that hang on places, or one that is made of what source
- * describes.
+ * The probes for which a clause is checked: those of the description that are placed (derived is
+ * NULL), or one declared probe by way of one of its sources.
  */
 struct clause_target {
 	struct decl *d;
 	const struct pspec *spec;
-	const struct derivation *derived; /* NULL: those that hang on places */
+	const struct derivation *derived;
 	const struct probe_desc *source;
-	bool is_again; /* the clause has been compiled for another source of the same probe */
+	bool is_again; /* the clause was checked before, for another source of the same probe */
 };
 
 static struct probe_desc derived_desc(const struct derived_info *info)
@@ -445,7 +457,7 @@ static void check_for_target(struct check *c, const struct clause_target *to)
 	c->desc = &clause->desc;
 	c->derived = to->derived;
 	c->source = to->source;
-	c->attr = (struct attr)ATTR_STABLE; /* what the language itself promises */
+	c->attr = (struct attr)ATTR_STABLE; /* of the language itself */
 	c->destructive = false;
 	t = check_parts(c, &b, d);
 	if (diags_count(c->diags) == nerrors && c->ntrouble == ntrouble) {
@@ -480,7 +492,7 @@ static bool check_for_source(struct check *c, void *ctx, const struct derivation
 	return diags_count(c->diags) == nerrors;
 }
 
-/* Once for all probes that hang on places, once for each source of each of the others. */
+/* Checks the clause once for all placed probes, and once for each source of each declared probe. */
 static void check_for_spec(struct check *c, struct decl *d, const struct pspec *spec)
 {
 	struct probe_desc desc = desc_of(spec);
@@ -498,19 +510,21 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
 		check_for_target(c, &plain);
 }
 
-/* A description that matches nothing says nothing about the arguments: the body is not looked at.
+/*
+ * The body of a clause is not checked when one of its descriptions matches nothing: the types of
+ * args[] are not known then.
  */
 void check_clause(struct check *c, struct decl *d)
 {
 	uint32_t nerrors = diags_count(c->diags);
-	/* of a description with a blank in it */
+	/* the first word of what may be meant as one description has failed and named this one */
 	bool is_told = d->clause.is_rest && c->blank_failed;
 
 	for (uint32_t i = 0; i < d->clause.nspecs && !is_told; i++)
 		check_match(c, d, &d->clause.specs[i]);
 	is_told |= diags_count(c->diags) != nerrors;
 	c->blank_failed = is_told && d->clause.joined;
-	/* a mistake in the body would be reported once for each description */
+	/* an error in the body would be reported again for each further description */
 	for (uint32_t i = 0; i < d->clause.nspecs && !is_told; i++) {
 		check_for_spec(c, d, &d->clause.specs[i]);
 		is_told = diags_count(c->diags) != nerrors;

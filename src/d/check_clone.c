@@ -1,7 +1,7 @@
-/* Copies of trees: a body is checked once per probe description, an inline once per use. */
+/* Copies of trees: a body is checked once for each description, an inline once for each use. */
 #include "d/check_impl.h"
 
-static void each(struct expr **exprs, uint32_t n, expr_child_f *f, void *arg)
+static void exprs_each(struct expr **exprs, uint32_t n, expr_child_f *f, void *arg)
 {
 	for (uint32_t i = 0; i < n; i++)
 		f(&exprs[i], arg);
@@ -16,7 +16,7 @@ void expr_each_child(struct expr *e, expr_child_f *f, void *arg)
 	case EXPR_IDENT:
 	case EXPR_SIZEOF_TYPE:
 	case EXPR_OFFSETOF: return;
-	case EXPR_AGG: each(e->agg.keys, e->agg.nkeys, f, arg); return;
+	case EXPR_AGG: exprs_each(e->agg.keys, e->agg.nkeys, f, arg); return;
 	case EXPR_UNARY:
 	case EXPR_SIZEOF:
 	case EXPR_STRINGOF: f(&e->unary.e, arg); return;
@@ -33,22 +33,22 @@ void expr_each_child(struct expr *e, expr_child_f *f, void *arg)
 		return;
 	case EXPR_CALL:
 		f(&e->call.fn, arg);
-		each(e->call.args, e->call.nargs, f, arg);
+		exprs_each(e->call.args, e->call.nargs, f, arg);
 		return;
 	case EXPR_INDEX:
 		f(&e->index.base, arg);
-		each(e->index.subs, e->index.nsubs, f, arg);
+		exprs_each(e->index.subs, e->index.nsubs, f, arg);
 		return;
 	case EXPR_MEMBER: f(&e->member.base, arg); return;
 	case EXPR_CAST: f(&e->cast.e, arg); return;
 	case EXPR_XLATE: f(&e->xlate.e, arg); return;
-	case EXPR_VAR: each(e->var.keys, e->var.nkeys, f, arg); return;
+	case EXPR_VAR: exprs_each(e->var.keys, e->var.nkeys, f, arg); return;
 	}
 	BUG("expression kind %d", (int)e->kind);
 }
 
-/* The lists a node points to belong to the copy alone. */
-static void clone_list(struct arena *a, struct expr *n)
+/* Gives the copied node n its own copies of the lists that it points to. */
+static void lists_clone(struct arena *a, struct expr *n)
 {
 	if (n->kind == EXPR_AGG)
 		n->agg.keys = arena_memdup(a, n->agg.keys, n->agg.nkeys * sizeof(*n->agg.keys));
@@ -61,14 +61,14 @@ static void clone_list(struct arena *a, struct expr *n)
 		n->var.keys = arena_memdup(a, n->var.keys, n->var.nkeys * sizeof(*n->var.keys));
 }
 
-static void clone_child(struct expr **child, void *arg)
+static void child_clone(struct expr **child, void *arg)
 {
 	*child = expr_clone(arg, *child);
 }
 
 /*
- * Types as written are shared: resolving one twice gives the same type, and its body is declared
- * once. The result is checked already, or not, like the original.
+ * The copy shares types as written with the original: resolving one of them twice gives the same
+ * type and declares its body once. The copy is checked if the original is.
  */
 struct expr *expr_clone(struct arena *a, const struct expr *e)
 {
@@ -77,8 +77,8 @@ struct expr *expr_clone(struct arena *a, const struct expr *e)
 	if (!e)
 		return NULL;
 	n = arena_memdup(a, e, sizeof(*e));
-	clone_list(a, n);
-	expr_each_child(n, clone_child, a);
+	lists_clone(a, n);
+	expr_each_child(n, child_clone, a);
 	return n;
 }
 

@@ -1,4 +1,4 @@
-/* Declarations of variables and typedefs; whose name is taken (d-language.md 2.7). */
+/* Declarations of variables and typedefs; refuses names that are taken (d-language.md 2.7). */
 #include "d/check_impl.h"
 
 static void fail_redeclared(struct check *c, struct span at, const char *name,
@@ -22,7 +22,7 @@ bool check_name_is_free(struct check *c, struct span at, const char *name)
 	struct ident *old = ident_find_own(c, SCOPE_GLOBAL, name);
 
 	if (old && old->type == TYPE_ERROR)
-		return false; /* has been reported */
+		return false; /* poison: an error was reported */
 	if (!decl_name_is_plain(c, at, name))
 		return false;
 	if (!old && types_find_own(c->types, name, strlen(name)) == TYPE_NONE)
@@ -38,14 +38,14 @@ bool check_enumerator(struct check *c, struct span at, const char *name, int64_t
 	if (!check_name_is_free(c, at, name))
 		return false;
 	id = ident_create(c, IDENT_ENUMERATOR, name, at,
-			  val == (int32_t)val ? TYPE_INT : TYPE_LONG); /* of a C header: 1u << 31 */
+			  val == (int32_t)val ? TYPE_INT : TYPE_LONG); /* C headers have 1u << 31 */
 	id->ival = val;
 	ident_apply_pending(c, id);
 	session_bind_global(c->session, id->name, id);
 	return true;
 }
 
-/* Whether a declaration says again what the identifier already is. */
+/* Whether a declaration repeats an earlier one of the same name and type. */
 static bool is_same(struct check *c, const struct ident *id, const struct decl_object *obj,
 		    enum ident_kind kind)
 {
@@ -74,9 +74,9 @@ static void declare_extern(struct check *c, struct type_name *tn, const struct d
 }
 
 /*
- * An external symbol whose declaration is accepted and changes nothing: one that is named like
- * something built in (the bare name stays D's, `name is the symbol), and the functions of C
- * headers, which D could not call.
+ * Whether an external declaration is accepted without effect: one with the name of something built
+ * in (the bare name stays D's, `name is the symbol), or a function of a C header, which D cannot
+ * call.
  */
 static bool is_passed_over(struct check *c, const struct type_name *tn,
 			   const struct decl_object *obj)
@@ -104,7 +104,7 @@ static void declare_object(struct check *c, struct type_name *tn)
 	kind = is_extern ? IDENT_EXTERN : obj.is_assoc ? IDENT_ARRAY : IDENT_VAR;
 	old = ident_find(c, scope, tn->name);
 	if (old && is_same(c, old, &obj, kind))
-		return; /* perhaps of a library, whose variable is meant */
+		return; /* the variable may be one of a library */
 	old = ident_find_own(c, scope, tn->name);
 	if (old) {
 		if (old->type != TYPE_ERROR)
@@ -129,7 +129,7 @@ static void declare_typedef(struct check *c, struct type_name *tn)
 	if (old && old->type != TYPE_ERROR)
 		fail_redeclared(c, tn->name_span, tn->name, old);
 	else
-		(void)decl_typedef(c, tn); /* reports; nothing depends on it here */
+		(void)decl_typedef(c, tn); /* it has reported; nothing here depends on it */
 }
 
 void check_vars(struct check *c, struct decl *d)

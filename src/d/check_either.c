@@ -18,8 +18,10 @@ bool check_is_either(const struct expr *e)
 	       strcmp(fn->ident.name, EITHER) == 0;
 }
 
-/* The checked copy, or NULL with nothing reported and nothing declared. */
-static struct expr *try(struct check *c, const struct expr *e)
+/*
+ * The checked copy of e; NULL, without a report or a declaration, when e cannot be compiled here.
+ */
+static struct expr *either_try(struct check *c, const struct expr *e)
 {
 	struct attempt attempt = attempt_begin(c);
 	struct expr *v = check_any(c, expr_clone(c->arena, e));
@@ -40,6 +42,6 @@ struct expr *check_either(struct check *c, struct expr *e)
 		return expr_bad(c, e->span);
 	}
 	for (uint32_t i = 0; !v && i + 1 < n; i++)
-		v = try(c, e->call.args[i]);
+		v = either_try(c, e->call.args[i]);
 	return v ? v : check_any(c, e->call.args[n - 1]); /* the last one may complain */
 }

@@ -1,7 +1,7 @@
-/* Expressions: the walk over the tree, constants, conversions. */
+/* Expressions: checks each node by its kind; constants, conversions. */
 #include "d/check_impl.h"
 
-/* Deeper trees than this would exhaust the stack of a recursive walk; no program comes near. */
+/* A deeper tree would exhaust the stack of a recursive walk; no real program comes near. */
 #define DEPTH_MAX 3000
 
 /* ---- nodes ------------------------------------------------------------------------------ */
@@ -68,7 +68,7 @@ struct expr *expr_cast(struct check *c, struct expr *e, type_id to)
 	return cast;
 }
 
-#define KEPT_NAME "(operand)" /* no D name has parentheses */
+#define KEPT_NAME "(operand)" /* parentheses: no program can name it */
 
 static bool is_plain_read(const struct expr *e)
 {
@@ -100,7 +100,7 @@ struct expr *expr_keep(struct check *c, struct expr **e)
 	return var;
 }
 
-/* A conversion that changes no bit is left out, so that DIF stays small. */
+/* Adds a conversion unless it changes no bit, so that DIF stays small. */
 static bool convert_int(struct check *c, struct expr **e, type_id to)
 {
 	if (type_resolve(c->types, (*e)->type) != type_resolve(c->types, to))
@@ -124,8 +124,8 @@ static bool convert_pointer(struct check *c, struct expr **e, type_id to)
 }
 
 /*
- * A string value where 'char *' is wanted passes as the address of its bytes. The literal 0, which
- * is what NULL expands to, is the NULL of both.
+ * A string is accepted as a 'char *', the address of its bytes. The literal 0, to which NULL
+ * expands, is accepted as either.
  */
 static bool convert_string(struct check *c, struct expr **e, type_id to)
 {
@@ -158,7 +158,7 @@ bool check_convert(struct check *c, struct expr **e, type_id to)
 	return !type_is_void(t, to) && type_same(t, from, to);
 }
 
-/* ---- what can be stored to -------------------------------------------------------------- */
+/* ---- which expressions can be stored to ------------------------------------------------- */
 
 static bool is_user_var(const struct expr *e)
 {
@@ -171,7 +171,7 @@ static bool is_scratch_call(const struct expr *e)
 	       dif_subr_row((uint32_t)e->call.subr->code)->fx & FX_SIZED;
 }
 
-/* Whether the pointer (or array) may lead into memory of D; the rest is checked when it is used. */
+/* Whether the pointer or array e may lead to D's own memory; a store checks the address again. */
 static bool leads_to_d_memory(struct check *c, const struct expr *e)
 {
 	if (is_user_var(e) || is_scratch_call(e))
@@ -203,7 +203,7 @@ bool expr_is_writable(struct check *c, const struct expr *e)
 	}
 }
 
-/* ---- the walk --------------------------------------------------------------------------- */
+/* ---- checking a node -------------------------------------------------------------------- */
 
 static struct expr *check_int(struct check *c, struct expr *e)
 {
@@ -239,7 +239,7 @@ static struct expr *check_node(struct check *c, struct expr *e)
 	case EXPR_OFFSETOF: return check_offsetof(c, e);
 	case EXPR_STRINGOF: return check_stringof(c, e);
 	case EXPR_XLATE: return check_xlate(c, e);
-	case EXPR_VAR: break; /* made with its type */
+	case EXPR_VAR: break; /* always has a type */
 	}
 	BUG("expression kind %d without a type", (int)e->kind);
 }
@@ -314,7 +314,7 @@ bool check_const(struct check *c, struct expr *e, int64_t *ret_val)
 	struct attempt attempt = attempt_begin(c);
 	struct expr *v = check_expr(c, expr_clone(c->arena, e));
 
-	attempt_undo(c, &attempt); /* no constant declares anything */
+	attempt_undo(c, &attempt); /* a constant declares nothing */
 	if (!expr_is_const(c, v))
 		return false;
 	*ret_val = (int64_t)v->ival.val;

@@ -1,18 +1,18 @@
 /*
- * Arithmetic on constants, at 64 bits as the reference asks (d-language.md 2.3) and as DIF computes
- * at run time: no truncation before a conversion.
+ * Arithmetic on constants: 64 bits wide as DIF computes at run time, without truncation before a
+ * conversion (d-language.md 2.3).
  */
 #include "d/check_impl.h"
 
-/* INT64_MIN / -1 overflows; the machine gives INT64_MIN, remainder 0. */
-static uint64_t divide(uint64_t l, uint64_t r, bool is_signed)
+/* In C INT64_MIN / -1 overflows; DIF gives INT64_MIN, with remainder 0. */
+static uint64_t fold_div(uint64_t l, uint64_t r, bool is_signed)
 {
 	if (!is_signed)
 		return l / r;
 	return r == UINT64_MAX ? 0 - l : (uint64_t)((int64_t)l / (int64_t)r);
 }
 
-static uint64_t remainder_of(uint64_t l, uint64_t r, bool is_signed)
+static uint64_t fold_rem(uint64_t l, uint64_t r, bool is_signed)
 {
 	if (!is_signed)
 		return l % r;
@@ -24,8 +24,8 @@ static bool is_less(uint64_t l, uint64_t r, bool is_signed)
 	return is_signed ? (int64_t)l < (int64_t)r : l < r;
 }
 
-/* Shift counts are taken modulo 64, as the instructions do. */
-static uint64_t shift_right(uint64_t l, uint64_t r, bool is_signed)
+/* Shift counts are taken modulo 64, as DIF's instructions take them. */
+static uint64_t fold_shr(uint64_t l, uint64_t r, bool is_signed)
 {
 	return is_signed ? (uint64_t)((int64_t)l >> (r & 63)) : l >> (r & 63);
 }
@@ -34,12 +34,12 @@ uint64_t fold(enum expr_op op, uint64_t l, uint64_t r, bool is_signed)
 {
 	switch (op) {
 	case OP_MUL: return l * r;
-	case OP_DIV: return divide(l, r, is_signed);
-	case OP_MOD: return remainder_of(l, r, is_signed);
+	case OP_DIV: return fold_div(l, r, is_signed);
+	case OP_MOD: return fold_rem(l, r, is_signed);
 	case OP_ADD: return l + r;
 	case OP_SUB: return l - r;
 	case OP_SHL: return l << (r & 63);
-	case OP_SHR: return shift_right(l, r, is_signed);
+	case OP_SHR: return fold_shr(l, r, is_signed);
 	case OP_LT: return is_less(l, r, is_signed);
 	case OP_LE: return !is_less(r, l, is_signed);
 	case OP_GT: return is_less(r, l, is_signed);

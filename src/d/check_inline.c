@@ -1,18 +1,18 @@
-/* Inlines: names that stand for expressions, with or without parameters (d-language.md 2.8). */
+/* Inlines: names for expressions, with or without parameters (d-language.md 2.8). */
 #include "d/check_impl.h"
 
-#define EXPANSION_MAX (1u << 20) /* nodes one compile may make by expansion */
+#define EXPANSION_MAX (1u << 20) /* nodes that the expansions of one compile may make */
 #define HEIGHT_MAX    4000	 /* of an expanded tree: passes recurse over it */
 
 /* ---- bounds of expansion ---------------------------------------------------------------- */
 
-struct measure {
+struct expr_measure {
 	uint32_t nodes, height, deepest;
 };
 
 static void measure_child(struct expr **child, void *arg)
 {
-	struct measure *m = arg;
+	struct expr_measure *m = arg;
 
 	m->nodes++;
 	m->height++;
@@ -21,9 +21,9 @@ static void measure_child(struct expr **child, void *arg)
 	m->height--;
 }
 
-static struct measure measure(struct expr *e)
+static struct expr_measure expr_measure(struct expr *e)
 {
-	struct measure m = {.nodes = 1};
+	struct expr_measure m = {.nodes = 1};
 
 	expr_each_child(e, measure_child, &m);
 	return m;
@@ -31,12 +31,12 @@ static struct measure measure(struct expr *e)
 
 bool check_expansion(struct check *c, struct span at, struct expr *body, const struct binding *b)
 {
-	struct measure m = measure(body);
+	struct expr_measure m = expr_measure(body);
 	uint32_t deepest = 0;
 
-	/* The nodes of an argument are charged at each of its uses: check_ident(). */
+	/* check_ident() charges for the nodes of an argument at each use of the parameter. */
 	for (; b; b = b->next)
-		deepest = MAX(deepest, measure(b->e).deepest);
+		deepest = MAX(deepest, expr_measure(b->e).deepest);
 	c->ncloned += m.nodes;
 	if (c->ncloned <= EXPANSION_MAX && m.deepest + deepest <= HEIGHT_MAX)
 		return true;
@@ -49,7 +49,7 @@ bool check_expansion(struct check *c, struct span at, struct expr *body, const s
 
 /* ---- definition ------------------------------------------------------------------------- */
 
-/* Stands for an argument while a body is checked where it is defined. */
+/* A variable in place of an argument, with which a body is checked where it is defined. */
 struct expr *expr_placeholder(struct check *c, struct span at, const char *name, type_id type)
 {
 	struct expr *e = expr_new(c, EXPR_VAR, at, type);
@@ -57,12 +57,14 @@ struct expr *expr_placeholder(struct check *c, struct span at, const char *name,
 	e->var.ident = ARENA_NEW(c->arena, struct ident);
 	e->var.ident->name = name;
 	e->var.ident->type = type;
-	e->var.ident->is_builtin = true; /* not writable */
+	e->var.ident->is_builtin = true; /* makes it read-only */
 	e->is_lvalue = true;
 	return e;
 }
 
-/* Brings a body (or argument) to a type: false when it cannot be; nothing is reported. */
+/*
+ * Converts a body or an argument to a type; false, without a report, when it cannot be converted.
+ */
 bool convert_body(struct check *c, struct expr **e, type_id type)
 {
 	if ((*e)->kind == EXPR_XLATE)
@@ -70,7 +72,7 @@ bool convert_body(struct check *c, struct expr **e, type_id type)
 	return check_convert(c, e, type);
 }
 
-static struct binding *placeholders(struct check *c, const struct ident *id, struct span at)
+static struct binding *placeholders_create(struct check *c, const struct ident *id, struct span at)
 {
 	struct binding *list = NULL;
 
@@ -107,7 +109,7 @@ static bool check_body(struct check *c, struct decl *d, struct ident *id)
 	struct binding *outer = c->bindings;
 	struct expr *body = expr_clone(c->arena, d->inl.e);
 
-	c->bindings = placeholders(c, id, d->span);
+	c->bindings = placeholders_create(c, id, d->span);
 	body = check_any(c, body);
 	c->bindings = outer;
 	if (body->kind != EXPR_XLATE)
@@ -120,7 +122,7 @@ static bool check_body(struct check *c, struct decl *d, struct ident *id)
 			    id->name, type_text(c, id->type), type_text(c, body->type));
 		return false;
 	}
-	/* a constant stays one: nothing is to be checked again at each use */
+	/* a folded body need not be checked again at each use */
 	id->inl.e = body->kind == EXPR_INT ? body : d->inl.e;
 	return true;
 }
@@ -149,9 +151,7 @@ void check_inline_def(struct check *c, struct decl *d)
 	session_bind_global(c->session, id->name, id);
 }
 
-/* ---- use
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- use -------------------------------------------------------------------------------- */
 
 static struct binding *bind_args(struct check *c, struct ident *id, struct expr **args)
 {
@@ -208,7 +208,7 @@ struct expr *inline_expand(struct check *c, struct ident *id, struct expr *at, s
 	if (expr_is_bad(e) || !convert_body(c, &e, id->type))
 		return expr_bad(c, at->span);
 	e->is_lvalue = false;
-	/* what is wrong with its use is wrong there, not where it was defined */
+	/* errors in the use of the value are reported where the inline is used */
 	e->span = at->span;
 	return e;
 }

@@ -1,5 +1,7 @@
-/* Operators: what operands they take, what type they give, constant results
- * (d-language.md 2.3, 3.3). */
+/*
+ * Operators: checks operands, determines the type of the result, folds constants
+ * (d-language.md 2.3, 3.3).
+ */
 #include "d/check_impl.h"
 
 static struct expr *fail_operand(struct check *c, enum dtag tag, const char *op,
@@ -17,7 +19,7 @@ struct expr *fail_incompat(struct check *c, struct span at, const char *op, cons
 			 type_text(c, l->type), op, type_text(c, r->type));
 }
 
-/* Types exist for describing data; there is no arithmetic on them (d-language.md 3.1). */
+/* Floating-point types describe data; D has no arithmetic on them (d-language.md 3.1). */
 static struct expr *fail_float(struct check *c, struct span at, const char *op)
 {
 	return expr_fail(c, D_UNKNOWN, at,
@@ -35,13 +37,12 @@ static bool is_integer(struct check *c, const struct expr *e)
 	return type_is_integer(c->types, e->type);
 }
 
-/* Arrays, pointers, and strings as addresses of their characters. */
 bool expr_is_address(struct check *c, const struct expr *e)
 {
 	return type_is_pointer(c->types, e->type) || type_is_string(c->types, e->type);
 }
 
-/* What a pointer to something of no size would do to arithmetic; false after reporting. */
+/* False after reporting arithmetic on a pointer to a type without a size. */
 static bool check_pointee(struct check *c, const char *op, const struct expr *e)
 {
 	type_id to = type_deref(c->types, e->type);
@@ -105,7 +106,7 @@ static struct expr *check_not(struct check *c, struct expr *e)
 	return unary_value(c, e, TYPE_INT);
 }
 
-/* *s of a string is its first byte: s[0]. */
+/* *s of a string is its first byte, s[0]. */
 static struct expr *check_string_deref(struct check *c, struct expr *e)
 {
 	struct expr *element = expr_new(c, EXPR_INDEX, e->span, TYPE_NONE);
@@ -135,7 +136,7 @@ static struct expr *check_deref(struct check *c, struct expr *e)
 	if (type_kind(c->types, to) == TK_FUNC)
 		return expr_fail(c, D_DEREF_FUNC, e->span,
 				 "cannot dereference a pointer to a function");
-	(void)type_complete(c->types, to); /* whoever uses the value asks for its size */
+	(void)type_complete(c->types, to); /* a use of the value checks that it has a size */
 	e->type = to;
 	e->is_lvalue = true;
 	return e;
@@ -209,9 +210,7 @@ struct expr *check_unary(struct check *c, struct expr *e)
 	BUG("operator %d is not unary", (int)e->unary.op);
 }
 
-/* ---- binary
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- binary ----------------------------------------------------------------------------- */
 
 bool check_divisor(struct check *c, enum expr_op op, const struct expr *divisor)
 {
@@ -345,7 +344,7 @@ static struct expr *check_logical(struct check *c, struct expr *e)
 	return binary_done(c, e, TYPE_INT, false);
 }
 
-/* The rules two values must meet to be compared, or to be the arms of ?: */
+/* By which rule two values can be compared or be the operands of ?: */
 enum pairing { PAIR_NONE, PAIR_INTEGERS, PAIR_STRINGS, PAIR_ADDRESSES };
 
 static enum pairing pairing_of(struct check *c, struct expr **l, struct expr **r)
@@ -391,7 +390,8 @@ static struct expr *check_compare(struct check *c, struct expr *e)
 	return expr_bad(c, e->span);
 }
 
-/* A tag of an enumeration may be written bare on the right of a comparison with that enumeration.
+/*
+ * On the right of a comparison with an enumeration, its constants may be written without a scope.
  */
 static struct expr *enum_tag(struct check *c, const struct expr *l, struct expr *r)
 {
@@ -414,7 +414,7 @@ static struct expr *enum_tag(struct check *c, const struct expr *l, struct expr 
 	return r;
 }
 
-/* What an operand of a wrong type is reported as. */
+/* The tag under which an operand of a wrong type is reported. */
 static enum dtag operand_tag(enum expr_op op)
 {
 	switch (op_rows[op].rule) {
@@ -465,11 +465,9 @@ struct expr *check_binary(struct check *c, struct expr *e)
 	return check_arith(c, e);
 }
 
-/* ---- ?: and comma
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- ?: and comma ----------------------------------------------------------------------- */
 
-/* An operand of ?: or a comma: neither an action nor something without a value of its own. */
+/* Checks an operand of ?: or a comma, which must be a value: no action, no aggregation. */
 static struct expr *check_operand(struct check *c, const char *op, struct expr *e)
 {
 	const struct subr *subr = e->type == TYPE_NONE ? call_subr(c, e) : NULL;
@@ -506,7 +504,7 @@ static struct expr *cond_done(struct check *c, struct expr *e, type_id type)
 	return chosen;
 }
 
-/* void * gives way to what the other arm knows. */
+/* The type of ?: on addresses: when one operand is a void *, the type of the other one. */
 static type_id address_cond_type(struct check *c, const struct expr *t, const struct expr *f)
 {
 	type_id type = address_type(c, t);

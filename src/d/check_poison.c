@@ -1,9 +1,8 @@
 /*
- * What a failed declaration or clause would have made.
+ * Names that are undefined only because their declaration or their clause had an error.
  *
- * One mistake is one message: what is missing only because its declaration or its clause was wrong
- * counts as poison, and later uses of it are silent. The whole compile fails in any case, so
- * nothing of this outlives it.
+ * One mistake is one message: such a name counts as poison, and its later uses are silent. The
+ * compile fails in any case, so poison never outlives it.
  */
 #include "d/check_impl.h"
 
@@ -47,7 +46,7 @@ static void assignments_poison(struct expr **e, void *arg)
 {
 	if ((*e)->kind == EXPR_ASSIGN)
 		target_poison(arg, (*e)->binary.l);
-	else if ((*e)->kind == EXPR_UNARY) /* x++ makes a variable, too */
+	else if ((*e)->kind == EXPR_UNARY) /* x++ creates a variable, too */
 		target_poison(arg, (*e)->unary.e);
 	expr_each_child(*e, assignments_poison, arg);
 }

@@ -1,10 +1,11 @@
-/* Pragmas with meaning for names: attributes, binding, depends_on (d-language.md 1.6, 11.3). */
+/* Pragmas about names: attributes, binding, depends_on (d-language.md 1.6, 11.3). */
 #include "d/check_impl.h"
 
 /*
- * The identifier of this program, or a promise for the moment it is created; NULL after reporting.
+ * The pragma for an identifier of this program; one that is not defined yet gets the pragma when it
+ * is. NULL after reporting.
  */
-static struct pending_pragma *target(struct check *c, const struct decl *d)
+static struct pending_pragma *pragma_target(struct check *c, const struct decl *d)
 {
 	const char *name = d->pragma.words[2];
 	struct ident *id = ident_find(c, SCOPE_GLOBAL, name);
@@ -25,7 +26,7 @@ static struct pending_pragma *target(struct check *c, const struct decl *d)
 	return p;
 }
 
-static void apply(struct check *c, struct pending_pragma *p)
+static void pragma_apply(struct check *c, struct pending_pragma *p)
 {
 	struct ident *id = ident_find(c, SCOPE_GLOBAL, p->name);
 
@@ -49,23 +50,23 @@ static void pragma_attributes(struct check *c, const struct decl *d)
 				    d->pragma.words[3]);
 		return;
 	}
-	p = target(c, d);
+	p = pragma_target(c, d);
 	if (!p)
 		return;
 	p->has_attr = true;
 	p->attr = d->pragma.attr;
-	apply(c, p);
+	pragma_apply(c, p);
 }
 
 static void pragma_binding(struct check *c, const struct decl *d)
 {
-	struct pending_pragma *p = target(c, d);
+	struct pending_pragma *p = pragma_target(c, d);
 
 	if (!p)
 		return;
 	p->has_version = true;
 	p->version = d->pragma.version;
-	apply(c, p);
+	pragma_apply(c, p);
 }
 
 static bool provider_exists(struct check *c, const struct probe_desc *desc)
@@ -73,7 +74,7 @@ static bool provider_exists(struct check *c, const struct probe_desc *desc)
 	uint32_t count = 0;
 	struct err *e = c->env->match ? c->env->match(c->env->ctx, desc, &count) : NULL;
 
-	err_destroy(e); /* an unusable description is one that matches nothing */
+	err_destroy(e); /* a description that is refused matches nothing */
 	return count > 0;
 }
 
@@ -82,7 +83,7 @@ static bool dependency_is_met(struct check *c, enum pragma_dependency on, const 
 	struct probe_desc desc = {.prov = "", .mod = "", .func = "", .name = ""};
 
 	switch (on) {
-	case DEPENDS_ON_LIBRARY: return true; /* the loader has put them in order */
+	case DEPENDS_ON_LIBRARY: return true; /* whoever loads libraries has put them in order */
 	case DEPENDS_ON_MODULE:
 		desc.mod = name;
 		return strcmp(name, "vmlinux") == 0 || provider_exists(c, &desc);

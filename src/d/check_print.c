@@ -1,8 +1,8 @@
-/* print() and printm(): values and memory as they are. */
+/* print() and printm(): actions that record values and memory as they are. */
 #include "d/check_impl.h"
 
-/* *e, or e[index] for a pointer to words. */
-static struct expr *deref(struct check *c, struct expr *e, uint32_t index)
+/* *e, or e[index] for a pointer to 64-bit words. */
+static struct expr *expr_deref(struct check *c, struct expr *e, uint32_t index)
 {
 	struct expr *at = e, *d;
 
@@ -20,10 +20,10 @@ static struct expr *deref(struct check *c, struct expr *e, uint32_t index)
 }
 
 /*
- * A pointer to a structure stands for the structure (d-language.md 6.5): the other lineage takes a
- * pointer only. False after reporting.
+ * Replaces a pointer to a structure by the structure (d-language.md 6.5; where DTrace's print()
+ * comes from, it accepts pointers only). False after reporting.
  */
-static bool follow_pointer(struct check *c, struct expr **e)
+static bool pointer_follow(struct check *c, struct expr **e)
 {
 	type_id to = type_deref(c->types, (*e)->type);
 
@@ -36,7 +36,7 @@ static bool follow_pointer(struct check *c, struct expr **e)
 		diag_hint(c->diags, "print the address: print((uintptr_t)...)");
 		return false;
 	}
-	*e = deref(c, *e, 0);
+	*e = expr_deref(c, *e, 0);
 	return true;
 }
 
@@ -45,14 +45,14 @@ bool act_check_print(struct check *c, struct expr *call, struct prog_act *act)
 	static const struct value_tags tags = {D_PRINT_VOID, D_PRINT_DYN, D_PRINT_AGG};
 	struct expr *e = check_recorded(c, call, &tags);
 
-	if (!e || !follow_pointer(c, &e))
+	if (!e || !pointer_follow(c, &e))
 		return false;
 	act->shape = type_shape(c, e->type);
 	act_arg(c, act, e, datum_kind_of(c, e->type));
 	return true;
 }
 
-/* printm(n, memref(addr, len)) is tracemem(addr, n, len), both taken out of memref()'s pair. */
+/* printm(n, memref(addr, len)) is tracemem(addr, n, len): both operands are taken from memref(). */
 bool act_check_printm(struct check *c, struct expr *call, struct prog_act *act)
 {
 	struct expr **args = call->call.args, *pair;
@@ -79,7 +79,7 @@ bool act_check_printm(struct check *c, struct expr *call, struct prog_act *act)
 	act->memory.size = (uint32_t)args[0]->ival.val;
 	act->memory.len_arg = 1;
 	pair = expr_keep(c, &args[1]);
-	act_arg(c, act, deref(c, args[1], 0), DATUM_MEMORY);
-	act_arg(c, act, deref(c, pair, 1), DATUM_INT);
+	act_arg(c, act, expr_deref(c, args[1], 0), DATUM_MEMORY);
+	act_arg(c, act, expr_deref(c, pair, 1), DATUM_INT);
 	return true;
 }

@@ -1,10 +1,10 @@
-/* Actions with formats: printf(), printa(), system(), freopen(). */
+/* Actions with format strings: printf(), printa(), system(), freopen(). */
 #include "d/check_impl.h"
 #include "d/fmt.h"
 
 /* ---- formats and their arguments -------------------------------------------------------- */
 
-/* The literal that argument #1 must be; NULL after reporting. */
+/* Parses the format, which must be a string literal; NULL after reporting. */
 static struct prog_fmt *format_arg(struct check *c, const char *func, struct expr *e, bool empty_ok)
 {
 	if (e->kind != EXPR_STR) {
@@ -23,7 +23,7 @@ static struct prog_fmt *format_arg(struct check *c, const char *func, struct exp
 	return fmt_parse(c, e->str.p, e->str.len, e->span);
 }
 
-/* Arguments while the conversions of a format take them one by one. */
+/* The arguments of a call, while the conversions of its format consume them one by one. */
 struct fmt_args {
 	const char *func;
 	struct prog_act *act;
@@ -33,7 +33,7 @@ struct fmt_args {
 	struct span at;
 };
 
-static bool take_dynamic(struct check *c, struct fmt_args *f, const char *what)
+static bool arg_take_dynamic(struct check *c, struct fmt_args *f, const char *what)
 {
 	struct expr *e;
 
@@ -59,8 +59,7 @@ static bool take_dynamic(struct check *c, struct fmt_args *f, const char *what)
 	return true;
 }
 
-/* The type of a datum as D names it: a stack is recorded by a number, an address with its process.
- */
+/* The type of a datum as D names it: the DIF object of a stack or an address yields an integer. */
 static type_id datum_type(type_id type, enum datum_kind kind)
 {
 	switch (kind) {
@@ -90,7 +89,7 @@ static void fail_arg_type(struct check *c, const char *func, uint32_t argno, uin
 		    type_text(c, type));
 }
 
-static bool take_value(struct check *c, struct fmt_args *f, const struct prog_conv *conv)
+static bool arg_take_value(struct check *c, struct fmt_args *f, const struct prog_conv *conv)
 {
 	enum datum_kind kind;
 	struct expr *e, *key;
@@ -116,7 +115,7 @@ static bool take_value(struct check *c, struct fmt_args *f, const struct prog_co
 	if (!key) {
 		if (strchr("paA", conv->conv) && type_kind(c->types, e->type) == TK_ARRAY)
 			e = expr_cast(c, e,
-				      type_of_variable(c, e->type)); /* where it is, not what */
+				      type_of_variable(c, e->type)); /* the address of an array */
 		kind = datum_kind_of(c, e->type);
 	}
 	if (!fmt_conv_accepts(conv, c->types, e->type, kind)) {
@@ -124,14 +123,16 @@ static bool take_value(struct check *c, struct fmt_args *f, const struct prog_co
 			      datum_type(e->type, kind));
 		return false;
 	}
-	/* in the process that fires: what is recorded says which that is */
+	/*
+	 * %A of a number is an address in the process that fires, so the process is recorded, too
+	 */
 	if (conv->conv == 'A' && kind == DATUM_INT)
 		kind = DATUM_UADDR;
 	act_arg(c, f->act, e, kind);
 	return true;
 }
 
-static bool take_conv(struct check *c, struct fmt_args *f, const struct prog_conv *conv)
+static bool arg_take(struct check *c, struct fmt_args *f, const struct prog_conv *conv)
 {
 	f->conv++;
 	if (conv->flags & CONV_AGG) {
@@ -140,20 +141,20 @@ static bool take_conv(struct check *c, struct fmt_args *f, const struct prog_con
 			    f->conv, fmt_conv_text(conv, c->arena));
 		return false;
 	}
-	if ((conv->flags & CONV_WIDTH_ARG) && !take_dynamic(c, f, "width"))
+	if ((conv->flags & CONV_WIDTH_ARG) && !arg_take_dynamic(c, f, "width"))
 		return false;
-	if ((conv->flags & CONV_PREC_ARG) && !take_dynamic(c, f, "precision"))
+	if ((conv->flags & CONV_PREC_ARG) && !arg_take_dynamic(c, f, "precision"))
 		return false;
-	return take_value(c, f, conv);
+	return arg_take_value(c, f, conv);
 }
 
-static bool take_all(struct check *c, struct fmt_args *f, const struct prog_fmt *fmt)
+static bool args_take(struct check *c, struct fmt_args *f, const struct prog_fmt *fmt)
 {
 	bool good = true;
 
 	for (uint32_t i = 0; i < fmt->nconvs; i++)
 		if (!(fmt->convs[i].flags & CONV_NOARG))
-			good = take_conv(c, f, &fmt->convs[i]) && good;
+			good = arg_take(c, f, &fmt->convs[i]) && good;
 	if (good && f->next < f->nargs) {
 		check_error(c, D_PRINTF_ARG_EXTRA, f->args[f->next]->span,
 			    "%s( ) prototype mismatch: only %u argument%s required by this format "
@@ -176,7 +177,7 @@ static bool check_formatted(struct check *c, struct expr *call, struct prog_act 
 		return false;
 	f.args = call->call.args + 1;
 	f.nargs = call->call.nargs - 1;
-	return take_all(c, &f, act->fmt);
+	return args_take(c, &f, act->fmt);
 }
 
 bool act_check_printf(struct check *c, struct expr *call, struct prog_act *act)
@@ -185,8 +186,8 @@ bool act_check_printf(struct check *c, struct expr *call, struct prog_act *act)
 }
 
 /*
- * freopen("") goes back to the original output. Other DTraces hand that on as the name ".", which
- * is reserved therefore; here, too, no file can have it.
+ * freopen("") returns to the original output. Other DTraces encode that as the file name ".", which
+ * therefore cannot be used as a name; it cannot here, either.
  */
 bool act_check_freopen(struct check *c, struct expr *call, struct prog_act *act)
 {
@@ -200,11 +201,9 @@ bool act_check_freopen(struct check *c, struct expr *call, struct prog_act *act)
 	return check_formatted(c, call, act, true);
 }
 
-/* ---- printa
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- printa ----------------------------------------------------------------------------- */
 
-/* count is unsigned, the others are not (d-language.md 6.4.5). */
+/* The result of count() is unsigned, the others are signed (d-language.md 6.4.5). */
 static type_id agg_value_type(const struct prog_agg *agg)
 {
 	return agg->func == AGGFUNC_COUNT ? TYPE_UINT64 : TYPE_INT64;
@@ -238,7 +237,7 @@ static bool check_key_conv(struct check *c, const struct ident *agg, const struc
 	return false;
 }
 
-/* The n-th '@' conversion takes the n-th aggregation, further ones the last. */
+/* The n-th '@' conversion shows the n-th aggregation; further ones show the last aggregation. */
 static bool check_printa_format(struct check *c, const struct prog_fmt *fmt,
 				struct ident *const *aggs, uint32_t naggs, struct span at)
 {
@@ -265,7 +264,7 @@ static bool check_printa_format(struct check *c, const struct prog_fmt *fmt,
 	return good;
 }
 
-/* Aggregations printed together have the same keys. */
+/* False after reporting that aggregations printed together have different keys. */
 static bool check_same_keys(struct check *c, const struct ident *a, const struct ident *b,
 			    struct span at)
 {

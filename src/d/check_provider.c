@@ -1,5 +1,4 @@
-/* Provider definitions: probes of programs, with native and translated arguments
- * (d-language.md 2.9). */
+/* Declarations of providers: their probes' native and translated arguments (d-language.md 2.9). */
 #include "d/check_impl.h"
 
 #define PROVIDER_NAME_MAX 63
@@ -35,7 +34,7 @@ static bool check_provider_name(struct check *c, const struct decl *d)
 	return true;
 }
 
-/* A C identifier's "__" is the probe name's '-'. */
+/* The name of a probe: "__" of the C identifier stands for '-'. */
 static const char *probe_name(struct check *c, const char *ident)
 {
 	char *name = arena_strdup(c->session->arena, ident), *out = name;
@@ -52,7 +51,9 @@ static const char *probe_name(struct check *c, const char *ident)
 	return name;
 }
 
-/* The native parameter a translated one is made of; UINT32_MAX after reporting. */
+/*
+ * The number of the native parameter that a translated one is made of; UINT32_MAX after reporting.
+ */
 static uint32_t native_index(struct check *c, const struct probe_decl *pd,
 			     const struct type_name *x)
 {
@@ -136,7 +137,7 @@ static bool same_types(struct check *c, const type_id *a, uint32_t na, const typ
 	return true;
 }
 
-/* A second declaration must say the same. */
+/* Reports a second declaration that differs from the first. */
 static void check_same_provider(struct check *c, const struct decl *d,
 				const struct declared_provider *old,
 				const struct declared_provider *new)

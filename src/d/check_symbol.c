@@ -1,11 +1,11 @@
 /*
  * Kernel symbols: `sym, module`sym, extern declarations (d-language.md 1.8).
  *
- * An address is known before the program runs, so a symbol becomes a constant: its value is *(T
- * *)address. A variable that every CPU has a copy of means the copy of the CPU the probe fires on.
- * Types come from BTF, which has those of functions and of per-CPU variables only. Other variables
- * have the type that an extern declaration of the program gives them, or the D library (ksym.d)
- * under the name with KSYM_PREFIX. The address of any symbol can be had, and cast.
+ * An address is known before the program runs, so a symbol becomes a constant: its value is
+ * *(T *)address. A per-CPU variable means the copy of the CPU on which the probe fires. BTF has the
+ * types of functions and of per-CPU variables only. Other variables have the type of an extern
+ * declaration in the program, or in the D library (ksym.d), where the name has the prefix
+ * KSYM_PREFIX. Without a type the program can still take the address of a symbol and cast it.
  */
 #include "d/check_impl.h"
 #include "sym/kallsyms.h"
@@ -16,7 +16,7 @@ struct symbol {
 	const char *module; /* NULL = any */
 	const char *name;
 	struct kallsym sym;
-	type_id type; /* TYPE_NONE when not known */
+	type_id type; /* TYPE_NONE when unknown */
 	bool is_percpu;
 };
 
@@ -26,7 +26,7 @@ static bool fail_undefined(struct check *c, const struct expr *e, const char *wh
 	return false;
 }
 
-/* mod`name, `name; two backquotes would be a symbol of a program. */
+/* Splits mod`name and `name; a name with two backquotes would be a symbol of a program. */
 static bool name_split(struct check *c, const struct expr *e, struct symbol *s)
 {
 	const char *name = e->ident.name, *tick = strchr(name, '`');
@@ -76,7 +76,7 @@ static type_id extern_type(struct check *c, const char *name)
 	return id && id->kind == IDENT_EXTERN && id->type != TYPE_ERROR ? id->type : TYPE_NONE;
 }
 
-/* What nothing says in the kernel. */
+/* The type that the D library declares for a kernel variable that BTF lacks; TYPE_NONE: none. */
 static type_id declared_type(struct check *c, const char *name)
 {
 	type_id type = extern_type(c, name);
@@ -98,10 +98,9 @@ static bool symbol_resolve(struct check *c, const struct expr *e, struct symbol 
 	return address_find(c, e, s);
 }
 
-/* ---- trees --------------------------------------------------------------------------------------
- */
+/* ---- trees ------------------------------------------------------------------------------ */
 
-static struct expr *deref(struct check *c, struct expr *pointer)
+static struct expr *expr_deref(struct check *c, struct expr *pointer)
 {
 	struct expr *e =
 		expr_new(c, EXPR_UNARY, pointer->span, type_deref(c->types, pointer->type));
@@ -112,7 +111,9 @@ static struct expr *deref(struct check *c, struct expr *pointer)
 	return e;
 }
 
-/* The start of this CPU's area less that of the original: __per_cpu_offset[cpu], an unsigned long.
+/*
+ * The distance from the original of the per-CPU variables to this CPU's copies:
+ * __per_cpu_offset[cpu], an unsigned long.
  */
 static struct expr *percpu_offset(struct check *c, const struct expr *at)
 {
@@ -135,9 +136,9 @@ static struct expr *percpu_offset(struct check *c, const struct expr *at)
 	return e;
 }
 
-/* The address, as a pointer to `type`. */
-static struct expr *address(struct check *c, const struct expr *at, const struct symbol *s,
-			    type_id type)
+/* The address of the symbol, as a pointer to `type`. */
+static struct expr *symbol_pointer(struct check *c, const struct expr *at, const struct symbol *s,
+				   type_id type)
 {
 	type_id pointer = type_pointer(c->types, type);
 	struct expr *offset, *sum;
@@ -154,18 +155,17 @@ static struct expr *address(struct check *c, const struct expr *at, const struct
 	return expr_cast(c, sum, pointer);
 }
 
-/* What lies there; of a function its address. */
-static struct expr *value(struct check *c, const struct expr *at, const struct symbol *s)
+/* The value of a variable, or the address of a function. */
+static struct expr *symbol_load(struct check *c, const struct expr *at, const struct symbol *s)
 {
-	struct expr *pointer = address(c, at, s, s->type);
+	struct expr *pointer = symbol_pointer(c, at, s, s->type);
 
 	if (expr_is_bad(pointer) || type_kind(c->types, s->type) == TK_FUNC)
 		return pointer;
-	return deref(c, pointer);
+	return expr_deref(c, pointer);
 }
 
-/* ---- uses ---------------------------------------------------------------------------------------
- */
+/* ---- uses ------------------------------------------------------------------------------- */
 
 struct expr *symbol_value(struct check *c, struct expr *e)
 {
@@ -184,7 +184,7 @@ struct expr *symbol_value(struct check *c, struct expr *e)
 			diag_hint(c->diags, "say what it is: *(unsigned long *)&%s", e->ident.name);
 		return expr_bad(c, e->span);
 	}
-	return value(c, e, &s);
+	return symbol_load(c, e, &s);
 }
 
 struct expr *symbol_address(struct check *c, struct expr *e)
@@ -193,7 +193,7 @@ struct expr *symbol_address(struct check *c, struct expr *e)
 
 	if (!symbol_resolve(c, e, &s))
 		return expr_bad(c, e->span);
-	return address(c, e, &s, s.type == TYPE_NONE ? TYPE_VOID : s.type);
+	return symbol_pointer(c, e, &s, s.type == TYPE_NONE ? TYPE_VOID : s.type);
 }
 
 struct expr *symbol_extern(struct check *c, struct ident *id, struct expr *e)
@@ -204,5 +204,5 @@ struct expr *symbol_extern(struct check *c, struct ident *id, struct expr *e)
 	attr_use(c, e->span, id->name, id->attr);
 	if (!address_find(c, e, &s))
 		return expr_bad(c, e->span);
-	return value(c, e, &s);
+	return symbol_load(c, e, &s);
 }

@@ -1,7 +1,7 @@
-/* Text that was written without double quotes: /execname == bash/, /execname == 'bash'/. */
+/* Hints at text that was written without double quotes: /execname == bash/, == 'bash'. */
 #include "d/check_impl.h"
 
-/* The source of e when it stands on one line and was not put there by a macro, else NULL. */
+/* The text of e; NULL when it spans lines or comes from a macro variable. */
 static const char *source_text(struct check *c, const struct expr *e)
 {
 	struct source_loc loc = source_locate(c->session->sources, e->span.off);
@@ -13,7 +13,7 @@ static const char *source_text(struct check *c, const struct expr *e)
 	return arena_strndup(c->arena, text, e->span.len);
 }
 
-/* The name that systemd-journald or top.sh begins with. */
+/* The name with which an expression like systemd-journald or top.sh begins. */
 static const struct expr *first_word(const struct expr *e)
 {
 	for (;;) {
@@ -26,7 +26,7 @@ static const struct expr *first_word(const struct expr *e)
 	}
 }
 
-/* What is left of such a text is no mistake of its own. */
+/* The other words of such a text are undefined, too: they cause no message of their own. */
 static void other_words_poison(struct check *c, const struct expr *e)
 {
 	for (;; e = e->kind == EXPR_BINARY ? e->binary.l : e->member.base) {

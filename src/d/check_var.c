@@ -1,4 +1,4 @@
-/* Names: finding what an identifier means, creating variables by assignment, keys. */
+/* Names: finds the meaning of an identifier; creates variables by assignment; checks keys. */
 #include "d/check_impl.h"
 
 #define VAR_ID_MAX 0xffff /* 16 bits in an instruction */
@@ -43,18 +43,18 @@ struct ident *ident_create(struct check *c, enum ident_kind kind, const char *na
 	return id;
 }
 
-/* Option version hides what is newer (d-language.md 11.4). */
-static struct ident *visible(struct check *c, struct ident *id)
+/*
+ * NULL for an identifier that is newer than the D version of option version (d-language.md 11.4).
+ */
+static struct ident *ident_if_visible(struct check *c, struct ident *id)
 {
 	if (id && c->opts->d_version && id->version > c->opts->d_version)
 		return NULL;
 	return id;
 }
 
-/*
- * A subroutine of which programs that were written elsewhere know nothing: they may use its name.
- */
-static bool is_ours(const struct ident *id)
+/* A subroutine that only Fathom has: programs written for other DTraces may use its name. */
+static bool is_fathom_only(const struct ident *id)
 {
 	return id->kind == IDENT_SUBR && id->subr->flags & SUBR_OURS;
 }
@@ -65,21 +65,21 @@ struct ident *ident_find(struct check *c, enum ident_scope scope, const char *na
 
 	if (scope != SCOPE_GLOBAL)
 		return hashmap_finds(scope_map(c, scope), name);
-	id = visible(c, session_global(c->session, name, strlen(name)));
+	id = ident_if_visible(c, session_global(c->session, name, strlen(name)));
 	if (!id)
-		id = visible(c, hashmap_finds(c->session->builtins, name));
+		id = ident_if_visible(c, hashmap_finds(c->session->builtins, name));
 	if (!id && check_define(c, name, strlen(name)))
-		id = visible(c, session_global(c->session, name, strlen(name)));
+		id = ident_if_visible(c, session_global(c->session, name, strlen(name)));
 	return id;
 }
 
 struct ident *ident_find_own(struct check *c, enum ident_scope scope, const char *name)
 {
-	struct ident *id = visible(c, hashmap_finds(scope_map(c, scope), name));
+	struct ident *id = ident_if_visible(c, hashmap_finds(scope_map(c, scope), name));
 
 	if (!id && scope == SCOPE_GLOBAL)
-		id = visible(c, hashmap_finds(c->session->builtins, name));
-	return id && is_ours(id) ? NULL : id;
+		id = ident_if_visible(c, hashmap_finds(c->session->builtins, name));
+	return id && is_fathom_only(id) ? NULL : id;
 }
 
 static struct binding *binding_find(struct check *c, const struct expr *e)
@@ -94,8 +94,8 @@ static struct binding *binding_find(struct check *c, const struct expr *e)
 	return NULL;
 }
 
-/* The identifier of 'name' or 'name[...]', unchecked; NULL when e is something else. */
-static const struct expr *named(const struct expr *e)
+/* The identifier in an unchecked 'name' or 'name[...]'; NULL when e is something else. */
+static const struct expr *name_of_expr(const struct expr *e)
 {
 	if (e->kind == EXPR_INDEX)
 		e = e->index.base;
@@ -104,20 +104,18 @@ static const struct expr *named(const struct expr *e)
 
 bool check_is_new_var(struct check *c, const struct expr *e)
 {
-	const struct expr *name = e->type == TYPE_NONE ? named(e) : NULL;
+	const struct expr *name = e->type == TYPE_NONE ? name_of_expr(e) : NULL;
 	struct ident *id;
 
 	if (!name || strchr(name->ident.name, '`') || binding_find(c, name))
 		return false;
 	id = ident_find(c, name->ident.scope, name->ident.name);
-	return !id || is_ours(id);
+	return !id || is_fathom_only(id);
 }
 
-/* ---- hints
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- hints ------------------------------------------------------------------------------ */
 
-static void add_names(struct hashmap *m, const char ***names, uint32_t *n, uint32_t cap)
+static void names_add(struct hashmap *m, const char ***names, uint32_t *n, uint32_t cap)
 {
 	size_t pos = 0;
 	struct ident *id;
@@ -127,7 +125,7 @@ static void add_names(struct hashmap *m, const char ***names, uint32_t *n, uint3
 			(*names)[(*n)++] = id->name;
 }
 
-/* A script argument that is a word stands for a name: the word was given on the command line. */
+/* Whether the name at a span comes from a $1 whose argument was a word. */
 static bool is_script_arg(struct check *c, struct span at)
 {
 	struct source_loc loc = source_locate(c->session->sources, at.off);
@@ -144,9 +142,9 @@ static void hint_nearest(struct check *c, const struct expr *name, bool is_array
 	const char *unquoted = unquoted_hint(c, name);
 	uint32_t n = 0;
 
-	add_names(m, &names, &n, (uint32_t)cap);
+	names_add(m, &names, &n, (uint32_t)cap);
 	if (scope == SCOPE_GLOBAL)
-		add_names(c->session->builtins, &names, &n, (uint32_t)cap);
+		names_add(c->session->builtins, &names, &n, (uint32_t)cap);
 	nearest = diag_nearest(name->ident.name, names, n);
 	if (!nearest && scope == SCOPE_GLOBAL && c->env->nearest)
 		nearest = c->env->nearest(c->env->ctx, name->ident.name);
@@ -179,15 +177,15 @@ void ident_poison(struct check *c, enum ident_scope scope, const char *name, str
 	session_bind(c->session, scope_map(c, id->scope), id->name, id);
 }
 
-/* Makes the name poison, so that it is reported once. */
-static void silence(struct check *c, const struct expr *name)
+/* Reports about a name only once: makes later uses silent. */
+static void name_silence(struct check *c, const struct expr *name)
 {
 	ident_poison(c, name->ident.scope, name->ident.name, name->span);
 }
 
 struct expr *expr_undefined(struct check *c, struct expr *e)
 {
-	const struct expr *name = named(e);
+	const struct expr *name = name_of_expr(e);
 
 	if (name->ident.scope == SCOPE_GLOBAL && e->kind == EXPR_IDENT)
 		check_error(c, D_IDENT_UNDEF, e->span,
@@ -197,15 +195,15 @@ struct expr *expr_undefined(struct check *c, struct expr *e)
 			    scope_prefix[name->ident.scope], name->ident.name,
 			    e->kind == EXPR_INDEX ? "[ ]" : "");
 	hint_nearest(c, name, e->kind == EXPR_INDEX);
-	silence(c, name);
+	name_silence(c, name);
 	return expr_bad(c, e->span);
 }
 
 /* ---- attributes ------------------------------------------------------------------------- */
 
 /*
- * What those promise whose probes desc matches, the least of them. A provider that is declared in D
- * comes first.
+ * The attributes of the provider that desc names; when it names several, the least of them.
+ * Providers declared in D come first.
  */
 static const struct attr *provider_attrs(struct check *c, const struct probe_desc *desc)
 {
@@ -269,9 +267,7 @@ void ident_apply_pending(struct check *c, struct ident *id)
 	}
 }
 
-/* ---- creating
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- creating --------------------------------------------------------------------------- */
 
 type_id type_of_variable(struct check *c, type_id id)
 {
@@ -349,7 +345,7 @@ static struct expr *var_ref(struct check *c, struct ident *id, struct span at, s
 	return e;
 }
 
-/* A use of a variable that holds a translator's input means the translation. */
+/* The value of a variable; of one that holds a translator's input, the translation. */
 static struct expr *var_value(struct check *c, struct ident *id, struct expr *ref)
 {
 	struct expr *x;
@@ -371,12 +367,12 @@ static struct expr *create_array(struct check *c, struct expr *e, type_id type)
 	struct ident *id;
 
 	if (name->ident.scope == SCOPE_THIS) {
-		silence(c, name);
+		name_silence(c, name);
 		return expr_fail(c, D_ARR_LOCAL, e->span,
 				 "%s: an associative array cannot be clause-local", what);
 	}
 	if (!check_keys(c, what, e->index.subs, n)) {
-		silence(c, name);
+		name_silence(c, name);
 		return expr_bad(c, e->span);
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -396,9 +392,7 @@ struct expr *check_create_var(struct check *c, struct expr *e, type_id type)
 	return id->type == TYPE_ERROR ? expr_bad(c, e->span) : var_ref(c, id, e->span, NULL, 0);
 }
 
-/* ---- keys
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- keys ------------------------------------------------------------------------------- */
 
 static bool is_key_type(struct check *c, const struct expr *e)
 {
@@ -479,9 +473,7 @@ bool check_signature(struct check *c, struct ident *id, const char *what, struct
 	return true;
 }
 
-/* ---- uses
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- uses ------------------------------------------------------------------------------- */
 
 static struct expr *fail_badref(struct check *c, const struct ident *id, struct span at,
 				const char *what)
@@ -505,11 +497,8 @@ static bool is_raw_arg(const struct ident *id)
 	return id->id >= DIF_VAR_ARG0 && id->id <= DIF_VAR_ARG9;
 }
 
-/*
- * arg0, arg1, ... of the clause's probes: false after reporting that one of these probes has no
- * such value.
- */
-static bool arg_is_told(struct check *c, const struct ident *id, struct span at)
+/* False after reporting that a probe of the clause cannot supply the argN that id names. */
+static bool arg_is_available(struct check *c, const struct ident *id, struct span at)
 {
 	const struct probe_desc *desc = c->source ? c->source : c->desc;
 	const char *why;
@@ -529,7 +518,7 @@ bool builtin_is_here(struct check *c, struct ident *id, struct span at)
 {
 	const struct builtin_var *v = id->builtin;
 
-	if (!arg_is_told(c, id, at))
+	if (!arg_is_available(c, id, at))
 		return false;
 	if (id->type == TYPE_NONE && *v->type)
 		id->type = type_from_text(c, v->type);
@@ -559,12 +548,12 @@ static struct expr *ident_ref(struct check *c, struct ident *id, struct expr *e)
 		return fail_badref(c, id, e->span, "is an associative array: use it with [ ]");
 	case IDENT_SUBR: return fail_badref(c, id, e->span, "is a function, not a variable");
 	case IDENT_EXTERN: return symbol_extern(c, id, e);
-	case IDENT_AGG: break; /* has a map of its own */
+	case IDENT_AGG: break; /* not among the identifiers: agg_idents */
 	}
 	BUG("identifier kind %d", (int)id->kind);
 }
 
-/* A constant of one of the kernel's enumerations, which is a name of the session from now on. */
+/* Makes an identifier of a constant of a kernel enumeration; NULL when the kernel has none. */
 static struct ident *enumerator_import(struct check *c, const struct expr *e)
 {
 	const char *name = e->ident.name;

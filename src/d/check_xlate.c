@@ -2,9 +2,9 @@
  * Translators: structs whose members are expressions over a value of another type
  * (d-language.md 10.1).
  *
- * Nothing is built at run time: xlate<T *>(e)->m is the expression of m with the parameter bound to
- * e. A checked EXPR_XLATE has the type written in <> and a checked operand of the translator's
- * input type; it is no value, only its members are.
+ * Nothing is built at run time: xlate<T *>(e)->m is the expression of member m with the parameter
+ * bound to e. A checked EXPR_XLATE has the type written in <>, and its checked operand has the
+ * input type of the translator. The EXPR_XLATE itself is no value; its members are.
  */
 #include "d/check_impl.h"
 
@@ -52,7 +52,7 @@ struct xlator *xlator_find(struct check *c, type_id in, type_id out)
 
 /* ---- definition ------------------------------------------------------------------------- */
 
-/* The expression of a member bound to e, of the member's type; a poison node after reporting. */
+/* The expression of a member for the input e, of the member's type; poison after reporting. */
 static struct expr *member_value(struct check *c, const struct xlator *x, struct expr *e,
 				 const struct xlate_member *m, type_id type)
 {
@@ -85,7 +85,7 @@ static void check_xlate_member(struct check *c, struct xlator *x, struct xlate_m
 		return;
 	}
 	(void)member_value(c, x, expr_placeholder(c, m->span, x->param, x->in), m, tm->type);
-	hashmap_sets(x->members, m->name, m); /* of several definitions the last one counts */
+	hashmap_sets(x->members, m->name, m); /* a later definition of a member replaces it */
 }
 
 void check_translator_def(struct check *c, struct decl *d)
@@ -120,9 +120,7 @@ void check_translator_def(struct check *c, struct decl *d)
 	vec_push(&s->xlators, x);
 }
 
-/* ---- use
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- use -------------------------------------------------------------------------------- */
 
 static type_id output_of(struct check *c, type_id to)
 {
@@ -141,15 +139,16 @@ struct expr *check_xlate(struct check *c, struct expr *e)
 	if (!x)
 		return expr_fail(c, D_XLATE_NONE, e->span, "cannot translate from \"%s\" to \"%s\"",
 				 type_text(c, e->xlate.e->type), type_text(c, to));
-	(void)check_convert(c, &e->xlate.e, x->in); /* xlator_find() has seen that it can be */
+	(void)check_convert(c, &e->xlate.e, x->in); /* cannot fail: xlator_find() tried it */
 	e->xlate.x = x;
 	e->type = to;
 	return e;
 }
 
 /*
- * A translated pointer has an address where the library gives its struct one: an inline __at_TAG,
- * with the translator's input as its parameter, fills a struct and says where it lies.
+ * A translated pointer has an address if the D library declares an inline __at_TAG for the struct:
+ * its parameter is the translator's input, and it fills a struct in scratch memory and returns the
+ * address.
  */
 struct expr *xlate_address(struct check *c, struct expr *e)
 {
@@ -176,7 +175,7 @@ struct expr *xlate_member(struct check *c, struct expr *base, struct expr *e)
 	struct binding param;
 	uint32_t bit_off;
 
-	if (!x) /* the value of a variable, an argument */
+	if (!x) /* a variable or argument that holds a translator's input */
 		x = xlator_find(c, base->xlate.e->type, output_of(c, base->type));
 	if (e->member.arrow && !is_pointer)
 		return expr_fail(c, D_OP_PTR, e->span,

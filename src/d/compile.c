@@ -1,4 +1,6 @@
-/* From D text to a compiled program: sessions, the list of passes, taking back what failed. */
+/*
+ * From D text to a compiled program: the session, the passes, and the undoing of failed compiles.
+ */
 #include "d/compile.h"
 
 #include "d/check_impl.h"
@@ -29,7 +31,7 @@ static struct ident *builtin_ident(struct dsession *s, enum ident_kind kind, con
 	return id;
 }
 
-static void define_builtins(struct dsession *s)
+static void builtins_define(struct dsession *s)
 {
 	struct ident *id;
 
@@ -67,7 +69,7 @@ struct dsession *dsession_create(const struct compile_opts *opts)
 	s->providers = session_map(s);
 	for (uint32_t i = 0; i < ARRAY_LEN(s->next_var); i++)
 		s->next_var[i] = DIF_VAR_USER;
-	define_builtins(s);
+	builtins_define(s);
 	return s;
 }
 
@@ -111,7 +113,7 @@ struct source_map *dsession_sources(struct dsession *s)
 	return s->sources;
 }
 
-/* ---- taking back ------------------------------------------------------------------------ */
+/* ---- undoing ---------------------------------------------------------------------------- */
 
 void session_bind(struct dsession *s, struct hashmap *map, const char *key, void *value)
 {
@@ -133,7 +135,7 @@ struct session_mark session_mark(const struct dsession *s)
 	return m;
 }
 
-/* Translators that a library defines while this program compiles survive the rollbac. */
+/* Translators of a library that was compiled inside a failed compile stay (is_kept). */
 static void xlators_rollback(struct dsession *s, uint32_t mark)
 {
 	uint32_t n = mark;
@@ -185,7 +187,7 @@ void attempt_undo(struct check *c, const struct attempt *a)
 	c->destructive = a->destructive;
 }
 
-/* What has been added since the mark stays, also when an outer compile fails. */
+/* Protects what was added since the mark from the rollback of a compile around this one. */
 static void session_keep(struct dsession *s, const struct session_mark *m, uint32_t types)
 {
 	s->journal.len = m->journal;
@@ -216,7 +218,7 @@ struct ident *session_global(const struct dsession *s, const char *name, size_t 
 	return id;
 }
 
-/* ---- what the parser asks --------------------------------------------------------------- */
+/* ---- answers to the parser -------------------------------------------------------------- */
 
 bool check_define(struct check *c, const char *name, size_t len)
 {
@@ -247,12 +249,12 @@ static bool env_is_ident(void *ctx, const char *name, size_t len)
 
 	if (!hashmap_find(s->globals[s->layer], name, len) &&
 	    types_find_own(c->types, name, len) != TYPE_NONE)
-		return false; /* hides what another layer calls so */
+		return false; /* a type of this layer hides an identifier of another layer */
 	return session_global(s, name, len) || hashmap_find(s->builtins, name, len) ||
 	       (check_define(c, name, len) && session_global(s, name, len));
 }
 
-/* (task_struct *)curthread lacks a word; other names may have a slip in them. */
+/* A type meant by a name that is none: one with "struct" before it, else one spelled like it. */
 static const char *env_near_type(void *ctx, const char *name)
 {
 	static const struct {
@@ -264,7 +266,9 @@ static const char *env_near_type(void *ctx, const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(tags) && !strchr(name, '`'); i++) {
 		type_id id = types_find_tag(c->types, tags[i].kind, name);
 
-		/* the kernel's are found by a forward, which ends with this compile */
+		/*
+		 * types_find_tag() does not ask for a tag; the forward is gone after this compile
+		 */
 		if (id == TYPE_NONE)
 			id = type_forward(c->types, tags[i].kind, name);
 		if (type_complete(c->types, id))
@@ -280,8 +284,8 @@ static bool env_macro(void *ctx, const char *name, int64_t *ret_value)
 	return c->env->macro && c->env->macro(c->env->ctx, name, ret_value);
 }
 
-/* On the command line a word is always a probe. */
-static bool is_word_probe(enum source_kind kind)
+/* With -n and its kin each word outside clauses is a probe description. */
+static bool source_words_are_probes(enum source_kind kind)
 {
 	return kind == SOURCE_STRING;
 }
@@ -300,10 +304,10 @@ static bool env_set_option(void *ctx, struct span at, const char *name, const ch
 		err_destroy(e);
 		return false;
 	}
-	/* the options may be the ones this compile works with */
+	/* the option may be one that the parser uses */
 	c->input.defaultargs = c->opts->defaultargs;
 	c->input.argref = c->opts->argref;
-	c->input.pspec = c->opts->pspec || is_word_probe(c->input.src->kind);
+	c->input.pspec = c->opts->pspec || source_words_are_probes(c->input.src->kind);
 	c->input.allow_empty = c->opts->empty || c->opts->layer != LAYER_PROGRAM;
 	return true;
 }
@@ -327,26 +331,26 @@ type_id type_from_text(struct check *c, const char *text)
 	if (id == TYPE_ERROR)
 		id = TYPE_NONE;
 	diags_truncate(c->diags, mark);
-	if (id != TYPE_NONE) /* what is unknown now may be declared later */
+	if (id != TYPE_NONE) /* a type that is unknown now may be declared later */
 		hashmap_sets(s->type_texts, text, (void *)((uintptr_t)id + 1));
 	return id;
 }
 
 /* ---- passes ------------------------------------------------------------------------------ */
 
-static void dump_ast(struct check *c, const struct ast *ast)
+static void ast_dump(struct check *c, const struct ast *ast)
 {
 	struct strbuf out = {0};
 
 	if (!c->opts->dump || !c->opts->dump_ast)
 		return;
 	ast_print(ast, &out);
-	(void)fputs(strbuf_text(&out),
-		    c->opts->dump); /* a listing: its reader sees what is missing */
+	/* errors of writing a listing are not reported: its reader sees that it ends early */
+	(void)fputs(strbuf_text(&out), c->opts->dump);
 	strbuf_deinit(&out);
 }
 
-static void dump_dif(struct check *c, const struct prog *prog)
+static void dif_dump(struct check *c, const struct prog *prog)
 {
 	struct strbuf out = {0};
 
@@ -379,7 +383,7 @@ static void check_decl(struct check *c, struct decl *d)
 	BUG("declaration kind %d", (int)d->kind);
 }
 
-static struct prog *collect(struct check *c)
+static struct prog *prog_create(struct check *c)
 {
 	struct prog *prog = ARENA_NEW(c->arena, struct prog);
 
@@ -391,25 +395,28 @@ static struct prog *collect(struct check *c)
 }
 
 /*
- * The passes, in order. The parser makes the tree of the whole text; each external declaration then
- * goes through the rest before the next one, because it may use what the one before declared:
- *
+ * The passes, in order. The parser makes the tree of the whole text. Then each external declaration
+ * goes through the other passes before the next one does, because it may use earlier ones:
+ */
+/* clang-format off */
+/*
  *     parse_program    text -> tree                     parse*.c, lex*.c, control.c, macro.c
  *     check_decl       names, types, rules              check_*.c, fmt.c, decl.c (types), attr.c
  *       lower_expr     checked expressions -> DIF       lower*.c
  *       difo_verify    our own verifier, in lower_expr  dif/verify.c
- *     collect          clauses -> program
+ *     prog_create      clauses -> program
  *
- * NULL when anything was reported.
+ * NULL after an error was reported.
  */
+/* clang-format on */
 static struct prog *compile_passes(struct check *c)
 {
 	struct ast *ast = parse_program(&c->input);
 	struct prog *prog;
-
-	if (diags_count(c->diags)) /* what is missing from the tree would look undeclared */
+	/* without a tree, names that it declares would look undeclared */
+	if (diags_count(c->diags))
 		return NULL;
-	dump_ast(c, ast);
+	ast_dump(c, ast);
 	types_set_strsize(c->types, c->opts->strsize);
 	for (uint32_t i = 0; i < ast->ndecls; i++)
 		check_specs_named(c, ast->decls[i]);
@@ -420,17 +427,17 @@ static struct prog *compile_passes(struct check *c)
 	check_pragmas_unused(c);
 	if (diags_count(c->diags))
 		return NULL;
-	prog = collect(c);
-	dump_dif(c, prog);
+	prog = prog_create(c);
+	dif_dump(c, prog);
 	return prog;
 }
 
 /* ---- one compile -------------------------------------------------------------------------- */
 
-/* The text to parse: the script, or what the preprocessor makes of it. */
-static struct err *preprocess(const struct compile_opts *opts, enum source_kind kind,
-			      const char *name, const char *text, size_t len,
-			      struct strbuf *ret_out)
+/* The text to parse: the script itself, or the output of the preprocessor. */
+static struct err *source_preprocess(const struct compile_opts *opts, enum source_kind kind,
+				     const char *name, const char *text, size_t len,
+				     struct strbuf *ret_out)
 {
 	struct cpp_opts cpp = {.stdc = 's'};
 	const char *slash = strrchr(name, '/');
@@ -491,7 +498,7 @@ void check_deinit(struct check *c)
 	vec_deinit(&c->clauses);
 }
 
-static struct err *diagnosis(struct check *c)
+static struct err *diags_to_err(struct check *c)
 {
 	struct strbuf text = {0};
 	struct err *e;
@@ -518,7 +525,7 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 	struct strbuf source = {0};
 	enum d_layer outer;
 	struct prog *prog;
-	struct err *e = preprocess(opts, kind, name, text, len, &source);
+	struct err *e = source_preprocess(opts, kind, name, text, len, &source);
 
 	if (e) {
 		strbuf_deinit(&source);
@@ -529,7 +536,7 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 	c.input.src = source_add(s->sources, kind, name, strbuf_text(&source), source.len,
 				 opts->layer != LAYER_PROGRAM);
 	c.input.context = ctx;
-	c.input.pspec |= is_word_probe(kind);
+	c.input.pspec |= source_words_are_probes(kind);
 	c.input.argc = argc;
 	c.input.argv = argv;
 	c.first_off = c.input.src->base;
@@ -542,7 +549,7 @@ struct err *dsession_compile(struct dsession *s, const struct compile_opts *opts
 		vec_push(&s->arenas, c.arena);
 		*ret_prog = prog;
 	} else {
-		e = diagnosis(&c);
+		e = diags_to_err(&c);
 		session_rollback(s, &mark);
 		types_rollback(s->types, types);
 		arena_destroy(c.arena);

@@ -1,5 +1,7 @@
-/* Control lines: '#', '#line', '#error', '#ident', '#pragma', '#pragma D'
- * (d-language.md 1.6, 11.3). */
+/*
+ * Control lines: '#', '#line', '#error', '#ident', '#pragma', '#pragma D' (d-language.md 1.6,
+ * 11.3).
+ */
 #include "d/attr.h"
 #include "d/lex.h"
 
@@ -11,13 +13,14 @@ struct word {
 
 struct control {
 	LIST(struct word) words; /* without '#', 'pragma' and 'D' */
-	uint32_t first;		 /* the directive's name */
+	uint32_t first;		 /* number of the word that names the directive */
 	struct span span;	 /* the whole line */
-	const char *line_end;	 /* at the newline */
-	const char *resume; /* where the lexer goes on: there, or at a comment that ends below */
+	const char *line_end;	 /* the newline */
+	/* Where the lexer goes on: at line_end, or at a comment that ends in a later line. */
+	const char *resume;
 };
 
-/* Where a directive may stand. */
+/* Behind which words a directive may stand. */
 enum { AT_HASH = 1, AT_PRAGMA = 2, AT_PRAGMA_D = 4, AT_ANY = 7 };
 
 static uint32_t args_len(const struct control *c)
@@ -30,8 +33,10 @@ static const struct word *arg(const struct control *c, uint32_t i)
 	return &c->words.data[c->first + 1 + i];
 }
 
-/* Control lines are reported even where the parser skips: they are independent of what went
- * wrong. */
+/*
+ * Reports an error in a control line, also while the parser skips text after an error: control
+ * lines are independent of what surrounds them.
+ */
 PRINTF_LIKE(4, 5)
 static void control_error(struct lexer *lx, enum dtag tag, struct span at, const char *fmt, ...)
 {
@@ -52,7 +57,7 @@ static void word_push(struct lexer *lx, struct control *c, const char *from, con
 	list_push(lx->in->arena, &c->words, w);
 }
 
-/* A string; false after reporting when it is not closed. */
+/* Adds a string to the words; false after reporting that it is not closed. */
 static bool string_push(struct lexer *lx, struct control *c, const char **p)
 {
 	const char *from = (*p)++;
@@ -107,7 +112,7 @@ static bool all_digits(const char *s)
 	return *s && strspn(s, "0123456789") == strlen(s);
 }
 
-/* first: the word that is the line number. */
+/* Obeys '#line': word number `first` is the line number. */
 static void line_set(struct lexer *lx, struct control *c, uint32_t first)
 {
 	const struct word *w = c->words.data + first, *end = c->words.data + c->words.len;
@@ -130,17 +135,17 @@ static void line_set(struct lexer *lx, struct control *c, uint32_t first)
 	}
 }
 
-static void do_line(struct lexer *lx, struct control *c)
+static void line_run(struct lexer *lx, struct control *c)
 {
 	line_set(lx, c, c->first + 1);
 }
 
-static void do_ident(struct lexer *lx, struct control *c)
+static void ident_run(struct lexer *lx, struct control *c)
 {
-	(void)lx, (void)c; /* of no meaning to us */
+	(void)lx, (void)c; /* '#ident' has no meaning here */
 }
 
-static void do_error(struct lexer *lx, struct control *c)
+static void error_run(struct lexer *lx, struct control *c)
 {
 	const struct word *last;
 	const char *from, *to;
@@ -158,7 +163,7 @@ static void do_error(struct lexer *lx, struct control *c)
 
 /* ---- #pragma D ------------------------------------------------------------------------------- */
 
-static void malformed(struct lexer *lx, const struct control *c, const char *usage)
+static void fail_malformed(struct lexer *lx, const struct control *c, const char *usage)
 {
 	const struct word *name = &c->words.data[c->first];
 
@@ -166,19 +171,19 @@ static void malformed(struct lexer *lx, const struct control *c, const char *usa
 	diag_hint(lx->in->diags, "#pragma D %s %s", name->text, usage);
 }
 
-static void do_option(struct lexer *lx, struct control *c)
+static void option_run(struct lexer *lx, struct control *c)
 {
 	const struct parse_env *env = lx->in->env;
 	const struct word *w;
 	char *name, *value;
 
-	/* name="value with blanks" arrives as two words without a gap */
+	/* name="value with blanks" was split into two words with no gap between them */
 	bool is_glued = args_len(c) == 2 && arg(c, 1)->is_str &&
 			arg(c, 0)->span.off + arg(c, 0)->span.len == arg(c, 1)->span.off &&
 			strchr(arg(c, 0)->text, '=');
 
 	if (args_len(c) != 1 && !is_glued) {
-		malformed(lx, c, "name=value");
+		fail_malformed(lx, c, "name=value");
 		return;
 	}
 	w = arg(c, 0);
@@ -191,10 +196,10 @@ static void do_option(struct lexer *lx, struct control *c)
 		value++;
 	}
 	if (env && env->set_option)
-		(void)env->set_option(env->ctx, w->span, name, value); /* it has reported */
+		(void)env->set_option(env->ctx, w->span, name, value); /* it reports its errors */
 }
 
-/* Keeps the line for the checker. */
+/* Keeps the pragma for the checker. */
 static struct decl *pragma_push(struct lexer *lx, const struct control *c, enum pragma_kind kind)
 {
 	struct decl *d = ARENA_NEW(lx->in->arena, struct decl);
@@ -215,7 +220,7 @@ static struct decl *pragma_push(struct lexer *lx, const struct control *c, enum 
 	return d;
 }
 
-static void do_attributes(struct lexer *lx, struct control *c)
+static void attributes_run(struct lexer *lx, struct control *c)
 {
 	bool of_provider = args_len(c) > 1 && strcmp(arg(c, 1)->text, "provider") == 0;
 	enum provider_part part = NPARTS;
@@ -223,9 +228,9 @@ static void do_attributes(struct lexer *lx, struct control *c)
 	struct decl *d;
 
 	if (args_len(c) != (of_provider ? 4 : 2)) {
-		malformed(lx, c,
-			  of_provider ? "name/data/class provider NAME part"
-				      : "name/data/class identifier");
+		fail_malformed(lx, c,
+			       of_provider ? "name/data/class provider NAME part"
+					   : "name/data/class identifier");
 		return;
 	}
 	if (!attr_parse(arg(c, 0)->text, &attr)) {
@@ -247,12 +252,12 @@ static void do_attributes(struct lexer *lx, struct control *c)
 	d->pragma.part = (uint8_t)part;
 }
 
-static void do_binding(struct lexer *lx, struct control *c)
+static void binding_run(struct lexer *lx, struct control *c)
 {
 	uint32_t version;
 
 	if (args_len(c) != 2) {
-		malformed(lx, c, "\"major.minor\" identifier");
+		fail_malformed(lx, c, "\"major.minor\" identifier");
 		return;
 	}
 	if (!version_parse(arg(c, 0)->text, &version)) {
@@ -264,7 +269,7 @@ static void do_binding(struct lexer *lx, struct control *c)
 	pragma_push(lx, c, PRAGMA_BINDING)->pragma.version = version;
 }
 
-static void do_depends_on(struct lexer *lx, struct control *c)
+static void depends_on_run(struct lexer *lx, struct control *c)
 {
 	static const char *const classes[] = {
 		[DEPENDS_ON_LIBRARY] = "library",
@@ -273,7 +278,7 @@ static void do_depends_on(struct lexer *lx, struct control *c)
 	};
 
 	if (args_len(c) != 2) {
-		malformed(lx, c, "library|module|provider NAME");
+		fail_malformed(lx, c, "library|module|provider NAME");
 		return;
 	}
 	for (uint32_t i = 0; i < ARRAY_LEN(classes); i++)
@@ -294,20 +299,20 @@ static const struct directive {
 	void (*run)(struct lexer *lx, struct control *c);
 } directives[] = {
 	/* clang-format off */
-	{"line",       AT_ANY,      do_line},
-	{"ident",      AT_ANY,      do_ident},
-	{"error",      AT_ANY,      do_error},
-	{"option",     AT_PRAGMA_D, do_option},
-	{"attributes", AT_PRAGMA_D, do_attributes},
-	{"binding",    AT_PRAGMA_D, do_binding},
-	{"depends_on", AT_PRAGMA_D, do_depends_on},
+	{"line",       AT_ANY,      line_run},
+	{"ident",      AT_ANY,      ident_run},
+	{"error",      AT_ANY,      error_run},
+	{"option",     AT_PRAGMA_D, option_run},
+	{"attributes", AT_PRAGMA_D, attributes_run},
+	{"binding",    AT_PRAGMA_D, binding_run},
+	{"depends_on", AT_PRAGMA_D, depends_on_run},
 	/* clang-format on */
 };
 
 static void directive_unknown(struct lexer *lx, uint32_t where, const struct word *name)
 {
 	if (where == AT_PRAGMA)
-		return; /* somebody else's pragma */
+		return; /* a pragma of another compiler */
 	if (where == AT_PRAGMA_D) {
 		control_error(lx, D_PRAGMA_INVAL, name->span, "invalid D pragma: %s", name->text);
 		return;

@@ -1,9 +1,9 @@
 /*
- * The C preprocessor as a child process.
+ * Runs the C preprocessor as a child process.
  *
- * The script goes to the child as a memory file on its standard input, so that only one pipe has to
- * be served: nothing can block on a full pipe, and a child that does not read cannot kill us with
- * SIGPIPE. Its messages go to our standard error, as other DTraces let them.
+ * The script is a memory file on the child's standard input, so that dtrace serves only one pipe:
+ * nothing can block on a full pipe, and a child that does not read cannot end dtrace by SIGPIPE.
+ * The child's messages go to dtrace's standard error, as in other DTraces.
  */
 #include "d/cpp.h"
 
@@ -19,8 +19,8 @@
 #include "d/source.h"
 #include "dtrace.h"
 
-#ifndef MFD_NOEXEC_SEAL /* Linux 105ff5339f49 ("mm/memfd: add MFD_NOEXEC_SEAL and MFD_EXEC"), v6.3 \
-			 */
+/* Linux 105ff5339f49 ("mm/memfd: add MFD_NOEXEC_SEAL and MFD_EXEC"), v6.3 */
+#ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
@@ -28,7 +28,7 @@
 
 typedef LIST(const char *) arg_list;
 
-/* d-language.md 1.10, row Linux. */
+/* The macros of d-language.md 1.10, row Linux. */
 static void args_add_predefined(struct arena *a, arg_list *l)
 {
 	const char *const defines[] =
@@ -41,7 +41,7 @@ static void args_add_predefined(struct arena *a, arg_list *l)
 	  "-D__SUNW_D_32",
 #endif
 	  arch.cpp,
-	  /* Headers for gcc use syntax that D does not know. */
+	  /* With __GNUC__ the C library's headers use syntax that D does not have. */
 	  "-U__GNUC__",
 	  "-D__signed__=signed",
 	};
@@ -78,7 +78,7 @@ static const char *const *args_make(struct arena *a, const struct cpp_opts *opts
 			       opts->d_version ? opts->d_version : D_VERSION_NEWEST));
 	if (conformance_arg(opts->stdc))
 		list_push(a, &l, conformance_arg(opts->stdc));
-	/* the file is /dev/stdin: without this the preprocessor would look in /dev */
+	/* the input is /dev/stdin, so without -iquote #include "..." would look in /dev */
 	list_push(a, &l, "-iquote");
 	list_push(a, &l, opts->dir ? opts->dir : ".");
 	list_push(a, &l, "/dev/stdin");
@@ -103,8 +103,10 @@ static struct err *write_all(int fd, const char *text, size_t len)
 	return NULL;
 }
 
-/* The script as a file that is rewound. A leading '#!' line becomes an empty one: lines keep their
- * numbers. */
+/*
+ * Makes a memory file of the script, positioned at its start. A leading '#!' line is replaced by an
+ * empty line, so that line numbers stay.
+ */
 static MUST_CHECK struct err *input_make(const char *text, size_t len, int *ret_fd)
 {
 	CLEANUP(fd) int fd = memfd_create("d-script", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
@@ -193,13 +195,13 @@ static MUST_CHECK struct err *child_wait(pid_t pid)
 	do
 		got = waitpid(pid, &status, 0);
 	while (got < 0 && errno == EINTR);
-	/* With SIGCHLD ignored the kernel keeps no status: the output must speak for itself. */
+	/* With SIGCHLD ignored the kernel keeps no status; a failed child has left no output. */
 	if (got < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
 		return NULL;
 	return err_code(err_new("Preprocessor failed to process input program"), EDT_CPPERR);
 }
 
-/* Both, and what happened first is what is told. */
+/* The first of two errors; the other is destroyed. Either may be NULL. */
 static struct err *first_error(struct err *a, struct err *b)
 {
 	if (a)
@@ -228,8 +230,10 @@ struct err *cpp_run(const struct cpp_opts *opts, const char *text, size_t len,
 		return e;
 	}
 	e = output_read(pipe_fds[0], &out);
-	/* Closed before waiting: a child that still writes gets an error instead of blocking for
-	 * ever. */
+	/*
+	 * Closed before the child is waited for: a child that still writes then gets an error
+	 * instead of blocking for ever.
+	 */
 	close(pipe_fds[0]);
 	if (e)
 		e = err_code(e, EDT_CPPERR);

@@ -1,11 +1,11 @@
 /*
- * Function definitions of included C headers, taken out of preprocessed text.
+ * Takes the function definitions of included C headers out of preprocessed text.
  *
  *     static inline int f(int x) { return x + 1; }
  *
- * D has nothing that they could become. Headers have few: byteswap.h, for one. A '{' behind a ')'
- * outside of everything is such a body; in D text it occurs nowhere, and what is not included is
- * left alone. Lines keep their numbers.
+ * D has nothing into which a function definition could be made. Few headers have any (byteswap.h
+ * does). A '{' behind a ')' outside all braces begins such a body, and occurs nowhere in D text;
+ * text outside included files is left alone. Lines keep their numbers.
  */
 #include "d/cpp.h"
 
@@ -14,8 +14,10 @@ struct bodies {
 	uint32_t depth; /* of includes */
 };
 
-/* "# LINE "FILE" FLAG...": 1 enters a file, 2 comes back. Goes to the end of the line. */
-static void skip_marker(struct bodies *b)
+/*
+ * Skips "# LINE "FILE" FLAG..." to the end of the line. Flag 1 enters a file, 2 returns from one.
+ */
+static void marker_skip(struct bodies *b)
 {
 	char *eol = memchr(b->p, '\n', (size_t)(b->end - b->p)), *q;
 
@@ -30,7 +32,7 @@ static void skip_marker(struct bodies *b)
 	b->p = eol;
 }
 
-static void skip_literal(struct bodies *b)
+static void literal_skip(struct bodies *b)
 {
 	char quote = *b->p++;
 
@@ -40,17 +42,17 @@ static void skip_literal(struct bodies *b)
 		b->p++;
 }
 
-/* One character, literal or marker line; what it begins with, or a blank. */
-static char step(struct bodies *b, const char *start)
+/* Skips a character, literal or marker; returns its first character, a blank for a marker. */
+static char text_step(struct bodies *b, const char *start)
 {
 	char c = *b->p;
 
 	if (c == '#' && (b->p == start || b->p[-1] == '\n')) {
-		skip_marker(b);
+		marker_skip(b);
 		return ' ';
 	}
 	if (c == '"' || c == '\'')
-		skip_literal(b);
+		literal_skip(b);
 	else
 		b->p++;
 	return c;
@@ -61,8 +63,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Blanks out everything but newlines and markers. */
-static void blank(char *from, const char *to, const char *start)
+/* Overwrites text with blanks, except newlines and markers. */
+static void text_blank(char *from, const char *to, const char *start)
 {
 	bool is_marker = false;
 
@@ -77,16 +79,17 @@ static void blank(char *from, const char *to, const char *start)
 void cpp_drop_functions(char *text, size_t len)
 {
 	struct bodies b = {.p = text, .end = text + len};
-	char *decl = text, last = ' '; /* last: what is no blank */
-	uint32_t level = 0, body = 0;  /* open braces; of a body: those around it and its own */
+	char *decl = text, last = ' '; /* last: the last character that is not a blank */
+	uint32_t level = 0;	       /* number of open braces */
+	uint32_t body = 0;	       /* level inside the body of a function; 0: outside */
 
 	while (b.p < b.end) {
-		char c = step(&b, text);
+		char c = text_step(&b, text);
 
 		if (c == '{' && !level++ && last == ')' && b.depth)
 			body = level;
 		else if (c == '}' && level && level-- == body) {
-			blank(decl, b.p, text);
+			text_blank(decl, b.p, text);
 			body = 0;
 		}
 		if (!level && (c == ';' || c == '}'))

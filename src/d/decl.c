@@ -1,8 +1,8 @@
-/* Resolves types as written: specifiers, then derivations from the inside out. */
+/* Resolves types as written: the specifiers, then the derivations from the inside out. */
 #include "d/decl.h"
 #include "base/vec.h"
 
-/* Largest object: its size in bits fits the type table's 32-bit offsets. */
+/* Size of the largest object: its bit offsets must fit the 32 bits that the type table has. */
 #define DECL_MAX_SIZE (1u << 28)
 
 static type_id declarator_type(struct check *c, struct type_name *tn,
@@ -14,7 +14,10 @@ static type_id declarator_type(struct check *c, struct type_name *tn,
 #define SPEC_SIGNS   (SPEC_SIGNED | SPEC_UNSIGNED)
 #define SPEC_BASES   (SPEC_VOID | SPEC_CHAR | SPEC_INT | SPEC_FLOAT | SPEC_DOUBLE | SPEC_STRING)
 
-/* What specifier words name; 'int' and 'signed' are left out of the key where they say nothing. */
+/*
+ * The type of each set of specifier words; the set lacks 'int' and 'signed' where these add
+ * nothing.
+ */
 struct spec_row {
 	uint32_t flags;
 	type_id type;
@@ -62,8 +65,10 @@ static bool specs_have_base(const struct decl_specs *s)
 	return s->flags & SPEC_BASES || s->tag != TAG_NONE || s->name;
 }
 
-/* A rule on combinations: words of `with` may not meet a base of `bases`, or (on_other) any but
- * those. */
+/*
+ * A rule on combinations: the words `with` may not stand with a base type in `bases` or, if
+ * on_other, with a base type that is not in `bases`.
+ */
 struct spec_rule {
 	uint32_t with, bases;
 	bool on_other;
@@ -117,7 +122,7 @@ static bool specs_check(struct check *c, const struct decl_specs *s)
 		diag_error(c->diags, D_DECL_LONGINT, s->span, "a type is either short or long");
 		return false;
 	}
-	return true; /* 'self x;' names no type at all: an int, as in old C */
+	return true; /* 'self x;' names no type: it is an int, as in early C */
 }
 
 /* ---- tags ------------------------------------------------------------------------------------ */
@@ -132,13 +137,12 @@ static const char *tag_word(const struct decl_specs *s)
 	return s->tag == TAG_STRUCT ? "struct" : s->tag == TAG_UNION ? "union" : "enum";
 }
 
-/* Poison: its cause has been reported. */
 static bool type_is_error(const struct check *c, type_id id)
 {
 	return type_kind(c->types, id) == TK_ERROR;
 }
 
-/* What a member, variable or array element may not be. */
+/* False after reporting a type that no member, variable or array element can have. */
 static bool object_check(struct check *c, type_id type, struct span at, const char *what,
 			 const char *name)
 {
@@ -166,8 +170,9 @@ static bool object_check(struct check *c, type_id type, struct span at, const ch
 	return true;
 }
 
-/* Evaluates a constant; what check_expr() has reported is not reported again. */
-static bool constant(struct check *c, struct expr *e, enum dtag tag, const char *text, int64_t *ret)
+/* Evaluates a constant; false after reporting, unless check_expr() has reported before. */
+static bool constant_eval(struct check *c, struct expr *e, enum dtag tag, const char *text,
+			  int64_t *ret)
 {
 	uint32_t before = diags_count(c->diags);
 
@@ -178,14 +183,14 @@ static bool constant(struct check *c, struct expr *e, enum dtag tag, const char 
 	return false;
 }
 
-/* The width of a bit-field as the type table wants it; false = reported. */
+/* Checks the width of a bit-field; false after reporting. */
 static bool bitfield_check(struct check *c, const struct member_decl *d, type_id type,
 			   const char *name, uint32_t *ret_bits)
 {
 	static const char not_const[] = "size of a bit-field must be a positive constant";
 	int64_t bits;
 
-	if (!constant(c, d->bits, D_DECL_BFCONST, not_const, &bits))
+	if (!constant_eval(c, d->bits, D_DECL_BFCONST, not_const, &bits))
 		return false;
 	if (bits < 0 || (bits == 0 && *name)) {
 		diag_error(c->diags, D_DECL_BFCONST, d->bits->span, "%s", not_const);
@@ -268,7 +273,7 @@ static struct type_member *members_resolve(struct check *c, struct decl_specs *s
 				   "member %s is declared twice", members[i].name);
 			members[i].name = "";
 		}
-		/* at most 15 bytes of padding before and after */
+		/* 32: at most 15 bytes of padding before and after the member */
 		total += type_size(c->types, members[i].type) + 32;
 		if (total > DECL_MAX_SIZE) {
 			diag_error(c->diags, D_DECL_ARRBIG, tn->span, "%s is too big", tag_word(s));
@@ -279,7 +284,7 @@ static struct type_member *members_resolve(struct check *c, struct decl_specs *s
 	return members;
 }
 
-/* Redefinition or a scoped name: the tag may not be defined here. */
+/* False after reporting that the tag has a scope, or is defined already. */
 static bool tag_is_free(struct check *c, const struct decl_specs *s)
 {
 	type_id old;
@@ -301,13 +306,13 @@ static bool tag_is_free(struct check *c, const struct decl_specs *s)
 	return true;
 }
 
-/* "struct foo": how type_poison() knows a tag. */
+/* The key with which type_poison() remembers a tag: "struct foo". */
 static const char *tag_text(struct check *c, const struct decl_specs *s)
 {
 	return arena_printf(c->arena, "%s %s", tag_word(s), s->tag_name);
 }
 
-/* A structure with a member that was refused: its size and its other members would mislead. */
+/* Poisons a structure of which a member was refused: its size and offsets would be wrong. */
 static type_id sou_poison(struct check *c, const struct decl_specs *s)
 {
 	if (s->tag_name)
@@ -320,11 +325,11 @@ static type_id sou_define(struct check *c, struct decl_specs *s)
 	enum type_kind kind = tag_kind(s);
 	struct type_member *members;
 
-	/* known before its members are: they may point to it */
+	/* the tag is declared before its members are resolved: they may point to it */
 	if (s->tag_name && !types_find_tag_own(c->types, kind, s->tag_name))
 		type_forward(c->types, kind, s->tag_name);
 	members = members_resolve(c, s);
-	if (!tag_is_free(c, s)) /* a member's type has defined it meanwhile */
+	if (!tag_is_free(c, s)) /* the type of a member may have defined it */
 		return TYPE_ERROR;
 	for (uint32_t i = 0; i < s->nmembers; i++)
 		if (type_is_error(c, members[i].type))
@@ -341,21 +346,23 @@ static type_id enum_define(struct check *c, struct decl_specs *s)
 		struct enum_item *item = &s->items[i];
 
 		if (item->val &&
-		    !constant(c, item->val, D_DECL_ENCONST,
-			      "value of an enumerator must be an integer constant", &next))
+		    !constant_eval(c, item->val, D_DECL_ENCONST,
+				   "value of an enumerator must be an integer constant", &next))
 			next = 0;
 		if ((next > INT32_MAX || next < INT32_MIN) && !c->in_include) {
 			diag_error(c->diags, D_DECL_ENOFLOW, item->span,
 				   "enumerator %s value overflow", item->name);
 			next = 0;
 		}
-		(void)check_enumerator(c, item->span, item->name, next); /* reports; go on */
+		(void)check_enumerator(c, item->span, item->name, next); /* it reports */
 		items[i] = (struct type_enumerator){.name = item->name, .val = next++};
 	}
 	return type_define_enum(c->types, s->tag_name, items, s->nitems);
 }
 
-/* "C`t", "D`t": what D text declared. Cuts the scope off. */
+/*
+ * Cuts the scope off "C`t" and "D`t", which mean types that D text declared; false: no such scope.
+ */
 static bool in_declared_container(const char **name)
 {
 	if (((*name)[0] != 'C' && (*name)[0] != 'D') || (*name)[1] != '`')
@@ -387,13 +394,13 @@ static type_id tag_resolve(struct check *c, struct decl_specs *s)
 		return s->tag == TAG_ENUM ? enum_define(c, s) : sou_define(c, s);
 	}
 	if (!s->tag_name)
-		return TYPE_ERROR; /* a syntax error, reported by the parser */
+		return TYPE_ERROR; /* the parser has reported the syntax error */
 	name = s->tag_name;
 	if (type_is_poisoned(c, tag_text(c, s)))
 		return TYPE_ERROR;
 	if (!types_find_tag_known(c->types, tag_kind(s), name))
 		(void)check_define(c, name,
-				   strlen(name)); /* or it is the kernel's, or defined later */
+				   strlen(name)); /* if not, it is a kernel type or a forward */
 	if (in_declared_container(&name))
 		id = types_find_tag_declared(c->types, tag_kind(s), name);
 	else
@@ -430,7 +437,7 @@ static const struct qual_spec qual_specs[] = {
 	{SPEC_USERLAND, TK_USERLAND},
 };
 
-static type_id qualify(struct check *c, type_id type, uint32_t flags)
+static type_id type_add_quals(struct check *c, type_id type, uint32_t flags)
 {
 	for (size_t i = 0; i < ARRAY_LEN(qual_specs); i++)
 		if (flags & qual_specs[i].flag)
@@ -452,24 +459,24 @@ type_id decl_specs_resolve(struct check *c, struct decl_specs *s)
 		type = name_resolve(c, s);
 	else
 		type = spec_words_type(s->flags);
-	s->resolved = type_is_error(c, type) ? TYPE_ERROR : qualify(c, type, s->flags);
+	s->resolved = type_is_error(c, type) ? TYPE_ERROR : type_add_quals(c, type, s->flags);
 	return s->resolved;
 }
 
 /* ---- derivations ----------------------------------------------------------------------------- */
 
-static type_id derive_pointer(struct check *c, const struct deriv *d, type_id of)
+static type_id deriv_pointer(struct check *c, const struct deriv *d, type_id of)
 {
-	/* 'userland char **': everything reached is in user memory, the inner pointer too */
+	/* 'userland char **' says that the inner pointer, too, leads to user memory */
 	if (type_is_pointer(c->types, of) && type_is_userland(c->types, of))
 		of = type_qualified(c->types, TK_USERLAND, of);
 	if (d->quals & SPEC_USERLAND)
 		of = type_qualified(c->types, TK_USERLAND, of);
-	return qualify(c, type_pointer(c->types, of), d->quals & ~(uint32_t)SPEC_USERLAND);
+	return type_add_quals(c, type_pointer(c->types, of), d->quals & ~(uint32_t)SPEC_USERLAND);
 }
 
-/* may_be_open: somebody else says how many elements there are, 'extern int table[];'. */
-static type_id derive_array(struct check *c, const struct deriv *d, type_id of, bool may_be_open)
+/* may_be_open: the number of elements may be missing, as in 'extern int table[];'. */
+static type_id deriv_array(struct check *c, const struct deriv *d, type_id of, bool may_be_open)
 {
 	static const char bad_dim[] =
 		"array dimension must be a positive constant or a list of types";
@@ -484,7 +491,7 @@ static type_id derive_array(struct check *c, const struct deriv *d, type_id of, 
 			   "array declaration requires a dimension");
 		return TYPE_ERROR;
 	}
-	if (!constant(c, d->dim, D_DECL_ARRSUB, bad_dim, &dim))
+	if (!constant_eval(c, d->dim, D_DECL_ARRSUB, bad_dim, &dim))
 		return TYPE_ERROR;
 	if (dim <= 0) {
 		diag_error(c->diags, D_DECL_ARRSUB, d->span, "%s", bad_dim);
@@ -498,7 +505,7 @@ static type_id derive_array(struct check *c, const struct deriv *d, type_id of, 
 	return type_array(c->types, of, (uint32_t)dim);
 }
 
-static type_id derive_function(struct check *c, const struct deriv *d, type_id of)
+static type_id deriv_function(struct check *c, const struct deriv *d, type_id of)
 {
 	type_id *types;
 	uint32_t n;
@@ -508,19 +515,18 @@ static type_id derive_function(struct check *c, const struct deriv *d, type_id o
 	return type_function(c->types, of, types, n, d->varargs);
 }
 
-static type_id derive(struct check *c, const struct deriv *d, type_id of, bool may_be_open)
+static type_id deriv_apply(struct check *c, const struct deriv *d, type_id of, bool may_be_open)
 {
 	switch (d->kind) {
-	case DERIV_PTR: return derive_pointer(c, d, of);
-	case DERIV_ARRAY: return derive_array(c, d, of, may_be_open);
-	case DERIV_FUNC: return derive_function(c, d, of);
-	case DERIV_ASSOC: break; /* declarator_type() */
+	case DERIV_PTR: return deriv_pointer(c, d, of);
+	case DERIV_ARRAY: return deriv_array(c, d, of, may_be_open);
+	case DERIV_FUNC: return deriv_function(c, d, of);
+	case DERIV_ASSOC: break; /* declarator_type() resolves it */
 	}
 	BUG("derivation %d", (int)d->kind);
 }
 
-static bool derive_assoc(struct check *c, const struct deriv *d, type_id of,
-			 struct decl_object *ret)
+static bool deriv_assoc(struct check *c, const struct deriv *d, type_id of, struct decl_object *ret)
 {
 	if (!object_check(c, of, d->span, "associative array element", ""))
 		return false;
@@ -530,7 +536,7 @@ static bool derive_assoc(struct check *c, const struct deriv *d, type_id of,
 			   &ret->keys, &ret->nkeys);
 }
 
-/* ret_assoc: NULL where an associative array is not possible. */
+/* ret_assoc: NULL where an associative array is not allowed. */
 static type_id declarator_type(struct check *c, struct type_name *tn, struct decl_object *ret_assoc)
 {
 	type_id type = decl_specs_resolve(c, tn->specs);
@@ -539,14 +545,14 @@ static type_id declarator_type(struct check *c, struct type_name *tn, struct dec
 		const struct deriv *d = &tn->derivs[i];
 
 		if (d->kind != DERIV_ASSOC) {
-			type = derive(c, d, type,
-				      c->in_include ||
-					      (tn->specs->sc == SC_EXTERN && i + 1 == tn->nderivs));
+			type = deriv_apply(c, d, type,
+					   c->in_include || (tn->specs->sc == SC_EXTERN &&
+							     i + 1 == tn->nderivs));
 		} else if (!ret_assoc || i + 1 < tn->nderivs) {
 			diag_error(c->diags, D_DECL_DYNOBJ, d->span,
 				   "an associative array cannot be part of another type");
 			type = TYPE_ERROR;
-		} else if (!derive_assoc(c, d, type, ret_assoc)) {
+		} else if (!deriv_assoc(c, d, type, ret_assoc)) {
 			type = TYPE_ERROR;
 		}
 	}
@@ -560,14 +566,14 @@ type_id decl_resolve(struct check *c, struct type_name *tn)
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-/* '(void)': one unnamed void parameter means none. */
+/* Whether the list is '(void)', which means no parameters. */
 static bool params_are_void(const struct check *c, struct type_name **params, uint32_t n,
 			    type_id first)
 {
 	return n == 1 && !params[0]->name && !params[0]->nderivs && type_is_void(c->types, first);
 }
 
-/* 'char a[]' is a pointer here: the dimension does not matter, so it may be missing. */
+/* The type of a parameter. 'char a[]' is a pointer, so the number of elements may be missing. */
 static type_id param_type(struct check *c, struct type_name *tn)
 {
 	struct type_name inner = *tn;
@@ -640,7 +646,7 @@ bool decl_params(struct check *c, struct type_name **params, uint32_t n, bool va
 
 /* ---- declarations ---------------------------------------------------------------------------- */
 
-/* d-language.md 4.1: what the storage of a variable can hold. */
+/* False after reporting a type that is too large for a variable (d-language.md 4.1). */
 static bool size_check(struct check *c, const struct type_name *tn, type_id type, uint32_t max_size)
 {
 	uint32_t size = type_size(c->types, type);
@@ -686,7 +692,10 @@ bool decl_object(struct check *c, struct type_name *tn, uint32_t max_size, struc
 	return true;
 }
 
-/* Of a header: the same once more, as C allows, or a type of D, where signs may differ: id_t. */
+/*
+ * Whether an included header repeats an earlier typedef, which C allows: the same type, or one of
+ * D's types, from which it may differ in sign (id_t).
+ */
 static bool is_repetition(struct check *c, type_id old, type_id type)
 {
 	if (!c->in_include)
@@ -728,7 +737,7 @@ bool decl_alone(struct check *c, struct decl_specs *specs)
 
 	if (type_is_error(c, type))
 		return false;
-	/* a struct without a tag can never be named, but it is accepted, as in C */
+	/* a struct without a tag can never be used, but C accepts it, too */
 	if (specs->tag && (specs->has_body || specs->tag_name))
 		return true;
 	diag_error(c->diags, D_DECL_USELESS, specs->span,

@@ -1,25 +1,26 @@
 /*
- * Probes declared in D that are made of other probes (d-language.md 2.9;
+ * Probes declared in D that are made of other probes (d-language.md 2.9,
  * doc/guide/own-provider.md).
  *
- *     probe p(int n) = syscall::read:return /arg0 > 0/ (arg0), syscall::write:return /arg0 > 0/
- *     (arg0);
+ *     probe p(int n) = syscall::read:return /arg0 > 0/ (arg0),
+ *                      syscall::write:return /arg0 > 0/ (arg0);
  *
- * A clause on such a probe is compiled once for each of its sources: on the source's places, behind
- * its guard, with the source's expressions in place of arg0 and args[0]. A source may be a declared
- * probe itself; then a chain of them leads from the probe that the clause names to one that hangs
- * on places (struct derivation).
+ * A clause on such a probe is compiled once for each of its sources: it runs where the source is
+ * placed, behind the guard of the source, with the source's expressions in place of arg0 and
+ * args[0]. A source may describe a declared probe again; a chain of struct derivation then leads
+ * from the probe that the clause names to a probe that a provider places.
  *
- * Which sources count is found out when a probe is first asked for: the first choice all of whose
- * sources exist here and have the arguments that guard and expressions need.
+ * Which of several alternatives ("||") is taken is decided when a program first uses the probe: the
+ * first alternative whose sources all exist here and have the arguments that guards and expressions
+ * need.
  */
 #include "d/check_impl.h"
 
 /* ---- expressions of a source ----------------------------------------------------------------- */
 
 /*
- * The checked expression of a source, seen from there: args[] are those of what the source
- * describes.
+ * A checked copy of an expression of a source: in it, args[] are the arguments of the probes that
+ * the source describes.
  */
 static struct expr *source_value(struct check *c, const struct derivation *dv, const struct expr *e)
 {
@@ -36,12 +37,12 @@ static struct expr *source_value(struct check *c, const struct derivation *dv, c
 	value = check_value(c, check_any(c, value));
 	c->derived = derived;
 	c->bindings = bindings;
-	c->attr = attr; /* what the provider promises counts, not what it is made of */
+	c->attr = attr; /* the stability of the declared provider counts, not that of its sources */
 	session_set_layer(c->session, layer);
 	return value;
 }
 
-/* What a source without a list of expressions gives: its own args[index]. */
+/* The argument of a source that lists no expressions: args[index] of the probes it describes. */
 static struct expr *default_arg(struct check *c, const struct declared_source *src, uint32_t index)
 {
 	struct expr *e = expr_new(c, EXPR_INDEX, src->span, TYPE_NONE);
@@ -56,7 +57,7 @@ static struct expr *default_arg(struct check *c, const struct declared_source *s
 	return e;
 }
 
-/* Native argument index of the probe, with its declared type; poison after reporting. */
+/* Native argument `index` of the declared probe, of its declared type; poison after reporting. */
 static struct expr *native_arg(struct check *c, const struct derivation *dv, uint32_t index,
 			       struct span at)
 {
@@ -123,9 +124,10 @@ static struct expr *expr_and(struct check *c, struct expr *l, struct expr *r)
 	return e;
 }
 
-static struct expr *guard_of(struct check *c, const struct derivation *dv)
+/* The checked guards along a derivation, those of the innermost source first; NULL: no guard. */
+static struct expr *derived_guard(struct check *c, const struct derivation *dv)
 {
-	struct expr *inner = dv->base ? guard_of(c, dv->base) : NULL, *guard;
+	struct expr *inner = dv->base ? derived_guard(c, dv->base) : NULL, *guard;
 
 	if (!dv->src->guard)
 		return inner;
@@ -139,10 +141,10 @@ static struct expr *guard_of(struct check *c, const struct derivation *dv)
 
 struct expr *derived_pred(struct check *c, struct expr *pred)
 {
-	return c->derived ? expr_and(c, guard_of(c, c->derived), pred) : pred;
+	return c->derived ? expr_and(c, derived_guard(c, c->derived), pred) : pred;
 }
 
-/* ---- all ways from a probe to places --------------------------------------------------------- */
+/* ---- walking from a declared probe to placed probes ------------------------------------------ */
 
 typedef bool walk_fn(struct check *c, void *ctx, const struct derivation *top,
 		     const struct probe_desc *source);
@@ -192,17 +194,17 @@ bool derived_walk(struct check *c, const struct declared_probe *p, walk_fn *func
 	return walk_probe(&w, p, NULL);
 }
 
-/* ---- which choice counts --------------------------------------------------------------------- */
+/* ---- choosing the alternative ---------------------------------------------------------------- */
 
-/* Guard and arguments, as a clause would use them. */
-static bool try_source(struct check *c, void *ctx, const struct derivation *top,
-		       const struct probe_desc *source)
+/* Checks guard and arguments as a clause would use them; false after reporting. */
+static bool source_check(struct check *c, void *ctx, const struct derivation *top,
+			 const struct probe_desc *source)
 {
 	uint32_t nerrors = diags_count(c->diags);
 
 	c->derived = top;
 	c->source = source;
-	(void)derived_pred(c, NULL); /* what is wrong has been reported */
+	(void)derived_pred(c, NULL); /* diags_count() tells whether it failed */
 	for (uint32_t i = 0; i < top->probe->nargs && diags_count(c->diags) == nerrors; i++)
 		(void)native_arg(c, top, i, top->src->span);
 	c->derived = NULL;
@@ -210,7 +212,7 @@ static bool try_source(struct check *c, void *ctx, const struct derivation *top,
 	return diags_count(c->diags) == nerrors;
 }
 
-/* The probes that a source describes; NULL, or why there are none. */
+/* Why no probe is found for a source, or NULL. */
 static const char *source_lack(struct check *c, const struct declared_source *src)
 {
 	uint32_t n = 0;
@@ -225,15 +227,15 @@ static const char *source_lack(struct check *c, const struct declared_source *sr
 	return why;
 }
 
-/* Why the choice [p->first, p->end) cannot be had, or NULL. */
-static const char *choice_lack(struct check *c, const struct declared_probe *p)
+/* Why the alternative [p->first, p->end) cannot be used here, or NULL. */
+static const char *alternative_lack(struct check *c, const struct declared_probe *p)
 {
 	struct attempt attempt = attempt_begin(c);
 	const char *why = NULL;
 
 	for (uint32_t i = p->first; i < p->end && !why; i++)
 		why = source_lack(c, &p->sources[i]);
-	if (!why && !derived_walk(c, p, try_source, NULL))
+	if (!why && !derived_walk(c, p, source_check, NULL))
 		why = arena_strdup(c->session->arena, diags_first_text(c->diags, attempt.nerrors));
 	attempt_undo(c, &attempt);
 	return why;
@@ -249,7 +251,7 @@ static void sources_choose(struct check *c, struct declared_probe *p)
 		p->end = p->first + 1;
 		while (p->end < p->nsources && !p->sources[p->end].is_other)
 			p->end++;
-		why = choice_lack(c, p);
+		why = alternative_lack(c, p);
 		if (!why) {
 			p->state = DERIVED_READY;
 			return;
@@ -260,7 +262,7 @@ static void sources_choose(struct check *c, struct declared_probe *p)
 	p->info.lack = lack;
 }
 
-/* A clause could name it: it was declared, and the compile that did so has not failed. */
+/* Whether a clause can name p: the compile that declared it has not failed. */
 static bool is_live(const struct dsession *s, const struct declared_probe *p)
 {
 	const struct declared_provider *pv = hashmap_finds(s->providers, p->info.prov);
@@ -295,8 +297,9 @@ bool dsession_derive(struct dsession *s, const struct compile_opts *opts,
 
 /* ---- declaring ------------------------------------------------------------------------------- */
 
-static bool check_source(struct check *c, const struct probe_decl *pd, const struct source_decl *sd,
-			 const struct declared_probe *p, struct declared_source *src)
+static bool source_declare(struct check *c, const struct probe_decl *pd,
+			   const struct source_decl *sd, const struct declared_probe *p,
+			   struct declared_source *src)
 {
 	if (sd->has_args && sd->nargs != p->nargs) {
 		check_error(c, D_PROTO_LEN, sd->span,
@@ -316,7 +319,7 @@ static bool check_source(struct check *c, const struct probe_decl *pd, const str
 	return true;
 }
 
-/* For listings: "@1 native type : type it is translated to" (argtext.h). */
+/* The argtext.h text of an argument, for listings: "@1 native type : translated type". */
 static const char *arg_text(struct check *c, const struct declared_probe *p, uint32_t i)
 {
 	const char *native = type_text(c, p->args[p->map[i]]), *shown = type_text(c, p->xargs[i]);
@@ -338,7 +341,7 @@ bool derived_declare(struct check *c, const struct declared_provider *pv,
 	p->nsources = pd->nsources;
 	p->layer = c->session->layer;
 	for (uint32_t i = 0; i < pd->nsources; i++)
-		if (!check_source(c, pd, &pd->sources[i], p, &p->sources[i]))
+		if (!source_declare(c, pd, &pd->sources[i], p, &p->sources[i]))
 			return false;
 	for (uint32_t i = 0; i < p->nxargs; i++)
 		types[i] = arg_text(c, p, i);

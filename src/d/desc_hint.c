@@ -1,11 +1,11 @@
-/* What a probe description of another tracer, or one with the wrong separators, is in D. */
+/* Hints at probe descriptions of another tracer, and at wrong separators. */
 #include "d/desc_hint.h"
 
 #include "base/str.h"
 
 #define FIELDS_MAX 4u
 
-/* Fields between ':' of a description as other tracers write them; the last one holds the rest. */
+/* The words of another tracer's description between its ':'; the last one holds the rest. */
 struct words {
 	const char *w[FIELDS_MAX];
 	uint32_t n;
@@ -29,12 +29,12 @@ static struct words words_split(struct arena *a, const char *text)
 /* ---- other tracers --------------------------------------------------------------------------- */
 
 /*
- * The row's own text says what the words are in D; NULL: nothing comes to mind. point: "entry",
- * "return".
+ * Makes the hint of a row: the description in D, or NULL when D has nothing like it. point: "entry"
+ * or "return", as the row says.
  */
-typedef const char *say_f(struct arena *a, const struct words *f, const char *point);
+typedef const char *hint_f(struct arena *a, const struct words *f, const char *point);
 
-static const char *say_kernel(struct arena *a, const struct words *f, const char *point)
+static const char *hint_kernel(struct arena *a, const struct words *f, const char *point)
 {
 	const char *func = f->w[f->n - 1];
 
@@ -45,8 +45,8 @@ static const char *say_kernel(struct arena *a, const struct words *f, const char
 		func, point, point);
 }
 
-/* tracepoint:syscalls:sys_enter_openat */
-static const char *say_tracepoint(struct arena *a, const struct words *f, const char *point)
+/* For tracepoint:syscalls:sys_enter_openat. */
+static const char *hint_tracepoint(struct arena *a, const struct words *f, const char *point)
 {
 	const char *cat = f->w[1], *name = f->w[2];
 	bool is_raw = strcmp(cat, "raw_syscalls") == 0;
@@ -66,12 +66,12 @@ static const char *say_tracepoint(struct arena *a, const struct words *f, const 
 	       "syscall::NAME:entry";
 }
 
-/* perf's spelling: syscalls:sys_enter_openat */
-static const char *say_syscalls(struct arena *a, const struct words *f, const char *point)
+/* For perf's spelling, syscalls:sys_enter_openat. */
+static const char *hint_syscalls(struct arena *a, const struct words *f, const char *point)
 {
 	struct words full = {{"tracepoint", f->w[0], f->w[1], ""}, 3};
 
-	return say_tracepoint(a, &full, point);
+	return hint_tracepoint(a, &full, point);
 }
 
 static const char *base_name(const char *path)
@@ -82,10 +82,10 @@ static const char *base_name(const char *path)
 }
 
 /*
- * uprobe:/bin/bash:readline; a program's own functions are in module a.out, which any name of it
- * means, too.
+ * For uprobe:/bin/bash:readline. A program's own functions are in module a.out; the name of its
+ * file means the same module.
  */
-static const char *say_user(struct arena *a, const struct words *f, const char *point)
+static const char *hint_user(struct arena *a, const struct words *f, const char *point)
 {
 	const char *module = f->n > 2 ? base_name(f->w[1]) : "a.out";
 	const char *func = f->n > 1 && *f->w[f->n - 1] ? f->w[f->n - 1] : "FUNCTION";
@@ -94,7 +94,7 @@ static const char *say_user(struct arena *a, const struct words *f, const char *
 			    point);
 }
 
-static const char *say_usdt(struct arena *a, const struct words *f, const char *point)
+static const char *hint_usdt(struct arena *a, const struct words *f, const char *point)
 {
 	(void)point;
 	return arena_printf(
@@ -102,7 +102,7 @@ static const char *say_usdt(struct arena *a, const struct words *f, const char *
 		f->n > 1 ? f->w[f->n - 1] : "NAME");
 }
 
-/* "hz:99" -> "99hz"; NULL when it is no rate. */
+/* "99hz" for "hz:99"; NULL when the words are no rate. */
 static const char *rate_text(struct arena *a, const struct words *f)
 {
 	static const char *const units[] = {"hz", "s", "ms", "us"};
@@ -113,7 +113,7 @@ static const char *rate_text(struct arena *a, const struct words *f)
 	return NULL;
 }
 
-static const char *say_interval(struct arena *a, const struct words *f, const char *point)
+static const char *hint_interval(struct arena *a, const struct words *f, const char *point)
 {
 	const char *rate = rate_text(a, f);
 
@@ -121,7 +121,7 @@ static const char *say_interval(struct arena *a, const struct words *f, const ch
 	return rate ? arena_printf(a, "in D: tick-%s", rate) : NULL;
 }
 
-static const char *say_profile(struct arena *a, const struct words *f, const char *point)
+static const char *hint_profile(struct arena *a, const struct words *f, const char *point)
 {
 	const char *rate = rate_text(a, f);
 
@@ -132,18 +132,18 @@ static const char *say_profile(struct arena *a, const struct words *f, const cha
 /* clang-format off */
 static const struct foreign {
 	const char *word, *point;
-	say_f *say;
+	hint_f *say;
 } foreigns[] = {
-	{ "fentry",    "entry",  say_kernel },     { "fexit",     "return", say_kernel },
-	{ "interval",  "",       say_interval },   { "i",         "",       say_interval },
-	{ "k",         "entry",  say_kernel },     { "kfunc",     "entry",  say_kernel },
-	{ "kprobe",    "entry",  say_kernel },     { "kr",        "return", say_kernel },
-	{ "kretfunc",  "return", say_kernel },     { "kretprobe", "return", say_kernel },
-	{ "profile",   "",       say_profile },    { "syscalls",  "",       say_syscalls },
-	{ "t",         "",       say_tracepoint }, { "tracepoint", "",      say_tracepoint },
-	{ "u",         "entry",  say_user },       { "uprobe",    "entry",  say_user },
-	{ "ur",        "return", say_user },       { "uretprobe", "return", say_user },
-	{ "usdt",      "",       say_usdt },
+	{ "fentry",    "entry",  hint_kernel },     { "fexit",     "return", hint_kernel },
+	{ "interval",  "",       hint_interval },   { "i",         "",       hint_interval },
+	{ "k",         "entry",  hint_kernel },     { "kfunc",     "entry",  hint_kernel },
+	{ "kprobe",    "entry",  hint_kernel },     { "kr",        "return", hint_kernel },
+	{ "kretfunc",  "return", hint_kernel },     { "kretprobe", "return", hint_kernel },
+	{ "profile",   "",       hint_profile },    { "syscalls",  "",       hint_syscalls },
+	{ "t",         "",       hint_tracepoint }, { "tracepoint", "",      hint_tracepoint },
+	{ "u",         "entry",  hint_user },       { "uprobe",    "entry",  hint_user },
+	{ "ur",        "return", hint_user },       { "uretprobe", "return", hint_user },
+	{ "usdt",      "",       hint_usdt },
 };
 /* clang-format on */
 
@@ -171,7 +171,7 @@ bool desc_has_path(const char *text)
 
 /* ---- separators ------------------------------------------------------------------------------ */
 
-/* "shop::Order::price" -> "shop*Order*price" */
+/* "shop*Order*price" for "shop::Order::price". */
 static const char *colons_starred(struct arena *a, const char *from, const char *to)
 {
 	char *out = arena_strndup(a, from, (size_t)(to - from)), *w = out;
@@ -186,7 +186,7 @@ static const char *colons_starred(struct arena *a, const char *from, const char 
 	return out;
 }
 
-/* Could the text be the name of the pid provider, with a process behind it? */
+/* Whether the text looks like the pid provider with a process number. */
 static bool is_pid_like(const char *text, size_t len)
 {
 	return len > 3 && strncmp(text, "pid", 3) == 0;
@@ -200,12 +200,12 @@ const char *desc_colons_hint(struct arena *a, const char *text, bool has_name)
 
 	if (!name || !strstr(text, "::"))
 		return NULL;
-	if (is_pid_like(text, provider)) { /* behind the module */
+	if (is_pid_like(text, provider)) { /* the function stands behind the module */
 		func = text + provider + 1;
 		func += strcspn(func, ":") + 1;
 	}
 	/*
-	 * 'shop::Order::price' alone: what stands behind the last one is part of the function, too
+	 * in 'shop::Order::price' without a probe name, the last field belongs to the function, too
 	 */
 	is_bare = !has_name || (name > text && name[-1] == ':');
 	if (is_bare)

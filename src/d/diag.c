@@ -1,4 +1,4 @@
-/* Diagnostics of a D program: kept in order of report, shown in order of place. */
+/* Diagnostics of a D program: kept in the order of the reports, shown in the order of the text. */
 #include "d/diag.h"
 
 #define LINE_SHOWN_MAX 160u /* bytes of a source line */
@@ -16,7 +16,7 @@ struct diags {
 	struct source_map *map;
 	enum diag_where where;
 	uint32_t len;
-	bool has_more;	  /* reported, not kept */
+	bool has_more;	  /* more than DIAG_MAX errors were reported */
 	bool latest_kept; /* the latest report is list[len - 1] */
 	struct diag list[DIAG_MAX];
 };
@@ -52,8 +52,10 @@ struct diags *diags_create(struct arena *a, struct source_map *map)
 	return d;
 }
 
-/* The checker sees a clause once for each of its probe descriptions: the same message counts
- * once. */
+/*
+ * Whether the same error was reported before: the checker visits a clause once for each of its
+ * descriptions.
+ */
 static bool diag_is_known(const struct diags *d, enum dtag tag, struct span at, const char *text)
 {
 	for (uint32_t i = 0; i < d->len; i++)
@@ -123,7 +125,7 @@ void diags_truncate(struct diags *d, uint32_t n)
 	d->latest_kept = false;
 }
 
-/* Indices in order of place; reports of one place keep their order. */
+/* Fills in indices in the order of the text; errors at one location keep their order. */
 static void diags_sort(const struct diags *d, uint32_t order[DIAG_MAX])
 {
 	for (uint32_t i = 0; i < d->len; i++) {
@@ -145,7 +147,7 @@ enum dtag diags_first_tag(const struct diags *d)
 	return d->list[order[0]].tag;
 }
 
-/* The classic words for a place: d-language.md 3.7. */
+/* Adds the location in the words of other DTraces (d-language.md 3.7). */
 static void location_add(const struct diag *g, const struct source_loc *loc, struct strbuf *out)
 {
 	static const char *const where_text[] = {
@@ -169,8 +171,8 @@ static bool is_utf8_tail(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Nothing from a script may steer the terminal. */
-static char printable(char c)
+/* Replaces a control character, with which a script could control the terminal. */
+static char char_printable(char c)
 {
 	return (unsigned char)c < 0x20 && c != '\t' ? '?' : c == 0x7f ? '?' : c;
 }
@@ -188,7 +190,7 @@ static void underline_add(const char *text, uint32_t from, uint32_t at, uint32_t
 			strbuf_addc(out, '~');
 }
 
-/* The source line with its number, and what lies under the span underlined. */
+/* Adds the source line with its number, and a line that underlines the span. */
 static void excerpt_add(const struct diag *g, const struct source_loc *loc, struct strbuf *out)
 {
 	uint32_t at = loc->col - 1, len = loc->text_len, from = 0, to;
@@ -206,7 +208,7 @@ static void excerpt_add(const struct diag *g, const struct source_loc *loc, stru
 	}
 	strbuf_addf(out, "\n%5u | ", loc->line);
 	for (uint32_t i = from; i < len; i++)
-		strbuf_addc(out, printable(loc->text[i]));
+		strbuf_addc(out, char_printable(loc->text[i]));
 	underline_add(loc->text, from, at, to, out);
 }
 
@@ -273,7 +275,7 @@ static uint32_t edit_distance(const char *a, uint32_t alen, const char *b, uint3
 const char *diag_nearest(const char *name, const char *const *candidates, uint32_t n)
 {
 	size_t len = strlen(name);
-	/* One slip in a short name, two in a longer one; 'ab' is near to everything. */
+	/* one typing mistake is allowed in a short name, more in longer ones; none in 'ab' */
 	uint32_t best = len < 3 ? 0 : len < 6 ? 1 : len < 12 ? 2 : 3;
 	const char *found = NULL;
 

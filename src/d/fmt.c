@@ -1,4 +1,4 @@
-/* The format language of printf(): one table of conversions, one parser. */
+/* Format strings of printf(): the table of conversions, and the parser. */
 #include "d/fmt.h"
 
 #include "d/check_impl.h"
@@ -26,7 +26,7 @@ static bool accept_short(const struct types *t, type_id type, enum datum_kind ki
 	return kind == DATUM_INT && is_int_of(t, type, 2, 2);
 }
 
-/* int64_t is a long here and a long long elsewhere: a script's "%lld" must take it. */
+/* int64_t is a long here and a long long elsewhere, so "%lld" must accept a long. */
 static bool accept_long(const struct types *t, type_id type, enum datum_kind kind)
 {
 	return kind == DATUM_INT && is_int_of(t, type, 8, 8);
@@ -79,7 +79,7 @@ static bool is_array_of(const struct types *t, type_id type, uint32_t size)
 	return type_is_integer(t, elem) && type_size(t, elem) == size;
 }
 
-/* Addresses with names print as their names. */
+/* An address for which a name is recorded is shown as that name. */
 static bool accept_string(const struct types *t, type_id type, enum datum_kind kind)
 {
 	return type_is_string(t, type) || is_array_of(t, type, 1) ||
@@ -109,7 +109,7 @@ static bool accept_stack(const struct types *t, type_id type, enum datum_kind ki
 #define W_STRING "char [] or string (or use stringof)"
 #define W_WIDE	 "wchar_t []"
 
-/* letters: each with each of the sizes; "" first when no size is a choice too. */
+/* Each letter goes with each size; an empty first size means that the size may be missing. */
 /* clang-format off */
 static const struct conv_row {
 	const char *letters;
@@ -257,7 +257,7 @@ static bool parse_flag(struct fmt_parser *f)
 	return false;
 }
 
-/* Everything between '%' and the letter; false after reporting. */
+/* Parses everything between '%' and the letter; false after reporting. */
 static bool parse_modifiers(struct fmt_parser *f)
 {
 	for (; f->p < f->end;) {
@@ -295,7 +295,7 @@ static void add_conv(struct fmt_parser *f)
 	strbuf_clear(&f->literal);
 }
 
-/* After a '%'. */
+/* Parses a conversion behind its '%'. */
 static bool parse_conv(struct fmt_parser *f)
 {
 	const char *start = f->p;

@@ -1,10 +1,10 @@
 /*
  * Imports kernel types from BTF.
  *
- * Every row made here is remembered with its place in BTF, both ways: a type met again is the same
- * row, and a row to be completed is found again. A tag that D text has mentioned but not defined
- * ('struct file *') is the same type as the kernel's: its row is taken. One that D text has defined
- * is another type.
+ * Each row that is made here is remembered with its position in BTF, in both directions: the same
+ * position yields the same row again, and the position of a row that is to be completed is known. A
+ * tag that D text has mentioned but not defined ('struct file *') means the kernel's type: its row
+ * is completed. A tag that D text has defined is another type.
  */
 #include "d/import.h"
 
@@ -20,27 +20,29 @@
 
 struct module {
 	char *name;
-	struct btf_file *file; /* NULL: not opened, or not readable */
+	struct btf_file *file; /* NULL: not opened yet, or not readable */
 	bool is_tried;
 };
 
-/* Where a type is in BTF; key of hash maps, so without padding. module: index; ids of the kernel
- * have 0. */
-struct place {
+/*
+ * The position of a type in BTF: the index of a module, which is 0 for the kernel's own types, and
+ * an id. A key of hash maps, so without padding.
+ */
+struct btf_pos {
 	uint32_t module, id;
 };
 
 struct btf_import {
 	char *dir;
 	VEC(struct module) modules; /* [0] is the kernel */
-	bool is_listed;		    /* modules has them all */
+	bool is_listed;		    /* modules[] is complete */
 	struct err *trouble;
-	struct hashmap *rows;	/* struct place -> type_id */
-	struct hashmap *places; /* type_id of a struct or union -> struct place, packed */
+	struct hashmap *rows;	   /* struct btf_pos -> type_id */
+	struct hashmap *positions; /* type_id of a struct or union -> struct btf_pos, packed */
 	struct type_importer interface;
 };
 
-/* One question: the table and the file it is about. */
+/* One call of the importer: the type table, and the BTF file that is read. */
 struct job {
 	struct btf_import *im;
 	struct types *t;
@@ -48,8 +50,7 @@ struct job {
 	const struct btf_file *file;
 };
 
-/* ---- files --------------------------------------------------------------------------------------
- */
+/* ---- files ---------------------------------------------------------------------------------- */
 
 static void module_add(struct btf_import *im, const char *name)
 {
@@ -77,7 +78,7 @@ static struct btf_file *module_open(struct btf_import *im, uint32_t i)
 	if (e && i == 0)
 		im->trouble = err_hint(e, "types of the kernel need CONFIG_DEBUG_INFO_BTF");
 	else
-		err_destroy(e); /* as if the module had no types */
+		err_destroy(e); /* a module that cannot be read has no types */
 	return m->file;
 }
 
@@ -91,10 +92,10 @@ static void modules_list(struct btf_import *im)
 		if (d->d_name[0] != '.' && strcmp(d->d_name, KERNEL) != 0)
 			module_add(im, d->d_name);
 	if (dir)
-		(void)closedir(dir); /* only read */
+		(void)closedir(dir); /* nothing was written */
 }
 
-/* Index of a module, UINT32_MAX when there is none of that name. */
+/* The index of a module; UINT32_MAX when there is none of that name. */
 static uint32_t module_find(struct btf_import *im, const char *name, size_t len)
 {
 	if (strlen(KERNEL) != len || memcmp(name, KERNEL, len) != 0)
@@ -106,34 +107,34 @@ static uint32_t module_find(struct btf_import *im, const char *name, size_t len)
 	return UINT32_MAX;
 }
 
-/* ---- rows and places ----------------------------------------------------------------------------
- */
+/* ---- rows and positions --------------------------------------------------------------------- */
 
-/* A module's types may be of its base. */
-static struct place place_of(const struct job *j, uint32_t id)
+/*
+ * The position of type `id` of the current file: low ids in a module's BTF are the kernel's types.
+ */
+static struct btf_pos btf_pos_of(const struct job *j, uint32_t id)
 {
 	bool is_base = j->module && id < btf_file_end(j->im->modules.data[0].file);
 
-	return (struct place){is_base ? 0 : j->module, id};
+	return (struct btf_pos){is_base ? 0 : j->module, id};
 }
 
-static type_id row_get(const struct job *j, struct place p)
+static type_id row_get(const struct job *j, struct btf_pos p)
 {
 	return (type_id)(uintptr_t)hashmap_find(j->im->rows, &p, sizeof(p));
 }
 
-static void row_set(const struct job *j, struct place p, type_id row)
+static void row_set(const struct job *j, struct btf_pos p, type_id row)
 {
 	uint64_t packed = (uint64_t)p.module << 32 | p.id;
 
 	hashmap_set(j->im->rows, &p, sizeof(p), (void *)(uintptr_t)row);
-	hashmap_set(j->im->places, &row, sizeof(row), (void *)(uintptr_t)packed);
+	hashmap_set(j->im->positions, &row, sizeof(row), (void *)(uintptr_t)packed);
 }
 
-/* ---- one type -----------------------------------------------------------------------------------
- */
+/* ---- one type ------------------------------------------------------------------------------- */
 
-static type_id import(const struct job *j, uint32_t id, int depth);
+static type_id type_import(const struct job *j, uint32_t id, int depth);
 
 static type_id int_by_size(uint32_t size, bool is_signed)
 {
@@ -150,11 +151,13 @@ static type_id import_int(const struct job *j, const struct btf_type *bt)
 	const char *name = btf_file_str(j->file, bt->name_off);
 	type_id id = types_find_declared(j->t, name, strlen(name));
 
-	/* gcc says of char that it is signed, of _Bool nothing: names are more exact than encodings
+	/*
+	 * Looked up by name first: encodings are less exact. gcc encodes char like any signed
+	 * integer, and _Bool without saying that it is one.
 	 */
 	if (id && type_kind(j->t, id) == TK_INT && type_size(j->t, id) == bt->size)
 		return id;
-	if (bt->size > 8) /* __int128: D has none */
+	if (bt->size > 8) /* D has no __int128 */
 		return type_array(j->t, TYPE_ULONG, MIN(bt->size, 64u) / 8);
 	return int_by_size(bt->size, is_signed);
 }
@@ -167,7 +170,7 @@ static type_id import_float(const struct btf_type *bt)
 static type_id import_array(const struct job *j, const struct btf_type *bt, int depth)
 {
 	const struct btf_array *a = (const struct btf_array *)(bt + 1);
-	type_id elem = import(j, a->type, depth);
+	type_id elem = type_import(j, a->type, depth);
 	uint64_t size = (uint64_t)type_size(j->t, elem) * a->nelems;
 
 	return type_array(j->t, elem, size > MAX_SIZE ? 0 : a->nelems);
@@ -179,7 +182,7 @@ static type_id import_enum(const struct job *j, const struct btf_type *bt)
 	bool is_64 = BTF_INFO_KIND(bt->info) == BTF_KIND_ENUM64,
 	     is_signed = BTF_INFO_KFLAG(bt->info);
 	CLEANUP(free) struct type_enumerator *e = xcalloc(n + 1, sizeof(*e));
-	bool is_int = bt->size == 4; /* as D counts them (3.3), unless a constant does not fit */
+	bool is_int = bt->size == 4; /* D counts it as int (3.3) if all constants fit */
 	type_id fwd = TYPE_NONE;
 	const char *tag = btf_file_str(j->file, bt->name_off);
 
@@ -201,13 +204,13 @@ static type_id import_enum(const struct job *j, const struct btf_type *bt)
 	return type_import_enum(j->t, fwd, tag, bt->size, is_signed || is_int, e, n);
 }
 
-/* Known by tag and size only; complete() reads the members. */
+/* Makes a forward of known size; import_complete() reads the members when they are needed. */
 static type_id import_sou(const struct job *j, enum type_kind kind, uint32_t name_off,
 			  uint32_t size)
 {
 	const char *tag = btf_file_str(j->file, name_off);
 	type_id fwd = *tag ? types_find_tag_known(j->t, kind, tag) : TYPE_NONE;
-	bool is_ours = fwd && hashmap_find(j->im->places, &fwd, sizeof(fwd));
+	bool is_ours = fwd && hashmap_find(j->im->positions, &fwd, sizeof(fwd));
 
 	if (fwd && (is_ours || type_get(j->t, fwd)->is_complete))
 		fwd = TYPE_NONE;
@@ -217,10 +220,10 @@ static type_id import_sou(const struct job *j, enum type_kind kind, uint32_t nam
 static type_id import_typedef(const struct job *j, const struct btf_type *bt, int depth)
 {
 	const char *name = btf_file_str(j->file, bt->name_off);
-	type_id of = import(j, bt->type, depth), known;
+	type_id of = type_import(j, bt->type, depth), known;
 
 	known = types_find_declared(j->t, name, strlen(name));
-	if (known && type_same(j->t, known, of)) /* size_t is D's size_t */
+	if (known && type_same(j->t, known, of)) /* the kernel's size_t is the size_t of D */
 		return known;
 	return type_define_typedef(j->t, name, of);
 }
@@ -234,18 +237,18 @@ static type_id import_proto(const struct job *j, const struct btf_type *bt, int 
 
 	n -= varargs;
 	for (uint32_t i = 0; i < n; i++)
-		params[i] = import(j, p[i].type, depth);
-	return type_function(j->t, import(j, bt->type, depth), params, n, varargs);
+		params[i] = type_import(j, p[i].type, depth);
+	return type_function(j->t, type_import(j, bt->type, depth), params, n, varargs);
 }
 
 static type_id import_tag(const struct job *j, const struct btf_type *bt, int depth)
 {
-	type_id of = import(j, bt->type, depth);
+	type_id of = type_import(j, bt->type, depth);
 
 	/* include/linux/compiler_types.h: __user is btf_type_tag("user") */
 	if (strcmp(btf_file_str(j->file, bt->name_off), "user") == 0)
 		return type_qualified(j->t, TK_USERLAND, of);
-	return of; /* rcu, percpu */
+	return of; /* tags such as rcu and percpu do not change the type */
 }
 
 static type_id import_new(const struct job *j, const struct btf_type *bt, int depth)
@@ -255,7 +258,7 @@ static type_id import_new(const struct job *j, const struct btf_type *bt, int de
 	switch (BTF_INFO_KIND(bt->info)) {
 	case BTF_KIND_INT: return import_int(j, bt);
 	case BTF_KIND_FLOAT: return import_float(bt);
-	case BTF_KIND_PTR: return type_pointer(t, import(j, bt->type, depth));
+	case BTF_KIND_PTR: return type_pointer(t, type_import(j, bt->type, depth));
 	case BTF_KIND_ARRAY: return import_array(j, bt, depth);
 	case BTF_KIND_STRUCT: return import_sou(j, TK_STRUCT, bt->name_off, bt->size);
 	case BTF_KIND_UNION: return import_sou(j, TK_UNION, bt->name_off, bt->size);
@@ -265,26 +268,28 @@ static type_id import_new(const struct job *j, const struct btf_type *bt, int de
 	case BTF_KIND_ENUM:
 	case BTF_KIND_ENUM64: return import_enum(j, bt);
 	case BTF_KIND_TYPEDEF: return import_typedef(j, bt, depth);
-	case BTF_KIND_CONST: return type_qualified(t, TK_CONST, import(j, bt->type, depth));
-	case BTF_KIND_VOLATILE: return type_qualified(t, TK_VOLATILE, import(j, bt->type, depth));
-	case BTF_KIND_RESTRICT: return type_qualified(t, TK_RESTRICT, import(j, bt->type, depth));
+	case BTF_KIND_CONST: return type_qualified(t, TK_CONST, type_import(j, bt->type, depth));
+	case BTF_KIND_VOLATILE:
+		return type_qualified(t, TK_VOLATILE, type_import(j, bt->type, depth));
+	case BTF_KIND_RESTRICT:
+		return type_qualified(t, TK_RESTRICT, type_import(j, bt->type, depth));
 	case BTF_KIND_TYPE_TAG: return import_tag(j, bt, depth);
 	case BTF_KIND_FUNC_PROTO: return import_proto(j, bt, depth);
 	case BTF_KIND_FUNC:
-	case BTF_KIND_VAR: return import(j, bt->type, depth);
-	default: return TYPE_VOID; /* no type */
+	case BTF_KIND_VAR: return type_import(j, bt->type, depth);
+	default: return TYPE_VOID; /* BTF_KIND_FUNC and others are no types */
 	}
 }
 
-static type_id import(const struct job *j, uint32_t id, int depth)
+static type_id type_import(const struct job *j, uint32_t id, int depth)
 {
 	const struct btf_type *bt = id && depth < MAX_DEPTH ? btf_file_type(j->file, id) : NULL;
-	struct place p;
+	struct btf_pos p;
 	type_id row;
 
 	if (!bt)
 		return TYPE_VOID;
-	p = place_of(j, id);
+	p = btf_pos_of(j, id);
 	row = row_get(j, p);
 	if (!row) {
 		row = import_new(j, bt, depth + 1);
@@ -293,22 +298,21 @@ static type_id import(const struct job *j, uint32_t id, int depth)
 	return row;
 }
 
-/* ---- members ------------------------------------------------------------------------------------
- */
+/* ---- members -------------------------------------------------------------------------------- */
 
-static void complete_at(const struct job *j, struct place p, type_id row, int depth);
+static void complete_at(const struct job *j, struct btf_pos p, type_id row, int depth);
 
-/* Members of members without a name are looked for as if they were the struct's own. */
+/* Completes an anonymous member: its members are looked up as members of the struct around it. */
 static void complete_anonymous(const struct job *j, uint32_t id, type_id row, int depth)
 {
 	while (btf_file_type(j->file, id) &&
 	       BTF_INFO_KIND(btf_file_type(j->file, id)->info) == BTF_KIND_CONST)
 		id = btf_file_type(j->file, id)->type;
 	if (type_is_sou(j->t, row) && !type_get(j->t, type_resolve(j->t, row))->is_complete)
-		complete_at(j, place_of(j, id), type_resolve(j->t, row), depth + 1);
+		complete_at(j, btf_pos_of(j, id), type_resolve(j->t, row), depth + 1);
 }
 
-static void complete_at(const struct job *j, struct place p, type_id row, int depth)
+static void complete_at(const struct job *j, struct btf_pos p, type_id row, int depth)
 {
 	const struct btf_type *bt = btf_file_type(j->file, p.id);
 	const struct btf_member *bm = (const struct btf_member *)(bt + 1);
@@ -318,7 +322,7 @@ static void complete_at(const struct job *j, struct place p, type_id row, int de
 
 	for (uint32_t i = 0; i < n; i++) {
 		m[i].name = btf_file_str(j->file, bm[i].name_off);
-		m[i].type = import(j, bm[i].type, 0);
+		m[i].type = type_import(j, bm[i].type, 0);
 		m[i].bit_off = has_sizes ? BTF_MEMBER_BIT_OFFSET(bm[i].offset) : bm[i].offset;
 		m[i].bit_size = has_sizes ? BTF_MEMBER_BITFIELD_SIZE(bm[i].offset) : 0;
 		if (!*m[i].name && depth < MAX_DEPTH)
@@ -334,10 +338,12 @@ static bool is_sou(const struct btf_type *bt)
 		      BTF_INFO_KIND(bt->info) == BTF_KIND_UNION);
 }
 
-/* ---- questions ----------------------------------------------------------------------------------
- */
+/* ---- answers to the type table -------------------------------------------------------------- */
 
-/* The module named before the last backquote of *name, which is cut off; UINT32_MAX: any. */
+/*
+ * Cuts the scope off *name, up to the last backquote. *ret_module: the module that it names,
+ * UINT32_MAX without a scope. False: there is no such module.
+ */
 static bool scope_split(struct btf_import *im, const char **name, size_t *len, uint32_t *ret_module)
 {
 	const char *tick = memrchr(*name, '`', *len);
@@ -375,11 +381,11 @@ static uint32_t find_symbol(struct btf_file *f, uint32_t kinds, const char *name
 }
 
 /*
- * The first file that has it: the kernel, then its modules, which are opened only now. False: none
- * has. module: the only one to look in, or UINT32_MAX.
+ * Searches the kernel's BTF, then that of its modules, which are opened only now. module: the only
+ * one to search, or UINT32_MAX. False: nothing found.
  */
-static bool search(struct job *j, uint32_t module, find_fn *find, uint32_t kinds, const char *name,
-		   size_t len, int64_t *ret_val, uint32_t *ret_id)
+static bool files_search(struct job *j, uint32_t module, find_fn *find, uint32_t kinds,
+			 const char *name, size_t len, int64_t *ret_val, uint32_t *ret_id)
 {
 	struct btf_import *im = j->im;
 	uint32_t first = module == UINT32_MAX ? 0 : module;
@@ -408,9 +414,9 @@ static type_id import_find(void *ctx, struct types *t, const char *name, size_t 
 	uint32_t module, id;
 
 	if (!scope_split(ctx, &name, &len, &module) ||
-	    !search(&j, module, find_type, BTF_FIND_TYPEDEF, name, len, NULL, &id))
+	    !files_search(&j, module, find_type, BTF_FIND_TYPEDEF, name, len, NULL, &id))
 		return TYPE_NONE;
-	return import(&j, id, 0);
+	return type_import(&j, id, 0);
 }
 
 static uint32_t find_kinds(enum type_kind kind)
@@ -420,7 +426,7 @@ static uint32_t find_kinds(enum type_kind kind)
 				  : BTF_FIND_ENUM;
 }
 
-/* A struct or union without a scope may well be needed as a name only: complete() will find it. */
+/* A plain struct or union gets a forward only: import_complete() reads it if it is really used. */
 static type_id import_find_tag(void *ctx, struct types *t, enum type_kind kind, const char *tag)
 {
 	struct job j = {.im = ctx, .t = t};
@@ -428,32 +434,33 @@ static type_id import_find_tag(void *ctx, struct types *t, enum type_kind kind, 
 	uint32_t module, id;
 
 	if ((kind != TK_ENUM && !memchr(tag, '`', len)) || !scope_split(ctx, &tag, &len, &module) ||
-	    !search(&j, module, find_type, find_kinds(kind), tag, len, NULL, &id))
+	    !files_search(&j, module, find_type, find_kinds(kind), tag, len, NULL, &id))
 		return TYPE_NONE;
-	return import(&j, id, 0);
+	return type_import(&j, id, 0);
 }
 
 static bool import_complete(void *ctx, struct types *t, type_id id)
 {
 	struct job j = {.im = ctx, .t = t};
 	const struct type_info *info = type_get(t, id);
-	uint64_t packed = (uint64_t)(uintptr_t)hashmap_find(j.im->places, &id, sizeof(id));
-	struct place p = {(uint32_t)(packed >> 32), (uint32_t)packed};
+	uint64_t packed = (uint64_t)(uintptr_t)hashmap_find(j.im->positions, &id, sizeof(id));
+	struct btf_pos p = {(uint32_t)(packed >> 32), (uint32_t)packed};
 
 	if (packed) {
 		j.module = p.module;
 		j.file = j.im->modules.data[p.module].file;
 	}
 	if (!packed || !is_sou(btf_file_type(j.file, p.id))) {
-		/* a tag of D text, or one that this file only mentions */
-		if (!*info->name || !search(&j, UINT32_MAX, find_type, find_kinds(info->kind),
-					    info->name, strlen(info->name), NULL, &p.id))
+		/* the row is a forward of D text, or one that its own BTF file does not define */
+		if (!*info->name || !files_search(&j, UINT32_MAX, find_type, find_kinds(info->kind),
+						  info->name, strlen(info->name), NULL, &p.id))
 			return false;
 		if (info->kind == TK_ENUM) {
-			(void)import(&j, p.id, 0); /* finds the forward by its tag */
+			(void)type_import(&j, p.id,
+					  0); /* completes the forward, found by its tag */
 			return type_get(t, id)->is_complete;
 		}
-		p = place_of(&j, p.id);
+		p = btf_pos_of(&j, p.id);
 		if (!row_get(&j, p))
 			row_set(&j, p, id);
 	}
@@ -466,12 +473,12 @@ static type_id import_enumerator(void *ctx, struct types *t, const char *name, i
 	struct job j = {.im = ctx, .t = t};
 	uint32_t id;
 
-	if (!search(&j, UINT32_MAX, find_enumerator, 0, name, strlen(name), ret_val, &id))
+	if (!files_search(&j, UINT32_MAX, find_enumerator, 0, name, strlen(name), ret_val, &id))
 		return TYPE_NONE;
-	return import(&j, id, 0);
+	return type_import(&j, id, 0);
 }
 
-/* Is the variable in a section of data that every CPU has a copy of? */
+/* Whether a variable lies in the section of per-CPU data. */
 static bool is_percpu(const struct btf_file *f, uint32_t var)
 {
 	for (uint32_t id = btf_file_end(f) - 1; id > 0; id--) {
@@ -498,11 +505,11 @@ static type_id import_symbol(void *ctx, struct types *t, const char *module, con
 	else if (module)
 		in = 0;
 	if ((module && in == UINT32_MAX) ||
-	    !search(&j, in, find_symbol, 0, name, strlen(name), NULL, &id))
+	    !files_search(&j, in, find_symbol, 0, name, strlen(name), NULL, &id))
 		return TYPE_NONE;
 	*ret_is_percpu = BTF_INFO_KIND(btf_file_type(j.file, id)->info) == BTF_KIND_VAR &&
 			 is_percpu(j.file, id);
-	return import(&j, id, 0);
+	return type_import(&j, id, 0);
 }
 
 static const char *import_trouble(void *ctx)
@@ -512,8 +519,7 @@ static const char *import_trouble(void *ctx)
 	return im->trouble ? err_text(im->trouble) : NULL;
 }
 
-/* ---- the importer -------------------------------------------------------------------------------
- */
+/* ---- the importer --------------------------------------------------------------------------- */
 
 struct btf_import *btf_import_create(const char *dir)
 {
@@ -521,7 +527,7 @@ struct btf_import *btf_import_create(const char *dir)
 
 	im->dir = xstrdup(dir);
 	im->rows = hashmap_create();
-	im->places = hashmap_create();
+	im->positions = hashmap_create();
 	module_add(im, KERNEL);
 	im->interface = (struct type_importer){
 		.ctx = im,
@@ -545,7 +551,7 @@ void btf_import_destroy(struct btf_import *im)
 	}
 	vec_deinit(&im->modules);
 	hashmap_destroy(im->rows);
-	hashmap_destroy(im->places);
+	hashmap_destroy(im->positions);
 	err_destroy(im->trouble);
 	free(im->dir);
 	free(im);

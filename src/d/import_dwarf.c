@@ -1,4 +1,4 @@
-/* Imports types of programs from DWARF. */
+/* Imports types of traced programs from DWARF. */
 #include "d/import_dwarf.h"
 
 #include <dwarf.h>
@@ -7,13 +7,13 @@
 #include "base/vec.h"
 #include "sym/dwarf.h"
 
-#define MAX_DEPTH   64	       /* of derivations: damaged files may have cycles */
+#define MAX_DEPTH   64	       /* of derivations: a damaged file may have cycles */
 #define MAX_SIZE    (1u << 30) /* bytes of one type */
 #define MAX_MEMBERS 100000
 #define UNITS_MAX   1000000
 
 struct dwarf_import {
-	struct hashmap *rows; /* where a DIE's bytes are -> type_id */
+	struct hashmap *rows; /* address of a DIE's bytes -> type_id */
 	struct hashmap *dies; /* type_id of a struct or union -> Dwarf_Die */
 	struct arena *arena;
 	struct type_importer interface;
@@ -24,11 +24,11 @@ struct job {
 	struct types *t;
 };
 
-static type_id import(const struct job *j, Dwarf_Die *die, int depth);
+static type_id type_import(const struct job *j, Dwarf_Die *die, int depth);
 
 /* ---- attributes ----------------------------------------------------------------------------- */
 
-static bool number_of(Dwarf_Die *die, unsigned int name, uint64_t *ret)
+static bool attr_number(Dwarf_Die *die, unsigned int name, uint64_t *ret)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word v;
@@ -51,21 +51,21 @@ static type_id import_ref(const struct job *j, Dwarf_Die *die, int depth)
 {
 	Dwarf_Die to;
 
-	return dwarf_type_of(die, &to) ? import(j, &to, depth) : TYPE_VOID;
+	return dwarf_type_of(die, &to) ? type_import(j, &to, depth) : TYPE_VOID;
 }
 
-static const char *name_of(Dwarf_Die *die)
+static const char *die_name(Dwarf_Die *die)
 {
 	const char *name = dwarf_diename(die);
 
 	return name ? name : "";
 }
 
-static uint32_t size_of(Dwarf_Die *die)
+static uint32_t die_size(Dwarf_Die *die)
 {
 	uint64_t size = 0;
 
-	(void)number_of(die, DW_AT_byte_size, &size);
+	(void)attr_number(die, DW_AT_byte_size, &size);
 	return (uint32_t)MIN(size, (uint64_t)MAX_SIZE);
 }
 
@@ -81,14 +81,14 @@ static type_id int_by_size(uint32_t size, bool is_signed)
 
 static type_id import_base(const struct job *j, Dwarf_Die *die)
 {
-	const char *name = name_of(die);
-	uint32_t size = size_of(die);
+	const char *name = die_name(die);
+	uint32_t size = die_size(die);
 	type_id known = types_find_declared(j->t, name, strlen(name));
 	uint64_t encoding = 0;
 
 	if (known && type_size(j->t, known) == size)
 		return known;
-	(void)number_of(die, DW_AT_encoding, &encoding);
+	(void)attr_number(die, DW_AT_encoding, &encoding);
 	switch (encoding) {
 	case DW_ATE_boolean: return size == 1 ? TYPE_BOOL : int_by_size(size, false);
 	case DW_ATE_float: return size == 4 ? TYPE_FLOAT : size == 8 ? TYPE_DOUBLE : TYPE_LDOUBLE;
@@ -102,17 +102,17 @@ static type_id import_base(const struct job *j, Dwarf_Die *die)
 			return int_by_size(size, false);
 		break;
 	}
-	return type_array(j->t, TYPE_ULONG, size / 8); /* complex, __int128: D has none */
+	return type_array(j->t, TYPE_ULONG, size / 8); /* complex, __int128: D has neither */
 }
 
-/* Elements of one dimension; 0: unknown. */
-static uint64_t dimension(Dwarf_Die *range)
+/* The number of elements in one dimension; 0 when it is unknown. */
+static uint64_t range_len(Dwarf_Die *range)
 {
 	uint64_t n;
 
-	if (number_of(range, DW_AT_count, &n))
+	if (attr_number(range, DW_AT_count, &n))
 		return n;
-	return number_of(range, DW_AT_upper_bound, &n) && n < MAX_SIZE ? n + 1 : 0;
+	return attr_number(range, DW_AT_upper_bound, &n) && n < MAX_SIZE ? n + 1 : 0;
 }
 
 static type_id import_array(const struct job *j, Dwarf_Die *die, int depth)
@@ -124,7 +124,7 @@ static type_id import_array(const struct job *j, Dwarf_Die *die, int depth)
 	if (dwarf_child(die, &range) == 0)
 		do {
 			if (dwarf_tag(&range) == DW_TAG_subrange_type && dims.len < MAX_DEPTH)
-				vec_push(&dims, dimension(&range));
+				vec_push(&dims, range_len(&range));
 		} while (dwarf_siblingof(&range, &range) == 0);
 	if (!dims.len)
 		vec_push(&dims, 0);
@@ -141,7 +141,7 @@ static type_id import_array(const struct job *j, Dwarf_Die *die, int depth)
 static type_id import_enum(const struct job *j, Dwarf_Die *die)
 {
 	VEC(struct type_enumerator) e = {0};
-	uint32_t size = size_of(die);
+	uint32_t size = die_size(die);
 	bool is_signed = false;
 	Dwarf_Die child;
 	type_id id;
@@ -156,10 +156,10 @@ static type_id import_enum(const struct job *j, Dwarf_Die *die)
 			    dwarf_formsdata(&attr, &v) != 0)
 				continue;
 			is_signed |= v < 0;
-			vec_push(&e, (struct type_enumerator){name_of(&child), v});
+			vec_push(&e, (struct type_enumerator){die_name(&child), v});
 		} while (dwarf_siblingof(&child, &child) == 0);
-	/* D counts them as int (3.3) */
-	id = type_import_enum(j->t, TYPE_NONE, name_of(die), size ? MIN(size, 8u) : 4,
+	/* D counts an enumeration as int (3.3) */
+	id = type_import_enum(j->t, TYPE_NONE, die_name(die), size ? MIN(size, 8u) : 4,
 			      is_signed || size == 4, e.data, e.len);
 	vec_deinit(&e);
 	return id;
@@ -167,7 +167,7 @@ static type_id import_enum(const struct job *j, Dwarf_Die *die)
 
 static type_id import_sou(const struct job *j, Dwarf_Die *die, enum type_kind kind)
 {
-	type_id id = type_import_forward(j->t, TYPE_NONE, kind, name_of(die), size_of(die));
+	type_id id = type_import_forward(j->t, TYPE_NONE, kind, die_name(die), die_size(die));
 	Dwarf_Die *copy = arena_memdup(j->im->arena, die, sizeof(*die));
 
 	hashmap_set(j->im->dies, &id, sizeof(id), copy);
@@ -176,11 +176,11 @@ static type_id import_sou(const struct job *j, Dwarf_Die *die, enum type_kind ki
 
 static type_id import_typedef(const struct job *j, Dwarf_Die *die, int depth)
 {
-	const char *name = name_of(die);
+	const char *name = die_name(die);
 	type_id of = import_ref(j, die, depth),
 		known = types_find_declared(j->t, name, strlen(name));
 
-	if (known && type_same(j->t, known, of)) /* size_t is D's size_t */
+	if (known && type_same(j->t, known, of)) /* the program's size_t is the size_t of D */
 		return known;
 	return type_define_typedef(j->t, name, of);
 }
@@ -226,14 +226,17 @@ static type_id import_new(const struct job *j, Dwarf_Die *die, int depth)
 	case DW_TAG_immutable_type: return import_ref(j, die, depth);
 	case DW_TAG_subroutine_type:
 		row = import_function(j, die, depth);
-		/* a function of Go is a value: the address of what it consists of */
-		return size_of(die) ? type_pointer(t, row) : row;
+		/*
+		 * a function type of Go is a struct that describes the function: a value points to
+		 * it
+		 */
+		return die_size(die) ? type_pointer(t, row) : row;
 	case DW_TAG_ptr_to_member_type: return TYPE_LONG;
 	default: return TYPE_VOID;
 	}
 }
 
-static type_id import(const struct job *j, Dwarf_Die *die, int depth)
+static type_id type_import(const struct job *j, Dwarf_Die *die, int depth)
 {
 	type_id row;
 
@@ -241,7 +244,7 @@ static type_id import(const struct job *j, Dwarf_Die *die, int depth)
 		return TYPE_VOID;
 	row = (type_id)(uintptr_t)hashmap_find(j->im->rows, &die->addr, sizeof(die->addr));
 	if (!row) {
-		/* a damaged file may lead back here */
+		/* remembered as void while it is made: in a damaged file it may contain itself */
 		hashmap_set(j->im->rows, &die->addr, sizeof(die->addr),
 			    (void *)(uintptr_t)TYPE_VOID);
 		row = import_new(j, die, depth + 1);
@@ -256,47 +259,50 @@ typedef VEC(struct type_member) member_vec;
 
 static bool complete_row(const struct job *j, type_id row, int depth);
 
-/* Where a bit-field begins: DWARF 5 5.7.6, and as DWARF 2 had it, counted from the other end. */
+/*
+ * The offset of a bit-field: DW_AT_data_bit_offset (DWARF 5 5.7.6), or DW_AT_bit_offset of DWARF 2,
+ * which counts from the most significant bit of the storage unit.
+ */
 static uint64_t bit_offset(const struct job *j, Dwarf_Die *m, uint64_t byte_off, uint64_t bits,
 			   type_id type)
 {
 	uint64_t off, storage;
 
-	if (number_of(m, DW_AT_data_bit_offset, &off))
+	if (attr_number(m, DW_AT_data_bit_offset, &off))
 		return off;
-	if (!bits || !number_of(m, DW_AT_bit_offset, &off))
+	if (!bits || !attr_number(m, DW_AT_bit_offset, &off))
 		return byte_off * 8;
-	if (!number_of(m, DW_AT_byte_size, &storage))
+	if (!attr_number(m, DW_AT_byte_size, &storage))
 		storage = type_size(j->t, type);
 	return byte_off * 8 + storage * 8 - off - bits;
 }
 
-static void add_member(const struct job *j, Dwarf_Die *m, int depth, member_vec *ret)
+static void member_add(const struct job *j, Dwarf_Die *m, int depth, member_vec *ret)
 {
 	bool is_base = dwarf_tag(m) == DW_TAG_inheritance;
 	uint64_t off, bits = 0;
-	struct type_member member = {.name = is_base ? "" : name_of(m)};
+	struct type_member member = {.name = is_base ? "" : die_name(m)};
 
 	if (has_flag(m, DW_AT_external) || has_flag(m, DW_AT_declaration) ||
 	    ret->len >= MAX_MEMBERS)
-		return; /* a static member is not in the object */
+		return; /* a static member is not part of the object */
 	if (has_flag(m, DW_AT_artificial) && !is_base && !*member.name)
-		member.name = "variant"; /* which of an enum's of Rust it is */
+		member.name = "variant"; /* the number of the variant of a Rust enum */
 	member.type = import_ref(j, m, 0);
-	(void)number_of(m, DW_AT_bit_size, &bits);
+	(void)attr_number(m, DW_AT_bit_size, &bits);
 	off = bit_offset(j, m, dwarf_member_offset(m), bits, member.type);
 	if (off >= (uint64_t)MAX_SIZE || bits > 64)
 		return;
 	member.bit_off = (uint32_t)off;
 	member.bit_size = (uint32_t)bits;
-	/* what has no name, or is a base class, is looked into as if it were the struct's own */
+	/* members of anonymous members and base classes are looked up as the struct's own */
 	if (!*member.name && type_is_sou(j->t, member.type) && depth < MAX_DEPTH)
 		(void)complete_row(j, type_resolve(j->t, member.type), depth + 1);
 	vec_push(ret, member);
 }
 
-/* An enum of Rust: all variants lie one over the other, as in a union. */
-static void add_variants(const struct job *j, Dwarf_Die *part, int depth, member_vec *ret)
+/* Adds the variants of a Rust enum, which share their memory as the members of a union do. */
+static void variants_add(const struct job *j, Dwarf_Die *part, int depth, member_vec *ret)
 {
 	Dwarf_Die child, m;
 
@@ -304,18 +310,18 @@ static void add_variants(const struct job *j, Dwarf_Die *part, int depth, member
 		return;
 	do {
 		if (dwarf_tag(&child) == DW_TAG_member)
-			add_member(j, &child, depth, ret);
+			member_add(j, &child, depth, ret);
 		else if (dwarf_tag(&child) == DW_TAG_variant && dwarf_child(&child, &m) == 0 &&
 			 dwarf_tag(&m) == DW_TAG_member)
-			add_member(j, &m, depth, ret);
+			member_add(j, &m, depth, ret);
 	} while (ret->len < MAX_MEMBERS && dwarf_siblingof(&child, &child) == 0);
 }
 
-/* The definition of a struct that this unit only declares, in another unit. */
-static bool find_definition(Dwarf_Die *decl, Dwarf_Die *ret)
+/* Finds the definition, in another unit, of a struct that this unit only declares. */
+static bool definition_find(Dwarf_Die *decl, Dwarf_Die *ret)
 {
 	Dwarf *dw = dwarf_cu_getdwarf(decl->cu);
-	const char *want = name_of(decl);
+	const char *want = die_name(decl);
 	Dwarf_Off off = 0, next;
 	size_t size;
 
@@ -328,7 +334,7 @@ static bool find_definition(Dwarf_Die *decl, Dwarf_Die *ret)
 			continue;
 		do {
 			if (dwarf_tag(&child) == dwarf_tag(decl) &&
-			    strcmp(name_of(&child), want) == 0 &&
+			    strcmp(die_name(&child), want) == 0 &&
 			    !has_flag(&child, DW_AT_declaration)) {
 				*ret = child;
 				return true;
@@ -347,19 +353,19 @@ static bool complete_row(const struct job *j, type_id row, int depth)
 	if (!known || info->is_complete)
 		return info->is_complete;
 	die = *known;
-	hashmap_remove(j->im->dies, &row, sizeof(row)); /* it may contain itself, if damaged */
-	if (has_flag(&die, DW_AT_declaration) && !find_definition(known, &die))
+	hashmap_remove(j->im->dies, &row, sizeof(row)); /* a damaged struct may contain itself */
+	if (has_flag(&die, DW_AT_declaration) && !definition_find(known, &die))
 		return false;
 	if (dwarf_child(&die, &child) == 0)
 		do {
 			int tag = dwarf_tag(&child);
 
 			if (tag == DW_TAG_member || tag == DW_TAG_inheritance)
-				add_member(j, &child, depth, &members);
+				member_add(j, &child, depth, &members);
 			else if (tag == DW_TAG_variant_part)
-				add_variants(j, &child, depth, &members);
+				variants_add(j, &child, depth, &members);
 		} while (dwarf_siblingof(&child, &child) == 0);
-	(void)type_import_sou(j->t, row, info->kind, info->name, size_of(&die), members.data,
+	(void)type_import_sou(j->t, row, info->kind, info->name, die_size(&die), members.data,
 			      members.len);
 	vec_deinit(&members);
 	return true;
@@ -403,7 +409,7 @@ type_id dwarf_import_type(struct dwarf_import *im, struct types *t, Dwarf_Die *d
 	if (!die || !dwarf_tag(die))
 		return TYPE_VOID;
 	types_import_begin(t, &im->interface);
-	id = import(&j, die, 0);
+	id = type_import(&j, die, 0);
 	types_import_end(t);
 	return id;
 }

@@ -1,4 +1,4 @@
-/* Scanner: blanks, comments, names and operators. */
+/* The scanner: blanks, comments, names and operators. */
 #include "d/lex.h"
 
 #include <limits.h>
@@ -97,7 +97,7 @@ void lex_rewind(struct lexer *lx, const struct token *t)
 
 /* ---- blanks, comments ------------------------------------------------------------------------ */
 
-/* p is at a backslash: the number of bytes of a line splice, or 0. */
+/* The number of bytes of the line splice at p, which is at a backslash; 0: it is none. */
 static size_t splice_len(const char *p, const char *end)
 {
 	if (end - p >= 2 && p[1] == '\n')
@@ -110,7 +110,7 @@ static bool at_comment(const char *p, const char *end)
 	return end - p >= 2 && p[0] == '/' && p[1] == '*';
 }
 
-/* p is behind the opening; returns the place behind the closing, NULL when there is none. */
+/* The end of the comment whose text begins at p, behind its closing; NULL when it has none. */
 static const char *comment_end(const char *p, const char *end)
 {
 	p = memmem(p, (size_t)(end - p), "*/", 2);
@@ -197,8 +197,8 @@ static bool is_word_start(char c)
 }
 
 /*
- * Is the blank at p inside a name of C++, "operator new" or "operator delete", of a description
- * that begins at word?
+ * Whether the blank at p is part of a C++ name, "operator new" or "operator delete", in the
+ * description that begins at word.
  */
 static bool is_operator_blank(const char *word, const char *p, const char *end)
 {
@@ -222,14 +222,14 @@ const char *lex_word_end(const char *p, const char *end)
 {
 	const char *word = p;
 
-	/* A digit may begin a module's name (8021q) and a probe's number. */
+	/* A digit may begin the name of a module (8021q) and the number of a probe. */
 	if (p < end && !is_word_start(*p) && !is_digit(*p) && *p != '`')
 		return p;
 	while (p < end && (is_word_start(*p) || is_digit(*p) || *p == '`' ||
 			   is_operator_blank(word, p, end))) {
 		if (*p == '\\') {
 			if (p + 1 == end || (unsigned char)p[1] <= ' ')
-				break; /* nothing to quote; perhaps a line splice */
+				break; /* the backslash quotes nothing; it may be a line splice */
 			p++;
 		}
 		p++;
@@ -238,9 +238,9 @@ const char *lex_word_end(const char *p, const char *end)
 }
 
 /*
- * The end of a name that has dots before its last backquote, such as if_foo.ko`sym; else p. A
- * module is a file and has no longer name: a.b.c.d must not be read to its end at each of its
- * names.
+ * The end of a name with dots before its last backquote, such as if_foo.ko`sym; else p. The search
+ * is limited to the length of a file name, which a module's name is: otherwise a.b.c.d... would be
+ * searched to its end again for each of its names.
  */
 static const char *dotted_name_end(const char *p, const char *end)
 {
@@ -308,7 +308,7 @@ static struct token lex_agg(struct lexer *lx)
 	return t;
 }
 
-/* A number, or a kernel module whose name begins with a digit: 8021q`vlan_init. */
+/* Lexes a number, or the name of a kernel module that begins with a digit: 8021q`vlan_init. */
 static struct token lex_digits(struct lexer *lx)
 {
 	const char *to = lx->p;
@@ -344,7 +344,7 @@ bool lex_is_clause_head(const struct lexer *lx, const char *word)
 	return next && strchr("{/,", *next);
 }
 
-/* What follows the ')' that belongs to the '(' at p; NULL: the text ends before. */
+/* The first token behind the ')' that matches the '(' at p; NULL when the text ends before it. */
 static const char *behind_parens(const struct lexer *lx, const char *p)
 {
 	struct lexer after = *lx;
@@ -366,8 +366,8 @@ static const char *behind_parens(const struct lexer *lx, const char *p)
 }
 
 /*
- * Behind the guard of a source are its arguments, another source or the end; a divisor in
- * parentheses goes on.
+ * Whether the guard of a source ends before `next`: arguments, another source or the end follow it.
+ * A '(' may also begin a divisor; then more of the guard follows the ')'.
  */
 static bool guard_ends(const struct lexer *lx, const char *next)
 {
@@ -377,8 +377,10 @@ static bool guard_ends(const struct lexer *lx, const char *next)
 			(*next == '|' && next + 1 < lx->end && next[1] == '|'));
 }
 
-/* Does the '/' at lx->p end the predicate? d-language.md 1.6; comments are looked through, and the
- * next clause is not taken for a divisor. */
+/*
+ * Whether the '/' at lx->p ends the predicate (d-language.md 1.6). Comments are skipped, and the
+ * head of the next clause does not count as a divisor.
+ */
 static bool pred_ends(struct lexer *lx)
 {
 	const char *slash = lx->p, *next;
@@ -411,7 +413,7 @@ static struct token lex_punct(struct lexer *lx)
 	return token_make(lx, TOK_ERROR, from, from + 1);
 }
 
-/* A byte that begins no token. */
+/* Reports a byte that begins no token. */
 static struct token lex_stray(struct lexer *lx, struct token t)
 {
 	const char *c = lex_text(lx, t.span);

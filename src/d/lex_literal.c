@@ -15,8 +15,7 @@ static uint32_t digit_value(char c)
 
 /* ---- integers -------------------------------------------------------------------------------- */
 
-/* First type of the row that holds the value (LP64: long long never is the first to do so, unless
- * asked for). */
+/* The first type, of the suffix's or a higher rank, that holds the value (LP64). */
 static type_id int_type(uint64_t val, bool is_decimal, bool u, uint32_t nl)
 {
 	static const struct {
@@ -75,7 +74,7 @@ enum int_error int_literal_parse(const char *s, size_t len, struct int_literal *
 	return ret->type == TYPE_NONE ? INT_NO_TYPE : INT_OK;
 }
 
-/* The length of the floating-point literal at s, 0 when it is an integer. */
+/* The length of the floating-point literal at s; 0 when it is an integer. */
 static size_t float_len(const char *s, size_t len)
 {
 	size_t i = 0, e;
@@ -153,7 +152,7 @@ struct token lex_number(struct lexer *lx)
 
 /* ---- strings and characters ------------------------------------------------------------------ */
 
-/* s is behind the backslash; appends what the escape means to out, returns the bytes of s used. */
+/* Appends what the escape at s, behind its backslash, stands for; returns the bytes of s used. */
 static size_t escape_parse(const char *s, size_t len, char *out, size_t *out_len)
 {
 	static const char from[] = "abfnrtv\"\\'?", to[] = "\a\b\f\n\r\t\v\"\\'?";
@@ -190,7 +189,7 @@ char *unescape(struct arena *a, const char *s, size_t len, size_t *ret_len)
 	return out;
 }
 
-/* The closing quote, or the newline or end that comes before it. */
+/* The closing quote, or the newline or end of text before which there is none. */
 static const char *quote_end(const struct lexer *lx, const char *p, char quote)
 {
 	while (p < lx->end && *p != quote && *p != '\n') {
@@ -201,7 +200,7 @@ static const char *quote_end(const struct lexer *lx, const char *p, char quote)
 	return p;
 }
 
-/* No closing quote: reports and leaves the lexer where the line ends. */
+/* Reports a missing closing quote and leaves the lexer at the end of the line. */
 static struct token quote_missing(struct lexer *lx, const char *from, const char *to, char quote)
 {
 	struct token t = {.kind = TOK_ERROR, .span = lex_span(lx, from, to)};
@@ -228,7 +227,7 @@ struct token lex_string(struct lexer *lx)
 	lx->p = to + 1;
 	t.span = lex_span(lx, from, lx->p);
 	t.text = unescape(lx->in->arena, from + 1, (size_t)(to - from - 1), &len);
-	t.len = (uint32_t)strlen(t.text); /* an embedded NUL ends it */
+	t.len = (uint32_t)strlen(t.text); /* a NUL within the string ends it */
 	return t;
 }
 

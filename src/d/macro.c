@@ -1,12 +1,12 @@
-/* Macro variables and script arguments: $pid, $$pid, $1, $$1 (d-language.md 1.7, 1.9). */
+/* Replaces macro variables and script arguments: $pid, $$pid, $1, $$1 (d-language.md 1.7, 1.9). */
 #include "d/lex.h"
 #include "d/usage.h"
 
-/* What stands behind '$': a name or a number, as text or as a value. */
+/* A macro variable: its name or number, as a value ($) or as a string ($$). */
 struct macro {
 	const char *from; /* '$' */
 	const char *name, *to;
-	bool is_num, is_text; /* $1; $$ */
+	bool is_num, is_text; /* $1; $$1 or $$pid */
 	uint32_t num;
 };
 
@@ -33,7 +33,7 @@ static bool macro_scan(const char *p, const char *end, struct macro *m)
 	return p > m->name;
 }
 
-/* The text of script argument num, NULL when there is none. */
+/* The text of script argument number num, NULL when it was not given. */
 static const char *arg_text(struct lexer *lx, uint32_t num)
 {
 	int argc = lx->in->argc;
@@ -45,7 +45,7 @@ static const char *arg_text(struct lexer *lx, uint32_t num)
 	return lx->in->argv[num];
 }
 
-static bool named_value(const struct lexer *lx, const struct macro *m, int64_t *ret)
+static bool macro_value(const struct lexer *lx, const struct macro *m, int64_t *ret)
 {
 	const struct parse_env *env = lx->in->env;
 	char *name = arena_strndup(lx->in->arena, m->name, (size_t)(m->to - m->name));
@@ -74,7 +74,7 @@ static struct token token_str(struct lexer *lx, struct span at, const char *s, s
 	return t;
 }
 
-/* The words of the script's header, as the end of a hint; "" when it has none. */
+/* The usage line of the script as the end of a hint; "" when it has none. */
 static const char *header_text(const struct lexer *lx)
 {
 	const struct parse_input *in = lx->in;
@@ -83,7 +83,7 @@ static const char *header_text(const struct lexer *lx)
 	return header ? arena_printf(in->arena, "; its header says: %s", header) : "";
 }
 
-/* What gives a named macro variable a value. */
+/* Adds a hint how to give a named macro variable a value. */
 static void hint_named(struct lexer *lx, bool is_target)
 {
 	if (lx->quiet)
@@ -98,7 +98,7 @@ static void hint_named(struct lexer *lx, bool is_target)
 			  "script's arguments $1, $2, ...");
 }
 
-/* What the script wants: one line, with its header's words if it has one. */
+/* Adds a hint how many arguments the script takes, with its usage line. */
 static void hint_args(struct lexer *lx, bool in_desc)
 {
 	const struct parse_input *in = lx->in;
@@ -119,11 +119,8 @@ static bool is_target(const struct macro *m)
 	return m->to - m->name == 6 && strncmp(m->name, "target", 6) == 0;
 }
 
-/*
- * Whether it has been said that there is no such argument, or no process: one report is enough for
- * each.
- */
-static bool lack_is_told(struct lexer *lx, const struct macro *m)
+/* Whether a missing argument, or a missing target process, was reported before. */
+static bool lack_was_reported(struct lexer *lx, const struct macro *m)
 {
 	bool *told = m->is_num ? &lx->arg_missed : &lx->target_missed, before = *told;
 
@@ -133,13 +130,13 @@ static bool lack_is_told(struct lexer *lx, const struct macro *m)
 	return before;
 }
 
-static struct token named_token(struct lexer *lx, const struct macro *m, struct span at)
+static struct token token_named(struct lexer *lx, const struct macro *m, struct span at)
 {
 	struct token t = token_int(at, 0, TYPE_INT);
 	int64_t val;
 
-	if (!named_value(lx, m, &val)) {
-		if (!lack_is_told(lx, m)) {
+	if (!macro_value(lx, m, &val)) {
+		if (!lack_was_reported(lx, m)) {
 			lex_error(lx, D_MACRO_UNDEF, at, "macro variable %.*s is not defined",
 				  (int)at.len, m->from);
 			hint_named(lx, is_target(m));
@@ -157,13 +154,13 @@ static struct token named_token(struct lexer *lx, const struct macro *m, struct 
 	return t;
 }
 
-static struct token undefined_arg(struct lexer *lx, const struct macro *m, struct span at)
+static struct token token_undefined_arg(struct lexer *lx, const struct macro *m, struct span at)
 {
 	struct token t = token_int(at, 0, TYPE_INT);
 
 	if (lx->in->defaultargs)
 		return m->is_text ? token_str(lx, at, "", 0) : t;
-	if (!lack_is_told(lx, m)) {
+	if (!lack_was_reported(lx, m)) {
 		lex_error(lx, D_MACRO_UNDEF, at, "macro argument %.*s is not defined", (int)at.len,
 			  m->from);
 		hint_args(lx, false);
@@ -172,7 +169,7 @@ static struct token undefined_arg(struct lexer *lx, const struct macro *m, struc
 	return t;
 }
 
-/* A whole integer, its suffix included. */
+/* Whether the text is one integer literal, with or without a suffix. */
 static bool is_int_text(const char *s, size_t len)
 {
 	struct int_literal lit;
@@ -181,7 +178,8 @@ static bool is_int_text(const char *s, size_t len)
 		s++, len--;
 	if (!len || !is_digit(*s))
 		return false;
-	(void)int_literal_parse(s, len, &lit); /* what is wrong with its value is said later */
+	(void)int_literal_parse(s, len,
+				&lit); /* token_int_arg() reports a value that is too large */
 	return lit.len == len;
 }
 
@@ -193,8 +191,11 @@ static bool is_name_text(const char *s, size_t len)
 	return len > 0;
 }
 
-/* The sign of an integer argument is an operator of its own: 2 -$1 and -$1 must both work. */
-static struct token int_arg(struct lexer *lx, struct span at, const char *s, size_t len)
+/*
+ * The token for an argument that is an integer. Its sign is a token of its own, so that both 2 -$1
+ * and -$1 work.
+ */
+static struct token token_int_arg(struct lexer *lx, struct span at, const char *s, size_t len)
 {
 	struct token sign = {.kind = *s == '-' ? TOK_SUB : TOK_ADD, .span = at, .is_macro = true};
 	bool is_signed = *s == '-' || *s == '+';
@@ -226,13 +227,13 @@ static struct token int_arg(struct lexer *lx, struct span at, const char *s, siz
 	return sign;
 }
 
-static struct token value_arg(struct lexer *lx, struct span at, const char *s)
+static struct token token_arg(struct lexer *lx, struct span at, const char *s)
 {
 	size_t len = strlen(s);
 	enum tok kind;
 
 	if (is_int_text(s, len))
-		return int_arg(lx, at, s, len);
+		return token_int_arg(lx, at, s, len);
 	if (!is_name_text(s, len)) {
 		bool quoted = len > 1 && s[0] == '"' && s[len - 1] == '"';
 
@@ -272,28 +273,28 @@ struct token lex_macro(struct lexer *lx)
 	lx->p = m.to;
 	at = lex_span(lx, m.from, m.to);
 	if (!m.is_num)
-		return named_token(lx, &m, at);
+		return token_named(lx, &m, at);
 	arg = arg_text(lx, m.num);
 	if (!arg)
-		return undefined_arg(lx, &m, at);
-	return m.is_text ? token_str(lx, at, arg, strlen(arg)) : value_arg(lx, at, arg);
+		return token_undefined_arg(lx, &m, at);
+	return m.is_text ? token_str(lx, at, arg, strlen(arg)) : token_arg(lx, at, arg);
 }
 
 /* ---- in probe descriptions ------------------------------------------------------------------- */
 
-/* The value of m, NULL when it has none. In a description $ and $$ are the same. */
+/* The value of m, NULL when it has none. In a description $ and $$ mean the same. */
 static const char *field_value(struct lexer *lx, const struct macro *m)
 {
 	int64_t val;
 
 	if (m->is_num)
 		return arg_text(lx, m->num);
-	if (!named_value(lx, m, &val))
+	if (!macro_value(lx, m, &val))
 		return NULL;
 	return arena_printf(lx->in->arena, "%lld", (long long)val);
 }
 
-/* *ret_bad: the macro that could not be expanded. */
+/* Replaces the macros of a field; false: *ret_bad is one that has no value. */
 static bool field_expand(struct lexer *lx, const char *field, struct strbuf *out,
 			 struct macro *ret_bad)
 {
@@ -305,7 +306,7 @@ static bool field_expand(struct lexer *lx, const char *field, struct strbuf *out
 
 		if (macro_scan(dollar, end, &m))
 			val = field_value(lx, &m);
-		/* A name must end the field: 'pid$target', not '$target-main'. */
+		/* The name must end the field, as in 'pid$target'; '$target-main' is refused. */
 		if (!val || (!m.is_num && m.to != end)) {
 			*ret_bad = m;
 			return false;
@@ -328,7 +329,7 @@ static void field_error(struct lexer *lx, struct span at, const struct macro *ba
 		(int)at.len, lex_text(lx, at));
 	if (bad->is_num)
 		hint_args(lx, true);
-	else if (named_value(lx, bad, &val) && !lx->quiet)
+	else if (macro_value(lx, bad, &val) && !lx->quiet)
 		diag_hint(lx->in->diags, "a named macro variable ends its field: pid$target");
 	else if (bad->to > bad->name)
 		hint_named(lx, is_target(bad));
@@ -344,7 +345,7 @@ const char *macro_expand_field(struct lexer *lx, struct span at, const char *fie
 		return field;
 	if (field_expand(lx, field, &out, &bad))
 		ret = arena_strndup(lx->in->arena, strbuf_text(&out), out.len);
-	else if (!lack_is_told(lx, &bad))
+	else if (!lack_was_reported(lx, &bad))
 		field_error(lx, at, &bad);
 	strbuf_deinit(&out);
 	return ret;

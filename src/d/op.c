@@ -1,4 +1,4 @@
-/* The table of operators, and what a token means in it. */
+/* The table of operators, and the operator that a token stands for. */
 #include "d/op.h"
 
 const struct op_row op_rows[] = {
@@ -19,7 +19,7 @@ const char *op_text(enum expr_op op)
 	return tok_text(op_rows[op].tok);
 }
 
-/* The operator of a token, with a rule from first to last. */
+/* The operator of a token whose rule lies between first and last. */
 static enum expr_op op_find(enum tok tok, enum op_rule first, enum op_rule last)
 {
 	for (size_t i = 0; i < ARRAY_LEN(op_rows); i++)

@@ -1,4 +1,4 @@
-/* Parser: its entry points and its handling of tokens. */
+/* The parser's entry points, and its handling of tokens. */
 #include "d/parse_impl.h"
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ void parser_add_typedef(struct parser *p, const char *name)
 
 /* ---- external declarations ------------------------------------------------------------------- */
 
-/* In OUTER a word is a keyword, a type name or a probe specifier: d-language.md 1.7. */
+/* Whether a word outside clauses opens a declaration, not a clause (d-language.md 1.7). */
 static bool word_opens_decl(struct parser *p)
 {
 	const char *word = p->tok.text;
@@ -167,7 +167,7 @@ static void parse_externals(struct parser *p, decl_list *decls)
 		uint32_t start = p->tok.span.off;
 		struct decl *d;
 
-		/* What is left of something that was wrong has been reported as that. */
+		/* The rest of a declaration with an error causes no message of its own. */
 		if (p->recovering && (p->tok.kind == TOK_RBRACE || p->tok.kind == TOK_SEMI)) {
 			parser_advance(p);
 			continue;
@@ -177,7 +177,7 @@ static void parse_externals(struct parser *p, decl_list *decls)
 			parser_sync_outer(p);
 			p->recovering = true;
 			if (p->tok.span.off == start)
-				parser_advance(p); /* whatever happens, get on */
+				parser_advance(p); /* always advances, so that the loop ends */
 			continue;
 		}
 		p->recovering = false;
@@ -185,8 +185,8 @@ static void parse_externals(struct parser *p, decl_list *decls)
 	}
 }
 
-/* Pragmas are read with the token after them: put them where they stand. */
-static void merge_pragmas(struct parser *p, const decl_list *decls, struct ast *ast)
+/* Inserts the pragmas, which the lexer has collected, among the declarations by their position. */
+static void pragmas_merge(struct parser *p, const decl_list *decls, struct ast *ast)
 {
 	uint32_t n = decls->len + p->lx.pragmas.len, i = 0, j = 0;
 
@@ -243,11 +243,11 @@ struct ast *parse_program(const struct parse_input *in)
 	parser_init(&p, in);
 	ast->context = in->context;
 	parser_advance(&p);
-	/* A lexical error in the first token: parse_externals() expects a token. */
+	/* An error in the first token has no declaration yet that could recover from it. */
 	if (p.failed)
 		parser_sync_outer(&p);
 	parse_externals(&p, &decls);
-	merge_pragmas(&p, &decls, ast);
+	pragmas_merge(&p, &decls, ast);
 	if (diags_count(in->diags) == errors) {
 		if (!decls.len && !in->allow_empty)
 			diag_error(in->diags, D_EMPTY, p.tok.span,

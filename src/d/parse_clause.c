@@ -6,7 +6,10 @@
 
 #define FIELDS_MAX 4u
 
-/* Fields of a description as the context counts them: provider 1, module 2, function 3, name 4. */
+/*
+ * Assigns fields from right to left to those that the context allows: provider (1), module (2),
+ * function (3), name (4). False when there are more.
+ */
 static bool fields_assign(const char *const *fields, uint32_t n, enum spec_context ctx,
 			  struct pspec *ret)
 {
@@ -24,7 +27,7 @@ static bool fields_assign(const char *const *fields, uint32_t n, enum spec_conte
 	return true;
 }
 
-/* Splits at ':'; more than FIELDS_MAX fields count as FIELDS_MAX + 1. */
+/* Splits text at ':'; the result is FIELDS_MAX + 1 when there are more fields. */
 static uint32_t fields_split(struct arena *a, const char *text, const char *fields[FIELDS_MAX])
 {
 	uint32_t n = 0;
@@ -61,8 +64,8 @@ static const char *fields_join(struct arena *a, const char *const *fields, uint3
 	return text;
 }
 
-/* Errors in a description are about its meaning: the clause is read on. */
-static void spec_text(struct parser *p, const char *word, struct pspec *ret)
+/* Parses a description. After an error in one the parser goes on: the syntax is right. */
+static void parse_spec_text(struct parser *p, const char *word, struct pspec *ret)
 {
 	const char *fields[FIELDS_MAX], *hint;
 	uint32_t n = fields_split(p->arena, word, fields);
@@ -84,11 +87,11 @@ static void spec_text(struct parser *p, const char *word, struct pspec *ret)
 		if (!fields[i])
 			return;
 	}
-	(void)fields_assign(fields, n, p->in->context, ret); /* as many as before */
+	(void)fields_assign(fields, n, p->in->context, ret); /* their number was checked above */
 	ret->text = fields_join(p->arena, fields, n);
 }
 
-static void spec_id(struct parser *p, const char *word, struct pspec *ret)
+static void parse_spec_id(struct parser *p, const char *word, struct pspec *ret)
 {
 	static const char *const contexts[] = {
 		[SPEC_CTX_PROVIDER] = "providers",
@@ -125,7 +128,7 @@ static bool word_is_int(const char *word)
 	if (!is_digit(*word))
 		return false;
 	(void)int_literal_parse(word, strlen(word),
-				&lit); /* spec_id() says what is wrong with it */
+				&lit); /* parse_spec_id() reports errors in it */
 	return lit.len == strlen(word);
 }
 
@@ -137,9 +140,9 @@ bool parse_description(struct parser *p, struct pspec *ret)
 		return false;
 	}
 	if (word_is_int(p->tok.text))
-		spec_id(p, p->tok.text, ret);
+		parse_spec_id(p, p->tok.text, ret);
 	else
-		spec_text(p, p->tok.text, ret);
+		parse_spec_text(p, p->tok.text, ret);
 	parser_advance(p);
 	return true;
 }
@@ -165,7 +168,7 @@ typedef LIST(struct stmt *) stmt_list;
 
 static struct stmt *parse_stmt(struct parser *p);
 
-/* Between '{' and '}', neither consumed. */
+/* Parses statements up to the '}', which is not consumed. */
 static void parse_stmts(struct parser *p, stmt_list *stmts)
 {
 	for (;;) {
@@ -184,7 +187,7 @@ static void parse_stmts(struct parser *p, stmt_list *stmts)
 	}
 }
 
-/* A '{' that lacks its '}' is reported once, and not when the reason may be an error before. */
+/* Reports a missing '}', unless an error before it may be the reason. */
 static void block_unclosed(struct parser *p, uint32_t open_off)
 {
 	if (p->clause_failed)
@@ -246,7 +249,7 @@ static void parse_expr_stmt(struct parser *p, struct stmt *s)
 	if (p->tok.kind == TOK_RBRACE || parser_accept(p, TOK_SEMI))
 		return;
 	if (p->tok.kind == TOK_EOF || parser_at_clause_head(p))
-		return; /* the missing '}' is what matters: parse_block() */
+		return; /* parse_block() reports the missing '}' */
 	parser_syntax(p, "an operator or ';' is missing before this");
 }
 
@@ -276,7 +279,7 @@ static void parse_pred(struct parser *p, struct decl *d)
 	parser_advance(p);
 	d->clause.pred = parse_comma(p);
 	p->lx.in_pred = false;
-	/* Behind it comes an action list: read as EXPR, '{' is the same everywhere. */
+	/* Before an action list '{' is the same token inside and outside clauses. */
 	if (p->tok.kind == TOK_EPRED)
 		parser_advance(p);
 	else
@@ -292,7 +295,9 @@ static void parse_pred(struct parser *p, struct decl *d)
 			     "expected actions { } following probe description and predicate");
 }
 
-/* 'foo_t x;' where foo_t is no type reads as two descriptions, but no clause ends in ';'. */
+/*
+ * 'foo_t x;' where foo_t is no known type looks like two descriptions; but no clause ends in ';'.
+ */
 static bool is_declaration(const struct parser *p, const struct decl *d)
 {
 	const char *word = d->clause.specs[0].text, *next = lex_peek(&p->lx);
@@ -302,10 +307,10 @@ static bool is_declaration(const struct parser *p, const struct decl *d)
 }
 
 /*
- * 'pid123:a.out:f part:entry' is two descriptions, each a clause: whoever finds that one matches
- * nothing says what the blank does.
+ * 'pid123:a.out:f part:entry' is two descriptions, each a clause. If one of them matches nothing, a
+ * hint suggests that they were meant as one (decl.clause.joined).
  */
-static void note_blank(struct parser *p, struct decl *d)
+static void blank_note(struct parser *p, struct decl *d)
 {
 	const struct pspec *last = &d->clause.specs[d->clause.nspecs - 1];
 	const char *word = lex_text(&p->lx, p->tok.span);
@@ -318,8 +323,8 @@ static void note_blank(struct parser *p, struct decl *d)
 	p->behind_blank = true;
 }
 
-/* 'uprobe:/bin/bash:readline': the path would be read as a predicate. */
-static bool refuse_path(struct parser *p, const struct decl *d)
+/* Refuses 'uprobe:/bin/bash:readline', in which the path would be read as a predicate. */
+static bool path_refuse(struct parser *p, const struct decl *d)
 {
 	const struct pspec *last = &d->clause.specs[d->clause.nspecs - 1];
 	const char *from = lex_text(&p->lx, last->span), *to = from;
@@ -336,7 +341,7 @@ static bool refuse_path(struct parser *p, const struct decl *d)
 	return true;
 }
 
-/* A description alone: the default action in a string, an error in a file. */
+/* Handles descriptions alone: with -n they have the default action, in a file they are an error. */
 static void check_bare_specs(struct parser *p, struct decl *d)
 {
 	const char *word = d->clause.specs[d->clause.nspecs - 1].text;
@@ -348,7 +353,7 @@ static void check_bare_specs(struct parser *p, struct decl *d)
 	}
 	if (p->in->src->kind == SOURCE_STRING && at_end) {
 		if (p->tok.kind == TOK_WORD)
-			note_blank(p, d);
+			blank_note(p, d);
 		return;
 	}
 	if (p->recovering || p->clause_failed) {
@@ -386,7 +391,7 @@ void parse_clause(struct parser *p, struct decl *d)
 	d->clause.is_rest = p->behind_blank;
 	p->behind_blank = false;
 	parse_specs_list(p, d);
-	if (p->failed || refuse_path(p, d))
+	if (p->failed || path_refuse(p, d))
 		return;
 	has_pred = p->tok.kind == TOK_DIV;
 	if (has_pred)

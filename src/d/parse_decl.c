@@ -1,10 +1,9 @@
-/* Types as written: specifiers, struct and enum bodies, declarators (d-language.md 1.3, 2.1,
- * 2.7). */
+/* Parses types as written: specifiers, bodies, declarators (d-language.md 1.3, 2.1, 2.7). */
 #include "d/parse_impl.h"
 
-/* ---- is it a type? --------------------------------------------------------------------------- */
+/* ---- whether a name is a type ---------------------------------------------------------------- */
 
-/* The keyword behind the last backquote of mod`struct, else TOK_IDENT. */
+/* The keyword behind the last backquote of mod`struct; TOK_IDENT when it is none. */
 static enum tok scoped_keyword(const char *name, size_t len)
 {
 	const char *tick = memrchr(name, '`', len);
@@ -115,7 +114,7 @@ bool name_is_type(struct parser *p, const char *name, size_t len)
 	       env->is_kernel_type(env->ctx, name, len);
 }
 
-/* The name that follows is about to be created by an assignment: d-language.md 1.3, rule 4. */
+/* d-language.md 1.3, rule 4 */
 bool assignment_follows(const struct parser *p)
 {
 	const char *next = lex_peek(&p->lx);
@@ -142,8 +141,8 @@ bool parser_at_cast(struct parser *p)
 	const char *next = lex_peek(&p->lx);
 
 	/*
-	 * behind the name of a type comes ')', '*' or another word; the kernel need not be asked
-	 * about the operands of all other expressions
+	 * Behind the name of a type stands ')', '*' or another word. Before anything else the
+	 * kernel's types need not be searched.
 	 */
 	if (p->tok.kind == TOK_IDENT && next && next < p->lx.end && !strchr(")*[(", *next) &&
 	    *next != '_' && !(*next >= 'a' && *next <= 'z'))
@@ -203,7 +202,7 @@ static void parse_enum_items(struct parser *p, struct decl_specs *s)
 		struct enum_item item = {.span = p->tok.span};
 
 		if (p->tok.kind == TOK_RBRACE && items.len)
-			break; /* a comma behind the last one */
+			break; /* a comma may follow the last item */
 		item.name = parser_name(p, false);
 		if (!item.name)
 			return;
@@ -218,7 +217,7 @@ static void parse_enum_items(struct parser *p, struct decl_specs *s)
 	s->nitems = items.len;
 }
 
-/* (struct|union|enum) [tag] [body]; mod`struct tag has the scope before the keyword. */
+/* (struct|union|enum) [tag] [body] -- with a scope the first word is mod`struct */
 static void parse_tag(struct parser *p, struct decl_specs *s)
 {
 	bool scoped = p->tok.kind == TOK_IDENT;
@@ -249,7 +248,7 @@ static void parse_tag(struct parser *p, struct decl_specs *s)
 
 /* ---- specifiers ------------------------------------------------------------------------------ */
 
-static void add_modifier(struct decl_specs *s, uint32_t flag)
+static void modifier_add(struct decl_specs *s, uint32_t flag)
 {
 	if (flag == SPEC_LONG && s->flags & SPEC_LONGLONG)
 		s->flags |= SPEC_COMBO;
@@ -259,7 +258,7 @@ static void add_modifier(struct decl_specs *s, uint32_t flag)
 		s->flags |= flag;
 }
 
-static void add_storage(struct decl_specs *s, enum storage_class sc, struct span at)
+static void storage_add(struct decl_specs *s, enum storage_class sc, struct span at)
 {
 	s->two_classes |= s->sc != SC_NONE;
 	s->sc = sc;
@@ -271,7 +270,7 @@ static bool has_base(const struct decl_specs *s)
 	return s->name || s->tag != TAG_NONE || s->flags & ALL_BASE_TYPES;
 }
 
-/* One specifier; false when the current token is none. */
+/* Parses one specifier; false when the current token is none. */
 static bool parse_spec(struct parser *p, struct decl_specs *s, bool storage)
 {
 	enum tok kind = p->tok.kind;
@@ -284,10 +283,10 @@ static bool parse_spec(struct parser *p, struct decl_specs *s, bool storage)
 
 	if (is_tag_keyword(kind) || (kind == TOK_IDENT && !had_base &&
 				     scoped_keyword(p->tok.text, p->tok.len) != TOK_IDENT)) {
-		/* A second base type is D_DECL_COMBO whatever it is. */
+		/* A second base type is D_DECL_COMBO, whichever it is. */
 		parse_tag(p, had_base ? &second : s);
 	} else if (kind == TOK_IDENT) {
-		/* Rule 6: behind a type specifier a name is what is declared. */
+		/* Rule 6 of 1.3: behind a type specifier, a name is the declared name. */
 		if (had_base || s->flags & ALL_MODIFIERS || !parser_at_type(p))
 			return false;
 		s->name = p->tok.text;
@@ -296,7 +295,7 @@ static bool parse_spec(struct parser *p, struct decl_specs *s, bool storage)
 		s->flags |= base;
 		parser_advance(p);
 	} else if (modifier) {
-		add_modifier(s, modifier);
+		modifier_add(s, modifier);
 		parser_advance(p);
 		return true;
 	} else if (qualifier) {
@@ -304,7 +303,7 @@ static bool parse_spec(struct parser *p, struct decl_specs *s, bool storage)
 		parser_advance(p);
 		return true;
 	} else if (sc != SC_NONE) {
-		add_storage(s, sc, p->tok.span);
+		storage_add(s, sc, p->tok.span);
 		parser_advance(p);
 		return true;
 	} else {
@@ -315,7 +314,7 @@ static bool parse_spec(struct parser *p, struct decl_specs *s, bool storage)
 	return true;
 }
 
-/* Two names in a row: the first one was meant as a type. */
+/* For two names in a row: the first one was meant as a type. */
 void fail_old_style(struct parser *p, struct span at, const char *name)
 {
 	if (p->failed)
@@ -342,7 +341,7 @@ static bool is_on_new_line(const struct parser *p)
 	       memchr(text + (p->prev_end - base), '\n', p->tok.span.off - p->prev_end);
 }
 
-/* A word that begins the next declaration, for it cannot be the name of what is declared here. */
+/* Whether the current word begins the next declaration: it cannot be a declared name. */
 static bool at_next_decl(struct parser *p)
 {
 	enum tok kind = p->tok.kind;
@@ -368,8 +367,8 @@ static bool specs_have_ended(struct parser *p, const struct decl_specs *s)
 }
 
 /*
- * Behind the specifiers: 'struct foo { ... }' and then the next declaration. After the report the
- * parser goes on as if the ';' were there.
+ * Reports, behind specifiers such as 'struct foo { ... }', that the next declaration begins without
+ * a ';' before it. The parser goes on as if the ';' were there.
  */
 static bool semicolon_is_missing(struct parser *p, const struct decl_specs *s)
 {
@@ -386,10 +385,10 @@ static bool semicolon_is_missing(struct parser *p, const struct decl_specs *s)
 }
 
 /*
- * A name where only a type can stand. In front of a declarator it is taken for a type from there
- * on: what is declared with it would look undeclared otherwise.
+ * Reports a name where only a type can stand. In front of a declarator the name counts as a type
+ * from there on, so that the declared name is known.
  */
-static void unknown_type(struct parser *p, struct decl_specs *s)
+static void fail_unknown_type(struct parser *p, struct decl_specs *s)
 {
 	const char *next = lex_peek(&p->lx), *name = p->tok.text;
 
@@ -414,7 +413,7 @@ struct decl_specs *parse_specs(struct parser *p, bool storage)
 	while (!p->failed && !specs_have_ended(p, s) && parse_spec(p, s, storage))
 		n++;
 	if (!n && p->tok.kind == TOK_IDENT)
-		unknown_type(p, s);
+		fail_unknown_type(p, s);
 	else if (!n)
 		parser_syntax(p, "a type is expected here");
 	s->span = parser_span_from(p, start);
@@ -481,7 +480,7 @@ static void parse_dims(struct parser *p, struct deriv *d)
 	parser_expect(p, TOK_RBRACKET);
 }
 
-/* In the order written; the caller turns them round. */
+/* Parses suffixes in the order of the text; the caller reverses them. */
 static void parse_suffixes(struct parser *p, deriv_list *l)
 {
 	while (p->tok.kind == TOK_LBRACKET || p->tok.kind == TOK_LPAREN) {
@@ -518,7 +517,7 @@ static void parse_pointers(struct parser *p, deriv_list *l)
 static void parse_derivs(struct parser *p, struct type_name *t, enum declarator_form form,
 			 deriv_list *l);
 
-/* Behind '(': does a declarator in parentheses begin here, or a parameter list? */
+/* Whether a '(' is followed by a declarator, not by a list of parameters. */
 static bool at_nested_declarator(struct parser *p, enum declarator_form form)
 {
 	if (p->tok.kind == TOK_MUL || p->tok.kind == TOK_LPAREN || p->tok.kind == TOK_LBRACKET)
@@ -526,8 +525,10 @@ static bool at_nested_declarator(struct parser *p, enum declarator_form form)
 	return form != DECLARATOR_ABSTRACT && p->tok.kind == TOK_IDENT && !parser_at_type(p);
 }
 
-/* IDENT | "(" declarator ")" | nothing; *ret_func: behind it stands a parameter list, '(' is
- * consumed */
+/*
+ * IDENT | "(" declarator ")" | nothing -- *ret_func: a list of parameters follows, its '(' is
+ * consumed
+ */
 static void parse_direct(struct parser *p, struct type_name *t, enum declarator_form form,
 			 deriv_list *nested, bool *ret_func)
 {
@@ -544,11 +545,11 @@ static void parse_direct(struct parser *p, struct type_name *t, enum declarator_
 			*ret_func = true;
 		}
 	} else if (form == DECLARATOR_NAMED) {
-		(void)parser_name(p, false); /* says what is missing */
+		(void)parser_name(p, false); /* reports that the name is missing */
 	}
 }
 
-/* Appends what the declarator adds to the type, from the specifiers outwards. */
+/* Appends the derivations of a declarator, the one next to the specifiers first. */
 static void parse_derivs(struct parser *p, struct type_name *t, enum declarator_form form,
 			 deriv_list *l)
 {
@@ -566,7 +567,7 @@ static void parse_derivs(struct parser *p, struct type_name *t, enum declarator_
 		deriv_push(p, &suffixes, d);
 	}
 	parse_suffixes(p, &suffixes);
-	/* int a[2][3] is an array of 2 arrays of 3: the suffix nearest to the name comes last. */
+	/* int a[2][3] is an array of 2 arrays of 3: the suffix next to the name comes last. */
 	for (uint32_t i = suffixes.len; i > 0; i--)
 		deriv_push(p, l, suffixes.data[i - 1]);
 	derivs_append(p, l, &nested);

@@ -1,4 +1,4 @@
-/* Syntax errors, and the places where parsing can go on after one. */
+/* Syntax errors: reports them and skips to where parsing can go on. */
 #include "d/parse_impl.h"
 
 #define NEAR_MAX 40u /* bytes of a token shown */
@@ -33,7 +33,7 @@ void parser_go_on(struct parser *p)
 	p->failed = false;
 }
 
-/* What D has instead of some things C programmers type. */
+/* A hint what D has in place of something that C has. */
 static const char *token_hint(const struct parser *p)
 {
 	static const struct {
@@ -102,7 +102,7 @@ bool parser_at_clause_head(const struct parser *p)
 	       lex_is_clause_head(&p->lx, lex_text(&p->lx, p->tok.span));
 }
 
-/* Resumes at the token of the error; lexical errors on the way are part of it. */
+/* Begins to skip at the token of the error; lexical errors in the skipped text are not reported. */
 static void sync_begin(struct parser *p)
 {
 	p->lx.quiet = true;
@@ -127,7 +127,7 @@ static void sync_end_behind(struct parser *p, bool outer)
 	parser_advance(p);
 }
 
-/* for (a; b; c): the ';' inside do not end it. */
+/* Skips the head of a for statement: the ';' in it do not end the statement. */
 static void skip_for_head(struct parser *p)
 {
 	uint32_t parens = 0;
@@ -141,10 +141,10 @@ static void skip_for_head(struct parser *p)
 	}
 }
 
-/* Skips to what ends one statement: true when the current token is its last. */
+/* Skips to the end of a statement; true when the current token is its last token. */
 static bool skip_stmt(struct parser *p)
 {
-	/* do { } while (x); */
+	/* do { } while (x); ends at the ';' */
 	bool is_do = p->tok.kind == TOK_KW_DO;
 	uint32_t braces = 0;
 
@@ -166,7 +166,7 @@ static bool skip_stmt(struct parser *p)
 void parser_sync_stmt(struct parser *p)
 {
 	sync_begin(p);
-	/* The 'else' of an 'if' that was wrong belongs to it. */
+	/* An 'else' belongs to the 'if' with the error. */
 	while (skip_stmt(p)) {
 		sync_end_behind(p, false);
 		if (p->failed || p->tok.kind != TOK_KW_ELSE)
@@ -179,7 +179,7 @@ void parser_sync_stmt(struct parser *p)
 void parser_sync_pred(struct parser *p)
 {
 	sync_begin(p);
-	/* The rest of the predicate may hold its closing '/'; the '{' behind it is what we want. */
+	/* The closing '/' may be in the skipped text, so the '{' behind it is searched. */
 	while (p->tok.kind != TOK_EOF && p->tok.kind != TOK_LBRACE && p->tok.kind != TOK_RBRACE &&
 	       p->tok.kind != TOK_SEMI && !parser_at_clause_head(p))
 		sync_next(p);
@@ -200,7 +200,7 @@ void parser_sync_outer(struct parser *p)
 
 	p->lx.outer = false;
 	sync_begin(p);
-	/* The token of the error may have been read as OUTER does: 'int x\nBEGIN'. */
+	/* The token of the error was perhaps not lexed as outside clauses: 'int x\nBEGIN'. */
 	if (p->tok.kind == TOK_WORD) {
 		lex_rewind(&p->lx, &p->tok);
 		sync_next(p);

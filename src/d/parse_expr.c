@@ -1,4 +1,4 @@
-/* Expressions: d-language.md 2.2, by precedence climbing. */
+/* Parses expressions by precedence climbing (d-language.md 2.2). */
 #include "d/parse_impl.h"
 
 static struct expr *parse_unary(struct parser *p);
@@ -20,7 +20,7 @@ static struct expr *expr_bad(struct parser *p)
 	return expr_new(p, EXPR_BAD, p->failed ? p->bad.span : p->tok.span);
 }
 
-/* To be called for every child: recursion over the tree stays bounded. */
+/* Is called for every child, so that the height of the tree stays limited. */
 static void expr_grow(struct parser *p, struct expr *e, const struct expr *child)
 {
 	if (child->height < e->height)
@@ -33,7 +33,7 @@ static void expr_grow(struct parser *p, struct expr *e, const struct expr *child
 	e->height = (uint16_t)(child->height + 1);
 }
 
-/* From the beginning of l to the last consumed token. */
+/* The span from the beginning of l to the last consumed token. */
 static struct span span_since(const struct parser *p, const struct expr *l)
 {
 	return parser_span_from(p, l->span.off);
@@ -65,7 +65,7 @@ static struct expr *expr_binary(struct parser *p, enum expr_kind kind, enum expr
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* assignment-expr {"," assignment-expr}, then `close`; *e grows with each */
+/* assignment-expr {"," assignment-expr}, then `close`; e, to which the list belongs, grows */
 static struct expr **parse_list(struct parser *p, enum tok close, struct expr *e, uint32_t *ret_n)
 {
 	enum tok outer = parser_open(p, close);
@@ -116,7 +116,7 @@ static struct expr *parse_ident(struct parser *p)
 {
 	struct expr *e;
 
-	/* A scoped name in an expression is a symbol; others may be types (1.3). */
+	/* A name with a scope is a symbol in an expression; another name may be a type (1.3). */
 	if (!strchr(p->tok.text, '`') && !assignment_follows(p) &&
 	    name_is_known_type(p, p->tok.text, p->tok.len)) {
 		parser_syntax(p, "'%s' is a type", p->tok.text);
@@ -193,7 +193,7 @@ static struct expr *parse_xlate(struct parser *p)
 	return e;
 }
 
-/* In place of an operand. */
+/* Reports a token that stands where an operand must be. */
 static void primary_error(struct parser *p)
 {
 	if (p->tok.kind == TOK_EPRED && p->closing != TOK_EOF)
@@ -212,7 +212,7 @@ static void primary_error(struct parser *p)
 
 static struct expr *parse_primary(struct parser *p)
 {
-	/* Operators and keywords are many and new ones are errors here: default is right. */
+	/* Most kinds of tokens cannot begin an operand, so default is right. */
 	switch ((int)p->tok.kind) {
 	case TOK_INT: return parse_int(p);
 	case TOK_STR: return parse_str(p);
@@ -297,9 +297,8 @@ static struct expr *parse_postfix(struct parser *p, struct expr *e)
 /* ---- unary, cast ----------------------------------------------------------------------------- */
 
 /*
- * Behind '(': a name that can only be meant as a type, though it is none that is known: '(foo_t
- * *)x' or '(foo_t)1'. What could be a value in parentheses, such as '(foo)(1)' and '(foo)-1', is
- * not meant.
+ * Behind '(': whether an unknown name can only be meant as a type, as in '(foo_t *)x' or
+ * '(foo_t)1'. In '(foo)(1)' and '(foo)-1' it may be a value in parentheses.
  */
 static bool at_unknown_cast(struct parser *p)
 {
@@ -321,7 +320,7 @@ static bool at_unknown_cast(struct parser *p)
 			      !name_is_ident(p, p->tok.text, p->tok.len));
 }
 
-static void unknown_cast(struct parser *p)
+static void fail_unknown_cast(struct parser *p)
 {
 	const struct parse_env *env = p->in->env;
 	const char *name = p->tok.text;
@@ -336,10 +335,10 @@ static void unknown_cast(struct parser *p)
 		diag_hint(p->in->diags, "did you mean '%s'?", near);
 	else
 		parser_hint(p, "declare it before its use, or name its module: module`type");
-	parser_add_typedef(p, name); /* one report is enough */
+	parser_add_typedef(p, name); /* so that its next use is not reported */
 }
 
-/* Behind '(': a cast, or an expression in parentheses and what follows it. */
+/* Behind '(': parses a cast, or an expression in parentheses with its suffixes. */
 static struct expr *parse_parens(struct parser *p, uint32_t start)
 {
 	enum tok outer;
@@ -355,7 +354,7 @@ static struct expr *parse_parens(struct parser *p, uint32_t start)
 		return e;
 	}
 	if (at_unknown_cast(p)) {
-		unknown_cast(p);
+		fail_unknown_cast(p);
 		return expr_bad(p);
 	}
 	outer = parser_open(p, TOK_RPAREN);
@@ -461,8 +460,10 @@ struct expr *parse_cond(struct parser *p)
 	return e;
 }
 
-/* The left side of an assignment is a unary expression by grammar; what it means is checked
- * later. */
+/*
+ * By its grammar the left side of an assignment is a unary expression; whether it is an lvalue is
+ * checked later.
+ */
 static bool is_unary_form(const struct expr *e)
 {
 	return e->parens ||

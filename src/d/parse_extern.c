@@ -1,7 +1,7 @@
-/* Inlines, translators and provider definitions (d-language.md 2.8, 2.9, 10.1). */
+/* Parses inlines, translators and providers (d-language.md 2.8, 2.9, 10.1). */
 #include "d/parse_impl.h"
 
-/* "inline" decl-specs declarator "=" assignment-expr ";" -- with parameters: name[T1 a, T2 b] */
+/* "inline" decl-specs declarator "=" assignment-expr ";" -- parameters: name[T1 a, T2 b] */
 void parse_inline(struct parser *p, struct decl *d)
 {
 	struct decl_specs *specs;
@@ -101,10 +101,7 @@ static void parse_source_args(struct parser *p, struct source_decl *src)
 	parser_expect(p, TOK_RPAREN);
 }
 
-/*
- * pspec [ "/" expression "/" ] [ "(" [expressions] ")" ] -- behind the operator before it, not
- * consumed
- */
+/* ("=" | "," | "||") pspec [ "/" expression "/" ] [ "(" [expressions] ")" ] */
 static struct source_decl parse_source(struct parser *p)
 {
 	struct source_decl src = {.is_other = p->tok.kind == TOK_LOR};
@@ -113,7 +110,7 @@ static struct source_decl parse_source(struct parser *p)
 	p->lx.outer = true;
 	parser_advance(p);
 	start = p->tok.span.off;
-	(void)parse_description(p, &src.spec); /* p->failed says it */
+	(void)parse_description(p, &src.spec); /* p->failed tells whether it failed */
 	p->lx.outer = false;
 	if (!p->failed && p->tok.kind == TOK_DIV)
 		src.guard = parse_guard(p);

@@ -1,12 +1,12 @@
-/* Types as print() sees them: the type table's rows become shapes (dif/shape.h). */
+/* Makes shapes, which describe types to print() (dif/shape.h), of rows of the type table. */
 #include "d/check_impl.h"
 
 #include "base/hashmap.h"
 #include "dif/shape.h"
 
-#define SHAPE_DEPTH_MAX 200 /* structures within structures: printing them recurses */
+#define SHAPE_DEPTH_MAX 200 /* of nested structures: print() recurses over them */
 
-/* One walk over a type; made remembers the shape of each type met. */
+/* The conversion of one type: `made` has the shape of each type that was met. */
 struct shaper {
 	struct check *c;
 	struct hashmap *made; /* type_id -> struct shape */
@@ -33,7 +33,7 @@ static void shape_enums(struct shaper *s, struct shape *sh, const struct type_in
 	sh->nenums = info->nenums;
 }
 
-/* "union (anon)" says no more than "union". */
+/* "union" for "union (anon)". */
 static const char *anonymous_text(struct check *c, const struct shape *sh)
 {
 	static const char anon[] = " (anon)";
@@ -72,7 +72,7 @@ static void shape_fill(struct shaper *s, struct shape *sh, type_id type)
 	sh->size = info->size;
 	switch (info->kind) {
 	case TK_INT:
-		/* unsigned char is what the kernel calls u8: a number */
+		/* unsigned char is the kernel's u8, which is shown as a number */
 		sh->kind = info->is_char && strcmp(info->name, "unsigned char") != 0 ? SHAPE_CHAR
 										     : SHAPE_INT;
 		sh->is_signed = info->is_signed;

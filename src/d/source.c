@@ -1,10 +1,10 @@
-/* Source texts on one number line of offsets, with the line marks of '#line'. */
+/* Source texts in one range of global offsets, with the marks of '#line'. */
 #include "d/source.h"
 
 #include "d/list.h"
 
 struct mark {
-	uint32_t off; /* start of the line that is number line */
+	uint32_t off; /* start of the line that has number `line` */
 	uint32_t line;
 	const char *file; /* "" = the source's own name */
 };
@@ -40,7 +40,9 @@ const struct source *source_add(struct source_map *m, enum source_kind kind, con
 		.base = m->next_base,
 		.is_library = is_library,
 	};
-	/* One more than the text, so that its end is a place of its own. */
+	/*
+	 * One more than the text has bytes, so that the end of the text has an offset of its own.
+	 */
 	m->next_base += (uint32_t)len + 1;
 	list_push(m->arena, &m->sources, s);
 	return s;
@@ -85,7 +87,7 @@ void source_line_mark(struct source_map *m, uint32_t off, uint32_t line, const c
 	struct mark mark = {.off = off, .line = line};
 	uint32_t at = before ? (uint32_t)(before - m->marks.data) + 1 : 0;
 
-	/* A text that is parsed a second time brings its marks again. */
+	/* A text that is parsed a second time adds its marks again. */
 	if (before && before->off == off)
 		return;
 	if (file)
@@ -95,7 +97,7 @@ void source_line_mark(struct source_map *m, uint32_t off, uint32_t line, const c
 	else
 		mark.file = "";
 	list_push(m->arena, &m->marks, mark);
-	/* Almost always the last one; not when texts are parsed in another order than added. */
+	/* A mark nearly always goes to the end; not when an earlier text is parsed later. */
 	memmove(&m->marks.data[at + 1], &m->marks.data[at], (m->marks.len - 1 - at) * sizeof(mark));
 	m->marks.data[at] = mark;
 }

@@ -1,4 +1,4 @@
-/* Type table: makes, interns and finds types. */
+/* The type table: makes, interns and finds types. */
 #include "d/types_impl.h"
 
 /* ---- the fixed rows -------------------------------------------------------------------------- */
@@ -100,7 +100,7 @@ const struct type_info *type_get(const struct types *t, type_id id)
 	return &type_row(t, id)->info;
 }
 
-/* Where names of types that are made now belong. */
+/* The layer of the names of types that are made now. */
 static enum d_layer layer_of_new(const struct types *t)
 {
 	return t->importing ? LAYER_SYSTEM : t->layer;
@@ -135,10 +135,7 @@ static type_id names_get(const struct types *t, const char *name, size_t len)
 	return id;
 }
 
-/*
- * Key of a tag: kind, then the bytes of the tag, whatever their number: C++ makes names of many
- * kilobytes.
- */
+/* The key of a tag: kind and the whole tag, of any length (C++ has names of many kilobytes). */
 static void tag_key(struct strbuf *key, enum type_kind kind, const char *tag)
 {
 	strbuf_addc(key, (char)('A' + (int)kind));
@@ -184,7 +181,7 @@ static void tags_remove(struct types *t, const struct type_row *row)
 	strbuf_deinit(&key);
 }
 
-/* To be called before the declaration changes a row that it completes. */
+/* Notes a declaration before it changes the row `id`; was_forward: it completes that row. */
 static void undo_note(struct types *t, type_id id, bool was_forward)
 {
 	const struct type_row *row = type_row(t, id);
@@ -206,7 +203,7 @@ static void strsized_note(struct types *t, struct type_row *row)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Pointers and arrays are found again by kind, target and length. */
+/* Key by which a pointer or an array that was made before is found. */
 struct derived_key {
 	uint32_t kind, ref, nelems;
 };
@@ -242,7 +239,7 @@ static void fixed_row_add(struct types *t, const struct fixed_type *f)
 		derived_set(t, TK_PTR, f->ref, 0, f->id);
 	else if (f->id != TYPE_ERROR && f->id != TYPE_DYNAMIC && f->id != TYPE_STACK)
 		names_set(t, LAYER_SYSTEM, f->name,
-			  f->id); /* stack() is an action: its type has no name in D text */
+			  f->id); /* stack() is an action, so D text cannot name the type stack */
 }
 
 struct types *types_create(uint32_t strsize)
@@ -336,7 +333,7 @@ static void strsized_forget(struct types *t, type_id id)
 	t->strsized.len = n;
 }
 
-/* The struct or union that an array of any dimensions consists of, or the type itself. */
+/* The innermost element type of an array of any dimensions; another type itself. */
 static type_id array_base(const struct types *t, type_id id)
 {
 	const struct type_row *row = type_resolved_row(t, id);
@@ -347,7 +344,8 @@ static type_id array_base(const struct types *t, type_id id)
 }
 
 /*
- * Arrays of a type that is a forward again have a size that may not come back: they are made anew.
+ * Forgets the arrays of a type that has become a forward again: when it is completed again, it may
+ * have another size.
  */
 static void arrays_forget(struct types *t, type_id of)
 {
@@ -435,7 +433,7 @@ static type_id qual_wrap(struct types *t, enum type_kind qual, type_id of)
 	return id;
 }
 
-/* Qualifiers nest in this order whatever the order they were given in, so that ids are equal. */
+/* Qualifiers always nest in this order, so that equal sets give equal ids. */
 static const enum type_kind qual_order[] = {TK_USERLAND, TK_RESTRICT, TK_VOLATILE, TK_CONST};
 
 type_id type_qualified(struct types *t, enum type_kind qual, type_id of)
@@ -464,8 +462,7 @@ type_id type_function(struct types *t, type_id ret, const type_id *params, uint3
 	key[2] = n << 1 | varargs;
 	if (n)
 		memcpy(key + 3, params, n * sizeof(*key));
-	/* one word longer or shorter than a derived_key is enough to tell them apart, n == 0 by its
-	 * kind */
+	/* such a key has never the length of a derived_key; without parameters its kind differs */
 	id = value_to_id(hashmap_find(t->derived, key, size));
 	if (id)
 		return id;
@@ -478,7 +475,7 @@ type_id type_function(struct types *t, type_id ret, const type_id *params, uint3
 	return row->info.index;
 }
 
-/* Makes the row known by its tag. What D text declared is never shadowed by an import. */
+/* Enters the row by its tag. An imported type does not replace one that D text declared. */
 static void tag_claim(struct types *t, const struct type_row *row)
 {
 	if (*row->info.name && !t->from &&
@@ -495,7 +492,7 @@ type_id type_forward(struct types *t, enum type_kind kind, const char *tag)
 	return row->info.index;
 }
 
-/* The row a definition fills: a forward of that tag, or a new one. */
+/* The row that a definition fills: the forward of that tag, or a new row. */
 static struct type_row *definition_row(struct types *t, enum type_kind kind, const char *tag)
 {
 	type_id id = tag && *tag ? tags_get_at(t, layer_of_new(t), kind, tag) : TYPE_NONE;
@@ -548,12 +545,12 @@ type_id type_define_sou(struct types *t, enum type_kind kind, const char *tag,
 	return row->info.index;
 }
 
-#define NESTING_MAX 200 /* structures within structures, by value */
+#define NESTING_MAX 200 /* of structures within structures, by value */
 
 /*
- * Does a type hold, by value, the structure what? Debug information can be damaged or made to say
- * so; then the structure has no end. Nesting beyond NESTING_MAX counts as such, because all that
- * descends into types recurses.
+ * Whether a type contains the structure `what` by value. Damaged or hostile debug information may
+ * say that a structure contains itself; it would have no end. Nesting beyond NESTING_MAX counts as
+ * such, because everything that walks over types recurses.
  */
 static bool type_holds(struct types *t, type_id id, type_id what, uint32_t depth)
 {
@@ -642,8 +639,9 @@ type_id type_define_enum(struct types *t, const char *tag, const struct type_enu
 
 	enums_set(t, row, e, n);
 	row->info.size = row->align = 4;
-	row->info.is_signed = true;	 /* an enum counts as int (3.3) */
-	for (uint32_t i = 0; i < n; i++) /* gcc's extension; D's own enumerators fit an int */
+	row->info.is_signed = true; /* D counts an enumeration as int (3.3) */
+	/* gcc allows larger constants; those of D fit an int */
+	for (uint32_t i = 0; i < n; i++)
 		if (e[i].val < INT32_MIN || e[i].val > UINT32_MAX)
 			row->info.size = row->align = 8;
 	return row->info.index;

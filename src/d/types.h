@@ -215,7 +215,7 @@ bool type_is_string(const struct types *t, type_id id);	   /* TK_STRING */
 bool type_is_strcompat(const struct types *t, type_id id); /* string, char *, char [] */
 bool type_is_void(const struct types *t, type_id id);
 bool type_is_signed(const struct types *t, type_id id); /* integers; false for the rest */
-/* Whether the type, or one that it is a typedef or qualification of, is qualified 'userland'. */
+/* Whether an object of the type, or what a pointer type leads to directly, lies in user memory. */
 bool type_is_userland(const struct types *t, type_id id);
 bool type_is_byref(const struct types *t, type_id id); /* struct, union, array, string */
 /* Whether two types are the same without typedefs and cv qualifiers. */

@@ -13,30 +13,30 @@ struct type_row *type_resolved_row(const struct types *t, type_id id)
 
 type_id type_resolve(const struct types *t, type_id id)
 {
-	/* TYPE_NONE stays itself: its row is there to be looked at without harm */
+	/* TYPE_NONE has a row, too, so that callers need not test for it */
 	return type_resolved_row(t, id)->info.index;
 }
 
-static const struct type_info *resolved(const struct types *t, type_id id)
+static const struct type_info *resolved_info(const struct types *t, type_id id)
 {
 	return &type_resolved_row(t, id)->info;
 }
 
 enum type_kind type_kind(const struct types *t, type_id id)
 {
-	return resolved(t, id)->kind;
+	return resolved_info(t, id)->kind;
 }
 
 uint32_t type_size(const struct types *t, type_id id)
 {
-	return resolved(t, id)->size;
+	return resolved_info(t, id)->size;
 }
 
 uint32_t type_align(const struct types *t, type_id id)
 {
 	const struct type_row *row = type_resolved_row(t, id);
 
-	/* its elements may have been imported since it was made */
+	/* the element type may have been completed after the array was made */
 	while (row->info.kind == TK_ARRAY)
 		row = type_resolved_row(t, row->info.ref);
 	return row->align;
@@ -44,7 +44,7 @@ uint32_t type_align(const struct types *t, type_id id)
 
 type_id type_deref(const struct types *t, type_id id)
 {
-	const struct type_info *info = resolved(t, id);
+	const struct type_info *info = resolved_info(t, id);
 
 	if (info->kind == TK_PTR || info->kind == TK_ARRAY)
 		return info->ref;
@@ -95,7 +95,7 @@ bool type_is_string(const struct types *t, type_id id)
 bool type_is_strcompat(const struct types *t, type_id id)
 {
 	return type_is_string(t, id) ||
-	       (type_is_pointer(t, id) && resolved(t, type_deref(t, id))->is_char);
+	       (type_is_pointer(t, id) && resolved_info(t, type_deref(t, id))->is_char);
 }
 
 bool type_is_void(const struct types *t, type_id id)
@@ -105,7 +105,7 @@ bool type_is_void(const struct types *t, type_id id)
 
 bool type_is_signed(const struct types *t, type_id id)
 {
-	return type_is_integer(t, id) && resolved(t, id)->is_signed;
+	return type_is_integer(t, id) && resolved_info(t, id)->is_signed;
 }
 
 /*
@@ -152,7 +152,7 @@ static bool function_same(const struct types *t, const struct type_info *a,
 
 bool type_same(const struct types *t, type_id a, type_id b)
 {
-	const struct type_info *ia = resolved(t, a), *ib = resolved(t, b);
+	const struct type_info *ia = resolved_info(t, a), *ib = resolved_info(t, b);
 
 	if (ia == ib)
 		return true;
@@ -166,7 +166,7 @@ bool type_same(const struct types *t, type_id a, type_id b)
 	case TK_FUNC: return function_same(t, ia, ib);
 	case TK_STRUCT:
 	case TK_UNION:
-	case TK_ENUM: /* one tag seen by two modules */
+	case TK_ENUM: /* two modules may describe one tag, in two rows */
 		return *ia->name && strcmp(ia->name, ib->name) == 0 &&
 		       (ia->size == ib->size || !ia->is_complete || !ib->is_complete);
 	case TK_VOID:
@@ -182,7 +182,7 @@ bool type_same(const struct types *t, type_id a, type_id b)
 	case TK_STACK:
 	case TK_SYMADDR:
 	case TK_USYMADDR:
-	case TK_ERROR: return false; /* one row each: they would have been the same one */
+	case TK_ERROR: return false; /* there is one row of each: equal types have equal ids */
 	}
 	BUG("type kind %d", (int)ia->kind);
 }
@@ -200,7 +200,7 @@ bool type_ptr_compat(const struct types *t, type_id a, type_id b)
 	return type_is_void(t, ta) || type_is_void(t, tb) || type_same(t, ta, tb);
 }
 
-/* The type an operand counts as: without qualifiers, an enum as int. Typedefs stay. */
+/* The type that an operand counts as: without qualifiers, int for an enumeration; typedefs stay. */
 static type_id operand_type(const struct types *t, type_id id)
 {
 	while (type_kind_is_qual(type_get(t, id)->kind))

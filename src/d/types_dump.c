@@ -1,7 +1,7 @@
-/* The type table as declarations in C: options ctypes and dtypes. */
+/* Prints the type table as declarations in C, for the options ctypes and dtypes. */
 #include "d/types_impl.h"
 
-static void dump_members(const struct types *t, const struct type_info *info, uint32_t depth,
+static void members_dump(const struct types *t, const struct type_info *info, uint32_t depth,
 			 struct arena *a, struct strbuf *out);
 
 static const char *sou_word(const struct type_info *info)
@@ -9,30 +9,30 @@ static const char *sou_word(const struct type_info *info)
 	return info->kind == TK_STRUCT ? "struct" : "union";
 }
 
-/* What has no tag is written where it stands: its members, then the member's name. */
+/* Whether a structure has no tag, so that it is printed within the one of which it is a member. */
 static bool is_nested(const struct type_info *info)
 {
 	return (info->kind == TK_STRUCT || info->kind == TK_UNION) && !*info->name &&
 	       info->is_complete;
 }
 
-static void indent(struct strbuf *out, uint32_t depth)
+static void indent_add(struct strbuf *out, uint32_t depth)
 {
 	for (uint32_t i = 0; i < depth; i++)
 		strbuf_addc(out, '\t');
 }
 
-/* A member with its place in the structure it is a member of. */
-static void dump_member(const struct types *t, const struct type_member *m, uint32_t depth,
+/* Prints a member with its offset. */
+static void member_dump(const struct types *t, const struct type_member *m, uint32_t depth,
 			struct arena *a, struct strbuf *out)
 {
 	const struct type_info *info = type_get(t, m->type);
 
-	indent(out, depth);
+	indent_add(out, depth);
 	if (is_nested(info)) {
 		strbuf_addf(out, "%s {\n", sou_word(info));
-		dump_members(t, info, depth + 1, a, out);
-		indent(out, depth);
+		members_dump(t, info, depth + 1, a, out);
+		indent_add(out, depth);
 		strbuf_addf(out, "}%s%s", *m->name ? " " : "", m->name);
 	} else {
 		strbuf_adds(out, type_declaration(t, m->type, m->name, a));
@@ -44,21 +44,21 @@ static void dump_member(const struct types *t, const struct type_member *m, uint
 		strbuf_addf(out, "; /* %u */\n", m->bit_off / 8);
 }
 
-static void dump_members(const struct types *t, const struct type_info *info, uint32_t depth,
+static void members_dump(const struct types *t, const struct type_info *info, uint32_t depth,
 			 struct arena *a, struct strbuf *out)
 {
 	for (uint32_t i = 0; i < info->nmembers; i++)
-		dump_member(t, &info->members[i], depth, a, out);
+		member_dump(t, &info->members[i], depth, a, out);
 }
 
-static void dump_enums(const struct type_info *info, struct strbuf *out)
+static void enums_dump(const struct type_info *info, struct strbuf *out)
 {
 	for (uint32_t i = 0; i < info->nenums; i++)
 		strbuf_addf(out, "\t%s = %lld,\n", info->enums[i].name,
 			    (long long)info->enums[i].val);
 }
 
-static void dump_type(const struct types *t, const struct type_info *info, struct arena *a,
+static void type_dump(const struct types *t, const struct type_info *info, struct arena *a,
 		      struct strbuf *out)
 {
 	bool is_sou = info->kind == TK_STRUCT || info->kind == TK_UNION;
@@ -79,14 +79,15 @@ static void dump_type(const struct types *t, const struct type_info *info, struc
 	}
 	strbuf_adds(out, " {\n");
 	if (is_sou)
-		dump_members(t, info, 1, a, out);
+		members_dump(t, info, 1, a, out);
 	else
-		dump_enums(info, out);
+		enums_dump(info, out);
 	strbuf_addf(out, "}; /* %u bytes */\n", info->size);
 }
 
 /*
- * D text may have mentioned a structure before its members were imported; what it defines has def.
+ * Whether the members of a structure were imported, though D text may have mentioned its tag
+ * before. A structure that D text defines has row->def.
  */
 static bool is_foreign(const struct type_row *row)
 {
@@ -102,6 +103,6 @@ void types_dump(const struct types *t, bool imported, struct strbuf *out)
 
 	for (uint32_t i = TYPE_FIRST_FREE; i < t->rows.len; i++)
 		if (is_foreign(t->rows.data[i]) == imported)
-			dump_type(t, &t->rows.data[i]->info, a, out);
+			type_dump(t, &t->rows.data[i]->info, a, out);
 	arena_destroy(a);
 }

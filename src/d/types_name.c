@@ -1,14 +1,13 @@
-/* Types as text, in C spelling. */
+/* Spells types as text, in C. */
 #include "d/types_impl.h"
 
 /*
- * A declarator is written inside out: the text of what was seen so far stands in the middle,
- * pointers go to its left, dimensions and parameters to its right, parentheses where a pointer
- * would bind wrongly.
+ * A declarator is written from the inside out: around the text so far, a pointer goes to the left,
+ * a dimension or a list of parameters to the right, with parentheses where '*' would bind wrongly.
  */
 struct declarator {
 	char *text;	  /* grows outwards */
-	bool was_pointer; /* the outermost derivation in text is a pointer */
+	bool was_pointer; /* the derivation added last is a pointer */
 };
 
 struct qual_word {
@@ -23,7 +22,7 @@ static const struct qual_word qual_words[] = {
 	{TK_USERLAND, "userland"},
 };
 
-/* "const volatile " for a set of qualifiers */
+/* The words of a set of qualifiers: "const volatile ". */
 static const char *quals_text(struct arena *a, uint32_t has)
 {
 	const char *text = "";
@@ -34,7 +33,7 @@ static const char *quals_text(struct arena *a, uint32_t has)
 	return text;
 }
 
-/* Takes the qualifiers off *id. */
+/* Removes the qualifiers from *id and returns them as a set. */
 static uint32_t quals_strip(const struct types *t, type_id *id)
 {
 	uint32_t has = 0;
@@ -77,7 +76,7 @@ static void declarator_suffix(struct declarator *d, struct arena *a, const char 
 	d->was_pointer = false;
 }
 
-/* 'userland' is said once, at the base: a qualified pointer on the way means the same. */
+/* Adds '*' with its qualifiers, but 'userland', which is spelled once, at the base type. */
 static void declarator_pointer(struct declarator *d, struct arena *a, uint32_t quals)
 {
 	const char *words = quals_text(a, quals & ~(1u << TK_USERLAND));

@@ -1,4 +1,4 @@
-/* What a script says of its arguments: how many it takes, and its header's words for them. */
+/* Finds out how many arguments a script takes, and what its header comment says of them. */
 #include "d/usage.h"
 
 #include <strings.h>
@@ -9,8 +9,8 @@
 
 /* ---- how many -------------------------------------------------------------------------------- */
 
-/* Behind a comment or a string that begins at p; p itself when none does. */
-static const char *skip_passive(const char *p, const char *end)
+/* The end of the comment or string that begins at p; p itself when none begins there. */
+static const char *passive_skip(const char *p, const char *end)
 {
 	const char *q = p;
 
@@ -31,7 +31,7 @@ uint32_t usage_args_taken(const struct source *src)
 	uint32_t most = 0;
 
 	while (p < end) {
-		const char *behind = skip_passive(p, end);
+		const char *behind = passive_skip(p, end);
 		uint32_t n = 0;
 
 		if (behind != p) {
@@ -56,7 +56,7 @@ struct line {
 	uint32_t len;
 };
 
-/* The comment before everything but '#' lines; false when there is none. */
+/* Finds the comment at the top, before which only '#' lines stand; false when there is none. */
 static bool header_find(const struct source *src, const char **ret_from, const char **ret_to)
 {
 	const char *p = src->text, *end = src->text + src->len, *to;
@@ -78,7 +78,7 @@ static bool header_find(const struct source *src, const char **ret_from, const c
 	return true;
 }
 
-/* The next line without its frame of blanks and stars; false at the end. */
+/* Reads the next line without its frame of blanks and stars; false at the end. */
 static bool line_next(const char **p, const char *to, struct line *ret)
 {
 	const char *from = *p, *nl, *end;
@@ -106,8 +106,8 @@ static bool line_has(const struct line *l, const char *word)
 	return false;
 }
 
-/* What stands behind "usage:", or the line below when that is nothing. */
-static bool usage_line(const char *from, const char *to, struct line *ret)
+/* The line that says "usage:", or the next one when only "usage:" stands in it. */
+static bool line_usage(const char *from, const char *to, struct line *ret)
 {
 	struct line l;
 
@@ -124,7 +124,7 @@ static bool usage_line(const char *from, const char *to, struct line *ret)
 	return false;
 }
 
-static bool naming_line(const char *from, const char *to, const char *name, struct line *ret)
+static bool line_naming(const char *from, const char *to, const char *name, struct line *ret)
 {
 	while (line_next(&from, to, ret))
 		if (line_has(ret, name))
@@ -132,7 +132,7 @@ static bool naming_line(const char *from, const char *to, const char *name, stru
 	return false;
 }
 
-static bool first_line(const char *from, const char *to, struct line *ret)
+static bool line_first(const char *from, const char *to, struct line *ret)
 {
 	while (line_next(&from, to, ret))
 		if (ret->len)
@@ -148,11 +148,12 @@ const char *usage_header(struct arena *a, const struct source *src)
 	char *text;
 
 	if (!header_find(src, &from, &to) ||
-	    (!usage_line(from, to, &l) && !naming_line(from, to, name, &l) &&
-	     !first_line(from, to, &l)))
+	    (!line_usage(from, to, &l) && !line_naming(from, to, name, &l) &&
+	     !line_first(from, to, &l)))
 		return NULL;
 	text = arena_strndup(a, l.text, MIN(l.len, LINE_MAX_SHOWN));
-	for (char *c = text; *c; c++) /* nothing from a script may steer the terminal */
+	/* a control character in the script could control the terminal */
+	for (char *c = text; *c; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = ' ';
 	return text;
