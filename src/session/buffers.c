@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "session/later.h"
-#include "session/session.h"
+#include "session/run.h"
 #include "sym/sym.h"
 
 #define RING_BUFSIZE ((uint64_t)4 << 20) /* policy ring: least size of the kernel's buffers */
@@ -10,12 +10,12 @@
 #define RING_MAX      ((uint64_t)1 << 31)
 #define BUFSIZE_LEAST 4096 /* below, a buffer is not lowered */
 
-static struct err *check_bufsize(const dtrace_hdl_t *h, uint64_t bufsize)
+static struct err *check_bufsize(const struct run *run, uint64_t bufsize)
 {
-	for (uint32_t i = 0; i < h->layout->nclauses; i++) {
-		const struct clause_layout *cl = &h->layout->clauses[i];
+	for (uint32_t i = 0; i < run->layout->nclauses; i++) {
+		const struct clause_layout *cl = &run->layout->clauses[i];
 
-		if (clause_counts(&h->clauses.data[i]) && cl->max_size + 8 > bufsize)
+		if (clause_counts(&run->clauses.data[i]) && cl->max_size + 8 > bufsize)
 			return err_hint(
 				err_code(err_new("Enabling exceeds size of buffer"),
 					 EDT_BUFTOOSMALL),
@@ -25,14 +25,14 @@ static struct err *check_bufsize(const dtrace_hdl_t *h, uint64_t bufsize)
 	return NULL;
 }
 
-static void tell_size(dtrace_hdl_t *h, const char *what, uint64_t size)
+static void tell_size(struct run *run, const char *what, uint64_t size)
 {
 	struct strbuf text = {0};
 
-	if (opt_flag(&h->opts, OPT_quietresize))
+	if (opt_flag(run->opts, OPT_quietresize))
 		return;
 	size_add(&text, size);
-	report_adjusted(&h->report, "%s lowered to %s", what, strbuf_text(&text));
+	report_adjusted(run->report, "%s lowered to %s", what, strbuf_text(&text));
 	strbuf_deinit(&text);
 }
 
@@ -41,34 +41,34 @@ static bool is_out_of_memory(const struct err *e)
 	return err_get_sys(e) == ENOMEM || err_get_sys(e) == E2BIG;
 }
 
-static bool has_tracepoints(const dtrace_hdl_t *h)
+static bool has_tracepoints(const struct run *run)
 {
-	for (uint32_t i = 0; i < h->units.len; i++)
-		if (!h->units.data[i]->traits->is_timer)
+	for (uint32_t i = 0; i < run->units.len; i++)
+		if (!run->units.data[i]->traits->is_timer)
 			return true;
 	return false;
 }
 
-static struct err *try_maps(dtrace_hdl_t *h, uint64_t bufsize)
+static struct err *try_maps(struct run *run, uint64_t bufsize)
 {
 	/* policy ring: what is kept is bounded elsewhere, here are only the records not read yet */
-	bool is_ring = h->opts.val[OPT_bufpolicy] == BUFPOLICY_RING;
+	bool is_ring = run->opts->val[OPT_bufpolicy] == BUFPOLICY_RING;
 	uint64_t size = is_ring ? MAX(bufsize, RING_BUFSIZE) : bufsize;
 	struct kmaps_opts opts = {.bufsize = (uint32_t)size,
-				  .pidns = h->pidns,
-				  .need_tls = h->layout->tls_size > 0,
-				  .strtab_room = later_strtab_room(h)};
+				  .pidns = run->pidns,
+				  .need_tls = run->layout->tls_size > 0,
+				  .strtab_room = later_strtab_room(run)};
 
 	/* timers do not interrupt in code that traces */
-	if ((session_reads(h, DIF_VAR_CALLER) || session_reads(h, DIF_VAR_STACKDEPTH)) &&
-	    has_tracepoints(h))
-		opts.tracing = syms_tracing(session_syms(h), &opts.ntracing);
+	if ((session_reads(run, DIF_VAR_CALLER) || session_reads(run, DIF_VAR_STACKDEPTH)) &&
+	    has_tracepoints(run))
+		opts.tracing = syms_tracing(names_syms(run->names), &opts.ntracing);
 
-	if (h->unwinds_here) {
-		opts.ukernel = &h->ukernel;
-		opts.unwindsize = (uint64_t)h->opts.val[OPT_unwindsize];
+	if (run->unwinds_here) {
+		opts.ukernel = &run->ukernel;
+		opts.unwindsize = (uint64_t)run->opts->val[OPT_unwindsize];
 	}
-	return kmaps_create(h->layout, &opts, &h->maps);
+	return kmaps_create(run->layout, &opts, &run->maps);
 }
 
 /*
@@ -114,11 +114,12 @@ static struct err *bufsize_refused(uint64_t max)
 }
 
 /* Creates the maps; a buffer size that there is no memory for is halved (option bufresize). */
-struct err *session_make_maps(dtrace_hdl_t *h)
+struct err *session_make_maps(struct run *run)
 {
-	uint64_t asked = (uint64_t)h->opts.val[OPT_bufsize], bufsize = asked, max = bufsize_max();
-	bool is_auto = h->opts.val[OPT_bufresize] == 0;
-	struct err *e = check_bufsize(h, bufsize), *small;
+	uint64_t asked = (uint64_t)run->opts->val[OPT_bufsize], bufsize = asked,
+		 max = bufsize_max();
+	bool is_auto = run->opts->val[OPT_bufresize] == 0;
+	struct err *e = check_bufsize(run, bufsize), *small;
 
 	if (e)
 		return e;
@@ -126,15 +127,15 @@ struct err *session_make_maps(dtrace_hdl_t *h)
 		return bufsize_refused(max);
 	while (bufsize > max)
 		bufsize /= 2;
-	e = check_bufsize(h, bufsize);
+	e = check_bufsize(run, bufsize);
 	if (e)
 		return e;
-	e = try_maps(h, bufsize);
+	e = try_maps(run, bufsize);
 	while (e && is_auto && is_out_of_memory(e) && bufsize / 2 >= BUFSIZE_LEAST) {
 		bufsize /= 2;
-		small = check_bufsize(h, bufsize);
+		small = check_bufsize(run, bufsize);
 		if (!small)
-			small = try_maps(h, bufsize);
+			small = try_maps(run, bufsize);
 		if (small && !is_out_of_memory(small)) {
 			err_destroy(small); /* the first refusal says more */
 			return e;
@@ -142,8 +143,8 @@ struct err *session_make_maps(dtrace_hdl_t *h)
 		err_destroy(e);
 		e = small;
 	}
-	h->bufsize = bufsize;
+	run->bufsize = bufsize;
 	if (!e && bufsize < asked)
-		tell_size(h, "buffer size", bufsize);
+		tell_size(run, "buffer size", bufsize);
 	return e;
 }

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "session/session.h"
+#include "session/run.h"
 
 bool session_has_timers(const struct session_unit *u)
 {
@@ -47,7 +47,7 @@ static uint64_t rate_max(void)
 	return f && fscanf(f, "%" SCNu64, &rate) == 1 ? rate : 0;
 }
 
-static void check_rates(dtrace_hdl_t *h, const struct session_unit *u)
+static void check_rates(struct run *run, const struct session_unit *u)
 {
 	uint64_t max = rate_max();
 
@@ -55,22 +55,22 @@ static void check_rates(dtrace_hdl_t *h, const struct session_unit *u)
 		const struct place_timer *timer = u->points.data[i].timer;
 		uint64_t rate = 1000000000 / timer->period_ns;
 
-		if (rate <= max || h->cpu_watch.is_rate_told)
+		if (rate <= max || run->cpu_watch.is_rate_told)
 			continue;
-		h->cpu_watch.is_rate_told = true;
-		report_adjusted(&h->report,
+		run->cpu_watch.is_rate_told = true;
+		report_adjusted(run->report,
 				"'%s' may fire less often: the kernel allows %" PRIu64
 				" samples a second (sysctl kernel.perf_event_max_sample_rate)",
 				timer->name, max);
 	}
 }
 
-static struct err *timers_attach(dtrace_hdl_t *h)
+static struct err *timers_attach(struct run *run)
 {
-	for (uint32_t i = 0; i < h->units.len; i++) {
-		struct session_unit *u = h->units.data[i];
+	for (uint32_t i = 0; i < run->units.len; i++) {
+		struct session_unit *u = run->units.data[i];
 		struct err *e = session_has_timers(u)
-					? session_attach_unit(h, u, &h->cpu_watch.timers)
+					? session_attach_unit(run, u, &run->cpu_watch.timers)
 					: NULL;
 
 		if (e)
@@ -79,35 +79,35 @@ static struct err *timers_attach(dtrace_hdl_t *h)
 	return NULL;
 }
 
-struct err *session_start_timers(dtrace_hdl_t *h)
+struct err *session_start_timers(struct run *run)
 {
 	uint64_t least;
 
-	for (uint32_t i = 0; i < h->units.len; i++) {
-		if (!session_has_timers(h->units.data[i]))
+	for (uint32_t i = 0; i < run->units.len; i++) {
+		if (!session_has_timers(run->units.data[i]))
 			continue;
-		h->cpu_watch.is_needed = true;
-		check_rates(h, h->units.data[i]);
+		run->cpu_watch.is_needed = true;
+		check_rates(run, run->units.data[i]);
 	}
-	if (!h->cpu_watch.is_needed)
+	if (!run->cpu_watch.is_needed)
 		return NULL;
-	slept_ns(&least, &h->cpu_watch.slept_ns);
-	online_read(&h->cpu_watch);
-	return timers_attach(h);
+	slept_ns(&least, &run->cpu_watch.slept_ns);
+	online_read(&run->cpu_watch);
+	return timers_attach(run);
 }
 
-void session_follow_cpus(dtrace_hdl_t *h)
+void session_follow_cpus(struct run *run)
 {
-	struct cpu_watch *w = &h->cpu_watch, now = {.is_needed = true};
+	struct cpu_watch *w = &run->cpu_watch, now = {.is_needed = true};
 	uint64_t least;
 	bool has_slept, is_other;
 	struct err *e;
 
 	if (!w->is_needed)
 		return;
-	for (uint32_t i = 0; i < h->units.len; i++)
-		if (session_has_timers(h->units.data[i]))
-			check_rates(h, h->units.data[i]);
+	for (uint32_t i = 0; i < run->units.len; i++)
+		if (session_has_timers(run->units.data[i]))
+			check_rates(run, run->units.data[i]);
 	slept_ns(&least, &now.slept_ns);
 	online_read(&now);
 	has_slept = (int64_t)(least - w->slept_ns) > 0;
@@ -117,8 +117,8 @@ void session_follow_cpus(dtrace_hdl_t *h)
 	w->slept_ns = now.slept_ns;
 	memcpy(w->online, now.online, sizeof(w->online));
 	attachments_close(&w->timers);
-	e = timers_attach(h);
-	report_adjusted(&h->report, "%s: timers of profile and tick probes %s%s",
+	e = timers_attach(run);
+	report_adjusted(run->report, "%s: timers of profile and tick probes %s%s",
 			is_other ? "CPUs have come or gone" : "the machine slept",
 			e ? "cannot be set anew: " : "are set anew", e ? err_text(e) : "");
 	err_destroy(e);

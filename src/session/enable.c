@@ -7,7 +7,7 @@
  * place. ERROR clauses are in every unit: they run in place after a fault.
  */
 #include "provider/providers.h"
-#include "session/session.h"
+#include "session/run.h"
 
 /* ---- matching ------------------------------------------------------------------------------- */
 
@@ -46,20 +46,20 @@ static bool runs_on(const struct session_clause *sc, const struct probe *pr)
  * once for each call. Two descriptions that match one probe by its own name run it twice, as
  * everywhere.
  */
-static void drop_doubles(dtrace_hdl_t *h, const struct prog *prog, uint32_t clause)
+static void drop_doubles(struct run *run, const struct prog *prog, uint32_t clause)
 {
 	const struct prog_clause *cl = prog->clauses[clause];
-	struct session_clause *sc = &h->clauses.data[cl->index];
-	bool is_expanded = probes_is_expanded(h->probes, &cl->desc);
+	struct session_clause *sc = &run->clauses.data[cl->index];
+	bool is_expanded = probes_is_expanded(run->probes, &cl->desc);
 
 	for (uint32_t i = clause; i-- > 0 && prog->clauses[i]->text_clause == cl->text_clause;) {
-		const struct session_clause *other = &h->clauses.data[prog->clauses[i]->index];
+		const struct session_clause *other = &run->clauses.data[prog->clauses[i]->index];
 		struct probe **all = sc->probes;
 		uint32_t n = sc->n;
 
-		if (!is_expanded && !probes_is_expanded(h->probes, &prog->clauses[i]->desc))
+		if (!is_expanded && !probes_is_expanded(run->probes, &prog->clauses[i]->desc))
 			continue;
-		sc->probes = ARENA_NEW_N(h->arena, struct probe *, MAX(n, 1u));
+		sc->probes = ARENA_NEW_N(run->arena, struct probe *, MAX(n, 1u));
 		sc->n = 0;
 		for (uint32_t k = 0; k < n; k++)
 			if (!runs_on(other, all[k]))
@@ -68,9 +68,9 @@ static void drop_doubles(dtrace_hdl_t *h, const struct prog *prog, uint32_t clau
 }
 
 /* Those that hang on places themselves, in an array of their own where there are others. */
-static void keep_plain(dtrace_hdl_t *h, struct probe ***probes, uint32_t *n)
+static void keep_plain(struct run *run, struct probe ***probes, uint32_t *n)
 {
-	struct probe **plain = ARENA_NEW_N(h->arena, struct probe *, MAX(*n, 1u));
+	struct probe **plain = ARENA_NEW_N(run->arena, struct probe *, MAX(*n, 1u));
 	uint32_t nplain = 0;
 
 	for (uint32_t i = 0; i < *n; i++)
@@ -83,99 +83,99 @@ static void keep_plain(dtrace_hdl_t *h, struct probe ***probes, uint32_t *n)
 }
 
 /* On whose places the clause runs. */
-static struct err *match_sources(dtrace_hdl_t *h, const struct prog_clause *cl,
+static struct err *match_sources(struct run *run, const struct prog_clause *cl,
 				 struct session_clause *sc)
 {
 	struct err *e;
 
 	if (!cl->derived) {
-		keep_plain(h, &sc->probes, &sc->n);
+		keep_plain(run, &sc->probes, &sc->n);
 		return NULL;
 	}
-	e = probes_match(h->probes, &cl->source, &sc->sources, &sc->nsources);
+	e = probes_match(run->probes, &cl->source, &sc->sources, &sc->nsources);
 	if (!e)
-		keep_plain(h, &sc->sources, &sc->nsources);
+		keep_plain(run, &sc->sources, &sc->nsources);
 	return e;
 }
 
-static struct err *match_program(dtrace_hdl_t *h, const struct dtrace_prog *p)
+static struct err *match_program(struct run *run, const struct dtrace_prog *p)
 {
 	for (uint32_t i = 0; i < p->prog->nclauses; i++) {
 		const struct prog_clause *cl = p->prog->clauses[i];
-		struct session_clause *sc = &h->clauses.data[cl->index];
-		struct err *e = probes_match(h->probes, &cl->desc, &sc->probes, &sc->n);
+		struct session_clause *sc = &run->clauses.data[cl->index];
+		struct err *e = probes_match(run->probes, &cl->desc, &sc->probes, &sc->n);
 
 		if (!e)
-			e = match_sources(h, cl, sc);
+			e = match_sources(run, cl, sc);
 		if (e)
 			return e;
-		drop_doubles(h, p->prog, i);
+		drop_doubles(run, p->prog, i);
 	}
 	return NULL;
 }
 
 /* Numbers all probes that some clause is enabled on. */
-static void number_probes(dtrace_hdl_t *h)
+static void number_probes(struct run *run)
 {
 	CLEANUP(free) uint32_t *idx_by_id = NULL;
 	uint32_t max_id = 0;
 
-	for (uint32_t i = 0; i < h->clauses.len; i++) {
-		const struct session_clause *sc = &h->clauses.data[i];
+	for (uint32_t i = 0; i < run->clauses.len; i++) {
+		const struct session_clause *sc = &run->clauses.data[i];
 
 		if (sc->n)
 			max_id = MAX(max_id, sc->probes[sc->n - 1]->id);
 	}
 	idx_by_id = xcalloc(max_id + 1, sizeof(*idx_by_id));
-	for (uint32_t i = 0; i < h->clauses.len; i++)
-		for (uint32_t j = 0; j < h->clauses.data[i].n; j++)
-			idx_by_id[h->clauses.data[i].probes[j]->id] = 1;
+	for (uint32_t i = 0; i < run->clauses.len; i++)
+		for (uint32_t j = 0; j < run->clauses.data[i].n; j++)
+			idx_by_id[run->clauses.data[i].probes[j]->id] = 1;
 	for (uint32_t id = 1; id <= max_id; id++)
-		h->nenabled += idx_by_id[id];
-	h->enabled = ARENA_NEW_N(h->arena, struct probe *, MAX(h->nenabled, 1u));
+		run->nenabled += idx_by_id[id];
+	run->enabled = ARENA_NEW_N(run->arena, struct probe *, MAX(run->nenabled, 1u));
 	for (uint32_t id = 1, idx = 0; id <= max_id; id++)
 		if (idx_by_id[id]) {
-			h->enabled[idx] = probes_find(h->probes, id);
+			run->enabled[idx] = probes_find(run->probes, id);
 			idx_by_id[id] = idx++;
 		}
-	for (uint32_t i = 0; i < h->clauses.len; i++) {
-		struct session_clause *sc = &h->clauses.data[i];
+	for (uint32_t i = 0; i < run->clauses.len; i++) {
+		struct session_clause *sc = &run->clauses.data[i];
 
-		sc->probe_idxs = ARENA_NEW_N(h->arena, uint32_t, MAX(sc->n, 1u));
+		sc->probe_idxs = ARENA_NEW_N(run->arena, uint32_t, MAX(sc->n, 1u));
 		for (uint32_t j = 0; j < sc->n; j++)
 			sc->probe_idxs[j] = idx_by_id[sc->probes[j]->id];
 	}
 }
 
-struct err *session_match(dtrace_hdl_t *h)
+struct err *session_match(struct run *run)
 {
-	for (uint32_t i = 0; i < h->compiler.progs.len; i++) {
-		struct err *e = h->compiler.progs.data[i]->is_enabled
-					? match_program(h, h->compiler.progs.data[i])
+	for (uint32_t i = 0; i < run->compiler->progs.len; i++) {
+		struct err *e = run->compiler->progs.data[i]->is_enabled
+					? match_program(run, run->compiler->progs.data[i])
 					: NULL;
 
 		if (e)
 			return e;
 	}
-	number_probes(h);
-	for (uint32_t i = 0; i < h->nenabled; i++) {
-		const struct probe *pr = h->enabled[i];
+	number_probes(run);
+	for (uint32_t i = 0; i < run->nenabled; i++) {
+		const struct probe *pr = run->enabled[i];
 
-		(void)strtab_adds(h->strtab, pr->prov);
-		(void)strtab_adds(h->strtab, pr->mod);
-		(void)strtab_adds(h->strtab, probe_func_shown(h->probes, pr));
-		(void)strtab_adds(h->strtab, pr->name);
+		(void)strtab_adds(run->strtab, pr->prov);
+		(void)strtab_adds(run->strtab, pr->mod);
+		(void)strtab_adds(run->strtab, probe_func_shown(run->probes, pr));
+		(void)strtab_adds(run->strtab, pr->name);
 	}
 	return NULL;
 }
 
-void session_number_epids(dtrace_hdl_t *h)
+void session_number_epids(struct run *run)
 {
 	uint32_t next = 1;
 
-	for (uint32_t i = 0; i < h->clauses.len; i++) {
-		h->layout->clauses[i].first_epid = next;
-		next += h->clauses.data[i].n;
+	for (uint32_t i = 0; i < run->clauses.len; i++) {
+		run->layout->clauses[i].first_epid = next;
+		next += run->clauses.data[i].n;
 	}
 }
 
@@ -215,7 +215,7 @@ static bool can_hold(const struct session_unit *u, const struct probe_point *pt,
 	return is_same_place(&u->unit.place, &pt->place) && (!same || !same->view == !pt->view);
 }
 
-static struct session_unit *unit_create(dtrace_hdl_t *h, const struct place *place)
+static struct session_unit *unit_create(struct run *run, const struct place *place)
 {
 	struct session_unit *u = xcalloc(1, sizeof(*u));
 
@@ -226,58 +226,58 @@ static struct session_unit *unit_create(dtrace_hdl_t *h, const struct place *pla
 	u->unit.is_begin_end = u->traits->is_begin_end;
 	u->by_key = hashmap_create();
 	u->by_call = hashmap_create();
-	vec_push(&h->units, u);
+	vec_push(&run->units, u);
 	return u;
 }
 
 /* Programs at one place run in the order of their units: so do the clauses of each call. */
-static struct session_unit *unit_get(dtrace_hdl_t *h, const struct probe_point *pt)
+static struct session_unit *unit_get(struct run *run, const struct probe_point *pt)
 {
 	bool is_last = false;
 
-	for (uint32_t i = h->units.len; i-- > 0 && !is_last;) {
-		struct session_unit *u = h->units.data[i];
+	for (uint32_t i = run->units.len; i-- > 0 && !is_last;) {
+		struct session_unit *u = run->units.data[i];
 
 		if (can_hold(u, pt, &is_last))
 			return u;
 	}
-	return unit_create(h, &pt->place);
+	return unit_create(run, &pt->place);
 }
 
-static void probe_identify(dtrace_hdl_t *h, const struct probe *pr, uint32_t idx,
+static void probe_identify(struct run *run, const struct probe *pr, uint32_t idx,
 			   struct unit_identity *ret)
 {
 	*ret = (struct unit_identity){
 		.probe = pr->id,
 		.probe_idx = idx,
-		.names = {strtab_adds(h->strtab, pr->prov), strtab_adds(h->strtab, pr->mod),
-			  strtab_adds(h->strtab, probe_func_shown(h->probes, pr)),
-			  strtab_adds(h->strtab, pr->name)},
+		.names = {strtab_adds(run->strtab, pr->prov), strtab_adds(run->strtab, pr->mod),
+			  strtab_adds(run->strtab, probe_func_shown(run->probes, pr)),
+			  strtab_adds(run->strtab, pr->name)},
 	};
 }
 
-static struct unit_clause unit_clause_of(dtrace_hdl_t *h, uint32_t clause)
+static struct unit_clause unit_clause_of(struct run *run, uint32_t clause)
 {
-	const struct session_clause *sc = &h->clauses.data[clause];
-	struct unit_clause uc = {&h->layout->clauses[clause], sc->probe_idxs, sc->n, NULL};
+	const struct session_clause *sc = &run->clauses.data[clause];
+	struct unit_clause uc = {&run->layout->clauses[clause], sc->probe_idxs, sc->n, NULL};
 
 	if (sc->clause->derived && sc->n) {
-		struct unit_identity *as = ARENA_NEW(h->arena, struct unit_identity);
+		struct unit_identity *as = ARENA_NEW(run->arena, struct unit_identity);
 
-		probe_identify(h, sc->probes[0], sc->probe_idxs[0], as);
+		probe_identify(run, sc->probes[0], sc->probe_idxs[0], as);
 		uc.as = as;
 	}
 	return uc;
 }
 
 /* Room for a bit for each clause there is: how many the unit will have is not known yet. */
-static uint32_t mask_words(const dtrace_hdl_t *h)
+static uint32_t mask_words(const struct run *run)
 {
-	return (h->clauses.len + 63) / 64;
+	return (run->clauses.len + 63) / 64;
 }
 
 /* pr: the probe that fires, idx its number. */
-static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct probe *pr,
+static uint32_t point_get(struct run *run, struct session_unit *u, const struct probe *pr,
 			  uint32_t idx, const struct probe_point *pt)
 {
 	uint32_t key = pt->key;
@@ -291,15 +291,15 @@ static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct 
 			 .view = pt->view,
 			 .probe = pr->id,
 			 .probe_idx = idx,
-			 .prov = strtab_adds(h->strtab, pr->prov),
-			 .mod = strtab_adds(h->strtab, pr->mod),
-			 .func = strtab_adds(h->strtab, probe_func_shown(h->probes, pr)),
-			 .name = strtab_adds(h->strtab, pr->name),
+			 .prov = strtab_adds(run->strtab, pr->prov),
+			 .mod = strtab_adds(run->strtab, pr->mod),
+			 .func = strtab_adds(run->strtab, probe_func_shown(run->probes, pr)),
+			 .name = strtab_adds(run->strtab, pr->name),
 			 .tgid = pt->tgid,
 			 .spot = (enum uprobe_place)pt->spot,
 			 .code = pt->code,
 			 .timer = pt->timer,
-			 .mask = ARENA_NEW_N(h->arena, uint64_t, mask_words(h)),
+			 .mask = ARENA_NEW_N(run->arena, uint64_t, mask_words(run)),
 		 });
 	hashmap_set(u->by_key, &key, sizeof(key), (void *)(uintptr_t)u->points.len);
 	key %= RT_SYS_VARIANT;
@@ -308,17 +308,17 @@ static uint32_t point_get(dtrace_hdl_t *h, struct session_unit *u, const struct 
 	return u->points.len - 1;
 }
 
-static void enable_point(dtrace_hdl_t *h, uint32_t clause, const struct probe *pr, uint32_t idx,
+static void enable_point(struct run *run, uint32_t clause, const struct probe *pr, uint32_t idx,
 			 const struct probe_point *pt)
 {
-	struct session_unit *u = unit_get(h, pt);
-	const struct clause_layout *cl = &h->layout->clauses[clause];
+	struct session_unit *u = unit_get(run, pt);
+	const struct clause_layout *cl = &run->layout->clauses[clause];
 	uint32_t at, bit;
 
 	if (!u->clauses.len || vec_last(&u->clauses)->layout != cl)
-		vec_push(&u->clauses, unit_clause_of(h, clause));
+		vec_push(&u->clauses, unit_clause_of(run, clause));
 	bit = u->clauses.len - 1;
-	at = point_get(h, u, pr, idx, pt);
+	at = point_get(run, u, pr, idx, pt);
 	u->points.data[at].mask[bit / 64] |= (uint64_t)1 << (bit % 64);
 }
 
@@ -357,9 +357,9 @@ static void widen_points(placed_vec *v)
 	}
 }
 
-static void enable_clause(dtrace_hdl_t *h, uint32_t clause)
+static void enable_clause(struct run *run, uint32_t clause)
 {
-	const struct session_clause *sc = &h->clauses.data[clause];
+	const struct session_clause *sc = &run->clauses.data[clause];
 	placed_vec points = {0};
 
 	find_points(sc, &points);
@@ -367,29 +367,29 @@ static void enable_clause(dtrace_hdl_t *h, uint32_t clause)
 	for (uint32_t i = 0; i < points.len; i++) {
 		const struct placed *p = &points.data[i];
 
-		enable_point(h, clause, sc->probes[p->probe], sc->probe_idxs[p->probe], &p->pt);
+		enable_point(run, clause, sc->probes[p->probe], sc->probe_idxs[p->probe], &p->pt);
 	}
 	vec_deinit(&points);
 }
 
 /* Puts the ERROR clauses, if there are any, into a unit. */
-static void add_error_clauses(dtrace_hdl_t *h, struct unit *u)
+static void add_error_clauses(struct run *run, struct unit *u)
 {
 	struct unit_clause *list =
-		ARENA_NEW_N(h->arena, struct unit_clause, MAX(h->clauses.len, 1u));
+		ARENA_NEW_N(run->arena, struct unit_clause, MAX(run->clauses.len, 1u));
 	uint32_t n = 0, idx = 0;
 
-	for (uint32_t i = 0; i < h->clauses.len; i++)
-		if (enabled_on(&h->clauses.data[i], DTRACE_ID_ERROR))
-			list[n++] = unit_clause_of(h, i);
-	while (n && h->enabled[idx]->id != DTRACE_ID_ERROR)
+	for (uint32_t i = 0; i < run->clauses.len; i++)
+		if (enabled_on(&run->clauses.data[i], DTRACE_ID_ERROR))
+			list[n++] = unit_clause_of(run, i);
+	while (n && run->enabled[idx]->id != DTRACE_ID_ERROR)
 		idx++;
 	u->error_clauses = list;
 	u->nerror_clauses = n;
 	u->error_probe = DTRACE_ID_ERROR;
 	u->error_probe_idx = idx;
-	u->error_names[0] = strtab_adds(h->strtab, provider_dtrace.name);
-	u->error_names[3] = strtab_adds(h->strtab, "ERROR");
+	u->error_names[0] = strtab_adds(run->strtab, provider_dtrace.name);
+	u->error_names[3] = strtab_adds(run->strtab, "ERROR");
 }
 
 static bool clauses_aggregate(const struct unit_clause *cls, uint32_t n, uint32_t agg_id)
@@ -411,18 +411,18 @@ static bool unit_aggregates(const struct unit *u, uint32_t agg_id)
 }
 
 /* Can a firing of u be interrupted by one of another unit that updates the same aggregation? */
-static bool can_nest(const dtrace_hdl_t *h, const struct session_unit *u)
+static bool can_nest(const struct run *run, const struct session_unit *u)
 {
 	if (!u->traits->is_interruptible)
 		return false;
 	if (u->traits->is_preemptible)
 		return true;
-	for (uint32_t i = 0; i < h->units.len; i++) {
-		const struct session_unit *other = h->units.data[i];
+	for (uint32_t i = 0; i < run->units.len; i++) {
+		const struct session_unit *other = run->units.data[i];
 
 		if (other == u || !other->traits->interrupts)
 			continue;
-		for (uint32_t id = 1; id <= h->layout->naggs; id++)
+		for (uint32_t id = 1; id <= run->layout->naggs; id++)
 			if (unit_aggregates(&u->unit, id) && unit_aggregates(&other->unit, id))
 				return true;
 	}
@@ -430,49 +430,49 @@ static bool can_nest(const dtrace_hdl_t *h, const struct session_unit *u)
 }
 
 /* The derived probe of a clause that was declared next after order; 0: there is none. */
-static uint32_t next_order(const dtrace_hdl_t *h, uint32_t order)
+static uint32_t next_order(const struct run *run, uint32_t order)
 {
 	uint32_t next = UINT32_MAX;
 
-	for (uint32_t i = 0; i < h->clauses.len; i++)
-		if (h->clauses.data[i].clause->derived > order)
-			next = MIN(next, h->clauses.data[i].clause->derived);
+	for (uint32_t i = 0; i < run->clauses.len; i++)
+		if (run->clauses.data[i].clause->derived > order)
+			next = MIN(next, run->clauses.data[i].clause->derived);
 	return next == UINT32_MAX ? 0 : next;
 }
 
 /* What the code generator reads. */
-static void unit_finish(dtrace_hdl_t *h, struct session_unit *u)
+static void unit_finish(struct run *run, struct session_unit *u)
 {
 	u->unit.clauses = u->clauses.data;
 	u->unit.nclauses = u->clauses.len;
 	u->unit.nwords = (u->clauses.len + 63) / 64;
 	u->unit.probes = u->points.data;
 	u->unit.nprobes = u->points.len;
-	add_error_clauses(h, &u->unit);
+	add_error_clauses(run, &u->unit);
 }
 
 /*
  * Probes that are made of others fire after these, in the order of their declaration: all clauses
  * of one are enabled before those of the next, so that a unit has them together.
  */
-static void enable_derived(dtrace_hdl_t *h)
+static void enable_derived(struct run *run)
 {
-	for (uint32_t order = next_order(h, 0); order; order = next_order(h, order))
-		for (uint32_t i = 0; i < h->clauses.len; i++)
-			if (h->clauses.data[i].clause->derived == order)
-				enable_clause(h, i);
+	for (uint32_t order = next_order(run, 0); order; order = next_order(run, order))
+		for (uint32_t i = 0; i < run->clauses.len; i++)
+			if (run->clauses.data[i].clause->derived == order)
+				enable_clause(run, i);
 }
 
-void session_make_units(dtrace_hdl_t *h)
+void session_make_units(struct run *run)
 {
-	for (uint32_t i = 0; i < h->clauses.len; i++)
-		if (!h->clauses.data[i].clause->derived)
-			enable_clause(h, i);
-	enable_derived(h);
-	for (uint32_t i = 0; i < h->units.len; i++)
-		unit_finish(h, h->units.data[i]);
-	for (uint32_t i = 0; i < h->units.len; i++)
-		h->units.data[i]->unit.can_nest = can_nest(h, h->units.data[i]);
+	for (uint32_t i = 0; i < run->clauses.len; i++)
+		if (!run->clauses.data[i].clause->derived)
+			enable_clause(run, i);
+	enable_derived(run);
+	for (uint32_t i = 0; i < run->units.len; i++)
+		unit_finish(run, run->units.data[i]);
+	for (uint32_t i = 0; i < run->units.len; i++)
+		run->units.data[i]->unit.can_nest = can_nest(run, run->units.data[i]);
 }
 
 /* ---- probes that come while the session runs ------------------------------------------------- */
@@ -509,26 +509,26 @@ static uint32_t rank_of(const probe_vec *all, struct probe *pr)
 }
 
 /* The layout with other enabled-probe ids: records are the same. */
-static struct clause_layout *late_layout(dtrace_hdl_t *h, uint32_t clause, uint32_t epid)
+static struct clause_layout *late_layout(struct run *run, uint32_t clause, uint32_t epid)
 {
-	struct clause_layout *cl = ARENA_NEW(h->arena, struct clause_layout);
+	struct clause_layout *cl = ARENA_NEW(run->arena, struct clause_layout);
 
-	*cl = h->layout->clauses[clause];
+	*cl = run->layout->clauses[clause];
 	cl->first_epid = epid;
 	return cl;
 }
 
 /* idx: the number of the first one of all. */
-static void late_enable(dtrace_hdl_t *h, struct session_unit *u, const struct late_clause *late,
+static void late_enable(struct run *run, struct session_unit *u, const struct late_clause *late,
 			const probe_vec *all, uint32_t idx, uint32_t epid)
 {
-	struct session_clause *sc = &h->clauses.data[late->clause];
+	struct session_clause *sc = &run->clauses.data[late->clause];
 	uint32_t n = late->list.probes.len, bit = u->clauses.len;
-	uint32_t *idxs = ARENA_NEW_N(h->arena, uint32_t, n);
+	uint32_t *idxs = ARENA_NEW_N(run->arena, uint32_t, n);
 	struct probe_point pts[PROBE_MAX_POINTS];
 
 	vec_push(&u->clauses,
-		 (struct unit_clause){late_layout(h, late->clause, epid), idxs, n, NULL});
+		 (struct unit_clause){late_layout(run, late->clause, epid), idxs, n, NULL});
 	for (uint32_t i = 0; i < n; i++) {
 		struct probe *pr = late->list.probes.data[i];
 		uint32_t npoints = pr->provider->points(pr, pts);
@@ -536,7 +536,7 @@ static void late_enable(dtrace_hdl_t *h, struct session_unit *u, const struct la
 		idxs[i] = idx + rank_of(all, pr);
 		vec_push(&sc->late, (struct late_enabling){pr->id, epid + i});
 		for (uint32_t j = 0; j < npoints; j++) {
-			uint32_t at = point_get(h, u, pr, idxs[i], &pts[j]);
+			uint32_t at = point_get(run, u, pr, idxs[i], &pts[j]);
 
 			u->points.data[at].mask[bit / 64] |= (uint64_t)1 << (bit % 64);
 		}
@@ -544,29 +544,29 @@ static void late_enable(dtrace_hdl_t *h, struct session_unit *u, const struct la
 }
 
 /* Probes come in code that processes map: all of them are on places of one kind. */
-static struct session_unit *late_create(dtrace_hdl_t *h, const struct probe *pr)
+static struct session_unit *late_create(struct run *run, const struct probe *pr)
 {
 	struct probe_point pts[PROBE_MAX_POINTS];
 
 	(void)pr->provider->points(pr, pts); /* it has at least one */
-	return unit_create(h, &pts[0].place);
+	return unit_create(run, &pts[0].place);
 }
 
-struct session_unit *session_make_late_unit(dtrace_hdl_t *h, const struct late_clause *late,
+struct session_unit *session_make_late_unit(struct run *run, const struct late_clause *late,
 					    uint32_t n, uint32_t *idx, uint32_t *epid)
 {
 	struct session_unit *u;
 	probe_vec all = {0};
 
 	late_union(late, n, &all);
-	u = late_create(h, all.data[0]);
+	u = late_create(run, all.data[0]);
 	for (uint32_t i = 0; i < n; i++) {
-		late_enable(h, u, &late[i], &all, *idx, *epid);
+		late_enable(run, u, &late[i], &all, *idx, *epid);
 		*epid += late[i].list.probes.len;
 	}
 	*idx += all.len;
 	vec_deinit(&all);
-	unit_finish(h, u);
-	u->unit.can_nest = can_nest(h, u);
+	unit_finish(run, u);
+	u->unit.can_nest = can_nest(run, u);
 	return u;
 }

@@ -1,4 +1,4 @@
-/* Starting a run: everything between compiled programs and firing probes. */
+/* A run from compiled programs to firing probes, and back: see run.h. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <sched.h>
@@ -7,10 +7,8 @@
 #include "provider/providers.h"
 #include "proc/control.h"
 #include "session/later.h"
-#include "consume/latest.h"
 #include "consume/rings.h"
-#include "session/session.h"
-#include "consume/spec.h"
+#include "session/run.h"
 #include "session/unwind.h"
 #include "sym/sym.h"
 #include "watch/watch.h"
@@ -19,32 +17,16 @@
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
-static struct err *check_destructive(const dtrace_hdl_t *h)
+static struct err *check_destructive(const struct run *run)
 {
-	for (uint32_t i = 0; i < h->clauses.len; i++)
-		if (clause_counts(&h->clauses.data[i]) && h->clauses.data[i].clause->destructive &&
-		    !opt_flag(&h->opts, OPT_destructive))
+	for (uint32_t i = 0; i < run->clauses.len; i++)
+		if (clause_counts(&run->clauses.data[i]) &&
+		    run->clauses.data[i].clause->destructive &&
+		    !opt_flag(run->opts, OPT_destructive))
 			return err_hint(err_code(err_new("Destructive actions not allowed"),
 						 EDT_DESTRUCTIVE),
 					"add -w");
 	return NULL;
-}
-
-/* Rates outside their limits are moved, with a notice. */
-static void clamp_rate(dtrace_hdl_t *h, enum opt_id id, const char *what, int64_t min_ns,
-		       int64_t max_ns)
-{
-	int64_t ns = h->opts.val[id], to = MIN(MAX(ns, min_ns), max_ns);
-
-	if (ns == to)
-		return;
-	h->opts.val[id] = to;
-	if (to <= 1000000000)
-		report_adjusted(&h->report, "%s %s to %lld hz", what,
-				to > ns ? "reduced" : "increased", 1000000000LL / (long long)to);
-	else
-		report_adjusted(&h->report, "%s %s to once every %lld seconds", what,
-				to > ns ? "reduced" : "increased", (long long)to / 1000000000LL);
 }
 
 /* ---- layout, maps --------------------------------------------------------------------------- */
@@ -58,12 +40,12 @@ static bool difo_reads(const struct difo *d, uint32_t var)
 	return false;
 }
 
-bool session_reads(const dtrace_hdl_t *h, uint32_t var)
+bool session_reads(const struct run *run, uint32_t var)
 {
-	for (uint32_t i = 0; i < h->clauses.len; i++) {
-		const struct prog_clause *cl = h->clauses.data[i].clause;
+	for (uint32_t i = 0; i < run->clauses.len; i++) {
+		const struct prog_clause *cl = run->clauses.data[i].clause;
 
-		if (!clause_counts(&h->clauses.data[i]))
+		if (!clause_counts(&run->clauses.data[i]))
 			continue;
 		if (difo_reads(cl->pred, var))
 			return true;
@@ -96,12 +78,12 @@ static bool clause_has(const struct prog_clause *cl, enum subr_fx effect)
 }
 
 /* Subroutines that not every kernel allows. */
-static struct err *check_features(const dtrace_hdl_t *h)
+static struct err *check_features(const struct run *run)
 {
-	for (uint32_t i = 0; i < h->clauses.len; i++) {
-		const struct prog_clause *cl = h->clauses.data[i].clause;
+	for (uint32_t i = 0; i < run->clauses.len; i++) {
+		const struct prog_clause *cl = run->clauses.data[i].clause;
 
-		if (clause_counts(&h->clauses.data[i]) && clause_has(cl, FX_WRITES_USER) &&
+		if (clause_counts(&run->clauses.data[i]) && clause_has(cl, FX_WRITES_USER) &&
 		    !feat_has(FEAT_WRITE_USER))
 			return err_hint(err_code(err_new("copyout() and copyoutstr(): this kernel "
 							 "refuses %s",
@@ -117,12 +99,12 @@ static struct err *check_features(const dtrace_hdl_t *h)
  * What print() records: enough for the option, and for what setopt() will make of it where that is
  * known.
  */
-static uint32_t max_printsize(const dtrace_hdl_t *h)
+static uint32_t max_printsize(const struct run *run)
 {
-	int64_t most = h->opts.val[OPT_printsize];
+	int64_t most = run->opts->val[OPT_printsize];
 
-	for (uint32_t i = 0; i < h->clauses.len; i++) {
-		const struct prog_clause *cl = h->clauses.data[i].clause;
+	for (uint32_t i = 0; i < run->clauses.len; i++) {
+		const struct prog_clause *cl = run->clauses.data[i].clause;
 
 		for (uint32_t j = 0; j < cl->nacts; j++) {
 			const struct prog_act *act = &cl->acts[j];
@@ -138,28 +120,29 @@ static uint32_t max_printsize(const dtrace_hdl_t *h)
 	return (uint32_t)most;
 }
 
-static struct layout *make_layout(dtrace_hdl_t *h, uint32_t ncpus)
+static struct layout *make_layout(struct run *run, uint32_t ncpus)
 {
 	const struct layout_opts opts = {
-		.strsize = (uint32_t)h->opts.val[OPT_strsize],
-		.aggsize = (uint64_t)h->opts.val[OPT_aggsize],
-		.dynvarsize = (uint64_t)h->opts.val[OPT_dynvarsize],
+		.strsize = (uint32_t)run->opts->val[OPT_strsize],
+		.aggsize = (uint64_t)run->opts->val[OPT_aggsize],
+		.dynvarsize = (uint64_t)run->opts->val[OPT_dynvarsize],
 		.ncpus = ncpus,
-		.max_frames = session_max_frames(h),
-		.max_uframes = session_max_uframes(h),
-		.nspec = (uint32_t)h->opts.val[OPT_nspec],
-		.specsize = (uint64_t)h->opts.val[OPT_specsize],
-		.counts_vtime = session_reads(h, DIF_VAR_VTIMESTAMP),
-		.scratchsize = (uint32_t)h->opts.val[OPT_scratchsize],
-		.printsize = max_printsize(h),
+		.max_frames = session_max_frames(run),
+		.max_uframes = session_max_uframes(run),
+		.nspec = (uint32_t)run->opts->val[OPT_nspec],
+		.specsize = (uint64_t)run->opts->val[OPT_specsize],
+		.counts_vtime = session_reads(run, DIF_VAR_VTIMESTAMP),
+		.scratchsize = (uint32_t)run->opts->val[OPT_scratchsize],
+		.printsize = max_printsize(run),
 	};
 	struct prog_clause **list =
-		ARENA_NEW_N(h->arena, struct prog_clause *, MAX(h->clauses.len, 1u));
+		ARENA_NEW_N(run->arena, struct prog_clause *, MAX(run->clauses.len, 1u));
 
-	for (uint32_t i = 0; i < h->clauses.len; i++)
-		list[i] = h->clauses.data[i].clause;
-	return layout_create(h->arena, list, h->clauses.len, dsession_vars(h->compiler.dsession),
-			     dsession_aggs(h->compiler.dsession), h->strtab, &opts);
+	for (uint32_t i = 0; i < run->clauses.len; i++)
+		list[i] = run->clauses.data[i].clause;
+	return layout_create(run->arena, list, run->clauses.len,
+			     dsession_vars(run->compiler->dsession),
+			     dsession_aggs(run->compiler->dsession), run->strtab, &opts);
 }
 
 static int64_t wall_offset(void)
@@ -173,13 +156,13 @@ static int64_t wall_offset(void)
 
 /* ---- programs ------------------------------------------------------------------------------- */
 
-static struct err *blame_source(const dtrace_hdl_t *h, struct err *e, uint32_t span)
+static struct err *blame_source(const struct run *run, struct err *e, uint32_t span)
 {
 	struct source_loc loc;
 
 	if (span == SOURCE_NOWHERE)
 		return e;
-	loc = source_locate(dsession_sources(h->compiler.dsession), span);
+	loc = source_locate(dsession_sources(run->compiler->dsession), span);
 	if (!loc.src || (loc.src->kind == SOURCE_STRING && !loc.text_len))
 		return e;
 	if (loc.src->kind == SOURCE_STRING)
@@ -187,36 +170,38 @@ static struct err *blame_source(const dtrace_hdl_t *h, struct err *e, uint32_t s
 	return err_wrap(e, "%s:%u", loc.file, loc.line);
 }
 
-static bool dumps_bpf(const dtrace_hdl_t *h)
+static bool dumps_bpf(const struct run *run)
 {
-	const char *dump = h->opts.str[OPT_dump];
-	bool is_listed = opt_flag(&h->opts, OPT_verbose) && (h->opts.val[OPT_disasm] & DISASM_BPF);
+	const char *dump = run->opts->str[OPT_dump];
+	bool is_listed =
+		opt_flag(run->opts, OPT_verbose) && (run->opts->val[OPT_disasm] & DISASM_BPF);
 
-	return h->report.dump && (is_listed || (dump && strstr(dump, "bpf")));
+	return run->report->dump && (is_listed || (dump && strstr(dump, "bpf")));
 }
 
-static struct err *load_unit(dtrace_hdl_t *h, struct session_unit *u, const struct gen_env *env)
+static struct err *load_unit(struct run *run, struct session_unit *u, const struct gen_env *env)
 {
-	FILE *log =
-		opt_flag(&h->opts, OPT_bpflog) ? (h->report.dump ? h->report.dump : stderr) : NULL;
+	FILE *log = opt_flag(run->opts, OPT_bpflog)
+			    ? (run->report->dump ? run->report->dump : stderr)
+			    : NULL;
 	struct bpf_code code = {0};
 	uint32_t span = SOURCE_NOWHERE;
 	struct err *e = bpf_gen_unit(&u->unit, env, &code);
 
-	if (!e && dumps_bpf(h)) {
+	if (!e && dumps_bpf(run)) {
 		struct strbuf text = {0};
 
 		bpf_code_print(&code, &text);
-		(void)fputs(strbuf_text(&text), h->report.dump); /* a listing for people */
+		(void)fputs(strbuf_text(&text), run->report->dump); /* a listing for people */
 		strbuf_deinit(&text);
 	}
 	if (!e)
-		e = unit_load(&u->unit, &code, h->maps, h->layout, log, &u->loaded, &span);
+		e = unit_load(&u->unit, &code, run->maps, run->layout, log, &u->loaded, &span);
 	if (e)
-		e = blame_source(h, e, span);
+		e = blame_source(run, e, span);
 	else
 		report_debug(
-			&h->report,
+			run->report,
 			"BPF program '%s': %u instructions, %u probes, calls %u deep, %u bytes of stack",
 			u->unit.name, code.insns.len, u->unit.nprobes, u->loaded.budget.calls,
 			u->loaded.budget.stack);
@@ -225,42 +210,42 @@ static struct err *load_unit(dtrace_hdl_t *h, struct session_unit *u, const stru
 }
 
 /* Option cpu, -1 = all. */
-static int only_cpu(const dtrace_hdl_t *h)
+static int only_cpu(const struct run *run)
 {
-	return h->opts.val[OPT_cpu] == OPT_UNSET ? -1 : (int)h->opts.val[OPT_cpu];
+	return run->opts->val[OPT_cpu] == OPT_UNSET ? -1 : (int)run->opts->val[OPT_cpu];
 }
 
-static struct err *check_cpu(const dtrace_hdl_t *h)
+static struct err *check_cpu(const struct run *run)
 {
-	int cpu = only_cpu(h);
+	int cpu = only_cpu(run);
 
-	if (cpu < (int)h->maps->ncpus && (cpu < 0 || h->maps->ring_fds[cpu] >= 0))
+	if (cpu < (int)run->maps->ncpus && (cpu < 0 || run->maps->ring_fds[cpu] >= 0))
 		return NULL;
 	return err_code(err_new("CPU %d is not there (option 'cpu')", cpu), EDT_BADOPTVAL);
 }
 
-struct err *session_load_unit(dtrace_hdl_t *h, struct session_unit *u)
+struct err *session_load_unit(struct run *run, struct session_unit *u)
 {
 	const struct gen_env env = {
-		.layout = h->layout,
-		.kfields = &h->kfields,
-		.pidns = h->pidns,
-		.ncpus = h->maps->ncpus,
+		.layout = run->layout,
+		.kfields = &run->kfields,
+		.pidns = run->pidns,
+		.ncpus = run->maps->ncpus,
 		.use_task_btf = feat_has(FEAT_TASK_BTF),
-		.unwinds = h->unwinds_here,
-		.only_cpu = (uint32_t)(only_cpu(h) + 1),
-		.stops_when_full = h->opts.val[OPT_bufpolicy] == BUFPOLICY_FILL,
+		.unwinds = run->unwinds_here,
+		.only_cpu = (uint32_t)(only_cpu(run) + 1),
+		.stops_when_full = run->opts->val[OPT_bufpolicy] == BUFPOLICY_FILL,
 	};
 
-	return load_unit(h, u, &env);
+	return load_unit(run, u, &env);
 }
 
-static struct err *load_units(dtrace_hdl_t *h)
+static struct err *load_units(struct run *run)
 {
 	struct err *e = NULL;
 
-	for (uint32_t i = 0; i < h->units.len && !e; i++)
-		e = session_load_unit(h, h->units.data[i]);
+	for (uint32_t i = 0; i < run->units.len && !e; i++)
+		e = session_load_unit(run, run->units.data[i]);
 	return e;
 }
 
@@ -269,37 +254,38 @@ static void notice_attach(void *ctx, const char *msg)
 	report_notice(ctx, "%s", msg);
 }
 
-struct attach_opts session_attach_opts(dtrace_hdl_t *h)
+struct attach_opts session_attach_opts(struct run *run)
 {
 	return (struct attach_opts){
-		.cpu = only_cpu(h),
-		.max_places = (uint32_t)h->opts.val[OPT_maxplaces],
-		.has_children = h->opts.val[OPT_follow] == FOLLOW_OPT_FORK,
-		.is_interrupted = &h->is_interrupted,
+		.cpu = only_cpu(run),
+		.max_places = (uint32_t)run->opts->val[OPT_maxplaces],
+		.has_children = run->opts->val[OPT_follow] == FOLLOW_OPT_FORK,
+		.is_interrupted = &run->is_interrupted,
 		.notice = notice_attach,
-		.notice_ctx = &h->report,
+		.notice_ctx = run->report,
 	};
 }
 
-struct err *session_attach_unit(dtrace_hdl_t *h, struct session_unit *u, struct attachments *ret)
+struct err *session_attach_unit(struct run *run, struct session_unit *u, struct attachments *ret)
 {
-	const struct attach_opts opts = session_attach_opts(h);
+	const struct attach_opts opts = session_attach_opts(run);
 
 	return unit_attach(&u->unit, u->loaded.prog_fd, &opts, ret);
 }
 
-static struct err *attach_units(dtrace_hdl_t *h)
+static struct err *attach_units(struct run *run)
 {
-	for (uint32_t i = 0; i < h->units.len && !h->is_interrupted; i++) {
-		struct session_unit *u = h->units.data[i];
-		struct err *e =
-			session_has_timers(u) ? NULL : session_attach_unit(h, u, &h->attachments);
+	for (uint32_t i = 0; i < run->units.len && !run->is_interrupted; i++) {
+		struct session_unit *u = run->units.data[i];
+		struct err *e = session_has_timers(u)
+					? NULL
+					: session_attach_unit(run, u, &run->attachments);
 
 		if (e)
 			return e;
-		report_debug(&h->report, "'%s': attached", u->unit.name);
+		report_debug(run->report, "'%s': attached", u->unit.name);
 	}
-	return h->is_interrupted ? NULL : session_start_timers(h);
+	return run->is_interrupted ? NULL : session_start_timers(run);
 }
 
 /*
@@ -308,9 +294,9 @@ static struct err *attach_units(dtrace_hdl_t *h)
  * (BPF_F_TEST_RUN_ON_CPU): it would interrupt some other task there, whose pid and execname its
  * clauses would see.
  */
-static cpu_set_t *move_to_cpu(const dtrace_hdl_t *h, size_t *ret_size)
+static cpu_set_t *move_to_cpu(const struct run *run, size_t *ret_size)
 {
-	int cpu = only_cpu(h), ncpus = (int)h->maps->ncpus;
+	int cpu = only_cpu(run), ncpus = (int)run->maps->ncpus;
 	size_t size = CPU_ALLOC_SIZE(ncpus);
 	cpu_set_t *old, *one;
 
@@ -323,7 +309,7 @@ static cpu_set_t *move_to_cpu(const dtrace_hdl_t *h, size_t *ret_size)
 	CPU_ZERO_S(size, one);
 	CPU_SET_S((size_t)cpu, size, one);
 	if (sched_getaffinity(0, size, old) || sched_setaffinity(0, size, one)) {
-		report_debug(&h->report, "cannot run on CPU %d: %s", cpu, strerror(errno));
+		report_debug(run->report, "cannot run on CPU %d: %s", cpu, strerror(errno));
 		CPU_FREE(old);
 		old = NULL;
 	}
@@ -332,10 +318,10 @@ static cpu_set_t *move_to_cpu(const dtrace_hdl_t *h, size_t *ret_size)
 	return old;
 }
 
-static struct err *program_fire(const dtrace_hdl_t *h, int prog_fd, uint32_t key)
+static struct err *program_fire(const struct run *run, int prog_fd, uint32_t key)
 {
 	size_t size = 0;
-	cpu_set_t *old = move_to_cpu(h, &size);
+	cpu_set_t *old = move_to_cpu(run, &size);
 	struct err *e = prog_test_run(prog_fd, key);
 
 	if (old)
@@ -345,191 +331,188 @@ static struct err *program_fire(const dtrace_hdl_t *h, int prog_fd, uint32_t key
 }
 
 /* Fires BEGIN or END, if a clause is enabled on it. */
-struct err *session_fire(dtrace_hdl_t *h, uint32_t key)
+struct err *run_fire(const struct run *run, uint32_t key)
 {
-	for (uint32_t i = 0; i < h->units.len; i++) {
-		const struct session_unit *u = h->units.data[i];
+	for (uint32_t i = 0; i < run->units.len; i++) {
+		const struct session_unit *u = run->units.data[i];
 
 		if (!u->unit.is_begin_end)
 			continue;
 		for (uint32_t j = 0; j < u->points.len; j++)
 			if (u->points.data[j].key == key)
-				return program_fire(h, u->loaded.prog_fd, key);
+				return program_fire(run, u->loaded.prog_fd, key);
 	}
 	return NULL;
 }
 
-/* ---- consumer ------------------------------------------------------------------------------- */
-
-static void hook_exit(void *ctx, int status)
-{
-	dtrace_hdl_t *h = ctx;
-
-	h->exit_status = status; /* the last one counts */
-	h->exit_seen = true;
-}
-
-static struct err *hook_setopt(void *ctx, const char *name, const char *value)
-{
-	return options_set(&((dtrace_hdl_t *)ctx)->opts, name, value, true);
-}
-
-static void hook_fault(void *ctx, uint32_t clause, uint32_t probe, const char *text)
-{
-	session_report_library_fault(ctx, clause, probe, text);
-}
-
-static struct err *hook_snap(void *ctx)
-{
-	return session_snap(ctx, false);
-}
-
-/* The name is kept, so it must not be made before it is known what the process had mapped. */
-static void name_stack(void *ctx, enum datum_kind kind, const char *bytes, uint32_t size,
-		       struct strbuf *out)
-{
-	const dtrace_hdl_t *h = ctx;
-
-	watch_drain(h->watch);
-	printer_stack_name(h->printer, kind, bytes, size, out);
-}
+/* ---- ring buffers --------------------------------------------------------------------------- */
 
 static void between_unwinds(void *ctx)
 {
-	dtrace_hdl_t *h = ctx;
+	struct run *run = ctx;
 
-	watch_drain(h->watch);
+	watch_drain(run->watch);
+}
+
+static void denied_unwind(void *ctx, uint64_t pid)
+{
+	names_denied(((struct run *)ctx)->names, pid);
 }
 
 static void notice_unwind(void *ctx, const char *msg)
 {
-	report_adjusted(&((dtrace_hdl_t *)ctx)->report, "%s", msg);
+	report_adjusted(((struct run *)ctx)->report, "%s", msg);
 }
 
 /*
  * The targets' tables in any case, those of the rest of the system as far as UNWIND_LOAD_NS goes.
  */
-static struct err *make_unwinds(dtrace_hdl_t *h)
+static struct err *make_unwinds(struct run *run)
 {
-	const struct unwind_hooks hooks = {h, notice_unwind, session_denied, between_unwinds};
-	struct err *e = unwinds_create(h->maps, (uint64_t)h->opts.val[OPT_unwindsize],
-				       h->file_opts.limit, &hooks, &h->unwinds);
+	const struct unwind_hooks hooks = {run, notice_unwind, denied_unwind, between_unwinds};
+	struct err *e = unwinds_create(run->maps, (uint64_t)run->opts->val[OPT_unwindsize],
+				       run->names->file_opts.limit, &hooks, &run->unwinds);
 
 	if (!e)
-		e = rings_listen(h->rings, unwinds_fd(h->unwinds));
+		e = rings_listen(run->rings, unwinds_fd(run->unwinds));
 	if (e)
 		return e;
-	for (uint32_t i = 0; i < h->targets.procs.len; i++)
-		unwinds_load_process(h->unwinds, proc_pid(h->targets.procs.data[i]));
-	unwinds_scan(h->unwinds);
-	(void)unwinds_work(h->unwinds, now_ns() + UNWIND_LOAD_NS);
+	for (uint32_t i = 0; i < run->targets->procs.len; i++)
+		unwinds_load_process(run->unwinds, proc_pid(run->targets->procs.data[i]));
+	unwinds_scan(run->unwinds);
+	(void)unwinds_work(run->unwinds, now_ns() + UNWIND_LOAD_NS);
 	return NULL;
 }
 
-static struct err *make_consumer(dtrace_hdl_t *h)
+static struct err *make_rings(struct run *run)
 {
-	const struct kmaps *m = h->maps;
+	const struct kmaps *m = run->maps;
 	struct err *e = rings_create(&(struct ring_fds){m->ring_fds, m->ncpus, m->ring_size,
 							m->spare_fd, m->spare_size},
-				     &h->rings);
+				     &run->rings);
 
-	for (uint32_t i = 0; i < h->targets.procs.len && !e; i++)
-		e = rings_watch(h->rings, proc_fd(h->targets.procs.data[i]));
-	if (!e && h->unwinds_here)
-		e = make_unwinds(h);
-	if (e)
-		return e;
-	h->print_hooks = (struct print_hooks){
-		.ctx = h,
-		.exit = hook_exit,
-		.setopt = hook_setopt,
-		.fault = hook_fault,
-		.snap = hook_snap,
-		.interrupts = &h->is_interrupted,
-	};
-	h->specs = specs_create(h->layout, h->maps->spec, (uint64_t)h->opts.val[OPT_specsize]);
-	if (h->opts.val[OPT_bufpolicy] == BUFPOLICY_RING)
-		h->latest = latest_create(h->maps->ncpus, h->bufsize);
-	h->aggs = aggs_create(h->layout, h->maps);
-	aggs_keep_percpu(h->aggs, opt_flag(&h->opts, OPT_aggpercpu));
-	h->printer = printer_create(h->layout, h->probes, h->aggs, &h->print_opts, &h->print_hooks);
-	printer_set_wall(h->printer, h->maps->control->wall_offset);
-	h->drops_seen = xcalloc(h->maps->ncpus, sizeof(*h->drops_seen));
-	session_refresh_opts(h); /* there may be a target now */
-	aggs_set_syms(h->aggs, session_syms(h));
-	printer_set_syms(h->printer, session_syms(h));
-	if (h->print_opts.stackmerge != PRINT_MERGE_OFF)
-		aggs_merge_stacks(h->aggs, name_stack, h);
-	session_see_targets(h);
-	return NULL;
+	for (uint32_t i = 0; i < run->targets->procs.len && !e; i++)
+		e = rings_watch(run->rings, proc_fd(run->targets->procs.data[i]));
+	return !e && run->unwinds_here ? make_unwinds(run) : e;
 }
 
 /* ---- the order of things -------------------------------------------------------------------- */
 
 /* Does any of them fire in interrupts? */
-static bool has_interrupts(const dtrace_hdl_t *h)
+static bool has_interrupts(const struct run *run)
 {
-	for (uint32_t i = 0; i < h->units.len; i++)
-		if (h->units.data[i]->traits->interrupts)
+	for (uint32_t i = 0; i < run->units.len; i++)
+		if (run->units.data[i]->traits->interrupts)
 			return true;
 	return false;
 }
 
-static bool has_sys_unit(const dtrace_hdl_t *h)
+static bool has_sys_unit(const struct run *run)
 {
-	for (uint32_t i = 0; i < h->units.len; i++)
-		if (h->units.data[i]->traits->is_syscall)
+	for (uint32_t i = 0; i < run->units.len; i++)
+		if (run->units.data[i]->traits->is_syscall)
 			return true;
 	return false;
 }
 
-static struct err *prepare(dtrace_hdl_t *h)
+/* Rates outside their limits are moved, with a notice. */
+static void clamp_rate(struct run *run, enum opt_id id, const char *what, int64_t min_ns,
+		       int64_t max_ns)
+{
+	int64_t ns = run->opts->val[id], to = MIN(MAX(ns, min_ns), max_ns);
+
+	if (ns == to)
+		return;
+	run->opts->val[id] = to;
+	if (to <= 1000000000)
+		report_adjusted(run->report, "%s %s to %lld hz", what,
+				to > ns ? "reduced" : "increased", 1000000000LL / (long long)to);
+	else
+		report_adjusted(run->report, "%s %s to once every %lld seconds", what,
+				to > ns ? "reduced" : "increased", (long long)to / 1000000000LL);
+}
+
+/* The clauses of all programs, enabled or not. */
+static void collect_clauses(struct run *run)
+{
+	for (uint32_t i = 0; i < run->compiler->progs.len; i++) {
+		const struct prog *prog = run->compiler->progs.data[i]->prog;
+
+		for (uint32_t k = 0; k < prog->nclauses; k++) {
+			struct prog_clause *cl = prog->clauses[k];
+
+			while (run->clauses.len <= cl->index)
+				vec_push(&run->clauses, (struct session_clause){0});
+			run->clauses.data[cl->index].clause = cl;
+		}
+	}
+}
+
+struct err *run_match(struct run *run)
 {
 	struct err *e;
+
+	clamp_rate(run, OPT_statusrate, "status rate", 1, 10000000000);
+	clamp_rate(run, OPT_cleanrate, "cleaning rate", 200000, 60000000000);
+	collect_clauses(run);
+	run->strtab = strtab_create();
+	e = later_check(run);
+	if (!e)
+		e = session_match(run);
+	if (e)
+		return e;
+	later_plan(run);
+	e = check_destructive(run);
+	if (!e)
+		e = check_features(run);
+	if (!e)
+		e = pidns_find(&run->pidns);
+	return e ? e : session_check_numbers(run);
+}
+
+/* The maps, and what the programs find in them from the beginning. */
+static struct err *load_maps(struct run *run)
+{
+	struct err *e = session_make_maps(run);
+
+	if (!e)
+		e = check_cpu(run);
+	if (e)
+		return e;
+	if (has_interrupts(run))
+		kmaps_warm(run->maps, run->layout);
+	run->maps->control->wall_offset = wall_offset();
+	run->maps->control->tracer_pid = getpid();
+	return NULL;
+}
+
+struct err *run_load(struct run *run)
+{
 	int ncpus = libbpf_num_possible_cpus();
+	struct err *e;
 
 	if (ncpus < 1)
 		return err_sys(-ncpus, "cannot count the CPUs");
-	h->strtab = strtab_create();
-	e = later_check(h);
+	session_plan_walks(run);
+	run->layout = make_layout(run, (uint32_t)ncpus);
+	session_number_epids(run);
+	session_make_units(run);
+	e = kfields_fill(&run->kfields, session_reads(run, DIF_VAR_PPID), has_sys_unit(run));
 	if (!e)
-		e = session_match(h);
-	if (e)
-		return e;
-	later_plan(h);
-	e = check_destructive(h);
+		e = load_maps(run);
 	if (!e)
-		e = check_features(h);
-	if (e)
-		return e;
-	e = pidns_find(&h->pidns);
-	if (!e)
-		e = session_check_numbers(h);
-	if (e)
-		return e;
-	session_plan_walks(h);
-	h->layout = make_layout(h, (uint32_t)ncpus);
-	session_number_epids(h);
-	session_make_units(h);
-	e = kfields_fill(&h->kfields, session_reads(h, DIF_VAR_PPID), has_sys_unit(h));
-	if (e)
-		return e;
-	e = session_make_maps(h);
-	if (!e)
-		e = check_cpu(h);
-	if (e)
-		return e;
-	if (has_interrupts(h))
-		kmaps_warm(h->maps, h->layout);
-	h->maps->control->wall_offset = wall_offset();
-	h->maps->control->tracer_pid = getpid();
-	e = load_units(h);
-	return e ? e : make_consumer(h);
+		e = load_units(run);
+	return e ? e : make_rings(run);
 }
 
-static void set_state(dtrace_hdl_t *h, enum rt_state state)
+enum rt_state run_state(const struct run *run)
 {
-	__atomic_store_n(&h->maps->control->state, state, __ATOMIC_RELEASE);
+	return (enum rt_state)__atomic_load_n(&run->maps->control->state, __ATOMIC_ACQUIRE);
+}
+
+static void set_state(struct run *run, enum rt_state state)
+{
+	__atomic_store_n(&run->maps->control->state, state, __ATOMIC_RELEASE);
 }
 
 /*
@@ -538,56 +521,74 @@ static void set_state(dtrace_hdl_t *h, enum rt_state state)
  * same instant. A signal ends that early (dtrace_interrupt()): then nothing but BEGIN has fired,
  * and END will.
  */
-static struct err *start(dtrace_hdl_t *h)
+struct err *run_start(struct run *run)
 {
 	struct err *e;
 
-	set_state(h, RT_STATE_ON);
-	e = session_fire(h, DTRACE_KEY_BEGIN);
+	run->is_active = run->opts->is_active = true;
+	set_state(run, RT_STATE_ON);
+	e = run_fire(run, DTRACE_KEY_BEGIN);
 	if (e)
 		return err_wrap(e, "BEGIN");
-	if (__atomic_load_n(&h->maps->control->state, __ATOMIC_ACQUIRE) == RT_STATE_EXITING)
+	if (run_state(run) == RT_STATE_EXITING)
 		return NULL;
-	set_state(h, RT_STATE_OFF);
-	e = attach_units(h);
-	if (!e && h->is_interrupted) {
-		(void)dtrace_stop(h); /* cannot fail */
+	set_state(run, RT_STATE_OFF);
+	e = attach_units(run);
+	if (!e && run->is_interrupted) {
+		run_stop(run);
 		return NULL;
 	}
 	if (!e)
-		e = session_watch_processes(h);
+		e = session_watch_processes(run);
 	if (e)
 		return e;
-	later_start(h);
-	set_state(h, RT_STATE_ON);
+	later_start(run);
+	set_state(run, RT_STATE_ON);
 	return NULL;
 }
 
-int dtrace_go(dtrace_hdl_t *dtp)
+void run_stop(struct run *run)
 {
-	dtrace_hdl_t *h = dtp;
-	struct err *e;
+	if (!run->is_active || run->is_stopped)
+		return;
+	run->is_stopped = true;
+	set_state(run, RT_STATE_OFF);
+	later_stop(run);
+	attachments_close_fast(&run->attachments);
+	attachments_close(&run->cpu_watch.timers);
+}
 
-	if (h->is_active)
-		return report_fail(&h->report,
-				   err_code(err_new("Operation illegal when tracing is active"),
-					    EDT_ACTIVE));
-	clamp_rate(h, OPT_statusrate, "status rate", 1, 10000000000);
-	clamp_rate(h, OPT_cleanrate, "cleaning rate", 200000, 60000000000);
-	compiler_need_dsession(&h->compiler);
-	e = targets_hold(&h->targets);
-	if (!e)
-		e = prepare(h);
-	if (!e) {
-		h->is_active = h->opts.is_active = true;
-		h->status_at = now_ns() + (uint64_t)h->opts.val[OPT_statusrate];
-		e = start(h);
-	}
-	if (e) {
-		session_undo_go(h);
-		return report_fail(&h->report, e);
-	}
-	return 0;
+/* ---- while it runs -------------------------------------------------------------------------- */
+
+void run_tend(struct run *run)
+{
+	later_work(run);
+	names_see(run->names, run->targets);
+	(void)unwinds_work(run->unwinds, 0); /* only what is asked for */
+}
+
+/*
+ * exit() may have lost its record to a full buffer; the state says it all the same, and the status
+ * is then 0.
+ */
+bool run_is_over(const struct run *run)
+{
+	return run->is_stopped || run->exit_seen || run_state(run) == RT_STATE_EXITING ||
+	       targets_gone(run->targets);
+}
+
+/* ---- beginning and end of the part ---------------------------------------------------------- */
+
+void run_init(struct run *run, const struct run *parts)
+{
+	*run = *parts;
+}
+
+void run_deinit(struct run *run)
+{
+	for (uint32_t i = 0; i < run->clauses.len; i++)
+		vec_deinit(&run->clauses.data[i].late);
+	vec_deinit(&run->clauses);
 }
 
 static void unit_destroy(struct session_unit *u)
@@ -603,36 +604,25 @@ static void unit_destroy(struct session_unit *u)
 	free(u);
 }
 
-/* Takes everything off and apart; the handle can only be closed afterwards. */
-void session_undo_go(dtrace_hdl_t *h)
+void run_undo(struct run *run)
 {
-	if (h->maps && h->maps->control)
-		set_state(h, RT_STATE_OFF);
-	later_destroy(h);
-	attachments_close(&h->attachments);
-	attachments_close(&h->cpu_watch.timers);
-	for (uint32_t i = 0; i < h->units.len; i++)
-		unit_destroy(h->units.data[i]);
-	vec_deinit(&h->units);
-	printer_destroy(h->printer);
-	aggs_destroy(h->aggs);
-	specs_destroy(h->specs);
-	latest_destroy(h->latest);
-	watch_destroy(h->watch);
-	h->watch = NULL;
-	h->latest = NULL;
-	rings_destroy(h->rings);
-	unwinds_destroy(h->unwinds);
-	kmaps_destroy(h->maps);
-	strtab_destroy(h->strtab);
-	free(h->drops_seen);
-	h->printer = NULL;
-	h->aggs = NULL;
-	h->rings = NULL;
-	h->unwinds = NULL;
-	h->specs = NULL;
-	h->maps = NULL;
-	h->strtab = NULL;
-	h->drops_seen = NULL;
-	h->is_active = h->opts.is_active = false;
+	if (run->maps && run->maps->control)
+		set_state(run, RT_STATE_OFF);
+	later_destroy(run);
+	attachments_close(&run->attachments);
+	attachments_close(&run->cpu_watch.timers);
+	for (uint32_t i = 0; i < run->units.len; i++)
+		unit_destroy(run->units.data[i]);
+	vec_deinit(&run->units);
+	watch_destroy(run->watch);
+	run->watch = NULL;
+	rings_destroy(run->rings);
+	unwinds_destroy(run->unwinds);
+	kmaps_destroy(run->maps);
+	strtab_destroy(run->strtab);
+	run->rings = NULL;
+	run->unwinds = NULL;
+	run->maps = NULL;
+	run->strtab = NULL;
+	run->is_active = run->opts->is_active = false;
 }

@@ -53,93 +53,94 @@ static struct later_proc *proc_find(const struct later *l, pid_t pid)
 	return NULL;
 }
 
-static void plan_clause(dtrace_hdl_t *h, struct session_clause *sc, pid_t pid)
+static void plan_clause(struct run *run, struct session_clause *sc, pid_t pid)
 {
 	const struct probe_desc *desc = &sc->clause->desc;
 	struct later *l;
 
-	if (!h->later)
-		h->later = xcalloc(1, sizeof(*h->later));
-	l = h->later;
+	if (!run->later)
+		run->later = xcalloc(1, sizeof(*run->later));
+	l = run->later;
 	sc->is_open = true;
-	l->wants_libraries |= pid_waits_for_library(h->probes, desc, pid);
+	l->wants_libraries |= pid_waits_for_library(run->probes, desc, pid);
 	l->wants_patterns |= !*desc->func || !glob_is_literal(desc->func);
 	if (!proc_find(l, pid))
 		vec_push(&l->procs, (struct later_proc){.pid = pid, .root = pid, .id.pidfd = -1});
 }
 
-static bool wants_children(const dtrace_hdl_t *h)
+static bool wants_children(const struct run *run)
 {
-	return h->opts.val[OPT_follow] == FOLLOW_OPT_FORK;
+	return run->opts->val[OPT_follow] == FOLLOW_OPT_FORK;
 }
 
-struct err *later_check(dtrace_hdl_t *h)
+struct err *later_check(struct run *run)
 {
-	if (!wants_children(h))
+	if (!wants_children(run))
 		return NULL;
 	if (!feat_has(FEAT_UPROBE_TGID))
 		return err_hint(err_new("option follow: this kernel lacks %s",
 					feat_what(FEAT_UPROBE_TGID)),
 				"without it children cannot be told from their parents");
-	pid_have_children(h->probes);
+	pid_have_children(run->probes);
 	return NULL;
 }
 
-void later_plan(dtrace_hdl_t *h)
+void later_plan(struct run *run)
 {
 	uint32_t nepids = 0;
 
-	for (uint32_t i = 0; i < h->compiler.progs.len; i++) {
-		const struct prog *p = h->compiler.progs.data[i]->prog;
+	for (uint32_t i = 0; i < run->compiler->progs.len; i++) {
+		const struct prog *p = run->compiler->progs.data[i]->prog;
 
-		for (uint32_t k = 0; h->compiler.progs.data[i]->is_enabled && k < p->nclauses;
+		for (uint32_t k = 0; run->compiler->progs.data[i]->is_enabled && k < p->nclauses;
 		     k++) {
-			struct session_clause *sc = &h->clauses.data[p->clauses[k]->index];
+			struct session_clause *sc = &run->clauses.data[p->clauses[k]->index];
 			pid_t pid;
 
 			for (uint32_t n = 0;
-			     (pid = pid_described(h->probes, &p->clauses[k]->desc, n)); n++)
-				plan_clause(h, sc, pid);
+			     (pid = pid_described(run->probes, &p->clauses[k]->desc, n)); n++)
+				plan_clause(run, sc, pid);
 			nepids += sc->n;
 		}
 	}
-	if (!h->later && wants_children(h))
+	if (!run->later && wants_children(run))
 		report_notice(
-			&h->report,
+			run->report,
 			"option follow changes nothing: no clause is about functions of a process "
 			"(provider pid)");
-	if (!h->later)
+	if (!run->later)
 		return;
-	h->later->wants_children = wants_children(h);
-	h->later->next_idx = h->nenabled;
-	h->later->next_epid = nepids + 1;
+	run->later->wants_children = wants_children(run);
+	run->later->next_idx = run->nenabled;
+	run->later->next_epid = nepids + 1;
 }
 
-uint32_t later_strtab_room(const dtrace_hdl_t *h)
+uint32_t later_strtab_room(const struct run *run)
 {
-	if (!h->later)
+	if (!run->later)
 		return 0;
-	return h->later->wants_patterns ? NAMES_ROOM_MANY : NAMES_ROOM_FEW;
+	return run->later->wants_patterns ? NAMES_ROOM_MANY : NAMES_ROOM_FEW;
 }
 
 /* ---- what has come -------------------------------------------------------------------------- */
 
-static bool has_ended(const dtrace_hdl_t *h, pid_t pid)
+static bool has_ended(const struct run *run, pid_t pid)
 {
-	const struct later_proc *p = proc_find(h->later, pid);
+	const struct later_proc *p = proc_find(run->later, pid);
 
 	return p ? proc_id_has_ended(&p->id) : kill(pid, 0) != 0 && errno == ESRCH;
 }
 
 /* A process that has ended is no failure: so has its part of the run. What lasts is told once. */
-static void failed(dtrace_hdl_t *h, pid_t pid, const char *what, struct err *e)
+static void failed(struct run *run, pid_t pid, const char *what, struct err *e)
 {
 	struct strbuf text = {0};
 
 	strbuf_addf(&text, "process %d has other code now: %s: %s", (int)pid, what, err_text(e));
-	if ((!h->later->told || strcmp(h->later->told, text.data) != 0) && !has_ended(h, pid)) {
-		report_adjusted(&h->report, "%s", text.data);
-		h->later->told = arena_strdup(h->arena, text.data);
+	if ((!run->later->told || strcmp(run->later->told, text.data) != 0) &&
+	    !has_ended(run, pid)) {
+		report_adjusted(run->report, "%s", text.data);
+		run->later->told = arena_strdup(run->arena, text.data);
 	}
 	strbuf_deinit(&text);
 	err_destroy(e);
@@ -166,43 +167,43 @@ static bool clause_reads_args(const struct prog_clause *cl)
 }
 
 /* A clause that uses args[] was compiled for the types of its first probe. */
-static void keep_typed(dtrace_hdl_t *h, const struct session_clause *sc, struct probe_list *l)
+static void keep_typed(struct run *run, const struct session_clause *sc, struct probe_list *l)
 {
 	uint32_t n = 0;
 
 	if (!l->probes.len || !sc->n || !clause_reads_args(sc->clause))
 		return;
 	for (uint32_t i = 0; i < l->probes.len; i++)
-		if (probes_have_same_args(h->probes, sc->probes[0], l->probes.data[i]))
+		if (probes_have_same_args(run->probes, sc->probes[0], l->probes.data[i]))
 			l->probes.data[n++] = l->probes.data[i];
 	if (n < l->probes.len)
 		report_adjusted(
-			&h->report,
+			run->report,
 			"%u functions of '%s' that have come to '%s' are not probed: their args[] are of "
 			"other types than those the clause was compiled for",
 			l->probes.len - n, l->probes.data[n]->mod,
-			probe_desc_text(h->arena, &sc->clause->desc));
+			probe_desc_text(run->arena, &sc->clause->desc));
 	l->probes.len = n;
 }
 
 /* The probes of each open clause about the process, in what is new there. */
-static uint32_t match_clauses(dtrace_hdl_t *h, pid_t pid, struct late_clause *late)
+static uint32_t match_clauses(struct run *run, pid_t pid, struct late_clause *late)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < h->clauses.len; i++) {
-		const struct session_clause *sc = &h->clauses.data[i];
+	for (uint32_t i = 0; i < run->clauses.len; i++) {
+		const struct session_clause *sc = &run->clauses.data[i];
 		struct late_clause *lc = &late[n];
 		struct err *e;
 
-		if (!sc->is_open || !pid_is_described(h->probes, &sc->clause->desc, pid))
+		if (!sc->is_open || !pid_is_described(run->probes, &sc->clause->desc, pid))
 			continue;
 		*lc = (struct late_clause){.clause = i};
-		e = pid_match_new(h->probes, &sc->clause->desc, &lc->list);
+		e = pid_match_new(run->probes, &sc->clause->desc, &lc->list);
 		if (e)
-			failed(h, pid, probe_desc_text(h->arena, &sc->clause->desc), e);
+			failed(run, pid, probe_desc_text(run->arena, &sc->clause->desc), e);
 		else
-			keep_typed(h, sc, &lc->list);
+			keep_typed(run, sc, &lc->list);
 		if (lc->list.probes.len && !e)
 			n++;
 		else
@@ -212,30 +213,30 @@ static uint32_t match_clauses(dtrace_hdl_t *h, pid_t pid, struct late_clause *la
 }
 
 /* One that is loaded: any will do for sweep(). -1 = there is none. */
-static int any_program(const dtrace_hdl_t *h)
+static int any_program(const struct run *run)
 {
-	for (uint32_t i = 0; i < h->units.len; i++)
-		if (h->units.data[i]->traits->is_in_process &&
-		    h->units.data[i]->loaded.prog_fd >= 0)
-			return h->units.data[i]->loaded.prog_fd;
+	for (uint32_t i = 0; i < run->units.len; i++)
+		if (run->units.data[i]->traits->is_in_process &&
+		    run->units.data[i]->loaded.prog_fd >= 0)
+			return run->units.data[i]->loaded.prog_fd;
 	return -1;
 }
 
-static struct err *place(dtrace_hdl_t *h, const struct late_clause *late, uint32_t n)
+static struct err *place(struct run *run, const struct late_clause *late, uint32_t n)
 {
 	struct session_unit *u =
-		session_make_late_unit(h, late, n, &h->later->next_idx, &h->later->next_epid);
+		session_make_late_unit(run, late, n, &run->later->next_idx, &run->later->next_epid);
 	struct err *e;
 
-	if (!kmaps_add_strings(h->maps, h->strtab))
+	if (!kmaps_add_strings(run->maps, run->strtab))
 		return err_hint(err_new("the names of functions take more than %u bytes",
-					later_strtab_room(h)),
+					later_strtab_room(run)),
 				"name modules and functions");
-	e = session_load_unit(h, u);
+	e = session_load_unit(run, u);
 	if (!e)
-		e = session_attach_unit(h, u, &h->attachments);
-	if (u->loaded.prog_fd >= 0 && any_program(h) != u->loaded.prog_fd &&
-	    !h->later->wants_children) {
+		e = session_attach_unit(run, u, &run->attachments);
+	if (u->loaded.prog_fd >= 0 && any_program(run) != u->loaded.prog_fd &&
+	    !run->later->wants_children) {
 		/* its links keep it: there may be very many libraries */
 		(void)close(u->loaded.prog_fd);
 		u->loaded.prog_fd = -1;
@@ -248,36 +249,36 @@ static struct err *place(dtrace_hdl_t *h, const struct late_clause *late, uint32
  * are made for them, but they are served where others make one (Linux 6.18
  * kernel/trace/bpf_trace.c, uprobe_multi_link_filter()).
  */
-static void drop_probes(dtrace_hdl_t *h, pid_t pid)
+static void drop_probes(struct run *run, pid_t pid)
 {
-	for (uint32_t i = 0; i < h->units.len; i++) {
-		const struct session_unit *u = h->units.data[i];
+	for (uint32_t i = 0; i < run->units.len; i++) {
+		const struct session_unit *u = run->units.data[i];
 		struct err *e = u->traits->is_in_process && u->loaded.dispatch_fd >= 0
 					? unit_drop_process(&u->unit, &u->loaded, (uint32_t)pid)
 					: NULL;
 
 		if (e)
-			failed(h, pid, "functions may be counted twice", e);
+			failed(run, pid, "functions may be counted twice", e);
 	}
 }
 
 /* is_other: what was placed before is dead. */
-static void proc_look(dtrace_hdl_t *h, const struct later_proc *p, bool is_other)
+static void proc_look(struct run *run, const struct later_proc *p, bool is_other)
 {
-	struct late_clause *late = xcalloc(h->clauses.len, sizeof(*late));
-	struct attach_opts opts = session_attach_opts(h);
+	struct late_clause *late = xcalloc(run->clauses.len, sizeof(*late));
+	struct attach_opts opts = session_attach_opts(run);
 	uint32_t n = 0;
 	bool any;
-	struct err *e = pid_look_again(h->probes, p->root, p->pid, is_other, &any);
+	struct err *e = pid_look_again(run->probes, p->root, p->pid, is_other, &any);
 
 	if (!e && any)
-		n = match_clauses(h, p->root, late);
+		n = match_clauses(run, p->root, late);
 	if (n)
-		e = place(h, late, n);
-	if (!e && h->later->wants_children)
-		e = attachments_add_child(&h->attachments, p->root, p->pid, &opts);
+		e = place(run, late, n);
+	if (!e && run->later->wants_children)
+		e = attachments_add_child(&run->attachments, p->root, p->pid, &opts);
 	if (e)
-		failed(h, p->pid, "its functions are not probed", e);
+		failed(run, p->pid, "its functions are not probed", e);
 	for (uint32_t i = 0; i < n; i++)
 		vec_deinit(&late[i].list.probes);
 	free(late);
@@ -286,7 +287,7 @@ static void proc_look(dtrace_hdl_t *h, const struct later_proc *p, bool is_other
 /* ---- dynamic linkers ------------------------------------------------------------------------ */
 
 /* The one it had still tells, unless the kernel's links are dead. A static program has none. */
-static void watch_linker(dtrace_hdl_t *h, struct later_proc *p, bool is_other)
+static void watch_linker(struct run *run, struct later_proc *p, bool is_other)
 {
 	struct rtld r;
 	struct keeper *k;
@@ -295,13 +296,13 @@ static void watch_linker(dtrace_hdl_t *h, struct later_proc *p, bool is_other)
 	if (!rtld_find(p->pid, &r))
 		return;
 	if (is_other || !p->has_linker || p->dev != r.dev || p->ino != r.ino) {
-		e = attachments_keeper(&h->attachments, &k);
+		e = attachments_keeper(&run->attachments, &k);
 		if (!e)
-			e = follow_linker(h->later->follow, k, p->pid, r.fd, r.hook_off, r.state);
+			e = follow_linker(run->later->follow, k, p->pid, r.fd, r.hook_off, r.state);
 	}
 	rtld_deinit(&r);
 	if (e) {
-		failed(h, p->pid, "libraries that it opens are not probed", e);
+		failed(run, p->pid, "libraries that it opens are not probed", e);
 		return;
 	}
 	p->has_linker = true;
@@ -318,35 +319,35 @@ static bool is_other_task(const struct rt_watch_event *ev)
 	       (!feat_has(FEAT_UPROBE_MULTI) || feat_has(FEAT_UPROBE_TGID));
 }
 
-static bool is_over(const dtrace_hdl_t *h)
+static bool is_over(const struct run *run)
 {
-	return h->is_stopped || h->exit_seen ||
-	       __atomic_load_n(&h->maps->control->state, __ATOMIC_ACQUIRE) != RT_STATE_ON;
+	return run->is_stopped || run->exit_seen ||
+	       __atomic_load_n(&run->maps->control->state, __ATOMIC_ACQUIRE) != RT_STATE_ON;
 }
 
 /*
  * Its links are dead or half dead (see drop_probes()); those of its relatives serve the same
  * probes.
  */
-static void drop_links(dtrace_hdl_t *h, pid_t pid, bool waits)
+static void drop_links(struct run *run, pid_t pid, bool waits)
 {
 	struct keeper *k;
-	struct err *e = attachments_keeper(&h->attachments, &k);
+	struct err *e = attachments_keeper(&run->attachments, &k);
 
-	attachments_forget_child(&h->attachments, pid);
+	attachments_forget_child(&run->attachments, pid);
 	if (!e)
 		e = keeper_drop(k, pid, waits);
 	if (e)
-		failed(h, pid, "functions may be counted twice", e);
+		failed(run, pid, "functions may be counted twice", e);
 }
 
 /* A child has ended: its links hold what is left of it, and serve nobody. */
-static void proc_bury(dtrace_hdl_t *h, struct later_proc *p)
+static void proc_bury(struct run *run, struct later_proc *p)
 {
-	follow_leave(h->later->follow, p->pid);
-	drop_links(h, p->pid, false);
+	follow_leave(run->later->follow, p->pid);
+	drop_links(run, p->pid, false);
 	proc_id_close(&p->id);
-	*p = h->later->procs.data[--h->later->procs.len];
+	*p = run->later->procs.data[--run->later->procs.len];
 }
 
 static bool is_child(const struct later_proc *p)
@@ -355,72 +356,72 @@ static bool is_child(const struct later_proc *p)
 }
 
 /* A child, which is stopped. */
-static void child_adopt(dtrace_hdl_t *h, const struct rt_watch_event *ev)
+static void child_adopt(struct run *run, const struct rt_watch_event *ev)
 {
 	struct later_proc p = {.pid = (pid_t)ev->pid, .root = (pid_t)ev->root, .stops = true};
 	struct err *e = proc_id_open(p.pid, &p.id);
 
 	if (!e && p.id.start == ev->start)
-		vec_push(&h->later->procs, p);
+		vec_push(&run->later->procs, p);
 	else
 		proc_id_close(&p.id);
 	err_destroy(e); /* it has ended already */
 }
 
 /* The process that the event is about, a new one if it is a child; NULL: it has ended. */
-static struct later_proc *find_subject(dtrace_hdl_t *h, const struct rt_watch_event *ev)
+static struct later_proc *find_subject(struct run *run, const struct rt_watch_event *ev)
 {
-	struct later_proc *p = proc_find(h->later, (pid_t)ev->pid);
+	struct later_proc *p = proc_find(run->later, (pid_t)ev->pid);
 
 	if (p && is_child(p) && proc_id_has_ended(&p->id)) {
-		proc_bury(h, p); /* another process has its number now */
+		proc_bury(run, p); /* another process has its number now */
 		p = NULL;
 	}
 	if (!p && ev->kind == RT_WATCH_CHILD) {
-		child_adopt(h, ev);
-		p = proc_find(h->later, (pid_t)ev->pid);
+		child_adopt(run, ev);
+		p = proc_find(run->later, (pid_t)ev->pid);
 	}
 	if (p && p->id.start == ev->start)
 		return p;
 	if (!p)
-		follow_leave(h->later->follow, (pid_t)ev->pid);
+		follow_leave(run->later->follow, (pid_t)ev->pid);
 	proc_resume_exact((pid_t)ev->pid, ev->start);
 	return NULL;
 }
 
-static void tell_full(dtrace_hdl_t *h, pid_t parent)
+static void tell_full(struct run *run, pid_t parent)
 {
-	if (!h->later->is_full)
+	if (!run->later->is_full)
 		report_adjusted(
-			&h->report,
+			run->report,
 			"more than %u children at one time: some, the first of process %d, are not probed",
 			FOLLOW_CHILDREN_MAX, (int)parent);
-	h->later->is_full = true;
+	run->later->is_full = true;
 }
 
-static void event_attend(dtrace_hdl_t *h, const struct rt_watch_event *ev)
+static void event_attend(struct run *run, const struct rt_watch_event *ev)
 {
 	bool is_other = is_other_task(ev);
 	struct later_proc *p;
 
 	if (ev->kind == RT_WATCH_FULL) {
-		tell_full(h, (pid_t)ev->pid);
+		tell_full(run, (pid_t)ev->pid);
 		return;
 	}
-	p = find_subject(h, ev);
+	p = find_subject(run, ev);
 	if (!p)
 		return;
-	if (is_other && h->later->wants_children)
-		drop_links(h, p->pid, true);
+	if (is_other && run->later->wants_children)
+		drop_links(run, p->pid, true);
 	else if (is_other)
-		drop_probes(h, p->pid);
-	if (!is_over(h)) {
+		drop_probes(run, p->pid);
+	if (!is_over(run)) {
 		if (ev->kind == RT_WATCH_EXEC ||
-		    (ev->kind == RT_WATCH_CHILD && h->later->wants_libraries))
-			watch_linker(h, p, is_other);
-		proc_look(h, p, is_other && !h->later->wants_children);
-		if (h->unwinds)
-			unwinds_load_process(h->unwinds, p->pid); /* before its first stack */
+		    (ev->kind == RT_WATCH_CHILD && run->later->wants_libraries))
+			watch_linker(run, p, is_other);
+		proc_look(run, p, is_other && !run->later->wants_children);
+		if (run->unwinds)
+			unwinds_load_process(run->unwinds, p->pid); /* before its first stack */
 	}
 	if (p->stops)
 		proc_id_resume(&p->id);
@@ -428,73 +429,73 @@ static void event_attend(dtrace_hdl_t *h, const struct rt_watch_event *ev)
 
 /* ---- children ------------------------------------------------------------------------------- */
 
-static void sweep(dtrace_hdl_t *h, pid_t pid)
+static void sweep(struct run *run, pid_t pid)
 {
-	struct err *e = attachments_sweep(&h->attachments, pid, any_program(h));
+	struct err *e = attachments_sweep(&run->attachments, pid, any_program(run));
 
 	err_destroy(e); /* they go on with breakpoints, slower but unharmed */
 }
 
 /* On kernels without such links the first hit takes a breakpoint out of a child. */
-static void tend_children(dtrace_hdl_t *h)
+static void tend_children(struct run *run)
 {
-	struct later *l = h->later;
+	struct later *l = run->later;
 	uint64_t now = now_ns();
 
-	if (now < l->children_at || is_over(h) || !feat_has(FEAT_UPROBE_TGID))
+	if (now < l->children_at || is_over(run) || !feat_has(FEAT_UPROBE_TGID))
 		return;
 	l->children_at = now + CHILDREN_NS;
 	for (uint32_t i = l->procs.len; i-- > 0;)
 		if (is_child(&l->procs.data[i]) && proc_id_has_ended(&l->procs.data[i].id))
-			proc_bury(h, &l->procs.data[i]);
+			proc_bury(run, &l->procs.data[i]);
 	if (l->wants_children) /* none has breakpoints that it does not want */
 		return;
 	for (uint32_t i = 0; i < l->procs.len; i++) {
 		struct later_proc *p = &l->procs.data[i];
-		uint64_t nplaces = attachments_nplaces(&h->attachments, p->pid);
+		uint64_t nplaces = attachments_nplaces(&run->attachments, p->pid);
 
 		if (nplaces && !p->children)
 			p->children = children_create(p->pid);
 		if (!nplaces || !children_look(p->children))
 			continue;
-		sweep(h, p->pid);
+		sweep(run, p->pid);
 		l->children_at = MAX(l->children_at,
 				     now + (SWEEP_NS + nplaces * SWEEP_PLACE_NS) * SWEEP_SHARE);
 	}
 }
 
-void later_work(dtrace_hdl_t *h)
+void later_work(struct run *run)
 {
 	struct rt_watch_event ev;
 
-	if (!h->later || !h->later->follow)
+	if (!run->later || !run->later->follow)
 		return;
-	while (follow_read(h->later->follow, &ev))
-		event_attend(h, &ev);
-	tend_children(h);
+	while (follow_read(run->later->follow, &ev))
+		event_attend(run, &ev);
+	tend_children(run);
 }
 
 /* ---- beginning and end ---------------------------------------------------------------------- */
 
-static const struct proc *proc_of(const dtrace_hdl_t *h, pid_t pid)
+static const struct proc *proc_of(const struct run *run, pid_t pid)
 {
-	for (uint32_t i = 0; i < h->targets.procs.len; i++)
-		if (proc_pid(h->targets.procs.data[i]) == pid)
-			return h->targets.procs.data[i];
+	for (uint32_t i = 0; i < run->targets->procs.len; i++)
+		if (proc_pid(run->targets->procs.data[i]) == pid)
+			return run->targets->procs.data[i];
 	return NULL;
 }
 
 /* A process of -c dies with us; another one that stops must run on when we are killed. */
-static struct err *plan_stops(dtrace_hdl_t *h, struct later_proc *p)
+static struct err *plan_stops(struct run *run, struct later_proc *p)
 {
-	const struct proc *proc = proc_of(h, p->pid);
+	const struct proc *proc = proc_of(run, p->pid);
 	struct keeper *k;
 	struct err *e = NULL;
 
-	if (!proc || !(proc_is_created(proc) || opt_flag(&h->opts, OPT_libstop)))
+	if (!proc || !(proc_is_created(proc) || opt_flag(run->opts, OPT_libstop)))
 		return NULL;
 	if (!proc_is_created(proc)) {
-		e = attachments_keeper(&h->attachments, &k);
+		e = attachments_keeper(&run->attachments, &k);
 		if (!e)
 			e = keeper_ward(k, proc_fd(proc));
 	}
@@ -502,11 +503,11 @@ static struct err *plan_stops(dtrace_hdl_t *h, struct later_proc *p)
 	return e;
 }
 
-static struct err *start_proc(dtrace_hdl_t *h, struct later_proc *p)
+static struct err *start_proc(struct run *run, struct later_proc *p)
 {
-	const struct proc *proc = proc_of(h, p->pid);
+	const struct proc *proc = proc_of(run, p->pid);
 	bool is_ours = proc && proc_is_created(proc);
-	uint32_t flags = h->later->wants_children ? RT_WATCHED_FORKS : 0;
+	uint32_t flags = run->later->wants_children ? RT_WATCHED_FORKS : 0;
 	struct err *e = proc_id_open(p->pid, &p->id);
 
 	if (proc && proc_id_has_ended(&(struct proc_id){.pidfd = proc_fd(proc)}))
@@ -518,60 +519,60 @@ static struct err *start_proc(dtrace_hdl_t *h, struct later_proc *p)
 		}
 		return e;
 	}
-	e = plan_stops(h, p);
+	e = plan_stops(run, p);
 	if (p->stops)
 		flags |= is_ours ? RT_WATCHED_STOPS : RT_WATCHED_STOPS | RT_WATCHED_OUTLIVES;
 	if (!e)
-		e = follow_add(h->later->follow, &p->id, flags);
-	if (e || !h->later->wants_libraries)
+		e = follow_add(run->later->follow, &p->id, flags);
+	if (e || !run->later->wants_libraries)
 		return e;
-	watch_linker(h, p, false);
+	watch_linker(run, p, false);
 	if (!p->stops || !is_ours)
-		proc_look(h, p, false); /* what came since it was looked at */
+		proc_look(run, p, false); /* what came since it was looked at */
 	return NULL;
 }
 
 /* The keeper sees to it that no child is left stopped. */
-static struct err *start_children(dtrace_hdl_t *h)
+static struct err *start_children(struct run *run)
 {
 	struct keeper *k;
-	struct err *e = attachments_keeper(&h->attachments, &k);
+	struct err *e = attachments_keeper(&run->attachments, &k);
 
 	if (!e)
-		e = keeper_herd(k, follow_procs(h->later->follow));
-	return e ? e : follow_forks(h->later->follow);
+		e = keeper_herd(k, follow_procs(run->later->follow));
+	return e ? e : follow_forks(run->later->follow);
 }
 
-void later_start(dtrace_hdl_t *h)
+void later_start(struct run *run)
 {
-	struct later *l = h->later;
+	struct later *l = run->later;
 	struct err *e;
 
 	if (!l)
 		return;
-	e = follow_create(l->procs.len + (l->wants_children ? FOLLOW_CHILDREN_MAX : 0), &h->pidns,
+	e = follow_create(l->procs.len + (l->wants_children ? FOLLOW_CHILDREN_MAX : 0), &run->pidns,
 			  &l->follow);
 	if (!e)
-		e = rings_listen(h->rings, follow_fd(l->follow));
+		e = rings_listen(run->rings, follow_fd(l->follow));
 	if (!e && l->wants_children)
-		e = start_children(h);
+		e = start_children(run);
 	for (uint32_t i = 0; i < l->procs.len && !e; i++)
-		e = start_proc(h, &l->procs.data[i]);
+		e = start_proc(run, &l->procs.data[i]);
 	if (e)
-		report_adjusted(&h->report, "what processes map from now on is not probed: %s",
+		report_adjusted(run->report, "what processes map from now on is not probed: %s",
 				err_text(e));
 	err_destroy(e);
 }
 
-void later_stop(dtrace_hdl_t *h)
+void later_stop(struct run *run)
 {
-	if (h->later && h->later->follow)
-		herd_release(follow_procs(h->later->follow));
+	if (run->later && run->later->follow)
+		herd_release(follow_procs(run->later->follow));
 }
 
-void later_destroy(dtrace_hdl_t *h)
+void later_destroy(struct run *run)
 {
-	struct later *l = h->later;
+	struct later *l = run->later;
 
 	if (!l)
 		return;
@@ -584,5 +585,5 @@ void later_destroy(dtrace_hdl_t *h)
 	}
 	vec_deinit(&l->procs);
 	free(l);
-	h->later = NULL;
+	run->later = NULL;
 }

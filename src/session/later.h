@@ -13,18 +13,18 @@
  */
 #pragma once
 
-#include "session/session.h"
+#include "session/run.h"
 
 /* Before any is matched: may there be children whose calls fire probes (option follow)? */
-MUST_CHECK struct err *later_check(dtrace_hdl_t *h);
+MUST_CHECK struct err *later_check(struct run *run);
 /* Clauses are matched: which of them may get more probes? */
-void later_plan(dtrace_hdl_t *h);
+void later_plan(struct run *run);
 /* For their names, in the kernel's string table. */
-uint32_t later_strtab_room(const dtrace_hdl_t *h);
+uint32_t later_strtab_room(const struct run *run);
 /* Probes are in place. */
-void later_start(dtrace_hdl_t *h);
+void later_start(struct run *run);
 /* Attends to what processes have done. */
-void later_work(dtrace_hdl_t *h);
+void later_work(struct run *run);
 /* Tracing stops: no process waits for us from now on. */
-void later_stop(dtrace_hdl_t *h);
-void later_destroy(dtrace_hdl_t *h);
+void later_stop(struct run *run);
+void later_destroy(struct run *run);

@@ -428,6 +428,29 @@ struct err *options_set(struct options *o, const char *name, const char *value, 
 	return e;
 }
 
+struct err *options_from_env(struct options *o)
+{
+	for (int id = 0; id < OPT_COUNT; id++) {
+		struct strbuf name = {0};
+		const char *value;
+		struct err *e = NULL;
+
+		strbuf_adds(&name, "DTRACE_OPT_");
+		for (const char *p = opt_descs[id].name; *p; p++)
+			strbuf_addc(&name, (char)(*p & ~0x20));
+		value = getenv(name.data);
+		if (value)
+			e = options_set(o, opt_descs[id].name, *value ? value : NULL, false);
+		if (e)
+			e = err_wrap(e, "failed to set option from environment variable %s",
+				     name.data);
+		strbuf_deinit(&name);
+		if (e)
+			return e;
+	}
+	return NULL;
+}
+
 void options_on_change(struct options *o, void (*func)(void *ctx), void *ctx)
 {
 	o->changed = func;

@@ -67,6 +67,8 @@ void options_deinit(struct options *o);
 /* in_pragma: from #pragma D option or setopt(). value NULL: the flag form. */
 MUST_CHECK struct err *options_set(struct options *o, const char *name, const char *value,
 				   bool in_pragma);
+/* Sets those that DTRACE_OPT_NAME in the environment gives. */
+MUST_CHECK struct err *options_from_env(struct options *o);
 const char *opt_kind_name(enum opt_kind kind);
 /* The largest value of an option; INT64_MAX where there is no limit. */
 int64_t opt_max(enum opt_id id);

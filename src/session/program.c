@@ -1,98 +1,5 @@
-/* The public calls about programs, probes and processes. */
-#include <errno.h>
-
+/* The public calls about programs, probes and processes, which run nothing. */
 #include "session/session.h"
-
-/* ---- compiling ------------------------------------------------------------------------------ */
-
-static void remember_clauses(dtrace_hdl_t *h, const struct prog *prog)
-{
-	for (uint32_t i = 0; i < prog->nclauses; i++) {
-		struct prog_clause *cl = prog->clauses[i];
-
-		while (h->clauses.len <= cl->index)
-			vec_push(&h->clauses, (struct session_clause){0});
-		h->clauses.data[cl->index].clause = cl;
-	}
-}
-
-static dtrace_prog_t *compile(dtrace_hdl_t *h, const struct program_text *text)
-{
-	dtrace_prog_t *p;
-	struct err *e;
-
-	if (h->is_active)
-		e = err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE);
-	else
-		e = compiler_compile(&h->compiler, text, &p);
-	if (e) {
-		report_fail(&h->report, e);
-		return NULL;
-	}
-	remember_clauses(h, p->prog);
-	return p;
-}
-
-dtrace_prog_t *dtrace_program_strcompile(dtrace_hdl_t *dtp, const char *text,
-					 dtrace_probespec_t spec, unsigned int cflags, int argc,
-					 char *const argv[])
-{
-	static const enum spec_context contexts[] = {
-		[DTRACE_PROBESPEC_PROVIDER] = SPEC_CTX_PROVIDER,
-		[DTRACE_PROBESPEC_MOD] = SPEC_CTX_MODULE,
-		[DTRACE_PROBESPEC_FUNC] = SPEC_CTX_FUNCTION,
-		[DTRACE_PROBESPEC_NAME] = SPEC_CTX_NAME,
-	};
-	enum spec_context ctx = spec == DTRACE_PROBESPEC_NONE ? SPEC_CTX_NAME : contexts[spec];
-
-	return compile(dtp, &(struct program_text){.kind = SOURCE_STRING,
-						   .name = "",
-						   .text = text,
-						   .len = strlen(text),
-						   .spec = ctx,
-						   .cflags = cflags,
-						   .argc = argc,
-						   .argv = argv});
-}
-
-static struct err *read_all(FILE *fp, struct strbuf *out)
-{
-	char buf[16384];
-	size_t n;
-
-	while ((n = fread(buf, 1, sizeof(buf), fp)) > 0) {
-		strbuf_add(out, buf, n);
-		if (out->len > SOURCE_MAX)
-			return err_code(err_new("script is longer than %u bytes", SOURCE_MAX),
-					EDT_FIO);
-	}
-	if (ferror(fp))
-		return err_code(err_sys(errno, "Error occurred while reading from input stream"),
-				EDT_FIO);
-	return NULL;
-}
-
-dtrace_prog_t *dtrace_program_fcompile(dtrace_hdl_t *dtp, FILE *fp, const char *name,
-				       unsigned int cflags, int argc, char *const argv[])
-{
-	struct strbuf text = {0};
-	struct err *e = read_all(fp, &text);
-	dtrace_prog_t *p = NULL;
-
-	if (e)
-		report_fail(&dtp->report, e);
-	else
-		p = compile(dtp, &(struct program_text){.kind = SOURCE_FILE,
-							.name = name,
-							.text = strbuf_text(&text),
-							.len = text.len,
-							.spec = SPEC_CTX_NAME,
-							.cflags = cflags,
-							.argc = argc,
-							.argv = argv});
-	strbuf_deinit(&text);
-	return p;
-}
 
 /* ---- information ---------------------------------------------------------------------------- */
 
@@ -106,7 +13,7 @@ static uint32_t nplain(struct probe *const *probes, uint32_t n)
 	return count;
 }
 
-static struct err *prog_info(dtrace_hdl_t *h, struct dtrace_prog *p)
+struct err *program_describe(dtrace_hdl_t *h, struct dtrace_prog *p)
 {
 	p->info = (dtrace_proginfo_t){.dpi_statements = p->prog->nclauses};
 	for (uint32_t i = 0; i < p->prog->nclauses; i++) {
@@ -128,29 +35,12 @@ static struct err *prog_info(dtrace_hdl_t *h, struct dtrace_prog *p)
 
 void dtrace_program_info(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info)
 {
-	struct err *e = prog_info(dtp, pgp);
+	struct err *e = program_describe(dtp, pgp);
 
 	if (e)
 		report_fail(&dtp->report, e);
 	if (info)
 		*info = pgp->info;
-}
-
-int dtrace_program_exec(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info)
-{
-	struct err *e;
-
-	if (dtp->is_active)
-		return report_fail(&dtp->report,
-				   err_code(err_new("Operation illegal when tracing is active"),
-					    EDT_ACTIVE));
-	e = prog_info(dtp, pgp);
-	if (e)
-		return report_fail(&dtp->report, e);
-	pgp->is_enabled = true;
-	if (info)
-		*info = pgp->info;
-	return 0;
 }
 
 static dtrace_probedesc_t public_desc(const struct probe_desc *d)
@@ -215,22 +105,17 @@ char *dtrace_desc2str(const dtrace_probedesc_t *pdp, char *buf, size_t len)
 
 /* ---- processes ------------------------------------------------------------------------------ */
 
-static int result(dtrace_hdl_t *h, struct err *e)
-{
-	return e ? report_fail(&h->report, e) : 0;
-}
-
 int dtrace_proc_create(dtrace_hdl_t *dtp, const char *cmd)
 {
-	return result(dtp, targets_create(&dtp->targets, cmd));
+	return session_result(dtp, targets_create(&dtp->targets, cmd));
 }
 
 int dtrace_proc_grab(dtrace_hdl_t *dtp, pid_t pid)
 {
-	return result(dtp, targets_grab(&dtp->targets, pid));
+	return session_result(dtp, targets_grab(&dtp->targets, pid));
 }
 
 int dtrace_proc_continue(dtrace_hdl_t *dtp)
 {
-	return result(dtp, targets_continue(&dtp->targets));
+	return session_result(dtp, targets_continue(&dtp->targets));
 }

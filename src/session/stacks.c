@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "session/later.h"
-#include "session/session.h"
+#include "session/run.h"
 #include "proc/control.h"
 #include "proc/maps.h"
 #include "consume/rings.h"
@@ -25,14 +25,14 @@ static uint32_t kernel_max_frames(void)
 }
 
 /* Each argument of each action of the enabled clauses. */
-static void each_datum(const dtrace_hdl_t *h,
+static void each_datum(const struct run *run,
 		       void (*func)(void *ctx, enum datum_kind kind, const struct difo *d),
 		       void *ctx)
 {
-	for (uint32_t i = 0; i < h->clauses.len; i++) {
-		const struct prog_clause *cl = h->clauses.data[i].clause;
+	for (uint32_t i = 0; i < run->clauses.len; i++) {
+		const struct prog_clause *cl = run->clauses.data[i].clause;
 
-		for (uint32_t j = 0; clause_counts(&h->clauses.data[i]) && j < cl->nacts; j++) {
+		for (uint32_t j = 0; clause_counts(&run->clauses.data[i]) && j < cl->nacts; j++) {
 			const struct prog_act *act = &cl->acts[j];
 
 			for (uint32_t k = 0; act->arg_kinds && k < act->nargs; k++)
@@ -56,32 +56,32 @@ static void most_frames(void *ctx, enum datum_kind kind, const struct difo *d)
 }
 
 /* The most frames of a stack walked by the kernel that any enabled clause asks for. */
-static uint32_t frames_asked(const dtrace_hdl_t *h)
+static uint32_t frames_asked(const struct run *run)
 {
 	struct most_frames most = {0};
 
-	each_datum(h, most_frames, &most);
-	return h->unwinds_here ? most.kernel : MAX(most.kernel, most.user);
+	each_datum(run, most_frames, &most);
+	return run->unwinds_here ? most.kernel : MAX(most.kernel, most.user);
 }
 
-uint32_t session_max_uframes(const dtrace_hdl_t *h)
+uint32_t session_max_uframes(const struct run *run)
 {
-	int64_t opt = h->opts.val[OPT_maxframes];
+	int64_t opt = run->opts->val[OPT_maxframes];
 
-	if (!h->unwinds_here)
+	if (!run->unwinds_here)
 		return 0;
 	return opt > 0 ? (uint32_t)MIN(opt, UFRAMES_MAX) : UFRAMES_MAX;
 }
 
-uint32_t session_max_frames(dtrace_hdl_t *h)
+uint32_t session_max_frames(struct run *run)
 {
-	int64_t opt = h->opts.val[OPT_maxframes];
-	uint32_t kernel = kernel_max_frames(), asked = frames_asked(h);
+	int64_t opt = run->opts->val[OPT_maxframes];
+	uint32_t kernel = kernel_max_frames(), asked = frames_asked(run);
 
 	if (opt > 0 && opt < kernel)
 		return (uint32_t)opt;
 	if (asked > kernel)
-		report_adjusted(&h->report,
+		report_adjusted(run->report,
 				"stacks of %u frames are cut to %u, the limit of this kernel "
 				"(sysctl kernel.perf_event_max_stack raises it)",
 				asked, kernel);
@@ -111,91 +111,36 @@ static bool act_walks(const struct prog_act *act)
 	return false;
 }
 
-static bool session_walks(const dtrace_hdl_t *h)
+static bool session_walks(const struct run *run)
 {
-	for (uint32_t i = 0; i < h->clauses.len; i++) {
-		const struct prog_clause *cl = h->clauses.data[i].clause;
+	for (uint32_t i = 0; i < run->clauses.len; i++) {
+		const struct prog_clause *cl = run->clauses.data[i].clause;
 
-		if (clause_counts(&h->clauses.data[i]) && difo_walks(cl->pred))
+		if (clause_counts(&run->clauses.data[i]) && difo_walks(cl->pred))
 			return true;
-		for (uint32_t j = 0; clause_counts(&h->clauses.data[i]) && j < cl->nacts; j++)
+		for (uint32_t j = 0; clause_counts(&run->clauses.data[i]) && j < cl->nacts; j++)
 			if (act_walks(&cl->acts[j]))
 				return true;
 	}
 	return false;
 }
 
-void session_plan_walks(dtrace_hdl_t *h)
+void session_plan_walks(struct run *run)
 {
 	struct err *e;
 
-	h->unwinds_here = false;
-	if (!session_walks(h) || !feat_has(FEAT_TASK_BTF))
+	run->unwinds_here = false;
+	if (!session_walks(run) || !feat_has(FEAT_TASK_BTF))
 		return;
-	e = kfields_walk(&h->ukernel);
-	h->unwinds_here = !e;
+	e = kfields_walk(&run->ukernel);
+	run->unwinds_here = !e;
 	if (e)
 		report_notice(
-			&h->report,
+			run->report,
 			"user stacks are found by frame pointers only, because %s: without them, "
 			"frames are missing",
 			err_text(e));
 	err_destroy(e);
-}
-
-/* ---- names ---------------------------------------------------------------------------------- */
-
-static void notice(void *ctx, const char *msg)
-{
-	report_notice(&((dtrace_hdl_t *)ctx)->report, "%s", msg);
-}
-
-/* One reason for what is missing in the stacks of all processes of other users: it is said once. */
-void session_denied(void *ctx, uint64_t pid)
-{
-	dtrace_hdl_t *h = ctx;
-
-	if (h->denial_told)
-		return;
-	h->denial_told = true;
-	report_adjusted(
-		&h->report,
-		"the files of process %" PRIu64
-		" cannot be read, for want of privilege: its stacks, and those of "
-		"others like it, may be cut and without names\n"
-		"hint: processes of other users need CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE and "
-		"CAP_DAC_READ_SEARCH, too; try sudo",
-		pid);
-}
-
-void session_refresh_syms(dtrace_hdl_t *h)
-{
-	const struct sym_opts opts = {
-		.is_raw = !opt_flag(&h->opts, OPT_demangle),
-		.files = &h->file_opts,
-	};
-
-	if (h->syms)
-		syms_set_opts(h->syms, &opts);
-}
-
-struct syms *session_syms(dtrace_hdl_t *h)
-{
-	if (!h->syms) {
-		h->syms = syms_create();
-		syms_on_notice(h->syms, notice, session_denied, h);
-		session_refresh_syms(h);
-	}
-	return h->syms;
-}
-
-void session_see_targets(dtrace_hdl_t *h)
-{
-	if (!h->syms)
-		return;
-	syms_tick(h->syms);
-	for (uint32_t i = 0; i < h->targets.procs.len; i++)
-		syms_see(h->syms, (uint64_t)proc_pid(h->targets.procs.data[i]));
 }
 
 /* ---- names of processes that end ------------------------------------------------------------- */
@@ -208,11 +153,11 @@ static void is_user_address(void *ctx, enum datum_kind kind, const struct difo *
 		kind == DATUM_UADDR;
 }
 
-struct err *session_check_numbers(const dtrace_hdl_t *h)
+struct err *session_check_numbers(const struct run *run)
 {
 	bool any = false;
 
-	each_datum(h, is_user_address, &any);
+	each_datum(run, is_user_address, &any);
 	return any ? proc_check_numbers() : NULL;
 }
 
@@ -230,29 +175,29 @@ static const struct watch_subscriber tables_subscriber = {
 	.mapped = tables_mapped,
 };
 
-struct err *session_watch_processes(dtrace_hdl_t *h)
+struct err *session_watch_processes(struct run *run)
 {
 	const int *fds;
 	bool any = false;
 	struct err *e;
 
-	each_datum(h, is_user_address, &any);
+	each_datum(run, is_user_address, &any);
 	if (!any)
 		return NULL;
-	h->watch = watch_create();
-	watch_subscribe(h->watch, &watch_names, session_syms(h));
-	if (h->unwinds)
-		watch_subscribe(h->watch, &tables_subscriber, h->unwinds);
-	e = watch_all(h->watch, h->maps->ring_fds, h->maps->ncpus);
+	run->watch = watch_create();
+	watch_subscribe(run->watch, &watch_names, names_syms(run->names));
+	if (run->unwinds)
+		watch_subscribe(run->watch, &tables_subscriber, run->unwinds);
+	e = watch_all(run->watch, run->maps->ring_fds, run->maps->ncpus);
 	if (e) {
-		report_notice(&h->report, "%s\nprocesses that end soon will have no names",
+		report_notice(run->report, "%s\nprocesses that end soon will have no names",
 			      err_text(e));
 		err_destroy(e);
 		return NULL;
 	}
-	syms_watch_begin(session_syms(h));
-	for (uint32_t i = 0, n = watch_fds(h->watch, &fds); i < n && !e; i++)
-		e = rings_listen(h->rings, fds[i]);
+	syms_watch_begin(names_syms(run->names));
+	for (uint32_t i = 0, n = watch_fds(run->watch, &fds); i < n && !e; i++)
+		e = rings_listen(run->rings, fds[i]);
 	return e;
 }
 
@@ -272,19 +217,19 @@ static bool pause_ns(uint64_t ns)
 	return nanosleep(&ts, NULL) == 0;
 }
 
-void session_sleep(dtrace_hdl_t *h, uint64_t due)
+void run_sleep(struct run *run, uint64_t due)
 {
 	uint64_t since = 0;
 	uint32_t n = 0;
 
 	for (uint64_t now = now_ns(); now < due; now = now_ns()) {
-		bool more = unwinds_work(h->unwinds, MIN(due, now + UNWIND_SLICE_NS));
+		bool more = unwinds_work(run->unwinds, MIN(due, now + UNWIND_SLICE_NS));
 
 		now = now_ns();
-		if (rings_wait(h->rings, more || now >= due ? 0 : due - now))
+		if (rings_wait(run->rings, more || now >= due ? 0 : due - now))
 			return;
-		watch_drain(h->watch);
-		later_work(h);
+		watch_drain(run->watch);
+		later_work(run);
 		if (now - since >= NOTE_PAUSE_NS) {
 			since = now;
 			n = 0;

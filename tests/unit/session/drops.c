@@ -60,9 +60,9 @@ static void check(dtrace_hdl_t *h, size_t counter, uint64_t n, const char *tag, 
 	char want[256];
 	struct err *e;
 
-	*(uint64_t *)(void *)((char *)&h->maps->control->cpu[0] + counter) += n;
+	*(uint64_t *)(void *)((char *)&h->run.maps->control->cpu[0] + counter) += n;
 	strbuf_clear(&said);
-	e = session_report_drops(h);
+	e = consumer_report_drops(&h->consumer);
 	ok(!e, "reported");
 	err_destroy(e);
 	(void)snprintf(want, sizeof(want), "%s%s%s%s\n", tag ? "[DTRACEDROP_" : "", tag ? tag : "",
@@ -84,7 +84,7 @@ int main(void)
 			check(h, rows[i].counter, 3, tagged ? rows[i].tag : NULL, rows[i].many);
 		}
 		strbuf_clear(&said);
-		err_destroy(session_report_drops(h));
+		err_destroy(consumer_report_drops(&h->consumer));
 		is_str(strbuf_text(&said), "", "what was reported is not reported again");
 		dtrace_close(h);
 	}

@@ -1,0 +1,301 @@
+/* Reading, printing, the end of a run: see the header. */
+#include "session/consumer.h"
+
+#include <errno.h>
+
+#include "consume/drops.h"
+#include "consume/stream.h"
+#include "consume/rings.h"
+#include "keeper/keeper.h"
+#include "provider/providers.h"
+#include "watch/watch.h"
+
+/* Bounds, in ns, of the time between two reads. One CPU can write 200 bytes a microsecond. */
+#define INTERVAL_MIN	1000000
+#define INTERVAL_TIMERS 100000000
+#define BYTES_PER_US	200
+/*
+ * A probe takes its time stamp before it reserves its record: what is younger than this may still
+ * be missing on another CPU, and is left for the next time.
+ */
+#define HORIZON_NS 1000000
+
+void consumer_init(struct consumer *c, struct run *run)
+{
+	*c = (struct consumer){.run = run};
+}
+
+/* ---- options, as the printer reads them ----------------------------------------------------- */
+
+static enum print_encoding encoding_of(const struct options *o)
+{
+	switch (o->val[OPT_encoding]) {
+	case 0: return PRINT_ENCODING_ASCII;
+	case 1: return PRINT_ENCODING_UTF8;
+	default: return PRINT_ENCODING_UNSET;
+	}
+}
+
+void consumer_refresh(struct consumer *c)
+{
+	const struct options *o = c->run->opts;
+
+	c->print_opts = (struct print_opts){
+		.quiet = opt_flag(o, OPT_quiet),
+		.flowindent = opt_flag(o, OPT_flowindent),
+		.rawbytes = opt_flag(o, OPT_rawbytes),
+		.noresolve = opt_flag(o, OPT_noresolve),
+		.lines = opt_flag(o, OPT_lines),
+		.agghist = opt_flag(o, OPT_agghist),
+		.aggpack = opt_flag(o, OPT_aggpack),
+		.aggzoom = opt_flag(o, OPT_aggzoom),
+		.encoding = encoding_of(o),
+		.oformat = (enum print_oformat)o->val[OPT_oformat],
+		.stackmerge = (enum print_merge)o->val[OPT_stackmerge],
+		.sort =
+			{
+				.key = opt_flag(o, OPT_aggsortkey),
+				.rev = opt_flag(o, OPT_aggsortrev),
+				.keypos = opt_u32(o, OPT_aggsortkeypos),
+				.pos = opt_u32(o, OPT_aggsortpos),
+			},
+		.printsize = opt_u32(o, OPT_printsize),
+		.stackindent = opt_u32(o, OPT_stackindent),
+		.target_pid = (uint64_t)targets_first(c->run->targets),
+		.is_testing = getenv("_DTRACE_TESTING") != NULL,
+	};
+}
+
+/* ---- what printing asks for ----------------------------------------------------------------- */
+
+static void hook_exit(void *ctx, int status)
+{
+	struct consumer *c = ctx;
+
+	c->run->exit_status = status; /* the last one counts */
+	c->run->exit_seen = true;
+}
+
+static struct err *hook_setopt(void *ctx, const char *name, const char *value)
+{
+	return options_set(((struct consumer *)ctx)->run->opts, name, value, true);
+}
+
+static void hook_fault(void *ctx, uint32_t clause, uint32_t probe, const char *text)
+{
+	consumer_report_library_fault(ctx, clause, probe, text);
+}
+
+/* One snapshot serves all printa() of one dtrace_work(), and of aggrate when that is set. */
+static struct err *snap(struct consumer *c)
+{
+	struct err *e = aggs_snap(c->aggs);
+
+	c->is_snapped = true;
+	c->snap_at = now_ns() + (uint64_t)MAX(c->run->opts->val[OPT_aggrate], 0);
+	return e;
+}
+
+static struct err *hook_snap(void *ctx)
+{
+	struct consumer *c = ctx;
+
+	return c->is_snapped || (c->snap_at && now_ns() < c->snap_at) ? NULL : snap(c);
+}
+
+/* The name is kept, so it must not be made before it is known what the process had mapped. */
+static void name_stack(void *ctx, enum datum_kind kind, const char *bytes, uint32_t size,
+		       struct strbuf *out)
+{
+	const struct consumer *c = ctx;
+
+	watch_drain(c->run->watch);
+	printer_stack_name(c->printer, kind, bytes, size, out);
+}
+
+/* ---- beginning and end ---------------------------------------------------------------------- */
+
+struct err *consumer_start(struct consumer *c)
+{
+	struct run *run = c->run;
+	bool is_ring = run->opts->val[OPT_bufpolicy] == BUFPOLICY_RING;
+	struct syms *syms = names_syms(run->names);
+
+	c->print_hooks = (struct print_hooks){
+		.ctx = c,
+		.exit = hook_exit,
+		.setopt = hook_setopt,
+		.fault = hook_fault,
+		.snap = hook_snap,
+		.interrupts = &run->is_interrupted,
+	};
+	c->stream = stream_create(run->rings,
+				  &(struct stream_opts){
+					  .layout = run->layout,
+					  .maps = run->maps,
+					  .specsize = (uint64_t)run->opts->val[OPT_specsize],
+					  .keep = is_ring ? run->bufsize : 0,
+				  });
+	c->drops = drops_create(run->maps->control, run->maps->ncpus, stream_specs(c->stream));
+	c->aggs = aggs_create(run->layout, run->maps);
+	aggs_keep_percpu(c->aggs, opt_flag(run->opts, OPT_aggpercpu));
+	c->printer =
+		printer_create(run->layout, run->probes, c->aggs, &c->print_opts, &c->print_hooks);
+	printer_set_wall(c->printer, run->maps->control->wall_offset);
+	consumer_refresh(c); /* there may be a target now */
+	aggs_set_syms(c->aggs, syms);
+	printer_set_syms(c->printer, syms);
+	if (c->print_opts.stackmerge != PRINT_MERGE_OFF)
+		aggs_merge_stacks(c->aggs, name_stack, c);
+	names_see(run->names, run->targets);
+	c->status_at = now_ns() + (uint64_t)run->opts->val[OPT_statusrate];
+	return NULL;
+}
+
+void consumer_undo(struct consumer *c)
+{
+	printer_destroy(c->printer);
+	aggs_destroy(c->aggs);
+	drops_destroy(c->drops);
+	stream_destroy(c->stream);
+	c->printer = NULL;
+	c->aggs = NULL;
+	c->drops = NULL;
+	c->stream = NULL;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static struct err *record_print(void *ctx, const struct rt_rec *rec, uint32_t len, uint32_t cpu,
+				const struct rt_rec *next)
+{
+	struct consumer *c = ctx;
+
+	if (rec->clause == RT_REC_FAULT)
+		return consumer_report_fault(c, (const struct rt_rec_fault *)rec);
+	return print_record(c->printer, c->fp, rec, len, cpu, next);
+}
+
+static struct err *drain(struct consumer *c, FILE *fp, uint64_t horizon)
+{
+	struct err *e;
+
+	watch_drain(c->run->watch); /* before what was recorded in those processes */
+	c->fp = fp;
+	c->is_snapped = false;
+	e = stream_drain(c->stream, horizon, c->is_ended, record_print, c);
+	if (e) {
+		err_destroy(printer_flush(c->printer, fp)); /* e came first */
+		return e;
+	}
+	return printer_flush(c->printer, fp);
+}
+
+static bool unit_records(const struct session_unit *u)
+{
+	for (uint32_t i = 0; i < u->clauses.len; i++) {
+		const struct prog_clause *cl = u->clauses.data[i].layout->clause;
+
+		if (cl->is_default)
+			return true;
+		for (uint32_t j = 0; j < cl->nacts; j++)
+			if (cl->acts[j].kind == ACT_COMMIT ||
+			    (act_is_recording(cl->acts[j].kind) && cl->acts[j].kind != ACT_EXIT))
+				return true;
+	}
+	return false;
+}
+
+/*
+ * How long nothing needs to be read: a buffer must not fill up in between, however sudden the
+ * burst. Timers cannot burst, and a program that records nothing but exit(), which wakes us, need
+ * not be looked at. switchrate is the upper bound.
+ */
+static uint64_t interval_max(const struct run *run)
+{
+	uint64_t ns = (uint64_t)MAX(run->opts->val[OPT_switchrate], 0);
+
+	for (uint32_t i = 0; i < run->units.len; i++) {
+		const struct session_unit *u = run->units.data[i];
+
+		if (u->unit.is_begin_end || !unit_records(u))
+			continue;
+		ns = MIN(ns, (uint64_t)INTERVAL_TIMERS);
+		if (!u->traits->is_timer)
+			ns = MIN(ns, (uint64_t)run->maps->ring_size * 1000 / BYTES_PER_US);
+	}
+	return MAX(ns, (uint64_t)INTERVAL_MIN);
+}
+
+/* Aims at buffers a quarter full: sooner at once when they fill fast, later again step by step. */
+static void adapt_interval(struct consumer *c)
+{
+	uint32_t fill = rings_fill(c->run->rings);
+
+	if (fill > 64)
+		c->work_interval = c->work_interval * 64 / fill;
+	else if (fill < 16)
+		c->work_interval *= 2;
+	c->work_interval = MIN(MAX(c->work_interval, (uint64_t)INTERVAL_MIN), interval_max(c->run));
+}
+
+uint64_t consumer_due(const struct consumer *c)
+{
+	return c->work_at + c->work_interval;
+}
+
+/* ---- work ----------------------------------------------------------------------------------- */
+
+struct err *consumer_work(struct consumer *c, FILE *fp)
+{
+	struct run *run = c->run;
+	uint64_t now = now_ns();
+	struct err *e = NULL;
+
+	/* policy fill: until a buffer is full, which ends the run, they are left alone */
+	if (run->opts->val[OPT_bufpolicy] != BUFPOLICY_FILL) {
+		e = drain(c, fp, now - HORIZON_NS);
+		adapt_interval(c);
+	}
+	c->work_at = now_ns();
+	if (!e && now >= c->status_at) {
+		c->status_at = now + (uint64_t)run->opts->val[OPT_statusrate];
+		session_follow_cpus(run);
+		e = consumer_report_drops(c);
+		if (!e)
+			e = keeper_check(run->attachments.keeper);
+	}
+	return e;
+}
+
+/* END fires when the buffers have been emptied: its record must not be lost to a full one. */
+struct err *consumer_finish(struct consumer *c, FILE *fp)
+{
+	struct err *e = drain(c, fp, RINGS_EVERYTHING);
+
+	if (!e && !c->is_ended) {
+		c->is_ended = true;
+		e = run_fire(c->run, DTRACE_KEY_END);
+		aggs_set_quiet(c->aggs);
+		if (!e)
+			e = drain(c, fp, RINGS_EVERYTHING);
+	}
+	return e ? e : consumer_report_drops(c);
+}
+
+struct err *consumer_print_aggs(struct consumer *c, FILE *fp)
+{
+	struct err *e;
+
+	if (!c->printer)
+		return NULL;
+	e = snap(c);
+	if (!e)
+		e = print_aggs(c->printer, fp);
+	return e ? e : printer_flush(c->printer, fp);
+}
+
+struct err *consumer_end_output(struct consumer *c, FILE *fp)
+{
+	return c->printer ? printer_end(c->printer, fp) : NULL;
+}

@@ -1,0 +1,75 @@
+/* Names of addresses in a session: see the header. */
+#include "session/names.h"
+
+#include <inttypes.h>
+
+#include "proc/control.h"
+#include "session/options.h"
+#include "session/report.h"
+#include "session/targets.h"
+#include "sym/sym.h"
+
+void names_init(struct names *n, const struct options *opts, struct report *report)
+{
+	*n = (struct names){.opts = opts, .report = report};
+}
+
+void names_deinit(struct names *n)
+{
+	syms_destroy(n->syms);
+}
+
+static void notice_give(void *ctx, const char *msg)
+{
+	report_notice(((struct names *)ctx)->report, "%s", msg);
+}
+
+/* One reason for what is missing in the stacks of all processes of other users: it is said once. */
+void names_denied(void *ctx, uint64_t pid)
+{
+	struct names *n = ctx;
+
+	if (n->is_denial_told)
+		return;
+	n->is_denial_told = true;
+	report_adjusted(n->report,
+			"the files of process %" PRIu64
+			" cannot be read, for want of privilege: its stacks, and those of "
+			"others like it, may be cut and without names\n"
+			"hint: processes of other users need CAP_SYS_PTRACE, "
+			"CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH, too; try sudo",
+			pid);
+}
+
+void names_refresh(struct names *n)
+{
+	const struct sym_opts opts = {
+		.is_raw = !opt_flag(n->opts, OPT_demangle),
+		.files = &n->file_opts,
+	};
+	const char *dirs = n->opts->str[OPT_debugdir];
+
+	n->file_opts.debug_dirs = dirs ? dirs : DEBUG_DIRS_DEFAULT;
+	n->file_opts.limit = (uint64_t)n->opts->val[OPT_elfsize];
+	if (n->syms)
+		syms_set_opts(n->syms, &opts);
+}
+
+struct syms *names_syms(struct names *n)
+{
+	if (!n->syms) {
+		n->syms = syms_create();
+		syms_on_notice(n->syms, notice_give, names_denied, n);
+		names_refresh(n);
+	}
+	return n->syms;
+}
+
+void names_see(struct names *n, const struct targets *targets)
+{
+	if (!n->syms)
+		return;
+	syms_tick(n->syms);
+	for (uint32_t i = 0; i < targets->procs.len; i++)
+		syms_see(n->syms, (uint64_t)proc_pid(targets->procs.data[i]));
+}

@@ -1,0 +1,308 @@
+/*
+ * The phases of a session, in order: open, compile, match, load, go, work, stop, close. What each
+ * of them does is in the file of its part (session.h).
+ */
+#include <errno.h>
+
+#include "base/str.h"
+#include "consume/rings.h"
+#include "kernel/kernel.h"
+#include "session/session.h"
+
+static _Thread_local char open_errmsg[1024];
+
+/* ---- open ----------------------------------------------------------------------------------- */
+
+static struct err *open_checks(int version, int flags)
+{
+	if (version > DTRACE_VERSION)
+		return err_code(err_new("%s", report_code_text(EDT_VERSION)), EDT_VERSION);
+	if (version < 1)
+		return err_code(err_new("%s", report_code_text(EDT_OVERSION)), EDT_OVERSION);
+	return flags & DTRACE_O_NODEV ? NULL : kernel_check();
+}
+
+static void notice_give(void *ctx, const char *msg)
+{
+	report_notice(ctx, "%s", msg);
+}
+
+/* Each part takes what it wants to know of the options. */
+static void options_changed(void *ctx)
+{
+	dtrace_hdl_t *h = ctx;
+
+	compiler_refresh(&h->compiler);
+	names_refresh(&h->names);
+	probes_set_classic(h->probes, h->opts.val[OPT_syscallview] == SYSCALLVIEW_CLASSIC);
+	probes_set_files(h->probes, &h->names.file_opts);
+	probes_set_raw(h->probes, !opt_flag(&h->opts, OPT_demangle));
+	consumer_refresh(&h->consumer);
+}
+
+static dtrace_hdl_t *handle_create(void)
+{
+	dtrace_hdl_t *h = xcalloc(1, sizeof(*h));
+
+	h->arena = arena_create();
+	options_init(&h->opts);
+	report_init(&h->report, h, &h->opts);
+	h->probes = probes_create();
+	probes_on_notice(h->probes, notice_give, &h->report);
+	names_init(&h->names, &h->opts, &h->report);
+	targets_init(&h->targets, &h->opts, &h->report, h->probes);
+	compiler_init(&h->compiler, h->arena, &h->opts, &h->report, h->probes, &h->targets);
+	run_init(&h->run, &(struct run){.arena = h->arena,
+					.opts = &h->opts,
+					.report = &h->report,
+					.probes = h->probes,
+					.compiler = &h->compiler,
+					.targets = &h->targets,
+					.names = &h->names});
+	consumer_init(&h->consumer, &h->run);
+	options_on_change(&h->opts, options_changed, h);
+	return h;
+}
+
+static void open_fail(struct err *e, int *errp)
+{
+	const char *hint = err_get_hint(e);
+
+	(void)snprintf(open_errmsg, sizeof(open_errmsg), "%s%s%s", err_text(e),
+		       hint ? "\nhint: " : "", hint ? hint : "");
+	*errp = err_get_code(e) ? err_get_code(e) : err_get_sys(e) ? err_get_sys(e) : EDT_NOENT;
+	err_destroy(e);
+}
+
+dtrace_hdl_t *dtrace_open(int version, int flags, int *errp)
+{
+	struct err *e = open_checks(version, flags);
+	dtrace_hdl_t *h = NULL;
+
+	if (!e) {
+		h = handle_create();
+		e = options_from_env(&h->opts);
+		options_changed(h);
+	}
+	if (!e)
+		return h;
+	open_fail(e, errp);
+	dtrace_close(h);
+	return NULL;
+}
+
+const char *dtrace_open_errmsg(void)
+{
+	return open_errmsg;
+}
+
+/* ---- compile -------------------------------------------------------------------------------- */
+
+static struct err *active_check(const dtrace_hdl_t *h)
+{
+	if (!h->run.is_active)
+		return NULL;
+	return err_code(err_new("Operation illegal when tracing is active"), EDT_ACTIVE);
+}
+
+static dtrace_prog_t *compile(dtrace_hdl_t *h, const struct program_text *text)
+{
+	struct err *e = active_check(h);
+	dtrace_prog_t *p = NULL;
+
+	if (!e)
+		e = compiler_compile(&h->compiler, text, &p);
+	return session_result(h, e) ? NULL : p;
+}
+
+dtrace_prog_t *dtrace_program_strcompile(dtrace_hdl_t *dtp, const char *text,
+					 dtrace_probespec_t spec, unsigned int cflags, int argc,
+					 char *const argv[])
+{
+	static const enum spec_context contexts[] = {
+		[DTRACE_PROBESPEC_PROVIDER] = SPEC_CTX_PROVIDER,
+		[DTRACE_PROBESPEC_MOD] = SPEC_CTX_MODULE,
+		[DTRACE_PROBESPEC_FUNC] = SPEC_CTX_FUNCTION,
+		[DTRACE_PROBESPEC_NAME] = SPEC_CTX_NAME,
+	};
+	enum spec_context ctx = spec == DTRACE_PROBESPEC_NONE ? SPEC_CTX_NAME : contexts[spec];
+
+	return compile(dtp, &(struct program_text){.kind = SOURCE_STRING,
+						   .name = "",
+						   .text = text,
+						   .len = strlen(text),
+						   .spec = ctx,
+						   .cflags = cflags,
+						   .argc = argc,
+						   .argv = argv});
+}
+
+static struct err *read_all(FILE *fp, struct strbuf *out)
+{
+	char buf[16384];
+	size_t n;
+
+	while ((n = fread(buf, 1, sizeof(buf), fp)) > 0) {
+		strbuf_add(out, buf, n);
+		if (out->len > SOURCE_MAX)
+			return err_code(err_new("script is longer than %u bytes", SOURCE_MAX),
+					EDT_FIO);
+	}
+	if (ferror(fp))
+		return err_code(err_sys(errno, "Error occurred while reading from input stream"),
+				EDT_FIO);
+	return NULL;
+}
+
+dtrace_prog_t *dtrace_program_fcompile(dtrace_hdl_t *dtp, FILE *fp, const char *name,
+				       unsigned int cflags, int argc, char *const argv[])
+{
+	struct strbuf text = {0};
+	struct err *e = read_all(fp, &text);
+	dtrace_prog_t *p = NULL;
+
+	if (e)
+		report_fail(&dtp->report, e);
+	else
+		p = compile(dtp, &(struct program_text){.kind = SOURCE_FILE,
+							.name = name,
+							.text = strbuf_text(&text),
+							.len = text.len,
+							.spec = SPEC_CTX_NAME,
+							.cflags = cflags,
+							.argc = argc,
+							.argv = argv});
+	strbuf_deinit(&text);
+	return p;
+}
+
+int dtrace_program_exec(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info)
+{
+	struct err *e = active_check(dtp);
+
+	if (!e)
+		e = program_describe(dtp, pgp);
+	if (e)
+		return report_fail(&dtp->report, e);
+	pgp->is_enabled = true;
+	if (info)
+		*info = pgp->info;
+	return 0;
+}
+
+/* ---- match, load, go ------------------------------------------------------------------------ */
+
+static struct err *go(dtrace_hdl_t *h)
+{
+	struct err *e = targets_hold(&h->targets);
+
+	if (!e)
+		e = run_match(&h->run);
+	if (!e)
+		e = run_load(&h->run);
+	if (!e)
+		e = consumer_start(&h->consumer);
+	return e ? e : run_start(&h->run);
+}
+
+static void undo(dtrace_hdl_t *h)
+{
+	consumer_undo(&h->consumer);
+	run_undo(&h->run);
+}
+
+int dtrace_go(dtrace_hdl_t *dtp)
+{
+	struct err *e = active_check(dtp);
+
+	if (e)
+		return report_fail(&dtp->report, e);
+	compiler_need_dsession(&dtp->compiler);
+	e = go(dtp);
+	if (e)
+		undo(dtp);
+	return session_result(dtp, e);
+}
+
+/* ---- work ----------------------------------------------------------------------------------- */
+
+void dtrace_sleep(dtrace_hdl_t *dtp)
+{
+	const struct run *run = &dtp->run;
+
+	if (run->is_active && !run->is_stopped && !run->exit_seen &&
+	    run_state(run) != RT_STATE_EXITING)
+		run_sleep(&dtp->run, consumer_due(&dtp->consumer));
+}
+
+dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp)
+{
+	struct err *e = NULL;
+	bool is_over;
+
+	if (!dtp->run.is_active)
+		return DTRACE_WORKSTATUS_DONE;
+	run_tend(&dtp->run);
+	is_over = run_is_over(&dtp->run);
+	if (!is_over) {
+		e = consumer_work(&dtp->consumer, fp);
+		is_over = !e && run_is_over(&dtp->run);
+	}
+	if (is_over) {
+		run_stop(&dtp->run);
+		e = consumer_finish(&dtp->consumer, fp);
+	}
+	if (session_result(dtp, e))
+		return DTRACE_WORKSTATUS_ERROR;
+	return is_over ? DTRACE_WORKSTATUS_DONE : DTRACE_WORKSTATUS_OKAY;
+}
+
+int dtrace_aggregate_print(dtrace_hdl_t *dtp, FILE *fp)
+{
+	return session_result(dtp, consumer_print_aggs(&dtp->consumer, fp));
+}
+
+int dtrace_output_end(dtrace_hdl_t *dtp, FILE *fp)
+{
+	return session_result(dtp, consumer_end_output(&dtp->consumer, fp));
+}
+
+/* ---- stop ----------------------------------------------------------------------------------- */
+
+/* A signal handler or another thread may call this one. */
+void dtrace_interrupt(dtrace_hdl_t *dtp)
+{
+	dtp->run.is_interrupted++;
+	if (dtp->run.rings)
+		rings_wake(dtp->run.rings);
+}
+
+int dtrace_stop(dtrace_hdl_t *dtp)
+{
+	run_stop(&dtp->run);
+	return 0;
+}
+
+int dtrace_exit_status(dtrace_hdl_t *dtp)
+{
+	return dtp->run.exit_seen ? dtp->run.exit_status & 0xff : -1;
+}
+
+/* ---- close ---------------------------------------------------------------------------------- */
+
+void dtrace_close(dtrace_hdl_t *dtp)
+{
+	if (!dtp)
+		return;
+	undo(dtp);
+	compiler_dump_types(&dtp->compiler);
+	targets_deinit(&dtp->targets);
+	run_deinit(&dtp->run);
+	compiler_deinit(&dtp->compiler);
+	names_deinit(&dtp->names);
+	probes_destroy(dtp->probes);
+	options_deinit(&dtp->opts);
+	report_deinit(&dtp->report);
+	arena_destroy(dtp->arena);
+	free(dtp);
+}

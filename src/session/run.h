@@ -1,0 +1,188 @@
+/*
+ * A run of a session: what the enabled clauses become, in the phases match, load and go, until it
+ * is stopped.
+ *
+ * match    clauses -> probes -> enablings (enable.c)
+ * load     layout -> maps -> units: generated, linked, loaded (go.c, buffers.c)
+ * go       BEGIN -> attach -> state ON (go.c, cpus.c)
+ * stop     state OFF; END fires when the consumer has read what was recorded before
+ *
+ * Owns     layout, maps, units, attachments and ring buffers, from run_match() to run_undo().
+ * Errors   struct err *, to the caller of the phase. What goes wrong later is reported.
+ * Threads  one, but for is_interrupted, which a signal handler or another thread sets.
+ */
+#pragma once
+
+#include <signal.h>
+
+#include "base/hashmap.h"
+#include "bpf/attach.h"
+#include "bpf/engine.h"
+#include "kernel/pidns.h"
+#include "probe/probe.h"
+#include "session/compiler.h"
+#include "session/names.h"
+#include "session/options.h"
+#include "session/report.h"
+#include "session/targets.h"
+
+struct later;	/* probes that come while the session runs (later.h) */
+struct rings;	/* consumer side of the ring buffers (consume/rings.h) */
+struct unwinds; /* user stacks without frame pointers (unwind.h) */
+struct watch;	/* what processes do (watch/watch.h) */
+
+struct session_unit {
+	struct unit unit;
+	const struct place_traits *traits; /* of its place */
+	struct loaded loaded;
+	VEC(struct unit_clause) clauses;
+	VEC(struct unit_probe) points;
+	struct hashmap *by_key;	 /* key -> place in points, + 1 */
+	struct hashmap *by_call; /* the same for keys without variants */
+};
+
+/* A probe that has come to a clause while the session runs. */
+struct late_enabling {
+	uint32_t probe, epid;
+};
+
+/* A clause of any compiled program, and the probes it is enabled on. */
+struct session_clause {
+	struct prog_clause *clause;
+	struct probe **probes; /* ascending id; the registry's */
+	uint32_t *probe_idxs;  /* their places in run.enabled, ascending */
+	uint32_t n;
+	struct probe **sources; /* of a derived clause: on whose places it runs */
+	uint32_t nsources;
+	bool is_open;			/* probes may come while the session runs (later.h) ... */
+	VEC(struct late_enabling) late; /* ... those that have */
+};
+
+/* Does it run, or may it come to that? */
+static inline bool clause_counts(const struct session_clause *sc)
+{
+	return sc->n || sc->is_open;
+}
+
+/* Probes of a clause that have come while the session runs, ascending id. */
+struct late_clause {
+	uint32_t clause;
+	struct probe_list list;
+};
+
+/* Timers, and what was seen of the CPUs when they were set (cpus.c). */
+struct cpu_watch {
+	struct attachments timers;
+	bool is_needed, is_rate_told;
+	uint64_t slept_ns; /* at most */
+	char online[256];  /* a longer list is compared as far as this */
+};
+
+struct run {
+	/* of the handle; all of it outlives the run */
+	struct arena *arena;
+	struct options *opts;
+	struct report *report;
+	struct probes *probes;
+	const struct compiler *compiler;
+	struct targets *targets;
+	struct names *names;
+
+	/* match */
+	VEC(struct session_clause) clauses; /* of all programs; index = prog_clause.index */
+	struct probe **enabled;		    /* by probe_idx, ascending id */
+	uint32_t nenabled;
+	struct strtab *strtab;
+	struct rt_pidns pidns; /* dtrace's own */
+
+	/* load */
+	struct kfields kfields;
+	struct layout *layout;
+	struct kmaps *maps;
+	uint64_t bufsize; /* of the principal buffers, which may have been lowered */
+	VEC(struct session_unit *) units;
+	struct rings *rings;
+	struct rt_ukernel ukernel;
+	bool unwinds_here; /* user stacks are walked by our own means */
+	struct unwinds
+		*unwinds; /* NULL: no clause asks for user stacks, or the kernel walks them */
+
+	/* go */
+	struct attachments attachments; /* all but timers */
+	struct cpu_watch cpu_watch;
+	struct later *later; /* NULL: none can come */
+	struct watch *watch; /* NULL: nobody wants to know what processes do, or it is refused */
+	bool is_active, is_stopped;
+
+	/* how it ends */
+	volatile sig_atomic_t is_interrupted; /* calls of dtrace_interrupt() */
+	bool exit_seen;			      /* the record of exit() was consumed */
+	int exit_status;
+};
+
+void run_init(struct run *run, const struct run *parts); /* parts: those of the handle are set */
+void run_deinit(struct run *run);
+
+/* ---- the phases, in order ------------------------------------------------------------------- */
+
+/* Which probes the enabled clauses are about, and whether all that they ask for is allowed. */
+MUST_CHECK struct err *run_match(struct run *run);
+/* Generates and loads the programs; nothing fires yet. */
+MUST_CHECK struct err *run_load(struct run *run);
+/* Fires BEGIN, attaches the rest, and lets it fire. */
+MUST_CHECK struct err *run_start(struct run *run);
+/* While it runs: attends to what processes have done, and to what the stack walker asks for. */
+void run_tend(struct run *run);
+/* Sleeps until due (now_ns()) or something is to be done; what processes do meanwhile is noted. */
+void run_sleep(struct run *run, uint64_t due);
+enum rt_state run_state(const struct run *run);
+/* Has it come to its end: exit(), the end of the targets, run_stop()? */
+bool run_is_over(const struct run *run);
+/* Nothing fires any more; what costs no time is taken off, the rest by run_undo(). */
+void run_stop(struct run *run);
+/* Fires BEGIN or END, if a clause is enabled on it: DTRACE_KEY_BEGIN, _END. */
+MUST_CHECK struct err *run_fire(const struct run *run, uint32_t key);
+/* Takes everything off and apart; the handle can only be closed afterwards. */
+void run_undo(struct run *run);
+
+/* ---- match: enable.c ------------------------------------------------------------------------ */
+
+MUST_CHECK struct err *session_match(struct run *run);
+void session_make_units(struct run *run);
+void session_number_epids(struct run *run);
+/* A unit for probes that have come: idx and epid are the first that are free, and are advanced. */
+struct session_unit *session_make_late_unit(struct run *run, const struct late_clause *late,
+					    uint32_t n, uint32_t *idx, uint32_t *epid);
+
+/* ---- load: go.c, buffers.c, stacks.c -------------------------------------------------------- */
+
+/* Whether any program reads this built-in variable. */
+bool session_reads(const struct run *run, uint32_t var);
+/* Creates the maps, with principal buffers of the size of option bufsize, or smaller ones. */
+MUST_CHECK struct err *session_make_maps(struct run *run);
+/* Brings a unit into the kernel. */
+MUST_CHECK struct err *session_load_unit(struct run *run, struct session_unit *u);
+/* The option maxframes and the kernel's limit; reports when more were asked for. */
+uint32_t session_max_frames(struct run *run);
+/* Of user stacks that we walk; 0 = none are. */
+uint32_t session_max_uframes(const struct run *run);
+/* Whether a clause asks for a user stack, and this kernel lets us walk it; reports if not. */
+void session_plan_walks(struct run *run);
+/* An error when addresses of processes are asked for, but /proc has other numbers for them. */
+MUST_CHECK struct err *session_check_numbers(const struct run *run);
+
+/* ---- go: go.c, cpus.c, stacks.c ------------------------------------------------------------- */
+
+struct attach_opts session_attach_opts(struct run *run);
+/* Attaches a loaded unit to its places. */
+MUST_CHECK struct err *session_attach_unit(struct run *run, struct session_unit *u,
+					   struct attachments *ret);
+bool session_has_timers(const struct session_unit *u);
+/* Attaches the units that have timers; then, now and then, sees to it that they have all CPUs. */
+MUST_CHECK struct err *session_start_timers(struct run *run);
+void session_follow_cpus(struct run *run);
+/*
+ * Before probes fire: from now on the names of all processes are kept, when any address of one is
+ * recorded.
+ */
+MUST_CHECK struct err *session_watch_processes(struct run *run);

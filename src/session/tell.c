@@ -1,0 +1,258 @@
+/* Reports of lost records and of faults (d-language.md 7.1, 7.2). */
+#include <inttypes.h>
+
+#include "consume/drops.h"
+#include "session/consumer.h"
+
+#define FAULTS_MAX 200 /* messages between two looks at the status; the rest is counted */
+
+#define PLURAL(n) ((n) == 1 ? "" : "s")
+
+/* What helps; told once a run, with the first message of its kind. */
+enum remedy {
+	REMEDY_PRINCIPAL,
+	REMEDY_AGGREGATION,
+	REMEDY_DYNAMIC,
+	REMEDY_SPEC,
+	REMEDY_SPECBUSY,
+	REMEDY_SPECUNAVAIL,
+	REMEDY_DBLERROR,
+	REMEDY_NULL,
+	REMEDY_USER,
+	REMEDY_SCRATCH,
+	REMEDY_KERNEL,
+	REMEDY_DIVZERO,
+	REMEDY_NOSCRATCH,
+	REMEDY_ILLOP,
+	REMEDY_NONE,
+};
+
+/*
+ * flag: says how an option is given, least: what is suggested at least; OPT_COUNT = no option
+ * helps.
+ */
+static const struct {
+	const char *tag, *text;
+	enum opt_id opt;
+	const char *flag;
+	uint64_t least;
+} remedies[] = {
+	/* clang-format off */
+	[REMEDY_PRINCIPAL]   = { "PRINCIPAL",   "record less (aggregate)", OPT_bufsize, "-b ", 16 << 20 },
+	[REMEDY_AGGREGATION] = { "AGGREGATION", "use fewer keys", OPT_aggsize, "-x aggsize=", 16 << 20 },
+	[REMEDY_DYNAMIC]     = { "DYNAMIC",     "assign 0 to variables that are done with", OPT_dynvarsize,
+				 "-x dynvarsize=", 16 << 20 },
+	[REMEDY_SPEC]        = { "SPEC",        "record less", OPT_specsize, "-x specsize=", 256 << 10 },
+	[REMEDY_SPECBUSY]    = { "SPECBUSY",    "have fewer speculations at a time", OPT_nspec, "-x nspec=", 16 },
+	[REMEDY_SPECUNAVAIL] = { "SPECUNAVAIL", "discard() what is not wanted", OPT_nspec, "-x nspec=", 16 },
+	[REMEDY_DBLERROR]    = { "DBLERROR",    "the clause of the ERROR probe has the error", OPT_COUNT, NULL, 0 },
+	[REMEDY_NULL]        = { NULL, "the pointer is not set: test it in the predicate", OPT_COUNT, NULL, 0 },
+	[REMEDY_USER]        = { NULL, "addresses of a process are read by copyin() and copyinstr(); what it has "
+				       "not touched yet can be read when the call returns", OPT_COUNT, NULL, 0 },
+	[REMEDY_SCRATCH]     = { NULL, "this is memory of alloca() or copyin(), beyond the bytes that were asked for, or "
+				       "of a clause that has ended", OPT_COUNT, NULL, 0 },
+	[REMEDY_KERNEL]      = { NULL, "the kernel has nothing at this address: test the pointer in the predicate",
+				 OPT_COUNT, NULL, 0 },
+	[REMEDY_DIVZERO]     = { NULL, "test the divisor in the predicate", OPT_COUNT, NULL, 0 },
+	[REMEDY_NOSCRATCH]   = { NULL, "take less at a time", OPT_scratchsize, "-x scratchsize=", 256 << 10 },
+	[REMEDY_ILLOP]       = { NULL, "an argument is out of its range", OPT_COUNT, NULL, 0 },
+	/* clang-format on */
+};
+
+/* What the session has of what the option gives; 0 = more of it is not to be had. */
+static uint64_t room_now(const struct run *run, enum opt_id id)
+{
+	uint64_t now = (uint64_t)MAX(run->opts->val[id], 0);
+
+	if (id == OPT_bufsize && run->bufsize < now)
+		return 0; /* it was lowered to what there is memory for */
+	if (id == OPT_scratchsize)
+		now = MAX(now, run->layout->scratch_size);
+	return MAX(now, 1u);
+}
+
+/* A clause about more room: at least four times what there is. */
+static void add_room(struct consumer *c, enum remedy r, struct strbuf *out)
+{
+	enum opt_id id = remedies[r].opt;
+	uint64_t now = id == OPT_COUNT ? 0 : room_now(c->run, id), size = remedies[r].least, max;
+
+	if (!now)
+		return;
+	max = (uint64_t)opt_max(id);
+	while (size < 4 * now && size < max)
+		size *= 2;
+	size = MIN(size, max);
+	if (size <= now)
+		return;
+	strbuf_addf(out, ", or make room: %s", remedies[r].flag);
+	if (opt_descs[id].kind == OPTK_SIZE)
+		size_add(out, size);
+	else
+		strbuf_addf(out, "%" PRIu64, size);
+}
+
+static void add_remedy(struct consumer *c, enum remedy r, struct strbuf *out)
+{
+	if (r == REMEDY_NONE || (c->remedies_told & (1u << r)))
+		return;
+	c->remedies_told |= 1u << r;
+	strbuf_addf(out, "hint: %s", remedies[r].text);
+	add_room(c, r, out);
+	strbuf_addc(out, '\n');
+}
+
+/* Of each kind: the remedy, whose row has the tag, and the message. */
+static const struct {
+	enum remedy remedy;
+	const char *before, *after; /* an "s" between them makes it more than one */
+} drop_kinds[] = {
+	/* clang-format off */
+	[DTRACEDROP_PRINCIPAL]   = { REMEDY_PRINCIPAL,   "drop", "" },
+	[DTRACEDROP_AGGREGATION] = { REMEDY_AGGREGATION, "aggregation drop", "" },
+	[DTRACEDROP_DYNAMIC]     = { REMEDY_DYNAMIC,     "dynamic variable drop", "" },
+	[DTRACEDROP_SPEC]        = { REMEDY_SPEC,        "speculative drop", "" },
+	[DTRACEDROP_SPECBUSY]    = { REMEDY_SPECBUSY,    "failed speculation",
+				     " (available buffer(s) still busy)" },
+	[DTRACEDROP_SPECUNAVAIL] = { REMEDY_SPECUNAVAIL, "failed speculation",
+				     " (no speculative buffer available)" },
+	[DTRACEDROP_DBLERROR]    = { REMEDY_DBLERROR,    "error", " in ERROR probe enabling" },
+	/* clang-format on */
+};
+
+/* Into the output, where its form has a place for it. */
+static void drop_print(struct consumer *c, const struct drop *d, const char *msg)
+{
+	printer_notice(c->printer, &(struct print_notice){.name = "DROP",
+							  .cpu = d->cpu,
+							  .time = now_ns(),
+							  .kind = (int)d->kind,
+							  .count = d->count,
+							  .total = d->total,
+							  .msg = msg});
+}
+
+static struct err *drop_tell(void *ctx, const struct drop *d)
+{
+	struct consumer *c = ctx;
+	struct report *report = c->run->report;
+	enum remedy remedy = drop_kinds[d->kind].remedy;
+	struct strbuf s = {0};
+	bool go_on;
+
+	if (opt_flag(c->run->opts, OPT_droptags))
+		strbuf_addf(&s, "[DTRACEDROP_%s] ", remedies[remedy].tag);
+	strbuf_addf(&s, "%" PRIu64 " %s%s%s", d->count, drop_kinds[d->kind].before,
+		    PLURAL(d->count), drop_kinds[d->kind].after);
+	if (d->cpu >= 0)
+		strbuf_addf(&s, " on CPU %d", d->cpu);
+	strbuf_addc(&s, '\n');
+	drop_print(c, d, s.data);
+	add_remedy(c, remedy, &s);
+	go_on = report_tell(report, &report->on_drop, s.data);
+	strbuf_deinit(&s);
+	return go_on ? NULL : err_code(err_new("Abort due to drop"), EDT_DROPABORT);
+}
+
+static struct err *held_faults_tell(struct consumer *c)
+{
+	struct report *report = c->run->report;
+	struct strbuf s = {0};
+	uint32_t n = c->faults_held;
+	bool go_on;
+
+	c->faults = c->faults_held = 0;
+	if (!n)
+		return NULL;
+	strbuf_addf(&s, "%" PRIu32 " more error%s on enabled probes not shown\n", n, PLURAL(n));
+	go_on = report_tell(report, &report->on_err, s.data);
+	strbuf_deinit(&s);
+	return go_on ? NULL : err_code(err_new("Abort due to error"), EDT_ERRABORT);
+}
+
+struct err *consumer_report_drops(struct consumer *c)
+{
+	struct err *e = held_faults_tell(c);
+
+	return e ? e : drops_report(c->drops, drop_tell, c);
+}
+
+/* Text of one fault to the handler, unless there were too many of late. */
+static struct err *report_error(struct consumer *c, const struct strbuf *text)
+{
+	if (c->faults++ >= FAULTS_MAX) {
+		c->faults_held++;
+		return NULL;
+	}
+	printer_notice(c->printer, &(struct print_notice){.name = "ERROR",
+							  .cpu = -1,
+							  .time = now_ns(),
+							  .kind = -1,
+							  .msg = strbuf_text(text)});
+	if (report_tell(c->run->report, &c->run->report->on_err, strbuf_text(text)))
+		return NULL;
+	return err_code(err_new("Abort due to error"), EDT_ERRABORT);
+}
+
+static enum remedy fault_remedy(const struct rt_rec_fault *f)
+{
+	switch ((enum dif_fault)f->fault.kind) {
+	case DIF_FAULT_BADADDR:
+		return f->in_scratch		   ? REMEDY_SCRATCH
+		       : f->fault.value < 4096	   ? REMEDY_NULL
+		       : f->fault.value >> 47 == 0 ? REMEDY_USER
+						   : REMEDY_KERNEL;
+	case DIF_FAULT_DIVZERO: return REMEDY_DIVZERO;
+	case DIF_FAULT_NOSCRATCH: return REMEDY_NOSCRATCH;
+	case DIF_FAULT_ILLOP: return REMEDY_ILLOP;
+	case DIF_FAULT_NONE:
+	case DIF_FAULT_BADALIGN:
+	case DIF_FAULT_KPRIV:
+	case DIF_FAULT_UPRIV:
+	case DIF_FAULT_TUPOFLOW:
+	case DIF_FAULT_BADSTACK:
+	case DIF_FAULT_BADSIZE:
+	case DIF_FAULT_BADINDEX: break;
+	}
+	return REMEDY_NONE;
+}
+
+struct err *consumer_report_fault(struct consumer *c, const struct rt_rec_fault *f)
+{
+	struct strbuf text = {0};
+	struct err *e;
+
+	print_fault(c->printer, f, &text);
+	add_remedy(c, fault_remedy(f), &text);
+	e = report_error(c, &text);
+	strbuf_deinit(&text);
+	return e;
+}
+
+static uint32_t epid_of(const struct run *run, uint32_t clause, uint32_t probe)
+{
+	const struct session_clause *sc = &run->clauses.data[clause];
+
+	for (uint32_t i = 0; i < sc->n; i++)
+		if (sc->probes[i]->id == probe)
+			return run->layout->clauses[clause].first_epid + i;
+	for (uint32_t i = sc->late.len; i-- > 0;)
+		if (sc->late.data[i].probe == probe)
+			return sc->late.data[i].epid;
+	return 0;
+}
+
+void consumer_report_library_fault(struct consumer *c, uint32_t clause, uint32_t probe,
+				   const char *msg)
+{
+	const struct probe *pr = probes_find(c->run->probes, probe);
+	struct strbuf text = {0};
+
+	strbuf_addf(&text,
+		    "error on enabled probe ID %" PRIu32 " (ID %" PRIu32 ": %s:%s:%s:%s): %s\n",
+		    epid_of(c->run, clause, probe), probe, pr ? pr->prov : "", pr ? pr->mod : "",
+		    pr ? probe_func_shown(c->run->probes, pr) : "", pr ? pr->name : "", msg);
+	err_destroy(
+		report_error(c, &text)); /* printing has no way to stop here; the next fault will */
+	strbuf_deinit(&text);
+}
