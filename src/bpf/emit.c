@@ -12,16 +12,8 @@ void em_deinit(struct emitter *e)
 	vec_deinit(&e->fixups);
 }
 
-static uint32_t em_insn(struct emitter *e, int op, int dst, int src, int32_t off, int32_t imm)
+static uint32_t em_insn(struct emitter *e, struct bpf_insn in)
 {
-	struct bpf_insn in = {
-		.code = (uint8_t)op,
-		.dst_reg = (uint8_t)dst & 15,
-		.src_reg = (uint8_t)src & 15,
-		.off = (int16_t)off,
-		.imm = imm,
-	};
-
 	vec_push(&e->code->insns, in);
 	vec_push(&e->code->spans, e->span);
 	return e->code->insns.len - 1;
@@ -81,79 +73,79 @@ void em_resolve(struct emitter *e)
 	vec_clear(&e->fixups);
 }
 
-static void em_jump(struct emitter *e, int op, int dst, int src, int32_t imm, uint32_t label)
+static void em_jump(struct emitter *e, struct bpf_insn in, uint32_t label)
 {
-	uint32_t insn = em_insn(e, op, dst, src, 0, imm);
+	uint32_t insn = em_insn(e, in);
 
 	vec_push(&e->fixups, (struct em_fixup){insn, label});
-	e->nbranches += BPF_OP(op) != BPF_JA;
+	e->nbranches += BPF_OP(in.code) != BPF_JA;
 }
 
 void em_ja(struct emitter *e, uint32_t label)
 {
-	em_jump(e, BPF_JMP | BPF_JA, 0, 0, 0, label);
+	em_jump(e, INSN_GOTO(0), label);
 }
 
 void em_jmp_imm(struct emitter *e, int op, int dst, int32_t imm, uint32_t label)
 {
-	em_jump(e, BPF_JMP | BPF_K | op, dst, 0, imm, label);
+	em_jump(e, INSN_JMP_IMM(op, dst, imm, 0), label);
 }
 
 void em_jmp_reg(struct emitter *e, int op, int dst, int src, uint32_t label)
 {
-	em_jump(e, BPF_JMP | BPF_X | op, dst, src, 0, label);
+	em_jump(e, INSN_JMP(op, dst, src, 0), label);
 }
 
 void em_jmp32_imm(struct emitter *e, int op, int dst, int32_t imm, uint32_t label)
 {
-	em_jump(e, BPF_JMP32 | BPF_K | op, dst, 0, imm, label);
+	em_jump(e, INSN_JMP32_IMM(op, dst, imm, 0), label);
 }
 
 void em_alu_imm(struct emitter *e, int op, int dst, int32_t imm)
 {
-	em_insn(e, BPF_ALU64 | BPF_K | op, dst, 0, 0, imm);
+	em_insn(e, INSN_ALU_IMM(op, dst, imm));
 }
 
 void em_alu_reg(struct emitter *e, int op, int dst, int src)
 {
-	em_insn(e, BPF_ALU64 | BPF_X | op, dst, src, 0, 0);
+	em_insn(e, INSN_ALU(op, dst, src));
 }
 
 void em_mov(struct emitter *e, int dst, int src)
 {
 	if (dst != src)
-		em_insn(e, BPF_ALU64 | BPF_X | BPF_MOV, dst, src, 0, 0);
+		em_insn(e, INSN_MOV(dst, src));
 }
 
 void em_mov32(struct emitter *e, int dst, int src)
 {
-	em_insn(e, BPF_ALU | BPF_X | BPF_MOV, dst, src, 0, 0);
+	em_insn(e, INSN_MOV32(dst, src));
 }
 
-static void em_ld_imm64(struct emitter *e, int dst, int src, uint32_t lo, uint32_t hi)
+static void em_ld_imm64(struct emitter *e, int dst, int kind, uint32_t lo, uint32_t hi)
 {
-	em_insn(e, BPF_LD | BPF_IMM | BPF_DW, dst, src, 0, (int32_t)lo);
-	em_insn(e, 0, 0, 0, 0, (int32_t)hi);
+	em_insn(e, INSN_IMM64_LOW(dst, kind, lo));
+	em_insn(e, INSN_IMM64_HIGH(hi));
 }
 
 void em_imm(struct emitter *e, int dst, uint64_t value)
 {
 	if (fits_s32(value))
-		em_insn(e, BPF_ALU64 | BPF_K | BPF_MOV, dst, 0, 0, (int32_t)value);
+		em_insn(e, INSN_MOV_IMM(dst, value));
 	else if (value <= UINT32_MAX)
-		em_insn(e, BPF_ALU | BPF_K | BPF_MOV, dst, 0, 0, (int32_t)value);
+		em_insn(e, INSN_MOV32_IMM(dst, value));
 	else
 		em_ld_imm64(e, dst, 0, (uint32_t)value, (uint32_t)(value >> 32));
 }
 
 void em_neg(struct emitter *e, int dst)
 {
-	em_insn(e, BPF_ALU64 | BPF_NEG, dst, 0, 0, 0);
+	em_insn(e, INSN_NEG(dst));
 }
 
 void em_to_be(struct emitter *e, int dst, int bits)
 {
-	em_insn(e, BPF_ALU | BPF_END | BPF_TO_BE, dst, 0, 0, bits);
+	em_insn(e, INSN_TO_BE(dst, bits));
 }
 
 void em_extend(struct emitter *e, int dst, uint32_t size, bool is_signed)
@@ -200,7 +192,7 @@ void em_load(struct emitter *e, uint32_t size, int dst, int base, int32_t off)
 		base = dst;
 		off = 0;
 	}
-	em_insn(e, BPF_LDX | BPF_MEM | size_code(size), dst, base, off, 0);
+	em_insn(e, INSN_LOAD(size_code(size), dst, base, off));
 }
 
 void em_store(struct emitter *e, uint32_t size, int base, int32_t off, int src)
@@ -212,7 +204,7 @@ void em_store(struct emitter *e, uint32_t size, int base, int32_t off, int src)
 		base = tmp;
 		off = 0;
 	}
-	em_insn(e, BPF_STX | BPF_MEM | size_code(size), base, src, off, 0);
+	em_insn(e, INSN_STORE(size_code(size), base, off, src));
 }
 
 void em_store_imm(struct emitter *e, uint32_t size, int base, int32_t off, int32_t imm)
@@ -222,22 +214,22 @@ void em_store_imm(struct emitter *e, uint32_t size, int base, int32_t off, int32
 		base = R2;
 		off = 0;
 	}
-	em_insn(e, BPF_ST | BPF_MEM | size_code(size), base, 0, off, imm);
+	em_insn(e, INSN_STORE_IMM(size_code(size), base, off, imm));
 }
 
 void em_atomic(struct emitter *e, int op, int base, int16_t off, int src)
 {
-	em_insn(e, BPF_STX | BPF_ATOMIC | BPF_DW, base, src, off, op);
+	em_insn(e, INSN_ATOMIC(BPF_DW, op, base, off, src));
 }
 
 void em_xchg32(struct emitter *e, int base, int16_t off, int src)
 {
-	em_insn(e, BPF_STX | BPF_ATOMIC | BPF_W, base, src, off, BPF_XCHG);
+	em_insn(e, INSN_ATOMIC(BPF_W, BPF_XCHG, base, off, src));
 }
 
 void em_helper(struct emitter *e, int id)
 {
-	em_insn(e, BPF_JMP | BPF_CALL, 0, 0, 0, id);
+	em_insn(e, INSN_CALL(id));
 }
 
 static void em_reloc(struct emitter *e, enum reloc_kind kind, uint32_t ref, uint32_t off,
@@ -255,13 +247,13 @@ static void em_reloc(struct emitter *e, enum reloc_kind kind, uint32_t ref, uint
 void em_call_rt(struct emitter *e, const char *name)
 {
 	em_reloc(e, RELOC_RT, 0, 0, name);
-	em_insn(e, BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, -1);
+	em_insn(e, INSN_CALL_FUNC(-1));
 }
 
 void em_call_func(struct emitter *e, uint32_t func)
 {
 	em_reloc(e, RELOC_FUNC, func, 0, NULL);
-	em_insn(e, BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, -1);
+	em_insn(e, INSN_CALL_FUNC(-1));
 }
 
 void em_map(struct emitter *e, int dst, uint32_t map_ref)
@@ -278,5 +270,5 @@ void em_map_value(struct emitter *e, int dst, uint32_t map_ref, uint32_t off)
 
 void em_exit(struct emitter *e)
 {
-	em_insn(e, BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+	em_insn(e, INSN_EXIT);
 }

@@ -9,18 +9,7 @@
 #pragma once
 
 #include "bpf/code.h"
-
-#define R0  BPF_REG_0
-#define R1  BPF_REG_1
-#define R2  BPF_REG_2
-#define R3  BPF_REG_3
-#define R4  BPF_REG_4
-#define R5  BPF_REG_5
-#define R6  BPF_REG_6
-#define R7  BPF_REG_7
-#define R8  BPF_REG_8
-#define R9  BPF_REG_9
-#define R10 BPF_REG_10
+#include "kernel/insn.h"
 
 struct em_fixup {
 	uint32_t insn, label;

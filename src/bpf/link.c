@@ -4,6 +4,7 @@
 #include "bpf/link.h"
 
 #include "kernel/btf_blob.h"
+#include "kernel/insn.h"
 
 #define NOT_PLACED  UINT32_MAX
 #define RING_OUTPUT rt_image.nfuncs /* index of the function that is made here */
@@ -106,97 +107,84 @@ static void insn_set_map(struct bpf_insn *insn, int fd, bool is_value, uint32_t 
  * (maybe_wait_bpf_programs() in kernel/bpf/syscall.c), 8 to 20 ms a call. It is slower in the
  * probe, too. With more than RINGS_NAMED CPUs it is taken: a program may name 64 maps.
  */
-static void insn_add(struct linked *out, uint8_t code, int reg, int off, int32_t imm)
+static void insn_add(struct linked *out, struct bpf_insn in)
 {
-	vec_push(&out->insns, (struct bpf_insn){.code = code,
-						.dst_reg = (uint8_t)(reg & 15),
-						.off = (int16_t)off,
-						.imm = imm});
+	vec_push(&out->insns, in);
+}
+
+/* The map becomes the value of the register. */
+static void insn_add_map(struct linked *out, int reg, int fd)
+{
+	insn_add(out, INSN_IMM64_LOW(reg, 0, 0));
+	insn_add(out, INSN_IMM64_HIGH(0));
+	insn_set_map(vec_last(&out->insns) - 1, fd, false, 0);
+}
+
+/* Calls the helper that writes to the ring in r1, and returns what that returns. */
+static void ring_write(struct linked *out)
+{
+	insn_add(out, INSN_CALL(BPF_FUNC_ringbuf_output));
+	insn_add(out, INSN_EXIT);
 }
 
 /* Here all come whose CPU has no ring: r1 = cpu, r2 = data, r3 = size, r4 = flags. */
-static void ring_spare(struct linker *ld)
+static void ring_spare(struct linked *out, int spare_fd)
 {
-	/* clang-format off */
-	static const struct bpf_insn tag[] = {
-		{BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, 1},
-		{BPF_ALU64 | BPF_LSH | BPF_K, BPF_REG_1, 0, 0, RT_REC_CPU_SHIFT},
-		{BPF_LDX | BPF_MEM | BPF_W,   BPF_REG_5, BPF_REG_2, offsetof(struct rt_rec, clause), 0},
-		{BPF_ALU64 | BPF_LSH | BPF_K, BPF_REG_5, 0, 0, 64 - RT_REC_CPU_SHIFT},
-		{BPF_ALU64 | BPF_RSH | BPF_K, BPF_REG_5, 0, 0, 64 - RT_REC_CPU_SHIFT},
-		{BPF_ALU64 | BPF_OR | BPF_X,  BPF_REG_5, BPF_REG_1, 0, 0},
-		{BPF_STX | BPF_MEM | BPF_W,   BPF_REG_2, BPF_REG_5, offsetof(struct rt_rec, clause), 0},
-		{BPF_LD | BPF_DW | BPF_IMM,   BPF_REG_1, 0, 0, 0},
-		{0, 0, 0, 0, 0},
-	};
-	/* clang-format on */
+	const int16_t clause = offsetof(struct rt_rec, clause);
 
-	if (ld->maps->spare_fd < 0) {
-		insn_add(ld->out, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, -1);
-		insn_add(ld->out, BPF_JMP | BPF_EXIT, 0, 0, 0);
+	if (spare_fd < 0) {
+		insn_add(out, INSN_MOV_IMM(R0, -1));
+		insn_add(out, INSN_EXIT);
 		return;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(tag); i++)
-		vec_push(&ld->out->insns, tag[i]);
-	insn_set_map(vec_last(&ld->out->insns) - 1, ld->maps->spare_fd, false, 0);
-	insn_add(ld->out, BPF_JMP | BPF_CALL, 0, 0, BPF_FUNC_ringbuf_output);
-	insn_add(ld->out, BPF_JMP | BPF_EXIT, 0, 0, 0);
+	insn_add(out, INSN_ADD_IMM(R1, 1));
+	insn_add(out, INSN_ALU_IMM(BPF_LSH, R1, RT_REC_CPU_SHIFT));
+	insn_add(out, INSN_LOAD(BPF_W, R5, R2, clause));
+	insn_add(out, INSN_ALU_IMM(BPF_LSH, R5, 64 - RT_REC_CPU_SHIFT));
+	insn_add(out, INSN_ALU_IMM(BPF_RSH, R5, 64 - RT_REC_CPU_SHIFT));
+	insn_add(out, INSN_ALU(BPF_OR, R5, R1));
+	insn_add(out, INSN_STORE(BPF_W, R2, clause, R5));
+	insn_add_map(out, R1, spare_fd);
+	ring_write(out);
 }
 
 /*
  * cpus: those with a ring, ascending, at least one. A leaf that is not the CPU's goes on behind
  * itself, from leaf to leaf: behind the last is ring_spare().
  */
-static void ring_tree(struct linker *ld, const uint32_t *cpus, uint32_t ncpus)
+static void ring_tree(struct linked *out, const int *ring_fds, const uint32_t *cpus, uint32_t ncpus)
 {
-	struct linked *out = ld->out;
 	uint32_t at = out->insns.len, mid = ncpus / 2;
 
 	if (ncpus > 1) {
-		insn_add(out, BPF_JMP | BPF_JGE | BPF_K, BPF_REG_1, 0, (int32_t)cpus[mid]);
-		ring_tree(ld, cpus, mid);
+		insn_add(out, INSN_JMP_IMM(BPF_JGE, R1, cpus[mid], 0));
+		ring_tree(out, ring_fds, cpus, mid);
 		out->insns.data[at].off = (int16_t)(out->insns.len - at - 1);
-		ring_tree(ld, cpus + mid, ncpus - mid);
+		ring_tree(out, ring_fds, cpus + mid, ncpus - mid);
 		return;
 	}
-	insn_add(out, BPF_JMP | BPF_JNE | BPF_K, BPF_REG_1, 4, (int32_t)cpus[0]);
-	insn_add(out, BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, 0, 0);
-	insn_add(out, 0, 0, 0, 0);
-	insn_set_map(&out->insns.data[at + 1], ld->maps->ring_fds[cpus[0]], false, 0);
-	insn_add(out, BPF_JMP | BPF_CALL, 0, 0, BPF_FUNC_ringbuf_output);
-	insn_add(out, BPF_JMP | BPF_EXIT, 0, 0, 0);
+	insn_add(out, INSN_JMP_IMM(BPF_JNE, R1, cpus[0], 4));
+	insn_add_map(out, R1, ring_fds[cpus[0]]);
+	ring_write(out);
 }
 
-static void ring_lookup(struct linker *ld)
+static void ring_lookup(struct linked *out, int rings_fd)
 {
-	/* clang-format off */
-	static const struct bpf_insn before[] = {
-		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_2, 0, 0},
-		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_7, BPF_REG_3, 0, 0},
-		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_8, BPF_REG_4, 0, 0},
-		{BPF_STX | BPF_MEM | BPF_W,   BPF_REG_10, BPF_REG_1, -4, 0},
-		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0, 0},
-		{BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -4},
-		{BPF_LD | BPF_DW | BPF_IMM,   BPF_REG_1, 0, 0, 0},
-		{0, 0, 0, 0, 0},
-	}, after[] = {
-		{BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem},
-		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_6, 0, 0},
-		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_3, BPF_REG_7, 0, 0},
-		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_4, BPF_REG_8, 0, 0},
-		{BPF_JMP | BPF_JEQ | BPF_K,   BPF_REG_0, 0, 3, 0},
-		{BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_0, 0, 0},
-		{BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_ringbuf_output},
-		{BPF_JMP | BPF_EXIT, 0, 0, 0, 0},
-		{BPF_LDX | BPF_MEM | BPF_W,   BPF_REG_1, BPF_REG_10, -4, 0},
-	};
-	/* clang-format on */
-
-	for (size_t i = 0; i < ARRAY_LEN(before); i++)
-		vec_push(&ld->out->insns, before[i]);
-	insn_set_map(vec_last(&ld->out->insns) - 1, ld->maps->fd[MAP_RINGS], false, 0);
-	for (size_t i = 0; i < ARRAY_LEN(after); i++)
-		vec_push(&ld->out->insns, after[i]);
+	insn_add(out, INSN_MOV(R6, R2));
+	insn_add(out, INSN_MOV(R7, R3));
+	insn_add(out, INSN_MOV(R8, R4));
+	insn_add(out, INSN_STORE(BPF_W, R10, -4, R1));
+	insn_add(out, INSN_MOV(R2, R10));
+	insn_add(out, INSN_ADD_IMM(R2, -4));
+	insn_add_map(out, R1, rings_fd);
+	insn_add(out, INSN_CALL(BPF_FUNC_map_lookup_elem));
+	insn_add(out, INSN_MOV(R2, R6));
+	insn_add(out, INSN_MOV(R3, R7));
+	insn_add(out, INSN_MOV(R4, R8));
+	insn_add(out, INSN_JMP_IMM(BPF_JEQ, R0, 0, 3));
+	insn_add(out, INSN_MOV(R1, R0));
+	ring_write(out);
+	insn_add(out, INSN_LOAD(BPF_W, R1, R10, -4));
 }
 
 static void ring_output_make(struct linker *ld)
@@ -205,15 +193,15 @@ static void ring_output_make(struct linker *ld)
 	uint32_t n = 0;
 
 	if (ld->maps->fd[MAP_RINGS] >= 0) {
-		ring_lookup(ld);
-		ring_spare(ld);
+		ring_lookup(ld->out, ld->maps->fd[MAP_RINGS]);
+		ring_spare(ld->out, ld->maps->spare_fd);
 		return;
 	}
 	for (uint32_t cpu = 0; cpu < ld->maps->ncpus; cpu++)
 		if (ld->maps->ring_fds[cpu] >= 0)
 			cpus[n++] = cpu;
-	ring_tree(ld, cpus, n);
-	ring_spare(ld);
+	ring_tree(ld->out, ld->maps->ring_fds, cpus, n);
+	ring_spare(ld->out, ld->maps->spare_fd);
 }
 
 /* ---- placing ---------------------------------------------------------------------------- */

@@ -16,14 +16,10 @@
 
 #include "arch/arch.h"
 #include "kernel/btf_blob.h"
+#include "kernel/insn.h"
 
 #define BTF_PATH      "/sys/kernel/btf/vmlinux"
 #define LOCKDOWN_PATH "/sys/kernel/security/lockdown"
-
-#define INSN(c, d, s, i)                                                                           \
-	((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .imm = (i)})
-#define INSN_CALL(f) INSN(BPF_JMP | BPF_CALL, 0, 0, f)
-#define INSN_RET0    INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0), INSN(BPF_JMP | BPF_EXIT, 0, 0, 0)
 
 /* ---- probing functions: 0 or an errno value --------------------------------------------- */
 
@@ -53,7 +49,7 @@ static int prog_try(enum bpf_prog_type type, const struct bpf_insn *insns, uint3
 
 static int probe_bpf(void)
 {
-	struct bpf_insn insns[] = {INSN_RET0};
+	struct bpf_insn insns[] = {INSNS_RETURN(0)};
 	CLEANUP(fd) int fd = -1;
 
 	return prog_try(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, ARRAY_LEN(insns), &fd);
@@ -103,9 +99,9 @@ static int probe_task_btf(void)
 {
 	struct bpf_insn insns[] = {
 		INSN_CALL(BPF_FUNC_get_current_task_btf),
-		INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_0, 0),
+		INSN_MOV(R1, R0),
 		INSN_CALL(BPF_FUNC_task_pt_regs),
-		INSN_RET0,
+		INSNS_RETURN(0),
 	};
 	CLEANUP(fd) int fd = -1;
 
@@ -116,13 +112,10 @@ static int probe_task_btf(void)
 static int probe_write_user(void)
 {
 	struct bpf_insn insns[] = {
-		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_1, 0, 0),
-		INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0),
-		INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, -8),
-		{.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_2},
-		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_3, 0, 8),
-		INSN_CALL(BPF_FUNC_probe_write_user),
-		INSN_RET0,
+		INSN_MOV_IMM(R1, 0),  INSN_MOV(R2, R10),
+		INSN_ADD_IMM(R2, -8), INSN_STORE_IMM(BPF_DW, R2, 0, 0),
+		INSN_MOV_IMM(R3, 8),  INSN_CALL(BPF_FUNC_probe_write_user),
+		INSNS_RETURN(0),
 	};
 	CLEANUP(fd) int fd = -1;
 
@@ -132,7 +125,7 @@ static int probe_write_user(void)
 /* Linking to a descriptor that is none: EBADF from a kernel that knows what it is asked. */
 static int probe_perf_link(void)
 {
-	struct bpf_insn insns[] = {INSN_RET0};
+	struct bpf_insn insns[] = {INSNS_RETURN(0)};
 	union bpf_attr attr = {.link_create.target_fd = UINT32_MAX,
 			       .link_create.attach_type = BPF_PERF_EVENT};
 	CLEANUP(fd) int prog = -1;
@@ -149,7 +142,7 @@ static int probe_perf_link(void)
 /* An array of addresses that cannot be read: EFAULT from a kernel that knows what it is asked. */
 static int probe_uprobe_multi(void)
 {
-	struct bpf_insn insns[] = {INSN_RET0};
+	struct bpf_insn insns[] = {INSNS_RETURN(0)};
 	CLEANUP(fd) int prog = -1;
 	CLEANUP(fd) int link = -1;
 	int sys = prog_try_as(BPF_PROG_TYPE_KPROBE, ATTACH_UPROBE_MULTI, insns, ARRAY_LEN(insns),
@@ -186,7 +179,7 @@ static void *tgid_thread(void *arg)
 
 static int probe_uprobe_tgid(void)
 {
-	struct bpf_insn insns[] = {INSN_RET0};
+	struct bpf_insn insns[] = {INSNS_RETURN(0)};
 	CLEANUP(fd) int prog = -1;
 	struct tgid_test t;
 	pthread_t thread;
@@ -205,7 +198,7 @@ static int probe_uprobe_tgid(void)
 
 static int probe_test_run(void)
 {
-	struct bpf_insn insns[] = {INSN_RET0};
+	struct bpf_insn insns[] = {INSNS_RETURN(0)};
 	CLEANUP(fd) int prog = -1;
 	int sys = prog_try(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, ARRAY_LEN(insns), &prog);
 	struct err *e;

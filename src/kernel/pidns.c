@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "kernel/insn.h"
 #include "kernel/kernel.h"
 
 #define FIRST_INO 0xeffffffcu /* Linux include/uapi/linux/nsfs.h, PID_NS_INIT_INO */
@@ -43,17 +44,11 @@ static bool is_first(void)
 
 /* ---- what the kernel's side reads ----------------------------------------------------------- */
 
-/* clang-format off */
-#define INSN(c, d, s, o, i)                                                                        \
-	((struct bpf_insn){.code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (int32_t)(i)})
-/* clang-format on */
 /* The size bytes at r3 go to the stack at off; what cannot be read is zeros. */
 /* clang-format off */
 #define INSNS_READ(size, at)                                                                       \
-	INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_10, 0, 0),                            \
-	INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, at),                                    \
-	INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0, size),                                  \
-	INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_probe_read_kernel)
+	INSN_MOV(R1, R10), INSN_ADD_IMM(R1, at), INSN_MOV_IMM(R2, size),                           \
+	INSN_CALL(BPF_FUNC_probe_read_kernel)
 /* clang-format on */
 
 enum { AT_PID = -8, AT_LEVEL = -16, AT_NS = -24 };
@@ -65,27 +60,27 @@ enum { AT_PID = -8, AT_LEVEL = -16, AT_NS = -24 };
 static struct err *asker_load(const struct rt_pidns *ns, int *ret_fd)
 {
 	const struct bpf_insn insns[] = {
-		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_6, BPF_REG_1, 0, 0),
-		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_task),
-		INSN(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_3, BPF_REG_0, 0, 0),
-		INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_3, 0, 0, ns->task_pid),
+		INSN_LOAD(BPF_DW, R6, R1, 0),
+		INSN_CALL(BPF_FUNC_get_current_task),
+		INSN_MOV(R3, R0),
+		INSN_ADD_IMM(R3, ns->task_pid),
 		INSNS_READ(8, AT_PID),
-		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_3, BPF_REG_10, AT_PID, 0),
-		INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_3, 0, 0, ns->pid_level),
+		INSN_LOAD(BPF_DW, R3, R10, AT_PID),
+		INSN_ADD_IMM(R3, ns->pid_level),
 		INSNS_READ(4, AT_LEVEL),
-		INSN(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_0, BPF_REG_10, AT_LEVEL, 0),
-		INSN(BPF_JMP | BPF_JNE | BPF_K, BPF_REG_6, 0, 1, 0),
-		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
-		INSN(BPF_ALU64 | BPF_MUL | BPF_K, BPF_REG_0, 0, 0, RT_UPID_SIZE),
-		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_3, BPF_REG_10, AT_PID, 0),
-		INSN(BPF_ALU64 | BPF_ADD | BPF_X, BPF_REG_3, BPF_REG_0, 0, 0),
-		INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_3, 0, 0, ns->pid_numbers + UPID_NS),
+		INSN_LOAD(BPF_W, R0, R10, AT_LEVEL),
+		INSN_JMP_IMM(BPF_JNE, R6, 0, 1),
+		INSN_EXIT,
+		INSN_ALU_IMM(BPF_MUL, R0, RT_UPID_SIZE),
+		INSN_LOAD(BPF_DW, R3, R10, AT_PID),
+		INSN_ADD(R3, R0),
+		INSN_ADD_IMM(R3, ns->pid_numbers + UPID_NS),
 		INSNS_READ(8, AT_NS),
-		INSN(BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_10, AT_NS, 0),
-		INSN(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_6, 0, 1, 1),
-		INSN(BPF_ALU64 | BPF_RSH | BPF_K, BPF_REG_0, 0, 0, 32),
-		INSN(BPF_ALU | BPF_MOV | BPF_X, BPF_REG_0, BPF_REG_0, 0, 0),
-		INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+		INSN_LOAD(BPF_DW, R0, R10, AT_NS),
+		INSN_JMP_IMM(BPF_JEQ, R6, 1, 1),
+		INSN_ALU_IMM(BPF_RSH, R0, 32),
+		INSN_MOV32(R0, R0),
+		INSN_EXIT,
 	};
 	union bpf_attr attr = {
 		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
