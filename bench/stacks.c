@@ -3,7 +3,9 @@
  * pointers by bench/stacks.py.
  *
  *     stacks calls N    for each line on stdin: N calls of probed() from work(), then nanoseconds a
- *     call stacks spin MS    work() computes stacks once       work() calls getppid() once
+ *                       call
+ *     stacks spin MS    work() computes
+ *     stacks once       work() calls getppid() once
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  *     vec_deinit(&code);
  *
  * Owns     the memory of the elements, on the heap. The next push invalidates all pointers to
- * elements.
+ *          elements.
  */
 #pragma once
 

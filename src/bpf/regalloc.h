@@ -1,21 +1,23 @@
 /*
- * Register allocation: which machine place holds each value of one DIF object.
+ * Register allocation: chooses the machine location of each value of one DIF object.
  *
- * Input is a list of abstract instructions over virtual registers (DIF registers, comparison flags,
- * tuple stack entries). Control only goes forward, so one backward pass gives exact liveness. Each
- * virtual register is split into webs (definitions and uses that are connected); a web gets one
- * place:
+ * The input is a list of abstract instructions over virtual registers (DIF registers, comparison
+ * flags, entries of the tuple stack). Control only goes forward, so one backward pass gives exact
+ * liveness. Each virtual register is split into webs (connected definitions and uses), and each web
+ * gets the first of these locations that it can have:
  *
- *     a constant, the address of a string constant, or memory that does not change: where it is
- * used it is made again, and occupies nothing; r6-r8, or r3-r5 when no instruction that destroys
- * them lies within it; a stack slot, and when those are used up a slot in the machine state.
+ *     - none: a constant, the address of a string constant, or memory that does not change is made
+ *       again at each use;
+ *     - r6-r8, or r3-r5 when no instruction that destroys them lies within the web;
+ *     - a stack slot;
+ *     - a slot in the machine state, when stack slots are used up.
  *
- * A copy (mov, push, cmp) whose source cannot change while the copy lives shares its place.
- * r0-r2 are never allocated: scratch for the code generator.
+ * A copy (mov, push, cmp) whose source does not change while the copy lives shares its location.
+ * r0-r2 are never allocated: they are scratch registers of the code generator.
  *
- * Owns     everything lies in the arena given.
+ * Owns     everything lies in the caller's arena.
  * Facts    positions: 2 * i is where instruction i reads, 2 * i + 1 where it writes. An instruction
- * that clobbers destroys r0-r5 between the two.
+ *          that clobbers destroys r0-r5 between the two.
  */
 #pragma once
 

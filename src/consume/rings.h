@@ -7,7 +7,7 @@
  *
  * Owns     its mappings and the epoll descriptor; ring descriptors are the caller's.
  * Errors   struct err *. A record that its program has not finished is not an error: it comes
- * later.
+ *          later.
  * Threads  one consumer a set of rings.
  * Units    sizes in bytes, times in ns of CLOCK_MONOTONIC.
  * Facts    layout of the pages and of record headers: Linux kernel/bpf/ringbuf.c, v5.8 on.

@@ -1,7 +1,7 @@
 /*
- * DIF as text that can be read back: for tests, fuzzing and dumps.
+ * DIF as text that can be read back, for tests, fuzzing and dumps.
  *
- * Grammar (one item a line; "!" outside quotes begins a comment; blank lines are allowed)
+ * The grammar: one item a line; "!" outside quotes begins a comment; blank lines are allowed.
  *
  *     file        = { { label ":" } [ directive | instruction ] "\n" }
  *     directive   = ".int" NUMBER               next entry of the integer table
@@ -9,10 +9,10 @@
  *                 | ".var" STRING { word }      next entry of the variable table
  *                 | ".ret" { word }             type of the result
  *                 | ".word" NUMBER              an instruction by its bits
- *     word        = "ctf" | "string" | "byref" | "byuref" | "signed"
+ *     word        = "ctf" | "string" | "byref" | "byuref" | "signed"                     (types)
  *                 | "kind=" N | "ckind=" N | "flags=" N | "size=" N                      (types)
  *                 | "global" | "thread" | "local" | "scalar" | "array" | "ref" | "mod"
- *                 | "id=" N | "scope=" N | "varkind=" N | "varflags=" N
+ *                 (variables) | "id=" N | "scope=" N | "varkind=" N | "varflags=" N
  *                 (variables)
  *     instruction = MNEMONIC operands           operands as in asm.h, with these choices:
  *       register    "%r" N
@@ -20,15 +20,16 @@
  *       integer     "DT_INTEGER[" N "]" | NUMBER       the number is added to the table
  *       string      "DT_STRING[" N "]" | STRING        the string is added to the table
  *       variable    "DT_VAR(" N ")" | NAME             a built-in, or of a .var line of that scope
- *       above subroutine  "DIF_SUBR(" N ")" | NAME
+ *                                                      above
+ *       subroutine  "DIF_SUBR(" N ")" | NAME
  *       tuple type  "DT_TYPE(" N ")" | N
  *       translator  "DT_XLREF[" N "]" | N
  *     label, NAME = letter or "_", then letters, digits, "_"
  *     NUMBER, N   = [ "-" ] decimal, or 0x hexadecimal
  *     STRING      = '"' { byte | '\n' | '\t' | '\"' | '\\' | '\x' HH } '"'
  *
- * Printing and parsing any object whose string table ends with NUL gives the same object (without
- * spans).
+ * Printing and then parsing any object whose string table ends with NUL gives the same object,
+ * without spans.
  */
 #include "dif/asm.h"
 
@@ -43,7 +44,7 @@ enum attr {
 	ATTR_FLAGS,
 	ATTR_SIGNED,
 	ATTR_SIZE,
-	ATTR_FIRST_VAR, /* those below are not for .ret */
+	ATTR_FIRST_VAR, /* .ret has none of those from here on */
 	ATTR_ID = ATTR_FIRST_VAR,
 	ATTR_SCOPE,
 	ATTR_VKIND,
@@ -52,7 +53,7 @@ enum attr {
 };
 
 static const struct word {
-	const char *text; /* ending in '=': a number follows */
+	const char *text; /* ends in '=' when a number follows */
 	enum attr attr;
 	uint32_t value;
 } words[] = {
@@ -84,7 +85,7 @@ static const uint32_t attr_max[ATTR_LEN] = {
 	[ATTR_SCOPE] = UINT8_MAX, [ATTR_VKIND] = UINT8_MAX, [ATTR_VFLAGS] = UINT8_MAX,
 };
 
-/* Flags add up, everything else is replaced. */
+/* Whether several words of an attribute add up; otherwise the last one counts. */
 static bool attr_is_set(enum attr attr)
 {
 	return attr == ATTR_FLAGS || attr == ATTR_VFLAGS;
@@ -106,7 +107,7 @@ static void print_attr(enum attr attr, uint32_t value, struct strbuf *out)
 
 		if (w->attr != attr)
 			continue;
-		if (word_has_number(w)) { /* after the plain words of its attribute */
+		if (word_has_number(w)) { /* stands behind the plain words of its attribute */
 			strbuf_addf(out, attr == ATTR_ID ? " %s0x%x" : " %s%u", w->text, value);
 			is_done = true;
 		} else if (attr_is_set(attr) && (value & w->value)) {
@@ -157,8 +158,8 @@ static void print_tables(const struct difo *d, struct strbuf *out)
 	}
 }
 
-/* The fields the text of an instruction shows; it can be read back if all others are zero. */
-static dif_insn shown_bits(dif_insn i)
+/* The fields that the text shows. An instruction can be read back if all other bits are zero. */
+static dif_insn insn_shown_bits(dif_insn i)
 {
 	dif_insn mask = 0xff000000;
 
@@ -179,7 +180,8 @@ void difo_print_asm(const struct difo *d, struct strbuf *out)
 	strbuf_addc(out, '\n');
 	print_tables(d, out);
 	for (uint32_t i = 0; i < d->code_len; i++) {
-		if (dif_op_name(DIF_INSN_OP(d->code[i])) && shown_bits(d->code[i]) == d->code[i]) {
+		if (dif_op_name(DIF_INSN_OP(d->code[i])) &&
+		    insn_shown_bits(d->code[i]) == d->code[i]) {
 			strbuf_addc(out, '\t');
 			dif_insn_print(d, d->code[i], out);
 		} else {
@@ -211,7 +213,7 @@ struct parser {
 	struct dif_type ret;
 };
 
-PRINTF_LIKE(2, 3) static bool fail(struct parser *ps, const char *fmt, ...)
+PRINTF_LIKE(2, 3) static bool parse_fail(struct parser *ps, const char *fmt, ...)
 {
 	struct strbuf text = {0};
 	va_list ap;
@@ -236,48 +238,48 @@ static bool is_name(char c)
 	return is_name_start(c) || (c >= '0' && c <= '9');
 }
 
-static char peek(const struct parser *ps)
+static char parser_peek(const struct parser *ps)
 {
 	return ps->p < ps->end ? *ps->p : '\0';
 }
 
-static void skip_space(struct parser *ps)
+static void space_skip(struct parser *ps)
 {
-	while (peek(ps) == ' ' || peek(ps) == '\t' || peek(ps) == '\r')
+	while (parser_peek(ps) == ' ' || parser_peek(ps) == '\t' || parser_peek(ps) == '\r')
 		ps->p++;
 }
 
-static bool take(struct parser *ps, const char *text)
+static bool text_take(struct parser *ps, const char *text)
 {
 	size_t len = strlen(text);
 
-	skip_space(ps);
+	space_skip(ps);
 	if ((size_t)(ps->end - ps->p) < len || memcmp(ps->p, text, len) != 0)
 		return false;
 	ps->p += len;
 	return true;
 }
 
-static bool at_end(struct parser *ps)
+static bool line_is_done(struct parser *ps)
 {
-	skip_space(ps);
+	space_skip(ps);
 	return ps->p == ps->end || *ps->p == '!';
 }
 
-/* A name with an optional leading '.', in the arena; NULL when there is none. */
-static const char *take_name(struct parser *ps)
+/* Reads a name, with an optional '.' before it, into the arena; NULL when there is none. */
+static const char *name_take(struct parser *ps)
 {
 	const char *start;
 
-	skip_space(ps);
+	space_skip(ps);
 	start = ps->p;
-	if (peek(ps) == '.')
+	if (parser_peek(ps) == '.')
 		ps->p++;
-	if (!is_name_start(peek(ps))) {
+	if (!is_name_start(parser_peek(ps))) {
 		ps->p = start;
 		return NULL;
 	}
-	while (is_name(peek(ps)))
+	while (is_name(parser_peek(ps)))
 		ps->p++;
 	return arena_strndup(ps->arena, start, (size_t)(ps->p - start));
 }
@@ -294,15 +296,15 @@ static int digit_value(char c, uint32_t base)
 
 static bool parse_number(struct parser *ps, uint64_t *ret)
 {
-	bool neg = take(ps, "-");
-	uint32_t base = take(ps, "0x") ? 16 : 10;
+	bool neg = text_take(ps, "-");
+	uint32_t base = text_take(ps, "0x") ? 16 : 10;
 	uint64_t v = 0;
 
-	if (digit_value(peek(ps), base) < 0)
-		return fail(ps, "expected a number");
-	for (int dig; (dig = digit_value(peek(ps), base)) >= 0; ps->p++)
+	if (digit_value(parser_peek(ps), base) < 0)
+		return parse_fail(ps, "expected a number");
+	for (int dig; (dig = digit_value(parser_peek(ps), base)) >= 0; ps->p++)
 		if (__builtin_mul_overflow(v, base, &v) || __builtin_add_overflow(v, dig, &v))
-			return fail(ps, "number does not fit in 64 bits");
+			return parse_fail(ps, "number does not fit in 64 bits");
 	*ret = neg ? 0 - v : v;
 	return true;
 }
@@ -314,7 +316,7 @@ static bool parse_small(struct parser *ps, uint32_t max, uint32_t *ret)
 	if (!parse_number(ps, &v))
 		return false;
 	if (v > max)
-		return fail(ps, "number is larger than %u", max);
+		return parse_fail(ps, "number is larger than %u", max);
 	*ret = (uint32_t)v;
 	return true;
 }
@@ -322,7 +324,7 @@ static bool parse_small(struct parser *ps, uint32_t max, uint32_t *ret)
 static bool parse_escape(struct parser *ps, struct strbuf *out)
 {
 	int hi, lo;
-	char c = peek(ps);
+	char c = parser_peek(ps);
 
 	switch (c) {
 	case 'n': strbuf_addc(out, '\n'); break;
@@ -333,33 +335,33 @@ static bool parse_escape(struct parser *ps, struct strbuf *out)
 		hi = ps->end - ps->p > 2 ? digit_value(ps->p[1], 16) : -1;
 		lo = ps->end - ps->p > 2 ? digit_value(ps->p[2], 16) : -1;
 		if (hi < 0 || lo < 0 || (hi == 0 && lo == 0))
-			return fail(ps, "bad \\x escape");
+			return parse_fail(ps, "bad \\x escape");
 		strbuf_addc(out, (char)(hi << 4 | lo));
 		ps->p += 2;
 		break;
-	default: return fail(ps, "unknown escape in string");
+	default: return parse_fail(ps, "unknown escape in string");
 	}
 	ps->p++;
 	return true;
 }
 
-/* Appends to out. */
+/* Reads a string and appends it to out. */
 static bool parse_string(struct parser *ps, struct strbuf *out)
 {
-	if (!take(ps, "\""))
-		return fail(ps, "expected a string");
+	if (!text_take(ps, "\""))
+		return parse_fail(ps, "expected a string");
 	while (ps->p < ps->end && *ps->p != '"') {
 		char c = *ps->p++;
 
 		if (c == '\0')
-			return fail(ps, "NUL in string");
+			return parse_fail(ps, "NUL in string");
 		if (c != '\\')
 			strbuf_addc(out, c);
 		else if (!parse_escape(ps, out))
 			return false;
 	}
 	if (ps->p == ps->end)
-		return fail(ps, "string without end");
+		return parse_fail(ps, "string without end");
 	ps->p++;
 	return true;
 }
@@ -371,11 +373,11 @@ static bool parse_word(struct parser *ps, uint32_t *attrs, enum attr limit)
 	const char *name;
 	uint32_t value;
 
-	skip_space(ps);
-	name = take_name(ps);
+	space_skip(ps);
+	name = name_take(ps);
 	if (!name)
-		return fail(ps, "expected an attribute");
-	if (peek(ps) == '=') {
+		return parse_fail(ps, "expected an attribute");
+	if (parser_peek(ps) == '=') {
 		ps->p++;
 		name = arena_printf(ps->arena, "%s=", name);
 	}
@@ -390,12 +392,12 @@ static bool parse_word(struct parser *ps, uint32_t *attrs, enum attr limit)
 		attrs[w->attr] = attr_is_set(w->attr) ? attrs[w->attr] | value : value;
 		return true;
 	}
-	return fail(ps, "unknown attribute '%s'", name);
+	return parse_fail(ps, "unknown attribute '%s'", name);
 }
 
 static bool parse_words(struct parser *ps, uint32_t *attrs, enum attr limit)
 {
-	while (!at_end(ps))
+	while (!line_is_done(ps))
 		if (!parse_word(ps, attrs, limit))
 			return false;
 	return true;
@@ -480,47 +482,50 @@ static const struct {
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-/* prefix N suffix, or the number alone where that means the same. */
+/* Reads an index as prefix N suffix, or as the number alone. */
 static bool parse_index(struct parser *ps, const char *prefix, const char *suffix, uint32_t max,
 			uint32_t *ret)
 {
-	bool full = take(ps, prefix);
+	bool full = text_take(ps, prefix);
 
 	if (!parse_small(ps, max, ret))
 		return false;
-	return !full || take(ps, suffix) || fail(ps, "expected '%s'", suffix);
+	return !full || text_take(ps, suffix) || parse_fail(ps, "expected '%s'", suffix);
 }
 
 static bool operand_reg(struct parser *ps, uint32_t *ret)
 {
-	return take(ps, "%r") ? parse_small(ps, 255, ret) : fail(ps, "expected a register");
+	return text_take(ps, "%r") ? parse_small(ps, 255, ret)
+				   : parse_fail(ps, "expected a register");
 }
 
 static bool operand_int(struct parser *ps, uint32_t *ret)
 {
 	uint64_t v = 0;
 
-	if (take(ps, "DT_INTEGER["))
-		return parse_small(ps, 0xffff, ret) && (take(ps, "]") || fail(ps, "expected ']'"));
+	if (text_take(ps, "DT_INTEGER["))
+		return parse_small(ps, 0xffff, ret) &&
+		       (text_take(ps, "]") || parse_fail(ps, "expected ']'"));
 	if (!parse_number(ps, &v))
 		return false;
 	for (*ret = 0; *ret < ps->ints.len; ++*ret)
 		if (ps->ints.data[*ret] == v)
 			return true;
 	if (*ret > 0xffff)
-		return fail(ps, "integer table is full");
+		return parse_fail(ps, "integer table is full");
 	vec_push(&ps->ints, v);
 	return true;
 }
 
 static bool operand_str(struct parser *ps, uint32_t *ret)
 {
-	if (take(ps, "DT_STRING["))
-		return parse_small(ps, 0xffff, ret) && (take(ps, "]") || fail(ps, "expected ']'"));
+	if (text_take(ps, "DT_STRING["))
+		return parse_small(ps, 0xffff, ret) &&
+		       (text_take(ps, "]") || parse_fail(ps, "expected ']'"));
 	if (!ps->strs.len)
 		strbuf_addc(&ps->strs, '\0');
 	if (ps->strs.len > 0xffff)
-		return fail(ps, "string table is full");
+		return parse_fail(ps, "string table is full");
 	*ret = (uint32_t)ps->strs.len;
 	return parse_str(ps);
 }
@@ -529,11 +534,12 @@ static bool operand_var(struct parser *ps, uint32_t max, uint8_t scope, uint32_t
 {
 	const char *name;
 
-	if (take(ps, "DT_VAR("))
-		return parse_small(ps, max, ret) && (take(ps, ")") || fail(ps, "expected ')'"));
-	name = take_name(ps);
+	if (text_take(ps, "DT_VAR("))
+		return parse_small(ps, max, ret) &&
+		       (text_take(ps, ")") || parse_fail(ps, "expected ')'"));
+	name = name_take(ps);
 	if (!name)
-		return fail(ps, "expected a variable");
+		return parse_fail(ps, "expected a variable");
 	for (uint32_t i = 0; i < ps->vars.len; i++) {
 		const struct dif_var *v = &ps->vars.data[i];
 
@@ -543,20 +549,21 @@ static bool operand_var(struct parser *ps, uint32_t max, uint8_t scope, uint32_t
 		}
 	}
 	*ret = dif_builtin_by_name(name);
-	return *ret <= max || fail(ps, "unknown variable '%s'", name);
+	return *ret <= max || parse_fail(ps, "unknown variable '%s'", name);
 }
 
 static bool operand_subr(struct parser *ps, uint32_t *ret)
 {
 	const char *name;
 
-	if (take(ps, "DIF_SUBR("))
-		return parse_small(ps, 0xffff, ret) && (take(ps, ")") || fail(ps, "expected ')'"));
-	name = take_name(ps);
+	if (text_take(ps, "DIF_SUBR("))
+		return parse_small(ps, 0xffff, ret) &&
+		       (text_take(ps, ")") || parse_fail(ps, "expected ')'"));
+	name = name_take(ps);
 	if (!name)
-		return fail(ps, "expected a subroutine");
+		return parse_fail(ps, "expected a subroutine");
 	*ret = dif_subr_by_name(name);
-	return *ret != UINT32_MAX || fail(ps, "unknown subroutine '%s'", name);
+	return *ret != UINT32_MAX || parse_fail(ps, "unknown subroutine '%s'", name);
 }
 
 static bool operand_target(struct parser *ps, uint32_t *ret)
@@ -564,7 +571,7 @@ static bool operand_target(struct parser *ps, uint32_t *ret)
 	struct ref r = {.insn = ps->code.len, .line = ps->line};
 
 	*ret = 0;
-	r.name = take_name(ps);
+	r.name = name_take(ps);
 	if (!r.name)
 		return parse_small(ps, 0xffffff, ret);
 	vec_push(&ps->refs, r);
@@ -589,8 +596,8 @@ static bool parse_operand(struct parser *ps, char what, enum dif_op op, dif_insn
 	case 'F': good = operand_subr(ps, &v); break;
 	case 'T': shift = 16; good = parse_index(ps, "DT_TYPE(", ")", 0xff, &v); break;
 	case 'X': good = parse_index(ps, "DT_XLREF[", "]", 0xffff, &v); break;
-	case ' ': skip_space(ps); return true;
-	default: return take(ps, (char[]){what, '\0'}) || fail(ps, "expected '%c'", what);
+	case ' ': space_skip(ps); return true;
+	default: return text_take(ps, (char[]){what, '\0'}) || parse_fail(ps, "expected '%c'", what);
 	}
 	/* clang-format on */
 	*insn |= v << shift;
@@ -604,7 +611,7 @@ static bool parse_insn(struct parser *ps, const char *name)
 
 	for (uint32_t code = 1;; code++) {
 		if (code > 0xff)
-			return fail(ps, "unknown instruction '%s'", name);
+			return parse_fail(ps, "unknown instruction '%s'", name);
 		op = (enum dif_op)code;
 		if (dif_op_name(op) && strcmp(dif_op_name(op), name) == 0)
 			break;
@@ -622,24 +629,26 @@ static bool parse_item(struct parser *ps, const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(directives); i++)
 		if (strcmp(directives[i].name, name) == 0)
 			return directives[i].parse(ps);
-	return name[0] == '.' ? fail(ps, "unknown directive '%s'", name) : parse_insn(ps, name);
+	return name[0] == '.' ? parse_fail(ps, "unknown directive '%s'", name)
+			      : parse_insn(ps, name);
 }
 
 static bool parse_line(struct parser *ps)
 {
 	const char *name;
 
-	while (!at_end(ps)) {
-		name = take_name(ps);
+	while (!line_is_done(ps)) {
+		name = name_take(ps);
 		if (!name)
-			return fail(ps, "expected an instruction or a directive");
-		if (!take(ps, ":")) {
+			return parse_fail(ps, "expected an instruction or a directive");
+		if (!text_take(ps, ":")) {
 			if (!parse_item(ps, name))
 				return false;
-			return at_end(ps) || fail(ps, "unexpected text at the end of the line");
+			return line_is_done(ps) ||
+			       parse_fail(ps, "unexpected text at the end of the line");
 		}
 		if (name[0] == '.' || hashmap_finds(ps->labels, name))
-			return fail(ps, "bad or repeated label '%s'", name);
+			return parse_fail(ps, "bad or repeated label '%s'", name);
 		hashmap_sets(ps->labels, name, (void *)((uintptr_t)ps->code.len + 1));
 	}
 	return true;
@@ -658,7 +667,7 @@ static bool parse_lines(struct parser *ps, const char *text)
 	return true;
 }
 
-static bool resolve_refs(struct parser *ps)
+static bool refs_resolve(struct parser *ps)
 {
 	for (uint32_t i = 0; i < ps->refs.len; i++) {
 		const struct ref *r = &ps->refs.data[i];
@@ -666,9 +675,9 @@ static bool resolve_refs(struct parser *ps)
 
 		ps->line = r->line;
 		if (!at)
-			return fail(ps, "unknown label '%s'", r->name);
+			return parse_fail(ps, "unknown label '%s'", r->name);
 		if (at - 1 > 0xffffff)
-			return fail(ps, "label '%s' is too far", r->name);
+			return parse_fail(ps, "label '%s' is too far", r->name);
 		ps->code.data[r->insn] |= (dif_insn)(at - 1);
 	}
 	return true;
@@ -679,7 +688,7 @@ static void *to_arena(struct arena *a, const void *data, size_t len, size_t elem
 	return len ? arena_memdup(a, data, len * elem_size) : NULL;
 }
 
-static struct difo *make_difo(struct parser *ps)
+static struct difo *difo_create(struct parser *ps)
 {
 	struct difo *d = ARENA_NEW(ps->arena, struct difo);
 
@@ -699,8 +708,8 @@ struct err *difo_parse(struct arena *a, const char *text, struct difo **ret_difo
 {
 	struct parser ps = {.arena = a, .labels = hashmap_create()};
 
-	if (parse_lines(&ps, text) && resolve_refs(&ps))
-		*ret_difo = make_difo(&ps);
+	if (parse_lines(&ps, text) && refs_resolve(&ps))
+		*ret_difo = difo_create(&ps);
 	vec_deinit(&ps.code);
 	vec_deinit(&ps.ints);
 	vec_deinit(&ps.vars);

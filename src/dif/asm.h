@@ -1,13 +1,15 @@
-/* What the disassembler, the assembler and the verifier share: operand syntax and quoting. */
+/* The syntax of operands, which the disassembler, the assembler and the verifier share. */
 #pragma once
 
 #include "dif/dif.h"
 
 /*
- * Operands of a form, as text in which these stand for fields; everything else is itself:
- *     1 2 d  register r1, r2, rd or rs	      V  variable id (bits 8-23)  A  in r1
- *     I  integer index	  S  string offset    F  subroutine		   T  tuple type
- *     L  branch target	  X  translator reference
+ * The operands of a form: a text in which these letters stand for fields, and every other character
+ * for itself.
+ *
+ *     1 2 d  register r1, r2, rd or rs    V  variable id (bits 8-23)   A  variable id in r1
+ *     I      integer index                S  string offset             F  subroutine
+ *     L      branch target                T  tuple type                X  translator reference
  */
 struct dif_syntax {
 	const char *operands;
@@ -16,7 +18,7 @@ struct dif_syntax {
 
 extern const struct dif_syntax dif_syntax[]; /* by enum dif_form */
 
-/* C-like quotes; bytes that are not printable ASCII become \xHH, always two digits. */
+/* Adds s in quotes as C has them; bytes that are not printable ASCII become \xHH. */
 void dif_quote(struct strbuf *out, const char *s, size_t len);
-/* Whether rd is a destination. */
+/* Whether an instruction of this form writes rd. */
 bool dif_form_writes(enum dif_form form);

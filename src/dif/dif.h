@@ -1,20 +1,26 @@
 /*
- * DIF, the D intermediate format: instruction set and the object (DIFO) that holds one expression.
+ * DIF, the D intermediate format: the instruction set, and the object (DIFO) that holds one
+ * expression.
  *
- * A small register machine. 64-bit integer registers %r0 (always zero, not writable) to %r254;
- * objects meant for other systems keep to %r0-%r7. A tuple stack holds keys and subroutine
- * arguments. The flags N Z V C are set by cmp, scmp and tst. Branches only go forward, so every
- * object ends. Encoding, 32 bits: op<<24 | r1<<16 | r2<<8 | rd; branch target (instruction index)
- * in the low 24 bits; 16-bit indexes (variable, integer, string, subroutine) in bits 8-23 with the
- * register in bits 0-7; pushtr/pushtv: type<<16 | r2<<8 | rs; ldga/ldta: variable id in r1's place.
+ * DIF is a small register machine with 64-bit integer registers %r0 (always zero, not writable) to
+ * %r254; objects meant for other systems use %r0-%r7 only. A tuple stack holds keys and arguments
+ * of subroutines. cmp, scmp and tst set the flags N Z V C. Branches only go forward, so every
+ * object ends. An instruction has 32 bits:
  *
- * Values   every register holds 64 bits. By-reference values (string, struct, array) are addresses.
- *          Sub-64-bit integers live sign- or zero-extended according to their D type.
- * Strings  addresses of NUL-terminated bytes in kernel memory (D string constants and scratch
- *          memory are kernel memory too). 0 is the NULL string: prints empty, equals "" and itself.
- * Owns     a DIFO lives in the arena it was built in.
- * Facts    d-language.md, chapter 13; numbers of opcodes, variables and subroutines are the classic
- *          ones so that DOF sections of existing binaries can be read.
+ *     op << 24 | r1 << 16 | r2 << 8 | rd
+ *     op << 24 | target                    branches: index of an instruction
+ *     op << 24 | index << 8 | register     16-bit index: variable, integer, string, subroutine
+ *     op << 24 | type << 16 | r2 << 8 | rs pushtr, pushtv
+ *     op << 24 | id << 16 | r2 << 8 | rd   ldga, ldta: variable id
+ *
+ * Values   every register holds 64 bits. A by-reference value (string, struct, array) is an
+ *          address. A shorter integer is sign- or zero-extended according to its D type.
+ * Strings  are addresses of NUL-terminated bytes in kernel memory; D's string constants and scratch
+ *          memory are kernel memory, too. 0 is the NULL string: it prints as "" and equals "" and
+ *          itself.
+ * Owns     a DIFO lives in the arena in which it was built.
+ * Facts    d-language.md, chapter 13. Opcodes, variables and subroutines have the numbers of the
+ *          original DTrace, so that DOF sections of existing binaries can be read.
  */
 #pragma once
 
@@ -30,7 +36,7 @@ enum dif_op {
 #undef DIF_OP
 };
 
-/* Operand layout of an instruction; says what the verifier checks and the disassembler prints. */
+/* Operands of an instruction: what the verifier checks and the disassembler prints. */
 enum dif_form {
 	DIF_FORM_NONE,	 /* nop */
 	DIF_FORM_RRR,	 /* r1, r2, rd */
@@ -58,7 +64,7 @@ enum dif_form {
 #define DIF_MAX_STATIC (16u << 10)  /* bytes of a struct or array variable, or of a struct key */
 #define DIF_MAX_STRING (1u << 20)   /* the largest strsize */
 #define DIF_MAX_INDEX  0x10000u	    /* entries of the integer table, bytes of the string table */
-#define DIF_MAX_TUPLE  64	    /* ours; the classic machine has 8 */
+#define DIF_MAX_TUPLE  64	    /* the original machine has 8 */
 #define DIF_MAX_ALLOCA (512u << 10) /* bytes of one alloca() or copyin() of a known size */
 #define DIF_VAR_USER   0x0500
 #define DIF_TUPLE_INT  0 /* pushtv/pushtr type: bytes */
@@ -132,17 +138,17 @@ enum dif_subr {
 #include "dif/subrs.def"
 };
 
-/* What a call does beside giving a value. */
+/* Properties of a subroutine: what a call does besides returning a value. */
 enum subr_fx {
-	FX_CALLS = 1 << 0,	 /* the generated code calls a function */
-	FX_FAULTS = 1 << 1,	 /* may fault */
-	FX_SCRATCH = 1 << 2,	 /* may take scratch memory, or keeps something there */
-	FX_BLOCK = 1 << 3,	 /* gives a block of it, whose bounds are checked */
-	FX_SIZED = 1 << 4,	 /* a block as large as the last argument says */
-	FX_TEXT = 1 << 5,	 /* reads its first argument as a string */
-	FX_TEXTS = 1 << 6,	 /* reads its first two arguments as strings */
-	FX_WRITES_USER = 1 << 7, /* is destructive, and not every kernel allows it */
-	/* no other DTrace has it: programs may use the name for something else */
+	FX_CALLS = 1 << 0,   /* the generated code calls a function */
+	FX_FAULTS = 1 << 1,  /* it may fault */
+	FX_SCRATCH = 1 << 2, /* it may allocate scratch memory, or keeps data there */
+	FX_BLOCK = 1 << 3,   /* it returns a block of scratch memory, whose bounds are checked */
+	FX_SIZED = 1 << 4,   /* its last argument is the size of the block */
+	FX_TEXT = 1 << 5,    /* it reads its first argument as a string */
+	FX_TEXTS = 1 << 6,   /* it reads its first two arguments as strings */
+	FX_WRITES_USER = 1 << 7, /* it is destructive, and not every kernel allows it */
+	/* no other DTrace has it, so that a program may define the name for something else */
 	FX_OURS = 1 << 8,
 	FX_VALUE = FX_CALLS | FX_FAULTS,
 	FX_MEMORY = FX_VALUE | FX_SCRATCH,
@@ -152,14 +158,14 @@ enum subr_fx {
 
 struct dif_subr_row {
 	const char *name;
-	uint8_t nmin, nmax; /* arguments */
-	uint64_t omitted;   /* value of the last one when it is left out */
+	uint8_t nmin, nmax; /* number of arguments */
+	uint64_t omitted;   /* value of an optional last argument that is not given */
 	uint32_t fx;	    /* enum subr_fx */
 };
 
 /*
- * Fault kinds: DTRACEFLT_* of d-language.md 7.1. 0 = none here; unknown faults have no use in DIF.
- * The "DIF offset" of a fault is that of the instruction in bytes, 4 * its index.
+ * Fault kinds: DTRACEFLT_* of d-language.md 7.1, without the unknown fault, which DIF does not
+ * have. The "DIF offset" of a fault is that of its instruction in bytes, 4 * its index.
  */
 enum dif_fault {
 	DIF_FAULT_NONE = 0,
@@ -176,14 +182,14 @@ enum dif_fault {
 	DIF_FAULT_BADINDEX = 11,
 };
 
-/* Result of a DIFO, or type of a variable. */
+/* The kind of a DIFO's result, or of a variable. */
 enum dif_kind { DIF_KIND_CTF = 0, DIF_KIND_STRING = 1 };
 #define DIF_TF_BYREF  0x1
 #define DIF_TF_BYUREF 0x2 /* address in user memory */
 
 struct dif_type {
 	uint8_t kind;	/* enum dif_kind */
-	uint8_t ckind;	/* enum type_kind of d/types.h; informational here */
+	uint8_t ckind;	/* enum type_kind of d/types.h; for listings only */
 	uint8_t flags;	/* DIF_TF_* */
 	bool is_signed; /* integers: how a shorter value is extended and printed */
 	uint32_t size;	/* bytes; strings: strsize */
@@ -225,11 +231,11 @@ struct dif_builder;
 
 struct dif_builder *dif_builder_create(struct arena *a);
 uint32_t dif_emit(struct dif_builder *b, dif_insn insn); /* returns its index */
-/* for the instructions that follow */
+/* Sets the span of the instructions that follow. */
 void dif_set_span(struct dif_builder *b, uint32_t source_off);
 uint32_t dif_int(struct dif_builder *b, uint64_t value); /* index in the integer table, shared */
 uint32_t dif_str(struct dif_builder *b, const char *s);	 /* offset in the string table, shared */
-/* Notes a use of a variable; fields of an existing entry are merged. */
+/* Notes a use of a variable; uses of one variable are merged into one entry. */
 void dif_note_var(struct dif_builder *b, const struct dif_var *var);
 uint32_t dif_label_create(struct dif_builder *b);
 void dif_label_here(struct dif_builder *b, uint32_t label);
@@ -246,36 +252,35 @@ const char *dif_subr_name(uint32_t subr);		/* NULL when unknown */
 const char *dif_builtin_name(uint32_t var_id);		/* NULL when not a built-in */
 uint32_t dif_subr_by_name(const char *name);		/* UINT32_MAX when unknown */
 uint32_t dif_builtin_by_name(const char *name);		/* UINT32_MAX when unknown */
-bool dif_op_is_cond(enum dif_op op);			/* a branch that looks at the flags */
-uint8_t dif_op_scope(enum dif_op op); /* enum dif_scope of the variables it is about */
+bool dif_op_is_cond(enum dif_op op);			/* a branch that depends on the flags */
+uint8_t dif_op_scope(enum dif_op op); /* enum dif_scope of the variables that op accesses */
 /* Table entry of a variable, NULL when there is none. */
 const struct dif_var *difo_find_var(const struct difo *d, uint8_t scope, uint32_t id);
 
 /*
- * Registers an instruction reads (up to 3, %r0 left out: it is a constant) and writes (0 = none).
- * Tuple and flags not included.
+ * The registers that an instruction reads (up to 3, without %r0, which is a constant) and writes.
+ * Tuple stack and flags are not included.
  */
 struct dif_uses {
 	uint8_t reads[3];
 	uint8_t nreads;
-	uint8_t writes; /* 0: nothing (%r0 is not writable) */
+	uint8_t writes; /* 0: none, because %r0 is not writable */
 };
 struct dif_uses dif_insn_uses(dif_insn insn);
 
 /* Text of a type in listings: "D type (integer) (size 4)". */
 void dif_type_print(const struct dif_type *t, struct strbuf *out);
-/* One instruction as listings show it, with its comment; d gives the tables and may be NULL. */
+/* One instruction as listings show it, with its comment; d has the tables, and may be NULL. */
 void dif_insn_print(const struct difo *d, dif_insn insn, struct strbuf *out);
-/* The -S listing of d-language.md 9.8; difo_print_rows() leaves out the line with the address. */
+/* The listing of -S (d-language.md 9.8); difo_print_rows() omits the line with the address. */
 void difo_print_rows(const struct difo *d, struct strbuf *out);
 void difo_print(const struct difo *d, struct strbuf *out);
 /*
- * Reads a listing back: directives .int, .str, .var, .ret and instructions; the grammar stands
- * above the definition in asm.c. Errors name the line.
+ * Parses a listing; the grammar stands at the top of asm.c. Errors name the line.
  */
 MUST_CHECK struct err *difo_parse(struct arena *a, const char *text, struct difo **ret_difo);
-/* Prints in the form difo_parse() reads. */
+/* Prints an object in the form that difo_parse() reads. */
 void difo_print_asm(const struct difo *d, struct strbuf *out);
 
-/* max_regs: 8 for foreign objects, DIF_MAX_REGS for ours. Checks d-language.md 13.3. */
+/* Checks d-language.md 13.3. max_regs: 8 for objects of other systems, DIF_MAX_REGS for our own. */
 MUST_CHECK struct err *difo_verify(const struct difo *d, uint32_t max_regs);

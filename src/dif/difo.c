@@ -1,4 +1,4 @@
-/* Building DIF objects, and the tables of what DIF knows by number. */
+/* Builds DIF objects; tables of instructions, subroutines and built-in variables by number. */
 #include "dif/asm.h"
 
 #include "base/hashmap.h"
@@ -133,7 +133,7 @@ const struct dif_var *difo_find_var(const struct difo *d, uint8_t scope, uint32_
 
 /* ---- registers of an instruction ------------------------------------------------------------- */
 
-/* Fields of an instruction that name a register that is read. */
+/* Fields of an instruction that are registers, and whether they are read or written. */
 #define READS_R1 1
 #define READS_R2 2
 #define READS_RD 4 /* also rs */
@@ -200,7 +200,7 @@ struct dif_builder {
 	VEC(uint32_t) spans;
 	VEC(uint64_t) ints;
 	VEC(struct dif_var) vars;
-	VEC(uint32_t) labels; /* instruction index, or UINT32_MAX while unplaced */
+	VEC(uint32_t) labels; /* instruction index; UINT32_MAX: not placed yet */
 	VEC(struct fixup) fixups;
 	struct hashmap *int_index; /* value -> &ints[i] as index + 1 */
 	struct strtab *strs;
@@ -232,8 +232,8 @@ void dif_set_span(struct dif_builder *b, uint32_t source_off)
 }
 
 /*
- * Indexes are 16 bits. A table that outgrows them still grows, so that difo_verify() refuses the
- * object for its size; the index that no longer fits is cut, and no such object is ever executed.
+ * Indexes have 16 bits. A table that outgrows them still grows, so that difo_verify() refuses the
+ * object for its size; indexes that do not fit are cut, and the object is never executed.
  */
 uint32_t dif_int(struct dif_builder *b, uint64_t value)
 {
@@ -298,7 +298,7 @@ static void resolve_labels(struct dif_builder *b)
 
 		if (at == UINT32_MAX)
 			BUG("label %u of a DIF object was never placed", f->label);
-		b->code.data[f->insn] |= at & 0xffffff; /* larger ones are refused */
+		b->code.data[f->insn] |= at & 0xffffff; /* the verifier refuses larger ones */
 	}
 }
 

@@ -1,5 +1,5 @@
 /*
- * DIF as a listing for people: dtrace -S.
+ * Prints DIF as a listing for people: dtrace -S.
  *
  *     DIFO 0x55d0c81f2a40 returns D type (integer) (size 4)
  *     OFF OPCODE      INSTRUCTION

@@ -1,11 +1,11 @@
-/* The DIF interpreter: machine and instruction loop. Semantics: interp.h. */
+/* The DIF interpreter: the machine and its instruction loop. Semantics: interp.h. */
 #include "dif/interp_impl.h"
 
 #define DEFAULT_STRSIZE	   256u
 #define DEFAULT_SCRATCH	   (64u << 10)
 #define DEFAULT_DYNVARSIZE (1u << 20)
 
-/* ---- environment that refuses everything ----------------------------------------------------- */
+/* ---- an environment that refuses everything -------------------------------------------------- */
 
 static bool none_load(void *ctx, uint64_t addr, void *buf, uint32_t size)
 {
@@ -88,8 +88,8 @@ void dif_machine_begin_firing(struct dif_machine *m, uint64_t thread)
 }
 
 /*
- * Scratch memory ends with its clause, strtok() goes on in the next: what is left of its text moves
- * aside.
+ * Scratch memory ends with its clause, but the next clause may go on with strtok(): the text that
+ * is left is copied out of scratch memory.
  */
 static void tok_keep(struct dif_machine *m)
 {
@@ -161,7 +161,7 @@ static void exec_none(struct dif_machine *m, dif_insn i)
 		m->ntuple--;
 }
 
-static uint64_t divide(struct dif_machine *m, enum dif_op op, uint64_t a, uint64_t b)
+static uint64_t op_divide(struct dif_machine *m, enum dif_op op, uint64_t a, uint64_t b)
 {
 	bool overflows = a == (uint64_t)INT64_MIN && b == UINT64_MAX;
 
@@ -176,7 +176,7 @@ static uint64_t divide(struct dif_machine *m, enum dif_op op, uint64_t a, uint64
 	}
 }
 
-static uint64_t compute(struct dif_machine *m, enum dif_op op, uint64_t a, uint64_t b)
+static uint64_t op_compute(struct dif_machine *m, enum dif_op op, uint64_t a, uint64_t b)
 {
 	switch ((int)op) {
 	case DIF_OP_OR: return a | b;
@@ -188,14 +188,14 @@ static uint64_t compute(struct dif_machine *m, enum dif_op op, uint64_t a, uint6
 	case DIF_OP_SUB: return a - b;
 	case DIF_OP_ADD: return a + b;
 	case DIF_OP_MUL: return a * b;
-	default: return divide(m, op, a, b);
+	default: return op_divide(m, op, a, b);
 	}
 }
 
 static void exec_rrr(struct dif_machine *m, dif_insn i)
 {
 	m->regs[DIF_INSN_RD(i)] =
-		compute(m, DIF_INSN_OP(i), m->regs[DIF_INSN_R1(i)], m->regs[DIF_INSN_R2(i)]);
+		op_compute(m, DIF_INSN_OP(i), m->regs[DIF_INSN_R1(i)], m->regs[DIF_INSN_R2(i)]);
 }
 
 static void exec_rr(struct dif_machine *m, dif_insn i)
@@ -206,13 +206,13 @@ static void exec_rr(struct dif_machine *m, dif_insn i)
 	m->regs[DIF_INSN_RD(i)] = op == DIF_OP_NOT ? ~a : op == DIF_OP_MOV ? a : mem_alloc(m, a);
 }
 
-static void compare_ints(struct dif_machine *m, uint64_t a, uint64_t b)
+static void ints_compare(struct dif_machine *m, uint64_t a, uint64_t b)
 {
 	m->cmp_unsigned = (a > b) - (a < b);
 	m->cmp_signed = ((int64_t)a > (int64_t)b) - ((int64_t)a < (int64_t)b);
 }
 
-static void compare_texts(struct dif_machine *m, uint64_t a, uint64_t b)
+static void texts_compare(struct dif_machine *m, uint64_t a, uint64_t b)
 {
 	uint32_t alen, blen;
 	int cmp;
@@ -233,15 +233,15 @@ static void exec_cmp(struct dif_machine *m, dif_insn i)
 {
 	uint64_t a = m->regs[DIF_INSN_R1(i)], b = m->regs[DIF_INSN_R2(i)];
 
-	(DIF_INSN_OP(i) == DIF_OP_SCMP ? compare_texts : compare_ints)(m, a, b);
+	(DIF_INSN_OP(i) == DIF_OP_SCMP ? texts_compare : ints_compare)(m, a, b);
 }
 
 static void exec_tst(struct dif_machine *m, dif_insn i)
 {
-	compare_ints(m, m->regs[DIF_INSN_R1(i)], 0);
+	ints_compare(m, m->regs[DIF_INSN_R1(i)], 0);
 }
 
-static bool is_taken(const struct dif_machine *m, enum dif_op op)
+static bool branch_is_taken(const struct dif_machine *m, enum dif_op op)
 {
 	switch ((int)op) {
 	case DIF_OP_BA: return true;
@@ -261,7 +261,7 @@ static bool is_taken(const struct dif_machine *m, enum dif_op op)
 
 static void exec_label(struct dif_machine *m, dif_insn i)
 {
-	if (is_taken(m, DIF_INSN_OP(i)))
+	if (branch_is_taken(m, DIF_INSN_OP(i)))
 		m->pc = DIF_INSN_LABEL(i);
 }
 
@@ -351,7 +351,7 @@ static void exec_copys(struct dif_machine *m, dif_insn i)
 		dif_fault(m, DIF_FAULT_BADADDR, dst);
 		return;
 	}
-	copy = xmalloc(size); /* not more than the writable region */
+	copy = xmalloc(size); /* the size is at most that of a writable region */
 	if (mem_load(m, SPACE_KERNEL, src, copy, size))
 		memcpy(host, copy, size);
 	else
@@ -376,7 +376,7 @@ static void exec_sets(struct dif_machine *m, dif_insn i)
 	m->regs[DIF_INSN_RD(i)] = mem_addr(m->d->strs + DIF_INSN_INDEX(i));
 }
 
-static uint64_t load_builtin(struct dif_machine *m, uint32_t id, uint64_t index)
+static uint64_t builtin_load(struct dif_machine *m, uint32_t id, uint64_t index)
 {
 	uint64_t v = 0;
 	enum dif_fault fault = m->env.builtin(m->env.ctx, id, index, &v);
@@ -386,14 +386,14 @@ static uint64_t load_builtin(struct dif_machine *m, uint32_t id, uint64_t index)
 
 static void exec_lda(struct dif_machine *m, dif_insn i)
 {
-	m->regs[DIF_INSN_RD(i)] = load_builtin(m, DIF_INSN_R1(i), m->regs[DIF_INSN_R2(i)]);
+	m->regs[DIF_INSN_RD(i)] = builtin_load(m, DIF_INSN_R1(i), m->regs[DIF_INSN_R2(i)]);
 }
 
 static void exec_ldv(struct dif_machine *m, dif_insn i)
 {
 	uint32_t id = DIF_INSN_INDEX(i);
 	uint64_t v = id < DIF_VAR_USER
-			     ? load_builtin(m, id, 0)
+			     ? builtin_load(m, id, 0)
 			     : var_load(m, difo_find_var(m->d, dif_op_scope(DIF_INSN_OP(i)), id));
 
 	m->regs[DIF_INSN_RD(i)] = v;
@@ -411,7 +411,7 @@ static void exec_call(struct dif_machine *m, dif_insn i)
 	m->ntuple = 0;
 }
 
-static void push(struct dif_machine *m, struct tuple_elem e)
+static void tuple_push(struct dif_machine *m, struct tuple_elem e)
 {
 	if (m->ntuple == DIF_MAX_TUPLE)
 		dif_fault(m, DIF_FAULT_TUPOFLOW, 0);
@@ -421,18 +421,18 @@ static void push(struct dif_machine *m, struct tuple_elem e)
 
 static void exec_pushtr(struct dif_machine *m, dif_insn i)
 {
-	push(m, (struct tuple_elem){.value = m->regs[DIF_INSN_RS(i)],
-				    .size = m->regs[DIF_INSN_R2(i)],
-				    .is_ref = true,
-				    .is_string = DIF_INSN_TTYPE(i) == DIF_TUPLE_STR});
+	tuple_push(m, (struct tuple_elem){.value = m->regs[DIF_INSN_RS(i)],
+					  .size = m->regs[DIF_INSN_R2(i)],
+					  .is_ref = true,
+					  .is_string = DIF_INSN_TTYPE(i) == DIF_TUPLE_STR});
 }
 
 static void exec_pushtv(struct dif_machine *m, dif_insn i)
 {
-	push(m, (struct tuple_elem){.value = m->regs[DIF_INSN_RS(i)]});
+	tuple_push(m, (struct tuple_elem){.value = m->regs[DIF_INSN_RS(i)]});
 }
 
-/* The verifier refuses these. */
+/* The verifier refuses these instructions. */
 static void exec_xlate(struct dif_machine *m, dif_insn i)
 {
 	(void)i;

@@ -1,8 +1,8 @@
 /*
  * The DIF interpreter: a machine with variables and scratch memory that runs verified DIF objects.
  *
- * It serves the property tests (as the reference for code in the kernel), helpers over a core file
- * and the debugger. What it executes on is a set of callbacks (struct dif_env).
+ * It serves the property tests as the reference for code in the kernel; helpers over a core file
+ * and a debugger can use it, too. Callbacks (struct dif_env) supply memory and built-in variables.
  *
  * Semantics that every executor of DIF shares (subroutines: interp_subr.c)
  *
@@ -19,9 +19,9 @@
  *   Loads      any alignment. ld* and rld* from kernel memory, uld* from user memory; ldsb ldsh
  *              ldsw extend the sign. Not readable: BADADDR(address).
  *              Of scratch memory: only what this clause was given ("in scratch", interp_subr.c).
- *   Stores     stb.. to such scratch memory, or to the storage of a
- *              by-reference variable; all bytes inside, else BADADDR(address); then the address
- *              must be a multiple of the size, else BADALIGN(address).
+ *   Stores     stb, sth, stw, stx to such scratch memory, or to the storage of a by-reference
+ *              variable; all bytes inside, else BADADDR(address); then the address must be a
+ *              multiple of the size, else BADALIGN(address).
  *   allocs     as subroutine alloca.
  *   copys      size 0: nothing. Destination as for stores (no alignment), else
  *              BADADDR(destination); source from kernel memory, else BADADDR(source). Overlap:
@@ -48,8 +48,8 @@
  *              index).
  *
  * Memory   the machine's own memory (scratch, variables, string tables of the DIFOs that were run,
- *          dif_machine_string()) is addressed by host address; every other address goes to the
- *          environment. So an environment must not map anything at host addresses of this process.
+ *          dif_machine_string()) has its host addresses; every other address is the environment's.
+ *          So an environment must have nothing at the host addresses of this process.
  * Owns     its variables and scratch. A DIFO that was run must live as long as the machine.
  * Threads  one machine belongs to one thread.
  */
@@ -59,13 +59,13 @@
 
 struct dif_machine;
 
-/* All callbacks are needed; dif_env_none has some that refuse everything. */
+/* No callback may be NULL; those of dif_env_none refuse everything. */
 struct dif_env {
 	void *ctx;
 	/* Copies size bytes; false when one of them cannot be read. */
 	bool (*load_kernel)(void *ctx, uint64_t addr, void *buf, uint32_t size);
 	bool (*load_user)(void *ctx, uint64_t addr, void *buf, uint32_t size);
-	/* Value of a built-in; index is 0 for scalars. On a fault *ret is the fault's value. */
+	/* The value of a built-in; index is 0 for scalars. On a fault *ret is the fault's value. */
 	enum dif_fault (*builtin)(void *ctx, uint32_t id, uint64_t index, uint64_t *ret);
 	uint32_t (*rand)(void *ctx);
 	bool (*progenyof)(void *ctx, int32_t pid);
@@ -73,11 +73,11 @@ struct dif_env {
 
 extern const struct dif_env dif_env_none;
 
-/* Zero: the default. */
+/* A member that is 0 stands for its default. */
 struct dif_machine_opts {
-	uint32_t strsize;      /* 256; 1 .. DIF_MAX_STRING */
-	uint32_t scratch_size; /* bytes, 64 KiB or 32 strings, whichever is more */
-	uint64_t dynvarsize;   /* bytes for thread-local variables and array elements, 1 MiB */
+	uint32_t strsize;      /* 1 .. DIF_MAX_STRING; default 256 */
+	uint32_t scratch_size; /* bytes; default 64 KiB or 32 strings, whichever is more */
+	uint64_t dynvarsize;   /* bytes of thread-locals and array elements; default 1 MiB */
 };
 
 /* env is copied. */
@@ -86,29 +86,31 @@ struct dif_machine *dif_machine_create(const struct dif_env *env,
 void dif_machine_destroy(struct dif_machine *m); /* NULL is allowed */
 
 /*
- * A firing begins: this-> variables are zero, strtok() has nothing. thread: identity for self->.
- * Begins a clause too.
+ * Begins a firing and its first clause: zeroes this-> variables and the state of strtok(). thread:
+ * the thread whose self-> variables are used.
  */
 void dif_machine_begin_firing(struct dif_machine *m, uint64_t thread);
-/* Another clause of the firing begins: scratch memory is free. */
+/* Begins another clause of the firing: frees scratch memory. */
 void dif_machine_begin_clause(struct dif_machine *m);
 
 struct dif_result {
 	uint64_t value;	      /* 0 on a fault */
-	enum dif_fault fault; /* DIF_FAULT_NONE: value holds */
+	enum dif_fault fault; /* DIF_FAULT_NONE: value is the result */
 	uint64_t fault_value;
 	uint32_t offset; /* DIF offset of the fault */
 };
 
-/* d must have passed difo_verify(). */
+/* Executes d, which must have passed difo_verify(). */
 struct dif_result dif_run(struct dif_machine *m, const struct difo *d);
 
-/* False: a call faults with ILLOP. */
+/* Whether the interpreter has the subroutine; a call of any other faults with ILLOP. */
 bool dif_subr_is_interpreted(uint32_t subr);
 
 /* ---- looking at results ---------------------------------------------------------------------- */
 
-/* Puts text into kernel memory for the life of the machine; returns its address. For built-ins. */
+/*
+ * Copies text, for the life of the machine, to kernel memory; returns its address. For built-ins.
+ */
 uint64_t dif_machine_string(struct dif_machine *m, const char *text);
 /* Reads kernel memory as ld* does. */
 MUST_CHECK bool dif_machine_load(struct dif_machine *m, uint64_t addr, void *buf, uint32_t size);
@@ -118,5 +120,5 @@ MUST_CHECK bool dif_machine_load(struct dif_machine *m, uint64_t addr, void *buf
 MUST_CHECK bool dif_machine_text(struct dif_machine *m, uint64_t addr, char *buf,
 				 uint32_t *ret_len);
 uint32_t dif_machine_strsize(const struct dif_machine *m);
-/* Stores of dynamic variables that found no room. */
+/* The number of stores to dynamic variables that found no room. */
 uint64_t dif_machine_drops(const struct dif_machine *m);

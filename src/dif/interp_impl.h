@@ -1,4 +1,4 @@
-/* Inside of the interpreter: shared by interp*.c alone. */
+/* The interpreter's own declarations, shared by interp*.c only. */
 #pragma once
 
 #include "base/hashmap.h"
@@ -13,11 +13,11 @@ struct region {
 	bool is_writable;
 };
 
-/* What alloca(), copyin() and memref() gave: offsets in scratch memory. */
+/* A block that alloca(), copyin() or memref() returned: offsets in scratch memory. */
 struct block {
 	uint32_t start, end;
 };
-#define BLOCK_HEAD 8u /* bytes before a block that belong to nobody: the kernel's struct rt_block */
+#define BLOCK_HEAD 8u /* bytes before a block that no one may use: the kernel's struct rt_block */
 
 struct tuple_elem {
 	uint64_t value;
@@ -43,8 +43,8 @@ struct dif_machine {
 	struct strbuf key;	/* scratch for building keys */
 	uint64_t dyn_used, dyn_max, drops;
 	/*
-	 * strtok() of this firing: address of what is left; copy of what a clause left in its
-	 * scratch memory
+	 * strtok() of this firing: the address of the text that is left; and a copy of that text,
+	 * if it was in the scratch memory of a clause that has ended
 	 */
 	uint64_t tok_rest;
 	char *tok_text; /* scratch_size + 1 bytes */
@@ -71,16 +71,16 @@ void mem_remove_region(struct dif_machine *m, const void *start);
 
 enum space { SPACE_KERNEL, SPACE_USER };
 bool mem_load(struct dif_machine *m, enum space space, uint64_t addr, void *buf, uint64_t size);
-/* At most max characters and a NUL into buf; touches at most max + 1 bytes. */
+/* Loads at most max characters, and a NUL, into buf; touches at most max + 1 bytes of memory. */
 bool mem_load_text(struct dif_machine *m, enum space space, uint64_t addr, char *buf, uint32_t max,
 		   uint32_t *ret_len);
-/* The host address to write size bytes at, or NULL when that is not allowed. */
+/* The host address of size bytes that the program may write; NULL when it may not. */
 void *mem_writable(struct dif_machine *m, uint64_t addr, uint64_t size);
-/* The same, in scratch memory only. */
+/* The same for scratch memory only. */
 void *mem_in_scratch(struct dif_machine *m, uint64_t addr, uint64_t size);
-/* 0 and a fault when there is no room. */
+/* Allocates scratch memory; 0 after a fault when there is no room. */
 uint64_t mem_alloc(struct dif_machine *m, uint64_t size);
-/* The same as a block, whose bounds are checked. */
+/* Allocates a block, whose bounds are checked. */
 uint64_t mem_alloc_block(struct dif_machine *m, uint64_t size);
 
 static inline void *mem_host(uint64_t addr)
@@ -104,18 +104,18 @@ void var_store(struct dif_machine *m, const struct dif_var *var, uint64_t value)
 
 /* ---- subroutines: interp_subr*.c ------------------------------------------------------------- */
 
-/* Calls with the tuple stack as arguments; does not empty it. */
+/* Calls a subroutine with the tuple stack as its arguments; does not empty the stack. */
 uint64_t subr_call(struct dif_machine *m, uint32_t subr);
 
-/* A subroutine: v has as many values as the table row's maximum. */
+/* A subroutine: v has as many values as the row of the table allows at most. */
 typedef uint64_t (*subr_fn)(struct dif_machine *m, const uint64_t *v);
 
-/* str() of interp_subr.c, into m->text[n]. */
+/* Reads a string into m->text[n], as str() of interp_subr.c says. */
 bool subr_text(struct dif_machine *m, uint64_t addr, int n, uint32_t *ret_len);
-/* A result string. */
+/* Makes a result string in scratch memory. */
 uint64_t subr_result(struct dif_machine *m, const char *text, size_t len);
 
-/* The references of the rows of subrs.def, in interp_subr*.c. */
+/* The references of the rows of subrs.def, defined in interp_subr*.c. */
 #define SUBR(id, name, code, result, args, optional, fx, reference, ...)                           \
 	uint64_t subr_##reference(struct dif_machine *m, const uint64_t *v);
 #include "dif/subrs.def"

@@ -1,7 +1,7 @@
-/* Memory of the interpreter: its own regions at host addresses, the environment's at all others. */
+/* The interpreter's memory: its own regions at host addresses; the environment has all others. */
 #include "dif/interp_impl.h"
 
-/* Index of the first region that starts above host. */
+/* The index of the first region that starts above host. */
 static uint32_t region_above(const struct dif_machine *m, const uint8_t *host)
 {
 	uint32_t lo = 0, hi = m->regions.len;
@@ -17,7 +17,7 @@ static uint32_t region_above(const struct dif_machine *m, const uint8_t *host)
 	return lo;
 }
 
-/* The region addr lies in, or NULL. */
+/* The region in which addr lies, or NULL. */
 static const struct region *region_find(const struct dif_machine *m, uint64_t addr)
 {
 	uint32_t above = region_above(m, mem_host(addr));
@@ -29,7 +29,7 @@ static const struct region *region_find(const struct dif_machine *m, uint64_t ad
 	return addr - mem_addr(r->start) < r->size ? r : NULL;
 }
 
-/* Bytes of the region from addr on. */
+/* The number of bytes of the region from addr on. */
 static uint64_t region_left(const struct region *r, uint64_t addr)
 {
 	return r->size - (addr - mem_addr(r->start));
@@ -60,8 +60,8 @@ void mem_remove_region(struct dif_machine *m, const void *start)
 }
 
 /*
- * Whether the clause may use size bytes of scratch memory: they have been given, and lie inside one
- * block or touch none, with its head and padding.
+ * Whether the clause may use size bytes of scratch memory at addr: they were allocated, and lie
+ * either inside one block or outside all blocks, their heads and their padding.
  */
 static bool scratch_has(const struct dif_machine *m, uint64_t addr, uint64_t size)
 {
@@ -80,7 +80,7 @@ static bool scratch_has(const struct dif_machine *m, uint64_t addr, uint64_t siz
 	return true;
 }
 
-/* Whether r, which addr lies in, may be read there. */
+/* Whether size bytes at addr, which lies in r, may be read. */
 static bool region_has(const struct dif_machine *m, const struct region *r, uint64_t addr,
 		       uint64_t size)
 {
@@ -104,7 +104,7 @@ bool mem_load(struct dif_machine *m, enum space space, uint64_t addr, void *buf,
 									       buf, (uint32_t)size);
 }
 
-/* Text inside one region: ends at NUL or after max characters, but not at the region's end. */
+/* Loads text that ends inside the region, at a NUL or after max characters. */
 static bool region_text(const struct region *r, uint64_t addr, char *buf, uint32_t max,
 			uint32_t *ret_len)
 {
@@ -119,7 +119,7 @@ static bool region_text(const struct region *r, uint64_t addr, char *buf, uint32
 	return true;
 }
 
-/* From the environment in pieces that do not cross a multiple of 64; byte by byte if one fails. */
+/* Loads from the environment in pieces that cross no multiple of 64, byte by byte if one fails. */
 bool mem_load_text(struct dif_machine *m, enum space space, uint64_t addr, char *buf, uint32_t max,
 		   uint32_t *ret_len)
 {

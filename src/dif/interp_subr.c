@@ -1,5 +1,5 @@
 /*
- * Subroutines of the DIF interpreter: the table, with those that are not about text.
+ * Subroutines of the DIF interpreter: the table, and those that are not about text.
  *
  * The semantics below bind every executor of DIF: this interpreter and the run-time library in the
  * kernel (bpf/rt/) must give the same value and the same fault for the same input.
@@ -182,8 +182,7 @@
  *                      kernel address a (BADADDR(a)), two lower-case hexadecimal digits each,
  *                      joined by ':'. Other t (64 bits compared): ILLOP(0), before a is looked at.
  *
- * ---- Names (tables: dif/names.h)
- * ------------------------------------------------------------------
+ * ---- Names (tables: dif/names.h) ----------------------------------------------------------------
  *
  * strerrno(e), strerror(e), strsignal(e)
  *                      a = e, or -e if e < 0. If the executor's copy of the table has a row a: its
@@ -291,7 +290,7 @@ uint64_t subr_copyinstr(struct dif_machine *m, const uint64_t *v)
 	return addr;
 }
 
-/* Both copies to existing scratch memory. */
+/* Copies to scratch memory that the clause has allocated. */
 static uint64_t copy_to_scratch(struct dif_machine *m, enum space space, uint64_t src, uint64_t dst,
 				uint64_t size)
 {
@@ -331,7 +330,7 @@ uint64_t subr_memref(struct dif_machine *m, const uint64_t *v)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Stands for what the interpreter lacks. */
+/* The reference of a subroutine that the interpreter lacks. */
 uint64_t subr_none(struct dif_machine *m, const uint64_t *v)
 {
 	(void)v;

@@ -69,7 +69,7 @@ uint64_t subr_strtoll(struct dif_machine *m, const uint64_t *v)
 
 /* ---- network addresses ----------------------------------------------------------------------- */
 
-/* Writes after prefix; text has room for any of them. */
+/* A result string: the address behind prefix. text has room for every prefix. */
 static uint64_t result_ipv4(struct dif_machine *m, const char *prefix, const uint8_t *ip)
 {
 	char text[64];
@@ -99,25 +99,25 @@ static bool is_v4mapped(const uint8_t *ip)
 	return is_zero(ip, 10) && ip[10] == 0xff && ip[11] == 0xff;
 }
 
-/* Not the unspecified address and not loopback. */
+/* A v4-compatible address is neither the unspecified address nor the loopback address. */
 static bool is_v4compat(const uint8_t *ip)
 {
 	return is_zero(ip, 12) && !(is_zero(ip + 12, 3) && ip[15] <= 1);
 }
 
-static uint32_t group(const uint8_t *ip, int i)
+static uint32_t ipv6_group(const uint8_t *ip, int i)
 {
 	return (uint32_t)ip[2 * i] << 8 | ip[2 * i + 1];
 }
 
-/* The longest run of zero groups, the first of equals. */
-static void find_zero_run(const uint8_t *ip, int *ret_start, int *ret_len)
+/* Finds the longest run of zero groups; of several, the first one. */
+static void zero_run_find(const uint8_t *ip, int *ret_start, int *ret_len)
 {
 	*ret_start = *ret_len = 0;
 	for (int i = 0; i < 8;) {
 		int len = 0;
 
-		while (i + len < 8 && !group(ip, i + len))
+		while (i + len < 8 && !ipv6_group(ip, i + len))
 			len++;
 		if (len > *ret_len) {
 			*ret_start = i;
@@ -133,7 +133,7 @@ static uint64_t result_ipv6(struct dif_machine *m, const uint8_t *ip, bool stric
 	int run, run_len;
 	uint64_t addr;
 
-	find_zero_run(ip, &run, &run_len);
+	zero_run_find(ip, &run, &run_len);
 	if (run_len < (strict ? 2 : 1)) {
 		run = 8;
 		run_len = 0;
@@ -144,7 +144,7 @@ static uint64_t result_ipv6(struct dif_machine *m, const uint8_t *ip, bool stric
 			i += run_len;
 			continue;
 		}
-		strbuf_addf(&text, "%s%x", i && i != run + run_len ? ":" : "", group(ip, i));
+		strbuf_addf(&text, "%s%x", i && i != run + run_len ? ":" : "", ipv6_group(ip, i));
 		i++;
 	}
 	addr = subr_result(m, strbuf_text(&text), text.len);

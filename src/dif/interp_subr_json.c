@@ -1,8 +1,9 @@
 /*
- * Subroutine json(): one element out of JSON text. Semantics: top of interp_subr.c.
+ * Subroutine json(): selects one element of JSON text. Semantics: top of interp_subr.c.
  *
- * No tree and no recursion: a value is skipped by counting brackets, and each step of the path
- * narrows the text to the value it names. The kernel can do the same in one bounded loop.
+ * It makes no tree and does not recurse: it skips a value by counting brackets, and each step of
+ * the path narrows the text to the value that the step names. The kernel can do that in one bounded
+ * loop.
  */
 #include "dif/interp_impl.h"
 
@@ -10,8 +11,8 @@
 #define WORD_END  SPACE ",:]}[{\""
 #define STEP_SEPS ".[]"
 
-/* Past the string at s, which is at its opening quote; NULL when it has no end. */
-static const char *skip_string(const char *s)
+/* The end of the string at s, which is at its opening quote; NULL when it has no end. */
+static const char *string_end(const char *s)
 {
 	for (s++; *s && *s != '"'; s++)
 		if (*s == '\\' && *++s == '\0')
@@ -19,14 +20,14 @@ static const char *skip_string(const char *s)
 	return *s ? s + 1 : NULL;
 }
 
-/* Past the object or array at s. */
-static const char *skip_brackets(const char *s)
+/* The end of the object or array at s; NULL when it has no end. */
+static const char *brackets_end(const char *s)
 {
 	uint32_t depth = 0;
 
 	while (*s) {
 		if (*s == '"') {
-			s = skip_string(s);
+			s = string_end(s);
 			if (!s)
 				return NULL;
 			continue;
@@ -40,55 +41,55 @@ static const char *skip_brackets(const char *s)
 	return NULL;
 }
 
-static const char *skip_space(const char *s)
+static const char *space_end(const char *s)
 {
 	return s + strspn(s, SPACE);
 }
 
-/* Past the value at s (no space before it); NULL: malformed. */
-static const char *skip_value(const char *s)
+/* The end of the value at s, before which there is no space; NULL: malformed. */
+static const char *value_end(const char *s)
 {
 	size_t len;
 
 	if (*s == '"')
-		return skip_string(s);
+		return string_end(s);
 	if (*s == '{' || *s == '[')
-		return skip_brackets(s);
+		return brackets_end(s);
 	len = strcspn(s, WORD_END);
 	return len ? s + len : NULL;
 }
 
-/* Past the value at s and the comma after it; NULL: malformed, or it was the last one. */
-static const char *next_item(const char *s)
+/* Skips the value at s and the comma behind it; NULL: malformed, or it was the last one. */
+static const char *item_next(const char *s)
 {
-	s = skip_value(s);
+	s = value_end(s);
 	if (!s)
 		return NULL;
-	s = skip_space(s);
-	return *s == ',' ? skip_space(s + 1) : NULL;
+	s = space_end(s);
+	return *s == ',' ? space_end(s + 1) : NULL;
 }
 
-/* The value of the member of the object at s; NULL: malformed or missing. */
-static const char *find_member(const char *s, const char *step, size_t len)
+/* The value of a member of the object at s; NULL: malformed or missing. */
+static const char *member_find(const char *s, const char *step, size_t len)
 {
-	s = skip_space(s + 1);
+	s = space_end(s + 1);
 	while (s && *s == '"') {
-		const char *key = s + 1, *end = skip_string(s);
+		const char *key = s + 1, *end = string_end(s);
 
 		if (!end)
 			return NULL;
-		s = skip_space(end);
+		s = space_end(end);
 		if (*s != ':')
 			return NULL;
-		s = skip_space(s + 1);
+		s = space_end(s + 1);
 		if ((size_t)(end - 1 - key) == len && memcmp(key, step, len) == 0)
 			return s;
-		s = next_item(s);
+		s = item_next(s);
 	}
 	return NULL;
 }
 
-static const char *find_element(const char *s, const char *step, size_t len)
+static const char *element_find(const char *s, const char *step, size_t len)
 {
 	uint32_t index = 0;
 
@@ -99,14 +100,14 @@ static const char *find_element(const char *s, const char *step, size_t len)
 			return NULL;
 		index = index * 10 + (uint32_t)(step[i] - '0');
 	}
-	s = skip_space(s + 1);
+	s = space_end(s + 1);
 	while (s && index--)
-		s = next_item(s);
+		s = item_next(s);
 	return s;
 }
 
-/* Follows the path from the value at s; NULL: malformed, missing, or an empty path. */
-static const char *find_value(const char *s, const char *path)
+/* The value to which the path leads from s; NULL: malformed, missing, or an empty path. */
+static const char *value_find(const char *s, const char *path)
 {
 	bool any = false;
 
@@ -117,8 +118,8 @@ static const char *find_value(const char *s, const char *path)
 		if (!*path)
 			return any ? s : NULL;
 		len = strcspn(path, STEP_SEPS);
-		s = *s == '{'	? find_member(s, path, len)
-		    : *s == '[' ? find_element(s, path, len)
+		s = *s == '{'	? member_find(s, path, len)
+		    : *s == '[' ? element_find(s, path, len)
 				: NULL;
 		path += len;
 		any = true;
@@ -133,8 +134,8 @@ uint64_t subr_json(struct dif_machine *m, const uint64_t *v)
 
 	if (!subr_text(m, v[0], 0, &n) || !subr_text(m, v[1], 1, &n))
 		return 0;
-	s = find_value(skip_space(m->text[0]), m->text[1]);
-	end = s ? skip_value(s) : NULL;
+	s = value_find(space_end(m->text[0]), m->text[1]);
+	end = s ? value_end(s) : NULL;
 	if (!end)
 		return 0;
 	return *s == '"' ? subr_result(m, s + 1, (size_t)(end - s - 2))

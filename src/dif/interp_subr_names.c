@@ -2,7 +2,7 @@
 #include "dif/interp_impl.h"
 #include "dif/names.h"
 
-static uint64_t name_of(struct dif_machine *m, enum name_list_id id, uint64_t number)
+static uint64_t number_name(struct dif_machine *m, enum name_list_id id, uint64_t number)
 {
 	const struct name_list *l = &name_lists[id];
 	uint64_t row = (int64_t)number < 0 ? 0 - number : number;
@@ -15,20 +15,20 @@ static uint64_t name_of(struct dif_machine *m, enum name_list_id id, uint64_t nu
 
 uint64_t subr_strerrno(struct dif_machine *m, const uint64_t *v)
 {
-	return name_of(m, NAMES_ERRNO, v[0]);
+	return number_name(m, NAMES_ERRNO, v[0]);
 }
 
 uint64_t subr_strerror(struct dif_machine *m, const uint64_t *v)
 {
-	return name_of(m, NAMES_ERROR, v[0]);
+	return number_name(m, NAMES_ERROR, v[0]);
 }
 
 uint64_t subr_strsignal(struct dif_machine *m, const uint64_t *v)
 {
-	return name_of(m, NAMES_SIGNAL, v[0]);
+	return number_name(m, NAMES_SIGNAL, v[0]);
 }
 
-static void append(struct strbuf *text, const char *name)
+static void flag_append(struct strbuf *text, const char *name)
 {
 	strbuf_addf(text, "%s%s", text->len ? "|" : "", name);
 }
@@ -45,12 +45,12 @@ uint64_t subr_strflags(struct dif_machine *m, const uint64_t *v)
 	for (const struct flag_name *f = &flag_names[first]; n && text.len < m->strsize; f++, n--) {
 		if ((rest & f->mask) != f->value)
 			continue;
-		append(&text, f->name);
+		flag_append(&text, f->name);
 		rest &= ~f->mask;
 	}
 	(void)snprintf(number, sizeof(number), rest ? "0x%x" : "0", rest);
 	if (rest || !text.len)
-		append(&text, number);
+		flag_append(&text, number);
 	addr = subr_result(m, text.data, text.len);
 	strbuf_deinit(&text);
 	return addr;

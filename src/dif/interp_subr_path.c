@@ -1,14 +1,14 @@
 /* Path subroutines of the interpreter. Semantics: top of interp_subr.c. */
 #include "dif/interp_impl.h"
 
-static size_t trim_slashes(const char *s, size_t len)
+static size_t slashes_trim(const char *s, size_t len)
 {
 	while (len && s[len - 1] == '/')
 		len--;
 	return len;
 }
 
-static size_t trim_component(const char *s, size_t len)
+static size_t component_trim(const char *s, size_t len)
 {
 	while (len && s[len - 1] != '/')
 		len--;
@@ -25,10 +25,10 @@ uint64_t subr_basename(struct dif_machine *m, const uint64_t *v)
 		return 0;
 	if (!n)
 		return subr_result(m, ".", 1);
-	end = trim_slashes(s, n);
+	end = slashes_trim(s, n);
 	if (!end)
 		return subr_result(m, "/", 1);
-	start = trim_component(s, end);
+	start = component_trim(s, end);
 	return subr_result(m, s + start, end - start);
 }
 
@@ -40,20 +40,20 @@ uint64_t subr_dirname(struct dif_machine *m, const uint64_t *v)
 
 	if (!subr_text(m, v[0], 0, &n))
 		return 0;
-	len = trim_slashes(s, n);
+	len = slashes_trim(s, n);
 	if (n && !len)
 		return subr_result(m, "/", 1);
-	len = trim_component(s, len);
+	len = component_trim(s, len);
 	if (!len)
 		return subr_result(m, ".", 1);
-	len = trim_slashes(s, len);
+	len = slashes_trim(s, len);
 	return len ? subr_result(m, s, len) : subr_result(m, "/", 1);
 }
 
-/* cleanpath() under way: out never grows past the text it is made from. */
+/* The state of cleanpath(): out never grows past the text of which it is made. */
 struct clean {
 	char *out;
-	size_t len, floor; /* nothing before floor is removed any more */
+	size_t len, floor; /* nothing before floor is removed */
 	bool is_absolute;
 };
 
@@ -65,10 +65,10 @@ static void clean_append(struct clean *c, const char *comp, size_t len, bool is_
 		c->out[c->len++] = '/';
 }
 
-static void clean_up(struct clean *c, bool is_last)
+static void clean_parent(struct clean *c, bool is_last)
 {
 	if (c->len > c->floor) {
-		c->len = MAX(c->floor, trim_component(c->out, c->len - 1));
+		c->len = MAX(c->floor, component_trim(c->out, c->len - 1));
 	} else if (!c->is_absolute) {
 		clean_append(c, "..", 2, is_last);
 		c->floor = c->len;
@@ -78,7 +78,7 @@ static void clean_up(struct clean *c, bool is_last)
 static void clean_component(struct clean *c, const char *comp, size_t len, bool is_last)
 {
 	if (len == 2 && memcmp(comp, "..", 2) == 0) {
-		clean_up(c, is_last);
+		clean_parent(c, is_last);
 	} else if (len == 1 && comp[0] == '.' && !is_last) {
 		if (c->len)
 			return;

@@ -50,7 +50,8 @@ uint64_t subr_substr(struct dif_machine *m, const uint64_t *v)
 	n = size;
 	if (i < 0) {
 		i += n;
-		if (i < 0 && len > 0 && len + i > 0) { /* len > 0: no overflow */
+		/* len > 0: then len + i does not overflow */
+		if (i < 0 && len > 0 && len + i > 0) {
 			len += i;
 			i = 0;
 		}
@@ -63,16 +64,16 @@ uint64_t subr_substr(struct dif_machine *m, const uint64_t *v)
 	return subr_result(m, m->text[0] + i, (size_t)len);
 }
 
-static bool matches(const struct dif_machine *m, int64_t pos, uint32_t len)
+static bool text_matches(const struct dif_machine *m, int64_t pos, uint32_t len)
 {
 	return memcmp(m->text[0] + pos, m->text[1], len) == 0;
 }
 
-/* First position from start on of text[1] in text[0], or -1. start: 0 .. n. */
-static int64_t find_first(const struct dif_machine *m, int64_t start, uint32_t n, uint32_t len)
+/* The first position of text[1] in text[0] that is not below start (0 .. n), or -1. */
+static int64_t text_find(const struct dif_machine *m, int64_t start, uint32_t n, uint32_t len)
 {
 	for (int64_t p = start; p <= (int64_t)n - len; p++)
-		if (matches(m, p, len))
+		if (text_matches(m, p, len))
 			return p;
 	return -1;
 }
@@ -84,7 +85,7 @@ uint64_t subr_index(struct dif_machine *m, const uint64_t *v)
 
 	if (!subr_text(m, v[0], 0, &n) || !subr_text(m, v[1], 1, &len))
 		return 0;
-	return (uint64_t)find_first(m, MAX(0, MIN(start, (int64_t)n)), n, len);
+	return (uint64_t)text_find(m, MAX(0, MIN(start, (int64_t)n)), n, len);
 }
 
 uint64_t subr_rindex(struct dif_machine *m, const uint64_t *v)
@@ -97,7 +98,7 @@ uint64_t subr_rindex(struct dif_machine *m, const uint64_t *v)
 	if (start < 0)
 		return len ? UINT64_MAX : 0;
 	for (int64_t p = MIN(start, (int64_t)n - len); p >= 0; p--)
-		if (matches(m, p, len))
+		if (text_matches(m, p, len))
 			return (uint64_t)p;
 	return UINT64_MAX;
 }
@@ -109,7 +110,7 @@ uint64_t subr_strstr(struct dif_machine *m, const uint64_t *v)
 
 	if (!subr_text(m, v[0], 0, &n) || !subr_text(m, v[1], 1, &len))
 		return 0;
-	p = find_first(m, 0, n, len);
+	p = text_find(m, 0, n, len);
 	return p < 0 ? 0 : v[0] + (uint64_t)p;
 }
 
@@ -154,8 +155,8 @@ uint64_t subr_strtok(struct dif_machine *m, const uint64_t *v)
 	return subr_result(m, m->text[0] + begin, end - begin);
 }
 
-/* Characters from first to first + 25 become those of the other case. */
-static uint64_t change_case(struct dif_machine *m, uint64_t addr, char first)
+/* A result string in which the characters from first to first + 25 have changed their case. */
+static uint64_t case_change(struct dif_machine *m, uint64_t addr, char first)
 {
 	uint32_t n;
 
@@ -169,12 +170,12 @@ static uint64_t change_case(struct dif_machine *m, uint64_t addr, char first)
 
 uint64_t subr_tolower(struct dif_machine *m, const uint64_t *v)
 {
-	return change_case(m, v[0], 'A');
+	return case_change(m, v[0], 'A');
 }
 
 uint64_t subr_toupper(struct dif_machine *m, const uint64_t *v)
 {
-	return change_case(m, v[0], 'a');
+	return case_change(m, v[0], 'a');
 }
 
 #define MEMSTR_MAX 4096

@@ -1,9 +1,10 @@
 /*
- * Variables of the interpreter: globals, thread-locals, clause-locals and associative arrays.
+ * The interpreter's variables: globals, thread-locals, clause-locals and associative arrays.
  *
- * All of them are entries of a hash map. The key of a variable is its scope, id, thread (0 unless
- * thread-local), size if by reference (so that DIFOs that disagree about a type cannot share
- * storage) and, for arrays, the bytes of the tuple, references behind their length.
+ * All of them are entries of hash maps. The key of a variable is its scope, id, thread (0 unless
+ * thread-local), its size if it is by reference (so that DIFOs that disagree about a type do not
+ * share storage), and for arrays the bytes of the tuple, where a reference stands behind its
+ * length.
  */
 #include "dif/interp_impl.h"
 
@@ -11,8 +12,8 @@ struct slot {
 	uint64_t value; /* by value */
 	uint8_t *data;	/* by reference: storage of size bytes, a region of the machine */
 	uint32_t size;
-	bool is_null;  /* a static string: holds NULL */
-	uint32_t cost; /* counted in dyn_used; 0 for static ones */
+	bool is_null;  /* a static string that holds NULL */
+	uint32_t cost; /* its part of dyn_used; 0 for static variables */
 };
 
 static bool var_is_dynamic(const struct dif_var *var)
@@ -66,7 +67,7 @@ static bool key_add_elem(struct dif_machine *m, const struct tuple_elem *e)
 	return true;
 }
 
-/* Builds m->key. False: a fault was recorded. */
+/* Builds m->key; false after a fault. */
 static bool key_build(struct dif_machine *m, const struct dif_var *var)
 {
 	uint64_t thread = var->scope == DIF_SCOPE_THREAD ? m->thread : 0;
@@ -94,7 +95,7 @@ static void slot_destroy(struct dif_machine *m, struct slot *s)
 	free(s);
 }
 
-/* Makes a zeroed variable under m->key; NULL and a drop when there is no room. */
+/* Makes a zeroed variable with the key m->key; NULL, and a drop, when there is no room. */
 static struct slot *slot_create(struct dif_machine *m, const struct dif_var *var)
 {
 	uint32_t cost = var_is_dynamic(var) ? (uint32_t)(m->key.len + var->type.size + 16) : 0;
@@ -116,7 +117,7 @@ static struct slot *slot_create(struct dif_machine *m, const struct dif_var *var
 	return s;
 }
 
-/* The slot under m->key; static by-reference variables are made when first looked at. */
+/* The variable with the key m->key; a static by-reference variable is made when first used. */
 static struct slot *slot_find(struct dif_machine *m, const struct dif_var *var)
 {
 	struct slot *s = hashmap_find(map_of(m, var), m->key.data, m->key.len);
@@ -138,7 +139,7 @@ static void slot_remove(struct dif_machine *m, const struct dif_var *var)
 
 /* ---- access ---------------------------------------------------------------------------------- */
 
-/* The low size bytes, extended to 64 bits. */
+/* The low t->size bytes of v, extended to 64 bits. */
 static uint64_t value_of_type(const struct dif_type *t, uint64_t v)
 {
 	uint32_t shift = 64 - 8 * MIN(t->size, 8u);
@@ -148,7 +149,7 @@ static uint64_t value_of_type(const struct dif_type *t, uint64_t v)
 	return t->is_signed ? (uint64_t)((int64_t)(v << shift) >> shift) : v << shift >> shift;
 }
 
-/* What a by-reference store keeps, zero-filled. NULL: a fault was recorded. */
+/* A copy of what a by-reference variable is to hold, padded with zeros. NULL after a fault. */
 static uint8_t *copy_referred(struct dif_machine *m, const struct dif_type *t, uint64_t addr)
 {
 	enum space space = t->flags & DIF_TF_BYUREF ? SPACE_USER : SPACE_KERNEL;
@@ -239,7 +240,7 @@ uint64_t var_load(struct dif_machine *m, const struct dif_var *var)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void destroy_all(struct dif_machine *m, struct hashmap *map)
+static void slots_destroy(struct dif_machine *m, struct hashmap *map)
 {
 	size_t pos = 0, len;
 	const void *key;
@@ -258,8 +259,8 @@ void vars_init(struct dif_machine *m)
 
 void vars_deinit(struct dif_machine *m)
 {
-	destroy_all(m, m->vars);
-	destroy_all(m, m->locals);
+	slots_destroy(m, m->vars);
+	slots_destroy(m, m->locals);
 	strbuf_deinit(&m->key);
 }
 
@@ -267,6 +268,6 @@ void vars_forget_locals(struct dif_machine *m)
 {
 	if (!hashmap_count(m->locals))
 		return;
-	destroy_all(m, m->locals);
+	slots_destroy(m, m->locals);
 	m->locals = hashmap_create();
 }

@@ -17,7 +17,7 @@
 
 /* ---- by number ------------------------------------------------------------------------------- */
 
-/* 0, 41 and 58 are no errors. */
+/* 0, 41 and 58 are no error numbers. */
 /* clang-format off */
 static const char errno_names[][16] = {
 	[0] = "0", [41] = "41", [58] = "58",
@@ -36,7 +36,7 @@ static const char error_texts[][52] = {
 };
 /* clang-format on */
 
-/* The C library uses 32 and 33 itself: to programs, real-time signals begin with 34. */
+/* The C library uses signals 32 and 33 itself: for programs, real-time signals begin with 34. */
 #define SIG(name) [name] = #name
 #define RT(n)	  [34 + (n)] = "SIGRTMIN+" #n
 static const char signal_names[][12] = {
@@ -85,7 +85,7 @@ enum kind {
 	NKINDS
 };
 
-/* By row of flag_names[]. */
+/* The kind of each row of flag_names[]. */
 static const uint8_t row_kinds[] = {
 #define FLAG_KIND(kind)
 #define FLAG_ROW(kind, mask, value, name) KIND_##kind,

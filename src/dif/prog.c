@@ -1,4 +1,4 @@
-/* What can be said about a compiled program without a back end: kinds of actions, and a dump. */
+/* Properties of a compiled program that need no back end: kinds of actions, and a dump. */
 #include "dif/prog.h"
 
 #include "dif/asm.h"
@@ -66,7 +66,7 @@ static void print_difo(const char *what, const struct difo *d, struct strbuf *ou
 	strbuf_addc(out, '\n');
 }
 
-/* The conversions, each as the text before it and "%" flags, width and letter. */
+/* Prints the conversions: for each, the text before it, then "%", flags, width and letter. */
 static void print_fmt(const struct prog_fmt *fmt, struct strbuf *out)
 {
 	for (uint32_t i = 0; i < fmt->nconvs; i++) {

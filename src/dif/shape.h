@@ -1,9 +1,9 @@
 /*
- * The shape of a value: what print() has to know of a type to show its bytes, without the type
- * table.
+ * The shape of a value: what print() has to know of a type to show a value of it.
  *
- * Made by the front end (d/shape.c), read by the consumer (print/shape.c). One shape stands for all
- * values of a type; pointers are not followed, so shapes form a finite graph without cycles.
+ * The front end makes shapes (d/shape.c), so that the consumer (render/shape.c) needs no type
+ * table. All values of a type share one shape. Pointers are not followed, so the graph of shapes
+ * has no cycles.
  *
  * Owns     nothing; lives in the arena of the compile.
  * Units    size in bytes, bit_off and bit_size in bits.
@@ -22,13 +22,13 @@ enum shape_kind {
 	SHAPE_STRING,
 	SHAPE_ARRAY,
 	SHAPE_SOU,     /* struct or union */
-	SHAPE_FORWARD, /* only declared: nothing to show */
+	SHAPE_FORWARD, /* declared but not defined: there is nothing to show */
 };
 
 struct shape;
 
 struct shape_member {
-	const char *name; /* "" for an anonymous one */
+	const char *name; /* "" for an anonymous member */
 	const struct shape *shape;
 	uint32_t bit_off;
 	uint32_t bit_size; /* 0 = not a bit-field */

@@ -18,7 +18,7 @@
  * of the tracer's open and gives the memory back that it got from it.
  *
  * Errors   struct err *: what the kernel refuses, with its errno; a keeper that somebody has
- * killed.
+ *          killed.
  * Threads  one thread at a time.
  */
 #pragma once

@@ -6,8 +6,8 @@
  * refers to one process for ever. Code that stops, resumes or follows a process uses a struct
  * proc_id, never the process id alone.
  *
- * Owns     struct proc_id its descriptor. Threads  proc_started(), proc_resume_exact() and
- * proc_id_resume() are async-signal-safe.
+ * Owns     struct proc_id owns its descriptor.
+ * Threads  proc_started(), proc_resume_exact() and proc_id_resume() are async-signal-safe.
  */
 #pragma once
 

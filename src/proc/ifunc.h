@@ -6,8 +6,9 @@
  * which there is a relocation in the file itself (R_X86_64_IRELATIVE) or in a file that imports the
  * name.
  *
- * Errors   none: if the resolver has not run, or the word cannot be read, the result is 0. Facts
- * System V AMD64 ABI, 4.4.1; the addend of R_X86_64_IRELATIVE is the address of the resolver.
+ * Errors   none: if the resolver has not run, or the word cannot be read, the result is 0.
+ * Facts    System V AMD64 ABI, 4.4.1; the addend of R_X86_64_IRELATIVE is the address of the
+ *          resolver.
  */
 #pragma once
 

@@ -2,8 +2,10 @@
  * The renderer of JSON: one document (option oformat=json), or an object a line (oformat=jsonl).
  *
  *     {"dtrace": {"probes": [
- *     {"timestamp": 1, "cpu": 0, "id": 3, "provider": "p", "module": "", "function": "", "name":
- *     "n", "output": [...]} ], "aggregations": [ {"aggregation-data": [{"keys": ["x"], "count":
+ *     {"timestamp": 1, "cpu": 0, "id": 3, "provider": "p", ..., "name": "n", "output": [...]}
+ *     ], "aggregations": [
+ *     {"aggregation-data": [{"keys": ["x"], "count": 1}], "aggregation-name": "a"}
+ *     ]}}
  *     1}], "aggregation-name": "a"} ]}}
  *
  * Facts    names of members are those that the manual page of FreeBSD's dtrace documents; those

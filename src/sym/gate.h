@@ -15,8 +15,8 @@
  *     - what was left out because of the limit is remembered in is_cut, so that the caller can
  *       report it.
  *
- * Owns     struct gate_elf owns its libelf handle; file descriptors stay the caller's. Units limits
- *          in bytes, of one section as it is in memory (decompressed).
+ * Owns     struct gate_elf owns its libelf handle; file descriptors stay the caller's.
+ * Units    limits in bytes, of one section as it is in memory (decompressed).
  * Errors   none: a file that is no ELF file, or whose headers contradict each other, has no
  *          sections.
  * Facts    ELF: gABI 4.1, "Sections" (extended section numbering). openat2(): Linux fddae2de7ba5,

@@ -5,8 +5,7 @@
  * them), so it is read only when a symbol is asked for and only up to its line.
  *
  * Errors   struct err *: the file cannot be read, or shows no addresses. A symbol that does not
- * exist is no error:
- *          *ret_found is false.
+ *          exist is no error: *ret_found is false.
  */
 #pragma once
 

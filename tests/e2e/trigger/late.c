@@ -7,14 +7,14 @@
  *     twice       opens, calls 5, closes, opens, calls 5, closes
  *     fork=N      a child calls late_f() N times; waits for it
  *     clean       a child that goes on until late_f() has no breakpoint any more, at most 20 s;
- *     waits for it exec=WORDS  executes this program again with WORDS ("call=3,wait"), under the
- *     name late_other texec=WORDS the same, by a thread that is not the first child=WORDS a child
- *     does WORDS ("open,call=3"; in those of its own children + stands for the comma); waits for it
+ *                 waits for it
+ *     exec=WORDS  executes this program again with WORDS ("call=3,wait"), under the name late_other
+ *     texec=WORDS the same, by a thread that is not the first
+ *     child=WORDS a child does WORDS ("open,call=3"; in those of its own children + stands for the
+ *                 comma); waits for it
  *     tchild=WORDS, left=WORDS, spawn=WORDS, vchild=WORDS
- *                 the same: forked by another thread, not waited for, late_other with WORDS by
- *                 posix_spawn(), by vfork(), whose child calls first_f() before
- *     many=N      N children at one time that call first_f() three times
- *     wait        prints "ready", reads a line
+ *                 the same, but: forked by another thread; not waited for; late_other with WORDS by
+ *                 posix_spawn(); by vfork(), the child calls first_f() before
  *     slow        waits until late_f() has a breakpoint, at most a minute
  */
 #include <dlfcn.h>

@@ -2,8 +2,8 @@
  * Fixture: clauses made by hand, loaded into the kernel and run with BPF_PROG_TEST_RUN.
  *
  * Owns     struct gx owns the session's maps, programs and memory; gx_destroy() releases them.
- * Errors   a test cannot go on without: prints and ends the process. gx_skip() first: it ends the
- * test when the kernel or the user cannot do it.
+ * Errors   print a message and end the process, because a test cannot go on. gx_skip() comes first:
+ *          it ends the test when the kernel or the user lacks what the test needs.
  */
 #pragma once
 
