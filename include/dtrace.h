@@ -89,6 +89,8 @@ typedef enum dtrace_probespec {
 #define DTRACE_C_CPP   0x02 /* run the preprocessor first (files) */
 #define DTRACE_C_EMPTY 0x04
 #define DTRACE_C_DIFV  0x08 /* print DIF to the dump stream (-S) */
+/* A text that defines providers: a line of '#' and a word that means nothing is a comment. */
+#define DTRACE_C_PROVIDERS 0x10
 
 dtrace_prog_t *dtrace_program_strcompile(dtrace_hdl_t *dtp, const char *text,
 					 dtrace_probespec_t spec, unsigned int cflags, int argc,
@@ -110,6 +112,21 @@ int dtrace_program_report(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, const char *kin
 			  int verbose, FILE *fp);
 /* Where -S goes; default: nowhere. */
 void dtrace_dump_to(dtrace_hdl_t *dtp, FILE *fp);
+
+/* ---- programs with probes of their own (USDT) ------------------------------------------------ */
+
+/*
+ * Writes the C header of the providers that the compiled programs declare. name: of the file, from
+ * which the include guard is made; source: of the file with the definition, for the first comment.
+ */
+int dtrace_program_header(dtrace_hdl_t *dtp, FILE *fp, const char *name, const char *source);
+#define DTRACE_OBJECT_ILP32 0x01 /* for 32-bit programs, unless objs are of another kind */
+/*
+ * Writes the object with which a program that has these providers is linked to fd, an empty file.
+ * objs: the program's other object files, which say what machine it is for; there may be none.
+ */
+int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nobjs,
+			  char *const objs[]);
 
 /* ---- probes ---------------------------------------------------------------------------------- */
 

@@ -21,11 +21,22 @@
 #include "arch/insn.h"
 #include "base/base.h"
 
+struct arch_note {
+	const void *data;
+	size_t size;
+};
+
 /* ELF files of the architecture: gABI 4.1 and its processor supplement. */
 struct arch_elf {
 	uint16_t machine, machine_32; /* EM_*; 32-bit programs: 0 = there are none */
 	/* relocations: a function's address, the same for data, and what a resolver returns */
 	uint32_t jump_slot, glob_dat, irelative;
+	/*
+	 * What an object without code says in .note.gnu.property: that it is no obstacle to the
+	 * protection of control flow, which a linker turns on only if all objects agree. Size 0:
+	 * nothing.
+	 */
+	struct arch_note property, property_32;
 	/* bytes of an entry of .plt and .plt.sec, and of .plt.got */
 	uint32_t stub_size, stub_size_got;
 	/*

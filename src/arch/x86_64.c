@@ -40,6 +40,10 @@ enum {
 /* clang-format on */
 #define NONE 31
 
+/* Linux extensions to gABI, .note.gnu.property: GNU_PROPERTY_X86_FEATURE_1_AND, IBT and SHSTK. */
+static const uint32_t property[] = {4, 16, 5, 0x00554e47 /* "GNU" */, 0xc0000002, 4, 3, 0};
+static const uint32_t property_32[] = {4, 12, 5, 0x00554e47, 0xc0000002, 4, 3};
+
 /* DWARF register number to word of struct pt_regs; the last is the return address. */
 static const uint8_t dwarf_words[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16};
 
@@ -106,6 +110,8 @@ const struct arch arch = {
 		.jump_slot = R_X86_64_JUMP_SLOT,
 		.glob_dat = R_X86_64_GLOB_DAT,
 		.irelative = R_X86_64_IRELATIVE,
+		.property = {property, sizeof(property)},
+		.property_32 = {property_32, sizeof(property_32)},
 		.stub_size = 16,
 		.stub_size_got = 8,
 		.stub_word = stub_word,

@@ -113,6 +113,7 @@ static struct declared_probe *declare_probe(struct check *c, const struct probe_
 		return NULL;
 	}
 	p->name = probe_name(c, pd->name);
+	p->layer = c->session->layer;
 	if (!decl_params(c, pd->args, pd->nargs, pd->varargs, pd->span, DECL_PARAMS_PROVIDER,
 			 &p->args, &p->nargs))
 		return NULL;

@@ -487,6 +487,7 @@ void check_init(struct check *c, struct dsession *s, const struct compile_opts *
 		.defaultargs = opts->defaultargs,
 		.argref = opts->argref,
 		.pspec = opts->pspec,
+		.has_hash_comments = opts->hash_comments,
 		.allow_empty = opts->empty || opts->layer != LAYER_PROGRAM,
 	};
 }

@@ -32,7 +32,8 @@ struct compile_opts {
 	uint32_t strsize;
 	uint32_t scratchsize; /* bytes of scratch memory that a clause may take */
 	bool defaultargs, argref, empty, pspec, zdefs, errtags;
-	bool remedies; /* an error without a hint gets the remedy of its tag */
+	bool hash_comments; /* parse_input.has_hash_comments */
+	bool remedies;	    /* an error without a hint gets the remedy of its tag */
 	/*
 	 * The text is a library file unless this is LAYER_PROGRAM. A library may be empty and may
 	 * depend on others; a missing dependency is EDT_NOMOD.
@@ -137,6 +138,14 @@ struct derived_info *dsession_derived(struct dsession *s, uint32_t i);
  */
 bool dsession_derive(struct dsession *s, const struct compile_opts *opts,
 		     const struct compile_env *env, struct derived_info *info);
+
+/*
+ * The providers of programs that the text of programs has declared, in its order, with everything
+ * they refer to in arena. Errors: an argument of a type that cannot be passed to a probe.
+ */
+struct usdt_provider; /* usdt/usdt.h */
+MUST_CHECK struct err *dsession_usdt(struct dsession *s, struct arena *a,
+				     const struct usdt_provider **ret_providers, uint32_t *ret_n);
 
 struct prog_vars *dsession_vars(struct dsession *s);
 struct prog_aggs *dsession_aggs(struct dsession *s);

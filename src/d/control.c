@@ -317,6 +317,8 @@ static void directive_unknown(struct lexer *lx, uint32_t where, const struct wor
 		control_error(lx, D_PRAGMA_INVAL, name->span, "invalid D pragma: %s", name->text);
 		return;
 	}
+	if (lx->in->has_hash_comments)
+		return;
 	control_error(lx, D_PRAGCTL_INVAL, name->span, "invalid control directive: #%s",
 		      name->text);
 	if (strcmp(name->text, "include") == 0 || strcmp(name->text, "define") == 0 ||

@@ -339,7 +339,6 @@ bool derived_declare(struct check *c, const struct declared_provider *pv,
 		return true;
 	p->sources = ARENA_NEW_N(a, struct declared_source, pd->nsources);
 	p->nsources = pd->nsources;
-	p->layer = c->session->layer;
 	for (uint32_t i = 0; i < pd->nsources; i++)
 		if (!source_declare(c, pd, &pd->sources[i], p, &p->sources[i]))
 			return false;

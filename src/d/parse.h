@@ -45,6 +45,8 @@ struct parse_input {
 	bool defaultargs; /* undefined $n is 0, $$n is "" */
 	bool argref;	  /* an unused last argument is fine */
 	bool pspec;	  /* outside clauses, each word is a description (true for strings) */
+	/* '#' and a word that is no directive: a comment, as in libvirt's provider definitions */
+	bool has_hash_comments;
 	bool allow_empty; /* option empty, or a library */
 };
 

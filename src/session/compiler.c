@@ -71,6 +71,7 @@ static void apply_cflags(struct compile_opts *o, unsigned int cflags)
 	o->zdefs |= (cflags & DTRACE_C_ZDEFS) != 0;
 	o->cpp |= (cflags & DTRACE_C_CPP) != 0;
 	o->empty |= (cflags & DTRACE_C_EMPTY) != 0;
+	o->hash_comments |= (cflags & DTRACE_C_PROVIDERS) != 0;
 	o->dump_dif |= (cflags & DTRACE_C_DIFV) != 0;
 }
 

@@ -29,6 +29,7 @@ struct cmd {
 	dtrace_hdl_t *dtp;
 	enum cmd_mode mode;
 	bool verbose, only_compile, zdefs, claims_anon, is_buffered, is_ilp32;
+	bool keeps_temp; /* -k: there is nothing to keep */
 	unsigned int cflags;
 	struct cmd_prog *progs;
 	int nprogs;
@@ -53,6 +54,9 @@ __attribute__((format(printf, 3, 4), noreturn)) void cmd_fatal_sys(struct cmd *c
 __attribute__((noreturn)) void cmd_exit(struct cmd *c, int status);
 void cmd_usage(FILE *fp);
 void cmd_help(struct cmd *c);
+
+/* build.c */
+int cmd_build(struct cmd *c);
 
 /* modes.c */
 void cmd_compile(struct cmd *c);

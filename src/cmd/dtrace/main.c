@@ -8,10 +8,22 @@
 
 #include "cmd.h"
 
-static const char optstring[] = "3:6:aAb:Bc:CD:ef:FGhHi:I:lL:m:n:o:p:P:qs:SU:vVwx:X:Z";
-static const struct option longopts[] = {{"help", no_argument, NULL, 'E'},
-					 {"version", no_argument, NULL, 'V'},
-					 {0}};
+static const char optstring[] = "3:6:aAb:Bc:CD:ef:FGhHi:I:klL:m:n:o:p:P:qs:SU:vVwx:X:Z";
+/* clang-format off */
+static const struct option longopts[] = {
+	{"help", no_argument, NULL, 'E'},
+	{"version", no_argument, NULL, 'V'},
+	/* SystemTap's command of the same name has these; build systems pass them to -h and -G */
+	{"types", no_argument, NULL, 'k'},
+	{"no-pyparsing", no_argument, NULL, 'k'},
+	{0},
+};
+/* clang-format on */
+
+static bool mode_builds(enum cmd_mode mode)
+{
+	return mode == MODE_HEADER || mode == MODE_LINK;
+}
 
 /* Flags that are options of the library: the value is the flag's argument or none. */
 static const struct {
@@ -62,6 +74,7 @@ static bool scan_modes(struct cmd *c, int argc, char **argv)
 		c->only_compile |= f == 'e';
 		c->claims_anon |= f == 'a';
 		c->is_buffered |= f == 'B';
+		c->keeps_temp |= f == 'k';
 		if (f == '3' || f == '6')
 			c->is_ilp32 = f == '3';
 		c->zdefs |= f == 'Z';
@@ -75,6 +88,10 @@ static bool scan_modes(struct cmd *c, int argc, char **argv)
 		fputs("dtrace: only one of the [-AGhlV] options can be specified at a time\n",
 		      stderr);
 		exit(E_USAGE);
+	}
+	if (c->keeps_temp && !mode_builds(c->mode)) {
+		fputs("dtrace: -k, --types and --no-pyparsing go with -h and -G\n", stderr);
+		usage();
 	}
 	c->argc = 1;
 	c->argv[0] = argv[0];
@@ -104,12 +121,7 @@ static void refuse_missing(const struct cmd *c)
 		refuse("-a: no anonymous tracing state: it is not supported on Linux", early);
 	if (c->is_buffered)
 		refuse("-B: buffered output handlers are not supported", NULL);
-	if (c->mode == MODE_LINK)
-		refuse("linking application probes (-G) is not available in this version", NULL);
-	if (c->mode == MODE_HEADER)
-		refuse("header files for application probes (-h) are not available in this version",
-		       NULL);
-	if (c->is_ilp32)
+	if (c->is_ilp32 && !mode_builds(c->mode))
 		refuse("-32: programs are compiled for the kernel's data model, which is -64",
 		       NULL);
 }
@@ -173,6 +185,9 @@ static void apply_flags(struct cmd *c, int argc, char **argv)
 		for (size_t i = 0; i < sizeof(opt_flags) / sizeof(opt_flags[0]); i++)
 			if (opt_flags[i].flag == f)
 				set_option(c, f, opt_flags[i].opt, optarg);
+		/* -fpic and -fPIC are flags of the compiler */
+		if (f == 'f' && mode_builds(c->mode))
+			continue;
 		switch (f) {
 		case 'f':
 		case 'i':
@@ -262,6 +277,14 @@ int main(int argc, char **argv)
 	}
 	apply_flags(&c, argc, argv);
 	c.cflags = c.mode == MODE_LIST ? DTRACE_C_ZDEFS : 0;
+	if (mode_builds(c.mode)) {
+		if (!c.nprogs && c.argc > 1) { /* the definition may be an operand */
+			queue_program(&c, 's', c.argv[1]);
+			memmove(&c.argv[1], &c.argv[2], (size_t)(c.argc - 1) * sizeof(*c.argv));
+			c.argc--;
+		}
+		cmd_exit(&c, cmd_build(&c));
+	}
 	start_targets(&c);
 	cmd_compile(&c);
 	open_output(&c);

@@ -160,7 +160,7 @@ void cmd_help(struct cmd *c)
 		{"-f FUNC",
 		 "trace functions, -m modules, -n probe names, -P providers, -i probe ids"},
 		{"-F", "indent entry and return by depth (-x flowindent)"},
-		{"-G, -h", "make an object or header for application probes (not in this version)"},
+		{"-h, -G", "make the header, the object of a provider definition (-s FILE.d)"},
 		{"-H", "print the path of each included file"},
 		{"-I PATH", "preprocessor search path"},
 		{"-l", "list probes instead of tracing them"},

@@ -1,0 +1,61 @@
+/* Building programs with probes of their own: headers and probe objects. */
+#include <errno.h>
+
+#include "arch/arch.h"
+#include "base/str.h"
+#include "dtrace.h"
+#include "session/session.h"
+#include "usdt/header.h"
+#include "usdt/object.h"
+
+/* The providers of all programs that were compiled. */
+static struct err *providers_get(dtrace_hdl_t *h, struct arena *a,
+				 const struct usdt_provider **ret_providers, uint32_t *ret_n)
+{
+	struct err *e = NULL;
+
+	*ret_n = 0;
+	if (h->compiler.dsession)
+		e = dsession_usdt(h->compiler.dsession, a, ret_providers, ret_n);
+	if (e || *ret_n)
+		return e;
+	return err_hint(err_new("there is no provider in this program"),
+			"declare one: provider NAME { probe NAME(int); };");
+}
+
+int dtrace_program_header(dtrace_hdl_t *dtp, FILE *fp, const char *name, const char *source)
+{
+	struct arena *a = arena_create();
+	const struct usdt_provider *providers;
+	struct strbuf text = {0};
+	struct err *e;
+	uint32_t n;
+
+	e = providers_get(dtp, a, &providers, &n);
+	if (!e)
+		e = usdt_header(providers, n, name, source, &text);
+	if (!e && fputs(strbuf_text(&text), fp) == EOF)
+		e = err_sys(errno, "cannot write the header");
+	strbuf_deinit(&text);
+	arena_destroy(a);
+	return e ? report_fail(&dtp->report, e) : 0;
+}
+
+int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nobjs,
+			  char *const objs[])
+{
+	bool is_32bit = flags & DTRACE_OBJECT_ILP32;
+	struct object_kind kind = {is_32bit ? arch.elf.machine_32 : arch.elf.machine, is_32bit};
+	struct arena *a = arena_create();
+	const struct usdt_provider *providers;
+	struct err *e;
+	uint32_t n;
+
+	e = providers_get(dtp, a, &providers, &n);
+	if (!e)
+		e = object_kind_of(objs, nobjs, &kind);
+	if (!e)
+		e = object_write(providers, n, kind, fd);
+	arena_destroy(a);
+	return e ? report_fail(&dtp->report, e) : 0;
+}

@@ -1,0 +1,131 @@
+# dtrace -h and -G: the header compiles everywhere without a warning, programs link with and without the probe object, and
+# the notes say where arguments are.
+fail() { echo "$1"; cat "$TMP/err" 2>/dev/null; exit 1; }
+cd "$TMP" || exit 1
+cat >probes.d <<'END'
+# a comment, as libvirt's definitions have them
+typedef struct conn { int fd; } conn_t;
+enum color { RED, GREEN };
+provider myapp {
+	probe request__start(int id, string url, conn_t *c);
+	probe request__done(int, long, uint64_t, unsigned char);
+	probe idle();
+	probe nothing(void);
+	probe ratio(double d, float f, enum color);
+	probe many(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k, int l);
+	probe foo_bar(int64_t a, int8_t b, int16_t c, size_t d, pid_t);
+};
+provider other { probe x(char *); };
+#pragma D attributes Evolving/Evolving/Common provider myapp provider
+END
+cat >app.c <<'END'
+#include "probes.h"
+struct conn { int fd; };
+int f(int x, struct conn *c, const char *u);
+int f(int x, struct conn *c, const char *u)
+{
+	if (MYAPP_REQUEST_START_ENABLED())
+		MYAPP_REQUEST_START(x, u, c);
+	else
+		MYAPP_IDLE();
+	MYAPP_REQUEST_DONE(5, (long)x, 7, (unsigned char)x);
+	MYAPP_NOTHING();
+	MYAPP_RATIO(1.5 * x, 2.5f, 1);
+	MYAPP_MANY(x, 1, x + 2, x * 3, x - 4, 5, x ^ 6, 7, x | 8, x & 9, 10, c->fd);
+	MYAPP_FOO_BAR(x, 1, (short)x, sizeof(x), 3);
+	OTHER_X((char *)u);
+	return OTHER_X_ENABLED();
+}
+int main(int argc, char **argv) { struct conn c; c.fd = 3; return f(argc, &c, argv[0]); }
+END
+"$DTRACE" -h -s probes.d 2>err || fail "dtrace -h"
+[ -f probes.h ] && [ ! -s err ] || fail "-h makes no probes.h, or complains"
+
+# Two files that include the header, in all versions of the language.
+echo 'int g(void); int g(void) { return 0; }' | cat - >two.c
+sed -i '1i #include "probes.h"' two.c
+for cc in gcc clang; do
+	for std in c90 c99 c17 gnu2x; do
+		for flags in -O0 '-O2 -fPIC'; do
+			$cc -std=$std -pedantic -Wall -Wextra -Werror $flags app.c two.c -o app 2>err || fail "$cc -std=$std $flags"
+			./app || fail "$cc -std=$std $flags: it does not run"
+		done
+	done
+done
+for cc in g++ clang++; do
+	command -v $cc >/dev/null || continue
+	for std in c++98 c++11 c++20; do
+		$cc -std=$std -pedantic -Wall -Wextra -Werror -O2 -x c++ app.c two.c -o app 2>err && ./app || fail "$cc -std=$std"
+	done
+done
+gcc -O2 -m32 -c app.c -o app32.o 2>err || fail "-m32"
+
+# Without probes no note is left; a wrong argument is an error.
+gcc -O2 -D_DTRACE_VERSION=0 -Wall -Werror -c app.c -o none.o 2>err || fail "-D_DTRACE_VERSION=0"
+readelf -n none.o | grep -q stapsdt && fail "notes without probes"
+printf '#include "probes.h"\nvoid h(void) { OTHER_X(5); }\n' >wrong.c
+gcc -Werror -c wrong.c -o wrong.o 2>err && fail "an integer is taken for a pointer"
+
+# The probe object: counters that are found, a section with the description, an executable stack not asked for.
+gcc -O2 -c app.c two.c || fail "compiling"
+"$DTRACE" -G -s probes.d app.o two.o 2>err || fail "dtrace -G"
+[ ! -s err ] || fail "-G complains"
+for flags in '' -flto -static-pie; do
+	gcc -O2 $flags app.o two.o probes.o -o app 2>err && ./app || fail "linking $flags"
+	readelf -W -l app | grep -q 'GNU_STACK.*RWE' && fail "the stack is executable"
+	[ "$(nm app | grep -c ' [Dd] .*_semaphore$')" = 8 ] || fail "not every probe has one counter"
+	readelf -W -S app | grep -q SUNW_dof || fail "no description"
+done
+ar rc libapp.a two.o app.o probes.o && gcc libapp.a -o app 2>err && ./app || fail "an archive"
+gcc -shared -fPIC -O2 app.c two.c probes.o -o libapp.so 2>err || fail "-shared"
+gcc -O2 -flto app.c two.c probes.o -o app 2>err && ./app || fail "-flto"
+"$DTRACE" -G -s probes.d -o again.o app.o two.o 2>err && cmp again.o probes.o || fail "a second run differs"
+
+# 32-bit: asked for, or seen from the objects.
+"$DTRACE" -G -32 -s probes.d -o p32.o && readelf -h p32.o | grep -q ELF32 || fail "-32"
+"$DTRACE" -G -s probes.d -o p32.o app32.o && readelf -h p32.o | grep -q ELF32 || fail "32-bit objects"
+ld -m elf_i386 -r app32.o p32.o -o both32.o 2>err || fail "32-bit objects do not link"
+
+# What the notes say, where the compiler has little choice.
+gcc -O2 app.o two.o probes.o -o app || fail "linking"
+readelf -n app >notes
+note() { grep -A2 "Name: $1\$" notes | grep -qE "Arguments: $2\$" || { grep -A2 "Name: $1\$" notes; fail "arguments of $1"; }; }
+note request__done '-4@\$5 -8@%r[a-z0-9]+ 8@\$7 1@%[a-z0-9]+'
+note idle ''
+note ratio '8f@[^ ]+ 4f@[^ ]+ -4@\$1'
+note foo_bar '-8@%r[a-z0-9]+ -1@\$1 -2@%[a-z0-9]+ 8@\$4 -4@\$3'
+note x '8@[^ ]+'
+readelf -n app32.o | grep -q 'Arguments: -4@[^ ]* 4@[^ ]* 4@' || fail "sizes of a 32-bit program"
+gdb -batch -ex 'info probes stap' app 2>/dev/null >probes.gdb
+grep -q 'stap *myapp *request__start *0x[0-9a-f]* *0x[0-9a-f]*' probes.gdb || { cat probes.gdb; fail "gdb does not know the probes"; }
+
+# Flags of other systems' commands, an operand instead of -s, output names.
+mkdir cpp && sed 1d probes.d >cpp/probes.d # the preprocessor takes '#' for its own
+"$DTRACE" -xnolibs -x nolibs -C -I . -DX=1 -UY -k -64 --types -fPIC -h -o other.h cpp/probes.d 2>err || fail "flags of build systems"
+[ ! -s err ] && sed 's/_OTHER_H/_PROBES_H/' other.h | cmp - probes.h || fail "they change the header"
+"$DTRACE" -C -fpic -G -k -o other.o -s cpp/probes.d app.o 2>err && cmp other.o probes.o || fail "flags of -G"
+
+# What is wrong is said, and no output is left.
+refused() { # text, then arguments
+	text=$1; shift
+	rm -f out.x*
+	"$DTRACE" "$@" -o out.x >out 2>err && fail "accepted: $*"
+	grep -qF "$text" err || fail "$*: no '$text'"
+	[ -z "$(ls out.x* 2>/dev/null)" ] || fail "$*: output is left"
+}
+echo 'BEGIN { exit(0); }' >none.d
+refused 'there is no provider in this program' -h -s none.d
+refused 'needs a file with a provider definition' -h
+refused 'needs a file with a provider definition' -G -n BEGIN
+refused "'libapp.a' is an archive" -G -s probes.d libapp.a
+refused "'app' is a program or a library" -G -s probes.d app
+refused "'app.c' is no object file" -G -s probes.d app.o app.c
+refused "cannot open the object file 'nosuch.o'" -G -s probes.d nosuch.o
+refused 'are objects for different machines' -G -s probes.d app.o app32.o
+echo 'provider p { probe x(int, int, int, int, int, int, int, int, int, int, int, int, int); };' >big.d
+refused 'probe p:::x has 13 arguments' -h -s big.d
+echo 'struct s { int a; }; provider p { probe x(struct s); };' >byval.d
+refused 'a program cannot pass it to a probe' -h -s byval.d
+echo 'provider p1 { probe x(); };' >digit.d
+refused 'D_PROV_BADNAME' -h -s digit.d
+refused 'go with -h and -G' -k -n BEGIN
