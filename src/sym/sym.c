@@ -4,6 +4,8 @@
  */
 #include "sym/sym.h"
 
+#include <inttypes.h>
+
 #include "base/str.h"
 #include "sym/debugfile.h"
 #include "sym/ksym.h"
@@ -16,6 +18,7 @@ struct syms {
 	void (*notice)(void *ctx, const char *msg);
 	void (*denied)(void *ctx, uint64_t pid);
 	void *ctx;
+	bool is_forgetting_told;
 };
 
 struct syms *syms_create(void)
@@ -64,6 +67,23 @@ static struct ksyms *kernel_get(struct syms *s)
 	return &s->kernel;
 }
 
+/* Said once: a session that lasts for months forgets processes all the time. */
+static void forgotten_tell(struct syms *s)
+{
+	struct strbuf text = {0};
+
+	if (s->is_forgetting_told || !s->notice)
+		return;
+	s->is_forgetting_told = true;
+	strbuf_addf(
+		&text,
+		"addresses have no names: of processes that ended long ago, the mappings of %" PRIu64
+		" were forgotten to save memory",
+		s->users.procs.nforgotten);
+	s->notice(s->ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
 bool syms_find(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret)
 {
 	bool found;
@@ -73,6 +93,8 @@ bool syms_find(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret)
 	found = usyms_find(&s->users, pid, addr, ret);
 	if (s->denied && s->users.is_denied)
 		s->denied(s->ctx, pid);
+	if (s->users.is_forgotten)
+		forgotten_tell(s);
 	return found;
 }
 

@@ -3,21 +3,16 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 
-#include "sym/gate.h"
-#include "sym/perfmap.h"
+#include "proc/ident.h"
 
-#define ENDS_MAX       65536 /* processes that are kept after their end */
-#define ROOTS_MAX      256
-#define FILES_FEW      1024   /* so many files are kept, mapped or not */
-#define FILES_MAX      16384  /* beyond, processes that have ended are forgotten for their files */
-#define ENDED_MAPS_MAX 256    /* tables of code that was made, of processes that have ended */
-#define LINES_MAX      100000 /* lines read of one process's maps, which may be of any length */
+#define LINES_MAX  100000 /* lines read of one process's maps, which may be of any length */
+#define BEFORE_MAX 8	  /* processes that are kept of those that had one process id before */
+
+/* ---- /proc/PID ------------------------------------------------------------------------------- */
 
 static FILE *proc_open(uint64_t pid, const char *name)
 {
@@ -27,51 +22,47 @@ static FILE *proc_open(uint64_t pid, const char *name)
 	return fopen(path, "re");
 }
 
-/* ---- the directory that is "/" --------------------------------------------------------------- */
-
-static bool proc_stat(const char *pid, const char *name, struct stat *ret)
+static uint64_t clock_ns(clockid_t clock)
 {
-	char path[64];
+	struct timespec ts;
 
-	(void)snprintf(path, sizeof(path), "/proc/%s/%s", pid, name);
-	return stat(path, ret) == 0;
-}
-
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+	return clock_gettime(clock, &ts) ? 0
+					 : (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
 /*
- * Returns the root directory of a living process (NULL: our own); if /proc does not say, that of
- * its older space.
+ * The result is at most what the kernel's own clock said: /proc rounds down to ticks, and the
+ * difference of the clocks, the time spent in suspend, only grows.
  */
-static struct uroot *root_of(struct uprocs *u, uint64_t pid, const struct uspace *older)
+uint64_t upid_born(uint64_t pid)
 {
-	struct stat our_ns, our_root, ns, root;
-	struct uroot *r;
-	char text[32], key[96];
-	int len, fd;
+	uint64_t ticks, monotonic = clock_ns(CLOCK_MONOTONIC), asleep;
 
-	(void)snprintf(text, sizeof(text), "%" PRIu64, pid);
-	if (!proc_stat("self", "ns/mnt", &our_ns) || !proc_stat("self", "root", &our_root) ||
-	    !proc_stat(text, "ns/mnt", &ns) || !proc_stat(text, "root", &root))
-		return older ? older->root : NULL;
-	if (is_same(&ns, &our_ns) && is_same(&root, &our_root))
-		return NULL;
-	len = snprintf(key, sizeof(key), "%ju %ju %ju", (uintmax_t)ns.st_ino,
-		       (uintmax_t)root.st_dev, (uintmax_t)root.st_ino);
-	r = hashmap_find(u->roots, key, (size_t)len);
-	if (r || hashmap_count(u->roots) >= ROOTS_MAX)
-		return r;
-	(void)snprintf(key + len + 1, sizeof(key) - (size_t)len - 1, "/proc/%s/root", text);
-	fd = open(key + len + 1, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return older ? older->root : NULL;
-	r = xcalloc(1, sizeof(*r));
-	r->fd = fd;
-	hashmap_set(u->roots, key, (size_t)len, r);
-	return r;
+	if (pid > INT32_MAX || !proc_started((pid_t)pid, &ticks))
+		return 0;
+	asleep = clock_ns(CLOCK_BOOTTIME) - monotonic;
+	return ticks * PROC_TICK_NS > asleep ? ticks * PROC_TICK_NS - asleep : 1;
+}
+
+bool uproc_is_other(const struct uproc *p, uint64_t born)
+{
+	return born > p->born + PROC_TICK_NS && (p->born || p->ended || p->read_at);
+}
+
+/* "NSpid:      1200    7": the last number is that in the innermost namespace. */
+uint64_t upid_innermost(uint64_t pid)
+{
+	CLEANUP(file) FILE *f = proc_open(pid, "status");
+	CLEANUP(free) char *line = NULL;
+	size_t cap = 0;
+
+	while (f && getline(&line, &cap, f) > 0)
+		if (strncmp(line, "NSpid:", 6) == 0) {
+			const char *last = strrchr(line, '\t');
+
+			return last ? strtoull(last, NULL, 10) : pid;
+		}
+	return pid;
 }
 
 /* ---- /proc/PID/maps -------------------------------------------------------------------------- */
@@ -134,71 +125,93 @@ static void parse_maps(struct uprocs *u, FILE *f, umap_vec *ret)
 	}
 }
 
-/*
- * The process id in the innermost PID namespace: the last number of the line "NSpid:      1200
- * 7".
- */
-static uint64_t innermost_pid(uint64_t pid)
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static struct uproc *proc_find(const struct uprocs *u, uint64_t pid)
 {
-	CLEANUP(file) FILE *f = proc_open(pid, "status");
-	CLEANUP(free) char *line = NULL;
-	size_t cap = 0;
-
-	while (f && getline(&line, &cap, f) > 0)
-		if (strncmp(line, "NSpid:", 6) == 0) {
-			const char *last = strrchr(line, '\t');
-
-			return last ? strtoull(last, NULL, 10) : pid;
-		}
-	return pid;
+	return hashmap_find(u->procs, &pid, sizeof(pid));
 }
 
-/*
- * The effective user, as our own user namespace numbers it: "Uid: REAL EFFECTIVE ..."; -1: it has
- * ended.
- */
-static uid_t user_of(uint64_t pid)
+static struct uproc *proc_add(struct uprocs *u, uint64_t pid, uint64_t born)
 {
-	CLEANUP(file) FILE *f = proc_open(pid, "status");
-	CLEANUP(free) char *line = NULL;
-	unsigned int real, effective;
-	size_t cap = 0;
+	struct uproc *p = xcalloc(1, sizeof(*p));
 
-	while (f && getline(&line, &cap, f) > 0)
-		if (sscanf(line, "Uid: %u %u", &real, &effective) == 2)
-			return effective;
-	return (uid_t)-1;
+	p->pid = pid;
+	p->born = born;
+	hashmap_set(u->procs, &pid, sizeof(pid), p);
+	return p;
+}
+
+/* Another process has the id of p by now. Returns that process. */
+static struct uproc *proc_succeed(struct uprocs *u, struct uproc *p, uint64_t born)
+{
+	struct uproc *next;
+	uint32_t n = 0;
+
+	uproc_end(u, p, born);
+	next = proc_add(u, p->pid, born);
+	next->before = p;
+	for (p = next; p && n < BEFORE_MAX; p = p->before)
+		n++;
+	if (p)
+		uproc_forget_before(u, p);
+	return next;
+}
+
+void uproc_destroy(struct uproc *p)
+{
+	uspace_put(p->space);
+	ujit_destroy(p->jit);
+	free(p);
 }
 
 /* Reads the id of a process in a container, which /proc shows only while the process lives. */
 static void nspid_see(struct uproc *p)
 {
 	if (p->space->root)
-		p->nspid = innermost_pid(p->pid);
+		p->nspid = upid_innermost(p->pid);
 }
 
-static void jit_see(struct uprocs *u, struct uproc *p);
-
-static void proc_read(struct uprocs *u, struct uproc *p)
+/*
+ * Reads what the process with this id has mapped; *ret_born is when it began, 0 if unknown. Returns
+ * 0 or errno. An open file of mappings stays that process's, and is empty once that has ended: if
+ * there are any, what was read before them is about the same process.
+ */
+static int maps_read(struct uprocs *u, uint64_t pid, umap_vec *ret, uint64_t *ret_born)
 {
-	CLEANUP(file) FILE *f = proc_open(p->pid, "maps");
+	CLEANUP(file) FILE *f = proc_open(pid, "maps");
 	int sys = f ? 0 : errno;
-	umap_vec maps = {0};
-	uint64_t now = now_ns();
 
+	*ret_born = upid_born(pid);
+	if (f)
+		parse_maps(u, f, ret);
+	return sys;
+}
+
+/* Reads /proc. Returns the process that has the id: if it is not p, p has ended. */
+static struct uproc *proc_read(struct uprocs *u, struct uproc *p)
+{
+	umap_vec maps = {0};
+	uint64_t born, now = now_ns();
+	int sys = maps_read(u, p->pid, &maps, &born);
+
+	if (born && uproc_is_other(p, born))
+		p = proc_succeed(u, p, born);
 	p->is_denied = sys == EACCES || sys == EPERM;
 	p->tick = u->tick;
-	if (f)
-		parse_maps(u, f, &maps);
-	if (!maps.len) { /* the process has ended, or is a kernel thread */
+	if (sys == ENOENT)
+		uproc_end(u, p, now);
+	if (!maps.len || p->ended) { /* it has ended, or is ending, or is a kernel thread */
 		vec_deinit(&maps);
-		return;
+		return p;
 	}
+	if (!p->born)
+		p->born = born;
 	p->read_at = now;
 	if (p->space)
 		p->space = uspace_own(p->space);
 	else
-		p->space = uspace_create(0, root_of(u, p->pid, NULL), NULL);
+		p->space = uspace_create(0, uroot_of(&u->roots, p->pid, NULL), NULL);
 	uspace_update(p->space, &maps);
 	nspid_see(p);
 	for (uint32_t i = 0; i < p->space->maps.len; i++) {
@@ -208,37 +221,8 @@ static void proc_read(struct uprocs *u, struct uproc *p)
 		if (m->is_exec && m->file)
 			ufile_keep(&u->files, m->file, &at);
 	}
-	jit_see(u, p);
-}
-
-/* ---- processes ------------------------------------------------------------------------------- */
-
-static struct uproc *proc_find(const struct uprocs *u, uint64_t pid)
-{
-	return hashmap_find(u->procs, &pid, sizeof(pid));
-}
-
-static struct uproc *proc_add(struct uprocs *u, uint64_t pid)
-{
-	struct uproc *p = xcalloc(1, sizeof(*p));
-
-	p->pid = pid;
-	hashmap_set(u->procs, &pid, sizeof(pid), p);
+	ujit_see(u, p);
 	return p;
-}
-
-static void jit_destroy(struct ujit *j)
-{
-	if (j)
-		perfmap_destroy(j->perfmap);
-	free(j);
-}
-
-static void proc_destroy(struct uproc *p)
-{
-	uspace_put(p->space);
-	jit_destroy(p->jit);
-	free(p);
 }
 
 struct uproc *uproc_get(struct uprocs *u, uint64_t pid)
@@ -246,9 +230,9 @@ struct uproc *uproc_get(struct uprocs *u, uint64_t pid)
 	struct uproc *p = proc_find(u, pid);
 
 	if (!p)
-		p = proc_add(u, pid);
+		p = proc_add(u, pid, 0);
 	if (!p->tick || (!u->is_told && p->tick != u->tick))
-		proc_read(u, p);
+		p = proc_read(u, p);
 	return p;
 }
 
@@ -256,7 +240,7 @@ bool uproc_again(struct uprocs *u, struct uproc *p)
 {
 	if (p->ended || p->tick == u->tick)
 		return false;
-	proc_read(u, p);
+	(void)proc_read(u, p);
 	return true;
 }
 
@@ -277,13 +261,27 @@ void uprocs_scan(struct uprocs *u)
 
 void uprocs_lost(struct uprocs *u)
 {
+	uint64_t now = now_ns();
 	struct uproc *p;
 	size_t pos = 0;
 
+	/* an id of a process that has ended may be another one's, whose fork was lost */
 	while ((p = hashmap_next(u->procs, &pos, NULL, NULL)))
-		if (!p->ended)
-			p->tick = 0;
+		p->tick = 0;
 	uprocs_scan(u);
+	pos = 0;
+	while ((p = hashmap_next(u->procs, &pos, NULL, NULL))) {
+		if (!p->tick)
+			uproc_end(u, p, now);
+		p->tick = u->tick;
+	}
+}
+
+struct uproc *uproc_at(struct uproc *p, uint64_t time)
+{
+	while (p && p->born > time)
+		p = p->before;
+	return p;
 }
 
 const struct uspace *uproc_space(const struct uproc *p, uint64_t time)
@@ -298,54 +296,56 @@ const struct uspace *uproc_space(const struct uproc *p, uint64_t time)
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /*
- * Gives p the address space s from that time on. If the process id was in use before, what that
- * process had mapped becomes the older space.
+ * Returns the process that an event is about. One of which an end was told lives on if its first
+ * thread ended alone, or another thread executed a program; or the id has a new owner, whose fork
+ * was lost.
  */
-static void set_space(struct uproc *p, struct uspace *s, uint64_t time)
+static struct uproc *event_proc(struct uprocs *u, struct uproc *p, uint64_t time)
 {
-	struct uspace *old = p->space, *own;
+	uint64_t born;
 
-	if (!old || old == s) {
-		p->space = s;
-		uspace_put(old == s ? old : NULL);
-		return;
-	}
-	own = uspace_create(time, s ? s->root : NULL, old);
-	for (uint32_t i = 0; s && i < s->maps.len; i++)
-		vec_push(&own->maps, s->maps.data[i]);
-	own->has_jit = s && s->has_jit;
-	uspace_put(s);
-	p->space = own;
+	if (!p->ended || time <= p->ended)
+		return p;
+	born = upid_born(p->pid);
+	if (born && born <= time && uproc_is_other(p, born))
+		return proc_succeed(u, p, born);
+	p->ended = p->end_number = 0;
+	return p;
 }
 
 void uprocs_forked(struct uprocs *u, uint64_t pid, uint64_t parent, uint64_t time)
 {
-	struct uproc *from = uproc_get(u, parent), *p = proc_find(u, pid);
+	struct uspace *space = uspace_share(uproc_get(u, parent)->space);
+	struct uproc *p = proc_find(u, pid);
 
-	if (p && p->read_at >= time)
-		return; /* what was read from /proc is newer than the event */
-	if (!p)
-		p = proc_add(u, pid);
-	set_space(p, uspace_share(from->space), time);
-	jit_destroy(p->jit);
-	p->jit = NULL;
-	p->ended = p->nspid = 0;
-	p->read_at = time;
+	if (p && p->read_at >= time) { /* what was read from /proc is newer than the event */
+		uspace_put(space);
+		return;
+	}
+	if (p && (p->space || p->ended))
+		p = proc_succeed(u, p, time);
+	else if (!p)
+		p = proc_add(u, pid, time);
+	p->born = p->read_at = time;
+	p->space = space;
 	p->tick = u->tick;
-	jit_see(u, p);
+	ujit_see(u, p);
 }
 
 void uprocs_execed(struct uprocs *u, uint64_t pid, uint64_t time)
 {
 	struct uproc *p = proc_find(u, pid);
+	struct uroot *root;
 
 	if (!p)
-		p = proc_add(u, pid);
+		p = proc_add(u, pid, time);
+	p = event_proc(u, p, time);
 	if (p->read_at >= time)
 		return;
-	p->space = uspace_create(time, root_of(u, pid, p->space), p->space);
+	root = uroot_of(&u->roots, pid, p->space ? p->space->root : NULL);
+	p->space = uspace_create(time, root, p->space);
 	nspid_see(p);
-	jit_destroy(p->jit);
+	ujit_destroy(p->jit);
 	p->jit = NULL;
 	p->read_at = time;
 	p->tick = u->tick;
@@ -354,7 +354,7 @@ void uprocs_execed(struct uprocs *u, uint64_t pid, uint64_t time)
 void uprocs_mapped(struct uprocs *u, uint64_t pid, const struct sym_map *e, uint64_t time)
 {
 	struct umap m = {e->start, e->start + e->len, e->off, NULL, e->is_exec};
-	struct uproc *p = uproc_get(u, pid);
+	struct uproc *p = event_proc(u, uproc_get(u, pid), time);
 	struct uplace at;
 
 	if (p->read_at >= time || m.end <= m.start)
@@ -363,232 +363,59 @@ void uprocs_mapped(struct uprocs *u, uint64_t pid, const struct sym_map *e, uint
 		m.file = ufile_get(&u->files, e->dev, e->ino, e->path);
 	if (!m.file && !m.is_exec)
 		return;
-	p->space = p->space ? uspace_own(p->space) : uspace_create(0, root_of(u, pid, NULL), NULL);
+	if (p->space)
+		p->space = uspace_own(p->space);
+	else
+		p->space = uspace_create(0, uroot_of(&u->roots, pid, NULL), NULL);
 	uspace_add(p->space, &m);
 	at = place_of(p, &m, p->space);
 	if (m.file && m.is_exec)
 		ufile_keep(&u->files, m.file, &at);
-	jit_see(u, p);
-}
-
-/* Removes a process that ended long ago. */
-static void proc_forget(struct uprocs *u, const struct uend *end)
-{
-	struct uproc *p = proc_find(u, end->pid);
-
-	if (!p || p->ended != end->time)
-		return; /* the id belongs to another process by now */
-	hashmap_remove(u->procs, &p->pid, sizeof(p->pid));
-	proc_destroy(p);
-}
-
-/* Forgets those n that ended first. */
-static void ends_forget(struct uprocs *u, uint32_t n)
-{
-	n = MIN(n, u->ends.len - u->first_end);
-	for (uint32_t i = 0; i < n; i++)
-		proc_forget(u, &u->ends.data[u->first_end + i]);
-	u->first_end += n;
-	if (u->first_end <= u->ends.len / 2)
-		return;
-	u->ends.len -= u->first_end;
-	memmove(u->ends.data, u->ends.data + u->first_end, u->ends.len * sizeof(*u->ends.data));
-	u->first_end = 0;
-}
-
-/* The tables of processes that ended long ago go: each has a descriptor, and may be large. */
-static void ended_maps_bound(struct uprocs *u)
-{
-	uint32_t kept = 0;
-
-	if (u->nended_maps <= ENDED_MAPS_MAX)
-		return;
-	for (uint32_t i = u->ends.len; i-- > u->first_end;) {
-		struct uproc *p = proc_find(u, u->ends.data[i].pid);
-
-		if (!p || p->ended != u->ends.data[i].time || !p->jit || !p->jit->perfmap)
-			continue;
-		if (kept < ENDED_MAPS_MAX / 2) {
-			kept++;
-			continue;
-		}
-		jit_destroy(p->jit);
-		p->jit = NULL;
-	}
-	u->nended_maps = kept;
+	ujit_see(u, p);
 }
 
 void uprocs_ended(struct uprocs *u, uint64_t pid, uint64_t time)
 {
 	struct uproc *p = proc_find(u, pid);
-	struct uend end = {pid, time};
 
-	if (!p || p->ended)
-		return;
-	p->ended = time;
-	u->nended_maps += uproc_perfmap(u, p) != NULL;
-	vec_push(&u->ends, end);
-	if (u->ends.len - u->first_end > ENDS_MAX)
-		ends_forget(u, 1);
-	ended_maps_bound(u);
-}
-
-/* ---- files that nothing maps any more -------------------------------------------------------- */
-
-static void space_mark(struct uprocs *u, struct uspace *s)
-{
-	for (; s && s->swept != u->sweep; s = s->older) {
-		s->swept = u->sweep;
-		for (uint32_t i = 0; i < s->maps.len; i++)
-			if (s->maps.data[i].file)
-				s->maps.data[i].file->swept = u->sweep;
-	}
-}
-
-static uint32_t files_sweep(struct uprocs *u)
-{
-	struct uproc *p;
-	size_t pos = 0;
-
-	u->sweep++;
-	while ((p = hashmap_next(u->procs, &pos, NULL, NULL)))
-		space_mark(u, p->space);
-	ufiles_sweep(&u->files, u->sweep);
-	return (uint32_t)hashmap_count(u->files.files);
-}
-
-/*
- * Files come and go: packages are replaced, containers bring their own. Once there are twice as
- * many as the last sweep left, those go that no process is known to map or to have mapped.
- */
-static void files_bound(struct uprocs *u)
-{
-	uint32_t n;
-
-	if (hashmap_count(u->files.files) < MAX(u->sweep_at, FILES_FEW))
-		return;
-	n = files_sweep(u);
-	while (n > FILES_MAX / 2 && u->ends.len > u->first_end) {
-		ends_forget(u, (u->ends.len - u->first_end + 1) / 2);
-		n = files_sweep(u);
-	}
-	u->sweep_at = 2 * n;
-}
-
-/* ---- processes with generated code ----------------------------------------------------------- */
-
-/*
- * When the process began, in seconds since 1970; 0 if that is unknown. The time is field 22 of
- * /proc/PID/stat, counted from the last ')', because the name of the process may contain spaces.
- */
-static int64_t start_time(uint64_t pid)
-{
-	CLEANUP(file) FILE *f = proc_open(pid, "stat");
-	char line[1024], *p;
-	struct timespec boot;
-	long hz = sysconf(_SC_CLK_TCK);
-
-	if (!f || !fgets(line, sizeof(line), f) || !(p = strrchr(line, ')')) || hz <= 0)
-		return 0;
-	for (int field = 2; field < 22 && p; field++)
-		p = strchr(p + 1, ' ');
-	if (!p || clock_gettime(CLOCK_BOOTTIME, &boot) != 0)
-		return 0;
-	return time(NULL) - (boot.tv_sec - strtoll(p, NULL, 10) / hz);
-}
-
-static struct perfmap *perfmap_open(const struct uspace *s, const struct ujit *j)
-{
-	CLEANUP(fd) int fd = -1;
-	char path[64];
-	struct stat st;
-
-	(void)snprintf(path, sizeof(path), "/tmp/%s", j->object);
-	fd = gate_open_path(uspace_root(s), path);
-	/*
-	 * Anybody may write to /tmp: only a file of the process's own user, or of root, is trusted.
-	 */
-	if (fd < 0 || fstat(fd, &st) || (st.st_uid != j->uid && st.st_uid != 0) ||
-	    st.st_mtim.tv_sec + 1 < j->wall_start)
-		return NULL;
-	return perfmap_create(fd_take(&fd));
-}
-
-/*
- * For a process that has executable memory without a file: reads what is needed to find the names
- * of that code after the end of the process.
- */
-static void jit_see(struct uprocs *u, struct uproc *p)
-{
-	if (!p->space || !p->space->has_jit || p->jit)
-		return;
-	p->jit = xcalloc(1, sizeof(*p->jit));
-	if (!p->nspid)
-		p->nspid = innermost_pid(p->pid);
-	p->jit->wall_start = start_time(p->pid);
-	p->jit->uid = user_of(p->pid);
-	(void)snprintf(p->jit->object, sizeof(p->jit->object), "perf-%" PRIu64 ".map", p->nspid);
-	if (!uproc_perfmap(u, p))
-		vec_push(&u->makers, p->pid);
-}
-
-/*
- * Tries to open each missing perf-PID.map: it is created late, and may be out of reach when the
- * process has ended.
- */
-void uprocs_tick(struct uprocs *u)
-{
-	uint32_t n = 0;
-
-	u->tick++;
-	files_bound(u);
-	for (uint32_t i = 0; i < u->makers.len; i++) {
-		struct uproc *p = proc_find(u, u->makers.data[i]);
-
-		if (p && p->jit && !p->ended && !uproc_perfmap(u, p))
-			u->makers.data[n++] = p->pid;
-	}
-	u->makers.len = n;
-}
-
-struct perfmap *uproc_perfmap(struct uprocs *u, struct uproc *p)
-{
-	struct ujit *j = p->jit;
-
-	if (!j || j->perfmap || (j->tick == u->tick && !p->ended))
-		return j ? j->perfmap : NULL;
-	j->tick = u->tick;
-	j->perfmap = perfmap_open(p->space, j);
-	return j->perfmap;
+	if (p && p->read_at < time)
+		uproc_end(u, p, time);
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
+
+void uprocs_tick(struct uprocs *u)
+{
+	u->tick++;
+	uprocs_bound(u);
+	ufiles_bound(u);
+	ujits_tick(u);
+}
 
 void uprocs_init(struct uprocs *u)
 {
 	*u = (struct uprocs){
 		.procs = hashmap_create(),
-		.roots = hashmap_create(),
 		.tick = 1,
 	};
+	uroots_init(&u->roots);
 	ufiles_init(&u->files);
 }
 
 void uprocs_deinit(struct uprocs *u)
 {
 	struct uproc *p;
-	struct uroot *r;
 	size_t pos = 0;
 
 	while ((p = hashmap_next(u->procs, &pos, NULL, NULL)))
-		proc_destroy(p);
-	pos = 0;
-	while ((r = hashmap_next(u->roots, &pos, NULL, NULL))) {
-		(void)close(r->fd);
-		free(r);
-	}
+		while (p) {
+			struct uproc *before = p->before;
+
+			uproc_destroy(p);
+			p = before;
+		}
 	hashmap_destroy(u->procs);
-	hashmap_destroy(u->roots);
+	uroots_deinit(&u->roots);
 	vec_deinit(&u->ends);
 	vec_deinit(&u->makers);
 	ufiles_deinit(&u->files);

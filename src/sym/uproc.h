@@ -6,7 +6,14 @@
  * shares the address space of its parent; each exec begins a new one. Older address spaces and
  * ended processes are kept, because the addresses that are printed may have been recorded long ago.
  *
- * Owns     processes, address spaces.
+ * A process id identifies a process only together with a time: processes that had an id in turn
+ * form a list, the present one first (struct uproc, before). Each knows when it began, from the
+ * event of its fork or from /proc. A process in /proc that began later than the one we know is
+ * another process, whatever events were lost.
+ *
+ * What is kept is bounded, so that a session may last for months: uforget.c says what goes first.
+ *
+ * Owns     processes, address spaces, root directories.
  * Units    times in ns of CLOCK_MONOTONIC.
  * Errors   none: a process that has ended unseen has no mappings.
  */
@@ -14,6 +21,7 @@
 
 #include "base/vec.h"
 #include "sym/ufile.h"
+#include "sym/uroot.h"
 
 struct umap {
 	taddr start, end;
@@ -24,30 +32,28 @@ struct umap {
 
 typedef VEC(struct umap) umap_vec;
 
-/* A directory that is "/" for some processes. */
-struct uroot {
-	int fd;
-};
-
 struct uspace {
 	uint32_t refs;
 	uint64_t since;	      /* when it began; 0 = before we read it */
 	umap_vec maps;	      /* ascending; do not overlap */
 	bool has_jit;	      /* executable memory without a file */
-	struct uroot *root;   /* NULL = ours */
+	struct uroot *root;   /* NULL = ours; counted */
 	struct uspace *older; /* the address space before this one; NULL = unknown */
 	uint64_t swept;	      /* the last sweep that has seen it */
 };
 
 struct uproc {
 	uint64_t pid;
-	uint64_t tick;	  /* when /proc was last read; 0 = never */
-	uint64_t read_at; /* when the mappings were last read: they include all earlier events */
-	uint64_t ended;	  /* when it ended; 0 = it lives */
-	bool is_denied;	  /* we have no right to read what it has mapped */
-	uint64_t nspid;	  /* its id in the innermost PID namespace; 0 = not read yet */
+	uint64_t born;	     /* when it began; 0 = unknown, long ago */
+	uint64_t tick;	     /* when /proc was last read; 0 = never */
+	uint64_t read_at;    /* when the mappings were last read: they include all earlier events */
+	uint64_t ended;	     /* when it ended; 0 = it lives */
+	uint64_t end_number; /* which end that was: struct uend */
+	bool is_denied;	     /* we have no right to read what it has mapped */
+	uint64_t nspid;	     /* its id in the innermost PID namespace; 0 = not read yet */
 	struct uspace *space;
-	struct ujit *jit; /* NULL: it has no generated code */
+	struct ujit *jit;     /* NULL: it has no generated code */
+	struct uproc *before; /* the process that had the id before this one; NULL = unknown */
 };
 
 struct ujit {
@@ -60,17 +66,23 @@ struct ujit {
 };
 
 struct uend {
-	uint64_t pid, time;
+	uint64_t pid, number;
+	uint32_t nmaps; /* mappings that are kept for it */
 };
 
 struct uprocs {
-	struct hashmap *procs; /* u64 pid -> struct uproc */
-	struct hashmap *roots; /* "namespace dev inode" of a root directory -> struct uroot */
+	struct hashmap *procs; /* u64 pid -> struct uproc, the present process */
+	struct uroots roots;
 	struct ufiles files;
 	uint64_t tick;
 	bool is_told; /* events report all changes, so /proc is not read again at each tick */
 	VEC(struct uend) ends; /* processes that have ended, in this order, from first_end on */
 	uint32_t first_end;
+	uint64_t nends;	     /* ends that were ever numbered */
+	uint64_t ended_maps; /* mappings of all that are kept */
+	uint32_t check_at;   /* processes: when there are so many, it is checked which still live */
+	/* processes that were forgotten to bound memory, and when the last of them ended */
+	uint64_t nforgotten, forgotten_until;
 	/* of them, those with a perf-PID.map: at least as many as there are */
 	uint32_t nended_maps;
 	uint64_t sweep;	      /* number of the last sweep for files that nothing maps any more */
@@ -86,12 +98,22 @@ void uprocs_deinit(struct uprocs *u);
  */
 void uprocs_tick(struct uprocs *u);
 
-/* Never NULL. Reads /proc for a new process, and without events once after each tick. */
+/*
+ * Returns the process that has the id, or had it last; never NULL. Reads /proc for a new process,
+ * and without events once after each tick.
+ */
 struct uproc *uproc_get(struct uprocs *u, uint64_t pid);
 /*
  * Reads /proc again and returns true, unless the process has ended or was read since the last tick.
+ * Afterwards another process may have the id: uproc_get().
  */
 bool uproc_again(struct uprocs *u, struct uproc *p);
+/*
+ * Returns the process that had the id of p at that time: p or one before it; NULL: none is known.
+ */
+struct uproc *uproc_at(struct uproc *p, uint64_t time);
+/* True if what p had mapped at that time may have been known once, and was forgotten. */
+bool uproc_is_forgotten(const struct uprocs *u, const struct uproc *p, uint64_t time);
 /* Reads what all processes have mapped. */
 void uprocs_scan(struct uprocs *u);
 /* Some events were lost: all living processes are read again. */
@@ -110,9 +132,44 @@ const struct uspace *uproc_space(const struct uproc *p, uint64_t time);
 /* Returns the perf-PID.map of a process with generated code; NULL if there is none. */
 struct perfmap *uproc_perfmap(struct uprocs *u, struct uproc *p);
 
+/* ---- what uproc.c and uforget.c share -------------------------------------------------------- */
+
+/* The process has ended at that time. Of those that ended long ago, some may be forgotten. */
+void uproc_end(struct uprocs *u, struct uproc *p, uint64_t time);
+/* Forgets the process before p, and all before that one. */
+void uproc_forget_before(struct uprocs *u, struct uproc *p);
+void uproc_destroy(struct uproc *p); /* only p: not those before it */
+/* Ends processes of which /proc says nothing any more, when there are many. */
+void uprocs_bound(struct uprocs *u);
+/* Forgets files that no process maps any more, when there are many. */
+void ufiles_bound(struct uprocs *u);
+
+/* ---- generated code (ujit.c) ------------------------------------------------------------ */
+
+/*
+ * For a process that has executable memory without a file: reads what is needed to find the names
+ * of that code after the end of the process.
+ */
+void ujit_see(struct uprocs *u, struct uproc *p);
+void ujit_destroy(struct ujit *j); /* NULL is allowed */
+/*
+ * Tries to open each missing perf-PID.map: it is created late, and may be out of reach when the
+ * process has ended.
+ */
+void ujits_tick(struct uprocs *u);
+
+/* ---- /proc/PID -------------------------------------------------------------------------- */
+
+/* When the process that has the id now began; 0 if /proc does not say. */
+uint64_t upid_born(uint64_t pid);
+/* True if a process that began then is not p, but one that got its id later. */
+bool uproc_is_other(const struct uproc *p, uint64_t born);
+/* The process id in the innermost PID namespace. */
+uint64_t upid_innermost(uint64_t pid);
+
 /* ---- address spaces (uspace.c): counted, shared until one of the processes maps something else */
 
-/* Creates an empty address space; takes over the caller's reference to older. */
+/* Creates an empty address space; takes over the caller's references to root and older. */
 struct uspace *uspace_create(uint64_t since, struct uroot *root, struct uspace *older);
 struct uspace *uspace_share(struct uspace *s); /* NULL is allowed */
 void uspace_put(struct uspace *s);	       /* NULL is allowed */
@@ -134,4 +191,4 @@ void uspace_update(struct uspace *s, umap_vec *now);
  */
 const struct umap *uspace_find(const struct uspace *s, taddr addr, const struct umap **ret_below,
 			       const struct umap **ret_above);
-int uspace_root(const struct uspace *s); /* descriptor; -1 = ours */
+int uspace_root(const struct uspace *s); /* for struct uplace */

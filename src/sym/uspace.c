@@ -29,6 +29,7 @@ void uspace_put(struct uspace *s)
 		struct uspace *older = s->older;
 
 		vec_deinit(&s->maps);
+		uroot_put(s->root);
 		free(s);
 		s = older;
 	}
@@ -40,7 +41,7 @@ struct uspace *uspace_own(struct uspace *s)
 
 	if (s->refs == 1)
 		return s;
-	own = uspace_create(s->since, s->root, uspace_share(s->older));
+	own = uspace_create(s->since, uroot_share(s->root), uspace_share(s->older));
 	own->has_jit = s->has_jit;
 	vec_reserve(&own->maps, s->maps.len + 1);
 	for (uint32_t i = 0; i < s->maps.len; i++)

@@ -21,9 +21,12 @@ struct place {
 
 /* ---- code and data of files ------------------------------------------------------------------ */
 
+/* Only what a living process maps now can be opened as a mapping of that process. */
 static struct uplace place_of(const struct uproc *p, const struct uspace *s, const struct umap *m)
 {
-	return (struct uplace){p->pid, m->start, p->ended ? 0 : m->end, uspace_root(s)};
+	bool is_mapped = !p->ended && s == p->space;
+
+	return (struct uplace){p->pid, m->start, is_mapped ? m->end : 0, uspace_root(s)};
 }
 
 static struct elf_syms *syms_of(struct usyms *u, const struct uproc *p, const struct uspace *s,
@@ -126,11 +129,11 @@ static bool find_beside(struct usyms *u, const struct uproc *p, const struct usp
 
 /* ---- any address ----------------------------------------------------------------------------- */
 
-/* Finds the name of code that a just-in-time compiler has generated. */
-static void find_in_perfmap(struct usyms *u, struct uproc *p, const struct umap *m, taddr addr,
-			    struct place *ret)
+/* Finds the name of code that a just-in-time compiler has generated since the last exec. */
+static void find_in_perfmap(struct usyms *u, struct uproc *p, const struct uspace *s,
+			    const struct umap *m, taddr addr, struct place *ret)
 {
-	struct perfmap *names = uproc_perfmap(&u->procs, p);
+	struct perfmap *names = s == p->space ? uproc_perfmap(&u->procs, p) : NULL;
 	taddr start;
 	const char *name = names ? perfmap_find(names, addr, &start) : NULL;
 
@@ -156,31 +159,69 @@ static bool find_in_space(struct usyms *u, struct uproc *p, const struct uspace 
 	if (m->file)
 		find_in_file(u, p, s, m, addr, ret);
 	if (m->is_exec && !ret->name)
-		find_in_perfmap(u, p, m, addr, ret);
+		find_in_perfmap(u, p, s, m, addr, ret);
 	return ret->object != NULL;
 }
 
 /*
- * Finds an address in the address space that the process had when the address was recorded. If
- * nothing is mapped there, /proc is read again; if the time is not known, older address spaces are
- * tried at last.
+ * Finds an address in the address space that the process had when the address was recorded; if the
+ * time is not known, in older address spaces, too: those since its begin.
  */
-static bool find_in_process(struct usyms *u, uint64_t pid, taddr addr, struct place *ret)
+static bool find_in_life(struct usyms *u, struct uproc *p, taddr addr, struct place *ret)
 {
-	struct uproc *p = uproc_get(&u->procs, pid);
 	const struct uspace *s = uproc_space(p, u->time);
 
 	if (s && find_in_space(u, p, s, addr, ret))
 		return true;
-	if (uproc_again(&u->procs, p)) {
-		s = uproc_space(p, u->time);
-		if (s && find_in_space(u, p, s, addr, ret))
-			return true;
-	}
-	for (s = s ? s->older : NULL; s && u->time == UINT64_MAX; s = s->older)
-		if (find_in_space(u, p, s, addr, ret))
+	for (; s && u->time == UINT64_MAX && s->since > p->born; s = s->older)
+		if (s->older && find_in_space(u, p, s->older, addr, ret))
 			return true;
 	return false;
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/*
+ * Finds an address of a process of which only the id is known: if several had the id, and two of
+ * them have different names for the address, none of these can be trusted.
+ */
+static bool find_in_any(struct usyms *u, struct uproc *p, taddr addr, struct place *ret)
+{
+	bool found = false;
+
+	for (; p; p = p->before) {
+		struct place at;
+
+		if (!find_in_life(u, p, addr, &at))
+			continue;
+		if (!found)
+			*ret = at;
+		else if (!is_same_text(at.object, ret->object) || !is_same_text(at.name, ret->name))
+			return false;
+		found = true;
+	}
+	return found;
+}
+
+static bool find_known(struct usyms *u, struct uproc *p, taddr addr, struct place *ret)
+{
+	if (u->time == UINT64_MAX)
+		return find_in_any(u, p, addr, ret);
+	p = uproc_at(p, u->time);
+	return p && find_in_life(u, p, addr, ret);
+}
+
+/* If nothing is mapped at the address, /proc is read again. */
+static bool find_in_process(struct usyms *u, uint64_t pid, taddr addr, struct place *ret)
+{
+	struct uproc *p = uproc_get(&u->procs, pid);
+
+	if (find_known(u, p, addr, ret))
+		return true;
+	return uproc_again(&u->procs, p) && find_known(u, uproc_get(&u->procs, pid), addr, ret);
 }
 
 bool usyms_find(struct usyms *u, uint64_t pid, taddr addr, struct sym_name *ret)
@@ -188,9 +229,12 @@ bool usyms_find(struct usyms *u, uint64_t pid, taddr addr, struct sym_name *ret)
 	struct place at;
 
 	*ret = (struct sym_name){0};
-	u->is_denied = false;
+	u->is_denied = u->is_forgotten = false;
 	if (!find_in_process(u, pid, addr, &at)) {
-		u->is_denied = uproc_get(&u->procs, pid)->is_denied;
+		struct uproc *p = uproc_get(&u->procs, pid);
+
+		u->is_denied = p->is_denied;
+		u->is_forgotten = uproc_is_forgotten(&u->procs, uproc_at(p, u->time), u->time);
 		return false;
 	}
 	u->is_denied = !at.name && at.file && at.file->node->is_denied;

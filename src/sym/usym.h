@@ -14,6 +14,8 @@ struct usyms {
 	uint64_t time;	/* when the addresses looked up were recorded; UINT64_MAX: unknown */
 	bool is_raw;	/* names stay mangled */
 	bool is_denied; /* the last lookup failed because we may not read the process or its file */
+	/* the last lookup failed because what is known of processes is bounded */
+	bool is_forgotten;
 };
 
 void usyms_init(struct usyms *u);

@@ -2,7 +2,7 @@
  * A month in short: processes that come and go, and files that are replaced every day. What is
  * remembered stops growing.
  */
-#include "sym/uproc.h"
+#include "sym/usym.h"
 #include "tap.h"
 
 #include <malloc.h>
@@ -39,6 +39,58 @@ static void process_live(struct uprocs *u, uint32_t n)
 		uprocs_tick(u);
 }
 
+/* Each process has an id of its own, and none is ever seen again. */
+#define DISTINCT 120000
+
+static void many_processes(void)
+{
+	uint64_t last = FIRST_PID + DISTINCT - 1;
+	size_t early = 0, late = 0, most = 0;
+	struct sym_name name;
+	struct usyms u;
+
+	usyms_init(&u);
+	u.procs.is_told = true;
+	for (uint32_t n = 0; n < DISTINCT; n++) {
+		size_t *peak = n < DISTINCT * 5 / 8 ? &early : &late;
+		uint64_t pid = FIRST_PID + n, time = 1000 + 10 * (uint64_t)n;
+
+		uprocs_forked(&u.procs, pid, FIRST_PID - 1, time);
+		for (uint32_t i = 0; i < 3; i++) {
+			struct sym_map m = {.start = 0x10000000 * (i + 1),
+					    .len = 0x1000,
+					    .dev = 5,
+					    .ino = 1000 + i,
+					    .path = "/nowhere/lib.so",
+					    .is_exec = true};
+
+			uprocs_mapped(&u.procs, pid, &m, time + 1 + i);
+		}
+		uprocs_ended(&u.procs, pid, time + 8);
+		if (n % 100)
+			continue;
+		uprocs_tick(&u.procs);
+		*peak = MAX(*peak, mallinfo2().uordblks);
+		most = MAX(most, hashmap_count(u.procs.procs));
+	}
+	printf("# at most %zu KB in the first 5 of 8 parts, %zu KB later; %zu of %u processes at a time\n",
+	       early / 1024, late / 1024, most, DISTINCT);
+	ok(!early || late < early + early / 10, "memory for processes that ended does not grow");
+	ok(most < DISTINCT * 9 / 16 && u.procs.nforgotten > DISTINCT * 3 / 8,
+	   "those that ended first are forgotten: %llu", (unsigned long long)u.procs.nforgotten);
+	u.time = 1010 + 10 * (uint64_t)(DISTINCT - 1);
+	ok(usyms_find(&u, last, 0x10000010, &name) && name.object, "the last one is not");
+	u.time = 1005;
+	ok(!usyms_find(&u, FIRST_PID, 0x10000010, &name) && u.is_forgotten,
+	   "an address in the first one has no name, and it is known why");
+	/* ids of which /proc has never heard are not kept for ever, either */
+	for (uint32_t n = 0; n < DISTINCT * 5 / 8; n++)
+		(void)usyms_find(&u, FIRST_PID + DISTINCT + n, 0x10000010, &name);
+	ok(hashmap_count(u.procs.procs) < DISTINCT * 9 / 16,
+	   "nor are those that were only asked for");
+	usyms_deinit(&u);
+}
+
 int main(void)
 {
 	size_t early = 0, late = 0;
@@ -68,5 +120,6 @@ int main(void)
 	ok(uproc_space(uproc_get(&u, FIRST_PID + 7), UINT64_MAX),
 	   "a process that ended lately is known");
 	uprocs_deinit(&u);
+	many_processes();
 	return tap_done();
 }

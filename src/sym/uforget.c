@@ -1,0 +1,203 @@
+/*
+ * What is forgotten of processes and files, so that a session may last for months.
+ *
+ *     processes that have ended    those that ended first go, when there are too many, or when too
+ *                                  much memory is held by what they had mapped
+ *     processes that we take to    when there are many, /proc is asked which of them are there
+ *       live                       still: the end of a process may have been lost, or nothing
+ *                                  reports ends
+ *     files                        when there are twice as many as the last sweep left, those go
+ *                                  that no process is known to map or to have mapped
+ *     tables of generated code     of processes that have ended: each has a descriptor
+ *
+ * An address that is looked up in a process that was forgotten has no name; uproc_is_forgotten()
+ * says that this is the reason.
+ */
+#include "proc/ident.h"
+#include "sym/uproc.h"
+
+#define ENDS_MAX       65536	  /* processes that are kept after their end */
+#define ENDS_MAPS_MAX  (1u << 20) /* what they have mapped: some 50 MB */
+#define FILES_FEW      1024	  /* so many files are kept, mapped or not */
+#define FILES_MAX      16384 /* beyond, processes that have ended are forgotten for their files */
+#define ENDED_JITS_MAX 256   /* tables of generated code, of processes that have ended */
+#define PROCS_FEW      4096  /* so many processes are taken to live without asking */
+
+/* ---- processes that have ended --------------------------------------------------------------- */
+
+static struct uproc *proc_find(const struct uprocs *u, uint64_t pid)
+{
+	return hashmap_find(u->procs, &pid, sizeof(pid));
+}
+
+static void proc_forget(struct uprocs *u, struct uproc *p)
+{
+	if (p->space) {
+		u->nforgotten++;
+		u->forgotten_until = MAX(u->forgotten_until, p->ended);
+	}
+	uproc_destroy(p);
+}
+
+void uproc_forget_before(struct uprocs *u, struct uproc *p)
+{
+	struct uproc *old = p->before;
+
+	p->before = NULL;
+	while (old) {
+		struct uproc *before = old->before;
+
+		proc_forget(u, old);
+		old = before;
+	}
+}
+
+/* The process that ended then goes, and those that had its id before. */
+static void end_forget(struct uprocs *u, const struct uend *end)
+{
+	struct uproc *p = proc_find(u, end->pid), *next = NULL;
+
+	u->ended_maps -= end->nmaps;
+	for (; p && p->end_number != end->number; p = p->before)
+		next = p;
+	if (!p)
+		return; /* it lives after all, or had to go earlier */
+	if (next) {
+		uproc_forget_before(u, next);
+		return;
+	}
+	uproc_forget_before(u, p);
+	hashmap_remove(u->procs, &p->pid, sizeof(p->pid));
+	proc_forget(u, p);
+}
+
+/* Forgets those n that ended first. */
+static void ends_forget(struct uprocs *u, uint32_t n)
+{
+	n = MIN(n, u->ends.len - u->first_end);
+	for (uint32_t i = 0; i < n; i++)
+		end_forget(u, &u->ends.data[u->first_end + i]);
+	u->first_end += n;
+	if (u->first_end <= u->ends.len / 2)
+		return;
+	u->ends.len -= u->first_end;
+	memmove(u->ends.data, u->ends.data + u->first_end, u->ends.len * sizeof(*u->ends.data));
+	u->first_end = 0;
+}
+
+/* The tables of processes that ended long ago go: each has a descriptor, and may be large. */
+static void ended_jits_bound(struct uprocs *u)
+{
+	uint32_t kept = 0;
+
+	if (u->nended_maps <= ENDED_JITS_MAX)
+		return;
+	for (uint32_t i = u->ends.len; i-- > u->first_end;) {
+		const struct uend *end = &u->ends.data[i];
+		struct uproc *p = proc_find(u, end->pid);
+
+		while (p && p->end_number != end->number)
+			p = p->before;
+		if (!p || !p->jit || !p->jit->perfmap)
+			continue;
+		if (kept < ENDED_JITS_MAX / 2) {
+			kept++;
+			continue;
+		}
+		ujit_destroy(p->jit);
+		p->jit = NULL;
+	}
+	u->nended_maps = kept;
+}
+
+static uint32_t space_count(const struct uspace *s)
+{
+	uint32_t n = 1;
+
+	for (; s; s = s->older)
+		n += s->maps.len;
+	return n;
+}
+
+void uproc_end(struct uprocs *u, struct uproc *p, uint64_t time)
+{
+	struct uend end = {p->pid, u->nends + 1, space_count(p->space)};
+
+	if (p->ended || !time)
+		return;
+	p->ended = time;
+	p->end_number = ++u->nends;
+	u->nended_maps += uproc_perfmap(u, p) != NULL;
+	u->ended_maps += end.nmaps;
+	vec_push(&u->ends, end);
+	while (u->ends.len - u->first_end > ENDS_MAX ||
+	       (u->ended_maps > ENDS_MAPS_MAX && u->ends.len - u->first_end > 1))
+		ends_forget(u, 1);
+	ended_jits_bound(u);
+}
+
+bool uproc_is_forgotten(const struct uprocs *u, const struct uproc *p, uint64_t time)
+{
+	if (!u->nforgotten || (time != UINT64_MAX && time > u->forgotten_until))
+		return false;
+	return !p || !p->space;
+}
+
+/* ---- processes whose end nobody reported ----------------------------------------------------- */
+
+void uprocs_bound(struct uprocs *u)
+{
+	VEC(struct uproc *) gone = {0};
+	uint64_t now = now_ns(), start;
+	struct uproc *p;
+	size_t pos = 0;
+
+	if (hashmap_count(u->procs) < MAX(u->check_at, PROCS_FEW))
+		return;
+	while ((p = hashmap_next(u->procs, &pos, NULL, NULL)))
+		if (!p->ended && (p->pid > INT32_MAX || !proc_started((pid_t)p->pid, &start)))
+			vec_push(&gone, p);
+	for (uint32_t i = 0; i < gone.len; i++)
+		uproc_end(u, gone.data[i], now);
+	vec_deinit(&gone);
+	u->check_at = 2 * (uint32_t)hashmap_count(u->procs);
+}
+
+/* ---- files that nothing maps any more -------------------------------------------------------- */
+
+static void space_mark(struct uprocs *u, struct uspace *s)
+{
+	for (; s && s->swept != u->sweep; s = s->older) {
+		s->swept = u->sweep;
+		for (uint32_t i = 0; i < s->maps.len; i++)
+			if (s->maps.data[i].file)
+				s->maps.data[i].file->swept = u->sweep;
+	}
+}
+
+static uint32_t files_sweep(struct uprocs *u)
+{
+	struct uproc *p;
+	size_t pos = 0;
+
+	u->sweep++;
+	while ((p = hashmap_next(u->procs, &pos, NULL, NULL)))
+		for (; p; p = p->before)
+			space_mark(u, p->space);
+	ufiles_sweep(&u->files, u->sweep);
+	return (uint32_t)hashmap_count(u->files.files);
+}
+
+void ufiles_bound(struct uprocs *u)
+{
+	uint32_t n;
+
+	if (hashmap_count(u->files.files) < MAX(u->sweep_at, FILES_FEW))
+		return;
+	n = files_sweep(u);
+	while (n > FILES_MAX / 2 && u->ends.len > u->first_end) {
+		ends_forget(u, (u->ends.len - u->first_end + 1) / 2);
+		n = files_sweep(u);
+	}
+	u->sweep_at = 2 * n;
+}

@@ -1,0 +1,98 @@
+/* Processes with generated code: /tmp/perf-PID.map, in which the compilers in them list names. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "sym/gate.h"
+#include "sym/perfmap.h"
+#include "sym/uproc.h"
+
+/* The effective user, as our own user namespace numbers it; -1: the process has ended. */
+static uid_t user_of(uint64_t pid)
+{
+	char path[64], line[256];
+	unsigned int real, effective;
+	CLEANUP(file) FILE *f = NULL;
+
+	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Uid: %u %u", &real, &effective) == 2)
+			return effective;
+	return (uid_t)-1;
+}
+
+/* When the process began, in seconds since 1970; 0 if that is unknown. */
+static int64_t wall_time(uint64_t born)
+{
+	return born ? time(NULL) - (int64_t)((now_ns() - born) / 1000000000) : 0;
+}
+
+static struct perfmap *perfmap_open(const struct uspace *s, const struct ujit *j)
+{
+	CLEANUP(fd) int fd = -1;
+	char path[64];
+	struct stat st;
+
+	(void)snprintf(path, sizeof(path), "/tmp/%s", j->object);
+	fd = gate_open_path(uspace_root(s), path);
+	/*
+	 * Anybody may write to /tmp: only a file of the process's own user, or of root, is trusted.
+	 */
+	if (fd < 0 || fstat(fd, &st) || (st.st_uid != j->uid && st.st_uid != 0) ||
+	    st.st_mtim.tv_sec + 1 < j->wall_start)
+		return NULL;
+	return perfmap_create(fd_take(&fd));
+}
+
+void ujit_see(struct uprocs *u, struct uproc *p)
+{
+	uint64_t born;
+
+	if (!p->space || !p->space->has_jit || p->jit)
+		return;
+	born = upid_born(p->pid);
+	if (uproc_is_other(p, born))
+		return; /* the id has a new owner: /proc says nothing of this process any more */
+	p->jit = xcalloc(1, sizeof(*p->jit));
+	if (!p->nspid)
+		p->nspid = upid_innermost(p->pid);
+	p->jit->wall_start = wall_time(born);
+	p->jit->uid = user_of(p->pid);
+	(void)snprintf(p->jit->object, sizeof(p->jit->object), "perf-%" PRIu64 ".map", p->nspid);
+	if (!uproc_perfmap(u, p))
+		vec_push(&u->makers, p->pid);
+}
+
+void ujit_destroy(struct ujit *j)
+{
+	if (j)
+		perfmap_destroy(j->perfmap);
+	free(j);
+}
+
+void ujits_tick(struct uprocs *u)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < u->makers.len; i++) {
+		uint64_t pid = u->makers.data[i];
+		struct uproc *p = hashmap_find(u->procs, &pid, sizeof(pid));
+
+		if (p && p->jit && !p->ended && !uproc_perfmap(u, p))
+			u->makers.data[n++] = pid;
+	}
+	u->makers.len = n;
+}
+
+struct perfmap *uproc_perfmap(struct uprocs *u, struct uproc *p)
+{
+	struct ujit *j = p->jit;
+
+	if (!j || j->perfmap || (j->tick == u->tick && !p->ended))
+		return j ? j->perfmap : NULL;
+	j->tick = u->tick;
+	j->perfmap = perfmap_open(p->space, j);
+	return j->perfmap;
+}
