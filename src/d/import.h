@@ -13,8 +13,7 @@
 #pragma once
 
 #include "d/types.h"
-
-#define BTF_DIR "/sys/kernel/btf"
+#include "sym/btf.h"
 
 struct btf_import;
 

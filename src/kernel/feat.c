@@ -17,8 +17,8 @@
 #include "arch/arch.h"
 #include "kernel/btf_blob.h"
 #include "kernel/insn.h"
+#include "sym/btf.h"
 
-#define BTF_PATH      "/sys/kernel/btf/vmlinux"
 #define LOCKDOWN_PATH "/sys/kernel/security/lockdown"
 
 /* ---- probing functions: 0 or an errno value --------------------------------------------- */
@@ -57,7 +57,7 @@ static int probe_bpf(void)
 
 static int probe_btf(void)
 {
-	return access(BTF_PATH, R_OK) ? errno : 0;
+	return access(BTF_KERNEL, R_OK) ? errno : 0;
 }
 
 static int probe_ringbuf(void)

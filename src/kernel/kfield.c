@@ -1,249 +1,40 @@
 /*
- * Offsets of members of kernel structures, from /sys/kernel/btf/vmlinux.
+ * Offsets of members of kernel structures, from the kernel's BTF.
  *
  * The file has some 5 MB, of which two or three members are wanted, by a program that should take
- * few milliseconds and little memory: so it is not parsed, but mapped (Linux v6.16, "btf: Allow
- * mmap of vmlinux btf") or, where that is refused, streamed through one small buffer. The string
- * section is searched once for the struct's name (BTF strings are unique, so a name is a number),
- * the type section is walked once for it; meanwhile the file offset of every INDEX_STEP-th type is
- * noted, so that the types of members can be reached afterwards.
+ * few milliseconds: so no names are hashed, and the struct is met in the one pass over the file
+ * that opening it takes.
  *
- * Facts    include/uapi/linux/btf.h. The file is data, not trusted: every offset is checked.
+ * Facts    include/uapi/linux/btf.h.
  */
-#include "base/vec.h"
 #include "kernel/kernel.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/btf.h>
 #include <pthread.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
-#define BTF_PATH   "/sys/kernel/btf/vmlinux"
-#define CHUNK	   (64u << 10)
-#define INDEX_STEP 256u
-#define MAX_NAME   128u
-#define MAX_DEPTH  16 /* anonymous members in anonymous members, typedefs of typedefs */
+#include "base/vec.h"
+#include "sym/btf.h"
 
-/* The open file. */
-struct reader {
-	int fd;
-	const char *map; /* all of it; NULL: buf holds len bytes from pos on */
-	size_t map_size;
-	uint32_t types, types_end, strs, strs_end; /* file offsets */
-	VEC(uint32_t) index;			   /* file offset of type 1 + i * INDEX_STEP */
-	uint32_t pos, len;
-	char *buf;
-};
-
-/* ---- reading ---------------------------------------------------------------------------- */
-
-/* n <= CHUNK bytes at off, valid until the next call; NULL when the file ends before. */
-static const void *reader_at(struct reader *r, uint32_t off, uint32_t n)
-{
-	if (r->map)
-		return off <= r->map_size && n <= r->map_size - off ? r->map + off : NULL;
-	if (off < r->pos || n > r->len || off - r->pos > r->len - n) {
-		ssize_t got = pread(r->fd, r->buf, CHUNK, off);
-
-		r->pos = off;
-		r->len = got > 0 ? (uint32_t)got : 0;
-		/* sysfs gives at most a page a call */
-		while (r->len < n) {
-			got = pread(r->fd, r->buf + r->len, CHUNK - r->len, off + r->len);
-			if (got <= 0)
-				return NULL;
-			r->len += (uint32_t)got;
-		}
-	}
-	return r->buf + (off - r->pos);
-}
-
-static struct err *damaged(void)
-{
-	return err_new("'%s' is damaged", BTF_PATH);
-}
-
-static void reader_map(struct reader *r)
-{
-	struct stat st;
-	void *p;
-
-	if (fstat(r->fd, &st) || st.st_size <= 0)
-		return;
-	p = sys_mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, r->fd, 0);
-	if (p == MAP_FAILED)
-		return;
-	r->map = p;
-	r->map_size = (size_t)st.st_size;
-}
-
-static struct err *reader_open(struct reader *r)
-{
-	const struct btf_header *h;
-	uint64_t end;
-
-	*r = (struct reader){.fd = open(BTF_PATH, O_RDONLY | O_CLOEXEC)};
-	if (r->fd < 0)
-		return err_hint(err_sys(errno, "cannot read '%s'", BTF_PATH),
-				"the kernel must be built with CONFIG_DEBUG_INFO_BTF");
-	reader_map(r);
-	if (!r->map)
-		r->buf = xmalloc(CHUNK);
-	h = reader_at(r, 0, sizeof(*h));
-	if (!h || h->magic != BTF_MAGIC || h->hdr_len < sizeof(*h))
-		return damaged();
-	end = (uint64_t)h->hdr_len +
-	      MAX((uint64_t)h->type_off + h->type_len, (uint64_t)h->str_off + h->str_len);
-	if (end > INT32_MAX)
-		return damaged();
-	r->types = h->hdr_len + h->type_off;
-	r->types_end = r->types + h->type_len;
-	r->strs = h->hdr_len + h->str_off;
-	r->strs_end = r->strs + h->str_len;
-	return NULL;
-}
-
-static void reader_close(struct reader *r)
-{
-	if (r->fd >= 0)
-		close(r->fd);
-	if (r->map)
-		(void)munmap((void *)r->map, r->map_size); /* only fails for a wrong address */
-	vec_deinit(&r->index);
-	free(r->buf);
-}
-
-/* Offset in the string section; 0 when the name is not there. */
-static uint32_t name_find(struct reader *r, const char *name)
-{
-	uint32_t len = (uint32_t)strlen(name) + 2; /* with the NUL before and the one after */
-	char want[MAX_NAME + 2] = {0};
-
-	if (len > sizeof(want))
-		return 0;
-	memcpy(want + 1, name, len - 2);
-	for (uint32_t off = r->strs; off + len <= r->strs_end;) {
-		uint32_t n = MIN(CHUNK, r->strs_end - off);
-		const char *p = reader_at(r, off, n), *hit;
-
-		if (!p)
-			return 0;
-		hit = memmem(p, n, want, len);
-		if (hit)
-			return off + (uint32_t)(hit - p) + 1 - r->strs;
-		off += n - (len - 1);
-		if (n < CHUNK)
-			break;
-	}
-	return 0;
-}
-
-/* Leaves the buffer alone: it holds the struct whose members are compared. name: < MAX_NAME. */
-static bool name_is(const struct reader *r, uint32_t name_off, const char *name)
-{
-	uint32_t len = (uint32_t)strlen(name) + 1;
-	char text[MAX_NAME];
-
-	if (name_off >= r->strs_end - r->strs || len > r->strs_end - r->strs - name_off)
-		return false;
-	if (r->map)
-		return r->strs + name_off + len <= r->map_size &&
-		       memcmp(r->map + r->strs + name_off, name, len) == 0;
-	return pread(r->fd, text, len, r->strs + name_off) == (ssize_t)len &&
-	       memcmp(text, name, len) == 0;
-}
-
-/* Bytes after struct btf_type; UINT32_MAX for a kind we do not know. */
-static uint32_t kind_extra(const struct btf_type *t)
-{
-	uint32_t vlen = BTF_INFO_VLEN(t->info);
-
-	switch (BTF_INFO_KIND(t->info)) {
-	case BTF_KIND_INT:
-	case BTF_KIND_VAR:
-	case BTF_KIND_DECL_TAG: return 4;
-	case BTF_KIND_ARRAY: return 12;
-	case BTF_KIND_STRUCT:
-	case BTF_KIND_UNION:
-	case BTF_KIND_DATASEC:
-	case BTF_KIND_ENUM64: return 12 * vlen;
-	case BTF_KIND_ENUM:
-	case BTF_KIND_FUNC_PROTO: return 8 * vlen;
-	case BTF_KIND_PTR:
-	case BTF_KIND_FWD:
-	case BTF_KIND_TYPEDEF:
-	case BTF_KIND_VOLATILE:
-	case BTF_KIND_CONST:
-	case BTF_KIND_RESTRICT:
-	case BTF_KIND_FUNC:
-	case BTF_KIND_FLOAT:
-	case BTF_KIND_TYPE_TAG: return 0;
-	default: return UINT32_MAX;
-	}
-}
-
-/* Walks all types, fills the index. File offset of the struct or union with that name; 0: none. */
-static struct err *struct_find(struct reader *r, uint32_t name_off, uint32_t *ret_off)
-{
-	uint32_t id = 1, off = r->types, found = 0;
-
-	vec_clear(&r->index);
-	for (; off < r->types_end; id++) {
-		const struct btf_type *t = reader_at(r, off, sizeof(*t));
-		uint32_t extra = t ? kind_extra(t) : UINT32_MAX;
-
-		if (extra == UINT32_MAX)
-			return damaged();
-		if ((id - 1) % INDEX_STEP == 0)
-			vec_push(&r->index, off);
-		if (t->name_off == name_off && (BTF_INFO_KIND(t->info) == BTF_KIND_STRUCT ||
-						BTF_INFO_KIND(t->info) == BTF_KIND_UNION))
-			found = off;
-		off += (uint32_t)sizeof(*t) + extra;
-	}
-	*ret_off = found;
-	return NULL;
-}
-
-/* File offset of a type, 0 when there is none with that id. */
-static uint32_t type_find(struct reader *r, uint32_t id)
-{
-	uint32_t off, skip;
-
-	if (id == 0 || (id - 1) / INDEX_STEP >= r->index.len)
-		return 0;
-	off = r->index.data[(id - 1) / INDEX_STEP];
-	for (skip = (id - 1) % INDEX_STEP; skip > 0; skip--) {
-		const struct btf_type *t = reader_at(r, off, sizeof(*t));
-		uint32_t extra = t ? kind_extra(t) : UINT32_MAX;
-
-		if (extra == UINT32_MAX)
-			return 0;
-		off += (uint32_t)sizeof(*t) + extra;
-	}
-	return off < r->types_end ? off : 0;
-}
+#define MAX_NAME  128u
+#define MAX_DEPTH 16 /* anonymous members in anonymous members, typedefs of typedefs */
 
 /*
- * The struct or union behind const, volatile and typedef, and one pointer if is_pointer; 0 when it
- * is something else.
+ * The struct or union behind const, volatile and typedef, and one pointer if is_pointer; NULL when
+ * it is something else.
  */
-static uint32_t type_struct(struct reader *r, uint32_t id, bool is_pointer)
+static const struct btf_type *type_struct(const struct btf_file *f, uint32_t id, bool is_pointer)
 {
 	for (int depth = 0; depth < MAX_DEPTH; depth++) {
-		uint32_t off = type_find(r, id);
-		const struct btf_type *t = off ? reader_at(r, off, sizeof(*t)) : NULL;
+		const struct btf_type *t = btf_file_type(f, id);
 
 		if (!t)
-			return 0;
+			return NULL;
 		switch (BTF_INFO_KIND(t->info)) {
 		case BTF_KIND_STRUCT:
-		case BTF_KIND_UNION: return is_pointer ? 0 : off;
+		case BTF_KIND_UNION: return is_pointer ? NULL : t;
 		case BTF_KIND_PTR:
 			if (!is_pointer)
-				return 0;
+				return NULL;
 			is_pointer = false;
 			id = t->type;
 			break;
@@ -251,10 +42,10 @@ static uint32_t type_struct(struct reader *r, uint32_t id, bool is_pointer)
 		case BTF_KIND_CONST:
 		case BTF_KIND_VOLATILE:
 		case BTF_KIND_TYPE_TAG: id = t->type; break;
-		default: return 0;
+		default: return NULL;
 		}
 	}
-	return 0;
+	return NULL;
 }
 
 /* ---- looking up ------------------------------------------------------------------------- */
@@ -265,34 +56,26 @@ struct member {
 	bool is_bitfield;
 };
 
-/* Also in anonymous members. off: of a struct or union. */
-static bool member_find(struct reader *r, uint32_t off, const char *name, int depth,
-			struct member *ret)
+/* Also in anonymous members. t: a struct or union. */
+static bool member_find(const struct btf_file *f, const struct btf_type *t, const char *name,
+			int depth, struct member *ret)
 {
-	const struct btf_type *t = reader_at(r, off, sizeof(*t));
-	uint32_t vlen = t ? BTF_INFO_VLEN(t->info) : 0;
-	bool has_sizes = t && BTF_INFO_KFLAG(t->info);
+	const struct btf_member *m = (const struct btf_member *)(t + 1);
+	bool has_sizes = BTF_INFO_KFLAG(t->info);
 
-	for (uint32_t i = 0; i < vlen; i++) {
-		uint32_t at = off + (uint32_t)sizeof(struct btf_type) +
-			      i * (uint32_t)sizeof(struct btf_member);
-		const struct btf_member *p = reader_at(r, at, sizeof(*p));
-		struct btf_member m;
-		uint32_t bits, inner;
+	for (uint32_t i = 0; i < BTF_INFO_VLEN(t->info); i++) {
+		uint32_t bits = has_sizes ? BTF_MEMBER_BIT_OFFSET(m[i].offset) : m[i].offset;
+		const struct btf_type *inner;
 
-		if (!p)
-			return false;
-		m = *p;
-		bits = has_sizes ? BTF_MEMBER_BIT_OFFSET(m.offset) : m.offset;
-		if (m.name_off) {
-			if (!name_is(r, m.name_off, name))
+		if (m[i].name_off) {
+			if (strcmp(btf_file_str(f, m[i].name_off), name) != 0)
 				continue;
-			*ret = (struct member){m.type, bits,
-					       has_sizes && BTF_MEMBER_BITFIELD_SIZE(m.offset)};
+			*ret = (struct member){m[i].type, bits,
+					       has_sizes && BTF_MEMBER_BITFIELD_SIZE(m[i].offset)};
 			return true;
 		}
-		inner = depth < MAX_DEPTH ? type_struct(r, m.type, false) : 0;
-		if (inner && member_find(r, inner, name, depth + 1, ret)) {
+		inner = depth < MAX_DEPTH ? type_struct(f, m[i].type, false) : NULL;
+		if (inner && member_find(f, inner, name, depth + 1, ret)) {
 			ret->bits += bits;
 			return true;
 		}
@@ -304,8 +87,8 @@ static bool member_find(struct reader *r, uint32_t off, const char *name, int de
  * path: member names separated by dots, or by arrows: then the offset counts from what is pointed
  * to.
  */
-static struct err *path_find(struct reader *r, const char *strct, uint32_t off, const char *path,
-			     uint32_t *ret_off)
+static struct err *path_find(const struct btf_file *f, const char *strct, const struct btf_type *t,
+			     const char *path, uint32_t *ret_off)
 {
 	uint32_t bits = 0;
 
@@ -316,13 +99,13 @@ static struct err *path_find(struct reader *r, const char *strct, uint32_t off, 
 		struct member m;
 
 		(void)snprintf(name, sizeof(name), "%.*s", (int)(end - rest), rest);
-		if (!off || !member_find(r, off, name, 0, &m))
+		if (!t || !member_find(f, t, name, 0, &m))
 			return err_new("this kernel's 'struct %s' has no member '%s'", strct, path);
 		if (m.is_bitfield)
 			return err_new("member '%s' of 'struct %s' is a bit-field", path, strct);
 		bits = is_arrow ? 0 : bits + m.bits;
 		rest = *end ? end + 1 + is_arrow : end;
-		off = *rest ? type_struct(r, m.type, is_arrow) : 0;
+		t = *rest ? type_struct(f, m.type, is_arrow) : NULL;
 	}
 	*ret_off = bits / 8;
 	return NULL;
@@ -330,25 +113,28 @@ static struct err *path_find(struct reader *r, const char *strct, uint32_t off, 
 
 /* The struct that was looked for last stays open to further paths. */
 struct lookup {
-	struct reader r;
+	struct btf_file *file; /* NULL: it is not open */
 	const char *strct;
-	uint32_t off;
+	uint32_t id;
 };
 
 static struct err *lookup_open(struct lookup *l, const char *strct)
 {
-	struct err *e = reader_open(&l->r);
-	uint32_t name_off;
+	struct err *e = btf_file_open_for(BTF_KERNEL, BTF_FIND_STRUCT | BTF_FIND_UNION, strct,
+					  &l->file, &l->id);
 
 	l->strct = strct;
-	l->off = 0;
-	if (e)
-		return e;
-	name_off = name_find(&l->r, strct);
-	e = name_off ? struct_find(&l->r, name_off, &l->off) : NULL;
-	if (!e && !l->off)
+	if (e && err_get_sys(e))
+		return err_hint(e, "the kernel must be built with CONFIG_DEBUG_INFO_BTF");
+	if (!e && !l->id)
 		e = err_new("this kernel has no 'struct %s'", strct);
 	return e;
+}
+
+static void lookup_close(struct lookup *l)
+{
+	btf_file_close(l->file);
+	l->file = NULL;
 }
 
 /* Answers, of the process: the kernel does not change while we run. */
@@ -374,7 +160,7 @@ static struct answer *answer_find(const char *strct, const char *path)
 }
 
 /* l: opened by the first path that is not known yet. To be called with answers_lock held. */
-static struct err *offset_find(struct lookup *l, bool *is_open, const char *strct, const char *path,
+static struct err *offset_find(struct lookup *l, const char *strct, const char *path,
 			       uint32_t *ret_off)
 {
 	struct answer *known = answer_find(strct, path);
@@ -386,12 +172,10 @@ static struct err *offset_find(struct lookup *l, bool *is_open, const char *strc
 		*ret_off = known->off;
 		return NULL;
 	}
-	if (!*is_open) {
-		*is_open = true;
+	if (!l->file)
 		e = lookup_open(l, strct);
-	}
 	if (!e)
-		e = path_find(&l->r, strct, l->off, path, &new.off);
+		e = path_find(l->file, strct, btf_file_type(l->file, l->id), path, &new.off);
 	if (e)
 		return e;
 	new.name = xmalloc(size);
@@ -403,15 +187,13 @@ static struct err *offset_find(struct lookup *l, bool *is_open, const char *strc
 
 struct err *kfield_offset(const char *strct, const char *path, uint32_t *ret_off)
 {
-	struct lookup l;
-	bool is_open = false;
+	struct lookup l = {0};
 	struct err *e;
 
 	(void)pthread_mutex_lock(&answers_lock);
-	e = offset_find(&l, &is_open, strct, path, ret_off);
+	e = offset_find(&l, strct, path, ret_off);
 	(void)pthread_mutex_unlock(&answers_lock);
-	if (is_open)
-		reader_close(&l.r);
+	lookup_close(&l);
 	return e;
 }
 
@@ -435,8 +217,7 @@ static const struct {
 struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_compat)
 {
 	const bool needed[] = {[NEED_PARENT] = need_parent, [NEED_COMPAT] = need_compat};
-	struct lookup l;
-	bool is_open = false;
+	struct lookup l = {0};
 	struct err *e = NULL;
 
 	(void)pthread_mutex_lock(&answers_lock);
@@ -444,7 +225,7 @@ struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_compat)
 		uint32_t off = UINT32_MAX;
 
 		if (needed[task_fields[i].need])
-			e = offset_find(&l, &is_open, "task_struct", task_fields[i].path, &off);
+			e = offset_find(&l, "task_struct", task_fields[i].path, &off);
 		if (e && task_fields[i].is_optional) {
 			err_destroy(e);
 			e = NULL;
@@ -452,8 +233,7 @@ struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_compat)
 		memcpy((char *)kf + task_fields[i].field, &off, sizeof(off));
 	}
 	(void)pthread_mutex_unlock(&answers_lock);
-	if (is_open)
-		reader_close(&l.r);
+	lookup_close(&l);
 	return e;
 }
 
@@ -497,14 +277,14 @@ static const struct {
 	/* clang-format on */
 };
 
-static struct err *walk_field_find(struct lookup *l, bool *is_open, size_t i, uint32_t *ret)
+static struct err *walk_field_find(struct lookup *l, size_t i, uint32_t *ret)
 {
 	struct err *e = NULL;
 
 	for (size_t k = 0; k < ARRAY_LEN(walk_fields[i].paths) && walk_fields[i].paths[k]; k++) {
 		struct err *first = e;
 
-		e = offset_find(l, is_open, walk_fields[i].strct, walk_fields[i].paths[k], ret);
+		e = offset_find(l, walk_fields[i].strct, walk_fields[i].paths[k], ret);
 		if (!e) {
 			err_destroy(first);
 			return NULL;
@@ -520,24 +300,20 @@ static struct err *walk_field_find(struct lookup *l, bool *is_open, size_t i, ui
 struct err *kfields_walk(struct rt_ukernel *ret)
 {
 	struct rt_ukernel k = {0};
-	struct lookup l;
-	bool is_open = false;
+	struct lookup l = {0};
 	struct err *e = NULL;
 
 	(void)pthread_mutex_lock(&answers_lock);
 	for (size_t i = 0; i < ARRAY_LEN(walk_fields) && !e; i++) {
 		uint32_t off = 0;
 
-		if (i && strcmp(walk_fields[i].strct, walk_fields[i - 1].strct) != 0 && is_open) {
-			reader_close(&l.r);
-			is_open = false;
-		}
-		e = walk_field_find(&l, &is_open, i, &off);
+		if (i && strcmp(walk_fields[i].strct, walk_fields[i - 1].strct) != 0)
+			lookup_close(&l);
+		e = walk_field_find(&l, i, &off);
 		memcpy((char *)&k + walk_fields[i].field, &off, sizeof(off));
 	}
 	(void)pthread_mutex_unlock(&answers_lock);
-	if (is_open)
-		reader_close(&l.r);
+	lookup_close(&l);
 	if (!e && (k.range_slot != 128 || k.range_meta >= 256 || k.arange_slot != 80 ||
 		   k.arange_meta >= 256))
 		e = err_new("this kernel's 'struct maple_node' has another size");

@@ -17,10 +17,9 @@
 #include "provider/providers.h"
 #include "sym/btf.h"
 
-#define PREFIX	   "btf_trace_"
-#define BTF_KERNEL "/sys/kernel/btf/vmlinux"
-#define NO_GROUP   "vmlinux"
-#define MAX_DEPTH  16
+#define PREFIX	  "btf_trace_"
+#define NO_GROUP  "vmlinux"
+#define MAX_DEPTH 16
 
 struct tracepoint {
 	const char *name;
@@ -56,10 +55,11 @@ static uint32_t proto_of(const struct btf_file *f, const struct btf_type *t)
 
 static void tracepoints_read(struct rawtp_state *st)
 {
+	const struct btf_type *t = NULL;
+
 	st->is_read = true;
 	st->trouble = btf_file_open(BTF_KERNEL, NULL, &st->btf);
-	for (uint32_t id = 1; !st->trouble && id < btf_file_end(st->btf); id++) {
-		const struct btf_type *t = btf_file_type(st->btf, id);
+	while (!st->trouble && (t = btf_file_next(st->btf, t))) {
 		struct tracepoint tp = {0};
 
 		if (BTF_INFO_KIND(t->info) != BTF_KIND_TYPEDEF)

@@ -8,11 +8,11 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
-#include <linux/btf.h>
 
 #include "arch/arch.h"
 #include "provider/providers.h"
 #include "provider/syscalls.h"
+#include "sym/btf.h"
 
 static const char event_prefix[] = "sys_enter_";
 static char present; /* what names maps to: any address will do */
@@ -35,51 +35,19 @@ static struct hashmap *names_from_tracefs(void)
 	return names;
 }
 
-/* Adds the system call functions among the NUL-separated strings; returns the bytes it is done
- * with. */
-static size_t names_from_strings(struct hashmap *names, const char *data, size_t len)
-{
-	size_t done = 0, prefix_len = strlen(arch.sys_prefix);
-
-	while (done < len) {
-		const char *end = memchr(data + done, '\0', len - done);
-
-		if (!end)
-			break;
-		if (strncmp(data + done, arch.sys_prefix, prefix_len) == 0)
-			hashmap_sets(names, data + done + prefix_len, &present);
-		done = (size_t)(end - data) + 1;
-	}
-	return done;
-}
-
-/* Reads the string section of BTF piece by piece: all of it at once would be two megabytes. */
 static struct hashmap *names_from_btf(void)
 {
-	CLEANUP(fd) int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
-	struct btf_header hdr;
-	char buf[16384];
-	size_t have = 0;
-	off_t pos, end;
-	struct hashmap *names;
+	struct btf_file *f = NULL;
+	struct err *e = btf_file_open(BTF_KERNEL, NULL, &f);
+	struct hashmap *names = e ? NULL : hashmap_create();
+	size_t size = 0, prefix_len = strlen(arch.sys_prefix);
+	const char *s = e ? NULL : btf_file_strs(f, &size);
 
-	if (fd < 0 || pread(fd, &hdr, sizeof(hdr), 0) != sizeof(hdr) || hdr.magic != BTF_MAGIC)
-		return NULL;
-	names = hashmap_create();
-	pos = (off_t)hdr.hdr_len + hdr.str_off;
-	end = pos + hdr.str_len;
-	while (pos < end && have < sizeof(buf)) {
-		size_t want = MIN(sizeof(buf) - have, (size_t)(end - pos)), done;
-		ssize_t got = pread(fd, buf + have, want, pos);
-
-		if (got <= 0)
-			break;
-		pos += got;
-		have += (size_t)got;
-		done = names_from_strings(names, buf, have);
-		have -= done;
-		memmove(buf, buf + done, have);
-	}
+	for (size_t at = 0; at < size; at += strlen(s + at) + 1)
+		if (strncmp(s + at, arch.sys_prefix, prefix_len) == 0)
+			hashmap_sets(names, s + at + prefix_len, &present);
+	btf_file_close(f);
+	err_destroy(e); /* then all calls of the table are listed */
 	return names;
 }
 

@@ -11,6 +11,11 @@
 #include "base/vec.h"
 
 #define MAX_FILE_SIZE (1u << 30)
+/*
+ * Of so many types in a row the offset of the first is noted: an index of all types would be as
+ * large as a third of them, and be written by each program that wants to know one member.
+ */
+#define INDEX_STEP 16
 
 struct btf_file {
 	char *data;
@@ -21,8 +26,8 @@ struct btf_file {
 	uint32_t strs_first, strs_len;
 	const char *types;
 	uint32_t types_len;
-	uint32_t first;	    /* id of the first type of this file */
-	VEC(uint32_t) offs; /* offset in types of the type with the id first + i */
+	uint32_t first, n;  /* id of the first type of this file; how many it has */
+	VEC(uint32_t) offs; /* offset in types of the type with the id first + i * INDEX_STEP */
 	/*
 	 * Hash table: ids of named types at the hash of their name, 0 = free slot; nslots is a
 	 * power of two.
@@ -31,36 +36,45 @@ struct btf_file {
 	uint32_t nslots;
 };
 
-/* ---- opening ------------------------------------------------------------------------------------
- */
+/* ---- opening -------------------------------------------------------------------------------- */
 
-/* Returns how many bytes of a type follow its struct btf_type; UINT64_MAX for an unknown kind. */
-static uint64_t kind_extra(const struct btf_type *t)
+/* Of each kind: the bytes that follow struct btf_type, and the bytes for each of its vlen. */
+static const struct {
+	uint8_t is_known, fixed, each;
+} layouts[32] = {
+	[BTF_KIND_INT] = {1, sizeof(uint32_t), 0},
+	[BTF_KIND_VAR] = {1, sizeof(struct btf_var), 0},
+	[BTF_KIND_DECL_TAG] = {1, sizeof(struct btf_decl_tag), 0},
+	[BTF_KIND_ARRAY] = {1, sizeof(struct btf_array), 0},
+	[BTF_KIND_STRUCT] = {1, 0, sizeof(struct btf_member)},
+	[BTF_KIND_UNION] = {1, 0, sizeof(struct btf_member)},
+	[BTF_KIND_DATASEC] = {1, 0, sizeof(struct btf_var_secinfo)},
+	[BTF_KIND_ENUM] = {1, 0, sizeof(struct btf_enum)},
+	[BTF_KIND_ENUM64] = {1, 0, sizeof(struct btf_enum64)},
+	[BTF_KIND_FUNC_PROTO] = {1, 0, sizeof(struct btf_param)},
+	[BTF_KIND_PTR] = {1, 0, 0},
+	[BTF_KIND_FWD] = {1, 0, 0},
+	[BTF_KIND_TYPEDEF] = {1, 0, 0},
+	[BTF_KIND_VOLATILE] = {1, 0, 0},
+	[BTF_KIND_CONST] = {1, 0, 0},
+	[BTF_KIND_RESTRICT] = {1, 0, 0},
+	[BTF_KIND_FUNC] = {1, 0, 0},
+	[BTF_KIND_FLOAT] = {1, 0, 0},
+	[BTF_KIND_TYPE_TAG] = {1, 0, 0},
+};
+
+/* The bytes of a type of a known kind, with what follows it. */
+static uint64_t type_size(const struct btf_type *t)
 {
+	uint32_t kind = BTF_INFO_KIND(t->info);
 	uint64_t vlen = BTF_INFO_VLEN(t->info);
 
-	switch (BTF_INFO_KIND(t->info)) {
-	case BTF_KIND_INT: return sizeof(uint32_t);
-	case BTF_KIND_VAR: return sizeof(struct btf_var);
-	case BTF_KIND_DECL_TAG: return sizeof(struct btf_decl_tag);
-	case BTF_KIND_ARRAY: return sizeof(struct btf_array);
-	case BTF_KIND_STRUCT:
-	case BTF_KIND_UNION: return vlen * sizeof(struct btf_member);
-	case BTF_KIND_DATASEC: return vlen * sizeof(struct btf_var_secinfo);
-	case BTF_KIND_ENUM: return vlen * sizeof(struct btf_enum);
-	case BTF_KIND_ENUM64: return vlen * sizeof(struct btf_enum64);
-	case BTF_KIND_FUNC_PROTO: return vlen * sizeof(struct btf_param);
-	case BTF_KIND_PTR:
-	case BTF_KIND_FWD:
-	case BTF_KIND_TYPEDEF:
-	case BTF_KIND_VOLATILE:
-	case BTF_KIND_CONST:
-	case BTF_KIND_RESTRICT:
-	case BTF_KIND_FUNC:
-	case BTF_KIND_FLOAT:
-	case BTF_KIND_TYPE_TAG: return 0;
-	default: return UINT64_MAX;
-	}
+	return sizeof(*t) + layouts[kind].fixed + layouts[kind].each * vlen;
+}
+
+static const struct btf_type *type_after(const struct btf_type *t)
+{
+	return (const struct btf_type *)((const char *)t + type_size(t));
 }
 
 /* Reads size bytes in a loop, because one read() of a sysfs file returns at most a page. */
@@ -141,23 +155,57 @@ static struct err *sections_find(struct btf_file *f, const char *path)
 	return NULL;
 }
 
-static struct err *types_index(struct btf_file *f, const char *path)
+/*
+ * Returns the offset by which types refer to a name; 0 if no type of f or its base has it. A BTF
+ * file holds each string only once, so all types of the name have this offset.
+ */
+static uint32_t string_find(const struct btf_file *f, const char *name, size_t len)
 {
-	vec_reserve(&f->offs, f->types_len / 24); /* a type has some 24 bytes on average */
-	for (uint64_t off = 0; off < f->types_len;) {
-		const struct btf_type *t = (const struct btf_type *)(f->types + off);
-		uint64_t left = f->types_len - off, extra;
+	for (; f; f = f->base) {
+		const char *p = f->strs, *end = p + f->strs_len;
 
-		extra = left < sizeof(*t) ? UINT64_MAX : kind_extra(t);
-		if (extra > left - sizeof(*t))
+		while (len && p < end && (p = memmem(p, (size_t)(end - p), name, len))) {
+			if (!p[len] && (p == f->strs || !p[-1]))
+				return f->strs_first + (uint32_t)(p - f->strs);
+			p++;
+		}
+	}
+	return 0;
+}
+
+/* The kinds and the name of a type that is wanted, and its id when it was met. */
+struct wanted {
+	uint32_t kinds, name_off;
+	uint32_t id; /* 0: none yet */
+};
+
+static bool is_wanted(const struct wanted *w, const struct btf_type *t)
+{
+	return t->name_off == w->name_off && w->kinds & 1u << BTF_INFO_KIND(t->info);
+}
+
+static struct err *types_index(struct btf_file *f, const char *path, struct wanted *w)
+{
+	vec_reserve(&f->offs, f->types_len / 24 / INDEX_STEP); /* a type has some 24 bytes */
+	for (uint64_t off = 0; off < f->types_len; f->n++) {
+		const struct btf_type *t = (const struct btf_type *)(f->types + off);
+		uint64_t left = f->types_len - off;
+
+		if (left < sizeof(*t) || !layouts[BTF_INFO_KIND(t->info)].is_known ||
+		    type_size(t) > left)
 			return damage_err(path, "a type of an unknown kind, or cut off");
-		vec_push(&f->offs, (uint32_t)off);
-		off += sizeof(*t) + extra;
+		if (f->n % INDEX_STEP == 0)
+			vec_push(&f->offs, (uint32_t)off);
+		if (is_wanted(w, t) && !w->id)
+			w->id = f->first + f->n;
+		off += type_size(t);
 	}
 	return NULL;
 }
 
-struct err *btf_file_open(const char *path, const struct btf_file *base, struct btf_file **ret_file)
+/* name: of the type that is wanted, or NULL. */
+static struct err *file_open(const char *path, const struct btf_file *base, const char *name,
+			     struct wanted *w, struct btf_file **ret_file)
 {
 	struct btf_file *f = xcalloc(1, sizeof(*f));
 	struct err *e = file_load(f, path);
@@ -167,14 +215,36 @@ struct err *btf_file_open(const char *path, const struct btf_file *base, struct 
 	f->strs_first = base ? base->strs_first + base->strs_len : 0;
 	if (!e)
 		e = sections_find(f, path);
+	if (!e && name)
+		w->name_off = string_find(f, name, strlen(name));
+	if (!w->name_off)
+		w->kinds = 0; /* no type has the name */
 	if (!e)
-		e = types_index(f, path);
+		e = types_index(f, path, w);
 	if (e) {
 		btf_file_close(f);
 		return e;
 	}
 	*ret_file = f;
 	return NULL;
+}
+
+struct err *btf_file_open(const char *path, const struct btf_file *base, struct btf_file **ret_file)
+{
+	struct wanted nothing = {0};
+
+	return file_open(path, base, NULL, &nothing, ret_file);
+}
+
+struct err *btf_file_open_for(const char *path, uint32_t kinds, const char *name,
+			      struct btf_file **ret_file, uint32_t *ret_id)
+{
+	struct wanted w = {.kinds = kinds};
+	struct err *e = file_open(path, NULL, name, &w, ret_file);
+
+	if (!e)
+		*ret_id = w.id;
+	return e;
 }
 
 void btf_file_close(struct btf_file *f)
@@ -190,21 +260,34 @@ void btf_file_close(struct btf_file *f)
 	free(f);
 }
 
-/* ---- types and strings --------------------------------------------------------------------------
- */
+/* ---- types and strings ---------------------------------------------------------------------- */
 
 uint32_t btf_file_end(const struct btf_file *f)
 {
-	return f->first + f->offs.len;
+	return f->first + f->n;
 }
 
 const struct btf_type *btf_file_type(const struct btf_file *f, uint32_t id)
 {
+	const struct btf_type *t;
+	uint32_t at;
+
 	while (f && id < f->first)
 		f = f->base;
-	if (!f || id - f->first >= f->offs.len)
+	if (!f || id - f->first >= f->n)
 		return NULL;
-	return (const struct btf_type *)(f->types + f->offs.data[id - f->first]);
+	at = id - f->first;
+	t = (const struct btf_type *)(f->types + f->offs.data[at / INDEX_STEP]);
+	for (uint32_t i = at % INDEX_STEP; i > 0; i--)
+		t = type_after(t);
+	return t;
+}
+
+const struct btf_type *btf_file_next(const struct btf_file *f, const struct btf_type *t)
+{
+	const char *next = t ? (const char *)type_after(t) : f->types;
+
+	return next < f->types + f->types_len ? (const struct btf_type *)next : NULL;
 }
 
 const char *btf_file_str(const struct btf_file *f, uint32_t off)
@@ -216,8 +299,13 @@ const char *btf_file_str(const struct btf_file *f, uint32_t off)
 	return f->strs + (off - f->strs_first);
 }
 
-/* ---- finding ------------------------------------------------------------------------------------
- */
+const char *btf_file_strs(const struct btf_file *f, size_t *ret_size)
+{
+	*ret_size = f->strs_len;
+	return f->strs;
+}
+
+/* ---- finding -------------------------------------------------------------------------------- */
 
 #define HASHED_KINDS (BTF_FIND_STRUCT | BTF_FIND_UNION | BTF_FIND_ENUM | BTF_FIND_TYPEDEF)
 
@@ -237,15 +325,15 @@ static bool is_hashed(const struct btf_type *t)
 
 static void names_index(struct btf_file *f)
 {
-	uint32_t n = 0;
+	const struct btf_type *t = NULL;
+	uint32_t n = 0, id = f->first;
 
-	for (uint32_t i = 0; i < f->offs.len; i++)
-		n += is_hashed(btf_file_type(f, f->first + i));
+	while ((t = btf_file_next(f, t)))
+		n += is_hashed(t);
 	for (f->nslots = 16; f->nslots < n * 2; f->nslots *= 2)
 		;
 	f->slots = xcalloc(f->nslots, sizeof(*f->slots));
-	for (uint32_t i = 0; i < f->offs.len; i++) {
-		const struct btf_type *t = btf_file_type(f, f->first + i);
+	for (; (t = btf_file_next(f, t)); id++) {
 		const char *name = btf_file_str(f, t->name_off);
 		uint32_t at;
 
@@ -258,7 +346,7 @@ static void names_index(struct btf_file *f)
 		at = name_hash(name, strlen(name)) & (f->nslots - 1);
 		while (f->slots[at])
 			at = (at + 1) & (f->nslots - 1);
-		f->slots[at] = f->first + i;
+		f->slots[at] = id;
 	}
 }
 
@@ -286,35 +374,17 @@ uint32_t btf_file_find(struct btf_file *f, uint32_t kinds, const char *name, siz
 	return 0;
 }
 
-/*
- * Returns the offset by which types refer to a name; 0 if no type of f or its base has it. A BTF
- * file holds each string only once, so all types of the name have this offset.
- */
-static uint32_t string_find(const struct btf_file *f, const char *name, size_t len)
-{
-	for (; f; f = f->base) {
-		const char *p = f->strs, *end = p + f->strs_len;
-
-		while (len && p < end && (p = memmem(p, (size_t)(end - p), name, len))) {
-			if (!p[len] && (p == f->strs || !p[-1]))
-				return f->strs_first + (uint32_t)(p - f->strs);
-			p++;
-		}
-	}
-	return 0;
-}
-
 uint32_t btf_file_find_symbol(const struct btf_file *f, const char *name, size_t len)
 {
-	uint32_t name_off = string_find(f, name, len);
+	const struct wanted w = {.kinds = 1u << BTF_KIND_FUNC | 1u << BTF_KIND_VAR,
+				 .name_off = string_find(f, name, len)};
+	const struct btf_type *t = NULL;
 
-	for (uint32_t i = 0; name_off && i < f->offs.len; i++) {
-		const struct btf_type *t = btf_file_type(f, f->first + i);
-		uint32_t kind = BTF_INFO_KIND(t->info);
-
-		if (t->name_off == name_off && (kind == BTF_KIND_FUNC || kind == BTF_KIND_VAR))
-			return f->first + i;
-	}
+	if (!w.name_off)
+		return 0;
+	for (uint32_t id = f->first; (t = btf_file_next(f, t)); id++)
+		if (is_wanted(&w, t))
+			return id;
 	return 0;
 }
 
@@ -346,14 +416,16 @@ uint32_t btf_file_find_enumerator(const struct btf_file *f, const char *name, si
 				  int64_t *ret_val)
 {
 	uint32_t name_off = string_find(f, name, len);
+	const struct btf_type *t = NULL;
 
-	for (uint32_t i = 0; name_off && i < f->offs.len; i++) {
-		const struct btf_type *t = btf_file_type(f, f->first + i);
+	if (!name_off)
+		return 0;
+	for (uint32_t id = f->first; (t = btf_file_next(f, t)); id++) {
 		uint32_t kind = BTF_INFO_KIND(t->info);
 
 		if ((kind == BTF_KIND_ENUM && enum_find(t, name_off, ret_val)) ||
 		    (kind == BTF_KIND_ENUM64 && enum64_find(t, name_off, ret_val)))
-			return f->first + i;
+			return id;
 	}
 	return 0;
 }

@@ -1,9 +1,13 @@
 /*
  * One BTF file: the types with which the kernel, or a module, describes itself.
  *
+ * This is the only reader of BTF: of members of kernel structs for generated code
+ * (kernel/kfield.c), of types for the compiler (d/import.c), of what tracepoints pass
+ * (provider/rawtp.c).
+ *
  * The file is mapped if the kernel allows that, and is else read into memory. One pass over it
- * finds where each type begins, and checks that the type lies inside the file. The names of types
- * are hashed when one is looked up for the first time.
+ * finds where types begin, and checks that each lies inside the file. The names of types are hashed
+ * when one is looked up for the first time.
  *
  * A module's file continues that of the kernel, which is its base: the module's type ids and string
  * offsets begin where those of the kernel end, and every function here takes both kinds of ids.
@@ -22,6 +26,9 @@
 
 #include "base/err.h"
 
+#define BTF_DIR	   "/sys/kernel/btf"
+#define BTF_KERNEL BTF_DIR "/vmlinux" /* the kernel's own file; modules have others beside it */
+
 struct btf_file;
 
 /*
@@ -30,6 +37,12 @@ struct btf_file;
  */
 MUST_CHECK struct err *btf_file_open(const char *path, const struct btf_file *base,
 				     struct btf_file **ret_file);
+/*
+ * The same for who wants one type of the kernel's own file, which has the name and one of the kinds
+ * (BTF_FIND_*): it is met in the pass over the file, and no names are hashed. 0: there is none.
+ */
+MUST_CHECK struct err *btf_file_open_for(const char *path, uint32_t kinds, const char *name,
+					 struct btf_file **ret_file, uint32_t *ret_id);
 void btf_file_close(struct btf_file *f); /* NULL is allowed */
 
 /* Returns one more than the largest type id of the file and its base. */
@@ -39,7 +52,12 @@ uint32_t btf_file_end(const struct btf_file *f);
  * id.
  */
 const struct btf_type *btf_file_type(const struct btf_file *f, uint32_t id);
+/* Returns the type after t, or the first of this file if t is NULL; NULL: there are no more. */
+const struct btf_type *btf_file_next(const struct btf_file *f, const struct btf_type *t);
 const char *btf_file_str(const struct btf_file *f, uint32_t off);
+
+/* Returns all strings of this file, one behind the other, each with its NUL. */
+const char *btf_file_strs(const struct btf_file *f, size_t *ret_size);
 
 /* The kinds of types for btf_file_find(): a set of 1 << BTF_KIND_*. */
 #define BTF_FIND_STRUCT	 (1u << BTF_KIND_STRUCT)

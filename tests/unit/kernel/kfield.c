@@ -7,7 +7,6 @@
 #include <bpf/btf.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "kernel/kernel.h"
@@ -60,21 +59,6 @@ static long peak_kb(void)
 
 	(void)getrusage(RUSAGE_SELF, &ru);
 	return ru.ru_maxrss;
-}
-
-/* Where the file cannot be mapped it is read: the same answers, in a process without answers yet.
- */
-static bool reading_agrees(void)
-{
-	uint32_t off = 0;
-	struct err *e;
-
-	sys_fail_set(1); /* the mmap() */
-	e = kfield_offset("task_struct", "se.sum_exec_runtime", &off);
-	if (e || sys_fail_pending() || off == 0)
-		return false;
-	e = kfield_offset("task_struct", "real_parent", &off);
-	return !e && off == btf_offset(btf__load_vmlinux_btf(), "task_struct", "real_parent");
 }
 
 static void test_cost(void)
@@ -140,17 +124,10 @@ static void test_btf(void)
 
 int main(void)
 {
-	int status = 1;
-	pid_t pid;
-
 	if (!feat_has(FEAT_BTF)) {
 		printf("1..0 # SKIP this kernel lacks %s\n", feat_what(FEAT_BTF));
 		return 0;
 	}
-	pid = fork();
-	if (pid == 0)
-		_exit(reading_agrees() ? 0 : 1);
-	ok(waitpid(pid, &status, 0) == pid && status == 0, "reading does as mapping does");
 	test_cost();
 	/* ABI: layouts known without BTF */
 	is_int(offset("__kernel_timespec", "tv_nsec"), 8, "__kernel_timespec.tv_nsec");

@@ -64,6 +64,27 @@ static void test_kernel(const struct btf *want, struct btf_file *f)
 	is_int(btf_file_find(f, BTF_FIND_STRUCT, "", 0), 0, "no name");
 }
 
+/* The types one after the other, and one that is met while the file is opened. */
+static void test_walk(const char *path, struct btf_file *f)
+{
+	const struct btf_type *t = NULL;
+	struct btf_file *g = NULL;
+	uint32_t id = 1, bad = 0, found = 0;
+	struct err *e;
+
+	for (; (t = btf_file_next(f, t)); id++)
+		bad += t != btf_file_type(f, id);
+	is_int(bad, 0, "a walk meets the types that their ids give");
+	is_int(id, btf_file_end(f), "... and all of them");
+	e = btf_file_open_for(path, BTF_FIND_STRUCT, "task_struct", &g, &found);
+	ok(!e, "opened for a struct");
+	is_int(found, btf_file_find(f, BTF_FIND_STRUCT, "task_struct", 11), "its id");
+	btf_file_close(g);
+	e = btf_file_open_for(path, BTF_FIND_STRUCT, "no such struct", &g, &found);
+	ok(!e && !found, "there is none");
+	btf_file_close(g);
+}
+
 static void test_enumerators(struct btf_file *f)
 {
 	int64_t val = -1;
@@ -164,6 +185,22 @@ static void test_damage(void)
 	btf__free(b);
 }
 
+/* A file that is not mapped but read: a copy that does not lie in sysfs. */
+static void test_reading(const struct btf *want)
+{
+	uint32_t size;
+	const void *data = btf__raw_data(want, &size);
+	char *path = file_make("copy", data, size);
+	struct btf_file *f = file_open(path, NULL);
+
+	ok(f != NULL, "opened a copy");
+	test_kernel(want, f);
+	test_walk(path, f);
+	btf_file_close(f);
+	(void)unlink(path);
+	free(path);
+}
+
 int main(void)
 {
 	struct btf *want = btf__parse(KERNEL_BTF, NULL);
@@ -175,9 +212,11 @@ int main(void)
 		f = file_open(KERNEL_BTF, NULL);
 		ok(f != NULL, "opened the kernel's");
 		test_kernel(want, f);
+		test_walk(KERNEL_BTF, f);
 		test_enumerators(f);
 		test_module(want, f);
 		btf_file_close(f);
+		test_reading(want);
 		btf__free(want);
 	}
 	test_damage();
