@@ -16,10 +16,10 @@ bool agg_is_additive(const struct prog_agg *agg)
 	return agg->func != AGGFUNC_MIN && agg->func != AGGFUNC_MAX;
 }
 
-/* to += sign * from, one state */
+/* Adds one state to another, or subtracts it. */
 static void block_move(const struct agg_layout *l, int64_t *to, const int64_t *from, bool is_minus)
 {
-	if (l->agg->func == AGGFUNC_STDDEV) { /* words 2 and 3 are one number */
+	if (l->agg->func == AGGFUNC_STDDEV) { /* words 2 and 3 are one 128-bit number */
 		unsigned __int128 a, b;
 
 		memcpy(&a, to + 2, sizeof(a));
@@ -37,7 +37,7 @@ void agg_state_sub(const struct agg_layout *l, int64_t *state, const int64_t *le
 	block_move(l, state, less, true);
 }
 
-/* to = the extreme of both, for one state of min or max */
+/* Merges a state of min or max into another: the lower or higher one stays. */
 static void block_merge(const struct agg_layout *l, int64_t *to, const int64_t *from)
 {
 	*to = l->agg->func == AGGFUNC_MIN ? MIN(*to, *from) : MAX(*to, *from);
@@ -47,7 +47,7 @@ static void block_merge(const struct agg_layout *l, int64_t *to, const int64_t *
 
 struct base {
 	bool is_hidden;
-	int64_t state[]; /* merged, then of each CPU if they are kept */
+	int64_t state[]; /* the merged state, then those of the CPUs if they are kept */
 };
 
 static struct base *base_find(const struct agg_slot *slot, const struct agg_elem *e,
@@ -102,7 +102,7 @@ void agg_base_owe(struct agg_slot *slot, struct agg_elem *e, const int64_t *stat
 	struct base *base = base_get(slot, e);
 	uint32_t len = agg_state_len(l);
 
-	for (uint32_t i = 0; i <= MIN(e->ncpus, 1u); i++) { /* of the CPUs, the first one gets it */
+	for (uint32_t i = 0; i <= MIN(e->ncpus, 1u); i++) { /* merged, then the first CPU */
 		int64_t *to = base->state + (size_t)i * len;
 
 		if (!agg_is_additive(l->agg))

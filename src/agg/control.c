@@ -1,19 +1,19 @@
-/* What programs do to aggregations when a record is consumed: clear, trunc, normalize. */
+/* Actions on aggregations while records are consumed: clear, trunc, normalize. */
 #include "agg/impl.h"
 
 #include "dtrace.h"
 
-static struct agg_slot *slot_of(struct aggs *a, uint32_t agg_id)
+static struct agg_slot *slot_by_id(struct aggs *a, uint32_t agg_id)
 {
 	return agg_id >= 1 && agg_id <= a->nslots ? &a->slots[agg_id - 1] : NULL;
 }
 
-static struct err *bad_id(uint32_t agg_id)
+static struct err *fail_unknown_agg(uint32_t agg_id)
 {
 	return err_code(err_new("aggregation %u does not exist", agg_id), EDT_BADAGGVAR);
 }
 
-/* Nothing is written for an element that has not changed since the last time. */
+/* Clears an element; one that has not changed since the last time is not written to. */
 static struct err *elem_clear(struct aggs *a, struct agg_slot *slot, struct agg_elem *e)
 {
 	struct err *err = NULL;
@@ -35,34 +35,34 @@ static struct err *elem_clear(struct aggs *a, struct agg_slot *slot, struct agg_
 
 struct err *aggs_clear(struct aggs *a, uint32_t agg_id)
 {
-	struct agg_slot *slot = slot_of(a, agg_id);
+	struct agg_slot *slot = slot_by_id(a, agg_id);
 	struct err *err = NULL;
 
 	if (!slot)
-		return bad_id(agg_id);
+		return fail_unknown_agg(agg_id);
 	for (uint32_t i = 0; i < slot->view.nelems && !err; i++)
 		err = elem_clear(a, slot, slot->view.elems[i]);
 	slot->was_cleared |= !agg_is_additive(slot->view.agg);
 	return err;
 }
 
-/* Whether every increment shows in the state, so that an element without a change had none. */
+/* Whether every increment changes the state, so that an unchanged element had none. */
 static bool is_counted(const struct prog_agg *agg)
 {
 	return agg_is_additive(agg) && agg->func != AGGFUNC_SUM;
 }
 
-/* Hidden elements take room until the next snapshot. */
+/* Whether hidden elements may stay: they occupy the map until the next snapshot. */
 static bool has_room(const struct aggs *a, uint32_t map)
 {
 	return a->map_elems[map] <= a->layout->agg_maps[map].max_entries / 8;
 }
 
 /*
- * The element is gone; an array's one element can only be cleared. What increments add at the
- * instant at which the kernel deletes an element would be lost, so one that is in use stays in the
- * kernel, and counts from its present state on; it is deleted when a snapshot finds that nothing
- * was added since the one before.
+ * Removes an element; the single element of an array can only be cleared. Increments that arrive in
+ * the instant in which the kernel deletes an element would be lost. So an element in use stays in
+ * the kernel, hidden, with its present state as its base. It is deleted when a snapshot finds that
+ * nothing was added since the snapshot before.
  */
 static struct err *elem_remove(struct aggs *a, struct agg_slot *slot, struct agg_elem *e)
 {
@@ -89,8 +89,8 @@ static struct err *elem_remove(struct aggs *a, struct agg_slot *slot, struct agg
 	return err ? err_wrap(err, "cannot truncate '@%s'", slot->view.agg->name) : NULL;
 }
 
-/* Takes the elements [from, to) of a sorted view out. */
-static struct err *remove_range(struct aggs *a, struct agg_slot *slot, uint32_t from, uint32_t to)
+/* Removes the elements [from, to) of a sorted view. */
+static struct err *elems_remove(struct aggs *a, struct agg_slot *slot, uint32_t from, uint32_t to)
 {
 	struct agg_view *v = &slot->view;
 
@@ -109,29 +109,29 @@ static struct err *remove_range(struct aggs *a, struct agg_slot *slot, uint32_t 
 
 struct err *aggs_trunc(struct aggs *a, uint32_t agg_id, int64_t n, const struct agg_sort *how)
 {
-	/* Largest and smallest are meant by value, whatever order printing has. */
+	/* trunc() goes by value, in whatever order elements are printed. */
 	struct agg_sort by_value = {.keypos = how->keypos, .pos = how->pos};
-	struct agg_slot *slot = slot_of(a, agg_id);
+	struct agg_slot *slot = slot_by_id(a, agg_id);
 	uint64_t keep = n < 0 ? -(uint64_t)n : (uint64_t)n;
 	uint32_t nelems;
 
 	if (!slot)
-		return bad_id(agg_id);
+		return fail_unknown_agg(agg_id);
 	nelems = slot->view.nelems;
 	if (keep >= nelems)
 		return NULL;
 	agg_view_sort(&slot->view, &by_value);
 	if (n > 0)
-		return remove_range(a, slot, 0, nelems - (uint32_t)keep);
-	return remove_range(a, slot, (uint32_t)keep, nelems);
+		return elems_remove(a, slot, 0, nelems - (uint32_t)keep);
+	return elems_remove(a, slot, (uint32_t)keep, nelems);
 }
 
 struct err *aggs_normalize(struct aggs *a, uint32_t agg_id, uint64_t factor)
 {
-	struct agg_slot *slot = slot_of(a, agg_id);
+	struct agg_slot *slot = slot_by_id(a, agg_id);
 
 	if (!slot)
-		return bad_id(agg_id);
+		return fail_unknown_agg(agg_id);
 	slot->view.normal = factor ? factor : 1;
 	if (!factor)
 		return err_code(err_new("Invalid normalization"), EDT_BADNORMAL);
@@ -140,7 +140,7 @@ struct err *aggs_normalize(struct aggs *a, uint32_t agg_id, uint64_t factor)
 
 void aggs_denormalize(struct aggs *a, uint32_t agg_id)
 {
-	struct agg_slot *slot = slot_of(a, agg_id);
+	struct agg_slot *slot = slot_by_id(a, agg_id);
 
 	if (slot)
 		slot->view.normal = 1;

@@ -10,11 +10,13 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-/* One element of a map: its key and the values of ncpus CPUs, elem_map_stride() apart. In an
- * array the key is the u32 index. */
+/*
+ * Called for an element of a map: its key, and the values of ncpus CPUs, elem_map_stride() apart.
+ * The key of an array's element is its u32 index.
+ */
 typedef void agg_each_f(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus);
 
-/* One key string, by its hash. */
+/* Called for a key string, with its hash. */
 typedef void agg_text_f(void *arg, uint64_t hash, const char *text, size_t len);
 
 struct agg_io {
@@ -39,11 +41,11 @@ struct agg_io {
 	 */
 	struct err *(*put)(void *ctx, uint32_t map, const void *key, const uint8_t *value,
 			   bool *ret_done);
-	/* Text of a key string by its hash; false when there is none. */
+	/* The text of a key string by its hash; false when there is none. */
 	bool (*string)(void *ctx, uint64_t hash, struct strbuf *out);
-	/* A key stack by its hash, as struct rt_stack; false when there is none. May be NULL. */
+	/* A key stack by its hash, as a struct rt_stack; false when there is none. May be NULL. */
 	bool (*stack)(void *ctx, uint64_t hash, struct strbuf *out);
-	/* Many key strings at once, those that can be read that way. May be NULL. */
+	/* Calls f for as many key strings as can be read at once. May be NULL. */
 	void (*strings)(void *ctx, agg_text_f *f, void *arg);
 	void (*destroy)(void *ctx); /* may be NULL */
 };
@@ -52,15 +54,15 @@ struct aggs *aggs_create_io(const struct layout *l, const struct agg_io *io, voi
 extern const struct agg_io agg_map_io;
 void *agg_map_io_create(const struct layout *l, const struct kmaps *m);
 
-struct raw_key { /* a kernel key an element was read from */
+struct raw_key { /* the key of a kernel element that was merged into an element */
 	struct raw_key *next;
-	int64_t *state; /* of that element, all CPUs' together */
+	int64_t *state; /* of that kernel element, all CPUs added up */
 	uint8_t data[];
 };
 
 struct elem {
 	struct agg_elem pub;
-	struct raw_key *raws; /* none: keyless */
+	struct raw_key *raws; /* NULL for a keyless aggregation */
 };
 
 static inline struct elem *elem_of(struct agg_elem *e)
@@ -73,14 +75,14 @@ struct agg_slot { /* one aggregation */
 	VEC(struct agg_elem *) elems;
 	struct hashmap *by_keys; /* canonical keys -> struct elem, while a snapshot is read */
 	struct hashmap *base;	 /* canonical keys -> struct base (base.c); NULL = none */
-	bool was_cleared;	 /* min, max: zero may mean that nothing came since clear() */
-	bool is_seen;		 /* keyless: printed even if no CPU has touched it since clear() */
+	bool was_cleared;	 /* of min, max: a value of zero may mean none since clear() */
+	bool is_seen;		 /* of a keyless one: shown even if clear() was the last event */
 };
 
-struct key_stack { /* a key stack as it is printed */
+struct key_stack { /* a key stack as it is shown */
 	uint32_t size;
 	const char *bytes;
-	const char *name; /* if stacks of one name are one key, else NULL */
+	const char *name; /* set when stacks with equal names are one key, else NULL */
 };
 
 struct aggs {
@@ -126,7 +128,7 @@ struct agg_weight agg_weight(const struct agg_layout *l, const struct agg_elem *
 
 /* True if states are sums, so that one can be subtracted from another; min and max are not. */
 bool agg_is_additive(const struct prog_agg *agg);
-/* state -= less, of a function whose states add up */
+/* Subtracts less from state; only for functions whose states are sums. */
 void agg_state_sub(const struct agg_layout *l, int64_t *state, const int64_t *less);
 /* Makes the element's present state its base: it does not count from now on. */
 void agg_base_add(struct agg_slot *slot, struct agg_elem *e);
@@ -148,10 +150,10 @@ void agg_base_deinit(struct agg_slot *slot);
 
 /* ---- take.c -------------------------------------------------------------------------------- */
 
-/* The state of one kernel element: that of its function, or one bucket. */
+/* The size of the state of one kernel element: of all its words, or of one bucket. */
 size_t raw_state_size(const struct agg_layout *l);
 void raw_state_init(const struct agg_layout *l, int64_t *state);
-/* Adds one CPU's part. */
+/* Adds the part of one CPU. */
 void raw_state_add(const struct agg_layout *l, int64_t *state, const uint8_t *raw);
 /*
  * Subtracts what the snapshot has seen of an element, and keeps what came since. With keeps_key the
@@ -165,5 +167,5 @@ MUST_CHECK struct err *elem_is_active(struct aggs *a, const struct agg_slot *slo
 
 /* ---- order.c ------------------------------------------------------------------------------- */
 
-/* Writes bytes that are equal for two elements exactly if their keys are. */
+/* Writes a text that is equal for two elements exactly if their keys are equal. */
 void agg_keys_canon(const struct agg_elem *e, struct strbuf *out);

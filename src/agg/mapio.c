@@ -1,10 +1,10 @@
-/* Aggregations in kernel maps: reading in batches, taking out, putting back. */
+/* Aggregations in kernel maps: reads elements in batches, takes them out and puts them back. */
 #include <errno.h>
 #include <linux/bpf.h>
 
 #include "agg/impl.h"
 
-#define BATCH_BYTES (1u << 20) /* of keys and values asked for at once */
+#define BATCH_BYTES (1u << 20) /* of keys and values in one batch */
 #define BATCH_MIN   16u
 
 struct map_io {
@@ -35,7 +35,7 @@ static void map_io_destroy(void *ctx)
 	free(io);
 }
 
-static uint64_t ptr(const void *p)
+static uint64_t ptr_to_u64(const void *p)
 {
 	return (uint64_t)(uintptr_t)p;
 }
@@ -46,8 +46,8 @@ static int elem_cmd(int cmd, int fd, const void *key, const void *value, uint64_
 	union bpf_attr attr = {0};
 
 	attr.map_fd = (uint32_t)fd;
-	attr.key = ptr(key);
-	attr.value = ptr(value);
+	attr.key = ptr_to_u64(key);
+	attr.value = ptr_to_u64(value);
 	attr.flags = flags;
 	return sys_bpf(cmd, &attr, sizeof(attr)) < 0 ? errno : 0;
 }
@@ -57,7 +57,7 @@ static const struct elem_map *map_of(const struct map_io *io, uint32_t map)
 	return &io->layout->agg_maps[map];
 }
 
-/* All CPUs' values of one element. */
+/* The size of the values of one element, of all CPUs. */
 static size_t values_size(const struct map_io *io, uint32_t map)
 {
 	return elem_map_read_size(map_of(io, map), io->maps->ncpus);
@@ -69,7 +69,7 @@ struct batch {
 	int fd;
 	size_t key_size, val_size; /* as they are read */
 	uint8_t *keys, *values;
-	uint8_t *in, *out; /* positions, opaque to us; at least key_size bytes */
+	uint8_t *in, *out; /* positions, opaque to user space; at least key_size bytes */
 	uint32_t cap;
 };
 
@@ -91,19 +91,19 @@ static void batch_size(struct batch *b, uint32_t cap)
 }
 
 /*
- * Linux kernel/bpf/hashtab.c, __htab_map_lookup_and_delete_batch(): hash buckets are copied whole,
- * so every element is seen once however the map grows meanwhile; ENOSPC says that one bucket is
- * longer than the room left, ENOENT that this was the last batch.
+ * Reads the next batch. The kernel copies whole hash buckets, so every element is seen once even if
+ * the map grows meanwhile. ENOSPC: a bucket is longer than the room; ENOENT: this was the last
+ * batch. Linux kernel/bpf/hashtab.c, __htab_map_lookup_and_delete_batch().
  */
 static int batch_next(struct batch *b, bool is_first, uint32_t *ret_count)
 {
 	union bpf_attr attr = {0};
 
 	attr.batch.map_fd = (uint32_t)b->fd;
-	attr.batch.in_batch = is_first ? 0 : ptr(b->in);
-	attr.batch.out_batch = ptr(b->out);
-	attr.batch.keys = ptr(b->keys);
-	attr.batch.values = ptr(b->values);
+	attr.batch.in_batch = is_first ? 0 : ptr_to_u64(b->in);
+	attr.batch.out_batch = ptr_to_u64(b->out);
+	attr.batch.keys = ptr_to_u64(b->keys);
+	attr.batch.values = ptr_to_u64(b->values);
 	attr.batch.count = b->cap;
 	if (sys_bpf(BPF_MAP_LOOKUP_BATCH, &attr, sizeof(attr)) < 0) {
 		int sys = errno;
@@ -116,10 +116,10 @@ static int batch_next(struct batch *b, bool is_first, uint32_t *ret_count)
 }
 
 /*
- * All elements of a hash. 0, or errno; EINVAL and ENOTSUPP before the first element: this kernel
- * cannot.
+ * Calls f for all elements of a hash; returns 0 or errno. EINVAL or ENOTSUPP before the first
+ * element: this kernel has no batches for such maps.
  */
-static int each_batch(int fd, size_t key_size, size_t val_size, batch_f *f, void *arg)
+static int hash_each_batch(int fd, size_t key_size, size_t val_size, batch_f *f, void *arg)
 {
 	struct batch b = {.fd = fd, .key_size = key_size, .val_size = val_size};
 	bool is_first = true;
@@ -149,7 +149,7 @@ static int each_batch(int fd, size_t key_size, size_t val_size, batch_f *f, void
 	return sys == ENOENT ? 0 : sys;
 }
 
-/* An aggregation's map that is being read. */
+/* The state of reading one map of aggregations. */
 struct reading {
 	const struct map_io *io;
 	uint32_t slot_off;
@@ -157,7 +157,7 @@ struct reading {
 	void *arg;
 };
 
-static void read_elem(void *arg, const uint8_t *key, const uint8_t *value)
+static void elem_read(void *arg, const uint8_t *key, const uint8_t *value)
 {
 	const struct reading *r = arg;
 
@@ -165,10 +165,10 @@ static void read_elem(void *arg, const uint8_t *key, const uint8_t *value)
 }
 
 /*
- * Kernels without batches for per-CPU hashes. Only we delete, never during a walk, so that no key
- * is lost from under it, which would send the walk back to the start.
+ * For kernels without batches for per-CPU hashes. A walk whose current key is deleted would start
+ * again; but only this process deletes keys, and never during a walk.
  */
-static int each_key(const struct map_io *io, uint32_t map, agg_each_f *f, void *arg)
+static int map_each_key(const struct map_io *io, uint32_t map, agg_each_f *f, void *arg)
 {
 	CLEANUP(free) uint8_t *values = xmalloc(values_size(io, map));
 	CLEANUP(free) uint8_t *key = xcalloc(1, map_of(io, map)->key_size);
@@ -180,8 +180,8 @@ static int each_key(const struct map_io *io, uint32_t map, agg_each_f *f, void *
 		int sys;
 
 		attr.map_fd = (uint32_t)fd;
-		attr.key = is_first ? 0 : ptr(key);
-		attr.next_key = ptr(key);
+		attr.key = is_first ? 0 : ptr_to_u64(key);
+		attr.next_key = ptr_to_u64(key);
 		if (sys_bpf(BPF_MAP_GET_NEXT_KEY, &attr, sizeof(attr)) < 0)
 			return errno == ENOENT ? 0 : errno;
 		is_first = false;
@@ -194,7 +194,7 @@ static int each_key(const struct map_io *io, uint32_t map, agg_each_f *f, void *
 	}
 }
 
-static int each_elem(const struct map_io *io, uint32_t map, agg_each_f *f, void *arg)
+static int map_each_elem(const struct map_io *io, uint32_t map, agg_each_f *f, void *arg)
 {
 	CLEANUP(free) uint8_t *values = xmalloc(values_size(io, map));
 	int sys = 0;
@@ -207,7 +207,7 @@ static int each_elem(const struct map_io *io, uint32_t map, agg_each_f *f, void 
 	return sys;
 }
 
-#define ENOTSUPP_KERNEL 524 /* Linux include/linux/errno.h, not in user headers */
+#define ENOTSUPP_KERNEL 524 /* Linux include/linux/errno.h; user headers lack it */
 
 static struct err *map_each(void *ctx, uint32_t map, agg_each_f *f, void *arg)
 {
@@ -216,19 +216,19 @@ static struct err *map_each(void *ctx, uint32_t map, agg_each_f *f, void *arg)
 	int sys;
 
 	if (!map_of(io, map)->key_size) {
-		sys = each_elem(io, map, f, arg);
+		sys = map_each_elem(io, map, f, arg);
 	} else {
-		sys = each_batch(io->maps->agg_fds[map], map_of(io, map)->key_size,
-				 values_size(io, map), read_elem, &r);
+		sys = hash_each_batch(io->maps->agg_fds[map], map_of(io, map)->key_size,
+				      values_size(io, map), elem_read, &r);
 		if (sys == EINVAL || sys == EOPNOTSUPP || sys == ENOTSUPP_KERNEL)
-			sys = each_key(io, map, f, arg);
+			sys = map_each_key(io, map, f, arg);
 	}
 	return sys ? err_sys(sys, "cannot read the kernel's map") : NULL;
 }
 
 /* ---- changing ------------------------------------------------------------------------------ */
 
-/* io->values: room for one element's, of all CPUs; what it had is gone. */
+/* Makes io->values large enough for one element; its content is lost. */
 static uint8_t *values_room(struct map_io *io, uint32_t map)
 {
 	uint32_t size = (uint32_t)values_size(io, map);
@@ -296,7 +296,7 @@ static bool keystr_prepare(struct map_io *io, int fd)
 		return true;
 	attr.info.bpf_fd = (uint32_t)fd;
 	attr.info.info_len = sizeof(info);
-	attr.info.info = ptr(&info);
+	attr.info.info = ptr_to_u64(&info);
 	if (sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) < 0 ||
 	    info.value_size <= sizeof(struct rt_keystr))
 		return false;
@@ -345,7 +345,7 @@ struct text_reading {
 	void *arg;
 };
 
-static void read_string(void *arg, const uint8_t *key, const uint8_t *value)
+static void string_read(void *arg, const uint8_t *key, const uint8_t *value)
 {
 	const struct text_reading *r = arg;
 	const struct rt_keystr *s = (const struct rt_keystr *)(const void *)value;
@@ -361,9 +361,9 @@ static void map_strings(void *ctx, agg_text_f *f, void *arg)
 	struct text_reading r = {io, f, arg};
 	int fd = io->maps->fd[MAP_STRINGS];
 
-	/* what cannot be read this way is read one by one */
+	/* string() reads those that this does not find one by one */
 	if (fd >= 0 && keystr_prepare(io, fd))
-		(void)each_batch(fd, sizeof(uint64_t), io->keystr_size, read_string, &r);
+		(void)hash_each_batch(fd, sizeof(uint64_t), io->keystr_size, string_read, &r);
 }
 
 const struct agg_io agg_map_io = {

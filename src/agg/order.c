@@ -1,4 +1,4 @@
-/* Order of aggregation elements: sorting (d-language.md 6.4.3), joining (6.4.4). */
+/* The order of elements: sorting (d-language.md 6.4.3) and joint printing (6.4.4). */
 #include "agg/impl.h"
 
 /* ---- keys ---------------------------------------------------------------------------------- */
@@ -26,7 +26,7 @@ static uint64_t word_at(const char *bytes, uint32_t i)
 	return v;
 }
 
-/* pid, then address */
+/* Compares process ids, then addresses. */
 static int user_addr_cmp(const struct agg_key *a, const struct agg_key *b)
 {
 	int c = cmp_u64(word_at(a->bytes, 0), word_at(b->bytes, 0));
@@ -34,7 +34,7 @@ static int user_addr_cmp(const struct agg_key *a, const struct agg_key *b)
 	return c ? c : cmp_u64(word_at(a->bytes, 1), word_at(b->bytes, 1));
 }
 
-/* Keys that are no numbers are compared by this text. */
+/* The text by which keys that are not numbers are compared. */
 static const char *key_text(const struct agg_key *k, size_t *ret_len)
 {
 	*ret_len = k->name ? strlen(k->name) : k->size;
@@ -47,7 +47,7 @@ static bool is_user_addr(const struct agg_key *k)
 	       (k->datum == DATUM_USYM || k->datum == DATUM_UMOD || k->datum == DATUM_UADDR);
 }
 
-/* Strings compare as if NUL-padded to one size: the shorter of two that agree so far is first. */
+/* Strings compare as if padded with NULs to one size: a prefix comes first. */
 static int key_cmp(const struct agg_key *a, const struct agg_key *b)
 {
 	const char *ta, *tb;
@@ -102,21 +102,18 @@ void agg_keys_canon(const struct agg_elem *e, struct strbuf *out)
 
 /* ---- sorting ------------------------------------------------------------------------------- */
 
-/* A row of n elements (n = 1 for a single aggregation) with all that comparisons need. */
+/* A row of n elements (one for a single aggregation) with the data that comparisons need. */
 struct sort_row {
 	struct agg_elem **elems;
-	const struct agg_elem *keyed; /* one that is there */
+	const struct agg_elem *keyed; /* any element of the row, for its keys */
 	struct agg_weight *weights;
 	uint32_t seq;
 };
 
-/*
- * The fields that most comparisons read lie side by side, because a million rows do not fit in a
- * cache.
- */
+/* The data of most comparisons, side by side: a million rows do not fit in a cache. */
 struct sort_item {
-	long double val; /* the first weight compared */
-	uint64_t prefix; /* of the first key compared: key_prefix() */
+	long double val; /* the weight that is compared first */
+	uint64_t prefix; /* key_prefix() of the key that is compared first */
 	uint32_t row;
 };
 
@@ -124,7 +121,7 @@ struct sort_ctx {
 	const struct agg_sort *how;
 	const struct sort_row *rows;
 	uint32_t n;
-	bool by_prefix; /* of rows with equal val prefixes decide, where they differ */
+	bool by_prefix; /* for rows with equal val, different prefixes decide */
 };
 
 static int weight_cmp(struct agg_weight a, struct agg_weight b)
@@ -192,7 +189,7 @@ static const struct agg_key *first_key(const struct sort_row *row, const struct 
 	return e->nkeys ? &e->keys[how->keypos >= e->nkeys ? 0 : how->keypos] : NULL;
 }
 
-/* Numbers of keys that key_cmp() orders as it orders the keys, as far as they differ. */
+/* A number for a key: if two numbers differ, they are ordered as key_cmp() orders the keys. */
 static uint64_t key_prefix(const struct agg_key *k)
 {
 	uint8_t first[sizeof(uint64_t)] = {0};
@@ -210,16 +207,19 @@ static uint64_t key_prefix(const struct agg_key *k)
 	return __builtin_bswap64(prefix);
 }
 
-/* Whether key_prefix() of two keys can be compared. */
-static bool is_alike(const struct agg_key *a, const struct agg_key *b)
+/* Whether the key_prefix() of two keys can be compared. */
+static bool keys_are_alike(const struct agg_key *a, const struct agg_key *b)
 {
 	if (is_number(a) || is_number(b))
 		return is_number(a) && is_number(b) && a->size == b->size;
 	return is_user_addr(a) == is_user_addr(b);
 }
 
-/* With values first, prefixes may decide only if equal first weights mean equal values. */
-static bool fill_prefixes(const struct sort_row *rows, uint32_t nrows, const struct sort_ctx *ctx,
+/*
+ * Fills in prefixes; false if they may not decide. When values are compared first, they may decide
+ * only if equal first weights mean equal values.
+ */
+static bool prefixes_fill(const struct sort_row *rows, uint32_t nrows, const struct sort_ctx *ctx,
 			  struct sort_item *items)
 {
 	const struct agg_key *first = first_key(&rows[0], ctx->how);
@@ -228,7 +228,7 @@ static bool fill_prefixes(const struct sort_row *rows, uint32_t nrows, const str
 	for (uint32_t i = 0; i < nrows && is_usable; i++) {
 		const struct agg_key *k = first_key(&rows[i], ctx->how);
 
-		is_usable = k && is_alike(first, k) &&
+		is_usable = k && keys_are_alike(first, k) &&
 			    rows[i].keyed->nkeys == rows[0].keyed->nkeys &&
 			    (ctx->how->key || rows[i].weights[0].tie == 0);
 		if (is_usable)
@@ -251,7 +251,7 @@ static void rows_sort(struct sort_row *rows, uint32_t nrows, uint32_t n, const s
 		items[i].val = rows[i].weights[first_pos(how, n)].val;
 		items[i].row = i;
 	}
-	ctx.by_prefix = fill_prefixes(rows, nrows, &ctx, items);
+	ctx.by_prefix = prefixes_fill(rows, nrows, &ctx, items);
 	qsort_r(items, nrows, sizeof(*items), item_cmp, &ctx);
 	for (uint32_t i = 0; i < nrows; i++)
 		sorted[i] = rows[items[i].row];
@@ -278,7 +278,7 @@ void agg_view_sort(struct agg_view *v, const struct agg_sort *how)
 
 typedef VEC(struct sort_row) row_vec;
 
-/* The row of an element's keys, new if need be. map: canonical keys -> row number + 1. */
+/* The row with the keys of an element, new if need be. map: canonical keys -> row number + 1. */
 static struct sort_row *join_row(row_vec *rows, struct hashmap *map, struct agg_elem *e, uint32_t n,
 				 struct arena *arena, struct strbuf *canon)
 {

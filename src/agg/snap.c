@@ -1,4 +1,4 @@
-/* Snapshot of aggregations: kernel elements decoded, merged over CPUs and equal keys. */
+/* Takes a snapshot: decodes kernel elements and merges them over CPUs and equal keys. */
 #include "agg/impl.h"
 
 #include "sym/sym.h"
@@ -81,7 +81,7 @@ static uint64_t int_at(const uint8_t *raw, uint32_t size, bool is_signed)
 {
 	uint64_t v = 0;
 
-	memcpy(&v, raw, size); /* little-endian, as all of our targets */
+	memcpy(&v, raw, size); /* all supported machines are little-endian */
 	if (is_signed && size < 8) {
 		unsigned int up = 64 - size * 8;
 
@@ -90,7 +90,7 @@ static uint64_t int_at(const uint8_t *raw, uint32_t size, bool is_signed)
 	return v;
 }
 
-static void key_text(struct agg_key *k, const char *text, size_t len)
+static void key_set_text(struct agg_key *k, const char *text, size_t len)
 {
 	k->bytes = text;
 	k->size = (uint32_t)len;
@@ -98,7 +98,7 @@ static void key_text(struct agg_key *k, const char *text, size_t len)
 
 #define MISSES_MAX 64 /* strings read one by one before all are read at once */
 
-/* Whether it is time to read all that there are: once a snapshot, when many are new. */
+/* Whether to read all strings at once: once a snapshot, when many of them are new. */
 static bool is_time_for_all(struct aggs *a)
 {
 	return ++a->nmisses == MISSES_MAX;
@@ -112,7 +112,7 @@ static void string_add(void *arg, uint64_t hash, const char *text, size_t len)
 		hashmap_set(a->strings, &hash, sizeof(hash), arena_strndup(a->lasting, text, len));
 }
 
-/* Text of a string's hash. Once known it stays known: the kernel never changes an entry. */
+/* The text of a string's hash; it is remembered, because the kernel never changes an entry. */
 static const char *string_find(struct aggs *a, uint64_t hash)
 {
 	const char *text = hashmap_find(a->strings, &hash, sizeof(hash));
@@ -132,7 +132,7 @@ static const char *string_find(struct aggs *a, uint64_t hash)
 		    : arena_printf(a->arena, "<lost string %016llx>", (unsigned long long)hash);
 }
 
-/* What is printed of a recorded stack. */
+/* Decodes a recorded stack to what is shown of it. */
 static struct key_stack *stack_decode(struct aggs *a, enum datum_kind datum,
 				      const struct rt_stack *raw, size_t len)
 {
@@ -156,7 +156,7 @@ static struct key_stack *stack_decode(struct aggs *a, enum datum_kind datum,
 	return st;
 }
 
-/* Like strings: once known it stays known, which also keeps names of processes that end. */
+/* Sets a stack key. Like strings, stacks are remembered, with the names of ended processes. */
 static void stack_find(struct aggs *a, enum datum_kind datum, uint64_t hash, struct agg_key *k)
 {
 	static const struct key_stack lost = {.bytes = ""};
@@ -174,7 +174,7 @@ static void stack_find(struct aggs *a, enum datum_kind datum, uint64_t hash, str
 	strbuf_deinit(&buf);
 	if (!st)
 		st = &lost;
-	key_text(k, st->bytes, st->size);
+	key_set_text(k, st->bytes, st->size);
 	k->name = st->name;
 }
 
@@ -192,10 +192,10 @@ static void key_bytes(struct aggs *a, const struct key_field *f, const uint8_t *
 	char *copy = arena_alloc(a->arena, (size_t)f->size + 1);
 
 	memcpy(copy, raw, f->size);
-	key_text(k, copy, f->datum == DATUM_STRING ? strnlen(copy, f->size) : f->size);
+	key_set_text(k, copy, f->datum == DATUM_STRING ? strnlen(copy, f->size) : f->size);
 }
 
-/* Addresses of one function, or of one object, are one key (6.4.3). */
+/* Makes all addresses of one function, or of one object, one key (6.4.3). */
 static void key_reduce(struct aggs *a, struct agg_key *k)
 {
 	bool of_object = k->datum == DATUM_MOD || k->datum == DATUM_UMOD;
@@ -226,9 +226,10 @@ static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t 
 		key_reduce(a, k);
 		return;
 	case KEY_COMM:
-		key_text(k,
-			 arena_strndup(a->arena, (const char *)raw, strnlen((const char *)raw, 16)),
-			 strnlen((const char *)raw, 16));
+		key_set_text(k,
+			     arena_strndup(a->arena, (const char *)raw,
+					   strnlen((const char *)raw, 16)),
+			     strnlen((const char *)raw, 16));
 		return;
 	case KEY_STRID: k->bytes = strid_text(a, raw); break;
 	case KEY_STRHASH: k->bytes = string_find(a, int_at(raw, 8, false)); break;
@@ -248,11 +249,11 @@ struct snap {
 	const struct elem_map *map;
 	size_t stride; /* from one CPU's value to the next one's */
 	uint32_t ncpus;
-	uint32_t nelems; /* found so far */
+	uint32_t nelems; /* found in this map so far */
 	struct strbuf canon;
 };
 
-/* The aggregation that owns an element. */
+/* The aggregation to which an element belongs. */
 static struct agg_slot *slot_find(const struct snap *s, const uint8_t *key)
 {
 	const struct elem_map *m = s->map;
@@ -289,8 +290,8 @@ static struct elem *elem_push(struct snap *s, struct agg_slot *slot, struct agg_
 }
 
 /*
- * Whether different keys of the kernel's are always different elements: integers are, names need
- * not be.
+ * Whether different keys in the kernel are always different elements. Integer keys are; keys that
+ * are shown by name may turn out equal.
  */
 static bool is_one_to_one(const struct agg_layout *l)
 {
@@ -300,7 +301,7 @@ static bool is_one_to_one(const struct agg_layout *l)
 	return !l->is_sparse;
 }
 
-/* The element a kernel key belongs to. A key whose content is known already joins that element. */
+/* The element of a kernel key; a key whose decoded content is known joins that element. */
 static struct elem *elem_get(struct snap *s, struct agg_slot *slot, const uint8_t *key)
 {
 	const struct agg_layout *l = slot->view.layout;
@@ -334,17 +335,18 @@ static int64_t wrap_add(int64_t a, uint64_t b)
 	return (int64_t)((uint64_t)a + b);
 }
 
-/* One CPU's part of an element. */
-static void add_part(const struct agg_layout *l, struct elem *e, const uint8_t *raw, uint32_t cpu)
+/* Adds one CPU's part to an element. */
+static void elem_add_cpu(const struct agg_layout *l, struct elem *e, const uint8_t *raw,
+			 uint32_t cpu)
 {
 	agg_state_add_raw(l, e->pub.state, raw);
 	if (cpu < e->pub.ncpus)
 		agg_state_add_raw(l, agg_state_of_cpu(l, &e->pub, cpu), raw);
 }
 
-/* One bucket of a histogram whose buckets are elements of their own: its number ends the key. */
-static void add_bucket(const struct snap *s, const struct agg_layout *l, struct elem *e,
-		       const uint8_t *key, const uint8_t *values, uint32_t ncpus)
+/* Adds one bucket of a histogram whose buckets are kernel elements, numbered at the key's end. */
+static void elem_add_bucket(const struct snap *s, const struct agg_layout *l, struct elem *e,
+			    const uint8_t *key, const uint8_t *values, uint32_t ncpus)
 {
 	uint32_t bucket;
 
@@ -360,7 +362,7 @@ static void add_bucket(const struct snap *s, const struct agg_layout *l, struct 
 	}
 }
 
-static void add_keyed(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus)
+static void keyed_add(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus)
 {
 	struct snap *s = arg;
 	struct agg_slot *slot = slot_find(s, key);
@@ -383,15 +385,15 @@ static void add_keyed(void *arg, const uint8_t *key, const uint8_t *values, uint
 	for (uint32_t cpu = 0; cpu < ncpus; cpu++)
 		raw_state_add(l, raw->state, values + cpu * s->stride);
 	if (l->is_sparse) {
-		add_bucket(s, l, e, key, values, ncpus);
+		elem_add_bucket(s, l, e, key, values, ncpus);
 		return;
 	}
 	for (uint32_t cpu = 0; cpu < ncpus; cpu++)
-		add_part(l, e, values + cpu * s->stride, cpu);
+		elem_add_cpu(l, e, values + cpu * s->stride, cpu);
 	e->pub.touched |= !is_zero(values, ncpus * s->stride);
 }
 
-static void add_keyless(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus)
+static void keyless_add(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus)
 {
 	struct snap *s = arg;
 	struct agg_slot *slot = slot_find(s, key);
@@ -410,9 +412,9 @@ static void add_keyless(void *arg, const uint8_t *key, const uint8_t *values, ui
 		if (is_zero(value + l->touched_off, sizeof(uint64_t)))
 			continue;
 		e->pub.touched = true;
-		add_part(l, e, value, cpu);
+		elem_add_cpu(l, e, value, cpu);
 	}
-	(void)agg_base_apply(slot, &e->pub); /* an array's element is never hidden */
+	(void)agg_base_apply(slot, &e->pub); /* the element of an array is never hidden */
 	slot->is_seen |= e->pub.touched;
 	if (slot->is_seen)
 		vec_push(&slot->elems, &e->pub);
@@ -422,7 +424,7 @@ static struct err *map_snap(struct aggs *a, uint32_t map)
 {
 	const struct elem_map *m = &a->layout->agg_maps[map];
 	struct snap s = {.a = a, .map = m, .stride = elem_map_stride(m)};
-	struct err *e = a->io->each(a->ctx, map, m->key_size ? add_keyed : add_keyless, &s);
+	struct err *e = a->io->each(a->ctx, map, m->key_size ? keyed_add : keyless_add, &s);
 
 	strbuf_deinit(&s.canon);
 	a->map_elems[map] = s.nelems;
@@ -432,11 +434,10 @@ static struct err *map_snap(struct aggs *a, uint32_t map)
 	return e;
 }
 
-/* ---- all of them --------------------------------------------------------------------------- */
+/* ---- all maps ------------------------------------------------------------------------------ */
 
 /*
- * An element that trunc() has hidden, and to which nothing was added since, can leave the kernel
- * now.
+ * Deletes from the kernel an element that trunc() has hidden and to which nothing was added since.
  */
 static struct err *elem_drop(struct aggs *a, struct agg_slot *slot, struct agg_elem *e)
 {
@@ -449,7 +450,7 @@ static struct err *elem_drop(struct aggs *a, struct agg_slot *slot, struct agg_e
 	return err ? err_wrap(err, "cannot truncate '@%s'", slot->view.agg->name) : NULL;
 }
 
-/* After an error of before nothing is dropped. Returns that one, or the first of its own. */
+/* Completes a slot; after an earlier error nothing is deleted. Returns the first error. */
 static struct err *slot_finish(struct aggs *a, struct agg_slot *slot, struct err *err)
 {
 	uint32_t nshown = 0;
@@ -484,7 +485,8 @@ struct err *aggs_snap(struct aggs *a)
 	arena_reset(a->arena);
 	a->nmisses = 0;
 	if (a->syms)
-		syms_at(a->syms, SYMS_ANY_TIME); /* when was a key recorded? */
+		syms_at(a->syms,
+			SYMS_ANY_TIME); /* the time at which a key was recorded is unknown */
 	for (uint32_t i = 0; i < a->nslots; i++)
 		vec_clear(&a->slots[i].elems);
 	for (uint32_t map = 0; map < a->layout->nagg_maps && !e; map++)

@@ -1,16 +1,16 @@
 /*
- * Taking elements out of the kernel's maps without losing what was counted since the snapshot.
+ * Takes elements out of the kernel's maps without losing increments since the snapshot.
  *
- * Probes go on while the consumer works. trunc() deletes an element, clear() of min() and max()
- * writes its neutral value; what a probe adds to it between the snapshot and then would be gone. So
- * an element is read and deleted in one step (BPF_MAP_LOOKUP_AND_DELETE_ELEM), and what it has
- * beyond the snapshot is put back. If a probe has made the element anew in between, the rest is
- * kept here and added to every later snapshot (base.c).
+ * Probes fire while the consumer works. trunc() deletes an element, clear() of min() and max()
+ * writes its neutral value; what a probe adds between the snapshot and that moment would be lost.
+ * So an element is read and deleted in one step (BPF_MAP_LOOKUP_AND_DELETE_ELEM), and what it holds
+ * beyond the snapshot is put back. If a probe has created the element again in between, that
+ * remainder is kept here and added to every later snapshot (base.c).
  *
- * What remains: an increment in the instant of the deletion itself, one at most on each CPU.
- * Elements in use are therefore not deleted where that can be known (control.c). Of min() and
- * max(), a value since the snapshot counts if it is a new extreme; one that is not cannot be told
- * from those before.
+ * What can still be lost: an increment in the instant of the deletion, at most one on each CPU. So
+ * elements in use are not deleted where their use can be known (control.c). Of min() and max(), a
+ * value since the snapshot counts if it is a new extreme; others cannot be told from values before
+ * the snapshot.
  */
 #include "agg/impl.h"
 
@@ -48,7 +48,7 @@ void raw_state_add(const struct agg_layout *l, int64_t *state, const uint8_t *ra
 	state[0] = (int64_t)((uint64_t)state[0] + (uint64_t)word);
 }
 
-/* Leaves what came since the snapshot: before is the state it had there. */
+/* Leaves of a state what was added since the snapshot; before: the state in the snapshot. */
 static void state_less(const struct agg_layout *l, int64_t *state, const int64_t *before)
 {
 	if (is_extreme(l)) {
@@ -71,7 +71,7 @@ static bool is_none(const struct agg_layout *l, const int64_t *state)
 	return true;
 }
 
-/* As the kernel stores it: bpf/layout.h. */
+/* Encodes a state as the kernel stores it (bpf/layout.h). */
 static void state_encode(const struct agg_layout *l, const int64_t *state, uint8_t *raw)
 {
 	static const int64_t touched = 1;
@@ -86,7 +86,7 @@ static void state_encode(const struct agg_layout *l, const int64_t *state, uint8
 		memcpy(raw + l->touched_off, &touched, sizeof(touched));
 }
 
-/* All CPUs' values together. */
+/* Adds the values of all CPUs. */
 static void values_add(const struct aggs *a, const struct agg_layout *l, int64_t *state,
 		       const uint8_t *values, uint32_t ncpus)
 {
@@ -96,7 +96,7 @@ static void values_add(const struct aggs *a, const struct agg_layout *l, int64_t
 		raw_state_add(l, state, values + cpu * stride);
 }
 
-/* One kernel element; before: its state in the snapshot. */
+/* Takes out one kernel element; before: its state in the snapshot. */
 static struct err *raw_take(struct aggs *a, struct agg_slot *slot, struct agg_elem *e,
 			    const void *key, const int64_t *before, bool keeps_key)
 {

@@ -1,4 +1,4 @@
-/* The state of an aggregation's element: merging, printed value, weight in sorting. */
+/* The state of an element: merges it, computes the printed value and the weight in sorting. */
 #include "agg/impl.h"
 
 #include "bpf/llquantize.h"
@@ -37,7 +37,7 @@ struct agg_elem agg_elem_of_cpu(const struct agg_view *v, const struct agg_elem 
 {
 	struct agg_elem one = {.state = agg_state_of_cpu(v->layout, e, cpu)};
 
-	/* min and max of nothing are not their neutral elements */
+	/* a CPU without a value has the neutral element, which is not to be shown */
 	one.touched = (v->agg->func != AGGFUNC_MIN || one.state[0] != INT64_MAX) &&
 		      (v->agg->func != AGGFUNC_MAX || one.state[0] != INT64_MIN);
 	return one;
@@ -56,7 +56,7 @@ static int64_t wrap_add(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* count, sum, then the sum of squares in two words with a carry between them */
+/* Adds count, sum, and the sum of squares, which has two words with a carry between them. */
 static void stddev_add(int64_t *state, const uint8_t *raw)
 {
 	uint64_t low = (uint64_t)state[2] + (uint64_t)raw_word(raw, 2);
@@ -71,7 +71,7 @@ static void stddev_add(int64_t *state, const uint8_t *raw)
 void agg_state_add_raw(const struct agg_layout *l, int64_t *state, const uint8_t *raw)
 {
 	switch (l->agg->func) {
-	case AGGFUNC_MIN: /* stored so that zero is the neutral element: bpf/layout.h */
+	case AGGFUNC_MIN: /* stored so that zero is the neutral element (bpf/layout.h) */
 		state[0] = MIN(state[0], raw_word(raw, 0) ^ INT64_MAX);
 		return;
 	case AGGFUNC_MAX: state[0] = MAX(state[0], raw_word(raw, 0) ^ INT64_MIN); return;
@@ -91,7 +91,7 @@ void agg_state_add_raw(const struct agg_layout *l, int64_t *state, const uint8_t
 
 /* ---- printed value ------------------------------------------------------------------------- */
 
-/* Truncated towards zero; a factor no int64_t reaches leaves nothing. */
+/* Divides, truncating towards zero; a factor beyond INT64_MAX gives 0. */
 static int64_t div_normal(int64_t v, uint64_t normal)
 {
 	return normal > INT64_MAX ? 0 : v / (int64_t)normal;
@@ -140,7 +140,7 @@ static int64_t value_of(const struct agg_layout *l, const struct agg_elem *e, ui
 	case AGGFUNC_SUM:
 	case AGGFUNC_MIN:
 	case AGGFUNC_MAX: return div_normal(e->state[0], normal);
-	case AGGFUNC_AVG: /* a count beyond int64_t leaves nothing, like a factor */
+	case AGGFUNC_AVG: /* a count beyond INT64_MAX gives 0, like such a factor */
 		return e->state[0]
 			       ? div_normal(div_normal(e->state[1], normal), (uint64_t)e->state[0])
 			       : 0;
@@ -210,7 +210,9 @@ static struct agg_weight quantize_weight(const struct agg_layout *l, const int64
 	return w;
 }
 
-/* Underflow counts as lo - 1, overflow as hi + 1; ties by the bucket labelled 0, if there is one.
+/*
+ * Underflow counts as lo - 1, overflow as hi + 1. The bucket labelled 0, if there is one, decides
+ * between equal weights.
  */
 static struct agg_weight lquantize_weight(const struct agg_layout *l, const int64_t *state)
 {

@@ -1,7 +1,7 @@
 /*
- * The dtrace command: flags to calls of libdtrace, an exit status, nothing else.
+ * The dtrace command: turns flags into calls of libdtrace, and results into an exit status.
  *
- * State of one run of the command; there is one, in main().
+ * struct cmd is the state of one run of the command; main() has the only one.
  */
 #pragma once
 
@@ -16,11 +16,11 @@
 
 enum cmd_mode { MODE_EXEC, MODE_ANON, MODE_LINK, MODE_HEADER, MODE_LIST, MODE_VERSION };
 
-struct cmd_prog {	  /* one -s, -n, -f, -m, -P or -i */
-	const char *text; /* path for -s */
+struct cmd_prog {	  /* the program of one -s, -n, -f, -m, -P or -i */
+	const char *text; /* for -s the path of the file */
 	bool is_file;
 	dtrace_probespec_t spec;
-	char label[80]; /* as messages call it */
+	char label[80]; /* the program's name in messages */
 	dtrace_prog_t *prog;
 	dtrace_proginfo_t info;
 };
@@ -33,22 +33,23 @@ struct cmd {
 	unsigned int cflags;
 	struct cmd_prog *progs;
 	int nprogs;
-	int argc; /* script arguments; argv[0] is replaced per program */
+	int argc; /* script arguments; argv[0] is the name of the current program */
 	char **argv;
 	const char *out_path;
 	FILE *out;
-	const char **cmds; /* -c and -p in order */
+	const char **cmds; /* arguments of -c and -p, in the order given */
 	bool *cmd_is_pid;
 	int ncmds;
 };
 
 /*
- * messages.c: all to stderr as "dtrace: ..."; without a final newline the library's reason follows.
+ * messages.c: these print to stderr as "dtrace: ...". If fmt does not end in a newline, the
+ * library's error message follows.
  */
 __attribute__((format(printf, 2, 3))) void cmd_error(const struct cmd *c, const char *fmt, ...);
 __attribute__((format(printf, 2, 3))) void cmd_notice(const struct cmd *c, const char *fmt, ...);
 __attribute__((format(printf, 2, 3), noreturn)) void cmd_fatal(struct cmd *c, const char *fmt, ...);
-/* As cmd_fatal() with a reason of the system instead of the library's. */
+/* The same with the message of the system error `sys` in place of the library's. */
 __attribute__((format(printf, 3, 4), noreturn)) void cmd_fatal_sys(struct cmd *c, int sys,
 								   const char *fmt, ...);
 __attribute__((noreturn)) void cmd_exit(struct cmd *c, int status);

@@ -1,4 +1,4 @@
-/* Entry point of the dtrace command: reads the flags, opens the library, picks the mode. */
+/* Entry point of the dtrace command: reads the flags, opens the library, chooses the mode. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -25,7 +25,7 @@ static bool mode_builds(enum cmd_mode mode)
 	return mode == MODE_HEADER || mode == MODE_LINK;
 }
 
-/* Flags that are options of the library: the value is the flag's argument or none. */
+/* Flags that set an option of the library, to the flag's argument if it has one. */
 static const struct {
 	char flag;
 	const char *opt;
@@ -44,31 +44,31 @@ static const struct {
 	{'l', MODE_LIST}, {'V', MODE_VERSION},
 };
 
-static __attribute__((noreturn)) void usage(void)
+static __attribute__((noreturn)) void usage_exit(void)
 {
 	cmd_usage(stderr);
 	exit(E_USAGE);
 }
 
-static void check_model(int flag, const char *arg)
+static void model_check(int flag, const char *arg)
 {
 	if (strcmp(arg, flag == '3' ? "2" : "4") == 0)
 		return;
 	fprintf(stderr, "dtrace: illegal option -- %c%s\n", flag, arg);
-	usage();
+	usage_exit();
 }
 
-/* Pass 1: mode and switches; what is left over are the script's arguments. */
-static bool scan_modes(struct cmd *c, int argc, char **argv)
+/* Pass 1 over the flags: mode and switches. What is left over are the script's arguments. */
+static bool modes_scan(struct cmd *c, int argc, char **argv)
 {
 	bool help = false;
 	int modes = 0, f;
 
 	while ((f = getopt_long(argc, argv, optstring, longopts, NULL)) != -1) {
 		if (f == '?')
-			usage();
+			usage_exit();
 		if (f == '3' || f == '6')
-			check_model(f, optarg);
+			model_check(f, optarg);
 		help |= f == 'E';
 		c->verbose |= f == 'v';
 		c->only_compile |= f == 'e';
@@ -91,7 +91,7 @@ static bool scan_modes(struct cmd *c, int argc, char **argv)
 	}
 	if (c->keeps_temp && !mode_builds(c->mode)) {
 		fputs("dtrace: -k, --types and --no-pyparsing go with -h and -G\n", stderr);
-		usage();
+		usage_exit();
 	}
 	c->argc = 1;
 	c->argv[0] = argv[0];
@@ -100,7 +100,7 @@ static bool scan_modes(struct cmd *c, int argc, char **argv)
 	return help;
 }
 
-static __attribute__((noreturn)) void refuse(const char *what, const char *hint)
+static __attribute__((noreturn)) void flag_refuse(const char *what, const char *hint)
 {
 	fprintf(stderr, "dtrace: %s\n", what);
 	if (hint)
@@ -108,25 +108,25 @@ static __attribute__((noreturn)) void refuse(const char *what, const char *hint)
 	exit(E_USAGE);
 }
 
-/* Flags of the language that Linux has no use for, and those that are still to come. */
-static void refuse_missing(const struct cmd *c)
+/* Refuses flags that Linux has no use for, and flags that do not exist yet. */
+static void missing_refuse(const struct cmd *c)
 {
 	static const char early[] =
 		"start dtrace early, from a systemd unit, with -x bufpolicy=ring: dtrace(8), "
 		"ANONYMOUS TRACING";
 
 	if (c->mode == MODE_ANON)
-		refuse("-A: anonymous tracing is not supported on Linux", early);
+		flag_refuse("-A: anonymous tracing is not supported on Linux", early);
 	if (c->claims_anon)
-		refuse("-a: no anonymous tracing state: it is not supported on Linux", early);
+		flag_refuse("-a: no anonymous tracing state: it is not supported on Linux", early);
 	if (c->is_buffered)
-		refuse("-B: buffered output handlers are not supported", NULL);
+		flag_refuse("-B: buffered output handlers are not supported", NULL);
 	if (c->is_ilp32 && !mode_builds(c->mode))
-		refuse("-32: programs are compiled for the kernel's data model, which is -64",
-		       NULL);
+		flag_refuse("-32: programs are compiled for the kernel's data model, which is -64",
+			    NULL);
 }
 
-static void open_library(struct cmd *c)
+static void library_open(struct cmd *c)
 {
 	bool tracing = c->mode == MODE_EXEC && !c->only_compile;
 	int err = 0;
@@ -136,10 +136,10 @@ static void open_library(struct cmd *c)
 		fprintf(stderr, "dtrace: failed to initialize dtrace: %s\n", dtrace_open_errmsg());
 		exit(E_ERROR);
 	}
-	dtrace_dump_to(c->dtp, stderr); /* -S, -x tree, -x dump */
+	dtrace_dump_to(c->dtp, stderr); /* for -S, -x tree and -x dump */
 }
 
-static void set_option(struct cmd *c, int flag, const char *opt, const char *val)
+static void option_set(struct cmd *c, int flag, const char *opt, const char *val)
 {
 	if (dtrace_setopt(c->dtp, opt, val) == 0)
 		return;
@@ -148,19 +148,19 @@ static void set_option(struct cmd *c, int flag, const char *opt, const char *val
 	cmd_fatal(c, "failed to set -%c%s%s", flag, val ? " " : "", val ? val : "");
 }
 
-/* -x name[=value] */
-static void set_x_option(struct cmd *c, const char *arg)
+/* Sets an option from -x name[=value]. */
+static void x_option_set(struct cmd *c, const char *arg)
 {
 	const char *eq = strchr(arg, '=');
 	char *name = strndup(arg, eq ? (size_t)(eq - arg) : strlen(arg));
 
 	if (!name)
 		cmd_fatal_sys(c, ENOMEM, "failed to allocate memory for arguments");
-	set_option(c, 'x', name, eq ? eq + 1 : NULL);
+	option_set(c, 'x', name, eq ? eq + 1 : NULL);
 	free(name);
 }
 
-static void queue_program(struct cmd *c, int flag, const char *text)
+static void program_queue(struct cmd *c, int flag, const char *text)
 {
 	struct cmd_prog *p = &c->progs[c->nprogs++];
 
@@ -170,21 +170,21 @@ static void queue_program(struct cmd *c, int flag, const char *text)
 		  : flag == 'm' ? DTRACE_PROBESPEC_MOD
 		  : flag == 'f' ? DTRACE_PROBESPEC_FUNC
 				: DTRACE_PROBESPEC_NAME;
-	/* Messages name a description by the text before its predicate or actions. */
+	/* Messages name a program by its text before a predicate or actions. */
 	snprintf(p->label, sizeof(p->label), "%.*s",
 		 p->is_file ? (int)sizeof(p->label) : (int)strcspn(text, "{/;"), text);
 }
 
-/* Pass 2: options in command-line order, programs and targets queued. */
-static void apply_flags(struct cmd *c, int argc, char **argv)
+/* Pass 2 over the flags: sets options in the order given; queues programs and targets. */
+static void flags_apply(struct cmd *c, int argc, char **argv)
 {
 	int f;
 
-	optind = 0; /* GNU: start over */
+	optind = 0; /* makes GNU getopt start again */
 	while ((f = getopt_long(argc, argv, optstring, longopts, NULL)) != -1) {
 		for (size_t i = 0; i < sizeof(opt_flags) / sizeof(opt_flags[0]); i++)
 			if (opt_flags[i].flag == f)
-				set_option(c, f, opt_flags[i].opt, optarg);
+				option_set(c, f, opt_flags[i].opt, optarg);
 		/* -fpic and -fPIC are flags of the compiler */
 		if (f == 'f' && mode_builds(c->mode))
 			continue;
@@ -194,20 +194,20 @@ static void apply_flags(struct cmd *c, int argc, char **argv)
 		case 'm':
 		case 'n':
 		case 'P':
-		case 's': queue_program(c, f, optarg); break;
+		case 's': program_queue(c, f, optarg); break;
 		case 'c':
 		case 'p':
 			c->cmd_is_pid[c->ncmds] = f == 'p';
 			c->cmds[c->ncmds++] = optarg;
 			break;
 		case 'o': c->out_path = optarg; break;
-		case 'x': set_x_option(c, optarg); break;
-		default: break; /* done in pass 1 */
+		case 'x': x_option_set(c, optarg); break;
+		default: break; /* pass 1 has handled it */
 		}
 	}
 }
 
-static void start_targets(struct cmd *c)
+static void targets_start(struct cmd *c)
 {
 	for (int i = 0; i < c->ncmds; i++) {
 		if (!c->cmd_is_pid[i]) {
@@ -226,18 +226,18 @@ static void start_targets(struct cmd *c)
 }
 
 /*
- * A stream that the caller has closed must not become a file of ours: text would go into whatever
- * has its number. What is opened for standard output cannot be written, so that lost output is an
- * error.
+ * Opens the standard streams that the caller has closed: a file that is opened later would get the
+ * number of such a stream, and text for the stream would go into that file. Standard output is
+ * opened read-only, so that lost output is an error.
  */
-static void open_closed_streams(void)
+static void streams_open(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
 			(void)!open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-static void open_output(struct cmd *c)
+static void output_open(struct cmd *c)
 {
 	c->out = stdout;
 	if (!c->out_path)
@@ -253,41 +253,41 @@ int main(int argc, char **argv)
 	int status = E_SUCCESS;
 	bool help;
 
-	open_closed_streams();
+	streams_open();
 	if (argc == 1)
-		usage();
+		usage_exit();
 	c.progs = calloc((size_t)argc, sizeof(*c.progs));
 	c.argv = calloc((size_t)argc + 1, sizeof(*c.argv));
 	c.cmds = calloc((size_t)argc, sizeof(*c.cmds));
 	c.cmd_is_pid = calloc((size_t)argc, sizeof(*c.cmd_is_pid));
 	if (!c.progs || !c.argv || !c.cmds || !c.cmd_is_pid)
 		cmd_fatal_sys(&c, ENOMEM, "failed to allocate memory for arguments");
-	help = scan_modes(&c, argc, argv);
+	help = modes_scan(&c, argc, argv);
 	if (c.mode == MODE_VERSION) {
 		cmd_version(&c);
 		cmd_exit(&c, E_SUCCESS);
 	}
-	refuse_missing(&c);
+	missing_refuse(&c);
 	if (help)
-		c.only_compile = true; /* needs no privilege */
-	open_library(&c);
+		c.only_compile = true; /* then no privilege is needed */
+	library_open(&c);
 	if (help) {
 		cmd_help(&c);
 		cmd_exit(&c, E_SUCCESS);
 	}
-	apply_flags(&c, argc, argv);
+	flags_apply(&c, argc, argv);
 	c.cflags = c.mode == MODE_LIST ? DTRACE_C_ZDEFS : 0;
 	if (mode_builds(c.mode)) {
 		if (!c.nprogs && c.argc > 1) { /* the definition may be an operand */
-			queue_program(&c, 's', c.argv[1]);
+			program_queue(&c, 's', c.argv[1]);
 			memmove(&c.argv[1], &c.argv[2], (size_t)(c.argc - 1) * sizeof(*c.argv));
 			c.argc--;
 		}
 		cmd_exit(&c, cmd_build(&c));
 	}
-	start_targets(&c);
+	targets_start(&c);
 	cmd_compile(&c);
-	open_output(&c);
+	output_open(&c);
 	status = c.mode == MODE_LIST ? cmd_list(&c) : cmd_run(&c);
 	if (c.out_path && fclose(c.out) != 0)
 		cmd_fatal_sys(&c, errno, "failed to close output file '%s'", c.out_path);

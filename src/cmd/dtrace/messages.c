@@ -1,4 +1,4 @@
-/* What the command says on stderr, and how it ends. */
+/* Messages of the command on stderr, and its exit. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -6,11 +6,11 @@
 
 #include "cmd.h"
 
-static void say(const struct cmd *c, const char *reason, const char *fmt, va_list ap)
+static void message_print(const struct cmd *c, const char *reason, const char *fmt, va_list ap)
 {
 	size_t len = strlen(fmt);
 
-	fflush(c->out ? c->out : stdout); /* what was traced comes before what went wrong */
+	fflush(c->out ? c->out : stdout); /* trace output stands before a message about its end */
 	fputs("dtrace: ", stderr);
 	vfprintf(stderr, fmt, ap);
 	if (len && fmt[len - 1] == '\n')
@@ -20,7 +20,7 @@ static void say(const struct cmd *c, const char *reason, const char *fmt, va_lis
 	fputc('\n', stderr);
 }
 
-static void say_hint(const struct cmd *c)
+static void hint_print(const struct cmd *c)
 {
 	const char *hint = c->dtp ? dtrace_errhint(c->dtp) : NULL;
 
@@ -38,19 +38,19 @@ void cmd_error(const struct cmd *c, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(c, lib_reason(c), fmt, ap);
+	message_print(c, lib_reason(c), fmt, ap);
 	va_end(ap);
 }
 
 void cmd_notice(const struct cmd *c, const char *fmt, ...)
 {
-	int64_t quiet; /* -q, -x quiet or a pragma of the program */
+	int64_t quiet; /* set by -q, -x quiet or a pragma of the program */
 	va_list ap;
 
 	if (dtrace_getopt(c->dtp, "quiet", &quiet) == 0 && quiet > 0)
 		return;
 	va_start(ap, fmt);
-	say(c, NULL, fmt, ap);
+	message_print(c, NULL, fmt, ap);
 	va_end(ap);
 }
 
@@ -59,10 +59,10 @@ void cmd_fatal(struct cmd *c, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(c, lib_reason(c), fmt, ap);
+	message_print(c, lib_reason(c), fmt, ap);
 	va_end(ap);
 	if (fmt[0] && fmt[strlen(fmt) - 1] != '\n')
-		say_hint(c);
+		hint_print(c);
 	cmd_exit(c, E_ERROR);
 }
 
@@ -71,7 +71,7 @@ void cmd_fatal_sys(struct cmd *c, int sys, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(c, strerror(sys), fmt, ap);
+	message_print(c, strerror(sys), fmt, ap);
 	va_end(ap);
 	cmd_exit(c, E_ERROR);
 }
@@ -81,13 +81,13 @@ void cmd_exit(struct cmd *c, int status)
 	dtrace_hdl_t *dtp = c->dtp;
 	FILE *out = c->out ? c->out : stdout;
 
-	/* an error status has its message already */
+	/* with an error status a message was printed before */
 	if ((fflush(out) != 0 || ferror(out)) && status != E_ERROR) {
 		fprintf(stderr, "dtrace: failed to write to %s: %s\n",
 			c->out_path ? c->out_path : "<stdout>", strerror(errno));
 		status = E_ERROR;
 	}
-	c->dtp = NULL; /* a signal may come in what follows */
+	c->dtp = NULL; /* interrupt_note() must not use the handle any more */
 	dtrace_close(dtp);
 	exit(status);
 }
@@ -117,13 +117,13 @@ static int help_option(const dtrace_optdesc_t *opt, void *arg)
 	return 0;
 }
 
-/* The builtins of one kind. */
+/* Where to list the built-in names of one kind. */
 struct help_kind {
 	const char *kind;
 	FILE *fp;
 };
 
-/* "string(const char *)" and "basename" -> "string basename(const char *)" */
+/* Prints "string basename(const char *)" for "string(const char *)" and "basename". */
 static int help_builtin(const dtrace_builtin_t *b, void *arg)
 {
 	const struct help_kind *k = arg;

@@ -14,7 +14,7 @@ static const char *prog_kind(const struct cmd_prog *p)
 	return p->is_file ? "script" : "description";
 }
 
-static void compile_file(struct cmd *c, struct cmd_prog *p)
+static void file_compile(struct cmd *c, struct cmd_prog *p)
 {
 	FILE *fp = fopen(p->text, "re");
 
@@ -27,7 +27,7 @@ static void compile_file(struct cmd *c, struct cmd_prog *p)
 		cmd_fatal(c, "failed to compile script %s", p->text);
 }
 
-static void compile_string(struct cmd *c, struct cmd_prog *p)
+static void string_compile(struct cmd *c, struct cmd_prog *p)
 {
 	p->prog = dtrace_program_strcompile(c->dtp, p->text, p->spec, c->cflags, c->argc, c->argv);
 	if (!p->prog)
@@ -42,9 +42,9 @@ void cmd_compile(struct cmd *c)
 		struct cmd_prog *p = &c->progs[i];
 
 		if (p->is_file)
-			compile_file(c, p);
+			file_compile(c, p);
 		else
-			compile_string(c, p);
+			string_compile(c, p);
 		c->argv[0] = argv0;
 	}
 }
@@ -58,7 +58,7 @@ static const char *out_name(const struct cmd *c)
 	return c->out_path ? c->out_path : "<stdout>";
 }
 
-static void flush_output(struct cmd *c)
+static void output_flush(struct cmd *c)
 {
 	if (fflush(c->out) == 0 && !ferror(c->out))
 		return;
@@ -69,14 +69,14 @@ static void flush_output(struct cmd *c)
 	cmd_fatal_sys(c, errno, "failed to write to %s", out_name(c));
 }
 
-/* Ends the command if the library has failed because output could not be written. */
-static void fail_on_output(struct cmd *c)
+/* Ends the command if the library failed because output could not be written. */
+static void output_check(struct cmd *c)
 {
 	int sys = dtrace_errno(c->dtp);
 
 	if (!ferror(c->out))
 		return;
-	if (interrupts > 1 && sys == EINTR) /* at once, that was what the second signal asked for */
+	if (interrupts > 1 && sys == EINTR) /* the second signal asked to end at once */
 		clearerr(c->out);
 	else
 		cmd_fatal_sys(c, sys, "failed to write to %s", out_name(c));
@@ -84,7 +84,7 @@ static void fail_on_output(struct cmd *c)
 
 /* ---- -l -------------------------------------------------------------------------------------- */
 
-static int list_probe(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pd, void *arg)
+static int probe_list(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pd, void *arg)
 {
 	struct cmd *c = arg;
 
@@ -100,20 +100,20 @@ struct count {
 	uint32_t n;
 };
 
-static int list_counted(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pd, void *arg)
+static int probe_list_counted(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pd, void *arg)
 {
 	struct count *count = arg;
 
 	count->n++;
-	return list_probe(dtp, pd, count->c);
+	return probe_list(dtp, pd, count->c);
 }
 
-static int list_desc(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *arg)
+static int desc_list(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *arg)
 {
 	struct count count = {.c = arg};
 	char text[1024];
 
-	if (dtrace_probe_iter(dtp, desc, list_counted, &count) < 0)
+	if (dtrace_probe_iter(dtp, desc, probe_list_counted, &count) < 0)
 		cmd_fatal(count.c, "failed to list probes");
 	if (count.n == 0) {
 		fflush(count.c->out);
@@ -127,25 +127,25 @@ static int list_desc(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *ar
 int cmd_list(struct cmd *c)
 {
 	fprintf(c->out, "%5s %10s %17s %33s %s\n", "ID", "PROVIDER", "MODULE", "FUNCTION", "NAME");
-	if (c->nprogs == 0 && dtrace_probe_iter(c->dtp, NULL, list_probe, c) < 0)
+	if (c->nprogs == 0 && dtrace_probe_iter(c->dtp, NULL, probe_list, c) < 0)
 		cmd_fatal(c, "failed to list probes");
 	for (int i = 0; i < c->nprogs; i++)
-		if (dtrace_desc_iter(c->dtp, c->progs[i].prog, list_desc, c) < 0)
+		if (dtrace_desc_iter(c->dtp, c->progs[i].prog, desc_list, c) < 0)
 			cmd_fatal(c, "failed to list probes");
-	flush_output(c);
+	output_flush(c);
 	return E_SUCCESS;
 }
 
 /* ---- tracing --------------------------------------------------------------------------------- */
 
 /*
- * One ^C ends the run properly, as a lost terminal does (SIGHUP; not under nohup); a second one
- * means at once, without the aggregations.
+ * A first ^C ends the run properly, as does the loss of the terminal (SIGHUP, unless under nohup).
+ * A second ^C ends it at once, without aggregations.
  */
 static volatile sig_atomic_t newline_due;
-static const struct cmd *interrupted; /* its handle is NULL when the end has come */
+static const struct cmd *interrupted; /* its dtp is NULL once the library is being closed */
 
-static void on_interrupt(int sig)
+static void interrupt_note(int sig)
 {
 	(void)sig;
 	interrupts++;
@@ -154,10 +154,10 @@ static void on_interrupt(int sig)
 		dtrace_interrupt(interrupted->dtp);
 }
 
-static void catch_signals(const struct cmd *c)
+static void signals_catch(const struct cmd *c)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction act = {.sa_handler = on_interrupt}, old;
+	struct sigaction act = {.sa_handler = interrupt_note}, old;
 
 	interrupted = c;
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
@@ -165,7 +165,7 @@ static void catch_signals(const struct cmd *c)
 			sigaction(signals[i], &act, NULL);
 }
 
-static int print_message(dtrace_hdl_t *dtp, const char *msg, void *arg)
+static int message_print(dtrace_hdl_t *dtp, const char *msg, void *arg)
 {
 	struct cmd *c = arg;
 
@@ -175,7 +175,7 @@ static int print_message(dtrace_hdl_t *dtp, const char *msg, void *arg)
 	return 0;
 }
 
-/* Option oformat: nothing may stand in the output that the library has not written. */
+/* Whether option oformat asks for JSON, where the command may not print anything in between. */
 static bool is_structured(const struct cmd *c)
 {
 	int64_t form;
@@ -183,7 +183,7 @@ static bool is_structured(const struct cmd *c)
 	return dtrace_getopt(c->dtp, "oformat", &form) == 0 && form > 0;
 }
 
-static uint32_t enable_programs(struct cmd *c)
+static uint32_t programs_enable(struct cmd *c)
 {
 	uint32_t matches = 0;
 
@@ -206,29 +206,29 @@ static uint32_t enable_programs(struct cmd *c)
 	return matches;
 }
 
-static void set_handlers(struct cmd *c)
+static void handlers_set(struct cmd *c)
 {
-	if (dtrace_handle_err(c->dtp, print_message, c) != 0)
+	if (dtrace_handle_err(c->dtp, message_print, c) != 0)
 		cmd_fatal(c, "failed to establish error handler");
-	if (dtrace_handle_drop(c->dtp, print_message, c) != 0)
+	if (dtrace_handle_drop(c->dtp, message_print, c) != 0)
 		cmd_fatal(c, "failed to establish drop handler");
-	if (dtrace_handle_proc(c->dtp, print_message, c) != 0)
+	if (dtrace_handle_proc(c->dtp, message_print, c) != 0)
 		cmd_fatal(c, "failed to establish proc handler");
-	if (dtrace_handle_notice(c->dtp, print_message, c) != 0)
+	if (dtrace_handle_notice(c->dtp, message_print, c) != 0)
 		cmd_fatal(c, "failed to establish setopt handler");
 }
 
-/* The end of a document, whatever the reason. */
-static void end_output(struct cmd *c)
+/* Ends the document that the library writes, for whatever reason the run ends. */
+static void output_end(struct cmd *c)
 {
 	if (dtrace_output_end(c->dtp, c->out) == 0)
 		return;
-	fail_on_output(c);
+	output_check(c);
 	if (interrupts < 2)
 		cmd_fatal(c, "failed to end the output");
 }
 
-static void consume(struct cmd *c)
+static void run_consume(struct cmd *c)
 {
 	bool done = false;
 
@@ -249,45 +249,45 @@ static void consume(struct cmd *c)
 		case DTRACE_WORKSTATUS_DONE: done = true; break;
 		case DTRACE_WORKSTATUS_OKAY: break;
 		case DTRACE_WORKSTATUS_ERROR:
-			fail_on_output(c);
+			output_check(c);
 			if (interrupts < 2) {
-				/* the first error is told */
+				/* errors of ending the output would only follow the first error */
 				(void)dtrace_output_end(c->dtp, c->out);
 				cmd_fatal(c, "processing aborted");
 			}
 			done = true;
 			break;
 		}
-		flush_output(c);
+		output_flush(c);
 	} while (!done);
 }
 
 int cmd_run(struct cmd *c)
 {
 	int64_t destructive = DTRACEOPT_UNSET;
-	uint32_t matches = enable_programs(c);
+	uint32_t matches = programs_enable(c);
 	int status;
 
 	if (c->only_compile)
 		return E_SUCCESS;
 	if (matches == 0 && !c->zdefs)
 		cmd_fatal(c, c->nprogs ? "no probes matched\n" : "no probes specified\n");
-	set_handlers(c);
-	catch_signals(c);
+	handlers_set(c);
+	signals_catch(c);
 	if (dtrace_go(c->dtp) != 0)
 		cmd_fatal(c, "could not enable tracing");
 	if (dtrace_getopt(c->dtp, "destructive", &destructive) == 0 && destructive > 0)
 		cmd_notice(c, "allowing destructive actions\n");
 	if (dtrace_proc_continue(c->dtp) != 0)
 		cmd_fatal(c, "failed to release the traced processes");
-	consume(c);
+	run_consume(c);
 	if (interrupts < 2 && dtrace_aggregate_print(c->dtp, c->out) != 0) {
-		fail_on_output(c);
+		output_check(c);
 		if (interrupts < 2)
 			cmd_fatal(c, "failed to print aggregations");
 	}
-	end_output(c);
-	flush_output(c);
+	output_end(c);
+	output_flush(c);
 	status = dtrace_exit_status(c->dtp);
 	return status < 0 ? E_SUCCESS : status & 0xff;
 }
