@@ -104,6 +104,17 @@ struct err *proc_id_open(pid_t pid, struct proc_id *ret)
 	return NULL;
 }
 
+struct err *proc_id_copy(const struct proc_id *id, struct proc_id *ret)
+{
+	int fd = fcntl(id->pidfd, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		return err_sys(errno, "cannot follow process %d", (int)id->pid);
+	*ret = *id;
+	ret->pidfd = fd;
+	return NULL;
+}
+
 void proc_id_close(struct proc_id *id)
 {
 	if (id->pidfd >= 0)

@@ -25,6 +25,8 @@ struct proc_id {
 
 /* Identifies the process that has the process id now. */
 MUST_CHECK struct err *proc_id_open(pid_t pid, struct proc_id *ret);
+/* With a descriptor of its own. */
+MUST_CHECK struct err *proc_id_copy(const struct proc_id *id, struct proc_id *ret);
 void proc_id_close(struct proc_id *id); /* {.pidfd = -1}, which was never opened, is allowed */
 bool proc_id_has_ended(const struct proc_id *id);
 void proc_id_resume(const struct proc_id *id); /* sends SIGCONT unless the process has ended */

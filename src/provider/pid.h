@@ -4,7 +4,7 @@
  *     pid.c         descriptions to probes
  *     pid_target.c  processes, the files they have mapped
  *     pid_types.c   types of arguments
- *     pid_later.c   what processes map while they are traced
+ *     pid_come.c    what processes map while they are traced
  *
  * Owns     a target owns its objects, an object its descriptor and functions; all live as long as
  *          the registry.
@@ -12,6 +12,7 @@
 #pragma once
 
 #include "proc/funcs.h"
+#include "proc/ident.h"
 #include "proc/maps.h"
 #include "proc/text.h"
 #include "provider/providers.h"
@@ -34,7 +35,11 @@ struct pid_object {
 
 struct pid_target {
 	pid_t pid;
-	/* the process that was looked at last: it, or a child whose calls fire its probes */
+	struct proc_id id; /* of the process that had that process id at the first look */
+	/*
+	 * the process that is looked at: it, or a child whose calls fire its probes. Who asks for
+	 * the look knows its identity (pid_look_again()).
+	 */
 	pid_t at;
 	struct probes *ps;     /* for notices */
 	char *prov;	       /* "pid123" */

@@ -140,9 +140,11 @@ struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
 		return e;
 	t = xcalloc(1, sizeof(*t));
 	t->pid = t->at = pid;
+	t->id.pidfd = -1;
 	t->ps = ps;
 	t->prov = arena_printf(probes_arena(ps), "pid%d", (int)pid);
-	e = pid_target_look(st, t);
+	e = proc_id_open(pid, &t->id);
+	e = e ? grab_failed(pid, e) : pid_target_look(st, t);
 	if (e) {
 		pid_target_destroy(t);
 		return e;
@@ -169,6 +171,7 @@ void pid_target_destroy(struct pid_target *t)
 	vec_deinit(&t->objects);
 	if (t->maps.arena)
 		proc_maps_deinit(&t->maps);
+	proc_id_close(&t->id);
 	free(t);
 }
 

@@ -542,7 +542,6 @@ struct err *run_start(struct run *run)
 		e = session_watch_processes(run);
 	if (e)
 		return e;
-	later_start(run);
 	set_state(run, RT_STATE_ON);
 	return NULL;
 }
@@ -553,7 +552,7 @@ void run_stop(struct run *run)
 		return;
 	run->is_stopped = true;
 	set_state(run, RT_STATE_OFF);
-	later_stop(run);
+	watch_stop(run->watch);
 	attachments_close_fast(&run->attachments);
 	attachments_close(&run->cpu_watch.timers);
 }
@@ -562,7 +561,7 @@ void run_stop(struct run *run)
 
 void run_tend(struct run *run)
 {
-	later_work(run);
+	watch_work(run->watch);
 	names_see(run->names, run->targets);
 	(void)unwinds_work(run->unwinds, 0); /* only what is asked for */
 }
@@ -608,14 +607,14 @@ void run_undo(struct run *run)
 {
 	if (run->maps && run->maps->control)
 		set_state(run, RT_STATE_OFF);
+	watch_destroy(run->watch);
+	run->watch = NULL;
 	later_destroy(run);
 	attachments_close(&run->attachments);
 	attachments_close(&run->cpu_watch.timers);
 	for (uint32_t i = 0; i < run->units.len; i++)
 		unit_destroy(run->units.data[i]);
 	vec_deinit(&run->units);
-	watch_destroy(run->watch);
-	run->watch = NULL;
 	rings_destroy(run->rings);
 	unwinds_destroy(run->unwinds);
 	kmaps_destroy(run->maps);

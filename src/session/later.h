@@ -2,12 +2,12 @@
  * Probes that come while a session runs: functions of libraries that processes open, of programs
  * they execute.
  *
- * A process is followed when a clause of the pid provider is about it. When it has other code, the
- * clauses' descriptions are matched in what is new; probes found there get a unit of their own,
- * which shares the session's maps and layout. With the option follow children are followed, too:
- * what is in place in the process that they descend from gets links for them. A process of -c waits
- * until that is done. One that was grabbed runs on: what it calls in the first milliseconds of a
- * library is not seen.
+ * The watch follows a process when a clause of the pid provider is about it. When it has other
+ * code, the clauses' descriptions are matched in what is new; probes found there get a unit of
+ * their own, which shares the session's maps and layout. With the option follow children are
+ * followed, too: what is in place in the process that they descend from gets links for them. A
+ * process of -c waits until that is done. One that was grabbed runs on: what it calls in the first
+ * milliseconds of a library is not seen.
  *
  * Errors   what goes wrong here is told, and the session goes on with the probes it has.
  */
@@ -21,10 +21,6 @@ MUST_CHECK struct err *later_check(struct run *run);
 void later_plan(struct run *run);
 /* For their names, in the kernel's string table. */
 uint32_t later_strtab_room(const struct run *run);
-/* Probes are in place. */
+/* Probes are in place: the processes are followed. */
 void later_start(struct run *run);
-/* Attends to what processes have done. */
-void later_work(struct run *run);
-/* Tracing stops: no process waits for us from now on. */
-void later_stop(struct run *run);
 void later_destroy(struct run *run);

@@ -111,7 +111,7 @@ struct run {
 	struct attachments attachments; /* all but timers */
 	struct cpu_watch cpu_watch;
 	struct later *later; /* NULL: none can come */
-	struct watch *watch; /* NULL: nobody wants to know what processes do, or it is refused */
+	struct watch *watch; /* NULL: nobody wants to know what processes do */
 	bool is_active, is_stopped;
 
 	/* how it ends */
@@ -168,10 +168,12 @@ uint32_t session_max_frames(struct run *run);
 uint32_t session_max_uframes(const struct run *run);
 /* Whether a clause asks for a user stack, and this kernel lets us walk it; reports if not. */
 void session_plan_walks(struct run *run);
+/* Whether addresses of processes are recorded. */
+bool session_has_user_addresses(const struct run *run);
 /* An error when addresses of processes are asked for, but /proc has other numbers for them. */
 MUST_CHECK struct err *session_check_numbers(const struct run *run);
 
-/* ---- go: go.c, cpus.c, stacks.c ------------------------------------------------------------- */
+/* ---- go: go.c, cpus.c, processes.c ---------------------------------------------------------- */
 
 struct attach_opts session_attach_opts(struct run *run);
 /* Attaches a loaded unit to its places. */
@@ -182,7 +184,9 @@ bool session_has_timers(const struct session_unit *u);
 MUST_CHECK struct err *session_start_timers(struct run *run);
 void session_follow_cpus(struct run *run);
 /*
- * Before probes fire: from now on the names of all processes are kept, when any address of one is
- * recorded.
+ * Before probes fire: what processes do is watched from now on, of all of them when any address of
+ * one is recorded, and of those that clauses are about (later.h).
  */
 MUST_CHECK struct err *session_watch_processes(struct run *run);
+/* The watch, which is made when it is asked for first. */
+struct watch *session_watch(struct run *run);

@@ -2,14 +2,12 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "session/later.h"
 #include "session/run.h"
 #include "proc/control.h"
 #include "proc/maps.h"
 #include "consume/rings.h"
 #include "session/unwind.h"
 #include "sym/sym.h"
-#include "watch/names.h"
 #include "watch/watch.h"
 
 /* what our own walker walks at most: the limit of the option ustackframes */
@@ -143,8 +141,6 @@ void session_plan_walks(struct run *run)
 	err_destroy(e);
 }
 
-/* ---- names of processes that end ------------------------------------------------------------- */
-
 static void is_user_address(void *ctx, enum datum_kind kind, const struct difo *d)
 {
 	bool *any = ctx;
@@ -153,52 +149,17 @@ static void is_user_address(void *ctx, enum datum_kind kind, const struct difo *
 		kind == DATUM_UADDR;
 }
 
+bool session_has_user_addresses(const struct run *run)
+{
+	bool any = false;
+
+	each_datum(run, is_user_address, &any);
+	return any;
+}
+
 struct err *session_check_numbers(const struct run *run)
 {
-	bool any = false;
-
-	each_datum(run, is_user_address, &any);
-	return any ? proc_check_numbers() : NULL;
-}
-
-/* ---- what is kept of what processes do ------------------------------------------------------- */
-
-static void tables_mapped(void *ctx, const struct watch_subject *s, const struct sym_map *m)
-{
-	if (m->ino)
-		unwinds_mapped(ctx, s->pid, m);
-}
-
-/* Unwind tables are loaded before the first stack through the file. */
-static const struct watch_subscriber tables_subscriber = {
-	.name = "unwind tables",
-	.mapped = tables_mapped,
-};
-
-struct err *session_watch_processes(struct run *run)
-{
-	const int *fds;
-	bool any = false;
-	struct err *e;
-
-	each_datum(run, is_user_address, &any);
-	if (!any)
-		return NULL;
-	run->watch = watch_create();
-	watch_subscribe(run->watch, &watch_names, names_syms(run->names));
-	if (run->unwinds)
-		watch_subscribe(run->watch, &tables_subscriber, run->unwinds);
-	e = watch_all(run->watch, run->maps->ring_fds, run->maps->ncpus);
-	if (e) {
-		report_notice(run->report, "%s\nprocesses that end soon will have no names",
-			      err_text(e));
-		err_destroy(e);
-		return NULL;
-	}
-	syms_watch_begin(names_syms(run->names));
-	for (uint32_t i = 0, n = watch_fds(run->watch, &fds); i < n && !e; i++)
-		e = rings_listen(run->rings, fds[i]);
-	return e;
+	return session_has_user_addresses(run) ? proc_check_numbers() : NULL;
 }
 
 /*
@@ -229,7 +190,7 @@ void run_sleep(struct run *run, uint64_t due)
 		if (rings_wait(run->rings, more || now >= due ? 0 : due - now))
 			return;
 		watch_drain(run->watch);
-		later_work(run);
+		watch_work(run->watch);
 		if (now - since >= NOTE_PAUSE_NS) {
 			since = now;
 			n = 0;

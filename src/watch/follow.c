@@ -74,12 +74,21 @@ struct err *follow_add(struct follow *f, const struct proc_id *id, uint32_t flag
 	return NULL;
 }
 
-void follow_leave(const struct follow *f, pid_t pid)
+/*
+ * Another process may have been added under the process id: it stays. (Between the two system calls
+ * a child with that process id would have to be born.)
+ */
+void follow_leave(const struct follow *f, const struct proc_id *id)
 {
-	uint32_t key = (uint32_t)pid;
+	uint32_t key = (uint32_t)id->pid;
+	struct rt_watched value;
 	union bpf_attr attr = {.map_fd = (uint32_t)f->fds[MAP_WATCHED],
-			       .key = (uint64_t)(uintptr_t)&key};
+			       .key = (uint64_t)(uintptr_t)&key,
+			       .value = (uint64_t)(uintptr_t)&value};
 
+	if (sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) || value.start != id->start)
+		return;
+	attr.value = 0;
 	(void)sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)); /* it is there */
 }
 

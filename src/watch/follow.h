@@ -34,7 +34,7 @@ MUST_CHECK struct err *follow_create(uint32_t max, const struct rt_pidns *ns,
 void follow_destroy(struct follow *f); /* NULL is allowed */
 /* This very process: one that gets its number later is neither told of nor stopped. */
 MUST_CHECK struct err *follow_add(struct follow *f, const struct proc_id *id, uint32_t flags);
-void follow_leave(const struct follow *f, pid_t pid);
+void follow_leave(const struct follow *f, const struct proc_id *id);
 /* Children are told from now on: those of processes added with RT_WATCHED_FORKS. */
 MUST_CHECK struct err *follow_forks(struct follow *f);
 int follow_procs(const struct follow *f);

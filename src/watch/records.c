@@ -97,7 +97,8 @@ static void apply_mmap(const struct records *w, const struct perf_event_header *
 
 	if (!r->pid || !m.is_exec || strnlen(r->path, room) == room)
 		return;
-	SUBSCRIBERS_TELL(w->subs, mapped, &(struct watch_subject){r->pid, time}, &m);
+	SUBSCRIBERS_TELL(w->subs, WATCH_ALL, mapped,
+			 &(struct watch_subject){.pid = r->pid, .time = time}, &m);
 }
 
 static void apply_comm(const struct records *w, const struct perf_event_header *h, uint64_t time)
@@ -105,7 +106,8 @@ static void apply_comm(const struct records *w, const struct perf_event_header *
 	const struct rec_comm *r = (const struct rec_comm *)h;
 
 	if (r->pid && h->misc & PERF_RECORD_MISC_COMM_EXEC)
-		SUBSCRIBERS_TELL(w->subs, execed, &(struct watch_subject){r->pid, time});
+		SUBSCRIBERS_TELL(w->subs, WATCH_ALL, execed,
+				 &(struct watch_subject){.pid = r->pid, .time = time});
 }
 
 static void apply_fork(const struct records *w, const struct perf_event_header *h, uint64_t time)
@@ -113,9 +115,11 @@ static void apply_fork(const struct records *w, const struct perf_event_header *
 	const struct rec_task *r = (const struct rec_task *)h;
 
 	if (r->pid && !r->ppid) /* its parent is outside */
-		SUBSCRIBERS_TELL(w->subs, execed, &(struct watch_subject){r->pid, time});
+		SUBSCRIBERS_TELL(w->subs, WATCH_ALL, execed,
+				 &(struct watch_subject){.pid = r->pid, .time = time});
 	else if (r->pid != r->ppid) /* else a thread */
-		SUBSCRIBERS_TELL(w->subs, forked, &(struct watch_subject){r->pid, time}, r->ppid);
+		SUBSCRIBERS_TELL(w->subs, WATCH_ALL, forked,
+				 &(struct watch_subject){.pid = r->pid, .time = time}, r->ppid);
 }
 
 static void apply_exit(const struct records *w, const struct perf_event_header *h, uint64_t time)
@@ -123,12 +127,13 @@ static void apply_exit(const struct records *w, const struct perf_event_header *
 	const struct rec_task *r = (const struct rec_task *)h;
 
 	if (r->pid && r->pid == r->tid)
-		SUBSCRIBERS_TELL(w->subs, ended, &(struct watch_subject){r->pid, time});
+		SUBSCRIBERS_TELL(w->subs, WATCH_ALL, ended,
+				 &(struct watch_subject){.pid = r->pid, .time = time});
 }
 
 static void apply_lost(const struct records *w, const struct perf_event_header *h, uint64_t time)
 {
-	SUBSCRIBERS_TELL(w->subs, lost);
+	SUBSCRIBERS_TELL(w->subs, WATCH_ALL, lost);
 }
 
 static const struct {

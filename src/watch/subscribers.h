@@ -13,13 +13,13 @@ struct subscribers {
 	VEC(struct subscription) list;
 };
 
-/* Tells all that want to know: SUBSCRIBERS_TELL(list, mapped, subject, map). */
-#define SUBSCRIBERS_TELL(subs, event, ...)                                                         \
+/* Tells all that want to know: SUBSCRIBERS_TELL(list, WATCH_ALL, mapped, subject, map). */
+#define SUBSCRIBERS_TELL(subs, of, event, ...)                                                     \
 	do {                                                                                       \
 		for (uint32_t i_ = 0; i_ < (subs)->list.len; i_++) {                               \
 			const struct subscription *s_ = &(subs)->list.data[i_];                    \
                                                                                                    \
-			if (s_->sub->event)                                                        \
+			if (s_->sub->scope == (of) && s_->sub->event)                              \
 				s_->sub->event(s_->ctx, ##__VA_ARGS__);                            \
 		}                                                                                  \
 	} while (0)

@@ -396,11 +396,10 @@ enum rt_watch_kind {
 
 struct rt_watch_event {
 	u32 pid;
-	u32 kind;	/* enum rt_watch_kind */
-	u32 root;	/* as in struct rt_watched */
-	u16 is_other;	/* of an exec: a thread did it that was not the first of its process */
-	u16 is_stopped; /* it was sent SIGSTOP, and waits for SIGCONT */
-	u64 start;	/* as in struct rt_watched */
+	u32 kind;     /* enum rt_watch_kind */
+	u32 root;     /* as in struct rt_watched */
+	u32 is_other; /* of an exec: a thread did it that was not the first of its process */
+	u64 start;    /* as in struct rt_watched */
 };
 
 struct rt_watch_cfg {

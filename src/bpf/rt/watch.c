@@ -84,7 +84,7 @@ INLINE struct rt_watch_event *event_begin(u32 pid, const struct rt_watched *p, u
 INLINE void event_end(struct rt_watch_event *ev, u32 flags)
 {
 	if (flags & RT_WATCHED_STOPS)
-		ev->is_stopped = bpf_send_signal(SIGSTOP) == 0;
+		bpf_send_signal(SIGSTOP);
 	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
 }
 

@@ -99,8 +99,12 @@ static void on_lost(void *ctx)
 	strbuf_addf(&told, "%ssome are lost; ", (const char *)ctx);
 }
 
-static const struct watch_subscriber all = {"all",     on_mapped, on_execed,
-					    on_forked, on_ended,  on_lost};
+static const struct watch_subscriber all = {.name = "all",
+					    .mapped = on_mapped,
+					    .execed = on_execed,
+					    .forked = on_forked,
+					    .ended = on_ended,
+					    .lost = on_lost};
 static const struct watch_subscriber ends = {.name = "ends", .ended = on_ended};
 
 static void expect(struct records *r, const char *want, const char *what)

@@ -1,5 +1,5 @@
 /* What processes map while they are traced. */
-#include "provider/pid_later.h"
+#include "provider/pid_come.h"
 
 #include <errno.h>
 
@@ -10,7 +10,7 @@ static struct pid_state *state_of(struct probes *ps)
 	return probes_state(ps, &provider_pid, sizeof(struct pid_state));
 }
 
-static struct pid_target *target_find(struct probes *ps, pid_t pid)
+static struct pid_target *target_of_pid(struct probes *ps, pid_t pid)
 {
 	const struct pid_state *st = state_of(ps);
 
@@ -20,32 +20,41 @@ static struct pid_target *target_find(struct probes *ps, pid_t pid)
 	return NULL;
 }
 
-pid_t pid_described(const struct probes *ps, const struct probe_desc *desc, uint32_t i)
+static struct pid_target *target_find(struct probes *ps, const struct proc_id *id)
 {
+	struct pid_target *t = target_of_pid(ps, id->pid);
+
+	return t && t->id.start == id->start ? t : NULL;
+}
+
+const struct proc_id *pid_described(struct probes *ps, const struct probe_desc *desc, uint32_t i)
+{
+	const struct pid_target *t;
 	struct err *e;
 	pid_t pid;
 
 	if (desc->id || !provider_concerns(&provider_pid, desc))
-		return 0;
+		return NULL;
 	e = pid_of(ps, desc, i, &pid);
-	if (!e)
-		return pid;
+	t = e || !pid ? NULL : target_of_pid(ps, pid);
 	err_destroy(e); /* no process, no probes */
-	return 0;
+	return t ? &t->id : NULL;
 }
 
-bool pid_is_described(const struct probes *ps, const struct probe_desc *desc, pid_t pid)
+bool pid_is_described(struct probes *ps, const struct probe_desc *desc, const struct proc_id *id)
 {
-	pid_t p = 0;
+	const struct proc_id *p;
 
-	for (uint32_t i = 0; p != pid && (p = pid_described(ps, desc, i));)
-		i++;
-	return p == pid;
+	for (uint32_t i = 0; (p = pid_described(ps, desc, i)); i++)
+		if (p->pid == id->pid && p->start == id->start)
+			return true;
+	return false;
 }
 
-bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc, pid_t pid)
+bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc,
+			   const struct proc_id *id)
 {
-	const struct pid_target *t = target_find(ps, pid);
+	const struct pid_target *t = target_find(ps, id);
 
 	if (strcmp(desc->func, "-") == 0)
 		return false;
@@ -78,16 +87,17 @@ static void renew_objects(const struct pid_state *st, struct pid_target *t)
 	}
 }
 
-struct err *pid_look_again(struct probes *ps, pid_t pid, pid_t at, bool is_other, bool *ret_any)
+struct err *pid_look_again(struct probes *ps, const struct proc_id *id, const struct proc_id *at,
+			   bool is_other, bool *ret_any)
 {
 	struct pid_state *st = state_of(ps);
-	struct pid_target *t = target_find(ps, pid);
+	struct pid_target *t = target_find(ps, id);
 	struct err *e;
 
 	*ret_any = false;
 	if (!t)
 		return NULL;
-	t->at = at;
+	t->at = at->pid;
 	st->batch++;
 	st->nkeys = 0;
 	for (uint32_t i = 0; i < t->objects.len && is_other; i++)

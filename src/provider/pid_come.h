@@ -7,25 +7,27 @@
  */
 #pragma once
 
+#include "proc/ident.h"
 #include "probe/probe.h"
 
 /*
- * A process that the description is about, counted from 0; 0 = there are no more, or it is of
- * another provider.
+ * A process that the description is about, counted from 0; NULL = there are no more, or it is of
+ * another provider. The identity is that of the process when it was looked at first.
  */
-pid_t pid_described(const struct probes *ps, const struct probe_desc *desc, uint32_t i);
-bool pid_is_described(const struct probes *ps, const struct probe_desc *desc, pid_t pid);
+const struct proc_id *pid_described(struct probes *ps, const struct probe_desc *desc, uint32_t i);
+bool pid_is_described(struct probes *ps, const struct probe_desc *desc, const struct proc_id *id);
 /*
  * Could libraries that come to the process match it: by a pattern, or because its module is not
  * there?
  */
-bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc, pid_t pid);
+bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc,
+			   const struct proc_id *id);
 /*
- * Begins a batch. at: the process to be looked at, which is pid or a child of its. is_other: links
+ * Begins a batch. at: the process to be looked at, which is id or a child of its. is_other: links
  * made before have died, too. *ret_any: there are files of the batch.
  */
-MUST_CHECK struct err *pid_look_again(struct probes *ps, pid_t pid, pid_t at, bool is_other,
-				      bool *ret_any);
+MUST_CHECK struct err *pid_look_again(struct probes *ps, const struct proc_id *id,
+				      const struct proc_id *at, bool is_other, bool *ret_any);
 /* The probes that desc means in files of this batch. */
 MUST_CHECK struct err *pid_match_new(struct probes *ps, const struct probe_desc *desc,
 				     struct probe_list *out);

@@ -1,0 +1,657 @@
+/*
+ * Followed processes: events from the kernel's side, the steps of states.c, and telling.
+ */
+#include "watch/procs.h"
+
+#include <signal.h>
+
+#include "base/str.h"
+#include "keeper/herd.h"
+#include "keeper/keeper.h"
+#include "kernel/kernel.h"
+#include "proc/maps.h"
+#include "proc/rtld.h"
+#include "sym/sym.h"
+#include "watch/children.h"
+#include "watch/follow.h"
+#include "watch/states.h"
+
+#define TEND_NS 200000000 /* between two looks at who has ended and at children, at least */
+/* about what it takes to sweep, and for each place; it may take this share of the time */
+#define SWEEP_NS       50000000
+#define SWEEP_PLACE_NS 50000
+#define SWEEP_SHARE    20
+
+struct file_key {
+	uint64_t dev, ino;
+};
+
+struct watch_proc {
+	struct proc_id id, root; /* root has no pidfd */
+	enum watch_state state;
+	uint32_t flags; /* WATCH_STOPS ... */
+	/* its dynamic linker, which is this file, tells of libraries */
+	bool has_linker;
+	struct file_key linker;
+	VEC(struct file_key) files; /* whose code it has mapped, as far as it was told; ascending */
+	struct children *children;  /* NULL until there are some */
+};
+
+struct procs {
+	const struct watch_hooks *hooks;
+	const struct subscribers *subs;
+	struct watch_following opts;
+	struct follow *follow;
+	VEC(struct watch_proc *) list;
+	VEC(struct proc_id) roots; /* those of watch_follow(), with or without them in the list */
+	bool is_over, is_full_told, is_lost_told;
+	char *told; /* the last message of procs_failed() */
+	uint64_t tend_at;
+};
+
+static bool is_same(const struct proc_id *id, uint32_t pid, uint64_t start)
+{
+	return id->pid == (pid_t)pid && id->start == start;
+}
+
+static struct watch_proc *proc_find(const struct procs *ps, uint32_t pid, uint64_t start)
+{
+	for (uint32_t i = 0; i < ps->list.len; i++)
+		if (is_same(&ps->list.data[i]->id, pid, start))
+			return ps->list.data[i];
+	return NULL;
+}
+
+/* Takes over the descriptor of id. */
+static struct watch_proc *proc_create(const struct proc_id *id, const struct proc_id *root,
+				      uint32_t flags)
+{
+	struct watch_proc *p = xcalloc(1, sizeof(*p));
+
+	p->id = *id;
+	p->root = *root;
+	p->root.pidfd = -1;
+	p->flags = flags;
+	return p;
+}
+
+static void proc_destroy(struct watch_proc *p)
+{
+	proc_id_close(&p->id);
+	children_destroy(p->children);
+	vec_deinit(&p->files);
+	free(p);
+}
+
+bool watch_proc_lives(const struct watch_proc *p)
+{
+	return !proc_id_has_ended(&p->id);
+}
+
+const struct proc_id *watch_id(const struct watch_proc *p)
+{
+	return &p->id;
+}
+
+const struct proc_id *watch_root(const struct watch_proc *p)
+{
+	return &p->root;
+}
+
+static struct watch_subject subject_of(struct watch_proc *p)
+{
+	return (struct watch_subject){.pid = (uint64_t)p->id.pid, .time = now_ns(), .proc = p};
+}
+
+/* A process that has ended is no failure: so has its part of the run. */
+void procs_failed(struct procs *ps, const struct watch_proc *p, const char *what, struct err *e)
+{
+	struct strbuf text = {0};
+
+	strbuf_addf(&text, "process %d has other code now: %s: %s", (int)p->id.pid, what,
+		    err_text(e));
+	if ((!ps->told || strcmp(ps->told, strbuf_text(&text)) != 0) && watch_proc_lives(p)) {
+		ps->hooks->notice(ps->hooks->ctx, strbuf_text(&text));
+		free(ps->told);
+		ps->told = xstrdup(strbuf_text(&text));
+	}
+	strbuf_deinit(&text);
+	err_destroy(e);
+}
+
+/* ---- what it has mapped --------------------------------------------------------------------- */
+
+/* A file, and the mapping of its code that was found first. */
+struct found {
+	struct file_key key;
+	const struct proc_map *map;
+};
+
+typedef VEC(struct found) found_vec;
+
+static int key_compare(const struct file_key *a, const struct file_key *b)
+{
+	if (a->dev != b->dev)
+		return a->dev < b->dev ? -1 : 1;
+	return (a->ino > b->ino) - (a->ino < b->ino);
+}
+
+static int by_file(const void *pa, const void *pb)
+{
+	const struct found *a = pa, *b = pb;
+	int order = key_compare(&a->key, &b->key);
+
+	return order ? order : (a->map > b->map) - (a->map < b->map);
+}
+
+static void files_collect(const struct proc_maps *maps, found_vec *ret)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < maps->maps.len; i++) {
+		const struct proc_map *m = &maps->maps.data[i];
+
+		if (m->is_exec && m->ino)
+			vec_push(ret, (struct found){{m->dev, m->ino}, m});
+	}
+	if (ret->len)
+		qsort(ret->data, ret->len, sizeof(*ret->data), by_file);
+	for (uint32_t i = 0; i < ret->len; i++)
+		if (!n || key_compare(&ret->data[n - 1].key, &ret->data[i].key) != 0)
+			ret->data[n++] = ret->data[i];
+	ret->len = n;
+}
+
+static void tell_mapped(const struct procs *ps, const struct watch_subject *s,
+			const struct proc_map *m)
+{
+	const struct sym_map map = {.start = m->start,
+				    .len = m->end - m->start,
+				    .off = m->off,
+				    .dev = m->dev,
+				    .ino = m->ino,
+				    .path = m->path,
+				    .is_exec = true};
+
+	SUBSCRIBERS_TELL(ps->subs, WATCH_FOLLOWED, mapped, s, &map);
+}
+
+/* Both lists are ascending. */
+static void files_compare(const struct procs *ps, struct watch_proc *p, const found_vec *now)
+{
+	struct watch_subject s = subject_of(p);
+	uint32_t i = 0, k = 0;
+
+	while (i < p->files.len || k < now->len) {
+		int order = i == p->files.len ? 1
+			    : k == now->len   ? -1
+					      : key_compare(&p->files.data[i], &now->data[k].key);
+
+		if (order < 0)
+			SUBSCRIBERS_TELL(ps->subs, WATCH_FOLLOWED, unmapped, &s,
+					 p->files.data[i].dev, p->files.data[i].ino);
+		else if (order > 0)
+			tell_mapped(ps, &s, now->data[k].map);
+		i += order <= 0;
+		k += order >= 0;
+	}
+	vec_clear(&p->files);
+	for (k = 0; k < now->len; k++)
+		vec_push(&p->files, now->data[k].key);
+}
+
+/* Tells what has come and gone, and that this was all. */
+static void files_tell(struct procs *ps, struct watch_proc *p)
+{
+	struct proc_maps maps;
+	struct watch_subject s;
+	found_vec now = {0};
+	struct err *e = proc_maps_read(p->id.pid, &maps);
+
+	if (e) {
+		procs_failed(ps, p, "its functions are not probed", e);
+		return;
+	}
+	if (watch_proc_lives(p)) { /* else they may be those of another process */
+		files_collect(&maps, &now);
+		files_compare(ps, p, &now);
+		s = subject_of(p);
+		SUBSCRIBERS_TELL(ps->subs, WATCH_FOLLOWED, settled, &s);
+	}
+	vec_deinit(&now);
+	proc_maps_deinit(&maps);
+}
+
+/* ---- dynamic linkers ------------------------------------------------------------------------ */
+
+static struct err *keeper_of(const struct procs *ps, struct keeper **ret)
+{
+	return ps->hooks->keeper(ps->hooks->ctx, ret);
+}
+
+static void links_drop(struct procs *ps, const struct watch_proc *p, bool waits)
+{
+	struct keeper *k;
+	struct err *e = keeper_of(ps, &k);
+
+	if (!e)
+		e = keeper_drop(k, p->id.pid, waits);
+	if (e)
+		procs_failed(ps, p, "functions may be counted twice", e);
+}
+
+static struct err *linker_link(struct procs *ps, const struct watch_proc *p, const struct rtld *r)
+{
+	struct keeper *k;
+	struct err *e = keeper_of(ps, &k);
+
+	return e ? e : follow_linker(ps->follow, k, p->id.pid, r->fd, r->hook_off, r->state);
+}
+
+/*
+ * The dynamic linker that the process had still tells, unless the kernel's links are dead. A static
+ * program has none.
+ */
+static void linker_watch(struct procs *ps, struct watch_proc *p, bool is_renewed)
+{
+	struct rtld r;
+	struct err *e = NULL;
+	bool is_known;
+
+	if (!rtld_find(p->id.pid, &r))
+		return;
+	is_known = p->has_linker &&
+		   key_compare(&p->linker, &(struct file_key){r.dev, r.ino}) == 0 && !is_renewed;
+	if (!is_known && watch_proc_lives(p))
+		e = linker_link(ps, p, &r);
+	if (!e) {
+		p->has_linker = true;
+		p->linker = (struct file_key){r.dev, r.ino};
+	} else {
+		procs_failed(ps, p, "libraries that it opens are not probed", e);
+	}
+	rtld_deinit(&r);
+}
+
+/* ---- actions -------------------------------------------------------------------------------- */
+
+static void act_none(struct procs *ps, struct watch_proc *p)
+{
+}
+
+static void act_follow(struct procs *ps, struct watch_proc *p)
+{
+	if (ps->opts.wants_libraries)
+		linker_watch(ps, p, false);
+	if (p->flags & WATCH_LOOKS)
+		files_tell(ps, p);
+}
+
+static void act_adopt(struct procs *ps, struct watch_proc *p)
+{
+	struct watch_subject s = subject_of(p);
+
+	SUBSCRIBERS_TELL(ps->subs, WATCH_FOLLOWED, forked, &s, (uint64_t)p->root.pid);
+	if (ps->opts.wants_libraries)
+		linker_watch(ps, p, false);
+	files_tell(ps, p);
+}
+
+static void exec_tell(struct procs *ps, struct watch_proc *p, bool is_other_task)
+{
+	struct watch_subject s = subject_of(p);
+
+	s.is_other_task = is_other_task;
+	vec_clear(&p->files);
+	SUBSCRIBERS_TELL(ps->subs, WATCH_FOLLOWED, execed, &s);
+	linker_watch(ps, p, is_other_task);
+	files_tell(ps, p);
+}
+
+static void act_exec(struct procs *ps, struct watch_proc *p)
+{
+	exec_tell(ps, p, false);
+}
+
+/*
+ * No breakpoints are made for the links of a process that is another task now, but they are served
+ * where others make one (Linux 6.18 kernel/trace/bpf_trace.c, uprobe_multi_link_filter()). If
+ * children have links of their own, those of the process can go; else subscribers see to it.
+ */
+static void act_renew(struct procs *ps, struct watch_proc *p)
+{
+	if (ps->opts.has_children)
+		links_drop(ps, p, true);
+	exec_tell(ps, p, true);
+}
+
+static void act_look(struct procs *ps, struct watch_proc *p)
+{
+	files_tell(ps, p);
+}
+
+static void act_resume(struct procs *ps, struct watch_proc *p)
+{
+	if (p->flags & WATCH_STOPS)
+		proc_id_resume(&p->id);
+}
+
+/* Its links hold what is left of it, and serve nobody. */
+static void act_bury(struct procs *ps, struct watch_proc *p)
+{
+	struct watch_subject s = subject_of(p);
+
+	follow_leave(ps->follow, &p->id);
+	links_drop(ps, p, false);
+	SUBSCRIBERS_TELL(ps->subs, WATCH_FOLLOWED, ended, &s);
+}
+
+static void act_forget(struct procs *ps, struct watch_proc *p)
+{
+	follow_leave(ps->follow, &p->id);
+	proc_resume_exact(p->id.pid, p->id.start);
+}
+
+static void (*const actions[WATCH_NACTIONS])(struct procs *ps, struct watch_proc *p) = {
+	[WATCH_ACT_NONE] = act_none,	 [WATCH_ACT_FOLLOW] = act_follow,
+	[WATCH_ACT_ADOPT] = act_adopt,	 [WATCH_ACT_EXEC] = act_exec,
+	[WATCH_ACT_RENEW] = act_renew,	 [WATCH_ACT_LOOK] = act_look,
+	[WATCH_ACT_RESUME] = act_resume, [WATCH_ACT_BURY] = act_bury,
+	[WATCH_ACT_FORGET] = act_forget,
+};
+
+static void proc_step(struct procs *ps, struct watch_proc *p, enum watch_event ev)
+{
+	struct watch_step step = watch_step(p->state, ev);
+
+	p->state = step.next;
+	actions[step.action](ps, p);
+}
+
+/* Those that have ended leave the list. */
+static void list_clean(struct procs *ps)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < ps->list.len; i++) {
+		struct watch_proc *p = ps->list.data[i];
+
+		if (p->state == WATCH_STATE_ENDED)
+			proc_destroy(p);
+		else
+			ps->list.data[n++] = p;
+	}
+	ps->list.len = n;
+}
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+static enum watch_event event_kind(const struct rt_watch_event *ev)
+{
+	/* without the feature links are not filtered by the process's first thread */
+	bool is_other =
+		ev->is_other && (!feat_has(FEAT_UPROBE_MULTI) || feat_has(FEAT_UPROBE_TGID));
+
+	switch ((enum rt_watch_kind)ev->kind) {
+	case RT_WATCH_EXEC: return is_other ? WATCH_EV_EXEC_OTHER : WATCH_EV_EXEC;
+	case RT_WATCH_MAPPED: return WATCH_EV_MAPPED;
+	case RT_WATCH_CHILD: return WATCH_EV_BORN;
+	case RT_WATCH_FULL: break;
+	}
+	return WATCH_EV_LOST; /* look at everything */
+}
+
+static const struct proc_id *root_find(const struct procs *ps, uint32_t pid)
+{
+	for (uint32_t i = 0; i < ps->roots.len; i++)
+		if (ps->roots.data[i].pid == (pid_t)pid)
+			return &ps->roots.data[i];
+	return NULL;
+}
+
+/* NULL: it has ended, and what has its process id now is another one. */
+static struct watch_proc *child_create(struct procs *ps, const struct rt_watch_event *ev)
+{
+	const struct proc_id *root = root_find(ps, ev->root);
+	struct proc_id id;
+	struct err *e = root ? proc_id_open((pid_t)ev->pid, &id) : err_new("no such process");
+	struct watch_proc *p;
+
+	if (e) {
+		err_destroy(e);
+		return NULL;
+	}
+	if (id.start != ev->start) {
+		proc_id_close(&id);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < ps->list.len; i++) /* who had the process id before has ended */
+		if (ps->list.data[i]->id.pid == id.pid)
+			proc_step(ps, ps->list.data[i], WATCH_EV_END);
+	list_clean(ps);
+	p = proc_create(&id, root, WATCH_STOPS | WATCH_OUTLIVES);
+	vec_push(&ps->list, p);
+	return p;
+}
+
+static void full_tell(struct procs *ps, uint32_t parent)
+{
+	struct strbuf text = {0};
+
+	if (!ps->is_full_told) {
+		strbuf_addf(&text,
+			    "more than %u children at one time: some, the first of process %u, are "
+			    "not probed",
+			    FOLLOW_CHILDREN_MAX, parent);
+		ps->hooks->notice(ps->hooks->ctx, strbuf_text(&text));
+	}
+	ps->is_full_told = true;
+	strbuf_deinit(&text);
+}
+
+static void event_attend(struct procs *ps, const struct rt_watch_event *ev)
+{
+	struct watch_proc unknown = {.id = {(pid_t)ev->pid, -1, ev->start}};
+	struct watch_proc *p = proc_find(ps, ev->pid, ev->start);
+
+	if (ev->kind == RT_WATCH_FULL) {
+		full_tell(ps, ev->pid);
+		return;
+	}
+	if (!p && ev->kind == RT_WATCH_CHILD && !ps->is_over)
+		p = child_create(ps, ev);
+	if (!p) {
+		unknown.state = WATCH_STATE_ENDED;
+		p = &unknown;
+	}
+	proc_step(ps, p, event_kind(ev));
+	proc_step(ps, p, WATCH_EV_TOLD);
+	if (p->state == WATCH_STATE_RUNS && !watch_proc_lives(p)) {
+		/* links may have been made for another process with its process id */
+		proc_step(ps, p, WATCH_EV_END);
+		list_clean(ps);
+	}
+}
+
+/* Nothing that was lost has stopped a process: it went on, and is looked at now. */
+static void lost_attend(struct procs *ps)
+{
+	uint64_t n = follow_lost(ps->follow);
+
+	if (!n)
+		return;
+	if (!ps->is_lost_told && !ps->is_over)
+		ps->hooks->notice(
+			ps->hooks->ctx,
+			"processes did more than could be attended to: code that came in the "
+			"meantime was probed late");
+	ps->is_lost_told = true;
+	for (uint32_t i = 0; i < ps->list.len; i++) {
+		proc_step(ps, ps->list.data[i], WATCH_EV_LOST);
+		proc_step(ps, ps->list.data[i], WATCH_EV_TOLD);
+	}
+}
+
+/* ---- now and then --------------------------------------------------------------------------- */
+
+static uint64_t places_count(const struct procs *ps, const struct watch_subject *s)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < ps->subs->list.len; i++) {
+		const struct subscription *sub = &ps->subs->list.data[i];
+
+		if (sub->sub->nplaces)
+			n += sub->sub->nplaces(sub->ctx, s);
+	}
+	return n;
+}
+
+static void children_tend(struct procs *ps, struct watch_proc *p, uint64_t now)
+{
+	struct watch_subject s = subject_of(p);
+	uint64_t n = places_count(ps, &s);
+
+	if (n && !p->children)
+		p->children = children_create(p->id.pid);
+	if (!n || !children_look(p->children) || !watch_proc_lives(p))
+		return;
+	SUBSCRIBERS_TELL(ps->subs, WATCH_FOLLOWED, inherited, &s);
+	ps->tend_at = MAX(ps->tend_at, now + (SWEEP_NS + n * SWEEP_PLACE_NS) * SWEEP_SHARE);
+}
+
+static void procs_tend(struct procs *ps)
+{
+	uint64_t now = now_ns();
+
+	if (now < ps->tend_at || ps->is_over)
+		return;
+	ps->tend_at = now + TEND_NS;
+	for (uint32_t i = 0; i < ps->list.len; i++)
+		if (!watch_proc_lives(ps->list.data[i]))
+			proc_step(ps, ps->list.data[i], WATCH_EV_END);
+	list_clean(ps);
+	/*
+	 * If children are followed, none has breakpoints that it does not want. On kernels without
+	 * such links the first hit takes a breakpoint out of a child.
+	 */
+	if (ps->opts.has_children || !feat_has(FEAT_UPROBE_TGID))
+		return;
+	for (uint32_t i = 0; i < ps->list.len; i++)
+		children_tend(ps, ps->list.data[i], now);
+}
+
+void procs_work(struct procs *ps)
+{
+	struct rt_watch_event ev;
+	bool any = false;
+
+	if (!ps->is_over && ps->hooks->is_over(ps->hooks->ctx))
+		procs_stop(ps);
+	for (; follow_read(ps->follow, &ev); any = true)
+		event_attend(ps, &ev);
+	if (any)
+		lost_attend(ps);
+	procs_tend(ps);
+}
+
+/* ---- beginning and end ---------------------------------------------------------------------- */
+
+static struct err *flags_apply(struct procs *ps, struct watch_proc *p)
+{
+	bool outlives = p->flags & WATCH_OUTLIVES;
+	uint32_t flags = 0;
+	struct keeper *k;
+	struct err *e = NULL;
+
+	if (p->flags & WATCH_STOPS && outlives) {
+		e = keeper_of(ps, &k);
+		if (!e)
+			e = keeper_ward(k, p->id.pidfd);
+	}
+	if (e)
+		return e;
+	if (p->flags & WATCH_STOPS)
+		flags = RT_WATCHED_STOPS | (outlives ? RT_WATCHED_OUTLIVES : 0);
+	if (ps->opts.has_children)
+		flags |= RT_WATCHED_FORKS;
+	return follow_add(ps->follow, &p->id, flags);
+}
+
+struct err *procs_follow(struct procs *ps, const struct proc_id *id, uint32_t flags)
+{
+	struct watch_proc *p;
+	struct proc_id copy;
+	struct err *e;
+
+	if (proc_id_has_ended(id) || proc_find(ps, (uint32_t)id->pid, id->start))
+		return NULL;
+	e = proc_id_copy(id, &copy);
+	if (e)
+		return e;
+	p = proc_create(&copy, &copy, flags);
+	e = flags_apply(ps, p);
+	if (e) {
+		proc_destroy(p);
+		return e;
+	}
+	vec_push(&ps->list, p);
+	vec_push(&ps->roots, p->root);
+	proc_step(ps, p, WATCH_EV_FOLLOW);
+	return NULL;
+}
+
+void procs_stop(struct procs *ps)
+{
+	ps->is_over = true;
+	herd_release(follow_procs(ps->follow));
+	for (uint32_t i = 0; i < ps->list.len; i++)
+		proc_step(ps, ps->list.data[i], WATCH_EV_STOP);
+}
+
+/* The keeper sees to it that no child is left stopped. */
+static struct err *children_start(const struct procs *ps)
+{
+	struct keeper *k;
+	struct err *e = keeper_of(ps, &k);
+
+	if (!e)
+		e = keeper_herd(k, follow_procs(ps->follow));
+	return e ? e : follow_forks(ps->follow);
+}
+
+struct err *procs_create(const struct watch_hooks *hooks, const struct subscribers *subs,
+			 const struct watch_following *opts, struct procs **ret, int *ret_fd)
+{
+	struct procs *ps = xcalloc(1, sizeof(*ps));
+	uint32_t max = opts->max + (opts->has_children ? FOLLOW_CHILDREN_MAX : 0);
+	struct err *e = follow_create(max, &opts->ns, &ps->follow);
+
+	ps->hooks = hooks;
+	ps->subs = subs;
+	ps->opts = *opts;
+	if (!e && opts->has_children)
+		e = children_start(ps);
+	if (e) {
+		procs_destroy(ps);
+		return e;
+	}
+	*ret = ps;
+	*ret_fd = follow_fd(ps->follow);
+	return NULL;
+}
+
+void procs_destroy(struct procs *ps)
+{
+	if (!ps)
+		return;
+	follow_destroy(ps->follow);
+	for (uint32_t i = 0; i < ps->list.len; i++) {
+		act_resume(ps, ps->list.data[i]);
+		proc_destroy(ps->list.data[i]);
+	}
+	vec_deinit(&ps->list);
+	vec_deinit(&ps->roots);
+	free(ps->told);
+	free(ps);
+}

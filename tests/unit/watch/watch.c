@@ -1,0 +1,374 @@
+/*
+ * What followed processes do is told to subscribers, in order; who waits, waits until all are told;
+ * an event about a process that has ended is never taken for one about another process.
+ */
+#include "tap.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/str.h"
+#include "keeper/keeper.h"
+#include "kernel/kernel.h"
+#include "sym/sym.h"
+#include "watch/watch.h"
+
+static const char *const libraries[] = {"libutil.so.1", "libBrokenLocale.so.1", "libanl.so.1",
+					"libnss_hesiod.so.2"};
+
+static struct keeper *keeper;
+static struct strbuf told;
+static bool over;
+static int report_fd = -1; /* of the process: readable when it has gone on */
+static bool went_on;
+
+/* ---- hooks, and a subscriber that writes down ------------------------------------------------ */
+
+static void on_notice(void *ctx, const char *msg)
+{
+	strbuf_addf(&told, "notice: %s; ", msg);
+}
+
+static struct err *get_keeper(void *ctx, struct keeper **ret)
+{
+	struct err *e = keeper ? NULL : keeper_create(&keeper);
+
+	*ret = keeper;
+	return e;
+}
+
+static bool is_over(void *ctx)
+{
+	return over;
+}
+
+static const struct watch_hooks hooks = {NULL, on_notice, get_keeper, is_over};
+
+static bool is_readable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return fd >= 0 && poll(&p, 1, 0) == 1;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Only the libraries that the test opens: others depend on the machine. */
+static bool is_ours(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_LEN(libraries); i++)
+		if (strcmp(base_name(path), libraries[i]) == 0)
+			return true;
+	return false;
+}
+
+static uint64_t library_ino;
+
+static void on_mapped(void *ctx, const struct watch_subject *s, const struct sym_map *m)
+{
+	if (!is_ours(m->path))
+		return;
+	library_ino = m->ino;
+	strbuf_adds(&told, "mapped; ");
+}
+
+static void on_unmapped(void *ctx, const struct watch_subject *s, uint64_t dev, uint64_t ino)
+{
+	if (ino == library_ino)
+		strbuf_adds(&told, "unmapped; ");
+}
+
+static void on_execed(void *ctx, const struct watch_subject *s)
+{
+	strbuf_adds(&told, s->is_other_task ? "executes by another thread; " : "executes; ");
+}
+
+static void on_forked(void *ctx, const struct watch_subject *s, uint64_t parent)
+{
+	bool is_child = watch_root(s->proc)->pid == (pid_t)parent &&
+			watch_id(s->proc)->pid == (pid_t)s->pid && s->pid != parent;
+
+	strbuf_adds(&told, is_child ? "forked; " : "forked by whom?; ");
+}
+
+static void on_ended(void *ctx, const struct watch_subject *s)
+{
+	strbuf_adds(&told, "ended; ");
+}
+
+/* Whoever is stopped when it is told has not gone on before the last subscriber returns. */
+static void on_settled(void *ctx, const struct watch_subject *s)
+{
+	struct timespec ts = {0, 20000000};
+
+	(void)nanosleep(&ts, NULL);
+	went_on = is_readable(report_fd);
+	strbuf_adds(&told, "settled; ");
+}
+
+static const struct watch_subscriber writer = {
+	.name = "writer",
+	.scope = WATCH_FOLLOWED,
+	.mapped = on_mapped,
+	.unmapped = on_unmapped,
+	.execed = on_execed,
+	.forked = on_forked,
+	.ended = on_ended,
+	.settled = on_settled,
+};
+
+static void on_record(void *ctx, const struct watch_subject *s)
+{
+	strbuf_adds(&told, "a record?; ");
+}
+
+static const struct watch_subscriber of_all = {.name = "all",
+					       .scope = WATCH_ALL,
+					       .execed = on_record,
+					       .ended = on_record};
+
+/* ---- a process ------------------------------------------------------------------------------- */
+
+struct target {
+	pid_t pid;
+	struct proc_id id;
+	int in, out;
+};
+
+/* Reads a byte, does what it says, answers with a byte. */
+static void target_live(int in, int out)
+{
+	void *lib = NULL;
+	char c;
+	pid_t child;
+
+	while (read(in, &c, 1) == 1) {
+		if (c == 'o')
+			for (size_t i = 0; i < ARRAY_LEN(libraries) && !lib; i++)
+				if (!dlopen(libraries[i], RTLD_NOW | RTLD_NOLOAD))
+					lib = dlopen(libraries[i], RTLD_NOW);
+		if (c == 'c' && lib) {
+			(void)dlclose(lib);
+			lib = NULL;
+		}
+		if (c == 'x')
+			(void)execl("/bin/true", "true", NULL);
+		if (c == 'f') {
+			child = fork();
+			if (child == 0)
+				_exit(0);
+			(void)waitpid(child, NULL, 0);
+		}
+		(void)!write(out, &c, 1);
+	}
+	_exit(0);
+}
+
+static void target_start(struct target *t)
+{
+	int in[2], out[2];
+	struct err *e;
+
+	*t = (struct target){.pid = -1};
+	if (pipe(in) != 0 || pipe(out) != 0)
+		return;
+	t->pid = fork();
+	if (t->pid == 0) {
+		(void)close(in[1]);
+		(void)close(out[0]);
+		target_live(in[0], out[1]);
+	}
+	(void)close(in[0]);
+	(void)close(out[1]);
+	t->in = in[1];
+	t->out = out[0];
+	e = proc_id_open(t->pid, &t->id);
+	ok(!e, "a process begins");
+	err_destroy(e);
+}
+
+static void target_end(struct target *t)
+{
+	int status;
+
+	(void)close(t->in);
+	(void)close(t->out);
+	(void)waitpid(t->pid, &status, 0);
+	proc_id_close(&t->id);
+}
+
+/* Attends to events until what is wanted was told and the target has answered, or is gone. */
+static void attend(struct watch *w, int fd, const struct target *t, const char *want)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	bool has_answered = false;
+	char c;
+
+	for (int i = 0; i < 200; i++) {
+		(void)poll(&p, 1, 20);
+		watch_work(w);
+		if (is_readable(t->out))
+			has_answered |= read(t->out, &c, 1) >= 0;
+		if (has_answered && strcmp(strbuf_text(&told), want) == 0)
+			break;
+	}
+}
+
+static void expect(struct watch *w, int fd, const struct target *t, char what, const char *want)
+{
+	strbuf_clear(&told);
+	went_on = false;
+	report_fd = t->out;
+	(void)!write(t->in, &what, 1);
+	attend(w, fd, t, want);
+	is_str(strbuf_text(&told), want, want);
+}
+
+static struct watch *watch_begin(struct target *t, uint32_t flags, bool has_children, int *ret_fd)
+{
+	struct watch *w = watch_create(&hooks);
+	struct err *e;
+
+	over = false;
+	watch_subscribe(w, &writer, NULL);
+	watch_subscribe(w, &of_all, NULL);
+	e = watch_following(w,
+			    &(struct watch_following){.max = 2,
+						      .has_children = has_children,
+						      .wants_libraries = true},
+			    ret_fd);
+	if (!e)
+		e = watch_follow(w, &t->id, flags);
+	ok(!e, "it is followed%s%s", e ? ": " : "", e ? err_text(e) : "");
+	err_destroy(e);
+	return w;
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static void test_events(uint32_t flags)
+{
+	struct target t;
+	struct watch *w;
+	int fd = -1;
+
+	target_start(&t);
+	w = watch_begin(&t, flags, false, &fd);
+	expect(w, fd, &t, 'o', "mapped; settled; ");
+	ok(went_on == !(flags & WATCH_STOPS), "it %s", went_on ? "has run on" : "waits");
+	expect(w, fd, &t, 'c', "unmapped; settled; ");
+	expect(w, fd, &t, 'o', "mapped; settled; ");
+	if (flags & WATCH_STOPS)
+		expect(w, fd, &t, 'x', "executes; settled; settled; ended; ");
+	target_end(&t);
+	watch_destroy(w);
+}
+
+static void test_children(void)
+{
+	struct target t;
+	struct watch *w;
+	int fd = -1;
+
+	if (!feat_has(FEAT_UPROBE_TGID))
+		return;
+	target_start(&t);
+	w = watch_begin(&t, WATCH_STOPS | WATCH_OUTLIVES, true, &fd);
+	expect(w, fd, &t, 'f', "forked; settled; ended; ");
+	target_end(&t);
+	watch_destroy(w);
+}
+
+/* Tracing is over: nobody is told, and it runs on although our programs stop it. */
+static void test_over(void)
+{
+	struct target t;
+	struct watch *w;
+	int fd = -1, status = 0;
+
+	target_start(&t);
+	w = watch_begin(&t, WATCH_STOPS, false, &fd);
+	over = true;
+	strbuf_clear(&told);
+	(void)!write(t.in, "oc", 2);
+	attend(w, fd, &t, "never");
+	is_str(strbuf_text(&told), "", "nobody is told when tracing is over");
+	(void)!write(t.in, "x", 1);
+	for (int i = 0; i < 200 && waitpid(t.pid, &status, WNOHANG) == 0; i++) {
+		struct timespec ts = {0, 10000000};
+
+		watch_work(w);
+		(void)nanosleep(&ts, NULL);
+	}
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == 0, "it runs on to its end");
+	target_end(&t);
+	watch_destroy(w);
+}
+
+/* The identity of another process that had the same process id. */
+static void test_identity(void)
+{
+	struct target t;
+	struct watch *w;
+	struct proc_id other;
+	struct err *e;
+	int fd = -1, status = 0;
+
+	target_start(&t);
+	other = t.id;
+	other.start--; /* it began before: it has ended, and left its process id */
+	w = watch_create(&hooks);
+	watch_subscribe(w, &writer, NULL);
+	over = false;
+	strbuf_clear(&told);
+	e = watch_following(w, &(struct watch_following){.max = 2, .wants_libraries = true}, &fd);
+	if (!e)
+		e = watch_follow(w, &other, WATCH_STOPS);
+	ok(!e, "another process is followed that had its process id");
+	err_destroy(e);
+	(void)!write(t.in, "ox", 2);
+	ok(waitpid(t.pid, &status, WUNTRACED) == t.pid && WIFEXITED(status), "it is not stopped");
+	watch_work(w);
+	is_str(strbuf_text(&told), "ended; ", "and nothing that it does is told");
+	target_end(&t);
+	watch_destroy(w);
+}
+
+/* Stopped, with events that nobody has read: it runs on when the watch is destroyed. */
+static void test_left(void)
+{
+	struct target t;
+	struct watch *w;
+	int fd = -1, status = 0;
+
+	target_start(&t);
+	w = watch_begin(&t, WATCH_STOPS | WATCH_OUTLIVES, false, &fd);
+	(void)!write(t.in, "ox", 2);
+	ok(waitpid(t.pid, &status, WUNTRACED) == t.pid && WIFSTOPPED(status), "it waits");
+	watch_destroy(w);
+	ok(waitpid(t.pid, &status, 0) == t.pid && WIFEXITED(status),
+	   "it runs on without the watch");
+	target_end(&t);
+}
+
+int main(void)
+{
+	test_events(0);
+	test_events(WATCH_STOPS);
+	test_children();
+	test_over();
+	test_identity();
+	test_left();
+	keeper_destroy(keeper);
+	strbuf_deinit(&told);
+	return tap_done();
+}
