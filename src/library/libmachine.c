@@ -1,15 +1,15 @@
 /*
- * D library files that no folder has: what this machine is, as constants and inlines of D.
+ * D library files that no folder has: facts of the machine, as constants and inlines of D.
  *
  *     machine.d   __boot_time, __page_size, __tick      wall clock at boot, bytes, ns
  *     cpus.d      __cpu_chip[cpu], __cpu_node[cpu]      package and NUMA node of a CPU
- *                 __ncpus                               CPUs there may be
+ *                 __ncpus                               number of CPUs that there may be
  *     pidns.d     __task_tgid[T], __task_pid[T]         number of a task's process, of the task
- *                 __pid_number[P]                       number of a struct pid; all in dtrace's PID
- *                 namespace
+ *                 __pid_number[P]                       number of a struct pid
+ *                                                       (all in dtrace's own PID namespace)
  *     drivers.d   __block_driver[major]                 name of the driver of a block device
  *
- * The rest of the library is built on them. They are made when a program needs one.
+ * The other files of the library use them. Each is made when a program needs it.
  */
 #include <bpf/libbpf.h>
 #include <ctype.h>
@@ -32,11 +32,11 @@ static int64_t clock_ns(clockid_t id, int (*get)(clockid_t, struct timespec *))
 {
 	struct timespec ts = {0};
 
-	(void)get(id, &ts); /* these clocks always exist */
+	(void)get(id, &ts); /* cannot fail: these clocks always exist */
 	return ts.tv_sec * INT64_C(1000000000) + ts.tv_nsec;
 }
 
-static void make_machine(struct strbuf *out)
+static void machine_make(struct strbuf *out)
 {
 	int64_t boot =
 		clock_ns(CLOCK_REALTIME, clock_gettime) - clock_ns(CLOCK_BOOTTIME, clock_gettime);
@@ -52,25 +52,25 @@ static void make_machine(struct strbuf *out)
 
 typedef VEC(int) int_vec;
 
-static void set_at(int_vec *v, uint32_t i, int val)
+static void int_vec_set(int_vec *v, uint32_t i, int val)
 {
 	while (v->len <= i)
 		vec_push(v, 0);
 	v->data[i] = val;
 }
 
-static bool read_line(const char *path, char *buf, int size)
+static bool line_read(const char *path, char *buf, int size)
 {
 	FILE *fp = fopen(path, "re");
 	bool good = fp && fgets(buf, size, fp);
 
 	if (fp)
-		(void)fclose(fp); /* only read */
+		(void)fclose(fp); /* nothing was written */
 	return good;
 }
 
-/* DIR/<prefix>N: N; -1 when the name is of another kind. */
-static int number_behind(const char *name, const char *prefix)
+/* The N of a name <prefix>N; -1 for other names. */
+static int name_number(const char *name, const char *prefix)
 {
 	size_t len = strlen(prefix);
 
@@ -82,7 +82,7 @@ static int number_behind(const char *name, const char *prefix)
 }
 
 /* Calls f for each DIR/<prefix>N whose file `leaf` can be read. */
-static void each_numbered(const char *dir, const char *prefix, const char *leaf,
+static void numbered_each(const char *dir, const char *prefix, const char *leaf,
 			  void (*f)(int_vec *v, int number, const char *line), int_vec *v)
 {
 	DIR *d = opendir(dir);
@@ -90,29 +90,30 @@ static void each_numbered(const char *dir, const char *prefix, const char *leaf,
 	char path[512], line[4096];
 
 	while (d && (ent = readdir(d))) {
-		int n = number_behind(ent->d_name, prefix);
+		int n = name_number(ent->d_name, prefix);
 
 		if (n < 0)
 			continue;
 		(void)snprintf(path, sizeof(path), "%s/%s%d/%s", dir, prefix, n, leaf);
-		if (read_line(path, line, sizeof(line)))
+		if (line_read(path, line, sizeof(line)))
 			f(v, n, line);
 	}
 	if (d)
-		(void)closedir(d); /* only read */
+		(void)closedir(d); /* nothing was written */
 }
 
-static void note_chip(int_vec *v, int cpu, const char *line)
+static void chip_note(int_vec *v, int cpu, const char *line)
 {
 	int chip = (int)strtol(line, NULL, 10);
 
-	set_at(v, (uint32_t)cpu, MAX(chip, 0)); /* -1: the firmware does not say */
+	int_vec_set(v, (uint32_t)cpu,
+		    MAX(chip, 0)); /* -1: the firmware does not know the package */
 }
 
 #define MAX_CPUS 65536
 
-/* line: "0-3,8-11" */
-static void note_node(int_vec *v, int node, const char *line)
+/* line: a list of CPUs, "0-3,8-11" */
+static void node_note(int_vec *v, int node, const char *line)
 {
 	while (isdigit((unsigned char)*line)) {
 		char *end;
@@ -120,13 +121,13 @@ static void note_node(int_vec *v, int node, const char *line)
 		     to = *end == '-' ? strtol(end + 1, &end, 10) : from;
 
 		for (long cpu = from; cpu <= to && cpu < MAX_CPUS; cpu++)
-			set_at(v, (uint32_t)cpu, node);
+			int_vec_set(v, (uint32_t)cpu, node);
 		line = *end == ',' ? end + 1 : end;
 	}
 }
 
-/* "C < 4 ? 0 : C < 8 ? 1 : 0": equal neighbours are one range. */
-static void add_table(struct strbuf *out, const char *name, const int_vec *v)
+/* Adds an expression such as "C < 4 ? 0 : C < 8 ? 1 : 0", with one range for equal neighbours. */
+static void table_add(struct strbuf *out, const char *name, const int_vec *v)
 {
 	int last = v->len ? v->data[v->len - 1] : 0;
 
@@ -137,14 +138,14 @@ static void add_table(struct strbuf *out, const char *name, const int_vec *v)
 	strbuf_addf(out, "%d;\n", last);
 }
 
-static void make_cpus(struct strbuf *out)
+static void cpus_make(struct strbuf *out)
 {
 	int_vec chips = {0}, nodes = {0};
 
-	each_numbered(CPU_DIR, "cpu", "topology/physical_package_id", note_chip, &chips);
-	each_numbered(NODE_DIR, "node", "cpulist", note_node, &nodes);
-	add_table(out, "__cpu_chip", &chips);
-	add_table(out, "__cpu_node", &nodes);
+	numbered_each(CPU_DIR, "cpu", "topology/physical_package_id", chip_note, &chips);
+	numbered_each(NODE_DIR, "node", "cpulist", node_note, &nodes);
+	table_add(out, "__cpu_chip", &chips);
+	table_add(out, "__cpu_node", &nodes);
 	strbuf_addf(out, "inline int __ncpus = %d;\n", MAX(libbpf_num_possible_cpus(), 1));
 	vec_deinit(&chips);
 	vec_deinit(&nodes);
@@ -153,9 +154,10 @@ static void make_cpus(struct strbuf *out)
 /* ---- pidns.d ---------------------------------------------------------------------------- */
 
 /*
- * A program may be compiled without the right to ask for our namespace: then nothing of this runs.
+ * Without the privilege to ask for our own namespace a program may be compiled, but not run: then
+ * these definitions are not used.
  */
-static void make_pidns(struct strbuf *out)
+static void pidns_make(struct strbuf *out)
 {
 	struct rt_pidns ns;
 
@@ -182,8 +184,8 @@ static void make_pidns(struct strbuf *out)
 
 /* ---- drivers.d -------------------------------------------------------------------------- */
 
-/* Lines "  8 sd" behind "Block devices:". */
-static void make_drivers(struct strbuf *out)
+/* Reads the lines "  8 sd" behind "Block devices:". */
+static void drivers_make(struct strbuf *out)
 {
 	FILE *fp = fopen(DEVICES, "re");
 	bool is_block = false;
@@ -198,16 +200,16 @@ static void make_drivers(struct strbuf *out)
 			strbuf_addf(out, "M == %u ? \"%s\" : ", major, name);
 	}
 	if (fp)
-		(void)fclose(fp); /* only read */
+		(void)fclose(fp); /* nothing was written */
 	strbuf_adds(out, "\"<unknown>\";\n");
 }
 
 /* clang-format off */
 const struct libmachine libmachine_files[] = {
-	{ "machine.d", { "__boot_time", "__page_size", "__tick" }, make_machine },
-	{ "cpus.d",    { "__cpu_chip", "__cpu_node", "__ncpus" },  make_cpus },
-	{ "pidns.d",   { "__task_tgid", "__task_pid", "__pid_number" }, make_pidns },
-	{ "drivers.d", { "__block_driver" },                       make_drivers },
+	{ "machine.d", { "__boot_time", "__page_size", "__tick" }, machine_make },
+	{ "cpus.d",    { "__cpu_chip", "__cpu_node", "__ncpus" },  cpus_make },
+	{ "pidns.d",   { "__task_tgid", "__task_pid", "__pid_number" }, pidns_make },
+	{ "drivers.d", { "__block_driver" },                       drivers_make },
 	{ NULL, { NULL }, NULL },
 };
 /* clang-format on */

@@ -1,14 +1,14 @@
 /*
- * D library files that are made from what this machine is, instead of being read (libmachine.c).
+ * D library files that are made from facts of the machine instead of being read (libmachine.c).
  */
 #pragma once
 
 #include "base/str.h"
 
 struct libmachine {
-	/* of the file, for depends_on; a real one of that name comes first */
+	/* name of the file, for depends_on; a real file of that name takes its place */
 	const char *name;
-	const char *defines[4]; /* NULL-terminated */
+	const char *defines[4]; /* names, NULL-terminated */
 	void (*make)(struct strbuf *out);
 };
 

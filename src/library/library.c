@@ -1,4 +1,4 @@
-/* Finds, orders and loads the files of the D library: see the header. */
+/* Finds, orders and compiles the files of the D library (library.h). */
 #include "library/library.h"
 
 #include <dirent.h>
@@ -31,7 +31,7 @@ struct lib_file {
 	enum lib_state state;
 	bool is_lazy;
 	enum d_layer layer;
-	const struct libmachine *made; /* text is made when it is loaded; NULL: has been read */
+	const struct libmachine *made; /* the text is made when needed; NULL: it was read */
 };
 
 struct definers {
@@ -39,19 +39,20 @@ struct definers {
 };
 
 struct library {
-	struct arena *arena; /* the creator's */
+	struct arena *arena; /* given by library_create()'s caller */
 	struct library_hooks hooks;
 	struct library_opts opts;
 	VEC(struct lib_file *) list;
 	struct hashmap *by_name; /* file name -> struct lib_file */
-	struct hashmap *defines; /* what lazy files define -> struct definers */
+	struct hashmap *defines; /* name -> struct definers: the lazy files that define it */
+	/* files to compile after the current one, which defines what they add to: translators */
 	/* to be compiled after the file under way, which defines what they add to: translators */
 	VEC(struct lib_file *) waiting;
-	uint32_t depth;	     /* of files under way */
+	uint32_t depth;	     /* number of files whose compiles are under way, one inside another */
 	bool has_dirs;	     /* the -L folders have been read */
-	bool has_system;     /* the system folder has been read */
-	bool is_missing;     /* ... or would have been, if it were there */
-	struct err *trouble; /* a file could not be compiled: the program cannot either */
+	bool has_system;     /* the system folder has been read, or was not found */
+	bool is_missing;     /* the system folder was not found */
+	struct err *trouble; /* a file could not be compiled, so the program cannot, either */
 };
 
 struct library *library_create(struct arena *a, const struct library_hooks *hooks)
@@ -104,7 +105,7 @@ void library_destroy(struct library *lib)
 	free(lib);
 }
 
-static struct err *read_text(const char *path, struct strbuf *out)
+static struct err *text_read(const char *path, struct strbuf *out)
 {
 	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
@@ -124,7 +125,7 @@ static struct err *read_text(const char *path, struct strbuf *out)
 	return NULL;
 }
 
-static void note_dep(void *ctx, const char *name, size_t len)
+static void dep_note(void *ctx, const char *name, size_t len)
 {
 	struct lib_file *l = ctx;
 	char *dep = strndup(name, len);
@@ -139,7 +140,7 @@ struct noter {
 	struct lib_file *file;
 };
 
-static void note_name(void *ctx, const char *name, size_t len)
+static void name_note(void *ctx, const char *name, size_t len)
 {
 	struct noter *n = ctx;
 	struct definers *d = hashmap_find(n->lib->defines, name, len);
@@ -153,10 +154,10 @@ static void note_name(void *ctx, const char *name, size_t len)
 }
 
 /*
- * A file of an -L folder that takes the place of the system's is for the system's other files to
- * see.
+ * Whether the name of a file is taken. A file of an -L folder that replaces one of the system
+ * folder must also be visible to the other files of the system folder.
  */
-static bool is_taken(struct library *lib, const char *name, bool is_system)
+static bool name_is_taken(struct library *lib, const char *name, bool is_system)
 {
 	struct lib_file *l = hashmap_finds(lib->by_name, name);
 
@@ -165,13 +166,13 @@ static bool is_taken(struct library *lib, const char *name, bool is_system)
 	return l;
 }
 
-static struct err *add_file(struct library *lib, const char *dir, const char *name, bool is_system)
+static struct err *file_add(struct library *lib, const char *dir, const char *name, bool is_system)
 {
 	struct noter n = {.lib = lib};
 	struct err *e;
 	struct lib_file *l;
 
-	if (is_taken(lib, name, is_system))
+	if (name_is_taken(lib, name, is_system))
 		return NULL;
 	l = xcalloc(1, sizeof(*l));
 	vec_push(&lib->list, l);
@@ -180,21 +181,21 @@ static struct err *add_file(struct library *lib, const char *dir, const char *na
 	l->name = strrchr(l->path, '/') + 1;
 	hashmap_sets(lib->by_name, name, l);
 	l->layer = is_system ? LAYER_SYSTEM : LAYER_LIBDIR;
-	e = read_text(l->path, &l->text);
+	e = text_read(l->path, &l->text);
 	if (e)
 		return e;
-	libscan_deps(strbuf_text(&l->text), l->text.len, note_dep, l);
+	libscan_deps(strbuf_text(&l->text), l->text.len, dep_note, l);
 	n.file = l;
-	l->is_lazy = is_system && libscan_names(strbuf_text(&l->text), l->text.len, note_name, &n);
+	l->is_lazy = is_system && libscan_names(strbuf_text(&l->text), l->text.len, name_note, &n);
 	return NULL;
 }
 
-static void add_made(struct library *lib, const struct libmachine *made)
+static void made_add(struct library *lib, const struct libmachine *made)
 {
 	struct noter n = {.lib = lib};
 	struct lib_file *l;
 
-	if (is_taken(lib, made->name, true))
+	if (name_is_taken(lib, made->name, true))
 		return;
 	l = n.file = xcalloc(1, sizeof(*l));
 	vec_push(&lib->list, l);
@@ -205,7 +206,7 @@ static void add_made(struct library *lib, const struct libmachine *made)
 	l->made = made;
 	hashmap_sets(lib->by_name, made->name, l);
 	for (const char *const *name = made->defines; *name; name++)
-		note_name(&n, *name, strlen(*name));
+		name_note(&n, *name, strlen(*name));
 }
 
 static int is_library_name(const struct dirent *d)
@@ -215,7 +216,7 @@ static int is_library_name(const struct dirent *d)
 	return len > 2 && strcmp(d->d_name + len - 2, ".d") == 0;
 }
 
-static struct err *add_dir(struct library *lib, const char *dir, bool is_system, bool must_exist)
+static struct err *dir_add(struct library *lib, const char *dir, bool is_system, bool must_exist)
 {
 	struct dirent **names;
 	struct err *e = NULL;
@@ -225,7 +226,7 @@ static struct err *add_dir(struct library *lib, const char *dir, bool is_system,
 		return err_sys(errno, "cannot read the D library folder '%s'", dir);
 	for (int i = 0; i < n; i++) {
 		if (!e)
-			e = add_file(lib, dir, names[i]->d_name, is_system);
+			e = file_add(lib, dir, names[i]->d_name, is_system);
 		free(names[i]);
 	}
 	if (n >= 0)
@@ -266,7 +267,7 @@ static struct err *lib_compile(struct library *lib, struct lib_file *l)
 		l->made->make(&l->text);
 	e = lib->hooks.compile(lib->hooks.ctx, l->layer, l->path, strbuf_text(&l->text),
 			       l->text.len);
-	if (e && err_get_code(e) == EDT_NOMOD) { /* a dependency is not met here */
+	if (e && err_get_code(e) == EDT_NOMOD) { /* a dependency does not exist here */
 		err_destroy(e);
 		l->state = LIB_LEFT_OUT;
 		return NULL;
@@ -277,7 +278,7 @@ static struct err *lib_compile(struct library *lib, struct lib_file *l)
 	return NULL;
 }
 
-/* A file and what it depends on; at the end of the outermost one also what was put off. */
+/* Compiles a file behind the files it depends on; in the outermost call, also waiting files. */
 static struct err *lib_load(struct library *lib, struct lib_file *l)
 {
 	struct err *e;
@@ -296,7 +297,7 @@ static struct err *lib_load(struct library *lib, struct lib_file *l)
 	return e;
 }
 
-/* The folder that the option names, or NULL. */
+/* The folder that option syslibdir names, or NULL. */
 static const char *asked_dir(const struct library *lib)
 {
 	return lib->opts.system_dir && *lib->opts.system_dir ? lib->opts.system_dir : NULL;
@@ -315,16 +316,16 @@ static struct err *system_read(struct library *lib)
 		return NULL;
 	lib->has_system = true;
 	lib->is_missing = access(system_dir(lib), F_OK) != 0;
-	e = add_dir(lib, system_dir(lib), true, asked_dir(lib) != NULL);
+	e = dir_add(lib, system_dir(lib), true, asked_dir(lib) != NULL);
 	for (const struct libmachine *made = libmachine_files; made->name; made++)
-		add_made(lib, made);
+		made_add(lib, made);
 	for (uint32_t i = 0; !e && i < lib->list.len; i++)
 		if (!lib->list.data[i]->is_lazy)
 			e = lib_load(lib, lib->list.data[i]);
 	return e;
 }
 
-/* A folder that was asked for must be there, whether or not a program needs it. */
+/* A folder that the user has named must exist, even if no program needs it. */
 static struct err *system_check(const struct library *lib)
 {
 	const char *dir = asked_dir(lib);
@@ -360,8 +361,8 @@ struct err *library_load(struct library *lib)
 	if (!lib->opts.ndirs)
 		return NULL;
 	for (uint32_t i = 0; !e && i < lib->opts.ndirs; i++)
-		e = add_dir(lib, lib->opts.dirs[i], false, true);
-	/* they may depend on files of the system folder */
+		e = dir_add(lib, lib->opts.dirs[i], false, true);
+	/* files of -L folders may depend on files of the system folder */
 	if (!e)
 		e = system_read(lib);
 	if (!lib->trouble)
@@ -378,8 +379,8 @@ static bool is_visited(const struct definers *d)
 	return false;
 }
 
-/* Compiles those that are not compiled yet; *ret_any: there were such. */
-static struct err *load_definers(struct library *lib, const struct definers *d, bool *ret_any)
+/* Compiles the files that are not compiled yet; *ret_any: whether there were any. */
+static struct err *definers_load(struct library *lib, const struct definers *d, bool *ret_any)
 {
 	bool is_early = is_visited(d);
 
@@ -411,15 +412,15 @@ bool library_define(struct library *lib, const char *name, size_t len)
 	e = system_read(lib);
 	d = e ? NULL : hashmap_find(lib->defines, name, len);
 	if (d)
-		e = load_definers(lib, d, &any);
+		e = definers_load(lib, d, &any);
 	if (lib->trouble)
-		err_destroy(e); /* a file needed another one, which is to blame */
+		err_destroy(e); /* the error of an earlier file, which this one needed, is kept */
 	else
 		lib->trouble = e;
 	return any && !lib->trouble;
 }
 
-/* The name behind prefix, where the key begins with that; else NULL. */
+/* The part of a key behind prefix; NULL when the key does not begin with prefix. */
 static const char *key_name(const char *key, const char *prefix)
 {
 	size_t len = strlen(prefix);
@@ -445,11 +446,11 @@ void library_define_providers(struct library *lib, const struct probe_desc *desc
 			vec_push(&keys, text);
 	}
 	for (uint32_t i = 0; i < keys.len; i++)
-		(void)library_define(lib, keys.data[i], strlen(keys.data[i])); /* trouble is kept */
+		(void)library_define(lib, keys.data[i], strlen(keys.data[i])); /* keeps its error */
 	vec_deinit(&keys);
 }
 
-/* Names with two underscores are the library's own; those with a blank are of providers. */
+/* Names with two underscores are for the library alone; keys with a blank are of providers. */
 static bool is_public(const char *name)
 {
 	return strncmp(name, "__", 2) != 0 && !strchr(name, ' ');

@@ -1,22 +1,22 @@
 /*
  * The D library: files of constants, types, translators and providers that programs may use.
  *
- * Every file NAME.d of the -L folders and of the system folder; of two with one name the first
- * counts. A file's '#pragma D depends_on library' lines are read beforehand and give the order. A
- * file that depends on a module or provider this system lacks is left out, and so is what depends
- * on it.
+ * The library consists of every file NAME.d in the -L folders and in the system folder; of files
+ * with equal names the first one is used. The '#pragma D depends_on library' lines of a file are
+ * read beforehand and determine the order. A file that depends on a module or provider that this
+ * system lacks is left out, and so are the files that depend on it.
  *
- * What a file declares lies in a layer below the program's (d/layer.h): old scripts define
- * constants of their own that the library has, too.
+ * Declarations of a file are in a layer below the program's (d/layer.h), because old scripts define
+ * constants that the library has, too.
  *
- * Files of -L folders are compiled before the first program. Those of the system folder are
- * compiled when a program mentions a name that they define (libscan.h): nobody waits for what is
- * not used.
+ * Files of -L folders are compiled before the first program. Files of the system folder are
+ * compiled when a program mentions a name that they define (libscan.h), so that unused files cost
+ * no time.
  *
  * Facts    d-language.md, 10.2.
- * Owns     texts of files and what is known of them. What they declare is the compiler's.
- * Errors   of a file that a name needs are kept until library_trouble() asks: the compile that
- *          asked for the name goes on to its end.
+ * Owns     the texts of the files, and their lists of names; the compiler owns their declarations.
+ * Errors   in a file that a name needs are kept until library_trouble() is called, because the
+ *          compile that needs the name goes on to its end.
  */
 #pragma once
 
@@ -28,20 +28,20 @@ struct library;
 struct probe_desc;
 
 struct library_opts {
-	const char *const *dirs; /* of -L, in order; the caller's */
+	const char *const *dirs; /* arguments of -L, in order; the caller keeps them */
 	uint32_t ndirs;
-	const char *system_dir; /* NULL or empty: that of the installation */
+	const char *system_dir; /* NULL or "": the folder of the installation */
 	bool is_off;		/* option nolibs */
 };
 
 struct library_hooks {
 	void *ctx;
-	/* Compiles the text of a file into the layer. EDT_NOMOD: what it needs is not here. */
+	/* Compiles the text of a file into the layer. EDT_NOMOD: a dependency is not met here. */
 	struct err *(*compile)(void *ctx, enum d_layer layer, const char *path, const char *text,
 			       size_t len);
 };
 
-/* a: outlives it. */
+/* The arena must live longer than the library. */
 struct library *library_create(struct arena *a, const struct library_hooks *hooks);
 void library_destroy(struct library *l); /* NULL is allowed */
 void library_set_opts(struct library *l, const struct library_opts *opts);
@@ -52,9 +52,9 @@ MUST_CHECK struct err *library_load(struct library *l);
 bool library_define(struct library *l, const char *name, size_t len);
 /* Compiles the files of the system folder that declare providers or probes of the description. */
 void library_define_providers(struct library *l, const struct probe_desc *desc);
-/* What went wrong with those two, or NULL; to be asked once after each compile. */
+/* The error of these two functions, or NULL; to be called once after each compile. */
 MUST_CHECK struct err *library_trouble(struct library *l);
 /* The name most like this one that the system folder defines, or NULL. */
 const char *library_nearest(struct library *l, const char *name);
-/* Adds to the error of a compile, which may be NULL, that the library's folder is not there. */
+/* Adds to the error of a compile, which may be NULL, that the system folder does not exist. */
 MUST_CHECK struct err *library_explain(const struct library *l, struct err *e);

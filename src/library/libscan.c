@@ -1,4 +1,4 @@
-/* Scans D library files for the names they define and the files they depend on. */
+/* Scans D library files for the names that they define and the files on which they depend. */
 #include "library/libscan.h"
 
 #include <ctype.h>
@@ -21,7 +21,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '`';
 }
 
-/* A quoted text, a comment or a line of its own; NULL when p is at none of them. */
+/* The end of the string, comment or control line at p; NULL when none begins there. */
 static const char *opaque_end(const struct scan *s, const char *p)
 {
 	const char *stop;
@@ -42,7 +42,7 @@ static const char *opaque_end(const struct scan *s, const char *p)
 	return NULL;
 }
 
-static void next(struct scan *s)
+static void scan_next(struct scan *s)
 {
 	const char *skip;
 
@@ -60,38 +60,38 @@ static void next(struct scan *s)
 	s->len = (size_t)(s->p - s->text);
 }
 
-static bool at_word(const struct scan *s, const char *word)
+static bool scan_at_word(const struct scan *s, const char *word)
 {
 	return s->tok == LIBTOK_WORD && s->len == strlen(word) &&
 	       memcmp(s->text, word, s->len) == 0;
 }
 
-static bool at(const struct scan *s, char c)
+static bool scan_at(const struct scan *s, char c)
 {
 	return s->tok == LIBTOK_PUNCT && *s->text == c;
 }
 
-static bool at_tag_word(const struct scan *s)
+static bool scan_at_tag(const struct scan *s)
 {
-	return at_word(s, "struct") || at_word(s, "union") || at_word(s, "enum");
+	return scan_at_word(s, "struct") || scan_at_word(s, "union") || scan_at_word(s, "enum");
 }
 
 /* ---- declarations ----------------------------------------------------------------------- */
 
 static int depth_change(const struct scan *s)
 {
-	if (at(s, '{') || at(s, '(') || at(s, '['))
+	if (scan_at(s, '{') || scan_at(s, '(') || scan_at(s, '['))
 		return 1;
-	return at(s, '}') || at(s, ')') || at(s, ']') ? -1 : 0;
+	return scan_at(s, '}') || scan_at(s, ')') || scan_at(s, ']') ? -1 : 0;
 }
 
-/* Behind the ';' that ends the declaration; false when the text ends before. */
-static bool skip_decl(struct scan *s)
+/* Skips the rest of a declaration with its ';'; false when the text ends before. */
+static bool scan_skip_decl(struct scan *s)
 {
-	for (int depth = 0; s->tok != LIBTOK_END; next(s)) {
+	for (int depth = 0; s->tok != LIBTOK_END; scan_next(s)) {
 		depth += depth_change(s);
-		if (!depth && at(s, ';')) {
-			next(s);
+		if (!depth && scan_at(s, ';')) {
+			scan_next(s);
 			return true;
 		}
 	}
@@ -104,25 +104,26 @@ static bool scan_inline(struct scan *s)
 	const char *name = NULL;
 	size_t len = 0;
 
-	for (; s->tok != LIBTOK_END && !at(s, '=') && !at(s, '[') && !at(s, ';'); next(s))
+	for (; s->tok != LIBTOK_END && !scan_at(s, '=') && !scan_at(s, '[') && !scan_at(s, ';');
+	     scan_next(s))
 		if (s->tok == LIBTOK_WORD) {
 			name = s->text;
 			len = s->len;
 		}
 	if (name)
 		s->fn(s->ctx, name, len);
-	return name && skip_decl(s);
+	return name && scan_skip_decl(s);
 }
 
-/* Behind "enum": the constants are what comes first and behind commas. */
+/* Behind "enum": constants stand behind the '{' and behind commas. */
 static void scan_enumerators(struct scan *s)
 {
 	bool is_name = true;
 
-	for (next(s); s->tok != LIBTOK_END && !at(s, '}'); next(s)) {
+	for (scan_next(s); s->tok != LIBTOK_END && !scan_at(s, '}'); scan_next(s)) {
 		if (is_name && s->tok == LIBTOK_WORD)
 			s->fn(s->ctx, s->text, s->len);
-		is_name = at(s, ',');
+		is_name = scan_at(s, ',');
 	}
 }
 
@@ -130,31 +131,31 @@ static bool is_before_brace(const struct scan *s)
 {
 	struct scan ahead = *s;
 
-	next(&ahead);
-	return at(&ahead, '{');
+	scan_next(&ahead);
+	return scan_at(&ahead, '{');
 }
 
-/* At "struct", "union" or "enum": the tag and what is inside; stops at the last token. */
+/* At "struct", "union" or "enum": finds the tag and names in the body; stops at the last token. */
 static void scan_tag(struct scan *s)
 {
-	bool is_enum = at_word(s, "enum");
+	bool is_enum = scan_at_word(s, "enum");
 	int depth = 0;
 
-	next(s);
+	scan_next(s);
 	if (s->tok == LIBTOK_WORD) {
 		if (!is_before_brace(s))
-			return; /* only mentioned */
+			return; /* a use of the tag, not its definition */
 		s->fn(s->ctx, s->text, s->len);
-		next(s);
+		scan_next(s);
 	}
-	if (is_enum && at(s, '{')) {
+	if (is_enum && scan_at(s, '{')) {
 		scan_enumerators(s);
 		return;
 	}
-	for (; s->tok != LIBTOK_END; next(s)) {
-		if (at_tag_word(s)) {
+	for (; s->tok != LIBTOK_END; scan_next(s)) {
+		if (scan_at_tag(s)) {
 			scan_tag(s);
-			continue; /* its braces are balanced */
+			continue; /* scan_enumerators() has read its closing brace */
 		}
 		depth += depth_change(s);
 		if (!depth)
@@ -162,7 +163,7 @@ static void scan_tag(struct scan *s)
 	}
 }
 
-/* Typedefs, variables, bodies of types. A name is what stands before ; , [ or behind (* */
+/* Variables, typedefs, bodies of types. A name stands before ; , [ or behind (* */
 static bool scan_vars(struct scan *s)
 {
 	const char *name = NULL;
@@ -170,8 +171,8 @@ static bool scan_vars(struct scan *s)
 	int depth = 0;
 	bool behind_star = false;
 
-	for (; s->tok != LIBTOK_END; next(s)) {
-		if (at_tag_word(s)) {
+	for (; s->tok != LIBTOK_END; scan_next(s)) {
+		if (scan_at_tag(s)) {
 			scan_tag(s);
 			name = NULL;
 			continue;
@@ -181,37 +182,38 @@ static bool scan_vars(struct scan *s)
 			len = s->len;
 			if (depth == 1)
 				s->fn(s->ctx, name, len);
-		} else if (name && depth == 0 && (at(s, ';') || at(s, ',') || at(s, '['))) {
+		} else if (name && depth == 0 &&
+			   (scan_at(s, ';') || scan_at(s, ',') || scan_at(s, '['))) {
 			s->fn(s->ctx, name, len);
 			name = NULL;
 		}
-		behind_star = at(s, '*');
+		behind_star = scan_at(s, '*');
 		depth += depth_change(s);
-		if (!depth && at(s, ';')) {
-			next(s);
+		if (!depth && scan_at(s, ';')) {
+			scan_next(s);
 			return true;
 		}
 	}
 	return false;
 }
 
-/* "translator" OUT "<" IN NAME ">" ...: who mentions OUT may need it. */
+/* "translator" OUT "<" IN NAME ">" ... -- a program that mentions OUT may need the translator */
 static bool scan_translator(struct scan *s)
 {
 	const char *name = NULL;
 	size_t len = 0;
 
-	for (next(s); s->tok != LIBTOK_END && !at(s, '<'); next(s))
+	for (scan_next(s); s->tok != LIBTOK_END && !scan_at(s, '<'); scan_next(s))
 		if (s->tok == LIBTOK_WORD) {
 			name = s->text;
 			len = s->len;
 		}
 	if (name)
 		s->fn(s->ctx, name, len);
-	return name && skip_decl(s);
+	return name && scan_skip_decl(s);
 }
 
-/* "probe" NAME: asked for as LIBSCAN_PROBE NAME, with '-' for "__". */
+/* "probe" NAME -- found as LIBSCAN_PROBE NAME, with '-' for "__" */
 static void scan_probe_name(struct scan *s)
 {
 	char key[sizeof(LIBSCAN_PROBE) + LIBSCAN_MAX_PROVIDER] = LIBSCAN_PROBE;
@@ -226,30 +228,30 @@ static void scan_probe_name(struct scan *s)
 	s->fn(s->ctx, key, len);
 }
 
-/* The rest of a provider. */
+/* Finds the probes in the rest of a provider. */
 static bool scan_probes(struct scan *s)
 {
 	bool is_name = false;
 
-	for (int depth = 0; s->tok != LIBTOK_END; next(s)) {
+	for (int depth = 0; s->tok != LIBTOK_END; scan_next(s)) {
 		if (is_name && s->tok == LIBTOK_WORD)
 			scan_probe_name(s);
-		is_name = depth == 1 && at_word(s, "probe");
+		is_name = depth == 1 && scan_at_word(s, "probe");
 		depth += depth_change(s);
-		if (!depth && at(s, ';')) {
-			next(s);
+		if (!depth && scan_at(s, ';')) {
+			scan_next(s);
 			return true;
 		}
 	}
 	return false;
 }
 
-/* "provider" NAME ...: asked for as LIBSCAN_PROVIDER NAME, which no other name is. */
+/* "provider" NAME ... -- found as LIBSCAN_PROVIDER NAME, which is unlike every other name */
 static bool scan_provider(struct scan *s)
 {
 	char key[sizeof(LIBSCAN_PROVIDER) + LIBSCAN_MAX_PROVIDER];
 
-	next(s);
+	scan_next(s);
 	if (s->tok != LIBTOK_WORD || s->len > LIBSCAN_MAX_PROVIDER)
 		return false;
 	memcpy(key, LIBSCAN_PROVIDER, sizeof(LIBSCAN_PROVIDER) - 1);
@@ -263,13 +265,13 @@ bool libscan_names(const char *text, size_t size, libscan_fn *fn, void *ctx)
 	struct scan s = {.p = text, .end = text + size, .fn = fn, .ctx = ctx};
 	bool good = true;
 
-	next(&s);
+	scan_next(&s);
 	while (good && s.tok != LIBTOK_END) {
-		if (at_word(&s, "inline"))
+		if (scan_at_word(&s, "inline"))
 			good = scan_inline(&s);
-		else if (at_word(&s, "translator"))
+		else if (scan_at_word(&s, "translator"))
 			good = scan_translator(&s);
-		else if (at_word(&s, "provider"))
+		else if (scan_at_word(&s, "provider"))
 			good = scan_provider(&s);
 		else if (s.tok == LIBTOK_WORD)
 			good = scan_vars(&s);
@@ -281,8 +283,8 @@ bool libscan_names(const char *text, size_t size, libscan_fn *fn, void *ctx)
 
 /* ---- dependencies ----------------------------------------------------------------------- */
 
-/* Takes the next blank-separated word of *p; false at the end of the line. */
-static bool next_word(const char **p, const char *end, const char **ret_word, size_t *ret_len)
+/* Reads the next word of *p up to a blank; false at the end of the line. */
+static bool word_next(const char **p, const char *end, const char **ret_word, size_t *ret_len)
 {
 	while (*p < end && strchr(" \t", **p))
 		++*p;
@@ -303,10 +305,10 @@ void libscan_deps(const char *text, size_t size, libscan_fn *fn, void *ctx)
 		size_t len, i = 0;
 
 		eol = eol ? eol : end;
-		while (i < ARRAY_LEN(want) && next_word(&p, eol, &word, &len) &&
+		while (i < ARRAY_LEN(want) && word_next(&p, eol, &word, &len) &&
 		       len == strlen(want[i]) && memcmp(word, want[i], len) == 0)
 			i++;
-		if (i == ARRAY_LEN(want) && next_word(&p, eol, &word, &len))
+		if (i == ARRAY_LEN(want) && word_next(&p, eol, &word, &len))
 			fn(ctx, word, len);
 		line = eol + 1;
 	}

@@ -1,10 +1,10 @@
 /*
- * What a D library file defines, found without compiling it.
+ * Finds the names that a D library file defines, without compiling it.
  *
- * The scan knows the shape of declarations only: names of inlines, typedefs, variables, tags and
- * enumerators, the output types of translators, and providers (with a prefix: compile.h). It may
- * find a name too many, which costs an unneeded compile, but must not miss one: what it does not
- * understand makes it return false.
+ * The scan knows the syntax of declarations only. It finds the names of inlines, typedefs,
+ * variables, tags and enumerators, the output types of translators, and providers (with a prefix:
+ * compile.h). It may find a name that is none, which costs an unneeded compile, but must not miss
+ * one: it returns false when it does not understand the text.
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 #define LIBSCAN_MAX_PROVIDER 128 /* longer names are refused by the compiler, too */
 
 typedef void libscan_fn(void *ctx, const char *name, size_t len);
-/* Calls fn for each name. False: the file is to be compiled to know what it defines. */
+/* Calls fn for each name. False: only a compile can tell which names the file defines. */
 bool libscan_names(const char *text, size_t size, libscan_fn *fn, void *ctx);
-/* The dependency pre-scan: '#pragma D depends_on library NAME' at the start of a line. */
+/* Calls fn for the NAME of each line '#pragma D depends_on library NAME'. */
 void libscan_deps(const char *text, size_t size, libscan_fn *fn, void *ctx);

@@ -7,8 +7,8 @@ bool glob_is_literal(const char *pattern)
 }
 
 /*
- * One character against the class that begins after its '['. Returns the pattern after ']', or NULL
- * when the class is not closed; such a pattern matches nothing.
+ * Matches one character against the class whose text begins at p. Returns the pattern behind the
+ * ']', or NULL when the class is not closed; such a pattern matches nothing.
  */
 static const char *class_match(const char *p, unsigned char c, bool *ret_matches)
 {
@@ -33,7 +33,7 @@ static const char *class_match(const char *p, unsigned char c, bool *ret_matches
 	return *p ? p + 1 : NULL;
 }
 
-/* Matches one pattern element (not '*') against a character; the pattern after it, or NULL. */
+/* Matches a character against one element of a pattern, not '*'; the pattern behind it, or NULL. */
 static const char *element_match(const char *p, char c)
 {
 	bool matches;
@@ -54,7 +54,7 @@ static const char *element_match(const char *p, char c)
 
 bool glob_match(const char *pattern, const char *text)
 {
-	const char *star = NULL, *retry = NULL; /* the latest '*', and where it was tried last */
+	const char *star = NULL, *retry = NULL; /* the latest '*', and the text it was tried at */
 
 	if (!*pattern)
 		return true;
@@ -72,8 +72,7 @@ bool glob_match(const char *pattern, const char *text)
 			text++;
 			continue;
 		}
-		/* Mismatch: the latest '*' takes one character more. Earlier ones need no second
-		 * chance. */
+		/* The latest '*' takes one more character; earlier ones need not be tried again. */
 		if (!star || !*retry)
 			return false;
 		pattern = star;

@@ -1,13 +1,13 @@
 /*
- * What to type instead of a probe description that matches nothing.
+ * Hints for a probe description that matches nothing: what to type instead.
  *
- * The provider is asked first. Otherwise one field after the other is left open: if there are
- * probes then, that field is wrong, and their names are what it could have been.
+ * The provider gives the hint if it can. Otherwise one field after the other is left open: if
+ * probes match then, that field is wrong, and the nearest name among those probes is suggested.
  */
 #include "d/diag.h"
 #include "probe/probe.h"
 
-/* Providers of other systems or later versions; a trailing * stands for a process id. */
+/* Providers of other systems or later versions; a '*' at the end stands for a process id. */
 /* clang-format off */
 static const char *const missing[] = {
 	"cpc",	 "fbt",	  "fpuinfo", "io",   "ip",	  "iscsi",  "kprobe", "lockstat",
@@ -21,7 +21,7 @@ static bool is_set(const char *field)
 	return *field && glob_is_literal(field);
 }
 
-static const char *nearest(const char *name, const char *const *names, uint32_t n)
+static const char *name_nearest(const char *name, const char *const *names, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		if (strcasecmp(name, names[i]) == 0)
@@ -29,10 +29,10 @@ static const char *nearest(const char *name, const char *const *names, uint32_t 
 	return diag_nearest(name, names, n);
 }
 
-static const char *did_you_mean(struct probes *ps, const char *name, const char *const *names,
-				uint32_t n)
+static const char *hint_did_you_mean(struct probes *ps, const char *name, const char *const *names,
+				     uint32_t n)
 {
-	const char *near = nearest(name, names, n);
+	const char *near = name_nearest(name, names, n);
 
 	return near ? arena_printf(probes_arena(ps), "did you mean '%s'?", near) : NULL;
 }
@@ -59,11 +59,11 @@ static const char *hint_provider(struct probes *ps, const struct probe_desc *des
 				desc->prov, all);
 	if (strcmp(desc->prov, "pid") == 0)
 		return "its name ends with a process id: pid123, or pid$target with -c or -p";
-	near = did_you_mean(ps, desc->prov, names, n);
+	near = hint_did_you_mean(ps, desc->prov, names, n);
 	return near ? near : arena_printf(a, "there are the providers %s", all);
 }
 
-/* member: which field of a probe and of a description is looked at. */
+/* The offset of a field in struct probe and in struct probe_desc. */
 struct field {
 	size_t in_probe, in_desc;
 };
@@ -107,13 +107,13 @@ static const char *hint_field(struct probes *ps, const struct probe_desc *desc,
 	*wrong = "";
 	e = probes_match(ps, &open, &probes, &n);
 	if (e || !n) {
-		err_destroy(e); /* no hint then: the message itself is on its way */
+		err_destroy(e); /* the error message of the description follows without a hint */
 		return NULL;
 	}
 	names = ARENA_NEW_N(probes_arena(ps), const char *, n);
 	for (uint32_t i = 0; i < n; i++)
 		names[i] = *field_of(probes[i], f->in_probe);
-	hint = did_you_mean(ps, name, names, n);
+	hint = hint_did_you_mean(ps, name, names, n);
 	if (hint)
 		return hint;
 	if (!*open.prov && !*open.mod && !*open.func)
@@ -122,8 +122,10 @@ static const char *hint_field(struct probes *ps, const struct probe_desc *desc,
 			    probes_list_command(ps, &open));
 }
 
-/* 'syscall::read' names a probe 'read', for the last field is the name: the fields moved to the
- * left. */
+/*
+ * 'syscall::read' names a probe 'read', because the last field is the name. Suggests the
+ * description with its fields moved to the left, if that matches.
+ */
 static const char *hint_shifted(struct probes *ps, const struct probe_desc *desc)
 {
 	struct probe_desc moved = {desc->mod, desc->func, desc->name, "", 0};
@@ -136,7 +138,7 @@ static const char *hint_shifted(struct probes *ps, const struct probe_desc *desc
 		return NULL;
 	e = probes_match(ps, &moved, &probes, &n);
 	if (e || !n) {
-		err_destroy(e); /* as in hint_field() */
+		err_destroy(e); /* as in hint_field(): no hint */
 		return NULL;
 	}
 	while (*text == ':')

@@ -3,16 +3,15 @@
  *
  * A probe hangs on one place or several (struct probe_point). The clauses of all probes on one
  * place form a unit: one program with one link. What each kind of place needs stands in one table
- * of the engine (bpf/places.c), and nothing else asks for a kind: who has to know something of a
- * place asks for its traits.
+ * of the engine (bpf/places.c), and no other file tests for a kind: code that has to know a
+ * property of a place reads its traits.
  *
  * To add a kind:
- * 1. its constant in the enum, with what its key and its arguments are;
+ * 1. its constant in the enum, with a comment that says what its key and its arguments are;
  * 2. its row in place_table (bpf/places.c): traits, the type of program, how the key of the probe
  *    is found, how arguments are filled, how a program is attached;
- * 3. what only this kind has to say of a place, as a struct here and a pointer to it in struct
- *    probe_point;
- * 4. a provider whose points() names the kind, or declarations in D over one that does.
+ * 3. data that only this kind needs: a struct here, and a pointer to it in struct probe_point;
+ * 4. a provider whose points() names the kind, or declarations in D over such a provider.
  */
 #pragma once
 
@@ -23,7 +22,7 @@
 #include "base/vec.h"
 
 enum place_kind {
-	/* BEGIN, END: a raw tracepoint's program, run by BPF_PROG_TEST_RUN; key = ctx args[0] */
+	/* BEGIN, END: a raw tracepoint program that BPF_PROG_TEST_RUN runs; key = ctx args[0] */
 	PLACE_TEST_RUN,
 	/* raw tracepoint sys_enter; key = number, + RT_SYS_COMPAT for 32-bit tasks */
 	PLACE_SYS_ENTER,
@@ -31,7 +30,7 @@ enum place_kind {
 	PLACE_TIMER,	/* perf event with a cookie: key = cookie; arg0/arg1 = kernel/user PC */
 	PLACE_SYS_ENTER_VIEW, /* as PLACE_SYS_ENTER; key, arguments: struct sys_view */
 	PLACE_SYS_EXIT_VIEW,  /* as PLACE_SYS_EXIT; key: struct sys_view */
-	PLACE_SYS_EXIT_RAW,   /* as PLACE_SYS_EXIT; arg0 = arg1 = result as the kernel has it */
+	PLACE_SYS_EXIT_RAW,   /* as PLACE_SYS_EXIT; arg0 = arg1 = result as the kernel returns it */
 	PLACE_UPROBE,	      /* instructions of files: struct place_code; key = its probe */
 	PLACE_RAWTP,	      /* the raw tracepoint target; key 0; argN: its parameters */
 	PLACE_NKINDS
@@ -40,32 +39,31 @@ enum place_kind {
 /* Equal kinds and targets are one place. */
 struct place {
 	enum place_kind kind;
-	const char *target; /* name of a tracepoint; NULL: all of the kind are one place */
-	uint32_t nargs;	    /* PLACE_RAWTP: how many parameters the tracepoint has */
+	const char *target; /* name of a tracepoint; NULL: the kind has one place only */
+	uint32_t nargs;	    /* PLACE_RAWTP: number of the tracepoint's parameters */
 };
 
-/* What others than the engine want to know of a kind. */
+/* Properties of a kind that matter outside the engine. */
 struct place_traits {
 	const char *name; /* of the program, at most 15 characters */
-	/* the raw tracepoint of the kind; NULL: the place says it, or it is none */
+	/* the raw tracepoint of the kind; NULL: the place names it, or it is no raw tracepoint */
 	const char *target;
-	bool is_begin_end; /* fires whatever the state of the run is */
+	bool is_begin_end; /* fires in every state of the run */
 	bool is_timer;
 	bool is_syscall;
-	bool is_in_process;  /* in code of programs and libraries: struct place_code */
-	bool is_preemptible; /* another task of the same CPU may come in between */
-	/* may fire while a program of another place runs on the same CPU ... */
-	bool interrupts;
-	bool is_interruptible; /* ... and while a program of this kind does */
-	/* kinds at one place, whose programs run one after the other; 0 = the only one there */
+	bool is_in_process;    /* in code of programs and libraries: struct place_code */
+	bool is_preemptible;   /* a program may be preempted by another task of its CPU */
+	bool interrupts;       /* may fire while a program of another place runs on the same CPU */
+	bool is_interruptible; /* such a kind may fire while a program of this kind runs */
+	/* kinds of one family are at one place: their programs run one after the other; 0 = none */
 	char family;
-	enum place_kind wider; /* a unit of this kind can hold points of the kind, too */
+	enum place_kind wider; /* a unit of the kind `wider` can hold points of this kind, too */
 };
 const struct place_traits *place_traits(enum place_kind kind);
 
 /*
- * A file whose code is probed. Its owner keeps it, and the descriptor, as long as probes are
- * attached there.
+ * A file whose code is probed. Its owner keeps the struct and the descriptor as long as probes are
+ * attached in the file.
  */
 struct place_file {
 	int fd;
@@ -82,25 +80,28 @@ struct place_site {
 	bool is_tail; /* of a return probe: a jump to another function */
 };
 
-/* Where a probe fires in the code of programs and libraries. */
+/* The instructions of programs and libraries at which a probe fires. */
 struct place_code {
-	pid_t pid;     /* the process that the probe is about; 0 = all that execute the file */
+	pid_t pid;     /* the process that the description names; 0 = all that execute the file */
 	pid_t at;      /* the process that executes the code: pid or a child of it */
-	bool is_exact; /* the user named the function: the probe must not be left out silently */
+	bool is_exact; /* the user named the function: a failure to attach must be reported */
 	VEC(struct place_site) sites;
 };
 
 #define RT_SYS_MAX     1024 /* keys of native system calls are below this */
 #define RT_SYS_COMPAT  RT_SYS_MAX
-#define RT_SYS_VARIANT 2048 /* variant n of a call has n times this in its key */
+#define RT_SYS_VARIANT 2048 /* variant n of a call adds n times this to its key */
 
-/* Which variant a call is: the place, from 1, of the first mask that its flags meet, or 0. */
+/*
+ * How the flags of a system call select one of its variants: the number, from 1, of the first mask
+ * of which a bit is set in the flags; 0 when there is none.
+ */
 struct sys_split {
-	uint8_t arg;  /* the argument that holds the flags ... */
-	bool is_user; /* ... or points to 8 bytes with them */
+	uint8_t arg;  /* number of the argument with the flags */
+	bool is_user; /* the argument is the address of 8 bytes with the flags */
 	/*
-	 * clone(): a new thread returns in variant 1. What its flags were read from may be gone
-	 * then.
+	 * For clone(): the return of a new thread is always variant 1, because the memory with the
+	 * flags may be gone by then.
 	 */
 	bool is_clone;
 	uint32_t masks[2];
@@ -109,14 +110,15 @@ struct sys_split {
 enum sys_arg_kind { SYS_ARG_NONE, SYS_ARG_REG, SYS_ARG_CONST, SYS_ARG_USER };
 
 /*
- * Nothing (0); the call's argument arg; value; or 8 bytes of user memory at argument arg + value.
+ * Where an argument of a view comes from: from nowhere, it is 0; from argument arg of the call; the
+ * constant value; or from the 8 bytes of user memory at argument arg + value.
  */
 struct sys_arg {
 	uint8_t kind, arg;
 	uint16_t value;
 };
 
-/* A system call, or one variant of it, seen with other arguments. */
+/* A system call, or one variant of it, with the arguments of another call (syscall_views.c). */
 struct sys_view {
 	const struct sys_split *split; /* NULL = the call has one variant, 0 */
 	struct sys_arg args[6];
@@ -126,5 +128,5 @@ struct sys_view {
 struct place_timer {
 	const char *name; /* of the probe, for messages */
 	uint64_t period_ns;
-	bool is_single; /* on one CPU; else on all that there are */
+	bool is_single; /* fires on one CPU; false: on all CPUs */
 };

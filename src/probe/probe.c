@@ -1,9 +1,9 @@
 /*
- * The probe registry.
+ * The registry of probes.
  *
- * Probes are indexed by each of their names, so that a description with at least one literal field
- * looks at the probes of the rarest of them only. Results are remembered by description: the
- * compiler, the enabling and the listing ask the same question several times.
+ * Probes are indexed by each of their names, so that matching a description with a literal field
+ * tests only the probes of the rarest such name. Results are remembered by description, because the
+ * compiler, the enabling and the listing match the same ones.
  */
 #include "base/hashmap.h"
 #include "dtrace.h"
@@ -30,12 +30,12 @@ struct probes {
 	struct hashmap *by_id;
 	struct hashmap *matches;      /* description -> struct match */
 	struct hashmap *states;	      /* provider -> struct pv_state */
-	VEC(struct probe_desc) named; /* with literal functions; text in the arena */
+	VEC(struct probe_desc) named; /* descriptions with literal functions; text in the arena */
 	bool is_classic;
 	const struct file_opts *files;
 	bool is_raw;
-	struct hashmap *shown;		/* mangled names of functions -> what users see */
-	VEC(struct probe_list *) lists; /* those in the indexes, to be freed */
+	struct hashmap *shown;		/* mangled names of functions -> demangled */
+	VEC(struct probe_list *) lists; /* all lists in the indexes, to be freed */
 	uint32_t next_id;
 	void (*on_notice)(void *ctx, const char *msg);
 	void *notice_ctx;
@@ -61,7 +61,7 @@ struct probes *probes_create(void)
 	return ps;
 }
 
-static void close_states(struct probes *ps)
+static void states_close(struct probes *ps)
 {
 	const struct pv_state *st;
 	const void *key;
@@ -80,7 +80,7 @@ void probes_destroy(struct probes *ps)
 {
 	if (!ps)
 		return;
-	close_states(ps);
+	states_close(ps);
 	for (uint32_t i = 0; i < ps->lists.len; i++) {
 		vec_deinit(&ps->lists.data[i]->probes);
 		free(ps->lists.data[i]);
@@ -104,7 +104,7 @@ struct arena *probes_arena(struct probes *ps)
 	return ps->arena;
 }
 
-static struct pv_state *state_of(struct probes *ps, const struct provider *pv)
+static struct pv_state *pv_state_get(struct probes *ps, const struct provider *pv)
 {
 	struct pv_state *st = hashmap_find(ps->states, &pv, sizeof(pv));
 
@@ -117,7 +117,7 @@ static struct pv_state *state_of(struct probes *ps, const struct provider *pv)
 
 void *probes_state(struct probes *ps, const struct provider *pv, size_t size)
 {
-	struct pv_state *st = state_of(ps, pv);
+	struct pv_state *st = pv_state_get(ps, pv);
 
 	if (!st->data)
 		st->data = arena_alloc(ps->arena, size);
@@ -155,7 +155,7 @@ struct err *probes_need_process(struct probes *ps, pid_t pid)
 void probes_add_process(struct probes *ps, pid_t pid)
 {
 	vec_push(&ps->processes, pid);
-	hashmap_destroy(ps->matches); /* pid* may mean more now */
+	hashmap_destroy(ps->matches); /* pid* may match more now */
 	ps->matches = hashmap_create();
 }
 
@@ -176,7 +176,7 @@ pid_t probes_created(const struct probes *ps)
 
 /* ---- adding --------------------------------------------------------------------------------- */
 
-/* Appends to the list of probes with this name; returns the one copy of the name. */
+/* Adds a probe to the list of one of its names; returns the registry's copy of the name. */
 static const char *index_add(struct probes *ps, int field, const char *text, struct probe *pr)
 {
 	struct probe_list *l = hashmap_finds(ps->index[field], text);
@@ -197,8 +197,8 @@ static const char *index_add(struct probes *ps, int field, const char *text, str
 	return text;
 }
 
-static struct probe *find_same(struct probes *ps, const struct provider *pv, const char *prov,
-			       const char *mod, const char *func, const char *name)
+static struct probe *probe_find_same(struct probes *ps, const struct provider *pv, const char *prov,
+				     const char *mod, const char *func, const char *name)
 {
 	const struct probe_list *by_func = hashmap_finds(ps->index[FIELD_FUNC], func);
 	const struct probe_list *by_name = hashmap_finds(ps->index[FIELD_NAME], name);
@@ -218,11 +218,11 @@ static struct probe *find_same(struct probes *ps, const struct provider *pv, con
 	return NULL;
 }
 
-static struct probe *add_id(struct probes *ps, const struct provider *pv, uint32_t id,
-			    const char *prov, const char *mod, const char *func, const char *name,
-			    uint64_t data)
+static struct probe *probe_add_id(struct probes *ps, const struct provider *pv, uint32_t id,
+				  const char *prov, const char *mod, const char *func,
+				  const char *name, uint64_t data)
 {
-	struct probe *pr = find_same(ps, pv, prov, mod, func, name);
+	struct probe *pr = probe_find_same(ps, pv, prov, mod, func, name);
 
 	if (pr)
 		return pr;
@@ -240,13 +240,13 @@ static struct probe *add_id(struct probes *ps, const struct provider *pv, uint32
 struct probe *probes_add(struct probes *ps, const struct provider *pv, const char *mod,
 			 const char *func, const char *name, uint64_t data)
 {
-	return add_id(ps, pv, 0, pv->name, mod, func, name, data);
+	return probe_add_id(ps, pv, 0, pv->name, mod, func, name, data);
 }
 
 struct probe *probes_add_as(struct probes *ps, const struct provider *pv, const char *prov,
 			    const char *mod, const char *func, const char *name, uint64_t data)
 {
-	return add_id(ps, pv, 0, prov, mod, func, name, data);
+	return probe_add_id(ps, pv, 0, prov, mod, func, name, data);
 }
 
 void probe_list_add(struct probe_list *l, struct probe *pr)
@@ -258,7 +258,7 @@ struct probe *probes_add_at(struct probes *ps, const struct provider *pv, uint32
 			    const char *mod, const char *func, const char *name, uint64_t data)
 {
 	assert(index < pv->id_count && pv->id_base + pv->id_count <= PROBE_ID_DYNAMIC);
-	return add_id(ps, pv, pv->id_base + index, pv->name, mod, func, name, data);
+	return probe_add_id(ps, pv, pv->id_base + index, pv->name, mod, func, name, data);
 }
 
 struct probe *probes_add_hidden(struct probes *ps, const struct provider *pv, const char *mod,
@@ -289,9 +289,9 @@ static bool is_name(const char *field)
 	return *field && glob_is_literal(field);
 }
 
-static struct err *provide(struct probes *ps, const struct provider *pv)
+static struct err *provider_ask(struct probes *ps, const struct provider *pv)
 {
-	struct pv_state *st = state_of(ps, pv);
+	struct pv_state *st = pv_state_get(ps, pv);
 
 	if (st->is_provided || !pv->provide)
 		return NULL;
@@ -299,7 +299,6 @@ static struct err *provide(struct probes *ps, const struct provider *pv)
 	return pv->provide(ps, pv);
 }
 
-/* Could pv have probes that desc means? */
 bool provider_concerns(const struct provider *pv, const struct probe_desc *desc)
 {
 	if (pv->concerns)
@@ -314,7 +313,7 @@ bool provider_concerns(const struct provider *pv, const struct probe_desc *desc)
 	return false;
 }
 
-static struct err *ask_providers(struct probes *ps, const struct probe_desc *desc,
+static struct err *providers_ask(struct probes *ps, const struct probe_desc *desc,
 				 struct probe_list *out)
 {
 	bool is_literal = is_name(desc->func) && is_name(desc->name);
@@ -328,7 +327,7 @@ static struct err *ask_providers(struct probes *ps, const struct probe_desc *des
 		if (pv->collect)
 			e = pv->collect(ps, pv, desc, out);
 		else if (!(is_literal && pv->provide_desc))
-			e = provide(ps, pv);
+			e = provider_ask(ps, pv);
 		if (!e && pv->provide_desc)
 			e = pv->provide_desc(ps, pv, desc);
 		if (e)
@@ -337,8 +336,9 @@ static struct err *ask_providers(struct probes *ps, const struct probe_desc *des
 	return NULL;
 }
 
-/* The probes to look at: those of desc's rarest literal field, or all. NULL = none. */
-static const struct probe_list *candidates(const struct probes *ps, const struct probe_desc *desc)
+/* The probes to test: those of the rarest literal field of desc, or all probes. NULL = none. */
+static const struct probe_list *probes_candidates(const struct probes *ps,
+						  const struct probe_desc *desc)
 {
 	const char *const fields[NFIELDS] = {desc->prov, desc->mod, desc->func, desc->name};
 	const struct probe_list *best = &ps->all;
@@ -363,17 +363,18 @@ static bool probe_matches(const struct probe *pr, const struct probe_desc *desc)
 	       glob_match(desc->mod, pr->mod) && glob_match(desc->prov, pr->prov);
 }
 
-static void collect(const struct probes *ps, const struct probe_desc *desc, struct probe_list *out)
+static void candidates_collect(const struct probes *ps, const struct probe_desc *desc,
+			       struct probe_list *out)
 {
-	const struct probe_list *l = candidates(ps, desc);
+	const struct probe_list *l = probes_candidates(ps, desc);
 
 	for (uint32_t i = 0; l && i < l->probes.len; i++)
 		if (probe_matches(l->probes.data[i], desc))
 			vec_push(&out->probes, l->probes.data[i]);
 }
 
-static struct err *expand(struct probes *ps, const struct probe_desc *desc,
-			  struct probe_list *found)
+static struct err *matches_expand(struct probes *ps, const struct probe_desc *desc,
+				  struct probe_list *found)
 {
 	struct err *e = NULL;
 
@@ -386,20 +387,20 @@ static struct err *expand(struct probes *ps, const struct probe_desc *desc,
 	return e;
 }
 
-static int by_id(const void *a, const void *b)
+static int probe_cmp_id(const void *a, const void *b)
 {
 	const struct probe *const *x = a, *const *y = b;
 
 	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
-/* Sorts by id, drops doubles, moves into the arena. */
+/* Sorts the probes by id, drops repeated ones, and copies them into the arena. */
 static struct match *match_finish(struct probes *ps, struct probe_list *l)
 {
 	struct match *m = ARENA_NEW(ps->arena, struct match);
 
 	if (l->probes.len) {
-		qsort(l->probes.data, l->probes.len, sizeof(*l->probes.data), by_id);
+		qsort(l->probes.data, l->probes.len, sizeof(*l->probes.data), probe_cmp_id);
 		m->probes = ARENA_NEW_N(ps->arena, struct probe *, l->probes.len);
 	}
 	for (uint32_t i = 0; i < l->probes.len; i++)
@@ -417,7 +418,7 @@ static struct err *match_id(struct probes *ps, uint32_t id, struct probe_list *o
 		bool in_block = id - pv->id_base < pv->id_count;
 
 		if (in_block || (!pv->id_count && id >= PROBE_ID_DYNAMIC)) {
-			struct err *e = provide(ps, pv);
+			struct err *e = provider_ask(ps, pv);
 
 			if (e)
 				return e;
@@ -429,20 +430,23 @@ static struct err *match_id(struct probes *ps, uint32_t id, struct probe_list *o
 	return NULL;
 }
 
-/* ret_plain: how many matched by their own names */
+/* *ret_plain: how many probes matched by their own names, before provider.expand. */
 static struct err *match_text(struct probes *ps, const struct probe_desc *desc,
 			      struct probe_list *out, uint32_t *ret_plain)
 {
-	struct err *e = ask_providers(ps, desc, out);
+	struct err *e = providers_ask(ps, desc, out);
 
 	if (e)
 		return e;
-	collect(ps, desc, out);
+	candidates_collect(ps, desc, out);
 	*ret_plain = out->probes.len;
-	return expand(ps, desc, out);
+	return matches_expand(ps, desc, out);
 }
 
-/* Has any of them another name of the function than the one desc gives? */
+/*
+ * Whether a probe in the list has a function that desc does not match: it was added by
+ * matches_expand().
+ */
 static bool has_other_names(const struct probe_desc *desc, const struct probe_list *l)
 {
 	for (uint32_t i = 0; i < l->probes.len; i++)
@@ -488,8 +492,8 @@ struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
 
 /* ---- what is known before matching ----------------------------------------------------------- */
 
-/* Matches made so far may be others now. Arrays that were given out stay as they are. */
-static void forget_matches(struct probes *ps)
+/* Forgets the results of matching; arrays that were returned stay valid. */
+static void matches_forget(struct probes *ps)
 {
 	hashmap_destroy(ps->matches);
 	ps->matches = hashmap_create();
@@ -497,7 +501,7 @@ static void forget_matches(struct probes *ps)
 
 void probes_forget(struct probes *ps)
 {
-	forget_matches(ps);
+	matches_forget(ps);
 }
 
 void probes_on_declared(struct probes *ps, const struct declared_source_fns *fns)
@@ -512,7 +516,7 @@ const struct declared_source_fns *probes_declared(const struct probes *ps)
 
 bool probes_has(const struct probes *ps, const struct probe_desc *desc)
 {
-	const struct probe_list *l = candidates(ps, desc);
+	const struct probe_list *l = probes_candidates(ps, desc);
 
 	for (uint32_t i = 0; l && i < l->probes.len; i++)
 		if (probe_matches(l->probes.data[i], desc))
@@ -538,13 +542,13 @@ void probes_name(struct probes *ps, const struct probe_desc *desc)
 	vec_push(&ps->named,
 		 (struct probe_desc){arena_strdup(a, desc->prov), arena_strdup(a, desc->mod),
 				     arena_strdup(a, desc->func), arena_strdup(a, desc->name), 0});
-	forget_matches(ps);
+	matches_forget(ps);
 }
 
 void probes_set_classic(struct probes *ps, bool is_classic)
 {
 	if (ps->is_classic != is_classic)
-		forget_matches(ps);
+		matches_forget(ps);
 	ps->is_classic = is_classic;
 }
 

@@ -1,17 +1,17 @@
 /*
  * Probes: names, globbing, ids, and the provider interface.
  *
- * A registry holds the probes a session knows. Providers fill it when something asks for a
- * description that could concern them, so that a script on tick-1s never reads the system call
- * list.
+ * A registry holds the probes that a session knows. A provider adds its probes when a description
+ * that could match them is looked up, so that a script on tick-1s never reads the list of system
+ * calls.
  *
- * Ids       A provider whose list is known beforehand has a fixed block of ids (dtrace:::BEGIN END
- *           ERROR are 1, 2, 3), so that a probe has the same id in a listing and in every session,
- *           however little of the list that session looked at. Other probes get the next id from
- *           PROBE_ID_DYNAMIC up, in the order of registration.
+ * Ids       A provider whose list is known beforehand has a fixed block of ids (dtrace:::BEGIN, END
+ *           and ERROR are 1, 2, 3), so that a probe has the same id in a listing and in every
+ *           session, however few of its probes the session has used. Other probes get the next id
+ *           from PROBE_ID_DYNAMIC up, in the order of registration.
  *
  * Owns     the registry owns its probes and their names.
- * Errors   a provider that cannot list (no tracefs) says so through struct err.
+ * Errors   a provider that cannot list its probes (no tracefs) returns a struct err.
  *
  * To add a provider: 1. src/provider/NAME.c ending in one const struct provider; 2. its row in
  * provider_list (provider/list.c); 3. tests/e2e.
@@ -37,13 +37,10 @@ struct probe {
 	uint32_t id;
 	const char *prov, *mod, *func, *name;
 	const struct provider *provider;
-	uint64_t data; /* the provider's own: system call number, period, ... */
+	uint64_t data; /* for the provider alone: a system call number, a period, ... */
 };
 
-/*
- * One place a probe hangs on, and the key that says there which probe it is. A probe may have
- * several.
- */
+/* A place on which a probe hangs, and the key that identifies the probe there. */
 struct probe_point {
 	struct place place;
 	uint32_t key;
@@ -61,40 +58,44 @@ struct probe_list {
 
 struct provider {
 	const char *name;
-	const char *alias;	    /* another name of the whole provider ("lx-syscall"), or NULL */
+	const char *alias;	    /* another name of the provider ("lx-syscall"), or NULL */
 	uint32_t id_base, id_count; /* block of ids below PROBE_ID_DYNAMIC; 0 = none */
-	/* The only probe names it can have, NULL-terminated; NULL = anything. Spares provide(). */
+	/*
+	 * The only probe names that it can have, NULL-terminated; NULL = any. With them, provide()
+	 * need not be called to know that a name does not match.
+	 */
 	const char *const *names;
 	struct attr attr[5]; /* provider, module, function, name, arguments */
 	/*
-	 * made of other probes: has no places of its own; probe.data: struct derived_info
-	 * (d/compile.h)
+	 * Its probes are made of others: they have no places, and probe.data is the address of a
+	 * struct derived_info (d/compile.h).
 	 */
 	bool is_derived;
-	bool has_mangled; /* functions may have names of C++ and Rust as they are linked */
+	bool has_mangled; /* functions may have mangled names of C++ or Rust */
 	/*
-	 * Per-process providers ("pid123"): could it have probes of this description? NULL = by the
-	 * name.
+	 * Whether the provider could have probes that desc describes. NULL: when desc.prov matches
+	 * its name; a provider with one name for each process ("pid123") needs a function.
 	 */
 	bool (*concerns)(const struct provider *pv, const struct probe_desc *desc);
-	/* Instead of provide() and provide_desc(): makes the probes desc means and gives them to
-	 * probe_list_add(). For names that globbing alone does not compare. */
+	/*
+	 * Called instead of provide() and provide_desc(): registers the probes that desc means and
+	 * passes them to probe_list_add(). For names that globbing alone cannot compare.
+	 */
 	struct err *(*collect)(struct probes *ps, const struct provider *pv,
 			       const struct probe_desc *desc, struct probe_list *out);
-	/* Ends what state holds beside the registry's arena. */
+	/* Releases what state refers to outside the registry's arena. May be NULL. */
 	void (*close)(void *state);
-	/* Registers the probes that exist unasked. Called at most once per registry. */
+	/* Registers the probes that exist whether named or not. Called at most once a registry. */
 	struct err *(*provide)(struct probes *ps, const struct provider *pv);
 	/*
-	 * Registers probes that exist when named (tick-7s); desc's provider field may be a glob.
-	 * When function and name are literals only this is called: it then registers what they
-	 * mean.
+	 * Registers probes that exist only when named (tick-7s); desc.prov may be a glob. When
+	 * function and name are literals, provide() is not called: this registers what they name.
 	 */
 	struct err *(*provide_desc)(struct probes *ps, const struct provider *pv,
 				    const struct probe_desc *desc);
 	/*
-	 * Other names (exece for execve). Adds to what desc matched, or replaces it. What the user
-	 * should know goes to probes_notice(). NULL = no other names.
+	 * For a provider whose probes have other names, too (exece for execve): adds to the probes
+	 * that desc matched, or replaces them; tells the user by probes_notice(). May be NULL.
 	 */
 	struct err *(*expand)(struct probes *ps, const struct provider *pv,
 			      const struct probe_desc *desc, struct probe_list *found);
@@ -105,16 +106,15 @@ struct provider {
 	uint32_t (*arg_types)(struct probes *ps, const struct probe *pr,
 			      const char *const **ret_types);
 	/*
-	 * The type of args[index] itself, where a text cannot name it, and where it is; TYPE_NONE:
-	 * by its text, TYPE_ERROR: its value is not to be had. May be NULL.
+	 * The type of args[index], where a text cannot name it, and the location of its value.
+	 * TYPE_NONE: the text of arg_types() holds. TYPE_ERROR: the value cannot be read. May be
+	 * NULL.
 	 */
 	type_id (*arg_type)(struct probes *ps, const struct probe *pr, uint32_t index,
 			    struct types *t, struct argplace *ret_place);
-	/*
-	 * Why arg0, arg1, ... cannot be told, in the registry's arena, or NULL. May itself be NULL.
-	 */
+	/* Why arg<raw> cannot be read, in the registry's arena, or NULL. May itself be NULL. */
 	const char *(*arg_refused)(struct probes *ps, const struct probe *pr, uint32_t raw);
-	/* Places; ret has room for PROBE_MAX_POINTS. Returns how many. */
+	/* Fills in the places of a probe, at most PROBE_MAX_POINTS; returns their number. */
 	uint32_t (*points)(const struct probe *pr, struct probe_point *ret);
 };
 #define PROBE_MAX_POINTS 4
@@ -125,67 +125,65 @@ extern const struct provider *const provider_list[]; /* NULL-terminated (provide
 struct probes *probes_create(void);
 void probes_destroy(struct probes *ps); /* NULL is allowed */
 struct arena *probes_arena(struct probes *ps);
-/* For providers. Names are copied; returns the existing probe when all four names are equal. */
+/* Registers a probe and copies its names. A probe with the same four names is returned instead. */
 struct probe *probes_add(struct probes *ps, const struct provider *pv, const char *mod,
 			 const char *func, const char *name, uint64_t data);
-/* The same under another name of the provider than its own ("pid123" of "pid"). */
+/* The same under another provider name than the provider's own ("pid123" for "pid"). */
 struct probe *probes_add_as(struct probes *ps, const struct provider *pv, const char *prov,
 			    const char *mod, const char *func, const char *name, uint64_t data);
 void probe_list_add(struct probe_list *l, struct probe *pr);
-/* The same at a fixed place of the provider's block of ids. */
+/* The same with a fixed id: number `index` of the provider's block. */
 struct probe *probes_add_at(struct probes *ps, const struct provider *pv, uint32_t index,
 			    const char *mod, const char *func, const char *name, uint64_t data);
-/* One that no description matches: expand() gives it. A new one each time. */
+/* Registers a new probe that no description matches; provider.expand adds it to results. */
 struct probe *probes_add_hidden(struct probes *ps, const struct provider *pv, const char *mod,
 				const char *func, const char *name, uint64_t data);
 /*
- * The provider's own memory in this registry: zeroed, size bytes (always the same), arena lifetime.
+ * The provider's own memory in this registry: `size` zeroed bytes, which live as long as the
+ * registry. size is the same in every call.
  */
 void *probes_state(struct probes *ps, const struct provider *pv, size_t size);
-/* Something the user should know; goes where probes_on_notice() says. */
+/* Tells the user something, through the function given to probes_on_notice(). */
 PRINTF_LIKE(2, 3) void probes_notice(struct probes *ps, const char *fmt, ...);
 
 /*
- * Before a provider looks into a process: the session may have to bring it to a state worth looking
- * at.
+ * func is called before a provider reads the mappings of a process: the session may have to run a
+ * new process on to a state in which it has mapped its libraries.
  */
 void probes_on_process(struct probes *ps, struct err *(*func)(void *ctx, pid_t pid), void *ctx);
 MUST_CHECK struct err *probes_need_process(struct probes *ps, pid_t pid);
 
-/* The processes of -c and -p, in the order of their options; 0 = there are no more. */
+/* The processes of -c and -p, in the order of the options; 0 behind the last. */
 void probes_add_process(struct probes *ps, pid_t pid);
 pid_t probes_process(const struct probes *ps, uint32_t i);
-/*
- * A process of -c, which ends with us: messages say pid$target, not its number. 0 = there is none.
- */
+/* The process of -c, which messages call pid$target because it ends with dtrace; 0 = none. */
 void probes_set_created(struct probes *ps, pid_t pid);
 pid_t probes_created(const struct probes *ps);
 
-/* msg: without newline. Each description's notices come once per registry. */
+/* msg has no newline. A registry gives the notices about a description once. */
 void probes_on_notice(struct probes *ps, void (*func)(void *ctx, const char *msg), void *ctx);
 /*
- * What a program says is known before any of it is matched: a name that the programs of this
- * session use for itself is not brought in by another one (providers.md 4.4).
+ * Notes a description of a program before any is matched: a probe that programs of the session name
+ * is not added to the matches of another name, too (providers.md 4.4).
  */
 void probes_name(struct probes *ps, const struct probe_desc *desc);
 bool probes_is_named(const struct probes *ps, const struct provider *pv, const char *func);
-/* Do globs see functions in the form of older ones, too (option syscallview)? */
+/* Whether globs match system calls as views of older calls, too (option syscallview). */
 void probes_set_classic(struct probes *ps, bool is_classic);
 bool probes_is_classic(const struct probes *ps);
 /*
- * How files of programs are read (sym/debugfile.h). What it points to lives as long as the
- * registry.
+ * How files of programs are read (sym/debugfile.h); the struct must live as long as the registry.
  */
 struct file_opts;
 void probes_set_files(struct probes *ps, const struct file_opts *files);
 const struct file_opts *probes_files(const struct probes *ps);
-/* Functions are shown as they are linked. */
+/* Whether names of functions are shown mangled, as they are linked. */
 void probes_set_raw(struct probes *ps, bool is_raw);
 /* The function of a probe for users: demangled, unless probes_set_raw(). */
 const char *probe_func_shown(struct probes *ps, const struct probe *pr);
 /*
- * Probes that are declared in D: func gives those of desc to out, hint says why one is not to be
- * had, or NULL.
+ * The session's functions for probes that are declared in D: collect adds those that desc matches
+ * to out; hint says why one cannot be used here, or is NULL.
  */
 struct declared_source_fns {
 	struct err *(*collect)(void *ctx, const struct probe_desc *desc, struct probe_list *out);
@@ -194,29 +192,29 @@ struct declared_source_fns {
 };
 void probes_on_declared(struct probes *ps, const struct declared_source_fns *fns);
 const struct declared_source_fns *probes_declared(const struct probes *ps);
-/* Is there a probe that matches desc among those that are registered already? */
+/* Whether a probe that is registered already matches desc. */
 bool probes_has(const struct probes *ps, const struct probe_desc *desc);
-/* What was matched before may not be all. */
+/* Forgets results of earlier matching, because new probes may match. */
 void probes_forget(struct probes *ps);
-/* Has desc, matched before, got probes through other names? */
+/* Whether provider.expand has added probes to the matches of desc, which was matched before. */
 bool probes_is_expanded(const struct probes *ps, const struct probe_desc *desc);
 
 /* A registered probe, or NULL. */
 struct probe *probes_find(struct probes *ps, uint32_t id);
 /*
- * Matching probes by ascending id, an arena array valid until the registry dies. Providers are
- * asked as needed. No match is n == 0, not an error.
+ * The probes that match, by ascending id, in an array that lives as long as the registry. Providers
+ * register them as needed. *ret_n is 0 when nothing matches, which is no error.
  */
 MUST_CHECK struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
 				    struct probe ***ret_probes, uint32_t *ret_n);
-/* True when the provider can have a probe of this description. */
+/* Whether the provider can have a probe that desc describes. */
 bool provider_concerns(const struct provider *pv, const struct probe_desc *desc);
 /* What to type instead of a description that matches nothing, or NULL. */
 const char *probes_hint(struct probes *ps, const struct probe_desc *desc);
 /* d-language.md 1.7: * ? [..] [!..] \x; an empty pattern matches anything. */
 bool glob_match(const char *pattern, const char *text);
 bool glob_is_literal(const char *pattern);
-/* What to type for a list of what desc means. */
+/* The command that lists the probes that desc describes. */
 const char *probes_list_command(struct probes *ps, const struct probe_desc *desc);
-/* "P:M:F:N" as messages show it. */
+/* The description as messages show it: "P:M:F:N". */
 const char *probe_desc_text(struct arena *a, const struct probe_desc *desc);
