@@ -16,48 +16,29 @@ void strbuf_clear(struct strbuf *b)
 		b->data[0] = '\0';
 }
 
-static void strbuf_room(struct strbuf *b, size_t more)
+void strbuf_grow(struct strbuf *b, size_t more)
 {
 	size_t want = b->len + more + 1;
 
-	if (want <= b->cap)
-		return;
 	b->cap = MAX(want, b->cap ? b->cap * 2 : (size_t)64);
 	b->data = xrealloc(b->data, b->cap);
-}
-
-void strbuf_add(struct strbuf *b, const char *s, size_t len)
-{
-	strbuf_room(b, len);
-	if (len)
-		memcpy(b->data + b->len, s, len);
-	b->len += len;
-	b->data[b->len] = '\0';
-}
-
-void strbuf_adds(struct strbuf *b, const char *s)
-{
-	strbuf_add(b, s, strlen(s));
-}
-
-void strbuf_addc(struct strbuf *b, char c)
-{
-	strbuf_add(b, &c, 1);
 }
 
 void strbuf_vaddf(struct strbuf *b, const char *fmt, va_list ap)
 {
 	va_list again;
+	char *to = strbuf_room(b, 64);
+	size_t room = b->cap - b->len;
 	int len;
 
 	va_copy(again, ap);
-	len = vsnprintf(NULL, 0, fmt, ap);
+	len = vsnprintf(to, room, fmt, ap);
 	if (len < 0)
 		BUG("bad format '%s'", fmt);
-	strbuf_room(b, (size_t)len);
-	vsnprintf(b->data + b->len, (size_t)len + 1, fmt, again);
-	b->len += (size_t)len;
+	if ((size_t)len >= room)
+		(void)vsnprintf(strbuf_room(b, (size_t)len), (size_t)len + 1, fmt, again);
 	va_end(again);
+	strbuf_wrote(b, (size_t)len);
 }
 
 void strbuf_addf(struct strbuf *b, const char *fmt, ...)
@@ -72,44 +53,6 @@ void strbuf_addf(struct strbuf *b, const char *fmt, ...)
 const char *strbuf_text(const struct strbuf *b)
 {
 	return b->data ? b->data : "";
-}
-
-/* ---- foreign text --------------------------------------------------------------------------- */
-
-/*
- * Returns the length of the UTF-8 character at p (Unicode 15, table 3-7, without the rare
- * exceptions); 0: invalid.
- */
-static size_t utf8_len(const unsigned char *p)
-{
-	size_t len = p[0] < 0x80   ? 1
-		     : p[0] < 0xc2 ? 0
-		     : p[0] < 0xe0 ? 2
-		     : p[0] < 0xf0 ? 3
-		     : p[0] < 0xf5 ? 4
-				   : 0;
-
-	for (size_t i = 1; i < len; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	return len;
-}
-
-static bool is_control(const unsigned char *p, size_t len)
-{
-	return len == 1 ? p[0] < ' ' || p[0] == 0x7f : len == 2 && p[0] == 0xc2 && p[1] < 0xa0;
-}
-
-char *text_clean(char *text)
-{
-	for (unsigned char *p = (unsigned char *)text; *p;) {
-		size_t len = utf8_len(p);
-
-		if (!len || is_control(p, len))
-			memset(p, '?', MAX(len, 1u));
-		p += MAX(len, 1u);
-	}
-	return text;
 }
 
 /* ---- hashing -------------------------------------------------------------------------------- */

@@ -1,5 +1,8 @@
 /*
- * Strings: a growing text buffer (strbuf) and an interning string table (strtab).
+ * Strings: the growing buffer of text (strbuf) and an interning string table (strtab).
+ *
+ * A strbuf is made to be fast: a record of printf() is a dozen of small additions, 400,000 times a
+ * second.
  *
  * A strtab gives equal strings equal offsets; offset 0 is the empty string. Its bytes are one block
  * of NUL-terminated strings, ready to be written into an object file or a BPF map.
@@ -15,9 +18,42 @@ struct strbuf {
 
 void strbuf_deinit(struct strbuf *b);
 void strbuf_clear(struct strbuf *b);
-void strbuf_add(struct strbuf *b, const char *s, size_t len);
-void strbuf_adds(struct strbuf *b, const char *s);
-void strbuf_addc(struct strbuf *b, char c);
+void strbuf_grow(struct strbuf *b, size_t more);
+
+/* Room for size bytes and a NUL; the caller writes there, and calls strbuf_wrote(). */
+static inline char *strbuf_room(struct strbuf *b, size_t size)
+{
+	if (b->cap - b->len <= size)
+		strbuf_grow(b, size);
+	return b->data + b->len;
+}
+
+static inline void strbuf_wrote(struct strbuf *b, size_t size)
+{
+	b->len += size;
+	b->data[b->len] = '\0';
+}
+
+static inline void strbuf_add(struct strbuf *b, const char *s, size_t len)
+{
+	char *to = strbuf_room(b, len);
+
+	if (len)
+		memcpy(to, s, len);
+	strbuf_wrote(b, len);
+}
+
+static inline void strbuf_addc(struct strbuf *b, char c)
+{
+	*strbuf_room(b, 1) = c;
+	strbuf_wrote(b, 1);
+}
+
+static inline void strbuf_adds(struct strbuf *b, const char *s)
+{
+	strbuf_add(b, s, strlen(s));
+}
+
 PRINTF_LIKE(2, 3) void strbuf_addf(struct strbuf *b, const char *fmt, ...);
 void strbuf_vaddf(struct strbuf *b, const char *fmt, va_list ap);
 /* The text, never NULL; valid until the next change. */
@@ -39,12 +75,6 @@ bool strtab_find(const struct strtab *t, const char *s, size_t len, uint32_t *re
 const char *strtab_get(const struct strtab *t, uint32_t off);
 const char *strtab_data(const struct strtab *t);
 size_t strtab_size(const struct strtab *t);
-
-/*
- * Makes a foreign text safe to print on a terminal, in place: control characters, those of Unicode
- * included, and bytes that are not valid UTF-8 become '?'. Returns text.
- */
-char *text_clean(char *text);
 
 /*
  * 64-bit hash of bytes, for tables in this process. The hash is keyed with a secret of the process,

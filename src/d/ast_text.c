@@ -1,6 +1,8 @@
 /* Spellings of literals and specifiers in D. */
 #include "d/ast_text.h"
 
+#include "base/text.h"
+
 const char *storage_text(enum storage_class sc)
 {
 	static const char *const texts[] = {
@@ -47,36 +49,27 @@ void flags_print(uint32_t flags, struct strbuf *out)
 
 void str_print(const char *s, size_t len, struct strbuf *out)
 {
-	static const char plain[] = "abfnrtv\"\\", raw[] = "\a\b\f\n\r\t\v\"\\";
+	struct escapes how = escapes_c;
 
-	strbuf_addc(out, '"');
-	for (size_t i = 0; i < len; i++) {
-		const char *c = s[i] ? strchr(raw, s[i]) : NULL;
-
-		if (c)
-			strbuf_addf(out, "\\%c", plain[c - raw]);
-		else if ((unsigned char)s[i] < 0x20 || (unsigned char)s[i] >= 0x7f)
-			strbuf_addf(out, "\\%03o", (unsigned char)s[i]);
-		else
-			strbuf_addc(out, s[i]);
-	}
-	strbuf_addc(out, '"');
+	how.nul = NULL; /* a digit may follow */
+	escape_quote(out, s, len, &how);
 }
 
 void char_print(uint64_t val, struct strbuf *out)
 {
+	static const struct escapes how = {.letters = "", .other = "\\%03o"};
 	int shift = 56;
 
 	while (shift > 0 && !(val >> shift & 0xff))
 		shift -= 8;
 	strbuf_addc(out, '\'');
 	for (; shift >= 0; shift -= 8) {
-		unsigned c = val >> shift & 0xff;
+		char c = (char)(val >> shift & 0xff);
 
-		if (c < 0x20 || c >= 0x7f || c == '\'' || c == '\\' || c == '"')
-			strbuf_addf(out, "\\%03o", c);
+		if (c == '\'' || c == '\\' || c == '"')
+			strbuf_addf(out, how.other, c);
 		else
-			strbuf_addc(out, (char)c);
+			escape_add(out, &c, 1, &how);
 	}
 	strbuf_addc(out, '\'');
 }

@@ -1,6 +1,8 @@
 /* Diagnostics of a D program: kept in the order of the reports, shown in the order of the text. */
 #include "d/diag.h"
 
+#include "base/text.h"
+
 #define LINE_SHOWN_MAX 160u /* bytes of a source line */
 #define NAME_MAX_NEAR  64u  /* longer names are not compared */
 
@@ -171,12 +173,6 @@ static bool is_utf8_tail(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Replaces a control character, with which a script could control the terminal. */
-static char char_printable(char c)
-{
-	return (unsigned char)c < 0x20 && c != '\t' ? '?' : c == 0x7f ? '?' : c;
-}
-
 static void underline_add(const char *text, uint32_t from, uint32_t at, uint32_t to,
 			  struct strbuf *out)
 {
@@ -194,6 +190,7 @@ static void underline_add(const char *text, uint32_t from, uint32_t at, uint32_t
 static void excerpt_add(const struct diag *g, const struct source_loc *loc, struct strbuf *out)
 {
 	uint32_t at = loc->col - 1, len = loc->text_len, from = 0, to;
+	size_t start;
 
 	if (len && loc->text[len - 1] == '\r')
 		len--;
@@ -207,8 +204,10 @@ static void excerpt_add(const struct diag *g, const struct source_loc *loc, stru
 		to = MIN(to, len);
 	}
 	strbuf_addf(out, "\n%5u | ", loc->line);
-	for (uint32_t i = from; i < len; i++)
-		strbuf_addc(out, char_printable(loc->text[i]));
+	start = out->len;
+	strbuf_add(out, loc->text + from, len - from);
+	/* a script could control the terminal */
+	text_clean_bytes(out->data + start, len - from, "\t", '?');
 	underline_add(loc->text, from, at, to, out);
 }
 

@@ -1,6 +1,8 @@
 /* The type table: makes, interns and finds types. */
 #include "d/types_impl.h"
 
+#include "base/text.h"
+
 /* ---- the fixed rows -------------------------------------------------------------------------- */
 
 struct fixed_type {

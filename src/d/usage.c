@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/str.h"
+#include "base/text.h"
 
 #define LINE_MAX_SHOWN 160u
 
@@ -151,10 +152,8 @@ const char *usage_header(struct arena *a, const struct source *src)
 	    (!line_usage(from, to, &l) && !line_naming(from, to, name, &l) &&
 	     !line_first(from, to, &l)))
 		return NULL;
-	text = arena_strndup(a, l.text, MIN(l.len, LINE_MAX_SHOWN));
 	/* a control character in the script could control the terminal */
-	for (char *c = text; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = ' ';
+	text = arena_strndup(a, l.text, MIN(l.len, LINE_MAX_SHOWN));
+	text_clean_bytes(text, strlen(text), "", ' ');
 	return text;
 }

@@ -13,6 +13,8 @@
  */
 #include "dif/asm.h"
 
+#include "base/text.h"
+
 #define COMMENT_COLUMN 32 /* of the operand text */
 
 /* ---- types ----------------------------------------------------------------------------------- */
@@ -40,22 +42,9 @@ void dif_type_print(const struct dif_type *t, struct strbuf *out)
 
 void dif_quote(struct strbuf *out, const char *s, size_t len)
 {
-	strbuf_addc(out, '"');
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)s[i];
+	static const struct escapes how = {.letters = "\"\"\\\\\nn\tt", .other = "\\x%02x"};
 
-		if (c == '"' || c == '\\')
-			strbuf_addf(out, "\\%c", c);
-		else if (c == '\n')
-			strbuf_adds(out, "\\n");
-		else if (c == '\t')
-			strbuf_adds(out, "\\t");
-		else if (c < 0x20 || c >= 0x7f)
-			strbuf_addf(out, "\\x%02x", c);
-		else
-			strbuf_addc(out, (char)c);
-	}
-	strbuf_addc(out, '"');
+	escape_quote(out, s, len, &how);
 }
 
 static void comment_int(const struct difo *d, dif_insn i, struct strbuf *out)

@@ -5,6 +5,7 @@
 
 #include "arch/arch.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "sym/debugfile.h"
 #include "sym/elfsym.h"
 #include "sym/gate.h"

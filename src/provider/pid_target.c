@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
+#include "base/text.h"
 #include "d/diag.h"
 #include "proc/code.h"
 #include "proc/ifunc.h"

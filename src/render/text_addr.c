@@ -1,6 +1,7 @@
 /* Text of addresses and stacks (d-language.md 6.6, 6.7). */
 #include "render/impl.h"
 
+#include "base/text.h"
 #include "sym/sym.h"
 
 static void out_hex(struct out *o, uint64_t v)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "base/text.h"
 #include "session/options.h"
 
 void report_init(struct report *r, dtrace_hdl_t *hdl, const struct options *opts)
@@ -51,15 +52,7 @@ bool report_tell(struct report *r, const struct report_handler *to, const char *
 {
 	CLEANUP(free) char *clean = xstrdup(text);
 
-	for (char *p = clean; *p;) {
-		size_t len = strcspn(p, "\n\t");
-		char end = p[len];
-
-		p[len] = '\0';
-		(void)text_clean(p);
-		p[len] = end;
-		p += len + (end != '\0');
-	}
+	text_clean_bytes(clean, strlen(clean), "\n\t", '?');
 	return !to->func || to->func(r->hdl, clean, to->arg) == 0;
 }
 

@@ -14,6 +14,7 @@
 #include <setjmp.h>
 
 #include "base/str.h"
+#include "base/text.h"
 
 #define STYLE (DMGL_ANSI | DMGL_AUTO)
 

@@ -2,6 +2,7 @@
 #include "sym/elfsym.h"
 
 #include "base/str.h"
+#include "base/text.h"
 #include "sym/elfplt.h"
 #include "sym/gate.h"
 #include "sym/minidebug.h"

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/str.h"
+#include "base/text.h"
 #include "base/vec.h"
 
 #define FILE_MAX  ((off_t)1 << 30)

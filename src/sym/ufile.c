@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/str.h"
+#include "base/text.h"
 #include "sym/debugfile.h"
 #include "sym/dwarf.h"
 #include "sym/elfsym.h"

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/hashmap.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "tap.h"
 
@@ -146,6 +147,40 @@ static void test_clean(void)
 	is_str(text_clean(bad), "a?[2J???b???", "controls, broken characters");
 }
 
+static void is_escaped(const char *text, size_t len, const struct escapes *how, const char *want)
+{
+	struct strbuf b = {0};
+
+	escape_quote(&b, text, len, how);
+	is_str(strbuf_text(&b), want, want);
+	strbuf_deinit(&b);
+}
+
+static void test_escapes(void)
+{
+	static const struct escapes json = {.letters = "\nn\"\"\\\\",
+					    .other = "\\u%04x",
+					    .broken = "\\ufffd"};
+	uint32_t ch = 0;
+
+	is_escaped("a\"\\\n\001\0\377 ", 8, &escapes_c, "\"a\\\"\\\\\\n\\001\\0\\377 \"");
+	is_escaped("\x01\xc3\xa4\xff\xed\xa0\x80", 7, &json,
+		   "\"\\u0001\xc3\xa4\\ufffd\\ufffd\\ufffd\\ufffd\"");
+	is_int(utf8_get("\xf0\x9f\x98\x80", 4, &ch), 4, "four bytes");
+	is_int(ch, 0x1f600, "... are one character");
+	is_int(utf8_get("\xf0\x9f\x98\x80", 3, &ch), 0, "three of them are none");
+	is_int(utf8_get("\xc0\x80", 2, &ch), 0, "a character in more bytes than it needs");
+	is_int(utf8_get("", 0, &ch), 0, "nothing");
+}
+
+static void test_clean_bytes(void)
+{
+	char text[] = "a\tb\0c\x1b\x9b\xc2\x9b!";
+
+	text_clean_bytes(text, sizeof(text) - 1, "\t", '.');
+	is_str(text, "a\tb.c....!", "bytes with a NUL among them, and a tab that is kept");
+}
+
 int main(void)
 {
 	test_clean();
@@ -153,6 +188,8 @@ int main(void)
 	test_vec();
 	test_strtab();
 	test_strbuf();
+	test_escapes();
+	test_clean_bytes();
 	test_hashmap();
 	test_err();
 	return tap_done();
