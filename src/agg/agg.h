@@ -13,8 +13,8 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "bpf/engine.h"
 #include "bpf/layout.h"
+#include "probe/engine.h"
 
 struct aggs;
 
@@ -62,7 +62,8 @@ struct agg_sort {
 
 struct syms;
 
-struct aggs *aggs_create(const struct layout *l, const struct kmaps *m);
+/* io: of the engine that runs the clauses; ctx is handed to it. */
+struct aggs *aggs_create(const struct layout *l, const struct agg_io *io, void *ctx);
 void aggs_destroy(struct aggs *a); /* NULL is allowed */
 /*
  * Lets snapshots use symbols: keys of func() and mod() become one key for each function or object,

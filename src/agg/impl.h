@@ -1,58 +1,10 @@
-/*
- * What the files of agg/ share: the handle, and the seam through which kernel maps are read.
- *
- * Tests give their own struct agg_io; aggs_create() uses the one of mapio.c.
- */
+/* What the files of agg/ share: the handle. */
 #pragma once
 
 #include "agg/agg.h"
 #include "base/hashmap.h"
 #include "base/str.h"
 #include "base/vec.h"
-
-/*
- * Called for an element of a map: its key, and the values of ncpus CPUs, elem_map_stride() apart.
- * The key of an array's element is its u32 index.
- */
-typedef void agg_each_f(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus);
-
-/* Called for a key string, with its hash. */
-typedef void agg_text_f(void *arg, uint64_t hash, const char *text, size_t len);
-
-struct agg_io {
-	/*
-	 * map: index in layout.agg_maps. An element may be reported twice only when it is two
-	 * elements of the kernel's.
-	 */
-	struct err *(*each)(void *ctx, uint32_t map, agg_each_f *f, void *arg);
-	/*
-	 * Deletes an element and returns the values that *ret_ncpus CPUs had, which are valid until
-	 * the next call; 0 CPUs if the element did not exist. The element of an array is not
-	 * deleted.
-	 */
-	struct err *(*take)(void *ctx, uint32_t map, const void *key, const uint8_t **ret_values,
-			    uint32_t *ret_ncpus);
-	/* Returns the values of an element as take() does, without deleting it. */
-	struct err *(*peek)(void *ctx, uint32_t map, const void *key, const uint8_t **ret_values,
-			    uint32_t *ret_ncpus);
-	/*
-	 * Adds an element that has the value on one CPU and zero on the others; *ret_done is false
-	 * if the element exists. The element of an array is overwritten.
-	 */
-	struct err *(*put)(void *ctx, uint32_t map, const void *key, const uint8_t *value,
-			   bool *ret_done);
-	/* The text of a key string by its hash; false when there is none. */
-	bool (*string)(void *ctx, uint64_t hash, struct strbuf *out);
-	/* A key stack by its hash, as a struct rt_stack; false when there is none. May be NULL. */
-	bool (*stack)(void *ctx, uint64_t hash, struct strbuf *out);
-	/* Calls f for as many key strings as can be read at once. May be NULL. */
-	void (*strings)(void *ctx, agg_text_f *f, void *arg);
-	void (*destroy)(void *ctx); /* may be NULL */
-};
-
-struct aggs *aggs_create_io(const struct layout *l, const struct agg_io *io, void *ctx);
-extern const struct agg_io agg_map_io;
-void *agg_map_io_create(const struct layout *l, const struct kmaps *m);
 
 struct raw_key { /* the key of a kernel element that was merged into an element */
 	struct raw_key *next;

@@ -5,7 +5,7 @@
 
 /* ---- handle -------------------------------------------------------------------------------- */
 
-struct aggs *aggs_create_io(const struct layout *l, const struct agg_io *io, void *ctx)
+struct aggs *aggs_create(const struct layout *l, const struct agg_io *io, void *ctx)
 {
 	struct aggs *a = xcalloc(1, sizeof(*a));
 
@@ -26,11 +26,6 @@ struct aggs *aggs_create_io(const struct layout *l, const struct agg_io *io, voi
 	return a;
 }
 
-struct aggs *aggs_create(const struct layout *l, const struct kmaps *m)
-{
-	return aggs_create_io(l, &agg_map_io, agg_map_io_create(l, m));
-}
-
 static void slot_deinit(struct agg_slot *slot)
 {
 	agg_base_deinit(slot);
@@ -41,8 +36,6 @@ void aggs_destroy(struct aggs *a)
 {
 	if (!a)
 		return;
-	if (a->io->destroy)
-		a->io->destroy(a->ctx);
 	for (uint32_t i = 0; i < a->nslots; i++)
 		slot_deinit(&a->slots[i]);
 	free(a->slots);

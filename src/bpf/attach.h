@@ -7,10 +7,9 @@
  */
 #pragma once
 
-#include <signal.h>
-
 #include "keeper/keeper.h"
 #include "bpf/unit.h"
+#include "probe/engine.h"
 
 /*
  * The attachments of a session: closing the descriptors, in order, and ending the keeper takes all
@@ -28,17 +27,6 @@ MUST_CHECK struct err *attachments_keeper(struct attachments *a, struct keeper *
 /* Takes off what costs no time: all but the uprobes (providers.md 1.2). */
 void attachments_close_fast(struct attachments *a);
 void attachments_close(struct attachments *a);
-
-struct attach_opts {
-	int cpu;	     /* only this CPU; -1 = all */
-	uint32_t max_places; /* instructions that are probed at once */
-	bool has_children;   /* children get links of their own: attachments_add_child() */
-	/* Set by a signal: what is not attached yet need not be. */
-	const volatile sig_atomic_t *is_interrupted;
-	/* What the user should know, without newline; NULL = nobody wants it. */
-	void (*notice)(void *ctx, const char *msg);
-	void *notice_ctx;
-};
 
 /* Hangs a loaded unit on its place. */
 MUST_CHECK struct err *unit_attach(const struct unit *u, int prog_fd,

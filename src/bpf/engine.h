@@ -1,5 +1,6 @@
 /*
- * The session's side of the kernel: maps, linking with the run-time library, loading.
+ * The engine in the kernel: maps, linking with the run-time library, loading. A session uses it
+ * as any engine (probe/engine.h); the functions below are what it is made of.
  *
  * Owns     struct kmaps owns its map descriptors and mappings; a loaded program is a descriptor
  *          that the caller closes. Nothing is pinned: closing everything (or dying) removes
@@ -12,6 +13,7 @@
 #include "base/err.h"
 #include "bpf/unit.h"
 #include "kernel/kernel.h"
+#include "probe/engine.h"
 
 /* ---- maps (maps.c) --------------------------------------------------------------------------- */
 
@@ -70,6 +72,7 @@ struct call_budget {
 };
 
 struct loaded {
+	const struct unit *unit;
 	int prog_fd, dispatch_fd;
 	struct call_budget budget;
 };
@@ -86,3 +89,9 @@ MUST_CHECK struct err *unit_load(const struct unit *u, const struct bpf_code *co
 /* Probes of the process fire no more, whatever links there are. */
 MUST_CHECK struct err *unit_drop_process(const struct unit *u, const struct loaded *l,
 					 uint32_t tgid);
+
+/* ---- the engine (engine_bpf.c) --------------------------------------------------------------- */
+
+extern const struct engine engine_bpf;
+/* For who fills unwind tables (session/unwind.c). NULL: another engine's. */
+struct kmaps *engine_bpf_maps(const struct engine_run *r);

@@ -1,17 +1,16 @@
 /*
- * A unit: one BPF program that serves all probes of one place.
+ * A unit as a BPF program.
  *
- * The entry function finds the probe from data (system call number, attach cookie), claims a
- * machine state, fills the arguments its clauses use, and runs those of its clauses that are
- * enabled on the probe, in program order. bpf_gen_unit() makes its code, link.h and load.h bring it
- * into the kernel.
+ * The entry function finds the probe, claims a machine state, fills the arguments that the clauses
+ * use, and runs those that are enabled on the probe. bpf_gen_unit() makes its code, link.h and
+ * load.h bring it into the kernel.
  */
 #pragma once
 
 #include "bpf/code.h"
 #include "bpf/layout.h"
 #include "kernel/kernel.h"
-#include "probe/place.h"
+#include "probe/unit.h"
 
 /*
  * Bits 0-31 key, 32-62 offset of the instruction, 63: it is a jump, the function has no value yet.
@@ -26,52 +25,6 @@ struct rt_dispatch {
 	u32 tgid;     /* the one process it fires in, 0 = all */
 	u32 spot;     /* enum uprobe_place */
 	u64 mask[];   /* bit i: clause i of the unit runs; unit.nwords words */
-};
-
-struct unit_identity {
-	uint32_t probe, probe_idx;
-	uint32_t names[4]; /* string table offsets: probeprov and so on */
-};
-
-struct unit_clause {
-	const struct clause_layout *layout;
-	/* probes it is enabled on, as probe_idx values ascending; rank + first_epid = epid */
-	const uint32_t *probe_idxs;
-	uint32_t nprobes;
-	/*
-	 * The probe that it fires as, which is made of the unit's; NULL: as the unit's. Those of
-	 * one probe stand together.
-	 */
-	const struct unit_identity *as;
-};
-
-struct unit_probe {
-	uint32_t key;
-	const struct sys_view *view; /* of the VIEW kinds; NULL = the call in its own form */
-	uint32_t probe, probe_idx;
-	uint32_t prov, mod, func, name;	 /* string table offsets: probeprov and so on */
-	uint32_t tgid;			 /* the one process it fires in, 0 = all */
-	enum uprobe_place spot;		 /* of PLACE_UPROBE */
-	const struct place_code *code;	 /* of kinds that are in code */
-	const struct place_timer *timer; /* of PLACE_TIMER */
-	uint64_t *mask;
-};
-
-struct unit {
-	const char *name; /* of the BPF program, at most 15 characters */
-	struct place place;
-	/* another unit of the session shares its aggregations and may interrupt it */
-	bool can_nest;
-	bool is_begin_end; /* runs whatever control.state is */
-	struct unit_clause *clauses;
-	uint32_t nclauses, nwords;
-	struct unit_probe *probes;
-	uint32_t nprobes;
-	/* enabled ERROR clauses of the session: run in place after a fault */
-	struct unit_clause *error_clauses;
-	uint32_t nerror_clauses;
-	uint32_t error_probe, error_probe_idx;
-	uint32_t error_names[4]; /* string table offsets of dtrace, "", "", ERROR */
 };
 
 struct gen_env {

@@ -79,7 +79,7 @@ static uint32_t oldest(const struct latest *l)
 	return cpu;
 }
 
-struct err *latest_drain(struct latest *l, ring_record_f *func, void *ctx)
+struct err *latest_drain(struct latest *l, engine_record_f *func, void *ctx)
 {
 	struct err *e = NULL;
 	uint32_t cpu;

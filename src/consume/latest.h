@@ -10,7 +10,7 @@
  */
 #pragma once
 
-#include "consume/rings.h"
+#include "probe/engine.h"
 
 struct latest;
 
@@ -19,4 +19,4 @@ struct latest *latest_create(uint32_t ncpus, uint64_t size);
 void latest_destroy(struct latest *l); /* NULL is allowed */
 void latest_add(struct latest *l, const struct rt_rec *rec, uint32_t len, uint32_t cpu);
 /* Hands out all records in the order in which they were added, and forgets them. */
-MUST_CHECK struct err *latest_drain(struct latest *l, ring_record_f *func, void *ctx);
+MUST_CHECK struct err *latest_drain(struct latest *l, engine_record_f *func, void *ctx);

@@ -127,7 +127,7 @@ static const struct kept *kept_at(const struct spec *sp, uint32_t pos)
 	return pos < sp->data.len ? (const struct kept *)(const void *)(sp->data.data + pos) : NULL;
 }
 
-static struct err *commit(struct spec *sp, ring_record_f *print, void *ctx)
+static struct err *commit(struct spec *sp, engine_record_f *print, void *ctx)
 {
 	const struct kept *k, *next;
 	uint32_t pos = 0;
@@ -170,7 +170,7 @@ static const struct rt_spec_tag *tag_of(const struct specs *s, const struct rt_r
 }
 
 struct err *specs_record(struct specs *s, const struct rt_rec *rec, uint32_t len, uint32_t cpu,
-			 const struct rt_rec *next, ring_record_f *print, void *ctx)
+			 const struct rt_rec *next, engine_record_f *print, void *ctx)
 {
 	const struct rt_spec_tag *tag = tag_of(s, rec, len);
 	struct spec *sp;
@@ -215,7 +215,7 @@ void specs_drain_end(struct specs *s, uint64_t horizon)
 	for (uint32_t i = 0; i < s->all.len; i++) {
 		struct spec *sp = s->all.data[i];
 
-		if (horizon == RINGS_EVERYTHING ||
+		if (horizon == ENGINE_EVERYTHING ||
 		    (sp->ended_at && sp->ended_at + LATE_NS <= horizon)) {
 			spec_unlink(s, sp);
 			spec_destroy(sp);

@@ -14,7 +14,7 @@
 #pragma once
 
 #include "bpf/layout.h"
-#include "consume/rings.h"
+#include "probe/engine.h"
 
 struct specs;
 
@@ -28,7 +28,7 @@ void specs_drain_begin(struct specs *s);
 void specs_drain_end(struct specs *s, uint64_t horizon);
 /* A record of the drain: keeps it, or has it printed, and with a commit all that waited for it. */
 MUST_CHECK struct err *specs_record(struct specs *s, const struct rt_rec *rec, uint32_t len,
-				    uint32_t cpu, const struct rt_rec *next, ring_record_f *print,
+				    uint32_t cpu, const struct rt_rec *next, engine_record_f *print,
 				    void *ctx);
 /* Records that did not fit, since the beginning. */
 uint64_t specs_drops(const struct specs *s);

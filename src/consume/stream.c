@@ -1,27 +1,27 @@
-/* From ring buffers through speculations and the policy ring: see the header. */
+/* From an engine through speculations and the policy ring: see the header. */
 #include "consume/stream.h"
 
 #include "consume/latest.h"
 #include "consume/spec.h"
 
 struct stream {
-	struct rings *rings;
+	struct engine_run *engine;
 	struct specs *specs;
 	struct latest *latest; /* policy ring; NULL for the others */
 	uint32_t nclauses;
-	ring_record_f *func; /* of the drain that runs */
+	engine_record_f *func; /* of the drain that runs */
 	void *ctx;
 };
 
-struct stream *stream_create(struct rings *rings, const struct stream_opts *opts)
+struct stream *stream_create(struct engine_run *engine, const struct stream_opts *opts)
 {
 	struct stream *s = xcalloc(1, sizeof(*s));
 
-	s->rings = rings;
-	s->specs = specs_create(opts->layout, opts->maps->spec, opts->specsize);
+	s->engine = engine;
+	s->specs = specs_create(opts->layout, engine->spec, opts->specsize);
 	s->nclauses = opts->layout->nclauses;
 	if (opts->keep)
-		s->latest = latest_create(opts->maps->ncpus, opts->keep);
+		s->latest = latest_create(engine->ncpus, opts->keep);
 	return s;
 }
 
@@ -70,7 +70,7 @@ static struct err *record_read(void *ctx, const struct rt_rec *rec, uint32_t len
 	return specs_record(s->specs, rec, len, cpu, next, record_committed, s);
 }
 
-struct err *stream_drain(struct stream *s, uint64_t horizon, bool is_last, ring_record_f *func,
+struct err *stream_drain(struct stream *s, uint64_t horizon, bool is_last, engine_record_f *func,
 			 void *ctx)
 {
 	struct err *e;
@@ -78,7 +78,7 @@ struct err *stream_drain(struct stream *s, uint64_t horizon, bool is_last, ring_
 	s->func = func;
 	s->ctx = ctx;
 	specs_drain_begin(s->specs);
-	e = rings_drain(s->rings, horizon, record_read, s);
+	e = s->engine->engine->drain(s->engine, horizon, record_read, s);
 	/* END may still commit what is active when tracing stops */
 	specs_drain_end(s->specs, is_last ? horizon : MIN(horizon, now_ns()));
 	if (!e && s->latest && is_last)

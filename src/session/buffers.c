@@ -1,4 +1,4 @@
-/* The size of the principal buffers (option bufsize), and the session's maps with them. */
+/* The size of the principal buffers (option bufsize), and the engine that is opened with them. */
 #include <errno.h>
 
 #include "session/later.h"
@@ -49,15 +49,55 @@ static bool has_tracepoints(const struct run *run)
 	return false;
 }
 
-static struct err *try_maps(struct run *run, uint64_t bufsize)
+static bool dumps_code(const struct run *run)
+{
+	const char *dump = run->opts->str[OPT_dump];
+	bool is_listed =
+		opt_flag(run->opts, OPT_verbose) && (run->opts->val[OPT_disasm] & DISASM_BPF);
+
+	return is_listed || (dump && strstr(dump, "bpf"));
+}
+
+static void engine_debug(void *ctx, const char *msg)
+{
+	report_debug(ctx, "%s", msg);
+}
+
+/* The first engine that has code for all places. */
+static struct err *engine_choose(const struct run *run, const struct engine **ret)
+{
+	for (const struct engine *const *e = run->engines; *e; e++) {
+		bool takes = true;
+
+		for (uint32_t i = 0; i < run->units.len; i++)
+			takes &= (*e)->takes(run->units.data[i]->unit.place.kind);
+		*ret = *e;
+		if (takes)
+			return NULL;
+	}
+	return err_code(err_new("no engine has code for all of these probes"), EDT_NOTSUP);
+}
+
+static struct err *engine_try(struct run *run, const struct engine *engine, uint64_t bufsize)
 {
 	/* policy ring: what is kept is bounded elsewhere, here are only the records not read yet */
 	bool is_ring = run->opts->val[OPT_bufpolicy] == BUFPOLICY_RING;
-	uint64_t size = is_ring ? MAX(bufsize, RING_BUFSIZE) : bufsize;
-	struct kmaps_opts opts = {.bufsize = (uint32_t)size,
-				  .pidns = run->pidns,
-				  .need_tls = run->layout->tls_size > 0,
-				  .strtab_room = later_strtab_room(run)};
+	FILE *dump = run->report->dump;
+	struct engine_opts opts = {
+		.layout = run->layout,
+		.bufsize = (uint32_t)(is_ring ? MAX(bufsize, RING_BUFSIZE) : bufsize),
+		.strtab_room = later_strtab_room(run),
+		.cpu = session_cpu(run),
+		.stops_when_full = run->opts->val[OPT_bufpolicy] == BUFPOLICY_FILL,
+		.reads_parent = session_reads(run, DIF_VAR_PPID),
+		.pidns = run->pidns,
+		.dump = dumps_code(run) ? dump : NULL,
+		.log = !opt_flag(run->opts, OPT_bpflog) ? NULL
+		       : dump				? dump
+							: stderr,
+		.debug = report_is_debugging(run->report) ? engine_debug : NULL,
+		.ctx = run->report,
+	};
 
 	/* timers do not interrupt in code that traces */
 	if ((session_reads(run, DIF_VAR_CALLER) || session_reads(run, DIF_VAR_STACKDEPTH)) &&
@@ -68,7 +108,7 @@ static struct err *try_maps(struct run *run, uint64_t bufsize)
 		opts.ukernel = &run->ukernel;
 		opts.unwindsize = (uint64_t)run->opts->val[OPT_unwindsize];
 	}
-	return kmaps_create(run->layout, &opts, &run->maps);
+	return engine->open(&opts, &run->engine);
 }
 
 /*
@@ -113,14 +153,17 @@ static struct err *bufsize_refused(uint64_t max)
 	return e;
 }
 
-/* Creates the maps; a buffer size that there is no memory for is halved (option bufresize). */
-struct err *session_make_maps(struct run *run)
+/* A buffer size that there is no memory for is halved (option bufresize). */
+struct err *session_open_engine(struct run *run)
 {
 	uint64_t asked = (uint64_t)run->opts->val[OPT_bufsize], bufsize = asked,
 		 max = bufsize_max();
 	bool is_auto = run->opts->val[OPT_bufresize] == 0;
-	struct err *e = check_bufsize(run, bufsize), *small;
+	const struct engine *engine = NULL;
+	struct err *e = engine_choose(run, &engine), *small;
 
+	if (!e)
+		e = check_bufsize(run, bufsize);
 	if (e)
 		return e;
 	if (bufsize > max && !is_auto)
@@ -130,12 +173,12 @@ struct err *session_make_maps(struct run *run)
 	e = check_bufsize(run, bufsize);
 	if (e)
 		return e;
-	e = try_maps(run, bufsize);
+	e = engine_try(run, engine, bufsize);
 	while (e && is_auto && is_out_of_memory(e) && bufsize / 2 >= BUFSIZE_LEAST) {
 		bufsize /= 2;
 		small = check_bufsize(run, bufsize);
 		if (!small)
-			small = try_maps(run, bufsize);
+			small = engine_try(run, engine, bufsize);
 		if (small && !is_out_of_memory(small)) {
 			err_destroy(small); /* the first refusal says more */
 			return e;

@@ -5,7 +5,6 @@
 
 #include "consume/drops.h"
 #include "consume/stream.h"
-#include "consume/rings.h"
 #include "keeper/keeper.h"
 #include "provider/providers.h"
 #include "watch/watch.h"
@@ -129,19 +128,18 @@ struct err *consumer_start(struct consumer *c)
 		.snap = hook_snap,
 		.interrupts = &run->is_interrupted,
 	};
-	c->stream = stream_create(run->rings,
+	c->stream = stream_create(run->engine,
 				  &(struct stream_opts){
 					  .layout = run->layout,
-					  .maps = run->maps,
 					  .specsize = (uint64_t)run->opts->val[OPT_specsize],
 					  .keep = is_ring ? run->bufsize : 0,
 				  });
-	c->drops = drops_create(run->maps->control, run->maps->ncpus, stream_specs(c->stream));
-	c->aggs = aggs_create(run->layout, run->maps);
+	c->drops = drops_create(run->engine->control, run->engine->ncpus, stream_specs(c->stream));
+	c->aggs = aggs_create(run->layout, run->engine->engine->aggs, run->engine->aggs);
 	aggs_keep_percpu(c->aggs, opt_flag(run->opts, OPT_aggpercpu));
 	c->printer =
 		printer_create(run->layout, run->probes, c->aggs, &c->print_opts, &c->print_hooks);
-	printer_set_wall(c->printer, run->maps->control->wall_offset);
+	printer_set_wall(c->printer, run->engine->control->wall_offset);
 	consumer_refresh(c); /* there may be a target now */
 	aggs_set_syms(c->aggs, syms);
 	printer_set_syms(c->printer, syms);
@@ -222,7 +220,7 @@ static uint64_t interval_max(const struct run *run)
 			continue;
 		ns = MIN(ns, (uint64_t)INTERVAL_TIMERS);
 		if (!u->traits->is_timer)
-			ns = MIN(ns, (uint64_t)run->maps->ring_size * 1000 / BYTES_PER_US);
+			ns = MIN(ns, (uint64_t)run->engine->bufsize * 1000 / BYTES_PER_US);
 	}
 	return MAX(ns, (uint64_t)INTERVAL_MIN);
 }
@@ -230,7 +228,7 @@ static uint64_t interval_max(const struct run *run)
 /* Aims at buffers a quarter full: sooner at once when they fill fast, later again step by step. */
 static void adapt_interval(struct consumer *c)
 {
-	uint32_t fill = rings_fill(c->run->rings);
+	uint32_t fill = c->run->engine->engine->fill(c->run->engine);
 
 	if (fill > 64)
 		c->work_interval = c->work_interval * 64 / fill;
@@ -271,14 +269,14 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 /* END fires when the buffers have been emptied: its record must not be lost to a full one. */
 struct err *consumer_finish(struct consumer *c, FILE *fp)
 {
-	struct err *e = drain(c, fp, RINGS_EVERYTHING);
+	struct err *e = drain(c, fp, ENGINE_EVERYTHING);
 
 	if (!e && !c->is_ended) {
 		c->is_ended = true;
 		e = run_fire(c->run, DTRACE_KEY_END);
 		aggs_set_quiet(c->aggs);
 		if (!e)
-			e = drain(c, fp, RINGS_EVERYTHING);
+			e = drain(c, fp, ENGINE_EVERYTHING);
 	}
 	return e ? e : consumer_report_drops(c);
 }

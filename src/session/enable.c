@@ -219,7 +219,6 @@ static struct session_unit *unit_create(struct run *run, const struct place *pla
 {
 	struct session_unit *u = xcalloc(1, sizeof(*u));
 
-	u->loaded = (struct loaded){.prog_fd = -1, .dispatch_fd = -1};
 	u->traits = place_traits(place->kind);
 	u->unit.name = u->traits->name;
 	u->unit.place = *place;

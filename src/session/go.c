@@ -7,7 +7,8 @@
 #include "provider/providers.h"
 #include "proc/control.h"
 #include "session/later.h"
-#include "consume/rings.h"
+#include "bpf/engine.h"
+#include "consume/wait.h"
 #include "session/run.h"
 #include "session/unwind.h"
 #include "sym/sym.h"
@@ -29,7 +30,7 @@ static struct err *check_destructive(const struct run *run)
 	return NULL;
 }
 
-/* ---- layout, maps --------------------------------------------------------------------------- */
+/* ---- layout --------------------------------------------------------------------------------- */
 
 /* Does any program read this built-in variable? Decides which kernel fields are looked up. */
 static bool difo_reads(const struct difo *d, uint32_t var)
@@ -170,74 +171,26 @@ static struct err *blame_source(const struct run *run, struct err *e, uint32_t s
 	return err_wrap(e, "%s:%u", loc.file, loc.line);
 }
 
-static bool dumps_bpf(const struct run *run)
-{
-	const char *dump = run->opts->str[OPT_dump];
-	bool is_listed =
-		opt_flag(run->opts, OPT_verbose) && (run->opts->val[OPT_disasm] & DISASM_BPF);
-
-	return run->report->dump && (is_listed || (dump && strstr(dump, "bpf")));
-}
-
-static struct err *load_unit(struct run *run, struct session_unit *u, const struct gen_env *env)
-{
-	FILE *log = opt_flag(run->opts, OPT_bpflog)
-			    ? (run->report->dump ? run->report->dump : stderr)
-			    : NULL;
-	struct bpf_code code = {0};
-	uint32_t span = SOURCE_NOWHERE;
-	struct err *e = bpf_gen_unit(&u->unit, env, &code);
-
-	if (!e && dumps_bpf(run)) {
-		struct strbuf text = {0};
-
-		bpf_code_print(&code, &text);
-		(void)fputs(strbuf_text(&text), run->report->dump); /* a listing for people */
-		strbuf_deinit(&text);
-	}
-	if (!e)
-		e = unit_load(&u->unit, &code, run->maps, run->layout, log, &u->loaded, &span);
-	if (e)
-		e = blame_source(run, e, span);
-	else
-		report_debug(
-			run->report,
-			"BPF program '%s': %u instructions, %u probes, calls %u deep, %u bytes of stack",
-			u->unit.name, code.insns.len, u->unit.nprobes, u->loaded.budget.calls,
-			u->loaded.budget.stack);
-	bpf_code_deinit(&code);
-	return e;
-}
-
-/* Option cpu, -1 = all. */
-static int only_cpu(const struct run *run)
+int session_cpu(const struct run *run)
 {
 	return run->opts->val[OPT_cpu] == OPT_UNSET ? -1 : (int)run->opts->val[OPT_cpu];
 }
 
 static struct err *check_cpu(const struct run *run)
 {
-	int cpu = only_cpu(run);
+	int cpu = session_cpu(run);
 
-	if (cpu < (int)run->maps->ncpus && (cpu < 0 || run->maps->ring_fds[cpu] >= 0))
+	if (cpu < (int)run->engine->ncpus && (cpu < 0 || run->engine->wake_fds[cpu] >= 0))
 		return NULL;
 	return err_code(err_new("CPU %d is not there (option 'cpu')", cpu), EDT_BADOPTVAL);
 }
 
 struct err *session_load_unit(struct run *run, struct session_unit *u)
 {
-	const struct gen_env env = {
-		.layout = run->layout,
-		.kfields = &run->kfields,
-		.pidns = run->pidns,
-		.ncpus = run->maps->ncpus,
-		.use_task_btf = feat_has(FEAT_TASK_BTF),
-		.unwinds = run->unwinds_here,
-		.only_cpu = (uint32_t)(only_cpu(run) + 1),
-		.stops_when_full = run->opts->val[OPT_bufpolicy] == BUFPOLICY_FILL,
-	};
+	uint32_t span = SOURCE_NOWHERE;
+	struct err *e = run->engine->engine->load(run->engine, &u->unit, &u->loaded, &span);
 
-	return load_unit(run, u, &env);
+	return e ? blame_source(run, e, span) : NULL;
 }
 
 static struct err *load_units(struct run *run)
@@ -257,7 +210,7 @@ static void notice_attach(void *ctx, const char *msg)
 struct attach_opts session_attach_opts(struct run *run)
 {
 	return (struct attach_opts){
-		.cpu = only_cpu(run),
+		.cpu = session_cpu(run),
 		.max_places = (uint32_t)run->opts->val[OPT_maxplaces],
 		.has_children = run->opts->val[OPT_follow] == FOLLOW_OPT_FORK,
 		.is_interrupted = &run->is_interrupted,
@@ -270,7 +223,7 @@ struct err *session_attach_unit(struct run *run, struct session_unit *u, struct 
 {
 	const struct attach_opts opts = session_attach_opts(run);
 
-	return unit_attach(&u->unit, u->loaded.prog_fd, &opts, ret);
+	return run->engine->engine->attach(run->engine, u->loaded, &opts, ret);
 }
 
 static struct err *attach_units(struct run *run)
@@ -288,48 +241,6 @@ static struct err *attach_units(struct run *run)
 	return run->is_interrupted ? NULL : session_start_timers(run);
 }
 
-/*
- * Moves this thread to the CPU of the option, for a moment. Where it may not run there, because of
- * a cpuset, BEGIN and END fire where it does. The program is not sent to the CPU instead
- * (BPF_F_TEST_RUN_ON_CPU): it would interrupt some other task there, whose pid and execname its
- * clauses would see.
- */
-static cpu_set_t *move_to_cpu(const struct run *run, size_t *ret_size)
-{
-	int cpu = only_cpu(run), ncpus = (int)run->maps->ncpus;
-	size_t size = CPU_ALLOC_SIZE(ncpus);
-	cpu_set_t *old, *one;
-
-	if (cpu < 0)
-		return NULL;
-	old = CPU_ALLOC((size_t)ncpus);
-	one = CPU_ALLOC((size_t)ncpus);
-	if (!old || !one)
-		oom();
-	CPU_ZERO_S(size, one);
-	CPU_SET_S((size_t)cpu, size, one);
-	if (sched_getaffinity(0, size, old) || sched_setaffinity(0, size, one)) {
-		report_debug(run->report, "cannot run on CPU %d: %s", cpu, strerror(errno));
-		CPU_FREE(old);
-		old = NULL;
-	}
-	CPU_FREE(one);
-	*ret_size = size;
-	return old;
-}
-
-static struct err *program_fire(const struct run *run, int prog_fd, uint32_t key)
-{
-	size_t size = 0;
-	cpu_set_t *old = move_to_cpu(run, &size);
-	struct err *e = prog_test_run(prog_fd, key);
-
-	if (old)
-		(void)sched_setaffinity(0, size, old); /* it was so before */
-	CPU_FREE(old);
-	return feat_explain(FEAT_TEST_RUN, e);
-}
-
 /* Fires BEGIN or END, if a clause is enabled on it. */
 struct err *run_fire(const struct run *run, uint32_t key)
 {
@@ -340,12 +251,12 @@ struct err *run_fire(const struct run *run, uint32_t key)
 			continue;
 		for (uint32_t j = 0; j < u->points.len; j++)
 			if (u->points.data[j].key == key)
-				return program_fire(run, u->loaded.prog_fd, key);
+				return run->engine->engine->fire(run->engine, u->loaded, key);
 	}
 	return NULL;
 }
 
-/* ---- ring buffers --------------------------------------------------------------------------- */
+/* ---- waiting -------------------------------------------------------------------------------- */
 
 static void between_unwinds(void *ctx)
 {
@@ -370,11 +281,12 @@ static void notice_unwind(void *ctx, const char *msg)
 static struct err *make_unwinds(struct run *run)
 {
 	const struct unwind_hooks hooks = {run, notice_unwind, denied_unwind, between_unwinds};
-	struct err *e = unwinds_create(run->maps, (uint64_t)run->opts->val[OPT_unwindsize],
+	struct err *e = unwinds_create(engine_bpf_maps(run->engine),
+				       (uint64_t)run->opts->val[OPT_unwindsize],
 				       run->names->file_opts.limit, &hooks, &run->unwinds);
 
 	if (!e)
-		e = rings_listen(run->rings, unwinds_fd(run->unwinds));
+		e = waiter_listen(run->waiter, unwinds_fd(run->unwinds));
 	if (e)
 		return e;
 	for (uint32_t i = 0; i < run->targets->procs.len; i++)
@@ -384,36 +296,16 @@ static struct err *make_unwinds(struct run *run)
 	return NULL;
 }
 
-static struct err *make_rings(struct run *run)
+static struct err *make_waiter(struct run *run)
 {
-	const struct kmaps *m = run->maps;
-	struct err *e = rings_create(&(struct ring_fds){m->ring_fds, m->ncpus, m->ring_size,
-							m->spare_fd, m->spare_size},
-				     &run->rings);
+	struct err *e = waiter_create(run->engine, &run->waiter);
 
 	for (uint32_t i = 0; i < run->targets->procs.len && !e; i++)
-		e = rings_watch(run->rings, proc_fd(run->targets->procs.data[i]));
-	return !e && run->unwinds_here ? make_unwinds(run) : e;
+		e = waiter_watch(run->waiter, proc_fd(run->targets->procs.data[i]));
+	return !e && run->unwinds_here && engine_bpf_maps(run->engine) ? make_unwinds(run) : e;
 }
 
 /* ---- the order of things -------------------------------------------------------------------- */
-
-/* Does any of them fire in interrupts? */
-static bool has_interrupts(const struct run *run)
-{
-	for (uint32_t i = 0; i < run->units.len; i++)
-		if (run->units.data[i]->traits->interrupts)
-			return true;
-	return false;
-}
-
-static bool has_sys_unit(const struct run *run)
-{
-	for (uint32_t i = 0; i < run->units.len; i++)
-		if (run->units.data[i]->traits->is_syscall)
-			return true;
-	return false;
-}
 
 /* Rates outside their limits are moved, with a notice. */
 static void clamp_rate(struct run *run, enum opt_id id, const char *what, int64_t min_ns,
@@ -470,19 +362,17 @@ struct err *run_match(struct run *run)
 	return e ? e : session_check_numbers(run);
 }
 
-/* The maps, and what the programs find in them from the beginning. */
-static struct err *load_maps(struct run *run)
+/* The engine, and what its programs find from the beginning. */
+static struct err *load_engine(struct run *run)
 {
-	struct err *e = session_make_maps(run);
+	struct err *e = session_open_engine(run);
 
 	if (!e)
 		e = check_cpu(run);
 	if (e)
 		return e;
-	if (has_interrupts(run))
-		kmaps_warm(run->maps, run->layout);
-	run->maps->control->wall_offset = wall_offset();
-	run->maps->control->tracer_pid = getpid();
+	run->engine->control->wall_offset = wall_offset();
+	run->engine->control->tracer_pid = getpid();
 	return NULL;
 }
 
@@ -497,22 +387,22 @@ struct err *run_load(struct run *run)
 	run->layout = make_layout(run, (uint32_t)ncpus);
 	session_number_epids(run);
 	session_make_units(run);
-	e = kfields_fill(&run->kfields, session_reads(run, DIF_VAR_PPID), has_sys_unit(run));
-	if (!e)
-		e = load_maps(run);
+	e = load_engine(run);
 	if (!e)
 		e = load_units(run);
-	return e ? e : make_rings(run);
+	if (!e)
+		e = run->engine->engine->ready(run->engine);
+	return e ? e : make_waiter(run);
 }
 
 enum rt_state run_state(const struct run *run)
 {
-	return (enum rt_state)__atomic_load_n(&run->maps->control->state, __ATOMIC_ACQUIRE);
+	return (enum rt_state)__atomic_load_n(&run->engine->control->state, __ATOMIC_ACQUIRE);
 }
 
 static void set_state(struct run *run, enum rt_state state)
 {
-	__atomic_store_n(&run->maps->control->state, state, __ATOMIC_RELEASE);
+	__atomic_store_n(&run->engine->control->state, state, __ATOMIC_RELEASE);
 }
 
 /*
@@ -590,12 +480,10 @@ void run_deinit(struct run *run)
 	vec_deinit(&run->clauses);
 }
 
-static void unit_destroy(struct session_unit *u)
+static void unit_destroy(struct engine_run *engine, struct session_unit *u)
 {
-	if (u->loaded.prog_fd >= 0)
-		(void)close(u->loaded.prog_fd);
-	if (u->loaded.dispatch_fd >= 0)
-		(void)close(u->loaded.dispatch_fd);
+	if (engine)
+		engine->engine->unload(engine, u->loaded);
 	vec_deinit(&u->clauses);
 	vec_deinit(&u->points);
 	hashmap_destroy(u->by_key);
@@ -605,7 +493,7 @@ static void unit_destroy(struct session_unit *u)
 
 void run_undo(struct run *run)
 {
-	if (run->maps && run->maps->control)
+	if (run->engine)
 		set_state(run, RT_STATE_OFF);
 	watch_destroy(run->watch);
 	run->watch = NULL;
@@ -613,15 +501,16 @@ void run_undo(struct run *run)
 	attachments_close(&run->attachments);
 	attachments_close(&run->cpu_watch.timers);
 	for (uint32_t i = 0; i < run->units.len; i++)
-		unit_destroy(run->units.data[i]);
+		unit_destroy(run->engine, run->units.data[i]);
 	vec_deinit(&run->units);
-	rings_destroy(run->rings);
+	waiter_destroy(run->waiter);
 	unwinds_destroy(run->unwinds);
-	kmaps_destroy(run->maps);
+	if (run->engine)
+		run->engine->engine->close(run->engine);
 	strtab_destroy(run->strtab);
-	run->rings = NULL;
+	run->waiter = NULL;
 	run->unwinds = NULL;
-	run->maps = NULL;
+	run->engine = NULL;
 	run->strtab = NULL;
 	run->is_active = run->opts->is_active = false;
 }

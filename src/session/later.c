@@ -3,7 +3,7 @@
 
 #include "proc/control.h"
 #include "provider/pid_come.h"
-#include "consume/rings.h"
+#include "consume/wait.h"
 #include "watch/watch.h"
 
 /* Room for names of probes that come: for those of patterns, for those of given functions. */
@@ -167,35 +167,21 @@ static uint32_t match_clauses(struct run *run, const struct watch_proc *p, struc
 	return n;
 }
 
-/* One that is loaded: any will do for sweep(). -1 = there is none. */
-static int any_program(const struct run *run)
-{
-	for (uint32_t i = 0; i < run->units.len; i++)
-		if (run->units.data[i]->traits->is_in_process &&
-		    run->units.data[i]->loaded.prog_fd >= 0)
-			return run->units.data[i]->loaded.prog_fd;
-	return -1;
-}
-
 static struct err *place(struct run *run, const struct late_clause *late, uint32_t n)
 {
 	struct session_unit *u =
 		session_make_late_unit(run, late, n, &run->later->next_idx, &run->later->next_epid);
 	struct err *e;
 
-	if (!kmaps_add_strings(run->maps, run->strtab))
+	if (!run->engine->engine->add_strings(run->engine))
 		return err_hint(err_new("the names of functions take more than %u bytes",
 					later_strtab_room(run)),
 				"name modules and functions");
 	e = session_load_unit(run, u);
 	if (!e)
 		e = session_attach_unit(run, u, &run->attachments);
-	if (u->loaded.prog_fd >= 0 && any_program(run) != u->loaded.prog_fd &&
-	    !run->later->wants_children) {
-		/* its links keep it: there may be very many libraries */
-		(void)close(u->loaded.prog_fd);
-		u->loaded.prog_fd = -1;
-	}
+	if (u->loaded && !run->later->wants_children)
+		run->engine->engine->settle(run->engine, u->loaded);
 	return e;
 }
 
@@ -204,11 +190,11 @@ static void drop_probes(struct run *run, const struct watch_proc *p)
 {
 	for (uint32_t i = 0; i < run->units.len; i++) {
 		const struct session_unit *u = run->units.data[i];
-		struct err *e = u->traits->is_in_process && u->loaded.dispatch_fd >= 0
-					? unit_drop_process(&u->unit, &u->loaded,
-							    (uint32_t)watch_id(p)->pid)
-					: NULL;
+		struct err *e = NULL;
 
+		if (u->traits->is_in_process && u->loaded)
+			e = run->engine->engine->drop_process(run->engine, u->loaded,
+							      (uint32_t)watch_id(p)->pid);
 		if (e)
 			watch_failed(run->watch, p, "functions may be counted twice", e);
 	}
@@ -228,7 +214,8 @@ static void proc_look(struct run *run, const struct watch_proc *p)
 	if (n)
 		e = place(run, late, n);
 	if (!e && run->later->wants_children)
-		e = attachments_add_child(&run->attachments, root->pid, id->pid, &opts);
+		e = run->engine->engine->add_child(run->engine, &run->attachments, root->pid,
+						   id->pid, &opts);
 	if (e)
 		watch_failed(run->watch, p, "its functions are not probed", e);
 	for (uint32_t i = 0; i < n; i++)
@@ -301,7 +288,7 @@ static void probes_inherited(void *ctx, const struct watch_subject *s)
 {
 	struct run *run = ctx;
 	struct err *e =
-		attachments_sweep(&run->attachments, watch_id(s->proc)->pid, any_program(run));
+		run->engine->engine->sweep(run->engine, &run->attachments, watch_id(s->proc)->pid);
 
 	err_destroy(e); /* they go on with breakpoints, slower but unharmed */
 }
@@ -360,7 +347,7 @@ void later_start(struct run *run)
 						      .wants_libraries = l->wants_libraries},
 			    &fd);
 	if (!e)
-		e = rings_listen(run->rings, fd);
+		e = waiter_listen(run->waiter, fd);
 	for (uint32_t i = 0; i < l->ids.len && !e; i++)
 		e = watch_follow(w, l->ids.data[i], flags_of(run, l->ids.data[i]));
 	if (e)

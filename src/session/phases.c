@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "base/str.h"
-#include "consume/rings.h"
+#include "consume/wait.h"
 #include "kernel/kernel.h"
 #include "session/session.h"
 
@@ -58,7 +58,8 @@ static dtrace_hdl_t *handle_create(void)
 					.probes = h->probes,
 					.compiler = &h->compiler,
 					.targets = &h->targets,
-					.names = &h->names});
+					.names = &h->names,
+					.engines = engine_list});
 	consumer_init(&h->consumer, &h->run);
 	options_on_change(&h->opts, options_changed, h);
 	return h;
@@ -273,8 +274,8 @@ int dtrace_output_end(dtrace_hdl_t *dtp, FILE *fp)
 void dtrace_interrupt(dtrace_hdl_t *dtp)
 {
 	dtp->run.is_interrupted++;
-	if (dtp->run.rings)
-		rings_wake(dtp->run.rings);
+	if (dtp->run.waiter)
+		waiter_wake(dtp->run.waiter);
 }
 
 int dtrace_stop(dtrace_hdl_t *dtp)

@@ -1,5 +1,5 @@
 /* The watch of a session: its hooks, and the subscribers that need nothing of the clauses. */
-#include "consume/rings.h"
+#include "consume/wait.h"
 #include "session/later.h"
 #include "session/unwind.h"
 #include "sym/sym.h"
@@ -75,7 +75,7 @@ static struct err *all_watch(struct run *run)
 	watch_subscribe(w, &watch_names, names_syms(run->names));
 	if (run->unwinds)
 		watch_subscribe(w, &tables_of_all, run->unwinds);
-	e = watch_all(w, run->maps->ring_fds, run->maps->ncpus);
+	e = watch_all(w, run->engine->wake_fds, run->engine->ncpus);
 	if (e) {
 		report_notice(run->report, "%s\nprocesses that end soon will have no names",
 			      err_text(e));
@@ -84,7 +84,7 @@ static struct err *all_watch(struct run *run)
 	}
 	syms_watch_begin(names_syms(run->names));
 	for (uint32_t i = 0, n = watch_fds(w, &fds); i < n && !e; i++)
-		e = rings_listen(run->rings, fds[i]);
+		e = waiter_listen(run->waiter, fds[i]);
 	return e;
 }
 

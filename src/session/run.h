@@ -3,11 +3,11 @@
  * is stopped.
  *
  * match    clauses -> probes -> enablings (enable.c)
- * load     layout -> maps -> units: generated, linked, loaded (go.c, buffers.c)
+ * load     layout -> engine -> units: loaded into it (go.c, buffers.c)
  * go       BEGIN -> attach -> state ON (go.c, cpus.c)
  * stop     state OFF; END fires when the consumer has read what was recorded before
  *
- * Owns     layout, maps, units, attachments and ring buffers, from run_match() to run_undo().
+ * Owns     layout, engine, units and attachments, from run_match() to run_undo().
  * Errors   struct err *, to the caller of the phase. What goes wrong later is reported.
  * Threads  one, but for is_interrupted, which a signal handler or another thread sets.
  */
@@ -17,8 +17,8 @@
 
 #include "base/hashmap.h"
 #include "bpf/attach.h"
-#include "bpf/engine.h"
 #include "kernel/pidns.h"
+#include "probe/engine.h"
 #include "probe/probe.h"
 #include "session/compiler.h"
 #include "session/names.h"
@@ -27,14 +27,14 @@
 #include "session/targets.h"
 
 struct later;	/* probes that come while the session runs (later.h) */
-struct rings;	/* consumer side of the ring buffers (consume/rings.h) */
 struct unwinds; /* user stacks without frame pointers (unwind.h) */
+struct waiter;	/* until something is to be consumed (consume/wait.h) */
 struct watch;	/* what processes do (watch/watch.h) */
 
 struct session_unit {
 	struct unit unit;
 	const struct place_traits *traits; /* of its place */
-	struct loaded loaded;
+	struct loaded *loaded;		   /* NULL until it is */
 	VEC(struct unit_clause) clauses;
 	VEC(struct unit_probe) points;
 	struct hashmap *by_key;	 /* key -> place in points, + 1 */
@@ -87,6 +87,7 @@ struct run {
 	const struct compiler *compiler;
 	struct targets *targets;
 	struct names *names;
+	const struct engine *const *engines; /* that may run it: engine_list */
 
 	/* match */
 	VEC(struct session_clause) clauses; /* of all programs; index = prog_clause.index */
@@ -96,12 +97,11 @@ struct run {
 	struct rt_pidns pidns; /* dtrace's own */
 
 	/* load */
-	struct kfields kfields;
 	struct layout *layout;
-	struct kmaps *maps;
+	struct engine_run *engine;
 	uint64_t bufsize; /* of the principal buffers, which may have been lowered */
 	VEC(struct session_unit *) units;
-	struct rings *rings;
+	struct waiter *waiter;
 	struct rt_ukernel ukernel;
 	bool unwinds_here; /* user stacks are walked by our own means */
 	struct unwinds
@@ -154,13 +154,16 @@ void session_number_epids(struct run *run);
 struct session_unit *session_make_late_unit(struct run *run, const struct late_clause *late,
 					    uint32_t n, uint32_t *idx, uint32_t *epid);
 
+/* All engines, NULL-terminated (engines.c). */
+extern const struct engine *const engine_list[];
+
 /* ---- load: go.c, buffers.c, stacks.c -------------------------------------------------------- */
 
 /* Whether any program reads this built-in variable. */
 bool session_reads(const struct run *run, uint32_t var);
-/* Creates the maps, with principal buffers of the size of option bufsize, or smaller ones. */
-MUST_CHECK struct err *session_make_maps(struct run *run);
-/* Brings a unit into the kernel. */
+/* Opens the engine, with principal buffers of the size of option bufsize, or smaller ones. */
+MUST_CHECK struct err *session_open_engine(struct run *run);
+/* Brings a unit into the engine. */
 MUST_CHECK struct err *session_load_unit(struct run *run, struct session_unit *u);
 /* The option maxframes and the kernel's limit; reports when more were asked for. */
 uint32_t session_max_frames(struct run *run);
@@ -179,6 +182,8 @@ struct attach_opts session_attach_opts(struct run *run);
 /* Attaches a loaded unit to its places. */
 MUST_CHECK struct err *session_attach_unit(struct run *run, struct session_unit *u,
 					   struct attachments *ret);
+/* Option cpu; -1 = all. */
+int session_cpu(const struct run *run);
 bool session_has_timers(const struct session_unit *u);
 /* Attaches the units that have timers; then, now and then, sees to it that they have all CPUs. */
 MUST_CHECK struct err *session_start_timers(struct run *run);

@@ -5,7 +5,7 @@
 #include "session/run.h"
 #include "proc/control.h"
 #include "proc/maps.h"
-#include "consume/rings.h"
+#include "consume/wait.h"
 #include "session/unwind.h"
 #include "sym/sym.h"
 #include "watch/watch.h"
@@ -187,7 +187,7 @@ void run_sleep(struct run *run, uint64_t due)
 		bool more = unwinds_work(run->unwinds, MIN(due, now + UNWIND_SLICE_NS));
 
 		now = now_ns();
-		if (rings_wait(run->rings, more || now >= due ? 0 : due - now))
+		if (waiter_wait(run->waiter, more || now >= due ? 0 : due - now))
 			return;
 		watch_drain(run->watch);
 		watch_work(run->watch);

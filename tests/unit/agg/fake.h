@@ -257,7 +257,7 @@ static inline void fake_open(struct fake *f)
 	for (uint32_t i = 0; i < f->layout.naggs; i++)
 		if (!f->als[i].val_size)
 			fake_size(f, i + 1, false);
-	f->aggs = aggs_create_io(&f->layout, &fake_io, f);
+	f->aggs = aggs_create(&f->layout, &fake_io, f);
 }
 
 static inline uint64_t fake_hash(struct fake *f, const char *s)

@@ -3,6 +3,8 @@
 #include <errno.h>
 
 #include "agg/fake.h"
+#include "bpf/engine.h"
+#include "bpf/mapio.h"
 #include "tap.h"
 
 #define NKEYS 5000 /* more than one batch and many hash buckets */
@@ -35,6 +37,7 @@ static void put(int fd, const void *key, const int64_t *words, uint32_t nwords, 
 struct env {
 	struct fake f;
 	struct kmaps maps;
+	struct map_io *io;
 	int agg_fds[2];
 };
 
@@ -58,7 +61,8 @@ static bool env_open(struct env *t)
 	t->maps.agg_fds = t->agg_fds;
 	t->maps.naggs = t->f.layout.naggs;
 	t->maps.ncpus = (uint32_t)ncpus;
-	t->f.aggs = aggs_create(&t->f.layout, &t->maps);
+	t->io = map_io_create(&t->f.layout, &t->maps);
+	t->f.aggs = aggs_create(&t->f.layout, &map_io_ops, t->io);
 	return t->maps.fd[MAP_STRINGS] >= 0;
 }
 
@@ -68,6 +72,7 @@ static void env_close(struct env *t)
 		close(t->agg_fds[i]);
 	close(t->maps.fd[MAP_STRINGS]);
 	fake_deinit(&t->f);
+	map_io_destroy(t->io);
 }
 
 static void test_many(struct env *t)

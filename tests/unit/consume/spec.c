@@ -94,7 +94,7 @@ static void test_full(void)
 static void test_end(void)
 {
 	specs_drain_begin(specs);
-	specs_drain_end(specs, RINGS_EVERYTHING);
+	specs_drain_end(specs, ENGINE_EVERYTHING);
 	is_int(specs_waiting(specs), 0, "at the end nothing is kept");
 	words[0] = words[1] = 17;
 	record(1, 1, 17, 0);
@@ -105,7 +105,7 @@ static void test_end(void)
 	specs_drain_end(specs, 1);
 	is_int(specs_waiting(specs), 2, "a commit may still be in a buffer");
 	specs_drain_begin(specs);
-	specs_drain_end(specs, RINGS_EVERYTHING - 1);
+	specs_drain_end(specs, ENGINE_EVERYTHING - 1);
 	is_int(specs_waiting(specs), 1, "a discarded one is forgotten");
 	commit(2, 17);
 	is_printed("2@0 ", "one that is being committed is not");

@@ -60,7 +60,7 @@ static void check(dtrace_hdl_t *h, size_t counter, uint64_t n, const char *tag, 
 	char want[256];
 	struct err *e;
 
-	*(uint64_t *)(void *)((char *)&h->run.maps->control->cpu[0] + counter) += n;
+	*(uint64_t *)(void *)((char *)&h->run.engine->control->cpu[0] + counter) += n;
 	strbuf_clear(&said);
 	e = consumer_report_drops(&h->consumer);
 	ok(!e, "reported");

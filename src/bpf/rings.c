@@ -18,13 +18,11 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <sched.h>
-#include <sys/eventfd.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 
 #include "base/vec.h"
 #include "kernel/kernel.h"
-#include "consume/rings.h"
+#include "bpf/rings.h"
 
 #define WINDOW	(256u << 10)
 #define PUBLISH (64u << 10)
@@ -52,7 +50,6 @@ struct rings {
 	uint32_t n;
 	uint32_t page;
 	uint32_t fill;
-	int epoll_fd, wake_fd;
 	struct cpu_ring **heap; /* those with a record, earliest first */
 	uint32_t nheap;
 	VEC(uint8_t) copy; /* a record whose tag is taken off */
@@ -274,7 +271,7 @@ static const struct rt_rec *untag(struct rings *r, const struct rt_rec *rec, uin
 	return copy;
 }
 
-static struct err *emit(struct rings *r, struct cpu_ring *ring, ring_record_f *func, void *ctx)
+static struct err *emit(struct rings *r, struct cpu_ring *ring, engine_record_f *func, void *ctx)
 {
 	const struct rt_rec *rec, *next;
 	uint32_t cpu = ring->cpu;
@@ -295,7 +292,7 @@ static struct err *emit(struct rings *r, struct cpu_ring *ring, ring_record_f *f
 }
 
 /* Records of the ring on top as long as they are the earliest. */
-static struct err *drain_top(struct rings *r, uint64_t horizon, ring_record_f *func, void *ctx)
+static struct err *drain_top(struct rings *r, uint64_t horizon, engine_record_f *func, void *ctx)
 {
 	struct cpu_ring *ring = r->heap[0];
 	uint64_t limit = MIN(heap_second(r), horizon);
@@ -305,7 +302,7 @@ static struct err *drain_top(struct rings *r, uint64_t horizon, ring_record_f *f
 	do {
 		e = emit(r, ring, func, ctx);
 		if (!e)
-			e = head_load(r, ring, horizon == RINGS_EVERYTHING, &has);
+			e = head_load(r, ring, horizon == ENGINE_EVERYTHING, &has);
 		if (e)
 			return e;
 	} while (has && ring->head_time <= limit);
@@ -316,7 +313,7 @@ static struct err *drain_top(struct rings *r, uint64_t horizon, ring_record_f *f
 	return NULL;
 }
 
-struct err *rings_drain(struct rings *r, uint64_t horizon, ring_record_f *func, void *ctx)
+struct err *rings_drain(struct rings *r, uint64_t horizon, engine_record_f *func, void *ctx)
 {
 	struct err *e = NULL;
 
@@ -330,7 +327,7 @@ struct err *rings_drain(struct rings *r, uint64_t horizon, ring_record_f *func, 
 		if (ring->end == ring->pos)
 			continue;
 		r->fill = MAX(r->fill, (uint32_t)((ring->end - ring->pos) * 256 / ring->size));
-		e = head_load(r, ring, horizon == RINGS_EVERYTHING, &has);
+		e = head_load(r, ring, horizon == ENGINE_EVERYTHING, &has);
 		if (!e && has && ring->head_time <= horizon)
 			heap_add(r, ring);
 	}
@@ -346,65 +343,17 @@ uint32_t rings_fill(const struct rings *r)
 	return r->fill;
 }
 
-/* ---- waiting -------------------------------------------------------------------------------- */
-
-/*
- * Edge-triggered: data without a wake-up must not end the wait, or we would read record by record;
- * and a target that has ended must not end it again and again while others run.
- */
-enum wait_end { WAIT_ENDS, WAIT_INTERRUPTED };
-
-static struct err *epoll_add(struct rings *r, int fd, enum wait_end end)
-{
-	struct epoll_event ev = {.events = EPOLLIN | EPOLLET, .data.u32 = end};
-
-	if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &ev) != 0)
-		return err_sys(errno, "cannot wait for a buffer");
-	return NULL;
-}
-
-struct err *rings_watch(struct rings *r, int fd)
-{
-	return epoll_add(r, fd, WAIT_ENDS);
-}
-
-struct err *rings_listen(struct rings *r, int fd)
-{
-	return epoll_add(r, fd, WAIT_INTERRUPTED);
-}
-
-void rings_wake(const struct rings *r)
-{
-	static const uint64_t one = 1;
-
-	/* what fails is a counter that is full: it wakes, too */
-	(void)!write(r->wake_fd, &one, sizeof(one));
-}
-
-bool rings_wait(struct rings *r, uint64_t timeout_ns)
-{
-	struct epoll_event ev[16];
-	uint64_t ms = (timeout_ns + 999999) / 1000000;
-	/* EINTR is one of the reasons to return; there is no other failure. */
-	int n = epoll_wait(r->epoll_fd, ev, ARRAY_LEN(ev), (int)MIN(ms, (uint64_t)INT32_MAX));
-
-	for (int i = 0; i < n; i++)
-		if (ev[i].data.u32 == WAIT_ENDS)
-			return true;
-	return n <= 0;
-}
+/* ---- the handle ------------------------------------------------------------------------------ */
 
 static struct err *ring_add(struct rings *r, uint32_t cpu, int fd, uint32_t size)
 {
 	struct cpu_ring *ring = &r->rings[r->n];
-	struct err *e;
 
 	if (fd < 0)
 		return NULL;
 	*ring = (struct cpu_ring){.cpu = cpu, .fd = fd, .size = size};
 	r->n++;
-	e = ring_open(r, ring);
-	return e ? e : epoll_add(r, fd, WAIT_ENDS);
+	return ring_open(r, ring);
 }
 
 struct err *rings_create(const struct ring_fds *fds, struct rings **ret_rings)
@@ -415,12 +364,6 @@ struct err *rings_create(const struct ring_fds *fds, struct rings **ret_rings)
 	r->page = (uint32_t)sysconf(_SC_PAGESIZE);
 	r->rings = xcalloc(fds->ncpus + 1, sizeof(*r->rings));
 	r->heap = xcalloc(fds->ncpus + 1, sizeof(struct cpu_ring *));
-	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	r->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (r->epoll_fd < 0 || r->wake_fd < 0)
-		e = err_sys(errno, "cannot wait for buffers");
-	else
-		e = epoll_add(r, r->wake_fd, WAIT_ENDS);
 	for (uint32_t cpu = 0; cpu < fds->ncpus && !e; cpu++)
 		e = ring_add(r, cpu, fds->fds[cpu], fds->size);
 	if (!e)
@@ -444,10 +387,6 @@ void rings_destroy(struct rings *r)
 		if (r->rings[i].producer)
 			(void)munmap(r->rings[i].producer, r->page);
 	}
-	if (r->epoll_fd >= 0)
-		(void)close(r->epoll_fd);
-	if (r->wake_fd >= 0)
-		(void)close(r->wake_fd);
 	free(r->heap);
 	free(r->rings);
 	vec_deinit(&r->copy);

@@ -1,8 +1,11 @@
 /* Aggregations in kernel maps: reads elements in batches, takes them out and puts them back. */
+#include "bpf/mapio.h"
+
 #include <errno.h>
 #include <linux/bpf.h>
 
-#include "agg/impl.h"
+#include "base/vec.h"
+#include "bpf/engine.h"
 
 #define BATCH_BYTES (1u << 20) /* of keys and values in one batch */
 #define BATCH_MIN   16u
@@ -16,7 +19,7 @@ struct map_io {
 	VEC(uint8_t) values;	/* of all CPUs */
 };
 
-void *agg_map_io_create(const struct layout *l, const struct kmaps *m)
+struct map_io *map_io_create(const struct layout *l, const struct kmaps *m)
 {
 	struct map_io *io = xcalloc(1, sizeof(*io));
 
@@ -25,10 +28,10 @@ void *agg_map_io_create(const struct layout *l, const struct kmaps *m)
 	return io;
 }
 
-static void map_io_destroy(void *ctx)
+void map_io_destroy(struct map_io *io)
 {
-	struct map_io *io = ctx;
-
+	if (!io)
+		return;
 	free(io->keystr);
 	free(io->stack);
 	vec_deinit(&io->values);
@@ -366,7 +369,7 @@ static void map_strings(void *ctx, agg_text_f *f, void *arg)
 		(void)hash_each_batch(fd, sizeof(uint64_t), io->keystr_size, string_read, &r);
 }
 
-const struct agg_io agg_map_io = {
+const struct agg_io map_io_ops = {
 	.each = map_each,
 	.take = map_take,
 	.peek = map_peek,
@@ -374,5 +377,4 @@ const struct agg_io agg_map_io = {
 	.string = map_string,
 	.stack = map_stack,
 	.strings = map_strings,
-	.destroy = map_io_destroy,
 };

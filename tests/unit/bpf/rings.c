@@ -3,7 +3,7 @@
 #include <linux/bpf.h>
 #include <sys/syscall.h>
 
-#include "consume/rings.h"
+#include "bpf/rings.h"
 #include "tap.h"
 
 #define CLAUSE	  7u
@@ -117,12 +117,12 @@ static void test_merge(struct rings *r, const int *progs)
 
 	for (uint64_t t = 1; t <= 10; t++)
 		ok(put(progs[t & 1], t, t, false), "put %d", (int)t);
-	s = drain(r, RINGS_EVERYTHING);
+	s = drain(r, ENGINE_EVERYTHING);
 	is_int(s.n, 10, "ten records of two CPUs");
 	is_int(s.sum, 55, "each once");
 	is_int(s.nexts, 8, "all but the last of each CPU have a next one");
 	is_int(s.cpu_of_last, 0, "the last is CPU 0's");
-	s = drain(r, RINGS_EVERYTHING);
+	s = drain(r, ENGINE_EVERYTHING);
 	is_int(s.n, 0, "nothing twice");
 }
 
@@ -136,7 +136,7 @@ static void test_horizon(struct rings *r, const int *progs)
 	s = drain(r, 104);
 	is_int(s.n, 5, "up to and including the horizon");
 	is_int(s.last_time, 104, "up to and including the horizon");
-	is_int(drain(r, RINGS_EVERYTHING).n, 5, "the rest later");
+	is_int(drain(r, ENGINE_EVERYTHING).n, 5, "the rest later");
 }
 
 static void test_discard(struct rings *r, const int *progs)
@@ -148,7 +148,7 @@ static void test_discard(struct rings *r, const int *progs)
 	(void)put(progs[0], 202, 4, true);
 	(void)put(progs[0], 203, 8, false);
 	(void)put(progs[0], 204, 16, true);
-	s = drain(r, RINGS_EVERYTHING);
+	s = drain(r, ENGINE_EVERYTHING);
 	is_int(s.n, 2, "discarded records are skipped");
 	is_int(s.sum, 10, "the right ones");
 	is_int(s.nexts, 1, "also when looking ahead");
@@ -171,7 +171,7 @@ static void test_volume(struct rings *r, const int *progs, const int *bigs)
 			want++;
 			want_sum += i;
 		}
-		s = drain(r, RINGS_EVERYTHING);
+		s = drain(r, ENGINE_EVERYTHING);
 		n += s.n == want;
 		sum += s.sum == want_sum;
 	}
@@ -186,10 +186,10 @@ static void test_full(struct rings *r, const int *progs)
 	while (put(progs[0], 100000 + n, 1, false))
 		n++;
 	ok(n == RING_SIZE / (REC + 8), "a full buffer holds %u records", n);
-	is_int(drain(r, RINGS_EVERYTHING).n, n, "all of them are read");
+	is_int(drain(r, ENGINE_EVERYTHING).n, n, "all of them are read");
 	ok(rings_fill(r) >= 255, "it was full");
 	ok(put(progs[0], 200000, 1, false), "and there is room again");
-	is_int(drain(r, RINGS_EVERYTHING).n, 1, "which is used");
+	is_int(drain(r, ENGINE_EVERYTHING).n, 1, "which is used");
 }
 
 static void test_stop(struct rings *r, const int *progs)
@@ -199,10 +199,10 @@ static void test_stop(struct rings *r, const int *progs)
 
 	for (uint64_t t = 300000; t < 300005; t++)
 		(void)put(progs[0], t, 1, false);
-	e = rings_drain(r, RINGS_EVERYTHING, on_record, &s);
+	e = rings_drain(r, ENGINE_EVERYTHING, on_record, &s);
 	ok(e != NULL, "the callback's error ends the drain");
 	err_destroy(e);
-	is_int(drain(r, RINGS_EVERYTHING).n, 3, "the rest is still there");
+	is_int(drain(r, ENGINE_EVERYTHING).n, 3, "the rest is still there");
 }
 
 int main(void)

@@ -1,0 +1,309 @@
+/* The engine in the kernel: units become BPF programs, what they record lies in BPF maps. */
+#include <errno.h>
+#include <sched.h>
+
+#include "bpf/attach.h"
+#include "bpf/engine.h"
+#include "bpf/mapio.h"
+#include "bpf/rings.h"
+
+struct bpf_run {
+	struct engine_run run;
+	struct engine_opts opts;
+	struct kmaps *maps;
+	struct rings *rings;
+	struct map_io *io;
+	bool is_warm;  /* kmaps_warm() */
+	int code_prog; /* for uprobes: attachments_sweep() needs any program; -1 = there is none */
+};
+
+static struct bpf_run *run_of(const struct engine_run *r)
+{
+	return CONTAINER_OF(r, struct bpf_run, run);
+}
+
+struct kmaps *engine_bpf_maps(const struct engine_run *r)
+{
+	return r->engine == &engine_bpf ? run_of(r)->maps : NULL;
+}
+
+static bool bpf_takes(enum place_kind kind)
+{
+	return kind < PLACE_NKINDS;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void bpf_close(struct engine_run *r)
+{
+	struct bpf_run *b = run_of(r);
+
+	map_io_destroy(b->io);
+	rings_destroy(b->rings);
+	kmaps_destroy(b->maps);
+	if (b->code_prog >= 0)
+		(void)close(b->code_prog);
+	free(b);
+}
+
+static struct err *bpf_open(const struct engine_opts *opts, struct engine_run **ret)
+{
+	const struct kmaps_opts map_opts = {.bufsize = opts->bufsize,
+					    .need_tls = opts->layout->tls_size > 0,
+					    .tracing = opts->tracing,
+					    .ntracing = opts->ntracing,
+					    .ukernel = opts->ukernel,
+					    .pidns = opts->pidns,
+					    .unwindsize = opts->unwindsize,
+					    .strtab_room = opts->strtab_room};
+	struct bpf_run *b = xcalloc(1, sizeof(*b));
+	const struct kmaps *m;
+	struct err *e;
+
+	b->opts = *opts;
+	b->code_prog = -1;
+	e = kmaps_create(opts->layout, &map_opts, &b->maps);
+	if (e) {
+		bpf_close(&b->run);
+		return e;
+	}
+	m = b->maps;
+	b->io = map_io_create(opts->layout, m);
+	b->run = (struct engine_run){.engine = &engine_bpf,
+				     .control = m->control,
+				     .ncpus = m->ncpus,
+				     .wake_fds = m->ring_fds,
+				     .wake_fd = m->spare_fd,
+				     .bufsize = m->ring_size,
+				     .spec = m->spec,
+				     .aggs = b->io};
+	*ret = &b->run;
+	return NULL;
+}
+
+static struct err *bpf_ready(struct engine_run *r)
+{
+	struct bpf_run *b = run_of(r);
+	const struct kmaps *m = b->maps;
+
+	return rings_create(&(struct ring_fds){m->ring_fds, m->ncpus, m->ring_size, m->spare_fd,
+					       m->spare_size},
+			    &b->rings);
+}
+
+static bool bpf_add_strings(struct engine_run *r)
+{
+	return kmaps_add_strings(run_of(r)->maps, run_of(r)->opts.layout->strtab);
+}
+
+/* ---- units ----------------------------------------------------------------------------------- */
+
+static void code_dump(const struct bpf_code *c, FILE *to)
+{
+	struct strbuf text = {0};
+
+	bpf_code_print(c, &text);
+	(void)fputs(strbuf_text(&text), to); /* a listing for people */
+	strbuf_deinit(&text);
+}
+
+static void unit_debug(const struct bpf_run *b, const struct loaded *l, const struct bpf_code *c)
+{
+	struct strbuf text = {0};
+
+	if (!b->opts.debug)
+		return;
+	strbuf_addf(
+		&text,
+		"BPF program '%s': %u instructions, %u probes, calls %u deep, %u bytes of stack",
+		l->unit->name, c->insns.len, l->unit->nprobes, l->budget.calls, l->budget.stack);
+	b->opts.debug(b->opts.ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
+static struct err *unit_make(struct bpf_run *b, const struct unit *u, struct loaded *l,
+			     uint32_t *ret_span)
+{
+	const struct place_traits *traits = place_traits(u->place.kind);
+	struct kfields kfields;
+	const struct gen_env env = {
+		.layout = b->opts.layout,
+		.kfields = &kfields,
+		.pidns = b->opts.pidns,
+		.ncpus = b->maps->ncpus,
+		.use_task_btf = feat_has(FEAT_TASK_BTF),
+		.unwinds = b->opts.ukernel != NULL,
+		.only_cpu = (uint32_t)(b->opts.cpu + 1),
+		.stops_when_full = b->opts.stops_when_full,
+	};
+	struct bpf_code code = {0};
+	struct err *e = kfields_fill(&kfields, b->opts.reads_parent, traits->is_syscall);
+
+	if (!e)
+		e = bpf_gen_unit(u, &env, &code);
+	if (!e && b->opts.dump)
+		code_dump(&code, b->opts.dump);
+	if (!e)
+		e = unit_load(u, &code, b->maps, b->opts.layout, b->opts.log, l, ret_span);
+	if (!e)
+		unit_debug(b, l, &code);
+	bpf_code_deinit(&code);
+	return e;
+}
+
+static void bpf_unload(struct engine_run *r, struct loaded *l)
+{
+	const struct bpf_run *b = run_of(r);
+
+	if (!l)
+		return;
+	if (l->prog_fd >= 0 && l->prog_fd != b->code_prog)
+		(void)close(l->prog_fd);
+	if (l->dispatch_fd >= 0)
+		(void)close(l->dispatch_fd);
+	free(l);
+}
+
+static struct err *bpf_load(struct engine_run *r, const struct unit *u, struct loaded **ret,
+			    uint32_t *ret_span)
+{
+	const struct place_traits *traits = place_traits(u->place.kind);
+	struct bpf_run *b = run_of(r);
+	struct loaded *l = xcalloc(1, sizeof(*l));
+	struct err *e;
+
+	*ret_span = 0;
+	*l = (struct loaded){.unit = u, .prog_fd = -1, .dispatch_fd = -1};
+	if (traits->interrupts && !b->is_warm) {
+		kmaps_warm(b->maps, b->opts.layout);
+		b->is_warm = true;
+	}
+	e = unit_make(b, u, l, ret_span);
+	if (e) {
+		bpf_unload(r, l);
+		return e;
+	}
+	if (traits->is_in_process && b->code_prog < 0)
+		b->code_prog = l->prog_fd;
+	*ret = l;
+	return NULL;
+}
+
+/* Its links keep the program: there may be very many libraries. */
+static void bpf_settle(struct engine_run *r, struct loaded *l)
+{
+	if (l->prog_fd >= 0 && l->prog_fd != run_of(r)->code_prog)
+		(void)close(l->prog_fd);
+	l->prog_fd = -1;
+}
+
+static struct err *bpf_attach(struct engine_run *r, struct loaded *l,
+			      const struct attach_opts *opts, struct attachments *ret)
+{
+	(void)r;
+	return unit_attach(l->unit, l->prog_fd, opts, ret);
+}
+
+static struct err *bpf_drop_process(struct engine_run *r, struct loaded *l, uint32_t tgid)
+{
+	(void)r;
+	return unit_drop_process(l->unit, l, tgid);
+}
+
+static struct err *bpf_add_child(struct engine_run *r, struct attachments *a, pid_t pid,
+				 pid_t child, const struct attach_opts *opts)
+{
+	(void)r;
+	return attachments_add_child(a, pid, child, opts);
+}
+
+static struct err *bpf_sweep(struct engine_run *r, struct attachments *a, pid_t pid)
+{
+	return attachments_sweep(a, pid, run_of(r)->code_prog);
+}
+
+/* ---- firing ---------------------------------------------------------------------------------- */
+
+static void debug_move(const struct bpf_run *b, const char *why)
+{
+	char text[128];
+
+	if (!b->opts.debug)
+		return;
+	(void)snprintf(text, sizeof(text), "cannot run on CPU %d: %s", b->opts.cpu, why);
+	b->opts.debug(b->opts.ctx, text);
+}
+
+/*
+ * Moves this thread to the CPU of the option, for a moment. Where it may not run there, because of
+ * a cpuset, BEGIN and END fire where it does. The program is not sent to the CPU instead
+ * (BPF_F_TEST_RUN_ON_CPU): it would interrupt some other task there, whose pid and execname its
+ * clauses would see.
+ */
+static cpu_set_t *move_to_cpu(const struct bpf_run *b, size_t *ret_size)
+{
+	size_t ncpus = b->maps->ncpus, size = CPU_ALLOC_SIZE(ncpus);
+	cpu_set_t *old, *one;
+
+	if (b->opts.cpu < 0)
+		return NULL;
+	old = CPU_ALLOC(ncpus);
+	one = CPU_ALLOC(ncpus);
+	if (!old || !one)
+		oom();
+	CPU_ZERO_S(size, one);
+	CPU_SET_S((size_t)b->opts.cpu, size, one);
+	if (sched_getaffinity(0, size, old) || sched_setaffinity(0, size, one)) {
+		debug_move(b, strerror(errno));
+		CPU_FREE(old);
+		old = NULL;
+	}
+	CPU_FREE(one);
+	*ret_size = size;
+	return old;
+}
+
+static struct err *bpf_fire(struct engine_run *r, struct loaded *l, uint32_t key)
+{
+	size_t size = 0;
+	cpu_set_t *old = move_to_cpu(run_of(r), &size);
+	struct err *e = prog_test_run(l->prog_fd, key);
+
+	if (old)
+		(void)sched_setaffinity(0, size, old); /* it was so before */
+	CPU_FREE(old);
+	return feat_explain(FEAT_TEST_RUN, e);
+}
+
+/* ---- consuming ------------------------------------------------------------------------------- */
+
+static struct err *bpf_drain(struct engine_run *r, uint64_t horizon, engine_record_f *func,
+			     void *ctx)
+{
+	return rings_drain(run_of(r)->rings, horizon, func, ctx);
+}
+
+static uint32_t bpf_fill(const struct engine_run *r)
+{
+	return rings_fill(run_of(r)->rings);
+}
+
+const struct engine engine_bpf = {
+	.name = "bpf",
+	.takes = bpf_takes,
+	.open = bpf_open,
+	.close = bpf_close,
+	.load = bpf_load,
+	.ready = bpf_ready,
+	.settle = bpf_settle,
+	.unload = bpf_unload,
+	.attach = bpf_attach,
+	.fire = bpf_fire,
+	.drop_process = bpf_drop_process,
+	.add_child = bpf_add_child,
+	.sweep = bpf_sweep,
+	.add_strings = bpf_add_strings,
+	.drain = bpf_drain,
+	.fill = bpf_fill,
+	.aggs = &map_io_ops,
+};

@@ -1,0 +1,93 @@
+/* Waiting until something is to be consumed. */
+#include "consume/wait.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include "probe/engine.h"
+
+struct waiter {
+	int epoll_fd, wake_fd;
+};
+
+/*
+ * Edge-triggered: data without a wake-up must not end the wait, or we would read record by record;
+ * and a target that has ended must not end it again and again while others run.
+ */
+enum wait_end { WAIT_ENDS, WAIT_INTERRUPTED };
+
+static struct err *epoll_add(struct waiter *w, int fd, enum wait_end end)
+{
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLET, .data.u32 = end};
+
+	if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fd, &ev) != 0)
+		return err_sys(errno, "cannot wait for a buffer");
+	return NULL;
+}
+
+struct err *waiter_watch(struct waiter *w, int fd)
+{
+	return epoll_add(w, fd, WAIT_ENDS);
+}
+
+struct err *waiter_listen(struct waiter *w, int fd)
+{
+	return epoll_add(w, fd, WAIT_INTERRUPTED);
+}
+
+void waiter_wake(const struct waiter *w)
+{
+	static const uint64_t one = 1;
+
+	/* what fails is a counter that is full: it wakes, too */
+	(void)!write(w->wake_fd, &one, sizeof(one));
+}
+
+bool waiter_wait(struct waiter *w, uint64_t timeout_ns)
+{
+	struct epoll_event ev[16];
+	uint64_t ms = (timeout_ns + 999999) / 1000000;
+	/* EINTR is one of the reasons to return; there is no other failure. */
+	int n = epoll_wait(w->epoll_fd, ev, ARRAY_LEN(ev), (int)MIN(ms, (uint64_t)INT32_MAX));
+
+	for (int i = 0; i < n; i++)
+		if (ev[i].data.u32 == WAIT_ENDS)
+			return true;
+	return n <= 0;
+}
+
+struct err *waiter_create(const struct engine_run *run, struct waiter **ret)
+{
+	struct waiter *w = xcalloc(1, sizeof(*w));
+	struct err *e;
+
+	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	w->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (w->epoll_fd < 0 || w->wake_fd < 0)
+		e = err_sys(errno, "cannot wait for buffers");
+	else
+		e = epoll_add(w, w->wake_fd, WAIT_ENDS);
+	for (uint32_t cpu = 0; cpu < run->ncpus && !e; cpu++)
+		if (run->wake_fds[cpu] >= 0)
+			e = epoll_add(w, run->wake_fds[cpu], WAIT_ENDS);
+	if (!e && run->wake_fd >= 0)
+		e = epoll_add(w, run->wake_fd, WAIT_ENDS);
+	if (e) {
+		waiter_destroy(w);
+		return e;
+	}
+	*ret = w;
+	return NULL;
+}
+
+void waiter_destroy(struct waiter *w)
+{
+	if (!w)
+		return;
+	if (w->epoll_fd >= 0)
+		(void)close(w->epoll_fd);
+	if (w->wake_fd >= 0)
+		(void)close(w->wake_fd);
+	free(w);
+}

@@ -1,0 +1,27 @@
+/*
+ * Waiting until something is to be consumed.
+ *
+ * Owns     its descriptors; those that are added stay the caller's.
+ * Threads  one waits; any, and signal handlers, may wake it.
+ */
+#pragma once
+
+#include "base/err.h"
+
+struct engine_run;
+struct waiter;
+
+/* Waits for the records of the engine. */
+MUST_CHECK struct err *waiter_create(const struct engine_run *r, struct waiter **ret);
+void waiter_destroy(struct waiter *w); /* NULL is allowed */
+/* Adds a descriptor whose readability ends waiter_wait(). */
+MUST_CHECK struct err *waiter_watch(struct waiter *w, int fd);
+/* The same for one that only interrupts it. */
+MUST_CHECK struct err *waiter_listen(struct waiter *w, int fd);
+/* Ends waiter_wait(), the next one if there is none now. Signal handlers may call it. */
+void waiter_wake(const struct waiter *w);
+/*
+ * Until a program forces a wake-up, a watched descriptor is readable, a signal comes or time is up.
+ * False: none of these, but a descriptor of waiter_listen() is readable.
+ */
+bool waiter_wait(struct waiter *w, uint64_t timeout_ns);

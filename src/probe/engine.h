@@ -1,0 +1,190 @@
+/*
+ * Engines: what brings clauses to the places of their probes, runs them there, and records.
+ *
+ * A session opens an engine with the layout of everything that its clauses read and write, loads
+ * its units (probe/unit.h), attaches them, and drains what they have recorded; a snapshot reads the
+ * aggregations. The first engine is the kernel (bpf/engine_bpf.c). What a record, a key and a value
+ * look like is the same for all engines: the layout says it (bpf/layout.h), and bpf/rt/abi.h.
+ *
+ * To add an engine:
+ * 1. a room for it above bpf/ in the list of rooms, with a file that ends in one const struct
+ *    engine; its run begins with a struct engine_run, which open() fills;
+ * 2. takes() says for which kinds of places it has code; a kind of its own gets a row of traits
+ *    (probe/place.h);
+ * 3. a row in engine_list (session/engines.c), before the engines that it is preferred to.
+ *
+ * Owns     a run owns everything that its units need; a loaded unit belongs to its run.
+ * Errors   struct err *: what the engine refuses, with the remedy.
+ * Units    sizes in bytes, times in ns of CLOCK_MONOTONIC.
+ * Threads  a run belongs to one thread.
+ */
+#pragma once
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/str.h"
+#include "probe/unit.h"
+
+struct attachments;
+struct engine;
+struct keeper;
+struct layout;
+struct loaded; /* a unit that is loaded: the engine's own */
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+struct engine_opts {
+	const struct layout *layout;
+	uint32_t bufsize;     /* for the records of each CPU; may be rounded up */
+	uint32_t strtab_room; /* for strings that are added while probes fire */
+	int cpu;	      /* probes fire on this CPU only, but for BEGIN and END; -1 = on all */
+	bool stops_when_full; /* a record that finds no room ends the run */
+	bool reads_parent;    /* a clause reads the id of the parent process */
+	struct rt_pidns pidns;
+	/*
+	 * Ranges [start, end) of the kernel's tracing code, two words each, ascending: what caller
+	 * and stackdepth leave out; NULL = none.
+	 */
+	const uint64_t *tracing;
+	uint32_t ntracing;
+	/* User stacks are walked by our own means, with unwind tables; NULL = by the kernel's. */
+	const struct rt_ukernel *ukernel;
+	uint64_t unwindsize; /* of these tables */
+	FILE *dump;	     /* receives a listing of the code, or NULL */
+	FILE *log;	     /* receives what is known of a unit that is refused, or NULL */
+	/* Lines for who looks for a mistake, without newline; NULL = nobody does. */
+	void (*debug)(void *ctx, const char *msg);
+	void *ctx;
+};
+
+/* An engine that a session has opened. What is here stays the same until it is closed. */
+struct engine_run {
+	const struct engine *engine;
+	/* The state of the session, and counters of what was lost: shared with what records. */
+	struct rt_control *control;
+	uint32_t ncpus; /* possible ones: counters, and states of aggregations */
+	/*
+	 * By CPU: becomes readable when a clause wants its records to be read at once; -1: the CPU
+	 * was not there when the engine was opened. wake_fd: the same for the latter, or -1.
+	 */
+	const int *wake_fds;
+	int wake_fd;
+	uint32_t bufsize;     /* as it was made */
+	const uint64_t *spec; /* words of the speculations (bpf/rt/abi.h); NULL = there are none */
+	void *aggs;	      /* what the functions of engine->aggs are handed as ctx */
+};
+
+struct attach_opts {
+	int cpu;	     /* only this CPU; -1 = all */
+	uint32_t max_places; /* instructions that are probed at once */
+	bool has_children;   /* children are attached, too: add_child() */
+	/* Set by a signal: what is not attached yet need not be. */
+	const volatile sig_atomic_t *is_interrupted;
+	/* What the user should know, without newline; NULL = nobody wants it. */
+	void (*notice)(void *ctx, const char *msg);
+	void *notice_ctx;
+};
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* next: the record after this one on the same CPU, or NULL. An error ends the drain. */
+typedef struct err *engine_record_f(void *ctx, const struct rt_rec *rec, uint32_t len, uint32_t cpu,
+				    const struct rt_rec *next);
+#define ENGINE_EVERYTHING UINT64_MAX
+
+/* ---- aggregations ---------------------------------------------------------------------------- */
+
+/*
+ * Called for an element of a map: its key, and the values of ncpus CPUs, elem_map_stride() apart.
+ * The key of an array's element is its u32 index.
+ */
+typedef void agg_each_f(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus);
+
+/* Called for a key string, with its hash. */
+typedef void agg_text_f(void *arg, uint64_t hash, const char *text, size_t len);
+
+/* How aggregations are read and changed while probes fire. */
+struct agg_io {
+	/*
+	 * map: index in layout.agg_maps. An element may be reported twice only when it is two
+	 * elements of the engine's.
+	 */
+	struct err *(*each)(void *ctx, uint32_t map, agg_each_f *f, void *arg);
+	/*
+	 * Deletes an element and returns the values that *ret_ncpus CPUs had, which are valid until
+	 * the next call; 0 CPUs if the element did not exist. The element of an array is not
+	 * deleted.
+	 */
+	struct err *(*take)(void *ctx, uint32_t map, const void *key, const uint8_t **ret_values,
+			    uint32_t *ret_ncpus);
+	/* Returns the values of an element as take() does, without deleting it. */
+	struct err *(*peek)(void *ctx, uint32_t map, const void *key, const uint8_t **ret_values,
+			    uint32_t *ret_ncpus);
+	/*
+	 * Adds an element that has the value on one CPU and zero on the others; *ret_done is false
+	 * if the element exists. The element of an array is overwritten.
+	 */
+	struct err *(*put)(void *ctx, uint32_t map, const void *key, const uint8_t *value,
+			   bool *ret_done);
+	/* The text of a key string by its hash; false when there is none. */
+	bool (*string)(void *ctx, uint64_t hash, struct strbuf *out);
+	/* A key stack by its hash, as a struct rt_stack; false when there is none. May be NULL. */
+	bool (*stack)(void *ctx, uint64_t hash, struct strbuf *out);
+	/* Calls f for as many key strings as can be read at once. May be NULL. */
+	void (*strings)(void *ctx, agg_text_f *f, void *arg);
+};
+
+/* ---- engines --------------------------------------------------------------------------------- */
+
+struct engine {
+	const char *name;
+	/* Can it run clauses at places of this kind? */
+	bool (*takes)(enum place_kind kind);
+	/*
+	 * Makes room for everything in the layout. ENOMEM or E2BIG: a smaller bufsize may do.
+	 */
+	struct err *(*open)(const struct engine_opts *opts, struct engine_run **ret);
+	/* Gives back everything; what is attached was detached before. */
+	void (*close)(struct engine_run *r);
+
+	/*
+	 * Makes code of a unit, which must live as long as it is loaded. *ret_span: where in the
+	 * source the cause of an error is; 0 = that is not known.
+	 */
+	struct err *(*load)(struct engine_run *r, const struct unit *u, struct loaded **ret,
+			    uint32_t *ret_span);
+	/* The units of the beginning are loaded: makes what drain() needs. */
+	struct err *(*ready)(struct engine_run *r);
+	/* It is attached wherever it ever will be: gives back what only attach() needs. */
+	void (*settle)(struct engine_run *r, struct loaded *l);
+	/* NULL is allowed. */
+	void (*unload)(struct engine_run *r, struct loaded *l);
+	/* Attaches a unit; ret takes what must be closed to detach it. */
+	struct err *(*attach)(struct engine_run *r, struct loaded *l,
+			      const struct attach_opts *opts, struct attachments *ret);
+	/* Fires a probe of the kind that nothing but the session fires (BEGIN, END). */
+	struct err *(*fire)(struct engine_run *r, struct loaded *l, uint32_t key);
+	/* The unit's probes of the process fire no more, wherever they are attached. */
+	struct err *(*drop_process)(struct engine_run *r, struct loaded *l, uint32_t tgid);
+	/*
+	 * Attaches to a child what is attached to the process and to its other children; a
+	 * process that is to have children was attached with opts->has_children.
+	 */
+	struct err *(*add_child)(struct engine_run *r, struct attachments *a, pid_t pid,
+				 pid_t child, const struct attach_opts *opts);
+	/* Takes out of the memory of children what they have inherited and nobody wants. */
+	struct err *(*sweep)(struct engine_run *r, struct attachments *a, pid_t pid);
+	/* Takes over what was added to the layout's strings; false: there is no room for it. */
+	bool (*add_strings)(struct engine_run *r);
+
+	/*
+	 * Hands out the records of all CPUs in the order of their times, up to and including
+	 * horizon. With ENGINE_EVERYTHING it waits a little for records that are being written.
+	 */
+	struct err *(*drain)(struct engine_run *r, uint64_t horizon, engine_record_f *func,
+			     void *ctx);
+	/* How full the fullest buffer was when the last drain began, in 1/256. */
+	uint32_t (*fill)(const struct engine_run *r);
+	const struct agg_io *aggs;
+};
