@@ -12,22 +12,20 @@
 void btf_blob_deinit(struct btf_blob *b)
 {
 	vec_deinit(&b->types);
-	vec_deinit(&b->strs);
+	strbuf_deinit(&b->strs);
 	b->ntypes = 0;
 }
 
 static uint32_t str_add(struct btf_blob *b, const char *s)
 {
-	uint32_t off, len = (uint32_t)strlen(s) + 1;
+	uint32_t off;
 
 	if (b->strs.len == 0)
-		vec_push(&b->strs, '\0');
-	if (len == 1)
+		strbuf_addc(&b->strs, '\0');
+	if (!*s)
 		return 0;
-	off = b->strs.len;
-	vec_reserve(&b->strs, off + len);
-	memcpy(b->strs.data + off, s, len);
-	b->strs.len += len;
+	off = (uint32_t)b->strs.len;
+	strbuf_add(&b->strs, s, strlen(s) + 1);
 	return off;
 }
 
@@ -79,23 +77,23 @@ uint32_t btf_blob_func(struct btf_blob *b, const char *name, uint32_t proto, boo
 
 struct err *btf_blob_load(const struct btf_blob *b, int *ret_fd)
 {
-	uint32_t types_size = b->types.len * 4;
+	uint32_t types_size = b->types.len * 4, strs_size = (uint32_t)b->strs.len;
 	struct btf_header h = {
 		.magic = BTF_MAGIC,
 		.version = BTF_VERSION,
 		.hdr_len = sizeof(h),
 		.type_len = types_size,
 		.str_off = types_size,
-		.str_len = b->strs.len,
+		.str_len = strs_size,
 	};
-	uint32_t size = (uint32_t)sizeof(h) + types_size + b->strs.len;
+	uint32_t size = (uint32_t)sizeof(h) + types_size + strs_size;
 	CLEANUP(free) char *data = xmalloc(size);
 	union bpf_attr attr = {.btf = (uint64_t)(uintptr_t)data, .btf_size = size};
 	int fd;
 
 	memcpy(data, &h, sizeof(h));
 	memcpy(data + sizeof(h), b->types.data, types_size);
-	memcpy(data + sizeof(h) + types_size, b->strs.data, b->strs.len);
+	memcpy(data + sizeof(h) + types_size, b->strs.data, strs_size);
 	fd = sys_bpf(BPF_BTF_LOAD, &attr, sizeof(attr));
 	if (fd < 0)
 		return err_sys(errno, "cannot load the program's type information");

@@ -9,11 +9,12 @@
 #pragma once
 
 #include "base/err.h"
+#include "base/str.h"
 #include "base/vec.h"
 
 struct btf_blob {
 	VEC(uint32_t) types; /* the type section */
-	VEC(char) strs;
+	struct strbuf strs;  /* the string section */
 	uint32_t ntypes;
 };
 

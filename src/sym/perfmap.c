@@ -24,7 +24,7 @@ struct perfmap {
 	off_t read; /* offset in the file up to which its lines have been read */
 	uint32_t nlines;
 	VEC(struct entry) entries; /* ascending; of one start, the oldest comes first */
-	VEC(char) text;		   /* NUL-terminated names */
+	struct strbuf text;	   /* NUL-terminated names */
 };
 
 struct perfmap *perfmap_create(int fd)
@@ -44,14 +44,14 @@ void perfmap_destroy(struct perfmap *m)
 	if (m->file)
 		(void)fclose(m->file);
 	vec_deinit(&m->entries);
-	vec_deinit(&m->text);
+	strbuf_deinit(&m->text);
 	free(m);
 }
 
 static void add_line(struct perfmap *m, char *line)
 {
 	char *end, *name;
-	struct entry e = {.line = m->nlines++, .name = m->text.len};
+	struct entry e = {.line = m->nlines++, .name = (uint32_t)m->text.len};
 
 	e.start = strtoull(line, &end, 16);
 	if (end == line)
@@ -63,9 +63,7 @@ static void add_line(struct perfmap *m, char *line)
 	(void)text_clean(name);
 	if (end == line || !*name || !e.size || e.size > UINT64_MAX - e.start)
 		return;
-	vec_reserve(&m->text, m->text.len + strlen(name) + 1);
-	memcpy(m->text.data + m->text.len, name, strlen(name) + 1);
-	m->text.len += (uint32_t)strlen(name) + 1;
+	strbuf_add(&m->text, name, strlen(name) + 1);
 	vec_push(&m->entries, e);
 }
 
@@ -93,7 +91,7 @@ static void entries_clear(struct perfmap *m)
 {
 	m->read = 0;
 	vec_clear(&m->entries);
-	vec_clear(&m->text);
+	strbuf_clear(&m->text);
 }
 
 /*
