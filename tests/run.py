@@ -217,7 +217,7 @@ def room_of(path):
 
 
 def test_rooms(name, opts):
-    """design.md section 2: a room includes only itself, its equals' public headers and lower rooms."""
+    """A room includes only itself, its equals' public headers and lower rooms; files of a session see the parts they need."""
     level = {room: i for i, rooms in enumerate(ROOMS) for room in rooms}
     detail = ""
     for folder, _, files in os.walk(os.path.join(ROOT, "src")):
@@ -227,6 +227,11 @@ def test_rooms(name, opts):
                 used = room_of(m.group(1))
                 if used in level and level[used] > level[room]:
                     detail += f"  {room}/{f} includes from {used}/\n"
+    folder = os.path.join(ROOT, "src/session")
+    for f in (f for f in os.listdir(folder) if f.endswith((".c", ".h"))):
+        text = read(os.path.join(folder, f))
+        if '#include "session/session.h"' in text and not re.search(r"^\w.*\bdtrace_\w+\(", text, re.M):
+            detail += f"  session/{f} sees the whole handle and has no public function: it takes the parts it needs\n"
     return Result(name, "fail" if detail else "pass", detail)
 
 

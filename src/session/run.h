@@ -104,8 +104,8 @@ struct run {
 	struct waiter *waiter;
 	struct rt_ukernel ukernel;
 	bool unwinds_here; /* user stacks are walked by our own means */
-	struct unwinds
-		*unwinds; /* NULL: no clause asks for user stacks, or the kernel walks them */
+	/* NULL: no clause asks for user stacks, or the kernel walks them */
+	struct unwinds *unwinds;
 
 	/* go */
 	struct attachments attachments; /* all but timers */
