@@ -31,11 +31,42 @@ struct agg_slot { /* one aggregation */
 	bool is_seen;		 /* of a keyless one: shown even if clear() was the last event */
 };
 
-struct key_stack { /* a key stack as it is shown */
+/* ---- text.c -------------------------------------------------------------------------------- */
+
+/* A key string, or a key stack as it is printed. */
+struct key_text {
+	uint64_t seen;	     /* number of the last snapshot that had it in a key */
+	uint64_t deleted_at; /* when it was deleted from the kernel's table; 0 = not */
+	bool is_raw;	     /* a stack as it was recorded: struct rt_stack */
+	const char *name;    /* of a stack, if stacks of one name are one key, else NULL */
 	uint32_t size;
-	const char *bytes;
-	const char *name; /* set when stacks with equal names are one key, else NULL */
+	char bytes[]; /* and a NUL */
 };
+
+struct texts {
+	struct hashmap *known[AGG_NSIDES]; /* u64 hash -> struct key_text */
+	uint32_t sweep_at[AGG_NSIDES];	   /* known: the next sweep is due */
+	uint32_t room[AGG_NSIDES];	   /* entries in the kernel's table */
+	uint64_t snap;			   /* number of the present snapshot, and when it began */
+	uint64_t snap_at;
+	uint64_t drops_seen, search_at, search_pause; /* for entries that no key has */
+	uint32_t nmisses; /* strings that were not known, in this snapshot */
+};
+
+struct aggs;
+
+void texts_init(struct texts *t, const struct agg_io *io, void *ctx);
+void texts_deinit(struct texts *t);
+/* A snapshot begins: what is found from now on is in use. */
+void texts_begin(struct texts *t);
+/* The snapshot has seen all keys: forgets what none of them has. */
+void texts_bound(struct aggs *a);
+/* The text of a string's hash, valid until the next snapshot. */
+const char *text_of_string(struct aggs *a, uint64_t hash);
+/* A stack by its hash, valid until the next snapshot; never NULL. */
+const struct key_text *text_of_stack(struct aggs *a, enum datum_kind datum, uint64_t hash);
+
+/* ---- the handle ---------------------------------------------------------------------------- */
 
 struct aggs {
 	const struct layout *layout;
@@ -43,12 +74,9 @@ struct aggs {
 	void *ctx;
 	struct agg_slot *slots;
 	uint32_t nslots;
-	struct arena *arena;	 /* of the snapshot */
-	struct arena *lasting;	 /* of the handle: strings of keys */
-	struct hashmap *strings; /* u64 hash -> text in lasting */
-	struct hashmap *stacks;	 /* u64 hash -> struct key_stack in lasting */
-	uint32_t *map_elems;	 /* by map: how many elements the snapshot found */
-	uint32_t nmisses;	 /* key strings that were not known, in this snapshot */
+	struct arena *arena; /* of the snapshot */
+	struct texts texts;  /* strings and stacks of keys */
+	uint32_t *map_elems; /* by map: how many elements the snapshot found */
 	bool keeps_percpu;
 	bool is_quiet;		      /* no probe fires any more */
 	bool is_final;		      /* a snapshot has been taken since is_quiet was set */

@@ -19,10 +19,8 @@ struct aggs *aggs_create(const struct layout *l, const struct agg_io *io, void *
 						     .layout = &l->aggs[i],
 						     .normal = 1};
 	a->arena = arena_create();
-	a->lasting = arena_create();
 	a->map_elems = xcalloc(MAX(l->nagg_maps, 1u), sizeof(*a->map_elems));
-	a->strings = hashmap_create();
-	a->stacks = hashmap_create();
+	texts_init(&a->texts, io, ctx);
 	return a;
 }
 
@@ -40,9 +38,7 @@ void aggs_destroy(struct aggs *a)
 		slot_deinit(&a->slots[i]);
 	free(a->slots);
 	free(a->map_elems);
-	hashmap_destroy(a->strings);
-	hashmap_destroy(a->stacks);
-	arena_destroy(a->lasting);
+	texts_deinit(&a->texts);
 	arena_destroy(a->arena);
 	free(a);
 }
@@ -89,88 +85,6 @@ static void key_set_text(struct agg_key *k, const char *text, size_t len)
 	k->size = (uint32_t)len;
 }
 
-#define MISSES_MAX 64 /* strings read one by one before all are read at once */
-
-/* Whether to read all strings at once: once a snapshot, when many of them are new. */
-static bool is_time_for_all(struct aggs *a)
-{
-	return ++a->nmisses == MISSES_MAX;
-}
-
-static void string_add(void *arg, uint64_t hash, const char *text, size_t len)
-{
-	struct aggs *a = arg;
-
-	if (!hashmap_find(a->strings, &hash, sizeof(hash)))
-		hashmap_set(a->strings, &hash, sizeof(hash), arena_strndup(a->lasting, text, len));
-}
-
-/* The text of a string's hash; it is remembered, because the kernel never changes an entry. */
-static const char *string_find(struct aggs *a, uint64_t hash)
-{
-	const char *text = hashmap_find(a->strings, &hash, sizeof(hash));
-	struct strbuf buf = {0};
-
-	if (text)
-		return text;
-	if (is_time_for_all(a) && a->io->strings)
-		a->io->strings(a->ctx, string_add, a);
-	text = hashmap_find(a->strings, &hash, sizeof(hash));
-	if (!text && a->io->string(a->ctx, hash, &buf)) {
-		string_add(a, hash, strbuf_text(&buf), buf.len);
-		text = hashmap_find(a->strings, &hash, sizeof(hash));
-	}
-	strbuf_deinit(&buf);
-	return text ? text
-		    : arena_printf(a->arena, "<lost string %016llx>", (unsigned long long)hash);
-}
-
-/* Decodes a recorded stack to what is shown of it. */
-static struct key_stack *stack_decode(struct aggs *a, enum datum_kind datum,
-				      const struct rt_stack *raw, size_t len)
-{
-	struct key_stack *st = ARENA_NEW(a->lasting, struct key_stack);
-	const char *words = (const char *)raw->words;
-	uint32_t n = (uint32_t)(MIN((size_t)raw->len, len - sizeof(*raw)) / sizeof(uint64_t));
-
-	if (a->syms && (raw->frames & RT_STACK_TRACED))
-		syms_trim(a->syms, &words, &n);
-	if (datum == DATUM_STACK)
-		n = MIN(n, raw->frames & ~RT_STACK_TRACED);
-	st->size = n * (uint32_t)sizeof(uint64_t);
-	st->bytes = arena_strndup(a->lasting, words, st->size);
-	if (a->stack_name) {
-		struct strbuf name = {0};
-
-		a->stack_name(a->stack_name_arg, datum, st->bytes, st->size, &name);
-		st->name = arena_strdup(a->lasting, strbuf_text(&name));
-		strbuf_deinit(&name);
-	}
-	return st;
-}
-
-/* Sets a stack key. Like strings, stacks are remembered, with the names of ended processes. */
-static void stack_find(struct aggs *a, enum datum_kind datum, uint64_t hash, struct agg_key *k)
-{
-	static const struct key_stack lost = {.bytes = ""};
-	const struct key_stack *st = hashmap_find(a->stacks, &hash, sizeof(hash));
-	struct strbuf buf = {0};
-
-	if (!st && a->io->stack && a->io->stack(a->ctx, hash, &buf) &&
-	    buf.len >= sizeof(struct rt_stack)) {
-		struct key_stack *new =
-			stack_decode(a, datum, (const struct rt_stack *)buf.data, buf.len);
-
-		hashmap_set(a->stacks, &hash, sizeof(hash), new);
-		st = new;
-	}
-	strbuf_deinit(&buf);
-	if (!st)
-		st = &lost;
-	key_set_text(k, st->bytes, st->size);
-	k->name = st->name;
-}
-
 static const char *strid_text(const struct aggs *a, const uint8_t *raw)
 {
 	uint32_t off;
@@ -209,6 +123,7 @@ static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t 
 		       struct agg_key *k)
 {
 	const uint8_t *raw = key + f->off;
+	const struct key_text *st;
 
 	k->datum = f->datum;
 	k->is_signed = f->is_signed;
@@ -225,8 +140,12 @@ static void key_decode(struct aggs *a, const struct key_field *f, const uint8_t 
 			     strnlen((const char *)raw, 16));
 		return;
 	case KEY_STRID: k->bytes = strid_text(a, raw); break;
-	case KEY_STRHASH: k->bytes = string_find(a, int_at(raw, 8, false)); break;
-	case KEY_STACK: stack_find(a, f->datum, int_at(raw, 8, false), k); return;
+	case KEY_STRHASH: k->bytes = text_of_string(a, int_at(raw, 8, false)); break;
+	case KEY_STACK:
+		st = text_of_stack(a, f->datum, int_at(raw, 8, false));
+		key_set_text(k, st->bytes, st->size);
+		k->name = st->name;
+		return;
 	case KEY_BYTES:
 		key_bytes(a, f, raw, k);
 		key_reduce(a, k);
@@ -476,7 +395,7 @@ struct err *aggs_snap(struct aggs *a)
 	if (a->is_final)
 		return NULL;
 	arena_reset(a->arena);
-	a->nmisses = 0;
+	texts_begin(&a->texts);
 	if (a->syms)
 		syms_at(a->syms,
 			SYMS_ANY_TIME); /* the time at which a key was recorded is unknown */
@@ -486,6 +405,8 @@ struct err *aggs_snap(struct aggs *a)
 		e = map_snap(a, map);
 	for (uint32_t i = 0; i < a->nslots; i++)
 		e = slot_finish(a, &a->slots[i], e);
+	if (!e && !a->is_quiet)
+		texts_bound(a);
 	a->is_final = a->is_quiet && !e;
 	return e;
 }

@@ -288,20 +288,26 @@ static struct err *map_put(void *ctx, uint32_t map, const void *key, const uint8
 	return NULL;
 }
 
-/* ---- strings ------------------------------------------------------------------------------- */
+/* ---- strings and stacks -------------------------------------------------------------------- */
+
+static bool map_info(int fd, struct bpf_map_info *ret)
+{
+	union bpf_attr attr = {0};
+
+	*ret = (struct bpf_map_info){0};
+	attr.info.bpf_fd = (uint32_t)fd;
+	attr.info.info_len = sizeof(*ret);
+	attr.info.info = ptr_to_u64(ret);
+	return fd >= 0 && sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) == 0;
+}
 
 static bool keystr_prepare(struct map_io *io, int fd)
 {
-	struct bpf_map_info info = {0};
-	union bpf_attr attr = {0};
+	struct bpf_map_info info;
 
 	if (io->keystr_size)
 		return true;
-	attr.info.bpf_fd = (uint32_t)fd;
-	attr.info.info_len = sizeof(info);
-	attr.info.info = ptr_to_u64(&info);
-	if (sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) < 0 ||
-	    info.value_size <= sizeof(struct rt_keystr))
+	if (!map_info(fd, &info) || info.value_size <= sizeof(struct rt_keystr))
 		return false;
 	io->keystr_size = info.value_size;
 	io->keystr = xmalloc(info.value_size);
@@ -358,15 +364,61 @@ static void string_read(void *arg, const uint8_t *key, const uint8_t *value)
 	r->f(r->arg, hash, s->data, keystr_len(r->io, s));
 }
 
-static void map_strings(void *ctx, agg_text_f *f, void *arg)
+static void stack_read(void *arg, const uint8_t *key, const uint8_t *value)
+{
+	const struct text_reading *r = arg;
+	struct rt_stack head;
+	uint64_t hash;
+
+	memcpy(&hash, key, sizeof(hash));
+	memcpy(&head, value, sizeof(head));
+	r->f(r->arg, hash, (const char *)value,
+	     MIN(sizeof(head) + head.len, (size_t)r->io->layout->stack_size));
+}
+
+static const enum map_class side_maps[] = {
+	[AGG_SIDE_STRINGS] = MAP_STRINGS,
+	[AGG_SIDE_STACKS] = MAP_STACKS,
+};
+
+/* What cannot be read this way is read one by one. */
+static void map_texts(void *ctx, enum agg_side side, agg_text_f *f, void *arg)
 {
 	struct map_io *io = ctx;
 	struct text_reading r = {io, f, arg};
-	int fd = io->maps->fd[MAP_STRINGS];
+	int fd = io->maps->fd[side_maps[side]];
 
-	/* string() reads those that this does not find one by one */
-	if (fd >= 0 && keystr_prepare(io, fd))
+	if (fd >= 0 && side == AGG_SIDE_STACKS)
+		(void)hash_each_batch(fd, sizeof(uint64_t), io->layout->stack_size, stack_read, &r);
+	else if (fd >= 0 && keystr_prepare(io, fd))
 		(void)hash_each_batch(fd, sizeof(uint64_t), io->keystr_size, string_read, &r);
+}
+
+static void map_forget(void *ctx, enum agg_side side, uint64_t hash)
+{
+	const struct map_io *io = ctx;
+	int fd = io->maps->fd[side_maps[side]];
+
+	if (fd >= 0)
+		(void)elem_cmd(BPF_MAP_DELETE_ELEM, fd, &hash, NULL, 0);
+}
+
+static uint32_t map_room(void *ctx, enum agg_side side)
+{
+	const struct map_io *io = ctx;
+	struct bpf_map_info info;
+
+	return map_info(io->maps->fd[side_maps[side]], &info) ? info.max_entries : 0;
+}
+
+static uint64_t map_drops(void *ctx)
+{
+	const struct map_io *io = ctx;
+	uint64_t n = 0;
+
+	for (uint32_t cpu = 0; io->maps->control && cpu < io->maps->ncpus; cpu++)
+		n += __atomic_load_n(&io->maps->control->cpu[cpu].agg_drops, __ATOMIC_RELAXED);
+	return n;
 }
 
 const struct agg_io map_io_ops = {
@@ -376,5 +428,8 @@ const struct agg_io map_io_ops = {
 	.put = map_put,
 	.string = map_string,
 	.stack = map_stack,
-	.strings = map_strings,
+	.texts = map_texts,
+	.forget = map_forget,
+	.room = map_room,
+	.drops = map_drops,
 };

@@ -101,7 +101,14 @@ typedef struct err *engine_record_f(void *ctx, const struct rt_rec *rec, uint32_
  */
 typedef void agg_each_f(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus);
 
-/* Called for a key string, with its hash. */
+/* The tables beside the aggregations, of what a key contains as a hash only. */
+enum agg_side {
+	AGG_SIDE_STRINGS,
+	AGG_SIDE_STACKS, /* struct rt_stack */
+	AGG_NSIDES,
+};
+
+/* Called for an entry of such a table: the text of a key string, or a key stack. */
 typedef void agg_text_f(void *arg, uint64_t hash, const char *text, size_t len);
 
 /* How aggregations are read and changed while probes fire. */
@@ -131,8 +138,14 @@ struct agg_io {
 	bool (*string)(void *ctx, uint64_t hash, struct strbuf *out);
 	/* A key stack by its hash, as a struct rt_stack; false when there is none. May be NULL. */
 	bool (*stack)(void *ctx, uint64_t hash, struct strbuf *out);
-	/* Calls f for as many key strings as can be read at once. May be NULL. */
-	void (*strings)(void *ctx, agg_text_f *f, void *arg);
+	/* Calls f for as many entries as can be read at once. May be NULL. */
+	void (*texts)(void *ctx, enum agg_side side, agg_text_f *f, void *arg);
+	/* Deletes an entry, of which there may be none. NULL: entries are kept for ever. */
+	void (*forget)(void *ctx, enum agg_side side, uint64_t hash);
+	/* How many entries the table has room for; 0: there is no such table. May be NULL. */
+	uint32_t (*room)(void *ctx, enum agg_side side);
+	/* How often there was no room, in an aggregation or a table, until now. May be NULL. */
+	uint64_t (*drops)(void *ctx);
 };
 
 /* ---- engines --------------------------------------------------------------------------------- */

@@ -35,6 +35,8 @@ struct fake {
 	struct strtab *strings; /* hash = offset in it + 1000 */
 	struct aggs *aggs;
 	int ntake, nput, nstring; /* calls */
+	int nforget;
+	uint64_t forgotten; /* hash that was forgotten last */
 	/* a probe that fires when an element has just been taken */
 	void (*on_take)(struct fake *f, uint32_t agg, const void *key);
 	/* one that fires when an element has just been looked at */
@@ -125,7 +127,7 @@ static inline bool fake_string(void *ctx, uint64_t hash, struct strbuf *out)
 	struct fake *fk = ctx;
 
 	fk->nstring++;
-	if (hash < 1000 || hash - 1000 >= strtab_size(fk->strings))
+	if (hash == fk->forgotten || hash < 1000 || hash - 1000 >= strtab_size(fk->strings))
 		return false;
 	strbuf_adds(out, strtab_get(fk->strings, (uint32_t)hash - 1000));
 	return true;
@@ -144,12 +146,21 @@ static inline bool fake_stack(void *ctx, uint64_t hash, struct strbuf *out)
 	return hash == 7;
 }
 
+static inline void fake_forget(void *ctx, enum agg_side side, uint64_t hash)
+{
+	struct fake *fk = ctx;
+
+	fk->nforget++;
+	fk->forgotten = hash;
+}
+
 static const struct agg_io fake_io = {.each = fake_each,
 				      .take = fake_take,
 				      .peek = fake_peek,
 				      .put = fake_put_back,
 				      .string = fake_string,
-				      .stack = fake_stack};
+				      .stack = fake_stack,
+				      .forget = fake_forget};
 
 static inline void fake_init(struct fake *f)
 {

@@ -109,6 +109,58 @@ static void test_symbol_keys(void)
 	syms_destroy(syms);
 }
 
+static uint32_t texts_known(const struct fake *f)
+{
+	return (uint32_t)hashmap_count(f->aggs->texts.known[AGG_SIDE_STRINGS]);
+}
+
+/* As if all that was deleted had been deleted long ago. */
+static void texts_age(struct fake *f)
+{
+	struct key_text *kt;
+	size_t pos = 0;
+
+	while ((kt = hashmap_next(f->aggs->texts.known[AGG_SIDE_STRINGS], &pos, NULL, NULL)))
+		kt->deleted_at -= kt->deleted_at ? 60000000000 : 0;
+}
+
+/*
+ * A string that no key has any more leaves the kernel's table. A probe that had found the string
+ * there just before makes a key of it all the same.
+ */
+static void test_string_ends(void)
+{
+	struct agg_view *v;
+	struct fake f;
+	uint32_t id;
+
+	fake_init(&f);
+	id = fake_agg(&f, AGGFUNC_COUNT, "k");
+	fake_key_str(&f, id, KEY_STRHASH);
+	fake_open(&f);
+	(void)fake_str_elem(&f, id, "alpha", 1);
+	(void)fake_snap(&f, id);
+	(void)fake_snap(&f, id);
+	is_int(f.nforget, 0, "a key has the string");
+	f.maps[id - 1].elems.data[0].is_gone = true;
+	(void)fake_snap(&f, id);
+	is_int(f.nforget, 1, "no key has it: it leaves the kernel");
+	(void)fake_str_elem(&f, id, "alpha", 1);
+	v = fake_snap(&f, id);
+	is_str(v->elems[0]->keys[0].bytes, "alpha", "it is still known");
+	texts_age(&f);
+	v = fake_snap(&f, id);
+	is_str(v->elems[0]->keys[0].bytes, "alpha", "as long as the key is there");
+	f.maps[id - 1].elems.data[1].is_gone = true;
+	(void)fake_snap(&f, id);
+	is_int(f.nforget, 2, "again no key has it");
+	is_int(texts_known(&f), 1, "for some seconds a key may come");
+	texts_age(&f);
+	(void)fake_snap(&f, id);
+	is_int(texts_known(&f), 0, "then it is forgotten");
+	fake_deinit(&f);
+}
+
 /* What a hostile or racing kernel could hand us. */
 static void test_bad_keys(void)
 {
@@ -581,6 +633,7 @@ int main(void)
 {
 	test_keys();
 	test_stack_keys();
+	test_string_ends();
 	test_symbol_keys();
 	test_bad_keys();
 	test_equal_keys();
