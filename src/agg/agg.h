@@ -38,7 +38,8 @@ struct agg_elem {
 	/* Merged state: count/sum/min/max: [0]; avg: count, sum; stddev: count, sum, sumsq low,
 	 * high; histograms: nbuckets counts. */
 	int64_t *state;
-	bool touched; /* false after clear(): prints as 0 */
+	bool touched;	 /* false after clear(): prints as 0 */
+	bool is_removed; /* by aggs_remove_elem() */
 	/*
 	 * Option aggpercpu: number of CPUs whose states follow the merged state, one after another;
 	 * else 0.
@@ -102,6 +103,12 @@ void agg_join(struct agg_view *const *views, uint32_t n, const struct agg_sort *
 MUST_CHECK struct err *aggs_clear(struct aggs *a, uint32_t agg_id);
 MUST_CHECK struct err *aggs_trunc(struct aggs *a, uint32_t agg_id, int64_t n,
 				  const struct agg_sort *how);
+/* clear() and trunc() for one element of the snapshot. */
+MUST_CHECK struct err *aggs_clear_elem(struct aggs *a, uint32_t agg_id, struct agg_elem *e);
+/* The element stays in its view, and does not count, until aggs_drop_removed(). */
+MUST_CHECK struct err *aggs_remove_elem(struct aggs *a, uint32_t agg_id, struct agg_elem *e);
+/* Takes elements that were removed out of the views. */
+void aggs_drop_removed(struct aggs *a);
 /* factor 0: EDT_BADNORMAL, and the factor is 1 */
 MUST_CHECK struct err *aggs_normalize(struct aggs *a, uint32_t agg_id, uint64_t factor);
 void aggs_denormalize(struct aggs *a, uint32_t agg_id);

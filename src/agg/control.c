@@ -126,6 +126,44 @@ struct err *aggs_trunc(struct aggs *a, uint32_t agg_id, int64_t n, const struct 
 	return elems_remove(a, slot, (uint32_t)keep, nelems);
 }
 
+struct err *aggs_clear_elem(struct aggs *a, uint32_t agg_id, struct agg_elem *e)
+{
+	struct agg_slot *slot = slot_by_id(a, agg_id);
+
+	if (!slot)
+		return fail_unknown_agg(agg_id);
+	slot->was_cleared |= !agg_is_additive(slot->view.agg);
+	return elem_clear(a, slot, e);
+}
+
+struct err *aggs_remove_elem(struct aggs *a, uint32_t agg_id, struct agg_elem *e)
+{
+	struct agg_slot *slot = slot_by_id(a, agg_id);
+
+	if (!slot)
+		return fail_unknown_agg(agg_id);
+	if (e->is_removed)
+		return NULL;
+	e->is_removed = true;
+	slot->has_removed = true;
+	return elem_remove(a, slot, e);
+}
+
+void aggs_drop_removed(struct aggs *a)
+{
+	for (uint32_t i = 0; i < a->nslots; i++) {
+		struct agg_view *v = &a->slots[i].view;
+		uint32_t n = 0;
+
+		for (uint32_t j = 0; j < v->nelems && a->slots[i].has_removed; j++)
+			if (!v->elems[j]->is_removed)
+				v->elems[n++] = v->elems[j];
+		if (a->slots[i].has_removed)
+			v->nelems = n;
+		a->slots[i].has_removed = false;
+	}
+}
+
 struct err *aggs_normalize(struct aggs *a, uint32_t agg_id, uint64_t factor)
 {
 	struct agg_slot *slot = slot_by_id(a, agg_id);

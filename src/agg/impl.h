@@ -28,6 +28,7 @@ struct agg_slot { /* one aggregation */
 	struct hashmap *by_keys; /* canonical keys -> struct elem, while a snapshot is read */
 	struct hashmap *base;	 /* canonical keys -> struct base (base.c); NULL = none */
 	bool was_cleared;	 /* of min, max: a value of zero may mean none since clear() */
+	bool has_removed;	 /* elements that wait for aggs_drop_removed() */
 	bool is_seen;		 /* of a keyless one: shown even if clear() was the last event */
 };
 

@@ -71,6 +71,8 @@ struct err *act_setopt(struct printer *p, const struct prog_act *act, const stru
 	if (!value)
 		value = arena_strdup(p->scratch, "1");
 	e = p->hooks.setopt(p->hooks.ctx, name, value);
+	if (e && err_get_code(e) == EDT_DIRABORT)
+		return e;
 	if (e)
 		printer_fault(p, err_wrap(e, "couldn't set option \"%s\" to \"%s\"", name, value));
 	return NULL;
@@ -252,8 +254,8 @@ struct err *act_ftruncate(struct printer *p, const struct prog_act *act,
 	FILE *fp = printer_fp(p, p->fp);
 	struct err *e = printer_flush(p, p->fp);
 
-	/* Terminals and pipes have no length; there it does nothing. */
-	if (!e && ftruncate(fileno(fp), 0) == 0) {
+	/* Terminals, pipes and handlers have no length; there it does nothing. */
+	if (!e && fp && ftruncate(fileno(fp), 0) == 0) {
 		rewind(fp);
 		if (p->render->emptied)
 			p->render->emptied(p);

@@ -1,11 +1,12 @@
 /*
- * What the files of print/ share: the printer, values on their way to text, prepared formats.
+ * What the files of render/ share: the printer, values on their way to text, prepared formats.
  */
 #pragma once
 
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "render/api.h"
 #include "render/out.h"
 #include "render/print.h"
 #include "render/render.h"
@@ -207,8 +208,14 @@ void print_bar(struct printer *p, struct out *o, const struct bars *b, int64_t c
 /* Options agghist and aggpack: true when the view is printed that way, and was. */
 bool print_view_packed(struct printer *p, struct out *o, const struct agg_view *v);
 
+/* flow.c: moves the indent of the CPU on to the record at hand. */
+void flow_advance(struct printer *p, uint32_t cpu, const struct probe *pr,
+		  const struct rt_rec *next);
+
 /* One aggregation's elements without format, sorted. */
 void walk_view(struct printer *p, struct agg_view *v);
+/* The rows of one aggregation as they are sorted. */
+void table_show(struct printer *p, const struct agg_table *t);
 /* Aggregations side by side. */
 void walk_table(struct printer *p, const struct agg_table *t);
 /* An element of the row: all of them have its keys. */
@@ -232,6 +239,14 @@ struct flow_cpu { /* flow indent of a CPU */
 	bool has_last;
 };
 
+enum flow { FLOW_NONE, FLOW_ENTRY, FLOW_RETURN };
+
+struct flow_step { /* of a record */
+	enum flow flow;
+	uint32_t indent;    /* columns before ... */
+	const char *prefix; /* ... what stands before the function */
+};
+
 struct printer {
 	const struct layout *layout;
 	struct probes *probes;
@@ -248,6 +263,9 @@ struct printer {
 	const struct fmt ***fmts;	    /* by clause, by action; NULL = none */
 	VEC(struct probe_text) probe_texts; /* by id */
 	VEC(struct flow_cpu) flow;
+	struct flow_step flow_step; /* of the record at hand, with option flowindent */
+	bool has_columns;	    /* the line of a record is ours */
+	struct api api;
 	bool header_done;
 	FILE *redirect; /* freopen() */
 	/* the file of freopen() is one of packets: text does not go there */
@@ -255,7 +273,7 @@ struct printer {
 	uint32_t capture_link; /* with is_capture: the file's link type */
 	int64_t wall_offset;   /* from a record's time to ns since 1970 */
 	/* of the record at hand */
-	FILE *fp;
+	FILE *fp; /* NULL: text goes to a handler (api.h) */
 	const struct rt_rec *rec;
 	uint32_t rec_len;
 	bool is_snapped;
@@ -267,7 +285,7 @@ static inline FILE *printer_redirect(const struct printer *p)
 	return p->is_capture ? NULL : p->redirect;
 }
 
-/* Where text goes now. */
+/* Where text goes now; NULL: to a handler. */
 static inline FILE *printer_fp(const struct printer *p, FILE *fp)
 {
 	return printer_redirect(p) ? p->redirect : fp;
@@ -278,6 +296,8 @@ const struct probe_text *printer_probe(struct printer *p, uint32_t id);
 /* Field i of an action in the record at hand. */
 MUST_CHECK struct err *act_datum(struct printer *p, const struct act_layout *al, uint32_t i,
 				 struct datum *ret);
+/* Whether action i leaves data in the record at hand, and was executed. */
+bool act_was_executed(struct printer *p, const struct clause_layout *cl, uint32_t i);
 /* Reports a library error of the record at hand; takes e over. */
 void printer_fault(struct printer *p, struct err *e);
 /* Once a record: the snapshot is brought up to date. */

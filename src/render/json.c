@@ -503,7 +503,9 @@ static void json_printa_begin(struct printer *p, const struct agg_table *t)
 		return;
 	p->out = (struct out){0};
 	p->render = &render_text;
+	p->api.is_held = true;
 	walk_table(p, t);
+	p->api.is_held = false;
 	p->render = &render_json;
 	text = p->out;
 	p->out = saved;

@@ -16,10 +16,13 @@
 
 #include "agg/agg.h"
 #include "base/err.h"
+#include "base/str.h"
+#include "dtrace.h"
 #include "probe/probe.h"
 
 struct printer;
 struct shape;
+struct sym_name;
 struct syms;
 
 /* Option encoding; unset: aggpack decides by TERM, bars are ASCII. */
@@ -68,6 +71,8 @@ struct print_hooks {
 	void (*fault)(void *ctx, uint32_t clause, uint32_t probe, const char *text);
 	/* Before printa(), clear() and friends: brings the snapshot up to date. */
 	struct err *(*snap)(void *ctx);
+	/* The enabled-probe id; NULL: 0 is shown. */
+	uint32_t (*epid)(void *ctx, uint32_t clause, uint32_t probe);
 	/* How many signals to end have come (dtrace_interrupt()); NULL: none ever. */
 	const volatile sig_atomic_t *interrupts;
 };
@@ -87,8 +92,11 @@ void printer_stack_name(struct printer *p, enum datum_kind kind, const char *byt
 void printer_set_wall(struct printer *p, int64_t offset);
 /* opts stays the caller's and is read at every record; hooks is copied. */
 
-/* One record of a ring. next: the record that follows it in the same CPU's buffer, for flow indent,
- * or NULL. Text goes to the printer's buffer. */
+/*
+ * One record of a ring. next: the record that follows it in the same CPU's buffer, for flow indent,
+ * or NULL. Text goes to the printer's buffer. Here and below fp is NULL if text goes to the handler
+ * of struct print_callbacks.
+ */
 MUST_CHECK struct err *print_record(struct printer *p, FILE *fp, const struct rt_rec *rec,
 				    uint32_t len, uint32_t cpu, const struct rt_rec *next);
 /* The text of a fault record as the error handler gets it, newline included (7.1). */
@@ -109,3 +117,52 @@ MUST_CHECK struct err *print_aggs(struct printer *p, FILE *fp);
 MUST_CHECK struct err *printer_end(struct printer *p, FILE *fp);
 /* Writes what is buffered; an error is 'failed to write to ...'. */
 MUST_CHECK struct err *printer_flush(struct printer *p, FILE *fp);
+
+/* ---- callbacks of a program (api.h) --------------------------------------------------------- */
+
+struct print_callbacks { /* NULL: it has none */
+	dtrace_hdl_t *hdl;
+	dtrace_consume_probe_f *probe;
+	dtrace_consume_rec_f *rec;
+	void *arg;
+	dtrace_handle_buffered_f *text; /* of output without a file */
+	void *text_arg;
+};
+/* They hold until they are set again. */
+void printer_set_callbacks(struct printer *p, const struct print_callbacks *cb);
+/* Whether a callback runs now: then nothing may be consumed or read. */
+bool printer_in_callback(const struct printer *p);
+/* The record at hand, or NULL if nobody has wanted to see its values. */
+const dtrace_probedata_t *printer_record(const struct printer *p);
+/* dtrace_recdata() */
+MUST_CHECK struct err *printer_recdata(const struct printer *p, const dtrace_probedata_t *data,
+				       const dtrace_recdesc_t *rec, dtrace_datum_t *ret);
+
+/* The order of rows; the last two mix aggregations: by keys, then by identifier. */
+enum walk_order {
+	WALK_AS_READ,
+	WALK_BY_OPTIONS,
+	WALK_KEY,
+	WALK_KEY_REV,
+	WALK_VALUE,
+	WALK_VALUE_REV,
+	WALK_KEY_ID,
+	WALK_KEY_ID_REV,
+};
+MUST_CHECK struct err *printer_walk(struct printer *p, enum walk_order order,
+				    dtrace_aggregate_f *func, void *arg);
+MUST_CHECK struct err *printer_walk_joined(struct printer *p, const dtrace_aggid_t *ids, uint32_t n,
+					   dtrace_aggregate_walk_joined_f *func, void *arg);
+/* print_aggs() in the order of a walk. */
+MUST_CHECK struct err *print_aggs_in(struct printer *p, FILE *fp, dtrace_aggregate_walk_f *walk);
+/* dtrace_aggvalue() */
+MUST_CHECK struct err *printer_aggvalue(const dtrace_aggdata_t *row, int cpu,
+					dtrace_aggvalue_t *ret);
+void printer_row_of(const dtrace_aggdata_t *row, struct agg_view **ret_view,
+		    struct agg_elem **ret_elem);
+
+/* The name of a frame or an address (of a frame without flags). False: it has none. */
+bool print_frame_find(struct syms *syms, const struct print_opts *opts, const dtrace_frame_t *f,
+		      struct sym_name *ret);
+void print_frame_text(struct syms *syms, const struct print_opts *opts, const dtrace_frame_t *f,
+		      struct strbuf *out);

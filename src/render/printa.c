@@ -10,16 +10,27 @@ const struct agg_elem *agg_row_keys(struct agg_elem *const *elems, uint32_t n)
 	BUG("a row without elements");
 }
 
-static void walk_single(struct printer *p, const struct agg_table *t)
+static void row_show(struct printer *p, const struct agg_table *t, struct agg_elem *const *elems)
+{
+	p->render->row(p, t, elems);
+	api_row_text(p, t, elems);
+}
+
+void table_show(struct printer *p, const struct agg_table *t)
 {
 	struct agg_view *v = t->views[0];
 
-	agg_view_sort(v, &p->opts->sort);
 	if (p->render->table_begin(p, t))
 		return;
 	for (uint32_t i = 0; i < v->nelems; i++)
-		p->render->row(p, t, &v->elems[i]);
+		row_show(p, t, &v->elems[i]);
 	p->render->table_end(p, t);
+}
+
+static void walk_single(struct printer *p, const struct agg_table *t)
+{
+	agg_view_sort(t->views[0], &p->opts->sort);
+	table_show(p, t);
 }
 
 static void walk_joined(struct printer *p, const struct agg_table *t)
@@ -31,7 +42,7 @@ static void walk_joined(struct printer *p, const struct agg_table *t)
 	if (p->render->table_begin(p, t))
 		return;
 	for (uint32_t i = 0; i < nrows; i++)
-		p->render->row(p, t, rows[i].elems);
+		row_show(p, t, rows[i].elems);
 	p->render->table_end(p, t);
 }
 
@@ -73,5 +84,5 @@ struct err *print_printa(struct printer *p, const struct prog_act *act, const st
 		walk_view(p, views[i]);
 	if (p->syms)
 		syms_at(p->syms, p->rec->time);
-	return NULL;
+	return api_err_take(p);
 }

@@ -30,6 +30,7 @@ struct printer *printer_create(const struct layout *l, struct probes *probes, st
 	p->aggs = aggs;
 	p->opts = opts;
 	p->hooks = *hooks;
+	p->has_columns = true;
 	p->render = opts->oformat == PRINT_TEXT ? &render_text : &render_json;
 	p->arena = arena_create();
 	p->scratch = arena_create();
@@ -55,6 +56,7 @@ void printer_destroy(struct printer *p)
 		return;
 	if (p->redirect)
 		(void)fclose(p->redirect); /* printer_flush() has reported what could be */
+	api_deinit(p);
 	out_deinit(&p->out);
 	for (size_t i = 0; i < ARRAY_LEN(p->json.docs); i++)
 		out_deinit(&p->json.docs[i].aggs);
@@ -71,6 +73,8 @@ struct err *printer_flush(struct printer *p, FILE *fp)
 	size_t len = p->out.len;
 	int sys;
 
+	if (!to)
+		return api_handler_text(p);
 	p->out.len = 0;
 	if (p->is_capture && fflush(p->redirect) != 0)
 		return err_sys(errno, "failed to write to freopen() file");
@@ -136,11 +140,13 @@ struct err *act_datum(struct printer *p, const struct act_layout *al, uint32_t i
 	return NULL;
 }
 
-/* Whether action i was executed: clauses with if/else say so bit by bit. */
-static bool was_executed(struct printer *p, const struct clause_layout *cl, uint32_t i)
+/* Clauses with if/else say bit by bit which actions were executed. */
+bool act_was_executed(struct printer *p, const struct clause_layout *cl, uint32_t i)
 {
 	uint64_t word, off = (uint64_t)cl->executed_off + i / 64 * sizeof(word);
 
+	if (!act_is_recording(cl->clause->acts[i].kind))
+		return false;
 	if (!cl->executed_off)
 		return true;
 	if (off + sizeof(word) > p->rec_len)
@@ -149,20 +155,65 @@ static bool was_executed(struct printer *p, const struct clause_layout *cl, uint
 	return word >> i % 64 & 1;
 }
 
+static struct err *print_act_at(struct printer *p, const struct clause_layout *cl, uint32_t i)
+{
+	return print_act(p, &cl->clause->acts[i], &cl->acts[i], p->fmts[p->rec->clause][i]);
+}
+
 static struct err *print_acts(struct printer *p, const struct clause_layout *cl)
 {
-	const struct prog_clause *c = cl->clause;
+	struct err *e = NULL;
 
-	for (uint32_t i = 0; i < c->nacts; i++) {
-		struct err *e;
+	for (uint32_t i = 0; i < cl->clause->nacts && !e; i++)
+		if (act_was_executed(p, cl, i))
+			e = print_act_at(p, cl, i);
+	return e;
+}
 
-		if (!act_is_recording(c->acts[i].kind) || !was_executed(p, cl, i))
+/* The same action by action, each with what the callbacks say of it. */
+static struct err *offer_acts(struct printer *p, const struct clause_layout *cl, bool is_taken)
+{
+	const dtrace_recdesc_t *rec = p->api.recs.data;
+	struct err *e = NULL;
+	bool is_act_taken;
+
+	for (uint32_t i = 0; i < cl->clause->nacts && !e; i++) {
+		if (!act_was_executed(p, cl, i))
 			continue;
-		e = print_act(p, &c->acts[i], &cl->acts[i], p->fmts[p->rec->clause][i]);
-		if (e)
-			return e;
+		is_act_taken = is_taken;
+		if (is_taken)
+			e = api_ask(p, rec, &is_act_taken);
+		p->api.rec = rec;
+		if (!e && (is_act_taken || cl->clause->acts[i].kind == ACT_EXIT))
+			e = print_act_at(p, cl, i);
+		if (!e)
+			e = api_text(p, (struct text_origin){.rec = rec});
+		p->api.rec = NULL;
+		rec += MAX(rec->dtrd_nvals, 1u);
 	}
-	return NULL;
+	if (!e && is_taken)
+		e = api_ask(p, NULL, &is_act_taken);
+	return e;
+}
+
+/* A record of which callbacks, or a handler of text, see the values. */
+static struct err *offer_record(struct printer *p, const struct probe_text *pt, uint32_t cpu,
+				const struct rt_rec *next)
+{
+	const struct clause_layout *cl = &p->layout->clauses[p->rec->clause];
+	bool is_quiet = p->opts->quiet, is_taken;
+	struct err *e = api_record(p, pt, cpu, &is_taken);
+
+	if (!e && !is_taken)
+		e = offer_acts(p, cl, false);
+	if (e || !is_taken)
+		return e;
+	p->render->record_begin(p, pt, cpu, next);
+	e = api_text(p, (struct text_origin){0});
+	if (!e)
+		e = offer_acts(p, cl, true);
+	p->render->record_end(p, is_quiet);
+	return e ? e : api_text(p, (struct text_origin){0});
 }
 
 struct err *print_record(struct printer *p, FILE *fp, const struct rt_rec *rec, uint32_t len,
@@ -174,7 +225,7 @@ struct err *print_record(struct printer *p, FILE *fp, const struct rt_rec *rec, 
 
 	if (len < sizeof(*rec))
 		return err_code(err_new("record of %u bytes", len), EDT_DSIZE);
-	p->fp = fp;
+	api_begin(p, fp);
 	p->rec = rec;
 	p->rec_len = len;
 	p->is_snapped = false;
@@ -185,6 +236,14 @@ struct err *print_record(struct printer *p, FILE *fp, const struct rt_rec *rec, 
 		return bad_record(p, EDT_BADID, "unknown probe");
 	if (p->syms)
 		syms_at(p->syms, rec->time);
+	if (p->opts->flowindent)
+		flow_advance(p, cpu, pt->probe, next);
+	if (api_wants_records(p)) {
+		e = offer_record(p, pt, cpu, next);
+		p->api.has_record = false;
+		arena_reset(p->scratch);
+		return e;
+	}
 	p->render->record_begin(p, pt, cpu, next);
 	e = print_acts(p, &p->layout->clauses[rec->clause]);
 	arena_reset(p->scratch);
@@ -196,21 +255,23 @@ struct err *print_record(struct printer *p, FILE *fp, const struct rt_rec *rec, 
 
 struct err *print_aggs(struct printer *p, FILE *fp)
 {
+	struct err *e = NULL;
+
+	api_begin(p, fp);
 	if (p->syms)
 		syms_at(p->syms, SYMS_ANY_TIME);
 	p->render->aggs_begin(p);
-	for (uint32_t id = 1; id <= p->layout->naggs; id++) {
+	for (uint32_t id = 1; id <= p->layout->naggs && !e; id++) {
 		struct agg_view *v = aggs_view(p->aggs, id);
 
 		if (v && !v->printed)
 			walk_view(p, v);
-		if (p->out.len >= FLUSH_BYTES) {
-			struct err *e = printer_flush(p, fp);
-
-			if (e)
-				return e;
-		}
+		e = api_err_take(p);
+		if (!e && p->out.len >= FLUSH_BYTES)
+			e = printer_flush(p, fp);
 	}
+	if (e)
+		return e;
 	p->render->aggs_end(p);
 	return NULL;
 }

@@ -1,7 +1,8 @@
 /*
  * What the walkers hand over, and to whom. Walkers (record.c, consume.c, printa.c, stack and shape
  * walkers) visit records, aggregations, stacks and structures; a renderer says what they look like.
- * What takes effect while records are consumed is neither (effects.c).
+ * What takes effect while records are consumed is neither (effects.c). A program's callbacks stand
+ * before the renderer (api.h).
  *
  * To add a renderer: a file that fills a struct renderer, and a value of the option oformat.
  */

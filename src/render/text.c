@@ -1,91 +1,28 @@
 /*
- * The renderer of text, as d-language.md, chapter 6, lays it out: header, CPU and probe columns,
- * flow indent (6.1, 6.8), rows of aggregations (6.4).
+ * The renderer of text, as d-language.md, chapter 6, lays it out: header, CPU and probe columns
+ * (6.1, 6.8), rows of aggregations (6.4).
  */
 #include "render/impl.h"
 
-#define MAX_CPUS 65536u
+/* ---- lines --------------------------------------------------------------------------------- */
 
-/* ---- flow indent --------------------------------------------------------------------------- */
-
-enum flow { FLOW_NONE, FLOW_ENTRY, FLOW_RETURN };
-
-static bool has_suffix(const char *s, const char *suffix)
+static void print_flow_column(struct printer *p, const struct probe_text *pt)
 {
-	size_t len = strlen(s), n = strlen(suffix);
-
-	return len >= n && memcmp(s + len - n, suffix, n) == 0;
-}
-
-static enum flow flow_of(const struct probe *pr)
-{
-	if (strcmp(pr->name, "entry") == 0 || has_suffix(pr->name, "-entry"))
-		return FLOW_ENTRY;
-	if (strcmp(pr->name, "return") == 0 || has_suffix(pr->name, "-return"))
-		return FLOW_RETURN;
-	return FLOW_NONE;
-}
-
-/* Of several clauses on one probe, the first entry and the last return move the indent. */
-static enum flow flow_of_record(const struct flow_cpu *fc, const struct probe *pr,
-				const struct rt_rec *rec, const struct rt_rec *next)
-{
-	enum flow flow = flow_of(pr);
-
-	if (flow == FLOW_ENTRY && fc->has_last && fc->last_probe == rec->probe &&
-	    fc->last_clause != rec->clause)
-		return FLOW_NONE;
-	if (flow == FLOW_RETURN && next && next->clause != RT_REC_FAULT &&
-	    next->probe == rec->probe && next->clause != rec->clause)
-		return FLOW_NONE;
-	return flow;
-}
-
-static struct flow_cpu *flow_cpu_get(struct printer *p, uint32_t cpu)
-{
-	cpu = MIN(cpu, MAX_CPUS - 1);
-	while (p->flow.len <= cpu)
-		vec_push(&p->flow, (struct flow_cpu){0});
-	return &p->flow.data[cpu];
-}
-
-static const char *flow_prefix(enum flow flow, const struct probe *pr)
-{
-	bool is_syscall = strcmp(pr->prov, "syscall") == 0;
-
-	switch (flow) {
-	case FLOW_ENTRY: return is_syscall ? " => " : " -> ";
-	case FLOW_RETURN: return is_syscall ? " <= " : " <- ";
-	case FLOW_NONE: return "| ";
-	}
-	BUG("flow %d", (int)flow);
-}
-
-static void print_flow_column(struct printer *p, struct flow_cpu *fc, const struct probe_text *pt,
-			      const struct rt_rec *next)
-{
-	const struct probe *pr = pt->probe;
-	enum flow flow = flow_of_record(fc, pr, p->rec, next);
+	const struct flow_step *step = &p->flow_step;
 	size_t start = p->out.len, used;
 
-	if (flow == FLOW_RETURN)
-		fc->indent -= MIN(fc->indent, 2u);
-	out_pad(&p->out, ' ', fc->indent);
-	out_adds(&p->out, flow_prefix(flow, pr));
+	out_pad(&p->out, ' ', step->indent);
+	out_adds(&p->out, step->prefix);
 	out_adds(&p->out, pt->func);
-	if (flow == FLOW_NONE) {
+	if (step->flow == FLOW_NONE) {
 		out_addc(&p->out, ':');
-		out_adds(&p->out, pr->name);
+		out_adds(&p->out, pt->probe->name);
 	}
 	used = text_columns(p->out.data + start, p->out.len - start);
 	if (used < 41)
 		out_pad(&p->out, ' ', 41 - used);
 	out_addc(&p->out, ' ');
-	if (flow == FLOW_ENTRY && fc->indent < 1000)
-		fc->indent += 2;
 }
-
-/* ---- lines --------------------------------------------------------------------------------- */
 
 static void print_header(struct printer *p)
 {
@@ -106,8 +43,9 @@ static void text_record_begin(struct printer *p, const struct probe_text *pt, ui
 			      const struct rt_rec *next)
 {
 	uint32_t skip = p->opts->is_testing ? pt->func_off : 0;
-	struct flow_cpu *fc;
 
+	if (!p->has_columns)
+		return;
 	print_header(p);
 	if (p->opts->quiet && !p->opts->flowindent)
 		return;
@@ -119,16 +57,12 @@ static void text_record_begin(struct printer *p, const struct probe_text *pt, ui
 		out_add(&p->out, pt->column + skip, pt->len - skip);
 		return;
 	}
-	fc = flow_cpu_get(p, cpu);
-	print_flow_column(p, fc, pt, next);
-	fc->has_last = true;
-	fc->last_probe = p->rec->probe;
-	fc->last_clause = p->rec->clause;
+	print_flow_column(p, pt);
 }
 
 static void text_record_end(struct printer *p, bool is_quiet)
 {
-	if (!is_quiet)
+	if (p->has_columns && !is_quiet)
 		out_addc(&p->out, '\n');
 }
 

@@ -75,9 +75,35 @@ static void hook_exit(void *ctx, int status)
 	c->run->exit_seen = true;
 }
 
+/* The value that dtrace_getopt() gives. */
+static int64_t opt_value(const struct options *o, const char *name)
+{
+	enum opt_id id;
+
+	return opt_find(name, &id) ? o->val[id] : DTRACEOPT_UNSET;
+}
+
 static struct err *hook_setopt(void *ctx, const char *name, const char *value)
 {
-	return options_set(((struct consumer *)ctx)->run->opts, name, value, true);
+	struct consumer *c = ctx;
+	struct options *opts = c->run->opts;
+	dtrace_setoptdata_t opt = {.dtsda_probe = printer_record(c->printer),
+				   .dtsda_option = name,
+				   .dtsda_newval = value,
+				   .dtsda_old = opt_value(opts, name)};
+	struct err *e = options_set(opts, name, value, true);
+
+	if (e)
+		return e;
+	opt.dtsda_new = opt_value(opts, name);
+	if (report_setopt(c->run->report, &opt))
+		return NULL;
+	return err_code(err_new("the handler of setopt() has ended consuming"), EDT_DIRABORT);
+}
+
+static uint32_t hook_epid(void *ctx, uint32_t clause, uint32_t probe)
+{
+	return run_epid(((const struct consumer *)ctx)->run, clause, probe);
 }
 
 static void hook_fault(void *ctx, uint32_t clause, uint32_t probe, const char *text)
@@ -85,8 +111,7 @@ static void hook_fault(void *ctx, uint32_t clause, uint32_t probe, const char *t
 	consumer_report_library_fault(ctx, clause, probe, text);
 }
 
-/* One snapshot serves all printa() of one dtrace_work(), and of aggrate when that is set. */
-static struct err *snap(struct consumer *c)
+struct err *consumer_snap(struct consumer *c)
 {
 	struct err *e = aggs_snap(c->aggs);
 
@@ -95,11 +120,12 @@ static struct err *snap(struct consumer *c)
 	return e;
 }
 
+/* One snapshot serves all printa() of one dtrace_work(), and of aggrate when that is set. */
 static struct err *hook_snap(void *ctx)
 {
 	struct consumer *c = ctx;
 
-	return c->is_snapped || (c->snap_at && now_ns() < c->snap_at) ? NULL : snap(c);
+	return c->is_snapped || (c->snap_at && now_ns() < c->snap_at) ? NULL : consumer_snap(c);
 }
 
 /* The name is kept, so it must not be made before it is known what the process had mapped. */
@@ -126,6 +152,7 @@ struct err *consumer_start(struct consumer *c)
 		.setopt = hook_setopt,
 		.fault = hook_fault,
 		.snap = hook_snap,
+		.epid = hook_epid,
 		.interrupts = &run->is_interrupted,
 	};
 	c->stream = stream_create(run->engine,
@@ -170,7 +197,7 @@ static struct err *record_print(void *ctx, const struct rt_rec *rec, uint32_t le
 	struct consumer *c = ctx;
 
 	if (rec->clause == RT_REC_FAULT)
-		return consumer_report_fault(c, (const struct rt_rec_fault *)rec);
+		return consumer_report_fault(c, (const struct rt_rec_fault *)rec, cpu);
 	return print_record(c->printer, c->fp, rec, len, cpu, next);
 }
 
@@ -281,19 +308,48 @@ struct err *consumer_finish(struct consumer *c, FILE *fp)
 	return e ? e : consumer_report_drops(c);
 }
 
-struct err *consumer_print_aggs(struct consumer *c, FILE *fp)
+/* ---- callbacks ------------------------------------------------------------------------------ */
+
+void consumer_set_callbacks(struct consumer *c, dtrace_consume_probe_f *probe,
+			    dtrace_consume_rec_f *rec, void *arg)
+{
+	const struct report *r = c->run->report;
+
+	printer_set_callbacks(c->printer,
+			      &(struct print_callbacks){.hdl = r->hdl,
+							.probe = probe,
+							.rec = rec,
+							.arg = arg,
+							.text = r->on.buffered.func,
+							.text_arg = r->on.buffered.arg});
+}
+
+struct err *consumer_check_idle(const struct consumer *c, const char *name)
+{
+	if (!c->printer || !printer_in_callback(c->printer))
+		return NULL;
+	return err_code(err_new("%s was called by a callback", name), EDT_ACTIVE);
+}
+
+/* ---- aggregations --------------------------------------------------------------------------- */
+
+struct err *consumer_print_aggs(struct consumer *c, FILE *fp, dtrace_aggregate_walk_f *walk)
 {
 	struct err *e;
 
 	if (!c->printer)
 		return NULL;
-	e = snap(c);
+	consumer_set_callbacks(c, NULL, NULL, NULL);
+	e = consumer_snap(c);
 	if (!e)
-		e = print_aggs(c->printer, fp);
+		e = walk ? print_aggs_in(c->printer, fp, walk) : print_aggs(c->printer, fp);
 	return e ? e : printer_flush(c->printer, fp);
 }
 
 struct err *consumer_end_output(struct consumer *c, FILE *fp)
 {
-	return c->printer ? printer_end(c->printer, fp) : NULL;
+	if (!c->printer)
+		return NULL;
+	consumer_set_callbacks(c, NULL, NULL, NULL);
+	return printer_end(c->printer, fp);
 }

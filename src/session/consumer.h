@@ -50,12 +50,26 @@ uint64_t consumer_due(const struct consumer *c);
 MUST_CHECK struct err *consumer_work(struct consumer *c, FILE *fp);
 /* The same for the last time: the run is stopped, and END fires in between. */
 MUST_CHECK struct err *consumer_finish(struct consumer *c, FILE *fp);
-/* Aggregations that no printa() has printed; what ends the output in its form. */
-MUST_CHECK struct err *consumer_print_aggs(struct consumer *c, FILE *fp);
+
+/* Who sees records, rows and text from now on: these callbacks, and the handlers of the report. */
+void consumer_set_callbacks(struct consumer *c, dtrace_consume_probe_f *probe,
+			    dtrace_consume_rec_f *rec, void *arg);
+/*
+ * EDT_ACTIVE if a callback runs: what is given to it must not change. name: the public function
+ * that was called.
+ */
+MUST_CHECK struct err *consumer_check_idle(const struct consumer *c, const char *name);
+/* Reads the aggregations. */
+MUST_CHECK struct err *consumer_snap(struct consumer *c);
+/* Aggregations that no printa() has printed, in the order of walk; NULL: as the options say. */
+MUST_CHECK struct err *consumer_print_aggs(struct consumer *c, FILE *fp,
+					   dtrace_aggregate_walk_f *walk);
+/* What ends the output in its form. */
 MUST_CHECK struct err *consumer_end_output(struct consumer *c, FILE *fp);
 
 /* tell.c: lost records, faults of clauses, faults of the consumer while it printed a record. */
 MUST_CHECK struct err *consumer_report_drops(struct consumer *c);
-MUST_CHECK struct err *consumer_report_fault(struct consumer *c, const struct rt_rec_fault *f);
+MUST_CHECK struct err *consumer_report_fault(struct consumer *c, const struct rt_rec_fault *f,
+					     uint32_t cpu);
 void consumer_report_library_fault(struct consumer *c, uint32_t clause, uint32_t probe,
 				   const char *text);

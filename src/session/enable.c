@@ -569,3 +569,40 @@ struct session_unit *session_make_late_unit(struct run *run, const struct late_c
 	u->unit.can_nest = can_nest(run, u);
 	return u;
 }
+
+/* The index of a probe among those of a clause, which ascend; n: it is not there. */
+static uint32_t probe_index(const struct session_clause *sc, uint32_t probe)
+{
+	uint32_t low = 0, high = sc->n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (sc->probes[mid]->id < probe)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < sc->n && sc->probes[low]->id == probe ? low : sc->n;
+}
+
+uint32_t run_epid(const struct run *run, uint32_t clause, uint32_t probe)
+{
+	const struct session_clause *sc = &run->clauses.data[clause];
+	uint32_t i = probe_index(sc, probe);
+
+	if (i < sc->n)
+		return run->layout->clauses[clause].first_epid + i;
+	for (i = sc->late.len; i-- > 0;)
+		if (sc->late.data[i].probe == probe)
+			return sc->late.data[i].epid;
+	return 0;
+}
+
+uint32_t run_clause_of(const struct run *run, uint32_t epid, uint32_t probe)
+{
+	for (uint32_t i = 0; i < run->clauses.len; i++)
+		if (run_epid(run, i, probe) == epid)
+			return i;
+	return 0;
+}

@@ -22,38 +22,44 @@ const char *dtrace_errhint(dtrace_hdl_t *dtp)
 	return dtp->report.last_err ? err_get_hint(dtp->report.last_err) : NULL;
 }
 
-static int handler_set(struct report_handler *to, dtrace_handle_msg_f *func, void *arg)
+int dtrace_handle_err(dtrace_hdl_t *dtp, dtrace_handle_err_f *func, void *arg)
 {
-	*to = (struct report_handler){func, arg};
+	dtp->report.on.err.func = func;
+	dtp->report.on.err.arg = arg;
 	return 0;
 }
 
-int dtrace_handle_err(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg)
+int dtrace_handle_drop(dtrace_hdl_t *dtp, dtrace_handle_drop_f *func, void *arg)
 {
-	return handler_set(&dtp->report.on_err, func, arg);
+	dtp->report.on.drop.func = func;
+	dtp->report.on.drop.arg = arg;
+	return 0;
 }
 
-int dtrace_handle_drop(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg)
+int dtrace_handle_proc(dtrace_hdl_t *dtp, dtrace_handle_proc_f *func, void *arg)
 {
-	return handler_set(&dtp->report.on_drop, func, arg);
+	dtp->report.on.proc.func = func;
+	dtp->report.on.proc.arg = arg;
+	return 0;
 }
 
-int dtrace_handle_proc(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg)
+int dtrace_handle_setopt(dtrace_hdl_t *dtp, dtrace_handle_setopt_f *func, void *arg)
 {
-	return handler_set(&dtp->report.on_proc, func, arg);
+	dtp->report.on.setopt.func = func;
+	dtp->report.on.setopt.arg = arg;
+	return 0;
 }
 
-/* Compiling gives notices too, often before the handler is set: it gets them now. */
-int dtrace_handle_notice(dtrace_hdl_t *dtp, dtrace_handle_msg_f *func, void *arg)
+int dtrace_handle_buffered(dtrace_hdl_t *dtp, dtrace_handle_buffered_f *func, void *arg)
 {
-	struct report *r = &dtp->report;
+	dtp->report.on.buffered.func = func;
+	dtp->report.on.buffered.arg = arg;
+	return 0;
+}
 
-	(void)handler_set(&r->on_notice, func, arg);
-	for (uint32_t i = 0; i < r->notices.len; i++) {
-		(void)report_tell(r, &r->on_notice, r->notices.data[i]);
-		free(r->notices.data[i]);
-	}
-	vec_clear(&r->notices);
+int dtrace_handle_notice(dtrace_hdl_t *dtp, dtrace_handle_notice_f *func, void *arg)
+{
+	report_on_notice(&dtp->report, func, arg);
 	return 0;
 }
 

@@ -17,7 +17,7 @@ static struct err *open_checks(int version, int flags)
 {
 	if (version > DTRACE_VERSION)
 		return err_code(err_new("%s", report_code_text(EDT_VERSION)), EDT_VERSION);
-	if (version < 1)
+	if (version < DTRACE_VERSION)
 		return err_code(err_new("%s", report_code_text(EDT_OVERSION)), EDT_OVERSION);
 	return flags & DTRACE_O_NODEV ? NULL : kernel_check();
 }
@@ -236,36 +236,41 @@ void dtrace_sleep(dtrace_hdl_t *dtp)
 		run_sleep(&dtp->run, consumer_due(&dtp->consumer));
 }
 
-dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp)
+static struct err *work(dtrace_hdl_t *h, FILE *fp, bool *ret_is_over)
 {
 	struct err *e = NULL;
 	bool is_over;
 
-	if (!dtp->run.is_active)
-		return DTRACE_WORKSTATUS_DONE;
-	run_tend(&dtp->run);
-	is_over = run_is_over(&dtp->run);
+	run_tend(&h->run);
+	is_over = run_is_over(&h->run);
 	if (!is_over) {
-		e = consumer_work(&dtp->consumer, fp);
-		is_over = !e && run_is_over(&dtp->run);
+		e = consumer_work(&h->consumer, fp);
+		is_over = !e && run_is_over(&h->run);
 	}
 	if (is_over) {
-		run_stop(&dtp->run);
-		e = consumer_finish(&dtp->consumer, fp);
+		run_stop(&h->run);
+		e = consumer_finish(&h->consumer, fp);
+	}
+	*ret_is_over = is_over;
+	return e;
+}
+
+dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp, dtrace_consume_probe_f *pfunc,
+				dtrace_consume_rec_f *rfunc, void *arg)
+{
+	bool is_over = true;
+	struct err *e;
+
+	if (!dtp->run.is_active)
+		return DTRACE_WORKSTATUS_DONE;
+	e = consumer_check_idle(&dtp->consumer, "dtrace_work()");
+	if (!e) {
+		consumer_set_callbacks(&dtp->consumer, pfunc, rfunc, arg);
+		e = work(dtp, fp, &is_over);
 	}
 	if (session_result(dtp, e))
 		return DTRACE_WORKSTATUS_ERROR;
 	return is_over ? DTRACE_WORKSTATUS_DONE : DTRACE_WORKSTATUS_OKAY;
-}
-
-int dtrace_aggregate_print(dtrace_hdl_t *dtp, FILE *fp)
-{
-	return session_result(dtp, consumer_print_aggs(&dtp->consumer, fp));
-}
-
-int dtrace_output_end(dtrace_hdl_t *dtp, FILE *fp)
-{
-	return session_result(dtp, consumer_end_output(&dtp->consumer, fp));
 }
 
 /* ---- stop ----------------------------------------------------------------------------------- */

@@ -46,14 +46,65 @@ int report_fail(struct report *r, struct err *e)
 
 /*
  * Messages may name files and functions of others: what a terminal would obey is taken out, but for
- * the ends of lines.
+ * the ends of lines. The copy is the caller's.
  */
-bool report_tell(struct report *r, const struct report_handler *to, const char *text)
+static char *message_clean(const char *text)
 {
-	CLEANUP(free) char *clean = xstrdup(text);
+	char *clean = xstrdup(text);
 
 	text_clean_bytes(clean, strlen(clean), "\n\t", '?');
-	return !to->func || to->func(r->hdl, clean, to->arg) == 0;
+	return clean;
+}
+
+bool report_drop(struct report *r, dtrace_dropdata_t *drop)
+{
+	CLEANUP(free) char *msg = message_clean(drop->dtdda_msg);
+
+	drop->dtdda_handle = r->hdl;
+	drop->dtdda_msg = msg;
+	return !r->on.drop.func || r->on.drop.func(drop, r->on.drop.arg) == DTRACE_HANDLE_OK;
+}
+
+bool report_fault(struct report *r, dtrace_errdata_t *fault)
+{
+	CLEANUP(free) char *msg = message_clean(fault->dteda_msg);
+
+	fault->dteda_handle = r->hdl;
+	fault->dteda_msg = msg;
+	return !r->on.err.func || r->on.err.func(fault, r->on.err.arg) == DTRACE_HANDLE_OK;
+}
+
+bool report_setopt(struct report *r, dtrace_setoptdata_t *opt)
+{
+	opt->dtsda_handle = r->hdl;
+	return !r->on.setopt.func || r->on.setopt.func(opt, r->on.setopt.arg) == DTRACE_HANDLE_OK;
+}
+
+void report_proc(struct report *r, pid_t pid, const char *msg)
+{
+	CLEANUP(free) char *clean = message_clean(msg);
+
+	if (r->on.proc.func) /* tracing goes on in any case */
+		(void)r->on.proc.func(r->hdl, pid, clean, r->on.proc.arg);
+}
+
+static void notice_hand_over(struct report *r, const char *msg)
+{
+	CLEANUP(free) char *clean = message_clean(msg);
+
+	(void)r->on.notice.func(r->hdl, clean, r->on.notice.arg); /* a notice stops nothing */
+}
+
+void report_on_notice(struct report *r, dtrace_handle_notice_f *func, void *arg)
+{
+	r->on.notice.func = func;
+	r->on.notice.arg = arg;
+	for (uint32_t i = 0; i < r->notices.len; i++) {
+		if (func)
+			notice_hand_over(r, r->notices.data[i]);
+		free(r->notices.data[i]);
+	}
+	vec_clear(&r->notices);
 }
 
 static void notice_give(struct report *r, const char *fmt, va_list ap)
@@ -62,11 +113,11 @@ static void notice_give(struct report *r, const char *fmt, va_list ap)
 
 	strbuf_vaddf(&s, fmt, ap);
 	strbuf_addc(&s, '\n');
-	if (!r->on_notice.func) {
+	if (!r->on.notice.func) {
 		vec_push(&r->notices, s.data);
 		return;
 	}
-	(void)report_tell(r, &r->on_notice, s.data); /* a notice stops nothing */
+	notice_hand_over(r, s.data);
 	strbuf_deinit(&s);
 }
 

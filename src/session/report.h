@@ -1,6 +1,6 @@
 /*
  * What a session reports to the program that uses the library: why a call failed, notices, lost
- * records, faults of clauses, processes that ended.
+ * records, faults of clauses, processes that ended, options that were set.
  *
  * Owns     the last error, and notices that came before there was a handler for them.
  * Threads  those of the handle: one.
@@ -15,15 +15,38 @@
 
 struct options;
 
-struct report_handler {
-	dtrace_handle_msg_f *func;
-	void *arg;
+/* What the program gives to dtrace_handle_*(); func NULL: it has none. */
+struct report_handlers {
+	struct {
+		dtrace_handle_err_f *func;
+		void *arg;
+	} err;
+	struct {
+		dtrace_handle_drop_f *func;
+		void *arg;
+	} drop;
+	struct {
+		dtrace_handle_notice_f *func;
+		void *arg;
+	} notice;
+	struct {
+		dtrace_handle_proc_f *func;
+		void *arg;
+	} proc;
+	struct {
+		dtrace_handle_setopt_f *func;
+		void *arg;
+	} setopt;
+	struct {
+		dtrace_handle_buffered_f *func;
+		void *arg;
+	} buffered;
 };
 
 struct report {
 	dtrace_hdl_t *hdl;	    /* which handlers are given */
 	const struct options *opts; /* quiet, debug */
-	struct report_handler on_err, on_drop, on_notice, on_proc;
+	struct report_handlers on;
 	VEC(char *) notices; /* from before there was a handler */
 	struct err *last_err;
 	int last_errno;
@@ -35,8 +58,16 @@ void report_deinit(struct report *r);
 
 /* Keeps e for dtrace_errmsg(). Returns -1 for the caller to return. */
 int report_fail(struct report *r, struct err *e);
-/* Gives text, newline included, to a handler; false when the handler wants to stop. */
-bool report_tell(struct report *r, const struct report_handler *to, const char *text);
+/*
+ * Each gives what has happened to its handler, if there is one; false when the handler wants to
+ * stop. The caller fills all but the handle; messages, with newline, are made safe for a terminal.
+ */
+bool report_drop(struct report *r, dtrace_dropdata_t *drop);
+bool report_fault(struct report *r, dtrace_errdata_t *fault);
+bool report_setopt(struct report *r, dtrace_setoptdata_t *opt);
+void report_proc(struct report *r, pid_t pid, const char *msg);
+/* Sets the handler of notices. Compiling gives some before there is one: it gets them now. */
+void report_on_notice(struct report *r, dtrace_handle_notice_f *func, void *arg);
 /* A hint to the notice handler, or kept until there is one. Option quiet leaves hints out. */
 PRINTF_LIKE(2, 3) void report_notice(struct report *r, const char *fmt, ...);
 /* The same for an adjustment of what the user asked for, which option quiet does not leave out. */

@@ -150,6 +150,10 @@ void run_undo(struct run *run);
 MUST_CHECK struct err *session_match(struct run *run);
 void session_make_units(struct run *run);
 void session_number_epids(struct run *run);
+/* The id of a clause's enabling on a probe; 0: it is not enabled there. */
+uint32_t run_epid(const struct run *run, uint32_t clause, uint32_t probe);
+/* The clause of an enabling on a probe. */
+uint32_t run_clause_of(const struct run *run, uint32_t epid, uint32_t probe);
 /* A unit for probes that have come: idx and epid are the first that are free, and are advanced. */
 struct session_unit *session_make_late_unit(struct run *run, const struct late_clause *late,
 					    uint32_t n, uint32_t *idx, uint32_t *epid);

@@ -3,7 +3,7 @@
  *
  * Each part belongs to one phase and knows those before it, which it was given when the handle was
  * opened. phases.c goes through them in order; only the files with public functions (phases.c,
- * handle.c, program.c, stability.c) see the handle.
+ * api.c, handle.c, program.c, stability.c) see the handle.
  */
 #pragma once
 

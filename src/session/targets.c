@@ -112,8 +112,7 @@ bool targets_gone(const struct targets *t)
 			struct strbuf text = {0};
 
 			strbuf_addf(&text, "%s\n", msg);
-			/* tracing goes on in any case */
-			(void)report_tell(t->report, &t->report->on_proc, text.data);
+			report_proc(t->report, proc_pid(t->procs.data[i]), text.data);
 			strbuf_deinit(&text);
 		}
 	}

@@ -4,6 +4,9 @@
 #include "consume/drops.h"
 #include "session/consumer.h"
 
+_Static_assert(DTRACEFLT_BADADDR == DIF_FAULT_BADADDR && DTRACEFLT_BADINDEX == DIF_FAULT_BADINDEX,
+	       "codes of faults are public");
+
 #define FAULTS_MAX 200 /* messages between two looks at the status; the rest is counted */
 
 #define PLURAL(n) ((n) == 1 ? "" : "s")
@@ -135,7 +138,6 @@ static void drop_print(struct consumer *c, const struct drop *d, const char *msg
 static struct err *drop_tell(void *ctx, const struct drop *d)
 {
 	struct consumer *c = ctx;
-	struct report *report = c->run->report;
 	enum remedy remedy = drop_kinds[d->kind].remedy;
 	struct strbuf s = {0};
 	bool go_on;
@@ -149,14 +151,17 @@ static struct err *drop_tell(void *ctx, const struct drop *d)
 	strbuf_addc(&s, '\n');
 	drop_print(c, d, s.data);
 	add_remedy(c, remedy, &s);
-	go_on = report_tell(report, &report->on_drop, s.data);
+	go_on = report_drop(c->run->report, &(dtrace_dropdata_t){.dtdda_cpu = d->cpu,
+								 .dtdda_kind = d->kind,
+								 .dtdda_drops = d->count,
+								 .dtdda_total = d->total,
+								 .dtdda_msg = s.data});
 	strbuf_deinit(&s);
 	return go_on ? NULL : err_code(err_new("Abort due to drop"), EDT_DROPABORT);
 }
 
 static struct err *held_faults_tell(struct consumer *c)
 {
-	struct report *report = c->run->report;
 	struct strbuf s = {0};
 	uint32_t n = c->faults_held;
 	bool go_on;
@@ -165,7 +170,12 @@ static struct err *held_faults_tell(struct consumer *c)
 	if (!n)
 		return NULL;
 	strbuf_addf(&s, "%" PRIu32 " more error%s on enabled probes not shown\n", n, PLURAL(n));
-	go_on = report_tell(report, &report->on_err, s.data);
+	go_on = report_fault(c->run->report, &(dtrace_errdata_t){.dteda_cpu = DTRACE_CPUALL,
+								 .dteda_action = -1,
+								 .dteda_offset = -1,
+								 .dteda_fault = DTRACEFLT_UNKNOWN,
+								 .dteda_count = n,
+								 .dteda_msg = s.data});
 	strbuf_deinit(&s);
 	return go_on ? NULL : err_code(err_new("Abort due to error"), EDT_ERRABORT);
 }
@@ -177,9 +187,17 @@ struct err *consumer_report_drops(struct consumer *c)
 	return e ? e : drops_report(c->drops, drop_tell, c);
 }
 
-/* Text of one fault to the handler, unless there were too many of late. */
-static struct err *report_error(struct consumer *c, const struct strbuf *text)
+/* One fault to the handler, unless there were too many of late. */
+static struct err *report_error(struct consumer *c, dtrace_errdata_t *fault, uint32_t probe,
+				uint32_t epid)
 {
+	struct probes *probes = c->run->probes;
+	const struct probe *pr = probes_find(probes, probe);
+	dtrace_eprobedesc_t edesc = {.dtepd_epid = epid, .dtepd_probeid = probe};
+	const dtrace_probedesc_t pdesc = {probe, pr ? pr->prov : "", pr ? pr->mod : "",
+					  pr ? probe_func_shown(probes, pr) : "",
+					  pr ? pr->name : ""};
+
 	if (c->faults++ >= FAULTS_MAX) {
 		c->faults_held++;
 		return NULL;
@@ -188,8 +206,12 @@ static struct err *report_error(struct consumer *c, const struct strbuf *text)
 							  .cpu = -1,
 							  .time = now_ns(),
 							  .kind = -1,
-							  .msg = strbuf_text(text)});
-	if (report_tell(c->run->report, &c->run->report->on_err, strbuf_text(text)))
+							  .msg = fault->dteda_msg});
+	edesc.dtepd_uarg = run_clause_of(c->run, epid, probe);
+	fault->dteda_edesc = &edesc;
+	fault->dteda_pdesc = &pdesc;
+	fault->dteda_count = 1;
+	if (report_fault(c->run->report, fault))
 		return NULL;
 	return err_code(err_new("Abort due to error"), EDT_ERRABORT);
 }
@@ -217,42 +239,43 @@ static enum remedy fault_remedy(const struct rt_rec_fault *f)
 	return REMEDY_NONE;
 }
 
-struct err *consumer_report_fault(struct consumer *c, const struct rt_rec_fault *f)
+struct err *consumer_report_fault(struct consumer *c, const struct rt_rec_fault *f, uint32_t cpu)
 {
 	struct strbuf text = {0};
 	struct err *e;
 
 	print_fault(c->printer, f, &text);
 	add_remedy(c, fault_remedy(f), &text);
-	e = report_error(c, &text);
+	e = report_error(c,
+			 &(dtrace_errdata_t){.dteda_cpu = (int)cpu,
+					     .dteda_action = (int)f->fault.action,
+					     .dteda_offset = f->fault.offset,
+					     .dteda_fault = (int)f->fault.kind,
+					     .dteda_addr = f->fault.value,
+					     .dteda_msg = strbuf_text(&text)},
+			 f->rec.probe, f->epid);
 	strbuf_deinit(&text);
 	return e;
-}
-
-static uint32_t epid_of(const struct run *run, uint32_t clause, uint32_t probe)
-{
-	const struct session_clause *sc = &run->clauses.data[clause];
-
-	for (uint32_t i = 0; i < sc->n; i++)
-		if (sc->probes[i]->id == probe)
-			return run->layout->clauses[clause].first_epid + i;
-	for (uint32_t i = sc->late.len; i-- > 0;)
-		if (sc->late.data[i].probe == probe)
-			return sc->late.data[i].epid;
-	return 0;
 }
 
 void consumer_report_library_fault(struct consumer *c, uint32_t clause, uint32_t probe,
 				   const char *msg)
 {
 	const struct probe *pr = probes_find(c->run->probes, probe);
+	uint32_t epid = run_epid(c->run, clause, probe);
 	struct strbuf text = {0};
 
 	strbuf_addf(&text,
 		    "error on enabled probe ID %" PRIu32 " (ID %" PRIu32 ": %s:%s:%s:%s): %s\n",
-		    epid_of(c->run, clause, probe), probe, pr ? pr->prov : "", pr ? pr->mod : "",
+		    epid, probe, pr ? pr->prov : "", pr ? pr->mod : "",
 		    pr ? probe_func_shown(c->run->probes, pr) : "", pr ? pr->name : "", msg);
-	err_destroy(
-		report_error(c, &text)); /* printing has no way to stop here; the next fault will */
+	/* printing has no way to stop here; the next fault will */
+	err_destroy(report_error(c,
+				 &(dtrace_errdata_t){.dteda_cpu = DTRACE_CPUALL,
+						     .dteda_action = -1,
+						     .dteda_offset = -1,
+						     .dteda_fault = DTRACEFLT_LIBRARY,
+						     .dteda_msg = strbuf_text(&text)},
+				 probe, epid));
 	strbuf_deinit(&text);
 }

@@ -165,14 +165,34 @@ static void signals_catch(const struct cmd *c)
 			sigaction(signals[i], &act, NULL);
 }
 
-static int message_print(dtrace_hdl_t *dtp, const char *msg, void *arg)
+/* What was traced comes before what is said of it. */
+static int message_print(struct cmd *c, const char *msg)
 {
-	struct cmd *c = arg;
-
-	(void)dtp;
 	fflush(c->out);
 	fprintf(stderr, "dtrace: %s", msg);
-	return 0;
+	return DTRACE_HANDLE_OK;
+}
+
+static int fault_print(const dtrace_errdata_t *fault, void *arg)
+{
+	return message_print(arg, fault->dteda_msg);
+}
+
+static int drop_print(const dtrace_dropdata_t *drop, void *arg)
+{
+	return message_print(arg, drop->dtdda_msg);
+}
+
+static int proc_print(dtrace_hdl_t *dtp, pid_t pid, const char *msg, void *arg)
+{
+	(void)dtp, (void)pid;
+	return message_print(arg, msg);
+}
+
+static int notice_print(dtrace_hdl_t *dtp, const char *msg, void *arg)
+{
+	(void)dtp;
+	return message_print(arg, msg);
 }
 
 /* Whether option oformat asks for JSON, where the command may not print anything in between. */
@@ -208,13 +228,13 @@ static uint32_t programs_enable(struct cmd *c)
 
 static void handlers_set(struct cmd *c)
 {
-	if (dtrace_handle_err(c->dtp, message_print, c) != 0)
+	if (dtrace_handle_err(c->dtp, fault_print, c) != 0)
 		cmd_fatal(c, "failed to establish error handler");
-	if (dtrace_handle_drop(c->dtp, message_print, c) != 0)
+	if (dtrace_handle_drop(c->dtp, drop_print, c) != 0)
 		cmd_fatal(c, "failed to establish drop handler");
-	if (dtrace_handle_proc(c->dtp, message_print, c) != 0)
+	if (dtrace_handle_proc(c->dtp, proc_print, c) != 0)
 		cmd_fatal(c, "failed to establish proc handler");
-	if (dtrace_handle_notice(c->dtp, message_print, c) != 0)
+	if (dtrace_handle_notice(c->dtp, notice_print, c) != 0)
 		cmd_fatal(c, "failed to establish setopt handler");
 }
 
@@ -245,7 +265,7 @@ static void run_consume(struct cmd *c)
 			if (dtrace_stop(c->dtp) != 0)
 				cmd_fatal(c, "couldn't stop tracing");
 		}
-		switch (dtrace_work(c->dtp, c->out)) {
+		switch (dtrace_work(c->dtp, c->out, NULL, NULL, NULL)) {
 		case DTRACE_WORKSTATUS_DONE: done = true; break;
 		case DTRACE_WORKSTATUS_OKAY: break;
 		case DTRACE_WORKSTATUS_ERROR:
@@ -281,7 +301,7 @@ int cmd_run(struct cmd *c)
 	if (dtrace_proc_continue(c->dtp) != 0)
 		cmd_fatal(c, "failed to release the traced processes");
 	run_consume(c);
-	if (interrupts < 2 && dtrace_aggregate_print(c->dtp, c->out) != 0) {
+	if (interrupts < 2 && dtrace_aggregate_print(c->dtp, c->out, NULL) != 0) {
 		output_check(c);
 		if (interrupts < 2)
 			cmd_fatal(c, "failed to print aggregations");

@@ -57,14 +57,14 @@ static void test_columns(void)
 
 /* ---- flow indent ----------------------------------------------------------------------------- */
 
-struct flow_step {
+struct flow_row {
 	uint32_t cpu;
 	uint32_t probe, clause;		  /* clauses 0 and 1 exist */
 	uint32_t next_probe, next_clause; /* 0: none */
 	const char *want;
 };
 
-static void flow_run(const struct flow_step *steps, size_t n)
+static void flow_run(const struct flow_row *steps, size_t n)
 {
 	static struct clause_layout two[2];
 
@@ -102,7 +102,7 @@ static void test_flow(void)
 	uint32_t sys_out = probes_add(f.probes, &fix_syscall, "vmlinux", "read", "return", 0)->id;
 	uint32_t xin = probes_add(f.probes, &fix_fbt, "", "f", "x-entry", 0)->id;
 	uint32_t xout = probes_add(f.probes, &fix_fbt, "", "f", "x-return", 0)->id;
-	const struct flow_step b5[] = {
+	const struct flow_row b5[] = {
 		{0, read_in, 0, 0, 0,
 		 "CPU FUNCTION                                 \n"
 		 "  0  -> vfs_read                              \n"},
@@ -111,7 +111,7 @@ static void test_flow(void)
 		{0, other, 0, 0, 0, "  0   | some_func:some-probe                  \n"},
 		{0, read_out, 0, 0, 0, "  0  <- vfs_read                              \n"},
 	};
-	const struct flow_step more[] = {
+	const struct flow_row more[] = {
 		{0, sys_out, 0, 0, 0, /* not below 0 */
 		 "CPU FUNCTION                                 \n"
 		 "  0  <= read                                  \n"},

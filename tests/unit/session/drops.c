@@ -8,12 +8,15 @@
 
 static struct strbuf said;
 
-static int on_drop(dtrace_hdl_t *h, const char *msg, void *arg)
+static dtrace_dropdata_t last; /* its message is gone */
+
+static int on_drop(const dtrace_dropdata_t *drop, void *arg)
 {
-	(void)h, (void)arg;
-	if (strncmp(msg, "hint: ", 6) != 0)
-		strbuf_add(&said, msg, strcspn(msg, "\n") + 1);
-	return 0;
+	(void)arg;
+	last = *drop;
+	if (strncmp(drop->dtdda_msg, "hint: ", 6) != 0)
+		strbuf_add(&said, drop->dtdda_msg, strcspn(drop->dtdda_msg, "\n") + 1);
+	return DTRACE_HANDLE_OK;
 }
 
 static dtrace_hdl_t *running(const char *option)
@@ -40,27 +43,41 @@ static dtrace_hdl_t *running(const char *option)
 static const struct {
 	size_t counter; /* in struct rt_cpu */
 	const char *tag, *one, *many;
+	dtrace_dropkind_t kind;
+	int cpu;
 } rows[] = {
-	{ offsetof(struct rt_cpu, drops),	 "PRINCIPAL",   "1 drop on CPU 0",	       "3 drops on CPU 0" },
-	{ offsetof(struct rt_cpu, nest_drops),	 "PRINCIPAL",   "1 drop on CPU 0",	       "3 drops on CPU 0" },
-	{ offsetof(struct rt_cpu, agg_drops),	 "AGGREGATION", "1 aggregation drop on CPU 0", "3 aggregation drops on CPU 0" },
-	{ offsetof(struct rt_cpu, dyn_drops),	 "DYNAMIC",     "1 dynamic variable drop",     "3 dynamic variable drops" },
-	{ offsetof(struct rt_cpu, spec_drops),	 "SPEC",        "1 speculative drop",	       "3 speculative drops" },
+	{ offsetof(struct rt_cpu, drops),	 "PRINCIPAL",   "1 drop on CPU 0",	       "3 drops on CPU 0",
+	  DTRACEDROP_PRINCIPAL, 0 },
+	{ offsetof(struct rt_cpu, nest_drops),	 "PRINCIPAL",   "1 drop on CPU 0",	       "3 drops on CPU 0",
+	  DTRACEDROP_PRINCIPAL, 0 },
+	{ offsetof(struct rt_cpu, agg_drops),	 "AGGREGATION", "1 aggregation drop on CPU 0", "3 aggregation drops on CPU 0",
+	  DTRACEDROP_AGGREGATION, 0 },
+	{ offsetof(struct rt_cpu, dyn_drops),	 "DYNAMIC",     "1 dynamic variable drop",     "3 dynamic variable drops",
+	  DTRACEDROP_DYNAMIC, DTRACE_CPUALL },
+	{ offsetof(struct rt_cpu, spec_drops),	 "SPEC",        "1 speculative drop",	       "3 speculative drops",
+	  DTRACEDROP_SPEC, DTRACE_CPUALL },
 	{ offsetof(struct rt_cpu, spec_busy),	 "SPECBUSY",    "1 failed speculation (available buffer(s) still busy)",
-	  "3 failed speculations (available buffer(s) still busy)" },
+	  "3 failed speculations (available buffer(s) still busy)",
+	  DTRACEDROP_SPECBUSY, DTRACE_CPUALL },
 	{ offsetof(struct rt_cpu, spec_unavail), "SPECUNAVAIL", "1 failed speculation (no speculative buffer available)",
-	  "3 failed speculations (no speculative buffer available)" },
+	  "3 failed speculations (no speculative buffer available)",
+	  DTRACEDROP_SPECUNAVAIL, DTRACE_CPUALL },
 	{ offsetof(struct rt_cpu, dblerrors),	 "DBLERROR",    "1 error in ERROR probe enabling",
-	  "3 errors in ERROR probe enabling" },
+	  "3 errors in ERROR probe enabling",
+	  DTRACEDROP_DBLERROR, DTRACE_CPUALL },
 };
 /* clang-format on */
 
-static void check(dtrace_hdl_t *h, size_t counter, uint64_t n, const char *tag, const char *text)
+static uint64_t totals[DTRACEDROP_STKSTROVERFLOW + 1];
+
+static void check(dtrace_hdl_t *h, size_t row, uint64_t n, bool is_tagged)
 {
+	const char *tag = is_tagged ? rows[row].tag : NULL;
+	const char *text = n == 1 ? rows[row].one : rows[row].many;
 	char want[256];
 	struct err *e;
 
-	*(uint64_t *)(void *)((char *)&h->run.engine->control->cpu[0] + counter) += n;
+	*(uint64_t *)(void *)((char *)&h->run.engine->control->cpu[0] + rows[row].counter) += n;
 	strbuf_clear(&said);
 	e = consumer_report_drops(&h->consumer);
 	ok(!e, "reported");
@@ -68,6 +85,12 @@ static void check(dtrace_hdl_t *h, size_t counter, uint64_t n, const char *tag, 
 	(void)snprintf(want, sizeof(want), "%s%s%s%s\n", tag ? "[DTRACEDROP_" : "", tag ? tag : "",
 		       tag ? "] " : "", text);
 	is_str(strbuf_text(&said), want, text);
+	totals[rows[row].kind] += n;
+	ok(last.dtdda_handle == h && last.dtdda_kind == rows[row].kind &&
+		   last.dtdda_cpu == rows[row].cpu && last.dtdda_drops == n &&
+		   last.dtdda_total == totals[rows[row].kind],
+	   "and its parts: %llu, in all %llu", (unsigned long long)last.dtdda_drops,
+	   (unsigned long long)last.dtdda_total);
 }
 
 int main(void)
@@ -80,10 +103,11 @@ int main(void)
 			return tap_done();
 		}
 		for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-			check(h, rows[i].counter, 1, tagged ? rows[i].tag : NULL, rows[i].one);
-			check(h, rows[i].counter, 3, tagged ? rows[i].tag : NULL, rows[i].many);
+			check(h, i, 1, tagged);
+			check(h, i, 3, tagged);
 		}
 		strbuf_clear(&said);
+		memset(totals, 0, sizeof(totals));
 		err_destroy(consumer_report_drops(&h->consumer));
 		is_str(strbuf_text(&said), "", "what was reported is not reported again");
 		dtrace_close(h);

@@ -76,8 +76,9 @@ static bool finish(dtrace_hdl_t *h, uint32_t want)
 	char expected[64], *text = NULL;
 	size_t len = 0;
 	FILE *fp = open_memstream(&text, &len);
-	bool is_good = dtrace_stop(h) == 0 && dtrace_work(h, fp) == DTRACE_WORKSTATUS_DONE &&
-		       dtrace_aggregate_print(h, fp) == 0;
+	bool is_good = dtrace_stop(h) == 0 &&
+		       dtrace_work(h, fp, NULL, NULL, NULL) == DTRACE_WORKSTATUS_DONE &&
+		       dtrace_aggregate_print(h, fp, NULL) == 0;
 
 	(void)fclose(fp);
 	(void)snprintf(expected, sizeof(expected), "beginn %u", want);

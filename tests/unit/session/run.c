@@ -15,14 +15,28 @@ struct said { /* by a handler */
 	int answer;
 };
 
-static int on_msg(dtrace_hdl_t *h, const char *msg, void *arg)
+static int say(struct said *s, const char *msg)
 {
-	struct said *s = arg;
-
 	if (!s->n++)
 		(void)snprintf(s->first, sizeof(s->first), "%s", msg);
 	s->sum += strtoull(msg, NULL, 10);
 	return s->answer;
+}
+
+static int on_notice(dtrace_hdl_t *h, const char *msg, void *arg)
+{
+	(void)h;
+	return say(arg, msg);
+}
+
+static int on_err(const dtrace_errdata_t *fault, void *arg)
+{
+	return say(arg, fault->dteda_msg);
+}
+
+static int on_drop(const dtrace_dropdata_t *drop, void *arg)
+{
+	return say(arg, drop->dtdda_msg);
 }
 
 struct run {
@@ -59,9 +73,9 @@ static bool compile(struct run *r, const char *text)
 {
 	dtrace_prog_t *p = dtrace_program_strcompile(r->h, text, DTRACE_PROBESPEC_NAME, 0, 0, NULL);
 
-	(void)dtrace_handle_err(r->h, on_msg, &r->errs);
-	(void)dtrace_handle_drop(r->h, on_msg, &r->drops);
-	(void)dtrace_handle_notice(r->h, on_msg, &r->notices);
+	(void)dtrace_handle_err(r->h, on_err, &r->errs);
+	(void)dtrace_handle_drop(r->h, on_drop, &r->drops);
+	(void)dtrace_handle_notice(r->h, on_notice, &r->notices);
 	if (p && dtrace_program_exec(r->h, p, NULL) == 0)
 		return true;
 	printf("# %s\n", dtrace_errmsg(r->h, dtrace_errno(r->h)));
@@ -82,7 +96,7 @@ static const char *work_to_end(struct run *r)
 {
 	do {
 		dtrace_sleep(r->h);
-		r->last = dtrace_work(r->h, r->fp);
+		r->last = dtrace_work(r->h, r->fp, NULL, NULL, NULL);
 	} while (r->last == DTRACE_WORKSTATUS_OKAY);
 	(void)fflush(r->fp);
 	return r->text;
@@ -155,7 +169,7 @@ static void test_interrupt(void)
 	ok(go(&r, "syscall::getppid:entry { @ = count(); }"), "goes");
 	dtrace_interrupt(r.h);
 	(void)clock_gettime(CLOCK_MONOTONIC, &before);
-	(void)dtrace_work(r.h, r.fp);
+	(void)dtrace_work(r.h, r.fp, NULL, NULL, NULL);
 	dtrace_sleep(r.h);
 	(void)clock_gettime(CLOCK_MONOTONIC, &after);
 	ok(after.tv_sec - before.tv_sec < 15, "an interrupt from before ends the sleep");

@@ -49,8 +49,32 @@ static bool is_ready(struct worker *w, dtrace_hdl_t *h)
 	return false;
 }
 
+/* Values, too, are the handle's own. */
+static int on_rec(const dtrace_probedata_t *data, const dtrace_recdesc_t *rec, void *arg)
+{
+	uint32_t *nrecs = arg;
+
+	*nrecs += rec && data->dtpda_edesc->dtepd_nrecs > 0;
+	return DTRACE_CONSUME_THIS;
+}
+
+static int on_row(const dtrace_aggdata_t *row, void *arg)
+{
+	uint32_t *nrows = arg;
+	dtrace_aggvalue_t v;
+	char name[64];
+
+	*nrows += dtrace_aggvalue(row, DTRACE_CPUALL, &v) == 0;
+	for (uint32_t i = 0; i < row->dtada_nkeys; i++)
+		if (row->dtada_keys[i].dtd_nframes)
+			(void)dtrace_frame2str(row->dtada_handle, row->dtada_keys[i].dtd_frames,
+					       name, sizeof(name));
+	return DTRACE_AGGWALK_NEXT;
+}
+
 static bool run(struct worker *w, dtrace_hdl_t *h)
 {
+	uint32_t nrecs = 0, nrows = 0;
 	char *text = NULL;
 	size_t len = 0;
 	FILE *fp = open_memstream(&text, &len);
@@ -58,9 +82,12 @@ static bool run(struct worker *w, dtrace_hdl_t *h)
 
 	for (uint32_t i = 0; i < CALLS; i++)
 		(void)syscall(SYS_getppid);
-	is_good = dtrace_work(h, fp) != DTRACE_WORKSTATUS_ERROR && dtrace_stop(h) == 0 &&
-		  dtrace_work(h, fp) == DTRACE_WORKSTATUS_DONE &&
-		  dtrace_aggregate_print(h, fp) == 0;
+	is_good = dtrace_work(h, fp, NULL, on_rec, &nrecs) != DTRACE_WORKSTATUS_ERROR &&
+		  dtrace_stop(h) == 0 &&
+		  dtrace_work(h, fp, NULL, on_rec, &nrecs) == DTRACE_WORKSTATUS_DONE &&
+		  dtrace_aggregate_snap(h) == 0 && dtrace_aggregate_walk(h, on_row, &nrows) == 0 &&
+		  nrecs > 0 && nrows > 0 &&
+		  dtrace_aggregate_print(h, fp, dtrace_aggregate_walk_keysorted) == 0;
 	(void)fclose(fp);
 	if (!is_good) {
 		fail(w, "run", h);
