@@ -1,5 +1,5 @@
 /*
- * BPF code before linking: instructions, what they refer to, and where they come from.
+ * BPF code before linking: instructions, their relocations, and the source text of each.
  *
  * Owns     its vectors; bpf_code_deinit() releases them.
  */
@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 
-/* Maps of a session and of a unit. */
+/* Kinds of maps, of a session or of a unit. */
 enum map_class {
 	MAP_CONTROL, /* struct rt_control: one element, mmapped, direct value */
 	MAP_MACH,
@@ -21,19 +21,19 @@ enum map_class {
 	MAP_STACKS,   /* hash -> struct rt_stack */
 	MAP_AGG,      /* index in layout.agg_maps */
 	MAP_ARR,      /* index in layout.arr_maps */
-	MAP_DISPATCH, /* of the unit: key -> struct rt_dispatch */
+	MAP_DISPATCH, /* the unit's own: key -> struct rt_dispatch */
 	MAP_RODATA,   /* struct rt_cfg, frozen */
 	MAP_UFILES,   /* struct rt_ufile_key -> struct rt_ufile */
 	MAP_UBLOCKS,  /* RT_UBLOCK_KEY() -> struct rt_ublock */
 	MAP_UCACHE,   /* struct rt_urule */
 	MAP_UREQ,     /* ring buffer of struct rt_ureq */
 	MAP_SPEC,     /* words of speculations: one element, mmapped, direct value */
-	MAP_RINGS,    /* ring buffers by CPU, when they are many */
-	/* of the watch (watch/follow.h), not of the session */
+	MAP_RINGS,    /* ring buffers by CPU, when there are many CPUs */
+	/* the watch's own (watch/follow.h), not the session's */
 	MAP_WATCH,	  /* struct rt_watch_cfg, frozen */
 	MAP_WATCHED,	  /* process id -> struct rt_watched */
 	MAP_WATCH_EVENTS, /* ring buffer of struct rt_watch_event */
-	MAP_WATCH_LOST,	  /* one word: events for which that had no room */
+	MAP_WATCH_LOST,	  /* one word: number of events that found no room in the buffer */
 	MAP_NCLASSES
 };
 
@@ -63,9 +63,9 @@ struct bpf_reloc {
 struct bpf_func { /* funcs[0] is the entry; all others are subprograms taking (ctx, mach, number) */
 	uint32_t start; /* first instruction */
 	const char *name;
-	uint32_t clause; /* prog_clause.index, UINT32_MAX for the entry */
-	uint32_t id;	 /* what calls name it by until bpf_code_resolve() */
-	bool is_global;	 /* the kernel verifies it for itself */
+	uint32_t clause; /* prog_clause.index; UINT32_MAX for the entry */
+	uint32_t id;	 /* calls refer to it by this id until bpf_code_resolve() */
+	bool is_global;	 /* the kernel verifies it by itself */
 };
 
 struct bpf_code {
@@ -74,12 +74,12 @@ struct bpf_code {
 	VEC(struct bpf_func) funcs;
 	/* source offset of each instruction, 0 = none; may be shorter than insns */
 	VEC(uint32_t) spans;
-	/* what the kernel calls the type of the context that global functions take */
+	/* the kernel's name for the type of the context that global functions take */
 	const char *ctx_type;
 };
 
 struct strbuf;
 
 void bpf_code_deinit(struct bpf_code *c);
-/* Calls name functions by id before, by index afterwards. */
+/* Makes calls refer to functions by index, where they did by id. */
 void bpf_code_resolve(struct bpf_code *c);

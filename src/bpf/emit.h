@@ -1,10 +1,10 @@
 /*
  * Emitter: appends eBPF instructions to a struct bpf_code, with labels and relocations.
  *
- * Registers are plain numbers (BPF_REG_0 ...). Offsets from a base register may exceed the 16 bits
- * of an instruction: then a scratch register (r0-r2, never the operand) is used. Labels belong to
- * one emitter; a jump that does not reach its label sets too_far. Only instructions of cpu v3 are
- * emitted: Linux 6.1 knows no later ones.
+ * Registers are plain numbers (BPF_REG_0 ...). For an offset from a base register that exceeds the
+ * 16 bits of an instruction, a scratch register (r0-r2, never the operand) is used. Labels belong
+ * to one emitter; a jump that does not reach its label sets too_far. Only instructions of cpu v3
+ * are emitted, because Linux 6.1 has no later ones.
  */
 #pragma once
 
@@ -19,20 +19,20 @@ struct emitter {
 	struct bpf_code *code;
 	VEC(int32_t) labels; /* instruction index, -1 = not placed yet */
 	VEC(struct em_fixup) fixups;
-	int32_t last_here;  /* the last label's instruction, -1 = none */
-	uint32_t span;	    /* source offset of what is emitted next */
+	int32_t last_here;  /* instruction at which the last label was placed, -1 = none */
+	uint32_t span;	    /* source offset of the instructions that follow */
 	uint32_t nbranches; /* conditional jumps so far */
 	bool too_far;
 };
 
 void em_init(struct emitter *e, struct bpf_code *code);
-/* Patches all jumps; every label used must have been placed. */
+/* Patches all jumps; every label that is used must have been placed. */
 void em_resolve(struct emitter *e);
 void em_deinit(struct emitter *e);
 
 uint32_t em_label(struct emitter *e);
 void em_here(struct emitter *e, uint32_t label);
-/* A jump to it has been emitted. */
+/* Whether a jump to the label has been emitted. */
 bool em_is_used(const struct emitter *e, uint32_t label);
 
 void em_ja(struct emitter *e, uint32_t label);
@@ -43,7 +43,7 @@ void em_jmp32_imm(struct emitter *e, int op, int dst, int32_t imm, uint32_t labe
 
 void em_alu_imm(struct emitter *e, int op, int dst, int32_t imm); /* BPF_ADD ..., 64 bits */
 void em_alu_reg(struct emitter *e, int op, int dst, int src);
-void em_mov(struct emitter *e, int dst, int src);   /* nothing when they are the same */
+void em_mov(struct emitter *e, int dst, int src);   /* emits nothing when dst is src */
 void em_mov32(struct emitter *e, int dst, int src); /* zero-extends */
 void em_imm(struct emitter *e, int dst, uint64_t value);
 void em_neg(struct emitter *e, int dst);
@@ -60,7 +60,7 @@ void em_store_imm(struct emitter *e, uint32_t size, int base, int32_t off, int32
 /* 64 bits; op BPF_ADD [| BPF_FETCH] or BPF_CMPXCHG (with r0) */
 void em_atomic(struct emitter *e, int op, int base, int16_t off, int src);
 
-/* src = what was at base + off, which becomes what src was; 32 bits */
+/* Exchanges src and the 32 bits at base + off. */
 void em_xchg32(struct emitter *e, int base, int16_t off, int src);
 
 void em_helper(struct emitter *e, int id);

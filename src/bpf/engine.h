@@ -22,17 +22,17 @@ struct ring {
 };
 
 struct kmaps {
-	int fd[MAP_NCLASSES];	/* the classes with one map; -1 = not needed */
-	int *agg_fds, *arr_fds; /* of layout.agg_maps, layout.arr_maps */
+	int fd[MAP_NCLASSES];	/* of classes with one map; -1 = not needed */
+	int *agg_fds, *arr_fds; /* by index in layout.agg_maps, layout.arr_maps */
 	uint32_t naggs, narrs;
 	int *ring_fds;	/* by CPU; -1: the CPU was offline */
-	int spare_fd;	/* ring of all those that were offline; -1: none was */
+	int spare_fd;	/* ring of the CPUs that were offline; -1: none was */
 	uint32_t ncpus; /* possible CPUs */
 	uint32_t ring_size, spare_size;
 	struct rt_control *control; /* shared with the kernel */
 	size_t control_size;
-	char *strtab; /* of MAP_STRTAB with room, shared with the kernel; else NULL */
-	size_t strtab_size, strtab_len; /* with room; as far as it is filled */
+	char *strtab; /* MAP_STRTAB, shared with the kernel, if it has room to grow; else NULL */
+	size_t strtab_size, strtab_len; /* with the room; used so far */
 	uint64_t *spec; /* words of MAP_SPEC, shared with the kernel; NULL when there are none */
 	size_t spec_size;
 };
@@ -41,14 +41,14 @@ struct kmaps_opts {
 	uint32_t bufsize; /* per CPU, bytes; rounded up to a power of two of pages */
 	bool need_tls;
 	/*
-	 * ranges [start, end) of the kernel's tracing code, two words each, ascending: what caller
-	 * and stackdepth leave out; NULL = none
+	 * Ranges [start, end) of the kernel's tracing code, two words each, ascending, which caller
+	 * and stackdepth leave out; NULL = none.
 	 */
 	const uint64_t *tracing;
 	uint32_t ntracing;
 	/*
-	 * user stacks are walked by our own means (unwind.h); NULL = by the kernel's, where they
-	 * are
+	 * What the kernel looks like to rt/unwind.c, which then walks user stacks (unwind.h); NULL:
+	 * the kernel's helper walks them.
 	 */
 	const struct rt_ukernel *ukernel;
 	struct rt_pidns pidns; /* pidns.h */
@@ -59,14 +59,14 @@ struct kmaps_opts {
 MUST_CHECK struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
 				    struct kmaps **ret_maps);
 void kmaps_destroy(struct kmaps *m); /* NULL is allowed */
-/* Takes over what was added to the session's string table; false: there is no room for it. */
+/* Copies strings that were added to the session's string table; false: there is no room. */
 bool kmaps_add_strings(struct kmaps *m, const struct strtab *t);
-/* Before probes that fire in interrupts: see warm.c. */
+/* To be called before probes fire in interrupts: warm.c says why. */
 void kmaps_warm(const struct kmaps *m, const struct layout *l);
 
 /* ---- linking and loading (link.c, load.c) ---------------------------------------------------- */
 
-/* What the longest chain of calls of a program takes: budget.h. */
+/* The size of a program's longest chain of calls (budget.h). */
 struct call_budget {
 	uint32_t calls, stack; /* functions; bytes */
 };
@@ -78,15 +78,16 @@ struct loaded {
 };
 
 /*
- * Links code with the run-time functions it calls, creates and fills the unit's dispatch map,
- * loads. A refusal by the verifier becomes a message that names the clause's source offset
- * (*ret_span, 0 when unknown) and one sentence; the whole log goes to log when that is not NULL.
+ * Links code with the run-time functions that it calls, creates and fills the unit's dispatch map,
+ * and loads the program. A refusal by the verifier becomes a message of one sentence with the
+ * source offset of the clause (*ret_span, 0 when unknown); the verifier's log goes to `log` if not
+ * NULL.
  */
 MUST_CHECK struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct kmaps *m,
 				 const struct layout *l, FILE *log, struct loaded *ret_loaded,
 				 uint32_t *ret_span);
 
-/* Probes of the process fire no more, whatever links there are. */
+/* Makes the probes of a process fire no more, though their links stay. */
 MUST_CHECK struct err *unit_drop_process(const struct unit *u, const struct loaded *l,
 					 uint32_t tgid);
 

@@ -1,5 +1,5 @@
 /*
- * Entry functions: what entry.c shares with the kinds of places (places.c).
+ * Entry functions: what entry.c and the kinds of places (places.c) share.
  *
  * Registers in the entry: r6 context, r7 the task or its registers (system calls), r8 the key and
  * then the dispatch element, r9 the machine state.
@@ -15,18 +15,18 @@ struct entry;
 struct attachments;
 struct attach_opts;
 
-/* One row a kind of place. */
+/* The table of the kinds of places has one such row a kind. */
 struct place_ops {
 	struct place_traits traits;
 	enum bpf_prog_type prog_type;
-	void (*key)(struct entry *en); /* r8 = key, or to quit */
+	void (*key)(struct entry *en); /* emits: r8 = key of the probe, or a jump to quit */
 	void (*args)(struct entry *en);
-	uint32_t args_filled; /* bit n: argN; all others read 0 */
+	uint32_t args_filled; /* bit n: argN is filled; all others read 0 */
 	bool fills_err;
-	/* The kernel stack begins in this program, not where the probe fired. */
+	/* The kernel stack seen by a helper begins in this program, not where the probe fired. */
 	bool is_on_stack;
-	bool has_key_late; /* args() looks at the key at FRAME_VAL */
-	/* Hangs a loaded unit on its place; NULL: nothing is to be done. */
+	bool has_key_late; /* args() needs the key, at FRAME_VAL */
+	/* Hangs a loaded unit on its place; NULL: BPF_PROG_TEST_RUN runs it. */
 	struct err *(*attach)(const struct unit *u, int prog_fd, const struct attach_opts *opts,
 			      struct attachments *ret);
 };
@@ -34,26 +34,26 @@ struct place_ops {
 struct entry {
 	struct gen *g;
 	const struct place_ops *ops;
-	uint32_t quit;	    /* label: nothing is claimed */
-	uint32_t selected;  /* label: r8 is one of the few keys */
+	uint32_t quit;	    /* label: leaves before a machine state is claimed */
+	uint32_t selected;  /* label: r8 is one of the keys of a unit with few keys */
 	bool has_one_probe; /* all keys stand for one probe with one mask */
 	bool has_compat;
-	bool keeps_key; /* at FRAME_VAL until the arguments are filled */
+	bool keeps_key; /* the key stays at FRAME_VAL until the arguments are filled */
 	uint32_t claimed, ready;
-	uint64_t *always;	  /* clauses enabled on every probe of the unit */
-	VEC(uint32_t) group_ends; /* clause indexes; none: the clauses are part of the entry */
+	uint64_t *always;	  /* clauses that are enabled on every probe of the unit */
+	VEC(uint32_t) group_ends; /* clause indexes; empty: the clauses are part of the entry */
 };
 
 extern const struct place_ops place_table[PLACE_NKINDS];
 
-/* places.c: bit n: a clause reads argN and the kind fills it. */
+/* places.c: the mask of arguments that a clause reads and the kind fills. */
 uint32_t sys_args_used(const struct entry *en);
-/* r7 = task; then r7 = its registers at the boundary to user mode. */
+/* Takes the task in r7; leaves in r7 its registers at the boundary to user mode. */
 void sys_load_regs(struct entry *en);
 
-/* entry_view.c. The call of the probe has several keys. */
+/* entry_view.c. Whether the call of the probe has several keys, one for each variant. */
 bool sys_has_variants(const struct unit_probe *p);
-/* r8 = key of a call; makes it that of its variant. */
+/* Adds to the key in r8, of a call, the number of its variant. */
 void sys_add_variant(struct entry *en);
-/* FRAME_VAL = key. Fills the arguments. */
+/* Fills the arguments of a view; its key is at FRAME_VAL. */
 void sys_view_args(struct entry *en);

@@ -47,7 +47,7 @@ static void emit_fault(struct gen *g, const struct cold *c)
 	struct emitter *e = &g->e;
 
 	if (c->kind) {
-		int v = ra_place_use(g, &c->value, R1);
+		int v = ra_loc_use(g, &c->value, R1);
 
 		em_store(e, 8, R9, FAULT_OFF(value), v);
 		em_store_imm(e, 4, R9, FAULT_OFF(kind), (int32_t)c->kind);
@@ -59,14 +59,14 @@ static void emit_fault(struct gen *g, const struct cold *c)
 }
 
 uint32_t gen_fault(struct gen *g, uint32_t kind, uint32_t action, uint32_t offset,
-		   struct ra_place value)
+		   struct ra_loc value)
 {
 	/* one way out serves all checks of an instruction */
 	if (g->cold.len) {
 		const struct cold *last = vec_last(&g->cold);
 
 		if (last->emit == emit_fault && last->kind == kind && last->action == action &&
-		    last->offset == offset && ra_place_same(&last->value, &value))
+		    last->offset == offset && ra_loc_same(&last->value, &value))
 			return last->entry;
 	}
 	return gen_cold(g, (struct cold){.emit = emit_fault,

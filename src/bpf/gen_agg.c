@@ -17,7 +17,7 @@ static const struct agg_layout *agg_of(const struct gen *g, const struct prog_ac
 
 static void check_rt(struct gen *g, uint32_t action)
 {
-	struct ra_place none = {0};
+	struct ra_loc none = {0};
 
 	gen_mach_load(g, 4, R1, offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, kind));
 	em_jmp_imm(&g->e, BPF_JNE, R1, 0, gen_fault(g, 0, action, UNKNOWN_OFFSET, none));

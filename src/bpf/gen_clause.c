@@ -92,7 +92,7 @@ static void send_signal(struct gen *g)
 
 static void act_raise(struct gen *g, const struct prog_act *act)
 {
-	struct ra_place none = {.kind = RA_CONST};
+	struct ra_loc none = {.kind = RA_CONST};
 
 	gen_difo(g, act->args[0], act->number);
 	em_jmp_imm(&g->e, BPF_JGT, R0, SIGNAL_MAX,
@@ -104,7 +104,7 @@ static void act_raise(struct gen *g, const struct prog_act *act)
 /* An action that is a call of a run-time function with one argument. */
 static void act_rt(struct gen *g, const struct prog_act *act, const char *func)
 {
-	struct ra_place none = {.kind = RA_CONST};
+	struct ra_loc none = {.kind = RA_CONST};
 
 	gen_difo(g, act->args[0], act->number);
 	em_mov(&g->e, R2, R0);

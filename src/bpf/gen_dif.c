@@ -31,7 +31,7 @@ struct op_gen {
 
 /* ---- arithmetic ----------------------------------------------------------------------------- */
 
-static bool is_small_const(const struct ra_place *p)
+static bool is_small_const(const struct ra_loc *p)
 {
 	return p->kind == RA_CONST && fits_s32(p->value);
 }
@@ -47,24 +47,24 @@ static bool is_shift(int op)
 }
 
 /* dst op= b; dst is not b's register */
-static void alu(struct gen *g, int op, int dst, const struct ra_place *b)
+static void alu(struct gen *g, int op, int dst, const struct ra_loc *b)
 {
 	if (is_shift(op) && b->kind == RA_CONST)
 		em_alu_imm(&g->e, op, dst, (int32_t)(b->value & 63));
 	else if (is_small_const(b))
 		em_alu_imm(&g->e, op, dst, (int32_t)b->value);
 	else
-		em_alu_reg(&g->e, op, dst, ra_place_use(g, b, R1));
+		em_alu_reg(&g->e, op, dst, ra_loc_use(g, b, R1));
 }
 
 static void gen_alu(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
-	const struct ra_place *a = &at->reads[0], *b = &at->reads[1], *d = &at->writes[0], *t;
-	int dst = ra_place_dst(d, R0);
+	const struct ra_loc *a = &at->reads[0], *b = &at->reads[1], *d = &at->writes[0], *t;
+	int dst = ra_loc_dst(d, R0);
 
 	if (d->kind == RA_UNUSED)
 		return;
-	if (b->kind == RA_REG && (int)b->n == dst && !ra_place_same(a, b)) {
+	if (b->kind == RA_REG && (int)b->n == dst && !ra_loc_same(a, b)) {
 		if (is_commutative(op->arg)) {
 			t = a;
 			a = b;
@@ -77,57 +77,57 @@ static void gen_alu(struct gen *g, const struct dif_at *at, const struct op_gen 
 		em_alu_reg(&g->e, op->arg, dst, dst);
 		return;
 	}
-	ra_place_load(g, dst, a);
+	ra_loc_load(g, dst, a);
 	alu(g, op->arg, dst, b);
-	ra_place_put(g, d, dst);
+	ra_loc_put(g, d, dst);
 }
 
 static void gen_not(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
-	const struct ra_place *d = &at->writes[0];
-	int dst = ra_place_dst(d, R0);
+	const struct ra_loc *d = &at->writes[0];
+	int dst = ra_loc_dst(d, R0);
 
 	(void)op;
 	if (d->kind == RA_UNUSED)
 		return;
-	ra_place_load(g, dst, &at->reads[0]);
+	ra_loc_load(g, dst, &at->reads[0]);
 	em_alu_imm(&g->e, BPF_XOR, dst, -1);
-	ra_place_put(g, d, dst);
+	ra_loc_put(g, d, dst);
 }
 
 /* Faults when the divisor is 0. */
 static void check_divisor(struct gen *g, const struct dif_at *at)
 {
-	const struct ra_place *b = &at->reads[1], none = {.kind = RA_CONST};
+	const struct ra_loc *b = &at->reads[1], none = {.kind = RA_CONST};
 
 	if (b->kind == RA_CONST && b->value)
 		return;
-	em_jmp_imm(&g->e, BPF_JEQ, ra_place_use(g, b, R1), 0,
+	em_jmp_imm(&g->e, BPF_JEQ, ra_loc_use(g, b, R1), 0,
 		   at_fault(g, at, DIF_FAULT_DIVZERO, none));
 }
 
 static void gen_udiv(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
-	const struct ra_place *b = &at->reads[1];
+	const struct ra_loc *b = &at->reads[1];
 
 	check_divisor(g, at);
 	if (at->writes[0].kind == RA_UNUSED)
 		return;
-	ra_place_load(g, R0, &at->reads[0]);
+	ra_loc_load(g, R0, &at->reads[0]);
 	if (is_small_const(b) && b->value)
 		em_alu_imm(&g->e, op->arg, R0, (int32_t)b->value);
 	else
-		em_alu_reg(&g->e, op->arg, R0, ra_place_use(g, b, R1));
-	ra_place_put(g, &at->writes[0], R0);
+		em_alu_reg(&g->e, op->arg, R0, ra_loc_use(g, b, R1));
+	ra_loc_put(g, &at->writes[0], R0);
 }
 
 /* r0 = a / c or a % c for a positive constant: on magnitudes, as eBPF divides unsigned only */
-static void sdiv_const(struct gen *g, const struct ra_place *a, int op, int32_t c)
+static void sdiv_const(struct gen *g, const struct ra_loc *a, int op, int32_t c)
 {
 	struct emitter *e = &g->e;
 	uint32_t positive = em_label(e), done = em_label(e);
 
-	ra_place_load(g, R0, a);
+	ra_loc_load(g, R0, a);
 	em_jmp_imm(e, BPF_JSGE, R0, 0, positive);
 	em_neg(e, R0);
 	em_alu_imm(e, op, R0, c);
@@ -140,41 +140,41 @@ static void sdiv_const(struct gen *g, const struct ra_place *a, int op, int32_t 
 
 static void gen_sdiv(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
-	const struct ra_place *b = &at->reads[1];
+	const struct ra_loc *b = &at->reads[1];
 
 	check_divisor(g, at);
 	if (b->kind == RA_CONST && (int64_t)b->value > 0 && b->value <= INT32_MAX) {
 		sdiv_const(g, &at->reads[0], op->arg, (int32_t)b->value);
 	} else {
-		ra_place_args(g, at->reads, 2);
+		ra_loc_args(g, at->reads, 2);
 		gen_rt(g, op->arg == BPF_DIV ? "rt_sdiv" : "rt_srem");
 	}
-	ra_place_put(g, &at->writes[0], R0);
+	ra_loc_put(g, &at->writes[0], R0);
 }
 
 /* ---- copies, comparisons, branches ---------------------------------------------------------- */
 
-static void copy(struct gen *g, const struct ra_place *from, const struct ra_place *to)
+static void copy(struct gen *g, const struct ra_loc *from, const struct ra_loc *to)
 {
-	if (to->kind == RA_UNUSED || ra_place_same(from, to))
+	if (to->kind == RA_UNUSED || ra_loc_same(from, to))
 		return;
 	if (to->kind == RA_REG)
-		ra_place_load(g, (int)to->n, from);
+		ra_loc_load(g, (int)to->n, from);
 	else
-		ra_place_put(g, to, ra_place_use(g, from, R0));
+		ra_loc_put(g, to, ra_loc_use(g, from, R0));
 }
 
 /* mov, push, cmp, tst: writes[k] = reads[k], in parallel if need be */
 static void gen_copy(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
-	const struct ra_place *w = at->writes, *r = at->reads;
+	const struct ra_loc *w = at->writes, *r = at->reads;
 
 	(void)op;
-	if (at->nwrites == 2 && w[0].kind != RA_UNUSED && ra_place_same(&w[0], &r[1]) &&
-	    !ra_place_same(&w[0], &r[0])) {
-		ra_place_load(g, R1, &r[1]);
+	if (at->nwrites == 2 && w[0].kind != RA_UNUSED && ra_loc_same(&w[0], &r[1]) &&
+	    !ra_loc_same(&w[0], &r[0])) {
+		ra_loc_load(g, R1, &r[1]);
 		copy(g, &r[0], &w[0]);
-		ra_place_put(g, &w[1], R1);
+		ra_loc_put(g, &w[1], R1);
 		return;
 	}
 	for (uint32_t k = 0; k < at->nwrites; k++)
@@ -199,7 +199,7 @@ static int swapped(int op)
 
 static void branch(struct gen *g, const struct dif_at *at, int op, uint32_t label)
 {
-	const struct ra_place *a = &at->reads[0], *b = &at->reads[1], *t;
+	const struct ra_loc *a = &at->reads[0], *b = &at->reads[1], *t;
 
 	if (is_small_const(a) && !is_small_const(b)) {
 		t = a;
@@ -208,9 +208,9 @@ static void branch(struct gen *g, const struct dif_at *at, int op, uint32_t labe
 		op = swapped(op);
 	}
 	if (is_small_const(b))
-		em_jmp_imm(&g->e, op, ra_place_use(g, a, R0), (int32_t)b->value, label);
+		em_jmp_imm(&g->e, op, ra_loc_use(g, a, R0), (int32_t)b->value, label);
 	else
-		em_jmp_reg(&g->e, op, ra_place_use(g, a, R0), ra_place_use(g, b, R1), label);
+		em_jmp_reg(&g->e, op, ra_loc_use(g, a, R0), ra_loc_use(g, b, R1), label);
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */
@@ -218,13 +218,13 @@ static void branch(struct gen *g, const struct dif_at *at, int op, uint32_t labe
 static void gen_load(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
 	struct emitter *e = &g->e;
-	const struct ra_place *d = &at->writes[0];
+	const struct ra_loc *d = &at->writes[0];
 	uint32_t size = (uint32_t)op->arg;
-	int dst = ra_place_dst(d, R0);
+	int dst = ra_loc_dst(d, R0);
 
 	if (!op->is_user)
 		at_check_readable(g, at, &at->reads[0], size);
-	ra_place_load(g, R3, &at->reads[0]);
+	ra_loc_load(g, R3, &at->reads[0]);
 	em_imm(e, R2, size);
 	em_addr(e, R1, R10, (uint32_t)FRAME_TMP);
 	em_helper(e, op->is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel);
@@ -234,16 +234,16 @@ static void gen_load(struct gen *g, const struct dif_at *at, const struct op_gen
 	em_load(e, size, dst, R10, FRAME_TMP);
 	if (op->is_signed)
 		em_extend(e, dst, size, true);
-	ra_place_put(g, d, dst);
+	ra_loc_put(g, d, dst);
 }
 
 static void gen_store(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
-	struct ra_place args[3] = {at->reads[1],
-				   at->reads[0],
-				   {.kind = RA_CONST, .value = (uint64_t)op->arg}};
+	struct ra_loc args[3] = {at->reads[1],
+				 at->reads[0],
+				 {.kind = RA_CONST, .value = (uint64_t)op->arg}};
 
-	ra_place_args(g, args, 3);
+	ra_loc_args(g, args, 3);
 	gen_rt(g, "rt_store");
 	at_check_rt(g, at);
 }
@@ -251,16 +251,16 @@ static void gen_store(struct gen *g, const struct dif_at *at, const struct op_ge
 static void gen_allocs(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
 	(void)op;
-	ra_place_args(g, at->reads, 1);
+	ra_loc_args(g, at->reads, 1);
 	gen_rt(g, "rt_allocs");
 	at_check_rt(g, at);
-	ra_place_put(g, &at->writes[0], R0);
+	ra_loc_put(g, &at->writes[0], R0);
 }
 
 static void gen_copys(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
 	(void)op;
-	ra_place_args(g, at->reads, 3);
+	ra_loc_args(g, at->reads, 3);
 	gen_rt(g, "rt_copys");
 	at_check_rt(g, at);
 }
@@ -269,16 +269,16 @@ static void gen_copys(struct gen *g, const struct dif_at *at, const struct op_ge
 
 static void gen_setx(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
-	struct ra_place c = {.kind = RA_CONST, .value = at->d->ints[DIF_INSN_INDEX(at->insn)]};
+	struct ra_loc c = {.kind = RA_CONST, .value = at->d->ints[DIF_INSN_INDEX(at->insn)]};
 
 	(void)op;
 	copy(g, &c, &at->writes[0]);
 }
 
-static struct ra_place string_place(const struct gen *g, const struct difo *d, dif_insn insn)
+static struct ra_loc string_place(const struct gen *g, const struct difo *d, dif_insn insn)
 {
 	const char *s = d->strs + DIF_INSN_INDEX(insn);
-	struct ra_place p = {.kind = RA_STR};
+	struct ra_loc p = {.kind = RA_STR};
 
 	if (!strtab_find(g->l->strtab, s, strlen(s), &p.n))
 		BUG("string constant is not in the session's table");
@@ -287,7 +287,7 @@ static struct ra_place string_place(const struct gen *g, const struct difo *d, d
 
 static void gen_sets(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
-	struct ra_place s = string_place(g, at->d, at->insn);
+	struct ra_loc s = string_place(g, at->d, at->insn);
 
 	(void)op;
 	copy(g, &s, &at->writes[0]);
@@ -373,35 +373,35 @@ static const struct op_gen ops[] = {
 
 /* ---- faults --------------------------------------------------------------------------------- */
 
-uint32_t at_fault(struct gen *g, const struct dif_at *at, uint32_t kind, struct ra_place value)
+uint32_t at_fault(struct gen *g, const struct dif_at *at, uint32_t kind, struct ra_loc value)
 {
 	return gen_fault(g, kind, at->action, dif_at_offset(at), value);
 }
 
 void at_fault_always(struct gen *g, const struct dif_at *at, uint32_t kind, uint64_t value)
 {
-	struct ra_place v = {.kind = RA_CONST, .value = value};
+	struct ra_loc v = {.kind = RA_CONST, .value = value};
 
 	em_imm(&g->e, R0, 0);
 	em_jmp_imm(&g->e, BPF_JEQ, R0, 0, at_fault(g, at, kind, v));
 	if (at->writes && at->writes[0].kind != RA_UNUSED)
-		ra_place_put(g, &at->writes[0], R0);
+		ra_loc_put(g, &at->writes[0], R0);
 }
 
 void at_check_rt(struct gen *g, const struct dif_at *at)
 {
-	struct ra_place none = {0};
+	struct ra_loc none = {0};
 
 	gen_mach_load(g, 4, R1, offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, kind));
 	em_jmp_imm(&g->e, BPF_JNE, R1, 0, at_fault(g, at, 0, none));
 }
 
-void at_check_readable(struct gen *g, const struct dif_at *at, const struct ra_place *addr,
+void at_check_readable(struct gen *g, const struct dif_at *at, const struct ra_loc *addr,
 		       uint32_t size)
 {
 	if (!g->l->has_blocks || addr->kind == RA_STR)
 		return;
-	ra_place_load(g, R2, addr);
+	ra_loc_load(g, R2, addr);
 	em_imm(&g->e, R3, size);
 	gen_rt(g, "rt_readable");
 	at_check_rt(g, at);
@@ -515,7 +515,7 @@ static void describe_compare(struct difo_gen *dg, struct ra_insn *ri, dif_insn i
 	if (DIF_INSN_OP(insn) == DIF_OP_SCMP) {
 		add_write(dg, ri, V_FLAG_B);
 		add_write(dg, ri, V_FLAG_A);
-		ri->home = (struct ra_place){.kind = RA_CONST, .value = SCMP_EQUAL};
+		ri->home = (struct ra_loc){.kind = RA_CONST, .value = SCMP_EQUAL};
 		return;
 	}
 	add_write(dg, ri, V_FLAG_A);
@@ -539,15 +539,15 @@ static void describe_home(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn
 	enum dif_op op = DIF_INSN_OP(insn);
 
 	if (op == DIF_OP_SETX)
-		ri->home = (struct ra_place){.kind = RA_CONST, .value = dg->d->ints[id]};
+		ri->home = (struct ra_loc){.kind = RA_CONST, .value = dg->d->ints[id]};
 	else if (op == DIF_OP_SETS)
 		ri->home = string_place(dg->g, dg->d, insn);
 	else if (op == DIF_OP_LDGS && id >= DIF_VAR_ARG0 && id <= DIF_VAR_ARG9)
-		ri->home = (struct ra_place){.kind = RA_MACH,
-					     .n = (uint32_t)offsetof(struct rt_mach, arg) +
-						  8 * (id - DIF_VAR_ARG0)};
+		ri->home = (struct ra_loc){.kind = RA_MACH,
+					   .n = (uint32_t)offsetof(struct rt_mach, arg) +
+						8 * (id - DIF_VAR_ARG0)};
 	else if (op == DIF_OP_MOV && DIF_INSN_R1(insn) == 0)
-		ri->home = (struct ra_place){.kind = RA_CONST};
+		ri->home = (struct ra_loc){.kind = RA_CONST};
 }
 
 /* A thread-local that is an element of a hash map is found by calls. */
@@ -672,7 +672,7 @@ static void emit_insn(struct difo_gen *dg, uint32_t i, uint32_t end)
 			    .is_string = dg->strings[i]};
 
 	if (i == dg->tuple_result || op == DIF_OP_RET) {
-		ra_place_load(g, R0, &at.reads[0]);
+		ra_loc_load(g, R0, &at.reads[0]);
 		if (i + 1 < dg->n)
 			em_ja(&g->e, end);
 	} else if (op == DIF_OP_BA) {
@@ -680,7 +680,7 @@ static void emit_insn(struct difo_gen *dg, uint32_t i, uint32_t end)
 	} else if (dif_op_form(op) == DIF_FORM_LABEL) {
 		branch(g, &at, ops[op].arg, dg->labels[DIF_INSN_LABEL(insn)] - 1);
 	} else if (at.nwrites != 1 || dg->ri[i].home.kind == RA_UNUSED ||
-		   !ra_place_same(&dg->ri[i].home, &at.writes[0])) {
+		   !ra_loc_same(&dg->ri[i].home, &at.writes[0])) {
 		ops[op].emit(g, &at, &ops[op]);
 	}
 }
@@ -692,7 +692,7 @@ static void emit_all(struct difo_gen *dg)
 
 	for (uint32_t k = 0; k < dg->ra->nzeros; k++) {
 		em_imm(&g->e, R0, 0);
-		ra_place_put(g, &dg->ra->zeros[k], R0);
+		ra_loc_put(g, &dg->ra->zeros[k], R0);
 	}
 	for (uint32_t i = 0; i < dg->n; i++) {
 		if (dg->labels[i])

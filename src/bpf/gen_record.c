@@ -80,7 +80,7 @@ void gen_record_mark(struct gen *g, uint32_t act)
 /* The same as at_check_readable() for the address in r6. */
 static void check_readable(struct gen *g, uint32_t size, uint32_t action)
 {
-	struct ra_place none = {.kind = RA_CONST};
+	struct ra_loc none = {.kind = RA_CONST};
 
 	if (!g->l->has_blocks)
 		return;
@@ -95,7 +95,7 @@ void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, ui
 		    uint32_t action)
 {
 	struct emitter *e = &g->e;
-	struct ra_place addr = {.kind = RA_REG, .n = R6};
+	struct ra_loc addr = {.kind = RA_REG, .n = R6};
 
 	em_mov(e, R6, R0);
 	if (!is_user)
@@ -154,7 +154,7 @@ static void string_field(struct gen *g, const struct rec_field *f, const struct 
 {
 	struct emitter *e = &g->e;
 	const struct clause_layout *cl = g->uc->layout;
-	struct ra_place addr = {.kind = RA_REG, .n = R6};
+	struct ra_loc addr = {.kind = RA_REG, .n = R6};
 	uint32_t offset = UNKNOWN_OFFSET, done = em_label(e), off = rec_off(g, f->off);
 	uint32_t have = em_label(e);
 	bool is_user = gen_difo_copyinstr(g, d, action, &offset);
@@ -220,7 +220,7 @@ static void record_field(struct gen *g, const struct rec_field *f, const struct 
 static void sized_memory_field(struct gen *g, const struct rec_field *f,
 			       const struct rec_field *len, const struct difo *d, uint32_t action)
 {
-	struct ra_place addr = {.kind = RA_REG, .n = R6};
+	struct ra_loc addr = {.kind = RA_REG, .n = R6};
 	uint32_t fits = em_label(&g->e);
 	struct emitter *e = &g->e;
 
@@ -283,7 +283,7 @@ void gen_speculate(struct gen *g, const struct prog_act *act)
 {
 	struct emitter *e = &g->e;
 	uint32_t off = rec_off(g, g->uc->layout->spec_off), is_active = em_label(e);
-	struct ra_place none = {.kind = RA_CONST};
+	struct ra_loc none = {.kind = RA_CONST};
 
 	gen_difo(g, act->args[0], act->number);
 	gen_mach_store(g, 4, off + (uint32_t)offsetof(struct rt_spec_tag, id), R0);

@@ -84,7 +84,7 @@ static void compare_name(struct gen *g, uint32_t name, uint32_t s)
 static bool compare_known(struct gen *g, const struct dif_at *at)
 {
 	bool is_first = at->reads[0].kind == RA_STR;
-	const struct ra_place *s = &at->reads[is_first ? 0 : 1];
+	const struct ra_loc *s = &at->reads[is_first ? 0 : 1];
 	int id;
 
 	if (s->kind != RA_STR || !is_equality(g, at->d, at->i))
@@ -112,13 +112,13 @@ void gen_scmp(struct gen *g, const struct dif_at *at)
 	} else {
 		at_check_readable(g, at, &at->reads[0], 1);
 		at_check_readable(g, at, &at->reads[1], 1);
-		ra_place_args(g, at->reads, 2);
+		ra_loc_args(g, at->reads, 2);
 		gen_rt(g, "rt_strcmp");
 		at_check_rt(g, at);
 		em_here(&g->e, equal);
 	}
 	em_alu_imm(&g->e, BPF_ADD, R0, SCMP_EQUAL);
-	ra_place_put(g, &at->writes[1], R0);
+	ra_loc_put(g, &at->writes[1], R0);
 	em_imm(&g->e, R0, SCMP_EQUAL);
-	ra_place_put(g, &at->writes[0], R0);
+	ra_loc_put(g, &at->writes[0], R0);
 }

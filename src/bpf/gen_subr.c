@@ -12,15 +12,14 @@ static void emit_rt(struct gen *g, const struct dif_at *at, const struct subr_ge
 {
 	const struct dif_subr_row *row = dif_subr_row(DIF_INSN_INDEX(at->insn));
 	uint32_t texts = row->fx & FX_TEXTS ? 2 : row->fx & FX_TEXT ? 1 : 0;
-	struct ra_place args[DIF_SUBR_ARGS];
+	struct ra_loc args[DIF_SUBR_ARGS];
 
 	for (uint32_t k = 0; k < row->nmax; k++)
-		args[k] = k < at->depth
-				  ? at->reads[k]
-				  : (struct ra_place){.kind = RA_CONST, .value = row->omitted};
+		args[k] = k < at->depth ? at->reads[k]
+					: (struct ra_loc){.kind = RA_CONST, .value = row->omitted};
 	for (uint32_t k = 0; k < texts; k++)
 		at_check_readable(g, at, &args[k], 1);
-	ra_place_args(g, args, row->nmax);
+	ra_loc_args(g, args, row->nmax);
 	gen_rt(g, s->rt);
 	if (row->fx & FX_FAULTS)
 		at_check_rt(g, at);
@@ -45,21 +44,21 @@ static void emit_rand(struct gen *g, const struct dif_at *at, const struct subr_
 
 static void emit_byte_order(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
-	ra_place_load(g, R0, &at->reads[0]);
+	ra_loc_load(g, R0, &at->reads[0]);
 	em_to_be(&g->e, R0, s->arg);
 }
 
 /* Linux include/linux/kdev_t.h: MINORBITS is 20 */
 static void emit_major(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
-	ra_place_load(g, R0, &at->reads[0]);
+	ra_loc_load(g, R0, &at->reads[0]);
 	em_mov32(&g->e, R0, R0);
 	em_alu_imm(&g->e, BPF_RSH, R0, 20);
 }
 
 static void emit_minor(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
-	ra_place_load(g, R0, &at->reads[0]);
+	ra_loc_load(g, R0, &at->reads[0]);
 	em_alu_imm(&g->e, BPF_AND, R0, (1 << 20) - 1);
 }
 
@@ -73,7 +72,7 @@ static void emit_name(struct gen *g, const struct dif_at *at, const struct subr_
 	uint32_t positive = em_label(&g->e), has_name = em_label(&g->e), done = em_label(&g->e);
 	const struct name_list *l = &name_lists[id];
 
-	ra_place_args(g, at->reads, 1); /* to r2 */
+	ra_loc_args(g, at->reads, 1); /* to r2 */
 	em_mov(&g->e, R0, R2);
 	em_jmp_imm(&g->e, BPF_JSGE, R0, 0, positive);
 	em_neg(&g->e, R0);
@@ -93,12 +92,12 @@ static void emit_name(struct gen *g, const struct dif_at *at, const struct subr_
 
 static void emit_flags(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
-	struct ra_place args[4] = {at->reads[0],
-				   at->reads[1],
-				   {.kind = RA_CONST, .value = g->l->flags_off},
-				   {.kind = RA_CONST, .value = nflag_names}};
+	struct ra_loc args[4] = {at->reads[0],
+				 at->reads[1],
+				 {.kind = RA_CONST, .value = g->l->flags_off},
+				 {.kind = RA_CONST, .value = nflag_names}};
 
-	ra_place_args(g, args, 4);
+	ra_loc_args(g, args, 4);
 	gen_rt(g, "rt_strflags");
 	at_check_rt(g, at);
 }
@@ -115,7 +114,7 @@ static void emit_progenyof(struct gen *g, const struct dif_at *at, const struct 
 		err_destroy(e);
 		return;
 	}
-	ra_place_args(g, at->reads, 1);
+	ra_loc_args(g, at->reads, 1);
 	em_imm(&g->e, R3, parent);
 	em_imm(&g->e, R4, tgid);
 	gen_rt(g, "rt_progenyof");
@@ -124,7 +123,7 @@ static void emit_progenyof(struct gen *g, const struct dif_at *at, const struct 
 /* r0 = the word of size bytes at off in the lock at the argument, or a fault */
 static void lock_word(struct gen *g, const struct dif_at *at, uint32_t off, uint32_t size)
 {
-	ra_place_args(g, at->reads, 1);
+	ra_loc_args(g, at->reads, 1);
 	if (off)
 		em_alu_imm(&g->e, BPF_ADD, R2, (int32_t)off);
 	em_imm(&g->e, R3, size);
@@ -215,5 +214,5 @@ void gen_call(struct gen *g, const struct dif_at *at)
 		return;
 	}
 	s->emit(g, at, s);
-	ra_place_put(g, &at->writes[0], R0);
+	ra_loc_put(g, &at->writes[0], R0);
 }

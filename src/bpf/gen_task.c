@@ -61,7 +61,7 @@ void gen_getf(struct gen *g, const struct dif_at *at)
 
 	if (!offsets_pack(g, "getf", &of_getf, &of))
 		return;
-	ra_place_args(g, at->reads, 1);
+	ra_loc_args(g, at->reads, 1);
 	em_imm(&g->e, R3, of);
 	gen_rt(g, "rt_getf");
 }
@@ -82,7 +82,7 @@ static void path_text(struct gen *g, const char *what)
 
 void gen_d_path(struct gen *g, const struct dif_at *at)
 {
-	ra_place_args(g, at->reads, 1);
+	ra_loc_args(g, at->reads, 1);
 	path_text(g, "d_path");
 	at_check_rt(g, at);
 }
@@ -135,14 +135,14 @@ static void task_reg(struct gen *g, const struct arch_task_reg *reg)
 }
 
 /* Branches for the registers that are fields of the task: to done with the value in r0. */
-static void task_regs(struct gen *g, const struct ra_place *index, uint32_t done)
+static void task_regs(struct gen *g, const struct ra_loc *index, uint32_t done)
 {
 	for (const struct arch_task_reg *reg = arch.task_regs; reg->field; reg++) {
 		uint32_t next = em_label(&g->e);
 
 		if (index->kind == RA_CONST && index->value != reg->index)
 			continue;
-		em_jmp_imm(&g->e, BPF_JNE, ra_place_use(g, index, R1), (int32_t)reg->index, next);
+		em_jmp_imm(&g->e, BPF_JNE, ra_loc_use(g, index, R1), (int32_t)reg->index, next);
 		task_reg(g, reg);
 		em_ja(&g->e, done);
 		em_here(&g->e, next);
@@ -158,12 +158,12 @@ void gen_uregs(struct gen *g, const struct dif_at *at)
 		return;
 	}
 	task_regs(g, &at->reads[0], done);
-	ra_place_load(g, R2, &at->reads[0]);
+	ra_loc_load(g, R2, &at->reads[0]);
 	em_imm(&g->e, R3, arch.uregs[0]);
 	em_imm(&g->e, R4, arch.uregs[1]);
 	em_imm(&g->e, R5, arch.uregs[2]);
 	gen_rt(g, "rt_uregs");
 	at_check_rt(g, at);
 	em_here(&g->e, done);
-	ra_place_put(g, &at->writes[0], R0);
+	ra_loc_put(g, &at->writes[0], R0);
 }

@@ -122,7 +122,7 @@ static void copy_in(struct gen *g, const struct dif_at *at, const struct var_lay
 					  : BPF_FUNC_probe_read_kernel_str)
 			       : (is_user ? BPF_FUNC_probe_read_user : BPF_FUNC_probe_read_kernel);
 
-	ra_place_load(g, R3, &at->reads[0]);
+	ra_loc_load(g, R3, &at->reads[0]);
 	em_imm(&g->e, R2, vl->size);
 	em_helper(&g->e, helper);
 	em_jmp_imm(&g->e, BPF_JSLT, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, at->reads[0]));
@@ -146,7 +146,7 @@ static void thread_id(struct gen *g)
 }
 
 static void key_part(struct gen *g, const struct dif_at *at, const struct key_field *f,
-		     const struct ra_place *v)
+		     const struct ra_loc *v)
 {
 	struct emitter *e = &g->e;
 	uint32_t off = g->l->arr_key_off + f->off;
@@ -155,23 +155,23 @@ static void key_part(struct gen *g, const struct dif_at *at, const struct key_fi
 		at_check_readable(g, at, v, f->size);
 		em_addr(e, R1, R9, off);
 		em_imm(e, R2, f->size);
-		ra_place_load(g, R3, v);
+		ra_loc_load(g, R3, v);
 		em_helper(e, BPF_FUNC_probe_read_kernel);
 		em_jmp_imm(e, BPF_JNE, R0, 0, at_fault(g, at, DIF_FAULT_BADADDR, *v));
 	} else if (f->repr == KEY_STRHASH) {
 		at_check_readable(g, at, v, 1);
-		ra_place_load(g, R2, v);
+		ra_loc_load(g, R2, v);
 		gen_rt(g, "rt_strhash");
 		at_check_rt(g, at);
 		gen_mach_store(g, 8, off, R0);
 	} else {
-		gen_mach_store(g, f->size, off, ra_place_use(g, v, R0));
+		gen_mach_store(g, f->size, off, ra_loc_use(g, v, R0));
 	}
 }
 
 /* Builds the key; tuple entries are v[]. */
 static void build_key(struct gen *g, const struct dif_at *at, const struct var_layout *vl,
-		      const struct ra_place *v)
+		      const struct ra_loc *v)
 {
 	uint32_t key_off = g->l->arr_key_off, pos = 0;
 
@@ -198,9 +198,9 @@ static void build_key(struct gen *g, const struct dif_at *at, const struct var_l
 static void load_elem(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	struct emitter *e = &g->e;
-	const struct ra_place *d = &at->writes[0];
+	const struct ra_loc *d = &at->writes[0];
 	uint32_t unset = em_label(e);
-	int dst = ra_place_dst(d, R1);
+	int dst = ra_loc_dst(d, R1);
 
 	gen_lookup(g, MAP_REF(MAP_ARR, vl->map));
 	em_imm(e, dst, 0);
@@ -210,7 +210,7 @@ static void load_elem(struct gen *g, const struct dif_at *at, const struct var_l
 	else
 		load_value(g, vl, dst, R0, 0);
 	em_here(e, unset);
-	ra_place_put(g, d, dst);
+	ra_loc_put(g, d, dst);
 }
 
 /* r0 = element, after inserting a zeroed one; to label done when there is no room */
@@ -230,7 +230,7 @@ static void insert_zeroed(struct gen *g, const struct var_layout *vl, uint32_t d
 	em_here(e, have);
 }
 
-static bool is_zero(const struct ra_place *v)
+static bool is_zero(const struct ra_loc *v)
 {
 	return v->kind == RA_CONST && v->value == 0;
 }
@@ -239,7 +239,7 @@ static bool is_zero(const struct ra_place *v)
  * A constant whose low size bytes are not all zero: no test, since the kernel would take it out
  * again.
  */
-static bool is_nonzero(const struct ra_place *v, uint32_t size)
+static bool is_nonzero(const struct ra_loc *v, uint32_t size)
 {
 	return v->kind == RA_CONST && v->value << (64 - 8 * size);
 }
@@ -254,7 +254,7 @@ static void remove_elem(struct gen *g, const struct var_layout *vl)
 static void store_elem(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	struct emitter *e = &g->e;
-	const struct ra_place *v = &at->reads[0];
+	const struct ra_loc *v = &at->reads[0];
 	uint32_t done = em_label(e), remove = em_label(e), have = em_label(e);
 	uint32_t size = is_byref(vl) ? 8 : vl->var->type.size;
 
@@ -263,7 +263,7 @@ static void store_elem(struct gen *g, const struct dif_at *at, const struct var_
 		return;
 	}
 	if (!is_nonzero(v, size)) {
-		ra_place_load(g, R0, v);
+		ra_loc_load(g, R0, v);
 		em_extend(e, R0, size, false);
 		em_jmp_imm(e, BPF_JEQ, R0, 0, remove);
 	}
@@ -277,7 +277,7 @@ static void store_elem(struct gen *g, const struct dif_at *at, const struct var_
 		em_mov(e, R1, R0);
 		copy_in(g, at, vl);
 	} else {
-		em_store(e, size, R0, 0, ra_place_use(g, v, R1));
+		em_store(e, size, R0, 0, ra_loc_use(g, v, R1));
 	}
 	if (!is_nonzero(v, size)) {
 		em_ja(e, done);
@@ -375,11 +375,11 @@ static void load_scalar(struct gen *g, const struct var_layout *vl, int dst)
 void gen_ldv(struct gen *g, const struct dif_at *at)
 {
 	uint32_t id = DIF_INSN_INDEX(at->insn);
-	const struct ra_place *d = &at->writes[0];
+	const struct ra_loc *d = &at->writes[0];
 	const struct builtin_gen *b;
 	const struct var_layout *vl;
 	struct needs needs = {0};
-	int dst = ra_place_dst(d, R0);
+	int dst = ra_loc_dst(d, R0);
 
 	if (id < DIF_VAR_USER) {
 		b = builtin_gen_find(id);
@@ -391,7 +391,7 @@ void gen_ldv(struct gen *g, const struct dif_at *at)
 		b->need(&needs, b);
 		if (needs.faults)
 			at_check_rt(g, at);
-		ra_place_put(g, d, R0);
+		ra_loc_put(g, d, R0);
 		return;
 	}
 	vl = var_of(g, at);
@@ -403,7 +403,7 @@ void gen_ldv(struct gen *g, const struct dif_at *at)
 		return;
 	}
 	load_scalar(g, vl, dst);
-	ra_place_put(g, d, dst);
+	ra_loc_put(g, d, dst);
 }
 
 void gen_lda(struct gen *g, const struct dif_at *at)
@@ -419,33 +419,33 @@ void gen_lda(struct gen *g, const struct dif_at *at)
 		at_fault_always(g, at, DIF_FAULT_ILLOP, 0);
 		return;
 	}
-	ra_place_load(g, R0, &at->reads[0]);
+	ra_loc_load(g, R0, &at->reads[0]);
 	em_jmp_imm(e, BPF_JGE, R0, ARRAY_LEN(((struct rt_mach *)0)->arg),
 		   at_fault(g, at, DIF_FAULT_BADINDEX, at->reads[0]));
 	em_alu_imm(e, BPF_LSH, R0, 3);
 	em_mov(e, R1, R9);
 	em_alu_reg(e, BPF_ADD, R1, R0);
 	em_load(e, 8, R0, R1, offsetof(struct rt_mach, arg));
-	ra_place_put(g, &at->writes[0], R0);
+	ra_loc_put(g, &at->writes[0], R0);
 }
 
 /* ---- stores --------------------------------------------------------------------------------- */
 
-static bool can_be_zero(const struct ra_place *v)
+static bool can_be_zero(const struct ra_loc *v)
 {
 	return v->kind != RA_STR && (v->kind != RA_CONST || !v->value);
 }
 
-static void jump_if_zero(struct gen *g, const struct ra_place *v, uint32_t label)
+static void jump_if_zero(struct gen *g, const struct ra_loc *v, uint32_t label)
 {
 	if (can_be_zero(v))
-		em_jmp_imm(&g->e, BPF_JEQ, ra_place_use(g, v, R0), 0, label);
+		em_jmp_imm(&g->e, BPF_JEQ, ra_loc_use(g, v, R0), 0, label);
 }
 
 static void store_tls_value(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	struct emitter *e = &g->e;
-	const struct ra_place *v = &at->reads[0];
+	const struct ra_loc *v = &at->reads[0];
 	uint32_t done = em_label(e), have = em_label(e);
 	uint32_t size = vl->var->type.size, create;
 
@@ -458,21 +458,21 @@ static void store_tls_value(struct gen *g, const struct dif_at *at, const struct
 	}
 	em_jmp_imm(e, BPF_JNE, R1, 0, have);
 	if (!is_nonzero(v, size)) { /* a zero needs no block */
-		ra_place_load(g, R0, v);
+		ra_loc_load(g, R0, v);
 		em_extend(e, R0, size, false);
 		em_jmp_imm(e, BPF_JEQ, R0, 0, done);
 	}
 	create = gen_cold(g, (struct cold){.emit = emit_tls_create, .back = have, .action = done});
 	em_ja(e, create);
 	em_here(e, have);
-	em_store(e, size, R1, (int32_t)vl->off, ra_place_use(g, v, R0));
+	em_store(e, size, R1, (int32_t)vl->off, ra_loc_use(g, v, R0));
 	em_here(e, done);
 }
 
 static void store_tls_ref(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	struct emitter *e = &g->e;
-	const struct ra_place *v = &at->reads[0];
+	const struct ra_loc *v = &at->reads[0];
 	uint32_t done = em_label(e), clear = em_label(e);
 
 	if (!is_zero(v)) {
@@ -517,7 +517,7 @@ static void store_is_null(struct gen *g, const struct var_layout *vl, int32_t nu
 static void store_static_ref(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	struct emitter *e = &g->e;
-	const struct ra_place *v = &at->reads[0];
+	const struct ra_loc *v = &at->reads[0];
 	uint32_t done = em_label(e), clear = em_label(e);
 
 	if (!is_zero(v)) {
@@ -542,7 +542,7 @@ static void store_static_ref(struct gen *g, const struct dif_at *at, const struc
 
 static void store_static_value(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
-	int v = ra_place_use(g, &at->reads[0], R0);
+	int v = ra_loc_use(g, &at->reads[0], R0);
 
 	if (vl->var->scope == DIF_SCOPE_GLOBAL) {
 		em_map_value(&g->e, R1, MAP_REF(MAP_GVARS, 0), vl->off);

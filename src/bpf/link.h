@@ -1,12 +1,12 @@
 /*
- * Linking: a unit's code plus the run-time functions it needs become one loadable program.
+ * Linking: makes one loadable program of a unit's code and the run-time functions that it calls.
  *
  * The run-time library is embedded as tables (struct rt_image, made by tools/embed.py when
  * building), so nothing is parsed at run time. A linked program holds the unit's code first, at its
  * own instruction numbers, then the run-time functions it reaches, in the order in which they are
  * reached.
  *
- * One function is made here instead: rt_ring_output (rt/funcs.h).
+ * One function is made by the linker: rt_ring_output (rt/funcs.h).
  *
  * A function of the library whose name begins with prog_ is a whole program: it takes the context
  * of its place, and needs no unit. It is linked with the functions that it calls and with the maps
@@ -31,7 +31,7 @@ struct rt_image_reloc {
 struct rt_image_func {
 	char name[24];
 	uint32_t start, len;	 /* instructions */
-	uint32_t reloc, nrelocs; /* its part of relocs */
+	uint32_t reloc, nrelocs; /* its range in relocs */
 	uint8_t nargs;		 /* after the machine; global functions */
 	bool is_global;
 };
@@ -48,18 +48,18 @@ extern const struct rt_image rt_image;
 
 struct linked {
 	VEC(struct bpf_insn) insns;
-	VEC(struct bpf_func_info) funcs; /* by insn_off; the unit's first */
+	VEC(struct bpf_func_info) funcs; /* by insn_off; the unit's come first */
 	VEC(uint32_t) rt_funcs;		 /* rt_image index of funcs[nunit + i] */
-	uint32_t nunit;			 /* functions of the unit */
+	uint32_t nunit;			 /* number of functions of the unit */
 	int btf_fd;
 };
 
-/* dispatch_fd stands for MAP_DISPATCH. ret is overwritten; on failure it needs no deinit. */
+/* dispatch_fd: the map for MAP_DISPATCH. ret is overwritten; after an error it needs no deinit. */
 MUST_CHECK struct err *link_unit(const struct bpf_code *code, const struct kmaps *m,
 				 int dispatch_fd, struct linked *ret);
-/* A program of the library; fds: descriptors of its maps, by map class. */
+/* Links a program of the library; fds: descriptors of its maps, by map class. */
 MUST_CHECK struct err *link_program(const char *name, const int fds[MAP_NCLASSES],
 				    struct linked *ret);
 void linked_deinit(struct linked *l);
-/* Name of the function an instruction belongs to. */
+/* The name of the function in which an instruction lies. */
 const char *linked_func_name(const struct linked *l, const struct bpf_code *code, uint32_t insn);

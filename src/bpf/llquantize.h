@@ -7,12 +7,12 @@
 
 #include "base/base.h"
 
-/* Number of the bucket that counts v; what rt_llquantize computes in the kernel. */
+/* The number of the bucket that counts v; rt_llquantize in the kernel computes the same. */
 uint32_t llquantize_bucket(const int64_t param[4], int64_t v);
 /*
- * The bound nearest to zero of a bucket's values: 0 for bucket 0, n of [n, n + width) and of
- * (-n - width, -n], factor^(high+1) of the overflow.
+ * The label of a bucket: the bound of its values that is nearest to zero. It is 0 for bucket 0, n
+ * for [n, n + width) and for (-n - width, -n], and factor^(high+1) for the overflow.
  */
 int64_t llquantize_label(const int64_t param[4], uint32_t bucket);
-/* Bucket number of the row-th row when all are listed by ascending value. */
+/* The number of the bucket in row `row` when all buckets are listed by ascending value. */
 uint32_t llquantize_row(uint32_t nbuckets, uint32_t row);

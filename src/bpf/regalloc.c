@@ -1,8 +1,8 @@
 /*
  * Register allocation over forward-only code: liveness, webs, linear scan.
  *
- * Webs. Going forward, every virtual register that is live has a current segment; a write begins a
- * new one, and where control joins, the segments that arrive are united. Example, %r1 in both arms:
+ * Webs. Going forward, every live virtual register has a current segment; a write begins a new one,
+ * and where control joins, the arriving segments are united. Example, %r1 on both paths:
  *
  *     0  tst %r2           1: segment A of %r1 begins at 3 (the write of instruction 1)
  *     1  ... -> %r1        3: segment B begins at 7
@@ -10,8 +10,8 @@
  *     3  ... -> %r1
  *     4  ret %r1
  *
- * A web is placed as one interval from its first to its last position. Holes (an arm of a branch in
- * which the value is dead) are not used: they are short in what the compiler produces.
+ * A web is allocated as one interval from its first to its last position. Holes in it (a branch in
+ * which the value is dead) are not used: in compiled D they are short.
  */
 #include "bpf/regalloc.h"
 
@@ -23,8 +23,8 @@ struct seg {
 	uint32_t parent; /* union-find */
 	uint32_t first, last;
 	uint32_t ndefs;
-	bool is_uninit; /* live where the object begins */
-	struct ra_place place;
+	bool is_uninit; /* live at the beginning of the object */
+	struct ra_loc loc;
 };
 
 struct ra {
@@ -32,12 +32,13 @@ struct ra {
 	const struct ra_insn *insns;
 	uint32_t n, nvregs, nwords;
 	const struct ra_opts *opts;
-	uint64_t *live_in;   /* n + 1 sets of nwords words */
-	uint32_t **arriving; /* by instruction: segment of each virtual register from branches */
+	uint64_t *live_in; /* n + 1 sets of nwords words */
+	uint32_t *
+		*arriving; /* by instruction: segments of the virtual registers at branches to it */
 	struct seg *segs;
 	uint32_t nsegs;
 	uint32_t **read_seg, **write_seg;
-	uint32_t *nclobbers; /* clobbering instructions before i */
+	uint32_t *nclobbers; /* number of clobbering instructions before i */
 	uint32_t rng;
 };
 
@@ -131,7 +132,9 @@ static void seg_touch(struct ra *r, uint32_t s, uint32_t pos)
 	seg->last = MAX(seg->last, pos);
 }
 
-/* Segments that reach instruction i for what is live there. cur: those of the instruction before.
+/*
+ * Computes in cur, which has the segments behind the instruction before, those with which
+ * instruction i begins.
  */
 static void enter_insn(struct ra *r, uint32_t i, uint32_t *cur)
 {
@@ -221,7 +224,7 @@ static void find_webs(struct ra *r)
 		do_insn(r, i, cur);
 }
 
-static const struct ra_place zero_place = {.kind = RA_CONST};
+static const struct ra_loc zero_loc = {.kind = RA_CONST};
 
 static void share_copy(struct ra *r, uint32_t i, uint32_t k)
 {
@@ -236,7 +239,7 @@ static void share_copy(struct ra *r, uint32_t i, uint32_t k)
 	if (dst->ndefs != 1 || dst->is_uninit)
 		return;
 	if (r->read_seg[i][k] == SEG_NONE) {
-		dst->place = zero_place;
+		dst->loc = zero_loc;
 		return;
 	}
 	s = seg_find(r, r->read_seg[i][k]);
@@ -244,16 +247,16 @@ static void share_copy(struct ra *r, uint32_t i, uint32_t k)
 	if (s == d)
 		return;
 	is_fixed = src->ndefs == 1 && !src->is_uninit;
-	/* also fine: nothing reads the source any more, nor writes it later */
+	/* sharing is also correct if the source is neither read nor written any more */
 	is_last = src->last <= 2 * i;
 	if (!is_fixed && !is_last)
 		return;
-	dst->ndefs = 0; /* the copy defines nothing new */
+	dst->ndefs = 0; /* the copy does not define a new value */
 	seg_unite(r, s, d);
 }
 
-/* requires: webs. establishes: webs whose values are known or copied take no place of their own. */
-static void share_places(struct ra *r)
+/* requires: webs. establishes: webs with a known or copied value have a location already. */
+static void locs_share(struct ra *r)
 {
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct ra_insn *in = &r->insns[i];
@@ -262,7 +265,7 @@ static void share_places(struct ra *r)
 			struct seg *s = &r->segs[seg_find(r, r->write_seg[i][0])];
 
 			if (s->ndefs == 1 && !s->is_uninit)
-				s->place = in->home;
+				s->loc = in->home;
 		}
 		for (uint32_t k = 0; in->copies && k < in->nwrites; k++)
 			share_copy(r, i, k);
@@ -295,7 +298,7 @@ static uint32_t pick_reg(struct ra *r, uint32_t mask)
 	return (uint32_t)__builtin_ctz(mask);
 }
 
-/* The web among those in registers of mask that is needed longest, if that is longer than s. */
+/* The web, in a register of mask, that is needed longest, if longer than until `last`. */
 static uint32_t pick_victim(struct ra *r, const uint32_t *active, uint32_t nactive, uint32_t mask,
 			    uint32_t last)
 {
@@ -304,7 +307,7 @@ static uint32_t pick_victim(struct ra *r, const uint32_t *active, uint32_t nacti
 	for (uint32_t k = 0; k < nactive; k++) {
 		const struct seg *t = &r->segs[active[k]];
 
-		if (!(mask >> t->place.n & 1) || t->last <= last)
+		if (!(mask >> t->loc.n & 1) || t->last <= last)
 			continue;
 		last = t->last;
 		best = k;
@@ -322,7 +325,7 @@ static int by_first(const void *x, const void *y, void *arg)
 	return a < b ? -1 : a > b;
 }
 
-/* establishes: RA_REG for webs in registers; RA_UNUSED marks those that need a slot. */
+/* establishes: RA_REG for webs in registers; RA_UNUSED for those that need a slot. */
 static void scan_registers(struct ra *r, const uint32_t *order, uint32_t norder)
 {
 	uint32_t *active = ARENA_NEW_N(r->a, uint32_t, norder), nactive = 0;
@@ -334,27 +337,27 @@ static void scan_registers(struct ra *r, const uint32_t *order, uint32_t norder)
 
 		for (uint32_t j = 0; j < nactive; j++)
 			if (r->segs[active[j]].last >= s->first) {
-				used |= 1u << r->segs[active[j]].place.n;
+				used |= 1u << r->segs[active[j]].loc.n;
 				active[keep++] = active[j];
 			}
 		nactive = keep;
 		if (r->opts->seed && rnd(r, 4) == 0)
 			continue;
 		if (allowed & ~used) {
-			s->place = (struct ra_place){RA_REG, pick_reg(r, allowed & ~used), 0};
+			s->loc = (struct ra_loc){RA_REG, pick_reg(r, allowed & ~used), 0};
 			active[nactive++] = order[k];
 			continue;
 		}
 		victim = pick_victim(r, active, nactive, allowed, s->last);
 		if (victim == RA_NONE)
 			continue;
-		s->place = r->segs[active[victim]].place;
-		r->segs[active[victim]].place = (struct ra_place){0};
+		s->loc = r->segs[active[victim]].loc;
+		r->segs[active[victim]].loc = (struct ra_loc){0};
 		active[victim] = order[k];
 	}
 }
 
-/* requires: scan_registers(). False when the slots do not suffice. */
+/* requires: registers are assigned. False when there are too few slots. */
 static bool assign_slots(struct ra *r, const uint32_t *order, uint32_t norder, uint32_t *ret_nmach)
 {
 	uint32_t nslots = r->opts->nstack + r->opts->mach_nslots, nmach = 0;
@@ -366,7 +369,7 @@ static bool assign_slots(struct ra *r, const uint32_t *order, uint32_t norder, u
 		struct seg *s = &r->segs[order[k]];
 		uint32_t slot = 0;
 
-		if (s->place.kind != RA_UNUSED)
+		if (s->loc.kind != RA_UNUSED)
 			continue;
 		while (slot < nslots && last[slot] >= (int64_t)s->first)
 			slot++;
@@ -374,12 +377,12 @@ static bool assign_slots(struct ra *r, const uint32_t *order, uint32_t norder, u
 			return false;
 		last[slot] = s->last;
 		if (slot < r->opts->nstack) {
-			s->place = (struct ra_place){RA_STACK, slot, 0};
+			s->loc = (struct ra_loc){RA_STACK, slot, 0};
 			continue;
 		}
 		slot -= r->opts->nstack;
 		nmach = MAX(nmach, slot + 1);
-		s->place = (struct ra_place){RA_MACH, r->opts->mach_off + 8 * slot, 0};
+		s->loc = (struct ra_loc){RA_MACH, r->opts->mach_off + 8 * slot, 0};
 	}
 	*ret_nmach = nmach;
 	return true;
@@ -390,25 +393,25 @@ static struct regalloc *finish(struct ra *r, const uint32_t *order, uint32_t nor
 	struct regalloc *ra = ARENA_NEW(r->a, struct regalloc);
 
 	ra->nmach = nmach;
-	ra->reads = ARENA_NEW_N(r->a, struct ra_place *, r->n);
-	ra->writes = ARENA_NEW_N(r->a, struct ra_place *, r->n);
+	ra->reads = ARENA_NEW_N(r->a, struct ra_loc *, r->n);
+	ra->writes = ARENA_NEW_N(r->a, struct ra_loc *, r->n);
 	for (uint32_t i = 0; i < r->n; i++) {
 		const struct ra_insn *in = &r->insns[i];
 
-		ra->reads[i] = ARENA_NEW_N(r->a, struct ra_place, in->nreads);
-		ra->writes[i] = ARENA_NEW_N(r->a, struct ra_place, in->nwrites);
+		ra->reads[i] = ARENA_NEW_N(r->a, struct ra_loc, in->nreads);
+		ra->writes[i] = ARENA_NEW_N(r->a, struct ra_loc, in->nwrites);
 		for (uint32_t k = 0; k < in->nreads; k++)
 			ra->reads[i][k] = r->read_seg[i][k] == SEG_NONE
-						  ? zero_place
-						  : r->segs[seg_find(r, r->read_seg[i][k])].place;
+						  ? zero_loc
+						  : r->segs[seg_find(r, r->read_seg[i][k])].loc;
 		for (uint32_t k = 0; k < in->nwrites; k++)
 			if (r->write_seg[i][k] != SEG_NONE)
-				ra->writes[i][k] = r->segs[seg_find(r, r->write_seg[i][k])].place;
+				ra->writes[i][k] = r->segs[seg_find(r, r->write_seg[i][k])].loc;
 	}
-	ra->zeros = ARENA_NEW_N(r->a, struct ra_place, norder);
+	ra->zeros = ARENA_NEW_N(r->a, struct ra_loc, norder);
 	for (uint32_t k = 0; k < norder; k++)
 		if (r->segs[order[k]].is_uninit)
-			ra->zeros[ra->nzeros++] = r->segs[order[k]].place;
+			ra->zeros[ra->nzeros++] = r->segs[order[k]].loc;
 	return ra;
 }
 
@@ -430,10 +433,10 @@ struct regalloc *regalloc_run(struct arena *a, const struct ra_insn *insns, uint
 		r.nclobbers[i + 1] = r.nclobbers[i] + insns[i].clobbers;
 	find_liveness(&r);
 	find_webs(&r);
-	share_places(&r);
+	locs_share(&r);
 	order = ARENA_NEW_N(a, uint32_t, r.nsegs);
 	for (uint32_t s = 0; s < r.nsegs; s++)
-		if (r.segs[s].parent == s && r.segs[s].place.kind == RA_UNUSED)
+		if (r.segs[s].parent == s && r.segs[s].loc.kind == RA_UNUSED)
 			order[norder++] = s;
 	qsort_r(order, norder, sizeof(order[0]), by_first, r.segs);
 	scan_registers(&r, order, norder);

@@ -26,9 +26,9 @@
 #define RA_NONE	      UINT32_MAX
 #define RA_MAX_VREGS  512
 #define RA_MAX_WRITES 2
-#define RA_ZERO	      0xffff /* in reads: the constant 0 */
+#define RA_ZERO	      0xffff /* in reads: not a virtual register but the constant 0 */
 
-enum ra_place_kind {
+enum ra_loc_kind {
 	RA_UNUSED, /* the value is never read */
 	RA_REG,	   /* n = machine register */
 	RA_STACK,  /* n = stack slot, 0 .. */
@@ -37,8 +37,8 @@ enum ra_place_kind {
 	RA_STR,	   /* n = offset in the string table; the value is the address */
 };
 
-struct ra_place {
-	enum ra_place_kind kind;
+struct ra_loc {
+	enum ra_loc_kind kind;
 	uint32_t n;
 	uint64_t value;
 };
@@ -48,36 +48,38 @@ struct ra_insn {
 	uint32_t nreads;
 	uint16_t writes[RA_MAX_WRITES];
 	uint32_t nwrites;
-	bool copies;	  /* writes[k] = reads[k] and nothing else happens */
-	bool clobbers;	  /* r0-r5 */
-	bool keeps_reads; /* what it reads must still be there when it writes */
-	bool ends;	  /* the next instruction is not reached from here */
-	uint32_t target;  /* of a branch, RA_NONE otherwise */
-	/* writes[0] is known to be this (RA_CONST, RA_STR, RA_MACH); RA_UNUSED: it is not */
-	struct ra_place home;
+	bool copies;	  /* writes[k] = reads[k], and no other effect */
+	bool clobbers;	  /* destroys r0-r5 */
+	bool keeps_reads; /* the locations that it reads may not be those that it writes */
+	bool ends;	  /* control does not go on to the next instruction */
+	uint32_t target;  /* of a branch; RA_NONE for other instructions */
+	/* writes[0] is known to be this constant or address; RA_UNUSED: it is not known */
+	struct ra_loc home;
 };
 
 struct ra_opts {
-	uint32_t nstack;   /* stack slots; further ones are in the machine state */
-	uint32_t mach_off; /* offset of the first slot there */
+	uint32_t nstack;   /* number of stack slots; further slots are in the machine state */
+	uint32_t mach_off; /* offset of the first slot in the machine state */
 	uint32_t mach_nslots;
-	uint32_t seed; /* not 0: choose registers at random and spill often (for tests) */
+	uint32_t seed; /* not 0: registers are chosen at random and often spilled (for tests) */
 };
 
 struct regalloc {
-	/* by instruction: places of its reads and writes, in their order */
-	struct ra_place **reads, **writes;
-	/* values read before anything wrote them (possible in foreign objects): set these to 0
-	 * first */
-	struct ra_place *zeros;
+	/* by instruction: the locations of its reads and writes, in their order */
+	struct ra_loc **reads, **writes;
+	/*
+	 * Values that are read before anything is written to them, which foreign objects may do:
+	 * these locations are to be set to 0 first.
+	 */
+	struct ra_loc *zeros;
 	uint32_t nzeros;
-	uint32_t nmach; /* slots used in the machine state */
+	uint32_t nmach; /* number of slots used in the machine state */
 };
 
 /*
- * requires: branches go forward, to instructions at most n - 1; unreachable instructions have
- * `ends` and neither reads, writes nor target. NULL when the slots in the machine state do not
- * suffice. nvregs <= RA_MAX_VREGS.
+ * requires: branches go forward, to instructions at most n - 1. An unreachable instruction has
+ * `ends`, and no reads, writes and target. nvregs <= RA_MAX_VREGS. NULL when there are too few
+ * slots in the machine state.
  */
 struct regalloc *regalloc_run(struct arena *a, const struct ra_insn *insns, uint32_t n,
 			      uint32_t nvregs, const struct ra_opts *opts);

@@ -1,13 +1,13 @@
 /*
- * Providers that are declared in D: in a script, or in a file of the D library (d/derive.c,
+ * Providers that are declared in D, in a script or in a file of the D library (d/derive.c,
  * session/derived.c).
  *
- * The session knows which there are, and registers each of their probes under a provider of its
- * own; this one only asks it.
+ * The session knows these providers, and registers their probes under providers of its own. This
+ * provider, which has no name and no probes, asks the session for them.
  */
 #include "provider/providers.h"
 
-/* Not processes: only what D declares, with names that are identifiers. */
+/* Declared probes have no module and no function; names of processes are no matter here. */
 static bool declared_concerns(const struct provider *pv, const struct probe_desc *desc)
 {
 	return glob_match(desc->mod, "") && glob_match(desc->func, "");

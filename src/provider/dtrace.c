@@ -15,7 +15,7 @@ static struct err *dtrace_provide(struct probes *ps, const struct provider *pv)
 	return NULL;
 }
 
-/* ERROR hangs nowhere: every unit carries its clauses. */
+/* ERROR has no place: every unit contains the clauses on it. */
 static uint32_t dtrace_points(const struct probe *pr, struct probe_point *ret)
 {
 	if (pr->data == DTRACE_KEY_ERROR)

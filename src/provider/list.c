@@ -1,4 +1,4 @@
-/* The providers, in the order they are asked and listed. */
+/* The providers, in the order in which they are asked and listed. */
 #include "provider/providers.h"
 
 const struct provider *const provider_list[] = {

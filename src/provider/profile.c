@@ -1,15 +1,15 @@
 /*
  * Provider profile: profile-N on every CPU, tick-N on one (providers.md, 5).
  *
- * Each probe is a cpu-clock perf event with a fixed period in ns; a frequency would make the kernel
- * adapt the period. A probe's key is its place among the profile probes of the registry.
+ * Each probe is a cpu-clock perf event with a fixed period in ns; with a frequency the kernel would
+ * vary the period. The key of a probe is its number among the profile probes of the registry.
  */
 #include <inttypes.h>
 #include <strings.h>
 
 #include "provider/providers.h"
 
-#define MIN_PERIOD_NS 200000 /* faster requests are silently no probes */
+#define MIN_PERIOD_NS 200000 /* a shorter period makes no probe, without a message */
 #define MAX_PROBES    1000
 
 struct profile_probe {
@@ -72,7 +72,7 @@ bool profile_period_parse(const char *text, uint64_t *ret_period_ns)
 	return true;
 }
 
-/* What a probe of this name would be; NULL when there can be none. */
+/* Makes the data of a probe of this name; NULL when no probe can have the name. */
 static struct profile_probe *profile_probe_create(struct probes *ps, const struct provider *pv,
 						  const char *name)
 {

@@ -1,5 +1,5 @@
 /*
- * What provider files share: the providers themselves, their blocks of probe ids, stability.
+ * The providers, their blocks of probe ids, and stability triples, shared by the provider files.
  *
  * Facts    stability triples: providers.md, section 0.
  */
@@ -12,7 +12,7 @@
 extern const struct provider provider_dtrace, provider_profile, provider_syscall, provider_rawtp,
 	provider_pid, provider_declared;
 
-/* Blocks of ids, below PROBE_ID_DYNAMIC. */
+/* Blocks of ids, all below PROBE_ID_DYNAMIC. */
 enum {
 	DTRACE_ID_BASE = 1,
 	DTRACE_ID_COUNT = 3,
@@ -37,13 +37,13 @@ enum { DTRACE_KEY_BEGIN, DTRACE_KEY_END, DTRACE_KEY_ERROR };
 /* clang-format on */
 
 /*
- * A number and one of the units of profile-N and tick-N ("97", "7s", "1MIN") as a period in ns;
- * false when it is not one, or is shorter than the kernel's timers are asked for (200 us).
+ * Parses a number and a unit of profile-N and tick-N ("97", "7s", "1MIN") into a period in ns;
+ * false when the text is none, or the period is shorter than 200 us.
  */
 bool profile_period_parse(const char *text, uint64_t *ret_period_ns);
 
 /*
- * An open directory of tracefs ("events/syscalls"), wherever it is mounted, or of an instance
- * mounted for us alone; -1 when there is none.
+ * Opens a directory of tracefs ("events/syscalls"), where it is mounted, or in an instance that is
+ * mounted for this process alone; -1 when it does not exist.
  */
 int tracefs_open_dir(const char *path);

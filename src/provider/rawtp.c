@@ -1,12 +1,12 @@
 /*
- * Provider rawtp: the kernel's tracepoints with the parameters that they are called with
+ * Provider rawtp: the kernel's tracepoints, with the parameters with which the kernel calls them
  * (providers.md, 7.2).
  *
- * The kernel's types have a typedef btf_trace_NAME for each, whose parameters but the first, which
- * is the tracer's own, are those of the probe. The group comes from tracefs; one that has no event
- * there ("bare") is in group vmlinux. Nothing is read before a description asks for such a probe. A
- * probe's id is its place among the typedefs, so that it is the same in a listing and in every
- * session.
+ * The kernel's BTF has a typedef btf_trace_NAME for each tracepoint. Its first parameter is the
+ * tracer's own; the others are those of the probe. The group comes from tracefs; a tracepoint
+ * without an event there ("bare") is in group vmlinux. Nothing is read before a description could
+ * match such a probe. The id of a probe is the number of its typedef, so that it is the same in a
+ * listing and in every session.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,24 +23,24 @@
 
 struct tracepoint {
 	const char *name;
-	uint32_t proto; /* id of the type of its function */
+	uint32_t proto; /* BTF id of its function type */
 	uint32_t nargs;
-	const char *const *types; /* of the parameters; NULL until asked for */
+	const char *const *types; /* of the parameters; NULL until needed */
 };
 
 struct rawtp_state {
 	bool is_read;
-	struct err *trouble; /* why there is nothing to be read; NULL: there is */
+	struct err *trouble; /* why the tracepoints cannot be read; NULL: they can */
 	struct btf_file *btf;
-	VEC(struct tracepoint) list; /* by id */
+	VEC(struct tracepoint) list; /* in the order of ids */
 	struct hashmap *groups;	     /* event -> its group; NULL until a probe is made */
-	struct strbuf events;	     /* what groups points into */
+	struct strbuf events;	     /* the text to which keys and values of groups point */
 };
 
-/* ---- what the kernel has --------------------------------------------------------------------- */
+/* ---- tracepoints of the kernel --------------------------------------------------------------- */
 
-/* The function's type, of a typedef btf_trace_NAME; 0: it is something else. */
-static uint32_t proto_of(const struct btf_file *f, const struct btf_type *t)
+/* The function type of a typedef btf_trace_NAME; 0 when it is something else. */
+static uint32_t tracepoint_proto(const struct btf_file *f, const struct btf_type *t)
 {
 	const struct btf_type *ptr = btf_file_type(f, t->type);
 	const struct btf_type *proto = ptr && BTF_INFO_KIND(ptr->info) == BTF_KIND_PTR
@@ -68,7 +68,7 @@ static void tracepoints_read(struct rawtp_state *st)
 		if (strncmp(tp.name, PREFIX, sizeof(PREFIX) - 1) != 0)
 			continue;
 		tp.name += sizeof(PREFIX) - 1;
-		tp.proto = proto_of(st->btf, t);
+		tp.proto = tracepoint_proto(st->btf, t);
 		if (!tp.proto || st->list.len == RAWTP_ID_COUNT)
 			continue;
 		tp.nargs = BTF_INFO_VLEN(btf_file_type(st->btf, tp.proto)->info) - 1;
@@ -76,7 +76,7 @@ static void tracepoints_read(struct rawtp_state *st)
 	}
 }
 
-/* "GROUP:NAME" lines of tracefs. Without them all are in one group. */
+/* Reads the lines "GROUP:NAME" of tracefs; without them, all tracepoints are in one group. */
 static void groups_read(struct rawtp_state *st)
 {
 	CLEANUP(fd) int dir = tracefs_open_dir(".");
@@ -109,7 +109,7 @@ static struct rawtp_state *state_get(struct probes *ps, const struct provider *p
 	return st;
 }
 
-static const char *group_of(struct rawtp_state *st, const struct tracepoint *tp)
+static const char *tracepoint_group(struct rawtp_state *st, const struct tracepoint *tp)
 {
 	const char *group;
 
@@ -122,10 +122,10 @@ static const char *group_of(struct rawtp_state *st, const struct tracepoint *tp)
 /* ---- probes ---------------------------------------------------------------------------------- */
 
 /*
- * Could a tracepoint have this name? They are C identifiers in small letters: BEGIN and tick-1s are
- * none.
+ * Whether a tracepoint could have this name. Their names are C identifiers in lower case, unlike
+ * BEGIN and tick-1s.
  */
-static bool could_be_name(const char *name)
+static bool is_tracepoint_name(const char *name)
 {
 	bool has_small = !*name;
 
@@ -140,21 +140,21 @@ static bool could_be_name(const char *name)
 static bool rawtp_concerns(const struct provider *pv, const struct probe_desc *desc)
 {
 	return glob_match(desc->prov, pv->name) && glob_match(desc->func, "") &&
-	       could_be_name(desc->name);
+	       is_tracepoint_name(desc->name);
 }
 
 static struct probe *tracepoint_add(struct probes *ps, const struct provider *pv,
 				    struct rawtp_state *st, uint32_t i)
 {
-	struct tracepoint *tp = &st->list.data[i]; /* the list grows no more */
+	struct tracepoint *tp = &st->list.data[i]; /* stays valid: the list is complete */
 
-	return probes_add_at(ps, pv, i, group_of(st, tp), "", tp->name, (uintptr_t)tp);
+	return probes_add_at(ps, pv, i, tracepoint_group(st, tp), "", tp->name, (uintptr_t)tp);
 }
 
-static struct err *lack_err(struct rawtp_state *st, const struct probe_desc *desc)
+static struct err *tracepoints_lack(struct rawtp_state *st, const struct probe_desc *desc)
 {
 	if (!st->trouble || !glob_is_literal(desc->prov) || !*desc->prov)
-		return NULL; /* other providers may have what it means */
+		return NULL; /* the description may mean probes of other providers */
 	return err_hint(err_new("this kernel does not say which tracepoints it has: %s",
 				err_text(st->trouble)),
 			"it needs CONFIG_DEBUG_INFO_BTF=y");
@@ -167,9 +167,10 @@ static struct err *rawtp_collect(struct probes *ps, const struct provider *pv,
 
 	for (uint32_t i = 0; i < st->list.len; i++)
 		if (glob_match(desc->name, st->list.data[i].name) &&
-		    glob_match(desc->mod, *desc->mod ? group_of(st, &st->list.data[i]) : ""))
+		    glob_match(desc->mod,
+			       *desc->mod ? tracepoint_group(st, &st->list.data[i]) : ""))
 			probe_list_add(out, tracepoint_add(ps, pv, st, i));
-	return lack_err(st, desc);
+	return tracepoints_lack(st, desc);
 }
 
 static struct err *rawtp_provide(struct probes *ps, const struct provider *pv)
@@ -206,9 +207,7 @@ static const char *rawtp_hint(struct probes *ps, const struct provider *pv,
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/*
- * The type as D text; what has no name is as good as void behind a pointer, and a number elsewhere.
- */
+/* The type as D text. A type without a name becomes void behind a pointer, else a number. */
 static const char *type_text(struct arena *a, const struct btf_file *f, uint32_t id,
 			     bool is_pointee, uint32_t depth)
 {

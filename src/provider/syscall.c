@@ -1,9 +1,9 @@
 /*
  * Provider syscall: entry and return of every system call (providers.md, 4).
  *
- * Two raw tracepoints serve all of them; the program finds the probe by number, in one table for
- * native tasks and one for 32-bit tasks. A call named literally is registered alone, without asking
- * the kernel what it has, unless the call is a recent one.
+ * Two raw tracepoints serve all of them: a program finds the probe by the number of the call, in
+ * one table for native and one for 32-bit tasks. A call named literally is registered alone,
+ * without finding out which calls the kernel has, unless the call is a recent one.
  */
 #include "kernel/kernel.h"
 #include "provider/providers.h"
@@ -19,19 +19,19 @@ struct noted {
 };
 
 struct syscall_state {
-	bool is_asked;		   /* exists is filled */
+	bool is_asked;		   /* exists[] is filled */
 	bool *exists;		   /* by row */
-	const char *const **types; /* by row, once asked for */
+	const char *const **types; /* by row; NULL until needed */
 	uint32_t *ntypes;
-	struct probe **views; /* by place in syscall_views, * 2 + is return */
+	struct probe **views; /* by index in syscall_views * 2, + 1 for return */
 	struct probe **raw;   /* by row */
 	struct noted *noted;
 };
 
-/* probe.data: is return, raw result, row << 2, (place of the view + 1) << 32 */
+/* probe.data: is return | raw result | row << 2 | (index in syscall_views + 1) << 32 */
 #define DATA_RETURN 0x1
 #define DATA_RAW    0x2
-#define DATA_KIND   (DATA_RETURN | DATA_RAW | ~(uint64_t)UINT32_MAX) /* all but the row */
+#define DATA_KIND   (DATA_RETURN | DATA_RAW | ~(uint64_t)UINT32_MAX) /* everything but the row */
 
 static uint64_t data_make(uint32_t row, bool is_return)
 {
@@ -60,7 +60,7 @@ static struct syscall_state *state_get(struct probes *ps, const struct provider 
 	return probes_state(ps, pv, sizeof(struct syscall_state));
 }
 
-static void ask_kernel(struct probes *ps, struct syscall_state *st)
+static void kernel_ask(struct probes *ps, struct syscall_state *st)
 {
 	struct syscall_kernel k;
 
@@ -81,13 +81,13 @@ struct probe *syscall_probe(struct probes *ps, const struct provider *pv, uint32
 			     probe_names[is_return], data_make(row, is_return));
 }
 
-static void add_row(struct probes *ps, const struct provider *pv, uint32_t row)
+static void row_add(struct probes *ps, const struct provider *pv, uint32_t row)
 {
 	for (uint32_t ret = 0; ret < 2; ret++)
 		(void)syscall_probe(ps, pv, row, ret);
 }
 
-static struct probe *add_hidden(struct probes *ps, const struct provider *pv, uint64_t data)
+static struct probe *hidden_add(struct probes *ps, const struct provider *pv, uint64_t data)
 {
 	return probes_add_hidden(ps, pv, MODULE, syscall_rows[(uint32_t)data >> 2].name,
 				 probe_names[data & DATA_RETURN], data);
@@ -101,13 +101,13 @@ struct probe *syscall_view_probe(struct probes *ps, const struct provider *pv, u
 	uint32_t row = (uint32_t)(syscall_find(v->call) - syscall_rows);
 	struct probe **pr;
 
-	if (is_return && !v->sys.split) /* results are the same in all forms */
+	if (is_return && !v->sys.split) /* a call returns the same in every view */
 		return syscall_probe(ps, pv, row, true);
 	if (!st->views)
 		st->views = ARENA_NEW_N(probes_arena(ps), struct probe *, syscall_nviews * 2);
 	pr = &st->views[view * 2 + is_return];
 	if (!*pr)
-		*pr = add_hidden(ps, pv, data_make(row, is_return) | (uint64_t)(view + 1) << 32);
+		*pr = hidden_add(ps, pv, data_make(row, is_return) | (uint64_t)(view + 1) << 32);
 	return *pr;
 }
 
@@ -119,7 +119,7 @@ struct probe *syscall_raw_probe(struct probes *ps, const struct probe *native)
 	if (!st->raw)
 		st->raw = ARENA_NEW_N(probes_arena(ps), struct probe *, syscall_nrows);
 	if (!st->raw[row])
-		st->raw[row] = add_hidden(ps, native->provider, native->data | DATA_RAW);
+		st->raw[row] = hidden_add(ps, native->provider, native->data | DATA_RAW);
 	return st->raw[row];
 }
 
@@ -148,21 +148,21 @@ static struct err *syscall_provide(struct probes *ps, const struct provider *pv)
 {
 	struct syscall_state *st = state_get(ps, pv);
 
-	ask_kernel(ps, st);
+	kernel_ask(ps, st);
 	for (uint32_t row = 0; row < syscall_nrows; row++)
 		if (st->exists[row])
-			add_row(ps, pv, row);
+			row_add(ps, pv, row);
 	return NULL;
 }
 
-/* Does the kernel have it? Calls that all supported kernels have are not asked for. */
+/* Whether the kernel has a call; it is not asked for calls that every supported kernel has. */
 bool syscall_row_exists(struct probes *ps, const struct provider *pv, const struct syscall_row *r)
 {
 	struct syscall_state *st = state_get(ps, pv);
 
 	if (r->nr64 >= 0 && !(r->flags & SYSF_NEW))
 		return true;
-	ask_kernel(ps, st);
+	kernel_ask(ps, st);
 	return st->exists[r - syscall_rows];
 }
 
@@ -175,15 +175,15 @@ static struct err *syscall_provide_desc(struct probes *ps, const struct provider
 		return NULL;
 	r = syscall_find(desc->func);
 	if (r && syscall_row_exists(ps, pv, r))
-		add_row(ps, pv, (uint32_t)(r - syscall_rows));
+		row_add(ps, pv, (uint32_t)(r - syscall_rows));
 	return NULL;
 }
 
-/* ---- types, places -------------------------------------------------------------------------- */
+/* ---- types of arguments, places -------------------------------------------------------------- */
 
 static const char *const return_types[] = {"long", "long"};
 
-/* Pointers lead into the memory of the caller. */
+/* The type of an argument; a pointer leads to the memory of the process. */
 static const char *type_text(struct arena *a, const char *text, size_t len)
 {
 	bool is_pointer = memchr(text, '*', len) != NULL;
@@ -231,7 +231,7 @@ static uint32_t syscall_arg_types(struct probes *ps, const struct probe *pr,
 	return st->ntypes[row];
 }
 
-static enum place_kind kind_of(const struct probe *pr)
+static enum place_kind probe_place_kind(const struct probe *pr)
 {
 	if (data_is_return(pr))
 		return pr->data & DATA_RAW ? PLACE_SYS_EXIT_RAW
@@ -244,7 +244,8 @@ static uint32_t syscall_points(const struct probe *pr, struct probe_point *ret)
 {
 	const struct syscall_row *r = &syscall_rows[data_row(pr)];
 	const struct syscall_view *v = data_view(pr);
-	struct probe_point pt = {.place = {.kind = kind_of(pr)}, .view = v ? &v->sys : NULL};
+	struct probe_point pt = {.place = {.kind = probe_place_kind(pr)},
+				 .view = v ? &v->sys : NULL};
 	uint32_t variant = v ? v->variant * RT_SYS_VARIANT : 0, n = 0;
 
 	if (r->nr64 >= 0) {

@@ -1,10 +1,11 @@
 /*
- * Which system calls the running kernel has.
+ * Finds out which system calls the running kernel has.
  *
- * tracefs has one event for every call that the kernel was built with: exact, and read in a
- * millisecond. Where it cannot be read (no privilege, no CONFIG_FTRACE_SYSCALLS) the names of
- * functions in BTF tell which calls exist in this version; those left out of the configuration are
- * in there too, and calls without arguments are not. /proc/kallsyms knows no more and takes 40 ms.
+ * tracefs has an event for every call that the kernel was built with; reading them takes a
+ * millisecond. Where tracefs cannot be read (no privilege, no CONFIG_FTRACE_SYSCALLS), the names of
+ * functions in BTF tell which calls exist in this version; they include calls that the
+ * configuration leaves out, and lack calls without arguments. /proc/kallsyms has no more, and takes
+ * 40 ms.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 #include "sym/btf.h"
 
 static const char event_prefix[] = "sys_enter_";
-static char present; /* what names maps to: any address will do */
+static char present; /* value of all entries in names */
 
 static struct hashmap *names_from_tracefs(void)
 {
@@ -31,7 +32,7 @@ static struct hashmap *names_from_tracefs(void)
 	while ((d = readdir(dir)))
 		if (strncmp(d->d_name, event_prefix, sizeof(event_prefix) - 1) == 0)
 			hashmap_sets(names, d->d_name + sizeof(event_prefix) - 1, &present);
-	(void)closedir(dir); /* only read */
+	(void)closedir(dir); /* nothing was written */
 	return names;
 }
 
@@ -47,7 +48,7 @@ static struct hashmap *names_from_btf(void)
 		if (strncmp(s + at, arch.sys_prefix, prefix_len) == 0)
 			hashmap_sets(names, s + at + prefix_len, &present);
 	btf_file_close(f);
-	err_destroy(e); /* then all calls of the table are listed */
+	err_destroy(e); /* without BTF every call of the table is listed */
 	return names;
 }
 

@@ -9,8 +9,8 @@
  *     open*                         what it matches; views with -x syscallview=classic
  *     *read*nocancel                read ..., because it matches no call of Linux
  *
- * A program that names openat itself knows Linux: its open is open alone, or one openat() would
- * count twice.
+ * A program that names openat itself was written for Linux: its open is open alone, because one
+ * openat() would count twice.
  */
 #include "base/str.h"
 #include "provider/providers.h"
@@ -21,13 +21,13 @@
 struct expansion {
 	struct probes *ps;
 	const struct provider *pv;
-	const struct probe_desc *desc; /* module checked */
-	const struct probe_desc *text; /* as the program has it */
+	const struct probe_desc *desc; /* with a module that matches anything */
+	const struct probe_desc *text; /* as in the program */
 	struct probe_list *found;
-	VEC(const struct syscall_row *) calls; /* what was added, each once */
+	VEC(const struct syscall_row *) calls; /* the added calls, each once */
 };
 
-/* Has the probe's call been found in its own form, where this is a view, or the other way round? */
+/* Whether the call of pr was found before in another form: as a view, or as itself. */
 static bool is_there_otherwise(const struct expansion *x, const struct probe *pr)
 {
 	for (uint32_t i = 0; i < x->found->probes.len; i++) {
@@ -41,7 +41,7 @@ static bool is_there_otherwise(const struct expansion *x, const struct probe *pr
 	return false;
 }
 
-static void add(struct expansion *x, const struct syscall_row *row, int view)
+static void call_add(struct expansion *x, const struct syscall_row *row, int view)
 {
 	static const char *const names[] = {"entry", "return"};
 
@@ -61,8 +61,8 @@ static void add(struct expansion *x, const struct syscall_row *row, int view)
 	vec_push(&x->calls, row);
 }
 
-/* The row of a call that this kernel has. */
-static const struct syscall_row *row_here(struct expansion *x, const char *call)
+/* The row of a call; NULL when this kernel does not have the call. */
+static const struct syscall_row *row_if_here(struct expansion *x, const char *call)
 {
 	const struct syscall_row *row = syscall_find(call);
 
@@ -78,26 +78,26 @@ static bool is_form_named(const struct expansion *x, const char *target)
 	return false;
 }
 
-static void add_target(struct expansion *x, const char *target)
+static void target_add(struct expansion *x, const char *target)
 {
-	const struct syscall_row *row = row_here(x, target);
+	const struct syscall_row *row = row_if_here(x, target);
 
 	if (row)
-		add(x, row, -1);
+		call_add(x, row, -1);
 	if (row && is_form_named(x, target))
 		return;
 	for (uint32_t i = 0; i < syscall_nviews; i++) {
 		const struct syscall_row *call = strcmp(syscall_views[i].as, target) == 0
-							 ? row_here(x, syscall_views[i].call)
+							 ? row_if_here(x, syscall_views[i].call)
 							 : NULL;
 
 		if (call)
-			add(x, call, (int)i);
+			call_add(x, call, (int)i);
 	}
 }
 
-/* targets: separated by blanks. Others than the first are left out when the program names them. */
-static void add_targets(struct expansion *x, const char *targets)
+/* targets: separated by blanks. A target behind the first is left out if the program names it. */
+static void targets_add(struct expansion *x, const char *targets)
 {
 	bool is_first = true;
 
@@ -106,14 +106,14 @@ static void add_targets(struct expansion *x, const char *targets)
 		const char *target = arena_strndup(probes_arena(x->ps), targets, len);
 
 		if (is_first || !probes_is_named(x->ps, x->pv, target))
-			add_target(x, target);
+			target_add(x, target);
 		is_first = false;
 		targets += len + (targets[len] == ' ');
 	}
 }
 
-/* Says once what a name stands for, unless that is nothing new. */
-static void notify(struct expansion *x)
+/* Tells the user, once for each name, for which calls it stands, unless it is a call itself. */
+static void expansion_notify(struct expansion *x)
 {
 	struct strbuf calls = {0};
 
@@ -128,8 +128,8 @@ static void notify(struct expansion *x)
 
 /* ---- globs ---------------------------------------------------------------------------------- */
 
-/* Takes a call's own probes out of what was found. */
-static void take(struct expansion *x, const struct syscall_row *row)
+/* Removes a call's own probes from the found ones. */
+static void call_remove(struct expansion *x, const struct syscall_row *row)
 {
 	struct probe_list *l = x->found;
 	uint32_t n = 0;
@@ -146,26 +146,28 @@ static bool is_matched_or_named(const struct expansion *x, const char *call)
 }
 
 /*
- * Globs see calls as they are: "open*" is openat() with its own arguments. But glibc has no other
- * fork() than clone(), whose arguments stay where they are when it is seen as fork.
+ * Adds the views whose names a glob matches. A view that moves arguments is added only with
+ * syscallview=classic, because "open*" means openat() with its own arguments. A view whose
+ * arguments stay where they are, such as clone() for fork(), which glibc never calls, is added
+ * unless the program matches or names the call itself.
  */
-static void add_views(struct expansion *x)
+static void views_add(struct expansion *x)
 {
 	bool is_classic = probes_is_classic(x->ps);
 	const struct syscall_row *taken = NULL;
 
 	for (uint32_t i = 0; i < syscall_nviews; i++) {
 		const struct syscall_view *v = &syscall_views[i];
-		const struct syscall_row *row = row_here(x, v->call);
+		const struct syscall_row *row = row_if_here(x, v->call);
 
 		if (!row || !glob_match(x->desc->func, v->as) || !syscall_find(v->as))
 			continue;
 		if (syscall_view_moves_args(v) ? !is_classic : is_matched_or_named(x, v->call))
 			continue;
-		if (row != taken) /* the views of a call lie next to each other */
-			take(x, row);
+		if (row != taken) /* the views of a call stand together */
+			call_remove(x, row);
 		taken = row;
-		add(x, row, (int)i);
+		call_add(x, row, (int)i);
 	}
 }
 
@@ -177,24 +179,24 @@ static bool has_found_own(const struct expansion *x)
 	return false;
 }
 
-static void expand_glob(struct expansion *x)
+static void glob_expand(struct expansion *x)
 {
 	const char *targets;
 	uint32_t at = 0;
 
 	if (has_found_own(x)) {
-		add_views(x);
+		views_add(x);
 		return;
 	}
 	while ((targets = syscall_targets_next(x->desc->func, &at)))
-		add_targets(x, targets);
-	notify(x);
+		targets_add(x, targets);
+	expansion_notify(x);
 }
 
 /* ---- for struct provider -------------------------------------------------------------------- */
 
-/* Calls under their own names; raw: results as the kernel gives them. */
-static void add_own(struct expansion *x, bool is_raw)
+/* Adds calls under their own names. is_raw: with results as the kernel returns them. */
+static void own_calls_add(struct expansion *x, bool is_raw)
 {
 	for (uint32_t row = 0; row < syscall_nrows; row++) {
 		const struct syscall_row *r = &syscall_rows[row];
@@ -211,19 +213,19 @@ static void add_own(struct expansion *x, bool is_raw)
 	}
 }
 
-static void expand(struct expansion *x)
+static void name_expand(struct expansion *x)
 {
 	const char *targets;
 
 	if (*x->desc->func && !glob_is_literal(x->desc->func)) {
-		expand_glob(x);
+		glob_expand(x);
 	} else if (*x->desc->func && (targets = syscall_targets(x->desc->func))) {
-		add_targets(x, targets);
-		notify(x);
+		targets_add(x, targets);
+		expansion_notify(x);
 	}
 }
 
-/* Names of ABIs, which are modules of this provider on FreeBSD. */
+/* Whether a module is the name of an ABI, as on FreeBSD. */
 static bool is_abi(const char *mod)
 {
 	return strcmp(mod, "freebsd") == 0 || strcmp(mod, "linux") == 0;
@@ -234,17 +236,16 @@ struct err *syscall_expand(struct probes *ps, const struct provider *pv,
 {
 	struct probe_desc any = *desc;
 	struct expansion x = {.ps = ps, .pv = pv, .desc = &any, .text = desc, .found = found};
-	/* The provider of zones for Linux programs: Linux names, results as the kernel gives them.
-	 */
+	/* illumos' provider for Linux programs: Linux names, results as the kernel returns them */
 	bool is_lx = strcmp(desc->prov, SYSCALL_LX) == 0;
 
 	any.mod = "";
 	if (!glob_match(desc->mod, MODULE) && !is_abi(desc->mod))
 		return NULL;
 	if (is_lx || is_abi(desc->mod))
-		add_own(&x, is_lx);
+		own_calls_add(&x, is_lx);
 	if (!is_lx)
-		expand(&x);
+		name_expand(&x);
 	vec_deinit(&x.calls);
 	return NULL;
 }

@@ -18,9 +18,9 @@ const struct syscall_row *syscall_find(const char *name)
 }
 
 /*
- * Names of illumos, the BSDs and macOS, and names of Linux that mean more than one call. A target
- * is a Linux call together with what does its work (syscall_views.c). NULL: these two are named by
- * scripts for Linux only, and mean themselves.
+ * Names of illumos, the BSDs and macOS, and Linux names that mean more than one call. A target is a
+ * Linux call with the calls that do its work (syscall_views.c). NULL: only scripts for Linux use
+ * the name, which means just that call.
  */
 /* clang-format off */
 static const struct {
@@ -161,7 +161,7 @@ static const struct {
 	{ "yield",               "sched_yield" },
 };
 
-/* Calls of other systems that nothing on Linux stands for, and what programs do here instead. */
+/* Calls of other systems without a counterpart on Linux, and what programs do here instead. */
 static const struct {
 	const char *name, *instead;
 } absent[] = {
@@ -208,7 +208,7 @@ bool syscall_is_absent(const char *name, const char **ret_instead)
 	return false;
 }
 
-/* Is name base with "_nocancel"? macOS: read_nocancel is read. */
+/* Whether name is base with "_nocancel", as macOS calls some calls: read_nocancel. */
 static bool is_nocancel(const char *name, const char *base)
 {
 	size_t len = strlen(base);

@@ -1,9 +1,9 @@
 /*
- * System calls that do the work of others: which, and how their arguments map (providers.md 4.4).
+ * Views: system calls that do the work of others, with the arguments of those (providers.md 4.4).
  *
  * Programs open files with openat(), where scripts of other systems expect open() with the path in
- * arg0. Each row is a Linux call, or one variant of it told by its flags, in the form of the call
- * that the script names. A call has at most one form per variant, whatever the scripts say.
+ * arg0. Each row shows a Linux call, or the variant of it that its flags select, as the call that
+ * the script names. A variant of a call has at most one view.
  *
  * Facts    flags: Linux include/uapi/linux/fcntl.h, sched.h (clone_args begins with the flags);
  *          struct open_how is flags, mode, resolve, 8 bytes each: include/uapi/linux/openat2.h.
@@ -26,7 +26,7 @@ static const struct sys_split
 	flags3  = { 3, false, false, { AT_EMPTY, AT_NOFOLLOW } },
 	flags4  = { 4, false, false, { AT_EMPTY, AT_NOFOLLOW } },
 	remove2 = { 2, false, false, { AT_REMOVE_DIR } },
-	set2    = { 2, false, false, { ANY_BIT } }, /* of the new limit's address */
+	set2    = { 2, false, false, { ANY_BIT } }, /* bits of the new limit's address */
 	clone0  = { 0, false, true,  { CLONE_OF_THREAD, CLONE_OF_VFORK } },
 	clone3  = { 0, true,  true,  { CLONE_OF_THREAD, CLONE_OF_VFORK } };
 enum { FOLLOW, EMPTY, NOFOLLOW };  /* variants of flagsN */

@@ -1,5 +1,5 @@
 /*
- * The table of system calls, and what is known about them beyond their names.
+ * The table of system calls, and facts about them beyond their names.
  *
  * Facts    numbers and types: tools/gen_syscalls.py. Other systems' names: providers.md 4.4.
  */
@@ -9,7 +9,7 @@
 #include "base/hashmap.h"
 #include "bpf/unit.h"
 
-#define SYSF_NEW 0x1 /* younger than Linux 6.1: its existence is always asked for */
+#define SYSF_NEW 0x1 /* newer than Linux 6.1: the kernel is always asked whether it has the call */
 
 struct syscall_row {
 	const char *name;
@@ -23,10 +23,10 @@ extern const struct syscall_row syscall_rows[];
 extern const uint32_t syscall_nrows;
 const struct syscall_row *syscall_find(const char *name); /* header name; NULL when unknown */
 
-/* A call, or one variant of it, that does the work of another. */
+/* A Linux call, or one variant of it, that does the work of another call. */
 struct syscall_view {
-	const char *call; /* of Linux */
-	const char *as;	  /* whose arguments it shows: a call, or an alias ("lwp_create") */
+	const char *call; /* the Linux call */
+	const char *as;	  /* the call, or alias ("lwp_create"), whose arguments it shows */
 	uint32_t variant;
 	struct sys_view sys;
 };
@@ -35,19 +35,19 @@ extern const uint32_t syscall_nviews;
 bool syscall_view_moves_args(const struct syscall_view *v);
 
 /*
- * What name stands for, beside the call of that name: calls or forms (syscall_view.as), separated
- * by blanks. NULL = nothing.
+ * What a name stands for besides the Linux call of that name: calls or views (syscall_view.as),
+ * separated by blanks. NULL = nothing else.
  */
 const char *syscall_targets(const char *name);
 /*
- * Targets of the other names that pattern matches, one name a call; *at begins at 0. NULL = no
- * more.
+ * The targets of the next name of another system that pattern matches; *at is 0 in the first call.
+ * NULL behind the last.
  */
 const char *syscall_targets_next(const char *pattern, uint32_t *at);
-/* A call that has no counterpart; *ret_instead: what programs call here, or NULL. */
+/* Whether Linux has nothing like a call; *ret_instead: what programs use instead, or NULL. */
 bool syscall_is_absent(const char *name, const char **ret_instead);
 
-/* syscall.c: probes, registered when they are not yet. view: place in syscall_views. */
+/* syscall.c: these register a probe if it is not registered yet. view: index in syscall_views. */
 struct probes;
 struct provider;
 struct probe *syscall_probe(struct probes *ps, const struct provider *pv, uint32_t row,
@@ -56,12 +56,12 @@ struct probe *syscall_view_probe(struct probes *ps, const struct provider *pv, u
 				 bool is_return);
 struct probe *syscall_raw_probe(struct probes *ps, const struct probe *native);
 bool syscall_row_exists(struct probes *ps, const struct provider *pv, const struct syscall_row *r);
-/* True the first time it is asked about name. */
+/* True in the first call for a name. */
 bool syscall_note(struct probes *ps, const struct provider *pv, const char *name);
-/* The call of a probe that syscall_probe() gave; NULL for the other two. */
+/* The call of a probe from syscall_probe(); NULL for other probes. */
 const struct syscall_row *syscall_of_probe(const struct probe *pr);
 
-/* syscall_names.c: other names, for struct provider. */
+/* syscall_names.c: names of other systems, for struct provider. */
 #define SYSCALL_LX "lx-syscall"
 struct probe_desc;
 struct probe_list;
@@ -70,10 +70,10 @@ struct err *syscall_expand(struct probes *ps, const struct provider *pv,
 const char *syscall_hint(struct probes *ps, const struct provider *pv,
 			 const struct probe_desc *desc);
 
-/* Which of them the running kernel has (syscall_kernel.c). */
+/* The system calls that the running kernel has (syscall_kernel.c). */
 struct syscall_kernel {
-	struct hashmap *names; /* tracefs names, or those in BTF; NULL = not known */
-	bool is_btf;	       /* names are from BTF: calls without arguments are missing */
+	struct hashmap *names; /* names in tracefs or in BTF; NULL = unknown */
+	bool is_btf;	       /* the names are from BTF, which lacks calls without arguments */
 	bool has_compat;       /* runs 32-bit programs */
 };
 void syscall_kernel_init(struct syscall_kernel *k);

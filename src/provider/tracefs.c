@@ -1,8 +1,8 @@
 /*
- * Finding directories of tracefs.
+ * Opens directories of tracefs.
  *
- * Where nobody mounted it, an instance that only this process sees is made: nothing is left behind
- * and nobody else's view changes.
+ * Where tracefs is not mounted, an instance is mounted that only this process sees: nothing is left
+ * behind, and the view of others does not change.
  */
 #include <fcntl.h>
 #include <linux/mount.h>
@@ -10,7 +10,7 @@
 
 #include "provider/providers.h"
 
-static int detached_mount(void)
+static int tracefs_mount(void)
 {
 	CLEANUP(fd) int fs = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
 
@@ -31,6 +31,6 @@ int tracefs_open_dir(const char *path)
 		if (fd >= 0)
 			return fd;
 	}
-	mnt = detached_mount();
+	mnt = tracefs_mount();
 	return mnt < 0 ? -1 : openat(mnt, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }

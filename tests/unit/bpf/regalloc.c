@@ -62,8 +62,8 @@ static void random_insn(struct code *c, uint32_t i)
 	case 2: /* something known */
 		random_reads(c, i, 0);
 		if (in->nwrites)
-			in->home = rnd(2) ? (struct ra_place){RA_CONST, 0, 4711}
-					  : (struct ra_place){RA_MACH, HOME_MACH, 0};
+			in->home = rnd(2) ? (struct ra_loc){RA_CONST, 0, 4711}
+					  : (struct ra_loc){RA_MACH, HOME_MACH, 0};
 		break;
 	default: break;
 	}
@@ -90,7 +90,7 @@ struct machine {
 	uint64_t regs[11], stack[NSTACK], mach[MACH_SLOTS], vregs[64];
 };
 
-static uint64_t *place_at(struct machine *m, const struct ra_place *p)
+static uint64_t *place_at(struct machine *m, const struct ra_loc *p)
 {
 	switch (p->kind) {
 	case RA_REG: return &m->regs[p->n];
@@ -103,17 +103,17 @@ static uint64_t *place_at(struct machine *m, const struct ra_place *p)
 	return NULL;
 }
 
-static uint64_t home_value(const struct ra_place *p)
+static uint64_t home_value(const struct ra_loc *p)
 {
 	return p->kind == RA_CONST ? p->value : 0x40e;
 }
 
-static bool is_home(const struct ra_place *p)
+static bool is_home(const struct ra_loc *p)
 {
 	return p->kind == RA_CONST || (p->kind == RA_MACH && p->n == HOME_MACH);
 }
 
-static uint64_t place_get(struct machine *m, const struct ra_place *p)
+static uint64_t place_get(struct machine *m, const struct ra_loc *p)
 {
 	return is_home(p) ? home_value(p) : p->kind == RA_UNUSED ? 0xdead : *place_at(m, p);
 }
@@ -123,7 +123,7 @@ static uint64_t vreg_get(const struct machine *m, uint16_t v)
 	return v == RA_ZERO ? 0 : m->vregs[v];
 }
 
-static bool reads_hold(struct machine *m, const struct ra_insn *in, const struct ra_place *places)
+static bool reads_hold(struct machine *m, const struct ra_insn *in, const struct ra_loc *places)
 {
 	for (uint32_t k = 0; k < in->nreads; k++)
 		if (place_get(m, &places[k]) != vreg_get(m, in->reads[k]))
@@ -131,8 +131,8 @@ static bool reads_hold(struct machine *m, const struct ra_insn *in, const struct
 	return true;
 }
 
-static bool writes_do(struct machine *m, const struct ra_insn *in, const struct ra_place *reads,
-		      const struct ra_place *writes, uint64_t unique)
+static bool writes_do(struct machine *m, const struct ra_insn *in, const struct ra_loc *reads,
+		      const struct ra_loc *writes, uint64_t unique)
 {
 	uint64_t vals[RA_MAX_WRITES], copied[RA_MAX_WRITES];
 

@@ -1,12 +1,12 @@
-/* Values in the places that register allocation chose: loading, storing, passing as arguments. */
+/* Values in the locations that register allocation chose: loads, stores and passes them. */
 #include "bpf/gen.h"
 
-static int32_t stack_off(const struct ra_place *p)
+static int32_t stack_off(const struct ra_loc *p)
 {
 	return FRAME_SPILL - 8 * (int32_t)p->n;
 }
 
-void ra_place_load(struct gen *g, int reg, const struct ra_place *p)
+void ra_loc_load(struct gen *g, int reg, const struct ra_loc *p)
 {
 	switch (p->kind) {
 	case RA_UNUSED: break;
@@ -22,20 +22,20 @@ void ra_place_load(struct gen *g, int reg, const struct ra_place *p)
 	}
 }
 
-int ra_place_use(struct gen *g, const struct ra_place *p, int scratch)
+int ra_loc_use(struct gen *g, const struct ra_loc *p, int scratch)
 {
 	if (p->kind == RA_REG)
 		return (int)p->n;
-	ra_place_load(g, scratch, p);
+	ra_loc_load(g, scratch, p);
 	return scratch;
 }
 
-int ra_place_dst(const struct ra_place *p, int scratch)
+int ra_loc_dst(const struct ra_loc *p, int scratch)
 {
 	return p->kind == RA_REG ? (int)p->n : scratch;
 }
 
-void ra_place_put(struct gen *g, const struct ra_place *p, int reg)
+void ra_loc_put(struct gen *g, const struct ra_loc *p, int reg)
 {
 	switch (p->kind) {
 	case RA_REG: em_mov(&g->e, (int)p->n, reg); break;
@@ -43,25 +43,25 @@ void ra_place_put(struct gen *g, const struct ra_place *p, int reg)
 	case RA_MACH: em_store(&g->e, 8, R9, (int32_t)p->n, reg); break;
 	case RA_UNUSED:
 	case RA_CONST:
-	case RA_STR: break; /* made again where it is used */
+	case RA_STR: break; /* made again at each use */
 	}
 }
 
-bool ra_place_same(const struct ra_place *a, const struct ra_place *b)
+bool ra_loc_same(const struct ra_loc *a, const struct ra_loc *b)
 {
 	return a->kind == b->kind && a->n == b->n && a->value == b->value;
 }
 
-/* A parallel move: all sources are read before any destination is written. r0 breaks cycles. */
-void ra_place_args(struct gen *g, const struct ra_place *places, uint32_t n)
+/* A parallel move: every source is read before its location is overwritten. r0 breaks cycles. */
+void ra_loc_args(struct gen *g, const struct ra_loc *locs, uint32_t n)
 {
-	struct ra_place src[4];
+	struct ra_loc src[4];
 	bool done[4] = {false};
 	uint32_t left = n;
 
 	assert(n <= ARRAY_LEN(src));
 	for (uint32_t k = 0; k < n; k++)
-		src[k] = places[k];
+		src[k] = locs[k];
 	while (left) {
 		uint32_t pick = n;
 
@@ -75,7 +75,7 @@ void ra_place_args(struct gen *g, const struct ra_place *places, uint32_t n)
 				pick = k;
 		}
 		if (pick < n) {
-			ra_place_load(g, R2 + (int)pick, &src[pick]);
+			ra_loc_load(g, R2 + (int)pick, &src[pick]);
 			done[pick] = true;
 			left--;
 			continue;
