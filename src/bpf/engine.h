@@ -94,5 +94,5 @@ MUST_CHECK struct err *unit_drop_process(const struct unit *u, const struct load
 /* ---- the engine (engine_bpf.c) --------------------------------------------------------------- */
 
 extern const struct engine engine_bpf;
-/* For who fills unwind tables (session/unwind.c). NULL: another engine's. */
+/* For who fills unwind tables (unwind/unwind.c). NULL: another engine's. */
 struct kmaps *engine_bpf_maps(const struct engine_run *r);

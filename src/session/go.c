@@ -10,7 +10,7 @@
 #include "bpf/engine.h"
 #include "consume/wait.h"
 #include "session/run.h"
-#include "session/unwind.h"
+#include "unwind/unwind.h"
 #include "sym/sym.h"
 #include "watch/watch.h"
 

@@ -1,7 +1,7 @@
 /* The watch of a session: its hooks, and the subscribers that need nothing of the clauses. */
 #include "consume/wait.h"
 #include "session/later.h"
-#include "session/unwind.h"
+#include "unwind/unwind.h"
 #include "sym/sym.h"
 #include "watch/names.h"
 #include "watch/watch.h"

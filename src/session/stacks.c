@@ -6,7 +6,7 @@
 #include "proc/control.h"
 #include "proc/maps.h"
 #include "consume/wait.h"
-#include "session/unwind.h"
+#include "unwind/unwind.h"
 #include "sym/sym.h"
 #include "watch/watch.h"
 

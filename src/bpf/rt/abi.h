@@ -244,7 +244,7 @@ struct rt_stack {
  * of a block have the offset UINT32_MAX.
  *
  * A walk that meets a file without an entry adds one with RT_UTREE_PENDING, and asks the consumer
- * for the tree with a struct rt_ureq in the ring buffer MAP_UREQ (session/unwind.c answers it).
+ * for the tree with a struct rt_ureq in the ring buffer MAP_UREQ (unwind/unwind.c answers it).
  * Until the tree is there, walks through the file follow frame pointers and are marked as doubtful.
  */
 struct rt_ufile_key {

@@ -1,5 +1,5 @@
 /* Unwind tables in the kernel: what is there, what goes when room runs out. */
-#include "session/utrees.h"
+#include "unwind/utrees.h"
 
 #include <inttypes.h>
 

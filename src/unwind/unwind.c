@@ -1,5 +1,5 @@
 /* Unwind tables of a session: which, when. */
-#include "session/unwind.h"
+#include "unwind/unwind.h"
 
 #include <bpf/libbpf.h>
 #include <dirent.h>
@@ -12,7 +12,7 @@
 
 #include "base/hashmap.h"
 #include "bpf/unwind.h"
-#include "session/utrees.h"
+#include "unwind/utrees.h"
 #include "sym/gate.h"
 #include "sym/sym.h"
 
