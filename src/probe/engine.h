@@ -11,7 +11,8 @@
  *    engine; its run begins with a struct engine_run, which open() fills;
  * 2. takes() says for which kinds of places it has code; a kind of its own gets a row of traits
  *    (probe/place.h);
- * 3. a row in engine_list (session/engines.c), before the engines that it is preferred to.
+ * 3. a row in engine_list (session/engines.c), before the engines that it is preferred to;
+ * 4. a test that runs the same scripts in it and in another engine: tests/unit/session/engine.c.
  *
  * Owns     a run owns everything that its units need; a loaded unit belongs to its run.
  * Errors   struct err *: what the engine refuses, with the remedy.
