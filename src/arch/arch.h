@@ -90,6 +90,11 @@ struct arch {
 	uint32_t nint_args, nfloat_args; /* registers that pass integers, floating-point numbers */
 
 	/* ---- struct pt_regs */
+	/*
+	 * Where the register with this name in assembler text lies ("eax", "r12w"), and how many
+	 * bytes it has; false: there is none, or struct pt_regs has not got it.
+	 */
+	bool (*register_find)(const char *name, size_t len, uint32_t *ret_off, uint32_t *ret_size);
 	uint32_t sp, pc;
 	uint32_t mode,
 		user_mode; /* u64 at mode: a bit of user_mode set = interrupted in user mode */

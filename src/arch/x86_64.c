@@ -28,7 +28,9 @@ enum {
 	SI = 104,
 	DI = 112,
 	BX = 40,
-	BP = 32
+	BP = 32,
+	IP = 128,
+	SP = 152
 };
 
 /* Twelve words of struct pt_regs for uregs[], the first lowest. */
@@ -85,6 +87,51 @@ static uint64_t stub_word(const uint8_t *code, size_t len, uint64_t addr)
 	return 0;
 }
 
+struct register_name {
+	char name[4];
+	uint8_t off, size;
+};
+
+/* clang-format off */
+#define LEGACY(r, a, b, off) {"r" a, off, 8}, {"e" a, off, 4}, {a, off, 2}, {b, off, 1}
+static const struct register_name legacy_registers[] = {
+	LEGACY(rax, "ax", "al", AX), LEGACY(rbx, "bx", "bl", BX), LEGACY(rcx, "cx", "cl", CX),
+	LEGACY(rdx, "dx", "dl", DX), LEGACY(rsi, "si", "sil", SI), LEGACY(rdi, "di", "dil", DI),
+	LEGACY(rbp, "bp", "bpl", BP), LEGACY(rsp, "sp", "spl", SP),
+	{"ah", AX + 1, 1}, {"bh", BX + 1, 1}, {"ch", CX + 1, 1}, {"dh", DX + 1, 1},
+	{"rip", IP, 8}, {"eip", IP, 4},
+};
+/* clang-format on */
+
+/* r8 to r15, with d, w or b for their low parts. */
+static bool numbered_find(const char *name, size_t len, uint32_t *ret_off, uint32_t *ret_size)
+{
+	static const uint8_t offs[] = {R8_, R9_, R10_, R11_, 24, 16, 8, 0};
+	uint32_t n = 0, i = 1;
+
+	while (i < len && i < 3 && name[i] >= '0' && name[i] <= '9')
+		n = n * 10 + (uint32_t)(name[i++] - '0');
+	if (name[0] != 'r' || i == 1 || n < 8 || n > 15 || len > i + 1)
+		return false;
+	*ret_off = offs[n - 8];
+	*ret_size = i == len ? 8 : name[i] == 'd' ? 4 : name[i] == 'w' ? 2 : 1;
+	return i == len || strchr("dwb", name[i]);
+}
+
+static bool register_find(const char *name, size_t len, uint32_t *ret_off, uint32_t *ret_size)
+{
+	for (size_t i = 0; i < ARRAY_LEN(legacy_registers); i++) {
+		const struct register_name *r = &legacy_registers[i];
+
+		if (strnlen(r->name, sizeof(r->name)) == len && memcmp(r->name, name, len) == 0) {
+			*ret_off = r->off;
+			*ret_size = r->size;
+			return true;
+		}
+	}
+	return len > 1 && numbered_find(name, len, ret_off, ret_size);
+}
+
 /* A breakpoint of the processor: the code stays as it is. */
 static bool stop_set(pid_t tid, taddr addr)
 {
@@ -126,6 +173,7 @@ const struct arch arch = {
 		.signal_sp = 160, /* rsp in ucontext_t: arch/x86/include/uapi/asm/sigcontext.h */
 		.is_plt_expr = is_plt_expr,
 	},
+	.register_find = register_find,
 	.insns = &x86_64_insns,
 	.sys_args = {DI, SI, DX, R10_, R8_, R9_},
 	.compat_args = {BX, CX, DX, SI, DI, BP},

@@ -31,7 +31,8 @@
 struct uprobe {
 	const struct place_file *file;
 	uint64_t off, cookie;
-	pid_t pid, at; /* as in struct place_code */
+	uint64_t counter_off; /* as in struct place_site */
+	pid_t pid, at;	      /* as in struct place_code */
 	bool is_exact;
 	bool is_placed;
 };
@@ -61,6 +62,7 @@ static void uprobes_collect(const struct unit *u, uprobe_vec *ret)
 
 			vec_push(ret, (struct uprobe){.file = s->file,
 						      .off = s->off,
+						      .counter_off = s->counter_off,
 						      .cookie = UPROBE_COOKIE(u->probes[i].key,
 									      s->rel, s->is_tail),
 						      .pid = c->pid,
@@ -231,12 +233,16 @@ static struct err *attach_once(const struct attempt *at, const struct uprobe *p,
 {
 	CLEANUP(free) uint64_t *offsets = xcalloc(n, sizeof(*offsets));
 	CLEANUP(free) uint64_t *cookies = xcalloc(n, sizeof(*cookies));
-	struct uprobe_sites sites = {offsets, cookies, n};
+	CLEANUP(free) uint64_t *counters = xcalloc(n, sizeof(*counters));
+	struct uprobe_sites sites = {.offsets = offsets, .cookies = cookies, .n = n};
 	pid_t filter = feat_has(FEAT_UPROBE_TGID) ? p->at : 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		offsets[i] = p[i].off;
 		cookies[i] = p[i].cookie;
+		counters[i] = p[i].counter_off;
+		if (counters[i])
+			sites.counters = counters;
 	}
 	return keeper_uprobe_multi(at->keeper, at->prog_fd, p->file->fd, filter, &sites);
 }
@@ -295,7 +301,7 @@ static struct err *attach_singly(struct attempt *at, struct uprobe *p, uint32_t 
 {
 	for (uint32_t i = 0; i < n && !is_interrupted(at); i++) {
 		struct err *e = keeper_uprobe(at->keeper, at->prog_fd, p->file->fd, p->at, p[i].off,
-					      p[i].cookie);
+					      p[i].cookie, p[i].counter_off);
 
 		if (e && err_get_sys(e) == ESRCH) {
 			err_destroy(e); /* it has ended */

@@ -14,7 +14,7 @@ static const int restart_codes[] = {512, 513, 514, 516};
 #define CODE_INTR 4
 #define MAX_ERRNO 4095
 
-/* ---- system calls --------------------------------------------------------------------------- */
+/* ---- system calls ---------------------------------------------------------------------------- */
 
 static bool reads_compat(const struct entry *en)
 {
@@ -218,7 +218,7 @@ static void sys_enter_args(struct entry *en)
 	em_here(e, done);
 }
 
-/* ---- results -------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* A failed call: errno, and -1 for its result. r1 = raw result */
 static void emit_failed_call(struct gen *g, const struct cold *c)
@@ -282,7 +282,7 @@ static void sys_exit_raw_args(struct entry *en)
 	fill_result(en, true);
 }
 
-/* ---- other kinds ---------------------------------------------------------------------------- */
+/* ---- other kinds ----------------------------------------------------------------------------- */
 
 static void test_run_key(struct entry *en)
 {
@@ -473,6 +473,129 @@ static void uprobe_return_none_args(struct entry *en, uint32_t used)
 	fill_return_args(en, used, NULL, 0);
 }
 
+/* ---- arguments of programs' own probes ------------------------------------------------------- */
+
+typedef VEC(const struct place_site *) site_vec;
+
+/* R3 = the address of an operand in memory. */
+static void operand_address(struct emitter *e, const struct usdt_operand *o)
+{
+	em_imm(e, R3, 0);
+	if (o->has_index) {
+		em_load(e, 8, R3, R6, (int32_t)o->index);
+		em_alu_imm(e, BPF_MUL, R3, o->scale);
+	}
+	if (o->has_base) {
+		em_load(e, 8, R1, R6, (int32_t)o->base);
+		em_alu_reg(e, BPF_ADD, R3, R1);
+	}
+	em_imm(e, R1, (uint64_t)o->disp);
+	em_alu_reg(e, BPF_ADD, R3, R1);
+}
+
+/* A register, whole or a part of it: parts lie at its offset, or one byte behind. */
+static void operand_register(struct emitter *e, const struct usdt_operand *o)
+{
+	uint32_t part = o->base % 8;
+
+	em_load(e, 8, R1, R6, (int32_t)(o->base - part));
+	if (part)
+		em_alu_imm(e, BPF_RSH, R1, 8 * (int32_t)part);
+	em_extend(e, R1, o->size, o->is_signed);
+}
+
+static void operand_fill(struct entry *en, const struct usdt_operand *o, uint32_t k)
+{
+	struct emitter *e = &en->g->e;
+
+	switch ((enum usdt_operand_kind)o->kind) {
+	case USDT_OPERAND_NONE: em_imm(e, R1, 0); break;
+	case USDT_OPERAND_CONST:
+		em_imm(e, R1, (uint64_t)o->disp);
+		em_extend(e, R1, o->size, o->is_signed);
+		break;
+	case USDT_OPERAND_REGISTER: operand_register(e, o); break;
+	case USDT_OPERAND_MEMORY:
+		operand_address(e, o);
+		em_imm(e, R2, o->size);
+		em_addr(e, R1, R9, ARG_OFF(k));
+		em_helper(e, BPF_FUNC_probe_read_user); /* leaves zeros when it cannot */
+		em_load(e, o->size, R1, R9, (int32_t)ARG_OFF(k));
+		em_extend(e, R1, o->size, o->is_signed);
+		break;
+	}
+	gen_mach_store(en->g, 8, ARG_OFF(k), R1);
+}
+
+static void operands_fill(struct entry *en, uint32_t used, const struct usdt_operands *ops)
+{
+	static const struct usdt_operand none = {.kind = USDT_OPERAND_NONE};
+
+	for (uint32_t k = 0; k < NFUNC_ARGS; k++)
+		if (used >> k & 1)
+			operand_fill(en, k < ops->n ? &ops->list[k] : &none, k);
+}
+
+static int by_operands(const void *pa, const void *pb)
+{
+	const struct place_site *const *a = pa, *const *b = pb;
+
+	return ((*a)->rel > (*b)->rel) - ((*a)->rel < (*b)->rel);
+}
+
+/* The sites of the unit, one of each kind of operands, in the order of their numbers. */
+static site_vec operands_collect(const struct unit *u)
+{
+	site_vec all = {0};
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < u->nprobes; i++)
+		for (uint32_t k = 0;
+		     u->probes[i].spot == UPROBE_USDT && k < u->probes[i].code->sites.len; k++)
+			vec_push(&all, &u->probes[i].code->sites.data[k]);
+	if (all.len)
+		qsort(all.data, all.len, sizeof(*all.data), by_operands);
+	for (uint32_t i = 0; i < all.len; i++)
+		if (!n || all.data[n - 1]->rel != all.data[i]->rel)
+			all.data[n++] = all.data[i];
+	all.len = n;
+	return all;
+}
+
+/* r2 = number of the operands: finds the code that fills the arguments by halves. */
+static void operands_switch(struct entry *en, uint32_t used, const site_vec *all, uint32_t from,
+			    uint32_t to, uint32_t done)
+{
+	struct emitter *e = &en->g->e;
+	uint32_t middle = from + (to - from) / 2, upper = em_label(e);
+
+	if (to - from == 1) {
+		operands_fill(en, used, all->data[from]->operands);
+		em_ja(e, done);
+		return;
+	}
+	em_jmp_imm(e, BPF_JGE, R2, (int32_t)all->data[middle]->rel, upper);
+	operands_switch(en, used, all, from, middle, done);
+	em_here(e, upper);
+	operands_switch(en, used, all, middle, to, done);
+}
+
+/* The cookie says which operands the site has. */
+static void usdt_args(struct entry *en, uint32_t used)
+{
+	struct emitter *e = &en->g->e;
+	site_vec all = operands_collect(en->g->u);
+	uint32_t done = em_label(e);
+
+	zero_args(en, used); /* what cannot be read stays 0 */
+	em_load(e, 8, R2, R10, FRAME_VAL);
+	em_alu_imm(e, BPF_LSH, R2, 1);
+	em_alu_imm(e, BPF_RSH, R2, 33);
+	operands_switch(en, used, &all, 0, all.len, done);
+	em_here(e, done);
+	vec_deinit(&all);
+}
+
 static void (*const uprobe_place_args[UPROBE_NPLACES])(struct entry *en, uint32_t used) = {
 	[UPROBE_ENTRY] = uprobe_entry_args,
 	[UPROBE_ENTRY32] = uprobe_entry32_args,
@@ -483,6 +606,7 @@ static void (*const uprobe_place_args[UPROBE_NPLACES])(struct entry *en, uint32_
 	[UPROBE_RETURN_GO] = uprobe_return_go_args,
 	[UPROBE_RETURN_NONE] = uprobe_return_none_args,
 	[UPROBE_INSN] = zero_args,
+	[UPROBE_USDT] = usdt_args,
 };
 
 /* The places that the unit's probes are on; asks at run time only when there are several. */
@@ -513,7 +637,7 @@ static void uprobe_args(struct entry *en)
 	em_here(e, done);
 }
 
-/* ---- the table ------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /*
  * Which arguments are filled: all that a function's or a tracepoint's could be, those of a call,

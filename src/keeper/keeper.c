@@ -184,6 +184,9 @@ struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int file_fd, pid_
 	k->area->n = sites->n;
 	memcpy(k->area->offsets, sites->offsets, sites->n * sizeof(*sites->offsets));
 	memcpy(k->area->cookies, sites->cookies, sites->n * sizeof(*sites->cookies));
+	k->area->has_counters = sites->counters;
+	if (sites->counters)
+		memcpy(k->area->counters, sites->counters, sites->n * sizeof(*sites->counters));
 	return ask(k, KEEPER_MULTI, prog_fd, file_fd);
 }
 
@@ -226,7 +229,7 @@ static struct err *uprobe_pmu(uint32_t *ret_type)
 }
 
 struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid, uint64_t offset,
-			  uint64_t cookie)
+			  uint64_t cookie, uint64_t counter)
 {
 	struct err *e = uprobe_pmu(&k->area->pmu_type);
 
@@ -238,6 +241,7 @@ struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid,
 	k->area->n = 1;
 	k->area->offsets[0] = offset;
 	k->area->cookies[0] = cookie;
+	k->area->counters[0] = counter;
 	return ask(k, KEEPER_SINGLE, prog_fd, file_fd);
 }
 

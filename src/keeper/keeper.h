@@ -32,6 +32,11 @@
 /* Places in one file, each with its cookie. */
 struct uprobe_sites {
 	const uint64_t *offsets, *cookies;
+	/*
+	 * Where in the file counters are that the kernel counts up in each process, while a place
+	 * is probed there; 0 = the place has none. NULL: none has.
+	 */
+	const uint64_t *counters;
 	uint32_t n;
 };
 
@@ -51,7 +56,7 @@ MUST_CHECK struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int fi
 					   const struct uprobe_sites *sites);
 /* One uprobe, as a perf event: for kernels without the above. */
 MUST_CHECK struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid,
-				     uint64_t offset, uint64_t cookie);
+				     uint64_t offset, uint64_t cookie, uint64_t counter);
 /*
  * A process that the tracer's programs stop: when the tracer dies, it gets SIGCONT after the last
  * of its links is gone. The descriptor stays the caller's.

@@ -42,6 +42,8 @@ struct keeper_area {
 	int sys;
 	enum uprobe_step step;
 	uint64_t offsets[KEEPER_SITES_MAX], cookies[KEEPER_SITES_MAX];
+	bool has_counters;
+	uint64_t counters[KEEPER_SITES_MAX];
 	uint64_t swept[KEEPER_SITES_MAX]; /* the keeper's own, while it does KEEPER_SWEEP */
 };
 

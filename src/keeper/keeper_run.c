@@ -26,10 +26,13 @@ pid_t keeper_clone(void)
 	return (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL); /* no signal when it ends */
 }
 
+/* Linux kernel/trace/trace_event_perf.c: format of the PMU "uprobe", ref_ctr_offset */
+#define REF_CTR_SHIFT 32
+
 /* ---- doing ----------------------------------------------------------------------------------- */
 
 static int multi_create(int prog_fd, const char *path, pid_t pid, const uint64_t *offsets,
-			const uint64_t *cookies, uint32_t n)
+			const uint64_t *cookies, const uint64_t *counters, uint32_t n)
 {
 	struct uprobe_multi_attr attr = {
 		.prog_fd = (uint32_t)prog_fd,
@@ -37,6 +40,7 @@ static int multi_create(int prog_fd, const char *path, pid_t pid, const uint64_t
 		.path = (uint64_t)(uintptr_t)path,
 		.offsets = (uint64_t)(uintptr_t)offsets,
 		.cookies = (uint64_t)(uintptr_t)cookies,
+		.ref_ctr_offsets = (uint64_t)(uintptr_t)counters,
 		.cnt = n,
 		.pid = (uint32_t)pid,
 	};
@@ -49,7 +53,8 @@ static pid_t link_pids[65536];
 
 static int do_multi(const struct keeper_area *a, int prog_fd, const char *path)
 {
-	int link = multi_create(prog_fd, path, a->pid, a->offsets, a->cookies, a->n);
+	int link = multi_create(prog_fd, path, a->pid, a->offsets, a->cookies,
+				a->has_counters ? a->counters : NULL, a->n);
 
 	if (link >= 0 && (size_t)link < ARRAY_LEN(link_pids))
 		link_pids[link] = a->pid;
@@ -65,6 +70,7 @@ static enum uprobe_step do_single(const struct keeper_area *a, int prog_fd, cons
 		.disabled = 1,
 		.config1 = (uint64_t)(uintptr_t)path,
 		.config2 = a->offsets[0],
+		.config = a->counters[0] << REF_CTR_SHIFT,
 	};
 	union bpf_attr attr = {0};
 	/* of all processes: the event is on CPU 0 alone, its program runs on all of them */
@@ -96,7 +102,7 @@ static void do_sweep(const struct keeper_area *a, uint32_t n, int prog_fd, int f
 	int link;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
-	link = multi_create(prog_fd, path, (pid_t)syscall(SYS_getpid), a->swept, NULL, n);
+	link = multi_create(prog_fd, path, (pid_t)syscall(SYS_getpid), a->swept, NULL, NULL, n);
 	if (link >= 0)
 		(void)close(link);
 }

@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "base/vec.h"
+#include "usdt/operand.h"
 
 enum place_kind {
 	/* BEGIN, END: a raw tracepoint program that BPF_PROG_TEST_RUN runs; key = ctx args[0] */
@@ -76,8 +77,12 @@ struct place_file {
 struct place_site {
 	const struct place_file *file;
 	uint64_t off; /* in the file */
-	uint32_t rel; /* from the start of the function */
+	uint32_t rel; /* from the start of the function; with operands: their number */
 	bool is_tail; /* of a return probe: a jump to another function */
+	/* Of a program's own probe. Equal operands have equal numbers, and no others. */
+	const struct usdt_operands *operands;
+	/* where in the file a number is that counts who is at the probe; 0 = nowhere */
+	uint64_t counter_off;
 };
 
 /* The instructions of programs and libraries at which a probe fires. */

@@ -32,6 +32,7 @@ struct probes {
 	struct hashmap *states;	      /* provider -> struct pv_state */
 	VEC(struct probe_desc) named; /* descriptions with literal functions; text in the arena */
 	bool is_classic;
+	uint32_t ncode_keys;
 	const struct file_opts *files;
 	bool is_raw;
 	struct hashmap *shown;		/* mangled names of functions -> demangled */
@@ -543,6 +544,16 @@ void probes_name(struct probes *ps, const struct probe_desc *desc)
 		 (struct probe_desc){arena_strdup(a, desc->prov), arena_strdup(a, desc->mod),
 				     arena_strdup(a, desc->func), arena_strdup(a, desc->name), 0});
 	matches_forget(ps);
+}
+
+uint32_t probes_code_key(struct probes *ps)
+{
+	return ps->ncode_keys++;
+}
+
+void probes_reset_code_keys(struct probes *ps)
+{
+	ps->ncode_keys = 0;
 }
 
 void probes_set_classic(struct probes *ps, bool is_classic)

@@ -168,6 +168,12 @@ void probes_on_notice(struct probes *ps, void (*func)(void *ctx, const char *msg
  */
 void probes_name(struct probes *ps, const struct probe_desc *desc);
 bool probes_is_named(const struct probes *ps, const struct provider *pv, const char *func);
+/*
+ * A key for a probe in code, which its unit uses as an index. Units of probes that come later begin
+ * again at 0.
+ */
+uint32_t probes_code_key(struct probes *ps);
+void probes_reset_code_keys(struct probes *ps);
 /* Whether globs match system calls as views of older calls, too (option syscallview). */
 void probes_set_classic(struct probes *ps, bool is_classic);
 bool probes_is_classic(const struct probes *ps);

@@ -115,7 +115,7 @@ static struct pid_probe *probe_create(struct request *r, enum uprobe_place place
 	pp->target = r->target;
 	pp->place = place;
 	pp->batch = r->st->batch;
-	pp->key = r->st->nkeys++;
+	pp->key = probes_code_key(r->ps);
 	pp->code.pid = r->target->pid;
 	pp->code.at = r->target->at;
 	vec_push(&r->st->probes, pp);
@@ -128,7 +128,7 @@ static void probe_renew(const struct request *r, struct pid_probe *pp)
 	if (pp->batch == r->st->batch)
 		return;
 	pp->batch = r->st->batch;
-	pp->key = r->st->nkeys++;
+	pp->key = probes_code_key(r->ps);
 	pp->code.at = pp->target->at;
 	vec_clear(&pp->code.sites);
 }
@@ -158,8 +158,10 @@ static void add_site(struct probe *pr, struct pid_object *o, uint64_t off, uint3
 		     bool is_tail)
 {
 	if (!has_site(pid_probe(pr), o, off))
-		vec_push(&pid_probe(pr)->code.sites,
-			 (struct place_site){&o->file, off, rel, is_tail});
+		vec_push(&pid_probe(pr)->code.sites, (struct place_site){.file = &o->file,
+									 .off = off,
+									 .rel = rel,
+									 .is_tail = is_tail});
 }
 
 /* ---- the three kinds of probes of a function ------------------------------------------------- */

@@ -63,7 +63,6 @@ struct pid_state {
 	VEC(struct pid_target *) targets;
 	VEC(struct pid_probe *) probes;
 	uint32_t batch;		    /* 0: what is there at the start; then, one for each look */
-	uint32_t nkeys;		    /* given out in this batch: each has programs of its own */
 	bool has_children;	    /* children of targets are probed like them: option follow */
 	struct dwarf_import *types; /* NULL until a type is asked for */
 };
@@ -87,7 +86,9 @@ void pid_target_destroy(struct pid_target *t);
 /* Looks at what it has mapped now; files that were not there before are of st's batch. */
 MUST_CHECK struct err *pid_target_look(struct pid_state *st, struct pid_target *t);
 bool pid_object_is_mapped(const struct pid_target *t, const struct pid_object *o);
-/* Opens the file and reads its functions, once. The error stays the object's. */
+/* Opens the file, once. The error stays the object's. */
+const struct err *pid_object_open_file(struct pid_target *t, struct pid_object *o);
+/* Opens it and reads its functions, once. */
 const struct err *pid_object_open(struct pid_target *t, struct pid_object *o);
 /* Does a module field mean it? "a.out", "libc" for libc.so.6, "LM0`libc.so.6", patterns. */
 /*

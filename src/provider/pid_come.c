@@ -99,7 +99,7 @@ struct err *pid_look_again(struct probes *ps, const struct proc_id *id, const st
 		return NULL;
 	t->at = at->pid;
 	st->batch++;
-	st->nkeys = 0;
+	probes_reset_code_keys(ps);
 	for (uint32_t i = 0; i < t->objects.len && is_other; i++)
 		t->objects.data[i]->is_stale = true;
 	e = pid_target_look(st, t);

@@ -215,7 +215,7 @@ static struct err *read_funcs(const struct pid_target *t, struct pid_object *o)
 	return funcs_read(o->file.fd, &place, &o->funcs);
 }
 
-const struct err *pid_object_open(struct pid_target *t, struct pid_object *o)
+const struct err *pid_object_open_file(struct pid_target *t, struct pid_object *o)
 {
 	const struct proc_map *m;
 
@@ -226,9 +226,15 @@ const struct err *pid_object_open(struct pid_target *t, struct pid_object *o)
 	if (o->file.fd < 0)
 		o->refused = err_sys(m ? errno : ENOENT, "cannot open '%s' of process %d",
 				     o->file.path, (int)t->at);
-	else
-		o->refused = read_funcs(t, o);
 	o->text.fd = o->file.fd;
+	return o->refused;
+}
+
+const struct err *pid_object_open(struct pid_target *t, struct pid_object *o)
+{
+	if (pid_object_open_file(t, o) || o->funcs)
+		return o->refused;
+	o->refused = read_funcs(t, o);
 	o->file.is_32bit = o->funcs && o->funcs->is_32bit;
 	return o->refused;
 }

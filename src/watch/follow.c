@@ -116,7 +116,7 @@ struct err *follow_linker(struct follow *f, struct keeper *k, pid_t pid, int fil
 			  int64_t state)
 {
 	uint64_t cookie = (uint64_t)state;
-	const struct uprobe_sites site = {&off, &cookie, 1};
+	const struct uprobe_sites site = {.offsets = &off, .cookies = &cookie, .n = 1};
 	struct err *e = NULL;
 
 	if (f->linker_fd < 0)
@@ -124,7 +124,7 @@ struct err *follow_linker(struct follow *f, struct keeper *k, pid_t pid, int fil
 	if (e)
 		return e;
 	if (!feat_has(FEAT_UPROBE_MULTI))
-		return keeper_uprobe(k, f->linker_fd, file_fd, pid, off, cookie);
+		return keeper_uprobe(k, f->linker_fd, file_fd, pid, off, cookie, 0);
 	return keeper_uprobe_multi(k, f->linker_fd, file_fd, feat_has(FEAT_UPROBE_TGID) ? pid : 0,
 				   &site);
 }

@@ -414,7 +414,7 @@ static long walk_step(u64 i, void *ctx)
 /* True if the probe stands at the first instruction of a function or at its ret. */
 INLINE u64 is_edge(const struct rt_mach *m)
 {
-	return m->place != UPROBE_INSN;
+	return m->place != UPROBE_INSN && m->place != UPROBE_USDT;
 }
 
 u64 rt_unwind_first(struct rt_mach *m)

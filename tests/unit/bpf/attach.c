@@ -86,7 +86,8 @@ static void fixture_init(struct fixture *f, pid_t pid)
 
 		f->code[i] = (struct place_code){.pid = pid, .at = pid};
 		vec_push(&f->code[i].sites,
-			 (struct place_site){&f->file, offset_of(&f->maps, code[i]), 0, false});
+			 (struct place_site){.file = &f->file,
+					     .off = offset_of(&f->maps, code[i])});
 		p->code = &f->code[i];
 		if (!feat_has(FEAT_UPROBE_TGID))
 			p->tgid = (uint32_t)pid; /* the program looks, not the link */
@@ -186,7 +187,7 @@ static void test_refused(void)
 	struct err *e;
 
 	fixture_init(&f, getpid());
-	vec_push(&f.code[1].sites, (struct place_site){&f.file, 1 << 30, 0, false});
+	vec_push(&f.code[1].sites, (struct place_site){.file = &f.file, .off = 1 << 30});
 	e = attach(&f, &a);
 	ok(!e, "a pattern's place that the kernel refuses is left out: %s", e ? err_text(e) : "");
 	err_destroy(e);

@@ -98,7 +98,7 @@ static void test_killed(void)
 	struct keeper *k = NULL;
 	struct err *e = keeper_create(&k);
 	uint64_t zero = 0;
-	struct uprobe_sites sites = {&zero, &zero, 1};
+	struct uprobe_sites sites = {.offsets = &zero, .cookies = &zero, .n = 1};
 	int pidfd;
 
 	err_destroy(e);
@@ -167,7 +167,7 @@ static void test_refusals(void)
 	struct keeper *k = NULL;
 	struct err *e = keeper_create(&k);
 	uint64_t zero = 0;
-	struct uprobe_sites sites = {&zero, &zero, 1};
+	struct uprobe_sites sites = {.offsets = &zero, .cookies = &zero, .n = 1};
 
 	err_destroy(e);
 	e = keeper_uprobe_multi(k, 0, 0, 0, &sites);

@@ -1,0 +1,478 @@
+/*
+ * Provider of programs' own probes (USDT; providers.md, 20).
+ *
+ * A program or library has notes that say where its probes are, of which provider, and where their
+ * arguments are at that moment. The provider's name gets the number of the process: "myapp123". All
+ * places with one module, function and name are one probe. Where a probe has a counter, the kernel
+ * counts it up while the probe is traced, which is how the program knows (MYAPP_NAME_ENABLED()).
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+
+#include "d/diag.h"
+#include "provider/pid.h"
+#include "sym/debugfile.h"
+#include "usdt/dof.h"
+#include "usdt/note.h"
+#include "usdt/operand.h"
+
+#define NARGS 10 /* arg0 to arg9 */
+
+struct usdt_object;
+
+struct usdt_probe_data {
+	struct usdt_object *object;
+	const struct usdt_note *note; /* of the first place */
+	const struct usdt_operands *operands;
+	uint32_t key;
+	struct place_code code;
+	const char *const *types; /* NULL until asked for */
+};
+
+/* The notes of a file that a process has mapped. */
+struct usdt_object {
+	struct pid_target *target;
+	struct pid_object *file;
+	struct usdt_notes notes;
+	VEC(struct probe *) probes;
+};
+
+struct usdt_state {
+	struct pid_state pids;
+	VEC(struct usdt_object *) objects;
+	VEC(struct usdt_probe_data *) probes;
+	VEC(struct usdt_operands *) operands; /* their numbers are their places here */
+	bool are_all_read;		      /* of all processes */
+};
+
+/* ---- operands -------------------------------------------------------------------------------- */
+
+/* What looks symbols up for operands such as "4@counter(%rip)". */
+struct symbols {
+	struct gate_elf *g;
+};
+
+static bool symbol_in(struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh, const char *want,
+		      uint64_t *ret_addr)
+{
+	Elf_Data *data = gate_data(g, scn);
+	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
+	GElf_Sym sym;
+
+	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getsym(data, (int)i, &sym); i++) {
+		const char *name =
+			sym.st_shndx == SHN_UNDEF ? NULL : gate_text(g, sh->sh_link, sym.st_name);
+
+		if (name && strcmp(name, want) == 0) {
+			*ret_addr = sym.st_value;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool symbol_find(void *ctx, const char *name, uint64_t *ret_addr)
+{
+	struct symbols *s = ctx;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while (s->g->elf && (scn = elf_nextscn(s->g->elf, scn)))
+		if (gelf_getshdr(scn, &sh) &&
+		    (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM) &&
+		    symbol_in(s->g, scn, &sh, name, ret_addr))
+			return true;
+	return false;
+}
+
+/* The number of these operands: equal ones have one. */
+static uint32_t operands_number(struct usdt_state *st, const struct usdt_operands *o)
+{
+	for (uint32_t i = 0; i < st->operands.len; i++)
+		if (memcmp(st->operands.data[i], o, sizeof(*o)) == 0)
+			return i;
+	vec_push(&st->operands, xmalloc(sizeof(*o)));
+	*st->operands.data[st->operands.len - 1] = *o;
+	return st->operands.len - 1;
+}
+
+/* ---- probes ---------------------------------------------------------------------------------- */
+
+static struct usdt_probe_data *probe_data(const struct probe *pr)
+{
+	return (struct usdt_probe_data *)(uintptr_t)pr->data;
+}
+
+/* The probe of the object that a note belongs to, which is made if this is its first place. */
+static struct probe *probe_get(struct probes *ps, struct usdt_state *st, struct usdt_object *o,
+			       const struct usdt_note *note, const char *func)
+{
+	const char *prov =
+		arena_printf(probes_arena(ps), "%s%d", note->provider, (int)o->target->pid);
+	struct usdt_probe_data *d;
+	struct probe *pr;
+
+	for (uint32_t i = 0; i < o->probes.len; i++) {
+		pr = o->probes.data[i];
+		if (strcmp(pr->name, note->name) == 0 && strcmp(pr->func, func) == 0 &&
+		    strcmp(pr->prov, prov) == 0)
+			return pr;
+	}
+	d = xcalloc(1, sizeof(*d));
+	d->object = o;
+	d->note = note;
+	d->key = probes_code_key(ps);
+	d->code.pid = d->code.at = o->target->pid;
+	d->code.is_exact = true;
+	vec_push(&st->probes, d);
+	pr = probes_add_as(ps, &provider_usdt, prov, o->file->file.name, func, note->name,
+			   (uint64_t)(uintptr_t)d);
+	vec_push(&o->probes, pr);
+	return pr;
+}
+
+static void site_add(struct probes *ps, struct usdt_state *st, struct usdt_object *o,
+		     const struct usdt_note *note, struct symbols *symbols)
+{
+	const struct func *fn = funcs_at(o->file->funcs, note->pc);
+	struct usdt_operands operands;
+	struct usdt_probe_data *d;
+	uint32_t number;
+	uint64_t off;
+
+	if (!funcs_off(o->file->funcs, note->pc, &off))
+		return; /* the note lies: that is no code */
+	usdt_operands_parse(note->args, note->pc, o->file->file.is_32bit ? 4 : 8, symbol_find,
+			    symbols, &operands);
+	number = operands_number(st, &operands);
+	d = probe_data(probe_get(ps, st, o, note, fn ? fn->name : ""));
+	if (!d->operands)
+		d->operands = st->operands.data[number];
+	vec_push(&d->code.sites, (struct place_site){.file = &o->file->file,
+						     .off = off,
+						     .rel = number,
+						     .operands = st->operands.data[number],
+						     .counter_off = note->counter_off});
+}
+
+static int by_pc(const void *pa, const void *pb)
+{
+	const struct usdt_note *a = pa, *b = pb;
+
+	return (a->pc > b->pc) - (a->pc < b->pc);
+}
+
+static void object_destroy(struct usdt_object *o)
+{
+	usdt_notes_deinit(&o->notes);
+	vec_deinit(&o->probes);
+	free(o);
+}
+
+/* Reads the notes of a file that the process has mapped, and registers their probes. */
+static void object_read(struct probes *ps, struct usdt_state *st, struct pid_target *t,
+			struct pid_object *file)
+{
+	struct usdt_object *o;
+	struct gate_elf g;
+
+	if (pid_object_open_file(t, file))
+		return;
+	o = xcalloc(1, sizeof(*o));
+	*o = (struct usdt_object){.target = t, .file = file};
+	gate_elf_open(file->file.fd, probes_files(ps)->limit, &g);
+	usdt_notes_read(&g, &o->notes);
+	if (o->notes.is_cut)
+		probes_notice(ps, "some notes about probes in '%s' cannot be read",
+			      file->file.name);
+	if (!o->notes.list.len || pid_object_open(t, file)) {
+		object_destroy(o);
+	} else {
+		vec_push(&st->objects, o);
+		qsort(o->notes.list.data, o->notes.list.len, sizeof(*o->notes.list.data), by_pc);
+		for (uint32_t i = 0; i < o->notes.list.len; i++)
+			site_add(ps, st, o, &o->notes.list.data[i], &(struct symbols){&g});
+	}
+	gate_elf_close(&g);
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static bool is_known(const struct usdt_state *st, pid_t pid)
+{
+	for (uint32_t i = 0; i < st->pids.targets.len; i++)
+		if (st->pids.targets.data[i]->pid == pid)
+			return true;
+	return false;
+}
+
+static struct err *process_read(struct probes *ps, struct usdt_state *st, pid_t pid)
+{
+	struct pid_target *t;
+	struct err *e;
+
+	if (is_known(st, pid))
+		return NULL;
+	e = pid_target_get(ps, &st->pids, pid, &t);
+	for (uint32_t i = 0; !e && i < t->objects.len; i++)
+		object_read(ps, st, t, t->objects.data[i]);
+	return e;
+}
+
+/* Processes that end meanwhile, and those that we may not look into, have no probes for us. */
+static void processes_read(struct probes *ps, struct usdt_state *st)
+{
+	DIR *dir = st->are_all_read ? NULL : opendir("/proc");
+	struct dirent *d;
+
+	st->are_all_read = true;
+	while (dir && (d = readdir(dir))) {
+		pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
+
+		if (pid > 0 && pid != getpid())
+			err_destroy(process_read(ps, st, pid));
+	}
+	if (dir)
+		(void)closedir(dir); /* only read */
+}
+
+/* Where the number of the process begins in "myapp123"; the end if there is none. */
+static const char *number_at(const char *prov)
+{
+	const char *p = prov + strlen(prov);
+
+	while (p > prov && isdigit((unsigned char)p[-1]))
+		p--;
+	return p;
+}
+
+static bool is_other_provider(const char *pattern)
+{
+	for (uint32_t i = 0; provider_list[i]; i++)
+		if (provider_list[i] != &provider_usdt &&
+		    glob_match(pattern, provider_list[i]->name))
+			return true;
+	return false;
+}
+
+/*
+ * "myapp123", or a pattern. One that means providers of the system does not mean programs, too: all
+ * processes would have to be looked into.
+ */
+static bool usdt_concerns(const struct provider *pv, const struct probe_desc *desc)
+{
+	const char *number = number_at(desc->prov);
+	char head[64];
+
+	(void)pv;
+	if (!*desc->prov || is_other_provider(desc->prov))
+		return false;
+	if (!*number)
+		return !glob_is_literal(desc->prov);
+	if (number == desc->prov || (size_t)(number - desc->prov) >= sizeof(head))
+		return false;
+	(void)snprintf(head, sizeof(head), "%.*s", (int)(number - desc->prov), desc->prov);
+	return !is_other_provider(head);
+}
+
+static struct err *processes_of(struct probes *ps, struct usdt_state *st,
+				const struct probe_desc *desc)
+{
+	const char *number = number_at(desc->prov);
+	unsigned long n = strtoul(number, NULL, 10);
+	struct err *e = NULL;
+	pid_t pid;
+
+	if (*number)
+		return n && n <= INT32_MAX ? process_read(ps, st, (pid_t)n) : NULL;
+	for (uint32_t i = 0; (pid = probes_process(ps, i)) && !e; i++)
+		e = process_read(ps, st, pid);
+	if (!probes_process(ps, 0))
+		processes_read(ps, st);
+	return e;
+}
+
+static bool field_matches(const char *pattern, const char *text)
+{
+	return !*pattern || glob_match(pattern, text);
+}
+
+static struct err *usdt_collect(struct probes *ps, const struct provider *pv,
+				const struct probe_desc *desc, struct probe_list *out)
+{
+	struct usdt_state *st = probes_state(ps, pv, sizeof(*st));
+	struct err *e = processes_of(ps, st, desc);
+
+	for (uint32_t i = 0; !e && i < st->objects.len; i++) {
+		const struct usdt_object *o = st->objects.data[i];
+
+		if (*desc->mod && !pid_object_matches(o->file, desc->mod))
+			continue;
+		for (uint32_t k = 0; k < o->probes.len; k++) {
+			struct probe *pr = o->probes.data[k];
+
+			if (glob_match(desc->prov, pr->prov) &&
+			    field_matches(desc->func, pr->func) &&
+			    field_matches(desc->name, pr->name))
+				probe_list_add(out, pr);
+		}
+	}
+	return e;
+}
+
+static const char *usdt_hint(struct probes *ps, const struct provider *pv,
+			     const struct probe_desc *desc)
+{
+	struct usdt_state *st = probes_state(ps, pv, sizeof(*st));
+	const char *names[64], *near;
+	uint32_t n = 0;
+
+	if (!usdt_concerns(pv, desc))
+		return NULL;
+	for (uint32_t i = 0; i < st->objects.len; i++)
+		for (uint32_t k = 0; k < st->objects.data[i]->probes.len; k++) {
+			const struct probe *pr = st->objects.data[i]->probes.data[k];
+
+			if (glob_match(desc->prov, pr->prov) && n < ARRAY_LEN(names))
+				names[n++] = pr->name;
+		}
+	near = n && *desc->name ? diag_nearest(desc->name, names, n) : NULL;
+	if (near)
+		return arena_printf(probes_arena(ps), "did you mean '%s'?", near);
+	if (n)
+		return arena_printf(probes_arena(ps), "dtrace -ln '%s:::' lists what there is",
+				    desc->prov);
+	if (*number_at(desc->prov))
+		return arena_printf(probes_arena(ps),
+				    "the process has no probes of its own of this provider");
+	return NULL;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static const char *operand_type(const struct usdt_operand *o)
+{
+	static const char *const types[2][9] = {
+		{[1] = "uint8_t", [2] = "uint16_t", [4] = "uint32_t", [8] = "uint64_t"},
+		{[1] = "int8_t", [2] = "int16_t", [4] = "int", [8] = "int64_t"},
+	};
+
+	return types[o->is_signed][o->size];
+}
+
+/* Words of which types of integers are made. */
+static bool is_integer_type(const char *text)
+{
+	static const char *const words[] = {
+		"char",	   "signed",   "unsigned",  "short",   "int",	   "long",     "int8_t",
+		"int16_t", "int32_t",  "int64_t",   "uint8_t", "uint16_t", "uint32_t", "uint64_t",
+		"size_t",  "intptr_t", "uintptr_t", "pid_t",   "uid_t",	   "gid_t",    "const",
+	};
+
+	while (*text) {
+		size_t len = strcspn(text, " "), i = 0;
+
+		while (i < ARRAY_LEN(words) &&
+		       (strlen(words[i]) != len || strncmp(words[i], text, len) != 0))
+			i++;
+		if (i == ARRAY_LEN(words))
+			return false;
+		text += len + strspn(text + len, " ");
+	}
+	return true;
+}
+
+/* What a script sees: pointers are into the memory of the process. */
+static const char *type_shown(struct arena *a, const char *native)
+{
+	if (is_integer_type(native))
+		return arena_strdup(a, native);
+	if (strcmp(native, "string") == 0 || strcmp(native, "char *") == 0 ||
+	    strcmp(native, "const char *") == 0)
+		return "userland char *";
+	return strchr(native, '*') ? "userland void *" : NULL;
+}
+
+/* By the object's description, where there is one; else by what the note says. */
+static uint32_t usdt_arg_types(struct probes *ps, const struct probe *pr,
+			       const char *const **ret_types)
+{
+	struct usdt_probe_data *d = probe_data(pr);
+	struct arena *a = probes_arena(ps);
+	const struct usdt_notes *notes = &d->object->notes;
+	uint32_t n = MIN(d->operands->n, (uint32_t)NARGS);
+	struct dof_probe_info info = {0};
+	const char **types;
+
+	*ret_types = d->types;
+	if (d->types)
+		return n;
+	types = ARENA_NEW_N(a, const char *, n + 1);
+	(void)dof_find_probe(notes->dof.data, notes->dof.len, d->note->provider, d->note->name, a,
+			     &info);
+	for (uint32_t i = 0; i < n; i++) {
+		const char *shown = i < info.nargs ? type_shown(a, info.args[i]) : NULL;
+
+		types[i] = shown ? shown : operand_type(&d->operands->list[i]);
+	}
+	*ret_types = d->types = types;
+	return n;
+}
+
+static const char *usdt_arg_refused(struct probes *ps, const struct probe *pr, uint32_t raw)
+{
+	const struct usdt_operands *o = probe_data(pr)->operands;
+
+	if (raw < o->n && o->list[raw].kind == USDT_OPERAND_NONE)
+		return arena_printf(probes_arena(ps),
+				    "the program keeps it where it cannot be read: \"%s\"",
+				    probe_data(pr)->note->args);
+	return NULL;
+}
+
+/* ---- the provider ---------------------------------------------------------------------------- */
+
+static uint32_t usdt_points(const struct probe *pr, struct probe_point *ret)
+{
+	const struct usdt_probe_data *d = probe_data(pr);
+
+	ret[0] = (struct probe_point){.place = {.kind = PLACE_UPROBE},
+				      .key = d->key,
+				      .tgid = (uint32_t)d->code.pid,
+				      .spot = UPROBE_USDT,
+				      .code = &d->code};
+	return 1;
+}
+
+static void usdt_close(void *state)
+{
+	struct usdt_state *st = state;
+
+	for (uint32_t i = 0; i < st->probes.len; i++) {
+		vec_deinit(&st->probes.data[i]->code.sites);
+		free(st->probes.data[i]);
+	}
+	for (uint32_t i = 0; i < st->operands.len; i++)
+		free(st->operands.data[i]);
+	for (uint32_t i = 0; i < st->objects.len; i++)
+		object_destroy(st->objects.data[i]);
+	for (uint32_t i = 0; i < st->pids.targets.len; i++)
+		pid_target_destroy(st->pids.targets.data[i]);
+	vec_deinit(&st->probes);
+	vec_deinit(&st->operands);
+	vec_deinit(&st->objects);
+	vec_deinit(&st->pids.targets);
+}
+
+const struct provider provider_usdt = {
+	.name = "usdt",
+	.attr = {ATTR_EVOLVING, ATTR_EVOLVING, ATTR_EVOLVING, ATTR_EVOLVING, ATTR_EVOLVING},
+	.concerns = usdt_concerns,
+	.collect = usdt_collect,
+	.close = usdt_close,
+	.hint = usdt_hint,
+	.arg_types = usdt_arg_types,
+	.arg_refused = usdt_arg_refused,
+	.points = usdt_points,
+};

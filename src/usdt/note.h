@@ -1,0 +1,35 @@
+/*
+ * Notes about probes in an ELF file (the format stapsdt).
+ *
+ * Owns     names and texts.
+ * Errors   none: of a file that is damaged, the notes that could be read are returned. Nothing in
+ *          the file is trusted.
+ * Units    addresses as in the file, before it is mapped anywhere.
+ * Facts    providers.md 20.6.
+ */
+#pragma once
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "sym/gate.h"
+
+#define USDT_NOTES_MAX 65536 /* of one file; HotSpot has some 600 */
+
+struct usdt_note {
+	const char *provider, *name; /* name: as D has it, with '-' */
+	const char *args;	     /* usdt_operands_parse() */
+	uint64_t pc;
+	uint64_t counter;     /* address of the counter of its consumers; 0 = none */
+	uint64_t counter_off; /* in the file; 0 = it is not in the file, and cannot be counted */
+};
+
+struct usdt_notes {
+	struct arena *arena;
+	VEC(struct usdt_note) list;
+	VEC(uint8_t) dof; /* the section .SUNW_dof, or nothing */
+	bool is_cut;	  /* there were more than USDT_NOTES_MAX, or damaged ones */
+};
+
+/* Reads all of a file. */
+void usdt_notes_read(struct gate_elf *g, struct usdt_notes *ret);
+void usdt_notes_deinit(struct usdt_notes *n);
