@@ -477,7 +477,8 @@ typedef enum dtrace_dropkind {
 	DTRACEDROP_SPECBUSY,
 	DTRACEDROP_SPECUNAVAIL,
 	DTRACEDROP_DBLERROR,
-	DTRACEDROP_STKSTROVERFLOW
+	DTRACEDROP_STKSTROVERFLOW,
+	DTRACEDROP_HELPERERROR /* of Fathom: a ustack helper faulted, its frame has no name */
 } dtrace_dropkind_t;
 
 /* Something was lost. Without a handler it is not told. ABORT: EDT_DROPABORT. */

@@ -113,6 +113,12 @@ void aggs_drop_removed(struct aggs *a);
 MUST_CHECK struct err *aggs_normalize(struct aggs *a, uint32_t agg_id, uint64_t factor);
 void aggs_denormalize(struct aggs *a, uint32_t agg_id);
 
+/*
+ * Appends a text that the kernel's side keeps under a hash: the name of a frame (bpf/rt/abi.h,
+ * RT_USTACK_NAME). False: it has none.
+ */
+bool aggs_text(struct aggs *a, uint64_t hash, struct strbuf *out);
+
 /* Returns the element with the state of one CPU; its keys are not filled. */
 struct agg_elem agg_elem_of_cpu(const struct agg_view *v, const struct agg_elem *e, uint32_t cpu);
 /* Printed value of count, sum, min, max, avg, stddev (after normalization). */

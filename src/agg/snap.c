@@ -24,6 +24,11 @@ struct aggs *aggs_create(const struct layout *l, const struct agg_io *io, void *
 	return a;
 }
 
+bool aggs_text(struct aggs *a, uint64_t hash, struct strbuf *out)
+{
+	return a->io->string(a->ctx, hash, out);
+}
+
 static void slot_deinit(struct agg_slot *slot)
 {
 	agg_base_deinit(slot);

@@ -173,7 +173,9 @@ static void print_insn(const struct bpf_code *c, uint32_t i, struct strbuf *out)
 		break;
 	default: /* ld_imm64 */
 		strbuf_addf(out, "r%d = ", in->dst_reg);
-		if (r)
+		if (r && r->kind == RELOC_FUNC)
+			strbuf_addf(out, "function %u", r->ref);
+		else if (r)
 			print_map(r, out);
 		else
 			strbuf_addf(out, "0x%llx",

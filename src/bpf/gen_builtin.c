@@ -20,9 +20,10 @@ void gen_comm(struct gen *g, uint32_t off)
 	em_helper(&g->e, BPF_FUNC_get_current_comm);
 }
 
-static void emit_mach_u64(struct gen *g, const struct builtin_gen *b)
+/* b->arg: number of the argument */
+static void emit_arg(struct gen *g, const struct builtin_gen *b)
 {
-	gen_mach_load(g, 8, R0, b->arg);
+	gen_mach_load(g, 8, R0, gen_arg_off(g, b->arg));
 }
 
 static void emit_mach_u32(struct gen *g, const struct builtin_gen *b)
@@ -209,14 +210,12 @@ static void need_name(struct needs *n, const struct builtin_gen *b)
 
 static void need_arg(struct needs *n, const struct builtin_gen *b)
 {
-	n->args |= 1u << ((b->arg - offsetof(struct rt_mach, arg)) / 8);
+	n->args |= 1u << b->arg;
 }
 
 #define M(field) offsetof(struct rt_mach, field)
-#define ARG(n)                                                                                     \
-	[DIF_VAR_ARG0 - DIF_VAR_CURTHREAD + (n)] = {emit_mach_u64, false, M(arg) + 8 * (n),        \
-						    need_arg}
-#define B(id) [DIF_VAR_##id - DIF_VAR_CURTHREAD]
+#define ARG(n)	 [DIF_VAR_ARG0 - DIF_VAR_CURTHREAD + (n)] = {emit_arg, false, (n), need_arg}
+#define B(id)	 [DIF_VAR_##id - DIF_VAR_CURTHREAD]
 
 static const struct builtin_gen builtins[] = {
 	/* clang-format off */

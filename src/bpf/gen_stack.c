@@ -39,24 +39,28 @@ static void at_load(struct gen *g, int dst, const struct stack_at *at)
 }
 
 /*
- * r0 = bytes of at most frames addresses of the user stack, written to at. Where our own walker
- * (rt/unwind.c) cannot walk, because the kernel does not show what it needs, the kernel's does, by
- * frame pointer.
+ * r0 = bytes of at most frames addresses of the user stack, written to at; with strsize, names of
+ * frames are among them. Where our own walker (rt/unwind.c) cannot walk, because the kernel does
+ * not show what it needs, the kernel's does, by frame pointer.
  */
-static void get_user_stack(struct gen *g, uint32_t frames, struct stack_at at, bool is_marked)
+static void get_user_stack(struct gen *g, uint32_t frames, uint32_t strsize, struct stack_at at,
+			   bool is_marked)
 {
 	struct emitter *e = &g->e;
 	uint32_t good = em_label(e);
+	uint32_t most = 8 * stack_words(frames, strsize);
 
 	at_load(g, R2, &at);
-	if (g->env->unwinds) {
+	if (g->env->unwinds && strsize) {
+		gen_helper_walk(g, frames, strsize);
+	} else if (g->env->unwinds) {
 		em_imm(e, R3, frames | (is_marked ? 0 : RT_USTACK_UNMARKED));
 		gen_rt(g, "rt_ustack");
 	} else {
 		em_alu_reg(e, BPF_ADD, R2, R9);
 		get_stack(g, 8 * frames, true);
 	}
-	em_jmp_imm(e, BPF_JLE, R0, (int32_t)(8 * frames), good); /* always: for the verifier */
+	em_jmp_imm(e, BPF_JLE, R0, (int32_t)most, good); /* always: for the verifier */
 	em_imm(e, R0, 0);
 	em_here(e, good);
 }
@@ -88,7 +92,8 @@ void gen_record_stack(struct gen *g, const struct rec_field *f, uint32_t off)
 	em_alu_reg(e, BPF_ADD, R2, R7);
 	if (is_user) {
 		em_store(e, 8, R2, 0, R0);
-		get_user_stack(g, f->frames, (struct stack_at){g->l->rec_off + 8, true}, true);
+		get_user_stack(g, f->frames, f->strsize, (struct stack_at){g->l->rec_off + 8, true},
+			       true);
 		em_alu_imm(e, BPF_ADD, R0, 8);
 	} else {
 		get_stack(g, f->size, false);
@@ -114,7 +119,8 @@ void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, u
 	if (is_user) {
 		get_pid(g);
 		gen_mach_store(g, 8, words, R0);
-		get_user_stack(g, frames, (struct stack_at){words + 8, false}, true);
+		get_user_stack(g, frames, layout_strsize(&g->l->opts, d, true),
+			       (struct stack_at){words + 8, false}, true);
 		em_alu_imm(e, BPF_ADD, R0, 8);
 	} else {
 		em_addr(e, R2, R9, words);
@@ -135,7 +141,7 @@ static void var_stack(struct gen *g, uint32_t frames, bool is_user)
 	uint32_t words = slot + (uint32_t)offsetof(struct rt_stack, words);
 
 	if (is_user) {
-		get_user_stack(g, frames, (struct stack_at){words, false}, false);
+		get_user_stack(g, frames, 0, (struct stack_at){words, false}, false);
 		return;
 	}
 	em_addr(&g->e, R2, R9, words);

@@ -4,7 +4,8 @@
  * One machine state (MAP_MACH entry), in this order; a load or store reaches the first 32 KiB
  * cheaply, so what is large comes last:
  *
- *     struct rt_mach | save | kaddr | spill | keys | zero | this-> block | record | stacks
+ *     struct rt_mach | save | kaddr | spill | keys | zero | this-> block | arguments of helpers |
+ *     record | stacks
  */
 #include "bpf/share.h"
 
@@ -82,6 +83,11 @@ static uint32_t frames_of(const struct difo *d, const struct layout_opts *opts, 
 uint32_t layout_frames(const struct layout *l, const struct difo *d, bool is_user)
 {
 	return frames_of(d, &l->opts, is_user);
+}
+
+uint32_t layout_strsize(const struct layout_opts *opts, const struct difo *d, bool is_user)
+{
+	return is_user && opts->nhelpers ? PROG_STACK_STRSIZE(stack_const(d)) : 0;
 }
 
 /* How the text of a string DIFO is known before it is evaluated. */
@@ -255,7 +261,8 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
 	case DATUM_USTACK:
 		f.kind = REC_STACK;
 		f.frames = frames_of(d, opts, datum == DATUM_USTACK);
-		f.size = stack_bytes(f.frames);
+		f.strsize = layout_strsize(opts, d, datum == DATUM_USTACK);
+		f.size = stack_bytes(stack_words(f.frames, f.strsize));
 		break;
 	case DATUM_MEMORY:
 		f.kind = REC_BYTES;
@@ -587,8 +594,15 @@ static uint32_t stack_keys(const struct agg_layout *al)
 	return n;
 }
 
-/* The most frames a key of the clauses has. */
-static uint32_t key_frames(const struct layout *l)
+static uint32_t key_stack_words(const struct layout *l, const struct difo *d, enum datum_kind datum)
+{
+	bool is_user = datum == DATUM_USTACK;
+
+	return stack_words(layout_frames(l, d, is_user), layout_strsize(&l->opts, d, is_user));
+}
+
+/* The most words a stack has that is a key of the clauses. */
+static uint32_t key_words(const struct layout *l)
 {
 	uint32_t max = 0;
 
@@ -600,28 +614,27 @@ static uint32_t key_frames(const struct layout *l)
 
 			for (uint32_t k = 0; al && k < al->nkeys; k++)
 				if (al->keys[k].repr == KEY_STACK)
-					max = MAX(max,
-						  layout_frames(l, act->args[k],
-								al->keys[k].datum == DATUM_USTACK));
+					max = MAX(max, key_stack_words(l, act->args[k],
+								       al->keys[k].datum));
 		}
 	return max;
 }
 
 static void stacks_size(struct layout *l, const struct difo_facts *f)
 {
-	uint32_t frames = key_frames(l), all = layout_max_frames(&l->opts, false);
+	uint32_t words = key_words(l), all = layout_max_frames(&l->opts, false);
 
 	for (uint32_t i = 0; i < l->naggs; i++)
 		l->stack_nslots = MAX(l->stack_nslots, stack_keys(&l->aggs[i]));
-	l->stack_size = (uint32_t)sizeof(struct rt_stack) + stack_bytes(frames);
+	l->stack_size = (uint32_t)sizeof(struct rt_stack) + stack_bytes(words);
 	if (f->has_caller || f->has_depth) {
 		l->stack_nslots++;
-		frames = MAX(frames, 2u); /* caller is the second */
+		words = MAX(words, 2u); /* caller is the second */
 	}
 	if (f->has_depth)
-		frames = MAX(frames, MAX(all, layout_max_frames(&l->opts, true)));
+		words = MAX(words, MAX(all, layout_max_frames(&l->opts, true)));
 	if (l->stack_nslots)
-		l->stack_stride = ROUND_UP((uint32_t)sizeof(struct rt_stack) + stack_bytes(frames) +
+		l->stack_stride = ROUND_UP((uint32_t)sizeof(struct rt_stack) + stack_bytes(words) +
 						   RT_STACK_BLOCK,
 					   RT_STACK_BLOCK);
 }
@@ -659,6 +672,8 @@ static void mach_place(struct layout *l, const struct difo_facts *f)
 	l->arr_key_off = l->key_off + agg_key;
 	l->zero_off = area(&pos, l->zero_size);
 	l->this_off = area(&pos, l->this_size);
+	if (l->opts.nhelpers)
+		l->helper_off = area(&pos, 8 * RT_HELPER_NARGS);
 	for (uint32_t i = 0; i < l->nclauses; i++)
 		l->rec_size = MAX(l->rec_size, l->clauses[i].max_size);
 	l->rec_off = area(&pos, l->rec_size);
@@ -680,6 +695,22 @@ static void names_place(struct layout *l, const struct difo_facts *f)
 						nflag_names * sizeof(flag_names[0]));
 }
 
+static void facts_add(struct layout *l, struct difo_facts *all, struct difo_facts f)
+{
+	all->max_reg = MAX(all->max_reg, f.max_reg);
+	all->max_tuple = MAX(all->max_tuple, f.max_tuple);
+	all->nstrings = MAX(all->nstrings, f.nstrings);
+	all->bytes = MAX(all->bytes, f.bytes);
+	l->speculates |= f.speculates;
+	l->has_token |= f.has_token;
+	l->has_blocks |= f.has_blocks;
+	all->has_caller |= f.has_caller;
+	all->has_depth |= f.has_depth;
+	all->has_flags |= f.has_flags;
+	for (uint32_t k = 0; k < NNAMES; k++)
+		all->has_names[k] |= f.has_names[k];
+}
+
 struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses, uint32_t nclauses,
 			     const struct prog_vars *vars, const struct prog_aggs *aggs,
 			     struct strtab *strtab, const struct layout_opts *opts)
@@ -695,23 +726,12 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 	l->nclauses = nclauses;
 	l->clauses = ARENA_NEW_N(a, struct clause_layout, nclauses);
 	for (uint32_t i = 0; i < nclauses; i++) {
-		struct difo_facts f = clause_scan(clauses[i], strtab);
-
 		assert(clauses[i]->index == i);
-		all.max_reg = MAX(all.max_reg, f.max_reg);
-		all.max_tuple = MAX(all.max_tuple, f.max_tuple);
-		all.nstrings = MAX(all.nstrings, f.nstrings);
-		all.bytes = MAX(all.bytes, f.bytes);
-		l->speculates |= f.speculates;
-		l->has_token |= f.has_token;
-		l->has_blocks |= f.has_blocks;
-		all.has_caller |= f.has_caller;
-		all.has_depth |= f.has_depth;
-		all.has_flags |= f.has_flags;
-		for (uint32_t k = 0; k < NNAMES; k++)
-			all.has_names[k] |= f.has_names[k];
+		facts_add(l, &all, clause_scan(clauses[i], strtab));
 		clause_place(a, clauses[i], opts, &l->clauses[i]);
 	}
+	for (uint32_t i = 0; i < opts->nhelpers; i++)
+		facts_add(l, &all, clause_scan(opts->helpers[i], strtab));
 	l->naggs = aggs->len;
 	l->aggs = ARENA_NEW_N(a, struct agg_layout, aggs->len);
 	for (uint32_t i = 0; i < aggs->len; i++)

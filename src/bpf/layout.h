@@ -42,6 +42,7 @@ struct rec_field {
 	enum datum_kind datum;
 	uint32_t off, size; /* size of the value; REC_STR: strsize; REC_STACK: the most bytes */
 	uint32_t frames;    /* REC_STACK: the most frames */
+	uint32_t strsize;   /* REC_STACK: bytes for the names of helpers; 0: none run */
 	bool is_signed;
 };
 
@@ -176,6 +177,9 @@ struct layout_opts {
 	bool counts_vtime;	      /* firings measure the time they take (gen_vtime.c) */
 	uint32_t scratchsize;	      /* least scratch memory of a firing */
 	uint32_t printsize;	      /* most bytes that print() records; 0 = any */
+	/* the clauses of ustack helpers, in order: they name frames of stacks with strsize */
+	struct prog_clause *const *helpers;
+	uint32_t nhelpers;
 };
 #define STACK_FRAMES_DEFAULT 127 /* Linux include/linux/perf_event.h, PERF_MAX_STACK_DEPTH */
 
@@ -191,6 +195,7 @@ struct layout {
 	uint32_t gvars_size, tls_size; /* 0 = none */
 	/* areas of a MAP_MACH entry after struct rt_mach */
 	uint32_t this_off, this_size;
+	uint32_t helper_off; /* arguments of ustack helpers; 0: there are none */
 	uint32_t rec_off, rec_size;
 	uint32_t key_off, key_size; /* key of an aggregation, then that of an associative array */
 	uint32_t arr_key_off;
@@ -233,12 +238,22 @@ int difo_is_builtin(const struct difo *d);
 uint32_t difo_stack_frames(const struct difo *d);
 /* The same, limited to what the session allows. */
 uint32_t layout_frames(const struct layout *l, const struct difo *d, bool is_user);
+/*
+ * Bytes for the names that helpers give to the frames of the stack a DIFO stands for; 0: no helper
+ * runs.
+ */
+uint32_t layout_strsize(const struct layout_opts *opts, const struct difo *d, bool is_user);
+/* The most words of frames and of their names. */
+static inline uint32_t stack_words(uint32_t frames, uint32_t strsize)
+{
+	return strsize ? 2 * frames : frames;
+}
 /* The most frames of any stack. */
 uint32_t layout_max_frames(const struct layout_opts *opts, bool is_user);
-/* The most bytes of the words of a stack. */
-static inline uint32_t stack_bytes(uint32_t frames)
+/* The most bytes of a stack of so many words. */
+static inline uint32_t stack_bytes(uint32_t words)
 {
-	return 8 * (frames + RT_STACK_EXTRA);
+	return 8 * (words + RT_STACK_EXTRA);
 }
 /* The string of a DIFO that is just "sets STR; ret"; else NULL. */
 const char *difo_is_strconst(const struct difo *d);

@@ -11,7 +11,8 @@
 #include "kernel/btf_blob.h"
 
 /* Room in MAP_STRINGS for each key field that is a string hash, when the aggregation is large. */
-#define STRINGS_MAX (1u << 23)
+#define HELPER_STRINGS 65536 /* names that helpers have given to frames, at most */
+#define STRINGS_MAX    (1u << 23)
 
 #define UFILES_MAX  16384u
 #define UBLOCKS_MAX (1u << 20)
@@ -178,7 +179,7 @@ static uint32_t keys_strings(const struct key_field *keys, uint32_t nkeys)
 	return n;
 }
 
-/* Only aggregations: array keys are never read back. */
+/* Of aggregations, as array keys are never read back, and names that helpers give to frames. */
 static struct err *strings_create(struct kmaps *m, const struct layout *l)
 {
 	struct map_spec s = {BPF_MAP_TYPE_HASH, "strings", 8, .flags = BPF_F_NO_PREALLOC,
@@ -188,6 +189,8 @@ static struct err *strings_create(struct kmaps *m, const struct layout *l)
 	for (uint32_t i = 0; i < l->naggs; i++)
 		n += (uint64_t)keys_strings(l->aggs[i].keys, l->aggs[i].nkeys) *
 		     l->aggs[i].max_entries;
+	if (l->opts.nhelpers)
+		n += HELPER_STRINGS;
 	if (n == 0)
 		return NULL;
 	s.max_entries = (uint32_t)MIN(n, STRINGS_MAX);
@@ -369,6 +372,7 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 		.nuses = spec_nuses(l),
 		.specsize = l->opts.specsize,
 		.mach_size = l->mach_size,
+		.helper_off = l->helper_off,
 		.has_blocks = l->has_blocks,
 		.pidns = opts->pidns,
 		.k = opts->ukernel ? *opts->ukernel : (struct rt_ukernel){0},

@@ -104,6 +104,15 @@ static bool has_stack(const struct prog_act *act)
 	return false;
 }
 
+static bool has_helper_stack(const struct layout *l, const struct prog_act *act)
+{
+	for (uint32_t k = 0; act->arg_kinds && k < act->nargs; k++)
+		if (act->arg_kinds[k] == DATUM_USTACK &&
+		    layout_strsize(&l->opts, act->args[k], true))
+			return true;
+	return false;
+}
+
 void needs_of_clause(struct needs *n, const struct layout *l, const struct clause_layout *cl)
 {
 	const struct prog_clause *c = cl->clause;
@@ -116,7 +125,9 @@ void needs_of_clause(struct needs *n, const struct layout *l, const struct claus
 		n->faults |= act_can_fault(l, cl, i);
 		n->ctx |= has_stack(&c->acts[i]);
 		n->exits |= c->acts[i].kind == ACT_EXIT;
+		n->helpers |= has_helper_stack(l, &c->acts[i]);
 	}
+	n->scratch |= n->helpers; /* which they take what the clause has left of */
 	if (c->records)
 		n->probe = n->timestamp = true;
 	if (n->faults)

@@ -9,7 +9,7 @@ struct drops {
 	uint32_t ncpus;
 	struct rt_cpu *seen; /* [ncpus] */
 	uint64_t specs_seen; /* of the consumer's side */
-	uint64_t totals[DTRACEDROP_STKSTROVERFLOW + 1], counts[DTRACEDROP_STKSTROVERFLOW + 1];
+	uint64_t totals[DTRACEDROP_HELPERERROR + 1], counts[DTRACEDROP_HELPERERROR + 1];
 };
 
 /*
@@ -28,12 +28,16 @@ static const struct {
 	{offsetof(struct rt_cpu, spec_busy), DTRACEDROP_SPECBUSY},
 	{offsetof(struct rt_cpu, spec_unavail), DTRACEDROP_SPECUNAVAIL},
 	{offsetof(struct rt_cpu, dblerrors), DTRACEDROP_DBLERROR},
+	{offsetof(struct rt_cpu, helper_drops), DTRACEDROP_STKSTROVERFLOW},
+	{offsetof(struct rt_cpu, helper_faults), DTRACEDROP_HELPERERROR},
 };
 
 /* Kinds that are reported for each CPU, and those that are reported for all CPUs together. */
 static const dtrace_dropkind_t per_cpu[] = {DTRACEDROP_PRINCIPAL, DTRACEDROP_AGGREGATION};
-static const dtrace_dropkind_t of_all[] = {DTRACEDROP_DYNAMIC, DTRACEDROP_SPEC, DTRACEDROP_SPECBUSY,
-					   DTRACEDROP_SPECUNAVAIL, DTRACEDROP_DBLERROR};
+static const dtrace_dropkind_t of_all[] = {DTRACEDROP_DYNAMIC,	  DTRACEDROP_SPEC,
+					   DTRACEDROP_SPECBUSY,	  DTRACEDROP_SPECUNAVAIL,
+					   DTRACEDROP_DBLERROR,	  DTRACEDROP_STKSTROVERFLOW,
+					   DTRACEDROP_HELPERERROR};
 
 struct drops *drops_create(const struct rt_control *control, uint32_t ncpus,
 			   const struct specs *specs)

@@ -129,11 +129,21 @@ static const char *hint_profile(struct arena *a, const struct words *f, const ch
 	return rate ? arena_printf(a, "in D: profile-%s", rate) : NULL;
 }
 
+/* "dtrace:helper:ustack:" in a script. */
+static const char *hint_helper(struct arena *a, const struct words *f, const char *point)
+{
+	(void)point;
+	return f->n > 1 && strcmp(f->w[1], "helper") == 0
+		       ? "helpers stand in a file of their own: -x helper=FILE"
+		       : NULL;
+}
+
 /* clang-format off */
 static const struct foreign {
 	const char *word, *point;
 	hint_f *say;
 } foreigns[] = {
+	{ "dtrace",    "",       hint_helper },
 	{ "fentry",    "entry",  hint_kernel },     { "fexit",     "return", hint_kernel },
 	{ "interval",  "",       hint_interval },   { "i",         "",       hint_interval },
 	{ "k",         "entry",  hint_kernel },     { "kfunc",     "entry",  hint_kernel },

@@ -68,10 +68,30 @@ static struct position kframe_place(struct printer *p, const char *pcs, uint32_t
 	return at;
 }
 
-/* What a handler returns to, and what was interrupted, are both exact. */
-static struct position uframe_place(uint64_t pid, const char *pcs, uint32_t i, uint32_t n)
+/* The word is the name of the frame before it. */
+static bool is_name(uint64_t word)
 {
-	uint64_t pc = word_at(pcs, i), next = i + 1 < n ? word_at(pcs, i + 1) : 0;
+	return (word & (RT_USTACK_EXACT | RT_USTACK_NAME)) == RT_USTACK_NAME;
+}
+
+/* What the helper has said of frame i, or NULL. */
+static const char *uframe_helper(struct printer *p, const char *pcs, uint32_t i, uint32_t n)
+{
+	uint64_t word = i + 1 < n ? word_at(pcs, i + 1) : 0;
+
+	if (!is_name(word))
+		return NULL;
+	p->helper.len = 0;
+	return p->aggs && aggs_text(p->aggs, word, &p->helper) ? strbuf_text(&p->helper) : NULL;
+}
+
+/* What a handler returns to, and what was interrupted, are both exact. */
+static struct position uframe_place(struct printer *p, uint64_t pid, const char *pcs, uint32_t i,
+				    uint32_t n)
+{
+	const char *helper = uframe_helper(p, pcs, i, n);
+	uint32_t follows = i + 1 < n && is_name(word_at(pcs, i + 1)) ? i + 2 : i + 1;
+	uint64_t pc = word_at(pcs, i), next = follows < n ? word_at(pcs, follows) : 0;
 	bool is_exact = pc & RT_USTACK_EXACT;
 
 	return (struct position){
@@ -79,6 +99,7 @@ static struct position uframe_place(uint64_t pid, const char *pcs, uint32_t i, u
 		.addr = pc & ~RT_USTACK_EXACT,
 		.is_return = i > 0 && !is_exact,
 		.is_handler_call = i > 0 && is_exact && (next & RT_USTACK_EXACT),
+		.helper = helper,
 	};
 }
 
@@ -89,7 +110,7 @@ enum addr_form stack_form(const struct printer *p, const struct datum *d)
 	return p->opts->stackmerge == PRINT_MERGE_LINE ? ADDR_LINE : ADDR_FUNC;
 }
 
-/* kernel: PCs; user: pid, PCs. A zero ends them. */
+/* kernel: PCs; user: pid, PCs and their names. A zero ends them. */
 void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *ctx)
 {
 	uint32_t n = d->bytes ? d->size / (uint32_t)sizeof(uint64_t) : 0;
@@ -106,9 +127,11 @@ void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *c
 		n = d->frames ? MIN(n, d->frames) : n;
 	}
 	for (uint32_t i = 0; i < n && word_at(pcs, i) != 0; i++) {
-		struct position at =
-			pid ? uframe_place(pid, pcs, i, n) : kframe_place(p, pcs, i, d->is_traced);
+		struct position at;
 
+		if (pid && is_name(word_at(pcs, i)))
+			continue;
+		at = pid ? uframe_place(p, pid, pcs, i, n) : kframe_place(p, pcs, i, d->is_traced);
 		f(ctx, is_cut(pid, word_at(pcs, i)) ? NULL : &at);
 	}
 }

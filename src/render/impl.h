@@ -153,6 +153,8 @@ struct position {
 	bool is_return; /* a call returns to it */
 	/* what a signal handler returns to; C libraries often have no name for it */
 	bool is_handler_call;
+	/* what a ustack helper says of the frame, until the next frame is visited; NULL: nothing */
+	const char *helper;
 };
 bool place_find(struct printer *p, const struct position *at, struct sym_name *ret);
 /* A stack's frames, innermost first; at NULL: the walk could not go on. */
@@ -256,7 +258,8 @@ struct printer {
 	const struct renderer *render;
 	struct json json;
 	bool is_ended;
-	struct syms *syms; /* NULL = addresses have no names */
+	struct syms *syms;    /* NULL = addresses have no names */
+	struct strbuf helper; /* of struct position */
 	struct out out;
 	struct arena *arena;		    /* of the printer: formats, probe texts */
 	struct arena *scratch;		    /* of the record */

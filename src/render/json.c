@@ -253,6 +253,8 @@ static void json_frame(void *ctx, const struct position *at)
 	name_members(f->p, f->o, at, "module", f->form == ADDR_FULL);
 	if (f->form == ADDR_FULL)
 		out_addf(f->o, ", \"address\": \"0x%" PRIx64 "\"", at->addr);
+	if (at->helper)
+		member_string(f->o, "helper", at->helper);
 	out_addc(f->o, '}');
 }
 

@@ -58,6 +58,7 @@ void printer_destroy(struct printer *p)
 		(void)fclose(p->redirect); /* printer_flush() has reported what could be */
 	api_deinit(p);
 	out_deinit(&p->out);
+	strbuf_deinit(&p->helper);
 	for (size_t i = 0; i < ARRAY_LEN(p->json.docs); i++)
 		out_deinit(&p->json.docs[i].aggs);
 	vec_deinit(&p->probe_texts);

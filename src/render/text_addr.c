@@ -21,6 +21,14 @@ static void raw_text(struct printer *p, struct out *o, uint64_t pid, uint64_t ad
 	out_hex(o, addr - syms_start(p->syms, pid, addr, true));
 }
 
+/* Without what a terminal would take for a command: the text comes from the traced process. */
+static void clean_text(struct out *o, const char *text)
+{
+	CLEANUP(free) char *clean = text_clean(xstrdup(text));
+
+	out_adds(o, clean);
+}
+
 /* " at FILE:LINE"; false: it is not known. */
 static bool line_text(struct printer *p, struct out *o, const struct position *at)
 {
@@ -74,7 +82,10 @@ void place_text(struct printer *p, struct out *o, const struct position *at, enu
 	struct sym_name n;
 
 	if (!place_find(p, at, &n)) {
-		out_hex(o, at->addr);
+		if (at->helper && *at->helper != '@')
+			clean_text(o, at->helper);
+		else
+			out_hex(o, at->addr);
 		return;
 	}
 	if ((at->pid && p->opts->noresolve && form != ADDR_MOD) ||
@@ -116,6 +127,12 @@ static void frame_line(void *ctx, const struct position *at)
 	else
 		out_adds(f->o, "[cut]");
 	out_addc(f->o, '\n');
+	if (at && at->helper && *at->helper == '@') { /* an annotation (d-language.md 6.6) */
+		out_pad(f->o, ' ', f->indent);
+		out_adds(f->o, "  [ ");
+		clean_text(f->o, at->helper + 1);
+		out_adds(f->o, " ]\n");
+	}
 }
 
 void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32_t indent)

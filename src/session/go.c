@@ -6,6 +6,7 @@
 
 #include "provider/providers.h"
 #include "proc/control.h"
+#include "session/helpers.h"
 #include "session/later.h"
 #include "bpf/engine.h"
 #include "consume/wait.h"
@@ -41,20 +42,29 @@ static bool difo_reads(const struct difo *d, uint32_t var)
 	return false;
 }
 
+static bool clause_reads(const struct prog_clause *cl, uint32_t var)
+{
+	if (difo_reads(cl->pred, var))
+		return true;
+	for (uint32_t j = 0; j < cl->nacts; j++)
+		for (uint32_t k = 0; k < cl->acts[j].nargs; k++)
+			if (difo_reads(cl->acts[j].args[k], var))
+				return true;
+	return false;
+}
+
 bool session_reads(const struct run *run, uint32_t var)
 {
-	for (uint32_t i = 0; i < run->clauses.len; i++) {
-		const struct prog_clause *cl = run->clauses.data[i].clause;
+	uint32_t nhelpers;
+	struct prog_clause *const *helpers = helpers_clauses(run->helpers, &nhelpers);
 
-		if (!clause_counts(&run->clauses.data[i]))
-			continue;
-		if (difo_reads(cl->pred, var))
+	for (uint32_t i = 0; i < run->clauses.len; i++)
+		if (clause_counts(&run->clauses.data[i]) &&
+		    clause_reads(run->clauses.data[i].clause, var))
 			return true;
-		for (uint32_t j = 0; j < cl->nacts; j++)
-			for (uint32_t k = 0; k < cl->acts[j].nargs; k++)
-				if (difo_reads(cl->acts[j].args[k], var))
-					return true;
-	}
+	for (uint32_t i = 0; i < nhelpers; i++)
+		if (clause_reads(helpers[i], var))
+			return true;
 	return false;
 }
 
@@ -121,9 +131,25 @@ static uint32_t max_printsize(const struct run *run)
 	return (uint32_t)most;
 }
 
-static struct layout *make_layout(struct run *run, uint32_t ncpus)
+static struct err *make_helpers(struct run *run)
 {
-	const struct layout_opts opts = {
+	const char *path = run->opts->str[OPT_helper];
+
+	if (!path || !*path)
+		return NULL;
+	if (run->unwinds_here)
+		return helpers_create(path, &run->compiler->compile_opts, &run->helpers);
+	report_notice(run->report,
+		      "option helper: no clause records a user stack that is walked by its unwind "
+		      "information");
+	return NULL;
+}
+
+static struct err *make_layout(struct run *run, uint32_t ncpus)
+{
+	const struct prog_vars *vars = dsession_vars(run->compiler->dsession);
+	struct err *e = helpers_number(run->helpers, vars, &vars);
+	struct layout_opts opts = {
 		.strsize = (uint32_t)run->opts->val[OPT_strsize],
 		.aggsize = (uint64_t)run->opts->val[OPT_aggsize],
 		.dynvarsize = (uint64_t)run->opts->val[OPT_dynvarsize],
@@ -141,9 +167,12 @@ static struct layout *make_layout(struct run *run, uint32_t ncpus)
 
 	for (uint32_t i = 0; i < run->clauses.len; i++)
 		list[i] = run->clauses.data[i].clause;
-	return layout_create(run->arena, list, run->clauses.len,
-			     dsession_vars(run->compiler->dsession),
-			     dsession_aggs(run->compiler->dsession), run->strtab, &opts);
+	opts.helpers = helpers_clauses(run->helpers, &opts.nhelpers);
+	if (!e)
+		run->layout =
+			layout_create(run->arena, list, run->clauses.len, vars,
+				      dsession_aggs(run->compiler->dsession), run->strtab, &opts);
+	return e;
 }
 
 static int64_t wall_offset(void)
@@ -384,7 +413,11 @@ struct err *run_load(struct run *run)
 	if (ncpus < 1)
 		return err_sys(-ncpus, "cannot count the CPUs");
 	session_plan_walks(run);
-	run->layout = make_layout(run, (uint32_t)ncpus);
+	e = make_helpers(run);
+	if (!e)
+		e = make_layout(run, (uint32_t)ncpus);
+	if (e)
+		return e;
 	session_number_epids(run);
 	session_make_units(run);
 	e = load_engine(run);
@@ -504,6 +537,8 @@ void run_undo(struct run *run)
 		unit_destroy(run->engine, run->units.data[i]);
 	vec_deinit(&run->units);
 	waiter_destroy(run->waiter);
+	helpers_destroy(run->helpers);
+	run->helpers = NULL;
 	unwinds_destroy(run->unwinds);
 	if (run->engine)
 		run->engine->engine->close(run->engine);

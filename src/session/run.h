@@ -26,6 +26,7 @@
 #include "session/report.h"
 #include "session/targets.h"
 
+struct helpers; /* ustack helpers (helpers.h) */
 struct later;	/* probes that come while the session runs (later.h) */
 struct unwinds; /* user stacks without frame pointers (unwind.h) */
 struct waiter;	/* until something is to be consumed (consume/wait.h) */
@@ -97,6 +98,7 @@ struct run {
 	struct rt_pidns pidns; /* dtrace's own */
 
 	/* load */
+	struct helpers *helpers; /* NULL: there are none */
 	struct layout *layout;
 	struct engine_run *engine;
 	uint64_t bufsize; /* of the principal buffers, which may have been lowered */

@@ -20,6 +20,8 @@ enum remedy {
 	REMEDY_SPECBUSY,
 	REMEDY_SPECUNAVAIL,
 	REMEDY_DBLERROR,
+	REMEDY_STKSTR,
+	REMEDY_HELPER,
 	REMEDY_NULL,
 	REMEDY_USER,
 	REMEDY_SCRATCH,
@@ -49,6 +51,9 @@ static const struct {
 	[REMEDY_SPECBUSY]    = { "SPECBUSY",    "have fewer speculations at a time", OPT_nspec, "-x nspec=", 16 },
 	[REMEDY_SPECUNAVAIL] = { "SPECUNAVAIL", "discard() what is not wanted", OPT_nspec, "-x nspec=", 16 },
 	[REMEDY_DBLERROR]    = { "DBLERROR",    "the clause of the ERROR probe has the error", OPT_COUNT, NULL, 0 },
+	[REMEDY_STKSTR]      = { "STKSTROVERFLOW", "the names of a stack's frames did not fit", OPT_jstackstrsize,
+				 "-x jstackstrsize=", 2048 },
+	[REMEDY_HELPER]      = { "HELPERERROR", "the helper has the error: its frames have no names", OPT_COUNT, NULL, 0 },
 	[REMEDY_NULL]        = { NULL, "the pointer is not set: test it in the predicate", OPT_COUNT, NULL, 0 },
 	[REMEDY_USER]        = { NULL, "addresses of a process are read by copyin() and copyinstr(); what it has "
 				       "not touched yet can be read when the call returns", OPT_COUNT, NULL, 0 },
@@ -120,6 +125,8 @@ static const struct {
 	[DTRACEDROP_SPECUNAVAIL] = { REMEDY_SPECUNAVAIL, "failed speculation",
 				     " (no speculative buffer available)" },
 	[DTRACEDROP_DBLERROR]    = { REMEDY_DBLERROR,    "error", " in ERROR probe enabling" },
+	[DTRACEDROP_STKSTROVERFLOW] = { REMEDY_STKSTR,   "jstack()/ustack() string table overflow", "" },
+	[DTRACEDROP_HELPERERROR] = { REMEDY_HELPER,      "error", " in ustack helpers" },
 	/* clang-format on */
 };
 

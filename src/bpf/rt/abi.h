@@ -98,6 +98,15 @@ struct rt_mach {
 	u32 pid;   /* filled for walks, where dtrace is not in the first PID namespace */
 };
 
+/* What a ustack helper is told of the frame; its other arguments, up to arg9, are 0. */
+enum rt_helper_arg {
+	RT_HELPER_PC,
+	RT_HELPER_FP,
+	RT_HELPER_SP,
+	RT_HELPER_FRAME,
+	RT_HELPER_NARGS = 10
+};
+
 /* State of the session, in the mmapped map MAP_CONTROL. */
 enum rt_state { RT_STATE_OFF, RT_STATE_ON, RT_STATE_EXITING };
 
@@ -110,7 +119,9 @@ struct rt_cpu {			     /* counters: one writer a CPU */
 	u64 spec_busy, spec_unavail; /* speculation() found no id */
 	u64 chill_from, chilled;     /* chill(): when the interval began, ns waited in it */
 	u64 spec_drops;		     /* speculate() of a full speculation */
-	u64 pad[6];
+	u64 helper_drops;	     /* names of frames that found no room */
+	u64 helper_faults;	     /* frames whose helper faulted */
+	u64 pad[4];
 };
 
 struct rt_control {
@@ -232,6 +243,11 @@ struct rt_stack {
  * will return.
  */
 #define RT_USTACK_EXACT (1ull << 63)
+/*
+ * A word of a user stack that is no frame: the name that a ustack helper gave the frame before it.
+ * The word is the key of the name in MAP_STRINGS: the other bits are a hash of the text.
+ */
+#define RT_USTACK_NAME (1ull << 62)
 /* In the number of frames asked for: the walk adds neither RT_USTACK_CUT nor RT_USTACK_EXACT. */
 #define RT_USTACK_UNMARKED 0x80000000u
 
@@ -350,6 +366,8 @@ struct rt_cfg {
 	 */
 	u32 ntracing;
 	u32 mach_size; /* of an entry of MAP_MACH */
+	/* u64[RT_HELPER_NARGS] in it: the arguments of ustack helpers; 0: there are none */
+	u32 helper_off;
 	struct rt_ukernel k;
 	struct rt_pidns pidns;
 };

@@ -52,6 +52,14 @@ RT_FUNC(rt_stackdepth, 1, 0) /* bytes in the last slot's words: number of frames
 /* offset in the entry of MAP_MACH, frames asked for: bytes written */
 RT_FUNC(rt_ustack, 2, 0)
 /*
+ * The same with ustack helpers between the frames (bpf/gen_helper.c): offset, frames asked for,
+ * bytes for names: 0 if there is no frame
+ */
+RT_FUNC(rt_walk_begin, 3, 0)
+RT_FUNC(rt_walk_next, 0, 0) /* 0: there is no further frame */
+RT_FUNC(rt_walk_name, 1, 1) /* string: the frame's name */
+RT_FUNC(rt_walk_end, 0, 0)  /* bytes written */
+/*
  * The next four are steps of rt_ustack(): their state is the struct unwind_work, in an area of its
  * own.
  */

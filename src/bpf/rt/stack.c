@@ -5,10 +5,7 @@
  * Generated code records such stacks to slots of the stack area in the machine state's map value
  * (abi.h).
  */
-#include "bpf/rt/rt.h"
-
-#define PRIME_1 0x9e3779b97f4a7c15ull
-#define PRIME_2 0xd6e8feb86659fd93ull
+#include "bpf/rt/hash.h"
 
 INLINE struct rt_stack *slot_stack(struct rt_mach *m, u64 k)
 {
@@ -38,12 +35,6 @@ struct stack_work {
 	/* State of the binary search for an address among the ranges of tracing code: */
 	u64 pc, lo, hi, found;
 };
-
-INLINE u64 hash_word(u64 h, u64 w)
-{
-	h = (h ^ w * PRIME_1) * PRIME_2;
-	return h ^ h >> 29;
-}
 
 static long hash_step(u64 i, void *ctx)
 {

@@ -21,7 +21,7 @@
  * Not done: uretprobes of other tracers replace return addresses, and a walk ends there (Fathom
  * probes return instructions instead).
  */
-#include "bpf/rt/rt.h"
+#include "bpf/rt/hash.h"
 #include "sym/frame.h"
 
 static long (*const bpf_ringbuf_output)(void *ring, const void *data, u64 size,
@@ -50,10 +50,14 @@ enum { MAPLE_LEAF = 1, MAPLE_RANGE = 2, MAPLE_ARANGE = 3 };
 struct unwind_work {
 	struct frame f; /* first, so that the frame's address is the struct's */
 	u64 at;		/* where the next word goes, in the entry of MAP_MACH */
-	u64 nframes, max, is_unmarked;
+	u64 nframes, max, is_unmarked, is_32;
 	u64 exact; /* RT_USTACK_EXACT, or 0 when that is not wanted */
-	u64 end;
-	u64 mm, tag; /* tag: of the address space in keys of MAP_UCACHE */
+	u64 end;   /* enum walk_end */
+	/* of a walk with helpers: */
+	u64 from;      /* where its first word is */
+	u64 text_left; /* bytes that the names of its frames may still take */
+	u64 top;       /* rt_mach.scratch_top and rt_mach.block when it began */
+	u64 mm, tag;   /* tag: of the address space in keys of MAP_UCACHE */
 	/* the mapping found last: */
 	u64 map_start, map_end, map_off;
 	u64 map_rule; /* of all its code; 0: the tree says */
@@ -82,6 +86,32 @@ INLINE struct unwind_work *work_of(struct rt_mach *m)
 	char *scratch = m ? slot_of(m) : NULL;
 
 	return scratch ? WALK(scratch) : NULL;
+}
+
+/* Fills env for the machine state; false if it has none, which does not happen. */
+INLINE u64 env_fill(struct frame_env *env, struct rt_mach *m)
+{
+	u32 slot;
+
+	if (!m)
+		return 0;
+	env->m = m;
+	env->scratch = slot_of(m);
+	slot = m->slot;
+	env->mach = bpf_map_lookup_elem(&map_mach, &slot);
+	return env->scratch && env->mach;
+}
+
+/* Writes a word of the stack behind those that are there. */
+INLINE u64 word_put(struct frame_env *env, struct unwind_work *w, u64 word)
+{
+	u64 at = w->at;
+
+	if (at > cfg.mach_size - 8)
+		return 0;
+	*(u64 *)(env->mach + at) = word;
+	w->at = at + 8;
+	return 1;
 }
 
 INLINE u64 read_word(u64 addr)
@@ -376,15 +406,11 @@ INLINE u64 frame_mark(struct frame *f)
 	return frame_is_exact(f) ? frame_work(f)->exact : 0;
 }
 
-/* Writes a word of the stack. */
+/* Writes the word of a frame. */
 INLINE u64 word_add(struct frame_env *env, struct unwind_work *w, u64 word)
 {
-	u64 at = w->at;
-
-	if (at > cfg.mach_size - 8)
+	if (!word_put(env, w, word))
 		return 0;
-	*(u64 *)(env->mach + at) = word;
-	w->at = at + 8;
 	w->nframes++;
 	return 1;
 }
@@ -399,16 +425,21 @@ INLINE enum walk_end frame_add(struct frame_env *env, struct frame *f, u64 word)
 	return w->nframes >= w->max ? WALK_COMPLETE : WALK_ON;
 }
 
-static long walk_step(u64 i, void *ctx)
+INLINE enum walk_end walk_go(struct frame_env *env, struct unwind_work *w)
 {
-	struct frame_env *env = ctx;
-	struct unwind_work *w = WALK(env->scratch);
 	enum walk_end end = frame_step(env, &w->f);
 
 	if (end == WALK_ON)
 		end = frame_add(env, &w->f, w->f.pc | frame_mark(&w->f));
 	w->end = end;
-	return end != WALK_ON;
+	return end;
+}
+
+static long walk_step(u64 i, void *ctx)
+{
+	struct frame_env *env = ctx;
+
+	return walk_go(env, WALK(env->scratch)) != WALK_ON;
 }
 
 /* True if the probe stands at the first instruction of a function or at its ret. */
@@ -425,13 +456,21 @@ u64 rt_unwind_first(struct rt_mach *m)
 }
 
 /* The step of 32-bit tasks. */
+INLINE enum walk_end walk32_go(struct frame_env *env, struct unwind_work *w)
+{
+	enum walk_end end = frame32_step(env, &w->f, is_edge(env->m));
+
+	if (end == WALK_ON)
+		end = frame_add(env, &w->f, w->f.pc);
+	w->end = end;
+	return end;
+}
+
 static long walk32_step(u64 i, void *ctx)
 {
 	struct frame_env *env = ctx;
-	struct unwind_work *w = WALK(env->scratch);
-	enum walk_end end = frame32_step(env, &w->f, is_edge(env->m));
 
-	return end != WALK_ON || frame_add(env, &w->f, w->f.pc) != WALK_ON;
+	return walk32_go(env, WALK(env->scratch)) != WALK_ON;
 }
 
 /* ---- the walk ----------------------------------------------------------------------------- */
@@ -458,23 +497,37 @@ u64 rt_unwind_start(struct rt_mach *m)
 	return 1;
 }
 
-/* The first frame, then the others. */
-INLINE void walk_run(struct frame_env *env, struct unwind_work *w)
+/* Finds where the stack begins; NULL: there is none. */
+INLINE struct unwind_work *walk_begin(struct frame_env *env, struct rt_mach *m, u64 at, u64 n)
 {
-	w->f.rule = env_rule(env, &w->f);
-	if (RULE_KIND(w->f.rule) == RULE_PENDING || RULE_KIND(w->f.rule) == RULE_NO_TABLE)
-		w->f.rule = rt_unwind_first(env->m);
-	w->end = WALK_CUT;
-	if (word_add(env, w, w->f.pc | w->exact) && w->f.rule != RULE_NO_CODE)
-		bpf_loop(w->max - 1, walk_step, env, 0);
+	struct unwind_work *w;
+
+	if (!env_fill(env, m))
+		return NULL;
+	w = WALK(env->scratch);
+	w->max = n & ~RT_USTACK_UNMARKED;
+	w->is_unmarked = n & RT_USTACK_UNMARKED;
+	w->exact = n & RT_USTACK_UNMARKED ? 0 : RT_USTACK_EXACT;
+	w->at = at;
+	if (!(n & ~RT_USTACK_UNMARKED) || !rt_unwind_start(m))
+		return NULL;
+	w->is_32 = w->f.regs[FRAME_CS] != FRAME_CS_64;
+	return w;
 }
 
-/* The same for a 32-bit task. */
-INLINE void walk32_run(struct frame_env *env, struct unwind_work *w)
+/* Writes the first frame; false: there is no way to the next. */
+INLINE u64 walk_first(struct frame_env *env, struct unwind_work *w)
 {
-	frame32_begin(&w->f);
-	if (word_add(env, w, w->f.pc | w->exact))
-		bpf_loop(w->max - 1, walk32_step, env, 0);
+	w->end = WALK_CUT;
+	if (w->is_32) {
+		frame32_begin(&w->f);
+		w->f.rule = 0;
+	} else {
+		w->f.rule = env_rule(env, &w->f);
+		if (RULE_KIND(w->f.rule) == RULE_PENDING || RULE_KIND(w->f.rule) == RULE_NO_TABLE)
+			w->f.rule = rt_unwind_first(env->m);
+	}
+	return word_add(env, w, w->f.pc | w->exact) && w->f.rule != RULE_NO_CODE;
 }
 
 /* Adds the word that says that the stack goes on. */
@@ -482,35 +535,137 @@ INLINE void walk_mark(struct frame_env *env, struct unwind_work *w)
 {
 	if (w->is_unmarked || w->nframes >= w->max || (w->end != WALK_CUT && !w->f.is_doubtful))
 		return;
-	word_add(env, w, RT_USTACK_CUT);
+	word_put(env, w, RT_USTACK_CUT);
 }
 
 u64 rt_ustack(struct rt_mach *m, u64 at, u64 n)
 {
-	struct frame_env env = {.m = m};
-	struct unwind_work *w;
-	u32 slot;
+	struct frame_env env;
+	struct unwind_work *w = walk_begin(&env, m, at, n);
 
-	if (!m)
+	if (!w)
 		return 0;
-	env.scratch = slot_of(m);
-	if (!env.scratch)
+	if (walk_first(&env, w)) {
+		if (w->is_32)
+			bpf_loop(w->max - 1, walk32_step, &env, 0);
+		else
+			bpf_loop(w->max - 1, walk_step, &env, 0);
+	}
+	walk_mark(&env, w);
+	return w->at - at;
+}
+
+/* ---- a walk with helpers ----------------------------------------------------------------------
+ *
+ * The loop over the frames is generated code (bpf/gen_helper.c): between two steps it runs the
+ * helpers, which are code of the session.
+ */
+
+/* Tells the helpers of the frame, and gives them the scratch memory that the clause left. */
+INLINE void helper_prepare(struct frame_env *env, struct unwind_work *w)
+{
+	u64 *arg = (u64 *)(env->mach + cfg.helper_off);
+
+	arg[RT_HELPER_PC] = w->f.pc;
+	arg[RT_HELPER_FP] = w->f.bp;
+	arg[RT_HELPER_SP] = w->f.sp;
+	arg[RT_HELPER_FRAME] = w->nframes - 1;
+	*(u64 *)&env->m->scratch_top = w->top;
+}
+
+u64 rt_walk_begin(struct rt_mach *m, u64 at, u64 n, u64 strsize)
+{
+	struct frame_env env;
+	struct unwind_work *w = walk_begin(&env, m, at, n);
+
+	if (!w)
+		return 0;
+	w->from = at;
+	w->text_left = strsize;
+	w->top = *(u64 *)&m->scratch_top;
+	if (walk_first(&env, w))
+		w->end = w->max > 1 ? WALK_ON : WALK_COMPLETE;
+	helper_prepare(&env, w);
+	return 1;
+}
+
+u64 rt_walk_next(struct rt_mach *m)
+{
+	struct frame_env env;
+	struct unwind_work *w;
+	u64 n;
+
+	if (!env_fill(&env, m))
 		return 0;
 	w = WALK(env.scratch);
-	w->max = n & ~RT_USTACK_UNMARKED;
-	w->is_unmarked = n & RT_USTACK_UNMARKED;
-	w->exact = n & RT_USTACK_UNMARKED ? 0 : RT_USTACK_EXACT;
-	w->at = at;
-	if (!(n & ~RT_USTACK_UNMARKED) || !rt_unwind_start(m))
+	if (w->end != WALK_ON)
 		return 0;
-	slot = m->slot;
-	env.mach = bpf_map_lookup_elem(&map_mach, &slot);
-	if (!env.mach)
-		return 0;
-	if (w->f.regs[FRAME_CS] == FRAME_CS_64)
-		walk_run(&env, w);
+	n = w->nframes;
+	if (w->is_32)
+		(void)walk32_go(&env, w);
 	else
-		walk32_run(&env, w);
+		(void)walk_go(&env, w);
+	helper_prepare(&env, w);
+	return w->nframes > n;
+}
+
+/*
+ * Stores the text once in MAP_STRINGS, as the strings of keys are, under a hash of its content; the
+ * hash is the word.
+ */
+INLINE u64 name_word(char *scratch, u64 text, u64 n)
+{
+	struct rt_keystr *ks = (struct rt_keystr *)(scratch + cfg.text_b);
+	u64 word = text_hash(scratch, n) >> 2 | RT_USTACK_NAME;
+
+	if (bpf_map_lookup_elem(&map_strings, &word))
+		return word;
+	if (bpf_probe_read_kernel_str(ks->data, cfg.strsize, text) < 1)
+		return 0;
+	ks->len = n;
+	if (bpf_map_update_elem(&map_strings, &word, ks, BPF_NOEXIST) == 0)
+		return word;
+	/* BPF_NOEXIST fails if another CPU has added the string since the lookup above. */
+	return bpf_map_lookup_elem(&map_strings, &word) ? word : 0;
+}
+
+/* The frame gets the name; an empty one is none. */
+u64 rt_walk_name(struct rt_mach *m, u64 text)
+{
+	struct frame_env env;
+	struct unwind_work *w;
+	u32 cpu;
+	s64 n;
+
+	if (!env_fill(&env, m))
+		return 0;
+	w = WALK(env.scratch);
+	n = text_read(m, env.scratch + cfg.text_a, text);
+	if (n <= 0)
+		return 0;
+	if ((u64)n < w->text_left) {
+		u64 word = name_word(env.scratch, text, n);
+
+		if (word && word_put(&env, w, word)) {
+			w->text_left -= n + 1;
+			return 1;
+		}
+	}
+	cpu = m->cpu;
+	if (cpu < cfg.ncpus)
+		__sync_fetch_and_add(&val_control.cpu[cpu].helper_drops, 1);
+	return 0;
+}
+
+u64 rt_walk_end(struct rt_mach *m)
+{
+	struct frame_env env;
+	struct unwind_work *w;
+
+	if (!env_fill(&env, m))
+		return 0;
+	w = WALK(env.scratch);
+	*(u64 *)&m->scratch_top = w->top;
 	walk_mark(&env, w);
-	return w->nframes * 8;
+	return w->at - w->from;
 }

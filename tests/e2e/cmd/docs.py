@@ -3,6 +3,7 @@
   ```d             a program: has to compile (dtrace -e)
   ```d run         ... and is run: ends by itself or after a while, with status 0 and some output
   ```d refused     has to be refused
+  ```d helper      a ustack helper: has to be one
   ```sh            lines with 'dtrace ...': have to compile
   ```sh run        ... and are run, with a workload beside them; several lines have to end by themselves
   ```output        what the block before it prints (a refused one: on stderr); a line '...' stands for any number of
@@ -108,6 +109,8 @@ def check_d(b, tmp, traced):
     argv = [DTRACE] + b.word("flags") + ["-s", "script.d"] + b.word("args")
     if "$target" in b.text:
         argv += ["-c", f"{TRIGGER}/work nap 300"]
+    if "helper" in b.words:
+        return judged(b, *outcome([DTRACE, "-q", "-x", "helper=script.d", "-n", "BEGIN { jstack(); exit(0); }"], tmp))
     if "refused" in b.words:
         return judged(b, *outcome(argv + ["-e"], tmp), want_status=1)
     if "run" in b.words:

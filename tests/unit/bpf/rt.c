@@ -699,7 +699,8 @@ static void test_verification(uint32_t strsize)
 
 	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
 		/* a walk searches trees, node by node */
-		bool walks = strstr(functions[i], "unwind") || strstr(functions[i], "ustack");
+		bool walks = strstr(functions[i], "unwind") || strstr(functions[i], "ustack") ||
+			     strstr(functions[i], "walk");
 
 		/* of what this kernel refuses nothing can be said */
 		if (strstr(functions[i], "copyout") && !feat_has(FEAT_WRITE_USER))
