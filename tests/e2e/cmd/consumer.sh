@@ -23,6 +23,17 @@ if command -v cc >/dev/null; then
 	lib=$BUILD/src/cmd/dtrace
 	cc -O2 -Wall -Wextra -Werror -std=gnu11 -I "$SRC/include" -o "$TMP/topsys" "$SRC/examples/topsys.c" -L "$lib" -ldtrace \
 		-Wl,-rpath,"$lib" -Wl,--unresolved-symbols=ignore-in-shared-libs >"$TMP/out" 2>"$TMP/err" || fail "does not compile"
+	# The program of the guide is what it says: it prints who opens what, and how long that took.
+	sed -n '/^```c program$/,/^```$/p' "$SRC/doc/guide/consumer.md" | grep -v '^```' >"$TMP/guide.c"
+	cc -Wall -Werror -I "$SRC/include" -o "$TMP/guide" "$TMP/guide.c" -L "$lib" -ldtrace -Wl,-rpath,"$lib" \
+		-Wl,--unresolved-symbols=ignore-in-shared-libs >"$TMP/out" 2>"$TMP/err" || fail "the guide's program does not compile"
+	if [ -z "$SANITIZED" ]; then
+		while [ ! -e "$TMP/stop" ]; do "$TRIGGER/calls" open 10; done &
+		timeout 60 "$TMP/guide" >"$TMP/out" 2>"$TMP/err" || { touch "$TMP/stop"; fail "the guide's program: status $?"; }
+		touch "$TMP/stop"
+		wait
+		grep -qE '^CPU [0-9]+: calls /no/such/file [0-9]+ ns$' "$TMP/out" || fail "the guide's program does not see the opens"
+	fi
 	printf '#include <dtrace.h>\n' >"$TMP/only.c"
 	cc -std=c99 -Wall -Wextra -Werror -pedantic -D_POSIX_C_SOURCE=200809L -I "$SRC/include" -fsyntax-only "$TMP/only.c" 2>"$TMP/err" || fail "C99"
 fi

@@ -58,6 +58,53 @@ static void random_bytes(struct fix *f)
 			f->rec[i] = (uint8_t)rnd(f->len);
 }
 
+/* ---- callbacks: they read every byte of every value ----------------------------------------- */
+
+static uint64_t sum; /* of what they have read */
+
+static void bytes_read(const void *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		sum += ((const unsigned char *)bytes)[i];
+}
+
+static int on_probe(const dtrace_probedata_t *data, void *arg)
+{
+	bytes_read(data->dtpda_data, data->dtpda_edesc->dtepd_size);
+	return (int)rnd(3);
+}
+
+static int on_rec(const dtrace_probedata_t *data, const dtrace_recdesc_t *rec, void *arg)
+{
+	for (uint32_t n = rec ? rec->dtrd_nvals : 0; n; n--, rec++) {
+		dtrace_datum_t d;
+		struct err *e = printer_recdata(arg, data, rec, &d);
+
+		if (e)
+			BUG("%s", err_text(e));
+		bytes_read(d.dtd_bytes, d.dtd_bytes ? d.dtd_size : 0);
+		bytes_read(d.dtd_frames, d.dtd_nframes * sizeof(dtrace_frame_t));
+		bytes_read(data->dtpda_data + rec->dtrd_offset, rec->dtrd_size);
+	}
+	return (int)rnd(4);
+}
+
+static int on_text(const dtrace_bufdata_t *buf, void *arg)
+{
+	bytes_read(buf->dtbda_buffered, buf->dtbda_len + 1);
+	return rnd(20) ? DTRACE_HANDLE_OK : DTRACE_HANDLE_ABORT;
+}
+
+static void random_callbacks(struct fix *f)
+{
+	const struct print_callbacks cb = {.probe = rnd(3) ? NULL : on_probe,
+					   .rec = rnd(3) ? NULL : on_rec,
+					   .arg = f->printer,
+					   .text = on_text};
+
+	printer_set_callbacks(f->printer, &cb);
+}
+
 static uint32_t run_record(struct fix *f)
 {
 	/* The record lies at the end of its own memory: a read beyond it is seen. */
@@ -71,7 +118,9 @@ static uint32_t run_record(struct fix *f)
 	memcpy(copy, f->rec, len);
 	if (len < sizeof(head))
 		next = NULL;
-	e = print_record(f->printer, fp, copy, len, rnd(100) ? rnd(8) : rnd(UINT32_MAX), next);
+	random_callbacks(f);
+	e = print_record(f->printer, rnd(3) ? fp : NULL, copy, len,
+			 rnd(100) ? rnd(8) : rnd(UINT32_MAX), next);
 	if (f->printer->out.len > 1 << 20)
 		f->printer->out.len = 0;
 	(void)fclose(fp);
@@ -111,6 +160,7 @@ int main(void)
 	}
 	ok(good > total / 10 && good < total, "%u of %u random records were printable", good,
 	   total);
+	ok(sum > 0, "callbacks have read values");
 	fix_deinit(&f);
 	return tap_done();
 }
