@@ -127,7 +127,7 @@ struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
 			   struct pid_target **ret)
 {
 	struct pid_target *t;
-	struct err *e;
+	struct err *e, *id;
 
 	for (uint32_t i = 0; i < st->targets.len; i++)
 		if (st->targets.data[i]->pid == pid) {
@@ -144,8 +144,12 @@ struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
 	t->id.pidfd = -1;
 	t->ps = ps;
 	t->prov = arena_printf(probes_arena(ps), "pid%d", (int)pid);
-	e = proc_id_open(pid, &t->id);
-	e = e ? grab_failed(pid, e) : pid_target_look(st, t);
+	id = proc_id_open(pid, &t->id);
+	e = pid_target_look(st, t); /* says more than that it has ended */
+	if (id && !e)
+		e = grab_failed(pid, id);
+	else
+		err_destroy(id);
 	if (e) {
 		pid_target_destroy(t);
 		return e;
