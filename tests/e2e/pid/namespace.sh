@@ -46,8 +46,7 @@ check("children", run("-Z", "-x", "follow=fork", "-c", f"{LATE} open child=call=
 # other namespaces: those outside have no number; those below ours have one
 check("outside", run("-n", "syscall:::entry /pid == 0/ { @ = count(); } tick-1s { exit(0); }"), r"[1-9]\d*")
 script = f"""unshare -pf --mount-proc sh -c 'while sleep 0.05; do :; done' &
-sleep 0.3
-{DTRACE} -qn 'syscall::exit_group:entry /execname == "sleep" && progenyof($1)/ {{ @[pid > 1 && pid < 500 && ppid > $1] = count(); }} tick-1s {{ exit(0); }}' $!
+{DTRACE} -qn 'syscall::exit_group:entry /execname == "sleep" && progenyof($1)/ {{ @[pid > 1 && pid < 500 && ppid > $1] = count(); exit(0); }}' $!
 kill -9 $!"""
 check("below", subprocess.run([*OWN, "sh", "-c", script], capture_output=True, text=True, timeout=60), r"1 +\d+")
 
@@ -55,10 +54,9 @@ check("below", subprocess.run([*OWN, "sh", "-c", script], capture_output=True, t
 inner = subprocess.Popen([*OWN, LATE, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 inner.stdout.readline()
 pid = open(f"/proc/{inner.pid}/task/{inner.pid}/children").read().strip()
-p = subprocess.Popen([DTRACE, "-q", "-p", pid, "-n", "BEGIN { printf(\"on\\n\"); } syscall::exit_group:entry /pid == $target/ "
+p = subprocess.Popen([DTRACE, "-q", "-p", pid, "-n", "int on; tick-10ms /!on++/ { printf(\"on\\n\"); } syscall::exit_group:entry /pid == $target/ "
                       "{ printf(\"%d %d\\n\", pid, curpsinfo->pr_pid); ustack(); }"], stdout=subprocess.PIPE, text=True)
 p.stdout.readline()
-time.sleep(0.5)
 inner.communicate("\n")
 out = p.communicate(timeout=60)[0]
 if f"{pid} {pid}" not in out or "late`main" not in out and "`exit" not in out:

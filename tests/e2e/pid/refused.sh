@@ -6,12 +6,12 @@ refused() { # text pid, then a command to run dtrace with
 	[ $? = 1 ] && grep -q "^dtrace: .*$want" "$TMP/err" || { echo "pid $pid: not '$want'"; cat "$TMP/err"; exit 1; }
 }
 "$TRIGGER/work" nap 3000 & held=$!
-trap 'kill $held; rm -f "$TMP/fifo"' EXIT
+trap 'kill $held; rm -f "$TMP/fifo" "$TMP/zombie"' EXIT
 
 refused 'failed to grab process 2: it is a kernel thread or is ending' 2
 refused 'failed to grab pid 4194304: ' 4194304
 # a zombie: its parent does not wait for it
-mkfifo "$TMP/fifo"
+mkfifo "$TMP/fifo" "$TMP/zombie"
 python3 -c 'import os, sys
 pid = os.fork()
 if not pid:
@@ -20,9 +20,8 @@ os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
 print(pid, flush=True)
 sys.stdin.read()' <"$TMP/fifo" >"$TMP/zombie" & parent=$!
 exec 3>"$TMP/fifo"
-i=0
-while [ ! -s "$TMP/zombie" ] && [ $i -lt 200 ]; do i=$((i + 1)); sleep 0.05; done
-refused 'it is a kernel thread or is ending' "$(cat "$TMP/zombie")"
+read -r zombie <"$TMP/zombie"
+refused 'it is a kernel thread or is ending' "$zombie"
 exec 3>&-
 wait $parent
 # a process with more rights than ours, which is how that of another user looks to whoever is not root

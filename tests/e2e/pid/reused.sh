@@ -23,11 +23,10 @@ def check(what, flags):
     first = spawn_as(NUMBER, LATE, "open", "wait", "call=1")
     other = subprocess.Popen(["sleep", "100"])
     first.stdout.readline()
-    tracer = subprocess.Popen([DTRACE, "-Zq", *flags, "-p", str(NUMBER), "-p", str(other.pid), "-n", 'BEGIN { printf("on\\n"); } '
+    tracer = subprocess.Popen([DTRACE, "-Zq", *flags, "-p", str(NUMBER), "-p", str(other.pid), "-n", 'int on; tick-10ms /!on++/ { printf("on\\n"); } '
                                f"pid{NUMBER}:*late*:*_f:entry {{ @[probefunc] = count(); }}"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     tracer.stdout.readline()
-    time.sleep(0.5)
     first.communicate("\n")
     # it executes another program, opens a library, calls: each of it would have stopped the first one
     second = spawn_as(NUMBER, "sh", "-c", f"sleep 0.1; exec {LATE} open call=7 wait")

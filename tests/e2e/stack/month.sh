@@ -5,16 +5,16 @@ n=96
 for i in $(seq $n); do
 	cp "$TRIGGER/deep" "$TMP/deep$i"
 done
-mkfifo "$TMP/ready"
+mkfifo "$TMP/pipe"
 "$DTRACE" -q -x unwindsize=256k -x aggsize=64m -n '
 	BEGIN { printf("ready\n"); }
 	syscall::getppid:entry /strstr(execname, "deep") == execname/ { @[execname, ustack(50)] = count(); }
-	END { printa("%s%k\n", @); }' -o "$TMP/out" 2>"$TMP/err" &
+	END { printa("%s%k\n", @); }' >"$TMP/pipe" 2>"$TMP/err" &
 dtrace=$!
-for try in $(seq 100); do
-	grep -q ready "$TMP/out" 2>/dev/null && break
-	sleep 0.1
-done
+exec 3<"$TMP/pipe"
+read -r ready <&3
+cat <&3 >"$TMP/out" &
+reader=$!
 for i in $(seq $n); do
 	"$TMP/deep$i" slow 150 >/dev/null &
 	pids="$pids $!"
@@ -22,7 +22,7 @@ for i in $(seq $n); do
 	[ $((i % 16)) = 0 ] && sleep 3.5 # what was used three seconds ago counts as being in use
 done
 kill -TERM $dtrace # the shell has made it ignore SIGINT
-wait $dtrace
+wait $dtrace $reader
 # how many programs have at least one complete stack: 40 functions, and what is above
 complete=$(awk '/^deep[0-9]+$/ { name = $1; frames = 0; next } /\[cut\]/ { frames = -100 } /`f[0-9]+[+]/ { frames++ }
 	NF == 0 && name { if (frames == 40) ok[name] = 1; if (frames) name = "" }

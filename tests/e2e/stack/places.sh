@@ -6,7 +6,9 @@ export n
 mkdir "$TMP/$n" && cd "$TMP/$n" || exit 1
 cp "$TRIGGER/deep" deep_p
 cat >run.sh <<'X'
-cp deep_p gone; cp deep_p moved; ./gone slow $n & ./moved slow $n & sleep 0.02; rm gone; cp /bin/true new; mv new moved
+cp deep_p gone; cp deep_p moved; ./gone slow $n & gone=$!; ./moved slow $n & moved=$!
+until [ "$(cat /proc/$gone/comm /proc/$moved/comm | tr '\n' ' ')" = "gone moved " ]; do :; done
+rm gone; cp /bin/true new; mv new moved
 mkdir -p lower upper work merged; cp deep_p lower/layered
 unshare -m sh -c 'mount -t overlay o -o lowerdir=lower,upperdir=upper,workdir=work merged && cp lower/layered merged/copied &&
 	{ merged/layered slow $n & merged/copied slow $n; wait; }' 2>/dev/null || echo overlay &
