@@ -1,4 +1,4 @@
-/* The longest chains of calls of a linked program. */
+/* Computes the longest chains of calls of a linked program. */
 #include "bpf/budget.h"
 
 #include "base/str.h"
@@ -6,13 +6,13 @@
 #define STACK_ROUND 32
 #define NO_CALL	    UINT32_MAX
 
-/* A function, and below it the longest chain that begins with it. */
+/* A function, and the longest chains that begin with it. */
 struct node {
 	uint32_t start, end;
 	uint32_t own;	/* bytes of stack of the function alone */
-	uint32_t calls; /* functions in the chain */
-	uint32_t stack; /* bytes of the chain with most */
-	/* the instructions that call the next function of the two chains, or NO_CALL */
+	uint32_t calls; /* number of functions in the longest chain */
+	uint32_t stack; /* bytes of the chain that takes most */
+	/* the instructions that call the next function of these two chains, or NO_CALL */
 	uint32_t calls_by, stack_by;
 	bool is_done;
 };
@@ -22,7 +22,7 @@ struct graph {
 	struct node *nodes;
 };
 
-/* The function that an instruction calls or gives to a helper as a callback; -1: none. */
+/* The function that an instruction calls or passes to a helper as a callback; -1: none. */
 static int64_t insn_callee(const struct bpf_insn *in, uint32_t at)
 {
 	if (in->code == (BPF_JMP | BPF_CALL) && in->src_reg == BPF_PSEUDO_CALL)
@@ -32,7 +32,7 @@ static int64_t insn_callee(const struct bpf_insn *in, uint32_t at)
 	return -1;
 }
 
-/* Index of the function that begins at an instruction. */
+/* The index of the function that begins at an instruction. */
 static uint32_t func_at(const struct linked *l, uint32_t insn)
 {
 	uint32_t lo = 0, hi = l->funcs.len;
@@ -49,8 +49,8 @@ static uint32_t func_at(const struct linked *l, uint32_t insn)
 }
 
 /*
- * Bytes below r10 that a function touches, by r10 itself or by addresses that are made from it: a
- * copy, to which a constant is added before the register is written again.
+ * The bytes below r10 that a function uses, through r10 itself or through addresses made from it: a
+ * copy of r10 to which a constant is added before the register is written again.
  */
 static uint32_t func_stack(const struct linked *l, uint32_t start, uint32_t end)
 {
@@ -77,7 +77,7 @@ static uint32_t func_stack(const struct linked *l, uint32_t start, uint32_t end)
 	return ROUND_UP((uint32_t)MAX(-lowest, 1), STACK_ROUND);
 }
 
-/* Programs have at most some hundred functions, and none calls itself: the kernel refuses that. */
+/* Programs have some hundred functions at most, and no recursion, which the kernel refuses. */
 static const struct node *node_fill(struct graph *g, uint32_t func)
 {
 	struct node *n = &g->nodes[func];
@@ -109,8 +109,8 @@ static const struct node *node_fill(struct graph *g, uint32_t func)
 }
 
 /*
- * The chain from the entry on as text; *ret_insn = the last call in it that the unit's own code
- * makes.
+ * Writes the chain from the entry on as text; *ret_insn is the last call in it from the unit's own
+ * code.
  */
 static void chain_show(const struct graph *g, const struct bpf_code *code, bool is_stack,
 		       struct strbuf *text, uint32_t *ret_insn)

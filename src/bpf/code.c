@@ -1,4 +1,4 @@
-/* BPF code before linking: release, calls, listing. */
+/* BPF code before linking: releases it, resolves its calls, prints it. */
 #include "bpf/code.h"
 
 #include "base/str.h"
@@ -29,8 +29,7 @@ void bpf_code_resolve(struct bpf_code *c)
 }
 
 /*
- * Listing, one instruction a line:  index: text. The forms are those of the kernel's own verifier
- * log:
+ * Listing, one instruction a line, "index: text", in the forms of the kernel's own verifier log:
  *
  *     r1 = *(u64 *)(r9 +64)	r0 += 5		if r1 s> r2 goto 12	call rt_strcmp
  *     r1 = map control+0 value	w1 = w2		*(u32 *)(r10 -16) = r3	call helper 5
@@ -171,7 +170,7 @@ static void print_insn(const struct bpf_code *c, uint32_t i, struct strbuf *out)
 			strbuf_addf(out, "*(u%d *)(r%d %+d) = r%d", bits, in->dst_reg, in->off,
 				    in->src_reg);
 		break;
-	default: /* ld_imm64 */
+	default: /* ld_imm64, the only one left */
 		strbuf_addf(out, "r%d = ", in->dst_reg);
 		if (r && r->kind == RELOC_FUNC)
 			strbuf_addf(out, "function %u", r->ref);

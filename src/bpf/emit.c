@@ -1,4 +1,4 @@
-/* Emitter of eBPF instructions. */
+/* Emits eBPF instructions. */
 #include "bpf/emit.h"
 
 void em_init(struct emitter *e, struct bpf_code *code)
@@ -26,10 +26,10 @@ uint32_t em_label(struct emitter *e)
 }
 
 /*
- * A jump to what follows it is no jump; the kernel would take it out, at the price of a walk
- * through the whole program.
+ * Drops a jump to the next instruction. The kernel would remove it, too, but by walking over the
+ * whole program.
  */
-static void drop_jump_here(struct emitter *e, uint32_t label)
+static void jump_drop(struct emitter *e, uint32_t label)
 {
 	struct bpf_code *c = e->code;
 	const struct em_fixup *last = e->fixups.len ? vec_last(&e->fixups) : NULL;
@@ -46,7 +46,7 @@ static void drop_jump_here(struct emitter *e, uint32_t label)
 void em_here(struct emitter *e, uint32_t label)
 {
 	assert(e->labels.data[label] == -1);
-	drop_jump_here(e, label);
+	jump_drop(e, label);
 	e->last_here = e->labels.data[label] = (int32_t)e->code->insns.len;
 }
 

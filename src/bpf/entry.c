@@ -1,11 +1,11 @@
 /*
- * Units: the entry function, the functions that hold its clauses, the fault handler.
+ * Units: makes the entry function, the functions that contain its clauses, and the fault handler.
  *
  *     entry(ctx)              key -> probe -> machine state -> arguments -> clauses -> release
  *     clause(ctx, m, mask)    one clause, or up to 64 of them when a unit has very many
  *     fault(ctx, m)           record of a fault, then the ERROR clauses
  *
- * A large unit is made twice: the first attempt tells how large its clauses are.
+ * A large unit is generated twice: the first attempt finds out how large its clauses are.
  *
  * The kernel allows 256 functions in a program, the run-time library's included.
  *
@@ -17,15 +17,15 @@
 
 #define MAX_GROUPS   100
 #define MAX_FUNCS    170  /* of a large unit */
-#define MAX_BRANCHES 3000 /* beyond, a unit is large: see gen_parts.c */
+#define MAX_BRANCHES 3000 /* a unit with more of them is large: gen_parts.c */
 #define MASK_BITS    64u
-#define INLINE_MAX   2 /* so few clauses are part of the entry itself */
-#define MAX_COMPARED 4 /* so few keys of one probe are compared, not looked up */
+#define INLINE_MAX   2 /* up to so many clauses are part of the entry itself */
+#define MAX_COMPARED 4 /* up to so many keys of one probe are compared, not looked up */
 #define CLAUSE_NONE  UINT32_MAX
 
 /* ---- probe -> dispatch element -------------------------------------------------------------- */
 
-static void find_probe(struct entry *en)
+static void probe_find(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
 
@@ -43,8 +43,11 @@ static void find_probe(struct entry *en)
 	em_jmp_imm(e, BPF_JEQ, R0, 0, en->quit);
 }
 
-/* Not the process the probe is for: one that shares its memory, before its exec. */
-static void check_process(struct entry *en)
+/*
+ * Leaves if this is not the process of the probe but one that shares its memory, between vfork()
+ * and exec.
+ */
+static void process_check(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
 	uint32_t any = em_label(e);
@@ -52,7 +55,7 @@ static void check_process(struct entry *en)
 	if (!en->ops->traits.is_in_process)
 		return;
 	if (en->g->env->pidns.level) {
-		em_imm(e, R1, 0); /* there is no machine state yet */
+		em_imm(e, R1, 0); /* no machine state has been claimed yet */
 		em_call_rt(e, "rt_pid_tgid");
 	} else {
 		em_helper(e, BPF_FUNC_get_current_pid_tgid);
@@ -64,7 +67,7 @@ static void check_process(struct entry *en)
 	em_here(e, any);
 }
 
-static void check_state(struct entry *en)
+static void state_check(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
 
@@ -77,8 +80,8 @@ static void check_state(struct entry *en)
 
 /* ---- machine state -------------------------------------------------------------------------- */
 
-/* r9 = machine state of the slot at FRAME_KEY, r1 = busy */
-static void load_mach(struct entry *en)
+/* r9 = machine state of the slot at FRAME_KEY, r1 = its busy word */
+static void mach_load(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
 
@@ -95,7 +98,7 @@ static void load_mach(struct entry *en)
 	}
 }
 
-/* The interrupted firing has the first level: try the others. */
+/* The interrupted firing has the first level: tries the others. */
 static void emit_next_levels(struct gen *g, const struct cold *c)
 {
 	struct entry *en = (struct entry *)(uintptr_t)c->arg;
@@ -105,14 +108,14 @@ static void emit_next_levels(struct gen *g, const struct cold *c)
 		em_load(e, 4, R1, R10, FRAME_KEY);
 		em_alu_imm(e, BPF_ADD, R1, 1);
 		em_store(e, 4, R10, FRAME_KEY, R1);
-		load_mach(en);
+		mach_load(en);
 		em_jmp_imm(e, BPF_JEQ, R1, 0, en->claimed);
 	}
 	gen_count(g, offsetof(struct rt_cpu, nest_drops));
 	em_ja(e, en->quit);
 }
 
-/* First firing in this slot: what stays. Map pointers become numbers by being stored. */
+/* Sets up a slot that is used for the first time. Storing a map pointer makes it a number. */
 static void emit_make_ready(struct gen *g, const struct cold *c)
 {
 	struct entry *en = (struct entry *)(uintptr_t)c->arg;
@@ -143,12 +146,12 @@ static void emit_make_ready(struct gen *g, const struct cold *c)
 }
 
 /*
- * An interrupt between the test of busy and its setting claims and releases the same slot: no
- * atomic operation is needed. Raw tracepoint and perf event programs run with preemption off; in
- * the middle of a uprobe's, which only stays on its CPU, another task may run: there test and set
- * are one.
+ * An interrupt between the test of busy and its setting claims and releases the same slot, so no
+ * atomic operation is needed while preemption is off, as it is in programs of raw tracepoints and
+ * perf events. A uprobe's program only stays on its CPU and may be preempted: there test and set
+ * are one atomic operation.
  */
-static void claim(struct entry *en)
+static void mach_claim(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
 	uint32_t only_cpu = en->g->env->only_cpu;
@@ -158,7 +161,7 @@ static void claim(struct entry *en)
 		em_jmp_imm(e, BPF_JNE, R0, (int32_t)only_cpu - 1, en->quit);
 	em_alu_imm(e, BPF_MUL, R0, RT_LEVELS);
 	em_store(e, 4, R10, FRAME_KEY, R0);
-	load_mach(en);
+	mach_load(en);
 	em_jmp_imm(e, BPF_JNE, R1, 0,
 		   gen_cold(en->g, (struct cold){.emit = emit_next_levels, .arg = en}));
 	em_here(e, en->claimed);
@@ -181,8 +184,8 @@ static void dispatch_copy(struct gen *g, uint32_t mach_off, uint32_t off)
 	gen_mach_store(g, 4, mach_off, R1);
 }
 
-/* Which probe it is: as far as clauses ask. */
-static void fill_identity(struct entry *en)
+/* Stores the identity of the probe, as far as clauses read it. */
+static void identity_fill(struct entry *en)
 {
 	struct gen *g = en->g;
 	const struct needs *n = &g->needs;
@@ -214,10 +217,10 @@ static void fill_identity(struct entry *en)
 }
 
 /*
- * For walks: at the first and last instructions of a function the return address is on top of the
- * stack.
+ * Stores for walks of the user stack where in the function the probe is: at the first and last
+ * instructions of a function the return address is on top of the stack.
  */
-static void fill_spot(struct entry *en)
+static void spot_fill(struct entry *en)
 {
 	struct gen *g = en->g;
 
@@ -237,14 +240,14 @@ static void fill_spot(struct entry *en)
 			      offsetof(struct rt_dispatch, spot));
 }
 
-/* strtok() has nothing to go on with. */
-static void forget_token(struct gen *g)
+/* Leaves nothing for strtok() to go on with. */
+static void token_reset(struct gen *g)
 {
 	em_store_imm(&g->e, 8, R9, offsetof(struct rt_mach, tok_rest), 0);
 }
 
-/* What another firing left in the machine state and clauses look at. */
-static void reset_mach(struct entry *en)
+/* Resets what an earlier firing left in the machine state and clauses read. */
+static void mach_reset(struct entry *en)
 {
 	struct gen *g = en->g;
 	uint32_t unfilled = g->needs.args & ~en->ops->args_filled;
@@ -258,7 +261,7 @@ static void reset_mach(struct entry *en)
 	if (g->needs.exits)
 		mach_set(g, offsetof(struct rt_mach, exits), 0);
 	if (g->needs.token)
-		forget_token(g);
+		token_reset(g);
 	for (uint32_t k = 0; k < 10; k++)
 		if (unfilled >> k & 1)
 			em_store_imm(&g->e, 8, R9, (int32_t)ARG_OFF(k), 0);
@@ -281,8 +284,8 @@ static bool are_always(const struct entry *en, uint32_t from, uint32_t to)
 	return true;
 }
 
-/* dst = word of the mask for the clause */
-static void load_mask(struct entry *en, int dst, uint32_t clause)
+/* dst = the word of the mask that has the bit of the clause */
+static void mask_load(struct entry *en, int dst, uint32_t clause)
 {
 	const struct unit *u = en->g->u;
 
@@ -293,7 +296,7 @@ static void load_mask(struct entry *en, int dst, uint32_t clause)
 			(int32_t)(offsetof(struct rt_dispatch, mask) + clause / 64 * 8));
 }
 
-static void call_groups(struct entry *en)
+static void groups_call(struct entry *en)
 {
 	struct gen *g = en->g;
 	struct emitter *e = &g->e;
@@ -302,7 +305,7 @@ static void call_groups(struct entry *en)
 	for (uint32_t i = 0, func = 1; i < g->u->nclauses; func++) {
 		uint32_t end = en->group_ends.data[func - 1], skip = em_label(e);
 
-		load_mask(en, R3, i);
+		mask_load(en, R3, i);
 		if (end == i + 1 && !is_always(en, i)) {
 			em_mov(e, R0, R3);
 			em_alu_imm(e, BPF_RSH, R0, (int32_t)(i % 64));
@@ -329,11 +332,11 @@ void gen_func_begin(struct gen *g, const char *name, uint32_t clause, uint32_t i
 }
 
 /*
- * r9 = the machine state, in a global function. What it is given is memory that may be NULL to the
+ * r9 = the machine state, in a global function. Its argument is memory that may be NULL for the
  * verifier, which before v6.2 refuses such memory as the key of a map (check_reg_type() in Linux
- * kernel/bpf/verifier.c): so it is looked up again. r1 and r3 stay.
+ * kernel/bpf/verifier.c), so the state is looked up again. Keeps r1 and r3.
  */
-static void global_mach(struct gen *g)
+static void mach_find_again(struct gen *g)
 {
 	struct emitter *e = &g->e;
 	uint32_t none = em_label(e), have = em_label(e);
@@ -364,7 +367,7 @@ void gen_func_frame(struct gen *g)
 		em_store(e, 8, R10, FRAME_CTX, R1);
 	if (g->is_large) {
 		vec_last(&g->e.code->funcs)->is_global = true;
-		global_mach(g);
+		mach_find_again(g);
 	} else {
 		em_mov(e, R9, R2);
 	}
@@ -372,7 +375,7 @@ void gen_func_frame(struct gen *g)
 
 /*
  * The body of a function with the clauses [from, end) of ucs. When its only clause is cut, the
- * function is the first part, and the one that calls them all follows under its id.
+ * function is the first part of the clause, and the function that calls all parts follows it.
  */
 static void gen_group(struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t end,
 		      const uint64_t *always)
@@ -407,13 +410,13 @@ static void gen_groups(struct entry *en)
 		uint32_t end = en->group_ends.data[func - 1];
 
 		gen_func_begin(g, "clause", g->u->clauses[i].layout->clause->index, func);
-		/* a clause alone in its group was tested by the caller */
+		/* the caller has tested the mask for a clause that is alone in its group */
 		gen_group(g, g->u->clauses, i, end, end > i + 1 ? en->always : NULL);
 		i = end;
 	}
 }
 
-static void inline_clauses(struct entry *en)
+static void clauses_inline(struct entry *en)
 {
 	struct gen *g = en->g;
 	struct emitter *e = &g->e;
@@ -421,15 +424,15 @@ static void inline_clauses(struct entry *en)
 	if (g->needs.faults || g->needs.ctx)
 		em_store(e, 8, R10, FRAME_CTX, R6);
 	if (!are_always(en, 0, g->u->nclauses)) {
-		load_mask(en, R0, 0);
+		mask_load(en, R0, 0);
 		em_store(e, 8, R10, FRAME_MASK, R0);
 	}
 	gen_clauses(g, g->u->clauses, 0, g->u->nclauses, en->always);
 }
 
 /*
- * exit() takes effect when its firing ends: then the record with the status is in the buffer, and
- * whoever sees the state finds it there.
+ * exit() takes effect when its firing ends: the record with the exit status is then in the buffer,
+ * where the consumer, who sees the new state, finds it.
  */
 static void gen_exit(struct gen *g)
 {
@@ -452,19 +455,19 @@ static void gen_entry(struct entry *en)
 	gen_func_begin(g, "entry", CLAUSE_NONE, 0);
 	em_mov(e, R6, R1);
 	en->ops->key(en);
-	find_probe(en);
-	check_state(en);
-	check_process(en);
-	claim(en);
+	probe_find(en);
+	state_check(en);
+	process_check(en);
+	mach_claim(en);
 	gen_vtime_begin(g);
-	fill_identity(en);
-	fill_spot(en);
-	reset_mach(en);
+	identity_fill(en);
+	spot_fill(en);
+	mach_reset(en);
 	en->ops->args(en);
 	if (en->group_ends.len)
-		call_groups(en);
+		groups_call(en);
 	else
-		inline_clauses(en);
+		clauses_inline(en);
 	gen_exit(g);
 	gen_vtime_end(g);
 	em_store_imm(e, 4, R9, offsetof(struct rt_mach, busy), 0);
@@ -480,7 +483,7 @@ static void gen_entry(struct entry *en)
 	((uint32_t)(offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, field)))
 #define NERROR_ARGS 6
 
-/* Words of the machine state that a firing of ERROR overwrites. */
+/* The words of the machine state that the firing of ERROR overwrites. */
 static const uint32_t saved[] = {
 	ARG_OFF(0),
 	ARG_OFF(1),
@@ -494,7 +497,7 @@ static const uint32_t saved[] = {
 	offsetof(struct rt_mach, names) + 8,
 };
 
-static void copy_words(struct gen *g, bool is_save)
+static void words_copy(struct gen *g, bool is_save)
 {
 	for (uint32_t k = 0; k < ARRAY_LEN(saved); k++) {
 		uint32_t spare = g->l->save_off + 8 * k;
@@ -504,7 +507,7 @@ static void copy_words(struct gen *g, bool is_save)
 	}
 }
 
-static void fill_error_args(struct gen *g)
+static void error_args_fill(struct gen *g)
 {
 	static const struct {
 		uint32_t off, size;
@@ -531,7 +534,7 @@ static void fill_error_args(struct gen *g)
 			 g->u->error_names[k]);
 }
 
-/* One ERROR clause of a large unit. */
+/* The function of one ERROR clause of a large unit. */
 static void emit_error_clause(struct gen *g, uint32_t i)
 {
 	g->is_error_clause = true;
@@ -539,7 +542,7 @@ static void emit_error_clause(struct gen *g, uint32_t i)
 	g->is_error_clause = false;
 }
 
-static void error_clauses(struct gen *g)
+static void error_clauses_run(struct gen *g)
 {
 	struct emitter *e = &g->e;
 	uint32_t done = em_label(e);
@@ -562,8 +565,8 @@ static void error_clauses(struct gen *g)
 }
 
 /*
- * ERROR is a firing of its own, but strtok() has one state a machine: what ERROR's clauses do with
- * it ends the strtok() of the firing that faulted.
+ * Whether ERROR clauses call strtok(). ERROR is a firing of its own, but strtok() has one state a
+ * machine state: ERROR's use of it ends the strtok() of the firing that faulted.
  */
 static bool errors_have_token(struct gen *g)
 {
@@ -583,18 +586,18 @@ void gen_fault_func(struct gen *g, uint32_t unused)
 	gen_func_frame(g);
 	gen_rt(g, "rt_fault_record");
 	if (g->u->nerror_clauses && g->needs.exits)
-		/* exit() came before the fault: ERROR does not fire */
+		/* after exit() ERROR does not fire */
 		gen_jump_if_exited(g, exited);
 	if (g->u->nerror_clauses) {
-		copy_words(g, true);
-		fill_error_args(g);
+		words_copy(g, true);
+		error_args_fill(g);
 		mach_set(g, FAULT(kind), 0);
 		if (has_token)
-			forget_token(g);
-		error_clauses(g);
+			token_reset(g);
+		error_clauses_run(g);
 		if (has_token)
-			forget_token(g);
-		copy_words(g, false);
+			token_reset(g);
+		words_copy(g, false);
 	}
 	em_here(e, exited);
 	mach_set(g, FAULT(kind), 0);
@@ -604,14 +607,14 @@ void gen_fault_func(struct gen *g, uint32_t unused)
 
 /* ---- units ---------------------------------------------------------------------------------- */
 
-static void find_needs(struct gen *g)
+static void needs_find(struct gen *g)
 {
 	const struct unit *u = g->u;
 	struct needs error = {0};
 
 	for (uint32_t i = 0; i < u->nclauses; i++) {
 		needs_of_clause(&g->needs, g->l, u->clauses[i].layout);
-		g->needs.probe |= u->clauses[i].as != NULL; /* gen_identity() compares it */
+		g->needs.probe |= u->clauses[i].as != NULL; /* for gen_identity() */
 	}
 	if (g->needs.helpers)
 		helper_needs(&g->needs, g->l);
@@ -635,12 +638,12 @@ static bool is_same_probe(const struct unit *u, const struct unit_probe *a,
 	       memcmp(a->mask, b->mask, u->nwords * sizeof(a->mask[0])) == 0;
 }
 
-static void look_at_probes(struct entry *en)
+static void probes_analyze(struct entry *en)
 {
 	const struct unit *u = en->g->u;
 	bool is_sys = en->ops->traits.is_syscall;
 
-	/* probes of processes are taken out of the table: unit_drop_process() */
+	/* the probes of a process may be removed from the table: unit_drop_process() */
 	en->has_one_probe =
 		u->nprobes > 0 && u->nprobes <= MAX_COMPARED && !en->ops->traits.is_in_process;
 	for (uint32_t w = 0; w < u->nwords; w++)
@@ -657,7 +660,7 @@ static void look_at_probes(struct entry *en)
 	en->keeps_key = en->has_compat || en->ops->has_key_late;
 }
 
-/* Whether clause i still fits into a group with those from on, of a large unit. */
+/* Whether clause i of a large unit still fits into the group of clauses from `from` on. */
 static bool group_has_room(const struct gen *g, uint32_t from, uint32_t i)
 {
 	uint32_t insns = 0, branches = 0;
@@ -669,7 +672,7 @@ static bool group_has_room(const struct gen *g, uint32_t from, uint32_t i)
 	return !part_is_full(insns, branches);
 }
 
-static void plan_groups(struct entry *en)
+static void groups_plan(struct entry *en)
 {
 	struct gen *g = en->g;
 	uint32_t n = g->u->nclauses, per_group = (n + MAX_GROUPS - 1) / MAX_GROUPS;
@@ -688,7 +691,7 @@ static void plan_groups(struct entry *en)
 	g->first_late = 1 + en->group_ends.len;
 }
 
-/* The clauses with all that their functions call. */
+/* Generates the clauses and the functions that they call. */
 static void gen_funcs(struct entry *en)
 {
 	struct gen *g = en->g;
@@ -700,7 +703,7 @@ static void gen_funcs(struct entry *en)
 		gen_groups(en);
 	}
 	g->depth += en->ops->is_on_stack;
-	for (uint32_t i = 0; i < g->late.len && !g->err; i++) { /* each may ask for more */
+	for (uint32_t i = 0; i < g->late.len && !g->err; i++) { /* one may add another */
 		gen_func_begin(g, g->late.data[i].name, CLAUSE_NONE, g->first_late + i);
 		g->late.data[i].emit(g, g->late.data[i].arg);
 	}
@@ -713,7 +716,7 @@ static void gen_funcs(struct entry *en)
 	}
 }
 
-/* What a program's BTF calls its context: Linux include/linux/bpf_types.h. */
+/* The name of a program's context in its BTF: Linux include/linux/bpf_types.h. */
 static const char *ctx_type(enum bpf_prog_type type)
 {
 	switch ((int)type) {
@@ -728,12 +731,12 @@ static void gen_unit(struct gen *g)
 {
 	struct entry en = {.g = g, .ops = &place_table[g->u->place.kind]};
 
-	find_needs(g);
+	needs_find(g);
 	lookups_count(g);
 	en.always = xcalloc(g->u->nwords + 1, sizeof(*en.always));
-	look_at_probes(&en);
+	probes_analyze(&en);
 	g->has_fixed_order = are_always(&en, 0, g->u->nclauses);
-	plan_groups(&en);
+	groups_plan(&en);
 	en.quit = em_label(&g->e);
 	en.selected = em_label(&g->e);
 	en.claimed = em_label(&g->e);
@@ -744,8 +747,8 @@ static void gen_unit(struct gen *g)
 	free(en.always);
 }
 
-/* costs: what the first attempt found, for one that is large. */
-static struct err *try_unit(const struct unit *u, const struct gen_env *env, bool is_large,
+/* costs: for a large unit, what the first attempt found out. */
+static struct err *unit_try(const struct unit *u, const struct gen_env *env, bool is_large,
 			    struct clause_cost *costs, bool *ret_too_large,
 			    struct bpf_code *ret_code)
 {
@@ -786,11 +789,11 @@ struct err *bpf_gen_unit(const struct unit *u, const struct gen_env *env, struct
 	struct clause_cost *costs = xcalloc(u->nclauses + u->nerror_clauses + 1, sizeof(*costs));
 	bool too_large = false;
 	struct bpf_code code;
-	struct err *e = try_unit(u, env, false, costs, &too_large, &code);
+	struct err *e = unit_try(u, env, false, costs, &too_large, &code);
 
 	if (!e && too_large) {
 		bpf_code_deinit(&code);
-		e = try_unit(u, env, true, costs, &too_large, &code);
+		e = unit_try(u, env, true, costs, &too_large, &code);
 	}
 	if (!e)
 		*ret_code = code;

@@ -1,8 +1,8 @@
 /*
- * System calls seen in the form of others: which variant of a call it is, where its arguments are.
+ * System calls in the form of others: finds the variant of a call, and the arguments of its view.
  *
- * openat() seen as open() has the path in arg0; clone() is fork() or lwp_create(), as its flags
- * say. The key of variant n of a call is that of the call, + n * RT_SYS_VARIANT.
+ * openat() shown as open() has the path in arg0; clone() is fork() or lwp_create(), depending on
+ * its flags. The key of variant n of a call is the key of the call, + n * RT_SYS_VARIANT.
  */
 #include "arch/arch.h"
 #include "bpf/entry.h"
@@ -14,8 +14,8 @@ static const uint32_t *arg_offs(bool is_compat)
 	return is_compat ? arch.compat_args : arch.sys_args;
 }
 
-/* FRAME_TMP = 8 bytes of the task at r3 + off, or 0 */
-static void read_user_word(struct emitter *e, uint32_t off)
+/* FRAME_TMP = 8 bytes of the task's memory at r3 + off, or 0 */
+static void user_word_read(struct emitter *e, uint32_t off)
 {
 	if (off)
 		em_alu_imm(e, BPF_ADD, R3, (int32_t)off);
@@ -24,7 +24,7 @@ static void read_user_word(struct emitter *e, uint32_t off)
 	em_helper(e, BPF_FUNC_probe_read_user);
 }
 
-/* A return of 0 in a thread that is not the first of its process: variant 1. */
+/* A return of 0 in a thread that is not the first one of its process is variant 1. */
 static void emit_thread_variant(struct gen *g, const struct cold *c)
 {
 	struct emitter *e = &g->e;
@@ -42,7 +42,7 @@ static void emit_thread_variant(struct gen *g, const struct cold *c)
 	em_here(e, other);
 }
 
-/* Adds its variant to the key in r8, which is that of c->arg. */
+/* Adds the variant to the key in r8, which is the key of the probe c->arg. */
 static void emit_variant(struct gen *g, const struct cold *c)
 {
 	const struct unit_probe *p = c->arg;
@@ -59,7 +59,7 @@ static void emit_variant(struct gen *g, const struct cold *c)
 	em_helper(e, BPF_FUNC_probe_read_kernel);
 	if (split->is_user) {
 		em_load(e, is_compat ? 4 : 8, R3, R10, FRAME_TMP);
-		read_user_word(e, 0);
+		user_word_read(e, 0);
 	}
 	em_load(e, 4, R1, R10, FRAME_TMP);
 	for (uint32_t i = 0; i < ARRAY_LEN(split->masks); i++) {
@@ -80,7 +80,7 @@ bool sys_has_variants(const struct unit_probe *p)
 	return p->view && p->view->split;
 }
 
-/* Is a probe before the i-th of the same call? */
+/* Whether a probe before the i-th one is of the same call. */
 static bool is_call_seen(const struct unit *u, uint32_t i)
 {
 	for (uint32_t k = 0; k < i; k++)
@@ -106,14 +106,14 @@ void sys_add_variant(struct entry *en)
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-/* The registers that hold arguments, at base + off. */
+/* Where the registers with the arguments are: at base + off. */
 struct regs_at {
 	int base;
 	uint32_t off;
 };
 
-/* All six: which ones are needed depends on the view. */
-static struct regs_at find_regs(struct entry *en)
+/* Loads all six: which of them are needed depends on the view. */
+static struct regs_at regs_find(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
 	uint32_t from = UINT32_MAX, to = 0;
@@ -135,13 +135,13 @@ static struct regs_at find_regs(struct entry *en)
 }
 
 /* dst = argument n */
-static void load_arg(struct entry *en, int dst, struct regs_at at, uint32_t n, bool is_compat)
+static void arg_load(struct entry *en, int dst, struct regs_at at, uint32_t n, bool is_compat)
 {
 	em_load(&en->g->e, is_compat ? 4 : 8, dst, at.base,
 		(int32_t)(at.off + arg_offs(is_compat)[n]));
 }
 
-/* A call in its own form. */
+/* A call with its own arguments. */
 static const struct sys_view own_view = {
 	NULL,
 	{{SYS_ARG_REG, 0, 0},
@@ -152,7 +152,7 @@ static const struct sys_view own_view = {
 	 {SYS_ARG_REG, 5, 0}},
 };
 
-static void fill_view(struct entry *en, const struct sys_view *v, struct regs_at at, bool is_compat)
+static void view_fill(struct entry *en, const struct sys_view *v, struct regs_at at, bool is_compat)
 {
 	struct emitter *e = &en->g->e;
 
@@ -163,11 +163,11 @@ static void fill_view(struct entry *en, const struct sys_view *v, struct regs_at
 			continue;
 		switch ((enum sys_arg_kind)a->kind) {
 		case SYS_ARG_NONE: em_imm(e, R1, 0); break;
-		case SYS_ARG_REG: load_arg(en, R1, at, a->arg, is_compat); break;
+		case SYS_ARG_REG: arg_load(en, R1, at, a->arg, is_compat); break;
 		case SYS_ARG_CONST: em_imm(e, R1, a->value); break;
 		case SYS_ARG_USER:
-			load_arg(en, R3, at, a->arg, is_compat);
-			read_user_word(e, a->value);
+			arg_load(en, R3, at, a->arg, is_compat);
+			user_word_read(e, a->value);
 			em_load(e, 8, R1, R10, FRAME_TMP);
 			break;
 		}
@@ -175,7 +175,7 @@ static void fill_view(struct entry *en, const struct sys_view *v, struct regs_at
 	}
 }
 
-/* Place of the first probe that is filled like the i-th. */
+/* The first probe whose arguments are filled like those of the i-th one. */
 static uint32_t first_alike(const struct unit *u, uint32_t i)
 {
 	uint32_t k = 0;
@@ -196,14 +196,14 @@ void sys_view_args(struct entry *en)
 
 	if (!sys_args_used(en))
 		return;
-	at = find_regs(en);
+	at = regs_find(en);
 	labels = xcalloc(u->nprobes, sizeof(*labels));
 	em_load(e, 8, R1, R10, FRAME_VAL);
 	for (uint32_t i = 0; i < u->nprobes; i++) {
 		uint32_t k = first_alike(u, i);
 
 		labels[i] = !i ? first : k < i ? labels[k] : em_label(e);
-		if (k) /* what compares equal to none is the first */
+		if (k) /* the first one is for keys that compare equal to none */
 			em_jmp_imm(e, BPF_JEQ, R1, (int32_t)u->probes[i].key, labels[i]);
 	}
 	for (uint32_t i = 0; i < u->nprobes; i++) {
@@ -213,7 +213,7 @@ void sys_view_args(struct entry *en)
 			continue;
 		em_here(e, labels[i]);
 		v = u->probes[i].view;
-		fill_view(en, v ? v : &own_view, at, u->probes[i].key & RT_SYS_COMPAT);
+		view_fill(en, v ? v : &own_view, at, u->probes[i].key & RT_SYS_COMPAT);
 		em_ja(e, done);
 	}
 	em_here(e, done);

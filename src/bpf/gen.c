@@ -1,4 +1,4 @@
-/* Code generation: the small things that all of its files use. */
+/* Code generation: small helpers that all of its files use. */
 #include "bpf/gen.h"
 
 void gen_fail(struct gen *g, const char *fmt, ...)
@@ -27,7 +27,7 @@ void gen_flush_cold(struct gen *g, uint32_t first)
 {
 	uint32_t span = g->e.span;
 
-	/* one may add others */
+	/* a piece may add others */
 	for (uint32_t i = first; i < g->cold.len; i++) {
 		struct cold c = g->cold.data[i];
 
@@ -61,7 +61,7 @@ static void emit_fault(struct gen *g, const struct cold *c)
 uint32_t gen_fault(struct gen *g, uint32_t kind, uint32_t action, uint32_t offset,
 		   struct ra_loc value)
 {
-	/* one way out serves all checks of an instruction */
+	/* all checks of an instruction share one piece of code */
 	if (g->cold.len) {
 		const struct cold *last = vec_last(&g->cold);
 

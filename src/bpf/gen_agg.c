@@ -1,5 +1,5 @@
 /*
- * Aggregations: key, lookup, update in place (layout.h says how keys and values look).
+ * Aggregations: builds the key, looks the element up, updates it in place (layout.h).
  *
  * Registers while the value is updated: r0 the value in the map, r6 the argument or bucket number,
  * r8 the increment when there is one.
@@ -8,14 +8,14 @@
 
 #define UNKNOWN_OFFSET UINT32_MAX /* -1 */
 
-static const struct agg_layout *agg_of(const struct gen *g, const struct prog_act *act)
+static const struct agg_layout *agg_layout_of(const struct gen *g, const struct prog_act *act)
 {
 	return &g->l->aggs[act->agg->id - 1];
 }
 
 /* ---- key ------------------------------------------------------------------------------------ */
 
-static void check_rt(struct gen *g, uint32_t action)
+static void rt_check(struct gen *g, uint32_t action)
 {
 	struct ra_loc none = {0};
 
@@ -27,11 +27,11 @@ static void key_strhash(struct gen *g, uint32_t off, uint32_t k, const struct di
 			uint32_t action)
 {
 	gen_difo(g, d, action);
-	/* the text is needed again if the key turns out to be new */
+	/* the text is needed again if the key is new */
 	gen_mach_store(g, 8, g->l->kaddr_off + 8 * k, R0);
 	em_mov(&g->e, R2, R0);
 	gen_rt(g, "rt_strhash");
-	check_rt(g, action);
+	rt_check(g, action);
 	gen_mach_store(g, 8, off, R0);
 }
 
@@ -75,7 +75,7 @@ static void key_part(struct gen *g, const struct agg_layout *al, uint32_t k,
 	}
 }
 
-static void build_key(struct gen *g, const struct agg_layout *al, const struct prog_act *act)
+static void key_build(struct gen *g, const struct agg_layout *al, const struct prog_act *act)
 {
 	uint32_t key_off = g->l->key_off, pos = 0, end = al->key_size - (al->is_sparse ? 4 : 0);
 
@@ -96,7 +96,7 @@ static void build_key(struct gen *g, const struct agg_layout *al, const struct p
 
 /* ---- argument -> bucket --------------------------------------------------------------------- */
 
-/* r6 = bucket of the value r6 */
+/* r6 = the bucket of the value in r6 */
 static void bucket_rt(struct gen *g, const struct prog_agg *agg)
 {
 	if (agg->func == AGGFUNC_LLQUANTIZE)
@@ -130,16 +130,16 @@ static void bucket_linear(struct gen *g, const struct prog_agg *agg)
 	em_here(e, done);
 }
 
-/* ---- updates: r0 = value -------------------------------------------------------------------- */
+/* ---- updates: r0 = address of the value ----------------------------------------------------- */
 
 struct update {
 	int32_t off;
-	int reg; /* what is added, 0 = imm */
+	int reg; /* the register to add, 0 = imm */
 	int32_t imm;
 };
 
-/* *(u64 *)(r0 + off) += reg or imm; r1 */
-static void add(struct gen *g, struct update u)
+/* *(u64 *)(r0 + off) += reg or imm; destroys r1 */
+static void value_add(struct gen *g, struct update u)
 {
 	struct emitter *e = &g->e;
 
@@ -159,26 +159,26 @@ static void add(struct gen *g, struct update u)
 
 static void update_count(struct gen *g, const struct agg_layout *al)
 {
-	add(g, (struct update){.imm = 1});
+	value_add(g, (struct update){.imm = 1});
 }
 
 static void update_sum(struct gen *g, const struct agg_layout *al)
 {
-	add(g, (struct update){.reg = R6});
+	value_add(g, (struct update){.reg = R6});
 }
 
 static void update_avg(struct gen *g, const struct agg_layout *al)
 {
-	add(g, (struct update){.imm = 1});
-	add(g, (struct update){.off = 8, .reg = R6});
+	value_add(g, (struct update){.imm = 1});
+	value_add(g, (struct update){.off = 8, .reg = R6});
 }
 
 /*
- * Stored xor the neutral element, so that zero bytes mean untouched. Against an interrupt that
- * changes the value in between: exchange only if it is still the one that was compared, and try
- * once more.
+ * Minimum or maximum, stored xor the neutral element, so that zero bytes mean no value. An
+ * interrupt may change the value in between: it is exchanged only if it is still the compared one,
+ * and once more if not.
  */
-static void extreme(struct gen *g, uint64_t neutral, int keep)
+static void extreme_update(struct gen *g, uint64_t neutral, int keep)
 {
 	struct emitter *e = &g->e;
 	uint32_t done = em_label(e);
@@ -205,17 +205,19 @@ static void extreme(struct gen *g, uint64_t neutral, int keep)
 
 static void update_min(struct gen *g, const struct agg_layout *al)
 {
-	extreme(g, INT64_MAX, BPF_JSLE);
+	extreme_update(g, INT64_MAX, BPF_JSLE);
 }
 
 static void update_max(struct gen *g, const struct agg_layout *al)
 {
-	extreme(g, (uint64_t)INT64_MIN, BPF_JSGE);
+	extreme_update(g, (uint64_t)INT64_MIN, BPF_JSGE);
 }
 
-/* r3 = low, r2 = high half of r6 squared: (a * 2^32 + b)^2 = a^2 * 2^64 + 2ab * 2^32 + b^2; r1, r4
+/*
+ * r3 = low half, r2 = high half of r6 squared; destroys r1, r4:
+ * (a * 2^32 + b)^2 = a^2 * 2^64 + 2ab * 2^32 + b^2
  */
-static void square(struct gen *g)
+static void value_square(struct gen *g)
 {
 	struct emitter *e = &g->e;
 	uint32_t positive = em_label(e), no_carry = em_label(e);
@@ -248,10 +250,10 @@ static void update_stddev(struct gen *g, const struct agg_layout *al)
 	uint32_t no_carry = em_label(e);
 
 	update_avg(g, al);
-	square(g);
+	value_square(g);
 	if (g->u->can_nest) {
 		em_mov(e, R1, R3);
-		em_atomic(e, BPF_ADD | BPF_FETCH, R0, 16, R1); /* r1 = what it was */
+		em_atomic(e, BPF_ADD | BPF_FETCH, R0, 16, R1); /* r1 = the earlier value */
 		em_alu_reg(e, BPF_ADD, R1, R3);
 	} else {
 		em_load(e, 8, R1, R0, 16);
@@ -261,7 +263,7 @@ static void update_stddev(struct gen *g, const struct agg_layout *al)
 	em_jmp_reg(e, BPF_JGE, R1, R3, no_carry);
 	em_alu_imm(e, BPF_ADD, R2, 1);
 	em_here(e, no_carry);
-	add(g, (struct update){.off = 24, .reg = R2});
+	value_add(g, (struct update){.off = 24, .reg = R2});
 }
 
 static void update_histogram(struct gen *g, const struct agg_layout *al)
@@ -290,12 +292,12 @@ static const struct agg_gen {
 
 /* ---- lookup --------------------------------------------------------------------------------- */
 
-/* First use of a key on this CPU or any: inserts a zeroed element, and goes back with it in r0. */
+/* For the first use of a key: inserts a zeroed element, and returns with its address in r0. */
 static void emit_insert(struct gen *g, const struct cold *c)
 {
 	struct emitter *e = &g->e;
 	const struct prog_act *act = c->arg;
-	const struct agg_layout *al = agg_of(g, act);
+	const struct agg_layout *al = agg_layout_of(g, act);
 	uint32_t drop = em_label(e), map = MAP_REF(MAP_AGG, al->map);
 
 	for (uint32_t k = 0; k < al->nkeys; k++) {
@@ -310,7 +312,7 @@ static void emit_insert(struct gen *g, const struct cold *c)
 		gen_mach_load(g, 8, R3, g->l->key_off + al->keys[k].off);
 		gen_rt(g, is_stack ? "rt_keystack" : "rt_keystr");
 		if (!is_stack)
-			check_rt(g, act->number + k);
+			rt_check(g, act->number + k);
 		em_jmp_imm(e, BPF_JEQ, R0, 0, drop);
 	}
 	gen_map_and_key(g, map);
@@ -324,8 +326,8 @@ static void emit_insert(struct gen *g, const struct cold *c)
 	em_ja(e, c->action);
 }
 
-/* r0 = this CPU's state in the value r0; r1 */
-static void find_slot(struct gen *g, const struct elem_map *m, uint32_t done)
+/* r0 = this CPU's state in the value at r0; destroys r1 */
+static void slot_find(struct gen *g, const struct elem_map *m, uint32_t done)
 {
 	struct emitter *e = &g->e;
 
@@ -337,9 +339,9 @@ static void find_slot(struct gen *g, const struct elem_map *m, uint32_t done)
 		em_alu_imm(e, BPF_ADD, R0, (int32_t)m->slot_off);
 }
 
-/* r0 = the state that this CPU adds to; to label done when there is none. */
-static void lookup(struct gen *g, const struct agg_layout *al, const struct prog_act *act,
-		   uint32_t done)
+/* r0 = the state to which this CPU adds; jumps to done when there is none. */
+static void agg_lookup(struct gen *g, const struct agg_layout *al, const struct prog_act *act,
+		       uint32_t done)
 {
 	struct emitter *e = &g->e;
 	uint32_t have = em_label(e), map = MAP_REF(MAP_AGG, al->map);
@@ -357,11 +359,11 @@ static void lookup(struct gen *g, const struct agg_layout *al, const struct prog
 					     .arg = act}));
 	em_here(e, have);
 	if (g->l->agg_maps[al->map].slot_size)
-		find_slot(g, &g->l->agg_maps[al->map], done);
+		slot_find(g, &g->l->agg_maps[al->map], done);
 }
 
-/* r6 = value, r8 = increment */
-static bool evaluate(struct gen *g, const struct prog_act *act)
+/* r6 = the value, r8 = the increment; true if there is an increment */
+static bool args_evaluate(struct gen *g, const struct prog_act *act)
 {
 	uint32_t k = act->agg->nkeys;
 	bool has_incr = act->nargs > k + 1;
@@ -380,26 +382,26 @@ static bool evaluate(struct gen *g, const struct prog_act *act)
 
 void gen_agg(struct gen *g, const struct prog_act *act)
 {
-	const struct agg_layout *al = agg_of(g, act);
+	const struct agg_layout *al = agg_layout_of(g, act);
 	const struct agg_gen *ag = &agg_gens[act->agg->func];
 	struct emitter *e = &g->e;
 	uint32_t done = em_label(e);
 	bool has_incr = false, is_histogram = !aggfunc_words(act->agg->func);
 
-	build_key(g, al, act);
+	key_build(g, al, act);
 	if (act->nargs > act->agg->nkeys) /* count() has no value */
-		has_incr = evaluate(g, act);
+		has_incr = args_evaluate(g, act);
 	if (is_histogram) {
 		ag->bucket(g, act->agg);
 		em_jmp_imm(e, BPF_JGE, R6, (int32_t)al->nbuckets, done);
 		if (al->is_sparse)
 			gen_mach_store(g, 4, g->l->key_off + al->key_size - 4, R6);
 	}
-	lookup(g, al, act, done);
+	agg_lookup(g, al, act, done);
 	if (!al->key_size)
 		em_store_imm(e, 8, R0, (int32_t)al->touched_off, 1);
 	ag->update(g, al);
 	if (is_histogram)
-		add(g, (struct update){.reg = has_incr ? R8 : 0, .imm = 1});
+		value_add(g, (struct update){.reg = has_incr ? R8 : 0, .imm = 1});
 	em_here(e, done);
 }

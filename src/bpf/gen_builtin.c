@@ -1,4 +1,4 @@
-/* Built-in variables: one row each. */
+/* Built-in variables: a table with one row each. */
 #include "bpf/gen.h"
 
 void gen_timestamp(struct gen *g)

@@ -1,4 +1,4 @@
-/* Clauses: predicate, actions, what happens after a fault. */
+/* Clauses: predicate, actions, and the code that follows a fault. */
 #include "bpf/gen.h"
 
 /* Linux include/uapi/asm-generic/signal.h */
@@ -7,7 +7,7 @@
 
 /* ---- enabled-probe id ----------------------------------------------------------------------- */
 
-/* probe indexes from, from + step ... (n of them) have the ranks from base on */
+/* The probe indexes from, from + step, ... (n of them) have the ranks from base on. */
 struct run {
 	uint32_t from, step, n, base;
 };
@@ -24,7 +24,7 @@ static struct run run_at(const struct unit_clause *uc, uint32_t i)
 	return r;
 }
 
-/* r0 = rank of the probe index r0, which is in the run. */
+/* r0 = the rank of the probe index in r0, which is in the run. */
 static void run_rank(struct gen *g, const struct run *r)
 {
 	struct emitter *e = &g->e;
@@ -40,7 +40,7 @@ static void run_rank(struct gen *g, const struct run *r)
 		em_alu_imm(e, BPF_ADD, R0, (int32_t)r->base);
 }
 
-/* The same for one of several runs: a decision tree. */
+/* The same for an index in one of several runs, by a decision tree. */
 static void runs_rank(struct gen *g, const struct run *runs, uint32_t nruns, uint32_t done)
 {
 	struct emitter *e = &g->e;
@@ -59,9 +59,9 @@ static void runs_rank(struct gen *g, const struct run *runs, uint32_t nruns, uin
 }
 
 /*
- * The rank of the probe among those of the clause. Probes of a glob mostly have indexes in
- * arithmetic progression (all entries, every second one being a return), so that a comparison or
- * two do it.
+ * r0 = the rank of the probe among those of the clause. Probes that a glob matches mostly have
+ * indexes in arithmetic progression (all entries are every second index, the others are returns),
+ * so that one or two comparisons are enough.
  */
 void gen_epid(struct gen *g, const struct unit_clause *uc)
 {
@@ -84,8 +84,8 @@ void gen_epid(struct gen *g, const struct unit_clause *uc)
 
 /* ---- actions -------------------------------------------------------------------------------- */
 
-/* Signal number in r1. */
-static void send_signal(struct gen *g)
+/* Sends the signal whose number is in r1 to the current process. */
+static void signal_send(struct gen *g)
 {
 	em_helper(&g->e, BPF_FUNC_send_signal);
 }
@@ -98,10 +98,10 @@ static void act_raise(struct gen *g, const struct prog_act *act)
 	em_jmp_imm(&g->e, BPF_JGT, R0, SIGNAL_MAX,
 		   gen_fault(g, DIF_FAULT_ILLOP, act->number, UINT32_MAX, none));
 	em_mov(&g->e, R1, R0);
-	send_signal(g);
+	signal_send(g);
 }
 
-/* An action that is a call of a run-time function with one argument. */
+/* An action that calls a run-time function with one argument. */
 static void act_rt(struct gen *g, const struct prog_act *act, const char *func)
 {
 	struct ra_loc none = {.kind = RA_CONST};
@@ -128,7 +128,7 @@ static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 	case ACT_RAISE: act_raise(g, act); return;
 	case ACT_STOP:
 		em_imm(&g->e, R1, SIGNAL_STOP);
-		send_signal(g);
+		signal_send(g);
 		return;
 	case ACT_CHILL: act_rt(g, act, "rt_chill"); return;
 	case ACT_SPECULATE: gen_speculate(g, act); return;
@@ -208,7 +208,7 @@ void gen_clause_tail(struct gen *g, uint32_t first_cold)
 	gen_fault_tail(g);
 }
 
-/* What an earlier clause's strtok() has left may lie in the scratch memory that ends with it. */
+/* Saves the text that strtok() of an earlier clause has left in scratch memory, which ends now. */
 static void gen_keep_token(struct gen *g)
 {
 	uint32_t none = em_label(&g->e);
@@ -219,12 +219,12 @@ static void gen_keep_token(struct gen *g)
 	em_here(&g->e, none);
 }
 
-/* Fields of the machine state that a clause begins with. */
+/* Sets the fields of the machine state with which a clause begins. */
 static void gen_prologue(struct gen *g, const struct needs *n)
 {
 	struct emitter *e = &g->e;
 
-	/* with blocks, what an earlier clause took is looked for, too */
+	/* with blocks, addresses are compared with scratch memory of earlier clauses, too */
 	if (n->scratch || g->l->has_blocks) {
 		if (g->needs.token)
 			gen_keep_token(g);
@@ -237,9 +237,9 @@ static void gen_prologue(struct gen *g, const struct needs *n)
 }
 
 /*
- * A probe that is made of the unit's fires: it has its own names, and clause-local variables begin
- * anew. Where some clauses of the unit do not run for some of its probes, which one came before is
- * known only when they do.
+ * Sets the identity of a declared probe that is made of the unit's: it has names of its own, and
+ * its clause-local variables begin at zero. Where clauses of the unit do not run for all of its
+ * probes, only the firing knows which clause ran before.
  */
 static void gen_identity(struct gen *g, const struct unit_clause *uc,
 			 const struct unit_clause *before, bool is_always)
@@ -301,8 +301,8 @@ static void gen_clause(struct gen *g, const struct unit_clause *uc)
 	gen_clause_tail(g, first_cold);
 }
 
-/* Jumps to label when clause bit of the mask in the frame is not set. */
-static void test_mask(struct gen *g, uint32_t bit, uint32_t skip)
+/* Jumps to skip when bit `bit` of the mask in the frame is not set. */
+static void mask_test(struct gen *g, uint32_t bit, uint32_t skip)
 {
 	em_load(&g->e, 4, R0, R10, FRAME_MASK + (bit >= 32 ? 4 : 0));
 	em_alu_imm(&g->e, BPF_RSH, R0, (int32_t)(bit % 32));
@@ -345,7 +345,7 @@ void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, ui
 
 		g->out = em_label(&g->e);
 		if (always && !(always[i / 64] >> (i % 64) & 1))
-			test_mask(g, i % 64, g->out);
+			mask_test(g, i % 64, g->out);
 		gen_identity(g, &ucs[i], i ? &ucs[i - 1] : NULL, g->has_fixed_order);
 		gen_clause(g, &ucs[i]);
 		em_here(&g->e, g->out);

@@ -1,15 +1,16 @@
 /*
- * DIF to eBPF: one object at a time.
+ * Translates one DIF object to eBPF.
  *
- * 1. what each instruction reads, writes and destroys (struct ra_insn), with comparison flags and
- * tuple entries as virtual registers of their own; 2. register allocation; 3. instructions in
- * order.
+ * 1. describes what each instruction reads, writes and destroys (struct ra_insn), with comparison
+ *    flags and tuple entries as virtual registers of their own;
+ * 2. allocates registers;
+ * 3. emits instructions in order.
  *
- * Flags    cmp a, b copies a and b to two virtual registers, a branch compares these. Copies share
- *          places where they can, so the usual pair is one conditional jump and no move.
- * Tuples   entry k is a virtual register. How many entries there are is known at each instruction.
- * Where two ways with different numbers meet, nothing may use the stack until it is flushed: the
- * compiler does not produce it otherwise.
+ * Flags    cmp a, b copies a and b to two virtual registers, which a branch compares. Copies share
+ *          locations where they can, so the usual pair is one conditional jump and no move.
+ * Tuples   entry k is a virtual register. The number of entries is known at each instruction. Where
+ *          two paths with different numbers meet, nothing may use the stack until it is flushed;
+ *          the compiler does not produce anything else.
  */
 #include "bpf/gen.h"
 #include "dif/asm.h"
@@ -25,7 +26,7 @@ struct op_gen {
 	int arg; /* BPF operation, or size of an access */
 	bool is_signed;
 	bool is_user;
-	bool clobbers; /* r0-r5 */
+	bool clobbers; /* destroys r0-r5 */
 	bool keeps_reads;
 };
 
@@ -46,8 +47,8 @@ static bool is_shift(int op)
 	return op == BPF_LSH || op == BPF_RSH || op == BPF_ARSH;
 }
 
-/* dst op= b; dst is not b's register */
-static void alu(struct gen *g, int op, int dst, const struct ra_loc *b)
+/* dst op= b, where dst is not the register of b */
+static void alu_emit(struct gen *g, int op, int dst, const struct ra_loc *b)
 {
 	if (is_shift(op) && b->kind == RA_CONST)
 		em_alu_imm(&g->e, op, dst, (int32_t)(b->value & 63));
@@ -78,7 +79,7 @@ static void gen_alu(struct gen *g, const struct dif_at *at, const struct op_gen 
 		return;
 	}
 	ra_loc_load(g, dst, a);
-	alu(g, op->arg, dst, b);
+	alu_emit(g, op->arg, dst, b);
 	ra_loc_put(g, d, dst);
 }
 
@@ -95,7 +96,7 @@ static void gen_not(struct gen *g, const struct dif_at *at, const struct op_gen 
 	ra_loc_put(g, d, dst);
 }
 
-/* Faults when the divisor is 0. */
+/* Adds a fault for a divisor of 0. */
 static void check_divisor(struct gen *g, const struct dif_at *at)
 {
 	const struct ra_loc *b = &at->reads[1], none = {.kind = RA_CONST};
@@ -121,7 +122,7 @@ static void gen_udiv(struct gen *g, const struct dif_at *at, const struct op_gen
 	ra_loc_put(g, &at->writes[0], R0);
 }
 
-/* r0 = a / c or a % c for a positive constant: on magnitudes, as eBPF divides unsigned only */
+/* r0 = a / c or a % c for a positive constant c, on magnitudes, because eBPF divides unsigned. */
 static void sdiv_const(struct gen *g, const struct ra_loc *a, int op, int32_t c)
 {
 	struct emitter *e = &g->e;
@@ -154,7 +155,7 @@ static void gen_sdiv(struct gen *g, const struct dif_at *at, const struct op_gen
 
 /* ---- copies, comparisons, branches ---------------------------------------------------------- */
 
-static void copy(struct gen *g, const struct ra_loc *from, const struct ra_loc *to)
+static void loc_copy(struct gen *g, const struct ra_loc *from, const struct ra_loc *to)
 {
 	if (to->kind == RA_UNUSED || ra_loc_same(from, to))
 		return;
@@ -164,7 +165,7 @@ static void copy(struct gen *g, const struct ra_loc *from, const struct ra_loc *
 		ra_loc_put(g, to, ra_loc_use(g, from, R0));
 }
 
-/* mov, push, cmp, tst: writes[k] = reads[k], in parallel if need be */
+/* mov, push, cmp, tst: writes[k] = reads[k] for all k at once */
 static void gen_copy(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
 	const struct ra_loc *w = at->writes, *r = at->reads;
@@ -173,16 +174,16 @@ static void gen_copy(struct gen *g, const struct dif_at *at, const struct op_gen
 	if (at->nwrites == 2 && w[0].kind != RA_UNUSED && ra_loc_same(&w[0], &r[1]) &&
 	    !ra_loc_same(&w[0], &r[0])) {
 		ra_loc_load(g, R1, &r[1]);
-		copy(g, &r[0], &w[0]);
+		loc_copy(g, &r[0], &w[0]);
 		ra_loc_put(g, &w[1], R1);
 		return;
 	}
 	for (uint32_t k = 0; k < at->nwrites; k++)
-		copy(g, &r[k], &w[k]);
+		loc_copy(g, &r[k], &w[k]);
 }
 
-/* The comparison with exchanged operands. */
-static int swapped(int op)
+/* The comparison that is equivalent when the operands are exchanged. */
+static int op_swapped(int op)
 {
 	switch (op) {
 	case BPF_JGT: return BPF_JLT;
@@ -197,7 +198,7 @@ static int swapped(int op)
 	}
 }
 
-static void branch(struct gen *g, const struct dif_at *at, int op, uint32_t label)
+static void branch_emit(struct gen *g, const struct dif_at *at, int op, uint32_t label)
 {
 	const struct ra_loc *a = &at->reads[0], *b = &at->reads[1], *t;
 
@@ -205,7 +206,7 @@ static void branch(struct gen *g, const struct dif_at *at, int op, uint32_t labe
 		t = a;
 		a = b;
 		b = t;
-		op = swapped(op);
+		op = op_swapped(op);
 	}
 	if (is_small_const(b))
 		em_jmp_imm(&g->e, op, ra_loc_use(g, a, R0), (int32_t)b->value, label);
@@ -272,10 +273,10 @@ static void gen_setx(struct gen *g, const struct dif_at *at, const struct op_gen
 	struct ra_loc c = {.kind = RA_CONST, .value = at->d->ints[DIF_INSN_INDEX(at->insn)]};
 
 	(void)op;
-	copy(g, &c, &at->writes[0]);
+	loc_copy(g, &c, &at->writes[0]);
 }
 
-static struct ra_loc string_place(const struct gen *g, const struct difo *d, dif_insn insn)
+static struct ra_loc string_loc(const struct gen *g, const struct difo *d, dif_insn insn)
 {
 	const char *s = d->strs + DIF_INSN_INDEX(insn);
 	struct ra_loc p = {.kind = RA_STR};
@@ -287,10 +288,10 @@ static struct ra_loc string_place(const struct gen *g, const struct difo *d, dif
 
 static void gen_sets(struct gen *g, const struct dif_at *at, const struct op_gen *op)
 {
-	struct ra_loc s = string_place(g, at->d, at->insn);
+	struct ra_loc s = string_loc(g, at->d, at->insn);
 
 	(void)op;
-	copy(g, &s, &at->writes[0]);
+	loc_copy(g, &s, &at->writes[0]);
 }
 
 static void gen_nothing(struct gen *g, const struct dif_at *at, const struct op_gen *op)
@@ -328,7 +329,7 @@ FORWARD(op_scmp, gen_scmp)
 	[DIF_OP_##p##LDX] = {gen_load, 8, LOAD_ATTRS(user)}
 #define LOAD_ATTRS(user) .is_user = (user), .clobbers = true, .keeps_reads = true
 
-/* Branches, ret, ldgs and call have rules of their own in describe(). */
+/* insn_describe() has rules of its own for branches, ret, ldgs and call. */
 #define G(func) .emit = func
 #define A(n)	.arg = n
 static const struct op_gen ops[] = {
@@ -413,19 +414,20 @@ struct difo_gen {
 	struct gen *g;
 	const struct difo *d;
 	uint32_t action;
-	uint32_t n;	       /* instructions to translate */
-	uint32_t tuple_result; /* instruction that ends the object with tuple entry 0, or RA_NONE */
+	uint32_t n; /* number of instructions to translate */
+	/* the instruction at which the object ends, with tuple entry 0 as its result; or RA_NONE */
+	uint32_t tuple_result;
 	struct ra_insn *ri;
-	uint8_t *depth; /* before each instruction; DEPTH_NONE: not reached */
+	uint8_t *depth; /* of the tuple stack before each instruction; DEPTH_NONE: not reached */
 	uint8_t is_string[DIF_MAX_TUPLE];
-	uint8_t (*strings)[DIF_MAX_TUPLE]; /* is_string, where the tuple is used */
+	uint8_t (*strings)[DIF_MAX_TUPLE]; /* is_string at instructions that use the tuple */
 	uint32_t nvregs;
-	uint16_t map[V_MAX]; /* virtual registers are numbered as they come: few are used */
-	uint32_t *labels;    /* 0 = none, else label + 1 */
+	uint16_t map[V_MAX]; /* virtual registers, numbered in the order of use: few are used */
+	uint32_t *labels;    /* by instruction: label + 1; 0 = none */
 	struct regalloc *ra;
 };
 
-static uint16_t vreg(struct difo_gen *dg, uint32_t v)
+static uint16_t vreg_get(struct difo_gen *dg, uint32_t v)
 {
 	if (v == 0)
 		return RA_ZERO;
@@ -434,44 +436,44 @@ static uint16_t vreg(struct difo_gen *dg, uint32_t v)
 	return dg->map[v] - 1;
 }
 
-static void add_reads(struct difo_gen *dg, struct ra_insn *ri, const uint32_t *v, uint32_t n)
+static void reads_add(struct difo_gen *dg, struct ra_insn *ri, const uint32_t *v, uint32_t n)
 {
 	uint16_t *r = ARENA_NEW_N(dg->g->tmp, uint16_t, ri->nreads + n);
 
 	if (ri->nreads)
 		memcpy(r, ri->reads, ri->nreads * sizeof(*r));
 	for (uint32_t k = 0; k < n; k++)
-		r[ri->nreads + k] = vreg(dg, v[k]);
+		r[ri->nreads + k] = vreg_get(dg, v[k]);
 	ri->reads = r;
 	ri->nreads += n;
 }
 
-static void add_write(struct difo_gen *dg, struct ra_insn *ri, uint32_t v)
+static void write_add(struct difo_gen *dg, struct ra_insn *ri, uint32_t v)
 {
-	ri->writes[ri->nwrites++] = vreg(dg, v);
+	ri->writes[ri->nwrites++] = vreg_get(dg, v);
 }
 
-/* Register operands that are read, by form: r1, r2, rd (or rs). %r0 is one like all others here. */
+/* The registers that a form reads: r1, r2, rd (or rs). %r0 is one like all others here. */
 static const char *const form_reads[] = {
 	[DIF_FORM_RRR] = "12",	 [DIF_FORM_RR] = "1",	   [DIF_FORM_LOAD] = "1",
 	[DIF_FORM_STORE] = "1d", [DIF_FORM_RET] = "d",	   [DIF_FORM_LDA] = "2",
 	[DIF_FORM_STV] = "d",	 [DIF_FORM_COPYS] = "12d", [DIF_FORM_XLATE] = "",
 };
 
-static void read_operands(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
+static void operands_read(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
 {
 	const char *p = form_reads[dif_op_form(DIF_INSN_OP(insn))];
 
 	for (; p && *p; p++)
-		add_reads(dg, ri,
+		reads_add(dg, ri,
 			  (uint32_t[]){*p == '1'   ? DIF_INSN_R1(insn)
 				       : *p == '2' ? DIF_INSN_R2(insn)
 						   : DIF_INSN_RD(insn)},
 			  1);
 }
 
-/* The whole tuple stack is what the instruction reads. */
-static void read_tuple(struct difo_gen *dg, struct ra_insn *ri, uint32_t i, uint32_t depth)
+/* Notes that the instruction reads the whole tuple stack. */
+static void tuple_read(struct difo_gen *dg, struct ra_insn *ri, uint32_t i, uint32_t depth)
 {
 	uint32_t v[DIF_MAX_TUPLE];
 
@@ -481,16 +483,16 @@ static void read_tuple(struct difo_gen *dg, struct ra_insn *ri, uint32_t i, uint
 	}
 	for (uint32_t k = 0; k < depth; k++)
 		v[k] = V_TUPLE + k;
-	add_reads(dg, ri, v, depth);
+	reads_add(dg, ri, v, depth);
 	memcpy(dg->strings[i], dg->is_string, sizeof(dg->is_string));
 }
 
-static void join_depth(uint8_t *to, uint8_t depth)
+static void depth_join(uint8_t *to, uint8_t depth)
 {
 	*to = *to == DEPTH_NONE || *to == depth ? depth : DEPTH_MIXED;
 }
 
-static void describe_push(struct difo_gen *dg, struct ra_insn *ri, uint32_t i, uint8_t *depth)
+static void push_describe(struct difo_gen *dg, struct ra_insn *ri, uint32_t i, uint8_t *depth)
 {
 	dif_insn insn = dg->d->code[i];
 	uint32_t k = *depth;
@@ -501,39 +503,38 @@ static void describe_push(struct difo_gen *dg, struct ra_insn *ri, uint32_t i, u
 	}
 	dg->is_string[k] =
 		DIF_INSN_OP(insn) == DIF_OP_PUSHTR && DIF_INSN_TTYPE(insn) == DIF_TUPLE_STR;
-	add_reads(dg, ri, (uint32_t[]){DIF_INSN_RS(insn)}, 1);
-	add_write(dg, ri, V_TUPLE + k);
+	reads_add(dg, ri, (uint32_t[]){DIF_INSN_RS(insn)}, 1);
+	write_add(dg, ri, V_TUPLE + k);
 	ri->copies = true;
 	*depth = (uint8_t)(k + 1);
 }
 
-static void describe_compare(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
+static void compare_describe(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
 {
 	uint32_t b = DIF_INSN_OP(insn) == DIF_OP_TST ? 0 : DIF_INSN_R2(insn);
 
-	add_reads(dg, ri, (uint32_t[]){DIF_INSN_R1(insn), b}, 2);
+	reads_add(dg, ri, (uint32_t[]){DIF_INSN_R1(insn), b}, 2);
 	if (DIF_INSN_OP(insn) == DIF_OP_SCMP) {
-		add_write(dg, ri, V_FLAG_B);
-		add_write(dg, ri, V_FLAG_A);
+		write_add(dg, ri, V_FLAG_B);
+		write_add(dg, ri, V_FLAG_A);
 		ri->home = (struct ra_loc){.kind = RA_CONST, .value = SCMP_EQUAL};
 		return;
 	}
-	add_write(dg, ri, V_FLAG_A);
-	add_write(dg, ri, V_FLAG_B);
+	write_add(dg, ri, V_FLAG_A);
+	write_add(dg, ri, V_FLAG_B);
 	ri->copies = true;
 }
 
-static void describe_branch(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
+static void branch_describe(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
 {
 	ri->target = DIF_INSN_LABEL(insn);
 	ri->ends = DIF_INSN_OP(insn) == DIF_OP_BA;
 	if (!ri->ends)
-		add_reads(dg, ri, (uint32_t[]){V_FLAG_A, V_FLAG_B}, 2);
+		reads_add(dg, ri, (uint32_t[]){V_FLAG_A, V_FLAG_B}, 2);
 }
 
-/* Values that need no place: constants, and arguments of the probe, which lie in the machine state.
- */
-static void describe_home(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
+/* Notes the value of constants, and of arguments of the probe, which are in the machine state. */
+static void home_describe(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn)
 {
 	uint32_t id = DIF_INSN_INDEX(insn);
 	enum dif_op op = DIF_INSN_OP(insn);
@@ -541,7 +542,7 @@ static void describe_home(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn
 	if (op == DIF_OP_SETX)
 		ri->home = (struct ra_loc){.kind = RA_CONST, .value = dg->d->ints[id]};
 	else if (op == DIF_OP_SETS)
-		ri->home = string_place(dg->g, dg->d, insn);
+		ri->home = string_loc(dg->g, dg->d, insn);
 	else if (op == DIF_OP_LDGS && id >= DIF_VAR_ARG0 && id <= DIF_VAR_ARG9)
 		ri->home = (struct ra_loc){.kind = RA_MACH,
 					   .n = gen_arg_off(dg->g, id - DIF_VAR_ARG0)};
@@ -549,7 +550,7 @@ static void describe_home(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn
 		ri->home = (struct ra_loc){.kind = RA_CONST};
 }
 
-/* A thread-local that is an element of a hash map is found by calls. */
+/* Whether the load is of a thread-local in a hash map, which takes a call. */
 static bool loads_elem(const struct layout *l, dif_insn insn)
 {
 	const struct var_layout *vl;
@@ -560,7 +561,7 @@ static bool loads_elem(const struct layout *l, dif_insn insn)
 	return vl && vl->is_elem;
 }
 
-static void describe_clobbers(const struct layout *l, struct ra_insn *ri, dif_insn insn)
+static void clobbers_describe(const struct layout *l, struct ra_insn *ri, dif_insn insn)
 {
 	const struct op_gen *op = &ops[DIF_INSN_OP(insn)];
 	uint32_t id = DIF_INSN_INDEX(insn);
@@ -569,7 +570,8 @@ static void describe_clobbers(const struct layout *l, struct ra_insn *ri, dif_in
 	ri->clobbers = op->clobbers || loads_elem(l, insn);
 	ri->keeps_reads = op->keeps_reads;
 	if (l->has_blocks && (DIF_INSN_OP(insn) == DIF_OP_CALL || DIF_INSN_OP(insn) == DIF_OP_SCMP))
-		ri->keeps_reads = true; /* strings are checked by a call before the call */
+		ri->keeps_reads =
+			true; /* a call that checks strings comes before the call itself */
 	if (DIF_INSN_OP(insn) == DIF_OP_CALL)
 		ri->clobbers = dif_subr_row(id)->fx & FX_CALLS;
 	if (DIF_INSN_OP(insn) == DIF_OP_LDGA)
@@ -585,30 +587,30 @@ static bool uses_tuple(enum dif_op op)
 	return op == DIF_OP_CALL || (op >= DIF_OP_LDGAA && op <= DIF_OP_STTAA);
 }
 
-/* Fills ri for instruction i; *depth becomes the depth after it. */
-static void describe_insn(struct difo_gen *dg, uint32_t i, uint8_t *depth)
+/* Fills in ri of instruction i; *depth becomes the depth behind it. */
+static void insn_describe(struct difo_gen *dg, uint32_t i, uint8_t *depth)
 {
 	struct ra_insn *ri = &dg->ri[i];
 	dif_insn insn = dg->d->code[i];
 	enum dif_op op = DIF_INSN_OP(insn);
 	enum dif_form form = dif_op_form(op);
 
-	describe_clobbers(dg->g->l, ri, insn);
+	clobbers_describe(dg->g->l, ri, insn);
 	if (form == DIF_FORM_CMP || form == DIF_FORM_TST) {
-		describe_compare(dg, ri, insn);
+		compare_describe(dg, ri, insn);
 	} else if (form == DIF_FORM_LABEL) {
-		describe_branch(dg, ri, insn);
+		branch_describe(dg, ri, insn);
 	} else if (form == DIF_FORM_PUSHTR || form == DIF_FORM_PUSHTV) {
-		describe_push(dg, ri, i, depth);
+		push_describe(dg, ri, i, depth);
 	} else {
-		read_operands(dg, ri, insn);
+		operands_read(dg, ri, insn);
 		if (uses_tuple(op))
-			read_tuple(dg, ri, i, *depth);
+			tuple_read(dg, ri, i, *depth);
 		if (dif_insn_uses(insn).writes)
-			add_write(dg, ri, DIF_INSN_RD(insn));
+			write_add(dg, ri, DIF_INSN_RD(insn));
 		ri->copies = op == DIF_OP_MOV;
 		ri->ends = op == DIF_OP_RET;
-		describe_home(dg, ri, insn);
+		home_describe(dg, ri, insn);
 	}
 	if (op == DIF_OP_CALL || op == DIF_OP_FLUSHTS)
 		*depth = 0;
@@ -616,8 +618,8 @@ static void describe_insn(struct difo_gen *dg, uint32_t i, uint8_t *depth)
 		--*depth;
 }
 
-/* establishes: ri of every instruction; depth; labels of branch targets. */
-static void describe(struct difo_gen *dg)
+/* establishes: ri of every instruction; depth; labels of branch targets */
+static void insns_describe(struct difo_gen *dg)
 {
 	struct arena *a = dg->g->tmp;
 
@@ -637,18 +639,18 @@ static void describe(struct difo_gen *dg)
 			continue;
 		}
 		if (i == dg->tuple_result) {
-			add_reads(dg, ri, (uint32_t[]){V_TUPLE}, 1);
+			reads_add(dg, ri, (uint32_t[]){V_TUPLE}, 1);
 			ri->ends = true;
 			continue;
 		}
-		describe_insn(dg, i, &depth);
+		insn_describe(dg, i, &depth);
 		if (ri->target != RA_NONE) {
-			join_depth(&dg->depth[ri->target], depth);
+			depth_join(&dg->depth[ri->target], depth);
 			if (!dg->labels[ri->target])
 				dg->labels[ri->target] = em_label(&dg->g->e) + 1;
 		}
 		if (!ri->ends)
-			join_depth(&dg->depth[i + 1], depth);
+			depth_join(&dg->depth[i + 1], depth);
 	}
 }
 
@@ -677,14 +679,14 @@ static void emit_insn(struct difo_gen *dg, uint32_t i, uint32_t end)
 	} else if (op == DIF_OP_BA) {
 		em_ja(&g->e, dg->labels[DIF_INSN_LABEL(insn)] - 1);
 	} else if (dif_op_form(op) == DIF_FORM_LABEL) {
-		branch(g, &at, ops[op].arg, dg->labels[DIF_INSN_LABEL(insn)] - 1);
+		branch_emit(g, &at, ops[op].arg, dg->labels[DIF_INSN_LABEL(insn)] - 1);
 	} else if (at.nwrites != 1 || dg->ri[i].home.kind == RA_UNUSED ||
 		   !ra_loc_same(&dg->ri[i].home, &at.writes[0])) {
 		ops[op].emit(g, &at, &ops[op]);
 	}
 }
 
-static void emit_all(struct difo_gen *dg)
+static void insns_emit(struct difo_gen *dg)
 {
 	struct gen *g = dg->g;
 	uint32_t end = em_label(&g->e), span = g->e.span;
@@ -722,7 +724,7 @@ static void gen_code(struct gen *g, const struct difo *d, uint32_t n, uint32_t t
 	dg->n = n;
 	dg->action = action;
 	dg->tuple_result = tuple_result;
-	describe(dg);
+	insns_describe(dg);
 	if (g->err)
 		return;
 	if (opts.seed)
@@ -732,7 +734,7 @@ static void gen_code(struct gen *g, const struct difo *d, uint32_t n, uint32_t t
 		gen_fail(g, "the expression needs more than %u values at once", opts.mach_nslots);
 		return;
 	}
-	emit_all(dg);
+	insns_emit(dg);
 }
 
 void gen_difo(struct gen *g, const struct difo *d, uint32_t action)
@@ -754,7 +756,7 @@ bool gen_difo_copyinstr(struct gen *g, const struct difo *d, uint32_t action, ui
 	for (uint32_t i = 0; i < call; i++) {
 		enum dif_op op = DIF_INSN_OP(d->code[i]);
 
-		/* one argument, and no way around the call */
+		/* there must be one argument, and no way around the call */
 		if (dif_op_form(op) == DIF_FORM_LABEL && DIF_INSN_LABEL(d->code[i]) >= call)
 			return false;
 		if (op == DIF_OP_RET || op == DIF_OP_PUSHTR ||

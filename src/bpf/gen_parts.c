@@ -1,28 +1,29 @@
 /*
- * Parts: a clause that is too large for one function.
+ * Parts: cuts a clause that is too large for one function.
  *
  * A jump reaches 32767 instructions, and the kernel's verifier keeps at most 8192 branches that it
- * has still to follow (BPF_COMPLEXITY_LIMIT_JMP_SEQ in Linux kernel/bpf/verifier.c); these add up
- * over a program's functions, but for global ones, each of which is verified for itself. So a large
- * unit's clauses are global functions, and a clause that is long is cut between two of its actions:
+ * has still to follow (BPF_COMPLEXITY_LIMIT_JMP_SEQ in Linux kernel/bpf/verifier.c). These add up
+ * over the functions of a program, except global ones, each of which is verified by itself. So the
+ * clauses of a large unit are global functions, and a long clause is cut between two of its
+ * actions:
  *
  *     u64 part(ctx, m, from)      begins with action from; returns the action to go on with, or
  *                                 PART_DONE, or PART_FAULT
  *     u64 clause(ctx, m)          next = 0; for each part: if next is before its end, next =
  *                                 part(.., next); after PART_FAULT: fault(ctx, m)
  *
- * Between actions everything is in the machine state, but for the thread-local block, which each
- * part looks up again.
+ * Between actions all state is in the machine state, except the thread-local block, which each part
+ * looks up again.
  *
- * A part that faults returns before the ERROR clauses run. They may walk a user's stack, which
- * takes three calls below them, and the kernel allows eight functions in a chain (budget.h): a
- * part's call of the fault function would be one too many.
+ * A part that faults returns before the ERROR clauses run: they may walk a user stack, which takes
+ * three calls below them, and the kernel allows eight functions in a chain (budget.h). If the part
+ * called the fault function itself, the chain would be one too long.
  */
 #include "bpf/gen.h"
 
 #define PART_INSNS    8192
 #define PART_BRANCHES 1500
-#define PART_FAULT    INT32_MAX /* both are behind every action */
+#define PART_FAULT    INT32_MAX /* this and PART_DONE are higher than every action's number */
 #define PART_DONE     (INT32_MAX - 1)
 
 bool part_is_full(uint32_t insns, uint32_t branches)
@@ -30,7 +31,7 @@ bool part_is_full(uint32_t insns, uint32_t branches)
 	return insns > PART_INSNS || branches > PART_BRANCHES;
 }
 
-static void begin_part(struct gen *g, struct acts *a, uint32_t begin)
+static void part_begin(struct gen *g, struct acts *a, uint32_t begin)
 {
 	a->begin = begin;
 	a->insns = g->e.code->insns.len;
@@ -56,7 +57,7 @@ void acts_init(struct gen *g, struct acts *a, bool needs_tls)
 	a->entries = xcalloc(n, sizeof(*a->entries));
 	a->reached[0] = true;
 	vec_clear(&g->parts);
-	begin_part(g, a, 0);
+	part_begin(g, a, 0);
 }
 
 void acts_deinit(struct acts *a)
@@ -67,7 +68,7 @@ void acts_deinit(struct acts *a)
 	free(a->entries);
 }
 
-/* Where a part goes when it does not begin with its first action: one of [begin, end). */
+/* Jumps to the action, one of [begin, end), with which the part is to go on. */
 static void emit_resume(struct gen *g, const struct acts *a, uint32_t end)
 {
 	struct emitter *e = &g->e;
@@ -79,34 +80,34 @@ static void emit_resume(struct gen *g, const struct acts *a, uint32_t end)
 	em_ja(e, a->labels[a->begin]);
 }
 
-static void leave(struct gen *g, int32_t next)
+static void part_leave(struct gen *g, int32_t next)
 {
 	em_imm(&g->e, R0, (uint64_t)next);
 	em_exit(&g->e);
 }
 
-static void end_part(struct gen *g, struct acts *a, uint32_t end, uint32_t first_cold)
+static void part_end(struct gen *g, struct acts *a, uint32_t end, uint32_t first_cold)
 {
 	if (a->c->acts[end - 1].kind != ACT_JMP)
-		leave(g, (int32_t)end);
+		part_leave(g, (int32_t)end);
 	for (uint32_t i = end; i <= a->c->nacts; i++) {
 		if (!a->targets[i])
 			continue;
 		em_here(&g->e, a->labels[i]);
-		leave(g, (int32_t)i);
+		part_leave(g, (int32_t)i);
 	}
 	if (a->begin)
 		emit_resume(g, a, end);
 	gen_clause_tail(g, first_cold);
 	if (em_is_used(&g->e, g->out) || (g->fault_used && g->is_error_clause)) {
 		em_here(&g->e, g->out);
-		leave(g, PART_DONE);
+		part_leave(g, PART_DONE);
 	}
 }
 
 void gen_part_fault(struct gen *g)
 {
-	leave(g, PART_FAULT);
+	part_leave(g, PART_FAULT);
 	g->parts_fault = true;
 }
 
@@ -117,7 +118,7 @@ void acts_cut(struct gen *g, struct acts *a, uint32_t next, uint32_t first_cold)
 	if (!g->is_cut || !a->reached[next] ||
 	    !part_is_full(e->code->insns.len - a->insns, e->nbranches - a->branches))
 		return;
-	end_part(g, a, next, first_cold);
+	part_end(g, a, next, first_cold);
 	gen_func_begin(g, "part", a->c->index, gen_part_id(g, g->parts.len));
 	gen_func_frame(g);
 	em_mov(e, R6, R3);
@@ -126,7 +127,7 @@ void acts_cut(struct gen *g, struct acts *a, uint32_t next, uint32_t first_cold)
 	g->out = em_label(e);
 	g->fault = em_label(e);
 	g->fault_used = false;
-	begin_part(g, a, next);
+	part_begin(g, a, next);
 	a->resume = em_label(e);
 	em_jmp_imm(e, BPF_JNE, R6, (int32_t)next, a->resume);
 }

@@ -1,4 +1,6 @@
-/* Records: the data of recording actions, built in the machine state and sent to the CPU's ring. */
+/*
+ * Records: builds the data of recording actions in the machine state, and sends them to the ring.
+ */
 #include "bpf/gen.h"
 
 #define UNKNOWN_OFFSET UINT32_MAX /* -1 */
@@ -77,8 +79,8 @@ void gen_record_mark(struct gen *g, uint32_t act)
 
 /* ---- fields --------------------------------------------------------------------------------- */
 
-/* The same as at_check_readable() for the address in r6. */
-static void check_readable(struct gen *g, uint32_t size, uint32_t action)
+/* The same as at_check_readable(), for the address in r6. */
+static void bytes_check_readable(struct gen *g, uint32_t size, uint32_t action)
 {
 	struct ra_loc none = {.kind = RA_CONST};
 
@@ -99,7 +101,7 @@ void gen_read_bytes(struct gen *g, uint32_t off, uint32_t size, bool is_user, ui
 
 	em_mov(e, R6, R0);
 	if (!is_user)
-		check_readable(g, needed, action);
+		bytes_check_readable(g, needed, action);
 	em_addr(e, R1, R9, off);
 	em_imm(e, R2, size);
 	em_mov(e, R3, R6);
@@ -134,10 +136,10 @@ void gen_strid(struct gen *g, uint32_t off, const struct difo *d)
 }
 
 /*
- * r0 = 1 where it is 0: of an empty user string, kernels before 6.17 do not count the NUL. (No
- * branch: it would double the ways that the verifier has to walk.)
+ * r0 = 1 where it is 0: for an empty user string, kernels before 6.17 do not count the NUL. A
+ * branch would double the number of paths that the verifier walks.
  */
-static void count_nul(struct emitter *e)
+static void nul_count(struct emitter *e)
 {
 	em_mov(e, R1, R0);
 	em_alu_imm(e, BPF_ADD, R1, -1);
@@ -146,8 +148,8 @@ static void count_nul(struct emitter *e)
 }
 
 /*
- * Appends a string. One that is just copyinstr(x) is read from user memory straight into the
- * record; the fault is then the subroutine's own.
+ * Appends a string. One that is just copyinstr(x) is read from user memory directly into the
+ * record; a fault is then reported as the subroutine's.
  */
 static void string_field(struct gen *g, const struct rec_field *f, const struct difo *d,
 			 uint32_t action)
@@ -170,10 +172,12 @@ static void string_field(struct gen *g, const struct rec_field *f, const struct 
 	em_here(e, have);
 	em_mov(e, R6, R0);
 	if (!is_user)
-		check_readable(g, 1, action);
+		bytes_check_readable(g, 1, action);
 	gen_mach_load(g, 8, R7, HEAP_OFF);
-	/* always true: for the verifier, which is better off with a number it knows nothing of than
-	 * with one it knows too much of, different on every way here */
+	/*
+	 * Always true. It makes r7 a number of unknown value for the verifier, which would
+	 * otherwise track an exact value that differs on every path to this point.
+	 */
 	em_jmp_imm(e, BPF_JGT, R7, (int32_t)(cl->max_size - f->size), g->out);
 	em_addr(e, R1, R9, g->l->rec_off);
 	em_alu_reg(e, BPF_ADD, R1, R7);
@@ -182,7 +186,7 @@ static void string_field(struct gen *g, const struct rec_field *f, const struct 
 	em_helper(e, is_user ? BPF_FUNC_probe_read_user_str : BPF_FUNC_probe_read_kernel_str);
 	em_jmp_imm(e, BPF_JSLT, R0, 0, gen_fault(g, DIF_FAULT_BADADDR, action, offset, addr));
 	if (is_user)
-		count_nul(e);
+		nul_count(e);
 	gen_mach_store(g, 4, off, R7);
 	em_alu_reg(e, BPF_ADD, R7, R0);
 	gen_mach_store(g, 8, HEAP_OFF, R7);
@@ -216,7 +220,10 @@ static void record_field(struct gen *g, const struct rec_field *f, const struct 
 	}
 }
 
-/* Memory: as many bytes as the field len, which is there, says and the record has room for. */
+/*
+ * Records memory: as many bytes as the field `len`, which is recorded already, gives, limited by
+ * the room in the record.
+ */
 static void sized_memory_field(struct gen *g, const struct rec_field *f,
 			       const struct rec_field *len, const struct difo *d, uint32_t action)
 {
@@ -245,7 +252,7 @@ static void memory_field(struct gen *g, const struct act_layout *al, const struc
 
 	if (len < k)
 		sized_memory_field(g, f, &al->fields[len], act->args[k], action);
-	/* a length that is still to come says what is shown: the bytes behind need not be there */
+	/* a length that is recorded later decides what is shown: only the first byte must exist */
 	else
 		record_field(g, f, act->args[k], len == PROG_NO_ARG ? f->size : 1, action);
 }
@@ -267,8 +274,8 @@ void gen_record_act(struct gen *g, uint32_t act)
 }
 
 /*
- * The room that a speculation must have for a record: that of the largest one, or of one as large
- * as a speculation may be where strings could be larger than that.
+ * The room that a speculation must have for a record: that of the largest possible record, but at
+ * most all that a speculation may have.
  */
 static uint64_t spec_need(const struct gen *g)
 {
@@ -321,8 +328,8 @@ static void emit_drop(struct gen *g, const struct cold *c)
 	em_ja(&g->e, c->back);
 }
 
-/* Goes out when nothing was recorded. */
-static void skip_if_empty(struct gen *g)
+/* Leaves the clause when nothing was recorded. */
+static void record_skip_if_empty(struct gen *g)
 {
 	const struct clause_layout *cl = g->uc->layout;
 
@@ -342,22 +349,22 @@ static bool has_exit(const struct prog_clause *c)
 	return false;
 }
 
-/* r7 = flags for the ring: the record of a clause that called exit() wakes the consumer. */
-static void exit_flags(struct gen *g)
+/* r7 = flags for the ring: a record of a clause that called exit() wakes the consumer. */
+static void ring_flags_set(struct gen *g)
 {
 	uint32_t done = em_label(&g->e);
 
 	em_imm(&g->e, R7, BPF_RB_FORCE_WAKEUP);
 	if (!g->uc->layout->executed_off)
-		return; /* nothing leads around its exit() */
+		return; /* exit() is called on every path */
 	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, exits));
 	em_jmp_imm(&g->e, BPF_JNE, R0, 0, done);
 	em_imm(&g->e, R7, BPF_RB_NO_WAKEUP);
 	em_here(&g->e, done);
 }
 
-/* Behind a record that was sent: its speculation, if it has one, has grown. */
-static void count_spec(struct gen *g)
+/* After a record was sent: adds its size to that of its speculation, if it has one. */
+static void spec_count(struct gen *g)
 {
 	const struct clause_layout *cl = g->uc->layout;
 	uint32_t off = rec_off(g, cl->spec_off), none = em_label(&g->e);
@@ -381,9 +388,9 @@ void gen_record_end(struct gen *g)
 	uint32_t drop;
 
 	if (cl->executed_off)
-		skip_if_empty(g);
+		record_skip_if_empty(g);
 	if (exits)
-		exit_flags(g);
+		ring_flags_set(g);
 	gen_timestamp(g);
 	gen_mach_store(g, 8, rec_off(g, offsetof(struct rt_rec, time)), R0);
 	drop = gen_cold(g, (struct cold){.emit = emit_drop, .back = g->out});
@@ -402,5 +409,5 @@ void gen_record_end(struct gen *g)
 	em_call_rt(e, RT_RING_OUTPUT);
 	em_jmp_imm(e, BPF_JNE, R0, 0, drop);
 	if (cl->spec_off)
-		count_spec(g);
+		spec_count(g);
 }

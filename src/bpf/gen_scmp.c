@@ -1,16 +1,16 @@
 /*
  * String comparison.
  *
- * In general a run-time function reads both strings. The usual test is cheaper: execname, or a name
- * of the probe, equal or not equal to a constant. The name of the task lies in the machine state,
- * padded with NULs, and is compared as one or two words; a probe's names are offsets in the string
- * table, where equal strings have equal offsets.
+ * In general a run-time function reads both strings. The usual test is cheaper: whether execname,
+ * or a name of the probe, equals a constant. The name of the task is in the machine state, padded
+ * with NULs, and is compared as one or two words. Names of a probe are offsets in the string table,
+ * where equal strings have equal offsets.
  */
 #include "bpf/gen.h"
 
 #define COMM_SIZE 16
 
-/* Every conditional branch looks at the flags of the comparison right before it. */
+/* Whether every conditional branch depends on the comparison right before it. */
 static bool branches_follow(const struct difo *d)
 {
 	CLEANUP(free) bool *is_target = xcalloc(d->code_len + 1, sizeof(*is_target));
@@ -29,7 +29,7 @@ static bool branches_follow(const struct difo *d)
 	return true;
 }
 
-/* Only the branch right behind looks at the flags, and only for equality. */
+/* Whether only the branch right behind uses the flags, and only for equality. */
 static bool is_equality(struct gen *g, const struct difo *d, uint32_t at)
 {
 	if (g->flags.difo != d)
@@ -39,8 +39,8 @@ static bool is_equality(struct gen *g, const struct difo *d, uint32_t at)
 		DIF_INSN_OP(d->code[at + 1]) == DIF_OP_BNE);
 }
 
-/* The built-in variable that register reg holds at instruction at, -1 when that is not certain. */
-static int builtin_in(const struct difo *d, uint32_t at, uint32_t reg)
+/* The built-in variable in register reg at instruction `at`; -1 when that is not certain. */
+static int reg_builtin(const struct difo *d, uint32_t at, uint32_t reg)
 {
 	uint32_t def = at;
 
@@ -48,15 +48,15 @@ static int builtin_in(const struct difo *d, uint32_t at, uint32_t reg)
 		def--;
 	if (def-- == 0 || DIF_INSN_OP(d->code[def]) != DIF_OP_LDGS)
 		return -1;
-	for (uint32_t i = 0; i < at; i++) /* another way here might bring another value */
+	for (uint32_t i = 0; i < at; i++) /* on another path the register may have another value */
 		if (dif_op_form(DIF_INSN_OP(d->code[i])) == DIF_FORM_LABEL &&
 		    DIF_INSN_LABEL(d->code[i]) > def && DIF_INSN_LABEL(d->code[i]) <= at)
 			return -1;
 	return (int)DIF_INSN_INDEX(d->code[def]);
 }
 
-/* r0 = 0 when the task's name is s, else something else; r1 */
-static void compare_comm(struct gen *g, const char *s)
+/* r0 = 0 when the task's name is s, else another value; destroys r1 */
+static void comm_compare(struct gen *g, const char *s)
 {
 	uint32_t off = (uint32_t)offsetof(struct rt_mach, comm);
 	uint64_t words[COMM_SIZE / 8] = {0};
@@ -73,15 +73,15 @@ static void compare_comm(struct gen *g, const char *s)
 	em_alu_reg(&g->e, BPF_OR, R0, R2);
 }
 
-/* r0 = 0 when the name of the probe is the string at offset s of the string table */
-static void compare_name(struct gen *g, uint32_t name, uint32_t s)
+/* r0 = 0 when the probe's name is the string at offset s of the string table */
+static void name_compare(struct gen *g, uint32_t name, uint32_t s)
 {
 	gen_mach_load(g, 4, R0, (uint32_t)offsetof(struct rt_mach, names) + 4 * name);
 	em_alu_imm(&g->e, BPF_XOR, R0, (int32_t)s);
 }
 
-/* r0 = 0 or not, for equal or not; false: not a comparison of this kind, nothing was emitted */
-static bool compare_known(struct gen *g, const struct dif_at *at)
+/* r0 = 0 for equal, else another value; false: no comparison of this kind, nothing was emitted */
+static bool known_compare(struct gen *g, const struct dif_at *at)
 {
 	bool is_first = at->reads[0].kind == RA_STR;
 	const struct ra_loc *s = &at->reads[is_first ? 0 : 1];
@@ -89,13 +89,13 @@ static bool compare_known(struct gen *g, const struct dif_at *at)
 
 	if (s->kind != RA_STR || !is_equality(g, at->d, at->i))
 		return false;
-	id = builtin_in(at->d, at->i, is_first ? DIF_INSN_R2(at->insn) : DIF_INSN_R1(at->insn));
+	id = reg_builtin(at->d, at->i, is_first ? DIF_INSN_R2(at->insn) : DIF_INSN_R1(at->insn));
 	if (id == DIF_VAR_EXECNAME && g->l->strsize >= COMM_SIZE &&
 	    strlen(strtab_get(g->l->strtab, s->n)) < COMM_SIZE)
-		compare_comm(g, strtab_get(g->l->strtab, s->n));
+		comm_compare(g, strtab_get(g->l->strtab, s->n));
 	else if (id >= DIF_VAR_PROBEPROV && id <= DIF_VAR_PROBENAME &&
 		 strlen(strtab_get(g->l->strtab, s->n)) + 1 < g->l->strsize)
-		compare_name(g, (uint32_t)(id - DIF_VAR_PROBEPROV), s->n);
+		name_compare(g, (uint32_t)(id - DIF_VAR_PROBEPROV), s->n);
 	else
 		return false;
 	return true;
@@ -105,7 +105,7 @@ void gen_scmp(struct gen *g, const struct dif_at *at)
 {
 	uint32_t equal = em_label(&g->e);
 
-	if (compare_known(g, at)) {
+	if (known_compare(g, at)) {
 		em_jmp_imm(&g->e, BPF_JEQ, R0, 0, equal);
 		em_imm(&g->e, R0, 1);
 		em_here(&g->e, equal);

@@ -1,4 +1,4 @@
-/* Subroutine calls: one row each. */
+/* Subroutine calls: a table with one row each. */
 #include "bpf/gen.h"
 #include "bpf/engine.h"
 
@@ -63,8 +63,8 @@ static void emit_minor(struct gen *g, const struct dif_at *at, const struct subr
 }
 
 /*
- * An entry of a list of names, by the number or what it is without its sign; a number beyond them
- * as digits.
+ * r0 = the entry of a list of names for a number or, if it is negative, its magnitude; for a number
+ * without an entry its digits.
  */
 static void emit_name(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
@@ -72,7 +72,7 @@ static void emit_name(struct gen *g, const struct dif_at *at, const struct subr_
 	uint32_t positive = em_label(&g->e), has_name = em_label(&g->e), done = em_label(&g->e);
 	const struct name_list *l = &name_lists[id];
 
-	ra_loc_args(g, at->reads, 1); /* to r2 */
+	ra_loc_args(g, at->reads, 1); /* the number goes to r2 */
 	em_mov(&g->e, R0, R2);
 	em_jmp_imm(&g->e, BPF_JSGE, R0, 0, positive);
 	em_neg(&g->e, R0);
@@ -120,8 +120,8 @@ static void emit_progenyof(struct gen *g, const struct dif_at *at, const struct 
 	gen_rt(g, "rt_progenyof");
 }
 
-/* r0 = the word of size bytes at off in the lock at the argument, or a fault */
-static void lock_word(struct gen *g, const struct dif_at *at, uint32_t off, uint32_t size)
+/* r0 = `size` bytes at offset off of the lock that is the argument, or a fault */
+static void lock_word_load(struct gen *g, const struct dif_at *at, uint32_t off, uint32_t size)
 {
 	ra_loc_args(g, at->reads, 1);
 	if (off)
@@ -131,8 +131,8 @@ static void lock_word(struct gen *g, const struct dif_at *at, uint32_t off, uint
 	at_check_rt(g, at);
 }
 
-/* r0 = r0 is not 0 */
-static void to_truth(struct gen *g)
+/* r0 = r0 != 0 */
+static void truth_emit(struct gen *g)
 {
 	uint32_t done = em_label(&g->e);
 
@@ -142,8 +142,8 @@ static void to_truth(struct gen *g)
 }
 
 /*
- * Linux include/linux/mutex_types.h: the owner with flags in its low three bits. arg: the truth is
- * enough.
+ * The owner of a mutex, with flags in its low three bits (Linux include/linux/mutex_types.h). arg:
+ * is 1 where only the truth value is needed.
  */
 static void emit_mutex(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
@@ -155,29 +155,28 @@ static void emit_mutex(struct gen *g, const struct dif_at *at, const struct subr
 		err_destroy(e);
 		return;
 	}
-	lock_word(g, at, off, 8);
+	lock_word_load(g, at, off, 8);
 	em_alu_imm(&g->e, BPF_AND, R0, -8);
 	if (s->arg)
-		to_truth(g);
+		truth_emit(g);
 }
 
-/* A mutex of Linux always sleeps. */
+/* The type of a mutex: on Linux all of them sleep. */
 static void emit_mutex_type(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
-	lock_word(g, at, 0, 8);
+	lock_word_load(g, at, 0, 8);
 	em_imm(&g->e, R0, (uint64_t)s->arg);
 }
 
 /*
- * Linux include/asm-generic/qrwlock_types.h: a rwlock_t begins with a word that holds the writer in
- * its lowest byte, a bit for a writer that waits, and above these the number of readers. arg: the
- * bits.
+ * A rwlock_t begins with a word that has the writer in its lowest byte, a bit for a waiting writer,
+ * and above these the number of readers (Linux include/asm-generic/qrwlock_types.h). arg: the bits.
  */
 static void emit_rwlock(struct gen *g, const struct dif_at *at, const struct subr_gen *s)
 {
-	lock_word(g, at, 0, 4);
+	lock_word_load(g, at, 0, 4);
 	em_alu_imm(&g->e, BPF_AND, R0, s->arg);
-	to_truth(g);
+	truth_emit(g);
 }
 
 #define RW_WRITER  0xff

@@ -1,6 +1,6 @@
 /*
- * What is read of the current process through structures of the kernel: files, paths, arguments,
- * registers.
+ * Properties of the current process that are read through structures of the kernel: files, paths,
+ * arguments, registers.
  */
 #include <inttypes.h>
 
@@ -8,7 +8,7 @@
 #include "bpf/gen.h"
 #include "bpf/engine.h"
 
-/* Four members whose offsets go to a run-time function in one word (bpf/rt/task.c). */
+/* Four members, whose offsets are passed to a run-time function in one word (bpf/rt/task.c). */
 struct offsets {
 	struct {
 		const char *strct, *path; /* NULL: not used */
@@ -33,7 +33,7 @@ static const struct offsets of_root = {{{"task_struct", "fs"}, {"fs_struct", "ro
 static const struct offsets of_args = {
 	{{"task_struct", "mm"}, {"mm_struct", "arg_start"}, {"mm_struct", "arg_end"}}};
 
-/* False: gen_fail() has said what this kernel lacks. */
+/* Packs the offsets into *ret; false after gen_fail() for a member that this kernel lacks. */
 static bool offsets_pack(struct gen *g, const char *what, const struct offsets *o, uint64_t *ret)
 {
 	*ret = 0;
@@ -66,8 +66,8 @@ void gen_getf(struct gen *g, const struct dif_at *at)
 	gen_rt(g, "rt_getf");
 }
 
-/* r0 = the text of the struct path at r2, or 0 and a fault */
-static void path_text(struct gen *g, const char *what)
+/* r0 = the text of the struct path at r2, or 0 after a fault */
+static void path_text_emit(struct gen *g, const char *what)
 {
 	uint64_t dentry, mount, path;
 
@@ -83,12 +83,12 @@ static void path_text(struct gen *g, const char *what)
 void gen_d_path(struct gen *g, const struct dif_at *at)
 {
 	ra_loc_args(g, at->reads, 1);
-	path_text(g, "d_path");
+	path_text_emit(g, "d_path");
 	at_check_rt(g, at);
 }
 
-/* A path of the task's struct fs_struct. */
-static void task_path(struct gen *g, const char *what, const struct offsets *o)
+/* r0 = the text of a path in the task's struct fs_struct */
+static void task_path_emit(struct gen *g, const char *what, const struct offsets *o)
 {
 	struct emitter *e = &g->e;
 	uint64_t of;
@@ -99,7 +99,7 @@ static void task_path(struct gen *g, const char *what, const struct offsets *o)
 	gen_read_kernel_u64(g, of & UINT16_MAX);
 	em_mov(e, R2, R0);
 	em_alu_imm(e, BPF_ADD, R2, (int32_t)(of >> 16));
-	path_text(g, what);
+	path_text_emit(g, what);
 }
 
 void gen_task_text(struct gen *g, uint32_t var)
@@ -107,8 +107,8 @@ void gen_task_text(struct gen *g, uint32_t var)
 	uint64_t of;
 
 	switch (var) {
-	case DIF_VAR_CWD: task_path(g, "cwd", &of_cwd); return;
-	case DIF_VAR_ROOT: task_path(g, "root", &of_root); return;
+	case DIF_VAR_CWD: task_path_emit(g, "cwd", &of_cwd); return;
+	case DIF_VAR_ROOT: task_path_emit(g, "root", &of_root); return;
 	default: break; /* DIF_VAR_EXECARGS */
 	}
 	if (!offsets_pack(g, "execargs", &of_args, &of))
@@ -117,8 +117,8 @@ void gen_task_text(struct gen *g, uint32_t var)
 	gen_rt(g, "rt_execargs");
 }
 
-/* r0 = the register, from its field of the task */
-static void task_reg(struct gen *g, const struct arch_task_reg *reg)
+/* r0 = a register, from its member of the task */
+static void task_reg_emit(struct gen *g, const struct arch_task_reg *reg)
 {
 	uint32_t off;
 	struct err *e = kfield_offset("task_struct", reg->field, &off);
@@ -134,8 +134,8 @@ static void task_reg(struct gen *g, const struct arch_task_reg *reg)
 		em_extend(&g->e, R0, reg->size, false);
 }
 
-/* Branches for the registers that are fields of the task: to done with the value in r0. */
-static void task_regs(struct gen *g, const struct ra_loc *index, uint32_t done)
+/* For registers that are members of the task: jumps to done with the value in r0. */
+static void task_regs_emit(struct gen *g, const struct ra_loc *index, uint32_t done)
 {
 	for (const struct arch_task_reg *reg = arch.task_regs; reg->field; reg++) {
 		uint32_t next = em_label(&g->e);
@@ -143,7 +143,7 @@ static void task_regs(struct gen *g, const struct ra_loc *index, uint32_t done)
 		if (index->kind == RA_CONST && index->value != reg->index)
 			continue;
 		em_jmp_imm(&g->e, BPF_JNE, ra_loc_use(g, index, R1), (int32_t)reg->index, next);
-		task_reg(g, reg);
+		task_reg_emit(g, reg);
 		em_ja(&g->e, done);
 		em_here(&g->e, next);
 	}
@@ -157,7 +157,7 @@ void gen_uregs(struct gen *g, const struct dif_at *at)
 		gen_fail(g, "uregs[]: this kernel lacks %s", feat_what(FEAT_TASK_BTF));
 		return;
 	}
-	task_regs(g, &at->reads[0], done);
+	task_regs_emit(g, &at->reads[0], done);
 	ra_loc_load(g, R2, &at->reads[0]);
 	em_imm(&g->e, R3, arch.uregs[0]);
 	em_imm(&g->e, R4, arch.uregs[1]);

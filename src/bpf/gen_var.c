@@ -1,15 +1,16 @@
 /*
  * D variables: global, thread-local and clause-local scalars, associative arrays.
  *
- * Clause-locals lie in the machine state, globals in a map with one element, thread-locals in a
- * block of task storage (looked up once a clause: FRAME_TLS), arrays in a hash map each, with the
- * key built in the machine state. By-reference variables read as the kernel address of their
- * storage: a map pointer is stored to the machine state and loaded back, which makes it a number.
+ * Clause-locals are in the machine state, globals in a map with one element, thread-locals in a
+ * block of task storage (looked up once a clause: FRAME_TLS), arrays in hash maps, with the key
+ * built in the machine state. A by-reference variable reads as the kernel address of its storage:
+ * its map pointer is stored to the machine state and loaded back, which makes it a number for the
+ * verifier.
  */
 #include "bpf/gen.h"
 #include "dif/asm.h"
 
-#define TLS_INPLACE_MAX 16 /* clauses of a unit */
+#define TLS_INPLACE_MAX 16 /* most clauses in a unit whose lookups are in place */
 #define TMP_ADDR	((uint32_t)offsetof(struct rt_mach, tmp) + 7 * 8)
 
 static const struct var_layout *var_of(struct gen *g, const struct dif_at *at)
@@ -28,14 +29,14 @@ static bool is_byref(const struct var_layout *vl)
 	return dif_type_is_byref(&vl->var->type);
 }
 
-/* dst = the address in pointer register src, as a number */
-static void to_number(struct gen *g, int dst, int src)
+/* dst = the pointer in src, as a number for the verifier */
+static void pointer_to_number(struct gen *g, int dst, int src)
 {
 	gen_mach_store(g, 8, TMP_ADDR, src);
 	gen_mach_load(g, 8, dst, TMP_ADDR);
 }
 
-static void load_value(struct gen *g, const struct var_layout *vl, int dst, int base, int32_t off)
+static void value_load(struct gen *g, const struct var_layout *vl, int dst, int base, int32_t off)
 {
 	em_load(&g->e, vl->var->type.size, dst, base, off);
 	if (vl->var->type.is_signed)
@@ -45,7 +46,7 @@ static void load_value(struct gen *g, const struct var_layout *vl, int dst, int 
 /* ---- thread-local block --------------------------------------------------------------------- */
 
 /* r0 = the task's block or NULL */
-static void call_storage_get(struct gen *g, uint32_t flags)
+static void storage_get_call(struct gen *g, uint32_t flags)
 {
 	struct emitter *e = &g->e;
 
@@ -59,13 +60,13 @@ static void call_storage_get(struct gen *g, uint32_t flags)
 
 void gen_tls_create(struct gen *g)
 {
-	call_storage_get(g, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	storage_get_call(g, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
-/* A function: the kernel changes the program around such calls (lookup.c), and they may be many. */
+/* A function, because the kernel patches the program around each such call (lookup.c). */
 static void emit_tls_func(struct gen *g, uint32_t flags)
 {
-	call_storage_get(g, flags);
+	storage_get_call(g, flags);
 	em_exit(&g->e);
 }
 
@@ -74,11 +75,11 @@ void gen_tls_lookup(struct gen *g)
 	if (g->u->nclauses > TLS_INPLACE_MAX)
 		em_call_func(&g->e, gen_func(g, "tls", emit_tls_func, 0));
 	else
-		call_storage_get(g, 0);
+		storage_get_call(g, 0);
 	em_store(&g->e, 8, R10, FRAME_TLS, R0);
 }
 
-/* Makes the block; goes back with it in r1, or counts a drop and goes to the label in c->action. */
+/* Makes the block and returns with it in r1; else counts a drop and jumps to label c->action. */
 static void emit_tls_create(struct gen *g, const struct cold *c)
 {
 	em_call_func(&g->e,
@@ -90,7 +91,7 @@ static void emit_tls_create(struct gen *g, const struct cold *c)
 	em_ja(&g->e, c->action);
 }
 
-/* r1 = the block, made if it is not there; to label done when that is impossible. */
+/* r1 = the block, which is made if it does not exist; jumps to done when that is impossible. */
 static void tls_get(struct gen *g, uint32_t done)
 {
 	uint32_t have = em_label(&g->e);
@@ -103,9 +104,9 @@ static void tls_get(struct gen *g, uint32_t done)
 }
 
 /*
- * Before copy_in(): a fault where the value points to scratch memory that the clause was not given.
+ * Faults if the value, which ref_copy_in() will read, is in scratch memory that was not allocated.
  */
-static void check_source(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+static void source_check(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	const struct dif_type *t = &vl->var->type;
 
@@ -113,8 +114,8 @@ static void check_source(struct gen *g, const struct dif_at *at, const struct va
 		at_check_readable(g, at, &at->reads[0], t->kind == DIF_KIND_STRING ? 1 : vl->size);
 }
 
-/* Copies what the value points to, to the map pointer in r1. */
-static void copy_in(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+/* Copies the memory to which the value points to the map pointer in r1. */
+static void ref_copy_in(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	const struct dif_type *t = &vl->var->type;
 	bool is_user = t->flags & DIF_TF_BYUREF, is_string = t->kind == DIF_KIND_STRING;
@@ -130,8 +131,8 @@ static void copy_in(struct gen *g, const struct dif_at *at, const struct var_lay
 
 /* ---- elements of hash maps ------------------------------------------------------------------ */
 
-/* r0 = identity of the thread: its id, or for idle threads one per CPU */
-static void thread_id(struct gen *g)
+/* r0 = identity of the thread: its id; for an idle thread a number for each CPU */
+static void thread_id_load(struct gen *g)
 {
 	struct emitter *e = &g->e;
 	uint32_t done = em_label(e);
@@ -169,8 +170,8 @@ static void key_part(struct gen *g, const struct dif_at *at, const struct key_fi
 	}
 }
 
-/* Builds the key; tuple entries are v[]. */
-static void build_key(struct gen *g, const struct dif_at *at, const struct var_layout *vl,
+/* Builds the key of which v[] are the tuple entries. */
+static void key_build(struct gen *g, const struct dif_at *at, const struct var_layout *vl,
 		      const struct ra_loc *v)
 {
 	uint32_t key_off = g->l->arr_key_off, pos = 0;
@@ -180,7 +181,7 @@ static void build_key(struct gen *g, const struct dif_at *at, const struct var_l
 		pos = 8;
 	}
 	if (vl->var->scope == DIF_SCOPE_THREAD) {
-		thread_id(g);
+		thread_id_load(g);
 		gen_mach_store(g, 8, key_off + pos, R0);
 		pos += 8;
 	}
@@ -194,8 +195,8 @@ static void build_key(struct gen *g, const struct dif_at *at, const struct var_l
 	gen_key_pad(g, key_off + pos, key_off + g->l->arr_maps[vl->map].key_size);
 }
 
-/* The value of the element whose key is built. */
-static void load_elem(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+/* Loads the value of the element whose key has been built. */
+static void elem_load(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	struct emitter *e = &g->e;
 	const struct ra_loc *d = &at->writes[0];
@@ -206,15 +207,15 @@ static void load_elem(struct gen *g, const struct dif_at *at, const struct var_l
 	em_imm(e, dst, 0);
 	em_jmp_imm(e, BPF_JEQ, R0, 0, unset);
 	if (is_byref(vl))
-		to_number(g, dst, R0);
+		pointer_to_number(g, dst, R0);
 	else
-		load_value(g, vl, dst, R0, 0);
+		value_load(g, vl, dst, R0, 0);
 	em_here(e, unset);
 	ra_loc_put(g, d, dst);
 }
 
-/* r0 = element, after inserting a zeroed one; to label done when there is no room */
-static void insert_zeroed(struct gen *g, const struct var_layout *vl, uint32_t done)
+/* r0 = the element, after inserting a zeroed one; jumps to done when there is no room */
+static void elem_insert_zeroed(struct gen *g, const struct var_layout *vl, uint32_t done)
 {
 	struct emitter *e = &g->e;
 	uint32_t have = em_label(e);
@@ -236,22 +237,22 @@ static bool is_zero(const struct ra_loc *v)
 }
 
 /*
- * A constant whose low size bytes are not all zero: no test, since the kernel would take it out
- * again.
+ * Whether v is a constant whose low size bytes are not all zero: then no test is emitted, which the
+ * kernel would only remove again.
  */
 static bool is_nonzero(const struct ra_loc *v, uint32_t size)
 {
 	return v->kind == RA_CONST && v->value << (64 - 8 * size);
 }
 
-static void remove_elem(struct gen *g, const struct var_layout *vl)
+static void elem_remove(struct gen *g, const struct var_layout *vl)
 {
 	gen_map_and_key(g, MAP_REF(MAP_ARR, vl->map));
 	em_helper(&g->e, BPF_FUNC_map_delete_elem);
 }
 
-/* Stores reads[0] to the element whose key is built; zero removes it. */
-static void store_elem(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+/* Stores reads[0] to the element whose key has been built; zero removes the element. */
+static void elem_store(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	struct emitter *e = &g->e;
 	const struct ra_loc *v = &at->reads[0];
@@ -259,7 +260,7 @@ static void store_elem(struct gen *g, const struct dif_at *at, const struct var_
 	uint32_t size = is_byref(vl) ? 8 : vl->var->type.size;
 
 	if (is_zero(v)) {
-		remove_elem(g, vl);
+		elem_remove(g, vl);
 		return;
 	}
 	if (!is_nonzero(v, size)) {
@@ -268,37 +269,37 @@ static void store_elem(struct gen *g, const struct dif_at *at, const struct var_
 		em_jmp_imm(e, BPF_JEQ, R0, 0, remove);
 	}
 	if (is_byref(vl))
-		check_source(g, at, vl);
+		source_check(g, at, vl);
 	gen_lookup(g, MAP_REF(MAP_ARR, vl->map));
 	em_jmp_imm(e, BPF_JNE, R0, 0, have);
-	insert_zeroed(g, vl, done);
+	elem_insert_zeroed(g, vl, done);
 	em_here(e, have);
 	if (is_byref(vl)) {
 		em_mov(e, R1, R0);
-		copy_in(g, at, vl);
+		ref_copy_in(g, at, vl);
 	} else {
 		em_store(e, size, R0, 0, ra_loc_use(g, v, R1));
 	}
 	if (!is_nonzero(v, size)) {
 		em_ja(e, done);
 		em_here(e, remove);
-		remove_elem(g, vl);
+		elem_remove(g, vl);
 	}
 	em_here(e, done);
 }
 
 /* ---- loads of scalars ----------------------------------------------------------------------- */
 
-static void load_tls(struct gen *g, const struct var_layout *vl, int dst)
+static void tls_load(struct gen *g, const struct var_layout *vl, int dst)
 {
 	struct emitter *e = &g->e;
 	uint32_t unset = em_label(e);
 
 	em_load(e, 8, R1, R10, FRAME_TLS);
 	/*
-	 * Zero while no fault is reported, but the verifier does not know: else it would find out
-	 * what cannot be without a block, and take that out of the program, at the price of a walk
-	 * through all of it each time.
+	 * This loads zero while no fault is reported, but the verifier does not know that. With a
+	 * known zero it would find code that cannot run without a block and remove it, walking over
+	 * the whole program each time.
 	 */
 	gen_mach_load(g, 4, dst, offsetof(struct rt_mach, fault) + offsetof(struct rt_fault, kind));
 	em_jmp_imm(e, BPF_JEQ, R1, 0, unset);
@@ -306,22 +307,22 @@ static void load_tls(struct gen *g, const struct var_layout *vl, int dst)
 		em_load(e, 8, R2, R1, (int32_t)vl->off - 8);
 		em_jmp_imm(e, BPF_JEQ, R2, 0, unset);
 		em_alu_imm(e, BPF_ADD, R1, (int32_t)vl->off);
-		to_number(g, dst, R1);
+		pointer_to_number(g, dst, R1);
 	} else {
-		load_value(g, vl, dst, R1, (int32_t)vl->off);
+		value_load(g, vl, dst, R1, (int32_t)vl->off);
 	}
 	em_here(e, unset);
 }
 
-static void load_addr(struct gen *g, int dst, uint32_t base_off, uint32_t off)
+static void addr_load(struct gen *g, int dst, uint32_t base_off, uint32_t off)
 {
 	gen_mach_load(g, 8, dst, base_off);
 	if (off)
 		em_alu_imm(&g->e, BPF_ADD, dst, (int32_t)off);
 }
 
-/* The address of a global or clause-local string, or NULL when that is what it holds. */
-static void load_string(struct gen *g, const struct var_layout *vl, int dst)
+/* dst = the address of a global or clause-local string, or NULL when it holds NULL */
+static void string_load(struct gen *g, const struct var_layout *vl, int dst)
 {
 	struct emitter *e = &g->e;
 	uint32_t is_null = em_label(e);
@@ -336,9 +337,9 @@ static void load_string(struct gen *g, const struct var_layout *vl, int dst)
 	em_imm(e, dst, 0);
 	em_jmp_imm(e, BPF_JNE, R1, 0, is_null);
 	if (vl->var->scope == DIF_SCOPE_GLOBAL)
-		load_addr(g, dst, offsetof(struct rt_mach, gvars), vl->off);
+		addr_load(g, dst, offsetof(struct rt_mach, gvars), vl->off);
 	else
-		load_addr(g, dst, offsetof(struct rt_mach, self), (uint32_t)local);
+		addr_load(g, dst, offsetof(struct rt_mach, self), (uint32_t)local);
 	em_here(e, is_null);
 }
 
@@ -347,27 +348,27 @@ static bool is_string(const struct var_layout *vl)
 	return vl->var->type.kind == DIF_KIND_STRING;
 }
 
-static void load_scalar(struct gen *g, const struct var_layout *vl, int dst)
+static void scalar_load(struct gen *g, const struct var_layout *vl, int dst)
 {
 	if (is_string(vl) && vl->var->scope != DIF_SCOPE_THREAD) {
-		load_string(g, vl, dst);
+		string_load(g, vl, dst);
 		return;
 	}
 	switch ((enum dif_scope)vl->var->scope) {
-	case DIF_SCOPE_THREAD: load_tls(g, vl, dst); break;
+	case DIF_SCOPE_THREAD: tls_load(g, vl, dst); break;
 	case DIF_SCOPE_GLOBAL:
 		if (is_byref(vl)) {
-			load_addr(g, dst, offsetof(struct rt_mach, gvars), vl->off);
+			addr_load(g, dst, offsetof(struct rt_mach, gvars), vl->off);
 		} else {
 			em_map_value(&g->e, R1, MAP_REF(MAP_GVARS, 0), vl->off);
-			load_value(g, vl, dst, R1, 0);
+			value_load(g, vl, dst, R1, 0);
 		}
 		break;
 	case DIF_SCOPE_LOCAL:
 		if (is_byref(vl))
-			load_addr(g, dst, offsetof(struct rt_mach, self), g->l->this_off + vl->off);
+			addr_load(g, dst, offsetof(struct rt_mach, self), g->l->this_off + vl->off);
 		else
-			load_value(g, vl, dst, R9, (int32_t)(g->l->this_off + vl->off));
+			value_load(g, vl, dst, R9, (int32_t)(g->l->this_off + vl->off));
 		break;
 	}
 }
@@ -398,11 +399,11 @@ void gen_ldv(struct gen *g, const struct dif_at *at)
 	if (!vl || d->kind == RA_UNUSED)
 		return;
 	if (vl->is_elem) {
-		build_key(g, at, vl, NULL);
-		load_elem(g, at, vl);
+		key_build(g, at, vl, NULL);
+		elem_load(g, at, vl);
 		return;
 	}
-	load_scalar(g, vl, dst);
+	scalar_load(g, vl, dst);
 	ra_loc_put(g, d, dst);
 }
 
@@ -442,7 +443,7 @@ static void jump_if_zero(struct gen *g, const struct ra_loc *v, uint32_t label)
 		em_jmp_imm(&g->e, BPF_JEQ, ra_loc_use(g, v, R0), 0, label);
 }
 
-static void store_tls_value(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+static void tls_store_value(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	struct emitter *e = &g->e;
 	const struct ra_loc *v = &at->reads[0];
@@ -457,7 +458,7 @@ static void store_tls_value(struct gen *g, const struct dif_at *at, const struct
 		return;
 	}
 	em_jmp_imm(e, BPF_JNE, R1, 0, have);
-	if (!is_nonzero(v, size)) { /* a zero needs no block */
+	if (!is_nonzero(v, size)) { /* storing a zero needs no block */
 		ra_loc_load(g, R0, v);
 		em_extend(e, R0, size, false);
 		em_jmp_imm(e, BPF_JEQ, R0, 0, done);
@@ -469,7 +470,7 @@ static void store_tls_value(struct gen *g, const struct dif_at *at, const struct
 	em_here(e, done);
 }
 
-static void store_tls_ref(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+static void tls_store_ref(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	struct emitter *e = &g->e;
 	const struct ra_loc *v = &at->reads[0];
@@ -477,10 +478,10 @@ static void store_tls_ref(struct gen *g, const struct dif_at *at, const struct v
 
 	if (!is_zero(v)) {
 		jump_if_zero(g, v, clear);
-		check_source(g, at, vl);
+		source_check(g, at, vl);
 		tls_get(g, done);
 		em_alu_imm(e, BPF_ADD, R1, (int32_t)vl->off);
-		copy_in(g, at, vl);
+		ref_copy_in(g, at, vl);
 		em_load(e, 8, R1, R10, FRAME_TLS);
 		em_jmp_imm(e, BPF_JEQ, R1, 0, done);
 		em_store_imm(e, 8, R1, (int32_t)vl->off - 8, 1);
@@ -496,8 +497,8 @@ static void store_tls_ref(struct gen *g, const struct dif_at *at, const struct v
 	em_here(e, done);
 }
 
-/* r1 = storage of a global or clause-local */
-static void static_pointer(struct gen *g, const struct var_layout *vl)
+/* r1 = the storage of a global or clause-local variable */
+static void static_pointer_load(struct gen *g, const struct var_layout *vl)
 {
 	if (vl->var->scope == DIF_SCOPE_GLOBAL)
 		em_map_value(&g->e, R1, MAP_REF(MAP_GVARS, 0), vl->off);
@@ -505,16 +506,16 @@ static void static_pointer(struct gen *g, const struct var_layout *vl)
 		em_addr(&g->e, R1, R9, g->l->this_off + vl->off);
 }
 
-/* What load_string() asks. */
-static void store_is_null(struct gen *g, const struct var_layout *vl, int32_t null)
+/* Stores whether a string is NULL, which string_load() reads. */
+static void is_null_store(struct gen *g, const struct var_layout *vl, int32_t null)
 {
 	if (!is_string(vl))
 		return;
-	static_pointer(g, vl);
+	static_pointer_load(g, vl);
 	em_store_imm(&g->e, 8, R1, -8, null);
 }
 
-static void store_static_ref(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+static void static_store_ref(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	struct emitter *e = &g->e;
 	const struct ra_loc *v = &at->reads[0];
@@ -522,25 +523,27 @@ static void store_static_ref(struct gen *g, const struct dif_at *at, const struc
 
 	if (!is_zero(v)) {
 		jump_if_zero(g, v, clear);
-		check_source(g, at, vl);
-		static_pointer(g, vl);
-		copy_in(g, at, vl);
-		store_is_null(g, vl, 0);
+		source_check(g, at, vl);
+		static_pointer_load(g, vl);
+		ref_copy_in(g, at, vl);
+		is_null_store(g, vl, 0);
 	}
 	if (can_be_zero(v)) {
 		if (!is_zero(v))
 			em_ja(e, done);
 		em_here(e, clear);
-		static_pointer(g, vl);
+		static_pointer_load(g, vl);
 		em_imm(e, R2, vl->size);
 		em_imm(e, R3, 0);
-		em_helper(e, BPF_FUNC_probe_read_kernel); /* fails, and so zeroes */
-		store_is_null(g, vl, 1);
+		em_helper(
+			e,
+			BPF_FUNC_probe_read_kernel); /* a read that fails zeroes its destination */
+		is_null_store(g, vl, 1);
 	}
 	em_here(e, done);
 }
 
-static void store_static_value(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
+static void static_store_value(struct gen *g, const struct dif_at *at, const struct var_layout *vl)
 {
 	int v = ra_loc_use(g, &at->reads[0], R0);
 
@@ -559,17 +562,17 @@ void gen_stv(struct gen *g, const struct dif_at *at)
 	if (!vl)
 		return;
 	if (vl->is_elem) {
-		build_key(g, at, vl, NULL);
-		store_elem(g, at, vl);
+		key_build(g, at, vl, NULL);
+		elem_store(g, at, vl);
 	} else if (vl->var->scope == DIF_SCOPE_THREAD)
-		(is_byref(vl) ? store_tls_ref : store_tls_value)(g, at, vl);
+		(is_byref(vl) ? tls_store_ref : tls_store_value)(g, at, vl);
 	else
-		(is_byref(vl) ? store_static_ref : store_static_value)(g, at, vl);
+		(is_byref(vl) ? static_store_ref : static_store_value)(g, at, vl);
 }
 
 /* ---- associative arrays --------------------------------------------------------------------- */
 
-/* The array whose key the tuple is; NULL when it does not fit. */
+/* The array whose key the tuple is; NULL when the tuple does not fit the array. */
 static const struct var_layout *array_of(struct gen *g, const struct dif_at *at)
 {
 	const struct var_layout *vl = var_of(g, at);
@@ -586,8 +589,8 @@ void gen_ldaa(struct gen *g, const struct dif_at *at)
 	const struct var_layout *vl = array_of(g, at);
 
 	if (vl) {
-		build_key(g, at, vl, at->reads);
-		load_elem(g, at, vl);
+		key_build(g, at, vl, at->reads);
+		elem_load(g, at, vl);
 	}
 }
 
@@ -596,7 +599,7 @@ void gen_staa(struct gen *g, const struct dif_at *at)
 	const struct var_layout *vl = array_of(g, at);
 
 	if (vl) {
-		build_key(g, at, vl, at->reads + 1);
-		store_elem(g, at, vl);
+		key_build(g, at, vl, at->reads + 1);
+		elem_store(g, at, vl);
 	}
 }

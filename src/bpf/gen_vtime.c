@@ -1,35 +1,37 @@
 /*
- * vtimestamp: the time a thread has run, without the time its probes took (d-language.md, 4.2).
+ * vtimestamp: the time a thread has run, without the time that its probes took (d-language.md,
+ * 4.2).
  *
- * The kernel keeps a task's time up to the last update of its run queue, and when that was:
+ * The kernel keeps the time of a task up to the last update of its run queue, and the time of that
+ * update:
  *
  *     sum_exec_runtime + (now - exec_start)
  *
  * "now" is the clock of the run queue, which no helper reads. It is the scheduler's clock without
- * what interrupts and the hypervisor took on this CPU: clock - clock_task, which differs between
- * CPUs by seconds after an hour. The scheduler's clock in turn differs from CLOCK_MONOTONIC by a
- * constant, which goes away when two readings are subtracted. So
+ * the time that interrupts and the hypervisor took on this CPU, which is clock - clock_task and
+ * after an hour differs between CPUs by seconds. The scheduler's clock differs from CLOCK_MONOTONIC
+ * by a constant, which cancels out when two values are subtracted. So
  *
  *     vtimestamp = sum_exec_runtime - exec_start + clock_task - clock + timestamp - probe time
  *
- * Probe time is the first word of the thread's block of self-> variables. Each firing adds to it,
- * from when it has its machine state to its end; only in sessions that read vtimestamp. What the
- * kernel does to get to a probe is not in it.
+ * Probe time is the first word of the thread's block of self-> variables. In sessions that read
+ * vtimestamp, each firing adds to it the time from its claim of a machine state to its end. The
+ * time that the kernel takes to get to a probe is not included.
  *
  * Two things would make the sum jump by some milliseconds. A timer interrupt between two of the
- * reads moves what was read on one side of it only: the sum is therefore read twice, and a third
- * time when the first two differ. And the run queue learns with the next timer interrupt only what
- * the hypervisor took, so that the sum is too large until then: the thread's latest value, the
- * second word of its block, is what a smaller sum is raised to. vtimestamp never goes back.
+ * reads changes only those after it: the sum is therefore computed twice, and a third time when the
+ * first two differ. And the run queue learns only with the next timer interrupt how much time the
+ * hypervisor took, so that the sum is too large until then: a sum below the thread's latest value,
+ * the second word of its block, is raised to that value. vtimestamp never goes back.
  */
 #include "bpf/gen.h"
 #include "bpf/engine.h"
 
-#define PROBE_TIME 0 /* offset in the block */
+#define PROBE_TIME 0 /* offsets in the thread's block */
 #define LATEST	   8
 
 /* r0 = u64 at r0 + off */
-static void load_member(struct gen *g, uint32_t off)
+static void member_load(struct gen *g, uint32_t off)
 {
 	if (g->env->use_task_btf)
 		em_load(&g->e, 8, R0, R0, (int32_t)off);
@@ -37,7 +39,7 @@ static void load_member(struct gen *g, uint32_t off)
 		gen_read_kernel_u64(g, off);
 }
 
-/* A term of the sum: members, one pointer after the other, from the task on. */
+/* A term of the sum: a member of the task, or a member reached by following pointers from there. */
 struct term {
 	int op;
 	struct {
@@ -53,7 +55,7 @@ static const struct term terms[] = {
 	{ BPF_SUB, { { "task_struct", "se.cfs_rq" }, { "cfs_rq", "rq" }, { "rq", "clock" } } },
 };
 /* clang-format on */
-#define NREQUIRED 2 /* a kernel without groups of tasks has no way from the task to the others */
+#define NREQUIRED 2 /* the other terms cannot be reached in a kernel without task groups */
 
 /* FRAME_KEY += or -= the term */
 static struct err *emit_term(struct gen *g, const struct term *t)
@@ -70,7 +72,7 @@ static struct err *emit_term(struct gen *g, const struct term *t)
 	em_helper(e,
 		  g->env->use_task_btf ? HELPER_GET_CURRENT_TASK_BTF : BPF_FUNC_get_current_task);
 	for (uint32_t i = 0; i < n; i++)
-		load_member(g, offs[i]);
+		member_load(g, offs[i]);
 	em_load(e, 8, R1, R10, FRAME_KEY);
 	em_alu_reg(e, t->op, R1, R0);
 	em_store(e, 8, R10, FRAME_KEY, R1);
@@ -95,7 +97,7 @@ static void emit_sum(struct gen *g, uint32_t arg)
 	em_exit(e);
 }
 
-/* r0 = the sum of the terms, all of them read between the same two timer interrupts */
+/* r0 = the sum of the terms, all read between the same two timer interrupts */
 static void gen_sum(struct gen *g)
 {
 	struct emitter *e = &g->e;
@@ -132,7 +134,7 @@ void gen_vtimestamp(struct gen *g)
 	em_here(e, none);
 }
 
-/* The firing begins now. */
+/* Notes the time at which the firing begins. */
 void gen_vtime_begin(struct gen *g)
 {
 	if (!g->l->counts_vtime)
@@ -141,7 +143,7 @@ void gen_vtime_begin(struct gen *g)
 	gen_mach_store(g, 8, offsetof(struct rt_mach, timestamp), R0);
 }
 
-/* Adds the time since then to the thread's. An interrupt may do the same in between. */
+/* Adds the time since then to the thread's probe time; an interrupt may do the same in between. */
 void gen_vtime_end(struct gen *g)
 {
 	struct emitter *e = &g->e;

@@ -1,8 +1,8 @@
 /*
- * Layout of a session: offsets and sizes of records, keys, values and variables.
+ * Computes the layout of a session: offsets and sizes of records, keys, values and variables.
  *
- * One machine state (MAP_MACH entry), in this order; a load or store reaches the first 32 KiB
- * cheaply, so what is large comes last:
+ * A machine state (an entry of MAP_MACH) has this order. A load or store reaches the first 32 KiB
+ * with one instruction, so what may be large comes last:
  *
  *     struct rt_mach | save | kaddr | spill | keys | zero | this-> block | arguments of helpers |
  *     record | stacks
@@ -23,11 +23,10 @@
 #define TLS_MAX		  65280
 #define QUANTIZE_NBUCKETS 127
 
-/* ---- what a DIFO is ------------------------------------------------------------------------- */
+/* ---- what a DIFO consists of ---------------------------------------------------------------- */
 
-/* The first instruction of "OP x, %rN; ret %rN", 0 when the DIFO is something else (0 is no
- * opcode). */
-static dif_insn only_insn(const struct difo *d)
+/* The first instruction of "OP x, %rN; ret %rN"; 0, which is no opcode, for any other DIFO. */
+static dif_insn difo_only_insn(const struct difo *d)
 {
 	if (!d || d->code_len != 2 || DIF_INSN_OP(d->code[1]) != DIF_OP_RET ||
 	    DIF_INSN_RD(d->code[0]) != DIF_INSN_RD(d->code[1]))
@@ -37,7 +36,7 @@ static dif_insn only_insn(const struct difo *d)
 
 int difo_is_builtin(const struct difo *d)
 {
-	dif_insn in = only_insn(d);
+	dif_insn in = difo_only_insn(d);
 
 	if (in == 0 || DIF_INSN_OP(in) != DIF_OP_LDGS || DIF_INSN_INDEX(in) >= DIF_VAR_USER)
 		return -1;
@@ -46,17 +45,17 @@ int difo_is_builtin(const struct difo *d)
 
 const char *difo_is_strconst(const struct difo *d)
 {
-	dif_insn in = only_insn(d);
+	dif_insn in = difo_only_insn(d);
 
 	if (in == 0 || DIF_INSN_OP(in) != DIF_OP_SETS || DIF_INSN_INDEX(in) >= d->strs_size)
 		return NULL;
 	return d->strs + DIF_INSN_INDEX(in);
 }
 
-/* The stack a DIFO stands for: it is "setx N; ret". */
+/* The constant that describes a stack, from its DIFO "setx N; ret". */
 static uint64_t stack_const(const struct difo *d)
 {
-	dif_insn in = only_insn(d);
+	dif_insn in = difo_only_insn(d);
 
 	if (DIF_INSN_OP(in) != DIF_OP_SETX || DIF_INSN_INDEX(in) >= d->ints_len)
 		BUG("a stack is recorded by a constant");
@@ -75,14 +74,14 @@ uint32_t layout_max_frames(const struct layout_opts *opts, bool is_user)
 	return opts->max_frames ? opts->max_frames : STACK_FRAMES_DEFAULT;
 }
 
-static uint32_t frames_of(const struct difo *d, const struct layout_opts *opts, bool is_user)
+static uint32_t frames_limited(const struct difo *d, const struct layout_opts *opts, bool is_user)
 {
 	return MIN(difo_stack_frames(d), layout_max_frames(opts, is_user));
 }
 
 uint32_t layout_frames(const struct layout *l, const struct difo *d, bool is_user)
 {
-	return frames_of(d, &l->opts, is_user);
+	return frames_limited(d, &l->opts, is_user);
 }
 
 uint32_t layout_strsize(const struct layout_opts *opts, const struct difo *d, bool is_user)
@@ -90,7 +89,7 @@ uint32_t layout_strsize(const struct layout_opts *opts, const struct difo *d, bo
 	return is_user && opts->nhelpers ? PROG_STACK_STRSIZE(stack_const(d)) : 0;
 }
 
-/* How the text of a string DIFO is known before it is evaluated. */
+/* Whether the text of a string DIFO is known before it is evaluated, and how. */
 enum known_text { TEXT_UNKNOWN, TEXT_COMM, TEXT_STRID };
 
 static enum known_text known_text(const struct difo *d)
@@ -107,14 +106,14 @@ static enum known_text known_text(const struct difo *d)
 /* ---- a session's DIFOs ---------------------------------------------------------------------- */
 
 struct difo_facts {
-	uint32_t max_reg, max_tuple, nstrings; /* nstrings: subroutine results in scratch memory */
-	bool has_caller, has_depth;	       /* reads those variables, of kernel or user stack */
-	bool speculates, has_token, has_flags; /* calls strtok(), strflags() */
+	uint32_t max_reg, max_tuple, nstrings; /* nstrings: result strings in scratch memory */
+	bool has_caller, has_depth; /* reads caller, stackdepth or their user counterparts */
+	bool speculates, has_token, has_flags; /* calls speculate(), strtok(), strflags() */
 	bool has_names[NNAMES], has_blocks;
-	uint64_t bytes; /* of scratch memory whose size is known: alloca(), copyin() */
+	uint64_t bytes; /* of scratch memory with a constant size: alloca(), copyin() */
 };
 
-/* Constants in registers and on the tuple stack, as far as straight-line code shows them. */
+/* Constants in registers and on the tuple stack, as far as code without branches shows them. */
 struct consts {
 	uint64_t regs[DIF_MAX_REGS], tuple[DIF_MAX_TUPLE];
 };
@@ -129,7 +128,7 @@ static void consts_step(struct consts *k, const struct difo *d, dif_insn insn, u
 		k->regs[DIF_INSN_RD(insn)] = op == DIF_OP_SETX ? d->ints[DIF_INSN_INDEX(insn)] : 0;
 }
 
-/* Bytes a call takes of scratch memory beyond a string's worth; 0 when that is not known. */
+/* The bytes of scratch memory that a call takes beyond one string; 0 when they are not known. */
 static uint64_t scratch_bytes(const struct consts *k, uint32_t subr, uint32_t depth)
 {
 	uint32_t fx = dif_subr_row(subr)->fx;
@@ -139,7 +138,7 @@ static uint64_t scratch_bytes(const struct consts *k, uint32_t subr, uint32_t de
 	if (!(fx & FX_SIZED))
 		return sizeof(struct rt_block) + 16; /* memref() */
 	return sizeof(struct rt_block) + ROUND_UP(MIN(k->tuple[depth - 1], DIF_MAX_ALLOCA), 8u) +
-	       8 * (subr == DIF_SUBR_COPYIN); /* its NUL */
+	       8 * (subr == DIF_SUBR_COPYIN); /* for the NUL behind the copy */
 }
 
 static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_facts *f)
@@ -210,8 +209,8 @@ static struct difo_facts clause_scan(const struct prog_clause *c, struct strtab 
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-/* Places size bytes at the next multiple of their natural alignment. */
-static uint32_t place(uint32_t *pos, uint32_t size)
+/* Takes size bytes at the next multiple of their natural alignment; returns their offset. */
+static uint32_t bytes_place(uint32_t *pos, uint32_t size)
 {
 	uint32_t align = size >= 8 ? 8 : size >= 4 ? 4 : size >= 2 ? 2 : 1, off;
 
@@ -260,7 +259,7 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
 	case DATUM_STACK:
 	case DATUM_USTACK:
 		f.kind = REC_STACK;
-		f.frames = frames_of(d, opts, datum == DATUM_USTACK);
+		f.frames = frames_limited(d, opts, datum == DATUM_USTACK);
 		f.strsize = layout_strsize(opts, d, datum == DATUM_USTACK);
 		f.size = stack_bytes(stack_words(f.frames, f.strsize));
 		break;
@@ -326,7 +325,7 @@ static void clause_place(struct arena *a, const struct prog_clause *c,
 			struct rec_field *f = &al->fields[k];
 
 			*f = arg_field(act, k, opts);
-			f->off = place(&pos, stored_size(f));
+			f->off = bytes_place(&pos, stored_size(f));
 			heap += is_in_heap(f) ? f->size : 0;
 		}
 	}
@@ -352,7 +351,7 @@ static uint32_t agg_nbuckets(const struct prog_agg *agg)
 	return 0;
 }
 
-/* avg(): count, sum. stddev(): count, sum, sum of squares (low, high). */
+/* The state of avg() is count, sum; of stddev() count, sum, sum of squares (low, high). */
 static uint32_t agg_val_size(const struct prog_agg *agg)
 {
 	uint32_t words = aggfunc_words(agg->func);
@@ -407,13 +406,13 @@ static struct key_field key_of(enum datum_kind datum, const struct dif_type *t,
 	case DATUM_USTACK: f.repr = KEY_STACK; break;
 	case DATUM_SYM:
 	case DATUM_MOD:
-	case DATUM_MEMORY: break; /* no key is */
+	case DATUM_MEMORY: break; /* cannot be a key */
 	}
 	f.size = key_repr_size(f.repr, f.size);
 	return f;
 }
 
-/* What is known of key k over all uses of the aggregation. */
+/* How the text of key k is known in all uses of the aggregation. */
 static enum key_repr common_repr(struct prog_clause *const *clauses, uint32_t nclauses,
 				 const struct prog_agg *agg, uint32_t k)
 {
@@ -436,7 +435,7 @@ static enum key_repr common_repr(struct prog_clause *const *clauses, uint32_t nc
 	return key_string_repr(all);
 }
 
-static uint32_t entries_for(uint64_t bytes, uint32_t elem_size)
+static uint32_t entries_fitting(uint64_t bytes, uint32_t elem_size)
 {
 	uint64_t n = bytes / (elem_size + ELEM_OVERHEAD);
 
@@ -460,7 +459,7 @@ static void agg_place(struct arena *a, struct prog_clause *const *clauses, uint3
 		if (agg->key_kinds[k] == DATUM_STRING)
 			repr = common_repr(clauses, nclauses, agg, k);
 		al->keys[k] = key_of(agg->key_kinds[k], &agg->key_types[k], repr);
-		al->keys[k].off = place(&pos, al->keys[k].size);
+		al->keys[k].off = bytes_place(&pos, al->keys[k].size);
 	}
 	al->is_sparse = al->val_size > SPARSE_ABOVE;
 	pos = ROUND_UP(pos, 4u);
@@ -474,7 +473,7 @@ static void agg_place(struct arena *a, struct prog_clause *const *clauses, uint3
 		al->val_size += 8;
 		al->max_entries = 1;
 	} else {
-		al->max_entries = entries_for(opts->aggsize, al->key_size + al->val_size);
+		al->max_entries = entries_fitting(opts->aggsize, al->key_size + al->val_size);
 	}
 }
 
@@ -493,12 +492,12 @@ static void array_place(struct arena *a, const struct layout_opts *opts, struct 
 								   : DATUM_INT;
 
 		vl->keys[k] = key_of(datum, t, KEY_STRHASH);
-		vl->keys[k].off = place(&pos, vl->keys[k].size);
+		vl->keys[k].off = bytes_place(&pos, vl->keys[k].size);
 	}
 	vl->key_size = ROUND_UP(MAX(pos, 4u), 4u);
 	vl->is_elem = true;
 	vl->val_size = ROUND_UP(MAX(vl->size, 8u), 8u);
-	vl->max_entries = entries_for(opts->dynvarsize, vl->key_size + vl->val_size);
+	vl->max_entries = entries_fitting(opts->dynvarsize, vl->key_size + vl->val_size);
 }
 
 static bool var_is_byref(const struct prog_var *v)
@@ -518,11 +517,11 @@ static void scalar_place(struct layout *l, struct var_layout *vl)
 		vl->off = *pos;
 		*pos += ROUND_UP(MAX(vl->size, 1u), 8u);
 	} else {
-		vl->off = place(pos, vl->size);
+		vl->off = bytes_place(pos, vl->size);
 	}
 }
 
-/* The largest of the thread-locals leave the block until the others fit. */
+/* Takes the largest thread-locals out of the block until the others fit. */
 static void tls_trim(struct arena *a, struct layout *l)
 {
 	for (;;) {
@@ -534,7 +533,8 @@ static void tls_trim(struct arena *a, struct layout *l)
 
 			if (vl->is_elem || vl->var->scope != DIF_SCOPE_THREAD)
 				continue;
-			total += vl->size + 16; /* with alignment and what says that it is set */
+			total += vl->size +
+				 16; /* with alignment, and the word that says it is set */
 			if (!largest || vl->size > largest->size)
 				largest = vl;
 		}
@@ -577,7 +577,7 @@ const struct var_layout *layout_var(const struct layout *l, enum dif_scope scope
 
 /* ---- machine state -------------------------------------------------------------------------- */
 
-static uint32_t area(uint32_t *pos, uint32_t size)
+static uint32_t area_take(uint32_t *pos, uint32_t size)
 {
 	uint32_t off = *pos;
 
@@ -601,7 +601,7 @@ static uint32_t key_stack_words(const struct layout *l, const struct difo *d, en
 	return stack_words(layout_frames(l, d, is_user), layout_strsize(&l->opts, d, is_user));
 }
 
-/* The most words a stack has that is a key of the clauses. */
+/* The most words of a stack that is a key in the clauses. */
 static uint32_t key_words(const struct layout *l)
 {
 	uint32_t max = 0;
@@ -629,7 +629,7 @@ static void stacks_size(struct layout *l, const struct difo_facts *f)
 	l->stack_size = (uint32_t)sizeof(struct rt_stack) + stack_bytes(words);
 	if (f->has_caller || f->has_depth) {
 		l->stack_nslots++;
-		words = MAX(words, 2u); /* caller is the second */
+		words = MAX(words, 2u); /* the second frame is the caller */
 	}
 	if (f->has_depth)
 		words = MAX(words, MAX(all, layout_max_frames(&l->opts, true)));
@@ -663,27 +663,27 @@ static void mach_place(struct layout *l, const struct difo_facts *f)
 		arr_key = MAX(arr_key, ROUND_UP(l->arr_maps[i].key_size, 8u));
 		l->zero_size = MAX(l->zero_size, l->arr_maps[i].val_size);
 	}
-	l->save_off = area(&pos, SAVE_SIZE);
-	l->kaddr_off = area(&pos, 8 * MAX_KEY_STRINGS);
+	l->save_off = area_take(&pos, SAVE_SIZE);
+	l->kaddr_off = area_take(&pos, 8 * MAX_KEY_STRINGS);
 	l->spill_nslots = SPILL_SPARE + f->max_reg + 2 * f->max_tuple;
-	l->spill_off = area(&pos, 8 * l->spill_nslots);
+	l->spill_off = area_take(&pos, 8 * l->spill_nslots);
 	l->key_size = agg_key + arr_key;
-	l->key_off = area(&pos, l->key_size);
+	l->key_off = area_take(&pos, l->key_size);
 	l->arr_key_off = l->key_off + agg_key;
-	l->zero_off = area(&pos, l->zero_size);
-	l->this_off = area(&pos, l->this_size);
+	l->zero_off = area_take(&pos, l->zero_size);
+	l->this_off = area_take(&pos, l->this_size);
 	if (l->opts.nhelpers)
-		l->helper_off = area(&pos, 8 * RT_HELPER_NARGS);
+		l->helper_off = area_take(&pos, 8 * RT_HELPER_NARGS);
 	for (uint32_t i = 0; i < l->nclauses; i++)
 		l->rec_size = MAX(l->rec_size, l->clauses[i].max_size);
-	l->rec_off = area(&pos, l->rec_size);
+	l->rec_off = area_take(&pos, l->rec_size);
 	stacks_size(l, f);
-	l->stack_off = area(&pos, l->stack_nslots * l->stack_stride);
+	l->stack_off = area_take(&pos, l->stack_nslots * l->stack_stride);
 	l->mach_size = pos;
 	l->scratch_size = scratch_size(l, f);
 }
 
-/* The tables of names that the programs use, behind the strings. */
+/* Adds the tables of names that the programs use to the string table. */
 static void names_place(struct layout *l, const struct difo_facts *f)
 {
 	for (uint32_t k = 0; k < NNAMES; k++)

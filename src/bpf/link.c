@@ -1,5 +1,5 @@
 /*
- * Linking a unit's code with the run-time functions it reaches.
+ * Links a unit's code with the run-time functions that it calls.
  */
 #include "bpf/link.h"
 
@@ -7,16 +7,16 @@
 #include "kernel/insn.h"
 
 #define NOT_PLACED  UINT32_MAX
-#define RING_OUTPUT rt_image.nfuncs /* index of the function that is made here */
+#define RING_OUTPUT rt_image.nfuncs /* index of rt_ring_output, which the linker makes */
 
 struct linker {
 	const struct bpf_code *code;
 	const int *fds;		  /* of maps, by class */
-	const struct kmaps *maps; /* of the session; NULL for a program of its own */
+	const struct kmaps *maps; /* of the session; NULL for a program without a unit */
 	int dispatch_fd;
 	struct linked *out;
 	uint32_t *placed;     /* by rt_image function: index in out->rt_funcs */
-	VEC(uint32_t) starts; /* of those */
+	VEC(uint32_t) starts; /* first instructions of out->rt_funcs */
 };
 
 static uint32_t rt_find(const char *name)
@@ -29,7 +29,7 @@ static uint32_t rt_find(const char *name)
 	BUG("no run-time function '%s'", name);
 }
 
-/* Descriptor of a map, -1 when the session has no such map. */
+/* The descriptor of a map; -1 when the session has no such map. */
 static int map_fd(const struct linker *ld, uint32_t ref)
 {
 	uint32_t class = ref >> 16, index = ref & 0xffff;
@@ -62,7 +62,7 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 	BUG("map class %u", class);
 }
 
-/* The run-time function's place in the program, appending it to the list when it is new. */
+/* The index of a run-time function in the program; adds the function if it is not there yet. */
 static uint32_t rt_place(struct linker *ld, uint32_t func)
 {
 	if (ld->placed[func] == NOT_PLACED) {
@@ -85,8 +85,8 @@ static void insn_set_func(struct bpf_insn *insn, uint32_t at, uint32_t target)
 }
 
 /*
- * A map that the session does not need is not there; code that would use it is dead (its sizes in
- * struct rt_cfg are 0), but the kernel looks at every descriptor first. Such an address becomes 0.
+ * A map that the session does not need does not exist. Code that would use it never runs (its sizes
+ * in struct rt_cfg are 0), but the kernel checks every descriptor first, so the address becomes 0.
  */
 static void insn_set_map(struct bpf_insn *insn, int fd, bool is_value, uint32_t off)
 {
@@ -98,21 +98,21 @@ static void insn_set_map(struct bpf_insn *insn, int fd, bool is_value, uint32_t 
 /* ---- rt_ring_output --------------------------------------------------------------------- */
 
 /*
- * long rt_ring_output(u64 cpu, const void *data, u64 size, u64 flags): bpf_ringbuf_output() to the
- * CPU's ring, or to the one for those that have none. A decision tree over the CPUs, whose leaves
- * name the rings.
+ * long rt_ring_output(u64 cpu, const void *data, u64 size, u64 flags): calls bpf_ringbuf_output()
+ * for the CPU's ring, or for the ring of CPUs that have none. It is a decision tree over the CPUs,
+ * whose leaves name the rings.
  *
  * The obvious way, an array of maps indexed by CPU, costs each start of a session a grace period:
  * filling it makes the kernel wait until no program can see the old content
  * (maybe_wait_bpf_programs() in kernel/bpf/syscall.c), 8 to 20 ms a call. It is slower in the
- * probe, too. With more than RINGS_NAMED CPUs it is taken: a program may name 64 maps.
+ * probe, too. It is used with more than RINGS_NAMED CPUs, because a program may name 64 maps only.
  */
 static void insn_add(struct linked *out, struct bpf_insn in)
 {
 	vec_push(&out->insns, in);
 }
 
-/* The map becomes the value of the register. */
+/* Loads the address of the map into the register. */
 static void insn_add_map(struct linked *out, int reg, int fd)
 {
 	insn_add(out, INSN_IMM64_LOW(reg, 0, 0));
@@ -120,14 +120,14 @@ static void insn_add_map(struct linked *out, int reg, int fd)
 	insn_set_map(vec_last(&out->insns) - 1, fd, false, 0);
 }
 
-/* Calls the helper that writes to the ring in r1, and returns what that returns. */
+/* Calls the helper that writes to the ring in r1, and returns its result. */
 static void ring_write(struct linked *out)
 {
 	insn_add(out, INSN_CALL(BPF_FUNC_ringbuf_output));
 	insn_add(out, INSN_EXIT);
 }
 
-/* Here all come whose CPU has no ring: r1 = cpu, r2 = data, r3 = size, r4 = flags. */
+/* For CPUs without a ring: r1 = cpu, r2 = data, r3 = size, r4 = flags. */
 static void ring_spare(struct linked *out, int spare_fd)
 {
 	const int16_t clause = offsetof(struct rt_rec, clause);
@@ -149,8 +149,8 @@ static void ring_spare(struct linked *out, int spare_fd)
 }
 
 /*
- * cpus: those with a ring, ascending, at least one. A leaf that is not the CPU's goes on behind
- * itself, from leaf to leaf: behind the last is ring_spare().
+ * cpus: those with a ring, ascending, at least one. A leaf of another CPU goes on to the next leaf;
+ * behind the last one is ring_spare().
  */
 static void ring_tree(struct linked *out, const int *ring_fds, const uint32_t *cpus, uint32_t ncpus)
 {
@@ -204,9 +204,9 @@ static void ring_output_make(struct linker *ld)
 	ring_spare(ld->out, ld->maps->spare_fd);
 }
 
-/* ---- placing ---------------------------------------------------------------------------- */
+/* ---- placing run-time functions --------------------------------------------------------- */
 
-/* What a run-time function consists of; nothing for the one that is made here. */
+/* The image of a run-time function; without instructions for the one that the linker makes. */
 static const struct rt_image_func *rt_func(uint32_t index)
 {
 	static const struct rt_image_func ring_output = {.name = RT_RING_OUTPUT};
@@ -214,7 +214,7 @@ static const struct rt_image_func *rt_func(uint32_t index)
 	return index == RING_OUTPUT ? &ring_output : &rt_image.funcs[index];
 }
 
-/* Appends the instructions of all listed functions; resolving them may extend the list. */
+/* Appends the instructions of all listed functions; their calls may add functions to the list. */
 static void rt_append(struct linker *ld)
 {
 	struct linked *out = ld->out;
@@ -235,7 +235,7 @@ static void rt_append(struct linker *ld)
 			const struct rt_image_reloc *r = &rt_image.relocs[f->reloc + j];
 
 			if (r->kind == RELOC_FUNC)
-				(void)rt_place(ld, r->ref); /* resolved when all starts are known */
+				(void)rt_place(ld, r->ref); /* rt_resolve_calls() sets the target */
 			else
 				insn_set_map(&out->insns.data[base + r->insn - f->start],
 					     map_fd(ld, r->ref), r->kind == RELOC_MAP_VALUE,
@@ -292,7 +292,7 @@ static void code_resolve(struct linker *ld)
 
 #define MAX_RT_ARGS 4
 
-/* BTF names are C identifiers. */
+/* Adds a function's type; names in BTF are C identifiers. */
 static uint32_t func_add(struct btf_blob *b, const char *name, uint32_t proto, bool is_global)
 {
 	char text[32];
@@ -309,8 +309,8 @@ static uint32_t func_add(struct btf_blob *b, const char *name, uint32_t proto, b
 }
 
 /*
- * u64 f(ctx *, mach *, u64) of the unit's global functions. A context is known by its type's name;
- * that of uprobes is a typedef in the kernel, which 6.1 wants to see as a struct:
+ * The type of the unit's global functions, u64 f(ctx *, mach *, u64). The kernel knows a context by
+ * the name of its type. That of uprobes is a typedef in the kernel, but 6.1 requires a struct:
  * btf_get_prog_ctx_type() in Linux kernel/bpf/btf.c.
  */
 static uint32_t global_proto(struct btf_blob *b, const struct bpf_code *code, uint32_t mach,
@@ -354,7 +354,7 @@ static struct err *btf_make(struct linker *ld)
 	}
 	for (uint32_t i = 0; i < out->rt_funcs.len; i++) {
 		const struct rt_image_func *f = rt_func(out->rt_funcs.data[i]);
-		bool has_mach = f->is_global && (i || out->nunit); /* but for a whole program */
+		bool has_mach = f->is_global && (i || out->nunit); /* a whole program has none */
 		uint32_t proto = has_mach ? protos[f->nargs] : static_proto;
 
 		vec_push(&out->funcs, (struct bpf_func_info){.insn_off = ld->starts.data[i],
@@ -405,7 +405,7 @@ struct err *link_unit(const struct bpf_code *code, const struct kmaps *m, int di
 	return e;
 }
 
-/* The kernel asks for types only where a program has several functions. */
+/* The kernel requires types only for programs with several functions. */
 struct err *link_program(const char *name, const int fds[MAP_NCLASSES], struct linked *ret)
 {
 	static const struct bpf_code none;

@@ -1,8 +1,8 @@
 /*
  * Bucket numbers of llquantize().
  *
- * The kernel side (rt_llquantize in rt/) and the consumer (agg/) must agree on them to the last
- * value, so the arithmetic is defined here once and rt mirrors it.
+ * rt_llquantize in rt/, in the kernel, and the consumer (agg/) must agree on them to the last
+ * value, so the arithmetic is defined here once and rt/ mirrors it.
  *
  * Parameters are those of d-language.md 5.5 [C]: factor, low, high, steps. The order o is the
  * interval [factor^o, factor^(o+1)) of magnitudes, o = low..high. It is divided in bins:
@@ -55,7 +55,7 @@ uint32_t llquantize_bucket(const int64_t param[4], int64_t v)
 	uint64_t per_order = steps - steps / factor;
 	uint64_t mag = v < 0 ? -(uint64_t)v : (uint64_t)v;
 	uint64_t lo = power(factor, (uint64_t)param[1]);
-	uint64_t off = 1; /* of the first bin of this order */
+	uint64_t off = 1; /* number of the first bin of this order */
 
 	if (mag < lo)
 		return 0;
@@ -74,7 +74,7 @@ uint32_t llquantize_bucket(const int64_t param[4], int64_t v)
 	return (uint32_t)(v < 0 ? 2 * off - 1 : 2 * off);
 }
 
-/* Number of bins of all orders: S of the comment above. */
+/* The number of bins of all orders: S in the comment at the top. */
 static uint64_t side_bins(const int64_t param[4])
 {
 	uint64_t factor = (uint64_t)param[0], steps = (uint64_t)param[3];
@@ -109,7 +109,7 @@ int64_t llquantize_label(const int64_t param[4], uint32_t bucket)
 			break;
 		}
 		rest -= bins;
-		label = lo = hi; /* of the overflow, when no order has the bucket */
+		label = lo = hi; /* the overflow, when no order has the bucket */
 	}
 	return bucket & 1 ? -(int64_t)label : (int64_t)label;
 }

@@ -1,5 +1,5 @@
 /*
- * Loading a unit: its dispatch map, its program, and what the verifier said when it refuses.
+ * Loads a unit: its dispatch map and its program; explains a refusal by the verifier.
  */
 #include "bpf/budget.h"
 
@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #define LICENSE	  "Dual MIT/GPL"
-#define LOG_SIZE  (64u << 20) /* touched only as far as the log goes */
+#define LOG_SIZE  (64u << 20) /* memory is used only as far as the log goes */
 #define VERBOSITY 1
 
 /* ---- dispatch map ----------------------------------------------------------------------- */
@@ -91,9 +91,9 @@ static struct err *dispatch_create(const struct unit *u, int *ret_fd)
 	return e;
 }
 
-/* ---- what the verifier said ------------------------------------------------------------- */
+/* ---- the verifier's log ----------------------------------------------------------------- */
 
-/* Phrases of the verifier (Linux kernel/bpf/verifier.c), and what they mean to who wrote D. */
+/* Phrases of the verifier (Linux kernel/bpf/verifier.c), and their meaning for a writer of D. */
 /* clang-format off */
 static const struct {
 	const char *phrase, *reason, *hint;
@@ -118,10 +118,10 @@ static const struct {
 
 struct verdict {
 	uint32_t insn;	/* UINT32_MAX: unknown */
-	char text[160]; /* the verifier's own last words */
+	char text[160]; /* the last line that the verifier wrote about its reason */
 };
 
-/* "12: (85) call ..." */
+/* Whether a line is an instruction: "12: (85) call ..." */
 static bool line_is_insn(const char *line, uint32_t *ret_insn)
 {
 	char *end;
@@ -133,7 +133,10 @@ static bool line_is_insn(const char *line, uint32_t *ret_insn)
 	return true;
 }
 
-/* States the verifier prints between instructions: "R1=...", "; source", "from 5 to 7: ...". */
+/*
+ * Whether a line is a state, printed between instructions: "R1=...", "; source", "from 5 to 7:
+ * ...".
+ */
 static bool line_is_state(const char *line)
 {
 	static const char *const starts[] = {";",	    "from ",
@@ -161,7 +164,7 @@ static struct verdict log_read(char *log)
 	return v;
 }
 
-/* Source offset of an instruction of the unit; 0 in the run-time library or when unknown. */
+/* The source offset of an instruction of the unit; 0 in the run-time library or when unknown. */
 static uint32_t span_find(const struct bpf_code *code, uint32_t insn)
 {
 	uint32_t start = 0;
@@ -171,7 +174,7 @@ static uint32_t span_find(const struct bpf_code *code, uint32_t insn)
 	for (uint32_t i = 0; i < code->funcs.len; i++)
 		if (code->funcs.data[i].start <= insn)
 			start = code->funcs.data[i].start;
-	/* instructions without a span belong to the nearest one before, in the same function */
+	/* an instruction without a span belongs to the nearest one before it in its function */
 	for (uint32_t i = MIN(insn + 1, code->spans.len); i > start; i--)
 		if (code->spans.data[i - 1])
 			return code->spans.data[i - 1];
@@ -214,7 +217,7 @@ static union bpf_attr load_attr(const struct unit *u, const struct linked *l)
 	};
 	size_t n = 0;
 
-	/* the kernel takes letters, digits, '_' and '.' */
+	/* the kernel accepts letters, digits, '_' and '.' */
 	for (; u->name[n] && n < sizeof(attr.prog_name) - 1; n++) {
 		char c = u->name[n];
 		bool is_fine = ((c | 32) >= 'a' && (c | 32) <= 'z') || (c >= '0' && c <= '9');
@@ -241,7 +244,7 @@ static struct err *load_refused(const struct unit *u, const struct linked *l, in
 	return e;
 }
 
-/* A signal that arrives during verification ends it with EAGAIN: Linux c3494801cd17, v4.20. */
+/* Loads; a signal during verification makes it fail with EAGAIN (Linux c3494801cd17, v4.20). */
 static int load_once(union bpf_attr *attr)
 {
 	int fd;
@@ -255,9 +258,9 @@ static int load_once(union bpf_attr *attr)
 }
 
 /*
- * Loads to hear what the verifier says. sys: why the program was refused before; 0: this is the
- * first load. Cannot tell: the error of the first load. Not refused this time: the first refusal
- * was not the verifier's, and the program is as good as any.
+ * Loads a refused program again, with a log. sys: why it was refused before; 0: this is the first
+ * load. If the log tells nothing, the error is that of the first load. If the program is accepted
+ * now, the refusal was not the verifier's, and the program is used.
  */
 static struct err *load_explain(const struct unit *u, const struct bpf_code *code,
 				const struct linked *l, int sys, FILE *log, uint32_t *ret_span,
@@ -284,7 +287,7 @@ static struct err *load_explain(const struct unit *u, const struct bpf_code *cod
 		sys = errno;
 	text[LOG_SIZE - 1] = '\0';
 	if (log)
-		(void)fputs(text, log); /* a listing for people */
+		(void)fputs(text, log); /* errors of writing a listing are not reported */
 	v = log_read(text);
 	if (fd >= 0) {
 		*ret_prog = fd;

@@ -1,25 +1,25 @@
 /*
  * Lookups of elements of aggregations and arrays: in place, or by a function when a unit has many
- * of a map.
+ * lookups in a map.
  *
- * The kernel replaces each lookup in place by the lookup's own code, and each time moves and walks
- * the whole program (Linux kernel/bpf/core.c, bpf_patch_insn_single()): with thousands of them
- * loading takes seconds. A function has one.
+ * The kernel replaces each lookup in place by the code of the lookup, and each time moves and walks
+ * over the whole program (Linux kernel/bpf/core.c, bpf_patch_insn_single()): with thousands of them
+ * loading takes seconds. A function contains one lookup.
  */
 #include "bpf/gen.h"
 
-#define INPLACE_MAX 16 /* lookups of one map in a unit */
+#define INPLACE_MAX 16 /* most lookups in place for one map in a unit */
 
-/* ---- how many there are --------------------------------------------------------------------- */
+/* ---- counting lookups ----------------------------------------------------------------------- */
 
-static uint32_t *count_of(struct gen *g, uint32_t ref)
+static uint32_t *lookup_counter(struct gen *g, uint32_t ref)
 {
 	bool is_agg = ref >> 16 == MAP_AGG;
 
 	return &g->nlookups[(ref & 0xffff) + (is_agg ? 0 : g->l->nagg_maps)];
 }
 
-static void count_difo(struct gen *g, const struct difo *d)
+static void difo_count(struct gen *g, const struct difo *d)
 {
 	for (uint32_t i = 0; i < d->code_len; i++) {
 		enum dif_op op = DIF_INSN_OP(d->code[i]);
@@ -30,21 +30,21 @@ static void count_difo(struct gen *g, const struct difo *d)
 			continue;
 		vl = layout_var(g->l, (enum dif_scope)dif_op_scope(op), DIF_INSN_INDEX(d->code[i]));
 		if (vl && vl->is_elem)
-			++*count_of(g, MAP_REF(MAP_ARR, vl->map));
+			++*lookup_counter(g, MAP_REF(MAP_ARR, vl->map));
 	}
 }
 
-static void count_clause(struct gen *g, const struct prog_clause *c)
+static void clause_count(struct gen *g, const struct prog_clause *c)
 {
 	if (c->pred)
-		count_difo(g, c->pred);
+		difo_count(g, c->pred);
 	for (uint32_t i = 0; i < c->nacts; i++) {
 		const struct prog_act *act = &c->acts[i];
 
 		if (act->kind == ACT_AGG)
-			++*count_of(g, MAP_REF(MAP_AGG, g->l->aggs[act->agg->id - 1].map));
+			++*lookup_counter(g, MAP_REF(MAP_AGG, g->l->aggs[act->agg->id - 1].map));
 		for (uint32_t k = 0; k < act->nargs; k++)
-			count_difo(g, act->args[k]);
+			difo_count(g, act->args[k]);
 	}
 }
 
@@ -52,14 +52,14 @@ void lookups_count(struct gen *g)
 {
 	g->nlookups = xcalloc(g->l->nagg_maps + g->l->narr_maps + 1, sizeof(*g->nlookups));
 	for (uint32_t i = 0; i < g->u->nclauses; i++)
-		count_clause(g, g->u->clauses[i].layout->clause);
+		clause_count(g, g->u->clauses[i].layout->clause);
 	for (uint32_t i = 0; i < g->u->nerror_clauses; i++)
-		count_clause(g, g->u->error_clauses[i].layout->clause);
+		clause_count(g, g->u->error_clauses[i].layout->clause);
 }
 
 /* ---- code ----------------------------------------------------------------------------------- */
 
-/* find(m): the element of the key in the machine state. */
+/* find(m): returns the element with the key in the machine state. */
 static void emit_find(struct gen *g, uint32_t ref)
 {
 	bool is_agg = ref >> 16 == MAP_AGG;
@@ -71,7 +71,7 @@ static void emit_find(struct gen *g, uint32_t ref)
 	em_exit(&g->e);
 }
 
-/* find(index) */
+/* find(index): returns the element of an array. */
 static void emit_find_index(struct gen *g, uint32_t ref)
 {
 	em_store(&g->e, 4, R10, FRAME_KEY, R1);
@@ -83,7 +83,7 @@ static void emit_find_index(struct gen *g, uint32_t ref)
 
 void gen_lookup(struct gen *g, uint32_t ref)
 {
-	if (*count_of(g, ref) > INPLACE_MAX) {
+	if (*lookup_counter(g, ref) > INPLACE_MAX) {
 		em_mov(&g->e, R1, R9);
 		em_call_func(&g->e, gen_func(g, "find", emit_find, ref));
 		return;
@@ -94,7 +94,7 @@ void gen_lookup(struct gen *g, uint32_t ref)
 
 void gen_lookup_index(struct gen *g, uint32_t ref, uint32_t index)
 {
-	if (*count_of(g, ref) > INPLACE_MAX) {
+	if (*lookup_counter(g, ref) > INPLACE_MAX) {
 		em_imm(&g->e, R1, index);
 		em_call_func(&g->e, gen_func(g, "find", emit_find_index, ref));
 		return;

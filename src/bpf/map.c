@@ -1,4 +1,4 @@
-/* Making one BPF map. */
+/* Makes one BPF map. */
 #include "bpf/map.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ struct err *map_freeze(int fd, const char *name)
 	return NULL;
 }
 
-/* One element that programs cannot change. */
+/* Makes a map of one element that programs cannot change. */
 struct err *map_create_const(const char *name, const void *value, uint32_t size, int *ret_fd)
 {
 	struct map_spec s = {BPF_MAP_TYPE_ARRAY, name, 4, size, 1, .flags = BPF_F_RDONLY_PROG};

@@ -1,8 +1,8 @@
 /*
- * Making one BPF map.
+ * Makes one BPF map.
  *
  * Owns     nothing: descriptors are the caller's to close.
- * Errors   what the kernel refused, and which option makes the map smaller.
+ * Errors   what the kernel refused, and the option that makes the map smaller.
  */
 #pragma once
 
@@ -14,15 +14,15 @@ struct map_spec {
 	enum bpf_map_type type;
 	const char *name; /* at most 15 characters */
 	uint32_t key_size, value_size, max_entries, flags;
-	int btf_fd; /* with its key and value types */
+	int btf_fd; /* descriptor of the BTF with the types of key and value */
 	uint32_t btf_key, btf_value;
-	int inner_fd;	    /* of a map of maps: one of those */
-	const char *option; /* what the user can lower when it does not fit; NULL = nothing */
+	int inner_fd;	    /* for a map of maps: a map like its elements */
+	const char *option; /* the option to lower when there is no memory; NULL = none */
 };
 
 MUST_CHECK struct err *map_create(const struct map_spec *s, int *ret_fd);
 MUST_CHECK struct err *map_set(int fd, const char *name, const void *key, const void *value);
 MUST_CHECK struct err *map_freeze(int fd, const char *name);
-/* One element that programs cannot change. */
+/* Makes a map of one element that programs cannot change. */
 MUST_CHECK struct err *map_create_const(const char *name, const void *value, uint32_t size,
 					int *ret_fd);

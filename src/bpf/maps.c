@@ -1,5 +1,5 @@
 /*
- * The maps of a session.
+ * Makes the maps of a session.
  */
 #include "bpf/engine.h"
 
@@ -10,9 +10,8 @@
 #include "bpf/map.h"
 #include "kernel/btf_blob.h"
 
-/* Room in MAP_STRINGS for each key field that is a string hash, when the aggregation is large. */
-#define HELPER_STRINGS 65536 /* names that helpers have given to frames, at most */
-#define STRINGS_MAX    (1u << 23)
+#define HELPER_STRINGS 65536	  /* most names of frames that helpers give */
+#define STRINGS_MAX    (1u << 23) /* most entries for each key field that is a string hash */
 
 #define UFILES_MAX  16384u
 #define UBLOCKS_MAX (1u << 20)
@@ -20,7 +19,7 @@
 
 /* ---- CPUs ------------------------------------------------------------------------------- */
 
-/* Marks the online CPUs of "0-3,8"; all of them when the list cannot be read. */
+/* Marks the online CPUs, from a list such as "0-3,8"; all CPUs when it cannot be read. */
 static void cpus_online(bool *online, uint32_t ncpus)
 {
 	CLEANUP(file) FILE *f = fopen("/sys/devices/system/cpu/online", "re");
@@ -63,7 +62,7 @@ static struct err *control_create(struct kmaps *m)
 	return NULL;
 }
 
-/* Elements of struct rt_spec_use. */
+/* The number of elements of struct rt_spec_use. */
 static uint32_t spec_nuses(const struct layout *l)
 {
 	uint64_t n = (uint64_t)l->nspec * l->opts.ncpus;
@@ -98,9 +97,9 @@ static struct err *spec_create(struct kmaps *m, const struct layout *l)
 	return NULL;
 }
 
-#define SPARE_SIZE (256 << 10) /* CPUs that come online later are few, if any */
+#define SPARE_SIZE (256 << 10) /* few CPUs, if any, come online later */
 
-/* One call for all: filling an array of maps costs a grace period a call (link.c). */
+/* Fills the array in one call, because each call that fills one costs a grace period (link.c). */
 static struct err *ring_array_create(struct kmaps *m)
 {
 	CLEANUP(free) uint32_t *cpus = xcalloc(m->ncpus, sizeof(*cpus));
@@ -179,7 +178,10 @@ static uint32_t keys_strings(const struct key_field *keys, uint32_t nkeys)
 	return n;
 }
 
-/* Of aggregations, as array keys are never read back, and names that helpers give to frames. */
+/*
+ * The strings of aggregation keys, and names that helpers give to frames. Keys of associative
+ * arrays are never read back.
+ */
 static struct err *strings_create(struct kmaps *m, const struct layout *l)
 {
 	struct map_spec s = {BPF_MAP_TYPE_HASH, "strings", 8, .flags = BPF_F_NO_PREALLOC,
@@ -207,7 +209,7 @@ static uint32_t keys_stacks(const struct key_field *keys, uint32_t nkeys)
 	return n;
 }
 
-/* Unwind tables and what else a walk of user stacks needs. */
+/* Makes the maps of unwind tables and the others that a walk of user stacks needs. */
 static struct err *unwind_create(struct kmaps *m, const struct kmaps_opts *opts)
 {
 	uint64_t nblocks = opts->unwindsize / sizeof(struct rt_ublock);
@@ -228,7 +230,7 @@ static struct err *unwind_create(struct kmaps *m, const struct kmaps_opts *opts)
 	return e;
 }
 
-/* Frames are what such keys really take, so that aggsize counts for them, too. */
+/* The stacks of keys take most of the memory of such keys, so aggsize limits them, too. */
 static struct err *stacks_create(struct kmaps *m, const struct layout *l)
 {
 	struct map_spec s = {BPF_MAP_TYPE_HASH,		 "stacks",	     8, l->stack_size,
@@ -281,7 +283,7 @@ static struct err *arrays_create(struct kmaps *m, const struct layout *l)
 	return e;
 }
 
-/* What a MAP_SCRATCH value holds, in order: struct rt_cfg says where. Returns its size. */
+/* Sets in cfg where the parts of a MAP_SCRATCH value are, in this order; returns its size. */
 static uint32_t scratch_lay_out(struct rt_cfg *cfg, bool has_token, bool has_walks)
 {
 	uint32_t text = ROUND_UP(cfg->strsize, 64) + RT_TEXT_PAD, end;
@@ -291,7 +293,7 @@ static uint32_t scratch_lay_out(struct rt_cfg *cfg, bool has_token, bool has_wal
 	cfg->text_b = cfg->text_a + text;
 	cfg->table_off = cfg->text_b + text;
 	end = cfg->table_off + ROUND_UP(4 * (cfg->strsize + 1), 64);
-	/* a string may be read to the very end of scratch memory, and another one behind it */
+	/* a string may be read up to the end of scratch memory, and another one behind it */
 	end = MAX(end, cfg->scratch_size + 2 * cfg->strsize + RT_TEXT_PAD);
 	end = MAX(end, 2 * cfg->scratch_size + RT_TEXT_PAD);
 	if (has_walks) {
@@ -304,12 +306,12 @@ static uint32_t scratch_lay_out(struct rt_cfg *cfg, bool has_token, bool has_wal
 	return cfg->tok_off + cfg->scratch_size + 8;
 }
 
-/* The session's constants, the ranges of tracing code behind them. */
+/* Makes the map of the session's constants, with the ranges of tracing code behind them. */
 static struct err *rodata_create(struct kmaps *m, const struct rt_cfg *cfg,
 				 const struct kmaps_opts *opts)
 {
 	size_t ranges = (size_t)cfg->ntracing * 2 * sizeof(uint64_t);
-	/* the kernel takes no address behind a value's end, even if it is never used */
+	/* the kernel refuses an address behind a value's end, even if it is never used */
 	size_t size = sizeof(*cfg) + MAX(ranges, sizeof(uint64_t));
 	CLEANUP(free) char *value = xcalloc(1, size);
 
@@ -319,7 +321,7 @@ static struct err *rodata_create(struct kmaps *m, const struct rt_cfg *cfg,
 	return map_create_const("rodata", value, (uint32_t)size, &m->fd[MAP_RODATA]);
 }
 
-/* The string table, with room for more: the kernel's bytes are ours. */
+/* Makes the string table with room to grow, mapped into this process. */
 static struct err *strtab_create_open(struct kmaps *m, const struct strtab *t, uint32_t room)
 {
 	size_t size = ROUND_UP(strtab_size(t) + room, 8);
@@ -335,7 +337,7 @@ static struct err *strtab_create_open(struct kmaps *m, const struct strtab *t, u
 		return err_sys(errno, "cannot map the string table");
 	m->strtab = p;
 	m->strtab_size = size;
-	(void)kmaps_add_strings(m, t); /* there is room for these */
+	(void)kmaps_add_strings(m, t); /* cannot fail: the map has room for them */
 	return NULL;
 }
 
@@ -392,7 +394,7 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 	struct err *e;
 
 	cfg.scratch_stride = ROUND_UP(scratch_value, 8u); /* Linux kernel/bpf/arraymap.c */
-	/* a predictable seed is no reason to fail */
+	/* a predictable seed is better than a failure */
 	if (getrandom(&cfg.hash_seed, sizeof(cfg.hash_seed), GRND_NONBLOCK) < 0)
 		cfg.hash_seed = (uint64_t)getpid() << 32 ^ (uintptr_t)m;
 	e = rodata_create(m, &cfg, opts);
@@ -484,7 +486,7 @@ void kmaps_destroy(struct kmaps *m)
 	if (!m)
 		return;
 	if (m->control)
-		(void)munmap(m->control, m->control_size); /* only fails for a wrong address */
+		(void)munmap(m->control, m->control_size); /* fails for a wrong address only */
 	if (m->strtab)
 		(void)munmap(m->strtab, m->strtab_size);
 	if (m->spec)

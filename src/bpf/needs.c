@@ -1,4 +1,4 @@
-/* What clauses read, so that the entry fills that and nothing else. */
+/* Finds out which data clauses need, so that the entry function supplies just those. */
 #include "bpf/gen.h"
 
 static bool is_load(enum dif_op op)
@@ -6,7 +6,7 @@ static bool is_load(enum dif_op op)
 	return dif_op_form(op) == DIF_FORM_LOAD;
 }
 
-static bool divides(enum dif_op op)
+static bool op_divides(enum dif_op op)
 {
 	return op == DIF_OP_SDIV || op == DIF_OP_UDIV || op == DIF_OP_SREM || op == DIF_OP_UREM;
 }
@@ -16,8 +16,8 @@ static bool is_thread_scalar(enum dif_op op)
 	return op == DIF_OP_LDTS || op == DIF_OP_STTS;
 }
 
-/* Stores and keys by reference read memory. */
-static bool variable_can_fault(enum dif_op op)
+/* Whether a store or a key by reference, which reads memory, may fault. */
+static bool op_can_fault(enum dif_op op)
 {
 	return op == DIF_OP_STGS || op == DIF_OP_STTS || op == DIF_OP_STLS ||
 	       (op >= DIF_OP_LDGAA && op <= DIF_OP_STTAA);
@@ -52,7 +52,7 @@ void needs_of_difo(struct needs *n, const struct difo *d)
 			n->faults |= dif_subr_row(id)->fx & FX_FAULTS;
 		}
 		n->scratch |= op == DIF_OP_ALLOCS;
-		n->faults |= is_load(op) || divides(op) || variable_can_fault(op) ||
+		n->faults |= is_load(op) || op_divides(op) || op_can_fault(op) ||
 			     dif_op_form(op) == DIF_FORM_STORE || op == DIF_OP_SCMP ||
 			     op == DIF_OP_ALLOCS || op == DIF_OP_COPYS || op == DIF_OP_LDGA ||
 			     op == DIF_OP_LDTA || op == DIF_OP_XLATE || op == DIF_OP_XLARG;
@@ -68,7 +68,7 @@ bool clause_reads_tls_early(const struct prog_clause *c)
 	return n.tls;
 }
 
-/* Reading what a string or structure refers to can fail. */
+/* Whether building the key may fault: it does when a string or structure cannot be read. */
 static bool key_can_fault(const struct agg_layout *al)
 {
 	for (uint32_t k = 0; k < al->nkeys; k++)

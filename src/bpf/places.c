@@ -1,6 +1,6 @@
 /*
- * Kinds of places: all that each needs stands in the table at the end. How it finds the key of its
- * probe, where the arguments are, how it is attached, what may happen while it runs.
+ * The kinds of places, in the table at the end: how a program finds the key of its probe, where the
+ * arguments are, how the program is attached, and what may interrupt it.
  */
 #include "arch/arch.h"
 #include "bpf/attach.h"
@@ -9,7 +9,9 @@
 
 #define PERF_REGS 0 /* struct bpf_perf_event_data begins with the registers */
 
-/* Linux include/linux/errno.h: codes that never reach user space; there they would be EINTR */
+/*
+ * Linux include/linux/errno.h: codes that become EINTR, or a restart, before user space sees them
+ */
 static const int restart_codes[] = {512, 513, 514, 516};
 #define CODE_INTR 4
 #define MAX_ERRNO 4095
@@ -21,8 +23,8 @@ static bool reads_compat(const struct entry *en)
 	return en->g->env->kfields->task_thread_info_status != UINT32_MAX;
 }
 
-/* r7 = task, if the kernel gives us typed pointers; else loads read memory where they need it. */
-static void load_task(struct entry *en)
+/* r7 = the task, if the kernel gives typed pointers; else it is read where it is needed. */
+static void task_load(struct entry *en)
 {
 	if (!en->g->env->use_task_btf)
 		return;
@@ -30,8 +32,8 @@ static void load_task(struct entry *en)
 	em_mov(&en->g->e, R7, R0);
 }
 
-/* r0 != 0: the task is in a 32-bit system call */
-static void load_compat(struct entry *en)
+/* r0 != 0 if the task is in a 32-bit system call */
+static void compat_load(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
 	uint32_t off = en->g->env->kfields->task_thread_info_status;
@@ -70,8 +72,8 @@ static void emit_abi_key(struct gen *g, const struct cold *c)
 	em_ja(e, c->back);
 }
 
-/* Few keys: out of here unless r8 is one of them. */
-static void compare_keys(struct entry *en)
+/* For few keys: jumps to quit unless r8 is one of them. */
+static void keys_compare(struct entry *en)
 {
 	struct gen *g = en->g;
 	const struct unit *u = g->u;
@@ -82,7 +84,7 @@ static void compare_keys(struct entry *en)
 	em_here(&g->e, en->selected);
 }
 
-/* r8 = system call number; makes it a key: numbers of 32-bit calls mean other calls. */
+/* Makes a key of the system call number in r8: the numbers of 32-bit calls mean other calls. */
 static void sys_key(struct entry *en, bool has_task)
 {
 	struct gen *g = en->g;
@@ -91,11 +93,11 @@ static void sys_key(struct entry *en, bool has_task)
 	bool early = en->has_one_probe && !en->has_compat && !sys_has_variants(en->g->u->probes);
 
 	if (early)
-		compare_keys(en);
+		keys_compare(en);
 	if (!has_task)
-		load_task(en);
+		task_load(en);
 	if (reads_compat(en)) {
-		load_compat(en);
+		compat_load(en);
 		em_jmp_imm(e, BPF_JNE, R0, 0,
 			   en->has_compat ? gen_cold(g, (struct cold){.emit = emit_compat_key,
 								      .action = en->quit,
@@ -110,7 +112,7 @@ static void sys_key(struct entry *en, bool has_task)
 	em_here(e, known);
 	sys_add_variant(en);
 	if (!early && en->has_one_probe)
-		compare_keys(en);
+		keys_compare(en);
 }
 
 static void sys_enter_key(struct entry *en)
@@ -119,7 +121,6 @@ static void sys_enter_key(struct entry *en)
 	sys_key(en, false);
 }
 
-/* r7 = registers at the boundary to user mode */
 void sys_load_regs(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
@@ -133,7 +134,7 @@ static void sys_exit_key(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
 
-	load_task(en);
+	task_load(en);
 	if (en->g->env->use_task_btf) {
 		em_mov(e, R1, R7);
 		em_helper(e, HELPER_TASK_PT_REGS);
@@ -154,7 +155,7 @@ uint32_t sys_args_used(const struct entry *en)
 	return en->g->needs.args & en->ops->args_filled;
 }
 
-static void copy_args(struct entry *en, const uint32_t *offs, int base, uint32_t base_off,
+static void args_copy(struct entry *en, const uint32_t *offs, int base, uint32_t base_off,
 		      uint32_t size)
 {
 	for (uint32_t k = 0; k < 6; k++) {
@@ -165,8 +166,8 @@ static void copy_args(struct entry *en, const uint32_t *offs, int base, uint32_t
 	}
 }
 
-/* One read of all registers that hold arguments; they lie next to each other. */
-static void read_args(struct entry *en, const uint32_t *offs, uint32_t size)
+/* Reads all registers with arguments, which lie next to each other, in one read. */
+static void args_read(struct entry *en, const uint32_t *offs, uint32_t size)
 {
 	struct gen *g = en->g;
 	struct emitter *e = &g->e;
@@ -184,18 +185,18 @@ static void read_args(struct entry *en, const uint32_t *offs, uint32_t size)
 	em_imm(e, R2, to - from);
 	em_addr(e, R1, R9, g->l->spill_off);
 	em_helper(e, BPF_FUNC_probe_read_kernel);
-	copy_args(en, offs, R9, g->l->spill_off - from, size);
+	args_copy(en, offs, R9, g->l->spill_off - from, size);
 }
 
-static void fill_args_from(struct entry *en, const uint32_t *offs, uint32_t size)
+static void args_fill_from(struct entry *en, const uint32_t *offs, uint32_t size)
 {
 	if (en->g->env->use_task_btf)
-		copy_args(en, offs, R7, 0, size);
+		args_copy(en, offs, R7, 0, size);
 	else
-		read_args(en, offs, size);
+		args_read(en, offs, size);
 }
 
-/* FRAME_VAL is the key, kept there when 32-bit calls are among the probes. */
+/* FRAME_VAL has the key if 32-bit calls are among the probes. */
 static void sys_enter_args(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
@@ -209,18 +210,18 @@ static void sys_enter_args(struct entry *en)
 		em_load(e, 8, R1, R10, FRAME_VAL);
 		em_jmp_imm(e, BPF_JGE, R1, RT_SYS_COMPAT, compat);
 	}
-	fill_args_from(en, arch.sys_args, 8);
+	args_fill_from(en, arch.sys_args, 8);
 	if (!en->has_compat)
 		return;
 	em_ja(e, done);
 	em_here(e, compat);
-	fill_args_from(en, arch.compat_args, 4);
+	args_fill_from(en, arch.compat_args, 4);
 	em_here(e, done);
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* A failed call: errno, and -1 for its result. r1 = raw result */
+/* For a failed call: sets errno, and its result to -1. r1 = the raw result */
 static void emit_failed_call(struct gen *g, const struct cold *c)
 {
 	struct emitter *e = &g->e;
@@ -238,15 +239,15 @@ static void emit_failed_call(struct gen *g, const struct cold *c)
 	em_ja(e, c->back);
 }
 
-static void store_result(struct gen *g)
+static void result_store(struct gen *g)
 {
 	for (uint32_t k = 0; k < 2; k++)
 		if (g->needs.args >> k & 1)
 			gen_mach_store(g, 8, ARG_OFF(k), R1);
 }
 
-/* is_raw: arg0 and arg1 are the result as the kernel has it */
-static void fill_result(struct entry *en, bool is_raw)
+/* is_raw: arg0 and arg1 are the result as the kernel returns it */
+static void result_fill(struct entry *en, bool is_raw)
 {
 	struct gen *g = en->g;
 	struct emitter *e = &g->e;
@@ -263,23 +264,23 @@ static void fill_result(struct entry *en, bool is_raw)
 	}
 	em_here(e, native);
 	if (is_raw)
-		store_result(g);
+		result_store(g);
 	em_store_imm(e, 4, R9, offsetof(struct rt_mach, err), 0);
 	em_jmp_imm(e, BPF_JGT, R1, -MAX_ERRNO - 1,
 		   gen_cold(g, (struct cold){.emit = emit_failed_call, .back = done}));
 	em_here(e, done);
 	if (!is_raw)
-		store_result(g);
+		result_store(g);
 }
 
 static void sys_exit_args(struct entry *en)
 {
-	fill_result(en, false);
+	result_fill(en, false);
 }
 
 static void sys_exit_raw_args(struct entry *en)
 {
-	fill_result(en, true);
+	result_fill(en, true);
 }
 
 /* ---- other kinds ----------------------------------------------------------------------------- */
@@ -288,7 +289,7 @@ static void test_run_key(struct entry *en)
 {
 	em_load(&en->g->e, 8, R8, R6, 0);
 	if (en->has_one_probe)
-		compare_keys(en);
+		keys_compare(en);
 }
 
 static void perf_key(struct entry *en)
@@ -299,10 +300,10 @@ static void perf_key(struct entry *en)
 	em_helper(e, HELPER_GET_ATTACH_COOKIE);
 	em_mov(e, R8, R0);
 	if (en->has_one_probe)
-		compare_keys(en);
+		keys_compare(en);
 }
 
-/* The cookie, which has the offset of the instruction, stays in FRAME_VAL. */
+/* FRAME_VAL keeps the cookie, which has the offset of the instruction. */
 static void uprobe_key(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
@@ -313,7 +314,7 @@ static void uprobe_key(struct entry *en)
 	em_mov32(e, R8, R0);
 }
 
-/* The only probe there: the tracepoint itself. */
+/* The tracepoint itself is the only probe of such a unit. */
 static void rawtp_key(struct entry *en)
 {
 	em_imm(&en->g->e, R8, 0);
@@ -321,7 +322,7 @@ static void rawtp_key(struct entry *en)
 		em_here(&en->g->e, en->selected);
 }
 
-/* argN is parameter N; the kernel refuses a program that reads beyond the last one. */
+/* argN is parameter N; the kernel refuses a program that reads more parameters than there are. */
 static void rawtp_args(struct entry *en)
 {
 	for (uint32_t k = 0; k < 10; k++) {
@@ -336,12 +337,12 @@ static void rawtp_args(struct entry *en)
 	}
 }
 
-static void no_args(struct entry *en)
+static void args_none(struct entry *en)
 {
 	(void)en;
 }
 
-/* arg0 = PC if in the kernel, arg1 = PC if in user mode; the other one 0 */
+/* arg0 = PC in the kernel, arg1 = PC in user mode; one of them is 0 */
 static void perf_args(struct entry *en)
 {
 	struct gen *g = en->g;
@@ -368,8 +369,8 @@ static void perf_args(struct entry *en)
 
 #define NFUNC_ARGS 10
 
-/* From n registers; those beyond lie on the stack above the return address. */
-static void fill_entry_args(struct entry *en, uint32_t used, const uint32_t *regs, uint32_t n)
+/* The first n arguments are in registers, the others on the stack above the return address. */
+static void entry_args_fill(struct entry *en, uint32_t used, const uint32_t *regs, uint32_t n)
 {
 	struct emitter *e = &en->g->e;
 	uint32_t last = NFUNC_ARGS - 1;
@@ -388,25 +389,25 @@ static void fill_entry_args(struct entry *en, uint32_t used, const uint32_t *reg
 	em_alu_imm(e, BPF_ADD, R3, 8);
 	em_imm(e, R2, 8 * (last + 1 - n));
 	em_addr(e, R1, R9, ARG_OFF(n));
-	em_helper(e, BPF_FUNC_probe_read_user); /* leaves zeros when it cannot */
+	em_helper(e, BPF_FUNC_probe_read_user); /* zeroes its destination if it fails */
 }
 
 static void uprobe_entry_args(struct entry *en, uint32_t used)
 {
-	fill_entry_args(en, used, arch.func_args, ARRAY_LEN(arch.func_args));
+	entry_args_fill(en, used, arch.func_args, ARRAY_LEN(arch.func_args));
 }
 
 static void uprobe_entry_go_args(struct entry *en, uint32_t used)
 {
-	fill_entry_args(en, used, arch.go_args, ARRAY_LEN(arch.go_args));
+	entry_args_fill(en, used, arch.go_args, ARRAY_LEN(arch.go_args));
 }
 
 static void uprobe_entry_stack_args(struct entry *en, uint32_t used)
 {
-	fill_entry_args(en, used, NULL, 0);
+	entry_args_fill(en, used, NULL, 0);
 }
 
-/* Read as they lie there, then widened in place from the last one on. */
+/* Reads arguments of 4 bytes from the stack, then widens them in place from the last one on. */
 static void uprobe_entry32_args(struct entry *en, uint32_t used)
 {
 	struct emitter *e = &en->g->e;
@@ -418,22 +419,22 @@ static void uprobe_entry32_args(struct entry *en, uint32_t used)
 	em_alu_imm(e, BPF_ADD, R3, 4);
 	em_imm(e, R2, 4 * n);
 	em_addr(e, R1, R9, ARG_OFF(0));
-	em_helper(e, BPF_FUNC_probe_read_user); /* leaves zeros when it cannot */
+	em_helper(e, BPF_FUNC_probe_read_user); /* zeroes its destination if it fails */
 	while (n--) {
 		em_load(e, 4, R1, R9, (int32_t)(ARG_OFF(0) + 4 * n));
 		gen_mach_store(en->g, 8, ARG_OFF(n), R1);
 	}
 }
 
-static void zero_args(struct entry *en, uint32_t used)
+static void args_zero(struct entry *en, uint32_t used)
 {
 	for (uint32_t k = 0; k < NFUNC_ARGS; k++)
 		if (used >> k & 1)
 			em_store_imm(&en->g->e, 8, R9, (int32_t)ARG_OFF(k), 0);
 }
 
-/* arg0 is where the function is left; n registers have the words of its value. */
-static void fill_return_args(struct entry *en, uint32_t used, const uint32_t *regs, uint32_t n)
+/* arg0 is the offset of the return; the next arguments are the n words of the value. */
+static void return_args_fill(struct entry *en, uint32_t used, const uint32_t *regs, uint32_t n)
 {
 	struct emitter *e = &en->g->e;
 
@@ -455,22 +456,22 @@ static void fill_return_args(struct entry *en, uint32_t used, const uint32_t *re
 		em_here(e, is_value);
 		gen_mach_store(en->g, 8, ARG_OFF(k), R1);
 	}
-	zero_args(en, used & ~((2u << n) - 1));
+	args_zero(en, used & ~((2u << n) - 1));
 }
 
 static void uprobe_return_args(struct entry *en, uint32_t used)
 {
-	fill_return_args(en, used, &arch.func_value, 1);
+	return_args_fill(en, used, &arch.func_value, 1);
 }
 
 static void uprobe_return_go_args(struct entry *en, uint32_t used)
 {
-	fill_return_args(en, used, arch.go_args, ARRAY_LEN(arch.go_args));
+	return_args_fill(en, used, arch.go_args, ARRAY_LEN(arch.go_args));
 }
 
 static void uprobe_return_none_args(struct entry *en, uint32_t used)
 {
-	fill_return_args(en, used, NULL, 0);
+	return_args_fill(en, used, NULL, 0);
 }
 
 /* ---- arguments of programs' own probes ------------------------------------------------------- */
@@ -587,7 +588,7 @@ static void usdt_args(struct entry *en, uint32_t used)
 	site_vec all = operands_collect(en->g->u);
 	uint32_t done = em_label(e);
 
-	zero_args(en, used); /* what cannot be read stays 0 */
+	args_zero(en, used); /* what cannot be read stays 0 */
 	em_load(e, 8, R2, R10, FRAME_VAL);
 	em_alu_imm(e, BPF_LSH, R2, 1);
 	em_alu_imm(e, BPF_RSH, R2, 33);
@@ -601,15 +602,15 @@ static void (*const uprobe_place_args[UPROBE_NPLACES])(struct entry *en, uint32_
 	[UPROBE_ENTRY32] = uprobe_entry32_args,
 	[UPROBE_ENTRY_STACK] = uprobe_entry_stack_args,
 	[UPROBE_ENTRY_GO] = uprobe_entry_go_args,
-	[UPROBE_ENTRY_NONE] = zero_args,
+	[UPROBE_ENTRY_NONE] = args_zero,
 	[UPROBE_RETURN] = uprobe_return_args,
 	[UPROBE_RETURN_GO] = uprobe_return_go_args,
 	[UPROBE_RETURN_NONE] = uprobe_return_none_args,
-	[UPROBE_INSN] = zero_args,
+	[UPROBE_INSN] = args_zero,
 	[UPROBE_USDT] = usdt_args,
 };
 
-/* The places that the unit's probes are on; asks at run time only when there are several. */
+/* Fills the arguments by where in functions the unit's probes are; usually that is the same. */
 static void uprobe_args(struct entry *en)
 {
 	struct emitter *e = &en->g->e;
@@ -640,16 +641,15 @@ static void uprobe_args(struct entry *en)
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /*
- * Which arguments are filled: all that a function's or a tracepoint's could be, those of a call,
- * its result.
+ * The arguments that a kind fills: all of a function or tracepoint, those of a system call, its
+ * result.
  */
 #define ARGS_ALL    0x3ff
 #define ARGS_CALL   0x3f
 #define ARGS_RESULT 0x3
 
 /*
- * Programs of raw tracepoints and of system calls run with preemption off; in the middle of one,
- * only an interrupt's can run.
+ * Programs of raw tracepoints and system calls run with preemption off: only interrupts run then.
  */
 /* clang-format off */
 const struct place_ops place_table[PLACE_NKINDS] = {
@@ -657,7 +657,7 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.traits = {.name = "fathom_begin", .is_begin_end = true, .wider = PLACE_TEST_RUN},
 		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
 		.key = test_run_key,
-		.args = no_args,
+		.args = args_none,
 		.is_on_stack = true,
 	},
 	[PLACE_SYS_ENTER] = {

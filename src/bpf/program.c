@@ -1,4 +1,4 @@
-/* Loading whole programs of the run-time library. */
+/* Loads whole programs of the run-time library. */
 #include "bpf/program.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /*
- * Whole programs of the run-time library (bpf/rt): those that need no unit.
+ * Loads whole programs of the run-time library (bpf/rt), which need no unit.
  *
  * Owns     nothing: the descriptor is the caller's to close.
- * Errors   struct err *: the kernel refuses.
+ * Errors   struct err *: the kernel refused the program.
  */
 #pragma once
 
@@ -11,8 +11,8 @@
 #include "probe/place.h"
 
 /*
- * Loads the function `name` for a kind of place. fds: the maps that it uses, by map class; those of
- * other classes may be anything.
+ * Loads the function `name` for a kind of place. fds: the maps that the function uses, by map
+ * class; the other elements are ignored.
  */
 MUST_CHECK struct err *program_load(const char *name, enum place_kind kind,
 				    const int fds[MAP_NCLASSES], int *ret_fd);

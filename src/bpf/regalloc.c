@@ -72,7 +72,7 @@ static void live_out(const struct ra *r, uint32_t i, uint64_t *out)
 }
 
 /* establishes: live_in of every instruction. */
-static void find_liveness(struct ra *r)
+static void liveness_find(struct ra *r)
 {
 	r->live_in = ARENA_NEW_N(r->a, uint64_t, (size_t)(r->n + 1) * r->nwords);
 	for (uint32_t i = r->n; i-- > 0;) {
@@ -136,7 +136,7 @@ static void seg_touch(struct ra *r, uint32_t s, uint32_t pos)
  * Computes in cur, which has the segments behind the instruction before, those with which
  * instruction i begins.
  */
-static void enter_insn(struct ra *r, uint32_t i, uint32_t *cur)
+static void insn_enter(struct ra *r, uint32_t i, uint32_t *cur)
 {
 	const uint64_t *in = set_at(r, i);
 	bool falls = i > 0 && !r->insns[i - 1].ends;
@@ -158,7 +158,7 @@ static void enter_insn(struct ra *r, uint32_t i, uint32_t *cur)
 	}
 }
 
-static void leave_by_branch(struct ra *r, uint32_t target, const uint32_t *cur)
+static void branch_leave(struct ra *r, uint32_t target, const uint32_t *cur)
 {
 	const uint64_t *in = set_at(r, target);
 	uint32_t *arr = r->arriving[target];
@@ -173,12 +173,12 @@ static void leave_by_branch(struct ra *r, uint32_t target, const uint32_t *cur)
 			arr[v] = seg_unite(r, arr[v], cur[v]);
 }
 
-static void do_insn(struct ra *r, uint32_t i, uint32_t *cur)
+static void insn_walk(struct ra *r, uint32_t i, uint32_t *cur)
 {
 	const struct ra_insn *in = &r->insns[i];
 	uint64_t out[RA_MAX_VREGS / 64];
 
-	enter_insn(r, i, cur);
+	insn_enter(r, i, cur);
 	r->read_seg[i] = ARENA_NEW_N(r->a, uint32_t, in->nreads);
 	r->write_seg[i] = ARENA_NEW_N(r->a, uint32_t, in->nwrites);
 	for (uint32_t k = 0; k < in->nreads; k++) {
@@ -204,11 +204,11 @@ static void do_insn(struct ra *r, uint32_t i, uint32_t *cur)
 		if (set_has(out, v) && cur[v] != SEG_NONE)
 			seg_touch(r, cur[v], 2 * i + 1);
 	if (in->target != RA_NONE)
-		leave_by_branch(r, in->target, cur);
+		branch_leave(r, in->target, cur);
 }
 
 /* requires: live_in. establishes: segs; the segment of every read and write. */
-static void find_webs(struct ra *r)
+static void webs_find(struct ra *r)
 {
 	uint32_t cur[RA_MAX_VREGS], max = r->nvregs;
 
@@ -221,12 +221,12 @@ static void find_webs(struct ra *r)
 	for (uint32_t v = 0; v < r->nvregs; v++)
 		cur[v] = SEG_NONE;
 	for (uint32_t i = 0; i < r->n; i++)
-		do_insn(r, i, cur);
+		insn_walk(r, i, cur);
 }
 
 static const struct ra_loc zero_loc = {.kind = RA_CONST};
 
-static void share_copy(struct ra *r, uint32_t i, uint32_t k)
+static void copy_share(struct ra *r, uint32_t i, uint32_t k)
 {
 	uint32_t s, d;
 	struct seg *src, *dst;
@@ -268,7 +268,7 @@ static void locs_share(struct ra *r)
 				s->loc = in->home;
 		}
 		for (uint32_t k = 0; in->copies && k < in->nwrites; k++)
-			share_copy(r, i, k);
+			copy_share(r, i, k);
 	}
 }
 
@@ -280,7 +280,7 @@ static bool crosses_clobber(const struct ra *r, const struct seg *s)
 	return to > from && r->nclobbers[to] != r->nclobbers[from];
 }
 
-static uint32_t rnd(struct ra *r, uint32_t n)
+static uint32_t rng_next(struct ra *r, uint32_t n)
 {
 	r->rng = r->rng * 1664525u + 1013904223u;
 	return (r->rng >> 8) % n;
@@ -289,9 +289,9 @@ static uint32_t rnd(struct ra *r, uint32_t n)
 #define REGS_ANY  (1u << 3 | 1u << 4 | 1u << 5 | 1u << 6 | 1u << 7 | 1u << 8)
 #define REGS_KEPT (1u << 6 | 1u << 7 | 1u << 8)
 
-static uint32_t pick_reg(struct ra *r, uint32_t mask)
+static uint32_t reg_pick(struct ra *r, uint32_t mask)
 {
-	uint32_t skip = r->opts->seed ? rnd(r, (uint32_t)__builtin_popcount(mask)) : 0;
+	uint32_t skip = r->opts->seed ? rng_next(r, (uint32_t)__builtin_popcount(mask)) : 0;
 
 	while (skip--)
 		mask &= mask - 1;
@@ -299,7 +299,7 @@ static uint32_t pick_reg(struct ra *r, uint32_t mask)
 }
 
 /* The web, in a register of mask, that is needed longest, if longer than until `last`. */
-static uint32_t pick_victim(struct ra *r, const uint32_t *active, uint32_t nactive, uint32_t mask,
+static uint32_t victim_pick(struct ra *r, const uint32_t *active, uint32_t nactive, uint32_t mask,
 			    uint32_t last)
 {
 	uint32_t best = RA_NONE;
@@ -315,7 +315,7 @@ static uint32_t pick_victim(struct ra *r, const uint32_t *active, uint32_t nacti
 	return best;
 }
 
-static int by_first(const void *x, const void *y, void *arg)
+static int seg_cmp_first(const void *x, const void *y, void *arg)
 {
 	const struct seg *segs = arg;
 	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
@@ -326,7 +326,7 @@ static int by_first(const void *x, const void *y, void *arg)
 }
 
 /* establishes: RA_REG for webs in registers; RA_UNUSED for those that need a slot. */
-static void scan_registers(struct ra *r, const uint32_t *order, uint32_t norder)
+static void registers_scan(struct ra *r, const uint32_t *order, uint32_t norder)
 {
 	uint32_t *active = ARENA_NEW_N(r->a, uint32_t, norder), nactive = 0;
 
@@ -341,14 +341,14 @@ static void scan_registers(struct ra *r, const uint32_t *order, uint32_t norder)
 				active[keep++] = active[j];
 			}
 		nactive = keep;
-		if (r->opts->seed && rnd(r, 4) == 0)
+		if (r->opts->seed && rng_next(r, 4) == 0)
 			continue;
 		if (allowed & ~used) {
-			s->loc = (struct ra_loc){RA_REG, pick_reg(r, allowed & ~used), 0};
+			s->loc = (struct ra_loc){RA_REG, reg_pick(r, allowed & ~used), 0};
 			active[nactive++] = order[k];
 			continue;
 		}
-		victim = pick_victim(r, active, nactive, allowed, s->last);
+		victim = victim_pick(r, active, nactive, allowed, s->last);
 		if (victim == RA_NONE)
 			continue;
 		s->loc = r->segs[active[victim]].loc;
@@ -358,7 +358,7 @@ static void scan_registers(struct ra *r, const uint32_t *order, uint32_t norder)
 }
 
 /* requires: registers are assigned. False when there are too few slots. */
-static bool assign_slots(struct ra *r, const uint32_t *order, uint32_t norder, uint32_t *ret_nmach)
+static bool slots_assign(struct ra *r, const uint32_t *order, uint32_t norder, uint32_t *ret_nmach)
 {
 	uint32_t nslots = r->opts->nstack + r->opts->mach_nslots, nmach = 0;
 	int64_t *last = ARENA_NEW_N(r->a, int64_t, nslots);
@@ -388,7 +388,8 @@ static bool assign_slots(struct ra *r, const uint32_t *order, uint32_t norder, u
 	return true;
 }
 
-static struct regalloc *finish(struct ra *r, const uint32_t *order, uint32_t norder, uint32_t nmach)
+static struct regalloc *regalloc_finish(struct ra *r, const uint32_t *order, uint32_t norder,
+					uint32_t nmach)
 {
 	struct regalloc *ra = ARENA_NEW(r->a, struct regalloc);
 
@@ -431,16 +432,16 @@ struct regalloc *regalloc_run(struct arena *a, const struct ra_insn *insns, uint
 	r.nclobbers = ARENA_NEW_N(a, uint32_t, n + 1);
 	for (uint32_t i = 0; i < n; i++)
 		r.nclobbers[i + 1] = r.nclobbers[i] + insns[i].clobbers;
-	find_liveness(&r);
-	find_webs(&r);
+	liveness_find(&r);
+	webs_find(&r);
 	locs_share(&r);
 	order = ARENA_NEW_N(a, uint32_t, r.nsegs);
 	for (uint32_t s = 0; s < r.nsegs; s++)
 		if (r.segs[s].parent == s && r.segs[s].loc.kind == RA_UNUSED)
 			order[norder++] = s;
-	qsort_r(order, norder, sizeof(order[0]), by_first, r.segs);
-	scan_registers(&r, order, norder);
-	if (!assign_slots(&r, order, norder, &nmach))
+	qsort_r(order, norder, sizeof(order[0]), seg_cmp_first, r.segs);
+	registers_scan(&r, order, norder);
+	if (!slots_assign(&r, order, norder, &nmach))
 		return NULL;
-	return finish(&r, order, norder, nmach);
+	return regalloc_finish(&r, order, norder, nmach);
 }

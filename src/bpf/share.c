@@ -1,8 +1,9 @@
 /*
  * Sharing of hash maps and per-CPU arrays.
  *
- * All that want a map are sorted by kind and size, one group each. Neighbours are united, at every
- * step those that waste the fewest bytes, until the groups are few enough.
+ * Aggregations and arrays are sorted by kind and size, each a group of its own. Then neighbours are
+ * united, at every step the two that waste the fewest bytes, until there are few enough groups.
+ *
  * Facts    Linux include/linux/bpf_verifier.h, MAX_USED_MAPS: 64 maps a program, since v3.18.
  */
 #include "bpf/share.h"
@@ -10,23 +11,23 @@
 #include "bpf/code.h"
 
 #define MAPS_A_PROGRAM 64
-#define MAPS_SPARE     4 /* room for what a kind of unit or a later run-time function needs */
+#define MAPS_SPARE     4 /* maps left free for new kinds of units and run-time functions */
 #define OWNER_SIZE     8
 #define MAX_ENTRIES    (1u << 23)
-#define ELEMS_EXPECTED 256 /* of a hash map: what a wasted byte of its elements counts for */
+#define ELEMS_EXPECTED 256 /* of a hash map: by which the bytes wasted in an element count */
 #define CACHE_LINE     64
-/* before a hash element's key: struct htab_elem, and the allocator's link */
+/* bytes before a hash element's key: struct htab_elem, and the allocator's link */
 #define ELEM_HEADER 56
-#define SLOTS_MAX   4096 /* bytes of all CPUs' states in one value */
+#define SLOTS_MAX   4096 /* most bytes of all CPUs' states in one value */
 
 enum want_kind { WANT_KEYED, WANT_KEYLESS, WANT_ARRAY };
 
-struct want { /* what wants a map, and the group that begins with it */
+struct want { /* an aggregation or array, and the group that begins with it */
 	enum want_kind kind;
 	uint32_t index; /* in layout.aggs or layout.vars */
 	uint32_t key_size, val_size;
-	uint32_t max_entries; /* of the group, as those below */
-	uint32_t len;	      /* wants in it, here and behind */
+	uint32_t max_entries; /* of the whole group, like the members below */
+	uint32_t len;	      /* number of members, from this one on */
 	uint32_t max_key, max_val;
 };
 
@@ -50,7 +51,7 @@ static uint32_t group_key(const struct want *g)
 	return g->max_key + (g->kind != WANT_KEYLESS && g->len > 1 ? OWNER_SIZE : 0);
 }
 
-static struct want united(const struct want *a, const struct want *b)
+static struct want wants_unite(const struct want *a, const struct want *b)
 {
 	struct want u = *a;
 
@@ -61,31 +62,31 @@ static struct want united(const struct want *a, const struct want *b)
 	return u;
 }
 
-static uint64_t growth(const struct want *from, const struct want *to)
+static uint64_t group_growth(const struct want *from, const struct want *to)
 {
 	uint64_t bytes = group_key(to) + to->max_val - group_key(from) - from->max_val;
 
 	return bytes * from->len * (from->kind == WANT_KEYLESS ? 1 : ELEMS_EXPECTED);
 }
 
-/* Bytes that uniting two neighbours wastes; UINT64_MAX: they cannot share. */
-static uint64_t waste(const struct want *a, const struct want *b)
+/* The bytes that are wasted when two neighbours are united; UINT64_MAX: they cannot be. */
+static uint64_t union_waste(const struct want *a, const struct want *b)
 {
-	struct want u = united(a, b);
+	struct want u = wants_unite(a, b);
 
 	if (a->kind != b->kind)
 		return UINT64_MAX;
-	return growth(a, &u) + growth(b, &u);
+	return group_growth(a, &u) + group_growth(b, &u);
 }
 
-/* The group whose union with the next one wastes least; NULL: nothing can share. */
-static struct want *cheapest(struct want *wants, uint32_t n, uint64_t *ret_waste)
+/* The group whose union with the next one wastes the fewest bytes; NULL: none can be united. */
+static struct want *union_cheapest(struct want *wants, uint32_t n, uint64_t *ret_waste)
 {
 	struct want *best = NULL;
 
 	*ret_waste = UINT64_MAX;
 	for (struct want *g = wants; g + g->len<wants + n && * ret_waste> 0; g += g->len) {
-		uint64_t w = waste(g, g + g->len);
+		uint64_t w = union_waste(g, g + g->len);
 
 		if (w < *ret_waste) {
 			*ret_waste = w;
@@ -95,18 +96,18 @@ static struct want *cheapest(struct want *wants, uint32_t n, uint64_t *ret_waste
 	return best;
 }
 
-/* Unites until there are at most max groups; what costs nothing in any case. */
+/* Unites groups until there are at most max; those that waste nothing are united in any case. */
 static void wants_group(struct want *wants, uint32_t n, uint32_t max)
 {
 	uint32_t ngroups = n;
 	uint64_t wasted;
 
 	for (;;) {
-		struct want *g = cheapest(wants, n, &wasted);
+		struct want *g = union_cheapest(wants, n, &wasted);
 
 		if (!g || (ngroups <= max && wasted > 0))
 			return;
-		*g = united(g, g + g->len);
+		*g = wants_unite(g, g + g->len);
 		ngroups--;
 	}
 }
@@ -142,11 +143,11 @@ static void array_join(struct var_layout *vl, uint32_t map, uint32_t member, boo
 }
 
 /*
- * One value for the states of all CPUs, a cache line or more each, so that no CPU waits for
- * another's line. An element is then a single piece of memory, made in 1 to 2 us. One of the
- * kernel's per-CPU hash takes 20 us (Linux 6.18), and of many new keys some are lost, because
- * per-CPU memory is short where probes fire. On machines where the states would become too long for
- * that, the kernel's per-CPU hash it is.
+ * One value has the states of all CPUs, a cache line or more each, so that no CPU waits for another
+ * one's line. An element is then one piece of memory, made in 1 to 2 us. An element of the kernel's
+ * per-CPU hash takes 20 us (Linux 6.18), and of many new keys some are lost, because there is
+ * little per-CPU memory where probes fire. On machines with so many CPUs that the states would be
+ * too long, the kernel's per-CPU hash is used.
  */
 static void slots_place(struct elem_map *m, uint32_t ncpus)
 {
@@ -181,7 +182,7 @@ static void group_place(struct arena *a, struct layout *l, const struct want *g)
 	}
 }
 
-/* ---- what wants a map ----------------------------------------------------------------------- */
+/* ---- which aggregations and arrays need a map ----------------------------------------------- */
 
 static struct want want_of(enum want_kind kind, uint32_t index, uint32_t key_size,
 			   uint32_t val_size, uint32_t max_entries)
@@ -206,7 +207,7 @@ static uint32_t wants_fill(const struct layout *l, struct want *wants)
 	return n;
 }
 
-/* Maps that are left of those a program may have. */
+/* The number of maps that a program may still have. */
 static uint32_t maps_left(const struct layout *l)
 {
 	uint32_t used = MAP_NCLASSES + MAPS_SPARE + layout_ring_maps(l);

@@ -1,18 +1,18 @@
-/* Unwind rows to trees of blocks in the kernel. */
+/* Puts unwind rows into the kernel, as trees of blocks. */
 #include "bpf/unwind.h"
 
 #include <errno.h>
 #include <sched.h>
 
-#define LEVEL_SHIFT 7 /* of RT_UBLOCK */
-#define TRIES	    1000
-#define PART	    16 /* blocks added between two pauses */
+#define LEVEL_SHIFT 7	 /* of RT_UBLOCK */
+#define TRIES	    1000 /* of map_set() */
+#define PART	    16	 /* blocks added between two pauses */
 
 _Static_assert(1u << LEVEL_SHIFT == RT_UBLOCK, "LEVEL_SHIFT");
 
 /*
- * The kernel takes elements from a small cache of this CPU, which it fills again in an interrupt:
- * sometimes a moment too late (kernel/bpf/memalloc.c).
+ * Sets an element, trying several times: the kernel takes elements from a small cache of this CPU,
+ * which an interrupt refills, sometimes a moment too late (kernel/bpf/memalloc.c).
  */
 static int map_set(int fd, const void *key, const void *value)
 {
@@ -32,7 +32,7 @@ static void map_delete(int fd, const void *key)
 {
 	union bpf_attr attr = {.map_fd = (uint32_t)fd, .key = (uint64_t)(uintptr_t)key};
 
-	(void)sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)); /* it may be gone */
+	(void)sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)); /* it may not exist */
 }
 
 uint32_t utree_nblocks(uint32_t nrows)
@@ -46,7 +46,7 @@ uint32_t utree_nblocks(uint32_t nrows)
 	return n;
 }
 
-/* Block n of a level: what begins at every step-th row. */
+/* Adds block n of a level: the first addresses of every step-th row. */
 static struct err *block_add(const struct kmaps *m, uint32_t tree, const struct unwind_rows *rows,
 			     uint32_t level, uint32_t n)
 {

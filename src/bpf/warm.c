@@ -1,10 +1,11 @@
 /*
- * Stocks the allocators of hash maps that are filled from interrupts.
+ * Fills the caches from which hash maps take elements in interrupts.
  *
- * A hash map without preallocation takes new elements from a small cache of the CPU it runs on, at
- * first one to four elements; the cache is refilled only after the interrupt has returned. A
- * profile probe that adds a few keys at once would therefore drop some of its first ones. One
- * element added and removed on each CPU beforehand makes the kernel fill that CPU's cache.
+ * A hash map without preallocation takes new elements from a small cache of the current CPU, which
+ * has one to four elements at first; it is refilled only after the interrupt has returned. A
+ * profile probe that adds a few keys at once would therefore drop some of the first ones. Adding
+ * and removing one element on each CPU beforehand makes the kernel fill that CPU's cache.
+ *
  * Facts    Linux 7c8199e24fa0 ("bpf: Introduce any context BPF specific memory allocator."), v6.1:
  *          kernel/bpf/memalloc.c, prefill_mem_cache() and unit_alloc().
  */
@@ -14,11 +15,11 @@
 
 struct warm_map {
 	int fd;
-	size_t key_size, value_size; /* value: of all CPUs for a per-CPU map */
+	size_t key_size, value_size; /* for a per-CPU map the values of all CPUs */
 };
 
-/* A failure is not an error: a cold cache costs nothing but the drops it would have cost anyway. */
-static void warm_one(const struct warm_map *w)
+/* A failure is no error: with a cold cache the first keys may be dropped, and are counted. */
+static void map_warm(const struct warm_map *w)
 {
 	CLEANUP(free) void *key = xcalloc(1, w->key_size), *value = xcalloc(1, w->value_size);
 	union bpf_attr attr = {
@@ -62,11 +63,11 @@ void kmaps_warm(const struct kmaps *m, const struct layout *l)
 			CPU_ZERO_S(size, one);
 			CPU_SET_S(cpu, size, one);
 			if (m->ring_fds[cpu] < 0 || sched_setaffinity(0, size, one) != 0)
-				continue; /* offline, or not ours */
+				continue; /* the CPU is offline, or not allowed for this process */
 			for (uint32_t i = 0; i < maps.len; i++)
-				warm_one(&maps.data[i]);
+				map_warm(&maps.data[i]);
 		}
-		(void)sched_setaffinity(0, size, before); /* it was ours a moment ago */
+		(void)sched_setaffinity(0, size, before); /* cannot fail: it was set before */
 	}
 	CPU_FREE(before);
 	CPU_FREE(one);
