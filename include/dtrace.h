@@ -320,8 +320,7 @@ typedef int dtrace_consume_rec_f(const dtrace_probedata_t *data, const dtrace_re
  * stands where it was written. fp NULL: text goes to the handler of dtrace_handle_buffered();
  * without one, something to show is an error, EDT_NOBUFFERED.
  *
- * After an error it may be called again, and goes on with the next record; records of the
- * speculation that was being committed are lost.
+ * After an error it may be called again, and goes on with the next record.
  */
 dtrace_workstatus_t dtrace_work(dtrace_hdl_t *dtp, FILE *fp, dtrace_consume_probe_f *pfunc,
 				dtrace_consume_rec_f *rfunc, void *arg);

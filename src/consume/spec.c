@@ -141,8 +141,13 @@ static struct err *commit(struct spec *sp, engine_record_f *print, void *ctx)
 				  ? (const struct rt_rec *)(const void *)(next + 1)
 				  : NULL);
 	}
-	vec_deinit(&sp->data);
 	sp->is_committed = true;
+	if (k) { /* specs_resume() goes on with what is left */
+		memmove(sp->data.data, sp->data.data + pos, sp->data.len - pos);
+		sp->data.len -= pos;
+	} else {
+		vec_deinit(&sp->data);
+	}
 	return e;
 }
 
@@ -167,6 +172,16 @@ static const struct rt_spec_tag *tag_of(const struct specs *s, const struct rt_r
 		return NULL;
 	tag = (const struct rt_spec_tag *)(const void *)((const uint8_t *)rec + off);
 	return tag->word && tag->id - 1 < s->layout->nspec ? tag : NULL;
+}
+
+struct err *specs_resume(struct specs *s, engine_record_f *print, void *ctx)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < s->all.len && !e; i++)
+		if (s->all.data[i]->is_committed && s->all.data[i]->data.len)
+			e = commit(s->all.data[i], print, ctx);
+	return e;
 }
 
 struct err *specs_record(struct specs *s, const struct rt_rec *rec, uint32_t len, uint32_t cpu,

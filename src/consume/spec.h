@@ -23,9 +23,11 @@ struct specs;
 struct specs *specs_create(const struct layout *l, const uint64_t *words, uint64_t size);
 void specs_destroy(struct specs *s); /* NULL is allowed */
 
-/* Around a drain of the rings up to horizon. */
+/* Around a drain of the rings up to horizon; the second one only if all of it was handed out. */
 void specs_drain_begin(struct specs *s);
 void specs_drain_end(struct specs *s, uint64_t horizon);
+/* Prints what an error has left of a commit, before new records come. */
+MUST_CHECK struct err *specs_resume(struct specs *s, engine_record_f *print, void *ctx);
 /* A record of the drain: keeps it, or has it printed, and with a commit all that waited for it. */
 MUST_CHECK struct err *specs_record(struct specs *s, const struct rt_rec *rec, uint32_t len,
 				    uint32_t cpu, const struct rt_rec *next, engine_record_f *print,

@@ -78,10 +78,14 @@ struct err *stream_drain(struct stream *s, uint64_t horizon, bool is_last, engin
 	s->func = func;
 	s->ctx = ctx;
 	specs_drain_begin(s->specs);
-	e = s->engine->engine->drain(s->engine, horizon, record_read, s);
+	e = specs_resume(s->specs, record_committed, s);
+	if (!e)
+		e = s->engine->engine->drain(s->engine, horizon, record_read, s);
+	if (e)
+		return e;
 	/* END may still commit what is active when tracing stops */
 	specs_drain_end(s->specs, is_last ? horizon : MIN(horizon, now_ns()));
-	if (!e && s->latest && is_last)
+	if (s->latest && is_last)
 		e = latest_drain(s->latest, record_hand_out, s);
 	return e;
 }

@@ -157,6 +157,8 @@ static struct err *walk_end(struct walk *w, struct err *e)
 {
 	aggs_drop_removed(w->p->aggs);
 	arena_destroy(w->arena);
+	if (w->p->syms && w->p->api.has_record) /* the walk was begun by its callback */
+		syms_at(w->p->syms, w->p->rec->time);
 	return e;
 }
 

@@ -108,7 +108,7 @@ bool targets_gone(const struct targets *t)
 
 		if (!proc_has_ended(t->procs.data[i], &msg)) {
 			gone = false;
-		} else if (msg && !opt_flag(t->opts, OPT_quiet)) {
+		} else if (msg) {
 			struct strbuf text = {0};
 
 			strbuf_addf(&text, "%s\n", msg);

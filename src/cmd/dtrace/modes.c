@@ -185,7 +185,11 @@ static int drop_print(const dtrace_dropdata_t *drop, void *arg)
 
 static int proc_print(dtrace_hdl_t *dtp, pid_t pid, const char *msg, void *arg)
 {
-	(void)dtp, (void)pid;
+	int64_t quiet;
+
+	(void)pid;
+	if (dtrace_getopt(dtp, "quiet", &quiet) == 0 && quiet > 0)
+		return DTRACE_HANDLE_OK;
 	return message_print(arg, msg);
 }
 

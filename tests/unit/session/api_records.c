@@ -577,6 +577,56 @@ static void test_speculation(void)
 	seen_deinit(&s, &out);
 }
 
+/* ABORT in the middle of what was committed: the rest comes with the next call. */
+static void test_speculation_abort(void)
+{
+	struct seen s = {.abort_at = 3, .probe_answer = DTRACE_CONSUME_NEXT};
+	dtrace_hdl_t *h =
+		api_start("BEGIN { a = speculation(); }"
+			  "syscall::getppid:entry /pid == $pid/ { speculate(a); trace(1); }"
+			  "syscall::getuid:entry /pid == $pid/ { commit(a); }");
+
+	api_call(6);
+	(void)syscall(SYS_getuid);
+	(void)dtrace_stop(h);
+	is_int(api_work(h, NULL, on_probe, NULL, &s), DTRACE_WORKSTATUS_ERROR, "ABORT in a commit");
+	is_int(s.nprobes, 3, "at once");
+	is_int(api_work(h, NULL, on_probe, NULL, &s), DTRACE_WORKSTATUS_DONE, "and goes on");
+	is_int(s.nprobes, 6, "with the records that are left");
+	strbuf_deinit(&s.log);
+	dtrace_close(h);
+}
+
+static int on_proc(dtrace_hdl_t *h, pid_t pid, const char *msg, void *arg)
+{
+	(void)h;
+	*(pid_t *)arg = strstr(msg, "exited") ? pid : -pid;
+	return DTRACE_HANDLE_OK;
+}
+
+static int on_pid(const dtrace_probedata_t *data, const dtrace_recdesc_t *rec, void *arg)
+{
+	dtrace_datum_t d;
+
+	if (rec && dtrace_recdata(data, rec, &d) == 0)
+		*(pid_t *)arg = (pid_t)d.dtd_value;
+	return DTRACE_CONSUME_NEXT;
+}
+
+static void test_proc(void)
+{
+	dtrace_hdl_t *h = api_open();
+	pid_t ended = 0, target = 0;
+
+	(void)dtrace_handle_proc(h, on_proc, &ended);
+	is_int(dtrace_proc_create(h, "/bin/true"), 0, "a process");
+	(void)api_go(h, "BEGIN { trace($target); }");
+	(void)dtrace_proc_continue(h);
+	is_int(api_work(h, NULL, NULL, on_pid, &target), DTRACE_WORKSTATUS_DONE, "ends the run");
+	ok(target > 0 && ended == target, "the handler is told which one, also with option quiet");
+	dtrace_close(h);
+}
+
 static int interrupt_once(const dtrace_probedata_t *data, void *arg)
 {
 	if (++*(uint64_t *)arg == 5)
@@ -658,6 +708,8 @@ int main(void)
 	test_drops();
 	test_setopt();
 	test_speculation();
+	test_speculation_abort();
+	test_proc();
 	test_interrupt();
 	test_recursion();
 	test_version();
