@@ -40,18 +40,32 @@ static inline void strbuf_add(struct strbuf *b, const char *s, size_t len)
 
 	if (len)
 		memcpy(to, s, len);
-	strbuf_wrote(b, len);
+	to[len] = '\0';
+	b->len += len;
 }
 
 static inline void strbuf_addc(struct strbuf *b, char c)
 {
-	*strbuf_room(b, 1) = c;
-	strbuf_wrote(b, 1);
+	char *to = strbuf_room(b, 1);
+
+	to[0] = c;
+	to[1] = '\0';
+	b->len++;
 }
 
 static inline void strbuf_adds(struct strbuf *b, const char *s)
 {
 	strbuf_add(b, s, strlen(s));
+}
+
+/* n times c */
+static inline void strbuf_pad(struct strbuf *b, char c, size_t n)
+{
+	char *to = strbuf_room(b, n);
+
+	memset(to, c, n);
+	to[n] = '\0';
+	b->len += n;
 }
 
 PRINTF_LIKE(2, 3) void strbuf_addf(struct strbuf *b, const char *fmt, ...);

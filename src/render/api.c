@@ -273,7 +273,7 @@ struct err *api_handler_text(struct printer *p)
 		return err_code(err_new("there is something to show, but neither a file nor a "
 					"handler of dtrace_handle_buffered()"),
 				EDT_NOBUFFERED);
-	*out_room(&p->out, buf.dtbda_len + 1) = p->out.data[0];
+	*strbuf_room(&p->out, buf.dtbda_len + 1) = p->out.data[0];
 	p->out.data[buf.dtbda_len] = '\0';
 	buf.dtbda_buffered = p->out.data;
 	if (from->elem) {

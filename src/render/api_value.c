@@ -403,12 +403,12 @@ void print_frame_text(struct syms *syms, const struct print_opts *opts, const dt
 	const struct datum stack = {.is_merged = f->dtf_flags & DTRACE_FRAME_MERGED};
 	struct printer p = names_of(syms, opts);
 	struct position at = frame_position(f);
-	struct out text = {0};
+	struct strbuf text = {0};
 
 	if (f->dtf_flags & DTRACE_FRAME_CUT)
-		out_adds(&text, "[cut]");
+		strbuf_adds(&text, "[cut]");
 	else
 		place_text(&p, &text, &at, stack_form(&p, &stack));
 	strbuf_add(out, text.data, text.len);
-	out_deinit(&text);
+	strbuf_deinit(&text);
 }

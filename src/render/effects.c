@@ -19,13 +19,13 @@ extern char **environ;
 static struct err *act_text(struct printer *p, const struct act_layout *al, const struct fmt *fmt,
 			    size_t max, char **ret_text)
 {
-	struct out text = {0};
+	struct strbuf text = {0};
 	struct err *e = act_format(p, &text, al, fmt);
 
 	if (!e)
 		*ret_text =
 			arena_strndup(p->scratch, text.data ? text.data : "", MIN(text.len, max));
-	out_deinit(&text);
+	strbuf_deinit(&text);
 	return e;
 }
 
@@ -153,14 +153,14 @@ static int spawn_shell(const char *command, int to, pid_t *ret_pid)
 /*
  * What a file in memory holds. A file, no pipe: what the command has left running may keep it open.
  */
-static void memory_read(int fd, struct out *text)
+static void memory_read(int fd, struct strbuf *text)
 {
 	ssize_t got = 1;
 
 	while (got > 0 && text->len < COMMAND_TEXT_MAX) {
-		got = pread(fd, out_room(text, 65536), 65536, (off_t)text->len);
+		got = pread(fd, strbuf_room(text, 65536), 65536, (off_t)text->len);
 		if (got > 0)
-			text->len += (size_t)got;
+			strbuf_wrote(text, (size_t)got);
 	}
 }
 
@@ -182,7 +182,7 @@ static void shell_run(struct printer *p, const char *command, int to, int *ret_s
 static void shell_show(struct printer *p, const char *command)
 {
 	CLEANUP(fd) int fd = memfd_create("system()", MFD_CLOEXEC);
-	struct out text = {0};
+	struct strbuf text = {0};
 	int status;
 
 	if (fd < 0) {
@@ -196,7 +196,7 @@ static void shell_show(struct printer *p, const char *command)
 				   WIFEXITED(status) ? WEXITSTATUS(status)
 						     : 128 + WTERMSIG(status));
 	}
-	out_deinit(&text);
+	strbuf_deinit(&text);
 }
 
 struct err *act_system(struct printer *p, const struct prog_act *act, const struct act_layout *al,

@@ -31,8 +31,8 @@ struct sym_name;
 /* ---- formats (text_format.c) --------------------------------------------------------------- */
 
 struct conv;
-typedef void conv_func(struct printer *p, struct out *o, const struct conv *c, const struct spec *s,
-		       const struct datum *d);
+typedef void conv_func(struct printer *p, struct strbuf *o, const struct conv *c,
+		       const struct spec *s, const struct datum *d);
 
 struct conv { /* a prepared conversion */
 	const char *literal;
@@ -56,10 +56,10 @@ bool fmt_has_conv(char conv, const char *size);
 struct fmt_args {
 	bool (*next)(struct fmt_args *args, struct datum *ret);
 	/* For conversions with '@': prints the next aggregation's value itself. */
-	void (*agg)(struct fmt_args *args, struct printer *p, struct out *o, const struct conv *c,
-		    const struct spec *s);
+	void (*agg)(struct fmt_args *args, struct printer *p, struct strbuf *o,
+		    const struct conv *c, const struct spec *s);
 };
-void fmt_print(struct printer *p, struct out *o, const struct fmt *f, struct fmt_args *args);
+void fmt_print(struct printer *p, struct strbuf *o, const struct fmt *f, struct fmt_args *args);
 
 /* ---- values (value.c) ---------------------------------------------------------------------- */
 
@@ -80,20 +80,20 @@ bool datum_is_text(const struct datum *d);
 /* ---- values as text (text_value.c) ----------------------------------------------------------- */
 
 /* trace(): d-language.md 6.2. */
-void print_trace(struct printer *p, struct out *o, const struct datum *d);
+void print_trace(struct printer *p, struct strbuf *o, const struct datum *d);
 /* A key of a printa() without format: 6.4.1. */
-void print_key(struct printer *p, struct out *o, const struct datum *d);
+void print_key(struct printer *p, struct strbuf *o, const struct datum *d);
 /* tracemem() and what is no text. */
-void print_raw(struct out *o, const char *bytes, uint32_t size);
+void print_raw(struct strbuf *o, const char *bytes, uint32_t size);
 int int_width(uint32_t size); /* 16, 8, 5, 3 */
 /* print(): d-language.md 6.5. */
-void print_shape(struct printer *p, struct out *o, const struct shape *shape,
+void print_shape(struct printer *p, struct strbuf *o, const struct shape *shape,
 		 const struct datum *d);
 
 /* ---- JSON (json_text.c) ---------------------------------------------------------------------- */
 
 /* A string of JSON, with its quotes. */
-void json_string(struct out *o, const char *text, size_t len);
+void json_string(struct strbuf *o, const char *text, size_t len);
 
 /* ---- structures (shape.c, text_shape.c) ----------------------------------------------------- */
 
@@ -101,7 +101,7 @@ struct shape_visitor;
 
 struct shape_view { /* a value that is walked */
 	struct printer *p;
-	struct out *o;
+	struct strbuf *o;
 	const struct shape_visitor *visitor;
 	const char *bytes;
 	uint64_t len;	/* what lies behind was not recorded */
@@ -128,7 +128,7 @@ struct shape_visitor {
 	void (*forward)(const struct shape_view *v, const struct shape *sh);
 };
 
-void walk_shape(struct printer *p, struct out *o, const struct shape_visitor *visitor,
+void walk_shape(struct printer *p, struct strbuf *o, const struct shape_visitor *visitor,
 		const struct shape *shape, const struct datum *d);
 int64_t shape_enum_value(const struct shape *sh, uint64_t word);
 /* NULL: none has the value. */
@@ -166,10 +166,12 @@ enum addr_form stack_form(const struct printer *p, const struct datum *d);
 /* ---- addresses as text (text_addr.c) -------------------------------------------------------- */
 
 /* Text of an address in pid (0 = the kernel). */
-void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form);
-void place_text(struct printer *p, struct out *o, const struct position *at, enum addr_form form);
+void addr_text(struct printer *p, struct strbuf *o, uint64_t pid, uint64_t addr,
+	       enum addr_form form);
+void place_text(struct printer *p, struct strbuf *o, const struct position *at,
+		enum addr_form form);
 /* Newline, then one line a frame (6.6). */
-void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32_t indent);
+void print_stack(struct printer *p, struct strbuf *o, const struct datum *d, uint32_t indent);
 
 /* ---- histograms (hist.c) -------------------------------------------------------------------- */
 
@@ -199,16 +201,16 @@ struct bars {
 };
 
 /* e NULL: no data. */
-void print_histogram(struct printer *p, struct out *o, const struct agg_view *v,
+void print_histogram(struct printer *p, struct strbuf *o, const struct agg_view *v,
 		     const struct agg_elem *e);
 void bars_add(struct bars *b, int64_t count);
 /* With option aggzoom the highest bar is 95 % of the width. */
 void bars_zoom(struct bars *b, long double highest);
 /* One bar and the count behind it, with newline. */
-void print_bar(struct printer *p, struct out *o, const struct bars *b, int64_t count,
+void print_bar(struct printer *p, struct strbuf *o, const struct bars *b, int64_t count,
 	       uint64_t normal);
 /* Options agghist and aggpack: true when the view is printed that way, and was. */
-bool print_view_packed(struct printer *p, struct out *o, const struct agg_view *v);
+bool print_view_packed(struct printer *p, struct strbuf *o, const struct agg_view *v);
 
 /* flow.c: moves the indent of the CPU on to the record at hand. */
 void flow_advance(struct printer *p, uint32_t cpu, const struct probe *pr,
@@ -260,7 +262,7 @@ struct printer {
 	bool is_ended;
 	struct syms *syms;    /* NULL = addresses have no names */
 	struct strbuf helper; /* of struct position */
-	struct out out;
+	struct strbuf out;
 	struct arena *arena;		    /* of the printer: formats, probe texts */
 	struct arena *scratch;		    /* of the record */
 	const struct fmt ***fmts;	    /* by clause, by action; NULL = none */
@@ -322,5 +324,5 @@ typedef struct err *act_func(struct printer *p, const struct prog_act *act,
 MUST_CHECK struct err *print_packet(struct printer *p, const struct prog_act *act,
 				    const struct act_layout *al);
 /* The text a format makes of the action's fields. */
-MUST_CHECK struct err *act_format(struct printer *p, struct out *o, const struct act_layout *al,
+MUST_CHECK struct err *act_format(struct printer *p, struct strbuf *o, const struct act_layout *al,
 				  const struct fmt *fmt);

@@ -41,7 +41,7 @@ static void doc_open(struct printer *p)
 	if (doc->is_open || is_lines(p))
 		return;
 	doc->is_open = true;
-	out_adds(&p->out, "{\"dtrace\": {\"probes\": [");
+	strbuf_adds(&p->out, "{\"dtrace\": {\"probes\": [");
 }
 
 /* An element of "probes", or a line. */
@@ -51,18 +51,18 @@ static void object_begin(struct printer *p)
 
 	doc_open(p);
 	if (!is_lines(p))
-		out_adds(&p->out, doc->nobjects++ ? ",\n" : "\n");
+		strbuf_adds(&p->out, doc->nobjects++ ? ",\n" : "\n");
 }
 
 static void object_end(struct printer *p)
 {
 	if (is_lines(p))
-		out_addc(&p->out, '\n');
+		strbuf_addc(&p->out, '\n');
 }
 
 static void doc_reset(struct json_doc *doc)
 {
-	out_deinit(&doc->aggs);
+	strbuf_deinit(&doc->aggs);
 	*doc = (struct json_doc){0};
 }
 
@@ -72,22 +72,22 @@ static void json_finish(struct printer *p)
 
 	if (!is_lines(p)) {
 		doc_open(p);
-		out_adds(&p->out, "\n]");
+		strbuf_adds(&p->out, "\n]");
 		if (doc->naggs) {
-			out_adds(&p->out, ", \"aggregations\": [\n");
-			out_add(&p->out, doc->aggs.data, doc->aggs.len);
-			out_adds(&p->out, "\n]");
+			strbuf_adds(&p->out, ", \"aggregations\": [\n");
+			strbuf_add(&p->out, doc->aggs.data, doc->aggs.len);
+			strbuf_adds(&p->out, "\n]");
 		}
-		out_adds(&p->out, "}}\n");
+		strbuf_adds(&p->out, "}}\n");
 	}
 	doc_reset(doc);
 }
 
 /* ---- records ------------------------------------------------------------------------------- */
 
-static void member_string(struct out *o, const char *name, const char *text)
+static void member_string(struct strbuf *o, const char *name, const char *text)
 {
-	out_addf(o, ", \"%s\": ", name);
+	strbuf_addf(o, ", \"%s\": ", name);
 	json_string(o, text, strlen(text));
 }
 
@@ -99,13 +99,13 @@ static void record_open(struct printer *p)
 	if (j->in_object)
 		return;
 	object_begin(p);
-	out_addf(&p->out, "{\"timestamp\": %" PRIu64 ", \"cpu\": %" PRIu32 ", \"id\": %" PRIu32,
-		 p->rec->time, j->cpu, p->rec->probe);
+	strbuf_addf(&p->out, "{\"timestamp\": %" PRIu64 ", \"cpu\": %" PRIu32 ", \"id\": %" PRIu32,
+		    p->rec->time, j->cpu, p->rec->probe);
 	member_string(&p->out, "provider", pr->prov);
 	member_string(&p->out, "module", pr->mod);
 	member_string(&p->out, "function", j->pt->func);
 	member_string(&p->out, "name", pr->name);
-	out_adds(&p->out, ", \"output\": [");
+	strbuf_adds(&p->out, ", \"output\": [");
 	j->in_object = j->is_shown = true;
 	j->nitems = 0;
 }
@@ -114,7 +114,7 @@ static void record_close(struct printer *p)
 {
 	if (!p->json.in_object)
 		return;
-	out_adds(&p->out, "]}");
+	strbuf_adds(&p->out, "]}");
 	object_end(p);
 	p->json.in_object = false;
 }
@@ -140,15 +140,15 @@ static void item_begin(struct printer *p)
 {
 	record_open(p);
 	if (p->json.nitems++)
-		out_adds(&p->out, ", ");
+		strbuf_adds(&p->out, ", ");
 }
 
 static void item_text(struct printer *p, const char *name, const char *text, size_t len)
 {
 	item_begin(p);
-	out_addf(&p->out, "{\"%s\": ", name);
+	strbuf_addf(&p->out, "{\"%s\": ", name);
 	json_string(&p->out, text, len);
-	out_addc(&p->out, '}');
+	strbuf_addc(&p->out, '}');
 }
 
 static void json_leave(struct printer *p)
@@ -164,14 +164,15 @@ static void json_emptied(struct printer *p)
 	p->json.in_object = false;
 }
 
-static void json_command(struct printer *p, const char *command, const struct out *text, int status)
+static void json_command(struct printer *p, const char *command, const struct strbuf *text,
+			 int status)
 {
 	item_begin(p);
-	out_adds(&p->out, "{\"system\": ");
+	strbuf_adds(&p->out, "{\"system\": ");
 	json_string(&p->out, command, strlen(command));
-	out_adds(&p->out, ", \"text\": ");
+	strbuf_adds(&p->out, ", \"text\": ");
 	json_string(&p->out, text->data, text->len);
-	out_addf(&p->out, ", \"status\": %d}", status);
+	strbuf_addf(&p->out, ", \"status\": %d}", status);
 }
 
 static void json_notice(struct printer *p, const struct print_notice *n)
@@ -181,34 +182,35 @@ static void json_notice(struct printer *p, const struct print_notice *n)
 		return;
 	}
 	object_begin(p);
-	out_addf(&p->out,
-		 "{\"cpu\": %d, \"id\": -1, \"provider\": \"dtrace\", \"module\": \"INTERNAL\", "
-		 "\"function\": \"INTERNAL\", \"name\": \"%s\", \"timestamp\": %" PRIu64,
-		 n->cpu, n->name, n->time);
+	strbuf_addf(&p->out,
+		    "{\"cpu\": %d, \"id\": -1, \"provider\": \"dtrace\", \"module\": \"INTERNAL\", "
+		    "\"function\": \"INTERNAL\", \"name\": \"%s\", \"timestamp\": %" PRIu64,
+		    n->cpu, n->name, n->time);
 	if (n->kind >= 0)
-		out_addf(&p->out, ", \"count\": %" PRIu64 ", \"total\": %" PRIu64 ", \"kind\": %d",
-			 n->count, n->total, n->kind);
+		strbuf_addf(&p->out,
+			    ", \"count\": %" PRIu64 ", \"total\": %" PRIu64 ", \"kind\": %d",
+			    n->count, n->total, n->kind);
 	member_string(&p->out, "msg", n->msg);
-	out_addc(&p->out, '}');
+	strbuf_addc(&p->out, '}');
 	object_end(p);
 }
 
 /* ---- values -------------------------------------------------------------------------------- */
 
-static void json_int(struct out *o, uint64_t v, bool is_signed)
+static void json_int(struct strbuf *o, uint64_t v, bool is_signed)
 {
 	out_int(o, -1, v, is_signed);
 }
 
-static void json_hex(struct out *o, const char *bytes, uint32_t size)
+static void json_hex(struct strbuf *o, const char *bytes, uint32_t size)
 {
-	out_addc(o, '"');
+	strbuf_addc(o, '"');
 	for (uint32_t i = 0; i < size; i++)
-		out_addf(o, "%02x", (unsigned char)bytes[i]);
-	out_addc(o, '"');
+		strbuf_addf(o, "%02x", (unsigned char)bytes[i]);
+	strbuf_addc(o, '"');
 }
 
-static void name_members(struct printer *p, struct out *o, const struct position *at,
+static void name_members(struct printer *p, struct strbuf *o, const struct position *at,
 			 const char *object, bool has_offset)
 {
 	struct sym_line line;
@@ -220,17 +222,17 @@ static void name_members(struct printer *p, struct out *o, const struct position
 	if (n.name && !(at->pid && p->opts->noresolve))
 		member_string(o, "name", n.name);
 	if (n.name && has_offset)
-		out_addf(o, ", \"offset\": \"0x%" PRIx64 "\"", n.off);
+		strbuf_addf(o, ", \"offset\": \"0x%" PRIx64 "\"", n.off);
 	if (at->pid && p->opts->lines &&
 	    syms_line(p->syms, at->pid, at->addr - at->is_return, &line)) {
 		member_string(o, "file", line.file);
-		out_addf(o, ", \"line\": %" PRIu32, line.line);
+		strbuf_addf(o, ", \"line\": %" PRIu32, line.line);
 	}
 }
 
 struct frames {
 	struct printer *p;
-	struct out *o;
+	struct strbuf *o;
 	enum addr_form form;
 	uint32_t n;
 };
@@ -238,46 +240,47 @@ struct frames {
 static void json_frame(void *ctx, const struct position *at)
 {
 	struct frames *f = ctx;
-	struct out text = {0};
+	struct strbuf text = {0};
 
 	if (f->n++)
-		out_adds(f->o, ", ");
+		strbuf_adds(f->o, ", ");
 	if (!at) {
-		out_adds(f->o, "{\"symbol\": \"[cut]\"}");
+		strbuf_adds(f->o, "{\"symbol\": \"[cut]\"}");
 		return;
 	}
 	place_text(f->p, &text, at, f->form);
-	out_adds(f->o, "{\"symbol\": ");
+	strbuf_adds(f->o, "{\"symbol\": ");
 	json_string(f->o, text.data, text.len);
-	out_deinit(&text);
+	strbuf_deinit(&text);
 	name_members(f->p, f->o, at, "module", f->form == ADDR_FULL);
 	if (f->form == ADDR_FULL)
-		out_addf(f->o, ", \"address\": \"0x%" PRIx64 "\"", at->addr);
+		strbuf_addf(f->o, ", \"address\": \"0x%" PRIx64 "\"", at->addr);
 	if (at->helper)
 		member_string(f->o, "helper", at->helper);
-	out_addc(f->o, '}');
+	strbuf_addc(f->o, '}');
 }
 
-static void pair_stack(struct printer *p, struct out *o, const struct datum *d)
+static void pair_stack(struct printer *p, struct strbuf *o, const struct datum *d)
 {
 	struct frames f = {p, o, stack_form(p, d), 0};
 
-	out_addf(o, "\"%s\": [", d->kind == DATUM_STACK ? "stack-frames" : "ustack-frames");
+	strbuf_addf(o, "\"%s\": [", d->kind == DATUM_STACK ? "stack-frames" : "ustack-frames");
 	walk_stack(p, d, json_frame, &f);
-	out_addc(o, ']');
+	strbuf_addc(o, ']');
 }
 
-static void pair_address(struct printer *p, struct out *o, const struct datum *d, const char *name)
+static void pair_address(struct printer *p, struct strbuf *o, const struct datum *d,
+			 const char *name)
 {
 	enum addr_form form = addr_form_of(d->kind);
 	struct position at = {0};
-	struct out text = {0};
+	struct strbuf text = {0};
 
 	addr_of_datum(d, &at.pid, &at.addr);
 	addr_text(p, &text, at.pid, at.addr, form);
-	out_addf(o, "\"%s\": ", name);
+	strbuf_addf(o, "\"%s\": ", name);
 	json_string(o, text.data, text.len);
-	out_deinit(&text);
+	strbuf_deinit(&text);
 	if (form != ADDR_MOD)
 		name_members(p, o, &at, "object", form == ADDR_FULL);
 }
@@ -289,7 +292,7 @@ static bool is_plain(const struct datum *d)
 	       ((d->kind == DATUM_BYTES || d->kind == DATUM_INT) && datum_is_text(d));
 }
 
-static void plain_value(struct out *o, const struct datum *d)
+static void plain_value(struct strbuf *o, const struct datum *d)
 {
 	if (d->bytes && d->kind != DATUM_STRUCT)
 		json_string(o, d->bytes, strnlen(d->bytes, d->size));
@@ -298,10 +301,10 @@ static void plain_value(struct out *o, const struct datum *d)
 }
 
 /* A value as a member of an object: its name says what it is. */
-static void json_pair(struct printer *p, struct out *o, const struct datum *d)
+static void json_pair(struct printer *p, struct strbuf *o, const struct datum *d)
 {
 	if (is_plain(d)) {
-		out_adds(o, "\"value\": ");
+		strbuf_adds(o, "\"value\": ");
 		plain_value(o, d);
 		return;
 	}
@@ -311,7 +314,7 @@ static void json_pair(struct printer *p, struct out *o, const struct datum *d)
 	case DATUM_BYTES:
 	case DATUM_STRUCT:
 	case DATUM_MEMORY:
-		out_adds(o, "\"bytes\": ");
+		strbuf_adds(o, "\"bytes\": ");
 		json_hex(o, d->bytes, d->bytes ? d->size : 0);
 		return;
 	case DATUM_STACK:
@@ -328,28 +331,28 @@ static void json_pair(struct printer *p, struct out *o, const struct datum *d)
 static void json_value(struct printer *p, const struct datum *d)
 {
 	item_begin(p);
-	out_addc(&p->out, '{');
+	strbuf_addc(&p->out, '{');
 	json_pair(p, &p->out, d);
-	out_addc(&p->out, '}');
+	strbuf_addc(&p->out, '}');
 }
 
 static void json_memory(struct printer *p, const char *action, const struct datum *d)
 {
 	item_begin(p);
-	out_addf(&p->out, "{\"%s\": ", action);
+	strbuf_addf(&p->out, "{\"%s\": ", action);
 	json_hex(&p->out, d->bytes, d->bytes ? d->size : 0);
-	out_addc(&p->out, '}');
+	strbuf_addc(&p->out, '}');
 }
 
 static struct err *json_message(struct printer *p, const struct act_layout *al,
 				const struct fmt *fmt)
 {
-	struct out text = {0};
+	struct strbuf text = {0};
 	struct err *e = act_format(p, &text, al, fmt);
 
 	if (!e)
 		item_text(p, "message", text.data, text.len);
-	out_deinit(&text);
+	strbuf_deinit(&text);
 	for (uint32_t i = 0; i < al->nfields && !e; i++) {
 		struct datum d;
 
@@ -380,27 +383,27 @@ static void shape_word(const struct shape_view *v, const struct shape *sh, uint6
 	} else if (name) {
 		json_string(v->o, name, strlen(name));
 	} else {
-		struct out text = {0};
+		struct strbuf text = {0};
 
 		if (sh->kind == SHAPE_FUNC && word && !sh->is_user)
 			addr_text(v->p, &text, 0, word, ADDR_FULL);
 		else
-			out_addf(&text, "0x%" PRIx64, word);
+			strbuf_addf(&text, "0x%" PRIx64, word);
 		json_string(v->o, text.data, text.len);
-		out_deinit(&text);
+		strbuf_deinit(&text);
 	}
 }
 
 static void shape_float(const struct shape_view *v, const struct shape *sh, long double value)
 {
 	if (isfinite(value))
-		out_addf(v->o, "%.*Lg",
-			 sh->size == sizeof(float)    ? 9
-			 : sh->size == sizeof(double) ? 17
-						      : 21,
-			 value);
+		strbuf_addf(v->o, "%.*Lg",
+			    sh->size == sizeof(float)	 ? 9
+			    : sh->size == sizeof(double) ? 17
+							 : 21,
+			    value);
 	else
-		out_addf(v->o, "\"%Lg\"", value);
+		strbuf_addf(v->o, "\"%Lg\"", value);
 }
 
 static void shape_text(const struct shape_view *v, const struct shape *sh, const char *text,
@@ -411,7 +414,7 @@ static void shape_text(const struct shape_view *v, const struct shape *sh, const
 
 static void shape_open(const struct shape_view *v, const struct shape *sh)
 {
-	out_addc(v->o, '[');
+	strbuf_addc(v->o, '[');
 }
 
 static void shape_item(const struct shape_view *v, const struct shape *sh, uint32_t i,
@@ -420,36 +423,36 @@ static void shape_item(const struct shape_view *v, const struct shape *sh, uint3
 	const struct shape_member *m = sh->kind == SHAPE_SOU ? &sh->members[i] : NULL;
 
 	if (i)
-		out_adds(v->o, ", ");
+		strbuf_adds(v->o, ", ");
 	if (!m)
 		return;
-	out_adds(v->o, "{\"member-name\": ");
+	strbuf_adds(v->o, "{\"member-name\": ");
 	json_string(v->o, m->name, strlen(m->name));
 	member_string(v->o, "name", m->shape->type);
-	out_adds(v->o, ", \"value\": ");
+	strbuf_adds(v->o, ", \"value\": ");
 }
 
 static void shape_item_end(const struct shape_view *v, const struct shape *sh)
 {
 	if (sh->kind == SHAPE_SOU)
-		out_addc(v->o, '}');
+		strbuf_addc(v->o, '}');
 }
 
 static void shape_cut(const struct shape_view *v, const struct shape *sh, uint32_t i,
 		      uint32_t depth)
 {
-	out_adds(v->o, i ? ", {\"warning\": \"the rest was not recorded\"}"
-			 : "{\"warning\": \"not recorded\"}");
+	strbuf_adds(v->o, i ? ", {\"warning\": \"the rest was not recorded\"}"
+			    : "{\"warning\": \"not recorded\"}");
 }
 
 static void shape_close(const struct shape_view *v, const struct shape *sh, uint32_t depth)
 {
-	out_addc(v->o, ']');
+	strbuf_addc(v->o, ']');
 }
 
 static void shape_forward(const struct shape_view *v, const struct shape *sh)
 {
-	out_adds(v->o, "null");
+	strbuf_adds(v->o, "null");
 }
 
 static const struct shape_visitor shape_json = {
@@ -467,17 +470,17 @@ static const struct shape_visitor shape_json = {
 static void json_typed(struct printer *p, const struct shape *shape, const struct datum *d)
 {
 	item_begin(p);
-	out_adds(&p->out, "{\"type\": [{\"name\": ");
+	strbuf_adds(&p->out, "{\"type\": [{\"name\": ");
 	json_string(&p->out, shape->type, strlen(shape->type));
-	out_adds(&p->out, ", \"value\": ");
+	strbuf_adds(&p->out, ", \"value\": ");
 	walk_shape(p, &p->out, &shape_json, shape, d);
-	out_adds(&p->out, "}]}");
+	strbuf_adds(&p->out, "}]}");
 }
 
 /* ---- aggregations -------------------------------------------------------------------------- */
 
 /* Those of the end stand behind all records, and are kept until then. */
-static struct out *aggs_out(struct printer *p)
+static struct strbuf *aggs_out(struct printer *p)
 {
 	return p->json.at_end && !is_lines(p) ? &doc_now(p)->aggs : &p->out;
 }
@@ -499,11 +502,11 @@ static void json_aggs_end(struct printer *p)
 /* What a format makes of the rows; they come again as data. */
 static void json_printa_begin(struct printer *p, const struct agg_table *t)
 {
-	struct out saved = p->out, text;
+	struct strbuf saved = p->out, text;
 
 	if (!t->fmt)
 		return;
-	p->out = (struct out){0};
+	p->out = (struct strbuf){0};
 	p->render = &render_text;
 	p->api.is_held = true;
 	walk_table(p, t);
@@ -512,7 +515,7 @@ static void json_printa_begin(struct printer *p, const struct agg_table *t)
 	text = p->out;
 	p->out = saved;
 	item_text(p, "message", text.data, text.len);
-	out_deinit(&text);
+	strbuf_deinit(&text);
 }
 
 static bool json_table_begin(struct printer *p, const struct agg_table *t)
@@ -522,65 +525,65 @@ static bool json_table_begin(struct printer *p, const struct agg_table *t)
 	if (!p->json.at_end)
 		item_begin(p);
 	else if (doc->naggs++ && !is_lines(p))
-		out_adds(&doc->aggs, ",\n");
-	out_adds(aggs_out(p), "{\"aggregation-data\": [");
+		strbuf_adds(&doc->aggs, ",\n");
+	strbuf_adds(aggs_out(p), "{\"aggregation-data\": [");
 	p->json.nrows = 0;
 	return false;
 }
 
-static void json_keys(struct printer *p, struct out *o, const struct agg_elem *e)
+static void json_keys(struct printer *p, struct strbuf *o, const struct agg_elem *e)
 {
-	out_adds(o, "\"keys\": [");
+	strbuf_adds(o, "\"keys\": [");
 	for (uint32_t i = 0; i < e->nkeys; i++) {
 		struct datum d = datum_of_key(&e->keys[i]);
 
 		if (i)
-			out_adds(o, ", ");
+			strbuf_adds(o, ", ");
 		if (is_plain(&d)) {
 			plain_value(o, &d);
 		} else {
-			out_addc(o, '{');
+			strbuf_addc(o, '{');
 			json_pair(p, o, &d);
-			out_addc(o, '}');
+			strbuf_addc(o, '}');
 		}
 	}
-	out_addc(o, ']');
+	strbuf_addc(o, ']');
 }
 
-static void bucket_range(struct out *o, const struct hist_bounds *b)
+static void bucket_range(struct strbuf *o, const struct hist_bounds *b)
 {
 	if (b->has_min)
-		out_addf(o, ", \"min\": %" PRId64, b->min);
+		strbuf_addf(o, ", \"min\": %" PRId64, b->min);
 	if (b->has_max)
-		out_addf(o, ", \"max\": %" PRId64, b->max);
+		strbuf_addf(o, ", \"max\": %" PRId64, b->max);
 }
 
-static void json_buckets(struct out *o, const struct agg_view *v, const struct agg_elem *e)
+static void json_buckets(struct strbuf *o, const struct agg_view *v, const struct agg_elem *e)
 {
 	const struct agg_layout *l = v->layout;
 	uint32_t first, last;
 
 	hist_range(l, e->state, &first, &last);
-	out_adds(o, "\"buckets\": [");
+	strbuf_adds(o, "\"buckets\": [");
 	for (uint32_t row = first; row <= last; row++) {
 		int64_t count = normalized(hist_count(l, e->state, row), v->normal);
 		struct hist_bounds b = hist_bounds_of(l, row);
 
-		out_addf(o, "%s{\"value\": %" PRId64 ", \"count\": %" PRId64,
-			 row == first ? "" : ", ", b.label, count);
+		strbuf_addf(o, "%s{\"value\": %" PRId64 ", \"count\": %" PRId64,
+			    row == first ? "" : ", ", b.label, count);
 		bucket_range(o, &b);
-		out_addc(o, '}');
+		strbuf_addc(o, '}');
 	}
-	out_addc(o, ']');
+	strbuf_addc(o, ']');
 }
 
-static void agg_pair(struct out *o, const struct agg_view *v, const struct agg_elem *e)
+static void agg_pair(struct strbuf *o, const struct agg_view *v, const struct agg_elem *e)
 {
 	if (agg_is_histogram(v->agg)) {
 		json_buckets(o, v, e);
 		return;
 	}
-	out_addf(o, "\"%s\": ", aggfunc_name(v->agg->func));
+	strbuf_addf(o, "\"%s\": ", aggfunc_name(v->agg->func));
 	json_int(o, (uint64_t)agg_value(v, e), v->agg->func != AGGFUNC_STDDEV);
 }
 
@@ -588,31 +591,31 @@ static void json_row(struct printer *p, const struct agg_table *t, struct agg_el
 {
 	const struct agg_view *v = t->views[0];
 	const struct agg_elem *e = elems[0];
-	struct out *o = aggs_out(p);
+	struct strbuf *o = aggs_out(p);
 
-	out_adds(o, p->json.nrows++ ? ", {" : "{");
+	strbuf_adds(o, p->json.nrows++ ? ", {" : "{");
 	json_keys(p, o, e);
-	out_adds(o, ", ");
+	strbuf_adds(o, ", ");
 	agg_pair(o, v, e);
 	for (uint32_t cpu = 0; cpu < e->ncpus; cpu++) {
 		struct agg_elem one = agg_elem_of_cpu(v, e, cpu);
 
-		out_addf(o, "%s{\"cpu\": %" PRIu32 ", ", cpu ? ", " : ", \"cpus\": [", cpu);
+		strbuf_addf(o, "%s{\"cpu\": %" PRIu32 ", ", cpu ? ", " : ", \"cpus\": [", cpu);
 		agg_pair(o, v, &one);
-		out_adds(o, cpu == e->ncpus - 1 ? "}]" : "}");
+		strbuf_adds(o, cpu == e->ncpus - 1 ? "}]" : "}");
 	}
-	out_addc(o, '}');
+	strbuf_addc(o, '}');
 }
 
 static void json_table_end(struct printer *p, const struct agg_table *t)
 {
-	struct out *o = aggs_out(p);
+	struct strbuf *o = aggs_out(p);
 
-	out_addc(o, ']');
+	strbuf_addc(o, ']');
 	member_string(o, "aggregation-name", t->views[0]->agg->name);
-	out_addc(o, '}');
+	strbuf_addc(o, '}');
 	if (p->json.at_end && is_lines(p))
-		out_addc(o, '\n');
+		strbuf_addc(o, '\n');
 }
 
 const struct renderer render_json = {

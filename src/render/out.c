@@ -1,4 +1,4 @@
-/* Output buffer with padded text and integers. */
+/* Padded text and integers. */
 #include "render/out.h"
 
 #include <locale.h>
@@ -7,46 +7,6 @@
 
 #define MAX_WIDTH (1 << 20) /* what a '*' asks for beyond this is a mistake, not layout */
 
-void out_grow(struct out *o, size_t more)
-{
-	size_t want = o->len + more;
-
-	o->cap = MAX(want, o->cap ? o->cap * 2 : (size_t)4096);
-	o->data = xrealloc(o->data, o->cap);
-}
-
-void out_deinit(struct out *o)
-{
-	free(o->data);
-	*o = (struct out){0};
-}
-
-void out_adds(struct out *o, const char *s)
-{
-	out_add(o, s, strlen(s));
-}
-
-void out_addf(struct out *o, const char *fmt, ...)
-{
-	va_list ap, again;
-	int len;
-
-	va_start(ap, fmt);
-	va_copy(again, ap);
-	len = vsnprintf(out_room(o, 64), 64, fmt, ap);
-	if (len >= 64)
-		len = vsnprintf(out_room(o, (size_t)len + 1), (size_t)len + 1, fmt, again);
-	va_end(again);
-	va_end(ap);
-	o->len += len > 0 ? (size_t)len : 0;
-}
-
-void out_pad(struct out *o, char c, size_t n)
-{
-	memset(out_room(o, n), c, n);
-	o->len += n;
-}
-
 static size_t pad_of(const struct spec *s, size_t len)
 {
 	size_t width = s->width > 0 ? (size_t)MIN(s->width, MAX_WIDTH) : 0;
@@ -54,7 +14,7 @@ static size_t pad_of(const struct spec *s, size_t len)
 	return width > len ? width - len : 0;
 }
 
-void out_text(struct out *o, const struct spec *s, const char *text, size_t len)
+void out_text(struct strbuf *o, const struct spec *s, const char *text, size_t len)
 {
 	size_t pad, columns = 0;
 
@@ -64,10 +24,10 @@ void out_text(struct out *o, const struct spec *s, const char *text, size_t len)
 		columns = text_columns(text, len);
 	pad = pad_of(s, columns);
 	if (pad && !(s->flags & CONV_LEFT))
-		out_pad(o, ' ', pad);
-	out_add(o, text, len);
+		strbuf_pad(o, ' ', pad);
+	strbuf_add(o, text, len);
 	if (pad && (s->flags & CONV_LEFT))
-		out_pad(o, ' ', pad);
+		strbuf_pad(o, ' ', pad);
 }
 
 /* ---- integers ------------------------------------------------------------------------------ */
@@ -123,8 +83,8 @@ static char *group(char *end, const char *digits, size_t n)
 }
 
 /* A number's sign or base prefix and its digits in a field, by the rules of C's printf. */
-static void out_number(struct out *o, const struct spec *s, const char *prefix, const char *digits,
-		       size_t ndigits)
+static void out_number(struct strbuf *o, const struct spec *s, const char *prefix,
+		       const char *digits, size_t ndigits)
 {
 	size_t nprefix = strlen(prefix);
 	size_t zeros = s->prec > 0 && (size_t)s->prec > ndigits ? (size_t)s->prec - ndigits : 0;
@@ -137,16 +97,16 @@ static void out_number(struct out *o, const struct spec *s, const char *prefix, 
 		pad = 0;
 	}
 	if (pad && !(s->flags & CONV_LEFT))
-		out_pad(o, ' ', pad);
-	out_add(o, prefix, nprefix);
+		strbuf_pad(o, ' ', pad);
+	strbuf_add(o, prefix, nprefix);
 	if (zeros)
-		out_pad(o, '0', zeros);
-	out_add(o, digits, ndigits);
+		strbuf_pad(o, '0', zeros);
+	strbuf_add(o, digits, ndigits);
 	if (pad && (s->flags & CONV_LEFT))
-		out_pad(o, ' ', pad);
+		strbuf_pad(o, ' ', pad);
 }
 
-static void out_decimal(struct out *o, const struct spec *s, const char *prefix, uint64_t v)
+static void out_decimal(struct strbuf *o, const struct spec *s, const char *prefix, uint64_t v)
 {
 	char buf[32], grouped[48];
 	char *end = buf + sizeof(buf), *start = digits_dec(end, v);
@@ -161,7 +121,7 @@ static void out_decimal(struct out *o, const struct spec *s, const char *prefix,
 	out_number(o, s, prefix, start, (size_t)(end - start));
 }
 
-void out_signed(struct out *o, const struct spec *s, int64_t v)
+void out_signed(struct strbuf *o, const struct spec *s, int64_t v)
 {
 	const char *prefix = v < 0		     ? "-"
 			     : s->flags & CONV_SIGN  ? "+"
@@ -171,7 +131,8 @@ void out_signed(struct out *o, const struct spec *s, int64_t v)
 	out_decimal(o, s, prefix, v < 0 ? -(uint64_t)v : (uint64_t)v);
 }
 
-void out_unsigned(struct out *o, const struct spec *s, uint64_t v, unsigned int base, bool is_upper)
+void out_unsigned(struct strbuf *o, const struct spec *s, uint64_t v, unsigned int base,
+		  bool is_upper)
 {
 	char buf[32];
 	char *end = buf + sizeof(buf), *start;
@@ -191,7 +152,7 @@ void out_unsigned(struct out *o, const struct spec *s, uint64_t v, unsigned int 
 	out_number(o, s, prefix, start, (size_t)(end - start));
 }
 
-void out_int(struct out *o, int width, uint64_t v, bool is_signed)
+void out_int(struct strbuf *o, int width, uint64_t v, bool is_signed)
 {
 	struct spec s = {0, width, -1};
 

@@ -57,10 +57,10 @@ void printer_destroy(struct printer *p)
 	if (p->redirect)
 		(void)fclose(p->redirect); /* printer_flush() has reported what could be */
 	api_deinit(p);
-	out_deinit(&p->out);
+	strbuf_deinit(&p->out);
 	strbuf_deinit(&p->helper);
 	for (size_t i = 0; i < ARRAY_LEN(p->json.docs); i++)
-		out_deinit(&p->json.docs[i].aggs);
+		strbuf_deinit(&p->json.docs[i].aggs);
 	vec_deinit(&p->probe_texts);
 	vec_deinit(&p->flow);
 	arena_destroy(p->scratch);

@@ -64,7 +64,8 @@ struct renderer {
 	 * What a command of system() wrote is shown by the renderer; NULL: it goes where our output
 	 * goes.
 	 */
-	void (*command)(struct printer *p, const char *command, const struct out *text, int status);
+	void (*command)(struct printer *p, const char *command, const struct strbuf *text,
+			int status);
 	void (*leave)(struct printer *p);   /* output goes on in another file (freopen()) */
 	void (*emptied)(struct printer *p); /* the file is empty again (ftruncate()) */
 	/* Drops and faults. NULL: the session's handlers are enough. */
@@ -80,7 +81,7 @@ extern const struct renderer render_text, render_json;
 struct json_doc { /* what has been written to a file */
 	bool is_open;
 	uint64_t nobjects, naggs;
-	struct out aggs; /* that come last */
+	struct strbuf aggs; /* that come last */
 };
 
 struct json {

@@ -196,7 +196,7 @@ static void visit_value(const struct shape_view *v, const struct shape *sh, uint
 	BUG("shape kind %d", (int)sh->kind);
 }
 
-void walk_shape(struct printer *p, struct out *o, const struct shape_visitor *visitor,
+void walk_shape(struct printer *p, struct strbuf *o, const struct shape_visitor *visitor,
 		const struct shape *shape, const struct datum *d)
 {
 	uint64_t word = d->ival, left;

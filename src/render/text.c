@@ -11,17 +11,17 @@ static void print_flow_column(struct printer *p, const struct probe_text *pt)
 	const struct flow_step *step = &p->flow_step;
 	size_t start = p->out.len, used;
 
-	out_pad(&p->out, ' ', step->indent);
-	out_adds(&p->out, step->prefix);
-	out_adds(&p->out, pt->func);
+	strbuf_pad(&p->out, ' ', step->indent);
+	strbuf_adds(&p->out, step->prefix);
+	strbuf_adds(&p->out, pt->func);
 	if (step->flow == FLOW_NONE) {
-		out_addc(&p->out, ':');
-		out_adds(&p->out, pt->probe->name);
+		strbuf_addc(&p->out, ':');
+		strbuf_adds(&p->out, pt->probe->name);
 	}
 	used = text_columns(p->out.data + start, p->out.len - start);
 	if (used < 41)
-		out_pad(&p->out, ' ', 41 - used);
-	out_addc(&p->out, ' ');
+		strbuf_pad(&p->out, ' ', 41 - used);
+	strbuf_addc(&p->out, ' ');
 }
 
 static void print_header(struct printer *p)
@@ -30,13 +30,13 @@ static void print_header(struct printer *p)
 		return;
 	p->header_done = true;
 	if (!p->opts->is_testing)
-		out_addf(&p->out, "%3s ", "CPU");
+		strbuf_addf(&p->out, "%3s ", "CPU");
 	if (p->opts->flowindent)
-		out_addf(&p->out, "%-41s\n", "FUNCTION");
+		strbuf_addf(&p->out, "%-41s\n", "FUNCTION");
 	else if (p->opts->is_testing)
-		out_addf(&p->out, "%32s\n", "FUNCTION:NAME");
+		strbuf_addf(&p->out, "%32s\n", "FUNCTION:NAME");
 	else
-		out_addf(&p->out, "%6s %32s\n", "ID", "FUNCTION:NAME");
+		strbuf_addf(&p->out, "%6s %32s\n", "ID", "FUNCTION:NAME");
 }
 
 static void text_record_begin(struct printer *p, const struct probe_text *pt, uint32_t cpu,
@@ -51,10 +51,10 @@ static void text_record_begin(struct printer *p, const struct probe_text *pt, ui
 		return;
 	if (!p->opts->is_testing) {
 		out_int(&p->out, 3, cpu, false);
-		out_addc(&p->out, ' ');
+		strbuf_addc(&p->out, ' ');
 	}
 	if (!p->opts->flowindent) {
-		out_add(&p->out, pt->column + skip, pt->len - skip);
+		strbuf_add(&p->out, pt->column + skip, pt->len - skip);
 		return;
 	}
 	print_flow_column(p, pt);
@@ -63,7 +63,7 @@ static void text_record_begin(struct printer *p, const struct probe_text *pt, ui
 static void text_record_end(struct printer *p, bool is_quiet)
 {
 	if (p->has_columns && !is_quiet)
-		out_addc(&p->out, '\n');
+		strbuf_addc(&p->out, '\n');
 }
 
 /* ---- values -------------------------------------------------------------------------------- */
@@ -92,31 +92,31 @@ static struct err *text_message(struct printer *p, const struct act_layout *al,
 /* ---- rows without format --------------------------------------------------------------------- */
 
 /* e NULL: 0 of the aggregation's kind */
-static void print_one_value(struct printer *p, struct out *o, const struct agg_view *v,
+static void print_one_value(struct printer *p, struct strbuf *o, const struct agg_view *v,
 			    const struct agg_elem *e)
 {
 	if (agg_is_histogram(v->agg)) {
 		print_histogram(p, o, v, e);
 		return;
 	}
-	out_addc(o, ' ');
+	strbuf_addc(o, ' ');
 	out_int(o, 16, e ? (uint64_t)agg_value(v, e) : 0, v->agg->func != AGGFUNC_STDDEV);
 }
 
 /* The value, and those of the CPUs if they were kept (option aggpercpu). */
-static void print_value(struct printer *p, struct out *o, const struct agg_view *v,
+static void print_value(struct printer *p, struct strbuf *o, const struct agg_view *v,
 			const struct agg_elem *e)
 {
 	print_one_value(p, o, v, e);
 	for (uint32_t cpu = 0; e && cpu < e->ncpus; cpu++) {
 		struct agg_elem one = agg_elem_of_cpu(v, e, cpu);
 
-		out_addf(o, "\n    [CPU %u]", cpu);
+		strbuf_addf(o, "\n    [CPU %u]", cpu);
 		print_one_value(p, o, v, &one);
 	}
 }
 
-static void print_keys(struct printer *p, struct out *o, const struct agg_elem *e)
+static void print_keys(struct printer *p, struct strbuf *o, const struct agg_elem *e)
 {
 	for (uint32_t i = 0; i < e->nkeys; i++) {
 		struct datum d = datum_of_key(&e->keys[i]);
@@ -146,8 +146,8 @@ static bool row_next(struct fmt_args *args, struct datum *ret)
 	return true;
 }
 
-static void row_value(struct fmt_args *args, struct printer *p, struct out *o, const struct conv *c,
-		      const struct spec *s)
+static void row_value(struct fmt_args *args, struct printer *p, struct strbuf *o,
+		      const struct conv *c, const struct spec *s)
 {
 	struct row_args *r = CONTAINER_OF(args, struct row_args, args);
 	uint32_t at = MIN(r->next_value, r->n - 1);
@@ -182,14 +182,14 @@ static void print_row(struct printer *p, const struct agg_table *t, struct agg_e
 	print_keys(p, &p->out, agg_row_keys(elems, t->nviews));
 	for (uint32_t i = 0; i < t->nviews; i++)
 		print_value(p, &p->out, t->views[i], elems[i]);
-	out_addc(&p->out, '\n');
+	strbuf_addc(&p->out, '\n');
 }
 
 /* ---- tables -------------------------------------------------------------------------------- */
 
 static void text_aggs_begin(struct printer *p)
 {
-	out_addc(&p->out, '\n');
+	strbuf_addc(&p->out, '\n');
 }
 
 static void text_aggs_end(struct printer *p)
@@ -199,7 +199,7 @@ static void text_aggs_end(struct printer *p)
 static void text_printa_begin(struct printer *p, const struct agg_table *t)
 {
 	if (!t->fmt)
-		out_addc(&p->out, '\n');
+		strbuf_addc(&p->out, '\n');
 }
 
 static bool text_table_begin(struct printer *p, const struct agg_table *t)

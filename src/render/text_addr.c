@@ -4,33 +4,33 @@
 #include "base/text.h"
 #include "sym/sym.h"
 
-static void out_hex(struct out *o, uint64_t v)
+static void out_hex(struct strbuf *o, uint64_t v)
 {
 	struct spec s = {0, -1, -1};
 
-	out_adds(o, "0x");
+	strbuf_adds(o, "0x");
 	out_unsigned(o, &s, v, 16, false);
 }
 
 /* Offset from where the object begins in memory. */
-static void raw_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr,
+static void raw_text(struct printer *p, struct strbuf *o, uint64_t pid, uint64_t addr,
 		     const char *object)
 {
-	out_adds(o, object);
-	out_addc(o, ':');
+	strbuf_adds(o, object);
+	strbuf_addc(o, ':');
 	out_hex(o, addr - syms_start(p->syms, pid, addr, true));
 }
 
 /* Without what a terminal would take for a command: the text comes from the traced process. */
-static void clean_text(struct out *o, const char *text)
+static void clean_text(struct strbuf *o, const char *text)
 {
 	CLEANUP(free) char *clean = text_clean(xstrdup(text));
 
-	out_adds(o, clean);
+	strbuf_adds(o, clean);
 }
 
 /* " at FILE:LINE"; false: it is not known. */
-static bool line_text(struct printer *p, struct out *o, const struct position *at)
+static bool line_text(struct printer *p, struct strbuf *o, const struct position *at)
 {
 	CLEANUP(free) char *file = NULL;
 	struct sym_line line;
@@ -38,36 +38,36 @@ static bool line_text(struct printer *p, struct out *o, const struct position *a
 	if (!syms_line(p->syms, at->pid, at->addr - at->is_return, &line))
 		return false;
 	file = text_clean(xstrdup(line.file));
-	out_adds(o, " at ");
-	out_adds(o, file);
-	out_addf(o, ":%u", line.line);
+	strbuf_adds(o, " at ");
+	strbuf_adds(o, file);
+	strbuf_addf(o, ":%u", line.line);
 	return true;
 }
 
-static void offset_text(struct out *o, const struct sym_name *n)
+static void offset_text(struct strbuf *o, const struct sym_name *n)
 {
 	if (n->name && n->off) {
-		out_addc(o, '+');
+		strbuf_addc(o, '+');
 		out_hex(o, n->off);
 	}
 }
 
-static void name_text(struct out *o, const struct position *at, const struct sym_name *n,
+static void name_text(struct strbuf *o, const struct position *at, const struct sym_name *n,
 		      enum addr_form form)
 {
-	out_adds(o, n->object);
+	strbuf_adds(o, n->object);
 	if (form == ADDR_MOD)
 		return;
-	out_addc(o, '`');
+	strbuf_addc(o, '`');
 	if (!n->name && at->is_handler_call) {
-		out_adds(o, "<signal handler called>"); /* as in gdb */
+		strbuf_adds(o, "<signal handler called>"); /* as in gdb */
 		return;
 	}
 	if (!n->name) {
 		out_hex(o, at->addr);
 		return;
 	}
-	out_adds(o, n->name);
+	strbuf_adds(o, n->name);
 	if (form == ADDR_FULL)
 		offset_text(o, n);
 }
@@ -77,7 +77,7 @@ static bool is_merged(enum addr_form form)
 	return form == ADDR_FUNC || form == ADDR_LINE;
 }
 
-void place_text(struct printer *p, struct out *o, const struct position *at, enum addr_form form)
+void place_text(struct printer *p, struct strbuf *o, const struct position *at, enum addr_form form)
 {
 	struct sym_name n;
 
@@ -100,7 +100,8 @@ void place_text(struct printer *p, struct out *o, const struct position *at, enu
 		offset_text(o, &n);
 }
 
-void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, enum addr_form form)
+void addr_text(struct printer *p, struct strbuf *o, uint64_t pid, uint64_t addr,
+	       enum addr_form form)
 {
 	const struct position at = {.pid = pid, .addr = addr};
 
@@ -112,7 +113,7 @@ void addr_text(struct printer *p, struct out *o, uint64_t pid, uint64_t addr, en
 /* Frames as lines. */
 struct frame_lines {
 	struct printer *p;
-	struct out *o;
+	struct strbuf *o;
 	enum addr_form form;
 	uint32_t indent;
 };
@@ -121,25 +122,25 @@ static void frame_line(void *ctx, const struct position *at)
 {
 	struct frame_lines *f = ctx;
 
-	out_pad(f->o, ' ', f->indent);
+	strbuf_pad(f->o, ' ', f->indent);
 	if (at)
 		place_text(f->p, f->o, at, f->form);
 	else
-		out_adds(f->o, "[cut]");
-	out_addc(f->o, '\n');
+		strbuf_adds(f->o, "[cut]");
+	strbuf_addc(f->o, '\n');
 	if (at && at->helper && *at->helper == '@') { /* an annotation (d-language.md 6.6) */
-		out_pad(f->o, ' ', f->indent);
-		out_adds(f->o, "  [ ");
+		strbuf_pad(f->o, ' ', f->indent);
+		strbuf_adds(f->o, "  [ ");
 		clean_text(f->o, at->helper + 1);
-		out_adds(f->o, " ]\n");
+		strbuf_adds(f->o, " ]\n");
 	}
 }
 
-void print_stack(struct printer *p, struct out *o, const struct datum *d, uint32_t indent)
+void print_stack(struct printer *p, struct strbuf *o, const struct datum *d, uint32_t indent)
 {
 	struct frame_lines f = {p, o, stack_form(p, d), indent};
 
-	out_addc(o, '\n');
+	strbuf_addc(o, '\n');
 	walk_stack(p, d, frame_line, &f);
 }
 
@@ -148,9 +149,9 @@ void printer_stack_name(struct printer *p, enum datum_kind kind, const char *byt
 			struct strbuf *out)
 {
 	const struct datum d = {.kind = kind, .size = size, .bytes = bytes, .is_merged = true};
-	struct out text = {0};
+	struct strbuf text = {0};
 
 	print_stack(p, &text, &d, 0);
 	strbuf_add(out, text.data, text.len);
-	out_deinit(&text);
+	strbuf_deinit(&text);
 }

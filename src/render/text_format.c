@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "render/impl.h"
 
 /* ---- text ---------------------------------------------------------------------------------- */
@@ -37,9 +38,9 @@ static size_t utf8_put(char *buf, uint32_t ch)
 	return 1;
 }
 
-static void wide_string(struct out *o, const struct spec *s, const struct datum *d)
+static void wide_string(struct strbuf *o, const struct spec *s, const struct datum *d)
 {
-	struct out text = {0};
+	struct strbuf text = {0};
 
 	for (uint32_t i = 0; i + 4 <= d->size; i += 4) {
 		uint32_t ch;
@@ -50,10 +51,10 @@ static void wide_string(struct out *o, const struct spec *s, const struct datum 
 		if (!ch)
 			break;
 		len = utf8_put(buf, ch);
-		out_add(&text, buf, len);
+		strbuf_add(&text, buf, len);
 	}
 	out_text(o, s, text.data, text.len);
-	out_deinit(&text);
+	strbuf_deinit(&text);
 }
 
 static bool is_addr(enum datum_kind kind)
@@ -62,10 +63,10 @@ static bool is_addr(enum datum_kind kind)
 }
 
 /* Values the front end has no business to send here print as what they are. */
-static void conv_other(struct printer *p, struct out *o, const struct spec *s,
+static void conv_other(struct printer *p, struct strbuf *o, const struct spec *s,
 		       const struct datum *d)
 {
-	struct out text = {0};
+	struct strbuf text = {0};
 
 	if (is_addr(d->kind)) {
 		uint64_t pid, addr;
@@ -76,7 +77,7 @@ static void conv_other(struct printer *p, struct out *o, const struct spec *s,
 		out_int(&text, -1, datum_int(d), d->is_signed);
 	}
 	out_text(o, s, text.data, text.len);
-	out_deinit(&text);
+	strbuf_deinit(&text);
 }
 
 static bool is_text(const struct datum *d)
@@ -84,7 +85,7 @@ static bool is_text(const struct datum *d)
 	return d->bytes && (d->kind == DATUM_STRING || d->kind == DATUM_BYTES);
 }
 
-static void conv_string(struct printer *p, struct out *o, const struct conv *c,
+static void conv_string(struct printer *p, struct strbuf *o, const struct conv *c,
 			const struct spec *s, const struct datum *d)
 {
 	if (!is_text(d))
@@ -95,38 +96,19 @@ static void conv_string(struct printer *p, struct out *o, const struct conv *c,
 		out_text(o, s, d->bytes, strnlen(d->bytes, d->size));
 }
 
-/* C's escape of a character; quotes and backslashes only inside strings. */
-static void escape(struct out *o, char ch, bool in_string)
-{
-	static const char from[] = "\a\b\f\n\r\t\v", to[] = "abfnrtv";
-	const char *at = ch ? strchr(from, ch) : NULL;
-
-	if (at)
-		out_addf(o, "\\%c", to[at - from]);
-	else if (ch == '\0')
-		out_adds(o, "\\0");
-	else if (ch < ' ' || ch > '~')
-		out_addf(o, "\\%03o", (unsigned char)ch);
-	else if (in_string && (ch == '"' || ch == '\\'))
-		out_addf(o, "\\%c", ch);
-	else
-		out_addc(o, ch);
-}
-
-static void conv_escaped(struct printer *p, struct out *o, const struct conv *c,
+static void conv_escaped(struct printer *p, struct strbuf *o, const struct conv *c,
 			 const struct spec *s, const struct datum *d)
 {
-	struct out text = {0};
-	size_t len = is_text(d) ? strnlen(d->bytes, d->size) : 0;
+	struct strbuf text = {0};
 
-	for (size_t i = 0; i < len; i++)
-		escape(&text, d->bytes[i], true);
+	if (is_text(d))
+		escape_add(&text, d->bytes, strnlen(d->bytes, d->size), &escapes_c);
 	out_text(o, s, text.data, text.len);
-	out_deinit(&text);
+	strbuf_deinit(&text);
 }
 
-static void conv_char(struct printer *p, struct out *o, const struct conv *c, const struct spec *s,
-		      const struct datum *d)
+static void conv_char(struct printer *p, struct strbuf *o, const struct conv *c,
+		      const struct spec *s, const struct datum *d)
 {
 	struct spec whole = {s->flags, s->width, -1};
 	char buf[4];
@@ -138,15 +120,20 @@ static void conv_char(struct printer *p, struct out *o, const struct conv *c, co
 	out_text(o, &whole, buf, len);
 }
 
-static void conv_escaped_char(struct printer *p, struct out *o, const struct conv *c,
+static void conv_escaped_char(struct printer *p, struct strbuf *o, const struct conv *c,
 			      const struct spec *s, const struct datum *d)
 {
+	/* quotes and backslashes are what they are outside of strings */
+	static const struct escapes how = {.letters = "\aa\bb\ff\nn\rr\tt\vv",
+					   .nul = "\\0",
+					   .other = "\\%03o"};
+	char ch = (char)datum_int(d);
 	struct spec whole = {s->flags, s->width, -1};
-	struct out text = {0};
+	struct strbuf text = {0};
 
-	escape(&text, (char)datum_int(d), false);
+	escape_add(&text, &ch, 1, &how);
 	out_text(o, &whole, text.data, text.len);
-	out_deinit(&text);
+	strbuf_deinit(&text);
 }
 
 /* ---- numbers ------------------------------------------------------------------------------- */
@@ -158,7 +145,7 @@ static uint64_t truncated(const struct datum *d)
 	return d->size < 8 && d->size > 0 ? v & (((uint64_t)1 << d->size * 8) - 1) : v;
 }
 
-static void conv_decimal(struct printer *p, struct out *o, const struct conv *c,
+static void conv_decimal(struct printer *p, struct strbuf *o, const struct conv *c,
 			 const struct spec *s, const struct datum *d)
 {
 	if (d->is_signed)
@@ -167,7 +154,7 @@ static void conv_decimal(struct printer *p, struct out *o, const struct conv *c,
 		out_unsigned(o, s, truncated(d), 10, false);
 }
 
-static void conv_unsigned(struct printer *p, struct out *o, const struct conv *c,
+static void conv_unsigned(struct printer *p, struct strbuf *o, const struct conv *c,
 			  const struct spec *s, const struct datum *d)
 {
 	unsigned int base = c->conv == 'u' ? 10 : c->conv == 'o' ? 8 : 16;
@@ -194,13 +181,13 @@ static long double float_of(const struct datum *d)
 	}
 }
 
-static void conv_float(struct printer *p, struct out *o, const struct conv *c, const struct spec *s,
-		       const struct datum *d)
+static void conv_float(struct printer *p, struct strbuf *o, const struct conv *c,
+		       const struct spec *s, const struct datum *d)
 {
 	struct spec whole = {s->flags, s->width, -1};
 	char fmt[16], *f = fmt;
 	long double v = float_of(d);
-	struct out text = {0};
+	struct strbuf text = {0};
 
 	*f++ = '%';
 	if (s->flags & CONV_SIGN)
@@ -214,15 +201,15 @@ static void conv_float(struct printer *p, struct out *o, const struct conv *c, c
 	memcpy(f, "*.*L", 4);
 	f[4] = c->conv;
 	f[5] = '\0';
-	out_addf(&text, fmt, s->flags & CONV_ZERO && s->width > 0 ? MIN(s->width, 4096) : 0,
-		 MIN(s->prec, 4096), v);
+	strbuf_addf(&text, fmt, s->flags & CONV_ZERO && s->width > 0 ? MIN(s->width, 4096) : 0,
+		    MIN(s->prec, 4096), v);
 	out_text(o, &whole, text.data, text.len);
-	out_deinit(&text);
+	strbuf_deinit(&text);
 }
 
 /* ---- times --------------------------------------------------------------------------------- */
 
-static void out_time(struct out *o, const struct spec *s, const struct datum *d, const char *fmt)
+static void out_time(struct strbuf *o, const struct spec *s, const struct datum *d, const char *fmt)
 {
 	time_t sec = (time_t)((int64_t)datum_int(d) / 1000000000);
 	char buf[128];
@@ -232,14 +219,14 @@ static void out_time(struct out *o, const struct spec *s, const struct datum *d,
 	out_text(o, s, buf, len);
 }
 
-static void conv_rfc822(struct printer *p, struct out *o, const struct conv *c,
+static void conv_rfc822(struct printer *p, struct strbuf *o, const struct conv *c,
 			const struct spec *s, const struct datum *d)
 {
 	out_time(o, s, d, "%a, %d %b %G %T %Z");
 }
 
-static void conv_year(struct printer *p, struct out *o, const struct conv *c, const struct spec *s,
-		      const struct datum *d)
+static void conv_year(struct printer *p, struct strbuf *o, const struct conv *c,
+		      const struct spec *s, const struct datum *d)
 {
 	out_time(o, s, d, "%Y %b %e %T");
 }
@@ -260,8 +247,8 @@ static bool host_name(const char *text, char *host, size_t size)
 	return false;
 }
 
-static void conv_host(struct printer *p, struct out *o, const struct conv *c, const struct spec *s,
-		      const struct datum *d)
+static void conv_host(struct printer *p, struct strbuf *o, const struct conv *c,
+		      const struct spec *s, const struct datum *d)
 {
 	char text[INET6_ADDRSTRLEN] = "", host[256];
 	size_t len = is_text(d) ? strnlen(d->bytes, d->size) : 0;
@@ -274,8 +261,8 @@ static void conv_host(struct printer *p, struct out *o, const struct conv *c, co
 		conv_string(p, o, c, s, d);
 }
 
-static void conv_port(struct printer *p, struct out *o, const struct conv *c, const struct spec *s,
-		      const struct datum *d)
+static void conv_port(struct printer *p, struct strbuf *o, const struct conv *c,
+		      const struct spec *s, const struct datum *d)
 {
 	uint16_t port = (uint16_t)datum_int(d);
 	struct servent entry, *sv = NULL;
@@ -289,10 +276,10 @@ static void conv_port(struct printer *p, struct out *o, const struct conv *c, co
 
 /* ---- addresses ----------------------------------------------------------------------------- */
 
-static void conv_addr(struct printer *p, struct out *o, const struct conv *c, const struct spec *s,
-		      const struct datum *d)
+static void conv_addr(struct printer *p, struct strbuf *o, const struct conv *c,
+		      const struct spec *s, const struct datum *d)
 {
-	struct out text = {0};
+	struct strbuf text = {0};
 	uint64_t pid, addr;
 
 	addr_of_datum(d, &pid, &addr);
@@ -300,11 +287,11 @@ static void conv_addr(struct printer *p, struct out *o, const struct conv *c, co
 		pid = p->opts->target_pid;
 	addr_text(p, &text, pid, addr, addr_form_of(d->kind));
 	out_text(o, s, text.data, text.len);
-	out_deinit(&text);
+	strbuf_deinit(&text);
 }
 
-static void conv_stack(struct printer *p, struct out *o, const struct conv *c, const struct spec *s,
-		       const struct datum *d)
+static void conv_stack(struct printer *p, struct strbuf *o, const struct conv *c,
+		       const struct spec *s, const struct datum *d)
 {
 	bool indents = (s->flags & CONV_LEFT) && s->width > 0;
 
@@ -429,7 +416,7 @@ static bool spec_args(struct spec *s, struct fmt_args *args)
 	return true;
 }
 
-static void conv_print(struct printer *p, struct out *o, const struct conv *c,
+static void conv_print(struct printer *p, struct strbuf *o, const struct conv *c,
 		       struct fmt_args *args)
 {
 	struct spec with_args;
@@ -451,12 +438,12 @@ static void conv_print(struct printer *p, struct out *o, const struct conv *c,
 		c->print(p, o, c, s, &d);
 }
 
-void fmt_print(struct printer *p, struct out *o, const struct fmt *f, struct fmt_args *args)
+void fmt_print(struct printer *p, struct strbuf *o, const struct fmt *f, struct fmt_args *args)
 {
 	for (uint32_t i = 0; i < f->nconvs; i++) {
 		const struct conv *c = &f->convs[i];
 
-		out_add(o, c->literal, c->literal_len);
+		strbuf_add(o, c->literal, c->literal_len);
 		if (c->print)
 			conv_print(p, o, c, args);
 	}
@@ -482,7 +469,7 @@ static bool field_next(struct fmt_args *args, struct datum *ret)
 	return !f->err;
 }
 
-struct err *act_format(struct printer *p, struct out *o, const struct act_layout *al,
+struct err *act_format(struct printer *p, struct strbuf *o, const struct act_layout *al,
 		       const struct fmt *fmt)
 {
 	struct field_args f = {.args = {field_next, NULL}, .p = p, .al = al};

@@ -34,55 +34,55 @@ static size_t bar_len(const struct bars *b, int64_t count, uint32_t width)
 	return len >= width ? width : (size_t)len;
 }
 
-static void bar_positive(struct out *o, const struct bars *b, int64_t count)
+static void bar_positive(struct strbuf *o, const struct bars *b, int64_t count)
 {
 	size_t d = bar_len(b, count, BAR_WIDTH);
 
-	out_addc(o, '|');
-	out_pad(o, '@', d);
-	out_pad(o, ' ', BAR_WIDTH - d);
-	out_addc(o, ' ');
+	strbuf_addc(o, '|');
+	strbuf_pad(o, '@', d);
+	strbuf_pad(o, ' ', BAR_WIDTH - d);
+	strbuf_addc(o, ' ');
 }
 
-static void bar_negative(struct out *o, const struct bars *b, int64_t count)
+static void bar_negative(struct strbuf *o, const struct bars *b, int64_t count)
 {
 	size_t d = bar_len(b, count, BAR_WIDTH);
 
-	out_pad(o, ' ', BAR_WIDTH - d);
-	out_pad(o, '@', d);
-	out_adds(o, "| ");
+	strbuf_pad(o, ' ', BAR_WIDTH - d);
+	strbuf_pad(o, '@', d);
+	strbuf_adds(o, "| ");
 }
 
-static void bar_both(struct out *o, const struct bars *b, int64_t count)
+static void bar_both(struct strbuf *o, const struct bars *b, int64_t count)
 {
 	size_t half = BAR_WIDTH / 2, d = bar_len(b, count, BAR_WIDTH / 2);
 
-	out_pad(o, ' ', count <= 0 ? half - d : half);
-	out_pad(o, '@', count <= 0 ? d : 0);
-	out_addc(o, '|');
-	out_pad(o, '@', count > 0 ? d : 0);
-	out_pad(o, ' ', count > 0 ? half - d : half);
-	out_addc(o, ' ');
+	strbuf_pad(o, ' ', count <= 0 ? half - d : half);
+	strbuf_pad(o, '@', count <= 0 ? d : 0);
+	strbuf_addc(o, '|');
+	strbuf_pad(o, '@', count > 0 ? d : 0);
+	strbuf_pad(o, ' ', count > 0 ? half - d : half);
+	strbuf_addc(o, ' ');
 }
 
 /* U+2588 is a full cell, U+2589 seven eighths, ... U+258F one eighth. */
-static void bar_utf8(struct out *o, const struct bars *b, int64_t count)
+static void bar_utf8(struct strbuf *o, const struct bars *b, int64_t count)
 {
 	long double cells = b->total > 0 ? magnitude(count) * BAR_WIDTH / b->total : 0;
 	size_t whole = cells >= BAR_WIDTH ? BAR_WIDTH : (size_t)cells;
 	unsigned int eighths =
 		whole < BAR_WIDTH ? (unsigned int)((cells - (long double)whole) * 8) : 0;
 
-	out_addc(o, '|');
+	strbuf_addc(o, '|');
 	for (size_t i = 0; i < whole; i++)
-		out_adds(o, "\xe2\x96\x88");
+		strbuf_adds(o, "\xe2\x96\x88");
 	if (eighths)
-		out_addf(o, "\xe2\x96%c", (char)(0x88 + (8 - eighths)));
-	out_pad(o, ' ', BAR_WIDTH - whole - (eighths != 0));
-	out_addc(o, ' ');
+		strbuf_addf(o, "\xe2\x96%c", (char)(0x88 + (8 - eighths)));
+	strbuf_pad(o, ' ', BAR_WIDTH - whole - (eighths != 0));
+	strbuf_addc(o, ' ');
 }
 
-void print_bar(struct printer *p, struct out *o, const struct bars *b, int64_t count,
+void print_bar(struct printer *p, struct strbuf *o, const struct bars *b, int64_t count,
 	       uint64_t normal)
 {
 	static const struct spec left9 = {CONV_LEFT, 9, -1};
@@ -94,27 +94,27 @@ void print_bar(struct printer *p, struct out *o, const struct bars *b, int64_t c
 	else
 		bar_positive(o, b, count);
 	out_signed(o, &left9, normalized(count, normal));
-	out_addc(o, '\n');
+	strbuf_addc(o, '\n');
 }
 
 /* ---- labels -------------------------------------------------------------------------------- */
 
-static void label_number(struct out *o, int64_t v)
+static void label_number(struct strbuf *o, int64_t v)
 {
 	out_int(o, 16, (uint64_t)v, true);
-	out_addc(o, ' ');
+	strbuf_addc(o, ' ');
 }
 
-static void label_text(struct out *o, const char *prefix, int64_t v)
+static void label_text(struct strbuf *o, const char *prefix, int64_t v)
 {
 	char text[40];
 	int len = snprintf(text, sizeof(text), "%s%lld", prefix, (long long)v);
 
 	out_text(o, &(struct spec){0, 16, -1}, text, (size_t)len);
-	out_addc(o, ' ');
+	strbuf_addc(o, ' ');
 }
 
-static void lquantize_label(struct out *o, const struct agg_layout *l, uint32_t row)
+static void lquantize_label(struct strbuf *o, const struct agg_layout *l, uint32_t row)
 {
 	int64_t label = agg_bucket_label(l, row);
 
@@ -127,7 +127,7 @@ static void lquantize_label(struct out *o, const struct agg_layout *l, uint32_t 
 }
 
 /* first: the first row shown; it says whether negative bins are among them. */
-static void llquantize_row_label(struct out *o, const struct agg_layout *l, uint32_t row,
+static void llquantize_row_label(struct strbuf *o, const struct agg_layout *l, uint32_t row,
 				 uint32_t first)
 {
 	uint32_t centre = l->nbuckets / 2;
@@ -148,7 +148,7 @@ static void llquantize_row_label(struct out *o, const struct agg_layout *l, uint
 	}
 }
 
-static void row_label(struct out *o, const struct agg_layout *l, uint32_t row, uint32_t first)
+static void row_label(struct strbuf *o, const struct agg_layout *l, uint32_t row, uint32_t first)
 {
 	if (l->agg->func == AGGFUNC_LQUANTIZE)
 		lquantize_label(o, l, row);
@@ -158,7 +158,7 @@ static void row_label(struct out *o, const struct agg_layout *l, uint32_t row, u
 		label_number(o, agg_bucket_label(l, row));
 }
 
-void print_histogram(struct printer *p, struct out *o, const struct agg_view *v,
+void print_histogram(struct printer *p, struct strbuf *o, const struct agg_view *v,
 		     const struct agg_elem *e)
 {
 	const struct agg_layout *l = v->layout;
@@ -176,7 +176,7 @@ void print_histogram(struct printer *p, struct out *o, const struct agg_view *v,
 	}
 	if (p->opts->aggzoom)
 		bars_zoom(&b, highest);
-	out_addf(o, "\n%16s %41s %-9s\n", "value", RULE, "count");
+	strbuf_addf(o, "\n%16s %41s %-9s\n", "value", RULE, "count");
 	for (uint32_t row = first; row <= last; row++) {
 		row_label(o, l, row, first);
 		print_bar(p, o, &b, hist_count(l, state, row), v->normal);

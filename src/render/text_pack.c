@@ -19,7 +19,7 @@ static int keys_width(const struct agg_elem *e)
 	return width;
 }
 
-static void packed_text(struct printer *p, struct out *o, const struct datum *d)
+static void packed_text(struct printer *p, struct strbuf *o, const struct datum *d)
 {
 	struct spec s = {0, 16, -1};
 
@@ -30,22 +30,22 @@ static void packed_text(struct printer *p, struct out *o, const struct datum *d)
 	} else if (d->kind == DATUM_STACK || d->kind == DATUM_USTACK) {
 		print_stack(p, o, d, p->opts->stackindent);
 	} else {
-		struct out text = {0};
+		struct strbuf text = {0};
 		uint64_t pid, addr;
 
 		addr_of_datum(d, &pid, &addr);
 		addr_text(p, &text, pid, addr, addr_form_of(d->kind));
 		out_text(o, &s, text.data, text.len);
-		out_deinit(&text);
+		strbuf_deinit(&text);
 	}
 }
 
-static void packed_keys(struct printer *p, struct out *o, const struct agg_elem *e)
+static void packed_keys(struct printer *p, struct strbuf *o, const struct agg_elem *e)
 {
 	for (uint32_t i = 0; i < e->nkeys; i++) {
 		struct datum d = datum_of_key(&e->keys[i]);
 
-		out_addc(o, ' ');
+		strbuf_addc(o, ' ');
 		if (d.bytes)
 			packed_text(p, o, &d);
 		else
@@ -61,7 +61,7 @@ static bool has_bar_value(const struct prog_agg *agg)
 	       agg->func == AGGFUNC_STDDEV;
 }
 
-static void print_agghist(struct printer *p, struct out *o, const struct agg_view *v)
+static void print_agghist(struct printer *p, struct strbuf *o, const struct agg_view *v)
 {
 	long double highest = 0;
 	struct bars b = {0};
@@ -75,10 +75,10 @@ static void print_agghist(struct printer *p, struct out *o, const struct agg_vie
 	}
 	if (p->opts->aggzoom)
 		bars_zoom(&b, highest);
-	out_addf(o, "\n%*s %41s %-9s\n", keys_width(v->elems[0]), "key", RULE, "count");
+	strbuf_addf(o, "\n%*s %41s %-9s\n", keys_width(v->elems[0]), "key", RULE, "count");
 	for (uint32_t i = 0; i < v->nelems; i++) {
 		packed_keys(p, o, v->elems[i]);
-		out_addc(o, ' ');
+		strbuf_addc(o, ' ');
 		print_bar(p, o, &b, agg_value(v, v->elems[i]), 1); /* the value is normalized */
 	}
 }
@@ -106,18 +106,18 @@ static unsigned int level(int64_t count, long double total, unsigned int highest
 	return at >= highest ? highest : (unsigned int)at;
 }
 
-static void print_cell(struct out *o, int64_t count, long double total, bool is_utf8)
+static void print_cell(struct strbuf *o, int64_t count, long double total, bool is_utf8)
 {
 	static const char up[] = "__xxxxXX", down[] = "vvvvVV";
 
 	if (count == 0)
-		out_addc(o, ' ');
+		strbuf_addc(o, ' ');
 	else if (count < 0)
-		out_addc(o, down[level(count, total, sizeof(down) - 2)]);
+		strbuf_addc(o, down[level(count, total, sizeof(down) - 2)]);
 	else if (is_utf8)
-		out_addf(o, "\xe2\x96%c", (char)(0x81 + level(count, total, 7)));
+		strbuf_addf(o, "\xe2\x96%c", (char)(0x81 + level(count, total, 7)));
 	else
-		out_addc(o, up[level(count, total, sizeof(up) - 2)]);
+		strbuf_addc(o, up[level(count, total, sizeof(up) - 2)]);
 }
 
 struct pack_range { /* rows of all elements, width of their outer labels */
@@ -146,7 +146,7 @@ static struct pack_range pack_range_of(const struct agg_view *v)
 	return r;
 }
 
-static void pack_row(struct printer *p, struct out *o, const struct agg_view *v,
+static void pack_row(struct printer *p, struct strbuf *o, const struct agg_view *v,
 		     const struct agg_elem *e, const struct pack_range *r)
 {
 	bool is_utf8 = has_utf8(p->opts);
@@ -164,27 +164,27 @@ static void pack_row(struct printer *p, struct out *o, const struct agg_view *v,
 	if (p->opts->aggzoom)
 		total = highest * (1 / 0.95L);
 	packed_keys(p, o, e);
-	out_addf(o, " %*lld :", r->min_width, (long long)agg_bucket_label(v->layout, r->first));
+	strbuf_addf(o, " %*lld :", r->min_width, (long long)agg_bucket_label(v->layout, r->first));
 	for (uint32_t row = r->first; row <= r->last; row++)
 		print_cell(o, e->state[row], total, is_utf8);
-	out_addf(o, ": %*lld | %lld\n", -r->max_width,
-		 (long long)agg_bucket_label(v->layout, r->last),
-		 (long long)normalized((int64_t)sum, v->normal));
+	strbuf_addf(o, ": %*lld | %lld\n", -r->max_width,
+		    (long long)agg_bucket_label(v->layout, r->last),
+		    (long long)normalized((int64_t)sum, v->normal));
 }
 
-static void print_aggpack(struct printer *p, struct out *o, const struct agg_view *v)
+static void print_aggpack(struct printer *p, struct strbuf *o, const struct agg_view *v)
 {
 	struct pack_range r = pack_range_of(v);
 	int width = keys_width(v->elems[0]);
 
-	out_addf(o, "\n%*s %*s .", width, width ? "key" : "", r.min_width, "min");
-	out_pad(o, '-', r.last - r.first + 1);
-	out_addf(o, ". %*s | count\n", -r.max_width, "max");
+	strbuf_addf(o, "\n%*s %*s .", width, width ? "key" : "", r.min_width, "min");
+	strbuf_pad(o, '-', r.last - r.first + 1);
+	strbuf_addf(o, ". %*s | count\n", -r.max_width, "max");
 	for (uint32_t i = 0; i < v->nelems; i++)
 		pack_row(p, o, v, v->elems[i], &r);
 }
 
-bool print_view_packed(struct printer *p, struct out *o, const struct agg_view *v)
+bool print_view_packed(struct printer *p, struct strbuf *o, const struct agg_view *v)
 {
 	bool is_flat_hist = v->agg->func == AGGFUNC_QUANTIZE || v->agg->func == AGGFUNC_LQUANTIZE;
 

@@ -1,4 +1,5 @@
 /* print() as text: a value as an initializer with types and names (d-language.md 6.5). */
+#include "base/text.h"
 #include "render/impl.h"
 
 #include <inttypes.h>
@@ -9,54 +10,39 @@
 
 /* ---- scalars -------------------------------------------------------------------------------- */
 
-/* '\0' and its kin, quotes and backslashes escaped; what is no character in octal. */
-static void show_char(struct out *o, unsigned char c, char quote)
+static void show_char(struct strbuf *o, char c)
 {
-	static const char escapes[] = "\aa\bb\ff\nn\rr\tt\vv\\\\";
-	const char *e = c ? strchr(escapes, c) : NULL;
+	static const struct escapes how = {.letters = "\aa\bb\ff\nn\rr\tt\vv''\\\\",
+					   .nul = "\\0",
+					   .other = "\\%03o"};
 
-	if (c == (unsigned char)quote)
-		out_addf(o, "\\%c", c);
-	else if (e && (e - escapes) % 2 == 0)
-		out_addf(o, "\\%c", e[1]);
-	else if (c >= ' ' && c <= '~')
-		out_addc(o, (char)c);
-	else if (c == 0)
-		out_adds(o, "\\0");
-	else
-		out_addf(o, "\\%03o", c);
+	strbuf_addc(o, '\'');
+	escape_add(o, &c, 1, &how);
+	strbuf_addc(o, '\'');
 }
 
-static void show_quoted(struct out *o, const char *text, size_t len)
+static void show_hex(struct strbuf *o, uint64_t word)
 {
-	out_addc(o, '"');
-	for (size_t i = 0; i < len; i++)
-		show_char(o, (unsigned char)text[i], '"');
-	out_addc(o, '"');
+	strbuf_addf(o, "%#" PRIx64, word);
 }
 
-static void show_hex(struct out *o, uint64_t word)
-{
-	out_addf(o, "%#" PRIx64, word);
-}
-
-static void show_enum(struct out *o, const struct shape *sh, uint64_t word)
+static void show_enum(struct strbuf *o, const struct shape *sh, uint64_t word)
 {
 	const char *name = shape_enum_name(sh, word);
 
 	if (name)
-		out_adds(o, name);
+		strbuf_adds(o, name);
 	else
-		out_addf(o, "%" PRId64, shape_enum_value(sh, word));
+		strbuf_addf(o, "%" PRId64, shape_enum_value(sh, word));
 }
 
 static void show_float(const struct shape_view *v, const struct shape *sh, long double value)
 {
 	switch (sh->size) {
 	case sizeof(float):
-	case sizeof(double): out_addf(v->o, "%+.7e", (double)value); return;
-	case sizeof(value): out_addf(v->o, "%+.16LE", value); return;
-	default: out_adds(v->o, "<floating point>"); /* of a size no machine of ours has */
+	case sizeof(double): strbuf_addf(v->o, "%+.7e", (double)value); return;
+	case sizeof(value): strbuf_addf(v->o, "%+.16LE", value); return;
+	default: strbuf_adds(v->o, "<floating point>"); /* of a size no machine of ours has */
 	}
 }
 
@@ -65,11 +51,7 @@ static void show_word(const struct shape_view *v, const struct shape *sh, uint64
 		      uint32_t bits)
 {
 	switch (sh->kind) {
-	case SHAPE_CHAR:
-		out_addc(v->o, '\'');
-		show_char(v->o, (unsigned char)word, '\'');
-		out_addc(v->o, '\'');
-		return;
+	case SHAPE_CHAR: show_char(v->o, (char)word); return;
 	case SHAPE_ENUM: show_enum(v->o, sh, word); return;
 	case SHAPE_FUNC:
 		if (word && !sh->is_user) {
@@ -88,7 +70,7 @@ static void show_word(const struct shape_view *v, const struct shape *sh, uint64
 	if (sh->kind == SHAPE_INT)
 		show_hex(v->o, word);
 	else
-		out_addf(v->o, "0x%" PRIx64, word);
+		strbuf_addf(v->o, "0x%" PRIx64, word);
 }
 
 static void show_text(const struct shape_view *v, const struct shape *sh, const char *text,
@@ -97,15 +79,15 @@ static void show_text(const struct shape_view *v, const struct shape *sh, const 
 	bool is_array = sh->kind == SHAPE_ARRAY;
 
 	if (is_array)
-		out_adds(v->o, "[ ");
-	show_quoted(v->o, text, len);
+		strbuf_adds(v->o, "[ ");
+	escape_quote(v->o, text, len, &escapes_c);
 	if (is_array)
-		out_adds(v->o, " ]");
+		strbuf_adds(v->o, " ]");
 }
 
 static void show_forward(const struct shape_view *v, const struct shape *sh)
 {
-	out_adds(v->o, "<forward decl>");
+	strbuf_adds(v->o, "<forward decl>");
 }
 
 /* ---- arrays and structures ------------------------------------------------------------------ */
@@ -119,8 +101,8 @@ static bool is_compound(const struct shape *sh)
 
 static void line_begin(const struct shape_view *v, uint32_t depth)
 {
-	out_addc(v->o, '\n');
-	out_pad(v->o, ' ', (size_t)depth * INDENT);
+	strbuf_addc(v->o, '\n');
+	strbuf_pad(v->o, ' ', (size_t)depth * INDENT);
 }
 
 /* Members stand one below the other, elements in a row unless they have members. */
@@ -131,29 +113,29 @@ static bool is_in_lines(const struct shape *sh)
 
 static void show_open(const struct shape_view *v, const struct shape *sh)
 {
-	out_addc(v->o, sh->kind == SHAPE_SOU ? '{' : '[');
+	strbuf_addc(v->o, sh->kind == SHAPE_SOU ? '{' : '[');
 }
 
 static void show_gap(const struct shape_view *v, const struct shape *sh, uint32_t i, uint32_t depth)
 {
 	if (i && sh->kind == SHAPE_ARRAY)
-		out_addc(v->o, ',');
+		strbuf_addc(v->o, ',');
 	if (is_in_lines(sh))
 		line_begin(v, depth + 1);
 	else
-		out_addc(v->o, ' ');
+		strbuf_addc(v->o, ' ');
 }
 
-static void show_member_name(struct out *o, const struct shape_member *m)
+static void show_member_name(struct strbuf *o, const struct shape_member *m)
 {
 	bool is_nameless_sou = !*m->name && m->shape->kind == SHAPE_SOU;
 
-	out_adds(o, m->shape->type);
+	strbuf_adds(o, m->shape->type);
 	if (*m->name)
-		out_addf(o, " %s", m->name);
+		strbuf_addf(o, " %s", m->name);
 	if (m->bit_size)
-		out_addf(o, " :%u", m->bit_size);
-	out_adds(o, is_nameless_sou ? " " : " = ");
+		strbuf_addf(o, " :%u", m->bit_size);
+	strbuf_adds(o, is_nameless_sou ? " " : " = ");
 }
 
 static void show_item(const struct shape_view *v, const struct shape *sh, uint32_t i,
@@ -163,7 +145,7 @@ static void show_item(const struct shape_view *v, const struct shape *sh, uint32
 	if (sh->kind == SHAPE_SOU)
 		show_member_name(v->o, &sh->members[i]);
 	else if (is_in_lines(sh))
-		out_addf(v->o, "%s ", sh->elem->type);
+		strbuf_addf(v->o, "%s ", sh->elem->type);
 }
 
 static void show_item_end(const struct shape_view *v, const struct shape *sh)
@@ -173,7 +155,7 @@ static void show_item_end(const struct shape_view *v, const struct shape *sh)
 static void show_cut(const struct shape_view *v, const struct shape *sh, uint32_t i, uint32_t depth)
 {
 	show_gap(v, sh, i, depth);
-	out_adds(v->o, "...");
+	strbuf_adds(v->o, "...");
 }
 
 static void show_close(const struct shape_view *v, const struct shape *sh, uint32_t depth)
@@ -181,8 +163,8 @@ static void show_close(const struct shape_view *v, const struct shape *sh, uint3
 	if (sh->kind == SHAPE_SOU || (is_in_lines(sh) && sh->nelems))
 		line_begin(v, depth);
 	else
-		out_addc(v->o, ' ');
-	out_addc(v->o, sh->kind == SHAPE_SOU ? '}' : ']');
+		strbuf_addc(v->o, ' ');
+	strbuf_addc(v->o, sh->kind == SHAPE_SOU ? '}' : ']');
 }
 
 static const struct shape_visitor shape_text = {
@@ -197,9 +179,10 @@ static const struct shape_visitor shape_text = {
 	.forward = show_forward,
 };
 
-void print_shape(struct printer *p, struct out *o, const struct shape *shape, const struct datum *d)
+void print_shape(struct printer *p, struct strbuf *o, const struct shape *shape,
+		 const struct datum *d)
 {
-	out_addf(o, "%s ", shape->type);
+	strbuf_addf(o, "%s ", shape->type);
 	walk_shape(p, o, &shape_text, shape, d);
-	out_addc(o, '\n');
+	strbuf_addc(o, '\n');
 }

@@ -8,54 +8,54 @@ static bool is_print(char c)
 	return c >= ' ' && c <= '~';
 }
 
-static void raw_line(struct out *o, const char *bytes, uint32_t at, uint32_t n)
+static void raw_line(struct strbuf *o, const char *bytes, uint32_t at, uint32_t n)
 {
-	out_addf(o, "     %5x:", at);
+	strbuf_addf(o, "     %5x:", at);
 	for (uint32_t i = 0; i < 16; i++) {
 		if (i < n)
-			out_addf(o, " %02x", (unsigned char)bytes[at + i]);
+			strbuf_addf(o, " %02x", (unsigned char)bytes[at + i]);
 		else
-			out_adds(o, "   ");
+			strbuf_adds(o, "   ");
 	}
-	out_adds(o, "  ");
+	strbuf_adds(o, "  ");
 	for (uint32_t i = 0; i < n; i++)
-		out_addc(o, is_print(bytes[at + i]) ? bytes[at + i] : '.');
-	out_addc(o, '\n');
+		strbuf_addc(o, is_print(bytes[at + i]) ? bytes[at + i] : '.');
+	strbuf_addc(o, '\n');
 }
 
-void print_raw(struct out *o, const char *bytes, uint32_t size)
+void print_raw(struct strbuf *o, const char *bytes, uint32_t size)
 {
 	static const char hex[] = "0123456789abcdef";
 
 	if (!size)
 		return;
-	out_adds(o, "\n           ");
+	strbuf_adds(o, "\n           ");
 	for (int i = 0; i < 16; i++)
-		out_addf(o, "  %c", hex[i]);
-	out_addf(o, "  %s\n", hex);
+		strbuf_addf(o, "  %c", hex[i]);
+	strbuf_addf(o, "  %s\n", hex);
 	for (uint32_t at = 0; at < size; at += 16)
 		raw_line(o, bytes, at, MIN(size - at, 16u));
 }
 
 /* ---- bytes --------------------------------------------------------------------------------- */
 
-static void print_string(struct out *o, int width, const char *text, size_t len)
+static void print_string(struct strbuf *o, int width, const char *text, size_t len)
 {
 	struct spec s = {CONV_LEFT, width, -1};
 
-	out_adds(o, "  ");
+	strbuf_adds(o, "  ");
 	out_text(o, &s, text, len);
 }
 
 /* width < 0: the text alone */
-static void print_bytes(struct printer *p, struct out *o, int width, const struct datum *d)
+static void print_bytes(struct printer *p, struct strbuf *o, int width, const struct datum *d)
 {
 	size_t len = strnlen(d->bytes, d->size);
 
 	if (p->opts->rawbytes || !datum_is_text(d))
 		print_raw(o, d->bytes, d->size);
 	else if (width < 0)
-		out_add(o, d->bytes, len);
+		strbuf_add(o, d->bytes, len);
 	else
 		print_string(o, width, d->bytes, len);
 }
@@ -70,10 +70,10 @@ int int_width(uint32_t size)
 	}
 }
 
-static void print_int(struct out *o, bool is_quiet, uint32_t size, uint64_t v, bool is_signed)
+static void print_int(struct strbuf *o, bool is_quiet, uint32_t size, uint64_t v, bool is_signed)
 {
 	if (!is_quiet)
-		out_addc(o, ' ');
+		strbuf_addc(o, ' ');
 	out_int(o, is_quiet ? -1 : int_width(size), v, is_signed);
 }
 
@@ -81,7 +81,7 @@ static void print_int(struct out *o, bool is_quiet, uint32_t size, uint64_t v, b
  * A structure of the size of an integer prints as one, others are dumped: what is printed depends
  * on the type, and not on whether the members of this value happen to look like text.
  */
-static void print_struct(struct out *o, int str_width, const struct datum *d)
+static void print_struct(struct strbuf *o, int str_width, const struct datum *d)
 {
 	if (datum_is_int(d))
 		print_int(o, str_width < 0, d->size, int_at(d->bytes, d->size, true), true);
@@ -90,29 +90,29 @@ static void print_struct(struct out *o, int str_width, const struct datum *d)
 }
 
 /* Option rawbytes: the characters and the NUL behind them. */
-static void print_raw_string(struct out *o, const struct datum *d)
+static void print_raw_string(struct strbuf *o, const struct datum *d)
 {
-	struct out text = {0};
+	struct strbuf text = {0};
 
-	out_add(&text, d->bytes, d->size);
-	out_addc(&text, '\0');
+	strbuf_add(&text, d->bytes, d->size);
+	strbuf_addc(&text, '\0');
 	print_raw(o, text.data, (uint32_t)text.len);
-	out_deinit(&text);
+	strbuf_deinit(&text);
 }
 
-static void print_addr(struct printer *p, struct out *o, const struct datum *d)
+static void print_addr(struct printer *p, struct strbuf *o, const struct datum *d)
 {
-	struct out text = {0};
+	struct strbuf text = {0};
 	uint64_t pid, addr;
 
 	addr_of_datum(d, &pid, &addr);
 	addr_text(p, &text, pid, addr, addr_form_of(d->kind));
 	print_string(o, 50, text.data, text.len);
-	out_deinit(&text);
+	strbuf_deinit(&text);
 }
 
 /* str_width: of strings; < 0: quiet, nothing is padded. */
-static void print_datum(struct printer *p, struct out *o, int str_width, const struct datum *d)
+static void print_datum(struct printer *p, struct strbuf *o, int str_width, const struct datum *d)
 {
 	switch (d->kind) {
 	case DATUM_INT:
@@ -126,7 +126,7 @@ static void print_datum(struct printer *p, struct out *o, int str_width, const s
 		if (p->opts->rawbytes)
 			print_raw_string(o, d);
 		else if (str_width < 0)
-			out_add(o, d->bytes, d->size);
+			strbuf_add(o, d->bytes, d->size);
 		else
 			print_string(o, str_width, d->bytes, d->size);
 		return;
@@ -144,12 +144,12 @@ static void print_datum(struct printer *p, struct out *o, int str_width, const s
 	BUG("datum kind %d", (int)d->kind);
 }
 
-void print_trace(struct printer *p, struct out *o, const struct datum *d)
+void print_trace(struct printer *p, struct strbuf *o, const struct datum *d)
 {
 	print_datum(p, o, p->opts->quiet ? -1 : 33, d);
 }
 
-void print_key(struct printer *p, struct out *o, const struct datum *d)
+void print_key(struct printer *p, struct strbuf *o, const struct datum *d)
 {
 	print_datum(p, o, 50, d);
 }

@@ -2,6 +2,7 @@
  * Columns of text on a terminal, whatever the locale is: scripts run under LC_ALL=C print UTF-8 all
  * the same.
  */
+#include "base/text.h"
 #include "render/out.h"
 
 static const struct range {
@@ -27,25 +28,18 @@ static uint32_t columns_of(uint32_t ch)
 	return low < ARRAY_LEN(ranges) && ch >= ranges[low].first ? ranges[low].columns : 1;
 }
 
-/* Decodes a character; its length, 1 when the byte begins none: it stands for itself. */
-static size_t utf8_get(const char *text, size_t len, uint32_t *ret_ch)
+/*
+ * The length of a character; 1 when the byte begins none, or is ASCII: then it takes one column, as
+ * most terminals show it.
+ */
+static size_t char_get(const char *text, size_t len, uint32_t *ret_ch)
 {
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	uint8_t lead = (uint8_t)text[0];
-	size_t n = lead >= 0xf0 && lead < 0xf8 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-	uint32_t ch = n == 1 ? lead : lead & (0x7fu >> n);
+	size_t n = utf8_get(text, len, ret_ch);
 
-	*ret_ch = '?'; /* one column, as most terminals show it */
-	if (n > len || lead >= 0xf8)
-		return 1;
-	for (size_t i = 1; i < n; i++) {
-		if (((uint8_t)text[i] & 0xc0) != 0x80)
-			return 1;
-		ch = ch << 6 | ((uint8_t)text[i] & 0x3f);
-	}
-	if (n > 1 && ch >= least[n])
-		*ret_ch = ch;
-	return n > 1 && ch < least[n] ? 1 : n;
+	if (n > 1)
+		return n;
+	*ret_ch = '?';
+	return 1;
 }
 
 /* Bytes before the first one that is not ASCII, of which each is a column. */
@@ -64,7 +58,7 @@ size_t text_fit(const char *text, size_t len, size_t max, size_t *ret_columns)
 
 	while (at < len) {
 		uint32_t ch;
-		size_t n = utf8_get(text + at, len - at, &ch), wide = columns_of(ch);
+		size_t n = char_get(text + at, len - at, &ch), wide = columns_of(ch);
 
 		if (columns + wide > max)
 			break;

@@ -74,7 +74,7 @@ static void print_all(const struct prog *prog)
 				continue;
 			fmt_print(&p, &p.out, fmt_prepare(p.arena, v.act->fmt), &v.args);
 		}
-	out_deinit(&p.out);
+	strbuf_deinit(&p.out);
 	arena_destroy(p.arena);
 }
 

@@ -275,7 +275,7 @@ static void hist_case(enum aggfunc func, const int64_t param[4], const struct hi
 			      .layout = &f.fake.als[0],
 			      .normal = hist_normal};
 	print_histogram(f.printer, &f.printer->out, &v, &elem);
-	out_addc(&f.printer->out, '\0');
+	strbuf_addc(&f.printer->out, '\0');
 	is_str(f.printer->out.data, want, name);
 	fix_deinit(&f);
 }
