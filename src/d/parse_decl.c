@@ -526,13 +526,26 @@ static bool at_nested_declarator(struct parser *p, enum declarator_form form)
 }
 
 /*
+ * A word that is a keyword of D only is a name where a parameter's name can stand: provider
+ * definitions are shared with C, as Ruby's "const char *string".
+ */
+static bool at_parameter_name(struct parser *p, enum declarator_form form)
+{
+	const char *next = lex_peek(&p->lx);
+
+	return form == DECLARATOR_EITHER && tok_is_keyword(p->tok.kind) && next &&
+	       (*next == ',' || *next == ')' || *next == '[');
+}
+
+/*
  * IDENT | "(" declarator ")" | nothing -- *ret_func: a list of parameters follows, its '(' is
  * consumed
  */
 static void parse_direct(struct parser *p, struct type_name *t, enum declarator_form form,
 			 deriv_list *nested, bool *ret_func)
 {
-	if (p->tok.kind == TOK_IDENT && form != DECLARATOR_ABSTRACT) {
+	if ((p->tok.kind == TOK_IDENT && form != DECLARATOR_ABSTRACT) ||
+	    at_parameter_name(p, form)) {
 		t->name = p->tok.text;
 		t->name_span = p->tok.span;
 		parser_advance(p);

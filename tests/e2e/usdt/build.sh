@@ -105,6 +105,31 @@ mkdir cpp && sed 1d probes.d >cpp/probes.d # the preprocessor takes '#' for its 
 [ ! -s err ] && sed 's/_OTHER_H/_PROBES_H/' other.h | cmp - probes.h || fail "they change the header"
 "$DTRACE" -C -fpic -G -k -o other.o -s cpp/probes.d app.o 2>err && cmp other.o probes.o || fail "flags of -G"
 
+# What definitions of well-known projects look like: comments with '#' inside, names of parameters that are D's keywords,
+# types of the preprocessor, conditions, comments of C++.
+cat >ruby.d <<'END'
+#include "options.h"
+#define bool unsigned char
+typedef unsigned int thread_id;
+provider ruby {
+  // scheduler
+  probe symbol__create(const char *string, const char *filename, int lineno);
+  probe sort__start(bool, thread_id, size_t);
+#if DETAILS
+  probe insn(const char *name);
+#endif
+  probe gc__mark__begin();
+};
+#pragma D attributes Stable/Evolving/Common provider ruby provider
+#pragma D attributes Private/Private/Unknown provider ruby module
+END
+echo '#define DETAILS 0' >options.h
+"$DTRACE" -C -I. -h -s ruby.d 2>err && [ ! -s err ] || fail "ruby.d"
+grep -q '^#define RUBY_SYMBOL_CREATE(arg0, arg1, arg2)' ruby.h && ! grep -q INSN ruby.h || fail "what is in ruby.h"
+gcc -Wall -Wextra -Werror -x c -c ruby.h -o /dev/null 2>err || fail "ruby.h"
+printf 'provider libvirt {\n\t# file: src/a.c\n        # prefix: object\n\tprobe object_new(void *obj, int errfd, pid_t pid);\n};\n' >libvirt.d
+"$DTRACE" -h -s libvirt.d 2>err && [ ! -s err ] && grep -q '^#define LIBVIRT_OBJECT_NEW(' libvirt.h || fail "libvirt.d"
+
 # What is wrong is said, and no output is left.
 refused() { # text, then arguments
 	text=$1; shift
