@@ -86,6 +86,8 @@ void aggs_keep_percpu(struct aggs *a, bool keep);
  */
 void aggs_set_quiet(struct aggs *a);
 MUST_CHECK struct err *aggs_snap(struct aggs *a);
+/* Writes how many strings and stacks of keys are known, and left the kernel to make room. */
+void aggs_describe(const struct aggs *a, struct strbuf *out);
 struct agg_view *aggs_view(struct aggs *a, uint32_t agg_id);
 /* Sorts the elements of a view in place by d-language.md 6.4.3. */
 void agg_view_sort(struct agg_view *v, const struct agg_sort *how);

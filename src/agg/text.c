@@ -154,6 +154,7 @@ static uint32_t side_sweep(struct aggs *a, enum agg_side side)
 		}
 	}
 	t->sweep_at[side] = MAX(2 * nused, FEW);
+	t->ndeleted += ndeleted;
 	return ndeleted;
 }
 
@@ -207,6 +208,16 @@ void texts_bound(struct aggs *a)
 		t->search_pause = ndeleted ? 0 : MIN(2 * t->search_pause + KEEP_NS, PAUSE_MAX);
 		t->search_at = t->snap_at + t->search_pause;
 	}
+}
+
+void aggs_describe(const struct aggs *a, struct strbuf *out)
+{
+	strbuf_addf(
+		out,
+		"%zu strings and %zu stacks of keys (%llu of which no key was left have made room)",
+		hashmap_count(a->texts.known[AGG_SIDE_STRINGS]),
+		hashmap_count(a->texts.known[AGG_SIDE_STACKS]),
+		(unsigned long long)a->texts.ndeleted);
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */

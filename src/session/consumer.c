@@ -286,6 +286,7 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 	if (!e && now >= c->status_at) {
 		c->status_at = now + (uint64_t)run->opts->val[OPT_statusrate];
 		session_follow_cpus(run);
+		consumer_debug_kept(c);
 		e = consumer_report_drops(c);
 		if (!e)
 			e = keeper_check(run->attachments.keeper);
@@ -305,6 +306,7 @@ struct err *consumer_finish(struct consumer *c, FILE *fp)
 		if (!e)
 			e = drain(c, fp, ENGINE_EVERYTHING);
 	}
+	consumer_debug_kept(c);
 	return e ? e : consumer_report_drops(c);
 }
 

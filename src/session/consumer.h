@@ -31,6 +31,7 @@ struct consumer {
 	FILE *fp;			 /* of the dtrace_work() that runs */
 	uint64_t work_at, work_interval; /* last dtrace_work(), and how soon the next is due */
 	uint64_t status_at;		 /* when drops are looked for */
+	uint64_t kept_at;		 /* when the option debug says what is kept */
 	uint64_t snap_at;		 /* when aggregations may be read again */
 	bool is_snapped;		 /* in this dtrace_work() */
 	uint32_t remedies_told;		 /* bits of tell.c */
@@ -66,6 +67,9 @@ MUST_CHECK struct err *consumer_print_aggs(struct consumer *c, FILE *fp,
 					   dtrace_aggregate_walk_f *walk);
 /* What ends the output in its form. */
 MUST_CHECK struct err *consumer_end_output(struct consumer *c, FILE *fp);
+
+/* kept.c: with the option debug, says now and then what is kept in memory. */
+void consumer_debug_kept(struct consumer *c);
 
 /* tell.c: lost records, faults of clauses, faults of the consumer while it printed a record. */
 MUST_CHECK struct err *consumer_report_drops(struct consumer *c);

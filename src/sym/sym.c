@@ -194,3 +194,18 @@ const uint64_t *syms_tracing(struct syms *s, uint32_t *ret_n)
 	*ret_n = k->tracing.len / 2;
 	return k->tracing.data;
 }
+
+/* ---- what is kept --------------------------------------------------------------------------- */
+
+void syms_describe(const struct syms *s, struct strbuf *out)
+{
+	const struct uprocs *p = &s->users.procs;
+
+	strbuf_addf(out,
+		    "%zu process ids, %" PRIu32 " processes that have ended (%" PRIu64
+		    " were forgotten); %zu files, %" PRIu32
+		    " of them open; %zu root directories of containers (%" PRIu64 " were closed)",
+		    hashmap_count(p->procs), p->ends.len - p->first_end, p->nforgotten,
+		    hashmap_count(p->files.files), p->files.nopen, hashmap_count(p->roots.open),
+		    p->roots.nclosed);
+}

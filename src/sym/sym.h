@@ -25,6 +25,7 @@
 #include "base/base.h"
 
 struct file_opts; /* sym/debugfile.h */
+struct strbuf;
 struct syms;
 
 struct syms *syms_create(void);
@@ -105,6 +106,9 @@ void syms_ended(struct syms *s, uint64_t pid, uint64_t time);
 void syms_at(struct syms *s, uint64_t time);
 /* Some events were lost: what is known of living processes may be out of date. */
 void syms_lost(struct syms *s);
+
+/* Writes what is kept of processes and files, and how much was forgotten to make room. */
+void syms_describe(const struct syms *s, struct strbuf *out);
 
 struct sym_opts {
 	bool is_raw;		       /* names of C++ and Rust stay mangled */

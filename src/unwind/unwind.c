@@ -491,3 +491,12 @@ void unwinds_destroy(struct unwinds *u)
 	ring_buffer__free(u->ring);
 	free(u);
 }
+
+void unwinds_describe(const struct unwinds *u, struct strbuf *out)
+{
+	const struct utrees *t = &u->trees;
+
+	strbuf_addf(out, "unwind tables of %zu files, %" PRIu64 "k (%" PRIu64 " were removed)",
+		    hashmap_count(t->files), t->nblocks * sizeof(struct rt_ublock) / 1024,
+		    t->nremoved);
+}

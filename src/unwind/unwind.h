@@ -17,6 +17,7 @@
 #include "bpf/engine.h"
 
 struct sym_map;
+struct strbuf;
 struct unwinds;
 
 struct unwind_hooks {
@@ -33,6 +34,8 @@ MUST_CHECK struct err *unwinds_create(const struct kmaps *maps, uint64_t unwinds
 				      uint64_t elfsize, const struct unwind_hooks *hooks,
 				      struct unwinds **ret);
 void unwinds_destroy(struct unwinds *u); /* NULL is allowed */
+/* Writes how many tables are kept, and were removed to make room. */
+void unwinds_describe(const struct unwinds *u, struct strbuf *out);
 /* Becomes readable when the kernel's side asks for a table. */
 int unwinds_fd(const struct unwinds *u);
 

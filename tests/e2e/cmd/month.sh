@@ -29,7 +29,7 @@ script = '''int calls;
 		trunc(@addrs, 10); printa("%A %d %@d\\n", @addrs); trunc(@addrs);
 		clear(@few); printf("\\ncalls %d\\n", calls);
 	}'''
-d = subprocess.Popen([dtrace, "-q", "-x", "nspec=64", "-x", "aggsize=4m", "-x", "unwindsize=4m", "-n", script], text=True,
+d = subprocess.Popen([dtrace, "-q", "-x", "nspec=64", "-x", "aggsize=4m", "-x", "unwindsize=4m", "-x", "debug", "-n", script], text=True,
                      stdout=subprocess.PIPE)
 counted, named, specs = 0, 0, 0
 def read_until(calls):
@@ -78,6 +78,9 @@ if measures:
     assert end[2] < half[2] * 1.2 + 4096, "maps"
 END
 mkdir "$TMP/root"
-timeout 280 python3 "$TMP/drive.py" "$DTRACE" "$TRIGGER/month" "$TMP/root" $n >"$TMP/out" 2>"$TMP/err" && ! grep 'drop' "$TMP/err" && exit 0
+# the last line of the option debug about what is kept says that something was forgotten
+timeout 280 python3 "$TMP/drive.py" "$DTRACE" "$TRIGGER/month" "$TMP/root" $n >"$TMP/out" 2>"$TMP/err" && ! grep 'drop' "$TMP/err" &&
+	grep ' kept: ' "$TMP/err" | tail -1 >"$TMP/kept" && grep -q 'process ids' "$TMP/kept" && grep -q '; [0-9]* strings and' "$TMP/kept" &&
+	{ [ -n "$SANITIZED" ] || ! grep -q '(0 were forgotten)\|(0 of which no key' "$TMP/kept"; } && exit 0
 cat "$TMP/out" "$TMP/err"
 exit 1
