@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/apart.h"
 #include "kernel/kernel.h"
 
 #define RESUME_MS 500
@@ -33,7 +34,7 @@ static pid_t spawn(struct keeper_area *area, int sock, int parent_fd)
 
 	sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	pid = keeper_clone();
+	pid = apart_clone();
 	if (pid == 0)
 		keeper_run(area, sock, parent_fd, parent);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);

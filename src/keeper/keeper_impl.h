@@ -52,5 +52,3 @@ struct keeper_area {
  * async-signal-safe calls.
  */
 NORETURN void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent);
-/* A process that wait() does not report, without going through the C library's handlers. */
-pid_t keeper_clone(void);

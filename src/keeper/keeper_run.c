@@ -11,20 +11,14 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/apart.h"
 #include "keeper/herd.h"
 #include "kernel/kernel.h"
-
-pid_t keeper_clone(void)
-{
-	return (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL); /* no signal when it ends */
-}
 
 /* Linux kernel/trace/trace_event_perf.c: format of the PMU "uprobe", ref_ctr_offset */
 #define REF_CTR_SHIFT 32
@@ -133,7 +127,7 @@ static void do_drop(const struct keeper_area *a)
 	bool is_apart = !a->waits && pipe2(gate, O_CLOEXEC) == 0;
 	char byte;
 
-	if (is_apart && keeper_clone() == 0) {
+	if (is_apart && apart_clone() == 0) {
 		(void)close(gate[1]);
 		(void)!read(gate[0], &byte, 1); /* the end of the file */
 		_exit(0);
@@ -203,7 +197,7 @@ static void release(const struct wards *w)
 	int self = any ? (int)syscall(SYS_pidfd_open, syscall(SYS_getpid), 0) : -1;
 	struct pollfd end = {.fd = self, .events = POLLIN};
 
-	if (!any || keeper_clone() != 0)
+	if (!any || apart_clone() != 0)
 		return;
 	close_links(w, self);
 	while (poll(&end, 1, -1) < 0 && errno == EINTR)
@@ -248,7 +242,7 @@ static bool receive(int sock, int ret_fds[2])
  */
 static NORETURN void end_late(void)
 {
-	(void)keeper_clone(); /* without one it takes longer */
+	(void)apart_clone(); /* without one it takes longer */
 	_exit(0);
 }
 
@@ -288,59 +282,7 @@ static bool serve(struct keeper_area *area, int sock, struct wards *w)
 	return is_there;
 }
 
-/* ---- being nobody ---------------------------------------------------------------------------- */
-
-static void close_all_but(int a, int b)
-{
-	unsigned int low = (unsigned int)MIN(a, b), high = (unsigned int)MAX(a, b);
-
-	if (low > 0)
-		(void)close_range(0, low - 1, 0);
-	if (high > low + 1)
-		(void)close_range(low + 1, high - 1, 0);
-	(void)close_range(high + 1, ~0u, 0);
-}
-
-/*
- * Numbers of /proc/self/stat from field `first` (1 = the pid) on; false when it is not to be had.
- */
-static bool stat_fields(int first, unsigned long *ret, int n)
-{
-	char buf[1024];
-	int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t len = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
-	char *p;
-
-	if (fd >= 0)
-		(void)close(fd);
-	if (len <= 0)
-		return false;
-	buf[len] = '\0';
-	p = strrchr(buf, ')'); /* the end of field 2 */
-	for (int i = 2; p && i < first; i++)
-		p = strchr(p + 1, ' ');
-	for (int i = 0; p && i < n; i++)
-		ret[i] = strtoul(p, &p, 10);
-	return p != NULL;
-}
-
-/* The heap goes, which nothing here uses; the name is not that of a tracer to be killed. */
-static void shed(pid_t parent)
-{
-	enum { START_BRK = 47, ARG_START, ARG_END };
-	unsigned long f[ARG_END - START_BRK + 1];
-	size_t room;
-
-	(void)prctl(PR_SET_NAME, "uprobe-keeper");
-	if (!stat_fields(START_BRK, f, ARRAY_LEN(f)))
-		return;
-	(void)syscall(SYS_brk, f[0]);
-	room = f[2] - f[1];
-	if (room > 1) {
-		memset((void *)f[1], 0, room);
-		(void)snprintf((char *)f[1], room, "uprobe-keeper of %d", (int)parent);
-	}
-}
+/* ---- the life of the keeper --------------------------------------------------------------------- */
 
 static void raise_limit(void)
 {
@@ -352,24 +294,12 @@ static void raise_limit(void)
 	}
 }
 
-/* The C library keeps two signals for itself, and its own functions do not block them. */
-static void block_signals(void)
-{
-	uint64_t all = ~0ull;
-
-	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
-}
-
 void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 {
 	struct pollfd fds[] = {{.fd = sock, .events = POLLIN}, {.fd = parent_fd, .events = POLLIN}};
 	struct wards wards = {.herd = -1};
 
-	block_signals();
-	(void)setsid();
-	(void)!chdir("/");
-	close_all_but(sock, parent_fd);
-	shed(parent);
+	apart_begin("uprobe-keeper", parent, (int[]){sock, parent_fd}, 2);
 	raise_limit();
 	for (;;) {
 		if (poll(fds, ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
