@@ -12,6 +12,7 @@
 #include "proc/insn.h"
 #include "proc/maps.h"
 #include "proc/text.h"
+#include "sym/gate.h"
 
 /*
  * The instructions of one link are attached together or not at all, and a signal is looked at
@@ -181,7 +182,7 @@ static enum code_state uprobe_state(struct code_check *c, const struct proc_maps
 static struct err *drop_changed(struct attempt *at, struct uprobe *p, uint32_t *n)
 {
 	const struct proc_maps *maps = p->at ? attempt_maps(at, p->at) : NULL;
-	struct text text = {.fd = p->file->fd};
+	struct text text = {.file = p->file->opened};
 	struct strbuf notice = {0};
 	struct code_check c;
 	struct err *e = NULL;
@@ -244,7 +245,8 @@ static struct err *attach_once(const struct attempt *at, const struct uprobe *p,
 		if (counters[i])
 			sites.counters = counters;
 	}
-	return keeper_uprobe_multi(at->keeper, at->prog_fd, p->file->fd, filter, &sites);
+	return keeper_uprobe_multi(at->keeper, at->prog_fd, gate_file_fd(p->file->opened), filter,
+				   &sites);
 }
 
 static struct err *attach_failed(const struct uprobe *p, uint32_t n, struct err *e)
@@ -300,8 +302,9 @@ static struct err *attach_pieces(struct attempt *at, struct uprobe *p, uint32_t 
 static struct err *attach_singly(struct attempt *at, struct uprobe *p, uint32_t n)
 {
 	for (uint32_t i = 0; i < n && !is_interrupted(at); i++) {
-		struct err *e = keeper_uprobe(at->keeper, at->prog_fd, p->file->fd, p->at, p[i].off,
-					      p[i].cookie, p[i].counter_off);
+		struct err *e =
+			keeper_uprobe(at->keeper, at->prog_fd, gate_file_fd(p->file->opened), p->at,
+				      p[i].off, p[i].cookie, p[i].counter_off);
 
 		if (e && err_get_sys(e) == ESRCH) {
 			err_destroy(e); /* it has ended */
@@ -569,7 +572,8 @@ struct err *attachments_sweep(struct attachments *a, pid_t pid, int prog_fd)
 		uint32_t n = p->pid == pid ? p->offsets.len : 0;
 
 		for (uint32_t from = 0; from < n && !e; from += KEEPER_SITES_MAX)
-			e = keeper_sweep(k, prog_fd, p->file->fd, p->offsets.data + from,
+			e = keeper_sweep(k, prog_fd, gate_file_fd(p->file->opened),
+					 p->offsets.data + from,
 					 MIN(n - from, (uint32_t)KEEPER_SITES_MAX));
 	}
 	return e;

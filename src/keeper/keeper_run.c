@@ -282,7 +282,7 @@ static bool serve(struct keeper_area *area, int sock, struct wards *w)
 	return is_there;
 }
 
-/* ---- the life of the keeper --------------------------------------------------------------------- */
+/* ---- the life of the keeper ----------------------------------------------------------------- */
 
 static void raise_limit(void)
 {

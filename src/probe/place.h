@@ -62,12 +62,14 @@ struct place_traits {
 };
 const struct place_traits *place_traits(enum place_kind kind);
 
+struct gate_file;
+
 /*
- * A file whose code is probed. Its owner keeps the struct and the descriptor as long as probes are
+ * A file whose code is probed. Its owner keeps the struct and the open file as long as probes are
  * attached in the file.
  */
 struct place_file {
-	int fd;
+	struct gate_file *opened;
 	uint64_t dev, ino;
 	const char *name, *path; /* base name and path, for messages */
 	bool is_32bit;

@@ -12,6 +12,10 @@
 #include "base/vec.h"
 #include "proc/control.h"
 
+/* How long a command may take to begin, and from when on a signal ends the wait. */
+#define EXEC_WAIT_NS ((uint64_t)30000000000)
+#define EXEC_SOON_NS ((uint64_t)500000000)
+
 struct proc {
 	pid_t pid;
 	int pidfd;
@@ -87,11 +91,40 @@ static int wait_child(pid_t pid, int *ret_status)
 	return got;
 }
 
+/*
+ * Waits until the child has executed the command or failed, which closes its end of the pipe.
+ * False: neither has happened, because it waits for a file system whose server has stopped. A
+ * signal ends the wait once it has become a long one: the user has lost patience.
+ */
+static bool exec_is_over(int report_fd)
+{
+	struct pollfd p = {.fd = report_fd, .events = POLLIN};
+	uint64_t begin = now_ns(), now = begin;
+
+	while (now - begin < EXEC_WAIT_NS) {
+		int n = poll(&p, 1, (int)((EXEC_WAIT_NS - (now - begin)) / 1000000));
+
+		now = now_ns();
+		if (n > 0)
+			return true;
+		if (n < 0 && (errno != EINTR || now - begin > EXEC_SOON_NS))
+			return false;
+	}
+	return false;
+}
+
 /* The child stands at the first instruction of the new image, or has ended. */
 static struct err *wait_for_exec(pid_t pid, int report_fd)
 {
 	int status, sys = 0;
 
+	if (!exec_is_over(report_fd)) {
+		/* It may not even be possible to kill it, so nobody waits for its end. */
+		(void)kill(pid, SIGKILL);
+		return err_hint(err_new("its file system does not answer"),
+				"try again when its server runs; 'umount -f' ends a mount whose "
+				"server is gone");
+	}
 	if (wait_child(pid, &status) < 0)
 		return err_sys(errno, "lost process %d", (int)pid);
 	if (WIFSTOPPED(status) && WSTOPSIG(status) == SIGTRAP)
@@ -149,14 +182,14 @@ struct err *proc_create(const char *cmd, char *const *envs, uint32_t nenvs, stru
 	return NULL;
 }
 
-struct err *proc_advance(struct proc *p, enum proc_when when)
+struct err *proc_advance(struct proc *p, struct gate *g, enum proc_when when)
 {
 	struct err *e;
 
 	if (!p->is_held || p->is_advanced || when == PROC_EXEC)
 		return NULL;
 	p->is_advanced = true;
-	e = evaltime_run(p->pid, when, &p->is_reaped, &p->status);
+	e = evaltime_run(g, p->pid, when, &p->is_reaped, &p->status);
 	if (p->is_reaped)
 		p->is_held = false;
 	return e;

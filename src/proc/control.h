@@ -32,7 +32,7 @@ void proc_destroy(struct proc *p); /* NULL is allowed */
  * Runs a held process on to a later instruction; works once, and does nothing to a process that is
  * not held.
  */
-MUST_CHECK struct err *proc_advance(struct proc *p, enum proc_when when);
+MUST_CHECK struct err *proc_advance(struct proc *p, struct gate *g, enum proc_when when);
 MUST_CHECK struct err *proc_continue(struct proc *p); /* a second time does nothing */
 
 pid_t proc_pid(const struct proc *p);

@@ -14,6 +14,7 @@
 #include "proc/rtld.h"
 
 struct target {
+	struct gate *gate;
 	pid_t pid;
 	bool has_ended;
 	int status;
@@ -82,8 +83,8 @@ static struct err *run_to(struct target *t, taddr addr)
 /* Every object is mapped and relocated, no initialiser has run. */
 static struct err *run_to_preinit(struct target *t, const struct aux *aux)
 {
-	uint64_t entry, hook = proc_symbol(t->pid, aux->base, "_dl_debug_state", &entry);
-	uint64_t debug = proc_symbol(t->pid, aux->base, "_r_debug", &entry);
+	uint64_t entry, hook = proc_symbol(t->gate, t->pid, aux->base, "_dl_debug_state", &entry);
+	uint64_t debug = proc_symbol(t->gate, t->pid, aux->base, "_r_debug", &entry);
 	uint64_t state_at =
 		aux->base + debug + (aux->is_narrow ? RTLD_STATE_OFF32 : RTLD_STATE_OFF);
 
@@ -134,7 +135,7 @@ static struct err *run_to_given_main(struct target *t)
 	taddr libc = object_base(t->pid, "libc.so");
 	struct err *e;
 
-	start = libc ? proc_symbol(t->pid, libc, "__libc_start_main", &entry) : 0;
+	start = libc ? proc_symbol(t->gate, t->pid, libc, "__libc_start_main", &entry) : 0;
 	if (!start)
 		return NULL;
 	e = run_to(t, libc + start);
@@ -148,7 +149,7 @@ static struct err *run_to_given_main(struct target *t)
 
 static struct err *run_to_main(struct target *t, const struct aux *aux)
 {
-	uint64_t entry, value = proc_symbol(t->pid, aux->entry, "main", &entry);
+	uint64_t entry, value = proc_symbol(t->gate, t->pid, aux->entry, "main", &entry);
 	struct err *e = aux->base ? run_to(t, aux->entry) : NULL;
 
 	if (e || t->has_ended)
@@ -158,9 +159,10 @@ static struct err *run_to_main(struct target *t, const struct aux *aux)
 	return run_to_given_main(t);
 }
 
-struct err *evaltime_run(pid_t pid, enum proc_when when, bool *ret_ended, int *ret_status)
+struct err *evaltime_run(struct gate *g, pid_t pid, enum proc_when when, bool *ret_ended,
+			 int *ret_status)
 {
-	struct target t = {.pid = pid};
+	struct target t = {.pid = pid, .gate = g};
 	struct aux aux;
 	struct err *e = when == PROC_EXEC ? NULL : proc_aux_read(pid, &aux);
 

@@ -23,5 +23,7 @@ enum proc_when {
 	PROC_MAIN,
 };
 
-MUST_CHECK struct err *evaltime_run(pid_t pid, enum proc_when when, bool *ret_ended,
+struct gate;
+
+MUST_CHECK struct err *evaltime_run(struct gate *g, pid_t pid, enum proc_when when, bool *ret_ended,
 				    int *ret_status);

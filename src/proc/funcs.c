@@ -171,23 +171,24 @@ struct debug_use {
 	uint64_t limit;
 };
 
-static bool use_debug_file(void *ctx, int fd)
+static bool use_debug_file(void *ctx, struct gate_file *file)
 {
 	struct debug_use *use = ctx;
 	struct gate_elf g;
 
-	if (!elf_syms_add(use->syms, fd, use->limit))
+	if (!elf_syms_add(use->syms, file, use->limit))
 		return false; /* the file belongs to another build */
-	gate_elf_open(fd, use->limit, &g);
+	gate_elf_open(file, use->limit, &g);
 	if (g.elf)
 		read_tables(use->f, &g);
 	gate_elf_close(&g);
 	return true;
 }
 
-static void read_debug_file(struct funcs *f, int fd, const struct debug_place *place)
+static void read_debug_file(struct funcs *f, struct gate_file *file,
+			    const struct debug_place *place)
 {
-	struct debug_use use = {f, elf_syms_read(fd, place->limit), place->limit};
+	struct debug_use use = {f, elf_syms_read(file, place->limit), place->limit};
 
 	(void)debug_file_find(use.syms, place, use_debug_file, &use); /* optional */
 	elf_syms_destroy(use.syms);
@@ -276,11 +277,11 @@ static void index_names(struct funcs *f)
 }
 
 /* The linker of Go puts its code between two symbols. */
-static void find_go(struct funcs *f, struct gate_elf *g, int fd)
+static void find_go(struct funcs *f, struct gate_elf *g)
 {
 	const struct func *start, *end;
 
-	go_code_read(&f->go, g, fd, f->is_32bit);
+	go_code_read(&f->go, g, f->is_32bit);
 	if (f->go.abi == GO_NONE)
 		return;
 	start = funcs_find(f, "runtime.text");
@@ -305,14 +306,14 @@ static struct err *check_machine(Elf *elf, struct funcs *f)
 	return NULL;
 }
 
-struct err *funcs_read(int fd, const struct debug_place *place, struct funcs **ret)
+struct err *funcs_read(struct gate_file *file, const struct debug_place *place, struct funcs **ret)
 {
 	struct funcs *f = xcalloc(1, sizeof(*f));
 	struct gate_elf g;
 	struct err *e;
 
 	f->arena = arena_create();
-	gate_elf_open(fd, place ? place->limit : GATE_LIMIT_DEFAULT, &g);
+	gate_elf_open(file, place ? place->limit : GATE_LIMIT_DEFAULT, &g);
 	e = check_machine(g.elf, f);
 	if (!e) {
 		read_segments(f, g.elf);
@@ -320,11 +321,11 @@ struct err *funcs_read(int fd, const struct debug_place *place, struct funcs **r
 		if (!f->has_symtab)
 			read_minidebug(f, &g);
 		if (!f->has_symtab && place)
-			read_debug_file(f, fd, place);
+			read_debug_file(f, file, place);
 		list_sort(f);
 		list_complete(f);
 		index_names(f);
-		find_go(f, &g, fd);
+		find_go(f, &g);
 		if (f->is_too_large)
 			e = err_hint(err_new("a symbol table of it takes more than %" PRIu64
 					     " bytes",

@@ -4,7 +4,7 @@
  * sym/elfsym.h keeps one name for an address. Here all names of an address are kept, because a
  * probe description may use any of them.
  *
- * Owns     names and tables; the descriptor stays the caller's.
+ * Owns     names and tables; the file stays the caller's.
  * Errors   struct err * when it is no ELF file of this machine. A damaged one gives the functions
  *          that could be read.
  * Units    addr: virtual address as in the file; off: offset in the file.
@@ -19,6 +19,7 @@
 #include "proc/gocode.h"
 
 struct debug_place;
+struct gate_file;
 
 struct func {
 	uint64_t addr, off;
@@ -54,7 +55,8 @@ struct funcs {
  * place: how to find the debug file of a stripped file (sym/debugfile.h); NULL: no debug file is
  * searched for.
  */
-MUST_CHECK struct err *funcs_read(int fd, const struct debug_place *place, struct funcs **ret);
+MUST_CHECK struct err *funcs_read(struct gate_file *file, const struct debug_place *place,
+				  struct funcs **ret);
 void funcs_destroy(struct funcs *f); /* NULL is allowed */
 /*
  * Returns the first function of that name, whose member next leads to the others; NULL if there is

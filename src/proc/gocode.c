@@ -29,35 +29,35 @@ static bool find_section(struct gate_elf *file, const char *want, GElf_Shdr *ret
 }
 
 /* Reads what the file has for an address of memory. */
-static bool read_memory(Elf *elf, int fd, uint64_t addr, void *to, size_t size)
+static bool read_memory(struct gate_elf *file, uint64_t addr, void *to, size_t size)
 {
 	size_t n = 0;
 	GElf_Phdr ph;
 
-	if (elf_getphdrnum(elf, &n))
+	if (elf_getphdrnum(file->elf, &n))
 		return false;
-	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getphdr(elf, (int)i, &ph); i++)
+	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getphdr(file->elf, (int)i, &ph); i++)
 		if (ph.p_type == PT_LOAD && addr >= ph.p_vaddr && addr - ph.p_vaddr < ph.p_filesz &&
 		    size <= ph.p_filesz - (addr - ph.p_vaddr))
-			return pread(fd, to, size, (off_t)(ph.p_offset + addr - ph.p_vaddr)) ==
-			       (ssize_t)size;
+			return gate_file_read(file->file, to, size,
+					      ph.p_offset + addr - ph.p_vaddr) == (ssize_t)size;
 	return false;
 }
 
 /* Up to 1.17 the section has the address of a Go string: the address of its bytes, their number. */
-static size_t read_by_address(Elf *elf, int fd, const uint8_t *head, char *text, size_t size)
+static size_t read_by_address(struct gate_elf *file, const uint8_t *head, char *text, size_t size)
 {
 	uint64_t at, string[2];
 
 	memcpy(&at, head + 16, sizeof(at));
-	if (!read_memory(elf, fd, at, string, sizeof(string)) || !string[1] || string[1] >= size ||
-	    !read_memory(elf, fd, string[0], text, string[1]))
+	if (!read_memory(file, at, string, sizeof(string)) || !string[1] || string[1] >= size ||
+	    !read_memory(file, string[0], text, string[1]))
 		return 0;
 	return string[1];
 }
 
 /* The text that runtime.Version() returns, in text; its length, 0 when there is none. */
-static size_t read_version(struct gate_elf *file, int fd, char *text, size_t size)
+static size_t read_version(struct gate_elf *file, char *text, size_t size)
 {
 	static const uint8_t magic[] = "\xff Go buildinf:";
 	uint8_t head[INFO_HEAD + 1];
@@ -65,14 +65,14 @@ static size_t read_version(struct gate_elf *file, int fd, char *text, size_t siz
 	size_t len;
 
 	if (!find_section(file, INFO_SECTION, &sh) ||
-	    pread(fd, head, sizeof(head), (off_t)sh.sh_offset) != sizeof(head) ||
+	    gate_file_read(file->file, head, sizeof(head), sh.sh_offset) != sizeof(head) ||
 	    memcmp(head, magic, sizeof(magic) - 1) != 0)
 		return 0;
 	if (!(head[15] & INFO_INLINE))
-		return head[14] == 8 ? read_by_address(file->elf, fd, head, text, size) : 0;
+		return head[14] == 8 ? read_by_address(file, head, text, size) : 0;
 	len = head[INFO_HEAD]; /* a number of seven bits a byte: a version takes less than two */
 	if (!len || len > 0x7f || len >= size ||
-	    pread(fd, text, len, (off_t)sh.sh_offset + INFO_HEAD + 1) != (ssize_t)len)
+	    gate_file_read(file->file, text, len, sh.sh_offset + INFO_HEAD + 1) != (ssize_t)len)
 		return 0;
 	return len;
 }
@@ -86,10 +86,10 @@ static unsigned long minor_of(const char *text, const char **ret_start)
 	return at && isdigit((unsigned char)at[4]) ? strtoul(at + 4, NULL, 10) : 0;
 }
 
-void go_code_read(struct go_code *g, struct gate_elf *file, int fd, bool is_32bit)
+void go_code_read(struct go_code *g, struct gate_elf *file, bool is_32bit)
 {
 	char text[TEXT_MAX_READ] = "";
-	size_t len = read_version(file, fd, text, sizeof(text));
+	size_t len = read_version(file, text, sizeof(text));
 	const char *start;
 	unsigned long minor;
 	GElf_Shdr sh;

@@ -32,6 +32,6 @@ struct go_code {
 };
 
 /* Fills abi and version from the section .go.buildinfo; fd is a descriptor of the same file. */
-void go_code_read(struct go_code *g, struct gate_elf *file, int fd, bool is_32bit);
+void go_code_read(struct go_code *g, struct gate_elf *file, bool is_32bit);
 /* Returns the calling convention of the function with that name at addr. */
 enum go_abi go_code_abi(const struct go_code *g, uint64_t addr, const char *name);

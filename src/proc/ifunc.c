@@ -62,7 +62,7 @@ static bool is_slot(struct gate_elf *g, uint32_t symbols, const GElf_Rela *r, co
 }
 
 /* The address of a word that holds the choice; 0 = the file has none. */
-static uint64_t find_slot(int fd, const struct func *fn, bool is_own)
+static uint64_t find_slot(struct gate_file *file, const struct func *fn, bool is_own)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
@@ -70,7 +70,7 @@ static uint64_t find_slot(int fd, const struct func *fn, bool is_own)
 	uint64_t slot = 0;
 	struct gate_elf g;
 
-	gate_elf_open(fd, GATE_LIMIT_DEFAULT, &g);
+	gate_elf_open(file, GATE_LIMIT_DEFAULT, &g);
 	while (g.elf && !slot && (scn = elf_nextscn(g.elf, scn))) {
 		Elf_Data *data = gelf_getshdr(scn, &sh) && sh.sh_type == SHT_RELA
 					 ? gate_data(&g, scn)
@@ -89,7 +89,7 @@ static uint64_t find_slot(int fd, const struct func *fn, bool is_own)
 taddr ifunc_chosen(pid_t pid, const struct proc_maps *maps, const struct ifunc_object *object,
 		   const struct func *fn, const struct ifunc_object *user)
 {
-	uint64_t bias, slot = find_slot(user->fd, fn, user->fd == object->fd);
+	uint64_t bias, slot = find_slot(user->file, fn, user->file == object->file);
 	const struct proc_map *m;
 	taddr chosen;
 

@@ -19,7 +19,7 @@
 
 /* One file of the process. */
 struct ifunc_object {
-	int fd;
+	struct gate_file *file;
 	const struct funcs *funcs;
 	uint64_t dev, ino;
 };

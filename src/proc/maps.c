@@ -86,29 +86,28 @@ void proc_maps_deinit(struct proc_maps *m)
 /*
  * What has the mapping's path in the process's root: another file may have taken its place since.
  */
-static int open_named(pid_t pid, const struct proc_map *m)
+static struct gate_file *open_named(struct gate *g, pid_t pid, const struct proc_map *m)
 {
-	CLEANUP(fd) int root = -1, fd = -1;
+	CLEANUP(fd) int root = -1;
+	CLEANUP(gate_file) struct gate_file *f = NULL;
 	char path[64];
-	struct stat st;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/root", (int)pid);
 	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	fd = root < 0 ? -1 : gate_open_path(root, m->path);
-	if (fd < 0 || fstat(fd, &st) != 0)
-		return -1;
-	if (st.st_ino != m->ino) {
+	f = root < 0 ? NULL : gate_open_path(g, root, m->path);
+	if (f && gate_file_stat(f)->st_ino != m->ino) {
+		gate_file_close(gate_file_take(&f));
 		errno = ESTALE;
-		return -1;
 	}
-	return fd_take(&fd);
+	return gate_file_take(&f);
 }
 
-int proc_map_open(pid_t pid, const struct proc_map *m)
+struct gate_file *proc_map_open(struct gate *g, pid_t pid, const struct proc_map *m)
 {
-	int fd = gate_open_mapping((uint64_t)pid, m->start, m->end);
+	const struct gate_mapping at = {(uint64_t)pid, m->start, m->end, m->dev, m->path};
+	struct gate_file *f = gate_open_mapping(g, &at);
 
-	return fd >= 0 || m->path[0] != '/' ? fd : open_named(pid, m);
+	return f || errno == ETIMEDOUT || m->path[0] != '/' ? f : open_named(g, pid, m);
 }
 
 const struct proc_map *proc_maps_find_off(const struct proc_maps *m, uint64_t dev, uint64_t ino,

@@ -1,7 +1,7 @@
 /*
  * What a process has mapped: /proc/PID/maps, read once.
  *
- * Owns     the paths, until proc_maps_deinit(). A descriptor from proc_map_open() is the caller's.
+ * Owns     the paths, until proc_maps_deinit(). A file from proc_map_open() is the caller's.
  * Errors   struct err *: no such process, not permitted. A kernel thread has no mappings at all.
  */
 #pragma once
@@ -11,6 +11,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
+
+struct gate;
+struct gate_file;
 
 struct proc_map {
 	taddr start, end;
@@ -32,10 +35,10 @@ void proc_maps_deinit(struct proc_maps *m);
 /* Parses one line of the file, which it changes; false if the line is malformed. */
 bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret);
 /*
- * Opens the very file that is mapped, even if it was renamed or deleted; -1 and errno if that
+ * Opens the very file that is mapped, even if it was renamed or deleted; NULL and errno if that
  * fails.
  */
-int proc_map_open(pid_t pid, const struct proc_map *m);
+struct gate_file *proc_map_open(struct gate *g, pid_t pid, const struct proc_map *m);
 /* Returns the executable mapping that contains offset off of the file; NULL if there is none. */
 const struct proc_map *proc_maps_find_off(const struct proc_maps *m, uint64_t dev, uint64_t ino,
 					  uint64_t off);

@@ -51,7 +51,7 @@ struct err *proc_aux_read(pid_t pid, struct aux *ret)
 }
 
 /* Value of a symbol; 0 = the file has none of that name. */
-static uint64_t symbol_value(int fd, const char *name, uint64_t *ret_entry)
+static uint64_t symbol_value(struct gate_file *file, const char *name, uint64_t *ret_entry)
 {
 	struct gate_elf g;
 	Elf_Scn *scn = NULL;
@@ -60,7 +60,7 @@ static uint64_t symbol_value(int fd, const char *name, uint64_t *ret_entry)
 	GElf_Sym sym;
 	uint64_t value = 0;
 
-	gate_elf_open(fd, GATE_LIMIT_DEFAULT, &g);
+	gate_elf_open(file, GATE_LIMIT_DEFAULT, &g);
 	*ret_entry = g.elf && gelf_getehdr(g.elf, &eh) ? eh.e_entry : 0;
 	while (g.elf && !value && (scn = elf_nextscn(g.elf, scn))) {
 		Elf_Data *data = gelf_getshdr(scn, &sh) && (sh.sh_type == SHT_SYMTAB ||
@@ -91,35 +91,35 @@ static const struct proc_map *first_of(const struct proc_maps *m, taddr addr)
 	return NULL;
 }
 
-/* The file that is mapped at addr; -1 = none, or it cannot be opened. */
-static int open_at(pid_t pid, taddr addr, struct rtld *ret_file)
+/* The file that is mapped at addr; NULL: none, or it cannot be opened. */
+static struct gate_file *open_at(struct gate *g, pid_t pid, taddr addr, struct rtld *ret_file)
 {
 	struct proc_maps m;
 	struct err *e = proc_maps_read(pid, &m);
 	const struct proc_map *first;
-	int fd = -1;
+	struct gate_file *file = NULL;
 
 	if (e) {
 		err_destroy(e); /* as if there was none: what is told then is what matters */
-		return -1;
+		return NULL;
 	}
 	first = first_of(&m, addr);
 	if (first) {
-		fd = proc_map_open(pid, first);
+		file = proc_map_open(g, pid, first);
 		ret_file->dev = first->dev;
 		ret_file->ino = first->ino;
 	}
 	proc_maps_deinit(&m);
-	return fd;
+	return file;
 }
 
-uint64_t proc_symbol(pid_t pid, taddr addr, const char *name, uint64_t *ret_entry)
+uint64_t proc_symbol(struct gate *g, pid_t pid, taddr addr, const char *name, uint64_t *ret_entry)
 {
-	struct rtld file;
-	CLEANUP(fd) int fd = open_at(pid, addr, &file);
+	struct rtld at;
+	CLEANUP(gate_file) struct gate_file *file = open_at(g, pid, addr, &at);
 
 	*ret_entry = 0;
-	return fd < 0 ? 0 : symbol_value(fd, name, ret_entry);
+	return file ? symbol_value(file, name, ret_entry) : 0;
 }
 
 /* ---- the hook ------------------------------------------------------------------------------- */
@@ -127,14 +127,14 @@ uint64_t proc_symbol(pid_t pid, taddr addr, const char *name, uint64_t *ret_entr
 /*
  * Where the segment with addr has it in the file, and the word size; false when no segment has it.
  */
-static bool file_off(int fd, uint64_t addr, uint64_t *ret_off, bool *ret_narrow)
+static bool file_off(struct gate_file *file, uint64_t addr, uint64_t *ret_off, bool *ret_narrow)
 {
 	struct gate_elf g;
 	bool found = false;
 	GElf_Phdr ph;
 	size_t n = 0;
 
-	gate_elf_open(fd, GATE_LIMIT_DEFAULT, &g);
+	gate_elf_open(file, GATE_LIMIT_DEFAULT, &g);
 	if (!g.elf || elf_getphdrnum(g.elf, &n) != 0)
 		n = 0;
 	for (size_t i = 0; i < n && !found && gelf_getphdr(g.elf, (int)i, &ph); i++) {
@@ -148,11 +148,11 @@ static bool file_off(int fd, uint64_t addr, uint64_t *ret_off, bool *ret_narrow)
 	return found;
 }
 
-bool rtld_find(pid_t pid, struct rtld *ret)
+bool rtld_find(struct gate *g, pid_t pid, struct rtld *ret)
 {
-	struct rtld r = {.fd = -1};
+	struct rtld r = {0};
 	uint64_t hook, debug, entry;
-	CLEANUP(fd) int fd = -1;
+	CLEANUP(gate_file) struct gate_file *file = NULL;
 	struct aux aux;
 	struct err *e = proc_aux_read(pid, &aux);
 	bool is_narrow;
@@ -161,23 +161,22 @@ bool rtld_find(pid_t pid, struct rtld *ret)
 		err_destroy(e); /* the process has ended */
 		return false;
 	}
-	fd = open_at(pid, aux.base, &r);
-	if (fd < 0)
+	file = open_at(g, pid, aux.base, &r);
+	if (!file)
 		return false;
-	hook = symbol_value(fd, "_dl_debug_state", &entry);
-	debug = symbol_value(fd, "_r_debug", &entry);
-	if (!hook || !file_off(fd, hook, &r.hook_off, &is_narrow))
+	hook = symbol_value(file, "_dl_debug_state", &entry);
+	debug = symbol_value(file, "_r_debug", &entry);
+	if (!hook || !file_off(file, hook, &r.hook_off, &is_narrow))
 		return false;
 	if (debug)
 		r.state = (int64_t)(debug - hook) + (is_narrow ? RTLD_STATE_OFF32 : RTLD_STATE_OFF);
-	r.fd = fd_take(&fd);
+	r.file = gate_file_take(&file);
 	*ret = r;
 	return true;
 }
 
 void rtld_deinit(struct rtld *r)
 {
-	if (r->fd >= 0)
-		(void)close(r->fd);
-	r->fd = -1;
+	gate_file_close(r->file);
+	r->file = NULL;
 }

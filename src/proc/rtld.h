@@ -1,7 +1,7 @@
 /*
  * The dynamic linker of a process: where it tells debuggers what it has mapped.
  *
- * Owns     struct rtld owns its descriptor.
+ * Owns     struct rtld owns its file.
  * Facts    _dl_debug_state() is called when objects are about to come or go and, with
  *          _r_debug.r_state 0, when they have: mapped, not yet relocated by dlopen(), no
  *          initialiser has run. glibc elf/dl-open.c, <link.h>.
@@ -16,6 +16,9 @@
 #define RTLD_STATE_OFF	 24
 #define RTLD_STATE_OFF32 12
 
+struct gate;
+struct gate_file;
+
 struct aux {
 	uint64_t entry, base; /* of the program; of the dynamic linker, 0 = there is none */
 	bool is_narrow;	      /* the process has words of 32 bits */
@@ -25,14 +28,14 @@ MUST_CHECK struct err *proc_aux_read(pid_t pid, struct aux *ret);
  * A symbol of the object that is mapped at addr: its value, 0 = none; and the entry point the file
  * tells.
  */
-uint64_t proc_symbol(pid_t pid, taddr addr, const char *name, uint64_t *ret_entry);
+uint64_t proc_symbol(struct gate *g, pid_t pid, taddr addr, const char *name, uint64_t *ret_entry);
 
 struct rtld {
-	int fd; /* its file */
+	struct gate_file *file;
 	uint64_t dev, ino;
 	uint64_t hook_off; /* of _dl_debug_state() in the file */
 	int64_t state;	   /* from there to _r_debug.r_state in memory; 0: not known */
 };
 /* False: there is none, or it has no such place; *ret is untouched. */
-bool rtld_find(pid_t pid, struct rtld *ret);
+bool rtld_find(struct gate *g, pid_t pid, struct rtld *ret);
 void rtld_deinit(struct rtld *r);

@@ -1,6 +1,8 @@
 /* Reads the bytes of a file's code piece by piece. */
 #include "proc/text.h"
 
+#include "sym/gate.h"
+
 #define WINDOW (256u << 10)
 
 static bool text_fill(struct text *t, uint64_t off, size_t want)
@@ -12,8 +14,8 @@ static bool text_fill(struct text *t, uint64_t off, size_t want)
 	}
 	t->off = off;
 	t->len = 0;
-	while (t->len < want) {
-		ssize_t n = pread(t->fd, t->data + t->len, want - t->len, (off_t)(off + t->len));
+	while (t->file && t->len < want) {
+		ssize_t n = gate_file_read(t->file, t->data + t->len, want - t->len, off + t->len);
 
 		if (n <= 0)
 			break;

@@ -4,14 +4,16 @@
  * A window is kept, so that functions in ascending order cost few reads. Never mapped: a file that
  * is cut short meanwhile must not end us by a signal.
  *
- * Owns     the window; the descriptor stays the caller's.
+ * Owns     the window; the file stays the caller's.
  */
 #pragma once
 
 #include "base/base.h"
 
+struct gate_file;
+
 struct text {
-	int fd;
+	struct gate_file *file;
 	uint64_t off; /* of the window in the file */
 	size_t len, cap;
 	uint8_t *data;

@@ -8,8 +8,10 @@
 
 #include "base/vec.h"
 #include "proc/maps.h"
+#include "sym/debugfile.h"
 #include "sym/ehframe.h"
 #include "sym/frame.h"
+#include "sym/gate.h"
 
 #define VDSO_MAX ((uint64_t)1 << 20) /* bytes; it has two pages */
 
@@ -130,7 +132,7 @@ struct mapped {
 struct walk_proc {
 	pid_t pid;
 	int mem;
-	uint64_t elfsize;
+	const struct file_opts *opts;
 	struct proc_maps maps;
 	VEC(struct mapped *) files;
 };
@@ -170,10 +172,11 @@ static const struct unwind_rows *rows_of(struct walk_proc *p, const struct proc_
 	if (is_vdso(m)) {
 		vdso_read(p, m, &f->rows);
 	} else {
-		CLEANUP(fd) int fd = proc_map_open(p->pid, m);
+		CLEANUP(gate_file)
+		struct gate_file *file = proc_map_open(p->opts->gate, p->pid, m);
 
-		if (fd >= 0)
-			unwind_rows_read(fd, p->elfsize, NULL, &f->rows);
+		if (file)
+			unwind_rows_read(file, p->opts->limit, NULL, &f->rows);
 	}
 	vec_push(&p->files, f);
 	return &f->rows;
@@ -197,13 +200,13 @@ struct walk_space walk_proc_space(struct walk_proc *p)
 	return (struct walk_space){.read = proc_read, .code = proc_code, .ctx = p};
 }
 
-struct err *walk_proc_open(pid_t pid, uint64_t elfsize, struct walk_proc **ret)
+struct err *walk_proc_open(pid_t pid, const struct file_opts *files, struct walk_proc **ret)
 {
 	struct walk_proc *p = xcalloc(1, sizeof(*p));
 	struct err *e;
 	char path[64];
 
-	*p = (struct walk_proc){.pid = pid, .mem = -1, .elfsize = elfsize};
+	*p = (struct walk_proc){.pid = pid, .mem = -1, .opts = files};
 	e = proc_maps_read(pid, &p->maps);
 	if (!e) {
 		(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);

@@ -18,6 +18,7 @@
 #include "base/base.h"
 #include "base/err.h"
 
+struct file_opts; /* sym/debugfile.h */
 struct unwind_rows;
 
 /* The code at an address. */
@@ -62,10 +63,11 @@ void stack_walk(const struct walk_space *space, const uint64_t regs[WALK_NREGS],
 
 /*
  * A live process whose threads are stopped while they are walked: what it has mapped is read once.
- * elfsize bounds each section of a file that is read (sym/gate.h).
+ * files says how its files are read, and outlives it.
  */
 struct walk_proc;
-MUST_CHECK struct err *walk_proc_open(pid_t pid, uint64_t elfsize, struct walk_proc **ret);
+MUST_CHECK struct err *walk_proc_open(pid_t pid, const struct file_opts *files,
+				      struct walk_proc **ret);
 void walk_proc_close(struct walk_proc *p); /* NULL is allowed */
 struct walk_space walk_proc_space(struct walk_proc *p);
 /* Reads the registers of a thread that the caller traces and has stopped. */

@@ -649,15 +649,21 @@ static struct err *collect_absolute(struct request *r)
 
 /* ---- descriptions ---------------------------------------------------------------------------- */
 
+static struct err *refused_err(const struct pid_object *o, const struct err *why)
+{
+	struct err *e = err_new("'%s' cannot be probed: %s", o->file.path, err_text(why));
+
+	if (err_get_hint(why))
+		e = err_hint(e, "%s", err_get_hint(why));
+	return err_code(e, DTAG_CODE(D_PROC_LIB));
+}
+
 static struct err *collect_object(struct request *r, struct pid_object *o)
 {
 	const struct err *why = pid_object_open(r->target, o);
 
 	if (why)
-		return is_name(r->desc->mod) ? err_code(err_new("'%s' cannot be probed: %s",
-								o->file.path, err_text(why)),
-							DTAG_CODE(D_PROC_LIB))
-					     : NULL;
+		return is_name(r->desc->mod) ? refused_err(o, why) : NULL;
 	return is_name(r->desc->func) ? add_named(r, o) : add_matching(r, o);
 }
 

@@ -19,7 +19,7 @@
 
 /* A file whose code a process has mapped. */
 struct pid_object {
-	/* fd: -1 until pid_object_open(); name: of the module */
+	/* opened: NULL until pid_object_open(); name: of the module */
 	struct place_file file;
 	uint32_t batch; /* in which it was seen first */
 	bool is_main;

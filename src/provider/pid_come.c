@@ -74,7 +74,7 @@ static void renew_objects(const struct pid_state *st, struct pid_target *t)
 {
 	for (uint32_t i = 0; i < t->objects.len; i++) {
 		struct pid_object *o = t->objects.data[i];
-		bool is_missed = o->file.fd < 0 && o->refused && err_get_sys(o->refused) == ENOENT;
+		bool is_missed = !o->file.opened && o->refused && err_get_sys(o->refused) == ENOENT;
 
 		if (!(o->is_stale || is_missed) || !pid_object_is_mapped(t, o))
 			continue;

@@ -11,6 +11,7 @@
 #include "proc/ifunc.h"
 #include "sym/debugfile.h"
 #include "sym/dwarf.h"
+#include "sym/gate.h"
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
@@ -87,14 +88,12 @@ static void add_object(struct pid_state *st, struct pid_target *t, const struct 
 	path = arena_strdup(probes_arena(t->ps), m->path);
 	slash = strrchr(path, '/');
 	*o = (struct pid_object){
-		.file = {.fd = -1,
-			 .name = text_clean(
+		.file = {.name = text_clean(
 				 arena_strdup(probes_arena(t->ps), slash ? slash + 1 : path)),
 			 .path = path,
 			 .dev = m->dev,
 			 .ino = m->ino},
 		.batch = st->batch,
-		.text.fd = -1,
 	};
 	vec_push(&t->objects, o);
 }
@@ -164,11 +163,10 @@ void pid_target_destroy(struct pid_target *t)
 	for (uint32_t i = 0; i < t->objects.len; i++) {
 		struct pid_object *o = t->objects.data[i];
 
-		if (o->file.fd >= 0)
-			(void)close(o->file.fd);
 		funcs_destroy(o->funcs);
 		hashmap_destroy(o->code_names);
 		dwarf_file_close(o->dwarf);
+		gate_file_close(o->file.opened);
 		text_deinit(&o->text);
 		err_destroy(o->refused);
 		free(o);
@@ -210,27 +208,41 @@ static struct err *read_funcs(const struct pid_target *t, struct pid_object *o)
 	struct debug_place place = {.path = o->file.path,
 				    .dirs = files->debug_dirs,
 				    .limit = files->limit,
+				    .gate = files->gate,
 				    .dev = o->file.dev,
 				    .ino = o->file.ino};
 
 	(void)snprintf(root, sizeof(root), "/proc/%d/root", (int)t->at);
 	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	place.root = root_fd;
-	return funcs_read(o->file.fd, &place, &o->funcs);
+	return funcs_read(o->file.opened, &place, &o->funcs);
+}
+
+static struct err *open_failed(const struct pid_target *t, const struct pid_object *o, int sys)
+{
+	if (sys != ETIMEDOUT)
+		return err_sys(sys, "cannot open '%s' of process %d", o->file.path, (int)t->at);
+	/* Patterns pass over files that cannot be probed: this reason would not be seen. */
+	probes_notice(t->ps,
+		      "the file system of '%s' does not answer: its functions are not probed",
+		      o->file.name);
+	return err_hint(
+		err_new("its file system does not answer"),
+		"try again when its server runs; -x filewait=TIME waits longer, 'umount -f' "
+		"ends a mount whose server is gone");
 }
 
 const struct err *pid_object_open_file(struct pid_target *t, struct pid_object *o)
 {
 	const struct proc_map *m;
 
-	if (o->file.fd >= 0 || o->refused)
+	if (o->file.opened || o->refused)
 		return o->refused;
 	m = code_map(t, o);
-	o->file.fd = m ? proc_map_open(t->at, m) : -1;
-	if (o->file.fd < 0)
-		o->refused = err_sys(m ? errno : ENOENT, "cannot open '%s' of process %d",
-				     o->file.path, (int)t->at);
-	o->text.fd = o->file.fd;
+	o->file.opened = m ? proc_map_open(probes_files(t->ps)->gate, t->at, m) : NULL;
+	if (!o->file.opened)
+		o->refused = open_failed(t, o, m ? errno : ENOENT);
+	o->text.file = o->file.opened;
 	return o->refused;
 }
 
@@ -239,13 +251,17 @@ const struct err *pid_object_open(struct pid_target *t, struct pid_object *o)
 	if (pid_object_open_file(t, o) || o->funcs)
 		return o->refused;
 	o->refused = read_funcs(t, o);
+	if (gate_file_is_stuck(o->file.opened)) {
+		err_destroy(o->refused);
+		o->refused = open_failed(t, o, ETIMEDOUT);
+	}
 	o->file.is_32bit = o->funcs && o->funcs->is_32bit;
 	return o->refused;
 }
 
 static struct ifunc_object ifunc_object(const struct pid_object *o)
 {
-	return (struct ifunc_object){.fd = o->file.fd,
+	return (struct ifunc_object){.file = o->file.opened,
 				     .funcs = o->funcs,
 				     .dev = o->file.dev,
 				     .ino = o->file.ino};

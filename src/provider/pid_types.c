@@ -18,10 +18,11 @@ struct dwarf_file *pid_object_dwarf(const struct probes *ps, struct pid_object *
 {
 	const struct file_opts *files = probes_files(ps);
 	const struct debug_place place = {o->file.path, -1,	     files->debug_dirs,
-					  files->limit, o->file.dev, o->file.ino};
+					  files->limit, files->gate, o->file.dev,
+					  o->file.ino};
 
-	if (!o->has_dwarf && o->file.fd >= 0)
-		o->dwarf = dwarf_file_open(o->file.fd, &place);
+	if (!o->has_dwarf && o->file.opened)
+		o->dwarf = dwarf_file_open(o->file.opened, &place);
 	o->has_dwarf = true;
 	return o->dwarf;
 }

@@ -181,7 +181,7 @@ static void object_read(struct probes *ps, struct usdt_state *st, struct pid_tar
 		return;
 	o = xcalloc(1, sizeof(*o));
 	*o = (struct usdt_object){.target = t, .file = file};
-	gate_elf_open(file->file.fd, probes_files(ps)->limit, &g);
+	gate_elf_open(file->file.opened, probes_files(ps)->limit, &g);
 	usdt_notes_read(&g, &o->notes);
 	if (o->notes.is_cut)
 		probes_notice(ps, "some notes about probes in '%s' cannot be read",

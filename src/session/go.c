@@ -12,6 +12,7 @@
 #include "consume/wait.h"
 #include "session/run.h"
 #include "unwind/unwind.h"
+#include "sym/gate.h"
 #include "sym/sym.h"
 #include "watch/watch.h"
 
@@ -312,7 +313,7 @@ static struct err *make_unwinds(struct run *run)
 	const struct unwind_hooks hooks = {run, notice_unwind, denied_unwind, between_unwinds};
 	struct err *e = unwinds_create(engine_bpf_maps(run->engine),
 				       (uint64_t)run->opts->val[OPT_unwindsize],
-				       run->names->file_opts.limit, &hooks, &run->unwinds);
+				       &run->names->file_opts, &hooks, &run->unwinds);
 
 	if (!e)
 		e = waiter_listen(run->waiter, unwinds_fd(run->unwinds));
@@ -425,6 +426,7 @@ struct err *run_load(struct run *run)
 		e = load_units(run);
 	if (!e)
 		e = run->engine->engine->ready(run->engine);
+	gate_set_patient(run->names->file_opts.gate, false);
 	return e ? e : make_waiter(run);
 }
 

@@ -7,16 +7,26 @@
 #include "session/options.h"
 #include "session/report.h"
 #include "session/targets.h"
+#include "sym/gate.h"
 #include "sym/sym.h"
+
+/* A file that cannot be read limits what is shown, as an option that was moved does. */
+static void file_notice_give(void *ctx, const char *msg)
+{
+	report_adjusted(((struct names *)ctx)->report, "%s", msg);
+}
 
 void names_init(struct names *n, const struct options *opts, struct report *report)
 {
 	*n = (struct names){.opts = opts, .report = report};
+	n->file_opts.gate = gate_create();
+	gate_on_notice(n->file_opts.gate, file_notice_give, n);
 }
 
 void names_deinit(struct names *n)
 {
 	syms_destroy(n->syms);
+	gate_destroy(n->file_opts.gate);
 }
 
 static void notice_give(void *ctx, const char *msg)
@@ -51,6 +61,7 @@ void names_refresh(struct names *n)
 
 	n->file_opts.debug_dirs = dirs ? dirs : DEBUG_DIRS_DEFAULT;
 	n->file_opts.limit = (uint64_t)n->opts->val[OPT_elfsize];
+	gate_set_wait(n->file_opts.gate, (uint64_t)n->opts->val[OPT_filewait]);
 	if (n->syms)
 		syms_set_opts(n->syms, &opts);
 }

@@ -2,7 +2,7 @@
  * Names of addresses in a session: symbols of the kernel and of processes, made when the first is
  * asked for.
  *
- * Owns     the symbols.
+ * Owns     the symbols; the gate through which all files of the session are opened.
  */
 #pragma once
 

@@ -43,6 +43,7 @@ static const struct {
 	{OPT_nspec, 0, 1 << 20},
 	{OPT_scratchsize, 0, 1 << 24},
 	{OPT_maxplaces, 1, 1 << 24},
+	{OPT_filewait, 1000000, 60000000000},
 	{OPT_iregs, 1, 8},
 	{OPT_printsize, 1, 1 << 20},
 	{OPT_pcapsize, 1, 1 << 20},

@@ -33,7 +33,8 @@ struct watch *session_watch(struct run *run)
 {
 	if (!run->watch)
 		run->watch =
-			watch_create(&(struct watch_hooks){run, notice_give, keeper_get, is_over});
+			watch_create(&(struct watch_hooks){run, notice_give, keeper_get, is_over,
+							   run->names->file_opts.gate});
 	return run->watch;
 }
 

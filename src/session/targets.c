@@ -6,10 +6,12 @@
 #include "proc/control.h"
 #include "session/options.h"
 #include "session/report.h"
+#include "sym/debugfile.h"
 
 static struct err *target_advance(const struct targets *t, struct proc *p)
 {
-	return proc_advance(p, (enum proc_when)t->opts->val[OPT_evaltime]);
+	return proc_advance(p, probes_files(t->probes)->gate,
+			    (enum proc_when)t->opts->val[OPT_evaltime]);
 }
 
 /* A provider is about to read the code of a process, which may be one that is held. */

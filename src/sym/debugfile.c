@@ -20,16 +20,16 @@ struct search {
  * Compares the CRC-32 of the file, for which all of it is read. A file with more than max bytes is
  * refused.
  */
-static bool has_crc(int fd, uint64_t max, uint32_t want)
+static bool has_crc(struct gate_file *f, uint64_t max, uint32_t want)
 {
 	CLEANUP(free) unsigned char *buf = xmalloc(1 << 16);
 	uLong crc = crc32(0, NULL, 0);
-	off_t off = 0;
+	uint64_t off = 0;
 	ssize_t n = 1;
 
-	while ((uint64_t)off <= max && (n = pread(fd, buf, 1 << 16, off)) > 0) {
+	while (off <= max && (n = gate_file_read(f, buf, 1 << 16, off)) > 0) {
 		crc = crc32(crc, buf, (uInt)n);
-		off += n;
+		off += (uint64_t)n;
 	}
 	return n == 0 && crc == want;
 }
@@ -40,15 +40,16 @@ static bool has_crc(int fd, uint64_t max, uint32_t want)
  */
 static bool try_path(const struct search *w, int root, bool by_name)
 {
-	CLEANUP(fd) int fd = gate_open_path(root, strbuf_text(&w->path));
-	struct stat st;
+	CLEANUP(gate_file)
+	struct gate_file *f = gate_open_path(w->place->gate, root, strbuf_text(&w->path));
+	const struct stat *st = f ? gate_file_stat(f) : NULL;
 
-	if (fd < 0 || fstat(fd, &st) || (st.st_ino == w->place->ino && st.st_dev == w->place->dev))
+	if (!f || (st->st_ino == w->place->ino && st->st_dev == w->place->dev))
 		return false;
 	if (by_name && !w->s->build_id_len &&
-	    !has_crc(fd, GATE_DEBUG_FACTOR * w->place->limit, w->s->debug_crc))
+	    !has_crc(f, GATE_DEBUG_FACTOR * w->place->limit, w->s->debug_crc))
 		return false;
-	return w->use(w->ctx, fd);
+	return w->use(w->ctx, f);
 }
 
 static bool try_build_id(struct search *w, const char *dir, size_t dir_len)

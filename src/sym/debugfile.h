@@ -18,12 +18,15 @@
 #define DEBUG_DIRS_DEFAULT "/usr/lib/debug"
 
 struct elf_syms;
+struct gate;
+struct gate_file;
 
 /* How files of programs are read: options debugdir and elfsize. */
 struct file_opts {
 	const char *debug_dirs; /* separated by colons */
 	/* largest size of a section, and of a table made from one (sym/gate.h) */
 	uint64_t limit;
+	struct gate *gate; /* through which they are opened */
 };
 
 struct debug_place {
@@ -31,13 +34,15 @@ struct debug_place {
 	int root;	   /* directory that is "/" for that process; -1 = our own root */
 	const char *dirs;  /* the option debugdir: directories separated by colons */
 	uint64_t limit;	   /* largest size of a section (sym/gate.h) */
+	struct gate *gate; /* through which the debug file is opened */
 	uint64_t dev, ino; /* of the stripped file, which is never its own debug file */
 };
 
 /*
- * Examines a candidate; returning true accepts it and ends the search. fd is closed by the search.
+ * Examines a candidate; returning true accepts it and ends the search. The search closes the
+ * file.
  */
-typedef bool debug_file_f(void *ctx, int fd);
+typedef bool debug_file_f(void *ctx, struct gate_file *file);
 
 /*
  * Calls use() for each file that may be the debug file of s, until use() accepts one; returns

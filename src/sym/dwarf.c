@@ -6,7 +6,6 @@
 
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
-#include <fcntl.h>
 
 #include "arch/arch.h"
 #include "base/hashmap.h"
@@ -37,7 +36,7 @@ struct unit_funcs {
 };
 
 struct dwarf_file {
-	int fd, alt_fd;
+	struct gate_file *opened, *alt_opened;
 	struct gate_elf file, alt_file;
 	Dwarf *dw, *alt;
 	char *empty;	    /* the image behind alt_file if no alternate file was found */
@@ -71,10 +70,8 @@ void dwarf_file_close(struct dwarf_file *d)
 		(void)dwarf_end(d->alt);
 	gate_elf_close(&d->file);
 	gate_elf_close(&d->alt_file);
-	if (d->fd >= 0)
-		(void)close(d->fd);
-	if (d->alt_fd >= 0)
-		(void)close(d->alt_fd);
+	gate_file_close(d->opened);
+	gate_file_close(d->alt_opened);
 	free(d->empty);
 	for (uint32_t i = 0; i < d->copies.len; i++)
 		free(d->copies.data[i]);
@@ -149,16 +146,13 @@ static Dwarf *dwarf_of(struct dwarf_file *d, struct gate_elf *g)
 	return dw;
 }
 
-/*
- * Opens the debug information in the file fd itself; NULL if there is none. Takes fd over in both
- * cases.
- */
-static struct dwarf_file *open_file(int fd, uint64_t limit)
+/* Opens the debug information in the file itself; NULL if there is none. */
+static struct dwarf_file *open_file(struct gate_file *file, uint64_t limit)
 {
 	struct dwarf_file *d = xcalloc(1, sizeof(*d));
 
-	*d = (struct dwarf_file){.fd = fd, .alt_fd = -1};
-	gate_elf_open(fd, limit, &d->file);
+	d->opened = gate_file_share(file);
+	gate_elf_open(file, limit, &d->file);
 	d->dw = dwarf_of(d, &d->file);
 	if (has_units(d->dw))
 		return d;
@@ -182,12 +176,11 @@ static bool has_build_id(Elf *elf, const struct elf_syms *want)
 				 memcmp(id, want->build_id, (size_t)len) == 0;
 }
 
-static bool use_debug_file(void *ctx, int fd)
+static bool use_debug_file(void *ctx, struct gate_file *file)
 {
 	struct search *w = ctx;
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
-	w->found = own >= 0 ? open_file(own, w->limit) : NULL;
+	w->found = open_file(file, w->limit);
 	if (w->found && !has_build_id(w->found->file.elf, w->want)) {
 		dwarf_file_close(w->found);
 		w->found = NULL;
@@ -236,21 +229,17 @@ static const struct empty_image empty_image = {
 };
 /* clang-format on */
 
-static bool use_alt_file(void *ctx, int fd)
+static bool use_alt_file(void *ctx, struct gate_file *file)
 {
 	struct dwarf_file *d = ctx;
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
-	if (own < 0)
-		return false;
-	gate_elf_open(own, d->file.limit, &d->alt_file);
+	gate_elf_open(file, d->file.limit, &d->alt_file);
 	d->alt = dwarf_of(d, &d->alt_file);
 	if (d->alt) {
-		d->alt_fd = own;
+		d->alt_opened = gate_file_share(file);
 		return true;
 	}
 	gate_elf_close(&d->alt_file);
-	(void)close(own);
 	return false;
 }
 
@@ -260,16 +249,16 @@ static bool use_alt_file(void *ctx, int fd)
  */
 static void open_alt_named(struct dwarf_file *d, const struct debug_place *place, const char *name)
 {
-	CLEANUP(fd) int fd = -1;
+	CLEANUP(gate_file) struct gate_file *file = NULL;
 	struct strbuf path = {0};
 	const char *slash = strrchr(place->path, '/');
 
 	if (*name != '/' && slash)
 		strbuf_add(&path, place->path, (size_t)(slash - place->path) + 1);
 	strbuf_adds(&path, name);
-	fd = gate_open_path(place->root, strbuf_text(&path));
-	if (fd >= 0)
-		(void)use_alt_file(d, fd);
+	file = gate_open_path(place->gate, place->root, strbuf_text(&path));
+	if (file)
+		(void)use_alt_file(d, file);
 	strbuf_deinit(&path);
 }
 
@@ -306,15 +295,14 @@ static void open_alt(struct dwarf_file *d, const struct debug_place *place)
 
 /* ---- opening a file with its debug file and alternate file ----------------------------------- */
 
-struct dwarf_file *dwarf_file_open(int fd, const struct debug_place *place)
+struct dwarf_file *dwarf_file_open(struct gate_file *file, const struct debug_place *place)
 {
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	struct dwarf_file *d = own >= 0 ? open_file(own, place->limit) : NULL;
+	struct dwarf_file *d = open_file(file, place->limit);
 	struct search w = {0};
 	struct elf_syms *s;
 
 	if (!d) {
-		s = elf_syms_read(fd, place->limit);
+		s = elf_syms_read(file, place->limit);
 		w.want = s;
 		w.limit = place->limit;
 		(void)debug_file_find(s, place, use_debug_file, &w);

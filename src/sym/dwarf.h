@@ -16,9 +16,10 @@
 
 struct dwarf_file;
 struct debug_place;
+struct gate_file;
 
-/* Returns NULL if there is no debug information. The caller keeps fd. */
-struct dwarf_file *dwarf_file_open(int fd, const struct debug_place *place);
+/* Returns NULL if there is no debug information. The caller keeps the file. */
+struct dwarf_file *dwarf_file_open(struct gate_file *file, const struct debug_place *place);
 void dwarf_file_close(struct dwarf_file *d); /* NULL is allowed */
 
 /* Finds the subprogram whose code contains addr; false if none is known. */

@@ -767,12 +767,12 @@ static void read_elf(struct gate_elf *g, const struct unwind_pause *pause, struc
 	gate_elf_close(g);
 }
 
-void unwind_rows_read(int fd, uint64_t limit, const struct unwind_pause *pause,
+void unwind_rows_read(struct gate_file *file, uint64_t limit, const struct unwind_pause *pause,
 		      struct unwind_rows *ret)
 {
 	struct gate_elf g;
 
-	gate_elf_open(fd, limit, &g);
+	gate_elf_open(file, limit, &g);
 	read_elf(&g, pause, ret);
 }
 

@@ -28,6 +28,8 @@ struct unwind_row {
 	int32_t cfa;
 };
 
+struct gate_file;
+
 struct unwind_rows {
 	VEC(struct unwind_row) rows; /* ascending; two neighbours differ; the last is UNWIND_NONE */
 	uint32_t nfdes, nodd;	     /* functions; rows of them that no rule above can express */
@@ -44,10 +46,10 @@ struct unwind_pause {
 };
 
 /*
- * Reads the rows of the file fd, which the caller keeps. limit bounds the size of each section that
+ * Reads the rows of a file, which the caller keeps. limit bounds the size of each section that
  * is read, and of each table made from it (sym/gate.h). pause may be NULL.
  */
-void unwind_rows_read(int fd, uint64_t limit, const struct unwind_pause *pause,
+void unwind_rows_read(struct gate_file *file, uint64_t limit, const struct unwind_pause *pause,
 		      struct unwind_rows *ret);
 /* The same for a file in memory: the vDSO. */
 void unwind_rows_read_memory(const void *image, size_t size, struct unwind_rows *ret);

@@ -309,11 +309,11 @@ static struct elf_syms *read_elf(struct gate_elf *g)
 	return s;
 }
 
-struct elf_syms *elf_syms_read(int fd, uint64_t limit)
+struct elf_syms *elf_syms_read(struct gate_file *file, uint64_t limit)
 {
 	struct gate_elf g;
 
-	gate_elf_open(fd, limit, &g);
+	gate_elf_open(file, limit, &g);
 	return read_elf(&g);
 }
 
@@ -334,9 +334,9 @@ static bool is_same_build(const struct elf_syms *a, const struct elf_syms *b)
 	       memcmp(a->build_id, b->build_id, a->build_id_len) == 0;
 }
 
-bool elf_syms_add(struct elf_syms *s, int fd, uint64_t limit)
+bool elf_syms_add(struct elf_syms *s, struct gate_file *file, uint64_t limit)
 {
-	struct elf_syms *d = elf_syms_read(fd, limit);
+	struct elf_syms *d = elf_syms_read(file, limit);
 	bool good = is_same_build(s, d) && d->syms.len;
 
 	for (uint32_t i = 0; good && i < d->syms.len; i++) {

@@ -55,19 +55,21 @@ struct elf_syms {
 	struct arena *arena;
 };
 
+struct gate_file;
+
 /*
- * Reads the symbols of the file fd, which the caller keeps. limit bounds the size of each section
+ * Reads the symbols of a file, which the caller keeps. limit bounds the size of each section
  * that is read, and of the table of symbols (sym/gate.h).
  */
-struct elf_syms *elf_syms_read(int fd, uint64_t limit);
+struct elf_syms *elf_syms_read(struct gate_file *file, uint64_t limit);
 /* The same for a file in memory: the vDSO. */
 struct elf_syms *elf_syms_read_memory(const void *image, size_t size);
 void elf_syms_destroy(struct elf_syms *s); /* NULL is allowed */
 /*
- * Adds the symbols of the debug file fd to s; false if the file has none, or another build-id than
+ * Adds the symbols of the debug file to s; false if the file has none, or another build-id than
  * s.
  */
-bool elf_syms_add(struct elf_syms *s, int fd, uint64_t limit);
+bool elf_syms_add(struct elf_syms *s, struct gate_file *file, uint64_t limit);
 
 /* Converts a file offset to a virtual address; false if no segment holds it. */
 bool elf_syms_addr(const struct elf_syms *s, uint64_t off, uint64_t *ret_addr);

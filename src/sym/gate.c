@@ -1,12 +1,5 @@
-/* Opens foreign files, and reads no more of them than the limit allows. */
-#include "sym/gate.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <linux/openat2.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
+/* Reads no more of foreign ELF files than the limit allows. */
+#include "sym/gate_impl.h"
 
 /*
  * Programs have fewer than 65,536 sections; object files with a section for each function may have
@@ -14,41 +7,6 @@
  */
 #define SECTIONS_MAX 262144
 #define SEGMENTS_MAX 65535
-#define OPEN_FLAGS   (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-
-/* ---- opening -------------------------------------------------------------------------------- */
-
-static int fd_regular(int opened)
-{
-	CLEANUP(fd) int fd = opened;
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) != 0)
-		return -1;
-	if (!S_ISREG(st.st_mode)) {
-		errno = EINVAL;
-		return -1;
-	}
-	return fd_take(&fd);
-}
-
-int gate_open_path(int root, const char *path)
-{
-	struct open_how how = {.flags = OPEN_FLAGS, .resolve = RESOLVE_IN_ROOT};
-
-	if (root < 0)
-		return fd_regular(open(path, OPEN_FLAGS));
-	return fd_regular((int)syscall(SYS_openat2, root, path, &how, sizeof(how)));
-}
-
-int gate_open_mapping(uint64_t pid, taddr start, taddr end)
-{
-	char path[96];
-
-	(void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/map_files/%" PRIx64 "-%" PRIx64, pid,
-		       start, end);
-	return fd_regular(open(path, OPEN_FLAGS));
-}
 
 /* ---- headers -------------------------------------------------------------------------------- */
 
@@ -57,7 +15,7 @@ int gate_open_mapping(uint64_t pid, taddr start, taddr end)
  * libelf accepts as many as fit into the file, and a sparse file can be as large as it likes.
  * Numbers of more than 16 bits stand in the first section header.
  */
-static bool are_counts_good(int fd)
+static bool are_counts_good(struct gate_file *f)
 {
 	union {
 		unsigned char ident[EI_NIDENT];
@@ -71,7 +29,7 @@ static bool are_counts_good(int fd)
 	uint64_t nsections, nsegments, at;
 	bool is_wide;
 
-	if (pread(fd, &eh, sizeof(eh), 0) < (ssize_t)sizeof(eh.narrow) ||
+	if (gate_file_read(f, &eh, sizeof(eh), 0) < (ssize_t)sizeof(eh.narrow) ||
 	    memcmp(eh.ident, ELFMAG, SELFMAG) != 0 || eh.ident[EI_DATA] != ELFDATA2LSB)
 		return false;
 	is_wide = eh.ident[EI_CLASS] == ELFCLASS64;
@@ -80,59 +38,90 @@ static bool are_counts_good(int fd)
 	at = is_wide ? eh.wide.e_shoff : eh.narrow.e_shoff;
 	if (at && (!nsections || nsegments == PN_XNUM)) {
 		if (at > INT64_MAX ||
-		    pread(fd, &first, sizeof(first), (off_t)at) < (ssize_t)sizeof(first.narrow))
+		    gate_file_read(f, &first, sizeof(first), at) < (ssize_t)sizeof(first.narrow))
 			return false;
 		if (!nsections)
 			nsections = is_wide ? first.wide.sh_size : first.narrow.sh_size;
 		if (nsegments == PN_XNUM)
 			nsegments = is_wide ? first.wide.sh_info : first.narrow.sh_info;
 	}
-	return nsections <= SECTIONS_MAX && nsegments <= SEGMENTS_MAX;
+	if (nsections > SECTIONS_MAX || nsegments > SEGMENTS_MAX)
+		return false;
+	return gate_file_fetch(f, 0, sizeof(eh)) &&
+	       gate_file_fetch(f, at,
+			       nsections * (is_wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr))) &&
+	       gate_file_fetch(f, is_wide ? eh.wide.e_phoff : eh.narrow.e_phoff,
+			       nsegments * (is_wide ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)));
+}
+
+/* Gets the contents of a section, which may be large, from where the file is. */
+static bool section_fetch(struct gate_elf *g, const GElf_Shdr *sh)
+{
+	return sh->sh_type == SHT_NOBITS || !g->file ||
+	       gate_file_fetch(g->file, sh->sh_offset, sh->sh_size);
 }
 
 /*
  * False if the table of section names is too large or compressed. Nearly every reader asks libelf
  * for names of sections, so such a file counts as no ELF file.
  */
-static bool has_good_names(Elf *elf, uint64_t limit)
+static bool has_good_names(struct gate_elf *g)
 {
 	GElf_Shdr sh;
 	Elf_Scn *scn;
 	size_t names;
 
-	if (elf_kind(elf) != ELF_K_ELF)
+	if (elf_kind(g->elf) != ELF_K_ELF)
 		return false;
-	if (elf_getshdrstrndx(elf, &names) != 0 || !names)
+	if (elf_getshdrstrndx(g->elf, &names) != 0 || !names)
 		return true;
-	scn = elf_getscn(elf, names);
+	scn = elf_getscn(g->elf, names);
 	if (!scn || !gelf_getshdr(scn, &sh))
 		return true; /* sections without names are harmless */
-	return sh.sh_size <= limit && !(sh.sh_flags & SHF_COMPRESSED);
+	return sh.sh_size <= g->limit && !(sh.sh_flags & SHF_COMPRESSED) && section_fetch(g, &sh);
 }
 
-static void elf_take(struct gate_elf *g, Elf *elf, uint64_t limit)
+static void elf_take(struct gate_elf *g, struct gate_file *f, Elf *elf, uint64_t limit)
 {
-	*g = (struct gate_elf){.elf = elf, .limit = limit};
-	if (elf && !has_good_names(elf, limit))
+	*g = (struct gate_elf){.elf = elf, .file = f, .limit = limit};
+	if (!elf && f)
+		gate_file_unmap(f);
+	if (!elf)
+		g->file = NULL;
+	else if (!has_good_names(g))
 		gate_elf_close(g);
 }
 
-void gate_elf_open(int fd, uint64_t limit, struct gate_elf *ret)
+void gate_elf_open(struct gate_file *file, uint64_t limit, struct gate_elf *ret)
 {
+	Elf *elf = NULL;
+	size_t size;
+	char *image;
+
 	(void)elf_version(EV_CURRENT);
-	elf_take(ret, are_counts_good(fd) ? elf_begin(fd, ELF_C_READ, NULL) : NULL, limit);
+	*ret = (struct gate_elf){.limit = limit};
+	if (!file)
+		return;
+	image = gate_file_map(file, &size);
+	if (are_counts_good(file))
+		elf = image ? elf_memory(image, size)
+			    : elf_begin(gate_file_fd(file), ELF_C_READ, NULL);
+	elf_take(ret, file, elf, limit);
 }
 
 void gate_elf_memory(char *image, size_t size, uint64_t limit, struct gate_elf *ret)
 {
 	(void)elf_version(EV_CURRENT);
-	elf_take(ret, elf_memory(image, size), limit);
+	elf_take(ret, NULL, elf_memory(image, size), limit);
 }
 
 void gate_elf_close(struct gate_elf *g)
 {
 	(void)elf_end(g->elf);
+	if (g->file)
+		gate_file_unmap(g->file);
 	g->elf = NULL;
+	g->file = NULL;
 }
 
 /* ---- contents ------------------------------------------------------------------------------- */
@@ -186,6 +175,8 @@ static bool is_readable(struct gate_elf *g, Elf_Scn *scn, GElf_Shdr *ret)
 {
 	if (!scn || !gelf_getshdr(scn, ret) || ret->sh_type == SHT_NOBITS)
 		return false;
+	if (ret->sh_size <= g->limit && !section_fetch(g, ret))
+		return false;
 	if (size_of(g->elf, scn, ret, g->limit) <= g->limit)
 		return true;
 	g->is_cut = true;
@@ -233,8 +224,14 @@ bool gate_is_debug_small(struct gate_elf *g)
 	GElf_Shdr sh;
 
 	while (g->elf && (scn = elf_nextscn(g->elf, scn))) {
-		uint64_t size = gelf_getshdr(scn, &sh) ? size_of(g->elf, scn, &sh, left) : 0;
+		bool is_there = gelf_getshdr(scn, &sh) != NULL;
+		uint64_t size;
 
+		if (is_there && sh.sh_size <= left &&
+		    (!(sh.sh_flags & SHF_ALLOC) || sh.sh_type == SHT_NOTE) &&
+		    !section_fetch(g, &sh))
+			return false;
+		size = is_there ? size_of(g->elf, scn, &sh, left) : 0;
 		if (size > left) {
 			g->is_cut = true;
 			return false;

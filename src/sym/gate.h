@@ -3,7 +3,7 @@
  * process.
  *
  * The owner of such a file decides what stands in it, and we read it as root while we trace. So all
- * code that reads one opens it here, and trusts none of its contents. The gate guarantees four
+ * code that reads one opens it here, and trusts none of its contents. The gate guarantees five
  * things:
  *
  *     - the file is a regular one, below the root directory of the process that uses it, and
@@ -13,18 +13,28 @@
  *     - no table of headers, no section and no string exceeds the limit that the caller gives,
  *       although a sparse file of a few kilobytes may claim tables of terabytes;
  *     - what was left out because of the limit is remembered in is_cut, so that the caller can
- *       report it.
+ *       report it;
+ *     - nobody waits for a file system whose server has stopped.
  *
- * Owns     struct gate_elf owns its libelf handle; file descriptors stay the caller's.
+ * The last one takes another process. A file on a file system that answers by itself (mounts.h) is
+ * opened and read here, as any other. All others are left to the reader (reader/reader.h): here
+ * they have a descriptor that asks nobody (O_PATH), and an image in memory into which the parts
+ * that are needed come when they are needed. An answer is waited for at most as long as the option
+ * filewait says; while probes fire, all waits together take at most a tenth of the time. A file
+ * system that has not answered is left alone for five seconds, then ten, up to five minutes;
+ * reading one of its files fails at once meanwhile, and the user is told.
+ *
+ * Owns     struct gate the reader; struct gate_elf its libelf handle. A file is counted.
  * Units    limits in bytes, of one section as it is in memory (decompressed).
- * Errors   none: a file that is no ELF file, or whose headers contradict each other, has no
- *          sections.
+ * Errors   errno, where a function says so; ETIMEDOUT: the file system does not answer. A file that
+ *          is no ELF file, or whose headers contradict each other, has no sections.
  * Facts    ELF: gABI 4.1, "Sections" (extended section numbering). openat2(): Linux fddae2de7ba5,
- *          v5.6.
+ *          v5.6; RESOLVE_CACHED: Linux 99668f618062, v5.12.
  */
 #pragma once
 
 #include <gelf.h>
+#include <sys/stat.h>
 
 #include "base/base.h"
 
@@ -40,32 +50,100 @@
 #define GATE_DEBUG_FACTOR 8
 /* Largest length of a name in bytes; C++ has names of more than ten thousand. */
 #define GATE_NAME_MAX 65536
+/* Option filewait */
+#define GATE_WAIT_NS 200000000ull
+
+/* ---- files (gate_file.c) -------------------------------------------------------------------- */
+
+struct gate;
+struct gate_file;
+
+struct gate *gate_create(void);
+/* Files that are still open cannot be read any more. NULL is allowed. */
+void gate_destroy(struct gate *g);
+/* How long an answer is waited for. */
+void gate_set_wait(struct gate *g, uint64_t ns);
+/*
+ * While nothing is traced yet, waiting harms nobody: is_patient multiplies the time by ten, and
+ * nothing is told, because the caller reports what it cannot read. This is how a gate begins.
+ */
+void gate_set_patient(struct gate *g, bool is_patient);
+/* Sets the function that tells the user of a file system that does not answer. */
+void gate_on_notice(struct gate *g, void (*notice)(void *ctx, const char *msg), void *ctx);
 
 /*
  * Opens a path as a process with this root directory sees it (-1 = our own root). Symbolic links,
- * absolute ones too, cannot leave the root. Returns a descriptor of a regular file, or -1 with
- * errno; EINVAL: it is no regular file.
+ * absolute ones too, cannot leave the root. NULL with errno; EINVAL: it is no regular file.
  */
-int gate_open_path(int root, const char *path);
+struct gate_file *gate_open_path(struct gate *g, int root, const char *path);
+
+struct gate_mapping {
+	uint64_t pid;
+	taddr start, end;
+	uint64_t dev;	  /* of the file, as /proc/PID/maps or an event gives it; 0 = unknown */
+	const char *path; /* for messages; NULL = unknown */
+};
 /*
- * Opens the very file that a process maps at [start, end), even if it was renamed or deleted;
- * returns as gate_open_path() does. The kernel demands CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN
+ * Opens the very file that a process maps, even if it was renamed or deleted; returns as
+ * gate_open_path() does. The kernel demands CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN
  * (/proc/PID/map_files).
  */
-int gate_open_mapping(uint64_t pid, taddr start, taddr end);
+struct gate_file *gate_open_mapping(struct gate *g, const struct gate_mapping *m);
+/*
+ * Finds which file a link in /proc leads to, such as /proc/PID/exe, without asking its file system:
+ * fills st_dev and st_ino of *ret. False with errno.
+ */
+bool gate_identity(const char *path, struct stat *ret);
+/* Makes a file of a descriptor that is known to answer, and that stays the caller's. */
+struct gate_file *gate_file_of(int fd);
+struct gate_file *gate_file_share(struct gate_file *f);
+void gate_file_close(struct gate_file *f); /* NULL is allowed */
+static inline void cleanup_gate_file(struct gate_file **f)
+{
+	gate_file_close(*f);
+}
+/* Takes the file out of a CLEANUP scope. */
+static inline struct gate_file *gate_file_take(struct gate_file **f)
+{
+	struct gate_file *taken = *f;
+
+	*f = NULL;
+	return taken;
+}
+
+/* What it was when it was opened, or when gate_file_refresh() returned true. */
+const struct stat *gate_file_stat(const struct gate_file *f);
+bool gate_file_refresh(struct gate_file *f);
+/*
+ * Reads as pread() does, at most size bytes; less only at the end of the file. -1 with errno.
+ */
+ssize_t gate_file_read(struct gate_file *f, void *to, size_t size, uint64_t off);
+/*
+ * True if the file could not be read because its file system does not answer: what was read of it
+ * is not all, and may be had later.
+ */
+bool gate_file_is_stuck(const struct gate_file *f);
+/*
+ * A descriptor for calls that want to know which file it is, such as placing a probe. It may be one
+ * of O_PATH. It stays the file's.
+ */
+int gate_file_fd(const struct gate_file *f);
+
+/* ---- ELF files (gate.c) --------------------------------------------------------------------- */
 
 struct gate_elf {
-	Elf *elf; /* NULL: no ELF file, or its headers claim too much */
+	Elf *elf;		/* NULL: no ELF file, or its headers claim too much */
+	struct gate_file *file; /* NULL: a file in memory */
 	uint64_t limit;
 	bool is_cut;	     /* something was larger than limit and was left out */
 	size_t checked_text; /* the string table whose size was checked last; 0 = none */
 };
 
 /*
- * Always fills ret, which gate_elf_close() releases. The caller keeps fd, and closes it later than
- * ret.
+ * Always fills ret, which gate_elf_close() releases. The caller keeps the file, and closes it later
+ * than ret. file NULL: there is none.
  */
-void gate_elf_open(int fd, uint64_t limit, struct gate_elf *ret);
+void gate_elf_open(struct gate_file *file, uint64_t limit, struct gate_elf *ret);
 /* The same for a file in memory. libelf may write to the image, which must live longer than ret. */
 void gate_elf_memory(char *image, size_t size, uint64_t limit, struct gate_elf *ret);
 void gate_elf_close(struct gate_elf *g);

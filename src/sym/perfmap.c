@@ -1,11 +1,10 @@
 /* Reads what a process has appended to its perf-PID.map, and finds the names of addresses. */
 #include "sym/perfmap.h"
 
-#include <sys/stat.h>
-
 #include "base/str.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "sym/gate.h"
 
 #define FILE_MAX  ((off_t)1 << 30)
 #define LINE_SIZE 4096 /* longer names are cut */
@@ -20,20 +19,45 @@ struct entry {
 };
 
 struct perfmap {
-	FILE *file;
-	off_t read; /* offset in the file up to which its lines have been read */
+	struct gate_file *file;
+	FILE *stream; /* reads the file; NULL: there is no memory for it */
+	uint64_t at;  /* of the stream, in the file */
+	off_t read;   /* offset in the file up to which its lines have been read */
 	uint32_t nlines;
 	VEC(struct entry) entries; /* ascending; of one start, the oldest comes first */
 	struct strbuf text;	   /* NUL-terminated names */
 };
 
-struct perfmap *perfmap_create(int fd)
+static ssize_t stream_read(void *cookie, char *to, size_t size)
 {
+	struct perfmap *m = cookie;
+	ssize_t n = gate_file_read(m->file, to, size, m->at);
+
+	m->at += n > 0 ? (uint64_t)n : 0;
+	return n;
+}
+
+static int stream_seek(void *cookie, off64_t *off, int whence)
+{
+	struct perfmap *m = cookie;
+
+	if (whence == SEEK_SET)
+		m->at = (uint64_t)*off;
+	else if (whence == SEEK_CUR)
+		m->at += (uint64_t)*off;
+	else
+		return -1;
+	*off = (off64_t)m->at;
+	return 0;
+}
+
+struct perfmap *perfmap_create(struct gate_file *file)
+{
+	static const cookie_io_functions_t functions = {.read = stream_read, .seek = stream_seek};
 	struct perfmap *m = xcalloc(1, sizeof(*m));
 
-	m->file = fdopen(fd, "r");
-	if (!m->file)
-		(void)close(fd);
+	m->file = file;
+	m->stream = fopencookie(m, "r", functions);
 	return m;
 }
 
@@ -41,8 +65,9 @@ void perfmap_destroy(struct perfmap *m)
 {
 	if (!m)
 		return;
-	if (m->file)
-		(void)fclose(m->file);
+	if (m->stream)
+		(void)fclose(m->stream);
+	gate_file_close(m->file);
 	vec_deinit(&m->entries);
 	strbuf_deinit(&m->text);
 	free(m);
@@ -102,24 +127,26 @@ static void lines_read(struct perfmap *m)
 {
 	char line[LINE_SIZE];
 	uint32_t before = m->entries.len;
-	struct stat st;
+	off_t size;
 
-	if (!m->file || fstat(fileno(m->file), &st) || st.st_size == m->read ||
-	    st.st_size > FILE_MAX)
+	if (!m->stream || !gate_file_refresh(m->file))
 		return;
-	if (st.st_size < m->read)
+	size = gate_file_stat(m->file)->st_size;
+	if (size == m->read || size > FILE_MAX)
+		return;
+	if (size < m->read)
 		entries_clear(m);
-	clearerr(m->file);
-	if (fseeko(m->file, m->read, SEEK_SET) != 0)
+	clearerr(m->stream);
+	if (fseeko(m->stream, m->read, SEEK_SET) != 0)
 		return;
-	while (m->text.len < INT32_MAX && fgets(line, sizeof(line), m->file)) {
+	while (m->text.len < INT32_MAX && fgets(line, sizeof(line), m->stream)) {
 		if (!strchr(line, '\n')) {
 			if (strlen(line) + 1 < sizeof(line))
 				break;
-			skip_line(m->file);
+			skip_line(m->stream);
 		}
 		add_line(m, line);
-		m->read = ftello(m->file);
+		m->read = ftello(m->stream);
 	}
 	if (m->entries.len != before)
 		qsort(m->entries.data, m->entries.len, sizeof(*m->entries.data), entry_compare);

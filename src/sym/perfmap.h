@@ -8,10 +8,11 @@
 
 #include "base/base.h"
 
+struct gate_file;
 struct perfmap;
 
-/* Takes fd over. The file is read at the first lookup, and again at a lookup when it has grown. */
-struct perfmap *perfmap_create(int fd);
+/* Takes the file over. It is read at the first lookup, and again at a lookup when it has grown. */
+struct perfmap *perfmap_create(struct gate_file *file);
 void perfmap_destroy(struct perfmap *m); /* NULL is allowed */
 /*
  * Returns the name of the code at addr and where the code begins; NULL: none. The name is valid

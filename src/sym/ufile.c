@@ -28,18 +28,19 @@ void ufiles_init(struct ufiles *u)
 		.files = hashmap_create(),
 		.nodes = hashmap_create(),
 		.max_open = OPEN_MIN,
-		.opts = {DEBUG_DIRS_DEFAULT, GATE_LIMIT_DEFAULT},
+		.own = gate_create(),
 	};
+	u->opts = (struct file_opts){DEBUG_DIRS_DEFAULT, GATE_LIMIT_DEFAULT, u->own};
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur / 2 > OPEN_MIN)
 		u->max_open = (uint32_t)MIN(rl.rlim_cur / 2, (rlim_t)65536);
 }
 
 static void node_close(struct ufiles *u, struct unode *n)
 {
-	if (n->fd < 0)
+	if (!n->opened)
 		return;
-	(void)close(n->fd);
-	n->fd = -1;
+	gate_file_close(n->opened);
+	n->opened = NULL;
 	u->nopen--;
 }
 
@@ -52,9 +53,9 @@ static void file_destroy(struct ufile *f)
 
 static void node_destroy(struct ufiles *u, struct unode *n)
 {
-	node_close(u, n);
 	elf_syms_destroy(n->syms);
 	dwarf_file_close(n->dwarf);
+	node_close(u, n);
 	free(n);
 }
 
@@ -94,6 +95,7 @@ void ufiles_deinit(struct ufiles *u)
 		node_destroy(u, n);
 	hashmap_destroy(u->files);
 	hashmap_destroy(u->nodes);
+	gate_destroy(u->own);
 }
 
 /* ---- identity ------------------------------------------------------------------------------- */
@@ -120,7 +122,7 @@ static struct unode *node_get(struct ufiles *u, uint64_t dev, uint64_t ino, cons
 	if (n)
 		return n;
 	n = xcalloc(1, sizeof(*n));
-	*n = (struct unode){.dev = dev, .ino = ino, .fd = -1, .wall_seen = time(NULL)};
+	*n = (struct unode){.dev = dev, .ino = ino, .wall_seen = time(NULL)};
 	hashmap_set(u->nodes, key, (size_t)len, n);
 	return n;
 }
@@ -165,40 +167,33 @@ struct ufile *ufile_get(struct ufiles *u, uint64_t dev, uint64_t ino, const char
 
 /*
  * True if the open file has the node's inode number. The device may differ: overlayfs and btrfs
- * show one device in /proc and another one in stat(). *ret_exact is true if it does not.
+ * show one device in /proc and another one in stat().
  */
-static bool is_node(const struct unode *n, int fd, bool *ret_exact)
+static bool is_node(const struct unode *n, const struct gate_file *f)
 {
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) || st.st_ino != n->ino)
-		return false;
-	*ret_exact = st.st_dev == n->dev;
-	return true;
+	return f && gate_file_stat(f)->st_ino == n->ino;
 }
 
-static int open_mapped(const struct unode *n, const struct uplace *at)
+static struct gate_file *open_mapped(struct gate *g, const struct ufile *f, const struct uplace *at)
 {
-	CLEANUP(fd) int fd = gate_open_mapping(at->pid, at->start, at->end);
-	bool exact;
+	const struct gate_mapping m = {at->pid, at->start, at->end, f->node->dev, f->path};
+	CLEANUP(gate_file) struct gate_file *opened = gate_open_mapping(g, &m);
 
-	return is_node(n, fd, &exact) ? fd_take(&fd) : -1;
+	return is_node(f->node, opened) ? gate_file_take(&opened) : NULL;
 }
 
 /*
  * Opens a file by its name. A file that has changed since the node was first seen is refused: it
  * may be another one that got the same inode number.
  */
-static int open_named(const struct ufile *f, const struct uplace *at)
+static struct gate_file *open_named(struct gate *g, const struct ufile *f, const struct uplace *at)
 {
-	CLEANUP(fd) int fd = gate_open_path(at->root, f->path);
-	struct stat st;
-	bool exact;
+	CLEANUP(gate_file) struct gate_file *opened = gate_open_path(g, at->root, f->path);
 
-	if (!is_node(f->node, fd, &exact) || fstat(fd, &st) ||
-	    st.st_ctim.tv_sec > f->node->wall_seen)
-		return -1;
-	return fd_take(&fd);
+	if (!is_node(f->node, opened) ||
+	    gate_file_stat(opened)->st_ctim.tv_sec > f->node->wall_seen)
+		return NULL;
+	return gate_file_take(&opened);
 }
 
 static void close_oldest(struct ufiles *u)
@@ -207,7 +202,7 @@ static void close_oldest(struct ufiles *u)
 	size_t pos = 0;
 
 	while ((n = hashmap_next(u->nodes, &pos, NULL, NULL)))
-		if (n->fd >= 0 && (!oldest || n->used < oldest->used))
+		if (n->opened && (!oldest || n->used < oldest->used))
 			oldest = n;
 	if (oldest)
 		node_close(u, oldest);
@@ -219,17 +214,19 @@ static void file_open(struct ufiles *u, struct ufile *f, const struct uplace *at
 
 	if (u->nopen >= u->max_open)
 		close_oldest(u);
-	n->fd = at->end ? open_mapped(n, at) : -1;
-	if (n->fd < 0)
-		n->fd = open_named(f, at);
-	n->is_denied = n->fd < 0 && (errno == EACCES || errno == EPERM);
-	u->nopen += n->fd >= 0;
+	n->opened = at->end ? open_mapped(u->opts.gate, f, at) : NULL;
+	n->is_stuck = !n->opened && errno == ETIMEDOUT;
+	if (!n->opened && !n->is_stuck)
+		n->opened = open_named(u->opts.gate, f, at);
+	n->is_stuck |= !n->opened && errno == ETIMEDOUT;
+	n->is_denied = !n->opened && (errno == EACCES || errno == EPERM);
+	u->nopen += n->opened != NULL;
 }
 
 void ufile_keep(struct ufiles *u, struct ufile *f, const struct uplace *at)
 {
 	f->node->used = ++u->clock;
-	if (f->node->fd < 0 && f->node->ino && !f->node->is_read)
+	if (!f->node->opened && f->node->ino && !f->node->is_read)
 		file_open(u, f, at);
 }
 
@@ -240,11 +237,11 @@ struct debug_use {
 	uint64_t limit;
 };
 
-static bool use_debug_file(void *ctx, int fd)
+static bool use_debug_file(void *ctx, struct gate_file *file)
 {
 	const struct debug_use *use = ctx;
 
-	return elf_syms_add(use->syms, fd, use->limit);
+	return elf_syms_add(use->syms, file, use->limit);
 }
 
 /* Reads our own vDSO: the kernel maps the same one into all 64-bit processes. */
@@ -258,8 +255,8 @@ static struct elf_syms *read_vdso(void)
 static struct debug_place debug_place_of(const struct ufiles *u, const struct ufile *f,
 					 const struct uplace *at)
 {
-	return (struct debug_place){f->path,	   at->root,	 u->opts.debug_dirs,
-				    u->opts.limit, f->node->dev, f->node->ino};
+	return (struct debug_place){f->path,	  at->root,	u->opts.debug_dirs, u->opts.limit,
+				    u->opts.gate, f->node->dev, f->node->ino};
 }
 
 struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct uplace *at)
@@ -271,13 +268,19 @@ struct elf_syms *ufile_syms(struct ufiles *u, struct ufile *f, const struct upla
 		ufile_keep(u, f, at);
 	if (n->is_read)
 		return n->syms;
-	n->nfailed++;
+	n->nfailed += !n->is_stuck;
 	if (is_vdso(f))
 		n->syms = read_vdso();
-	else if (n->fd >= 0)
-		n->syms = elf_syms_read(n->fd, u->opts.limit);
+	else if (n->opened)
+		n->syms = elf_syms_read(n->opened, u->opts.limit);
 	else
 		return NULL; /* a later attempt, by way of another process, may succeed */
+	if (n->opened && gate_file_is_stuck(n->opened)) {
+		elf_syms_destroy(n->syms); /* they are not all: the file may answer later */
+		n->syms = NULL;
+		n->nfailed--;
+		return NULL;
+	}
 	n->is_read = true;
 	if (n->syms && !n->syms->has_symtab) {
 		struct debug_use use = {n->syms, u->opts.limit};
@@ -298,9 +301,9 @@ struct dwarf_file *ufile_dwarf(struct ufiles *u, struct ufile *f, const struct u
 		return n->dwarf;
 	n->is_dwarf_read = true;
 	n->used = ++u->clock;
-	if (n->fd < 0)
+	if (!n->opened)
 		file_open(u, f, at);
-	if (n->fd >= 0)
-		n->dwarf = dwarf_file_open(n->fd, &place);
+	if (n->opened)
+		n->dwarf = dwarf_file_open(n->opened, &place);
 	return n->dwarf;
 }

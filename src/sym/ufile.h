@@ -20,11 +20,12 @@ struct dwarf_file;
 struct elf_syms;
 
 struct unode {
-	uint64_t dev, ino; /* ino 0: no file of a file system (the vDSO) */
-	int fd;		   /* -1: not open */
-	bool is_denied;	   /* the last attempt to open it failed for want of privilege */
-	uint64_t used;	   /* clock of the last use: the oldest is closed when too many are open */
-	uint32_t nfailed;  /* attempts to read its symbols */
+	uint64_t dev, ino;	  /* ino 0: no file of a file system (the vDSO) */
+	struct gate_file *opened; /* NULL: not open */
+	bool is_denied;		  /* the last attempt to open it failed for want of privilege */
+	bool is_stuck;		  /* ... because its file system does not answer */
+	uint64_t used;	  /* clock of the last use: the oldest is closed when too many are open */
+	uint32_t nfailed; /* attempts to read its symbols */
 	/* when it was first seen: a file that changed later may be another one */
 	int64_t wall_seen;
 	bool is_read;
@@ -47,6 +48,7 @@ struct ufiles {
 	uint32_t nopen, max_open;
 	uint64_t clock;
 	struct file_opts opts;
+	struct gate *own; /* the gate that opts has at first */
 };
 
 /*

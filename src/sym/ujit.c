@@ -29,21 +29,22 @@ static int64_t wall_time(uint64_t born)
 	return born ? time(NULL) - (int64_t)((now_ns() - born) / 1000000000) : 0;
 }
 
-static struct perfmap *perfmap_open(const struct uspace *s, const struct ujit *j)
+static struct perfmap *perfmap_open(struct gate *g, const struct uspace *s, const struct ujit *j)
 {
-	CLEANUP(fd) int fd = -1;
+	CLEANUP(gate_file) struct gate_file *f = NULL;
 	char path[64];
-	struct stat st;
+	const struct stat *st;
 
 	(void)snprintf(path, sizeof(path), "/tmp/%s", j->object);
-	fd = gate_open_path(uspace_root(s), path);
+	f = gate_open_path(g, uspace_root(s), path);
+	st = f ? gate_file_stat(f) : NULL;
 	/*
 	 * Anybody may write to /tmp: only a file of the process's own user, or of root, is trusted.
 	 */
-	if (fd < 0 || fstat(fd, &st) || (st.st_uid != j->uid && st.st_uid != 0) ||
-	    st.st_mtim.tv_sec + 1 < j->wall_start)
+	if (!st || (st->st_uid != j->uid && st->st_uid != 0) ||
+	    st->st_mtim.tv_sec + 1 < j->wall_start)
 		return NULL;
-	return perfmap_create(fd_take(&fd));
+	return perfmap_create(gate_file_take(&f));
 }
 
 void ujit_see(struct uprocs *u, struct uproc *p)
@@ -93,6 +94,6 @@ struct perfmap *uproc_perfmap(struct uprocs *u, struct uproc *p)
 	if (!j || j->perfmap || (j->tick == u->tick && !p->ended))
 		return j ? j->perfmap : NULL;
 	j->tick = u->tick;
-	j->perfmap = perfmap_open(p->space, j);
+	j->perfmap = perfmap_open(u->files.opts.gate, p->space, j);
 	return j->perfmap;
 }

@@ -3,7 +3,8 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sys/stat.h>
+
+#include "sym/gate.h"
 
 #define ROOTS_OPEN_MAX 256
 
@@ -12,7 +13,7 @@ static bool proc_stat(const char *pid, const char *name, struct stat *ret)
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%s/%s", pid, name);
-	return stat(path, ret) == 0;
+	return gate_identity(path, ret);
 }
 
 static bool is_same(const struct stat *a, const struct stat *b)

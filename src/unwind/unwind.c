@@ -13,6 +13,7 @@
 #include "base/hashmap.h"
 #include "bpf/unwind.h"
 #include "unwind/utrees.h"
+#include "sym/debugfile.h"
 #include "sym/gate.h"
 #include "sym/sym.h"
 
@@ -36,11 +37,12 @@ struct wanted {
 
 /* A file that was mapped just now. */
 struct fresh {
-	int fd;
+	struct gate_file *file;
 	char *path;
 };
 
 struct unwinds {
+	struct gate *gate;
 	const struct kmaps *maps;
 	struct unwind_hooks hooks;
 	struct ring_buffer *ring;
@@ -82,8 +84,15 @@ static uint64_t kernel_dev(dev_t dev)
 	return (uint64_t)major(dev) << 20 | minor(dev);
 }
 
-static struct rt_ufile_key key_of(const struct stat *st)
+static uint64_t user_dev(uint64_t dev)
 {
+	return makedev(dev >> 20, dev & 0xfffff);
+}
+
+static struct rt_ufile_key key_of(const struct gate_file *f)
+{
+	const struct stat *st = gate_file_stat(f);
+
 	return (struct rt_ufile_key){.ino = st->st_ino,
 				     .size = (uint64_t)st->st_size,
 				     .mtime = (uint64_t)st->st_mtim.tv_sec,
@@ -94,21 +103,23 @@ static struct rt_ufile_key key_of(const struct stat *st)
  * The file, read if it is not known yet; NULL when it is none, or when no walk has asked and there
  * is no room.
  */
-static struct wfile *file_load(struct unwinds *u, int fd, const char *path, bool is_asked)
+static struct wfile *file_load(struct unwinds *u, struct gate_file *file, const char *path,
+			       bool is_asked)
 {
+	struct rt_ufile_key key = key_of(file);
 	struct unwind_rows rows;
-	struct rt_ufile_key key;
 	struct wfile *f;
-	struct stat st;
 
-	if (fstat(fd, &st))
-		return NULL;
-	key = key_of(&st);
 	f = utrees_find(&u->trees, &key);
 	if (f)
 		return f;
 	f = utrees_begin(&u->trees, &key);
-	unwind_rows_read(fd, u->elfsize, &u->pause, &rows);
+	unwind_rows_read(file, u->elfsize, &u->pause, &rows);
+	if (gate_file_is_stuck(file)) {
+		utrees_abandon(&u->trees, f); /* its rows are not all: they may be had later */
+		unwind_rows_deinit(&rows);
+		return NULL;
+	}
 	if (rows.is_cut)
 		tell_cut(u, path);
 	if (!utrees_fill(&u->trees, f, &rows, path, is_asked))
@@ -136,39 +147,40 @@ static void vdso_load(struct unwinds *u)
  * Without the right to go through the process's own root directory: what has the name below ours,
  * if it is the same file.
  */
-static int same_open(const struct wanted *m)
+static struct gate_file *same_open(struct gate *g, const struct wanted *m)
 {
-	CLEANUP(fd) int fd = gate_open_path(-1, m->path);
-	struct stat st;
+	CLEANUP(gate_file) struct gate_file *f = gate_open_path(g, -1, m->path);
+	const struct stat *st = f ? gate_file_stat(f) : NULL;
 
-	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == m->dev && st.st_ino == m->ino)
-		return fd_take(&fd);
+	if (st && st->st_dev == m->dev && st->st_ino == m->ino)
+		return gate_file_take(&f);
 	errno = EACCES;
-	return -1;
+	return NULL;
 }
 
-/* The very file that is mapped; else what has its name there. -1 with errno. */
-static int mapping_open(const struct wanted *m)
+/* The very file that is mapped; else what has its name there. NULL with errno. */
+static struct gate_file *mapping_open(struct gate *g, const struct wanted *m)
 {
+	const struct gate_mapping at = {(uint64_t)m->pid, m->start, m->end, m->dev, m->path};
+	struct gate_file *f = gate_open_mapping(g, &at);
 	CLEANUP(fd) int root = -1;
 	char path[64];
-	int fd = gate_open_mapping((uint64_t)m->pid, m->start, m->end);
 
-	if (fd >= 0 || !m->path)
-		return fd;
+	if (f || !m->path || errno == ETIMEDOUT)
+		return f;
 	(void)snprintf(path, sizeof(path), "/proc/%d/root", (int)m->pid);
 	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root >= 0)
-		return gate_open_path(root, m->path);
-	return errno == EACCES || errno == EPERM ? same_open(m) : -1;
+		return gate_open_path(g, root, m->path);
+	return errno == EACCES || errno == EPERM ? same_open(g, m) : NULL;
 }
 
 static void wanted_load(struct unwinds *u, const struct wanted *m)
 {
-	CLEANUP(fd) int fd = mapping_open(m);
+	CLEANUP(gate_file) struct gate_file *f = mapping_open(u->gate, m);
 
-	if (fd >= 0)
-		(void)file_load(u, fd, m->path, false);
+	if (f)
+		(void)file_load(u, f, m->path, false);
 }
 
 /* "START-END PERMS OFFSET DEV INODE      PATH" */
@@ -293,14 +305,10 @@ void unwinds_load_process(struct unwinds *u, pid_t pid)
 
 /* ---- what is mapped while we look --------------------------------------------------------- */
 
-static bool is_known(struct unwinds *u, int fd)
+static bool is_known(const struct unwinds *u, const struct gate_file *f)
 {
-	struct rt_ufile_key key;
-	struct stat st;
+	struct rt_ufile_key key = key_of(f);
 
-	if (fstat(fd, &st))
-		return true;
-	key = key_of(&st);
 	return utrees_find(&u->trees, &key) != NULL;
 }
 
@@ -312,25 +320,24 @@ void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
 			   .dev = m->dev,
 			   .ino = m->ino,
 			   .path = (char *)(uintptr_t)m->path};
-	CLEANUP(fd) int fd = -1;
+	CLEANUP(gate_file) struct gate_file *f = NULL;
 	char key[64];
 	int len = snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64 " %" PRIu64, m->dev, m->ino,
 			   m->gen);
 
 	if (u->fresh.len == FRESH_MAX || hashmap_find(u->seen, key, (size_t)len))
 		return;
-	fd = mapping_open(&w);
-	if (fd < 0)
-		return; /* it has ended */
+	f = mapping_open(u->gate, &w);
+	if (!f)
+		return; /* it has ended, or its file system does not answer */
 	if (hashmap_count(u->seen) >= SEEN_MAX) {
 		hashmap_destroy(u->seen);
 		u->seen = hashmap_create();
 	}
 	hashmap_set(u->seen, key, (size_t)len, u);
-	if (is_known(u, fd))
+	if (is_known(u, f))
 		return;
-	vec_push(&u->fresh, (struct fresh){fd, xstrdup(m->path)});
-	fd = -1;
+	vec_push(&u->fresh, (struct fresh){gate_file_take(&f), xstrdup(m->path)});
 }
 
 /* The one that was mapped first. */
@@ -340,27 +347,30 @@ static void fresh_next(struct unwinds *u)
 
 	u->fresh.len--;
 	memmove(u->fresh.data, u->fresh.data + 1, u->fresh.len * sizeof(f));
-	(void)file_load(u, f.fd, f.path, false);
-	(void)close(f.fd);
+	(void)file_load(u, f.file, f.path, false);
+	gate_file_close(f.file);
 	free(f.path);
 }
 
 /* ---- what the kernel's side asks for ------------------------------------------------------ */
 
-/* -1 with errno. Another process may have the number by now, or another program the process. */
-static int request_open(const struct rt_ureq *req)
+/* NULL with errno. Another process may have the number by now, or another program the process. */
+static struct gate_file *request_open(struct gate *g, const struct rt_ureq *req)
 {
-	struct wanted m = {.pid = (pid_t)req->pid, .start = req->start, .end = req->end};
-	CLEANUP(fd) int fd = mapping_open(&m);
-	struct stat st;
+	struct wanted m = {.pid = (pid_t)req->pid,
+			   .start = req->start,
+			   .end = req->end,
+			   .dev = user_dev(req->key.dev)};
+	CLEANUP(gate_file) struct gate_file *f = mapping_open(g, &m);
+	const struct stat *st = f ? gate_file_stat(f) : NULL;
 
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) == 0 && (uint64_t)st.st_size == req->key.size &&
-	    (uint64_t)st.st_mtim.tv_sec == req->key.mtime)
-		return fd_take(&fd);
+	if (!f)
+		return NULL;
+	if ((uint64_t)st->st_size == req->key.size &&
+	    (uint64_t)st->st_mtim.tv_sec == req->key.mtime)
+		return gate_file_take(&f);
 	errno = ENOENT;
-	return -1;
+	return NULL;
 }
 
 /*
@@ -369,13 +379,13 @@ static int request_open(const struct rt_ureq *req)
  */
 static void serve(struct unwinds *u, const struct rt_ureq *req)
 {
-	CLEANUP(fd) int fd = request_open(req);
-	bool is_denied = fd < 0 && (errno == EACCES || errno == EPERM);
+	CLEANUP(gate_file) struct gate_file *file = request_open(u->gate, req);
+	bool is_denied = !file && (errno == EACCES || errno == EPERM);
 	struct wfile *f;
 
 	if (is_denied)
 		u->hooks.denied(u->hooks.ctx, req->pid);
-	f = fd >= 0 ? file_load(u, fd, "a mapped file", true) : NULL;
+	f = file ? file_load(u, file, "a mapped file", true) : NULL;
 	if (!f)
 		utrees_failed(&u->trees, &req->key);
 	else if (f->is_loading)
@@ -447,15 +457,17 @@ int unwinds_fd(const struct unwinds *u)
 	return u->maps->fd[MAP_UREQ];
 }
 
-struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize, uint64_t elfsize,
-			   const struct unwind_hooks *hooks, struct unwinds **ret)
+struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize,
+			   const struct file_opts *files, const struct unwind_hooks *hooks,
+			   struct unwinds **ret)
 {
 	struct unwinds *u = xcalloc(1, sizeof(*u));
 
 	u->maps = maps;
 	u->hooks = *hooks;
 	u->pause = (struct unwind_pause){between, u};
-	u->elfsize = elfsize;
+	u->elfsize = files->limit;
+	u->gate = files->gate;
 	utrees_init(&u->trees, maps, unwindsize);
 	u->trees.notice = hooks->notice;
 	u->trees.ctx = hooks->ctx;
@@ -481,7 +493,7 @@ void unwinds_destroy(struct unwinds *u)
 	queue_forget(u);
 	vec_deinit(&u->queue);
 	for (uint32_t i = 0; i < u->fresh.len; i++) {
-		(void)close(u->fresh.data[i].fd);
+		gate_file_close(u->fresh.data[i].file);
 		free(u->fresh.data[i].path);
 	}
 	vec_deinit(&u->fresh);

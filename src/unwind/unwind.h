@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "bpf/engine.h"
 
+struct file_opts;
 struct sym_map;
 struct strbuf;
 struct unwinds;
@@ -31,8 +32,8 @@ struct unwind_hooks {
 
 /* maps: outlive it. */
 MUST_CHECK struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize,
-				      uint64_t elfsize, const struct unwind_hooks *hooks,
-				      struct unwinds **ret);
+				      const struct file_opts *files,
+				      const struct unwind_hooks *hooks, struct unwinds **ret);
 void unwinds_destroy(struct unwinds *u); /* NULL is allowed */
 /* Writes how many tables are kept, and were removed to make room. */
 void unwinds_describe(const struct unwinds *u, struct strbuf *out);

@@ -207,6 +207,11 @@ bool utrees_fill(struct utrees *t, struct wfile *f, const struct unwind_rows *ro
 	return true;
 }
 
+void utrees_abandon(struct utrees *t, struct wfile *f)
+{
+	file_remove(t, f);
+}
+
 void utrees_add_fixed(struct utrees *t, const struct rt_ufile_key *key,
 		      const struct unwind_rows *rows, const char *path)
 {

@@ -67,6 +67,8 @@ struct wfile *utrees_begin(struct utrees *t, const struct rt_ufile_key *key);
  */
 bool utrees_fill(struct utrees *t, struct wfile *f, const struct unwind_rows *rows,
 		 const char *path, bool is_asked);
+/* The rows of a file that utrees_begin() has returned cannot be read now: it is gone. */
+void utrees_abandon(struct utrees *t, struct wfile *f);
 /* A walk has asked for the file, which the kernel's side knows by this key. */
 void utrees_publish(struct utrees *t, struct wfile *f, const struct rt_ufile_key *key);
 /* Rows that stay, whatever happens: those of the vDSO. */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/vec.h"
+#include "sym/gate.h"
 
 #define THREADS_MAX 64 /* of the parent, whose children are looked at */
 
@@ -40,7 +41,7 @@ static bool exe_of(pid_t pid, struct stat *ret)
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	return stat(path, ret) == 0;
+	return gate_identity(path, ret);
 }
 
 static const struct child *child_find(const struct children *c, pid_t pid)

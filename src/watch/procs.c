@@ -11,6 +11,7 @@
 #include "kernel/kernel.h"
 #include "proc/maps.h"
 #include "proc/rtld.h"
+#include "sym/gate.h"
 #include "sym/sym.h"
 #include "watch/children.h"
 #include "watch/follow.h"
@@ -245,7 +246,9 @@ static struct err *linker_link(struct procs *ps, const struct watch_proc *p, con
 	struct keeper *k;
 	struct err *e = keeper_of(ps, &k);
 
-	return e ? e : follow_linker(ps->follow, k, p->id.pid, r->fd, r->hook_off, r->state);
+	return e ? e
+		 : follow_linker(ps->follow, k, p->id.pid, gate_file_fd(r->file), r->hook_off,
+				 r->state);
 }
 
 /*
@@ -258,7 +261,7 @@ static void linker_watch(struct procs *ps, struct watch_proc *p, bool is_renewed
 	struct err *e = NULL;
 	bool is_known;
 
-	if (!rtld_find(p->id.pid, &r))
+	if (!rtld_find(ps->hooks->gate, p->id.pid, &r))
 		return;
 	is_known = p->has_linker &&
 		   key_compare(&p->linker, &(struct file_key){r.dev, r.ino}) == 0 && !is_renewed;

@@ -103,12 +103,15 @@ struct watch_subscriber {
 	void (*inherited)(void *ctx, const struct watch_subject *s);
 };
 
+struct gate;
+
 struct watch_hooks {
 	void *ctx;
 	void (*notice)(void *ctx, const char *msg); /* what the user should know */
 	/* The keeper of the session, which is made when it is asked for first. */
 	struct err *(*keeper)(void *ctx, struct keeper **ret);
 	bool (*is_over)(void *ctx); /* tracing has stopped, or is about to */
+	struct gate *gate;	    /* through which files of processes are opened */
 };
 
 struct watch *watch_create(const struct watch_hooks *hooks);

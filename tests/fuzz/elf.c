@@ -82,21 +82,26 @@ static uint64_t limit_of(uint8_t how)
 static void file_check(int fd, uint32_t kit, uint64_t limit)
 {
 	CLEANUP(free) char *path = NULL;
-	struct debug_place place = {NULL, -1, "/nowhere", limit, 0, 0};
+	static struct gate *g;
+	struct debug_place place = {NULL, -1, "/nowhere", limit, NULL, 0, 0};
+	CLEANUP(gate_file) struct gate_file *file = gate_file_of(fd);
 	struct unwind_rows rows;
 
 	if (asprintf(&path, "%s/file", folder) < 0)
 		BUG("no memory");
+	if (!g)
+		g = gate_create();
+	place.gate = g;
 	place.path = path;
 	if (kit & (KIT_SYMTAB | KIT_DYNSYM | KIT_MINIDEBUG | KIT_LINKS))
-		check_symbols(elf_syms_read(fd, limit));
+		check_symbols(elf_syms_read(file, limit));
 	if (kit & (KIT_EH_FRAME | KIT_DEBUG_FRAME)) {
-		unwind_rows_read(fd, limit, NULL, &rows);
+		unwind_rows_read(file, limit, NULL, &rows);
 		check_rows(&rows);
 	}
-	check_functions(fd, &place);
+	check_functions(file, &place);
 	if (kit & (KIT_DWARF | KIT_LINKS))
-		check_debug(fd, &place);
+		check_debug(file, &place);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -109,9 +109,9 @@ static bool is_meant(void *ctx, const char *name)
 	return strchr(name, 'r');
 }
 
-void check_debug(int fd, const struct debug_place *place)
+void check_debug(struct gate_file *file, const struct debug_place *place)
 {
-	struct dwarf_file *d = dwarf_file_open(fd, place);
+	struct dwarf_file *d = dwarf_file_open(file, place);
 	struct dwarf_import *im = dwarf_import_create();
 	struct types *t = types_create(256);
 	struct arena *a = arena_create();
@@ -122,9 +122,9 @@ void check_debug(int fd, const struct debug_place *place)
 		struct dwarf_arg *args, *values, value;
 		Dwarf_Die func;
 		uint32_t n, nvalues, line;
-		const char *file;
+		const char *source;
 
-		(void)dwarf_file_line(d, addr, &file, &line);
+		(void)dwarf_file_line(d, addr, &source, &line);
 		if (!dwarf_file_function(d, addr, &func))
 			continue;
 		if (dwarf_function_args(&func, a, &args, &n, &value))
@@ -146,10 +146,10 @@ void check_debug(int fd, const struct debug_place *place)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-void check_functions(int fd, const struct debug_place *place)
+void check_functions(struct gate_file *file, const struct debug_place *place)
 {
 	struct funcs *f;
-	struct err *e = funcs_read(fd, place, &f);
+	struct err *e = funcs_read(file, place, &f);
 
 	if (e) {
 		if (!*err_text(e))

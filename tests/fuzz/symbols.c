@@ -30,17 +30,23 @@ static void read_symbols(const uint8_t *data, size_t size)
 
 static void read_debug(const uint8_t *data, size_t size)
 {
-	const struct debug_place place = {"/nowhere/file",    -1, "/nowhere",
-					  GATE_LIMIT_DEFAULT, 0,  0};
+	static struct gate *g;
+	struct debug_place place =
+		{"/nowhere/file", -1, "/nowhere", GATE_LIMIT_DEFAULT, NULL, 0, 0};
 	CLEANUP(fd) int fd = file_of(data, size);
+	CLEANUP(gate_file) struct gate_file *file = gate_file_of(fd);
 
-	check_debug(fd, &place);
-	check_functions(fd, &place);
+	if (!g)
+		g = gate_create();
+	place.gate = g;
+	check_debug(file, &place);
+	check_functions(file, &place);
 }
 
 static void check_perfmap(const uint8_t *data, size_t size)
 {
-	struct perfmap *m = perfmap_create(file_of(data, size));
+	CLEANUP(fd) int fd = file_of(data, size);
+	struct perfmap *m = perfmap_create(gate_file_of(fd));
 	taddr start;
 
 	for (taddr addr = 0; addr < PROBED; addr++)

@@ -17,12 +17,22 @@
 #include <unistd.h>
 
 #include "proc/walk.h"
+#include "sym/debugfile.h"
 #include "sym/gate.h"
 
 #define FRAMES_MAX 200
 #define TRIES	   10000 /* of a millisecond */
 #define OUTER	   3	 /* frames that call main() */
 #define SHOWN	   5
+
+static const struct file_opts *files_default(void)
+{
+	static struct file_opts files = {DEBUG_DIRS_DEFAULT, GATE_LIMIT_DEFAULT, NULL};
+
+	if (!files.gate)
+		files.gate = gate_create();
+	return &files;
+}
 
 static int give_up(const char *what)
 {
@@ -84,7 +94,7 @@ static int stopped_show(const char *pid_text, pid_t tid)
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) || ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) ||
 	    waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
 		return give_up("cannot trace the thread");
-	e = walk_proc_open((pid_t)strtol(pid_text, NULL, 10), GATE_LIMIT_DEFAULT, &p);
+	e = walk_proc_open((pid_t)strtol(pid_text, NULL, 10), files_default(), &p);
 	if (e)
 		return error_show(e);
 	e = thread_walk(p, tid, &stack);
@@ -162,7 +172,7 @@ static int steps_run(struct steps *s)
 
 	if (!mark_reach(s->pid) || !mark_reach(s->pid))
 		return give_up("the program does not begin");
-	e = walk_proc_open(s->pid, GATE_LIMIT_DEFAULT, &s->proc);
+	e = walk_proc_open(s->pid, files_default(), &s->proc);
 	if (e)
 		return error_show(e);
 	do {

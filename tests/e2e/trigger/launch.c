@@ -3,10 +3,10 @@
  * COMMAND...
  *
  * FROM is copied to FILE, or to a file without a name ("memfd"); COMMAND is run ("memfd": that
- * file). $TRACER is the process whose open() of a file counts. The program reads a byte from
- * descriptor $LAUNCH_FROM: its own file was opened. It may write a path to $LAUNCH_TO and read a
- * byte (that file is watched) and another (it was opened): so it works in namespaces where it could
- * not see who does that. Exit status: that of COMMAND.
+ * file). $TRACER is the process whose open() of a file counts, or that of its children. The program
+ * reads a byte from descriptor $LAUNCH_FROM: its own file was opened. It may write a path to
+ * $LAUNCH_TO and read a byte (that file is watched) and another (it was opened): so it works in
+ * namespaces where it could not see who does that. Exit status: that of COMMAND.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -55,12 +55,29 @@ static int watch(const char *path)
 	return fan;
 }
 
+/* The tracer leaves some files to a process of its own. */
+static int parent_of(int pid)
+{
+	char path[64], line[256];
+	int parent = -1;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "PPid: %d", &parent) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return parent;
+}
+
 static int is_opened_by(const struct fanotify_event_metadata *events, ssize_t len, int pid)
 {
 	int yes = 0;
 
 	for (; FAN_EVENT_OK(events, len); events = FAN_EVENT_NEXT(events, len)) {
-		yes |= events->pid == pid;
+		yes |= events->pid == pid || parent_of(events->pid) == pid;
 		if (events->fd >= 0)
 			close(events->fd);
 	}

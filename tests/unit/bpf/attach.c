@@ -8,6 +8,7 @@
 
 #include "../tap.h"
 #include "bpf/attach.h"
+#include "sym/gate.h"
 #include "gen_fixture.h"
 #include "proc/maps.h"
 
@@ -27,7 +28,8 @@ static struct place_file file_of_self(struct proc_maps *maps)
 {
 	const struct proc_map *m = proc_maps_find(maps, (uintptr_t)first);
 
-	return (struct place_file){.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
+	return (struct place_file){.opened = gate_file_of(
+					   open("/proc/self/exe", O_RDONLY | O_CLOEXEC)),
 				   .dev = m->dev,
 				   .ino = m->ino,
 				   .name = "attach",
@@ -100,7 +102,8 @@ static void fixture_deinit(struct fixture *f)
 	for (uint32_t i = 0; i < ARRAY_LEN(f->code); i++)
 		vec_deinit(&f->code[i].sites);
 	proc_maps_deinit(&f->maps);
-	(void)close(f->file.fd);
+	(void)close(gate_file_fd(f->file.opened));
+	gate_file_close(f->file.opened);
 	strbuf_deinit(&f->notices);
 	gx_destroy(f->x);
 }

@@ -3,6 +3,7 @@
 
 #include "proc/exits.h"
 #include "proc/funcs.h"
+#include "sym/gate.h"
 #include "tap.h"
 
 long probe_me(long a);
@@ -15,13 +16,13 @@ __attribute__((noinline)) long probe_me(long a)
 	return a + 1;
 }
 
-static struct funcs *read_self(int *ret_fd)
+static struct funcs *read_self(struct gate_file **ret_file)
 {
 	struct funcs *f = NULL;
 	struct err *e;
 
-	*ret_fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	e = funcs_read(*ret_fd, NULL, &f);
+	*ret_file = gate_file_of(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+	e = funcs_read(*ret_file, NULL, &f);
 	ok(!e, "our own file can be read");
 	err_destroy(e);
 	return f;
@@ -29,10 +30,10 @@ static struct funcs *read_self(int *ret_fd)
 
 static void test_self(void)
 {
-	int fd;
-	struct funcs *f = read_self(&fd);
+	struct gate_file *file;
+	struct funcs *f = read_self(&file);
 	const struct func *fn = funcs_find(f, "probe_me"), *alias = funcs_find(f, "probe_me_too");
-	struct text t = {.fd = fd};
+	struct text t = {.file = file};
 	struct func_exits exits = {0};
 	uint64_t off = 0;
 
@@ -54,13 +55,14 @@ static void test_self(void)
 	vec_deinit(&exits.list);
 	text_deinit(&t);
 	funcs_destroy(f);
-	(void)close(fd);
+	(void)close(gate_file_fd(file));
+	gate_file_close(file);
 }
 
 static void test_sorted(void)
 {
-	int fd;
-	struct funcs *f = read_self(&fd);
+	struct gate_file *file;
+	struct funcs *f = read_self(&file);
 	bool is_sorted = true, has_one = true;
 
 	for (uint32_t i = 1; i < f->list.len; i++) {
@@ -72,7 +74,8 @@ static void test_sorted(void)
 	ok(f->list.len > 10 && is_sorted, "ascending");
 	ok(has_one, "one name stands for each address");
 	funcs_destroy(f);
-	(void)close(fd);
+	(void)close(gate_file_fd(file));
+	gate_file_close(file);
 }
 
 static void test_refused(void)
@@ -81,8 +84,9 @@ static void test_refused(void)
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
 		int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
+		CLEANUP(gate_file) struct gate_file *file = gate_file_of(fd);
 		struct funcs *f = NULL;
-		struct err *e = funcs_read(fd, NULL, &f);
+		struct err *e = funcs_read(file, NULL, &f);
 
 		ok(e && !f, "%s is refused", paths[i]);
 		err_destroy(e);
@@ -100,6 +104,7 @@ static void test_damaged(void)
 
 	for (int i = 0; i < 200; i++) {
 		FILE *tmp = tmpfile();
+		CLEANUP(gate_file) struct gate_file *file = gate_file_of(fileno(tmp));
 		struct funcs *f = NULL;
 		struct err *e;
 
@@ -107,7 +112,7 @@ static void test_damaged(void)
 		head[seed % 4096] ^= (uint8_t)(seed >> 16);
 		(void)fwrite(head, 1, (size_t)n * (seed >> 8 & 255) / 255, tmp);
 		(void)fflush(tmp);
-		e = funcs_read(fileno(tmp), NULL, &f);
+		e = funcs_read(file, NULL, &f);
 		nread += !e;
 		err_destroy(e);
 		funcs_destroy(f);

@@ -1,5 +1,6 @@
 /* Lines of /proc/PID/maps, our own mappings. */
 #include "proc/maps.h"
+#include "sym/gate.h"
 #include "tap.h"
 
 #include <errno.h>
@@ -39,13 +40,14 @@ static void test_self(void)
 	struct proc_maps m = {0};
 	struct err *e = proc_maps_read(getpid(), &m);
 	const struct proc_map *at = proc_maps_find(&m, (taddr)(uintptr_t)&test_self);
-	int fd;
+	struct gate *g = gate_create();
+	struct gate_file *f;
 
 	ok(!e && at && at->is_exec, "our own code is found");
-	fd = at ? proc_map_open(getpid(), at) : -1;
-	ok(fd >= 0, "its file can be opened");
-	if (fd >= 0)
-		(void)close(fd);
+	f = at ? proc_map_open(g, getpid(), at) : NULL;
+	ok(f != NULL, "its file can be opened");
+	gate_file_close(f);
+	gate_destroy(g);
 	ok(proc_maps_find_off(&m, at->dev, at->ino, at->off) == at,
 	   "and found by the place in the file");
 	ok(!proc_maps_find(&m, 1), "nothing is mapped at 1");
@@ -58,7 +60,9 @@ static void test_self(void)
 /* A file that has no name any more. */
 static void test_memfd(void)
 {
-	int fd = memfd_create("code", 0), got;
+	int fd = memfd_create("code", 0);
+	struct gate *g = gate_create();
+	struct gate_file *got;
 	struct proc_maps m = {0};
 	struct err *e;
 	void *p;
@@ -68,13 +72,13 @@ static void test_memfd(void)
 	(void)close(fd);
 	e = proc_maps_read(getpid(), &m);
 	err_destroy(e);
-	got = proc_map_open(getpid(), proc_maps_find(&m, (taddr)(uintptr_t)p));
-	if (got < 0 && (errno == EPERM || errno == EACCES))
+	got = proc_map_open(g, getpid(), proc_maps_find(&m, (taddr)(uintptr_t)p));
+	if (!got && (errno == EPERM || errno == EACCES))
 		ok(true, "map_files # SKIP needs privilege");
 	else
-		ok(got >= 0, "is opened through its mapping");
-	if (got >= 0)
-		(void)close(got);
+		ok(got != NULL, "is opened through its mapping");
+	gate_file_close(got);
+	gate_destroy(g);
 	proc_maps_deinit(&m);
 	(void)munmap(p, 4096);
 }

@@ -157,6 +157,7 @@ static uint32_t compare(const struct file *f, uint32_t *ret_n)
 static void test_file(const char *path, bool is_there)
 {
 	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP(gate_file) struct gate_file *file = gate_file_of(fd);
 	struct file f = {0};
 	uint32_t bad, n = 0;
 
@@ -164,7 +165,7 @@ static void test_file(const char *path, bool is_there)
 		ok(true, "%s: not here # SKIP", path);
 		return;
 	}
-	unwind_rows_read(fd, GATE_LIMIT_DEFAULT, NULL, &f.rows);
+	unwind_rows_read(file, GATE_LIMIT_DEFAULT, NULL, &f.rows);
 	f.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	f.cfi = dwarf_getcfi_elf(f.elf);
 	bad = compare(&f, &n);
@@ -186,10 +187,11 @@ static bool is_ascending(const struct unwind_rows *r)
 static void test_order(void)
 {
 	CLEANUP(fd) int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CLEANUP(gate_file) struct gate_file *file = gate_file_of(fd);
 	struct unwind_rows r;
 	const struct unwind_row *last;
 
-	unwind_rows_read(fd, GATE_LIMIT_DEFAULT, NULL, &r);
+	unwind_rows_read(file, GATE_LIMIT_DEFAULT, NULL, &r);
 	ok(r.rows.len && is_ascending(&r), "rows ascend");
 	last = vec_last(&r.rows);
 	ok(last->kind == UNWIND_NONE, "the last one says that nothing follows");
@@ -220,11 +222,12 @@ static void test_not_elf(void)
 {
 	static const char text[64] = "no ELF file";
 	CLEANUP(fd) int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	CLEANUP(gate_file) struct gate_file *file = gate_file_of(fd);
 	struct unwind_rows r;
 
-	unwind_rows_read(fd, GATE_LIMIT_DEFAULT, NULL, &r);
+	unwind_rows_read(file, GATE_LIMIT_DEFAULT, NULL, &r);
 	ok(r.rows.len == 0, "a file that is no ELF file has none");
-	unwind_rows_read(-1, GATE_LIMIT_DEFAULT, NULL, &r);
+	unwind_rows_read(NULL, GATE_LIMIT_DEFAULT, NULL, &r);
 	ok(r.rows.len == 0, "neither has none at all");
 	unwind_rows_read_memory(text, sizeof(text), &r);
 	ok(r.rows.len == 0, "nor some bytes");

@@ -2,6 +2,7 @@
  * What processes do with their code is told, in order and only of those that were added: a library,
  * a program, its libraries; and a process that stops has not run on when it is told.
  */
+#include "sym/gate.h"
 #include "tap.h"
 
 #include <dlfcn.h>
@@ -70,6 +71,7 @@ static struct err *watch(struct follow *f, struct keeper *k, pid_t pid, bool sto
 {
 	struct proc_id id;
 	struct err *e = proc_id_open(pid, &id);
+	struct gate *g;
 	struct rtld r;
 
 	if (!e)
@@ -78,10 +80,14 @@ static struct err *watch(struct follow *f, struct keeper *k, pid_t pid, bool sto
 
 	if (e)
 		return e;
-	if (!rtld_find(pid, &r))
+	g = gate_create();
+	if (!rtld_find(g, pid, &r)) {
+		gate_destroy(g);
 		return err_new("there is no dynamic linker");
-	e = follow_linker(f, k, pid, r.fd, r.hook_off, r.state);
+	}
+	e = follow_linker(f, k, pid, gate_file_fd(r.file), r.hook_off, r.state);
 	rtld_deinit(&r);
+	gate_destroy(g);
 	return e;
 }
 
@@ -205,13 +211,15 @@ static void test_lost(void)
 
 static void test_no_linker(void)
 {
-	struct rtld r = {.fd = -1};
+	struct gate *g = gate_create();
+	struct rtld r = {0};
 
-	ok(!rtld_find(0x3fffffff, &r) && r.fd == -1,
+	ok(!rtld_find(g, 0x3fffffff, &r) && !r.file,
 	   "a process that is not there has no dynamic linker");
-	ok(rtld_find(getpid(), &r) && r.fd >= 0 && r.hook_off && r.state, "this one has");
+	ok(rtld_find(g, getpid(), &r) && r.file && r.hook_off && r.state, "this one has");
 	rtld_deinit(&r);
-	is_int(r.fd, -1, "its file is closed");
+	ok(!r.file, "its file is closed");
+	gate_destroy(g);
 }
 
 int main(void)

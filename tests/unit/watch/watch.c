@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "keeper/keeper.h"
 #include "kernel/kernel.h"
+#include "sym/gate.h"
 #include "sym/sym.h"
 #include "watch/watch.h"
 
@@ -46,7 +47,7 @@ static bool is_over(void *ctx)
 	return over;
 }
 
-static const struct watch_hooks hooks = {NULL, on_notice, get_keeper, is_over};
+static struct watch_hooks hooks = {NULL, on_notice, get_keeper, is_over, NULL};
 
 static bool is_readable(int fd)
 {
@@ -362,12 +363,14 @@ static void test_left(void)
 
 int main(void)
 {
+	hooks.gate = gate_create();
 	test_events(0);
 	test_events(WATCH_STOPS);
 	test_children();
 	test_over();
 	test_identity();
 	test_left();
+	gate_destroy(hooks.gate);
 	keeper_destroy(keeper);
 	strbuf_deinit(&told);
 	return tap_done();

@@ -1,0 +1,237 @@
+/* The tracer's side of the reader (reader.h): making it, asking it, giving it up. */
+#include "reader/reader_impl.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/apart.h"
+
+#define END_MS 100 /* a reader that no file system holds ends at once */
+
+struct reader {
+	pid_t pid;
+	int pidfd;
+	int sock;
+	bool is_late; /* it owes an answer: nothing more can be asked */
+	struct reader_area *area;
+};
+
+/* ---- making and ending ----------------------------------------------------------------------- */
+
+struct reader *reader_create(void)
+{
+	struct reader_area *area = mmap(NULL, sizeof(*area), PROT_READ | PROT_WRITE,
+					MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid = -1, parent = getpid();
+	int pair[2] = {-1, -1};
+	struct reader *r;
+
+	if (area == MAP_FAILED)
+		return NULL;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
+		pid = apart_clone();
+		if (pid == 0)
+			reader_run(area, pair[1], parent);
+		(void)close(pair[1]);
+	}
+	if (pid < 0) {
+		if (pair[0] >= 0)
+			(void)close(pair[0]);
+		(void)munmap(area, sizeof(*area));
+		return NULL;
+	}
+	r = xcalloc(1, sizeof(*r));
+	*r = (struct reader){
+		.pid = pid,
+		.pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
+		.sock = pair[0],
+		.area = area,
+	};
+	return r;
+}
+
+bool reader_reap(pid_t pid)
+{
+	return waitpid(pid, NULL, __WCLONE | WNOHANG) != 0;
+}
+
+pid_t reader_destroy(struct reader *r)
+{
+	pid_t pid;
+
+	if (!r)
+		return 0;
+	pid = r->pid;
+	(void)close(r->sock);
+	if (r->pidfd >= 0) {
+		struct pollfd end = {.fd = r->pidfd, .events = POLLIN};
+
+		(void)syscall(SYS_pidfd_send_signal, r->pidfd, SIGKILL, NULL, 0);
+		(void)poll(&end, 1, r->is_late ? 0 : END_MS);
+		(void)close(r->pidfd);
+	} else {
+		(void)kill(pid, SIGKILL);
+	}
+	(void)munmap(r->area, sizeof(*r->area));
+	free(r);
+	return reader_reap(pid) ? 0 : pid;
+}
+
+/* ---- both sides ------------------------------------------------------------------------------ */
+
+union control {
+	struct cmsghdr align;
+	char space[CMSG_SPACE(sizeof(int))];
+};
+
+bool reader_send(int sock, int fd)
+{
+	union control control = {0};
+	char byte = 0;
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		control.align = (struct cmsghdr){CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+		memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
+	}
+	return sendmsg(sock, &msg, MSG_NOSIGNAL) == 1;
+}
+
+bool reader_receive(int sock, int *ret_fd)
+{
+	union control control;
+	char byte;
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+	const struct cmsghdr *c;
+	ssize_t n;
+
+	*ret_fd = -1;
+	do
+		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	if (n != 1)
+		return false;
+	c = CMSG_FIRSTHDR(&msg);
+	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
+	return true;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static bool answer_wait(const struct reader *r, uint64_t deadline)
+{
+	struct pollfd p = {.fd = r->sock, .events = POLLIN};
+
+	for (;;) {
+		uint64_t now = now_ns(), left = deadline > now ? deadline - now : 0;
+		struct timespec ts = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+		int n = ppoll(&p, 1, &ts, NULL);
+
+		if (n > 0 || (n < 0 && errno != EINTR))
+			return true;
+		if (!left)
+			return false;
+	}
+}
+
+static int ask(struct reader *r, enum reader_op op, int fd, uint64_t deadline, int *ret_fd)
+{
+	int got = -1;
+
+	if (r->is_late)
+		return ETIMEDOUT;
+	r->area->op = op;
+	r->is_late = true;
+	if (!reader_send(r->sock, fd))
+		return EPIPE;
+	if (!answer_wait(r, deadline))
+		return ETIMEDOUT;
+	if (!reader_receive(r->sock, &got))
+		return EPIPE;
+	r->is_late = false;
+	if (ret_fd && got >= 0)
+		*ret_fd = got;
+	else if (got >= 0)
+		(void)close(got);
+	else if (ret_fd && !r->area->sys)
+		return EMFILE; /* there was no room for the descriptor */
+	return r->area->sys;
+}
+
+int reader_open_path(struct reader *r, int root, const char *path, uint64_t deadline, int *ret_fd,
+		     struct stat *ret)
+{
+	size_t len = strlen(path);
+	int sys;
+
+	if (len >= sizeof(r->area->path))
+		return ENAMETOOLONG;
+	memcpy(r->area->path, path, len + 1);
+	sys = ask(r, READER_OPEN_PATH, root, deadline, ret_fd);
+	if (!sys)
+		*ret = r->area->st;
+	return sys;
+}
+
+int reader_open_mapping(struct reader *r, uint64_t pid, taddr start, taddr end, uint64_t deadline,
+			int *ret_fd, struct stat *ret)
+{
+	int sys;
+
+	r->area->pid = pid;
+	r->area->start = start;
+	r->area->end = end;
+	sys = ask(r, READER_OPEN_MAPPING, -1, deadline, ret_fd);
+	if (!sys)
+		*ret = r->area->st;
+	return sys;
+}
+
+int reader_reopen(struct reader *r, int fd, uint64_t deadline)
+{
+	return ask(r, READER_REOPEN, fd, deadline, NULL);
+}
+
+int reader_stat(struct reader *r, uint64_t deadline, struct stat *ret)
+{
+	int sys = ask(r, READER_STAT, -1, deadline, NULL);
+
+	if (!sys)
+		*ret = r->area->st;
+	return sys;
+}
+
+int reader_read(struct reader *r, uint64_t off, void *to, size_t size, uint64_t deadline,
+		size_t *ret_n)
+{
+	int sys;
+
+	assert(size <= READER_CHUNK);
+	r->area->off = off;
+	r->area->size = size;
+	sys = ask(r, READER_READ, -1, deadline, NULL);
+	if (sys)
+		return sys;
+	*ret_n = MIN(r->area->n, size);
+	memcpy(to, r->area->data, *ret_n);
+	return 0;
+}
+
+bool reader_is_closing(const struct reader *r)
+{
+	return __atomic_load_n(&r->area->is_closing, __ATOMIC_ACQUIRE);
+}

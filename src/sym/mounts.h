@@ -1,0 +1,42 @@
+/*
+ * Which file systems answer by themselves, without a server that may stop.
+ *
+ * What is asked here asks no file system: the type of one is read from /proc/self/mountinfo. Calls
+ * that seem harmless are not: statfs() is a request to the server of a FUSE file system, and so may
+ * be stat(), any lookup of a name below it, and close().
+ *
+ * A file system counts as harmless if it is mounted in our own mount namespace and its type is in a
+ * list, or if it lies on a block device and is not fuseblk. Device numbers of others are given out
+ * again after an unmount, so what is known of them holds while they are mounted where we see them.
+ *
+ * Owns     the table, which is read again when the kernel reports a change.
+ * Errors   none: a file system of which nothing is known is not harmless.
+ */
+#pragma once
+
+#include "base/vec.h"
+
+struct mount {
+	uint64_t id, dev;
+	char *point; /* where it is mounted, as our own root directory shows it */
+	bool is_harmless;
+};
+
+struct mounts {
+	int fd; /* of mountinfo; -1 until the first question, or unreadable */
+	VEC(struct mount) list;
+};
+
+void mounts_init(struct mounts *m);
+void mounts_deinit(struct mounts *m);
+/* dev: as makedev() makes it, from /proc/PID/maps or an event of the kernel. */
+bool mounts_is_dev_harmless(struct mounts *m, uint64_t dev);
+/* The number of a descriptor's mount, found without asking its file system; false: unknown. */
+bool mounts_id_of_fd(int fd, uint64_t *ret);
+/*
+ * The mount of an open descriptor, which may be one of O_PATH; NULL: it is not mounted in our
+ * namespace. The result is valid until the next call.
+ */
+const struct mount *mounts_of_fd(struct mounts *m, int fd);
+/* The mount that a path seems to lie in, symbolic links aside; NULL: none is known. */
+const struct mount *mounts_of_path(struct mounts *m, const char *path);

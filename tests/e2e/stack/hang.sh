@@ -1,0 +1,251 @@
+# @@needs: kernel
+# A program on a FUSE file system whose server stops answering, request by request: records go on to be printed, ^C
+# ends the session within a second, nothing of dtrace is left once the server is gone.
+[ -c /dev/fuse ] || { echo "there is no /dev/fuse"; exit 67; }
+exec python3 - <<'EOF'
+import os, re, signal, struct, subprocess, sys, threading, time
+
+DTRACE, TRIGGER, TMP, PATIENCE = (os.environ[n] for n in ("DTRACE", "TRIGGER", "TMP", "PATIENCE"))
+SLOW = (10 if os.environ.get("SANITIZED") else 1) * int(PATIENCE)
+NOTICE = "its file system does not answer"
+bad = []
+with open(f"{TRIGGER}/deep", "rb") as f:  # the pages behind the last one that is mapped: the table of symbols is there
+    elf = f.read()
+phoff, phnum = struct.unpack_from("<Q", elf, 32)[0], struct.unpack_from("<H", elf, 56)[0]
+segments = [struct.unpack_from("<IIQQQQQQ", elf, phoff + i * 56) for i in range(phnum)]
+SYMTAB = max(((s[2] + s[5] + 4095) & -4096) for s in segments if s[0] == 1)
+
+
+class Server:
+    """A mounted file system, and a program that runs from there."""
+
+    def __init__(self, name, spins=True):
+        self.mnt = f"{TMP}/{name}"
+        os.mkdir(self.mnt)
+        self.fs = subprocess.Popen([f"{TRIGGER}/hangfs", self.mnt, f"{TRIGGER}/deep", f"{TRIGGER}/chain"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        first = self.fs.stdout.readline()
+        if first != "ready\n":
+            print("FUSE cannot be mounted here:", first)
+            sys.exit(67)
+        self.exe = f"{self.mnt}/deep"
+        self.run = None
+        if spins:
+            self.run = subprocess.Popen([self.exe, "spin", "1000000000"])
+            with open(f"/proc/{self.run.pid}/maps") as f:
+                while "/mnt" not in f.read() and "deep" not in open(f"/proc/{self.run.pid}/maps").read():
+                    time.sleep(0.01)
+            while open(f"/proc/{self.run.pid}/stat").read().split()[13:14] < ["3"]:  # it computes: its code is in memory
+                time.sleep(0.01)
+
+    def obey(self, line):
+        self.fs.stdin.write(line + "\n")
+        self.fs.stdin.flush()
+        answer = self.fs.stdout.readline()
+        while not answer.endswith("done\n"):
+            answer += self.fs.stdout.readline()
+        return answer
+
+    def end(self):
+        if self.run:
+            self.run.kill()
+        self.fs.stdin.close()
+        self.fs.wait()
+        if self.run:
+            self.run.wait()
+
+
+def fail(what, text, out=""):
+    bad.append(f"{what}: {text}\n{out[-2000:]}")
+
+
+def readers_of(pid):
+    found = []
+    for p in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{p}/cmdline") as f:
+                if p.isdigit() and f.read().startswith(f"file-reader of {pid}"):
+                    found.append(p)
+        except OSError:
+            pass
+    return found
+
+
+SCRIPT = """profile-97 /pid == $target/ { @[ustack(5), usym(arg1)] = count(); }
+    tick-50ms { printf("tick\\n"); } profile-97 /pid == $target/ { usym(arg1); printf("|\\n"); } tick-2s { exit(3); }"""
+
+
+def is_late(d):
+    """On a machine with other work everything is late."""
+    return d.gap > 0.5 * SLOW * max(1, os.getloadavg()[0] / os.cpu_count())
+
+
+class Session:
+    """A session whose lines are read as they come, with the longest pause between two of them."""
+
+    def __init__(self, *argv):
+        self.began = self.last = time.monotonic()
+        self.gap = 0
+        self.text = ""
+        self.p = subprocess.Popen([DTRACE, *argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.thread = threading.Thread(target=self.read)
+        self.thread.start()
+
+    def read(self):
+        for line in self.p.stdout:
+            now = time.monotonic()
+            if "tick" in self.text:
+                self.gap = max(self.gap, now - self.last)
+            self.last = now
+            self.text += line
+
+    def wait_for(self, text):
+        end = time.monotonic() + 20 * SLOW
+        while text not in self.text and self.p.poll() is None and time.monotonic() < end:
+            time.sleep(0.01)
+
+    def end(self):
+        code = self.p.wait()
+        self.thread.join()
+        return code
+
+
+def gone(d, what):
+    """The reader ends as soon as the kernel lets it."""
+    end = time.monotonic() + 10 * SLOW
+    while readers_of(d.p.pid) and time.monotonic() < end:
+        time.sleep(0.01)
+    if readers_of(d.p.pid):
+        fail(what, f"the reader {readers_of(d.p.pid)} is left")
+
+
+def hang(requests):
+    """The file system hangs before the session begins."""
+    s = Server("hang_" + requests.replace(" ", "_"))
+    s.obey(f"from {SYMTAB}")
+    s.obey(f"hang {requests}")
+    d = Session("-qn", SCRIPT, "-p", str(s.run.pid))
+    code = d.end()
+    waits = int(s.obey("asked").split()[0])
+    if code != 3:
+        fail(requests, f"exit status {code}", d.text)
+    if not waits:
+        fail(requests, "nobody has asked for anything", d.text)
+    if is_late(d):
+        fail(requests, f"nothing was printed for {d.gap:.2f} s", d.text)
+    if d.text.count(NOTICE) != 1:
+        fail(requests, f"told {d.text.count(NOTICE)} times", d.text)
+    if not re.search(r"deep`0x[0-9a-f]+", d.text) or "deep`leaf" in d.text:
+        fail(requests, "addresses have no names", d.text)
+    s.end()
+    gone(d, requests)
+
+
+def interrupt():
+    """It begins to hang while the session runs; later it answers again."""
+    s = Server("interrupt")
+    d = Session("-qn", """BEGIN { printf("tick\\n"); } profile-97 /pid == $target/ { usym(arg1); printf("\\n"); }""",
+                "-p", str(s.run.pid), "-x", "switchrate=50ms")
+    d.wait_for("deep`")
+    s.obey("hang open read getattr lookup flush")
+    other = subprocess.Popen([f"{TRIGGER}/deep", "spin", "1000000000"])
+    time.sleep(0.5)
+    t = time.monotonic()
+    d.p.send_signal(signal.SIGINT)
+    code = d.end()
+    took = time.monotonic() - t
+    other.kill()
+    other.wait()
+    if code != 0 or took > 1 * SLOW:
+        fail("^C", f"status {code}, {took:.2f} s", d.text)
+    s.end()
+
+
+def later():
+    """A file system that hangs for a while: names come when it answers again."""
+    s = Server("later")
+    s.obey("hang open")
+    d = Session("-qn", """tick-50ms { printf("tick\\n"); } profile-97 /pid == $target/ { usym(arg1); printf("\\n"); }""",
+                "-p", str(s.run.pid))
+    d.wait_for(NOTICE)
+    s.obey("go")
+    d.wait_for("deep`once_spin")
+    d.p.send_signal(signal.SIGINT)
+    if d.end() != 0 or "deep`0x" not in d.text or "deep`once_spin" not in d.text:
+        fail("later", "no names come", d.text)
+    s.end()
+
+
+def functions():
+    """Functions of a file that cannot be read: a message with the reason and what to do, not a hang."""
+    s = Server("functions")
+    s.obey("hang open")
+    d = Session("-qn", "pid$target:a.out:leaf:entry { exit(0); }", "-p", str(s.run.pid), "-x", "filewait=50ms")
+    code = d.end()
+    took = time.monotonic() - d.began
+    if code != 1 or NOTICE not in d.text or "filewait" not in d.text or took > 2 * SLOW:
+        fail("pid", f"status {code}, {took:.2f} s", d.text)
+    d = Session("-n", "pid$target::mallo*:entry { } tick-10ms { exit(0); }", "-p", str(s.run.pid),
+                "-x", "filewait=50ms")
+    if d.end() != 0 or "its functions are not probed" not in d.text:
+        fail("pid, a pattern", "is not told", d.text)
+    s.end()
+
+
+def command():
+    """A command that cannot even be started does not stop anybody from giving up."""
+    s = Server("command", spins=False)
+    s.obey("hang open")
+    d = Session("-qn", "BEGIN { exit(0); }", "-c", s.exe)
+    time.sleep(1)
+    t = time.monotonic()
+    d.p.send_signal(signal.SIGINT)
+    d.p.wait()
+    took = time.monotonic() - t
+    s.end()
+    d.end()  # the command could not be killed before, and has the pipe
+    if took > 1 * SLOW:
+        fail("-c", f"{took:.2f} s", d.text)
+
+
+def killed():
+    """The tracer is killed: its reader goes, too."""
+    s = Server("killed")
+    d = Session("-qn", """tick-50ms { printf("tick\\n"); } profile-97 /pid == $target/ { usym(arg1); printf("\\n"); }""",
+                "-p", str(s.run.pid))
+    d.wait_for("deep`once_spin")
+    if not readers_of(d.p.pid):
+        fail("killed", "there is no reader", d.text)
+    d.p.kill()
+    d.end()
+    gone(d, "killed")
+    s.end()
+
+
+def many():
+    """Twelve file systems that hang take no more of the tracer's time than one."""
+    all = [Server(f"many{i}") for i in range(12)]
+    for s in all:
+        s.obey("hang open")
+    d = Session("-qn", """tick-50ms { printf("tick\\n"); } profile-97 /execname == "deep"/ { usym(arg1); printf("\\n"); }
+        tick-3s { exit(0); }""")
+    code = d.end()
+    if code != 0 or is_late(d):
+        fail("many", f"status {code}, {d.gap:.2f} s", d.text)
+    for s in all:
+        s.end()
+
+
+hang("open")
+hang("read")
+hang("getattr")
+hang("flush")
+interrupt()
+later()
+functions()
+command()
+killed()
+many()
+print("\n".join(bad))
+sys.exit(bool(bad))
+EOF
