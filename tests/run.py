@@ -216,6 +216,31 @@ def room_of(path):
     return "bpf/rt" if path.startswith("bpf/rt/") else path.split("/")[0]
 
 
+# What all engines share stands in these; whoever is above the engines knows nothing else of bpf/ but its name.
+OF_ALL_ENGINES = {"bpf/layout.h", "bpf/llquantize.h", "bpf/rt/abi.h"}
+ABOVE_ENGINES = {"agg", "consume", "render", "library", "session"}
+ENGINE_LIST = "session/engines.c"
+
+
+def engine_leaks():
+    """Files that know an engine instead of probe/engine.h, or name a kind of place instead of asking for its traits."""
+    src = os.path.join(ROOT, "src")
+    enum = re.search(r"enum place_kind \{(.*?)\}", read(os.path.join(src, "probe/place.h")), re.S).group(1)
+    kinds = set(re.findall(r"\bPLACE_\w+", enum)) - {"PLACE_NKINDS"}
+    detail = ""
+    for folder, _, files in os.walk(src):
+        for f in (f for f in files if f.endswith((".c", ".h"))):
+            path = os.path.relpath(os.path.join(folder, f), src)
+            text = re.sub(r"/\*.*?\*/", "", read(os.path.join(folder, f)), flags=re.S)
+            if room_of(path) in ABOVE_ENGINES and path != ENGINE_LIST:
+                for used in sorted(set(re.findall(r'^#include "(bpf/[\w/.]+)"', text, re.M)) - OF_ALL_ENGINES):
+                    detail += f"  {path} includes {used}: it is of one engine (probe/engine.h)\n"
+            if path not in ("probe/place.h", "bpf/places.c") and room_of(path) != "provider":
+                for kind in sorted(kinds & set(re.findall(r"\bPLACE_\w+", text))):
+                    detail += f"  {path} names {kind}: it asks for traits (probe/place.h)\n"
+    return detail
+
+
 def test_rooms(name, opts):
     """A room includes only itself, its equals' public headers and lower rooms; files of a session see the parts they need."""
     level = {room: i for i, rooms in enumerate(ROOMS) for room in rooms}
@@ -232,6 +257,7 @@ def test_rooms(name, opts):
         text = read(os.path.join(folder, f))
         if '#include "session/session.h"' in text and not re.search(r"^\w.*\bdtrace_\w+\(", text, re.M):
             detail += f"  session/{f} sees the whole handle and has no public function: it takes the parts it needs\n"
+    detail += engine_leaks()
     return Result(name, "fail" if detail else "pass", detail)
 
 

@@ -388,17 +388,10 @@ struct placed_list {
 	uint32_t nplaces; /* of all units */
 };
 
-static struct placed_list *placed_list(struct attachments *a)
+static void placed_list_destroy(void *list)
 {
-	if (!a->placed)
-		a->placed = xcalloc(1, sizeof(*a->placed));
-	return a->placed;
-}
+	struct placed_list *l = list;
 
-void placed_list_destroy(struct placed_list *l)
-{
-	if (!l)
-		return;
 	for (uint32_t i = 0; i < l->files.len; i++) {
 		vec_deinit(&l->files.data[i].offsets);
 		vec_deinit(&l->files.data[i].list);
@@ -406,6 +399,15 @@ void placed_list_destroy(struct placed_list *l)
 	}
 	vec_deinit(&l->files);
 	free(l);
+}
+
+static struct placed_list *placed_list(struct attachments *a)
+{
+	if (!a->own) {
+		a->own = xcalloc(1, sizeof(struct placed_list));
+		a->own_destroy = placed_list_destroy;
+	}
+	return a->own;
 }
 
 static struct placed *placed_find(struct placed_list *l, const struct uprobe *p)
@@ -540,8 +542,10 @@ struct err *attachments_add_child(struct attachments *a, pid_t pid, pid_t child,
 
 void attachments_forget_child(struct attachments *a, pid_t child)
 {
-	for (uint32_t i = 0; a->placed && i < a->placed->files.len; i++) {
-		struct placed *p = &a->placed->files.data[i];
+	const struct placed_list *l = a->own;
+
+	for (uint32_t i = 0; l && i < l->files.len; i++) {
+		struct placed *p = &l->files.data[i];
 
 		for (uint32_t k = p->pids.len; k-- > 0;)
 			if (p->pids.data[k] == child)
@@ -553,11 +557,12 @@ void attachments_forget_child(struct attachments *a, pid_t child)
 
 uint32_t attachments_nplaces(const struct attachments *a, pid_t pid)
 {
+	const struct placed_list *l = a->own;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; a->placed && i < a->placed->files.len; i++)
-		if (a->placed->files.data[i].pid == pid)
-			n += a->placed->files.data[i].offsets.len;
+	for (uint32_t i = 0; l && i < l->files.len; i++)
+		if (l->files.data[i].pid == pid)
+			n += l->files.data[i].offsets.len;
 	return n;
 }
 

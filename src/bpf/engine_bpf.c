@@ -22,11 +22,6 @@ static struct bpf_run *run_of(const struct engine_run *r)
 	return CONTAINER_OF(r, struct bpf_run, run);
 }
 
-struct kmaps *engine_bpf_maps(const struct engine_run *r)
-{
-	return r->engine == &engine_bpf ? run_of(r)->maps : NULL;
-}
-
 static bool bpf_takes(enum place_kind kind)
 {
 	return kind < PLACE_NKINDS;
@@ -217,6 +212,18 @@ static struct err *bpf_add_child(struct engine_run *r, struct attachments *a, pi
 	return attachments_add_child(a, pid, child, opts);
 }
 
+static void bpf_forget_child(struct engine_run *r, struct attachments *a, pid_t child)
+{
+	(void)r;
+	attachments_forget_child(a, child);
+}
+
+static uint32_t bpf_nplaces(struct engine_run *r, const struct attachments *a, pid_t pid)
+{
+	(void)r;
+	return attachments_nplaces(a, pid);
+}
+
 static struct err *bpf_sweep(struct engine_run *r, struct attachments *a, pid_t pid)
 {
 	return attachments_sweep(a, pid, run_of(r)->code_prog);
@@ -283,6 +290,11 @@ static struct err *bpf_drain(struct engine_run *r, uint64_t horizon, engine_reco
 	return rings_drain(run_of(r)->rings, horizon, func, ctx);
 }
 
+static const struct kmaps *bpf_unwind_maps(const struct engine_run *r)
+{
+	return run_of(r)->opts.ukernel ? run_of(r)->maps : NULL;
+}
+
 static uint32_t bpf_fill(const struct engine_run *r)
 {
 	return rings_fill(run_of(r)->rings);
@@ -301,9 +313,12 @@ const struct engine engine_bpf = {
 	.fire = bpf_fire,
 	.drop_process = bpf_drop_process,
 	.add_child = bpf_add_child,
+	.forget_child = bpf_forget_child,
+	.nplaces = bpf_nplaces,
 	.sweep = bpf_sweep,
 	.add_strings = bpf_add_strings,
 	.drain = bpf_drain,
+	.unwind_maps = bpf_unwind_maps,
 	.fill = bpf_fill,
 	.aggs = &map_io_ops,
 };

@@ -8,11 +8,16 @@
 
 #include "base/err.h"
 #include "bpf/code.h"
-#include "probe/place.h"
+
+/* What such a program is attached to. */
+enum program_place {
+	PROGRAM_TRACEPOINT, /* a raw tracepoint */
+	PROGRAM_CODE,	    /* instructions of files, by the keeper */
+};
 
 /*
- * Loads the function `name` for a kind of place. fds: the maps that the function uses, by map
- * class; the other elements are ignored.
+ * Loads the function `name`. fds: the maps that the function uses, by map class; the other elements
+ * are ignored.
  */
-MUST_CHECK struct err *program_load(const char *name, enum place_kind kind,
+MUST_CHECK struct err *program_load(const char *name, enum program_place place,
 				    const int fds[MAP_NCLASSES], int *ret_fd);

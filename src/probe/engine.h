@@ -14,6 +14,9 @@
  * 3. a row in engine_list (session/engines.c), before the engines that it is preferred to;
  * 4. a test that runs the same scripts in it and in another engine: tests/unit/session/engine.c.
  *
+ * An engine that has code for some places only can open another one within and hand the rest on:
+ * both then record for one session, whose drain() and aggs are those of the outer one.
+ *
  * Owns     a run owns everything that its units need; a loaded unit belongs to its run.
  * Errors   struct err *: what the engine refuses, with the remedy.
  * Units    sizes in bytes, times in ns of CLOCK_MONOTONIC.
@@ -29,7 +32,7 @@
 
 struct attachments;
 struct engine;
-struct keeper;
+struct kmaps;
 struct layout;
 struct loaded; /* a unit that is loaded: the engine's own */
 
@@ -182,12 +185,18 @@ struct engine {
 	/* The unit's probes of the process fire no more, wherever they are attached. */
 	struct err *(*drop_process)(struct engine_run *r, struct loaded *l, uint32_t tgid);
 	/*
-	 * Attaches to a child what is attached to the process and to its other children; a
-	 * process that is to have children was attached with opts->has_children.
+	 * Children of a process whose units were attached with opts->has_children. add_child()
+	 * attaches to one what is attached to the process and its other children; forget_child():
+	 * it has ended, or what was attached to it is dead.
 	 */
 	struct err *(*add_child)(struct engine_run *r, struct attachments *a, pid_t pid,
 				 pid_t child, const struct attach_opts *opts);
-	/* Takes out of the memory of children what they have inherited and nobody wants. */
+	void (*forget_child)(struct engine_run *r, struct attachments *a, pid_t child);
+	/*
+	 * Other children inherit breakpoints with the memory: at how many instructions, and takes
+	 * them out where nobody wants them.
+	 */
+	uint32_t (*nplaces)(struct engine_run *r, const struct attachments *a, pid_t pid);
 	struct err *(*sweep)(struct engine_run *r, struct attachments *a, pid_t pid);
 	/* Takes over what was added to the layout's strings; false: there is no room for it. */
 	bool (*add_strings)(struct engine_run *r);
@@ -198,6 +207,8 @@ struct engine {
 	 */
 	struct err *(*drain)(struct engine_run *r, uint64_t horizon, engine_record_f *func,
 			     void *ctx);
+	/* The maps with unwind tables, when opts->ukernel was given; NULL: it needs none. */
+	const struct kmaps *(*unwind_maps)(const struct engine_run *r);
 	/* How full the fullest buffer was when the last drain began, in 1/256. */
 	uint32_t (*fill)(const struct engine_run *r);
 	const struct agg_io *aggs;

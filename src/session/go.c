@@ -8,7 +8,6 @@
 #include "proc/control.h"
 #include "session/helpers.h"
 #include "session/later.h"
-#include "bpf/engine.h"
 #include "consume/wait.h"
 #include "session/run.h"
 #include "unwind/unwind.h"
@@ -311,7 +310,7 @@ static void notice_unwind(void *ctx, const char *msg)
 static struct err *make_unwinds(struct run *run)
 {
 	const struct unwind_hooks hooks = {run, notice_unwind, denied_unwind, between_unwinds};
-	struct err *e = unwinds_create(engine_bpf_maps(run->engine),
+	struct err *e = unwinds_create(run->engine->engine->unwind_maps(run->engine),
 				       (uint64_t)run->opts->val[OPT_unwindsize],
 				       &run->names->file_opts, &hooks, &run->unwinds);
 
@@ -332,7 +331,7 @@ static struct err *make_waiter(struct run *run)
 
 	for (uint32_t i = 0; i < run->targets->procs.len && !e; i++)
 		e = waiter_watch(run->waiter, proc_fd(run->targets->procs.data[i]));
-	return !e && run->unwinds_here && engine_bpf_maps(run->engine) ? make_unwinds(run) : e;
+	return !e && run->engine->engine->unwind_maps(run->engine) ? make_unwinds(run) : e;
 }
 
 /* ---- the order of things -------------------------------------------------------------------- */

@@ -247,7 +247,8 @@ static void probes_execed(void *ctx, const struct watch_subject *s)
 	if (!s->is_other_task)
 		return;
 	if (run->later->wants_children) {
-		attachments_forget_child(&run->attachments, watch_id(s->proc)->pid);
+		run->engine->engine->forget_child(run->engine, &run->attachments,
+						  watch_id(s->proc)->pid);
 		return;
 	}
 	drop_probes(run, s->proc);
@@ -274,14 +275,14 @@ static void probes_ended(void *ctx, const struct watch_subject *s)
 {
 	struct run *run = ctx;
 
-	attachments_forget_child(&run->attachments, watch_id(s->proc)->pid);
+	run->engine->engine->forget_child(run->engine, &run->attachments, watch_id(s->proc)->pid);
 }
 
 static uint64_t probes_nplaces(void *ctx, const struct watch_subject *s)
 {
 	const struct run *run = ctx;
 
-	return attachments_nplaces(&run->attachments, watch_id(s->proc)->pid);
+	return run->engine->engine->nplaces(run->engine, &run->attachments, watch_id(s->proc)->pid);
 }
 
 static void probes_inherited(void *ctx, const struct watch_subject *s)

@@ -16,8 +16,10 @@
 #include <signal.h>
 
 #include "base/hashmap.h"
-#include "bpf/attach.h"
+#include "bpf/layout.h"
+#include "kernel/kernel.h"
 #include "kernel/pidns.h"
+#include "probe/attachments.h"
 #include "probe/engine.h"
 #include "probe/probe.h"
 #include "session/compiler.h"

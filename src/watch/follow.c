@@ -96,17 +96,17 @@ void follow_leave(const struct follow *f, const struct proc_id *id)
 
 static struct err *follow_execs(struct follow *f)
 {
-	struct err *e = program_load("prog_watch_exec", PLACE_SYS_ENTER, f->fds, &f->exec_fd);
+	struct err *e = program_load("prog_watch_exec", PROGRAM_TRACEPOINT, f->fds, &f->exec_fd);
 
 	return e ? e : attach_raw_tracepoint(f->exec_fd, "sched_process_exec", &f->exec_link);
 }
 
 struct err *follow_forks(struct follow *f)
 {
-	struct err *e = program_load("prog_watch_fork", PLACE_SYS_ENTER, f->fds, &f->fork_fd);
+	struct err *e = program_load("prog_watch_fork", PROGRAM_TRACEPOINT, f->fds, &f->fork_fd);
 
 	if (!e)
-		e = program_load("prog_watch_born", PLACE_SYS_EXIT, f->fds, &f->born_fd);
+		e = program_load("prog_watch_born", PROGRAM_TRACEPOINT, f->fds, &f->born_fd);
 	if (!e)
 		e = attach_raw_tracepoint(f->born_fd, "sys_exit", &f->born_link);
 	return e ? e : attach_raw_tracepoint(f->fork_fd, "sched_process_fork", &f->fork_link);
@@ -120,7 +120,7 @@ struct err *follow_linker(struct follow *f, struct keeper *k, pid_t pid, int fil
 	struct err *e = NULL;
 
 	if (f->linker_fd < 0)
-		e = program_load("prog_watch_linker", PLACE_UPROBE, f->fds, &f->linker_fd);
+		e = program_load("prog_watch_linker", PROGRAM_CODE, f->fds, &f->linker_fd);
 	if (e)
 		return e;
 	if (!feat_has(FEAT_UPROBE_MULTI))

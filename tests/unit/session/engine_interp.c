@@ -503,6 +503,13 @@ static struct err *interp_drain(struct engine_run *er, uint64_t horizon, engine_
 	return e;
 }
 
+/* Stacks are not walked. */
+static const struct kmaps *interp_unwind_maps(const struct engine_run *r)
+{
+	(void)r;
+	return NULL;
+}
+
 static uint32_t interp_fill(const struct engine_run *r)
 {
 	(void)r;
@@ -655,6 +662,7 @@ const struct engine engine_interp = {
 	.attach = interp_attach,
 	.fire = interp_fire_key,
 	.drain = interp_drain,
+	.unwind_maps = interp_unwind_maps,
 	.fill = interp_fill,
 	.aggs = &interp_aggs,
 };

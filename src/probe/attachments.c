@@ -1,0 +1,40 @@
+/* What takes attached units off their places again. */
+#include "probe/attachments.h"
+
+#include <unistd.h>
+
+void attachments_add(struct attachments *a, int fd)
+{
+	if (a->nfds == a->cap) {
+		a->cap = a->cap ? a->cap * 2 : 8;
+		a->fds = xrealloc(a->fds, a->cap * sizeof(*a->fds));
+	}
+	a->fds[a->nfds++] = fd;
+}
+
+struct err *attachments_keeper(struct attachments *a, struct keeper **ret)
+{
+	struct err *e = a->keeper ? NULL : keeper_create(&a->keeper);
+
+	if (e)
+		return e;
+	*ret = a->keeper;
+	return NULL;
+}
+
+void attachments_close_fast(struct attachments *a)
+{
+	for (uint32_t i = 0; i < a->nfds; i++)
+		(void)close(a->fds[i]); /* nothing can be done about a failing close of a link */
+	a->nfds = 0;
+}
+
+void attachments_close(struct attachments *a)
+{
+	attachments_close_fast(a);
+	keeper_destroy(a->keeper);
+	if (a->own)
+		a->own_destroy(a->own);
+	free(a->fds);
+	*a = (struct attachments){0};
+}
