@@ -12,7 +12,7 @@ child() {
 	done
 }
 
-# compare NAME PROGRAM MODE MIN-FRAMES: says what is wrong
+# compare NAME PROGRAM MODE MIN-FRAMES [MARK]: says what is wrong; the host marks its walk so
 compare() {
 	rm -f kernel host gdb
 	"$DTRACE" -q -x oformat=json -x switchrate=10ms -n 'syscall::tgkill:entry /pid == $target && arg2 == 19/ { ustack(100); }' \
@@ -26,6 +26,7 @@ compare() {
 		sleep 0.01
 	done
 	"$TRIGGER/hostwalk" stopped "$pid" "$tid" >host 2>&1
+	[ -z "${5-}" ] || { grep -qx "$5" host || echo "$1: no '$5'"; sed -i "/^$5\$/d" host; }
 	cat >bt.py <<X
 import gdb
 for t in gdb.selected_inferior().threads():
@@ -65,6 +66,23 @@ steps() {
 		cc -O1 -w -fno-omit-frame-pointer -fno-asynchronous-unwind-tables -fno-optimize-sibling-calls -o pointers \
 			"$SRC/tests/e2e/trigger/deep.c" -lpthread -ldl
 		compare 'frame pointers alone' ./pointers stop 44
+		# a 32-bit task, whose walk never knows where the stack ends
+		cat >small.c <<'X'
+static int sys(int n, int a, int b, int c)
+{
+	int r;
+
+	__asm__ volatile("int $0x80" : "=a"(r) : "a"(n), "b"(a), "c"(b), "d"(c) : "memory");
+	return r;
+}
+__attribute__((noinline)) int inner(int x) { return sys(270, sys(20, 0, 0, 0), sys(224, 0, 0, 0), 19) + x; }
+__attribute__((noinline)) int outer(int x) { return inner(x) + 1; }
+void _start(void) { sys(1, outer(1) & 0, 0, 0); }
+X
+		if cc -m32 -O1 -w -fno-omit-frame-pointer -fno-optimize-sibling-calls -fno-stack-protector -fno-pic -no-pie -nostdlib \
+			-static -o small small.c; then
+			compare '32 bits' ./small stop 4 cut
+		fi
 		steps -O2
 		steps -O3 -mavx2 -fomit-frame-pointer -fcf-protection=full -fstack-protector-all -fstack-clash-protection
 		steps -O2 -g -gz -fno-asynchronous-unwind-tables # .debug_frame
