@@ -209,6 +209,8 @@ typedef struct dtrace_frame {
 	uint64_t dtf_addr;
 	pid_t dtf_pid; /* 0: of the kernel */
 	uint32_t dtf_flags;
+	/* what a ustack helper says of the frame; "@text": an annotation; NULL: nothing */
+	const char *dtf_helper;
 } dtrace_frame_t;
 
 typedef struct dtrace_datum {

@@ -62,6 +62,7 @@ struct frame_list {
 	VEC(dtrace_frame_t) frames;
 	uint32_t flags; /* of each */
 	pid_t pid;
+	struct arena *arena; /* of the texts */
 };
 
 static void frame_add(void *ctx, const struct position *at)
@@ -75,6 +76,8 @@ static void frame_add(void *ctx, const struct position *at)
 		f.dtf_addr = at->addr;
 		f.dtf_flags |= (at->is_return ? DTRACE_FRAME_RETURN : 0) |
 			       (at->is_handler_call ? DTRACE_FRAME_SIGNAL : 0);
+		if (at->helper)
+			f.dtf_helper = arena_strndup(l->arena, at->helper, strlen(at->helper));
 	}
 	vec_push(&l->frames, f);
 }
@@ -82,7 +85,7 @@ static void frame_add(void *ctx, const struct position *at)
 static void datum_stack(struct printer *p, struct arena *a, const struct datum *d,
 			dtrace_datum_t *ret)
 {
-	struct frame_list l = {.flags = d->is_merged ? DTRACE_FRAME_MERGED : 0};
+	struct frame_list l = {.flags = d->is_merged ? DTRACE_FRAME_MERGED : 0, .arena = a};
 
 	if (d->kind == DATUM_USTACK && d->bytes && d->size >= sizeof(uint64_t))
 		l.pid = (pid_t)int_at(d->bytes, sizeof(uint64_t), false);
@@ -385,6 +388,7 @@ static struct position frame_position(const dtrace_frame_t *f)
 		.addr = f->dtf_addr,
 		.is_return = f->dtf_flags & DTRACE_FRAME_RETURN,
 		.is_handler_call = f->dtf_flags & DTRACE_FRAME_SIGNAL,
+		.helper = f->dtf_helper,
 	};
 }
 

@@ -432,6 +432,53 @@ static void test_stacks(void)
 	dtrace_close(h);
 }
 
+/* A helper's text, and that of a frame that no symbol knows. */
+struct helped {
+	uint32_t nframes, nnotes, nnames;
+};
+
+static int on_helped(const dtrace_probedata_t *data, const dtrace_recdesc_t *rec, void *arg)
+{
+	struct helped *s = arg;
+	dtrace_datum_t d;
+	char text[64];
+
+	if (!rec || dtrace_recdata(data, rec, &d) != 0 || d.dtd_kind != DTRACE_DATUM_USTACK)
+		return DTRACE_CONSUME_NEXT;
+	s->nframes = d.dtd_nframes;
+	for (uint32_t i = 0; i < d.dtd_nframes; i++) {
+		dtrace_frame_t f = d.dtd_frames[i];
+
+		s->nnotes += f.dtf_helper && strcmp(f.dtf_helper, "note") == 0;
+		f.dtf_addr = 0x10; /* where nothing is mapped */
+		(void)dtrace_frame2str(data->dtpda_handle, &f, text, sizeof(text));
+		s->nnames += strcmp(text, "note") == 0;
+	}
+	return DTRACE_CONSUME_NEXT;
+}
+
+static void test_helper(void)
+{
+	char path[] = "/tmp/unit_api_helper.XXXXXX";
+	static const char text[] = "dtrace:helper:ustack: { \"note\"; }";
+	dtrace_hdl_t *h = api_open();
+	struct helped s = {0};
+	int fd = mkstemp(path);
+
+	ok(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text), "a helper's file");
+	is_int(dtrace_setopt(h, "helper", path), 0, "option helper");
+	(void)api_go(h, "syscall::getppid:entry /pid == $pid/ { jstack(3); }");
+	(void)unlink(path);
+	(void)close(fd);
+	stack_walked();
+	(void)dtrace_stop(h);
+	is_int(api_work(h, NULL, NULL, on_helped, &s), DTRACE_WORKSTATUS_DONE, "helped stacks");
+	is_int(s.nframes, 3, "as many frames as asked for");
+	is_int(s.nnotes, 3, "the helper's text is there for each");
+	is_int(s.nnames, 3, "and names what no symbol does");
+	dtrace_close(h);
+}
+
 int main(void)
 {
 	dtrace_hdl_t *h = api_open();
@@ -449,5 +496,6 @@ int main(void)
 	test_values();
 	test_percpu();
 	test_stacks();
+	test_helper();
 	return tap_done();
 }
