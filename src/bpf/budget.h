@@ -9,9 +9,10 @@
  * accept. So the chain is computed from the instructions of the linked program, from generated ones
  * and those of the run-time library alike.
  *
- * The longest chain, in a unit whose clause and ERROR clause are both cut into parts:
+ * The longest chains, in a unit whose clause and ERROR clause are both cut into parts:
  *
  *     entry > clause > fault > ERROR clause > part > rt_ustack > walk_step > rt_unwind_rule
+ *     entry > clause > fault > ERROR clause > part > helpers > rt_sub_NAME > its loop
  */
 #pragma once
 

@@ -35,17 +35,27 @@ extern char map_ufiles, map_ublocks, map_ucache, map_ureq;
 #define PAGE_SHIFT 12	    /* Linux arch/x86/include/asm/page_types.h */
 #define PAGE_MASK  (~((1ull << PAGE_SHIFT) - 1))
 
-/* lib/maple_tree.c, include/linux/maple_tree.h */
+/*
+ * Nodes of a maple tree. An entry of a node is the address of a lower node with the type of that
+ * node in bits 3 to 6, and in a leaf the value. Linux include/linux/maple_tree.h (enum maple_type,
+ * MAPLE_RANGE64_SLOTS, MAPLE_ARANGE64_SLOTS), lib/maple_tree.c (mte_to_node(), mte_node_type(),
+ * ma_data_end()), include/linux/xarray.h (xa_is_node(): a root that is a node ends with the bits
+ * 10).
+ */
 enum { MAPLE_LEAF = 1, MAPLE_RANGE = 2, MAPLE_ARANGE = 3 };
 #define MAPLE_NODE(e)	    ((e) & ~255ull)
 #define MAPLE_TYPE(e)	    ((e) >> 3 & 15)
 #define MAPLE_ROOT(e)	    (((e)&3) == 2 && (e) > 4096)
 #define MAPLE_RANGE_PIVOTS  15
 #define MAPLE_ARANGE_PIVOTS 9
-/* of 10 each, at least half full, and a leaf of 16: far more than any process has */
+/*
+ * Levels of a tree. A node has 10 entries, of which half are used, and a leaf 16: seven levels hold
+ * 120,000 mappings, and a process has at most 65,530 (sysctl vm.max_map_count).
+ */
 #define MAPLE_DEPTH 7
 
-#define WINDOW 128 /* words of the stack that are read at once: several frames' */
+#define WINDOW	 128 /* words of the stack that are read at once: those of several frames */
+#define FAR_AWAY (~0ull >> 1) /* no address of a stack is near this one */
 
 struct unwind_work {
 	struct frame f; /* first, so that the frame's address is the struct's */
@@ -54,9 +64,9 @@ struct unwind_work {
 	u64 exact; /* RT_USTACK_EXACT, or 0 when that is not wanted */
 	u64 end;   /* enum walk_end */
 	/* of a walk with helpers: */
-	u64 from;      /* where its first word is */
-	u64 text_left; /* bytes that the names of its frames may still take */
-	u64 top;       /* rt_mach.scratch_top and rt_mach.block when it began */
+	u64 from;      /* where the first word of the stack is, in the entry of MAP_MACH */
+	u64 text_left; /* bytes that are left for the names of frames */
+	u64 top;       /* rt_mach.scratch_top and rt_mach.block as the clause has left them */
 	u64 mm, tag;   /* tag: of the address space in keys of MAP_UCACHE */
 	/* the mapping found last: */
 	u64 map_start, map_end, map_off;
@@ -132,8 +142,10 @@ INLINE u32 read_half(u64 addr)
 
 /* ---- the mapping of an address ------------------------------------------------------------ */
 
-/* a < b, for both below 2^63, without a branch: the verifier then sees one way
- * through a node. */
+/*
+ * Returns a < b for numbers below 2^63. There is no branch in it, so the verifier follows one path
+ * through a node.
+ */
 INLINE u64 is_less(u64 a, u64 b)
 {
 	u64 d = a - b;
@@ -143,8 +155,9 @@ INLINE u64 is_less(u64 a, u64 b)
 }
 
 /*
- * How many pivots of the node in w->node, which has w->nend of them, are less than addr. In halves,
- * because a pivot may be all ones; all but that are odd, and addr is the start of a page.
+ * Returns how many of the w->nend pivots of the node in w->node are less than addr, the start of a
+ * page. A pivot is the last address of a range: it is odd, or all ones. So both numbers can be
+ * halved to fit is_less() without a change of the result.
  */
 INLINE u64 maple_pivots_below(const struct unwind_work *w, u64 addr)
 {
@@ -158,8 +171,9 @@ INLINE u64 maple_pivots_below(const struct unwind_work *w, u64 addr)
 }
 
 /*
- * Number of pivots, first slot: by way of memory, after which the verifier need not follow each
- * kind of node for itself.
+ * Fills in the number of pivots and the first entry of the node. Both go through memory, of whose
+ * contents the verifier knows nothing: so it does not follow each kind of node on a path of its
+ * own.
  */
 INLINE void maple_shape(struct unwind_work *w, u64 type)
 {
@@ -177,8 +191,9 @@ INLINE void maple_shape(struct unwind_work *w, u64 type)
 }
 
 /*
- * The struct vm_area_struct whose range in the tree holds w->f.insn, or 0. It is inline, because a
- * function of its own would be the ninth in the longest chain of calls: bpf/budget.h.
+ * Returns the address of the struct vm_area_struct whose range in the tree contains w->f.insn, or
+ * 0. The function is inline because it would be the ninth in the longest chain of calls
+ * (bpf/budget.h).
  */
 INLINE u64 vma_find(struct unwind_work *w)
 {
@@ -204,7 +219,7 @@ INLINE u64 vma_find(struct unwind_work *w)
 	return 0;
 }
 
-/* Fills w->req.key; false when no file stands behind the mapping. */
+/* Fills w->req.key with what the inode of the mapped file says; false if no file is mapped. */
 INLINE u64 file_key(struct unwind_work *w, u64 vma)
 {
 	struct rt_ufile_key *key = &w->req.key;
@@ -223,7 +238,10 @@ INLINE u64 file_key(struct unwind_work *w, u64 vma)
 	return inode != 0;
 }
 
-/* The first who meets a file asks for its tree; false: not one that dtrace cannot see. */
+/*
+ * Asks the consumer for the tree of a file that no walk has met before. False: the process has no
+ * number in dtrace's PID namespace, so the consumer could not find the file.
+ */
 INLINE u64 file_ask(struct rt_mach *m, struct unwind_work *w)
 {
 	u64 pid = cfg.pidns.level ? m->pid : bpf_get_current_pid_tgid() >> 32;
@@ -243,7 +261,7 @@ INLINE u64 file_ask(struct rt_mach *m, struct unwind_work *w)
 	return 1;
 }
 
-/* Makes w->map_* those of w->f.insn. */
+/* Fills w->map_* with the mapping that contains w->f.insn. */
 INLINE void mapping_load(struct rt_mach *m, struct unwind_work *w)
 {
 	u64 vma = vma_find(w);
@@ -281,7 +299,10 @@ INLINE void mapping_load(struct rt_mach *m, struct unwind_work *w)
 
 /* ---- rules -------------------------------------------------------------------------------- */
 
-/* The last entry of the block whose offset is not above off, as the first one's is. */
+/*
+ * Returns the last entry of the block whose offset is not above off. The offset of the first entry
+ * is not.
+ */
 INLINE u64 block_slot(const struct rt_ublock *b, u64 off)
 {
 	u64 i = 0, at;
@@ -289,13 +310,15 @@ INLINE u64 block_slot(const struct rt_ublock *b, u64 off)
 #pragma unroll
 	for (u32 step = RT_UBLOCK / 2; step; step >>= 1) {
 		at = i + step;
-		OPAQUE(at); /* else the mask is left out, and Linux 6.1 loses the bounds */
+		/* otherwise clang leaves the mask out, and Linux 6.1 loses the bounds */
+		OPAQUE(at);
 		i += is_less(b->off[at & (RT_UBLOCK - 1)], off + 1) * step;
 	}
 	OPAQUE(i);
 	return i & (RT_UBLOCK - 1);
 }
 
+/* Returns the rule at the file offset, from the tree that mapping_load() has found. */
 INLINE u64 tree_rule(struct unwind_work *w, u64 off)
 {
 	struct rt_ublock *b;
@@ -334,7 +357,7 @@ u64 rt_unwind_rule(struct rt_mach *m)
 	return frame_rule(NULL, &w->f, rule);
 }
 
-/* The rule at f->insn, from the cache if it is there. */
+/* Returns the rule at f->insn, from the cache if it is there. */
 INLINE u64 env_rule(struct frame_env *env, struct frame *f)
 {
 	u64 key = (f->insn ^ frame_work(f)->tag) * 0x9e3779b97f4a7c15ull, rule;
@@ -364,7 +387,10 @@ INLINE u64 env_read(struct frame_env *env, u64 *dst, u64 addr, u32 size)
 	return bpf_probe_read_user(dst, size, addr) == 0;
 }
 
-/* Most pairs are in the window that was read for a frame before. The mask is for the verifier. */
+/*
+ * Most pairs lie in the window that was read for an earlier frame. The mask changes nothing: it
+ * shows the verifier the bounds of i.
+ */
 INLINE u64 env_read_pair(struct frame_env *env, struct frame *f, u64 addr)
 {
 	struct unwind_work *w = frame_work(f);
@@ -372,7 +398,7 @@ INLINE u64 env_read_pair(struct frame_env *env, struct frame *f, u64 addr)
 
 	if (i > 8 * (WINDOW - 2) || (i & 7)) {
 		if (!env_read(env, w->window, addr, 8 * WINDOW)) {
-			w->window_at = ~0ull >> 1; /* far from everything */
+			w->window_at = FAR_AWAY;
 			return env_read(env, f->pair, addr, 16);
 		}
 		w->window_at = addr;
@@ -400,7 +426,7 @@ INLINE u64 env_rare_cfa(struct frame_env *env, struct frame *f, u64 rule)
 
 /* ---- from frame to frame ------------------------------------------------------------------ */
 
-/* The bit of a frame's word that says what frame_is_exact() does, where the stack shall have it. */
+/* Returns the bit that marks the word of an exact frame, if the stack is to have such marks. */
 INLINE u64 frame_mark(struct frame *f)
 {
 	return frame_is_exact(f) ? frame_work(f)->exact : 0;
@@ -487,12 +513,14 @@ u64 rt_unwind_start(struct rt_mach *m)
 	if (!w->mm || (read_half(task + K.task_flags) & PF_KTHREAD) ||
 	    bpf_probe_read_kernel(w->f.regs, sizeof(w->f.regs), regs))
 		return 0;
-	/* struct mm_struct of processes that end are used again soon; where their stacks begin is
-	 * random */
+	/*
+	 * The kernel soon uses the struct mm_struct of a process that has ended for another one:
+	 * where the stack begins, at random, tells the two apart.
+	 */
 	w->tag = w->mm ^ read_word(w->mm + K.mm_arg_start) << 20 ^ (u64)val_control.epoch << 44;
 	frame_begin(&w->f);
 	w->map_start = w->map_end = 0;
-	w->window_at = ~0ull >> 1;
+	w->window_at = FAR_AWAY;
 	w->nframes = 0;
 	return 1;
 }
