@@ -26,14 +26,7 @@
 static int prog_try_as(enum bpf_prog_type type, uint32_t attach_type, const struct bpf_insn *insns,
 		       uint32_t ninsns, int *ret_fd)
 {
-	union bpf_attr attr = {
-		.prog_type = type,
-		.expected_attach_type = attach_type,
-		.insns = (uint64_t)(uintptr_t)insns,
-		.insn_cnt = ninsns,
-		.license = (uint64_t)(uintptr_t) "Dual MIT/GPL",
-	};
-	int fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	int fd = insns_load(type, attach_type, insns, ninsns, "");
 
 	if (fd < 0)
 		return errno;
@@ -201,14 +194,9 @@ static int probe_test_run(void)
 	struct bpf_insn insns[] = {INSNS_RETURN(0)};
 	CLEANUP(fd) int prog = -1;
 	int sys = prog_try(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, ARRAY_LEN(insns), &prog);
-	struct err *e;
+	uint32_t value;
 
-	if (sys)
-		return sys;
-	e = prog_test_run(prog, 0);
-	sys = e ? err_get_sys(e) : 0;
-	err_destroy(e);
-	return sys;
+	return sys ? sys : prog_ask(prog, 0, &value);
 }
 
 /* ---- the table -------------------------------------------------------------------------- */

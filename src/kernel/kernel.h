@@ -73,5 +73,12 @@ struct uprobe_multi_attr {
 };
 /* For feature checks: asks with an array of places that cannot be read. -1 and errno. */
 int uprobe_multi_try(int prog_fd, const char *path, pid_t pid);
-/* Runs a raw tracepoint type program once with args[0] = key, on this thread. */
+/*
+ * Loads a program of a few instructions (kernel/insn.h); name: at most 15 characters. -1 and errno.
+ */
+int insns_load(enum bpf_prog_type type, uint32_t attach_type, const struct bpf_insn *insns,
+	       uint32_t ninsns, const char *name);
+/* Runs one of raw tracepoint type once, with args[0] = arg, on this thread. errno, or 0. */
+int prog_ask(int prog_fd, uint64_t arg, uint32_t *ret_value);
+/* The same for a program of BEGIN and END, with args[0] = key. */
 MUST_CHECK struct err *prog_test_run(int prog_fd, uint64_t key);

@@ -82,9 +82,24 @@ int uprobe_multi_try(int prog_fd, const char *path, pid_t pid)
 	return sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
 }
 
-struct err *prog_test_run(int prog_fd, uint64_t key)
+int insns_load(enum bpf_prog_type type, uint32_t attach_type, const struct bpf_insn *insns,
+	       uint32_t ninsns, const char *name)
 {
-	uint64_t args[12] = {key}; /* MAX_BPF_FUNC_ARGS: as many as a program may ask for */
+	union bpf_attr attr = {
+		.prog_type = type,
+		.expected_attach_type = attach_type,
+		.insns = (uint64_t)(uintptr_t)insns,
+		.insn_cnt = ninsns,
+		.license = (uint64_t)(uintptr_t) "Dual MIT/GPL",
+	};
+
+	(void)snprintf(attr.prog_name, sizeof(attr.prog_name), "%s", name);
+	return sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+}
+
+int prog_ask(int prog_fd, uint64_t arg, uint32_t *ret_value)
+{
+	uint64_t args[12] = {arg}; /* MAX_BPF_FUNC_ARGS: as many as a program may ask for */
 	union bpf_attr attr = {
 		.test.prog_fd = (uint32_t)prog_fd,
 		.test.ctx_in = (uint64_t)(uintptr_t)args,
@@ -92,6 +107,15 @@ struct err *prog_test_run(int prog_fd, uint64_t key)
 	};
 
 	if (sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr)))
-		return err_sys(errno, "cannot run the program of BEGIN, END or ERROR");
-	return NULL;
+		return errno;
+	*ret_value = attr.test.retval;
+	return 0;
+}
+
+struct err *prog_test_run(int prog_fd, uint64_t key)
+{
+	uint32_t value;
+	int sys = prog_ask(prog_fd, key, &value);
+
+	return sys ? err_sys(sys, "cannot run the program of BEGIN, END or ERROR") : NULL;
 }

@@ -82,31 +82,10 @@ static struct err *asker_load(const struct rt_pidns *ns, int *ret_fd)
 		INSN_MOV32(R0, R0),
 		INSN_EXIT,
 	};
-	union bpf_attr attr = {
-		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
-		.insns = (uint64_t)(uintptr_t)insns,
-		.insn_cnt = ARRAY_LEN(insns),
-		.license = (uint64_t)(uintptr_t) "Dual MIT/GPL",
-		.prog_name = "fathom_pidns",
-	};
 
-	*ret_fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	*ret_fd = insns_load(BPF_PROG_TYPE_RAW_TRACEPOINT, 0, insns, ARRAY_LEN(insns),
+			     "fathom_pidns");
 	return *ret_fd < 0 ? err_sys(errno, "the kernel refused a program") : NULL;
-}
-
-static struct err *pidns_ask(int fd, uint64_t what, uint32_t *ret)
-{
-	uint64_t args[12] = {what};
-	union bpf_attr attr = {
-		.test.prog_fd = (uint32_t)fd,
-		.test.ctx_in = (uint64_t)(uintptr_t)args,
-		.test.ctx_size_in = sizeof(args),
-	};
-
-	if (sys_bpf(BPF_PROG_TEST_RUN, &attr, sizeof(attr)))
-		return err_sys(errno, "the kernel refused to run a program");
-	*ret = attr.test.retval;
-	return NULL;
 }
 
 static struct err *find_fields(struct rt_pidns *ns)
@@ -133,6 +112,7 @@ struct err *pidns_find(struct rt_pidns *ret)
 	struct rt_pidns ns = {0};
 	CLEANUP(fd) int fd = -1;
 	uint32_t low = 0, high = 0;
+	int sys = 0;
 	struct err *e;
 
 	*ret = ns;
@@ -141,12 +121,10 @@ struct err *pidns_find(struct rt_pidns *ret)
 	e = find_fields(&ns);
 	if (!e)
 		e = asker_load(&ns, &fd);
-	if (!e)
-		e = pidns_ask(fd, 0, &ns.level);
-	if (!e)
-		e = pidns_ask(fd, 1, &low);
-	if (!e)
-		e = pidns_ask(fd, 2, &high);
+	if (!e && (sys = prog_ask(fd, 0, &ns.level)) == 0 && (sys = prog_ask(fd, 1, &low)) == 0)
+		sys = prog_ask(fd, 2, &high);
+	if (!e && sys)
+		e = err_sys(sys, "the kernel refused to run a program");
 	if (e)
 		return err_wrap(e, "cannot find out the PID namespace of dtrace");
 	ns.ns = (uint64_t)high << 32 | low;

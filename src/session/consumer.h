@@ -4,7 +4,7 @@
  * Owns     records that are held back, the snapshot of the aggregations, the printer.
  * Units    times in ns of CLOCK_MONOTONIC.
  * Errors   struct err *, to the caller of dtrace_work(); lost records and faults of clauses are
- *          reported (tell.c).
+ *          reported (messages.c).
  */
 #pragma once
 
@@ -34,7 +34,7 @@ struct consumer {
 	uint64_t kept_at;		 /* when the option debug says what is kept */
 	uint64_t snap_at;		 /* when aggregations may be read again */
 	bool is_snapped;		 /* in this dtrace_work() */
-	uint32_t remedies_told;		 /* bits of tell.c */
+	uint32_t remedies_given;	 /* bits of messages.c */
 	uint32_t faults, faults_held;	 /* reported and held back since drops were looked for */
 };
 
@@ -71,7 +71,7 @@ MUST_CHECK struct err *consumer_end_output(struct consumer *c, FILE *fp);
 /* kept.c: with the option debug, says now and then what is kept in memory. */
 void consumer_debug_kept(struct consumer *c);
 
-/* tell.c: lost records, faults of clauses, faults of the consumer while it printed a record. */
+/* messages.c: lost records, faults of clauses, faults of the consumer while it printed a record. */
 MUST_CHECK struct err *consumer_report_drops(struct consumer *c);
 MUST_CHECK struct err *consumer_report_fault(struct consumer *c, const struct rt_rec_fault *f,
 					     uint32_t cpu);

@@ -102,9 +102,9 @@ static void add_room(struct consumer *c, enum remedy r, struct strbuf *out)
 
 static void add_remedy(struct consumer *c, enum remedy r, struct strbuf *out)
 {
-	if (r == REMEDY_NONE || (c->remedies_told & (1u << r)))
+	if (r == REMEDY_NONE || (c->remedies_given & (1u << r)))
 		return;
-	c->remedies_told |= 1u << r;
+	c->remedies_given |= 1u << r;
 	strbuf_addf(out, "hint: %s", remedies[r].text);
 	add_room(c, r, out);
 	strbuf_addc(out, '\n');
@@ -142,7 +142,7 @@ static void drop_print(struct consumer *c, const struct drop *d, const char *msg
 							  .msg = msg});
 }
 
-static struct err *drop_tell(void *ctx, const struct drop *d)
+static struct err *drop_report(void *ctx, const struct drop *d)
 {
 	struct consumer *c = ctx;
 	enum remedy remedy = drop_kinds[d->kind].remedy;
@@ -167,7 +167,7 @@ static struct err *drop_tell(void *ctx, const struct drop *d)
 	return go_on ? NULL : err_code(err_new("Abort due to drop"), EDT_DROPABORT);
 }
 
-static struct err *held_faults_tell(struct consumer *c)
+static struct err *held_faults_report(struct consumer *c)
 {
 	struct strbuf s = {0};
 	uint32_t n = c->faults_held;
@@ -189,9 +189,9 @@ static struct err *held_faults_tell(struct consumer *c)
 
 struct err *consumer_report_drops(struct consumer *c)
 {
-	struct err *e = held_faults_tell(c);
+	struct err *e = held_faults_report(c);
 
-	return e ? e : drops_report(c->drops, drop_tell, c);
+	return e ? e : drops_report(c->drops, drop_report, c);
 }
 
 /* One fault to the handler, unless there were too many of late. */
