@@ -56,7 +56,7 @@ bool proc_started(pid_t pid, uint64_t *ret_start)
 }
 
 /* "boottime           0         0": seconds, nanoseconds */
-int64_t proc_boot_offset(void)
+static int64_t clock_offset(const char *clock)
 {
 	CLEANUP(file) FILE *f = fopen("/proc/self/timens_offsets", "re");
 	char line[128], name[16];
@@ -64,9 +64,19 @@ int64_t proc_boot_offset(void)
 
 	while (f && fgets(line, sizeof(line), f))
 		if (sscanf(line, "%15s %" SCNd64 " %" SCNd64, name, &s, &ns) == 3 &&
-		    strcmp(name, "boottime") == 0)
+		    strcmp(name, clock) == 0)
 			return s * 1000000000 + ns;
 	return 0;
+}
+
+int64_t proc_boot_offset(void)
+{
+	return clock_offset("boottime");
+}
+
+int64_t proc_monotonic_offset(void)
+{
+	return clock_offset("monotonic");
 }
 
 /* ---- identities ----------------------------------------------------------------------------- */

@@ -41,3 +41,5 @@ void proc_resume_exact(pid_t pid, uint64_t start);
  * only.
  */
 int64_t proc_boot_offset(void);
+/* Returns the ns that our CLOCK_MONOTONIC is ahead of the kernel's, with which records are made. */
+int64_t proc_monotonic_offset(void);

@@ -148,7 +148,7 @@ bool uproc_is_forgotten(const struct uprocs *u, const struct uproc *p, uint64_t 
 void uprocs_bound(struct uprocs *u)
 {
 	VEC(struct uproc *) gone = {0};
-	uint64_t now = now_ns(), start;
+	uint64_t now = uprocs_now(u), start;
 	struct uproc *p;
 	size_t pos = 0;
 

@@ -24,9 +24,9 @@ static uid_t user_of(uint64_t pid)
 }
 
 /* When the process began, in seconds since 1970; 0 if that is unknown. */
-static int64_t wall_time(uint64_t born)
+static int64_t wall_time(const struct uprocs *u, uint64_t born)
 {
-	return born ? time(NULL) - (int64_t)((now_ns() - born) / 1000000000) : 0;
+	return born ? time(NULL) - (int64_t)((uprocs_now(u) - born) / 1000000000) : 0;
 }
 
 static struct perfmap *perfmap_open(struct gate *g, const struct uspace *s, const struct ujit *j)
@@ -53,13 +53,13 @@ void ujit_see(struct uprocs *u, struct uproc *p)
 
 	if (!p->space || !p->space->has_jit || p->jit)
 		return;
-	born = upid_born(p->pid);
+	born = upid_born(u, p->pid);
 	if (uproc_is_other(p, born))
 		return; /* the id has a new owner: /proc says nothing of this process any more */
 	p->jit = xcalloc(1, sizeof(*p->jit));
 	if (!p->nspid)
 		p->nspid = upid_innermost(p->pid);
-	p->jit->wall_start = wall_time(born);
+	p->jit->wall_start = wall_time(u, born);
 	p->jit->uid = user_of(p->pid);
 	(void)snprintf(p->jit->object, sizeof(p->jit->object), "perf-%" PRIu64 ".map", p->nspid);
 	if (!uproc_perfmap(u, p))

@@ -31,17 +31,22 @@ static uint64_t clock_ns(clockid_t clock)
 }
 
 /*
- * The result is at most what the kernel's own clock said: /proc rounds down to ticks, and the
- * difference of the clocks, the time spent in suspend, only grows.
+ * The result is at most what the kernel's own clock said: /proc rounds down to ticks, and the age
+ * counts the time that the machine was suspended.
  */
-uint64_t upid_born(uint64_t pid)
+uint64_t upid_born(const struct uprocs *u, uint64_t pid)
 {
-	uint64_t ticks, monotonic = clock_ns(CLOCK_MONOTONIC), asleep;
+	uint64_t ticks, now = uprocs_now(u), age;
 
 	if (pid > INT32_MAX || !proc_started((pid_t)pid, &ticks))
 		return 0;
-	asleep = clock_ns(CLOCK_BOOTTIME) - monotonic;
-	return ticks * PROC_TICK_NS > asleep ? ticks * PROC_TICK_NS - asleep : 1;
+	age = clock_ns(CLOCK_BOOTTIME) - ticks * PROC_TICK_NS;
+	return now > age ? now - age : 1;
+}
+
+uint64_t uprocs_now(const struct uprocs *u)
+{
+	return now_ns() - (uint64_t)u->clock_offset;
 }
 
 bool uproc_is_other(const struct uproc *p, uint64_t born)
@@ -182,7 +187,7 @@ static int maps_read(struct uprocs *u, uint64_t pid, umap_vec *ret, uint64_t *re
 	CLEANUP(file) FILE *f = proc_open(pid, "maps");
 	int sys = f ? 0 : errno;
 
-	*ret_born = upid_born(pid);
+	*ret_born = upid_born(u, pid);
 	if (f)
 		parse_maps(u, f, ret);
 	return sys;
@@ -192,7 +197,7 @@ static int maps_read(struct uprocs *u, uint64_t pid, umap_vec *ret, uint64_t *re
 static struct uproc *proc_read(struct uprocs *u, struct uproc *p)
 {
 	umap_vec maps = {0};
-	uint64_t born, now = now_ns();
+	uint64_t born, now = uprocs_now(u);
 	int sys = maps_read(u, p->pid, &maps, &born);
 
 	if (born && uproc_is_other(p, born))
@@ -261,7 +266,7 @@ void uprocs_scan(struct uprocs *u)
 
 void uprocs_lost(struct uprocs *u)
 {
-	uint64_t now = now_ns();
+	uint64_t now = uprocs_now(u);
 	struct uproc *p;
 	size_t pos = 0;
 
@@ -306,7 +311,7 @@ static struct uproc *event_proc(struct uprocs *u, struct uproc *p, uint64_t time
 
 	if (!p->ended || time <= p->ended)
 		return p;
-	born = upid_born(p->pid);
+	born = upid_born(u, p->pid);
 	if (born && born <= time && uproc_is_other(p, born))
 		return proc_succeed(u, p, born);
 	p->ended = p->end_number = 0;
@@ -397,6 +402,7 @@ void uprocs_init(struct uprocs *u)
 	*u = (struct uprocs){
 		.procs = hashmap_create(),
 		.tick = 1,
+		.clock_offset = proc_monotonic_offset(),
 	};
 	uroots_init(&u->roots);
 	ufiles_init(&u->files);

@@ -14,7 +14,7 @@
  * What is kept is bounded, so that a session may last for months: uforget.c says what goes first.
  *
  * Owns     processes, address spaces, root directories.
- * Units    times in ns of CLOCK_MONOTONIC.
+ * Units    times in ns of the kernel's CLOCK_MONOTONIC.
  * Errors   none: a process that has ended unseen has no mappings.
  */
 #pragma once
@@ -75,6 +75,7 @@ struct uprocs {
 	struct uroots roots;
 	struct ufiles files;
 	uint64_t tick;
+	int64_t clock_offset; /* what our CLOCK_MONOTONIC is ahead of the kernel's */
 	bool is_told; /* events report all changes, so /proc is not read again at each tick */
 	VEC(struct uend) ends; /* processes that have ended, in this order, from first_end on */
 	uint32_t first_end;
@@ -161,7 +162,9 @@ void ujits_tick(struct uprocs *u);
 /* ---- /proc/PID -------------------------------------------------------------------------- */
 
 /* When the process that has the id now began; 0 if /proc does not say. */
-uint64_t upid_born(uint64_t pid);
+uint64_t upid_born(const struct uprocs *u, uint64_t pid);
+/* The kernel's CLOCK_MONOTONIC now. */
+uint64_t uprocs_now(const struct uprocs *u);
 /* True if a process that began then is not p, but one that got its id later. */
 bool uproc_is_other(const struct uproc *p, uint64_t born);
 /* The process id in the innermost PID namespace. */
