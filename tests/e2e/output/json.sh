@@ -1,7 +1,7 @@
 # oformat=json and jsonl: what every kind of action shows is valid, and says the same as text does; under system(), freopen(),
 # ftruncate(), faults, drops and ^C too.
 exec python3 - <<'EOF'
-import json, os, shutil, signal, subprocess, sys, time
+import json, os, shutil, signal, subprocess, sys
 dt, trigger, tmp = os.environ["DTRACE"], os.environ["TRIGGER"], os.environ["TMP"]
 os.chdir(tmp)
 bad = []
@@ -134,13 +134,13 @@ check("count under drops", aggs[0]["aggregation-data"][0]["count"], 100000)
 # ^C
 for form in ("json", "jsonl"):
     p = subprocess.Popen([dt, "-x", "oformat=" + form, "-qn", 'BEGIN { trace(1); @a = count(); } tick-1ms { trace(2); } END { trace(3); }'],
-                         stdout=open("int", "w"))
-    limit = time.monotonic() + 60
-    while "value" not in open("int").read() and time.monotonic() < limit:
-        time.sleep(0.02)
+                         stdout=subprocess.PIPE, text=True)
+    text = ""
+    while "value" not in text and (line := p.stdout.readline()):
+        text += line
     p.send_signal(signal.SIGINT)
+    text += p.stdout.read()
     check("status after ^C", p.wait(60), 0)
-    text = open("int").read()
     if form == "json":
         probes, aggs = document(text)
     else:

@@ -2,7 +2,7 @@
 # A number that is used again: the process that has it now is neither stopped nor probed in the place of the first one.
 unshare -pf --mount-proc sh -c 'echo 50 >/proc/sys/kernel/ns_last_pid' 2>/dev/null || { echo "process numbers cannot be chosen here"; exit 67; }
 exec unshare -pf --mount-proc python3 - <<'END'
-import os, signal, subprocess, sys, time
+import os, select, signal, subprocess, sys
 
 DTRACE, TRIGGER = os.environ["DTRACE"], os.environ["TRIGGER"]
 LATE = f"{TRIGGER}/late"
@@ -31,12 +31,7 @@ def check(what, flags):
     # it executes another program, opens a library, calls: each of it would have stopped the first one
     second = spawn_as(NUMBER, "sh", "-c", f"sleep 0.1; exec {LATE} open call=7 wait")
     try:
-        line = None
-        end = time.time() + 20
-        os.set_blocking(second.stdout.fileno(), False)
-        while time.time() < end and not line:
-            line = second.stdout.readline()
-            time.sleep(0.05)
+        line = second.stdout.readline() if select.select([second.stdout], [], [], 20)[0] else None
         state = open(f"/proc/{NUMBER}/stat").read().rsplit(")", 1)[1].split()[0]
         if line != "ready\n" or state == "T":
             bad.append(f"{what}: the second process does not run on (state {state})")
