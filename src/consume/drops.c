@@ -1,4 +1,4 @@
-/* Counters of lost records: see the header. */
+/* Reports the counters of lost records (drops.h). */
 #include "consume/drops.h"
 
 #include "consume/spec.h"
@@ -8,14 +8,11 @@ struct drops {
 	const struct specs *specs;
 	uint32_t ncpus;
 	struct rt_cpu *seen; /* [ncpus] */
-	uint64_t specs_seen; /* of the consumer's side */
+	uint64_t specs_seen; /* the drops that the consumer counts */
 	uint64_t totals[DTRACEDROP_HELPERERROR + 1], counts[DTRACEDROP_HELPERERROR + 1];
 };
 
-/*
- * Which kind each counter is of. A firing that found no free machine state has lost its records
- * like any other.
- */
+/* The kind of each counter. A firing that found no free machine state has lost records, too. */
 static const struct {
 	size_t offset; /* in struct rt_cpu */
 	dtrace_dropkind_t kind;
@@ -32,7 +29,7 @@ static const struct {
 	{offsetof(struct rt_cpu, helper_faults), DTRACEDROP_HELPERERROR},
 };
 
-/* Kinds that are reported for each CPU, and those that are reported for all CPUs together. */
+/* The kinds that are reported for each CPU, and those that are reported for all CPUs together. */
 static const dtrace_dropkind_t per_cpu[] = {DTRACEDROP_PRINCIPAL, DTRACEDROP_AGGREGATION};
 static const dtrace_dropkind_t of_all[] = {DTRACEDROP_DYNAMIC,	  DTRACEDROP_SPEC,
 					   DTRACEDROP_SPECBUSY,	  DTRACEDROP_SPECUNAVAIL,
@@ -58,7 +55,7 @@ void drops_destroy(struct drops *d)
 	free(d);
 }
 
-/* Adds what the counters of one CPU have gained to the counts of their kinds. */
+/* Adds the growth of one CPU's counters to the counts of their kinds. */
 static void cpu_read(struct drops *d, uint32_t cpu)
 {
 	const char *now = (const char *)&d->control->cpu[cpu];

@@ -1,9 +1,9 @@
-/* The latest records of each CPU. */
+/* Keeps the latest records of each CPU. */
 #include "consume/latest.h"
 
 struct kept {
 	struct kept *next;
-	uint64_t seq; /* over all CPUs */
+	uint64_t seq; /* number of the record among those of all CPUs */
 	uint32_t len;
 	_Alignas(8) uint8_t rec[];
 };

@@ -1,8 +1,8 @@
 /*
- * Policy ring: of what was recorded, the latest bytes of each CPU are kept and printed at the end.
+ * Policy ring: keeps the latest bytes of each CPU's records, to be printed at the end.
  *
- * BPF ring buffers of the kernels we support drop what is new when they are full. So they are
- * emptied as always, and what is old is forgotten here: whole records, oldest first.
+ * When a BPF ring buffer is full, the kernel drops new records, not old ones. So the buffers are
+ * drained as with other policies, and old records are forgotten here, whole and oldest first.
  *
  * Owns     copies of the records.
  * Units    sizes in bytes.

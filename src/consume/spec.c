@@ -1,12 +1,12 @@
-/* Speculations that wait for their commit. */
+/* Keeps the records of speculations until their commit. */
 
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "consume/spec.h"
 
 /*
- * How long after the end of a speculation a record of it may still turn up: one that an interrupt
- * or another virtual machine kept from being finished.
+ * How long after the end of a speculation a record of it may still come: an interrupt or another
+ * virtual machine may have delayed the program that writes it.
  */
 #define LATE_NS 20000000
 
@@ -21,13 +21,13 @@ struct kept { /* before each record in spec.data */
 
 struct spec {
 	struct rt_spec_tag tag;
-	bool is_committed; /* what still comes is printed at once */
-	uint64_t ended_at; /* when it was first seen to be over; 0 = not yet */
+	bool is_committed; /* its later records are printed at once */
+	uint64_t ended_at; /* when the consumer first saw that it has ended; 0 = not yet */
 	VEC(uint8_t) data; /* struct kept, record, padding to 8 bytes; and so on */
 	VEC(struct cpu_use) used;
 };
 
-/* Many may have had one id since the last drain. */
+/* Several speculations may have had one id since the last drain, each with another word. */
 struct spec_key {
 	uint64_t id, word;
 };
@@ -37,7 +37,7 @@ struct specs {
 	const uint64_t *words;
 	uint64_t size;
 	uint64_t drops;
-	struct hashmap *by_key; /* struct spec_key -> struct spec; NULL: nothing speculates */
+	struct hashmap *by_key; /* struct spec_key -> struct spec; NULL: no speculations */
 	VEC(struct spec *) all;
 };
 
@@ -153,7 +153,7 @@ static struct err *commit(struct spec *sp, engine_record_f *print, void *ctx)
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-/* The speculation a record belongs to, NULL for none. */
+/* The tag of the speculation to which a record belongs; NULL for a record without one. */
 static const struct rt_spec_tag *tag_of(const struct specs *s, const struct rt_rec *rec,
 					uint32_t len)
 {
@@ -203,7 +203,7 @@ struct err *specs_record(struct specs *s, const struct rt_rec *rec, uint32_t len
 
 /* ---- ends ----------------------------------------------------------------------------------- */
 
-/* Whether nothing more can be recorded into it, and its commit, if any, is written. */
+/* Whether the speculation has ended: no record can be added, and a commit has been written. */
 static bool has_ended(const struct specs *s, const struct spec *sp)
 {
 	uint64_t word = __atomic_load_n(&s->words[sp->tag.id - 1], __ATOMIC_ACQUIRE);

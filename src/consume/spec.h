@@ -1,13 +1,15 @@
 /*
- * Consumer side of speculations: keeps their records until commit() comes, or nothing can come.
+ * Consumer side of speculations: keeps their records until commit() comes, or until none can come.
  *
- * A record says which speculation it belongs to: an id and how often that had been given out
- * (struct rt_spec_tag). commit() is a record of its own; discard() leaves none, so a speculation
- * that is no longer active is dropped when everything written while it was must have been read.
+ * The states of a speculation, and who changes them, are explained in bpf/rt/abi.h. A record names
+ * its speculation: an id, and how often speculation() had returned that id (struct rt_spec_tag).
+ * commit() is a record of its own, discard() leaves none. So the records of a speculation that has
+ * ended without a commit are dropped once everything that was written before its end must have been
+ * read.
  *
  * Owns     copies of the records.
- * Errors   those of the function that prints. A speculation that is full is not an error: what does
- *          not fit is counted.
+ * Errors   those of the function that prints. A full speculation is no error: records that do not
+ *          fit are counted.
  * Units    sizes in bytes, times in ns of CLOCK_MONOTONIC.
  * Threads  one consumer.
  */
@@ -18,21 +20,29 @@
 
 struct specs;
 
-/* words: of MAP_SPEC, shared with the kernel; NULL when nothing speculates. size: per speculation
- * and CPU. */
+/*
+ * words: of MAP_SPEC, shared with the kernel; NULL when no program calls speculate(). size: most
+ * bytes of a speculation on one CPU.
+ */
 struct specs *specs_create(const struct layout *l, const uint64_t *words, uint64_t size);
 void specs_destroy(struct specs *s); /* NULL is allowed */
 
-/* Around a drain of the rings up to horizon; the second one only if all of it was handed out. */
+/*
+ * To be called before and after the rings are drained up to horizon; specs_drain_end() only if all
+ * records were handed out.
+ */
 void specs_drain_begin(struct specs *s);
 void specs_drain_end(struct specs *s, uint64_t horizon);
-/* Prints what an error has left of a commit, before new records come. */
+/* Prints the rest of a commit that an error has interrupted; called before new records come. */
 MUST_CHECK struct err *specs_resume(struct specs *s, engine_record_f *print, void *ctx);
-/* A record of the drain: keeps it, or has it printed, and with a commit all that waited for it. */
+/*
+ * Takes a record of the drain: keeps it, or calls print() for it. A commit prints all records that
+ * were kept for it.
+ */
 MUST_CHECK struct err *specs_record(struct specs *s, const struct rt_rec *rec, uint32_t len,
 				    uint32_t cpu, const struct rt_rec *next, engine_record_f *print,
 				    void *ctx);
-/* Records that did not fit, since the beginning. */
+/* The number of records that did not fit, since the beginning. */
 uint64_t specs_drops(const struct specs *s);
-/* Speculations whose records are kept, for tests. */
+/* The number of speculations with kept records, for tests. */
 uint32_t specs_waiting(const struct specs *s);

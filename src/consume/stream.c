@@ -1,4 +1,4 @@
-/* From an engine through speculations and the policy ring: see the header. */
+/* Passes records from an engine through speculations and the policy ring (stream.h). */
 #include "consume/stream.h"
 
 #include "consume/latest.h"
@@ -7,9 +7,9 @@
 struct stream {
 	struct engine_run *engine;
 	struct specs *specs;
-	struct latest *latest; /* policy ring; NULL for the others */
+	struct latest *latest; /* for the policy ring; NULL for other policies */
 	uint32_t nclauses;
-	engine_record_f *func; /* of the drain that runs */
+	engine_record_f *func; /* of the current drain */
 	void *ctx;
 };
 
@@ -39,7 +39,7 @@ const struct specs *stream_specs(const struct stream *s)
 	return s->specs;
 }
 
-/* The next record is of interest when it is one of a clause. */
+/* Passes on the next record only if it is one of a clause. */
 static struct err *record_hand_out(void *ctx, const struct rt_rec *rec, uint32_t len, uint32_t cpu,
 				   const struct rt_rec *next)
 {
@@ -50,7 +50,7 @@ static struct err *record_hand_out(void *ctx, const struct rt_rec *rec, uint32_t
 	return s->func(s->ctx, rec, len, cpu, next);
 }
 
-/* A record that no speculation holds back. */
+/* Passes on a record that no speculation holds back. */
 static struct err *record_committed(void *ctx, const struct rt_rec *rec, uint32_t len, uint32_t cpu,
 				    const struct rt_rec *next)
 {
@@ -83,7 +83,7 @@ struct err *stream_drain(struct stream *s, uint64_t horizon, bool is_last, engin
 		e = s->engine->engine->drain(s->engine, horizon, record_read, s);
 	if (e)
 		return e;
-	/* END may still commit what is active when tracing stops */
+	/* END may still commit a speculation that is active when tracing stops */
 	specs_drain_end(s->specs, is_last ? horizon : MIN(horizon, now_ns()));
 	if (s->latest && is_last)
 		e = latest_drain(s->latest, record_hand_out, s);

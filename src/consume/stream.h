@@ -1,7 +1,6 @@
 /*
- * The records of a run on their way to whoever shows them: out of the engine in the order of their
- * times, held back while they belong to a speculation that was not committed, and, with the
- * policy ring, kept until the end.
+ * The stream of records from the engine to the renderer, in the order of time: records of a
+ * speculation are held back until its commit, and with the policy ring all records until the end.
  *
  * Owns     copies of records that are held back or kept; the buffers are the engine's.
  * Errors   those of the function that gets the records.
@@ -16,11 +15,11 @@ struct specs;
 
 struct stream_opts {
 	const struct layout *layout;
-	uint64_t specsize; /* per speculation and CPU */
-	uint64_t keep;	   /* policy ring: bytes of each CPU that are kept; 0 = another policy */
+	uint64_t specsize; /* most bytes of a speculation on one CPU */
+	uint64_t keep;	   /* policy ring: bytes to keep for each CPU; 0 = another policy */
 };
 
-/* engine and layout outlive it. */
+/* The engine and the layout must live longer than the stream. */
 struct stream *stream_create(struct engine_run *engine, const struct stream_opts *opts);
 void stream_destroy(struct stream *s); /* NULL is allowed */
 
@@ -30,5 +29,5 @@ void stream_destroy(struct stream *s); /* NULL is allowed */
  */
 MUST_CHECK struct err *stream_drain(struct stream *s, uint64_t horizon, bool is_last,
 				    engine_record_f *func, void *ctx);
-/* Their drops are counted on this side. */
+/* The speculations, whose drops the consumer counts. */
 const struct specs *stream_specs(const struct stream *s);

@@ -23,7 +23,7 @@ enum addr_form addr_form_of(enum datum_kind kind)
 	BUG("datum kind %d", (int)kind);
 }
 
-bool place_find(struct printer *p, const struct position *at, struct sym_name *ret)
+bool position_find(struct printer *p, const struct position *at, struct sym_name *ret)
 {
 	return p->syms && (at->is_return ? syms_find_caller(p->syms, at->pid, at->addr, ret)
 					 : syms_find(p->syms, at->pid, at->addr, ret));
@@ -57,7 +57,8 @@ static bool is_cut(uint64_t pid, uint64_t word)
  * Frame i. A function that an interrupt stopped stands behind the one at which the interrupt
  * entered the kernel.
  */
-static struct position kframe_place(struct printer *p, const char *pcs, uint32_t i, bool is_traced)
+static struct position kframe_position(struct printer *p, const char *pcs, uint32_t i,
+				       bool is_traced)
 {
 	struct position at = {.addr = word_at(pcs, i), .is_return = i > 0 || is_traced};
 	struct sym_name n;
@@ -86,8 +87,8 @@ static const char *uframe_helper(struct printer *p, const char *pcs, uint32_t i,
 }
 
 /* What a handler returns to, and what was interrupted, are both exact. */
-static struct position uframe_place(struct printer *p, uint64_t pid, const char *pcs, uint32_t i,
-				    uint32_t n)
+static struct position uframe_position(struct printer *p, uint64_t pid, const char *pcs, uint32_t i,
+				       uint32_t n)
 {
 	const char *helper = uframe_helper(p, pcs, i, n);
 	uint32_t follows = i + 1 < n && is_name(word_at(pcs, i + 1)) ? i + 2 : i + 1;
@@ -131,7 +132,8 @@ void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *c
 
 		if (pid && is_name(word_at(pcs, i)))
 			continue;
-		at = pid ? uframe_place(p, pid, pcs, i, n) : kframe_place(p, pcs, i, d->is_traced);
+		at = pid ? uframe_position(p, pid, pcs, i, n)
+			 : kframe_position(p, pcs, i, d->is_traced);
 		f(ctx, is_cut(pid, word_at(pcs, i)) ? NULL : &at);
 	}
 }

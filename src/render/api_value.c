@@ -398,7 +398,7 @@ bool print_frame_find(struct syms *syms, const struct print_opts *opts, const dt
 	struct printer p = names_of(syms, opts);
 	struct position at = frame_position(f);
 
-	return !(f->dtf_flags & DTRACE_FRAME_CUT) && place_find(&p, &at, ret);
+	return !(f->dtf_flags & DTRACE_FRAME_CUT) && position_find(&p, &at, ret);
 }
 
 void print_frame_text(struct syms *syms, const struct print_opts *opts, const dtrace_frame_t *f,
@@ -412,7 +412,7 @@ void print_frame_text(struct syms *syms, const struct print_opts *opts, const dt
 	if (f->dtf_flags & DTRACE_FRAME_CUT)
 		strbuf_adds(&text, "[cut]");
 	else
-		place_text(&p, &text, &at, stack_form(&p, &stack));
+		position_text(&p, &text, &at, stack_form(&p, &stack));
 	strbuf_add(out, text.data, text.len);
 	strbuf_deinit(&text);
 }

@@ -1,5 +1,5 @@
 /*
- * What the files of render/ share: the printer, values on their way to text, prepared formats.
+ * Shared by the files of render/: the printer, values, prepared formats.
  */
 #pragma once
 
@@ -12,8 +12,8 @@
 #include "render/render.h"
 
 /*
- * A value to be printed, whatever it came from: a record's field, a key, an aggregation's value.
- * Strings are size bytes without NUL; numbers have bytes == NULL and are extended to 64 bits.
+ * A value to be printed: a field of a record, a key, or the value of an aggregation. A string is
+ * size bytes without NUL; a number is extended to 64 bits, and bytes is NULL.
  */
 struct datum {
 	enum datum_kind kind;
@@ -21,9 +21,9 @@ struct datum {
 	uint32_t size;
 	uint64_t ival;
 	const char *bytes;
-	uint32_t frames; /* DATUM_STACK: to print, 0 = all there are */
+	uint32_t frames; /* DATUM_STACK: number of frames to print, 0 = all */
 	bool is_traced;	 /* DATUM_STACK: RT_STACK_TRACED */
-	bool is_merged;	 /* a stack that stands for all of its name: option stackmerge */
+	bool is_merged;	 /* a stack that stands for all stacks of its name: option stackmerge */
 };
 
 struct sym_name;
@@ -52,10 +52,11 @@ const struct fmt *fmt_prepare(struct arena *a, const struct prog_fmt *src);
 /* True when every conversion of the language has a row in the table; for the table's test. */
 bool fmt_has_conv(char conv, const char *size);
 
-/* Where a format takes its values from. False: there is no more, the conversion prints nothing. */
+/* The source of a format's arguments. */
 struct fmt_args {
+	/* The next argument; false: there is none, and the conversion prints nothing. */
 	bool (*next)(struct fmt_args *args, struct datum *ret);
-	/* For conversions with '@': prints the next aggregation's value itself. */
+	/* Prints the value of the next aggregation, for a conversion with '@'. */
 	void (*agg)(struct fmt_args *args, struct printer *p, struct strbuf *o,
 		    const struct conv *c, const struct spec *s);
 };
@@ -66,14 +67,16 @@ void fmt_print(struct printer *p, struct strbuf *o, const struct fmt *f, struct 
 /* An integer of 1, 2, 4 or 8 bytes at p, extended to 64 bits. */
 uint64_t int_at(const void *p, uint32_t size, bool is_signed);
 
-/* False: the field or its string does not lie inside the record. */
+/* Reads a field; false when the field or its string does not lie inside the record. */
 bool datum_of_field(struct datum *d, const struct layout *l, const struct rec_field *f,
 		    const struct rt_rec *rec, uint32_t len);
 struct datum datum_of_key(const struct agg_key *k);
-/* The number a value is, whatever its kind: bytes of 1, 2, 4, 8 count as an integer,
- * an address with its process as the address. */
+/*
+ * The value as a number: 1, 2, 4 or 8 bytes are an integer; of an address with its process it is
+ * the address.
+ */
 uint64_t datum_int(const struct datum *d);
-/* Whether it is of the size of an integer. */
+/* Whether the value has the size of an integer. */
 bool datum_is_int(const struct datum *d);
 bool datum_is_text(const struct datum *d);
 
@@ -83,7 +86,7 @@ bool datum_is_text(const struct datum *d);
 void print_trace(struct printer *p, struct strbuf *o, const struct datum *d);
 /* A key of a printa() without format: 6.4.1. */
 void print_key(struct printer *p, struct strbuf *o, const struct datum *d);
-/* tracemem() and what is no text. */
+/* A dump of bytes, for tracemem() and values that are no text. */
 void print_raw(struct strbuf *o, const char *bytes, uint32_t size);
 int int_width(uint32_t size); /* 16, 8, 5, 3 */
 /* print(): d-language.md 6.5. */
@@ -99,18 +102,18 @@ void json_string(struct strbuf *o, const char *text, size_t len);
 
 struct shape_visitor;
 
-struct shape_view { /* a value that is walked */
+struct shape_view { /* a value during a walk */
 	struct printer *p;
 	struct strbuf *o;
 	const struct shape_visitor *visitor;
 	const char *bytes;
-	uint64_t len;	/* what lies behind was not recorded */
-	uint64_t *left; /* elements and members that may still be walked */
+	uint64_t len;	/* number of recorded bytes */
+	uint64_t *left; /* number of elements and members that may still be walked */
 };
 
-/* sh: in open, item, item_end, cut and close the structure, union or array. */
+/* sh is the structure, union or array in open, item, item_end, cut and close. */
 struct shape_visitor {
-	/* a number of at most 8 bytes, zero-extended from so many bits */
+	/* a number of at most 8 bytes, zero-extended from `bits` bits */
 	void (*word)(const struct shape_view *v, const struct shape *sh, uint64_t word,
 		     uint32_t bits);
 	void (*flt)(const struct shape_view *v, const struct shape *sh, long double value);
@@ -124,62 +127,63 @@ struct shape_visitor {
 	/* item i and those behind it were not recorded */
 	void (*cut)(const struct shape_view *v, const struct shape *sh, uint32_t i, uint32_t depth);
 	void (*close)(const struct shape_view *v, const struct shape *sh, uint32_t depth);
-	/* of a type only declared */
+	/* a value of a type that is declared but not defined */
 	void (*forward)(const struct shape_view *v, const struct shape *sh);
 };
 
 void walk_shape(struct printer *p, struct strbuf *o, const struct shape_visitor *visitor,
 		const struct shape *shape, const struct datum *d);
 int64_t shape_enum_value(const struct shape *sh, uint64_t word);
-/* NULL: none has the value. */
+/* The name of the enumerator with this value; NULL: none has it. */
 const char *shape_enum_name(const struct shape *sh, uint64_t word);
 
 /* ---- addresses (addr.c) -------------------------------------------------------------------- */
 
 enum addr_form {
-	ADDR_SYM,  /* sym, usym: no offset */
-	ADDR_MOD,  /* mod, umod */
-	ADDR_FULL, /* %a of an address, uaddr, stack frames: with offset */
-	/* frames of merged stacks: nothing that differs from process to process */
-	ADDR_FUNC, /* the function; code without a name by its place in the object */
-	ADDR_LINE, /* the function and its source line; the offset where no line is known */
+	ADDR_SYM,  /* sym, usym: the symbol without offset */
+	ADDR_MOD,  /* mod, umod: the object */
+	ADDR_FULL, /* %a of an address, uaddr, stack frames: the symbol with offset */
+	/* frames of merged stacks, without anything that differs from process to process */
+	ADDR_FUNC, /* the function; for code without a name its offset in the object */
+	ADDR_LINE, /* the function and its source line; the offset when the line is unknown */
 };
 enum addr_form addr_form_of(enum datum_kind kind);
 /* Splits a recorded address: 8 bytes, or pid and address. */
 void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr);
-/* An address in pid (0 = the kernel). */
+/* An address in the process pid (0 = the kernel). */
 struct position {
 	uint64_t pid, addr;
-	bool is_return; /* a call returns to it */
-	/* what a signal handler returns to; C libraries often have no name for it */
+	bool is_return; /* it is a return address */
+	/* it is the code to which a signal handler returns, often without a name in a C library */
 	bool is_handler_call;
-	/* what a ustack helper says of the frame, until the next frame is visited; NULL: nothing */
+	/* the text of a ustack helper for the frame, until the next frame is visited; or NULL */
 	const char *helper;
 };
-bool place_find(struct printer *p, const struct position *at, struct sym_name *ret);
-/* A stack's frames, innermost first; at NULL: the walk could not go on. */
+bool position_find(struct printer *p, const struct position *at, struct sym_name *ret);
+/* A frame of a stack. at is NULL where the kernel's walk could not go on. */
 typedef void frame_func(void *ctx, const struct position *at);
+/* Calls f for each frame of a stack, innermost first. */
 void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *ctx);
-/* How its frames are named. */
+/* The form in which the frames of a stack are named. */
 enum addr_form stack_form(const struct printer *p, const struct datum *d);
 
 /* ---- addresses as text (text_addr.c) -------------------------------------------------------- */
 
-/* Text of an address in pid (0 = the kernel). */
+/* Adds the text of an address in the process pid (0 = the kernel). */
 void addr_text(struct printer *p, struct strbuf *o, uint64_t pid, uint64_t addr,
 	       enum addr_form form);
-void place_text(struct printer *p, struct strbuf *o, const struct position *at,
-		enum addr_form form);
-/* Newline, then one line a frame (6.6). */
+void position_text(struct printer *p, struct strbuf *o, const struct position *at,
+		   enum addr_form form);
+/* Prints a newline, then a line for each frame (6.6). */
 void print_stack(struct printer *p, struct strbuf *o, const struct datum *d, uint32_t indent);
 
 /* ---- histograms (hist.c) -------------------------------------------------------------------- */
 
-/* Rows of a histogram that show: *ret_first > *ret_last never. */
+/* The range of rows that are shown; *ret_first <= *ret_last. */
 void hist_range(const struct agg_layout *l, const int64_t *state, uint32_t *ret_first,
 		uint32_t *ret_last);
 int64_t normalized(int64_t count, uint64_t normal);
-/* How many values row has; state NULL: none. */
+/* The number of values in a row; 0 when state is NULL. */
 int64_t hist_count(const struct agg_layout *l, const int64_t *state, uint32_t row);
 /*
  * The least and the greatest value that belong to a row. The first row has no least value and the
@@ -194,7 +198,7 @@ struct hist_bounds hist_bounds_of(const struct agg_layout *l, uint32_t row);
 
 /* ---- aggregations (printa.c, text_hist.c, text_pack.c) -------------------------------------- */
 
-/* What histograms and bars of one printing share. */
+/* The scale that the bars of one histogram or table share. */
 struct bars {
 	long double total;
 	bool has_pos, has_neg;
@@ -204,40 +208,40 @@ struct bars {
 void print_histogram(struct printer *p, struct strbuf *o, const struct agg_view *v,
 		     const struct agg_elem *e);
 void bars_add(struct bars *b, int64_t count);
-/* With option aggzoom the highest bar is 95 % of the width. */
+/* Option aggzoom: makes the highest bar 95 % of the width. */
 void bars_zoom(struct bars *b, long double highest);
-/* One bar and the count behind it, with newline. */
+/* Prints a bar and the count behind it, with newline. */
 void print_bar(struct printer *p, struct strbuf *o, const struct bars *b, int64_t count,
 	       uint64_t normal);
-/* Options agghist and aggpack: true when the view is printed that way, and was. */
+/* Prints a view if option agghist or aggpack applies to it; false: neither does. */
 bool print_view_packed(struct printer *p, struct strbuf *o, const struct agg_view *v);
 
-/* flow.c: moves the indent of the CPU on to the record at hand. */
+/* flow.c: computes the flow indent of the current record of a CPU. */
 void flow_advance(struct printer *p, uint32_t cpu, const struct probe *pr,
 		  const struct rt_rec *next);
 
-/* One aggregation's elements without format, sorted. */
+/* Sorts and shows the elements of one aggregation, without a format. */
 void walk_view(struct printer *p, struct agg_view *v);
-/* The rows of one aggregation as they are sorted. */
+/* Shows the rows of one aggregation in their present order. */
 void table_show(struct printer *p, const struct agg_table *t);
-/* Aggregations side by side. */
+/* Shows aggregations side by side. */
 void walk_table(struct printer *p, const struct agg_table *t);
-/* An element of the row: all of them have its keys. */
+/* An element of a row, for its keys, which all elements of the row have. */
 const struct agg_elem *agg_row_keys(struct agg_elem *const *elems, uint32_t n);
 MUST_CHECK struct err *print_printa(struct printer *p, const struct prog_act *act,
 				    const struct fmt *fmt);
 
 /* ---- the printer (record.c, consume.c) ----------------------------------------------------- */
 
-struct probe_text {	   /* of a probe, made when its first record comes */
+struct probe_text {	   /* texts of a probe, made for its first record */
 	char *column;	   /* "%6d %32s " */
-	uint32_t func_off; /* where the second one begins */
+	uint32_t func_off; /* offset of the second field in column */
 	uint32_t len;
 	const struct probe *probe;
 	const char *func; /* probe_func_shown() */
 };
 
-struct flow_cpu { /* flow indent of a CPU */
+struct flow_cpu { /* the flow indent of a CPU */
 	uint32_t indent;
 	uint32_t last_probe, last_clause;
 	bool has_last;
@@ -245,10 +249,10 @@ struct flow_cpu { /* flow indent of a CPU */
 
 enum flow { FLOW_NONE, FLOW_ENTRY, FLOW_RETURN };
 
-struct flow_step { /* of a record */
+struct flow_step { /* the flow indent of a record */
 	enum flow flow;
-	uint32_t indent;    /* columns before ... */
-	const char *prefix; /* ... what stands before the function */
+	uint32_t indent;    /* number of columns before the prefix */
+	const char *prefix; /* text before the function */
 };
 
 struct printer {
@@ -261,23 +265,23 @@ struct printer {
 	struct json json;
 	bool is_ended;
 	struct syms *syms;    /* NULL = addresses have no names */
-	struct strbuf helper; /* of struct position */
+	struct strbuf helper; /* text of struct position.helper */
 	struct strbuf out;
-	struct arena *arena;		    /* of the printer: formats, probe texts */
-	struct arena *scratch;		    /* of the record */
+	struct arena *arena;		    /* lives as long as the printer: formats, probe texts */
+	struct arena *scratch;		    /* lives as long as the current record */
 	const struct fmt ***fmts;	    /* by clause, by action; NULL = none */
 	VEC(struct probe_text) probe_texts; /* by id */
 	VEC(struct flow_cpu) flow;
-	struct flow_step flow_step; /* of the record at hand, with option flowindent */
-	bool has_columns;	    /* the line of a record is ours */
+	struct flow_step flow_step; /* of the current record, with option flowindent */
+	bool has_columns;	    /* records are printed with CPU and probe columns */
 	struct api api;
 	bool header_done;
 	FILE *redirect; /* freopen() */
-	/* the file of freopen() is one of packets: text does not go there */
+	/* the file of freopen() is a capture file of pcap(), to which no text goes */
 	bool is_capture;
-	uint32_t capture_link; /* with is_capture: the file's link type */
+	uint32_t capture_link; /* link type of the capture file */
 	int64_t wall_offset;   /* from a record's time to ns since 1970 */
-	/* of the record at hand */
+	/* for the current record */
 	FILE *fp; /* NULL: text goes to a handler (api.h) */
 	const struct rt_rec *rec;
 	uint32_t rec_len;

@@ -6,7 +6,6 @@
  *     ], "aggregations": [
  *     {"aggregation-data": [{"keys": ["x"], "count": 1}], "aggregation-name": "a"}
  *     ]}}
- *     1}], "aggregation-name": "a"} ]}}
  *
  * Facts    names of members are those that the manual page of FreeBSD's dtrace documents; those
  *          beyond it stand in doc/guide/json.md.
@@ -216,7 +215,7 @@ static void name_members(struct printer *p, struct strbuf *o, const struct posit
 	struct sym_line line;
 	struct sym_name n;
 
-	if (!place_find(p, at, &n))
+	if (!position_find(p, at, &n))
 		return;
 	member_string(o, object, n.object);
 	if (n.name && !(at->pid && p->opts->noresolve))
@@ -248,7 +247,7 @@ static void json_frame(void *ctx, const struct position *at)
 		strbuf_adds(f->o, "{\"symbol\": \"[cut]\"}");
 		return;
 	}
-	place_text(f->p, &text, at, f->form);
+	position_text(f->p, &text, at, f->form);
 	strbuf_adds(f->o, "{\"symbol\": ");
 	json_string(f->o, text.data, text.len);
 	strbuf_deinit(&text);

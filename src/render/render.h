@@ -1,8 +1,10 @@
 /*
- * What the walkers hand over, and to whom. Walkers (record.c, consume.c, printa.c, stack and shape
- * walkers) visit records, aggregations, stacks and structures; a renderer says what they look like.
- * What takes effect while records are consumed is neither (effects.c). A program's callbacks stand
- * before the renderer (api.h).
+ * Renderers: the interface between walkers and forms of output.
+ *
+ * Walkers (record.c, consume.c, printa.c, the walkers of stacks and shapes) visit records,
+ * aggregations, stacks and structures; a renderer decides what they look like. Actions that take
+ * effect while records are consumed are neither (effects.c). The callbacks of a program that uses
+ * the library are called before the renderer (api.h).
  *
  * To add a renderer: a file that fills a struct renderer, and a value of the option oformat.
  */
@@ -19,8 +21,8 @@ struct rt_rec;
 struct shape;
 
 /*
- * Aggregations side by side, in one table: a row has one element of each, NULL where the key is
- * missing.
+ * Aggregations side by side in one table: a row has one element of each, NULL where an aggregation
+ * lacks the key.
  */
 struct agg_table {
 	struct agg_view *const *views;
@@ -29,48 +31,42 @@ struct agg_table {
 };
 
 struct renderer {
-	/* A record; next: the one that follows in the CPU's buffer, or NULL. */
+	/* Begins a record; next: the following record in the CPU's buffer, or NULL. */
 	void (*record_begin)(struct printer *p, const struct probe_text *pt, uint32_t cpu,
 			     const struct rt_rec *next);
 	void (*record_end)(struct printer *p, bool is_quiet);
-	/* What the actions of a record show: trace() and its kin, stacks, names of addresses; */
+	/* Shows the data of an action: of trace() and its kin, a stack, an address; */
 	void (*value)(struct printer *p, const struct datum *d);
-	/* memory as it is, of an action; */
+	/* of tracemem() and others, memory as it is; */
 	void (*memory)(struct printer *p, const char *action, const struct datum *d);
-	/* print(); */
+	/* of print(); */
 	void (*typed)(struct printer *p, const struct shape *shape, const struct datum *d);
-	/* printf(), whose arguments are the fields of the record. */
+	/* of printf(), whose arguments are the fields of the record. */
 	struct err *(*message)(struct printer *p, const struct act_layout *al,
 			       const struct fmt *fmt);
 
-	/* Aggregations: before those of the end of a run, before those of one printa(). */
+	/* Begin and end the aggregations at the end of a run; begin those of one printa(). */
 	void (*aggs_begin)(struct printer *p);
 	void (*aggs_end)(struct printer *p);
 	void (*printa_begin)(struct printer *p, const struct agg_table *t);
 	/*
-	 * Several aggregations of one printa() are one table; else each is a table, without format.
+	 * Whether the aggregations of a printa() are one table; else each is a table, unformatted.
 	 */
 	bool joins;
-	/* True: it has shown all of the table already. */
+	/* Begins a table; true: it has been shown completely. */
 	bool (*table_begin)(struct printer *p, const struct agg_table *t);
 	void (*row)(struct printer *p, const struct agg_table *t, struct agg_elem *const *elems);
 	void (*table_end)(struct printer *p, const struct agg_table *t);
 
-	/*
-	 * For forms in which nothing may stand between what is written; NULL where that does not
-	 * matter.
-	 */
-	/*
-	 * What a command of system() wrote is shown by the renderer; NULL: it goes where our output
-	 * goes.
-	 */
+	/* For forms into which no other text may be mixed; NULL in other forms. */
+	/* Shows the output of a command of system(); NULL: the command writes to our output. */
 	void (*command)(struct printer *p, const char *command, const struct strbuf *text,
 			int status);
-	void (*leave)(struct printer *p);   /* output goes on in another file (freopen()) */
+	void (*leave)(struct printer *p);   /* output will go to another file (freopen()) */
 	void (*emptied)(struct printer *p); /* the file is empty again (ftruncate()) */
-	/* Drops and faults. NULL: the session's handlers are enough. */
+	/* Shows a drop or a fault; NULL: only the session's handlers are told. */
 	void (*notice)(struct printer *p, const struct print_notice *n);
-	/* the end of the output, or of its part in a file of freopen() */
+	/* Ends the output, or the part of it in a file of freopen(). */
 	void (*finish)(struct printer *p);
 };
 
@@ -78,19 +74,19 @@ extern const struct renderer render_text, render_json;
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-struct json_doc { /* what has been written to a file */
+struct json_doc { /* the document in a file */
 	bool is_open;
 	uint64_t nobjects, naggs;
-	struct strbuf aggs; /* that come last */
+	struct strbuf aggs; /* the aggregations, which come last in the document */
 };
 
 struct json {
-	struct json_doc docs[2]; /* of the output, of the file of freopen() */
-	/* of the record at hand */
+	struct json_doc docs[2]; /* in the output, and in the file of freopen() */
+	/* for the current record */
 	const struct probe_text *pt;
 	uint32_t cpu;
-	bool in_record, in_object; /* its object has been begun where output goes now, */
-	bool is_shown;		   /* or was begun anywhere */
+	bool in_record, in_object; /* in_object: its object has begun in the current file */
+	bool is_shown;		   /* its object has begun in any file */
 	uint32_t nitems, nrows;
 	bool at_end;
 };

@@ -77,11 +77,12 @@ static bool is_merged(enum addr_form form)
 	return form == ADDR_FUNC || form == ADDR_LINE;
 }
 
-void place_text(struct printer *p, struct strbuf *o, const struct position *at, enum addr_form form)
+void position_text(struct printer *p, struct strbuf *o, const struct position *at,
+		   enum addr_form form)
 {
 	struct sym_name n;
 
-	if (!place_find(p, at, &n)) {
+	if (!position_find(p, at, &n)) {
 		if (at->helper && *at->helper != '@')
 			clean_text(o, at->helper);
 		else
@@ -105,7 +106,7 @@ void addr_text(struct printer *p, struct strbuf *o, uint64_t pid, uint64_t addr,
 {
 	const struct position at = {.pid = pid, .addr = addr};
 
-	place_text(p, o, &at, form);
+	position_text(p, o, &at, form);
 }
 
 /* ---- stacks --------------------------------------------------------------------------------- */
@@ -124,7 +125,7 @@ static void frame_line(void *ctx, const struct position *at)
 
 	strbuf_pad(f->o, ' ', f->indent);
 	if (at)
-		place_text(f->p, f->o, at, f->form);
+		position_text(f->p, f->o, at, f->form);
 	else
 		strbuf_adds(f->o, "[cut]");
 	strbuf_addc(f->o, '\n');
