@@ -2,8 +2,8 @@
  * A tracing session: what a dtrace_hdl_t is inside. Implements include/dtrace.h.
  *
  * Each part belongs to one phase and knows those before it, which it was given when the handle was
- * opened. phases.c goes through them in order; only the files with public functions (phases.c,
- * api.c, handle.c, program.c, stability.c) see the handle.
+ * opened. phases.c goes through them in order. Only files with public functions see the handle; all
+ * others include the header of the part that they need (tests/run.py checks this).
  */
 #pragma once
 

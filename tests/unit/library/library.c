@@ -33,9 +33,11 @@ static void put(const char *dir, const char *name, const char *text)
 
 static struct library *create(struct arena *a, const char *own, const char *sys)
 {
+	static const char *dirs[1]; /* the library keeps the pointer */
 	struct library *l = library_create(a, &(struct library_hooks){.compile = compile});
 
-	library_set_opts(l, &(struct library_opts){&own, own != NULL, sys, false});
+	dirs[0] = own;
+	library_set_opts(l, &(struct library_opts){dirs, own != NULL, sys, false});
 	strbuf_clear(&order);
 	return l;
 }
