@@ -147,8 +147,7 @@ void syms_lost(struct syms *s)
 
 void syms_watch_begin(struct syms *s)
 {
-	s->users.procs.is_told = true;
-	uprocs_scan(&s->users.procs);
+	uprocs_begin(&s->users.procs);
 }
 
 void syms_forked(struct syms *s, uint64_t pid, uint64_t parent, uint64_t time)

@@ -178,16 +178,19 @@ static void nspid_see(struct uproc *p)
 }
 
 /*
- * Reads what the process with this id has mapped; *ret_born is when it began, 0 if unknown. Returns
- * 0 or errno. An open file of mappings stays that process's, and is empty once that has ended: if
- * there are any, what was read before them is about the same process.
+ * Reads what the process with the id of p has mapped; *ret_born is when it began, 0 if unknown.
+ * Returns 0 or errno. An open file of mappings stays that process's, and is empty once that has
+ * ended: if there are any, what was read before them is about the same process.
+ *
+ * Nothing was recorded before the session begins: of the processes that are there by then, it is
+ * enough to know that they began earlier.
  */
-static int maps_read(struct uprocs *u, uint64_t pid, umap_vec *ret, uint64_t *ret_born)
+static int maps_read(struct uprocs *u, const struct uproc *p, umap_vec *ret, uint64_t *ret_born)
 {
-	CLEANUP(file) FILE *f = proc_open(pid, "maps");
+	CLEANUP(file) FILE *f = proc_open(p->pid, "maps");
 	int sys = f ? 0 : errno;
 
-	*ret_born = upid_born(u, pid);
+	*ret_born = u->is_beginning && !p->born ? uprocs_now(u) : upid_born(u, p->pid);
 	if (f)
 		parse_maps(u, f, ret);
 	return sys;
@@ -198,7 +201,7 @@ static struct uproc *proc_read(struct uprocs *u, struct uproc *p)
 {
 	umap_vec maps = {0};
 	uint64_t born, now = uprocs_now(u);
-	int sys = maps_read(u, p->pid, &maps, &born);
+	int sys = maps_read(u, p, &maps, &born);
 
 	if (born && uproc_is_other(p, born))
 		p = proc_succeed(u, p, born);
@@ -249,7 +252,7 @@ bool uproc_again(struct uprocs *u, struct uproc *p)
 	return true;
 }
 
-void uprocs_scan(struct uprocs *u)
+static void uprocs_scan(struct uprocs *u)
 {
 	DIR *d = opendir("/proc");
 	const struct dirent *de;
@@ -262,6 +265,13 @@ void uprocs_scan(struct uprocs *u)
 	}
 	if (d)
 		(void)closedir(d);
+}
+
+void uprocs_begin(struct uprocs *u)
+{
+	u->is_told = u->is_beginning = true;
+	uprocs_scan(u);
+	u->is_beginning = false;
 }
 
 void uprocs_lost(struct uprocs *u)

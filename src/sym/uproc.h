@@ -76,6 +76,7 @@ struct uprocs {
 	struct ufiles files;
 	uint64_t tick;
 	int64_t clock_offset; /* what our CLOCK_MONOTONIC is ahead of the kernel's */
+	bool is_beginning;    /* nothing was recorded before what is read now */
 	bool is_told; /* events report all changes, so /proc is not read again at each tick */
 	VEC(struct uend) ends; /* processes that have ended, in this order, from first_end on */
 	uint32_t first_end;
@@ -115,8 +116,8 @@ bool uproc_again(struct uprocs *u, struct uproc *p);
 struct uproc *uproc_at(struct uproc *p, uint64_t time);
 /* True if what p had mapped at that time may have been known once, and was forgotten. */
 bool uproc_is_forgotten(const struct uprocs *u, const struct uproc *p, uint64_t time);
-/* Reads what all processes have mapped. */
-void uprocs_scan(struct uprocs *u);
+/* Reads what all processes have mapped: from now on events report all changes. */
+void uprocs_begin(struct uprocs *u);
 /* Some events were lost: all living processes are read again. */
 void uprocs_lost(struct uprocs *u);
 
