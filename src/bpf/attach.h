@@ -14,6 +14,9 @@
 MUST_CHECK struct err *unit_attach(const struct unit *u, int prog_fd,
 				   const struct attach_opts *opts, struct attachments *ret);
 
+/* Uprobes of a group are taken off, some time after the return. */
+MUST_CHECK struct err *attachments_drop(struct attachments *a, uint32_t group);
+
 /*
  * Children of a process that call what is probed in it. One gets links to everything that is in
  * place in the process and its other children; one that has ended, or whose links are dead, is

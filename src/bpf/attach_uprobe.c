@@ -99,11 +99,17 @@ struct attempt {
 
 static struct err *attempt_begin(struct attempt *at, struct attachments *a)
 {
-	return attachments_keeper(a, &at->keeper);
+	struct err *e = attachments_keeper(a, &at->keeper);
+
+	if (!e)
+		keeper_set_group(at->keeper, at->opts->group);
+	return e;
 }
 
 static void attempt_end(struct attempt *at)
 {
+	if (at->keeper)
+		keeper_set_group(at->keeper, 0);
 	if (at->maps_of)
 		proc_maps_deinit(&at->maps);
 }
@@ -376,6 +382,8 @@ static struct err *check_count(uint32_t n, uint32_t max)
 struct placed {
 	const struct place_file *file;
 	pid_t pid;	       /* as in struct place_code */
+	uint32_t group;	       /* as in struct attach_opts */
+	uint32_t nplaces;      /* that were asked for */
 	VEC(uint64_t) offsets; /* ascending */
 	/* Only if children get links of their own: what for, and who has them. */
 	int prog_fd; /* the session's */
@@ -388,15 +396,19 @@ struct placed_list {
 	uint32_t nplaces; /* of all units */
 };
 
+static void placed_deinit(struct placed *p)
+{
+	vec_deinit(&p->offsets);
+	vec_deinit(&p->list);
+	vec_deinit(&p->pids);
+}
+
 static void placed_list_destroy(void *list)
 {
 	struct placed_list *l = list;
 
-	for (uint32_t i = 0; i < l->files.len; i++) {
-		vec_deinit(&l->files.data[i].offsets);
-		vec_deinit(&l->files.data[i].list);
-		vec_deinit(&l->files.data[i].pids);
-	}
+	for (uint32_t i = 0; i < l->files.len; i++)
+		placed_deinit(&l->files.data[i]);
 	vec_deinit(&l->files);
 	free(l);
 }
@@ -410,10 +422,11 @@ static struct placed_list *placed_list(struct attachments *a)
 	return a->own;
 }
 
-static struct placed *placed_find(struct placed_list *l, const struct uprobe *p)
+static struct placed *placed_find(struct placed_list *l, const struct uprobe *p, uint32_t group)
 {
 	for (uint32_t i = 0; i < l->files.len; i++)
-		if (l->files.data[i].pid == p->pid && l->files.data[i].file == p->file)
+		if (l->files.data[i].pid == p->pid && l->files.data[i].file == p->file &&
+		    l->files.data[i].group == group)
 			return &l->files.data[i];
 	return NULL;
 }
@@ -441,16 +454,21 @@ static void offsets_add(struct placed *to, const struct uprobe *p, uint32_t n)
 	to->offsets.len = len;
 }
 
+/* nplaces: how many were asked for. */
 static void placed_add(struct placed_list *l, const struct attempt *at, const struct uprobe *p,
-		       uint32_t n)
+		       uint32_t n, uint32_t nplaces)
 {
-	struct placed *to = at->opts->has_children ? NULL : placed_find(l, p);
+	struct placed *to = at->opts->has_children ? NULL : placed_find(l, p, at->opts->group);
 
 	if (!to) {
-		vec_push(&l->files,
-			 (struct placed){.file = p->file, .pid = p->pid, .prog_fd = at->prog_fd});
+		vec_push(&l->files, (struct placed){.file = p->file,
+						    .pid = p->pid,
+						    .group = at->opts->group,
+						    .prog_fd = at->prog_fd});
 		to = vec_last(&l->files);
 	}
+	to->nplaces += nplaces;
+	l->nplaces += nplaces;
 	if (!at->opts->has_children) {
 		offsets_add(to, p, n);
 		return;
@@ -480,13 +498,33 @@ struct err *attach_uprobes(const struct unit *u, int prog_fd, const struct attac
 		uint32_t k = same_file(p, probes.len - i), good = k;
 
 		e = attach_unchanged(&at, p, &good);
-		placed_add(l, &at, p, good);
+		placed_add(l, &at, p, good, e ? 0 : k);
 		i += k;
 	}
-	l->nplaces += e ? 0 : probes.len;
 	attempt_end(&at);
 	vec_deinit(&probes);
 	return e;
+}
+
+/* ---- taking off ------------------------------------------------------------------------------ */
+
+struct err *attachments_drop(struct attachments *a, uint32_t group)
+{
+	struct placed_list *l = placed_list(a);
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->files.len; i++) {
+		struct placed *p = &l->files.data[i];
+
+		if (p->group == group) {
+			l->nplaces -= p->nplaces;
+			placed_deinit(p);
+		} else {
+			l->files.data[n++] = *p;
+		}
+	}
+	l->files.len = n;
+	return a->keeper ? keeper_drop_group(a->keeper, group) : NULL;
 }
 
 /* ---- children -------------------------------------------------------------------------------- */
@@ -517,6 +555,7 @@ static struct err *attach_again(struct attempt *at, struct placed *p, pid_t pid)
 		list[i].at = pid;
 	}
 	at->prog_fd = p->prog_fd;
+	keeper_set_group(at->keeper, p->group);
 	vec_push(&p->pids, pid);
 	return attach_unchanged(at, list, &good);
 }

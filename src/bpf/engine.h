@@ -90,6 +90,8 @@ MUST_CHECK struct err *unit_load(const struct unit *u, const struct bpf_code *co
 /* Makes the probes of a process fire no more, though their links stay. */
 MUST_CHECK struct err *unit_drop_process(const struct unit *u, const struct loaded *l,
 					 uint32_t tgid);
+/* The same for all probes of the unit. */
+MUST_CHECK struct err *unit_silence(const struct unit *u, const struct loaded *l);
 
 /* ---- the engine (engine_bpf.c) --------------------------------------------------------------- */
 

@@ -205,6 +205,15 @@ static struct err *bpf_drop_process(struct engine_run *r, struct loaded *l, uint
 	return unit_drop_process(l->unit, l, tgid);
 }
 
+static struct err *bpf_detach(struct engine_run *r, struct loaded *l, struct attachments *a,
+			      uint32_t group)
+{
+	struct err *e = unit_silence(l->unit, l);
+
+	(void)r;
+	return e ? e : attachments_drop(a, group);
+}
+
 static struct err *bpf_add_child(struct engine_run *r, struct attachments *a, pid_t pid,
 				 pid_t child, const struct attach_opts *opts)
 {
@@ -312,6 +321,7 @@ const struct engine engine_bpf = {
 	.attach = bpf_attach,
 	.fire = bpf_fire,
 	.drop_process = bpf_drop_process,
+	.detach = bpf_detach,
 	.add_child = bpf_add_child,
 	.forget_child = bpf_forget_child,
 	.nplaces = bpf_nplaces,

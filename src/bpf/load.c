@@ -53,16 +53,28 @@ static struct err *dispatch_fill(const struct unit *u, int fd)
 	return dispatch_set(u, fd, keys, values, u->nprobes);
 }
 
-struct err *unit_drop_process(const struct unit *u, const struct loaded *l, uint32_t tgid)
+/* is_all: of whatever process. */
+static struct err *dispatch_clear(const struct unit *u, const struct loaded *l, uint32_t tgid,
+				  bool is_all)
 {
 	CLEANUP(free) uint32_t *keys = xcalloc(u->nprobes, sizeof(*keys));
 	CLEANUP(free) char *nothing = xcalloc(u->nprobes, dispatch_size(u));
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < u->nprobes; i++)
-		if (u->probes[i].tgid == tgid)
+		if (is_all || u->probes[i].tgid == tgid)
 			keys[n++] = u->probes[i].key;
 	return dispatch_set(u, l->dispatch_fd, keys, nothing, n);
+}
+
+struct err *unit_drop_process(const struct unit *u, const struct loaded *l, uint32_t tgid)
+{
+	return dispatch_clear(u, l, tgid, false);
+}
+
+struct err *unit_silence(const struct unit *u, const struct loaded *l)
+{
+	return dispatch_clear(u, l, 0, true);
 }
 
 static struct err *dispatch_create(const struct unit *u, int *ret_fd)

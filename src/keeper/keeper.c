@@ -22,6 +22,7 @@ struct keeper {
 	int pidfd;
 	int sock;
 	uint32_t nlinks;
+	uint32_t group;		  /* of the links that are made now */
 	struct keeper_area *area; /* shared with it */
 };
 
@@ -182,6 +183,7 @@ struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int file_fd, pid_
 	if (e)
 		return e;
 	k->area->pid = pid;
+	k->area->group = k->group;
 	k->area->n = sites->n;
 	memcpy(k->area->offsets, sites->offsets, sites->n * sizeof(*sites->offsets));
 	memcpy(k->area->cookies, sites->cookies, sites->n * sizeof(*sites->cookies));
@@ -210,12 +212,28 @@ struct err *keeper_herd(struct keeper *k, int procs_fd)
 	return ask(k, KEEPER_HERD, procs_fd, procs_fd);
 }
 
-struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits)
+static struct err *drop(struct keeper *k, pid_t pid, uint32_t group, bool waits)
 {
 	k->area->op = KEEPER_DROP;
 	k->area->pid = pid;
+	k->area->group = group;
 	k->area->waits = waits;
 	return tell(k, NULL) && hear(k) ? NULL : gone(k);
+}
+
+struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits)
+{
+	return drop(k, pid, 0, waits);
+}
+
+void keeper_set_group(struct keeper *k, uint32_t group)
+{
+	k->group = group;
+}
+
+struct err *keeper_drop_group(struct keeper *k, uint32_t group)
+{
+	return drop(k, 0, group, false);
 }
 
 static struct err *uprobe_pmu(uint32_t *ret_type)
@@ -239,6 +257,7 @@ struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid,
 	if (e)
 		return e;
 	k->area->pid = pid;
+	k->area->group = k->group;
 	k->area->n = 1;
 	k->area->offsets[0] = offset;
 	k->area->cookies[0] = cookie;

@@ -69,6 +69,10 @@ MUST_CHECK struct err *keeper_ward(struct keeper *k, int pidfd);
 MUST_CHECK struct err *keeper_herd(struct keeper *k, int procs_fd);
 /* Takes off the links that were made for the process. waits: until that is done. */
 MUST_CHECK struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits);
+/* Links that are made from now on are of this group; 0 = of none. */
+void keeper_set_group(struct keeper *k, uint32_t group);
+/* Takes off the links of the group, some time after the return. */
+MUST_CHECK struct err *keeper_drop_group(struct keeper *k, uint32_t group);
 /*
  * Takes breakpoints that no link wants out of the places: children inherit them with their parent's
  * memory. The kernel looks through all processes that have the file whenever a link there is

@@ -13,7 +13,7 @@ enum keeper_op {
 	KEEPER_SWEEP,  /* answered before it is done */
 	KEEPER_WARD,   /* the first descriptor is a pidfd */
 	KEEPER_HERD,   /* the first descriptor is a map of processes */
-	KEEPER_DROP,   /* no descriptors: the links of process pid */
+	KEEPER_DROP,   /* no descriptors: the links of the group or, if that is 0, of process pid */
 	/* no descriptors, no answer: end, and let another process take the uprobes off */
 	KEEPER_LATE,
 };
@@ -34,6 +34,7 @@ enum uprobe_step {
 struct keeper_area {
 	enum keeper_op op;
 	pid_t pid;
+	uint32_t group;
 	uint32_t pmu_type; /* KEEPER_SINGLE */
 	uint32_t n;
 	bool waits;   /* KEEPER_DROP */

@@ -42,16 +42,26 @@ static int multi_create(int prog_fd, const char *path, pid_t pid, const uint64_t
 	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 }
 
-/* For which process each link is, by descriptor; those of higher descriptors stay until the end. */
-static pid_t link_pids[65536];
+/* What each link is for, by descriptor; those of higher descriptors stay until the end. */
+static struct {
+	pid_t pid;
+	uint32_t group;
+} links[65536];
+
+static void link_note(int fd, const struct keeper_area *a, pid_t pid)
+{
+	if (fd < 0 || (size_t)fd >= ARRAY_LEN(links))
+		return;
+	links[fd].pid = pid;
+	links[fd].group = a->group;
+}
 
 static int do_multi(const struct keeper_area *a, int prog_fd, const char *path)
 {
 	int link = multi_create(prog_fd, path, a->pid, a->offsets, a->cookies,
 				a->has_counters ? a->counters : NULL, a->n);
 
-	if (link >= 0 && (size_t)link < ARRAY_LEN(link_pids))
-		link_pids[link] = a->pid;
+	link_note(link, a, a->pid);
 	return link;
 }
 
@@ -85,8 +95,8 @@ static enum uprobe_step do_single(const struct keeper_area *a, int prog_fd, cons
 		return UPROBE_LINK;
 	if (syscall(SYS_ioctl, event, PERF_EVENT_IOC_ENABLE, 0))
 		return UPROBE_START;
-	(void)fd_take(&event);
-	(void)fd_take(&link);
+	link_note(fd_take(&event), a, 0);
+	link_note(fd_take(&link), a, 0);
 	return UPROBE_PASS;
 }
 
@@ -132,10 +142,11 @@ static void do_drop(const struct keeper_area *a)
 		(void)!read(gate[0], &byte, 1); /* the end of the file */
 		_exit(0);
 	}
-	for (size_t fd = 0; fd < ARRAY_LEN(link_pids); fd++)
-		if (link_pids[fd] == a->pid) {
+	for (size_t fd = 0; fd < ARRAY_LEN(links); fd++)
+		if (a->group ? links[fd].group == a->group : a->pid && links[fd].pid == a->pid) {
 			(void)close((int)fd);
-			link_pids[fd] = 0;
+			links[fd].pid = 0;
+			links[fd].group = 0;
 		}
 	if (!is_apart)
 		return;

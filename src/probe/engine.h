@@ -83,6 +83,7 @@ struct attach_opts {
 	int cpu;	     /* only this CPU; -1 = all */
 	uint32_t max_places; /* instructions that are probed at once */
 	bool has_children;   /* children are attached, too: add_child() */
+	uint32_t group;	     /* what detach() takes off together; 0: it stays until the end */
 	/* Set by a signal: what is not attached yet need not be. */
 	const volatile sig_atomic_t *is_interrupted;
 	/* What the user should know, without newline; NULL = nobody wants it. */
@@ -184,6 +185,12 @@ struct engine {
 	struct err *(*fire)(struct engine_run *r, struct loaded *l, uint32_t key);
 	/* The unit's probes of the process fire no more, wherever they are attached. */
 	struct err *(*drop_process)(struct engine_run *r, struct loaded *l, uint32_t tgid);
+	/*
+	 * The unit's probes fire no more, and what was attached with opts->group is taken off, some
+	 * time after the return.
+	 */
+	struct err *(*detach)(struct engine_run *r, struct loaded *l, struct attachments *a,
+			      uint32_t group);
 	/*
 	 * Children of a process whose units were attached with opts->has_children. add_child()
 	 * attaches to one what is attached to the process and its other children; forget_child():

@@ -23,10 +23,18 @@ struct pv_state {
 
 enum { FIELD_PROV, FIELD_MOD, FIELD_FUNC, FIELD_NAME, NFIELDS };
 
+/* The probes with one name, and the one copy of the name. */
+struct name_list {
+	struct probe_list list;
+	uint32_t removal; /* the last one that has looked through it */
+	char text[];
+};
+
 struct probes {
 	struct arena *arena;
 	struct probe_list all;
-	struct hashmap *index[NFIELDS]; /* name -> struct probe_list */
+	VEC(struct probe *) spare;	/* of those that were removed */
+	struct hashmap *index[NFIELDS]; /* name -> struct name_list */
 	struct hashmap *by_id;
 	struct hashmap *matches;      /* description -> struct match */
 	struct hashmap *states;	      /* provider -> struct pv_state */
@@ -35,9 +43,8 @@ struct probes {
 	uint32_t ncode_keys;
 	const struct file_opts *files;
 	bool is_raw;
-	struct hashmap *shown;		/* mangled names of functions -> demangled */
-	VEC(struct probe_list *) lists; /* all lists in the indexes, to be freed */
-	uint32_t next_id;
+	struct hashmap *shown; /* mangled names of functions -> demangled */
+	uint32_t next_id, nremovals;
 	void (*on_notice)(void *ctx, const char *msg);
 	void *notice_ctx;
 	struct declared_source_fns declared;
@@ -77,21 +84,34 @@ static void states_close(struct probes *ps)
 	}
 }
 
+static void name_list_destroy(struct name_list *l)
+{
+	vec_deinit(&l->list.probes);
+	free(l);
+}
+
+static void index_destroy(struct hashmap *index)
+{
+	struct name_list *l;
+	const void *key;
+	size_t pos = 0, len;
+
+	while ((l = hashmap_next(index, &pos, &key, &len)))
+		name_list_destroy(l);
+	hashmap_destroy(index);
+}
+
 void probes_destroy(struct probes *ps)
 {
 	if (!ps)
 		return;
 	states_close(ps);
-	for (uint32_t i = 0; i < ps->lists.len; i++) {
-		vec_deinit(&ps->lists.data[i]->probes);
-		free(ps->lists.data[i]);
-	}
-	vec_deinit(&ps->lists);
+	vec_deinit(&ps->spare);
 	vec_deinit(&ps->all.probes);
 	vec_deinit(&ps->named);
 	vec_deinit(&ps->processes);
 	for (int i = 0; i < NFIELDS; i++)
-		hashmap_destroy(ps->index[i]);
+		index_destroy(ps->index[i]);
 	hashmap_destroy(ps->by_id);
 	hashmap_destroy(ps->matches);
 	hashmap_destroy(ps->states);
@@ -180,34 +200,31 @@ pid_t probes_created(const struct probes *ps)
 /* Adds a probe to the list of one of its names; returns the registry's copy of the name. */
 static const char *index_add(struct probes *ps, int field, const char *text, struct probe *pr)
 {
-	struct probe_list *l = hashmap_finds(ps->index[field], text);
+	struct name_list *l = hashmap_finds(ps->index[field], text);
 
 	if (!l) {
-		l = xcalloc(1, sizeof(*l));
-		vec_push(&ps->lists, l);
+		l = xcalloc(1, sizeof(*l) + strlen(text) + 1);
+		memcpy(l->text, text, strlen(text) + 1);
 		hashmap_sets(ps->index[field], text, l);
-		text = arena_strdup(ps->arena, text);
-	} else {
-		const struct probe *first = l->probes.data[0];
-		const char *const names[NFIELDS] = {first->prov, first->mod, first->func,
-						    first->name};
-
-		text = names[field];
 	}
-	vec_push(&l->probes, pr);
-	return text;
+	vec_push(&l->list.probes, pr);
+	return l->text;
 }
 
 static struct probe *probe_find_same(struct probes *ps, const struct provider *pv, const char *prov,
 				     const char *mod, const char *func, const char *name)
 {
-	const struct probe_list *by_func = hashmap_finds(ps->index[FIELD_FUNC], func);
-	const struct probe_list *by_name = hashmap_finds(ps->index[FIELD_NAME], name);
-	const struct probe_list *l;
+	const char *const texts[NFIELDS] = {prov, mod, func, name};
+	const struct probe_list *l = NULL;
 
-	if (!by_func || !by_name)
-		return NULL;
-	l = by_func->probes.len < by_name->probes.len ? by_func : by_name;
+	for (int i = 0; i < NFIELDS; i++) {
+		const struct name_list *have = hashmap_finds(ps->index[i], texts[i]);
+
+		if (!have)
+			return NULL;
+		if (!l || have->list.probes.len < l->probes.len)
+			l = &have->list;
+	}
 	for (uint32_t i = 0; i < l->probes.len; i++) {
 		struct probe *pr = l->probes.data[i];
 
@@ -227,7 +244,7 @@ static struct probe *probe_add_id(struct probes *ps, const struct provider *pv, 
 
 	if (pr)
 		return pr;
-	pr = ARENA_NEW(ps->arena, struct probe);
+	pr = ps->spare.len ? ps->spare.data[--ps->spare.len] : ARENA_NEW(ps->arena, struct probe);
 	*pr = (struct probe){.id = id ? id : ps->next_id++, .provider = pv, .data = data};
 	pr->prov = index_add(ps, FIELD_PROV, prov, pr);
 	pr->mod = index_add(ps, FIELD_MOD, mod, pr);
@@ -237,6 +254,78 @@ static struct probe *probe_add_id(struct probes *ps, const struct provider *pv, 
 	hashmap_set(ps->by_id, &pr->id, sizeof(pr->id), pr);
 	return pr;
 }
+
+/* ---- removing ------------------------------------------------------------------------------- */
+
+/* Those of id 0 are to be removed. */
+static void list_filter(struct probe_list *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->probes.len; i++)
+		if (l->probes.data[i]->id)
+			l->probes.data[n++] = l->probes.data[i];
+	l->probes.len = n;
+}
+
+static void index_filter(struct probes *ps, int field, const char *text)
+{
+	struct name_list *l = hashmap_finds(ps->index[field], text);
+
+	if (!l || l->removal == ps->nremovals)
+		return;
+	l->removal = ps->nremovals;
+	list_filter(&l->list);
+}
+
+typedef VEC(struct name_list *) name_lists;
+
+/* The name goes with its last probe. */
+static void index_drop(struct probes *ps, int field, const char *text, name_lists *ret)
+{
+	struct name_list *l = hashmap_finds(ps->index[field], text);
+
+	if (!l || l->list.probes.len)
+		return;
+	hashmap_remove(ps->index[field], text, strlen(text));
+	vec_push(ret, l);
+}
+
+void probes_remove(struct probes *ps, const struct probe_list *gone)
+{
+	name_lists unused = {0};
+
+	if (!gone->probes.len)
+		return;
+	ps->nremovals++;
+	for (uint32_t i = 0; i < gone->probes.len; i++) {
+		struct probe *pr = gone->probes.data[i];
+
+		hashmap_remove(ps->by_id, &pr->id, sizeof(pr->id));
+		pr->id = 0;
+	}
+	list_filter(&ps->all);
+	for (uint32_t i = 0; i < gone->probes.len; i++) {
+		const struct probe *pr = gone->probes.data[i];
+		const char *const texts[NFIELDS] = {pr->prov, pr->mod, pr->func, pr->name};
+
+		for (int k = 0; k < NFIELDS; k++)
+			index_filter(ps, k, texts[k]);
+	}
+	for (uint32_t i = 0; i < gone->probes.len; i++) {
+		struct probe *pr = gone->probes.data[i];
+		const char *const texts[NFIELDS] = {pr->prov, pr->mod, pr->func, pr->name};
+
+		for (int k = 0; k < NFIELDS; k++)
+			index_drop(ps, k, texts[k], &unused);
+		vec_push(&ps->spare, pr);
+	}
+	for (uint32_t i = 0; i < unused.len; i++)
+		name_list_destroy(unused.data[i]);
+	vec_deinit(&unused);
+}
+
+/* ---- adding --------------------------------------------------------------------------------- */
 
 struct probe *probes_add(struct probes *ps, const struct provider *pv, const char *mod,
 			 const char *func, const char *name, uint64_t data)

@@ -139,6 +139,11 @@ struct probe *probes_add_at(struct probes *ps, const struct provider *pv, uint32
 struct probe *probes_add_hidden(struct probes *ps, const struct provider *pv, const char *mod,
 				const char *func, const char *name, uint64_t data);
 /*
+ * Takes probes out of the registry: nobody uses them any more, and no match was asked for since
+ * they were added. Their ids are not given out again.
+ */
+void probes_remove(struct probes *ps, const struct probe_list *gone);
+/*
  * The provider's own memory in this registry: `size` zeroed bytes, which live as long as the
  * registry. size is the same in every call.
  */

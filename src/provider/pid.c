@@ -116,18 +116,31 @@ static struct pid_probe *probe_create(struct request *r, enum uprobe_place place
 	pp->place = place;
 	pp->batch = r->st->batch;
 	pp->key = probes_code_key(r->ps);
+	pp->nbatches = 1;
+	pp->is_of_start = !pp->batch;
 	pp->code.pid = r->target->pid;
 	pp->code.at = r->target->at;
+	pp->index = r->st->probes.len;
 	vec_push(&r->st->probes, pp);
 	return pp;
+}
+
+void pid_probe_destroy(struct pid_state *st, struct pid_probe *pp)
+{
+	struct pid_probe *last = *vec_last(&st->probes);
+
+	last->index = pp->index;
+	st->probes.data[pp->index] = last;
+	st->probes.len--;
+	vec_deinit(&pp->code.sites);
+	free(pp);
 }
 
 /* A probe of an earlier batch gets other places: another file has a function of that name. */
 static void probe_renew(const struct request *r, struct pid_probe *pp)
 {
-	if (pp->batch == r->st->batch)
-		return;
 	pp->batch = r->st->batch;
+	pp->nbatches++;
 	pp->key = probes_code_key(r->ps);
 	pp->code.at = pp->target->at;
 	vec_clear(&pp->code.sites);
@@ -146,10 +159,16 @@ static struct probe *add_probe(struct request *r, const struct pid_object *o, co
 {
 	struct probe *pr =
 		probes_add_as(r->ps, r->pv, r->target->prov, o->file.name, func, name, 0);
+	bool is_new = true; /* in this batch */
 
 	if (!pr->data)
 		pr->data = (uintptr_t)probe_create(r, place);
-	probe_renew(r, pid_probe(pr));
+	else if (pid_probe(pr)->batch != r->st->batch)
+		probe_renew(r, pid_probe(pr));
+	else
+		is_new = false;
+	if (is_new && r->st->batch)
+		vec_push(&pid_batch_now(r->st)->probes, pr);
 	pid_probe(pr)->code.is_exact |= r->is_exact;
 	return pr;
 }
@@ -669,15 +688,17 @@ static struct err *collect_object(struct request *r, struct pid_object *o)
 
 static struct err *no_such_function(const struct request *r, struct pid_object *o)
 {
-	const char **names = ARENA_NEW_N(probes_arena(r->ps), const char *, o->funcs->list.len + 1);
-	const char *near;
+	const char **names, *near;
 	struct err *e = err_code(err_new("function '%s' is not in '%s' of process %d",
 					 r->desc->func, o->file.name, (int)r->target->pid),
 				 DTAG_CODE(D_PROC_FUNC));
 
-	near = r->is_new ? NULL : pid_inlined_hint(r->ps, r->target, o, r->desc->func);
+	if (r->is_new) /* while it is traced: there may be very many such files */
+		return e;
+	near = pid_inlined_hint(r->ps, r->target, o, r->desc->func);
 	if (near)
 		return err_hint(e, "%s", near);
+	names = ARENA_NEW_N(probes_arena(r->ps), const char *, o->funcs->list.len + 1);
 	for (uint32_t i = 0; i < o->funcs->list.len; i++)
 		names[i] = o->funcs->list.data[i].name;
 	near = diag_nearest(r->desc->func, names, o->funcs->list.len);
@@ -857,6 +878,9 @@ static void pid_close(void *state)
 		free(st->probes.data[i]);
 	}
 	vec_deinit(&st->probes);
+	while (st->batches.len)
+		pid_batch_destroy(st, *vec_last(&st->batches));
+	vec_deinit(&st->batches);
 	for (uint32_t i = 0; i < st->targets.len; i++)
 		pid_target_destroy(st->targets.data[i]);
 	vec_deinit(&st->targets);

@@ -19,9 +19,12 @@
 
 /* A file whose code a process has mapped. */
 struct pid_object {
-	/* opened: NULL until pid_object_open(); name: of the module */
+	/* opened: NULL until pid_object_open(); name: of the module; both texts are the object's */
 	struct place_file file;
-	uint32_t batch; /* in which it was seen first */
+	uint32_t batch;	    /* in which it was seen first, or again after its links had died */
+	uint32_t look;	    /* the last look at a process that had it mapped */
+	VEC(pid_t) users;   /* followed processes that have it mapped */
+	uint64_t unused_at; /* since which look that is none */
 	bool is_main;
 	bool is_stale; /* what was placed in it is dead */
 	struct funcs *funcs;
@@ -49,7 +52,10 @@ struct pid_target {
 
 struct pid_probe {
 	struct pid_target *target;
-	uint32_t batch; /* which key and code are of: those of earlier ones are in place */
+	uint32_t index;	   /* in the state's list */
+	uint32_t batch;	   /* which key and code are of: those of earlier ones are in place */
+	uint32_t nbatches; /* in which it is in place */
+	bool is_of_start;  /* one of them is what was there at the start */
 	uint32_t key;
 	enum uprobe_place place;
 	/*
@@ -59,10 +65,18 @@ struct pid_probe {
 	struct place_code code;
 };
 
+/* What came in one look: files, which are the target's, and probes that are in them. */
+struct pid_batch {
+	uint32_t number;
+	VEC(struct probe *) probes;
+};
+
 struct pid_state {
 	VEC(struct pid_target *) targets;
 	VEC(struct pid_probe *) probes;
-	uint32_t batch;		    /* 0: what is there at the start; then, one for each look */
+	uint32_t batch; /* 0: what is there at the start; then, one for each look */
+	VEC(struct pid_batch *) batches; /* later ones in which something came */
+	uint32_t nlooks;
 	bool has_children;	    /* children of targets are probed like them: option follow */
 	struct dwarf_import *types; /* NULL until a type is asked for */
 };
@@ -83,6 +97,9 @@ static inline struct pid_object *pid_object_of(const struct place_file *file)
 MUST_CHECK struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
 				      struct pid_target **ret);
 void pid_target_destroy(struct pid_target *t);
+void pid_object_destroy(struct pid_object *o);
+/* The process maps the object no more. */
+void pid_object_leave(const struct pid_state *st, struct pid_object *o, pid_t pid);
 /* Looks at what it has mapped now; files that were not there before are of st's batch. */
 MUST_CHECK struct err *pid_target_look(struct pid_state *st, struct pid_target *t);
 bool pid_object_is_mapped(const struct pid_target *t, const struct pid_object *o);
@@ -112,6 +129,10 @@ bool pid_object_matches(const struct pid_object *o, const char *pattern);
  */
 MUST_CHECK struct err *pid_of(const struct probes *ps, const struct probe_desc *desc, uint32_t i,
 			      pid_t *ret);
+/* The batch that is being filled, which is not that of the start. */
+struct pid_batch *pid_batch_now(const struct pid_state *st);
+void pid_probe_destroy(struct pid_state *st, struct pid_probe *pp);
+void pid_batch_destroy(struct pid_state *st, struct pid_batch *b);
 /* The probes that desc means in files of this batch. */
 MUST_CHECK struct err *pid_collect_new(struct probes *ps, const struct probe_desc *desc,
 				       struct probe_list *out);

@@ -87,14 +87,28 @@ static void renew_objects(const struct pid_state *st, struct pid_target *t)
 	}
 }
 
+struct pid_batch *pid_batch_now(const struct pid_state *st)
+{
+	return *vec_last(&st->batches);
+}
+
+static bool has_files(const struct pid_target *t, uint32_t batch)
+{
+	for (uint32_t i = 0; i < t->objects.len; i++)
+		if (t->objects.data[i]->batch == batch)
+			return true;
+	return false;
+}
+
 struct err *pid_look_again(struct probes *ps, const struct proc_id *id, const struct proc_id *at,
-			   bool is_other, bool *ret_any)
+			   bool is_other, uint32_t *ret_batch)
 {
 	struct pid_state *st = state_of(ps);
 	struct pid_target *t = target_find(ps, id);
+	struct pid_batch *b;
 	struct err *e;
 
-	*ret_any = false;
+	*ret_batch = 0;
 	if (!t)
 		return NULL;
 	t->at = at->pid;
@@ -106,10 +120,138 @@ struct err *pid_look_again(struct probes *ps, const struct proc_id *id, const st
 	if (e)
 		return e;
 	renew_objects(st, t);
-	for (uint32_t i = 0; i < t->objects.len; i++)
-		*ret_any |= t->objects.data[i]->batch == st->batch;
+	if (!has_files(t, st->batch))
+		return NULL;
+	b = xcalloc(1, sizeof(*b));
+	b->number = *ret_batch = st->batch;
+	vec_push(&st->batches, b);
 	return NULL;
 }
+
+/* ---- what goes ------------------------------------------------------------------------------- */
+
+void pid_ended(struct probes *ps, const struct proc_id *id, const struct proc_id *at)
+{
+	struct pid_state *st = state_of(ps);
+	const struct pid_target *t = target_find(ps, id);
+
+	st->nlooks++;
+	for (uint32_t i = 0; t && i < t->objects.len; i++)
+		pid_object_leave(st, t->objects.data[i], at->pid);
+}
+
+static struct pid_batch *batch_find(const struct pid_state *st, uint32_t number)
+{
+	for (uint32_t i = 0; i < st->batches.len; i++)
+		if (st->batches.data[i]->number == number)
+			return st->batches.data[i];
+	return NULL;
+}
+
+/* Types of arguments of clauses are those of a probe that was there at the start. */
+static bool has_types(const struct pid_batch *b)
+{
+	for (uint32_t i = 0; i < b->probes.len; i++) {
+		const struct pid_probe *pp = pid_probe(b->probes.data[i]);
+
+		if (pp->is_of_start && pp->batch == b->number)
+			return true;
+	}
+	return false;
+}
+
+bool pid_batch_is_unused(struct probes *ps, uint32_t batch, uint64_t *ret_since)
+{
+	const struct pid_state *st = state_of(ps);
+	const struct pid_batch *b = batch_find(st, batch);
+
+	*ret_since = 0;
+	for (uint32_t i = 0; i < st->targets.len; i++) {
+		const struct pid_target *t = st->targets.data[i];
+
+		for (uint32_t k = 0; k < t->objects.len; k++) {
+			const struct pid_object *o = t->objects.data[k];
+
+			if (o->batch != batch)
+				continue;
+			if (o->users.len)
+				return false;
+			*ret_since = MAX(*ret_since, o->unused_at);
+		}
+	}
+	return b && !has_types(b);
+}
+
+static void sites_forget(const struct pid_batch *b)
+{
+	for (uint32_t i = 0; i < b->probes.len; i++) {
+		struct pid_probe *pp = pid_probe(b->probes.data[i]);
+
+		if (pp->batch != b->number)
+			continue;
+		vec_deinit(&pp->code.sites);
+		pp->batch = UINT32_MAX; /* of none: what it gets next is new */
+	}
+}
+
+void pid_batch_retire(struct probes *ps, uint32_t batch)
+{
+	const struct pid_state *st = state_of(ps);
+	const struct pid_batch *b = batch_find(st, batch);
+
+	if (b)
+		sites_forget(b);
+	for (uint32_t i = 0; i < st->targets.len; i++) {
+		struct pid_target *t = st->targets.data[i];
+		uint32_t n = 0;
+
+		for (uint32_t k = 0; k < t->objects.len; k++) {
+			struct pid_object *o = t->objects.data[k];
+
+			if (o->batch == batch)
+				pid_object_destroy(o);
+			else
+				t->objects.data[n++] = o;
+		}
+		t->objects.len = n;
+	}
+}
+
+void pid_batch_destroy(struct pid_state *st, struct pid_batch *b)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < st->batches.len; i++)
+		if (st->batches.data[i] != b)
+			st->batches.data[n++] = st->batches.data[i];
+	st->batches.len = n;
+	vec_deinit(&b->probes);
+	free(b);
+}
+
+void pid_batch_free(struct probes *ps, uint32_t batch, bool keeps_names)
+{
+	struct pid_state *st = state_of(ps);
+	struct pid_batch *b = batch_find(st, batch);
+	struct probe_list gone = {0};
+
+	for (uint32_t i = 0; b && i < b->probes.len; i++) {
+		struct probe *pr = b->probes.data[i];
+		struct pid_probe *pp = pid_probe(pr);
+
+		if (--pp->nbatches || keeps_names)
+			continue;
+		pid_probe_destroy(st, pp);
+		pr->data = 0;
+		probe_list_add(&gone, pr);
+	}
+	probes_remove(ps, &gone);
+	vec_deinit(&gone.probes);
+	if (b)
+		pid_batch_destroy(st, b);
+}
+
+/* ---- what came ------------------------------------------------------------------------------- */
 
 static int by_id(const void *a, const void *b)
 {

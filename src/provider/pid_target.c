@@ -77,25 +77,60 @@ static bool is_probeable(const struct proc_map *m)
 	return m->is_exec && !m->is_write && !m->is_shared && m->ino && m->path[0] == '/';
 }
 
-static void add_object(struct pid_state *st, struct pid_target *t, const struct proc_map *m)
+static struct pid_object *object_create(const struct pid_state *st, const struct proc_map *m)
 {
-	struct pid_object *o;
-	const char *slash, *path;
+	struct pid_object *o = xcalloc(1, sizeof(*o));
+	const char *slash = strrchr(m->path, '/');
 
-	if (!is_probeable(m) || object_find(t, m))
+	o->file = (struct place_file){.name = text_clean(xstrdup(slash ? slash + 1 : m->path)),
+				      .path = xstrdup(m->path),
+				      .dev = m->dev,
+				      .ino = m->ino};
+	o->batch = st->batch;
+	return o;
+}
+
+static void object_see(const struct pid_state *st, struct pid_target *t, const struct proc_map *m)
+{
+	struct pid_object *o = is_probeable(m) ? object_find(t, m) : NULL;
+
+	if (!is_probeable(m))
 		return;
-	o = xcalloc(1, sizeof(*o));
-	path = arena_strdup(probes_arena(t->ps), m->path);
-	slash = strrchr(path, '/');
-	*o = (struct pid_object){
-		.file = {.name = text_clean(
-				 arena_strdup(probes_arena(t->ps), slash ? slash + 1 : path)),
-			 .path = path,
-			 .dev = m->dev,
-			 .ino = m->ino},
-		.batch = st->batch,
-	};
-	vec_push(&t->objects, o);
+	if (!o) {
+		o = object_create(st, m);
+		vec_push(&t->objects, o);
+	}
+	o->look = st->nlooks;
+}
+
+static bool has_user(const struct pid_object *o, pid_t pid)
+{
+	for (uint32_t i = 0; i < o->users.len; i++)
+		if (o->users.data[i] == pid)
+			return true;
+	return false;
+}
+
+void pid_object_leave(const struct pid_state *st, struct pid_object *o, pid_t pid)
+{
+	for (uint32_t i = o->users.len; i-- > 0;)
+		if (o->users.data[i] == pid) {
+			o->users.data[i] = o->users.data[--o->users.len];
+			o->unused_at = st->nlooks;
+		}
+}
+
+static void users_update(const struct pid_state *st, const struct pid_target *t)
+{
+	for (uint32_t i = 0; i < t->objects.len; i++) {
+		struct pid_object *o = t->objects.data[i];
+		bool is_user = has_user(o, t->at);
+
+		if (o->look == st->nlooks && !is_user)
+			vec_push(&o->users, t->at);
+		else if (o->look != st->nlooks && is_user)
+			pid_object_leave(st, o, t->at);
+	}
 }
 
 struct err *pid_target_look(struct pid_state *st, struct pid_target *t)
@@ -115,8 +150,10 @@ struct err *pid_target_look(struct pid_state *st, struct pid_target *t)
 		return grab_failed(t->at,
 				   err_hint(err_sys(errno, "its files cannot be opened"),
 					    "processes of other users need CAP_SYS_PTRACE, too"));
+	st->nlooks++;
 	for (uint32_t i = 0; i < t->maps.maps.len; i++)
-		add_object(st, t, &t->maps.maps.data[i]);
+		object_see(st, t, &t->maps.maps.data[i]);
+	users_update(st, t);
 	for (uint32_t i = 0; i < t->objects.len; i++)
 		t->objects.data[i]->is_main = strcmp(t->objects.data[i]->file.path, exe) == 0;
 	return NULL;
@@ -158,19 +195,24 @@ struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
 	return NULL;
 }
 
+void pid_object_destroy(struct pid_object *o)
+{
+	funcs_destroy(o->funcs);
+	hashmap_destroy(o->code_names);
+	dwarf_file_close(o->dwarf);
+	gate_file_close(o->file.opened);
+	text_deinit(&o->text);
+	err_destroy(o->refused);
+	vec_deinit(&o->users);
+	free((char *)(uintptr_t)o->file.name);
+	free((char *)(uintptr_t)o->file.path);
+	free(o);
+}
+
 void pid_target_destroy(struct pid_target *t)
 {
-	for (uint32_t i = 0; i < t->objects.len; i++) {
-		struct pid_object *o = t->objects.data[i];
-
-		funcs_destroy(o->funcs);
-		hashmap_destroy(o->code_names);
-		dwarf_file_close(o->dwarf);
-		gate_file_close(o->file.opened);
-		text_deinit(&o->text);
-		err_destroy(o->refused);
-		free(o);
-	}
+	for (uint32_t i = 0; i < t->objects.len; i++)
+		pid_object_destroy(t->objects.data[i]);
 	vec_deinit(&t->objects);
 	if (t->maps.arena)
 		proc_maps_deinit(&t->maps);

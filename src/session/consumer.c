@@ -7,6 +7,7 @@
 #include "consume/stream.h"
 #include "keeper/keeper.h"
 #include "provider/providers.h"
+#include "session/later.h"
 #include "watch/watch.h"
 
 /* Bounds, in ns, of the time between two reads. One CPU can write 200 bytes a microsecond. */
@@ -282,6 +283,7 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 		e = drain(c, fp, now - HORIZON_NS);
 		adapt_interval(c);
 	}
+	later_tend(run, now - HORIZON_NS);
 	c->work_at = now_ns();
 	if (!e && now >= c->status_at) {
 		c->status_at = now + (uint64_t)run->opts->val[OPT_statusrate];

@@ -225,8 +225,28 @@ static struct session_unit *unit_create(struct run *run, const struct place *pla
 	u->unit.is_begin_end = u->traits->is_begin_end;
 	u->by_key = hashmap_create();
 	u->by_call = hashmap_create();
+	u->arena = run->arena;
 	vec_push(&run->units, u);
 	return u;
+}
+
+void session_unload_unit(struct run *run, struct session_unit *u)
+{
+	if (run->engine)
+		run->engine->engine->unload(run->engine, u->loaded);
+	u->loaded = NULL;
+}
+
+void session_unit_destroy(struct run *run, struct session_unit *u)
+{
+	session_unload_unit(run, u);
+	vec_deinit(&u->clauses);
+	vec_deinit(&u->points);
+	hashmap_destroy(u->by_key);
+	hashmap_destroy(u->by_call);
+	if (u->group)
+		arena_destroy(u->arena);
+	free(u);
 }
 
 /* Programs at one place run in the order of their units: so do the clauses of each call. */
@@ -298,7 +318,7 @@ static uint32_t point_get(struct run *run, struct session_unit *u, const struct 
 			 .spot = (enum uprobe_place)pt->spot,
 			 .code = pt->code,
 			 .timer = pt->timer,
-			 .mask = ARENA_NEW_N(run->arena, uint64_t, mask_words(run)),
+			 .mask = ARENA_NEW_N(u->arena, uint64_t, mask_words(run)),
 		 });
 	hashmap_set(u->by_key, &key, sizeof(key), (void *)(uintptr_t)u->points.len);
 	key %= RT_SYS_VARIANT;
@@ -372,10 +392,11 @@ static void enable_clause(struct run *run, uint32_t clause)
 }
 
 /* Puts the ERROR clauses, if there are any, into a unit. */
-static void add_error_clauses(struct run *run, struct unit *u)
+static void add_error_clauses(struct run *run, struct session_unit *su)
 {
 	struct unit_clause *list =
-		ARENA_NEW_N(run->arena, struct unit_clause, MAX(run->clauses.len, 1u));
+		ARENA_NEW_N(su->arena, struct unit_clause, MAX(run->clauses.len, 1u));
+	struct unit *u = &su->unit;
 	uint32_t n = 0, idx = 0;
 
 	for (uint32_t i = 0; i < run->clauses.len; i++)
@@ -447,7 +468,7 @@ static void unit_finish(struct run *run, struct session_unit *u)
 	u->unit.nwords = (u->clauses.len + 63) / 64;
 	u->unit.probes = u->points.data;
 	u->unit.nprobes = u->points.len;
-	add_error_clauses(run, &u->unit);
+	add_error_clauses(run, u);
 }
 
 /*
@@ -508,32 +529,32 @@ static uint32_t rank_of(const probe_vec *all, struct probe *pr)
 }
 
 /* The layout with other enabled-probe ids: records are the same. */
-static struct clause_layout *late_layout(struct run *run, uint32_t clause, uint32_t epid)
+static struct clause_layout *late_layout(const struct run *run, struct session_unit *u,
+					 uint32_t clause, uint32_t epid)
 {
-	struct clause_layout *cl = ARENA_NEW(run->arena, struct clause_layout);
+	struct clause_layout *cl = ARENA_NEW(u->arena, struct clause_layout);
 
 	*cl = run->layout->clauses[clause];
 	cl->first_epid = epid;
 	return cl;
 }
 
-/* idx: the number of the first one of all. */
 static void late_enable(struct run *run, struct session_unit *u, const struct late_clause *late,
-			const probe_vec *all, uint32_t idx, uint32_t epid)
+			const probe_vec *all, const struct late_numbers *numbers)
 {
 	struct session_clause *sc = &run->clauses.data[late->clause];
 	uint32_t n = late->list.probes.len, bit = u->clauses.len;
-	uint32_t *idxs = ARENA_NEW_N(run->arena, uint32_t, n);
+	uint32_t *idxs = ARENA_NEW_N(u->arena, uint32_t, n);
 	struct probe_point pts[PROBE_MAX_POINTS];
 
-	vec_push(&u->clauses,
-		 (struct unit_clause){late_layout(run, late->clause, epid), idxs, n, NULL});
+	vec_push(&u->clauses, (struct unit_clause){late_layout(run, u, late->clause, numbers->epid),
+						   idxs, n, NULL});
 	for (uint32_t i = 0; i < n; i++) {
 		struct probe *pr = late->list.probes.data[i];
 		uint32_t npoints = pr->provider->points(pr, pts);
 
-		idxs[i] = idx + rank_of(all, pr);
-		vec_push(&sc->late, (struct late_enabling){pr->id, epid + i});
+		idxs[i] = numbers->idx + rank_of(all, pr);
+		vec_push(&sc->late, (struct late_enabling){pr->id, numbers->epid + i});
 		for (uint32_t j = 0; j < npoints; j++) {
 			uint32_t at = point_get(run, u, pr, idxs[i], &pts[j]);
 
@@ -543,27 +564,32 @@ static void late_enable(struct run *run, struct session_unit *u, const struct la
 }
 
 /* Probes come in code that processes map: all of them are on places of one kind. */
-static struct session_unit *late_create(struct run *run, const struct probe *pr)
+static struct session_unit *late_create(struct run *run, const struct probe *pr,
+					const struct late_numbers *numbers)
 {
 	struct probe_point pts[PROBE_MAX_POINTS];
+	struct session_unit *u;
 
 	(void)pr->provider->points(pr, pts); /* it has at least one */
-	return unit_create(run, &pts[0].place);
+	u = unit_create(run, &pts[0].place);
+	u->arena = arena_create();
+	u->group = numbers->group;
+	return u;
 }
 
 struct session_unit *session_make_late_unit(struct run *run, const struct late_clause *late,
-					    uint32_t n, uint32_t *idx, uint32_t *epid)
+					    uint32_t n, struct late_numbers *numbers)
 {
 	struct session_unit *u;
 	probe_vec all = {0};
 
 	late_union(late, n, &all);
-	u = late_create(run, all.data[0]);
+	u = late_create(run, all.data[0], numbers);
 	for (uint32_t i = 0; i < n; i++) {
-		late_enable(run, u, &late[i], &all, *idx, *epid);
-		*epid += late[i].list.probes.len;
+		late_enable(run, u, &late[i], &all, numbers);
+		numbers->epid += late[i].list.probes.len;
 	}
-	*idx += all.len;
+	numbers->idx += all.len;
 	vec_deinit(&all);
 	unit_finish(run, u);
 	u->unit.can_nest = can_nest(run, u);
@@ -605,4 +631,29 @@ uint32_t run_clause_of(const struct run *run, uint32_t epid, uint32_t probe)
 		if (run_epid(run, i, probe) == epid)
 			return i;
 	return 0;
+}
+
+/* The enablings of the unit's clauses are known by their ids, which are its own. */
+static void late_disable(struct run *run, const struct unit_clause *uc)
+{
+	uint32_t clause = uc->layout->clause->index, first = uc->layout->first_epid, n = 0;
+	struct session_clause *sc = &run->clauses.data[clause];
+
+	for (uint32_t i = 0; i < sc->late.len; i++)
+		if (sc->late.data[i].epid - first >= uc->nprobes)
+			sc->late.data[n++] = sc->late.data[i];
+	sc->late.len = n;
+}
+
+void session_drop_unit(struct run *run, struct session_unit *u)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < u->clauses.len; i++)
+		late_disable(run, &u->clauses.data[i]);
+	for (uint32_t i = 0; i < run->units.len; i++)
+		if (run->units.data[i] != u)
+			run->units.data[n++] = run->units.data[i];
+	run->units.len = n;
+	session_unit_destroy(run, u);
 }

@@ -250,8 +250,9 @@ struct attach_opts session_attach_opts(struct run *run)
 
 struct err *session_attach_unit(struct run *run, struct session_unit *u, struct attachments *ret)
 {
-	const struct attach_opts opts = session_attach_opts(run);
+	struct attach_opts opts = session_attach_opts(run);
 
+	opts.group = u->group;
 	return run->engine->engine->attach(run->engine, u->loaded, &opts, ret);
 }
 
@@ -514,32 +515,21 @@ void run_deinit(struct run *run)
 	vec_deinit(&run->clauses);
 }
 
-static void unit_destroy(struct engine_run *engine, struct session_unit *u)
-{
-	if (engine)
-		engine->engine->unload(engine, u->loaded);
-	vec_deinit(&u->clauses);
-	vec_deinit(&u->points);
-	hashmap_destroy(u->by_key);
-	hashmap_destroy(u->by_call);
-	free(u);
-}
-
 void run_undo(struct run *run)
 {
 	if (run->engine)
 		set_state(run, RT_STATE_OFF);
 	watch_destroy(run->watch);
 	run->watch = NULL;
-	later_destroy(run);
 	attachments_close(&run->attachments);
 	attachments_close(&run->cpu_watch.timers);
 	for (uint32_t i = 0; i < run->units.len; i++)
-		unit_destroy(run->engine, run->units.data[i]);
+		session_unit_destroy(run, run->units.data[i]);
 	vec_deinit(&run->units);
 	waiter_destroy(run->waiter);
 	helpers_destroy(run->helpers);
 	run->helpers = NULL;
+	later_destroy(run);
 	unwinds_destroy(run->unwinds);
 	if (run->engine)
 		run->engine->engine->close(run->engine);

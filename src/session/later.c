@@ -10,13 +10,26 @@
 #define NAMES_ROOM_MANY (2u << 20)
 #define NAMES_ROOM_FEW	(64u << 10)
 
+#define UNUSED_MAX    64	 /* batches of files that nothing maps, which stay probed */
+#define LINGER_NS     1000000000 /* after that no program runs that has begun before */
+#define LATE_EPID_MAX 0xf0000000u
+
+/* What came in one look at a process. */
+struct later_batch {
+	uint32_t number;	   /* the provider's; the group of attachments, too */
+	struct session_unit *unit; /* NULL: no clause is about it */
+	uint64_t retired_at;	   /* ns; 0: it is in place */
+};
+
 struct later {
-	VEC(const struct proc_id *)
-	ids; /* of the processes that clauses are about; the provider's */
+	VEC(const struct proc_id *) ids; /* of processes that clauses are about; the provider's */
 	bool wants_libraries, wants_patterns, wants_children;
-	bool has_changed; /* since the process that is being told of was looked at */
-	bool is_other;	  /* what was placed in it before is dead */
-	uint32_t next_idx, next_epid;
+	bool has_changed;	     /* since the process that is being told of was looked at */
+	bool is_other;		     /* what was placed in it before is dead */
+	bool is_full;		     /* the string table has no room for further names */
+	bool has_gone;		     /* some file may be in no process any more */
+	struct late_numbers numbers; /* of what comes next */
+	VEC(struct later_batch) batches;
 };
 
 /* ---- before the start ----------------------------------------------------------------------- */
@@ -86,8 +99,7 @@ void later_plan(struct run *run)
 	if (!run->later)
 		return;
 	run->later->wants_children = wants_children(run);
-	run->later->next_idx = run->nenabled;
-	run->later->next_epid = nepids + 1;
+	run->later->numbers = (struct late_numbers){.idx = run->nenabled, .epid = nepids + 1};
 }
 
 uint32_t later_strtab_room(const struct run *run)
@@ -167,21 +179,48 @@ static uint32_t match_clauses(struct run *run, const struct watch_proc *p, struc
 	return n;
 }
 
-static struct err *place(struct run *run, const struct late_clause *late, uint32_t n)
+static struct err *unit_place(struct run *run, struct session_unit *u)
 {
-	struct session_unit *u =
-		session_make_late_unit(run, late, n, &run->later->next_idx, &run->later->next_epid);
 	struct err *e;
 
-	if (!run->engine->engine->add_strings(run->engine))
-		return err_hint(err_new("the names of functions take more than %u bytes",
-					later_strtab_room(run)),
-				"name modules and functions");
+	run->later->is_full = !run->engine->engine->add_strings(run->engine);
+	if (run->later->is_full)
+		return err_hint(
+			err_new("the names of functions take more than %u bytes: what comes "
+				"from now on is not probed",
+				later_strtab_room(run)),
+			"name modules and functions");
 	e = session_load_unit(run, u);
 	if (!e)
 		e = session_attach_unit(run, u, &run->attachments);
 	if (u->loaded && !run->later->wants_children)
 		run->engine->engine->settle(run->engine, u->loaded);
+	return e;
+}
+
+/* Enabled-probe ids are not given out again. */
+static struct err *check_numbers(const struct run *run)
+{
+	const struct late_numbers *n = &run->later->numbers;
+
+	if (n->epid < LATE_EPID_MAX && n->idx < LATE_EPID_MAX)
+		return NULL;
+	return err_new("more than %u probes have come since tracing began", LATE_EPID_MAX);
+}
+
+static struct err *batch_place(struct run *run, uint32_t batch, const struct late_clause *late,
+			       uint32_t n)
+{
+	struct later *l = run->later;
+	struct later_batch b = {.number = batch};
+	struct err *e = n ? check_numbers(run) : NULL;
+
+	if (n && !e && !l->is_full) {
+		l->numbers.group = batch;
+		b.unit = session_make_late_unit(run, late, n, &l->numbers);
+		e = unit_place(run, b.unit);
+	}
+	vec_push(&l->batches, b);
 	return e;
 }
 
@@ -205,14 +244,13 @@ static void proc_look(struct run *run, const struct watch_proc *p)
 	struct late_clause *late = xcalloc(run->clauses.len, sizeof(*late));
 	const struct proc_id *id = watch_id(p), *root = watch_root(p);
 	struct attach_opts opts = session_attach_opts(run);
-	uint32_t n = 0;
-	bool any;
-	struct err *e = pid_look_again(run->probes, root, id, run->later->is_other, &any);
+	uint32_t n = 0, batch;
+	struct err *e = pid_look_again(run->probes, root, id, run->later->is_other, &batch);
 
-	if (!e && any)
+	if (!e && batch) {
 		n = match_clauses(run, p, late);
-	if (n)
-		e = place(run, late, n);
+		e = batch_place(run, batch, late, n);
+	}
 	if (!e && run->later->wants_children)
 		e = run->engine->engine->add_child(run->engine, &run->attachments, root->pid,
 						   id->pid, &opts);
@@ -221,6 +259,95 @@ static void proc_look(struct run *run, const struct watch_proc *p)
 	for (uint32_t i = 0; i < n; i++)
 		vec_deinit(&late[i].list.probes);
 	free(late);
+}
+
+/* ---- what has gone -------------------------------------------------------------------------- */
+
+/*
+ * A file that nothing maps any more stays probed for a while, for it is often mapped again. When
+ * there are many of them, the ones that were left first go.
+ */
+static struct later_batch *batch_oldest(struct run *run, uint32_t *ret_nunused)
+{
+	struct later *l = run->later;
+	struct later_batch *oldest = NULL;
+	uint64_t since, least = UINT64_MAX;
+
+	*ret_nunused = 0;
+	for (uint32_t i = 0; i < l->batches.len; i++) {
+		struct later_batch *b = &l->batches.data[i];
+
+		if (b->retired_at || !pid_batch_is_unused(run->probes, b->number, &since))
+			continue;
+		++*ret_nunused;
+		if (since < least) {
+			least = since;
+			oldest = b;
+		}
+	}
+	return oldest;
+}
+
+/* Its probes fire no more; the records that tell of them are still to be consumed. */
+static struct err *batch_retire(struct run *run, struct later_batch *b)
+{
+	const struct engine *engine = run->engine->engine;
+	struct session_unit *u = b->unit;
+	struct err *e = NULL;
+
+	b->retired_at = now_ns();
+	if (u && u->loaded)
+		e = engine->detach(run->engine, u->loaded, &run->attachments, u->group);
+	if (e)
+		return e;
+	if (u)
+		session_unload_unit(run, u);
+	pid_batch_retire(run->probes, b->number);
+	return NULL;
+}
+
+static void batches_retire(struct run *run)
+{
+	struct later_batch *b;
+	struct err *e = NULL;
+	uint32_t n;
+
+	if (!run->later->has_gone)
+		return;
+	run->later->has_gone = false;
+	while (!e && (b = batch_oldest(run, &n)) && n > UNUSED_MAX)
+		e = batch_retire(run, b);
+	if (e)
+		report_adjusted(run->report, "functions that are not there any more: %s",
+				err_text(e));
+	err_destroy(e);
+}
+
+/* Records that wait, for the end of a speculation or of the run, name probes. */
+static bool keeps_names(const struct run *run)
+{
+	return run->layout->speculates || run->opts->val[OPT_bufpolicy] == BUFPOLICY_RING ||
+	       run->opts->val[OPT_bufpolicy] == BUFPOLICY_FILL;
+}
+
+void later_tend(struct run *run, uint64_t consumed_at)
+{
+	struct later *l = run->later;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; l && i < l->batches.len; i++) {
+		const struct later_batch *b = &l->batches.data[i];
+
+		if (!b->retired_at || b->retired_at + LINGER_NS > consumed_at) {
+			l->batches.data[n++] = *b;
+			continue;
+		}
+		if (b->unit)
+			session_drop_unit(run, b->unit);
+		pid_batch_free(run->probes, b->number, keeps_names(run));
+	}
+	if (l)
+		l->batches.len = n;
 }
 
 /* ---- the subscriber ------------------------------------------------------------------------- */
@@ -236,14 +363,14 @@ static void probes_unmapped(void *ctx, const struct watch_subject *s, uint64_t d
 {
 	struct run *run = ctx;
 
-	run->later->has_changed = true;
+	run->later->has_changed = run->later->has_gone = true;
 }
 
 static void probes_execed(void *ctx, const struct watch_subject *s)
 {
 	struct run *run = ctx;
 
-	run->later->has_changed = true;
+	run->later->has_changed = run->later->has_gone = true;
 	if (!s->is_other_task)
 		return;
 	if (run->later->wants_children) {
@@ -269,6 +396,7 @@ static void probes_settled(void *ctx, const struct watch_subject *s)
 	if (run->later->has_changed)
 		proc_look(run, s->proc);
 	run->later->has_changed = run->later->is_other = false;
+	batches_retire(run);
 }
 
 static void probes_ended(void *ctx, const struct watch_subject *s)
@@ -276,6 +404,9 @@ static void probes_ended(void *ctx, const struct watch_subject *s)
 	struct run *run = ctx;
 
 	run->engine->engine->forget_child(run->engine, &run->attachments, watch_id(s->proc)->pid);
+	pid_ended(run->probes, watch_root(s->proc), watch_id(s->proc));
+	run->later->has_gone = true;
+	batches_retire(run);
 }
 
 static uint64_t probes_nplaces(void *ctx, const struct watch_subject *s)
@@ -359,8 +490,10 @@ void later_start(struct run *run)
 
 void later_destroy(struct run *run)
 {
-	if (run->later)
+	if (run->later) {
 		vec_deinit(&run->later->ids);
+		vec_deinit(&run->later->batches);
+	}
 	free(run->later);
 	run->later = NULL;
 }

@@ -6,8 +6,13 @@
  * code, the clauses' descriptions are matched in what is new; probes found there get a unit of
  * their own, which shares the session's maps and layout. With the option follow children are
  * followed, too: what is in place in the process that they descend from gets links for them. A
- * process of -c waits until that is done. One that was grabbed runs on: what it calls in the first
- * milliseconds of a library is not seen.
+ * process of -c waits until that is done. One that was grabbed runs on: what it calls in the
+ * first milliseconds of a library is not seen.
+ *
+ * Code goes, too. Files that nothing maps any more stay probed, as long as they are not many: they
+ * are often mapped again. What goes then is their unit, with its program, links and probes. Names
+ * of functions and modules stay: when the room for them is used up, what comes is not probed any
+ * more, and that is said.
  *
  * Errors   what goes wrong here is told, and the session goes on with the probes it has.
  */
@@ -23,4 +28,9 @@ void later_plan(struct run *run);
 uint32_t later_strtab_room(const struct run *run);
 /* Probes are in place: the processes are followed. */
 void later_start(struct run *run);
+/*
+ * Frees what has gone. consumed_at: all that was recorded before that time was consumed, in ns of
+ * CLOCK_MONOTONIC.
+ */
+void later_tend(struct run *run, uint64_t consumed_at);
 void later_destroy(struct run *run);

@@ -42,6 +42,8 @@ struct session_unit {
 	VEC(struct unit_probe) points;
 	struct hashmap *by_key;	 /* key -> place in points, + 1 */
 	struct hashmap *by_call; /* the same for keys without variants */
+	struct arena *arena;	 /* what it points to: the run's or, of one that came, its own */
+	uint32_t group;		 /* of its attachments; 0: it was there at the start */
 };
 
 /* A probe that has come to a clause while the session runs. */
@@ -158,9 +160,17 @@ void session_number_epids(struct run *run);
 uint32_t run_epid(const struct run *run, uint32_t clause, uint32_t probe);
 /* The clause of an enabling on a probe. */
 uint32_t run_clause_of(const struct run *run, uint32_t epid, uint32_t probe);
-/* A unit for probes that have come: idx and epid are the first that are free, and are advanced. */
+/* Where a unit for probes that have come gets its numbers. */
+struct late_numbers {
+	uint32_t idx, epid; /* the first that are free; they are advanced */
+	uint32_t group;	    /* of its attachments */
+};
 struct session_unit *session_make_late_unit(struct run *run, const struct late_clause *late,
-					    uint32_t n, uint32_t *idx, uint32_t *epid);
+					    uint32_t n, struct late_numbers *numbers);
+/* Takes a unit that came, and is attached no more, out of the run. */
+void session_drop_unit(struct run *run, struct session_unit *u);
+void session_unload_unit(struct run *run, struct session_unit *u);
+void session_unit_destroy(struct run *run, struct session_unit *u);
 
 /* All engines, NULL-terminated (engines.c). */
 extern const struct engine *const engine_list[];

@@ -255,6 +255,50 @@ static void do_many(const char *arg)
 	free(children);
 }
 
+static void copy_library(const char *to)
+{
+	char from[PATH_MAX + 64], buf[65536];
+	FILE *in, *out;
+	size_t n;
+
+	snprintf(from, sizeof(from), "%s/liblate.so", dir);
+	in = fopen(from, "re");
+	out = fopen(to, "we");
+	if (!in || !out)
+		fail("cannot copy the library");
+	while ((n = fread(buf, 1, sizeof(buf), in)) > 0)
+		if (fwrite(buf, 1, n, out) != n)
+			fail("cannot copy the library");
+	fclose(in);
+	fclose(out);
+}
+
+static void churn(int n, int is_same)
+{
+	const char *tmp = getenv("TMP") ? getenv("TMP") : "/tmp";
+	static int serial;
+	char path[PATH_MAX];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/churn%d.so", tmp, is_same ? 0 : ++serial);
+		copy_library(path);
+		do_open(path);
+		do_call("1");
+		do_close(NULL);
+		unlink(path);
+	}
+}
+
+static void do_churn(const char *n)
+{
+	churn(atoi(n), 0);
+}
+
+static void do_rechurn(const char *n)
+{
+	churn(atoi(n), 1);
+}
+
 static void do_wait(const char *arg)
 {
 	char line[16];
@@ -289,6 +333,7 @@ static const struct {
 	{"open", do_open}, {"call", do_call}, {"close", do_close}, {"twice", do_twice}, {"fork", do_fork},
 	{"exec", do_exec}, {"texec", do_texec}, {"wait", do_wait}, {"slow", do_slow}, {"clean", do_clean},
 	{"child", do_child}, {"tchild", do_tchild}, {"left", do_left}, {"spawn", do_spawn}, {"vchild", do_vchild}, {"many", do_many},
+	{"churn", do_churn}, {"rechurn", do_rechurn},
 };
 /* clang-format on */
 

@@ -244,6 +244,41 @@ static void test_child(void)
 	fixture_deinit(&f);
 }
 
+/* What is attached in a group goes with it; the rest, and its share of the limit, stays. */
+static void test_group(void)
+{
+	struct attachments a = {0};
+	struct fixture f;
+	struct err *e;
+	int64_t digits = 1;
+
+	fixture_init(&f, getpid());
+	f.opts.max_places = 4;
+	e = attach(&f, &a);
+	f.opts.group = 7;
+	if (!e)
+		e = attach(&f, &a);
+	ok(!e, "attached twice, the second time in a group: %s", e ? err_text(e) : "fine");
+	err_destroy(e);
+	is_int(attachments_nplaces(&a, getpid()), 4, "places of both");
+	is_int(calls_recorded(&f), 3344, "each call is recorded by both");
+	e = attachments_drop(&a, 7);
+	ok(!e, "the group is dropped");
+	err_destroy(e);
+	is_int(attachments_nplaces(&a, getpid()), 2, "the places of the other one are left");
+	for (int i = 0; i < 200 && digits != 34; i++) { /* the keeper takes them off meanwhile */
+		(void)usleep(10000);
+		digits = calls_recorded(&f);
+	}
+	is_int(digits, 34, "which records as before");
+	f.opts.group = 8;
+	e = attach(&f, &a);
+	ok(!e, "there is room for another group: %s", e ? err_text(e) : "fine");
+	err_destroy(e);
+	attachments_close(&a);
+	fixture_deinit(&f);
+}
+
 int main(void)
 {
 	gx_skip();
@@ -257,5 +292,7 @@ int main(void)
 		test_refused();
 	if (feat_has(FEAT_UPROBE_TGID))
 		test_child();
+	if (feat_has(FEAT_UPROBE_MULTI))
+		test_group();
 	return tap_done();
 }

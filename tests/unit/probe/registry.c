@@ -74,6 +74,61 @@ static void test_ids(void)
 	probes_destroy(full);
 }
 
+static bool is_one_of(const struct probe *pr, struct probe *const used[20])
+{
+	for (int i = 0; i < 20; i++)
+		if (used[i] == pr)
+			return true;
+	return false;
+}
+
+/* Probes that are removed are found no more, and leave neither names nor memory. */
+static void test_removing(void)
+{
+	static const struct provider pv = {.name = "made"};
+	struct probes *ps = probes_create();
+	struct probe *kept = probes_add(ps, &pv, "m0", "f0", "entry", 7), *used[20];
+	uint32_t last_id = kept->id;
+	bool ascending = true, found = true, reused = true;
+
+	for (int round = 0; round < 50; round++) {
+		struct probe_list gone = {0};
+		char mod[16];
+
+		(void)snprintf(mod, sizeof(mod), "m%d", round % 3 + 1);
+		for (int i = 0; i < 20; i++) {
+			char func[16];
+			struct probe *pr;
+
+			(void)snprintf(func, sizeof(func), "f%d", i);
+			pr = probes_add(ps, &pv, mod, func, "entry", 0);
+			ascending &= pr->id > last_id;
+			last_id = pr->id;
+			found &= probes_find(ps, pr->id) == pr &&
+				 probes_add(ps, &pv, mod, func, "entry", 0) == pr;
+			reused &= round == 0 || is_one_of(pr, used);
+			if (round == 0)
+				used[i] = pr;
+			probe_list_add(&gone, pr);
+		}
+		probes_remove(ps, &gone);
+		found &= !probes_find(ps, last_id);
+		vec_deinit(&gone.probes);
+	}
+	ok(found, "what was added is found until it is removed");
+	ok(ascending, "ids are not given out again");
+	ok(reused, "memory is");
+	ok(probes_find(ps, kept->id) == kept &&
+		   probes_add(ps, &pv, "m0", "f0", "entry", 7) == kept &&
+		   strcmp(kept->func, "f0") == 0 && strcmp(kept->name, "entry") == 0,
+	   "a probe that shares names with them stays");
+	ok(!probes_has(ps, &(struct probe_desc){"made", "m1", "", "", 0}),
+	   "a name without probes matches nothing");
+	ok(probes_has(ps, &(struct probe_desc){"made", "", "", "entry", 0}),
+	   "one with a probe does");
+	probes_destroy(ps);
+}
+
 static void test_matching(void)
 {
 	struct probes *ps = probes_create();
@@ -257,6 +312,7 @@ static void test_speed(void)
 int main(void)
 {
 	test_ids();
+	test_removing();
 	test_matching();
 	test_profile();
 	test_aliases();

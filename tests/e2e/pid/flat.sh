@@ -1,0 +1,81 @@
+# @@timeout: 150
+# A process that opens and closes libraries for months: what is closed is taken off again, so the tracer does not grow.
+exec python3 - <<'END'
+import collections, os, subprocess, sys, time
+
+DTRACE, TRIGGER = os.environ["DTRACE"], os.environ["TRIGGER"]
+LATE = f"{TRIGGER}/late"
+bad = []
+
+
+def files(pid):
+    """How many of each kind the process has open."""
+    kinds = collections.Counter()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            kinds[os.readlink(f"/proc/{pid}/fd/{fd}").split("/")[0]] += 1
+        except OSError:
+            pass
+    return kinds
+
+
+def keeper_of(pid):
+    for p in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if open(f"/proc/{p}/cmdline").read().startswith(f"uprobe-keeper of {pid}\0"):
+                return int(p)
+        except OSError:
+            pass
+
+
+def memory(pid):
+    return next(int(l.split()[1]) for l in open(f"/proc/{pid}/status") if l.startswith("VmRSS"))
+
+
+def look(pid):
+    kinds = files(pid)
+    return {"maps": kinds["anon_inode:bpf-map"], "programs": kinds["anon_inode:bpf-prog"], "files": sum(kinds.values()),
+            "links": sum(files(keeper_of(pid)).values()), "memory": memory(pid)}
+
+
+# by how much each may be more after so many more libraries, which took thousands before
+GROWTH = {"maps": 2, "programs": 2, "files": 50, "links": 2, "memory": 3000}
+
+
+def check(word, first, more, *flags):
+    d = subprocess.Popen([DTRACE, "-Zqn", 'pid$target::late_*:entry { @[probefunc] = count(); } END { printa("%s %@d\\n", @); }', *flags, "-c",
+                          f"{LATE} {word}={first} wait {word}={more} wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    looks = []
+    for _ in range(2):
+        d.stdout.readline()
+        time.sleep(2.5)  # what was closed last is kept for a second
+        looks.append(look(d.pid))
+        d.stdin.write("\n"), d.stdin.flush()
+    out, err = d.communicate()
+    got = dict(l.rsplit(" ", 1) for l in out.split("\n") if " " in l)
+    want = {f"late_{f}": str(first + more) for f in ("f", "g", "init", "constructor")}
+    if d.returncode or err or got != want:
+        bad.append(f"{word} {flags}: status {d.returncode}, {got} instead of {want}, {err}")
+    for what, most in GROWTH.items():
+        if looks[1][what] > looks[0][what] + most:
+            bad.append(f"{word} {flags}: {what} grow from {looks[0][what]} to {looks[1][what]}")
+
+
+check("churn", 300, 700)
+check("rechurn", 200, 700)
+check("rechurn", 150, 300, "-x", "follow=fork")
+
+# what was taken off is probed again when it comes again
+p = subprocess.run([DTRACE, "-Zqn", 'pid$target:liblate.so:late_f:entry { @ = count(); } END { printa("%@d", @); }', "-c",
+                    f"{LATE} open call=1 close open call=2 close churn=150 open call=3 close churn=150 open call=4"], capture_output=True, text=True)
+if p.returncode or p.stderr or p.stdout.strip() != "10":
+    bad.append(f"again: status {p.returncode}, {p.stdout!r}, {p.stderr!r}")
+# faults in what has gone are told with the probe that they are of
+p = subprocess.run([DTRACE, "-Zqn", 'pid$target::late_f:entry { trace(*(int *)8); }', "-c", f"{LATE} churn=150"], capture_output=True, text=True)
+lines = [l for l in p.stderr.split("\n") if "error on enabled probe" in l]
+if p.returncode or not lines or any("late_f:entry" not in l or "ID 0 " in l for l in lines):
+    bad.append(f"faults: status {p.returncode}, {lines[:3]}, {p.stderr[:300]!r}")
+print("\n".join(bad), end="")
+sys.exit(bool(bad))
+END
