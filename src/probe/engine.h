@@ -14,8 +14,8 @@
  * 3. a row in engine_list (session/engines.c), before the engines that it is preferred to;
  * 4. a test that runs the same scripts in it and in another engine: tests/unit/session/engine.c.
  *
- * An engine that has code for some places only can open another one within and hand the rest on:
- * both then record for one session, whose drain() and aggs are those of the outer one.
+ * A session runs in one engine. One that has code for some places only opens another engine within,
+ * hands the rest on to that one, and shares its memory.
  *
  * Owns     a run owns everything that its units need; a loaded unit belongs to its run.
  * Errors   struct err *: what the engine refuses, with the remedy.

@@ -12,17 +12,21 @@
 #include "gen_fixture.h"
 #include "proc/maps.h"
 
-__attribute__((noinline, noclone, used)) static long first(long n)
+static __attribute__((noinline)) long first(long n)
 {
 	__asm__ volatile("" : "+r"(n));
 	return n;
 }
 
-__attribute__((noinline, noclone, used)) static long second(long n)
+static __attribute__((noinline)) long second(long n)
 {
 	__asm__ volatile("nop" : "+r"(n));
 	return n;
 }
+
+/* Calls through these run the code that is probed, not a copy that the compiler has made of it. */
+static long (*volatile call_first)(long) = first;
+static long (*volatile call_second)(long) = second;
 
 static struct place_file file_of_self(struct proc_maps *maps)
 {
@@ -121,12 +125,12 @@ static int64_t calls_recorded(struct fixture *f)
 	pid_t child = fork();
 
 	if (!child) {
-		(void)first(1);
-		_exit((int)second(2) - 2);
+		(void)call_first(1);
+		_exit((int)call_second(2) - 2);
 	}
 	(void)waitpid(child, NULL, 0);
-	(void)first(3);
-	(void)second(4);
+	(void)call_first(3);
+	(void)call_second(4);
 	while ((rec = gx_record(f->x, NULL))) {
 		const struct rec_field *field =
 			&f->x->layout->clauses[rec->clause].acts[0].fields[0];
@@ -227,7 +231,7 @@ static void test_child(void)
 		char byte;
 
 		(void)!read(gate[0], &byte, 1);
-		_exit((int)first(5) - 5);
+		_exit((int)call_first(5) - 5);
 	}
 	for (int i = 0; i < 2; i++) {
 		e = attachments_add_child(&a, getpid(), child, &f.opts);
