@@ -4,9 +4,9 @@
  *     load getppid N       N calls of getppid(); prints nanoseconds a call
  *     load write N         N writes of 1..4096 bytes to /dev/null; prints nanoseconds a call
  *     load access N        N calls of access() on eight paths of usual lengths; prints nanoseconds
- *     a
- *                          call
+ *                          a call
  *     load keys N FILE     N calls of getpgid(), each with another argument; then writes the time
+ *                          (CLOCK_MONOTONIC, ns) to FILE
  *     load paced RATE SEC  RATE calls a second for SEC seconds; prints the calls made
  *     load run COMMAND...  runs it with its output thrown away; prints wall milliseconds and peak
  *                          KiB (a large parent's own pages would count as the child's peak)

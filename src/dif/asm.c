@@ -9,11 +9,11 @@
  *                 | ".var" STRING { word }      next entry of the variable table
  *                 | ".ret" { word }             type of the result
  *                 | ".word" NUMBER              an instruction by its bits
- *     word        = "ctf" | "string" | "byref" | "byuref" | "signed"                     (types)
- *                 | "kind=" N | "ckind=" N | "flags=" N | "size=" N                      (types)
- *                 | "global" | "thread" | "local" | "scalar" | "array" | "ref" | "mod"
- *                 (variables) | "id=" N | "scope=" N | "varkind=" N | "varflags=" N
- *                 (variables)
+ *     word        = "ctf" | "string" | "byref" | "byuref" | "signed"                (of types)
+ *                 | "kind=" N | "ckind=" N | "flags=" N | "size=" N                 (of types)
+ *                 | "global" | "thread" | "local" | "scalar" | "array"              (of variables)
+ *                 | "ref" | "mod"                                                   (of variables)
+ *                 | "id=" N | "scope=" N | "varkind=" N | "varflags=" N             (of variables)
  *     instruction = MNEMONIC operands           operands as in asm.h, with these choices:
  *       register    "%r" N
  *       target      N | label

@@ -1,4 +1,4 @@
-/* Addresses and stacks: what is recorded of them, and what each frame is. */
+/* Addresses and stacks: decodes recorded ones, and finds the name of each frame. */
 #include "render/impl.h"
 
 #include "arch/arch.h"
@@ -47,15 +47,15 @@ void addr_of_datum(const struct datum *d, uint64_t *ret_pid, uint64_t *ret_addr)
 
 /* ---- stacks --------------------------------------------------------------------------------- */
 
-/* What is in a user stack instead of a frame when the walk could not go on. */
+/* Whether a word of a user stack is no frame, but says that the walk could not go on. */
 static bool is_cut(uint64_t pid, uint64_t word)
 {
 	return pid && word == RT_USTACK_CUT;
 }
 
 /*
- * Frame i. A function that an interrupt stopped stands behind the one at which the interrupt
- * entered the kernel.
+ * Frame i of a kernel stack. Its address is a return address, except that of a function that an
+ * interrupt stopped: its frame is behind the function by which the interrupt entered the kernel.
  */
 static struct position kframe_position(struct printer *p, const char *pcs, uint32_t i,
 				       bool is_traced)
@@ -69,13 +69,13 @@ static struct position kframe_position(struct printer *p, const char *pcs, uint3
 	return at;
 }
 
-/* The word is the name of the frame before it. */
+/* Whether the word is the name of the frame before it. */
 static bool is_name(uint64_t word)
 {
 	return (word & (RT_USTACK_EXACT | RT_USTACK_NAME)) == RT_USTACK_NAME;
 }
 
-/* What the helper has said of frame i, or NULL. */
+/* The text that a ustack helper gave for frame i, or NULL. */
 static const char *uframe_helper(struct printer *p, const char *pcs, uint32_t i, uint32_t n)
 {
 	uint64_t word = i + 1 < n ? word_at(pcs, i + 1) : 0;
@@ -86,7 +86,10 @@ static const char *uframe_helper(struct printer *p, const char *pcs, uint32_t i,
 	return p->aggs && aggs_text(p->aggs, word, &p->helper) ? strbuf_text(&p->helper) : NULL;
 }
 
-/* What a handler returns to, and what was interrupted, are both exact. */
+/*
+ * Frame i of a user stack. The code to which a signal handler returns, and the interrupted
+ * instruction, are exact addresses, not return addresses.
+ */
 static struct position uframe_position(struct printer *p, uint64_t pid, const char *pcs, uint32_t i,
 				       uint32_t n)
 {
@@ -111,7 +114,7 @@ enum addr_form stack_form(const struct printer *p, const struct datum *d)
 	return p->opts->stackmerge == PRINT_MERGE_LINE ? ADDR_LINE : ADDR_FUNC;
 }
 
-/* kernel: PCs; user: pid, PCs and their names. A zero ends them. */
+/* A kernel stack is a list of PCs, a user stack pid, PCs and their names; a zero ends the list. */
 void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *ctx)
 {
 	uint32_t n = d->bytes ? d->size / (uint32_t)sizeof(uint64_t) : 0;

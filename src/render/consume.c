@@ -1,12 +1,12 @@
 /*
- * Walks the actions of a record, in its order: what is to be shown goes to the renderer
- * (d-language.md 5.2).
+ * Walks over the actions of a record, in their order, and passes data that is to be shown to the
+ * renderer (d-language.md 5.2).
  */
 #include "render/impl.h"
 
 /* ---- around records ------------------------------------------------------------------------ */
 
-/* A failed request ends neither the record nor the run: it is reported like a fault. */
+/* Reports an action that failed, like a fault; it ends neither the record nor the run. */
 void printer_fault(struct printer *p, struct err *e)
 {
 	if (p->hooks.fault)
@@ -35,7 +35,7 @@ struct err *act_trace(struct printer *p, const struct prog_act *act, const struc
 	return e;
 }
 
-/* The third argument of tracemem(), when it is there, says how much of the memory shows. */
+/* The third argument of tracemem(), if given, is the number of bytes to show. */
 struct err *act_tracemem(struct printer *p, const struct prog_act *act, const struct act_layout *al,
 			 const struct fmt *fmt)
 {

@@ -1,5 +1,5 @@
 /*
- * What takes effect when a record is consumed, and shows nothing: exit(), setopt(), clear(),
+ * Actions that take effect when a record is consumed, and show nothing: exit(), setopt(), clear(),
  * system(), freopen() and others (d-language.md 5.2).
  */
 #include <errno.h>
@@ -15,7 +15,7 @@ extern char **environ;
 
 /* ---- arguments ----------------------------------------------------------------------------- */
 
-/* The text of an action's format, in the record's memory. */
+/* Formats the text of an action; it lives as long as the record. */
 static struct err *act_text(struct printer *p, const struct act_layout *al, const struct fmt *fmt,
 			    size_t max, char **ret_text)
 {
@@ -29,7 +29,7 @@ static struct err *act_text(struct printer *p, const struct act_layout *al, cons
 	return e;
 }
 
-/* A string field as a C string in the record's memory. */
+/* A string field as a C string; it lives as long as the record. */
 static struct err *act_string(struct printer *p, const struct act_layout *al, uint32_t i,
 			      char **ret_text)
 {
@@ -122,12 +122,12 @@ struct err *act_denormalize(struct printer *p, const struct prog_act *act,
 	return NULL;
 }
 
-/* ---- the world ----------------------------------------------------------------------------- */
+/* ---- commands and files -------------------------------------------------------------------- */
 
-/* most that is shown of what a command wrote, where the renderer shows it */
+/* the most bytes of a command's output that a renderer shows */
 #define COMMAND_TEXT_MAX (16u << 20)
 
-/* to >= 0: where the command writes. */
+/* Starts a shell. to: the descriptor of its standard output; < 0: ours. */
 static int spawn_shell(const char *command, int to, pid_t *ret_pid)
 {
 	static char shell[] = "sh", option[] = "-c";
@@ -151,7 +151,8 @@ static int spawn_shell(const char *command, int to, pid_t *ret_pid)
 }
 
 /*
- * What a file in memory holds. A file, no pipe: what the command has left running may keep it open.
+ * Reads the memory file to which a command has written. It is not a pipe, which a process that the
+ * command left running would keep open.
  */
 static void memory_read(int fd, struct strbuf *text)
 {
@@ -178,7 +179,7 @@ static void shell_run(struct printer *p, const char *command, int to, int *ret_s
 		;
 }
 
-/* The command's output becomes part of ours, in its form. */
+/* Runs a command and passes its output to the renderer. */
 static void shell_show(struct printer *p, const char *command)
 {
 	CLEANUP(fd) int fd = memfd_create("system()", MFD_CLOEXEC);
@@ -213,7 +214,7 @@ struct err *act_system(struct printer *p, const struct prog_act *act, const stru
 		return e;
 	if (p->render->command)
 		shell_show(p, command);
-	else /* where our output goes, when freopen() has sent it elsewhere */
+	else /* to the file of freopen(), if there is one */
 		shell_run(p, command, printer_redirect(p) ? fileno(p->redirect) : -1, &status);
 	return NULL;
 }
@@ -254,7 +255,7 @@ struct err *act_ftruncate(struct printer *p, const struct prog_act *act,
 	FILE *fp = printer_fp(p, p->fp);
 	struct err *e = printer_flush(p, p->fp);
 
-	/* Terminals, pipes and handlers have no length; there it does nothing. */
+	/* Terminals, pipes and handlers have no length: then it does nothing. */
 	if (!e && fp && ftruncate(fileno(fp), 0) == 0) {
 		rewind(fp);
 		if (p->render->emptied)

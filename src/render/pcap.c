@@ -1,5 +1,5 @@
 /*
- * Packets of pcap(): a capture file where freopen() is in force, else a dump.
+ * Packets of pcap(): writes them to a capture file if freopen() has named one, else dumps them.
  *
  * Facts    the format is that of pcap-savefile(5), with times in ns, in this machine's byte order.
  */
@@ -27,7 +27,7 @@ struct pcap_packet {
 	uint32_t caplen, len;
 };
 
-/* Kinds of links are numbered as in files, but for packets that begin with an IP header. */
+/* Types of links have the numbers of capture files, except for packets without a link header. */
 enum { PROTO_IP = 12, LINK_RAW = 101, LINK_MAX = 0xffff };
 
 struct packet {
@@ -38,14 +38,14 @@ struct packet {
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-/* The header a file begins with; false: it has none. */
+/* Reads the header of a capture file; false: the file has none. */
 static bool header_read(FILE *file, struct pcap_file *ret_head)
 {
 	char path[64];
 	ssize_t got;
 	int fd;
 
-	/* the file itself is open for writing only */
+	/* opened again, because the file is open for writing only */
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(file));
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
@@ -64,7 +64,7 @@ static struct err *header_write(FILE *file, uint32_t snaplen, uint32_t link)
 	return NULL;
 }
 
-/* Makes an empty file of freopen() one of packets, or finds that it is one. */
+/* Makes a capture file of an empty file of freopen(), or finds that it is a capture file. */
 static struct err *capture_begin(struct printer *p, uint32_t snaplen, uint32_t link)
 {
 	struct pcap_file head;

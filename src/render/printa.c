@@ -1,4 +1,4 @@
-/* Walks aggregations: printa() and the end of the run (d-language.md 6.4). */
+/* Walks over aggregations, for printa() and at the end of the run (d-language.md 6.4). */
 #include "render/impl.h"
 #include "sym/sym.h"
 

@@ -1,4 +1,4 @@
-/* The printer: its life, its output, and the walk from record to record. */
+/* The printer: makes and ends it, writes its output, and walks over records. */
 #include <errno.h>
 
 #include "dtrace.h"
@@ -6,7 +6,7 @@
 #include "render/impl.h"
 #include "sym/sym.h"
 
-#define FLUSH_BYTES (1u << 18) /* a buffer this full is written at once */
+#define FLUSH_BYTES (1u << 18) /* a buffer with so many bytes is written at once */
 
 /* ---- printer ------------------------------------------------------------------------------- */
 
@@ -141,7 +141,7 @@ struct err *act_datum(struct printer *p, const struct act_layout *al, uint32_t i
 	return NULL;
 }
 
-/* Clauses with if/else say bit by bit which actions were executed. */
+/* A record of a clause with if/else has a bit for each action that was executed. */
 bool act_was_executed(struct printer *p, const struct clause_layout *cl, uint32_t i)
 {
 	uint64_t word, off = (uint64_t)cl->executed_off + i / 64 * sizeof(word);
@@ -171,7 +171,7 @@ static struct err *print_acts(struct printer *p, const struct clause_layout *cl)
 	return e;
 }
 
-/* The same action by action, each with what the callbacks say of it. */
+/* Shows the actions that the callbacks do not take. */
 static struct err *offer_acts(struct printer *p, const struct clause_layout *cl, bool is_taken)
 {
 	const dtrace_recdesc_t *rec = p->api.recs.data;
@@ -197,7 +197,7 @@ static struct err *offer_acts(struct printer *p, const struct clause_layout *cl,
 	return e;
 }
 
-/* A record of which callbacks, or a handler of text, see the values. */
+/* Shows a record after callbacks, or a handler of text, have seen its values. */
 static struct err *offer_record(struct printer *p, const struct probe_text *pt, uint32_t cpu,
 				const struct rt_rec *next)
 {

@@ -1,11 +1,12 @@
-/* Walks a value by the shape of its type: members, elements, scalars. */
+/* Walks over a value by the shape of its type: members, elements, scalars. */
 #include "render/impl.h"
 
 #include "dif/shape.h"
 
 /*
- * Members overlap in unions, and in whatever a program says of its own structures: a few bytes
- * could be shown any number of times. Real types show each of their bytes a few times.
+ * Limits the number of values. Members overlap in unions, and in hostile debug information
+ * anywhere, so that a few bytes could be shown any number of times; real types show each byte a few
+ * times.
  */
 #define SHOWN_MIN      4096
 #define SHOWN_PER_BYTE 32
@@ -18,7 +19,7 @@ static bool is_recorded(const struct shape_view *v, uint64_t off, uint64_t size)
 	return off <= v->len && size <= v->len - off;
 }
 
-/* Counts a value; false when there were too many. */
+/* Counts a value; false when there are too many. */
 static bool value_take(const struct shape_view *v)
 {
 	if (!*v->left)
@@ -29,7 +30,7 @@ static bool value_take(const struct shape_view *v)
 
 /* ---- scalars -------------------------------------------------------------------------------- */
 
-/* size bytes at off, zero-extended; sizes above 8: the low 8. */
+/* The size bytes at off, zero-extended; of more than 8 bytes the low 8. */
 static uint64_t word_at(const struct shape_view *v, uint64_t off, uint32_t size)
 {
 	uint64_t word = 0;
@@ -60,7 +61,7 @@ const char *shape_enum_name(const struct shape *sh, uint64_t word)
 	return NULL;
 }
 
-/* The value of a float of any size that C has; of others, 0. */
+/* The value of a floating-point number; 0 for a size that C does not have. */
 static long double float_at(const struct shape_view *v, const struct shape *sh, uint64_t off)
 {
 	long double ld = 0;
@@ -87,7 +88,7 @@ static uint64_t bits_at(const struct shape_view *v, const struct shape_member *m
 
 /* ---- arrays --------------------------------------------------------------------------------- */
 
-/* Characters, then NULs to the end, at least one of each. */
+/* Whether bytes are text: characters, then NULs to the end, at least one of each. */
 static bool is_text(const char *bytes, uint32_t n)
 {
 	uint32_t len = (uint32_t)strnlen(bytes, n);
@@ -100,7 +101,7 @@ static bool is_text(const char *bytes, uint32_t n)
 	return true;
 }
 
-/* Elements or members; what was not recorded ends them. */
+/* Visits elements; the first one that was not recorded ends the visit. */
 static void visit_elems(const struct shape_view *v, const struct shape *sh, uint64_t off,
 			uint32_t depth)
 {
@@ -147,7 +148,7 @@ static void visit_member(const struct shape_view *v, const struct shape_member *
 	v->visitor->word(v, m->shape, word, m->bit_size);
 }
 
-/* The bytes a member takes, bit-fields rounded outwards. */
+/* Whether all bytes of a member were recorded, those of a bit-field as well. */
 static bool member_is_recorded(const struct shape_view *v, const struct shape_member *m,
 			       uint64_t off)
 {

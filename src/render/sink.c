@@ -1,4 +1,4 @@
-/* Writing text out: whatever signals come, all of it or an error. */
+/* Writes text to a file: all of it, whatever signals come, or an error. */
 #include <errno.h>
 #include <poll.h>
 #include <unistd.h>
@@ -6,15 +6,15 @@
 #include "render/out.h"
 
 /*
- * The first signal that ends the run may find us waiting for a reader, such as a pager: then what
- * there is and the tables are still to be written. The second one means at once.
+ * The first signal that ends the run may come while a write waits for a reader such as a pager: the
+ * data and the aggregations are still to be written. The second signal means to end at once.
  */
 static bool is_given_up(const volatile sig_atomic_t *interrupts)
 {
 	return interrupts && *interrupts > 1;
 }
 
-/* 0 or errno. stdio is not used: it loses its place when a signal ends a write. */
+/* Returns 0 or errno. It does not use stdio, which loses data when a signal ends a write. */
 static int write_all(int fd, const char *data, size_t len, const volatile sig_atomic_t *interrupts)
 {
 	while (len) {
@@ -23,7 +23,7 @@ static int write_all(int fd, const char *data, size_t len, const volatile sig_at
 		if (n >= 0) {
 			data += n;
 			len -= (size_t)n;
-		} else if (errno == EAGAIN) { /* another process that has the file made it so */
+		} else if (errno == EAGAIN) { /* another process has made the file non-blocking */
 			struct pollfd p = {.fd = fd, .events = POLLOUT};
 
 			if (poll(&p, 1, -1) < 0 && errno != EINTR)

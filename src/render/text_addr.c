@@ -12,7 +12,7 @@ static void out_hex(struct strbuf *o, uint64_t v)
 	out_unsigned(o, &s, v, 16, false);
 }
 
-/* Offset from where the object begins in memory. */
+/* Adds the object and the offset from its start in memory. */
 static void raw_text(struct printer *p, struct strbuf *o, uint64_t pid, uint64_t addr,
 		     const char *object)
 {
@@ -21,7 +21,7 @@ static void raw_text(struct printer *p, struct strbuf *o, uint64_t pid, uint64_t
 	out_hex(o, addr - syms_start(p->syms, pid, addr, true));
 }
 
-/* Without what a terminal would take for a command: the text comes from the traced process. */
+/* Adds a text of the traced process without bytes that could control the terminal. */
 static void clean_text(struct strbuf *o, const char *text)
 {
 	CLEANUP(free) char *clean = text_clean(xstrdup(text));
@@ -29,7 +29,7 @@ static void clean_text(struct strbuf *o, const char *text)
 	strbuf_adds(o, clean);
 }
 
-/* " at FILE:LINE"; false: it is not known. */
+/* Adds " at FILE:LINE"; false: the line is unknown. */
 static bool line_text(struct printer *p, struct strbuf *o, const struct position *at)
 {
 	CLEANUP(free) char *file = NULL;
@@ -111,7 +111,7 @@ void addr_text(struct printer *p, struct strbuf *o, uint64_t pid, uint64_t addr,
 
 /* ---- stacks --------------------------------------------------------------------------------- */
 
-/* Frames as lines. */
+/* The state of printing frames as lines. */
 struct frame_lines {
 	struct printer *p;
 	struct strbuf *o;
@@ -145,7 +145,7 @@ void print_stack(struct printer *p, struct strbuf *o, const struct datum *d, uin
 	walk_stack(p, d, frame_line, &f);
 }
 
-/* The text that is printed: what reads the same is the same. */
+/* The printed text is the name: stacks that read the same are the same. */
 void printer_stack_name(struct printer *p, enum datum_kind kind, const char *bytes, uint32_t size,
 			struct strbuf *out)
 {

@@ -62,7 +62,7 @@ static bool is_addr(enum datum_kind kind)
 	return kind >= DATUM_SYM && kind <= DATUM_UADDR;
 }
 
-/* Values the front end has no business to send here print as what they are. */
+/* Prints a value that the front end should not accept for the conversion, by its own kind. */
 static void conv_other(struct printer *p, struct strbuf *o, const struct spec *s,
 		       const struct datum *d)
 {
@@ -162,7 +162,7 @@ static void conv_unsigned(struct printer *p, struct strbuf *o, const struct conv
 	out_unsigned(o, s, truncated(d), base, c->conv == 'X');
 }
 
-/* Bytes of a float, double or long double, wherever they lie. */
+/* The value of a float, double or long double, from a number or from bytes. */
 static long double float_of(const struct datum *d)
 {
 	uint64_t v = datum_int(d);
@@ -266,7 +266,8 @@ static void conv_port(struct printer *p, struct strbuf *o, const struct conv *c,
 {
 	uint16_t port = (uint16_t)datum_int(d);
 	struct servent entry, *sv = NULL;
-	char number[8], room[1024]; /* names and aliases; what has more is shown as a number */
+	char number[8],
+		room[1024]; /* for names and aliases; if it is too small, the number is shown */
 
 	if (getservbyport_r(htons(port), NULL, &entry, room, sizeof(room), &sv) == 0 && sv)
 		out_text(o, s, sv->s_name, strlen(sv->s_name));
@@ -300,7 +301,7 @@ static void conv_stack(struct printer *p, struct strbuf *o, const struct conv *c
 
 /* ---- table --------------------------------------------------------------------------------- */
 
-/* sizes: those that the language has, separated by spaces; the empty one is always there. */
+/* sizes: those that the language allows, separated by spaces, besides the empty one. */
 static const struct conv_desc {
 	char conv;
 	const char *sizes;
@@ -371,7 +372,7 @@ static struct conv conv_prepare(const struct prog_conv *src)
 	c.print = desc ? desc->print : NULL;
 	c.is_long = desc && (src->size[0] == 'l' || src->size[0] == 'w') &&
 		    (src->conv == 's' || src->conv == 'c');
-	/* A precision of 0 is dropped. */
+	/* A precision of 0 has no effect. */
 	c.spec = (struct spec){src->flags, src->width, src->prec > 0 ? src->prec : -1};
 	return c;
 }
@@ -392,7 +393,7 @@ static int clamp_int(int64_t v)
 	return (int)MAX((int64_t)-INT32_MAX, MIN(v, (int64_t)INT32_MAX));
 }
 
-/* Width and precision that come as arguments. A negative width means CONV_LEFT. */
+/* Reads width and precision that are arguments. A negative width means CONV_LEFT. */
 static bool spec_args(struct spec *s, struct fmt_args *args)
 {
 	struct datum d;
@@ -451,7 +452,7 @@ void fmt_print(struct printer *p, struct strbuf *o, const struct fmt *f, struct 
 
 /* ---- formats of actions --------------------------------------------------------------------- */
 
-/* Fields of an action as arguments of its format. */
+/* The fields of an action as arguments of its format. */
 struct field_args {
 	struct fmt_args args;
 	struct printer *p;

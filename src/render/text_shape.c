@@ -1,4 +1,4 @@
-/* print() as text: a value as an initializer with types and names (d-language.md 6.5). */
+/* Shows values for print() as text: initializers with types and names (d-language.md 6.5). */
 #include "base/text.h"
 #include "render/impl.h"
 
@@ -105,7 +105,7 @@ static void line_begin(const struct shape_view *v, uint32_t depth)
 	strbuf_pad(v->o, ' ', (size_t)depth * INDENT);
 }
 
-/* Members stand one below the other, elements in a row unless they have members. */
+/* Whether items stand in lines of their own: members do, elements only if they have members. */
 static bool is_in_lines(const struct shape *sh)
 {
 	return sh->kind == SHAPE_SOU || is_compound(sh->elem);

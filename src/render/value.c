@@ -1,4 +1,4 @@
-/* Values: what a field of a record or a key holds. */
+/* Values: reads fields of records and keys of aggregations. */
 #include "render/impl.h"
 
 /* ---- from records and keys ----------------------------------------------------------------- */
@@ -12,7 +12,7 @@ uint64_t int_at(const void *p, uint32_t size, bool is_signed)
 {
 	uint64_t v = 0;
 
-	memcpy(&v, p, size); /* little-endian, as all of our targets */
+	memcpy(&v, p, size); /* all supported machines are little-endian */
 	if (is_signed && size < 8) {
 		unsigned int up = 64 - size * 8;
 
@@ -27,7 +27,7 @@ static void datum_text(struct datum *d, const char *text, size_t room)
 	d->size = (uint32_t)strnlen(text, room);
 }
 
-/* A string in the record's heap; a NULL string is an empty one. */
+/* A string among the bytes behind the record's fields; a NULL string is empty. */
 static bool datum_heap(struct datum *d, const char *base, const char *field, uint32_t len)
 {
 	struct rt_str s;
@@ -67,7 +67,7 @@ static bool datum_strid(struct datum *d, const struct strtab *t, const char *fie
 	return true;
 }
 
-/* Bytes a field takes in the fixed part. */
+/* The number of bytes of a field in the fixed part of the record. */
 static uint32_t field_size(const struct rec_field *f)
 {
 	switch (f->kind) {
@@ -95,7 +95,7 @@ bool datum_of_field(struct datum *d, const struct layout *l, const struct rec_fi
 			return false;
 		d->ival = int_at(field, f->size, f->is_signed);
 		if (f->datum == DATUM_STRING || f->datum == DATUM_BYTES || f->datum == DATUM_STRUCT)
-			d->kind = DATUM_INT; /* those have bytes */
+			d->kind = DATUM_INT; /* the other kinds have bytes */
 		return true;
 	case REC_STR: return datum_heap(d, base, field, len);
 	case REC_STACK: return datum_stack(d, base, f, len);
@@ -141,7 +141,7 @@ static bool is_text_byte(char c)
 	return (c >= ' ' && c <= '~') || (c >= '\t' && c <= '\r') || c == '\b' || c == '\a';
 }
 
-/* Text, then nothing or NULs to the end. */
+/* Whether bytes are text, with NULs or nothing behind it. */
 static bool looks_like_text(const char *bytes, uint32_t size)
 {
 	uint32_t i = 0;

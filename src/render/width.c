@@ -1,6 +1,6 @@
 /*
- * Columns of text on a terminal, whatever the locale is: scripts run under LC_ALL=C print UTF-8 all
- * the same.
+ * Columns of UTF-8 text on a terminal. The locale does not matter: scripts that run under LC_ALL=C
+ * print UTF-8, too.
  */
 #include "base/text.h"
 #include "render/out.h"
@@ -42,7 +42,7 @@ static size_t char_get(const char *text, size_t len, uint32_t *ret_ch)
 	return 1;
 }
 
-/* Bytes before the first one that is not ASCII, of which each is a column. */
+/* The number of bytes before the first one that is not ASCII; each of them is a column. */
 static size_t ascii_len(const char *text, size_t len)
 {
 	size_t i = 0;

@@ -15,6 +15,8 @@
  *     tchild=WORDS, left=WORDS, spawn=WORDS, vchild=WORDS
  *                 the same, but: forked by another thread; not waited for; late_other with WORDS by
  *                 posix_spawn(); by vfork(), the child calls first_f() before
+ *     many=N      N children at one time that call first_f() three times
+ *     wait        prints "ready", reads a line
  *     slow        waits until late_f() has a breakpoint, at most a minute
  */
 #include <dlfcn.h>
