@@ -87,9 +87,9 @@ static struct err *engine_try(struct run *run, const struct engine *engine, uint
 		.layout = run->layout,
 		.bufsize = (uint32_t)(is_ring ? MAX(bufsize, RING_BUFSIZE) : bufsize),
 		.strtab_room = later_strtab_room(run),
-		.cpu = session_cpu(run),
+		.cpu = run_cpu(run),
 		.stops_when_full = run->opts->val[OPT_bufpolicy] == BUFPOLICY_FILL,
-		.reads_parent = session_reads(run, DIF_VAR_PPID),
+		.reads_parent = run_reads(run, DIF_VAR_PPID),
 		.pidns = run->pidns,
 		.dump = dumps_code(run) ? dump : NULL,
 		.log = !opt_flag(run->opts, OPT_bpflog) ? NULL
@@ -100,7 +100,7 @@ static struct err *engine_try(struct run *run, const struct engine *engine, uint
 	};
 
 	/* timers do not interrupt in code that traces */
-	if ((session_reads(run, DIF_VAR_CALLER) || session_reads(run, DIF_VAR_STACKDEPTH)) &&
+	if ((run_reads(run, DIF_VAR_CALLER) || run_reads(run, DIF_VAR_STACKDEPTH)) &&
 	    has_tracepoints(run))
 		opts.tracing = syms_tracing(names_syms(run->names), &opts.ntracing);
 
@@ -154,7 +154,7 @@ static struct err *bufsize_refused(uint64_t max)
 }
 
 /* A buffer size that there is no memory for is halved (option bufresize). */
-struct err *session_open_engine(struct run *run)
+struct err *run_open_engine(struct run *run)
 {
 	uint64_t asked = (uint64_t)run->opts->val[OPT_bufsize], bufsize = asked,
 		 max = bufsize_max();

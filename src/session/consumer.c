@@ -287,7 +287,7 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 	c->work_at = now_ns();
 	if (!e && now >= c->status_at) {
 		c->status_at = now + (uint64_t)run->opts->val[OPT_statusrate];
-		session_follow_cpus(run);
+		run_follow_cpus(run);
 		consumer_debug_kept(c);
 		e = consumer_report_drops(c);
 		if (!e)

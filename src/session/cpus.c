@@ -10,7 +10,7 @@
 
 #include "session/run.h"
 
-bool session_has_timers(const struct session_unit *u)
+bool unit_has_timers(const struct session_unit *u)
 {
 	return u->traits->is_timer;
 }
@@ -69,9 +69,8 @@ static struct err *timers_attach(struct run *run)
 {
 	for (uint32_t i = 0; i < run->units.len; i++) {
 		struct session_unit *u = run->units.data[i];
-		struct err *e = session_has_timers(u)
-					? session_attach_unit(run, u, &run->cpu_watch.timers)
-					: NULL;
+		struct err *e =
+			unit_has_timers(u) ? run_attach_unit(run, u, &run->cpu_watch.timers) : NULL;
 
 		if (e)
 			return e;
@@ -79,12 +78,12 @@ static struct err *timers_attach(struct run *run)
 	return NULL;
 }
 
-struct err *session_start_timers(struct run *run)
+struct err *run_start_timers(struct run *run)
 {
 	uint64_t least;
 
 	for (uint32_t i = 0; i < run->units.len; i++) {
-		if (!session_has_timers(run->units.data[i]))
+		if (!unit_has_timers(run->units.data[i]))
 			continue;
 		run->cpu_watch.is_needed = true;
 		check_rates(run, run->units.data[i]);
@@ -96,7 +95,7 @@ struct err *session_start_timers(struct run *run)
 	return timers_attach(run);
 }
 
-void session_follow_cpus(struct run *run)
+void run_follow_cpus(struct run *run)
 {
 	struct cpu_watch *w = &run->cpu_watch, now = {.is_needed = true};
 	uint64_t least;
@@ -106,7 +105,7 @@ void session_follow_cpus(struct run *run)
 	if (!w->is_needed)
 		return;
 	for (uint32_t i = 0; i < run->units.len; i++)
-		if (session_has_timers(run->units.data[i]))
+		if (unit_has_timers(run->units.data[i]))
 			check_rates(run, run->units.data[i]);
 	slept_ns(&least, &now.slept_ns);
 	online_read(&now);

@@ -147,7 +147,7 @@ static void number_probes(struct run *run)
 	}
 }
 
-struct err *session_match(struct run *run)
+struct err *run_match_clauses(struct run *run)
 {
 	for (uint32_t i = 0; i < run->compiler->progs.len; i++) {
 		struct err *e = run->compiler->progs.data[i]->is_enabled
@@ -169,7 +169,7 @@ struct err *session_match(struct run *run)
 	return NULL;
 }
 
-void session_number_epids(struct run *run)
+void run_number_epids(struct run *run)
 {
 	uint32_t next = 1;
 
@@ -230,16 +230,16 @@ static struct session_unit *unit_create(struct run *run, const struct place *pla
 	return u;
 }
 
-void session_unload_unit(struct run *run, struct session_unit *u)
+void run_unload_unit(struct run *run, struct session_unit *u)
 {
 	if (run->engine)
 		run->engine->engine->unload(run->engine, u->loaded);
 	u->loaded = NULL;
 }
 
-void session_unit_destroy(struct run *run, struct session_unit *u)
+void run_destroy_unit(struct run *run, struct session_unit *u)
 {
-	session_unload_unit(run, u);
+	run_unload_unit(run, u);
 	vec_deinit(&u->clauses);
 	vec_deinit(&u->points);
 	hashmap_destroy(u->by_key);
@@ -483,7 +483,7 @@ static void enable_derived(struct run *run)
 				enable_clause(run, i);
 }
 
-void session_make_units(struct run *run)
+void run_make_units(struct run *run)
 {
 	for (uint32_t i = 0; i < run->clauses.len; i++)
 		if (!run->clauses.data[i].clause->derived)
@@ -577,8 +577,8 @@ static struct session_unit *late_create(struct run *run, const struct probe *pr,
 	return u;
 }
 
-struct session_unit *session_make_late_unit(struct run *run, const struct late_clause *late,
-					    uint32_t n, struct late_numbers *numbers)
+struct session_unit *run_make_late_unit(struct run *run, const struct late_clause *late, uint32_t n,
+					struct late_numbers *numbers)
 {
 	struct session_unit *u;
 	probe_vec all = {0};
@@ -645,7 +645,7 @@ static void late_disable(struct run *run, const struct unit_clause *uc)
 	sc->late.len = n;
 }
 
-void session_drop_unit(struct run *run, struct session_unit *u)
+void run_drop_unit(struct run *run, struct session_unit *u)
 {
 	uint32_t n = 0;
 
@@ -655,5 +655,5 @@ void session_drop_unit(struct run *run, struct session_unit *u)
 		if (run->units.data[i] != u)
 			run->units.data[n++] = run->units.data[i];
 	run->units.len = n;
-	session_unit_destroy(run, u);
+	run_destroy_unit(run, u);
 }

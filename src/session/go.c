@@ -53,7 +53,7 @@ static bool clause_reads(const struct prog_clause *cl, uint32_t var)
 	return false;
 }
 
-bool session_reads(const struct run *run, uint32_t var)
+bool run_reads(const struct run *run, uint32_t var)
 {
 	uint32_t nhelpers;
 	struct prog_clause *const *helpers = helpers_clauses(run->helpers, &nhelpers);
@@ -154,11 +154,11 @@ static struct err *make_layout(struct run *run, uint32_t ncpus)
 		.aggsize = (uint64_t)run->opts->val[OPT_aggsize],
 		.dynvarsize = (uint64_t)run->opts->val[OPT_dynvarsize],
 		.ncpus = ncpus,
-		.max_frames = session_max_frames(run),
-		.max_uframes = session_max_uframes(run),
+		.max_frames = run_max_frames(run),
+		.max_uframes = run_max_uframes(run),
 		.nspec = (uint32_t)run->opts->val[OPT_nspec],
 		.specsize = (uint64_t)run->opts->val[OPT_specsize],
-		.counts_vtime = session_reads(run, DIF_VAR_VTIMESTAMP),
+		.counts_vtime = run_reads(run, DIF_VAR_VTIMESTAMP),
 		.scratchsize = (uint32_t)run->opts->val[OPT_scratchsize],
 		.printsize = max_printsize(run),
 	};
@@ -200,21 +200,21 @@ static struct err *blame_source(const struct run *run, struct err *e, uint32_t s
 	return err_wrap(e, "%s:%u", loc.file, loc.line);
 }
 
-int session_cpu(const struct run *run)
+int run_cpu(const struct run *run)
 {
 	return run->opts->val[OPT_cpu] == OPT_UNSET ? -1 : (int)run->opts->val[OPT_cpu];
 }
 
 static struct err *check_cpu(const struct run *run)
 {
-	int cpu = session_cpu(run);
+	int cpu = run_cpu(run);
 
 	if (cpu < (int)run->engine->ncpus && (cpu < 0 || run->engine->wake_fds[cpu] >= 0))
 		return NULL;
 	return err_code(err_new("CPU %d is not there (option 'cpu')", cpu), EDT_BADOPTVAL);
 }
 
-struct err *session_load_unit(struct run *run, struct session_unit *u)
+struct err *run_load_unit(struct run *run, struct session_unit *u)
 {
 	uint32_t span = SOURCE_NOWHERE;
 	struct err *e = run->engine->engine->load(run->engine, &u->unit, &u->loaded, &span);
@@ -227,7 +227,7 @@ static struct err *load_units(struct run *run)
 	struct err *e = NULL;
 
 	for (uint32_t i = 0; i < run->units.len && !e; i++)
-		e = session_load_unit(run, run->units.data[i]);
+		e = run_load_unit(run, run->units.data[i]);
 	return e;
 }
 
@@ -236,10 +236,10 @@ static void notice_attach(void *ctx, const char *msg)
 	report_notice(ctx, "%s", msg);
 }
 
-struct attach_opts session_attach_opts(struct run *run)
+struct attach_opts run_attach_opts(struct run *run)
 {
 	return (struct attach_opts){
-		.cpu = session_cpu(run),
+		.cpu = run_cpu(run),
 		.max_places = (uint32_t)run->opts->val[OPT_maxplaces],
 		.has_children = run->opts->val[OPT_follow] == FOLLOW_OPT_FORK,
 		.is_interrupted = &run->is_interrupted,
@@ -248,9 +248,9 @@ struct attach_opts session_attach_opts(struct run *run)
 	};
 }
 
-struct err *session_attach_unit(struct run *run, struct session_unit *u, struct attachments *ret)
+struct err *run_attach_unit(struct run *run, struct session_unit *u, struct attachments *ret)
 {
-	struct attach_opts opts = session_attach_opts(run);
+	struct attach_opts opts = run_attach_opts(run);
 
 	opts.group = u->group;
 	return run->engine->engine->attach(run->engine, u->loaded, &opts, ret);
@@ -260,15 +260,14 @@ static struct err *attach_units(struct run *run)
 {
 	for (uint32_t i = 0; i < run->units.len && !run->is_interrupted; i++) {
 		struct session_unit *u = run->units.data[i];
-		struct err *e = session_has_timers(u)
-					? NULL
-					: session_attach_unit(run, u, &run->attachments);
+		struct err *e =
+			unit_has_timers(u) ? NULL : run_attach_unit(run, u, &run->attachments);
 
 		if (e)
 			return e;
 		report_debug(run->report, "'%s': attached", u->unit.name);
 	}
-	return run->is_interrupted ? NULL : session_start_timers(run);
+	return run->is_interrupted ? NULL : run_start_timers(run);
 }
 
 /* Fires BEGIN or END, if a clause is enabled on it. */
@@ -380,7 +379,7 @@ struct err *run_match(struct run *run)
 	run->strtab = strtab_create();
 	e = later_check(run);
 	if (!e)
-		e = session_match(run);
+		e = run_match_clauses(run);
 	if (e)
 		return e;
 	later_plan(run);
@@ -389,13 +388,13 @@ struct err *run_match(struct run *run)
 		e = check_features(run);
 	if (!e)
 		e = pidns_find(&run->pidns);
-	return e ? e : session_check_numbers(run);
+	return e ? e : run_check_numbers(run);
 }
 
 /* The engine, and what its programs find from the beginning. */
 static struct err *load_engine(struct run *run)
 {
-	struct err *e = session_open_engine(run);
+	struct err *e = run_open_engine(run);
 
 	if (!e)
 		e = check_cpu(run);
@@ -413,14 +412,14 @@ struct err *run_load(struct run *run)
 
 	if (ncpus < 1)
 		return err_sys(-ncpus, "cannot count the CPUs");
-	session_plan_walks(run);
+	run_plan_walks(run);
 	e = make_helpers(run);
 	if (!e)
 		e = make_layout(run, (uint32_t)ncpus);
 	if (e)
 		return e;
-	session_number_epids(run);
-	session_make_units(run);
+	run_number_epids(run);
+	run_make_units(run);
 	e = load_engine(run);
 	if (!e)
 		e = load_units(run);
@@ -464,7 +463,7 @@ struct err *run_start(struct run *run)
 		return NULL;
 	}
 	if (!e)
-		e = session_watch_processes(run);
+		e = run_watch_processes(run);
 	if (e)
 		return e;
 	set_state(run, RT_STATE_ON);
@@ -524,7 +523,7 @@ void run_undo(struct run *run)
 	attachments_close(&run->attachments);
 	attachments_close(&run->cpu_watch.timers);
 	for (uint32_t i = 0; i < run->units.len; i++)
-		session_unit_destroy(run, run->units.data[i]);
+		run_destroy_unit(run, run->units.data[i]);
 	vec_deinit(&run->units);
 	waiter_destroy(run->waiter);
 	helpers_destroy(run->helpers);

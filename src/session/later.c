@@ -190,9 +190,9 @@ static struct err *unit_place(struct run *run, struct session_unit *u)
 				"from now on is not probed",
 				later_strtab_room(run)),
 			"name modules and functions");
-	e = session_load_unit(run, u);
+	e = run_load_unit(run, u);
 	if (!e)
-		e = session_attach_unit(run, u, &run->attachments);
+		e = run_attach_unit(run, u, &run->attachments);
 	if (u->loaded && !run->later->wants_children)
 		run->engine->engine->settle(run->engine, u->loaded);
 	return e;
@@ -217,7 +217,7 @@ static struct err *batch_place(struct run *run, uint32_t batch, const struct lat
 
 	if (n && !e && !l->is_full) {
 		l->numbers.group = batch;
-		b.unit = session_make_late_unit(run, late, n, &l->numbers);
+		b.unit = run_make_late_unit(run, late, n, &l->numbers);
 		e = unit_place(run, b.unit);
 	}
 	vec_push(&l->batches, b);
@@ -243,7 +243,7 @@ static void proc_look(struct run *run, const struct watch_proc *p)
 {
 	struct late_clause *late = xcalloc(run->clauses.len, sizeof(*late));
 	const struct proc_id *id = watch_id(p), *root = watch_root(p);
-	struct attach_opts opts = session_attach_opts(run);
+	struct attach_opts opts = run_attach_opts(run);
 	uint32_t n = 0, batch;
 	struct err *e = pid_look_again(run->probes, root, id, run->later->is_other, &batch);
 
@@ -301,7 +301,7 @@ static struct err *batch_retire(struct run *run, struct later_batch *b)
 	if (e)
 		return e;
 	if (u)
-		session_unload_unit(run, u);
+		run_unload_unit(run, u);
 	pid_batch_retire(run->probes, b->number);
 	return NULL;
 }
@@ -343,7 +343,7 @@ void later_tend(struct run *run, uint64_t consumed_at)
 			continue;
 		}
 		if (b->unit)
-			session_drop_unit(run, b->unit);
+			run_drop_unit(run, b->unit);
 		pid_batch_free(run->probes, b->number, keeps_names(run));
 	}
 	if (l)
@@ -470,7 +470,7 @@ void later_start(struct run *run)
 
 	if (!l)
 		return;
-	w = session_watch(run);
+	w = run_watch(run);
 	watch_subscribe(w, &probes_subscriber, run);
 	e = watch_following(w,
 			    &(struct watch_following){.max = l->ids.len,

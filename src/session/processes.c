@@ -29,7 +29,7 @@ static bool is_over(void *ctx)
 	return run->is_stopped || run->exit_seen || run_state(run) != RT_STATE_ON;
 }
 
-struct watch *session_watch(struct run *run)
+struct watch *run_watch(struct run *run)
 {
 	if (!run->watch)
 		run->watch =
@@ -69,7 +69,7 @@ static const struct watch_subscriber tables_of_followed = {
 
 static struct err *all_watch(struct run *run)
 {
-	struct watch *w = session_watch(run);
+	struct watch *w = run_watch(run);
 	const int *fds;
 	struct err *e;
 
@@ -89,14 +89,14 @@ static struct err *all_watch(struct run *run)
 	return e;
 }
 
-struct err *session_watch_processes(struct run *run)
+struct err *run_watch_processes(struct run *run)
 {
-	struct err *e = session_has_user_addresses(run) ? all_watch(run) : NULL;
+	struct err *e = run_has_user_addresses(run) ? all_watch(run) : NULL;
 
 	if (e)
 		return e;
 	later_start(run);
 	if (run->later && run->unwinds)
-		watch_subscribe(session_watch(run), &tables_of_followed, run->unwinds);
+		watch_subscribe(run_watch(run), &tables_of_followed, run->unwinds);
 	return NULL;
 }

@@ -153,9 +153,9 @@ void run_undo(struct run *run);
 
 /* ---- match: enable.c ------------------------------------------------------------------------ */
 
-MUST_CHECK struct err *session_match(struct run *run);
-void session_make_units(struct run *run);
-void session_number_epids(struct run *run);
+MUST_CHECK struct err *run_match_clauses(struct run *run);
+void run_make_units(struct run *run);
+void run_number_epids(struct run *run);
 /* The id of a clause's enabling on a probe; 0: it is not enabled there. */
 uint32_t run_epid(const struct run *run, uint32_t clause, uint32_t probe);
 /* The clause of an enabling on a probe. */
@@ -165,12 +165,12 @@ struct late_numbers {
 	uint32_t idx, epid; /* the first that are free; they are advanced */
 	uint32_t group;	    /* of its attachments */
 };
-struct session_unit *session_make_late_unit(struct run *run, const struct late_clause *late,
-					    uint32_t n, struct late_numbers *numbers);
+struct session_unit *run_make_late_unit(struct run *run, const struct late_clause *late, uint32_t n,
+					struct late_numbers *numbers);
 /* Takes a unit that came, and is attached no more, out of the run. */
-void session_drop_unit(struct run *run, struct session_unit *u);
-void session_unload_unit(struct run *run, struct session_unit *u);
-void session_unit_destroy(struct run *run, struct session_unit *u);
+void run_drop_unit(struct run *run, struct session_unit *u);
+void run_unload_unit(struct run *run, struct session_unit *u);
+void run_destroy_unit(struct run *run, struct session_unit *u);
 
 /* All engines, NULL-terminated (engines.c). */
 extern const struct engine *const engine_list[];
@@ -178,38 +178,38 @@ extern const struct engine *const engine_list[];
 /* ---- load: go.c, buffers.c, stacks.c -------------------------------------------------------- */
 
 /* Whether any program reads this built-in variable. */
-bool session_reads(const struct run *run, uint32_t var);
+bool run_reads(const struct run *run, uint32_t var);
 /* Opens the engine, with principal buffers of the size of option bufsize, or smaller ones. */
-MUST_CHECK struct err *session_open_engine(struct run *run);
+MUST_CHECK struct err *run_open_engine(struct run *run);
 /* Brings a unit into the engine. */
-MUST_CHECK struct err *session_load_unit(struct run *run, struct session_unit *u);
+MUST_CHECK struct err *run_load_unit(struct run *run, struct session_unit *u);
 /* The option maxframes and the kernel's limit; reports when more were asked for. */
-uint32_t session_max_frames(struct run *run);
+uint32_t run_max_frames(struct run *run);
 /* Of user stacks that we walk; 0 = none are. */
-uint32_t session_max_uframes(const struct run *run);
+uint32_t run_max_uframes(const struct run *run);
 /* Whether a clause asks for a user stack, and this kernel lets us walk it; reports if not. */
-void session_plan_walks(struct run *run);
+void run_plan_walks(struct run *run);
 /* Whether addresses of processes are recorded. */
-bool session_has_user_addresses(const struct run *run);
+bool run_has_user_addresses(const struct run *run);
 /* An error when addresses of processes are asked for, but /proc has other numbers for them. */
-MUST_CHECK struct err *session_check_numbers(const struct run *run);
+MUST_CHECK struct err *run_check_numbers(const struct run *run);
 
 /* ---- go: go.c, cpus.c, processes.c ---------------------------------------------------------- */
 
-struct attach_opts session_attach_opts(struct run *run);
+struct attach_opts run_attach_opts(struct run *run);
 /* Attaches a loaded unit to its places. */
-MUST_CHECK struct err *session_attach_unit(struct run *run, struct session_unit *u,
-					   struct attachments *ret);
+MUST_CHECK struct err *run_attach_unit(struct run *run, struct session_unit *u,
+				       struct attachments *ret);
 /* Option cpu; -1 = all. */
-int session_cpu(const struct run *run);
-bool session_has_timers(const struct session_unit *u);
+int run_cpu(const struct run *run);
+bool unit_has_timers(const struct session_unit *u);
 /* Attaches the units that have timers; then, now and then, sees to it that they have all CPUs. */
-MUST_CHECK struct err *session_start_timers(struct run *run);
-void session_follow_cpus(struct run *run);
+MUST_CHECK struct err *run_start_timers(struct run *run);
+void run_follow_cpus(struct run *run);
 /*
  * Before probes fire: what processes do is watched from now on, of all of them when any address of
  * one is recorded, and of those that clauses are about (later.h).
  */
-MUST_CHECK struct err *session_watch_processes(struct run *run);
+MUST_CHECK struct err *run_watch_processes(struct run *run);
 /* The watch, which is made when it is asked for first. */
-struct watch *session_watch(struct run *run);
+struct watch *run_watch(struct run *run);

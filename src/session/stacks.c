@@ -62,7 +62,7 @@ static uint32_t frames_asked(const struct run *run)
 	return run->unwinds_here ? most.kernel : MAX(most.kernel, most.user);
 }
 
-uint32_t session_max_uframes(const struct run *run)
+uint32_t run_max_uframes(const struct run *run)
 {
 	int64_t opt = run->opts->val[OPT_maxframes];
 
@@ -71,7 +71,7 @@ uint32_t session_max_uframes(const struct run *run)
 	return opt > 0 ? (uint32_t)MIN(opt, UFRAMES_MAX) : UFRAMES_MAX;
 }
 
-uint32_t session_max_frames(struct run *run)
+uint32_t run_max_frames(struct run *run)
 {
 	int64_t opt = run->opts->val[OPT_maxframes];
 	uint32_t kernel = kernel_max_frames(), asked = frames_asked(run);
@@ -109,7 +109,7 @@ static bool act_walks(const struct prog_act *act)
 	return false;
 }
 
-static bool session_walks(const struct run *run)
+static bool run_walks(const struct run *run)
 {
 	for (uint32_t i = 0; i < run->clauses.len; i++) {
 		const struct prog_clause *cl = run->clauses.data[i].clause;
@@ -123,12 +123,12 @@ static bool session_walks(const struct run *run)
 	return false;
 }
 
-void session_plan_walks(struct run *run)
+void run_plan_walks(struct run *run)
 {
 	struct err *e;
 
 	run->unwinds_here = false;
-	if (!session_walks(run) || !feat_has(FEAT_TASK_BTF))
+	if (!run_walks(run) || !feat_has(FEAT_TASK_BTF))
 		return;
 	e = kfields_walk(&run->ukernel);
 	run->unwinds_here = !e;
@@ -149,7 +149,7 @@ static void is_user_address(void *ctx, enum datum_kind kind, const struct difo *
 		kind == DATUM_UADDR;
 }
 
-bool session_has_user_addresses(const struct run *run)
+bool run_has_user_addresses(const struct run *run)
 {
 	bool any = false;
 
@@ -157,9 +157,9 @@ bool session_has_user_addresses(const struct run *run)
 	return any;
 }
 
-struct err *session_check_numbers(const struct run *run)
+struct err *run_check_numbers(const struct run *run)
 {
-	return session_has_user_addresses(run) ? proc_check_numbers() : NULL;
+	return run_has_user_addresses(run) ? proc_check_numbers() : NULL;
 }
 
 /*
