@@ -60,12 +60,14 @@ const char *dtrace_errmsg(dtrace_hdl_t *dtp, int error); /* dtp may be NULL */
 /* What the user can do about the last error; NULL when there is nothing to add. */
 const char *dtrace_errhint(dtrace_hdl_t *dtp);
 
-/* Options: names and values of -x (bufsize, 4m). value NULL: the flag form. */
+/*
+ * Sets an option, with the names and values of -x (bufsize, 4m). value NULL: as -x with no value.
+ */
 int dtrace_setopt(dtrace_hdl_t *dtp, const char *opt, const char *val);
 #define DTRACEOPT_UNSET ((int64_t)-2)
 int dtrace_getopt(dtrace_hdl_t *dtp, const char *opt, int64_t *ret_val);
 
-/* Walks the option table; for help texts. */
+/* Calls func for each option, for help texts. */
 typedef struct dtrace_optdesc {
 	const char *name, *kind, *deflt, *what;
 	int is_ignored; /* accepted for scripts of other systems, has no effect */
@@ -73,11 +75,11 @@ typedef struct dtrace_optdesc {
 typedef int dtrace_opt_f(const dtrace_optdesc_t *opt, void *arg);
 int dtrace_option_iter(dtrace_hdl_t *dtp, dtrace_opt_f *func, void *arg);
 
-/* Walks what the language has built in and this system supports. */
+/* Calls func for each name that the language has built in and this system supports. */
 typedef struct dtrace_builtin {
 	const char *kind; /* "variable", "function", "action", "aggregation" */
 	const char *name;
-	/* of a variable; else the prototype: "string(const char *, int, [int])" */
+	/* the type of a variable; else the prototype: "string(const char *, int, [int])" */
 	const char *type;
 	const char *what;
 } dtrace_builtin_t;
@@ -98,13 +100,13 @@ typedef enum dtrace_probespec {
 #define DTRACE_C_CPP   0x02 /* run the preprocessor first (files) */
 #define DTRACE_C_EMPTY 0x04
 #define DTRACE_C_DIFV  0x08 /* print DIF to the dump stream (-S) */
-/* A text that defines providers: a line of '#' and a word that means nothing is a comment. */
+/* The text defines providers (-h, -G): a line of '#' and an unknown word is a comment. */
 #define DTRACE_C_PROVIDERS 0x10
 
 dtrace_prog_t *dtrace_program_strcompile(dtrace_hdl_t *dtp, const char *text,
 					 dtrace_probespec_t spec, unsigned int cflags, int argc,
 					 char *const argv[]);
-/* name: what messages call the file. Reads fp to its end. */
+/* Reads fp to its end. name: the file's name in messages. */
 dtrace_prog_t *dtrace_program_fcompile(dtrace_hdl_t *dtp, FILE *fp, const char *name,
 				       unsigned int cflags, int argc, char *const argv[]);
 
@@ -116,23 +118,24 @@ typedef struct dtrace_proginfo {
 
 int dtrace_program_exec(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info);
 void dtrace_program_info(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t *info);
-/* The stability report of -v, and with verbose the description and argument blocks of -v -e. */
+/* Writes the stability report of -v, with verbose also the other blocks of -v -e. */
 int dtrace_program_report(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, const char *kind, const char *name,
 			  int verbose, FILE *fp);
-/* Where -S goes; default: nowhere. */
+/* Sets the stream to which -S and other dumps are written; by default there is none. */
 void dtrace_dump_to(dtrace_hdl_t *dtp, FILE *fp);
 
 /* ---- programs with probes of their own (USDT) ------------------------------------------------ */
 
 /*
- * Writes the C header of the providers that the compiled programs declare. name: of the file, from
- * which the include guard is made; source: of the file with the definition, for the first comment.
+ * Writes the C header of the providers that the compiled programs declare. name: the name of the
+ * header, for its include guard; source: the name of the file with the definition, for its first
+ * comment.
  */
 int dtrace_program_header(dtrace_hdl_t *dtp, FILE *fp, const char *name, const char *source);
 #define DTRACE_OBJECT_ILP32 0x01 /* for 32-bit programs, unless objs are of another kind */
 /*
- * Writes the object with which a program that has these providers is linked to fd, an empty file.
- * objs: the program's other object files, which say what machine it is for; there may be none.
+ * Writes to fd, an empty file, the object with which a program that has these providers is linked.
+ * objs: the program's other object files, which determine the machine; there may be none.
  */
 int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nobjs,
 			  char *const objs[]);
@@ -145,23 +148,29 @@ typedef struct dtrace_probedesc {
 } dtrace_probedesc_t;
 
 typedef int dtrace_probe_f(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, void *arg);
-/* Every probe, or those matching pdp, by id; stops when func returns non-zero and returns that. */
+/*
+ * Calls func for every probe, or for those that match pdp, by id. Stops when func returns a value
+ * other than 0, and returns that value.
+ */
 int dtrace_probe_iter(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, dtrace_probe_f *func,
 		      void *arg);
 typedef int dtrace_desc_f(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, void *arg);
-/* Every description of a compiled program, in program order. */
+/* Calls func for every description of a compiled program, in program order. */
 int dtrace_desc_iter(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_desc_f *func, void *arg);
-/* "P:M:F:N" of a description into buf; returns buf. */
+/* Writes the text "P:M:F:N" of a description to buf; returns buf. */
 char *dtrace_desc2str(const dtrace_probedesc_t *pdp, char *buf, size_t len);
-/* The attribute and argument block of -lv. */
+/* Writes the attribute and argument block of -lv. */
 int dtrace_probe_report(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, FILE *fp);
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-/* -c: starts cmd held before its first instruction; -p: takes hold of pid. The first is $target. */
+/*
+ * As -c: starts cmd, and holds it before its first instruction. As -p: holds process pid. The first
+ * process is $target.
+ */
 int dtrace_proc_create(dtrace_hdl_t *dtp, const char *cmd);
 int dtrace_proc_grab(dtrace_hdl_t *dtp, pid_t pid);
-/* Lets all of them run; call after dtrace_go(). */
+/* Lets these processes run; to be called after dtrace_go(). */
 int dtrace_proc_continue(dtrace_hdl_t *dtp);
 
 /* ---- running --------------------------------------------------------------------------------- */
@@ -169,11 +178,11 @@ int dtrace_proc_continue(dtrace_hdl_t *dtp);
 int dtrace_go(dtrace_hdl_t *dtp);
 int dtrace_stop(dtrace_hdl_t *dtp); /* END fires in the dtrace_work() that must follow */
 /*
- * For signal handlers: a dtrace_go() that is still attaching comes back soon, successful and
- * stopped.
+ * For signal handlers: makes a dtrace_go() that is still attaching return soon, with success; the
+ * run is then stopped.
  */
 void dtrace_interrupt(dtrace_hdl_t *dtp);
-/* Waits for data, a rate option's instant, a target's end or a signal. */
+/* Waits for data, for the next time of a rate option, for the end of a target, or for a signal. */
 void dtrace_sleep(dtrace_hdl_t *dtp);
 
 typedef enum dtrace_workstatus {
@@ -193,23 +202,25 @@ typedef enum dtrace_datumkind {
 	DTRACE_DATUM_BYTES,  /* memory, an array or a structure: dtd_size bytes at dtd_bytes */
 	DTRACE_DATUM_STACK,  /* of the kernel: dtd_nframes frames, the innermost one first */
 	DTRACE_DATUM_USTACK, /* of process dtd_pid */
-	DTRACE_DATUM_SYM,    /* dtd_addr, of which func() or sym() wants the function's name */
-	DTRACE_DATUM_MOD,    /* dtd_addr, of which the module's name is wanted */
+	DTRACE_DATUM_SYM,    /* dtd_addr, which func() and sym() show as a function */
+	DTRACE_DATUM_MOD,    /* dtd_addr, which mod() shows as a module */
 	DTRACE_DATUM_USYM,   /* dtd_addr in process dtd_pid; ufunc() and usym() */
 	DTRACE_DATUM_UMOD,
 	DTRACE_DATUM_UADDR
 } dtrace_datumkind_t;
 
-#define DTRACE_FRAME_RETURN 0x1 /* a call returns to the address, and stands before it */
+#define DTRACE_FRAME_RETURN 0x1 /* the address is behind a call, which returns to it */
 #define DTRACE_FRAME_SIGNAL 0x2 /* a signal handler returns to the address */
-#define DTRACE_FRAME_CUT    0x4 /* the stack could not be walked beyond: there is no address */
+#define DTRACE_FRAME_CUT    0x4 /* the stack could not be walked further: there is no address */
 #define DTRACE_FRAME_MERGED 0x8 /* the frame stands for all of its name: option stackmerge */
 
 typedef struct dtrace_frame {
 	uint64_t dtf_addr;
 	pid_t dtf_pid; /* 0: of the kernel */
 	uint32_t dtf_flags;
-	/* what a ustack helper says of the frame; "@text": an annotation; NULL: nothing */
+	/*
+	 * the text of a ustack helper for the frame; "@text" is an annotation; NULL: there is none
+	 */
 	const char *dtf_helper;
 } dtrace_frame_t;
 
@@ -436,7 +447,7 @@ dtrace_aggid_t dtrace_aggregate_lookup(dtrace_hdl_t *dtp, const char *name);
  * the options say. fp as of dtrace_work().
  */
 int dtrace_aggregate_print(dtrace_hdl_t *dtp, FILE *fp, dtrace_aggregate_walk_f *walk);
-/* After that: what ends the output where option oformat makes it one document. */
+/* Ends the output, after everything was printed, where option oformat makes it one document. */
 int dtrace_output_end(dtrace_hdl_t *dtp, FILE *fp);
 
 /* ---- names of addresses ---------------------------------------------------------------------- */
@@ -482,7 +493,7 @@ typedef enum dtrace_dropkind {
 	DTRACEDROP_HELPERERROR /* of Fathom: a ustack helper faulted, its frame has no name */
 } dtrace_dropkind_t;
 
-/* Something was lost. Without a handler it is not told. ABORT: EDT_DROPABORT. */
+/* Records or data were lost, which only this handler is told. ABORT: EDT_DROPABORT. */
 typedef struct dtrace_dropdata {
 	dtrace_hdl_t *dtdda_handle;
 	int dtdda_cpu; /* or DTRACE_CPUALL */

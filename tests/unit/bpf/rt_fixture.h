@@ -1,9 +1,9 @@
 /*
- * Fixture: the run-time library in the kernel, one function at a time.
+ * Fixture: calls functions of the run-time library in the kernel, one at a time.
  *
  * Owns     struct rt_fx owns a session's maps and one program per function that was called;
  *          rt_fx_destroy() releases them. Strings for the functions lie in the global variables.
- * Errors   a test cannot go on without: prints and ends the process.
+ * Errors   print a message and end the process, because a test cannot go on.
  */
 #pragma once
 

@@ -1,5 +1,7 @@
-/* A compile environment without surroundings: every description matches one probe, nothing else
- * exists. */
+/*
+ * A compile environment with nothing around the compiler: every description matches one probe, and
+ * there are no types, symbols or libraries.
+ */
 #pragma once
 
 #include "d/compile.h"

@@ -1,10 +1,10 @@
 /*
- * A system with a handful of probes around the compiler: for unit tests, the golden dump program
- * and the fuzz target.
+ * A compile environment with a handful of probes, for unit tests, the golden dump program and the
+ * fuzz target.
  *
  * Probes     dtrace:::{BEGIN,END,ERROR}, syscall::{read,write,openat,close,getpid}:{entry,return},
  *            profile:::{profile,tick}-*, fbt:vmlinux:vfs_read:entry
- * Types      of args[]: below; fbt has a type nobody knows
+ * Types      of args[]: below; fbt has a type that does not exist
  * Directives @@args: one two, @@kind: string|provider|module|function, @@opts: name[=value] ...
  */
 #pragma once

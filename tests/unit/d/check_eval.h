@@ -1,6 +1,5 @@
 /*
- * Runs what the compiler made in the DIF interpreter: the first clause of a script, up to its last
- * trace().
+ * Runs compiled code in the DIF interpreter: the first clause of a script, up to its last trace().
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * A stand-in for the compiler around the parser: D's own type names, a few global names, options
- * that the parser itself minds. Used by unit tests, the golden dump program and the fuzz target.
+ * A parse environment in place of the compiler: D's own type names, a few global names, and the
+ * options that concern the parser. For unit tests, the golden dump program and the fuzz target.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /*
- * A world for DIF programs in tests: a little kernel memory, a little user memory, a few built-ins.
+ * An environment for DIF programs in tests: some kernel memory, some user memory, some built-ins.
  *
  * Kernel memory is KMEM_SIZE bytes at KMEM, user memory UMEM_SIZE bytes at UMEM; everything else is
  * unreadable.

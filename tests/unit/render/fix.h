@@ -1,6 +1,6 @@
 /*
- * Records without a kernel: one clause whose actions and data a test lists, and the text they
- * become.
+ * Records without a kernel: makes a record of one clause from actions and data that a test lists,
+ * and returns its text.
  *
  *     struct fix f; fix_init(&f);
  *     fix_act(&f, ACT_PRINTF, "%d %s"); fix_int(&f, 4, true, -1); fix_str(&f, REC_STR, "x");

@@ -1,6 +1,6 @@
 /*
- * Sessions for the tests of the typed interface: a program is compiled, enabled and started, and
- * what its callbacks saw is compared.
+ * Sessions for the tests of the typed interface: compiles, enables and starts a program, and
+ * compares what its callbacks saw.
  */
 #pragma once
 
