@@ -13,6 +13,7 @@
 
 struct child {
 	pid_t pid;
+	uint64_t start; /* tells it from others that get its process id */
 	bool is_clean;
 };
 
@@ -21,11 +22,11 @@ struct children {
 	VEC(struct child) list;
 };
 
-struct children *children_create(pid_t parent)
+struct children *children_create(const struct proc_id *parent)
 {
 	struct children *c = xcalloc(1, sizeof(*c));
 
-	c->parent = parent;
+	c->parent = parent->pid;
 	return c;
 }
 
@@ -44,10 +45,10 @@ static bool exe_of(pid_t pid, struct stat *ret)
 	return gate_identity(path, ret);
 }
 
-static const struct child *child_find(const struct children *c, pid_t pid)
+static const struct child *child_find(const struct children *c, pid_t pid, uint64_t start)
 {
 	for (uint32_t i = 0; i < c->list.len; i++)
-		if (c->list.data[i].pid == pid)
+		if (c->list.data[i].pid == pid && c->list.data[i].start == start)
 			return &c->list.data[i];
 	return NULL;
 }
@@ -63,13 +64,16 @@ static void read_thread(const struct children *c, const char *tid, const struct 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)c->parent, tid);
 	f = fopen(path, "re");
 	while (f && fscanf(f, "%d", &pid) == 1) {
-		const struct child *old = child_find(c, pid);
+		const struct child *old;
 		struct stat st;
+		uint64_t start;
 
-		if (!exe_of(pid, &st) || st.st_dev != exe->st_dev || st.st_ino != exe->st_ino)
+		if (!exe_of(pid, &st) || st.st_dev != exe->st_dev || st.st_ino != exe->st_ino ||
+		    !proc_started(pid, &start))
 			continue;
+		old = child_find(c, pid, start);
 		*ret_any |= old && !old->is_clean;
-		vec_push(&ret->list, (struct child){pid, old && old->is_clean});
+		vec_push(&ret->list, (struct child){pid, start, old && old->is_clean});
 	}
 }
 

@@ -12,13 +12,14 @@
  */
 #pragma once
 
-#include <sys/types.h>
-
-#include "base/base.h"
+#include "proc/ident.h"
 
 struct children;
 
-struct children *children_create(pid_t parent);
+struct children *children_create(const struct proc_id *parent);
 void children_destroy(struct children *c); /* NULL is allowed */
-/* Looks at them; true: there are some that have the parent's breakpoints. */
+/*
+ * Looks at them; true: there are some that have the parent's breakpoints. That counts only if the
+ * parent has not ended by then.
+ */
 bool children_look(struct children *c);

@@ -112,8 +112,8 @@ struct err *follow_forks(struct follow *f)
 	return e ? e : attach_raw_tracepoint(f->fork_fd, "sched_process_fork", &f->fork_link);
 }
 
-struct err *follow_linker(struct follow *f, struct keeper *k, pid_t pid, int file_fd, uint64_t off,
-			  int64_t state)
+struct err *follow_linker(struct follow *f, struct keeper *k, const struct proc_id *id, int file_fd,
+			  uint64_t off, int64_t state)
 {
 	uint64_t cookie = (uint64_t)state;
 	const struct uprobe_sites site = {.offsets = &off, .cookies = &cookie, .n = 1};
@@ -124,9 +124,9 @@ struct err *follow_linker(struct follow *f, struct keeper *k, pid_t pid, int fil
 	if (e)
 		return e;
 	if (!feat_has(FEAT_UPROBE_MULTI))
-		return keeper_uprobe(k, f->linker_fd, file_fd, pid, off, cookie, 0);
-	return keeper_uprobe_multi(k, f->linker_fd, file_fd, feat_has(FEAT_UPROBE_TGID) ? pid : 0,
-				   &site);
+		return keeper_uprobe(k, f->linker_fd, file_fd, id->pid, off, cookie, 0);
+	return keeper_uprobe_multi(k, f->linker_fd, file_fd,
+				   feat_has(FEAT_UPROBE_TGID) ? id->pid : 0, &site);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

@@ -42,8 +42,8 @@ int follow_procs(const struct follow *f);
  * The place in a dynamic linker's file that runs when libraries have come or gone; state: where,
  * from there, its state lies in memory (0 = consistent), or 0.
  */
-MUST_CHECK struct err *follow_linker(struct follow *f, struct keeper *k, pid_t pid, int file_fd,
-				     uint64_t off, int64_t state);
+MUST_CHECK struct err *follow_linker(struct follow *f, struct keeper *k, const struct proc_id *id,
+				     int file_fd, uint64_t off, int64_t state);
 /* Readable when there are events. */
 int follow_fd(const struct follow *f);
 /* How many events were lost since the last call, because nobody read for long. */

@@ -247,7 +247,7 @@ static struct err *linker_link(struct procs *ps, const struct watch_proc *p, con
 	struct err *e = keeper_of(ps, &k);
 
 	return e ? e
-		 : follow_linker(ps->follow, k, p->id.pid, gate_file_fd(r->file), r->hook_off,
+		 : follow_linker(ps->follow, k, &p->id, gate_file_fd(r->file), r->hook_off,
 				 r->state);
 }
 
@@ -452,6 +452,15 @@ static void full_tell(struct procs *ps, uint32_t parent)
 	strbuf_deinit(&text);
 }
 
+/* Links may have been made for another process that has its process id now. */
+static void end_check(struct procs *ps, struct watch_proc *p)
+{
+	if (p->state != WATCH_STATE_RUNS || watch_proc_lives(p))
+		return;
+	proc_step(ps, p, WATCH_EV_END);
+	list_clean(ps);
+}
+
 static void event_attend(struct procs *ps, const struct rt_watch_event *ev)
 {
 	struct watch_proc unknown = {.id = {(pid_t)ev->pid, -1, ev->start}};
@@ -469,11 +478,7 @@ static void event_attend(struct procs *ps, const struct rt_watch_event *ev)
 	}
 	proc_step(ps, p, event_kind(ev));
 	proc_step(ps, p, WATCH_EV_TOLD);
-	if (p->state == WATCH_STATE_RUNS && !watch_proc_lives(p)) {
-		/* links may have been made for another process with its process id */
-		proc_step(ps, p, WATCH_EV_END);
-		list_clean(ps);
-	}
+	end_check(ps, p);
 }
 
 /* Nothing that was lost has stopped a process: it went on, and is looked at now. */
@@ -516,7 +521,7 @@ static void children_tend(struct procs *ps, struct watch_proc *p, uint64_t now)
 	uint64_t n = places_count(ps, &s);
 
 	if (n && !p->children)
-		p->children = children_create(p->id.pid);
+		p->children = children_create(&p->id);
 	if (!n || !children_look(p->children) || !watch_proc_lives(p))
 		return;
 	SUBSCRIBERS_TELL(ps->subs, WATCH_FOLLOWED, inherited, &s);
@@ -601,6 +606,7 @@ struct err *procs_follow(struct procs *ps, const struct proc_id *id, uint32_t fl
 	vec_push(&ps->list, p);
 	vec_push(&ps->roots, p->root);
 	proc_step(ps, p, WATCH_EV_FOLLOW);
+	end_check(ps, p);
 	return NULL;
 }
 

@@ -85,7 +85,7 @@ static struct err *watch(struct follow *f, struct keeper *k, pid_t pid, bool sto
 		gate_destroy(g);
 		return err_new("there is no dynamic linker");
 	}
-	e = follow_linker(f, k, pid, gate_file_fd(r.file), r.hook_off, r.state);
+	e = follow_linker(f, k, &id, gate_file_fd(r.file), r.hook_off, r.state);
 	rtld_deinit(&r);
 	gate_destroy(g);
 	return e;
