@@ -1,4 +1,7 @@
 /* The watch of a session: its hooks, and the subscribers that need nothing of the clauses. */
+#include <inttypes.h>
+
+#include "base/text.h"
 #include "consume/wait.h"
 #include "session/later.h"
 #include "unwind/unwind.h"
@@ -65,6 +68,46 @@ static const struct watch_subscriber tables_of_followed = {
 	.settled = tables_settled,
 };
 
+/* ---- lines for who looks for a mistake ------------------------------------------------------- */
+
+static void debug_mapped(void *ctx, const struct watch_subject *s, const struct sym_map *m)
+{
+	CLEANUP(free) char *path = text_clean(xstrdup(m->path));
+
+	report_debug(ctx, "process %" PRIu64 " maps '%s'", s->pid, path);
+}
+
+static void debug_unmapped(void *ctx, const struct watch_subject *s, uint64_t dev, uint64_t ino)
+{
+	report_debug(ctx, "process %" PRIu64 " unmaps inode %" PRIu64, s->pid, ino);
+}
+
+static void debug_execed(void *ctx, const struct watch_subject *s)
+{
+	report_debug(ctx, "process %" PRIu64 " executes another program%s", s->pid,
+		     s->is_other_task ? ", by a thread that was not the first" : "");
+}
+
+static void debug_forked(void *ctx, const struct watch_subject *s, uint64_t parent)
+{
+	report_debug(ctx, "process %" PRIu64 " begins, below %" PRIu64, s->pid, parent);
+}
+
+static void debug_ended(void *ctx, const struct watch_subject *s)
+{
+	report_debug(ctx, "process %" PRIu64 " ends", s->pid);
+}
+
+static const struct watch_subscriber debug_subscriber = {
+	.name = "debug",
+	.scope = WATCH_FOLLOWED,
+	.mapped = debug_mapped,
+	.unmapped = debug_unmapped,
+	.execed = debug_execed,
+	.forked = debug_forked,
+	.ended = debug_ended,
+};
+
 /* ---- what all processes do ------------------------------------------------------------------ */
 
 static struct err *all_watch(struct run *run)
@@ -95,6 +138,8 @@ struct err *run_watch_processes(struct run *run)
 
 	if (e)
 		return e;
+	if (run->later && report_is_debugging(run->report))
+		watch_subscribe(run_watch(run), &debug_subscriber, run->report);
 	later_start(run);
 	if (run->later && run->unwinds)
 		watch_subscribe(run_watch(run), &tables_of_followed, run->unwinds);
