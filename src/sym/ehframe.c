@@ -387,7 +387,7 @@ static bool is_breg(struct bytes b, uint8_t reg, int64_t *ret_off, const uint8_t
 	if (get_u8(&b) != DW_OP_breg0 + reg)
 		return false;
 	*ret_off = get_sleb(&b);
-	return !b.is_bad && (size_t)(b.end - b.p) == len && memcmp(b.p, tail, len) == 0;
+	return !b.is_bad && (size_t)(b.end - b.p) == len && (!len || memcmp(b.p, tail, len) == 0);
 }
 
 static enum unwind_cfa expr_kind(const struct machine *m, int64_t *ret_off)

@@ -11,10 +11,9 @@
 #include "base/vec.h"
 #include "elf_make.h"
 
-#define DEPTH_MAX  8
-#define DIES_MAX   160
-#define UNITS_MAX  3
-#define FIRST_LIST 12 /* bytes of the head of .debug_loclists */
+#define DEPTH_MAX 8
+#define DIES_MAX  160
+#define UNITS_MAX 3
 
 struct fixup {
 	uint32_t at; /* in .debug_info */
@@ -30,6 +29,7 @@ struct writer {
 	VEC(struct fixup) fixups;
 	uint32_t unit, first_die, first_type, ncodes;
 	uint16_t version;
+	uint32_t word; /* bytes of an address */
 };
 
 /* ---- attributes -------------------------------------------------------------------------------
@@ -72,7 +72,46 @@ static void attr_number(struct writer *w, uint32_t attr, uint64_t v)
 static void attr_address(struct writer *w, uint32_t attr, uint64_t v)
 {
 	attr_name(w, attr, DW_FORM_addr);
-	bytes_put(&w->out->info, v, 8);
+	bytes_put(&w->out->info, v, w->word);
+}
+
+/* An address of DWARF 5 may stand in .debug_addr; how chooses which one. */
+static void attr_indexed_address(struct writer *w, uint32_t attr, uint8_t how)
+{
+	attr_name(w, attr, how & 1 ? DW_FORM_addrx1 : DW_FORM_addrx);
+	if (how & 1)
+		bytes_put(&w->out->info, how % (NINDEXED + 1), 1);
+	else
+		bytes_put_uleb(&w->out->info, how == 254 ? tape_number(w->t) : how % NINDEXED);
+}
+
+static void attr_offset(struct writer *w, uint32_t attr, uint64_t v)
+{
+	attr_name(w, attr, DW_FORM_sec_offset);
+	bytes_put(&w->out->info, v, 4);
+}
+
+/* A string of DWARF 5: in .debug_line_str, or by its number in .debug_str_offsets. */
+static void attr_indexed_text(struct writer *w, uint32_t attr, uint8_t how)
+{
+	switch (how / 16 % 4) {
+	case 0:
+		attr_name(w, attr, DW_FORM_line_strp);
+		bytes_put(&w->out->info, tape_u8(w->t), 4);
+		return;
+	case 1:
+		attr_name(w, attr, DW_FORM_strx1);
+		bytes_put(&w->out->info, tape_u8(w->t) % (NINDEXED + 1), 1);
+		return;
+	case 2:
+		attr_name(w, attr, DW_FORM_strx4);
+		bytes_put(&w->out->info, tape_number(w->t), 4);
+		return;
+	default:
+		attr_name(w, attr, DW_FORM_strx);
+		bytes_put_uleb(&w->out->info, tape_u8(w->t) % NINDEXED);
+		return;
+	}
 }
 
 static void attr_flag(struct writer *w, uint32_t attr)
@@ -87,6 +126,10 @@ static void attr_text(struct writer *w, uint32_t attr)
 	if (how % 16 == 15) {
 		attr_name(w, attr, how & 16 ? DW_FORM_GNU_strp_alt : DW_FORM_strp);
 		bytes_put(&w->out->info, tape_u8(w->t), 4);
+		return;
+	}
+	if (how % 16 >= 13 && w->version == 5) {
+		attr_indexed_text(w, attr, how);
 		return;
 	}
 	attr_name(w, attr, DW_FORM_string);
@@ -159,8 +202,13 @@ static void op_put(struct writer *w, struct strbuf *out)
 		bytes_put(out, 0x5001, 2);
 		return;
 	case 14:
+		if (low & 1 && w->version == 5) {
+			bytes_put(out, DW_OP_addrx, 1);
+			bytes_put_uleb(out, low);
+			return;
+		}
 		bytes_put(out, DW_OP_addr, 1);
-		bytes_put(out, CODE_ADDR, 8);
+		bytes_put(out, CODE_ADDR, w->word);
 		return;
 	default: bytes_put(out, low, 1); return;
 	}
@@ -181,6 +229,52 @@ static void expr_put(struct writer *w, struct strbuf *out, uint32_t len_size)
 	strbuf_deinit(&ops);
 }
 
+/* The part of the code that an entry of a list of DWARF 5 is about, said in one of several ways. */
+static void list_range_put(struct writer *w, struct strbuf *to, bool is_place)
+{
+	uint8_t how = tape_u8(w->t);
+	uint64_t at = CODE_ADDR + how * 4u;
+
+	switch (how % 8) {
+	case 0:
+		bytes_put(to, is_place ? DW_LLE_startx_length : DW_RLE_startx_length, 1);
+		bytes_put_uleb(to, how % (NINDEXED + 1));
+		bytes_put_uleb(to, 16);
+		return;
+	case 1:
+		bytes_put(to, is_place ? DW_LLE_startx_endx : DW_RLE_startx_endx, 1);
+		bytes_put_uleb(to, how / 8 % NINDEXED);
+		bytes_put_uleb(to, how == 249 ? tape_number(w->t) : how / 8u % NINDEXED + 1);
+		return;
+	case 2:
+		bytes_put(to, is_place ? DW_LLE_base_address : DW_RLE_base_address, 1);
+		bytes_put(to, CODE_ADDR, w->word);
+		/* fallthrough */
+	case 3:
+		bytes_put(to, is_place ? DW_LLE_offset_pair : DW_RLE_offset_pair, 1);
+		bytes_put_uleb(to, how);
+		bytes_put_uleb(to, how == 251 ? tape_number(w->t) : (uint64_t)how + 32);
+		return;
+	case 4:
+		bytes_put(to, is_place ? DW_LLE_base_addressx : DW_RLE_base_addressx, 1);
+		bytes_put_uleb(to, how / 8 % NINDEXED);
+		bytes_put(to, is_place ? DW_LLE_offset_pair : DW_RLE_offset_pair, 1);
+		bytes_put_uleb(to, 0);
+		bytes_put_uleb(to, how);
+		return;
+	case 5:
+		bytes_put(to, is_place ? DW_LLE_start_end : DW_RLE_start_end, 1);
+		bytes_put(to, at, w->word);
+		bytes_put(to, at + 32, w->word);
+		return;
+	default:
+		bytes_put(to, is_place ? DW_LLE_start_length : DW_RLE_start_length, 1);
+		bytes_put(to, at, w->word);
+		bytes_put_uleb(to, 16);
+		return;
+	}
+}
+
 /* A list of places, each for a part of the code. */
 static void attr_list(struct writer *w, uint32_t attr)
 {
@@ -190,22 +284,20 @@ static void attr_list(struct writer *w, uint32_t attr)
 	attr_name(w, attr, DW_FORM_sec_offset);
 	bytes_put(&w->out->info, to->len, 4);
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t at = tape_u8(w->t) * 4u;
+		uint64_t at = w->version == 5 ? 0 : tape_u8(w->t) * 4u;
 
 		if (w->version == 5) {
-			bytes_put(to, DW_LLE_start_length, 1);
-			bytes_put(to, CODE_ADDR + at, 8);
-			bytes_put_uleb(to, 16);
+			list_range_put(w, to, true);
 			expr_put(w, to, 0);
 		} else {
-			bytes_put(to, at, 8);
-			bytes_put(to, at + 16, 8);
+			bytes_put(to, at, w->word);
+			bytes_put(to, at + 16, w->word);
 			expr_put(w, to, 2);
 		}
 	}
-	bytes_put(to, 0, w->version == 5 ? 1 : 8);
+	bytes_put(to, 0, w->version == 5 ? 1 : w->word);
 	if (w->version != 5)
-		bytes_put(to, 0, 8);
+		bytes_put(to, 0, w->word);
 }
 
 static void attr_place(struct writer *w, uint32_t attr)
@@ -313,7 +405,10 @@ static void code_attrs(struct writer *w)
 
 	if (how % 8 == 7)
 		return; /* a function without code: inlined everywhere */
-	attr_address(w, DW_AT_low_pc, CODE_ADDR + (how & 63) * 16u);
+	if (w->version == 5 && how & 32)
+		attr_indexed_address(w, DW_AT_low_pc, how);
+	else
+		attr_address(w, DW_AT_low_pc, CODE_ADDR + (how & 63) * 16u);
 	attr_number(w, DW_AT_high_pc, 16 + how / 64 * 16u);
 }
 
@@ -426,11 +521,39 @@ static void ranges_put(struct writer *w)
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t at = tape_u8(w->t) * 4u;
 
-		bytes_put(r, at, 8);
-		bytes_put(r, at + 1 + tape_number(w->t), 8);
+		bytes_put(r, at, w->word);
+		bytes_put(r, at + 1 + tape_number(w->t), w->word);
 	}
-	bytes_put(r, 0, 8);
-	bytes_put(r, 0, 8);
+	bytes_put(r, 0, w->word);
+	bytes_put(r, 0, w->word);
+}
+
+/* The same of DWARF 5: a list by its offset, or by the number of the only offset in the head. */
+static void rnglist_put(struct writer *w)
+{
+	struct strbuf *r = &w->out->rnglists;
+	uint32_t n = 1 + tape_u8(w->t) % 4;
+
+	if (n % 2) {
+		attr_offset(w, DW_AT_ranges, r->len);
+	} else {
+		attr_name(w, DW_AT_ranges, DW_FORM_rnglistx);
+		bytes_put_uleb(&w->out->info, tape_u8(w->t) % 32 == 31 ? tape_number(w->t) : 0);
+	}
+	for (uint32_t i = 0; i < n; i++)
+		list_range_put(w, r, false);
+	bytes_put(r, DW_RLE_end_of_list, 1);
+}
+
+/* Where the tables of DWARF 5 begin. */
+static void bases_put(struct writer *w)
+{
+	uint8_t how = tape_u8(w->t);
+
+	attr_offset(w, DW_AT_str_offsets_base, how % 32 == 31 ? tape_number(w->t) : TABLE_HEAD);
+	attr_offset(w, DW_AT_addr_base, how % 32 == 30 ? tape_number(w->t) : TABLE_HEAD);
+	attr_offset(w, DW_AT_rnglists_base, how % 32 == 29 ? tape_number(w->t) : LISTS_HEAD);
+	attr_offset(w, DW_AT_loclists_base, how % 32 == 28 ? tape_number(w->t) : LISTS_HEAD);
 }
 
 static void unit_die_put(struct writer *w)
@@ -440,6 +563,8 @@ static void unit_die_put(struct writer *w)
 	uint8_t how = tape_u8(w->t);
 
 	die_begin(w, how / 4 % 16 == 15 ? DW_TAG_partial_unit : DW_TAG_compile_unit, true);
+	if (w->version == 5)
+		bases_put(w); /* before what uses them */
 	attr_name(w, DW_AT_language, DW_FORM_data2);
 	bytes_put(&w->out->info, languages[how % ARRAY_LEN(languages)], 2);
 	attr_text(w, DW_AT_name);
@@ -447,10 +572,11 @@ static void unit_die_put(struct writer *w)
 	attr_address(w, DW_AT_low_pc, CODE_ADDR);
 	if (how >= 224 && w->version < 5)
 		ranges_put(w);
+	else if (how >= 160 && w->version == 5)
+		rnglist_put(w);
 	else
 		attr_number(w, DW_AT_high_pc, CODE_SIZE);
-	attr_name(w, DW_AT_stmt_list, DW_FORM_sec_offset);
-	bytes_put(&w->out->info, 0, 4);
+	attr_offset(w, DW_AT_stmt_list, 0);
 	bytes_put(&w->out->abbrev, 0, 2);
 }
 
@@ -487,10 +613,10 @@ static void unit_put(struct writer *w)
 	bytes_put(info, 0, 4);
 	bytes_put(info, w->version, 2);
 	if (w->version == 5)
-		bytes_put(info, 0x0800 | (is_type ? DW_UT_type : DW_UT_compile), 2);
+		bytes_put(info, w->word << 8 | (is_type ? DW_UT_type : DW_UT_compile), 2);
 	bytes_put(info, w->out->abbrev.len, 4);
 	if (w->version == 4)
-		bytes_put(info, 8, 1);
+		bytes_put(info, w->word, 1);
 	if (is_type) {
 		bytes_put(info, how / 64 % 3, 8);
 		bytes_put(info, tape_u8(w->t), 4);
@@ -503,50 +629,19 @@ static void unit_put(struct writer *w)
 	fixups_apply(w, true);
 }
 
-/* ---- lines --------------------------------------------------------------------------------------
+/* ---- all of it ------------------------------------------------------------------------------
  */
 
-static void lines_put(struct tape *t, struct strbuf *out)
-{
-	static const uint8_t lengths[] = {0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1};
-	size_t head = out->len, program;
-
-	bytes_put(out, 0, 4);
-	bytes_put(out, 4, 2);
-	bytes_put(out, 0, 4);
-	bytes_put(out, 0x0101, 2); /* of an instruction, of operations in one */
-	bytes_put(out, 1, 1);
-	bytes_put(out, 0xfb, 1);
-	bytes_put(out, 14, 1);
-	bytes_put(out, 13, 1);
-	strbuf_add(out, (const char *)lengths, sizeof(lengths));
-	bytes_put_name(out, "dir");
-	bytes_put(out, 0, 1);
-	bytes_put_name(out, "a.c");
-	bytes_put(out, 0, 3);
-	bytes_put(out, 0, 1);
-	program = out->len;
-	bytes_patch(out, head + 6, program - head - 10, 4);
-	bytes_put(out, 0x020900, 3); /* DW_LNE_set_address */
-	bytes_put(out, CODE_ADDR, 8);
-	while (t->p < t->end)
-		bytes_put(out, tape_u8(t), 1);
-	bytes_put(out, 0x010100, 3); /* DW_LNE_end_sequence */
-	bytes_patch(out, head, out->len - head - 4, 4);
-}
-
-void dwarf_make(struct tape *t, struct dwarf_sections *out)
+void dwarf_make(struct tape *t, uint32_t word, struct dwarf_sections *out)
 {
 	struct tape lines = tape_cut(t);
-	struct writer w = {.t = t, .out = out};
+	struct writer w = {.t = t, .out = out, .word = word};
 	uint32_t n = 0;
 
 	for (int i = 0; i < 8; i++)
 		bytes_put_name(&out->str, tape_name(&lines));
-	lines_put(&lines, &out->line);
-	bytes_put(&out->loclists, 0, 4); /* patched below */
-	bytes_put(&out->loclists, 5, 2);
-	bytes_put(&out->loclists, 8, FIRST_LIST - 6);
+	dwarf_tables_make(&lines, word, out);
+	dwarf_lines_make(&lines, word, out);
 	do {
 		struct tape own = tape_cut(t);
 
@@ -555,6 +650,7 @@ void dwarf_make(struct tape *t, struct dwarf_sections *out)
 	} while (++n < UNITS_MAX && t->p < t->end);
 	fixups_apply(&w, false);
 	bytes_patch(&out->loclists, 0, out->loclists.len - 4, 4);
+	bytes_patch(&out->rnglists, 0, out->rnglists.len - 4, 4);
 	vec_deinit(&w.dies);
 	vec_deinit(&w.types);
 	vec_deinit(&w.fixups);

@@ -93,7 +93,7 @@ static void insn_put(struct frames *f, struct strbuf *out)
 	case 6:
 		bytes_put(out, with_signed[pick % ARRAY_LEN(with_signed)], 1);
 		reg_put(f, out);
-		bytes_put_sleb(out, -(int64_t)offset_of(f));
+		bytes_put_sleb(out, (int64_t)-offset_of(f));
 		return;
 	case 7:
 		bytes_put(out, DW_CFA_def_cfa_offset, 1);
@@ -101,7 +101,7 @@ static void insn_put(struct frames *f, struct strbuf *out)
 		return;
 	case 8:
 		bytes_put(out, DW_CFA_def_cfa_offset_sf, 1);
-		bytes_put_sleb(out, -(int64_t)offset_of(f));
+		bytes_put_sleb(out, (int64_t)-offset_of(f));
 		return;
 	case 9:
 		bytes_put(out, DW_CFA_def_cfa_expression, 1);

@@ -10,158 +10,6 @@
 #define NPHDRS	     2
 #define GOT_ADDR     0x8000u
 
-/* ---- the tape -------------------------------------------------------------------------------- */
-
-uint8_t tape_u8(struct tape *t)
-{
-	return t->p < t->end ? *t->p++ : 0;
-}
-
-uint32_t tape_u16(struct tape *t)
-{
-	uint32_t low = tape_u8(t);
-
-	return low | (uint32_t)tape_u8(t) << 8;
-}
-
-uint64_t tape_number(struct tape *t)
-{
-	static const uint64_t boundaries[] = {
-		0,
-		1,
-		7,
-		0x7f,
-		0x80,
-		0xffff,
-		0x7fffffff,
-		0x80000000,
-		0xffffffff,
-		0x100000000,
-		(uint64_t)6 << 30,
-		(uint64_t)1 << 62,
-		INT64_MAX,
-		(uint64_t)1 << 63,
-		UINT64_MAX - 7,
-		UINT64_MAX,
-	};
-	uint8_t how = tape_u8(t);
-	uint64_t v = 0;
-
-	switch (how % 6) {
-	case 0: return how / 6;
-	case 1: return tape_u8(t);
-	case 2: return CODE_ADDR + tape_u16(t) % (CODE_SIZE + 64);
-	case 3: return boundaries[how / 6 % ARRAY_LEN(boundaries)];
-	case 4: return tape_u16(t);
-	default: break;
-	}
-	for (int i = 0; i < 8; i++)
-		v = v << 8 | tape_u8(t);
-	return v;
-}
-
-const char *tape_name(struct tape *t)
-{
-	static const char *const names[] = {
-		"main",
-		"r",
-		"int",
-		"",
-		"char",
-		"long unsigned int",
-		"size_t",
-		"_init",
-		"__GI_memcpy",
-		"malloc",
-		".Lmark",
-		"$x",
-		"f.cold",
-		"runtime.text",
-		"runtime.etext",
-		"main.work",
-		"main.work.abi0",
-		"memcpy@@GLIBC_2.14",
-		"_ZN5shape4areaEv",
-		"_ZNSt6vectorIiSaIiEE9push_backEOi",
-		"_ZN4core3fmt5write17h0123456789abcdefE",
-		"_RNvC5crate4work",
-		"~shape",
-		"shape",
-		"&str",
-		"&mut str",
-		"data_ptr",
-		"length",
-		"__0",
-		"Some",
-		"()",
-		"string",
-		"[]uint8",
-		"str",
-		"len",
-		"\033[2Jred",
-		"bool",
-		"u128",
-		"$work",
-		"__this",
-		"self",
-		"*main.item",
-	};
-
-	return names[tape_u8(t) % ARRAY_LEN(names)];
-}
-
-struct tape tape_cut(struct tape *t)
-{
-	size_t want = (size_t)tape_u8(t) * 4, len = MIN(want, (size_t)(t->end - t->p));
-	struct tape cut = {t->p, t->p + len};
-
-	t->p += len;
-	return cut;
-}
-
-/* ---- bytes ------------------------------------------------------------------------------------
- */
-
-void bytes_put(struct strbuf *b, uint64_t v, uint32_t size)
-{
-	strbuf_add(b, (const char *)&v, size); /* little-endian, like us */
-}
-
-void bytes_put_uleb(struct strbuf *b, uint64_t v)
-{
-	do {
-		uint8_t low = v & 0x7f;
-
-		v >>= 7;
-		bytes_put(b, v ? low | 0x80u : low, 1);
-	} while (v);
-}
-
-void bytes_put_sleb(struct strbuf *b, int64_t v)
-{
-	for (;;) {
-		uint8_t low = (uint8_t)v & 0x7f;
-
-		v >>= 7;
-		if ((v == 0 && !(low & 0x40)) || (v == -1 && (low & 0x40))) {
-			bytes_put(b, low, 1);
-			return;
-		}
-		bytes_put(b, low | 0x80u, 1);
-	}
-}
-
-void bytes_put_name(struct strbuf *b, const char *name)
-{
-	strbuf_add(b, name, strlen(name) + 1);
-}
-
-void bytes_patch(struct strbuf *b, size_t off, uint64_t v, uint32_t size)
-{
-	if (off <= b->len && size <= b->len - off)
-		memcpy(b->data + off, &v, size);
-}
-
 /* ---- sections ---------------------------------------------------------------------------------
  */
 
@@ -171,7 +19,8 @@ struct image {
 	Elf64_Shdr sections[SECTIONS_MAX];
 	uint32_t nsections;
 	struct strbuf names;
-	uint32_t code; /* section number of .text */
+	uint32_t code;	/* section number of .text */
+	bool is_narrow; /* of 32 bits */
 };
 
 static uint64_t image_off(const struct image *m)
@@ -214,14 +63,16 @@ static void section_add_packed(struct image *m, struct tape *t, const char *name
 {
 	uLongf len = compressBound(data->len);
 	CLEANUP(free) Bytef *packed = xmalloc(len);
-	Elf64_Chdr ch = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = data->len, .ch_addralign = 1};
+	uint64_t claimed = data->len;
 	struct strbuf all = {0};
 
 	if (compress(packed, &len, (const Bytef *)strbuf_text(data), data->len) != Z_OK)
 		BUG("zlib");
 	if (tape_u8(t) % 4 == 3)
-		ch.ch_size = tape_number(t);
-	strbuf_add(&all, (const char *)&ch, sizeof(ch));
+		claimed = tape_number(t);
+	bytes_put(&all, ELFCOMPRESS_ZLIB, m->is_narrow ? 4 : 8);
+	bytes_put(&all, claimed, m->is_narrow ? 4 : 8);
+	bytes_put(&all, 1, m->is_narrow ? 4 : 8);
 	strbuf_add(&all, (const char *)packed, len);
 	strbuf_deinit(data);
 	(void)section_add(m, name, SHT_PROGBITS, SHF_COMPRESSED, &all);
@@ -248,15 +99,30 @@ static void code_add(struct image *m)
 /* ---- symbols ----------------------------------------------------------------------------------
  */
 
+static uint32_t symbol_size(const struct image *m)
+{
+	return m->is_narrow ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym);
+}
+
+static void symbol_put(const struct image *m, struct strbuf *table, const Elf64_Sym *s)
+{
+	const Elf32_Sym narrow = {s->st_name, (uint32_t)s->st_value, (uint32_t)s->st_size,
+				  s->st_info, s->st_other,	     s->st_shndx};
+
+	if (m->is_narrow)
+		strbuf_add(table, (const char *)&narrow, sizeof(narrow));
+	else
+		strbuf_add(table, (const char *)s, sizeof(*s));
+}
+
 static void symbols_make(struct image *m, struct tape *t, struct strbuf *table,
 			 struct strbuf *texts)
 {
 	uint32_t n = tape_u8(t) % 32;
 
 	bytes_put(texts, 0, 1);
-	bytes_put(table, 0, 8);
-	bytes_put(table, 0, 8);
-	bytes_put(table, 0, 8);
+	for (uint32_t i = 0; i < symbol_size(m); i += 8)
+		bytes_put(table, 0, 8);
 	for (uint32_t i = 0; i < n; i++) {
 		static const uint8_t kinds[] = {STT_FUNC,   STT_GNU_IFUNC, STT_OBJECT,
 						STT_NOTYPE, STT_FILE,	   STT_FUNC};
@@ -270,7 +136,7 @@ static void symbols_make(struct image *m, struct tape *t, struct strbuf *table,
 		};
 
 		bytes_put_name(texts, tape_name(t));
-		strbuf_add(table, (const char *)&sym, sizeof(sym));
+		symbol_put(m, table, &sym);
 	}
 }
 
@@ -284,7 +150,7 @@ static uint32_t symbols_add(struct image *m, struct tape *t, bool is_dynamic)
 	symbols_make(m, t, &table, &texts);
 	n = section_add(m, is_dynamic ? ".dynsym" : ".symtab", is_dynamic ? SHT_DYNSYM : SHT_SYMTAB,
 			flags, &table);
-	m->sections[n].sh_entsize = sizeof(Elf64_Sym);
+	m->sections[n].sh_entsize = symbol_size(m);
 	m->sections[n].sh_link =
 		section_add(m, is_dynamic ? ".dynstr" : ".strtab", SHT_STRTAB, flags, &texts);
 	return n;
@@ -306,6 +172,7 @@ static void relocations_add(struct image *m, struct tape *t, uint32_t symbols)
 {
 	static const uint32_t types[] = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, R_X86_64_IRELATIVE,
 					 R_X86_64_64};
+	static const uint8_t narrow[] = {R_386_JMP_SLOT, R_386_GLOB_DAT, R_386_IRELATIVE, R_386_32};
 	struct strbuf table = {0};
 	uint32_t n = tape_u8(t) % 32, scn;
 
@@ -313,13 +180,19 @@ static void relocations_add(struct image *m, struct tape *t, uint32_t symbols)
 		uint8_t how = tape_u8(t);
 		uint64_t sym = how % 16 == 15 ? tape_number(t) : tape_u8(t) % 32u;
 
-		bytes_put(&table, how % 8 == 7 ? tape_number(t) : GOT_ADDR + 8 * i, 8);
+		bytes_put(&table, how % 8 == 7 ? tape_number(t) : GOT_ADDR + 8 * i,
+			  m->is_narrow ? 4 : 8);
+		if (m->is_narrow) {
+			bytes_put(&table, sym << 8 | narrow[how / 16 % ARRAY_LEN(narrow)], 4);
+			continue;
+		}
 		bytes_put(&table, sym << 32 | types[how / 16 % ARRAY_LEN(types)], 8);
 		bytes_put(&table, CODE_ADDR + tape_u8(t), 8);
 	}
-	scn = section_add(m, ".rela.plt", SHT_RELA, SHF_ALLOC, &table);
+	scn = m->is_narrow ? section_add(m, ".rel.plt", SHT_REL, SHF_ALLOC, &table)
+			   : section_add(m, ".rela.plt", SHT_RELA, SHF_ALLOC, &table);
 	m->sections[scn].sh_link = symbols;
-	m->sections[scn].sh_entsize = sizeof(Elf64_Rela);
+	m->sections[scn].sh_entsize = m->is_narrow ? sizeof(Elf32_Rel) : sizeof(Elf64_Rela);
 }
 
 /* Stubs that jump through the words that relocations_add() names. */
@@ -336,7 +209,9 @@ static void stubs_add(struct image *m, struct tape *t, const char *name, uint32_
 		if (how % 4 == 0 && size == 16)
 			bytes_put(&code, 0xf2fa1e0ff3, 5);
 		bytes_put(&code, 0x25ff, 2);
-		bytes_put(&code, GOT_ADDR + 8 * (how / 4 % 32u) - (addr + code.len + 4), 4);
+		bytes_put(&code,
+			  GOT_ADDR + 8 * (how / 4 % 32u) - (m->is_narrow ? 0 : addr + code.len + 4),
+			  4);
 		while (code.len < end)
 			strbuf_addc(&code, (char)0x66);
 	}
@@ -441,7 +316,7 @@ static void dwarf_add(struct image *m, struct tape *t)
 	struct tape sizes = tape_cut(t);
 	struct dwarf_sections d = {0};
 
-	dwarf_make(t, &d);
+	dwarf_make(t, m->is_narrow ? 4 : 8, &d);
 	section_add_debug(m, &sizes, ".debug_info", &d.info);
 	section_add_debug(m, &sizes, ".debug_abbrev", &d.abbrev);
 	section_add_debug(m, &sizes, ".debug_str", &d.str);
@@ -449,6 +324,10 @@ static void dwarf_add(struct image *m, struct tape *t)
 	section_add_debug(m, &sizes, ".debug_loc", &d.loc);
 	section_add_debug(m, &sizes, ".debug_loclists", &d.loclists);
 	section_add_debug(m, &sizes, ".debug_ranges", &d.ranges);
+	section_add_debug(m, &sizes, ".debug_rnglists", &d.rnglists);
+	section_add_debug(m, &sizes, ".debug_addr", &d.addr);
+	section_add_debug(m, &sizes, ".debug_str_offsets", &d.str_offsets);
+	section_add_debug(m, &sizes, ".debug_line_str", &d.line_str);
 }
 
 /* ---- the file ---------------------------------------------------------------------------------
@@ -466,28 +345,124 @@ static void frames_add(struct image *m, struct tape *t, bool is_debug)
 		(void)section_add(m, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, &frames);
 }
 
+/* Where a field stands in a header, and its size. */
+struct field {
+	uint8_t off, size;
+};
+
 /* One field of a header gets another value. The layout of all three is in the gABI. */
 static void lie_tell(struct image *m, struct tape *t, size_t headers)
 {
-	static const uint8_t ehdr[][2] = {{4, 1},  {5, 1},  {16, 2}, {18, 2}, {32, 8}, {40, 8},
-					  {54, 2}, {56, 2}, {58, 2}, {60, 2}, {62, 2}};
-	static const uint8_t phdr[][2] = {{0, 4}, {4, 4}, {8, 8}, {16, 8}, {32, 8}, {40, 8}};
-	static const uint8_t shdr[][2] = {{0, 4},  {4, 4},  {8, 8},  {16, 8}, {24, 8},
-					  {32, 8}, {40, 4}, {44, 4}, {48, 8}, {56, 8}};
+	static const struct field fields[2][3][11] =
+		{{{{4, 1},
+		   {5, 1},
+		   {16, 2},
+		   {18, 2},
+		   {32, 8},
+		   {40, 8},
+		   {54, 2},
+		   {56, 2},
+		   {58, 2},
+		   {60, 2},
+		   {62, 2}},
+		  {{0, 4}, {4, 4}, {8, 8}, {16, 8}, {32, 8}, {40, 8}},
+		  {{0, 4},
+		   {4, 4},
+		   {8, 8},
+		   {16, 8},
+		   {24, 8},
+		   {32, 8},
+		   {40, 4},
+		   {44, 4},
+		   {48, 8},
+		   {56, 8}}},
+		 {{{4, 1},
+		   {5, 1},
+		   {16, 2},
+		   {18, 2},
+		   {28, 4},
+		   {32, 4},
+		   {42, 2},
+		   {44, 2},
+		   {46, 2},
+		   {48, 2},
+		   {50, 2}},
+		  {{0, 4}, {4, 4}, {8, 4}, {16, 4}, {20, 4}, {24, 4}},
+		  {{0, 4},
+		   {4, 4},
+		   {8, 4},
+		   {12, 4},
+		   {16, 4},
+		   {20, 4},
+		   {24, 4},
+		   {28, 4},
+		   {32, 4},
+		   {36, 4}}}};
+	static const uint8_t numbers[3] = {11, 6, 10};
 	uint8_t how = tape_u8(t), which = tape_u8(t);
-	const uint8_t *field;
+	uint32_t of = how % 16 == 15 ? 0 : how % 16 == 14 ? 1 : 2;
+	struct field field = fields[m->is_narrow][of][which % numbers[of]];
 	size_t off = m->start;
 
-	if (how % 16 == 15) {
-		field = ehdr[which % ARRAY_LEN(ehdr)];
-	} else if (how % 16 == 14) {
-		field = phdr[which % ARRAY_LEN(phdr)];
-		off += sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr) * (how / 16 % NPHDRS);
-	} else {
-		field = shdr[which % ARRAY_LEN(shdr)];
-		off += headers + sizeof(Elf64_Shdr) * (how % m->nsections);
+	if (of == 1)
+		off += m->is_narrow ? sizeof(Elf32_Ehdr) + sizeof(Elf32_Phdr) * (how / 16 % NPHDRS)
+				    : sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr) * (how / 16 % NPHDRS);
+	if (of == 2)
+		off += headers + (m->is_narrow ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr)) *
+					 (how % m->nsections);
+	bytes_patch(m->out, off + field.off, tape_number(t), field.size);
+}
+
+static void sections_write(struct image *m)
+{
+	for (uint32_t i = 0; i < m->nsections; i++) {
+		const Elf64_Shdr *sh = &m->sections[i];
+		const Elf32_Shdr narrow = {
+			sh->sh_name,
+			sh->sh_type,
+			(uint32_t)sh->sh_flags,
+			(uint32_t)sh->sh_addr,
+			(uint32_t)sh->sh_offset,
+			(uint32_t)sh->sh_size,
+			sh->sh_link,
+			sh->sh_info,
+			(uint32_t)sh->sh_addralign,
+			(uint32_t)sh->sh_entsize,
+		};
+
+		if (m->is_narrow)
+			strbuf_add(m->out, (const char *)&narrow, sizeof(narrow));
+		else
+			strbuf_add(m->out, (const char *)sh, sizeof(*sh));
 	}
-	bytes_patch(m->out, off + field[0], tape_number(t), field[1]);
+}
+
+/* Of a file of 32 bits. */
+static void headers_write_narrow(struct image *m, uint32_t headers)
+{
+	const Elf32_Ehdr eh = {
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32, ELFDATA2LSB,
+			    EV_CURRENT},
+		.e_type = ET_DYN,
+		.e_machine = EM_386,
+		.e_version = EV_CURRENT,
+		.e_entry = CODE_ADDR,
+		.e_phoff = sizeof(eh),
+		.e_shoff = headers,
+		.e_ehsize = sizeof(eh),
+		.e_phentsize = sizeof(Elf32_Phdr),
+		.e_phnum = NPHDRS,
+		.e_shentsize = sizeof(Elf32_Shdr),
+		.e_shnum = (uint16_t)m->nsections,
+		.e_shstrndx = (uint16_t)(m->nsections - 1),
+	};
+	const Elf32_Phdr ph[NPHDRS] = {
+		{PT_LOAD, 0, CODE_BIAS, CODE_BIAS, headers, headers, PF_R | PF_X, 0x1000},
+		{PT_LOAD, 0, 0x200000, 0x200000, headers, headers * 2, PF_R | PF_W, 0x1000},
+	};
+
+	memcpy(m->out->data + m->start, &eh, sizeof(eh));
+	memcpy(m->out->data + m->start + sizeof(eh), ph, sizeof(ph));
 }
 
 static void headers_write(struct image *m, size_t headers)
@@ -557,6 +532,7 @@ void elf_make(struct tape *t, uint32_t kit, struct strbuf *out)
 	struct strbuf names = {0};
 	size_t headers;
 
+	m.is_narrow = nlies / 8 % 4 == 1;
 	while (image_off(&m) < CODE_ADDR - CODE_BIAS)
 		strbuf_addc(out, '\0');
 	strbuf_addc(&m.names, '\0');
@@ -569,8 +545,11 @@ void elf_make(struct tape *t, uint32_t kit, struct strbuf *out)
 	while (image_off(&m) % 8)
 		strbuf_addc(out, '\0');
 	headers = image_off(&m);
-	strbuf_add(out, (const char *)m.sections, m.nsections * sizeof(m.sections[0]));
-	headers_write(&m, headers);
+	sections_write(&m);
+	if (m.is_narrow)
+		headers_write_narrow(&m, (uint32_t)headers);
+	else
+		headers_write(&m, headers);
 	for (uint8_t i = 0; nlies % 8 == 7 && i <= nlies / 64;
 	     i++) /* most files are honest: a lie hides what is behind */
 		lie_tell(&m, &lies, headers);

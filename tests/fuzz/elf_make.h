@@ -40,15 +40,15 @@ void bytes_patch(struct strbuf *b, size_t off, uint64_t v, uint32_t size);
 #define CODE_BIAS 0xf00u
 
 /* What a file may have. */
-enum kit {
-	KIT_SYMTAB = 1, /* .symtab, .strtab */
-	KIT_DYNSYM = 2, /* .dynsym, .dynstr, versions, relocations, .plt and its relatives */
-	KIT_EH_FRAME = 4,
-	KIT_DEBUG_FRAME = 8,
-	KIT_MINIDEBUG = 16, /* .gnu_debugdata */
-	KIT_LINKS = 32,	    /* build-id, .gnu_debuglink, .gnu_debugaltlink */
-	KIT_GO = 64,	    /* .go.buildinfo */
-	KIT_DWARF = 128,    /* .debug_info and its company */
+enum kit {		   /* all of it in files of 64 and of 32 bits */
+	   KIT_SYMTAB = 1, /* .symtab, .strtab */
+	   KIT_DYNSYM = 2, /* .dynsym, .dynstr, versions, relocations, .plt and its relatives */
+	   KIT_EH_FRAME = 4,
+	   KIT_DEBUG_FRAME = 8,
+	   KIT_MINIDEBUG = 16, /* .gnu_debugdata */
+	   KIT_LINKS = 32,     /* build-id, .gnu_debuglink, .gnu_debugaltlink */
+	   KIT_GO = 64,	       /* .go.buildinfo */
+	   KIT_DWARF = 128,    /* .debug_info and its company */
 };
 
 /* The names of the files that KIT_LINKS links to. */
@@ -62,8 +62,17 @@ void elf_make(struct tape *t, uint32_t kit, struct strbuf *image);
 void frames_make(struct tape *t, uint64_t addr, bool is_debug, struct strbuf *out);
 
 struct dwarf_sections {
-	struct strbuf info, abbrev, str, line, loc, loclists, ranges;
+	struct strbuf info, abbrev, str, line, loc, ranges;
+	struct strbuf loclists, rnglists, addr, str_offsets, line_str; /* of DWARF 5 */
 };
 
 /* elf_dwarf.c */
-void dwarf_make(struct tape *t, struct dwarf_sections *out);
+/* The tables of DWARF 5: bytes of their heads, and how much has an index. */
+#define LISTS_HEAD 12 /* of .debug_loclists and .debug_rnglists */
+#define TABLE_HEAD 8  /* of .debug_addr and .debug_str_offsets */
+#define NINDEXED   8  /* addresses, and strings */
+
+/* word: bytes of an address. elf_lines.c */
+void dwarf_tables_make(struct tape *t, uint32_t word, struct dwarf_sections *out);
+void dwarf_lines_make(struct tape *t, uint32_t word, struct dwarf_sections *out);
+void dwarf_make(struct tape *t, uint32_t word, struct dwarf_sections *out);
