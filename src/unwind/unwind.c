@@ -22,6 +22,7 @@
 #define NOTED_MAX     4096 /* files; beyond, what is known of those that were loaded is forgotten */
 #define SEEN_MAX      16384
 #define FRESH_MAX     64
+#define CUT_TOLD_MAX  8
 #define BETWEEN_NS    500000
 #define RUNNING_WORTH 8 /* processes that sleep */
 
@@ -53,7 +54,8 @@ struct unwinds {
 	VEC(struct fresh) fresh;
 	struct hashmap *seen; /* "dev inode generation" of mapped files that could be opened */
 	uint64_t elfsize;     /* bytes of a section or table of a file, at most */
-	bool is_cut_told;
+	uint32_t ncut_told;   /* files of which some rows are missing */
+	bool is_target;	      /* what is being loaded is mapped by a target */
 	uint64_t epoch_at;
 	uint64_t between_at;
 	bool is_busy, is_serving; /* between() must not begin again; must not take requests */
@@ -62,20 +64,30 @@ struct unwinds {
 
 /* ---- tables ------------------------------------------------------------------------------- */
 
-/* Once: a hostile user can make as many such files as he likes. */
-static void tell_cut(struct unwinds *u, const char *path)
+/* A hostile user can make as many such files as he likes: the first few are reported. */
+static void cut_tell(struct unwinds *u, const char *path)
 {
 	struct strbuf text = {0};
 
-	if (u->is_cut_told)
+	if (u->ncut_told++ >= CUT_TOLD_MAX)
 		return;
-	u->is_cut_told = true;
 	strbuf_addf(&text,
 		    "user stacks: '%s' has unwind information beyond what elfsize allows (%" PRIu64
 		    "k): stacks through it may be cut",
 		    path, u->elfsize / 1024);
 	u->hooks.notice(u->hooks.ctx, strbuf_text(&text));
 	strbuf_deinit(&text);
+}
+
+/* Reports files that walks have met, and only these: whose they are says nothing. */
+static void cuts_tell(struct unwinds *u)
+{
+	char *path;
+
+	while ((path = utrees_take_cut(&u->trees))) {
+		cut_tell(u, path);
+		free(path);
+	}
 }
 
 /* Linux include/linux/kdev_t.h */
@@ -120,10 +132,12 @@ static struct wfile *file_load(struct unwinds *u, struct gate_file *file, const 
 		unwind_rows_deinit(&rows);
 		return NULL;
 	}
-	if (rows.is_cut)
-		tell_cut(u, path);
+	if (rows.is_cut && u->is_target)
+		cut_tell(u, path);
 	if (!utrees_fill(&u->trees, f, &rows, path, is_asked))
 		f = NULL;
+	if (f && rows.is_cut && !u->is_target)
+		utrees_note_cut(&u->trees, f, path);
 	unwind_rows_deinit(&rows);
 	return f;
 }
@@ -299,8 +313,10 @@ static void queue_next(struct unwinds *u)
 void unwinds_load_process(struct unwinds *u, pid_t pid)
 {
 	process_note(u, pid, true);
+	u->is_target = true;
 	while (u->next < u->queue.len)
 		queue_next(u);
+	u->is_target = false;
 }
 
 /* ---- what is mapped while we look --------------------------------------------------------- */
@@ -445,6 +461,7 @@ bool unwinds_work(struct unwinds *u, uint64_t deadline)
 	if (now >= u->epoch_at) {
 		u->epoch_at = now + EPOCH_NS;
 		__atomic_add_fetch(&u->maps->control->epoch, 1, __ATOMIC_RELAXED);
+		cuts_tell(u);
 		utrees_tick(&u->trees);
 	}
 	return u->fresh.len || u->next < u->queue.len;
@@ -490,6 +507,7 @@ void unwinds_destroy(struct unwinds *u)
 {
 	if (!u)
 		return;
+	cuts_tell(u);
 	queue_forget(u);
 	vec_deinit(&u->queue);
 	for (uint32_t i = 0; i < u->fresh.len; i++) {

@@ -36,6 +36,13 @@ static void tell_full(struct utrees *t, const char *path, uint32_t nblocks)
 
 /* ---- removing ------------------------------------------------------------------------------ */
 
+static void file_free(struct wfile *f)
+{
+	vec_deinit(&f->keys);
+	free(f->cut_path);
+	free(f);
+}
+
 static void file_remove(struct utrees *t, struct wfile *f)
 {
 	for (uint32_t i = 0; i < f->keys.len; i++)
@@ -46,9 +53,9 @@ static void file_remove(struct utrees *t, struct wfile *f)
 		t->nblocks -= f->nblocks;
 	}
 	t->nrefused -= f->is_refused;
+	t->ncut -= f->cut_path != NULL;
 	hashmap_remove(t->files, &f->key, sizeof(f->key));
-	vec_deinit(&f->keys);
-	free(f);
+	file_free(f);
 }
 
 /* Epochs since a walk has looked the file up. */
@@ -207,6 +214,32 @@ bool utrees_fill(struct utrees *t, struct wfile *f, const struct unwind_rows *ro
 	return true;
 }
 
+void utrees_note_cut(struct utrees *t, struct wfile *f, const char *path)
+{
+	if (f->cut_path)
+		return;
+	f->cut_path = xstrdup(path);
+	t->ncut++;
+}
+
+char *utrees_take_cut(struct utrees *t)
+{
+	uint32_t now = epoch_now(t);
+	size_t pos = 0;
+	struct wfile *f;
+
+	while (t->ncut && (f = hashmap_next(t->files, &pos, NULL, NULL))) {
+		char *path = f->cut_path;
+
+		if (!path || idle_epochs(t, f, now) >= IDLE_EPOCHS)
+			continue;
+		f->cut_path = NULL;
+		t->ncut--;
+		return path;
+	}
+	return NULL;
+}
+
 void utrees_abandon(struct utrees *t, struct wfile *f)
 {
 	file_remove(t, f);
@@ -302,10 +335,8 @@ void utrees_deinit(struct utrees *t)
 	struct wfile *f;
 	size_t pos = 0;
 
-	while (t->files && (f = hashmap_next(t->files, &pos, NULL, NULL))) {
-		vec_deinit(&f->keys);
-		free(f);
-	}
+	while (t->files && (f = hashmap_next(t->files, &pos, NULL, NULL)))
+		file_free(f);
 	hashmap_destroy(t->files);
 	vec_deinit(&t->given_up);
 }

@@ -24,10 +24,11 @@ struct wfile {
 	struct rt_ufile_key key; /* as fstat() has it: not always what the kernel's side sees */
 	struct rt_ufile file;
 	uint32_t nrows;
-	uint32_t nblocks;	       /* that it has in the kernel, or needs while is_refused */
-	bool is_loading;	       /* there is nothing in file yet */
-	bool is_refused;	       /* there was no room for its rows */
-	uint32_t used;		       /* epoch; while tables are chosen that go */
+	uint32_t nblocks; /* that it has in the kernel, or needs while is_refused */
+	bool is_loading;  /* there is nothing in file yet */
+	bool is_refused;  /* there was no room for its rows */
+	uint32_t used;	  /* epoch; while tables are chosen that go */
+	char *cut_path;	  /* not NULL: some rows are missing, which the user was not told yet */
 	VEC(struct rt_ufile_key) keys; /* by which the kernel knows it */
 };
 
@@ -52,7 +53,8 @@ struct utrees {
 	uint32_t searched;
 	uint64_t searched_for; /* ... for so many blocks */
 	uint64_t nremoved;
-	bool is_full; /* told */
+	uint32_t ncut; /* files that have a cut_path */
+	bool is_full;  /* told */
 };
 
 void utrees_init(struct utrees *t, const struct kmaps *maps, uint64_t unwindsize);
@@ -67,6 +69,13 @@ struct wfile *utrees_begin(struct utrees *t, const struct rt_ufile_key *key);
  */
 bool utrees_fill(struct utrees *t, struct wfile *f, const struct unwind_rows *rows,
 		 const char *path, bool is_asked);
+/* The rows of a file are not all: remembers what the user is to be told. */
+void utrees_note_cut(struct utrees *t, struct wfile *f, const char *path);
+/*
+ * Returns the path of a file that a walk has met and that was noted, once; NULL: there is none. The
+ * text is the caller's to free().
+ */
+char *utrees_take_cut(struct utrees *t);
 /* The rows of a file that utrees_begin() has returned cannot be read now: it is gone. */
 void utrees_abandon(struct utrees *t, struct wfile *f);
 /* A walk has asked for the file, which the kernel's side knows by this key. */

@@ -68,6 +68,31 @@ run("names", claim(".strtab", ".dynstr"), "")
 run("both", claim(".eh_frame", ".strtab", ".symtab"), "elfsize")
 run("section_names", claim(".shstrtab"), "")
 run("sections", many_headers, "")
+
+
+def others(script, *argv):
+    """What a session says while somebody else runs such a program."""
+    image = bytearray(good)
+    claim(".eh_frame")(image)
+    exe = f"{TMP}/other"
+    with open(exe, "wb") as f:
+        f.write(image)
+        f.truncate(len(image) + HUGE)
+    os.chmod(exe, 0o755)
+    with subprocess.Popen([exe, "spin", "1000000000"]) as p:
+        d = subprocess.run([DTRACE, "-qn", script, *argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        p.kill()
+    if d.returncode != 0 or "Sanitizer" in d.stdout:
+        bad.append(f"{script}: status {d.returncode}\n{d.stdout[-3000:]}")
+    return d.stdout
+
+
+MINE = 'profile-197 /pid == $target/ { @[ustack()] = count(); } tick-2s { exit(0); }'
+if "elfsize" in others(MINE, "-c", f"{TRIGGER}/deep spin 1000000000"):
+    bad.append("a file is reported that no walk has met")
+text = others('profile-197 /execname == "other"/ { @[ustack()] = count(); } tick-2s { exit(0); }')
+if text.count("elfsize") != 1:
+    bad.append(f"a file that walks have met is reported {text.count('elfsize')} times\n{text[-2000:]}")
 print("\n".join(bad))
 sys.exit(bool(bad))
 END
