@@ -1,8 +1,8 @@
 /*
- * Minimal BTF: just enough types to load functions and task storage, made by hand.
+ * Makes minimal BTF: just enough types to load functions and task storage.
  *
- * libbpf could make it too; this is smaller, and its system call goes through sys_bpf(), where
- * failure can be injected. Type ids are 1.. in order of creation.
+ * libbpf could make it, too; this is smaller, and its system call goes through sys_bpf(), where
+ * tests can make it fail. Type ids count from 1 in the order of creation.
  *
  * Facts    include/uapi/linux/btf.h.
  */
@@ -20,7 +20,7 @@ struct btf_blob {
 
 void btf_blob_deinit(struct btf_blob *b);
 uint32_t btf_blob_int(struct btf_blob *b, const char *name, uint32_t size, bool is_signed);
-/* A struct without members: where only the size counts. */
+/* Adds a struct without members, for uses of which only the size matters. */
 uint32_t btf_blob_struct(struct btf_blob *b, const char *name, uint32_t size);
 uint32_t btf_blob_ptr(struct btf_blob *b, uint32_t type);
 uint32_t btf_blob_proto(struct btf_blob *b, uint32_t ret, const uint32_t *args, uint32_t nargs);

@@ -1,5 +1,5 @@
 /*
- * What this kernel can do and this process may do.
+ * Finds out what this kernel can do and what this process may do.
  *
  * To add a feature: 1. a line in features.def; 2. a probing function and its row in `probes` below;
  * 3. a test in tests/unit/bpf/feat.c, with the feature present and forced absent.
@@ -101,7 +101,7 @@ static int probe_task_btf(void)
 	return prog_try(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, ARRAY_LEN(insns), &fd);
 }
 
-/* Never run. Refused when the kernel is locked down, or built without it. */
+/* The program never runs; a kernel that is locked down, or lacks the helper, refuses to load it. */
 static int probe_write_user(void)
 {
 	struct bpf_insn insns[] = {
@@ -115,7 +115,7 @@ static int probe_write_user(void)
 	return prog_try(BPF_PROG_TYPE_RAW_TRACEPOINT, insns, ARRAY_LEN(insns), &fd);
 }
 
-/* Linking to a descriptor that is none: EBADF from a kernel that knows what it is asked. */
+/* Links to a bad descriptor: a kernel with such links says EBADF. */
 static int probe_perf_link(void)
 {
 	struct bpf_insn insns[] = {INSNS_RETURN(0)};
@@ -132,7 +132,7 @@ static int probe_perf_link(void)
 	return link >= 0 || errno == EBADF ? 0 : errno;
 }
 
-/* An array of addresses that cannot be read: EFAULT from a kernel that knows what it is asked. */
+/* Links with an array that cannot be read: a kernel with such links says EFAULT. */
 static int probe_uprobe_multi(void)
 {
 	struct bpf_insn insns[] = {INSNS_RETURN(0)};
@@ -147,10 +147,7 @@ static int probe_uprobe_multi(void)
 	return link >= 0 || errno == EFAULT ? 0 : errno;
 }
 
-/*
- * The system call that such a call makes: refuses whoever is not in the kernel's trampoline with
- * ENXIO.
- */
+/* A kernel that turns a 5-byte nop into a call has a system call for it, which says ENXIO here. */
 static int probe_uprobe_nop5(void)
 {
 	return arch.nr_uprobe && syscall(arch.nr_uprobe) < 0 && errno == ENXIO ? 0 : ENOSYS;
@@ -160,7 +157,10 @@ struct tgid_test {
 	int prog, sys;
 };
 
-/* A thread that does not lead its process: ESRCH where the kernel looks for processes. */
+/*
+ * Links with the id of a thread that is not the first of its process: ESRCH if only processes
+ * count.
+ */
 static void *tgid_thread(void *arg)
 {
 	struct tgid_test *t = arg;
@@ -220,12 +220,12 @@ static const struct {
 };
 /* clang-format on */
 
-/* Answers, of the process: neither the kernel nor our privileges change while we run. */
+/* The answers hold for the process: neither the kernel nor our privileges change while we run. */
 static struct {
 	bool is_asked, is_absent;
 	int sys;
 } answers[FEAT_NFEATURES];
-/* held while the kernel is asked, too */
+/* also held while the kernel is asked */
 static pthread_mutex_t answers_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static bool env_has(const char *list, const char *name)
@@ -254,7 +254,7 @@ static void answer_make(enum feature f)
 		answers[f].sys = probes[f].probe();
 }
 
-/* errno value of the refusal, 0 when the kernel has it; ENOTSUP when forced absent. */
+/* 0 when the kernel has the feature, else the errno of the refusal; ENOTSUP when forced absent. */
 static int feat_ask(enum feature f)
 {
 	int sys;
@@ -309,7 +309,7 @@ static bool caps_have(unsigned int cap)
 	struct __user_cap_data_struct data[2] = {{0}};
 
 	if (syscall(SYS_capget, &head, data))
-		return true; /* unknown: let the kernel decide */
+		return true; /* the capabilities are unknown: the kernel will decide */
 	return data[cap / 32].effective >> cap % 32 & 1;
 }
 

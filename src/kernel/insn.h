@@ -1,5 +1,5 @@
 /*
- * The assembler of eBPF: each instruction is written here, and nowhere else, as a constant.
+ * The assembler of eBPF: the encodings of all instructions, as constants.
  *
  *     static const struct bpf_insn insns[] = {
  *             INSN_MOV(R2, R10),
@@ -8,9 +8,8 @@
  *             INSN_EXIT,
  *     };
  *
- * Code whose length is not known beforehand is put together by the emitter (bpf/emit.h), which has
- * labels and relocations, out of the same constants. What is more than a few instructions is
- * written in C (bpf/rt).
+ * The emitter (bpf/emit.h), with labels and relocations, makes code of unknown length out of the
+ * same constants. Fixed code of more than a few instructions is written in C (bpf/rt).
  *
  * Facts    Documentation/bpf/standardization/instruction-set.rst; BPF_* are of linux/bpf.h.
  */
@@ -43,12 +42,12 @@
 #define INSN_MOV_IMM(dst, imm)		INSN_ALU_IMM(BPF_MOV, dst, imm)
 #define INSN_ADD(dst, src)		INSN_ALU(BPF_ADD, dst, src)
 #define INSN_ADD_IMM(dst, imm)		INSN_ALU_IMM(BPF_ADD, dst, imm)
-/* 32 bits, which become 64 with zeros above; bits: 16, 32, 64 */
+/* 32 bits, zero-extended to 64; bits: 16, 32, 64 */
 #define INSN_MOV32(dst, src)		INSN(BPF_ALU | BPF_X | BPF_MOV, dst, src, 0, 0)
 #define INSN_MOV32_IMM(dst, imm)	INSN(BPF_ALU | BPF_K | BPF_MOV, dst, 0, 0, imm)
 #define INSN_TO_BE(dst, bits)		INSN(BPF_ALU | BPF_END | BPF_TO_BE, dst, 0, 0, bits)
 
-/* size: BPF_B, BPF_H, BPF_W, BPF_DW; loads fill up with zeros */
+/* size: BPF_B, BPF_H, BPF_W, BPF_DW; loads zero-extend */
 #define INSN_LOAD(size, dst, base, off)		INSN(BPF_LDX | BPF_MEM | (size), dst, base, off, 0)
 #define INSN_STORE(size, base, off, src)	INSN(BPF_STX | BPF_MEM | (size), base, src, off, 0)
 #define INSN_STORE_IMM(size, base, off, imm)	INSN(BPF_ST | BPF_MEM | (size), base, 0, off, imm)
@@ -59,7 +58,7 @@
 #define INSN_IMM64_LOW(dst, kind, imm)	INSN(BPF_LD | BPF_IMM | BPF_DW, dst, kind, 0, imm)
 #define INSN_IMM64_HIGH(imm)		INSN(0, 0, 0, 0, imm)
 
-/* op: BPF_JEQ ...; off: instructions that are left out */
+/* op: BPF_JEQ ...; off: number of instructions that the jump skips */
 #define INSN_GOTO(off)			INSN(BPF_JMP | BPF_JA, 0, 0, off, 0)
 #define INSN_JMP(op, dst, src, off)	INSN(BPF_JMP | BPF_X | (op), dst, src, off, 0)
 #define INSN_JMP_IMM(op, dst, imm, off)	INSN(BPF_JMP | BPF_K | (op), dst, 0, off, imm)

@@ -1,5 +1,5 @@
 /*
- * What the kernel offers: features, the members of its structs, single links and perf events.
+ * Access to the running kernel: its features, members of its structs, single links and perf events.
  *
  * Owns     nothing: descriptors that functions here return are the caller's to close.
  * Errors   what the kernel refused, why, and the remedy (missing capability, CONFIG, lockdown).
@@ -23,47 +23,47 @@ enum feature {
 bool feat_has(enum feature f);
 const char *feat_what(enum feature f);
 /*
- * What needs f has ended with e: when it failed and the kernel lacks f, an error that says so, else
- * e.
+ * Explains the result e of an operation that needs f: when it is an error and the kernel lacks f,
+ * the new error says so; else it is e.
  */
 MUST_CHECK struct err *feat_explain(enum feature f, struct err *e);
 void feat_force_absent(enum feature f, bool absent); /* also env FATHOM_NO_FEATURE=name,name */
 /*
- * First thing a session does: privilege, BTF, bpf(2), ring buffers. NULL = this kernel and user
- * will do.
+ * Checks, at the beginning of a session, that tracing is possible: privilege, BTF, bpf(2), ring
+ * buffers.
  */
 MUST_CHECK struct err *kernel_check(void);
-/* Mount point of tracefs, mounting it when that is possible. */
+/* The mount point of tracefs, which is mounted first if need be. */
 MUST_CHECK struct err *tracefs_path(const char **ret_path);
 
 /* ---- kernel types (kfield.c): reads /sys/kernel/btf/vmlinux only when called ----------------- */
 
-/* Kernel structure offsets the generated code needs; UINT32_MAX when not needed or unknown. */
+/* Offsets in kernel structures for generated code; UINT32_MAX when not needed or unknown. */
 struct kfields {
 	uint32_t task_real_parent, task_tgid, task_pid;
 	uint32_t task_thread_info_status; /* x86: TS_COMPAT */
 };
 
-/* Byte offset of a member path ("se.sum_exec_runtime") in a struct. Errors name what is missing. */
+/* The byte offset of a member ("se.sum_exec_runtime") in a struct. Errors name what is missing. */
 MUST_CHECK struct err *kfield_offset(const char *strct, const char *path, uint32_t *ret_off);
-/* need_compat: units on system calls, which tell 32-bit tasks apart. */
+/* need_compat: for units on system calls, which distinguish 32-bit tasks. */
 MUST_CHECK struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_compat);
 
-/* What a walk of user stacks reads of the kernel. */
+/* Fills in the kernel's offsets that a walk of user stacks reads. */
 MUST_CHECK struct err *kfields_walk(struct rt_ukernel *ret);
 
 /* ---- links and events, one at a time (link.c) ------------------------------------------------ */
 
 MUST_CHECK struct err *attach_raw_tracepoint(int prog_fd, const char *name, int *ret_fd);
 /*
- * cpu-clock event on one CPU, every period_ns; the program sees cookie. Two descriptors: event,
- * link.
+ * Opens a cpu-clock event on one CPU that runs the program, which sees the cookie, every period_ns.
+ * Returns the descriptors of the event and of its link.
  */
 MUST_CHECK struct err *attach_cpu_clock(int prog_fd, int cpu, uint64_t period_ns, uint64_t cookie,
 					int *ret_event_fd, int *ret_link_fd);
 /*
- * BPF_LINK_CREATE for uprobes, newer than the headers we are built with (Linux 89ae89f53d20, v6.6):
- * keeper.h.
+ * BPF_LINK_CREATE for uprobes (keeper.h), which the headers of older systems lack: Linux
+ * 89ae89f53d20, v6.6.
  */
 #define ATTACH_UPROBE_MULTI 48 /* enum bpf_attach_type */
 struct uprobe_multi_attr {
@@ -71,14 +71,14 @@ struct uprobe_multi_attr {
 	uint64_t path, offsets, ref_ctr_offsets, cookies;
 	uint32_t cnt, multi_flags, pid, pad;
 };
-/* For feature checks: asks with an array of places that cannot be read. -1 and errno. */
+/* For feature checks: tries such a link with an array that cannot be read; -1 and errno. */
 int uprobe_multi_try(int prog_fd, const char *path, pid_t pid);
 /*
  * Loads a program of a few instructions (kernel/insn.h); name: at most 15 characters. -1 and errno.
  */
 int insns_load(enum bpf_prog_type type, uint32_t attach_type, const struct bpf_insn *insns,
 	       uint32_t ninsns, const char *name);
-/* Runs one of raw tracepoint type once, with args[0] = arg, on this thread. errno, or 0. */
+/* Runs a program of raw tracepoint type once, on this thread, with args[0] = arg; 0 or errno. */
 int prog_ask(int prog_fd, uint64_t arg, uint32_t *ret_value);
 /* The same for a program of BEGIN and END, with args[0] = key. */
 MUST_CHECK struct err *prog_test_run(int prog_fd, uint64_t key);

@@ -1,9 +1,9 @@
 /*
- * Offsets of members of kernel structures, from the kernel's BTF.
+ * Finds offsets of members of kernel structures in the kernel's BTF.
  *
- * The file has some 5 MB, of which two or three members are wanted, by a program that should take
- * few milliseconds: so no names are hashed, and the struct is met in the one pass over the file
- * that opening it takes.
+ * The file has some 5 MB, and a session that should start in milliseconds needs two or three
+ * members of it. So no names are hashed, and the struct is found in the pass over the file that
+ * opening it takes anyway.
  *
  * Facts    include/uapi/linux/btf.h.
  */
@@ -16,11 +16,11 @@
 #include "sym/btf.h"
 
 #define MAX_NAME  128u
-#define MAX_DEPTH 16 /* anonymous members in anonymous members, typedefs of typedefs */
+#define MAX_DEPTH 16 /* of nested anonymous members, and of typedefs of typedefs */
 
 /*
- * The struct or union behind const, volatile and typedef, and one pointer if is_pointer; NULL when
- * it is something else.
+ * The struct or union without const, volatile and typedef, behind a pointer if is_pointer; NULL for
+ * other types.
  */
 static const struct btf_type *type_struct(const struct btf_file *f, uint32_t id, bool is_pointer)
 {
@@ -56,7 +56,7 @@ struct member {
 	bool is_bitfield;
 };
 
-/* Also in anonymous members. t: a struct or union. */
+/* Finds a member of t, a struct or union, also within anonymous members. */
 static bool member_find(const struct btf_file *f, const struct btf_type *t, const char *name,
 			int depth, struct member *ret)
 {
@@ -84,8 +84,8 @@ static bool member_find(const struct btf_file *f, const struct btf_type *t, cons
 }
 
 /*
- * path: member names separated by dots, or by arrows: then the offset counts from what is pointed
- * to.
+ * path: member names separated by dots, or by arrows; behind an arrow the offset counts from the
+ * struct to which the member points.
  */
 static struct err *path_find(const struct btf_file *f, const char *strct, const struct btf_type *t,
 			     const char *path, uint32_t *ret_off)
@@ -111,7 +111,7 @@ static struct err *path_find(const struct btf_file *f, const char *strct, const 
 	return NULL;
 }
 
-/* The struct that was looked for last stays open to further paths. */
+/* The struct of the last lookup, kept open for further paths. */
 struct lookup {
 	struct btf_file *file; /* NULL: it is not open */
 	const char *strct;
@@ -137,7 +137,7 @@ static void lookup_close(struct lookup *l)
 	l->file = NULL;
 }
 
-/* Answers, of the process: the kernel does not change while we run. */
+/* The answers hold for the process: the kernel does not change while we run. */
 struct answer {
 	char *name; /* "struct.path" */
 	uint32_t off;
@@ -159,7 +159,7 @@ static struct answer *answer_find(const char *strct, const char *path)
 	return NULL;
 }
 
-/* l: opened by the first path that is not known yet. To be called with answers_lock held. */
+/* Opens l for the first path that is not known yet. To be called with answers_lock held. */
 static struct err *offset_find(struct lookup *l, const char *strct, const char *path,
 			       uint32_t *ret_off)
 {
@@ -197,7 +197,7 @@ struct err *kfield_offset(const char *strct, const char *path, uint32_t *ret_off
 	return e;
 }
 
-/* What a field serves; the optional ones may be missing on some architecture. */
+/* What needs a field; architectures may lack the optional ones. */
 enum need { NEED_PARENT, NEED_COMPAT };
 
 /* clang-format off */
@@ -237,7 +237,7 @@ struct err *kfields_fill(struct kfields *kf, bool need_parent, bool need_compat)
 	return e;
 }
 
-/* ---- what walks of user stacks read --------------------------------------------------------- */
+/* ---- fields for walks of user stacks -------------------------------------------------------- */
 
 /* clang-format off */
 #define UFIELD(field, strct, ...) {offsetof(struct rt_ukernel, field), strct, {__VA_ARGS__}}

@@ -1,8 +1,8 @@
 /*
- * The PID namespace whose numbers a session shows, takes and compares: that of dtrace itself.
+ * The PID namespace of dtrace itself, whose process numbers a session shows, accepts and compares.
  *
  * Errors   struct err *: what the kernel refuses.
- * Cost     in the first namespace one look at /proc; in another one a program is loaded and run.
+ * Cost     in the first namespace a file of /proc is read; in others a program is loaded and run.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "bpf/rt/abi.h"
 
 /*
- * Ours, as the kernel's side needs it; level 0: the first one, where the kernel's helpers know the
- * numbers.
+ * Describes the namespace for code in the kernel. level 0: the first one, whose numbers the
+ * kernel's helpers return.
  */
 MUST_CHECK struct err *pidns_find(struct rt_pidns *ret);

@@ -19,9 +19,9 @@ int sys_perf_event_open(void *attr, int pid, int cpu, int group_fd, unsigned lon
 void *sys_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t off);
 int sys_ioctl(int fd, unsigned long request, unsigned long arg);
 
-/* Is this call the one to fail? With errno set. For a call that another process makes for us. */
+/* Whether this call is to fail; then errno is set. For calls that another process makes for us. */
 bool sys_fails(const char *call, long number);
 
 void sys_fail_set(unsigned int n);
-/* True while the n-th call has not come yet: how a test knows that it has tried every n. */
+/* Whether the n-th call is still to come. A test that finds it so has tried every n. */
 bool sys_fail_pending(void);
