@@ -1,0 +1,210 @@
+/* The gate: the reader reads what stands in a file, and is given up when it does not answer. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+
+#include "proc/maps.h"
+#include "sym/elfsym.h"
+#include "sym/gate.h"
+#include "sym/mounts.h"
+#include "tap.h"
+
+static uint32_t ntold;
+
+static void on_notice(void *ctx, const char *msg)
+{
+	(void)ctx;
+	ntold++;
+	ok(strstr(msg, "does not answer") != NULL, "%s", msg);
+}
+
+/* The process that reads for us; 0: there is none. */
+static pid_t reader_pid(void)
+{
+	char want[64], path[300], text[64] = "";
+	DIR *d = opendir("/proc");
+	const struct dirent *de;
+	pid_t found = 0;
+
+	(void)snprintf(want, sizeof(want), "file-reader of %d", (int)getpid());
+	while (d && !found && (de = readdir(d))) {
+		CLEANUP(fd) int fd = -1;
+		ssize_t n;
+
+		(void)snprintf(path, sizeof(path), "/proc/%s/cmdline", de->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+		if (n <= 0)
+			continue;
+		text[n] = '\0';
+		if (strcmp(text, want) == 0)
+			found = (pid_t)strtol(de->d_name, NULL, 10);
+	}
+	if (d)
+		(void)closedir(d);
+	return found;
+}
+
+/* Our own program. is_known: its device is given, which is that of a harmless file system. */
+static struct gate_file *self_open(struct gate *g, bool is_known)
+{
+	struct proc_maps m;
+	struct err *e = proc_maps_read(getpid(), &m);
+	const struct proc_map *at = e ? NULL : proc_maps_find(&m, (taddr)(uintptr_t)&self_open);
+	struct gate_file *f = NULL;
+
+	if (at)
+		f = gate_open_mapping(g,
+				      &(struct gate_mapping){(uint64_t)getpid(), at->start, at->end,
+							     is_known ? at->dev : 0, "self"});
+	if (!e)
+		proc_maps_deinit(&m);
+	err_destroy(e);
+	return f;
+}
+
+static void test_same(struct gate_file *here, struct gate_file *there)
+{
+	static char a[200000], b[200000];
+	ssize_t n = gate_file_read(here, a, sizeof(a), 1000);
+	struct elf_syms *x = elf_syms_read(here, GATE_LIMIT_DEFAULT);
+	struct elf_syms *y = elf_syms_read(there, GATE_LIMIT_DEFAULT);
+	uint32_t nwrong = 0;
+
+	ok(gate_file_stat(here)->st_ino == gate_file_stat(there)->st_ino &&
+		   gate_file_stat(here)->st_size == gate_file_stat(there)->st_size,
+	   "the reader has opened the same file");
+	ok(n > 4096 && gate_file_read(there, b, sizeof(b), 1000) == n &&
+		   memcmp(a, b, (size_t)n) == 0,
+	   "it reads the same bytes");
+	ok(gate_file_read(there, b, sizeof(b), (uint64_t)gate_file_stat(there)->st_size) == 0,
+	   "there are none behind the end");
+	is_int(y->syms.len, x->syms.len, "symbols");
+	for (uint32_t i = 0; i < x->syms.len && i < y->syms.len; i++)
+		nwrong += x->syms.data[i].addr != y->syms.data[i].addr ||
+			  strcmp(x->syms.data[i].name, y->syms.data[i].name) != 0;
+	ok(x->syms.len > 20 && !nwrong, "the same ones");
+	ok(!gate_file_is_stuck(there), "nothing was late");
+	elf_syms_destroy(x);
+	elf_syms_destroy(y);
+}
+
+/* What the reader may do: it has no descriptor but its socket and the file, and few rights. */
+static void test_rights(void)
+{
+	char path[64], line[256];
+	unsigned long long caps = ~0ull;
+	int seccomp = -1, no_new = -1;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)reader_pid());
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		(void)sscanf(line, "CapPrm: %llx", &caps);
+		(void)sscanf(line, "Seccomp: %d", &seccomp);
+		(void)sscanf(line, "NoNewPrivs: %d", &no_new);
+	}
+	if (f)
+		(void)fclose(f);
+	ok((caps & ~(1ull << 2 | 1ull << 19 | 1ull << 40)) == 0, "it can read, and no more: %llx",
+	   caps);
+	ok(no_new == 1 && seccomp != 0, "it gets nothing back");
+}
+
+static void test_killed(struct gate_file *there)
+{
+	pid_t pid = reader_pid();
+	char byte;
+
+	ok(pid > 0 && kill(pid, SIGKILL) == 0, "somebody kills the reader");
+	ok(gate_file_read(there, &byte, 1, 0) == 1 && byte == 0x7f, "another one reads");
+	ok(reader_pid() != pid, "it is another one");
+}
+
+static void test_stopped(struct gate *g, struct gate_file *there)
+{
+	uint32_t nread = 0;
+	uint64_t begin;
+	char byte;
+
+	gate_set_wait(g, 50000000);
+	gate_set_patient(g, false);
+	ok(kill(reader_pid(), SIGSTOP) == 0, "the reader does not answer");
+	begin = now_ns();
+	ok(gate_file_read(there, &byte, 1, 0) < 0 && errno == ETIMEDOUT, "that is an error");
+	ok(now_ns() - begin >= 50000000, "after the time that it has");
+	ok(gate_file_is_stuck(there), "the file says why");
+	is_int(ntold, 1, "the user is told");
+	begin = now_ns();
+	for (int i = 0; i < 1000; i++)
+		nread += gate_file_read(there, &byte, 1, 0) >= 0;
+	ok(!nread && now_ns() - begin < 1000000000, "for some time it is not asked again");
+	is_int(ntold, 1, "and the user is told once");
+	is_int(reader_pid(), 0, "it was given up");
+}
+
+static void test_paths(struct gate *g)
+{
+	char name[] = "/tmp/fathom-gate-XXXXXX", fifo[64];
+	CLEANUP(fd) int fd = mkstemp(name);
+	CLEANUP(fd) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP(gate_file) struct gate_file *f = gate_open_path(g, -1, name), *below = NULL;
+
+	ok(f != NULL, "a path");
+	below = gate_open_path(g, root, name);
+	ok(below != NULL, "the same below a root directory");
+	(void)snprintf(fifo, sizeof(fifo), "%s.fifo", name);
+	ok(mkfifo(fifo, 0600) == 0 && !gate_open_path(g, -1, fifo) && errno == EINVAL,
+	   "a fifo is refused, and nobody waits");
+	ok(!gate_open_path(g, -1, "/nowhere/at/all") && errno == ENOENT, "no file");
+	(void)unlink(fifo);
+	(void)unlink(name);
+}
+
+static void test_mounts(void)
+{
+	CLEANUP(fd) int root = open("/proc", O_PATH | O_CLOEXEC);
+	const struct mount *m;
+	struct mounts all;
+
+	mounts_init(&all);
+	m = mounts_of_fd(&all, root);
+	ok(m && m->is_harmless && strcmp(m->point, "/proc") == 0, "/proc is a mount of our own");
+	ok(m && mounts_is_dev_harmless(&all, m->dev), "its device is known");
+	ok(!mounts_is_dev_harmless(&all, makedev(0, 0xfffff)), "one that nobody knows may hang");
+	ok(!mounts_is_dev_harmless(&all, 0), "so may none at all");
+	m = mounts_of_path(&all, "/proc/self/maps");
+	ok(m && strcmp(m->point, "/proc") == 0, "a path below it");
+	m = mounts_of_path(&all, "/procession");
+	ok(!m || strcmp(m->point, "/proc") != 0, "a name that begins like it is elsewhere");
+	mounts_deinit(&all);
+}
+
+int main(void)
+{
+	struct gate *g = gate_create();
+	struct gate_file *here, *there;
+
+	gate_on_notice(g, on_notice, NULL);
+	test_mounts();
+	test_paths(g);
+	here = self_open(g, true);
+	is_int(reader_pid(), 0, "harmless files need no reader");
+	there = self_open(g, false);
+	if (!here || !there) {
+		ok(true, "map_files # SKIP needs privilege");
+	} else {
+		test_same(here, there);
+		test_rights();
+		test_killed(there);
+		test_stopped(g, there);
+	}
+	gate_destroy(g);
+	gate_file_close(here);
+	gate_file_close(there);
+	is_int(reader_pid(), 0, "no reader is left");
+	return tap_done();
+}
