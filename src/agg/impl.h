@@ -1,4 +1,4 @@
-/* What the files of agg/ share: the handle. */
+/* The handle struct aggs, which only the files of agg/ look into. */
 #pragma once
 
 #include "agg/agg.h"

@@ -81,7 +81,7 @@ const char *text_of_string(struct aggs *a, uint64_t hash)
 		  : arena_printf(a->arena, "<lost string %016llx>", (unsigned long long)hash);
 }
 
-/* What is printed of a recorded stack becomes known. */
+/* Names the frames of a stack that the kernel recorded, and remembers the text. */
 static struct key_text *stack_decode(struct aggs *a, enum datum_kind datum, uint64_t hash,
 				     const struct rt_stack *raw, size_t len)
 {
@@ -104,7 +104,10 @@ static struct key_text *stack_decode(struct aggs *a, enum datum_kind datum, uint
 	return kt;
 }
 
-/* What is known of a stack stays known, which also keeps names of processes that end. */
+/*
+ * A stack is named once, when it is first seen: later its process may have ended, and its frames
+ * have no names any more.
+ */
 const struct key_text *text_of_stack(struct aggs *a, enum datum_kind datum, uint64_t hash)
 {
 	static const struct key_text lost;

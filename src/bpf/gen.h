@@ -298,7 +298,7 @@ void gen_stack_var(struct gen *g, uint32_t var);
  * in r2 of the machine state's entry. Helpers run for each frame.
  */
 void gen_helper_walk(struct gen *g, uint32_t frames, uint32_t strsize);
-/* What the helpers need of a unit with such stacks; nothing of its probes. */
+/* Adds what the helpers of user stacks need of the unit; they need nothing of its probes. */
 void helper_needs(struct needs *n, const struct layout *l);
 
 /* lookup.c: elements of MAP_AGG and MAP_ARR */

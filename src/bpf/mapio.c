@@ -381,7 +381,7 @@ static const enum map_class side_maps[] = {
 	[AGG_SIDE_STACKS] = MAP_STACKS,
 };
 
-/* What cannot be read this way is read one by one. */
+/* Reads a table of texts in batches; texts that it misses are looked up one by one later. */
 static void map_texts(void *ctx, enum agg_side side, agg_text_f *f, void *arg)
 {
 	struct map_io *io = ctx;

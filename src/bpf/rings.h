@@ -33,7 +33,7 @@ struct ring_fds {
 MUST_CHECK struct err *rings_create(const struct ring_fds *fds, struct rings **ret_rings);
 void rings_destroy(struct rings *r); /* NULL is allowed */
 
-/* As struct engine's drain(). */
+/* Does what drain() of struct engine (probe/engine.h) promises. */
 MUST_CHECK struct err *rings_drain(struct rings *r, uint64_t horizon, engine_record_f *func,
 				   void *ctx);
 /* How full the fullest buffer was when the last drain began, in 1/256. */

@@ -1,4 +1,4 @@
-/* What takes attached units off their places again. */
+/* Holds what attached units hang on, and takes them off their places. */
 #include "probe/attachments.h"
 
 #include <unistd.h>

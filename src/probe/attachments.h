@@ -1,5 +1,5 @@
 /*
- * What takes attached units off their places again.
+ * Holds what attached units hang on, and takes them off their places.
  *
  * Owns     the descriptors of links, and the keeper: closing them, in this order, takes everything
  *          off.
@@ -12,7 +12,7 @@ struct attachments {
 	int *fds;
 	uint32_t nfds, cap;
 	struct keeper *keeper; /* of uprobes (keeper/keeper.h); NULL = there are none */
-	/* What the engine remembers of it, and what releases that. */
+	/* The engine's own data about these units, and the function that releases it. */
 	void *own;
 	void (*own_destroy)(void *own);
 };

@@ -257,7 +257,7 @@ static struct probe *probe_add_id(struct probes *ps, const struct provider *pv, 
 
 /* ---- removing ------------------------------------------------------------------------------- */
 
-/* Those of id 0 are to be removed. */
+/* Takes the probes whose id is 0 out of the list: they were marked for removal. */
 static void list_filter(struct probe_list *l)
 {
 	uint32_t n = 0;

@@ -237,7 +237,7 @@ static void processes_read(struct probes *ps, struct usdt_state *st)
 		(void)closedir(dir); /* only read */
 }
 
-/* Where the number of the process begins in "myapp123"; the end if there is none. */
+/* Finds the process id in a provider's name such as "myapp123"; without one, the name's end. */
 static const char *number_at(const char *prov)
 {
 	const char *p = prov + strlen(prov);
@@ -383,7 +383,7 @@ static bool is_integer_type(const char *text)
 	return true;
 }
 
-/* What a script sees: pointers are into the memory of the process. */
+/* The type that a script sees for a C type: its pointers point into the memory of the process. */
 static const char *type_shown(struct arena *a, const char *native)
 {
 	if (is_integer_type(native))
@@ -394,7 +394,7 @@ static const char *type_shown(struct arena *a, const char *native)
 	return strchr(native, '*') ? "userland void *" : NULL;
 }
 
-/* By the object's description, where there is one; else by what the note says. */
+/* Argument types come from the object's DOF section, where it has one; else from the note. */
 static uint32_t usdt_arg_types(struct probes *ps, const struct probe *pr,
 			       const char *const **ret_types)
 {

@@ -19,7 +19,10 @@ static enum flow flow_of(const struct probe *pr)
 	return FLOW_NONE;
 }
 
-/* Of several clauses on one probe, the first entry and the last return move the indent. */
+/*
+ * When several clauses of one probe record, the indent grows only at the first one of an entry, and
+ * shrinks only at the last one of a return.
+ */
 static enum flow flow_of_record(const struct flow_cpu *fc, const struct probe *pr,
 				const struct rt_rec *rec, const struct rt_rec *next)
 {

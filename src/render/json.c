@@ -478,7 +478,7 @@ static void json_typed(struct printer *p, const struct shape *shape, const struc
 
 /* ---- aggregations -------------------------------------------------------------------------- */
 
-/* Those of the end stand behind all records, and are kept until then. */
+/* Aggregations printed at the end of tracing stand behind all records: they are kept until then. */
 static struct strbuf *aggs_out(struct printer *p)
 {
 	return p->json.at_end && !is_lines(p) ? &doc_now(p)->aggs : &p->out;
@@ -498,7 +498,7 @@ static void json_aggs_end(struct printer *p)
 	p->json.at_end = false;
 }
 
-/* What a format makes of the rows; they come again as data. */
+/* Writes the text that printa()'s format makes of the rows; the rows follow as data. */
 static void json_printa_begin(struct printer *p, const struct agg_table *t)
 {
 	struct strbuf saved = p->out, text;
