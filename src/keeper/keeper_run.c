@@ -148,8 +148,11 @@ static void do_drop(const struct keeper_area *a)
 			links[fd].pid = 0;
 			links[fd].group = 0;
 		}
-	if (!is_apart)
+	if (!is_apart) { /* those that close others have copies of these, too */
+		while (syscall(SYS_wait4, -1, NULL, __WCLONE, NULL) > 0)
+			;
 		return;
+	}
 	(void)close(gate[0]);
 	(void)close(gate[1]);
 	while (syscall(SYS_wait4, -1, NULL, __WCLONE | WNOHANG, NULL) > 0)

@@ -39,7 +39,7 @@ def look(pid):
 
 
 # by how much each may be more after so many more libraries, which took thousands before
-GROWTH = {"maps": 2, "programs": 2, "files": 50, "links": 2, "memory": 3000}
+GROWTH = {"maps": 2, "programs": 2, "files": 50, "links": 2, "memory": 6000}
 
 
 def check(word, first, more, *flags):
