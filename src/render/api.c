@@ -9,6 +9,7 @@
 void printer_set_callbacks(struct printer *p, const struct print_callbacks *cb)
 {
 	p->api.cb = *cb;
+	p->api.has_callbacks = cb->probe || cb->rec;
 }
 
 bool printer_in_callback(const struct printer *p)
@@ -30,17 +31,11 @@ void api_deinit(struct printer *p)
 	err_destroy(p->api.err);
 }
 
-void api_begin(struct printer *p, FILE *fp)
+void api_begin(struct printer *p)
 {
-	p->fp = fp;
-	p->api.is_direct = !fp || p->api.cb.probe || p->api.cb.rec;
+	p->api.is_direct = !p->fp || p->api.has_callbacks;
 	p->api.has_record = p->api.is_refused = false;
-	p->has_columns = !p->api.cb.probe && !p->api.cb.rec;
-}
-
-bool api_wants_records(const struct printer *p)
-{
-	return p->api.is_direct;
+	p->has_columns = !p->api.has_callbacks;
 }
 
 static struct err *answer_check(int answer, const char *what, bool *ret_is_taken)

@@ -37,8 +37,10 @@ struct text_origin {
 
 struct api {
 	struct print_callbacks cb;
-	uint32_t ncalls; /* number of running callbacks, one inside another */
-	bool is_direct;	 /* text is handed over before the next callback */
+	bool has_callbacks; /* of records */
+	uint32_t ncalls;    /* number of running callbacks, one inside another */
+	/* records are seen as values, and text is handed over before the next callback */
+	bool is_direct;
 	bool is_held;	 /* the text in the buffer is not for the handler */
 	bool is_refused; /* the handler of text has asked for no more text */
 	struct text_origin origin;
@@ -60,10 +62,11 @@ void api_deinit(struct printer *p);
 
 /* ---- records (api.c) ----------------------------------------------------------------------- */
 
-/* To be called before anything is shown in fp, which may be NULL. */
-void api_begin(struct printer *p, FILE *fp);
-/* Whether there is a callback for records. */
-bool api_wants_records(const struct printer *p);
+/*
+ * To be called before anything is shown if there are callbacks, if there were callbacks before, or
+ * if there is no file.
+ */
+void api_begin(struct printer *p);
 /* Makes the values of the current record, and calls the probe callback, if there is one. */
 MUST_CHECK struct err *api_record(struct printer *p, const struct probe_text *pt, uint32_t cpu,
 				  bool *ret_is_taken);

@@ -258,7 +258,7 @@ struct err *print_aggs_in(struct printer *p, FILE *fp, dtrace_aggregate_walk_f *
 		vec_deinit(&l.rows);
 		return err_code(err_new("the walk has failed"), EDT_DIRABORT);
 	}
-	api_begin(p, fp);
+	output_begin(p, fp);
 	p->render->aggs_begin(p);
 	for (uint32_t i = 0, n; i < l.rows.len && !e; i += n) {
 		for (n = 1; i + n < l.rows.len && l.rows.data[i + n].view == l.rows.data[i].view;)

@@ -305,8 +305,25 @@ const struct probe_text *printer_probe(struct printer *p, uint32_t id);
 /* Field i of an action in the record at hand. */
 MUST_CHECK struct err *act_datum(struct printer *p, const struct act_layout *al, uint32_t i,
 				 struct datum *ret);
+/* Of a clause with if/else: whether the record at hand says that action i was executed. */
+bool act_bit(const struct printer *p, const struct clause_layout *cl, uint32_t i);
+
 /* Whether action i leaves data in the record at hand, and was executed. */
-bool act_was_executed(struct printer *p, const struct clause_layout *cl, uint32_t i);
+static inline bool act_was_executed(const struct printer *p, const struct clause_layout *cl,
+				    uint32_t i)
+{
+	return act_is_recording(cl->clause->acts[i].kind) &&
+	       (!cl->executed_off || act_bit(p, cl, i));
+}
+
+/* Before anything is shown in fp, which may be NULL. */
+static inline void output_begin(struct printer *p, FILE *fp)
+{
+	p->fp = fp;
+	if (!fp || p->api.has_callbacks || p->api.is_direct)
+		api_begin(p);
+}
+
 /* Reports a library error of the record at hand; takes e over. */
 void printer_fault(struct printer *p, struct err *e);
 /* Once a record: the snapshot is brought up to date. */

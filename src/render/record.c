@@ -141,22 +141,18 @@ struct err *act_datum(struct printer *p, const struct act_layout *al, uint32_t i
 	return NULL;
 }
 
-/* A record of a clause with if/else has a bit for each action that was executed. */
-bool act_was_executed(struct printer *p, const struct clause_layout *cl, uint32_t i)
+bool act_bit(const struct printer *p, const struct clause_layout *cl, uint32_t i)
 {
 	uint64_t word, off = (uint64_t)cl->executed_off + i / 64 * sizeof(word);
 
-	if (!act_is_recording(cl->clause->acts[i].kind))
-		return false;
-	if (!cl->executed_off)
-		return true;
 	if (off + sizeof(word) > p->rec_len)
 		return false;
 	memcpy(&word, (const char *)p->rec + off, sizeof(word));
 	return word >> i % 64 & 1;
 }
 
-static struct err *print_act_at(struct printer *p, const struct clause_layout *cl, uint32_t i)
+static inline __attribute__((always_inline)) struct err *
+print_act_at(struct printer *p, const struct clause_layout *cl, uint32_t i)
 {
 	return print_act(p, &cl->clause->acts[i], &cl->acts[i], p->fmts[p->rec->clause][i]);
 }
@@ -226,7 +222,7 @@ struct err *print_record(struct printer *p, FILE *fp, const struct rt_rec *rec, 
 
 	if (len < sizeof(*rec))
 		return err_code(err_new("record of %u bytes", len), EDT_DSIZE);
-	api_begin(p, fp);
+	output_begin(p, fp);
 	p->rec = rec;
 	p->rec_len = len;
 	p->is_snapped = false;
@@ -239,7 +235,7 @@ struct err *print_record(struct printer *p, FILE *fp, const struct rt_rec *rec, 
 		syms_at(p->syms, rec->time);
 	if (p->opts->flowindent)
 		flow_advance(p, cpu, pt->probe, next);
-	if (api_wants_records(p)) {
+	if (p->api.is_direct) {
 		e = offer_record(p, pt, cpu, next);
 		p->api.has_record = false;
 		arena_reset(p->scratch);
@@ -258,7 +254,7 @@ struct err *print_aggs(struct printer *p, FILE *fp)
 {
 	struct err *e = NULL;
 
-	api_begin(p, fp);
+	output_begin(p, fp);
 	if (p->syms)
 		syms_at(p->syms, SYMS_ANY_TIME);
 	p->render->aggs_begin(p);
