@@ -61,8 +61,7 @@ static void many_processes(void)
 					    .len = 0x1000,
 					    .dev = 5,
 					    .ino = 1000 + i,
-					    .path = "/nowhere/lib.so",
-					    .is_exec = true};
+					    .path = "/nowhere/lib.so"};
 
 			uprocs_mapped(&u.procs, pid, &m, time + 1 + i);
 		}
