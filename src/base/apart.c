@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -53,6 +54,42 @@ static bool stat_fields(int first, unsigned long *ret, int n)
 	return p != NULL;
 }
 
+/* A line of /proc/self/maps; "7f00-7f10 rw-s 00000000 00:0e 15 anon_inode:bpf-map" */
+static void bpf_map_drop(const char *line)
+{
+	char *end;
+	unsigned long from = strtoul(line, &end, 16);
+	unsigned long to = *end == '-' ? strtoul(end + 1, NULL, 16) : 0;
+
+	if (to > from && strstr(line, "anon_inode:bpf-map"))
+		(void)munmap((void *)from, to - from);
+}
+
+/* A mapping of a BPF map keeps it in the kernel, even when its last descriptor is closed. */
+static void bpf_maps_drop(void)
+{
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	char buf[8192];
+	size_t len = 0;
+	ssize_t n;
+
+	while (fd >= 0 && len < sizeof(buf) - 1 &&
+	       (n = read(fd, buf + len, sizeof(buf) - 1 - len)) > 0) {
+		char *line = buf, *end;
+
+		len += (size_t)n;
+		buf[len] = '\0';
+		for (; (end = strchr(line, '\n')); line = end + 1) {
+			*end = '\0';
+			bpf_map_drop(line);
+		}
+		len = strlen(line);
+		memmove(buf, line, len);
+	}
+	if (fd >= 0)
+		(void)close(fd);
+}
+
 /*
  * Gives the heap back, and replaces the command line: who kills all processes called dtrace does
  * not mean this one.
@@ -84,5 +121,6 @@ void apart_begin(const char *name, pid_t parent, const int *kept, uint32_t n)
 	(void)setsid();
 	(void)!chdir("/");
 	close_others(kept, n);
+	bpf_maps_drop();
 	heap_drop(name, parent);
 }

@@ -17,7 +17,7 @@
 pid_t apart_clone(void);
 /*
  * What the clone of process parent calls first: it takes no signals but SIGKILL and SIGSTOP, is in
- * a session of its own, keeps open only the n descriptors (at most 8), gives its copy of the heap
- * back, and is called name.
+ * a session of its own, keeps open only the n descriptors (at most 8), maps no BPF map, gives its
+ * copy of the heap back, and is called name.
  */
 void apart_begin(const char *name, pid_t parent, const int *kept, uint32_t n);
