@@ -3,7 +3,7 @@
  */
 #include "watch/procs.h"
 
-#include <signal.h>
+#include <errno.h>
 
 #include "base/str.h"
 #include "keeper/herd.h"
@@ -104,14 +104,27 @@ static struct watch_subject subject_of(struct watch_proc *p)
 	return (struct watch_subject){.pid = (uint64_t)p->id.pid, .time = now_ns(), .proc = p};
 }
 
-/* A process that has ended is no failure: so has its part of the run. */
+/* A process that ends gives up its memory some time before it has ended. */
+static bool has_memory(const struct watch_proc *p)
+{
+	struct proc_maps maps;
+	struct err *e = proc_maps_read(p->id.pid, &maps);
+	bool any = e ? err_get_sys(e) != ESRCH : maps.maps.len > 0;
+
+	if (!e)
+		proc_maps_deinit(&maps);
+	err_destroy(e);
+	return any && watch_proc_lives(p);
+}
+
+/* A process that ends is no failure: so does its part of the run. */
 void procs_failed(struct procs *ps, const struct watch_proc *p, const char *what, struct err *e)
 {
 	struct strbuf text = {0};
 
 	strbuf_addf(&text, "process %d has other code now: %s: %s", (int)p->id.pid, what,
 		    err_text(e));
-	if ((!ps->told || strcmp(ps->told, strbuf_text(&text)) != 0) && watch_proc_lives(p)) {
+	if ((!ps->told || strcmp(ps->told, strbuf_text(&text)) != 0) && has_memory(p)) {
 		ps->hooks->notice(ps->hooks->ctx, strbuf_text(&text));
 		free(ps->told);
 		ps->told = xstrdup(strbuf_text(&text));
@@ -213,7 +226,7 @@ static void files_tell(struct procs *ps, struct watch_proc *p)
 		procs_failed(ps, p, "its functions are not probed", e);
 		return;
 	}
-	if (watch_proc_lives(p)) { /* else they may be those of another process */
+	if (maps.maps.len && watch_proc_lives(p)) { /* else they may be another process's */
 		files_collect(&maps, &now);
 		files_compare(ps, p, &now);
 		s = subject_of(p);
