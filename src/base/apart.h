@@ -1,8 +1,8 @@
 /*
- * Processes of our own that run apart from the tracer: cloned from it, without anything of it.
+ * Helper processes that are cloned from the tracer and keep nothing of it: no descriptors, no heap.
  *
- * The clone may come from one of several threads while others hold locks of the C library. Until it
- * ends it may therefore make only async-signal-safe calls: no malloc(), no stdio streams.
+ * One thread may make the clone while other threads hold locks of the C library. Until it ends, the
+ * clone may therefore make only async-signal-safe calls: no malloc(), no stdio streams.
  */
 #pragma once
 
@@ -16,8 +16,8 @@
  */
 pid_t apart_clone(void);
 /*
- * What the clone of process parent calls first: it takes no signals but SIGKILL and SIGSTOP, is in
- * a session of its own, keeps open only the n descriptors (at most 8), maps no BPF map, gives its
- * copy of the heap back, and is called name.
+ * The clone of process parent calls this first. It then blocks all signals but SIGKILL and SIGSTOP,
+ * is in a session of its own, has closed all descriptors but the n kept ones (at most 8), maps no
+ * BPF map, has freed its copy of the heap, and shows name as its name.
  */
 void apart_begin(const char *name, pid_t parent, const int *kept, uint32_t n);

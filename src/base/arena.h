@@ -1,7 +1,7 @@
 /*
  * Arena: memory with one lifetime, released all at once.
  *
- * Owns     every block handed out. Nothing else: descriptors and mappings belong elsewhere.
+ * Owns     every block that it has returned, and nothing else: no descriptors, no mappings.
  * Errors   none; allocation never returns NULL (oom() ends the process). Check sizes that come from
  *          files or traced memory before asking.
  * Threads  one arena belongs to one thread.
@@ -14,10 +14,10 @@ struct arena;
 
 struct arena *arena_create(void);
 void arena_destroy(struct arena *a); /* NULL is allowed */
-/* Forgets every allocation, keeps the largest block for reuse. */
+/* Releases every allocation, and keeps the largest block for reuse. */
 void arena_reset(struct arena *a);
 
-/* Zeroed, aligned to 16 bytes. */
+/* Returns size zeroed bytes, aligned to 16 bytes. */
 void *arena_alloc(struct arena *a, size_t size);
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_strndup(struct arena *a, const char *s, size_t len);

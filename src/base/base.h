@@ -20,12 +20,12 @@
 #define NORETURN	  __attribute__((noreturn))
 #define EXPORT		  __attribute__((visibility("default")))
 #define ARRAY_LEN(a)	  (sizeof(a) / sizeof((a)[0]))
-/* How many arguments there are, up to four. */
+/* The number of arguments, at most four. */
 #define COUNT_ARGS(...)			      COUNT_ARGS_(0, ##__VA_ARGS__, 4, 3, 2, 1, 0)
 #define COUNT_ARGS_(zero, a, b, c, d, n, ...) n
 #define MIN(a, b)			      ((a) < (b) ? (a) : (b))
 #define MAX(a, b)			      ((a) > (b) ? (a) : (b))
-/* n must be a power of two */
+/* Rounds x up to a multiple of n, which must be a power of two. */
 #define ROUND_UP(x, n)		      (((x) + ((n)-1)) & ~((__typeof__(x))(n)-1))
 #define CONTAINER_OF(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))
 
@@ -43,7 +43,7 @@ void *xcalloc(size_t n, size_t size);
 void *xrealloc(void *p, size_t size);
 char *xstrdup(const char *s);
 
-/* CLOCK_MONOTONIC in nanoseconds. */
+/* Returns CLOCK_MONOTONIC in nanoseconds. */
 uint64_t now_ns(void);
 
 /*
@@ -72,7 +72,7 @@ static inline int fd_take(int *fd)
 #define ERROR_IF_CALLED(why) __attribute__((error(why)))
 #endif
 /*
- * strtok is banned where it is called, not as a word: D has a subroutine of that name
+ * Only calls of strtok() are banned, not the word, because D has a subroutine of that name
  * (dif/subrs.def).
  */
 char *strtok(char *, const char *) ERROR_IF_CALLED("it is not reentrant: use strtok_r()");

@@ -1,7 +1,10 @@
 /*
- * Errors of the world (kernel, file, permission, corrupt input): a message, a remedy, a cause.
+ * Errors that come from outside (kernel, file, permission, corrupt input): a message, a remedy, a
+ * cause.
  *
- * NULL is success. Each caller that knows more adds a phrase with err_wrap(); only the top prints.
+ * NULL is success. Each caller that knows more adds a phrase with err_wrap(); only the outermost
+ * caller prints the error.
+ *
  * Owns     an error owns its text; whoever prints or drops the error calls err_destroy().
  */
 #pragma once

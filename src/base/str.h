@@ -1,8 +1,8 @@
 /*
  * Strings: the growing buffer of text (strbuf) and an interning string table (strtab).
  *
- * A strbuf is made to be fast: a record of printf() is a dozen of small additions, 400,000 times a
- * second.
+ * A strbuf is made to be fast: printf() adds a dozen of small pieces for each record, and there may
+ * be 400,000 records a second.
  *
  * A strtab gives equal strings equal offsets; offset 0 is the empty string. Its bytes are one block
  * of NUL-terminated strings, ready to be written into an object file or a BPF map.
@@ -20,7 +20,9 @@ void strbuf_deinit(struct strbuf *b);
 void strbuf_clear(struct strbuf *b);
 void strbuf_grow(struct strbuf *b, size_t more);
 
-/* Room for size bytes and a NUL; the caller writes there, and calls strbuf_wrote(). */
+/*
+ * Returns where the caller may write size bytes and a NUL; the caller then calls strbuf_wrote().
+ */
 static inline char *strbuf_room(struct strbuf *b, size_t size)
 {
 	if (b->cap - b->len <= size)
@@ -58,7 +60,7 @@ static inline void strbuf_adds(struct strbuf *b, const char *s)
 	strbuf_add(b, s, strlen(s));
 }
 
-/* n times c */
+/* Adds the character c n times. */
 static inline void strbuf_pad(struct strbuf *b, char c, size_t n)
 {
 	char *to = strbuf_room(b, n);
@@ -70,7 +72,7 @@ static inline void strbuf_pad(struct strbuf *b, char c, size_t n)
 
 PRINTF_LIKE(2, 3) void strbuf_addf(struct strbuf *b, const char *fmt, ...);
 void strbuf_vaddf(struct strbuf *b, const char *fmt, va_list ap);
-/* The text, never NULL; valid until the next change. */
+/* Returns the text, never NULL; it is valid until the next change of the buffer. */
 const char *strbuf_text(const struct strbuf *b);
 
 struct strtab;
@@ -84,14 +86,14 @@ uint32_t strtab_adds(struct strtab *t, const char *s);
  * find them.
  */
 uint32_t strtab_add_block(struct strtab *t, const void *data, size_t len);
-/* Returns true and the offset of a string that the table has; adds nothing. */
+/* Returns true and the offset of the string if the table has it; adds nothing. */
 bool strtab_find(const struct strtab *t, const char *s, size_t len, uint32_t *ret_off);
 const char *strtab_get(const struct strtab *t, uint32_t off);
 const char *strtab_data(const struct strtab *t);
 size_t strtab_size(const struct strtab *t);
 
 /*
- * 64-bit hash of bytes, for tables in this process. The hash is keyed with a secret of the process,
- * so that hostile programs cannot choose names that collide.
+ * Returns a 64-bit hash of bytes, for tables in this process. The hash is keyed with a secret of
+ * the process, so that hostile programs cannot choose names that collide.
  */
 uint64_t hash_bytes(const void *p, size_t len);

@@ -1,6 +1,6 @@
 /*
- * Text of others: its characters, what of it must not reach a terminal, and how it is written so
- * that it can be read back.
+ * Text from traced programs and foreign files: how its characters are found, which of them must not
+ * reach a terminal, and how the text is escaped so that it can be read back.
  *
  * Facts    UTF-8: RFC 3629, section 4. Control characters: ISO 6429 (C0, DEL, C1).
  */
@@ -11,8 +11,8 @@
 struct strbuf;
 
 /*
- * Returns the bytes of the UTF-8 character at s, which has len bytes, and the character in ret_ch,
- * which may be NULL; 0: no character begins there.
+ * Returns the number of bytes of the UTF-8 character at the begin of s, which has len bytes, and
+ * the character in *ret_ch; ret_ch may be NULL. Returns 0 if s does not begin with a character.
  */
 size_t utf8_get(const char *s, size_t len, uint32_t *ret_ch);
 
@@ -22,21 +22,22 @@ size_t utf8_get(const char *s, size_t len, uint32_t *ret_ch);
  */
 char *text_clean(char *text);
 /*
- * The same of len bytes, among which NULs may be: the characters of kept stay, the others become
- * what with says.
+ * Does the same for len bytes, which may contain NULs: control characters that kept lists stay, and
+ * everything else that is not safe becomes the character with.
  */
 void text_clean_bytes(char *text, size_t len, const char *kept, char with);
 
-/* How a text is written in some language. */
+/* The escape sequences of one language. */
 struct escapes {
 	/* pairs: a character, and the letter that stands for it behind a backslash */
 	const char *letters;
-	const char *nul;    /* what stands for NUL; NULL: as other */
-	const char *other;  /* printf() format of a byte that is not printable ASCII */
-	const char *broken; /* UTF-8 stays as it is, and this is for bytes that are none; or NULL */
+	const char *nul;   /* the sequence for NUL; NULL: NUL is written as other says */
+	const char *other; /* printf() format of a byte that is not printable ASCII */
+	/* format of a byte that is no valid UTF-8, which itself stays unchanged; or NULL */
+	const char *broken;
 };
 extern const struct escapes escapes_c; /* in C, between double quotes */
 
 void escape_add(struct strbuf *out, const char *s, size_t len, const struct escapes *how);
-/* The same between double quotes, which letters must have. */
+/* Does the same between double quotes; how->letters must escape the double quote. */
 void escape_quote(struct strbuf *out, const char *s, size_t len, const struct escapes *how);

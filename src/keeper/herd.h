@@ -7,5 +7,5 @@
  */
 #pragma once
 
-/* Only async-signal-safe calls. */
+/* Resumes the processes that the map lists, and empties it; makes only async-signal-safe calls. */
 void herd_release(int procs_fd);

@@ -5,20 +5,22 @@
  * out again when the last descriptor of the link is closed. Both go through get_user_pages(), which
  * gives up when a fatal signal is pending for the thread that asks (Linux mm/gup.c,
  * fatal_signal_pending()). A tracer killed in the middle of either leaves the uprobe behind, for
- * ever: "uprobe: ... failed to unregister, leaking uprobe", and each later mmap of that file pays
- * for it. So the tracer does neither. The keeper
+ * ever: "uprobe: ... failed to unregister, leaking uprobe", and each later mmap of that file is
+ * slower because of it. So the tracer neither attaches nor closes uprobes. The keeper
  *
- *   - makes the links, when asked to over a socket; the tracer never has a descriptor of one;
- *   - takes no signal, belongs to no terminal and to no process group that one could kill together
- *     with the tracer, and is not called after it ("killall -9 dtrace");
- *   - ends when the tracer does, in whatever way, or when it is told to. It takes the uprobes off
- *     by ending: a process that is ending cannot be killed any more.
+ *   - makes the links, when the tracer asks for them over a socket; the tracer never has a
+ *     descriptor of a link;
+ *   - blocks all signals, belongs to no terminal and to no process group that one could kill
+ *     together with the tracer, and has another name than the tracer ("killall -9 dtrace");
+ *   - ends when the tracer ends, in whatever way, or when the tracer tells it to. It detaches the
+ *     uprobes by ending: a process that is ending cannot be killed any more.
  *
- * It is made when the first uprobe is (0.3 ms), is no child that wait() would report, has nothing
- * of the tracer's open and gives the memory back that it got from it.
+ * The keeper is started together with the first uprobe (0.3 ms). It is no child that wait() would
+ * report, it keeps none of the tracer's descriptors open, and it frees the memory that the clone
+ * copied from the tracer.
  *
- * Errors   struct err *: what the kernel refuses, with its errno; a keeper that somebody has
- *          killed.
+ * Errors   struct err *: the kernel refused a request (with its errno), or somebody has killed the
+ *          keeper.
  * Threads  one thread at a time.
  */
 #pragma once
@@ -27,14 +29,14 @@
 
 #include "base/err.h"
 
-#define KEEPER_SITES_MAX 8192 /* places of one link */
+#define KEEPER_SITES_MAX 8192 /* the most instructions that one link can probe */
 
-/* Places in one file, each with its cookie. */
+/* The instructions of one file on which uprobes are placed, each with its cookie. */
 struct uprobe_sites {
 	const uint64_t *offsets, *cookies;
 	/*
-	 * Where in the file counters are that the kernel counts up in each process, while a place
-	 * is probed there; 0 = the place has none. NULL: none has.
+	 * File offsets of the counters that the kernel increments in each process while the
+	 * instruction is probed there; 0: this instruction has no counter, NULL: none of them has.
 	 */
 	const uint64_t *counters;
 	uint32_t n;
@@ -43,41 +45,45 @@ struct uprobe_sites {
 struct keeper;
 
 MUST_CHECK struct err *keeper_create(struct keeper **ret);
-/* Takes everything off. Waits until that is done, if there is little; NULL is allowed. */
+/*
+ * Detaches all uprobes, and waits until they are detached if they are few; NULL is allowed.
+ */
 void keeper_destroy(struct keeper *k);
-/* An error when somebody has killed it, and its uprobes are gone; NULL is allowed. */
+/*
+ * Returns an error if somebody has killed the keeper, which detached its uprobes; NULL is allowed.
+ */
 MUST_CHECK struct err *keeper_check(const struct keeper *k);
 
 /*
- * One link for all places; pid: only in that process (0 = in all). Nothing is attached when any
- * place is refused.
+ * Attaches the program to all sites by one link, in the process pid only or, if pid is 0, in all
+ * processes. If the kernel refuses one site, none is attached.
  */
 MUST_CHECK struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int file_fd, pid_t pid,
 					   const struct uprobe_sites *sites);
-/* One uprobe, as a perf event: for kernels without the above. */
+/* Attaches one uprobe as a perf event, for kernels that have no multi-uprobe links. */
 MUST_CHECK struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid,
 				     uint64_t offset, uint64_t cookie, uint64_t counter);
 /*
- * A process that the tracer's programs stop: when the tracer dies, it gets SIGCONT after the last
- * of its links is gone. The descriptor stays the caller's.
+ * Names a process that the tracer's programs stop: if the tracer dies, the keeper closes the last
+ * link and then sends SIGCONT to the process. The descriptor stays the caller's.
  */
 MUST_CHECK struct err *keeper_ward(struct keeper *k, int pidfd);
 /*
- * The map of the processes that the tracer's programs may stop: when the tracer dies, they are
- * released (herd_release()). The descriptor stays the caller's.
+ * Passes the map of the processes that the tracer's programs may stop: if the tracer dies, the
+ * keeper releases these processes (herd_release()). The descriptor stays the caller's.
  */
 MUST_CHECK struct err *keeper_herd(struct keeper *k, int procs_fd);
-/* Takes off the links that were made for the process. waits: until that is done. */
+/* Closes the links that were made for the process. waits: returns only when they are closed. */
 MUST_CHECK struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits);
-/* Links that are made from now on are of this group; 0 = of none. */
+/* Puts the links that are made from now on into this group; 0: into none. */
 void keeper_set_group(struct keeper *k, uint32_t group);
-/* Takes off the links of the group, some time after the return. */
+/* Closes the links of the group, some time after the return. */
 MUST_CHECK struct err *keeper_drop_group(struct keeper *k, uint32_t group);
 /*
- * Takes breakpoints that no link wants out of the places: children inherit them with their parent's
- * memory. The kernel looks through all processes that have the file whenever a link there is
- * closed, so one is made, for the keeper alone, and closed. Done some time after the return; a
- * refusal is not told.
+ * Removes breakpoints at the offsets that belong to no link: children inherit them with their
+ * parent's memory. Whenever a link is closed, the kernel examines all processes that have mapped
+ * the file, so the keeper makes a link for itself alone and closes it. This happens some time after
+ * the return, and a refusal of the kernel is not reported.
  */
 MUST_CHECK struct err *keeper_sweep(struct keeper *k, int prog_fd, int file_fd,
 				    const uint64_t *offsets, uint32_t n);

@@ -1,20 +1,22 @@
-/* What the two sides of the keeper (keeper.h) share: requests, and what is done about them. */
+/* The requests that the tracer (keeper.c) sends to the keeper process (keeper_run.c). */
 #pragma once
 
 #include "keeper/keeper.h"
 
 /*
- * A request lies in memory that both share; a byte over the socket says that it is there, with the
- * descriptors of the program and of the file. A byte comes back when it is done.
+ * A request lies in memory that both processes share. A byte over the socket announces the request
+ * and passes the descriptors of the program and of the file; the keeper sends a byte back when the
+ * request is done.
  */
 enum keeper_op {
-	KEEPER_MULTI,  /* one link for all places */
+	KEEPER_MULTI,  /* one link for all sites */
 	KEEPER_SINGLE, /* one uprobe as a perf event */
-	KEEPER_SWEEP,  /* answered before it is done */
+	KEEPER_SWEEP,  /* keeper_sweep(): the answer is sent before the work is done */
 	KEEPER_WARD,   /* the first descriptor is a pidfd */
 	KEEPER_HERD,   /* the first descriptor is a map of processes */
-	KEEPER_DROP,   /* no descriptors: the links of the group or, if that is 0, of process pid */
-	/* no descriptors, no answer: end, and let another process take the uprobes off */
+	/* passes no descriptors; closes the links of the group or, if that is 0, of process pid */
+	KEEPER_DROP,
+	/* passes no descriptors, gets no answer: end, and let another process detach the uprobes */
 	KEEPER_LATE,
 };
 
@@ -38,18 +40,18 @@ struct keeper_area {
 	uint32_t pmu_type; /* KEEPER_SINGLE */
 	uint32_t n;
 	bool waits;   /* KEEPER_DROP */
-	bool is_done; /* the tracer ends as it should: it has let go of all wards */
-	/* the answer: errno, 0 = done */
+	bool is_done; /* the tracer ends in order: it has resumed all processes that it stopped */
+	/* the answer: errno; 0: the request succeeded */
 	int sys;
 	enum uprobe_step step;
 	uint64_t offsets[KEEPER_SITES_MAX], cookies[KEEPER_SITES_MAX];
 	bool has_counters;
 	uint64_t counters[KEEPER_SITES_MAX];
-	uint64_t swept[KEEPER_SITES_MAX]; /* the keeper's own, while it does KEEPER_SWEEP */
+	uint64_t swept[KEEPER_SITES_MAX]; /* used by the keeper alone, during KEEPER_SWEEP */
 };
 
 /*
- * The life of the keeper, in its own process: keeper_run.c. parent_fd: a pidfd. Only
- * async-signal-safe calls.
+ * The main function of the keeper process (keeper_run.c); parent_fd is a pidfd of the tracer. It
+ * makes only async-signal-safe calls.
  */
 NORETURN void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent);

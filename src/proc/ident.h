@@ -25,7 +25,7 @@ struct proc_id {
 
 /* Identifies the process that has the process id now. */
 MUST_CHECK struct err *proc_id_open(pid_t pid, struct proc_id *ret);
-/* With a descriptor of its own. */
+/* Copies an identity; the copy has a descriptor of its own. */
 MUST_CHECK struct err *proc_id_copy(const struct proc_id *id, struct proc_id *ret);
 void proc_id_close(struct proc_id *id); /* {.pidfd = -1}, which was never opened, is allowed */
 bool proc_id_has_ended(const struct proc_id *id);

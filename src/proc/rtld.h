@@ -1,5 +1,6 @@
 /*
- * The dynamic linker of a process: where it tells debuggers what it has mapped.
+ * The dynamic linker of a process, and the function in which it informs debuggers that it has
+ * mapped or unmapped objects.
  *
  * Owns     struct rtld owns its file.
  * Facts    _dl_debug_state() is called when objects are about to come or go and, with
@@ -12,7 +13,7 @@
 
 #include "base/err.h"
 
-/* Of r_state in struct r_debug, <link.h>: in processes of 64 and of 32 bits. */
+/* The offset of r_state in struct r_debug (<link.h>), in processes of 64 and of 32 bits. */
 #define RTLD_STATE_OFF	 24
 #define RTLD_STATE_OFF32 12
 
@@ -20,22 +21,26 @@ struct gate;
 struct gate_file;
 
 struct aux {
-	uint64_t entry, base; /* of the program; of the dynamic linker, 0 = there is none */
-	bool is_narrow;	      /* the process has words of 32 bits */
+	/* where the program begins; where the dynamic linker is mapped, 0 = there is none */
+	uint64_t entry, base;
+	bool is_narrow; /* the process has words of 32 bits */
 };
 MUST_CHECK struct err *proc_aux_read(pid_t pid, struct aux *ret);
 /*
- * A symbol of the object that is mapped at addr: its value, 0 = none; and the entry point the file
- * tells.
+ * Returns the value of a symbol of the object that is mapped at addr, 0 = the object has no such
+ * symbol; *ret_entry is the entry point from the file's header.
  */
 uint64_t proc_symbol(struct gate *g, pid_t pid, taddr addr, const char *name, uint64_t *ret_entry);
 
 struct rtld {
 	struct gate_file *file;
 	uint64_t dev, ino;
-	uint64_t hook_off; /* of _dl_debug_state() in the file */
-	int64_t state;	   /* from there to _r_debug.r_state in memory; 0: not known */
+	uint64_t hook_off; /* offset of _dl_debug_state() in the file */
+	int64_t state;	   /* bytes from that function to _r_debug.r_state in memory; 0: unknown */
 };
-/* False: there is none, or it has no such place; *ret is untouched. */
+/*
+ * Returns false, and leaves *ret unchanged, if the process has no dynamic linker or that has no
+ * _dl_debug_state().
+ */
 bool rtld_find(struct gate *g, pid_t pid, struct rtld *ret);
 void rtld_deinit(struct rtld *r);

@@ -1,8 +1,8 @@
 /*
  * The bytes of a file's code, read piece by piece.
  *
- * A window is kept, so that functions in ascending order cost few reads. Never mapped: a file that
- * is cut short meanwhile must not end us by a signal.
+ * A window of the file is kept in memory, so that functions in ascending order need few reads. The
+ * file is never mapped: if somebody truncates a mapped file, reading it raises SIGBUS.
  *
  * Owns     the window; the file stays the caller's.
  */
@@ -19,8 +19,11 @@ struct text {
 	uint8_t *data;
 };
 
-#define TEXT_MAX (64u << 20) /* no function is longer */
+#define TEXT_MAX (64u << 20) /* bytes; no function is longer */
 
-/* size bytes at off, valid until the next call; NULL when the file does not have them all. */
+/*
+ * Returns the size bytes at offset off, valid until the next call; NULL if the file does not have
+ * them all.
+ */
 const uint8_t *text_at(struct text *t, uint64_t off, size_t size);
 void text_deinit(struct text *t);

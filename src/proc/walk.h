@@ -2,9 +2,10 @@
  * The walk of a user stack on the host: of a thread that is stopped, or was when a core file was
  * made.
  *
- * The step from a frame to its caller's is that of the kernel's side (sym/frame.h). Two questions
- * are left, which a struct walk_space answers for whatever the stack lies in: what stands at an
- * address, and which code does. struct walk_proc answers them for a live process.
+ * The kernel's side and the host's side share the step from a frame to its caller (sym/frame.h). A
+ * struct walk_space provides the two things that the step needs of the traced memory: the bytes at
+ * an address, and the unwind rows of the code at an address. struct walk_proc provides them for a
+ * live process.
  *
  * Owns     a struct walk_space nothing; a struct walk_proc its descriptors and unwind rows.
  * Errors   struct err *: no such process, not permitted. A stack without an end is no error.

@@ -1,6 +1,6 @@
 /*
- * DOF, the format in which an object carries what notes cannot say: the C and D types of probe
- * arguments, and the stability of a provider.
+ * DOF, the format in which an object carries what notes have no room for: the C and D types of
+ * probe arguments, and the stability of a provider.
  *
  * Units    offsets and sizes in bytes. Numbers have the byte order of the program.
  * Facts    d-language.md 12.2. A section may hold several DOF images, one behind the other, each
@@ -11,29 +11,33 @@
 #include "base/vec.h"
 #include "usdt/usdt.h"
 
-/* Bytes of an image. */
+/* The bytes of one image. */
 struct dof_image {
 	VEC(uint8_t) bytes;
 };
 
-/* is_lp64: of the program's data model. Adds one image that describes the providers. */
+/*
+ * Adds one image that describes the providers. is_lp64 says whether the program's data model is
+ * LP64.
+ */
 void dof_write(const struct usdt_provider *providers, uint32_t n, bool is_lp64,
 	       struct dof_image *out);
 void dof_image_deinit(struct dof_image *d);
 
-/* What an image says of a probe. Texts lie in the arena. */
+/* The description of a probe in an image. Its texts are allocated in the arena. */
 struct dof_probe_info {
 	const char *const *args; /* native types */
 	uint32_t nargs;
-	const char *const *xargs; /* what they are translated to; map[i]: of which argument */
+	const char *const
+		*xargs; /* translated types; map[i]: the argument that xargs[i] is made of */
 	const uint8_t *map;
 	uint32_t nxargs;
-	uint32_t attrs[5]; /* of the provider, as in struct usdt_provider */
+	uint32_t attrs[5]; /* attributes of the provider, as in struct usdt_provider */
 };
 
 /*
- * Looks a probe up in all images of a section; false: none describes it, or the one that would is
- * damaged. Nothing in the bytes is trusted.
+ * Looks up a probe in all images of a section; false if no image describes the probe, or the one
+ * that does is damaged. Nothing in the bytes is trusted.
  */
 bool dof_find_probe(const uint8_t *bytes, size_t size, const char *provider, const char *probe,
 		    struct arena *a, struct dof_probe_info *ret);

@@ -1,14 +1,15 @@
 /*
- * The C header of a provider definition (dtrace -h): a macro for each probe, and one that tells
- * whether it is enabled.
+ * The C header of a provider definition (dtrace -h): a macro for each probe, and a macro that tests
+ * whether the probe is enabled.
  *
- * The header needs no other one. A probe is an inline function, so that arguments are checked and
- * converted; it leaves one no-operation instruction in the program, and a note in the object file
- * that says where it is and where its arguments are (the format that other tracers and debuggers
- * know: providers.md 20.6). The test is a load of the probe's counter, which the kernel counts up
- * while somebody traces the probe.
+ * The header includes no other header. A probe is an inline function, so that the compiler checks
+ * and converts the arguments. The function leaves one no-operation instruction in the program, and
+ * a note in the object file that says where the instruction and the arguments are; the format of
+ * the note is the one that other tracers and debuggers read (providers.md 20.6). The test loads the
+ * probe's counter, which the kernel increments while somebody traces the probe.
  *
- * C90 to C23, C++98 to C++20, gcc and clang; any optimisation, position-independent or not.
+ * The header compiles as C90 to C23 and as C++98 to C++20, with gcc and clang, at any optimisation
+ * level, position-independent or not.
  */
 #pragma once
 

@@ -13,14 +13,14 @@
 #include "base/vec.h"
 #include "sym/gate.h"
 
-#define USDT_NOTES_MAX 65536 /* of one file; HotSpot has some 600 */
+#define USDT_NOTES_MAX 65536 /* notes of one file; HotSpot has some 600 */
 
 struct usdt_note {
 	const char *provider, *name; /* name: as D has it, with '-' */
 	const char *args;	     /* usdt_operands_parse() */
 	uint64_t pc;
-	uint64_t counter;     /* address of the counter of its consumers; 0 = none */
-	uint64_t counter_off; /* in the file; 0 = it is not in the file, and cannot be counted */
+	uint64_t counter;     /* address of the word that counts its consumers; 0 = none */
+	uint64_t counter_off; /* file offset of that word; 0 = the word is not in the file */
 };
 
 struct usdt_notes {
@@ -30,6 +30,6 @@ struct usdt_notes {
 	bool is_cut;	  /* there were more than USDT_NOTES_MAX, or damaged ones */
 };
 
-/* Reads all of a file. */
+/* Reads all notes and the DOF of a file. */
 void usdt_notes_read(struct gate_elf *g, struct usdt_notes *ret);
 void usdt_notes_deinit(struct usdt_notes *n);

@@ -1,9 +1,9 @@
 /*
- * Probe objects (dtrace -G): what a program is linked with when it has probes of its own.
+ * Probe objects (dtrace -G): the object file that is linked into a program with USDT probes.
  *
- * The object defines the counters of the probes, which the kernel counts up while somebody traces
- * them, and carries the providers' description as DOF. The probes' places are not in it: each
- * object of the program has notes that say where its own are.
+ * The object defines the counters of the probes, which the kernel increments while somebody traces
+ * them, and carries the description of the providers as DOF. It does not contain the addresses of
+ * the probes: each object of the program has notes that say where its probes are.
  *
  * Facts    gABI chapter 4; providers.md 20.4.
  */
@@ -11,15 +11,15 @@
 
 #include "usdt/usdt.h"
 
-/* What kind of object a linker puts together with others. */
+/* A linker puts only objects of one kind together: one machine, one word size. */
 struct object_kind {
 	uint16_t machine; /* EM_* */
 	bool is_32bit;
 };
 
 /*
- * The kind of the objects, which must be of one; *ret is left as it is when there are none. Errors
- * name the file that is no object, is damaged, or is of another kind.
+ * Finds the kind that all objects have in common; *ret is unchanged if there are no objects. The
+ * error names the file that is no object, is damaged, or is of another kind than the others.
  */
 MUST_CHECK struct err *object_kind_of(char *const *paths, int n, struct object_kind *ret);
 /* Writes the probe object to fd, a regular file that is empty. */

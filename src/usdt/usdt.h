@@ -1,8 +1,8 @@
 /*
- * Providers of programs (USDT): what a provider definition says, as plain data.
+ * Providers of programs (USDT): the contents of a provider definition as plain data.
  *
- * The front end fills it from D text (dsession_usdt() of d/compile.h); the header for programs
- * (header.h) and the probe object (object.h) are made of it.
+ * The compiler makes this data from D text (dsession_usdt() of d/compile.h); the header for
+ * programs (header.h) and the probe object (object.h) are made from it.
  *
  * Owns     nothing: all memory is the caller's arena.
  * Facts    providers.md 20; d-language.md 2.9.
@@ -21,7 +21,7 @@ enum usdt_kind {
 
 struct usdt_arg {
 	const char *text;  /* the D type, in C spelling */
-	const char *ctype; /* what C programs pass: a type that needs no header */
+	const char *ctype; /* the type that C programs pass, which needs no header */
 	enum usdt_kind kind;
 	uint8_t size; /* bytes in a 64-bit program */
 	bool is_signed;
@@ -33,12 +33,13 @@ struct usdt_probe {
 	const char *cname; /* as in C and in notes, with "__" */
 	const struct usdt_arg *args;
 	uint32_t nargs;
-	const char *const *xargs; /* translated types; map[i]: of which native argument */
+	/* translated types; map[i]: the native argument that xargs[i] is made of */
+	const char *const *xargs;
 	const uint32_t *map;
 	uint32_t nxargs;
 };
 
-/* Attribute of a part: name << 24 | data << 16 | class << 8, as DOF has it. */
+/* Each element of attrs[] is name << 24 | data << 16 | class << 8, as in DOF. */
 struct usdt_provider {
 	const char *name;
 	uint32_t attrs[5]; /* provider, module, function, name, args */
@@ -46,4 +47,4 @@ struct usdt_provider {
 	uint32_t nprobes;
 };
 
-#define USDT_ARGS_MAX 12 /* native arguments: what a note of the format stapsdt can have */
+#define USDT_ARGS_MAX 12 /* native arguments: a note of the format stapsdt has at most these */
