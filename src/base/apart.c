@@ -14,7 +14,7 @@ pid_t apart_clone(void)
 	return (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL); /* no signal when it ends */
 }
 
-static void close_others(const int *kept, uint32_t n)
+static void descriptors_close(const int *kept, uint32_t n)
 {
 	int sorted[KEPT_MAX], low = 0;
 
@@ -33,7 +33,10 @@ static void close_others(const int *kept, uint32_t n)
 	(void)close_range((unsigned int)low, ~0u, 0);
 }
 
-/* Returns n numbers of /proc/self/stat from field `first` (1 = the pid) on; false: none. */
+/*
+ * Reads n numbers of /proc/self/stat, beginning with field `first` (1 = the pid); false if the file
+ * cannot be read or has too few fields.
+ */
 static bool stat_fields(int first, unsigned long *ret, int n)
 {
 	char buf[1024];
@@ -54,7 +57,10 @@ static bool stat_fields(int first, unsigned long *ret, int n)
 	return p != NULL;
 }
 
-/* A line of /proc/self/maps; "7f00-7f10 rw-s 00000000 00:0e 15 anon_inode:bpf-map" */
+/*
+ * Unmaps the mapping that a line of /proc/self/maps describes, if it is one of a BPF map:
+ * "7f00-7f10 rw-s 00000000 00:0e 15 anon_inode:bpf-map".
+ */
 static void bpf_map_drop(const char *line)
 {
 	char *end;
@@ -65,7 +71,10 @@ static void bpf_map_drop(const char *line)
 		(void)munmap((void *)from, to - from);
 }
 
-/* A mapping of a BPF map keeps it in the kernel, even when its last descriptor is closed. */
+/*
+ * Unmaps all BPF maps: the kernel keeps a map that is mapped, even after its last descriptor was
+ * closed.
+ */
 static void bpf_maps_drop(void)
 {
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -91,8 +100,8 @@ static void bpf_maps_drop(void)
 }
 
 /*
- * Gives the heap back, and replaces the command line: who kills all processes called dtrace does
- * not mean this one.
+ * Frees the heap, and replaces the name and the command line, so that "killall dtrace" does not end
+ * this process.
  */
 static void heap_drop(const char *name, pid_t parent)
 {
@@ -120,7 +129,7 @@ void apart_begin(const char *name, pid_t parent, const int *kept, uint32_t n)
 	(void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
 	(void)setsid();
 	(void)!chdir("/");
-	close_others(kept, n);
+	descriptors_close(kept, n);
 	bpf_maps_drop();
 	heap_drop(name, parent);
 }

@@ -9,8 +9,8 @@
 #include "bpf/rt/abi.h"
 #include "proc/ident.h"
 
-/* A process of the map, which is taken out of it; false: it is empty. */
-static bool take_any(int procs_fd, uint32_t *ret_pid, struct rt_watched *ret_value)
+/* Removes one process from the map and returns it; false if the map is empty. */
+static bool process_take(int procs_fd, uint32_t *ret_pid, struct rt_watched *ret_value)
 {
 	union bpf_attr attr = {.map_fd = (uint32_t)procs_fd,
 			       .next_key = (uint64_t)(uintptr_t)ret_pid};
@@ -27,20 +27,20 @@ static bool take_any(int procs_fd, uint32_t *ret_pid, struct rt_watched *ret_val
 }
 
 /*
- * A program that runs meanwhile may still stop a process that it has found, and add its child:
- * those are seen to, too.
+ * A BPF program that runs meanwhile may still stop a process that it has found in the map, and add
+ * a child to the map. So the map is emptied in rounds, until a round finds nothing to resume.
  */
 void herd_release(int procs_fd)
 {
 	struct waiting {
 		uint64_t start;
 		uint32_t pid;
-	} waiting[512]; /* in rounds of so many */
+	} waiting[512]; /* the processes of one round */
 	struct rt_watched value;
 	uint32_t pid, n, found = 1;
 
 	while (found) {
-		for (n = found = 0; n < ARRAY_LEN(waiting) && take_any(procs_fd, &pid, &value);)
+		for (n = found = 0; n < ARRAY_LEN(waiting) && process_take(procs_fd, &pid, &value);)
 			if (value.flags & RT_WATCHED_OUTLIVES) {
 				waiting[n++] = (struct waiting){value.start, pid};
 				found++;

@@ -1,4 +1,4 @@
-/* The tracer's side of the keeper (keeper.h): making it, asking it, ending it. */
+/* The tracer's side of the keeper (keeper.h): starts it, sends it requests, ends it. */
 #include "keeper/keeper_impl.h"
 
 #include <bpf/bpf.h>
@@ -14,7 +14,10 @@
 #include "kernel/kernel.h"
 
 #define RESUME_MS 500
-/* links that are waited for: each costs a grace period of the kernel (providers.md 1.2) */
+/*
+ * keeper_destroy() waits for at most so many links to be closed: each of them takes a grace period
+ * of the kernel (providers.md 1.2).
+ */
 #define WAIT_MAX 8
 
 struct keeper {
@@ -22,13 +25,13 @@ struct keeper {
 	int pidfd;
 	int sock;
 	uint32_t nlinks;
-	uint32_t group;		  /* of the links that are made now */
-	struct keeper_area *area; /* shared with it */
+	uint32_t group;		  /* the group of the links that are made now */
+	struct keeper_area *area; /* memory that is shared with the keeper */
 };
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static pid_t spawn(struct keeper_area *area, int sock, int parent_fd)
+static pid_t keeper_spawn(struct keeper_area *area, int sock, int parent_fd)
 {
 	pid_t pid, parent = getpid();
 	sigset_t all, old;
@@ -42,7 +45,7 @@ static pid_t spawn(struct keeper_area *area, int sock, int parent_fd)
 	return pid;
 }
 
-static struct err *cannot_start(void)
+static struct err *start_failed_err(void)
 {
 	return err_sys(errno, "cannot start the process that keeps the probes");
 }
@@ -58,15 +61,15 @@ struct err *keeper_create(struct keeper **ret)
 	pid_t pid = -1;
 
 	if (area == MAP_FAILED)
-		return cannot_start();
+		return start_failed_err();
 	self = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	if (self >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
 		ours = pair[0];
 		theirs = pair[1];
-		pid = spawn(area, theirs, self);
+		pid = keeper_spawn(area, theirs, self);
 	}
 	if (pid < 0) {
-		struct err *e = cannot_start();
+		struct err *e = start_failed_err();
 
 		(void)munmap(area, sizeof(*area));
 		return e;
@@ -74,7 +77,7 @@ struct err *keeper_create(struct keeper **ret)
 	*ret = xcalloc(1, sizeof(**ret));
 	**ret = (struct keeper){
 		.pid = pid,
-		/* -1: a stopped keeper is not resumed */
+		/* -1: if somebody stops the keeper, it is not resumed */
 		.pidfd = (int)syscall(SYS_pidfd_open, pid, 0),
 		.sock = fd_take(&ours),
 		.area = area,
@@ -86,7 +89,9 @@ struct err *keeper_create(struct keeper **ret)
 
 static const struct {
 	const char *what;
-	/* for failure injection (sys.h), which is ours: the keeper's calls are not counted */
+	/*
+	 * for failure injection (sys.h), which happens here: it does not count the keeper's calls
+	 */
 	const char *call;
 	long number;
 } steps[UPROBE_NSTEPS] = {
@@ -98,7 +103,7 @@ static const struct {
 	[UPROBE_WARD] = {"too many processes are to be stopped", NULL, 0},
 };
 
-static struct err *refused(enum uprobe_step step, int sys)
+static struct err *step_refused_err(enum uprobe_step step, int sys)
 {
 	struct err *e = err_sys(sys, "%s", steps[step].what);
 
@@ -109,17 +114,17 @@ static struct err *fail_on_purpose(enum uprobe_step first, enum uprobe_step last
 {
 	for (enum uprobe_step s = first; s <= last; s++)
 		if (sys_fails(steps[s].call, steps[s].number))
-			return refused(s, errno);
+			return step_refused_err(s, errno);
 	return NULL;
 }
 
-static struct err *gone(const struct keeper *k)
+static struct err *keeper_gone_err(const struct keeper *k)
 {
 	return err_new("process %d, which keeps the probes, was killed", (int)k->pid);
 }
 
-/* fds: the program and the file, or NULL */
-static bool tell(const struct keeper *k, const int *fds)
+/* Announces the request and passes two descriptors: the program and the file. fds may be NULL. */
+static bool request_send(const struct keeper *k, const int *fds)
 {
 	union {
 		struct cmsghdr align;
@@ -139,8 +144,8 @@ static bool tell(const struct keeper *k, const int *fds)
 }
 
 /*
- * Waits until fd has something to say. SIGSTOP is the one signal that the keeper cannot ignore:
- * whoever sent it must not hang us with it, so it is resumed as long as it is waited for.
+ * Waits until fd is readable. SIGSTOP is the one signal that the keeper cannot block. A tracer that
+ * waits for a stopped keeper would hang, so SIGCONT is sent to the keeper during the wait.
  */
 static void wait_for(const struct keeper *k, int fd)
 {
@@ -151,7 +156,7 @@ static void wait_for(const struct keeper *k, int fd)
 			(void)syscall(SYS_pidfd_send_signal, k->pidfd, SIGCONT, NULL, 0);
 }
 
-static bool hear(const struct keeper *k)
+static bool answer_wait(const struct keeper *k)
 {
 	char byte;
 	ssize_t n;
@@ -163,13 +168,13 @@ static bool hear(const struct keeper *k)
 	return n == 1;
 }
 
-static struct err *ask(struct keeper *k, enum keeper_op op, int prog_fd, int file_fd)
+static struct err *request_make(struct keeper *k, enum keeper_op op, int prog_fd, int file_fd)
 {
 	k->area->op = op;
-	if (!tell(k, (int[]){prog_fd, file_fd}) || !hear(k))
-		return gone(k);
+	if (!request_send(k, (int[]){prog_fd, file_fd}) || !answer_wait(k))
+		return keeper_gone_err(k);
 	if (k->area->sys)
-		return refused(k->area->step, k->area->sys);
+		return step_refused_err(k->area->step, k->area->sys);
 	k->nlinks += op == KEEPER_MULTI || op == KEEPER_SINGLE;
 	return NULL;
 }
@@ -190,7 +195,7 @@ struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int file_fd, pid_
 	k->area->has_counters = sites->counters;
 	if (sites->counters)
 		memcpy(k->area->counters, sites->counters, sites->n * sizeof(*sites->counters));
-	return ask(k, KEEPER_MULTI, prog_fd, file_fd);
+	return request_make(k, KEEPER_MULTI, prog_fd, file_fd);
 }
 
 struct err *keeper_sweep(struct keeper *k, int prog_fd, int file_fd, const uint64_t *offsets,
@@ -199,31 +204,31 @@ struct err *keeper_sweep(struct keeper *k, int prog_fd, int file_fd, const uint6
 	assert(n <= KEEPER_SITES_MAX);
 	k->area->n = n;
 	memcpy(k->area->offsets, offsets, n * sizeof(*offsets));
-	return ask(k, KEEPER_SWEEP, prog_fd, file_fd);
+	return request_make(k, KEEPER_SWEEP, prog_fd, file_fd);
 }
 
 struct err *keeper_ward(struct keeper *k, int pidfd)
 {
-	return ask(k, KEEPER_WARD, pidfd, pidfd);
+	return request_make(k, KEEPER_WARD, pidfd, pidfd);
 }
 
 struct err *keeper_herd(struct keeper *k, int procs_fd)
 {
-	return ask(k, KEEPER_HERD, procs_fd, procs_fd);
+	return request_make(k, KEEPER_HERD, procs_fd, procs_fd);
 }
 
-static struct err *drop(struct keeper *k, pid_t pid, uint32_t group, bool waits)
+static struct err *links_drop(struct keeper *k, pid_t pid, uint32_t group, bool waits)
 {
 	k->area->op = KEEPER_DROP;
 	k->area->pid = pid;
 	k->area->group = group;
 	k->area->waits = waits;
-	return tell(k, NULL) && hear(k) ? NULL : gone(k);
+	return request_send(k, NULL) && answer_wait(k) ? NULL : keeper_gone_err(k);
 }
 
 struct err *keeper_drop(struct keeper *k, pid_t pid, bool waits)
 {
-	return drop(k, pid, 0, waits);
+	return links_drop(k, pid, 0, waits);
 }
 
 void keeper_set_group(struct keeper *k, uint32_t group)
@@ -233,7 +238,7 @@ void keeper_set_group(struct keeper *k, uint32_t group)
 
 struct err *keeper_drop_group(struct keeper *k, uint32_t group)
 {
-	return drop(k, 0, group, false);
+	return links_drop(k, 0, group, false);
 }
 
 static struct err *uprobe_pmu(uint32_t *ret_type)
@@ -262,7 +267,7 @@ struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid,
 	k->area->offsets[0] = offset;
 	k->area->cookies[0] = cookie;
 	k->area->counters[0] = counter;
-	return ask(k, KEEPER_SINGLE, prog_fd, file_fd);
+	return request_make(k, KEEPER_SINGLE, prog_fd, file_fd);
 }
 
 /* ---- ending ---------------------------------------------------------------------------------- */
@@ -271,7 +276,7 @@ struct err *keeper_check(const struct keeper *k)
 {
 	struct pollfd fd = {.fd = k ? k->sock : -1};
 
-	return poll(&fd, 1, 0) == 1 && (fd.revents & POLLHUP) ? gone(k) : NULL;
+	return poll(&fd, 1, 0) == 1 && (fd.revents & POLLHUP) ? keeper_gone_err(k) : NULL;
 }
 
 void keeper_destroy(struct keeper *k)
@@ -281,9 +286,9 @@ void keeper_destroy(struct keeper *k)
 	k->area->is_done = true;
 	if (k->nlinks > WAIT_MAX) {
 		k->area->op = KEEPER_LATE;
-		(void)tell(k, NULL); /* it may have been killed */
+		(void)request_send(k, NULL); /* fails if the keeper was killed */
 	}
-	(void)shutdown(k->sock, SHUT_RDWR); /* others may hold the socket */
+	(void)shutdown(k->sock, SHUT_RDWR); /* a forked process may hold the socket, too */
 	(void)close(k->sock);
 	if (k->pidfd >= 0)
 		wait_for(k, k->pidfd);

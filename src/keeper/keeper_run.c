@@ -1,8 +1,8 @@
 /*
  * The keeper's own process (keeper.h).
  *
- * It may have been cloned from a thread while others held locks of the C library: no malloc, no
- * stdio streams.
+ * One thread of the tracer may have cloned this process while other threads held locks of the C
+ * library: the code here uses neither malloc() nor stdio streams.
  */
 #include "keeper/keeper_impl.h"
 
@@ -42,7 +42,10 @@ static int multi_create(int prog_fd, const char *path, pid_t pid, const uint64_t
 	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 }
 
-/* What each link is for, by descriptor; those of higher descriptors stay until the end. */
+/*
+ * The process and group of each link, by the link's descriptor. Links with a higher descriptor stay
+ * open until the keeper ends.
+ */
 static struct {
 	pid_t pid;
 	uint32_t group;
@@ -65,7 +68,7 @@ static int do_multi(const struct keeper_area *a, int prog_fd, const char *path)
 	return link;
 }
 
-/* The event and its link stay open when all goes well. */
+/* On success, the event and its link stay open. */
 static enum uprobe_step do_single(const struct keeper_area *a, int prog_fd, const char *path)
 {
 	struct perf_event_attr ev = {
@@ -77,7 +80,7 @@ static enum uprobe_step do_single(const struct keeper_area *a, int prog_fd, cons
 		.config = a->counters[0] << REF_CTR_SHIFT,
 	};
 	union bpf_attr attr = {0};
-	/* of all processes: the event is on CPU 0 alone, its program runs on all of them */
+	/* An event for all processes is opened on CPU 0; its program runs on every CPU. */
 	pid_t pid = a->pid ? a->pid : -1;
 	CLEANUP(fd)
 	int event = (int)syscall(SYS_perf_event_open, &ev, pid, a->pid ? -1 : 0, -1,
@@ -127,9 +130,9 @@ static void do_request(struct keeper_area *a, int prog_fd, int file_fd)
 }
 
 /*
- * Closing a link takes the kernel several milliseconds, so another process does it unless the
- * tracer waits: it has copies of all descriptors, and its copies are the last ones when this one
- * has let go of its own.
+ * The kernel takes several milliseconds to close a link. Unless the tracer waits for that, a clone
+ * of the keeper closes the links: it has copies of all descriptors, which are the last ones as soon
+ * as the keeper has closed its own.
  */
 static void do_drop(const struct keeper_area *a)
 {
@@ -139,7 +142,7 @@ static void do_drop(const struct keeper_area *a)
 
 	if (is_apart && apart_clone() == 0) {
 		(void)close(gate[1]);
-		(void)!read(gate[0], &byte, 1); /* the end of the file */
+		(void)!read(gate[0], &byte, 1); /* returns when the keeper has closed its copies */
 		_exit(0);
 	}
 	for (size_t fd = 0; fd < ARRAY_LEN(links); fd++)
@@ -148,7 +151,7 @@ static void do_drop(const struct keeper_area *a)
 			links[fd].pid = 0;
 			links[fd].group = 0;
 		}
-	if (!is_apart) { /* those that close others have copies of these, too */
+	if (!is_apart) { /* clones that close other links still have copies of these links */
 		while (syscall(SYS_wait4, -1, NULL, __WCLONE, NULL) > 0)
 			;
 		return;
@@ -156,7 +159,7 @@ static void do_drop(const struct keeper_area *a)
 	(void)close(gate[0]);
 	(void)close(gate[1]);
 	while (syscall(SYS_wait4, -1, NULL, __WCLONE | WNOHANG, NULL) > 0)
-		; /* those that have done it */
+		; /* reaps the clones that have ended */
 }
 
 /* ---- wards ----------------------------------------------------------------------------------- */
@@ -167,7 +170,7 @@ struct wards {
 	int herd; /* a map of processes; -1 = there is none */
 };
 
-/* Takes the descriptor, unless there are too many. */
+/* Takes over the pidfd of a ward; if there are too many wards, the answer is EUSERS. */
 static void ward_take(struct wards *w, struct keeper_area *a, int *fd)
 {
 	a->sys = w->n < KEEPER_WARDS_MAX ? 0 : EUSERS;
@@ -176,8 +179,11 @@ static void ward_take(struct wards *w, struct keeper_area *a, int *fd)
 		w->fds[w->n++] = fd_take(fd);
 }
 
-/* The least of them, of the herd and of self, that is not below low; -1 = there is none. */
-static int next_kept(const struct wards *w, int self, int low)
+/*
+ * Returns the lowest descriptor, not below low, among those of the wards, the herd and self; -1 if
+ * there is none.
+ */
+static int kept_next(const struct wards *w, int self, int low)
 {
 	int next = self >= low ? self : -1;
 
@@ -193,7 +199,7 @@ static void close_links(const struct wards *w, int self)
 {
 	int low = 0;
 
-	for (int fd = next_kept(w, self, 0); fd >= 0; fd = next_kept(w, self, low)) {
+	for (int fd = kept_next(w, self, 0); fd >= 0; fd = kept_next(w, self, low)) {
 		if (fd > low)
 			(void)close_range((unsigned int)low, (unsigned int)fd - 1, 0);
 		low = fd + 1;
@@ -202,10 +208,11 @@ static void close_links(const struct wards *w, int self)
 }
 
 /*
- * The tracer is dead. What its programs have stopped must run on, but not before they are gone: so
- * another process, which has no links, waits for the end of this one, which takes them off.
+ * Resumes the processes that the programs of a dead tracer have stopped. The programs must be
+ * detached before, or they would stop the processes again. So a clone that has no links waits until
+ * the keeper has ended, which closes the links, and then resumes the processes.
  */
-static void release(const struct wards *w)
+static void wards_release(const struct wards *w)
 {
 	bool any = w->n || w->herd >= 0;
 	int self = any ? (int)syscall(SYS_pidfd_open, syscall(SYS_getpid), 0) : -1;
@@ -219,15 +226,18 @@ static void release(const struct wards *w)
 	if (w->herd >= 0)
 		herd_release(w->herd);
 	for (uint32_t i = 0; i < w->n; i++)
-		/* it may have ended */
+		/* fails if the process has ended */
 		(void)syscall(SYS_pidfd_send_signal, w->fds[i], SIGCONT, NULL, 0);
 	_exit(0);
 }
 
 /* ---- being told ------------------------------------------------------------------------------ */
 
-/* False: there is no one to tell us any more. ret_fds: -1 without. */
-static bool receive(int sock, int ret_fds[2])
+/*
+ * Receives the byte of a request and its two descriptors, which are -1 if none were passed. Returns
+ * false if the tracer has closed the socket.
+ */
+static bool request_receive(int sock, int ret_fds[2])
 {
 	union {
 		struct cmsghdr align;
@@ -251,28 +261,28 @@ static bool receive(int sock, int ret_fds[2])
 }
 
 /*
- * Another process gets copies of all links: whoever waits for this one need not wait for the
- * kernel.
+ * Ends the keeper before its links are closed: a clone gets copies of all links and closes them, so
+ * the tracer, which waits for the keeper's end, does not wait for the kernel.
  */
 static NORETURN void end_late(void)
 {
-	(void)apart_clone(); /* without one it takes longer */
+	(void)apart_clone(); /* if this fails, the end takes longer */
 	_exit(0);
 }
 
-static bool serve(struct keeper_area *area, int sock, struct wards *w)
+static bool request_serve(struct keeper_area *area, int sock, struct wards *w)
 {
-	uint32_t n = 0; /* places to be swept */
+	uint32_t n = 0; /* offsets to be swept after the answer */
 	bool is_there;
 	int fds[2];
 
-	if (!receive(sock, fds))
+	if (!request_receive(sock, fds))
 		return false;
 	if (area->op == KEEPER_LATE)
 		end_late();
 	if (area->op == KEEPER_DROP) {
 		do_drop(area);
-	} else if (fds[1] < 0) { /* no room for them */
+	} else if (fds[1] < 0) { /* the keeper has no room for the descriptors */
 		area->sys = EMFILE;
 		area->step = UPROBE_PASS;
 	} else if (area->op == KEEPER_WARD) {
@@ -292,7 +302,7 @@ static bool serve(struct keeper_area *area, int sock, struct wards *w)
 		do_sweep(area, n, fds[0], fds[1]);
 	for (int i = 0; i < 2; i++)
 		if (fds[i] >= 0)
-			(void)close(fds[i]); /* the link has what it needs */
+			(void)close(fds[i]); /* the link holds the program and the file itself */
 	return is_there;
 }
 
@@ -304,7 +314,7 @@ static void raise_limit(void)
 
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0) {
 		rl.rlim_cur = rl.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &rl); /* the links may fit all the same */
+		(void)setrlimit(RLIMIT_NOFILE, &rl); /* without it, few links may still fit */
 	}
 }
 
@@ -318,12 +328,13 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 	for (;;) {
 		if (poll(fds, ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
 			break;
-		if (fds[1].revents) /* others may hold the socket */
+		/* the tracer has ended; a process it forked may hold the socket */
+		if (fds[1].revents)
 			break;
-		if (fds[0].revents && !serve(area, sock, &wards))
+		if (fds[0].revents && !request_serve(area, sock, &wards))
 			break;
 	}
 	if (!area->is_done)
-		release(&wards);
-	_exit(0); /* with all links: see keeper.h */
+		wards_release(&wards);
+	_exit(0); /* closes all links (keeper.h) */
 }

@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "proc/control.h"
 
-/* How long a command may take to begin, and from when on a signal ends the wait. */
+/* How long a command may take to begin, and after what time a signal ends the wait for it. */
 #define EXEC_WAIT_NS ((uint64_t)30000000000)
 #define EXEC_SOON_NS ((uint64_t)500000000)
 
@@ -20,7 +20,7 @@ struct proc {
 	pid_t pid;
 	int pidfd;
 	bool is_created, is_held, is_advanced, is_ended;
-	bool is_reaped; /* ended while it was brought to where it is held */
+	bool is_reaped; /* it ended during proc_advance(), which has waited for it */
 	int status;
 	char *msg;
 };
@@ -284,7 +284,7 @@ void proc_destroy(struct proc *p)
 	if (!p)
 		return;
 	if (p->is_created && !p->is_ended && !p->is_reaped) {
-		(void)kill(p->pid, SIGKILL); /* it may have ended a moment ago */
+		(void)kill(p->pid, SIGKILL); /* fails if the process has just ended */
 		(void)wait_child(p->pid, &status);
 	}
 	if (p->pidfd >= 0)

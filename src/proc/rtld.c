@@ -19,7 +19,8 @@ static void aux_take(struct aux *ret, uint64_t type, uint64_t value)
 }
 
 /*
- * The pairs are of the process's word size: read as pairs of another one they have no entry point.
+ * The auxiliary vector has words of the process's size. A vector of 32-bit words that is read as
+ * 64-bit words contains no AT_ENTRY, so it is then read again.
  */
 struct err *proc_aux_read(pid_t pid, struct aux *ret)
 {
@@ -50,7 +51,7 @@ struct err *proc_aux_read(pid_t pid, struct aux *ret)
 	return NULL;
 }
 
-/* Value of a symbol; 0 = the file has none of that name. */
+/* Returns the value of a symbol, 0 = the file has no such symbol, and the file's entry point. */
 static uint64_t symbol_value(struct gate_file *file, const char *name, uint64_t *ret_entry)
 {
 	struct gate_elf g;
@@ -80,7 +81,7 @@ static uint64_t symbol_value(struct gate_file *file, const char *name, uint64_t 
 	return value;
 }
 
-/* The lowest mapping of what is mapped at addr. */
+/* Returns the lowest mapping of the file that is mapped at addr. */
 static const struct proc_map *first_of(const struct proc_maps *m, taddr addr)
 {
 	const struct proc_map *at = proc_maps_find(m, addr);
@@ -91,7 +92,7 @@ static const struct proc_map *first_of(const struct proc_maps *m, taddr addr)
 	return NULL;
 }
 
-/* The file that is mapped at addr; NULL: none, or it cannot be opened. */
+/* Opens the file that is mapped at addr; NULL if there is none, or it cannot be opened. */
 static struct gate_file *open_at(struct gate *g, pid_t pid, taddr addr, struct rtld *ret_file)
 {
 	struct proc_maps m;
@@ -100,7 +101,7 @@ static struct gate_file *open_at(struct gate *g, pid_t pid, taddr addr, struct r
 	struct gate_file *file = NULL;
 
 	if (e) {
-		err_destroy(e); /* as if there was none: what is told then is what matters */
+		err_destroy(e); /* The caller reports that it found no file. */
 		return NULL;
 	}
 	first = first_of(&m, addr);
@@ -125,7 +126,8 @@ uint64_t proc_symbol(struct gate *g, pid_t pid, taddr addr, const char *name, ui
 /* ---- the hook ------------------------------------------------------------------------------- */
 
 /*
- * Where the segment with addr has it in the file, and the word size; false when no segment has it.
+ * Converts an address to a file offset; false if no segment contains it. *ret_narrow says whether
+ * the file is a 32-bit one.
  */
 static bool file_off(struct gate_file *file, uint64_t addr, uint64_t *ret_off, bool *ret_narrow)
 {

@@ -13,9 +13,9 @@
 
 #define PROVIDER    "pid"
 #define MAX_PROBES  (4u << 20)
-#define ENTRY_BYTES 48u /* looked at for the place of an entry probe */
+#define ENTRY_BYTES 48u /* bytes of a function that are read to find where to probe its entry */
 
-/* A description while its probes are made. */
+/* A description whose probes are being created. */
 struct request {
 	struct probes *ps;
 	const struct provider *pv;
@@ -24,11 +24,14 @@ struct request {
 	const struct probe_desc *desc;
 	struct probe_list *out;
 	bool is_exact; /* module and function are names, not patterns */
-	bool is_new;   /* only files that have come in this batch */
-	bool is_insn;  /* the name is an offset: insn */
+	bool is_new;   /* only files of the present batch are searched */
+	bool is_insn;  /* the name is an offset, which insn contains */
 	uint64_t insn;
-	uint32_t nfound; /* functions */
-	/* an offset that the function of one file has not; another's may have it */
+	uint32_t nfound; /* number of functions that match */
+	/*
+	 * The error for an offset that the function of one file does not have; a function of the
+	 * same name in another file may have it.
+	 */
 	struct err *bad_offset;
 	struct arena *tmp;
 };
@@ -50,7 +53,8 @@ static const char *digits_of(const char *prov)
 }
 
 /*
- * "pid*": those of the processes of -c and -p that it matches. "*" and "" are not about processes.
+ * True for a pattern such as "pid*", which stands for the matching processes of -c and -p. "*" and
+ * "" do not stand for processes.
  */
 static bool is_for_several(const struct probe_desc *desc)
 {
@@ -58,7 +62,7 @@ static bool is_for_several(const struct probe_desc *desc)
 	       !glob_is_literal(desc->prov) && !*digits_of(desc->prov);
 }
 
-/* That, "pid123", or a pattern for "pid" with a number behind it. */
+/* True for a pattern such as "pid*", for "pid123", and for a pattern of "pid" before a number. */
 static bool pid_concerns(const struct provider *pv, const struct probe_desc *desc)
 {
 	const char *digits = digits_of(desc->prov);
@@ -72,7 +76,7 @@ static bool pid_concerns(const struct provider *pv, const struct probe_desc *des
 	return glob_match(head, PROVIDER);
 }
 
-static struct err *number_of(const struct probe_desc *desc, pid_t *ret)
+static struct err *pid_parse(const struct probe_desc *desc, pid_t *ret)
 {
 	const char *digits = digits_of(desc->prov);
 	unsigned long long n;
@@ -95,7 +99,7 @@ struct err *pid_of(const struct probes *ps, const struct probe_desc *desc, uint3
 
 	*ret = 0;
 	if (!is_for_several(desc))
-		return i ? NULL : number_of(desc, ret);
+		return i ? NULL : pid_parse(desc, ret);
 	for (uint32_t k = 0; (pid = probes_process(ps, k)); k++) {
 		(void)snprintf(name, sizeof(name), PROVIDER "%d", (int)pid);
 		if (glob_match(desc->prov, name) && n++ == i) {
@@ -136,7 +140,10 @@ void pid_probe_destroy(struct pid_state *st, struct pid_probe *pp)
 	free(pp);
 }
 
-/* A probe of an earlier batch gets other places: another file has a function of that name. */
+/*
+ * Clears the instructions of a probe that an earlier batch has created: a file of the present batch
+ * has a function of the same name.
+ */
 static void probe_renew(const struct request *r, struct pid_probe *pp)
 {
 	pp->batch = r->st->batch;
@@ -159,7 +166,7 @@ static struct probe *add_probe(struct request *r, const struct pid_object *o, co
 {
 	struct probe *pr =
 		probes_add_as(r->ps, r->pv, r->target->prov, o->file.name, func, name, 0);
-	bool is_new = true; /* in this batch */
+	bool is_new = true; /* this batch does not have the probe yet */
 
 	if (!pr->data)
 		pr->data = (uintptr_t)probe_create(r, place);
@@ -185,8 +192,8 @@ static void add_site(struct probe *pr, struct pid_object *o, uint64_t off, uint3
 
 /* ---- the three kinds of probes of a function ------------------------------------------------- */
 
-static struct err *unreadable(const struct request *r, const struct pid_object *o,
-			      const struct func *fn)
+static struct err *code_unreadable_err(const struct request *r, const struct pid_object *o,
+				       const struct func *fn)
 {
 	if (!r->is_exact)
 		return NULL;
@@ -202,7 +209,7 @@ static const char *list_command(const struct request *r, const char *mod, const 
 	return probes_list_command(r->ps, &desc);
 }
 
-static struct err *refused(const struct request *r, const char *func, uint32_t off)
+static struct err *insn_refused_err(const struct request *r, const char *func, uint32_t off)
 {
 	if (!r->is_exact)
 		return NULL;
@@ -237,7 +244,9 @@ static enum uprobe_place return_place(const struct pid_object *o, const struct f
 	return UPROBE_RETURN_NONE;
 }
 
-/* Bytes between the function's start and the place of its entry probe. */
+/*
+ * Returns the number of bytes between the function's start and the instruction of its entry probe.
+ */
 static uint32_t entry_skip(const struct pid_object *o, const struct func *fn, const uint8_t *code,
 			   size_t size)
 {
@@ -256,17 +265,17 @@ static struct err *add_entry(struct request *r, struct pid_object *o, const stru
 	uint32_t skip;
 
 	if (!code)
-		return unreadable(r, o, fn);
+		return code_unreadable_err(r, o, fn);
 	skip = entry_skip(o, fn, code, size);
 	if (arch.insns->is_refused(code + skip, size - skip))
-		return refused(r, fn->name, 0);
+		return insn_refused_err(r, fn->name, 0);
 	pr = add_probe(r, o, fn->name, "entry", entry_place(o, fn));
 	add_site(pr, o, fn->off + skip, 0, false);
 	probe_list_add(r->out, pr);
 	return NULL;
 }
 
-static struct err *no_exits(const struct request *r, const struct func *fn)
+static struct err *exits_missing_err(const struct request *r, const struct func *fn)
 {
 	if (!r->is_exact || !is_name(r->desc->name))
 		return NULL;
@@ -281,9 +290,9 @@ static struct err *add_return(struct request *r, struct pid_object *o, const str
 	struct err *e = NULL;
 
 	if (!func_exits_find(o->funcs, fn, &o->text, &exits)) {
-		e = unreadable(r, o, fn);
+		e = code_unreadable_err(r, o, fn);
 	} else if (!exits.list.len) {
-		e = no_exits(r, fn);
+		e = exits_missing_err(r, fn);
 	} else {
 		struct probe *pr = add_probe(r, o, fn->name, "return", return_place(o, fn));
 
@@ -298,7 +307,10 @@ static struct err *add_return(struct request *r, struct pid_object *o, const str
 	return e;
 }
 
-/* Where the kernel makes a call of a nop, whose return address would overwrite the red zone. */
+/*
+ * True for a nop that the kernel would replace by a call in the middle of a function: the return
+ * address of the call would overwrite the red zone below the stack pointer.
+ */
 static bool is_unsafe_nop(const struct insn *in)
 {
 	return in->kind == INSN_NOP5 && in->off > 0 && feat_has(FEAT_UPROBE_NOP5);
@@ -313,7 +325,7 @@ static void add_insn(struct request *r, struct pid_object *o, const struct func 
 	probe_list_add(r->out, pr);
 }
 
-/* Every instruction whose offset the pattern matches. */
+/* Adds a probe for each instruction whose offset the pattern matches. */
 static struct err *add_insns(struct request *r, struct pid_object *o, const struct func *fn,
 			     const struct insns *s)
 {
@@ -333,7 +345,8 @@ static struct err *add_insns(struct request *r, struct pid_object *o, const stru
 	return NULL;
 }
 
-static struct err *misaligned(const struct request *r, const struct func *fn, const struct insns *s)
+static struct err *offset_misaligned_err(const struct request *r, const struct func *fn,
+					 const struct insns *s)
 {
 	uint32_t before = 0, after = 0;
 
@@ -349,7 +362,7 @@ static struct err *misaligned(const struct request *r, const struct func *fn, co
 			DTAG_CODE(D_PROC_ALIGN));
 }
 
-static struct err *unsafe_nop(const struct request *r, const struct func *fn)
+static struct err *nop_unsafe_err(const struct request *r, const struct func *fn)
 {
 	return err_code(
 		err_hint(err_new("offset %" PRIx64 " of '%s' is a 5-byte nop: this kernel would "
@@ -360,8 +373,9 @@ static struct err *unsafe_nop(const struct request *r, const struct func *fn)
 }
 
 /*
- * Takes what is wrong with an offset. Without a module functions of several files may be meant: it
- * is an error when none of them has the offset. With a pattern it is none.
+ * Takes over the error for an offset that a function does not have. If the description names module
+ * and function, this is an error at once. If it names only the function, it is an error only when
+ * no file has a function with this offset. If the function is a pattern, it is no error.
  */
 static struct err *note_offset(struct request *r, struct err *e)
 {
@@ -374,7 +388,7 @@ static struct err *note_offset(struct request *r, struct err *e)
 	return NULL;
 }
 
-/* The one instruction that was asked for. */
+/* Adds the probe for the one instruction whose offset is the name in the description. */
 static struct err *add_exact_insn(struct request *r, struct pid_object *o, const struct func *fn,
 				  const struct insns *s)
 {
@@ -388,9 +402,9 @@ static struct err *add_exact_insn(struct request *r, struct pid_object *o, const
 					       DTAG_CODE(D_PROC_OFF)));
 	in = insns_find(s, (uint32_t)r->insn);
 	if (in && in->is_refused)
-		return refused(r, fn->name, in->off);
+		return insn_refused_err(r, fn->name, in->off);
 	if (!in || is_unsafe_nop(in))
-		return note_offset(r, in ? unsafe_nop(r, fn) : misaligned(r, fn, s));
+		return note_offset(r, in ? nop_unsafe_err(r, fn) : offset_misaligned_err(r, fn, s));
 	add_insn(r, o, fn, fn->name, in, r->desc->name);
 	return NULL;
 }
@@ -402,7 +416,7 @@ static struct err *add_offsets(struct request *r, struct pid_object *o, const st
 	struct err *e;
 
 	if (!code)
-		return unreadable(r, o, fn);
+		return code_unreadable_err(r, o, fn);
 	(fn->is_sized ? insns_decode : insns_follow)(code, (uint32_t)fn->size, o->funcs->is_32bit,
 						     &s);
 	e = r->is_insn ? add_exact_insn(r, o, fn, &s) : add_insns(r, o, fn, &s);
@@ -412,7 +426,7 @@ static struct err *add_offsets(struct request *r, struct pid_object *o, const st
 
 /* ---- names of probes ------------------------------------------------------------------------- */
 
-/* Could a pattern mean an offset? Not when it has a letter that no hexadecimal number has. */
+/* True if a pattern could match an offset: all its letters are hexadecimal digits. */
 static bool may_be_offset(const char *pattern)
 {
 	return strspn(pattern, "0123456789abcdef*?[]-!\\") == strlen(pattern);
@@ -444,7 +458,7 @@ static struct err *check_name(struct request *r)
 		DTAG_CODE(D_PROC_NAME));
 }
 
-static struct err *not_chosen(const struct request *r, const struct func *fn)
+static struct err *ifunc_unchosen_err(const struct request *r, const struct func *fn)
 {
 	if (!r->is_exact)
 		return NULL;
@@ -480,14 +494,17 @@ static struct err *add_function(struct request *r, struct pid_object *o, const s
 
 	r->nfound++;
 	if (fn->is_ifunc && !pid_object_chosen(r->target, o, fn, &code))
-		return not_chosen(r, fn);
+		return ifunc_unchosen_err(r, fn);
 	code.name = pid_object_code_name(o, &code);
 	return add_code(r, o, &code);
 }
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-/* Names of C++ and Rust may be given as they are in the file and as programmers write them. */
+/*
+ * True if the pattern matches the demangled name. A description may give names of C++ and Rust
+ * mangled, as they are in the file, or as programmers write them.
+ */
 static bool demangled_matches(struct request *r, const struct func *fn)
 {
 	const char *pattern = r->desc->func, *text;
@@ -532,13 +549,13 @@ static struct err *add_named(struct request *r, struct pid_object *o)
 	return NULL;
 }
 
-static bool is_meant(struct request *r, const struct func *fn)
+static bool function_is_meant(struct request *r, const struct func *fn)
 {
 	return !fn->is_startup && !fn->is_part && fn->is_sized &&
 	       (glob_match(r->desc->func, fn->name) || demangled_matches(r, fn));
 }
 
-/* One function an address. */
+/* Adds the matching functions that are, or are not, indirect; of one address only the first. */
 static struct err *add_kind(struct request *r, struct pid_object *o, bool is_ifunc)
 {
 	uint64_t last = UINT64_MAX;
@@ -547,7 +564,7 @@ static struct err *add_kind(struct request *r, struct pid_object *o, bool is_ifu
 		const struct func *fn = &o->funcs->list.data[i];
 		struct err *e;
 
-		if (fn->is_ifunc != is_ifunc || fn->addr == last || !is_meant(r, fn))
+		if (fn->is_ifunc != is_ifunc || fn->addr == last || !function_is_meant(r, fn))
 			continue;
 		last = fn->addr;
 		e = add_function(r, o, fn);
@@ -558,7 +575,8 @@ static struct err *add_kind(struct request *r, struct pid_object *o, bool is_ifu
 }
 
 /*
- * Implementations that indirect functions have chosen get the names of these, so these come first.
+ * Adds indirect functions before all others: the implementations that they have chosen get their
+ * names.
  */
 static struct err *add_matching(struct request *r, struct pid_object *o)
 {
@@ -588,7 +606,7 @@ static struct err *check_absolute(const struct request *r)
 	return NULL;
 }
 
-static bool is_asked(const struct request *r, const struct pid_object *o)
+static bool object_is_asked(const struct request *r, const struct pid_object *o)
 {
 	return !r->is_new || o->batch == r->st->batch;
 }
@@ -601,7 +619,7 @@ static struct pid_object *main_object(const struct pid_target *t)
 	return NULL;
 }
 
-/* An address as linked, or one of the running process. */
+/* Converts an address to a file offset; it is an address of the running process, or as linked. */
 static bool address_to_off(const struct request *r, const struct pid_object *o, uint64_t *ret_off)
 {
 	const struct proc_map *m = proc_maps_find(&r->target->maps, r->insn);
@@ -613,14 +631,17 @@ static bool address_to_off(const struct request *r, const struct pid_object *o, 
 	return funcs_off(o->funcs, r->insn, ret_off);
 }
 
-static struct err *no_such_address(const struct request *r, const struct pid_object *o)
+static struct err *address_missing_err(const struct request *r, const struct pid_object *o)
 {
 	return err_code(err_new("address %" PRIx64 " is not in the code of '%s'", r->insn,
 				o->file.name),
 			DTAG_CODE(D_PROC_OFF));
 }
 
-/* Inside a known function the boundary can be checked; in a stripped one the user must know. */
+/*
+ * Checks that an instruction begins at the file offset. Without the symbol of the function, the
+ * boundaries are not known, and the user is trusted.
+ */
 static struct err *check_address(struct request *r, struct pid_object *o, uint64_t off)
 {
 	const struct func *fn = funcs_at_off(o->funcs, off);
@@ -630,11 +651,11 @@ static struct err *check_address(struct request *r, struct pid_object *o, uint64
 	struct err *e = NULL;
 
 	if (!code)
-		return text_at(&o->text, off, 1) ? NULL : no_such_address(r, o);
+		return text_at(&o->text, off, 1) ? NULL : address_missing_err(r, o);
 	within.insn = off - fn->off;
 	insns_decode(code, (uint32_t)fn->size, o->funcs->is_32bit, &s);
 	if (!insns_find(&s, (uint32_t)within.insn))
-		e = misaligned(&within, fn, &s);
+		e = offset_misaligned_err(&within, fn, &s);
 	insns_deinit(&s);
 	return e;
 }
@@ -647,7 +668,7 @@ static struct err *collect_absolute(struct request *r)
 	struct probe *pr;
 	uint64_t off;
 
-	if (e || (o && !is_asked(r, o)))
+	if (e || (o && !object_is_asked(r, o)))
 		return e;
 	if (!o || why)
 		return err_code(err_new("the program of process %d cannot be read%s%s",
@@ -655,7 +676,7 @@ static struct err *collect_absolute(struct request *r)
 					why ? err_text(why) : ""),
 				DTAG_CODE(D_PROC_LIB));
 	if (!address_to_off(r, o, &off))
-		return no_such_address(r, o);
+		return address_missing_err(r, o);
 	e = check_address(r, o, off);
 	if (e)
 		return e;
@@ -668,7 +689,7 @@ static struct err *collect_absolute(struct request *r)
 
 /* ---- descriptions ---------------------------------------------------------------------------- */
 
-static struct err *refused_err(const struct pid_object *o, const struct err *why)
+static struct err *object_refused_err(const struct pid_object *o, const struct err *why)
 {
 	struct err *e = err_new("'%s' cannot be probed: %s", o->file.path, err_text(why));
 
@@ -682,18 +703,18 @@ static struct err *collect_object(struct request *r, struct pid_object *o)
 	const struct err *why = pid_object_open(r->target, o);
 
 	if (why)
-		return is_name(r->desc->mod) ? refused_err(o, why) : NULL;
+		return is_name(r->desc->mod) ? object_refused_err(o, why) : NULL;
 	return is_name(r->desc->func) ? add_named(r, o) : add_matching(r, o);
 }
 
-static struct err *no_such_function(const struct request *r, struct pid_object *o)
+static struct err *function_missing_err(const struct request *r, struct pid_object *o)
 {
 	const char **names, *near;
 	struct err *e = err_code(err_new("function '%s' is not in '%s' of process %d",
 					 r->desc->func, o->file.name, (int)r->target->pid),
 				 DTAG_CODE(D_PROC_FUNC));
 
-	if (r->is_new) /* while it is traced: there may be very many such files */
+	if (r->is_new) /* no hint while processes are traced: they may map very many such files */
 		return e;
 	near = pid_inlined_hint(r->ps, r->target, o, r->desc->func);
 	if (near)
@@ -716,7 +737,7 @@ static struct err *collect_functions(struct request *r)
 	for (uint32_t i = 0; i < r->target->objects.len; i++) {
 		struct pid_object *o = r->target->objects.data[i];
 
-		if (!is_asked(r, o) || !pid_object_matches(o, r->desc->mod))
+		if (!object_is_asked(r, o) || !pid_object_matches(o, r->desc->mod))
 			continue;
 		last = o;
 		e = collect_object(r, o);
@@ -724,7 +745,7 @@ static struct err *collect_functions(struct request *r)
 			return e;
 	}
 	if (r->is_exact && last && !r->nfound)
-		return no_such_function(r, last);
+		return function_missing_err(r, last);
 	if (r->out->probes.len == nbefore && !r->is_new) {
 		e = r->bad_offset;
 		r->bad_offset = NULL;
@@ -732,7 +753,7 @@ static struct err *collect_functions(struct request *r)
 	return e;
 }
 
-/* In one process. */
+/* Adds the probes in one process. */
 static struct err *collect_process(struct request *r, pid_t pid)
 {
 	struct err *e = pid_target_get(r->ps, r->st, pid, &r->target);
@@ -784,7 +805,7 @@ struct err *pid_collect_new(struct probes *ps, const struct probe_desc *desc,
 	return collect_in(ps, desc, true, out);
 }
 
-/* What is there to be probed in a file without functions. */
+/* Returns a hint how to probe a file without functions; NULL if the file has functions. */
 static const char *hint_nameless(struct probes *ps, const struct pid_object *o)
 {
 	if (!o->funcs || o->funcs->list.len)
@@ -796,8 +817,8 @@ static const char *hint_nameless(struct probes *ps, const struct pid_object *o)
 }
 
 /*
- * Of a function that nothing in these modules has. Without a module, the program's own code is
- * looked at.
+ * Returns a hint if the compiler has inlined the function that the description names; NULL if it
+ * has not. Without a module, only the program's own file is searched.
  */
 static const char *hint_inlined(struct probes *ps, struct pid_target *t,
 				const struct probe_desc *desc)
@@ -814,7 +835,10 @@ static const char *hint_inlined(struct probes *ps, struct pid_target *t,
 	return hint;
 }
 
-/* A module that is not there, or has no names; a function that was inlined. */
+/*
+ * Returns a hint for a module that the process does not have, or that has no names, and for a
+ * function that was inlined.
+ */
 static const char *pid_hint(struct probes *ps, const struct provider *pv,
 			    const struct probe_desc *desc)
 {
@@ -835,7 +859,7 @@ static const char *pid_hint(struct probes *ps, const struct provider *pv,
 	if (!e)
 		e = pid_target_get(ps, st, pid, &t);
 	if (e) {
-		err_destroy(e); /* the message itself is on its way */
+		err_destroy(e); /* pid_collect() has returned the same error */
 		return NULL;
 	}
 	if (!is_name(desc->mod))

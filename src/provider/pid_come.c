@@ -1,4 +1,4 @@
-/* What processes map while they are traced. */
+/* Probes in files that processes map while they are traced. */
 #include "provider/pid_come.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ const struct proc_id *pid_described(struct probes *ps, const struct probe_desc *
 		return NULL;
 	e = pid_of(ps, desc, i, &pid);
 	t = e || !pid ? NULL : target_of_pid(ps, pid);
-	err_destroy(e); /* no process, no probes */
+	err_destroy(e); /* a process that cannot be found has no probes */
 	return t ? &t->id : NULL;
 }
 
@@ -67,8 +67,8 @@ bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc,
 }
 
 /*
- * One that was gone before it could be opened, or whose links have died, is as good as new when it
- * is there.
+ * Moves an object to the present batch, as if it were new, if it is mapped now and either vanished
+ * before it could be opened, or the links to its probes were closed.
  */
 static void renew_objects(const struct pid_state *st, struct pid_target *t)
 {
@@ -148,7 +148,10 @@ static struct pid_batch *batch_find(const struct pid_state *st, uint32_t number)
 	return NULL;
 }
 
-/* Types of arguments of clauses are those of a probe that was there at the start. */
+/*
+ * True if clauses take the types of arguments from this batch: they take them from a probe that
+ * existed at the start.
+ */
 static bool has_types(const struct pid_batch *b)
 {
 	for (uint32_t i = 0; i < b->probes.len; i++) {
@@ -190,7 +193,8 @@ static void sites_forget(const struct pid_batch *b)
 		if (pp->batch != b->number)
 			continue;
 		vec_deinit(&pp->code.sites);
-		pp->batch = UINT32_MAX; /* of none: what it gets next is new */
+		pp->batch =
+			UINT32_MAX; /* no batch has this number: the next one renews the probe */
 	}
 }
 

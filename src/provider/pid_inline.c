@@ -18,7 +18,7 @@ const char *pid_inlined_hint(struct probes *ps, struct pid_target *t, struct pid
 	struct dwarf_file *d;
 
 	if (!func[strspn(func, "*?")] || pid_object_open(t, o))
-		return NULL; /* a pattern for all functions means none of them */
+		return NULL; /* a pattern that matches every function needs no hint */
 	d = pid_object_dwarf(ps, o);
 	if (!d || !dwarf_file_inlined(d, is_meant, (void *)(uintptr_t)func, a, &in))
 		return NULL;

@@ -1,4 +1,4 @@
-/* Processes of the pid provider, and the files they have mapped. */
+/* The processes of the pid provider, and the files that they have mapped. */
 #include "provider/pid.h"
 
 #include <errno.h>
@@ -53,8 +53,8 @@ static struct pid_object *object_find(const struct pid_target *t, const struct p
 }
 
 /*
- * The path of the program; "" when it cannot be told. False: whoever may not even know that may
- * open none of the files.
+ * Finds the path of the program; "" if it is unknown. Returns false if we have no right to read it:
+ * then we have no right to open any file of the process.
  */
 static bool exe_path(pid_t pid, char *path, size_t size)
 {
@@ -71,7 +71,7 @@ static bool exe_path(pid_t pid, char *path, size_t size)
 	return n >= 0 || (errno != EACCES && errno != EPERM);
 }
 
-/* Uprobes are in private mappings of files that nothing writes to through them. */
+/* True if the kernel places uprobes in the mapping: it is executable, private and read-only. */
 static bool is_probeable(const struct proc_map *m)
 {
 	return m->is_exec && !m->is_write && !m->is_shared && m->ino && m->path[0] == '/';
@@ -181,7 +181,7 @@ struct err *pid_target_get(struct probes *ps, struct pid_state *st, pid_t pid,
 	t->ps = ps;
 	t->prov = arena_printf(probes_arena(ps), "pid%d", (int)pid);
 	id = proc_id_open(pid, &t->id);
-	e = pid_target_look(st, t); /* says more than that it has ended */
+	e = pid_target_look(st, t); /* its error says more than the one of proc_id_open() */
 	if (id && !e)
 		e = grab_failed(pid, id);
 	else
@@ -264,7 +264,7 @@ static struct err *open_failed(const struct pid_target *t, const struct pid_obje
 {
 	if (sys != ETIMEDOUT)
 		return err_sys(sys, "cannot open '%s' of process %d", o->file.path, (int)t->at);
-	/* Patterns pass over files that cannot be probed: this reason would not be seen. */
+	/* A pattern skips files that cannot be probed, so the user would not see the error. */
 	probes_notice(t->ps,
 		      "the file system of '%s' does not answer: its functions are not probed",
 		      o->file.name);
@@ -366,7 +366,7 @@ const char *pid_object_code_name(struct pid_object *o, const struct func *fn)
 	return name ? name : fn->name;
 }
 
-/* "libc" for "libc.so.6", "libc.so" for it, too. */
+/* True if asked is name without its version: "libc" or "libc.so" for "libc.so.6". */
 static bool matches_without_version(const char *name, const char *asked)
 {
 	size_t len = strlen(asked);
@@ -381,7 +381,10 @@ static bool matches_without_version(const char *name, const char *asked)
 	return strspn(rest, ".0123456789") == strlen(rest);
 }
 
-/* "LM0`libc.so.6": there is one list of objects here. */
+/*
+ * Skips the number of a link map, as in "LM0`libc.so.6". Linux processes have one list of objects,
+ * so the number selects nothing.
+ */
 static const char *skip_link_map(const char *pattern)
 {
 	const char *tick = strchr(pattern, '`');

@@ -1,4 +1,4 @@
-/* Types of the arguments of pid probes, from the debug information of what they are in. */
+/* Types of the arguments of pid probes, from the debug information of the file that is probed. */
 #include "provider/pid.h"
 
 #include "d/import_dwarf.h"
@@ -7,7 +7,7 @@
 
 #define NARGS 10 /* arg0..arg9 */
 
-/* What args[] of a probe are. */
+/* The elements of args[] of a probe: their types as text, and where their values are. */
 struct pid_args {
 	const char **texts;
 	struct dwarf_arg *args;
@@ -27,13 +27,13 @@ struct dwarf_file *pid_object_dwarf(const struct probes *ps, struct pid_object *
 	return o->dwarf;
 }
 
-/* The file of the probe's first instruction. */
+/* Returns the file of the probe's first instruction. */
 static struct pid_object *first_object(const struct pid_probe *p)
 {
 	return pid_object_of(p->code.sites.data[0].file);
 }
 
-/* The address, as in the file, of the function that the probe's first instruction is in. */
+/* Finds the address, as in the file, of the function that the probe's first instruction is in. */
 static bool function_addr(const struct pid_probe *p, uint64_t *ret_addr)
 {
 	const struct place_site *s = &p->code.sites.data[0];
@@ -51,7 +51,7 @@ static bool function_addr(const struct pid_probe *p, uint64_t *ret_addr)
 	return false;
 }
 
-/* At return: where it was, and the values, which begin in arg1. */
+/* Fills the arguments of a return probe: arg0 is the offset, and arg1 the first returned value. */
 static void return_args(struct pid_args *a, struct arena *mem, const struct dwarf_arg *values,
 			uint32_t n)
 {
@@ -100,7 +100,7 @@ static bool c_args(const struct pid_probe *p, Dwarf_Die *func, struct arena *mem
 	return true;
 }
 
-static void spell(struct pid_args *a, struct arena *mem)
+static void texts_fill(struct pid_args *a, struct arena *mem)
 {
 	a->texts = ARENA_NEW_N(mem, const char *, MAX(a->n, 1u));
 	for (uint32_t i = 0; i < a->n; i++) {
@@ -129,7 +129,7 @@ static bool probe_args(struct probes *ps, const struct probe *pr, struct pid_arg
 	if (!d || !dwarf_file_function(d, addr, &func) ||
 	    !(is_go(p->place) ? go_args : c_args)(p, &func, mem, ret))
 		return false;
-	spell(ret, mem);
+	texts_fill(ret, mem);
 	return true;
 }
 
@@ -143,8 +143,8 @@ uint32_t pid_arg_types(struct probes *ps, const struct probe *pr, const char *co
 	return a.n;
 }
 
-/* What a script can use instead of a value of several words. */
-static const char *words_of(const struct dwarf_arg *arg, struct arena *mem)
+/* Says which arguments a clause can use instead of a value that consists of several words. */
+static const char *words_describe(const struct dwarf_arg *arg, struct arena *mem)
 {
 	uint32_t last = arg->first + arg->nwords - 1;
 
@@ -164,7 +164,7 @@ type_id pid_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, 
 
 	if (!probe_args(ps, pr, &a) || index >= a.n)
 		return TYPE_ERROR;
-	ret_place->why = words_of(&a.args[index], probes_arena(ps));
+	ret_place->why = words_describe(&a.args[index], probes_arena(ps));
 	if (a.args[index].raw < 0 || a.args[index].raw + a.args[index].is_text >= NARGS)
 		return TYPE_ERROR;
 	ret_place->raw = (uint32_t)a.args[index].raw;
@@ -177,8 +177,8 @@ type_id pid_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, 
 }
 
 /*
- * Values of Go functions that no probe sees are better refused than taken from where C would have
- * them.
+ * Refuses values of Go functions that no probe receives. The registers in which a C function would
+ * have them contain something else.
  */
 const char *pid_arg_refused(struct probes *ps, const struct probe *pr, uint32_t raw)
 {

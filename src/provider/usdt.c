@@ -1,10 +1,11 @@
 /*
- * Provider of programs' own probes (USDT; providers.md, 20).
+ * The provider of the probes that programs define themselves (USDT; providers.md, 20).
  *
- * A program or library has notes that say where its probes are, of which provider, and where their
- * arguments are at that moment. The provider's name gets the number of the process: "myapp123". All
- * places with one module, function and name are one probe. Where a probe has a counter, the kernel
- * counts it up while the probe is traced, which is how the program knows (MYAPP_NAME_ENABLED()).
+ * The notes in a program or library give the instruction of each probe, its provider, and where its
+ * arguments are when the instruction is reached. The process id is appended to the provider's name:
+ * "myapp123". All instructions with the same module, function and name are one probe. If a probe
+ * has a counter, the kernel increments it while the probe is traced, and the program tests the
+ * counter (MYAPP_NAME_ENABLED()).
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -23,7 +24,7 @@ struct usdt_object;
 
 struct usdt_probe_data {
 	struct usdt_object *object;
-	const struct usdt_note *note; /* of the first place */
+	const struct usdt_note *note; /* the note of its first instruction */
 	const struct usdt_operands *operands;
 	uint32_t key;
 	struct place_code code;
@@ -42,13 +43,13 @@ struct usdt_state {
 	struct pid_state pids;
 	VEC(struct usdt_object *) objects;
 	VEC(struct usdt_probe_data *) probes;
-	VEC(struct usdt_operands *) operands; /* their numbers are their places here */
-	bool are_all_read;		      /* of all processes */
+	VEC(struct usdt_operands *) operands; /* an index in this list is the operands' number */
+	bool are_all_read;		      /* the notes of all processes were read */
 };
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* What looks symbols up for operands such as "4@counter(%rip)". */
+/* The file in which symbols of operands such as "4@counter(%rip)" are looked up. */
 struct symbols {
 	struct gate_elf *g;
 };
@@ -86,7 +87,7 @@ static bool symbol_find(void *ctx, const char *name, uint64_t *ret_addr)
 	return false;
 }
 
-/* The number of these operands: equal ones have one. */
+/* Returns the number of these operands; equal operands have the same number. */
 static uint32_t operands_number(struct usdt_state *st, const struct usdt_operands *o)
 {
 	for (uint32_t i = 0; i < st->operands.len; i++)
@@ -104,7 +105,7 @@ static struct usdt_probe_data *probe_data(const struct probe *pr)
 	return (struct usdt_probe_data *)(uintptr_t)pr->data;
 }
 
-/* The probe of the object that a note belongs to, which is made if this is its first place. */
+/* Returns the probe of the object that a note belongs to; the first note creates it. */
 static struct probe *probe_get(struct probes *ps, struct usdt_state *st, struct usdt_object *o,
 			       const struct usdt_note *note, const char *func)
 {
@@ -142,7 +143,7 @@ static void site_add(struct probes *ps, struct usdt_state *st, struct usdt_objec
 	uint64_t off;
 
 	if (!funcs_off(o->file->funcs, note->pc, &off))
-		return; /* the note lies: that is no code */
+		return; /* the note is wrong: its address is not in code */
 	usdt_operands_parse(note->args, note->pc, o->file->file.is_32bit ? 4 : 8, symbol_find,
 			    symbols, &operands);
 	number = operands_number(st, &operands);
@@ -220,7 +221,10 @@ static struct err *process_read(struct probes *ps, struct usdt_state *st, pid_t 
 	return e;
 }
 
-/* Processes that end meanwhile, and those that we may not look into, have no probes for us. */
+/*
+ * Reads the notes of all processes. Processes that end meanwhile, and those whose memory we have no
+ * right to read, are skipped.
+ */
 static void processes_read(struct probes *ps, struct usdt_state *st)
 {
 	DIR *dir = st->are_all_read ? NULL : opendir("/proc");
@@ -234,10 +238,10 @@ static void processes_read(struct probes *ps, struct usdt_state *st)
 			err_destroy(process_read(ps, st, pid));
 	}
 	if (dir)
-		(void)closedir(dir); /* only read */
+		(void)closedir(dir); /* the directory was only read */
 }
 
-/* Finds the process id in a provider's name such as "myapp123"; without one, the name's end. */
+/* Returns where the process id begins in a provider's name such as "myapp123"; else its end. */
 static const char *number_at(const char *prov)
 {
 	const char *p = prov + strlen(prov);
@@ -257,8 +261,8 @@ static bool is_other_provider(const char *pattern)
 }
 
 /*
- * "myapp123", or a pattern. One that means providers of the system does not mean programs, too: all
- * processes would have to be looked into.
+ * True for names such as "myapp123" and for patterns. A pattern that matches another provider does
+ * not stand for programs as well, because the notes of all processes would have to be read.
  */
 static bool usdt_concerns(const struct provider *pv, const struct probe_desc *desc)
 {
@@ -361,7 +365,7 @@ static const char *operand_type(const struct usdt_operand *o)
 	return types[o->is_signed][o->size];
 }
 
-/* Words of which types of integers are made. */
+/* True if the type consists only of words that name types of integers. */
 static bool is_integer_type(const char *text)
 {
 	static const char *const words[] = {
@@ -383,7 +387,10 @@ static bool is_integer_type(const char *text)
 	return true;
 }
 
-/* The type that a script sees for a C type: its pointers point into the memory of the process. */
+/*
+ * Returns the D type that a clause sees for a C type, whose pointers point into the memory of the
+ * process; NULL for types that D does not know.
+ */
 static const char *type_shown(struct arena *a, const char *native)
 {
 	if (is_integer_type(native))
@@ -394,7 +401,7 @@ static const char *type_shown(struct arena *a, const char *native)
 	return strchr(native, '*') ? "userland void *" : NULL;
 }
 
-/* Argument types come from the object's DOF section, where it has one; else from the note. */
+/* Returns the types of the arguments: those in the object's DOF section, or else in the note. */
 static uint32_t usdt_arg_types(struct probes *ps, const struct probe *pr,
 			       const char *const **ret_types)
 {

@@ -1,4 +1,4 @@
-/* Reads notes about probes. */
+/* The reader of notes about probes in ELF files. */
 #include "usdt/note.h"
 
 #include "base/text.h"
@@ -20,11 +20,12 @@ static uint64_t address_get(const struct reader *r, const uint8_t *p)
 {
 	uint64_t v = 0;
 
-	memcpy(&v, p, r->is_32bit ? 4 : 8); /* little endian, as all that Fathom runs on */
+	memcpy(&v, p,
+	       r->is_32bit ? 4 : 8); /* all machines that Fathom supports are little endian */
 	return v;
 }
 
-/* The string at *p, which is moved behind it; NULL: it is too long, or has no end. */
+/* Returns the string at *p and moves *p behind it; NULL if it is too long, or has no end. */
 static const char *text_get(const uint8_t **p, const uint8_t *end, size_t max)
 {
 	const char *text = (const char *)*p;
@@ -36,7 +37,7 @@ static const char *text_get(const uint8_t **p, const uint8_t *end, size_t max)
 	return text;
 }
 
-/* "request__start" -> "request-start" */
+/* Makes the name of the probe in D from the one in the note: "request__start", "request-start". */
 static char *probe_name_make(struct arena *a, const char *cname)
 {
 	char *name = arena_strdup(a, cname), *out = name;
@@ -51,7 +52,10 @@ static char *probe_name_make(struct arena *a, const char *cname)
 	return text_clean(name);
 }
 
-/* Where in the file the two bytes at an address of a writable segment are; 0: nowhere. */
+/*
+ * Returns the file offset of a counter, which has two bytes at an address of a writable segment; 0
+ * if no such segment has them in the file.
+ */
 static uint64_t counter_offset(Elf *elf, uint64_t addr)
 {
 	size_t n = 0;
@@ -82,7 +86,7 @@ static bool note_read(struct reader *r, const uint8_t *desc, size_t size)
 	args = name ? text_get(&p, end, ARGS_LEN) : NULL;
 	if (!args || !*provider || !*name)
 		return false;
-	/* a linker that has moved the program left the notes as they were */
+	/* A linker that moves the code (prelink) does not change the addresses in the notes. */
 	moved = r->base ? r->base - address_get(r, desc + word) : 0;
 	note = (struct usdt_note){
 		.provider = text_clean(arena_strdup(a, provider)),
@@ -132,7 +136,7 @@ static void dof_copy(struct reader *r, Elf_Data *data)
 		vec_push(&r->to->dof, ((const uint8_t *)data->d_buf)[i]);
 }
 
-/* The sections that matter: func is called for those of the name. */
+/* Calls func for each section that has the name. */
 static void section_each(struct reader *r, const char *want,
 			 void (*func)(struct reader *r, Elf_Scn *scn, const GElf_Shdr *sh))
 {

@@ -1,4 +1,4 @@
-/* Parses operands of notes. */
+/* The parser of the operands in notes. */
 #include "usdt/operand.h"
 
 #include <ctype.h>
@@ -9,13 +9,13 @@
 #define SYMBOL_MAX 256 /* bytes of a symbol's name */
 
 struct parser {
-	const char *p, *end; /* of one operand */
+	const char *p, *end; /* the text of one operand that is not parsed yet */
 	uint64_t pc;
 	usdt_symbol_f *symbol;
 	void *ctx;
 };
 
-static bool skip(struct parser *ps, char c)
+static bool char_skip(struct parser *ps, char c)
 {
 	if (ps->p >= ps->end || *ps->p != c)
 		return false;
@@ -25,12 +25,12 @@ static bool skip(struct parser *ps, char c)
 
 static bool number_get(struct parser *ps, int64_t *ret)
 {
-	bool is_negative = skip(ps, '-');
+	bool is_negative = char_skip(ps, '-');
 	uint64_t v = 0;
 	uint32_t base = 10, digits = 0;
 
 	if (!is_negative)
-		(void)skip(ps, '+');
+		(void)char_skip(ps, '+');
 	if (ps->end - ps->p > 2 && ps->p[0] == '0' && tolower((unsigned char)ps->p[1]) == 'x') {
 		base = 16;
 		ps->p += 2;
@@ -48,12 +48,12 @@ static bool number_get(struct parser *ps, int64_t *ret)
 	return digits > 0;
 }
 
-/* "%rax": where it is, and its size. */
+/* Parses a register such as "%rax": returns its offset in struct pt_regs, and its size. */
 static bool register_get(struct parser *ps, uint32_t *ret_off, uint32_t *ret_size)
 {
 	const char *name;
 
-	if (!skip(ps, '%'))
+	if (!char_skip(ps, '%'))
 		return false;
 	name = ps->p;
 	while (ps->p < ps->end && isalnum((unsigned char)*ps->p))
@@ -61,7 +61,7 @@ static bool register_get(struct parser *ps, uint32_t *ret_off, uint32_t *ret_siz
 	return arch.register_find(name, (size_t)(ps->p - name), ret_off, ret_size);
 }
 
-/* "foo", "foo+8", "8+foo": adds its address to disp. */
+/* Parses the name of a symbol, as in "foo", "foo+8" and "8+foo", and adds its address to disp. */
 static bool symbol_get(struct parser *ps, int64_t *disp)
 {
 	const char *name = ps->p;
@@ -82,7 +82,10 @@ static bool symbol_get(struct parser *ps, int64_t *disp)
 	return true;
 }
 
-/* The displacement before a parenthesis: a number, a symbol, or a sum of them; nothing is 0. */
+/*
+ * Parses the displacement before a parenthesis: a number, a symbol, or a sum of them; an empty
+ * displacement is 0.
+ */
 static bool displacement_get(struct parser *ps, int64_t *ret, bool *ret_has_symbol)
 {
 	*ret = 0;
@@ -96,7 +99,7 @@ static bool displacement_get(struct parser *ps, int64_t *ret, bool *ret_has_symb
 			continue;
 		}
 		ps->p = at;
-		(void)skip(ps, '+');
+		(void)char_skip(ps, '+');
 		if (*ret_has_symbol || !symbol_get(ps, ret))
 			return false;
 		*ret_has_symbol = true;
@@ -104,7 +107,7 @@ static bool displacement_get(struct parser *ps, int64_t *ret, bool *ret_has_symb
 	return true;
 }
 
-/* disp(base,index,scale) with any part left out. */
+/* Parses "disp(base,index,scale)", of which any part may be missing. */
 static bool memory_get(struct parser *ps, struct usdt_operand *o)
 {
 	uint32_t size;
@@ -117,31 +120,34 @@ static bool memory_get(struct parser *ps, struct usdt_operand *o)
 	if (!displacement_get(ps, &o->disp, &has_symbol))
 		return false;
 	if (ps->p == ps->end && ps->p > begin)
-		return !has_symbol; /* an absolute address; a symbol's is only known relatively */
-	if (!skip(ps, '('))
+		/*
+		 * An absolute address is refused if it has a symbol, which may be mapped elsewhere.
+		 */
+		return !has_symbol;
+	if (!char_skip(ps, '('))
 		return false;
 	if (ps->p < ps->end && *ps->p == '%') {
 		o->has_base = register_get(ps, &o->base, &size);
 		if (!o->has_base)
 			return false;
 	}
-	if (skip(ps, ',')) {
+	if (char_skip(ps, ',')) {
 		o->has_index = register_get(ps, &o->index, &size);
 		if (!o->has_index)
 			return false;
-		if (skip(ps, ',') && (!number_get(ps, &scale) || scale < 1 || scale > 8))
+		if (char_skip(ps, ',') && (!number_get(ps, &scale) || scale < 1 || scale > 8))
 			return false;
 		o->scale = (uint8_t)scale;
 	}
-	/* what is counted from the program counter is so from the probe's instruction on */
+	/* A symbol must come with the program counter, and disp then counts from the probe. */
 	if (has_symbol != (o->has_base && o->base == arch.pc))
 		return false;
 	if (has_symbol)
 		o->disp -= (int64_t)ps->pc;
-	return skip(ps, ')') && ps->p == ps->end;
+	return char_skip(ps, ')') && ps->p == ps->end;
 }
 
-/* "-4@", "8f@"; without it the size is that of a pointer. */
+/* Parses the size of an operand, "-4@" or "8f@"; an operand without one has that of a pointer. */
 static void size_get(struct parser *ps, uint32_t word, struct usdt_operand *o)
 {
 	const char *at = ps->p;
@@ -152,8 +158,8 @@ static void size_get(struct parser *ps, uint32_t word, struct usdt_operand *o)
 		ps->p = at;
 		return;
 	}
-	o->is_float = skip(ps, 'f');
-	if (!skip(ps, '@')) {
+	o->is_float = char_skip(ps, 'f');
+	if (!char_skip(ps, '@')) {
 		ps->p = at;
 		return;
 	}
@@ -169,7 +175,7 @@ static struct usdt_operand operand_parse(struct parser ps, uint32_t word)
 	bool is_good;
 
 	size_get(&ps, word, &o);
-	if (skip(&ps, '$')) {
+	if (char_skip(&ps, '$')) {
 		o.kind = USDT_OPERAND_CONST;
 		is_good = number_get(&ps, &o.disp) && ps.p == ps.end;
 	} else if (ps.p < ps.end && *ps.p == '%') {
