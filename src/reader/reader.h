@@ -1,21 +1,21 @@
 /*
- * The reader: a process of ours that opens and reads files of which nobody knows when they answer.
+ * The reader: a process of ours that opens and reads files which may never answer.
  *
  * A file system may be served by a program (FUSE) or by another machine (NFS). When the server
- * stops, whoever opens, reads, asks for the size of, or even closes one of its files waits, in the
- * kernel, and often cannot be killed. The tracer must not wait, so it leaves such files to the
- * reader, and waits for the reader's answer only as long as it likes. A reader that does not answer
- * is given up: it gets SIGKILL, ends when the file system lets it, and another one is made.
+ * stops, a process that opens, reads, stats or even closes one of its files waits in the kernel,
+ * and often cannot be killed. The tracer must not wait, so it leaves such files to the reader, and
+ * waits for the reader's answer only until a deadline. A reader that does not answer is given up:
+ * it gets SIGKILL, ends when the file system lets it, and another reader is made.
  *
- * The reader has nothing of the tracer's open, of all privileges only those that reading takes
- * (CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE), no way to get others, and makes no
- * system calls but the handful it needs. It does not interpret a byte of what it reads. It takes no
- * signal from the terminal, and ends when the tracer does, in whatever way.
+ * The reader has none of the tracer's descriptors, only the capabilities that reading takes
+ * (CAP_DAC_READ_SEARCH, CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE), no way to get others, and a filter
+ * that allows only the few system calls it needs. It does not interpret a byte of what it reads.
+ * It takes no signal from the terminal, and ends when the tracer does, in whatever way.
  *
- * Cost     0.4 ms to make it; 15 us a request, and the copy of what is read.
+ * Cost     0.4 ms to make a reader; 15 us a request, and the copy of what is read.
  * Owns     the process. A reader that was given up and cannot end yet is not waited for.
- * Errors   errno values: those of the file system; ETIMEDOUT, no answer in time; EPIPE, the reader
- *          was killed. After either the reader is of no use any more: reader_destroy().
+ * Errors   errno values: those of the file system; ETIMEDOUT: no answer in time; EPIPE: the reader
+ *          was killed. After ETIMEDOUT or EPIPE only reader_destroy() may be called.
  * Threads  one thread at a time.
  */
 #pragma once
@@ -29,36 +29,36 @@
 
 struct reader;
 
-struct reader *reader_create(void); /* NULL with errno */
+struct reader *reader_create(void); /* returns NULL with errno when it fails */
 /*
- * Ends the reader. Returns 0; or its process id if it could not be waited for, because a file
- * system still holds it: reader_reap() then. NULL is allowed.
+ * Ends the reader. Returns 0; or its process id if a file system still holds it, for a later
+ * reader_reap(). NULL is allowed.
  */
 pid_t reader_destroy(struct reader *r);
-/* True if the process has ended, and is no zombie any more. */
+/* Returns true if the process has ended, and is no zombie any more. */
 bool reader_reap(pid_t pid);
 
 /*
- * What a request says of a file: each opens it, as the one file that the reader has open. *ret_fd
- * is a descriptor of the file that can be used for nothing but finding it again (O_PATH). deadline:
- * ns of now_ns().
+ * The next three functions open a file, as the one file that the reader has open. *ret_fd is a
+ * descriptor of the file that can be used only to find it again (O_PATH). deadline: ns of
+ * now_ns().
  */
-/* Below a root directory (-1: our own), without leaving it. */
+/* Opens a path below a root directory (-1: our own), without leaving it. */
 MUST_CHECK int reader_open_path(struct reader *r, int root, const char *path, uint64_t deadline,
 				int *ret_fd, struct stat *ret);
-/* Mapped by a process at [start, end). */
+/* Opens the file that a process has mapped at [start, end). */
 MUST_CHECK int reader_open_mapping(struct reader *r, uint64_t pid, taddr start, taddr end,
 				   uint64_t deadline, int *ret_fd, struct stat *ret);
-/* By the descriptor that one of the above has returned. */
+/* Opens a file again by the descriptor that one of the two functions above has returned. */
 MUST_CHECK int reader_reopen(struct reader *r, int fd, uint64_t deadline);
 
-/* About the file that is open now. */
+/* Returns the size and identity of the file that is open now. */
 MUST_CHECK int reader_stat(struct reader *r, uint64_t deadline, struct stat *ret);
 /* Reads at most READER_CHUNK bytes; *ret_n is less than size only at the end of the file. */
 MUST_CHECK int reader_read(struct reader *r, uint64_t off, void *to, size_t size, uint64_t deadline,
 			   size_t *ret_n);
 /*
- * True if a request that was not answered in time waits because closing the file before takes so
- * long.
+ * Returns true if the request that was not answered in time waits for the close of the file that
+ * was open before.
  */
 bool reader_is_closing(const struct reader *r);

@@ -1,17 +1,17 @@
-/* What the two sides of the reader (reader.h) share: requests, and their answers. */
+/* The requests and answers that the two sides of the reader (reader.h) exchange. */
 #pragma once
 
 #include "reader/reader.h"
 
 /*
- * A request lies in memory that both sides share; a byte over the socket says that it is there,
- * with a descriptor if the request needs one. A byte comes back with the answer; when a file was
- * opened by a name, with a descriptor.
+ * A request lies in memory that both sides share. The tracer sends a byte over the socket when the
+ * request is there, with a descriptor if the request needs one. The reader sends a byte back when
+ * the answer is there, with a descriptor if it has opened a file by path or mapping.
  */
 enum reader_op {
-	READER_OPEN_PATH, /* path; with the root's descriptor, or none */
+	READER_OPEN_PATH, /* has a path, and the root's descriptor unless the root is our own */
 	READER_OPEN_MAPPING,
-	READER_REOPEN, /* with the file's descriptor */
+	READER_REOPEN, /* has the file's descriptor */
 	READER_STAT,
 	READER_READ,
 };
@@ -25,7 +25,7 @@ struct reader_area {
 	uint64_t off;
 	size_t size;
 	char path[READER_PATH_SIZE];
-	/* the answer */
+	/* The answer begins here. */
 	int sys; /* errno, 0 = done */
 	struct stat st;
 	size_t n;
@@ -33,10 +33,13 @@ struct reader_area {
 	char data[READER_CHUNK];
 };
 
-/* The life of the reader, in its own process: reader_run.c. Only async-signal-safe calls. */
+/*
+ * Serves requests in the reader's process until it ends (reader_run.c). Makes only
+ * async-signal-safe calls.
+ */
 NORETURN void reader_run(struct reader_area *area, int sock, pid_t parent);
 
-/* Both sides: one byte, with a descriptor unless fd is -1. */
+/* Both sides send one byte, with a descriptor unless fd is -1. */
 bool reader_send(int sock, int fd);
-/* *ret_fd is -1 if no descriptor came. False: the other side is gone. */
+/* *ret_fd is -1 if no descriptor came. Returns false if the other side is gone. */
 bool reader_receive(int sock, int *ret_fd);

@@ -1,13 +1,14 @@
 /*
- * Programs that tell when processes change their code: on exec, and in their dynamic linkers; and
- * of their children (bpf/rt/watch.c).
+ * BPF programs that report when a followed process executes another program, when its dynamic
+ * linker maps or unmaps a library, and when it forks a child (bpf/rt/watch.c).
  *
  * A process that was added with RT_WATCHED_STOPS gets SIGSTOP before it runs the next instruction
- * of its own, and then the event can be read: whoever reads it sends SIGCONT when everything is in
- * place. A child is added before it can run, and stopped before its first instruction.
+ * of its own, and only then can the event be read. The reader of the event sends SIGCONT when all
+ * probes are attached. A child is added before it can run, and stopped before its first
+ * instruction.
  *
  * Owns     maps, programs, the links to tracepoints; uprobes are the keeper's
- *          (keeper/keeper.h). After follow_destroy() nothing is told, and nobody is stopped.
+ *          (keeper/keeper.h). After follow_destroy() no event is reported and no process is stopped.
  * Errors   struct err *: the kernel refuses.
  * Threads  one reader.
  * Facts    sched_process_exec(task, old pid, binary) comes when the new image is mapped: Linux
@@ -26,27 +27,35 @@
 struct follow;
 struct keeper;
 
-#define FOLLOW_CHILDREN_MAX 16384u /* at one time */
+#define FOLLOW_CHILDREN_MAX 16384u /* so many children are followed at one time */
 
-/* max: processes that can be added; ns: whose numbers they have. Execs are told from now on. */
+/*
+ * max: how many processes can be added; ns: the PID namespace of their process ids. Execs are
+ * reported from now on.
+ */
 MUST_CHECK struct err *follow_create(uint32_t max, const struct rt_pidns *ns,
 				     struct follow **ret_follow);
 void follow_destroy(struct follow *f); /* NULL is allowed */
-/* This very process: one that gets its number later is neither told of nor stopped. */
+/*
+ * Adds the process of this identity. Another process that gets the same process id later is
+ * neither reported nor stopped.
+ */
 MUST_CHECK struct err *follow_add(struct follow *f, const struct proc_id *id, uint32_t flags);
 void follow_leave(const struct follow *f, const struct proc_id *id);
-/* Children are told from now on: those of processes added with RT_WATCHED_FORKS. */
+/* Children of processes that were added with RT_WATCHED_FORKS are reported from now on. */
 MUST_CHECK struct err *follow_forks(struct follow *f);
 int follow_procs(const struct follow *f);
 /*
- * The place in a dynamic linker's file that runs when libraries have come or gone; state: where,
- * from there, its state lies in memory (0 = consistent), or 0.
+ * Reports when the process has mapped or unmapped libraries. off: offset, in the dynamic linker's
+ * file, of the function that it calls then. state: distance in memory from that function to the
+ * linker's state variable, which is 0 when its list of libraries is consistent; state 0: the
+ * variable is not known.
  */
 MUST_CHECK struct err *follow_linker(struct follow *f, struct keeper *k, const struct proc_id *id,
 				     int file_fd, uint64_t off, int64_t state);
-/* Readable when there are events. */
+/* A descriptor that is readable when there are events. */
 int follow_fd(const struct follow *f);
-/* How many events were lost since the last call, because nobody read for long. */
+/* How many events were lost since the last call, because the buffer was full. */
 uint64_t follow_lost(struct follow *f);
-/* The next event; false: there is none. */
+/* Reads the next event; false: there is none. */
 bool follow_read(struct follow *f, struct rt_watch_event *ret);

@@ -1,6 +1,6 @@
 /*
- * Names of addresses, as a subscriber of the watch: what a process had mapped is known when it has
- * ended, or executed another program, and its addresses are printed.
+ * The subscriber of the watch that remembers what processes had mapped, so that addresses of a
+ * process can be printed with names after it has ended or executed another program.
  *
  * The context is the struct syms. Its owner calls syms_watch_begin() when the watch has begun.
  */

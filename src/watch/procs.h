@@ -1,11 +1,11 @@
-/* Processes that are followed: the part of the watch that watch_follow() and its like are about. */
+/* Followed processes: the part of the watch (watch.h) behind watch_follow() and watch_work(). */
 #pragma once
 
 #include "watch/subscribers.h"
 
 struct procs;
 
-/* hooks, subs: outlive it. *ret_fd: readable when there are events. */
+/* hooks and subs must outlive *ret. *ret_fd is readable when there are events. */
 MUST_CHECK struct err *procs_create(const struct watch_hooks *hooks, const struct subscribers *subs,
 				    const struct watch_following *opts, struct procs **ret,
 				    int *ret_fd);

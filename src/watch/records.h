@@ -1,5 +1,5 @@
 /*
- * What all processes map, fork, execute, and that they end: the kernel's records.
+ * The kernel's records of what all processes map, fork and execute, and of their ends.
  *
  * One perf event a CPU counts nothing but carries the kernel's records of executable mappings and
  * of the beginning and end of processes. Only a watch of all processes has these events.
@@ -18,17 +18,17 @@
 struct records;
 struct subscribers;
 
-/* The kernel records from now on. cpus: [ncpus], -1 = offline. */
+/* The kernel records events from now on. cpus[ncpus]: numbers of the CPUs, -1 = offline. */
 MUST_CHECK struct err *records_create(const struct subscribers *subs, const int *cpus,
 				      uint32_t ncpus, struct records **ret);
 /*
- * Tests: of one CPU, whose buffer this is: a page, then size bytes, a power of two, from mmap().
- * Owns it.
+ * For tests: makes records of one CPU from a buffer that the test has filled. The buffer comes
+ * from mmap(): a page, then size bytes, a power of two. The result owns it.
  */
 struct records *records_create_over(const struct subscribers *subs,
 				    struct perf_event_mmap_page *page, size_t size);
 void records_destroy(struct records *w); /* NULL is allowed */
-/* Tells the subscribers what has happened until now. w: NULL is allowed. */
+/* Calls the subscribers for every event until now. w: NULL is allowed. */
 void records_drain(struct records *w);
-/* Descriptors that become readable when something happens. w: NULL is allowed. */
+/* Descriptors that become readable when there are records. w: NULL is allowed. */
 uint32_t records_fds(const struct records *w, const int **ret_fds);

@@ -1,44 +1,45 @@
 /*
  * The states of a followed process, and what happens in each of them (watch.h has the picture).
  *
- * The table is complete: every event is answered in every state, those that cannot come, too.
+ * The table is complete: it has an answer to every event in every state, even where the event
+ * cannot come.
  */
 #pragma once
 
 #include "base/base.h"
 
 enum watch_state {
-	WATCH_STATE_NEW,   /* it is in no list yet */
-	WATCH_STATE_RUNS,  /* it is followed */
-	WATCH_STATE_HELD,  /* subscribers are told of what it has done; it is stopped if it waits */
-	WATCH_STATE_OVER,  /* tracing has stopped: it waits no more, nobody is told */
-	WATCH_STATE_ENDED, /* it is taken out of the list */
+	WATCH_STATE_NEW,   /* the process is in no list yet */
+	WATCH_STATE_RUNS,  /* the process is followed, and runs */
+	WATCH_STATE_HELD,  /* subscribers are being called; a process with WATCH_STOPS is stopped */
+	WATCH_STATE_OVER,  /* tracing has stopped: no subscriber is called, no process waits */
+	WATCH_STATE_ENDED, /* the process is taken out of the list */
 	WATCH_NSTATES
 };
 
 enum watch_event {
-	WATCH_EV_FOLLOW,     /* somebody wants to follow it */
-	WATCH_EV_BORN,	     /* it is the child of a followed one, and runs for the first time */
-	WATCH_EV_EXEC,	     /* it has executed another program */
-	WATCH_EV_EXEC_OTHER, /* so has a thread that was not the first: it is another task now */
-	WATCH_EV_MAPPED,     /* its dynamic linker has mapped or unmapped something */
-	WATCH_EV_LOST,	     /* it may have done any of that */
-	WATCH_EV_TOLD,	     /* all subscribers have been told */
-	WATCH_EV_END,	     /* it has ended */
+	WATCH_EV_FOLLOW,     /* watch_follow() was called for the process */
+	WATCH_EV_BORN,	     /* the child of a followed process runs for the first time */
+	WATCH_EV_EXEC,	     /* the process has executed another program */
+	WATCH_EV_EXEC_OTHER, /* the same by a thread that was not the first: its task changes */
+	WATCH_EV_MAPPED,     /* its dynamic linker has mapped or unmapped a library */
+	WATCH_EV_LOST,	     /* events were lost: the process may have done any of the above */
+	WATCH_EV_TOLD,	     /* all subscribers were called */
+	WATCH_EV_END,	     /* the process has ended */
 	WATCH_EV_STOP,	     /* tracing stops */
 	WATCH_NEVENTS
 };
 
 enum watch_action {
 	WATCH_ACT_NONE,
-	WATCH_ACT_FOLLOW, /* programs tell of it from now on */
-	WATCH_ACT_ADOPT,  /* a child: tell that it was forked, and what it has mapped */
-	WATCH_ACT_EXEC,	  /* tell that it has executed, and what it has mapped */
-	WATCH_ACT_RENEW,  /* the same; its links are dead */
-	WATCH_ACT_LOOK,	  /* tell what it has mapped and unmapped */
-	WATCH_ACT_RESUME, /* it need not wait */
-	WATCH_ACT_BURY,	  /* tell that it has ended; take off its links */
-	WATCH_ACT_FORGET, /* nobody follows a process of this identity: it need not wait */
+	WATCH_ACT_FOLLOW, /* make the BPF programs report the process from now on */
+	WATCH_ACT_ADOPT,  /* report the fork of a child, and what the child has mapped */
+	WATCH_ACT_EXEC,	  /* report the exec, and what the process has mapped since */
+	WATCH_ACT_RENEW,  /* the same as WATCH_ACT_EXEC, after its old links have died */
+	WATCH_ACT_LOOK,	  /* report what the process has mapped and unmapped */
+	WATCH_ACT_RESUME, /* let the process run on */
+	WATCH_ACT_BURY,	  /* report the end of the process; take off its links */
+	WATCH_ACT_FORGET, /* nothing follows the process: let it run on */
 	WATCH_NACTIONS
 };
 

@@ -1,4 +1,4 @@
-/* The subscribers of the watch, and telling them; for the files of this room. */
+/* The list of subscribers, and the macro that calls all of them; for the files of src/watch. */
 #pragma once
 
 #include "base/vec.h"
@@ -13,7 +13,10 @@ struct subscribers {
 	VEC(struct subscription) list;
 };
 
-/* Tells all that want to know: SUBSCRIBERS_TELL(list, WATCH_ALL, mapped, subject, map). */
+/*
+ * Calls a function of all subscribers of a scope that have it:
+ * SUBSCRIBERS_TELL(list, WATCH_ALL, mapped, subject, map).
+ */
 #define SUBSCRIBERS_TELL(subs, of, event, ...)                                                     \
 	do {                                                                                       \
 		for (uint32_t i_ = 0; i_ < (subs)->list.len; i_++) {                               \
