@@ -1,7 +1,7 @@
 /*
- * Aggregations in kernel maps, as struct agg_io reads and changes them.
+ * Reads and changes aggregations in kernel maps: struct agg_io for the kernel's engine.
  *
- * Owns     room for what was read last; the maps are the caller's.
+ * Owns     a buffer for what was read last; the maps are the caller's.
  */
 #pragma once
 

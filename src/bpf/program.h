@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "bpf/code.h"
 
-/* What such a program is attached to. */
+/* The kinds of places that such a program is attached to. */
 enum program_place {
 	PROGRAM_TRACEPOINT, /* a raw tracepoint */
 	PROGRAM_CODE,	    /* instructions of files, by the keeper */

@@ -1,11 +1,11 @@
 /*
- * Consumer side of the per-CPU ring buffers: drain, merge by time.
+ * The consumer's side of the per-CPU ring buffers: drains them, and merges their records by time.
  *
- * Records are handed out where they lie in the kernel's pages. Only a window of each buffer is
- * mapped, because the kernel counts every mapped page as ours: whole buffers would be the largest
- * part of our memory.
+ * Records are not copied: the callback reads them in the kernel's pages. Only a window of each
+ * buffer is mapped, because the kernel counts every mapped page as ours: whole buffers would be the
+ * largest part of our memory.
  *
- * Owns     its mappings; ring descriptors are the caller's.
+ * Owns     the mappings; ring descriptors are the caller's.
  * Errors   struct err *. A record that its program has not finished is not an error: it comes
  *          later.
  * Threads  one consumer a set of rings.
@@ -21,8 +21,8 @@
 struct rings;
 
 /*
- * fds[cpu], -1 = none; spare: the buffer of those without one, or -1. Sizes: powers of two of
- * pages.
+ * fds[cpu]: the buffer of a CPU, -1 = none; spare: the buffer of all CPUs without one, or -1. Sizes
+ * are a page times a power of two.
  */
 struct ring_fds {
 	const int *fds;
@@ -36,5 +36,5 @@ void rings_destroy(struct rings *r); /* NULL is allowed */
 /* Does what drain() of struct engine (probe/engine.h) promises. */
 MUST_CHECK struct err *rings_drain(struct rings *r, uint64_t horizon, engine_record_f *func,
 				   void *ctx);
-/* How full the fullest buffer was when the last drain began, in 1/256. */
+/* Returns how full the fullest buffer was when the last drain began, in 1/256. */
 uint32_t rings_fill(const struct rings *r);

@@ -1,8 +1,8 @@
 /*
- * Holds what attached units hang on, and takes them off their places.
+ * Holds the links of attached units, and detaches the units.
  *
- * Owns     the descriptors of links, and the keeper: closing them, in this order, takes everything
- *          off.
+ * Owns     the descriptors of links, and the keeper: closing them, in this order, detaches
+ *          everything.
  */
 #pragma once
 
@@ -11,15 +11,15 @@
 struct attachments {
 	int *fds;
 	uint32_t nfds, cap;
-	struct keeper *keeper; /* of uprobes (keeper/keeper.h); NULL = there are none */
+	struct keeper *keeper; /* holds uprobes (keeper/keeper.h); NULL = there are none */
 	/* The engine's own data about these units, and the function that releases it. */
 	void *own;
 	void (*own_destroy)(void *own);
 };
 
 void attachments_add(struct attachments *a, int fd); /* takes the descriptor */
-/* Makes one if need be. */
+/* Returns the keeper, and makes it at the first call. */
 MUST_CHECK struct err *attachments_keeper(struct attachments *a, struct keeper **ret);
-/* Takes off what costs no time: all but the uprobes (providers.md 1.2). */
+/* Closes the links that close fast: all but the uprobes (providers.md 1.2). */
 void attachments_close_fast(struct attachments *a);
 void attachments_close(struct attachments *a);

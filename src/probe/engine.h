@@ -1,10 +1,11 @@
 /*
- * Engines: what brings clauses to the places of their probes, runs them there, and records.
+ * Engines: attach clauses to the places of their probes, run them there, and record.
  *
  * A session opens an engine with the layout of everything that its clauses read and write, loads
  * its units (probe/unit.h), attaches them, and drains what they have recorded; a snapshot reads the
- * aggregations. The first engine is the kernel (bpf/engine_bpf.c). What a record, a key and a value
- * look like is the same for all engines: the layout says it (bpf/layout.h), and bpf/rt/abi.h.
+ * aggregations. The first engine is the kernel (bpf/engine_bpf.c). Records,
+ * keys and values have one format in all engines, which the layout (bpf/layout.h) and bpf/rt/abi.h
+ * describe.
  *
  * To add an engine:
  * 1. a room for it above bpf/ in the list of rooms, with a file that ends in one const struct
@@ -14,8 +15,8 @@
  * 3. a row in engine_list (session/engines.c), before the engines that it is preferred to;
  * 4. a test that runs the same scripts in it and in another engine: tests/unit/session/engine.c.
  *
- * A session runs in one engine. One that has code for some places only opens another engine within,
- * hands the rest on to that one, and shares its memory.
+ * A session runs in one engine. An engine that has code for some places only opens another engine
+ * itself, leaves the other places to that engine, and shares its memory.
  *
  * Owns     a run owns everything that its units need; a loaded unit belongs to its run.
  * Errors   struct err *: what the engine refuses, with the remedy.
@@ -40,60 +41,60 @@ struct loaded; /* a unit that is loaded: the engine's own */
 
 struct engine_opts {
 	const struct layout *layout;
-	uint32_t bufsize;     /* for the records of each CPU; may be rounded up */
+	uint32_t bufsize;     /* size of the buffer of each CPU; may be rounded up */
 	uint32_t strtab_room; /* for strings that are added while probes fire */
-	int cpu;	      /* probes fire on this CPU only, but for BEGIN and END; -1 = on all */
+	int cpu; /* probes other than BEGIN and END fire on this CPU only; -1 = on all */
 	bool stops_when_full; /* a record that finds no room ends the run */
 	bool reads_parent;    /* a clause reads the id of the parent process */
 	struct rt_pidns pidns;
 	/*
-	 * Ranges [start, end) of the kernel's tracing code, two words each, ascending: what caller
-	 * and stackdepth leave out; NULL = none.
+	 * Ranges [start, end) of the kernel's tracing code, two words each, ascending; caller and
+	 * stackdepth skip these. NULL = none.
 	 */
 	const uint64_t *tracing;
 	uint32_t ntracing;
-	/* User stacks are walked by our own means, with unwind tables; NULL = by the kernel's. */
+	/* Not NULL: we walk user stacks with unwind tables. NULL: the kernel walks them. */
 	const struct rt_ukernel *ukernel;
-	uint64_t unwindsize; /* of these tables */
+	uint64_t unwindsize; /* size of the unwind tables */
 	FILE *dump;	     /* receives a listing of the code, or NULL */
-	FILE *log;	     /* receives what is known of a unit that is refused, or NULL */
-	/* Lines for who looks for a mistake, without newline; NULL = nobody does. */
+	FILE *log;	     /* receives the reasons when a unit is refused, or NULL */
+	/* Receives lines for debugging, without newline; may be NULL. */
 	void (*debug)(void *ctx, const char *msg);
 	void *ctx;
 };
 
-/* An engine that a session has opened. What is here stays the same until it is closed. */
+/* An engine that a session has opened. These members stay the same until it is closed. */
 struct engine_run {
 	const struct engine *engine;
-	/* The state of the session, and counters of what was lost: shared with what records. */
+	/* The state of the session, and counters of lost records; running clauses use both. */
 	struct rt_control *control;
-	uint32_t ncpus; /* possible ones: counters, and states of aggregations */
+	uint32_t ncpus; /* possible CPUs: each has counters, and states of aggregations */
 	/*
-	 * By CPU: becomes readable when a clause wants its records to be read at once; -1: the CPU
-	 * was not there when the engine was opened. wake_fd: the same for the latter, or -1.
+	 * wake_fds[cpu] becomes readable when a clause wants its records to be read at once; -1:
+	 * the CPU was not there when the engine was opened. wake_fd serves such CPUs, or is -1.
 	 */
 	const int *wake_fds;
 	int wake_fd;
-	uint32_t bufsize;     /* as it was made */
+	uint32_t bufsize;     /* the actual size of each CPU's buffer */
 	const uint64_t *spec; /* words of the speculations (bpf/rt/abi.h); NULL = there are none */
-	void *aggs;	      /* what the functions of engine->aggs are handed as ctx */
+	void *aggs;	      /* argument ctx of the functions of engine->aggs */
 };
 
 struct attach_opts {
-	int cpu;	     /* only this CPU; -1 = all */
-	uint32_t max_places; /* instructions that are probed at once */
-	bool has_children;   /* children are attached, too: add_child() */
-	uint32_t group;	     /* what detach() takes off together; 0: it stays until the end */
-	/* Set by a signal: what is not attached yet need not be. */
+	int cpu;	     /* probes fire on this CPU only; -1 = on all */
+	uint32_t max_places; /* how many instructions may be probed at once */
+	bool has_children;   /* children are attached as well: add_child() */
+	uint32_t group;	     /* detach() detaches a group together; 0: attached until the end */
+	/* Set by a signal: attaching may stop, and leave the rest. */
 	const volatile sig_atomic_t *is_interrupted;
-	/* What the user should know, without newline; NULL = nobody wants it. */
+	/* Receives messages for the user, without newline; may be NULL. */
 	void (*notice)(void *ctx, const char *msg);
 	void *notice_ctx;
 };
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* next: the record after this one on the same CPU, or NULL. An error ends the drain. */
+/* Handles a record. next: the record after it on the same CPU, or NULL. An error ends the drain. */
 typedef struct err *engine_record_f(void *ctx, const struct rt_rec *rec, uint32_t len, uint32_t cpu,
 				    const struct rt_rec *next);
 #define ENGINE_EVERYTHING UINT64_MAX
@@ -106,7 +107,7 @@ typedef struct err *engine_record_f(void *ctx, const struct rt_rec *rec, uint32_
  */
 typedef void agg_each_f(void *arg, const uint8_t *key, const uint8_t *values, uint32_t ncpus);
 
-/* The tables beside the aggregations, of what a key contains as a hash only. */
+/* The tables beside the aggregations: a key contains only the hash of a string or a stack. */
 enum agg_side {
 	AGG_SIDE_STRINGS,
 	AGG_SIDE_STACKS, /* struct rt_stack */
@@ -116,11 +117,11 @@ enum agg_side {
 /* Called for an entry of such a table: the text of a key string, or a key stack. */
 typedef void agg_text_f(void *arg, uint64_t hash, const char *text, size_t len);
 
-/* How aggregations are read and changed while probes fire. */
+/* The functions by which aggregations are read and changed while probes fire. */
 struct agg_io {
 	/*
-	 * map: index in layout.agg_maps. An element may be reported twice only when it is two
-	 * elements of the engine's.
+	 * Calls f for each element. map: index in layout.agg_maps. f may get the same key twice
+	 * only when the engine keeps it in two elements.
 	 */
 	struct err *(*each)(void *ctx, uint32_t map, agg_each_f *f, void *arg);
 	/*
@@ -139,17 +140,17 @@ struct agg_io {
 	 */
 	struct err *(*put)(void *ctx, uint32_t map, const void *key, const uint8_t *value,
 			   bool *ret_done);
-	/* The text of a key string by its hash; false when there is none. */
+	/* Appends the text of a key string, found by its hash; false when there is none. */
 	bool (*string)(void *ctx, uint64_t hash, struct strbuf *out);
-	/* A key stack by its hash, as a struct rt_stack; false when there is none. May be NULL. */
+	/* Appends a key stack, found by its hash, as struct rt_stack; false: none. May be NULL. */
 	bool (*stack)(void *ctx, uint64_t hash, struct strbuf *out);
 	/* Calls f for as many entries as can be read at once. May be NULL. */
 	void (*texts)(void *ctx, enum agg_side side, agg_text_f *f, void *arg);
-	/* Deletes an entry, of which there may be none. NULL: entries are kept for ever. */
+	/* Deletes an entry, if there is one. NULL: entries are kept for ever. */
 	void (*forget)(void *ctx, enum agg_side side, uint64_t hash);
-	/* How many entries the table has room for; 0: there is no such table. May be NULL. */
+	/* Returns how many entries the table has room for; 0: there is no table. May be NULL. */
 	uint32_t (*room)(void *ctx, enum agg_side side);
-	/* How often there was no room, in an aggregation or a table, until now. May be NULL. */
+	/* Counts how often an aggregation or a table had no room until now. May be NULL. */
 	uint64_t (*drops)(void *ctx);
 };
 
@@ -157,55 +158,53 @@ struct agg_io {
 
 struct engine {
 	const char *name;
-	/* Can it run clauses at places of this kind? */
+	/* Returns true if the engine can run clauses at places of this kind. */
 	bool (*takes)(enum place_kind kind);
-	/*
-	 * Makes room for everything in the layout. ENOMEM or E2BIG: a smaller bufsize may do.
-	 */
+	/* Makes room for everything in the layout. ENOMEM, E2BIG: a smaller bufsize may work. */
 	struct err *(*open)(const struct engine_opts *opts, struct engine_run **ret);
-	/* Gives back everything; what is attached was detached before. */
+	/* Frees everything. All units were detached before. */
 	void (*close)(struct engine_run *r);
 
 	/*
-	 * Makes code of a unit, which must live as long as it is loaded. *ret_span: where in the
-	 * source the cause of an error is; 0 = that is not known.
+	 * Generates and loads the code of a unit. The unit must live as long as it is loaded.
+	 * *ret_span: where in the source the cause of an error is; 0 = not known.
 	 */
 	struct err *(*load)(struct engine_run *r, const struct unit *u, struct loaded **ret,
 			    uint32_t *ret_span);
-	/* The units of the beginning are loaded: makes what drain() needs. */
+	/* After the first units are loaded: prepares for drain(). */
 	struct err *(*ready)(struct engine_run *r);
-	/* It is attached wherever it ever will be: gives back what only attach() needs. */
+	/* After the last attach() of a unit: frees what only attach() needs. */
 	void (*settle)(struct engine_run *r, struct loaded *l);
 	/* NULL is allowed. */
 	void (*unload)(struct engine_run *r, struct loaded *l);
-	/* Attaches a unit; ret takes what must be closed to detach it. */
+	/* Attaches a unit; adds to ret what must be closed to detach the unit. */
 	struct err *(*attach)(struct engine_run *r, struct loaded *l,
 			      const struct attach_opts *opts, struct attachments *ret);
-	/* Fires a probe of the kind that nothing but the session fires (BEGIN, END). */
+	/* Fires a probe that only the session itself fires (BEGIN, END). */
 	struct err *(*fire)(struct engine_run *r, struct loaded *l, uint32_t key);
-	/* The unit's probes of the process fire no more, wherever they are attached. */
+	/* Disables the unit's probes in a process, wherever they are attached. */
 	struct err *(*drop_process)(struct engine_run *r, struct loaded *l, uint32_t tgid);
 	/*
-	 * The unit's probes fire no more, and what was attached with opts->group is taken off, some
+	 * Disables the unit's probes at once, and takes off what was attached with opts->group some
 	 * time after the return.
 	 */
 	struct err *(*detach)(struct engine_run *r, struct loaded *l, struct attachments *a,
 			      uint32_t group);
 	/*
-	 * Children of a process whose units were attached with opts->has_children. add_child()
-	 * attaches to one what is attached to the process and its other children; forget_child():
-	 * it has ended, or what was attached to it is dead.
+	 * These serve the children of a process whose units were attached with opts->has_children.
+	 * add_child() attaches to a child what is attached to the process and its other children.
+	 * forget_child() is called when a child has ended, or when its links are dead.
 	 */
 	struct err *(*add_child)(struct engine_run *r, struct attachments *a, pid_t pid,
 				 pid_t child, const struct attach_opts *opts);
 	void (*forget_child)(struct engine_run *r, struct attachments *a, pid_t child);
 	/*
-	 * Other children inherit breakpoints with the memory: at how many instructions, and takes
-	 * them out where nobody wants them.
+	 * Children that are not attached inherit breakpoints with the memory. nplaces() returns at
+	 * how many instructions of the process; sweep() takes them out of the children.
 	 */
 	uint32_t (*nplaces)(struct engine_run *r, const struct attachments *a, pid_t pid);
 	struct err *(*sweep)(struct engine_run *r, struct attachments *a, pid_t pid);
-	/* Takes over what was added to the layout's strings; false: there is no room for it. */
+	/* Takes over strings that were added to the layout; false: there is no room for them. */
 	bool (*add_strings)(struct engine_run *r);
 
 	/*
@@ -214,9 +213,9 @@ struct engine {
 	 */
 	struct err *(*drain)(struct engine_run *r, uint64_t horizon, engine_record_f *func,
 			     void *ctx);
-	/* The maps with unwind tables, when opts->ukernel was given; NULL: it needs none. */
+	/* Returns the maps for unwind tables, when opts->ukernel was given; NULL: none needed. */
 	const struct kmaps *(*unwind_maps)(const struct engine_run *r);
-	/* How full the fullest buffer was when the last drain began, in 1/256. */
+	/* Returns how full the fullest buffer was when the last drain began, in 1/256. */
 	uint32_t (*fill)(const struct engine_run *r);
 	const struct agg_io *aggs;
 };

@@ -1,8 +1,8 @@
 /*
  * A unit: the clauses of all probes on one place, as an engine gets them.
  *
- * Whatever stops at the place finds the probe from data (system call number, attach cookie), and
- * runs those of the unit's clauses that are enabled on the probe, in program order.
+ * When the place is reached, the engine finds the probe from data (system call number, attach
+ * cookie), and runs the unit's clauses that are enabled on the probe, in program order.
  */
 #pragma once
 
@@ -18,39 +18,39 @@ struct unit_identity {
 
 struct unit_clause {
 	const struct clause_layout *layout;
-	/* probes it is enabled on, as probe_idx values ascending; rank + first_epid = epid */
+	/* The probes it is enabled on, as probe_idx values, ascending; rank + first_epid = epid. */
 	const uint32_t *probe_idxs;
 	uint32_t nprobes;
 	/*
-	 * The probe that it fires as, which is made of the unit's; NULL: as the unit's. Those of
-	 * one probe stand together.
+	 * The derived probe that the clause sees as its own, with its names; NULL: the unit's
+	 * probe. Clauses of one derived probe are neighbours.
 	 */
 	const struct unit_identity *as;
 };
 
 struct unit_probe {
 	uint32_t key;
-	const struct sys_view *view; /* of the VIEW kinds; NULL = the call in its own form */
+	const struct sys_view *view; /* for the VIEW kinds; NULL = the call in its own form */
 	uint32_t probe, probe_idx;
 	uint32_t prov, mod, func, name;	 /* string table offsets: probeprov and so on */
 	uint32_t tgid;			 /* the one process it fires in, 0 = all */
-	enum uprobe_place spot;		 /* of PLACE_UPROBE */
-	const struct place_code *code;	 /* of kinds that are in code */
-	const struct place_timer *timer; /* of PLACE_TIMER */
+	enum uprobe_place spot;		 /* for PLACE_UPROBE */
+	const struct place_code *code;	 /* for kinds that are in code */
+	const struct place_timer *timer; /* for PLACE_TIMER */
 	uint64_t *mask;
 };
 
 struct unit {
 	const char *name; /* of the BPF program, at most 15 characters */
 	struct place place;
-	/* another unit of the session shares its aggregations and may interrupt it */
+	/* Another unit of the session shares its aggregations and may interrupt it. */
 	bool can_nest;
-	bool is_begin_end; /* runs whatever control.state is */
+	bool is_begin_end; /* it runs in every control.state */
 	struct unit_clause *clauses;
 	uint32_t nclauses, nwords;
 	struct unit_probe *probes;
 	uint32_t nprobes;
-	/* enabled ERROR clauses of the session: run in place after a fault */
+	/* The enabled ERROR clauses of the session, which run inside this unit after a fault. */
 	struct unit_clause *error_clauses;
 	uint32_t nerror_clauses;
 	uint32_t error_probe, error_probe_idx;

@@ -1,12 +1,12 @@
 /*
- * The compile phase of a session: programs of D text to clauses, with the D library and the types
- * of the kernel behind them, and the probes that are declared in D.
+ * The compile phase of a session: turns D text into clauses, with the D library, the types of the
+ * kernel, and the probes that are declared in D.
  *
- * Nothing of this knows whether programs run. The compiler's own session (d/compile.h) is made when
- * the first text is compiled.
+ * The compiler does not know whether programs run. Its own session (d/compile.h) is made when the
+ * first text is compiled.
  *
  * Owns     the library, types, symbols that were looked up, and the programs.
- * Errors   struct err * with the code EDT_COMPILER or that of what failed.
+ * Errors   struct err * with the code EDT_COMPILER, or the code of the call that failed.
  */
 #pragma once
 
@@ -30,29 +30,29 @@ struct dtrace_prog {
 };
 
 struct compiler {
-	/* of the handle */
+	/* These belong to the handle. */
 	struct arena *arena;
-	struct options *opts; /* pragmas set some */
+	struct options *opts; /* pragmas in the text set some */
 	struct report *report;
 	struct probes *probes;
 	struct targets *targets; /* $target */
-	/* its own */
+	/* The rest belongs to the compiler. */
 	unsigned int cflags; /* DTRACE_C_* of the compile that runs */
 	struct cpp_opts cpp_opts;
 	struct compile_opts compile_opts;
 	struct compile_env env;
-	struct dsession *dsession;     /* NULL until something is compiled */
+	struct dsession *dsession;     /* NULL until the first text is compiled */
 	struct btf_import *btf_import; /* kernel types for dsession */
 	struct library *library;
-	struct hashmap *symbols; /* "module`name" -> struct kallsym; NULL until one is asked for */
+	struct hashmap *symbols; /* "module`name" -> struct kallsym; NULL until the first lookup */
 	VEC(struct dtrace_prog *) progs;
 };
 
-/* What of the handle the compiler uses; all of it outlives the compiler. */
+/* The arguments are the parts of the handle that the compiler uses; they outlive the compiler. */
 void compiler_init(struct compiler *c, struct arena *a, struct options *opts, struct report *report,
 		   struct probes *probes, struct targets *targets);
 void compiler_deinit(struct compiler *c);
-/* Options have changed. */
+/* Takes over changed options. */
 void compiler_refresh(struct compiler *c);
 /* Makes the compiler's session when there is none yet. */
 void compiler_need_dsession(struct compiler *c);
@@ -71,16 +71,19 @@ MUST_CHECK struct err *compiler_compile(struct compiler *c, const struct program
 /* Options ctypes and dtypes: writes the types to the files that they name (typedump.c). */
 void compiler_dump_types(const struct compiler *c);
 
-/* derived.c: probes that are declared in D, for the registry ... */
+/* derived.c: makes the compiler the source of the probes that are declared in D. */
 void derived_init(struct compiler *c);
-/* ... and for the compiler: compile_env.derived. */
+/* derived.c: finds probes that are declared in D, for compile_env.derived; ctx: the compiler. */
 const struct derived_info *derived_find(void *ctx, const struct probe_desc *desc, uint32_t i,
 					uint32_t *ret_nplain);
-/* symbols.c: compile_env.symbol */
+/* symbols.c: finds a symbol of the kernel, for compile_env.symbol; ctx: the compiler. */
 MUST_CHECK struct err *symbol_find(void *ctx, const char *module, const char *name, bool *ret_found,
 				   struct kallsym *ret);
 
-/* stability.c: the least attributes of the providers whose probes match; false: none does. */
+/*
+ * stability.c: returns the least attributes of the providers whose probes match the description;
+ * false: no probe matches.
+ */
 bool stability_of_probes(struct probes *ps, const struct probe_desc *desc, struct attr *ret);
-/* Have two probes args[] of the same types? */
+/* Returns true if args[] of the two probes have the same types. */
 bool probes_have_same_args(struct probes *ps, const struct probe *a, const struct probe *b);

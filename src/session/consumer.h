@@ -1,5 +1,5 @@
 /*
- * The phase work of a session: what a run records and counts becomes output.
+ * The work phase of a session: turns what a run records and counts into output.
  *
  * Owns     records that are held back, the snapshot of the aggregations, the printer.
  * Units    times in ns of CLOCK_MONOTONIC.
@@ -18,60 +18,66 @@ struct drops;
 struct stream;
 
 struct consumer {
-	struct run *run; /* what is consumed; and, through it, what of the handle is used */
+	struct run *run; /* its records are consumed; the parts of the handle are used through it */
 	struct print_opts print_opts;
 
-	/* from consumer_start() to consumer_undo() */
+	/* These are valid from consumer_start() to consumer_undo(). */
 	struct stream *stream;
 	struct drops *drops;
 	struct aggs *aggs;
 	struct printer *printer;
 	struct print_hooks print_hooks;
 	bool is_ended;			 /* END has fired */
-	FILE *fp;			 /* of the dtrace_work() that runs */
+	FILE *fp;			 /* the output of the dtrace_work() that runs */
 	uint64_t work_at, work_interval; /* last dtrace_work(), and how soon the next is due */
-	uint64_t status_at;		 /* when drops are looked for */
-	uint64_t kept_at;		 /* when the option debug says what is kept */
+	uint64_t status_at;		 /* when lost records are counted next */
+	uint64_t kept_at;		 /* when the option debug next says what is kept */
 	uint64_t snap_at;		 /* when aggregations may be read again */
-	bool is_snapped;		 /* in this dtrace_work() */
+	bool is_snapped;		 /* this dtrace_work() has read the aggregations */
 	uint32_t remedies_given;	 /* bits of messages.c */
-	uint32_t faults, faults_held;	 /* reported and held back since drops were looked for */
+	uint32_t faults, faults_held;	 /* reported and held back since the last status_at */
 };
 
 void consumer_init(struct consumer *c, struct run *run);
-/* Options have changed, or the targets. */
+/* Takes over changed options and targets. */
 void consumer_refresh(struct consumer *c);
-/* The run is loaded. */
+/* Prepares to consume a run that is loaded. */
 MUST_CHECK struct err *consumer_start(struct consumer *c);
 void consumer_undo(struct consumer *c);
 
-/* When consumer_work() should be called again. */
+/* Returns when consumer_work() should be called again. */
 uint64_t consumer_due(const struct consumer *c);
-/* Reads and prints what there is; now and then, what was lost. */
+/* Reads and prints the records that are there; now and then reports what was lost. */
 MUST_CHECK struct err *consumer_work(struct consumer *c, FILE *fp);
-/* The same for the last time: the run is stopped, and END fires in between. */
+/* Does the same for the last time: stops the run, fires END, and prints the rest. */
 MUST_CHECK struct err *consumer_finish(struct consumer *c, FILE *fp);
 
-/* Who sees records, rows and text from now on: these callbacks, and the handlers of the report. */
+/* Hands records to these callbacks from now on, beside the handlers of the report. */
 void consumer_set_callbacks(struct consumer *c, dtrace_consume_probe_f *probe,
 			    dtrace_consume_rec_f *rec, void *arg);
 /*
- * EDT_ACTIVE if a callback runs: what is given to it must not change. name: the public function
- * that was called.
+ * Returns EDT_ACTIVE if a callback runs, because the data that it was given must not change. name:
+ * the public function that was called.
  */
 MUST_CHECK struct err *consumer_check_idle(const struct consumer *c, const char *name);
-/* Reads the aggregations. */
+/* Takes a snapshot of the aggregations. */
 MUST_CHECK struct err *consumer_snap(struct consumer *c);
-/* Aggregations that no printa() has printed, in the order of walk; NULL: as the options say. */
+/*
+ * Prints the aggregations that no printa() has printed, in the order of walk; NULL: in the order
+ * that the options give.
+ */
 MUST_CHECK struct err *consumer_print_aggs(struct consumer *c, FILE *fp,
 					   dtrace_aggregate_walk_f *walk);
-/* What ends the output in its form. */
+/* Prints what the form of output needs at its end. */
 MUST_CHECK struct err *consumer_end_output(struct consumer *c, FILE *fp);
 
-/* kept.c: with the option debug, says now and then what is kept in memory. */
+/* kept.c: with the option debug, lists now and then what is kept in memory. */
 void consumer_debug_kept(struct consumer *c);
 
-/* messages.c: lost records, faults of clauses, faults of the consumer while it printed a record. */
+/*
+ * messages.c: these report lost records, faults of clauses, and faults of the consumer while it
+ * printed a record.
+ */
 MUST_CHECK struct err *consumer_report_drops(struct consumer *c);
 MUST_CHECK struct err *consumer_report_fault(struct consumer *c, const struct rt_rec_fault *f,
 					     uint32_t cpu);

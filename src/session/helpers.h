@@ -3,12 +3,12 @@
  * have room for strings (jstack(), and ustack() with a size).
  *
  * A helper is a program of its own: its types, its variables and its constants are not those of the
- * scripts. Only when a session begins do its variables get numbers behind the scripts', so that one
- * layout holds all of them. Its code runs for each frame (bpf/gen_helper.c).
+ * scripts. When a session begins, its variables get the numbers after those of the scripts, so that
+ * one layout holds all variables. Its code runs for each frame (bpf/gen_helper.c).
  *
  * Owns     the clauses, with the compiler's session that made them.
- * Errors   struct err *: the file cannot be read, or what it says is not D, or is nothing that a
- *          helper may do.
+ * Errors   struct err *: the file cannot be read, or its text is not D, or it does what a helper
+ *          may not do.
  */
 #pragma once
 
@@ -23,10 +23,10 @@ MUST_CHECK struct err *helpers_create(const char *path, const struct compile_opt
 				      struct helpers **ret);
 void helpers_destroy(struct helpers *hs); /* NULL is allowed */
 /*
- * Adds the helpers' variables behind those of the scripts, and returns all of them; hs may be NULL,
- * and nothing else may have been done with it since helpers_create().
+ * Adds the helpers' variables after those of the scripts, and returns all of them. hs may be NULL.
+ * Must be the first call after helpers_create().
  */
 MUST_CHECK struct err *helpers_number(struct helpers *hs, const struct prog_vars *scripts,
 				      const struct prog_vars **ret);
-/* The clauses, in order of the text; hs may be NULL. */
+/* Returns the clauses in the order of the text; hs may be NULL. */
 struct prog_clause *const *helpers_clauses(const struct helpers *hs, uint32_t *ret_n);

@@ -1,8 +1,8 @@
 /*
- * Names of addresses in a session: symbols of the kernel and of processes, made when the first is
- * asked for.
+ * Names of addresses in a session: symbols of the kernel and of processes. They are made when the
+ * first name is needed.
  *
- * Owns     the symbols; the gate through which all files of the session are opened.
+ * Owns     the symbols; the gate that opens all files of processes for the session.
  */
 #pragma once
 
@@ -18,16 +18,16 @@ struct names {
 	const struct options *opts;
 	struct report *report;
 	struct file_opts file_opts;
-	struct syms *syms;   /* NULL until one is asked for */
-	bool is_denial_told; /* that we may not read the files of some processes */
+	struct syms *syms;   /* NULL until the first name is needed */
+	bool is_denial_told; /* the user knows that we may not read the files of some processes */
 };
 
 void names_init(struct names *n, const struct options *opts, struct report *report);
 void names_deinit(struct names *n);
-/* Options have changed. */
+/* Takes over changed options. */
 void names_refresh(struct names *n);
 struct syms *names_syms(struct names *n);
-/* What the targets have mapped now: the names that can be printed when they have ended. */
+/* Remembers what the targets have mapped now, for names that are printed after they have ended. */
 void names_see(struct names *n, const struct targets *targets);
 /* Reports once that the files of a process cannot be read. ctx: the names. */
 void names_denied(void *ctx, uint64_t pid);

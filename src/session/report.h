@@ -3,7 +3,7 @@
  * records, faults of clauses, processes that ended, options that were set.
  *
  * Owns     the last error, and notices that came before there was a handler for them.
- * Threads  those of the handle: one.
+ * Threads  only the thread of the handle.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 struct options;
 
-/* What the program gives to dtrace_handle_*(); func NULL: it has none. */
+/* The handlers that the program gives to dtrace_handle_*(); func NULL: there is none. */
 struct report_handlers {
 	struct {
 		dtrace_handle_err_f *func;
@@ -44,10 +44,10 @@ struct report_handlers {
 };
 
 struct report {
-	dtrace_hdl_t *hdl;	    /* which handlers are given */
+	dtrace_hdl_t *hdl;	    /* an argument of the handlers */
 	const struct options *opts; /* quiet, debug */
 	struct report_handlers on;
-	VEC(char *) notices; /* from before there was a handler */
+	VEC(char *) notices; /* notices that wait until there is a handler */
 	struct err *last_err;
 	int last_errno;
 	FILE *dump; /* receives listings (-S, option dump), or NULL */
@@ -59,21 +59,22 @@ void report_deinit(struct report *r);
 /* Keeps e for dtrace_errmsg(). Returns -1 for the caller to return. */
 int report_fail(struct report *r, struct err *e);
 /*
- * Each gives what has happened to its handler, if there is one; false when the handler wants to
- * stop. The caller fills all but the handle; messages, with newline, are made safe for a terminal.
+ * Each of these functions passes an event to its handler, if there is one, and returns false when
+ * the handler wants to stop. The caller fills in all members but the handle. Messages end with a
+ * newline, and are made safe for a terminal here.
  */
 bool report_drop(struct report *r, dtrace_dropdata_t *drop);
 bool report_fault(struct report *r, dtrace_errdata_t *fault);
 bool report_setopt(struct report *r, dtrace_setoptdata_t *opt);
 void report_proc(struct report *r, pid_t pid, const char *msg);
-/* Sets the handler of notices. Compiling gives some before there is one: it gets them now. */
+/* Sets the handler of notices, and passes it the notices that came before there was a handler. */
 void report_on_notice(struct report *r, dtrace_handle_notice_f *func, void *arg);
-/* A hint to the notice handler, or kept until there is one. Option quiet leaves hints out. */
+/* Passes a hint to the notice handler, or keeps it until there is one. Option quiet drops hints. */
 PRINTF_LIKE(2, 3) void report_notice(struct report *r, const char *fmt, ...);
-/* The same for an adjustment of what the user asked for, which option quiet does not leave out. */
+/* The same for an adjustment of what the user asked for, which option quiet does not drop. */
 PRINTF_LIKE(2, 3) void report_adjusted(struct report *r, const char *fmt, ...);
-/* A line on standard error, which only option debug or DTRACE_DEBUG in the environment shows. */
+/* Prints a line on standard error if option debug or DTRACE_DEBUG in the environment is set. */
 PRINTF_LIKE(2, 3) void report_debug(const struct report *r, const char *fmt, ...);
 bool report_is_debugging(const struct report *r);
-/* What a code of dtrace_errors.def, or an errno, means. */
+/* Returns the text of a code of dtrace_errors.def, or of an errno. */
 const char *report_code_text(int code);

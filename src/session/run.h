@@ -1,6 +1,6 @@
 /*
- * A run of a session: what the enabled clauses become, in the phases match, load and go, until it
- * is stopped.
+ * A run of a session: takes the enabled clauses through the phases match, load and go, until the
+ * run is stopped.
  *
  * match    clauses -> probes -> enablings (enable.c)
  * load     layout -> engine -> units: loaded into it (go.c, buffers.c)
@@ -29,24 +29,24 @@
 #include "session/targets.h"
 
 struct helpers; /* ustack helpers (helpers.h) */
-struct later;	/* probes that come while the session runs (later.h) */
-struct unwinds; /* user stacks without frame pointers (unwind.h) */
-struct waiter;	/* until something is to be consumed (consume/wait.h) */
-struct watch;	/* what processes do (watch/watch.h) */
+struct later;	/* probes that are added while the session runs (later.h) */
+struct unwinds; /* unwind tables of user stacks (unwind.h) */
+struct waiter;	/* waits until there is something to consume (consume/wait.h) */
+struct watch;	/* reports what processes do (watch/watch.h) */
 
 struct session_unit {
 	struct unit unit;
-	const struct place_traits *traits; /* of its place */
-	struct loaded *loaded;		   /* NULL until it is */
+	const struct place_traits *traits; /* traits of unit.place */
+	struct loaded *loaded;		   /* NULL until the unit is loaded */
 	VEC(struct unit_clause) clauses;
 	VEC(struct unit_probe) points;
-	struct hashmap *by_key;	 /* key -> place in points, + 1 */
+	struct hashmap *by_key;	 /* key -> index in points, + 1 */
 	struct hashmap *by_call; /* the same for keys without variants */
-	struct arena *arena;	 /* what it points to: the run's or, of one that came, its own */
-	uint32_t group;		 /* of its attachments; 0: it was there at the start */
+	struct arena *arena;	 /* the run's, or its own if the unit was added later */
+	uint32_t group;		 /* group of its attachments; 0: the unit was there at the start */
 };
 
-/* A probe that has come to a clause while the session runs. */
+/* A probe on which a clause was enabled while the session runs. */
 struct late_enabling {
 	uint32_t probe, epid;
 };
@@ -55,36 +55,36 @@ struct late_enabling {
 struct session_clause {
 	struct prog_clause *clause;
 	struct probe **probes; /* ascending id; the registry's */
-	uint32_t *probe_idxs;  /* their places in run.enabled, ascending */
+	uint32_t *probe_idxs;  /* their indices in run.enabled, ascending */
 	uint32_t n;
-	struct probe **sources; /* of a derived clause: on whose places it runs */
+	struct probe **sources; /* of a derived clause: the probes on whose places it runs */
 	uint32_t nsources;
-	bool is_open;			/* probes may come while the session runs (later.h) ... */
-	VEC(struct late_enabling) late; /* ... those that have */
+	bool is_open;			/* probes may be added while the session runs (later.h) */
+	VEC(struct late_enabling) late; /* the probes that were added */
 };
 
-/* Does it run, or may it come to that? */
+/* Returns true if the clause has probes, or may get some later. */
 static inline bool clause_counts(const struct session_clause *sc)
 {
 	return sc->n || sc->is_open;
 }
 
-/* Probes of a clause that have come while the session runs, ascending id. */
+/* Probes that were added to a clause while the session runs, ascending id. */
 struct late_clause {
 	uint32_t clause;
 	struct probe_list list;
 };
 
-/* Timers, and what was seen of the CPUs when they were set (cpus.c). */
+/* The attached timers, and which CPUs were online when they were attached (cpus.c). */
 struct cpu_watch {
 	struct attachments timers;
 	bool is_needed, is_rate_told;
-	uint64_t slept_ns; /* at most */
-	char online[256];  /* a longer list is compared as far as this */
+	uint64_t slept_ns; /* how long the machine was suspended, at most */
+	char online[256];  /* list of online CPUs; only the beginning of a longer list is kept */
 };
 
 struct run {
-	/* of the handle; all of it outlives the run */
+	/* These belong to the handle, and outlive the run. */
 	struct arena *arena;
 	struct options *opts;
 	struct report *report;
@@ -92,63 +92,63 @@ struct run {
 	const struct compiler *compiler;
 	struct targets *targets;
 	struct names *names;
-	const struct engine *const *engines; /* that may run it: engine_list */
+	const struct engine *const *engines; /* the engines that may run it: engine_list */
 
-	/* match */
+	/* These are set by the phase match. */
 	VEC(struct session_clause) clauses; /* of all programs; index = prog_clause.index */
 	struct probe **enabled;		    /* by probe_idx, ascending id */
 	uint32_t nenabled;
 	struct strtab *strtab;
 	struct rt_pidns pidns; /* dtrace's own */
 
-	/* load */
+	/* These are set by the phase load. */
 	struct helpers *helpers; /* NULL: there are none */
 	struct layout *layout;
 	struct engine_run *engine;
-	uint64_t bufsize; /* of the principal buffers, which may have been lowered */
+	uint64_t bufsize; /* size of the principal buffers, which may have been lowered */
 	VEC(struct session_unit *) units;
 	struct waiter *waiter;
 	struct rt_ukernel ukernel;
 	bool unwinds_here; /* user stacks are walked by our own means */
-	/* NULL: no clause asks for user stacks, or the kernel walks them */
+	/* NULL: no clause asks for user stacks, or the kernel walks them. */
 	struct unwinds *unwinds;
 
-	/* go */
+	/* These are set by the phase go. */
 	struct attachments attachments; /* all but timers */
 	struct cpu_watch cpu_watch;
-	struct later *later; /* NULL: none can come */
-	struct watch *watch; /* NULL: nobody wants to know what processes do */
+	struct later *later; /* NULL: no probes can be added */
+	struct watch *watch; /* NULL: there are no subscribers */
 	bool is_active, is_stopped;
 
-	/* how it ends */
+	/* These are set at the end. */
 	volatile sig_atomic_t is_interrupted; /* calls of dtrace_interrupt() */
 	bool exit_seen;			      /* the record of exit() was consumed */
 	int exit_status;
 };
 
-void run_init(struct run *run, const struct run *parts); /* parts: those of the handle are set */
+void run_init(struct run *run, const struct run *parts); /* parts: has the handle's members set */
 void run_deinit(struct run *run);
 
 /* ---- the phases, in order ------------------------------------------------------------------- */
 
-/* Which probes the enabled clauses are about, and whether all that they ask for is allowed. */
+/* Finds the probes of the enabled clauses, and checks that all they ask for is allowed. */
 MUST_CHECK struct err *run_match(struct run *run);
 /* Generates and loads the programs; nothing fires yet. */
 MUST_CHECK struct err *run_load(struct run *run);
-/* Fires BEGIN, attaches the rest, and lets it fire. */
+/* Fires BEGIN, attaches the other units, and lets their probes fire. */
 MUST_CHECK struct err *run_start(struct run *run);
-/* While it runs: attends to what processes have done, and to what the stack walker asks for. */
+/* While it runs: handles events of the watch, and requests of the stack walker. */
 void run_tend(struct run *run);
-/* Sleeps until due (now_ns()) or something is to be done; what processes do meanwhile is noted. */
+/* Sleeps until due (now_ns()) or until there is work; handles events of the watch meanwhile. */
 void run_sleep(struct run *run, uint64_t due);
 enum rt_state run_state(const struct run *run);
-/* Has it come to its end: exit(), the end of the targets, run_stop()? */
+/* Returns true if the run is over: exit(), the end of all targets, or run_stop(). */
 bool run_is_over(const struct run *run);
-/* Nothing fires any more; what costs no time is taken off, the rest by run_undo(). */
+/* Lets nothing fire any more. Closes the links that close fast; run_undo() closes the rest. */
 void run_stop(struct run *run);
 /* Fires BEGIN or END, if a clause is enabled on it: DTRACE_KEY_BEGIN, _END. */
 MUST_CHECK struct err *run_fire(const struct run *run, uint32_t key);
-/* Takes everything off and apart; the handle can only be closed afterwards. */
+/* Detaches and frees everything; the handle can only be closed afterwards. */
 void run_undo(struct run *run);
 
 /* ---- match: enable.c ------------------------------------------------------------------------ */
@@ -156,18 +156,18 @@ void run_undo(struct run *run);
 MUST_CHECK struct err *run_match_clauses(struct run *run);
 void run_make_units(struct run *run);
 void run_number_epids(struct run *run);
-/* The id of a clause's enabling on a probe; 0: it is not enabled there. */
+/* Returns the EPID of a clause on a probe; 0: the clause is not enabled there. */
 uint32_t run_epid(const struct run *run, uint32_t clause, uint32_t probe);
-/* The clause of an enabling on a probe. */
+/* Returns the clause of an EPID on a probe. */
 uint32_t run_clause_of(const struct run *run, uint32_t epid, uint32_t probe);
-/* Where a unit for probes that have come gets its numbers. */
+/* The numbers that a unit for added probes is given. */
 struct late_numbers {
-	uint32_t idx, epid; /* the first that are free; they are advanced */
-	uint32_t group;	    /* of its attachments */
+	uint32_t idx, epid; /* the first free probe_idx and EPID; both are advanced */
+	uint32_t group;	    /* group of the unit's attachments */
 };
 struct session_unit *run_make_late_unit(struct run *run, const struct late_clause *late, uint32_t n,
 					struct late_numbers *numbers);
-/* Takes a unit that came, and is attached no more, out of the run. */
+/* Takes a unit that was added later, and is detached, out of the run. */
 void run_drop_unit(struct run *run, struct session_unit *u);
 void run_unload_unit(struct run *run, struct session_unit *u);
 void run_destroy_unit(struct run *run, struct session_unit *u);
@@ -177,21 +177,24 @@ extern const struct engine *const engine_list[];
 
 /* ---- load: go.c, buffers.c, stacks.c -------------------------------------------------------- */
 
-/* Whether any program reads this built-in variable. */
+/* Returns true if any program reads this built-in variable. */
 bool run_reads(const struct run *run, uint32_t var);
 /* Opens the engine, with principal buffers of the size of option bufsize, or smaller ones. */
 MUST_CHECK struct err *run_open_engine(struct run *run);
-/* Brings a unit into the engine. */
+/* Loads a unit into the engine. */
 MUST_CHECK struct err *run_load_unit(struct run *run, struct session_unit *u);
-/* The option maxframes and the kernel's limit; reports when more were asked for. */
+/* Returns the option maxframes, or the kernel's limit, with a notice, if that is lower. */
 uint32_t run_max_frames(struct run *run);
-/* Of user stacks that we walk; 0 = none are. */
+/* The same for user stacks that we walk; 0 = we walk none. */
 uint32_t run_max_uframes(const struct run *run);
-/* Whether a clause asks for a user stack, and this kernel lets us walk it; reports if not. */
+/* Decides whether we walk user stacks: a clause asks for one, and this kernel lets us. */
 void run_plan_walks(struct run *run);
-/* Whether addresses of processes are recorded. */
+/* Returns true if clauses record addresses of processes. */
 bool run_has_user_addresses(const struct run *run);
-/* An error when addresses of processes are asked for, but /proc has other numbers for them. */
+/*
+ * Returns an error when clauses record addresses of processes, but the process ids in /proc are
+ * those of another PID namespace.
+ */
 MUST_CHECK struct err *run_check_numbers(const struct run *run);
 
 /* ---- go: go.c, cpus.c, processes.c ---------------------------------------------------------- */
@@ -200,16 +203,19 @@ struct attach_opts run_attach_opts(struct run *run);
 /* Attaches a loaded unit to its places. */
 MUST_CHECK struct err *run_attach_unit(struct run *run, struct session_unit *u,
 				       struct attachments *ret);
-/* Option cpu; -1 = all. */
+/* The value of option cpu; -1 = all CPUs. */
 int run_cpu(const struct run *run);
 bool unit_has_timers(const struct session_unit *u);
-/* Attaches the units that have timers; then, now and then, sees to it that they have all CPUs. */
+/*
+ * run_start_timers() attaches the units that have timers. run_follow_cpus(), called now and then,
+ * attaches them again when CPUs have come or gone.
+ */
 MUST_CHECK struct err *run_start_timers(struct run *run);
 void run_follow_cpus(struct run *run);
 /*
- * Before probes fire: what processes do is watched from now on, of all of them when any address of
- * one is recorded, and of those that clauses are about (later.h).
+ * Before probes fire: starts the watch. It watches all processes when clauses record addresses of
+ * processes, and follows the processes that clauses name (later.h).
  */
 MUST_CHECK struct err *run_watch_processes(struct run *run);
-/* The watch, which is made when it is asked for first. */
+/* Returns the watch, and makes it at the first call. */
 struct watch *run_watch(struct run *run);

@@ -1,9 +1,10 @@
 /*
- * A tracing session: what a dtrace_hdl_t is inside. Implements include/dtrace.h.
+ * A tracing session: the inside of a dtrace_hdl_t. Implements include/dtrace.h.
  *
- * Each part belongs to one phase and knows those before it, which it was given when the handle was
- * opened. phases.c goes through them in order. Only files with public functions see the handle; all
- * others include the header of the part that they need (tests/run.py checks this).
+ * Each part belongs to one phase. It knows only the parts of earlier phases, which it was given
+ * when the handle was opened. phases.c goes through the phases in order. Only files with public
+ * functions include this header; all others include the header of the part that they need
+ * (tests/run.py checks this).
  */
 #pragma once
 
@@ -29,7 +30,7 @@ struct dtrace_hdl {
 	struct consumer consumer; /* work */
 };
 
-/* Reports e, which may be NULL. Returns what the public function returns. */
+/* Keeps e for dtrace_errmsg(); e may be NULL. Returns what the public function is to return. */
 static inline int session_result(dtrace_hdl_t *h, struct err *e)
 {
 	return e ? report_fail(&h->report, e) : 0;

@@ -1,7 +1,7 @@
 /*
  * The processes of -c and -p.
  *
- * Owns     the processes: those of -c end with the handle if they have not begun by then.
+ * Owns     the processes: a process of -c that has not begun to run ends with the handle.
  */
 #pragma once
 
@@ -18,9 +18,9 @@ struct report;
 struct targets {
 	const struct options *opts; /* evaltime, setenv */
 	struct report *report;
-	struct probes *probes; /* providers ask them for a process's code */
+	struct probes *probes; /* the registry, which is told of the processes */
 	VEC(struct proc *) procs;
-	bool is_told; /* which of several processes $target is */
+	bool is_told; /* the user knows which of several processes $target is */
 };
 
 void targets_init(struct targets *t, const struct options *opts, struct report *report,
@@ -30,11 +30,11 @@ void targets_deinit(struct targets *t);
 MUST_CHECK struct err *targets_create(struct targets *t, const char *cmd);
 MUST_CHECK struct err *targets_grab(struct targets *t, pid_t pid);
 MUST_CHECK struct err *targets_continue(const struct targets *t);
-/* The first one, which $target stands for; 0 = there is none. */
+/* Returns the first process, which $target stands for; 0 = there is none. */
 pid_t targets_first(const struct targets *t);
-/* $target was used: with several processes it is easily taken for all, which is said once. */
+/* $target was used: with several targets, says once that it stands for the first one only. */
 void targets_tell_first(struct targets *t);
-/* Each process of -c runs on to where the option evaltime says. */
+/* Lets each process of -c run to the point that the option evaltime names, and stops it there. */
 MUST_CHECK struct err *targets_hold(const struct targets *t);
-/* Reports those that have ended; true when there were some and none is left. */
+/* Reports targets that have ended. Returns true when there were targets and none is left. */
 bool targets_gone(const struct targets *t);

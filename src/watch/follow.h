@@ -8,7 +8,7 @@
  * instruction.
  *
  * Owns     maps, programs, the links to tracepoints; uprobes are the keeper's
- *          (keeper/keeper.h). After follow_destroy() no event is reported and no process is stopped.
+ *          (keeper/keeper.h). After follow_destroy() no event is reported, and no process stops.
  * Errors   struct err *: the kernel refuses.
  * Threads  one reader.
  * Facts    sched_process_exec(task, old pid, binary) comes when the new image is mapped: Linux

@@ -31,10 +31,11 @@
  *
  * Identity  a process id alone says nothing: another process may have it in a moment. What is
  *           followed is a struct proc_id: event and process are compared by process id and start
- *           time. A process is resumed through its pidfd, or after a comparison of its start time. What was read of a process
- *           through its process id counts only if the process has not ended by then
- *           (watch_proc_lives()). A record is about the process that had the process id at the time
- *           of the record, and the end of one process is reported before the beginning of the next one.
+ *           time. A process is resumed through its pidfd, or after a comparison of its start time.
+ *           What was read of a process through its process id counts only if the process has not
+ *           ended by then (watch_proc_lives()). A record is about the process that had the process
+ *           id at the time of the record, and the end of one process is reported before the
+ *           beginning of the next one.
  * Owns      events, buffers, programs, descriptors, the list of processes. Subscribers outlive it.
  * Errors    struct err *: what the kernel refuses. A later failure becomes a notice to the user
  *           (watch_failed()), and the session goes on.
