@@ -1,10 +1,10 @@
 /*
- * The processor: registers, calling conventions, how frames are undone, files, system calls and
+ * The processor: registers, calling conventions, stack frames, ELF files, system calls and
  * instructions.
  *
- * One struct arch is compiled in. Everything that is true of one architecture only stands behind
- * it; what runs in the kernel (bpf/rt) has its own few constants, because it is compiled for
- * another machine.
+ * One struct arch is compiled in. It contains all facts that hold for one architecture only. The
+ * code that runs in the kernel (bpf/rt) has a few constants of its own, because it is compiled for
+ * the BPF machine.
  *
  * To add an architecture: 1. arch/NAME.c, which fills struct arch, and arch/NAME_insn.c for the
  * decoder; 2. their row in arch/meson.build; 3. a table of its system calls
@@ -28,31 +28,31 @@ struct arch_note {
 
 /* ELF files of the architecture: gABI 4.1 and its processor supplement. */
 struct arch_elf {
-	uint16_t machine, machine_32; /* EM_*; 32-bit programs: 0 = there are none */
-	/* relocations: a function's address, the same for data, and what a resolver returns */
+	uint16_t machine, machine_32; /* EM_*; machine_32 0: there are no 32-bit programs */
+	/* relocation types: a function's address, an address of data, the result of a resolver */
 	uint32_t jump_slot, glob_dat, irelative;
 	/*
-	 * What an object without code says in .note.gnu.property: that it is no obstacle to the
-	 * protection of control flow, which a linker turns on only if all objects agree. Size 0:
-	 * nothing.
+	 * The note .note.gnu.property of an object without code. It declares that the object
+	 * supports the protection of control flow, which a linker enables only if all objects
+	 * support it. Size 0: the architecture needs no such note.
 	 */
 	struct arch_note property, property_32;
-	/* bytes of an entry of .plt and .plt.sec, and of .plt.got */
+	/* number of bytes of an entry of .plt and .plt.sec, and of .plt.got */
 	uint32_t stub_size, stub_size_got;
 	/*
-	 * The address of the word through which a stub of the procedure linkage table jumps; 0 if
-	 * the code, at address addr, is no stub.
+	 * Returns the address of the word through which a stub of the procedure linkage table
+	 * jumps; 0 if the code, at address addr, is no stub.
 	 */
 	uint64_t (*stub_word)(const uint8_t *code, size_t len, uint64_t addr);
 };
 
-/* Undoing frames with DWARF call frame information. Registers by their DWARF numbers. */
+/* The facts for unwinding with DWARF call frame information; registers have DWARF numbers. */
 struct arch_unwind {
-	uint32_t nregs;	 /* registers that a CFA may be computed from, and the return address */
-	uint32_t sp, fp; /* stack pointer, frame pointer */
-	uint32_t ra;	 /* column of the return address */
-	int32_t ra_off;	 /* where calls leave the return address, counted from the CFA */
-	const uint8_t *words; /* [nregs]: words of struct pt_regs */
+	uint32_t nregs;	      /* columns: the registers from which CFAs are computed, and ra */
+	uint32_t sp, fp;      /* stack pointer, frame pointer */
+	uint32_t ra;	      /* column of the return address */
+	int32_t ra_off;	      /* distance from the CFA to the return address that a call stores */
+	const uint8_t *words; /* [nregs]: index of the register's word in struct pt_regs */
 	uint32_t signal_sp;   /* bytes from the stack pointer in a signal frame to the saved one */
 	/*
 	 * True for the expression that linkers write for the procedure linkage table: CFA = sp + 8,
@@ -63,27 +63,27 @@ struct arch_unwind {
 
 struct arch {
 	const char *name; /* as uname(2) has it */
-	const char *cpp;  /* what the C preprocessor is told, as other DTraces do */
+	const char *cpp;  /* option for the C preprocessor, the one that other DTraces pass */
 	struct arch_elf elf;
 	struct arch_unwind unwind;
 	const struct arch_insns *insns;
 
 	/* ---- system calls */
-	uint32_t sys_args[6];	 /* 64-bit system calls */
-	uint32_t compat_args[6]; /* 32-bit ones: zero-extend */
-	uint32_t sys_nr;	 /* number, while the call returns */
+	uint32_t sys_args[6];	 /* arguments of 64-bit system calls */
+	uint32_t compat_args[6]; /* arguments of 32-bit system calls, to be zero-extended */
+	uint32_t sys_nr;	 /* the number of the call, also while it returns */
 	uint32_t compat_status;	 /* bits of thread_info.status that mark a 32-bit call */
 	/* bit of a number that selects a variant ABI with the same calls; 0 = none */
 	uint32_t nr_abi_bit;
-	const char *sys_prefix;	 /* of the kernel's functions that implement system calls */
-	const char *compat_knob; /* the file exists when 32-bit programs can run */
+	const char *sys_prefix;	 /* prefix of the kernel's functions that implement system calls */
+	const char *compat_knob; /* a file that exists if 32-bit programs can run */
 	/* number of uprobe(2), by which the kernel optimizes probes on nops; 0 = it has none */
 	uint32_t nr_uprobe;
 
 	/* ---- functions */
-	uint32_t func_args[6]; /* arguments at the first instruction */
-	uint32_t func_value;   /* what it returns, at its last */
-	uint32_t go_args[9];   /* arguments of a function of Go, and what it returns */
+	uint32_t func_args[6]; /* arguments, at the first instruction of a function */
+	uint32_t func_value;   /* return value, at the last instruction */
+	uint32_t go_args[9];   /* arguments of a Go function at its begin, results at its end */
 	/* DWARF number of a register -> its index in func_args; -1 = it passes no argument */
 	const int8_t *arg_index;
 	uint32_t narg_index;
@@ -91,18 +91,21 @@ struct arch {
 
 	/* ---- struct pt_regs */
 	/*
-	 * Where the register with this name in assembler text lies ("eax", "r12w"), and how many
-	 * bytes it has; false: there is none, or struct pt_regs has not got it.
+	 * Finds the offset and the number of bytes of the register that assembler text calls by
+	 * this name ("eax", "r12w"); false if struct pt_regs has no such register.
 	 */
 	bool (*register_find)(const char *name, size_t len, uint32_t *ret_off, uint32_t *ret_size);
 	uint32_t sp, pc;
 	uint32_t mode,
 		user_mode; /* u64 at mode: a bit of user_mode set = interrupted in user mode */
-	/* uregs[]: by index a word of struct pt_regs, 5 bits each, 12 a word; 31 = none */
+	/*
+	 * For each index of uregs[] the index of a word of struct pt_regs, 31 = none: 5 bits each,
+	 * 12 in each element.
+	 */
 	uint64_t uregs[3];
 	/*
-	 * Elements of uregs[] that are no words of struct pt_regs: fields of struct task_struct,
-	 * size bytes each. They are what the kernel noted when the thread last left its CPU.
+	 * Elements of uregs[] that are fields of struct task_struct of size bytes, instead of words
+	 * of struct pt_regs. The kernel saved these fields when the thread last left its CPU.
 	 */
 	struct arch_task_reg {
 		uint32_t index, size;
@@ -110,13 +113,16 @@ struct arch {
 	} task_regs[8];
 
 	/* ---- processes that the caller traces with ptrace(2) */
-	/* The thread stops before the instruction at addr; 0 = at none. On failure false, errno. */
+	/*
+	 * Makes the thread stop before the instruction at addr; 0 removes the breakpoint. False
+	 * with errno.
+	 */
 	bool (*stop_set)(pid_t tid, taddr addr);
-	/* Was that what stopped it? Asked once a stop. */
+	/* True if the breakpoint has stopped the thread; to be called once for each stop. */
 	bool (*stop_hit)(pid_t tid);
 
 	/* ---- the kernel's code */
-	/* beginning of the names of functions at which an interrupt enters the kernel */
+	/* prefix of the functions at which an interrupt enters the kernel */
 	const char *interrupt_prefix;
 };
 

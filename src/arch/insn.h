@@ -1,8 +1,8 @@
 /*
- * Instructions of a processor, as a tracer sees them: where each ends, which leave a function, and
- * where the kernel accepts a probe.
+ * The properties of instructions that a tracer needs: their lengths, which of them leave a
+ * function, and on which the kernel accepts a probe.
  *
- * Units    offsets in bytes from the begin of the code that was given.
+ * Units    offsets in bytes from the begin of the code that is passed.
  */
 #pragma once
 
@@ -10,13 +10,13 @@
 
 enum insn_kind {
 	INSN_PLAIN,
-	/* the kernel may replace it by a call: Linux 6.18 arch/x86/kernel/uprobes.c */
+	/* a nop that the kernel may replace by a call: Linux 6.18 arch/x86/kernel/uprobes.c */
 	INSN_NOP5,
-	INSN_RET,	/* back to the caller */
-	INSN_JMP,	/* to target */
-	INSN_JCC,	/* to target, or on */
-	INSN_JMP_TAIL,	/* through memory or a register, out of the function */
-	INSN_JMP_TABLE, /* through memory or a register, inside the function: a switch */
+	INSN_RET,	/* returns to the caller */
+	INSN_JMP,	/* jumps to target */
+	INSN_JCC,	/* jumps to target, or goes on */
+	INSN_JMP_TAIL,	/* jumps through memory or a register out of the function */
+	INSN_JMP_TABLE, /* jumps through memory or a register inside the function: a switch */
 	INSN_STOP,	/* control does not go on: an invalid instruction, a halt */
 };
 
@@ -30,20 +30,20 @@ struct insn {
 /* How the code in memory differs from that of the file. */
 enum insn_patch {
 	INSN_PATCH_OTHER,
-	INSN_PATCH_BREAKPOINT, /* a debugger or a uprobe stands on the first instruction */
-	INSN_PATCH_OPTIMIZED,  /* the kernel made a faster probe of a nop */
+	INSN_PATCH_BREAKPOINT, /* a debugger or a uprobe has placed a breakpoint at the begin */
+	INSN_PATCH_OPTIMIZED,  /* the kernel has replaced a nop by a call, for a faster uprobe */
 };
 
 /* A decoder's state from one instruction to the next. */
 struct insn_decoder {
-	uint64_t state[12]; /* the architecture's own */
+	uint64_t state[12]; /* its contents are private to the decoder of the architecture */
 };
 
 struct arch_insns {
-	uint32_t max_len; /* bytes of the longest instruction */
-	/* is_begin: what is decoded next is the begin of a function */
+	uint32_t max_len; /* number of bytes of the longest instruction */
+	/* Begins to decode. is_begin says that the first instruction is the first of a function. */
 	void (*start)(struct insn_decoder *d, bool is_32bit, bool is_begin);
-	/* False if the bytes at code + off are no instruction. */
+	/* Decodes the instruction at code + off; false if the bytes there are none. */
 	bool (*decode)(struct insn_decoder *d, const uint8_t *code, uint32_t size, uint32_t off,
 		       struct insn *ret);
 	/* True if the kernel refuses a probe on the instruction at code, or Fathom does. */
@@ -54,10 +54,13 @@ struct arch_insns {
 	 */
 	uint32_t (*entry_skip)(const uint8_t *code, size_t size);
 	/*
-	 * Of a function of the Go compiler: the size of the comparison with the stack's end at its
-	 * begin; 0 if there is none.
+	 * Returns the size of the comparison with the stack's end with which a function of the Go
+	 * compiler begins; 0 if there is none.
 	 */
 	uint32_t (*go_entry_skip)(const uint8_t *code, size_t size);
-	/* file, mem: len bytes, at most max_len, that differ. */
+	/*
+	 * Says why the len bytes of an instruction in memory, at most max_len, differ from those in
+	 * the file.
+	 */
 	enum insn_patch (*patch)(const uint8_t *file, const uint8_t *mem, size_t len);
 };

@@ -1,5 +1,5 @@
 /*
- * x86-64.
+ * The registers, calling conventions and file formats of x86-64.
  *
  * Facts    struct pt_regs of Linux arch/x86/include/asm/ptrace.h: r15 first, then r14 r13 r12 bp
  *          bx r11 r10 r9 r8 ax cx dx si di orig_ax ip cs flags sp ss, the same since 2.6.
@@ -33,7 +33,7 @@ enum {
 	SP = 152
 };
 
-/* Twelve words of struct pt_regs for uregs[], the first lowest. */
+/* One element of arch.uregs[]: the indices of twelve words of struct pt_regs, the first lowest. */
 /* clang-format off */
 #define UREGS(a, b, c, d, e, f, g, h, i, j, k, l)                                                  \
 	((uint64_t)(a) | (uint64_t)(b) << 5 | (uint64_t)(c) << 10 | (uint64_t)(d) << 15 |           \
@@ -46,13 +46,13 @@ enum {
 static const uint32_t property[] = {4, 16, 5, 0x00554e47 /* "GNU" */, 0xc0000002, 4, 3, 0};
 static const uint32_t property_32[] = {4, 12, 5, 0x00554e47, 0xc0000002, 4, 3};
 
-/* DWARF register number to word of struct pt_regs; the last is the return address. */
+/* Maps a DWARF register number to a word of struct pt_regs; the last is the return address. */
 static const uint8_t dwarf_words[] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16};
 
-/* DWARF register number to index of an argument: rdi rsi rdx rcx r8 r9. */
+/* Maps a DWARF register number to the index of an argument: rdi rsi rdx rcx r8 r9. */
 static const int8_t arg_index[] = {-1, 2, 3, -1, 1, 0, -1, -1, 4, 5};
 
-/* rsp + 8 + ((rip & 15) >= n) * 8 */
+/* True for the expression rsp + 8 + ((rip & 15) >= n) * 8; *ret_n is its n. */
 static bool is_plt_expr(const uint8_t *expr, size_t len, int64_t *ret_n)
 {
 	static const uint8_t head[] = {DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and};
@@ -68,7 +68,7 @@ static bool is_plt_expr(const uint8_t *expr, size_t len, int64_t *ret_n)
 }
 
 /*
- * A stub has one of these forms, so it is enough to find the jump:
+ * A stub of the procedure linkage table has one of these forms, so it is enough to find the jump:
  *
  *     ff 25 rel32 68 idx32 e9 rel32      jmp *word(%rip); push; jmp      .plt
  *     f3 0f 1e fa f2 ff 25 rel32         endbr64; bnd jmp *word(%rip)    .plt.sec
@@ -103,7 +103,7 @@ static const struct register_name legacy_registers[] = {
 };
 /* clang-format on */
 
-/* r8 to r15, with d, w or b for their low parts. */
+/* Finds one of the registers r8 to r15, whose low parts have the suffix d, w or b. */
 static bool numbered_find(const char *name, size_t len, uint32_t *ret_off, uint32_t *ret_size)
 {
 	static const uint8_t offs[] = {R8_, R9_, R10_, R11_, 24, 16, 8, 0};
@@ -132,7 +132,7 @@ static bool register_find(const char *name, size_t len, uint32_t *ret_off, uint3
 	return len > 1 && numbered_find(name, len, ret_off, ret_size);
 }
 
-/* A breakpoint of the processor: the code stays as it is. */
+/* Sets a breakpoint in a debug register of the processor, which leaves the code unchanged. */
 static bool stop_set(pid_t tid, taddr addr)
 {
 	return (!addr || ptrace(PTRACE_POKEUSER, tid, DEBUGREG(0), addr) == 0) &&
@@ -143,7 +143,8 @@ static bool stop_hit(pid_t tid)
 {
 	long dr6 = ptrace(PTRACE_PEEKUSER, tid, DEBUGREG(6), NULL);
 
-	(void)ptrace(PTRACE_POKEUSER, tid, DEBUGREG(6), NULL); /* only a mark */
+	/* This clears the status for the next stop. */
+	(void)ptrace(PTRACE_POKEUSER, tid, DEBUGREG(6), NULL);
 	return dr6 & 1;
 }
 

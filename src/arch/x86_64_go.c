@@ -2,9 +2,10 @@
 #include "arch/x86_64.h"
 
 /*
- * The comparison with the stack's end, as hexadecimal digits, of which '?' may be any. Register r14
- * holds the goroutine, and rcx does in functions whose arguments lie on the stack; at 0x10 or 0x18
- * it says where its stack ends.
+ * The instructions that compare the stack pointer with the end of the stack, as hexadecimal digits;
+ * '?' stands for any digit. Register r14 points to the goroutine or, in functions whose arguments
+ * lie on the stack, rcx does. The words at 0x10 and 0x18 of the goroutine contain the end of its
+ * stack.
  */
 /* clang-format off */
 static const char *const loads[] = {
@@ -17,7 +18,8 @@ static const char *const compares[] = {
 	"493b661?",			/* cmp 0x10(%r14),%rsp */
 	"4c8d6424??4d3b661?",		/* lea -8(%rsp),%r12; cmp 0x10(%r14),%r12 */
 	"4c8da424????????4d3b661?",	/* the same for a larger frame */
-	"4989e44981ec????????72??4d3b661?", /* mov %rsp,%r12; sub $8,%r12; jb; cmp 0x10(%r14),%r12 */
+	/* mov %rsp,%r12; sub $8,%r12; jb; cmp 0x10(%r14),%r12 */
+	"4989e44981ec????????72??4d3b661?",
 	"4989e44981ec????????0f82????????4d3b661?",
 	"483b611?",			/* cmp 0x10(%rcx),%rsp */
 	"488d4424??483b411?",		/* lea -8(%rsp),%rax; cmp 0x10(%rcx),%rax */
@@ -34,7 +36,7 @@ static bool digit_matches(char digit, unsigned int value)
 	return digit == '?' || digit == "0123456789abcdef"[value];
 }
 
-/* Bytes of digits, when the code begins with them; false: it does not. */
+/* True if the code begins with the bytes that digits spell; *ret_len is their number. */
 static bool bytes_match(const char *digits, const uint8_t *code, size_t size, uint32_t *ret_len)
 {
 	uint32_t n = (uint32_t)strlen(digits) / 2;
@@ -49,7 +51,7 @@ static bool bytes_match(const char *digits, const uint8_t *code, size_t size, ui
 	return true;
 }
 
-/* jbe forward, to what makes room */
+/* Returns the length of a forward jbe, which jumps to the code that enlarges the stack; else 0. */
 static uint32_t jump_len(const uint8_t *code, size_t size)
 {
 	if (size >= 2 && code[0] == 0x76 && code[1] < 0x80)

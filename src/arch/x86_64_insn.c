@@ -1,4 +1,4 @@
-/* Instructions of x86-64: their lengths, which leave a function, where a probe may stand. */
+/* Instructions of x86-64: their lengths, which leave a function, which can be probed. */
 #include "arch/x86_64.h"
 
 #include <Zydis/Zydis.h>
@@ -7,7 +7,7 @@
 #define OP_INT3	   0xcc
 #define OP_CALL	   0xe8
 #define ENDBR_LEN  4
-#define TABLE_BACK 4 /* instructions between the add of a switch and its jump */
+#define TABLE_BACK 4 /* the most instructions between the add of a switch and its jump */
 
 static bool is_nop5(const uint8_t *code, size_t size)
 {
@@ -23,14 +23,14 @@ static bool is_push(const uint8_t *code, size_t size)
 	return size >= 1 && code[0] >= 0x50 && code[0] <= 0x57;
 }
 
-/* AVX and its kin: VEX, EVEX and XOP prefixes. */
+/* True for vector instructions with a VEX, EVEX or XOP prefix (AVX and its relatives). */
 static bool is_vector(const uint8_t *code, size_t size)
 {
 	return code[0] == 0xc4 || code[0] == 0xc5 || code[0] == 0x62 ||
 	       (code[0] == 0x8f && size > 1 && (code[1] & 0x1f) >= 8);
 }
 
-/* call, jmp and jcc to an address given by its distance. */
+/* True for call, jmp and jcc to an address that is given as a distance. */
 static bool is_relative(const uint8_t *code)
 {
 	return code[0] == 0xe8 || code[0] == 0xe9 || code[0] == 0xeb || (code[0] & 0xf0) == 0x70 ||
@@ -72,12 +72,12 @@ static bool is_refused(const uint8_t *code, size_t size)
 
 struct decoder {
 	ZydisDecoder zydis;
-	/* for telling a switch from a tail call */
-	uint32_t age; /* instructions since an add to a register */
-	uint8_t add_reg;
+	/* These members tell a switch from a tail call. */
+	uint32_t age;	 /* number of instructions since the last add to a register */
+	uint8_t add_reg; /* that register */
 	/*
-	 * something was pushed or reserved on the stack since the function's beginning, or may have
-	 * been
+	 * The function has, or may have, pushed a register or reserved memory on the stack since
+	 * its begin.
 	 */
 	bool has_frame;
 };
@@ -92,7 +92,7 @@ static void note_frame(struct decoder *d, const ZydisDecodedInstruction *z)
 	d->has_frame |= z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && (is_push || is_sub);
 }
 
-/* The register an add writes, by number. */
+/* Notes the number of the register that an add writes. */
 static void note_add(struct decoder *d, const ZydisDecodedInstruction *z)
 {
 	bool to_rm = z->opcode == 0x01, to_reg = z->opcode == 0x03;
@@ -107,9 +107,10 @@ static void note_add(struct decoder *d, const ZydisDecodedInstruction *z)
 }
 
 /*
- * jmp *8(%rdx,%rax,8): a member of an array of structs, which is a function, where nothing has to
- * be put back before it is jumped to; else a table with entries before the first, as an
- * interpreter's is.
+ * True if a jump such as jmp *8(%rdx,%rax,8) leads to another function, whose address is a member
+ * of an array of structs. A function can only be left in this way while it has no frame on the
+ * stack. With a frame, the jump goes through a table of addresses inside the function, as
+ * interpreters have them.
  */
 static bool is_member_call(const struct decoder *d, const ZydisDecodedInstruction *z)
 {
@@ -119,8 +120,9 @@ static bool is_member_call(const struct decoder *d, const ZydisDecodedInstructio
 }
 
 /*
- * A switch adds the table's address to what it read from the table, or indexes the table in the
- * jump; what is read otherwise is a function's address.
+ * Tells a switch from a tail call. A switch either adds the address of its table to a distance that
+ * it has read from the table, or indexes the table in the jump itself. Any other indirect jump
+ * leads to a function.
  */
 static enum insn_kind indirect_kind(const struct decoder *d, const ZydisDecodedInstruction *z)
 {
@@ -201,7 +203,7 @@ static void decoder_start(struct insn_decoder *state, bool is_32bit, bool is_beg
 	struct decoder *d = (struct decoder *)state->state;
 
 	*d = (struct decoder){.age = TABLE_BACK, .has_frame = !is_begin};
-	/* They fail for modes that do not exist. */
+	/* These calls fail only for modes that do not exist. */
 	(void)ZydisDecoderInit(&d->zydis,
 			       is_32bit ? ZYDIS_MACHINE_MODE_LONG_COMPAT_32
 					: ZYDIS_MACHINE_MODE_LONG_64,
@@ -222,7 +224,7 @@ static uint32_t insn_len(const uint8_t *code, size_t size)
 
 #define VECTORS_MAX 3
 
-/* Writes vector registers only: vmovd, vpxor, vxorps, vpbroadcast*. */
+/* True if the instruction writes only vector registers: vmovd, vpxor, vxorps, vpbroadcast*. */
 static bool keeps_arguments(const uint8_t *code, uint32_t len)
 {
 	static const uint8_t opcodes[] = {0x57, 0x58, 0x6e, 0x78, 0x79, 0x7a, 0x7b, 0x7c, 0xef};
@@ -233,8 +235,8 @@ static bool keeps_arguments(const uint8_t *code, uint32_t len)
 }
 
 /*
- * Bytes of vector instructions that a function begins with, which cannot be probed but leave its
- * arguments.
+ * Returns the number of bytes of the vector instructions with which a function begins. They cannot
+ * be probed, but they leave the arguments unchanged, so the instruction behind them is probed.
  */
 static uint32_t skip_vectors(const uint8_t *code, size_t size)
 {

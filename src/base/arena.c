@@ -11,7 +11,7 @@ struct block {
 };
 
 struct arena {
-	struct block *head; /* the one being filled */
+	struct block *head; /* the block from which memory is taken now */
 	size_t next_cap;
 };
 

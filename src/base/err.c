@@ -1,4 +1,4 @@
-/* Errors of the world: text, hint, errno, library code. */
+/* Errors that come from outside: text, hint, errno, library code. */
 #include "base/err.h"
 
 #include <errno.h>

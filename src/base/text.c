@@ -1,4 +1,4 @@
-/* Text of others: see the header. */
+/* Cleans and escapes text from traced programs and foreign files. */
 #include "base/text.h"
 
 #include "base/str.h"
@@ -24,7 +24,7 @@ size_t utf8_get(const char *s, size_t len, uint32_t *ret_ch)
 		ch = ch << 6 | (p[i] & 0x3f);
 	}
 	if (ch < least[n] || ch > 0x10ffff ||
-	    ch >> 11 == 0x1b) /* too long, too large, a surrogate */
+	    ch >> 11 == 0x1b) /* an encoding that is too long, a number too large, a surrogate */
 		return 0;
 	if (ret_ch)
 		*ret_ch = ch;
@@ -62,7 +62,7 @@ const struct escapes escapes_c = {.letters = "\aa\bb\ff\nn\rr\tt\vv\"\"\\\\",
 				  .nul = "\\0",
 				  .other = "\\%03o"};
 
-/* The letter that stands for c, or 0. */
+/* Returns the letter that stands for c behind a backslash, or 0. */
 static char letter_of(const struct escapes *how, char c)
 {
 	for (const char *l = how->letters; *l; l += 2)

@@ -1,4 +1,4 @@
-/* Growth of vec. */
+/* Enlarges the arrays of vec.h. */
 #include "base/vec.h"
 
 void *vec_grow(void *data, uint32_t *cap, uint32_t want, size_t elem_size)

@@ -1,4 +1,4 @@
-/* Is the code of a process what its file says? */
+/* Checks whether the code in the memory of a process is the code of its file. */
 #include "proc/code.h"
 
 #include <fcntl.h>
@@ -49,7 +49,7 @@ void code_check_deinit(struct code_check *c)
 		(void)close(c->pagemap_fd);
 }
 
-/* May the process have a page of its own there? True when that cannot be told. */
+/* True if the process has a private copy of the page, or if that is unknown. */
 static bool is_own_page(struct code_check *c, uint64_t page)
 {
 	uint64_t bits;
@@ -75,7 +75,7 @@ enum code_state code_check_at(struct code_check *c, taddr addr, const uint8_t *c
 	if (!is_own_page(c, addr / page_size) && !is_own_page(c, (addr + len - 1) / page_size))
 		return CODE_SAME;
 	if (pread(c->mem_fd, mem, len, (off_t)addr) != (ssize_t)len)
-		return CODE_SAME; /* it has ended */
+		return CODE_SAME; /* the process has ended */
 	if (memcmp(mem, code, len) == 0)
 		return CODE_SAME;
 	switch (arch.insns->patch(code, mem, len)) {

@@ -1,4 +1,4 @@
-/* Running a held process on to the place where probes are wanted. */
+/* Runs a held process on to the moment at which probes are to be placed. */
 #include "proc/evaltime.h"
 
 #include <elf.h>
@@ -35,10 +35,10 @@ static struct err *breakpoint_set(const struct target *t, taddr addr)
 static void breakpoint_clear(const struct target *t)
 {
 	if (!t->has_ended)
-		(void)arch.stop_set(t->pid, 0); /* setting it is what could fail */
+		(void)arch.stop_set(t->pid, 0); /* only setting a breakpoint can fail */
 }
 
-/* Continues to the next stop; signals of the process's own reach it. */
+/* Continues the process to its next stop, and passes on the signals that it receives. */
 static struct err *run_to_stop(struct target *t)
 {
 	int sig = 0;
@@ -60,11 +60,12 @@ static struct err *run_to_stop(struct target *t)
 		if (sig == SIGTRAP)
 			return NULL;
 		if (sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
-			sig = 0; /* it is being started */
+			/* signals that would stop the process are dropped until it is started */
+			sig = 0;
 	}
 }
 
-/* Done when the process has ended, too. */
+/* Runs the process until it reaches addr or ends. */
 static struct err *run_to(struct target *t, taddr addr)
 {
 	struct err *e = breakpoint_set(t, addr);
@@ -80,7 +81,7 @@ static struct err *run_to(struct target *t, taddr addr)
 
 /* ---- the places ------------------------------------------------------------------------------ */
 
-/* Every object is mapped and relocated, no initialiser has run. */
+/* Runs until every object is mapped and relocated, and no initialiser has run. */
 static struct err *run_to_preinit(struct target *t, const struct aux *aux)
 {
 	uint64_t entry, hook = proc_symbol(t->gate, t->pid, aux->base, "_dl_debug_state", &entry);
@@ -104,7 +105,7 @@ static struct err *run_to_preinit(struct target *t, const struct aux *aux)
 	return NULL;
 }
 
-/* Where an object whose file offsets are mapped in order begins. */
+/* Returns where the object whose file name begins with prefix is mapped; 0 if none is. */
 static taddr object_base(pid_t pid, const char *prefix)
 {
 	struct proc_maps m;
@@ -125,7 +126,9 @@ static taddr object_base(pid_t pid, const char *prefix)
 	return base;
 }
 
-/* A stripped program's main() is what its entry point gives to the C library. */
+/*
+ * Runs to main() of a stripped program: the address that its entry point passes to the C library.
+ */
 static struct err *run_to_given_main(struct target *t)
 {
 	uint64_t entry, start;

@@ -1,4 +1,4 @@
-/* Where a function is left. */
+/* Finds the instructions at which a function is left. */
 #include "proc/exits.h"
 
 #include "proc/insn.h"
@@ -7,11 +7,11 @@
 
 struct parts {
 	const struct func *fn;
-	const struct func *list[PARTS_MAX]; /* the function, then what was split off */
+	const struct func *list[PARTS_MAX]; /* the function, then the parts split off it */
 	uint32_t n;
 };
 
-/* Is part split off a function called name? "f.cold", "f.part.0.cold" */
+/* True if part was split off the function fn, as "f.cold" and "f.part.0.cold" are split off "f". */
 static bool is_part_of(const struct func *part, const struct func *fn)
 {
 	size_t len = strlen(fn->name);
@@ -29,8 +29,12 @@ static void part_add(struct parts *p, const struct func *part)
 		p->list[p->n++] = part;
 }
 
-/* Does a jump to addr leave the function? Parts of it that are met for the first time are noted. */
-static bool leaves(const struct funcs *f, struct parts *p, const struct insn *in, uint64_t addr)
+/*
+ * True if a jump to addr leaves the function. If it leads to a part of the function that is not in
+ * the list yet, the part is added.
+ */
+static bool jump_leaves(const struct funcs *f, struct parts *p, const struct insn *in,
+			uint64_t addr)
 {
 	const struct func *to;
 
@@ -56,7 +60,7 @@ static bool is_exit(const struct funcs *f, struct parts *p, const struct func *p
 	case INSN_RET:
 	case INSN_JMP_TAIL: return true;
 	case INSN_JMP:
-	case INSN_JCC: return leaves(f, p, in, part->addr + (uint64_t)in->target);
+	case INSN_JCC: return jump_leaves(f, p, in, part->addr + (uint64_t)in->target);
 	case INSN_PLAIN:
 	case INSN_NOP5:
 	case INSN_JMP_TABLE:

@@ -4,9 +4,9 @@
 #include <ctype.h>
 
 #define INFO_SECTION  ".go.buildinfo"
-#define INFO_HEAD     32 /* bytes before the text, from 1.18 on */
-#define INFO_INLINE   2	 /* flag: the text stands here; else its address does */
-#define FIRST_MINOR   17 /* of the first version with registers */
+#define INFO_HEAD     32 /* bytes before the text, from Go 1.18 on */
+#define INFO_INLINE   2	 /* flag: the section contains the text, and not its address */
+#define FIRST_MINOR   17 /* minor number of the first version that passes arguments in registers */
 #define TEXT_MAX_READ 64
 
 /* ---- version --------------------------------------------------------------------------------- */
@@ -28,7 +28,7 @@ static bool find_section(struct gate_elf *file, const char *want, GElf_Shdr *ret
 	return false;
 }
 
-/* Reads what the file has for an address of memory. */
+/* Reads the bytes that the file has for an address of memory. */
 static bool read_memory(struct gate_elf *file, uint64_t addr, void *to, size_t size)
 {
 	size_t n = 0;
@@ -44,7 +44,10 @@ static bool read_memory(struct gate_elf *file, uint64_t addr, void *to, size_t s
 	return false;
 }
 
-/* Up to 1.17 the section has the address of a Go string: the address of its bytes, their number. */
+/*
+ * Reads the version by its address. Up to Go 1.17, the section contains the address of a Go string,
+ * which consists of the address and the number of its bytes.
+ */
 static size_t read_by_address(struct gate_elf *file, const uint8_t *head, char *text, size_t size)
 {
 	uint64_t at, string[2];
@@ -56,7 +59,7 @@ static size_t read_by_address(struct gate_elf *file, const uint8_t *head, char *
 	return string[1];
 }
 
-/* The text that runtime.Version() returns, in text; its length, 0 when there is none. */
+/* Reads the text that runtime.Version() returns; returns its length, 0 if the file has none. */
 static size_t read_version(struct gate_elf *file, char *text, size_t size)
 {
 	static const uint8_t magic[] = "\xff Go buildinf:";
@@ -77,7 +80,7 @@ static size_t read_version(struct gate_elf *file, char *text, size_t size)
 	return len;
 }
 
-/* The minor number of "go1.19.8" or "devel go1.22-1a2b3c"; 0: there is none. */
+/* Returns the minor number of "go1.19.8" or "devel go1.22-1a2b3c"; 0 if there is none. */
 static unsigned long minor_of(const char *text, const char **ret_start)
 {
 	const char *at = strstr(text, "go1.");

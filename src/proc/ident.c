@@ -55,7 +55,10 @@ bool proc_started(pid_t pid, uint64_t *ret_start)
 	return true;
 }
 
-/* "boottime           0         0": seconds, nanoseconds */
+/*
+ * Reads the offset of a clock in our time namespace, in ns, from a line of seconds and nanoseconds:
+ * "boottime           0         0".
+ */
 static int64_t clock_offset(const char *clock)
 {
 	CLEANUP(file) FILE *f = fopen("/proc/self/timens_offsets", "re");
@@ -95,7 +98,8 @@ static bool pidfd_has_ended(int pidfd)
 
 static void pidfd_resume(int pidfd)
 {
-	(void)syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0); /* it may have ended */
+	/* This fails if the process has ended. */
+	(void)syscall(SYS_pidfd_send_signal, pidfd, SIGCONT, NULL, 0);
 }
 
 struct err *proc_id_open(pid_t pid, struct proc_id *ret)
@@ -105,7 +109,10 @@ struct err *proc_id_open(pid_t pid, struct proc_id *ret)
 	*ret = (struct proc_id){.pid = pid, .pidfd = -1};
 	if (id.pidfd < 0)
 		return err_sys(errno, "cannot open process %d", (int)pid);
-	/* the number is its own while it lives: what was read before its end is about it */
+	/*
+	 * A living process keeps its id. So if it has not ended by now, the start time that was
+	 * read is its own.
+	 */
 	if (!proc_started(pid, &id.start) || pidfd_has_ended(id.pidfd)) {
 		(void)close(id.pidfd);
 		return err_sys(ESRCH, "process %d", (int)pid);
@@ -150,7 +157,10 @@ void proc_resume_exact(pid_t pid, uint64_t start)
 
 	if (fd < 0)
 		return;
-	/* who ends while we look gets nothing through fd */
+	/*
+	 * If the process ends meanwhile, fd still refers to it, and no other process gets the
+	 * signal.
+	 */
 	if (!proc_started(pid, &now) || now == start)
 		pidfd_resume(fd);
 	(void)close(fd);

@@ -1,4 +1,4 @@
-/* Which implementation of an indirect function a process uses. */
+/* Finds which implementation of an indirect function a process uses. */
 #include "proc/ifunc.h"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ static taddr read_word(pid_t pid, taddr addr)
 	return value;
 }
 
-/* The name a relocation is about, without version; NULL when it has none. */
+/* True if the symbol of the relocation has this name, its version aside. */
 static bool is_about(struct gate_elf *g, uint32_t symbols, const GElf_Rela *r, const char *name)
 {
 	Elf_Scn *scn = elf_getscn(g->elf, symbols);
@@ -61,7 +61,7 @@ static bool is_slot(struct gate_elf *g, uint32_t symbols, const GElf_Rela *r, co
 	       is_about(g, symbols, r, fn->name);
 }
 
-/* The address of a word that holds the choice; 0 = the file has none. */
+/* Returns the address of a word that contains the chosen address; 0 if the file has none. */
 static uint64_t find_slot(struct gate_file *file, const struct func *fn, bool is_own)
 {
 	Elf_Scn *scn = NULL;
@@ -97,7 +97,7 @@ taddr ifunc_chosen(pid_t pid, const struct proc_maps *maps, const struct ifunc_o
 		return 0;
 	chosen = read_word(pid, bias + slot);
 	m = proc_maps_find(maps, chosen);
-	/* until a first call of the name its slot leads back into the importing file */
+	/* Before the first call of the function, the word leads back into the importing file. */
 	if (!m || !m->is_exec || m->dev != object->dev || m->ino != object->ino)
 		return 0;
 	return chosen;

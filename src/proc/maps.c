@@ -1,4 +1,4 @@
-/* What a process has mapped. */
+/* Reads what a process has mapped. */
 #include "proc/maps.h"
 
 #include <errno.h>
@@ -84,7 +84,8 @@ void proc_maps_deinit(struct proc_maps *m)
 }
 
 /*
- * What has the mapping's path in the process's root: another file may have taken its place since.
+ * Opens the file that has the path of the mapping in the root directory of the process. Another
+ * file may have got this path after the mapping was made.
  */
 static struct gate_file *open_named(struct gate *g, pid_t pid, const struct proc_map *m)
 {

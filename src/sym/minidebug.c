@@ -8,7 +8,7 @@
 #define MEMORY_MAX ((uint64_t)256 << 20) /* bytes that the decompressor may allocate */
 
 /* Returns the decompressed bytes, which the caller frees, or NULL. */
-static void *unpack(const Elf_Data *packed, uint64_t limit, size_t *ret_size)
+static void *xz_unpack(const Elf_Data *packed, uint64_t limit, size_t *ret_size)
 {
 	uint64_t memory = MEMORY_MAX;
 
@@ -51,6 +51,6 @@ void *minidebug_unpack(struct gate_elf *g, size_t *ret_size)
 {
 	const Elf_Data *packed = find_section(g);
 
-	return packed && packed->d_buf && packed->d_size ? unpack(packed, g->limit, ret_size)
+	return packed && packed->d_buf && packed->d_size ? xz_unpack(packed, g->limit, ret_size)
 							 : NULL;
 }

@@ -8,9 +8,12 @@
 
 #include "base/str.h"
 
-#define SIZE_MAX_READ (64u << 20) /* of mountinfo */
+#define SIZE_MAX_READ (64u << 20) /* bytes of mountinfo that are read at most */
 
-/* A layered file system is as harmless as whoever mounted it here: root. */
+/*
+ * Types of file systems that answer without a server. The layered ones are in the list because only
+ * root can mount them in our namespace.
+ */
 static const char *const harmless[] = {
 	"bcachefs", "bpf",    "btrfs",	    "cgroup",	 "cgroup2", "configfs", "cramfs",
 	"debugfs",  "devpts", "devtmpfs",   "efivarfs",	 "erofs",   "exfat",	"ext2",
@@ -67,7 +70,10 @@ static bool is_type_harmless(const char *type)
 	return false;
 }
 
-/* "36 35 98:0 /root /mnt rw,noatime master:1 - ext3 /dev/root rw,errors=continue" */
+/*
+ * Parses a line of mountinfo and adds its mount:
+ * "36 35 98:0 /root /mnt rw,noatime master:1 - ext3 /dev/root rw,errors=continue".
+ */
 static void line_parse(struct mounts *m, char *line)
 {
 	unsigned int dev_major, dev_minor;
@@ -141,7 +147,10 @@ bool mounts_is_dev_harmless(struct mounts *m, uint64_t dev)
 	return is_mounted || (major(dev) && m->fd >= 0);
 }
 
-/* The line "mnt_id:" of /proc/self/fdinfo/N, which the kernel writes without asking the file. */
+/*
+ * Reads the line "mnt_id:" of /proc/self/fdinfo/N, which the kernel writes without asking the file
+ * system.
+ */
 bool mounts_id_of_fd(int fd, uint64_t *ret)
 {
 	char path[64], text[512];
@@ -186,7 +195,8 @@ const struct mount *mounts_of_path(struct mounts *m, const char *path)
 		if (len >= longest && strncmp(path, point, len) == 0 &&
 		    (path[len] == '/' || !path[len])) {
 			longest = len;
-			best = &m->list.data[i]; /* of several, the one mounted last */
+			best = &m->list.data
+					[i]; /* of several mounts, the last one hides the others */
 		}
 	}
 	return best;

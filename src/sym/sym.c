@@ -1,6 +1,6 @@
 /*
- * The handle: passes lookups on to the kernel's table, which is read at the first one, and to those
- * of processes.
+ * The handle: passes lookups on to the table of the kernel, which is read at the first lookup, and
+ * to the tables of processes.
  */
 #include "sym/sym.h"
 
@@ -67,7 +67,10 @@ static struct ksyms *kernel_get(struct syms *s)
 	return &s->kernel;
 }
 
-/* Said once: a session that lasts for months forgets processes all the time. */
+/*
+ * Notifies the user that processes were forgotten, but only once: a session that lasts for months
+ * forgets processes all the time.
+ */
 static void forgotten_tell(struct syms *s)
 {
 	struct strbuf text = {0};

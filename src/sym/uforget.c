@@ -52,7 +52,7 @@ void uproc_forget_before(struct uprocs *u, struct uproc *p)
 	}
 }
 
-/* The process that ended then goes, and those that had its id before. */
+/* Forgets the process whose end has this number, and the processes that had its id before. */
 static void end_forget(struct uprocs *u, const struct uend *end)
 {
 	struct uproc *p = proc_find(u, end->pid), *next = NULL;
@@ -61,7 +61,7 @@ static void end_forget(struct uprocs *u, const struct uend *end)
 	for (; p && p->end_number != end->number; p = p->before)
 		next = p;
 	if (!p)
-		return; /* it lives after all, or had to go earlier */
+		return; /* the process lives after all, or was forgotten earlier */
 	if (next) {
 		uproc_forget_before(u, next);
 		return;
@@ -71,7 +71,7 @@ static void end_forget(struct uprocs *u, const struct uend *end)
 	proc_forget(u, p);
 }
 
-/* Forgets those n that ended first. */
+/* Forgets the n processes that ended first. */
 static void ends_forget(struct uprocs *u, uint32_t n)
 {
 	n = MIN(n, u->ends.len - u->first_end);

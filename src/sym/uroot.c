@@ -1,4 +1,4 @@
-/* Root directories of processes: found, shared, closed when there are too many. */
+/* Finds the root directories of processes, shares them, and closes them when too many are open. */
 #include "sym/uroot.h"
 
 #include <fcntl.h>
@@ -21,7 +21,10 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* From now on a process with this key gets a new root: the numbers may be another container's. */
+/*
+ * Closes a root and forgets its key, so the next process with this key gets a new root: when a
+ * directory is closed, another container's may get the same numbers.
+ */
 static void root_close(struct uroot *r)
 {
 	if (r->fd == UROOT_CLOSED)

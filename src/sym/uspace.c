@@ -118,7 +118,7 @@ void uspace_add(struct uspace *s, const struct umap *m)
 	s->has_jit |= !m->file;
 }
 
-static bool overlaps(const umap_vec *maps, const struct umap *m)
+static bool maps_overlap(const umap_vec *maps, const struct umap *m)
 {
 	uint32_t i = lower_bound(maps, m->start);
 
@@ -134,7 +134,7 @@ void uspace_update(struct uspace *s, umap_vec *now)
 	for (uint32_t i = 0; i < s->maps.len; i++) {
 		const umap_vec read = {now->data, n, n};
 
-		if (!overlaps(&read, &s->maps.data[i]))
+		if (!maps_overlap(&read, &s->maps.data[i]))
 			vec_push(now, s->maps.data[i]);
 	}
 	qsort(now->data, now->len, sizeof(*now->data), map_compare);

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "usdt/dof_impl.h"
 
-/* An image that grows: the headers of sections, and their contents apart. */
+/* An image that is being written; section headers and contents are put together at the end. */
 struct writer {
 	VEC(struct dof_section) sections; /* offset: in data */
 	VEC(uint8_t) data;
@@ -33,7 +33,7 @@ static uint32_t section_add(struct writer *w, uint32_t type, uint32_t align, uin
 	return w->sections.len - 1;
 }
 
-/* Type strings, one behind the other; returns where the first is, 0 if there is none. */
+/* Adds the texts of types one behind the other; returns the offset of the first, 0 if n is 0. */
 static uint32_t texts_add(struct writer *w, const char *const *texts, uint32_t n)
 {
 	struct strbuf all = {0};
@@ -64,7 +64,10 @@ static struct dof_probe probe_make(struct writer *w, const struct usdt_probe *p,
 	return d;
 }
 
-/* strtab: number of the section of strings, which is written last. */
+/*
+ * Adds the sections of a provider. strtab is the number of the section of strings, which is written
+ * last.
+ */
 static void provider_add(struct writer *w, const struct usdt_provider *pv, uint32_t strtab)
 {
 	static const uint32_t
@@ -137,7 +140,7 @@ void dof_write(const struct usdt_provider *providers, uint32_t n, bool is_lp64,
 	struct writer w = {.strings = strtab_create()};
 	uint32_t nsections = 0;
 
-	/* each provider has five sections, the strings are behind all of them */
+	/* Each provider has five sections; the section of strings comes behind all of them. */
 	for (uint32_t i = 0; i < n; i++)
 		nsections += 5;
 	for (uint32_t i = 0; i < n; i++)

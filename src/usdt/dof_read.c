@@ -13,7 +13,7 @@ struct image {
 	struct dof_header h;
 };
 
-static uint64_t align8(uint64_t n)
+static uint64_t offset_align(uint64_t n)
 {
 	return (n + 7) & ~(uint64_t)7;
 }
@@ -34,7 +34,7 @@ static bool image_open(const uint8_t *bytes, size_t size, struct image *ret)
 	return true;
 }
 
-/* A section of a type, whole inside the image. */
+/* Finds section n; false if it has another type, or does not lie completely inside the image. */
 static bool section_get(const struct image *im, uint32_t n, uint32_t type, const uint8_t **ret_data,
 			uint64_t *ret_size)
 {
@@ -50,7 +50,7 @@ static bool section_get(const struct image *im, uint32_t n, uint32_t type, const
 	return true;
 }
 
-/* A NUL-terminated string of a table, at most max bytes. */
+/* Returns a NUL-terminated string of a table; NULL if it has no end, or more than max bytes. */
 static const char *text_at(const uint8_t *table, uint64_t size, uint64_t off, size_t max)
 {
 	const char *text = (const char *)table + off;
@@ -59,7 +59,7 @@ static const char *text_at(const uint8_t *table, uint64_t size, uint64_t off, si
 	return room && strnlen(text, room) < room ? text : NULL;
 }
 
-/* n type texts, one behind the other. */
+/* Reads the texts of n types, which lie one behind the other; NULL if one of them is damaged. */
 static const char *const *types_get(const uint8_t *table, uint64_t size, uint64_t off, uint32_t n,
 				    struct arena *a)
 {
@@ -141,10 +141,10 @@ bool dof_find_probe(const uint8_t *bytes, size_t size, const char *provider, con
 			    provider_search(&im, desc, provider, probe, a, ret))
 				return true;
 		}
-		if (align8(im.size) >= size)
+		if (offset_align(im.size) >= size)
 			break;
-		bytes += align8(im.size);
-		size -= (size_t)align8(im.size);
+		bytes += offset_align(im.size);
+		size -= (size_t)offset_align(im.size);
 	}
 	return false;
 }

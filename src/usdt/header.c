@@ -3,19 +3,21 @@
 
 #include <ctype.h>
 
-#define FEW_ARGS 6 /* for so many, processors have registers */
+#define FEW_ARGS 6 /* processors have enough registers for so many arguments */
 
 /*
- * What every generated header begins with. Two of them in one program define it once.
+ * The text with which every generated header begins. A source file that includes several headers
+ * defines these macros once.
  *
  * A note has the format stapsdt: the size of the owner's name, of the description, the type 3; the
- * name; then the addresses of the instruction, of a byte whose distance tells how far a linker has
- * moved the program, and of the counter; then provider, probe and arguments as strings. The flag
- * "?" puts the note into the group of the function, which a linker drops as a whole.
+ * name; then the addresses of the instruction, of a byte by which readers compute how far a linker
+ * has moved the program, and of the counter; then provider, probe and arguments as strings. The
+ * flag "?" puts the note into the section group of the function, so a linker that drops the
+ * function drops the note as well.
  *
- * The counter is defined by the object that dtrace -G makes. So that a program links without it,
- * too, each object has a weak definition in a group of its own, of which one stays. Link-time
- * optimisation may put two objects into one, hence ".ifndef".
+ * The object that dtrace -G makes defines the counter. So that a program can be linked without this
+ * object, each object has a weak definition in a group of its own, of which the linker keeps one.
+ * Link-time optimisation may merge two objects into one assembler file, hence ".ifndef".
  */
 static const char common_text[] =
 	"#ifndef __DTRACE_NOTE\n"
@@ -77,7 +79,7 @@ static const char common_text[] =
 	"#define __DTRACE_INLINE static __inline__ __attribute__((__always_inline__, __unused__))\n"
 	"#endif\n";
 
-/* PROVIDER_PROBE: upper case, "__" and '-' are '_'. */
+/* Adds the name of a macro, PROVIDER_PROBE, in upper case; '_' replaces "__" and '-'. */
 static void macro_name_add(struct strbuf *out, const struct usdt_provider *pv,
 			   const struct usdt_probe *p)
 {
@@ -106,7 +108,7 @@ static void parameters_add(struct strbuf *out, const struct usdt_probe *p)
 	}
 }
 
-/* The size of an argument in the text of a note: "-4@". */
+/* Adds the size of an argument as the text of a note has it: "-4@". */
 static void arg_size_add(struct strbuf *out, const struct usdt_arg *a)
 {
 	if (a->is_word)
@@ -171,7 +173,7 @@ static void probe_add(struct strbuf *out, const struct usdt_provider *pv,
 	probe_body_add(out, pv, p);
 }
 
-/* For compilers that know no notes, and programs that want no probes. */
+/* Adds empty macros, for compilers that cannot write notes and programs that want no probes. */
 static void probe_add_empty(struct strbuf *out, const struct usdt_provider *pv,
 			    const struct usdt_probe *p)
 {

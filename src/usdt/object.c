@@ -68,7 +68,7 @@ struct err *object_kind_of(char *const *paths, int n, struct object_kind *ret)
 
 /* ---- the probe object ------------------------------------------------------------------------ */
 
-/* What is written, until elf_update() has done it. */
+/* The object that is being written. libelf uses this memory until elf_update() has returned. */
 struct writer {
 	Elf *elf;
 	struct object_kind kind;
@@ -79,7 +79,7 @@ struct writer {
 	void *symbols_32;
 };
 
-/* A section with one piece of data; returns its number, 0 = libelf has failed. */
+/* Adds a section with one piece of data and returns its number; 0 if libelf has failed. */
 static size_t section_add(struct writer *w, const char *name, GElf_Shdr sh, Elf_Type type,
 			  const void *data, size_t size)
 {
@@ -97,7 +97,10 @@ static size_t section_add(struct writer *w, const char *name, GElf_Shdr sh, Elf_
 	return gelf_update_shdr(scn, &sh) ? elf_ndxscn(scn) : 0;
 }
 
-/* Counters of two bytes, and their symbols: what __DTRACE_COUNTER() of the headers says. */
+/*
+ * Adds the counters, which have two bytes each, and their symbols, as __DTRACE_COUNTER() of the
+ * generated headers declares them.
+ */
 static size_t counters_add(struct writer *w, const struct usdt_provider *pvs, uint32_t n)
 {
 	size_t size = 0, scn;
@@ -168,7 +171,7 @@ static bool notes_add(struct writer *w)
 	const struct arch_note *note = NULL;
 	bool is_32bit = w->kind.is_32bit;
 
-	/* an empty section of this name says that the stack need not be executable */
+	/* An empty section of this name declares that the stack need not be executable. */
 	if (!section_add(w, ".note.GNU-stack",
 			 (GElf_Shdr){.sh_type = SHT_PROGBITS, .sh_addralign = 1}, ELF_T_BYTE, NULL,
 			 0))

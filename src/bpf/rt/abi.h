@@ -98,7 +98,7 @@ struct rt_mach {
 	u32 pid;   /* filled for walks, where dtrace is not in the first PID namespace */
 };
 
-/* What a ustack helper is told of the frame; its other arguments, up to arg9, are 0. */
+/* The arguments of a ustack helper, which describe the frame; the others, up to arg9, are 0. */
 enum rt_helper_arg {
 	RT_HELPER_PC,
 	RT_HELPER_FP,
@@ -401,7 +401,7 @@ struct rt_watched {
 	u32 root;  /* the process that was added: this one, or whose descendant it is */
 	u64 start; /* in ticks: tells it from others that get its process id */
 };
-#define RT_WATCHED_STOPS    1u	 /* it is stopped when it tells of something */
+#define RT_WATCHED_STOPS    1u	 /* it is stopped when an event about it is reported */
 #define RT_WATCHED_FORKS    2u	 /* its children are added, with all flags */
 #define RT_WATCHED_OUTLIVES 4u	 /* it does not end with the tracer: it must not be left stopped */
 #define RT_WATCHED_BORN	    128u /* a child that has not run yet */

@@ -1,5 +1,5 @@
 /*
- * Run-time library: numbers and text: lltostr, strtoll.
+ * Run-time library: the conversions between numbers and text, lltostr and strtoll.
  */
 #include "bpf/rt/rt.h"
 

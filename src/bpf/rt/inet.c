@@ -1,16 +1,16 @@
 /*
- * Run-time library: text of network addresses.
+ * Run-time library: subroutines that convert network addresses to text.
  */
 #include "bpf/rt/rt.h"
 
 #define AF_INET	 2
 #define AF_INET6 10
 
-/* More than "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255". */
+/* The longest text, "ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255", is shorter. */
 #define TEXT_SIZE 64
 
 #define LINK_ETHER 6  /* bytes of an Ethernet address */
-#define LINK_MAX   20 /* of an InfiniBand address */
+#define LINK_MAX   20 /* bytes of an InfiniBand address, which is the longest */
 /* Linux include/uapi/linux/if_arp.h */
 #define ARPHRD_ETHER	  1
 #define ARPHRD_INFINIBAND 32
@@ -20,9 +20,9 @@ struct inet_work {
 	u8 link[LINK_MAX + 4];
 	u16 group[8];	 /* host order */
 	u64 first;	 /* index in addr of the four bytes of an IPv4 address */
-	u64 min_run;	 /* zero groups that may become "::" */
-	u64 run;	 /* zero groups up to the present one */
-	u64 best, nbest; /* longest run: its first group, its length */
+	u64 min_run;	 /* the least number of zero groups that become "::" */
+	u64 run;	 /* number of zero groups up to the present one */
+	u64 best, nbest; /* the first group and the length of the longest run */
 	u64 len;
 	char text[TEXT_SIZE + 8];
 };
@@ -32,7 +32,7 @@ INLINE char hex_digit(u32 d)
 	return d < 10 ? '0' + d : 'a' - 10 + d;
 }
 
-INLINE void put(struct inet_work *w, char c)
+INLINE void char_put(struct inet_work *w, char c)
 {
 	u64 n = w->len;
 
@@ -48,12 +48,12 @@ static long v4_step(u64 i, void *ctx)
 	u32 v = w->addr[(w->first + i) & 15];
 
 	if (i)
-		put(w, '.');
+		char_put(w, '.');
 	if (v >= 100)
-		put(w, '0' + v / 100);
+		char_put(w, '0' + v / 100);
 	if (v >= 10)
-		put(w, '0' + v / 10 % 10);
-	put(w, '0' + v % 10);
+		char_put(w, '0' + v / 10 % 10);
+	char_put(w, '0' + v % 10);
 	return 0;
 }
 
@@ -65,7 +65,7 @@ INLINE void put_v4(char *p, u64 first)
 
 INLINE void put_digit(struct inet_work *w, u32 d)
 {
-	put(w, hex_digit(d));
+	char_put(w, hex_digit(d));
 }
 
 INLINE void put_hex(struct inet_work *w, u32 v)
@@ -104,13 +104,13 @@ static long group_step(u64 i, void *ctx)
 
 	if (i - best < w->nbest) {
 		if (i == best)
-			put(w, ':');
+			char_put(w, ':');
 		if (i == 7)
-			put(w, ':');
+			char_put(w, ':');
 		return 0;
 	}
 	if (i)
-		put(w, ':');
+		char_put(w, ':');
 	put_hex(w, w->group[i & 7]);
 	return 0;
 }
@@ -164,9 +164,8 @@ INLINE u64 v4_text(struct rt_mach *m, u64 addr)
 }
 
 /*
- * The text of an IPv6 address. One that holds an IPv4 address (::ffff:1.2.3.4, ::1.2.3.4) is
- * written with its last four bytes in decimal, and with the part before them only if with_prefix is
- * set.
+ * Returns the text of an IPv6 address. If it contains an IPv4 address (::ffff:1.2.3.4, ::1.2.3.4),
+ * its last four bytes are written in decimal, and the part before them only if with_prefix is set.
  */
 INLINE u64 v6_text(struct rt_mach *m, u64 addr, u64 min_run, int with_prefix)
 {
@@ -188,11 +187,11 @@ INLINE u64 v6_text(struct rt_mach *m, u64 addr, u64 min_run, int with_prefix)
 	last = __builtin_bswap32(*(u32 *)(w->addr + 12));
 	if (first == 0 && (middle == 0xffff || (middle == 0 && last > 1))) {
 		if (with_prefix) {
-			put(w, ':');
-			put(w, ':');
+			char_put(w, ':');
+			char_put(w, ':');
 			if (middle) {
 				put_hex(w, 0xffff);
-				put(w, ':');
+				char_put(w, ':');
 			}
 		}
 		put_v4(p, 12);
@@ -211,9 +210,9 @@ static long link_step(u64 i, void *ctx)
 	u32 v = i < LINK_MAX ? w->link[i] : 0;
 
 	if (i)
-		put(w, ':');
-	put(w, hex_digit(v >> 4));
-	put(w, hex_digit(v & 15));
+		char_put(w, ':');
+	char_put(w, hex_digit(v >> 4));
+	char_put(w, hex_digit(v & 15));
 	return 0;
 }
 

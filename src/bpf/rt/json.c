@@ -3,8 +3,8 @@
  *
  * The text is read once, from left to right: the value that a step of the path names lies behind
  * everything that was read to find it, so no character is needed again later. The parser is a state
- * machine: a state says what is being read, a position how far, and each step of the loop examines
- * one character. dif/interp_subr.c says what json() means.
+ * machine: the state says which part of the text is being read, the position how far the text was
+ * read, and each step of the loop examines one character. dif/interp_subr.c describes json().
  */
 #include "bpf/rt/rt.h"
 

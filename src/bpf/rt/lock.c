@@ -1,5 +1,5 @@
 /*
- * Run-time library: what subroutines read of kernel objects, and waiting.
+ * Run-time library: subroutines that read kernel objects (processes, locks), and chill().
  */
 #include "bpf/rt/pidns.h"
 

@@ -16,7 +16,7 @@ struct flags_work {
 	u32 mask, value;
 };
 
-/* Pointer to the position behind the text; NULL when the text has strsize characters. */
+/* Returns a pointer behind the text; NULL if the text already has strsize characters. */
 INLINE char *text_at(char *p, struct flags_work *w)
 {
 	u64 top = w->top, len = w->len;

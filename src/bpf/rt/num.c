@@ -25,7 +25,7 @@ u64 rt_srem(struct rt_mach *m, u64 a, u64 b)
 	return (s64)a < 0 ? -r : r;
 }
 
-/* floor(log2(v)), v > 0 */
+/* Returns floor(log2(v)) for v > 0. */
 INLINE u64 log2(u64 v)
 {
 	u64 n = 0;
@@ -53,7 +53,10 @@ INLINE u64 log2(u64 v)
 	return n + (v >> 1);
 }
 
-/* d-language.md 5.5: bucket 63 is zero, 64 + k is 2^k, 62 - k is -2^k, k at most 62. */
+/*
+ * Returns the bucket of a value (d-language.md 5.5): bucket 63 is for zero, 64 + k for 2^k, and 62
+ * - k for -2^k, with k at most 62.
+ */
 u64 rt_quantize(struct rt_mach *m, u64 v)
 {
 	u64 k;

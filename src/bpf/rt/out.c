@@ -1,5 +1,5 @@
 /*
- * Run-time library: writing to user memory. Linked only where the kernel has the helper.
+ * Run-time library: writing to user memory. This unit is linked only if the kernel has the helper.
  */
 #include "bpf/rt/rt.h"
 

@@ -1,5 +1,5 @@
 /*
- * Run-time library: subroutines that cut a string at separators: paths, strtok.
+ * Run-time library: subroutines that cut a string at separators, those for paths and strtok.
  */
 #include "bpf/rt/rt.h"
 

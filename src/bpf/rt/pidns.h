@@ -1,6 +1,6 @@
 /*
- * Numbers of processes and threads in dtrace's own PID namespace, where that is not the first one;
- * 0: the task has none there. Linux include/linux/pid.h.
+ * The numbers of processes and threads in dtrace's own PID namespace, for a dtrace that is not in
+ * the first one. 0: the task has no number in that namespace. Linux include/linux/pid.h.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ INLINE u64 thread_number(u64 task)
 	u64 pid = 0;
 
 	bpf_probe_read_kernel(&pid, sizeof(pid), task + NS.task_pid);
-	return pid ? pid_number(pid) : 0; /* one that has ended has none */
+	return pid ? pid_number(pid) : 0; /* a thread that has ended has no struct pid */
 }
 
 INLINE u64 process_number(u64 task)

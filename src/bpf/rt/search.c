@@ -1,5 +1,5 @@
 /*
- * Run-time library: searches: index, rindex, strstr, strchr, strrchr.
+ * Run-time library: the searches index, rindex, strstr, strchr and strrchr.
  *
  * A search for a text (the needle) of up to 8 bytes compares one masked word at each position, and
  * skips eight positions when the needle's first byte occurs in none of them. Longer needles are
@@ -110,8 +110,8 @@ static long find_long_step(u64 it, void *ctx)
 
 /*
  * Finds the k bytes in text_b among the n bytes in text_a, and returns the first position from
- * `from` on, or with wants_last the last position up to `from`; -1 if there is none. requires: 0 <
- * k <= n, from <= n - k, and 8 zero bytes behind both texts (text_end()).
+ * `from` on, or with wants_last the last position up to `from`; -1 if there is none. The caller
+ * ensures that 0 < k <= n and from <= n - k, and that 8 zero bytes follow both texts (text_end()).
  */
 INLINE s64 text_find(char *p, u64 n, u64 k, u64 from, int wants_last)
 {
@@ -152,7 +152,7 @@ INLINE s64 text_find(char *p, u64 n, u64 k, u64 from, int wants_last)
 	return w->found;
 }
 
-/* Reads both arguments into text_a and text_b, as text_find() requires them. 0 after a fault. */
+/* Reads both arguments into text_a and text_b, as text_find() requires; returns 0 after a fault. */
 INLINE int texts_read(struct rt_mach *m, char *p, u64 s, u64 t, s64 *ret_n, s64 *ret_k)
 {
 	s64 n, k;

@@ -10,8 +10,8 @@
 	} while (0)
 
 /*
- * The word of an id in MAP_SPEC. NULL for the id 0, which no speculation has; NULL and a fault for
- * a number beyond nspec.
+ * Returns the word of an id in MAP_SPEC. Returns NULL for the id 0, which no speculation has, and
+ * NULL with a fault for a number beyond nspec.
  */
 INLINE u64 *word_of(struct rt_mach *m, u64 id)
 {
@@ -28,8 +28,8 @@ INLINE u64 *word_of(struct rt_mach *m, u64 id)
 }
 
 /*
- * Where the bytes of an id on this CPU are counted; another pair of id and CPU may share the
- * element (abi.h).
+ * Returns the element that counts the bytes of an id on this CPU; another pair of id and CPU may
+ * share the element (abi.h).
  */
 INLINE struct rt_spec_use *use_of(struct rt_mach *m, u64 id)
 {

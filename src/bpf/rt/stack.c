@@ -136,8 +136,8 @@ INLINE u64 is_tracing(char *scratch, u64 pc)
 }
 
 /*
- * Index of the first of n frames that is not tracing code. A stack begins with at most
- * RT_STACK_EXTRA of those.
+ * Returns the index of the first of n frames that is not in tracing code. A stack begins with at
+ * most RT_STACK_EXTRA frames in tracing code.
  */
 INLINE u64 first_frame(struct rt_mach *m, struct rt_stack *st, u64 n)
 {

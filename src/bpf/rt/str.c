@@ -1,5 +1,6 @@
 /*
- * Run-time library: string subroutines that need no search: length, comparison, pieces, case.
+ * Run-time library: string subroutines that need no search: they compute lengths, compare, take
+ * substrings, join strings and change case.
  */
 #include "bpf/rt/rt.h"
 

@@ -1,21 +1,21 @@
 /*
  * Run-time library: files, paths, arguments and registers of the current process.
  *
- * Generated code passes the offsets of members of kernel structures packed, four of 16 bits in a
- * word. The comment above each function lists them in order; bpf/gen_task.c asks the kernel's BTF
- * for them.
+ * Generated code packs the offsets of members of kernel structures into words, four offsets of 16
+ * bits in each. The comment above each function lists the members in order; bpf/gen_task.c reads
+ * their offsets from the kernel's BTF.
  */
 #include "bpf/rt/rt.h"
 
 #define NAME_MAX  255 /* Linux include/uapi/linux/limits.h */
 #define MAX_STEPS 1024
 
-INLINE u64 offset(u64 packed, u32 i)
+INLINE u64 offset_unpack(u64 packed, u32 i)
 {
 	return packed >> (16 * i) & 0xffff;
 }
 
-/* The 8 bytes at a kernel address; 0 if the address cannot be read. */
+/* Returns the 8 bytes at a kernel address; 0 if the address cannot be read. */
 INLINE u64 word_at(u64 addr)
 {
 	u64 word = 0;
@@ -24,7 +24,7 @@ INLINE u64 word_at(u64 addr)
 	return word;
 }
 
-/* The 4 bytes at a kernel address; 0 if the address cannot be read. */
+/* Returns the 4 bytes at a kernel address; 0 if the address cannot be read. */
 INLINE u64 half_at(u64 addr)
 {
 	u32 half = 0;
@@ -36,8 +36,10 @@ INLINE u64 half_at(u64 addr)
 /* ---- files ------------------------------------------------------------------------------ */
 
 /*
- * The struct file of a descriptor of the current process, 0 if it has none (Linux
- * include/linux/fdtable.h). of: task_struct.files, files_struct.fdt, fdtable.max_fds, fdtable.fd
+ * Returns the address of the struct file of a descriptor of the current process, 0 if the process
+ * has no such descriptor (Linux include/linux/fdtable.h).
+ *
+ * of: task_struct.files, files_struct.fdt, fdtable.max_fds, fdtable.fd
  */
 u64 rt_getf(struct rt_mach *m, u64 fd, u64 of)
 {
@@ -45,11 +47,11 @@ u64 rt_getf(struct rt_mach *m, u64 fd, u64 of)
 
 	if (!m)
 		return 0;
-	files = word_at(bpf_get_current_task() + offset(of, 0));
-	table = files ? word_at(files + offset(of, 1)) : 0;
-	if (!table || fd >= half_at(table + offset(of, 2)))
+	files = word_at(bpf_get_current_task() + offset_unpack(of, 0));
+	table = files ? word_at(files + offset_unpack(of, 1)) : 0;
+	if (!table || fd >= half_at(table + offset_unpack(of, 2)))
 		return 0;
-	return word_at(word_at(table + offset(of, 3)) + fd * 8);
+	return word_at(word_at(table + offset_unpack(of, 3)) + fd * 8);
 }
 
 /* ---- paths ------------------------------------------------------------------------------ */
@@ -60,8 +62,9 @@ u64 rt_getf(struct rt_mach *m, u64 fd, u64 of)
  * prepend_path()). The path is therefore climbed twice: first to compute its length, then to write
  * each name at its position, as far as the string reaches.
  *
- * dent: dentry.d_parent, d_name.name, d_name.len, d_hash.pprev mnt:  vfsmount.mnt_root; mount.mnt,
- * mnt_parent, mnt_mountpoint task: task_struct.fs, fs_struct.root, path.mnt, path.dentry
+ *     dent: dentry.d_parent, d_name.name, d_name.len, d_hash.pprev
+ *     mnt:  vfsmount.mnt_root; mount.mnt, mnt_parent, mnt_mountpoint
+ *     task: task_struct.fs, fs_struct.root, path.mnt, path.dentry
  */
 struct path_work {
 	u64 of_dent, of_mnt;
@@ -74,8 +77,8 @@ struct path_work {
 /* Counts or writes '/' and the name of one directory entry. */
 static NOINLINE long path_name(char *p, struct path_work *w, u64 dentry)
 {
-	u64 n = half_at(dentry + offset(w->of_dent, 2)),
-	    name = word_at(dentry + offset(w->of_dent, 1));
+	u64 n = half_at(dentry + offset_unpack(w->of_dent, 2)),
+	    name = word_at(dentry + offset_unpack(w->of_dent, 1));
 	u64 size = cfg.strsize, top = w->top, at;
 
 	if (n > NAME_MAX)
@@ -107,18 +110,19 @@ static long path_step(u64 it, void *ctx)
 
 	if (dentry == w->root_dentry && mnt == w->root_mnt)
 		return 1;
-	parent = word_at(dentry + offset(w->of_dent, 0));
-	root = word_at(mnt + offset(w->of_mnt, 0));
+	parent = word_at(dentry + offset_unpack(w->of_dent, 0));
+	root = word_at(mnt + offset_unpack(w->of_mnt, 0));
 	if (dentry != root && dentry != parent && parent) {
 		w->dentry = parent;
 		return path_name(p, w, dentry);
 	}
-	mount = mnt - offset(w->of_mnt, 1);
-	up = word_at(mount + offset(w->of_mnt, 2));
-	if (dentry != root || !up || up == mount) /* the topmost mount, or one mounted nowhere */
+	mount = mnt - offset_unpack(w->of_mnt, 1);
+	up = word_at(mount + offset_unpack(w->of_mnt, 2));
+	if (dentry != root || !up ||
+	    up == mount) /* the topmost mount, or one that is not mounted */
 		return 1;
-	w->dentry = word_at(mount + offset(w->of_mnt, 3));
-	w->mnt = up + offset(w->of_mnt, 1);
+	w->dentry = word_at(mount + offset_unpack(w->of_mnt, 3));
+	w->mnt = up + offset_unpack(w->of_mnt, 1);
 	return 0;
 }
 
@@ -167,7 +171,7 @@ INLINE u64 path_text(char *p, struct path_work *w, u64 dentry, u64 mnt, u64 is_d
 	return n < cfg.strsize - 1 ? n : cfg.strsize - 1;
 }
 
-/* The path of a struct path as the current process sees it, in a new string in scratch memory. */
+/* Writes the path of a struct path, as the current process sees it, to a new string. */
 u64 rt_d_path(struct rt_mach *m, u64 path, u64 of_dent, u64 of_mnt, u64 of_task)
 {
 	struct path_work *w;
@@ -179,27 +183,27 @@ u64 rt_d_path(struct rt_mach *m, u64 path, u64 of_dent, u64 of_mnt, u64 of_task)
 	p = slot_of(m);
 	if (!p || !scratch_top(m, &top) || !string_take(m, top))
 		return 0;
-	if (bpf_probe_read_kernel(&mnt, 8, path + offset(of_task, 2)) ||
-	    bpf_probe_read_kernel(&dentry, 8, path + offset(of_task, 3)))
+	if (bpf_probe_read_kernel(&mnt, 8, path + offset_unpack(of_task, 2)) ||
+	    bpf_probe_read_kernel(&dentry, 8, path + offset_unpack(of_task, 3)))
 		return fault(m, FAULT_BADADDR, path);
 	w = WORK(p, struct path_work);
 	w->of_dent = of_dent;
 	w->of_mnt = of_mnt;
 	w->top = top;
-	fs = word_at(bpf_get_current_task() + offset(of_task, 0));
-	root = fs + offset(of_task, 1);
-	w->root_mnt = fs ? word_at(root + offset(of_task, 2)) : 0;
-	w->root_dentry = fs ? word_at(root + offset(of_task, 3)) : 0;
+	fs = word_at(bpf_get_current_task() + offset_unpack(of_task, 0));
+	root = fs + offset_unpack(of_task, 1);
+	w->root_mnt = fs ? word_at(root + offset_unpack(of_task, 2)) : 0;
+	w->root_dentry = fs ? word_at(root + offset_unpack(of_task, 3)) : 0;
 	p[top] = 0;
-	if (word_at(dentry + offset(of_dent, 0)) == dentry &&
-	    word_at(mnt + offset(of_mnt, 0)) != dentry) { /* a pipe or a socket: no path */
+	if (word_at(dentry + offset_unpack(of_dent, 0)) == dentry &&
+	    word_at(mnt + offset_unpack(of_mnt, 0)) != dentry) { /* a pipe or a socket: no path */
 		bpf_probe_read_kernel_str(p + top, cfg.strsize,
-					  word_at(dentry + offset(of_dent, 1)));
+					  word_at(dentry + offset_unpack(of_dent, 1)));
 		return m->scratch + top;
 	}
 	n = path_text(p, w, dentry, mnt,
-		      !word_at(dentry + offset(of_dent, 3)) &&
-			      word_at(mnt + offset(of_mnt, 0)) != dentry);
+		      !word_at(dentry + offset_unpack(of_dent, 3)) &&
+			      word_at(mnt + offset_unpack(of_mnt, 0)) != dentry);
 	OPAQUE(n);
 	OPAQUE(top);
 	if (n < cfg.strsize && top <= cfg.scratch_size)
@@ -226,7 +230,9 @@ static long args_step(u64 i, void *ctx)
 }
 
 /*
- * The arguments with which the current process was executed, with blanks between them.
+ * Returns a string of the arguments with which the current process was executed, with blanks
+ * between them.
+ *
  * of: task_struct.mm, mm_struct.arg_start, arg_end
  */
 u64 rt_execargs(struct rt_mach *m, u64 of)
@@ -240,9 +246,9 @@ u64 rt_execargs(struct rt_mach *m, u64 of)
 	if (!p || !scratch_top(m, &top) || !string_take(m, top))
 		return 0;
 	p[top] = 0;
-	mm = word_at(bpf_get_current_task() + offset(of, 0));
-	start = mm ? word_at(mm + offset(of, 1)) : 0;
-	n = start ? word_at(mm + offset(of, 2)) - start : 0;
+	mm = word_at(bpf_get_current_task() + offset_unpack(of, 0));
+	start = mm ? word_at(mm + offset_unpack(of, 1)) : 0;
+	n = start ? word_at(mm + offset_unpack(of, 2)) - start : 0;
 	if (n == 0) /* kernel threads have no arguments */
 		return m->scratch + top;
 	if (n > cfg.strsize)

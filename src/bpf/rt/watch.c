@@ -1,9 +1,9 @@
 /*
- * Programs that tell when a followed process changes its code, and of its children
+ * The programs that report when a followed process changes its code, and when it has a child
  * (watch/follow.h).
  *
- * Each of them is a whole program: it is loaded as it is (bpf/program.h), and shares nothing with
- * the units of a session.
+ * Each function here is a complete BPF program, which is loaded unchanged (bpf/program.h) and
+ * shares nothing with the units of a session.
  */
 #include "bpf/rt/rt.h"
 
@@ -23,7 +23,7 @@ struct raw_args { /* the context of a raw tracepoint */
 
 /* ---- processes -------------------------------------------------------------------------- */
 
-/* The process id of the process that runs; 0: it has none in our PID namespace. */
+/* Returns the id of the current process; 0 if it has none in our PID namespace. */
 INLINE u32 current_number(void)
 {
 	if (W.ns.level)
@@ -41,7 +41,7 @@ INLINE u32 child_number(u64 task)
 	return tgid;
 }
 
-/* When the task began, in ticks. */
+/* Returns when the task began, in ticks. */
 INLINE u64 start_of(u64 task)
 {
 	u64 ns = 0;
@@ -51,8 +51,8 @@ INLINE u64 start_of(u64 task)
 }
 
 /*
- * False for a process that has got the process id of one that was followed and has ended: that one
- * is forgotten.
+ * True if the current process is the followed one. If it is another process that got the id of a
+ * followed one, the followed process has ended, and is removed from the map.
  */
 INLINE int is_same(u32 pid, const struct rt_watched *p)
 {
@@ -67,7 +67,10 @@ INLINE int is_same(u32 pid, const struct rt_watched *p)
 
 /* ---- telling ---------------------------------------------------------------------------- */
 
-/* Without room it is as if nothing had happened: the process is not stopped either. */
+/*
+ * Reserves an event in the ring buffer; NULL if there is no room. The event is then lost, and the
+ * process is not stopped.
+ */
 INLINE struct rt_watch_event *event_begin(u32 pid, const struct rt_watched *p, u32 kind)
 {
 	struct rt_watch_event *ev = bpf_ringbuf_reserve(&map_watch_events, sizeof(*ev), 0);
@@ -80,7 +83,10 @@ INLINE struct rt_watch_event *event_begin(u32 pid, const struct rt_watched *p, u
 	return ev;
 }
 
-/* The signal goes first: the reader's SIGCONT must come behind it. */
+/*
+ * Stops the process, if that is wanted, and submits the event. The process is stopped first,
+ * because the reader of the event sends SIGCONT, which must come after the stop.
+ */
 INLINE void event_end(struct rt_watch_event *ev, u32 flags)
 {
 	if (flags & RT_WATCHED_STOPS)
@@ -115,8 +121,9 @@ int prog_watch_exec(const struct raw_args *ctx)
 }
 
 /*
- * A uprobe on the function that a dynamic linker calls for debuggers. The cookie says where, from
- * there, the linker's state lies (0: that is not known): nothing is told before the state is 0.
+ * A uprobe on the function that a dynamic linker calls for debuggers. The cookie is the distance
+ * from this function to the linker's state, 0 if that is unknown. While the state is not 0, the
+ * linker has not finished, and nothing is reported.
  */
 int prog_watch_linker(void *ctx)
 {
@@ -170,7 +177,8 @@ int prog_watch_fork(const struct raw_args *ctx)
 
 /*
  * sys_exit(registers, result), in the child: its first return from the kernel, with the 0 that
- * fork() gives it. What finds no room is told at the next such return.
+ * fork() gives it. If the ring buffer has no room, the child is reported when it next returns from
+ * the kernel with 0.
  */
 int prog_watch_born(const struct raw_args *ctx)
 {
