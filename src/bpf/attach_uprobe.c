@@ -76,7 +76,7 @@ static void uprobes_collect(const struct unit *u, uprobe_vec *ret)
 }
 
 /* How many of the first n are in the file of the first one, in its process. */
-static uint32_t same_file(const struct uprobe *p, uint32_t n)
+static uint32_t same_file_count(const struct uprobe *p, uint32_t n)
 {
 	uint32_t k = 1;
 
@@ -495,7 +495,7 @@ struct err *attach_uprobes(const struct unit *u, int prog_fd, const struct attac
 		e = attempt_begin(&at, ret);
 	for (uint32_t i = 0; i < probes.len && !e && !is_interrupted(&at);) {
 		struct uprobe *p = &probes.data[i];
-		uint32_t k = same_file(p, probes.len - i), good = k;
+		uint32_t k = same_file_count(p, probes.len - i), good = k;
 
 		e = attach_unchanged(&at, p, &good);
 		placed_add(l, &at, p, good, e ? 0 : k);

@@ -118,7 +118,7 @@ static struct err *ring_open(const struct rings *r, struct cpu_ring *ring)
 
 /* ---- one ring ------------------------------------------------------------------------------- */
 
-static void publish(struct cpu_ring *ring)
+static void pos_publish(struct cpu_ring *ring)
 {
 	if (ring->published == ring->pos)
 		return;
@@ -255,8 +255,8 @@ static uint64_t heap_second(const struct rings *r)
 }
 
 /* The record without its tag, valid until the next one. */
-static const struct rt_rec *untag(struct rings *r, const struct rt_rec *rec, uint32_t len,
-				  uint32_t *ret_cpu)
+static const struct rt_rec *record_untag(struct rings *r, const struct rt_rec *rec, uint32_t len,
+					 uint32_t *ret_cpu)
 {
 	const uint32_t clauses = (1u << RT_REC_CPU_SHIFT) - 1;
 	struct rt_rec *copy;
@@ -271,7 +271,8 @@ static const struct rt_rec *untag(struct rings *r, const struct rt_rec *rec, uin
 	return copy;
 }
 
-static struct err *emit(struct rings *r, struct cpu_ring *ring, engine_record_f *func, void *ctx)
+static struct err *head_emit(struct rings *r, struct cpu_ring *ring, engine_record_f *func,
+			     void *ctx)
 {
 	const struct rt_rec *rec, *next;
 	uint32_t cpu = ring->cpu;
@@ -281,13 +282,13 @@ static struct err *emit(struct rings *r, struct cpu_ring *ring, engine_record_f 
 		return e;
 	rec = (const struct rt_rec *)window_at(ring, ring->pos + BPF_RINGBUF_HDR_SZ);
 	if (cpu == CPU_TAGGED) {
-		rec = untag(r, rec, ring->head_len, &cpu);
+		rec = record_untag(r, rec, ring->head_len, &cpu);
 		next = NULL; /* may be of another CPU */
 	}
 	e = func(ctx, rec, ring->head_len, cpu, next);
 	ring->pos += record_size(ring->head_len);
 	if (ring->pos - ring->published >= PUBLISH)
-		publish(ring);
+		pos_publish(ring);
 	return e;
 }
 
@@ -300,7 +301,7 @@ static struct err *drain_top(struct rings *r, uint64_t horizon, engine_record_f 
 	struct err *e;
 
 	do {
-		e = emit(r, ring, func, ctx);
+		e = head_emit(r, ring, func, ctx);
 		if (!e)
 			e = head_load(r, ring, horizon == ENGINE_EVERYTHING, &has);
 		if (e)
@@ -334,7 +335,7 @@ struct err *rings_drain(struct rings *r, uint64_t horizon, engine_record_f *func
 	while (!e && r->nheap)
 		e = drain_top(r, horizon, func, ctx);
 	for (uint32_t i = 0; i < r->n; i++)
-		publish(&r->rings[i]);
+		pos_publish(&r->rings[i]);
 	return e;
 }
 

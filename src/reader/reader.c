@@ -1,4 +1,4 @@
-/* The tracer's side of the reader (reader.h): making it, asking it, giving it up. */
+/* The tracer's side of the reader (reader.h): starts it, sends requests, and gives it up. */
 #include "reader/reader_impl.h"
 
 #include <errno.h>
@@ -12,13 +12,13 @@
 
 #include "base/apart.h"
 
-#define END_MS 100 /* a reader that no file system holds ends at once */
+#define END_MS 100 /* wait for the end of a reader; it ends at once if no file system holds it */
 
 struct reader {
 	pid_t pid;
 	int pidfd;
 	int sock;
-	bool is_late; /* it owes an answer: nothing more can be asked */
+	bool is_late; /* an answer has not come yet: no request can be sent */
 	struct reader_area *area;
 };
 
@@ -148,7 +148,7 @@ static bool answer_wait(const struct reader *r, uint64_t deadline)
 	}
 }
 
-static int ask(struct reader *r, enum reader_op op, int fd, uint64_t deadline, int *ret_fd)
+static int request_send(struct reader *r, enum reader_op op, int fd, uint64_t deadline, int *ret_fd)
 {
 	int got = -1;
 
@@ -168,7 +168,7 @@ static int ask(struct reader *r, enum reader_op op, int fd, uint64_t deadline, i
 	else if (got >= 0)
 		(void)close(got);
 	else if (ret_fd && !r->area->sys)
-		return EMFILE; /* there was no room for the descriptor */
+		return EMFILE; /* our table of descriptors is full */
 	return r->area->sys;
 }
 
@@ -181,7 +181,7 @@ int reader_open_path(struct reader *r, int root, const char *path, uint64_t dead
 	if (len >= sizeof(r->area->path))
 		return ENAMETOOLONG;
 	memcpy(r->area->path, path, len + 1);
-	sys = ask(r, READER_OPEN_PATH, root, deadline, ret_fd);
+	sys = request_send(r, READER_OPEN_PATH, root, deadline, ret_fd);
 	if (!sys)
 		*ret = r->area->st;
 	return sys;
@@ -195,7 +195,7 @@ int reader_open_mapping(struct reader *r, uint64_t pid, taddr start, taddr end, 
 	r->area->pid = pid;
 	r->area->start = start;
 	r->area->end = end;
-	sys = ask(r, READER_OPEN_MAPPING, -1, deadline, ret_fd);
+	sys = request_send(r, READER_OPEN_MAPPING, -1, deadline, ret_fd);
 	if (!sys)
 		*ret = r->area->st;
 	return sys;
@@ -203,12 +203,12 @@ int reader_open_mapping(struct reader *r, uint64_t pid, taddr start, taddr end, 
 
 int reader_reopen(struct reader *r, int fd, uint64_t deadline)
 {
-	return ask(r, READER_REOPEN, fd, deadline, NULL);
+	return request_send(r, READER_REOPEN, fd, deadline, NULL);
 }
 
 int reader_stat(struct reader *r, uint64_t deadline, struct stat *ret)
 {
-	int sys = ask(r, READER_STAT, -1, deadline, NULL);
+	int sys = request_send(r, READER_STAT, -1, deadline, NULL);
 
 	if (!sys)
 		*ret = r->area->st;
@@ -223,7 +223,7 @@ int reader_read(struct reader *r, uint64_t off, void *to, size_t size, uint64_t 
 	assert(size <= READER_CHUNK);
 	r->area->off = off;
 	r->area->size = size;
-	sys = ask(r, READER_READ, -1, deadline, NULL);
+	sys = request_send(r, READER_READ, -1, deadline, NULL);
 	if (sys)
 		return sys;
 	*ret_n = MIN(r->area->n, size);

@@ -1,8 +1,8 @@
 /*
  * The reader's own process (reader.h).
  *
- * It may have been cloned from a thread while others held locks of the C library: no malloc, no
- * stdio streams.
+ * The process may have been cloned while other threads held locks of the C library, so it must not
+ * use malloc or stdio streams.
  */
 #include "reader/reader_impl.h"
 
@@ -24,12 +24,12 @@
 
 struct state {
 	struct reader_area *area;
-	int fd; /* of the file that is open; -1 = none */
+	int fd; /* the file that is open; -1 = none */
 };
 
-/* ---- doing ----------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
-/* Closing may wait for the server, too (FUSE_FLUSH): the tracer can see that this is what waits. */
+/* A close may wait for the server, too (FUSE_FLUSH); is_closing shows the tracer that it does. */
 static void file_close(struct state *s)
 {
 	if (s->fd < 0)
@@ -40,7 +40,7 @@ static void file_close(struct state *s)
 	s->fd = -1;
 }
 
-/* Takes the descriptor of the file that is open from now on. Returns errno. */
+/* Makes fd the file that is open, and stats it. Returns errno. */
 static int file_take(struct state *s, int fd)
 {
 	if (fd < 0)
@@ -94,7 +94,7 @@ static int file_read(struct state *s)
 	return 0;
 }
 
-/* Returns errno; *ret_fd: to be sent with the answer. */
+/* Returns errno. with: the request's descriptor; *ret_fd: the descriptor to send back. */
 static int request_do(struct state *s, int with, int *ret_fd)
 {
 	struct reader_area *a = s->area;
@@ -120,7 +120,7 @@ static int request_do(struct state *s, int with, int *ret_fd)
 	return EINVAL;
 }
 
-static bool serve(struct state *s, int sock)
+static bool request_serve(struct state *s, int sock)
 {
 	int with, with_answer = -1;
 	bool is_there;
@@ -131,13 +131,13 @@ static bool serve(struct state *s, int sock)
 	s->area->sys = request_do(s, with, &with_answer);
 	is_there = reader_send(sock, with_answer);
 	if (with >= 0)
-		(void)close(with); /* O_PATH: nobody is asked */
+		(void)close(with); /* an O_PATH descriptor: does not wait for the server */
 	if (with_answer >= 0)
 		(void)close(with_answer);
 	return is_there;
 }
 
-/* ---- giving up what reading does not take ---------------------------------------------------- */
+/* ---- confinement ----------------------------------------------------------------------------- */
 
 static void caps_drop(void)
 {
@@ -171,7 +171,7 @@ static void caps_drop(void)
 	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 /* clang-format on */
 
-/* Any other system call than those of the functions above ends the process. */
+/* Makes the kernel end the process at any system call that the functions above do not need. */
 static void calls_limit(void)
 {
 	struct sock_filter filter[] = {
@@ -193,7 +193,7 @@ static void calls_limit(void)
 	};
 	struct sock_fprog prog = {ARRAY_LEN(filter), filter};
 
-	/* A kernel without these has a reader that could do more, and does not. */
+	/* On a kernel without seccomp the reader works, and is not confined. */
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	(void)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
 }
@@ -205,13 +205,14 @@ void reader_run(struct reader_area *area, int sock, pid_t parent)
 	apart_begin("file-reader", parent, &sock, 1);
 	caps_drop();
 	/*
-	 * The end of the tracer closes the socket; only SIGKILL ends a wait for a file system. The
-	 * signal comes also when only the thread ends that made the reader: then the next request
-	 * fails with EPIPE, and another reader is made. Must follow capset(), which clears it.
+	 * The end of the tracer closes the socket, but only SIGKILL ends a wait for a file system.
+	 * The signal comes, too, when the thread that made the reader ends: then the next request
+	 * fails with EPIPE, and another reader is made. prctl() must follow capset(), which clears
+	 * the setting.
 	 */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	calls_limit();
-	while (serve(&s, sock))
+	while (request_serve(&s, sock))
 		;
 	_exit(0);
 }

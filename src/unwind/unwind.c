@@ -1,4 +1,4 @@
-/* Unwind tables of a session: which, when. */
+/* Queues the files that processes map, reads their unwind tables, and serves requests. */
 #include "unwind/unwind.h"
 
 #include <bpf/libbpf.h>
@@ -17,14 +17,14 @@
 #include "sym/gate.h"
 #include "sym/sym.h"
 
-#define EPOCH_NS 1000000000 /* how long a rule that an unmapping made wrong may live */
+#define EPOCH_NS 1000000000 /* so long the kernel's side may use a rule of an unmapped file */
 
-#define NOTED_MAX     4096 /* files; beyond, what is known of those that were loaded is forgotten */
+#define NOTED_MAX     4096 /* when so many files were queued, the list of known ones is emptied */
 #define SEEN_MAX      16384
 #define FRESH_MAX     64
 #define CUT_TOLD_MAX  8
 #define BETWEEN_NS    500000
-#define RUNNING_WORTH 8 /* processes that sleep */
+#define RUNNING_WORTH 8 /* one running process counts as much as so many that sleep */
 
 /* A mapping whose file is to be loaded. */
 struct wanted {
@@ -32,8 +32,8 @@ struct wanted {
 	taddr start, end;
 	uint64_t dev, ino;
 	char *path;	 /* NULL: not known */
-	uint32_t nprocs; /* that map it */
-	bool is_running; /* one of them */
+	uint32_t nprocs; /* number of processes that map the file */
+	bool is_running; /* one of these processes uses a CPU */
 };
 
 /* A file that was mapped just now. */
@@ -48,23 +48,24 @@ struct unwinds {
 	struct unwind_hooks hooks;
 	struct ring_buffer *ring;
 	struct utrees trees;
-	struct hashmap *noted; /* "dev inode" of the queue, and of what was in it before */
+	struct hashmap *noted; /* "dev inode" of files in the queue, loaded ones among them */
 	VEC(struct wanted *) queue;
-	uint32_t next; /* in queue */
+	uint32_t next; /* index in queue of the next file to load */
 	VEC(struct fresh) fresh;
 	struct hashmap *seen; /* "dev inode generation" of mapped files that could be opened */
 	uint64_t elfsize;     /* bytes of a section or table of a file, at most */
 	uint32_t ncut_told;   /* files of which some rows are missing */
-	bool is_target;	      /* what is being loaded is mapped by a target */
+	bool is_target;	      /* a target has mapped the files that are being loaded */
 	uint64_t epoch_at;
 	uint64_t between_at;
-	bool is_busy, is_serving; /* between() must not begin again; must not take requests */
+	/* is_busy: between() must not begin again. is_serving: it must not take requests. */
+	bool is_busy, is_serving;
 	struct unwind_pause pause;
 };
 
 /* ---- tables ------------------------------------------------------------------------------- */
 
-/* A hostile user can make as many such files as he likes: the first few are reported. */
+/* Reports the first few files only, because a hostile user can make any number of them. */
 static void cut_tell(struct unwinds *u, const char *path)
 {
 	struct strbuf text = {0};
@@ -79,7 +80,7 @@ static void cut_tell(struct unwinds *u, const char *path)
 	strbuf_deinit(&text);
 }
 
-/* Reports files that walks have met, and only these: whose they are says nothing. */
+/* Reports only files that walks have met: other users' files do not matter to this session. */
 static void cuts_tell(struct unwinds *u)
 {
 	char *path;
@@ -90,7 +91,7 @@ static void cuts_tell(struct unwinds *u)
 	}
 }
 
-/* Linux include/linux/kdev_t.h */
+/* Converts a device number to the form of Linux include/linux/kdev_t.h. */
 static uint64_t kernel_dev(dev_t dev)
 {
 	return (uint64_t)major(dev) << 20 | minor(dev);
@@ -112,8 +113,8 @@ static struct rt_ufile_key key_of(const struct gate_file *f)
 }
 
 /*
- * The file, read if it is not known yet; NULL when it is none, or when no walk has asked and there
- * is no room.
+ * Returns the file, and reads its rows if it is not known yet. Returns NULL when the file could not
+ * be read to its end, or when no walk has requested it and there is no room.
  */
 static struct wfile *file_load(struct unwinds *u, struct gate_file *file, const char *path,
 			       bool is_asked)
@@ -128,7 +129,7 @@ static struct wfile *file_load(struct unwinds *u, struct gate_file *file, const 
 	f = utrees_begin(&u->trees, &key);
 	unwind_rows_read(file, u->elfsize, &u->pause, &rows);
 	if (gate_file_is_stuck(file)) {
-		utrees_abandon(&u->trees, f); /* its rows are not all: they may be had later */
+		utrees_abandon(&u->trees, f); /* rows are missing: a later attempt may get all */
 		unwind_rows_deinit(&rows);
 		return NULL;
 	}
@@ -158,8 +159,8 @@ static void vdso_load(struct unwinds *u)
 /* ---- mappings ----------------------------------------------------------------------------- */
 
 /*
- * Without the right to go through the process's own root directory: what has the name below ours,
- * if it is the same file.
+ * Opens the path below our own root directory, if it is the same file: for processes whose root
+ * directory we have no right to use.
  */
 static struct gate_file *same_open(struct gate *g, const struct wanted *m)
 {
@@ -172,7 +173,10 @@ static struct gate_file *same_open(struct gate *g, const struct wanted *m)
 	return NULL;
 }
 
-/* The very file that is mapped; else what has its name there. NULL with errno. */
+/*
+ * Opens the very file that is mapped, or else the file that has its path below the process's root
+ * directory. Returns NULL with errno.
+ */
 static struct gate_file *mapping_open(struct gate *g, const struct wanted *m)
 {
 	const struct gate_mapping at = {(uint64_t)m->pid, m->start, m->end, m->dev, m->path};
@@ -197,7 +201,7 @@ static void wanted_load(struct unwinds *u, const struct wanted *m)
 		(void)file_load(u, f, m->path, false);
 }
 
-/* "START-END PERMS OFFSET DEV INODE      PATH" */
+/* Queues the file of a line of /proc/PID/maps: "START-END PERMS OFFSET DEV INODE      PATH". */
 static void line_note(struct unwinds *u, pid_t pid, bool is_running, const char *line)
 {
 	char perms[8], key[64];
@@ -242,7 +246,7 @@ static void process_note(struct unwinds *u, pid_t pid, bool is_running)
 		line_note(u, pid, is_running, line);
 }
 
-/* Whether it uses a CPU at this moment. */
+/* Returns true if the process uses a CPU, or waits for one, at this moment. */
 static bool is_running(pid_t pid)
 {
 	CLEANUP(file) FILE *f = NULL;
@@ -253,11 +257,11 @@ static bool is_running(pid_t pid)
 	f = fopen(path, "re");
 	if (!f || !fgets(line, sizeof(line), f))
 		return false;
-	end = strrchr(line, ')'); /* of its name, which may hold anything */
+	end = strrchr(line, ')'); /* the end of the name, which may hold anything */
 	return end && strncmp(end, ") R", 3) == 0;
 }
 
-/* How soon it is likely to be met: many map it, or one that runs does. */
+/* Walks meet a file sooner if many processes map it, or one that runs: loads it earlier. */
 static uint32_t need_of(const struct wanted *m)
 {
 	return m->nprocs + (m->is_running ? RUNNING_WORTH : 0);
@@ -299,7 +303,10 @@ static void queue_forget(struct unwinds *u)
 	u->next = 0;
 }
 
-/* Files that are replaced have new inodes: what was loaded long ago need not be known for ever. */
+/*
+ * Loads the next file of the queue. The list of known files is emptied now and then, because files
+ * that are replaced get new inodes, and the list would grow for ever.
+ */
 static void queue_next(struct unwinds *u)
 {
 	wanted_load(u, u->queue.data[u->next++]);
@@ -319,7 +326,7 @@ void unwinds_load_process(struct unwinds *u, pid_t pid)
 	u->is_target = false;
 }
 
-/* ---- what is mapped while we look --------------------------------------------------------- */
+/* ---- files that are mapped while the session runs ----------------------------------------- */
 
 static bool is_known(const struct unwinds *u, const struct gate_file *f)
 {
@@ -345,7 +352,7 @@ void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
 		return;
 	f = mapping_open(u->gate, &w);
 	if (!f)
-		return; /* it has ended, or its file system does not answer */
+		return; /* the process has ended, or the file system does not answer */
 	if (hashmap_count(u->seen) >= SEEN_MAX) {
 		hashmap_destroy(u->seen);
 		u->seen = hashmap_create();
@@ -356,7 +363,7 @@ void unwinds_mapped(struct unwinds *u, uint64_t pid, const struct sym_map *m)
 	vec_push(&u->fresh, (struct fresh){gate_file_take(&f), xstrdup(m->path)});
 }
 
-/* The one that was mapped first. */
+/* Loads the file that was mapped first. */
 static void fresh_next(struct unwinds *u)
 {
 	struct fresh f = u->fresh.data[0];
@@ -368,9 +375,12 @@ static void fresh_next(struct unwinds *u)
 	free(f.path);
 }
 
-/* ---- what the kernel's side asks for ------------------------------------------------------ */
+/* ---- requests of the kernel's side -------------------------------------------------------- */
 
-/* NULL with errno. Another process may have the number by now, or another program the process. */
+/*
+ * Opens the file of a request; NULL with errno. Its size and time are compared, because another
+ * process may have the process id by now, or the process may have executed another program.
+ */
 static struct gate_file *request_open(struct gate *g, const struct rt_ureq *req)
 {
 	struct wanted m = {.pid = (pid_t)req->pid,
@@ -390,10 +400,10 @@ static struct gate_file *request_open(struct gate *g, const struct rt_ureq *req)
 }
 
 /*
- * The kernel's side knows the file by a key that may differ from what fstat() says: file systems
- * that are layers or parts of others show other devices.
+ * The kernel's side knows the file by a key that may differ from what fstat() returns: file systems
+ * that are layers or parts of others (overlayfs, btrfs subvolumes) show other devices.
  */
-static void serve(struct unwinds *u, const struct rt_ureq *req)
+static void request_serve(struct unwinds *u, const struct rt_ureq *req)
 {
 	CLEANUP(gate_file) struct gate_file *file = request_open(u->gate, req);
 	bool is_denied = !file && (errno == EACCES || errno == EPERM);
@@ -405,7 +415,7 @@ static void serve(struct unwinds *u, const struct rt_ureq *req)
 	if (!f)
 		utrees_failed(&u->trees, &req->key);
 	else if (f->is_loading)
-		ufile_forget(u->maps, &req->key); /* asks until it is there */
+		ufile_forget(u->maps, &req->key); /* is requested until it is loaded */
 	else
 		utrees_publish(&u->trees, f, &req->key);
 }
@@ -413,11 +423,11 @@ static void serve(struct unwinds *u, const struct rt_ureq *req)
 static int on_request(void *ctx, void *data, size_t size)
 {
 	if (size >= sizeof(struct rt_ureq))
-		serve(ctx, data);
+		request_serve(ctx, data);
 	return 0;
 }
 
-/* In the middle of a file: what has become urgent meanwhile is done first. */
+/* Called while a large file is read: serves requests and newly mapped files first. */
 static void between(void *ctx)
 {
 	struct unwinds *u = ctx;
@@ -446,7 +456,7 @@ bool unwinds_work(struct unwinds *u, uint64_t deadline)
 		return false;
 	for (;;) {
 		u->is_serving = true;
-		(void)ring_buffer__consume(u->ring); /* it fails only if on_request() does */
+		(void)ring_buffer__consume(u->ring); /* fails only if on_request() does */
 		u->is_serving = false;
 		now = now_ns();
 		if (now >= deadline)
@@ -467,7 +477,7 @@ bool unwinds_work(struct unwinds *u, uint64_t deadline)
 	return u->fresh.len || u->next < u->queue.len;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------- */
+/* ---- beginning and end -------------------------------------------------------------------- */
 
 int unwinds_fd(const struct unwinds *u)
 {

@@ -1,4 +1,4 @@
-/* Unwind tables in the kernel: what is there, what goes when room runs out. */
+/* Keeps the unwind tables in the kernel, and removes unused ones when room runs out. */
 #include "unwind/utrees.h"
 
 #include <inttypes.h>
@@ -6,10 +6,10 @@
 #include "base/err.h"
 #include "base/str.h"
 
-#define KEYS_MAX     8192 /* the kernel's map has twice that, for files that are asked for */
-#define IDLE_EPOCHS  3	  /* what was used since stays */
+#define KEYS_MAX     8192 /* the kernel's map has twice that, for files that are requested */
+#define IDLE_EPOCHS  3	  /* tables that were used within so many epochs stay */
 #define RETRY_EPOCHS 10
-#define FAILED_RATE  50 /* failures in an epoch after which a file may be asked for at once */
+#define FAILED_RATE  50 /* failures in an epoch up to which a file may be requested again at once */
 #define GIVEN_UP_MAX 1024
 
 static uint32_t epoch_now(const struct utrees *t)
@@ -58,7 +58,7 @@ static void file_remove(struct utrees *t, struct wfile *f)
 	file_free(f);
 }
 
-/* Epochs since a walk has looked the file up. */
+/* Returns how many epochs ago a walk has last looked the file up. */
 static uint32_t idle_epochs(const struct utrees *t, const struct wfile *f, uint32_t now)
 {
 	uint32_t least = UINT32_MAX;
@@ -86,8 +86,9 @@ static bool has_room(const struct utrees *t, uint64_t nblocks, uint64_t nkeys)
 }
 
 /*
- * Removes what is idle, until there is room for so many blocks and keys, and some more: the next
- * file should not need a search of its own. False: what is in use fills it all.
+ * Removes idle tables until there is room for so many blocks and keys, and an eighth more, so that
+ * the next file does not need a search of its own. Returns false if the tables in use leave too
+ * little room.
  */
 static bool room_make(struct utrees *t, uint64_t nblocks, uint64_t nkeys)
 {
@@ -135,14 +136,14 @@ struct wfile *utrees_begin(struct utrees *t, const struct rt_ufile_key *key)
 {
 	struct wfile *f = xcalloc(1, sizeof(*f));
 
-	/* without it the file is known to us only: utrees_publish() says so */
+	/* if there is no room, file_publish() fails, and reports it */
 	(void)room_make(t, 0, 1);
 	*f = (struct wfile){.key = *key, .is_loading = true};
 	hashmap_set(t->files, &f->key, sizeof(f->key), f);
 	return f;
 }
 
-/* Makes a tree of rows; without room, or without rows, none. */
+/* Makes a tree of the rows. The file gets no tree if there are no rows, or no room. */
 static void tree_make(struct utrees *t, struct wfile *f, const struct unwind_rows *rows,
 		      const char *path)
 {
@@ -169,7 +170,7 @@ static void tree_make(struct utrees *t, struct wfile *f, const struct unwind_row
 	}
 }
 
-/* used: epoch in which a walk is taken to have used it. */
+/* Tells the kernel's side the tree of a key. used: epoch that counts as the last use. */
 static void file_publish(struct utrees *t, struct wfile *f, const struct rt_ufile_key *key,
 			 uint32_t used)
 {
@@ -202,13 +203,13 @@ bool utrees_fill(struct utrees *t, struct wfile *f, const struct unwind_rows *ro
 	tree_make(t, f, rows, path);
 	f->is_loading = false;
 	if (f->is_refused && !is_asked) {
-		/* the walk that meets it first asks for it: there may be room then */
+		/* the first walk that meets the file requests it: there may be room then */
 		file_remove(t, f);
 		return false;
 	}
 	/*
-	 * most files that are loaded before anybody asks are never met by a walk: they are the
-	 * first to go
+	 * walks never meet most of the files that are loaded without a request, so these are the
+	 * first to be removed
 	 */
 	file_publish(t, f, &f->key, epoch_now(t) - IDLE_EPOCHS);
 	return true;
@@ -273,7 +274,7 @@ void utrees_failed(struct utrees *t, const struct rt_ufile_key *key)
 	struct err *e;
 
 	if (t->nfailed++ < FAILED_RATE) {
-		ufile_forget(t->maps, key); /* the process may have ended: the next one asks */
+		ufile_forget(t->maps, key); /* if the process has ended, another one requests it */
 		return;
 	}
 	if (t->given_up.len == GIVEN_UP_MAX)
@@ -286,7 +287,7 @@ void utrees_failed(struct utrees *t, const struct rt_ufile_key *key)
 	err_destroy(e);
 }
 
-/* A file for which there is room by now is forgotten: who meets it next asks for it again. */
+/* Removes a refused file for which there is room by now; the next walk requests it again. */
 static void refused_retry(struct utrees *t)
 {
 	struct rt_ufile_key key;
@@ -301,7 +302,7 @@ static void refused_retry(struct utrees *t)
 	key = f->key;
 	if (!room_make(t, f->nblocks, 1))
 		return;
-	f = utrees_find(t, &key); /* it may have been removed itself */
+	f = utrees_find(t, &key); /* room_make() may have removed it */
 	if (f)
 		file_remove(t, f);
 }

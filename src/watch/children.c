@@ -1,4 +1,4 @@
-/* Children of processes that are probed. */
+/* Finds children that have inherited breakpoints of a probed process. */
 #include "watch/children.h"
 
 #include <dirent.h>
@@ -9,12 +9,12 @@
 #include "base/vec.h"
 #include "sym/gate.h"
 
-#define THREADS_MAX 64 /* of the parent, whose children are looked at */
+#define THREADS_MAX 64 /* so many threads of the parent are searched for children */
 
 struct child {
 	pid_t pid;
-	uint64_t start; /* tells it from others that get its process id */
-	bool is_clean;
+	uint64_t start; /* tells the child from a later process with its process id */
+	bool is_clean;	/* the breakpoints were taken out of its memory */
 };
 
 struct children {
@@ -53,7 +53,10 @@ static const struct child *child_find(const struct children *c, pid_t pid, uint6
 	return NULL;
 }
 
-/* Those of one thread; ret is what c->list becomes. */
+/*
+ * Adds the children of one thread that run the parent's program to ret. *ret_any becomes true if
+ * the search before has seen one of them, and it still has breakpoints.
+ */
 static void read_thread(const struct children *c, const char *tid, const struct stat *exe,
 			struct children *ret, bool *ret_any)
 {
@@ -96,7 +99,7 @@ bool children_look(struct children *c)
 	if (d)
 		(void)closedir(d);
 	for (uint32_t i = 0; i < now.list.len && any; i++)
-		now.list.data[i].is_clean = true; /* all are swept */
+		now.list.data[i].is_clean = true; /* the caller sweeps all */
 	vec_deinit(&c->list);
 	c->list = now.list;
 	return any;

@@ -1,4 +1,4 @@
-/* Programs that tell when processes change their code. */
+/* Loads the BPF programs that report what followed processes do, and reads their events. */
 #include "watch/follow.h"
 
 #include <bpf/libbpf.h>
@@ -15,12 +15,12 @@
 #define RING_SIZE 65536u
 
 struct follow {
-	int fds[MAP_NCLASSES];			  /* the maps of the watch; -1 = another one */
+	int fds[MAP_NCLASSES];			  /* the maps of the watch; -1 = not used here */
 	int exec_fd, linker_fd, fork_fd, born_fd; /* programs */
 	int exec_link, fork_link, born_link;
 	struct ring_buffer *ring;
-	VEC(struct rt_watch_event) events; /* read, not given out yet */
-	uint64_t nlost;			   /* told already */
+	VEC(struct rt_watch_event) events; /* read from the ring, not yet by follow_read() */
+	uint64_t nlost;			   /* what follow_lost() has counted already */
 };
 
 /* ---- maps ----------------------------------------------------------------------------------- */
@@ -75,8 +75,8 @@ struct err *follow_add(struct follow *f, const struct proc_id *id, uint32_t flag
 }
 
 /*
- * Another process may have been added under the process id: it stays. (Between the two system calls
- * a child with that process id would have to be born.)
+ * If another process was added under the same process id, its element stays. (The element could be
+ * deleted wrongly only if a child with that process id were born between the two system calls.)
  */
 void follow_leave(const struct follow *f, const struct proc_id *id)
 {
@@ -89,7 +89,7 @@ void follow_leave(const struct follow *f, const struct proc_id *id)
 	if (sys_bpf(BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) || value.start != id->start)
 		return;
 	attr.value = 0;
-	(void)sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)); /* it is there */
+	(void)sys_bpf(BPF_MAP_DELETE_ELEM, &attr, sizeof(attr)); /* the element exists */
 }
 
 /* ---- links ---------------------------------------------------------------------------------- */
@@ -157,7 +157,7 @@ uint64_t follow_lost(struct follow *f)
 bool follow_read(struct follow *f, struct rt_watch_event *ret)
 {
 	if (!f->events.len)
-		(void)ring_buffer__consume(f->ring); /* add_event() refuses nothing */
+		(void)ring_buffer__consume(f->ring); /* fails only if add_event() does */
 	if (!f->events.len)
 		return false;
 	*ret = f->events.data[0];

@@ -1,4 +1,4 @@
-/* Names of addresses, as a subscriber of the watch. */
+/* Passes events of the watch to the symbols of processes (sym/sym.h). */
 #include "watch/names.h"
 
 #include "sym/sym.h"

@@ -1,5 +1,6 @@
 /*
- * Followed processes: events from the kernel's side, the steps of states.c, and telling.
+ * Followed processes: reads the events of the BPF programs, takes the steps of states.c, and calls
+ * the subscribers.
  */
 #include "watch/procs.h"
 
@@ -17,8 +18,11 @@
 #include "watch/follow.h"
 #include "watch/states.h"
 
-#define TEND_NS 200000000 /* between two looks at who has ended and at children, at least */
-/* about what it takes to sweep, and for each place; it may take this share of the time */
+#define TEND_NS 200000000 /* least time between two searches for ended processes and children */
+/*
+ * About how long a sweep of children takes, and what each breakpoint adds. Sweeps may take one part
+ * in SWEEP_SHARE of the time.
+ */
 #define SWEEP_NS       50000000
 #define SWEEP_PLACE_NS 50000
 #define SWEEP_SHARE    20
@@ -31,11 +35,11 @@ struct watch_proc {
 	struct proc_id id, root; /* root has no pidfd */
 	enum watch_state state;
 	uint32_t flags; /* WATCH_STOPS ... */
-	/* its dynamic linker, which is this file, tells of libraries */
+	/* A uprobe in the dynamic linker, which is the file `linker`, reports libraries. */
 	bool has_linker;
 	struct file_key linker;
-	VEC(struct file_key) files; /* whose code it has mapped, as far as it was told; ascending */
-	struct children *children;  /* NULL until there are some */
+	VEC(struct file_key) files; /* mapped code that subscribers know of; ascending */
+	struct children *children;  /* NULL until they are searched for */
 };
 
 struct procs {
@@ -44,7 +48,7 @@ struct procs {
 	struct watch_following opts;
 	struct follow *follow;
 	VEC(struct watch_proc *) list;
-	VEC(struct proc_id) roots; /* those of watch_follow(), with or without them in the list */
+	VEC(struct proc_id) roots; /* processes of watch_follow(); ended ones stay here */
 	bool is_over, is_full_told, is_lost_told;
 	char *told; /* the last message of procs_failed() */
 	uint64_t tend_at;
@@ -104,7 +108,10 @@ static struct watch_subject subject_of(struct watch_proc *p)
 	return (struct watch_subject){.pid = (uint64_t)p->id.pid, .time = now_ns(), .proc = p};
 }
 
-/* A process that ends gives up its memory some time before it has ended. */
+/*
+ * Returns true if the process still has memory: a process that ends gives up its memory some time
+ * before it counts as ended.
+ */
 static bool has_memory(const struct watch_proc *p)
 {
 	struct proc_maps maps;
@@ -117,7 +124,7 @@ static bool has_memory(const struct watch_proc *p)
 	return any && watch_proc_lives(p);
 }
 
-/* A process that ends is no failure: so does its part of the run. */
+/* There is no notice for a process that ends: its part of the run ends with it. */
 void procs_failed(struct procs *ps, const struct watch_proc *p, const char *what, struct err *e)
 {
 	struct strbuf text = {0};
@@ -133,9 +140,9 @@ void procs_failed(struct procs *ps, const struct watch_proc *p, const char *what
 	err_destroy(e);
 }
 
-/* ---- what it has mapped --------------------------------------------------------------------- */
+/* ---- mapped files --------------------------------------------------------------------------- */
 
-/* A file, and the mapping of its code that was found first. */
+/* A file, and the first mapping of its code in memory. */
 struct found {
 	struct file_key key;
 	const struct proc_map *map;
@@ -190,7 +197,7 @@ static void tell_mapped(const struct procs *ps, const struct watch_subject *s,
 	SUBSCRIBERS_TELL(ps->subs, WATCH_FOLLOWED, mapped, s, &map);
 }
 
-/* Both lists are ascending. */
+/* Reports the differences between p->files and now; both lists are ascending. */
 static void files_compare(const struct procs *ps, struct watch_proc *p, const found_vec *now)
 {
 	struct watch_subject s = subject_of(p);
@@ -214,7 +221,7 @@ static void files_compare(const struct procs *ps, struct watch_proc *p, const fo
 		vec_push(&p->files, now->data[k].key);
 }
 
-/* Tells what has come and gone, and that this was all. */
+/* Reports files that were mapped and unmapped, then calls settled(). */
 static void files_tell(struct procs *ps, struct watch_proc *p)
 {
 	struct proc_maps maps;
@@ -226,7 +233,7 @@ static void files_tell(struct procs *ps, struct watch_proc *p)
 		procs_failed(ps, p, "its functions are not probed", e);
 		return;
 	}
-	if (maps.maps.len && watch_proc_lives(p)) { /* else they may be another process's */
+	if (maps.maps.len && watch_proc_lives(p)) { /* otherwise maps may be of another process */
 		files_collect(&maps, &now);
 		files_compare(ps, p, &now);
 		s = subject_of(p);
@@ -265,8 +272,9 @@ static struct err *linker_link(struct procs *ps, const struct watch_proc *p, con
 }
 
 /*
- * The dynamic linker that the process had still tells, unless the kernel's links are dead. A static
- * program has none.
+ * Attaches to the dynamic linker of the process. If it is the same file as before, the old link
+ * serves on, unless is_renewed says that the links are dead. A static program has no dynamic
+ * linker.
  */
 static void linker_watch(struct procs *ps, struct watch_proc *p, bool is_renewed)
 {
@@ -330,9 +338,10 @@ static void act_exec(struct procs *ps, struct watch_proc *p)
 }
 
 /*
- * No breakpoints are made for the links of a process that is another task now, but they are served
- * where others make one (Linux 6.18 kernel/trace/bpf_trace.c, uprobe_multi_link_filter()). If
- * children have links of their own, those of the process can go; else subscribers see to it.
+ * When the process has become another task, the kernel makes no breakpoints for its old links, but
+ * the old links still fire at breakpoints that new links make (Linux 6.18
+ * kernel/trace/bpf_trace.c, uprobe_multi_link_filter()). If children have links of their own, the
+ * old links of the process are taken off here; otherwise the subscribers take care of them.
  */
 static void act_renew(struct procs *ps, struct watch_proc *p)
 {
@@ -352,7 +361,7 @@ static void act_resume(struct procs *ps, struct watch_proc *p)
 		proc_id_resume(&p->id);
 }
 
-/* Its links hold what is left of it, and serve nobody. */
+/* The links of an ended process keep its remains in memory, and fire no more: takes them off. */
 static void act_bury(struct procs *ps, struct watch_proc *p)
 {
 	struct watch_subject s = subject_of(p);
@@ -384,7 +393,7 @@ static void proc_step(struct procs *ps, struct watch_proc *p, enum watch_event e
 	actions[step.action](ps, p);
 }
 
-/* Those that have ended leave the list. */
+/* Removes ended processes from the list. */
 static void list_clean(struct procs *ps)
 {
 	uint32_t n = 0;
@@ -404,7 +413,7 @@ static void list_clean(struct procs *ps)
 
 static enum watch_event event_kind(const struct rt_watch_event *ev)
 {
-	/* without the feature links are not filtered by the process's first thread */
+	/* without FEAT_UPROBE_TGID links are not filtered by the process's first thread */
 	bool is_other =
 		ev->is_other && (!feat_has(FEAT_UPROBE_MULTI) || feat_has(FEAT_UPROBE_TGID));
 
@@ -414,7 +423,7 @@ static enum watch_event event_kind(const struct rt_watch_event *ev)
 	case RT_WATCH_CHILD: return WATCH_EV_BORN;
 	case RT_WATCH_FULL: break;
 	}
-	return WATCH_EV_LOST; /* look at everything */
+	return WATCH_EV_LOST;
 }
 
 static const struct proc_id *root_find(const struct procs *ps, uint32_t pid)
@@ -425,7 +434,7 @@ static const struct proc_id *root_find(const struct procs *ps, uint32_t pid)
 	return NULL;
 }
 
-/* NULL: it has ended, and what has its process id now is another one. */
+/* Returns NULL if the child has ended, even if another process has its process id now. */
 static struct watch_proc *child_create(struct procs *ps, const struct rt_watch_event *ev)
 {
 	const struct proc_id *root = root_find(ps, ev->root);
@@ -441,7 +450,7 @@ static struct watch_proc *child_create(struct procs *ps, const struct rt_watch_e
 		proc_id_close(&id);
 		return NULL;
 	}
-	for (uint32_t i = 0; i < ps->list.len; i++) /* who had the process id before has ended */
+	for (uint32_t i = 0; i < ps->list.len; i++) /* the process id's former owner has ended */
 		if (ps->list.data[i]->id.pid == id.pid)
 			proc_step(ps, ps->list.data[i], WATCH_EV_END);
 	list_clean(ps);
@@ -465,7 +474,10 @@ static void full_tell(struct procs *ps, uint32_t parent)
 	strbuf_deinit(&text);
 }
 
-/* Links may have been made for another process that has its process id now. */
+/*
+ * Ends the following of a process that has ended: links may have been made for another process that
+ * has its process id now.
+ */
 static void end_check(struct procs *ps, struct watch_proc *p)
 {
 	if (p->state != WATCH_STATE_RUNS || watch_proc_lives(p))
@@ -494,7 +506,7 @@ static void event_attend(struct procs *ps, const struct rt_watch_event *ev)
 	end_check(ps, p);
 }
 
-/* Nothing that was lost has stopped a process: it went on, and is looked at now. */
+/* A lost event has not stopped its process, so the mappings of all processes are read now. */
 static void lost_attend(struct procs *ps)
 {
 	uint64_t n = follow_lost(ps->follow);
@@ -553,8 +565,8 @@ static void procs_tend(struct procs *ps)
 			proc_step(ps, ps->list.data[i], WATCH_EV_END);
 	list_clean(ps);
 	/*
-	 * If children are followed, none has breakpoints that it does not want. On kernels without
-	 * such links the first hit takes a breakpoint out of a child.
+	 * If children are followed, all their breakpoints are wanted. On kernels without
+	 * FEAT_UPROBE_TGID the first hit takes a breakpoint out of a child.
 	 */
 	if (ps->opts.has_children || !feat_has(FEAT_UPROBE_TGID))
 		return;
@@ -631,7 +643,7 @@ void procs_stop(struct procs *ps)
 		proc_step(ps, ps->list.data[i], WATCH_EV_STOP);
 }
 
-/* The keeper sees to it that no child is left stopped. */
+/* Starts to follow forks. If dtrace is killed, the keeper resumes children that are stopped. */
 static struct err *children_start(const struct procs *ps)
 {
 	struct keeper *k;

@@ -1,10 +1,11 @@
 /*
  * The kernel's records of what processes do.
  *
- * Each CPU has a buffer, its records in the order of time; a fork is recorded where the parent
- * runs, what the child does where that runs. So all that is there is read, sorted by time, and
- * applied up to the moment before the first buffer was looked at: whatever happened by then has
- * been written, as a time is taken just before its record is.
+ * Each CPU has a buffer with its records in the order of time. A fork is recorded on the parent's
+ * CPU, and what the child does on the child's CPU. So all buffers are read, their records are
+ * sorted by time, and those up to the moment before the first buffer was read are applied: all
+ * records of that time are in the buffers, because the kernel takes the time of a record just
+ * before it writes the record.
  */
 #include "watch/records.h"
 
@@ -18,9 +19,9 @@
 #include "sym/sym.h"
 #include "watch/subscribers.h"
 
-#define DATA_SIZE     ((size_t)256 << 10) /* of each buffer, or less where the kernel says so */
+#define DATA_SIZE     ((size_t)256 << 10) /* of each buffer; less if the kernel refuses so much */
 #define DATA_SIZE_MIN ((size_t)16 << 10)
-#define ROUNDS	      4 /* of one drain: events that keep coming are left for the next */
+#define ROUNDS	      4 /* reads of all buffers in one drain, so that a drain ends */
 
 struct cpu_events {
 	int fd;
@@ -40,7 +41,7 @@ struct records {
 	uint32_t n;
 	size_t page_size;
 	VEC(struct event) events; /* read, not yet applied */
-	VEC(uint8_t) bytes;	  /* their records, each 8-aligned */
+	VEC(uint8_t) bytes;	  /* the records of events, each 8-aligned */
 };
 
 /* ---- what the kernel writes ----------------------------------------------------------------- */
@@ -67,8 +68,8 @@ struct rec_task { /* fork, exit */
 };
 
 /*
- * Numbers are those of the PID namespace of who opened the event: ours. A process that is not in
- * there has 0, and does not concern us.
+ * Process ids are those of the PID namespace of the process that opened the event: ours. A process
+ * outside of it has the process id 0, and its records are ignored.
  */
 
 /* Every record ends with its time (sample_id_all). */
@@ -114,10 +115,10 @@ static void apply_fork(const struct records *w, const struct perf_event_header *
 {
 	const struct rec_task *r = (const struct rec_task *)h;
 
-	if (r->pid && !r->ppid) /* its parent is outside */
+	if (r->pid && !r->ppid) /* the parent is in another PID namespace */
 		SUBSCRIBERS_TELL(w->subs, WATCH_ALL, execed,
 				 &(struct watch_subject){.pid = r->pid, .time = time});
-	else if (r->pid != r->ppid) /* else a thread */
+	else if (r->pid != r->ppid) /* otherwise a thread begins */
 		SUBSCRIBERS_TELL(w->subs, WATCH_ALL, forked,
 				 &(struct watch_subject){.pid = r->pid, .time = time}, r->ppid);
 }
@@ -149,8 +150,8 @@ static const struct {
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static void copy_out(const struct records *w, const struct cpu_events *c, uint64_t pos, void *to,
-		     size_t len)
+static void bytes_copy(const struct records *w, const struct cpu_events *c, uint64_t pos, void *to,
+		       size_t len)
 {
 	const uint8_t *data = (const uint8_t *)c->page + w->page_size;
 	size_t at = pos & (c->data_size - 1), first = MIN(len, c->data_size - at);
@@ -165,22 +166,22 @@ static void add_event(struct records *w, const struct cpu_events *c, uint64_t po
 
 	vec_reserve(&w->bytes, at + size);
 	w->bytes.len += size;
-	copy_out(w, c, pos, w->bytes.data + at, size);
+	bytes_copy(w, c, pos, w->bytes.data + at, size);
 	vec_push(&w->events,
 		 (struct event){time_of((struct perf_event_header *)(w->bytes.data + at)), at,
 				w->events.len});
 }
 
-static void read_cpu(struct records *w, const struct cpu_events *c)
+static void cpu_read(struct records *w, const struct cpu_events *c)
 {
 	uint64_t head = __atomic_load_n(&c->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = c->page->data_tail;
 	struct perf_event_header h;
 
 	while (head - tail >= sizeof(h)) {
-		copy_out(w, c, tail, &h, sizeof(h));
+		bytes_copy(w, c, tail, &h, sizeof(h));
 		if (h.size < sizeof(h) || h.size > head - tail)
-			tail = head - h.size; /* cannot be: the rest is left out */
+			tail = head - h.size; /* never happens: skips the rest */
 		else if (h.type < ARRAY_LEN(record_types) && record_types[h.type].apply &&
 			 h.size >= record_types[h.type].min_size + sizeof(uint64_t))
 			add_event(w, c, tail, h.size);
@@ -199,10 +200,10 @@ static int by_time(const void *pa, const void *pb)
 }
 
 /*
- * Keeps the events from i on, and of the bytes only theirs: on a busy machine something is always
- * left over.
+ * Keeps the events from i on, and only their bytes. On a busy machine some events are left over
+ * after every drain, so bytes that are not removed here would pile up.
  */
-static void keep_from(struct records *w, uint32_t i)
+static void events_keep_from(struct records *w, uint32_t i)
 {
 	VEC(uint8_t) bytes = {0};
 	uint32_t n = 0;
@@ -237,7 +238,7 @@ void records_drain(struct records *w)
 		uint32_t i = 0;
 
 		for (uint32_t cpu = 0; cpu < w->n; cpu++)
-			read_cpu(w, &w->cpus[cpu]);
+			cpu_read(w, &w->cpus[cpu]);
 		if (!w->events.len)
 			return;
 		qsort(w->events.data, w->events.len, sizeof(*w->events.data), by_time);
@@ -247,13 +248,13 @@ void records_drain(struct records *w)
 
 			record_types[h->type].apply(w, h, w->events.data[i].time);
 		}
-		keep_from(w, i);
+		events_keep_from(w, i);
 	}
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static struct err *refused(int sys, const char *what)
+static struct err *refused_err(int sys, const char *what)
 {
 	struct err *e = err_sys(sys, "cannot %s the events of what processes map", what);
 
@@ -263,7 +264,7 @@ static struct err *refused(int sys, const char *what)
 	return e;
 }
 
-static struct err *open_cpu(struct records *w, uint32_t cpu)
+static struct err *cpu_open(struct records *w, uint32_t cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -287,7 +288,7 @@ static struct err *open_cpu(struct records *w, uint32_t cpu)
 	*c = (struct cpu_events){
 		.fd = sys_perf_event_open(&attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC)};
 	if (c->fd < 0)
-		return refused(errno, "open");
+		return refused_err(errno, "open");
 	w->fds[w->n++] = c->fd;
 	for (size_t size = DATA_SIZE; p == MAP_FAILED && size >= DATA_SIZE_MIN; size /= 2) {
 		p = sys_mmap(NULL, w->page_size + size, PROT_READ | PROT_WRITE, MAP_SHARED, c->fd,
@@ -295,7 +296,7 @@ static struct err *open_cpu(struct records *w, uint32_t cpu)
 		c->data_size = size;
 	}
 	if (p == MAP_FAILED)
-		return refused(errno, "map");
+		return refused_err(errno, "map");
 	c->page = p;
 	return NULL;
 }
@@ -314,7 +315,7 @@ struct err *records_create(const struct subscribers *subs, const int *cpus, uint
 	};
 	for (uint32_t cpu = 0; cpu < ncpus && !e; cpu++)
 		if (cpus[cpu] >= 0)
-			e = open_cpu(w, cpu);
+			e = cpu_open(w, cpu);
 	if (e) {
 		records_destroy(w);
 		return e;

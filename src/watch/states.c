@@ -1,11 +1,11 @@
-/* What happens to a followed process: state by state, event by event. */
+/* The state table of a followed process: an action and the next state for each event. */
 #include "watch/states.h"
 
 /* clang-format off */
 #define DO(action, next) {WATCH_ACT_##action, WATCH_STATE_##next}
 
 static const struct watch_step steps[WATCH_NSTATES][WATCH_NEVENTS] = {
-	/* A process that is made known by the event. Nobody has asked for the others. */
+	/* Only FOLLOW and BORN make a process known; other events are about an unknown process. */
 	[WATCH_STATE_NEW] = {
 		[WATCH_EV_FOLLOW]     = DO(FOLLOW, RUNS),
 		[WATCH_EV_BORN]	      = DO(ADOPT,  HELD),
@@ -19,7 +19,7 @@ static const struct watch_step steps[WATCH_NSTATES][WATCH_NEVENTS] = {
 	},
 	[WATCH_STATE_RUNS] = {
 		[WATCH_EV_FOLLOW]     = DO(NONE,   RUNS),
-		[WATCH_EV_BORN]	      = DO(RESUME, RUNS), /* that is known already */
+		[WATCH_EV_BORN]	      = DO(RESUME, RUNS), /* the child is known already */
 		[WATCH_EV_EXEC]	      = DO(EXEC,   HELD),
 		[WATCH_EV_EXEC_OTHER] = DO(RENEW,  HELD),
 		[WATCH_EV_MAPPED]     = DO(LOOK,   HELD),
@@ -28,7 +28,7 @@ static const struct watch_step steps[WATCH_NSTATES][WATCH_NEVENTS] = {
 		[WATCH_EV_END]	      = DO(BURY,   ENDED),
 		[WATCH_EV_STOP]	      = DO(RESUME, OVER),
 	},
-	/* Somebody else may have resumed it, so it can do something more before all are told. */
+	/* A SIGCONT of the user may have resumed it, so more events can come before TOLD. */
 	[WATCH_STATE_HELD] = {
 		[WATCH_EV_FOLLOW]     = DO(NONE,   HELD),
 		[WATCH_EV_BORN]	      = DO(NONE,   HELD),
@@ -40,7 +40,7 @@ static const struct watch_step steps[WATCH_NSTATES][WATCH_NEVENTS] = {
 		[WATCH_EV_END]	      = DO(BURY,   ENDED),
 		[WATCH_EV_STOP]	      = DO(RESUME, OVER),
 	},
-	/* Programs that were on their way when tracing stopped may stop it all the same. */
+	/* A BPF program that ran while tracing stopped may still stop the process. */
 	[WATCH_STATE_OVER] = {
 		[WATCH_EV_FOLLOW]     = DO(NONE,   OVER),
 		[WATCH_EV_BORN]	      = DO(RESUME, OVER),

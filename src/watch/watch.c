@@ -1,4 +1,4 @@
-/* The watch: subscribers, and the two sources of events. */
+/* Passes the calls of watch.h to the two sources of events, and keeps the subscribers. */
 #include "watch/watch.h"
 
 #include "watch/procs.h"
@@ -7,8 +7,8 @@
 struct watch {
 	struct watch_hooks hooks;
 	struct subscribers subs;
-	struct records *records; /* of all processes; NULL until watch_all() */
-	struct procs *procs;	 /* that are followed; NULL until watch_following() */
+	struct records *records; /* events of all processes; NULL until watch_all() */
+	struct procs *procs;	 /* followed processes; NULL until watch_following() */
 };
 
 struct watch *watch_create(const struct watch_hooks *hooks)
