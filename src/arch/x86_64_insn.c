@@ -264,7 +264,7 @@ static uint32_t entry_skip(const uint8_t *code, size_t size)
 	return begin && (is_push(next, size - begin) || is_nop5(next, size - begin)) ? begin : 0;
 }
 
-/* ---- what stands in memory instead ----------------------------------------------------------- */
+/* ---- code in memory that differs from the file ----------------------------------------------- */
 
 static enum insn_patch patch_kind(const uint8_t *file, const uint8_t *mem, size_t len)
 {

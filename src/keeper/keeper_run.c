@@ -231,7 +231,7 @@ static void wards_release(const struct wards *w)
 	_exit(0);
 }
 
-/* ---- being told ------------------------------------------------------------------------------ */
+/* ---- receiving requests ---------------------------------------------------------------------- */
 
 /*
  * Receives the byte of a request and its two descriptors, which are -1 if none were passed. Returns

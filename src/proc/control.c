@@ -113,7 +113,7 @@ static bool exec_is_over(int report_fd)
 	return false;
 }
 
-/* The child stands at the first instruction of the new image, or has ended. */
+/* Waits until the child is stopped at the first instruction of the new program, or has ended. */
 static struct err *wait_for_exec(pid_t pid, int report_fd)
 {
 	int status, sys = 0;

@@ -3,7 +3,7 @@
  *
  * The process runs under ptrace to a hardware breakpoint, so nothing in its memory changes.
  *
- * Errors   struct err *; the process is then held where it stands. That the process ends meanwhile
+ * Errors   struct err *; the process is then held where it is. That the process ends meanwhile
  *          is no error: *ret_ended is true, and *ret_status is its wait status.
  * Facts    the dynamic linker calls _dl_debug_state() when objects are about to be mapped and, with
  *          _r_debug.r_state 0, when they are mapped and relocated, before their initialisers run;

@@ -19,7 +19,7 @@ struct proc_map {
 	taddr start, end;
 	uint64_t off; /* in the file */
 	uint64_t dev, ino;
-	const char *path; /* without " (deleted)"; "" for memory that no file stands behind */
+	const char *path; /* without " (deleted)"; "" for memory without a file */
 	bool is_exec, is_write, is_shared;
 };
 

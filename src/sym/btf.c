@@ -149,7 +149,7 @@ static struct err *sections_find(struct btf_file *f, const char *path)
 	f->types_len = h->type_len;
 	f->strs = f->data + strs;
 	f->strs_len = h->str_len;
-	/* The first string of a module's file need not be "", which stands in its base. */
+	/* The first string of a module's file need not be "", because its base has that string. */
 	if (f->strs_len && f->strs[f->strs_len - 1])
 		return damage_err(path, "the last string does not end");
 	return NULL;

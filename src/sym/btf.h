@@ -38,8 +38,9 @@ struct btf_file;
 MUST_CHECK struct err *btf_file_open(const char *path, const struct btf_file *base,
 				     struct btf_file **ret_file);
 /*
- * The same for who wants one type of the kernel's own file, which has the name and one of the kinds
- * (BTF_FIND_*): it is met in the pass over the file, and no names are hashed. 0: there is none.
+ * Opens the kernel's own file to find one type, which has the name and one of the kinds
+ * (BTF_FIND_*). The pass over the file finds the type, so no names are hashed. *ret_id is 0 if
+ * there is no such type.
  */
 MUST_CHECK struct err *btf_file_open_for(const char *path, uint32_t kinds, const char *name,
 					 struct btf_file **ret_file, uint32_t *ret_id);

@@ -17,7 +17,7 @@
 
 #define UNITS_MAX 1000000
 #define LOOK_BACK 8  /* ranges below an address that a search tries, because ranges may overlap */
-#define MAX_DEPTH 32 /* of namespaces and classes */
+#define MAX_DEPTH 32 /* levels of namespaces and classes */
 #define DIES_MAX  4000000 /* examined in the search for the functions of one unit */
 
 struct die_range {
@@ -40,8 +40,8 @@ struct dwarf_file {
 	struct gate_elf file, alt_file;
 	Dwarf *dw, *alt;
 	char *empty;	    /* the image behind alt_file if no alternate file was found */
-	VEC(char *) copies; /* of sections whose strings had no end */
-	range_vec ranges;   /* code of the compilation units */
+	VEC(char *) copies; /* copies of the sections whose last string had no end */
+	range_vec ranges;   /* the code of the compilation units */
 	bool has_ranges;
 	struct hashmap *funcs; /* offset of a unit's DIE -> struct unit_funcs */
 };
@@ -135,7 +135,7 @@ static void terminate_texts(struct dwarf_file *d, struct gate_elf *g)
 	}
 }
 
-/* The debug information of an open file, or NULL. */
+/* Returns the debug information of an open file, or NULL. */
 static Dwarf *dwarf_of(struct dwarf_file *d, struct gate_elf *g)
 {
 	Dwarf *dw = g->elf && gate_is_debug_small(g) ? dwarf_begin_elf(g->elf, DWARF_C_READ, NULL)

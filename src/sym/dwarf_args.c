@@ -1,26 +1,31 @@
 /*
  * Parameters of functions: names, types, and where the calling convention puts them.
  *
- * Registers for integers and for floating-point numbers are counted apart; what fits into two words
- * is passed in registers of the class of each word, or, if those do not suffice, on the stack as
- * everything larger (SysV AMD64 ABI, 3.2.3). A probe sees the registers for integers and the stack.
+ * Registers for integers and registers for floating-point numbers are counted separately. A value
+ * of at most two words is passed in registers, one of the class of each word. Larger values, and
+ * values for which not enough registers are left, are passed on the stack (SysV AMD64 ABI, 3.2.3).
+ * A probe can read the registers for integers and the stack.
  *
- * Only functions that other units may call must keep to that. What the compiler has made of a
- * static one, its parameters' locations at the first instruction say.
+ * The compiler must follow this convention only for functions that other units may call. For a
+ * static function, the debug information gives the location of each parameter at the first
+ * instruction, which is used instead.
  */
 #include <dwarf.h>
 
 #include "arch/arch.h"
 #include "sym/dwarf_impl.h"
 
-#define MAX_DEPTH  32	 /* of types: damaged files may have cycles */
-#define BUDGET	   10000 /* members looked at for one parameter: cycles branch */
+#define MAX_DEPTH  32	 /* levels of types: damaged files may have cycles */
+#define BUDGET	   10000 /* members examined for one parameter: cycles may branch */
 #define ARGS_MAX   256
 #define TEXT_DEPTH 16
 
 /* ---- types ---------------------------------------------------------------------------------- */
 
-/* A type that is in a unit of its own is declared here, with a reference to it. */
+/*
+ * Replaces a declaration by the type itself, if the type is defined in a type unit, to which the
+ * declaration refers.
+ */
 static void follow_signature(Dwarf_Die *type)
 {
 	Dwarf_Attribute attr;
@@ -62,7 +67,10 @@ bool dwarf_type_resolve(Dwarf_Die *type, Dwarf_Die *ret_type)
 	return true;
 }
 
-/* DWARF 5, 5.7.6; as DWARF 2 has it, a program that adds a number to the address. */
+/*
+ * The offset is a number (DWARF 5, 5.7.6) or, in DWARF 2, an expression that adds a number to the
+ * address of the struct.
+ */
 uint64_t dwarf_member_offset(Dwarf_Die *member)
 {
 	Dwarf_Attribute attr;
@@ -83,14 +91,15 @@ uint64_t dwarf_member_offset(Dwarf_Die *member)
 
 /* ---- spelling ------------------------------------------------------------------------------- */
 
-static const char *named(Dwarf_Die *type, const char *word, struct arena *a)
+static const char *type_named_text(Dwarf_Die *type, const char *word, struct arena *a)
 {
 	const char *name = dwarf_diename(type);
 
 	return arena_printf(a, "%s%s", word, name ? name : "(anonymous)");
 }
 
-static const char *derived(Dwarf_Die *type, const char *suffix, struct arena *a, int depth);
+static const char *type_derived_text(Dwarf_Die *type, const char *suffix, struct arena *a,
+				     int depth);
 
 static const char *text_of(Dwarf_Die *type, struct arena *a, int depth)
 {
@@ -98,23 +107,24 @@ static const char *text_of(Dwarf_Die *type, struct arena *a, int depth)
 		return "void";
 	switch (dwarf_tag(type)) {
 	case DW_TAG_structure_type:
-	case DW_TAG_class_type: return named(type, "struct ", a);
-	case DW_TAG_union_type: return named(type, "union ", a);
-	case DW_TAG_enumeration_type: return named(type, "enum ", a);
-	case DW_TAG_pointer_type: return derived(type, "*", a, depth);
-	case DW_TAG_reference_type: return derived(type, "&", a, depth);
-	case DW_TAG_rvalue_reference_type: return derived(type, "&&", a, depth);
-	case DW_TAG_array_type: return derived(type, "[]", a, depth);
-	case DW_TAG_const_type: return derived(type, "const", a, depth);
-	case DW_TAG_volatile_type: return derived(type, "volatile", a, depth);
-	case DW_TAG_restrict_type: return derived(type, "", a, depth);
-	case DW_TAG_atomic_type: return derived(type, "", a, depth);
-	case DW_TAG_subroutine_type: return derived(type, "()", a, depth);
-	default: return named(type, "", a);
+	case DW_TAG_class_type: return type_named_text(type, "struct ", a);
+	case DW_TAG_union_type: return type_named_text(type, "union ", a);
+	case DW_TAG_enumeration_type: return type_named_text(type, "enum ", a);
+	case DW_TAG_pointer_type: return type_derived_text(type, "*", a, depth);
+	case DW_TAG_reference_type: return type_derived_text(type, "&", a, depth);
+	case DW_TAG_rvalue_reference_type: return type_derived_text(type, "&&", a, depth);
+	case DW_TAG_array_type: return type_derived_text(type, "[]", a, depth);
+	case DW_TAG_const_type: return type_derived_text(type, "const", a, depth);
+	case DW_TAG_volatile_type: return type_derived_text(type, "volatile", a, depth);
+	case DW_TAG_restrict_type: return type_derived_text(type, "", a, depth);
+	case DW_TAG_atomic_type: return type_derived_text(type, "", a, depth);
+	case DW_TAG_subroutine_type: return type_derived_text(type, "()", a, depth);
+	default: return type_named_text(type, "", a);
 	}
 }
 
-static const char *derived(Dwarf_Die *type, const char *suffix, struct arena *a, int depth)
+static const char *type_derived_text(Dwarf_Die *type, const char *suffix, struct arena *a,
+				     int depth)
 {
 	Dwarf_Die to;
 	const char *text = dwarf_type_of(type, &to) ? text_of(&to, a, depth + 1) : "void";
@@ -139,16 +149,16 @@ const char *dwarf_type_text(Dwarf_Die *type, struct arena *a)
 
 enum class { CLASS_NONE, CLASS_SSE, CLASS_INTEGER, CLASS_MEMORY };
 
-/* How a type is passed: the class of its first and second word. */
+/* The classes of the first and second word of a type, which decide how it is passed. */
 struct classes {
 	enum class word[2];
 	uint64_t size;
-	uint32_t nseen; /* members, up to BUDGET */
+	uint32_t nseen; /* number of members that were examined, at most BUDGET */
 };
 
-static void classify(Dwarf_Die *type, uint64_t off, struct classes *c, int depth);
+static void type_classify(Dwarf_Die *type, uint64_t off, struct classes *c, int depth);
 
-static void merge(struct classes *c, uint64_t off, enum class class)
+static void class_merge(struct classes *c, uint64_t off, enum class class)
 {
 	if (off >= 16)
 		c->word[0] = CLASS_MEMORY;
@@ -164,17 +174,17 @@ static void classify_base(Dwarf_Die *type, uint64_t off, struct classes *c)
 	(void)dwarf_formudata(dwarf_attr_integrate(type, DW_AT_encoding, &attr), &encoding);
 	(void)dwarf_formudata(dwarf_attr_integrate(type, DW_AT_byte_size, &attr), &size);
 	if (encoding == DW_ATE_complex_float || encoding == DW_ATE_float) {
-		/* long double is in memory; of two words only complex double is */
+		/* long double is passed in memory; complex double takes two registers */
 		bool is_wide = size == 16 && encoding == DW_ATE_float;
 
-		merge(c, off, is_wide || size > 16 ? CLASS_MEMORY : CLASS_SSE);
+		class_merge(c, off, is_wide || size > 16 ? CLASS_MEMORY : CLASS_SSE);
 		if (size == 16 && !is_wide)
-			merge(c, off + 8, CLASS_SSE);
+			class_merge(c, off + 8, CLASS_SSE);
 		return;
 	}
-	merge(c, off, CLASS_INTEGER);
+	class_merge(c, off, CLASS_INTEGER);
 	if (size > 8)
-		merge(c, off + 8, CLASS_INTEGER);
+		class_merge(c, off + 8, CLASS_INTEGER);
 }
 
 static void classify_members(Dwarf_Die *type, uint64_t off, struct classes *c, int depth)
@@ -190,7 +200,7 @@ static void classify_members(Dwarf_Die *type, uint64_t off, struct classes *c, i
 		    dwarf_hasattr(&m, DW_AT_external))
 			continue;
 		if (dwarf_type_of(&m, &of))
-			classify(&of, off + dwarf_member_offset(&m), c, depth + 1);
+			type_classify(&of, off + dwarf_member_offset(&m), c, depth + 1);
 	} while (c->nseen < BUDGET && dwarf_siblingof(&m, &m) == 0);
 }
 
@@ -203,10 +213,10 @@ static void classify_array(Dwarf_Die *type, uint64_t off, struct classes *c, int
 	    dwarf_aggregate_size(&elem, &elem_size) != 0 || !elem_size)
 		return;
 	for (uint64_t i = 0; i < MIN(size, (Dwarf_Word)16); i += elem_size)
-		classify(&elem, off + i, c, depth + 1);
+		type_classify(&elem, off + i, c, depth + 1);
 }
 
-static void classify(Dwarf_Die *type, uint64_t off, struct classes *c, int depth)
+static void type_classify(Dwarf_Die *type, uint64_t off, struct classes *c, int depth)
 {
 	Dwarf_Die t;
 
@@ -218,10 +228,10 @@ static void classify(Dwarf_Die *type, uint64_t off, struct classes *c, int depth
 	case DW_TAG_class_type:
 	case DW_TAG_union_type: classify_members(&t, off, c, depth); return;
 	case DW_TAG_array_type: classify_array(&t, off, c, depth); return;
-	case DW_TAG_ptr_to_member_type: merge(c, off + 8, CLASS_INTEGER); break;
+	case DW_TAG_ptr_to_member_type: class_merge(c, off + 8, CLASS_INTEGER); break;
 	default: break;
 	}
-	merge(c, off, CLASS_INTEGER);
+	class_merge(c, off, CLASS_INTEGER);
 }
 
 static bool is_aggregate(int tag)
@@ -251,8 +261,9 @@ static bool has_destructor(Dwarf_Die *t, int depth, uint32_t *budget)
 }
 
 /*
- * C++ passes and returns objects that cannot be copied as bytes by their address. gcc 12 does not
- * write the attribute that says so: then a destructor does.
+ * True for objects of C++ that cannot be copied as bytes, and are therefore passed and returned by
+ * their address. gcc 12 does not write the attribute that says so; without it, a class with a
+ * destructor is taken for one of these.
  */
 static bool is_by_address(Dwarf_Die *t)
 {
@@ -266,9 +277,7 @@ static bool is_by_address(Dwarf_Die *t)
 	return has_destructor(t, 0, &budget);
 }
 
-/* The same, as the place of a parameter shows it: what a register, or a word of the stack, points
- * to.
- */
+/* An object is passed by its address if its location is what a register or stack word points to. */
 bool dwarf_is_at_address(Dwarf_Die *param, Dwarf_Addr entry)
 {
 	Dwarf_Attribute attr;
@@ -288,7 +297,7 @@ static struct classes classes_of(Dwarf_Die *t)
 {
 	struct classes c = {0};
 
-	classify(t, 0, &c, 0);
+	type_classify(t, 0, &c, 0);
 	if (dwarf_aggregate_size(t, &c.size) != 0)
 		c.size = 8;
 	if (c.size > 16 || c.word[1] == CLASS_MEMORY)
@@ -298,13 +307,16 @@ static struct classes classes_of(Dwarf_Die *t)
 
 /* ---- parameters ----------------------------------------------------------------------------- */
 
-/* What is used up by the parameters so far. */
+/* The registers and stack words that the preceding parameters occupy. */
 struct convention {
 	uint32_t nint, nsse;
 	uint64_t nstack; /* words */
 };
 
-/* Where the next parameter of classes c is: its number, or -1 when it is not seen. */
+/*
+ * Allocates registers or stack words for the next parameter, of classes c. Returns the index of its
+ * word (struct dwarf_arg, raw), or -1 if a probe cannot read it.
+ */
 static int place_next(struct convention *v, const struct classes *c, bool is_scalar)
 {
 	uint32_t nint = (c->word[0] == CLASS_INTEGER) + (c->word[1] == CLASS_INTEGER);
@@ -325,7 +337,7 @@ static int place_next(struct convention *v, const struct classes *c, bool is_sca
 	return at;
 }
 
-/* die: of the parameter, whose function begins at entry; NULL: of a function's value. */
+/* die is the DIE of the parameter, whose function begins at entry; NULL for a return value. */
 static void place_arg(struct convention *v, struct dwarf_arg *arg, Dwarf_Die *die, Dwarf_Addr entry)
 {
 	static const struct classes pointer = {{CLASS_INTEGER, CLASS_NONE}, 8, 0};
@@ -348,7 +360,7 @@ static void place_arg(struct convention *v, struct dwarf_arg *arg, Dwarf_Die *di
 		arg->is_ref = dwarf_type_of(&t, &arg->type);
 }
 
-/* A result that is returned in memory: its address is passed before everything else. */
+/* True if the result is returned in memory, whose address the caller passes as first argument. */
 static bool is_returned_in_memory(const struct dwarf_arg *value)
 {
 	Dwarf_Die type = value->type, t;
@@ -408,7 +420,7 @@ int dwarf_register_of(const Dwarf_Op *ops, size_t n)
 {
 	if (n == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
 		return dwarf_integer_register(ops[0].atom - DW_OP_reg0);
-	/* as LLVM has small types: breg8 0, constu 1, and, stack_value */
+	/* LLVM describes the low bits of a register so: breg8 0, constu 1, and, stack_value. */
 	if (n < 2 || ops[0].atom < DW_OP_breg0 || ops[0].atom > DW_OP_breg31 || ops[0].number ||
 	    ops[n - 1].atom != DW_OP_stack_value)
 		return -1;
@@ -429,7 +441,9 @@ bool dwarf_is_in_memory(Dwarf_Die *param, Dwarf_Addr entry)
 	       ops[0].atom == DW_OP_fbreg;
 }
 
-/* Of a static function: where the parameter really is at entry; abi: where it should be. */
+/*
+ * Returns where a parameter of a static function is at entry; abi is where the ABI would have it.
+ */
 static int place_at_entry(Dwarf_Die *param, Dwarf_Addr entry, int abi)
 {
 	Dwarf_Attribute attr;
@@ -439,7 +453,7 @@ static int place_at_entry(Dwarf_Die *param, Dwarf_Addr entry, int abi)
 	if (!dwarf_attr_integrate(param, DW_AT_location, &attr) ||
 	    dwarf_getlocation_addr(&attr, entry, &ops, &n, 1) != 1 || !n)
 		return -1;
-	/* in memory: on the stack, or where code that was not optimized stores it */
+	/* A parameter in memory is on the stack, or unoptimized code will store it there. */
 	return n == 1 && ops[0].atom == DW_OP_fbreg ? abi : dwarf_register_of(ops, n);
 }
 

@@ -1,34 +1,34 @@
 /*
  * Parameters and results of functions of Go.
  *
- * From Go 1.17 on a value takes one of nine registers for each word of it that is no floating-point
- * number, and one of fifteen for each that is: a string two, for its address and length. A value
- * that does not find all the registers it needs is passed on the stack as a whole (Go
- * src/cmd/compile/abi-internal.md). Results are counted anew.
+ * From Go 1.17 on, each floating-point number in a value takes one of fifteen registers, and each
+ * other word one of nine; a string takes two, for its address and length. If not enough registers
+ * are left for all words of a value, the complete value is passed on the stack (Go
+ * src/cmd/compile/abi-internal.md). Results take registers from the first one on again.
  *
- * DWARF says where parameters are at the first instruction, unless the program was compiled without
- * optimization: then it names the places on the stack where the first instructions store them. What
- * the convention says counts therefore, unless DWARF names registers. DWARF does not say where
+ * DWARF gives the location of parameters at the first instruction. In a program that was compiled
+ * without optimization, however, it gives the stack addresses to which the first instructions store
+ * them. Therefore the convention decides, unless DWARF names registers. DWARF does not say where
  * results are.
  */
 #include <dwarf.h>
 
 #include "sym/dwarf.h"
 
-#define MAX_DEPTH   32	  /* of types: damaged files may have cycles */
-#define BUDGET	    10000 /* members looked at for one parameter: cycles branch */
+#define MAX_DEPTH   32	  /* levels of types: damaged files may have cycles */
+#define BUDGET	    10000 /* members examined for one parameter: cycles may branch */
 #define ARGS_MAX    256
 #define NINT	    9
 #define NFLOAT	    15
 #define WORD	    8
 #define KIND_ATTR   0x2900 /* DW_AT_go_kind: the kind that package reflect knows */
 #define KIND_STRING 24
-#define RESULT_MARK DW_AT_variable_parameter /* true: a result */
+#define RESULT_MARK DW_AT_variable_parameter /* true for a result */
 
-/* Registers in use, or words that one value takes. */
+/* The number of registers in use, or the number that one value takes. */
 struct regs {
 	uint32_t nint, nfloat;
-	uint32_t nseen; /* members, up to BUDGET */
+	uint32_t nseen; /* number of members that were examined, at most BUDGET */
 };
 
 /* ---- types ---------------------------------------------------------------------------------- */
@@ -64,7 +64,7 @@ static bool count_members(Dwarf_Die *type, struct regs *r, int depth)
 	return true;
 }
 
-/* An array of one element is that element, others are never in registers. */
+/* An array of one element is passed as this element; longer arrays are never in registers. */
 static bool count_array(Dwarf_Die *type, struct regs *r, int depth)
 {
 	Dwarf_Word size = 0, elem_size = 0;
@@ -78,7 +78,7 @@ static bool count_array(Dwarf_Die *type, struct regs *r, int depth)
 	       count_words(&elem, r, depth + 1);
 }
 
-/* Adds the registers that a value of the type takes; false when it is never passed in any. */
+/* Adds the registers that a value of the type takes; false if it is never passed in registers. */
 static bool count_words(Dwarf_Die *type, struct regs *r, int depth)
 {
 	Dwarf_Die t;
@@ -105,7 +105,10 @@ static bool is_string(Dwarf_Die *type)
 
 /* ---- places --------------------------------------------------------------------------------- */
 
-/* DWARF's number of a register to its place among Go's; -1: it is none of them. */
+/*
+ * Converts DWARF's number of a register to its index among the registers of Go's convention; -1 if
+ * the register is none of those.
+ */
 static int go_register(uint64_t number)
 {
 	static const int8_t place[] = {[0] = 0,	 [1] = -1, [2] = 2, [3] = 1, [4] = 4,  [5] = 3,
@@ -122,7 +125,7 @@ static bool location_at(Dwarf_Die *param, Dwarf_Addr entry, Dwarf_Op **ret_ops, 
 	       dwarf_getlocation_addr(&attr, entry, ret_ops, ret_n, 1) == 1 && *ret_n > 0;
 }
 
-/* The first register, when DWARF names the registers of all n words in Go's order; else -1. */
+/* Returns the index of the first register if DWARF names n registers in Go's order; else -1. */
 static int first_register(Dwarf_Die *param, Dwarf_Addr entry, uint32_t n)
 {
 	uint32_t nregs = 0;
@@ -149,8 +152,9 @@ static int first_register(Dwarf_Die *param, Dwarf_Addr entry, uint32_t n)
 }
 
 /*
- * The distance of one or two operations from the frame's base, which in Go is the address behind
- * the return address. libdw reads no locations in the form of blocks, which Go uses.
+ * Parses a location of one or two operations, and returns its distance from the frame's base, which
+ * in Go is the address behind the return address. libdw does not read locations in the form of
+ * blocks, which Go uses.
  */
 static bool block_offset(Dwarf_Die *param, uint64_t *ret_off)
 {
@@ -170,7 +174,8 @@ static bool block_offset(Dwarf_Die *param, uint64_t *ret_off)
 	       !(block.data[block.length - 1] & 0xc0); /* the last byte, of a positive number */
 }
 
-/* The word of the caller's stack, above the return address, at which the parameter begins; or -1.
+/*
+ * Returns the index of the stack word, above the return address, where the parameter begins; or -1.
  */
 static int stack_word(Dwarf_Die *param, Dwarf_Addr entry)
 {
@@ -206,8 +211,10 @@ static struct dwarf_arg arg_of(Dwarf_Die *die, struct arena *a)
 	return arg;
 }
 
-/* The value takes n words from first on; only texts and single words that are no part of a struct
- * can be used. */
+/*
+ * Notes that a value consists of n words from word first on. Clauses can use only texts, and single
+ * words that are not members of a struct.
+ */
 static void arg_place(struct dwarf_arg *arg, uint32_t first, uint32_t n)
 {
 	Dwarf_Die t;
@@ -220,7 +227,7 @@ static void arg_place(struct dwarf_arg *arg, uint32_t first, uint32_t n)
 		arg->raw = (int)first;
 }
 
-/* In registers, while there are enough. die: NULL for a result. */
+/* Places a value in registers, as long as enough are left. die is NULL for a result. */
 static void place_in_registers(struct regs *used, struct dwarf_arg *arg, Dwarf_Die *die,
 			       Dwarf_Addr entry)
 {
@@ -230,7 +237,7 @@ static void place_in_registers(struct regs *used, struct dwarf_arg *arg, Dwarf_D
 	int at = -1;
 
 	if (!fits) {
-		/* the first word of the stack is the last that a probe sees */
+		/* the first word of the stack is the last one that a probe can read */
 		if (die && !own.nfloat && stack_word(die, entry) == 0 && own.nint == 1)
 			arg_place(arg, NINT, 1);
 		return;

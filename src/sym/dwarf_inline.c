@@ -13,7 +13,7 @@
 #include "sym/dwarf.h"
 
 #define BUDGET_NS  300000000 /* time for the search */
-#define MAX_DEPTH  64	     /* of scopes inside each other: damaged files may have more */
+#define MAX_DEPTH  64	     /* levels of nested scopes: damaged files may have more */
 #define MAX_PREFIX 512	     /* bytes of the names of the scopes around a function */
 
 struct walk {
@@ -22,11 +22,11 @@ struct walk {
 	struct arena *a, *names; /* names: memory for the name that is being compared */
 	uint64_t deadline;
 	uint32_t nseen;
-	const char *name; /* of the function that was found; NULL: none yet */
-	Dwarf_Off origin; /* its DIE */
-	/* a name that is meant, of a declaration in a namespace or class; NULL: none yet */
+	const char *name; /* name of the function that was found; NULL: none yet */
+	Dwarf_Off origin; /* offset of the function's DIE */
+	/* name of a matching declaration in a namespace or class; NULL: none was found yet */
 	const char *declared;
-	Dwarf_Off declaration; /* its DIE, to which the function's refers */
+	Dwarf_Off declaration; /* offset of its DIE, to which the DIE of the function refers */
 	const char *caller;
 };
 
@@ -45,7 +45,7 @@ static const char *linkage_name(Dwarf_Die *die)
 		    : dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr));
 }
 
-/* The name that descriptions use: that of C, or the demangled one. */
+/* Returns the name that probe descriptions use: the C name, or the demangled one. */
 static const char *function_name(struct walk *w, Dwarf_Die *die)
 {
 	const char *linked = linkage_name(die),
@@ -81,7 +81,7 @@ static void function_check(struct walk *w, Dwarf_Die *die, const char *prefix)
 {
 	const char *bare = dwarf_diename(die), *name;
 
-	arena_reset(w->names); /* the file may have any number of them */
+	arena_reset(w->names); /* a file may have any number of names */
 	name = function_name(w, die);
 	if (!bare || !name)
 		return;
@@ -96,8 +96,8 @@ static void function_check(struct walk *w, Dwarf_Die *die, const char *prefix)
 }
 
 /*
- * Remembers a declaration whose name is meant: the definition, which refers to it, often stands
- * outside the scope.
+ * Remembers a declaration whose name matches: the definition, which refers to the declaration, is
+ * often outside the scope.
  */
 static void declaration_check(struct walk *w, Dwarf_Die *die, const char *prefix)
 {

@@ -1,45 +1,46 @@
 /*
  * Parameters of functions of Rust.
  *
- * Rust promises no calling convention, its compiler has one all the same: a value that is one or
- * two scalars after all, be it wrapped in structs or an enum, is passed as these, each in the next
- * register for integers or floating-point numbers, as C would pass separate parameters; "&str" and
- * slices are such pairs of address and length. Any other value of up to two words is passed as
- * words, a larger one by its address (rustc_abi's BackendRepr; rustc_ty_utils'
+ * Rust guarantees no calling convention, but its compiler has one. A value that consists of one or
+ * two scalars, even inside structs or an enum, is passed as these scalars. Each takes the next
+ * register for integers or floating-point numbers, as separate parameters of C do. "&str" and
+ * slices are such pairs, of an address and a length. Any other value of at most two words is passed
+ * as words, and a larger one by its address (rustc_abi's BackendRepr; rustc_ty_utils'
  * fn_abi_adjust_for_abi).
  *
- * The optimizer changes functions that only their own crate calls. What DWARF says of the first
- * instruction counts where that is a register; code that is not optimized has everything on the
- * stack, where its first instructions store it, and keeps to the convention.
+ * The optimizer may change the convention of functions that only their own crate calls. So if DWARF
+ * gives a register as the location at the first instruction, this register is used. Code that is
+ * not optimized follows the convention, and its DWARF gives only the stack addresses to which the
+ * first instructions store the parameters.
  */
 #include <dwarf.h>
 
 #include "arch/arch.h"
 #include "sym/dwarf_impl.h"
 
-#define MAX_DEPTH  32	 /* of types: damaged files may have cycles */
-#define BUDGET	   10000 /* members looked at for one parameter: cycles branch */
+#define MAX_DEPTH  32	 /* levels of types: damaged files may have cycles */
+#define BUDGET	   10000 /* members examined for one parameter: cycles may branch */
 #define ARGS_MAX   256
 #define WORD	   8
 #define DIRECT_MAX 16 /* bytes of a value that is returned in registers */
 
 enum form {
-	FORM_NOTHING, /* no bytes */
-	FORM_SCALARS, /* one or two */
+	FORM_NOTHING, /* the value has no bytes */
+	FORM_SCALARS, /* the value consists of one or two scalars */
 	FORM_OTHER,
 };
 
 struct scalar {
 	uint64_t off;
 	bool is_float;
-	uint32_t nwords; /* of a 128-bit integer 2 */
+	uint32_t nwords; /* 2 for a 128-bit integer, else 1 */
 };
 
 struct shape {
 	enum form form;
 	struct scalar scalars[2];
 	uint32_t n;
-	uint32_t nseen; /* members, up to BUDGET */
+	uint32_t nseen; /* number of members that were examined, at most BUDGET */
 };
 
 /* ---- types ---------------------------------------------------------------------------------- */
@@ -87,9 +88,9 @@ static void members_add(struct shape *s, Dwarf_Die *type, uint64_t off, int dept
 }
 
 /*
- * An enum with values: when one variant alone has any, and what tells the variants apart lies in
- * these, it is passed as they are (Option<&str>); else as two scalars, if that is what each variant
- * comes to (Option<u32>).
+ * Adds an enum whose variants have values. If only one variant has values, and the tag is stored in
+ * them, the enum is passed as these values (Option<&str>). Otherwise it is passed as two scalars,
+ * the tag and a value, if each variant has at most one scalar (Option<u32>).
  */
 static void variants_add(struct shape *s, Dwarf_Die *part, uint64_t off, int depth)
 {
@@ -173,7 +174,7 @@ static struct shape shape_of(Dwarf_Die *type)
 	return s;
 }
 
-/* A text: its address, then its length. */
+/* True for the type of a text, which consists of an address and a length. */
 static bool is_str(Dwarf_Die *type)
 {
 	const char *name = dwarf_diename(type);
@@ -188,7 +189,7 @@ struct convention {
 	uint64_t nstack; /* words */
 };
 
-/* Where the next scalar is: its number, or -1 when it is not seen. */
+/* Returns the index of the next scalar's word, or -1 if a probe cannot read it. */
 static int place_scalar(struct convention *v, const struct scalar *s)
 {
 	int at = -1;
@@ -207,7 +208,7 @@ static int place_scalar(struct convention *v, const struct scalar *s)
 	return at;
 }
 
-/* Words of a value that is not scalars: of those that are not passed by their address. */
+/* Allocates the words of a value that does not consist of scalars, and is not passed by address. */
 static void place_words(struct convention *v, uint64_t size)
 {
 	const struct scalar word = {0, false, 1};
@@ -217,8 +218,8 @@ static void place_words(struct convention *v, uint64_t size)
 }
 
 /*
- * The number of the register that DWARF names, at the function's entry, for word i of the parameter
- * or for the address of the whole; -1: none.
+ * Returns the index of the register that DWARF names, at the function's entry, for word i of the
+ * parameter, or for the address of the parameter; -1 if it names none.
  */
 static int register_at(Dwarf_Die *param, Dwarf_Addr entry, uint32_t i)
 {
@@ -245,7 +246,7 @@ static int register_at(Dwarf_Die *param, Dwarf_Addr entry, uint32_t i)
 	return -1;
 }
 
-/* A parameter as the convention has it. at: where its words are, -1 = not seen. */
+/* Places a parameter by the convention. at[] receives the index of each word, -1 = not readable. */
 static void place_by_convention(struct convention *v, struct dwarf_arg *arg, bool is_at_address,
 				int at[2])
 {
@@ -271,8 +272,8 @@ static void place_by_convention(struct convention *v, struct dwarf_arg *arg, boo
 }
 
 /*
- * is_stored: the function is one that stores its parameters on the stack, and keeps to the
- * convention.
+ * Places a parameter. is_stored says that the function stores its parameters on the stack, and thus
+ * follows the convention.
  */
 static void place_arg(struct convention *v, struct dwarf_arg *arg, Dwarf_Die *die, Dwarf_Addr entry,
 		      bool is_stored)
@@ -315,8 +316,8 @@ static struct dwarf_arg arg_of(Dwarf_Die *die, struct arena *a)
 }
 
 /*
- * Is one of the parameters, at the function's entry, where code that is not optimized will store
- * it?
+ * True if the location of one of the parameters, at the function's entry, is the memory to which
+ * unoptimized code will store it.
  */
 static bool stores_parameters(Dwarf_Die *func, Dwarf_Addr entry)
 {
@@ -332,8 +333,8 @@ static bool stores_parameters(Dwarf_Die *func, Dwarf_Addr entry)
 }
 
 /*
- * Only a value that is one scalar is seen; one that does not fit into two registers is in memory,
- * at the first argument.
+ * Returns the return value. A probe can read it only if it is one scalar. A value that does not fit
+ * into two registers is returned in memory, whose address the caller passes as first argument.
  */
 static struct dwarf_arg value_of(Dwarf_Die *func, struct arena *a, bool *ret_in_memory)
 {

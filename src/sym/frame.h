@@ -44,7 +44,7 @@ enum walk_end {
 	WALK_CUT,      /* there are more frames, but they cannot be found */
 };
 
-/* The frame at which a walk stands. */
+/* The frame that a walk has reached. */
 struct frame {
 	u64 pc, sp, bp;
 	/*

@@ -2,9 +2,9 @@
  * The gate to files that others have made: programs, libraries, debug files, perf maps of any
  * process.
  *
- * The owner of such a file decides what stands in it, and we read it as root while we trace. So all
- * code that reads one opens it here, and trusts none of its contents. The gate guarantees five
- * things:
+ * The owner of such a file controls its contents, and we read it as root while we trace. So all
+ * code that reads a foreign file opens it here, and trusts none of its contents. The gate
+ * guarantees five things:
  *
  *     - the file is a regular one, below the root directory of the process that uses it, and
  *       opening it does not wait, as opening a fifo would;
@@ -14,17 +14,18 @@
  *       although a sparse file of a few kilobytes may claim tables of terabytes;
  *     - what was left out because of the limit is remembered in is_cut, so that the caller can
  *       report it;
- *     - nobody waits for a file system whose server has stopped.
+ *     - the tracer never hangs because the server of a file system has stopped.
  *
- * The last one takes another process. A file on a file system that answers by itself (mounts.h) is
- * opened and read here, as any other. All others are left to the reader (reader/reader.h): here
- * they have a descriptor that asks nobody (O_PATH), and an image in memory into which the parts
- * that are needed come when they are needed. An answer is waited for at most as long as the option
- * filewait says; while probes fire, all waits together take at most a tenth of the time. A file
- * system that has not answered is left alone for five seconds, then ten, up to five minutes;
- * reading one of its files fails at once meanwhile, and the user is told.
+ * The last guarantee needs another process. Files on a file system that answers by itself
+ * (mounts.h) are opened and read in this process. All other files are opened and read by the reader
+ * (reader/reader.h). For such a file, this process has a descriptor whose opening sends no request
+ * to the server (O_PATH), and an image in memory, into which the reader copies the parts that are
+ * needed. An answer is waited for at most as long as the option filewait says; while probes fire,
+ * all waits together take at most a tenth of the time. After a file system has not answered, no
+ * request is sent to it for five seconds, then for ten, and so on up to five minutes. Meanwhile,
+ * reading one of its files fails at once, and the user is notified.
  *
- * Owns     struct gate the reader; struct gate_elf its libelf handle. A file is counted.
+ * Owns     struct gate owns the reader; struct gate_elf its libelf handle. Files are counted.
  * Units    limits in bytes, of one section as it is in memory (decompressed).
  * Errors   errno, where a function says so; ETIMEDOUT: the file system does not answer. A file that
  *          is no ELF file, or whose headers contradict each other, has no sections.
@@ -61,11 +62,12 @@ struct gate_file;
 struct gate *gate_create(void);
 /* Files that are still open cannot be read any more. NULL is allowed. */
 void gate_destroy(struct gate *g);
-/* How long an answer is waited for. */
+/* Sets how long an answer is waited for. */
 void gate_set_wait(struct gate *g, uint64_t ns);
 /*
- * While nothing is traced yet, waiting harms nobody: is_patient multiplies the time by ten, and
- * nothing is told, because the caller reports what it cannot read. This is how a gate begins.
+ * While nothing is traced yet, a long wait does no harm. is_patient multiplies the time by ten and
+ * turns the notices off, because the caller reports the files that it cannot read. A new gate is
+ * patient.
  */
 void gate_set_patient(struct gate *g, bool is_patient);
 /* Sets the function that tells the user of a file system that does not answer. */
@@ -111,7 +113,7 @@ static inline struct gate_file *gate_file_take(struct gate_file **f)
 	return taken;
 }
 
-/* What it was when it was opened, or when gate_file_refresh() returned true. */
+/* Returns the file's status of when it was opened, or when gate_file_refresh() returned true. */
 const struct stat *gate_file_stat(const struct gate_file *f);
 bool gate_file_refresh(struct gate_file *f);
 /*
@@ -119,13 +121,13 @@ bool gate_file_refresh(struct gate_file *f);
  */
 ssize_t gate_file_read(struct gate_file *f, void *to, size_t size, uint64_t off);
 /*
- * True if the file could not be read because its file system does not answer: what was read of it
- * is not all, and may be had later.
+ * True if parts of the file could not be read because its file system does not answer. They may be
+ * readable later.
  */
 bool gate_file_is_stuck(const struct gate_file *f);
 /*
- * A descriptor for calls that want to know which file it is, such as placing a probe. It may be one
- * of O_PATH. It stays the file's.
+ * Returns a descriptor for calls that only identify the file, such as placing a probe. It may be
+ * one of O_PATH. The file keeps it.
  */
 int gate_file_fd(const struct gate_file *f);
 

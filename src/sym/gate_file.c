@@ -1,4 +1,4 @@
-/* Opens foreign files, here or in the reader, and waits for nobody too long. */
+/* Opens foreign files, in this process or in the reader, and waits for no server too long. */
 #include "sym/gate_impl.h"
 
 #include <errno.h>
@@ -17,39 +17,39 @@
 
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-#define BLOCK	       65536u		      /* what is fetched at once, at least */
-#define IMAGE_MAX      ((uint64_t)1 << 36)    /* largest file that the reader reads */
-#define PATIENT_FACTOR 10		      /* before anything is traced */
-#define WAIT_SHARE     10		      /* waits take one part in so many of the time */
-#define WAIT_FREE_NS   2000000		      /* a shorter wait is a file system that answers */
+#define BLOCK	       65536u		   /* the least number of bytes that are fetched at once */
+#define IMAGE_MAX      ((uint64_t)1 << 36) /* largest file that the reader reads */
+#define PATIENT_FACTOR 10		   /* multiplies waits before anything is traced */
+#define WAIT_SHARE     10		   /* waits may take 1/WAIT_SHARE of the time */
+#define WAIT_FREE_NS   2000000		   /* a shorter wait is not counted */
 #define PAUSE_MIN_NS   ((uint64_t)5000000000) /* before a silent file system is asked again */
 #define PAUSE_MAX_NS   ((uint64_t)300000000000)
-#define ZONES_MAX      1024 /* beyond, all other file systems share one zone */
+#define ZONES_MAX      1024 /* when there are so many zones, all other file systems share one */
 #define TOLD_MAX       8
 #define LATE_MAX       8 /* readers that were given up and have not ended */
 
-/* Files that are likely to have one server. */
+/* A zone is a set of files that are likely to have the same server. */
 struct zone {
-	uint64_t until;	   /* it is not asked before */
-	uint64_t pause_ns; /* 0: it has always answered */
-	bool is_slow;	   /* it has taken longer than others once */
+	uint64_t until;	   /* the server is not asked before this time */
+	uint64_t pause_ns; /* 0: the server has always answered */
+	bool is_slow;	   /* the server has once taken longer than others */
 	bool is_told;
 };
 
 struct gate {
-	uint32_t refs; /* of files, and one until gate_destroy() */
+	uint32_t refs; /* references of files, and one until gate_destroy() */
 	struct mounts mounts;
 	int root_fd; /* our own root directory (O_PATH); -1 until it is needed */
 	struct reader *reader;
 	const struct gate_file *current; /* the file that the reader has open; NULL: none of ours */
-	struct zone *open_zone;		 /* of whatever file the reader has open */
+	struct zone *open_zone;		 /* the zone of the file that the reader has open */
 	pid_t late[LATE_MAX];
 	uint32_t nlate;
-	struct hashmap *zones; /* by the texts of zone_of_...() */
+	struct hashmap *zones; /* keyed by the texts that the functions zone_of_...() make */
 	uint64_t wait_ns;
-	uint64_t left_ns, left_at; /* of the time that waits may take, at that time */
+	uint64_t left_ns, left_at; /* how long waits could still take at time left_at */
 	bool is_patient;
-	bool is_closed; /* no reader is made any more */
+	bool is_closed; /* no reader is started any more */
 	uint32_t ntold;
 	void (*notice)(void *ctx, const char *msg);
 	void *ctx;
@@ -60,15 +60,15 @@ struct gate_file {
 	int fd; /* -1: the caller's descriptor was closed */
 	bool is_borrowed;
 	struct stat st;
-	/* the rest only if the reader reads it: */
-	struct gate *gate; /* NULL: it is read here */
+	/* The following members are used only if the reader reads the file. */
+	struct gate *gate; /* NULL: this process reads the file */
 	struct zone *zone;
 	char *path; /* for messages */
 	bool is_stuck;
-	uint32_t nusers; /* of the image */
-	char *image;	 /* NULL: nobody uses it */
-	uint64_t size;	 /* of the image */
-	uint8_t *blocks; /* a bit for each block that is there */
+	uint32_t nusers; /* number of users of the image */
+	char *image;	 /* NULL: the image has no users */
+	uint64_t size;	 /* bytes of the image */
+	uint8_t *blocks; /* a bit for each block, set if the block was fetched */
 };
 
 /* ---- the gate -------------------------------------------------------------------------------- */
@@ -179,8 +179,9 @@ static struct zone *zone_of_dev(struct gate *g, uint64_t dev)
 }
 
 /*
- * A path is looked up by the reader, so nobody knows here on which file system it ends: below our
- * own root, the names in it say; below another one, all paths are one zone.
+ * Returns the zone of a path. The reader looks the path up, so the file system of the file is not
+ * known here. Below our own root, it is guessed from the path and the table of mounts; below
+ * another root, all paths are in one zone.
  */
 static struct zone *zone_of_path(struct gate *g, int root, const char *path)
 {
@@ -197,7 +198,10 @@ static struct zone *zone_of_path(struct gate *g, int root, const char *path)
 	return zone_get(g, key);
 }
 
-/* A hostile user can mount as many file systems as he likes: the first few are reported. */
+/*
+ * Notifies the user of a file system that does not answer. A hostile user can mount any number of
+ * them, so only the first few are reported.
+ */
 static void zone_tell(struct gate *g, struct zone *z, const char *path)
 {
 	struct strbuf text = {0};
@@ -225,7 +229,7 @@ static void zone_pause(struct zone *z)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* How long the next answer may be waited for; 0: not at all. */
+/* Returns how many ns the next wait may take; 0: no wait is allowed. */
 static uint64_t wait_allowed(struct gate *g)
 {
 	uint64_t now = now_ns();
@@ -250,7 +254,7 @@ static void wait_charge(struct gate *g, struct zone *z, uint64_t since)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* What is asked of the reader: one function for each kind of request. Returns errno. */
+/* A request to the reader. Each kind of request has a function send(), which returns errno. */
 struct request {
 	int (*send)(struct gate *g, struct request *q, uint64_t deadline);
 	struct zone *zone;
@@ -279,7 +283,7 @@ static int mapping_ask(struct gate *g, struct request *q, uint64_t deadline)
 	return reader_open_mapping(g->reader, m->pid, m->start, m->end, deadline, &q->fd, &q->st);
 }
 
-/* The reader has one file open at a time. */
+/* Makes the reader open the file of the request, unless it has it open: it opens one at a time. */
 static int file_make_current(struct gate *g, struct request *q, uint64_t deadline)
 {
 	int sys;
@@ -315,7 +319,10 @@ static bool reader_is_ready(struct gate *g)
 	return g->reader != NULL;
 }
 
-/* Returns errno. *ret_again: the answer was late, or missing, for another reason than this file. */
+/*
+ * Sends a request and waits for its answer. Returns errno. *ret_again says that the answer was late
+ * or missing for another reason than this file.
+ */
 static int request_try(struct gate *g, struct request *q, bool *ret_again)
 {
 	uint64_t since = now_ns(), allowed = since < q->zone->until ? 0 : wait_allowed(g);
@@ -371,7 +378,7 @@ static struct gate_file *file_create(int fd)
 	return f;
 }
 
-/* Takes the descriptor of a file that is read here. */
+/* Takes over the descriptor of a file that this process reads. */
 static struct gate_file *file_here(int opened)
 {
 	CLEANUP(fd) int fd = opened;
@@ -425,7 +432,7 @@ static bool root_is_ready(struct gate *g)
 	return g->root_fd >= 0;
 }
 
-/* Opens what was found without asking any file system, if it lies on a harmless one. */
+/* Opens a path that the kernel finds in its cache, if the file lies on a harmless file system. */
 static int open_cached(struct gate *g, int root, const char *path)
 {
 	CLEANUP(fd) int fd = open_beneath(root, path, O_PATH | O_CLOEXEC, RESOLVE_CACHED);
@@ -445,7 +452,8 @@ static int open_cached(struct gate *g, int root, const char *path)
 
 /*
  * Opens a path whose lookup asks only harmless file systems: the one of the root directory, or
- * whichever the kernel remembers. -1 with errno EAGAIN: that cannot be known.
+ * those whose answers the kernel has cached. Returns -1 with errno EAGAIN if it is not known which
+ * file systems would be asked.
  */
 static int open_here(struct gate *g, int root, const char *path)
 {

@@ -1,9 +1,9 @@
 /*
- * Which file systems answer by themselves, without a server that may stop.
+ * The table of the file systems that answer by themselves, without a server that may stop.
  *
- * What is asked here asks no file system: the type of one is read from /proc/self/mountinfo. Calls
- * that seem harmless are not: statfs() is a request to the server of a FUSE file system, and so may
- * be stat(), any lookup of a name below it, and close().
+ * The functions here send no request to a file system: they read the types of file systems from
+ * /proc/self/mountinfo. Calls that seem harmless are not: statfs() is a request to the server of a
+ * FUSE file system, and so may be stat(), any lookup of a name below it, and close().
  *
  * A file system counts as harmless if it is mounted in our own mount namespace and its type is in a
  * list, or if it lies on a block device and is not fuseblk. Device numbers of others are given out
@@ -29,14 +29,14 @@ struct mounts {
 
 void mounts_init(struct mounts *m);
 void mounts_deinit(struct mounts *m);
-/* dev: as makedev() makes it, from /proc/PID/maps or an event of the kernel. */
+/* True if the device is one of a harmless file system; dev is a number made by makedev(). */
 bool mounts_is_dev_harmless(struct mounts *m, uint64_t dev);
-/* The number of a descriptor's mount, found without asking its file system; false: unknown. */
+/* Finds the number of a descriptor's mount without asking its file system; false if unknown. */
 bool mounts_id_of_fd(int fd, uint64_t *ret);
 /*
- * The mount of an open descriptor, which may be one of O_PATH; NULL: it is not mounted in our
- * namespace. The result is valid until the next call.
+ * Returns the mount of an open descriptor, which may be one of O_PATH; NULL if it is not mounted in
+ * our namespace. The result is valid until the next call.
  */
 const struct mount *mounts_of_fd(struct mounts *m, int fd);
-/* The mount that a path seems to lie in, symbolic links aside; NULL: none is known. */
+/* Returns the mount that contains a path, if it has no symbolic links; NULL if none is known. */
 const struct mount *mounts_of_path(struct mounts *m, const char *path);

@@ -54,7 +54,7 @@ bool syms_find(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret);
 bool syms_find_caller(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret);
 
 struct sym_line {
-	const char *file; /* as the compiler was told */
+	const char *file; /* the path that the compiler was given */
 	uint32_t line;
 };
 

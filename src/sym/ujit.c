@@ -1,4 +1,7 @@
-/* Processes with generated code: /tmp/perf-PID.map, in which the compilers in them list names. */
+/*
+ * Processes with generated code, and the file /tmp/perf-PID.map, in which the compilers in these
+ * processes list the names of that code.
+ */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -8,7 +11,7 @@
 #include "sym/perfmap.h"
 #include "sym/uproc.h"
 
-/* The effective user, as our own user namespace numbers it; -1: the process has ended. */
+/* Returns the effective user id in our own user namespace; -1 if the process has ended. */
 static uid_t user_of(uint64_t pid)
 {
 	char path[64], line[256];
@@ -23,7 +26,7 @@ static uid_t user_of(uint64_t pid)
 	return (uid_t)-1;
 }
 
-/* When the process began, in seconds since 1970; 0 if that is unknown. */
+/* Returns when the process began, in seconds since 1970; 0 if that is unknown. */
 static int64_t wall_time(const struct uprocs *u, uint64_t born)
 {
 	return born ? time(NULL) - (int64_t)((uprocs_now(u) - born) / 1000000000) : 0;

@@ -209,7 +209,8 @@ static struct uproc *proc_read(struct uprocs *u, struct uproc *p)
 	p->tick = u->tick;
 	if (sys == ENOENT)
 		uproc_end(u, p, now);
-	if (!maps.len || p->ended) { /* it has ended, or is ending, or is a kernel thread */
+	if (!maps.len ||
+	    p->ended) { /* the process has ended, or is ending, or is a kernel thread */
 		vec_deinit(&maps);
 		return p;
 	}
@@ -311,9 +312,9 @@ const struct uspace *uproc_space(const struct uproc *p, uint64_t time)
 /* ---- events ---------------------------------------------------------------------------------- */
 
 /*
- * Returns the process that an event is about. One of which an end was told lives on if its first
- * thread ended alone, or another thread executed a program; or the id has a new owner, whose fork
- * was lost.
+ * Returns the process that an event is about. A process whose end was reported may still live: its
+ * first thread may have ended alone, or another thread may have executed a program. If it has
+ * ended, another process has got the id, and the event of its fork was lost.
  */
 static struct uproc *event_proc(struct uprocs *u, struct uproc *p, uint64_t time)
 {

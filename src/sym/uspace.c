@@ -52,7 +52,7 @@ struct uspace *uspace_own(struct uspace *s)
 
 /* ---- mappings ------------------------------------------------------------------------------- */
 
-/* Index of the first mapping that ends above addr. */
+/* Returns the index of the first mapping that ends above addr. */
 static uint32_t lower_bound(const umap_vec *maps, taddr addr)
 {
 	uint32_t lo = 0, hi = maps->len;

@@ -63,7 +63,7 @@ static bool bias_of(const struct uspace *s, const struct elf_syms *syms, const s
 	return elf_syms_bias(syms, m->start, m->off, false, ret_bias);
 }
 
-/* The name to show: demangled, unless the user wants raw names. */
+/* Returns the name to show: the demangled one, unless the user wants raw names. */
 static const char *sym_shown(const struct usyms *u, const struct elf_syms *syms,
 			     struct elf_sym *sym)
 {
@@ -266,7 +266,7 @@ taddr usyms_start(struct usyms *u, uint64_t pid, taddr addr, bool of_object)
 	return at.name ? at.start : addr;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- lookups --------------------------------------------------------------------------------- */
 
 void usyms_init(struct usyms *u)
 {

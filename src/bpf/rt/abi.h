@@ -399,7 +399,7 @@ struct rt_cfg {
 struct rt_watched {
 	u32 flags; /* RT_WATCHED_* */
 	u32 root;  /* the process that was added: this one, or whose descendant it is */
-	u64 start; /* in ticks: tells it from others that get its process id */
+	u64 start; /* in ticks: distinguishes it from later processes with its id */
 };
 #define RT_WATCHED_STOPS    1u	 /* it is stopped when an event about it is reported */
 #define RT_WATCHED_FORKS    2u	 /* its children are added, with all flags */

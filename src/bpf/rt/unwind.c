@@ -1,9 +1,9 @@
 /*
  * Run-time library: the walk of a user stack, with or without frame pointers.
  *
- * The walk begins with the registers with which the task entered the kernel. sym/frame.h says how
- * one frame leads to the next; here is what that step asks for: user memory, and the rule of an
- * address.
+ * The walk begins with the registers with which the task entered the kernel. sym/frame.h defines
+ * the step from one frame to the next. This file provides what that step needs: user memory, and
+ * the rule of an address.
  *
  * Rules come from .eh_frame (sym/ehframe.h) through MAP_UFILES and MAP_UBLOCKS, so nothing has to
  * be known of a process: which file is mapped at an address is read from the task's own tree of
@@ -79,7 +79,7 @@ struct unwind_work {
 _Static_assert(sizeof(struct unwind_work) <= RT_WALK_SIZE, "RT_WALK_SIZE");
 #define WALK(scratch) ((struct unwind_work *)((scratch) + cfg.walk_off))
 
-/* Whose stack is walked: the current task's, by this firing. */
+/* The stack that is walked is the current task's; m is the machine state of this firing. */
 struct frame_env {
 	struct rt_mach *m;
 	char *scratch;
@@ -112,7 +112,7 @@ INLINE u64 env_fill(struct frame_env *env, struct rt_mach *m)
 	return env->scratch && env->mach;
 }
 
-/* Writes a word of the stack behind those that are there. */
+/* Appends a word to the recorded stack. */
 INLINE u64 word_put(struct frame_env *env, struct unwind_work *w, u64 word)
 {
 	u64 at = w->at;
@@ -310,7 +310,10 @@ INLINE u64 block_slot(const struct rt_ublock *b, u64 off)
 #pragma unroll
 	for (u32 step = RT_UBLOCK / 2; step; step >>= 1) {
 		at = i + step;
-		/* otherwise clang leaves the mask out, and Linux 6.1 loses the bounds */
+		/*
+		 * Without this, clang omits the mask, and the verifier of Linux 6.1 loses the
+		 * bounds.
+		 */
 		OPAQUE(at);
 		i += is_less(b->off[at & (RT_UBLOCK - 1)], off + 1) * step;
 	}
@@ -468,7 +471,7 @@ static long walk_step(u64 i, void *ctx)
 	return walk_go(env, WALK(env->scratch)) != WALK_ON;
 }
 
-/* True if the probe stands at the first instruction of a function or at its ret. */
+/* True if the probe is on the first instruction of a function or on its ret. */
 INLINE u64 is_edge(const struct rt_mach *m)
 {
 	return m->place != UPROBE_INSN && m->place != UPROBE_USDT;
@@ -481,7 +484,7 @@ u64 rt_unwind_first(struct rt_mach *m)
 	return w ? frame_first_rule(NULL, &w->f, is_edge(m)) : RULE_NO_CODE;
 }
 
-/* The step of 32-bit tasks. */
+/* Steps to the next frame of a 32-bit task. */
 INLINE enum walk_end walk32_go(struct frame_env *env, struct unwind_work *w)
 {
 	enum walk_end end = frame32_step(env, &w->f, is_edge(env->m));
@@ -525,7 +528,7 @@ u64 rt_unwind_start(struct rt_mach *m)
 	return 1;
 }
 
-/* Finds where the stack begins; NULL: there is none. */
+/* Finds where the stack begins; NULL if the task has no user stack. */
 INLINE struct unwind_work *walk_begin(struct frame_env *env, struct rt_mach *m, u64 at, u64 n)
 {
 	struct unwind_work *w;
@@ -543,7 +546,7 @@ INLINE struct unwind_work *walk_begin(struct frame_env *env, struct rt_mach *m, 
 	return w;
 }
 
-/* Writes the first frame; false: there is no way to the next. */
+/* Writes the first frame; false if the next frame cannot be found. */
 INLINE u64 walk_first(struct frame_env *env, struct unwind_work *w)
 {
 	w->end = WALK_CUT;
@@ -558,7 +561,7 @@ INLINE u64 walk_first(struct frame_env *env, struct unwind_work *w)
 	return word_add(env, w, w->f.pc | w->exact) && w->f.rule != RULE_NO_CODE;
 }
 
-/* Adds the word that says that the stack goes on. */
+/* Adds the word RT_USTACK_CUT if the stack has more frames, or may have. */
 INLINE void walk_mark(struct frame_env *env, struct unwind_work *w)
 {
 	if (w->is_unmarked || w->nframes >= w->max || (w->end != WALK_CUT && !w->f.is_doubtful))
@@ -589,7 +592,7 @@ u64 rt_ustack(struct rt_mach *m, u64 at, u64 n)
  * helpers, which are code of the session.
  */
 
-/* Tells the helpers of the frame, and gives them the scratch memory that the clause left. */
+/* Passes the frame to the helpers as arguments, and the scratch memory that the clause has left. */
 INLINE void helper_prepare(struct frame_env *env, struct unwind_work *w)
 {
 	u64 *arg = (u64 *)(env->mach + cfg.helper_off);
@@ -657,7 +660,7 @@ INLINE u64 name_word(char *scratch, u64 text, u64 n)
 	return bpf_map_lookup_elem(&map_strings, &word) ? word : 0;
 }
 
-/* The frame gets the name; an empty one is none. */
+/* Records the name of the present frame; an empty name is not recorded. */
 u64 rt_walk_name(struct rt_mach *m, u64 text)
 {
 	struct frame_env env;
