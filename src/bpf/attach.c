@@ -1,5 +1,5 @@
 /*
- * Attaching loaded programs; running one by hand.
+ * Attaches loaded programs, and runs one by hand.
  */
 #include "bpf/attach.h"
 
@@ -24,7 +24,7 @@ struct err *attach_tracepoint(const struct unit *u, int prog_fd, const struct at
 
 /* ---- timers --------------------------------------------------------------------------------- */
 
-/* CPUs that are online, as "0-3,5" in sysfs. An unreadable file means CPU 0 alone. */
+/* Reads the CPUs that are online from sysfs ("0-3,5"). An unreadable file means CPU 0 alone. */
 static void cpus_online(uint32_t **ret_cpus, uint32_t *ret_n)
 {
 	CLEANUP(file) FILE *f = fopen("/sys/devices/system/cpu/online", "re");
@@ -64,9 +64,9 @@ static struct err *attach_one(int prog_fd, uint32_t cpu, const struct unit_probe
 }
 
 /*
- * A tick on the first CPU that takes it, others on all. A CPU may have gone offline since the list
- * was read: what it would have counted comes again with it (session/cpus.c). An error when not a
- * single one is left.
+ * Attaches a tick probe on the first CPU that accepts it, and other timers on all CPUs. A CPU may
+ * have gone offline since the list was read; its timer is attached when the CPU comes back
+ * (session/cpus.c). Returns an error when no CPU is left.
  */
 static struct err *attach_online(int prog_fd, const uint32_t *cpus, uint32_t ncpus,
 				 const struct unit_probe *pr, struct attachments *ret)

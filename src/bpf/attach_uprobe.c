@@ -1,5 +1,5 @@
 /*
- * Attaching the probes of code: few links for all instructions in one file.
+ * Attaches the probes of code, with few links for all instructions of one file.
  *
  * Attaching and detaching cost a grace period of the kernel for each link, not for each instruction
  * (providers.md 1.2). The keeper makes the links (keeper/keeper.h).
@@ -15,17 +15,17 @@
 #include "sym/gate.h"
 
 /*
- * The instructions of one link are attached together or not at all, and a signal is looked at
- * between two links: a link has as many as take about PIECE_NS. One takes 2 to 50 us, by the number
- * of processes that have the file mapped, and what they do.
+ * The instructions of one link are attached together or not at all, and a signal can end attaching
+ * only between two links: so a link gets as many instructions as take about PIECE_NS. One
+ * instruction takes 2 to 50 us, which depends on how many processes have mapped the file.
  */
 #define PIECE_NS    100000000
 #define PIECE_FIRST 4096
 #define PIECE_MIN   512
 #define PIECE_MAX   KEEPER_SITES_MAX
 #define REFUSED_MAX 8
-#define SINGLE_MAX  512 /* each takes the kernel 100 ms and more to remove: providers.md 1.2 */
-/* Linux include/linux/errno.h: an instruction that is not probed */
+#define SINGLE_MAX  512 /* the kernel takes 100 ms and more to remove each: providers.md 1.2 */
+/* Linux include/linux/errno.h: the kernel cannot probe the instruction */
 #define KERNEL_ENOTSUPP 524
 
 /* An instruction that is to be probed. */
@@ -75,7 +75,7 @@ static void uprobes_collect(const struct unit *u, uprobe_vec *ret)
 		qsort(ret->data, ret->len, sizeof(*ret->data), by_file);
 }
 
-/* How many of the first n are in the file of the first one, in its process. */
+/* Counts how many of the first n instructions are in the file and process of the first one. */
 static uint32_t same_file_count(const struct uprobe *p, uint32_t n)
 {
 	uint32_t k = 1;
@@ -93,7 +93,7 @@ struct attempt {
 	struct keeper *keeper;
 	uint32_t piece;	   /* instructions of the next link */
 	uint32_t nrefused; /* instructions found to be refused in this file */
-	pid_t maps_of;	   /* the process that maps are of; 0 = of none */
+	pid_t maps_of;	   /* the process that `maps` was read from; 0 = none */
 	struct proc_maps maps;
 };
 
@@ -114,7 +114,7 @@ static void attempt_end(struct attempt *at)
 		proc_maps_deinit(&at->maps);
 }
 
-/* What the process has mapped; NULL when it has ended. */
+/* Returns what the process has mapped; NULL when it has ended. */
 static const struct proc_maps *attempt_maps(struct attempt *at, pid_t pid)
 {
 	struct err *e;
@@ -127,7 +127,7 @@ static const struct proc_maps *attempt_maps(struct attempt *at, pid_t pid)
 	e = proc_maps_read(pid, &at->maps);
 	if (!e)
 		at->maps_of = pid;
-	err_destroy(e); /* the process has ended: so will its part of the run */
+	err_destroy(e); /* the process has ended, and its part of the run ends with it */
 	return e ? NULL : &at->maps;
 }
 
@@ -136,7 +136,7 @@ static bool is_interrupted(const struct attempt *at)
 	return at->opts->is_interrupted && *at->opts->is_interrupted;
 }
 
-/* Gives the text to whoever wants notices, and releases it. */
+/* Passes the text to the notice function, if there is one, and frees the text. */
 static void notice_give(const struct attempt *at, struct strbuf *text)
 {
 	if (at->opts->notice)
@@ -144,7 +144,7 @@ static void notice_give(const struct attempt *at, struct strbuf *text)
 	strbuf_deinit(text);
 }
 
-/* ---- code that is not the file's ------------------------------------------------------------- */
+/* ---- code that differs from the file --------------------------------------------------------- */
 
 static struct err *code_changed_err(const struct uprobe *p, enum code_state state)
 {
@@ -161,7 +161,7 @@ static struct err *code_changed_err(const struct uprobe *p, enum code_state stat
 			"probe another function");
 }
 
-/* The state of all memory that shows the instruction. */
+/* Compares the instruction with the file in all mappings of it. */
 static enum code_state uprobe_state(struct code_check *c, const struct proc_maps *maps,
 				    struct text *text, const struct uprobe *p)
 {
@@ -184,7 +184,7 @@ static enum code_state uprobe_state(struct code_check *c, const struct proc_maps
 	return state;
 }
 
-/* Leaves out the instructions of one file where the process executes something else. */
+/* Drops the instructions of one file that differ in the memory of the process. */
 static struct err *drop_changed(struct attempt *at, struct uprobe *p, uint32_t *n)
 {
 	const struct proc_maps *maps = p->at ? attempt_maps(at, p->at) : NULL;
@@ -221,7 +221,7 @@ static struct err *drop_changed(struct attempt *at, struct uprobe *p, uint32_t *
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* Instructions the kernel will not take for reasons of its own, not seen in the bytes. */
+/* Returns true if the kernel refuses to probe an instruction that passed our own checks. */
 static bool is_about_insn(const struct err *e)
 {
 	int sys = err_get_sys(e);
@@ -264,22 +264,22 @@ static struct err *attach_failed(const struct uprobe *p, uint32_t n, struct err 
 }
 
 /*
- * An instruction that is refused takes all others of its link with it: halves are tried, until it
- * stands alone. It is left out, unless it was asked for by name.
+ * If one instruction is refused, the kernel refuses the whole link: then each half is tried, until
+ * the instruction is alone. It is left out, unless the user has named it.
  */
 static struct err *attach_link(struct attempt *at, struct uprobe *p, uint32_t n)
 {
 	struct err *e = attach_once(at, p, n);
 
 	if (!e || err_get_sys(e) == ESRCH) {
-		/* when the process has ended, so will its part of the run; relatives go on */
+		/* the process has ended, and its part of the run ends with it; others go on */
 		err_destroy(e);
 		mark_placed(p, n);
 		return NULL;
 	}
 	if (!is_about_insn(e) || (n == 1 && p->is_exact) || at->nrefused >= REFUSED_MAX)
 		return attach_failed(p, n, e);
-	err_destroy(e); /* told for the instruction alone */
+	err_destroy(e); /* the refusal of the single instruction is reported */
 	if (n == 1) {
 		at->nrefused++;
 		return NULL;
@@ -304,7 +304,7 @@ static struct err *attach_pieces(struct attempt *at, struct uprobe *p, uint32_t 
 	return e;
 }
 
-/* One by one, on kernels that know no other way. */
+/* Makes one link for each instruction, on kernels without links for many. */
 static struct err *attach_singly(struct attempt *at, struct uprobe *p, uint32_t n)
 {
 	for (uint32_t i = 0; i < n && !is_interrupted(at); i++) {
@@ -313,7 +313,7 @@ static struct err *attach_singly(struct attempt *at, struct uprobe *p, uint32_t 
 				      p[i].off, p[i].cookie, p[i].counter_off);
 
 		if (e && err_get_sys(e) == ESRCH) {
-			err_destroy(e); /* it has ended */
+			err_destroy(e); /* the process has ended */
 			return NULL;
 		}
 		if (e && is_about_insn(e) && !p[i].is_exact) {
@@ -347,8 +347,8 @@ static struct err *attach_file(struct attempt *at, struct uprobe *p, uint32_t n)
 }
 
 /*
- * The instructions of one file; *n: how many are left when those are not counted where the code is
- * another.
+ * Attaches the instructions of one file, without those whose code differs in memory; *n becomes
+ * the number of the others.
  */
 static struct err *attach_unchanged(struct attempt *at, struct uprobe *p, uint32_t *n)
 {
@@ -383,12 +383,12 @@ struct placed {
 	const struct place_file *file;
 	pid_t pid;	       /* as in struct place_code */
 	uint32_t group;	       /* as in struct attach_opts */
-	uint32_t nplaces;      /* that were asked for */
+	uint32_t nplaces;      /* how many instructions were asked for */
 	VEC(uint64_t) offsets; /* ascending */
-	/* Only if children get links of their own: what for, and who has them. */
-	int prog_fd; /* the session's */
+	/* These are for children that get links of their own. */
+	int prog_fd; /* the session owns it */
 	uprobe_vec list;
-	VEC(pid_t) pids;
+	VEC(pid_t) pids; /* the children that have links */
 };
 
 struct placed_list {
@@ -454,7 +454,7 @@ static void offsets_add(struct placed *to, const struct uprobe *p, uint32_t n)
 	to->offsets.len = len;
 }
 
-/* nplaces: how many were asked for. */
+/* Adds what was attached to the list. nplaces: how many instructions were asked for. */
 static void placed_add(struct placed_list *l, const struct attempt *at, const struct uprobe *p,
 		       uint32_t n, uint32_t nplaces)
 {

@@ -1,4 +1,4 @@
-/* The engine in the kernel: units become BPF programs, what they record lies in BPF maps. */
+/* The engine in the kernel: units become BPF programs, which record into BPF maps. */
 #include <errno.h>
 #include <sched.h>
 
@@ -184,7 +184,7 @@ static struct err *bpf_load(struct engine_run *r, const struct unit *u, struct l
 	return NULL;
 }
 
-/* Its links keep the program: there may be very many libraries. */
+/* Closes the program's descriptor: the links keep the program, and there may be many libraries. */
 static void bpf_settle(struct engine_run *r, struct loaded *l)
 {
 	if (l->prog_fd >= 0 && l->prog_fd != run_of(r)->code_prog)
@@ -251,10 +251,9 @@ static void debug_move(const struct bpf_run *b, const char *why)
 }
 
 /*
- * Moves this thread to the CPU of the option, for a moment. Where it may not run there, because of
- * a cpuset, BEGIN and END fire where it does. The program is not sent to the CPU instead
- * (BPF_F_TEST_RUN_ON_CPU): it would interrupt some other task there, whose pid and execname its
- * clauses would see.
+ * Moves this thread to the CPU of the option for a moment. If a cpuset forbids that, BEGIN and END
+ * fire on the CPU where the thread runs. BPF_F_TEST_RUN_ON_CPU is not used: the program would
+ * interrupt another task on that CPU, whose pid and execname the clauses would see.
  */
 static cpu_set_t *move_to_cpu(const struct bpf_run *b, size_t *ret_size)
 {
@@ -286,7 +285,8 @@ static struct err *bpf_fire(struct engine_run *r, struct loaded *l, uint32_t key
 	struct err *e = prog_test_run(l->prog_fd, key);
 
 	if (old)
-		(void)sched_setaffinity(0, size, old); /* it was so before */
+		(void)sched_setaffinity(0, size,
+					old); /* restores the former CPUs, which were allowed */
 	CPU_FREE(old);
 	return feat_explain(FEAT_TEST_RUN, e);
 }

@@ -1,6 +1,6 @@
 /*
- * Ustack helpers: D clauses that run between two steps of the walk of a user stack, and give frames
- * names.
+ * Generates the code of ustack helpers: D clauses that run between two steps of the walk of a user
+ * stack, and name its frames.
  *
  *     clause          rt_walk_begin(m, at, frames, strsize); if there is a frame, bpf_loop(frames,
  *                     step, &m) and rt_walk_end(m)
@@ -12,10 +12,10 @@
  * ERROR clause records a stack.
  *
  * The state of the walk has an area of its own (rt/unwind.c), and a helper's arguments have members
- * of their own in struct rt_mach: what the clause that records the stack uses stays as it is. The
- * helper gets the scratch memory that the clause has left, for one frame.
+ * of their own in struct rt_mach, so that the helper overwrites nothing of the clause that records
+ * the stack. For each frame the helper gets the scratch memory that the clause has left.
  *
- * A fault ends the helpers' work for the frame, which then has no name, and is counted.
+ * A fault ends the helpers' work for the frame, which then has no name; the fault is counted.
  */
 #include "bpf/gen.h"
 

@@ -1,12 +1,12 @@
 /*
- * Stacks: into the record, into a key's slot, or for a built-in variable. Those of the kernel are
- * bpf_get_stack()'s, those of processes our own walker's (rt/unwind.c).
+ * Generates code that writes a stack into a record or a key's slot, or computes a built-in variable
+ * from a stack. bpf_get_stack() walks kernel stacks, our own walker (rt/unwind.c) user stacks.
  *
  * Where the program runs inside the traced function (tracepoints), the kernel's walk begins in the
- * program itself: its own functions are known and skipped by number. What the kernel calls between
- * the traced function and us depends on the kernel and on who else traces, so it is left out by
- * name, when the stack is printed (sym/), or by address range (rt/stack.c). A timer's stack begins
- * where it interrupted.
+ * program itself: its own functions are known and skipped by number. The kernel's functions between
+ * the traced function and the program depend on the kernel and on other tracers, so they are left
+ * out by name, when the stack is printed (sym/), or by address range (rt/stack.c). A timer's stack
+ * begins at the instruction that the timer has interrupted.
  */
 #include "bpf/gen.h"
 
@@ -25,7 +25,7 @@ static void get_stack(struct gen *g, uint32_t size, bool is_user)
 	em_here(e, good);
 }
 
-/* Where a stack goes in the machine state: at off, plus r7 when has_r7. */
+/* The offset of a stack in the machine state: off, plus r7 when has_r7. */
 struct stack_at {
 	uint32_t off;
 	bool has_r7;
@@ -39,9 +39,9 @@ static void at_load(struct gen *g, int dst, const struct stack_at *at)
 }
 
 /*
- * r0 = bytes of at most frames addresses of the user stack, written to at; with strsize, names of
- * frames are among them. Where our own walker (rt/unwind.c) cannot walk, because the kernel does
- * not show what it needs, the kernel's does, by frame pointer.
+ * r0 = bytes of at most `frames` addresses of the user stack, which are written to `at`; with
+ * strsize, names of frames follow the addresses. If the kernel does not show what our own walker
+ * (rt/unwind.c) needs, the kernel walks the stack by frame pointer.
  */
 static void get_user_stack(struct gen *g, uint32_t frames, uint32_t strsize, struct stack_at at,
 			   bool is_marked)
@@ -60,12 +60,12 @@ static void get_user_stack(struct gen *g, uint32_t frames, uint32_t strsize, str
 		em_alu_reg(e, BPF_ADD, R2, R9);
 		get_stack(g, 8 * frames, true);
 	}
-	em_jmp_imm(e, BPF_JLE, R0, (int32_t)most, good); /* always: for the verifier */
+	em_jmp_imm(e, BPF_JLE, R0, (int32_t)most, good); /* always true: for the verifier */
 	em_imm(e, R0, 0);
 	em_here(e, good);
 }
 
-/* A kernel stack begins with code that traces: when it is that which called us. */
+/* Marks a kernel stack that begins with tracing code: the program runs inside the function. */
 static uint32_t traced_flag(const struct gen *g, bool is_user)
 {
 	return g->depth && !is_user ? RT_STACK_TRACED : 0;
@@ -133,7 +133,7 @@ void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, u
 	gen_rt(g, "rt_stackhash");
 }
 
-/* r0 = bytes of frames frames in the words of the last slot */
+/* r0 = bytes of a stack of so many frames, which is written to the words of the last slot */
 static void var_stack(struct gen *g, uint32_t frames, bool is_user)
 {
 	uint32_t slot = g->l->stack_off + (g->l->stack_nslots - 1) * g->l->stack_stride;
@@ -148,7 +148,7 @@ static void var_stack(struct gen *g, uint32_t frames, bool is_user)
 	get_stack(g, stack_bytes(frames), false);
 }
 
-/* r0 = second frame, of a user stack or one that begins where the probe fired */
+/* r0 = second frame of a user stack, or of a kernel stack that begins where the probe fired */
 static void second_frame(struct gen *g, bool is_user)
 {
 	uint32_t slot = g->l->stack_off + (g->l->stack_nslots - 1) * g->l->stack_stride;

@@ -7,16 +7,16 @@
 #include "base/vec.h"
 #include "bpf/engine.h"
 
-#define BATCH_BYTES (1u << 20) /* of keys and values in one batch */
+#define BATCH_BYTES (1u << 20) /* size of the keys and values in one batch */
 #define BATCH_MIN   16u
 
 struct map_io {
 	const struct layout *layout;
 	const struct kmaps *maps;
-	uint32_t keystr_size; /* value size of MAP_STRINGS; 0 = not asked yet */
+	uint32_t keystr_size; /* value size of MAP_STRINGS; 0 = not known yet */
 	struct rt_keystr *keystr;
 	struct rt_stack *stack; /* layout->stack_size bytes */
-	VEC(uint8_t) values;	/* of all CPUs */
+	VEC(uint8_t) values;	/* the values of one element on all CPUs */
 };
 
 struct map_io *map_io_create(const struct layout *l, const struct kmaps *m)
@@ -43,7 +43,7 @@ static uint64_t ptr_to_u64(const void *p)
 	return (uint64_t)(uintptr_t)p;
 }
 
-/* One bpf(2) command on an element; 0 or errno. */
+/* Makes a bpf(2) command on one element; returns 0 or errno. */
 static int elem_cmd(int cmd, int fd, const void *key, const void *value, uint64_t flags)
 {
 	union bpf_attr attr = {0};
@@ -60,7 +60,7 @@ static const struct elem_map *map_of(const struct map_io *io, uint32_t map)
 	return &io->layout->agg_maps[map];
 }
 
-/* The size of the values of one element, of all CPUs. */
+/* Returns the size of the values that one element has on all CPUs. */
 static size_t values_size(const struct map_io *io, uint32_t map)
 {
 	return elem_map_read_size(map_of(io, map), io->maps->ncpus);
@@ -70,7 +70,7 @@ static size_t values_size(const struct map_io *io, uint32_t map)
 
 struct batch {
 	int fd;
-	size_t key_size, val_size; /* as they are read */
+	size_t key_size, val_size; /* sizes of a key and of its values in a batch */
 	uint8_t *keys, *values;
 	uint8_t *in, *out; /* positions, opaque to user space; at least key_size bytes */
 	uint32_t cap;
@@ -95,7 +95,7 @@ static void batch_size(struct batch *b, uint32_t cap)
 
 /*
  * Reads the next batch. The kernel copies whole hash buckets, so every element is seen once even if
- * the map grows meanwhile. ENOSPC: a bucket is longer than the room; ENOENT: this was the last
+ * the map grows meanwhile. ENOSPC: a bucket does not fit into the batch; ENOENT: this was the last
  * batch. Linux kernel/bpf/hashtab.c, __htab_map_lookup_and_delete_batch().
  */
 static int batch_next(struct batch *b, bool is_first, uint32_t *ret_count)
@@ -168,8 +168,8 @@ static void elem_read(void *arg, const uint8_t *key, const uint8_t *value)
 }
 
 /*
- * For kernels without batches for per-CPU hashes. A walk whose current key is deleted would start
- * again; but only this process deletes keys, and never during a walk.
+ * Reads a map key by key, for kernels without batches for per-CPU hashes. If its current key were
+ * deleted, the walk would start again; but only this process deletes keys, and never during a walk.
  */
 static int map_each_key(const struct map_io *io, uint32_t map, agg_each_f *f, void *arg)
 {

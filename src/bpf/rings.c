@@ -1,5 +1,5 @@
 /*
- * Draining BPF ring buffers.
+ * Drains BPF ring buffers.
  *
  * A buffer's mapping is: one page with the consumer's position (ours to write), one with the
  * producer's, then the data twice in a row, so that a record that wraps around is contiguous. A
@@ -7,13 +7,13 @@
  * rounded up to 8. Positions count bytes since the beginning and never wrap.
  *
  * Ordering   a program writes a record and clears its busy bit with a release; we read the header
- * with an acquire. We are done with a record when our position has passed it: stored with a
- * release. Positions are stored every PUBLISH bytes, not after each record, which would bounce the
- *            cache line between the CPUs.
+ *            with an acquire. A release store of our position past a record gives its bytes back
+ *            to the kernel. The position is stored every PUBLISH bytes, not after each record,
+ *            which would bounce the cache line between the CPUs.
  *
  * Merging    each CPU's records are in order of their reservation, so the merge takes the earliest
- * head of all CPUs: a heap of CPUs. As long as one CPU's next head is not later than the second in
- * the heap, the heap need not be touched, which is nearly always the case.
+ *            head of all CPUs from a heap of CPUs. As long as one CPU's next head is not later than
+ *            the second in the heap, the heap stays as it is, which is nearly always the case.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -24,23 +24,21 @@
 #include "kernel/kernel.h"
 #include "bpf/rings.h"
 
-#define WINDOW	(256u << 10)
-#define PUBLISH (64u << 10)
-#define SPINS	200
-#define FINAL_WAIT                                                                                 \
-	2000000 /* ns for a record that is being written when everything is asked for              \
-		 */
+#define WINDOW	   (256u << 10)
+#define PUBLISH	   (64u << 10)
+#define SPINS	   200
+#define FINAL_WAIT 2000000 /* ns that the last drain waits for a record that is being written */
 
 struct cpu_ring {
-	uint32_t cpu; /* CPU_TAGGED: each record says it (abi.h, RT_REC_CPU_SHIFT) */
+	uint32_t cpu; /* CPU_TAGGED: each record has its CPU (abi.h, RT_REC_CPU_SHIFT) */
 	int fd;
 	uint32_t size;
 	uint64_t *consumer, *producer; /* NULL: no ring on this CPU */
 	uint8_t *win;		       /* mapped data from win_pos on */
 	uint64_t win_pos;
 	size_t win_len;
-	uint64_t pos, end, published; /* next to read; where data ended when the drain began */
-	/* the record at pos, when there is one */
+	uint64_t pos, end, published; /* next record; end of data at the drain's begin; as stored */
+	/* Length and time of the record at pos, if there is one. */
 	uint32_t head_len;
 	uint64_t head_time;
 };
@@ -50,7 +48,7 @@ struct rings {
 	uint32_t n;
 	uint32_t page;
 	uint32_t fill;
-	struct cpu_ring **heap; /* those with a record, earliest first */
+	struct cpu_ring **heap; /* rings that have a record, earliest first */
 	uint32_t nheap;
 	VEC(uint8_t) copy; /* a record whose tag is taken off */
 };
@@ -126,7 +124,7 @@ static void pos_publish(struct cpu_ring *ring)
 	ring->published = ring->pos;
 }
 
-/* The header at pos, waiting a little when it is busy; false when it stays so. */
+/* Reads the header at pos; waits a little while it is busy. Returns false if it stays busy. */
 static bool header_read(const struct cpu_ring *ring, uint64_t pos, bool patient, uint32_t *ret_hdr)
 {
 	const uint32_t *hdr = (const uint32_t *)window_at(ring, pos);
@@ -182,7 +180,7 @@ static struct err *head_load(const struct rings *r, struct cpu_ring *ring, bool 
 	return NULL;
 }
 
-/* The record after the head, when it is complete already: only flow indent looks at it. */
+/* Finds the record after the head if it is complete already; only flow indent needs it. */
 static struct err *next_peek(const struct rings *r, struct cpu_ring *ring,
 			     const struct rt_rec **ret_next)
 {
@@ -244,7 +242,7 @@ static void heap_add(struct rings *r, struct cpu_ring *ring)
 	r->heap[i] = ring;
 }
 
-/* The earliest time in the heap apart from the top's. */
+/* Returns the earliest time in the heap, without the top. */
 static uint64_t heap_second(const struct rings *r)
 {
 	uint64_t t = UINT64_MAX;
@@ -254,7 +252,7 @@ static uint64_t heap_second(const struct rings *r)
 	return t;
 }
 
-/* The record without its tag, valid until the next one. */
+/* Returns a copy of the record without the tag of its CPU, valid until the next call. */
 static const struct rt_rec *record_untag(struct rings *r, const struct rt_rec *rec, uint32_t len,
 					 uint32_t *ret_cpu)
 {
@@ -283,7 +281,7 @@ static struct err *head_emit(struct rings *r, struct cpu_ring *ring, engine_reco
 	rec = (const struct rt_rec *)window_at(ring, ring->pos + BPF_RINGBUF_HDR_SZ);
 	if (cpu == CPU_TAGGED) {
 		rec = record_untag(r, rec, ring->head_len, &cpu);
-		next = NULL; /* may be of another CPU */
+		next = NULL; /* may come from another CPU */
 	}
 	e = func(ctx, rec, ring->head_len, cpu, next);
 	ring->pos += record_size(ring->head_len);
@@ -292,7 +290,7 @@ static struct err *head_emit(struct rings *r, struct cpu_ring *ring, engine_reco
 	return e;
 }
 
-/* Records of the ring on top as long as they are the earliest. */
+/* Hands out records of the ring on top of the heap as long as they are the earliest. */
 static struct err *drain_top(struct rings *r, uint64_t horizon, engine_record_f *func, void *ctx)
 {
 	struct cpu_ring *ring = r->heap[0];
@@ -344,7 +342,7 @@ uint32_t rings_fill(const struct rings *r)
 	return r->fill;
 }
 
-/* ---- the handle ------------------------------------------------------------------------------ */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 static struct err *ring_add(struct rings *r, uint32_t cpu, int fd, uint32_t size)
 {

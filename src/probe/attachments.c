@@ -1,4 +1,4 @@
-/* Holds what attached units hang on, and takes them off their places. */
+/* Holds the links of attached units, and detaches the units. */
 #include "probe/attachments.h"
 
 #include <unistd.h>

@@ -1,10 +1,11 @@
 /*
- * From compiled clauses to units: which probes fire which clauses, and under which numbers.
+ * Turns compiled clauses into units: decides which probes fire which clauses, and numbers them.
  *
- * probe_idx    place of a probe among the session's enabled ones, ascending probe id.
- * epid         enablings in program order, within a clause by ascending probe id, from 1: a clause
- * has first_epid, and a probe its rank in the clause's list. unit         everything on one
- * place. ERROR clauses are in every unit: they run in place after a fault.
+ * probe_idx    index of a probe among the session's enabled ones, ascending probe id.
+ * epid         number of an enabling, from 1: in program order, within a clause by ascending probe
+ *              id. A clause has first_epid, to which a probe's rank in the clause's list is added.
+ * unit         all clauses of the probes on one place. ERROR clauses are in every unit, because
+ *              they run inside it after a fault.
  */
 #include "provider/providers.h"
 #include "session/run.h"
@@ -26,7 +27,7 @@ static bool is_view(const struct probe *pr)
 	return pr->provider->points(pr, pts) && pts[0].view;
 }
 
-/* Does the clause run for this probe already, or for its call in another form? */
+/* Returns true if the clause runs for this probe already, or for its call in another form. */
 static bool runs_on(const struct session_clause *sc, const struct probe *pr)
 {
 	for (uint32_t i = 0; i < sc->n; i++) {
@@ -67,8 +68,8 @@ static void drop_doubles(struct run *run, const struct prog *prog, uint32_t clau
 	}
 }
 
-/* Those that hang on places themselves, in an array of their own where there are others. */
-static void keep_plain(struct run *run, struct probe ***probes, uint32_t *n)
+/* Reduces the array to probes that have places themselves, without the derived ones. */
+static void drop_derived(struct run *run, struct probe ***probes, uint32_t *n)
 {
 	struct probe **plain = ARENA_NEW_N(run->arena, struct probe *, MAX(*n, 1u));
 	uint32_t nplain = 0;
@@ -82,19 +83,19 @@ static void keep_plain(struct run *run, struct probe ***probes, uint32_t *n)
 	*n = nplain;
 }
 
-/* On whose places the clause runs. */
+/* Finds the probes on whose places the clause runs. */
 static struct err *match_sources(struct run *run, const struct prog_clause *cl,
 				 struct session_clause *sc)
 {
 	struct err *e;
 
 	if (!cl->derived) {
-		keep_plain(run, &sc->probes, &sc->n);
+		drop_derived(run, &sc->probes, &sc->n);
 		return NULL;
 	}
 	e = probes_match(run->probes, &cl->source, &sc->sources, &sc->nsources);
 	if (!e)
-		keep_plain(run, &sc->sources, &sc->nsources);
+		drop_derived(run, &sc->sources, &sc->nsources);
 	return e;
 }
 
@@ -181,7 +182,7 @@ void run_number_epids(struct run *run)
 
 /* ---- units ---------------------------------------------------------------------------------- */
 
-/* The point of the unit's that fires when the key's call is made, or NULL. */
+/* Returns the unit's point that fires when the key's system call is made, or NULL. */
 static const struct unit_probe *point_of_call(const struct session_unit *u, uint32_t key)
 {
 	uint32_t call = key % RT_SYS_VARIANT;
@@ -198,8 +199,9 @@ static bool is_same_place(const struct place *a, const struct place *b)
 }
 
 /*
- * May a point be in the unit? *ret_is_last: it may not be in one before it either, because clauses
- * of the unit run first when the call is made. A unit sees a call in one way.
+ * Returns true if the point may be in the unit: a unit sees a call in one form only. *ret_is_last:
+ * the point may not be in an earlier unit either, because this unit's clauses run first when the
+ * call is made.
  */
 static bool can_hold(const struct session_unit *u, const struct probe_point *pt, bool *ret_is_last)
 {
@@ -249,7 +251,10 @@ void run_destroy_unit(struct run *run, struct session_unit *u)
 	free(u);
 }
 
-/* Programs at one place run in the order of their units: so do the clauses of each call. */
+/*
+ * Finds or makes a unit for the point. Programs at one place run in the order of their units, and
+ * so do the clauses of each call.
+ */
 static struct session_unit *unit_get(struct run *run, const struct probe_point *pt)
 {
 	bool is_last = false;
@@ -289,7 +294,7 @@ static struct unit_clause unit_clause_of(struct run *run, uint32_t clause)
 	return uc;
 }
 
-/* Room for a bit for each clause there is: how many the unit will have is not known yet. */
+/* Words for a bit per clause of the session, as the number of the unit's is not known yet. */
 static uint32_t mask_words(const struct run *run)
 {
 	return (run->clauses.len + 63) / 64;
@@ -342,7 +347,7 @@ static void enable_point(struct run *run, uint32_t clause, const struct probe *p
 }
 
 typedef VEC(struct placed {
-	uint32_t probe; /* place in session_clause.probes */
+	uint32_t probe; /* index in session_clause.probes */
 	struct probe_point pt;
 }) placed_vec;
 
@@ -361,7 +366,7 @@ static void find_points(const struct session_clause *sc, placed_vec *out)
 	}
 }
 
-/* One program for the points of a clause, where kinds allow it. */
+/* Moves the points of a clause to one program where their kinds allow it. */
 static void widen_points(placed_vec *v)
 {
 	uint64_t there = 0; /* bits: kinds */
@@ -430,7 +435,7 @@ static bool unit_aggregates(const struct unit *u, uint32_t agg_id)
 	       clauses_aggregate(u->error_clauses, u->nerror_clauses, agg_id);
 }
 
-/* Can a firing of u be interrupted by one of another unit that updates the same aggregation? */
+/* Returns true if another unit that updates the same aggregation can interrupt u. */
 static bool can_nest(const struct run *run, const struct session_unit *u)
 {
 	if (!u->traits->is_interruptible)
@@ -449,7 +454,7 @@ static bool can_nest(const struct run *run, const struct session_unit *u)
 	return false;
 }
 
-/* The derived probe of a clause that was declared next after order; 0: there is none. */
+/* Returns the next order after `order` of a clause's derived probe; 0: there is none. */
 static uint32_t next_order(const struct run *run, uint32_t order)
 {
 	uint32_t next = UINT32_MAX;
@@ -460,7 +465,7 @@ static uint32_t next_order(const struct run *run, uint32_t order)
 	return next == UINT32_MAX ? 0 : next;
 }
 
-/* What the code generator reads. */
+/* Fills in the members of the unit that the code generator reads. */
 static void unit_finish(struct run *run, struct session_unit *u)
 {
 	u->unit.clauses = u->clauses.data;
@@ -472,8 +477,8 @@ static void unit_finish(struct run *run, struct session_unit *u)
 }
 
 /*
- * Probes that are made of others fire after these, in the order of their declaration: all clauses
- * of one are enabled before those of the next, so that a unit has them together.
+ * Derived probes fire after their sources, in the order of their declaration. All clauses of one
+ * derived probe are enabled before those of the next, so that they are neighbours in a unit.
  */
 static void enable_derived(struct run *run)
 {
@@ -495,7 +500,7 @@ void run_make_units(struct run *run)
 		run->units.data[i]->unit.can_nest = can_nest(run, run->units.data[i]);
 }
 
-/* ---- probes that come while the session runs ------------------------------------------------- */
+/* ---- probes that are added while the session runs -------------------------------------------- */
 
 static int by_probe_id(const void *a, const void *b)
 {
@@ -506,7 +511,7 @@ static int by_probe_id(const void *a, const void *b)
 
 typedef VEC(struct probe *) probe_vec;
 
-/* All probes of the clauses, once each. */
+/* Collects all probes of the clauses, each once. */
 static void late_union(const struct late_clause *late, uint32_t n, probe_vec *ret)
 {
 	uint32_t k = 0;
@@ -525,10 +530,10 @@ static uint32_t rank_of(const probe_vec *all, struct probe *pr)
 {
 	struct probe **at = bsearch(&pr, all->data, all->len, sizeof(*all->data), by_probe_id);
 
-	return (uint32_t)(at - all->data); /* it is among them: late_union() */
+	return (uint32_t)(at - all->data); /* late_union() has put it there */
 }
 
-/* The layout with other enabled-probe ids: records are the same. */
+/* Copies the clause's layout with another first EPID; the records are the same. */
 static struct clause_layout *late_layout(const struct run *run, struct session_unit *u,
 					 uint32_t clause, uint32_t epid)
 {
@@ -563,14 +568,14 @@ static void late_enable(struct run *run, struct session_unit *u, const struct la
 	}
 }
 
-/* Probes come in code that processes map: all of them are on places of one kind. */
+/* Makes the unit of added probes: they are in code of processes, on places of one kind. */
 static struct session_unit *late_create(struct run *run, const struct probe *pr,
 					const struct late_numbers *numbers)
 {
 	struct probe_point pts[PROBE_MAX_POINTS];
 	struct session_unit *u;
 
-	(void)pr->provider->points(pr, pts); /* it has at least one */
+	(void)pr->provider->points(pr, pts); /* a probe has at least one point */
 	u = unit_create(run, &pts[0].place);
 	u->arena = arena_create();
 	u->group = numbers->group;
@@ -596,7 +601,7 @@ struct session_unit *run_make_late_unit(struct run *run, const struct late_claus
 	return u;
 }
 
-/* The index of a probe among those of a clause, which ascend; n: it is not there. */
+/* Returns the index of a probe among the clause's, which ascend; n: it is not there. */
 static uint32_t probe_index(const struct session_clause *sc, uint32_t probe)
 {
 	uint32_t low = 0, high = sc->n;
@@ -633,7 +638,7 @@ uint32_t run_clause_of(const struct run *run, uint32_t epid, uint32_t probe)
 	return 0;
 }
 
-/* The enablings of the unit's clauses are known by their ids, which are its own. */
+/* Removes the enablings of a unit's clause, found by their EPIDs, which only this unit has. */
 static void late_disable(struct run *run, const struct unit_clause *uc)
 {
 	uint32_t clause = uc->layout->clause->index, first = uc->layout->first_epid, n = 0;

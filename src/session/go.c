@@ -1,4 +1,4 @@
-/* A run from compiled programs to firing probes, and back: see run.h. */
+/* Takes a run from compiled programs to firing probes, and back (run.h). */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <sched.h>
@@ -15,7 +15,7 @@
 #include "sym/sym.h"
 #include "watch/watch.h"
 
-#define UNWIND_LOAD_NS 100000000 /* of the start may be spent on unwind tables */
+#define UNWIND_LOAD_NS 100000000 /* time at the start that unwind tables may take */
 
 /* ---- checks --------------------------------------------------------------------------------- */
 
@@ -33,7 +33,7 @@ static struct err *check_destructive(const struct run *run)
 
 /* ---- layout --------------------------------------------------------------------------------- */
 
-/* Does any program read this built-in variable? Decides which kernel fields are looked up. */
+/* Returns true if the code reads this built-in variable, which needs fields of the kernel. */
 static bool difo_reads(const struct difo *d, uint32_t var)
 {
 	for (uint32_t i = 0; d && i < d->code_len; i++)
@@ -88,7 +88,7 @@ static bool clause_has(const struct prog_clause *cl, enum subr_fx effect)
 	return false;
 }
 
-/* Subroutines that not every kernel allows. */
+/* Returns an error for a subroutine that this kernel does not allow. */
 static struct err *check_features(const struct run *run)
 {
 	for (uint32_t i = 0; i < run->clauses.len; i++) {
@@ -107,8 +107,8 @@ static struct err *check_features(const struct run *run)
 }
 
 /*
- * What print() records: enough for the option, and for what setopt() will make of it where that is
- * known.
+ * Returns how many bytes print() records: enough for the option, and for values that setopt() will
+ * give it, where these are known.
  */
 static uint32_t max_printsize(const struct run *run)
 {
@@ -305,7 +305,7 @@ static void notice_unwind(void *ctx, const char *msg)
 }
 
 /*
- * The targets' tables in any case, those of the rest of the system as far as UNWIND_LOAD_NS goes.
+ * Loads the tables of all targets, and those of other processes until UNWIND_LOAD_NS is used up.
  */
 static struct err *make_unwinds(struct run *run)
 {
@@ -334,9 +334,9 @@ static struct err *make_waiter(struct run *run)
 	return !e && run->engine->engine->unwind_maps(run->engine) ? make_unwinds(run) : e;
 }
 
-/* ---- the order of things -------------------------------------------------------------------- */
+/* ---- the phases ----------------------------------------------------------------------------- */
 
-/* Rates outside their limits are moved, with a notice. */
+/* Moves a rate that is outside its limits, with a notice. */
 static void clamp_rate(struct run *run, enum opt_id id, const char *what, int64_t min_ns,
 		       int64_t max_ns)
 {
@@ -353,7 +353,7 @@ static void clamp_rate(struct run *run, enum opt_id id, const char *what, int64_
 				to > ns ? "reduced" : "increased", (long long)to / 1000000000LL);
 }
 
-/* The clauses of all programs, enabled or not. */
+/* Collects the clauses of all programs, enabled or not. */
 static void collect_clauses(struct run *run)
 {
 	for (uint32_t i = 0; i < run->compiler->progs.len; i++) {
@@ -391,7 +391,7 @@ struct err *run_match(struct run *run)
 	return e ? e : run_check_numbers(run);
 }
 
-/* The engine, and what its programs find from the beginning. */
+/* Opens the engine, and fills in the data that its programs need from the beginning. */
 static struct err *load_engine(struct run *run)
 {
 	struct err *e = run_open_engine(run);
@@ -442,8 +442,8 @@ static void set_state(struct run *run, enum rt_state state)
 /*
  * BEGIN fires before anything else is attached; when it calls exit(), which turns ON into EXITING,
  * nothing ever is. The rest is attached while the state is OFF, so that all probes begin at the
- * same instant. A signal ends that early (dtrace_interrupt()): then nothing but BEGIN has fired,
- * and END will.
+ * same instant. A signal (dtrace_interrupt()) ends attaching early: then only BEGIN has fired, and
+ * END will fire.
  */
 struct err *run_start(struct run *run)
 {
@@ -487,12 +487,12 @@ void run_tend(struct run *run)
 {
 	watch_work(run->watch);
 	names_see(run->names, run->targets);
-	(void)unwinds_work(run->unwinds, 0); /* only what is asked for */
+	(void)unwinds_work(run->unwinds, 0); /* serves requests only */
 }
 
 /*
- * exit() may have lost its record to a full buffer; the state says it all the same, and the status
- * is then 0.
+ * The record of exit() may be lost to a full buffer. The state shows exit() all the same, and the
+ * exit status is then 0.
  */
 bool run_is_over(const struct run *run)
 {
@@ -500,7 +500,7 @@ bool run_is_over(const struct run *run)
 	       targets_gone(run->targets);
 }
 
-/* ---- beginning and end of the part ---------------------------------------------------------- */
+/* ---- beginning and end of the run ----------------------------------------------------------- */
 
 void run_init(struct run *run, const struct run *parts)
 {

@@ -1,4 +1,4 @@
-/* Probes that come while a session runs: the clauses' subscriber of the watch. */
+/* Adds and removes probes while a session runs, as a subscriber of the watch. */
 #include "session/later.h"
 
 #include "proc/control.h"
@@ -6,29 +6,29 @@
 #include "consume/wait.h"
 #include "watch/watch.h"
 
-/* Room for names of probes that come: for those of patterns, for those of given functions. */
+/* Room for the names of added probes: with patterns, and with named functions only. */
 #define NAMES_ROOM_MANY (2u << 20)
 #define NAMES_ROOM_FEW	(64u << 10)
 
-#define UNUSED_MAX    64	 /* batches of files that nothing maps, which stay probed */
-#define LINGER_NS     1000000000 /* after that no program runs that has begun before */
+#define UNUSED_MAX    64	 /* batches without any mapped file that stay probed */
+#define LINGER_NS     1000000000 /* BPF programs that began earlier have ended by then */
 #define LATE_EPID_MAX 0xf0000000u
 
-/* What came in one look at a process. */
+/* The probes that were added together, after an event of a process. */
 struct later_batch {
-	uint32_t number;	   /* the provider's; the group of attachments, too */
-	struct session_unit *unit; /* NULL: no clause is about it */
-	uint64_t retired_at;	   /* ns; 0: it is in place */
+	uint32_t number;	   /* the provider's number, and the group of attachments */
+	struct session_unit *unit; /* NULL: no clause matches */
+	uint64_t retired_at;	   /* ns; 0: it is attached */
 };
 
 struct later {
-	VEC(const struct proc_id *) ids; /* of processes that clauses are about; the provider's */
+	VEC(const struct proc_id *) ids; /* processes that clauses name; the provider owns them */
 	bool wants_libraries, wants_patterns, wants_children;
-	bool has_changed;	     /* since the process that is being told of was looked at */
-	bool is_other;		     /* what was placed in it before is dead */
+	bool has_changed;	     /* the process of this event has mapped or unmapped code */
+	bool is_other;		     /* the process is another task, its links are dead */
 	bool is_full;		     /* the string table has no room for further names */
 	bool has_gone;		     /* some file may be in no process any more */
-	struct late_numbers numbers; /* of what comes next */
+	struct late_numbers numbers; /* numbers for the next unit */
 	VEC(struct later_batch) batches;
 };
 
@@ -109,7 +109,7 @@ uint32_t later_strtab_room(const struct run *run)
 	return run->later->wants_patterns ? NAMES_ROOM_MANY : NAMES_ROOM_FEW;
 }
 
-/* ---- what has come -------------------------------------------------------------------------- */
+/* ---- adding probes -------------------------------------------------------------------------- */
 
 static bool difo_reads_args(const struct difo *d)
 {
@@ -131,8 +131,8 @@ static bool clause_reads_args(const struct prog_clause *cl)
 	return false;
 }
 
-/* A clause that uses args[] was compiled for the types of its first probe. */
-static void keep_typed(struct run *run, const struct session_clause *sc, struct probe_list *l)
+/* Drops probes with other argument types: args[] was compiled for the clause's first probe. */
+static void drop_mistyped(struct run *run, const struct session_clause *sc, struct probe_list *l)
 {
 	uint32_t n = 0;
 
@@ -151,7 +151,7 @@ static void keep_typed(struct run *run, const struct session_clause *sc, struct 
 	l->probes.len = n;
 }
 
-/* The probes of each open clause about the process, in what is new there. */
+/* Matches the open clauses that name the process against its new code. */
 static uint32_t match_clauses(struct run *run, const struct watch_proc *p, struct late_clause *late)
 {
 	uint32_t n = 0;
@@ -170,7 +170,7 @@ static uint32_t match_clauses(struct run *run, const struct watch_proc *p, struc
 			watch_failed(run->watch, p, probe_desc_text(run->arena, &sc->clause->desc),
 				     e);
 		else
-			keep_typed(run, sc, &lc->list);
+			drop_mistyped(run, sc, &lc->list);
 		if (lc->list.probes.len && !e)
 			n++;
 		else
@@ -198,7 +198,7 @@ static struct err *unit_place(struct run *run, struct session_unit *u)
 	return e;
 }
 
-/* Enabled-probe ids are not given out again. */
+/* Returns an error when the EPIDs are used up: they are not given out again. */
 static struct err *check_numbers(const struct run *run)
 {
 	const struct late_numbers *n = &run->later->numbers;
@@ -224,7 +224,7 @@ static struct err *batch_place(struct run *run, uint32_t batch, const struct lat
 	return e;
 }
 
-/* Links of the process are dead or half dead: see the watch. */
+/* Drops the probes of a process whose links are dead (watch/procs.c). */
 static void drop_probes(struct run *run, const struct watch_proc *p)
 {
 	for (uint32_t i = 0; i < run->units.len; i++) {
@@ -261,11 +261,11 @@ static void proc_look(struct run *run, const struct watch_proc *p)
 	free(late);
 }
 
-/* ---- what has gone -------------------------------------------------------------------------- */
+/* ---- removing probes ------------------------------------------------------------------------ */
 
 /*
- * A file that nothing maps any more stays probed for a while, for it is often mapped again. When
- * there are many of them, the ones that were left first go.
+ * Finds the batch to remove next. Files that no process maps any more stay probed for a while,
+ * because files are often mapped again; of too many, the batch that is unused longest goes.
  */
 static struct later_batch *batch_oldest(struct run *run, uint32_t *ret_nunused)
 {
@@ -288,7 +288,7 @@ static struct later_batch *batch_oldest(struct run *run, uint32_t *ret_nunused)
 	return oldest;
 }
 
-/* Its probes fire no more; the records that tell of them are still to be consumed. */
+/* Detaches the unit of a batch. The unit is freed later: records of its probes may be unread. */
 static struct err *batch_retire(struct run *run, struct later_batch *b)
 {
 	const struct engine *engine = run->engine->engine;
@@ -323,7 +323,7 @@ static void batches_retire(struct run *run)
 	err_destroy(e);
 }
 
-/* Records that wait, for the end of a speculation or of the run, name probes. */
+/* Returns true if records may wait for the end of a speculation or of the run: they name probes. */
 static bool keeps_names(const struct run *run)
 {
 	return run->layout->speculates || run->opts->val[OPT_bufpolicy] == BUFPOLICY_RING ||
@@ -422,7 +422,7 @@ static void probes_inherited(void *ctx, const struct watch_subject *s)
 	struct err *e =
 		run->engine->engine->sweep(run->engine, &run->attachments, watch_id(s->proc)->pid);
 
-	err_destroy(e); /* they go on with breakpoints, slower but unharmed */
+	err_destroy(e); /* the children keep the breakpoints: slower, but unharmed */
 }
 
 static const struct watch_subscriber probes_subscriber = {
@@ -448,7 +448,7 @@ static const struct proc *proc_of(const struct run *run, pid_t pid)
 	return NULL;
 }
 
-/* A process of -c dies with us, and is held until tracing begins: it maps nothing until then. */
+/* A process of -c ends with dtrace, and is stopped until tracing begins, so it maps nothing. */
 static uint32_t flags_of(const struct run *run, const struct proc_id *id)
 {
 	const struct proc *proc = proc_of(run, id->pid);
