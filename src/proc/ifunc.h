@@ -1,5 +1,5 @@
 /*
- * Which implementation of an indirect function (STT_GNU_IFUNC) a process uses.
+ * Finds which implementation of an indirect function (STT_GNU_IFUNC) a process uses.
  *
  * The address of such a symbol is that of a resolver, code that selects an implementation. The
  * dynamic linker stores the address of the selected one in a word of the global offset table, for

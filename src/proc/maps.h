@@ -1,5 +1,5 @@
 /*
- * What a process has mapped: /proc/PID/maps, read once.
+ * The mappings of a process, read once from /proc/PID/maps.
  *
  * Owns     the paths, until proc_maps_deinit(). A file from proc_map_open() is the caller's.
  * Errors   struct err *: no such process, not permitted. A kernel thread has no mappings at all.

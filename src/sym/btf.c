@@ -12,8 +12,8 @@
 
 #define MAX_FILE_SIZE (1u << 30)
 /*
- * Of so many types in a row the offset of the first is noted: an index of all types would be as
- * large as a third of them, and be written by each program that wants to know one member.
+ * The index has the offset of every sixteenth type. An index of all types would be a third as large
+ * as the types, and every dtrace would have to write it, even to look up one member.
  */
 #define INDEX_STEP 16
 
@@ -38,7 +38,9 @@ struct btf_file {
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-/* Of each kind: the bytes that follow struct btf_type, and the bytes for each of its vlen. */
+/*
+ * For each kind: the bytes that follow struct btf_type, and the bytes for each of its vlen parts.
+ */
 static const struct {
 	uint8_t is_known, fixed, each;
 } layouts[32] = {
@@ -203,7 +205,7 @@ static struct err *types_index(struct btf_file *f, const char *path, struct want
 	return NULL;
 }
 
-/* name: of the type that is wanted, or NULL. */
+/* Opens a BTF file; name is the name of the type that is wanted, or NULL. */
 static struct err *file_open(const char *path, const struct btf_file *base, const char *name,
 			     struct wanted *w, struct btf_file **ret_file)
 {

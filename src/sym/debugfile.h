@@ -21,7 +21,7 @@ struct elf_syms;
 struct gate;
 struct gate_file;
 
-/* How files of programs are read: options debugdir and elfsize. */
+/* The options debugdir and elfsize, by which files of programs are read. */
 struct file_opts {
 	const char *debug_dirs; /* separated by colons */
 	/* largest size of a section, and of a table made from one (sym/gate.h) */

@@ -7,7 +7,7 @@
 #include "sym/gate.h"
 #include "sym/minidebug.h"
 
-/* symbols below an address that a lookup tries: functions may contain others */
+/* A lookup tries so many symbols below an address, because functions may contain others. */
 #define LOOK_BACK 16
 
 /* ---- one symbol ----------------------------------------------------------------------------- */

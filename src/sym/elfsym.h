@@ -87,8 +87,8 @@ void elf_syms_span(const struct elf_syms *s, uint64_t *ret_start, uint64_t *ret_
 struct elf_sym *elf_syms_find(const struct elf_syms *s, uint64_t addr);
 
 /*
- * For the readers of a source: add symbols with elf_syms_push(); elf_syms_sort() then makes s ready
- * for lookups.
+ * These functions are for readers of symbols: they add symbols with elf_syms_push(), and then
+ * elf_syms_sort() makes s ready for lookups.
  */
 void elf_syms_push(struct elf_syms *s, enum elf_sym_kind kind, bool is_local, uint64_t addr,
 		   uint64_t size, uint64_t end, const char *name);

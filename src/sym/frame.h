@@ -71,7 +71,10 @@ FRAME_FUNC u64 env_rule(struct frame_env *env, struct frame *f);
 /* Returns frame_rare_cfa(env, f, rule), maybe by way of a function that is not inline. */
 FRAME_FUNC u64 env_rare_cfa(struct frame_env *env, struct frame *f, u64 rule);
 
-/* mov $15, %rax; syscall: rt_sigreturn() in C libraries that do not describe it by rows. */
+/*
+ * True for the code mov $15, %rax; syscall, which calls rt_sigreturn() in C libraries without rows
+ * for it.
+ */
 FRAME_FUNC u64 frame_is_sigreturn(struct frame_env *env, struct frame *f)
 {
 	f->pair[0] = f->pair[1] = 0;
@@ -80,8 +83,8 @@ FRAME_FUNC u64 frame_is_sigreturn(struct frame_env *env, struct frame *f)
 }
 
 /*
- * mov %rbx, %rsp; mov (%rsp), %rdi: the code to which a function of makecontext() returns. Its row
- * says that somebody called it.
+ * True for the code mov %rbx, %rsp; mov (%rsp), %rdi, to which a function of makecontext() returns.
+ * It is the outermost frame, although its row says that another function called it.
  */
 FRAME_FUNC u64 frame_is_start_context(struct frame_env *env, struct frame *f)
 {
@@ -208,7 +211,7 @@ FRAME_FUNC void frame_begin(struct frame *f)
 
 /* ---- the first frame of code without rows --------------------------------------------------- */
 
-/* mov rsp, rbp, in either encoding; 32-bit code has no prefix. */
+/* True for mov rsp, rbp in either encoding; 32-bit code has no prefix. */
 FRAME_FUNC u64 frame_is_mov(u64 code, u64 word)
 {
 	if (word == 8 && (code & 0xff) != 0x48)
@@ -217,7 +220,10 @@ FRAME_FUNC u64 frame_is_mov(u64 code, u64 word)
 	return (code & 0xffff) == 0xe589 || (code & 0xffff) == 0xec8b;
 }
 
-/* push rbp, maybe behind endbr, which alone may stand anywhere: setjmp() returns to one. */
+/*
+ * True for push rbp, with or without an endbr before it. An endbr alone does not mark the begin of
+ * a function: setjmp() returns to one.
+ */
 FRAME_FUNC u64 frame_is_push(u64 code)
 {
 	if ((code & 0xfeffffff) == 0xfa1e0ff3)
@@ -226,10 +232,11 @@ FRAME_FUNC u64 frame_is_push(u64 code)
 }
 
 /*
- * Where the return address of the first frame is while rbp is still, or again, the caller's: in the
- * first instructions of a function, at its ret, and in the 32-bit vDSO's system call. 0: the frame
- * pointer leads to it. word is the size of an address, 4 or 8; is_edge says that the frame is known
- * to stand at the first instruction of a function or at its ret.
+ * Returns the address of the first frame's return address while rbp is still, or again, the
+ * caller's: in the first instructions of a function, at its ret, and in the 32-bit vDSO's system
+ * call. Returns 0 if the frame pointer leads to the return address. word is the size of an address,
+ * 4 or 8; is_edge says that the frame is known to be at the first instruction of a function or at
+ * its ret.
  */
 FRAME_FUNC u64 frame_first_return(struct frame_env *env, struct frame *f, u64 is_edge, u64 word)
 {
@@ -262,8 +269,8 @@ FRAME_FUNC u64 frame_first_rule(struct frame_env *env, struct frame *f, u64 is_e
 /* ---- 32-bit tasks: by frame pointer --------------------------------------------------------- */
 
 /*
- * The registers of a 32-bit task. Code that keeps no frame pointers is passed over without a trace,
- * so the walk is doubtful in any case.
+ * Begins the walk of a 32-bit task. Functions that keep no frame pointers are missing from the walk
+ * without any sign, so the walk is always doubtful.
  */
 FRAME_FUNC void frame32_begin(struct frame *f)
 {

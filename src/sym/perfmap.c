@@ -8,7 +8,7 @@
 
 #define FILE_MAX  ((off_t)1 << 30)
 #define LINE_SIZE 4096 /* longer names are cut */
-/* entries below an address that a lookup tries: code may lie inside older code */
+/* A lookup tries so many entries below an address, because code may lie inside older code. */
 #define LOOK_BACK 64
 
 struct entry {

@@ -43,7 +43,10 @@ struct sym_name {
 	uint64_t off;	    /* from the function's start; 0 without one */
 };
 
-/* pid 0 = the kernel. Always fills ret; false when there is neither name nor object. */
+/*
+ * Finds the name of an address in a process; pid 0 is the kernel. Always fills ret; returns false
+ * if neither name nor object is known.
+ */
 bool syms_find(struct syms *s, uint64_t pid, taddr addr, struct sym_name *ret);
 
 /*

@@ -52,8 +52,8 @@ struct ufiles {
 };
 
 /*
- * How a file can be opened: as the mapping [start, end) of a living process, or by its path below
- * root (-1: ours).
+ * The two ways to open a file: as the mapping [start, end) of a living process, or by its path
+ * below root (-1: our own root).
  */
 struct uplace {
 	uint64_t pid;

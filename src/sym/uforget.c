@@ -1,14 +1,15 @@
 /*
- * What is forgotten of processes and files, so that a session may last for months.
+ * Forgets processes and files, so that a session may last for months without growing.
  *
- *     processes that have ended    those that ended first go, when there are too many, or when too
- *                                  much memory is held by what they had mapped
+ *     processes that have ended    when there are too many, or the lists of their mappings take too
+ *                                  much memory, those that ended first are forgotten
  *     processes that we take to    when there are many, /proc is asked which of them are there
  *       live                       still: the end of a process may have been lost, or nothing
  *                                  reports ends
- *     files                        when there are twice as many as the last sweep left, those go
- *                                  that no process is known to map or to have mapped
- *     tables of generated code     of processes that have ended: each has a descriptor
+ *     files                        when there are twice as many as after the last sweep, those that
+ *                                  no process is known to map or to have mapped are forgotten
+ *     tables of generated code     when too many processes that have ended have one, the oldest
+ *                                  tables are closed, because each needs a descriptor
  *
  * An address that is looked up in a process that was forgotten has no name; uproc_is_forgotten()
  * says that this is the reason.

@@ -11,7 +11,8 @@
  * event of its fork or from /proc. A process in /proc that began later than the one we know is
  * another process, whatever events were lost.
  *
- * What is kept is bounded, so that a session may last for months: uforget.c says what goes first.
+ * The memory for all this is bounded, so that a session may last for months: uforget.c says which
+ * processes are forgotten first.
  *
  * Owns     processes, address spaces, root directories.
  * Units    times in ns of the kernel's CLOCK_MONOTONIC.
@@ -76,7 +77,7 @@ struct uprocs {
 	struct ufiles files;
 	uint64_t tick;
 	int64_t clock_offset; /* what our CLOCK_MONOTONIC is ahead of the kernel's */
-	bool is_beginning;    /* nothing was recorded before what is read now */
+	bool is_beginning;    /* the session begins: no address was recorded before */
 	bool is_told; /* events report all changes, so /proc is not read again at each tick */
 	VEC(struct uend) ends; /* processes that have ended, in this order, from first_end on */
 	uint32_t first_end;
@@ -136,12 +137,12 @@ struct perfmap *uproc_perfmap(struct uprocs *u, struct uproc *p);
 
 /* ---- what uproc.c and uforget.c share -------------------------------------------------------- */
 
-/* The process has ended at that time. Of those that ended long ago, some may be forgotten. */
+/* Notes that the process ended at that time; may forget processes that ended long ago. */
 void uproc_end(struct uprocs *u, struct uproc *p, uint64_t time);
 /* Forgets the process before p, and all before that one. */
 void uproc_forget_before(struct uprocs *u, struct uproc *p);
 void uproc_destroy(struct uproc *p); /* only p: not those before it */
-/* Ends processes of which /proc says nothing any more, when there are many. */
+/* If many processes are taken to live, ends those that /proc does not show any more. */
 void uprocs_bound(struct uprocs *u);
 /* Forgets files that no process maps any more, when there are many. */
 void ufiles_bound(struct uprocs *u);
@@ -149,8 +150,8 @@ void ufiles_bound(struct uprocs *u);
 /* ---- generated code (ujit.c) ------------------------------------------------------------ */
 
 /*
- * For a process that has executable memory without a file: reads what is needed to find the names
- * of that code after the end of the process.
+ * Reads the facts of a process with executable memory without a file that are needed to find the
+ * names of that code after the end of the process.
  */
 void ujit_see(struct uprocs *u, struct uproc *p);
 void ujit_destroy(struct ujit *j); /* NULL is allowed */
@@ -162,13 +163,13 @@ void ujits_tick(struct uprocs *u);
 
 /* ---- /proc/PID -------------------------------------------------------------------------- */
 
-/* When the process that has the id now began; 0 if /proc does not say. */
+/* Returns when the process that has the id now began; 0 if /proc does not show it. */
 uint64_t upid_born(const struct uprocs *u, uint64_t pid);
-/* The kernel's CLOCK_MONOTONIC now. */
+/* Returns the present time of the kernel's CLOCK_MONOTONIC. */
 uint64_t uprocs_now(const struct uprocs *u);
 /* True if a process that began then is not p, but one that got its id later. */
 bool uproc_is_other(const struct uproc *p, uint64_t born);
-/* The process id in the innermost PID namespace. */
+/* Returns the id that the process has in its innermost PID namespace. */
 uint64_t upid_innermost(uint64_t pid);
 
 /* ---- address spaces (uspace.c): counted, shared until one of the processes maps something else */

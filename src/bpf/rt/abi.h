@@ -1,5 +1,6 @@
 /*
- * What the code of a session and the run-time library in the kernel agree on.
+ * The structures and constants that the code of a session and the run-time library in the kernel
+ * share.
  *
  * Included by generated-code emitters (host C) and by src/bpf/rt/ (C for BPF): fixed-width types
  * only.
@@ -239,8 +240,8 @@ struct rt_stack {
 
 #define RT_USTACK_CUT 1u /* this word ends a user stack whose further frames could not be found */
 /*
- * In a word of a user stack: the address is that of the next instruction, not one to which a call
- * will return.
+ * This bit in a word of a user stack says that the address is that of the next instruction, and not
+ * one to which a call will return.
  */
 #define RT_USTACK_EXACT (1ull << 63)
 /*
@@ -248,7 +249,9 @@ struct rt_stack {
  * The word is the key of the name in MAP_STRINGS: the other bits are a hash of the text.
  */
 #define RT_USTACK_NAME (1ull << 62)
-/* In the number of frames asked for: the walk adds neither RT_USTACK_CUT nor RT_USTACK_EXACT. */
+/*
+ * With this bit in the number of frames, the walk adds neither RT_USTACK_CUT nor RT_USTACK_EXACT.
+ */
 #define RT_USTACK_UNMARKED 0x80000000u
 
 /*

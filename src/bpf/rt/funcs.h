@@ -10,6 +10,8 @@
  *
  * RT_FUNC(name, number of arguments after m, can fault)
  *
+ * The comment at a row lists the arguments and, behind the last colon, the result.
+ *
  * The functions of subroutines are not in this list: each row SUBR(ID, name, ...) of dif/subrs.def
  * is a function rt_sub_name(), which is always passed the optional argument, too.
  */
@@ -20,7 +22,7 @@ RT_FUNC(rt_tok_keep, 0, 0) /* at the end of a clause: saves the rest of strtok()
 /* FLAG_ROWS(), flags; offset in the string table and rows of flag_names[] */
 RT_FUNC(rt_strflags, 4, 1)
 /* kernel objects */
-/* what bpf_get_current_pid_tgid() says, in dtrace's PID namespace */
+/* none: the result of bpf_get_current_pid_tgid(), with the numbers of dtrace's PID namespace */
 RT_FUNC(rt_pid_tgid, 0, 0)
 RT_FUNC(rt_ppid, 0, 0)	    /* the parent process, in dtrace's PID namespace */
 RT_FUNC(rt_progenyof, 3, 0) /* pid; offsets of real_parent and tgid in task_struct */
@@ -37,7 +39,7 @@ RT_FUNC(rt_allocs, 1, 1)   /* DIF allocs */
 RT_FUNC(rt_readable, 2, 1) /* kernel address, size: a fault for unallocated scratch memory */
 RT_FUNC(rt_copys, 3, 1)	   /* DIF copys: source, size, destination (scratch, globals, this) */
 RT_FUNC(rt_store, 3, 1)	   /* DIF stb..stx: address, value, size 1 2 4 8 */
-RT_FUNC(rt_sdiv, 2, 0)	   /* divisor known non-zero */
+RT_FUNC(rt_sdiv, 2, 0)	   /* dividend, divisor, which the caller has compared with 0: quotient */
 RT_FUNC(rt_srem, 2, 0)
 RT_FUNC(rt_strhash, 1, 1)   /* 64-bit hash of a string's content; NULL hashes as "" */
 RT_FUNC(rt_keystr, 2, 1)    /* string, its hash: adds it to MAP_STRINGS; 0 if that is full */
@@ -45,23 +47,23 @@ RT_FUNC(rt_byteshash, 2, 1) /* address, size */
 /* stacks: k = slot of the stack area (abi.h) */
 RT_FUNC(rt_stackhash, 1, 0) /* k: 64-bit hash of the stack there */
 RT_FUNC(rt_keystack, 2, 0)  /* k, its stack's hash: adds it to MAP_STACKS; 0 if that is full */
-/* bytes in the last slot's words: address of the second frame, 0 if none */
+/* number of bytes in the words of the last slot: address of the second frame, 0 if there is none */
 RT_FUNC(rt_caller, 1, 0)
 RT_FUNC(rt_stackdepth, 1, 0) /* bytes in the last slot's words: number of frames */
 /* user stacks */
-/* offset in the entry of MAP_MACH, frames asked for: bytes written */
+/* offset in the entry of MAP_MACH, number of frames wanted: number of bytes written */
 RT_FUNC(rt_ustack, 2, 0)
 /*
- * The same with ustack helpers between the frames (bpf/gen_helper.c): offset, frames asked for,
- * bytes for names: 0 if there is no frame
+ * The next four walk a user stack and run ustack helpers between the frames (bpf/gen_helper.c).
+ * rt_walk_begin(): offset, number of frames wanted, bytes for names: 0 if there is no frame.
  */
 RT_FUNC(rt_walk_begin, 3, 0)
 RT_FUNC(rt_walk_next, 0, 0) /* 0: there is no further frame */
 RT_FUNC(rt_walk_name, 1, 1) /* string: the frame's name */
 RT_FUNC(rt_walk_end, 0, 0)  /* bytes written */
 /*
- * The next four are steps of rt_ustack(): their state is the struct unwind_work, in an area of its
- * own.
+ * The next four are steps of rt_ustack(). Their state is the struct unwind_work, which has an area
+ * of its own in the map value.
  */
 RT_FUNC(rt_unwind_start, 0, 0) /* loads the registers of the first frame; 0 if there is none */
 RT_FUNC(rt_unwind_rule, 0, 0)  /* the rule of an address, from the tree of mappings: slow */

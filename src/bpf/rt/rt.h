@@ -1,6 +1,6 @@
 /*
- * What every file of the run-time library needs: kernel helpers, the session's maps, string
- * arguments.
+ * Declarations and functions that every file of the run-time library uses: kernel helpers, the
+ * session's maps, string arguments.
  *
  * Maps are symbols that the linker (bpf/link.c) knows by name: map_<class> is the map, val_<class>
  * the address of its only element. Besides rt_ring_output there are no other external symbols, no
