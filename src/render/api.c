@@ -1,4 +1,4 @@
-/* A record and its callbacks; text on its way to a handler. */
+/* Passes records to callbacks, and text to the handler of buffered output. */
 #include "render/api.h"
 
 #include "dif/shape.h"
@@ -54,7 +54,7 @@ static struct err *answer_check(int answer, const char *what, bool *ret_is_taken
 	}
 }
 
-/* ---- the record at hand -------------------------------------------------------------------- */
+/* ---- descriptions of a record -------------------------------------------------------------- */
 
 static void conv_text(struct strbuf *out, const struct prog_conv *c)
 {
@@ -79,7 +79,7 @@ static void conv_text(struct strbuf *out, const struct prog_conv *c)
 	strbuf_addf(out, "%.*s%c", (int)sizeof(c->size), c->size, c->conv);
 }
 
-/* The format of action i, as the program has written it; NULL: it has none. */
+/* Returns the format string of action i; NULL: the action has none. */
 static const char *format_of(struct printer *p, uint32_t clause, uint32_t i)
 {
 	const struct prog_clause *c = p->layout->clauses[clause].clause;
@@ -101,7 +101,7 @@ static const char *format_of(struct printer *p, uint32_t clause, uint32_t i)
 	return p->api.formats[clause][i];
 }
 
-/* What is known of an action before its values. */
+/* Describes an action without its values. */
 static dtrace_recdesc_t act_describe(struct printer *p, uint32_t clause, uint32_t i)
 {
 	const struct prog_act *act = &p->layout->clauses[clause].clause->acts[i];
@@ -122,7 +122,7 @@ static dtrace_recdesc_t act_describe(struct printer *p, uint32_t clause, uint32_
 	return rec;
 }
 
-/* One description for each value, or one without. */
+/* Adds a description for each value of the action, or one without a value. */
 static struct err *act_values(struct printer *p, uint32_t clause, uint32_t i)
 {
 	const struct prog_act *act = &p->layout->clauses[clause].clause->acts[i];

@@ -1,4 +1,4 @@
-/* Values of records and aggregations in the form of the public interface. */
+/* Converts values of records and aggregations to the structures of dtrace.h. */
 #include "render/api.h"
 
 #include "render/impl.h"
@@ -60,9 +60,9 @@ dtrace_actkind_t api_aggfunc(enum aggfunc func)
 
 struct frame_list {
 	VEC(dtrace_frame_t) frames;
-	uint32_t flags; /* of each */
+	uint32_t flags; /* each frame has these */
 	pid_t pid;
-	struct arena *arena; /* of the texts */
+	struct arena *arena; /* holds the texts */
 };
 
 static void frame_add(void *ctx, const struct position *at)
@@ -231,7 +231,7 @@ static uint32_t state_words(const struct agg_layout *l)
 	return words ? words : l->nbuckets;
 }
 
-/* The identifier, the keys, and the value. */
+/* Describes the identifier, the keys and the value of a row. */
 static void row_describe(struct arena *a, const struct agg_view *v, const struct agg_elem *e,
 			 dtrace_aggdata_t *row, dtrace_aggdesc_t *desc)
 {
@@ -375,7 +375,7 @@ struct err *printer_aggvalue(const dtrace_aggdata_t *row, int cpu, dtrace_aggval
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-/* A printer that knows no more than addresses need. */
+/* Returns a printer that can print addresses only. */
 static struct printer names_of(struct syms *syms, const struct print_opts *opts)
 {
 	return (struct printer){.syms = syms, .opts = opts};

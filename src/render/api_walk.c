@@ -6,13 +6,13 @@
 
 struct walk {
 	struct printer *p;
-	struct arena *arena; /* of the row */
+	struct arena *arena; /* holds the row's description */
 	dtrace_aggregate_f *func;
 	dtrace_aggregate_walk_joined_f *joined;
 	void *arg;
 };
 
-/* ---- what callbacks return ------------------------------------------------------------------ */
+/* ---- return values of callbacks ------------------------------------------------------------- */
 
 static struct err *answer_apply(struct walk *w, const dtrace_aggdata_t *row, int answer)
 {
@@ -54,7 +54,7 @@ static struct err *row_visit(struct walk *w, struct agg_view *v, struct agg_elem
 	return answer_apply(w, row, answer);
 }
 
-/* The row's elements side by side; NULL: a view has none. */
+/* Passes the elements of one row in all views to the callback; NULL: a view has no such element. */
 static struct err *joined_visit(struct walk *w, struct agg_view *const *views, uint32_t n,
 				struct agg_elem *const *elems)
 {
@@ -76,7 +76,7 @@ static struct err *joined_visit(struct walk *w, struct agg_view *const *views, u
 	return e;
 }
 
-/* One aggregation; how NULL: as it was read. The callback may change the view. */
+/* Visits one aggregation; how NULL: in the order it was read. The callback may change the view. */
 static struct err *view_visit(struct walk *w, struct agg_view *v, const struct agg_sort *how)
 {
 	uint32_t n = v->nelems;
@@ -107,7 +107,7 @@ static struct err *views_visit(struct walk *w, const struct agg_sort *how)
 
 /* ---- rows of several aggregations ------------------------------------------------------------ */
 
-/* One row after another, or all at once for a callback that wants them so. */
+/* Visits the rows of one key, one after another, or together for a joined callback. */
 static struct err *keys_visit(struct walk *w, struct agg_view *const *views, uint32_t n,
 			      struct agg_elem *const *elems, bool is_rev)
 {
@@ -157,7 +157,7 @@ static struct err *walk_end(struct walk *w, struct err *e)
 {
 	aggs_drop_removed(w->p->aggs);
 	arena_destroy(w->arena);
-	if (w->p->syms && w->p->api.has_record) /* the walk was begun by its callback */
+	if (w->p->syms && w->p->api.has_record) /* the record's callback has begun the walk */
 		syms_at(w->p->syms, w->p->rec->time);
 	return e;
 }
@@ -235,7 +235,7 @@ static int row_collect(const dtrace_aggdata_t *row, void *arg)
 	return DTRACE_AGGWALK_NEXT;
 }
 
-/* n rows of the same aggregation. */
+/* Prints n rows of the same aggregation. */
 static void run_print(struct printer *p, const struct print_row *rows, uint32_t n)
 {
 	CLEANUP(free) struct agg_elem **elems = xcalloc(n, sizeof(struct agg_elem *));

@@ -1,4 +1,4 @@
-/* Histograms as data: which rows show, how many values each has. */
+/* Histograms as data: decides which rows are shown, and counts the values of each. */
 #include "render/impl.h"
 
 int64_t normalized(int64_t count, uint64_t normal)
@@ -11,7 +11,7 @@ int64_t hist_count(const struct agg_layout *l, const int64_t *state, uint32_t ro
 	return state ? state[agg_row_bucket(l, row)] : 0;
 }
 
-/* Rows of a histogram without data. */
+/* Returns the rows to show of a histogram without data. */
 static void empty_range(const struct agg_layout *l, uint32_t *ret_first, uint32_t *ret_last)
 {
 	uint32_t first = 0; /* lquantize: the first three */
@@ -47,8 +47,8 @@ static int64_t label_of(const struct agg_layout *l, uint32_t row)
 }
 
 /*
- * A label is the bound nearest to zero; rows adjoin. lquantize labels its first row with the least
- * value of the second.
+ * A row's label is its bound nearest to zero, and rows adjoin. lquantize labels its first row with
+ * the least value of the second.
  */
 struct hist_bounds hist_bounds_of(const struct agg_layout *l, uint32_t row)
 {

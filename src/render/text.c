@@ -1,6 +1,6 @@
 /*
- * The renderer of text, as d-language.md, chapter 6, lays it out: header, CPU and probe columns
- * (6.1, 6.8), rows of aggregations (6.4).
+ * Renders text as d-language.md, chapter 6, describes it: header, CPU and probe columns (6.1, 6.8),
+ * rows of aggregations (6.4).
  */
 #include "render/impl.h"
 
@@ -91,7 +91,7 @@ static struct err *text_message(struct printer *p, const struct act_layout *al,
 
 /* ---- rows without format --------------------------------------------------------------------- */
 
-/* e NULL: 0 of the aggregation's kind */
+/* Prints a value; e NULL: the zero of the aggregation's kind. */
 static void print_one_value(struct printer *p, struct strbuf *o, const struct agg_view *v,
 			    const struct agg_elem *e)
 {
@@ -103,7 +103,7 @@ static void print_one_value(struct printer *p, struct strbuf *o, const struct ag
 	out_int(o, 16, e ? (uint64_t)agg_value(v, e) : 0, v->agg->func != AGGFUNC_STDDEV);
 }
 
-/* The value, and those of the CPUs if they were kept (option aggpercpu). */
+/* Prints the value, and the values of the CPUs if they were kept (option aggpercpu). */
 static void print_value(struct printer *p, struct strbuf *o, const struct agg_view *v,
 			const struct agg_elem *e)
 {
@@ -127,7 +127,7 @@ static void print_keys(struct printer *p, struct strbuf *o, const struct agg_ele
 
 /* ---- rows with format ------------------------------------------------------------------------ */
 
-/* An element's keys, one after another; values of the views, the last one repeating. */
+/* Arguments of a row's format: the keys of an element, and the views' values; the last repeats. */
 struct row_args {
 	struct fmt_args args;
 	const struct agg_elem *keyed;

@@ -23,7 +23,7 @@ void bars_zoom(struct bars *b, long double highest)
 	b->total = highest * (1 / 0.95L);
 }
 
-/* Columns of a bar: floor(|count| * width / T + 0.5), in long double as the reference has it. */
+/* Returns the columns of a bar: floor(|count| * width / T + 0.5), in long double. */
 static size_t bar_len(const struct bars *b, int64_t count, uint32_t width)
 {
 	long double len;
@@ -126,7 +126,7 @@ static void lquantize_label(struct strbuf *o, const struct agg_layout *l, uint32
 		label_number(o, label);
 }
 
-/* first: the first row shown; it says whether negative bins are among them. */
+/* Prints a row's label. first: the first row shown, which tells if there are negative bins. */
 static void llquantize_row_label(struct strbuf *o, const struct agg_layout *l, uint32_t row,
 				 uint32_t first)
 {

@@ -1,4 +1,4 @@
-/* Aggregations one line an element: options agghist and aggpack (d-language.md 6.4.2). */
+/* Prints each element on one line: options agghist and aggpack (d-language.md 6.4.2). */
 #include "render/impl.h"
 
 #define RULE "------------- Distribution -------------"
@@ -120,7 +120,7 @@ static void print_cell(struct strbuf *o, int64_t count, long double total, bool 
 		strbuf_addc(o, up[level(count, total, sizeof(up) - 2)]);
 }
 
-struct pack_range { /* rows of all elements, width of their outer labels */
+struct pack_range { /* the rows that all elements need, and the widths of the outer labels */
 	uint32_t first, last;
 	int min_width, max_width;
 };

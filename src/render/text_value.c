@@ -1,4 +1,4 @@
-/* Values without format: trace(), keys, raw dumps (d-language.md 6.2, 6.4.1). */
+/* Prints values without format: trace(), keys, raw dumps (d-language.md 6.2, 6.4.1). */
 #include "render/impl.h"
 
 /* ---- raw dump ------------------------------------------------------------------------------ */
@@ -47,7 +47,7 @@ static void print_string(struct strbuf *o, int width, const char *text, size_t l
 	out_text(o, &s, text, len);
 }
 
-/* width < 0: the text alone */
+/* Prints bytes as text or as a raw dump; width < 0: without padding. */
 static void print_bytes(struct printer *p, struct strbuf *o, int width, const struct datum *d)
 {
 	size_t len = strnlen(d->bytes, d->size);
@@ -78,8 +78,8 @@ static void print_int(struct strbuf *o, bool is_quiet, uint32_t size, uint64_t v
 }
 
 /*
- * A structure of the size of an integer prints as one, others are dumped: what is printed depends
- * on the type, and not on whether the members of this value happen to look like text.
+ * Prints a structure of the size of an integer as an integer, and dumps other structures: the form
+ * depends on the type, and not on whether the members of this value happen to look like text.
  */
 static void print_struct(struct strbuf *o, int str_width, const struct datum *d)
 {
@@ -89,7 +89,7 @@ static void print_struct(struct strbuf *o, int str_width, const struct datum *d)
 		print_raw(o, d->bytes, d->size);
 }
 
-/* Option rawbytes: the characters and the NUL behind them. */
+/* Option rawbytes: dumps the characters and the NUL after them. */
 static void print_raw_string(struct strbuf *o, const struct datum *d)
 {
 	struct strbuf text = {0};
@@ -111,7 +111,7 @@ static void print_addr(struct printer *p, struct strbuf *o, const struct datum *
 	strbuf_deinit(&text);
 }
 
-/* str_width: of strings; < 0: quiet, nothing is padded. */
+/* Prints a value. str_width: width of strings; < 0: nothing is padded (option quiet). */
 static void print_datum(struct printer *p, struct strbuf *o, int str_width, const struct datum *d)
 {
 	switch (d->kind) {

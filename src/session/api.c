@@ -1,6 +1,6 @@
 /*
  * The public calls that a program makes while it consumes: values of records, walks over
- * aggregations, names of addresses. The walking is in render/.
+ * aggregations, names of addresses. render/ does the work.
  */
 #include "session/session.h"
 #include "sym/sym.h"

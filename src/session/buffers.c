@@ -1,4 +1,4 @@
-/* The size of the principal buffers (option bufsize), and the engine that is opened with them. */
+/* Chooses the size of the principal buffers (option bufsize), and opens the engine with them. */
 #include <errno.h>
 
 #include "session/later.h"
@@ -8,7 +8,7 @@
 #define RING_BUFSIZE ((uint64_t)4 << 20) /* policy ring: least size of the kernel's buffers */
 /* the kernel's buffers have a power of two that 32 bits hold */
 #define RING_MAX      ((uint64_t)1 << 31)
-#define BUFSIZE_LEAST 4096 /* below, a buffer is not lowered */
+#define BUFSIZE_LEAST 4096 /* a buffer is not lowered below this size */
 
 static struct err *check_bufsize(const struct run *run, uint64_t bufsize)
 {
@@ -63,7 +63,7 @@ static void engine_debug(void *ctx, const char *msg)
 	report_debug(ctx, "%s", msg);
 }
 
-/* The first engine that has code for all places. */
+/* Finds the first engine that has code for all places. */
 static struct err *engine_choose(const struct run *run, const struct engine **ret)
 {
 	for (const struct engine *const *e = run->engines; *e; e++) {
@@ -80,7 +80,7 @@ static struct err *engine_choose(const struct run *run, const struct engine **re
 
 static struct err *engine_try(struct run *run, const struct engine *engine, uint64_t bufsize)
 {
-	/* policy ring: what is kept is bounded elsewhere, here are only the records not read yet */
+	/* policy ring: the consumer bounds what is kept; these buffers hold unread records only */
 	bool is_ring = run->opts->val[OPT_bufpolicy] == BUFPOLICY_RING;
 	FILE *dump = run->report->dump;
 	struct engine_opts opts = {
@@ -99,7 +99,7 @@ static struct err *engine_try(struct run *run, const struct engine *engine, uint
 		.ctx = run->report,
 	};
 
-	/* timers do not interrupt in code that traces */
+	/* only stacks of tracepoints begin in tracing code, those of timers do not */
 	if ((run_reads(run, DIF_VAR_CALLER) || run_reads(run, DIF_VAR_STACKDEPTH)) &&
 	    has_tracepoints(run))
 		opts.tracing = syms_tracing(names_syms(run->names), &opts.ntracing);
@@ -112,7 +112,7 @@ static struct err *engine_try(struct run *run, const struct engine *engine, uint
 }
 
 /*
- * Bytes that can be had without taking them from anybody; very many when the kernel does not say.
+ * Returns how many bytes of memory are available; a very large number when that is unknown.
  */
 static uint64_t memory_available(void)
 {
@@ -127,8 +127,8 @@ static uint64_t memory_available(void)
 }
 
 /*
- * The most that the buffer of each CPU may have: half of what is available is for all CPUs
- * together. The kernel would give more, and would have no memory then for others.
+ * Returns the largest buffer of each CPU: all CPUs together get half of the available memory. The
+ * kernel would give more, and would have no memory for other processes then.
  */
 static uint64_t bufsize_max(void)
 {
@@ -153,7 +153,7 @@ static struct err *bufsize_refused(uint64_t max)
 	return e;
 }
 
-/* A buffer size that there is no memory for is halved (option bufresize). */
+/* Halves the buffer size until there is memory for it (option bufresize). */
 struct err *run_open_engine(struct run *run)
 {
 	uint64_t asked = (uint64_t)run->opts->val[OPT_bufsize], bufsize = asked,
@@ -180,7 +180,7 @@ struct err *run_open_engine(struct run *run)
 		if (!small)
 			small = engine_try(run, engine, bufsize);
 		if (small && !is_out_of_memory(small)) {
-			err_destroy(small); /* the first refusal says more */
+			err_destroy(small); /* the first error says more */
 			return e;
 		}
 		err_destroy(e);

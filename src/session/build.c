@@ -1,4 +1,4 @@
-/* Building programs with probes of their own: headers and probe objects. */
+/* Makes headers and probe objects for programs with probes of their own. */
 #include <errno.h>
 
 #include "arch/arch.h"
@@ -8,7 +8,7 @@
 #include "usdt/header.h"
 #include "usdt/object.h"
 
-/* The providers of all programs that were compiled. */
+/* Collects the providers of all programs that were compiled. */
 static struct err *providers_get(dtrace_hdl_t *h, struct arena *a,
 				 const struct usdt_provider **ret_providers, uint32_t *ret_n)
 {

@@ -1,4 +1,4 @@
-/* Compiling programs, and what the compiler asks of the session: see the header. */
+/* Compiles programs, and answers the compiler's calls to the session (compiler.h). */
 #include "session/compiler.h"
 
 #include "d/attr.h"
@@ -37,7 +37,7 @@ static void compile_opts_refresh(struct compiler *c)
 	};
 	if (c->opts->str[OPT_amin])
 		(void)attr_parse(c->opts->str[OPT_amin],
-				 &amin); /* options_set() has refused bad ones */
+				 &amin); /* options_set() has refused bad values */
 	c->compile_opts = (struct compile_opts){
 		.strsize = opt_u32(c->opts, OPT_strsize),
 		.scratchsize = opt_u32(c->opts, OPT_scratchsize),
@@ -65,7 +65,7 @@ static void compile_opts_refresh(struct compiler *c)
 	};
 }
 
-/* Flags of the compile that runs, on top of the options. */
+/* Adds the flags of the compile that runs to the options. */
 static void apply_cflags(struct compile_opts *o, unsigned int cflags)
 {
 	o->zdefs |= (cflags & DTRACE_C_ZDEFS) != 0;
@@ -86,7 +86,7 @@ void compiler_refresh(struct compiler *c)
 						.is_off = opt_flag(c->opts, OPT_nolibs)});
 }
 
-/* ---- what the compiler asks ----------------------------------------------------------------- */
+/* ---- calls of the compiler ------------------------------------------------------------------ */
 
 static struct err *env_match(void *ctx, const struct probe_desc *desc, uint32_t *ret_count)
 {
@@ -96,7 +96,7 @@ static struct err *env_match(void *ctx, const struct probe_desc *desc, uint32_t 
 	return probes_match(c->probes, desc, &probes, ret_count);
 }
 
-/* The attributes of the provider that a description names, whether it has such probes or not. */
+/* Returns the attributes of the provider that a description names, even if no probe matches. */
 static bool named_attrs(const struct probe_desc *desc, struct attr *ret)
 {
 	for (uint32_t i = 0; *desc->prov && !strpbrk(desc->prov, "*?[") && provider_list[i]; i++)
@@ -218,7 +218,7 @@ static int64_t macro_target(const struct compiler *c)
 }
 
 /*
- * Without a process $target means nothing; scripts that can do without one say so by defaultargs.
+ * Returns true if $target has a value: there is a target, or option defaultargs is set.
  */
 static bool target_is_given(const struct compiler *c)
 {
@@ -269,7 +269,7 @@ static const char *env_nearest(void *ctx, const char *name)
 	return library_nearest(((struct compiler *)ctx)->library, name);
 }
 
-/* A file of the D library. */
+/* Compiles a file of the D library. */
 static struct err *library_compile(void *ctx, enum d_layer layer, const char *path,
 				   const char *text, size_t len)
 {
@@ -280,7 +280,7 @@ static struct err *library_compile(void *ctx, enum d_layer layer, const char *pa
 
 	opts.layer = layer;
 	opts.cpp = false;
-	opts.dump_ast = opts.dump_dif = false; /* who dumps wants to see his program */
+	opts.dump_ast = opts.dump_dif = false; /* dumps show the user's program only */
 	e = dsession_compile(c->dsession, &opts, &c->env, SOURCE_FILE, path, text, len,
 			     SPEC_CTX_NAME, 0, NULL, &prog);
 	report_debug(c->report, "D library file '%s': %s", path,
@@ -351,7 +351,7 @@ static const char *crop_name(const char *text, size_t *ret_len)
 	return text;
 }
 
-/* What the program is called in messages: its file, or the beginning of its text. */
+/* Returns the name of the program in messages: its file, or the beginning of its text. */
 static char *program_name(const struct program_text *t)
 {
 	size_t len = strlen(t->name);
@@ -380,7 +380,7 @@ struct err *compiler_compile(struct compiler *c, const struct program_text *t,
 			     t->len, t->spec, t->argc, (char **)t->argv, &prog);
 	trouble = library_trouble(c->library);
 	if (trouble) {
-		err_destroy(e); /* what is wrong with the library comes first */
+		err_destroy(e); /* an error of the library is reported first */
 		e = trouble;
 	}
 	if (e)

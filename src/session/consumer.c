@@ -1,4 +1,4 @@
-/* Reading, printing, the end of a run: see the header. */
+/* Reads and prints what a run records, until its end (consumer.h). */
 #include "session/consumer.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 #define INTERVAL_TIMERS 100000000
 #define BYTES_PER_US	200
 /*
- * A probe takes its time stamp before it reserves its record: what is younger than this may still
- * be missing on another CPU, and is left for the next time.
+ * A probe takes its time stamp before it reserves its record. Records that are younger than this
+ * may still be missing on another CPU, and are left for the next read.
  */
 #define HORIZON_NS 1000000
 
@@ -66,7 +66,7 @@ void consumer_refresh(struct consumer *c)
 	};
 }
 
-/* ---- what printing asks for ----------------------------------------------------------------- */
+/* ---- calls of the printer ------------------------------------------------------------------- */
 
 static void hook_exit(void *ctx, int status)
 {
@@ -76,7 +76,7 @@ static void hook_exit(void *ctx, int status)
 	c->run->exit_seen = true;
 }
 
-/* The value that dtrace_getopt() gives. */
+/* Returns the value as dtrace_getopt() does. */
 static int64_t opt_value(const struct options *o, const char *name)
 {
 	enum opt_id id;
@@ -129,7 +129,7 @@ static struct err *hook_snap(void *ctx)
 	return c->is_snapped || (c->snap_at && now_ns() < c->snap_at) ? NULL : consumer_snap(c);
 }
 
-/* The name is kept, so it must not be made before it is known what the process had mapped. */
+/* Names are cached, so syms must know first what the process had mapped at that time. */
 static void name_stack(void *ctx, enum datum_kind kind, const char *bytes, uint32_t size,
 		       struct strbuf *out)
 {
@@ -168,7 +168,7 @@ struct err *consumer_start(struct consumer *c)
 	c->printer =
 		printer_create(run->layout, run->probes, c->aggs, &c->print_opts, &c->print_hooks);
 	printer_set_wall(c->printer, run->engine->control->wall_offset);
-	consumer_refresh(c); /* there may be a target now */
+	consumer_refresh(c); /* the targets may have changed */
 	aggs_set_syms(c->aggs, syms);
 	printer_set_syms(c->printer, syms);
 	if (c->print_opts.stackmerge != PRINT_MERGE_OFF)
@@ -206,12 +206,12 @@ static struct err *drain(struct consumer *c, FILE *fp, uint64_t horizon)
 {
 	struct err *e;
 
-	watch_drain(c->run->watch); /* before what was recorded in those processes */
+	watch_drain(c->run->watch); /* before the records of these processes are read */
 	c->fp = fp;
 	c->is_snapped = false;
 	e = stream_drain(c->stream, horizon, c->is_ended, record_print, c);
 	if (e) {
-		err_destroy(printer_flush(c->printer, fp)); /* e came first */
+		err_destroy(printer_flush(c->printer, fp)); /* the first error is returned */
 		return e;
 	}
 	return printer_flush(c->printer, fp);
@@ -233,9 +233,9 @@ static bool unit_records(const struct session_unit *u)
 }
 
 /*
- * How long nothing needs to be read: a buffer must not fill up in between, however sudden the
- * burst. Timers cannot burst, and a program that records nothing but exit(), which wakes us, need
- * not be looked at. switchrate is the upper bound.
+ * Returns the time between two reads: a buffer must not fill up in between, however sudden the
+ * burst. Timers cannot burst, and a program that records only exit(), which wakes us, need not be
+ * read often. switchrate is the upper bound.
  */
 static uint64_t interval_max(const struct run *run)
 {
@@ -253,7 +253,7 @@ static uint64_t interval_max(const struct run *run)
 	return MAX(ns, (uint64_t)INTERVAL_MIN);
 }
 
-/* Aims at buffers a quarter full: sooner at once when they fill fast, later again step by step. */
+/* Aims at buffers a quarter full: shortens the interval at once, and lengthens it step by step. */
 static void adapt_interval(struct consumer *c)
 {
 	uint32_t fill = c->run->engine->engine->fill(c->run->engine);
@@ -278,7 +278,7 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 	uint64_t now = now_ns();
 	struct err *e = NULL;
 
-	/* policy fill: until a buffer is full, which ends the run, they are left alone */
+	/* policy fill: buffers are read only at the end of the run, when one of them is full */
 	if (run->opts->val[OPT_bufpolicy] != BUFPOLICY_FILL) {
 		e = drain(c, fp, now - HORIZON_NS);
 		adapt_interval(c);
@@ -296,7 +296,7 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 	return e;
 }
 
-/* END fires when the buffers have been emptied: its record must not be lost to a full one. */
+/* END fires after the buffers were emptied: its record must not be lost to a full buffer. */
 struct err *consumer_finish(struct consumer *c, FILE *fp)
 {
 	struct err *e = drain(c, fp, ENGINE_EVERYTHING);

@@ -1,5 +1,5 @@
 /*
- * Timers of profile and tick probes on the CPUs there are, while these come and go.
+ * Keeps the timers of profile and tick probes on all CPUs, while CPUs come and go.
  *
  * A timer dies with its CPU, and does not come back when the CPU does: after a machine has slept,
  * all CPUs but the first have gone and come. So when the list of CPUs that are online is another
@@ -15,7 +15,9 @@ bool unit_has_timers(const struct session_unit *u)
 	return u->traits->is_timer;
 }
 
-/* The machine slept at least *ret_min and at most *ret_max so far: reading clocks takes its time.
+/*
+ * The machine was suspended for at least *ret_min and at most *ret_max so far: there are two bounds
+ * because time passes between the reads of the clocks.
  */
 static void slept_ns(uint64_t *ret_min, uint64_t *ret_max)
 {
@@ -37,7 +39,9 @@ static void online_read(struct cpu_watch *w)
 	w->online[strcspn(w->online, "\n")] = 0;
 }
 
-/* Samples a second that the kernel allows; it lowers the number when they take long. 0 = unknown.
+/*
+ * Returns how many samples a second the kernel allows; 0 = unknown. The kernel lowers the number
+ * when samples take long.
  */
 static uint64_t rate_max(void)
 {

@@ -1,7 +1,7 @@
 /*
  * Probes that are declared in D, for the registry: loads the library's files that declare them,
- * finds out which are to be had here (d/derive.c), and registers those, each provider's under one
- * of its own.
+ * finds out which of them are possible here (d/derive.c), and registers these, under a provider for
+ * each name.
  */
 #include "d/attr.h"
 #include "provider/providers.h"
@@ -17,7 +17,7 @@ static uint32_t derived_arg_types(struct probes *ps, const struct probe *pr,
 	return info->ntypes;
 }
 
-/* It hangs nowhere itself: its clauses run on the places of its sources. */
+/* A derived probe has no place: its clauses run on the places of its sources. */
 static uint32_t derived_points(const struct probe *pr, struct probe_point *ret)
 {
 	return 0;
@@ -44,16 +44,16 @@ static const struct provider *provider_of(struct compiler *c, struct derived_inf
 	return pv;
 }
 
-/* The probe's number in the order of declaration decides what runs first at one place. */
+/* Registers matching probes. Their order of declaration decides what runs first at one place. */
 static struct err *derived_collect(void *ctx, const struct probe_desc *desc, struct probe_list *out)
 {
 	struct compiler *c = ctx;
-	bool is_listing = !c->dsession; /* no program was compiled, and none is */
+	bool is_listing = !c->dsession; /* no program was or is being compiled */
 	struct derived_info *info;
 	struct err *e = NULL;
 
 	/*
-	 * a name alone that another provider has is not looked for in the library: BEGIN, tick-1s
+	 * the library is not searched for a name alone that another provider has: BEGIN, tick-1s
 	 */
 	if (*desc->prov || !glob_is_literal(desc->name) || !probes_has(c->probes, desc)) {
 		if (is_listing)
@@ -63,7 +63,7 @@ static struct err *derived_collect(void *ctx, const struct probe_desc *desc, str
 		if (!e)
 			library_define_providers(c->library, desc);
 		if (!e && is_listing)
-			e = library_trouble(c->library); /* else the compile asks for it */
+			e = library_trouble(c->library); /* otherwise the compile returns it */
 	}
 	for (uint32_t i = 0; !e && c->dsession && (info = dsession_derived(c->dsession, i)); i++)
 		if (glob_match(desc->prov, info->prov) && glob_match(desc->name, info->name) &&

@@ -120,7 +120,7 @@ int dtrace_builtin_iter(dtrace_hdl_t *dtp, dtrace_builtin_f *func, void *arg)
 		const struct subr *s = &subrs[i];
 		dtrace_builtin_t b = {subr_kinds[s->class], s->name, s->proto, s->what};
 
-		if (!s->why) /* it is there on Linux */
+		if (!s->why) /* Linux has the subroutine */
 			rv = func(&b, arg);
 	}
 	return rv;

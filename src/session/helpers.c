@@ -1,4 +1,4 @@
-/* Ustack helpers: compiled, checked, numbered. */
+/* Compiles and checks ustack helpers, and numbers their variables. */
 #include "session/helpers.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static const uint32_t allowed_vars[] = {
 	DIF_VAR_EXECNAME,  DIF_VAR_EXECARGS, DIF_VAR_UID,  DIF_VAR_GID,
 };
 
-/* strtok() is not among them: its state would be the clause's that records the stack. */
+/* strtok() is not allowed: it would change the state of the clause that records the stack. */
 static const uint32_t allowed_subrs[] = {
 	DIF_SUBR_ALLOCA,  DIF_SUBR_BASENAME,  DIF_SUBR_BCOPY,	   DIF_SUBR_CLEANPATH,
 	DIF_SUBR_COPYIN,  DIF_SUBR_COPYINSTR, DIF_SUBR_COPYINTO,   DIF_SUBR_DIRNAME,
@@ -52,7 +52,7 @@ static bool var_is_allowed(uint32_t id)
 	       is_among(id, allowed_vars, ARRAY_LEN(allowed_vars));
 }
 
-/* What the instruction does that no helper may; NULL: nothing. */
+/* Names the thing that the instruction does and no helper may do; NULL: it is allowed. */
 static const char *insn_refused(struct arena *a, dif_insn insn)
 {
 	enum dif_op op = DIF_INSN_OP(insn);
@@ -199,7 +199,7 @@ static bool names_variable(dif_insn insn)
 	       DIF_INSN_INDEX(insn) >= DIF_VAR_USER;
 }
 
-/* Positions in the text are those of another session: no message may point there. */
+/* Renumbers variables. Positions in the text are cleared: they belong to another session. */
 static void difo_renumber(struct difo *d, uint32_t by)
 {
 	for (uint32_t i = 0; d && i < d->code_len; i++) {

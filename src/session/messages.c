@@ -7,11 +7,11 @@
 _Static_assert(DTRACEFLT_BADADDR == DIF_FAULT_BADADDR && DTRACEFLT_BADINDEX == DIF_FAULT_BADINDEX,
 	       "codes of faults are public");
 
-#define FAULTS_MAX 200 /* messages between two looks at the status; the rest is counted */
+#define FAULTS_MAX 200 /* messages between two reads of the status; the rest is counted */
 
 #define PLURAL(n) ((n) == 1 ? "" : "s")
 
-/* What helps; told once a run, with the first message of its kind. */
+/* Remedies for losses; each is shown once a run, with the first message of its kind. */
 enum remedy {
 	REMEDY_PRINCIPAL,
 	REMEDY_AGGREGATION,
@@ -33,7 +33,7 @@ enum remedy {
 };
 
 /*
- * flag: says how an option is given, least: what is suggested at least; OPT_COUNT = no option
+ * flag: how the user gives the option; least: the least value to suggest; OPT_COUNT = no option
  * helps.
  */
 static const struct {
@@ -67,19 +67,19 @@ static const struct {
 	/* clang-format on */
 };
 
-/* What the session has of what the option gives; 0 = more of it is not to be had. */
+/* Returns how much room the option gives the session now; 0 = there is no more to get. */
 static uint64_t room_now(const struct run *run, enum opt_id id)
 {
 	uint64_t now = (uint64_t)MAX(run->opts->val[id], 0);
 
 	if (id == OPT_bufsize && run->bufsize < now)
-		return 0; /* it was lowered to what there is memory for */
+		return 0; /* it was lowered for want of memory */
 	if (id == OPT_scratchsize)
 		now = MAX(now, run->layout->scratch_size);
 	return MAX(now, 1u);
 }
 
-/* A clause about more room: at least four times what there is. */
+/* Appends a suggestion of more room: at least four times the room now. */
 static void add_room(struct consumer *c, enum remedy r, struct strbuf *out)
 {
 	enum opt_id id = remedies[r].opt;
@@ -110,10 +110,10 @@ static void add_remedy(struct consumer *c, enum remedy r, struct strbuf *out)
 	strbuf_addc(out, '\n');
 }
 
-/* Of each kind: the remedy, whose row has the tag, and the message. */
+/* For each kind of drop: the remedy, whose row has the tag, and the message. */
 static const struct {
 	enum remedy remedy;
-	const char *before, *after; /* an "s" between them makes it more than one */
+	const char *before, *after; /* an "s" between them makes the plural */
 } drop_kinds[] = {
 	/* clang-format off */
 	[DTRACEDROP_PRINCIPAL]   = { REMEDY_PRINCIPAL,   "drop", "" },
@@ -130,7 +130,7 @@ static const struct {
 	/* clang-format on */
 };
 
-/* Into the output, where its form has a place for it. */
+/* Prints the drop into the output, if its form has room for notices. */
 static void drop_print(struct consumer *c, const struct drop *d, const char *msg)
 {
 	printer_notice(c->printer, &(struct print_notice){.name = "DROP",
@@ -194,7 +194,7 @@ struct err *consumer_report_drops(struct consumer *c)
 	return e ? e : drops_report(c->drops, drop_report, c);
 }
 
-/* One fault to the handler, unless there were too many of late. */
+/* Passes one fault to the handler, unless there were too many of late. */
 static struct err *report_error(struct consumer *c, dtrace_errdata_t *fault, uint32_t probe,
 				uint32_t epid)
 {
@@ -276,7 +276,7 @@ void consumer_report_library_fault(struct consumer *c, uint32_t clause, uint32_t
 		    "error on enabled probe ID %" PRIu32 " (ID %" PRIu32 ": %s:%s:%s:%s): %s\n",
 		    epid, probe, pr ? pr->prov : "", pr ? pr->mod : "",
 		    pr ? probe_func_shown(c->run->probes, pr) : "", pr ? pr->name : "", msg);
-	/* printing has no way to stop here; the next fault will */
+	/* a handler cannot stop the run here, while printing; it can at the next fault */
 	err_destroy(report_error(c,
 				 &(dtrace_errdata_t){.dteda_cpu = DTRACE_CPUALL,
 						     .dteda_action = -1,

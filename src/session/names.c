@@ -1,4 +1,4 @@
-/* Names of addresses in a session: see the header. */
+/* Makes the symbols of a session, and applies options to them (names.h). */
 #include "session/names.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "sym/gate.h"
 #include "sym/sym.h"
 
-/* A file that cannot be read limits what is shown, as an option that was moved does. */
+/* Option quiet does not drop these notices: a file that cannot be read limits what is shown. */
 static void file_notice_give(void *ctx, const char *msg)
 {
 	report_adjusted(((struct names *)ctx)->report, "%s", msg);
@@ -34,7 +34,7 @@ static void notice_give(void *ctx, const char *msg)
 	report_notice(((struct names *)ctx)->report, "%s", msg);
 }
 
-/* One reason for what is missing in the stacks of all processes of other users: it is said once. */
+/* The reason is the same for the stacks of all processes of other users, so it is said once. */
 void names_denied(void *ctx, uint64_t pid)
 {
 	struct names *n = ctx;

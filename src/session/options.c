@@ -1,4 +1,4 @@
-/* Option values: parsing and limits (d-language.md 8.1). */
+/* Parses option values, and checks their limits (d-language.md 8.1). */
 #include <errno.h>
 #include <strings.h>
 
@@ -14,7 +14,7 @@ const struct opt_desc opt_descs[OPT_COUNT] = {
 #undef OPT
 };
 
-/* Values of the enums; the number of a value is its place. NULL-terminated. */
+/* The words of enum options; the number of a value is its index. NULL-terminated. */
 /* clang-format off */
 static const char *const enum_values[OPT_COUNT][8] = {
 	[OPT_bufpolicy] = {"switch", "fill", "ring"},
@@ -97,9 +97,9 @@ const char *opt_kind_name(enum opt_kind kind)
 	return names[kind];
 }
 
-/* ---- text to value: false when the text is not one ------------------------------------------ */
+/* ---- text to value: false when the text is not valid ---------------------------------------- */
 
-/* Digits in C bases, as far as they go. */
+/* Parses leading digits in a base of C. */
 static bool parse_digits(const char *text, const char **ret_end, int64_t *ret_val)
 {
 	char *end;
@@ -332,7 +332,7 @@ static char *concat(const char *a, const char *b)
 	return s.data ? s.data : xstrdup("");
 }
 
-/* What an accepted value, or one word of it, means beyond being stored. */
+/* Applies what an accepted value, or one word of it, changes beside options.val and str. */
 static void apply_word(struct options *o, enum opt_id id, const char *value)
 {
 	for (size_t i = 0; i < ARRAY_LEN(cpp_words); i++)
@@ -372,7 +372,7 @@ static void value_apply(struct options *o, enum opt_id id, const char *value)
 	}
 }
 
-/* String options whose text has a form. */
+/* Checks the text of string options that have a syntax. */
 static bool is_well_formed(enum opt_id id, const char *value)
 {
 	struct attr a;
@@ -382,7 +382,7 @@ static bool is_well_formed(enum opt_id id, const char *value)
 	return id != OPT_setenv || strchr(value, '=');
 }
 
-/* Parses and stores; the caller has checked that the option may be set now. */
+/* Parses and stores a value. The caller has checked that the option may be set now. */
 static struct err *set_value(struct options *o, enum opt_id id, const char *value)
 {
 	const struct opt_desc *d = &opt_descs[id];

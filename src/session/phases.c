@@ -1,6 +1,6 @@
 /*
- * The phases of a session, in order: open, compile, match, load, go, work, stop, close. What each
- * of them does is in the file of its part (session.h).
+ * The phases of a session, in order: open, compile, match, load, go, work, stop, close. The work of
+ * each phase is in the file of its part (session.h).
  */
 #include <errno.h>
 
@@ -27,7 +27,7 @@ static void notice_give(void *ctx, const char *msg)
 	report_notice(ctx, "%s", msg);
 }
 
-/* Each part takes what it wants to know of the options. */
+/* Lets each part take over the options that it uses. */
 static void options_changed(void *ctx)
 {
 	dtrace_hdl_t *h = ctx;

@@ -1,4 +1,4 @@
-/* The watch of a session: its hooks, and the subscribers that need nothing of the clauses. */
+/* The watch of a session: its hooks, and the subscribers that do not depend on clauses. */
 #include <inttypes.h>
 
 #include "base/text.h"
@@ -49,7 +49,7 @@ static void tables_mapped(void *ctx, const struct watch_subject *s, const struct
 		unwinds_mapped(ctx, s->pid, m);
 }
 
-/* A file that any process maps is opened, and read before what was noted of the rest. */
+/* Opens a file that any process maps, and reads it before files that a scan has queued. */
 static const struct watch_subscriber tables_of_all = {
 	.name = "unwind tables",
 	.scope = WATCH_ALL,
@@ -61,14 +61,14 @@ static void tables_settled(void *ctx, const struct watch_subject *s)
 	unwinds_load_process(ctx, (pid_t)s->pid);
 }
 
-/* Those of a process that is followed are there before its first stack. */
+/* Loads the unwind tables of a followed process before its first stack. */
 static const struct watch_subscriber tables_of_followed = {
 	.name = "unwind tables of followed processes",
 	.scope = WATCH_FOLLOWED,
 	.settled = tables_settled,
 };
 
-/* ---- lines for who looks for a mistake ------------------------------------------------------- */
+/* ---- lines of the option debug --------------------------------------------------------------- */
 
 static void debug_mapped(void *ctx, const struct watch_subject *s, const struct sym_map *m)
 {

@@ -3,7 +3,7 @@
 
 /* ---- information ---------------------------------------------------------------------------- */
 
-/* A clause that is not derived runs for those that hang on places themselves. */
+/* Counts the probes that have places themselves: a plain clause does not run for derived probes. */
 static uint32_t nplain(struct probe *const *probes, uint32_t n)
 {
 	uint32_t count = 0;

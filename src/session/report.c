@@ -1,4 +1,4 @@
-/* Errors, handlers and debug messages: see the header. */
+/* Keeps the last error, and passes events to the handlers (report.h). */
 #include "session/report.h"
 
 #include <stdarg.h>
@@ -45,8 +45,8 @@ int report_fail(struct report *r, struct err *e)
 }
 
 /*
- * Messages may name files and functions of others: what a terminal would obey is taken out, but for
- * the ends of lines. The copy is the caller's.
+ * Returns a copy without characters that a terminal would obey, except newlines, because messages
+ * may name files and functions of other users. The caller frees the copy.
  */
 static char *message_clean(const char *text)
 {

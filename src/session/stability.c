@@ -11,7 +11,7 @@ static void print_attr(FILE *fp, struct attr a)
 		stability_name(a.name), stability_name(a.data), depclass_name(a.class));
 }
 
-/* The parts of a description that are given count; nothing given promises the most. */
+/* Returns the least attributes of the given parts; a description without parts has the highest. */
 static struct attr desc_attr(const struct probe_desc *d, const struct attr parts[NPARTS])
 {
 	const char *const fields[] = {
@@ -36,7 +36,7 @@ bool stability_of_probes(struct probes *ps, const struct probe_desc *desc, struc
 	struct err *e = probes_match(ps, desc, &probes, &n);
 
 	if (e) {
-		err_destroy(e); /* whoever enables the description tells */
+		err_destroy(e); /* the enabling reports the error */
 		return false;
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -49,7 +49,7 @@ bool stability_of_probes(struct probes *ps, const struct probe_desc *desc, struc
 	return n > 0;
 }
 
-/* The first probe that a description matches, or NULL. */
+/* Finds the first probe that a description matches, or NULL. */
 static struct err *first_match(dtrace_hdl_t *h, const struct probe_desc *desc,
 			       struct probe **ret_probe)
 {

@@ -1,4 +1,4 @@
-/* Stacks of a session: how deep they may be, where their names come from. */
+/* Decides how deep a session's stacks may be, and which walker walks them. */
 #include <inttypes.h>
 #include <time.h>
 
@@ -10,10 +10,10 @@
 #include "sym/sym.h"
 #include "watch/watch.h"
 
-/* what our own walker walks at most: the limit of the option ustackframes */
+/* The most frames that our own walker walks: the limit of the option ustackframes. */
 #define UFRAMES_MAX 1024
 
-/* What the kernel walks at most. */
+/* Returns the most frames that the kernel walks. */
 static uint32_t kernel_max_frames(void)
 {
 	CLEANUP(file) FILE *f = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
@@ -22,7 +22,7 @@ static uint32_t kernel_max_frames(void)
 	return f && fscanf(f, "%u", &n) == 1 && n ? n : STACK_FRAMES_DEFAULT;
 }
 
-/* Each argument of each action of the enabled clauses. */
+/* Calls func for each argument of each action of the enabled clauses. */
 static void each_datum(const struct run *run,
 		       void (*func)(void *ctx, enum datum_kind kind, const struct difo *d),
 		       void *ctx)
@@ -53,7 +53,7 @@ static void most_frames(void *ctx, enum datum_kind kind, const struct difo *d)
 		most->user = MAX(most->user, difo_stack_frames(d));
 }
 
-/* The most frames of a stack walked by the kernel that any enabled clause asks for. */
+/* Returns the most frames that an enabled clause wants of a stack that the kernel walks. */
 static uint32_t frames_asked(const struct run *run)
 {
 	struct most_frames most = {0};
@@ -163,13 +163,13 @@ struct err *run_check_numbers(const struct run *run)
 }
 
 /*
- * A process that begins is looked at within microseconds, while its files can be opened. When there
- * are very many, not each of them wakes us several times.
+ * The files of a new process are opened within microseconds, before it can end. When very many
+ * processes begin, we pause, so that not each of them wakes us several times.
  */
 #define NOTES_AT_ONCE 50 /* within NOTE_PAUSE_NS */
 #define NOTE_PAUSE_NS 5000000
 
-#define UNWIND_SLICE_NS 5000000 /* loading unwind tables without looking at anything else */
+#define UNWIND_SLICE_NS 5000000 /* time for unwind tables before other work is done */
 
 static bool pause_ns(uint64_t ns)
 {

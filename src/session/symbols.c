@@ -1,4 +1,4 @@
-/* Addresses of kernel symbols for the compiler, each looked up once. */
+/* Finds addresses of kernel symbols for the compiler, and keeps each that was found. */
 #include "session/compiler.h"
 #include "sym/kallsyms.h"
 

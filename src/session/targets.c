@@ -1,4 +1,4 @@
-/* Processes of -c and -p: see the header. */
+/* Creates, holds and continues the processes of -c and -p (targets.h). */
 #include "session/targets.h"
 
 #include "base/str.h"
@@ -14,7 +14,7 @@ static struct err *target_advance(const struct targets *t, struct proc *p)
 			    (enum proc_when)t->opts->val[OPT_evaltime]);
 }
 
-/* A provider is about to read the code of a process, which may be one that is held. */
+/* Called before a provider reads the code of a process, which may be a target that is held. */
 static struct err *target_prepare(void *ctx, pid_t pid)
 {
 	const struct targets *t = ctx;

@@ -1,4 +1,4 @@
-/* Options ctypes and dtypes: the type table as text in files, when the handle is closed. */
+/* Options ctypes and dtypes: writes the type table as text when the handle is closed. */
 #include <errno.h>
 
 #include "session/compiler.h"
