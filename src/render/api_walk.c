@@ -236,7 +236,7 @@ static int row_collect(const dtrace_aggdata_t *row, void *arg)
 }
 
 /* Prints n rows of the same aggregation. */
-static void run_print(struct printer *p, const struct print_row *rows, uint32_t n)
+static void rows_print(struct printer *p, const struct print_row *rows, uint32_t n)
 {
 	CLEANUP(free) struct agg_elem **elems = xcalloc(n, sizeof(struct agg_elem *));
 	struct agg_view view = *rows->view, *views = &view;
@@ -263,7 +263,7 @@ struct err *print_aggs_in(struct printer *p, FILE *fp, dtrace_aggregate_walk_f *
 	for (uint32_t i = 0, n; i < l.rows.len && !e; i += n) {
 		for (n = 1; i + n < l.rows.len && l.rows.data[i + n].view == l.rows.data[i].view;)
 			n++;
-		run_print(p, &l.rows.data[i], n);
+		rows_print(p, &l.rows.data[i], n);
 		e = api_err_take(p);
 	}
 	p->render->aggs_end(p);

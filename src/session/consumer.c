@@ -202,7 +202,7 @@ static struct err *record_print(void *ctx, const struct rt_rec *rec, uint32_t le
 	return print_record(c->printer, c->fp, rec, len, cpu, next);
 }
 
-static struct err *drain(struct consumer *c, FILE *fp, uint64_t horizon)
+static struct err *records_consume(struct consumer *c, FILE *fp, uint64_t horizon)
 {
 	struct err *e;
 
@@ -280,7 +280,7 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 
 	/* policy fill: buffers are read only at the end of the run, when one of them is full */
 	if (run->opts->val[OPT_bufpolicy] != BUFPOLICY_FILL) {
-		e = drain(c, fp, now - HORIZON_NS);
+		e = records_consume(c, fp, now - HORIZON_NS);
 		adapt_interval(c);
 	}
 	later_tend(run, now - HORIZON_NS);
@@ -299,14 +299,14 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 /* END fires after the buffers were emptied: its record must not be lost to a full buffer. */
 struct err *consumer_finish(struct consumer *c, FILE *fp)
 {
-	struct err *e = drain(c, fp, ENGINE_EVERYTHING);
+	struct err *e = records_consume(c, fp, ENGINE_EVERYTHING);
 
 	if (!e && !c->is_ended) {
 		c->is_ended = true;
 		e = run_fire(c->run, DTRACE_KEY_END);
 		aggs_set_quiet(c->aggs);
 		if (!e)
-			e = drain(c, fp, ENGINE_EVERYTHING);
+			e = records_consume(c, fp, ENGINE_EVERYTHING);
 	}
 	consumer_debug_kept(c);
 	return e ? e : consumer_report_drops(c);

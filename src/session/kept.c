@@ -1,8 +1,8 @@
 /*
- * What a session keeps in memory, for the option debug: once a minute and at the end.
+ * Lists what a session keeps in memory, for the option debug: once a minute and at the end.
  *
- * All of it is bounded, so that a session may last for months: what is forgotten to make room is
- * counted where it is kept.
+ * All of it is bounded, so that a session may last for months. Each part counts what it has removed
+ * to make room.
  */
 #include "base/str.h"
 #include "session/consumer.h"

@@ -193,7 +193,7 @@ int dtrace_program_exec(dtrace_hdl_t *dtp, dtrace_prog_t *pgp, dtrace_proginfo_t
 
 /* ---- match, load, go ------------------------------------------------------------------------ */
 
-static struct err *go(dtrace_hdl_t *h)
+static struct err *session_go(dtrace_hdl_t *h)
 {
 	struct err *e = targets_hold(&h->targets);
 
@@ -219,7 +219,7 @@ int dtrace_go(dtrace_hdl_t *dtp)
 	if (e)
 		return report_fail(&dtp->report, e);
 	compiler_need_dsession(&dtp->compiler);
-	e = go(dtp);
+	e = session_go(dtp);
 	if (e)
 		undo(dtp);
 	return session_result(dtp, e);

@@ -131,7 +131,7 @@ struct err *follow_linker(struct follow *f, struct keeper *k, const struct proc_
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int add_event(void *ctx, void *data, size_t size)
+static int event_add(void *ctx, void *data, size_t size)
 {
 	struct follow *f = ctx;
 
@@ -157,7 +157,7 @@ uint64_t follow_lost(struct follow *f)
 bool follow_read(struct follow *f, struct rt_watch_event *ret)
 {
 	if (!f->events.len)
-		(void)ring_buffer__consume(f->ring); /* fails only if add_event() does */
+		(void)ring_buffer__consume(f->ring); /* fails only if event_add() does */
 	if (!f->events.len)
 		return false;
 	*ret = f->events.data[0];
@@ -179,7 +179,7 @@ int follow_fd(const struct follow *f)
 
 static struct err *ring_open(struct follow *f)
 {
-	f->ring = ring_buffer__new(f->fds[MAP_WATCH_EVENTS], add_event, f, NULL);
+	f->ring = ring_buffer__new(f->fds[MAP_WATCH_EVENTS], event_add, f, NULL);
 	return f->ring ? NULL : err_sys(errno, "cannot map the events of processes");
 }
 

@@ -160,7 +160,7 @@ static void bytes_copy(const struct records *w, const struct cpu_events *c, uint
 	memcpy((uint8_t *)to + first, data, len - first);
 }
 
-static void add_event(struct records *w, const struct cpu_events *c, uint64_t pos, uint32_t size)
+static void event_add(struct records *w, const struct cpu_events *c, uint64_t pos, uint32_t size)
 {
 	uint32_t at = w->bytes.len;
 
@@ -184,7 +184,7 @@ static void cpu_read(struct records *w, const struct cpu_events *c)
 			tail = head - h.size; /* never happens: skips the rest */
 		else if (h.type < ARRAY_LEN(record_types) && record_types[h.type].apply &&
 			 h.size >= record_types[h.type].min_size + sizeof(uint64_t))
-			add_event(w, c, tail, h.size);
+			event_add(w, c, tail, h.size);
 		tail += h.size;
 	}
 	__atomic_store_n(&c->page->data_tail, head, __ATOMIC_RELEASE);
