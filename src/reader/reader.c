@@ -2,6 +2,7 @@
 #include "reader/reader_impl.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -12,13 +13,17 @@
 
 #include "base/apart.h"
 
-#define END_MS 100 /* wait for the end of a reader; it ends at once if no file system holds it */
+/* time beyond the deadline for a reader that waits for a CPU */
+#define MORE_NS	 20000000
+#define MORE_MAX 100
+#define END_MS	 100 /* wait for the end of a reader; it ends at once if no file system holds it */
 
 struct reader {
 	pid_t pid;
 	int pidfd;
 	int sock;
-	bool is_late; /* an answer has not come yet: no request can be sent */
+	bool is_late;	   /* an answer has not come yet: no request can be sent */
+	uint64_t delay_ns; /* reader_delay(): as of the last call */
 	struct reader_area *area;
 };
 
@@ -132,9 +137,57 @@ bool reader_receive(int sock, int *ret_fd)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
+/* Reads the beginning of a file in /proc; false: there is none. */
+static bool proc_read(const char *path, char *text, size_t size)
+{
+	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	text[MAX(n, 0)] = '\0';
+	return n > 0;
+}
+
+/* How long a thread has waited for a CPU in its life: the second number of its schedstat. */
+static uint64_t run_delay(const char *path)
+{
+	char text[128], *end;
+
+	if (!proc_read(path, text, sizeof(text)))
+		return 0;
+	(void)strtoull(text, &end, 10);
+	return strtoull(end, NULL, 10);
+}
+
+uint64_t reader_delay(struct reader *r)
+{
+	uint64_t before = r->delay_ns;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)r->pid);
+	r->delay_ns = run_delay(path) + run_delay("/proc/thread-self/schedstat");
+	return r->delay_ns - MIN(before, r->delay_ns);
+}
+
+/* Does the reader wait for a CPU, and for nothing else? The state in /proc/PID/stat says so. */
+static bool reader_is_runnable(const struct reader *r)
+{
+	char path[64], text[256];
+	const char *state = NULL;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)r->pid);
+	if (proc_read(path, text, sizeof(text)))
+		state = strrchr(text, ')'); /* behind the name, which may contain anything */
+	return state && strncmp(state, ") R", 3) == 0;
+}
+
+/*
+ * Waits for the answer until the deadline. On a busy machine the reader may not have had a CPU by
+ * then: that is no file system that does not answer, so it gets more time.
+ */
 static bool answer_wait(const struct reader *r, uint64_t deadline)
 {
 	struct pollfd p = {.fd = r->sock, .events = POLLIN};
+	uint32_t nmore = 0;
 
 	for (;;) {
 		uint64_t now = now_ns(), left = deadline > now ? deadline - now : 0;
@@ -143,8 +196,12 @@ static bool answer_wait(const struct reader *r, uint64_t deadline)
 
 		if (n > 0 || (n < 0 && errno != EINTR))
 			return true;
-		if (!left)
-			return false;
+		if (left)
+			continue;
+		if (nmore == MORE_MAX || !reader_is_runnable(r))
+			return poll(&p, 1, 0) != 0; /* it may have answered a moment ago */
+		nmore++;
+		deadline = now_ns() + MORE_NS;
 	}
 }
 

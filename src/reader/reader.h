@@ -58,6 +58,11 @@ MUST_CHECK int reader_stat(struct reader *r, uint64_t deadline, struct stat *ret
 MUST_CHECK int reader_read(struct reader *r, uint64_t off, void *to, size_t size, uint64_t deadline,
 			   size_t *ret_n);
 /*
+ * How long the reader and the calling thread have waited for a CPU since the last call, in ns: time
+ * that no file system is to blame for. 0 where the kernel does not count it.
+ */
+uint64_t reader_delay(struct reader *r);
+/*
  * Returns true if the request that was not answered in time waits for the close of the file that
  * was open before.
  */

@@ -248,6 +248,9 @@ static void wait_charge(struct gate *g, struct zone *z, uint64_t since)
 
 	if (g->is_patient || took <= WAIT_FREE_NS)
 		return;
+	took -= MIN(took, g->reader ? reader_delay(g->reader) : 0);
+	if (took <= WAIT_FREE_NS)
+		return;
 	z->is_slow = true;
 	g->left_ns -= MIN(g->left_ns, took);
 }

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "base/str.h"
@@ -133,10 +135,27 @@ static void table_refresh(struct mounts *m)
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
+/* The device of memfd_create(), whose file system is mounted nowhere; 0: it cannot be told. */
+static uint64_t memory_dev(struct mounts *m)
+{
+	CLEANUP(fd) int fd = -1;
+	struct stat st;
+
+	if (m->has_memory_dev)
+		return m->memory_dev;
+	m->has_memory_dev = true;
+	fd = memfd_create("dev", MFD_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		m->memory_dev = st.st_dev;
+	return m->memory_dev;
+}
+
 bool mounts_is_dev_harmless(struct mounts *m, uint64_t dev)
 {
 	bool is_mounted = false;
 
+	if (dev && dev == memory_dev(m))
+		return true;
 	table_refresh(m);
 	for (uint32_t i = 0; i < m->list.len; i++)
 		if (m->list.data[i].dev == dev) {

@@ -25,6 +25,8 @@ struct mount {
 struct mounts {
 	int fd; /* of mountinfo; -1 until the first question, or unreadable */
 	VEC(struct mount) list;
+	uint64_t memory_dev; /* of files of memfd_create(); 0: not known */
+	bool has_memory_dev; /* it was asked for */
 };
 
 void mounts_init(struct mounts *m);

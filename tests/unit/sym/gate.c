@@ -2,9 +2,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 
 #include "proc/maps.h"
 #include "sym/elfsym.h"
@@ -134,6 +136,60 @@ static void test_killed(struct gate_file *there)
 	ok(reader_pid() != pid, "it is another one");
 }
 
+#define BUSY_NS 400000000
+
+/* A process for each CPU that leaves nothing of it to others for a while. */
+static void cpus_fill(pid_t *pids, int n)
+{
+	struct sched_param first = {.sched_priority = 1};
+
+	for (int i = 0; i < n; i++) {
+		uint64_t begin = now_ns();
+		cpu_set_t one;
+
+		pids[i] = fork();
+		if (pids[i])
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(i, &one);
+		(void)sched_setaffinity(0, sizeof(one), &one); /* a CPU that is not there */
+		(void)sched_setscheduler(0, SCHED_FIFO, &first);
+		while (now_ns() - begin < BUSY_NS)
+			;
+		_exit(0);
+	}
+}
+
+/* A reader that waits for a CPU is late, but it is no file system that does not answer. */
+static void test_busy(struct gate *g, struct gate_file *there)
+{
+	struct sched_param idle = {0}, before_all = {.sched_priority = 2};
+	pid_t pids[CPU_SETSIZE];
+	int n = (int)MIN(sysconf(_SC_NPROCESSORS_CONF), (long)CPU_SETSIZE);
+	uint64_t begin;
+	char byte;
+
+	if (sched_setscheduler(0, SCHED_FIFO, &before_all) != 0) {
+		ok(true, "a busy machine # SKIP needs SCHED_FIFO");
+		return;
+	}
+	ok(sched_setscheduler(reader_pid(), SCHED_IDLE, &idle) == 0, "the reader comes last");
+	gate_set_wait(g, 50000000);
+	gate_set_patient(g, false);
+	cpus_fill(pids, n);
+	(void)usleep(50000); /* until they have begun */
+	begin = now_ns();
+	ok(gate_file_read(there, &byte, 1, 0) == 1, "it reads on a busy machine");
+	ok(now_ns() - begin > 50000000, "later than it should");
+	(void)sched_setscheduler(0, SCHED_OTHER, &idle);
+	for (int i = 0; i < n; i++)
+		(void)waitpid(pids[i], NULL, 0);
+	ok(!gate_file_is_stuck(there), "nothing is wrong with the file");
+	is_int(ntold, 0, "no file system is blamed");
+	gate_set_patient(g, true);
+	test_killed(there); /* the next reader is as others */
+}
+
 static void test_stopped(struct gate *g, struct gate_file *there)
 {
 	uint32_t nread = 0;
@@ -177,8 +233,10 @@ static void test_paths(struct gate *g)
 static void test_mounts(void)
 {
 	CLEANUP(fd) int root = open("/proc", O_PATH | O_CLOEXEC);
+	CLEANUP(fd) int memory = memfd_create("test", MFD_CLOEXEC);
 	const struct mount *m;
 	struct mounts all;
+	struct stat st;
 
 	mounts_init(&all);
 	m = mounts_of_fd(&all, root);
@@ -186,6 +244,8 @@ static void test_mounts(void)
 	ok(m && mounts_is_dev_harmless(&all, m->dev), "its device is known");
 	ok(!mounts_is_dev_harmless(&all, makedev(0, 0xfffff)), "one that nobody knows may hang");
 	ok(!mounts_is_dev_harmless(&all, 0), "so may none at all");
+	ok(memory >= 0 && fstat(memory, &st) == 0 && mounts_is_dev_harmless(&all, st.st_dev),
+	   "files of memory are mounted nowhere, and read");
 	m = mounts_of_path(&all, "/proc/self/maps");
 	ok(m && strcmp(m->point, "/proc") == 0, "a path below it");
 	m = mounts_of_path(&all, "/procession");
@@ -210,6 +270,7 @@ int main(void)
 		test_same(here, there);
 		test_rights();
 		test_killed(there);
+		test_busy(g, there);
 		test_stopped(g, there);
 	}
 	gate_destroy(g);
