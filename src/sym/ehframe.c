@@ -354,11 +354,11 @@ static void entries_read(struct reader *r, const struct frames *in)
 
 /* ---- the programs ------------------------------------------------------------------------- */
 
-enum rule { CFI_SAME, CFI_OFFSET, CFI_AT_RBP, CFI_UNDEFINED, CFI_ODD };
+enum rule { CFI_SAME, CFI_OFFSET, CFI_AT_RBP, CFI_REGISTER, CFI_UNDEFINED, CFI_ODD };
 
 struct saved {
 	enum rule rule;
-	int64_t off; /* CFI_OFFSET: from the CFA */
+	int64_t off; /* CFI_OFFSET: from the CFA; CFI_REGISTER: number of the register */
 };
 
 struct state {
@@ -416,9 +416,21 @@ static bool rbp_place(const struct saved *s, int16_t *ret)
 	case CFI_UNDEFINED: *ret = UNWIND_RBP_SAME; return true;
 	case CFI_AT_RBP: *ret = UNWIND_RBP_AT_RBP; return true;
 	case CFI_OFFSET: *ret = (int16_t)-s->off; return s->off < 0 && s->off >= INT16_MIN + 1;
+	case CFI_REGISTER:
 	case CFI_ODD: break;
 	}
 	return false;
+}
+
+/* The return address is in a register: the walk knows one if nothing else is unusual. */
+static struct unwind_row in_reg_row(const struct machine *m, enum unwind_cfa kind, int64_t off)
+{
+	if (kind != UNWIND_RSP || m->s.rbp.rule != CFI_SAME || off < 0 || off > INT16_MAX ||
+	    m->s.ra.off >= (int64_t)arch.unwind.nregs)
+		return (struct unwind_row){.kind = UNWIND_NONE};
+	return (struct unwind_row){.kind = UNWIND_IN_REG,
+				   .reg = (uint8_t)m->s.ra.off,
+				   .cfa = (int32_t)off};
 }
 
 static struct unwind_row state_row(const struct machine *m)
@@ -438,6 +450,8 @@ static struct unwind_row state_row(const struct machine *m)
 		row.kind = UNWIND_SIGNAL;
 		return row;
 	}
+	if (m->s.ra.rule == CFI_REGISTER)
+		return in_reg_row(m, kind, off);
 	if (m->s.ra.rule != CFI_OFFSET || m->s.ra.off != arch.unwind.ra_off || off < INT32_MIN ||
 	    off > INT32_MAX || m->s.reg >= arch.unwind.nregs || !rbp_place(&m->s.rbp, &row.rbp))
 		return (struct unwind_row){.kind = UNWIND_NONE};
@@ -549,7 +563,7 @@ static void state_remember(struct machine *m)
 static void insn_run(struct machine *m, struct bytes *b, uint8_t op, uint64_t end)
 {
 	int64_t align = m->cie->data_align;
-	uint64_t reg;
+	uint64_t reg, from;
 
 	switch (op) {
 	case DW_CFA_nop: return;
@@ -586,6 +600,10 @@ static void insn_run(struct machine *m, struct bytes *b, uint8_t op, uint64_t en
 		return;
 	case DW_CFA_restore_extended: rule_restore(m, get_uleb(b)); return;
 	case DW_CFA_register:
+		reg = get_uleb(b);
+		from = get_uleb(b);
+		rule_set(m, reg, CFI_REGISTER, (int64_t)MIN(from, (uint64_t)INT32_MAX));
+		return;
 	case DW_CFA_val_offset:
 	case DW_CFA_val_offset_sf:
 		reg = get_uleb(b);

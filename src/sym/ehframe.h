@@ -23,7 +23,7 @@
 struct unwind_row {
 	uint32_t off;
 	uint8_t kind; /* enum unwind_cfa */
-	uint8_t reg;  /* DWARF number, of UNWIND_REG */
+	uint8_t reg;  /* DWARF number, of UNWIND_REG and UNWIND_IN_REG */
 	int16_t rbp;
 	int32_t cfa;
 };

@@ -163,6 +163,19 @@ FRAME_FUNC u64 frame_leave(struct frame_env *env, struct frame *f, u64 rule, u64
 	return 1;
 }
 
+/* The same where the return address is in a register, which only the first frame has. */
+FRAME_FUNC u64 frame_leave_by_register(struct frame *f, u64 rule)
+{
+	u64 reg = RULE_REG(rule);
+
+	if (!f->is_first || reg >= FRAME_NREGS)
+		return 0;
+	f->sp += (u64)RULE_REG_CFA(rule);
+	f->pc = f->regs[reg];
+	f->insn = f->pc - 1;
+	return 1;
+}
+
 /* The step: makes f, whose rule is known, the caller's frame, whose rule is known then. */
 FRAME_FUNC enum walk_end frame_step(struct frame_env *env, struct frame *f)
 {
@@ -172,6 +185,9 @@ FRAME_FUNC enum walk_end frame_step(struct frame_env *env, struct frame *f)
 		return WALK_COMPLETE;
 	if (kind == UNWIND_SIGNAL) {
 		if (!frame_leave_signal(env, f))
+			return WALK_CUT;
+	} else if (kind == UNWIND_IN_REG) {
+		if (!frame_leave_by_register(f, rule))
 			return WALK_CUT;
 	} else {
 		if (kind == UNWIND_RSP)

@@ -20,10 +20,10 @@ uint32_t unwind_row_rule(const struct unwind_row *row)
 		return row->kind;
 	if (row->cfa % 8 || (row->rbp > 0 && (row->rbp % 8 || rbp >= RULE_AT_RBP)))
 		return UNWIND_NONE;
-	if (row->kind != UNWIND_REG)
+	if (row->kind != UNWIND_REG && row->kind != UNWIND_IN_REG)
 		return bits_fit(cfa, 20) ? row->kind | rbp << 4 | (uint32_t)cfa << 12 : UNWIND_NONE;
 	if (row->reg >= arch.unwind.nregs || !bits_fit(cfa, 15))
 		return UNWIND_NONE;
-	return UNWIND_REG | rbp << 4 | (uint32_t)arch.unwind.words[row->reg] << 12 |
+	return (uint32_t)row->kind | rbp << 4 | (uint32_t)arch.unwind.words[row->reg] << 12 |
 	       (uint32_t)cfa << 17;
 }

@@ -19,6 +19,11 @@ enum unwind_cfa {
 	/* return from a signal handler: the registers are in the ucontext at rsp */
 	UNWIND_SIGNAL,
 	UNWIND_END, /* the outermost frame, which nobody called */
+	/*
+	 * CFA = rsp + cfa, and the return address is in register reg, which only the interrupted
+	 * frame has: vfork() of the C library on x86-64, leaf functions elsewhere
+	 */
+	UNWIND_IN_REG,
 	UNWIND_NKINDS,
 	/* These are no kinds of rows: an address has them when the rows of its file are missing. */
 	RULE_PENDING = 13, /* the rows are not there yet: as RULE_NO_TABLE, but doubtful */
@@ -30,8 +35,8 @@ enum unwind_cfa {
  * A rule in 32 bits:
  *     kind    4 bits: enum unwind_cfa
  *     rbp     8 bits: 0 = unchanged, n = saved at CFA - 8n, RULE_AT_RBP = saved at *rbp
- *     cfa    20 bits, signed, in words; UNWIND_REG: word of struct pt_regs (5 bits), distance (15
- *            bits)
+ *     cfa    20 bits, signed, in words; UNWIND_REG, UNWIND_IN_REG: word of struct pt_regs (5
+ *            bits), distance (15 bits)
  */
 #define RULE_KIND(rule)	   ((rule)&15)
 #define RULE_RBP(rule)	   ((rule) >> 4 & 255)

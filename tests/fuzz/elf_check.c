@@ -187,7 +187,7 @@ void check_rows(struct unwind_rows *r)
 			BUG("row %u does not ascend", i);
 		if (row->kind >= UNWIND_NKINDS)
 			BUG("row %u is of kind %d", i, row->kind);
-		if (RULE_KIND(unwind_row_rule(row)) > UNWIND_END)
+		if (RULE_KIND(unwind_row_rule(row)) >= UNWIND_NKINDS)
 			BUG("row %u becomes a rule of another kind", i);
 	}
 	if (r->rows.len && vec_last(&r->rows)->kind != UNWIND_NONE)

@@ -1,3 +1,4 @@
+# @@exclusive: the consumer must keep up
 # Keys that come and go: strings and stacks that no key has any more make room for new ones, so that a session with trunc() can
 # last for ever. The tables beside the aggregations hold some thousands of strings and a thousand stacks here, and more come.
 cat >"$TMP/drive.py" <<'END'

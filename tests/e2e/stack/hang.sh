@@ -1,4 +1,5 @@
 # @@needs: kernel
+# @@exclusive: its files that do not answer would be noticed by other tests
 # A program on a FUSE file system whose server stops answering, request by request: records go on to be printed, ^C
 # ends the session within a second, nothing of dtrace is left once the server is gone.
 [ -c /dev/fuse ] || { echo "there is no /dev/fuse"; exit 67; }

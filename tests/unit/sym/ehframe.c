@@ -107,6 +107,20 @@ static bool is_ra_undefined(Dwarf_Frame *fr)
 	return dwarf_frame_register(fr, REG_RA, mem, &ops, &n) == 0 && n == 0 && ops == mem;
 }
 
+/* Is the return address in a register? */
+static bool is_ra_in_register(Dwarf_Frame *fr, uint8_t *ret_reg)
+{
+	Dwarf_Op mem[3], *ops;
+	size_t n;
+
+	if (dwarf_frame_register(fr, REG_RA, mem, &ops, &n) != 0 || n != 1 ||
+	    (ops[0].atom != DW_OP_regx && (ops[0].atom < DW_OP_reg0 || ops[0].atom > DW_OP_reg31)))
+		return false;
+	*ret_reg = (uint8_t)(ops[0].atom == DW_OP_regx ? ops[0].number
+						       : ops[0].atom - (unsigned)DW_OP_reg0);
+	return true;
+}
+
 static bool is_same(const struct unwind_row *ours, uint64_t addr, Dwarf_CFI *cfi)
 {
 	Dwarf_Frame *fr = NULL;
@@ -120,6 +134,8 @@ static bool is_same(const struct unwind_row *ours, uint64_t addr, Dwarf_CFI *cfi
 		row = (struct unwind_row){.kind = UNWIND_END};
 	else if (row.kind != UNWIND_SIGNAL && !rbp_of(fr, &row.rbp))
 		row.kind = UNWIND_NONE;
+	else if (row.kind == UNWIND_RSP && is_ra_in_register(fr, &row.reg))
+		row.kind = UNWIND_IN_REG;
 	same = ours->kind == row.kind &&
 	       (ours->kind == UNWIND_NONE || ours->kind == UNWIND_END ||
 		(ours->cfa == row.cfa && ours->reg == row.reg && ours->rbp == row.rbp));

@@ -219,7 +219,7 @@ static void test_paths(struct gate *g)
 	CLEANUP(fd) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP(gate_file) struct gate_file *f = gate_open_path(g, -1, name), *below = NULL;
 
-	ok(f != NULL, "a path");
+	ok(fd >= 0 && f != NULL, "a path");
 	below = gate_open_path(g, root, name);
 	ok(below != NULL, "the same below a root directory");
 	(void)snprintf(fifo, sizeof(fifo), "%s.fifo", name);
