@@ -152,11 +152,9 @@ static void test_remove_all(void)
 	dtrace_hdl_t *h =
 		start("syscall::getppid:entry /pid == $pid/ { @a[n++ % 5000] = count(); }");
 	struct walked w = {.answer = DTRACE_AGGWALK_REMOVE};
-	uint64_t calls = 0;
 
 	for (int i = 0; i < 3; i++) {
 		api_call(5000);
-		calls += 5000;
 		(void)dtrace_aggregate_snap(h);
 		w.n = 0;
 		is_int(dtrace_aggregate_walk(h, on_row, &w), 0, "removes all");
