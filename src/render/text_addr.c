@@ -60,7 +60,7 @@ static void name_text(struct strbuf *o, const struct position *at, const struct 
 		return;
 	strbuf_addc(o, '`');
 	if (!n->name && at->is_handler_call) {
-		strbuf_adds(o, "<signal handler called>"); /* as in gdb */
+		strbuf_adds(o, "<signal handler called>"); /* gdb prints the same text */
 		return;
 	}
 	if (!n->name) {

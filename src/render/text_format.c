@@ -123,7 +123,7 @@ static void conv_char(struct printer *p, struct strbuf *o, const struct conv *c,
 static void conv_escaped_char(struct printer *p, struct strbuf *o, const struct conv *c,
 			      const struct spec *s, const struct datum *d)
 {
-	/* quotes and backslashes are what they are outside of strings */
+	/* A single character needs no escape for a quote or a backslash. */
 	static const struct escapes how = {.letters = "\aa\bb\ff\nn\rr\tt\vv",
 					   .nul = "\\0",
 					   .other = "\\%03o"};
@@ -367,7 +367,7 @@ static struct conv conv_prepare(const struct prog_conv *src)
 	struct conv c = {.literal = src->literal, .literal_len = src->literal_len};
 
 	if (src->conv && !desc)
-		BUG("conversion '%%%c' has no row", src->conv); /* d/ has refused it */
+		BUG("conversion '%%%c' has no row", src->conv); /* the front end refuses it */
 	c.conv = src->conv;
 	c.print = desc ? desc->print : NULL;
 	c.is_long = desc && (src->size[0] == 'l' || src->size[0] == 'w') &&
@@ -458,7 +458,7 @@ struct field_args {
 	struct printer *p;
 	const struct act_layout *al;
 	uint32_t next;
-	struct err *err; /* the first */
+	struct err *err; /* the first error; NULL: none yet */
 };
 
 static bool field_next(struct fmt_args *args, struct datum *ret)

@@ -42,7 +42,7 @@ static void show_float(const struct shape_view *v, const struct shape *sh, long 
 	case sizeof(float):
 	case sizeof(double): strbuf_addf(v->o, "%+.7e", (double)value); return;
 	case sizeof(value): strbuf_addf(v->o, "%+.16LE", value); return;
-	default: strbuf_adds(v->o, "<floating point>"); /* of a size no machine of ours has */
+	default: strbuf_adds(v->o, "<floating point>"); /* no C type here has this size */
 	}
 }
 
