@@ -309,7 +309,7 @@ typedef struct dtrace_probedata {
 	uint64_t dtpda_timestamp; /* when the probe fired */
 } dtrace_probedata_t;
 
-/* What a callback of dtrace_work() returns. */
+/* A callback of dtrace_work() returns one of these. */
 #define DTRACE_CONSUME_ERROR (-1) /* dtrace_work() fails with EDT_DIRABORT */
 #define DTRACE_CONSUME_THIS  0	  /* show it; it takes effect */
 #define DTRACE_CONSUME_NEXT  1	  /* pass it over; only exit() takes effect even so */
@@ -379,8 +379,10 @@ typedef struct dtrace_aggvalue {
 	dtrace_actkind_t dtav_action;
 	/* count, sum, min, max, avg, stddev as they are printed; of a histogram 0 */
 	int64_t dtav_value;
-	/* What they were made of, as recorded: normalize() does not show. Parts that do not exist
-	 * are 0. */
+	/*
+	 * The parts of which the values were made, as recorded: normalize() does not change them.
+	 * A part that the aggregating function does not have is 0.
+	 */
 	uint64_t dtav_count;	/* count, avg, stddev: how many values; histograms: all counts */
 	int64_t dtav_sum;	/* sum, avg, stddev */
 	uint64_t dtav_sumsq[2]; /* stddev: sum of the squares, low word first */
@@ -397,7 +399,7 @@ typedef struct dtrace_aggvalue {
  */
 int dtrace_aggvalue(const dtrace_aggdata_t *agg, int cpu, dtrace_aggvalue_t *ret_value);
 
-/* What a callback of a walk returns. */
+/* A callback of an aggregation walk returns one of these. */
 #define DTRACE_AGGWALK_ERROR	   (-1) /* the walk fails with EDT_DIRABORT */
 #define DTRACE_AGGWALK_NEXT	   0
 #define DTRACE_AGGWALK_ABORT	   1 /* the walk ends, and fails with EDT_DIRABORT */
@@ -475,7 +477,7 @@ int dtrace_frame2str(dtrace_hdl_t *dtp, const dtrace_frame_t *frame, char *buf, 
 
 /* ---- handlers -------------------------------------------------------------------------------- */
 
-/* What handlers return. */
+/* A handler returns one of these. */
 #define DTRACE_HANDLE_ABORT (-1) /* the call that led to it fails */
 #define DTRACE_HANDLE_OK    0
 

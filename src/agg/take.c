@@ -7,7 +7,7 @@
  * beyond the snapshot is put back. If a probe has created the element again in between, that
  * remainder is kept here and added to every later snapshot (base.c).
  *
- * What can still be lost: an increment in the instant of the deletion, at most one on each CPU. So
+ * An increment can still be lost in the instant of the deletion, at most one on each CPU. So
  * elements in use are not deleted where their use can be known (control.c). Of min() and max(), a
  * value since the snapshot counts if it is a new extreme; others cannot be told from values before
  * the snapshot.

@@ -4,7 +4,7 @@
 /* ---- information ---------------------------------------------------------------------------- */
 
 /* Counts the probes that have places themselves: a plain clause does not run for derived probes. */
-static uint32_t nplain(struct probe *const *probes, uint32_t n)
+static uint32_t plain_probes_count(struct probe *const *probes, uint32_t n)
 {
 	uint32_t count = 0;
 
@@ -24,7 +24,7 @@ struct err *program_describe(dtrace_hdl_t *h, struct dtrace_prog *p)
 
 		if (e)
 			return e;
-		p->info.dpi_matches += cl->derived ? !cl->is_again : nplain(probes, n);
+		p->info.dpi_matches += cl->derived ? !cl->is_again : plain_probes_count(probes, n);
 		for (uint32_t j = 0; j < cl->nacts; j++) {
 			p->info.dpi_recgens += act_is_recording(cl->acts[j].kind);
 			p->info.dpi_aggregates += cl->acts[j].kind == ACT_AGG;

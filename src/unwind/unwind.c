@@ -58,7 +58,7 @@ struct unwinds {
 	bool is_target;	      /* a target has mapped the files that are being loaded */
 	uint64_t epoch_at;
 	uint64_t between_at;
-	/* is_busy: between() must not begin again. is_serving: it must not take requests. */
+	/* is_busy: pause_run() must not begin again. is_serving: it must not take requests. */
 	bool is_busy, is_serving;
 	struct unwind_pause pause;
 };
@@ -428,7 +428,7 @@ static int on_request(void *ctx, void *data, size_t size)
 }
 
 /* Called while a large file is read: serves requests and newly mapped files first. */
-static void between(void *ctx)
+static void pause_run(void *ctx)
 {
 	struct unwinds *u = ctx;
 	uint64_t now;
@@ -492,7 +492,7 @@ struct err *unwinds_create(const struct kmaps *maps, uint64_t unwindsize,
 
 	u->maps = maps;
 	u->hooks = *hooks;
-	u->pause = (struct unwind_pause){between, u};
+	u->pause = (struct unwind_pause){pause_run, u};
 	u->elfsize = files->limit;
 	u->gate = files->gate;
 	utrees_init(&u->trees, maps, unwindsize);

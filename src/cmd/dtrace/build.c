@@ -67,7 +67,7 @@ static void output_finish(struct cmd *c, struct output *o)
 	free(o->temp);
 }
 
-/* The definition. */
+/* Returns the file with the provider definition. */
 static const char *find_script(struct cmd *c)
 {
 	if (c->nprogs && c->progs[0].is_file)
@@ -76,51 +76,45 @@ static const char *find_script(struct cmd *c)
 		  c->mode == MODE_HEADER ? 'h' : 'G');
 }
 
-static int make_header(struct cmd *c)
+/* Writes the header or the object; false: the library says why not. */
+static bool output_write(struct cmd *c, const struct output *o, const char *script)
 {
-	const char *script = find_script(c);
-	char *path = c->out_path ? strdup(c->out_path) : default_output(c, script, ".h");
-	struct output out;
-
-	if (!path)
-		cmd_fatal_sys(c, ENOMEM, "failed to allocate memory for a name");
-	output_open(c, &out, path);
-	if (dtrace_program_header(c->dtp, out.fp, base_name(path), base_name(script)) != 0) {
-		(void)unlink(out.temp);
-		cmd_fatal(c, "failed to create header file %s", path);
-	}
-	output_finish(c, &out);
-	free(path);
-	return E_SUCCESS;
+	if (c->mode == MODE_HEADER)
+		return dtrace_program_header(c->dtp, o->fp, base_name(o->path),
+					     base_name(script)) == 0;
+	return dtrace_program_object(c->dtp, fileno(o->fp), c->is_ilp32 ? DTRACE_OBJECT_ILP32 : 0,
+				     c->argc - 1, c->argv + 1) == 0;
 }
 
-static int make_object(struct cmd *c)
+static void output_make(struct cmd *c, const char *script)
 {
-	const char *script = find_script(c);
-	char *path = c->out_path ? strdup(c->out_path) : default_output(c, script, ".o");
+	bool is_header = c->mode == MODE_HEADER;
+	char *path = c->out_path ? strdup(c->out_path)
+				 : default_output(c, script, is_header ? ".h" : ".o");
 	struct output out;
 
 	if (!path)
 		cmd_fatal_sys(c, ENOMEM, "failed to allocate memory for a name");
 	output_open(c, &out, path);
-	if (dtrace_program_object(c->dtp, fileno(out.fp), c->is_ilp32 ? DTRACE_OBJECT_ILP32 : 0,
-				  c->argc - 1, c->argv + 1) != 0) {
+	if (!output_write(c, &out, script)) {
 		(void)unlink(out.temp);
+		if (is_header)
+			cmd_fatal(c, "failed to create header file %s", path);
 		cmd_fatal(c, "failed to link script %s", script);
 	}
 	output_finish(c, &out);
 	free(path);
-	return E_SUCCESS;
 }
 
 int cmd_build(struct cmd *c)
 {
+	const char *script = find_script(c);
 	int nobjs = c->argc - 1;
 
 	c->cflags = DTRACE_C_ZDEFS | DTRACE_C_PROVIDERS;
-	(void)find_script(c);
 	c->argc = 1; /* operands are object files, not arguments of the script */
 	cmd_compile(c);
 	c->argc += nobjs;
-	return c->mode == MODE_HEADER ? make_header(c) : make_object(c);
+	output_make(c, script);
+	return E_SUCCESS;
 }
