@@ -12,80 +12,10 @@
 #include <errno.h>
 
 #include "d/diag.h"
-#include "provider/pid.h"
+#include "provider/usdt.h"
 #include "sym/debugfile.h"
-#include "usdt/dof.h"
-#include "usdt/note.h"
-#include "usdt/operand.h"
 
-#define NARGS 10 /* arg0 to arg9 */
-
-struct usdt_object;
-
-struct usdt_probe_data {
-	struct usdt_object *object;
-	const struct usdt_note *note; /* the note of its first instruction */
-	const struct usdt_operands *operands;
-	uint32_t key;
-	struct place_code code;
-	const char *const *types; /* NULL until asked for */
-};
-
-/* The notes of a file that a process has mapped. */
-struct usdt_object {
-	struct pid_target *target;
-	struct pid_object *file;
-	struct usdt_notes notes;
-	VEC(struct probe *) probes;
-};
-
-struct usdt_state {
-	struct pid_state pids;
-	VEC(struct usdt_object *) objects;
-	VEC(struct usdt_probe_data *) probes;
-	VEC(struct usdt_operands *) operands; /* an index in this list is the operands' number */
-	bool are_all_read;		      /* the notes of all processes were read */
-};
-
-/* ---- operands -------------------------------------------------------------------------------- */
-
-/* The file in which symbols of operands such as "4@counter(%rip)" are looked up. */
-struct symbols {
-	struct gate_elf *g;
-};
-
-static bool symbol_in(struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh, const char *want,
-		      uint64_t *ret_addr)
-{
-	Elf_Data *data = gate_data(g, scn);
-	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
-	GElf_Sym sym;
-
-	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getsym(data, (int)i, &sym); i++) {
-		const char *name =
-			sym.st_shndx == SHN_UNDEF ? NULL : gate_text(g, sh->sh_link, sym.st_name);
-
-		if (name && strcmp(name, want) == 0) {
-			*ret_addr = sym.st_value;
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool symbol_find(void *ctx, const char *name, uint64_t *ret_addr)
-{
-	struct symbols *s = ctx;
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-
-	while (s->g->elf && (scn = elf_nextscn(s->g->elf, scn)))
-		if (gelf_getshdr(scn, &sh) &&
-		    (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM) &&
-		    symbol_in(s->g, scn, &sh, name, ret_addr))
-			return true;
-	return false;
-}
+/* ---- probes ---------------------------------------------------------------------------------- */
 
 /* Returns the number of these operands; equal operands have the same number. */
 static uint32_t operands_number(struct usdt_state *st, const struct usdt_operands *o)
@@ -96,13 +26,6 @@ static uint32_t operands_number(struct usdt_state *st, const struct usdt_operand
 	vec_push(&st->operands, xmalloc(sizeof(*o)));
 	*st->operands.data[st->operands.len - 1] = *o;
 	return st->operands.len - 1;
-}
-
-/* ---- probes ---------------------------------------------------------------------------------- */
-
-static struct usdt_probe_data *probe_data(const struct probe *pr)
-{
-	return (struct usdt_probe_data *)(uintptr_t)pr->data;
 }
 
 /* Returns the probe of the object that a note belongs to; the first note creates it. */
@@ -134,7 +57,7 @@ static struct probe *probe_get(struct probes *ps, struct usdt_state *st, struct 
 }
 
 static void site_add(struct probes *ps, struct usdt_state *st, struct usdt_object *o,
-		     const struct usdt_note *note, struct symbols *symbols)
+		     const struct usdt_note *note, struct gate_elf *g)
 {
 	const struct func *fn = funcs_at(o->file->funcs, note->pc);
 	struct usdt_operands operands;
@@ -144,10 +67,9 @@ static void site_add(struct probes *ps, struct usdt_state *st, struct usdt_objec
 
 	if (!funcs_off(o->file->funcs, note->pc, &off))
 		return; /* the note is wrong: its address is not in code */
-	usdt_operands_parse(note->args, note->pc, o->file->file.is_32bit ? 4 : 8, symbol_find,
-			    symbols, &operands);
+	usdt_note_operands(g, note, o->file->file.is_32bit, &operands);
 	number = operands_number(st, &operands);
-	d = probe_data(probe_get(ps, st, o, note, fn ? fn->name : ""));
+	d = usdt_probe(probe_get(ps, st, o, note, fn ? fn->name : ""));
 	if (!d->operands)
 		d->operands = st->operands.data[number];
 	vec_push(&d->code.sites, (struct place_site){.file = &o->file->file,
@@ -193,7 +115,7 @@ static void object_read(struct probes *ps, struct usdt_state *st, struct pid_tar
 		vec_push(&st->objects, o);
 		qsort(o->notes.list.data, o->notes.list.len, sizeof(*o->notes.list.data), by_pc);
 		for (uint32_t i = 0; i < o->notes.list.len; i++)
-			site_add(ps, st, o, &o->notes.list.data[i], &(struct symbols){&g});
+			site_add(ps, st, o, &o->notes.list.data[i], &g);
 	}
 	gate_elf_close(&g);
 }
@@ -353,96 +275,11 @@ static const char *usdt_hint(struct probes *ps, const struct provider *pv,
 	return NULL;
 }
 
-/* ---- arguments ------------------------------------------------------------------------------- */
-
-static const char *operand_type(const struct usdt_operand *o)
-{
-	static const char *const types[2][9] = {
-		{[1] = "uint8_t", [2] = "uint16_t", [4] = "uint32_t", [8] = "uint64_t"},
-		{[1] = "int8_t", [2] = "int16_t", [4] = "int", [8] = "int64_t"},
-	};
-
-	return types[o->is_signed][o->size];
-}
-
-/* True if the type consists only of words that name types of integers. */
-static bool is_integer_type(const char *text)
-{
-	static const char *const words[] = {
-		"char",	   "signed",   "unsigned",  "short",   "int",	   "long",     "int8_t",
-		"int16_t", "int32_t",  "int64_t",   "uint8_t", "uint16_t", "uint32_t", "uint64_t",
-		"size_t",  "intptr_t", "uintptr_t", "pid_t",   "uid_t",	   "gid_t",    "const",
-	};
-
-	while (*text) {
-		size_t len = strcspn(text, " "), i = 0;
-
-		while (i < ARRAY_LEN(words) &&
-		       (strlen(words[i]) != len || strncmp(words[i], text, len) != 0))
-			i++;
-		if (i == ARRAY_LEN(words))
-			return false;
-		text += len + strspn(text + len, " ");
-	}
-	return true;
-}
-
-/*
- * Returns the D type that a clause sees for a C type, whose pointers point into the memory of the
- * process; NULL for types that D does not know.
- */
-static const char *type_shown(struct arena *a, const char *native)
-{
-	if (is_integer_type(native))
-		return arena_strdup(a, native);
-	if (strcmp(native, "string") == 0 || strcmp(native, "char *") == 0 ||
-	    strcmp(native, "const char *") == 0)
-		return "userland char *";
-	return strchr(native, '*') ? "userland void *" : NULL;
-}
-
-/* Returns the types of the arguments: those in the object's DOF section, or else in the note. */
-static uint32_t usdt_arg_types(struct probes *ps, const struct probe *pr,
-			       const char *const **ret_types)
-{
-	struct usdt_probe_data *d = probe_data(pr);
-	struct arena *a = probes_arena(ps);
-	const struct usdt_notes *notes = &d->object->notes;
-	uint32_t n = MIN(d->operands->n, (uint32_t)NARGS);
-	struct dof_probe_info info = {0};
-	const char **types;
-
-	*ret_types = d->types;
-	if (d->types)
-		return n;
-	types = ARENA_NEW_N(a, const char *, n + 1);
-	(void)dof_find_probe(notes->dof.data, notes->dof.len, d->note->provider, d->note->name, a,
-			     &info);
-	for (uint32_t i = 0; i < n; i++) {
-		const char *shown = i < info.nargs ? type_shown(a, info.args[i]) : NULL;
-
-		types[i] = shown ? shown : operand_type(&d->operands->list[i]);
-	}
-	*ret_types = d->types = types;
-	return n;
-}
-
-static const char *usdt_arg_refused(struct probes *ps, const struct probe *pr, uint32_t raw)
-{
-	const struct usdt_operands *o = probe_data(pr)->operands;
-
-	if (raw < o->n && o->list[raw].kind == USDT_OPERAND_NONE)
-		return arena_printf(probes_arena(ps),
-				    "the program keeps it where it cannot be read: \"%s\"",
-				    probe_data(pr)->note->args);
-	return NULL;
-}
-
 /* ---- the provider ---------------------------------------------------------------------------- */
 
 static uint32_t usdt_points(const struct probe *pr, struct probe_point *ret)
 {
-	const struct usdt_probe_data *d = probe_data(pr);
+	const struct usdt_probe_data *d = usdt_probe(pr);
 
 	ret[0] = (struct probe_point){.place = {.kind = PLACE_UPROBE},
 				      .key = d->key,
