@@ -2,13 +2,15 @@
  * The least that a uprobe costs here: an empty BPF program on an instruction of a file, until
  * standard input ends.
  *
- *     floor FILE FUNCTION    prints READY when it is in place
+ *     floor FILE FUNCTION|OFFSET    prints READY when it is in place
  */
 #include <bpf/bpf.h>
+#include <ctype.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <linux/bpf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -51,7 +53,11 @@ int main(int argc, char **argv)
 	char c;
 	int fd;
 
-	if (argc < 3 || !(off = offset_of(argv[1], argv[2])))
+	if (argc < 3)
+		return 2;
+	off = isdigit((unsigned char)*argv[2]) ? strtoul(argv[2], NULL, 0)
+					       : offset_of(argv[1], argv[2]);
+	if (!off)
 		return 2;
 	link.path = (__u64)(unsigned long)argv[1];
 	link.offsets = (__u64)(unsigned long)&off;
