@@ -79,6 +79,11 @@ struct arch {
 	const char *compat_knob; /* a file that exists if 32-bit programs can run */
 	/* number of uprobe(2), by which the kernel optimizes probes on nops; 0 = it has none */
 	uint32_t nr_uprobe;
+	/*
+	 * The nop that the kernel optimizes, as assembler text, and the condition of the C
+	 * preprocessor for this processor; NULL: there is none.
+	 */
+	const char *fast_nop, *fast_nop_if;
 
 	/* ---- functions */
 	uint32_t func_args[6]; /* arguments, at the first instruction of a function */

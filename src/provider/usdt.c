@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "d/diag.h"
+#include "proc/fastnop.h"
 #include "provider/usdt.h"
 #include "sym/debugfile.h"
 
@@ -56,8 +57,9 @@ static struct probe *probe_get(struct probes *ps, struct usdt_state *st, struct 
 	return pr;
 }
 
+/* nops: NULL if the kernel optimizes no nops */
 static void site_add(struct probes *ps, struct usdt_state *st, struct usdt_object *o,
-		     const struct usdt_note *note, struct gate_elf *g)
+		     const struct usdt_note *note, struct gate_elf *g, struct fastnop *nops)
 {
 	const struct func *fn = funcs_at(o->file->funcs, note->pc);
 	struct usdt_operands operands;
@@ -69,6 +71,8 @@ static void site_add(struct probes *ps, struct usdt_state *st, struct usdt_objec
 		return; /* the note is wrong: its address is not in code */
 	usdt_note_operands(g, note, o->file->file.is_32bit, &operands);
 	number = operands_number(st, &operands);
+	if (nops)
+		off += fastnop_skip(nops, o->file->funcs, &o->file->text, off);
 	d = usdt_probe(probe_get(ps, st, o, note, fn ? fn->name : ""));
 	if (!d->operands)
 		d->operands = st->operands.data[number];
@@ -97,6 +101,7 @@ static void object_destroy(struct usdt_object *o)
 static void object_read(struct probes *ps, struct usdt_state *st, struct pid_target *t,
 			struct pid_object *file)
 {
+	struct fastnop nops = {0};
 	struct usdt_object *o;
 	struct gate_elf g;
 
@@ -115,7 +120,9 @@ static void object_read(struct probes *ps, struct usdt_state *st, struct pid_tar
 		vec_push(&st->objects, o);
 		qsort(o->notes.list.data, o->notes.list.len, sizeof(*o->notes.list.data), by_pc);
 		for (uint32_t i = 0; i < o->notes.list.len; i++)
-			site_add(ps, st, o, &o->notes.list.data[i], &g);
+			site_add(ps, st, o, &o->notes.list.data[i], &g,
+				 feat_has(FEAT_UPROBE_NOP5) ? &nops : NULL);
+		fastnop_deinit(&nops);
 	}
 	gate_elf_close(&g);
 }
