@@ -93,3 +93,9 @@ provider proc {
 			(uintptr_t)args[2]->sa.sa_handler);
 	probe signal__clear(int sig) = syscall::rt_sigtimedwait:return /(int)arg0 > 0/ ((int)arg0);
 };
+
+#pragma D attributes Evolving/Evolving/ISA provider proc provider
+#pragma D attributes Private/Private/Unknown provider proc module
+#pragma D attributes Private/Private/Unknown provider proc function
+#pragma D attributes Evolving/Evolving/ISA provider proc name
+#pragma D attributes Evolving/Evolving/ISA provider proc args

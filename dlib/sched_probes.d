@@ -53,10 +53,23 @@ provider sched {
 		  syscall::setpriority:entry /arg0 == 0 && (arg1 == 0 || arg1 == curthread->pid)/
 			(curthread, __nice_0 + (int)arg2);
 
-	/* Linux has neither: these names are for scripts that use them */
-	probe schedctl__nopreempt(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t) = dtrace:::BEGIN /0/ (curthread);
-	probe schedctl__preempt(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t) = dtrace:::BEGIN /0/ (curthread);
-	probe schedctl__yield(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t) = dtrace:::BEGIN /0/ (curthread);
-	probe cpucaps__sleep(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t) = dtrace:::BEGIN /0/ (curthread);
-	probe cpucaps__wakeup(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t) = dtrace:::BEGIN /0/ (curthread);
+	/* threads of other systems say that they want to keep the CPU for a moment */
+	probe schedctl__nopreempt(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t)
+		= "a thread of Linux cannot ask to keep its CPU; sched:::preempt fires when it has to go";
+	probe schedctl__preempt(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t)
+		= "a thread of Linux cannot ask to keep its CPU; sched:::preempt fires when it has to go";
+	probe schedctl__yield(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t)
+		= "a thread of Linux cannot ask to keep its CPU; syscall::sched_yield:entry fires when it gives the CPU away";
+
+	/* CPU caps of zones: a control group's limit (cpu.max) is the nearest thing */
+	probe cpucaps__sleep(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t)
+		= "no tracepoint of Linux says that a control group has used up its CPU time; cpu.stat of the group counts that (nr_throttled)";
+	probe cpucaps__wakeup(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t)
+		= "no tracepoint of Linux says that a control group has got CPU time again; cpu.stat of the group counts that (throttled_usec)";
 };
+
+#pragma D attributes Evolving/Evolving/ISA provider sched provider
+#pragma D attributes Private/Private/Unknown provider sched module
+#pragma D attributes Private/Private/Unknown provider sched function
+#pragma D attributes Evolving/Evolving/ISA provider sched name
+#pragma D attributes Evolving/Evolving/ISA provider sched args

@@ -205,8 +205,12 @@ struct xlate_member {
 	struct span span;
 };
 
-/* A source of a declared probe: spec [ "/" guard "/" ] [ "(" args ")" ]. */
+/*
+ * A source of a declared probe: spec [ "/" guard "/" ] [ "(" args ")" ]. The last alternative may be
+ * a string instead: why the probe cannot fire where no other alternative exists.
+ */
 struct source_decl {
+	const char *reason; /* NULL: a source */
 	struct pspec spec;
 	struct expr *guard; /* NULL: always */
 	struct expr **args;

@@ -420,6 +420,12 @@ static void sources_print(const struct probe_decl *pr, struct strbuf *out)
 		const struct source_decl *src = &pr->sources[i];
 
 		newline_print(2, out);
+		if (src->reason) {
+			strbuf_adds(out, "(reason ");
+			str_print(src->reason, strlen(src->reason), out);
+			strbuf_addc(out, ')');
+			continue;
+		}
 		strbuf_addf(out, "(%s %s", src->is_other ? "or" : "from", src->spec.text);
 		if (src->guard) {
 			strbuf_adds(out, " (guard ");

@@ -432,6 +432,10 @@ static void sources_d(const struct probe_decl *pr, struct strbuf *out)
 		const struct source_decl *src = &pr->sources[i];
 
 		strbuf_adds(out, !i ? "\n\t\t= " : src->is_other ? "\n\t\t|| " : ",\n\t\t");
+		if (src->reason) {
+			str_print(src->reason, strlen(src->reason), out);
+			continue;
+		}
 		strbuf_adds(out, src->spec.text);
 		if (src->guard) {
 			strbuf_adds(out, " /");

@@ -48,6 +48,7 @@ struct declared_probe {
 	struct derived_info info; /* for probes with sources; the first member: derived_probe() */
 	struct declared_source *sources;
 	uint32_t nsources;
+	const char *reason;  /* said when no alternative exists here; or NULL */
 	uint32_t first, end; /* DERIVED_READY: the sources of the alternative that exists here */
 	enum derived_state state;
 	enum d_layer layer; /* the layer of the text that declared it */
@@ -496,6 +497,11 @@ void check_provider(struct check *c, struct decl *d);
 /* Copies the sources of a declaration to the declared probe; false after reporting. */
 bool derived_declare(struct check *c, const struct declared_provider *pv,
 		     const struct probe_decl *pd, struct declared_probe *p);
+/*
+ * Whether a parameter of a declared probe is of type "void *": pointers that sources give for it
+ * keep their types.
+ */
+bool arg_is_open(struct check *c, type_id type);
 /* Calls func for each derivation from p to placed probes, until func returns false. */
 bool derived_walk(struct check *c, const struct declared_probe *p,
 		  bool (*func)(struct check *c, void *ctx, const struct derivation *top,

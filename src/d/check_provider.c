@@ -86,6 +86,7 @@ static bool check_xargs(struct check *c, const struct probe_decl *pd, struct dec
 		if (p->map[i] == UINT32_MAX)
 			return false;
 		if (type_same(c->types, out, p->args[p->map[i]]) ||
+		    (pd->nsources && arg_is_open(c, p->args[p->map[i]])) ||
 		    (type_is_string(c->types, out) &&
 		     type_is_strcompat(c->types, p->args[p->map[i]])))
 			continue;

@@ -120,7 +120,8 @@ struct derived_info {
 	uint32_t order;		  /* of declaration, from 1 */
 	/* why the probe cannot fire here; NULL until dsession_derive() has found a reason */
 	const char *lack;
-	void *handle; /* for the caller, in compile_env */
+	const char *reason; /* with lack: what the declaration says about such kernels, or NULL */
+	void *handle;	    /* for the caller, in compile_env */
 };
 
 #define COMPILE_DEFINE_PROVIDER "provider "

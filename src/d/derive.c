@@ -57,7 +57,16 @@ static struct expr *default_arg(struct check *c, const struct declared_source *s
 	return e;
 }
 
-/* Native argument `index` of the declared probe, of its declared type; poison after reporting. */
+bool arg_is_open(struct check *c, type_id type)
+{
+	return type_is_pointer(c->types, type) &&
+	       type_is_void(c->types, type_deref(c->types, type));
+}
+
+/*
+ * Native argument `index` of the declared probe, of its declared type; poison after reporting. An
+ * open argument is of the type that the source gives, which decides on the translator.
+ */
 static struct expr *native_arg(struct check *c, const struct derivation *dv, uint32_t index,
 			       struct span at)
 {
@@ -68,6 +77,8 @@ static struct expr *native_arg(struct check *c, const struct derivation *dv, uin
 
 	if (expr_is_bad(e))
 		return e;
+	if (arg_is_open(c, type) && type_is_pointer(c->types, e->type))
+		type = e->type;
 	if (!convert_body(c, &e, type))
 		return expr_fail(
 			c, D_PROTO_ARG, src->has_args ? src->args[index]->span : src->span,
@@ -90,6 +101,8 @@ struct expr *derived_args_ref(struct check *c, struct expr *e, uint64_t index)
 				 "index %lld is out of range for args[ ] of %s:::%s, which has %u",
 				 (long long)index, p->info.prov, p->info.name, p->nxargs);
 	ref = native_arg(c, dv, p->map[index], e->span);
+	if (!expr_is_bad(ref) && type_same(c->types, p->args[p->map[index]], p->xargs[index]))
+		return arg_is_open(c, p->xargs[index]) ? expr_cast(c, ref, p->xargs[index]) : ref;
 	return expr_is_bad(ref) ? ref : args_translated(c, e, index, ref, p->xargs[index]);
 }
 
@@ -260,6 +273,7 @@ static void sources_choose(struct check *c, struct declared_probe *p)
 	}
 	p->state = DERIVED_LACKING;
 	p->info.lack = lack;
+	p->info.reason = p->reason;
 }
 
 /* Whether a clause can name p: the compile that declared it has not failed. */
@@ -339,7 +353,9 @@ bool derived_declare(struct check *c, const struct declared_provider *pv,
 		return true;
 	p->sources = ARENA_NEW_N(a, struct declared_source, pd->nsources);
 	p->nsources = pd->nsources;
-	for (uint32_t i = 0; i < pd->nsources; i++)
+	if (pd->sources[p->nsources - 1].reason)
+		p->reason = arena_strdup(a, pd->sources[--p->nsources].reason);
+	for (uint32_t i = 0; i < p->nsources; i++)
 		if (!source_declare(c, pd, &pd->sources[i], p, &p->sources[i]))
 			return false;
 	for (uint32_t i = 0; i < p->nxargs; i++)

@@ -101,14 +101,31 @@ static void parse_source_args(struct parser *p, struct source_decl *src)
 	parser_expect(p, TOK_RPAREN);
 }
 
-/* ("=" | "," | "||") pspec [ "/" expression "/" ] [ "(" [expressions] ")" ] */
+/* The string that ends a list of sources; it begins an alternative of its own. */
+static struct source_decl parse_reason(struct parser *p, bool is_alternative)
+{
+	struct source_decl src = {.is_other = true, .span = p->tok.span, .reason = p->tok.text};
+
+	p->lx.outer = false;
+	parser_advance(p);
+	if (!is_alternative)
+		parser_syntax(p, "a reason stands behind '=' or '||'");
+	else if (p->tok.kind == TOK_COMMA || p->tok.kind == TOK_LOR)
+		parser_syntax(p, "no source can follow a reason");
+	return src;
+}
+
+/* ("=" | "," | "||") (pspec [ "/" expression "/" ] [ "(" [expressions] ")" ] | STRING) */
 static struct source_decl parse_source(struct parser *p)
 {
 	struct source_decl src = {.is_other = p->tok.kind == TOK_LOR};
+	bool is_alternative = p->tok.kind != TOK_COMMA;
 	uint32_t start;
 
 	p->lx.outer = true;
 	parser_advance(p);
+	if (p->tok.kind == TOK_STR)
+		return parse_reason(p, is_alternative);
 	start = p->tok.span.off;
 	(void)parse_description(p, &src.spec); /* p->failed tells whether it failed */
 	p->lx.outer = false;

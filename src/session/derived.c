@@ -74,6 +74,17 @@ static struct err *derived_collect(void *ctx, const struct probe_desc *desc, str
 	return e;
 }
 
+/* Why a declared probe cannot fire here. */
+static const char *lack_text(struct compiler *c, const struct derived_info *info)
+{
+	if (!*info->lack)
+		return arena_printf(c->arena, "%s:::%s cannot fire here: %s", info->prov,
+				    info->name, info->reason);
+	return arena_printf(c->arena, "what %s:::%s is made of is not here: %s%s%s", info->prov,
+			    info->name, info->lack, info->reason ? "; " : "",
+			    info->reason ? info->reason : "");
+}
+
 static const char *derived_hint(void *ctx, const struct probe_desc *desc)
 {
 	struct compiler *c = ctx;
@@ -88,8 +99,7 @@ static const char *derived_hint(void *ctx, const struct probe_desc *desc)
 			continue;
 		vec_push(&names, info->name);
 		if (info->lack && glob_match(desc->name, info->name))
-			text = arena_printf(c->arena, "what %s:::%s is made of is not here: %s",
-					    info->prov, info->name, info->lack);
+			text = lack_text(c, info);
 	}
 	near = !text && *desc->name ? diag_nearest(desc->name, names.data, names.len) : NULL;
 	if (near)

@@ -46,6 +46,30 @@ refused() { # text that the message has, program
 	timeout 60 "$DTRACE" -q -n "$2" >"$TMP/out" 2>"$TMP/err" && fail "$2 is accepted"
 	grep -qF "$1" "$TMP/err" || fail "'$1' is not said of $2"
 }
+# an open argument is of the type that each source gives; a reason is the last choice
+cat >"$TMP/open.d" <<'END2'
+translator psinfo_t <struct kernel_siginfo *I> { pr_pid = 7; };
+provider open {
+	probe any(void *p, int n) : (psinfo_t *p, void *p, int n)
+		= rawtp:::sched_process_fork /args[0]->pid == $target/ (args[1], 1), rawtp:::signal_generate /pid == $target && args[0] == 0/ (args[1], 2)
+		|| "never said";
+	probe gone() = rawtp:::gone || "rawtp:::come is for that";
+	probe nothing() = "Linux has no such thing";
+};
+open:::any /args[2] == 1 && args[0]->pr_pid == ((struct task_struct *)args[1])->tgid && arg0 == (uint64_t)args[1]/ { @ = count(); }
+END { printa("%@d\n", @); }
+END2
+run -s "$TMP/open.d" -c "$TRIGGER/work fork 12"
+has 12
+{ cat "$TMP/open.d"; echo "open:::gone { }"; } >"$TMP/gone.d"
+"$DTRACE" -c /bin/true -s "$TMP/gone.d" 2>"$TMP/err" && fail "a probe that is not there"
+grep -q 'there is no probe rawtp:::gone; rawtp:::come is for that' "$TMP/err" || fail "the reason"
+{ cat "$TMP/open.d"; echo "open:::nothing { }"; } >"$TMP/nothing.d"
+"$DTRACE" -c /bin/true -s "$TMP/nothing.d" 2>"$TMP/err" && fail "a probe without sources"
+grep -q 'open:::nothing cannot fire here: Linux has no such thing' "$TMP/err" || fail "the only reason"
+refused 'no source can follow a reason' 'provider own { probe p() = "x" || rawtp:::sched_switch; };'
+refused "a reason stands behind '=' or '||'" 'provider own { probe p() = rawtp:::sched_switch, "x"; };'
+refused 'no translator for args[0]' 'provider own { probe p(void *v) : (psinfo_t *v) = rawtp:::block_io_start (args[0]); }; own:::p { trace(args[0]->pr_pid); }'
 refused 'there is no probe rawtp:::gone' 'provider own { probe p() = rawtp:::gone; }; own:::p { }'
 refused 'index 9 is out of range' 'provider own { probe p() = rawtp:::sched_switch /args[9]/; }; own:::p { }'
 refused 'declared as "int", the source gives "struct task_struct *"' 'provider own { probe p(int n) = rawtp:::sched_switch (args[1]); }; own:::p { }'
