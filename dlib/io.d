@@ -176,12 +176,73 @@ translator bufinfo_t <struct request *R> {
 	b_edev = __device_number[__request_device[R]];
 };
 
+/*
+ * A transfer at its end: the same request, or the same bio, under a type of its own. The status of a request is no member
+ * of it, and stands in this->__status.
+ */
+this int __status;
+struct __done_request {
+	struct request *__no_member;
+};
+struct __done_bio {
+	struct bio *__no_member;
+};
+inline struct request *__done_rq[struct __done_request *D] = (struct request *)D;
+inline struct bio *__done_bio_of[struct __done_bio *D] = (struct bio *)D;
+
+translator bufinfo_t <struct __done_request *D> {
+	b_flags = (this->__buf_flags = __transfer_flags[__done_rq[D]->cmd_flags, __done_rq[D]->bio] | B_DONE,
+		   this->__done = D, this->__status ? this->__buf_flags | B_ERROR : this->__buf_flags);
+	b_bcount = __done_rq[D]->__data_len;
+	b_addr = 0;
+	b_blkno = __done_rq[D]->__sector;
+	b_lblkno = __done_rq[D]->__sector;
+	b_resid = (this->__done = D, this->__status ? __done_rq[this->__done]->__data_len : 0);
+	b_bufsize = __done_rq[D]->__data_len;
+	b_iodone = (caddr_t)__done_rq[D]->end_io;
+	b_error = (this->__done = D, __block_error[this->__status]);
+	b_edev = __device_number[__request_device[__done_rq[D]]];
+};
+
+translator bufinfo_t <struct __done_bio *D> {
+	b_flags = xlate<bufinfo_t>(__done_bio_of[D]).b_flags | B_DONE;
+	b_bcount = xlate<bufinfo_t>(__done_bio_of[D]).b_bcount;
+	b_addr = 0;
+	b_blkno = xlate<bufinfo_t>(__done_bio_of[D]).b_blkno;
+	b_lblkno = xlate<bufinfo_t>(__done_bio_of[D]).b_lblkno;
+	b_resid = __done_bio_of[D]->bi_status ? __done_bio_of[D]->bi_iter.bi_size : 0;
+	b_bufsize = xlate<bufinfo_t>(__done_bio_of[D]).b_bufsize;
+	b_iodone = xlate<bufinfo_t>(__done_bio_of[D]).b_iodone;
+	b_error = xlate<bufinfo_t>(__done_bio_of[D]).b_error;
+	b_edev = xlate<bufinfo_t>(__done_bio_of[D]).b_edev;
+};
+
+translator devinfo_t <struct __done_request *D> {
+	dev_major = xlate<devinfo_t>(__done_rq[D]).dev_major;
+	dev_minor = xlate<devinfo_t>(__done_rq[D]).dev_minor;
+	dev_instance = 0;
+	dev_name = xlate<devinfo_t>(__done_rq[D]).dev_name;
+	dev_statname = xlate<devinfo_t>(__done_rq[D]).dev_statname;
+	dev_pathname = xlate<devinfo_t>(__done_rq[D]).dev_pathname;
+};
+
+translator devinfo_t <struct __done_bio *D> {
+	dev_major = xlate<devinfo_t>(__done_bio_of[D]).dev_major;
+	dev_minor = xlate<devinfo_t>(__done_bio_of[D]).dev_minor;
+	dev_instance = 0;
+	dev_name = xlate<devinfo_t>(__done_bio_of[D]).dev_name;
+	dev_statname = xlate<devinfo_t>(__done_bio_of[D]).dev_statname;
+	dev_pathname = xlate<devinfo_t>(__done_bio_of[D]).dev_pathname;
+};
+
 /* ---- the file a transfer is for ---- */
 
+/* That of a block device is no file: its pages are the file system's own. Linux include/uapi/linux/stat.h, S_IFBLK. */
 inline struct inode *__bio_inode[struct bio *B] =
 	(this->__mapping = __bio_mapping[B],
 	 this->__mapping == 0 || this->__mapping & 3 ? NULL :
-	 ((struct address_space *)this->__mapping)->host);
+	 (this->__host = ((struct address_space *)this->__mapping)->host,
+	  (this->__host->i_mode & 0170000) == 0060000 ? NULL : this->__host));
 
 /* One of the names of an inode, or NULL. The list goes through dentry.d_u. */
 inline struct dentry *__inode_entry[struct inode *I] =
@@ -232,5 +293,25 @@ translator fileinfo_t <struct request *R> {
 	fi_offset = 0;
 	fi_fs = xlate<fileinfo_t>(R->bio).fi_fs;
 	fi_mount = xlate<fileinfo_t>(R->bio).fi_mount;
+	fi_oflags = -1;
+};
+
+translator fileinfo_t <struct __done_request *D> {
+	fi_name = xlate<fileinfo_t>(__done_rq[D]).fi_name;
+	fi_dirname = xlate<fileinfo_t>(__done_rq[D]).fi_dirname;
+	fi_pathname = xlate<fileinfo_t>(__done_rq[D]).fi_pathname;
+	fi_offset = 0;
+	fi_fs = xlate<fileinfo_t>(__done_rq[D]).fi_fs;
+	fi_mount = xlate<fileinfo_t>(__done_rq[D]).fi_mount;
+	fi_oflags = -1;
+};
+
+translator fileinfo_t <struct __done_bio *D> {
+	fi_name = xlate<fileinfo_t>(__done_bio_of[D]).fi_name;
+	fi_dirname = xlate<fileinfo_t>(__done_bio_of[D]).fi_dirname;
+	fi_pathname = xlate<fileinfo_t>(__done_bio_of[D]).fi_pathname;
+	fi_offset = 0;
+	fi_fs = xlate<fileinfo_t>(__done_bio_of[D]).fi_fs;
+	fi_mount = xlate<fileinfo_t>(__done_bio_of[D]).fi_mount;
 	fi_oflags = -1;
 };

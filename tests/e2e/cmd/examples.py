@@ -11,6 +11,10 @@ DTRACE, TRIGGER, TMP = (os.environ[n] for n in ("DTRACE", "TRIGGER", "TMP"))
 HELD = 30  # seconds
 SELF = "-c $TARGET"  # a script about $target gets the program itself, not a shell around it
 
+# 20 transfers of 64 KB to a device of our own
+LOOP = ("truncate -s 8M $tmp/i; d=$(losetup -f --show $tmp/i) && dd if=/dev/zero of=$d bs=64k count=20 oflag=direct status=none; "
+        "losetup -d $d")
+
 ROWS = {
     "callflow.d":     (SELF, "work map 2", [r"=> mmap +\d+ us \(0x0, 0x10000\)", r"<= munmap += 0, \d+ us"]),
     "callrate.d":     ("", "calls write 1000; held", [r"TIME +CALLS +ERRORS +WRITTEN\n",
@@ -31,6 +35,8 @@ ROWS = {
     "forks.d":        ("", "work fork 7; held", [r"work +\d+ clone\w* +7\n"]),
     "funccounts.d":   (SELF + " a.out", "chain 50", [r"chain +inner +50\n", r"chain +middle +50\n"]),
     "heatmap.d":      ("write", "calls write 500; sleep 1; calls write 500", [r"min \.-+\. max", r"\n +\d+ .*\| +\d{3,}\n(.*\n)*? +\d+ .*\| +\d{3,}\n"]),
+    "iolatency.d":    ("", LOOP + "; held", [r"loop\d+ +write, us *\n +value.*\n(.*\n)*? +\d+ \|@"]),
+    "iotop.d":        ("", LOOP, [r"dd +loop\d+ +W +1310720 <none>\n"]),
     "kernelstacks.d": ("", "dd if=/dev/zero of=/dev/null bs=1M count=3000 2>/dev/null", [r"^dd\n( +vmlinux`\S+\n)+ +\S*entry_SYSCALL\S*\n\d+ samples"]),
     "latency.d":      ("close", "calls badclose 2000", [r"\n  calls, us +\n +value +-+ Distribution -+ count *\n(.*\n)*? +\d+ \|@+ +\d+ *\n"]),
     "lockwait.d":     ("", "work lock 20", [r"^work\n( +\S+\n)+\d+ us", r"work, ns\n(.*\n)*? +(524288|\d{7,}) \|@+"]),

@@ -1,0 +1,43 @@
+/*
+ * Provider io: block devices get transfers, and complete them.
+ *
+ * A transfer is a struct request. Devices without requests of their own (zram, device-mapper, md, ramdisks) get the
+ * struct bio itself, and pass it on to the devices below them: each layer has its own start and done. The address of
+ * either is arg0 of both probes.
+ */
+#pragma D depends_on library io.d
+
+/* what a driver is asked on its own account (REQ_OP_DRV_IN, REQ_OP_DRV_OUT) is no transfer */
+inline int __is_transfer[struct request *R] = (R->cmd_flags & 0xff) < 34;
+inline int __is_bio_device[struct bio *B] = B->bi_bdev->bd_disk->fops->submit_bio != NULL;
+
+provider io {
+	/* Linux 6.5; before, the kernel's own threads often pass on what others have asked for: a bio has the one who asked */
+	probe start(void *t) : (bufinfo_t *t, devinfo_t *t, fileinfo_t *t)
+		= rawtp:::block_io_start /__is_transfer[args[0]]/ (args[0]),
+		  rawtp:::block_bio_queue /__is_bio_device[args[0]]/ (args[0])
+		|| rawtp:::block_rq_issue /__is_transfer[args[0]] && args[0]->bio != NULL/ (args[0]),
+		  rawtp:::block_bio_queue /__is_bio_device[args[0]]/ (args[0]);
+
+	/*
+	 * The last part of a request. What flushes the device's cache around it has no bio; the request then ends a second
+	 * time, without data that its bio has.
+	 */
+	probe done(void *t) : (bufinfo_t *t, devinfo_t *t, fileinfo_t *t)
+		= rawtp:::block_rq_complete
+			/__is_transfer[args[0]] && args[0]->bio != NULL && args[2] == args[0]->__data_len &&
+				(args[2] != 0 || args[0]->bio->bi_io_vec == NULL)/
+			((this->__status = args[1], (struct __done_request *)args[0])),
+		  rawtp:::block_bio_complete /__is_bio_device[args[1]]/ ((struct __done_bio *)args[1]);
+
+	probe wait__start(void *t) : (bufinfo_t *t, devinfo_t *t, fileinfo_t *t)
+		= "no tracepoint of Linux says that a thread waits for a transfer: sched:::sleep with stack() shows where threads wait, io:::start and io:::done how long a transfer takes";
+	probe wait__done(void *t) : (bufinfo_t *t, devinfo_t *t, fileinfo_t *t)
+		= "no tracepoint of Linux says that a thread waits for a transfer: sched:::on-cpu with stack() shows where threads have waited, io:::start and io:::done how long a transfer takes";
+};
+
+#pragma D attributes Evolving/Evolving/ISA provider io provider
+#pragma D attributes Private/Private/Unknown provider io module
+#pragma D attributes Private/Private/Unknown provider io function
+#pragma D attributes Evolving/Evolving/ISA provider io name
+#pragma D attributes Evolving/Evolving/ISA provider io args
