@@ -77,12 +77,26 @@ static bool is_probeable(const struct proc_map *m)
 	return m->is_exec && !m->is_write && !m->is_shared && m->ino && m->path[0] == '/';
 }
 
+/*
+ * Returns the name of the module: the last part of the path, or the name that memfd_create() was
+ * given. A colon cannot be written in a probe description, so "memfd:" is not part of the name.
+ */
+static const char *module_name(const char *path)
+{
+	static const char memory[] = "/memfd:";
+	const char *slash = strrchr(path, '/');
+
+	if (slash == path && strncmp(path, memory, sizeof(memory) - 1) == 0 &&
+	    path[sizeof(memory) - 1])
+		return path + sizeof(memory) - 1;
+	return slash ? slash + 1 : path;
+}
+
 static struct pid_object *object_create(const struct pid_state *st, const struct proc_map *m)
 {
 	struct pid_object *o = xcalloc(1, sizeof(*o));
-	const char *slash = strrchr(m->path, '/');
 
-	o->file = (struct place_file){.name = text_clean(xstrdup(slash ? slash + 1 : m->path)),
+	o->file = (struct place_file){.name = text_clean(xstrdup(module_name(m->path))),
 				      .path = xstrdup(m->path),
 				      .dev = m->dev,
 				      .ino = m->ino};
