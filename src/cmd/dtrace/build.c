@@ -86,6 +86,26 @@ static bool output_write(struct cmd *c, const struct output *o, const char *scri
 				     c->argc - 1, c->argv + 1) == 0;
 }
 
+/*
+ * Refuses an output that is one of the program's objects: by default "shop.d" makes "shop.o", and so
+ * does a source file of that name.
+ */
+static void output_check(struct cmd *c, const char *path)
+{
+	struct stat out, obj;
+
+	if (c->mode != MODE_LINK || stat(path, &out) != 0)
+		return;
+	for (int i = 1; i < c->argc; i++)
+		if (stat(c->argv[i], &obj) == 0 && obj.st_dev == out.st_dev &&
+		    obj.st_ino == out.st_ino)
+			cmd_fatal(
+				c,
+				"the probe object would overwrite '%s', an object of the program\n"
+				"hint: give the probe object another name with -o\n",
+				c->argv[i]);
+}
+
 static void output_make(struct cmd *c, const char *script)
 {
 	bool is_header = c->mode == MODE_HEADER;
@@ -95,6 +115,7 @@ static void output_make(struct cmd *c, const char *script)
 
 	if (!path)
 		cmd_fatal_sys(c, ENOMEM, "failed to allocate memory for a name");
+	output_check(c, path);
 	output_open(c, &out, path);
 	if (!output_write(c, &out, script)) {
 		(void)unlink(out.temp);

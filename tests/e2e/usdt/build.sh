@@ -146,6 +146,9 @@ refused "'libapp.a' is an archive" -G -s probes.d libapp.a
 refused "'app' is a program or a library" -G -s probes.d app
 refused "'app.c' is no object file" -G -s probes.d app.o app.c
 refused "cannot open the object file 'nosuch.o'" -G -s probes.d nosuch.o
+cp app.o probes2.o && cp probes.d probes2.d && cp probes2.o before.o
+"$DTRACE" -G -s probes2.d probes2.o 2>err && fail "an object of the program is the output"
+grep -q "would overwrite 'probes2.o'" err && grep -q 'hint: .* -o' err && cmp probes2.o before.o || fail "an object of the program was overwritten"
 refused 'are objects for different machines' -G -s probes.d app.o app32.o
 echo 'provider p { probe x(int, int, int, int, int, int, int, int, int, int, int, int, int); };' >big.d
 refused 'probe p:::x has 13 arguments' -h -s big.d
