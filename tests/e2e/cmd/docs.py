@@ -9,6 +9,9 @@
   ```output        what the block before it prints (a refused one: on stderr); a line '...' stands for any number of
                    lines, '...' in a line for any text. Blanks at the ends of lines do not count.
 More words: args=A,B arguments of the script, flags=-w,... flags of dtrace.
+  file=NAME        the block is a file: on this page the blocks of 'sh run' run one after the other in one folder, which has
+                   the files of all blocks before them
+  needs=PATH,...   not looked at where one of these files is missing
 Other blocks (console, text, c, ...) are not looked at. Further checks are at the end: tables that have to be complete.
 """
 import concurrent.futures, html, os, re, signal, subprocess, sys, tempfile, time
@@ -122,20 +125,43 @@ def check_d(b, tmp, traced):
 # A 'dtrace' that only compiles, or that runs as it is.
 def check_sh(b, tmp, traced):
     bin_dir = os.path.join(tmp, "bin")
-    os.mkdir(bin_dir)
+    os.makedirs(bin_dir, exist_ok=True)
     run = "run" in b.words
     with open(os.path.join(bin_dir, "dtrace"), "w") as f:
         f.write(f'#!/bin/sh\nexec {DTRACE} "$@"{"" if run else " -e"}\n')
     os.chmod(os.path.join(bin_dir, "dtrace"), 0o755)
     env = dict(os.environ, PATH=f"{bin_dir}:{TRIGGER}:{os.environ['PATH']}")
-    os.symlink(os.path.join(os.getcwd(), "examples"), os.path.join(tmp, "examples"))
+    if not os.path.exists(os.path.join(tmp, "examples")):
+        os.symlink(os.path.join(os.getcwd(), "examples"), os.path.join(tmp, "examples"))
     one = run and b.text.count("\n") == 1  # it gets the SIGTERM itself
     status, out, err = outcome(["sh", "-c", f"exec {b.text}" if one else b.text], tmp, env, traced if run else None)
     return judged(b, status, out, err)
 
 
+def check_page(blocks):
+    """A page whose blocks build on each other; what is wrong ends it."""
+    with tempfile.TemporaryDirectory(dir=TMP) as tmp:
+        os.chmod(tmp, 0o755)  # for programs that run as somebody else
+        for b in blocks:
+            name = b.word("file")
+            if name:
+                with open(os.path.join(tmp, name[0]), "w") as f:
+                    f.write(b.text)
+            elif b.lang == "sh" and "run" in b.words:
+                bad = check_sh(b, tmp, None)
+                if bad:
+                    return bad
+            elif b.lang in ("d", "sh"):
+                bad = check(b)
+                if bad:
+                    return bad
+    return []
+
+
 def check(b):
     """Nothing, or what is wrong also when there was much time."""
+    if isinstance(b, list):
+        return check_page(b)
     ends = "$target" in b.text  # with its process, however long probes took to be placed
     for traced in (None,) if ends else TRACED:
         with tempfile.TemporaryDirectory(dir=TMP) as tmp:
@@ -185,8 +211,14 @@ def workload(stop):
 
 
 def main():
-    blocks = [b for p in pages() for b in blocks_of(p) if b.lang in ("d", "sh") and "skip" not in b.words]
-    blocks = [b for b in blocks if not sys.argv[1:] or sys.argv[1] in b.where]
+    blocks = []
+    for p in pages():
+        own = [b for b in blocks_of(p) if "skip" not in b.words and all(map(os.path.exists, b.word("needs")))]
+        own = [b for b in own if not sys.argv[1:] or sys.argv[1] in b.where]
+        if any(b.word("file") for b in own):
+            blocks.append(own)
+        else:
+            blocks += [b for b in own if b.lang in ("d", "sh")]
     stop, wrong = [], []
     with concurrent.futures.ThreadPoolExecutor(5) as pool:
         noise = pool.submit(workload, stop)
