@@ -429,7 +429,8 @@ struct clause_target {
 	const struct pspec *spec;
 	const struct derivation *derived;
 	const struct probe_desc *source;
-	bool is_again; /* the clause was checked before, for another source of the same probe */
+	/* the clause was checked before, for another source of probes with the same description */
+	bool is_again;
 };
 
 static struct probe_desc derived_desc(const struct derived_info *info)
@@ -448,12 +449,14 @@ static void check_for_target(struct check *c, const struct clause_target *to)
 	clause->desc = desc_of(to->spec);
 	clause->span = to->spec->span.off;
 	clause->text_clause = d->clause.specs[0].span.off;
-	if (to->derived) {
+	if (to->derived && to->derived->src->code) {
+		clause->code_source = to->derived->src->code->number;
+	} else if (to->derived) {
 		clause->desc = derived_desc(&to->derived->probe->info);
 		clause->derived = to->derived->probe->info.order;
 		clause->source = *to->source;
-		clause->is_again = to->is_again;
 	}
+	clause->is_again = to->is_again;
 	c->desc = &clause->desc;
 	c->derived = to->derived;
 	c->source = to->source;
@@ -505,6 +508,7 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
 
 		if (diags_count(c->diags) == nerrors)
 			(void)derived_walk(c, derived_probe(info), check_for_source, &to);
+		plain.is_again |= info->is_in_processes; /* these have the same description */
 	}
 	if ((nplain || !i) && diags_count(c->diags) == nerrors)
 		check_for_target(c, &plain);

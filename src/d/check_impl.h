@@ -34,6 +34,7 @@ struct declared_source {
 	bool has_args;	    /* false: the arguments are those of the probes that desc matches */
 	bool is_other;	    /* begins another alternative ("||") */
 	struct span span;
+	const struct code_source *code; /* of a probe in code of processes; else NULL */
 };
 
 /* Whether sources of a declared probe exist on this machine. */
@@ -113,6 +114,7 @@ struct dsession {
 	struct hashmap *providers;  /* declared in D -> struct declared_provider */
 	/* declared probes with sources, also those that failed compiles declared */
 	VEC(struct declared_probe *) derived;
+	VEC(struct code_source *) code_sources; /* element i has the number i + 1 */
 	VEC(struct xlator *) xlators;
 	VEC(struct undo) journal; /* of the compiles under way */
 	VEC(struct prog_var *) vars;

@@ -88,6 +88,7 @@ void dsession_destroy(struct dsession *s)
 	vec_deinit(&s->aggs);
 	vec_deinit(&s->xlators);
 	vec_deinit(&s->derived);
+	vec_deinit(&s->code_sources);
 	types_destroy(s->types);
 	arena_destroy(s->arena);
 	free(s);

@@ -120,8 +120,28 @@ struct derived_info {
 	uint32_t order;		  /* of declaration, from 1 */
 	/* why the probe cannot fire here; NULL until dsession_derive() has found a reason */
 	const char *lack;
-	const char *reason; /* with lack: what the declaration says about such kernels, or NULL */
-	void *handle;	    /* for the caller, in compile_env */
+	/*
+	 * With lack, or of a probe in code of processes: what the declaration says where no source
+	 * exists. Or NULL.
+	 */
+	const char *reason;
+	void *handle; /* for the caller, in compile_env */
+	/*
+	 * The probe is in code of processes: its sources are struct code_source, and the provider's
+	 * name is followed by the id of a process, as in "perl123".
+	 */
+	bool is_in_processes;
+};
+
+/*
+ * A source of a declared probe in code of processes: where a function of the files that match mod
+ * begins, or where it returns. The clauses that are compiled for a source have its number.
+ */
+struct code_source {
+	const struct derived_info *probe;
+	const char *mod, *func;
+	bool is_return;
+	uint32_t number; /* from 1 */
 };
 
 #define COMPILE_DEFINE_PROVIDER "provider "
@@ -133,6 +153,11 @@ void dsession_destroy(struct dsession *s);
 
 /* The i-th of the declared probes with sources; NULL behind the last. */
 struct derived_info *dsession_derived(struct dsession *s, uint32_t i);
+/*
+ * The source in code of processes with the number i + 1; NULL behind the last. *ret_is_live: the
+ * text that declares it has compiled, or is being compiled.
+ */
+const struct code_source *dsession_code_source(struct dsession *s, uint32_t i, bool *ret_is_live);
 /*
  * Finds out, once, which sources of the probe exist on this machine; false: none does, and
  * info->lack says why.

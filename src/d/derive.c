@@ -10,6 +10,10 @@
  * args[0]. A source may describe a declared probe again; a chain of struct derivation then leads
  * from the probe that the clause names to a probe that a provider places.
  *
+ * A probe in code of processes has sources of the form pid:FILE:FUNCTION:entry (or return). The
+ * registry makes its probes when a description names processes; each has the number of its source,
+ * and a clause is compiled once for each source that it could run for.
+ *
  * Which of several alternatives ("||") is taken is decided when a program first uses the probe: the
  * first alternative whose sources all exist here and have the arguments that guards and expressions
  * need.
@@ -185,6 +189,8 @@ static bool walk_source(struct walk *w, const struct declared_probe *p,
 		above->base = dv;
 	else
 		w->top = dv;
+	if (src->code)
+		return w->func(w->c, w->ctx, w->top, &src->desc);
 	for (uint32_t i = 0; (info = env->derived(env->ctx, &src->desc, i, &nplain)); i++)
 		if (!walk_probe(w, derived_probe(info), dv))
 			return false;
@@ -284,6 +290,14 @@ static bool is_live(const struct dsession *s, const struct declared_probe *p)
 	return pv && hashmap_finds(pv->probes, p->info.name) == p;
 }
 
+const struct code_source *dsession_code_source(struct dsession *s, uint32_t i, bool *ret_is_live)
+{
+	const struct code_source *code = i < s->code_sources.len ? s->code_sources.data[i] : NULL;
+
+	*ret_is_live = code && is_live(s, derived_probe(code->probe));
+	return code;
+}
+
 struct derived_info *dsession_derived(struct dsession *s, uint32_t i)
 {
 	return i < s->derived.len ? &s->derived.data[i]->info : NULL;
@@ -296,7 +310,7 @@ bool dsession_derive(struct dsession *s, const struct compile_opts *opts,
 	struct probe_desc desc = {info->prov, "", "", info->name, 0};
 	struct check c = {0};
 
-	if (!is_live(s, p))
+	if (p->info.is_in_processes || !is_live(s, p))
 		return false;
 	if (p->state != DERIVED_UNKNOWN)
 		return p->state == DERIVED_READY;
@@ -308,6 +322,8 @@ bool dsession_derive(struct dsession *s, const struct compile_opts *opts,
 	arena_destroy(c.arena);
 	return p->state == DERIVED_READY;
 }
+
+#define CODE_PROVIDER "pid"
 
 /* ---- declaring ------------------------------------------------------------------------------- */
 
@@ -330,6 +346,67 @@ static bool source_declare(struct check *c, const struct probe_decl *pd,
 		.is_other = sd->is_other,
 		.span = sd->span,
 	};
+	return true;
+}
+
+/* Sources with this provider are functions of processes. */
+static bool is_in_processes(const struct probe_decl *pd)
+{
+	for (uint32_t i = 0; i < pd->nsources; i++)
+		if (!pd->sources[i].reason && strcmp(pd->sources[i].spec.prov, CODE_PROVIDER) == 0)
+			return true;
+	return false;
+}
+
+/* Why the source cannot be one of a probe in code of processes, or NULL. */
+static const char *code_source_wrong(const struct declared_probe *p, uint32_t i)
+{
+	const struct probe_desc *d = &p->sources[i].desc;
+
+	if (strcmp(d->prov, CODE_PROVIDER) != 0)
+		return "all sources of such a probe are functions: " CODE_PROVIDER
+		       ":FILE:FUNCTION:entry";
+	if (p->sources[i].is_other)
+		return "functions of processes cannot be chosen from by '||'";
+	if (!*d->mod || !*d->func)
+		return "a source in processes names a file and a function";
+	if (strcmp(d->name, "entry") != 0 && strcmp(d->name, "return") != 0)
+		return "a source in processes is the entry or the return of a function";
+	for (uint32_t k = 0; k < i; k++)
+		if (strcmp(p->sources[k].desc.func, d->func) == 0 &&
+		    strcmp(p->sources[k].desc.mod, d->mod) == 0)
+			return "another source of this probe is in the same function";
+	return NULL;
+}
+
+static bool code_sources_declare(struct check *c, const struct probe_decl *pd,
+				 struct declared_probe *p)
+{
+	for (uint32_t i = 0; i < p->nsources; i++) {
+		struct declared_source *src = &p->sources[i];
+		const char *why = code_source_wrong(p, i);
+		struct code_source *code;
+
+		if (why || !src->has_args) {
+			check_error(c, D_PDESC_INVAL, pd->sources[i].span, "source %s of %s: %s",
+				    src->text, pd->name,
+				    why ? why : "a source in processes lists its arguments");
+			return false;
+		}
+		code = ARENA_NEW(c->session->arena, struct code_source);
+		*code = (struct code_source){
+			.probe = &p->info,
+			.mod = src->desc.mod,
+			.func = src->desc.func,
+			.is_return = strcmp(src->desc.name, "return") == 0,
+			.number = c->session->code_sources.len + 1,
+		};
+		src->code = code;
+		vec_push(&c->session->code_sources, code);
+	}
+	p->info.is_in_processes = true;
+	p->end = p->nsources;
+	p->state = DERIVED_READY;
 	return true;
 }
 
@@ -367,7 +444,10 @@ bool derived_declare(struct check *c, const struct declared_provider *pv,
 		.ntypes = p->nxargs,
 		.attrs = pv->attrs,
 		.order = c->session->derived.len + 1,
+		.reason = p->nsources && !is_in_processes(pd) ? NULL : p->reason,
 	};
+	if (is_in_processes(pd) && !code_sources_declare(c, pd, p))
+		return false;
 	vec_push(&c->session->derived, p);
 	return true;
 }

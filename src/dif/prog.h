@@ -215,7 +215,13 @@ struct prog_clause {
 	 */
 	uint32_t derived;
 	struct probe_desc source;
-	bool is_again;	   /* same text_clause and same declared probe as a clause before */
+	/*
+	 * A clause on declared probes in code of processes: the number of the source whose guard
+	 * and arguments it has (struct code_source of d/compile.h). It runs on those probes of desc
+	 * that have this number (probe.source), and a clause with 0 on all others.
+	 */
+	uint32_t code_source;
+	bool is_again;	   /* same text_clause and same desc as a clause before */
 	struct difo *pred; /* NULL = always */
 	struct prog_act *acts;
 	uint32_t nacts;

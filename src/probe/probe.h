@@ -38,6 +38,8 @@ struct probe {
 	const char *prov, *mod, *func, *name;
 	const struct provider *provider;
 	uint64_t data; /* for the provider alone: a system call number, a period, ... */
+	/* of a declared probe in code of processes: struct code_source.number; 0: it is another */
+	uint32_t source;
 };
 
 /* A place on which a probe hangs, and the key that identifies the probe there. */
@@ -194,11 +196,18 @@ void probes_set_raw(struct probes *ps, bool is_raw);
 const char *probe_func_shown(struct probes *ps, const struct probe *pr);
 /*
  * The session's functions for probes that are declared in D: collect adds those that desc matches
- * to out; hint says why one cannot be used here, or is NULL.
+ * to out; hint says why one cannot be used here, or is NULL. Each may be NULL.
  */
+struct code_source; /* d/compile.h */
 struct declared_source_fns {
 	struct err *(*collect)(void *ctx, const struct probe_desc *desc, struct probe_list *out);
 	const char *(*hint)(void *ctx, const struct probe_desc *desc);
+	/* Loads the library's files that declare providers of programs that desc describes. */
+	struct err *(*define)(void *ctx, const struct probe_desc *desc);
+	/* dsession_code_source(); NULL, too, if nothing is declared. */
+	const struct code_source *(*code)(void *ctx, uint32_t i, bool *ret_is_live);
+	/* Why processes have no such probe, although it is declared; NULL: it is not. */
+	const char *(*code_hint)(void *ctx, const struct probe_desc *desc);
 	void *ctx;
 };
 void probes_on_declared(struct probes *ps, const struct declared_source_fns *fns);

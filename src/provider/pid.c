@@ -11,9 +11,8 @@
 #include "sym/demangle.h"
 #include "d/import_dwarf.h"
 
-#define PROVIDER    "pid"
-#define MAX_PROBES  (4u << 20)
-#define ENTRY_BYTES 48u /* bytes of a function that are read to find where to probe its entry */
+#define PROVIDER   "pid"
+#define MAX_PROBES (4u << 20)
 
 /* A description whose probes are being created. */
 struct request {
@@ -220,7 +219,7 @@ static struct err *insn_refused_err(const struct request *r, const char *func, u
 			DTAG_CODE(D_PROC_CREATEFAIL));
 }
 
-static enum uprobe_place entry_place(const struct pid_object *o, const struct func *fn)
+enum uprobe_place pid_entry_place(const struct pid_object *o, const struct func *fn)
 {
 	if (o->funcs->is_32bit)
 		return UPROBE_ENTRY32;
@@ -233,7 +232,7 @@ static enum uprobe_place entry_place(const struct pid_object *o, const struct fu
 	return UPROBE_ENTRY;
 }
 
-static enum uprobe_place return_place(const struct pid_object *o, const struct func *fn)
+enum uprobe_place pid_return_place(const struct pid_object *o, const struct func *fn)
 {
 	switch (go_code_abi(&o->funcs->go, fn->addr, fn->name)) {
 	case GO_NONE: return UPROBE_RETURN;
@@ -244,11 +243,8 @@ static enum uprobe_place return_place(const struct pid_object *o, const struct f
 	return UPROBE_RETURN_NONE;
 }
 
-/*
- * Returns the number of bytes between the function's start and the instruction of its entry probe.
- */
-static uint32_t entry_skip(const struct pid_object *o, const struct func *fn, const uint8_t *code,
-			   size_t size)
+uint32_t pid_entry_skip(const struct pid_object *o, const struct func *fn, const uint8_t *code,
+			size_t size)
 {
 	if (o->funcs->is_32bit)
 		return 0;
@@ -259,17 +255,17 @@ static uint32_t entry_skip(const struct pid_object *o, const struct func *fn, co
 
 static struct err *add_entry(struct request *r, struct pid_object *o, const struct func *fn)
 {
-	size_t size = MIN(fn->size, ENTRY_BYTES);
+	size_t size = MIN(fn->size, PID_ENTRY_BYTES);
 	const uint8_t *code = text_at(&o->text, fn->off, size);
 	struct probe *pr;
 	uint32_t skip;
 
 	if (!code)
 		return code_unreadable_err(r, o, fn);
-	skip = entry_skip(o, fn, code, size);
+	skip = pid_entry_skip(o, fn, code, size);
 	if (arch.insns->is_refused(code + skip, size - skip))
 		return insn_refused_err(r, fn->name, 0);
-	pr = add_probe(r, o, fn->name, "entry", entry_place(o, fn));
+	pr = add_probe(r, o, fn->name, "entry", pid_entry_place(o, fn));
 	add_site(pr, o, fn->off + skip, 0, false);
 	probe_list_add(r->out, pr);
 	return NULL;
@@ -294,7 +290,7 @@ static struct err *add_return(struct request *r, struct pid_object *o, const str
 	} else if (!exits.list.len) {
 		e = exits_missing_err(r, fn);
 	} else {
-		struct probe *pr = add_probe(r, o, fn->name, "return", return_place(o, fn));
+		struct probe *pr = add_probe(r, o, fn->name, "return", pid_return_place(o, fn));
 
 		for (uint32_t i = 0; i < exits.list.len; i++) {
 			const struct func_exit *x = &exits.list.data[i];

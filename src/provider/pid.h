@@ -136,6 +136,16 @@ bool pid_object_matches(const struct pid_object *o, const char *pattern);
  */
 MUST_CHECK struct err *pid_of(const struct probes *ps, const struct probe_desc *desc, uint32_t i,
 			      pid_t *ret);
+/* How arguments are found at the entry of a function, and its result at the return. */
+enum uprobe_place pid_entry_place(const struct pid_object *o, const struct func *fn);
+enum uprobe_place pid_return_place(const struct pid_object *o, const struct func *fn);
+/*
+ * Returns the number of bytes between the function's start and the instruction of its entry probe.
+ * code: the function's first bytes, PID_ENTRY_BYTES of them if it has so many.
+ */
+#define PID_ENTRY_BYTES 48u
+uint32_t pid_entry_skip(const struct pid_object *o, const struct func *fn, const uint8_t *code,
+			size_t size);
 /* Returns the batch that is being filled, which is not the one of the start. */
 struct pid_batch *pid_batch_now(const struct pid_state *st);
 void pid_probe_destroy(struct pid_state *st, struct pid_probe *pp);

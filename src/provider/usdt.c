@@ -29,6 +29,19 @@ static uint32_t operands_number(struct usdt_state *st, const struct usdt_operand
 	return st->operands.len - 1;
 }
 
+struct usdt_probe_data *usdt_probe_create(struct probes *ps, struct usdt_state *st,
+					  struct usdt_object *o)
+{
+	struct usdt_probe_data *d = xcalloc(1, sizeof(*d));
+
+	d->object = o;
+	d->key = probes_code_key(ps);
+	d->code.pid = d->code.at = o->target->pid;
+	d->code.is_exact = true;
+	vec_push(&st->probes, d);
+	return d;
+}
+
 /* Returns the probe of the object that a note belongs to; the first note creates it. */
 static struct probe *probe_get(struct probes *ps, struct usdt_state *st, struct usdt_object *o,
 			       const struct usdt_note *note, const char *func)
@@ -44,13 +57,9 @@ static struct probe *probe_get(struct probes *ps, struct usdt_state *st, struct 
 		    strcmp(pr->prov, prov) == 0)
 			return pr;
 	}
-	d = xcalloc(1, sizeof(*d));
-	d->object = o;
+	d = usdt_probe_create(ps, st, o);
 	d->note = note;
-	d->key = probes_code_key(ps);
-	d->code.pid = d->code.at = o->target->pid;
-	d->code.is_exact = true;
-	vec_push(&st->probes, d);
+	d->spot = UPROBE_USDT;
 	pr = probes_add_as(ps, &provider_usdt, prov, o->file->file.name, func, note->name,
 			   (uint64_t)(uintptr_t)d);
 	vec_push(&o->probes, pr);
@@ -95,6 +104,16 @@ static void object_destroy(struct usdt_object *o)
 	usdt_notes_deinit(&o->notes);
 	vec_deinit(&o->probes);
 	free(o);
+}
+
+struct usdt_object *usdt_object_add(struct usdt_state *st, struct pid_target *t,
+				    struct pid_object *file)
+{
+	struct usdt_object *o = xcalloc(1, sizeof(*o));
+
+	*o = (struct usdt_object){.target = t, .file = file};
+	vec_push(&st->objects, o);
+	return o;
 }
 
 /* Reads the notes of a file that the process has mapped, and registers their probes. */
@@ -234,9 +253,14 @@ static bool field_matches(const char *pattern, const char *text)
 static struct err *usdt_collect(struct probes *ps, const struct provider *pv,
 				const struct probe_desc *desc, struct probe_list *out)
 {
+	const struct declared_source_fns *declared = probes_declared(ps);
 	struct usdt_state *st = probes_state(ps, pv, sizeof(*st));
-	struct err *e = processes_of(ps, st, desc);
+	struct err *e = declared->define ? declared->define(declared->ctx, desc) : NULL;
 
+	if (!e)
+		e = processes_of(ps, st, desc);
+	if (!e)
+		usdt_code_add(ps, st);
 	for (uint32_t i = 0; !e && i < st->objects.len; i++) {
 		const struct usdt_object *o = st->objects.data[i];
 
@@ -257,6 +281,7 @@ static struct err *usdt_collect(struct probes *ps, const struct provider *pv,
 static const char *usdt_hint(struct probes *ps, const struct provider *pv,
 			     const struct probe_desc *desc)
 {
+	const struct declared_source_fns *declared = probes_declared(ps);
 	struct usdt_state *st = probes_state(ps, pv, sizeof(*st));
 	const char *names[64], *near;
 	uint32_t n = 0;
@@ -270,6 +295,12 @@ static const char *usdt_hint(struct probes *ps, const struct provider *pv,
 			if (glob_match(desc->prov, pr->prov) && n < ARRAY_LEN(names))
 				names[n++] = pr->name;
 		}
+	if (declared->code_hint) {
+		const char *why = declared->code_hint(declared->ctx, desc);
+
+		if (why)
+			return why;
+	}
 	near = n && *desc->name ? diag_nearest(desc->name, names, n) : NULL;
 	if (near)
 		return arena_printf(probes_arena(ps), "did you mean '%s'?", near);
@@ -291,7 +322,7 @@ static uint32_t usdt_points(const struct probe *pr, struct probe_point *ret)
 	ret[0] = (struct probe_point){.place = {.kind = PLACE_UPROBE},
 				      .key = d->key,
 				      .tgid = (uint32_t)d->code.pid,
-				      .spot = UPROBE_USDT,
+				      .spot = d->spot,
 				      .code = &d->code};
 	return 1;
 }
@@ -314,6 +345,7 @@ static void usdt_close(void *state)
 	vec_deinit(&st->operands);
 	vec_deinit(&st->objects);
 	vec_deinit(&st->pids.targets);
+	vec_deinit(&st->ncodes);
 }
 
 const struct provider provider_usdt = {

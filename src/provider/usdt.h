@@ -3,6 +3,7 @@
  *
  *     usdt.c       finds the probes that a description matches
  *     usdt_args.c  finds where arguments are, and their types
+ *     usdt_code.c  adds the probes that are declared in D over functions of programs
  */
 #pragma once
 
@@ -14,8 +15,11 @@ struct usdt_object;
 
 struct usdt_probe_data {
 	struct usdt_object *object;
+	/* of a probe that is declared in D, which has no note and no operands; else NULL */
+	const struct derived_info *declared;
 	const struct usdt_note *note; /* the note of its first instruction */
 	const struct usdt_operands *operands;
+	uint32_t spot; /* enum uprobe_place */
 	uint32_t key;
 	struct place_code code;
 	const char *const *types; /* NULL until asked for */
@@ -35,12 +39,31 @@ struct usdt_state {
 	VEC(struct usdt_probe_data *) probes;
 	VEC(struct usdt_operands *) operands; /* an index in this list is the operands' number */
 	bool are_all_read;		      /* the notes of all processes were read */
+	/* for each process of pids: how many of the sources declared in D it was searched for */
+	VEC(uint32_t) ncodes;
 };
 
 static inline struct usdt_probe_data *usdt_probe(const struct probe *pr)
 {
 	return (struct usdt_probe_data *)(uintptr_t)pr->data;
 }
+
+/* ---- usdt.c ---------------------------------------------------------------------------------- */
+
+/* Adds a file to those that are known; its notes are read by the caller. */
+struct usdt_object *usdt_object_add(struct usdt_state *st, struct pid_target *t,
+				    struct pid_object *file);
+/* Makes the data of a probe in the file. */
+struct usdt_probe_data *usdt_probe_create(struct probes *ps, struct usdt_state *st,
+					  struct usdt_object *o);
+
+/* ---- usdt_code.c ----------------------------------------------------------------------------- */
+
+/*
+ * Adds the probes that are declared in D over functions of programs, in the processes that have
+ * been read so far.
+ */
+void usdt_code_add(struct probes *ps, struct usdt_state *st);
 
 /* ---- usdt_args.c ----------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* Arguments of programs' own probes: the operands of notes, and the types that D sees. */
 #include "provider/usdt.h"
 
+#include "d/compile.h"
 #include "sym/debugfile.h"
 #include "usdt/dof.h"
 
@@ -102,12 +103,12 @@ uint32_t usdt_arg_types(struct probes *ps, const struct probe *pr, const char *c
 	struct usdt_probe_data *d = usdt_probe(pr);
 	struct arena *a = probes_arena(ps);
 	const struct usdt_notes *notes = &d->object->notes;
-	uint32_t n = MIN(d->operands->n, (uint32_t)NARGS);
+	uint32_t n = d->declared ? d->declared->ntypes : MIN(d->operands->n, (uint32_t)NARGS);
 	struct dof_probe_info info = {0};
 	const char **types;
 
-	*ret_types = d->types;
-	if (d->types)
+	*ret_types = d->declared ? d->declared->types : d->types;
+	if (*ret_types)
 		return n;
 	types = ARENA_NEW_N(a, const char *, n + 1);
 	(void)dof_find_probe(notes->dof.data, notes->dof.len, d->note->provider, d->note->name, a,
@@ -125,7 +126,7 @@ const char *usdt_arg_refused(struct probes *ps, const struct probe *pr, uint32_t
 {
 	const struct usdt_operands *o = usdt_probe(pr)->operands;
 
-	if (raw < o->n && o->list[raw].kind == USDT_OPERAND_NONE)
+	if (o && raw < o->n && o->list[raw].kind == USDT_OPERAND_NONE)
 		return arena_printf(probes_arena(ps),
 				    "the program keeps it where it cannot be read: \"%s\"",
 				    usdt_probe(pr)->note->args);

@@ -44,29 +44,40 @@ static const struct provider *provider_of(struct compiler *c, struct derived_inf
 	return pv;
 }
 
+/* Loads the files of the library that declare the providers and probes of a description. */
+static struct err *library_search(struct compiler *c, const struct probe_desc *desc)
+{
+	bool is_listing = !c->dsession; /* no program was or is being compiled */
+	struct err *e;
+
+	if (is_listing)
+		compiler_refresh(c);
+	compiler_need_dsession(c);
+	e = library_load(c->library);
+	if (!e)
+		library_define_providers(c->library, desc);
+	if (!e && is_listing)
+		e = library_trouble(c->library); /* otherwise the compile returns it */
+	return e;
+}
+
+/* ---- probes that run on the places of other probes ------------------------------------------- */
+
 /* Registers matching probes. Their order of declaration decides what runs first at one place. */
 static struct err *derived_collect(void *ctx, const struct probe_desc *desc, struct probe_list *out)
 {
 	struct compiler *c = ctx;
-	bool is_listing = !c->dsession; /* no program was or is being compiled */
 	struct derived_info *info;
 	struct err *e = NULL;
 
 	/*
 	 * the library is not searched for a name alone that another provider has: BEGIN, tick-1s
 	 */
-	if (*desc->prov || !glob_is_literal(desc->name) || !probes_has(c->probes, desc)) {
-		if (is_listing)
-			compiler_refresh(c);
-		compiler_need_dsession(c);
-		e = library_load(c->library);
-		if (!e)
-			library_define_providers(c->library, desc);
-		if (!e && is_listing)
-			e = library_trouble(c->library); /* otherwise the compile returns it */
-	}
+	if (*desc->prov || !glob_is_literal(desc->name) || !probes_has(c->probes, desc))
+		e = library_search(c, desc);
 	for (uint32_t i = 0; !e && c->dsession && (info = dsession_derived(c->dsession, i)); i++)
-		if (glob_match(desc->prov, info->prov) && glob_match(desc->name, info->name) &&
+		if (!info->is_in_processes && glob_match(desc->prov, info->prov) &&
+		    glob_match(desc->name, info->name) &&
 		    dsession_derive(c->dsession, &c->compile_opts, &c->env, info))
 			probe_list_add(out,
 				       probes_add_as(c->probes, provider_of(c, info), info->prov,
@@ -110,6 +121,93 @@ static const char *derived_hint(void *ctx, const struct probe_desc *desc)
 	return text;
 }
 
+/* ---- probes in code of processes ------------------------------------------------------------- */
+
+/*
+ * True if the description can mean this probe in some process. A pattern such as "perl*"
+ * is tried with numbers, and with those that it contains.
+ */
+static bool is_meant(const struct derived_info *info, const struct probe_desc *desc)
+{
+	const char *digits = desc->prov + strcspn(desc->prov, "0123456789");
+	int len = (int)strspn(digits, "0123456789");
+	const char *tails[] = {digits, "1", "12345"};
+	char prov[256];
+
+	if (*desc->name && !glob_match(desc->name, info->name))
+		return false;
+	for (uint32_t i = 0; i < ARRAY_LEN(tails); i++) {
+		(void)snprintf(prov, sizeof(prov), "%s%.*s", info->prov, i ? 5 : len, tails[i]);
+		if (strcmp(prov, info->prov) != 0 && glob_match(desc->prov, prov))
+			return true;
+	}
+	return false;
+}
+
+/* "perl123" and "perl*" ask for the provider "perl". */
+static struct err *processes_define(void *ctx, const struct probe_desc *desc)
+{
+	struct compiler *c = ctx;
+	struct probe_desc d = *desc;
+	size_t len = strlen(d.prov);
+
+	while (len && d.prov[len - 1] >= '0' && d.prov[len - 1] <= '9')
+		len--;
+	d.prov = arena_strndup(c->arena, d.prov, len);
+	return library_search(c, &d);
+}
+
+static const struct code_source *code_get(void *ctx, uint32_t i, bool *ret_is_live)
+{
+	struct compiler *c = ctx;
+
+	return c->dsession ? dsession_code_source(c->dsession, i, ret_is_live) : NULL;
+}
+
+/*
+ * Why processes have no probe of the description's name, although it is declared; NULL if it is not
+ * declared.
+ */
+static const char *processes_hint(void *ctx, const struct probe_desc *desc)
+{
+	struct compiler *c = ctx;
+	const struct code_source *code;
+	struct derived_info *info;
+	bool is_live;
+
+	if (!c->dsession || !*desc->name || !glob_is_literal(desc->name))
+		return NULL;
+	for (uint32_t i = 0; (info = dsession_derived(c->dsession, i)); i++)
+		if (info->reason && is_meant(info, desc))
+			return info->reason;
+	for (uint32_t i = 0; (code = dsession_code_source(c->dsession, i, &is_live)); i++)
+		if (is_live && is_meant(code->probe, desc))
+			return arena_printf(c->arena,
+					    "this probe is made of the function '%s' of a file "
+					    "'%.*s'%s%s, and there is none",
+					    code->func, (int)strcspn(code->mod, "`"), code->mod,
+					    strchr(code->mod, '`') ? " with " : "",
+					    code->mod + strcspn(code->mod, "`"));
+	return NULL;
+}
+
+/* The i-th probe in code of processes that the description can mean; NULL behind the last. */
+static const struct derived_info *processes_find(const struct compiler *c,
+						 const struct probe_desc *desc, uint32_t i)
+{
+	const struct code_source *code;
+	const struct derived_info *last = NULL;
+	bool is_live;
+
+	for (uint32_t k = 0; (code = dsession_code_source(c->dsession, k, &is_live)); k++)
+		if (is_live && code->probe != last && is_meant(code->probe, desc)) {
+			last = code->probe;
+			if (!i--)
+				return last;
+		}
+	return NULL;
+}
+
 const struct derived_info *derived_find(void *ctx, const struct probe_desc *desc, uint32_t i,
 					uint32_t *ret_nplain)
 {
@@ -126,16 +224,19 @@ const struct derived_info *derived_find(void *ctx, const struct probe_desc *desc
 	}
 	for (uint32_t k = 0; k < n; k++) {
 		if (!probes[k]->provider->is_derived)
-			++*ret_nplain;
+			*ret_nplain += !probes[k]->source;
 		else if (nderived++ == i)
 			found = (const struct derived_info *)(uintptr_t)probes[k]->data;
 	}
-	return found;
+	return found ? found : processes_find(c, desc, i - nderived);
 }
 
 void derived_init(struct compiler *c)
 {
 	probes_on_declared(c->probes, &(struct declared_source_fns){.collect = derived_collect,
 								    .hint = derived_hint,
+								    .define = processes_define,
+								    .code = code_get,
+								    .code_hint = processes_hint,
 								    .ctx = c});
 }

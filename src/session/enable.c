@@ -68,14 +68,17 @@ static void drop_doubles(struct run *run, const struct prog *prog, uint32_t clau
 	}
 }
 
-/* Reduces the array to probes that have places themselves, without the derived ones. */
-static void drop_derived(struct run *run, struct probe ***probes, uint32_t *n)
+/*
+ * Reduces the array to probes that have places themselves, without the derived ones, and are made
+ * of this source, or of none if it is 0.
+ */
+static void drop_derived(struct run *run, uint32_t source, struct probe ***probes, uint32_t *n)
 {
 	struct probe **plain = ARENA_NEW_N(run->arena, struct probe *, MAX(*n, 1u));
 	uint32_t nplain = 0;
 
 	for (uint32_t i = 0; i < *n; i++)
-		if (!(*probes)[i]->provider->is_derived)
+		if (!(*probes)[i]->provider->is_derived && (*probes)[i]->source == source)
 			plain[nplain++] = (*probes)[i];
 	if (nplain == *n)
 		return;
@@ -90,12 +93,12 @@ static struct err *match_sources(struct run *run, const struct prog_clause *cl,
 	struct err *e;
 
 	if (!cl->derived) {
-		drop_derived(run, &sc->probes, &sc->n);
+		drop_derived(run, cl->code_source, &sc->probes, &sc->n);
 		return NULL;
 	}
 	e = probes_match(run->probes, &cl->source, &sc->sources, &sc->nsources);
 	if (!e)
-		drop_derived(run, &sc->sources, &sc->nsources);
+		drop_derived(run, 0, &sc->sources, &sc->nsources);
 	return e;
 }
 

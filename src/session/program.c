@@ -4,12 +4,12 @@
 /* ---- information ---------------------------------------------------------------------------- */
 
 /* Counts the probes that have places themselves: a plain clause does not run for derived probes. */
-static uint32_t plain_probes_count(struct probe *const *probes, uint32_t n)
+static uint32_t plain_probes_count(struct probe *const *probes, uint32_t n, uint32_t source)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		count += !probes[i]->provider->is_derived;
+		count += !probes[i]->provider->is_derived && probes[i]->source == source;
 	return count;
 }
 
@@ -24,7 +24,8 @@ struct err *program_describe(dtrace_hdl_t *h, struct dtrace_prog *p)
 
 		if (e)
 			return e;
-		p->info.dpi_matches += cl->derived ? !cl->is_again : plain_probes_count(probes, n);
+		p->info.dpi_matches += cl->derived ? !cl->is_again
+						   : plain_probes_count(probes, n, cl->code_source);
 		for (uint32_t j = 0; j < cl->nacts; j++) {
 			p->info.dpi_recgens += act_is_recording(cl->acts[j].kind);
 			p->info.dpi_aggregates += cl->acts[j].kind == ACT_AGG;

@@ -1,0 +1,97 @@
+# A provider declared in D over functions of a program: guards, arguments, several files, conditions on builds, notes first, errors.
+fail() { echo "$1"; cat "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }
+cd "$TMP" || exit 1
+cat >probes.d <<'END'
+provider shop { probe order(int id); };
+END
+cat >app.c <<'END'
+#ifdef NOTES
+#include "probes.h"
+#else
+#define SHOP_ORDER(id)
+#endif
+struct item { int id; const char *name; };
+__attribute__((noipa)) int price(const struct item *i, int n) { return i->id * n; }
+__attribute__((noipa)) void order(int id) { SHOP_ORDER(id); __asm__ volatile(""); }
+__attribute__((noipa)) void only_here(void) { __asm__ volatile(""); }
+int main(void)
+{
+	for (int i = 1; i <= 4; i++) {
+		char name[8] = "even"; /* on the stack: memory that the process has touched can be read */
+		struct item it = {i, name};
+
+		if (i % 2)
+			__builtin_strcpy(name, "odd");
+		price(&it, 10);
+		order(i);
+	}
+	only_here();
+	return 0;
+}
+END
+"$DTRACE" -h -s probes.d -o probes.h || fail "-h"
+cc -O1 -c app.c -o plain.o && cc plain.o -o shop-plain || fail "cc"
+cc -O1 -DNOTES -c app.c -o notes.o && "$DTRACE" -G -s probes.d -o probes.o notes.o && cc notes.o probes.o -o shop-notes || fail "cc with notes"
+cat >shop.d <<'END'
+#pragma D option quiet
+struct item { int id; userland char *name; };
+provider shop {
+	probe order(int id) = pid:shop-*:order:entry /arg0 != 2/ ((int)arg0);
+	probe price(string name, int n) : (int n, string name)
+		= pid:shop-plain`only_here:price:entry (stringof(((userland struct item *)arg0)->name), (int)arg1),
+		  pid:shop-*`not_there:price:return ("never", 0);
+	probe priced(int value) = pid:shop-*:price:return ((int)arg1);
+	probe lost() = "shops lose nothing";
+};
+END
+cat >use.d <<'END'
+shop$target:::order { @o[probefunc, probename, arg0] = count(); }
+shop$target:::price { @p[args[0], args[1]] = count(); }
+shop$target:::priced { @v = sum(arg0); }
+END { printa("%s %s %d %@d\n", @o); printa("%d %s %@d\n", @p); printa("%@d\n", @v); }
+END
+cat shop.d use.d >run.d
+"$DTRACE" -s run.d -c ./shop-plain >out 2>err || fail "the plain program"
+cat >want <<'END'
+order order 1 1
+order order 3 1
+order order 4 1
+10 even 2
+10 odd 2
+100
+END
+grep . out | diff want - || fail "the probes of the plain program"
+# the notes of a file win over a declaration, for the probes that they have
+cat shop.d - >notes.d <<'END'
+shop$target:::order { @o[probefunc, probename, arg0] = count(); }
+shop$target:::priced { @v = sum(arg0); }
+END { printa("%s %s %d %@d\n", @o); printa("%@d\n", @v); }
+END
+"$DTRACE" -s notes.d -c ./shop-notes >out 2>err || fail "the program with notes"
+cat >want <<'END'
+order order 1 1
+order order 2 1
+order order 3 1
+order order 4 1
+100
+END
+grep . out | diff want - || fail "notes and declaration"
+
+refused() { # TEXT CLAUSE DECLARATION
+	{ [ "$3" ] && echo "provider shop { $3 };" || cat shop.d; echo "$2"; } >bad.d
+	"$DTRACE" -s bad.d -c ./shop-plain >out 2>err && fail "not refused: $2 $3"
+	grep -q "$1" err || fail "another message than '$1'"
+}
+refused 'shops lose nothing' 'shop$target:::lost {}' ''
+refused 'did you mean .order.' 'shop$target:::ordr {}' ''
+refused 'names a file and a function' 'shop$target:::x {}' 'probe x() = pid::order:entry ();'
+refused 'the entry or the return' 'shop$target:::x {}' 'probe x() = pid:shop:order:1f ();'
+refused "chosen from by '||'" 'shop$target:::x {}' 'probe x() = pid:a:order:entry () || pid:b:order:entry ();'
+refused 'all sources of such a probe' 'shop$target:::x {}' 'probe x() = pid:a:order:entry (), tick-1s ();'
+refused 'in the same function' 'shop$target:::x {}' 'probe x() = pid:a:order:entry (), pid:a:order:return ();'
+refused 'lists its arguments' 'shop$target:::x {}' 'probe x() = pid:a:order:entry;'
+refused 'gives 1' 'shop$target:::x {}' 'probe x() = pid:a:order:entry (1);'
+refused "stands behind '='" 'shop$target:::x {}' 'probe x() = pid:a:order:entry (), "none";'
+refused 'gone for ever' 'shop$target:::x {}' 'probe x() = pid:a:order:entry () || "gone for ever";'
+refused 'must be of scalar type' 'shop$target:::order {}' 'probe order() = pid:shop-plain:order:entry /"a"/ ();'
+exit 0
