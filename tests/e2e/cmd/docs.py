@@ -11,6 +11,7 @@
 More words: args=A,B arguments of the script, flags=-w,... flags of dtrace.
   file=NAME        the block is a file: on this page the blocks of 'sh run' run one after the other in one folder, which has
                    the files of all blocks before them
+  finally          of such a page: runs also when a block before it was wrong
   needs=PATH,...   not looked at where one of these files is missing
 Other blocks (console, text, c, ...) are not looked at. Further checks are at the end: tables that have to be complete.
 """
@@ -142,20 +143,19 @@ def check_page(blocks):
     """A page whose blocks build on each other; what is wrong ends it."""
     with tempfile.TemporaryDirectory(dir=TMP) as tmp:
         os.chmod(tmp, 0o755)  # for programs that run as somebody else
+        bad = []
         for b in blocks:
             name = b.word("file")
+            if bad and "finally" not in b.words:
+                continue
             if name:
                 with open(os.path.join(tmp, name[0]), "w") as f:
                     f.write(b.text)
             elif b.lang == "sh" and "run" in b.words:
-                bad = check_sh(b, tmp, None)
-                if bad:
-                    return bad
+                bad += check_sh(b, tmp, None)
             elif b.lang in ("d", "sh"):
-                bad = check(b)
-                if bad:
-                    return bad
-    return []
+                bad += check(b)
+    return bad
 
 
 def check(b):
