@@ -22,6 +22,26 @@ struct err *attach_tracepoint(const struct unit *u, int prog_fd, const struct at
 	return e;
 }
 
+/* The program of an event of tracefs runs on all CPUs, whichever CPU the event is opened for. */
+struct err *attach_event(const struct unit *u, int prog_fd, const struct attach_opts *opts,
+			 struct attachments *ret)
+{
+	uint32_t id = u->probes[0].event->id;
+	int event_fd, link_fd;
+	struct err *e;
+
+	if (!id)
+		return err_new("tracefs does not say what the event '%s' holds: its module may be "
+			       "gone",
+			       u->place.target);
+	e = attach_trace_event(prog_fd, id, u->place.target, &event_fd, &link_fd);
+	if (e)
+		return e;
+	attachments_add(ret, link_fd);
+	attachments_add(ret, event_fd);
+	return NULL;
+}
+
 /* ---- timers --------------------------------------------------------------------------------- */
 
 /* Reads the CPUs that are online from sysfs ("0-3,5"). An unreadable file means CPU 0 alone. */

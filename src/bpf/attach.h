@@ -36,6 +36,8 @@ MUST_CHECK struct err *attachments_sweep(struct attachments *a, pid_t pid, int p
 /* These attach to a raw tracepoint, timers and instructions of files, for the table in places.c. */
 MUST_CHECK struct err *attach_tracepoint(const struct unit *u, int prog_fd,
 					 const struct attach_opts *opts, struct attachments *ret);
+MUST_CHECK struct err *attach_event(const struct unit *u, int prog_fd,
+				    const struct attach_opts *opts, struct attachments *ret);
 MUST_CHECK struct err *attach_timers(const struct unit *u, int prog_fd,
 				     const struct attach_opts *opts, struct attachments *ret);
 MUST_CHECK struct err *attach_uprobes(const struct unit *u, int prog_fd,

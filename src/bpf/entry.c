@@ -723,6 +723,8 @@ static const char *ctx_type(enum bpf_prog_type type)
 	case BPF_PROG_TYPE_RAW_TRACEPOINT: return "bpf_raw_tracepoint_args";
 	case BPF_PROG_TYPE_PERF_EVENT: return "bpf_perf_event_data";
 	case BPF_PROG_TYPE_KPROBE: return "bpf_user_pt_regs_t";
+	case BPF_PROG_TYPE_TRACEPOINT:
+		return "u64"; /* the kernel wants none by a name of its own */
 	default: BUG("program type %d", (int)type);
 	}
 }

@@ -25,6 +25,8 @@ struct place_ops {
 	bool fills_err;
 	/* The kernel stack seen by a helper begins in this program, not where the probe fired. */
 	bool is_on_stack;
+	/* it does not, but in the kernel's functions between the probe and the program */
+	bool is_traced;
 	bool has_key_late; /* args() needs the key, at FRAME_VAL */
 	/* Hangs a loaded unit on its place; NULL: BPF_PROG_TEST_RUN runs it. */
 	struct err *(*attach)(const struct unit *u, int prog_fd, const struct attach_opts *opts,

@@ -8,7 +8,7 @@
  * out by name, when the stack is printed (sym/), or by address range (rt/stack.c). A timer's stack
  * begins at the instruction that the timer has interrupted.
  */
-#include "bpf/gen.h"
+#include "bpf/entry.h"
 
 /* r0 = bytes of addresses at r2, at most size; not negative */
 static void get_stack(struct gen *g, uint32_t size, bool is_user)
@@ -65,10 +65,15 @@ static void get_user_stack(struct gen *g, uint32_t frames, uint32_t strsize, str
 	em_here(e, good);
 }
 
-/* Marks a kernel stack that begins with tracing code: the program runs inside the function. */
+/* Whether a kernel stack begins with tracing code: the program runs inside the function. */
+static bool is_traced(const struct gen *g)
+{
+	return g->depth || place_table[g->u->place.kind].is_traced;
+}
+
 static uint32_t traced_flag(const struct gen *g, bool is_user)
 {
-	return g->depth && !is_user ? RT_STACK_TRACED : 0;
+	return is_traced(g) && !is_user ? RT_STACK_TRACED : 0;
 }
 
 /* r0 = process id */
@@ -169,7 +174,7 @@ void gen_stack_var(struct gen *g, uint32_t var)
 	switch (var) {
 	case DIF_VAR_UCALLER: second_frame(g, true); return;
 	case DIF_VAR_CALLER:
-		if (!g->depth) {
+		if (!is_traced(g)) {
 			second_frame(g, false);
 			return;
 		}
@@ -180,7 +185,7 @@ void gen_stack_var(struct gen *g, uint32_t var)
 	case DIF_VAR_USTACKDEPTH:
 	case DIF_VAR_STACKDEPTH:
 		var_stack(g, all, var == DIF_VAR_USTACKDEPTH);
-		if (var == DIF_VAR_STACKDEPTH && g->depth) {
+		if (var == DIF_VAR_STACKDEPTH && is_traced(g)) {
 			em_mov(&g->e, R2, R0);
 			gen_rt(g, "rt_stackdepth");
 			return;

@@ -314,7 +314,7 @@ static void uprobe_key(struct entry *en)
 	em_mov32(e, R8, R0);
 }
 
-/* The tracepoint itself is the only probe of such a unit. */
+/* The tracepoint or event itself is the only probe of such a unit. */
 static void rawtp_key(struct entry *en)
 {
 	em_imm(&en->g->e, R8, 0);
@@ -334,6 +334,43 @@ static void rawtp_args(struct entry *en)
 		} else {
 			em_store_imm(&en->g->e, 8, R9, (int32_t)ARG_OFF(k), 0);
 		}
+	}
+}
+
+/* r1 = the address of a field's data: the context is the record */
+static void field_address(struct emitter *e, const struct place_field *f)
+{
+	em_mov(e, R1, R6);
+	if (f->kind == PLACE_FIELD_ADDRESS) {
+		em_alu_imm(e, BPF_ADD, R1, f->off);
+		return;
+	}
+	em_load(e, 4, R2, R6, f->off);
+	em_alu_imm(e, BPF_AND, R2, UINT16_MAX);
+	if (f->kind == PLACE_FIELD_REL_LOC)
+		em_alu_imm(e, BPF_ADD, R2, f->off + 4);
+	em_alu_reg(e, BPF_ADD, R1, R2);
+}
+
+static void event_args(struct entry *en)
+{
+	const struct place_event *ev = en->g->u->probes[0].event;
+	struct emitter *e = &en->g->e;
+
+	for (uint32_t k = 0; k < PLACE_MAX_FIELDS; k++) {
+		const struct place_field *f = &ev->fields[k];
+
+		if (!(en->g->needs.args >> k & 1))
+			continue;
+		if (k >= ev->nfields) {
+			em_imm(e, R1, 0);
+		} else if (f->kind == PLACE_FIELD_NUMBER) {
+			em_load(e, f->size, R1, R6, f->off);
+			em_extend(e, R1, f->size, f->is_signed);
+		} else {
+			field_address(e, f);
+		}
+		gen_mach_store(en->g, 8, ARG_OFF(k), R1);
 	}
 }
 
@@ -740,6 +777,16 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.args_filled = ARGS_ALL,
 		.is_on_stack = true,
 		.attach = attach_tracepoint,
+	},
+	[PLACE_EVENT] = {
+		.traits = {.name = "fathom_event", .interrupts = true, .is_interruptible = true,
+			   .wider = PLACE_EVENT},
+		.prog_type = BPF_PROG_TYPE_TRACEPOINT,
+		.key = rawtp_key,
+		.args = event_args,
+		.args_filled = ARGS_ALL,
+		.is_traced = true,
+		.attach = attach_event,
 	},
 };
 /* clang-format on */

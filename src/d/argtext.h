@@ -4,6 +4,7 @@
  *     "struct task_struct *"                 args[i] is argument i as it is
  *     "struct task_struct * : psinfo_t *"    args[i] is argument i, translated
  *     "@0 struct task_struct * : psinfo_t *" args[i] is argument 0, translated
+ *     "int -- pid"                           it has a name, for listings
  *
  * Facts    d-language.md 10.1 (index map), providers.md 0.1.
  */
@@ -14,6 +15,7 @@
 struct argtext {
 	uint32_t native;    /* number of the argument that args[i] is made of */
 	const char *type;   /* D type of that argument */
+	const char *name;   /* of the argument, or NULL */
 	const char *output; /* D type that the argument is translated to; NULL: no translation */
 };
 
@@ -25,6 +27,8 @@ struct argplace {
 	const char *why; /* a value that cannot be read: what the user can do, or NULL */
 };
 
+/* A text that gives the argument a name. */
+const char *argtext_named(struct arena *a, const char *text, const char *name);
 /* position: the i of args[i]. The texts of the result live in the arena. */
 struct argtext argtext_parse(struct arena *a, const char *text, uint32_t position);
 /* The type that a script sees, which listings show. */

@@ -61,6 +61,9 @@ MUST_CHECK struct err *attach_raw_tracepoint(int prog_fd, const char *name, int 
  */
 MUST_CHECK struct err *attach_cpu_clock(int prog_fd, int cpu, uint64_t period_ns, uint64_t cookie,
 					int *ret_event_fd, int *ret_link_fd);
+/* Opens the event of tracefs with this number; name is for messages. */
+MUST_CHECK struct err *attach_trace_event(int prog_fd, uint32_t id, const char *name,
+					  int *ret_event_fd, int *ret_link_fd);
 /*
  * BPF_LINK_CREATE for uprobes (keeper.h), which the headers of older systems lack: Linux
  * 89ae89f53d20, v6.6.

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -65,6 +66,35 @@ struct err *attach_cpu_clock(int prog_fd, int cpu, uint64_t period_ns, uint64_t 
 		return err_sys(errno, "cannot start the timer event on CPU %d", cpu);
 	*ret_event_fd = fd_take(&event);
 	*ret_link_fd = fd_take(&link);
+	return NULL;
+}
+
+struct err *attach_trace_event(int prog_fd, uint32_t id, const char *name, int *ret_event_fd,
+			       int *ret_link_fd)
+{
+	struct perf_event_attr ev = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(ev),
+		.config = id,
+		.sample_period = 1,
+	};
+	union bpf_attr attr = {0};
+	CLEANUP(fd) int event = -1;
+	int link, cpu = sched_getcpu();
+
+	event = sys_perf_event_open(&ev, -1, cpu < 0 ? 0 : cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (event < 0)
+		return errno == ENOENT ? err_new("this kernel has no event '%s'", name)
+				       : err_sys(errno, "cannot open the event '%s'", name);
+	attr.link_create.prog_fd = (uint32_t)prog_fd;
+	attr.link_create.target_fd = (uint32_t)event;
+	attr.link_create.attach_type = BPF_PERF_EVENT;
+	link = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+	if (link < 0)
+		return feat_explain(FEAT_PERF_LINK,
+				    err_sys(errno, "cannot attach to the event '%s'", name));
+	*ret_event_fd = fd_take(&event);
+	*ret_link_fd = link;
 	return NULL;
 }
 

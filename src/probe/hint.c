@@ -10,9 +10,9 @@
 /* Providers of other systems or later versions; a '*' at the end stands for a process id. */
 /* clang-format off */
 static const char *const missing[] = {
-	"cpc",	 "fbt",	  "fpuinfo", "io",   "ip",	  "iscsi",  "kprobe", "lockstat",
+	"cpc",	 "fbt",	  "fpuinfo", "ip",	  "iscsi",  "kprobe", "lockstat",
 	"mib",	 "nfsv3", "plockstat", "prof",   "rawfbt",
-	"sdt",	  "sysinfo", "tcp",  "udp",	  "uprobe", "usdt*",  "vminfo",
+	"sysinfo", "tcp",  "udp",	  "uprobe", "usdt*",  "vminfo",
 };
 /* clang-format on */
 

@@ -34,6 +34,8 @@ enum place_kind {
 	PLACE_SYS_EXIT_RAW,   /* as PLACE_SYS_EXIT; arg0 = arg1 = result as the kernel returns it */
 	PLACE_UPROBE,	      /* instructions of files: struct place_code; key = its probe */
 	PLACE_RAWTP,	      /* the raw tracepoint target; key 0; argN: its parameters */
+	/* the event of tracefs that target names; key 0; argN: field N of its record */
+	PLACE_EVENT,
 	PLACE_NKINDS
 };
 
@@ -129,6 +131,27 @@ struct sys_arg {
 struct sys_view {
 	const struct sys_split *split; /* NULL = the call has one variant, 0 */
 	struct sys_arg args[6];
+};
+
+/* Where the value of an argument lies in the record of an event of tracefs. */
+enum place_field_kind {
+	PLACE_FIELD_NUMBER,  /* size bytes at off */
+	PLACE_FIELD_ADDRESS, /* the address of what lies at off */
+	/* the address of what lies as many bytes from the record's start as 2 bytes at off say */
+	PLACE_FIELD_LOC,
+	PLACE_FIELD_REL_LOC, /* the same, counted from behind the 4 bytes at off */
+};
+struct place_field {
+	uint16_t off;
+	uint8_t size, kind;
+	bool is_signed;
+};
+#define PLACE_MAX_FIELDS 10
+/* An event of tracefs. */
+struct place_event {
+	uint32_t id; /* the kernel's number; 0: tracefs has not said */
+	uint32_t nfields;
+	struct place_field fields[PLACE_MAX_FIELDS];
 };
 
 /* A timer. */

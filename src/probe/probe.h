@@ -48,6 +48,7 @@ struct probe_point {
 	uint32_t key;
 	const struct sys_view *view;	 /* of the kinds that have one */
 	const struct place_timer *timer; /* of PLACE_TIMER */
+	const struct place_event *event; /* of PLACE_EVENT */
 	/* of PLACE_UPROBE */
 	uint32_t tgid;
 	uint32_t spot; /* enum uprobe_place: what of the function it is */
@@ -73,6 +74,7 @@ struct provider {
 	 * struct derived_info (d/compile.h).
 	 */
 	bool is_derived;
+	bool is_shared;	  /* D may declare more probes of its name: those with a '-' in theirs */
 	bool has_mangled; /* functions may have mangled names of C++ or Rust */
 	/*
 	 * Whether the provider could have probes that desc describes. NULL: when desc.prov matches

@@ -37,6 +37,7 @@ struct unit_probe {
 	enum uprobe_place spot;		 /* for PLACE_UPROBE */
 	const struct place_code *code;	 /* for kinds that are in code */
 	const struct place_timer *timer; /* for PLACE_TIMER */
+	const struct place_event *event; /* for PLACE_EVENT */
 	uint64_t *mask;
 };
 

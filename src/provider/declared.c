@@ -22,6 +22,8 @@ static struct err *declared_collect(struct probes *ps, const struct provider *pv
 		const struct provider *other = provider_list[i];
 		bool is_literal = *desc->prov && glob_is_literal(desc->prov);
 
+		if (other->is_shared && (!*desc->name || !glob_is_literal(desc->name)))
+			continue;
 		if (is_literal && other != pv && provider_concerns(other, desc))
 			return NULL;
 	}

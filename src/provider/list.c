@@ -6,6 +6,7 @@ const struct provider *const provider_list[] = {
 	&provider_profile,
 	&provider_syscall,
 	&provider_rawtp,
+	&provider_sdt,
 	&provider_pid,
 	&provider_usdt,
 	/* the last: names that others have are not looked for in the D library */

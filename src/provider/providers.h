@@ -10,7 +10,7 @@
 #include "probe/probe.h"
 
 extern const struct provider provider_dtrace, provider_profile, provider_syscall, provider_rawtp,
-	provider_pid, provider_usdt, provider_declared;
+	provider_sdt, provider_pid, provider_usdt, provider_declared;
 
 /* Blocks of ids, all below PROBE_ID_DYNAMIC. */
 enum {
@@ -21,7 +21,9 @@ enum {
 	SYSCALL_ID_BASE = PROFILE_ID_BASE + PROFILE_ID_COUNT,
 	SYSCALL_ID_COUNT = 1001 - SYSCALL_ID_BASE,
 	RAWTP_ID_BASE = SYSCALL_ID_BASE + SYSCALL_ID_COUNT,
-	RAWTP_ID_COUNT = PROBE_ID_DYNAMIC - RAWTP_ID_BASE,
+	RAWTP_ID_COUNT = 5001 - RAWTP_ID_BASE,
+	SDT_ID_BASE = RAWTP_ID_BASE + RAWTP_ID_COUNT,
+	SDT_ID_COUNT = PROBE_ID_DYNAMIC - SDT_ID_BASE,
 };
 
 /* Keys of dtrace:::BEGIN and END in their unit. */
@@ -47,3 +49,8 @@ bool profile_period_parse(const char *text, uint64_t *ret_period_ns);
  * mounted for this process alone; -1 when it does not exist.
  */
 int tracefs_open_dir(const char *path);
+/*
+ * Whether a tracepoint could have this name. Their names are C identifiers in lower case, unlike
+ * BEGIN and tick-1s.
+ */
+bool is_tracepoint_name(const char *name);

@@ -121,22 +121,6 @@ static const char *tracepoint_group(struct rawtp_state *st, const struct tracepo
 
 /* ---- probes ---------------------------------------------------------------------------------- */
 
-/*
- * Whether a tracepoint could have this name. Their names are C identifiers in lower case, unlike
- * BEGIN and tick-1s.
- */
-static bool is_tracepoint_name(const char *name)
-{
-	bool has_small = !*name;
-
-	for (; *name; name++) {
-		if (*name == '-')
-			return false;
-		has_small |= (*name >= 'a' && *name <= 'z') || strchr("*?[\\", *name);
-	}
-	return has_small;
-}
-
 static bool rawtp_concerns(const struct provider *pv, const struct probe_desc *desc)
 {
 	return glob_match(desc->prov, pv->name) && glob_match(desc->func, "") &&

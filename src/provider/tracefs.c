@@ -1,5 +1,5 @@
 /*
- * Opens directories of tracefs.
+ * What tracefs has: its directories, the names of its events.
  *
  * Where tracefs is not mounted, an instance is mounted that only this process sees: nothing is left
  * behind, and the view of others does not change.
@@ -33,4 +33,16 @@ int tracefs_open_dir(const char *path)
 	}
 	mnt = tracefs_mount();
 	return mnt < 0 ? -1 : openat(mnt, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+bool is_tracepoint_name(const char *name)
+{
+	bool has_small = !*name;
+
+	for (; *name; name++) {
+		if (*name == '-')
+			return false;
+		has_small |= (*name >= 'a' && *name <= 'z') || strchr("*?[\\", *name);
+	}
+	return has_small;
 }

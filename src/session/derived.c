@@ -73,7 +73,8 @@ static struct err *derived_collect(void *ctx, const struct probe_desc *desc, str
 	/*
 	 * the library is not searched for a name alone that another provider has: BEGIN, tick-1s
 	 */
-	if (*desc->prov || !glob_is_literal(desc->name) || !probes_has(c->probes, desc))
+	if (*desc->prov || !*desc->name || !glob_is_literal(desc->name) ||
+	    !probes_has(c->probes, desc))
 		e = library_search(c, desc);
 	for (uint32_t i = 0; !e && c->dsession && (info = dsession_derived(c->dsession, i)); i++)
 		if (!info->is_in_processes && glob_match(desc->prov, info->prov) &&

@@ -326,6 +326,7 @@ static uint32_t point_get(struct run *run, struct session_unit *u, const struct 
 			 .spot = (enum uprobe_place)pt->spot,
 			 .code = pt->code,
 			 .timer = pt->timer,
+			 .event = pt->event,
 			 .mask = ARENA_NEW_N(u->arena, uint64_t, mask_words(run)),
 		 });
 	hashmap_set(u->by_key, &key, sizeof(key), (void *)(uintptr_t)u->points.len);

@@ -94,7 +94,8 @@ static void print_probe(dtrace_hdl_t *h, const struct probe *pr, FILE *fp)
 	for (uint32_t i = 0; i < n; i++) {
 		struct argtext t = argtext_parse(h->arena, types[i], i);
 
-		(void)fprintf(fp, "\t\targs[%u]: %s\n", i, argtext_shown(&t));
+		(void)fprintf(fp, "\t\targs[%u]: %s%s%s\n", i, argtext_shown(&t), t.name ? " " : "",
+			      t.name ? t.name : "");
 	}
 	if (!n)
 		(void)fputs("\t\tNone\n", fp);
