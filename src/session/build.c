@@ -8,19 +8,14 @@
 #include "usdt/header.h"
 #include "usdt/object.h"
 
-/* Collects the providers of all programs that were compiled. */
+/* Collects the providers of all programs that were compiled; there may be none. */
 static struct err *providers_get(dtrace_hdl_t *h, struct arena *a,
 				 const struct usdt_provider **ret_providers, uint32_t *ret_n)
 {
-	struct err *e = NULL;
-
 	*ret_n = 0;
-	if (h->compiler.dsession)
-		e = dsession_usdt(h->compiler.dsession, a, ret_providers, ret_n);
-	if (e || *ret_n)
-		return e;
-	return err_hint(err_new("there is no provider in this program"),
-			"declare one: provider NAME { probe NAME(int); };");
+	if (!h->compiler.dsession)
+		return NULL;
+	return dsession_usdt(h->compiler.dsession, a, ret_providers, ret_n);
 }
 
 int dtrace_program_header(dtrace_hdl_t *dtp, FILE *fp, const char *name, const char *source)
@@ -32,6 +27,9 @@ int dtrace_program_header(dtrace_hdl_t *dtp, FILE *fp, const char *name, const c
 	uint32_t n;
 
 	e = providers_get(dtp, a, &providers, &n);
+	if (!e && !n)
+		e = err_hint(err_new("there is no provider in this program"),
+			     "declare one: provider NAME { probe NAME(int); };");
 	if (!e)
 		e = usdt_header(providers, n, name, source, &text);
 	if (!e && fputs(strbuf_text(&text), fp) == EOF)
@@ -51,6 +49,10 @@ int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nob
 	struct err *e;
 	uint32_t n;
 
+	/*
+	 * A program without a provider makes an object that adds nothing: CPython's configure asks
+	 * with "BEGIN{}" whether this dtrace has -G.
+	 */
 	e = providers_get(dtp, a, &providers, &n);
 	if (!e)
 		e = object_kind_of(objs, nobjs, &kind);

@@ -215,10 +215,12 @@ static bool header_add(struct writer *w)
 
 static bool object_fill(struct writer *w, const struct usdt_provider *pvs, uint32_t n)
 {
-	dof_write(pvs, n, !w->kind.is_32bit, &w->dof);
+	if (n)
+		dof_write(pvs, n, !w->kind.is_32bit, &w->dof);
 	return header_add(w) && counters_add(w, pvs, n) &&
-	       section_add(w, ".SUNW_dof", (GElf_Shdr){.sh_type = SHT_PROGBITS, .sh_addralign = 8},
-			   ELF_T_BYTE, w->dof.bytes.data, w->dof.bytes.len) &&
+	       (!n ||
+		section_add(w, ".SUNW_dof", (GElf_Shdr){.sh_type = SHT_PROGBITS, .sh_addralign = 8},
+			    ELF_T_BYTE, w->dof.bytes.data, w->dof.bytes.len)) &&
 	       notes_add(w) && symbols_add(w) && names_add(w) &&
 	       elf_update(w->elf, ELF_C_WRITE) >= 0;
 }

@@ -140,6 +140,9 @@ refused() { # text, then arguments
 }
 echo 'BEGIN { exit(0); }' >none.d
 refused 'there is no provider in this program' -h -s none.d
+# CPython's configure script asks in this way whether programs need the object of -G.
+"$DTRACE" -G -s none.d -o none.o 2>err && [ ! -s err ] && gcc none.o app.o two.o probes.o -o app 2>err && ./app ||
+	fail "-G without a provider"
 refused 'needs a file with a provider definition' -h
 refused 'needs a file with a provider definition' -G -n BEGIN
 refused "'libapp.a' is an archive" -G -s probes.d libapp.a
