@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "arch/insn.h"
+#include "arch/sites.h"
 #include "base/base.h"
 
 struct arch_note {
@@ -84,6 +85,7 @@ struct arch {
 	 * preprocessor for this processor; NULL: there is none.
 	 */
 	const char *fast_nop, *fast_nop_if;
+	const struct arch_sites *sites; /* NULL: calls of probes cannot be replaced */
 
 	/* ---- functions */
 	uint32_t func_args[6]; /* arguments, at the first instruction of a function */

@@ -176,6 +176,7 @@ const struct arch arch = {
 	},
 	.register_find = register_find,
 	.insns = &x86_64_insns,
+	.sites = &x86_64_sites,
 	.sys_args = {DI, SI, DX, R10_, R8_, R9_},
 	.compat_args = {BX, CX, DX, SI, DI, BP},
 	.sys_nr = 120, /* orig_ax */

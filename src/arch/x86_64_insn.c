@@ -12,8 +12,10 @@
 static bool is_nop5(const uint8_t *code, size_t size)
 {
 	static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+	static const uint8_t prefixed[] = {0x66, 0x66, 0x66, 0x66, 0x90}; /* x86_64_sites.c */
 
-	return size >= sizeof(nop5) && memcmp(code, nop5, sizeof(nop5)) == 0;
+	return size >= sizeof(nop5) && (memcmp(code, nop5, sizeof(nop5)) == 0 ||
+					memcmp(code, prefixed, sizeof(prefixed)) == 0);
 }
 
 static bool is_idle(const uint8_t *code, size_t size)

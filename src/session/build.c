@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "dtrace.h"
 #include "session/session.h"
+#include "usdt/classic.h"
 #include "usdt/header.h"
 #include "usdt/object.h"
 
@@ -46,6 +47,7 @@ int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nob
 	struct object_kind kind = {is_32bit ? arch.elf.machine_32 : arch.elf.machine, is_32bit};
 	struct arena *a = arena_create();
 	const struct usdt_provider *providers;
+	struct classic classic = {0};
 	struct err *e;
 	uint32_t n;
 
@@ -57,7 +59,12 @@ int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nob
 	if (!e)
 		e = object_kind_of(objs, nobjs, &kind);
 	if (!e)
+		e = classic_replace(objs, nobjs, kind, providers, n, &classic);
+	if (!e)
 		e = object_write(providers, n, kind, fd);
+	if (!e && classic.has_any)
+		e = classic_define(fd, "the probe object", providers, n, &classic);
+	classic_deinit(&classic);
 	arena_destroy(a);
 	return e ? report_fail(&dtp->report, e) : 0;
 }

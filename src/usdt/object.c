@@ -14,6 +14,16 @@
 
 /* ---- objects of the program ------------------------------------------------------------------ */
 
+/* clang -flto writes no ELF files: it writes bitcode, bare or with a header in front. */
+bool object_is_bitcode(int fd)
+{
+	static const uint8_t magics[][4] = {{'B', 'C', 0xc0, 0xde}, {0xde, 0xc0, 0x17, 0x0b}};
+	uint8_t bytes[4];
+
+	return pread(fd, bytes, sizeof(bytes), 0) == sizeof(bytes) &&
+	       (memcmp(bytes, magics[0], 4) == 0 || memcmp(bytes, magics[1], 4) == 0);
+}
+
 static struct err *kind_read(const char *path, Elf *elf, struct object_kind *ret)
 {
 	GElf_Ehdr eh;
@@ -29,6 +39,7 @@ static struct err *kind_read(const char *path, Elf *elf, struct object_kind *ret
 	return NULL;
 }
 
+/* *ret is unchanged if the file does not say of which kind it is. */
 static struct err *kind_of_file(const char *path, struct object_kind *ret)
 {
 	CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -37,6 +48,8 @@ static struct err *kind_of_file(const char *path, struct object_kind *ret)
 
 	if (fd < 0)
 		return err_sys(errno, "cannot open the object file '%s'", path);
+	if (object_is_bitcode(fd))
+		return NULL;
 	(void)elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!elf)
@@ -49,19 +62,26 @@ static struct err *kind_of_file(const char *path, struct object_kind *ret)
 struct err *object_kind_of(char *const *paths, int n, struct object_kind *ret)
 {
 	struct object_kind first = {0}, kind = {0};
+	const char *first_path = NULL;
 
 	for (int i = 0; i < n; i++) {
-		struct err *e = kind_of_file(paths[i], &kind);
+		struct err *e;
 
+		kind = (struct object_kind){0};
+		e = kind_of_file(paths[i], &kind);
 		if (e)
 			return e;
-		if (!i)
+		if (!kind.machine)
+			continue;
+		if (!first_path) {
 			first = kind;
+			first_path = paths[i];
+		}
 		if (kind.machine != first.machine || kind.is_32bit != first.is_32bit)
-			return err_new("'%s' and '%s' are objects for different machines", paths[0],
-				       paths[i]);
+			return err_new("'%s' and '%s' are objects for different machines",
+				       first_path, paths[i]);
 	}
-	if (n > 0)
+	if (first_path)
 		*ret = first;
 	return NULL;
 }

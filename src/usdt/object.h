@@ -17,8 +17,9 @@ struct object_kind {
 	bool is_32bit;
 };
 
+bool object_is_bitcode(int fd);
 /*
- * Finds the kind that all objects have in common; *ret is unchanged if there are no objects. The
+ * Finds the kind that all objects have in common; *ret is unchanged if none says its kind. The
  * error names the file that is no object, is damaged, or is of another kind than the others.
  */
 MUST_CHECK struct err *object_kind_of(char *const *paths, int n, struct object_kind *ret);

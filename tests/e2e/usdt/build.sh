@@ -79,6 +79,11 @@ done
 ar rc libapp.a two.o app.o probes.o && gcc libapp.a -o app 2>err && ./app || fail "an archive"
 gcc -shared -fPIC -O2 app.c two.c probes.o -o libapp.so 2>err || fail "-shared"
 gcc -O2 -flto app.c two.c probes.o -o app 2>err && ./app || fail "-flto"
+for cc in gcc clang; do # objects for link-time optimisation, which need not be ELF files
+	$cc -O2 -flto -c app.c -o lto.o && "$DTRACE" -G -s probes.d -o lto_probes.o lto.o two.o 2>err && [ ! -s err ] || fail "$cc: -G with -flto"
+	cmp lto_probes.o probes.o || fail "$cc: -flto changes the object"
+done
+gcc -O2 -flto -c app.c -o lto.o && gcc -O2 -flto lto.o two.o probes.o -o app 2>err && ./app || fail "-flto objects"
 "$DTRACE" -G -s probes.d -o again.o app.o two.o 2>err && cmp again.o probes.o || fail "a second run differs"
 
 # 32-bit: asked for, or seen from the objects.
