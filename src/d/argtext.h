@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/arena.h"
+#include "d/types.h"
 
 struct argtext {
 	uint32_t native;    /* number of the argument that args[i] is made of */
@@ -25,10 +26,24 @@ struct argplace {
 	/* The value is a string: argN (N = raw) is its user address, argN+1 its length in bytes. */
 	bool is_text;
 	const char *why; /* a value that cannot be read: what the user can do, or NULL */
+	/* why the type is not known or the value out of reach, with a remedy; NULL: see why */
+	const char *lack;
+	/* The type is that of the native argument; the text says what it is translated to. */
+	bool is_native;
 };
 
 /* A text that gives the argument a name. */
 const char *argtext_named(struct arena *a, const char *text, const char *name);
+/* A type's text taken apart: "const struct conn *" is struct conn behind one pointer. */
+struct argbase {
+	enum type_kind kind; /* TK_STRUCT, TK_UNION, TK_ENUM; TK_TYPEDEF: any other name */
+	const char *name;    /* without qualifiers; in the arena */
+	uint32_t npointers;
+};
+
+/* False for types that are neither a name nor pointers to one. */
+bool argtext_base(struct arena *a, const char *type, struct argbase *ret);
+
 /* position: the i of args[i]. The texts of the result live in the arena. */
 struct argtext argtext_parse(struct arena *a, const char *text, uint32_t position);
 /* The type that a script sees, which listings show. */

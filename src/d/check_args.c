@@ -86,12 +86,35 @@ struct expr *args_translated(struct check *c, struct expr *e, uint64_t index, st
 	return x;
 }
 
+/* The type of an argument of a program's own probe, whose addresses are those of user memory. */
+static type_id type_of_user(struct check *c, type_id type)
+{
+	struct types *t = c->types;
+	type_id to;
+
+	if (type_is_string(t, type))
+		to = TYPE_CHAR;
+	else if (type_kind(t, type) == TK_PTR)
+		to = type_deref(t, type);
+	else
+		return type;
+	return type_pointer(t, type_qualified(t, TK_USERLAND, to));
+}
+
 static struct expr *args_declared(struct check *c, struct ident *id, struct expr *e, uint64_t index,
 				  const struct declared_probe *p)
 {
+	type_id native, out;
+
 	if (index >= p->nxargs)
 		return fail_index(c, e, index, p->nxargs);
-	return args_value(c, id, e, index, p->map[index], p->args[p->map[index]], p->xargs[index]);
+	native = p->args[p->map[index]];
+	out = p->xargs[index];
+	if (p->nsources)
+		return args_value(c, id, e, index, p->map[index], native, out);
+	if (type_same(c->types, native, out) && !type_is_string(c->types, out))
+		out = type_of_user(c, out);
+	return args_value(c, id, e, index, p->map[index], type_of_user(c, native), out);
 }
 
 static struct expr *fail_unseen(struct check *c, struct expr *e, uint64_t index, const char *text,
@@ -120,6 +143,27 @@ static struct expr *args_copied(struct check *c, struct ident *id, struct expr *
 	return call;
 }
 
+/* Reports that the type is not known, or that the value is out of reach. */
+static struct expr *fail_lacking(struct check *c, struct expr *e, uint64_t index, const char *text,
+				 const char *lack)
+{
+	const struct argtext t = argtext_parse(c->arena, text, (uint32_t)index);
+
+	check_error(c, D_ARGS_TYPE, e->span, "args[%llu] of %s, of type '%s', cannot be used",
+		    (unsigned long long)index, desc_text(c), t.type);
+	diag_hint(c->diags, "%s", lack);
+	return expr_bad(c, e->span);
+}
+
+/* Loads the files of the D library that define the type of an argument that is translated. */
+static void library_ask(struct check *c, const struct argtext *t)
+{
+	struct argbase base;
+
+	if (t->output && argtext_base(c->arena, t->type, &base))
+		(void)check_define(c, base.name, strlen(base.name));
+}
+
 static type_id args_type(struct check *c, const struct expr *e, uint64_t index, const char *text)
 {
 	type_id type = type_from_text(c, text);
@@ -146,17 +190,22 @@ static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr
 			desc_text(c));
 	if (index >= (uint32_t)n)
 		return fail_index(c, e, index, (uint32_t)n);
+	t = argtext_parse(c->arena, texts[index], (uint32_t)index);
+	library_ask(c, &t);
 	if (c->env->arg_type)
 		type = c->env->arg_type(c->env->ctx, args_desc(c), (uint32_t)index, c->types,
 					&place);
+	if (place.lack)
+		return fail_lacking(c, e, index, texts[index], place.lack);
 	if (type == TYPE_ERROR)
 		return fail_unseen(c, e, index, texts[index], place.why);
 	if (place.is_text)
 		return args_copied(c, id, e, place.raw);
-	if (type != TYPE_NONE)
+	if (type != TYPE_NONE && !place.is_native)
 		return args_element(c, id, e, place.raw, type);
-	t = argtext_parse(c->arena, texts[index], (uint32_t)index);
-	type = out = args_type(c, e, index, t.type);
+	if (type == TYPE_NONE)
+		type = args_type(c, e, index, t.type);
+	out = type;
 	if (t.output && type != TYPE_NONE)
 		out = args_type(c, e, index, t.output);
 	return type == TYPE_NONE || out == TYPE_NONE

@@ -39,7 +39,7 @@ static struct xlator *accepting_find(struct check *c, enum d_layer layer, type_i
 	return NULL;
 }
 
-struct xlator *xlator_find(struct check *c, type_id in, type_id out)
+static struct xlator *layers_find(struct check *c, type_id in, type_id out)
 {
 	struct xlator *x = NULL;
 
@@ -48,6 +48,20 @@ struct xlator *xlator_find(struct check *c, type_id in, type_id out)
 	for (uint32_t i = c->session->layer; !x && i < NLAYERS; i++)
 		x = accepting_find(c, (enum d_layer)i, in, out);
 	return x;
+}
+
+/*
+ * A translator that does not say where its input lies translates objects in user memory as well:
+ * the type of the translated value decides from where members are read.
+ */
+struct xlator *xlator_find(struct check *c, type_id in, type_id out)
+{
+	struct xlator *x = layers_find(c, in, out);
+
+	if (x || type_kind(c->types, in) != TK_PTR || !type_is_userland(c->types, in))
+		return x;
+	in = type_pointer(c->types, type_resolve(c->types, type_deref(c->types, in)));
+	return layers_find(c, in, out);
 }
 
 /* ---- definition ------------------------------------------------------------------------- */
@@ -139,7 +153,8 @@ struct expr *check_xlate(struct check *c, struct expr *e)
 	if (!x)
 		return expr_fail(c, D_XLATE_NONE, e->span, "cannot translate from \"%s\" to \"%s\"",
 				 type_text(c, e->xlate.e->type), type_text(c, to));
-	(void)check_convert(c, &e->xlate.e, x->in); /* cannot fail: xlator_find() tried it */
+	/* it fails only for an address in user memory, which stays one */
+	(void)check_convert(c, &e->xlate.e, x->in);
 	e->xlate.x = x;
 	e->type = to;
 	return e;

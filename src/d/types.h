@@ -220,6 +220,11 @@ bool type_is_userland(const struct types *t, type_id id);
 bool type_is_byref(const struct types *t, type_id id); /* struct, union, array, string */
 /* Whether two types are the same without typedefs and cv qualifiers. */
 bool type_same(const struct types *t, type_id a, type_id b);
+/*
+ * Whether two types of programs have the same members at the same offsets, and so have the types to
+ * which their pointers lead (types_same.c). Completes forwards.
+ */
+bool types_have_same_layout(struct types *t, type_id a, type_id b);
 /* Whether two pointers have the same target type, or one is void *. */
 bool type_ptr_compat(const struct types *t, type_id a, type_id b);
 /* The type of an arithmetic result (d-language.md 3.3), which differs from C's promotion. */

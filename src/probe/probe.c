@@ -325,6 +325,12 @@ void probes_remove(struct probes *ps, const struct probe_list *gone)
 	vec_deinit(&unused);
 }
 
+void probe_attrs(struct probes *ps, const struct probe *pr, struct attr *ret)
+{
+	if (!pr->provider->attrs || !pr->provider->attrs(ps, pr, ret))
+		memcpy(ret, pr->provider->attr, sizeof(pr->provider->attr));
+}
+
 /* ---- adding --------------------------------------------------------------------------------- */
 
 struct probe *probes_add(struct probes *ps, const struct provider *pv, const char *mod,

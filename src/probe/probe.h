@@ -106,6 +106,11 @@ struct provider {
 	/* Why desc matches nothing and what to type instead, in the registry's arena, or NULL. */
 	const char *(*hint)(struct probes *ps, const struct provider *pv,
 			    const struct probe_desc *desc);
+	/*
+	 * The attributes of one probe (NPARTS of them), if they are not those of the provider;
+	 * false: they are. May be NULL.
+	 */
+	bool (*attrs)(struct probes *ps, const struct probe *pr, struct attr *ret);
 	/* D types of args[] (d/argtext.h), static or in the registry's arena. */
 	uint32_t (*arg_types)(struct probes *ps, const struct probe *pr,
 			      const char *const **ret_types);
@@ -229,6 +234,8 @@ struct probe *probes_find(struct probes *ps, uint32_t id);
  */
 MUST_CHECK struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
 				    struct probe ***ret_probes, uint32_t *ret_n);
+/* The attributes of a probe: NPARTS of them. */
+void probe_attrs(struct probes *ps, const struct probe *pr, struct attr *ret);
 /* Whether the provider can have a probe that desc describes. */
 bool provider_concerns(const struct provider *pv, const struct probe_desc *desc);
 /* What to type instead of a description that matches nothing, or NULL. */

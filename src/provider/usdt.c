@@ -11,8 +11,10 @@
 #include <dirent.h>
 #include <errno.h>
 
+#include "base/hashmap.h"
 #include "d/diag.h"
 #include "proc/fastnop.h"
+#include "d/import_dwarf.h"
 #include "provider/usdt.h"
 #include "sym/debugfile.h"
 
@@ -101,6 +103,7 @@ static int by_pc(const void *pa, const void *pb)
 
 static void object_destroy(struct usdt_object *o)
 {
+	usdt_kinds_destroy(o->kinds);
 	usdt_notes_deinit(&o->notes);
 	vec_deinit(&o->probes);
 	free(o);
@@ -341,6 +344,8 @@ static void usdt_close(void *state)
 		object_destroy(st->objects.data[i]);
 	for (uint32_t i = 0; i < st->pids.targets.len; i++)
 		pid_target_destroy(st->pids.targets.data[i]);
+	dwarf_import_destroy(st->types);
+	hashmap_destroy(st->debug_types);
 	vec_deinit(&st->probes);
 	vec_deinit(&st->operands);
 	vec_deinit(&st->objects);
@@ -350,12 +355,14 @@ static void usdt_close(void *state)
 
 const struct provider provider_usdt = {
 	.name = "usdt",
-	.attr = {ATTR_EVOLVING, ATTR_EVOLVING, ATTR_EVOLVING, ATTR_EVOLVING, ATTR_EVOLVING},
+	.attr = {ATTR_EEI, ATTR_PPU, ATTR_PPU, ATTR_EEI, ATTR_PPU},
 	.concerns = usdt_concerns,
 	.collect = usdt_collect,
 	.close = usdt_close,
 	.hint = usdt_hint,
+	.attrs = usdt_attrs,
 	.arg_types = usdt_arg_types,
+	.arg_type = usdt_arg_type,
 	.arg_refused = usdt_arg_refused,
 	.points = usdt_points,
 };

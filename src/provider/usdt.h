@@ -12,6 +12,8 @@
 #include "usdt/operand.h"
 
 struct usdt_object;
+struct usdt_elements;
+struct usdt_kinds;
 
 struct usdt_probe_data {
 	struct usdt_object *object;
@@ -22,7 +24,7 @@ struct usdt_probe_data {
 	uint32_t spot; /* enum uprobe_place */
 	uint32_t key;
 	struct place_code code;
-	const char *const *types; /* NULL until asked for */
+	const struct usdt_elements *elements; /* of args[]; NULL until asked for */
 };
 
 /* The notes of a file that a process has mapped. */
@@ -31,6 +33,7 @@ struct usdt_object {
 	struct pid_object *file;
 	struct usdt_notes notes;
 	VEC(struct probe *) probes;
+	struct usdt_kinds *kinds; /* for the types of arguments; NULL until asked for */
 };
 
 struct usdt_state {
@@ -41,6 +44,8 @@ struct usdt_state {
 	bool are_all_read;		      /* the notes of all processes were read */
 	/* for each process of pids: how many of the sources declared in D it was searched for */
 	VEC(uint32_t) ncodes;
+	struct dwarf_import *types;  /* NULL until a type is asked for */
+	struct hashmap *debug_types; /* file and type -> struct debug_type, or NULL */
 };
 
 static inline struct usdt_probe_data *usdt_probe(const struct probe *pr)
@@ -70,6 +75,10 @@ void usdt_code_add(struct probes *ps, struct usdt_state *st);
 /* Parses the operands of a note of the file. */
 void usdt_note_operands(struct gate_elf *g, const struct usdt_note *note, bool is_32bit,
 			struct usdt_operands *ret);
+void usdt_kinds_destroy(struct usdt_kinds *kinds); /* NULL is allowed */
 /* The members of struct provider. */
 uint32_t usdt_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types);
+type_id usdt_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, struct types *t,
+		      struct argplace *ret_place);
+bool usdt_attrs(struct probes *ps, const struct probe *pr, struct attr *ret);
 const char *usdt_arg_refused(struct probes *ps, const struct probe *pr, uint32_t raw);

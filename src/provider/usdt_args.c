@@ -1,8 +1,11 @@
 /* Arguments of programs' own probes: the operands of notes, and the types that D sees. */
 #include "provider/usdt.h"
 
+#include "base/hashmap.h"
+#include "d/attr.h"
 #include "d/compile.h"
-#include "sym/debugfile.h"
+#include "d/import_dwarf.h"
+#include "sym/dwarf.h"
 #include "usdt/dof.h"
 
 #define NARGS 10 /* arg0 to arg9 */
@@ -49,77 +52,332 @@ void usdt_note_operands(struct gate_elf *g, const struct usdt_note *note, bool i
 	usdt_operands_parse(note->args, note->pc, is_32bit ? 4 : 8, symbol_find, g, ret);
 }
 
-/* ---- arguments ------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
-static const char *operand_type(const struct usdt_operand *o)
+/* An element of args[] of a probe. */
+struct element {
+	const char *text;   /* argtext.h */
+	const char *native; /* its type in the object's description; NULL: the object has none */
+	uint32_t raw;	    /* number of the operand */
+};
+
+struct usdt_elements {
+	uint32_t n;
+	struct element *list;
+	const char **texts;
+	bool has_attrs;
+	struct attr attrs[NPARTS];
+};
+
+/* What the notes of all probes with one provider and name say of an operand. */
+struct operand_kind {
+	uint8_t size; /* 0: no note has the operand */
+	bool is_signed, is_float, is_mixed;
+};
+
+struct probe_kind {
+	const struct usdt_note *note; /* of the first probe */
+	struct operand_kind operands[USDT_OPERANDS_MAX];
+	uint32_t n;
+	struct usdt_elements *elements; /* NULL until asked for */
+};
+
+/* The probes of an object by provider and name. */
+struct usdt_kinds {
+	struct hashmap *all; /* provider, ':', name -> struct probe_kind */
+	struct dof_index *dof;
+};
+
+static const char *operand_type(uint32_t size, bool is_signed, bool is_float)
 {
 	static const char *const types[2][9] = {
 		{[1] = "uint8_t", [2] = "uint16_t", [4] = "uint32_t", [8] = "uint64_t"},
 		{[1] = "int8_t", [2] = "int16_t", [4] = "int", [8] = "int64_t"},
 	};
 
-	return types[o->is_signed][o->size];
+	if (is_float && size >= 4)
+		return size == 4 ? "float" : "double";
+	return types[is_signed][size];
 }
 
-/* True if the type consists only of words that name types of integers. */
-static bool is_integer_type(const char *text)
+static void operand_merge(struct operand_kind *k, const struct usdt_operand *o)
 {
-	static const char *const words[] = {
-		"char",	   "signed",   "unsigned",  "short",   "int",	   "long",     "int8_t",
-		"int16_t", "int32_t",  "int64_t",   "uint8_t", "uint16_t", "uint32_t", "uint64_t",
-		"size_t",  "intptr_t", "uintptr_t", "pid_t",   "uid_t",	   "gid_t",    "const",
-	};
-
-	while (*text) {
-		size_t len = strcspn(text, " "), i = 0;
-
-		while (i < ARRAY_LEN(words) &&
-		       (strlen(words[i]) != len || strncmp(words[i], text, len) != 0))
-			i++;
-		if (i == ARRAY_LEN(words))
-			return false;
-		text += len + strspn(text + len, " ");
-	}
-	return true;
+	if (k->size)
+		k->is_mixed |= o->size != k->size || o->is_signed != k->is_signed ||
+			       o->is_float != k->is_float;
+	else
+		k->size = o->size;
+	k->is_signed |= o->is_signed;
+	k->is_float |= o->is_float;
 }
 
-/*
- * Returns the D type that a clause sees for a C type, whose pointers point into the memory of the
- * process; NULL for types that D does not know.
- */
+/* Where the notes of a probe differ, the type holds the values of all of them. */
+static const char *operand_kind_type(const struct operand_kind *k)
+{
+	return k->is_mixed || !k->size ? operand_type(8, k->is_signed, false)
+				       : operand_type(k->size, k->is_signed, k->is_float);
+}
+
+static const char *kind_key(struct arena *a, const struct usdt_note *note)
+{
+	return arena_printf(a, "%s:%s", note->provider, note->name);
+}
+
+static void kind_add(struct usdt_kinds *kinds, struct arena *a, const struct usdt_probe_data *d)
+{
+	const char *key = kind_key(a, d->note);
+	struct probe_kind *k = hashmap_finds(kinds->all, key);
+
+	if (!k) {
+		k = ARENA_NEW(a, struct probe_kind);
+		k->note = d->note;
+		hashmap_sets(kinds->all, key, k);
+	}
+	for (uint32_t s = 0; s < d->code.sites.len; s++) {
+		const struct usdt_operands *o = d->code.sites.data[s].operands;
+
+		k->n = MAX(k->n, o->n);
+		for (uint32_t i = 0; i < o->n; i++)
+			operand_merge(&k->operands[i], &o->list[i]);
+	}
+}
+
+static const struct usdt_kinds *kinds_of(struct arena *a, struct usdt_object *o)
+{
+	if (o->kinds)
+		return o->kinds;
+	o->kinds = xcalloc(1, sizeof(*o->kinds));
+	o->kinds->all = hashmap_create();
+	o->kinds->dof = dof_index_create(o->notes.dof.data, o->notes.dof.len);
+	for (uint32_t i = 0; i < o->probes.len; i++)
+		if (usdt_probe(o->probes.data[i])->note)
+			kind_add(o->kinds, a, usdt_probe(o->probes.data[i]));
+	return o->kinds;
+}
+
+void usdt_kinds_destroy(struct usdt_kinds *kinds)
+{
+	if (!kinds)
+		return;
+	hashmap_destroy(kinds->all);
+	dof_index_destroy(kinds->dof);
+	free(kinds);
+}
+
+/* Returns the D type that a clause sees for a C type; pointers lead to the process's memory. */
 static const char *type_shown(struct arena *a, const char *native)
 {
-	if (is_integer_type(native))
-		return arena_strdup(a, native);
-	if (strcmp(native, "string") == 0 || strcmp(native, "char *") == 0 ||
-	    strcmp(native, "const char *") == 0)
+	if (strcmp(native, "string") == 0)
 		return "userland char *";
-	return strchr(native, '*') ? "userland void *" : NULL;
+	return strchr(native, '*') ? arena_printf(a, "userland %s", native) : native;
 }
 
-/* Returns the types of the arguments: those in the object's DOF section, or else in the note. */
-uint32_t usdt_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types)
+static void element_describe(struct arena *a, const struct dof_probe_info *info, uint32_t i,
+			     struct element *ret)
+{
+	uint32_t raw = info->map[i];
+	const char *native = info->args[raw], *shown = type_shown(a, native);
+
+	*ret = (struct element){.native = native, .raw = raw};
+	if (strcmp(native, info->xargs[i]) == 0 && strcmp(native, "string") != 0)
+		ret->text = arena_printf(a, "@%u %s", raw, shown);
+	else
+		ret->text = arena_printf(a, "@%u %s : %s", raw, shown, info->xargs[i]);
+}
+
+static void attrs_unpack(const uint32_t packed[NPARTS], struct attr *ret)
+{
+	for (uint32_t i = 0; i < NPARTS; i++) {
+		uint8_t name = (uint8_t)(packed[i] >> 24), data = (uint8_t)(packed[i] >> 16),
+			class = (uint8_t)(packed[i] >> 8);
+
+		/* the bytes may come from anybody: what has no name is the least */
+		ret[i] = (struct attr){.name = name <= STAB_STANDARD ? name : STAB_INTERNAL,
+				       .data = data <= STAB_STANDARD ? data : STAB_INTERNAL,
+				       .class = class <= DEP_COMMON ? class : DEP_UNKNOWN};
+	}
+}
+
+static struct usdt_elements *elements_make(struct arena *a, const struct usdt_kinds *kinds,
+					   const struct probe_kind *k)
+{
+	struct usdt_elements *all = ARENA_NEW(a, struct usdt_elements);
+	struct dof_probe_info info = {0};
+
+	all->has_attrs = dof_index_find(kinds->dof, k->note->provider, k->note->name, a, &info);
+	all->n = all->has_attrs ? info.nxargs : k->n;
+	all->list = ARENA_NEW_N(a, struct element, all->n + 1);
+	all->texts = ARENA_NEW_N(a, const char *, all->n + 1);
+	attrs_unpack(info.attrs, all->attrs);
+	for (uint32_t i = 0; i < all->n; i++) {
+		struct element *el = &all->list[i];
+
+		if (all->has_attrs)
+			element_describe(a, &info, i, el);
+		else
+			*el = (struct element){.text = operand_kind_type(&k->operands[i]),
+					       .raw = i};
+		all->texts[i] = el->text;
+	}
+	return all;
+}
+
+/* Returns the elements of args[]: those in the object's description, or else the operands. */
+static const struct usdt_elements *elements_of(struct probes *ps, const struct probe *pr)
 {
 	struct usdt_probe_data *d = usdt_probe(pr);
 	struct arena *a = probes_arena(ps);
-	const struct usdt_notes *notes = &d->object->notes;
-	uint32_t n = d->declared ? d->declared->ntypes : MIN(d->operands->n, (uint32_t)NARGS);
-	struct dof_probe_info info = {0};
-	const char **types;
+	const struct usdt_kinds *kinds;
+	struct probe_kind *k;
 
-	*ret_types = d->declared ? d->declared->types : d->types;
-	if (*ret_types)
-		return n;
-	types = ARENA_NEW_N(a, const char *, n + 1);
-	(void)dof_find_probe(notes->dof.data, notes->dof.len, d->note->provider, d->note->name, a,
-			     &info);
-	for (uint32_t i = 0; i < n; i++) {
-		const char *shown = i < info.nargs ? type_shown(a, info.args[i]) : NULL;
+	if (d->elements)
+		return d->elements;
+	kinds = kinds_of(a, d->object);
+	k = hashmap_finds(kinds->all, kind_key(a, d->note));
+	if (!k->elements)
+		k->elements = elements_make(a, kinds, k);
+	d->elements = k->elements;
+	return d->elements;
+}
 
-		types[i] = shown ? shown : operand_type(&d->operands->list[i]);
+/* Finds the D type of an integer or pointer that D text has declared, or that D has built in. */
+static bool type_is_declared(struct types *t, const struct argbase *b)
+{
+	type_id id = b->kind == TK_TYPEDEF ? types_find_declared(t, b->name, strlen(b->name))
+					   : types_find_tag_declared(t, b->kind, b->name);
+
+	return id != TYPE_NONE && type_complete(t, id);
+}
+
+/* The answer of debug_type_find() for one file and one type. */
+struct debug_type {
+	bool is_found;
+	Dwarf_Die die;
+};
+
+/*
+ * Finds the definition of a type in the debug information of the probe's file, which is read once
+ * however many processes have the file mapped.
+ */
+static const struct debug_type *debug_type_find(struct probes *ps, const struct usdt_probe_data *d,
+						const struct argbase *b)
+{
+	static const enum dwarf_named named[] = {
+		[TK_STRUCT] = DWARF_STRUCT,
+		[TK_UNION] = DWARF_UNION,
+		[TK_ENUM] = DWARF_ENUM,
+		[TK_TYPEDEF] = DWARF_TYPEDEF,
+	};
+	struct usdt_state *st = probes_state(ps, &provider_usdt, sizeof(*st));
+	const struct place_file *f = &d->object->file->file;
+	const char *key =
+		arena_printf(probes_arena(ps), "%llx:%llx:%d:%s", (unsigned long long)f->dev,
+			     (unsigned long long)f->ino, (int)b->kind, b->name);
+	struct debug_type *ty;
+	struct dwarf_file *dw;
+
+	if (!st->debug_types)
+		st->debug_types = hashmap_create();
+	ty = hashmap_finds(st->debug_types, key);
+	if (ty)
+		return ty;
+	ty = ARENA_NEW(probes_arena(ps), struct debug_type);
+	hashmap_sets(st->debug_types, key, ty);
+	dw = pid_object_dwarf(ps, d->object->file);
+	ty->is_found = dw && dwarf_file_type(dw, d->note->pc, named[b->kind], b->name, &ty->die);
+	return ty;
+}
+
+static type_id type_derive(struct types *t, type_id id, uint32_t npointers)
+{
+	for (uint32_t i = 0; i < npointers; i++)
+		id = type_pointer(t, type_qualified(t, TK_USERLAND, id));
+	return id;
+}
+
+/*
+ * A type that D text does not declare has the program's layout, not that of a kernel's type of the
+ * same name. A number is the same everywhere.
+ */
+static type_id type_of_program(struct probes *ps, struct usdt_probe_data *d, struct types *t,
+			       const struct argbase *b, struct argplace *ret_place)
+{
+	struct usdt_state *st = probes_state(ps, &provider_usdt, sizeof(*st));
+	bool is_64bit = !d->object->file->file.is_32bit;
+	const struct debug_type *ty = is_64bit ? debug_type_find(ps, d, b) : NULL;
+	type_id known;
+
+	if (ty && ty->is_found) {
+		Dwarf_Die die = ty->die;
+
+		if (!st->types)
+			st->types = dwarf_import_create();
+		return type_derive(t, dwarf_import_type(st->types, t, &die), b->npointers);
 	}
-	*ret_types = d->types = types;
-	return n;
+	if (b->kind == TK_ENUM)
+		return type_derive(t, TYPE_INT, b->npointers);
+	known = b->kind == TK_TYPEDEF ? types_find(t, b->name, strlen(b->name)) : TYPE_NONE;
+	if (known != TYPE_NONE && !type_is_sou(t, known) && !type_is_pointer(t, known))
+		return type_derive(t, known, b->npointers);
+	ret_place->lack = arena_printf(
+		probes_arena(ps),
+		is_64bit ? "'%s' is defined neither by the script, nor by the debug information of "
+			   "'%s'; a declaration in the script helps, and arg%u is the bare value"
+			 : "the script does not define '%s', and types of 32-bit programs such as "
+			   "'%s' are not read from debug information; arg%u is the bare value",
+		b->name, d->object->file->file.name, ret_place->raw);
+	return TYPE_ERROR;
+}
+
+type_id usdt_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, struct types *t,
+		      struct argplace *ret_place)
+{
+	const struct usdt_elements *all = usdt_probe(pr)->declared ? NULL : elements_of(ps, pr);
+	const struct element *el;
+	struct argbase base;
+
+	if (!all || index >= all->n)
+		return TYPE_NONE;
+	el = &all->list[index];
+	*ret_place = (struct argplace){.raw = el->raw, .is_native = true};
+	if (el->raw >= NARGS) {
+		ret_place->lack = "of the arguments that a program passes, the first ten can be "
+				  "read: arg0 to arg9";
+		return TYPE_ERROR;
+	}
+	if (!el->native || !argtext_base(probes_arena(ps), el->native, &base) ||
+	    strcmp(base.name, "string") == 0 || type_is_declared(t, &base))
+		return TYPE_NONE;
+	return type_of_program(ps, usdt_probe(pr), t, &base, ret_place);
+}
+
+uint32_t usdt_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types)
+{
+	const struct derived_info *declared = usdt_probe(pr)->declared;
+	const struct usdt_elements *all;
+
+	if (declared) {
+		*ret_types = declared->types;
+		return declared->ntypes;
+	}
+	all = elements_of(ps, pr);
+	*ret_types = all->texts;
+	return all->n;
+}
+
+bool usdt_attrs(struct probes *ps, const struct probe *pr, struct attr *ret)
+{
+	const struct derived_info *declared = usdt_probe(pr)->declared;
+	const struct usdt_elements *all;
+
+	if (declared) {
+		memcpy(ret, declared->attrs, NPARTS * sizeof(*ret));
+		return true;
+	}
+	all = elements_of(ps, pr);
+	if (all->has_attrs)
+		memcpy(ret, all->attrs, sizeof(all->attrs));
+	return all->has_attrs;
 }
 
 const char *usdt_arg_refused(struct probes *ps, const struct probe *pr, uint32_t raw)

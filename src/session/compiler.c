@@ -96,21 +96,24 @@ static struct err *env_match(void *ctx, const struct probe_desc *desc, uint32_t 
 	return probes_match(c->probes, desc, &probes, ret_count);
 }
 
-/* Returns the attributes of the provider that a description names, even if no probe matches. */
-static bool named_attrs(const struct probe_desc *desc, struct attr *ret)
+/* Finds the provider that a description names, whether or not probes match. */
+static const struct provider *named_provider(const struct probe_desc *desc)
 {
 	for (uint32_t i = 0; *desc->prov && !strpbrk(desc->prov, "*?[") && provider_list[i]; i++)
-		if (provider_concerns(provider_list[i], desc)) {
-			memcpy(ret, provider_list[i]->attr, sizeof(provider_list[i]->attr));
-			return true;
-		}
-	return false;
+		if (provider_concerns(provider_list[i], desc))
+			return provider_list[i];
+	return NULL;
 }
 
 static bool env_attrs(void *ctx, const struct probe_desc *desc, struct attr *ret)
 {
-	return named_attrs(desc, ret) ||
-	       stability_of_probes(((struct compiler *)ctx)->probes, desc, ret);
+	const struct provider *pv = named_provider(desc);
+
+	if ((!pv || pv->attrs) && stability_of_probes(((struct compiler *)ctx)->probes, desc, ret))
+		return true;
+	if (pv)
+		memcpy(ret, pv->attr, sizeof(pv->attr));
+	return pv != NULL;
 }
 
 static void env_named(void *ctx, const struct probe_desc *desc)
@@ -169,11 +172,31 @@ static int env_arg_types(void *ctx, const struct probe_desc *desc, const char *c
 	return (int)nfirst;
 }
 
+/*
+ * Returns whether args[index] has the type in all probes: their programs may define types of one
+ * name differently.
+ */
+static bool probes_share_type(struct compiler *c, struct probe **probes, uint32_t n, uint32_t index,
+			      struct types *t, type_id type)
+{
+	for (uint32_t i = 1; i < n; i++) {
+		const struct provider *pv = probes[i]->provider;
+		struct argplace place = {0};
+		type_id other = pv->arg_type ? pv->arg_type(c->probes, probes[i], index, t, &place)
+					     : TYPE_NONE;
+
+		if (!types_have_same_layout(t, type, other))
+			return false;
+	}
+	return true;
+}
+
 static type_id env_arg_type(void *ctx, const struct probe_desc *desc, uint32_t index,
 			    struct types *t, struct argplace *ret_place)
 {
 	struct compiler *c = ctx;
 	struct probe **probes;
+	type_id type;
 	uint32_t n;
 	struct err *e = probes_match(c->probes, desc, &probes, &n);
 
@@ -181,7 +204,13 @@ static type_id env_arg_type(void *ctx, const struct probe_desc *desc, uint32_t i
 		err_destroy(e); /* match() has told */
 		return TYPE_NONE;
 	}
-	return probes[0]->provider->arg_type(c->probes, probes[0], index, t, ret_place);
+	type = probes[0]->provider->arg_type(c->probes, probes[0], index, t, ret_place);
+	if (!ret_place->is_native || type == TYPE_NONE || type == TYPE_ERROR ||
+	    probes_share_type(c, probes, n, index, t, type))
+		return type;
+	ret_place->lack = "the programs whose probes match define this type differently; name one "
+			  "program, or declare the type in the script";
+	return TYPE_ERROR;
 }
 
 static const char *env_arg_refused(void *ctx, const struct probe_desc *desc, uint32_t raw)

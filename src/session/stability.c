@@ -30,7 +30,6 @@ static struct attr desc_attr(const struct probe_desc *d, const struct attr parts
 
 bool stability_of_probes(struct probes *ps, const struct probe_desc *desc, struct attr *ret)
 {
-	const struct provider *last = NULL;
 	struct probe **probes;
 	uint32_t n = 0;
 	struct err *e = probes_match(ps, desc, &probes, &n);
@@ -41,10 +40,13 @@ bool stability_of_probes(struct probes *ps, const struct probe_desc *desc, struc
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		const struct provider *pv = probes[i]->provider;
+		struct attr parts[NPARTS];
 
-		for (uint32_t k = 0; k < NPARTS && pv != last; k++)
-			ret[k] = i ? attr_min(ret[k], pv->attr[k]) : pv->attr[k];
-		last = pv;
+		if (i && !pv->attrs && pv == probes[i - 1]->provider)
+			continue;
+		probe_attrs(ps, probes[i], parts);
+		for (uint32_t k = 0; k < NPARTS; k++)
+			ret[k] = i ? attr_min(ret[k], parts[k]) : parts[k];
 	}
 	return n > 0;
 }
@@ -85,11 +87,13 @@ static void print_probe(dtrace_hdl_t *h, const struct probe *pr, FILE *fp)
 	const struct provider *pv = pr->provider;
 	const char *const *types = NULL;
 	uint32_t n = pv->arg_types ? pv->arg_types(h->probes, pr, &types) : 0;
+	struct attr parts[NPARTS];
 
+	probe_attrs(h->probes, pr, parts);
 	(void)fputs("\n\tProbe Description Attributes\n", fp);
-	print_attr(fp, desc_attr(&all, pv->attr));
+	print_attr(fp, desc_attr(&all, parts));
 	(void)fputs("\n\tArgument Attributes\n", fp);
-	print_attr(fp, pv->attr[PART_ARGS]);
+	print_attr(fp, parts[PART_ARGS]);
 	(void)fputs("\n\tArgument Types\n", fp);
 	for (uint32_t i = 0; i < n; i++) {
 		struct argtext t = argtext_parse(h->arena, types[i], i);

@@ -444,6 +444,14 @@ bool dwarf_file_function(struct dwarf_file *d, uint64_t addr, Dwarf_Die *ret_die
 	       find_range(d, &unit_funcs(d, &unit)->ranges, addr, ret_die);
 }
 
+bool dwarf_file_type(struct dwarf_file *d, uint64_t addr, enum dwarf_named kind, const char *name,
+		     Dwarf_Die *ret_die)
+{
+	Dwarf_Die unit;
+
+	return dwarf_find_type(d->dw, unit_at(d, addr, &unit) ? &unit : NULL, kind, name, ret_die);
+}
+
 /*
  * Returns the file's name as the compiler was given it: libdw prepends the unit's directory to a
  * relative name.

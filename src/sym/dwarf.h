@@ -49,6 +49,20 @@ bool dwarf_file_inlined(struct dwarf_file *d, dwarf_name_f *is_meant, void *ctx,
 bool dwarf_find_inlined(Dwarf *dw, dwarf_name_f *is_meant, void *ctx, struct arena *a,
 			struct dwarf_inlined *ret); /* dwarf_file_inlined() in terms of libdw */
 
+/* ---- types by name (dwarf_types.c) ----------------------------------------------------------- */
+
+enum dwarf_named { DWARF_STRUCT, DWARF_UNION, DWARF_ENUM, DWARF_TYPEDEF };
+
+/*
+ * Finds the definition of a type, first in the unit whose code contains addr; false if there is
+ * none. The search gives up after a third of a second.
+ */
+bool dwarf_file_type(struct dwarf_file *d, uint64_t addr, enum dwarf_named kind, const char *name,
+		     Dwarf_Die *ret_die);
+/* dwarf_file_type() in terms of libdw. first: the unit in which to look first, or NULL. */
+bool dwarf_find_type(Dwarf *dw, Dwarf_Die *first, enum dwarf_named kind, const char *name,
+		     Dwarf_Die *ret);
+
 /* ---- functions (dwarf_args.c, dwarf_go.c) ---------------------------------------------------- */
 
 struct dwarf_arg {

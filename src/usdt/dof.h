@@ -2,6 +2,7 @@
  * DOF, the format in which an object carries what notes have no room for: the C and D types of
  * probe arguments, and the stability of a provider.
  *
+ * Owns     an index owns its memory, not the bytes.
  * Units    offsets and sizes in bytes. Numbers have the byte order of the program.
  * Facts    d-language.md 12.2. A section may hold several DOF images, one behind the other, each
  *          aligned to 8 bytes: a linker puts them together.
@@ -35,9 +36,14 @@ struct dof_probe_info {
 	uint32_t attrs[5]; /* attributes of the provider, as in struct usdt_provider */
 };
 
+struct dof_index;
+
 /*
- * Looks up a probe in all images of a section; false if no image describes the probe, or the one
- * that does is damaged. Nothing in the bytes is trusted.
+ * Indexes the probes in all images of a section. Nothing in the bytes is trusted: what is damaged
+ * is left out. The bytes must live as long as the index.
  */
-bool dof_find_probe(const uint8_t *bytes, size_t size, const char *provider, const char *probe,
+struct dof_index *dof_index_create(const uint8_t *bytes, size_t size);
+void dof_index_destroy(struct dof_index *ix); /* NULL is allowed */
+/* Finds a probe; false if no image describes it, or the description is damaged. */
+bool dof_index_find(const struct dof_index *ix, const char *provider, const char *probe,
 		    struct arena *a, struct dof_probe_info *ret);

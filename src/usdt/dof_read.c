@@ -1,11 +1,13 @@
 /* Looks probes up in DOF, which a hostile program may have made. */
 #include "usdt/dof.h"
 
+#include "base/hashmap.h"
 #include "base/text.h"
 #include "usdt/dof_impl.h"
 
 #define SECTIONS_MAX 4096
-#define TYPE_MAX     128 /* bytes of a type's text */
+#define PROBES_MAX   65536
+#define TEXT_MAX     255 /* bytes of a name, or of a type's text */
 
 struct image {
 	const uint8_t *bytes;
@@ -66,7 +68,7 @@ static const char *const *types_get(const uint8_t *table, uint64_t size, uint64_
 	const char **types = ARENA_NEW_N(a, const char *, n + 1);
 
 	for (uint32_t i = 0; i < n; i++) {
-		const char *text = text_at(table, size, off, TYPE_MAX);
+		const char *text = text_at(table, size, off, TEXT_MAX);
 
 		if (!text)
 			return NULL;
@@ -76,21 +78,34 @@ static const char *const *types_get(const uint8_t *table, uint64_t size, uint64_
 	return types;
 }
 
-static bool probe_fill(const struct image *im, const struct dof_provider *pv,
-		       const struct dof_probe *p, const uint8_t *strings, uint64_t nstrings,
-		       struct arena *a, struct dof_probe_info *ret)
+/* Where a probe is described. */
+struct dof_entry {
+	struct image im;
+	struct dof_provider pv;
+	struct dof_probe p;
+	const uint8_t *strings;
+	uint64_t nstrings;
+};
+
+struct dof_index {
+	struct arena *arena;
+	struct hashmap *entries; /* provider, ':', probe -> struct dof_entry */
+};
+
+static bool entry_read(const struct dof_entry *en, struct arena *a, struct dof_probe_info *ret)
 {
+	const struct dof_probe *p = &en->p;
 	const uint8_t *map;
 	uint8_t *own;
 	uint64_t nmap;
 
-	if (!section_get(im, pv->prargs, DOF_PRARGS, &map, &nmap) || p->argidx > nmap ||
+	if (!section_get(&en->im, en->pv.prargs, DOF_PRARGS, &map, &nmap) || p->argidx > nmap ||
 	    p->xargc > nmap - p->argidx)
 		return false;
 	*ret = (struct dof_probe_info){.nargs = p->nargc, .nxargs = p->xargc};
-	memcpy(ret->attrs, pv->attrs, sizeof(ret->attrs));
-	ret->args = types_get(strings, nstrings, p->nargv, p->nargc, a);
-	ret->xargs = types_get(strings, nstrings, p->xargv, p->xargc, a);
+	memcpy(ret->attrs, en->pv.attrs, sizeof(ret->attrs));
+	ret->args = types_get(en->strings, en->nstrings, p->nargv, p->nargc, a);
+	ret->xargs = types_get(en->strings, en->nstrings, p->xargv, p->xargc, a);
 	ret->map = own = ARENA_NEW_N(a, uint8_t, p->xargc + 1);
 	memcpy(own, map + p->argidx, p->xargc);
 	for (uint32_t i = 0; i < ret->nxargs; i++)
@@ -99,52 +114,74 @@ static bool probe_fill(const struct image *im, const struct dof_provider *pv,
 	return ret->args && ret->xargs;
 }
 
-static bool provider_search(const struct image *im, const uint8_t *desc, const char *provider,
-			    const char *probe, struct arena *a, struct dof_probe_info *ret)
+static const char *entry_key(struct arena *a, const char *provider, const char *probe)
 {
-	const uint8_t *strings, *probes;
-	uint64_t nstrings, size;
-	struct dof_provider pv;
-	const char *name;
-
-	memcpy(&pv, desc, sizeof(pv));
-	if (!section_get(im, pv.strtab, DOF_STRTAB, &strings, &nstrings) ||
-	    !section_get(im, pv.probes, DOF_PROBES, &probes, &size))
-		return false;
-	name = text_at(strings, nstrings, pv.name, TYPE_MAX);
-	if (!name || strcmp(name, provider) != 0)
-		return false;
-	for (uint64_t at = 0; size - at >= sizeof(struct dof_probe);
-	     at += sizeof(struct dof_probe)) {
-		struct dof_probe p;
-
-		memcpy(&p, probes + at, sizeof(p));
-		name = text_at(strings, nstrings, p.name, TYPE_MAX);
-		if (name && strcmp(name, probe) == 0)
-			return probe_fill(im, &pv, &p, strings, nstrings, a, ret);
-	}
-	return false;
+	return arena_printf(a, "%s:%s", provider, probe);
 }
 
-bool dof_find_probe(const uint8_t *bytes, size_t size, const char *provider, const char *probe,
-		    struct arena *a, struct dof_probe_info *ret)
+/* Adds the probes of a provider whose names are whole. Of two descriptions the first one counts. */
+static void provider_add(struct dof_index *ix, const struct image *im, const uint8_t *desc)
 {
+	struct dof_entry en = {.im = *im};
+	const char *provider;
+	const uint8_t *probes;
+	uint64_t size;
+
+	memcpy(&en.pv, desc, sizeof(en.pv));
+	if (!section_get(im, en.pv.strtab, DOF_STRTAB, &en.strings, &en.nstrings) ||
+	    !section_get(im, en.pv.probes, DOF_PROBES, &probes, &size))
+		return;
+	provider = text_at(en.strings, en.nstrings, en.pv.name, TEXT_MAX);
+	for (uint64_t at = 0; provider && size - at >= sizeof(en.p); at += sizeof(en.p)) {
+		const char *probe, *key;
+
+		memcpy(&en.p, probes + at, sizeof(en.p));
+		probe = text_at(en.strings, en.nstrings, en.p.name, TEXT_MAX);
+		if (!probe || hashmap_count(ix->entries) >= PROBES_MAX)
+			continue;
+		key = entry_key(ix->arena, provider, probe);
+		if (!hashmap_finds(ix->entries, key))
+			hashmap_sets(ix->entries, key, arena_memdup(ix->arena, &en, sizeof(en)));
+	}
+}
+
+struct dof_index *dof_index_create(const uint8_t *bytes, size_t size)
+{
+	struct dof_index *ix = xcalloc(1, sizeof(*ix));
 	struct image im;
 
-	for (; image_open(bytes, size, &im);) {
+	ix->arena = arena_create();
+	ix->entries = hashmap_create();
+	while (image_open(bytes, size, &im)) {
 		for (uint32_t i = 0; i < im.h.secnum; i++) {
 			const uint8_t *desc;
 			uint64_t n;
 
 			if (section_get(&im, i, DOF_PROVIDER, &desc, &n) &&
-			    n >= sizeof(struct dof_provider) &&
-			    provider_search(&im, desc, provider, probe, a, ret))
-				return true;
+			    n >= sizeof(struct dof_provider))
+				provider_add(ix, &im, desc);
 		}
 		if (offset_align(im.size) >= size)
 			break;
 		bytes += offset_align(im.size);
 		size -= (size_t)offset_align(im.size);
 	}
-	return false;
+	return ix;
+}
+
+void dof_index_destroy(struct dof_index *ix)
+{
+	if (!ix)
+		return;
+	hashmap_destroy(ix->entries);
+	arena_destroy(ix->arena);
+	free(ix);
+}
+
+bool dof_index_find(const struct dof_index *ix, const char *provider, const char *probe,
+		    struct arena *a, struct dof_probe_info *ret)
+{
+	const struct dof_entry *en = hashmap_finds(ix->entries, entry_key(a, provider, probe));
+
+	return en && entry_read(en, a, ret);
 }

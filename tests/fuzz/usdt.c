@@ -26,14 +26,16 @@ static void operands_check(const char *text)
 
 static void dof_check(const uint8_t *data, size_t size)
 {
+	struct dof_index *ix = dof_index_create(data, size);
 	struct arena *a = arena_create();
 	struct dof_probe_info p;
 
-	if (dof_find_probe(data, size, "myapp", "idle", a, &p))
+	if (dof_index_find(ix, "myapp", "idle", a, &p))
 		for (uint32_t i = 0; i < p.nxargs; i++)
 			if (p.map[i] >= p.nargs || !p.xargs[i] || !p.args[p.map[i]])
 				BUG("translated argument %u", i);
 	arena_destroy(a);
+	dof_index_destroy(ix);
 }
 
 static void notes_check(const uint8_t *data, size_t size)

@@ -113,7 +113,7 @@ build -O2
 
 # Types and places in listings; stacks; probeprov has the number of the process.
 trace -lvn 'shop$target:::order-start' -c ./app || fail "-lv"
-grep -q 'args\[0\]: int$' out && grep -q 'args\[1\]: userland char \*$' out && grep -q 'args\[2\]: userland void \*$' out || fail "types"
+grep -q 'args\[0\]: int$' out && grep -q 'args\[1\]: string$' out && grep -q 'args\[2\]: userland conn_t \*$' out || fail "types"
 trace -ln 'shop$target:::' -c ./app || fail "-l"
 [ "$(grep -c 'order-start' out)" = 2 ] && grep -qE 'shop[0-9]+ +app +second order-start$' out || fail "a probe for each function"
 trace -n 'depot$target:::pick { @[ustack(3)] = count(); }' -c ./app && grep -q 'libdepot.so`pick+0x' out && grep -q 'app`main+0x' out || fail "stack"

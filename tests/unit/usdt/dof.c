@@ -24,6 +24,16 @@ static const struct usdt_provider providers[] = {
 	{.name = "second", .attrs = {5, 6, 7, 8, 9}, .probes = probes, .nprobes = 2},
 };
 
+static bool found_in(const uint8_t *bytes, size_t size, const char *provider, const char *probe,
+		     struct arena *a, struct dof_probe_info *ret)
+{
+	struct dof_index *ix = dof_index_create(bytes, size);
+	bool is_found = dof_index_find(ix, provider, probe, a, ret);
+
+	dof_index_destroy(ix);
+	return is_found;
+}
+
 static void test_round(struct arena *a)
 {
 	struct dof_image d = {0};
@@ -31,19 +41,19 @@ static void test_round(struct arena *a)
 
 	dof_write(providers, 1, true, &d);
 	dof_write(providers + 1, 1, false, &d); /* as a linker joins two objects */
-	ok(dof_find_probe(d.bytes.data, d.bytes.len, "second", "request-start", a, &p), "found");
+	ok(found_in(d.bytes.data, d.bytes.len, "second", "request-start", a, &p), "found");
 	is_int(p.nargs, 3, "arguments");
 	is_str(p.args[1], "struct conn *", "type of an argument");
 	is_int(p.nxargs, 2, "translated arguments");
 	is_str(p.xargs[0], "conninfo_t *", "type it is translated to");
 	ok(p.map[0] == 1 && p.map[1] == 0, "which argument is translated");
 	is_int(p.attrs[4], 9, "attributes");
-	ok(dof_find_probe(d.bytes.data, d.bytes.len, "first", "idle", a, &p) && !p.nargs &&
+	ok(found_in(d.bytes.data, d.bytes.len, "first", "idle", a, &p) && !p.nargs &&
 		   p.attrs[0] == 0x05050500,
 	   "a probe without arguments");
-	ok(!dof_find_probe(d.bytes.data, d.bytes.len, "first", "request-start", a, &p),
+	ok(!found_in(d.bytes.data, d.bytes.len, "first", "request-start", a, &p),
 	   "not another provider's probe");
-	ok(!dof_find_probe(NULL, 0, "first", "idle", a, &p), "nothing");
+	ok(!found_in(NULL, 0, "first", "idle", a, &p), "nothing");
 	dof_image_deinit(&d);
 }
 
@@ -59,15 +69,15 @@ static void test_damage(struct arena *a)
 		uint8_t *cut = xmalloc(i + 1);
 
 		memcpy(cut, d.bytes.data, i);
-		found += dof_find_probe(cut, i, "second", "request-start", a, &p);
+		found += found_in(cut, i, "second", "request-start", a, &p);
 		free(cut);
 	}
 	is_int(found, 0, "what is cut off is refused");
 	for (uint32_t i = 0; i < d.bytes.len; i++)
 		for (uint32_t bit = 0; bit < 8; bit++) {
 			d.bytes.data[i] ^= (uint8_t)(1u << bit);
-			found += dof_find_probe(d.bytes.data, d.bytes.len, "second",
-						"request-start", a, &p);
+			found += found_in(d.bytes.data, d.bytes.len, "second", "request-start", a,
+					  &p);
 			d.bytes.data[i] ^= (uint8_t)(1u << bit);
 		}
 	ok(found > 0, "most bytes do not matter to one probe");
