@@ -311,7 +311,7 @@ def test_arch(name, opts):
 
 
 def c_files():
-    for top in ("src", "lib", "include", "tests", "bench", "examples"):
+    for top in ("src", "lib", "modules", "include", "tests", "bench", "examples"):
         for folder, _, files in os.walk(os.path.join(ROOT, top)):
             for f in files:
                 if f.endswith((".c", ".h")):
