@@ -81,12 +81,13 @@ size_t image_stubs_size(uint32_t nslots)
 	return page_up((size_t)nslots * STUB_SIZE + FRAMES_SIZE);
 }
 
+static const uint8_t stub_code[] = STUB_CODE;
+
 static void stubs_add(struct bytes *b, uint32_t nslots)
 {
-	static const uint8_t code[] = STUB_CODE;
 	uint8_t stub[STUB_SIZE] = {0};
 
-	memcpy(stub, code, sizeof(code));
+	memcpy(stub, stub_code, sizeof(stub_code));
 	for (uint32_t i = 0; i < nslots; i++)
 		bytes_add(b, stub, sizeof(stub));
 }
@@ -176,7 +177,7 @@ static void section_set(struct layout *l, int n, uint32_t type, size_t off, size
 	l->sections[n].sh_name = (ElfW(Word))l->name_at;
 }
 
-/* Adds the symbols: the function of each probe, as long as its stub. */
+/* Adds the symbols: the function of each probe, as long as the instructions of its stub. */
 static void symbols_add(struct bytes *b, struct bytes *names, const struct region *r,
 			uintptr_t stubs)
 {
@@ -187,7 +188,7 @@ static void symbols_add(struct bytes *b, struct bytes *names, const struct regio
 				 .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
 				 .st_shndx = TEXT,
 				 .st_value = stubs + i * STUB_SIZE,
-				 .st_size = STUB_SIZE};
+				 .st_size = sizeof(stub_code)};
 
 		if (!r->defs[i])
 			continue;
