@@ -215,14 +215,16 @@ static napi_value provider_disable(napi_env env, napi_callback_info info)
 /* Makes room for n bytes more; false: there is no memory. */
 static bool scratch_grow(struct scratch *s, size_t n)
 {
-	size_t size = 2 * (s->used + n);
-	char *data = s->size - s->used >= n ? s->data : realloc(s->data, size);
+	size_t size = 2 * (s->used + n) + 4096;
+	char *data;
 
+	if (s->size - s->used >= n)
+		return true;
+	data = realloc(s->data, size);
 	if (!data)
 		return false;
-	if (data != s->data)
-		s->size = size;
 	s->data = data;
+	s->size = size;
 	return true;
 }
 

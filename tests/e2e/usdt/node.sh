@@ -19,6 +19,7 @@ const fs = require('fs');
 const dtp = require('dtrace-provider').createDTraceProvider('nodeapp', process.argv[2]);
 const p1 = dtp.addProbe('probe1', 'int', 'int');
 const p2 = dtp.addProbe('probe-2', 'char *', 'json', 'uint64');
+const long = dtp.addProbe('long', 'char *', 'char *', 'char *');
 const all = dtp.addProbe('all', ...Array(32).fill('int'));
 dtp.enable();
 console.log('ready');
@@ -29,6 +30,7 @@ dtp.fire('probe1', (a, b) => { calls++; return [a, b]; }, 2 ** 40, -(2 ** 40));
 p2.fire(() => ['hello, ä€😀', { foo: 'bar', n: [1, 2] }, 2n ** 64n - 1n]);
 p2.fire(() => ['fewer']);
 p2.fire(() => [5, null, '7']);
+for (const n of [1, 30, 600, 3000]) long.fire(() => ['a'.repeat(n), 'b'.repeat(2 * n), 'c'.repeat(3 * n)]);
 all.fire(() => Array.from({ length: 32 }, (x, i) => 100 + i));
 dtp.fire('all', () => [1]);
 dtp.disable();
@@ -47,10 +49,11 @@ begin() {
 trace() { timeout 60 "$DTRACE" -q "$@" >out 2>err; }
 begin app.js server
 trace -ln "nodeapp$app:::" && grep -qE "nodeapp$app +server +probe-2 probe-2\$" out || fail "the listing"
-trace -w -p $app -x strsize=4k -n '
+trace -w -p $app -x strsize=16k -n '
 nodeapp$target:server:probe1:probe1 { printf("1 %d %d\n", arg0, arg1); }
 nodeapp$target:::probe-2 { printf("2 %s|%s|%u\n", copyinstr(arg0), copyinstr(arg1), arg2); }
 nodeapp$target:::probe-2 /copyinstr(arg1) != "" && copyinstr(arg1) != "null"/ { printf("json %s\n", json(copyinstr(arg1), "foo")); }
+nodeapp$target:::long { printf("long %d %d %d\n", strlen(copyinstr(arg0)), strlen(copyinstr(arg1)), strlen(copyinstr(arg2))); }
 nodeapp$target:::all { printf("all %d %d %d\n", arg0, arg1, arg9); }
 BEGIN { system("echo >&3"); }' || fail "tracing"
 wait $app || fail "the program: $(cat app.out)"
@@ -61,6 +64,10 @@ cat >want <<'END2'
 json bar
 2 fewer||0
 2 5|null|7
+long 1 2 3
+long 30 60 90
+long 600 1200 1800
+long 3000 6000 9000
 all 100 101 109
 all 1 0 0
 END2
