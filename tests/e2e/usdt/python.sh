@@ -1,0 +1,47 @@
+# Probes of Python programs, made at run time by modules/python, which pip installs.
+python=/usr/bin/python3.11
+. "$SRC/tests/e2e/usdt/module_common"
+[ -x $python ] && $python -c 'import setuptools, pip' 2>/dev/null && [ -e "$($python -c 'import sysconfig; print(sysconfig.get_config_var("INCLUDEPY"))')/Python.h" ] ||
+	{ echo "needs the packages python3-dev, python3-pip and python3-setuptools"; exit 67; }
+module_copy python
+$python -m pip install --disable-pip-version-check --no-build-isolation --no-deps --root-user-action=ignore -q --target site tree/modules/python >out 2>err ||
+	fail "pip install"
+[ "$(ls site)" = "$(ls site | grep '^usdt')" ] || fail "it installs something else: $(ls site)"
+export PYTHONPATH=$TMP/site
+(cd tree/modules/python && $python -m unittest test_usdt) >out 2>&1 || fail "its own tests"
+cat >app.py <<'END'
+import os, sys, usdt
+
+provider = usdt.Provider("shop", "server")
+sale = usdt.Probe("sell", "sale-done", "char *", "int")
+many = usdt.Probe("count", "many", ["int"] * 4)
+provider.add_probe(sale)
+provider.add_probe(many)
+provider.enable()
+seen = int(sale.is_enabled())
+print("ready", flush=True)
+sys.stdin.readline()
+seen += sale.is_enabled()
+sale.fire("tea", 4)
+sale.fire(["käse 😀", -5])
+sale.fire()
+sale.fire(17, 18.5)
+many.fire(1, 1 << 41, -(1 << 41), 9)
+many.fire(True * 5, None, "text", object())
+seen += sale.is_enabled()
+print("seen", seen, flush=True)
+pid = os.fork()
+if pid == 0:
+    sale.fire("child", 1)
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+provider.disable()
+provider.remove_probe(sale)
+sale.fire("nobody", 1)
+late = usdt.Probe("late", "late", "int")
+provider.add_probe(late)
+provider.enable()
+late.fire(1)
+print("end", int(sale.is_enabled()))
+END
+module_trace $python app.py
