@@ -127,8 +127,8 @@ struct gen {
 /* needs.c */
 void needs_of_clause(struct needs *n, const struct layout *l,
 		     const struct clause_layout *cl); /* adds to n */
-void needs_of_difo(struct needs *n, const struct difo *d);
-bool clause_reads_tls_early(const struct prog_clause *c);
+void needs_of_difo(struct needs *n, const struct layout *l, const struct difo *d);
+bool clause_reads_tls_early(const struct layout *l, const struct prog_clause *c);
 
 /* gen.c: small helpers */
 PRINTF_LIKE(2, 3) void gen_fail(struct gen *g, const char *fmt, ...);
@@ -229,7 +229,8 @@ struct builtin_gen {
 	uint32_t arg;
 	void (*need)(struct needs *n, const struct builtin_gen *b);
 };
-const struct builtin_gen *builtin_gen_find(uint32_t id); /* NULL: not available, faults (ILLOP) */
+/* NULL: the variable is not available, and reading it is a fault (ILLOP). */
+const struct builtin_gen *builtin_gen_find(const struct layout *l, uint32_t id);
 /* r0 = m->timestamp, which is read from the clock if it is not set */
 void gen_timestamp(struct gen *g);
 /* r0 = 8 bytes at address r0 + off in kernel memory, 0 if that fails; destroys r1-r5 */

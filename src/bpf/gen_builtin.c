@@ -143,6 +143,13 @@ static void emit_name(struct gen *g, const struct builtin_gen *b)
 	em_alu_reg(&g->e, BPF_ADD, R0, R1);
 }
 
+/* probeprov in a session with probes whose provider's name ends with the process id. */
+static void emit_provider(struct gen *g, const struct builtin_gen *b)
+{
+	gen_mach_load(g, 4, R2, (uint32_t)offsetof(struct rt_mach, names));
+	gen_rt(g, "rt_provider");
+}
+
 static void emit_stack_var(struct gen *g, const struct builtin_gen *b)
 {
 	gen_stack_var(g, b->arg);
@@ -208,6 +215,12 @@ static void need_name(struct needs *n, const struct builtin_gen *b)
 	n->names |= 1u << b->arg;
 }
 
+static void need_provider(struct needs *n, const struct builtin_gen *b)
+{
+	need_name(n, b);
+	need_scratch(n, b);
+}
+
 static void need_arg(struct needs *n, const struct builtin_gen *b)
 {
 	n->args |= 1u << b->arg;
@@ -250,10 +263,13 @@ static const struct builtin_gen builtins[] = {
 	/* clang-format on */
 };
 
-const struct builtin_gen *builtin_gen_find(uint32_t id)
+const struct builtin_gen *builtin_gen_find(const struct layout *l, uint32_t id)
 {
+	static const struct builtin_gen provider = {emit_provider, true, 0, need_provider};
 	uint32_t k = id - DIF_VAR_CURTHREAD;
 
+	if (id == DIF_VAR_PROBEPROV && l->opts.has_pids)
+		return &provider;
 	if (id < DIF_VAR_CURTHREAD || k >= ARRAY_LEN(builtins) || !builtins[k].emit)
 		return NULL;
 	return &builtins[k];

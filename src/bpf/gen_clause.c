@@ -268,7 +268,7 @@ static void gen_identity(struct gen *g, const struct unit_clause *uc,
 static void gen_clause(struct gen *g, const struct unit_clause *uc)
 {
 	const struct prog_clause *c = uc->layout->clause;
-	bool tls_early = g->l->tls_size && clause_reads_tls_early(c);
+	bool tls_early = g->l->tls_size && clause_reads_tls_early(g->l, c);
 	uint32_t first_cold = g->cold.len;
 	struct needs n = {0};
 	struct acts a;
@@ -335,6 +335,16 @@ void gen_jump_if_exited(struct gen *g, uint32_t label)
 	em_jmp_imm(&g->e, BPF_JNE, R0, 0, label);
 }
 
+/* Leaves the clause in other processes than the one it is about. */
+static void gen_process(struct gen *g, const struct unit_clause *uc)
+{
+	if (!uc->tgid)
+		return;
+	gen_pid_tgid(g);
+	em_alu_imm(&g->e, BPF_RSH, R0, 32);
+	em_jmp_imm(&g->e, BPF_JNE, R0, (int32_t)uc->tgid, g->out);
+}
+
 void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, uint32_t to,
 		 const uint64_t *always)
 {
@@ -346,6 +356,7 @@ void gen_clauses(struct gen *g, const struct unit_clause *ucs, uint32_t from, ui
 		g->out = em_label(&g->e);
 		if (always && !(always[i / 64] >> (i % 64) & 1))
 			mask_test(g, i % 64, g->out);
+		gen_process(g, &ucs[i]);
 		gen_identity(g, &ucs[i], i ? &ucs[i - 1] : NULL, g->has_fixed_order);
 		gen_clause(g, &ucs[i]);
 		em_here(&g->e, g->out);

@@ -577,7 +577,7 @@ static void clobbers_describe(const struct layout *l, struct ra_insn *ri, dif_in
 	if (DIF_INSN_OP(insn) == DIF_OP_LDGA)
 		ri->clobbers = DIF_INSN_R1(insn) == DIF_VAR_UREGS;
 	if (DIF_INSN_OP(insn) == DIF_OP_LDGS && id < DIF_VAR_USER) {
-		b = builtin_gen_find(id);
+		b = builtin_gen_find(l, id);
 		ri->clobbers = b && b->clobbers;
 	}
 }

@@ -29,9 +29,9 @@ void helper_needs(struct needs *n, const struct layout *l)
 		const struct prog_clause *c = l->opts.helpers[i];
 
 		if (c->pred)
-			needs_of_difo(&h, c->pred);
+			needs_of_difo(&h, l, c->pred);
 		for (uint32_t k = 0; k < c->nacts; k++)
-			needs_of_difo(&h, c->acts[k].args[0]);
+			needs_of_difo(&h, l, c->acts[k].args[0]);
 	}
 	n->comm |= h.comm;
 }

@@ -29,6 +29,11 @@ void gen_record_begin(struct gen *g)
 		     (int32_t)cl->clause->index);
 	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, probe));
 	gen_mach_store(g, 4, rec_off(g, offsetof(struct rt_rec, probe)), R0);
+	if (cl->pid_off) {
+		gen_pid_tgid(g);
+		em_alu_imm(e, BPF_RSH, R0, 32);
+		gen_mach_store(g, 8, rec_off(g, cl->pid_off), R0);
+	}
 	if (cl->spec_off)
 		em_store_imm(e, 8, R9,
 			     (int32_t)rec_off(g, cl->spec_off + offsetof(struct rt_spec_tag, word)),

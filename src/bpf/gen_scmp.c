@@ -93,7 +93,7 @@ static bool known_compare(struct gen *g, const struct dif_at *at)
 	if (id == DIF_VAR_EXECNAME && g->l->strsize >= COMM_SIZE &&
 	    strlen(strtab_get(g->l->strtab, s->n)) < COMM_SIZE)
 		comm_compare(g, strtab_get(g->l->strtab, s->n));
-	else if (id >= DIF_VAR_PROBEPROV && id <= DIF_VAR_PROBENAME &&
+	else if (id >= DIF_VAR_PROBEPROV + g->l->opts.has_pids && id <= DIF_VAR_PROBENAME &&
 		 strlen(strtab_get(g->l->strtab, s->n)) + 1 < g->l->strsize)
 		name_compare(g, (uint32_t)(id - DIF_VAR_PROBEPROV), s->n);
 	else

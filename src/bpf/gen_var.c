@@ -383,7 +383,7 @@ void gen_ldv(struct gen *g, const struct dif_at *at)
 	int dst = ra_loc_dst(d, R0);
 
 	if (id < DIF_VAR_USER) {
-		b = builtin_gen_find(id);
+		b = builtin_gen_find(g->l, id);
 		if (!b)
 			at_fault_always(g, at, DIF_FAULT_ILLOP, 0);
 		if (!b || d->kind == RA_UNUSED)

@@ -92,12 +92,14 @@ uint32_t layout_strsize(const struct layout_opts *opts, const struct difo *d, bo
 /* Whether the text of a string DIFO is known before it is evaluated, and how. */
 enum known_text { TEXT_UNKNOWN, TEXT_COMM, TEXT_STRID };
 
-static enum known_text known_text(const struct difo *d)
+static enum known_text known_text(const struct difo *d, const struct layout_opts *opts)
 {
 	int var = difo_is_builtin(d);
 
 	if (var == DIF_VAR_EXECNAME)
 		return TEXT_COMM;
+	if (var == DIF_VAR_PROBEPROV && opts->has_pids)
+		return TEXT_UNKNOWN;
 	if ((var >= DIF_VAR_PROBEPROV && var <= DIF_VAR_PROBENAME) || difo_is_strconst(d))
 		return TEXT_STRID;
 	return TEXT_UNKNOWN;
@@ -141,7 +143,8 @@ static uint64_t scratch_bytes(const struct consts *k, uint32_t subr, uint32_t de
 	       8 * (subr == DIF_SUBR_COPYIN); /* for the NUL behind the copy */
 }
 
-static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_facts *f)
+static void difo_scan(const struct difo *d, struct strtab *strtab, bool has_pids,
+		      struct difo_facts *f)
 {
 	struct consts known = {0};
 	uint32_t depth = 0;
@@ -171,6 +174,7 @@ static void difo_scan(const struct difo *d, struct strtab *strtab, struct difo_f
 		if (op == DIF_OP_LDGS) {
 			uint32_t var = DIF_INSN_INDEX(d->code[i]);
 
+			f->nstrings += var == DIF_VAR_PROBEPROV && has_pids;
 			f->has_caller |= var == DIF_VAR_CALLER || var == DIF_VAR_UCALLER;
 			f->has_depth |= var == DIF_VAR_STACKDEPTH || var == DIF_VAR_USTACKDEPTH;
 		}
@@ -194,15 +198,16 @@ static bool is_spec_act(enum act_kind kind)
 	return kind == ACT_SPECULATE || kind == ACT_COMMIT || kind == ACT_DISCARD;
 }
 
-static struct difo_facts clause_scan(const struct prog_clause *c, struct strtab *strtab)
+static struct difo_facts clause_scan(const struct prog_clause *c, struct strtab *strtab,
+				     bool has_pids)
 {
 	struct difo_facts f = {0};
 
-	difo_scan(c->pred, strtab, &f);
+	difo_scan(c->pred, strtab, has_pids, &f);
 	for (uint32_t i = 0; i < c->nacts; i++) {
 		f.speculates |= is_spec_act(c->acts[i].kind);
 		for (uint32_t k = 0; k < c->acts[i].nargs; k++)
-			difo_scan(c->acts[i].args[k], strtab, &f);
+			difo_scan(c->acts[i].args[k], strtab, has_pids, &f);
 	}
 	return f;
 }
@@ -220,14 +225,14 @@ static uint32_t bytes_place(uint32_t *pos, uint32_t size)
 	return off;
 }
 
-static struct rec_field string_field(const struct difo *d, uint32_t strsize)
+static struct rec_field string_field(const struct difo *d, const struct layout_opts *opts)
 {
-	switch (known_text(d)) {
+	switch (known_text(d, opts)) {
 	case TEXT_COMM: return (struct rec_field){.kind = REC_COMM, .size = 16};
 	case TEXT_STRID: return (struct rec_field){.kind = REC_STRID, .size = 4};
 	case TEXT_UNKNOWN: break;
 	}
-	return (struct rec_field){.kind = REC_STR, .size = strsize};
+	return (struct rec_field){.kind = REC_STR, .size = opts->strsize};
 }
 
 static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
@@ -242,7 +247,7 @@ static struct rec_field arg_field(const struct prog_act *act, uint32_t k,
 		if (d->ret.size == 1 || d->ret.size == 2 || d->ret.size == 4)
 			f.size = d->ret.size;
 		break;
-	case DATUM_STRING: f = string_field(d, opts->strsize); break;
+	case DATUM_STRING: f = string_field(d, opts); break;
 	case DATUM_BYTES:
 	case DATUM_STRUCT:
 		f.kind = REC_BYTES;
@@ -305,6 +310,10 @@ static void clause_place(struct arena *a, const struct prog_clause *c,
 
 	*cl = (struct clause_layout){.clause = c,
 				     .acts = ARENA_NEW_N(a, struct act_layout, c->nacts)};
+	if (opts->has_pids) {
+		cl->pid_off = pos;
+		pos += 8;
+	}
 	if (has_act(c, ACT_SPECULATE)) {
 		cl->spec_off = ROUND_UP(pos, 8u);
 		pos = cl->spec_off + (uint32_t)sizeof(struct rt_spec_tag);
@@ -414,7 +423,8 @@ static struct key_field key_of(enum datum_kind datum, const struct dif_type *t,
 
 /* How the text of key k is known in all uses of the aggregation. */
 static enum key_repr common_repr(struct prog_clause *const *clauses, uint32_t nclauses,
-				 const struct prog_agg *agg, uint32_t k)
+				 const struct prog_agg *agg, uint32_t k,
+				 const struct layout_opts *opts)
 {
 	enum known_text all = TEXT_UNKNOWN;
 	bool is_first = true;
@@ -426,7 +436,7 @@ static enum key_repr common_repr(struct prog_clause *const *clauses, uint32_t nc
 
 			if (act->kind != ACT_AGG || act->agg != agg || k >= act->nargs)
 				continue;
-			t = known_text(act->args[k]);
+			t = known_text(act->args[k], opts);
 			all = is_first || t == all ? t : TEXT_UNKNOWN;
 			is_first = false;
 			if (all == TEXT_UNKNOWN)
@@ -457,7 +467,7 @@ static void agg_place(struct arena *a, struct prog_clause *const *clauses, uint3
 		enum key_repr repr = KEY_STRHASH;
 
 		if (agg->key_kinds[k] == DATUM_STRING)
-			repr = common_repr(clauses, nclauses, agg, k);
+			repr = common_repr(clauses, nclauses, agg, k, opts);
 		al->keys[k] = key_of(agg->key_kinds[k], &agg->key_types[k], repr);
 		al->keys[k].off = bytes_place(&pos, al->keys[k].size);
 	}
@@ -727,11 +737,11 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 	l->clauses = ARENA_NEW_N(a, struct clause_layout, nclauses);
 	for (uint32_t i = 0; i < nclauses; i++) {
 		assert(clauses[i]->index == i);
-		facts_add(l, &all, clause_scan(clauses[i], strtab));
+		facts_add(l, &all, clause_scan(clauses[i], strtab, opts->has_pids));
 		clause_place(a, clauses[i], opts, &l->clauses[i]);
 	}
 	for (uint32_t i = 0; i < opts->nhelpers; i++)
-		facts_add(l, &all, clause_scan(opts->helpers[i], strtab));
+		facts_add(l, &all, clause_scan(opts->helpers[i], strtab, opts->has_pids));
 	l->naggs = aggs->len;
 	l->aggs = ARENA_NEW_N(a, struct agg_layout, aggs->len);
 	for (uint32_t i = 0; i < aggs->len; i++)

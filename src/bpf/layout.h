@@ -54,6 +54,7 @@ struct act_layout {
 struct clause_layout {
 	const struct prog_clause *clause;
 	struct act_layout *acts; /* one per action; nfields is 0 when it records nothing */
+	uint32_t pid_off;	 /* of the u64 process id; 0 = layout_opts.has_pids is false */
 	uint32_t spec_off;	 /* of struct rt_spec_tag; 0 = never speculative */
 	uint32_t executed_off;	 /* 0 = every action is executed */
 	uint32_t heap_off;	 /* start of the bytes of strings; = size when there are none */
@@ -177,6 +178,11 @@ struct layout_opts {
 	bool counts_vtime;	      /* firings measure the time they take (gen_vtime.c) */
 	uint32_t scratchsize;	      /* least scratch memory of a firing */
 	uint32_t printsize;	      /* most bytes that print() records; 0 = any */
+	/*
+	 * Probes may have the id of the process that fires them in the name of their provider
+	 * (probe.has_pid): records have a u64 with it behind struct rt_rec.
+	 */
+	bool has_pids;
 	/* the clauses of ustack helpers, in order: they name frames of stacks with strsize */
 	struct prog_clause *const *helpers;
 	uint32_t nhelpers;

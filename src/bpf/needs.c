@@ -23,9 +23,9 @@ static bool op_can_fault(enum dif_op op)
 	       (op >= DIF_OP_LDGAA && op <= DIF_OP_STTAA);
 }
 
-static void need_builtin(struct needs *n, uint32_t id)
+static void need_builtin(struct needs *n, const struct layout *l, uint32_t id)
 {
-	const struct builtin_gen *b = builtin_gen_find(id);
+	const struct builtin_gen *b = builtin_gen_find(l, id);
 
 	if (b)
 		b->need(n, b);
@@ -33,7 +33,7 @@ static void need_builtin(struct needs *n, uint32_t id)
 		n->faults = true;
 }
 
-void needs_of_difo(struct needs *n, const struct difo *d)
+void needs_of_difo(struct needs *n, const struct layout *l, const struct difo *d)
 {
 	for (uint32_t i = 0; i < d->code_len; i++) {
 		dif_insn insn = d->code[i];
@@ -41,7 +41,7 @@ void needs_of_difo(struct needs *n, const struct difo *d)
 		uint32_t id = DIF_INSN_INDEX(insn);
 
 		if (op == DIF_OP_LDGS && id < DIF_VAR_USER)
-			need_builtin(n, id);
+			need_builtin(n, l, id);
 		if (op == DIF_OP_LDGA && DIF_INSN_R1(insn) == DIF_VAR_ARGS)
 			n->args |= 0x3ff;
 		if (is_thread_scalar(op))
@@ -59,12 +59,12 @@ void needs_of_difo(struct needs *n, const struct difo *d)
 	}
 }
 
-bool clause_reads_tls_early(const struct prog_clause *c)
+bool clause_reads_tls_early(const struct layout *l, const struct prog_clause *c)
 {
 	struct needs n = {0};
 
 	if (c->pred)
-		needs_of_difo(&n, c->pred);
+		needs_of_difo(&n, l, c->pred);
 	return n.tls;
 }
 
@@ -118,10 +118,10 @@ void needs_of_clause(struct needs *n, const struct layout *l, const struct claus
 	const struct prog_clause *c = cl->clause;
 
 	if (c->pred)
-		needs_of_difo(n, c->pred);
+		needs_of_difo(n, l, c->pred);
 	for (uint32_t i = 0; i < c->nacts; i++) {
 		for (uint32_t k = 0; k < c->acts[i].nargs; k++)
-			needs_of_difo(n, c->acts[i].args[k]);
+			needs_of_difo(n, l, c->acts[i].args[k]);
 		n->faults |= act_can_fault(l, cl, i);
 		n->ctx |= has_stack(&c->acts[i]);
 		n->exits |= c->acts[i].kind == ACT_EXIT;

@@ -5,6 +5,8 @@
  * tests only the probes of the rarest such name. Results are remembered by description, because the
  * compiler, the enabling and the listing match the same ones.
  */
+#include <inttypes.h>
+
 #include "base/hashmap.h"
 #include "dtrace.h"
 #include "probe/probe.h"
@@ -40,6 +42,7 @@ struct probes {
 	struct hashmap *states;	      /* provider -> struct pv_state */
 	VEC(struct probe_desc) named; /* descriptions with literal functions; text in the arena */
 	bool is_classic;
+	bool is_listing; /* matches are for a listing */
 	uint32_t ncode_keys;
 	const struct file_opts *files;
 	bool is_raw;
@@ -373,6 +376,23 @@ struct probe *probes_add_hidden(struct probes *ps, const struct provider *pv, co
 	return pr;
 }
 
+struct probe *probes_add_private(struct probes *ps, const struct provider *pv, const char *prov,
+				 const char *mod, const char *func, const char *name, uint64_t data)
+{
+	struct probe *pr = ps->spare.len ? ps->spare.data[--ps->spare.len]
+					 : ARENA_NEW(ps->arena, struct probe);
+
+	*pr = (struct probe){.id = ps->next_id++,
+			     .prov = prov,
+			     .mod = mod,
+			     .func = func,
+			     .name = name,
+			     .provider = pv,
+			     .data = data};
+	hashmap_set(ps->by_id, &pr->id, sizeof(pr->id), pr);
+	return pr;
+}
+
 struct probe *probes_find(struct probes *ps, uint32_t id)
 {
 	return hashmap_find(ps->by_id, &id, sizeof(id));
@@ -551,9 +571,10 @@ static bool has_other_names(const struct probe_desc *desc, const struct probe_li
 	return false;
 }
 
-static void desc_key(const struct probe_desc *desc, struct strbuf *out)
+static void desc_key(const struct probes *ps, const struct probe_desc *desc, struct strbuf *out)
 {
-	strbuf_addf(out, "%u:%s:%s:%s:%s", desc->id, desc->prov, desc->mod, desc->func, desc->name);
+	strbuf_addf(out, "%c%u:%s:%s:%s:%s", ps->is_listing ? 'l' : 'm', desc->id, desc->prov,
+		    desc->mod, desc->func, desc->name);
 }
 
 struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
@@ -565,7 +586,7 @@ struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
 	struct err *e = NULL;
 	uint32_t plain = 0;
 
-	desc_key(desc, &key);
+	desc_key(ps, desc, &key);
 	m = hashmap_finds(ps->matches, key.data);
 	if (!m) {
 		e = desc->id ? match_id(ps, desc->id, &found)
@@ -584,6 +605,22 @@ struct err *probes_match(struct probes *ps, const struct probe_desc *desc,
 	*ret_probes = m->probes;
 	*ret_n = m->n;
 	return NULL;
+}
+
+struct err *probes_match_listed(struct probes *ps, const struct probe_desc *desc,
+				struct probe ***ret_probes, uint32_t *ret_n)
+{
+	struct err *e;
+
+	ps->is_listing = true;
+	e = probes_match(ps, desc, ret_probes, ret_n);
+	ps->is_listing = false;
+	return e;
+}
+
+bool probes_is_listing(const struct probes *ps)
+{
+	return ps->is_listing;
 }
 
 /* ---- what is known before matching ----------------------------------------------------------- */
@@ -632,7 +669,16 @@ bool probes_is_named(const struct probes *ps, const struct provider *pv, const c
 void probes_name(struct probes *ps, const struct probe_desc *desc)
 {
 	struct arena *a = ps->arena;
+	bool has_changed = false;
 
+	for (uint32_t i = 0; provider_list[i] && !desc->id; i++) {
+		const struct provider *pv = provider_list[i];
+
+		if (pv->named && provider_concerns(pv, desc))
+			has_changed |= pv->named(ps, pv, desc);
+	}
+	if (has_changed)
+		matches_forget(ps);
 	if (desc->id || !is_name(desc->func))
 		return;
 	vec_push(&ps->named,
@@ -661,6 +707,14 @@ void probes_set_classic(struct probes *ps, bool is_classic)
 void probes_set_raw(struct probes *ps, bool is_raw)
 {
 	ps->is_raw = is_raw;
+}
+
+const char *probe_prov_shown(const struct probe *pr, uint64_t pid, char buf[PROBE_PROV_ROOM])
+{
+	if (!pr->has_pid)
+		return pr->prov;
+	(void)snprintf(buf, PROBE_PROV_ROOM, "%s%" PRIu64, pr->prov, pid);
+	return buf;
 }
 
 const char *probe_func_shown(struct probes *ps, const struct probe *pr)
@@ -697,7 +751,7 @@ bool probes_is_expanded(const struct probes *ps, const struct probe_desc *desc)
 	struct strbuf key = {0};
 	const struct match *m;
 
-	desc_key(desc, &key);
+	desc_key(ps, desc, &key);
 	m = hashmap_finds(ps->matches, key.data);
 	strbuf_deinit(&key);
 	return m && m->is_expanded;

@@ -40,6 +40,11 @@ struct probe {
 	uint64_t data; /* for the provider alone: a system call number, a period, ... */
 	/* of a declared probe in code of processes: struct code_source.number; 0: it is another */
 	uint32_t source;
+	/*
+	 * It fires in many processes: the name of its provider is prov and the id of the process
+	 * that fires it (probe_prov_shown()).
+	 */
+	bool has_pid;
 };
 
 /* A place on which a probe hangs, and the key that identifies the probe there. */
@@ -103,6 +108,17 @@ struct provider {
 	 */
 	struct err *(*expand)(struct probes *ps, const struct provider *pv,
 			      const struct probe_desc *desc, struct probe_list *found);
+	/*
+	 * Called for each description of a program before any is matched, if the provider could
+	 * have its probes. Returns true if results of earlier matching may have changed. May be
+	 * NULL.
+	 */
+	bool (*named)(struct probes *ps, const struct provider *pv, const struct probe_desc *desc);
+	/*
+	 * The process that the description is about, when its probes may fire in other processes,
+	 * too; 0: it is about all processes. May be NULL.
+	 */
+	uint32_t (*only_in)(const struct probe_desc *desc);
 	/* Why desc matches nothing and what to type instead, in the registry's arena, or NULL. */
 	const char *(*hint)(struct probes *ps, const struct provider *pv,
 			    const struct probe_desc *desc);
@@ -147,6 +163,13 @@ struct probe *probes_add_at(struct probes *ps, const struct provider *pv, uint32
 /* Registers a new probe that no description matches; provider.expand adds it to results. */
 struct probe *probes_add_hidden(struct probes *ps, const struct provider *pv, const char *mod,
 				const char *func, const char *name, uint64_t data);
+/*
+ * The same with the provider name prov, which does not matter to candidates. The registry does not
+ * copy the names: they must live as long as the probe.
+ */
+struct probe *probes_add_private(struct probes *ps, const struct provider *pv, const char *prov,
+				 const char *mod, const char *func, const char *name,
+				 uint64_t data);
 /*
  * Takes probes out of the registry: nobody uses them any more, and no match was asked for since
  * they were added. Their ids are not given out again.
@@ -199,6 +222,9 @@ void probes_set_files(struct probes *ps, const struct file_opts *files);
 const struct file_opts *probes_files(const struct probes *ps);
 /* Whether names of functions are shown mangled, as they are linked. */
 void probes_set_raw(struct probes *ps, bool is_raw);
+/* The provider of a probe that the process has fired, for users; buf is room for it. */
+#define PROBE_PROV_ROOM 280
+const char *probe_prov_shown(const struct probe *pr, uint64_t pid, char buf[PROBE_PROV_ROOM]);
 /* The function of a probe for users: demangled, unless probes_set_raw(). */
 const char *probe_func_shown(struct probes *ps, const struct probe *pr);
 /*
@@ -236,6 +262,13 @@ MUST_CHECK struct err *probes_match(struct probes *ps, const struct probe_desc *
 				    struct probe ***ret_probes, uint32_t *ret_n);
 /* The attributes of a probe: NPARTS of them. */
 void probe_attrs(struct probes *ps, const struct probe *pr, struct attr *ret);
+/*
+ * The probes that a listing shows: those of each process, where probes_match() finds one probe for
+ * all processes. The array lives as long as the registry.
+ */
+MUST_CHECK struct err *probes_match_listed(struct probes *ps, const struct probe_desc *desc,
+					   struct probe ***ret_probes, uint32_t *ret_n);
+bool probes_is_listing(const struct probes *ps); /* for provider.collect */
 /* Whether the provider can have a probe that desc describes. */
 bool provider_concerns(const struct provider *pv, const struct probe_desc *desc);
 /* What to type instead of a description that matches nothing, or NULL. */

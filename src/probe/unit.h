@@ -26,6 +26,7 @@ struct unit_clause {
 	 * probe. Clauses of one derived probe are neighbours.
 	 */
 	const struct unit_identity *as;
+	uint32_t tgid; /* the clause runs in this process only, whatever its probes say; 0 = all */
 };
 
 struct unit_probe {

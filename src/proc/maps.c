@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/magic.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -73,6 +75,97 @@ struct err *proc_maps_read(pid_t pid, struct proc_maps *ret)
 	while (getline(&line, &cap, f) > 0)
 		if (proc_map_parse(line, ret->arena, &m))
 			vec_push(&ret->maps, m);
+	return NULL;
+}
+
+/* ---- mappings of code ------------------------------------------------------------------------ */
+
+/* Linux include/uapi/linux/fs.h, v6.11: asks /proc/PID/maps for one mapping. */
+struct map_query {
+	uint64_t size, flags, addr;
+	uint64_t start, end, vma_flags, page_size, off, ino;
+	uint32_t dev_major, dev_minor, name_size, build_id_size;
+	uint64_t name, build_id;
+};
+#define MAP_QUERY	 _IOWR('f', 17, struct map_query)
+#define MAP_QUERY_WRITE	 0x02
+#define MAP_QUERY_EXEC	 0x04
+#define MAP_QUERY_SHARED 0x08
+#define MAP_QUERY_NEXT	 0x10 /* the mapping at addr, or the next one */
+#define MAP_QUERY_FILE	 0x20
+
+bool proc_map_is_code(const struct proc_map *m)
+{
+	return m->is_exec && !m->is_write && !m->is_shared && m->ino && m->path[0] == '/';
+}
+
+/* Takes " (deleted)" off a path; returns the path. */
+static char *path_strip(char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(path), tail = sizeof(deleted) - 1;
+
+	if (len >= tail && strcmp(path + len - tail, deleted) == 0)
+		path[len - tail] = '\0';
+	return path;
+}
+
+/* Returns 0, or why the kernel does not answer: ENOTTY when it has no such call. */
+static int queries_ask(int fd, void (*func)(void *ctx, const struct proc_map *m), void *ctx)
+{
+	char path[PATH_MAX + 16]; /* " (deleted)" may follow */
+	struct map_query q = {0};
+
+	do {
+		struct proc_map m;
+
+		q = (struct map_query){.size = sizeof(q),
+				       .flags = MAP_QUERY_EXEC | MAP_QUERY_NEXT | MAP_QUERY_FILE,
+				       .addr = q.end,
+				       .name = (uintptr_t)path,
+				       .name_size = sizeof(path)};
+		*path = '\0';
+		if (ioctl(fd, MAP_QUERY, &q) != 0)
+			return errno == ENOENT || errno == ESRCH ? 0 : errno;
+		path[sizeof(path) - 1] = '\0';
+		m = (struct proc_map){.start = q.start,
+				      .end = q.end,
+				      .off = q.off,
+				      .dev = makedev(q.dev_major, q.dev_minor),
+				      .ino = q.ino,
+				      .path = path_strip(path),
+				      .is_exec = true,
+				      .is_write = q.vma_flags & MAP_QUERY_WRITE,
+				      .is_shared = q.vma_flags & MAP_QUERY_SHARED};
+		if (proc_map_is_code(&m))
+			func(ctx, &m);
+	} while (q.end);
+	return 0;
+}
+
+struct err *proc_code_each(pid_t pid, void (*func)(void *ctx, const struct proc_map *m), void *ctx)
+{
+	CLEANUP(fd) int fd = -1;
+	struct proc_maps maps;
+	char path[64];
+	struct err *e;
+	int sys;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	sys = fd < 0 ? errno : queries_ask(fd, func, ctx);
+	if (!sys)
+		return NULL;
+	if (sys != ENOTTY && sys != EINVAL)
+		return err_sys(sys == ENOENT ? ESRCH : sys,
+			       "cannot read the mappings of process %d", (int)pid);
+	e = proc_maps_read(pid, &maps);
+	if (e)
+		return e;
+	for (uint32_t i = 0; i < maps.maps.len; i++)
+		if (proc_map_is_code(&maps.maps.data[i]))
+			func(ctx, &maps.maps.data[i]);
+	proc_maps_deinit(&maps);
 	return NULL;
 }
 

@@ -31,6 +31,14 @@ struct proc_maps {
 /* An error if /proc is mounted, but shows the process ids of another PID namespace than our own. */
 MUST_CHECK struct err *proc_check_numbers(void);
 MUST_CHECK struct err *proc_maps_read(pid_t pid, struct proc_maps *ret);
+/*
+ * Calls func for each mapping from which a process executes a file's code and in which the kernel
+ * places uprobes: it is executable, private and read-only. The path is valid during the call.
+ * Kernel threads have no such mapping.
+ */
+MUST_CHECK struct err *proc_code_each(pid_t pid, void (*func)(void *ctx, const struct proc_map *m),
+				      void *ctx);
+bool proc_map_is_code(const struct proc_map *m);
 void proc_maps_deinit(struct proc_maps *m);
 /* Parses one line of the file, which it changes; false if the line is malformed. */
 bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret);

@@ -105,6 +105,11 @@ void pid_object_destroy(struct pid_object *o);
 void pid_object_leave(const struct pid_state *st, struct pid_object *o, pid_t pid);
 /* Reads what the process has mapped now; files that are new belong to st's batch. */
 MUST_CHECK struct err *pid_target_look(struct pid_state *st, struct pid_target *t);
+/*
+ * Returns the name of the module: the last part of the path, or the name that memfd_create() was
+ * given. A colon cannot be written in a probe description, so "memfd:" is not part of the name.
+ */
+const char *pid_module_name(const char *path);
 bool pid_object_is_mapped(const struct pid_target *t, const struct pid_object *o);
 /* Opens the file, once. The object owns the error. */
 const struct err *pid_object_open_file(struct pid_target *t, struct pid_object *o);

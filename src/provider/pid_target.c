@@ -71,17 +71,7 @@ static bool exe_path(pid_t pid, char *path, size_t size)
 	return n >= 0 || (errno != EACCES && errno != EPERM);
 }
 
-/* True if the kernel places uprobes in the mapping: it is executable, private and read-only. */
-static bool is_probeable(const struct proc_map *m)
-{
-	return m->is_exec && !m->is_write && !m->is_shared && m->ino && m->path[0] == '/';
-}
-
-/*
- * Returns the name of the module: the last part of the path, or the name that memfd_create() was
- * given. A colon cannot be written in a probe description, so "memfd:" is not part of the name.
- */
-static const char *module_name(const char *path)
+const char *pid_module_name(const char *path)
 {
 	static const char memory[] = "/memfd:";
 	const char *slash = strrchr(path, '/');
@@ -96,7 +86,7 @@ static struct pid_object *object_create(const struct pid_state *st, const struct
 {
 	struct pid_object *o = xcalloc(1, sizeof(*o));
 
-	o->file = (struct place_file){.name = text_clean(xstrdup(module_name(m->path))),
+	o->file = (struct place_file){.name = text_clean(xstrdup(pid_module_name(m->path))),
 				      .path = xstrdup(m->path),
 				      .dev = m->dev,
 				      .ino = m->ino};
@@ -106,9 +96,9 @@ static struct pid_object *object_create(const struct pid_state *st, const struct
 
 static void object_see(const struct pid_state *st, struct pid_target *t, const struct proc_map *m)
 {
-	struct pid_object *o = is_probeable(m) ? object_find(t, m) : NULL;
+	struct pid_object *o = proc_map_is_code(m) ? object_find(t, m) : NULL;
 
-	if (!is_probeable(m))
+	if (!proc_map_is_code(m))
 		return;
 	if (!o) {
 		o = object_create(st, m);
@@ -250,7 +240,7 @@ static const struct proc_map *code_map(const struct pid_target *t, const struct 
 	for (uint32_t i = 0; i < t->maps.maps.len; i++) {
 		const struct proc_map *m = &t->maps.maps.data[i];
 
-		if (is_probeable(m) && m->ino == o->file.ino && m->dev == o->file.dev)
+		if (proc_map_is_code(m) && m->ino == o->file.ino && m->dev == o->file.dev)
 			return m;
 	}
 	return NULL;

@@ -1,5 +1,6 @@
 /*
- * The provider of the probes that programs define themselves (USDT; providers.md, 20).
+ * The provider of the probes that programs define themselves (USDT; providers.md, 20): finds the
+ * probes that a description matches.
  *
  * The notes in a program or library give the instruction of each probe, its provider, and where its
  * arguments are when the instruction is reached. The process id is appended to the provider's name:
@@ -8,189 +9,28 @@
  * counter (MYAPP_NAME_ENABLED()).
  */
 #include <ctype.h>
-#include <dirent.h>
-#include <errno.h>
 
-#include "base/hashmap.h"
 #include "d/diag.h"
-#include "proc/fastnop.h"
 #include "d/import_dwarf.h"
 #include "provider/usdt.h"
-#include "sym/debugfile.h"
 
-/* ---- probes ---------------------------------------------------------------------------------- */
+#define SCAN_NS 1000000000 /* so long the processes that a scan has found are taken for all */
 
-/* Returns the number of these operands; equal operands have the same number. */
-static uint32_t operands_number(struct usdt_state *st, const struct usdt_operands *o)
+struct usdt_state *usdt_state(struct probes *ps)
 {
-	for (uint32_t i = 0; i < st->operands.len; i++)
-		if (memcmp(st->operands.data[i], o, sizeof(*o)) == 0)
-			return i;
-	vec_push(&st->operands, xmalloc(sizeof(*o)));
-	*st->operands.data[st->operands.len - 1] = *o;
-	return st->operands.len - 1;
-}
+	struct usdt_state *st = probes_state(ps, &provider_usdt, sizeof(*st));
 
-struct usdt_probe_data *usdt_probe_create(struct probes *ps, struct usdt_state *st,
-					  struct usdt_object *o)
-{
-	struct usdt_probe_data *d = xcalloc(1, sizeof(*d));
-
-	d->object = o;
-	d->key = probes_code_key(ps);
-	d->code.pid = d->code.at = o->target->pid;
-	d->code.is_exact = true;
-	vec_push(&st->probes, d);
-	return d;
-}
-
-/* Returns the probe of the object that a note belongs to; the first note creates it. */
-static struct probe *probe_get(struct probes *ps, struct usdt_state *st, struct usdt_object *o,
-			       const struct usdt_note *note, const char *func)
-{
-	const char *prov =
-		arena_printf(probes_arena(ps), "%s%d", note->provider, (int)o->target->pid);
-	struct usdt_probe_data *d;
-	struct probe *pr;
-
-	for (uint32_t i = 0; i < o->probes.len; i++) {
-		pr = o->probes.data[i];
-		if (strcmp(pr->name, note->name) == 0 && strcmp(pr->func, func) == 0 &&
-		    strcmp(pr->prov, prov) == 0)
-			return pr;
+	if (!st->probes) {
+		st->by_identity = hashmap_create();
+		st->seen = hashmap_create();
+		st->used = hashmap_create();
+		st->probes = hashmap_create();
+		st->by_operands = hashmap_create();
 	}
-	d = usdt_probe_create(ps, st, o);
-	d->note = note;
-	d->spot = UPROBE_USDT;
-	pr = probes_add_as(ps, &provider_usdt, prov, o->file->file.name, func, note->name,
-			   (uint64_t)(uintptr_t)d);
-	vec_push(&o->probes, pr);
-	return pr;
+	return st;
 }
 
-/* nops: NULL if the kernel optimizes no nops */
-static void site_add(struct probes *ps, struct usdt_state *st, struct usdt_object *o,
-		     const struct usdt_note *note, struct gate_elf *g, struct fastnop *nops)
-{
-	const struct func *fn = funcs_at(o->file->funcs, note->pc);
-	struct usdt_operands operands;
-	struct usdt_probe_data *d;
-	uint32_t number;
-	uint64_t off;
-
-	if (!funcs_off(o->file->funcs, note->pc, &off))
-		return; /* the note is wrong: its address is not in code */
-	usdt_note_operands(g, note, o->file->file.is_32bit, &operands);
-	number = operands_number(st, &operands);
-	if (nops)
-		off += fastnop_skip(nops, o->file->funcs, &o->file->text, off);
-	d = usdt_probe(probe_get(ps, st, o, note, fn ? fn->name : ""));
-	if (!d->operands)
-		d->operands = st->operands.data[number];
-	vec_push(&d->code.sites, (struct place_site){.file = &o->file->file,
-						     .off = off,
-						     .rel = number,
-						     .operands = st->operands.data[number],
-						     .counter_off = note->counter_off});
-}
-
-static int by_pc(const void *pa, const void *pb)
-{
-	const struct usdt_note *a = pa, *b = pb;
-
-	return (a->pc > b->pc) - (a->pc < b->pc);
-}
-
-static void object_destroy(struct usdt_object *o)
-{
-	usdt_kinds_destroy(o->kinds);
-	usdt_notes_deinit(&o->notes);
-	vec_deinit(&o->probes);
-	free(o);
-}
-
-struct usdt_object *usdt_object_add(struct usdt_state *st, struct pid_target *t,
-				    struct pid_object *file)
-{
-	struct usdt_object *o = xcalloc(1, sizeof(*o));
-
-	*o = (struct usdt_object){.target = t, .file = file};
-	vec_push(&st->objects, o);
-	return o;
-}
-
-/* Reads the notes of a file that the process has mapped, and registers their probes. */
-static void object_read(struct probes *ps, struct usdt_state *st, struct pid_target *t,
-			struct pid_object *file)
-{
-	struct fastnop nops = {0};
-	struct usdt_object *o;
-	struct gate_elf g;
-
-	if (pid_object_open_file(t, file))
-		return;
-	o = xcalloc(1, sizeof(*o));
-	*o = (struct usdt_object){.target = t, .file = file};
-	gate_elf_open(file->file.opened, probes_files(ps)->limit, &g);
-	usdt_notes_read(&g, &o->notes);
-	if (o->notes.is_cut)
-		probes_notice(ps, "some notes about probes in '%s' cannot be read",
-			      file->file.name);
-	if (!o->notes.list.len || pid_object_open(t, file)) {
-		object_destroy(o);
-	} else {
-		vec_push(&st->objects, o);
-		qsort(o->notes.list.data, o->notes.list.len, sizeof(*o->notes.list.data), by_pc);
-		for (uint32_t i = 0; i < o->notes.list.len; i++)
-			site_add(ps, st, o, &o->notes.list.data[i], &g,
-				 feat_has(FEAT_UPROBE_NOP5) ? &nops : NULL);
-		fastnop_deinit(&nops);
-	}
-	gate_elf_close(&g);
-}
-
-/* ---- processes ------------------------------------------------------------------------------- */
-
-static bool is_known(const struct usdt_state *st, pid_t pid)
-{
-	for (uint32_t i = 0; i < st->pids.targets.len; i++)
-		if (st->pids.targets.data[i]->pid == pid)
-			return true;
-	return false;
-}
-
-static struct err *process_read(struct probes *ps, struct usdt_state *st, pid_t pid)
-{
-	struct pid_target *t;
-	struct err *e;
-
-	if (is_known(st, pid))
-		return NULL;
-	e = pid_target_get(ps, &st->pids, pid, &t);
-	for (uint32_t i = 0; !e && i < t->objects.len; i++)
-		object_read(ps, st, t, t->objects.data[i]);
-	return e;
-}
-
-/*
- * Reads the notes of all processes. Processes that end meanwhile, and those whose memory we have no
- * right to read, are skipped.
- */
-static void processes_read(struct probes *ps, struct usdt_state *st)
-{
-	DIR *dir = st->are_all_read ? NULL : opendir("/proc");
-	struct dirent *d;
-
-	st->are_all_read = true;
-	while (dir && (d = readdir(dir))) {
-		pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
-
-		if (pid > 0 && pid != getpid())
-			err_destroy(process_read(ps, st, pid));
-	}
-	if (dir)
-		(void)closedir(dir); /* the directory was only read */
-}
+/* ---- names of providers ---------------------------------------------------------------------- */
 
 /* Returns where the process id begins in a provider's name such as "myapp123"; else its end. */
 static const char *number_at(const char *prov)
@@ -202,50 +42,65 @@ static const char *number_at(const char *prov)
 	return p;
 }
 
-static bool is_other_provider(const char *pattern)
+/* Returns the process that the description names; 0: it is a pattern. */
+static uint32_t usdt_only_in(const struct probe_desc *desc)
+{
+	unsigned long n =
+		glob_is_literal(desc->prov) ? strtoul(number_at(desc->prov), NULL, 10) : 0;
+
+	return n <= INT32_MAX ? (uint32_t)n : 0;
+}
+
+static bool is_other_provider(const char *name)
 {
 	for (uint32_t i = 0; provider_list[i]; i++)
-		if (provider_list[i] != &provider_usdt &&
-		    glob_match(pattern, provider_list[i]->name))
+		if (provider_list[i] != &provider_usdt && strcmp(name, provider_list[i]->name) == 0)
 			return true;
 	return false;
 }
 
 /*
- * True for names such as "myapp123" and for patterns. A pattern that matches another provider does
- * not stand for programs as well, because the notes of all processes would have to be read.
+ * True for names such as "myapp123", and for patterns, unless what comes before the number, or
+ * before the first wildcard, is the name of another provider: "pid123", "syscall*".
  */
 static bool usdt_concerns(const struct provider *pv, const struct probe_desc *desc)
 {
-	const char *number = number_at(desc->prov);
+	bool is_pattern = !glob_is_literal(desc->prov);
+	size_t len = is_pattern ? strcspn(desc->prov, "*?[\\")
+				: (size_t)(number_at(desc->prov) - desc->prov);
 	char head[64];
 
 	(void)pv;
-	if (!*desc->prov || is_other_provider(desc->prov))
+	if (!is_pattern && (!len || !desc->prov[len]))
 		return false;
-	if (!*number)
-		return !glob_is_literal(desc->prov);
-	if (number == desc->prov || (size_t)(number - desc->prov) >= sizeof(head))
-		return false;
-	(void)snprintf(head, sizeof(head), "%.*s", (int)(number - desc->prov), desc->prov);
+	if (len >= sizeof(head))
+		return true;
+	(void)snprintf(head, sizeof(head), "%.*s", (int)len, desc->prov);
 	return !is_other_provider(head);
 }
 
-static struct err *processes_of(struct probes *ps, struct usdt_state *st,
-				const struct probe_desc *desc)
+static bool name_matches(const char *pattern, const char *prov, pid_t pid)
 {
-	const char *number = number_at(desc->prov);
-	unsigned long n = strtoul(number, NULL, 10);
-	struct err *e = NULL;
-	pid_t pid;
+	char name[PROBE_PROV_ROOM];
 
-	if (*number)
-		return n && n <= INT32_MAX ? process_read(ps, st, (pid_t)n) : NULL;
-	for (uint32_t i = 0; (pid = probes_process(ps, i)) && !e; i++)
-		e = process_read(ps, st, pid);
-	if (!probes_process(ps, 0))
-		processes_read(ps, st);
-	return e;
+	(void)snprintf(name, sizeof(name), "%s%d", prov, (int)pid);
+	return glob_match(pattern, name);
+}
+
+/*
+ * True if the pattern matches the provider's name with every process id: the pattern ends with a
+ * star, and all that comes before is matched by the name and any one digit.
+ */
+static bool pattern_is_for_all(const char *pattern, const char *prov)
+{
+	size_t len = strlen(pattern);
+
+	if (!len || pattern[len - 1] != '*' || (len > 1 && pattern[len - 2] == '\\'))
+		return false;
+	for (pid_t digit = 1; digit <= 9; digit++)
+		if (!name_matches(pattern, prov, digit))
+			return false;
+	return true;
 }
 
 static bool field_matches(const char *pattern, const char *text)
@@ -253,31 +108,205 @@ static bool field_matches(const char *pattern, const char *text)
 	return !*pattern || glob_match(pattern, text);
 }
 
+/* True if the description means the group, whatever its provider. */
+static bool group_matches(const struct probe_desc *desc, const struct usdt_group *grp)
+{
+	return field_matches(desc->name, grp->name) && field_matches(desc->func, grp->func) &&
+	       (!*desc->mod || pid_object_matches(grp->object->file, desc->mod));
+}
+
+/* True if a pattern of the session makes the probe that fires in all processes. */
+static bool group_is_for_all(const struct usdt_state *st, const struct usdt_group *grp)
+{
+	for (uint32_t i = 0; i < st->patterns.len; i++) {
+		const struct probe_desc *desc = &st->patterns.data[i];
+
+		if (pattern_is_for_all(desc->prov, grp->prov) && group_matches(desc, grp))
+			return true;
+	}
+	return false;
+}
+
+static struct probe_desc desc_copy(struct arena *a, const struct probe_desc *desc)
+{
+	return (struct probe_desc){arena_strdup(a, desc->prov), arena_strdup(a, desc->mod),
+				   arena_strdup(a, desc->func), arena_strdup(a, desc->name), 0};
+}
+
+/* Remembers the patterns. Literal descriptions that were matched before may match other probes. */
+static bool usdt_named(struct probes *ps, const struct provider *pv, const struct probe_desc *desc)
+{
+	struct usdt_state *st = usdt_state(ps);
+
+	(void)pv;
+	if (glob_is_literal(desc->prov))
+		return false;
+	vec_push(&st->patterns, desc_copy(probes_arena(ps), desc));
+	return st->has_literals;
+}
+
+/* ---- probes ---------------------------------------------------------------------------------- */
+
+static struct usdt_probe_data *data_create(struct probes *ps, struct usdt_state *st,
+					   struct usdt_group *grp, pid_t pid)
+{
+	struct usdt_probe_data *d = xcalloc(1, sizeof(*d));
+
+	*d = (struct usdt_probe_data){.group = grp,
+				      .object = grp->object,
+				      .declared = grp->declared,
+				      .note = grp->note,
+				      .operands = grp->operands,
+				      .spot = grp->spot,
+				      .key = probes_code_key(ps),
+				      .batch = st->pids.batch,
+				      .code = grp->code};
+	d->code.pid = d->code.at = pid;
+	vec_push(&st->data, d);
+	return d;
+}
+
+/* Returns the probe of the group in a process; pid 0: the one for all processes. */
+static struct probe *probe_get(struct probes *ps, struct usdt_state *st, struct usdt_group *grp,
+			       pid_t pid)
+{
+	const uint64_t key[2] = {(uintptr_t)grp, (uint64_t)pid};
+	struct probe *pr = hashmap_find(st->probes, key, sizeof(key));
+	const char *prov = grp->prov;
+
+	if (pr)
+		return pr;
+	if (pid)
+		prov = arena_printf(grp->object->arena, "%s%d", prov, (int)pid);
+	pr = probes_add_private(ps, &provider_usdt, prov, grp->object->file->file.name, grp->func,
+				grp->name, (uint64_t)(uintptr_t)data_create(ps, st, grp, pid));
+	pr->has_pid = !pid;
+	pr->source = grp->source;
+	hashmap_set(st->probes, key, sizeof(key), pr);
+	return pr;
+}
+
+/* ---- matching -------------------------------------------------------------------------------- */
+
+/* A description whose probes are being collected. */
+struct request {
+	struct probes *ps;
+	struct usdt_state *st;
+	const struct probe_desc *desc;
+	pid_t pid; /* the process that desc names; 0: it is a pattern */
+	uint32_t number;
+	struct probe_list *out;
+};
+
+/* Adds the probes of the object that fire in all processes. */
+static void collect_for_all(const struct request *r, struct usdt_object *o)
+{
+	for (uint32_t i = 0; i < o->groups.len; i++) {
+		struct usdt_group *grp = o->groups.data[i];
+
+		if (pattern_is_for_all(r->desc->prov, grp->prov) && group_matches(r->desc, grp))
+			probe_list_add(r->out, probe_get(r->ps, r->st, grp, 0));
+	}
+}
+
+/* Adds the probes of the object in a process. */
+static void collect_in(const struct request *r, struct usdt_object *o, pid_t pid)
+{
+	bool is_listing = probes_is_listing(r->ps);
+
+	for (uint32_t i = 0; i < o->groups.len; i++) {
+		struct usdt_group *grp = o->groups.data[i];
+		const char *prov = grp->prov;
+		bool is_for_all = !is_listing && r->pid && group_is_for_all(r->st, grp);
+
+		if (!name_matches(r->desc->prov, prov, pid) || !group_matches(r->desc, grp) ||
+		    (!is_listing && !r->pid && pattern_is_for_all(r->desc->prov, prov)))
+			continue;
+		probe_list_add(r->out, probe_get(r->ps, r->st, grp, is_for_all ? 0 : pid));
+	}
+}
+
+static bool object_has(const struct usdt_object *o, const char *pattern, pid_t pid)
+{
+	for (uint32_t i = 0; i < o->provs.len; i++)
+		if (name_matches(pattern, o->provs.data[i], pid))
+			return true;
+	return false;
+}
+
+/* Sets in the object what the request asks of it. */
+static void object_ask(const struct request *r, struct usdt_object *o)
+{
+	const char *pattern = r->desc->prov;
+
+	o->request = r->number;
+	usdt_code_add(r->ps, o);
+	o->is_for_all = o->is_for_each = false;
+	for (uint32_t i = 0; i < o->provs.len; i++)
+		if (!r->pid && !probes_is_listing(r->ps) &&
+		    pattern_is_for_all(pattern, o->provs.data[i]))
+			o->is_for_all = true;
+		else
+			o->is_for_each = true;
+	if (!o->is_for_all)
+		return;
+	usdt_object_group(r->ps, r->st, o);
+	collect_for_all(r, o);
+}
+
+static void collect_use(const struct request *r, const struct usdt_use *use)
+{
+	struct usdt_object *o = use->object;
+
+	if (r->pid && use->pid != r->pid)
+		return;
+	if (o->request != r->number)
+		object_ask(r, o);
+	if (!o->is_for_each || !object_has(o, r->desc->prov, use->pid))
+		return;
+	usdt_object_group(r->ps, r->st, o);
+	collect_in(r, o, use->pid);
+}
+
+static struct err *process_read(const struct request *r)
+{
+	struct pid_target *t;
+	struct err *e = pid_target_get(r->ps, &r->st->pids, r->pid, &t);
+
+	r->st->has_literals = true;
+	return e ? e : usdt_scan_process(r->ps, r->st, r->pid);
+}
+
+/* Reads what all processes have mapped; a new process of -c first maps its libraries. */
+static struct err *processes_read(const struct request *r)
+{
+	struct err *e = NULL;
+	pid_t pid;
+
+	if (!probes_files(r->ps))
+		return NULL; /* a registry that opens no files */
+	for (uint32_t i = 0; (pid = probes_process(r->ps, i)) && !e; i++)
+		e = probes_need_process(r->ps, pid);
+	if (!e && (!r->st->scanned_at || now_ns() - r->st->scanned_at > SCAN_NS ||
+		   r->st->ncodes_scanned < usdt_code_count(r->ps, r->st)))
+		usdt_scan_all(r->ps, r->st);
+	return e;
+}
+
 static struct err *usdt_collect(struct probes *ps, const struct provider *pv,
 				const struct probe_desc *desc, struct probe_list *out)
 {
 	const struct declared_source_fns *declared = probes_declared(ps);
-	struct usdt_state *st = probes_state(ps, pv, sizeof(*st));
+	struct usdt_state *st = usdt_state(ps);
+	const struct request r = {ps, st, desc, (pid_t)usdt_only_in(desc), ++st->nrequests, out};
 	struct err *e = declared->define ? declared->define(declared->ctx, desc) : NULL;
 
-	if (!e)
-		e = processes_of(ps, st, desc);
-	if (!e)
-		usdt_code_add(ps, st);
-	for (uint32_t i = 0; !e && i < st->objects.len; i++) {
-		const struct usdt_object *o = st->objects.data[i];
-
-		if (*desc->mod && !pid_object_matches(o->file, desc->mod))
-			continue;
-		for (uint32_t k = 0; k < o->probes.len; k++) {
-			struct probe *pr = o->probes.data[k];
-
-			if (glob_match(desc->prov, pr->prov) &&
-			    field_matches(desc->func, pr->func) &&
-			    field_matches(desc->name, pr->name))
-				probe_list_add(out, pr);
-		}
-	}
+	(void)pv;
+	if (e || (!r.pid && glob_is_literal(desc->prov)))
+		return e; /* or its number is none of a process */
+	e = r.pid ? process_read(&r) : processes_read(&r);
+	for (uint32_t i = 0; i < st->uses.len && !e; i++)
+		collect_use(&r, &st->uses.data[i]);
 	return e;
 }
 
@@ -285,19 +314,19 @@ static const char *usdt_hint(struct probes *ps, const struct provider *pv,
 			     const struct probe_desc *desc)
 {
 	const struct declared_source_fns *declared = probes_declared(ps);
-	struct usdt_state *st = probes_state(ps, pv, sizeof(*st));
+	const struct usdt_state *st = usdt_state(ps);
 	const char *names[64], *near;
 	uint32_t n = 0;
 
 	if (!usdt_concerns(pv, desc))
 		return NULL;
-	for (uint32_t i = 0; i < st->objects.len; i++)
-		for (uint32_t k = 0; k < st->objects.data[i]->probes.len; k++) {
-			const struct probe *pr = st->objects.data[i]->probes.data[k];
+	for (uint32_t i = 0; i < st->uses.len; i++) {
+		const struct usdt_object *o = st->uses.data[i].object;
 
-			if (glob_match(desc->prov, pr->prov) && n < ARRAY_LEN(names))
-				names[n++] = pr->name;
-		}
+		for (uint32_t k = 0; k < o->groups.len && n < ARRAY_LEN(names); k++)
+			if (name_matches(desc->prov, o->groups.data[k]->prov, st->uses.data[i].pid))
+				names[n++] = o->groups.data[k]->name;
+	}
 	if (declared->code_hint) {
 		const char *why = declared->code_hint(declared->ctx, desc);
 
@@ -334,23 +363,25 @@ static void usdt_close(void *state)
 {
 	struct usdt_state *st = state;
 
-	for (uint32_t i = 0; i < st->probes.len; i++) {
-		vec_deinit(&st->probes.data[i]->code.sites);
-		free(st->probes.data[i]);
-	}
+	for (uint32_t i = 0; i < st->data.len; i++)
+		free(st->data.data[i]);
 	for (uint32_t i = 0; i < st->operands.len; i++)
 		free(st->operands.data[i]);
-	for (uint32_t i = 0; i < st->objects.len; i++)
-		object_destroy(st->objects.data[i]);
+	usdt_objects_destroy(st);
 	for (uint32_t i = 0; i < st->pids.targets.len; i++)
 		pid_target_destroy(st->pids.targets.data[i]);
 	dwarf_import_destroy(st->types);
 	hashmap_destroy(st->debug_types);
-	vec_deinit(&st->probes);
+	hashmap_destroy(st->by_identity);
+	hashmap_destroy(st->seen);
+	hashmap_destroy(st->used);
+	hashmap_destroy(st->probes);
+	hashmap_destroy(st->by_operands);
+	vec_deinit(&st->data);
 	vec_deinit(&st->operands);
-	vec_deinit(&st->objects);
+	vec_deinit(&st->uses);
+	vec_deinit(&st->patterns);
 	vec_deinit(&st->pids.targets);
-	vec_deinit(&st->ncodes);
 }
 
 const struct provider provider_usdt = {
@@ -359,6 +390,8 @@ const struct provider provider_usdt = {
 	.concerns = usdt_concerns,
 	.collect = usdt_collect,
 	.close = usdt_close,
+	.named = usdt_named,
+	.only_in = usdt_only_in,
 	.hint = usdt_hint,
 	.attrs = usdt_attrs,
 	.arg_types = usdt_arg_types,

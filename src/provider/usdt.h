@@ -2,20 +2,36 @@
  * The provider of programs' own probes (USDT): the data and functions that its files share.
  *
  *     usdt.c       finds the probes that a description matches
+ *     usdt_file.c  reads the notes of files, each file once however many processes map it
+ *     usdt_scan.c  finds out which processes have mapped which of these files
  *     usdt_args.c  finds where arguments are, and their types
  *     usdt_code.c  adds the probes that are declared in D over functions of programs
+ *
+ * Objects   a file with notes, found by its identity (device, inode, size, time of change). Files
+ *           without notes are remembered, too, so that they are not opened again.
+ * Groups    the instructions of a file that have one provider, function and name.
+ * Probes    a group has one probe that fires in all processes: with one link a file, whatever the
+ *           number of processes. The name of its provider ends with the id of the process that
+ *           fires it (probe.has_pid). A description that names a process gets another probe, whose
+ *           links the kernel filters by process, unless a pattern of the session makes the probe
+ *           of all processes anyway: then that one is used, so that clauses run in their order.
+ *
+ * Owns     the state owns objects; an object owns its file, notes, groups, their probes' data.
  */
 #pragma once
 
+#include "base/hashmap.h"
 #include "provider/pid.h"
 #include "usdt/note.h"
 #include "usdt/operand.h"
 
+struct usdt_group;
 struct usdt_object;
 struct usdt_elements;
 struct usdt_kinds;
 
 struct usdt_probe_data {
+	struct usdt_group *group;
 	struct usdt_object *object;
 	/* of a probe that is declared in D, which has no note and no operands; else NULL */
 	const struct derived_info *declared;
@@ -23,29 +39,63 @@ struct usdt_probe_data {
 	const struct usdt_operands *operands;
 	uint32_t spot; /* enum uprobe_place */
 	uint32_t key;
-	struct place_code code;
+	uint32_t batch;		/* in which it was matched first */
+	struct place_code code; /* pid 0: it fires in all processes; the group owns the sites */
 	const struct usdt_elements *elements; /* of args[]; NULL until asked for */
 };
 
-/* The notes of a file that a process has mapped. */
+struct usdt_group {
+	struct usdt_object *object;
+	const char *prov, *func, *name;
+	const struct derived_info *declared; /* as in struct usdt_probe_data */
+	uint32_t source;		     /* of a declared probe: struct code_source.number */
+	const struct usdt_note *note;	     /* of its first instruction */
+	const struct usdt_operands *operands;
+	uint32_t spot;
+	struct place_code code; /* its sites */
+};
+
+/* A file with notes. */
 struct usdt_object {
-	struct pid_target *target;
+	struct pid_target *target; /* stands for the process through which the file was opened */
 	struct pid_object *file;
 	struct usdt_notes notes;
-	VEC(struct probe *) probes;
-	struct usdt_kinds *kinds; /* for the types of arguments; NULL until asked for */
+	VEC(const char *) provs; /* the providers in the notes, each once */
+	struct arena *arena;	 /* names of probes */
+	uint32_t batch;
+	bool has_groups;
+	uint32_t ncodes; /* how many of the sources declared in D are among provs and groups */
+	/* The last request (usdt.c), and whether it asks for probes of all, of each process. */
+	uint32_t request;
+	bool is_for_all, is_for_each;
+	VEC(struct usdt_group *) groups; /* empty until has_groups */
+	struct usdt_kinds *kinds;	 /* for the types of arguments; NULL until asked for */
+};
+
+/* A process that has mapped an object. */
+struct usdt_use {
+	pid_t pid;
+	struct usdt_object *object;
 };
 
 struct usdt_state {
-	struct pid_state pids;
+	struct pid_state pids; /* processes that descriptions name by their ids */
 	VEC(struct usdt_object *) objects;
-	VEC(struct usdt_probe_data *) probes;
+	struct hashmap *by_identity; /* struct identity (usdt_file.c) -> object, or NO_NOTES */
+	struct hashmap *seen;	     /* device and inode of a mapping -> struct usdt_seen */
+	VEC(struct usdt_use) uses;
+	struct hashmap *used;	/* struct usdt_use -> a value that is not NULL, for uses */
+	struct hashmap *probes; /* group and process id -> struct probe */
+	VEC(struct usdt_probe_data *) data;
 	VEC(struct usdt_operands *) operands; /* an index in this list is the operands' number */
-	bool are_all_read;		      /* the notes of all processes were read */
-	/* for each process of pids: how many of the sources declared in D it was searched for */
-	VEC(uint32_t) ncodes;
-	struct dwarf_import *types;  /* NULL until a type is asked for */
-	struct hashmap *debug_types; /* file and type -> struct debug_type, or NULL */
+	struct hashmap *by_operands;	      /* struct usdt_operands -> number + 1 */
+	VEC(struct probe_desc) patterns;      /* of the session's programs */
+	bool has_literals;		      /* some description has named a process */
+	struct dwarf_import *types;	      /* NULL until a type is asked for */
+	struct hashmap *debug_types;	      /* file and type -> struct debug_type, or NULL */
+	uint32_t nrequests;
+	uint32_t ncodes, ncodes_scanned; /* sources that are declared in D; at the last scan */
+	uint64_t scanned_at;		 /* ns; 0: processes were not scanned */
 };
 
 static inline struct usdt_probe_data *usdt_probe(const struct probe *pr)
@@ -53,22 +103,45 @@ static inline struct usdt_probe_data *usdt_probe(const struct probe *pr)
 	return (struct usdt_probe_data *)(uintptr_t)pr->data;
 }
 
-/* ---- usdt.c ---------------------------------------------------------------------------------- */
+/* The state, whose tables exist. */
+struct usdt_state *usdt_state(struct probes *ps);
 
-/* Adds a file to those that are known; its notes are read by the caller. */
-struct usdt_object *usdt_object_add(struct usdt_state *st, struct pid_target *t,
-				    struct pid_object *file);
-/* Makes the data of a probe in the file. */
-struct usdt_probe_data *usdt_probe_create(struct probes *ps, struct usdt_state *st,
-					  struct usdt_object *o);
+/* ---- usdt_file.c ----------------------------------------------------------------------------- */
+
+/*
+ * Returns the object of a file that the process has mapped; NULL if the file has no notes, or
+ * cannot be opened. A file that was read before is not opened again.
+ */
+struct usdt_object *usdt_object_find(struct probes *ps, struct usdt_state *st, pid_t pid,
+				     const struct proc_map *m);
+/* Makes the object's groups, once. */
+void usdt_object_group(struct probes *ps, struct usdt_state *st, struct usdt_object *o);
+void usdt_objects_destroy(struct usdt_state *st);
+
+/* Adds a group without instructions. The names must live as long as the object. */
+struct usdt_group *usdt_group_add(struct usdt_object *o, const char *prov, const char *func,
+				  const char *name);
+/* Adds a provider to those of the object, once. */
+void usdt_prov_add(struct usdt_object *o, const char *prov);
 
 /* ---- usdt_code.c ----------------------------------------------------------------------------- */
 
+/* Returns how many sources are declared in D so far. */
+uint32_t usdt_code_count(struct probes *ps, struct usdt_state *st);
+/* True if one of them, counted from number `from`, is in files of this name. */
+bool usdt_code_names(struct probes *ps, uint32_t from, const char *file);
+/* Adds the groups of the sources that the object was not searched for yet. */
+void usdt_code_add(struct probes *ps, struct usdt_object *o);
+
+/* ---- usdt_scan.c ----------------------------------------------------------------------------- */
+
+/* Finds the objects that the process has mapped now. */
+MUST_CHECK struct err *usdt_scan_process(struct probes *ps, struct usdt_state *st, pid_t pid);
 /*
- * Adds the probes that are declared in D over functions of programs, in the processes that have
- * been read so far.
+ * The same for all processes. Processes that end meanwhile, and those whose memory we have no right
+ * to read, are skipped.
  */
-void usdt_code_add(struct probes *ps, struct usdt_state *st);
+void usdt_scan_all(struct probes *ps, struct usdt_state *st);
 
 /* ---- usdt_args.c ----------------------------------------------------------------------------- */
 

@@ -123,18 +123,18 @@ static const char *kind_key(struct arena *a, const struct usdt_note *note)
 	return arena_printf(a, "%s:%s", note->provider, note->name);
 }
 
-static void kind_add(struct usdt_kinds *kinds, struct arena *a, const struct usdt_probe_data *d)
+static void kind_add(struct usdt_kinds *kinds, struct arena *a, const struct usdt_group *grp)
 {
-	const char *key = kind_key(a, d->note);
+	const char *key = kind_key(a, grp->note);
 	struct probe_kind *k = hashmap_finds(kinds->all, key);
 
 	if (!k) {
 		k = ARENA_NEW(a, struct probe_kind);
-		k->note = d->note;
+		k->note = grp->note;
 		hashmap_sets(kinds->all, key, k);
 	}
-	for (uint32_t s = 0; s < d->code.sites.len; s++) {
-		const struct usdt_operands *o = d->code.sites.data[s].operands;
+	for (uint32_t s = 0; s < grp->code.sites.len; s++) {
+		const struct usdt_operands *o = grp->code.sites.data[s].operands;
 
 		k->n = MAX(k->n, o->n);
 		for (uint32_t i = 0; i < o->n; i++)
@@ -149,9 +149,9 @@ static const struct usdt_kinds *kinds_of(struct arena *a, struct usdt_object *o)
 	o->kinds = xcalloc(1, sizeof(*o->kinds));
 	o->kinds->all = hashmap_create();
 	o->kinds->dof = dof_index_create(o->notes.dof.data, o->notes.dof.len);
-	for (uint32_t i = 0; i < o->probes.len; i++)
-		if (usdt_probe(o->probes.data[i])->note)
-			kind_add(o->kinds, a, usdt_probe(o->probes.data[i]));
+	for (uint32_t i = 0; i < o->groups.len; i++)
+		if (o->groups.data[i]->note)
+			kind_add(o->kinds, a, o->groups.data[i]);
 	return o->kinds;
 }
 

@@ -17,18 +17,6 @@
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static struct usdt_object *object_find(const struct usdt_state *st, const struct pid_target *t,
-				       const struct pid_object *file)
-{
-	for (uint32_t i = 0; i < st->objects.len; i++) {
-		struct usdt_object *o = st->objects.data[i];
-
-		if (o->target == t && o->file == file)
-			return o;
-	}
-	return NULL;
-}
-
 static bool has_note(const struct usdt_object *o, const struct derived_info *declared)
 {
 	for (uint32_t i = 0; i < o->notes.list.len; i++) {
@@ -43,7 +31,7 @@ static bool has_note(const struct usdt_object *o, const struct derived_info *dec
 
 /* ---- instructions ---------------------------------------------------------------------------- */
 
-static void entry_add(struct usdt_probe_data *d, struct pid_object *file, const struct func *fn)
+static void entry_add(struct usdt_group *d, struct pid_object *file, const struct func *fn)
 {
 	size_t size = MIN(fn->size, PID_ENTRY_BYTES);
 	const uint8_t *code = text_at(&file->text, fn->off, size);
@@ -56,7 +44,7 @@ static void entry_add(struct usdt_probe_data *d, struct pid_object *file, const 
 						    pid_entry_skip(file, fn, code, size)});
 }
 
-static void returns_add(struct usdt_probe_data *d, struct pid_object *file, const struct func *fn)
+static void returns_add(struct usdt_group *d, struct pid_object *file, const struct func *fn)
 {
 	struct func_exits exits = {0};
 
@@ -73,26 +61,25 @@ static void returns_add(struct usdt_probe_data *d, struct pid_object *file, cons
 
 /* ---- probes ---------------------------------------------------------------------------------- */
 
-static void function_add(struct probes *ps, struct usdt_state *st, struct usdt_object *o,
-			 const struct code_source *source, const struct func *fn)
+static void function_add(struct usdt_object *o, const struct code_source *source,
+			 const struct func *fn)
 {
-	const char *prov =
-		arena_printf(probes_arena(ps), "%s%d", source->probe->prov, (int)o->target->pid);
-	struct probe *pr = probes_add_as(ps, &provider_usdt, prov, o->file->file.name, fn->name,
-					 source->probe->name, 0);
-	struct usdt_probe_data *d;
+	const char *prov = source->probe->prov, *name = source->probe->name;
+	struct usdt_group *grp;
 
-	if (pr->data)
-		return; /* two files of this name, or two sources mean the function */
-	d = usdt_probe_create(ps, st, o);
-	d->declared = source->probe;
-	pr->data = (uintptr_t)d;
-	pr->source = source->number;
+	for (uint32_t i = 0; i < o->groups.len; i++) {
+		grp = o->groups.data[i];
+		if (strcmp(grp->func, fn->name) == 0 && strcmp(grp->name, name) == 0 &&
+		    strcmp(grp->prov, prov) == 0)
+			return; /* two sources mean the function */
+	}
+	grp = usdt_group_add(o, prov, fn->name, name);
+	grp->declared = source->probe;
+	grp->source = source->number;
 	if (source->is_return)
-		returns_add(d, o->file, fn);
+		returns_add(grp, o->file, fn);
 	else
-		entry_add(d, o->file, fn);
-	vec_push(&o->probes, pr);
+		entry_add(grp, o->file, fn);
 }
 
 static bool function_is_meant(const struct code_source *source, const struct func *fn)
@@ -102,12 +89,12 @@ static bool function_is_meant(const struct code_source *source, const struct fun
 }
 
 /* "NAME`FUNCTION`..." is a file that has these functions, too: they tell builds apart. */
-static bool name_matches(const struct code_source *source, const struct pid_object *file)
+static bool name_matches(const struct code_source *source, const char *file)
 {
 	char name[256];
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(source->mod, "`"), source->mod);
-	return glob_match(name, file->file.name);
+	return glob_match(name, file);
 }
 
 static bool has_functions(const struct code_source *source, const struct pid_object *file)
@@ -124,47 +111,61 @@ static bool has_functions(const struct code_source *source, const struct pid_obj
 	return true;
 }
 
-static void file_add(struct probes *ps, struct usdt_state *st, struct pid_target *t,
-		     struct pid_object *file, const struct code_source *source)
+static void code_add(struct usdt_object *o, const struct code_source *source)
 {
-	struct usdt_object *o = object_find(st, t, file);
 	const struct func *fn;
 
-	if ((o && has_note(o, source->probe)) || pid_object_open(t, file) ||
-	    !has_functions(source, file))
+	if (has_note(o, source->probe) || pid_object_open(o->target, o->file) ||
+	    !has_functions(source, o->file))
 		return;
-	if (!o)
-		o = usdt_object_add(st, t, file);
+	usdt_prov_add(o, source->probe->prov);
 	if (glob_is_literal(source->func)) {
-		fn = funcs_find(file->funcs, source->func);
+		fn = funcs_find(o->file->funcs, source->func);
 		if (fn)
-			function_add(ps, st, o, source, fn);
+			function_add(o, source, fn);
 		return;
 	}
-	for (uint32_t i = 0; i < file->funcs->list.len; i++)
-		if (function_is_meant(source, &file->funcs->list.data[i]))
-			function_add(ps, st, o, source, &file->funcs->list.data[i]);
+	for (uint32_t i = 0; i < o->file->funcs->list.len; i++)
+		if (function_is_meant(source, &o->file->funcs->list.data[i]))
+			function_add(o, source, &o->file->funcs->list.data[i]);
 }
 
-static void process_add(struct probes *ps, struct usdt_state *st, struct pid_target *t,
-			uint32_t *ncodes)
+/* ---- sources --------------------------------------------------------------------------------- */
+
+/* Returns source number i, counted from 0; NULL behind the last. */
+static const struct code_source *source_get(struct probes *ps, uint32_t i, bool *ret_is_live)
 {
 	const struct declared_source_fns *fns = probes_declared(ps);
+
+	return fns->code ? fns->code(fns->ctx, i, ret_is_live) : NULL;
+}
+
+uint32_t usdt_code_count(struct probes *ps, struct usdt_state *st)
+{
+	bool is_live;
+
+	while (source_get(ps, st->ncodes, &is_live))
+		st->ncodes++;
+	return st->ncodes;
+}
+
+bool usdt_code_names(struct probes *ps, uint32_t from, const char *file)
+{
 	const struct code_source *source;
 	bool is_live;
 
-	for (; (source = fns->code(fns->ctx, *ncodes, &is_live)); ++*ncodes)
-		for (uint32_t i = 0; is_live && i < t->objects.len; i++)
-			if (name_matches(source, t->objects.data[i]))
-				file_add(ps, st, t, t->objects.data[i], source);
+	for (; (source = source_get(ps, from, &is_live)); from++)
+		if (is_live && name_matches(source, file))
+			return true;
+	return false;
 }
 
-void usdt_code_add(struct probes *ps, struct usdt_state *st)
+void usdt_code_add(struct probes *ps, struct usdt_object *o)
 {
-	if (!probes_declared(ps)->code)
-		return;
-	while (st->ncodes.len < st->pids.targets.len)
-		vec_push(&st->ncodes, 0);
-	for (uint32_t i = 0; i < st->pids.targets.len; i++)
-		process_add(ps, st, st->pids.targets.data[i], &st->ncodes.data[i]);
+	const struct code_source *source;
+	bool is_live;
+
+	for (; (source = source_get(ps, o->ncodes, &is_live)); o->ncodes++)
+		if (is_live && name_matches(source, o->file->file.name))
+			code_add(o, source);
 }

@@ -185,8 +185,8 @@ struct err *api_record(struct printer *p, const struct probe_text *pt, uint32_t 
 	*ret_is_taken = true;
 	if (e)
 		return e;
-	a->pdesc = (dtrace_probedesc_t){rec->probe, pt->probe->prov, pt->probe->mod, pt->func,
-					pt->probe->name};
+	a->pdesc = (dtrace_probedesc_t){rec->probe, printer_provider(p, pt->probe, a->prov),
+					pt->probe->mod, pt->func, pt->probe->name};
 	a->edesc = (dtrace_eprobedesc_t){
 		.dtepd_epid =
 			p->hooks.epid ? p->hooks.epid(p->hooks.ctx, rec->clause, rec->probe) : 0,

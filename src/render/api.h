@@ -52,6 +52,7 @@ struct api {
 	dtrace_probedata_t data;
 	dtrace_eprobedesc_t edesc;
 	dtrace_probedesc_t pdesc;
+	char prov[PROBE_PROV_ROOM]; /* of pdesc */
 	VEC(dtrace_recdesc_t) recs;
 	VEC(dtrace_datum_t) datums; /* one for each of recs */
 	struct strbuf bytes;

@@ -94,13 +94,14 @@ static void record_open(struct printer *p)
 {
 	struct json *j = &p->json;
 	const struct probe *pr = j->pt->probe;
+	char prov[PROBE_PROV_ROOM];
 
 	if (j->in_object)
 		return;
 	object_begin(p);
 	strbuf_addf(&p->out, "{\"timestamp\": %" PRIu64 ", \"cpu\": %" PRIu32 ", \"id\": %" PRIu32,
 		    p->rec->time, j->cpu, p->rec->probe);
-	member_string(&p->out, "provider", pr->prov);
+	member_string(&p->out, "provider", printer_provider(p, pr, prov));
 	member_string(&p->out, "module", pr->mod);
 	member_string(&p->out, "function", j->pt->func);
 	member_string(&p->out, "name", pr->name);

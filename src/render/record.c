@@ -123,6 +123,16 @@ const struct probe_text *printer_probe(struct printer *p, uint32_t id)
 	return pt;
 }
 
+const char *printer_provider(const struct printer *p, const struct probe *pr,
+			     char buf[PROBE_PROV_ROOM])
+{
+	uint64_t pid = 0;
+
+	if (p->layout->opts.has_pids && p->rec_len >= sizeof(*p->rec) + sizeof(pid))
+		memcpy(&pid, p->rec + 1, sizeof(pid)); /* clause_layout.pid_off */
+	return probe_prov_shown(pr, pid, buf);
+}
+
 /* ---- records ------------------------------------------------------------------------------- */
 
 static struct err *bad_record(struct printer *p, int code, const char *what)

@@ -37,11 +37,12 @@ void print_fault(struct printer *p, const struct rt_rec_fault *f, struct strbuf 
 {
 	uint32_t kind = f->fault.kind < ARRAY_LEN(fault_descs) ? f->fault.kind : DIF_FAULT_NONE;
 	const struct probe_text *pt = printer_probe(p, f->rec.probe);
+	char prov[PROBE_PROV_ROOM];
 
 	strbuf_addf(out, "error on enabled probe ID %u (ID %u: ", f->epid, f->rec.probe);
 	if (pt)
-		strbuf_addf(out, "%s:%s:%s:%s", pt->probe->prov, pt->probe->mod, pt->func,
-			    pt->probe->name);
+		strbuf_addf(out, "%s:%s:%s:%s", probe_prov_shown(pt->probe, f->pid, prov),
+			    pt->probe->mod, pt->func, pt->probe->name);
 	else
 		strbuf_adds(out, "unknown probe");
 	strbuf_addf(out, "): %s", fault_descs[kind].text);

@@ -271,22 +271,46 @@ static struct session_unit *unit_get(struct run *run, const struct probe_point *
 	return unit_create(run, &pt->place);
 }
 
+/* The string table's offset of the name of a probe's provider (struct rt_mach). */
+static uint32_t prov_offset(struct run *run, const struct probe *pr)
+{
+	return strtab_adds(run->strtab, pr->prov) | (pr->has_pid ? RT_NAME_PID : 0);
+}
+
 static void probe_identify(struct run *run, const struct probe *pr, uint32_t idx,
 			   struct unit_identity *ret)
 {
 	*ret = (struct unit_identity){
 		.probe = pr->id,
 		.probe_idx = idx,
-		.names = {strtab_adds(run->strtab, pr->prov), strtab_adds(run->strtab, pr->mod),
+		.names = {prov_offset(run, pr), strtab_adds(run->strtab, pr->mod),
 			  strtab_adds(run->strtab, probe_func_shown(run->probes, pr)),
 			  strtab_adds(run->strtab, pr->name)},
 	};
 }
 
+/* Returns the process that a clause is about, if one of its probes fires in others, too; else 0. */
+static uint32_t clause_process(const struct prog_clause *cl, struct probe *const *probes,
+			       uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (probes[i]->has_pid)
+			return probes[i]->provider->only_in(cl->derived ? &cl->source : &cl->desc);
+	return 0;
+}
+
 static struct unit_clause unit_clause_of(struct run *run, uint32_t clause)
 {
 	const struct session_clause *sc = &run->clauses.data[clause];
-	struct unit_clause uc = {&run->layout->clauses[clause], sc->probe_idxs, sc->n, NULL};
+	const struct prog_clause *cl = sc->clause;
+	struct unit_clause uc = {
+		&run->layout->clauses[clause],
+		sc->probe_idxs,
+		sc->n,
+		NULL,
+		cl->derived ? clause_process(cl, sc->sources, sc->nsources)
+			    : clause_process(cl, sc->probes, sc->n),
+	};
 
 	if (sc->clause->derived && sc->n) {
 		struct unit_identity *as = ARENA_NEW(run->arena, struct unit_identity);
@@ -318,7 +342,7 @@ static uint32_t point_get(struct run *run, struct session_unit *u, const struct 
 			 .view = pt->view,
 			 .probe = pr->id,
 			 .probe_idx = idx,
-			 .prov = strtab_adds(run->strtab, pr->prov),
+			 .prov = prov_offset(run, pr),
 			 .mod = strtab_adds(run->strtab, pr->mod),
 			 .func = strtab_adds(run->strtab, probe_func_shown(run->probes, pr)),
 			 .name = strtab_adds(run->strtab, pr->name),
@@ -556,8 +580,9 @@ static void late_enable(struct run *run, struct session_unit *u, const struct la
 	uint32_t *idxs = ARENA_NEW_N(u->arena, uint32_t, n);
 	struct probe_point pts[PROBE_MAX_POINTS];
 
-	vec_push(&u->clauses, (struct unit_clause){late_layout(run, u, late->clause, numbers->epid),
-						   idxs, n, NULL});
+	vec_push(&u->clauses,
+		 (struct unit_clause){late_layout(run, u, late->clause, numbers->epid), idxs, n,
+				      NULL, clause_process(sc->clause, late->list.probes.data, n)});
 	for (uint32_t i = 0; i < n; i++) {
 		struct probe *pr = late->list.probes.data[i];
 		uint32_t npoints = pr->provider->points(pr, pts);

@@ -145,6 +145,15 @@ static struct err *make_helpers(struct run *run)
 	return NULL;
 }
 
+/* Returns true if a probe may fire in many processes, with the id of each in its name. */
+static bool has_pids(const struct run *run)
+{
+	for (uint32_t i = 0; i < run->nenabled; i++)
+		if (run->enabled[i]->has_pid)
+			return true;
+	return false;
+}
+
 static struct err *make_layout(struct run *run, uint32_t ncpus)
 {
 	const struct prog_vars *vars = dsession_vars(run->compiler->dsession);
@@ -161,6 +170,7 @@ static struct err *make_layout(struct run *run, uint32_t ncpus)
 		.counts_vtime = run_reads(run, DIF_VAR_VTIMESTAMP),
 		.scratchsize = (uint32_t)run->opts->val[OPT_scratchsize],
 		.printsize = max_printsize(run),
+		.has_pids = has_pids(run),
 	};
 	struct prog_clause **list =
 		ARENA_NEW_N(run->arena, struct prog_clause *, MAX(run->clauses.len, 1u));

@@ -194,14 +194,14 @@ struct err *consumer_report_drops(struct consumer *c)
 	return e ? e : drops_report(c->drops, drop_report, c);
 }
 
-/* Passes one fault to the handler, unless there were too many of late. */
+/* Passes one fault to the handler, unless there were too many of late. prov: of the probe. */
 static struct err *report_error(struct consumer *c, dtrace_errdata_t *fault, uint32_t probe,
-				uint32_t epid)
+				const char *prov, uint32_t epid)
 {
 	struct probes *probes = c->run->probes;
 	const struct probe *pr = probes_find(probes, probe);
 	dtrace_eprobedesc_t edesc = {.dtepd_epid = epid, .dtepd_probeid = probe};
-	const dtrace_probedesc_t pdesc = {probe, pr ? pr->prov : "", pr ? pr->mod : "",
+	const dtrace_probedesc_t pdesc = {probe, prov, pr ? pr->mod : "",
 					  pr ? probe_func_shown(probes, pr) : "",
 					  pr ? pr->name : ""};
 
@@ -248,6 +248,8 @@ static enum remedy fault_remedy(const struct rt_rec_fault *f)
 
 struct err *consumer_report_fault(struct consumer *c, const struct rt_rec_fault *f, uint32_t cpu)
 {
+	const struct probe *pr = probes_find(c->run->probes, f->rec.probe);
+	char prov[PROBE_PROV_ROOM];
 	struct strbuf text = {0};
 	struct err *e;
 
@@ -260,7 +262,7 @@ struct err *consumer_report_fault(struct consumer *c, const struct rt_rec_fault 
 					     .dteda_fault = (int)f->fault.kind,
 					     .dteda_addr = f->fault.value,
 					     .dteda_msg = strbuf_text(&text)},
-			 f->rec.probe, f->epid);
+			 f->rec.probe, pr ? probe_prov_shown(pr, f->pid, prov) : "", f->epid);
 	strbuf_deinit(&text);
 	return e;
 }
@@ -270,11 +272,13 @@ void consumer_report_library_fault(struct consumer *c, uint32_t clause, uint32_t
 {
 	const struct probe *pr = probes_find(c->run->probes, probe);
 	uint32_t epid = run_epid(c->run, clause, probe);
+	char room[PROBE_PROV_ROOM];
+	const char *prov = pr ? printer_provider(c->printer, pr, room) : "";
 	struct strbuf text = {0};
 
 	strbuf_addf(&text,
 		    "error on enabled probe ID %" PRIu32 " (ID %" PRIu32 ": %s:%s:%s:%s): %s\n",
-		    epid, probe, pr ? pr->prov : "", pr ? pr->mod : "",
+		    epid, probe, prov, pr ? pr->mod : "",
 		    pr ? probe_func_shown(c->run->probes, pr) : "", pr ? pr->name : "", msg);
 	/* a handler cannot stop the run here, while printing; it can at the next fault */
 	err_destroy(report_error(c,
@@ -283,6 +287,6 @@ void consumer_report_library_fault(struct consumer *c, uint32_t clause, uint32_t
 						     .dteda_offset = -1,
 						     .dteda_fault = DTRACEFLT_LIBRARY,
 						     .dteda_msg = strbuf_text(&text)},
-				 probe, epid));
+				 probe, prov, epid));
 	strbuf_deinit(&text);
 }

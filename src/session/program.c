@@ -78,7 +78,7 @@ int dtrace_probe_iter(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, dtrace_p
 		desc = (struct probe_desc){or_empty(pdp->dtpd_provider), or_empty(pdp->dtpd_mod),
 					   or_empty(pdp->dtpd_func), or_empty(pdp->dtpd_name),
 					   pdp->dtpd_id};
-	e = probes_match(dtp->probes, &desc, &probes, &n);
+	e = probes_match_listed(dtp->probes, &desc, &probes, &n);
 	if (e)
 		return report_fail(&dtp->report, e);
 	for (uint32_t i = 0; i < n; i++) {

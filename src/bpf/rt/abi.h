@@ -66,6 +66,8 @@ struct rt_block {
 	u32 end;   /* offset of the first byte behind the block */
 };
 
+#define RT_NAME_PID 0x80000000u
+
 struct rt_mach {
 	u32 busy;  /* 1 while a firing has claimed this machine state */
 	u32 ready; /* 1 as soon as the four addresses below are filled */
@@ -88,7 +90,10 @@ struct rt_mach {
 	u32 block;
 	char comm[16]; /* NUL-padded */
 	u64 tok_rest;  /* strtok() of this firing: address of the text not yet split, 0 = none */
-	/* probeprov, mod, func, name: string table offsets; filled when a clause asks */
+	/*
+	 * probeprov, mod, func, name: string table offsets; filled when a clause asks. The process
+	 * id is to be appended to a probeprov with RT_NAME_PID.
+	 */
 	u32 names[4];
 	struct rt_fault fault;
 	u64 tmp[8];   /* to pass more than five arguments, or more than one result */
@@ -158,6 +163,7 @@ struct rt_rec_fault {
 	struct rt_fault fault;
 	u32 epid;
 	u32 in_scratch; /* 1: FAULT_BADADDR in scratch memory that the clause did not allocate */
+	u64 pid;	/* of the process that fired the probe */
 };
 
 /*

@@ -20,6 +20,64 @@ u64 rt_ppid(struct rt_mach *m)
 	return process_number(parent);
 }
 
+#define PID_DIGITS 10
+
+struct provider_work {
+	u64 top, len; /* the text in scratch memory */
+	u32 pid, power;
+};
+
+/* Appends the next digit, without leading zeros. */
+static long digit_step(u64 it, void *ctx)
+{
+	char *p = ((struct loop *)ctx)->p;
+	struct provider_work *w = WORK(p, struct provider_work);
+	u32 power = w->power;
+	u64 top = w->top, len = w->len;
+
+	w->power = power / 10;
+	if (w->pid < power)
+		return 0;
+	OPAQUE(top);
+	OPAQUE(len);
+	if (top > cfg.scratch_size || len >= cfg.strsize - 1 || !power)
+		return 1;
+	p[top + len] = '0' + w->pid / power % 10;
+	w->len = len + 1;
+	return 0;
+}
+
+u64 rt_provider(struct rt_mach *m, u64 name)
+{
+	struct provider_work *w;
+	u64 top, len;
+	char *p;
+	s64 n;
+
+	if (!m)
+		return 0;
+	if (!(name & RT_NAME_PID))
+		return m->strtab + name;
+	p = slot_of(m);
+	if (!p || !scratch_top(m, &top))
+		return 0;
+	n = text_read(m, p + top, m->strtab + (name & ~(u64)RT_NAME_PID));
+	if (n < 0 || !string_take(m, top))
+		return 0;
+	w = WORK(p, struct provider_work);
+	w->top = top;
+	w->len = n;
+	w->pid = NS.level ? process_number(bpf_get_current_task())
+			  : bpf_get_current_pid_tgid() >> 32;
+	w->power = 1000000000;
+	loop_run(PID_DIGITS, digit_step, p);
+	len = w->len;
+	OPAQUE(len);
+	if (len < cfg.strsize && top <= cfg.scratch_size)
+		p[top + len] = 0;
+	return m->scratch + top;
+}
+
 #define MAX_ANCESTORS 4096
 
 struct family {

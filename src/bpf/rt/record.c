@@ -1,7 +1,7 @@
 /*
  * Run-time library: the record that reports a fault to the consumer.
  */
-#include "bpf/rt/rt.h"
+#include "bpf/rt/pidns.h"
 
 u64 rt_fault_record(struct rt_mach *m)
 {
@@ -18,6 +18,8 @@ u64 rt_fault_record(struct rt_mach *m)
 		r.rec.time = m->timestamp = bpf_ktime_get_ns();
 	r.fault = m->fault;
 	r.epid = m->epid;
+	r.pid = cfg.pidns.level ? process_number(bpf_get_current_task())
+				: bpf_get_current_pid_tgid() >> 32;
 	r.in_scratch = cfg.has_blocks && m->fault.kind == FAULT_BADADDR &&
 		       in_scratch_map(m, m->fault.value);
 	/*

@@ -1,0 +1,372 @@
+/* The files with notes about probes. */
+#include "provider/usdt.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/text.h"
+#include "kernel/kernel.h"
+#include "proc/fastnop.h"
+#include "sym/debugfile.h"
+
+#define SEEN_NS	 1000000000 /* so long a file is taken for unchanged without a look at it */
+#define SEEN_MAX 65536	    /* files without notes that are remembered */
+
+/* What tells files apart, and a file from its later contents. */
+struct identity {
+	uint64_t dev, ino, size;
+	int64_t mtime, mtime_ns;
+};
+
+/* The file of a mapping, as /proc/PID/maps and the kernel's events name it. */
+struct map_key {
+	uint64_t dev, ino;
+};
+
+struct usdt_seen {
+	struct usdt_object *object; /* NULL: the file has no notes */
+	uint64_t at;		    /* ns; when the file was looked at */
+	uint32_t ncodes;	    /* number of sources declared in D at that time */
+};
+
+static struct usdt_object no_notes; /* for files without */
+
+static struct identity file_identity(const struct gate_file *f)
+{
+	const struct stat *s = gate_file_stat(f);
+
+	return (struct identity){s->st_dev, s->st_ino, (uint64_t)s->st_size, s->st_mtim.tv_sec,
+				 s->st_mtim.tv_nsec};
+}
+
+/* ---- reading notes --------------------------------------------------------------------------- */
+
+void usdt_prov_add(struct usdt_object *o, const char *prov)
+{
+	for (uint32_t i = o->provs.len; i-- > 0;)
+		if (strcmp(o->provs.data[i], prov) == 0)
+			return;
+	vec_push(&o->provs, prov);
+}
+
+static void provs_collect(struct usdt_object *o)
+{
+	const char *last = NULL;
+
+	for (uint32_t i = 0; i < o->notes.list.len; i++) {
+		const char *prov = o->notes.list.data[i].provider;
+
+		if (!last || strcmp(prov, last) != 0)
+			usdt_prov_add(o, prov);
+		last = prov;
+	}
+}
+
+static int by_pc(const void *pa, const void *pb)
+{
+	const struct usdt_note *a = pa, *b = pb;
+
+	return (a->pc > b->pc) - (a->pc < b->pc);
+}
+
+/* Makes the object of a file; takes over the file and the notes. */
+static struct usdt_object *object_create(struct probes *ps, struct usdt_state *st, pid_t pid,
+					 const struct proc_map *m, struct gate_file *f,
+					 const struct usdt_notes *notes)
+{
+	struct usdt_object *o = xcalloc(1, sizeof(*o));
+
+	o->notes = *notes;
+	o->batch = st->pids.batch;
+	o->arena = arena_create();
+	o->target = xcalloc(1, sizeof(*o->target));
+	*o->target = (struct pid_target){.pid = pid, .at = pid, .ps = ps, .id.pidfd = -1};
+	o->file = xcalloc(1, sizeof(*o->file));
+	o->file->file = (struct place_file){.opened = f,
+					    .dev = m->dev,
+					    .ino = m->ino,
+					    .name = text_clean(xstrdup(pid_module_name(m->path))),
+					    .path = xstrdup(m->path)};
+	o->file->text.file = f;
+	qsort(o->notes.list.data, o->notes.list.len, sizeof(*o->notes.list.data), by_pc);
+	provs_collect(o);
+	vec_push(&st->objects, o);
+	return o;
+}
+
+/* True for a program, as opposed to a library: the module "a.out". */
+static bool is_program(struct gate_elf *g)
+{
+	GElf_Ehdr eh;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	GElf_Dyn dyn;
+
+	if (!gelf_getehdr(g->elf, &eh) || eh.e_type == ET_EXEC)
+		return true;
+	while ((scn = elf_nextscn(g->elf, scn))) {
+		Elf_Data *data = gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNAMIC
+					 ? gate_data(g, scn)
+					 : NULL;
+
+		for (int i = 0; data && gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++)
+			if (dyn.d_tag == DT_FLAGS_1 && dyn.d_un.d_val & DF_1_PIE)
+				return true;
+	}
+	return false;
+}
+
+/*
+ * Reads the notes of a file, which it takes over; NULL: it has none, and no probe is declared over
+ * its functions.
+ */
+static struct usdt_object *file_read(struct probes *ps, struct usdt_state *st, pid_t pid,
+				     const struct proc_map *m, struct gate_file *f)
+{
+	struct usdt_object *o = NULL;
+	struct usdt_notes notes;
+	struct gate_elf g;
+
+	gate_elf_open(f, probes_files(ps)->limit, &g);
+	usdt_notes_read(&g, &notes);
+	if (notes.list.len || usdt_code_names(ps, 0, pid_module_name(m->path))) {
+		o = object_create(ps, st, pid, m, f, &notes);
+		o->file->is_main = is_program(&g);
+		if (notes.is_cut)
+			probes_notice(ps, "some notes about probes in '%s' cannot be read",
+				      o->file->file.name);
+	} else {
+		usdt_notes_deinit(&notes);
+	}
+	gate_elf_close(&g);
+	if (!o)
+		gate_file_close(f);
+	return o;
+}
+
+/* ---- files that were seen before ------------------------------------------------------------- */
+
+/* Forgets the entries of files without notes when there are too many. */
+static void seen_limit(struct usdt_state *st)
+{
+	struct usdt_seen *s;
+	const void *key, *value;
+	size_t pos = 0, len;
+
+	if (hashmap_count(st->seen) + hashmap_count(st->by_identity) < 2 * SEEN_MAX)
+		return;
+	while ((s = hashmap_next(st->seen, &pos, &key, &len)))
+		if (!s->object) {
+			hashmap_remove(st->seen, key, len);
+			free(s);
+		}
+	pos = 0;
+	while ((value = hashmap_next(st->by_identity, &pos, &key, &len)))
+		if (value == &no_notes)
+			hashmap_remove(st->by_identity, key, len);
+}
+
+static void seen_set(struct usdt_state *st, const struct map_key *key, struct usdt_object *o)
+{
+	struct usdt_seen *s = hashmap_find(st->seen, key, sizeof(*key));
+
+	if (!s) {
+		seen_limit(st);
+		s = xcalloc(1, sizeof(*s));
+		hashmap_set(st->seen, key, sizeof(*key), s);
+	}
+	s->object = o;
+	s->at = now_ns();
+	s->ncodes = st->ncodes;
+}
+
+/* Finds the object of an opened file, which it takes over; reads the file if it is not known. */
+static struct usdt_object *object_of(struct probes *ps, struct usdt_state *st, pid_t pid,
+				     const struct proc_map *m, struct gate_file *f)
+{
+	struct identity id = file_identity(f);
+	struct usdt_object *o = hashmap_find(st->by_identity, &id, sizeof(id));
+
+	if (o == &no_notes && usdt_code_names(ps, 0, pid_module_name(m->path)))
+		o = NULL;
+	if (o) {
+		gate_file_close(f);
+	} else {
+		o = file_read(ps, st, pid, m, f);
+		hashmap_set(st->by_identity, &id, sizeof(id), o ? o : &no_notes);
+	}
+	return o == &no_notes ? NULL : o;
+}
+
+struct usdt_object *usdt_object_find(struct probes *ps, struct usdt_state *st, pid_t pid,
+				     const struct proc_map *m)
+{
+	const struct map_key key = {m->dev, m->ino};
+	struct usdt_seen *s = hashmap_find(st->seen, &key, sizeof(key));
+	struct usdt_object *o;
+	struct gate_file *f;
+
+	/* The inode of an opened file cannot become that of another file. */
+	if (s && s->object)
+		return s->object;
+	if (s && now_ns() - s->at < SEEN_NS &&
+	    !usdt_code_names(ps, s->ncodes, pid_module_name(m->path)))
+		return NULL;
+	f = proc_map_open(probes_files(ps)->gate, pid, m);
+	if (!f && errno != ETIMEDOUT)
+		return NULL; /* the process has ended, or we have no right to open it */
+	o = f ? object_of(ps, st, pid, m, f) : NULL;
+	if (!f)
+		probes_notice(ps, "the file system of '%s' does not answer: its probes are unknown",
+			      text_clean(arena_strdup(probes_arena(ps), m->path)));
+	seen_set(st, &key, o);
+	return o;
+}
+
+/* ---- groups ---------------------------------------------------------------------------------- */
+
+/* Returns these operands, of which there is one copy, and their number. */
+static const struct usdt_operands *
+operands_number(struct usdt_state *st, const struct usdt_operands *o, uint32_t *ret_number)
+{
+	uintptr_t n = (uintptr_t)hashmap_find(st->by_operands, o, sizeof(*o));
+
+	if (!n) {
+		vec_push(&st->operands, xmalloc(sizeof(*o)));
+		*st->operands.data[st->operands.len - 1] = *o;
+		n = st->operands.len;
+		hashmap_set(st->by_operands, o, sizeof(*o), (void *)n);
+	}
+	*ret_number = (uint32_t)n - 1;
+	return st->operands.data[n - 1];
+}
+
+struct usdt_group *usdt_group_add(struct usdt_object *o, const char *prov, const char *func,
+				  const char *name)
+{
+	struct usdt_group *grp = xcalloc(1, sizeof(*grp));
+
+	grp->object = o;
+	grp->prov = prov;
+	grp->func = func;
+	grp->name = name;
+	grp->code.is_exact = true;
+	vec_push(&o->groups, grp);
+	return grp;
+}
+
+static struct usdt_group *group_get(struct usdt_object *o, struct hashmap *by_name,
+				    const struct usdt_note *note, const char *func)
+{
+	struct usdt_group *grp;
+	struct strbuf key = {0};
+
+	strbuf_addf(&key, "%s:%s:%s", note->provider, note->name, func);
+	grp = hashmap_finds(by_name, strbuf_text(&key));
+	if (!grp) {
+		grp = usdt_group_add(o, note->provider, func, note->name);
+		grp->note = note;
+		grp->spot = UPROBE_USDT;
+		hashmap_sets(by_name, strbuf_text(&key), grp);
+	}
+	strbuf_deinit(&key);
+	return grp;
+}
+
+/*
+ * Adds the instruction of a note to its group; false if the address of the note is not in code.
+ * nops: NULL if the kernel optimizes no nops.
+ */
+static bool site_add(struct usdt_state *st, struct usdt_object *o, struct hashmap *by_name,
+		     const struct usdt_note *note, struct gate_elf *g, struct fastnop *nops)
+{
+	const struct func *fn = funcs_at(o->file->funcs, note->pc);
+	const struct usdt_operands *ops;
+	struct usdt_operands operands;
+	struct usdt_group *grp;
+	uint32_t number;
+	uint64_t off;
+
+	if (!funcs_off(o->file->funcs, note->pc, &off))
+		return false;
+	usdt_note_operands(g, note, o->file->file.is_32bit, &operands);
+	ops = operands_number(st, &operands, &number);
+	if (nops)
+		off += fastnop_skip(nops, o->file->funcs, &o->file->text, off);
+	grp = group_get(o, by_name, note, fn ? fn->name : "");
+	if (!grp->operands)
+		grp->operands = ops;
+	vec_push(&grp->code.sites, (struct place_site){.file = &o->file->file,
+						       .off = off,
+						       .rel = number,
+						       .operands = ops,
+						       .counter_off = note->counter_off});
+	return true;
+}
+
+void usdt_object_group(struct probes *ps, struct usdt_state *st, struct usdt_object *o)
+{
+	struct fastnop nops = {0};
+	struct hashmap *by_name;
+	uint32_t nbad = 0, nfixed = 0;
+	struct gate_elf g;
+
+	if (o->has_groups)
+		return;
+	o->has_groups = true;
+	if (!o->notes.list.len || pid_object_open(o->target, o->file))
+		return;
+	gate_elf_open(o->file->file.opened, probes_files(ps)->limit, &g);
+	by_name = hashmap_create();
+	for (uint32_t i = 0; i < o->notes.list.len; i++) {
+		const struct usdt_note *note = &o->notes.list.data[i];
+
+		nbad += !site_add(st, o, by_name, note, &g,
+				  feat_has(FEAT_UPROBE_NOP5) ? &nops : NULL);
+		nfixed += note->counter && !note->counter_off;
+	}
+	hashmap_destroy(by_name);
+	fastnop_deinit(&nops);
+	gate_elf_close(&g);
+	if (nbad)
+		probes_notice(ps,
+			      "%" PRIu32 " notes in '%s' are left out: they are about addresses "
+			      "outside of its code",
+			      nbad, o->file->file.name);
+	if (nfixed)
+		probes_notice(ps,
+			      "%" PRIu32 " probes in '%s' have counters in memory that cannot be "
+			      "written: the program does not know when they are traced",
+			      nfixed, o->file->file.name);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void object_destroy(struct usdt_object *o)
+{
+	for (uint32_t i = 0; i < o->groups.len; i++) {
+		vec_deinit(&o->groups.data[i]->code.sites);
+		free(o->groups.data[i]);
+	}
+	vec_deinit(&o->groups);
+	vec_deinit(&o->provs);
+	usdt_kinds_destroy(o->kinds);
+	usdt_notes_deinit(&o->notes);
+	pid_object_destroy(o->file);
+	arena_destroy(o->arena);
+	free(o->target);
+	free(o);
+}
+
+void usdt_objects_destroy(struct usdt_state *st)
+{
+	struct usdt_seen *s;
+	const void *key;
+	size_t pos = 0, len;
+
+	while (st->seen && (s = hashmap_next(st->seen, &pos, &key, &len)))
+		free(s);
+	for (uint32_t i = 0; i < st->objects.len; i++)
+		object_destroy(st->objects.data[i]);
+	vec_deinit(&st->objects);
+}
