@@ -4,6 +4,7 @@
 #include <ctype.h>
 
 #include "arch/arch.h"
+#include "usdt/dof.h"
 
 #define FEW_ARGS 6 /* processors have enough registers for so many arguments */
 
@@ -27,6 +28,7 @@ static const char common_text[] =
 	"#ifndef __DTRACE_NOTE\n"
 	"#if defined(__LP64__) || defined(_LP64)\n"
 	"#define __DTRACE_WORD \"8\"\n"
+	"#define __DTRACE_MODEL \"2\"\n"
 	"#define __DTRACE_SIGNED_WORD \"-8\"\n"
 	"#define __DTRACE_ADDRESS \".8byte \"\n"
 	"#ifdef __clang__ /* it prefers memory, which costs even when nobody traces */\n"
@@ -38,6 +40,7 @@ static const char common_text[] =
 	"#define __DTRACE_FAR64 \"nor\"\n"
 	"#else\n"
 	"#define __DTRACE_WORD \"4\"\n"
+	"#define __DTRACE_MODEL \"1\"\n"
 	"#define __DTRACE_SIGNED_WORD \"-4\"\n"
 	"#define __DTRACE_ADDRESS \".4byte \"\n"
 	"#define __DTRACE_NEAR \"nor\"\n"
@@ -213,6 +216,48 @@ static void each_probe_add(struct strbuf *out, const struct usdt_provider *pvs, 
 			add(out, &pvs[i], &pvs[i].probes[k]);
 }
 
+/* Returns a number that is the same in all runs (FNV-1a), so that builds can be repeated. */
+static uint64_t description_hash(const struct dof_image *d)
+{
+	uint64_t h = 0xcbf29ce484222325;
+
+	for (uint32_t i = 0; i < d->bytes.len; i++)
+		h = (h ^ d->bytes.data[i]) * 0x100000001b3;
+	return h;
+}
+
+/*
+ * Adds the description of the providers, which each object that includes the header then has, in a
+ * group of which a linker keeps one. The object of dtrace -G has the same description; a program is
+ * often linked without this object. The data model, a byte of the head, is the compiler's.
+ */
+static void description_add(struct strbuf *out, const struct usdt_provider *pvs, uint32_t n)
+{
+	struct dof_image d = {0};
+	unsigned long long hash;
+
+	dof_write(pvs, n, true, &d);
+	hash = description_hash(&d);
+	strbuf_addf(
+		out,
+		"__asm__(\".ifndef __dtrace_has_%llx\\n\"\n"
+		"\t\".set __dtrace_has_%llx, 1\\n\"\n"
+		"\t\".pushsection .SUNW_dof,\\\"G\\\",\\\"progbits\\\",__dtrace_dof_%llx,comdat\\n\"\n"
+		"\t\".balign 8\\n\"\n"
+		"\t\".byte 0x7f, 0x44, 0x4f, 0x46, \" __DTRACE_MODEL \", 1, 2, 2\\n\"\n",
+		hash, hash, hash);
+	for (uint32_t i = 8; i < d.bytes.len; i += 8) {
+		uint64_t word;
+		bool begins = i % 48 == 8, ends = i % 48 == 0 || i + 8 == d.bytes.len;
+
+		memcpy(&word, d.bytes.data + i, sizeof(word));
+		strbuf_addf(out, "%s%s%llx%s", begins ? "\t\".8byte " : ",", word > 9 ? "0x" : "",
+			    (unsigned long long)word, ends ? "\\n\"\n" : "");
+	}
+	strbuf_adds(out, "\t\".popsection\\n\"\n\t\".endif\\n\");\n\n");
+	dof_image_deinit(&d);
+}
+
 static struct err *probe_check(const struct usdt_provider *pv, const struct usdt_probe *p)
 {
 	if (p->nargs > USDT_ARGS_MAX)
@@ -260,6 +305,7 @@ struct err *usdt_header(const struct usdt_provider *pvs, uint32_t n, const char 
 			 "#pragma clang diagnostic ignored \"-Woverlength-strings\"\n"
 			 "#endif\n"
 			 "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+	description_add(out, pvs, n);
 	each_probe_add(out, pvs, n, probe_add);
 	strbuf_adds(out, "#ifdef __cplusplus\n}\n#endif\n"
 			 "#ifdef __clang__\n#pragma clang diagnostic pop\n#endif\n\n#else\n\n");

@@ -75,6 +75,28 @@ refused "args[0] of shop" -n 'shop$target:::plain { trace(args[0]->fd); }' -c ba
 echo '80' >want
 trace -n 'struct conn { int fd; int port; }; typedef struct conn conn_t; shop$target:::plain { printf("%d\n", args[0]->port); }' -c bare/app && same "a struct from the script"
 
+# The header alone carries the description, through all linkers and tools, once for all objects that include it.
+echo '7 80 web 443 tls 1 1.50 2.25 const 250' >want
+printf '#include "probes.h"\nint second(void);\nint second(void) { return SHOP_START_ENABLED(); }\n' >second.c
+bare() { # what, file
+	[ "$(readelf -SW "$2" | grep -c SUNW_dof)" = 1 ] || fail "$1: no description"
+	[ $((0x$(readelf -SW "$2" | sed -n 's/.*SUNW_dof *PROGBITS *[0-9a-f]* *[0-9a-f]* *\([0-9a-f]*\).*/\1/p'))) -lt 2000 ] || fail "$1: the description is there twice"
+	trace -n "$plain" -c "$2" && same "$1"
+}
+gcc -g -O2 app.c second.c -o alone && bare "a header without -G" ./alone
+gcc -g -O2 -flto app.c second.c -o alone && bare "-flto" ./alone
+gcc -g -O2 -ffunction-sections -Wl,--gc-sections app.c second.c -o alone && bare "--gc-sections" ./alone
+gcc -g -O2 -c app.c second.c && ld -r app.o second.o -o both.o && gcc both.o -o alone && bare "ld -r" ./alone
+for ld in gold lld; do
+	command -v ld.$ld >/dev/null || continue
+	gcc -g -O2 -fuse-ld=$ld app.o second.o -o alone && bare "$ld" ./alone
+done
+if command -v clang >/dev/null; then
+	clang -g -O2 app.c second.c -o alone && bare "clang" ./alone
+fi
+gcc -O2 app.c second.c -o alone && strip alone && readelf -SW alone | grep -q SUNW_dof || fail "strip takes the description away"
+gcc -O2 -m32 -ffreestanding -x c -c probes.h -o alone32.o && readelf -x .SUNW_dof alone32.o | grep -q '7f444f46 01010202' || fail "a 32-bit header"
+
 # Translation, and arguments in another order. argN are the values in the program's order.
 cat >xlate.d <<'END'
 typedef struct { int ci_fd; string ci_name; } shopinfo_t;
