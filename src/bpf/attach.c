@@ -72,10 +72,14 @@ static void cpus_online(uint32_t **ret_cpus, uint32_t *ret_n)
 static struct err *attach_one(int prog_fd, uint32_t cpu, const struct unit_probe *pr,
 			      struct attachments *ret)
 {
+	const struct place_counter *c = pr->timer->counter;
 	int event_fd, link_fd;
 	struct err *e;
 
-	e = attach_cpu_clock(prog_fd, (int)cpu, pr->timer->period_ns, pr->key, &event_fd, &link_fd);
+	e = c ? attach_counter(prog_fd, (int)cpu, c->type, c->config, c->period, c->no_user,
+			       c->no_kernel, pr->key, &event_fd, &link_fd)
+	      : attach_cpu_clock(prog_fd, (int)cpu, pr->timer->period_ns, pr->key, &event_fd,
+				 &link_fd);
 	if (e)
 		return err_wrap(e, "cannot enable '%s' on CPU %" PRIu32, pr->timer->name, cpu);
 	attachments_add(ret, link_fd);

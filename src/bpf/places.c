@@ -726,6 +726,15 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.args_filled = ARGS_RESULT,
 		.attach = attach_timers,
 	},
+	[PLACE_COUNTER] = {
+		.traits = {.name = "fathom_count", .is_timer = true, .interrupts = true,
+			   .is_interruptible = true, .wider = PLACE_COUNTER},
+		.prog_type = BPF_PROG_TYPE_PERF_EVENT,
+		.key = perf_key,
+		.args = perf_args,
+		.args_filled = ARGS_RESULT,
+		.attach = attach_timers,
+	},
 	[PLACE_SYS_ENTER_VIEW] = {
 		.traits = {.name = "fathom_enterv", .target = "sys_enter", .is_syscall = true,
 			   .is_interruptible = true, .family = 'e', .wider = PLACE_SYS_ENTER_VIEW},

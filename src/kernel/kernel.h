@@ -61,6 +61,15 @@ MUST_CHECK struct err *attach_raw_tracepoint(int prog_fd, const char *name, int 
  */
 MUST_CHECK struct err *attach_cpu_clock(int prog_fd, int cpu, uint64_t period_ns, uint64_t cookie,
 					int *ret_event_fd, int *ret_link_fd);
+/*
+ * The same for a perf event of any type, which counts on one CPU and runs the program every period
+ * events. Events of the processor share its counters by turns.
+ */
+MUST_CHECK struct err *attach_counter(int prog_fd, int cpu, uint32_t type, uint64_t config,
+				      uint64_t period, bool no_user, bool no_kernel,
+				      uint64_t cookie, int *ret_event_fd, int *ret_link_fd);
+/* Whether the kernel can count such events: 0, or errno. */
+int counter_try(uint32_t type, uint64_t config, bool no_user, bool no_kernel);
 /* Opens the event of tracefs with this number; name is for messages. */
 MUST_CHECK struct err *attach_trace_event(int prog_fd, uint32_t id, const char *name,
 					  int *ret_event_fd, int *ret_link_fd);

@@ -28,11 +28,37 @@ struct err *attach_raw_tracepoint(int prog_fd, const char *name, int *ret_fd)
 
 static struct err *event_refused(int sys, int cpu)
 {
-	struct err *e = err_sys(sys, "cannot open a timer event on CPU %d", cpu);
+	struct err *e = err_sys(sys, "cannot open the event on CPU %d", cpu);
 
 	if (sys == EACCES || sys == EPERM)
 		return err_hint(e, "tracing needs CAP_PERFMON; try sudo");
 	return e;
+}
+
+/* Opens the event that attr describes, and runs the program at its overflows. */
+static struct err *event_attach(struct perf_event_attr *ev, int prog_fd, int cpu, uint64_t cookie,
+				int *ret_event_fd, int *ret_link_fd)
+{
+	union bpf_attr attr = {0};
+	CLEANUP(fd) int event = -1;
+	CLEANUP(fd) int link = -1;
+
+	event = sys_perf_event_open(ev, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (event < 0)
+		return event_refused(errno, cpu);
+	attr.link_create.prog_fd = (uint32_t)prog_fd;
+	attr.link_create.target_fd = (uint32_t)event;
+	attr.link_create.attach_type = BPF_PERF_EVENT;
+	attr.link_create.perf_event.bpf_cookie = cookie;
+	link = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+	if (link < 0)
+		return feat_explain(FEAT_PERF_LINK,
+				    err_sys(errno, "cannot attach to the event on CPU %d", cpu));
+	if (sys_ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
+		return err_sys(errno, "cannot start the event on CPU %d", cpu);
+	*ret_event_fd = fd_take(&event);
+	*ret_link_fd = fd_take(&link);
+	return NULL;
 }
 
 struct err *attach_cpu_clock(int prog_fd, int cpu, uint64_t period_ns, uint64_t cookie,
@@ -46,27 +72,39 @@ struct err *attach_cpu_clock(int prog_fd, int cpu, uint64_t period_ns, uint64_t 
 		.disabled = 1,
 		.pinned = 1,
 	};
-	union bpf_attr attr = {0};
-	CLEANUP(fd) int event = -1;
-	CLEANUP(fd) int link = -1;
 
-	event = sys_perf_event_open(&ev, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (event < 0)
-		return event_refused(errno, cpu);
-	attr.link_create.prog_fd = (uint32_t)prog_fd;
-	attr.link_create.target_fd = (uint32_t)event;
-	attr.link_create.attach_type = BPF_PERF_EVENT;
-	attr.link_create.perf_event.bpf_cookie = cookie;
-	link = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
-	if (link < 0)
-		return feat_explain(FEAT_PERF_LINK,
-				    err_sys(errno, "cannot attach to the timer event on CPU %d",
-					    cpu));
-	if (sys_ioctl(event, PERF_EVENT_IOC_ENABLE, 0))
-		return err_sys(errno, "cannot start the timer event on CPU %d", cpu);
-	*ret_event_fd = fd_take(&event);
-	*ret_link_fd = fd_take(&link);
-	return NULL;
+	return event_attach(&ev, prog_fd, cpu, cookie, ret_event_fd, ret_link_fd);
+}
+
+static struct perf_event_attr counter_attr(uint32_t type, uint64_t config, bool no_user,
+					   bool no_kernel)
+{
+	return (struct perf_event_attr){
+		.type = type,
+		.size = sizeof(struct perf_event_attr),
+		.config = config,
+		.disabled = 1,
+		.exclude_user = no_user,
+		.exclude_kernel = no_kernel,
+	};
+}
+
+struct err *attach_counter(int prog_fd, int cpu, uint32_t type, uint64_t config, uint64_t period,
+			   bool no_user, bool no_kernel, uint64_t cookie, int *ret_event_fd,
+			   int *ret_link_fd)
+{
+	struct perf_event_attr ev = counter_attr(type, config, no_user, no_kernel);
+
+	ev.sample_period = period;
+	return event_attach(&ev, prog_fd, cpu, cookie, ret_event_fd, ret_link_fd);
+}
+
+int counter_try(uint32_t type, uint64_t config, bool no_user, bool no_kernel)
+{
+	struct perf_event_attr ev = counter_attr(type, config, no_user, no_kernel);
+	CLEANUP(fd) int fd = sys_perf_event_open(&ev, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? errno : 0;
 }
 
 struct err *attach_trace_event(int prog_fd, uint32_t id, const char *name, int *ret_event_fd,

@@ -10,9 +10,9 @@
 /* Providers of other systems or later versions; a '*' at the end stands for a process id. */
 /* clang-format off */
 static const char *const missing[] = {
-	"cpc",	 "fbt",	  "fpuinfo", "ip",	  "iscsi",  "kprobe", "lockstat",
+	"fbt",	  "fpuinfo", "ip",	  "iscsi",  "kprobe", "lockstat",
 	"mib",	 "nfsv3", "plockstat", "prof",   "rawfbt",
-	"sysinfo", "tcp",  "udp",	  "uprobe", "usdt*",  "vminfo",
+	"tcp",  "udp",	  "uprobe", "usdt*",  
 };
 /* clang-format on */
 

@@ -36,6 +36,7 @@ enum place_kind {
 	PLACE_RAWTP,	      /* the raw tracepoint target; key 0; argN: its parameters */
 	/* the event of tracefs that target names; key 0; argN: field N of its record */
 	PLACE_EVENT,
+	PLACE_COUNTER, /* as PLACE_TIMER, with a place_counter */
 	PLACE_NKINDS
 };
 
@@ -154,9 +155,18 @@ struct place_event {
 	struct place_field fields[PLACE_MAX_FIELDS];
 };
 
-/* A timer. */
+/* What a perf event counts. */
+struct place_counter {
+	uint32_t type;	 /* PERF_TYPE_* */
+	uint64_t config; /* which event of that type */
+	uint64_t period; /* it fires once in so many */
+	bool no_user, no_kernel;
+};
+
+/* A timer, or a counter. */
 struct place_timer {
-	const char *name; /* of the probe, for messages */
-	uint64_t period_ns;
-	bool is_single; /* fires on one CPU; false: on all CPUs */
+	const struct place_counter *counter; /* NULL: a timer */
+	const char *name;		     /* of the probe, for messages */
+	uint64_t period_ns;		     /* of a timer */
+	bool is_single;			     /* fires on one CPU; false: on all CPUs */
 };

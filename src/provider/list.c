@@ -7,6 +7,7 @@ const struct provider *const provider_list[] = {
 	&provider_syscall,
 	&provider_rawtp,
 	&provider_sdt,
+	&provider_cpc,
 	&provider_pid,
 	&provider_usdt,
 	/* the last: names that others have are not looked for in the D library */

@@ -10,7 +10,7 @@
 #include "probe/probe.h"
 
 extern const struct provider provider_dtrace, provider_profile, provider_syscall, provider_rawtp,
-	provider_sdt, provider_pid, provider_usdt, provider_declared;
+	provider_cpc, provider_sdt, provider_pid, provider_usdt, provider_declared;
 
 /* Blocks of ids, all below PROBE_ID_DYNAMIC. */
 enum {

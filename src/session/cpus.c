@@ -57,7 +57,7 @@ static void check_rates(struct run *run, const struct session_unit *u)
 
 	for (uint32_t i = 0; max && i < u->points.len; i++) {
 		const struct place_timer *timer = u->points.data[i].timer;
-		uint64_t rate = 1000000000 / timer->period_ns;
+		uint64_t rate = timer->counter ? 0 : 1000000000 / timer->period_ns;
 
 		if (rate <= max || run->cpu_watch.is_rate_told)
 			continue;
