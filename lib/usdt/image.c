@@ -4,47 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bytes.h"
 #include "impl.h"
 #include "stub.h"
 
-enum { NONE, TEXT, FRAMES, COUNTERS, NOTES, SYMBOLS, STRINGS, NAMES, NSECTIONS };
+enum { NONE, TEXT, FRAMES, COUNTERS, NOTES, DOF, SYMBOLS, STRINGS, NAMES, NSECTIONS };
 
 static const char section_names[] =
-	"\0.text\0.eh_frame\0.probes\0.note.stapsdt\0.symtab\0.strtab\0.shstrtab";
-
-/* Bytes that grow; failed: there was no memory for all of them. */
-struct bytes {
-	uint8_t *data;
-	size_t len, cap;
-	bool failed;
-};
-
-static void bytes_add(struct bytes *b, const void *p, size_t n)
-{
-	if (b->cap - b->len < n && !b->failed) {
-		size_t cap = 2 * (b->len + n) + 4096;
-		uint8_t *data = realloc(b->data, cap);
-
-		if (data) {
-			b->data = data;
-			b->cap = cap;
-		} else {
-			b->failed = true;
-		}
-	}
-	if (b->failed)
-		return;
-	if (p)
-		memcpy(b->data + b->len, p, n);
-	else
-		memset(b->data + b->len, 0, n);
-	b->len += n;
-}
-
-static void bytes_align(struct bytes *b, size_t to)
-{
-	bytes_add(b, NULL, (to - b->len % to) % to);
-}
+	"\0.text\0.eh_frame\0.probes\0.note.stapsdt\0.SUNW_dof\0.symtab\0.strtab\0.shstrtab";
 
 static size_t page_up(size_t n)
 {
@@ -208,6 +175,9 @@ static void tables_add(struct bytes *b, struct layout *l, const struct region *r
 			note_add(b, r->defs[i], stubs + i * STUB_SIZE);
 	section_set(l, NOTES, SHT_NOTE, at, b->len - at);
 	bytes_align(b, 8);
+	at = b->len;
+	b->failed |= !dof_add(b, r);
+	section_set(l, DOF, SHT_PROGBITS, at, b->len - at);
 	at = b->len;
 	symbols_add(b, &names, r, stubs);
 	section_set(l, SYMBOLS, SHT_SYMTAB, at, b->len - at);

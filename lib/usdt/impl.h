@@ -94,6 +94,13 @@ size_t image_stubs_size(uint32_t nslots);
 /* Makes the file for a region whose stubs will be mapped at the address; false: out of memory. */
 bool image_make(const struct region *r, uintptr_t stubs, struct image *ret);
 
+/* ---- dof.c ----------------------------------------------------------------------------------- */
+
+struct bytes;
+
+/* Adds a description of the region's probes; false: out of memory. */
+bool dof_add(struct bytes *out, const struct region *r);
+
 /* ---- object.c -------------------------------------------------------------------------------- */
 
 /* Publishes the probes of a region; -1 and a message otherwise. */

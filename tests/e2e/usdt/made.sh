@@ -31,7 +31,7 @@ static void fire(int i)
 {
 	char item[20];
 	void *sold[] = {item, (void *)(intptr_t)-i};
-	void *six_of[] = {(void *)1, (void *)-2L, (void *)3, (void *)4, (void *)"five", (void *)(intptr_t)i};
+	void *six_of[] = {(void *)1, (void *)-2L, (void *)3, (void *)0x104, (void *)"five", (void *)(intptr_t)i};
 	void *ints[USDT_ARG_MAX];
 
 	snprintf(item, sizeof(item), "item %d", i);
@@ -57,6 +57,8 @@ int main(int argc, char **argv)
 	numbers = add("count", "numbers", 6, six);
 	all = add("count", "all", USDT_ARG_MAX, ints);
 	none = add("sell", "none", 0, NULL);
+	add("one", "twin", 1, two);
+	add("other", "twin", 1, six);
 	if (usdt_provider_enable(pv)) {
 		fprintf(stderr, "%s\n", usdt_errstr(pv));
 		return 1;
@@ -103,26 +105,29 @@ trace -ln "shop$app:::" || fail "-l"
 for p in 'sell sale-done' 'count numbers' 'count all' 'sell none'; do
 	grep -qE "^ *[0-9]+ +shop$app +server +$p\$" out || fail "'$p' is not listed"
 done
+# Types; probes of one name with other types have those that notes can express.
+trace -lvn "shop$app:::numbers" && [ "$(sed -n 's/^.*args\[[0-9]\]: //p' out | tr '\n' ,)" = 'int,long,unsigned int,uint8_t,userland char *,int,' ] || fail "types"
+trace -lvn "shop$app:::twin" && [ "$(grep -c 'args\[0\]: u*int64_t$' out)" = 2 ] || fail "types of two probes with one name"
 trace -w -p $app -n '
 shop$target:server:sell:sale-done { printf("sale %s %d\n", copyinstr(arg0), arg1); }
-shop$target::count:numbers { printf("numbers %d %d %d %d %s %d\n", arg0, arg1, arg2, arg3, copyinstr(arg4), arg5); }
+shop$target::count:numbers { printf("numbers %d %d %d %d %d %s %d\n", arg0, args[1], arg2, arg3, args[3], stringof(args[4]), arg5); }
 shop$target:::all { printf("all %d %d %d %d\n", arg0, arg1, arg8, arg9); }
 shop*:::none { printf("none %s %s\n", probemod, probefunc); }
 BEGIN { system("echo >&3"); }' || fail "tracing"
 wait $app
 cat >want <<'END2'
 sale item 1 -1
-numbers 1 -2 3 4 five 1
+numbers 1 -2 3 260 4 five 1
 all 100 101 108 1
 all 100 101 0 0
 none server sell
 sale item 2 -2
-numbers 1 -2 3 4 five 2
+numbers 1 -2 3 260 4 five 2
 all 100 101 108 2
 all 100 101 0 0
 none server sell
 sale item 3 -3
-numbers 1 -2 3 4 five 3
+numbers 1 -2 3 260 4 five 3
 all 100 101 108 3
 all 100 101 0 0
 none server sell
