@@ -4,8 +4,7 @@
     sudo bench/usdt.py [--build build] [--runs 3] [--only NAME] [--json bench/usdt.json]
 
 A hit: nanoseconds added to one pass of a probe with two arguments (bench/usdt.c), less the same loop untraced just before. The
-row 'empty program' is what the kernel charges for stopping at the instruction of the probe's note (bench/floor.c); Fathom may
-stop at the instruction behind it, which is cheaper.
+row 'empty program' is what the kernel charges for stopping at that instruction (bench/floor.c); what is above it is ours.
 Disabled: what a probe, and the test whether it is enabled, add to a loop of real work; the last row is the same loop without a
 probe, compiled twice: the noise. PostgreSQL: from the start of dtrace to its first line, with all probes of a server of 100
 backends (left out where Debian's postgresql-15 is not installed).

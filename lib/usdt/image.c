@@ -48,13 +48,12 @@ size_t image_stubs_size(uint32_t nslots)
 	return page_up((size_t)nslots * STUB_SIZE + FRAMES_SIZE);
 }
 
-static const uint8_t stub_code[] = STUB_CODE;
-
 static void stubs_add(struct bytes *b, uint32_t nslots)
 {
+	static const uint8_t code[] = STUB_CODE;
 	uint8_t stub[STUB_SIZE] = {0};
 
-	memcpy(stub, stub_code, sizeof(stub_code));
+	memcpy(stub, code, sizeof(code));
 	for (uint32_t i = 0; i < nslots; i++)
 		bytes_add(b, stub, sizeof(stub));
 }
@@ -144,7 +143,7 @@ static void section_set(struct layout *l, int n, uint32_t type, size_t off, size
 	l->sections[n].sh_name = (ElfW(Word))l->name_at;
 }
 
-/* Adds the symbols: the function of each probe, as long as the instructions of its stub. */
+/* Adds the symbols: the function of each probe, as long as its stub. */
 static void symbols_add(struct bytes *b, struct bytes *names, const struct region *r,
 			uintptr_t stubs)
 {
@@ -155,7 +154,7 @@ static void symbols_add(struct bytes *b, struct bytes *names, const struct regio
 				 .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
 				 .st_shndx = TEXT,
 				 .st_value = stubs + i * STUB_SIZE,
-				 .st_size = sizeof(stub_code)};
+				 .st_size = STUB_SIZE};
 
 		if (!r->defs[i])
 			continue;

@@ -16,8 +16,7 @@
 #if defined(__x86_64__) && defined(__LP64__)
 
 #define STUB_MACHINE EM_X86_64
-/* nop; nop of 5 bytes, of which Linux 6.18 makes a call where that is safe, as it is here; ret */
-#define STUB_CODE    {0x90, 0x0f, 0x1f, 0x44, 0x00, 0x00, 0xc3}
+#define STUB_CODE    {0x90, 0xc3} /* nop; ret */
 #define STUB_REGISTERS 6
 static const char *const stub_registers[] = {"%rdi", "%rsi", "%rdx", "%rcx", "%r8", "%r9"};
 #define STUB_MEMORY "%u(%%r9)"
@@ -25,7 +24,7 @@ static const char *const stub_registers[] = {"%rdi", "%rsi", "%rdx", "%rcx", "%r
 #elif defined(__i386__)
 
 #define STUB_MACHINE EM_386
-#define STUB_CODE    {0x90, 0xc3} /* nop; ret */
+#define STUB_CODE    {0x90, 0xc3}
 #define STUB_REGISTERS 1
 static const char *const stub_registers[] = {"%eax"};
 #define STUB_MEMORY "%u(%%eax)"

@@ -80,11 +80,6 @@ struct arch {
 	const char *compat_knob; /* a file that exists if 32-bit programs can run */
 	/* number of uprobe(2), by which the kernel optimizes probes on nops; 0 = it has none */
 	uint32_t nr_uprobe;
-	/*
-	 * The nop that the kernel optimizes, as assembler text, and the condition of the C
-	 * preprocessor for this processor; NULL: there is none.
-	 */
-	const char *fast_nop, *fast_nop_if;
 	const struct arch_sites *sites; /* NULL: calls of probes cannot be replaced */
 
 	/* ---- functions */

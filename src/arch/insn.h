@@ -24,10 +24,7 @@ struct insn {
 	uint32_t off, len;
 	enum insn_kind kind;
 	bool is_refused; /* arch_insns.is_refused() */
-	bool is_call;
-	bool is_idle;	       /* a 1-byte nop, or the mark of a place that is jumped to */
-	bool is_red_zone_step; /* moves the stack pointer by the size of the red zone */
-	int64_t target;	       /* of INSN_JMP and INSN_JCC; may lie outside the function */
+	int64_t target;	 /* of INSN_JMP and INSN_JCC; may lie outside the function */
 };
 
 /* How the code in memory differs from that of the file. */

@@ -18,39 +18,6 @@ static bool is_nop5(const uint8_t *code, size_t size)
 					memcmp(code, prefixed, sizeof(prefixed)) == 0);
 }
 
-static bool is_idle(const uint8_t *code, size_t size)
-{
-	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-
-	return (size == 1 && code[0] == 0x90) ||
-	       (size == sizeof(endbr64) && memcmp(code, endbr64, size) == 0);
-}
-
-/*
- * True for the instructions with which a call in inline assembler steps over the red zone, and
- * back: add, sub and lea with -128, the only one of the two distances that fits into one byte.
- */
-static bool is_red_zone_step(const uint8_t *code, size_t size)
-{
-	static const uint8_t steps[][5] = {
-		{0x48, 0x83, 0xc4, 0x80},
-		{0x48, 0x83, 0xec, 0x80},
-		{0x48, 0x8d, 0x64, 0x24, 0x80},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
-		if (size >= 4 && memcmp(code, steps[i], MIN(size, sizeof(steps[i]))) == 0)
-			return true;
-	return false;
-}
-
-static bool is_call(const ZydisDecodedInstruction *z)
-{
-	return z->encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
-	       z->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
-	       (z->opcode == OP_CALL || (z->opcode == 0xff && z->raw.modrm.reg == 2));
-}
-
 static bool is_push(const uint8_t *code, size_t size)
 {
 	if (size >= 2 && code[0] == 0x41)
@@ -224,9 +191,6 @@ static bool insn_decode(struct insn_decoder *state, const uint8_t *code, uint32_
 		return false;
 	*ret = (struct insn){.off = off, .len = z.length, .kind = kind_of(d, &z)};
 	ret->is_refused = is_refused(code + off, z.length);
-	ret->is_call = is_call(&z);
-	ret->is_idle = is_idle(code + off, z.length);
-	ret->is_red_zone_step = is_red_zone_step(code + off, z.length);
 	if (is_nop5(code + off, z.length))
 		ret->kind = INSN_NOP5;
 	if (ret->kind == INSN_JMP || ret->kind == INSN_JCC)

@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "kernel/kernel.h"
-#include "proc/fastnop.h"
 #include "sym/debugfile.h"
 
 #define SEEN_NS	 1000000000 /* so long a file is taken for unchanged without a look at it */
@@ -273,12 +272,9 @@ static struct usdt_group *group_get(struct usdt_object *o, struct hashmap *by_na
 	return grp;
 }
 
-/*
- * Adds the instruction of a note to its group; false if the address of the note is not in code.
- * nops: NULL if the kernel optimizes no nops.
- */
+/* Adds the instruction of a note to its group; false if the address of the note is not in code. */
 static bool site_add(struct usdt_state *st, struct usdt_object *o, struct hashmap *by_name,
-		     const struct usdt_note *note, struct gate_elf *g, struct fastnop *nops)
+		     const struct usdt_note *note, struct gate_elf *g)
 {
 	const struct func *fn = funcs_at(o->file->funcs, note->pc);
 	const struct usdt_operands *ops;
@@ -291,8 +287,6 @@ static bool site_add(struct usdt_state *st, struct usdt_object *o, struct hashma
 		return false;
 	usdt_note_operands(g, note, o->file->file.is_32bit, &operands);
 	ops = operands_number(st, &operands, &number);
-	if (nops)
-		off += fastnop_skip(nops, o->file->funcs, &o->file->text, off);
 	grp = group_get(o, by_name, note, fn ? fn->name : "");
 	if (!grp->operands)
 		grp->operands = ops;
@@ -306,7 +300,6 @@ static bool site_add(struct usdt_state *st, struct usdt_object *o, struct hashma
 
 void usdt_object_group(struct probes *ps, struct usdt_state *st, struct usdt_object *o)
 {
-	struct fastnop nops = {0};
 	struct hashmap *by_name;
 	uint32_t nbad = 0, nfixed = 0;
 	struct gate_elf g;
@@ -321,12 +314,10 @@ void usdt_object_group(struct probes *ps, struct usdt_state *st, struct usdt_obj
 	for (uint32_t i = 0; i < o->notes.list.len; i++) {
 		const struct usdt_note *note = &o->notes.list.data[i];
 
-		nbad += !site_add(st, o, by_name, note, &g,
-				  feat_has(FEAT_UPROBE_NOP5) ? &nops : NULL);
+		nbad += !site_add(st, o, by_name, note, &g);
 		nfixed += note->counter && !note->counter_off;
 	}
 	hashmap_destroy(by_name);
-	fastnop_deinit(&nops);
 	gate_elf_close(&g);
 	if (nbad)
 		probes_notice(ps,

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 
-#include "arch/arch.h"
 #include "usdt/dof.h"
 
 #define FEW_ARGS 6 /* processors have enough registers for so many arguments */
@@ -17,8 +16,6 @@
  * has moved the program, and of the counter; then provider, probe and arguments as strings. The
  * flag "?" puts the note into the section group of the function, so a linker that drops the
  * function drops the note as well.
- *
- * Behind the instruction stands a second one for faster probes, see proc/fastnop.h.
  *
  * The object that dtrace -G makes defines the counter. So that a program can be linked without this
  * object, each object has a weak definition in a group of its own, of which the linker keeps one.
@@ -49,7 +46,6 @@ static const char common_text[] =
 	"#endif\n"
 	"#define __DTRACE_NOTE(provider, probe, counter, args) \\\n"
 	"\t\"990: nop\\n\" \\\n"
-	"\t__DTRACE_FAST_NOP \\\n"
 	"\t\".pushsection .note.stapsdt,\\\"?\\\",\\\"note\\\"\\n\" \\\n"
 	"\t\".balign 4\\n\" \\\n"
 	"\t\".4byte 992f-991f, 994f-993f, 3\\n\" \\\n"
@@ -86,19 +82,6 @@ static const char common_text[] =
 	"typedef unsigned int __dtrace_uint64 __attribute__((__mode__(__DI__)));\n"
 	"#define __DTRACE_INLINE static __inline__ __attribute__((__always_inline__, __unused__))\n"
 	"#endif\n";
-
-/* Adds the macro of the second nop: nothing if the compiler's processor is another one. */
-static void fast_nop_add(struct strbuf *out)
-{
-	strbuf_adds(out, "#ifndef __DTRACE_FAST_NOP\n");
-	if (arch.fast_nop)
-		strbuf_addf(out,
-			    "#if %s /* a 5-byte nop, which some kernels make a call */\n"
-			    "#define __DTRACE_FAST_NOP \"%s\\n\"\n"
-			    "#else\n",
-			    arch.fast_nop_if, arch.fast_nop);
-	strbuf_addf(out, "#define __DTRACE_FAST_NOP\n%s#endif\n", arch.fast_nop ? "#endif\n" : "");
-}
 
 /* Adds the name of a macro, PROVIDER_PROBE, in upper case; '_' replaces "__" and '-'. */
 static void macro_name_add(struct strbuf *out, const struct usdt_provider *pv,
@@ -298,7 +281,6 @@ struct err *usdt_header(const struct usdt_provider *pvs, uint32_t n, const char 
 			 "#endif\n"
 			 "#endif\n\n"
 			 "#if _DTRACE_VERSION\n\n");
-	fast_nop_add(out);
 	strbuf_adds(out, common_text);
 	strbuf_adds(out, "\n#ifdef __clang__ /* C90 promises 509 characters */\n"
 			 "#pragma clang diagnostic push\n"

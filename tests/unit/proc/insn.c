@@ -61,29 +61,6 @@ static void test_kinds(void)
 	}
 }
 
-/* What says whether a function may have variables below the stack pointer. */
-static void test_stack_facts(void)
-{
-	struct insns s;
-
-	/*
-	 * endbr64; nop; call; call *%rax; lea -128(%rsp),%rsp; sub $-128,%rsp; sub $8,%rsp;
-	 * jmp *%rax
-	 */
-	decode(CODE(0xf3, 0x0f, 0x1e, 0xfa, 0x90, 0xe8, 0, 0, 0, 0, 0xff, 0xd0, 0x48, 0x8d, 0x64,
-		    0x24, 0x80, 0x48, 0x83, 0xec, 0x80, 0x48, 0x83, 0xec, 0x08, 0xff, 0xe0),
-	       &s);
-	is_int(s.list.len, 8, "eight instructions");
-	for (uint32_t i = 0; i < s.list.len; i++) {
-		const struct insn *in = &s.list.data[i];
-
-		is_int(in->is_idle, i < 2, "idle");
-		is_int(in->is_call, i == 2 || i == 3, "a call");
-		is_int(in->is_red_zone_step, i == 4 || i == 5, "a step over the red zone");
-	}
-	insns_deinit(&s);
-}
-
 static void test_targets(void)
 {
 	struct insns s;
@@ -166,7 +143,6 @@ static void test_refused(void)
 int main(void)
 {
 	test_kinds();
-	test_stack_facts();
 	test_targets();
 	test_data();
 	test_entry();
