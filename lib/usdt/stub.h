@@ -63,7 +63,9 @@ static inline void stub_call(uintptr_t stub, unsigned int nargs, void **a)
 	((void (*)(void *, void *, void *, void *, void *, void *))stub)(a[0], a[1], a[2], a[3],
 									 a[4], last);
 #elif defined(__i386__)
-	((void (*)(void *) __attribute__((__regparm__(1))))stub)(last);
+	typedef void __attribute__((__regparm__(1))) stub_f(void *);
+
+	((stub_f *)stub)(last);
 #else
 	(void)stub, (void)last;
 #endif

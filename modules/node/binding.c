@@ -7,6 +7,7 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,32 +64,52 @@ static char *text_get(napi_env env, napi_value value)
 
 /* ---- providers and probes -------------------------------------------------------------------- */
 
-static void provider_finalize(napi_env env, void *data, void *hint)
+/* Its address is in the name of the module, where the program gives none. */
+struct holder {
+	usdt_provider_t *provider;
+};
+
+static usdt_provider_t *provider_get(napi_env env, napi_value value)
 {
-	(void)env;
-	(void)hint;
-	usdt_provider_free(data);
+	const struct holder *h = external_get(env, value);
+
+	return h ? h->provider : NULL;
 }
 
-/* create(name, module): a provider */
+static void provider_finalize(napi_env env, void *data, void *hint)
+{
+	struct holder *h = data;
+
+	(void)env;
+	(void)hint;
+	usdt_provider_free(h->provider);
+	free(h);
+}
+
+/* create(name, module): a provider; a module that is no string is called mod-ADDRESS */
 static napi_value provider_create(napi_env env, napi_callback_info info)
 {
+	struct holder *h = calloc(1, sizeof(*h));
 	napi_value args[2], result = NULL;
-	usdt_provider_t *pv = NULL;
-	char *name, *module;
+	char *name, *module, unique[32];
 
-	if (!args_get(env, info, 2, args))
+	if (!h || !args_get(env, info, 2, args)) {
+		free(h);
 		return NULL;
+	}
+	(void)snprintf(unique, sizeof(unique), "mod-%lx", (unsigned long)(uintptr_t)h);
 	name = text_get(env, args[0]);
 	module = text_get(env, args[1]);
-	if (name && module)
-		pv = usdt_create_provider(name, module);
+	if (name)
+		h->provider = usdt_create_provider(name, module ? module : unique);
 	free(name);
 	free(module);
-	if (!pv)
+	if (!h->provider) {
+		free(h);
 		return error_throw(env, usdt_errstr(NULL));
-	if (napi_create_external(env, pv, provider_finalize, NULL, &result) != napi_ok)
-		usdt_provider_free(pv);
+	}
+	if (napi_create_external(env, h, provider_finalize, NULL, &result) != napi_ok)
+		provider_finalize(env, h, NULL);
 	return result;
 }
 
@@ -137,7 +158,7 @@ static napi_value probe_add(napi_env env, napi_callback_info info)
 
 	if (!args_get(env, info, 4, args))
 		return NULL;
-	pv = external_get(env, args[0]);
+	pv = provider_get(env, args[0]);
 	def = probe_define(env, args[1], args[2], args[3]);
 	if (!def)
 		return NULL;
@@ -180,7 +201,7 @@ static napi_value probe_remove(napi_env env, napi_callback_info info)
 
 	if (!args_get(env, info, 2, args))
 		return NULL;
-	pv = external_get(env, args[0]);
+	pv = provider_get(env, args[0]);
 	if (usdt_provider_remove_probe(pv, external_get(env, args[1])))
 		return error_throw(env, usdt_errstr(pv));
 	return NULL;
@@ -194,7 +215,7 @@ static napi_value provider_enable(napi_env env, napi_callback_info info)
 
 	if (!args_get(env, info, 1, args))
 		return NULL;
-	pv = external_get(env, args[0]);
+	pv = provider_get(env, args[0]);
 	if (usdt_provider_enable(pv))
 		return error_throw(env, usdt_errstr(pv));
 	return NULL;
@@ -206,7 +227,7 @@ static napi_value provider_disable(napi_env env, napi_callback_info info)
 	napi_value args[1];
 
 	if (args_get(env, info, 1, args))
-		(void)usdt_provider_disable(external_get(env, args[0]));
+		(void)usdt_provider_disable(provider_get(env, args[0]));
 	return NULL;
 }
 

@@ -79,14 +79,12 @@ function fireEnabled(probe, callback, args) {
 function ProbeTable() {}
 ProbeTable.prototype = Object.create(null);
 
-let nproviders = 0;
-
 class DTraceProvider {
   constructor(name, module) {
     if (typeof name !== 'string' || (module !== undefined && typeof module !== 'string')) {
       throw new TypeError('the name of a provider and that of its module must be strings');
     }
-    this._handle = native.create(name, module || `mod-${(++nproviders).toString(16)}`);
+    this._handle = native.create(name, module || null);
     this._probes = new ProbeTable();
     this._isEnabled = false;
   }

@@ -108,13 +108,6 @@ done
 # Types; probes of one name with other types have those that notes can express.
 trace -lvn "shop$app:::numbers" && [ "$(sed -n 's/^.*args\[[0-9]\]: //p' out | tr '\n' ,)" = 'int,long,unsigned int,uint8_t,userland char *,int,' ] || fail "types"
 trace -lvn "shop$app:::twin" && [ "$(grep -c 'args\[0\]: u*int64_t$' out)" = 2 ] || fail "types of two probes with one name"
-trace -w -p $app -n '
-shop$target:server:sell:sale-done { printf("sale %s %d\n", copyinstr(arg0), arg1); }
-shop$target::count:numbers { printf("numbers %d %d %d %d %d %s %d\n", arg0, args[1], arg2, arg3, args[3], stringof(args[4]), arg5); }
-shop$target:::all { printf("all %d %d %d %d\n", arg0, arg1, arg8, arg9); }
-shop*:::none { printf("none %s %s\n", probemod, probefunc); }
-BEGIN { system("echo >&3"); }' || fail "tracing"
-wait $app
 cat >want <<'END2'
 sale item 1 -1
 numbers 1 -2 3 260 4 five 1
@@ -132,8 +125,27 @@ all 100 101 108 3
 all 100 101 0 0
 none server sell
 END2
-sed '/^$/d' out | cmp -s - want || { sed '/^$/d' out | diff - want; fail "other records"; }
-[ ! -s err ] || fail "messages"
+records() { # what the program that waits fires
+	trace -w -p $app -n '
+shop$target:server:sell:sale-done { printf("sale %s %d\n", copyinstr(arg0), arg1); }
+shop$target::count:numbers { printf("numbers %d %d %d %d %d %s %d\n", arg0, args[1], arg2, arg3, args[3], stringof(args[4]), arg5); }
+shop$target:::all { printf("all %d %d %d %d\n", arg0, arg1, arg8, arg9); }
+shop*:::none { printf("none %s %s\n", probemod, probefunc); }
+BEGIN { system("echo >&3"); }' || fail "tracing"
+	wait $app
+	sed '/^$/d' out | cmp -s - want || { sed '/^$/d' out | diff - want; fail "other records"; }
+	[ ! -s err ] || fail "messages"
+}
+records
+# The same in a program of 32 bits, where the C library is installed for them.
+mv app app64
+if gcc -m32 -idirafter /usr/include/x86_64-linux-gnu -D_GNU_SOURCE -O2 -I"$SRC/lib/usdt" app.c "$SRC"/lib/usdt/*.c -o app -pthread 2>/dev/null && ./app </dev/null >/dev/null; [ $? = 2 ]; then
+	begin
+	records
+else
+	echo "no programs of 32 bits: libc6-dev-i386 is missing"
+fi
+mv app64 app
 # Two consumers: the program sees that it is traced until the last one has gone.
 begin until
 program="shop$app:::sale-done { printf(\"%s\n\", copyinstr(arg0)); } shop$app:::sale-done /++n == 3/ { exit(0); }"

@@ -247,6 +247,22 @@ static void *fire_always(void *unused)
 	return NULL;
 }
 
+/* Forks while other threads fire: the child has the probes and none of those threads. */
+static bool child_works(usdt_provider_t *pv)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		bool works = usdt_provider_disable(pv) == 0 && !mappings("module") &&
+			     usdt_provider_enable(pv) == 0;
+
+		usdt_provider_free(pv);
+		_exit(works && !mappings("module") ? 0 : 1);
+	}
+	return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
 /* Probes are enabled, disabled, removed and freed while other threads fire them. */
 static void test_threads(void)
 {
@@ -269,6 +285,7 @@ static void test_threads(void)
 		bad += usdt_provider_add_probe(brief, short_lived) != 0;
 		bad += usdt_provider_enable(brief) != 0;
 		__atomic_store_n(&short_lived->probe->nconsumers, 1, __ATOMIC_RELAXED);
+		bad += i % 50 == 0 && !child_works(pv);
 		bad += usdt_provider_disable(pv) != 0;
 		bad += i % 2 && usdt_provider_remove_probe(pv, def) != 0;
 		bad += i % 2 && usdt_provider_add_probe(pv, def) != 0;
