@@ -556,7 +556,16 @@ static struct err *match_text(struct probes *ps, const struct probe_desc *desc,
 		return e;
 	candidates_collect(ps, desc, out);
 	*ret_plain = out->probes.len;
-	return matches_expand(ps, desc, out);
+	e = matches_expand(ps, desc, out);
+	if (e || out->probes.len || *desc->prov || !is_name(desc->name))
+		return e;
+	/*
+	 * A name without a provider may be that of a program's own probe. All processes have to be
+	 * read for that, so it is done only if no other probe has the name.
+	 */
+	return match_text(ps,
+			  &(struct probe_desc){"*", desc->mod, desc->func, desc->name, desc->id},
+			  out, ret_plain);
 }
 
 /*

@@ -73,8 +73,8 @@ static bool usdt_concerns(const struct provider *pv, const struct probe_desc *de
 	(void)pv;
 	if (!is_pattern && (!len || !desc->prov[len]))
 		return false;
-	if (len >= sizeof(head))
-		return true;
+	if (!len || len >= sizeof(head))
+		return true; /* declared probes have a provider without a name */
 	(void)snprintf(head, sizeof(head), "%.*s", (int)len, desc->prov);
 	return !is_other_provider(head);
 }
