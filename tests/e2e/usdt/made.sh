@@ -76,7 +76,11 @@ int main(int argc, char **argv)
 			fire(4);
 			_exit(0);
 		}
-		waitpid(pid, NULL, 0);
+		int status = -1;
+
+		waitpid(pid, &status, 0);
+		if (status)
+			printf("the child's status is %d\n", status);
 		usdt_provider_disable(pv);
 		fire(5); /* nobody sees these */
 	}
@@ -158,13 +162,20 @@ wait $app
 [ "$(grep -c 'item' out)" = 3 ] && [ "$(grep -c item out1)" = 3 ] || fail "both consumers see all"
 [ "$(tail -1 app.out)" = 0 ] || fail "its counter was left up"
 
-# A child has the probes under its own number; what a provider that was disabled fires is not seen.
+# A child has the probes, too; what a provider that was disabled fires is not seen.
 begin fork
-trace -w -p $app -n "shop$app:::sale-done { printf(\"parent %s\n\", copyinstr(arg0)); }
+trace -w -p $app -n "shop*:::sale-done { printf(\"%s %s\n\", pid == $app ? \"parent\" : \"child\", copyinstr(arg0)); }
 BEGIN { system(\"echo >&3\"); }" || fail "fork"
 wait $app
 [ "$(grep -c 'parent' out)" = 3 ] || fail "the parent's probes"
+grep -q 'status' app.out && fail "the child: $(cat app.out)"
 [ "$(tail -1 app.out)" = 0 ] || fail "a provider that was disabled is not traced"
+begin fork
+timeout 60 "$DTRACE" -wqn "shop*:::sale-done { printf(\"%s %s\n\", pid == $app ? \"parent\" : \"child\", copyinstr(arg0)); }
+shop*:::sale-done /copyinstr(arg0) == \"item 4\"/ { exit(0); } BEGIN { system(\"echo >&3\"); }" >out 2>err || fail "all processes"
+wait $app
+[ "$(grep -c parent out)" = 3 ] && grep -qx 'child item 4' out || fail "the child's probes"
+grep -q 'status' app.out && fail "the child: $(cat app.out)"
 # A program that is killed while it is traced.
 begin kill
 trace -w -p $app -n 'shop$target:::sale-done { @ = count(); } BEGIN { system("echo >&3"); }' || fail "kill"
@@ -177,5 +188,17 @@ if unshare -pf --mount-proc sh -c 'echo 2 >/proc/sys/vm/memfd_noexec' 2>/dev/nul
 		echo | TMPDIR="$0" ./app >app.out 2>&1 || exit 1' "$TMP" || fail "without executable memory files: $(cat app.out)"
 	grep -q ready app.out || fail "without executable memory files"
 	[ -z "$(ls -d usdt-* 2>/dev/null)" ] || fail "its directory is left behind"
+	# Nor files of any such directory: an error, and the program lives.
+	unshare -pfm --mount-proc sh -c 'echo 2 >/proc/sys/vm/memfd_noexec
+		for d in /dev/shm /tmp /var/tmp; do mount -t tmpfs -o noexec none $d || exit 3; done
+		echo | ./app' >app.out 2>&1
+	[ $? = 1 ] && grep -q '^cannot enable the provider: no file .* can be executed: ' app.out || fail "where nothing can be executed: $(cat app.out)"
 fi
+# The header in all dialects, without warnings.
+printf '#include <usdt.h>\nint main(void) { return usdt_is_enabled(0); }\n' | tee h.c >h.cc
+for std in c90 gnu89 c17 c++98 c++20; do
+	case $std in *++*) cc=g++ from=h.cc ;; *) cc=gcc from=h.c ;; esac
+	command -v $cc >/dev/null || continue
+	$cc -std=$std -O0 -pedantic-errors -Wall -Wextra -Werror -I"$SRC/lib/usdt" $from -o h -L"$lib" -lusdt -Wl,-rpath,"$lib" && ./h || fail "the header as $std"
+done
 :
