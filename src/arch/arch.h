@@ -97,6 +97,13 @@ struct arch {
 	 * this name ("eax", "r12w"); false if struct pt_regs has no such register.
 	 */
 	bool (*register_find)(const char *name, size_t len, uint32_t *ret_off, uint32_t *ret_size);
+	/* True for the name of a vector or floating-point register, which pt_regs does not have. */
+	bool (*is_vector)(const char *name, size_t len);
+	/*
+	 * What assembler text of 64-bit programs writes before addresses that count from the
+	 * thread's base, and the member of struct task_struct with the base.
+	 */
+	const char *thread_prefix, *thread_base;
 	uint32_t sp, pc;
 	uint32_t mode,
 		user_mode; /* u64 at mode: a bit of user_mode set = interrupted in user mode */

@@ -132,6 +132,16 @@ static bool register_find(const char *name, size_t len, uint32_t *ret_off, uint3
 	return len > 1 && numbered_find(name, len, ret_off, ret_size);
 }
 
+static bool is_vector(const char *name, size_t len)
+{
+	static const char *const kinds[] = {"xmm", "ymm", "zmm", "mm", "st"};
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (len >= strlen(kinds[i]) && strncmp(name, kinds[i], strlen(kinds[i])) == 0)
+			return true;
+	return false;
+}
+
 /* Sets a breakpoint in a debug register of the processor, which leaves the code unchanged. */
 static bool stop_set(pid_t tid, taddr addr)
 {
@@ -175,6 +185,9 @@ const struct arch arch = {
 		.is_plt_expr = is_plt_expr,
 	},
 	.register_find = register_find,
+	.is_vector = is_vector,
+	.thread_prefix = "%fs:",
+	.thread_base = "thread.fsbase",
 	.insns = &x86_64_insns,
 	.sites = &x86_64_sites,
 	.sys_args = {DI, SI, DX, R10_, R8_, R9_},

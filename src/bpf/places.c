@@ -515,13 +515,34 @@ static void uprobe_return_none_args(struct entry *en, uint32_t used)
 
 typedef VEC(const struct place_site *) site_vec;
 
-/* R3 = the address of an operand in memory. */
-static void operand_address(struct emitter *e, const struct usdt_operand *o)
+/* R3 = the address from which thread-local memory of the current thread counts. */
+static void operand_thread_base(struct gen *g)
 {
+	uint32_t off;
+	struct err *e = kfield_offset("task_struct", arch.thread_base, &off);
+
+	if (e)
+		gen_fail(g, "arguments in thread-local memory: %s", err_text(e));
+	else {
+		em_helper(&g->e, BPF_FUNC_get_current_task);
+		gen_read_kernel_u64(g, off);
+		em_mov(&g->e, R3, R0);
+	}
+	err_destroy(e);
+}
+
+/* R3 = the address of an operand in memory. */
+static void operand_address(struct entry *en, const struct usdt_operand *o)
+{
+	struct emitter *e = &en->g->e;
+
 	em_imm(e, R3, 0);
+	if (o->is_thread)
+		operand_thread_base(en->g);
 	if (o->has_index) {
-		em_load(e, 8, R3, R6, (int32_t)o->index);
-		em_alu_imm(e, BPF_MUL, R3, o->scale);
+		em_load(e, 8, R1, R6, (int32_t)o->index);
+		em_alu_imm(e, BPF_MUL, R1, o->scale);
+		em_alu_reg(e, BPF_ADD, R3, R1);
 	}
 	if (o->has_base) {
 		em_load(e, 8, R1, R6, (int32_t)o->base);
@@ -529,6 +550,8 @@ static void operand_address(struct emitter *e, const struct usdt_operand *o)
 	}
 	em_imm(e, R1, (uint64_t)o->disp);
 	em_alu_reg(e, BPF_ADD, R3, R1);
+	if (o->is_32bit)
+		em_extend(e, R3, 4, false);
 }
 
 /* A register, whole or a part of it: parts lie at its offset, or one byte behind. */
@@ -553,8 +576,13 @@ static void operand_fill(struct entry *en, const struct usdt_operand *o, uint32_
 		em_extend(e, R1, o->size, o->is_signed);
 		break;
 	case USDT_OPERAND_REGISTER: operand_register(e, o); break;
+	case USDT_OPERAND_ADDRESS:
+		operand_address(en, o);
+		em_mov(e, R1, R3);
+		em_extend(e, R1, o->size, o->is_signed);
+		break;
 	case USDT_OPERAND_MEMORY:
-		operand_address(e, o);
+		operand_address(en, o);
 		em_imm(e, R2, o->size);
 		em_addr(e, R1, R9, ARG_OFF(k));
 		em_helper(e, BPF_FUNC_probe_read_user); /* leaves zeros when it cannot */

@@ -13,43 +13,110 @@
 /* ---- operands -------------------------------------------------------------------------------- */
 
 static bool symbol_in(struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh, const char *want,
-		      uint64_t *ret_addr)
+		      bool is_thread, uint64_t *ret_value)
 {
 	Elf_Data *data = gate_data(g, scn);
 	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
 	GElf_Sym sym;
 
 	for (size_t i = 0; i < n && i <= INT32_MAX && gelf_getsym(data, (int)i, &sym); i++) {
-		const char *name =
-			sym.st_shndx == SHN_UNDEF ? NULL : gate_text(g, sh->sh_link, sym.st_name);
+		const char *name;
 
+		if (sym.st_shndx == SHN_UNDEF ||
+		    (GELF_ST_TYPE(sym.st_info) == STT_TLS) != is_thread)
+			continue;
+		name = gate_text(g, sh->sh_link, sym.st_name);
 		if (name && strcmp(name, want) == 0) {
-			*ret_addr = sym.st_value;
+			*ret_value = sym.st_value;
 			return true;
 		}
 	}
 	return false;
 }
 
+static bool program_header_find(const struct gate_elf *g, uint32_t type, GElf_Phdr *ret)
+{
+	size_t n;
+
+	if (elf_getphdrnum(g->elf, &n) != 0)
+		return false;
+	for (size_t i = 0; i < n && i <= INT32_MAX; i++)
+		if (gelf_getphdr(g->elf, (int)i, ret) && ret->p_type == type)
+			return true;
+	return false;
+}
+
+/* Is the file a position-independent program that needs no interpreter? */
+static bool is_static_pie(struct gate_elf *g)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	GElf_Dyn dyn;
+
+	while (g->elf && (scn = elf_nextscn(g->elf, scn))) {
+		Elf_Data *data = gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNAMIC
+					 ? gate_data(g, scn)
+					 : NULL;
+
+		for (int i = 0; data && gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++)
+			if (dyn.d_tag == DT_FLAGS_1)
+				return dyn.d_un.d_val & DF_1_PIE;
+	}
+	return false;
+}
+
+/*
+ * Makes the distance from the thread's base of a place in the program's thread-local block, which
+ * ends there (variant II of "ELF Handling For Thread-Local Storage").
+ */
+static bool thread_offset(const struct gate_elf *g, uint64_t *value)
+{
+	uint64_t align;
+	GElf_Phdr ph;
+
+	if (!program_header_find(g, PT_TLS, &ph))
+		return false;
+	align = MAX(ph.p_align, (uint64_t)1);
+	if (align & (align - 1))
+		return false;
+	*value -= (ph.p_memsz + align - 1) & ~(align - 1);
+	return true;
+}
+
 /* Finds the symbol of an operand such as "4@counter(%rip)". */
-static bool symbol_find(void *ctx, const char *name, uint64_t *ret_addr)
+static bool symbol_find(void *ctx, const char *name, bool is_thread, uint64_t *ret_value)
 {
 	struct gate_elf *g = ctx;
 	Elf_Scn *scn = NULL;
+	uint64_t value;
 	GElf_Shdr sh;
 
-	while (g->elf && (scn = elf_nextscn(g->elf, scn)))
-		if (gelf_getshdr(scn, &sh) &&
-		    (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM) &&
-		    symbol_in(g, scn, &sh, name, ret_addr))
-			return true;
+	while (g->elf && (scn = elf_nextscn(g->elf, scn))) {
+		if (!gelf_getshdr(scn, &sh) ||
+		    (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM) ||
+		    !symbol_in(g, scn, &sh, name, is_thread, &value))
+			continue;
+		if (is_thread && !thread_offset(g, &value))
+			return false;
+		*ret_value = value;
+		return true;
+	}
 	return false;
 }
 
 void usdt_note_operands(struct gate_elf *g, const struct usdt_note *note, bool is_32bit,
 			struct usdt_operands *ret)
 {
-	usdt_operands_parse(note->args, note->pc, is_32bit ? 4 : 8, symbol_find, g, ret);
+	struct usdt_image im = {.word = is_32bit ? 4 : 8, .symbol = symbol_find, .ctx = g};
+	GElf_Phdr ph;
+	GElf_Ehdr eh;
+
+	im.is_fixed = g->elf && gelf_getehdr(g->elf, &eh) && eh.e_type == ET_EXEC;
+	/* few notes have operands for which this matters */
+	im.is_program = im.is_fixed ||
+			((strstr(note->args, "@G") || strchr(note->args, ':')) &&
+			 ((g->elf && program_header_find(g, PT_INTERP, &ph)) || is_static_pie(g)));
+	usdt_operands_parse(note->args, note->pc, &im, ret);
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */
@@ -380,13 +447,44 @@ bool usdt_attrs(struct probes *ps, const struct probe *pr, struct attr *ret)
 	return all->has_attrs;
 }
 
+/* Finds the text of operand number i of a note. */
+static const char *operand_text(const char *args, uint32_t i, size_t *ret_len)
+{
+	for (;; i--) {
+		uint32_t depth = 0;
+		const char *end;
+
+		args += strspn(args, " ");
+		for (end = args; *end && (*end != ' ' || depth); end++) {
+			depth += *end == '(';
+			depth -= *end == ')' && depth;
+		}
+		if (!i || !*args) {
+			*ret_len = (size_t)(end - args);
+			return args;
+		}
+		args = end;
+	}
+}
+
 const char *usdt_arg_refused(struct probes *ps, const struct probe *pr, uint32_t raw)
 {
+	static const char *const lacks[] = {
+		[USDT_LACK_FORM] = "its note describes it in a way that is not known",
+		[USDT_LACK_VECTOR] = "the program keeps it in a vector register, of which the "
+				     "kernel shows a probe none",
+		[USDT_LACK_SYMBOL] = "its address is that of a symbol that the file does not have "
+				     "(stripped?) or that another file may define",
+		[USDT_LACK_THREAD] = "it is in memory of the thread, whose address is not known "
+				     "here",
+	};
 	const struct usdt_operands *o = usdt_probe(pr)->operands;
+	const char *text;
+	size_t len;
 
-	if (o && raw < o->n && o->list[raw].kind == USDT_OPERAND_NONE)
-		return arena_printf(probes_arena(ps),
-				    "the program keeps it where it cannot be read: \"%s\"",
-				    usdt_probe(pr)->note->args);
-	return NULL;
+	if (!o || raw >= o->n || o->list[raw].kind != USDT_OPERAND_NONE)
+		return NULL;
+	text = operand_text(usdt_probe(pr)->note->args, raw, &len);
+	return arena_printf(probes_arena(ps), "%s: \"%.*s\"", lacks[o->list[raw].lack],
+			    (int)MIN(len, (size_t)128), text);
 }

@@ -11,8 +11,24 @@
 struct parser {
 	const char *p, *end; /* the text of one operand that is not parsed yet */
 	uint64_t pc;
-	usdt_symbol_f *symbol;
-	void *ctx;
+	const struct usdt_image *im;
+	enum usdt_lack lack; /* why the last function has failed, if not for the form */
+};
+
+/* How the value of a symbol is meant, by the suffix that assemblers write behind its name. */
+enum symbol_use {
+	SYMBOL_PLAIN,	/* its address */
+	SYMBOL_SLOT,	/* the word of the global offset table that has its address */
+	SYMBOL_OFFSET,	/* its distance from that table, to whose address a register points */
+	SYMBOL_THREAD,	/* its distance from the thread's base */
+	SYMBOL_UNKNOWN, /* any other suffix */
+};
+
+/* The displacement of an operand in memory. */
+struct displacement {
+	int64_t value;
+	bool has_symbol;
+	enum symbol_use use;
 };
 
 static bool char_skip(struct parser *ps, char c)
@@ -61,24 +77,47 @@ static bool register_get(struct parser *ps, uint32_t *ret_off, uint32_t *ret_siz
 	return arch.register_find(name, (size_t)(ps->p - name), ret_off, ret_size);
 }
 
-/* Parses the name of a symbol, as in "foo", "foo+8" and "8+foo", and adds its address to disp. */
-static bool symbol_get(struct parser *ps, int64_t *disp)
+static enum symbol_use symbol_use_get(const char *suffix)
+{
+	static const struct {
+		const char *suffix;
+		enum symbol_use use;
+	} uses[] = {
+		{"", SYMBOL_PLAIN},	    {"@GOTPCREL", SYMBOL_SLOT}, {"@GOT", SYMBOL_SLOT},
+		{"@GOTOFF", SYMBOL_OFFSET}, {"@tpoff", SYMBOL_THREAD},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(uses); i++)
+		if (strcmp(uses[i].suffix, suffix) == 0)
+			return uses[i].use;
+	return SYMBOL_UNKNOWN;
+}
+
+/* Parses the name of a symbol, as in "foo", "foo+8" and "8+foo", and adds its value to d. */
+static bool symbol_get(struct parser *ps, struct displacement *d)
 {
 	const char *name = ps->p;
-	char text[SYMBOL_MAX];
+	char text[SYMBOL_MAX], *suffix;
 	uint64_t addr;
 	size_t len;
 
 	while (ps->p < ps->end && (isalnum((unsigned char)*ps->p) || strchr("_.$@", *ps->p)))
 		ps->p++;
 	len = (size_t)(ps->p - name);
-	if (!len || len >= sizeof(text) || !ps->symbol)
+	if (!len || len >= sizeof(text) || *name == '@')
 		return false;
 	memcpy(text, name, len);
 	text[len] = '\0';
-	if (!ps->symbol(ps->ctx, text, &addr))
+	suffix = strchrnul(text, '@');
+	d->use = symbol_use_get(suffix);
+	*suffix = '\0';
+	if (d->use == SYMBOL_UNKNOWN || !ps->im->symbol ||
+	    !ps->im->symbol(ps->im->ctx, text, d->use == SYMBOL_THREAD, &addr)) {
+		ps->lack = USDT_LACK_SYMBOL;
 		return false;
-	*disp += (int64_t)addr;
+	}
+	d->value += (int64_t)addr;
+	d->has_symbol = true;
 	return true;
 }
 
@@ -86,44 +125,31 @@ static bool symbol_get(struct parser *ps, int64_t *disp)
  * Parses the displacement before a parenthesis: a number, a symbol, or a sum of them; an empty
  * displacement is 0.
  */
-static bool displacement_get(struct parser *ps, int64_t *ret, bool *ret_has_symbol)
+static bool displacement_get(struct parser *ps, struct displacement *ret)
 {
-	*ret = 0;
-	*ret_has_symbol = false;
+	*ret = (struct displacement){0};
 	while (ps->p < ps->end && *ps->p != '(') {
 		const char *at = ps->p;
 		int64_t v;
 
 		if (number_get(ps, &v)) {
-			*ret += v;
+			ret->value += v;
 			continue;
 		}
 		ps->p = at;
 		(void)char_skip(ps, '+');
-		if (*ret_has_symbol || !symbol_get(ps, ret))
+		if (ret->has_symbol || !symbol_get(ps, ret))
 			return false;
-		*ret_has_symbol = true;
 	}
 	return true;
 }
 
-/* Parses "disp(base,index,scale)", of which any part may be missing. */
-static bool memory_get(struct parser *ps, struct usdt_operand *o)
+/* Parses "(base,index,scale)", of which any part may be missing. */
+static bool registers_get(struct parser *ps, struct usdt_operand *o)
 {
-	uint32_t size;
-	const char *begin = ps->p;
-	bool has_symbol;
 	int64_t scale = 1;
+	uint32_t size;
 
-	o->kind = USDT_OPERAND_MEMORY;
-	o->scale = 1;
-	if (!displacement_get(ps, &o->disp, &has_symbol))
-		return false;
-	if (ps->p == ps->end && ps->p > begin)
-		/*
-		 * An absolute address is refused if it has a symbol, which may be mapped elsewhere.
-		 */
-		return !has_symbol;
 	if (!char_skip(ps, '('))
 		return false;
 	if (ps->p < ps->end && *ps->p == '%') {
@@ -139,12 +165,98 @@ static bool memory_get(struct parser *ps, struct usdt_operand *o)
 			return false;
 		o->scale = (uint8_t)scale;
 	}
-	/* A symbol must come with the program counter, and disp then counts from the probe. */
-	if (has_symbol != (o->has_base && o->base == arch.pc))
-		return false;
-	if (has_symbol)
-		o->disp -= (int64_t)ps->pc;
 	return char_skip(ps, ')') && ps->p == ps->end;
+}
+
+/*
+ * Makes the address of a symbol count from the probe's instruction, because a file is mapped where
+ * there is room. False if the operand does not say how far the file has moved.
+ */
+static bool symbol_place(struct parser *ps, const struct displacement *d, struct usdt_operand *o)
+{
+	bool has_pc = o->has_base && o->base == arch.pc;
+
+	ps->lack = USDT_LACK_SYMBOL;
+	switch (d->use) {
+	case SYMBOL_PLAIN:
+		if (!has_pc)
+			return ps->im->is_fixed;
+		break;
+	case SYMBOL_SLOT: /* the table has the address that the symbol has */
+		if (!o->has_base || o->has_index || !ps->im->is_program)
+			return false;
+		o->kind = USDT_OPERAND_ADDRESS;
+		break;
+	case SYMBOL_OFFSET:
+		if (!o->has_base || has_pc)
+			return false;
+		break;
+	case SYMBOL_THREAD: return o->is_thread && ps->im->is_program;
+	case SYMBOL_UNKNOWN: return false;
+	}
+	o->has_base = true;
+	o->base = arch.pc;
+	o->disp -= (int64_t)ps->pc;
+	return true;
+}
+
+/* Parses "disp(base,index,scale)", of which any part may be missing. */
+static bool memory_get(struct parser *ps, struct usdt_operand *o)
+{
+	const char *begin = ps->p;
+	struct displacement d;
+
+	o->kind = USDT_OPERAND_MEMORY;
+	o->scale = 1;
+	if (!displacement_get(ps, &d))
+		return false;
+	o->disp = d.value;
+	if (ps->p == ps->end ? ps->p == begin : !registers_get(ps, o))
+		return false;
+	if (d.has_symbol)
+		return symbol_place(ps, &d, o);
+	/* without a symbol, an address that counts from the instruction has no meaning */
+	return !(o->has_base && o->base == arch.pc);
+}
+
+/* Parses "%fs:", the prefix of memory that each thread has for itself. */
+static bool thread_skip(struct parser *ps)
+{
+	size_t len = strlen(arch.thread_prefix);
+
+	if ((size_t)(ps->end - ps->p) <= len || strncmp(ps->p, arch.thread_prefix, len) != 0)
+		return false;
+	ps->p += len;
+	return true;
+}
+
+/* Parses the part of an operand that says where the value is. */
+static bool place_get(struct parser *ps, struct usdt_operand *o)
+{
+	uint32_t width;
+
+	if (char_skip(ps, '$')) {
+		o->kind = USDT_OPERAND_CONST;
+		return number_get(ps, &o->disp) && ps->p == ps->end;
+	}
+	if (thread_skip(ps)) {
+		ps->lack = USDT_LACK_THREAD;
+		o->is_thread = true;
+		return !o->is_32bit && memory_get(ps, o);
+	}
+	if (ps->p < ps->end && *ps->p == '%') {
+		const char *name = ps->p + 1;
+
+		o->kind = USDT_OPERAND_REGISTER;
+		if (register_get(ps, &o->base, &width) && ps->p == ps->end)
+			return true;
+		if (memchr(name, ':', (size_t)(ps->end - name)))
+			ps->lack = USDT_LACK_THREAD;
+		else if (arch.is_vector(name, (size_t)(ps->end - name)))
+			ps->lack = USDT_LACK_VECTOR;
+		return false;
+	}
+	return memory_get(ps, o);
 }
 
 /* Parses the size of an operand, "-4@" or "8f@"; an operand without one has that of a pointer. */
@@ -168,36 +280,26 @@ static void size_get(struct parser *ps, uint32_t word, struct usdt_operand *o)
 	o->size = size == 1 || size == 2 || size == 4 || size == 8 ? (uint8_t)size : 0;
 }
 
-static struct usdt_operand operand_parse(struct parser ps, uint32_t word)
+static struct usdt_operand operand_parse(struct parser ps)
 {
-	struct usdt_operand o = {0};
-	uint32_t width;
-	bool is_good;
+	struct usdt_operand o = {.is_32bit = ps.im->word == 4};
 
-	size_get(&ps, word, &o);
-	if (char_skip(&ps, '$')) {
-		o.kind = USDT_OPERAND_CONST;
-		is_good = number_get(&ps, &o.disp) && ps.p == ps.end;
-	} else if (ps.p < ps.end && *ps.p == '%') {
-		o.kind = USDT_OPERAND_REGISTER;
-		is_good = register_get(&ps, &o.base, &width) && ps.p == ps.end;
-	} else {
-		is_good = memory_get(&ps, &o);
-	}
-	if (!is_good || !o.size)
+	size_get(&ps, ps.im->word, &o);
+	if (!place_get(&ps, &o) || !o.size)
 		o = (struct usdt_operand){.kind = USDT_OPERAND_NONE,
+					  .lack = (uint8_t)ps.lack,
 					  .size = o.size ? o.size : 8,
 					  .is_signed = o.is_signed,
 					  .is_float = o.is_float};
 	return o;
 }
 
-void usdt_operands_parse(const char *text, uint64_t pc, uint32_t word, usdt_symbol_f *symbol,
-			 void *ctx, struct usdt_operands *ret)
+void usdt_operands_parse(const char *text, uint64_t pc, const struct usdt_image *im,
+			 struct usdt_operands *ret)
 {
 	*ret = (struct usdt_operands){0};
 	while (*text && ret->n < USDT_OPERANDS_MAX) {
-		struct parser ps = {.pc = pc, .symbol = symbol, .ctx = ctx};
+		struct parser ps = {.pc = pc, .im = im};
 		uint32_t depth = 0;
 
 		text += strspn(text, " ");
@@ -208,6 +310,6 @@ void usdt_operands_parse(const char *text, uint64_t pc, uint32_t word, usdt_symb
 		}
 		ps.end = text;
 		if (ps.p < ps.end)
-			ret->list[ret->n++] = operand_parse(ps, word);
+			ret->list[ret->n++] = operand_parse(ps);
 	}
 }

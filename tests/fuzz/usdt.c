@@ -13,7 +13,7 @@ static void operands_check(const char *text)
 {
 	struct usdt_operands o;
 
-	usdt_operands_parse(text, 0x1000, 8, NULL, NULL, &o);
+	usdt_operands_parse(text, 0x1000, &(struct usdt_image){.word = 8}, &o);
 	for (uint32_t i = 0; i < o.n; i++) {
 		const struct usdt_operand *op = &o.list[i];
 
