@@ -300,10 +300,11 @@ static void clause_build_init(struct clause_build *b, struct check *c)
 	b->tail = &b->first;
 }
 
-static void check_pred(struct check *c, struct clause_trees *t)
+/* guard: of a derived probe, checked; or NULL */
+static void check_pred(struct check *c, struct clause_trees *t, struct expr *guard)
 {
 	if (!t->pred) {
-		t->pred = derived_pred(c, NULL);
+		t->pred = guard;
 		return;
 	}
 	diag_set_where(c->diags, DIAG_IN_PREDICATE);
@@ -316,7 +317,7 @@ static void check_pred(struct check *c, struct clause_trees *t)
 			    type_text(c, t->pred->type));
 	c->in_predicate = false;
 	if (!expr_is_bad(t->pred))
-		t->pred = derived_pred(c, t->pred);
+		t->pred = expr_and(c, guard, t->pred);
 }
 
 static void check_body(struct clause_build *b, struct clause_trees *t)
@@ -328,24 +329,27 @@ static void check_body(struct clause_build *b, struct clause_trees *t)
 /*
  * Checks the actions first, so that the predicate may use variables that they introduce. When the
  * actions fail because a variable is not defined, checks again with the predicate first
- * (d-language.md 2.5).
+ * (d-language.md 2.5). The guard of a derived probe runs before both, and introduces variables that
+ * its arguments use.
  */
 static struct clause_trees check_parts(struct check *c, struct clause_build *b,
 				       const struct decl *d)
 {
 	struct attempt attempt = attempt_begin(c);
 	struct clause_trees t = trees_clone(c, d);
+	struct expr *guard = derived_pred(c);
 
 	clause_build_init(b, c);
 	check_body(b, &t);
 	if (!t.pred || c->nundef == attempt.nundef) {
-		check_pred(c, &t);
+		check_pred(c, &t, guard);
 		return t;
 	}
 	attempt_undo(c, &attempt);
 	t = trees_clone(c, d);
 	clause_build_init(b, c);
-	check_pred(c, &t);
+	guard = derived_pred(c);
+	check_pred(c, &t, guard);
 	check_body(b, &t);
 	return t;
 }

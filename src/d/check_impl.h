@@ -512,8 +512,10 @@ bool derived_walk(struct check *c, const struct declared_probe *p,
 /* The expressions for which args[index] and argN stand in a clause on a declared probe. */
 struct expr *derived_args_ref(struct check *c, struct expr *e, uint64_t index);
 struct expr *derived_arg_ref(struct check *c, struct ident *id, struct expr *e);
-/* The guards of c->derived && pred, which is checked; NULL when there are neither. */
-struct expr *derived_pred(struct check *c, struct expr *pred);
+/* The guards of c->derived, checked; NULL when there are none. */
+struct expr *derived_pred(struct check *c);
+/* l && r, both checked; each may be NULL. */
+struct expr *expr_and(struct check *c, struct expr *l, struct expr *r);
 /*
  * check_args.c: makes args[index], of type out, of the checked value ref, with a translator where
  * the types differ. e: the expression args[index] in the program, for messages.

@@ -128,7 +128,7 @@ struct expr *derived_arg_ref(struct check *c, struct ident *id, struct expr *e)
 	return expr_cast(c, value, TYPE_INT64);
 }
 
-static struct expr *expr_and(struct check *c, struct expr *l, struct expr *r)
+struct expr *expr_and(struct check *c, struct expr *l, struct expr *r)
 {
 	struct expr *e;
 
@@ -156,9 +156,9 @@ static struct expr *derived_guard(struct check *c, const struct derivation *dv)
 	return expr_is_bad(guard) ? guard : expr_and(c, inner, guard);
 }
 
-struct expr *derived_pred(struct check *c, struct expr *pred)
+struct expr *derived_pred(struct check *c)
 {
-	return c->derived ? expr_and(c, derived_guard(c, c->derived), pred) : pred;
+	return c->derived ? derived_guard(c, c->derived) : NULL;
 }
 
 /* ---- walking from a declared probe to placed probes ------------------------------------------ */
@@ -223,7 +223,7 @@ static bool source_check(struct check *c, void *ctx, const struct derivation *to
 
 	c->derived = top;
 	c->source = source;
-	(void)derived_pred(c, NULL); /* diags_count() tells whether it failed */
+	(void)derived_pred(c); /* diags_count() tells whether it failed */
 	for (uint32_t i = 0; i < top->probe->nargs && diags_count(c->diags) == nerrors; i++)
 		(void)native_arg(c, top, i, top->src->span);
 	c->derived = NULL;
