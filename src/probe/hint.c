@@ -10,9 +10,9 @@
 /* Providers of other systems or later versions; a '*' at the end stands for a process id. */
 /* clang-format off */
 static const char *const missing[] = {
-	"fbt",	  "fpuinfo", "ip",	  "iscsi",  "kprobe", "lockstat",
+	"fbt",	  "fpuinfo", "iscsi",  "kprobe", "lockstat",
 	"mib",	 "nfsv3", "plockstat", "prof",   "rawfbt",
-	"tcp",  "udp",	  "uprobe", "usdt*",  
+	"uprobe", "usdt*",  
 };
 /* clang-format on */
 

@@ -15,6 +15,20 @@ SELF = "-c $TARGET"  # a script about $target gets the program itself, not a she
 LOOP = ("truncate -s 8M $tmp/i; d=$(losetup -f --show $tmp/i) && dd if=/dev/zero of=$d bs=64k count=20 oflag=direct status=none; "
         "losetup -d $d")
 
+# three connections in a network of their own, which carry 2000 bytes each, and one that is refused
+NET = ("export tmp; unshare -n sh -c 'ip link set lo up; /usr/bin/python3 $tmp/net.py'", """
+import socket
+s = socket.create_server(("127.0.0.1", 4721))
+for i in range(3):
+    c = socket.create_connection(("127.0.0.1", 4721)); p, _ = s.accept()
+    c.sendall(b"x" * 2000); c.close()
+    while p.recv(2000): pass
+    p.close()
+try: socket.create_connection(("127.0.0.1", 4722))
+except ConnectionRefusedError: pass
+""")
+NET = f"cat >$tmp/net.py <<'EOF'{NET[1]}EOF\n{NET[0]}"
+
 ROWS = {
     "callflow.d":     (SELF, "work map 2", [r"=> mmap +\d+ us \(0x0, 0x10000\)", r"<= munmap += 0, \d+ us"]),
     "callrate.d":     ("", "calls write 1000; held", [r"TIME +CALLS +ERRORS +WRITTEN\n",
@@ -22,6 +36,8 @@ ROWS = {
     "changes.d":      ("", "touch $tmp/a; chmod 600 $tmp/a; mv $tmp/a $tmp/b; rm $tmp/b; rmdir $tmp/nope",
                        [r"chmod +fchmodat\d? +0 \S*/a\n", r"mv +rename\w* +0 \S*/a -> \S*/b\n",
                         r"rm +unlinkat +0 \S*/b\n", r"rmdir +rmdir +2 \S*/nope\n"]),
+    "connlat.d":      ("", NET, [r"python3: 127\.0\.0\.1 port 4722 refused the connection after \d+ us\n",
+                       r"python3 to 127\.0\.0\.1 port 4721, us *\n +value.*\n(.*\n)*? +\d+ \|@"]),
     "connections.d":  ("", "work connect 2", [r"(work +connect +111 127\.0\.0\.1 port 9\n[^$]*){2}"]),
     "errorcore.d":    (f"close EBADF calls {TMP}", "calls badclose 100", [r"calls\[\d+\]: close\(\) has failed, errno 9\n *\d+ \S+/core\.\d+\n"]),
     "errors.d":       ("work", "work connect 3", [r"work +connect +ECONNREFUSED +3\n"]),
@@ -59,6 +75,7 @@ ROWS = {
                        "exec 3>&-; wait", [r"cat +read +([2-9]\d{4}|\d{6,}) us\n"]),
     "syncs.d":        ("", "work sync 4", [r"work +fsync\(3\) \d+ us\n", r"work +fsync +\d+ +4\n"]),
     "syscalltime.d":  ("", "calls getppid 500", [r"calls +getppid +\d+ +500 +[1-9]\d*\n"]),
+    "tcplife.d":      ("", NET, [r"(?s)(127\.0\.0\.1 +\d+ 127\.0\.0\.1 +4721 +2000 +1 +\d+\n.*){3}", r"127\.0\.0\.1 +4721 127\.0\.0\.1 +\d+ +0 +2001 +\d+\n"]),
     "threads.d":      (SELF, "work spin 400", [r"THREAD +SAMPLES +CALLS\n +\d+ +[2-9]\d +\d+\n"]),
     "userstacks.d":   ("work", "work spin 600", [r"^work\n( +\S+\n)+\d{2,} samples"]),
     "waits.d":        ("", "work nap 20; calls getppid 100", [r"work +(clock_)?nanosleep +([2-9]\d{4}|\d{6,}) +\d{1,5} +[1-9]\d{4,}\n",
