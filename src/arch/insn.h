@@ -10,7 +10,12 @@
 
 enum insn_kind {
 	INSN_PLAIN,
-	/* a nop that the kernel may replace by a call: Linux 6.18 arch/x86/kernel/uprobes.c */
+	/*
+	 * A nop of 5 bytes. Linux 6.18 makes a call of it when it is probed and executed
+	 * (FEAT_UPROBE_NOP5). The call destroys what a function keeps below the stack pointer, and
+	 * leads to memory that a child of fork() does not have: the child ends with SIGSEGV. So no
+	 * probe is placed on it there.
+	 */
 	INSN_NOP5,
 	INSN_RET,	/* returns to the caller */
 	INSN_JMP,	/* jumps to target */
@@ -48,6 +53,8 @@ struct arch_insns {
 		       struct insn *ret);
 	/* True if the kernel refuses a probe on the instruction at code, or Fathom does. */
 	bool (*is_refused)(const uint8_t *code, size_t size);
+	/* True if the instruction at code is INSN_NOP5. */
+	bool (*is_nop5)(const uint8_t *code, size_t size);
 	/*
 	 * Returns the offset at which to place an entry probe: behind instructions that cannot be
 	 * probed, or only at a high cost, and that leave arguments and stack as they are; else 0.

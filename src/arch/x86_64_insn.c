@@ -7,15 +7,32 @@
 #define OP_INT3	   0xcc
 #define OP_CALL	   0xe8
 #define ENDBR_LEN  4
+#define NOP5_LEN   5
 #define TABLE_BACK 4 /* the most instructions between the add of a switch and its jump */
 
+static bool is_nop_prefix(uint8_t byte)
+{
+	return byte == 0x66 || byte == 0x2e || byte == 0x3e || byte == 0x26 || byte == 0x36 ||
+	       byte == 0x64 || byte == 0x65;
+}
+
+/* True if a nop of 5 bytes begins at code: 66 66 66 66 90, 0f 1f 44 00 00, 66 0f 1f 40 00, ... */
 static bool is_nop5(const uint8_t *code, size_t size)
 {
-	static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
-	static const uint8_t prefixed[] = {0x66, 0x66, 0x66, 0x66, 0x90}; /* x86_64_sites.c */
+	uint32_t at = 0, modrm;
 
-	return size >= sizeof(nop5) && (memcmp(code, nop5, sizeof(nop5)) == 0 ||
-					memcmp(code, prefixed, sizeof(prefixed)) == 0);
+	if (size < NOP5_LEN)
+		return false;
+	while (at < NOP5_LEN - 1 && is_nop_prefix(code[at]))
+		at++;
+	if (code[at] == 0x90)
+		return at == NOP5_LEN - 1;
+	if (at > 2 || code[at] != 0x0f || code[at + 1] != 0x1f)
+		return false;
+	modrm = code[at + 2];
+	at += (modrm & 7) == 4 ? 4 : 3;	      /* a SIB byte */
+	at += (modrm & 0xc0) == 0x40 ? 1 : 0; /* an offset of 1 byte */
+	return at == NOP5_LEN && modrm < 0x80 && (modrm & 0xc7) != 5;
 }
 
 static bool is_push(const uint8_t *code, size_t size)
@@ -283,6 +300,7 @@ const struct arch_insns x86_64_insns = {
 	.start = decoder_start,
 	.decode = insn_decode,
 	.is_refused = is_refused,
+	.is_nop5 = is_nop5,
 	.entry_skip = entry_skip,
 	.go_entry_skip = x86_64_go_entry_skip,
 	.patch = patch_kind,

@@ -10,12 +10,10 @@
 enum { OP_CALL = 0xe8, OP_JMP = 0xe9, OP_GROUP5 = 0xff, MODRM_CALL = 0x15, MODRM_JMP = 0x25 };
 
 /*
- * The instruction that replaces a call is a nop of the call's size. With prefixes in front of the
- * 1-byte nop every kernel emulates it, and Linux 6.18 and later make a call of it when it is
- * probed, as of every nop of 5 bytes. That call is safe: where a function calls another one it
- * keeps nothing below the stack pointer.
+ * What replaces a call: a nop of 1 byte, which the note points to and every kernel emulates, and
+ * another of 4 bytes. A probed nop of 5 bytes would be no gain (INSN_NOP5).
  */
-static const uint8_t nop5[CALL_SIZE] = {0x66, 0x66, 0x66, 0x66, 0x90};
+static const uint8_t nops[CALL_SIZE] = {0x90, 0x0f, 0x1f, 0x40, 0x00};
 static const uint8_t nop_ret[] = {0x90, 0xc3};
 
 static bool reloc_is_direct(uint32_t type, bool is_32bit)
@@ -53,7 +51,7 @@ static void call_replace(uint8_t *code, uint64_t site, enum arch_call kind)
 	if (kind == ARCH_CALL_TAIL)
 		memcpy(code + site, nop_ret, sizeof(nop_ret));
 	else
-		memcpy(code + site, nop5, sizeof(nop5));
+		memcpy(code + site, nops, sizeof(nops));
 }
 
 static const char *register_name(uint32_t index, uint32_t size)
@@ -84,9 +82,9 @@ static void operand_add(struct arch_arg_place *place, uint32_t size, bool is_flo
 	place->stack += is_32bit && size <= 4 ? 4 : 8;
 }
 
-/* endbr64; nop5; ret. Where a function begins, nothing is below the stack pointer. */
-static const uint8_t probe_code[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x66, 0x66, 0x66, 0x66, 0x90, 0xc3};
-static const uint8_t probe_code_32[] = {0xf3, 0x0f, 0x1e, 0xfb, 0x66, 0x66, 0x66, 0x66, 0x90, 0xc3};
+/* endbr64; nop; ret */
+static const uint8_t probe_code[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x90, 0xc3};
+static const uint8_t probe_code_32[] = {0xf3, 0x0f, 0x1e, 0xfb, 0x90, 0xc3};
 /* endbr64; movzwl counter(%rip), %eax; ret */
 static const uint8_t test_code[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x0f, 0xb7, 0x05, 0, 0, 0, 0, 0xc3};
 /* endbr32; call 1f; 1: pop %ecx; movzwl counter-1b(%ecx), %eax; ret: at any address */

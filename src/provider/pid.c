@@ -243,8 +243,10 @@ enum uprobe_place pid_return_place(const struct pid_object *o, const struct func
 	return UPROBE_RETURN_NONE;
 }
 
-uint32_t pid_entry_skip(const struct pid_object *o, const struct func *fn, const uint8_t *code,
-			size_t size)
+#define PID_ENTRY_BYTES 48u /* the bytes of a function in which its entry probe is looked for */
+
+static uint32_t entry_skip(const struct pid_object *o, const struct func *fn, const uint8_t *code,
+			   size_t size)
 {
 	if (o->funcs->is_32bit)
 		return 0;
@@ -253,18 +255,61 @@ uint32_t pid_entry_skip(const struct pid_object *o, const struct func *fn, const
 	return arch.insns->entry_skip(code, size);
 }
 
-static struct err *add_entry(struct request *r, struct pid_object *o, const struct func *fn)
+/* True if a jump of the function leads to off, or if the function's jumps are not known. */
+static bool is_jumped_to(struct pid_object *o, const struct func *fn, uint32_t off)
+{
+	const uint8_t *code = text_at(&o->text, fn->off, fn->size);
+	struct insns s;
+	bool is_target;
+
+	if (!code || !fn->is_sized)
+		return true;
+	insns_decode(code, (uint32_t)fn->size, false, &s);
+	is_target = s.is_partial;
+	for (uint32_t i = 0; i < s.list.len; i++) {
+		const struct insn *in = &s.list.data[i];
+
+		is_target |= in->kind == INSN_JMP_TABLE ||
+			     ((in->kind == INSN_JMP || in->kind == INSN_JCC) && in->target == off);
+	}
+	insns_deinit(&s);
+	return is_target;
+}
+
+bool pid_is_harmful_nop(const struct pid_object *o, const uint8_t *code, size_t size)
+{
+	return !o->funcs->is_32bit && arch.insns->is_nop5(code, size) && feat_has(FEAT_UPROBE_NOP5);
+}
+
+bool pid_entry_find(struct pid_object *o, const struct func *fn, uint32_t *ret_skip)
 {
 	size_t size = MIN(fn->size, PID_ENTRY_BYTES);
 	const uint8_t *code = text_at(&o->text, fn->off, size);
-	struct probe *pr;
 	uint32_t skip;
 
 	if (!code)
+		return false;
+	*ret_skip = skip = entry_skip(o, fn, code, size);
+	if (pid_is_harmful_nop(o, code + skip, size - skip)) {
+		*ret_skip = skip + insn_len(code + skip, size - skip, false);
+		return *ret_skip < size && !is_jumped_to(o, fn, *ret_skip);
+	}
+	return true;
+}
+
+static struct err *add_entry(struct request *r, struct pid_object *o, const struct func *fn)
+{
+	const uint8_t *code;
+	struct probe *pr;
+	uint32_t skip;
+
+	if (!text_at(&o->text, fn->off, MIN(fn->size, PID_ENTRY_BYTES)))
 		return code_unreadable_err(r, o, fn);
-	skip = pid_entry_skip(o, fn, code, size);
-	if (arch.insns->is_refused(code + skip, size - skip))
+	if (!pid_entry_find(o, fn, &skip))
 		return insn_refused_err(r, fn->name, 0);
+	code = text_at(&o->text, fn->off + skip, MIN(fn->size, PID_ENTRY_BYTES) - skip);
+	if (!code || arch.insns->is_refused(code, MIN(fn->size, PID_ENTRY_BYTES) - skip))
+		return insn_refused_err(r, fn->name, skip);
 	pr = add_probe(r, o, fn->name, "entry", pid_entry_place(o, fn));
 	add_site(pr, o, fn->off + skip, 0, false);
 	probe_list_add(r->out, pr);
@@ -303,13 +348,10 @@ static struct err *add_return(struct request *r, struct pid_object *o, const str
 	return e;
 }
 
-/*
- * True for a nop that the kernel would replace by a call in the middle of a function: the return
- * address of the call would overwrite the red zone below the stack pointer.
- */
-static bool is_unsafe_nop(const struct insn *in)
+/* True for a nop that this kernel would replace by a call (INSN_NOP5). */
+static bool is_unsafe_nop(const struct pid_object *o, const struct insn *in)
 {
-	return in->kind == INSN_NOP5 && in->off > 0 && feat_has(FEAT_UPROBE_NOP5);
+	return in->kind == INSN_NOP5 && !o->funcs->is_32bit && feat_has(FEAT_UPROBE_NOP5);
 }
 
 static void add_insn(struct request *r, struct pid_object *o, const struct func *fn,
@@ -331,7 +373,7 @@ static struct err *add_insns(struct request *r, struct pid_object *o, const stru
 		const struct insn *in = &s->list.data[i];
 
 		(void)snprintf(name, sizeof(name), "%x", in->off);
-		if (!glob_match(r->desc->name, name) || is_unsafe_nop(in) || in->is_refused)
+		if (!glob_match(r->desc->name, name) || is_unsafe_nop(o, in) || in->is_refused)
 			continue;
 		if (r->st->probes.len >= MAX_PROBES)
 			return err_hint(err_new("more than %u probes", MAX_PROBES),
@@ -360,12 +402,12 @@ static struct err *offset_misaligned_err(const struct request *r, const struct f
 
 static struct err *nop_unsafe_err(const struct request *r, const struct func *fn)
 {
-	return err_code(
-		err_hint(err_new("offset %" PRIx64 " of '%s' is a 5-byte nop: this kernel would "
-				 "turn it into a call, which destroys memory of the function",
-				 r->insn, fn->name),
-			 "probe the instruction before or after it"),
-		DTAG_CODE(D_PROC_ALIGN));
+	return err_code(err_hint(err_new("offset %" PRIx64
+					 " of '%s' is a 5-byte nop: this kernel would "
+					 "turn it into a call, which may end the process",
+					 r->insn, fn->name),
+				 "probe the instruction before or after it"),
+			DTAG_CODE(D_PROC_ALIGN));
 }
 
 /*
@@ -399,7 +441,7 @@ static struct err *add_exact_insn(struct request *r, struct pid_object *o, const
 	in = insns_find(s, (uint32_t)r->insn);
 	if (in && in->is_refused)
 		return insn_refused_err(r, fn->name, in->off);
-	if (!in || is_unsafe_nop(in))
+	if (!in || is_unsafe_nop(o, in))
 		return note_offset(r, in ? nop_unsafe_err(r, fn) : offset_misaligned_err(r, fn, s));
 	add_insn(r, o, fn, fn->name, in, r->desc->name);
 	return NULL;

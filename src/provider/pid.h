@@ -145,12 +145,12 @@ MUST_CHECK struct err *pid_of(const struct probes *ps, const struct probe_desc *
 enum uprobe_place pid_entry_place(const struct pid_object *o, const struct func *fn);
 enum uprobe_place pid_return_place(const struct pid_object *o, const struct func *fn);
 /*
- * Returns the number of bytes between the function's start and the instruction of its entry probe.
- * code: the function's first bytes, PID_ENTRY_BYTES of them if it has so many.
+ * *ret_skip is the number of bytes between the function's start and the instruction of its entry
+ * probe. False: there is no such instruction, or the code cannot be read.
  */
-#define PID_ENTRY_BYTES 48u
-uint32_t pid_entry_skip(const struct pid_object *o, const struct func *fn, const uint8_t *code,
-			size_t size);
+bool pid_entry_find(struct pid_object *o, const struct func *fn, uint32_t *ret_skip);
+/* True if no probe may be placed on the instruction at code: INSN_NOP5, on kernels that do that. */
+bool pid_is_harmful_nop(const struct pid_object *o, const uint8_t *code, size_t size);
 /* Returns the batch that is being filled, which is not the one of the start. */
 struct pid_batch *pid_batch_now(const struct pid_state *st);
 void pid_probe_destroy(struct pid_state *st, struct pid_probe *pp);

@@ -33,15 +33,12 @@ static bool has_note(const struct usdt_object *o, const struct derived_info *dec
 
 static void entry_add(struct usdt_group *d, struct pid_object *file, const struct func *fn)
 {
-	size_t size = MIN(fn->size, PID_ENTRY_BYTES);
-	const uint8_t *code = text_at(&file->text, fn->off, size);
+	uint32_t skip;
 
 	d->spot = pid_entry_place(file, fn);
-	if (code)
+	if (pid_entry_find(file, fn, &skip))
 		vec_push(&d->code.sites,
-			 (struct place_site){.file = &file->file,
-					     .off = fn->off +
-						    pid_entry_skip(file, fn, code, size)});
+			 (struct place_site){.file = &file->file, .off = fn->off + skip});
 }
 
 static void returns_add(struct usdt_group *d, struct pid_object *file, const struct func *fn)

@@ -272,19 +272,34 @@ static struct usdt_group *group_get(struct usdt_object *o, struct hashmap *by_na
 	return grp;
 }
 
-/* Adds the instruction of a note to its group; false if the address of the note is not in code. */
-static bool site_add(struct usdt_state *st, struct usdt_object *o, struct hashmap *by_name,
-		     const struct usdt_note *note, struct gate_elf *g)
+#define SITE_BYTES 5 /* of an instruction: enough for pid_is_harmful_nop() */
+
+/* How many notes of an object are left out, and why. */
+struct omitted {
+	uint32_t nbad, nnops;
+};
+
+/* Adds the instruction of a note to its group. */
+static void site_add(struct usdt_state *st, struct usdt_object *o, struct hashmap *by_name,
+		     const struct usdt_note *note, struct gate_elf *g, struct omitted *omitted)
 {
 	const struct func *fn = funcs_at(o->file->funcs, note->pc);
 	const struct usdt_operands *ops;
 	struct usdt_operands operands;
 	struct usdt_group *grp;
 	uint32_t number;
+	const uint8_t *code;
 	uint64_t off;
 
-	if (!funcs_off(o->file->funcs, note->pc, &off))
-		return false;
+	if (!funcs_off(o->file->funcs, note->pc, &off)) {
+		omitted->nbad++;
+		return;
+	}
+	code = text_at(&o->file->text, off, SITE_BYTES);
+	if (code && pid_is_harmful_nop(o->file, code, SITE_BYTES)) {
+		omitted->nnops++;
+		return;
+	}
 	usdt_note_operands(g, note, o->file->file.is_32bit, &operands);
 	ops = operands_number(st, &operands, &number);
 	grp = group_get(o, by_name, note, fn ? fn->name : "");
@@ -295,13 +310,30 @@ static bool site_add(struct usdt_state *st, struct usdt_object *o, struct hashma
 						       .rel = number,
 						       .operands = ops,
 						       .counter_off = note->counter_off});
-	return true;
+}
+
+static void omitted_report(struct probes *ps, const struct usdt_object *o,
+			   const struct omitted *omitted)
+{
+	if (omitted->nbad)
+		probes_notice(ps,
+			      "%" PRIu32 " notes in '%s' are left out: they are about addresses "
+			      "outside of its code",
+			      omitted->nbad, o->file->file.name);
+	if (omitted->nnops)
+		probes_notice(ps,
+			      "%" PRIu32
+			      " notes in '%s' are left out: their probes stand on 5-byte "
+			      "nops, which this kernel would turn into calls that may end the "
+			      "process",
+			      omitted->nnops, o->file->file.name);
 }
 
 void usdt_object_group(struct probes *ps, struct usdt_state *st, struct usdt_object *o)
 {
 	struct hashmap *by_name;
-	uint32_t nbad = 0, nfixed = 0;
+	struct omitted omitted = {0};
+	uint32_t nfixed = 0;
 	struct gate_elf g;
 
 	if (o->has_groups)
@@ -314,16 +346,12 @@ void usdt_object_group(struct probes *ps, struct usdt_state *st, struct usdt_obj
 	for (uint32_t i = 0; i < o->notes.list.len; i++) {
 		const struct usdt_note *note = &o->notes.list.data[i];
 
-		nbad += !site_add(st, o, by_name, note, &g);
+		site_add(st, o, by_name, note, &g, &omitted);
 		nfixed += note->counter && !note->counter_off;
 	}
 	hashmap_destroy(by_name);
 	gate_elf_close(&g);
-	if (nbad)
-		probes_notice(ps,
-			      "%" PRIu32 " notes in '%s' are left out: they are about addresses "
-			      "outside of its code",
-			      nbad, o->file->file.name);
+	omitted_report(ps, o, &omitted);
 	if (nfixed)
 		probes_notice(ps,
 			      "%" PRIu32 " probes in '%s' have counters in memory that cannot be "

@@ -47,7 +47,12 @@ static void test_kinds(void)
 		{ "ud2",			INSN_STOP,	{ 0x0f, 0x0b }, 2 },
 		{ "hlt",			INSN_STOP,	{ 0xf4 }, 1 },
 		{ "5-byte nop",			INSN_NOP5,	{ 0x0f, 0x1f, 0x44, 0, 0 }, 5 },
+		{ "5-byte nop, prefixes",	INSN_NOP5,	{ 0x66, 0x66, 0x66, 0x66, 0x90 }, 5 },
+		{ "5-byte nop, prefix",		INSN_NOP5,	{ 0x66, 0x0f, 0x1f, 0x40, 0 }, 5 },
 		{ "4-byte nop",			INSN_PLAIN,	{ 0x0f, 0x1f, 0x40, 0 }, 4 },
+		{ "4-byte nop, prefix",		INSN_PLAIN,	{ 0x66, 0x0f, 0x1f, 0x00 }, 4 },
+		{ "6-byte nop",			INSN_PLAIN,	{ 0x66, 0x0f, 0x1f, 0x44, 0, 0 }, 6 },
+		{ "7-byte nop",			INSN_PLAIN,	{ 0x0f, 0x1f, 0x80, 0, 0, 0, 0 }, 7 },
 		{ "an AVX move",		INSN_PLAIN,	{ 0xc5, 0xfe, 0x6f, 0x07 }, 4 },
 	};
 	/* clang-format on */
