@@ -60,4 +60,4 @@ timeout 60 "$DTRACE" -q -n 'pid$target:app:nops:entry { @[arg0 / 10] = count(); 
 [ "$(grep -cE '^ +[02] +3$' out)" = 2 ] || fail "the function's calls"
 timeout 60 "$DTRACE" -Z -n 'foreign$target:::onnop { @[arg0 / 10] = count(); } p$target:::hit /0/ { }' -c ./app >out 2>err || fail "tracing a foreign probe"
 ! grep -q 'has died' out || fail "a child of a traced foreign probe"
-grep -q 'left out: .* 5-byte nops' err || [ "$(grep -cE '^ +[02] +3$' out)" = 2 ] || fail "neither said nor counted"
+grep -q 'left out' err || [ "$(grep -cE '^ +[02] +3$' out)" = 2 ] || fail "neither said nor counted"
