@@ -436,12 +436,16 @@ static struct err *providers_ask(struct probes *ps, const struct probe_desc *des
 
 	for (uint32_t i = 0; provider_list[i]; i++) {
 		const struct provider *pv = provider_list[i];
+		bool is_listed = pv->is_costly && ps->is_listing && !*desc->prov;
+		struct probe_desc wide = *desc;
 		struct err *e = NULL;
 
-		if (!provider_concerns(pv, desc))
+		if (!is_listed && !provider_concerns(pv, desc))
 			continue;
+		if (is_listed)
+			wide.prov = "*";
 		if (pv->collect)
-			e = pv->collect(ps, pv, desc, out);
+			e = pv->collect(ps, pv, &wide, out);
 		else if (!(is_literal && pv->provide_desc))
 			e = provider_ask(ps, pv);
 		if (!e && pv->provide_desc)
@@ -557,12 +561,10 @@ static struct err *match_text(struct probes *ps, const struct probe_desc *desc,
 	candidates_collect(ps, desc, out);
 	*ret_plain = out->probes.len;
 	e = matches_expand(ps, desc, out);
-	if (e || out->probes.len || *desc->prov || !is_name(desc->name))
+	if (e || out->probes.len || *desc->prov ||
+	    !(is_name(desc->name) || is_name(desc->func) || is_name(desc->mod)))
 		return e;
-	/*
-	 * A name without a provider may be that of a program's own probe. All processes have to be
-	 * read for that, so it is done only if no other probe has the name.
-	 */
+	/* A name without a provider may be that of a probe that is costly to find. */
 	return match_text(ps,
 			  &(struct probe_desc){"*", desc->mod, desc->func, desc->name, desc->id},
 			  out, ret_plain);

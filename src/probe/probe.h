@@ -82,6 +82,11 @@ struct provider {
 	bool is_shared;	  /* D may declare more probes of its name: those with a '-' in theirs */
 	bool has_mangled; /* functions may have mangled names of C++ or Rust */
 	/*
+	 * Finding its probes takes long, for example because all processes must be read. A
+	 * description without a provider means them in listings, or if no other probe matches.
+	 */
+	bool is_costly;
+	/*
 	 * Whether the provider could have probes that desc describes. NULL: when desc.prov matches
 	 * its name; a provider with one name for each process ("pid123") needs a function.
 	 */

@@ -387,6 +387,7 @@ static void usdt_close(void *state)
 const struct provider provider_usdt = {
 	.name = "usdt",
 	.attr = {ATTR_EEI, ATTR_PPU, ATTR_PPU, ATTR_EEI, ATTR_PPU},
+	.is_costly = true,
 	.concerns = usdt_concerns,
 	.collect = usdt_collect,
 	.close = usdt_close,
