@@ -213,6 +213,8 @@ typedef enum dtrace_datumkind {
 #define DTRACE_FRAME_SIGNAL 0x2 /* a signal handler returns to the address */
 #define DTRACE_FRAME_CUT    0x4 /* the stack could not be walked further: there is no address */
 #define DTRACE_FRAME_MERGED 0x8 /* the frame stands for all of its name: option stackmerge */
+/* a frame of the program's language: dtf_helper is its text, and there is no address */
+#define DTRACE_FRAME_LANGUAGE 0x10
 
 typedef struct dtrace_frame {
 	uint64_t dtf_addr;

@@ -207,7 +207,7 @@ def test_e2e(name, script, opts):
     return Result(name, "fail" if detail else "pass", detail)
 
 
-ROOMS = [["base"], ["reader"], ["arch"], ["dif", "dof", "sym", "proc"], ["bpf/rt"], ["kernel"], ["keeper"], ["usdt"], ["d"], ["probe"], ["bpf"], ["unwind"], ["watch"], ["provider"], ["agg"],
+ROOMS = [["base"], ["reader"], ["arch"], ["dif", "dof", "sym", "proc"], ["bpf/rt"], ["kernel"], ["keeper"], ["usdt"], ["d"], ["probe"], ["bpf"], ["unwind"], ["ustack"], ["watch"], ["provider"], ["agg"],
          ["consume"], ["render"], ["library"], ["session"], ["cmd"]]
 
 

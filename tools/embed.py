@@ -21,6 +21,7 @@ BPF_CALL, BPF_LD_IMM64 = 0x85, 0x18
 BPF_PSEUDO_CALL = 1
 
 MADE_BY_LINKER = 'rt_ring_output'  # bpf/link.c
+CALLBACK = 'rtcb_'  # static functions whose address generated code takes
 PROGRAM = 'prog_'  # functions that are whole programs: link_program()
 MAP_PREFIXES = {'map_': 'RELOC_MAP', 'val_': 'RELOC_MAP_VALUE'}
 
@@ -116,6 +117,8 @@ class Image:
             code, regs, jump, imm = struct.unpack_from('<BBhi', obj.text, off)
             self.insns.append([code, regs & 15, regs >> 4, jump, imm])
         for start, length, name, is_global in obj.funcs:
+            if name.startswith(CALLBACK):
+                self.by_name[name] = len(self.funcs)
             if is_global and name not in self.nargs and not name.startswith(PROGRAM):
                 raise Refused(f'{obj.path}: {name} is neither in funcs.h nor in subrs.def, no program,'
                               ' and not static')

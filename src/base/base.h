@@ -20,11 +20,13 @@
 #define NORETURN	  __attribute__((noreturn))
 #define EXPORT		  __attribute__((visibility("default")))
 #define ARRAY_LEN(a)	  (sizeof(a) / sizeof((a)[0]))
-/* The number of arguments, at most four. */
-#define COUNT_ARGS(...)			      COUNT_ARGS_(0, ##__VA_ARGS__, 4, 3, 2, 1, 0)
-#define COUNT_ARGS_(zero, a, b, c, d, n, ...) n
-#define MIN(a, b)			      ((a) < (b) ? (a) : (b))
-#define MAX(a, b)			      ((a) > (b) ? (a) : (b))
+/* clang-format off */
+/* The number of arguments, at most six. */
+#define COUNT_ARGS(...) COUNT_ARGS_(0, ##__VA_ARGS__, 6, 5, 4, 3, 2, 1, 0)
+#define COUNT_ARGS_(zero, a, b, c, d, e, f, n, ...) n
+/* clang-format on */
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
 /* Rounds x up to a multiple of n, which must be a power of two. */
 #define ROUND_UP(x, n)		      (((x) + ((n)-1)) & ~((__typeof__(x))(n)-1))
 #define CONTAINER_OF(p, type, member) ((type *)((char *)(p)-offsetof(type, member)))

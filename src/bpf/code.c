@@ -40,7 +40,8 @@ static const char *const map_names[MAP_NCLASSES] = {
 	[MAP_GVARS] = "gvars",	     [MAP_STRTAB] = "strtab", [MAP_TLS] = "tls",
 	[MAP_STRINGS] = "strings",   [MAP_AGG] = "agg",	      [MAP_ARR] = "arr",
 	[MAP_DISPATCH] = "dispatch", [MAP_RODATA] = "rodata", [MAP_SPEC] = "spec",
-	[MAP_RINGS] = "rings",
+	[MAP_RINGS] = "rings",	     [MAP_HPROCS] = "hprocs", [MAP_HCODE] = "hcode",
+	[MAP_HMEMO] = "hmemo",
 };
 
 static const char *const alu_ops[16] = {
@@ -174,6 +175,8 @@ static void print_insn(const struct bpf_code *c, uint32_t i, struct strbuf *out)
 		strbuf_addf(out, "r%d = ", in->dst_reg);
 		if (r && r->kind == RELOC_FUNC)
 			strbuf_addf(out, "function %u", r->ref);
+		else if (r && r->kind == RELOC_RT)
+			strbuf_addf(out, "function %s", r->name);
 		else if (r)
 			print_map(r, out);
 		else

@@ -27,6 +27,9 @@ enum map_class {
 	MAP_UBLOCKS,  /* RT_UBLOCK_KEY() -> struct rt_ublock */
 	MAP_UCACHE,   /* struct rt_urule */
 	MAP_UREQ,     /* ring buffer of struct rt_ureq */
+	MAP_HPROCS,   /* key of a process -> struct rt_hproc (rt/helper.h) */
+	MAP_HCODE,    /* words of helpers: one element, mmapped, direct value */
+	MAP_HMEMO,    /* struct rt_hmemo */
 	MAP_SPEC,     /* words of speculations: one element, mmapped, direct value */
 	MAP_RINGS,    /* ring buffers by CPU, when there are many CPUs */
 	/* the watch's own (watch/follow.h), not the session's */
@@ -42,7 +45,7 @@ enum map_class {
 enum reloc_kind {
 	RELOC_MAP,	 /* ld_imm64: the map itself */
 	RELOC_MAP_VALUE, /* ld_imm64: address in element 0; offset in reloc.off */
-	RELOC_RT,	 /* call of a run-time function (reloc.name) */
+	RELOC_RT,	 /* call, or address, of a run-time function (reloc.name) */
 	RELOC_FUNC,	 /* call of a function of this code: reloc.ref = index in funcs, or id */
 };
 

@@ -256,9 +256,9 @@ void em_call_func(struct emitter *e, uint32_t func)
 	em_insn(e, INSN_CALL_FUNC(-1));
 }
 
-void em_func_addr(struct emitter *e, int dst, uint32_t func)
+void em_rt_addr(struct emitter *e, int dst, const char *name)
 {
-	em_reloc(e, RELOC_FUNC, func, 0, NULL);
+	em_reloc(e, RELOC_RT, 0, 0, name);
 	em_ld_imm64(e, dst, BPF_PSEUDO_FUNC, 0, 0);
 }
 

@@ -33,7 +33,8 @@ struct kmaps {
 	size_t control_size;
 	char *strtab; /* MAP_STRTAB, shared with the kernel, if it has room to grow; else NULL */
 	size_t strtab_size, strtab_len; /* with the room; used so far */
-	uint64_t *spec; /* words of MAP_SPEC, shared with the kernel; NULL when there are none */
+	uint64_t *hcode; /* MAP_HCODE, shared with the kernel; NULL: no helpers run */
+	uint64_t *spec;	 /* words of MAP_SPEC, shared with the kernel; NULL when there are none */
 	size_t spec_size;
 };
 

@@ -616,8 +616,6 @@ static void needs_find(struct gen *g)
 		needs_of_clause(&g->needs, g->l, u->clauses[i].layout);
 		g->needs.probe |= u->clauses[i].as != NULL; /* for gen_identity() */
 	}
-	if (g->needs.helpers)
-		helper_needs(&g->needs, g->l);
 	if (!g->needs.faults)
 		return;
 	for (uint32_t i = 0; i < u->nerror_clauses; i++)
@@ -627,8 +625,6 @@ static void needs_find(struct gen *g)
 	g->needs.comm |= error.comm;
 	g->needs.exits |= error.exits;
 	g->needs.token |= error.token;
-	if (error.helpers)
-		helper_needs(&g->needs, g->l);
 }
 
 static bool is_same_probe(const struct unit *u, const struct unit_probe *a,

@@ -99,7 +99,6 @@ struct gen {
 	/* for the current clause */
 	const struct unit_clause *uc;
 	bool is_error_clause;
-	bool is_helper;	      /* code of ustack helpers, with arguments of their own */
 	uint32_t depth;	      /* number of functions of this program on the kernel stack there */
 	bool has_fixed_order; /* all clauses run for all probes of the unit */
 	/* functions of clauses are global, long clauses are cut into parts (gen_parts.c) */
@@ -168,12 +167,6 @@ void ra_loc_put(struct gen *g, const struct ra_loc *p, int reg);
 /* Loads values into r2, r3, ... at once; n <= 4; destroys r0 */
 void ra_loc_args(struct gen *g, const struct ra_loc *places, uint32_t n);
 bool ra_loc_same(const struct ra_loc *a, const struct ra_loc *b);
-
-/* Offset of argN in the machine state: the probe's, or the helper's. */
-static inline uint32_t gen_arg_off(const struct gen *g, uint32_t n)
-{
-	return 8 * n + (g->is_helper ? g->l->helper_off : (uint32_t)offsetof(struct rt_mach, arg));
-}
 
 /* gen_dif.c: expressions. The result is in r0; all but r9 and the frame is destroyed. */
 void gen_difo(struct gen *g, const struct difo *d, uint32_t action);
@@ -292,15 +285,6 @@ void gen_record_stack(struct gen *g, const struct rec_field *f, uint32_t off);
 void gen_key_stack(struct gen *g, const struct difo *d, enum datum_kind datum, uint32_t slot);
 /* r0 = the variable (DIF_VAR_CALLER ...); destroys r1-r5 */
 void gen_stack_var(struct gen *g, uint32_t var);
-
-/* gen_helper.c: ustack helpers */
-/*
- * r0 = bytes of at most frames frames of the user stack and of their names, written to the offset
- * in r2 of the machine state's entry. Helpers run for each frame.
- */
-void gen_helper_walk(struct gen *g, uint32_t frames, uint32_t strsize);
-/* Adds what the helpers of user stacks need of the unit; they need nothing of its probes. */
-void helper_needs(struct needs *n, const struct layout *l);
 
 /* lookup.c: elements of MAP_AGG and MAP_ARR */
 void lookups_count(struct gen *g);

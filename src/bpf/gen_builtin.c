@@ -23,7 +23,7 @@ void gen_comm(struct gen *g, uint32_t off)
 /* b->arg: number of the argument */
 static void emit_arg(struct gen *g, const struct builtin_gen *b)
 {
-	gen_mach_load(g, 8, R0, gen_arg_off(g, b->arg));
+	gen_mach_load(g, 8, R0, (uint32_t)offsetof(struct rt_mach, arg) + 8 * b->arg);
 }
 
 static void emit_mach_u32(struct gen *g, const struct builtin_gen *b)

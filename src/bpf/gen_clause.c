@@ -138,6 +138,10 @@ static void act_gen(struct gen *g, uint32_t i, const uint32_t *labels)
 #include "dif/acts.def"
 		gen_record_act(g, i);
 		return;
+	case ACT_LOOP: /* of ustack helpers only (ustack/hcode.c) */
+	case ACT_AGAIN:
+	case ACT_UFRAME:
+	case ACT_UNWIND: break;
 	}
 	BUG("action kind %d reached code generation", (int)act->kind);
 }

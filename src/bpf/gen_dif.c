@@ -545,7 +545,8 @@ static void home_describe(struct difo_gen *dg, struct ra_insn *ri, dif_insn insn
 		ri->home = string_loc(dg->g, dg->d, insn);
 	else if (op == DIF_OP_LDGS && id >= DIF_VAR_ARG0 && id <= DIF_VAR_ARG9)
 		ri->home = (struct ra_loc){.kind = RA_MACH,
-					   .n = gen_arg_off(dg->g, id - DIF_VAR_ARG0)};
+					   .n = (uint32_t)offsetof(struct rt_mach, arg) +
+						8 * (id - DIF_VAR_ARG0)};
 	else if (op == DIF_OP_MOV && DIF_INSN_R1(insn) == 0)
 		ri->home = (struct ra_loc){.kind = RA_CONST};
 }

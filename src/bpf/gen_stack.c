@@ -9,6 +9,7 @@
  * begins at the instruction that the timer has interrupted.
  */
 #include "bpf/entry.h"
+#include "bpf/rt/helper.h"
 
 /* r0 = bytes of addresses at r2, at most size; not negative */
 static void get_stack(struct gen *g, uint32_t size, bool is_user)
@@ -38,6 +39,40 @@ static void at_load(struct gen *g, int dst, const struct stack_at *at)
 		em_alu_reg(&g->e, BPF_ADD, dst, R7);
 }
 
+#define WALK_ENV (FRAME_SPILL - 8) /* struct helper_env of rt/helper.c: two words */
+
+/*
+ * r0 = bytes of at most `frames` frames of the user stack and of their names, written to the offset
+ * in r2 of the machine state's entry. If the process has ustack helpers, the helper machine
+ * (rt/helper.h) walks the stack; it is called here, and not by a run-time function, because the
+ * kernel bounds how many functions call one another (budget.h).
+ */
+static void helped_walk(struct gen *g, uint32_t frames, uint32_t strsize)
+{
+	struct emitter *e = &g->e;
+	uint32_t done = em_label(e);
+
+	em_imm(e, R3, frames);
+	em_imm(e, R4, strsize);
+	gen_rt(g, "rt_walk_begin");
+	em_jmp_imm(e, BPF_JEQ, R0, 0, done);
+	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, slot));
+	em_store(e, 4, R10, FRAME_KEY, R0);
+	em_map(e, R1, MAP_REF(MAP_SCRATCH, 0));
+	em_addr(e, R2, R10, (uint32_t)FRAME_KEY);
+	em_helper(e, BPF_FUNC_map_lookup_elem);
+	em_jmp_imm(e, BPF_JEQ, R0, 0, done);
+	em_store(e, 8, R10, WALK_ENV, R0);
+	em_store(e, 8, R10, WALK_ENV + 8, R9);
+	em_imm(e, R1, RT_HELPER_MOST);
+	em_rt_addr(e, R2, "rtcb_helper_step");
+	em_addr(e, R3, R10, (uint32_t)WALK_ENV);
+	em_imm(e, R4, 0);
+	em_helper(e, BPF_FUNC_loop);
+	em_here(e, done);
+	gen_rt(g, "rt_walk_end");
+}
+
 /*
  * r0 = bytes of at most `frames` addresses of the user stack, which are written to `at`; with
  * strsize, names of frames follow the addresses. If the kernel does not show what our own walker
@@ -52,7 +87,7 @@ static void get_user_stack(struct gen *g, uint32_t frames, uint32_t strsize, str
 
 	at_load(g, R2, &at);
 	if (g->env->unwinds && strsize) {
-		gen_helper_walk(g, frames, strsize);
+		helped_walk(g, frames, strsize);
 	} else if (g->env->unwinds) {
 		em_imm(e, R3, frames | (is_marked ? 0 : RT_USTACK_UNMARKED));
 		gen_rt(g, "rt_ustack");

@@ -206,7 +206,8 @@ enum name_list_id names_of_subr(uint32_t subr)
 void gen_call(struct gen *g, const struct dif_at *at)
 {
 	const struct dif_subr_row *row = dif_subr_row(DIF_INSN_INDEX(at->insn));
-	const struct subr_gen *s = &subrs[DIF_INSN_INDEX(at->insn)];
+	uint32_t id = DIF_INSN_INDEX(at->insn);
+	const struct subr_gen *s = &subrs[id < ARRAY_LEN(subrs) ? id : DIF_SUBR_MSGSIZE];
 
 	if (s->emit == emit_illop || at->depth < row->nmin || at->depth > row->nmax) {
 		emit_illop(g, at, s);

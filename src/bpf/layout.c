@@ -4,8 +4,7 @@
  * A machine state (an entry of MAP_MACH) has this order. A load or store reaches the first 32 KiB
  * with one instruction, so what may be large comes last:
  *
- *     struct rt_mach | save | kaddr | spill | keys | zero | this-> block | arguments of helpers |
- *     record | stacks
+ *     struct rt_mach | save | kaddr | spill | keys | zero | this-> block | record | stacks
  */
 #include "bpf/share.h"
 
@@ -14,6 +13,7 @@
 #define SAVE_SIZE	128
 #define SCRATCH_MIN	8192
 #define SCRATCH_MAX	(1u << 20)
+#define HELPER_STRINGS	16   /* that a ustack helper may make for one frame */
 #define SPARSE_ABOVE	4096 /* bytes of one histogram */
 #define ELEM_OVERHEAD	64   /* a hash element's header, for aggsize and dynvarsize */
 #define MAX_ENTRIES	(1u << 23)
@@ -67,6 +67,11 @@ uint32_t difo_stack_frames(const struct difo *d)
 	return PROG_STACK_FRAMES(stack_const(d));
 }
 
+uint32_t difo_stack_strsize(const struct difo *d)
+{
+	return PROG_STACK_STRSIZE(stack_const(d));
+}
+
 uint32_t layout_max_frames(const struct layout_opts *opts, bool is_user)
 {
 	if (is_user && opts->max_uframes)
@@ -86,7 +91,7 @@ uint32_t layout_frames(const struct layout *l, const struct difo *d, bool is_use
 
 uint32_t layout_strsize(const struct layout_opts *opts, const struct difo *d, bool is_user)
 {
-	return is_user && opts->nhelpers ? PROG_STACK_STRSIZE(stack_const(d)) : 0;
+	return is_user && opts->has_helpers ? PROG_STACK_STRSIZE(stack_const(d)) : 0;
 }
 
 /* Whether the text of a string DIFO is known before it is evaluated, and how. */
@@ -682,8 +687,6 @@ static void mach_place(struct layout *l, const struct difo_facts *f)
 	l->arr_key_off = l->key_off + agg_key;
 	l->zero_off = area_take(&pos, l->zero_size);
 	l->this_off = area_take(&pos, l->this_size);
-	if (l->opts.nhelpers)
-		l->helper_off = area_take(&pos, 8 * RT_HELPER_NARGS);
 	for (uint32_t i = 0; i < l->nclauses; i++)
 		l->rec_size = MAX(l->rec_size, l->clauses[i].max_size);
 	l->rec_off = area_take(&pos, l->rec_size);
@@ -740,8 +743,8 @@ struct layout *layout_create(struct arena *a, struct prog_clause *const *clauses
 		facts_add(l, &all, clause_scan(clauses[i], strtab, opts->has_pids));
 		clause_place(a, clauses[i], opts, &l->clauses[i]);
 	}
-	for (uint32_t i = 0; i < opts->nhelpers; i++)
-		facts_add(l, &all, clause_scan(opts->helpers[i], strtab, opts->has_pids));
+	if (opts->has_helpers)
+		all.nstrings += HELPER_STRINGS;
 	l->naggs = aggs->len;
 	l->aggs = ARENA_NEW_N(a, struct agg_layout, aggs->len);
 	for (uint32_t i = 0; i < aggs->len; i++)

@@ -183,9 +183,7 @@ struct layout_opts {
 	 * (probe.has_pid): records have a u64 with it behind struct rt_rec.
 	 */
 	bool has_pids;
-	/* the clauses of ustack helpers, in order: they name frames of stacks with strsize */
-	struct prog_clause *const *helpers;
-	uint32_t nhelpers;
+	bool has_helpers; /* ustack helpers may run for stacks with strsize (rt/helper.h) */
 };
 #define STACK_FRAMES_DEFAULT 127 /* Linux include/linux/perf_event.h, PERF_MAX_STACK_DEPTH */
 
@@ -201,7 +199,6 @@ struct layout {
 	uint32_t gvars_size, tls_size; /* 0 = none */
 	/* areas of a MAP_MACH entry after struct rt_mach */
 	uint32_t this_off, this_size;
-	uint32_t helper_off; /* arguments of ustack helpers; 0: there are none */
 	uint32_t rec_off, rec_size;
 	uint32_t key_off, key_size; /* key of an aggregation, then that of an associative array */
 	uint32_t arr_key_off;
@@ -242,6 +239,8 @@ static inline uint32_t layout_ring_maps(const struct layout *l)
 int difo_is_builtin(const struct difo *d);
 /* The number of frames of the stack that a DIFO describes (dif/prog.h). */
 uint32_t difo_stack_frames(const struct difo *d);
+/* The bytes for names of its frames. */
+uint32_t difo_stack_strsize(const struct difo *d);
 /* The same, limited to what the session allows. */
 uint32_t layout_frames(const struct layout *l, const struct difo *d, bool is_user);
 /*

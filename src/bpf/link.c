@@ -19,10 +19,17 @@ struct linker {
 	VEC(uint32_t) starts; /* first instructions of out->rt_funcs */
 };
 
+/* Whether the function is static, but generated code takes its address. */
+static bool is_callback(const char *name)
+{
+	return strncmp(name, "rtcb_", 5) == 0;
+}
+
 static uint32_t rt_find(const char *name)
 {
 	for (uint32_t i = 0; i < rt_image.nfuncs; i++)
-		if (rt_image.funcs[i].is_global && strcmp(rt_image.funcs[i].name, name) == 0)
+		if ((rt_image.funcs[i].is_global || is_callback(name)) &&
+		    strcmp(rt_image.funcs[i].name, name) == 0)
 			return i;
 	if (strcmp(name, RT_RING_OUTPUT) == 0)
 		return RING_OUTPUT;
@@ -50,6 +57,9 @@ static int map_fd(const struct linker *ld, uint32_t ref)
 	case MAP_UBLOCKS:
 	case MAP_UCACHE:
 	case MAP_UREQ:
+	case MAP_HPROCS:
+	case MAP_HCODE:
+	case MAP_HMEMO:
 	case MAP_SPEC:
 	case MAP_RINGS:
 	case MAP_RODATA:

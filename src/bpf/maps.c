@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "bpf/map.h"
+#include "bpf/rt/helper.h"
 #include "kernel/btf_blob.h"
 
 #define HELPER_STRINGS 65536	  /* most names of frames that helpers give */
@@ -191,7 +192,7 @@ static struct err *strings_create(struct kmaps *m, const struct layout *l)
 	for (uint32_t i = 0; i < l->naggs; i++)
 		n += (uint64_t)keys_strings(l->aggs[i].keys, l->aggs[i].nkeys) *
 		     l->aggs[i].max_entries;
-	if (l->opts.nhelpers)
+	if (l->opts.has_helpers)
 		n += HELPER_STRINGS;
 	if (n == 0)
 		return NULL;
@@ -283,8 +284,35 @@ static struct err *arrays_create(struct kmaps *m, const struct layout *l)
 	return e;
 }
 
+/* Makes the maps of the helper machine (rt/helper.h). */
+static struct err *helpers_create(struct kmaps *m, const struct layout *l)
+{
+	const size_t size = RT_HCODE * sizeof(uint64_t);
+	const struct map_spec specs[] = {
+		{BPF_MAP_TYPE_HASH, "hprocs", 8, sizeof(struct rt_hproc), RT_HELPER_PROCS,
+		 .flags = BPF_F_NO_PREALLOC},
+		{BPF_MAP_TYPE_ARRAY, "hcode", 4, (uint32_t)size, 1, .flags = BPF_F_MMAPABLE},
+		{BPF_MAP_TYPE_ARRAY, "hmemo", 4, sizeof(struct rt_hmemo), RT_HMEMO, .flags = 0},
+	};
+	static const enum map_class classes[] = {MAP_HPROCS, MAP_HCODE, MAP_HMEMO};
+	struct err *e = NULL;
+	void *p;
+
+	if (!l->opts.has_helpers)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(specs) && !e; i++)
+		e = map_create(&specs[i], &m->fd[classes[i]]);
+	if (e)
+		return e;
+	p = sys_mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd[MAP_HCODE], 0);
+	if (p == MAP_FAILED)
+		return err_sys(errno, "cannot map the code of ustack helpers");
+	m->hcode = p;
+	return NULL;
+}
+
 /* Sets in cfg where the parts of a MAP_SCRATCH value are, in this order; returns its size. */
-static uint32_t scratch_lay_out(struct rt_cfg *cfg, bool has_token, bool has_walks)
+static uint32_t scratch_lay_out(struct rt_cfg *cfg, const struct layout *l, bool has_walks)
 {
 	uint32_t text = ROUND_UP(cfg->strsize, 64) + RT_TEXT_PAD, end;
 
@@ -300,7 +328,11 @@ static uint32_t scratch_lay_out(struct rt_cfg *cfg, bool has_token, bool has_wal
 		cfg->walk_off = ROUND_UP(end, 64);
 		end = cfg->walk_off + RT_WALK_SIZE;
 	}
-	if (!has_token)
+	if (l->opts.has_helpers) {
+		cfg->helper_off = ROUND_UP(end, 64);
+		end = cfg->helper_off + RT_HWORK_SIZE;
+	}
+	if (!l->has_token)
 		return end;
 	cfg->tok_off = ROUND_UP(end, 64);
 	return cfg->tok_off + cfg->scratch_size + 8;
@@ -374,12 +406,11 @@ static struct err *memory_create(struct kmaps *m, const struct layout *l,
 		.nuses = spec_nuses(l),
 		.specsize = l->opts.specsize,
 		.mach_size = l->mach_size,
-		.helper_off = l->helper_off,
 		.has_blocks = l->has_blocks,
 		.pidns = opts->pidns,
 		.k = opts->ukernel ? *opts->ukernel : (struct rt_ukernel){0},
 	};
-	uint32_t scratch_value = scratch_lay_out(&cfg, l->has_token, opts->ukernel);
+	uint32_t scratch_value = scratch_lay_out(&cfg, l, opts->ukernel);
 	uint32_t slots = m->ncpus * RT_LEVELS;
 	struct map_spec mach = {BPF_MAP_TYPE_ARRAY,
 				"mach",
@@ -463,6 +494,8 @@ struct err *kmaps_create(const struct layout *l, const struct kmaps_opts *opts,
 	if (!e)
 		e = unwind_create(m, opts);
 	if (!e)
+		e = helpers_create(m, l);
+	if (!e)
 		e = aggs_create(m, l);
 	if (!e)
 		e = arrays_create(m, l);
@@ -491,6 +524,8 @@ void kmaps_destroy(struct kmaps *m)
 		(void)munmap(m->strtab, m->strtab_size);
 	if (m->spec)
 		(void)munmap(m->spec, m->spec_size);
+	if (m->hcode)
+		(void)munmap(m->hcode, RT_HCODE * sizeof(uint64_t));
 	fds_close(m->fd, MAP_NCLASSES);
 	fds_close(m->agg_fds, m->naggs);
 	fds_close(m->arr_fds, m->narrs);

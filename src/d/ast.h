@@ -174,13 +174,14 @@ struct type_name {
 
 /* ---- statements, clauses, external declarations ---------------------------------------------- */
 
-enum stmt_kind { STMT_EXPR, STMT_IF };
+enum stmt_kind { STMT_EXPR, STMT_IF, STMT_WHILE };
 
 struct stmt {
 	enum stmt_kind kind;
 	struct span span;
-	struct expr *e; /* STMT_EXPR: the expression; STMT_IF: the condition */
-	struct stmt **then_body;
+	struct expr *e;		 /* STMT_EXPR: the expression; STMT_IF, STMT_WHILE: the condition */
+	struct expr *most;	 /* STMT_WHILE: how often the body may run */
+	struct stmt **then_body; /* STMT_WHILE: the body */
 	uint32_t nthen;
 	struct stmt **else_body;
 	uint32_t nelse;

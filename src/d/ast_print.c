@@ -310,6 +310,14 @@ static void stmt_print(const struct stmt *s, uint32_t indent, struct strbuf *out
 	newline_print(indent, out);
 	switch (s->kind) {
 	case STMT_EXPR: expr_print(s->e, out); return;
+	case STMT_WHILE:
+		strbuf_adds(out, "(while ");
+		expr_print(s->e, out);
+		strbuf_addc(out, ' ');
+		expr_print(s->most, out);
+		stmts_print(s->then_body, s->nthen, indent + 1, out);
+		strbuf_addc(out, ')');
+		return;
 	case STMT_IF:
 		strbuf_adds(out, "(if ");
 		expr_print(s->e, out);

@@ -345,6 +345,15 @@ static void stmt_d(const struct stmt *s, uint32_t indent, struct strbuf *out)
 		expr_d(s->e, PREC_COMMA, out);
 		strbuf_adds(out, ";\n");
 		return;
+	case STMT_WHILE:
+		strbuf_adds(out, "while (");
+		expr_d(s->e, PREC_COMMA, out);
+		strbuf_adds(out, "; ");
+		expr_d(s->most, PREC_COMMA, out);
+		strbuf_adds(out, ") ");
+		block_d(s->then_body, s->nthen, indent, out);
+		strbuf_addc(out, '\n');
+		return;
 	case STMT_IF:
 		strbuf_adds(out, "if (");
 		expr_d(s->e, PREC_COMMA, out);

@@ -39,6 +39,23 @@ const struct subr subrs[] = {
 };
 const uint32_t nsubrs = ARRAY_LEN(subrs);
 
+/* clang-format off */
+const struct subr helper_subrs[] = {
+#define NONE ""
+#define OPT(type, value) ", [" #type "]"
+#define SUBR_HELPER(id, name, code, result, args, optional, fx, reference, what) \
+	{ #name, SUBR_FUNC, #result "(" TEXT args optional ")", 0, code, NULL, DATUM_INT, ATTR_EVOLVING, "1.0", what, NULL },
+#include "dif/helper_subrs.def"
+	{ "uframe", SUBR_ACTION, "void(@, ...)", 0, ACT_UFRAME, act_check_proto, DATUM_INT, ATTR_EVOLVING, "1.0",
+	  "adds a frame of the language, whose text is made of the arguments", NULL },
+	{ "unwind", SUBR_ACTION, "void(uint64_t, uint64_t, uint64_t)", 0, ACT_UNWIND, act_check_proto, DATUM_INT,
+	  ATTR_EVOLVING, "1.0", "chooses the next frame: pc, sp, fp", NULL },
+};
+/* clang-format on */
+const uint32_t nhelper_subrs = ARRAY_LEN(helper_subrs);
+
+/* clang-format off */
+
 #define ARG(n) { "arg" #n, DIF_VAR_ARG0 + (n), "int64_t", STABLE, "1.0", "probe argument " #n }
 
 const struct builtin_var builtin_vars[] = {

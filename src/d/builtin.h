@@ -49,6 +49,9 @@ struct builtin_var {
 
 extern const struct subr subrs[];
 extern const uint32_t nsubrs;
+/* Those of ustack helpers (dif/helper_subrs.def), which other programs do not have. */
+extern const struct subr helper_subrs[];
+extern const uint32_t nhelper_subrs;
 extern const struct builtin_var builtin_vars[];
 extern const uint32_t nbuiltin_vars;
 

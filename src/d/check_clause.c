@@ -8,6 +8,10 @@
 #include "d/desc_hint.h"
 #include "d/lower.h"
 
+/* Of the loops of ustack helpers: how often they run at most, how many stand in one another. */
+#define LOOP_MOST    65536u
+#define LOOPS_NESTED 8u
+
 /* ---- which actions exclude each other (d-language.md 5.1, 8.4) -------------------------- */
 
 /* What the current run of statements without 'if' contains so far. */
@@ -32,6 +36,7 @@ struct clause_build {
 	struct block_rules seen;
 	struct path_rules path;
 	bool has_if;
+	uint32_t nloops;	  /* around the current statement */
 	bool speculates, records; /* in any statement of the clause */
 };
 
@@ -229,12 +234,63 @@ static void check_if(struct clause_build *b, struct stmt *s)
 	b->path.speculates = before.speculates;
 }
 
+/* Reports a bound of a loop that is no constant from 1 to LOOP_MOST; returns it. */
+static uint32_t loop_bound(struct check *c, struct stmt *s)
+{
+	struct expr *most = s->most = check_expr(c, s->most);
+
+	if (expr_is_bad(most))
+		return 1;
+	if (expr_is_const(c, most) && most->ival.val >= 1 && most->ival.val <= LOOP_MOST)
+		return (uint32_t)most->ival.val;
+	check_error(c, D_OP_INT, most->span,
+		    "a loop runs at most a constant number of times, from 1 to %u", LOOP_MOST);
+	return 1;
+}
+
+/*
+ *     LOOP
+ *   head:
+ *     BRZ condition -> end
+ *     statements
+ *     AGAIN -> head
+ *   end:
+ */
+static void check_while(struct clause_build *b, struct stmt *s)
+{
+	struct act_build *loop = act_jump(b, ACT_LOOP, s->span), *brz, *again;
+	struct expr *cond;
+
+	loop->act.loop.most = loop_bound(b->c, s);
+	loop->act.loop.depth = b->nloops;
+	loop->act.loop.head = b->nacts;
+	if (b->nloops == LOOPS_NESTED)
+		check_error(b->c, D_SYNTAX, s->span, "at most %u loops may stand in one another",
+			    LOOPS_NESTED);
+	cond = check_expr_or(b->c, s->e, D_OP_SCALAR);
+	if (!expr_is_bad(cond) && !type_is_scalar(b->c->types, cond->type))
+		check_error(b->c, D_OP_SCALAR, cond->span,
+			    "condition of while must be of scalar type, not \"%s\"",
+			    type_text(b->c, cond->type));
+	brz = act_jump(b, ACT_BRZ, cond->span);
+	act_arg(b->c, &brz->act, cond, DATUM_INT);
+	b->has_if = true;
+	b->nloops++;
+	check_stmts(b, s->then_body, s->nthen);
+	b->nloops--;
+	again = act_jump(b, ACT_AGAIN, s->span);
+	again->act.loop = loop->act.loop;
+	brz->act.target = b->nacts;
+}
+
 static void check_stmts(struct clause_build *b, struct stmt **stmts, uint32_t n)
 {
 	for (uint32_t i = 0; i < n && diags_count(b->c->diags) < DIAG_MAX; i++) {
 		b->c->speculates = b->path.speculates;
 		if (stmts[i]->kind == STMT_IF)
 			check_if(b, stmts[i]);
+		else if (stmts[i]->kind == STMT_WHILE)
+			check_while(b, stmts[i]);
 		else
 			check_expr_stmt(b, stmts[i]->e);
 	}
@@ -248,7 +304,7 @@ static void check_stmts(struct clause_build *b, struct stmt **stmts, uint32_t n)
  */
 static uint32_t act_weight(const struct prog_act *act)
 {
-	if (act->kind == ACT_JMP)
+	if (act->kind == ACT_JMP || act->kind == ACT_LOOP || act->kind == ACT_AGAIN)
 		return 0;
 	if (act->kind == ACT_AGG && act->nargs == act->agg->nkeys)
 		return act->nargs + 1; /* count() has no value, but is an action */

@@ -89,6 +89,7 @@ struct stmt **stmts_clone(struct arena *a, struct stmt *const *stmts, uint32_t n
 	for (uint32_t i = 0; i < n; i++) {
 		copy[i] = arena_memdup(a, stmts[i], sizeof(*stmts[i]));
 		copy[i]->e = expr_clone(a, stmts[i]->e);
+		copy[i]->most = expr_clone(a, stmts[i]->most);
 		copy[i]->then_body = stmts_clone(a, stmts[i]->then_body, stmts[i]->nthen);
 		copy[i]->else_body = stmts_clone(a, stmts[i]->else_body, stmts[i]->nelse);
 	}

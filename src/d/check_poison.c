@@ -56,6 +56,8 @@ static void stmts_poison(struct check *c, struct stmt *const *stmts, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		if (stmts[i]->e)
 			assignments_poison(&stmts[i]->e, c);
+		if (stmts[i]->most)
+			assignments_poison(&stmts[i]->most, c);
 		stmts_poison(c, stmts[i]->then_body, stmts[i]->nthen);
 		stmts_poison(c, stmts[i]->else_body, stmts[i]->nelse);
 	}

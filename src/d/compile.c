@@ -31,13 +31,19 @@ static struct ident *builtin_ident(struct dsession *s, enum ident_kind kind, con
 	return id;
 }
 
-static void builtins_define(struct dsession *s)
+static void builtins_define(struct dsession *s, bool is_helper)
 {
 	struct ident *id;
 
 	for (uint32_t i = 0; i < nsubrs; i++) {
 		id = builtin_ident(s, IDENT_SUBR, subrs[i].name, subrs[i].attr, subrs[i].since);
 		id->subr = &subrs[i];
+	}
+	for (uint32_t i = 0; is_helper && i < nhelper_subrs; i++) {
+		const struct subr *own = &helper_subrs[i];
+
+		id = builtin_ident(s, IDENT_SUBR, own->name, own->attr, own->since);
+		id->subr = own;
 	}
 	for (uint32_t i = 0; i < nbuiltin_vars; i++) {
 		const struct builtin_var *v = &builtin_vars[i];
@@ -69,7 +75,7 @@ struct dsession *dsession_create(const struct compile_opts *opts)
 	s->providers = session_map(s);
 	for (uint32_t i = 0; i < ARRAY_LEN(s->next_var); i++)
 		s->next_var[i] = DIF_VAR_USER;
-	builtins_define(s);
+	builtins_define(s, opts->is_helper);
 	return s;
 }
 
@@ -489,6 +495,7 @@ void check_init(struct check *c, struct dsession *s, const struct compile_opts *
 		.argref = opts->argref,
 		.pspec = opts->pspec,
 		.has_hash_comments = opts->hash_comments,
+		.has_loops = opts->is_helper,
 		.allow_empty = opts->empty || opts->layer != LAYER_PROGRAM,
 	};
 }

@@ -33,6 +33,7 @@ struct compile_opts {
 	uint32_t scratchsize; /* bytes of scratch memory that a clause may take */
 	bool defaultargs, argref, empty, pspec, zdefs, errtags;
 	bool hash_comments; /* parse_input.has_hash_comments */
+	bool is_helper;	    /* the session compiles ustack helpers */
 	bool remedies;	    /* an error without a hint gets the remedy of its tag */
 	/*
 	 * The text is a library file unless this is LAYER_PROGRAM. A library may be empty and may

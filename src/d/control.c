@@ -293,6 +293,16 @@ static void depends_on_run(struct lexer *lx, struct control *c)
 
 /* ---- the line -------------------------------------------------------------------------------- */
 
+/* '#pragma D helper exec "PATTERN|PATTERN"': whoever loads the helper has read it (ustack/helper.c). */
+static void helper_run(struct lexer *lx, struct control *c)
+{
+	if (!lx->in->has_loops)
+		control_error(lx, D_PRAGMA_INVAL, c->span,
+			      "#pragma D helper stands in files of ustack helpers only");
+	else if (args_len(c) != 2 || strcmp(arg(c, 0)->text, "exec") != 0 || !arg(c, 1)->is_str)
+		fail_malformed(lx, c, "exec \"PATTERN|PATTERN\"");
+}
+
 static const struct directive {
 	const char *name;
 	uint32_t where;
@@ -306,6 +316,7 @@ static const struct directive {
 	{"attributes", AT_PRAGMA_D, attributes_run},
 	{"binding",    AT_PRAGMA_D, binding_run},
 	{"depends_on", AT_PRAGMA_D, depends_on_run},
+	{"helper",     AT_PRAGMA_D, helper_run},
 	/* clang-format on */
 };
 

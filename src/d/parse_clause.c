@@ -241,6 +241,26 @@ static void parse_if(struct parser *p, struct stmt *s)
 	s->nelse = other.len;
 }
 
+/*
+ * "while" "(" expression ";" expression ")" body, in ustack helpers: the second expression says how
+ * often the body may run.
+ */
+static void parse_while(struct parser *p, struct stmt *s)
+{
+	stmt_list body = {0};
+
+	s->kind = STMT_WHILE;
+	parser_advance(p);
+	parser_expect(p, TOK_LPAREN);
+	s->e = parse_comma(p);
+	parser_expect(p, TOK_SEMI);
+	s->most = parse_comma(p);
+	parser_expect(p, TOK_RPAREN);
+	parse_if_body(p, &body);
+	s->then_body = body.data;
+	s->nthen = body.len;
+}
+
 /* expression ";" -- the last one before '}' needs no ';' */
 static void parse_expr_stmt(struct parser *p, struct stmt *s)
 {
@@ -262,6 +282,8 @@ static struct stmt *parse_stmt(struct parser *p)
 		return s;
 	if (p->tok.kind == TOK_KW_IF)
 		parse_if(p, s);
+	else if (p->tok.kind == TOK_KW_WHILE && p->in->has_loops)
+		parse_while(p, s);
 	else
 		parse_expr_stmt(p, s);
 	parser_leave(p);

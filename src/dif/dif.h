@@ -136,6 +136,8 @@ enum dif_subr {
 #define SUBR(id, name, code, ...)	  DIF_SUBR_##id = (code),
 #define SUBR_FOREIGN(id, name, code, ...) DIF_SUBR_##id = (code),
 #include "dif/subrs.def"
+#define SUBR_HELPER(id, name, code, ...) DIF_SUBR_##id = (code),
+#include "dif/helper_subrs.def"
 };
 
 /* Properties of a subroutine: what a call does besides returning a value. */
@@ -150,11 +152,13 @@ enum subr_fx {
 	FX_WRITES_USER = 1 << 7, /* it is destructive, and not every kernel allows it */
 	/* no other DTrace has it, so that a program may define the name for something else */
 	FX_OURS = 1 << 8,
+	FX_ATTACH = 1 << 9, /* for ustack helpers, when a process is met: runs in the tracer */
+	FX_WALK = 1 << 10,  /* for ustack helpers, also during the walk */
 	FX_VALUE = FX_CALLS | FX_FAULTS,
 	FX_MEMORY = FX_VALUE | FX_SCRATCH,
 };
 
-#define DIF_SUBR_ARGS 3 /* the most arguments of a subroutine */
+#define DIF_SUBR_ARGS 6 /* the most arguments of a subroutine */
 
 struct dif_subr_row {
 	const char *name;

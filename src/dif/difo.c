@@ -25,6 +25,11 @@ static const struct dif_subr_row subrs[] = {
 	[code] = ROW_OF(#name, COUNT_ARGS args, optional, fx),
 #define SUBR_FOREIGN(id, name, code, result, args, ...) [code] = {#name, COUNT_ARGS args, COUNT_ARGS args, 0, FX_FAULTS},
 #include "dif/subrs.def"
+#define OPT(type, value) 1, value
+#define NONE 0, 0
+#define SUBR_HELPER(id, name, code, result, args, optional, fx, ...) \
+	[code] = ROW_OF(#name, COUNT_ARGS args, optional, (fx) | FX_FAULTS),
+#include "dif/helper_subrs.def"
 #undef ROW
 #undef ROW_OF
 	/* clang-format on */
@@ -102,7 +107,7 @@ const char *dif_subr_name(uint32_t subr)
 uint32_t dif_subr_by_name(const char *name)
 {
 	for (uint32_t i = 0; i < ARRAY_LEN(subrs); i++)
-		if (strcmp(subrs[i].name, name) == 0)
+		if (subrs[i].name && strcmp(subrs[i].name, name) == 0)
 			return i;
 	return UINT32_MAX;
 }

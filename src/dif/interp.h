@@ -69,6 +69,13 @@ struct dif_env {
 	enum dif_fault (*builtin)(void *ctx, uint32_t id, uint64_t index, uint64_t *ret);
 	uint32_t (*rand)(void *ctx);
 	bool (*progenyof)(void *ctx, int32_t pid);
+	/*
+	 * Subroutines of ustack helpers that are about the process (FX_ATTACH): v are the
+	 * arguments, texts those of them that are strings. *ret_text is the result of one that
+	 * returns a string. May be NULL.
+	 */
+	enum dif_fault (*attach)(void *ctx, uint32_t subr, const uint64_t *v,
+				 const char *const *texts, uint64_t *ret, const char **ret_text);
 };
 
 extern const struct dif_env dif_env_none;

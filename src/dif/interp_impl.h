@@ -119,3 +119,6 @@ uint64_t subr_result(struct dif_machine *m, const char *text, size_t len);
 #define SUBR(id, name, code, result, args, optional, fx, reference, ...)                           \
 	uint64_t subr_##reference(struct dif_machine *m, const uint64_t *v);
 #include "dif/subrs.def"
+#define SUBR_HELPER(id, name, code, result, args, optional, fx, reference, ...)                    \
+	uint64_t subr_##reference(struct dif_machine *m, const uint64_t *v);
+#include "dif/helper_subrs.def"

@@ -342,12 +342,14 @@ static const subr_fn functions[] = {
 #define SUBR(id, name, code, result, args, optional, fx, reference, ...) [code] = subr_##reference,
 #define SUBR_FOREIGN(id, name, code, ...) [code] = subr_none,
 #include "dif/subrs.def"
+#define SUBR_HELPER(id, name, code, result, args, optional, fx, reference, ...) [code] = subr_##reference,
+#include "dif/helper_subrs.def"
 	/* clang-format on */
 };
 
 bool dif_subr_is_interpreted(uint32_t subr)
 {
-	return subr < ARRAY_LEN(functions) && functions[subr] != subr_none;
+	return subr < ARRAY_LEN(functions) && functions[subr] && functions[subr] != subr_none;
 }
 
 uint64_t subr_call(struct dif_machine *m, uint32_t subr)

@@ -100,6 +100,10 @@ static void print_held(const struct prog_act *act, struct strbuf *out)
 		strbuf_addf(out, " = %s", aggfunc_name(act->agg->func));
 		return;
 	case HOLDS_TARGET: strbuf_addf(out, " to %u", act->target); return;
+	case HOLDS_LOOP:
+		strbuf_addf(out, " %u: to %u, most %u", act->loop.depth, act->loop.head,
+			    act->loop.most);
+		return;
 	case HOLDS_MEMORY: strbuf_addf(out, " size %u", act->memory.size); return;
 	case HOLDS_SHAPE: strbuf_addf(out, " of %s", act->shape->type); return;
 	case HOLDS_FORMAT:

@@ -131,6 +131,12 @@ struct prog_fmt {
  *     ACT_SYM, ACT_SPECULATE, ACT_COMMIT, ACT_DISCARD, ACT_NORMALIZE
  *                    one value
  *     ACT_BRZ        the condition: 0 leads to action `target`
+ *     ACT_LOOP       nothing: a loop of ustack helpers begins, whose body runs loop.most times at
+ *                    most; loop.depth: the number of loops around it
+ *     ACT_AGAIN      nothing: goes back to action loop.head, behind ACT_LOOP, unless the body has
+ *                    run so often
+ *     ACT_UFRAME     what the text of the frame consists of
+ *     ACT_UNWIND     pc, sp, fp
  *     ACT_AGG        the keys, then the value and the increment if the function has them
  *     ACT_TRUNC      the number of elements to keep, if given
  *     ACT_TRACEMEM   the memory, then its length, if given
@@ -155,6 +161,7 @@ enum act_holds {
 	HOLDS_NOTHING,
 	HOLDS_AGG,
 	HOLDS_TARGET,
+	HOLDS_LOOP,
 	HOLDS_MEMORY,
 	HOLDS_SHAPE,
 	HOLDS_FORMAT,
@@ -171,6 +178,9 @@ struct prog_act {
 		struct prog_agg *agg; /* HOLDS_AGG */
 		/* HOLDS_TARGET: index in acts[], may be nacts; always forward */
 		uint32_t target;
+		struct {
+			uint32_t head, most, depth; /* HOLDS_LOOP: see ACT_LOOP */
+		} loop;
 		struct {	       /* HOLDS_MEMORY: for the argument of kind DATUM_MEMORY */
 			uint32_t size; /* most bytes to record */
 			/* number of the argument that gives the length, or PROG_NO_ARG */

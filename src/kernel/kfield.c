@@ -254,6 +254,7 @@ static const struct {
 	/* clang-format off */
 	UFIELD(task_flags,   "task_struct",    "flags"),
 	UFIELD(task_mm,	     "task_struct",    "mm"),
+	UFIELD(task_tls,     "task_struct",    "thread.fsbase", "thread.uw.tp_value"),
 	UFIELD(mm_root,	     "task_struct",    "mm->mm_mt.ma_root"),
 	UFIELD(mm_vdso,	     "task_struct",    "mm->context.vdso"),
 	UFIELD(mm_arg_start, "task_struct",    "mm->arg_start"),

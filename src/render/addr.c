@@ -72,7 +72,23 @@ static struct position kframe_position(struct printer *p, const char *pcs, uint3
 /* Whether the word is the name of the frame before it. */
 static bool is_name(uint64_t word)
 {
-	return (word & (RT_USTACK_EXACT | RT_USTACK_NAME)) == RT_USTACK_NAME;
+	return (word & (RT_USTACK_EXACT | RT_USTACK_NAME | RT_USTACK_LANG)) == RT_USTACK_NAME;
+}
+
+/* Whether the word is a frame that a ustack helper has found. */
+static bool is_language(uint64_t word)
+{
+	return (word & (RT_USTACK_EXACT | RT_USTACK_NAME | RT_USTACK_LANG)) ==
+	       (RT_USTACK_NAME | RT_USTACK_LANG);
+}
+
+/* The text that such a word stands for, or NULL. */
+static const char *word_text(struct printer *p, uint64_t word)
+{
+	p->helper.len = 0;
+	return p->aggs && aggs_text(p->aggs, word & ~RT_USTACK_LANG, &p->helper)
+		       ? strbuf_text(&p->helper)
+		       : NULL;
 }
 
 /* The text that a ustack helper gave for frame i, or NULL. */
@@ -80,10 +96,7 @@ static const char *uframe_helper(struct printer *p, const char *pcs, uint32_t i,
 {
 	uint64_t word = i + 1 < n ? word_at(pcs, i + 1) : 0;
 
-	if (!is_name(word))
-		return NULL;
-	p->helper.len = 0;
-	return p->aggs && aggs_text(p->aggs, word, &p->helper) ? strbuf_text(&p->helper) : NULL;
+	return is_name(word) ? word_text(p, word) : NULL;
 }
 
 /*
@@ -94,9 +107,14 @@ static struct position uframe_position(struct printer *p, uint64_t pid, const ch
 				       uint32_t n)
 {
 	const char *helper = uframe_helper(p, pcs, i, n);
-	uint32_t follows = i + 1 < n && is_name(word_at(pcs, i + 1)) ? i + 2 : i + 1;
-	uint64_t pc = word_at(pcs, i), next = follows < n ? word_at(pcs, follows) : 0;
+	uint64_t pc = word_at(pcs, i), next;
 	bool is_exact = pc & RT_USTACK_EXACT;
+	uint32_t follows = i + 1;
+
+	while (follows < n &&
+	       (word_at(pcs, follows) & (RT_USTACK_EXACT | RT_USTACK_NAME)) == RT_USTACK_NAME)
+		follows++;
+	next = follows < n ? word_at(pcs, follows) : 0;
 
 	return (struct position){
 		.pid = pid,
@@ -105,6 +123,14 @@ static struct position uframe_position(struct printer *p, uint64_t pid, const ch
 		.is_handler_call = i > 0 && is_exact && (next & RT_USTACK_EXACT),
 		.helper = helper,
 	};
+}
+
+/* A frame of the language that the program is written in; it has no address. */
+static struct position language_position(struct printer *p, uint64_t pid, uint64_t word)
+{
+	const char *text = word_text(p, word);
+
+	return (struct position){.pid = pid, .is_language = true, .helper = text ? text : "?"};
 }
 
 enum addr_form stack_form(const struct printer *p, const struct datum *d)
@@ -135,8 +161,11 @@ void walk_stack(struct printer *p, const struct datum *d, frame_func *f, void *c
 
 		if (pid && is_name(word_at(pcs, i)))
 			continue;
-		at = pid ? uframe_position(p, pid, pcs, i, n)
-			 : kframe_position(p, pcs, i, d->is_traced);
+		if (pid && is_language(word_at(pcs, i)))
+			at = language_position(p, pid, word_at(pcs, i));
+		else
+			at = pid ? uframe_position(p, pid, pcs, i, n)
+				 : kframe_position(p, pcs, i, d->is_traced);
 		f(ctx, is_cut(pid, word_at(pcs, i)) ? NULL : &at);
 	}
 }

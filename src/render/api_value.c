@@ -76,6 +76,7 @@ static void frame_add(void *ctx, const struct position *at)
 		f.dtf_addr = at->addr;
 		f.dtf_flags |= (at->is_return ? DTRACE_FRAME_RETURN : 0) |
 			       (at->is_handler_call ? DTRACE_FRAME_SIGNAL : 0);
+		f.dtf_flags |= at->is_language ? DTRACE_FRAME_LANGUAGE : 0;
 		if (at->helper)
 			f.dtf_helper = arena_strndup(l->arena, at->helper, strlen(at->helper));
 	}
@@ -388,6 +389,7 @@ static struct position frame_position(const dtrace_frame_t *f)
 		.addr = f->dtf_addr,
 		.is_return = f->dtf_flags & DTRACE_FRAME_RETURN,
 		.is_handler_call = f->dtf_flags & DTRACE_FRAME_SIGNAL,
+		.is_language = f->dtf_flags & DTRACE_FRAME_LANGUAGE,
 		.helper = f->dtf_helper,
 	};
 }

@@ -158,6 +158,7 @@ struct position {
 	bool is_handler_call;
 	/* the text of a ustack helper for the frame, until the next frame is visited; or NULL */
 	const char *helper;
+	bool is_language; /* a frame without an address: helper has its text */
 };
 bool position_find(struct printer *p, const struct position *at, struct sym_name *ret);
 /* A frame of a stack. at is NULL where the kernel's walk could not go on. */

@@ -252,8 +252,9 @@ static void json_frame(void *ctx, const struct position *at)
 	strbuf_adds(f->o, "{\"symbol\": ");
 	json_string(f->o, text.data, text.len);
 	strbuf_deinit(&text);
-	name_members(f->p, f->o, at, "module", f->form == ADDR_FULL);
-	if (f->form == ADDR_FULL)
+	if (!at->is_language)
+		name_members(f->p, f->o, at, "module", f->form == ADDR_FULL);
+	if (f->form == ADDR_FULL && !at->is_language)
 		strbuf_addf(f->o, ", \"address\": \"0x%" PRIx64 "\"", at->addr);
 	if (at->helper)
 		member_string(f->o, "helper", at->helper);

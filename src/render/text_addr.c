@@ -82,6 +82,10 @@ void position_text(struct printer *p, struct strbuf *o, const struct position *a
 {
 	struct sym_name n;
 
+	if (at->is_language) {
+		clean_text(o, at->helper + (*at->helper == '@'));
+		return;
+	}
 	if (!position_find(p, at, &n)) {
 		if (at->helper && *at->helper != '@')
 			clean_text(o, at->helper);
@@ -119,21 +123,31 @@ struct frame_lines {
 	uint32_t indent;
 };
 
+/* d-language.md 6.6 */
+static void annotation(struct strbuf *o, const char *text)
+{
+	strbuf_adds(o, "  [ ");
+	clean_text(o, text);
+	strbuf_adds(o, " ]\n");
+}
+
 static void frame_line(void *ctx, const struct position *at)
 {
 	struct frame_lines *f = ctx;
 
 	strbuf_pad(f->o, ' ', f->indent);
+	if (at && at->is_language && *at->helper == '@') {
+		annotation(f->o, at->helper + 1);
+		return;
+	}
 	if (at)
 		position_text(f->p, f->o, at, f->form);
 	else
 		strbuf_adds(f->o, "[cut]");
 	strbuf_addc(f->o, '\n');
-	if (at && at->helper && *at->helper == '@') { /* an annotation (d-language.md 6.6) */
+	if (at && at->helper && !at->is_language && *at->helper == '@') {
 		strbuf_pad(f->o, ' ', f->indent);
-		strbuf_adds(f->o, "  [ ");
-		clean_text(f->o, at->helper + 1);
-		strbuf_adds(f->o, " ]\n");
+		annotation(f->o, at->helper + 1);
 	}
 }
 

@@ -6,7 +6,7 @@
 
 #include "provider/providers.h"
 #include "proc/control.h"
-#include "session/helpers.h"
+#include "ustack/ustack.h"
 #include "session/later.h"
 #include "consume/wait.h"
 #include "session/run.h"
@@ -55,15 +55,9 @@ static bool clause_reads(const struct prog_clause *cl, uint32_t var)
 
 bool run_reads(const struct run *run, uint32_t var)
 {
-	uint32_t nhelpers;
-	struct prog_clause *const *helpers = helpers_clauses(run->helpers, &nhelpers);
-
 	for (uint32_t i = 0; i < run->clauses.len; i++)
 		if (clause_counts(&run->clauses.data[i]) &&
 		    clause_reads(run->clauses.data[i].clause, var))
-			return true;
-	for (uint32_t i = 0; i < nhelpers; i++)
-		if (clause_reads(helpers[i], var))
 			return true;
 	return false;
 }
@@ -131,17 +125,42 @@ static uint32_t max_printsize(const struct run *run)
 	return (uint32_t)most;
 }
 
+static void notice_unwind(void *ctx, const char *msg)
+{
+	report_adjusted(((struct run *)ctx)->report, "%s", msg);
+}
+
+/* The folders of ustack helpers: below those of libraries. */
+static const char *const *helper_dirs(struct run *run)
+{
+	const char **dirs = ARENA_NEW_N(run->arena, const char *, run->opts->libdirs.len + 1);
+
+	for (uint32_t i = 0; i < run->opts->libdirs.len; i++)
+		dirs[i] = arena_printf(run->arena, "%s/helpers",
+				       (const char *)run->opts->libdirs.data[i]);
+	dirs[run->opts->libdirs.len] =
+		arena_printf(run->arena, "%s/helpers", run->opts->str[OPT_syslibdir]);
+	return dirs;
+}
+
 static struct err *make_helpers(struct run *run)
 {
-	const char *path = run->opts->str[OPT_helper];
+	const struct ustack_opts opts = {
+		.file = run->opts->str[OPT_helper],
+		.dirs = helper_dirs(run),
+		.ndirs = run->opts->libdirs.len + 1,
+		.compile = &run->compiler->compile_opts,
+		.files = &run->names->file_opts,
+		.ctx = run,
+		.notice = notice_unwind,
+	};
 
-	if (!path || !*path)
-		return NULL;
-	if (run->unwinds_here)
-		return helpers_create(path, &run->compiler->compile_opts, &run->helpers);
-	report_notice(run->report,
-		      "option helper: no clause records a user stack that is walked by its unwind "
-		      "information");
+	if (run->unwinds_here && run_names_frames(run))
+		return ustacks_create(&opts, &run->ustacks);
+	if (opts.file && *opts.file)
+		report_notice(run->report,
+			      "option helper: no clause records a user stack that is walked by its "
+			      "unwind information");
 	return NULL;
 }
 
@@ -154,10 +173,9 @@ static bool has_pids(const struct run *run)
 	return false;
 }
 
-static struct err *make_layout(struct run *run, uint32_t ncpus)
+static void make_layout(struct run *run, uint32_t ncpus)
 {
 	const struct prog_vars *vars = dsession_vars(run->compiler->dsession);
-	struct err *e = helpers_number(run->helpers, vars, &vars);
 	struct layout_opts opts = {
 		.strsize = (uint32_t)run->opts->val[OPT_strsize],
 		.aggsize = (uint64_t)run->opts->val[OPT_aggsize],
@@ -177,12 +195,9 @@ static struct err *make_layout(struct run *run, uint32_t ncpus)
 
 	for (uint32_t i = 0; i < run->clauses.len; i++)
 		list[i] = run->clauses.data[i].clause;
-	opts.helpers = helpers_clauses(run->helpers, &opts.nhelpers);
-	if (!e)
-		run->layout =
-			layout_create(run->arena, list, run->clauses.len, vars,
-				      dsession_aggs(run->compiler->dsession), run->strtab, &opts);
-	return e;
+	opts.has_helpers = run->ustacks;
+	run->layout = layout_create(run->arena, list, run->clauses.len, vars,
+				    dsession_aggs(run->compiler->dsession), run->strtab, &opts);
 }
 
 static int64_t wall_offset(void)
@@ -309,9 +324,9 @@ static void denied_unwind(void *ctx, uint64_t pid)
 	names_denied(((struct run *)ctx)->names, pid);
 }
 
-static void notice_unwind(void *ctx, const char *msg)
+static void met_process(void *ctx, uint64_t key, uint64_t pid)
 {
-	report_adjusted(((struct run *)ctx)->report, "%s", msg);
+	ustacks_meet(((struct run *)ctx)->ustacks, key, (pid_t)pid);
 }
 
 /*
@@ -319,13 +334,16 @@ static void notice_unwind(void *ctx, const char *msg)
  */
 static struct err *make_unwinds(struct run *run)
 {
-	const struct unwind_hooks hooks = {run, notice_unwind, denied_unwind, between_unwinds};
+	const struct unwind_hooks hooks = {run, notice_unwind, denied_unwind, met_process,
+					   between_unwinds};
 	struct err *e = unwinds_create(run->engine->engine->unwind_maps(run->engine),
 				       (uint64_t)run->opts->val[OPT_unwindsize],
 				       &run->names->file_opts, &hooks, &run->unwinds);
 
 	if (!e)
 		e = waiter_listen(run->waiter, unwinds_fd(run->unwinds));
+	if (!e)
+		e = ustacks_begin(run->ustacks, run->engine->engine->unwind_maps(run->engine));
 	if (e)
 		return e;
 	for (uint32_t i = 0; i < run->targets->procs.len; i++)
@@ -424,10 +442,9 @@ struct err *run_load(struct run *run)
 		return err_sys(-ncpus, "cannot count the CPUs");
 	run_plan_walks(run);
 	e = make_helpers(run);
-	if (!e)
-		e = make_layout(run, (uint32_t)ncpus);
 	if (e)
 		return e;
+	make_layout(run, (uint32_t)ncpus);
 	run_number_epids(run);
 	run_make_units(run);
 	e = load_engine(run);
@@ -536,8 +553,8 @@ void run_undo(struct run *run)
 		run_destroy_unit(run, run->units.data[i]);
 	vec_deinit(&run->units);
 	waiter_destroy(run->waiter);
-	helpers_destroy(run->helpers);
-	run->helpers = NULL;
+	ustacks_destroy(run->ustacks);
+	run->ustacks = NULL;
 	later_destroy(run);
 	unwinds_destroy(run->unwinds);
 	if (run->engine)

@@ -5,6 +5,7 @@
 #include "consume/wait.h"
 #include "session/later.h"
 #include "unwind/unwind.h"
+#include "ustack/ustack.h"
 #include "sym/sym.h"
 #include "watch/names.h"
 #include "watch/watch.h"
@@ -48,6 +49,25 @@ static void tables_mapped(void *ctx, const struct watch_subject *s, const struct
 	if (m->ino)
 		unwinds_mapped(ctx, s->pid, m);
 }
+
+static void helpers_mapped(void *ctx, const struct watch_subject *s, const struct sym_map *m)
+{
+	ustacks_mapped(ctx, s->pid, m->path);
+}
+
+static void helpers_gone(void *ctx, const struct watch_subject *s)
+{
+	ustacks_forget(ctx, s->pid);
+}
+
+/* A runtime may be a library that a process opens late. */
+static const struct watch_subscriber helpers_of_all = {
+	.name = "ustack helpers",
+	.scope = WATCH_ALL,
+	.mapped = helpers_mapped,
+	.execed = helpers_gone,
+	.ended = helpers_gone,
+};
 
 /* Opens a file that any process maps, and reads it before files that a scan has queued. */
 static const struct watch_subscriber tables_of_all = {
@@ -119,6 +139,8 @@ static struct err *all_watch(struct run *run)
 	watch_subscribe(w, &watch_names, names_syms(run->names));
 	if (run->unwinds)
 		watch_subscribe(w, &tables_of_all, run->unwinds);
+	if (run->ustacks)
+		watch_subscribe(w, &helpers_of_all, run->ustacks);
 	e = watch_all(w, run->engine->wake_fds, run->engine->ncpus);
 	if (e) {
 		report_notice(run->report, "%s\nprocesses that end soon will have no names",

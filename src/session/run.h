@@ -28,7 +28,7 @@
 #include "session/report.h"
 #include "session/targets.h"
 
-struct helpers; /* ustack helpers (helpers.h) */
+struct ustacks; /* ustack helpers (ustack/ustack.h) */
 struct later;	/* probes that are added while the session runs (later.h) */
 struct unwinds; /* unwind tables of user stacks (unwind.h) */
 struct waiter;	/* waits until there is something to consume (consume/wait.h) */
@@ -102,7 +102,7 @@ struct run {
 	struct rt_pidns pidns; /* dtrace's own */
 
 	/* These are set by the phase load. */
-	struct helpers *helpers; /* NULL: there are none */
+	struct ustacks *ustacks; /* NULL: there are none */
 	struct layout *layout;
 	struct engine_run *engine;
 	uint64_t bufsize; /* size of the principal buffers, which may have been lowered */
@@ -191,6 +191,8 @@ uint32_t run_max_uframes(const struct run *run);
 void run_plan_walks(struct run *run);
 /* Returns true if clauses record addresses of processes. */
 bool run_has_user_addresses(const struct run *run);
+/* Whether a clause records a user stack with room for names of frames. */
+bool run_names_frames(const struct run *run);
 /*
  * Returns an error when clauses record addresses of processes, but the process ids in /proc are
  * those of another PID namespace.

@@ -157,6 +157,21 @@ bool run_has_user_addresses(const struct run *run)
 	return any;
 }
 
+static void has_room(void *ctx, enum datum_kind kind, const struct difo *d)
+{
+	bool *any = ctx;
+
+	*any |= kind == DATUM_USTACK && difo_stack_strsize(d);
+}
+
+bool run_names_frames(const struct run *run)
+{
+	bool any = false;
+
+	each_datum(run, has_room, &any);
+	return any;
+}
+
 struct err *run_check_numbers(const struct run *run)
 {
 	return run_has_user_addresses(run) ? proc_check_numbers() : NULL;

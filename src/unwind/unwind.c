@@ -422,8 +422,15 @@ static void request_serve(struct unwinds *u, const struct rt_ureq *req)
 
 static int on_request(void *ctx, void *data, size_t size)
 {
-	if (size >= sizeof(struct rt_ureq))
-		request_serve(ctx, data);
+	const struct rt_ureq *req = data;
+	struct unwinds *u = ctx;
+
+	if (size < sizeof(*req))
+		return 0;
+	if (req->end)
+		request_serve(u, req);
+	else if (u->hooks.met)
+		u->hooks.met(u->hooks.ctx, req->key.ino, req->pid);
 	return 0;
 }
 

@@ -110,6 +110,7 @@ enum rt_helper_arg {
 	RT_HELPER_FP,
 	RT_HELPER_SP,
 	RT_HELPER_FRAME,
+	RT_HELPER_THREAD, /* the thread pointer */
 	RT_HELPER_NARGS = 10
 };
 
@@ -256,6 +257,11 @@ struct rt_stack {
  */
 #define RT_USTACK_NAME (1ull << 62)
 /*
+ * With this bit, such a word is a frame of its own: a ustack helper has found it in the structures
+ * of a language's runtime. Without the bit, the word is the key of the text in MAP_STRINGS.
+ */
+#define RT_USTACK_LANG (1ull << 61)
+/*
  * With this bit in the number of frames, the walk adds neither RT_USTACK_CUT nor RT_USTACK_EXACT.
  */
 #define RT_USTACK_UNMARKED 0x80000000u
@@ -270,7 +276,8 @@ struct rt_stack {
  * of a block have the offset UINT32_MAX.
  *
  * A walk that meets a file without an entry adds one with RT_UTREE_PENDING, and asks the consumer
- * for the tree with a struct rt_ureq in the ring buffer MAP_UREQ (unwind/unwind.c answers it).
+ * for the tree with a struct rt_ureq in the ring buffer MAP_UREQ (unwind/unwind.c answers it). A
+ * request without a mapping asks for the ustack helper of a process (rt/helper.h).
  * Until the tree is there, walks through the file follow frame pointers and are marked as doubtful.
  */
 struct rt_ufile_key {
@@ -314,7 +321,7 @@ struct rt_urule {
  * kernel's BTF.
  */
 struct rt_ukernel {
-	u32 task_flags, task_mm;
+	u32 task_flags, task_mm, task_tls;
 	u32 mm_root, mm_vdso, mm_arg_start; /* mm_mt.ma_root, context.vdso */
 	u32 vma_start, vma_end, vma_pgoff, vma_file, vma_flags;
 	u32 file_inode;
@@ -375,13 +382,13 @@ struct rt_cfg {
 	 */
 	u32 ntracing;
 	u32 mach_size; /* of an entry of MAP_MACH */
-	/* u64[RT_HELPER_NARGS] in it: the arguments of ustack helpers; 0: there are none */
+	/* RT_HWORK_SIZE bytes of a MAP_SCRATCH value for ustack helpers; 0: there are none */
 	u32 helper_off;
 	struct rt_ukernel k;
 	struct rt_pidns pidns;
 };
 #define RT_WORK_SIZE  256
-#define RT_WALK_SIZE  1792
+#define RT_WALK_SIZE  1856
 #define RT_BLOCK_WORK 64
 #define RT_TEXT_PAD   64
 

@@ -55,13 +55,24 @@ RT_FUNC(rt_stackdepth, 1, 0) /* bytes in the last slot's words: number of frames
 /* offset in the entry of MAP_MACH, number of frames wanted: number of bytes written */
 RT_FUNC(rt_ustack, 2, 0)
 /*
- * The next four walk a user stack and run ustack helpers between the frames (bpf/gen_helper.c).
- * rt_walk_begin(): offset, number of frames wanted, bytes for names: 0 if there is no frame.
+ * The next ones walk a user stack and run ustack helpers between the frames (bpf/rt/helper.c).
+ * rt_walk_begin(): offset, number of frames wanted, bytes for names: 1 if helpers are to run, which
+ * walk the stack then; 0: the walk is over.
  */
 RT_FUNC(rt_walk_begin, 3, 0)
-RT_FUNC(rt_walk_next, 0, 0) /* 0: there is no further frame */
-RT_FUNC(rt_walk_name, 1, 1) /* string: the frame's name */
-RT_FUNC(rt_walk_end, 0, 0)  /* bytes written */
+RT_FUNC(rt_walk_first, 0, 0)	/* adds the first frame: 0 if no frame is wanted any more */
+RT_FUNC(rt_walk_next, 0, 0)	/* 0: there is no further frame */
+RT_FUNC(rt_walk_name, 1, 1)	/* string: the frame's name */
+RT_FUNC(rt_walk_add, 1, 0)	/* word: adds a frame of the language; 0: no more is wanted */
+RT_FUNC(rt_walk_text, 1, 1)	/* string: the word of such a frame, or 0 */
+RT_FUNC(rt_walk_end, 0, 0)	/* bytes written */
+RT_FUNC(rt_helper_text, 3, 1)	/* user address, characters, bytes of each: the string */
+RT_FUNC(rt_helper_scan, 1, 1)	/* subroutine that decodes a table: its value */
+RT_FUNC(rt_helper_search, 0, 1) /* ubsearch() */
+RT_FUNC(rt_helper_put, 2, 0)	/* number of a global variable, its value */
+RT_FUNC(rt_helper_memo, 0, 0)	/* ucached() */
+RT_FUNC(rt_helper_frame, 0, 1)	/* records the text of the machine as a frame */
+RT_FUNC(rt_helper_add, 2, 1)	/* string or number, 1 if it is a string: appends it to the text */
 /*
  * The next four are steps of rt_ustack(). Their state is the struct unwind_work, which has an area
  * of its own in the map value.

@@ -21,13 +21,13 @@
  * Not done: uretprobes of other tracers replace return addresses, and a walk ends there (Fathom
  * probes return instructions instead).
  */
-#include "bpf/rt/hash.h"
-#include "sym/frame.h"
+#include "bpf/rt/walk.h"
 
 static long (*const bpf_ringbuf_output)(void *ring, const void *data, u64 size,
 					u64 flags) = (void *)130;
 
-extern char map_ufiles, map_ublocks, map_ucache, map_ureq;
+extern char map_ufiles, map_ublocks, map_ucache, map_ureq, map_hprocs;
+extern u64 val_hcode[];
 #define K (cfg.k)
 
 #define PF_KTHREAD 0x200000 /* Linux include/linux/sched.h, "I am a kernel thread" */
@@ -54,30 +54,7 @@ enum { MAPLE_LEAF = 1, MAPLE_RANGE = 2, MAPLE_ARANGE = 3 };
  */
 #define MAPLE_DEPTH 7
 
-#define WINDOW	 128 /* words of the stack that are read at once: those of several frames */
 #define FAR_AWAY (~0ull >> 1) /* no address of a stack is near this one */
-
-struct unwind_work {
-	struct frame f; /* first, so that the frame's address is the struct's */
-	u64 at;		/* where the next word goes, in the entry of MAP_MACH */
-	u64 nframes, max, is_unmarked, is_32;
-	u64 exact; /* RT_USTACK_EXACT, or 0 when that is not wanted */
-	u64 end;   /* enum walk_end */
-	/* of a walk with helpers: */
-	u64 from;      /* where the first word of the stack is, in the entry of MAP_MACH */
-	u64 text_left; /* bytes that are left for the names of frames */
-	u64 top;       /* rt_mach.scratch_top and rt_mach.block as the clause has left them */
-	u64 mm, tag;   /* tag: of the address space in keys of MAP_UCACHE */
-	/* the mapping found last: */
-	u64 map_start, map_end, map_off;
-	u64 map_rule; /* of all its code; 0: the tree says */
-	u64 tree, nlevels, block;
-	struct rt_ureq req;
-	u64 node_type, nend, slot, node[32];
-	u64 window_at, window[WINDOW + 2]; /* of the stack, from window_at on */
-};
-_Static_assert(sizeof(struct unwind_work) <= RT_WALK_SIZE, "RT_WALK_SIZE");
-#define WALK(scratch) ((struct unwind_work *)((scratch) + cfg.walk_off))
 
 /* The stack that is walked is the current task's; m is the machine state of this firing. */
 struct frame_env {
@@ -89,13 +66,6 @@ struct frame_env {
 INLINE struct unwind_work *frame_work(struct frame *f)
 {
 	return (struct unwind_work *)f;
-}
-
-INLINE struct unwind_work *work_of(struct rt_mach *m)
-{
-	char *scratch = m ? slot_of(m) : NULL;
-
-	return scratch ? WALK(scratch) : NULL;
 }
 
 /* Fills env for the machine state; false if it has none, which does not happen. */
@@ -512,6 +482,7 @@ u64 rt_unwind_start(struct rt_mach *m)
 
 	if (!w)
 		return 0;
+	w->task = task;
 	w->mm = read_word(task + K.task_mm);
 	if (!w->mm || (read_half(task + K.task_flags) & PF_KTHREAD) ||
 	    bpf_probe_read_kernel(w->f.regs, sizeof(w->f.regs), regs))
@@ -520,11 +491,11 @@ u64 rt_unwind_start(struct rt_mach *m)
 	 * The kernel soon uses the struct mm_struct of a process that has ended for another one:
 	 * where the stack begins, at random, tells the two apart.
 	 */
-	w->tag = w->mm ^ read_word(w->mm + K.mm_arg_start) << 20 ^ (u64)val_control.epoch << 44;
+	w->key = w->mm ^ read_word(w->mm + K.mm_arg_start) << 20;
+	w->tag = w->key ^ (u64)val_control.epoch << 44;
 	frame_begin(&w->f);
 	w->map_start = w->map_end = 0;
 	w->window_at = FAR_AWAY;
-	w->nframes = 0;
 	return 1;
 }
 
@@ -539,26 +510,43 @@ INLINE struct unwind_work *walk_begin(struct frame_env *env, struct rt_mach *m, 
 	w->max = n & ~RT_USTACK_UNMARKED;
 	w->is_unmarked = n & RT_USTACK_UNMARKED;
 	w->exact = n & RT_USTACK_UNMARKED ? 0 : RT_USTACK_EXACT;
-	w->at = at;
+	w->at = w->from = at;
+	w->nframes = 0;
 	if (!(n & ~RT_USTACK_UNMARKED) || !rt_unwind_start(m))
 		return NULL;
 	w->is_32 = w->f.regs[FRAME_CS] != FRAME_CS_64;
 	return w;
 }
 
-/* Writes the first frame; false if the next frame cannot be found. */
-INLINE u64 walk_first(struct frame_env *env, struct unwind_work *w)
+/* Finds the rule of the first frame. */
+INLINE void walk_first_rule(struct frame_env *env, struct unwind_work *w)
 {
 	w->end = WALK_CUT;
 	if (w->is_32) {
 		frame32_begin(&w->f);
 		w->f.rule = 0;
-	} else {
-		w->f.rule = env_rule(env, &w->f);
-		if (RULE_KIND(w->f.rule) == RULE_PENDING || RULE_KIND(w->f.rule) == RULE_NO_TABLE)
-			w->f.rule = rt_unwind_first(env->m);
+		return;
 	}
+	w->f.rule = env_rule(env, &w->f);
+	if (RULE_KIND(w->f.rule) == RULE_PENDING || RULE_KIND(w->f.rule) == RULE_NO_TABLE)
+		w->f.rule = rt_unwind_first(env->m);
+}
+
+/* Writes the first frame; false if the next frame cannot be found. */
+INLINE u64 walk_first(struct frame_env *env, struct unwind_work *w)
+{
 	return word_add(env, w, w->f.pc | w->exact) && w->f.rule != RULE_NO_CODE;
+}
+
+/* Steps to all further frames. */
+INLINE void walk_all(struct frame_env *env, struct unwind_work *w)
+{
+	if (!walk_first(env, w))
+		return;
+	if (w->is_32)
+		bpf_loop(w->max - 1, walk32_step, env, 0);
+	else
+		bpf_loop(w->max - 1, walk_step, env, 0);
 }
 
 /* Adds the word RT_USTACK_CUT if the stack has more frames, or may have. */
@@ -576,65 +564,151 @@ u64 rt_ustack(struct rt_mach *m, u64 at, u64 n)
 
 	if (!w)
 		return 0;
-	if (walk_first(&env, w)) {
-		if (w->is_32)
-			bpf_loop(w->max - 1, walk32_step, &env, 0);
-		else
-			bpf_loop(w->max - 1, walk_step, &env, 0);
-	}
+	walk_first_rule(&env, w);
+	walk_all(&env, w);
 	walk_mark(&env, w);
 	return w->at - at;
 }
 
 /* ---- a walk with helpers ----------------------------------------------------------------------
  *
- * The loop over the frames is generated code (bpf/gen_helper.c): between two steps it runs the
- * helpers, which are code of the session.
+ * The loop is that of the helper machine (helper.c), which executes the helpers' clauses between
+ * two steps.
  */
 
 /* Passes the frame to the helpers as arguments, and the scratch memory that the clause has left. */
 INLINE void helper_prepare(struct frame_env *env, struct unwind_work *w)
 {
-	u64 *arg = (u64 *)(env->mach + cfg.helper_off);
+	struct rt_hwork *h = HELPER(env->scratch);
 
-	arg[RT_HELPER_PC] = w->f.pc;
-	arg[RT_HELPER_FP] = w->f.bp;
-	arg[RT_HELPER_SP] = w->f.sp;
-	arg[RT_HELPER_FRAME] = w->nframes - 1;
+	h->arg[RT_HELPER_PC] = w->f.pc;
+	h->arg[RT_HELPER_FP] = w->f.bp;
+	h->arg[RT_HELPER_SP] = w->f.sp;
+	h->arg[RT_HELPER_FRAME] = w->nframes ? w->nframes - 1 : 0;
 	*(u64 *)&env->m->scratch_top = w->top;
+}
+
+/*
+ * Asks the consumer which helper the process has, and adds an empty entry, so that only the first
+ * walk asks. The entry's values are not read until the consumer has filled them.
+ */
+INLINE void helper_ask(struct rt_mach *m, struct unwind_work *w, struct rt_hwork *h)
+{
+	u64 pid = cfg.pidns.level ? m->pid : bpf_get_current_pid_tgid() >> 32;
+
+	h->proc.entry = 0;
+	if ((cfg.pidns.level && !pid) ||
+	    bpf_map_update_elem(&map_hprocs, &h->key, &h->proc, BPF_NOEXIST))
+		return;
+	w->req.key.ino = h->key;
+	w->req.start = w->req.end = 0;
+	w->req.pid = pid;
+	w->map_start = w->map_end = 0;
+	if (bpf_ringbuf_output(&map_ureq, &w->req, sizeof(w->req), 0))
+		bpf_map_delete_elem(&map_hprocs, &h->key);
+}
+
+/* Fills h for a walk of the process; false if it has no helper. */
+INLINE u64 helper_enter(struct rt_mach *m, struct unwind_work *w, struct rt_hwork *h)
+{
+	struct rt_hproc *p;
+
+	h->key = w->key;
+	p = bpf_map_lookup_elem(&map_hprocs, &h->key);
+	if (!p)
+		helper_ask(m, w, h);
+	if (!p || !p->entry) {
+		h->key = RT_HELPER_ALWAYS;
+		p = bpf_map_lookup_elem(&map_hprocs, &h->key);
+	}
+	if (!p || !p->entry || bpf_probe_read_kernel(&h->proc, sizeof(h->proc), (u64)p))
+		return 0;
+	h->code = (u64)val_hcode;
+	h->pc = h->proc.entry;
+	h->has_frames = h->is_steered = 0;
+	h->result = h->text_len = h->memo = 0;
+	h->fuel = RT_HELPER_FUEL(w->max);
+	h->regs[0] = 0;
+	h->arg[RT_HELPER_THREAD] = read_word(w->task + K.task_tls);
+	/* A read that fails zeroes its destination: Linux kernel/trace/bpf_trace.c. */
+	bpf_probe_read_kernel(h->locals, sizeof(h->locals), 0);
+	bpf_probe_read_kernel(h->strings, sizeof(h->strings), 0);
+	return 1;
 }
 
 u64 rt_walk_begin(struct rt_mach *m, u64 at, u64 n, u64 strsize)
 {
 	struct frame_env env;
 	struct unwind_work *w = walk_begin(&env, m, at, n);
+	struct rt_hwork *h;
 
 	if (!w)
 		return 0;
-	w->from = at;
+	h = HELPER(env.scratch);
 	w->text_left = strsize;
 	w->top = *(u64 *)&m->scratch_top;
-	if (walk_first(&env, w))
-		w->end = w->max > 1 ? WALK_ON : WALK_COMPLETE;
+	walk_first_rule(&env, w);
+	if (!helper_enter(m, w, h)) {
+		walk_all(&env, w);
+		return 0;
+	}
 	helper_prepare(&env, w);
 	return 1;
+}
+
+u64 rt_walk_first(struct rt_mach *m)
+{
+	struct frame_env env;
+	struct unwind_work *w;
+
+	if (!env_fill(&env, m))
+		return 0;
+	w = WALK(env.scratch);
+	if (w->nframes >= w->max)
+		return 0;
+	if (walk_first(&env, w))
+		w->end = w->nframes < w->max ? WALK_ON : WALK_COMPLETE;
+	helper_prepare(&env, w);
+	return 1;
+}
+
+/* Makes the frame that a helper has chosen the next one. */
+INLINE void walk_steer(struct frame_env *env, struct unwind_work *w, struct rt_hwork *h)
+{
+	struct frame *f = &w->f;
+
+	h->is_steered = 0;
+	f->pc = h->next[0];
+	f->sp = h->next[1];
+	f->bp = h->next[2];
+	f->insn = f->pc - 1;
+	f->is_first = 0;
+	w->end = WALK_COMPLETE;
+	if (!f->pc)
+		return;
+	f->rule = env_rule(env, f);
+	w->end = f->rule == RULE_NO_CODE ? WALK_CUT : frame_add(env, f, f->pc);
 }
 
 u64 rt_walk_next(struct rt_mach *m)
 {
 	struct frame_env env;
 	struct unwind_work *w;
+	struct rt_hwork *h;
 	u64 n;
 
 	if (!env_fill(&env, m))
 		return 0;
 	w = WALK(env.scratch);
-	if (w->end != WALK_ON)
-		return 0;
+	h = HELPER(env.scratch);
 	n = w->nframes;
-	if (w->is_32)
+	if (w->nframes >= w->max)
+		w->end = WALK_COMPLETE;
+	if (w->end == WALK_ON && h->is_steered)
+		walk_steer(&env, w, h);
+	else if (w->end == WALK_ON && w->is_32)
 		(void)walk32_go(&env, w);
-	else
+	else if (w->end == WALK_ON)
 		(void)walk_go(&env, w);
 	helper_prepare(&env, w);
 	return w->nframes > n;
@@ -647,7 +721,7 @@ u64 rt_walk_next(struct rt_mach *m)
 INLINE u64 name_word(char *scratch, u64 text, u64 n)
 {
 	struct rt_keystr *ks = (struct rt_keystr *)(scratch + cfg.text_b);
-	u64 word = text_hash(scratch, n) >> 2 | RT_USTACK_NAME;
+	u64 word = text_hash(scratch, n) >> 3 | RT_USTACK_NAME;
 
 	if (bpf_map_lookup_elem(&map_strings, &word))
 		return word;
@@ -660,12 +734,21 @@ INLINE u64 name_word(char *scratch, u64 text, u64 n)
 	return bpf_map_lookup_elem(&map_strings, &word) ? word : 0;
 }
 
+/* Counts a name that found no room. */
+INLINE u64 name_drop(struct rt_mach *m)
+{
+	u32 cpu = m->cpu;
+
+	if (cpu < cfg.ncpus)
+		__sync_fetch_and_add(&val_control.cpu[cpu].helper_drops, 1);
+	return 0;
+}
+
 /* Records the name of the present frame; an empty name is not recorded. */
 u64 rt_walk_name(struct rt_mach *m, u64 text)
 {
 	struct frame_env env;
 	struct unwind_work *w;
-	u32 cpu;
 	s64 n;
 
 	if (!env_fill(&env, m))
@@ -682,10 +765,37 @@ u64 rt_walk_name(struct rt_mach *m, u64 text)
 			return 1;
 		}
 	}
-	cpu = m->cpu;
-	if (cpu < cfg.ncpus)
-		__sync_fetch_and_add(&val_control.cpu[cpu].helper_drops, 1);
-	return 0;
+	return name_drop(m);
+}
+
+/*
+ * Records the word of a frame of the language; 0: the stack has all the frames that were asked for.
+ */
+u64 rt_walk_add(struct rt_mach *m, u64 word)
+{
+	struct frame_env env;
+	struct unwind_work *w;
+
+	if (!env_fill(&env, m))
+		return 0;
+	w = WALK(env.scratch);
+	return w->nframes < w->max && word_add(&env, w, word | RT_USTACK_LANG);
+}
+
+/* Returns the word of a frame of the language with this text; 0: it found no room. */
+u64 rt_walk_text(struct rt_mach *m, u64 text)
+{
+	struct frame_env env;
+	u64 word;
+	s64 n;
+
+	if (!env_fill(&env, m))
+		return 0;
+	n = text_read(m, env.scratch + cfg.text_a, text);
+	if (n <= 0)
+		return 0;
+	word = name_word(env.scratch, text, n);
+	return word ? word : name_drop(m);
 }
 
 u64 rt_walk_end(struct rt_mach *m)
@@ -696,6 +806,8 @@ u64 rt_walk_end(struct rt_mach *m)
 	if (!env_fill(&env, m))
 		return 0;
 	w = WALK(env.scratch);
+	if (!w->nframes)
+		return 0;
 	*(u64 *)&m->scratch_top = w->top;
 	walk_mark(&env, w);
 	return w->at - w->from;

@@ -146,7 +146,6 @@ printf("a");|may not use actions that are no expressions
 strtok("a", "b");|may not use strtok()
 lltostr(timestamp);|may not use 'timestamp'
 lltostr(ustackdepth);|may not use 'ustackdepth'
-lltostr(uregs[0]);|may not use args[] and uregs[]
 |may not use clauses without a value
 strjoin("a");|strjoin
 X

@@ -198,6 +198,7 @@ struct rt_fx *rt_fx_create(const struct rt_fx_opts *o)
 			     .stack_nslots = 2,
 			     .stack_size = sizeof(struct rt_stack) + stack_bytes(RT_FX_FRAMES),
 			     .opts.aggsize = 1 << 20,
+			     .opts.has_helpers = true,
 			     .strtab = strtab_create(),
 			     .aggs = &fx->agg,
 			     .naggs = 1,

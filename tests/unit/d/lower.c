@@ -85,8 +85,8 @@ static bool progenyof_none(void *ctx, int32_t pid)
 	return false;
 }
 
-static const struct dif_env world = {NULL,    load_kernel, load_user,
-				     builtin, rand_none,   progenyof_none};
+static const struct dif_env world = {NULL,	load_kernel,	load_user, builtin,
+				     rand_none, progenyof_none, NULL};
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 

@@ -1,0 +1,817 @@
+/*
+ * Run-time library: the helper machine (bpf/rt/helper.h), which executes ustack helpers.
+ *
+ * Each iteration of one loop executes one instruction, so the kernel's verifier follows each
+ * instruction once. Everything that an instruction changes is in memory, of whose contents the
+ * verifier knows nothing.
+ *
+ * Nothing that a helper or a process contains can do harm: registers and variables are masked,
+ * memory is read by functions that fail where there is none, the number of instructions is bounded,
+ * and subroutines that read tables count as many instructions as they read words.
+ *
+ * A fault ends the clauses of one frame, which then has no name; it is counted.
+ */
+/* Of sym/frame.h only the struct is used here, and none of the steps. */
+#pragma clang diagnostic ignored "-Wundefined-internal"
+#include "bpf/rt/walk.h"
+
+static u64 (*const bpf_get_current_uid_gid)(void) = (void *)15;
+static long (*const bpf_get_current_comm)(void *buf, u32 size) = (void *)16;
+
+extern char map_hmemo, map_hprocs;
+extern u64 val_hcode[];
+
+#define FAULT_DIVZERO	       4
+#define offsetof(type, member) __builtin_offsetof(type, member)
+
+/* Subroutines of helpers only, and those of D that helpers may call: enum dif_subr of dif/dif.h. */
+enum {
+#define SUBR(id, name, code, ...)	  SUBR_##id = (code),
+#define SUBR_FOREIGN(id, name, code, ...) SUBR_##id = (code),
+#include "dif/subrs.def"
+#define SUBR_HELPER(id, name, code, ...) SUBR_##id = (code),
+#include "dif/helper_subrs.def"
+};
+
+/* The context of the loop: addresses that are map values to the verifier, or rt_mach. */
+struct helper_env {
+	char *scratch;
+	struct rt_mach *m;
+};
+
+/* Words of rt_hwork.t while a table is searched or decoded. */
+enum { T_KIND, T_POS, T_LEN, T_FIRST, T_SECOND, T_PART, T_ACC, T_SHIFT };
+
+#define CHUNK			   128	 /* bytes of a table that are read at once */
+#define TABLE_MAX		   65536 /* bytes of a table at most */
+#define NO_LINE			   0xffffffff80000000ull /* ulocations(): the code has no line */
+#define IS_USER(a)		   (!((a) >> 63))
+#define READ_USER(dst, size, addr) (bpf_probe_read_user(dst, size, addr) == 0)
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+/* Loads a word; an address of the process is read there, any other one in the kernel. */
+INLINE u64 word_load(struct rt_mach *m, struct rt_hwork *h, u64 addr, u32 size)
+{
+	u64 v = 0;
+	long bad;
+
+	size = (size & 15) ? size & 15 : 8;
+	if (size > 8)
+		size = 8;
+	if (IS_USER(addr)) {
+		bad = bpf_probe_read_user(&v, size, addr);
+	} else {
+		rt_readable(m, addr, size);
+		bad = m->fault.kind || bpf_probe_read_kernel(&v, size, addr);
+	}
+	if (bad)
+		return fault(m, FAULT_BADADDR, addr);
+	return v;
+}
+
+INLINE u64 sign_extend(u64 v, u32 c)
+{
+	u32 shift = 64 - 8 * (c & 15);
+
+	shift &= 63;
+	v <<= shift;
+	return c & HELPER_SIGNED ? (u64)((s64)v >> shift) : v >> shift;
+}
+
+/* ---- tables ------------------------------------------------------------------------------- */
+
+INLINE u64 zigzag(u64 v)
+{
+	return v >> 1 ^ -(v & 1);
+}
+
+/* A byte of a VLQ; true if the value in h->t[T_ACC] is complete. */
+INLINE u64 vlq_add(struct rt_hwork *h, u64 byte)
+{
+	u64 shift = h->t[T_SHIFT] & 63;
+
+	h->t[T_ACC] |= (byte & 127) << shift;
+	h->t[T_SHIFT] = shift + 7;
+	return !(byte & 128);
+}
+
+INLINE u64 acc_take(struct rt_hwork *h)
+{
+	u64 v = h->t[T_ACC];
+
+	h->t[T_ACC] = h->t[T_SHIFT] = 0;
+	return v;
+}
+
+/* uvlqpairs(): pairs of zig-zag VLQs; a negative first one d stands for -(d + 1). */
+INLINE long pairs_byte(struct rt_hwork *h, u64 byte)
+{
+	s64 v;
+
+	if (!vlq_add(h, byte))
+		return 0;
+	v = zigzag(acc_take(h));
+	if (h->t[T_PART]) {
+		h->t[T_PART] = 0;
+		h->t[T_SECOND] += v;
+		return 0;
+	}
+	h->t[T_FIRST] += v < 0 ? -(v + 1) : v;
+	h->t[T_PART] = 1;
+	return h->t[T_FIRST] > h->push[2];
+}
+
+/* uvlqindex(): VLQs; how many can be added up until the sum exceeds the key. */
+INLINE long index_byte(struct rt_hwork *h, u64 byte)
+{
+	if (!vlq_add(h, byte))
+		return 0;
+	h->t[T_FIRST] += acc_take(h);
+	if (h->t[T_FIRST] > h->push[2])
+		return 1;
+	h->t[T_SECOND]++;
+	return 0;
+}
+
+/*
+ * ulocations(): entries that begin with a byte with bit 7, which says in bits 0 to 2 how much code
+ * it is about, less one, and in bits 3 to 6 how the line follows. Part 1: a signed number of 6-bit
+ * groups follows; part 2: bytes that say nothing of the line; part 3: the code has no line.
+ */
+INLINE long location_byte(struct rt_hwork *h, u64 byte)
+{
+	u64 code = byte >> 3 & 15, shift = h->t[T_SHIFT] & 63, v;
+
+	if (byte & 128) {
+		if (h->push[2] < h->t[T_FIRST])
+			return 1;
+		h->t[T_FIRST] += (byte & 7) + 1;
+		if (code >= 10 && code <= 12)
+			h->t[T_SECOND] += code - 10;
+		h->t[T_PART] = code == 15 ? 3 : code == 13 || code == 14 ? 1 : 2;
+		h->t[T_ACC] = h->t[T_SHIFT] = 0;
+		return 0;
+	}
+	if (h->t[T_PART] != 1)
+		return 0;
+	h->t[T_ACC] |= (byte & 63) << shift;
+	h->t[T_SHIFT] = shift + 6;
+	if (byte & 64)
+		return 0;
+	v = h->t[T_ACC];
+	h->t[T_SECOND] += v & 1 ? -(v >> 1) : v >> 1;
+	h->t[T_PART] = 2;
+	return 0;
+}
+
+/* ulnotab(), ulinetab(): pairs of an unsigned byte of code and a signed byte of lines. */
+INLINE long delta_byte(struct rt_hwork *h, u64 byte, u64 is_range)
+{
+	if (!h->t[T_PART]) {
+		h->t[T_PART] = 1;
+		h->t[T_ACC] = byte;
+		if (!is_range) {
+			h->t[T_FIRST] += byte;
+			return h->t[T_FIRST] > h->push[2];
+		}
+		return 0;
+	}
+	h->t[T_PART] = 0;
+	if (!is_range || byte != 128)
+		h->t[T_SECOND] += (u64)(s64)(signed char)byte;
+	if (!is_range)
+		return 0;
+	h->t[T_FIRST] += h->t[T_ACC];
+	return h->push[2] < h->t[T_FIRST];
+}
+
+/*
+ * upackedlines(): a byte has 5 bits of code and 3 bits of lines; 255 is followed by both as signed
+ * numbers of 6-bit groups, whose bytes are larger by push[3]; 0 ends the table. The last line whose
+ * code does not lie behind the key is in T_SECOND; T_ACC, T_SHIFT: a number that is being read.
+ */
+INLINE long packed_byte(struct rt_hwork *h, u64 byte)
+{
+	u64 part = h->t[T_PART] & 3, shift = h->t[T_SHIFT] & 63, line = h->t[T_PART] >> 2;
+
+	if (!part) {
+		if (byte == 0)
+			return 1;
+		if (byte == 255) {
+			h->t[T_PART] = 1 | line << 2;
+			h->t[T_ACC] = h->t[T_SHIFT] = 0;
+			return 0;
+		}
+		h->t[T_FIRST] += byte >> 3;
+		line += byte & 7;
+		h->t[T_PART] = line << 2;
+	} else {
+		byte -= h->push[3];
+		h->t[T_ACC] += byte << shift;
+		h->t[T_SHIFT] = shift + 6;
+		if (byte >= 192 && shift < 24)
+			return 0;
+		if (part == 1) {
+			h->t[T_FIRST] += zigzag(acc_take(h));
+			h->t[T_PART] = 2 | line << 2;
+			return 0;
+		}
+		line += zigzag(acc_take(h));
+		h->t[T_PART] = line << 2;
+	}
+	if (h->t[T_FIRST] > h->push[2])
+		return 1;
+	h->t[T_SECOND] = line;
+	return 0;
+}
+
+INLINE long table_byte(struct rt_hwork *h, u64 byte)
+{
+	switch (h->t[T_KIND]) {
+	case SUBR_UVLQPAIRS: return pairs_byte(h, byte);
+	case SUBR_UVLQINDEX: return index_byte(h, byte);
+	case SUBR_ULOCATIONS: return location_byte(h, byte);
+	case SUBR_ULNOTAB: return delta_byte(h, byte, 0);
+	case SUBR_ULINETAB: return delta_byte(h, byte, 1);
+	case SUBR_UPACKEDLINES: return packed_byte(h, byte);
+	default: h->t[T_SECOND] += byte == '\n'; return 0;
+	}
+}
+
+static long table_step(u64 i, void *ctx)
+{
+	struct rt_hwork *h = HELPER(((struct loop *)ctx)->p);
+	u64 pos = h->t[T_POS], left = h->t[T_LEN] - pos;
+	u8 *chunk = (u8 *)h->strings[RT_HELPER_STRINGS];
+
+	if (pos >= h->t[T_LEN])
+		return 1;
+	if (pos % CHUNK == 0 && !READ_USER(chunk, CHUNK, h->push[0] + pos)) {
+		left = left > CHUNK ? CHUNK : left;
+		OPAQUE(left);
+		left = (left - 1) & (CHUNK - 1);
+		if (!READ_USER(chunk, left + 1, h->push[0] + pos)) {
+			h->t[T_KIND] = 0;
+			return 1;
+		}
+	}
+	h->t[T_POS] = pos + 1;
+	pos &= CHUNK - 1;
+	OPAQUE(pos);
+	pos &= CHUNK - 1;
+	return table_byte(h, chunk[pos]) != 0;
+}
+
+u64 rt_helper_scan(struct rt_mach *m, u64 subr)
+{
+	char *p = m ? slot_of(m) : NULL;
+	struct rt_hwork *h;
+	u64 len;
+
+	if (!p)
+		return 0;
+	h = HELPER(p);
+	len = h->push[1];
+	if (len > TABLE_MAX)
+		len = TABLE_MAX;
+	h->t[T_KIND] = subr;
+	h->t[T_LEN] = len;
+	h->t[T_POS] = h->t[T_FIRST] = h->t[T_SECOND] = h->t[T_PART] = h->t[T_ACC] = 0;
+	h->t[T_SHIFT] = 0;
+	loop_run(len, table_step, p);
+	h->fuel -= h->t[T_POS] / 4;
+	if (!h->t[T_KIND])
+		return fault(m, FAULT_BADADDR, h->push[0] + h->t[T_POS]);
+	if (subr == SUBR_ULOCATIONS && (h->t[T_PART] == 3 || h->push[2] >= h->t[T_FIRST]))
+		return NO_LINE;
+	return h->t[T_SECOND];
+}
+
+/* t[0], t[1]: the range that is left; t[2]: 1 after a fault. */
+static long search_step(u64 i, void *ctx)
+{
+	struct rt_hwork *h = HELPER(((struct loop *)ctx)->p);
+	u64 mid, v = 0, width = h->push[3];
+
+	if (h->t[0] >= h->t[1])
+		return 1;
+	mid = (h->t[0] + h->t[1]) / 2;
+	if (width != 1 && width != 2 && width != 4)
+		width = 8;
+	h->t[3] = h->push[0] + mid * h->push[2];
+	if (!READ_USER(&v, width, h->t[3])) {
+		h->t[2] = 1;
+		return 1;
+	}
+	if (v <= h->push[4])
+		h->t[0] = mid + 1;
+	else
+		h->t[1] = mid;
+	return 0;
+}
+
+u64 rt_helper_search(struct rt_mach *m)
+{
+	char *p = m ? slot_of(m) : NULL;
+	struct rt_hwork *h;
+
+	if (!p)
+		return 0;
+	h = HELPER(p);
+	h->t[0] = h->t[2] = 0;
+	h->t[1] = h->push[1] & 0xffffffff;
+	loop_run(33, search_step, p);
+	h->fuel -= 32;
+	return h->t[2] ? fault(m, FAULT_BADADDR, h->t[3]) : h->t[0] - 1;
+}
+
+/* ---- text --------------------------------------------------------------------------------- */
+
+/*
+ * Writes one character as UTF-8. t[0]: bytes of a character in the process; t[1]: number of the
+ * character; t[2]: bytes written; t[3]: offset of the string in scratch memory; t[4]: the first
+ * half of a character in two halves.
+ */
+INLINE long char_put(char *p, struct rt_hwork *h, u64 c)
+{
+	u64 n = h->t[2], at = h->t[3] + n;
+	char *to;
+
+	if (at > cfg.scratch_size || n + 4 >= cfg.strsize)
+		return 1;
+	to = p + at;
+	if (c < 0x80) {
+		to[0] = c;
+		n += 1;
+	} else if (c < 0x800) {
+		to[0] = 0xc0 | c >> 6;
+		to[1] = 0x80 | (c & 63);
+		n += 2;
+	} else if (c < 0x10000) {
+		to[0] = 0xe0 | c >> 12;
+		to[1] = 0x80 | (c >> 6 & 63);
+		to[2] = 0x80 | (c & 63);
+		n += 3;
+	} else {
+		to[0] = 0xf0 | (c >> 18 & 7);
+		to[1] = 0x80 | (c >> 12 & 63);
+		to[2] = 0x80 | (c >> 6 & 63);
+		to[3] = 0x80 | (c & 63);
+		n += 4;
+	}
+	h->t[2] = n;
+	return 0;
+}
+
+static long char_step(u64 i, void *ctx)
+{
+	char *p = ((struct loop *)ctx)->p;
+	struct rt_hwork *h = HELPER(p);
+	u64 k = h->t[1] & (CHUNK / 4 - 1), width = h->t[0], c, high;
+	char *chunk = h->strings[RT_HELPER_STRINGS];
+
+	OPAQUE(k);
+	k &= CHUNK / 4 - 1;
+	if (k == 0 && !READ_USER(chunk, CHUNK, h->t[5] + h->t[1] * width)) {
+		/* The text ends near the end of the memory. */
+		u64 left = (h->t[6] - h->t[1]) * width;
+
+		left = left > CHUNK ? CHUNK : left;
+		OPAQUE(left);
+		left = (left - 1) & (CHUNK - 1);
+		if (!READ_USER(chunk, left + 1, h->t[5] + h->t[1] * width)) {
+			h->t[7] = 1;
+			return 1;
+		}
+	}
+	h->t[1]++;
+	c = width == 1 ? ((u8 *)chunk)[k] : width == 2 ? ((u16 *)chunk)[k] : ((u32 *)chunk)[k];
+	high = h->t[4];
+	h->t[4] = 0;
+	if (width == 2 && c >> 10 == 0xd800 >> 10) {
+		h->t[4] = c;
+		return 0;
+	}
+	if (width == 2 && c >> 10 == 0xdc00 >> 10 && high)
+		c = 0x10000 + ((high & 0x3ff) << 10) + (c & 0x3ff);
+	if (c == 0)
+		c = '?';
+	return char_put(p, h, c);
+}
+
+u64 rt_helper_text(struct rt_mach *m, u64 addr, u64 len, u64 width)
+{
+	char *p = m ? slot_of(m) : NULL;
+	struct rt_hwork *h;
+	u64 top, n;
+
+	if (!p || !scratch_top(m, &top))
+		return 0;
+	h = HELPER(p);
+	n = len < cfg.strsize - 1 ? len : cfg.strsize - 1;
+	if (width == 0) { /* the bytes as they are */
+		OPAQUE(n);
+		if (n > cfg.strsize - 1)
+			return 0;
+		if (!READ_USER(p + top, n, addr))
+			return fault(m, FAULT_BADADDR, addr);
+		p[top + n] = 0;
+	} else {
+		h->t[0] = width;
+		h->t[1] = h->t[2] = h->t[4] = h->t[7] = 0;
+		h->t[3] = top;
+		h->t[5] = addr;
+		h->t[6] = n;
+		loop_run(n, char_step, p);
+		h->fuel -= n / 2;
+		if (h->t[7])
+			return fault(m, FAULT_BADADDR, addr);
+		n = h->t[2];
+		if (n > cfg.strsize - 1)
+			return 0;
+		p[top + n] = 0;
+	}
+	return string_take(m, top) ? m->scratch + top : 0;
+}
+
+u64 rt_helper_add(struct rt_mach *m, u64 v, u64 is_string)
+{
+	char *p = m ? slot_of(m) : NULL;
+	struct rt_hwork *h;
+	u64 len;
+	long n;
+
+	if (!p)
+		return 0;
+	h = HELPER(p);
+	if (!is_string)
+		v = rt_sub_lltostr(m, v, 10);
+	len = h->text_len;
+	if (m->fault.kind || len > RT_HELPER_STRSIZE - 1)
+		return 0;
+	n = IS_USER(v) ? bpf_probe_read_user_str(h->text + len, RT_HELPER_STRSIZE, v)
+		       : bpf_probe_read_kernel_str(h->text + len, RT_HELPER_STRSIZE, v);
+	if (n < 1)
+		return fault(m, FAULT_BADADDR, v);
+	h->text_len = len + n - 1;
+	return 0;
+}
+
+u64 rt_helper_frame(struct rt_mach *m)
+{
+	char *p = m ? slot_of(m) : NULL;
+	struct rt_hwork *h;
+	u64 word;
+
+	if (!p)
+		return 0;
+	h = HELPER(p);
+	h->text[RT_HELPER_STRSIZE - 1] = 0;
+	h->text_len = 0;
+	word = rt_walk_text(m, m->scratch + cfg.helper_off + offsetof(struct rt_hwork, text));
+	*(u64 *)&m->scratch_top = WALK(p)->top; /* frees the strings of which the text was made */
+	if (word && h->memo) {
+		u32 slot = h->memo & (RT_HMEMO - 1);
+		struct rt_hmemo *e = bpf_map_lookup_elem(&map_hmemo, &slot);
+
+		if (e) {
+			e->word = word;
+			e->check = h->memo ^ word;
+		}
+	}
+	h->memo = 0;
+	return word && rt_walk_add(m, word);
+}
+
+/*
+ * ucached(): adds the frame that was recorded under these numbers and returns 1; or returns 0, and
+ * the next frame will be recorded under them.
+ */
+u64 rt_helper_memo(struct rt_mach *m)
+{
+	struct rt_hwork *h = helper_of(m);
+	struct rt_hmemo *e;
+	u64 key, word;
+	u32 slot;
+
+	if (!h)
+		return 0;
+	key = hash_word(hash_word(cfg.hash_seed, h->key), h->proc.entry);
+	key = hash_word(hash_word(key, h->push[0]), h->push[1]);
+	key = hash_end(hash_word(key, h->push[2]), 3) | 1;
+	slot = key & (RT_HMEMO - 1);
+	e = bpf_map_lookup_elem(&map_hmemo, &slot);
+	if (!e)
+		return 0;
+	word = e->word;
+	h->memo = key;
+	if ((e->check ^ word) != key || !bpf_map_lookup_elem(&map_strings, &e->word))
+		return 0;
+	h->memo = 0;
+	(void)rt_walk_add(m, word);
+	return 1;
+}
+
+/* ---- instructions ------------------------------------------------------------------------- */
+
+INLINE u64 divide(struct rt_mach *m, u32 op, u64 a, u64 b)
+{
+	if (!b)
+		return fault(m, FAULT_DIVZERO, 0);
+	switch (op) {
+	case HOP_UDIV: return a / b;
+	case HOP_UREM: return a % b;
+	case HOP_SDIV: return rt_sdiv(m, a, b);
+	default: return rt_srem(m, a, b);
+	}
+}
+
+INLINE u64 compute(struct rt_mach *m, u32 op, u64 a, u64 b)
+{
+	switch (op) {
+	case HOP_ADD: return a + b;
+	case HOP_SUB: return a - b;
+	case HOP_AND: return a & b;
+	case HOP_OR: return a | b;
+	case HOP_XOR: return a ^ b;
+	case HOP_SHL: return a << (b & 63);
+	case HOP_SHR: return a >> (b & 63);
+	case HOP_SAR: return (s64)a >> (b & 63);
+	case HOP_MUL: return a * b;
+	default: return divide(m, op, a, b);
+	}
+}
+
+INLINE u64 jumps(u32 op, u64 a, u64 b)
+{
+	switch (op) {
+	case HOP_JEQ: return a == b;
+	case HOP_JNE: return a != b;
+	case HOP_JLT: return a < b;
+	case HOP_JLE: return a <= b;
+	case HOP_JSLT: return (s64)a < (s64)b;
+	case HOP_JSLE: return (s64)a <= (s64)b;
+	default: return 1;
+	}
+}
+
+/* Built-in variables; their numbers are those of enum dif_var_id in dif/dif.h. */
+INLINE u64 builtin(struct rt_mach *m, struct rt_hwork *h, u32 id)
+{
+	u64 ids = cfg.pidns.level ? rt_pid_tgid(m) : bpf_get_current_pid_tgid();
+
+	switch (id) {
+	case 0x100: return bpf_get_current_task();
+	case 0x116: return ids >> 32;
+	case 0x117: return ids & 0xffffffff;
+	case 0x118:
+		bpf_get_current_comm(h->strings[RT_HELPER_STRINGS], 16);
+		return (u64)h->strings[RT_HELPER_STRINGS];
+	case 0x11d: return rt_ppid(m);
+	case 0x11e: return bpf_get_current_uid_gid() & 0xffffffff;
+	case 0x11f: return bpf_get_current_uid_gid() >> 32;
+	default: return fault(m, FAULT_ILLOP, 0);
+	}
+}
+
+/* Subroutines of helpers. */
+INLINE u64 call_own(struct rt_mach *m, struct rt_hwork *h, u32 subr)
+{
+	const u64 *v = h->push;
+
+	switch (subr) {
+	case SUBR_USTR: return rt_helper_text(m, v[0], v[1], 0);
+	case SUBR_ULATIN1: return rt_helper_text(m, v[0], v[1], 1);
+	case SUBR_UTF16: return rt_helper_text(m, v[0], v[1], 2);
+	case SUBR_UTF32: return rt_helper_text(m, v[0], v[1], 4);
+	case SUBR_UBSEARCH: return rt_helper_search(m);
+	case SUBR_UCACHED: return rt_helper_memo(m);
+	case SUBR_UPOPCOUNT: {
+		u64 x = v[0];
+
+		x -= x >> 1 & 0x5555555555555555ull;
+		x = (x & 0x3333333333333333ull) + (x >> 2 & 0x3333333333333333ull);
+		return ((x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull >> 56;
+	}
+	default: return rt_helper_scan(m, subr);
+	}
+}
+
+/* Subroutines of D. */
+INLINE u64 call_other(struct rt_mach *m, struct rt_hwork *h, u32 subr)
+{
+	const u64 *v = h->push;
+
+	switch (subr) {
+	case SUBR_ALLOCA: return rt_sub_alloca(m, v[0]);
+	case SUBR_BASENAME: return rt_sub_basename(m, v[0]);
+	case SUBR_BCOPY: return rt_sub_bcopy(m, v[0], v[1], v[2]);
+	case SUBR_CLEANPATH: return rt_sub_cleanpath(m, v[0]);
+	case SUBR_COPYIN: return rt_sub_copyin(m, v[0], v[1]);
+	case SUBR_COPYINSTR: return rt_sub_copyinstr(m, v[0], v[1]);
+	case SUBR_COPYINTO: return rt_sub_copyinto(m, v[0], v[1], v[2]);
+	case SUBR_DIRNAME: return rt_sub_dirname(m, v[0]);
+	case SUBR_INDEX: return rt_sub_index(m, v[0], v[1], v[2]);
+	case SUBR_RINDEX: return rt_sub_rindex(m, v[0], v[1], v[2]);
+	case SUBR_INET_NTOA: return rt_sub_inet_ntoa(m, v[0]);
+	case SUBR_INET_NTOA6: return rt_sub_inet_ntoa6(m, v[0], v[1]);
+	case SUBR_INET_NTOP: return rt_sub_inet_ntop(m, v[0], v[1]);
+	case SUBR_JSON: return rt_sub_json(m, v[0], v[1]);
+	case SUBR_LLTOSTR: return rt_sub_lltostr(m, v[0], v[1]);
+	case SUBR_MEMREF: return rt_sub_memref(m, v[0], v[1]);
+	case SUBR_MEMSTR: return rt_sub_memstr(m, v[0], v[1], v[2]);
+	case SUBR_STRCHR: return rt_sub_strchr(m, v[0], v[1]);
+	case SUBR_STRJOIN: return rt_sub_strjoin(m, v[0], v[1]);
+	case SUBR_STRLEN: return rt_sub_strlen(m, v[0]);
+	case SUBR_STRRCHR: return rt_sub_strrchr(m, v[0], v[1]);
+	case SUBR_STRSTR: return rt_sub_strstr(m, v[0], v[1]);
+	case SUBR_STRTOLL: return rt_sub_strtoll(m, v[0], v[1]);
+	case SUBR_SUBSTR: return rt_sub_substr(m, v[0], v[1], v[2]);
+	case SUBR_TOLOWER: return rt_sub_tolower(m, v[0]);
+	case SUBR_TOUPPER: return rt_sub_toupper(m, v[0]);
+	case SUBR_HTONL:
+	case SUBR_NTOHL: return __builtin_bswap32(v[0]);
+	case SUBR_HTONS:
+	case SUBR_NTOHS: return __builtin_bswap16(v[0]);
+	case SUBR_HTONLL:
+	case SUBR_NTOHLL: return __builtin_bswap64(v[0]);
+	default: return fault(m, FAULT_ILLOP, 0);
+	}
+}
+
+/* Copies a string to the place of a clause-local variable. */
+INLINE void local_put_string(struct rt_mach *m, struct rt_hwork *h, u32 slot, u64 from)
+{
+	u32 k = slot & (RT_HELPER_STRINGS - 1);
+	char *to;
+
+	OPAQUE(k);
+	k &= RT_HELPER_STRINGS - 1;
+	to = h->strings[k];
+	h->locals[slot & (RT_HELPER_LOCALS - 1)] = 0;
+	if (!from)
+		return;
+	if (bpf_probe_read_kernel_str(to, RT_HELPER_STRSIZE, from) < 0)
+		fault(m, FAULT_BADADDR, from);
+	else
+		h->locals[slot & (RT_HELPER_LOCALS - 1)] = (u64)to;
+}
+
+INLINE u64 user_register(struct rt_mach *m, u32 word)
+{
+	struct unwind_work *w = work_of(m);
+
+	if (!w || !w->f.is_first || word >= FRAME_NREGS)
+		return fault(m, FAULT_ILLOP, word);
+	return w->f.regs[word];
+}
+
+/* Names the frame, and goes to the next one; true if the walk is over. */
+INLINE long frame_end(struct rt_mach *m, struct rt_hwork *h)
+{
+	u64 name = h->result;
+
+	h->result = h->text_len = h->memo = 0;
+	if (name)
+		rt_walk_name(m, name);
+	return m->fault.kind ? 0 : !rt_walk_next(m);
+}
+
+/* Instructions that are no computations, jumps, loads or variables: they are rarer. */
+INLINE long execute_rare(struct rt_mach *m, struct rt_hwork *h, u32 op, u64 insn, u64 b, u64 *ret)
+{
+	u32 imm = insn >> 32, c = insn >> 24 & 255, k;
+
+	switch (op) {
+	case HOP_TEXT: *ret = h->code + 8 * (imm + b); return 0;
+	case HOP_STORE: rt_store(m, *ret, b, c); return 0;
+	case HOP_PUTS: local_put_string(m, h, imm, b); return 0;
+	case HOP_UREG: *ret = user_register(m, imm); return 0;
+	case HOP_VAR: *ret = builtin(m, h, imm); return 0;
+	case HOP_SCMP: *ret = rt_strcmp(m, b, h->regs[c & (RT_HELPER_NREGS - 1)]); return 0;
+	case HOP_LOOP: h->loops[c & (RT_HELPER_LOOPS - 1)] = imm; return 0;
+	case HOP_AGAIN:
+		k = c & (RT_HELPER_LOOPS - 1);
+		if (h->loops[k]) {
+			h->loops[k]--;
+			h->pc += imm;
+		}
+		return 0;
+	case HOP_RESULT: h->result = b; return 0;
+	case HOP_NONE: h->result = 0; return 0;
+	case HOP_ADDS: rt_helper_add(m, b, 1); return 0;
+	case HOP_ADDN: rt_helper_add(m, b, 0); return 0;
+	case HOP_FRAME: rt_helper_frame(m); return 0;
+	case HOP_UNWIND:
+		h->next[0] = h->push[0];
+		h->next[1] = h->push[1];
+		h->next[2] = h->push[2];
+		h->is_steered = 1;
+		return 0;
+	case HOP_FRAMES:
+		h->pc++;
+		h->has_frames = 1;
+		h->result = h->text_len = h->memo = 0;
+		return !rt_walk_first(m);
+	case HOP_STEP: return frame_end(m, h);
+	default: return 1;
+	}
+}
+
+/* The fault of the instruction ends the clauses of the frame. */
+INLINE long fault_end(struct rt_mach *m, struct rt_hwork *h)
+{
+	u32 cpu = m->cpu;
+
+	m->fault.kind = 0;
+	if (cpu < cfg.ncpus)
+		__sync_fetch_and_add(&val_control.cpu[cpu].helper_faults, 1);
+	h->result = h->text_len = h->memo = 0;
+	h->pc = h->proc.frames + (h->has_frames ? 1 : 0);
+	return 0;
+}
+
+u64 rt_helper_put(struct rt_mach *m, u64 k, u64 v)
+{
+	struct rt_hwork *h = helper_of(m);
+	struct rt_hproc *p;
+
+	if (!h || k >= RT_HELPER_GLOBALS)
+		return 0;
+	h->proc.globals[k] = v;
+	p = bpf_map_lookup_elem(&map_hprocs, &h->key);
+	if (p)
+		p->globals[k] = v;
+	return 0;
+}
+
+__attribute__((used)) static long rtcb_helper_step(u64 i, void *ctx)
+{
+	struct helper_env *env = ctx;
+	struct rt_hwork *h = HELPER(env->scratch);
+	struct rt_mach *m = env->m;
+	u64 insn = val_hcode[h->pc & (RT_HCODE - 1)], b, c, a, v;
+	u32 op = insn & 63;
+	long done = 0;
+
+	h->pc++;
+	if (h->fuel-- < 0)
+		return 1;
+	a = insn >> 8 & (RT_HELPER_NREGS - 1);
+	b = h->regs[insn >> 16 & (RT_HELPER_NREGS - 1)];
+	c = insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32)
+				 : h->regs[insn >> 24 & (RT_HELPER_NREGS - 1)];
+	if (op <= HOP_SREM) {
+		v = compute(m, op, b, c);
+	} else if (op <= HOP_JMP) {
+		if (insn & HOP_IMMEDIATE)
+			c = (u64)(s64)(signed char)(insn >> 8);
+		else
+			c = h->regs[insn >> 24 & (RT_HELPER_NREGS - 1)];
+		if (jumps(op, b, c))
+			h->pc += (u32)(insn >> 32);
+		return 0;
+	} else if (op == HOP_LOAD) {
+		v = word_load(m, h, b + (u64)((s64)insn >> 32), insn >> 24 & 15);
+		v = sign_extend(v, insn >> 24 & 31);
+	} else if (op == HOP_GETL) {
+		v = h->locals[insn >> 32 & (RT_HELPER_LOCALS - 1)];
+	} else if (op == HOP_PUTL) {
+		h->locals[insn >> 32 & (RT_HELPER_LOCALS - 1)] = sign_extend(b, insn >> 24 & 31);
+		return 0;
+	} else if (op == HOP_GETG) {
+		u64 k = insn >> 32;
+
+		v = k < RT_HELPER_GLOBALS ? h->proc.globals[k] : 0;
+	} else if (op == HOP_ARG) {
+		u64 k = insn >> 32;
+
+		v = k < RT_HELPER_NARGS ? h->arg[k] : 0;
+	} else if (op == HOP_IMM) {
+		v = (u64)((s64)insn >> 32);
+	} else if (op == HOP_WIDE) {
+		v = val_hcode[h->pc & (RT_HCODE - 1)];
+		h->pc++;
+	} else if (op == HOP_PUSH) {
+		h->push[insn >> 32 & (RT_HELPER_PUSHES - 1)] = b;
+		return 0;
+	} else if (op == HOP_PUTG) {
+		rt_helper_put(m, insn >> 32, sign_extend(b, insn >> 24 & 31));
+		return 0;
+	} else if (op == HOP_CALL) {
+		u32 subr = insn >> 32;
+
+		v = subr >= SUBR_USTR ? call_own(m, h, subr) : call_other(m, h, subr);
+	} else {
+		v = h->regs[a];
+		done = execute_rare(m, h, op, insn, b, &v);
+		if (op >= HOP_LOOP)
+			a = 0;
+	}
+	if (m->fault.kind)
+		done = fault_end(m, h);
+	else if (a)
+		h->regs[a] = v;
+	return done != 0;
+}

@@ -1,0 +1,124 @@
+/*
+ * The helper machine: what runs ustack helpers during the walk of a user stack.
+ *
+ * Helpers are programs in D that know a runtime and name the frames of its stacks. Which ones run
+ * is decided while the session runs, when a walk meets a process, so they are not part of the
+ * programs of the session. They are translated to the instructions below (ustack/hcode.c), which
+ * lie in the map MAP_HCODE and which a loop in the kernel executes (rt/helper.c). The kernel's
+ * verifier proves that loop safe once, whatever the helpers do; a walk ends when it has used up its
+ * instructions.
+ *
+ * A process is known by a key made of its address space. MAP_HPROCS maps the key to a struct
+ * rt_hproc: where the process's program begins, and the values of the helper's global variables in
+ * that process. A walk that finds no entry adds an empty one and asks the consumer with a struct
+ * rt_ureq without a mapping, which ustack/ustack.c answers.
+ *
+ * A program consists of the clauses that run when a walk begins (dtrace:helper:uthread:), of
+ * HOP_FRAMES and HOP_STEP, of the clauses that run at each frame (dtrace:helper:ustack:), and of a
+ * jump back to HOP_STEP. Word 0 of the map is not used.
+ *
+ * An instruction is a word:   op | a << 8 | b << 16 | c << 24 | imm << 32
+ * a, b, c are registers unless the list says something else. Register 0 is always 0.
+ */
+#pragma once
+
+#include "bpf/rt/abi.h"
+
+/* clang-format off */
+#define HELPER_OPS(X)                                                                             \
+	/* binary operations: a = b op c; with bit 6 of op: a = b op imm */                       \
+	X(ADD) X(SUB) X(AND) X(OR) X(XOR) X(SHL) X(SHR) X(SAR) X(MUL) X(UDIV) X(UREM) X(SDIV) X(SREM) \
+	/* jumps relative to the next instruction, if b op c; with bit 6: if b op a, a number */  \
+	X(JEQ) X(JNE) X(JLT) X(JLE) X(JSLT) X(JSLE) X(JMP)                                        \
+	X(IMM)	  /* a = imm */                                                                   \
+	X(WIDE)	  /* a = the next word */                                                         \
+	X(TEXT)	  /* a = address of the text at word imm + b */                                   \
+	X(LOAD)	  /* a = what is at b + imm; c: its size, and HELPER_SIGNED */                    \
+	X(STORE)  /* at address a: b; c: its size */                                              \
+	X(GETL)	  /* a = clause-local variable imm */                                             \
+	X(PUTL)	  /* clause-local variable imm = b, cut to size c */                              \
+	X(PUTS)	  /* clause-local variable imm = the string b */                                  \
+	X(GETG)	  /* a = global variable imm */                                                   \
+	X(PUTG)                                                                                   \
+	X(ARG)	  /* a = argument imm */                                                          \
+	X(UREG)	  /* a = word imm of the interrupted frame's struct pt_regs */                    \
+	X(VAR)	  /* a = built-in variable imm */                                                 \
+	X(PUSH)	  /* argument imm of the next call = b */                                         \
+	X(CALL)	  /* a = subroutine imm */                                                        \
+	X(SCMP)	  /* a = how the strings b and c compare */                                       \
+	X(LOOP)	  /* counter c = imm */                                                           \
+	X(AGAIN)  /* goes imm instructions on, unless counter c has been used up */               \
+	X(RESULT) /* the value of the clauses = the string b */                                   \
+	X(NONE)	  /* the value of the clauses is no string */                                     \
+	X(ADDS)	  /* appends the string b to the text of the frame that is being made */          \
+	X(ADDN)	  /* appends the number b */                                                      \
+	X(FRAME)  /* records that text as a frame of the language */                              \
+	X(UNWIND) /* the next frame has the three pushed words as pc, sp, fp */                   \
+	X(FRAMES) /* adds the first frame, and skips the next word, which is HOP_STEP */          \
+	X(STEP)	  /* names the frame, and goes to the next one; or ends the walk */
+/* clang-format on */
+
+enum helper_op {
+#define X(name) HOP_##name,
+	HELPER_OPS(X)
+#undef X
+		HOP_IMMEDIATE = 64, /* bit: the last operand is imm */
+};
+#define HELPER_SIGNED 16
+
+#define HELPER_INSN(op, a, b, c, imm)                                                              \
+	((u64)(op) | (u64)(a) << 8 | (u64)(b) << 16 | (u64)(c) << 24 | (u64)(u32)(imm) << 32)
+
+#define RT_HELPER_NREGS	  32
+#define RT_HELPER_LOCALS  64 /* clause-local variables of all helpers of a process */
+#define RT_HELPER_STRINGS 8  /* those of them that may be strings */
+#define RT_HELPER_STRSIZE 256
+#define RT_HELPER_GLOBALS 96 /* global variables of all helpers of a process */
+#define RT_HELPER_LOOPS	  8  /* loops that stand in one another */
+#define RT_HELPER_PUSHES  8
+#define RT_HCODE	  32768u /* words of MAP_HCODE */
+#define RT_HELPER_PROCS	  8192
+#define RT_HMEMO	  16384u
+/* The key in MAP_HPROCS of what runs in processes without an entry of their own. */
+#define RT_HELPER_ALWAYS 0ull
+/* Instructions that a walk may execute: some, and more for each frame that was asked for. */
+#define RT_HELPER_FUEL(frames) (16384u + 1024u * (frames))
+#define RT_HELPER_MOST	       (1u << 20)
+
+/* The process with this key: what identifies its address space. */
+struct rt_hproc {
+	u32 entry;  /* word of MAP_HCODE; 0: the consumer has not answered yet, or has no helper */
+	u32 frames; /* the word of HOP_FRAMES */
+	u64 globals[RT_HELPER_GLOBALS];
+};
+
+/* MAP_HMEMO remembers the words of frames by what they depended on (ucached()). */
+struct rt_hmemo {
+	u64 check,
+		word; /* check: key ^ word, so that an entry written by two CPUs matches nothing */
+};
+
+/* The state of the machine, in the scratch memory of a firing. */
+struct rt_hwork {
+	u32 pc;		/* word of MAP_HCODE */
+	u32 has_frames; /* HOP_FRAMES has been executed */
+	s64 fuel;
+	u64 code;     /* address of MAP_HCODE */
+	u64 key;      /* of the process in MAP_HPROCS */
+	u64 result;   /* address of the value of the clauses; 0: none */
+	u64 text_len; /* bytes in text */
+	u64 memo;     /* key in MAP_HMEMO of the next frame; 0: none */
+	u64 next[3];  /* pc, sp, fp of the next frame; is_steered says whether */
+	u64 is_steered;
+	u64 arg[RT_HELPER_NARGS];
+	u64 regs[RT_HELPER_NREGS];
+	u64 push[RT_HELPER_PUSHES];
+	u64 loops[RT_HELPER_LOOPS];
+	/* state of table and string subroutines */
+	u64 t[8];
+	u64 locals[RT_HELPER_LOCALS];
+	struct rt_hproc proc; /* the process's, as it was when the walk began */
+	char text[2 * RT_HELPER_STRSIZE];
+	char strings[RT_HELPER_STRINGS + 1][RT_HELPER_STRSIZE];
+};
+#define RT_HWORK_SIZE 5120

@@ -1,0 +1,161 @@
+/* Reads, compiles and checks the files of ustack helpers. */
+#include "ustack/helper.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+
+#include "base/str.h"
+#include "d/compile.h"
+#include "d/source.h"
+#include "dtrace.h"
+
+static const char *const probe_names[] = {
+	[HELPER_ATTACH] = "attach",
+	[HELPER_UTHREAD] = "uthread",
+	[HELPER_USTACK] = "ustack",
+};
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static struct err *file_read(const char *path, struct strbuf *out)
+{
+	CLEANUP(file) FILE *f = fopen(path, "re");
+	char buf[16384];
+	size_t n;
+
+	if (!f)
+		return err_sys(errno, "cannot read the ustack helper '%s'", path);
+	while ((n = fread(buf, 1, sizeof(buf), f)) > 0) {
+		strbuf_add(out, buf, n);
+		if (out->len > SOURCE_MAX)
+			return err_new("the ustack helper '%s' is longer than %u bytes", path,
+				       SOURCE_MAX);
+	}
+	return ferror(f) ? err_sys(errno, "cannot read the ustack helper '%s'", path) : NULL;
+}
+
+/* The patterns of the line `#pragma D helper exec "PATTERNS"`, or NULL. */
+static char *patterns_find(const char *text)
+{
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		int at = 0;
+
+		line += *line == '\n';
+		(void)sscanf(line, "#pragma D helper exec \"%n", &at);
+		if (at) {
+			char *found = xstrdup(line + at);
+
+			found[strcspn(found, "\"\n")] = '\0';
+			return found;
+		}
+		if (!*line)
+			break;
+	}
+	return NULL;
+}
+
+struct err *helper_open(const char *path, struct helper **ret)
+{
+	struct strbuf text = {0};
+	struct err *e = file_read(path, &text);
+	struct helper *h;
+
+	if (!e) {
+		h = xcalloc(1, sizeof(*h));
+		h->path = xstrdup(path);
+		h->patterns = patterns_find(strbuf_text(&text));
+		*ret = h;
+	}
+	strbuf_deinit(&text);
+	return e;
+}
+
+void helper_close(struct helper *h)
+{
+	if (!h)
+		return;
+	dsession_destroy(h->dsession);
+	err_destroy(h->err);
+	free(h->patterns);
+	free(h->path);
+	free(h);
+}
+
+bool helper_matches(const struct helper *h, const char *name)
+{
+	CLEANUP(free) char *copy = h->patterns ? xstrdup(h->patterns) : NULL;
+	char *save = NULL;
+
+	if (!copy)
+		return true;
+	for (char *p = strtok_r(copy, "|", &save); p; p = strtok_r(NULL, "|", &save))
+		if (fnmatch(p, name, 0) == 0)
+			return true;
+	return false;
+}
+
+/* ---- compiling ------------------------------------------------------------------------------- */
+
+static bool desc_is(const struct probe_desc *d, const char *func)
+{
+	return strcmp(d->prov, "dtrace") == 0 && strcmp(d->mod, "helper") == 0 &&
+	       strcmp(d->func, func) == 0 && !*d->name && !d->id;
+}
+
+static struct err *helper_match(void *ctx, const struct probe_desc *d, uint32_t *ret_count)
+{
+	for (size_t i = 0; i < ARRAY_LEN(probe_names); i++) {
+		if (desc_is(d, probe_names[i])) {
+			*ret_count = 1;
+			return NULL;
+		}
+	}
+	return err_hint(err_new("a helper has clauses on dtrace:helper:ustack: only"),
+			"dtrace:helper:attach: and dtrace:helper:uthread: are the other probes of "
+			"helpers");
+}
+
+static struct err *helper_option(void *ctx, const char *name, const char *value)
+{
+	return err_new("a ustack helper sets no options");
+}
+
+enum helper_probe helper_clause_probe(const struct prog_clause *cl)
+{
+	for (size_t i = 0; i < ARRAY_LEN(probe_names); i++)
+		if (strcmp(cl->desc.func, probe_names[i]) == 0)
+			return (enum helper_probe)i;
+	return HELPER_USTACK;
+}
+
+static struct err *clauses_check(struct helper *h)
+{
+	for (uint32_t i = 0; i < h->prog->nclauses; i++) {
+		const struct prog_clause *cl = h->prog->clauses[i];
+
+		h->has_attach |= helper_clause_probe(cl) == HELPER_ATTACH;
+	}
+	return NULL;
+}
+
+bool helper_compile(struct helper *h, const struct compile_opts *opts)
+{
+	const struct compile_env env = {.match = helper_match, .set_option = helper_option};
+	struct compile_opts own = *opts;
+	struct strbuf text = {0};
+
+	if (h->prog || h->err)
+		return !h->err;
+	h->err = file_read(h->path, &text);
+	own.cpp = own.zdefs = own.empty = own.dump_ast = own.dump_dif = false;
+	own.is_helper = true;
+	h->dsession = dsession_create(&own);
+	if (!h->err)
+		h->err = dsession_compile(h->dsession, &own, &env, SOURCE_FILE, h->path,
+					  strbuf_text(&text), text.len, SPEC_CTX_NAME, 0, NULL,
+					  &h->prog);
+	if (!h->err)
+		h->err = clauses_check(h);
+	strbuf_deinit(&text);
+	return !h->err;
+}

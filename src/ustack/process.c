@@ -1,0 +1,533 @@
+/* Reads processes for the clauses of dtrace:helper:attach:, and runs these. */
+#include "ustack/process.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <sys/uio.h>
+
+#include "base/hashmap.h"
+#include "base/str.h"
+#include "d/compile.h"
+#include "d/source.h"
+#include "proc/maps.h"
+#include "sym/debugfile.h"
+#include "sym/gate.h"
+#include "ustack/helper.h"
+#include "ustack/object.h"
+
+#define PAGE_BYTES  4096u
+#define PAGES_MAX   4096     /* of a process that are kept while its clauses run */
+#define OBJECTS_MAX 64	     /* files whose symbols are kept */
+#define STEPS_MAX   2000000u /* actions of the attach clauses of a process */
+#define FIND_MAX    100000u  /* elements that ufind() looks at */
+#define BYTES_MAX   (1u << 20)
+
+struct objects {
+	const struct file_opts *files;
+	struct hashmap *known; /* "dev inode size mtime" -> struct object */
+};
+
+struct process {
+	pid_t pid;
+	struct objects *objects;
+	struct proc_maps maps;
+	struct hashmap *pages; /* number of a page -> its bytes, or &unreadable */
+	const struct helper *helper;
+	struct dif_machine *machine;
+	char *declined;	     /* the text of udecline() */
+	struct arena *arena; /* of objects that the machine has run */
+};
+
+static char unreadable;
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+struct objects *objects_create(const struct file_opts *files)
+{
+	struct objects *o = xcalloc(1, sizeof(*o));
+
+	o->files = files;
+	o->known = hashmap_create();
+	return o;
+}
+
+static void objects_forget(struct objects *o)
+{
+	struct object *obj;
+	size_t pos = 0;
+
+	while ((obj = hashmap_next(o->known, &pos, NULL, NULL)))
+		object_destroy(obj);
+	hashmap_destroy(o->known);
+	o->known = hashmap_create();
+}
+
+void objects_destroy(struct objects *o)
+{
+	if (!o)
+		return;
+	objects_forget(o);
+	hashmap_destroy(o->known);
+	free(o);
+}
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static const struct object *object_of(struct process *p, const struct proc_map *m)
+{
+	CLEANUP(gate_file) struct gate_file *f = proc_map_open(p->objects->files->gate, p->pid, m);
+	const struct stat *st = f ? gate_file_stat(f) : NULL;
+	struct object *o;
+	char key[128];
+
+	if (!f)
+		return NULL;
+	(void)snprintf(key, sizeof(key), "%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+		       (uint64_t)st->st_dev, (uint64_t)st->st_ino, (uint64_t)st->st_size,
+		       (uint64_t)st->st_mtim.tv_sec);
+	o = hashmap_finds(p->objects->known, key);
+	if (o)
+		return o;
+	if (hashmap_count(p->objects->known) >= OBJECTS_MAX)
+		objects_forget(p->objects);
+	o = object_read(f, p->objects->files->limit);
+	hashmap_sets(p->objects->known, key, o);
+	return o;
+}
+
+/* Whether the file of a mapping is one of those that a subroutine asks for. */
+static bool map_is_wanted(const struct process *p, const struct proc_map *m, const char *pattern)
+{
+	const char *name = name_of(m->path);
+
+	if (m->path[0] != '/')
+		return false;
+	return pattern ? fnmatch(pattern, name, 0) == 0 : helper_matches(p->helper, name);
+}
+
+/* Calls func for each mapped file that is wanted, once, until it returns true. */
+static bool each_object(struct process *p, const char *pattern,
+			bool (*func)(void *ctx, const struct object *o, const struct proc_map *m,
+				     uint64_t bias),
+			void *ctx)
+{
+	for (uint32_t i = 0; i < p->maps.maps.len; i++) {
+		const struct proc_map *m = &p->maps.maps.data[i];
+		const struct object *o;
+		uint64_t addr;
+
+		if (!map_is_wanted(p, m, pattern) ||
+		    (i && m[-1].ino == m->ino && m[-1].dev == m->dev))
+			continue;
+		o = object_of(p, m);
+		if (o && object_addr(o, m->off, &addr) && func(ctx, o, m, m->start - addr))
+			return true;
+	}
+	return false;
+}
+
+struct symbol_search {
+	const char *name;
+	bool is_tls, is_section;
+	struct object_symbol sym;
+	uint64_t addr, bias;
+	const struct object *object;
+};
+
+static bool symbol_match(void *ctx, const struct object *o, const struct proc_map *m, uint64_t bias)
+{
+	struct symbol_search *s = ctx;
+
+	(void)m;
+	if (s->is_section ? !object_section(o, s->name, &s->sym)
+			  : !object_symbol(o, s->name, &s->sym) || s->sym.is_tls != s->is_tls)
+		return false;
+	s->addr = s->sym.addr + bias;
+	s->bias = bias;
+	s->object = o;
+	return true;
+}
+
+struct name_search {
+	const char *name, *build_id;
+};
+
+static bool name_match(void *ctx, const struct object *o, const struct proc_map *m, uint64_t bias)
+{
+	struct name_search *s = ctx;
+
+	(void)bias;
+	s->name = name_of(m->path);
+	s->build_id = object_build_id(o);
+	return true;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static const char *page_read(struct process *p, uint64_t number)
+{
+	char *page = hashmap_find(p->pages, &number, sizeof(number));
+	struct iovec to, from;
+
+	if (page)
+		return page == &unreadable ? NULL : page;
+	if (hashmap_count(p->pages) >= PAGES_MAX)
+		return NULL;
+	page = xmalloc(PAGE_BYTES);
+	to = (struct iovec){page, PAGE_BYTES};
+	from = (struct iovec){(void *)(uintptr_t)(number * PAGE_BYTES), PAGE_BYTES};
+	if (process_vm_readv(p->pid, &to, 1, &from, 1, 0) != PAGE_BYTES) {
+		free(page);
+		page = &unreadable;
+	}
+	hashmap_set(p->pages, &number, sizeof(number), page);
+	return page == &unreadable ? NULL : page;
+}
+
+static bool memory_read(void *ctx, uint64_t addr, void *buf, uint32_t size)
+{
+	for (char *to = buf; size;) {
+		uint32_t off = addr % PAGE_BYTES, n = MIN(size, PAGE_BYTES - off);
+		const char *page = page_read(ctx, addr / PAGE_BYTES);
+
+		if (!page)
+			return false;
+		memcpy(to, page + off, n);
+		to += n;
+		addr += n;
+		size -= n;
+	}
+	return true;
+}
+
+static bool text_is(struct process *p, uint64_t addr, const char *text)
+{
+	size_t n = strlen(text) + 1;
+	char buf[256];
+
+	return n <= sizeof(buf) && memory_read(p, addr, buf, (uint32_t)n) && !memcmp(buf, text, n);
+}
+
+/*
+ * ufind(base, stride, off1, text1, off2, text2): the element whose pointers at off1 and off2 lead
+ * to these texts; text2 may be NULL. The array ends with an element whose first pointer is 0.
+ */
+static uint64_t element_find(struct process *p, const uint64_t *v, const char *text1,
+			     const char *text2)
+{
+	for (uint64_t at = v[0], n = 0; text1 && v[1] && n < FIND_MAX; at += v[1], n++) {
+		uint64_t p1 = 0, p2 = 0;
+
+		if (!memory_read(p, at + v[2], &p1, 8) || !p1)
+			return 0;
+		if (!text_is(p, p1, text1))
+			continue;
+		if (!text2 || (memory_read(p, at + v[4], &p2, 8) && p2 && text_is(p, p2, text2)))
+			return at;
+	}
+	return 0;
+}
+
+/* Parses "48 8b ?? 05": bytes, -1 for any; returns their number, 0 if the text is malformed. */
+static uint32_t pattern_parse(const char *text, int *bytes, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (const char *p = text; *p;) {
+		unsigned v = 0;
+
+		if (*p == ' ') {
+			p++;
+			continue;
+		}
+		if (n == max || (strncmp(p, "??", 2) != 0 && sscanf(p, "%2x", &v) != 1) || !p[1])
+			return 0;
+		bytes[n++] = *p == '?' ? -1 : (int)v;
+		p += 2;
+	}
+	return n;
+}
+
+static uint64_t bytes_find(struct process *p, const uint64_t *v, const char *text)
+{
+	uint64_t len = MIN(v[1], (uint64_t)BYTES_MAX);
+	CLEANUP(free) uint8_t *mem = xmalloc(len + 1);
+	int bytes[64];
+	uint32_t n = text ? pattern_parse(text, bytes, ARRAY_LEN(bytes)) : 0;
+
+	if (!n || n > len || !memory_read(p, v[0], mem, (uint32_t)len))
+		return 0;
+	for (uint64_t i = 0; i + n <= len; i++) {
+		uint32_t k = 0;
+
+		while (k < n && (bytes[k] < 0 || mem[i + k] == bytes[k]))
+			k++;
+		if (k == n)
+			return v[0] + i;
+	}
+	return 0;
+}
+
+/* ---- thread-local variables ------------------------------------------------------------------ */
+
+/*
+ * The distance from the thread pointer of a variable of the program itself (ELF TLS, variant II).
+ */
+static uint64_t tls_distance(const struct symbol_search *s)
+{
+	uint64_t size, align;
+
+	if (!object_tls(s->object, &size, &align))
+		return 0;
+	align = MAX(align, (uint64_t)1);
+	return s->sym.addr - (size + align - 1) / align * align;
+}
+
+/*
+ * The number of the module: the C library describes its struct link_map for debuggers, in symbols
+ * {bits, elements, byte offset}; the list begins in _r_debug, and a module's l_addr is its bias.
+ */
+static uint64_t tls_module(struct process *p, const struct symbol_search *s)
+{
+	struct symbol_search debug = {.name = "_r_debug"},
+			     field = {.name = "_thread_db_link_map_l_tls_modid"};
+	uint32_t off = 0;
+	uint64_t map = 0, bias, id;
+
+	if (!each_object(p, "ld-linux*.so*", symbol_match, &debug) ||
+	    !each_object(p, "libc.so*", symbol_match, &field) ||
+	    !memory_read(p, field.addr + 8, &off, 4) || !memory_read(p, debug.addr + 8, &map, 8))
+		return 0;
+	for (int i = 0; map && i < 4096; i++) {
+		if (!memory_read(p, map, &bias, 8))
+			return 0;
+		if (bias == s->bias)
+			return memory_read(p, map + off, &id, 8) ? id : 0;
+		if (!memory_read(p, map + 24, &map, 8))
+			return 0;
+	}
+	return 0;
+}
+
+/* ---- subroutines ----------------------------------------------------------------------------- */
+
+static enum dif_fault attach_subr(void *ctx, uint32_t subr, const uint64_t *v,
+				  const char *const *texts, uint64_t *ret, const char **ret_text)
+{
+	struct process *p = ctx;
+	struct symbol_search s = {.name = texts[0] ? texts[0] : ""};
+	struct name_search names = {"", ""};
+
+	*ret = 0;
+	switch (subr) {
+	case DIF_SUBR_SECADDR:
+	case DIF_SUBR_SECSIZE:
+		s.is_section = true;
+		/* fall through */
+	case DIF_SUBR_SYMADDR:
+	case DIF_SUBR_SYMSIZE:
+		if (each_object(p, texts[1], symbol_match, &s))
+			*ret = subr == DIF_SUBR_SYMADDR || subr == DIF_SUBR_SECADDR ? s.addr
+										    : s.sym.size;
+		return DIF_FAULT_NONE;
+	case DIF_SUBR_TPOFF:
+	case DIF_SUBR_TLSMOD:
+	case DIF_SUBR_TLSOFF:
+		s.is_tls = true;
+		if (!each_object(p, NULL, symbol_match, &s))
+			return DIF_FAULT_NONE;
+		*ret = subr == DIF_SUBR_TPOFF	 ? tls_distance(&s)
+		       : subr == DIF_SUBR_TLSOFF ? s.sym.addr
+						 : tls_module(p, &s);
+		return DIF_FAULT_NONE;
+	case DIF_SUBR_OBJNAME:
+	case DIF_SUBR_BUILDID:
+		(void)each_object(p, texts[0], name_match, &names);
+		*ret_text = subr == DIF_SUBR_OBJNAME ? names.name : names.build_id;
+		return DIF_FAULT_NONE;
+	case DIF_SUBR_UFIND: *ret = element_find(p, v, texts[3], texts[5]); return DIF_FAULT_NONE;
+	case DIF_SUBR_UBYTES: *ret = bytes_find(p, v, texts[2]); return DIF_FAULT_NONE;
+	case DIF_SUBR_UDECLINE:
+		free(p->declined);
+		p->declined = xstrdup(s.name);
+		return DIF_FAULT_ILLOP; /* ends the clause */
+	default: return DIF_FAULT_ILLOP;
+	}
+}
+
+static enum dif_fault attach_builtin(void *ctx, uint32_t id, uint64_t index, uint64_t *ret)
+{
+	const struct process *p = ctx;
+
+	(void)index;
+	*ret = 0;
+	if (id != DIF_VAR_PID)
+		return DIF_FAULT_ILLOP;
+	*ret = (uint64_t)p->pid;
+	return DIF_FAULT_NONE;
+}
+
+/* ---- clauses --------------------------------------------------------------------------------- */
+
+/* The reason of a fault, with its place. */
+static char *fault_text(const struct process *p, const struct prog_act *act,
+			const struct dif_result *r)
+{
+	struct source_loc loc =
+		source_locate(dsession_sources(p->helper->dsession), act ? act->span : 0);
+	struct strbuf text = {0};
+	char *copy;
+
+	if (p->declined)
+		return xstrdup(p->declined);
+	strbuf_addf(&text, "%s:%u: ", loc.file, loc.line);
+	if (r->fault == DIF_FAULT_BADADDR)
+		strbuf_addf(&text, "no memory at 0x%" PRIx64, r->fault_value);
+	else
+		strbuf_addf(&text, "fault %d", (int)r->fault);
+	copy = xstrdup(strbuf_text(&text));
+	strbuf_deinit(&text);
+	return copy;
+}
+
+/* Runs the actions of a clause; false after a fault. */
+static bool clause_run(struct process *p, const struct prog_clause *cl, uint32_t *steps,
+		       char **ret_why)
+{
+	uint32_t left[8] = {0};
+	struct dif_result r = {0};
+
+	dif_machine_begin_clause(p->machine);
+	if (cl->pred) {
+		r = dif_run(p->machine, cl->pred);
+		if (r.fault == DIF_FAULT_NONE && !r.value)
+			return true;
+	}
+	for (uint32_t i = 0; i < cl->nacts && r.fault == DIF_FAULT_NONE; i++) {
+		const struct prog_act *act = &cl->acts[i];
+
+		for (uint32_t k = 0; k < act->nargs && r.fault == DIF_FAULT_NONE; k++)
+			r = dif_run(p->machine, act->args[k]);
+		if (r.fault != DIF_FAULT_NONE || ++*steps > STEPS_MAX) {
+			*ret_why = fault_text(p, act, &r);
+			return false;
+		}
+		if (act->kind == ACT_JMP || (act->kind == ACT_BRZ && !r.value))
+			i = act->target - 1;
+		if (act->kind == ACT_LOOP)
+			left[act->loop.depth % 8] = act->loop.most - 1;
+		if (act->kind == ACT_AGAIN && left[act->loop.depth % 8]) {
+			left[act->loop.depth % 8]--;
+			i = act->loop.head - 1;
+		}
+	}
+	if (r.fault != DIF_FAULT_NONE)
+		*ret_why = fault_text(p, NULL, &r);
+	return r.fault == DIF_FAULT_NONE;
+}
+
+bool process_attach(struct process *p, const struct helper *h, char **ret_why)
+{
+	const struct dif_env env = {.ctx = p,
+				    .load_kernel = memory_read,
+				    .load_user = memory_read,
+				    .builtin = attach_builtin,
+				    .rand = dif_env_none.rand,
+				    .progenyof = dif_env_none.progenyof,
+				    .attach = attach_subr};
+	uint32_t steps = 0;
+	bool good = true;
+
+	p->helper = h;
+	*ret_why = NULL;
+	free(p->declined);
+	p->declined = NULL;
+	dif_machine_destroy(p->machine);
+	p->machine = dif_machine_create(&env, NULL);
+	dif_machine_begin_firing(p->machine, 0);
+	for (uint32_t i = 0; i < h->prog->nclauses && good; i++)
+		if (helper_clause_probe(h->prog->clauses[i]) == HELPER_ATTACH)
+			good = clause_run(p, h->prog->clauses[i], &steps, ret_why);
+	return good;
+}
+
+bool process_global(struct process *p, const struct prog_var *v, uint64_t *ret, struct strbuf *text)
+{
+	const struct dif_var var = {.name = v->name,
+				    .id = v->id,
+				    .kind = DIF_VAR_SCALAR,
+				    .scope = DIF_SCOPE_GLOBAL,
+				    .type = v->type};
+	struct dif_builder *b = dif_builder_create(p->arena);
+	struct dif_result r;
+	uint32_t len;
+
+	dif_emit(b, dif_idx(DIF_OP_LDGS, v->id, 1));
+	dif_note_var(b, &var);
+	dif_emit(b, dif_rrr(DIF_OP_RET, 0, 0, 1));
+	r = dif_run(p->machine, dif_builder_finish(b, v->type));
+	*ret = r.value;
+	if (v->type.kind == DIF_KIND_STRING) {
+		CLEANUP(free) char *buf = xcalloc(1, dif_machine_strsize(p->machine));
+
+		if (dif_machine_text(p->machine, r.value, buf, &len))
+			strbuf_add(text, buf, len);
+	}
+	return r.fault == DIF_FAULT_NONE;
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------- */
+
+struct err *process_open(pid_t pid, struct objects *objects, struct process **ret)
+{
+	struct process *p = xcalloc(1, sizeof(*p));
+	struct err *e = proc_maps_read(pid, &p->maps);
+
+	if (e) {
+		free(p);
+		return e;
+	}
+	p->pid = pid;
+	p->objects = objects;
+	p->pages = hashmap_create();
+	p->arena = arena_create();
+	*ret = p;
+	return NULL;
+}
+
+void process_close(struct process *p)
+{
+	size_t pos = 0;
+	char *page;
+
+	if (!p)
+		return;
+	dif_machine_destroy(p->machine);
+	while ((page = hashmap_next(p->pages, &pos, NULL, NULL)))
+		if (page != &unreadable)
+			free(page);
+	hashmap_destroy(p->pages);
+	proc_maps_deinit(&p->maps);
+	arena_destroy(p->arena);
+	free(p->declined);
+	free(p);
+}
+
+bool process_has(const struct process *p, const struct helper *h)
+{
+	if (!h->patterns)
+		return true;
+	for (uint32_t i = 0; i < p->maps.maps.len; i++) {
+		const struct proc_map *m = &p->maps.maps.data[i];
+
+		if (m->is_exec && m->path[0] == '/' && helper_matches(h, name_of(m->path)))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,49 @@
+/*
+ * The ustack helpers of a session: which there are, and to which processes they are attached.
+ *
+ * A walk that meets a process asks with the process's key (bpf/rt/helper.h). The answer is found
+ * here: the helpers whose files the process maps are compiled if they are not yet, their clauses
+ * dtrace:helper:attach: run, and a program and the values of its variables are put into the
+ * kernel's maps. Until then the process's stacks have native frames only.
+ *
+ * Helpers that apply to all processes and have no such clause (those of the option helper, for
+ * example) are there from the first walk on.
+ *
+ * Owns     the helpers, and what it knows of processes; the maps are the session's.
+ * Errors   struct err *: the file of the option helper. What is wrong with another helper, or with
+ *          a process, becomes a notice, once.
+ * Threads  the consumer's.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct compile_opts;
+struct file_opts;
+struct kmaps;
+struct strbuf;
+struct ustacks;
+
+struct ustack_opts {
+	const char *file;	 /* the option helper; NULL or "": none */
+	const char *const *dirs; /* whose *.d files are helpers */
+	uint32_t ndirs;
+	const struct compile_opts *compile; /* these two outlive the session's ustacks */
+	const struct file_opts *files;
+	void *ctx;
+	void (*notice)(void *ctx, const char *msg);
+};
+
+/* *ret is NULL if there are no helpers at all. */
+MUST_CHECK struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret);
+void ustacks_destroy(struct ustacks *u); /* NULL is allowed */
+/* Puts the helpers for all processes into the kernel; maps must outlive u. */
+MUST_CHECK struct err *ustacks_begin(struct ustacks *u, const struct kmaps *maps);
+/* A walk has met the process. */
+void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid);
+/* The process has mapped a file: if a helper applies to that file, the next walk asks again. */
+void ustacks_mapped(struct ustacks *u, uint64_t pid, const char *path);
+/* The process has ended, or executes another program. */
+void ustacks_forget(struct ustacks *u, uint64_t pid);

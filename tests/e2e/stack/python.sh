@@ -1,0 +1,185 @@
+# Stacks of CPython: at points where the program writes down its own stack, every Python frame is there, in order, with file, line and
+# function; native frames stand where they belong. The program runs before and while it is traced, in threads, generators, coroutines,
+# callbacks of C functions, deep recursion; it needs no flag.
+python=/usr/bin/python3.11
+if [ ! -x $python ]; then
+	echo "this test needs CPython 3.11 of Debian (package python3.11)"
+	exit 67
+fi
+cd "$TMP" || exit 1
+
+cat >points.py <<'X'
+import asyncio, os, sys, threading, time
+
+out = open(sys.argv[1], "w", encoding="utf-8")
+
+def note(f):
+    frames = []
+    while f:
+        frames.append(f"{f.f_code.co_filename}:{f.f_lineno} ({f.f_code.co_name})")
+        f = f.f_back
+    out.write("|".join(frames) + "\n")
+
+def point(*unused):
+    note(sys._getframe(1)); os.getppid()
+    return 0
+
+class Worker:
+    def step(self):
+        return sorted([3, 1, 2], key=lambda x: point(x) or x)
+
+    @property
+    def größe(self):
+        point()
+        return 1
+
+def numbers():
+    for i in range(2):
+        point()
+        yield i
+
+def deep(n):
+    if n:
+        return deep(n - 1)
+    point()
+
+def back_and_forth(n):
+    if n:
+        return list(map(back_and_forth, [n - 1]))
+    point()
+
+async def leaf():
+    await asyncio.sleep(0)
+    point()
+
+async def root():
+    await asyncio.gather(leaf(), leaf())
+
+def long_function():
+    a = 1
+
+
+
+
+    # the line table has an entry for each of these
+    b = [point() for x in range(1)]
+    exec("point()\npoint()")
+    eval("point()")
+    try:
+        raise ValueError
+    except ValueError:
+        point()
+    with open("/dev/null"):
+        point()
+    def 内部():
+        point()
+    内部()
+    return {k: point() for k in (a, b and 2)}
+
+def in_thread():
+    t = threading.Thread(target=long_function)
+    t.start()
+    t.join()
+
+def main():
+    Worker().step()
+    Worker().größe
+    list(numbers())
+    sum(numbers())
+    deep(5)
+    deep(900)
+    back_and_forth(60)
+    asyncio.run(root())
+    long_function()
+    in_thread()
+
+# the first stack, after which the tracer looks at the process
+sys.setrecursionlimit(5000)
+time.sleep(float(sys.argv[2]))
+os.getppid()
+time.sleep(0.4)
+main()
+out.close()
+X
+
+# frames FILE < output: one line a stack, the Python frames of each, without stacks that have none
+cat >stacks.py <<'X'
+import sys
+for block in sys.stdin.read().split("\n\n"):
+    lines = [l.strip() for l in block.split("\n")]
+    found = [l[2:-2] for l in lines if l.startswith("[ ") and l.endswith(" ]")]
+    if found:
+        print("|".join(f for f in found if not f.endswith("(point)")))
+X
+script='syscall::getppid:entry /pid == $target/ { jstack(1024); }'
+
+# check NAME: what the program noted is what was recorded
+check() {
+	LC_ALL=C.UTF-8 $python stacks.py <got.txt >got
+	if ! cmp -s noted got; then
+		echo "$1: stacks differ:"
+		diff noted got | cut -c1-300 | head -20
+	fi
+	echo "$1: $(wc -l <noted) stacks"
+}
+
+{
+	LC_ALL=C.UTF-8 "$DTRACE" -q -n "$script" -c "$python -X utf8 points.py noted 0" >got.txt
+	check 'a program that begins' 
+
+	# a process that runs already
+	$python -X utf8 points.py noted 1 &
+	pid=$!
+	sleep 0.3
+	LC_ALL=C.UTF-8 "$DTRACE" -q -n "$script" -p $pid >got.txt &
+	tracer=$!
+	wait $pid
+	wait $tracer
+	check 'a process that runs'
+
+	# native frames are where they belong: sorted() calls the lambda, which calls point()
+	"$DTRACE" -q -n "$script" -c "$python -X utf8 points.py noted 0" >got.txt
+	$python - <<'X'
+for block in open("got.txt").read().split("\n\n"):
+    lines = [l.strip() for l in block.split("\n") if l.strip()]
+    at = [i for i, l in enumerate(lines) if "(<lambda>)" in l]
+    if not at:
+        continue
+    step = [i for i, l in enumerate(lines) if "(step)" in l][0]
+    between = lines[at[0] + 1:step]
+    good = "os_getppid" in lines[0] or "getppid" in lines[0]
+    good &= any("`" in l for l in between) and "_PyEval_EvalFrameDefault" in between[-1]
+    good &= lines[-1].endswith("_start+0x21") and "(<module>)" in "".join(lines[step:])
+    print("mixed:", "good" if good else lines)
+    break
+X
+
+	# as a key: one for each place, with a sum that is the number of calls
+	"$DTRACE" -q -n 'syscall::getppid:entry /pid == $target/ { @[jstack(1024)] = count(); }' -c "$python -X utf8 points.py noted 0" >got.txt
+	# the stack before the helper was there makes a key of its own
+	$python - "$(sort -u noted | wc -l)" "$(wc -l <noted)" <<'X'
+import re, sys
+counts = [int(n) for n in re.findall(r"^ +(\d+)$", open("got.txt").read(), re.M)]
+print("keys:", "good" if len(counts) > int(sys.argv[1]) and sum(counts) == int(sys.argv[2]) + 1 else counts)
+X
+
+	# in JSON
+	"$DTRACE" -q -x oformat=json -n "$script" -c "$python -X utf8 points.py noted 0" >got.json
+	$python - <<'X'
+import json
+def stacks(o):
+    if isinstance(o, dict):
+        if "ustack-frames" in o:
+            yield o["ustack-frames"]
+        o = list(o.values())
+    if isinstance(o, list):
+        for x in o:
+            yield from stacks(x)
+want = [l.rstrip("\n").split("|") for l in open("noted", encoding="utf-8").read().splitlines()]
+got = [[f["symbol"] for f in s if "address" not in f and not f["symbol"].endswith("(point)")] for s in stacks(json.load(open("got.json")))]
+got = [s for s in got if s]
+if got != want:
+    print("json differs:", [(g, w) for g, w in zip(got, want) if g != w][:2], len(got), len(want))
+print("json:", len(got), "stacks")
+X
+} 2>&1
