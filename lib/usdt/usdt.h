@@ -66,7 +66,10 @@ typedef struct usdt_provider {
 	int enabled;
 } usdt_provider_t;
 
-/* D adds the process id to the name. module may be NULL: then it is the same as the name. */
+/*
+ * D adds the process id to the name, so one that ends with a digit can be traced by a pattern only
+ * ("name2*"). module may be NULL: then it is the same as the name.
+ */
 usdt_provider_t *usdt_create_provider(const char *name, const char *module);
 /*
  * Types are C types. One that ends with '*' is a pointer, of which "char *" and "const char *" are

@@ -112,6 +112,11 @@ done
 # Types; probes of one name with other types have those that notes can express.
 trace -lvn "shop$app:::numbers" && [ "$(sed -n 's/^.*args\[[0-9]\]: //p' out | tr '\n' ,)" = 'int,long,unsigned int,uint8_t,userland char *,int,' ] || fail "types"
 trace -lvn "shop$app:::twin" && [ "$(grep -c 'args\[0\]: u*int64_t$' out)" = 2 ] || fail "types of two probes with one name"
+# Another tracer finds the same notes.
+if command -v bpftrace >/dev/null; then
+	bpftrace -l 'usdt:*:shop:*' -p $app >out 2>err
+	grep -q ':shop:sale__done$' out && grep -q ':shop:all$' out || fail "bpftrace does not list the probes"
+fi
 cat >want <<'END2'
 sale item 1 -1
 numbers 1 -2 3 260 4 five 1
