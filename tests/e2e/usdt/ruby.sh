@@ -52,6 +52,7 @@ gets
 DTrace::Probe::Rubyprog.foo { |p| n += 1; p.fire('fired!', 2) }
 puts n
 END
+: >app.out
 ruby block.rb <go >app.out 2>&1 &
 app=$!
 exec 3>go
