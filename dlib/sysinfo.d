@@ -3,14 +3,7 @@
  * elsewhere, and args[1] and args[2] are NULL.
  */
 #pragma D depends_on library vminfo.d
-
-/* lock/contention_begin: Linux include/trace/events/lock.h */
-inline unsigned int LCB_F_SPIN = 1;
-inline unsigned int LCB_F_READ = 2;
-inline unsigned int LCB_F_WRITE = 4;
-inline unsigned int LCB_F_RT = 8;
-inline unsigned int LCB_F_PERCPU = 16;
-inline unsigned int LCB_F_MUTEX = 32;
+#pragma D depends_on library lockstat.d
 
 provider sysinfo {
 	probe bread(uint64_t n, uint64_t *counter, struct rq *cpu)

@@ -89,6 +89,8 @@ static struct expr *native_arg(struct check *c, const struct derivation *dv, uin
 			"argument %u of probe %s:::%s is declared as \"%s\", the source gives \"%s\"",
 			index, dv->probe->info.prov, dv->probe->info.name, type_text(c, type),
 			type_text(c, e->type));
+	if (type_is_pointer(c->types, type) && !type_same(c->types, e->type, type))
+		e = expr_cast(c, e, type); /* a void * fits every pointer, and has no members */
 	e->is_lvalue = false;
 	e->span = at;
 	return e;

@@ -10,7 +10,7 @@
 /* Providers of other systems or later versions; a '*' at the end stands for a process id. */
 /* clang-format off */
 static const char *const missing[] = {
-	"fbt",	  "fpuinfo", "iscsi",  "kprobe", "lockstat",
+	"fbt",	  "fpuinfo", "iscsi",  "kprobe", 
 	"mib",	 "nfsv3", "plockstat", "prof",   "rawfbt",
 	"uprobe", "usdt*",  
 };

@@ -29,6 +29,10 @@ except ConnectionRefusedError: pass
 """)
 NET = f"cat >$tmp/net.py <<'EOF'{NET[1]}EOF\n{NET[0]}"
 
+# a program that waits a tenth of a second for a file system that is frozen
+FROZEN = ("truncate -s 16M $tmp/i; d=$(losetup -f --show $tmp/i); mkfs.ext4 -q $d; mkdir $tmp/m; mount $d $tmp/m; fsfreeze -f $tmp/m; "
+          "touch $tmp/m/x & sleep 0.1; fsfreeze -u $tmp/m; wait; umount $tmp/m; losetup -d $d")
+
 ROWS = {
     "callflow.d":     (SELF, "work map 2", [r"=> mmap +\d+ us \(0x0, 0x10000\)", r"<= munmap += 0, \d+ us"]),
     "callrate.d":     ("", "calls write 1000; held", [r"TIME +CALLS +ERRORS +WRITTEN\n",
@@ -53,6 +57,7 @@ ROWS = {
     "heatmap.d":      ("write", "calls write 500; sleep 1; calls write 500", [r"min \.-+\. max", r"\n +\d+ .*\| +\d{3,}\n(.*\n)*? +\d+ .*\| +\d{3,}\n"]),
     "iolatency.d":    ("", LOOP + "; held", [r"loop\d+ +write, us *\n +value.*\n(.*\n)*? +\d+ \|@"]),
     "iotop.d":        ("", LOOP, [r"dd +loop\d+ +W +1310720 <none>\n"]),
+    "kernellocks.d":  ("", FROZEN, [r"touch rw-block\n( +\S+\n)+\d{5,} us\n"]),
     "kernelstacks.d": ("", "dd if=/dev/zero of=/dev/null bs=1M count=3000 2>/dev/null", [r"^dd\n( +vmlinux`\S+\n)+ +\S*entry_SYSCALL\S*\n\d+ samples"]),
     "latency.d":      ("close", "calls badclose 2000", [r"\n  calls, us +\n +value +-+ Distribution -+ count *\n(.*\n)*? +\d+ \|@+ +\d+ *\n"]),
     "lockwait.d":     ("", "work lock 20", [r"^work\n( +\S+\n)+\d+ us", r"work, ns\n(.*\n)*? +(524288|\d{7,}) \|@+"]),
