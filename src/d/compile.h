@@ -134,14 +134,17 @@ struct derived_info {
 	bool is_in_processes;
 };
 
+enum code_kind { CODE_ENTRY, CODE_RETURN, CODE_NOTE };
+
 /*
  * A source of a declared probe in code of processes: where a function of the files that match mod
- * begins, or where it returns. The clauses that are compiled for a source have its number.
+ * begins, or where it returns; or the probe `name' of provider `func' that a file has itself. The
+ * clauses that are compiled for a source have its number.
  */
 struct code_source {
 	const struct derived_info *probe;
-	const char *mod, *func;
-	bool is_return;
+	enum code_kind kind;
+	const char *mod, *func, *name;
 	uint32_t number; /* from 1 */
 };
 

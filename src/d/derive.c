@@ -10,7 +10,8 @@
  * args[0]. A source may describe a declared probe again; a chain of struct derivation then leads
  * from the probe that the clause names to a probe that a provider places.
  *
- * A probe in code of processes has sources of the form pid:FILE:FUNCTION:entry (or return). The
+ * A probe in code of processes has sources of the form pid:FILE:FUNCTION:entry (or return),
+ * or usdt:FILE:PROVIDER:PROBE, which is a probe that the file has itself. The
  * registry makes its probes when a description names processes; each has the number of its source,
  * and a clause is compiled once for each source that it could run for.
  *
@@ -325,7 +326,8 @@ bool dsession_derive(struct dsession *s, const struct compile_opts *opts,
 	return p->state == DERIVED_READY;
 }
 
-#define CODE_PROVIDER "pid"
+#define CODE_PROVIDER "pid"  /* functions of processes */
+#define NOTE_PROVIDER "usdt" /* probes that files have themselves */
 
 /* ---- declaring ------------------------------------------------------------------------------- */
 
@@ -351,32 +353,52 @@ static bool source_declare(struct check *c, const struct probe_decl *pd,
 	return true;
 }
 
-/* Sources with this provider are functions of processes. */
+static bool is_code_provider(const char *prov)
+{
+	return strcmp(prov, CODE_PROVIDER) == 0 || strcmp(prov, NOTE_PROVIDER) == 0;
+}
+
 static bool is_in_processes(const struct probe_decl *pd)
 {
 	for (uint32_t i = 0; i < pd->nsources; i++)
-		if (!pd->sources[i].reason && strcmp(pd->sources[i].spec.prov, CODE_PROVIDER) == 0)
+		if (!pd->sources[i].reason && is_code_provider(pd->sources[i].spec.prov))
 			return true;
 	return false;
+}
+
+static bool code_kind_of(const struct probe_desc *d, enum code_kind *ret)
+{
+	*ret = CODE_NOTE;
+	if (strcmp(d->prov, NOTE_PROVIDER) == 0)
+		return *d->name;
+	*ret = strcmp(d->name, "entry") == 0 ? CODE_ENTRY : CODE_RETURN;
+	return *ret == CODE_ENTRY || strcmp(d->name, "return") == 0;
+}
+
+static bool is_same_code(const struct probe_desc *a, const struct probe_desc *b)
+{
+	return strcmp(a->prov, b->prov) == 0 && strcmp(a->mod, b->mod) == 0 &&
+	       strcmp(a->func, b->func) == 0 &&
+	       (strcmp(a->prov, CODE_PROVIDER) == 0 || strcmp(a->name, b->name) == 0);
 }
 
 /* Why the source cannot be one of a probe in code of processes, or NULL. */
 static const char *code_source_wrong(const struct declared_probe *p, uint32_t i)
 {
 	const struct probe_desc *d = &p->sources[i].desc;
+	enum code_kind kind;
 
-	if (strcmp(d->prov, CODE_PROVIDER) != 0)
-		return "all sources of such a probe are functions: " CODE_PROVIDER
-		       ":FILE:FUNCTION:entry";
+	if (!is_code_provider(d->prov))
+		return "all sources of such a probe are in processes: " CODE_PROVIDER
+		       ":FILE:FUNCTION:entry, " NOTE_PROVIDER ":FILE:PROVIDER:PROBE";
 	if (p->sources[i].is_other)
-		return "functions of processes cannot be chosen from by '||'";
+		return "what is in processes cannot be chosen from by '||'";
 	if (!*d->mod || !*d->func)
-		return "a source in processes names a file and a function";
-	if (strcmp(d->name, "entry") != 0 && strcmp(d->name, "return") != 0)
-		return "a source in processes is the entry or the return of a function";
+		return "a source in processes names a file, and a function or a provider";
+	if (!code_kind_of(d, &kind))
+		return "a source in processes is the entry or the return of a function, or a probe";
 	for (uint32_t k = 0; k < i; k++)
-		if (strcmp(p->sources[k].desc.func, d->func) == 0 &&
-		    strcmp(p->sources[k].desc.mod, d->mod) == 0)
+		if (is_same_code(&p->sources[k].desc, d))
 			return "another source of this probe is in the same function";
 	return NULL;
 }
@@ -400,9 +422,10 @@ static bool code_sources_declare(struct check *c, const struct probe_decl *pd,
 			.probe = &p->info,
 			.mod = src->desc.mod,
 			.func = src->desc.func,
-			.is_return = strcmp(src->desc.name, "return") == 0,
+			.name = src->desc.name,
 			.number = c->session->code_sources.len + 1,
 		};
+		(void)code_kind_of(&src->desc, &code->kind);
 		src->code = code;
 		vec_push(&c->session->code_sources, code);
 	}

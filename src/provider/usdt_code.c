@@ -9,7 +9,8 @@
  * In each process that has mapped a file of that name with that function, this is a probe like
  * those of notes: "perl123" is its provider, the file its module. The front end compiles clauses
  * for it with the guard and the arguments of the source (probe.source). A file that has a note for
- * a probe of the same provider and name keeps that one alone.
+ * a probe of the same provider and name keeps that one alone. A source usdt:FILE:PROVIDER:PROBE is
+ * another name for probes of notes.
  */
 #include "d/compile.h"
 #include "proc/exits.h"
@@ -58,25 +59,71 @@ static void returns_add(struct usdt_group *d, struct pid_object *file, const str
 
 /* ---- probes ---------------------------------------------------------------------------------- */
 
-static void function_add(struct usdt_object *o, const struct code_source *source,
-			 const struct func *fn)
+/* Makes the group of a source in a function; NULL if another source has made it. */
+static struct usdt_group *group_make(struct usdt_object *o, const struct code_source *source,
+				     const char *func)
 {
 	const char *prov = source->probe->prov, *name = source->probe->name;
 	struct usdt_group *grp;
 
 	for (uint32_t i = 0; i < o->groups.len; i++) {
 		grp = o->groups.data[i];
-		if (strcmp(grp->func, fn->name) == 0 && strcmp(grp->name, name) == 0 &&
+		if (strcmp(grp->func, func) == 0 && strcmp(grp->name, name) == 0 &&
 		    strcmp(grp->prov, prov) == 0)
-			return; /* two sources mean the function */
+			return NULL;
 	}
-	grp = usdt_group_add(o, prov, fn->name, name);
+	grp = usdt_group_add(o, prov, func, name);
 	grp->declared = source->probe;
 	grp->source = source->number;
-	if (source->is_return)
+	return grp;
+}
+
+static void function_add(struct usdt_object *o, const struct code_source *source,
+			 const struct func *fn)
+{
+	struct usdt_group *grp = group_make(o, source, fn->name);
+
+	if (!grp)
+		return;
+	if (source->kind == CODE_RETURN)
 		returns_add(grp, o->file, fn);
 	else
 		entry_add(grp, o->file, fn);
+}
+
+/*
+ * Adds a group with another name for a group of notes. In files without symbols, several groups of
+ * notes are in a function without a name: then the note's name stands for it.
+ */
+static void note_add(struct usdt_object *o, const struct code_source *source,
+		     const struct usdt_group *own)
+{
+	struct usdt_group *grp = group_make(o, source, own->func);
+
+	if (!grp)
+		grp = group_make(o, source, own->name);
+	if (!grp)
+		return;
+	grp->note = own->note;
+	grp->operands = own->operands;
+	grp->spot = own->spot;
+	for (uint32_t i = 0; i < own->code.sites.len; i++)
+		vec_push(&grp->code.sites, own->code.sites.data[i]);
+}
+
+static void notes_add(struct probes *ps, struct usdt_object *o, const struct code_source *source)
+{
+	uint32_t n;
+
+	usdt_object_group(ps, usdt_state(ps), o);
+	n = o->groups.len;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct usdt_group *own = o->groups.data[i];
+
+		if (!own->source && strcmp(own->prov, source->func) == 0 &&
+		    glob_match(source->name, own->name))
+			note_add(o, source, own);
+	}
 }
 
 static bool function_is_meant(const struct code_source *source, const struct func *fn)
@@ -85,7 +132,10 @@ static bool function_is_meant(const struct code_source *source, const struct fun
 	       glob_match(source->func, fn->name);
 }
 
-/* "NAME`FUNCTION`..." is a file that has these functions, too: they tell builds apart. */
+/*
+ * "NAME`FUNCTION`FUNCTION-BYTES" is a file that has these functions, too, the second with these
+ * bytes at its beginning: they tell builds apart whose structures differ.
+ */
 static bool name_matches(const struct code_source *source, const char *file)
 {
 	char name[256];
@@ -94,21 +144,37 @@ static bool name_matches(const struct code_source *source, const char *file)
 	return glob_match(name, file);
 }
 
-static bool has_functions(const struct code_source *source, const struct pid_object *file)
+static bool has_bytes(struct pid_object *file, const struct func *fn, const char *hex, size_t len)
+{
+	const uint8_t *code = text_at(&file->text, fn->off, len / 2);
+
+	for (size_t i = 0; code && i < len / 2; i++) {
+		char byte[3] = {hex[2 * i], hex[2 * i + 1]};
+
+		if (strtoul(byte, NULL, 16) != code[i])
+			return false;
+	}
+	return code;
+}
+
+static bool has_functions(const struct code_source *source, struct pid_object *file)
 {
 	const char *p = strchr(source->mod, '`');
+	const struct func *fn;
 	char name[256];
 
-	while (p) {
-		(void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(p + 1, "`"), p + 1);
-		if (!funcs_find(file->funcs, name))
+	for (; p; p = strchr(p + 1, '`')) {
+		size_t len = strcspn(p + 1, "`"), n = strcspn(p + 1, "-`");
+
+		(void)snprintf(name, sizeof(name), "%.*s", (int)n, p + 1);
+		fn = funcs_find(file->funcs, name);
+		if (!fn || (n < len && !has_bytes(file, fn, p + 1 + n + 1, len - n - 1)))
 			return false;
-		p = strchr(p + 1, '`');
 	}
 	return true;
 }
 
-static void code_add(struct usdt_object *o, const struct code_source *source)
+static void code_add(struct probes *ps, struct usdt_object *o, const struct code_source *source)
 {
 	const struct func *fn;
 
@@ -116,6 +182,10 @@ static void code_add(struct usdt_object *o, const struct code_source *source)
 	    !has_functions(source, o->file))
 		return;
 	usdt_prov_add(o, source->probe->prov);
+	if (source->kind == CODE_NOTE) {
+		notes_add(ps, o, source);
+		return;
+	}
 	if (glob_is_literal(source->func)) {
 		fn = funcs_find(o->file->funcs, source->func);
 		if (fn)
@@ -164,5 +234,5 @@ void usdt_code_add(struct probes *ps, struct usdt_object *o)
 
 	for (; (source = source_get(ps, o->ncodes, &is_live)); o->ncodes++)
 		if (is_live && name_matches(source, o->file->file.name))
-			code_add(o, source);
+			code_add(ps, o, source);
 }

@@ -77,6 +77,28 @@ order order 4 1
 END
 grep . out | diff want - || fail "notes and declaration"
 
+# other names for the probes of a file; conditions on the code of functions
+code=$(objdump -d shop-plain --disassemble=price | awk '/<price>:/ { f = 1; next } f && NF { for (i = 2; i < 5 && $i ~ /^[0-9a-f][0-9a-f]$/; i++) printf "%s", $i; exit }')
+cat >other.d <<END
+#pragma D option quiet
+provider depot {
+	probe taken(int twice) = usdt:shop-*:shop:order ((int)arg0 * 2);
+	probe same() = pid:shop-*@price-$code:price:return ();
+	probe other() = pid:shop-*@price-00$code:price:return ();
+};
+END
+tr @ '`' <other.d >other2.d
+cat other2.d - >run2.d <<'END'
+depot$target:::taken { @t = sum(arg0); }
+depot$target:::same { @s = count(); }
+END { printa("%@d ", @t); printa("%@d\n", @s); }
+END
+"$DTRACE" -s run2.d -c ./shop-notes >out 2>err || fail "other names"
+[ "$(grep . out)" = "20 4" ] || fail "other names: counts"
+{ cat other2.d; echo 'depot$target:::other {}'; } >run3.d
+"$DTRACE" -s run3.d -c ./shop-plain >out 2>err && fail "other code was accepted"
+grep -q 'and there is none' err || fail "no reason for other code"
+
 refused() { # TEXT CLAUSE DECLARATION
 	{ [ "$3" ] && echo "provider shop { $3 };" || cat shop.d; echo "$2"; } >bad.d
 	"$DTRACE" -s bad.d -c ./shop-plain >out 2>err && fail "not refused: $2 $3"
@@ -84,7 +106,7 @@ refused() { # TEXT CLAUSE DECLARATION
 }
 refused 'shops lose nothing' 'shop$target:::lost {}' ''
 refused 'did you mean .order.' 'shop$target:::ordr {}' ''
-refused 'names a file and a function' 'shop$target:::x {}' 'probe x() = pid::order:entry ();'
+refused 'names a file, and a function' 'shop$target:::x {}' 'probe x() = pid::order:entry ();'
 refused 'the entry or the return' 'shop$target:::x {}' 'probe x() = pid:shop:order:1f ();'
 refused "chosen from by '||'" 'shop$target:::x {}' 'probe x() = pid:a:order:entry () || pid:b:order:entry ();'
 refused 'all sources of such a probe' 'shop$target:::x {}' 'probe x() = pid:a:order:entry (), tick-1s ();'
