@@ -146,18 +146,12 @@ _.stapsdt.base: .space 1
 #endif
 
 /*
- * The instruction of a probe is a nop of one byte, which every kernel emulates. Linux 6.18 and later
- * make a call of a probed nop of 5 bytes, which is faster. dtrace probes the second nop in functions
- * where such a call is safe.
+ * The instruction of a probe is a nop of one byte, which every kernel emulates. Linux 6.18 makes a
+ * call of a probed nop of 5 bytes, which overwrites variables below the stack pointer and is no
+ * function in children.
  */
-#ifdef __x86_64__
-#define __SDT_NOP "990: nop\n\t.byte 0x0f, 0x1f, 0x44, 0, 0\n"
-#else
-#define __SDT_NOP "990: nop\n"
-#endif
-
 #define __SDT_NOTE(provider, probe, arguments) \
-	__SDT_NOP \
+	"990: nop\n" \
 	"\t.pushsection .note.stapsdt,\"?\",\"note\"\n" \
 	"\t.balign 4\n" \
 	"\t.4byte 992f-991f, 994f-993f, 3\n" \

@@ -493,6 +493,9 @@ void check_clause(struct check *c, struct decl *d);
 void check_specs_named(struct check *c, const struct decl *d);
 void check_vars(struct check *c, struct decl *d);
 void check_provider(struct check *c, struct decl *d);
+/* usdt.c: reports what -h and -G could make no call of. */
+void check_usdt_probe(struct check *c, const struct probe_decl *pd, const char *provider,
+		      const struct declared_probe *p);
 
 /* ---- derive.c: declared probes that are made of others ------------------------------------ */
 

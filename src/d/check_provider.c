@@ -179,7 +179,10 @@ void check_provider(struct check *c, struct decl *d)
 		if (hashmap_finds(p->probes, probe->name))
 			check_error(c, D_PROV_PRDUP, d->provider.probes[i].span,
 				    "probe %s:%s is declared twice", p->name, probe->name);
-		else
+		else if (c->opts->builds_programs && !probe->nsources &&
+			 probe->layer == LAYER_PROGRAM)
+			check_usdt_probe(c, &d->provider.probes[i], p->name, probe);
+		if (!hashmap_finds(p->probes, probe->name))
 			hashmap_sets(p->probes, probe->name, probe);
 	}
 	old = hashmap_finds(s->providers, p->name);

@@ -476,6 +476,7 @@ void check_init(struct check *c, struct dsession *s, const struct compile_opts *
 	c->opts = opts;
 	c->env = env;
 	c->locals = hashmap_create();
+	c->macros = hashmap_create();
 	c->poisoned_types = hashmap_create();
 	c->parse_env = (struct parse_env){
 		.ctx = c,
@@ -503,6 +504,7 @@ void check_init(struct check *c, struct dsession *s, const struct compile_opts *
 void check_deinit(struct check *c)
 {
 	hashmap_destroy(c->locals);
+	hashmap_destroy(c->macros);
 	hashmap_destroy(c->poisoned_types);
 	vec_deinit(&c->clauses);
 }

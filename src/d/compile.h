@@ -34,7 +34,9 @@ struct compile_opts {
 	bool defaultargs, argref, empty, pspec, zdefs, errtags;
 	bool hash_comments; /* parse_input.has_hash_comments */
 	bool is_helper;	    /* the session compiles ustack helpers */
-	bool remedies;	    /* an error without a hint gets the remedy of its tag */
+	/* Providers become headers and probe objects: their probes have to be calls in C. */
+	bool builds_programs;
+	bool remedies; /* an error without a hint gets the remedy of its tag */
 	/*
 	 * The text is a library file unless this is LAYER_PROGRAM. A library may be empty and may
 	 * depend on others; a missing dependency is EDT_NOMOD.

@@ -160,6 +160,8 @@ static struct probe_decl parse_probe(struct parser *p)
 	parser_expect(p, TOK_KW_PROBE);
 	probe.span = p->tok.span;
 	probe.name = parser_name(p, true);
+	if (p->tok.kind == TOK_SUB)
+		parser_syntax(p, "in the declaration of a probe '__' stands for '-'");
 	parser_expect(p, TOK_LPAREN);
 	probe.args = parse_params(p, TOK_RPAREN, &probe.nargs, &probe.varargs);
 	if (parser_accept(p, TOK_COLON)) {

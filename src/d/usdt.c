@@ -1,4 +1,6 @@
 /* Providers of programs that a D program declares, as plain data for headers and probe objects. */
+#include <ctype.h>
+
 #include "d/check_impl.h"
 #include "usdt/usdt.h"
 
@@ -79,6 +81,68 @@ static bool arg_fill(struct types *t, struct arena *a, type_id id, struct usdt_a
 	ret->size = 8;
 	ret->is_word = true;
 	return true;
+}
+
+/*
+ * Adds the name of the macro of a probe, PROVIDER_PROBE, as header.c writes it, where "__" of the
+ * name is '-'.
+ */
+static void macro_add(struct strbuf *out, const char *provider, const char *probe)
+{
+	strbuf_addf(out, "%s_%s", provider, probe);
+	for (char *s = out->data; *s; s++)
+		*s = *s == '-' ? '_' : (char)toupper((unsigned char)*s);
+}
+
+/* Reports a macro that another probe of the program has; false after that. */
+static bool check_macro(struct check *c, const struct probe_decl *pd, const char *name,
+			const char *probe)
+{
+	const char *other = hashmap_finds(c->macros, name);
+
+	if (other) {
+		check_error(c, D_PROV_PRDUP, pd->span, "probes %s and %s would have one macro, %s",
+			    other, probe, name);
+		return false;
+	}
+	hashmap_sets(c->macros, name, (void *)(uintptr_t)probe);
+	return true;
+}
+
+static void check_macros(struct check *c, const struct probe_decl *pd, const char *provider,
+			 const char *probe)
+{
+	const char *text = arena_printf(c->arena, "%s:%s", provider, probe);
+	struct strbuf b = {0};
+
+	macro_add(&b, provider, probe);
+	if (check_macro(c, pd, arena_strdup(c->arena, b.data), text)) {
+		strbuf_adds(&b, "_ENABLED");
+		(void)check_macro(c, pd, arena_strdup(c->arena, b.data), text);
+	}
+	strbuf_deinit(&b);
+}
+
+void check_usdt_probe(struct check *c, const struct probe_decl *pd, const char *provider,
+		      const struct declared_probe *p)
+{
+	struct usdt_arg arg;
+
+	if (p->nargs > USDT_ARGS_MAX) {
+		check_error(c, D_PROV_PRARGLEN, pd->span,
+			    "probe %s has %u parameters, a program can pass %d", pd->name, p->nargs,
+			    USDT_ARGS_MAX);
+		return;
+	}
+	for (uint32_t i = 0; i < p->nargs; i++) {
+		if (arg_fill(c->types, c->session->arena, p->args[i], &arg))
+			continue;
+		check_error(c, D_DECL_PROTO_TYPE, pd->args[i]->span,
+			    "a program cannot pass %s to probe %s", arg.text, pd->name);
+		diag_hint(c->diags, "integers, floating-point numbers of 4 and 8 bytes and "
+				    "pointers can be passed");
+	}
+	check_macros(c, pd, provider, p->name);
 }
 
 static const char *cname_of(struct arena *a, const char *name)

@@ -159,9 +159,9 @@ cp app.o probes2.o && cp probes.d probes2.d && cp probes2.o before.o
 grep -q "would overwrite 'probes2.o'" err && grep -q 'hint: .* -o' err && cmp probes2.o before.o || fail "an object of the program was overwritten"
 refused 'are objects for different machines' -G -s probes.d app.o app32.o
 echo 'provider p { probe x(int, int, int, int, int, int, int, int, int, int, int, int, int); };' >big.d
-refused 'probe p:::x has 13 arguments' -h -s big.d
+refused 'probe x has 13 parameters, a program can pass 12' -h -s big.d
 echo 'struct s { int a; }; provider p { probe x(struct s); };' >byval.d
-refused 'a program cannot pass it to a probe' -h -s byval.d
+refused 'a program cannot pass struct s to probe x' -h -s byval.d
 echo 'provider p1 { probe x(); };' >digit.d
 refused 'D_PROV_BADNAME' -h -s digit.d
 refused 'go with -h and -G' -k -n BEGIN

@@ -89,7 +89,7 @@ END_C
 gcc -O2 -Wall -Wextra -Werror -I"$headers" hand.c -o hand 2>err || fail "a counter made by hand"
 "$DTRACE" -qn 'hand$target:::made { printf("%d %s\n", arg0, copyinstr(arg1)); }' -c ./hand >out 2>err && grep -qx '1 ./hand' out || fail "a counter made by hand does not count"
 
-# The cost: a site is two nops, the test of a counter one load and one branch.
+# The cost: a site is a nop, the test of a counter one load and one branch.
 cat >cost.c <<'END_C'
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
