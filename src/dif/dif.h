@@ -152,8 +152,9 @@ enum subr_fx {
 	FX_WRITES_USER = 1 << 7, /* it is destructive, and not every kernel allows it */
 	/* no other DTrace has it, so that a program may define the name for something else */
 	FX_OURS = 1 << 8,
-	FX_ATTACH = 1 << 9, /* for ustack helpers, when a process is met: runs in the tracer */
-	FX_WALK = 1 << 10,  /* for ustack helpers, also during the walk */
+	FX_ATTACH = 1 << 9,	 /* for ustack helpers, when a process is met: runs in the tracer */
+	FX_WALK = 1 << 10,	 /* for ustack helpers, also during the walk */
+	FX_READS_USER = 1 << 11, /* it reads memory of the process */
 	FX_VALUE = FX_CALLS | FX_FAULTS,
 	FX_MEMORY = FX_VALUE | FX_SCRATCH,
 };

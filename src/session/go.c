@@ -6,6 +6,7 @@
 
 #include "provider/providers.h"
 #include "proc/control.h"
+#include "proc/touch.h"
 #include "ustack/ustack.h"
 #include "session/later.h"
 #include "consume/wait.h"
@@ -79,6 +80,35 @@ static bool clause_has(const struct prog_clause *cl, enum subr_fx effect)
 		for (uint32_t k = 0; k < cl->acts[j].nargs; k++)
 			if (difo_has(cl->acts[j].args[k], effect))
 				return true;
+	return false;
+}
+
+static bool difo_reads_user(const struct difo *d)
+{
+	for (uint32_t i = 0; d && i < d->code_len; i++) {
+		enum dif_op op = DIF_INSN_OP(d->code[i]);
+
+		if (op >= DIF_OP_ULDSB && op <= DIF_OP_ULDX)
+			return true;
+	}
+	return difo_has(d, FX_READS_USER);
+}
+
+/* Returns true if clauses read memory of processes. */
+static bool run_reads_user(const struct run *run)
+{
+	for (uint32_t i = 0; i < run->clauses.len; i++) {
+		const struct prog_clause *cl = run->clauses.data[i].clause;
+
+		if (!clause_counts(&run->clauses.data[i]))
+			continue;
+		if (difo_reads_user(cl->pred))
+			return true;
+		for (uint32_t j = 0; j < cl->nacts; j++)
+			for (uint32_t k = 0; k < cl->acts[j].nargs; k++)
+				if (difo_reads_user(cl->acts[j].args[k]))
+					return true;
+	}
 	return false;
 }
 
@@ -466,6 +496,17 @@ static void set_state(struct run *run, enum rt_state state)
 	__atomic_store_n(&run->engine->control->state, state, __ATOMIC_RELEASE);
 }
 
+/* The processes of -c are held: their clauses can read string constants from the beginning. */
+static void constants_touch(const struct run *run)
+{
+	bool reads = run_reads_user(run);
+
+	for (uint32_t i = 0; reads && i < run->targets->procs.len; i++)
+		if (proc_is_created(run->targets->procs.data[i]))
+			proc_touch_constants(run->names->file_opts.gate,
+					     proc_pid(run->targets->procs.data[i]));
+}
+
 /*
  * BEGIN fires before anything else is attached; when it calls exit(), which turns ON into EXITING,
  * nothing ever is. The rest is attached while the state is OFF, so that all probes begin at the
@@ -493,6 +534,7 @@ struct err *run_start(struct run *run)
 		e = run_watch_processes(run);
 	if (e)
 		return e;
+	constants_touch(run);
 	set_state(run, RT_STATE_ON);
 	return NULL;
 }

@@ -96,6 +96,8 @@ struct gate_file *gate_open_mapping(struct gate *g, const struct gate_mapping *m
  * fills st_dev and st_ino of *ret. False with errno.
  */
 bool gate_identity(const char *path, struct stat *ret);
+/* True if the device is one of a file system that answers by itself; dev: as makedev() makes it. */
+bool gate_is_dev_harmless(struct gate *g, uint64_t dev);
 /* Makes a file of a descriptor that is known to answer, and that stays the caller's. */
 struct gate_file *gate_file_of(int fd);
 struct gate_file *gate_file_share(struct gate_file *f);

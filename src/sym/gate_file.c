@@ -499,6 +499,11 @@ struct gate_file *gate_open_mapping(struct gate *g, const struct gate_mapping *m
 	return file_here(open(path, OPEN_FLAGS));
 }
 
+bool gate_is_dev_harmless(struct gate *g, uint64_t dev)
+{
+	return mounts_is_dev_harmless(&g->mounts, dev);
+}
+
 bool gate_identity(const char *path, struct stat *ret)
 {
 	struct statx st;
