@@ -142,6 +142,11 @@ struct provider {
 	 */
 	type_id (*arg_type)(struct probes *ps, const struct probe *pr, uint32_t index,
 			    struct types *t, struct argplace *ret_place);
+	/*
+	 * Whether a clause that was compiled for the args[] of one probe can run at another, whose
+	 * texts of arg_types() are equal. NULL: it can.
+	 */
+	bool (*same_args)(struct probes *ps, const struct probe *compiled, const struct probe *pr);
 	/* Why arg<raw> cannot be read, in the registry's arena, or NULL. May itself be NULL. */
 	const char *(*arg_refused)(struct probes *ps, const struct probe *pr, uint32_t raw);
 	/* Fills in the places of a probe, at most PROBE_MAX_POINTS; returns their number. */

@@ -397,6 +397,7 @@ const struct provider provider_usdt = {
 	.attrs = usdt_attrs,
 	.arg_types = usdt_arg_types,
 	.arg_type = usdt_arg_type,
+	.same_args = usdt_same_args,
 	.arg_refused = usdt_arg_refused,
 	.points = usdt_points,
 };

@@ -92,6 +92,7 @@ struct usdt_state {
 	VEC(struct probe_desc) patterns;      /* of the session's programs */
 	bool has_literals;		      /* some description has named a process */
 	struct dwarf_import *types;	      /* NULL until a type is asked for */
+	struct types *table;		      /* into which it imports */
 	struct hashmap *debug_types;	      /* file and type -> struct debug_type, or NULL */
 	uint32_t nrequests;
 	uint32_t ncodes, ncodes_scanned; /* sources that are declared in D; at the last scan */
@@ -153,5 +154,6 @@ void usdt_kinds_destroy(struct usdt_kinds *kinds); /* NULL is allowed */
 uint32_t usdt_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types);
 type_id usdt_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, struct types *t,
 		      struct argplace *ret_place);
+bool usdt_same_args(struct probes *ps, const struct probe *compiled, const struct probe *pr);
 bool usdt_attrs(struct probes *ps, const struct probe *pr, struct attr *ret);
 const char *usdt_arg_refused(struct probes *ps, const struct probe *pr, uint32_t raw);

@@ -379,6 +379,7 @@ static type_id type_of_program(struct probes *ps, struct usdt_probe_data *d, str
 
 		if (!st->types)
 			st->types = dwarf_import_create();
+		st->table = t;
 		return type_derive(t, dwarf_import_type(st->types, t, &die), b->npointers);
 	}
 	if (b->kind == TK_ENUM)
@@ -416,6 +417,27 @@ type_id usdt_arg_type(struct probes *ps, const struct probe *pr, uint32_t index,
 	    strcmp(base.name, "string") == 0 || type_is_declared(t, &base))
 		return TYPE_NONE;
 	return type_of_program(ps, usdt_probe(pr), t, &base, ret_place);
+}
+
+/* Compares the types that debug information gives; the others are equal if their texts are. */
+bool usdt_same_args(struct probes *ps, const struct probe *compiled, const struct probe *pr)
+{
+	const struct usdt_state *st = usdt_state(ps);
+	uint32_t n = usdt_probe(compiled)->declared ? 0 : elements_of(ps, compiled)->n;
+
+	if (!st->table || usdt_probe(compiled)->object == usdt_probe(pr)->object)
+		return true;
+	for (uint32_t i = 0; i < n; i++) {
+		struct argplace place;
+		type_id type = usdt_arg_type(ps, compiled, i, st->table, &place);
+
+		/* a clause cannot have used what has no type in the first probe */
+		if (type != TYPE_ERROR &&
+		    !types_have_same_layout(st->table, type,
+					    usdt_arg_type(ps, pr, i, st->table, &place)))
+			return false;
+	}
+	return true;
 }
 
 uint32_t usdt_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types)

@@ -141,7 +141,10 @@ bool probes_have_same_args(struct probes *ps, const struct probe *a, const struc
 	uint32_t na = a->provider->arg_types ? a->provider->arg_types(ps, a, &of_a) : 0;
 	uint32_t nb = b->provider->arg_types ? b->provider->arg_types(ps, b, &of_b) : 0;
 
-	return na == nb && same_types(of_a, of_b, na);
+	if (na != nb || !same_types(of_a, of_b, na))
+		return false;
+	return a->provider != b->provider || !a->provider->same_args ||
+	       a->provider->same_args(ps, a, b);
 }
 
 static int env_arg_types(void *ctx, const struct probe_desc *desc, const char *const **ret_types)
