@@ -5,6 +5,7 @@
  *     usdt_file.c  reads the notes of files, each file once however many processes map it
  *     usdt_scan.c  finds out which processes have mapped which of these files
  *     usdt_args.c  finds where arguments are, and their types
+ *     usdt_debug.c finds types of arguments in debug information
  *     usdt_code.c  adds the probes that are declared in D over functions of programs
  *
  * Objects   a file with notes, found by its identity (device, inode, size, time of change). Files
@@ -20,6 +21,8 @@
  */
 #pragma once
 
+#include <elfutils/libdw.h>
+
 #include "base/hashmap.h"
 #include "provider/pid.h"
 #include "usdt/note.h"
@@ -29,6 +32,7 @@ struct usdt_group;
 struct usdt_object;
 struct usdt_elements;
 struct usdt_kinds;
+struct unwind_rows;
 
 struct usdt_probe_data {
 	struct usdt_group *group;
@@ -70,6 +74,7 @@ struct usdt_object {
 	bool is_for_all, is_for_each;
 	VEC(struct usdt_group *) groups; /* empty until has_groups */
 	struct usdt_kinds *kinds;	 /* for the types of arguments; NULL until asked for */
+	struct unwind_rows *rows;	 /* the same */
 };
 
 /* A process that has mapped an object. */
@@ -149,7 +154,8 @@ void usdt_scan_all(struct probes *ps, struct usdt_state *st);
 /* Parses the operands of a note of the file. */
 void usdt_note_operands(struct gate_elf *g, const struct usdt_note *note, bool is_32bit,
 			struct usdt_operands *ret);
-void usdt_kinds_destroy(struct usdt_kinds *kinds); /* NULL is allowed */
+/* Destroys what the object has for the types of arguments. */
+void usdt_types_deinit(struct usdt_object *o);
 /* The members of struct provider. */
 uint32_t usdt_arg_types(struct probes *ps, const struct probe *pr, const char *const **ret_types);
 type_id usdt_arg_type(struct probes *ps, const struct probe *pr, uint32_t index, struct types *t,
@@ -157,3 +163,12 @@ type_id usdt_arg_type(struct probes *ps, const struct probe *pr, uint32_t index,
 bool usdt_same_args(struct probes *ps, const struct probe *compiled, const struct probe *pr);
 bool usdt_attrs(struct probes *ps, const struct probe *pr, struct attr *ret);
 const char *usdt_arg_refused(struct probes *ps, const struct probe *pr, uint32_t raw);
+
+/* ---- usdt_debug.c ---------------------------------------------------------------------------- */
+
+/*
+ * Returns the C type that operand number index has in all functions that have the probe of the
+ * note, and describes it in *ret; NULL if debug information does not tell.
+ */
+const char *usdt_debug_operand(struct probes *ps, struct usdt_object *o,
+			       const struct usdt_note *note, uint32_t index, Dwarf_Die *ret);

@@ -6,6 +6,7 @@
 #include "d/compile.h"
 #include "d/import_dwarf.h"
 #include "sym/dwarf.h"
+#include "sym/ehframe.h"
 #include "usdt/dof.h"
 
 #define NARGS 10 /* arg0 to arg9 */
@@ -126,6 +127,8 @@ struct element {
 	const char *text;   /* argtext.h */
 	const char *native; /* its type in the object's description; NULL: the object has none */
 	uint32_t raw;	    /* number of the operand */
+	Dwarf_Die die; /* the type in debug information that gave the text; has_die: is valid */
+	bool has_die;
 };
 
 struct usdt_elements {
@@ -222,13 +225,17 @@ static const struct usdt_kinds *kinds_of(struct arena *a, struct usdt_object *o)
 	return o->kinds;
 }
 
-void usdt_kinds_destroy(struct usdt_kinds *kinds)
+void usdt_types_deinit(struct usdt_object *o)
 {
-	if (!kinds)
-		return;
-	hashmap_destroy(kinds->all);
-	dof_index_destroy(kinds->dof);
-	free(kinds);
+	if (o->kinds) {
+		hashmap_destroy(o->kinds->all);
+		dof_index_destroy(o->kinds->dof);
+		free(o->kinds);
+	}
+	if (o->rows) {
+		unwind_rows_deinit(o->rows);
+		free(o->rows);
+	}
 }
 
 /* Returns the D type that a clause sees for a C type; pointers lead to the process's memory. */
@@ -265,9 +272,28 @@ static void attrs_unpack(const uint32_t packed[NPARTS], struct attr *ret)
 	}
 }
 
-static struct usdt_elements *elements_make(struct arena *a, const struct usdt_kinds *kinds,
+/* Describes an argument of which the object has no description. */
+static void element_guess(struct probes *ps, struct usdt_object *o, const struct probe_kind *k,
+			  uint32_t i, struct element *ret)
+{
+	const struct operand_kind *op = &k->operands[i];
+	struct argbase base;
+	const char *type;
+
+	*ret = (struct element){.text = operand_kind_type(op), .raw = i};
+	type = op->is_mixed ? NULL : usdt_debug_operand(ps, o, k->note, i, &ret->die);
+	if (!type || !argtext_base(probes_arena(ps), type, &base))
+		return;
+	ret->native = type;
+	ret->text = arena_printf(probes_arena(ps), "@%u %s", i, type_shown(probes_arena(ps), type));
+	ret->has_die = true;
+}
+
+static struct usdt_elements *elements_make(struct probes *ps, struct usdt_object *o,
+					   const struct usdt_kinds *kinds,
 					   const struct probe_kind *k)
 {
+	struct arena *a = probes_arena(ps);
 	struct usdt_elements *all = ARENA_NEW(a, struct usdt_elements);
 	struct dof_probe_info info = {0};
 
@@ -282,8 +308,7 @@ static struct usdt_elements *elements_make(struct arena *a, const struct usdt_ki
 		if (all->has_attrs)
 			element_describe(a, &info, i, el);
 		else
-			*el = (struct element){.text = operand_kind_type(&k->operands[i]),
-					       .raw = i};
+			element_guess(ps, o, k, i, el);
 		all->texts[i] = el->text;
 	}
 	return all;
@@ -302,7 +327,7 @@ static const struct usdt_elements *elements_of(struct probes *ps, const struct p
 	kinds = kinds_of(a, d->object);
 	k = hashmap_finds(kinds->all, kind_key(a, d->note));
 	if (!k->elements)
-		k->elements = elements_make(a, kinds, k);
+		k->elements = elements_make(ps, d->object, kinds, k);
 	d->elements = k->elements;
 	return d->elements;
 }
@@ -335,7 +360,7 @@ static const struct debug_type *debug_type_find(struct probes *ps, const struct 
 		[TK_ENUM] = DWARF_ENUM,
 		[TK_TYPEDEF] = DWARF_TYPEDEF,
 	};
-	struct usdt_state *st = probes_state(ps, &provider_usdt, sizeof(*st));
+	struct usdt_state *st = usdt_state(ps);
 	const struct place_file *f = &d->object->file->file;
 	const char *key =
 		arena_printf(probes_arena(ps), "%llx:%llx:%d:%s", (unsigned long long)f->dev,
@@ -362,6 +387,14 @@ static type_id type_derive(struct types *t, type_id id, uint32_t npointers)
 	return id;
 }
 
+static struct dwarf_import *importer_get(struct usdt_state *st, struct types *t)
+{
+	if (!st->types)
+		st->types = dwarf_import_create();
+	st->table = t;
+	return st->types;
+}
+
 /*
  * A type that D text does not declare has the program's layout, not that of a kernel's type of the
  * same name. A number is the same everywhere.
@@ -369,7 +402,7 @@ static type_id type_derive(struct types *t, type_id id, uint32_t npointers)
 static type_id type_of_program(struct probes *ps, struct usdt_probe_data *d, struct types *t,
 			       const struct argbase *b, struct argplace *ret_place)
 {
-	struct usdt_state *st = probes_state(ps, &provider_usdt, sizeof(*st));
+	struct usdt_state *st = usdt_state(ps);
 	bool is_64bit = !d->object->file->file.is_32bit;
 	const struct debug_type *ty = is_64bit ? debug_type_find(ps, d, b) : NULL;
 	type_id known;
@@ -377,10 +410,8 @@ static type_id type_of_program(struct probes *ps, struct usdt_probe_data *d, str
 	if (ty && ty->is_found) {
 		Dwarf_Die die = ty->die;
 
-		if (!st->types)
-			st->types = dwarf_import_create();
-		st->table = t;
-		return type_derive(t, dwarf_import_type(st->types, t, &die), b->npointers);
+		return type_derive(t, dwarf_import_type(importer_get(st, t), t, &die),
+				   b->npointers);
 	}
 	if (b->kind == TK_ENUM)
 		return type_derive(t, TYPE_INT, b->npointers);
@@ -416,6 +447,11 @@ type_id usdt_arg_type(struct probes *ps, const struct probe *pr, uint32_t index,
 	if (!el->native || !argtext_base(probes_arena(ps), el->native, &base) ||
 	    strcmp(base.name, "string") == 0 || type_is_declared(t, &base))
 		return TYPE_NONE;
+	if (el->has_die) {
+		Dwarf_Die die = el->die;
+
+		return dwarf_import_arg(importer_get(usdt_state(ps), t), t, &die, false);
+	}
 	return type_of_program(ps, usdt_probe(pr), t, &base, ret_place);
 }
 

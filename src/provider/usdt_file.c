@@ -369,7 +369,7 @@ static void object_destroy(struct usdt_object *o)
 	}
 	vec_deinit(&o->groups);
 	vec_deinit(&o->provs);
-	usdt_kinds_destroy(o->kinds);
+	usdt_types_deinit(o);
 	usdt_notes_deinit(&o->notes);
 	pid_object_destroy(o->file);
 	arena_destroy(o->arena);

@@ -63,6 +63,28 @@ bool dwarf_file_type(struct dwarf_file *d, uint64_t addr, enum dwarf_named kind,
 bool dwarf_find_type(Dwarf *dw, Dwarf_Die *first, enum dwarf_named kind, const char *name,
 		     Dwarf_Die *ret);
 
+/* ---- values (dwarf_value.c) ------------------------------------------------------------------ */
+
+/* A register, or a word of memory, when the program is at an instruction. */
+struct dwarf_value {
+	bool is_memory;
+	uint32_t word; /* index in struct pt_regs of the register, or of the base of the address */
+	int64_t disp;  /* of memory: is added to the base */
+	/* the register and the distance that give the frame's address (CFA), if they are known */
+	bool has_cfa;
+	uint32_t cfa_word;
+	int64_t cfa_disp;
+	uint32_t size; /* bytes */
+	bool is_signed, is_float;
+};
+
+/*
+ * Finds the type of a variable or parameter that has this value at the instruction at address pc:
+ * a number or pointer of the value's size. False if none is known.
+ */
+bool dwarf_file_value(struct dwarf_file *d, uint64_t pc, const struct dwarf_value *value,
+		      Dwarf_Die *ret_type);
+
 /* ---- functions (dwarf_args.c, dwarf_go.c) ---------------------------------------------------- */
 
 struct dwarf_arg {

@@ -1,0 +1,76 @@
+/* Types of arguments of programs' own probes from debug information. */
+#include "provider/usdt.h"
+
+#include "arch/arch.h"
+#include "sym/debugfile.h"
+#include "sym/dwarf.h"
+#include "sym/ehframe.h"
+
+/* Finds from which register and distance places in the frame count at an instruction. */
+static void frame_find(struct probes *ps, struct usdt_object *o, const struct place_site *site,
+		       struct dwarf_value *v)
+{
+	const struct unwind_row *row;
+
+	if (site->off > UINT32_MAX)
+		return;
+	if (!o->rows) {
+		o->rows = xcalloc(1, sizeof(*o->rows));
+		unwind_rows_read(site->file->opened, probes_files(ps)->limit, NULL, o->rows);
+	}
+	row = unwind_row_find(o->rows, (uint32_t)site->off);
+	v->has_cfa = row && (row->kind == UNWIND_RSP || row->kind == UNWIND_RBP);
+	if (v->has_cfa) {
+		v->cfa_word =
+			arch.unwind
+				.words[row->kind == UNWIND_RSP ? arch.unwind.sp : arch.unwind.fp];
+		v->cfa_disp = row->cfa;
+	}
+}
+
+/* Returns the type of a variable that has its value where the operand has it; NULL: none. */
+static const char *site_type(struct probes *ps, struct dwarf_file *dw, const struct usdt_group *grp,
+			     const struct usdt_operand *op, Dwarf_Die *ret)
+{
+	struct dwarf_value v = {
+		.is_memory = op->kind == USDT_OPERAND_MEMORY,
+		.word = op->base / 8,
+		.disp = op->disp,
+		.size = op->size,
+		.is_signed = op->is_signed,
+		.is_float = op->is_float,
+	};
+
+	if (op->kind != USDT_OPERAND_REGISTER && !v.is_memory)
+		return NULL;
+	if (op->base % 8 || op->has_index || op->is_thread || (v.is_memory && !op->has_base))
+		return NULL;
+	if (v.is_memory)
+		frame_find(ps, grp->object, &grp->code.sites.data[0], &v);
+	if (!dwarf_file_value(dw, grp->note->pc, &v, ret))
+		return NULL;
+	return dwarf_type_text(ret, probes_arena(ps));
+}
+
+const char *usdt_debug_operand(struct probes *ps, struct usdt_object *o,
+			       const struct usdt_note *note, uint32_t index, Dwarf_Die *ret)
+{
+	struct dwarf_file *dw =
+		o->file->file.is_32bit || !probes_files(ps) ? NULL : pid_object_dwarf(ps, o->file);
+	const char *type = NULL;
+
+	for (uint32_t i = 0; dw && i < o->groups.len; i++) {
+		const struct usdt_group *grp = o->groups.data[i];
+		const char *other;
+
+		if (!grp->note || !grp->code.sites.len || index >= grp->operands->n ||
+		    strcmp(grp->note->name, note->name) != 0 ||
+		    strcmp(grp->note->provider, note->provider) != 0)
+			continue;
+		other = site_type(ps, dw, grp, &grp->operands->list[index], ret);
+		if (!other || (type && strcmp(type, other) != 0))
+			return NULL;
+		type = other;
+	}
+	return type;
+}
