@@ -7,7 +7,6 @@
  * in which a processor did nothing else. Frames are innermost first: the lock's own functions, then who wanted it.
  */
 #pragma D option defaultargs
-#pragma D option stackindent=4
 
 lockstat:::adaptive-block, lockstat:::adaptive-spin, lockstat:::rw-block, lockstat:::rw-spin, lockstat:::spin-spin
 {
@@ -24,5 +23,5 @@ END
 {
 	trunc(@ns, 20);
 	normalize(@ns, 1000);
-	printa("%s %s%k%@d us\n\n", @ns);
+	printa("%s %s%-4k%@d us\n\n", @ns);
 }
