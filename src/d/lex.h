@@ -105,7 +105,8 @@ struct token lex_char(struct lexer *lx);
 
 struct token lex_macro(struct lexer *lx);
 /* Replaces $name and $n in one field of a description; NULL after reporting at `at`. */
-const char *macro_expand_field(struct lexer *lx, struct span at, const char *field);
+const char *macro_expand_field(struct lexer *lx, struct span at, const char *field,
+			       const char *part);
 
 /* ---- control lines (control.c) --------------------------------------------------------------- */
 

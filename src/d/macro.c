@@ -98,8 +98,11 @@ static void hint_named(struct lexer *lx, bool is_target)
 			  "script's arguments $1, $2, ...");
 }
 
-/* Adds a hint how many arguments the script takes, with its usage line. */
-static void hint_args(struct lexer *lx, bool in_desc)
+/*
+ * Adds a hint how many arguments the script takes, with its usage line. part: of the description in
+ * which the missing argument m stands; NULL: it stands elsewhere.
+ */
+static void hint_args(struct lexer *lx, const struct macro *m, const char *part)
 {
 	const struct parse_input *in = lx->in;
 	uint32_t want = usage_args_taken(in->src), given = (uint32_t)MAX(in->argc - 1, 0);
@@ -107,7 +110,10 @@ static void hint_args(struct lexer *lx, bool in_desc)
 
 	if (lx->quiet)
 		return;
-	if (!*end && !in_desc)
+	if (part)
+		end = arena_printf(in->arena, ": $%.*s stands for the %s%s", (int)(m->to - m->name),
+				   m->name, part, end);
+	else if (!*end)
 		end = "; with -x defaultargs missing ones are 0 or \"\"";
 	diag_hint(in->diags, "the %s takes %u argument%s, %u given%s",
 		  in->src->kind == SOURCE_FILE ? "script" : "program", want, want == 1 ? "" : "s",
@@ -163,7 +169,7 @@ static struct token token_undefined_arg(struct lexer *lx, const struct macro *m,
 	if (!lack_was_reported(lx, m)) {
 		lex_error(lx, D_MACRO_UNDEF, at, "macro argument %.*s is not defined", (int)at.len,
 			  m->from);
-		hint_args(lx, false);
+		hint_args(lx, m, NULL);
 	}
 	t.is_bad = true;
 	return t;
@@ -319,7 +325,7 @@ static bool field_expand(struct lexer *lx, const char *field, struct strbuf *out
 	return true;
 }
 
-static void field_error(struct lexer *lx, struct span at, const struct macro *bad)
+static void field_error(struct lexer *lx, struct span at, const struct macro *bad, const char *part)
 {
 	int64_t val;
 
@@ -328,14 +334,15 @@ static void field_error(struct lexer *lx, struct span at, const struct macro *ba
 		"invalid probe description \"%.*s\": Undefined macro variable in probe description",
 		(int)at.len, lex_text(lx, at));
 	if (bad->is_num)
-		hint_args(lx, true);
+		hint_args(lx, bad, part);
 	else if (macro_value(lx, bad, &val) && !lx->quiet)
 		diag_hint(lx->in->diags, "a named macro variable ends its field: pid$target");
 	else if (bad->to > bad->name)
 		hint_named(lx, is_target(bad));
 }
 
-const char *macro_expand_field(struct lexer *lx, struct span at, const char *field)
+const char *macro_expand_field(struct lexer *lx, struct span at, const char *field,
+			       const char *part)
 {
 	struct strbuf out = {0};
 	const char *ret = NULL;
@@ -346,7 +353,7 @@ const char *macro_expand_field(struct lexer *lx, struct span at, const char *fie
 	if (field_expand(lx, field, &out, &bad))
 		ret = arena_strndup(lx->in->arena, strbuf_text(&out), out.len);
 	else if (!lack_was_reported(lx, &bad))
-		field_error(lx, at, &bad);
+		field_error(lx, at, &bad, part);
 	strbuf_deinit(&out);
 	return ret;
 }

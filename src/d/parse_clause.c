@@ -67,6 +67,7 @@ static const char *fields_join(struct arena *a, const char *const *fields, uint3
 /* Parses a description. After an error in one the parser goes on: the syntax is right. */
 static void parse_spec_text(struct parser *p, const char *word, struct pspec *ret)
 {
+	static const char *const parts[] = {"provider", "module", "function", "name"};
 	const char *fields[FIELDS_MAX], *hint;
 	uint32_t n = fields_split(p->arena, word, fields);
 
@@ -83,7 +84,8 @@ static void parse_spec_text(struct parser *p, const char *word, struct pspec *re
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		fields[i] = macro_expand_field(&p->lx, ret->span, fields[i]);
+		fields[i] = macro_expand_field(&p->lx, ret->span, fields[i],
+					       parts[p->in->context + 1 - n + i]);
 		if (!fields[i])
 			return;
 	}

@@ -7,14 +7,39 @@
 #include "d/diag.h"
 #include "probe/probe.h"
 
-/* Providers of other systems or later versions; a '*' at the end stands for a process id. */
+/*
+ * Providers of other systems or later versions, and what answers the same question here; a '*' at
+ * the end stands for a process id.
+ */
 /* clang-format off */
-static const char *const missing[] = {
-	"fbt",	  "fpuinfo", "iscsi",  "kprobe", 
-	"mib",	 "nfsv3", "plockstat", "prof",   "rawfbt",
-	"uprobe", "usdt*",  
+static const struct {
+	const char *name, *instead;
+} missing[] = {
+	{ "fbt",        "sdt and rawtp have the kernel's tracepoints, profile samples its functions" },
+	{ "fpuinfo",    "no processor that Linux runs on here simulates floating-point instructions" },
+	{ "iscsi",      "the kernel's iSCSI target has no tracepoints of its own: rawtp:target:::, where the module is loaded" },
+	{ "fc",         "the kernel's Fibre Channel has no tracepoints" },
+	{ "srp",        "the kernel's SRP target has no tracepoints" },
+	{ "smb",        "the kernel's SMB server has no tracepoints, Samba is a program like others: pid, syscall" },
+	{ "smb2",       "the kernel's SMB server has no tracepoints, Samba is a program like others: pid, syscall" },
+	{ "nfsv3",      "sdt:nfsd::: and sdt:sunrpc::: have the events of Linux's NFS server, where the module is loaded" },
+	{ "nfsv4",      "sdt:nfsd::: and sdt:sunrpc::: have the events of Linux's NFS server, where the module is loaded" },
+	{ "vfs",        "syscall has the calls, with fds[] and paths" },
+	{ "fsinfo",     "syscall has the calls, with fds[]; sdt:ext4:::, sdt:xfs::: and others the file systems' events" },
+	{ "plockstat*", "syscall::futex:entry fires when a lock of a program makes a thread wait" },
+	{ "sysevent",   "devices that come and go are told by udev: syscall::recvmsg:return in its process" },
+	{ "xpv",        "sdt:xen::: has the events of Xen, where the kernel runs on it" },
+	{ "mib",        NULL }, { "kprobe", NULL }, { "prof", NULL }, { "rawfbt", NULL }, { "uprobe", NULL },
 };
 /* clang-format on */
+
+bool probes_is_foreign(const char *prov)
+{
+	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
+		if (missing[i].instead && glob_match(missing[i].name, prov))
+			return true;
+	return false;
+}
 
 static bool is_set(const char *field)
 {
@@ -53,14 +78,19 @@ static const char *hint_provider(struct probes *ps, const struct probe_desc *des
 		all = arena_printf(a, "%s%s%s", all, i ? ", " : "", provider_list[i]->name);
 	}
 	for (uint32_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
-		if (glob_match(missing[i], desc->prov))
-			return arena_printf(
-				a, "provider '%s' is not available in this version; there are: %s",
-				desc->prov, all);
+		if (glob_match(missing[i].name, desc->prov))
+			return arena_printf(a,
+					    "provider '%s' is not available in this version; %s%s",
+					    desc->prov, missing[i].instead ? "" : "there are: ",
+					    missing[i].instead ? missing[i].instead : all);
 	if (strcmp(desc->prov, "pid") == 0)
 		return "its name ends with a process id: pid123, or pid$target with -c or -p";
 	near = hint_did_you_mean(ps, desc->prov, names, n);
-	return near ? near : arena_printf(a, "there are the providers %s", all);
+	return near ? near
+		    : arena_printf(
+			      a,
+			      "there are the providers %s, and those of the D library (proc, sched, io, ...): dtrace -l",
+			      all);
 }
 
 /* The offset of a field in struct probe and in struct probe_desc. */

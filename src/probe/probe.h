@@ -286,6 +286,11 @@ const char *probes_hint(struct probes *ps, const struct probe_desc *desc);
 /* d-language.md 1.7: * ? [..] [!..] \x; an empty pattern matches anything. */
 bool glob_match(const char *pattern, const char *text);
 bool glob_is_literal(const char *pattern);
+/*
+ * Whether this is the name of a provider of other systems that is not to be had here, although it
+ * could be one of a process: nfsv3.
+ */
+bool probes_is_foreign(const char *prov);
 /* The command that lists the probes that desc describes. */
 const char *probes_list_command(struct probes *ps, const struct probe_desc *desc);
 /* The description as messages show it: "P:M:F:N". */

@@ -71,7 +71,7 @@ static bool usdt_concerns(const struct provider *pv, const struct probe_desc *de
 	char head[64];
 
 	(void)pv;
-	if (!is_pattern && (!len || !desc->prov[len]))
+	if (!is_pattern && (!len || !desc->prov[len] || probes_is_foreign(desc->prov)))
 		return false;
 	if (!len || len >= sizeof(head))
 		return true; /* declared probes have a provider without a name */
