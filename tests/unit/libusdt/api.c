@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -302,6 +304,41 @@ static void test_threads(void)
 	usdt_probe_release(short_lived);
 }
 
+static volatile sig_atomic_t nsignals;
+
+static void signal_fire(int number)
+{
+	(void)number;
+	nsignals++;
+	if (usdt_is_enabled(fired[0]))
+		usdt_fire_probe(fired[0], 2, (void *[]){NULL, NULL});
+}
+
+/* A signal handler fires a probe, wherever in the library the signal arrives. */
+static void test_signals(void)
+{
+	struct itimerval fast = {{0, 100}, {0, 100}}, off = {0};
+	usdt_provider_t *pv = provider_new("signals", "one");
+	usdt_probedef_t *def = pv->probedefs;
+	int bad = 0;
+
+	fired[0] = def->probe;
+	(void)signal(SIGALRM, signal_fire);
+	(void)setitimer(ITIMER_REAL, &fast, NULL);
+	for (int i = 0; i < 2000 || nsignals < 100; i++) {
+		bad += usdt_provider_enable(pv) != 0;
+		__atomic_store_n(&def->probe->nconsumers, 1, __ATOMIC_RELAXED);
+		for (int k = 0; k < 10; k++)
+			usdt_fire_probe(def->probe, 0, NULL);
+		bad += usdt_provider_disable(pv) != 0;
+	}
+	(void)setitimer(ITIMER_REAL, &off, NULL);
+	is_int(bad, 0, "a signal handler fires a probe that comes and goes");
+	is_int(mappings("module"), 0, "no stubs are left behind");
+	usdt_provider_free(pv);
+	usdt_probe_release(def);
+}
+
 int main(void)
 {
 	test_life();
@@ -310,5 +347,6 @@ int main(void)
 	test_fork();
 	test_closed();
 	test_threads();
+	test_signals();
 	return tap_done();
 }
