@@ -1,11 +1,11 @@
 """Provider definitions that are refused: dtrace -h and -G say where, why, and what to write instead.
 
-refused.err has the definitions and what is said of them. BLESS=1 in the environment writes it anew; read the diff.
+definitions.err has the definitions and what is said of them. BLESS=1 in the environment writes it anew; read the diff.
 """
 import os, subprocess, sys
 
 DTRACE, TMP, SRC = (os.environ[n] for n in ("DTRACE", "TMP", "SRC"))
-PAGE = os.path.join(SRC, "tests/e2e/usdt/refused.err")
+PAGE = os.path.join(SRC, "tests/e2e/usdt/definitions.err")
 TAKEN = "(taken)\n"
 
 

@@ -1,2 +1,2 @@
-# Provider definitions that are refused (refused.err), and where and why.
+# Provider definitions that are refused (definitions.err), and where and why.
 python3 "$SRC/tests/e2e/usdt/refused.py"
