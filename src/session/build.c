@@ -19,6 +19,14 @@ static struct err *providers_get(dtrace_hdl_t *h, struct arena *a,
 	return dsession_usdt(h->compiler.dsession, a, ret_providers, ret_n);
 }
 
+static bool has_clauses(const dtrace_hdl_t *h)
+{
+	for (uint32_t i = 0; i < h->compiler.progs.len; i++)
+		if (h->compiler.progs.data[i]->prog->nclauses)
+			return true;
+	return false;
+}
+
 int dtrace_program_header(dtrace_hdl_t *dtp, FILE *fp, const char *name, const char *source)
 {
 	struct arena *a = arena_create();
@@ -28,7 +36,7 @@ int dtrace_program_header(dtrace_hdl_t *dtp, FILE *fp, const char *name, const c
 	uint32_t n;
 
 	e = providers_get(dtp, a, &providers, &n);
-	if (!e && !n)
+	if (!e && !n && has_clauses(dtp))
 		e = err_hint(err_new("there is no provider in this program"),
 			     "declare one: provider NAME { probe NAME(int); };");
 	if (!e)

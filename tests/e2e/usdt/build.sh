@@ -145,6 +145,12 @@ refused() { # text, then arguments
 }
 echo 'BEGIN { exit(0); }' >none.d
 refused 'there is no provider in this program' -h -s none.d
+# Empty files, which the build of QEMU makes, are definitions of nothing.
+for text in '' '/* nothing */' '# nothing\n'; do
+	printf "$text" >empty.d
+	"$DTRACE" -h -s empty.d 2>err && [ ! -s err ] && gcc -std=c90 -Wall -Wextra -Werror -x c -c empty.h -o empty_h.o 2>err || fail "-h with '$text'"
+	"$DTRACE" -G -s empty.d -o empty.o 2>err && [ ! -s err ] && gcc empty.o app.o two.o probes.o -o app 2>err && ./app || fail "-G with '$text'"
+done
 # CPython's configure script asks in this way whether programs need the object of -G.
 "$DTRACE" -G -s none.d -o none.o 2>err && [ ! -s err ] && gcc none.o app.o two.o probes.o -o app 2>err && ./app ||
 	fail "-G without a provider"
