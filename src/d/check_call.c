@@ -343,6 +343,7 @@ static bool check_flag_kind(struct check *c, const struct subr *subr, struct exp
 struct expr *check_call(struct check *c, struct expr *e)
 {
 	const struct subr *subr;
+	struct expr *text;
 
 	if (check_is_either(e))
 		return check_either(c, e);
@@ -360,6 +361,8 @@ struct expr *check_call(struct check *c, struct expr *e)
 			c, D_CG_EXPR, e->span,
 			"%s( ) may not be called from a D expression (D program context required)",
 			subr->name);
+	if (subr->code == DIF_SUBR_COPYINSTR && (text = derived_copied(c, e)))
+		return text;
 	if (!check_proto_args(c, subr, e) || !subr_use(c, subr, e->span) ||
 	    !check_scratch(c, subr, e) || !check_flag_kind(c, subr, e))
 		return expr_bad(c, e->span);

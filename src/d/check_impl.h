@@ -515,6 +515,11 @@ bool derived_walk(struct check *c, const struct declared_probe *p,
 /* The expressions for which args[index] and argN stand in a clause on a declared probe. */
 struct expr *derived_args_ref(struct check *c, struct expr *e, uint64_t index);
 struct expr *derived_arg_ref(struct check *c, struct ident *id, struct expr *e);
+/*
+ * copyinstr(argN), where the declared probe in code of processes makes a string of that argument:
+ * returns the string, because scripts of other systems know it as an address. Else NULL.
+ */
+struct expr *derived_copied(struct check *c, const struct expr *call);
 /* The guards of c->derived, checked; NULL when there are none. */
 struct expr *derived_pred(struct check *c);
 /* l && r, both checked; each may be NULL. */

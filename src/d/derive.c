@@ -125,10 +125,29 @@ struct expr *derived_arg_ref(struct check *c, struct ident *id, struct expr *e)
 	value = native_arg(c, dv, index, e->span);
 	if (expr_is_bad(value))
 		return value;
+	if (type_is_string(c->types, value->type) && dv->probe->info.is_in_processes)
+		return value;
 	if (type_is_string(c->types, value->type))
 		return expr_fail(c, D_ARGS_TYPE, e->span, "%s of %s:::%s is a string: use args[%u]",
 				 id->name, dv->probe->info.prov, dv->probe->info.name, index);
 	return expr_cast(c, value, TYPE_INT64);
+}
+
+struct expr *derived_copied(struct check *c, const struct expr *call)
+{
+	const struct derivation *dv = c->derived;
+	const struct expr *arg = call->call.nargs == 1 ? call->call.args[0] : NULL;
+	const struct ident *id = NULL;
+	uint32_t index;
+
+	if (dv && dv->probe->info.is_in_processes && arg && arg->kind == EXPR_IDENT)
+		id = hashmap_finds(c->session->builtins, arg->ident.name);
+	if (!id || id->id < DIF_VAR_ARG0 || id->id > DIF_VAR_ARG9)
+		return NULL;
+	index = id->id - DIF_VAR_ARG0;
+	if (index >= dv->probe->nargs || !type_is_string(c->types, dv->probe->args[index]))
+		return NULL;
+	return native_arg(c, dv, index, call->span);
 }
 
 struct expr *expr_and(struct check *c, struct expr *l, struct expr *r)
