@@ -27,6 +27,39 @@ def build(folder):
     return f"{folder}/made", None if r.returncode else f"{folder}/node/modules/node"
 
 
+def copies(folder, name):
+    """A module and libusdt as they lie in the tree; the module's folder."""
+    module = f"{folder}/{name}/modules/{name}"
+    shutil.copytree(f"{ROOT}/modules/{name}", module)
+    shutil.copytree(f"{ROOT}/lib/usdt", f"{folder}/{name}/lib/usdt")
+    return module
+
+
+# Language: commands in the copy of its module, $out is a folder; the program that calls; what is called.
+LANGUAGES = {
+    "Python": (["/usr/bin/python3 -m pip install -q --no-build-isolation --no-deps --target $out ."],
+               "PYTHONPATH=$out /usr/bin/python3 calls.py", ["fire()", "is_enabled()"]),
+    "Ruby": (["gem build -q usdt.gemspec -o usdt.gem", "GEM_HOME=$out gem install -q --local --no-document usdt.gem"],
+             "GEM_HOME=$out ruby calls.rb", ["fire", "enabled?"]),
+    "Perl": (["perl Makefile.PL INSTALL_BASE=$out", "make -s install"], "PERL5LIB=$out/lib/perl5 perl calls.pl", ["fire", "is_enabled"]),
+    "Lua": (["make -s install DESTDIR=$out INST_LIBDIR="], "LUA_CPATH=$out/?.so lua5.4 calls.lua", ["fire", "is_enabled"]),
+    "PHP": (["phpize", "./configure", "make", "cp modules/usdt.so $out"], "php -d extension=$out/usdt.so calls.php", ["fire()", "isEnabled()"]),
+}
+
+
+def language_build(folder, language):
+    """The command that measures calls in a language; None where the language or its headers are missing."""
+    commands, program, _ = LANGUAGES[language]
+    module, out = copies(folder, language.lower()), f"{folder}/{language.lower()}/out"
+    os.mkdir(out)
+    for command in commands:
+        r = subprocess.run(["sh", "-c", command.replace("$out", out)], cwd=module, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if r.returncode:
+            return None
+    script = program.split()[-1]
+    return ["sh", "-c", program.replace("$out", out).replace(script, f"{ROOT}/bench/calls/{script} {CALLS}")]
+
+
 def traced(program, command, out):
     """Runs a program that waits for its tracer; returns what it prints, and what the tracer has reported."""
     p = subprocess.Popen(program, stdout=subprocess.PIPE, text=True)
@@ -91,6 +124,10 @@ def main():
             names = ["probe.fire()", "provider.fire()"]
             call_rows("Node, calls", ["node", "--max-inlined-bytecode-size=0", *js], names, "<= 1.5")
             call_rows("Node, inlined", ["node", *js], names, "(nothing is called)")
+        for language, (_, _, names) in LANGUAGES.items():
+            argv = language_build(tmp, language) if opts.only in f"not traced: {language}" else None
+            if argv:
+                call_rows(language, argv, names, "<= 1.5")
         if opts.only in "traced: two arguments, count()":
             count = lambda pid: [dt, "-qn", f"bunyan{pid}:::log-info {{ @ = count(); }}"]
             row("traced: two arguments, count()", [traced([made, "hits", str(HITS)], count, os.devnull)[0][0] for _ in range(opts.runs)], "ns", "")
