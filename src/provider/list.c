@@ -1,4 +1,5 @@
 /* The providers, in the order in which they are asked and listed. */
+#include "provider/come.h"
 #include "provider/providers.h"
 
 const struct provider *const provider_list[] = {
@@ -14,3 +15,5 @@ const struct provider *const provider_list[] = {
 	&provider_declared,
 	NULL,
 };
+
+const struct provider_come *const provider_comes[] = {&pid_come, &usdt_come, NULL};

@@ -41,7 +41,7 @@ struct pid_target {
 	struct proc_id id; /* identity of the process that had pid when it was first read */
 	/*
 	 * The process whose mappings are read: pid itself, or a child whose calls fire its probes.
-	 * The caller of pid_look_again() knows the identity of that process.
+	 * The caller of pid_come.look_again() knows the identity of that process.
 	 */
 	pid_t at;
 	struct probes *ps;     /* for notices */

@@ -1,5 +1,5 @@
 /* Probes in files that processes map while they are traced. */
-#include "provider/pid_come.h"
+#include "provider/come.h"
 
 #include <errno.h>
 
@@ -27,7 +27,8 @@ static struct pid_target *target_find(struct probes *ps, const struct proc_id *i
 	return t && t->id.start == id->start ? t : NULL;
 }
 
-const struct proc_id *pid_described(struct probes *ps, const struct probe_desc *desc, uint32_t i)
+static const struct proc_id *process_described(struct probes *ps, const struct probe_desc *desc,
+					       uint32_t i)
 {
 	const struct pid_target *t;
 	struct err *e;
@@ -41,18 +42,19 @@ const struct proc_id *pid_described(struct probes *ps, const struct probe_desc *
 	return t ? &t->id : NULL;
 }
 
-bool pid_is_described(struct probes *ps, const struct probe_desc *desc, const struct proc_id *id)
+static bool process_is_described(struct probes *ps, const struct probe_desc *desc,
+				 const struct proc_id *id)
 {
 	const struct proc_id *p;
 
-	for (uint32_t i = 0; (p = pid_described(ps, desc, i)); i++)
+	for (uint32_t i = 0; (p = process_described(ps, desc, i)); i++)
 		if (p->pid == id->pid && p->start == id->start)
 			return true;
 	return false;
 }
 
-bool pid_waits_for_library(struct probes *ps, const struct probe_desc *desc,
-			   const struct proc_id *id)
+static bool library_is_awaited(struct probes *ps, const struct probe_desc *desc,
+			       const struct proc_id *id)
 {
 	const struct pid_target *t = target_find(ps, id);
 
@@ -100,8 +102,8 @@ static bool has_files(const struct pid_target *t, uint32_t batch)
 	return false;
 }
 
-struct err *pid_look_again(struct probes *ps, const struct proc_id *id, const struct proc_id *at,
-			   bool is_other, uint32_t *ret_batch)
+static struct err *process_look(struct probes *ps, const struct proc_id *id,
+				const struct proc_id *at, bool is_other, uint32_t *ret_batch)
 {
 	struct pid_state *st = state_of(ps);
 	struct pid_target *t = target_find(ps, id);
@@ -130,7 +132,7 @@ struct err *pid_look_again(struct probes *ps, const struct proc_id *id, const st
 
 /* ---- what goes ------------------------------------------------------------------------------- */
 
-void pid_ended(struct probes *ps, const struct proc_id *id, const struct proc_id *at)
+static void process_end(struct probes *ps, const struct proc_id *id, const struct proc_id *at)
 {
 	struct pid_state *st = state_of(ps);
 	const struct pid_target *t = target_find(ps, id);
@@ -163,7 +165,7 @@ static bool has_types(const struct pid_batch *b)
 	return false;
 }
 
-bool pid_batch_is_unused(struct probes *ps, uint32_t batch, uint64_t *ret_since)
+static bool batch_is_unused(struct probes *ps, uint32_t batch, uint64_t *ret_since)
 {
 	const struct pid_state *st = state_of(ps);
 	const struct pid_batch *b = batch_find(st, batch);
@@ -198,7 +200,7 @@ static void sites_forget(const struct pid_batch *b)
 	}
 }
 
-void pid_batch_retire(struct probes *ps, uint32_t batch)
+static void batch_retire(struct probes *ps, uint32_t batch)
 {
 	const struct pid_state *st = state_of(ps);
 	const struct pid_batch *b = batch_find(st, batch);
@@ -233,7 +235,7 @@ void pid_batch_destroy(struct pid_state *st, struct pid_batch *b)
 	free(b);
 }
 
-void pid_batch_free(struct probes *ps, uint32_t batch, bool keeps_names)
+static void batch_free(struct probes *ps, uint32_t batch, bool keeps_names)
 {
 	struct pid_state *st = state_of(ps);
 	struct pid_batch *b = batch_find(st, batch);
@@ -264,7 +266,8 @@ static int by_id(const void *a, const void *b)
 	return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
-struct err *pid_match_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out)
+static struct err *batch_match(struct probes *ps, const struct probe_desc *desc,
+			       struct probe_list *out)
 {
 	struct err *e = pid_collect_new(ps, desc, out);
 	uint32_t n = 0;
@@ -285,3 +288,15 @@ void pid_have_children(struct probes *ps)
 {
 	state_of(ps)->has_children = true;
 }
+
+const struct provider_come pid_come = {
+	.described = process_described,
+	.is_described = process_is_described,
+	.waits_for_library = library_is_awaited,
+	.look_again = process_look,
+	.match_new = batch_match,
+	.ended = process_end,
+	.is_unused = batch_is_unused,
+	.retire = batch_retire,
+	.free = batch_free,
+};

@@ -42,8 +42,7 @@ static const char *number_at(const char *prov)
 	return p;
 }
 
-/* Returns the process that the description names; 0: it is a pattern. */
-static uint32_t usdt_only_in(const struct probe_desc *desc)
+uint32_t usdt_only_in(const struct probe_desc *desc)
 {
 	unsigned long n =
 		glob_is_literal(desc->prov) ? strtoul(number_at(desc->prov), NULL, 10) : 0;
@@ -159,11 +158,37 @@ static struct usdt_probe_data *data_create(struct probes *ps, struct usdt_state 
 				      .operands = grp->operands,
 				      .spot = grp->spot,
 				      .key = probes_code_key(ps),
-				      .batch = st->pids.batch,
+				      .batch = st->is_late ? st->pids.batch : 0,
 				      .code = grp->code};
 	d->code.pid = d->code.at = pid;
+	d->index = st->data.len;
+	d->nbatches = 1;
+	d->is_of_start = !d->batch;
+	grp->object->nprobes++;
 	vec_push(&st->data, d);
 	return d;
+}
+
+/* Gives a probe that an earlier batch has attached a new key: a process has mapped its file again. */
+static void data_renew(struct probes *ps, const struct usdt_state *st, struct usdt_probe_data *d)
+{
+	d->key = probes_code_key(ps);
+	d->batch = st->pids.batch;
+	d->nbatches++;
+}
+
+void usdt_probe_destroy(struct usdt_state *st, struct probe *pr)
+{
+	struct usdt_probe_data *d = usdt_probe(pr), *last = *vec_last(&st->data);
+	const uint64_t key[2] = {(uintptr_t)d->group, (uint64_t)d->code.pid};
+
+	hashmap_remove(st->probes, key, sizeof(key));
+	last->index = d->index;
+	st->data.data[d->index] = last;
+	st->data.len--;
+	d->object->nprobes--;
+	free(d);
+	pr->data = 0;
 }
 
 /* Returns the probe of the group in a process; pid 0: the one for all processes. */
@@ -174,8 +199,13 @@ static struct probe *probe_get(struct probes *ps, struct usdt_state *st, struct 
 	struct probe *pr = hashmap_find(st->probes, key, sizeof(key));
 	const char *prov = grp->prov;
 
-	if (pr)
+	if (pr && (!st->is_late || usdt_probe(pr)->batch == st->pids.batch))
 		return pr;
+	if (pr) {
+		data_renew(ps, st, usdt_probe(pr));
+		vec_push(&usdt_batch_now(st)->probes, pr);
+		return pr;
+	}
 	if (pid)
 		prov = arena_printf(grp->object->arena, "%s%d", prov, (int)pid);
 	pr = probes_add_private(ps, &provider_usdt, prov, grp->object->file->file.name, grp->func,
@@ -183,6 +213,8 @@ static struct probe *probe_get(struct probes *ps, struct usdt_state *st, struct 
 	pr->has_pid = !pid;
 	pr->source = grp->source;
 	hashmap_set(st->probes, key, sizeof(key), pr);
+	if (st->is_late)
+		vec_push(&usdt_batch_now(st)->probes, pr);
 	return pr;
 }
 
@@ -213,11 +245,12 @@ static void collect_for_all(const struct request *r, struct usdt_object *o)
 static void collect_in(const struct request *r, struct usdt_object *o, pid_t pid)
 {
 	bool is_listing = probes_is_listing(r->ps);
+	bool is_here = !r->st->is_late || o->batch == r->st->pids.batch;
 
 	for (uint32_t i = 0; i < o->groups.len; i++) {
 		struct usdt_group *grp = o->groups.data[i];
 		const char *prov = grp->prov;
-		bool is_for_all = !is_listing && r->pid && group_is_for_all(r->st, grp);
+		bool is_for_all = !is_listing && r->pid && is_here && group_is_for_all(r->st, grp);
 
 		if (!name_matches(r->desc->prov, prov, pid) || !group_matches(r->desc, grp) ||
 		    (!is_listing && !r->pid && pattern_is_for_all(r->desc->prov, prov)))
@@ -258,7 +291,7 @@ static void collect_use(const struct request *r, const struct usdt_use *use)
 {
 	struct usdt_object *o = use->object;
 
-	if (r->pid && use->pid != r->pid)
+	if ((r->pid && use->pid != r->pid) || o->is_gone)
 		return;
 	if (o->request != r->number)
 		object_ask(r, o);
@@ -280,13 +313,14 @@ static struct err *process_read(const struct request *r)
 /* Reads what all processes have mapped; a new process of -c first maps its libraries. */
 static struct err *processes_read(const struct request *r)
 {
+	struct pid_target *t;
 	struct err *e = NULL;
 	pid_t pid;
 
 	if (!probes_files(r->ps))
 		return NULL; /* a registry that opens no files */
 	for (uint32_t i = 0; (pid = probes_process(r->ps, i)) && !e; i++)
-		e = probes_need_process(r->ps, pid);
+		e = pid_target_get(r->ps, &r->st->pids, pid, &t);
 	if (!e && (!r->st->scanned_at || now_ns() - r->st->scanned_at > SCAN_NS ||
 		   r->st->ncodes_scanned < usdt_code_count(r->ps, r->st)))
 		usdt_scan_all(r->ps, r->st);
@@ -308,6 +342,29 @@ static struct err *usdt_collect(struct probes *ps, const struct provider *pv,
 	for (uint32_t i = 0; i < st->uses.len && !e; i++)
 		collect_use(&r, &st->uses.data[i]);
 	return e;
+}
+
+void usdt_collect_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out)
+{
+	struct usdt_state *st = usdt_state(ps);
+	const struct request r = {ps, st, desc, (pid_t)usdt_only_in(desc), ++st->nrequests, out};
+
+	st->is_late = true;
+	for (uint32_t i = 0; i < st->uses.len && r.pid; i++)
+		if (st->uses.data[i].batch == st->pids.batch)
+			collect_use(&r, &st->uses.data[i]);
+	for (uint32_t i = 0; i < st->objects.len && !r.pid; i++)
+		if (st->objects.data[i]->batch == st->pids.batch)
+			object_ask(&r, st->objects.data[i]);
+	st->is_late = false;
+}
+
+bool usdt_wants_all(struct probes *ps, const struct probe_desc *desc)
+{
+	size_t len = strlen(desc->prov);
+
+	return !desc->id && usdt_concerns(&provider_usdt, desc) && len &&
+	       desc->prov[len - 1] == '*';
 }
 
 static const char *usdt_hint(struct probes *ps, const struct provider *pv,
@@ -363,6 +420,11 @@ static void usdt_close(void *state)
 {
 	struct usdt_state *st = state;
 
+	while (st->batches.len)
+		usdt_batch_destroy(st, *vec_last(&st->batches));
+	vec_deinit(&st->batches);
+	usdt_arrivals_clear(st);
+	vec_deinit(&st->arrivals);
 	for (uint32_t i = 0; i < st->data.len; i++)
 		free(st->data.data[i]);
 	for (uint32_t i = 0; i < st->operands.len; i++)

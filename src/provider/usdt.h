@@ -4,6 +4,7 @@
  *     usdt.c       finds the probes that a description matches
  *     usdt_file.c  reads the notes of files, each file once however many processes map it
  *     usdt_scan.c  finds out which processes have mapped which of these files
+ *     usdt_come.c  adds the files that processes map while they are traced
  *     usdt_args.c  finds where arguments are, and their types
  *     usdt_debug.c finds types of arguments in debug information
  *     usdt_code.c  adds the probes that are declared in D over functions of programs
@@ -43,7 +44,10 @@ struct usdt_probe_data {
 	const struct usdt_operands *operands;
 	uint32_t spot; /* enum uprobe_place */
 	uint32_t key;
-	uint32_t batch;		/* in which it was matched first */
+	uint32_t index;		/* in the state's list */
+	uint32_t batch;		/* the batch of key; links of earlier ones are made */
+	uint32_t nbatches;	/* number of batches in which the probe is attached */
+	bool is_of_start;	/* one of these batches is the one of the start */
 	struct place_code code; /* pid 0: it fires in all processes; the group owns the sites */
 	const struct usdt_elements *elements; /* of args[]; NULL until asked for */
 };
@@ -66,7 +70,10 @@ struct usdt_object {
 	struct usdt_notes notes;
 	VEC(const char *) provs; /* the providers in the notes, each once */
 	struct arena *arena;	 /* names of probes */
-	uint32_t batch;
+	uint32_t batch;		 /* in which it was read */
+	uint32_t nprobes;	 /* of its groups */
+	uint32_t survey;	 /* number of the last survey that found it mapped */
+	bool is_gone;		 /* it is not probed any more */
 	bool has_groups;
 	uint32_t ncodes; /* how many of the sources declared in D are among provs and groups */
 	/* The last request (usdt.c), and whether it asks for probes of all, of each process. */
@@ -80,7 +87,21 @@ struct usdt_object {
 /* A process that has mapped an object. */
 struct usdt_use {
 	pid_t pid;
+	uint32_t batch; /* in which that was seen first, or again after its links were closed */
+	uint32_t since; /* number of the survey since which it is not mapped; 0: it is */
 	struct usdt_object *object;
+};
+
+/* The probes that are attached together. */
+struct usdt_batch {
+	uint32_t number;
+	VEC(struct probe *) probes;
+};
+
+/* Code that a process has mapped, of a file that is not known yet. */
+struct usdt_arrival {
+	pid_t pid;
+	struct proc_map map; /* owns the path */
 };
 
 struct usdt_state {
@@ -89,9 +110,14 @@ struct usdt_state {
 	struct hashmap *by_identity; /* struct identity (usdt_file.c) -> object, or NO_NOTES */
 	struct hashmap *seen;	     /* device and inode of a mapping -> struct usdt_seen */
 	VEC(struct usdt_use) uses;
-	struct hashmap *used;	/* struct usdt_use -> a value that is not NULL, for uses */
+	struct hashmap *used;	/* process id and object -> a value that is not NULL, for uses */
 	struct hashmap *probes; /* group and process id -> struct probe */
 	VEC(struct usdt_probe_data *) data;
+	VEC(struct usdt_batch *) batches; /* the later ones */
+	VEC(struct usdt_arrival) arrivals;
+	bool is_late;	 /* descriptions are matched against the present batch only */
+	bool has_missed; /* there were too many arrivals */
+	uint32_t nsurveys;
 	VEC(struct usdt_operands *) operands; /* an index in this list is the operands' number */
 	struct hashmap *by_operands;	      /* struct usdt_operands -> number + 1 */
 	VEC(struct probe_desc) patterns;      /* of the session's programs */
@@ -122,6 +148,12 @@ struct usdt_object *usdt_object_find(struct probes *ps, struct usdt_state *st, p
 				     const struct proc_map *m);
 /* Makes the object's groups, once. */
 void usdt_object_group(struct probes *ps, struct usdt_state *st, struct usdt_object *o);
+/* True if the file was read and has not changed since. */
+bool usdt_file_is_known(struct probes *ps, const struct usdt_state *st, uint64_t dev, uint64_t ino,
+			const char *path, struct usdt_object **ret);
+/* Forgets the file: when it is mapped again, it counts as a new one. */
+void usdt_object_forget(struct usdt_state *st, struct usdt_object *o);
+void usdt_object_destroy(struct usdt_state *st, struct usdt_object *o);
 void usdt_objects_destroy(struct usdt_state *st);
 
 /* Adds a group without instructions. The names must live as long as the object. */
@@ -141,13 +173,34 @@ void usdt_code_add(struct probes *ps, struct usdt_object *o);
 
 /* ---- usdt_scan.c ----------------------------------------------------------------------------- */
 
-/* Finds the objects that the process has mapped now. */
+/* Finds the objects that the process has mapped now, and adds them to the uses. */
 MUST_CHECK struct err *usdt_scan_process(struct probes *ps, struct usdt_state *st, pid_t pid);
 /*
- * The same for all processes. Processes that end meanwhile, and those whose memory we have no right
- * to read, are skipped.
+ * Finds the objects that all processes have mapped, and makes the uses anew. Processes that end
+ * meanwhile, and those whose memory we have no right to read, are skipped.
  */
 void usdt_scan_all(struct probes *ps, struct usdt_state *st);
+/* Reads files that are new, and adds no uses. */
+void usdt_scan_files(struct probes *ps, struct usdt_state *st);
+/* Begins a survey: marks the objects that processes have mapped. */
+void usdt_survey(struct probes *ps, struct usdt_state *st);
+
+/* ---- usdt.c ---------------------------------------------------------------------------------- */
+
+/* Adds to out the probes that desc matches in the present batch. */
+void usdt_collect_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out);
+/* True if the description is one of all processes. */
+bool usdt_wants_all(struct probes *ps, const struct probe_desc *desc);
+/* The process that the description names; 0: it is a pattern. */
+uint32_t usdt_only_in(const struct probe_desc *desc);
+void usdt_probe_destroy(struct usdt_state *st, struct probe *pr);
+
+/* ---- usdt_come.c ----------------------------------------------------------------------------- */
+
+/* Returns the batch that is being filled, which is not the one of the start. */
+struct usdt_batch *usdt_batch_now(struct usdt_state *st);
+void usdt_batch_destroy(struct usdt_state *st, struct usdt_batch *b);
+void usdt_arrivals_clear(struct usdt_state *st);
 
 /* ---- usdt_args.c ----------------------------------------------------------------------------- */
 

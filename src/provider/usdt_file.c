@@ -77,6 +77,7 @@ static struct usdt_object *object_create(struct probes *ps, struct usdt_state *s
 
 	o->notes = *notes;
 	o->batch = st->pids.batch;
+	o->survey = st->nsurveys;
 	o->arena = arena_create();
 	o->target = xcalloc(1, sizeof(*o->target));
 	*o->target = (struct pid_target){.pid = pid, .at = pid, .ps = ps, .id.pidfd = -1};
@@ -197,21 +198,46 @@ static struct usdt_object *object_of(struct probes *ps, struct usdt_state *st, p
 	return o == &no_notes ? NULL : o;
 }
 
+bool usdt_file_is_known(struct probes *ps, const struct usdt_state *st, uint64_t dev, uint64_t ino,
+			const char *path, struct usdt_object **ret)
+{
+	const struct map_key key = {dev, ino};
+	const struct usdt_seen *s = hashmap_find(st->seen, &key, sizeof(key));
+
+	*ret = s ? s->object : NULL;
+	/* The inode of an opened file cannot become that of another file. */
+	return s && (s->object || (now_ns() - s->at < SEEN_NS &&
+				   !usdt_code_names(ps, s->ncodes, pid_module_name(path))));
+}
+
+/*
+ * Opens the file that a process has mapped. If the process has ended meanwhile, its path may lead
+ * to the same file here.
+ */
+static struct gate_file *map_open(struct gate *gate, pid_t pid, const struct proc_map *m)
+{
+	CLEANUP(gate_file) struct gate_file *f = proc_map_open(gate, pid, m);
+	int sys = errno;
+
+	if (f || sys == ETIMEDOUT)
+		return gate_file_take(&f);
+	f = gate_open_path(gate, -1, m->path);
+	if (f && gate_file_stat(f)->st_ino == m->ino && gate_file_stat(f)->st_dev == m->dev)
+		return gate_file_take(&f);
+	errno = sys;
+	return NULL;
+}
+
 struct usdt_object *usdt_object_find(struct probes *ps, struct usdt_state *st, pid_t pid,
 				     const struct proc_map *m)
 {
 	const struct map_key key = {m->dev, m->ino};
-	struct usdt_seen *s = hashmap_find(st->seen, &key, sizeof(key));
 	struct usdt_object *o;
 	struct gate_file *f;
 
-	/* The inode of an opened file cannot become that of another file. */
-	if (s && s->object)
-		return s->object;
-	if (s && now_ns() - s->at < SEEN_NS &&
-	    !usdt_code_names(ps, s->ncodes, pid_module_name(m->path)))
-		return NULL;
-	f = proc_map_open(probes_files(ps)->gate, pid, m);
+	if (usdt_file_is_known(ps, st, m->dev, m->ino, m->path, &o))
+		return o;
+	f = map_open(probes_files(ps)->gate, pid, m);
 	if (!f && errno != ETIMEDOUT)
 		return NULL; /* the process has ended, or we have no right to open it */
 	o = f ? object_of(ps, st, pid, m, f) : NULL;
@@ -220,6 +246,24 @@ struct usdt_object *usdt_object_find(struct probes *ps, struct usdt_state *st, p
 			      text_clean(arena_strdup(probes_arena(ps), m->path)));
 	seen_set(st, &key, o);
 	return o;
+}
+
+void usdt_object_forget(struct usdt_state *st, struct usdt_object *o)
+{
+	struct usdt_seen *s;
+	const void *key, *value;
+	size_t pos = 0, len;
+
+	while ((s = hashmap_next(st->seen, &pos, &key, &len)))
+		if (s->object == o) {
+			hashmap_remove(st->seen, key, len);
+			free(s);
+		}
+	pos = 0;
+	while ((value = hashmap_next(st->by_identity, &pos, &key, &len)))
+		if (value == o)
+			hashmap_remove(st->by_identity, key, len);
+	o->is_gone = true;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -375,6 +419,17 @@ static void object_destroy(struct usdt_object *o)
 	arena_destroy(o->arena);
 	free(o->target);
 	free(o);
+}
+
+void usdt_object_destroy(struct usdt_state *st, struct usdt_object *o)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < st->objects.len; i++)
+		if (st->objects.data[i] != o)
+			st->objects.data[n++] = st->objects.data[i];
+	st->objects.len = n;
+	object_destroy(o);
 }
 
 void usdt_objects_destroy(struct usdt_state *st)

@@ -218,7 +218,7 @@ static void make_layout(struct run *run, uint32_t ncpus)
 		.counts_vtime = run_reads(run, DIF_VAR_VTIMESTAMP),
 		.scratchsize = (uint32_t)run->opts->val[OPT_scratchsize],
 		.printsize = max_printsize(run),
-		.has_pids = has_pids(run),
+		.has_pids = has_pids(run) || later_has_pids(run),
 	};
 	struct prog_clause **list =
 		ARENA_NEW_N(run->arena, struct prog_clause *, MAX(run->clauses.len, 1u));
@@ -555,6 +555,7 @@ void run_stop(struct run *run)
 void run_tend(struct run *run)
 {
 	watch_work(run->watch);
+	later_work(run);
 	names_see(run->names, run->targets);
 	(void)unwinds_work(run->unwinds, 0); /* serves requests only */
 }

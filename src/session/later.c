@@ -1,8 +1,8 @@
-/* Adds and removes probes while a session runs, as a subscriber of the watch. */
+/* Adds and removes probes while a session runs, as two subscribers of the watch. */
 #include "session/later.h"
 
 #include "proc/control.h"
-#include "provider/pid_come.h"
+#include "provider/come.h"
 #include "consume/wait.h"
 #include "watch/watch.h"
 
@@ -12,11 +12,13 @@
 
 #define UNUSED_MAX    64	 /* batches without any mapped file that stay probed */
 #define LINGER_NS     1000000000 /* BPF programs that began earlier have ended by then */
+#define OURS_NS	      20000000	 /* in this time a process of -c that maps a file is looked at */
 #define LATE_EPID_MAX 0xf0000000u
 
 /* The probes that were added together, after an event of a process. */
 struct later_batch {
-	uint32_t number;	   /* the provider's number, and the group of attachments */
+	const struct provider_come *come;
+	uint32_t number;	   /* the provider's number */
 	struct session_unit *unit; /* NULL: no clause matches */
 	uint64_t retired_at;	   /* ns; 0: it is attached */
 };
@@ -24,10 +26,16 @@ struct later_batch {
 struct later {
 	VEC(const struct proc_id *) ids; /* processes that clauses name; the provider owns them */
 	bool wants_libraries, wants_patterns, wants_children;
-	bool has_changed;	     /* the process of this event has mapped or unmapped code */
-	bool is_other;		     /* the process is another task, its links are dead */
-	bool is_full;		     /* the string table has no room for further names */
-	bool has_gone;		     /* some file may be in no process any more */
+	bool wants_all;	      /* some clause means all processes */
+	bool has_arrived;     /* processes have mapped code of unknown files */
+	uint64_t waits_since; /* ns; the process of -c has mapped some; 0: it has not */
+	bool has_lost;	      /* the kernel has lost records of what processes map */
+	uint32_t ngroups;     /* groups of attachments; the last one's number */
+	uint32_t survey_at;   /* so many batches may be there before unused ones are searched */
+	bool has_changed;     /* the process of this event has mapped or unmapped code */
+	bool is_other;	      /* the process is another task, its links are dead */
+	bool is_full;	      /* the string table has no room for further names */
+	bool has_gone;	      /* some file may be in no process any more */
 	struct late_numbers numbers; /* numbers for the next unit */
 	VEC(struct later_batch) batches;
 };
@@ -42,18 +50,35 @@ static void id_add(struct later *l, const struct proc_id *id)
 	vec_push(&l->ids, id);
 }
 
-static void plan_clause(struct run *run, struct session_clause *sc, const struct proc_id *id)
+static struct later *later_get(struct run *run)
+{
+	if (!run->later) {
+		run->later = xcalloc(1, sizeof(*run->later));
+		run->later->survey_at = UNUSED_MAX;
+	}
+	return run->later;
+}
+
+/* Finds out of which processes a clause may get more probes of a provider. */
+static void plan_clause(struct run *run, const struct provider_come *come,
+			struct session_clause *sc)
 {
 	const struct probe_desc *desc = &sc->clause->desc;
+	const struct proc_id *id;
 	struct later *l;
 
-	if (!run->later)
-		run->later = xcalloc(1, sizeof(*run->later));
-	l = run->later;
-	sc->is_open = true;
-	l->wants_libraries |= pid_waits_for_library(run->probes, desc, id);
-	l->wants_patterns |= !*desc->func || !glob_is_literal(desc->func);
-	id_add(l, id);
+	for (uint32_t i = 0; (id = come->described(run->probes, desc, i)); i++) {
+		l = later_get(run);
+		sc->is_open = true;
+		l->wants_libraries |= come->waits_for_library(run->probes, desc, id);
+		l->wants_patterns |= !*desc->func || !glob_is_literal(desc->func);
+		id_add(l, id);
+	}
+	if (come->wants_all && come->wants_all(run->probes, desc)) {
+		l = later_get(run);
+		sc->is_open = true;
+		l->wants_all = l->wants_patterns = true;
+	}
 }
 
 static bool wants_children(const struct run *run)
@@ -75,6 +100,7 @@ struct err *later_check(struct run *run)
 
 void later_plan(struct run *run)
 {
+	bool has_functions = false;
 	uint32_t nepids = 0;
 
 	for (uint32_t i = 0; i < run->compiler->progs.len; i++) {
@@ -83,23 +109,28 @@ void later_plan(struct run *run)
 		for (uint32_t k = 0; run->compiler->progs.data[i]->is_enabled && k < p->nclauses;
 		     k++) {
 			struct session_clause *sc = &run->clauses.data[p->clauses[k]->index];
-			const struct proc_id *id;
 
-			for (uint32_t n = 0;
-			     (id = pid_described(run->probes, &p->clauses[k]->desc, n)); n++)
-				plan_clause(run, sc, id);
+			for (uint32_t n = 0; provider_comes[n]; n++)
+				plan_clause(run, provider_comes[n], sc);
+			has_functions |=
+				pid_come.described(run->probes, &sc->clause->desc, 0) != NULL;
 			nepids += sc->n;
 		}
 	}
-	if (!run->later && wants_children(run))
+	if (!has_functions && wants_children(run))
 		report_notice(
 			run->report,
 			"option follow changes nothing: no clause is about functions of a process "
 			"(provider pid)");
 	if (!run->later)
 		return;
-	run->later->wants_children = wants_children(run);
+	run->later->wants_children = has_functions && wants_children(run);
 	run->later->numbers = (struct late_numbers){.idx = run->nenabled, .epid = nepids + 1};
+}
+
+bool later_has_pids(const struct run *run)
+{
+	return run->later && run->later->wants_all;
 }
 
 uint32_t later_strtab_room(const struct run *run)
@@ -151,8 +182,44 @@ static void drop_mistyped(struct run *run, const struct session_clause *sc, stru
 	l->probes.len = n;
 }
 
-/* Matches the open clauses that name the process against its new code. */
-static uint32_t match_clauses(struct run *run, const struct watch_proc *p, struct late_clause *late)
+/* Drops the probes of other sources than the one for which the clause was compiled. */
+static void drop_sources(const struct prog_clause *cl, struct probe_list *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->probes.len; i++)
+		if (l->probes.data[i]->source == cl->code_source)
+			l->probes.data[n++] = l->probes.data[i];
+	l->probes.len = n;
+}
+
+/* True if the clause may get probes of the batch; p: the process that has the new code, or NULL. */
+static bool clause_is_meant(const struct run *run, const struct provider_come *come,
+			    const struct session_clause *sc, const struct watch_proc *p)
+{
+	const struct probe_desc *desc = &sc->clause->desc;
+
+	if (!sc->is_open || sc->clause->derived)
+		return false;
+	return p ? come->is_described(run->probes, desc, watch_root(p))
+		 : come->wants_all && come->wants_all(run->probes, desc);
+}
+
+/* Says that a clause gets no probes of the process, or of all processes if p is NULL. */
+static void match_failed(struct run *run, const struct watch_proc *p, const char *what,
+			 struct err *e)
+{
+	if (p) {
+		watch_failed(run->watch, p, what, e);
+		return;
+	}
+	report_adjusted(run->report, "%s: %s", what, err_text(e));
+	err_destroy(e);
+}
+
+/* Matches the open clauses against the new batch. */
+static uint32_t match_clauses(struct run *run, const struct provider_come *come,
+			      const struct watch_proc *p, struct late_clause *late)
 {
 	uint32_t n = 0;
 
@@ -161,17 +228,17 @@ static uint32_t match_clauses(struct run *run, const struct watch_proc *p, struc
 		struct late_clause *lc = &late[n];
 		struct err *e;
 
-		if (!sc->is_open ||
-		    !pid_is_described(run->probes, &sc->clause->desc, watch_root(p)))
+		if (!clause_is_meant(run, come, sc, p))
 			continue;
 		*lc = (struct late_clause){.clause = i};
-		e = pid_match_new(run->probes, &sc->clause->desc, &lc->list);
-		if (e)
-			watch_failed(run->watch, p, probe_desc_text(run->arena, &sc->clause->desc),
-				     e);
-		else
-			drop_mistyped(run, sc, &lc->list);
-		if (lc->list.probes.len && !e)
+		e = come->match_new(run->probes, &sc->clause->desc, &lc->list);
+		if (e) {
+			match_failed(run, p, probe_desc_text(run->arena, &sc->clause->desc), e);
+			lc->list.probes.len = 0;
+		}
+		drop_sources(sc->clause, &lc->list);
+		drop_mistyped(run, sc, &lc->list);
+		if (lc->list.probes.len)
 			n++;
 		else
 			vec_deinit(&lc->list.probes);
@@ -208,19 +275,33 @@ static struct err *check_numbers(const struct run *run)
 	return err_new("more than %u probes have come since tracing began", LATE_EPID_MAX);
 }
 
-static struct err *batch_place(struct run *run, uint32_t batch, const struct late_clause *late,
-			       uint32_t n)
+static struct err *batch_place(struct run *run, const struct provider_come *come, uint32_t batch,
+			       const struct late_clause *late, uint32_t n)
 {
 	struct later *l = run->later;
-	struct later_batch b = {.number = batch};
+	struct later_batch b = {.come = come, .number = batch};
 	struct err *e = n ? check_numbers(run) : NULL;
 
 	if (n && !e && !l->is_full) {
-		l->numbers.group = batch;
+		l->numbers.group = ++l->ngroups;
 		b.unit = run_make_late_unit(run, late, n, &l->numbers);
 		e = unit_place(run, b.unit);
 	}
 	vec_push(&l->batches, b);
+	return e;
+}
+
+/* Adds the probes of a provider's new batch; p: the process that has its code, or NULL. */
+static struct err *batch_add(struct run *run, const struct provider_come *come, uint32_t batch,
+			     const struct watch_proc *p)
+{
+	struct late_clause *late = xcalloc(run->clauses.len, sizeof(*late));
+	uint32_t n = match_clauses(run, come, p, late);
+	struct err *e = batch_place(run, come, batch, late, n);
+
+	for (uint32_t i = 0; i < n; i++)
+		vec_deinit(&late[i].list.probes);
+	free(late);
 	return e;
 }
 
@@ -241,24 +322,23 @@ static void drop_probes(struct run *run, const struct watch_proc *p)
 
 static void proc_look(struct run *run, const struct watch_proc *p)
 {
-	struct late_clause *late = xcalloc(run->clauses.len, sizeof(*late));
 	const struct proc_id *id = watch_id(p), *root = watch_root(p);
 	struct attach_opts opts = run_attach_opts(run);
-	uint32_t n = 0, batch;
-	struct err *e = pid_look_again(run->probes, root, id, run->later->is_other, &batch);
+	struct err *e = NULL;
 
-	if (!e && batch) {
-		n = match_clauses(run, p, late);
-		e = batch_place(run, batch, late, n);
+	for (uint32_t i = 0; provider_comes[i] && !e; i++) {
+		const struct provider_come *come = provider_comes[i];
+		uint32_t batch;
+
+		e = come->look_again(run->probes, root, id, run->later->is_other, &batch);
+		if (!e && batch)
+			e = batch_add(run, come, batch, p);
 	}
 	if (!e && run->later->wants_children)
 		e = run->engine->engine->add_child(run->engine, &run->attachments, root->pid,
 						   id->pid, &opts);
 	if (e)
 		watch_failed(run->watch, p, "its functions are not probed", e);
-	for (uint32_t i = 0; i < n; i++)
-		vec_deinit(&late[i].list.probes);
-	free(late);
 }
 
 /* ---- removing probes ------------------------------------------------------------------------ */
@@ -277,7 +357,7 @@ static struct later_batch *batch_oldest(struct run *run, uint32_t *ret_nunused)
 	for (uint32_t i = 0; i < l->batches.len; i++) {
 		struct later_batch *b = &l->batches.data[i];
 
-		if (b->retired_at || !pid_batch_is_unused(run->probes, b->number, &since))
+		if (b->retired_at || !b->come->is_unused(run->probes, b->number, &since))
 			continue;
 		++*ret_nunused;
 		if (since < least) {
@@ -302,8 +382,35 @@ static struct err *batch_retire(struct run *run, struct later_batch *b)
 		return e;
 	if (u)
 		run_unload_unit(run, u);
-	pid_batch_retire(run->probes, b->number);
+	b->come->retire(run->probes, b->number);
 	return NULL;
+}
+
+/*
+ * Lets providers find out which files are mapped, when there are many batches, and twice as many as
+ * the last time.
+ */
+static void batches_survey(struct run *run)
+{
+	struct later *l = run->later;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->batches.len; i++)
+		n += l->batches.data[i].come->survey && !l->batches.data[i].retired_at;
+	if (n <= l->survey_at)
+		return;
+	for (uint32_t i = 0; provider_comes[i]; i++)
+		if (provider_comes[i]->survey)
+			provider_comes[i]->survey(run->probes);
+	for (uint32_t i = 0; i < l->batches.len; i++) {
+		const struct later_batch *b = &l->batches.data[i];
+		uint64_t since;
+
+		n -= b->come->survey && !b->retired_at &&
+		     b->come->is_unused(run->probes, b->number, &since);
+	}
+	l->survey_at = 2 * n + UNUSED_MAX;
+	l->has_gone = true;
 }
 
 static void batches_retire(struct run *run)
@@ -344,7 +451,7 @@ void later_tend(struct run *run, uint64_t consumed_at)
 		}
 		if (b->unit)
 			run_drop_unit(run, b->unit);
-		pid_batch_free(run->probes, b->number, keeps_names(run));
+		b->come->free(run->probes, b->number, keeps_names(run));
 	}
 	if (l)
 		l->batches.len = n;
@@ -404,7 +511,8 @@ static void probes_ended(void *ctx, const struct watch_subject *s)
 	struct run *run = ctx;
 
 	run->engine->engine->forget_child(run->engine, &run->attachments, watch_id(s->proc)->pid);
-	pid_ended(run->probes, watch_root(s->proc), watch_id(s->proc));
+	for (uint32_t i = 0; provider_comes[i]; i++)
+		provider_comes[i]->ended(run->probes, watch_root(s->proc), watch_id(s->proc));
 	run->later->has_gone = true;
 	batches_retire(run);
 }
@@ -438,6 +546,81 @@ static const struct watch_subscriber probes_subscriber = {
 	.inherited = probes_inherited,
 };
 
+/* ---- all processes --------------------------------------------------------------------------- */
+
+/* A process of -c stops and is looked at for all clauses together: that goes first. */
+static void all_mapped(void *ctx, const struct watch_subject *s, const struct sym_map *m)
+{
+	const struct run *run = ctx;
+	struct later *l = run->later;
+	bool is_ours = s->pid == (uint64_t)probes_created(run->probes);
+
+	for (uint32_t i = 0; provider_comes[i]; i++) {
+		if (!provider_comes[i]->mapped ||
+		    !provider_comes[i]->mapped(run->probes, s->pid, m))
+			continue;
+		if (!is_ours)
+			l->has_arrived = true;
+		else if (!l->waits_since)
+			l->waits_since = now_ns();
+	}
+}
+
+static void all_lost(void *ctx)
+{
+	const struct run *run = ctx;
+
+	run->later->has_lost = true;
+}
+
+static const struct watch_subscriber all_subscriber = {
+	.name = "probes of all processes",
+	.scope = WATCH_ALL,
+	.mapped = all_mapped,
+	.lost = all_lost,
+};
+
+void later_watch_all(struct run *run)
+{
+	if (run->later && run->later->wants_all)
+		watch_subscribe(run_watch(run), &all_subscriber, run);
+}
+
+static void all_look(struct run *run, bool is_scan)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; provider_comes[i] && !e; i++) {
+		const struct provider_come *come = provider_comes[i];
+		uint32_t batch = come->look_all ? come->look_all(run->probes, is_scan) : 0;
+
+		if (batch)
+			e = batch_add(run, come, batch, NULL);
+	}
+	if (e)
+		report_adjusted(run->report, "programs that have begun are not probed: %s",
+				err_text(e));
+	err_destroy(e);
+	batches_survey(run);
+	batches_retire(run);
+}
+
+void later_work(struct run *run)
+{
+	struct later *l = run->later;
+	bool is_scan;
+
+	if (l && l->waits_since && now_ns() - l->waits_since > OURS_NS)
+		l->has_arrived = true;
+	if (!l || !(l->has_arrived || l->has_lost) || run->is_stopped ||
+	    run_state(run) != RT_STATE_ON)
+		return;
+	is_scan = l->has_lost;
+	l->has_arrived = l->has_lost = false;
+	l->waits_since = 0;
+	all_look(run, is_scan);
+}
+
 /* ---- beginning and end ---------------------------------------------------------------------- */
 
 static const struct proc *proc_of(const struct run *run, pid_t pid)
@@ -461,6 +644,15 @@ static uint32_t flags_of(const struct run *run, const struct proc_id *id)
 	return looks ? WATCH_LOOKS : 0;
 }
 
+/* What processes have mapped after the clauses were matched, and before the watch began. */
+static void all_start(struct run *run)
+{
+	watch_drain(run->watch);
+	run->later->has_arrived = run->later->has_lost = false;
+	run->later->waits_since = 0;
+	all_look(run, true);
+}
+
 void later_start(struct run *run)
 {
 	const struct later *l = run->later;
@@ -468,7 +660,9 @@ void later_start(struct run *run)
 	struct err *e;
 	int fd;
 
-	if (!l)
+	if (l && l->wants_all)
+		all_start(run);
+	if (!l || !l->ids.len)
 		return;
 	w = run_watch(run);
 	watch_subscribe(w, &probes_subscriber, run);

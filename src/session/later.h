@@ -1,8 +1,13 @@
 /*
  * Probes that are added while a session runs: functions of libraries that processes load, and of
- * programs that they execute.
+ * programs that they execute, and the probes that programs define themselves.
  *
- * The watch follows a process when a clause of the pid provider names it. When the process maps
+ * A pattern of programs' own probes (usdt) means all processes. The kernel's records say which code
+ * they map; a file that is not known yet is read, and its probes get a unit, with one link for the
+ * file. A process that maps a file that is known needs nothing. No process waits.
+ *
+ * The watch follows a process when a clause of the pid provider or of usdt names it, and the
+ * process of -c for such a pattern, too. When the process maps
  * new code, the clauses' descriptions are matched against that code; probes found there get a unit
  * of their own, which shares the session's maps and layout. With the option follow, children are
  * followed as well: probes that are attached to the process they descend from get links for the
@@ -26,6 +31,12 @@ MUST_CHECK struct err *later_check(struct run *run);
 void later_plan(struct run *run);
 /* Returns how many bytes the names of added probes may need in the kernel's string table. */
 uint32_t later_strtab_room(const struct run *run);
+/* Returns true if probes may have the id of the process that fires them in their names. */
+bool later_has_pids(const struct run *run);
+/* Before the watch of all processes begins: subscribes to it, if some clause means them all. */
+void later_watch_all(struct run *run);
+/* While it runs, after the watch was drained: adds the probes of files that are new. */
+void later_work(struct run *run);
 /* After probes are attached: starts to follow the processes. */
 void later_start(struct run *run);
 /*

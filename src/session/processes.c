@@ -133,22 +133,27 @@ static const struct watch_subscriber debug_subscriber = {
 static struct err *all_watch(struct run *run)
 {
 	struct watch *w = run_watch(run);
+	bool has_addresses = run_has_user_addresses(run);
 	const int *fds;
 	struct err *e;
 
-	watch_subscribe(w, &watch_names, names_syms(run->names));
-	if (run->unwinds)
+	if (has_addresses)
+		watch_subscribe(w, &watch_names, names_syms(run->names));
+	if (has_addresses && run->unwinds)
 		watch_subscribe(w, &tables_of_all, run->unwinds);
 	if (run->ustacks)
 		watch_subscribe(w, &helpers_of_all, run->ustacks);
+	later_watch_all(run);
 	e = watch_all(w, run->engine->wake_fds, run->engine->ncpus);
 	if (e) {
-		report_notice(run->report, "%s\nprocesses that end soon will have no names",
-			      err_text(e));
+		report_notice(run->report, "%s\n%s", err_text(e),
+			      has_addresses ? "processes that end soon will have no names"
+					    : "programs that begin later are not probed");
 		err_destroy(e);
 		return NULL;
 	}
-	syms_watch_begin(names_syms(run->names));
+	if (has_addresses)
+		syms_watch_begin(names_syms(run->names));
 	for (uint32_t i = 0, n = watch_fds(w, &fds); i < n && !e; i++)
 		e = waiter_listen(run->waiter, fds[i]);
 	return e;
@@ -156,7 +161,8 @@ static struct err *all_watch(struct run *run)
 
 struct err *run_watch_processes(struct run *run)
 {
-	struct err *e = run_has_user_addresses(run) ? all_watch(run) : NULL;
+	bool wants_all = run_has_user_addresses(run) || later_has_pids(run);
+	struct err *e = wants_all ? all_watch(run) : NULL;
 
 	if (e)
 		return e;

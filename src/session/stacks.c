@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "session/run.h"
+#include "session/later.h"
 #include "proc/control.h"
 #include "proc/maps.h"
 #include "consume/wait.h"
@@ -206,6 +206,7 @@ void run_sleep(struct run *run, uint64_t due)
 			return;
 		watch_drain(run->watch);
 		watch_work(run->watch);
+		later_work(run);
 		if (now - since >= NOTE_PAUSE_NS) {
 			since = now;
 			n = 0;

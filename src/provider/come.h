@@ -1,0 +1,89 @@
+/*
+ * Probes in files that processes map while they are traced: what a provider does for them
+ * (session/later.h calls it).
+ *
+ * Each reading of mappings begins a batch. Files that were not known before belong to the batch,
+ * and so do the probes in them. The probes of earlier batches are attached. If a new file has code
+ * of such a probe, the probe gets a new list of instructions and a new key, which belong to the new
+ * batch.
+ */
+#pragma once
+
+#include "proc/ident.h"
+#include "probe/probe.h"
+
+struct sym_map;
+
+struct provider_come {
+	/*
+	 * Returns the identity of process number i, counted from 0, of those that have to be
+	 * followed for the description; NULL if there are fewer, or it is one of another provider.
+	 * The identity is the one that the process had when its mappings were first read.
+	 */
+	const struct proc_id *(*described)(struct probes *ps, const struct probe_desc *desc,
+					   uint32_t i);
+	/* True if new code of a followed process can have probes that the description means. */
+	bool (*is_described)(struct probes *ps, const struct probe_desc *desc,
+			     const struct proc_id *id);
+	/*
+	 * True if libraries that the process maps later could match the description: its module is
+	 * a pattern, or a library that the process has not mapped yet.
+	 */
+	bool (*waits_for_library)(struct probes *ps, const struct probe_desc *desc,
+				  const struct proc_id *id);
+	/*
+	 * Begins a batch: reads the mappings of process at, which is id or one of its children.
+	 * is_other says that the links that were made before are closed. *ret_batch is the number
+	 * of the batch; 0: no file belongs to it.
+	 */
+	struct err *(*look_again)(struct probes *ps, const struct proc_id *id,
+				  const struct proc_id *at, bool is_other, uint32_t *ret_batch);
+	/* Adds to out the probes that desc matches in the files of the present batch, each once. */
+	struct err *(*match_new)(struct probes *ps, const struct probe_desc *desc,
+				 struct probe_list *out);
+	/*
+	 * Notes that process at, which is id or one of its children, has ended and maps no file any
+	 * more.
+	 */
+	void (*ended)(struct probes *ps, const struct proc_id *id, const struct proc_id *at);
+	/*
+	 * Called before is_unused() where nothing else tells which files are mapped: finds out.
+	 * NULL: not needed.
+	 */
+	void (*survey)(struct probes *ps);
+	/*
+	 * True if no process maps any file of the batch, and no clause takes its types. The longer
+	 * no process maps them, the lower is *ret_since.
+	 */
+	bool (*is_unused)(struct probes *ps, uint32_t batch, uint64_t *ret_since);
+	/*
+	 * Forgets the files of a batch of which no probe is attached any more. If they are mapped
+	 * again, they count as new files.
+	 */
+	void (*retire)(struct probes *ps, uint32_t batch);
+	/*
+	 * Forgets a batch after retire(), with the probes that are in no other batch. keeps_names
+	 * says that the names of these probes are still needed.
+	 */
+	void (*free)(struct probes *ps, uint32_t batch, bool keeps_names);
+
+	/*
+	 * The next three serve descriptions of all processes, which are not followed; they may be
+	 * NULL together. wants_all() says whether the description is one.
+	 */
+	bool (*wants_all)(struct probes *ps, const struct probe_desc *desc);
+	/* Remembers that a process has mapped code; true if the file is not known yet. */
+	bool (*mapped)(struct probes *ps, uint64_t pid, const struct sym_map *m);
+	/*
+	 * Begins a batch of the files that were remembered; is_scan: of those that any process has
+	 * mapped now.
+	 */
+	uint32_t (*look_all)(struct probes *ps, bool is_scan);
+};
+
+/* The providers that add probes later, NULL-terminated (list.c). */
+extern const struct provider_come *const provider_comes[];
+extern const struct provider_come pid_come, usdt_come;
+
+/* To be called before probes are attached: calls of children fire the probes of their parents. */
+void pid_have_children(struct probes *ps);

@@ -1,0 +1,321 @@
+/* Programs' own probes in files that processes map while they are traced. */
+#include "provider/come.h"
+#include "provider/usdt.h"
+#include "sym/sym.h"
+
+#define ARRIVALS_MAX 4096 /* of more, all processes are searched */
+
+/* ---- processes that are followed ------------------------------------------------------------- */
+
+static struct pid_target *target_of_pid(const struct usdt_state *st, pid_t pid)
+{
+	for (uint32_t i = 0; i < st->pids.targets.len; i++)
+		if (st->pids.targets.data[i]->pid == pid)
+			return st->pids.targets.data[i];
+	return NULL;
+}
+
+static bool is_about_us(const struct probe_desc *desc)
+{
+	return !desc->id && provider_concerns(&provider_usdt, desc);
+}
+
+/*
+ * A pattern means the process of -c as well, whose libraries are found before their constructors
+ * run; all other processes are found when they have mapped a file.
+ */
+static const struct proc_id *process_described(struct probes *ps, const struct probe_desc *desc,
+					       uint32_t i)
+{
+	const struct pid_target *t;
+	pid_t pid = 0;
+
+	if (i || !is_about_us(desc))
+		return NULL;
+	pid = (pid_t)usdt_only_in(desc);
+	if (!pid && usdt_wants_all(ps, desc))
+		pid = probes_created(ps);
+	t = pid ? target_of_pid(usdt_state(ps), pid) : NULL;
+	return t ? &t->id : NULL;
+}
+
+static bool process_is_described(struct probes *ps, const struct probe_desc *desc,
+				 const struct proc_id *id)
+{
+	const struct proc_id *p;
+
+	if (!is_about_us(desc))
+		return false;
+	if (usdt_wants_all(ps, desc))
+		return true;
+	p = process_described(ps, desc, 0);
+	return p && p->pid == id->pid && p->start == id->start;
+}
+
+static bool library_is_awaited(struct probes *ps, const struct probe_desc *desc,
+			       const struct proc_id *id)
+{
+	const struct usdt_state *st = usdt_state(ps);
+
+	if (!*desc->mod || !glob_is_literal(desc->mod))
+		return true;
+	for (uint32_t i = 0; i < st->uses.len; i++)
+		if (st->uses.data[i].pid == id->pid &&
+		    pid_object_matches(st->uses.data[i].object->file, desc->mod))
+			return false;
+	return true;
+}
+
+/* ---- batches --------------------------------------------------------------------------------- */
+
+struct usdt_batch *usdt_batch_now(struct usdt_state *st)
+{
+	return *vec_last(&st->batches);
+}
+
+static struct usdt_batch *batch_find(const struct usdt_state *st, uint32_t number)
+{
+	for (uint32_t i = 0; i < st->batches.len; i++)
+		if (st->batches.data[i]->number == number)
+			return st->batches.data[i];
+	return NULL;
+}
+
+void usdt_batch_destroy(struct usdt_state *st, struct usdt_batch *b)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < st->batches.len; i++)
+		if (st->batches.data[i] != b)
+			st->batches.data[n++] = st->batches.data[i];
+	st->batches.len = n;
+	vec_deinit(&b->probes);
+	free(b);
+}
+
+static void batch_begin(struct probes *ps, struct usdt_state *st)
+{
+	struct usdt_batch *b = xcalloc(1, sizeof(*b));
+
+	b->number = ++st->pids.batch;
+	vec_push(&st->batches, b);
+	probes_reset_code_keys(ps);
+}
+
+/* Returns the number of the batch that was begun; drops it and returns 0 if nothing is in it. */
+static uint32_t batch_end(struct usdt_state *st)
+{
+	uint32_t number = st->pids.batch;
+
+	for (uint32_t i = st->objects.len; i-- > 0;)
+		if (st->objects.data[i]->batch == number)
+			return number;
+	for (uint32_t i = st->uses.len; i-- > 0;)
+		if (st->uses.data[i].batch == number)
+			return number;
+	usdt_batch_destroy(st, usdt_batch_now(st));
+	return 0;
+}
+
+/* Takes the uses out for which the function is true. */
+static void uses_drop(struct usdt_state *st, bool (*func)(const struct usdt_use *use, uint32_t arg),
+		      uint32_t arg)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < st->uses.len; i++) {
+		const struct usdt_use *use = &st->uses.data[i];
+		const uint64_t key[2] = {(uint64_t)use->pid, (uintptr_t)use->object};
+
+		if (func(use, arg))
+			hashmap_remove(st->used, key, sizeof(key));
+		else
+			st->uses.data[n++] = *use;
+	}
+	st->uses.len = n;
+}
+
+static bool use_is_of_process(const struct usdt_use *use, uint32_t pid)
+{
+	return (uint32_t)use->pid == pid;
+}
+
+static bool use_is_of_batch(const struct usdt_use *use, uint32_t batch)
+{
+	return use->batch == batch || use->object->is_gone;
+}
+
+static struct err *process_look(struct probes *ps, const struct proc_id *id,
+				const struct proc_id *at, bool is_other, uint32_t *ret_batch)
+{
+	struct usdt_state *st = usdt_state(ps);
+	const struct pid_target *t = target_of_pid(st, id->pid);
+	struct err *e;
+
+	*ret_batch = 0;
+	if (!t || t->id.start != id->start || at->pid != id->pid)
+		return NULL;
+	if (is_other)
+		uses_drop(st, use_is_of_process, (uint32_t)id->pid);
+	batch_begin(ps, st);
+	e = usdt_scan_process(ps, st, id->pid);
+	*ret_batch = batch_end(st);
+	return e;
+}
+
+static struct err *batch_match(struct probes *ps, const struct probe_desc *desc,
+			       struct probe_list *out)
+{
+	if (is_about_us(desc))
+		usdt_collect_new(ps, desc, out);
+	return NULL;
+}
+
+/* ---- all processes --------------------------------------------------------------------------- */
+
+void usdt_arrivals_clear(struct usdt_state *st)
+{
+	for (uint32_t i = 0; i < st->arrivals.len; i++)
+		free((char *)(uintptr_t)st->arrivals.data[i].map.path);
+	vec_clear(&st->arrivals);
+	st->has_missed = false;
+}
+
+static bool code_mapped(struct probes *ps, uint64_t pid, const struct sym_map *m)
+{
+	struct usdt_state *st = usdt_state(ps);
+	struct usdt_object *o;
+
+	if (!m->ino || m->path[0] != '/' || usdt_file_is_known(ps, st, m->dev, m->ino, m->path, &o))
+		return false;
+	if (st->arrivals.len >= ARRIVALS_MAX) {
+		st->has_missed = true;
+		return true;
+	}
+	vec_push(&st->arrivals, (struct usdt_arrival){.pid = (pid_t)pid,
+						      .map = {.start = m->start,
+							      .end = m->start + m->len,
+							      .off = m->off,
+							      .dev = m->dev,
+							      .ino = m->ino,
+							      .path = xstrdup(m->path),
+							      .is_exec = true}});
+	return true;
+}
+
+static uint32_t all_look(struct probes *ps, bool is_scan)
+{
+	struct usdt_state *st = usdt_state(ps);
+
+	batch_begin(ps, st);
+	for (uint32_t i = 0; i < st->arrivals.len; i++)
+		(void)usdt_object_find(ps, st, st->arrivals.data[i].pid, &st->arrivals.data[i].map);
+	if (is_scan || st->has_missed)
+		usdt_scan_files(ps, st);
+	usdt_arrivals_clear(st);
+	return batch_end(st);
+}
+
+/* ---- what goes ------------------------------------------------------------------------------- */
+
+static void process_end(struct probes *ps, const struct proc_id *id, const struct proc_id *at)
+{
+	struct usdt_state *st = usdt_state(ps);
+
+	for (uint32_t i = 0; i < st->uses.len; i++)
+		if (st->uses.data[i].pid == at->pid && !st->uses.data[i].since)
+			st->uses.data[i].since = st->nsurveys + 1;
+}
+
+static void objects_survey(struct probes *ps)
+{
+	usdt_survey(ps, usdt_state(ps));
+}
+
+/*
+ * True if clauses take the types of arguments from this batch: they take them from a probe that
+ * existed at the start.
+ */
+static bool has_types(const struct usdt_batch *b)
+{
+	for (uint32_t i = 0; i < b->probes.len; i++)
+		if (usdt_probe(b->probes.data[i])->is_of_start)
+			return true;
+	return false;
+}
+
+static bool batch_is_unused(struct probes *ps, uint32_t batch, uint64_t *ret_since)
+{
+	const struct usdt_state *st = usdt_state(ps);
+	const struct usdt_batch *b = batch_find(st, batch);
+
+	*ret_since = 0;
+	for (uint32_t i = 0; i < st->objects.len; i++) {
+		const struct usdt_object *o = st->objects.data[i];
+
+		if (o->batch != batch)
+			continue;
+		if (o->survey == st->nsurveys)
+			return false;
+		*ret_since = MAX(*ret_since, (uint64_t)o->survey);
+	}
+	for (uint32_t i = 0; i < st->uses.len; i++) {
+		const struct usdt_use *use = &st->uses.data[i];
+
+		if (use->batch != batch)
+			continue;
+		if (!use->since)
+			return false;
+		*ret_since = MAX(*ret_since, (uint64_t)use->since);
+	}
+	return b && !has_types(b);
+}
+
+static void batch_retire(struct probes *ps, uint32_t batch)
+{
+	struct usdt_state *st = usdt_state(ps);
+
+	for (uint32_t i = 0; i < st->objects.len; i++)
+		if (st->objects.data[i]->batch == batch)
+			usdt_object_forget(st, st->objects.data[i]);
+	uses_drop(st, use_is_of_batch, batch);
+}
+
+static void batch_free(struct probes *ps, uint32_t batch, bool keeps_names)
+{
+	struct usdt_state *st = usdt_state(ps);
+	struct usdt_batch *b = batch_find(st, batch);
+	struct probe_list gone = {0};
+
+	for (uint32_t i = 0; b && i < b->probes.len; i++) {
+		struct probe *pr = b->probes.data[i];
+
+		if (--usdt_probe(pr)->nbatches || keeps_names)
+			continue;
+		usdt_probe_destroy(st, pr);
+		probe_list_add(&gone, pr);
+	}
+	probes_remove(ps, &gone);
+	vec_deinit(&gone.probes);
+	for (uint32_t i = st->objects.len; i-- > 0;)
+		if (st->objects.data[i]->is_gone && !st->objects.data[i]->nprobes)
+			usdt_object_destroy(st, st->objects.data[i]);
+	if (b)
+		usdt_batch_destroy(st, b);
+}
+
+const struct provider_come usdt_come = {
+	.described = process_described,
+	.is_described = process_is_described,
+	.waits_for_library = library_is_awaited,
+	.look_again = process_look,
+	.match_new = batch_match,
+	.ended = process_end,
+	.survey = objects_survey,
+	.is_unused = batch_is_unused,
+	.retire = batch_retire,
+	.free = batch_free,
+	.wants_all = usdt_wants_all,
+	.mapped = code_mapped,
+	.look_all = all_look,
+};
