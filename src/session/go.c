@@ -510,7 +510,9 @@ static void constants_touch(const struct run *run)
 /*
  * BEGIN fires before anything else is attached; when it calls exit(), which turns ON into EXITING,
  * nothing ever is. The rest is attached while the state is OFF, so that all probes begin at the
- * same instant. A signal (dtrace_interrupt()) ends attaching early: then only BEGIN has fired, and
+ * same instant. The watch begins before that, because programs that ask whether their probes are
+ * traced know it as soon as the first one is attached; only children are followed afterwards, because
+ * they get what is attached to their parents. A signal (dtrace_interrupt()) ends attaching early: then only BEGIN has fired, and
  * END will fire.
  */
 struct err *run_start(struct run *run)
@@ -525,12 +527,15 @@ struct err *run_start(struct run *run)
 	if (run_state(run) == RT_STATE_EXITING)
 		return NULL;
 	set_state(run, RT_STATE_OFF);
-	e = attach_units(run);
+	if (!later_has_children(run))
+		e = run_watch_processes(run);
+	if (!e)
+		e = attach_units(run);
 	if (!e && run->is_interrupted) {
 		run_stop(run);
 		return NULL;
 	}
-	if (!e)
+	if (!e && later_has_children(run))
 		e = run_watch_processes(run);
 	if (e)
 		return e;

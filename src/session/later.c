@@ -133,6 +133,11 @@ bool later_has_pids(const struct run *run)
 	return run->later && run->later->wants_all;
 }
 
+bool later_has_children(const struct run *run)
+{
+	return run->later && run->later->wants_children;
+}
+
 uint32_t later_strtab_room(const struct run *run)
 {
 	if (!run->later)

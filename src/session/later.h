@@ -33,6 +33,8 @@ void later_plan(struct run *run);
 uint32_t later_strtab_room(const struct run *run);
 /* Returns true if probes may have the id of the process that fires them in their names. */
 bool later_has_pids(const struct run *run);
+/* Returns true if children of processes get the links of their parents: option follow. */
+bool later_has_children(const struct run *run);
 /* Before the watch of all processes begins: subscribes to it, if some clause means them all. */
 void later_watch_all(struct run *run);
 /* While it runs, after the watch was drained: adds the probes of files that are new. */
