@@ -169,7 +169,7 @@ static struct usdt_probe_data *data_create(struct probes *ps, struct usdt_state 
 	return d;
 }
 
-/* Gives a probe that an earlier batch has attached a new key: a process has mapped its file again. */
+/* Gives a probe of an earlier batch a new key: a process has mapped its file again. */
 static void data_renew(struct probes *ps, const struct usdt_state *st, struct usdt_probe_data *d)
 {
 	d->key = probes_code_key(ps);

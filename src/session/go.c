@@ -511,9 +511,9 @@ static void constants_touch(const struct run *run)
  * BEGIN fires before anything else is attached; when it calls exit(), which turns ON into EXITING,
  * nothing ever is. The rest is attached while the state is OFF, so that all probes begin at the
  * same instant. The watch begins before that, because programs that ask whether their probes are
- * traced know it as soon as the first one is attached; only children are followed afterwards, because
- * they get what is attached to their parents. A signal (dtrace_interrupt()) ends attaching early: then only BEGIN has fired, and
- * END will fire.
+ * traced know it as soon as the first one is attached. Only children are followed afterwards: they
+ * get what is attached to their parents. A signal (dtrace_interrupt()) ends attaching early: then
+ * only BEGIN has fired, and END will fire.
  */
 struct err *run_start(struct run *run)
 {
