@@ -91,12 +91,22 @@ static const char *word_text(struct printer *p, uint64_t word)
 		       : NULL;
 }
 
-/* The text that a ustack helper gave for frame i, or NULL. */
+/* Whether the word is about the frame of an address before it: a name, or a frame of the language. */
+static bool is_of_helper(uint64_t word)
+{
+	return (word & (RT_USTACK_EXACT | RT_USTACK_NAME)) == RT_USTACK_NAME;
+}
+
+/*
+ * The text that a ustack helper gave for frame i, or NULL. Frames of the language that the helper
+ * has added may stand before it.
+ */
 static const char *uframe_helper(struct printer *p, const char *pcs, uint32_t i, uint32_t n)
 {
-	uint64_t word = i + 1 < n ? word_at(pcs, i + 1) : 0;
-
-	return is_name(word) ? word_text(p, word) : NULL;
+	for (i++; i < n && is_of_helper(word_at(pcs, i)); i++)
+		if (is_name(word_at(pcs, i)))
+			return word_text(p, word_at(pcs, i));
+	return NULL;
 }
 
 /*
@@ -111,8 +121,7 @@ static struct position uframe_position(struct printer *p, uint64_t pid, const ch
 	bool is_exact = pc & RT_USTACK_EXACT;
 	uint32_t follows = i + 1;
 
-	while (follows < n &&
-	       (word_at(pcs, follows) & (RT_USTACK_EXACT | RT_USTACK_NAME)) == RT_USTACK_NAME)
+	while (follows < n && is_of_helper(word_at(pcs, follows)))
 		follows++;
 	next = follows < n ? word_at(pcs, follows) : 0;
 

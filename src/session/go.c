@@ -177,6 +177,7 @@ static struct err *make_helpers(struct run *run)
 {
 	const struct ustack_opts opts = {
 		.file = run->opts->str[OPT_helper],
+		.prelude = arena_printf(run->arena, "%s/regs.d", run->opts->str[OPT_syslibdir]),
 		.dirs = helper_dirs(run),
 		.ndirs = run->opts->libdirs.len + 1,
 		.compile = &run->compiler->compile_opts,

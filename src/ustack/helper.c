@@ -138,9 +138,33 @@ static struct err *clauses_check(struct helper *h)
 	return NULL;
 }
 
-bool helper_compile(struct helper *h, const struct compile_opts *opts)
+static struct err *text_compile(struct helper *h, const struct compile_opts *opts,
+				enum d_layer layer, const char *path, struct strbuf *text)
 {
 	const struct compile_env env = {.match = helper_match, .set_option = helper_option};
+	struct compile_opts own = *opts;
+
+	own.layer = layer;
+	return dsession_compile(h->dsession, &own, &env, SOURCE_FILE, path, strbuf_text(text),
+				text->len, SPEC_CTX_NAME, 0, NULL, &h->prog);
+}
+
+/* Compiles the file of the D library; without it helpers have none of its names. */
+static struct err *prelude_compile(struct helper *h, const struct compile_opts *opts,
+				   const char *path)
+{
+	struct strbuf text = {0};
+	struct err *e = file_read(path, &text);
+	bool is_there = !e;
+
+	err_destroy(e);
+	e = is_there ? text_compile(h, opts, LAYER_SYSTEM, path, &text) : NULL;
+	strbuf_deinit(&text);
+	return e;
+}
+
+bool helper_compile(struct helper *h, const struct compile_opts *opts, const char *prelude)
+{
 	struct compile_opts own = *opts;
 	struct strbuf text = {0};
 
@@ -150,10 +174,10 @@ bool helper_compile(struct helper *h, const struct compile_opts *opts)
 	own.cpp = own.zdefs = own.empty = own.dump_ast = own.dump_dif = false;
 	own.is_helper = true;
 	h->dsession = dsession_create(&own);
+	if (!h->err && prelude)
+		h->err = prelude_compile(h, &own, prelude);
 	if (!h->err)
-		h->err = dsession_compile(h->dsession, &own, &env, SOURCE_FILE, h->path,
-					  strbuf_text(&text), text.len, SPEC_CTX_NAME, 0, NULL,
-					  &h->prog);
+		h->err = text_compile(h, &own, LAYER_PROGRAM, h->path, &text);
 	if (!h->err)
 		h->err = clauses_check(h);
 	strbuf_deinit(&text);

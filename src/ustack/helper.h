@@ -35,8 +35,11 @@ struct helper {
 /* Reads the pragma of the file. An error: the file cannot be read. */
 MUST_CHECK struct err *helper_open(const char *path, struct helper **ret);
 void helper_close(struct helper *h); /* NULL is allowed */
-/* Compiles it, unless that was done before; h->err says why not. */
-bool helper_compile(struct helper *h, const struct compile_opts *opts);
+/*
+ * Compiles it, unless that was done before; h->err says why not. prelude: a file of the D library
+ * whose names the helper may use; NULL: none.
+ */
+bool helper_compile(struct helper *h, const struct compile_opts *opts, const char *prelude);
 /* Which clauses they are; only clauses of the three probes were accepted. */
 enum helper_probe helper_clause_probe(const struct prog_clause *cl);
 /* Whether the helper applies to a process that maps a file of that name. */

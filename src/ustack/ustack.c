@@ -115,7 +115,7 @@ static void dir_add(struct ustacks *u, const char *dir)
 
 static bool helper_ready(struct ustacks *u, struct helper *h)
 {
-	if (helper_compile(h, u->opts.compile))
+	if (helper_compile(h, u->opts.compile, u->opts.prelude))
 		return true;
 	tell_once(u, err_text(h->err));
 	return false;
@@ -370,7 +370,7 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 	u->objects = objects_create(opts->files);
 	if (opts->file && *opts->file) {
 		e = helper_add(u, opts->file);
-		if (!e && !helper_compile(u->helpers.data[0], opts->compile)) {
+		if (!e && !helper_compile(u->helpers.data[0], opts->compile, opts->prelude)) {
 			e = u->helpers.data[0]->err;
 			u->helpers.data[0]->err = NULL;
 		}
