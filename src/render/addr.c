@@ -91,7 +91,9 @@ static const char *word_text(struct printer *p, uint64_t word)
 		       : NULL;
 }
 
-/* Whether the word is about the frame of an address before it: a name, or a frame of the language. */
+/*
+ * Whether the word is about the frame of an address before it: a name, or a frame of the language.
+ */
 static bool is_of_helper(uint64_t word)
 {
 	return (word & (RT_USTACK_EXACT | RT_USTACK_NAME)) == RT_USTACK_NAME;

@@ -27,7 +27,7 @@ struct strbuf;
 struct ustacks;
 
 struct ustack_opts {
-	const char *prelude; /* a library file whose names helpers may use; NULL: none */
+	const char *prelude;	 /* a library file whose names helpers may use; NULL: none */
 	const char *file;	 /* the option helper; NULL or "": none */
 	const char *const *dirs; /* whose *.d files are helpers */
 	uint32_t ndirs;

@@ -263,7 +263,7 @@ static long table_step(u64 i, void *ctx)
 	return table_byte(h, chunk[pos]) != 0;
 }
 
-u64 rt_helper_scan(struct rt_mach *m, u64 subr)
+NOINLINE u64 rt_helper_scan(struct rt_mach *m, u64 subr)
 {
 	char *p = m ? slot_of(m) : NULL;
 	struct rt_hwork *h;
@@ -311,7 +311,7 @@ static long search_step(u64 i, void *ctx)
 	return 0;
 }
 
-u64 rt_helper_search(struct rt_mach *m)
+NOINLINE u64 rt_helper_search(struct rt_mach *m)
 {
 	char *p = m ? slot_of(m) : NULL;
 	struct rt_hwork *h;
@@ -400,7 +400,7 @@ static long char_step(u64 i, void *ctx)
 	return char_put(p, h, c);
 }
 
-u64 rt_helper_text(struct rt_mach *m, u64 addr, u64 len, u64 width)
+NOINLINE u64 rt_helper_text(struct rt_mach *m, u64 addr, u64 len, u64 width)
 {
 	char *p = m ? slot_of(m) : NULL;
 	struct rt_hwork *h;
@@ -435,7 +435,7 @@ u64 rt_helper_text(struct rt_mach *m, u64 addr, u64 len, u64 width)
 	return string_take(m, top) ? m->scratch + top : 0;
 }
 
-u64 rt_helper_add(struct rt_mach *m, u64 v, u64 is_string)
+NOINLINE u64 rt_helper_add(struct rt_mach *m, u64 v, u64 is_string)
 {
 	char *p = m ? slot_of(m) : NULL;
 	struct rt_hwork *h;
@@ -458,7 +458,7 @@ u64 rt_helper_add(struct rt_mach *m, u64 v, u64 is_string)
 	return 0;
 }
 
-u64 rt_helper_frame(struct rt_mach *m)
+NOINLINE u64 rt_helper_frame(struct rt_mach *m)
 {
 	char *p = m ? slot_of(m) : NULL;
 	struct rt_hwork *h;
@@ -488,7 +488,7 @@ u64 rt_helper_frame(struct rt_mach *m)
  * ucached(): adds the frame that was recorded under these numbers and returns 1; or returns 0, and
  * the next frame will be recorded under them.
  */
-u64 rt_helper_memo(struct rt_mach *m)
+NOINLINE u64 rt_helper_memo(struct rt_mach *m)
 {
 	struct rt_hwork *h = helper_of(m);
 	struct rt_hmemo *e;
@@ -497,7 +497,7 @@ u64 rt_helper_memo(struct rt_mach *m)
 
 	if (!h)
 		return 0;
-	key = hash_word(hash_word(cfg.hash_seed, h->key), h->proc.entry);
+	key = hash_word(hash_word(cfg.hash_seed, h->key), h->entry);
 	key = hash_word(hash_word(key, h->push[0]), h->push[1]);
 	key = hash_end(hash_word(key, h->push[2]), 3) | 1;
 	slot = key & (RT_HMEMO - 1);
@@ -511,6 +511,15 @@ u64 rt_helper_memo(struct rt_mach *m)
 	h->memo = 0;
 	(void)rt_walk_add(m, word);
 	return 1;
+}
+
+/* The register whose number is in the lowest byte. */
+INLINE u64 *reg_of(struct rt_hwork *h, u64 n)
+{
+	n &= RT_HELPER_NREGS - 1;
+	OPAQUE(n);
+	n &= RT_HELPER_NREGS - 1;
+	return &h->regs[n];
 }
 
 /* ---- instructions ------------------------------------------------------------------------- */
@@ -649,13 +658,13 @@ INLINE void local_put_string(struct rt_mach *m, struct rt_hwork *h, u32 slot, u6
 	OPAQUE(k);
 	k &= RT_HELPER_STRINGS - 1;
 	to = h->strings[k];
-	h->locals[slot & (RT_HELPER_LOCALS - 1)] = 0;
+	h->regs[HREG_LOCALS + k] = 0;
 	if (!from)
 		return;
 	if (bpf_probe_read_kernel_str(to, RT_HELPER_STRSIZE, from) < 0)
 		fault(m, FAULT_BADADDR, from);
 	else
-		h->locals[slot & (RT_HELPER_LOCALS - 1)] = (u64)to;
+		h->regs[HREG_LOCALS + k] = (u64)to;
 }
 
 INLINE u64 user_register(struct rt_mach *m, u32 word)
@@ -689,7 +698,8 @@ INLINE long execute_rare(struct rt_mach *m, struct rt_hwork *h, u32 op, u64 insn
 	case HOP_PUTS: local_put_string(m, h, imm, b); return 0;
 	case HOP_UREG: *ret = user_register(m, imm); return 0;
 	case HOP_VAR: *ret = builtin(m, h, imm); return 0;
-	case HOP_SCMP: *ret = rt_strcmp(m, b, h->regs[c & (RT_HELPER_NREGS - 1)]); return 0;
+	case HOP_SAVE: rt_helper_put(m, imm, b); return 0;
+	case HOP_SCMP: *ret = rt_strcmp(m, b, *reg_of(h, c)); return 0;
 	case HOP_LOOP: h->loops[c & (RT_HELPER_LOOPS - 1)] = imm; return 0;
 	case HOP_AGAIN:
 		k = c & (RT_HELPER_LOOPS - 1);
@@ -701,7 +711,9 @@ INLINE long execute_rare(struct rt_mach *m, struct rt_hwork *h, u32 op, u64 insn
 	case HOP_RESULT: h->result = b; return 0;
 	case HOP_NONE: h->result = 0; return 0;
 	case HOP_ADDS: rt_helper_add(m, b, 1); return 0;
-	case HOP_ADDN: rt_helper_add(m, b, 0); return 0;
+	case HOP_ADDN:
+		rt_helper_add(m, insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32) : b, 0);
+		return 0;
 	case HOP_FRAME: rt_helper_frame(m); return 0;
 	case HOP_UNWIND:
 		h->next[0] = h->push[0];
@@ -710,8 +722,7 @@ INLINE long execute_rare(struct rt_mach *m, struct rt_hwork *h, u32 op, u64 insn
 		h->is_steered = 1;
 		return 0;
 	case HOP_FRAMES:
-		h->pc++;
-		h->has_frames = 1;
+		h->on_fault = h->pc++;
 		h->result = h->text_len = h->memo = 0;
 		return !rt_walk_first(m);
 	case HOP_STEP: return frame_end(m, h);
@@ -728,18 +739,18 @@ INLINE long fault_end(struct rt_mach *m, struct rt_hwork *h)
 	if (cpu < cfg.ncpus)
 		__sync_fetch_and_add(&val_control.cpu[cpu].helper_faults, 1);
 	h->result = h->text_len = h->memo = 0;
-	h->pc = h->proc.frames + (h->has_frames ? 1 : 0);
+	h->pc = h->on_fault;
 	return 0;
 }
 
-u64 rt_helper_put(struct rt_mach *m, u64 k, u64 v)
+NOINLINE u64 rt_helper_put(struct rt_mach *m, u64 k, u64 v)
 {
 	struct rt_hwork *h = helper_of(m);
 	struct rt_hproc *p;
 
+	OPAQUE(k);
 	if (!h || k >= RT_HELPER_GLOBALS)
 		return 0;
-	h->proc.globals[k] = v;
 	p = bpf_map_lookup_elem(&map_hprocs, &h->key);
 	if (p)
 		p->globals[k] = v;
@@ -758,53 +769,36 @@ __attribute__((used)) static long rtcb_helper_step(u64 i, void *ctx)
 	h->pc++;
 	if (h->fuel-- < 0)
 		return 1;
-	a = insn >> 8 & (RT_HELPER_NREGS - 1);
-	b = h->regs[insn >> 16 & (RT_HELPER_NREGS - 1)];
-	c = insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32)
-				 : h->regs[insn >> 24 & (RT_HELPER_NREGS - 1)];
+	a = insn >> 8 & 255;
+	b = *reg_of(h, insn >> 16);
 	if (op <= HOP_SREM) {
+		c = insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32) : *reg_of(h, insn >> 24);
 		v = compute(m, op, b, c);
 	} else if (op <= HOP_JMP) {
-		if (insn & HOP_IMMEDIATE)
-			c = (u64)(s64)(signed char)(insn >> 8);
-		else
-			c = h->regs[insn >> 24 & (RT_HELPER_NREGS - 1)];
+		c = insn & HOP_IMMEDIATE ? (u64)(s64)(signed char)a : *reg_of(h, insn >> 24);
 		if (jumps(op, b, c))
 			h->pc += (u32)(insn >> 32);
 		return 0;
 	} else if (op == HOP_LOAD) {
 		v = word_load(m, h, b + (u64)((s64)insn >> 32), insn >> 24 & 15);
 		v = sign_extend(v, insn >> 24 & 31);
-	} else if (op == HOP_GETL) {
-		v = h->locals[insn >> 32 & (RT_HELPER_LOCALS - 1)];
-	} else if (op == HOP_PUTL) {
-		h->locals[insn >> 32 & (RT_HELPER_LOCALS - 1)] = sign_extend(b, insn >> 24 & 31);
+	} else if (op == HOP_PUSH) {
+		h->push[insn >> 24 & (RT_HELPER_PUSHES - 1)] =
+			insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32) : b;
 		return 0;
-	} else if (op == HOP_GETG) {
-		u64 k = insn >> 32;
-
-		v = k < RT_HELPER_GLOBALS ? h->proc.globals[k] : 0;
-	} else if (op == HOP_ARG) {
-		u64 k = insn >> 32;
-
-		v = k < RT_HELPER_NARGS ? h->arg[k] : 0;
 	} else if (op == HOP_IMM) {
 		v = (u64)((s64)insn >> 32);
+	} else if (op == HOP_EXTEND) {
+		v = sign_extend(b, insn >> 24 & 31);
 	} else if (op == HOP_WIDE) {
 		v = val_hcode[h->pc & (RT_HCODE - 1)];
 		h->pc++;
-	} else if (op == HOP_PUSH) {
-		h->push[insn >> 32 & (RT_HELPER_PUSHES - 1)] = b;
-		return 0;
-	} else if (op == HOP_PUTG) {
-		rt_helper_put(m, insn >> 32, sign_extend(b, insn >> 24 & 31));
-		return 0;
 	} else if (op == HOP_CALL) {
 		u32 subr = insn >> 32;
 
 		v = subr >= SUBR_USTR ? call_own(m, h, subr) : call_other(m, h, subr);
 	} else {
-		v = h->regs[a];
+		v = *reg_of(h, a);
 		done = execute_rare(m, h, op, insn, b, &v);
 		if (op >= HOP_LOOP)
 			a = 0;
@@ -812,6 +806,6 @@ __attribute__((used)) static long rtcb_helper_step(u64 i, void *ctx)
 	if (m->fault.kind)
 		done = fault_end(m, h);
 	else if (a)
-		h->regs[a] = v;
+		*reg_of(h, a) = v;
 	return done != 0;
 }

@@ -18,7 +18,8 @@
  * jump back to HOP_STEP. Word 0 of the map is not used.
  *
  * An instruction is a word:   op | a << 8 | b << 16 | c << 24 | imm << 32
- * a, b, c are registers unless the list says something else. Register 0 is always 0.
+ * a, b, c are registers unless the list says something else. Register 0 is always 0, the next ones
+ * hold values of expressions, the others the variables and arguments: enum helper_reg.
  */
 #pragma once
 
@@ -32,26 +33,23 @@
 	X(JEQ) X(JNE) X(JLT) X(JLE) X(JSLT) X(JSLE) X(JMP)                                        \
 	X(IMM)	  /* a = imm */                                                                   \
 	X(WIDE)	  /* a = the next word */                                                         \
-	X(TEXT)	  /* a = address of the text at word imm + b */                                   \
 	X(LOAD)	  /* a = what is at b + imm; c: its size, and HELPER_SIGNED */                    \
+	X(EXTEND) /* a = b, cut to size c */                                                      \
+	X(PUSH)	  /* argument c of the next call = b; with bit 6: imm */                          \
+	X(CALL)	  /* a = subroutine imm */                                                        \
+	X(TEXT)	  /* a = address of the text at word imm + b */                                   \
 	X(STORE)  /* at address a: b; c: its size */                                              \
-	X(GETL)	  /* a = clause-local variable imm */                                             \
-	X(PUTL)	  /* clause-local variable imm = b, cut to size c */                              \
-	X(PUTS)	  /* clause-local variable imm = the string b */                                  \
-	X(GETG)	  /* a = global variable imm */                                                   \
-	X(PUTG)                                                                                   \
-	X(ARG)	  /* a = argument imm */                                                          \
+	X(PUTS)	  /* register imm, a clause-local variable = the string b */                      \
+	X(SAVE)	  /* keeps global variable imm for later walks */                                 \
 	X(UREG)	  /* a = word imm of the interrupted frame's struct pt_regs */                    \
 	X(VAR)	  /* a = built-in variable imm */                                                 \
-	X(PUSH)	  /* argument imm of the next call = b */                                         \
-	X(CALL)	  /* a = subroutine imm */                                                        \
 	X(SCMP)	  /* a = how the strings b and c compare */                                       \
 	X(LOOP)	  /* counter c = imm */                                                           \
 	X(AGAIN)  /* goes imm instructions on, unless counter c has been used up */               \
 	X(RESULT) /* the value of the clauses = the string b */                                   \
 	X(NONE)	  /* the value of the clauses is no string */                                     \
 	X(ADDS)	  /* appends the string b to the text of the frame that is being made */          \
-	X(ADDN)	  /* appends the number b */                                                      \
+	X(ADDN)	  /* appends the number b; with bit 6: imm */                                     \
 	X(FRAME)  /* records that text as a frame of the language */                              \
 	X(UNWIND) /* the next frame has the three pushed words as pc, sp, fp */                   \
 	X(FRAMES) /* adds the first frame, and skips the next word, which is HOP_STEP */          \
@@ -69,16 +67,24 @@ enum helper_op {
 #define HELPER_INSN(op, a, b, c, imm)                                                              \
 	((u64)(op) | (u64)(a) << 8 | (u64)(b) << 16 | (u64)(c) << 24 | (u64)(u32)(imm) << 32)
 
-#define RT_HELPER_NREGS	  32
-#define RT_HELPER_LOCALS  64 /* clause-local variables of all helpers of a process */
-#define RT_HELPER_STRINGS 8  /* those of them that may be strings */
+#define RT_HELPER_LOCALS  63 /* clause-local variables of all helpers of a process */
+#define RT_HELPER_STRINGS 8  /* those of them that may be strings: the first ones */
 #define RT_HELPER_STRSIZE 256
 #define RT_HELPER_GLOBALS 96 /* global variables of all helpers of a process */
 #define RT_HELPER_LOOPS	  8  /* loops that stand in one another */
 #define RT_HELPER_PUSHES  8
-#define RT_HCODE	  32768u /* words of MAP_HCODE */
-#define RT_HELPER_PROCS	  8192
-#define RT_HMEMO	  16384u
+enum helper_reg {
+	HREG_ZERO,
+	HREG_VALUES, /* of expressions */
+	HREG_LOCALS = 32,
+	HREG_PROC = HREG_LOCALS + RT_HELPER_LOCALS, /* struct rt_hproc, which ends with: */
+	HREG_GLOBALS,
+	HREG_ARGS = HREG_GLOBALS + RT_HELPER_GLOBALS,
+	RT_HELPER_NREGS = 256, /* the rest is not used */
+};
+#define RT_HCODE	32768u /* words of MAP_HCODE */
+#define RT_HELPER_PROCS 8192
+#define RT_HMEMO	16384u
 /* The key in MAP_HPROCS of what runs in processes without an entry of their own. */
 #define RT_HELPER_ALWAYS 0ull
 /* Instructions that a walk may execute: some, and more for each frame that was asked for. */
@@ -100,9 +106,10 @@ struct rt_hmemo {
 
 /* The state of the machine, in the scratch memory of a firing. */
 struct rt_hwork {
-	u32 pc;		/* word of MAP_HCODE */
-	u32 has_frames; /* HOP_FRAMES has been executed */
+	u32 pc;	      /* word of MAP_HCODE */
+	u32 on_fault; /* where it goes on after a fault */
 	s64 fuel;
+	u64 entry;    /* word of MAP_HCODE where the program begins */
 	u64 code;     /* address of MAP_HCODE */
 	u64 key;      /* of the process in MAP_HPROCS */
 	u64 result;   /* address of the value of the clauses; 0: none */
@@ -110,15 +117,12 @@ struct rt_hwork {
 	u64 memo;     /* key in MAP_HMEMO of the next frame; 0: none */
 	u64 next[3];  /* pc, sp, fp of the next frame; is_steered says whether */
 	u64 is_steered;
-	u64 arg[RT_HELPER_NARGS];
 	u64 regs[RT_HELPER_NREGS];
 	u64 push[RT_HELPER_PUSHES];
 	u64 loops[RT_HELPER_LOOPS];
 	/* state of table and string subroutines */
 	u64 t[8];
-	u64 locals[RT_HELPER_LOCALS];
-	struct rt_hproc proc; /* the process's, as it was when the walk began */
 	char text[2 * RT_HELPER_STRSIZE];
 	char strings[RT_HELPER_STRINGS + 1][RT_HELPER_STRSIZE];
 };
-#define RT_HWORK_SIZE 5120
+#define RT_HWORK_SIZE 5632

@@ -581,10 +581,10 @@ INLINE void helper_prepare(struct frame_env *env, struct unwind_work *w)
 {
 	struct rt_hwork *h = HELPER(env->scratch);
 
-	h->arg[RT_HELPER_PC] = w->f.pc;
-	h->arg[RT_HELPER_FP] = w->f.bp;
-	h->arg[RT_HELPER_SP] = w->f.sp;
-	h->arg[RT_HELPER_FRAME] = w->nframes ? w->nframes - 1 : 0;
+	h->regs[HREG_ARGS + RT_HELPER_PC] = w->f.pc;
+	h->regs[HREG_ARGS + RT_HELPER_FP] = w->f.bp;
+	h->regs[HREG_ARGS + RT_HELPER_SP] = w->f.sp;
+	h->regs[HREG_ARGS + RT_HELPER_FRAME] = w->nframes ? w->nframes - 1 : 0;
 	*(u64 *)&env->m->scratch_top = w->top;
 }
 
@@ -596,9 +596,9 @@ INLINE void helper_ask(struct rt_mach *m, struct unwind_work *w, struct rt_hwork
 {
 	u64 pid = cfg.pidns.level ? m->pid : bpf_get_current_pid_tgid() >> 32;
 
-	h->proc.entry = 0;
+	h->regs[HREG_PROC] = 0;
 	if ((cfg.pidns.level && !pid) ||
-	    bpf_map_update_elem(&map_hprocs, &h->key, &h->proc, BPF_NOEXIST))
+	    bpf_map_update_elem(&map_hprocs, &h->key, &h->regs[HREG_PROC], BPF_NOEXIST))
 		return;
 	w->req.key.ino = h->key;
 	w->req.start = w->req.end = 0;
@@ -621,17 +621,19 @@ INLINE u64 helper_enter(struct rt_mach *m, struct unwind_work *w, struct rt_hwor
 		h->key = RT_HELPER_ALWAYS;
 		p = bpf_map_lookup_elem(&map_hprocs, &h->key);
 	}
-	if (!p || !p->entry || bpf_probe_read_kernel(&h->proc, sizeof(h->proc), (u64)p))
+	if (!p || !p->entry ||
+	    bpf_probe_read_kernel(&h->regs[HREG_PROC], sizeof(struct rt_hproc), (u64)p))
 		return 0;
 	h->code = (u64)val_hcode;
-	h->pc = h->proc.entry;
-	h->has_frames = h->is_steered = 0;
+	h->pc = h->entry = p->entry;
+	h->on_fault = p->frames;
+	h->is_steered = 0;
 	h->result = h->text_len = h->memo = 0;
 	h->fuel = RT_HELPER_FUEL(w->max);
 	h->regs[0] = 0;
-	h->arg[RT_HELPER_THREAD] = read_word(w->task + K.task_tls);
+	h->regs[HREG_ARGS + RT_HELPER_THREAD] = read_word(w->task + K.task_tls);
 	/* A read that fails zeroes its destination: Linux kernel/trace/bpf_trace.c. */
-	bpf_probe_read_kernel(h->locals, sizeof(h->locals), 0);
+	bpf_probe_read_kernel(&h->regs[HREG_LOCALS], 8 * RT_HELPER_LOCALS, 0);
 	bpf_probe_read_kernel(h->strings, sizeof(h->strings), 0);
 	return 1;
 }

@@ -97,7 +97,7 @@ def main():
 sys.setrecursionlimit(5000)
 time.sleep(float(sys.argv[2]))
 os.getppid()
-time.sleep(0.4)
+time.sleep(1)
 main()
 out.close()
 X
