@@ -29,7 +29,7 @@ static const struct {
 	{ "plockstat*", "syscall::futex:entry fires when a lock of a program makes a thread wait" },
 	{ "sysevent",   "devices that come and go are told by udev: syscall::recvmsg:return in its process" },
 	{ "xpv",        "sdt:xen::: has the events of Xen, where the kernel runs on it" },
-	{ "mib",        NULL }, { "kprobe", NULL }, { "prof", NULL }, { "rawfbt", NULL }, { "uprobe", NULL },
+	{ "kprobe", NULL }, { "prof", NULL }, { "rawfbt", NULL }, { "uprobe", NULL },
 };
 /* clang-format on */
 

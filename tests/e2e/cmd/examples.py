@@ -33,10 +33,19 @@ NET = f"cat >$tmp/net.py <<'EOF'{NET[1]}EOF\n{NET[0]}"
 FROZEN = ("truncate -s 16M $tmp/i; d=$(losetup -f --show $tmp/i); mkfs.ext4 -q $d; mkdir $tmp/m; mount $d $tmp/m; fsfreeze -f $tmp/m; "
           "touch $tmp/m/x & sleep 0.1; fsfreeze -u $tmp/m; wait; umount $tmp/m; losetup -d $d")
 
+# a connection to an address at which nobody is: its SYN is sent again after a second
+NOBODY = """cat >$tmp/net.sh <<'EOF'
+ip link add v0 type veth peer name v1; ip addr add 10.79.9.1/24 dev v0; ip link set v0 up; ip link set v1 up
+ip neigh add 10.79.9.2 lladdr 02:00:00:00:00:01 dev v0
+timeout 1.6 /usr/bin/python3 -c 'import socket; socket.create_connection(("10.79.9.2", 4741))'
+EOF
+unshare -n sh $tmp/net.sh"""
+
 ROWS = {
     "callflow.d":     (SELF, "work map 2", [r"=> mmap +\d+ us \(0x0, 0x10000\)", r"<= munmap += 0, \d+ us"]),
     "callrate.d":     ("", "calls write 1000; held", [r"TIME +CALLS +ERRORS +WRITTEN\n",
                        r"20\d\d \w+ +\d+ [\d:]+ +[1-9]\d{3,} +\d+ +[1-9]\d{4,}\n"]),
+    "cgroups.d":      ("1", LOOP + "; " + NET + "; work spin 600; held", [r"\S+ +\d+ +\d{7,} +\d{4,}\n"]),
     "changes.d":      ("", "touch $tmp/a; chmod 600 $tmp/a; mv $tmp/a $tmp/b; rm $tmp/b; rmdir $tmp/nope",
                        [r"chmod +fchmodat\d? +0 \S*/a\n", r"mv +rename\w* +0 \S*/a -> \S*/b\n",
                         r"rm +unlinkat +0 \S*/b\n", r"rmdir +rmdir +2 \S*/nope\n"]),
@@ -47,6 +56,7 @@ ROWS = {
     "errors.d":       ("work", "work connect 3", [r"work +connect +ECONNREFUSED +3\n"]),
     "execs.d":        ("", "/bin/true one; sh -c /no/such", [r"sh +/bin/true one\n", r"sh +/no/such \(failed\)\n"]),
     "family.d":       ("", "work fork 3; calls badclose 20", [r"work +clone\w* +3 +0 +\d+\n", r"calls +close +\d+ +20 +\d+\n"]),
+    "faults.d":       ("", "work map 50", [r"work +\d+ +\d+ +\d+ +\d+\n"]),
     "fdbytes.d":      ("", "calls write 100", [r"calls +\d+ +3 /dev/null +1000 +0\n"]),
     "firstcalls.d":   ("5 calls", "calls getppid 2000", [r"(?s)^( +\d+ us +\d+ calls +\w+\(0x\w+, 0x\w+\) = -?\d+\n){5}\n?$"]),
     "firsterror.d":   ("EBADF calls", "calls badclose 1", [r"calls\[\d+\] close\(0xffffffff, 0x\w+\): errno 9\n( +\S+\n)+"]),
@@ -55,6 +65,7 @@ ROWS = {
     "forks.d":        ("", "work fork 7; held", [r"work +\d+ clone\w* +7\n"]),
     "funccounts.d":   (SELF + " a.out", "chain 50", [r"chain +inner +50\n", r"chain +middle +50\n"]),
     "heatmap.d":      ("write", "calls write 500; sleep 1; calls write 500", [r"min \.-+\. max", r"\n +\d+ .*\| +\d{3,}\n(.*\n)*? +\d+ .*\| +\d{3,}\n"]),
+    "interrupts.d":   ("1", LOOP + "; held", [r"softirq +block devices +\d+\n", r"softirq +(timers|RCU|scheduler) +[1-9]\d*\n"]),
     "iolatency.d":    ("", LOOP + "; held", [r"loop\d+ +write, us *\n +value.*\n(.*\n)*? +\d+ \|@"]),
     "iotop.d":        ("", LOOP, [r"dd +loop\d+ +W +1310720 <none>\n"]),
     "kernellocks.d":  ("", FROZEN, [r"touch rw-block\n( +\S+\n)+\d{5,} us\n"]),
@@ -64,6 +75,7 @@ ROWS = {
     "mallocs.d":      (SELF, "work sync 3", [r"^    .*\n(    .*\n)*\d+ bytes\n", r"value +-+ Distribution"]),
     "memgrow.d":      ("", "work map 20", [r"work +\d+ +\d+ +(1[3-9]\d\d|[2-9]\d\d\d) +(6[4-9]\d|[7-9]\d\d)\n"]),
     "mmapstacks.d":   (SELF + " work", "work map 20", [r"^work\n( +\S+\n)+1280 KiB in 20 [c]alls"]),
+    "offcpu.d":       ("work", "work nap 20", [r"^work\n( +\S+\n)+ +\S*nanosleep\S*\n( *\S*\n)+[1-9]\d* ms"]),
     "oncpu.d":        ("1", "work spin 300; held", [r"PROGRAM +IN +SAMPLES\n", r"work +user +\d{2,}\n"]),
     "openfail.d":     ("", "calls open 12", [r"calls +missing +12 /no/such/file\n"]),
     "opens.d":        ("", "cat /etc/hostname /no/such >/dev/null 2>&1", [r"cat +3 +0 /etc/hostname\n", r"cat +-1 +2 /no/such\n"]),
@@ -72,6 +84,7 @@ ROWS = {
     "pyflow.d":       (SELF + " formatyear calendar.py", "/usr/bin/python3.11 -m calendar 2026",
                        [r"^ +0 us +\d+ +-> formatyear \(calendar\.py\)\n", r"^ +\d+ us +\d+ {5}-> \w+ \(calendar\.py\)\n",
                         r"^ +\d+ us +\d+ +<- formatyear\n"]),
+    "runqlat.d":      ("1", "work nap 50; held", [r"all threads, us *\n +value.*\n(.*\n)*? +\d+ \|@", r"PROGRAM +LONGEST, US\n(\S.* +\d+\n)+"]),
     "rwsize.d":       ("", "calls write 40", [r"calls +write \(bytes\) +\n +value.*\n.*\n +8 \|@{40} 40 *\n"]),
     "signals.d":      ("", "work kill 2", [r"work +SIGUSR1 +\d+ sent\n(.*\n)*?.*work +\(test\) +\d+ sent\n"]),
     "sleeps.d":       ("", "work nap 15", [r"work +15 +1000 +1000 +\d+\n"]),
@@ -81,6 +94,7 @@ ROWS = {
     "syncs.d":        ("", "work sync 4", [r"work +fsync\(3\) \d+ us\n", r"work +fsync +\d+ +4\n"]),
     "syscalltime.d":  ("", "calls getppid 500", [r"calls +getppid +\d+ +500 +[1-9]\d*\n"]),
     "tcplife.d":      ("", NET, [r"(?s)(127\.0\.0\.1 +\d+ 127\.0\.0\.1 +4721 +2000 +1 +\d+\n.*){3}", r"127\.0\.0\.1 +4721 127\.0\.0\.1 +\d+ +0 +2001 +\d+\n"]),
+    "tcpretrans.d":   ("", NOBODY, [r"10\.79\.9\.2 +4741 syn-sent +0\n"]),
     "threads.d":      (SELF, "work spin 400", [r"THREAD +SAMPLES +CALLS\n +\d+ +[2-9]\d +\d+\n"]),
     "userstacks.d":   ("work", "work spin 600", [r"^work\n( +\S+\n)+\d{2,} samples"]),
     "waits.d":        ("", "work nap 20; calls getppid 100", [r"work +(clock_)?nanosleep +([2-9]\d{4}|\d{6,}) +\d{1,5} +[1-9]\d{4,}\n",

@@ -1,0 +1,171 @@
+/*
+ * Provider mib: counters of the network, as they grow; args[0] is by how much. Linux adds them up where nobody can look:
+ * those are here for which a tracepoint tells the same. Packets that are dropped are dropped for reasons, whose numbers
+ * differ between versions, and whose names are in the kernel's types.
+ */
+#pragma D depends_on library tcp_probes.d
+
+this struct iphdr *__ip;
+this struct sock *__sk;
+this int __is_in;
+this int __at, __len, __acked, __unsent;
+
+inline int __tcp_payload =
+	(this->__ip->version == 4 ? ntohs(this->__ip->tot_len) - this->__ip->ihl * 4 : ntohs(__ip6_header->payload_len)) -
+	__tcp_header->doff * 4;
+
+/* where a segment stands from what is expected next, its bytes, what it acknowledges; always 1 */
+inline int __seg_note[struct sock *S, struct sk_buff *P] =
+	(this->__at = (int)(ntohl(((struct tcphdr *)P->data)->seq) - __tcp[S]->rcv_nxt),
+	 this->__len = (int)P->len - ((struct tcphdr *)P->data)->doff * 4,
+	 this->__acked = (int)(ntohl(((struct tcphdr *)P->data)->ack_seq) - __tcp[S]->snd_una),
+	 this->__unsent = (int)(ntohl(((struct tcphdr *)P->data)->ack_seq) - __tcp[S]->snd_nxt), 1);
+
+inline int __drop_proto[struct sk_buff *P] =
+	(this->__ip = (struct iphdr *)((uintptr_t)P->head + P->network_header),
+	 this->__ip->version == 4 ? this->__ip->protocol : __ip6_header->nexthdr);
+
+provider mib {
+	/* ---- connections ---- */
+	probe tcpActiveOpens(int n)
+		= rawtp:::inet_sock_set_state /__is_tcp_sock[args[0]] && (args[1] == TCP_STATE_CLOSED && args[2] == TCP_STATE_SYN_SENT)/ (1);
+	probe tcpPassiveOpens(int n)
+		= rawtp:::inet_sock_set_state /__is_tcp_sock[args[0]] && (args[1] == TCP_STATE_LISTEN && args[2] == TCP_STATE_SYN_RECEIVED)/ (1);
+	probe tcpAttemptFails(int n)
+		= rawtp:::inet_sock_set_state /__is_tcp_sock[args[0]] && (args[1] == TCP_STATE_SYN_SENT && args[2] == TCP_STATE_CLOSED || args[1] == TCP_STATE_SYN_RECEIVED && args[2] == TCP_STATE_CLOSED || args[1] == TCP_STATE_SYN_RECEIVED && args[2] == TCP_STATE_LISTEN)/ (1);
+	probe tcpEstabResets(int n)
+		= rawtp:::inet_sock_set_state /__is_tcp_sock[args[0]] && (args[1] == TCP_STATE_ESTABLISHED && args[2] == TCP_STATE_CLOSED || args[1] == TCP_STATE_CLOSE_WAIT && args[2] == TCP_STATE_CLOSED)/ (1);
+
+	/* ---- segments that are sent: what a device divides is one ---- */
+	probe tcpOutSegs(int n)
+		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]]/ (1);
+	probe tcpOutDataSegs(int n)
+		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_payload > 0/ (1);
+	probe tcpOutDataBytes(int n)
+		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_payload > 0/ (__tcp_payload);
+	probe tcpOutAck(int n)
+		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_payload == 0 && (__tcp_bits & (TH_SYN | TH_FIN | TH_RST | TH_ACK)) == TH_ACK/ (1);
+	probe tcpOutControl(int n)
+		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_bits & (TH_SYN | TH_FIN | TH_RST)/ (1);
+	probe tcpOutUrg(int n)
+		= rawtp:::net_dev_queue /__is_tcp_sent[args[0]] && __tcp_bits & TH_URG/ (1);
+	probe tcpOutRsts(int n)
+		= rawtp:::tcp_send_reset (1);
+	probe tcpRetransSegs(int n)
+		= rawtp:::tcp_retransmit_skb (1);
+	probe tcpRetransBytes(int n)
+		= rawtp:::tcp_retransmit_skb /args[1]->len > 0/ (args[1]->len);
+	/* Linux include/net/tcp.h, enum tcp_ca_state: Recovery, Loss; the first SYNs are sent again by a timer, too */
+	probe tcpOutFastRetrans(int n)
+		= rawtp:::tcp_retransmit_skb /__icsk[(struct sock *)args[0]]->icsk_ca_state == 3/ (1);
+	probe tcpTimRetrans(int n)
+		= rawtp:::tcp_retransmit_skb /__icsk[(struct sock *)args[0]]->icsk_ca_state != 3/ (1);
+
+	/* ---- segments that are received; from Data on, those of established connections, before they are processed ---- */
+	probe tcpInSegs(int n)
+		= rawtp:::netif_receive_skb /__is_tcp_received[args[0]]/ (1);
+	probe tcpInDataInorderSegs(int n)
+		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__at == 0 && this->__len > 0/ (1);
+	probe tcpInDataInorderBytes(int n)
+		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__at == 0 && this->__len > 0/ (this->__len);
+	probe tcpInDataUnorderSegs(int n)
+		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__at > 0 && this->__len > 0/ (1);
+	probe tcpInDataUnorderBytes(int n)
+		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__at > 0 && this->__len > 0/ (this->__len);
+	probe tcpInDataDupSegs(int n)
+		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__len > 0 && this->__at + this->__len <= 0/ (1);
+	probe tcpInDataDupBytes(int n)
+		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__len > 0 && this->__at + this->__len <= 0/ (this->__len);
+	probe tcpInDataPartDupSegs(int n)
+		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__at < 0 && this->__at + this->__len > 0/ (1);
+	probe tcpInDataPartDupBytes(int n)
+		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__at < 0 && this->__at + this->__len > 0/ (-this->__at);
+	probe tcpInAckSegs(int n)
+		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__acked > 0 && this->__unsent <= 0/ (1);
+	probe tcpInAckBytes(int n)
+		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__acked > 0 && this->__unsent <= 0/ (this->__acked);
+	probe tcpInDupAck(int n)
+		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__acked == 0 && this->__len == 0/ (1);
+	probe tcpInAckUnsent(int n)
+		= rawtp:::tcp_probe /__seg_note[args[0], args[1]] && this->__unsent > 0/ (1);
+	probe tcpInErrs(int n)
+		= rawtp:::tcp_bad_csum (1);
+
+	/* ---- datagrams ---- */
+	probe udpOutDatagrams(int n)
+		= rawtp:::net_dev_queue /__is_sent[args[0]] && __ip_above == 17/ (1);
+	probe udpInDatagrams(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 17/ (1);
+	probe udpNoPorts(int n)
+		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_NO_SOCKET && __drop_proto[args[0]] == 17/ (1);
+	probe udpInCksumErrs(int n)
+		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_UDP_CSUM/ (1);
+	probe udpInErrors(int n)
+		= rawtp:::udp_fail_queue_rcv_skb (1);
+	probe udpInOverflows(int n)
+		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_SOCKET_RCVBUFF && __drop_proto[args[0]] == 17/ (1);
+	probe tcpInClosed(int n)
+		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_NO_SOCKET && __drop_proto[args[0]] == 6/ (1);
+
+	/* ---- packets ---- */
+	probe ipInReceives(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && this->__ip->version == 4/ (1);
+	probe ipOutRequests(int n)
+		= rawtp:::net_dev_queue /__is_sent[args[0]] && this->__ip->version == 4/ (1);
+	probe ipv6InReceives(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && this->__ip->version == 6/ (1);
+	probe ipv6OutRequests(int n)
+		= rawtp:::net_dev_queue /__is_sent[args[0]] && this->__ip->version == 6/ (1);
+	probe ipInHdrErrors(int n)
+		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_IP_INHDR/ (1);
+	probe ipInCksumErrs(int n)
+		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_IP_CSUM/ (1);
+	probe ipInAddrErrors(int n)
+		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_IP_INADDRERRORS/ (1);
+	probe ipInUnknownProtos(int n)
+		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_IP_NOPROTO/ (1);
+	probe ipOutNoRoutes(int n)
+		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_IP_OUTNOROUTES/ (1);
+
+	/* ---- ICMP ---- */
+	probe icmpInMsgs(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 1/ (1);
+	probe icmpOutMsgs(int n)
+		= rawtp:::net_dev_queue /__is_sent[args[0]] && __ip_above == 1/ (1);
+	probe icmpInEchoReps(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 0/ (1);
+	probe icmpOutEchoReps(int n)
+		= rawtp:::net_dev_queue /__is_sent[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 0/ (1);
+	probe icmpInDestUnreachs(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 3/ (1);
+	probe icmpOutDestUnreachs(int n)
+		= rawtp:::net_dev_queue /__is_sent[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 3/ (1);
+	probe icmpInRedirects(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 5/ (1);
+	probe icmpOutRedirects(int n)
+		= rawtp:::net_dev_queue /__is_sent[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 5/ (1);
+	probe icmpInEchos(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 8/ (1);
+	probe icmpInTimeExcds(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 11/ (1);
+	probe icmpOutTimeExcds(int n)
+		= rawtp:::net_dev_queue /__is_sent[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 11/ (1);
+	probe icmpInParmProbs(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 12/ (1);
+	probe icmpOutParmProbs(int n)
+		= rawtp:::net_dev_queue /__is_sent[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 12/ (1);
+	probe icmpInTimestamps(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 13/ (1);
+	probe icmpInTimestampReps(int n)
+		= rawtp:::netif_receive_skb /__is_received[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 14/ (1);
+	probe icmpOutTimestampReps(int n)
+		= rawtp:::net_dev_queue /__is_sent[args[0]] && __ip_above == 1 && *(uint8_t *)__above_ip == 14/ (1);
+	probe icmpInCksumErrs(int n)
+		= rawtp:::kfree_skb /args[2] == SKB_DROP_REASON_ICMP_CSUM/ (1);
+};
+
+#pragma D attributes Evolving/Evolving/ISA provider mib provider
+#pragma D attributes Private/Private/Unknown provider mib module
+#pragma D attributes Private/Private/Unknown provider mib function
+#pragma D attributes Evolving/Evolving/ISA provider mib name
+#pragma D attributes Evolving/Evolving/ISA provider mib args

@@ -1,0 +1,45 @@
+# Provider mib: its counters grow by what the kernel's own, of a network namespace, grow by.
+fail() { echo "$1"; cat "$TMP/out" "$TMP/err"; exit 1; }
+unshare -n true 2>/dev/null && command -v ip >/dev/null || { echo "no network namespace, or no ip (package iproute2)"; exit 67; }
+cat >"$TMP/work.py" <<'END'
+import socket, struct, time
+a, port = "127.0.0.1", 4731
+s = socket.create_server((a, port))
+for i in range(3):
+    c = socket.create_connection((a, port)); p, _ = s.accept()
+    for k in range(5): c.sendall(b"x" * 1000); p.recv(1000, socket.MSG_WAITALL)
+    if i == 2: c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)) # a reset
+    c.close()
+    try: assert p.recv(1) == b""
+    except ConnectionResetError: pass
+    p.close()
+try: socket.create_connection((a, port + 1))
+except ConnectionRefusedError: pass
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.bind((a, port))
+c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(7): c.sendto(b"x" * 100, (a, port)); u.recv(200)
+for i in range(2): c.sendto(b"x", (a, port + 1))
+time.sleep(0.1)
+lines = open("/proc/net/snmp").read().split("\n")
+for names, values in zip(lines[::2], lines[1::2]):
+    proto, *names = names.split(); values = values.split()[1:]
+    for n, v in zip(names, values): print("kernel", proto.rstrip(":").lower() + n, v, flush=True)
+END
+printf '#!/bin/sh\nip link set lo up\nexec /usr/bin/python3 %s/work.py\n' "$TMP" >"$TMP/run"; chmod +x "$TMP/run"
+# what is counted in other namespaces is left out by the processes: all happens in the program's own context, on loopback
+timeout 60 "$DTRACE" -qn 'mib::: /pid == $target/ { @[probename] = sum(args[0]); @one = min(arg0 > 0); } END { printa("%s %@d\n", @); printa("all %@d\n", @one); }' \
+	-c "unshare -n $TMP/run" >"$TMP/out" 2>"$TMP/err" || fail "failed"
+python3 - "$TMP/out" <<'END' || fail "the numbers do not agree"
+import sys
+kernel, got = {}, {}
+for l in map(str.split, open(sys.argv[1])):
+    if len(l) == 3: kernel[l[1]] = int(l[2])
+    elif len(l) == 2: got[l[0]] = int(l[1])
+for k in ("tcpActiveOpens tcpPassiveOpens tcpAttemptFails tcpEstabResets tcpInSegs tcpOutSegs tcpOutRsts tcpRetransSegs udpOutDatagrams udpNoPorts "
+          "ipInReceives ipOutRequests icmpOutMsgs icmpOutDestUnreachs icmpInMsgs icmpInDestUnreachs").split():
+    assert got.get(k, 0) == kernel[k], f"{k}: {got.get(k, 0)}, the kernel says {kernel[k]}"
+assert kernel["tcpActiveOpens"] == 4 and kernel["udpNoPorts"] == 2 and kernel["tcpEstabResets"] == 2
+want = dict(tcpOutDataBytes=15000, tcpInDataInorderBytes=15000, tcpOutDataSegs=15, tcpInDataInorderSegs=15, tcpInAckBytes=15000, udpInDatagrams=9, tcpInClosed=1, all=1)
+assert all(got.get(k) == v for k, v in want.items()), want
+END
+exit 0
