@@ -5,7 +5,7 @@ python=/usr/bin/python3.11
 [ -x $python ] || { echo "no $python (package python3.11)"; exit 67; }
 cat >t.py <<'END'
 import gc
-gc.disable()
+gc.disable(); gc.set_threshold(0)
 class A:
     def m(self): return 1
 def fib(n):
@@ -38,4 +38,23 @@ line A 4 1
 line fib 6 15
 END
 diff want got || fail "other calls than the program makes"
+
+# a Python that was built without probes, if there is one: collections, and reasons for the rest
+other=$(python3 -c 'import sys; print(sys.executable)')
+readelf -n $(ldd "$other" | awk '/libpython/ { print $3 }') "$other" 2>/dev/null | grep -q 'Provider: python' && exit 0
+cat >g.py <<'END'
+import gc
+gc.disable(); gc.set_threshold(0)
+class A: pass
+for i in range(5):
+    a = A(); a.me = a
+del a
+print("collected", gc.collect(1), gc.collect(1), gc.collect(0), flush=True)
+END
+"$DTRACE" -qn 'python$target:::gc-start { self->g = arg0; } python$target:::gc-done { printf("%d %d\n", self->g, args[0]); }' \
+	-c "$other -S -E g.py" >out 2>err || { grep -q 'without symbols' err && exit 0; fail "g.py"; }
+grep collected out | awk '{ print 1, $2; print 1, $3; print 0, $4 }' >want
+grep -E "^[01] " out | tail -n 3 | diff want - || fail "other collections than Python says"
+"$DTRACE" -n 'python$target:::function-entry {}' -c "$other -c 1" >out 2>err && fail "function-entry was found"
+grep -q 'built without probes' err || fail "no reason for function-entry"
 exit 0
