@@ -368,10 +368,12 @@ template <typename T> struct __sdt_argument {
 	do { \
 		__SDT_BEGIN __asm__ __volatile__(__SDT_NOTE(provider, probe, "")); __SDT_END \
 	} while (0)
+/* A tracer reads what pointers lead to, so the compiler must have stored it: "memory". */
 #define __SDT_PROBE(provider, probe, text, variables, operands) \
 	do { \
 		variables \
-		__SDT_BEGIN __asm__ __volatile__(__SDT_NOTE(provider, probe, text) : : operands); \
+		__SDT_BEGIN __asm__ __volatile__(__SDT_NOTE(provider, probe, text) \
+						 : : operands : "memory"); \
 		__SDT_END \
 	} while (0)
 #define DTRACE_PROBE1(provider, probe, a1) \

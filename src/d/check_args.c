@@ -86,6 +86,20 @@ struct expr *args_translated(struct check *c, struct expr *e, uint64_t index, st
 	return x;
 }
 
+/* False after reporting that a program's own probe does not give the argument args[index]. */
+static bool args_readable(struct check *c, struct expr *e, uint64_t index, uint32_t raw)
+{
+	const char *why =
+		c->env->arg_refused ? c->env->arg_refused(c->env->ctx, args_desc(c), raw) : NULL;
+
+	if (!why)
+		return true;
+	check_error(c, D_ARGS_TYPE, e->span, "args[%llu] of %s cannot be told",
+		    (unsigned long long)index, desc_text(c));
+	diag_hint(c->diags, "%s", why);
+	return false;
+}
+
 /* The type of an argument of a program's own probe, whose addresses are those of user memory. */
 static type_id type_of_user(struct check *c, type_id type)
 {
@@ -112,6 +126,8 @@ static struct expr *args_declared(struct check *c, struct ident *id, struct expr
 	out = p->xargs[index];
 	if (p->nsources)
 		return args_value(c, id, e, index, p->map[index], native, out);
+	if (!args_readable(c, e, index, p->map[index]))
+		return expr_bad(c, e->span);
 	if (type_same(c->types, native, out) && !type_is_string(c->types, out))
 		out = type_of_user(c, out);
 	return args_value(c, id, e, index, p->map[index], type_of_user(c, native), out);
@@ -201,6 +217,8 @@ static struct expr *args_of_probe(struct check *c, struct ident *id, struct expr
 		return fail_unseen(c, e, index, texts[index], place.why);
 	if (place.is_text)
 		return args_copied(c, id, e, place.raw);
+	if (place.is_native && !args_readable(c, e, index, place.raw))
+		return expr_bad(c, e->span);
 	if (type != TYPE_NONE && !place.is_native)
 		return args_element(c, id, e, place.raw, type);
 	if (type == TYPE_NONE)

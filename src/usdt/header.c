@@ -134,6 +134,14 @@ static const char *arg_constraint(const struct usdt_arg *a, uint32_t index)
 	return is_register ? "__DTRACE_NEAR" : "\"nor\"";
 }
 
+static bool has_pointer(const struct usdt_probe *p)
+{
+	for (uint32_t i = 0; i < p->nargs; i++)
+		if (p->args[i].kind == USDT_TEXT || p->args[i].kind == USDT_POINTER)
+			return true;
+	return false;
+}
+
 static void probe_body_add(struct strbuf *out, const struct usdt_provider *pv,
 			   const struct usdt_probe *p)
 {
@@ -150,7 +158,8 @@ static void probe_body_add(struct strbuf *out, const struct usdt_provider *pv,
 	for (uint32_t i = 0; i < p->nargs; i++)
 		strbuf_addf(out, "%s[a%u] %s(arg%u)", i ? ", " : " ", i,
 			    arg_constraint(&p->args[i], i), i);
-	strbuf_adds(out, ");\n}\n\n");
+	/* a tracer reads what pointers lead to, so the compiler must have stored it */
+	strbuf_addf(out, "%s);\n}\n\n", has_pointer(p) ? "\n\t\t: \"memory\"" : "");
 }
 
 static void probe_add(struct strbuf *out, const struct usdt_provider *pv,

@@ -12,6 +12,7 @@ provider shop {
 	probe start(struct conn *c, int n) : (shopinfo_t *c, int n);
 	probe swap(int a, int b, string s) : (int b, string s);
 	probe plain(conn_t *c, enum color k, double d, float f, const char *text, uint8_t small);
+	probe one(int);
 	probe many(int, int, int, int, int, int, int, int, int, int, int, int);
 };
 #pragma D attributes Stable/Evolving/Common provider shop provider
@@ -38,10 +39,11 @@ int main(int argc, char **argv)
 	conn_t second = {.fd = 8, .port = 443, .name = tls}, c = {.fd = 7, .port = 80, .name = web, .next = &second};
 	head = &c;
 	last = GREEN;
-	SHOP_START(head, 3);
+	SHOP_START(&c, 3);
 	SHOP_SWAP(10, 20, text);
-	SHOP_PLAIN(head, last, 1.5, 2.25f, constant, 250);
+	SHOP_PLAIN(&c, last, 1.5, 2.25f, constant, 250);
 	SHOP_MANY(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
+	SHOP_ONE(last);
 	if (argc > 1)
 		sleep(60);
 	return 0;
@@ -96,6 +98,12 @@ if command -v clang >/dev/null; then
 fi
 gcc -O2 app.c second.c -o alone && strip alone && readelf -SW alone | grep -q SUNW_dof || fail "strip takes the description away"
 gcc -O2 -m32 -ffreestanding -x c -c probes.h -o alone32.o && readelf -x .SUNW_dof alone32.o | grep -q '7f444f46 01010202' || fail "a 32-bit header"
+
+# The value of a variable that only a symbol names, in a program without symbols.
+if readelf -n app | grep -q 'Arguments: -4@last(%rip)'; then
+	refused 'a symbol that the file does not have (stripped?)' -n 'shop$target:::one { trace(args[0]); }' -c bare/app
+	refused 'a symbol that the file does not have (stripped?)' -n 'provider shop { probe one(int); }; shop$target:::one { trace(args[0]); }' -c bare/app
+fi
 
 # Translation, and arguments in another order. argN are the values in the program's order.
 cat >xlate.d <<'END'
