@@ -1,4 +1,4 @@
-# The provider python of a stock python3.11: calls of functions, also of functions in Python by functions in Python.
+# The provider python of a stock python3.11: calls of functions (function-entry is complete while line is traced), lines, collections.
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }
 cd "$TMP" || exit 1
 python=/usr/bin/python3.11
