@@ -42,6 +42,7 @@ $provider->enable;
 $late->fire(1);
 print 'end ', ($sale->is_enabled ? 1 : 0), "\n";
 END
+echo child >forks
 module_trace perl app.pl
 # Declared probes: the block runs only while somebody traces.
 cat >block.pl <<'END'

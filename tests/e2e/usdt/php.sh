@@ -43,4 +43,5 @@ $provider->enable();
 $late->fire(1);
 echo 'end ', (int)$sale->isEnabled(), "\n";
 END
+php -r 'exit(!function_exists("pcntl_fork"));' && echo child >forks
 module_trace php -d extension="$extension" app.php

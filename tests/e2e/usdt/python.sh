@@ -44,4 +44,5 @@ provider.enable()
 late.fire(1)
 print("end", int(sale.is_enabled()))
 END
+echo child >forks
 module_trace $python app.py

@@ -40,6 +40,7 @@ provider.enable
 late.fire(1)
 puts "end #{sale.enabled? ? 1 : 0}"
 END
+echo child >forks
 module_trace ruby app.rb
 # The interface of ruby-dtrace: its block runs only while somebody traces.
 cat >block.rb <<'END'
