@@ -2,6 +2,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,18 @@
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10u /* Linux 105ff5339f49, v6.3 */
 #endif
+
+#pragma weak _r_debug /* other C libraries, and static programs, have none */
+
+/*
+ * Calls the function that the dynamic linker calls when it has mapped or unmapped a library, and
+ * does nothing itself: there debuggers and tracers that follow a process learn of new code.
+ */
+static void tracers_notify(void)
+{
+	if (&_r_debug && _r_debug.r_brk)
+		((void (*)(void))_r_debug.r_brk)();
+}
 
 static int memory_file(const char *name)
 {
@@ -175,6 +188,7 @@ int object_publish(struct region *r, char *message, size_t size)
 		free(im.data);
 		r->object = o;
 		atomic_store(&r->head->stubs, (uintptr_t)o->stubs);
+		tracers_notify();
 		return 0;
 	}
 	free(im.data);
@@ -227,4 +241,5 @@ void object_withdraw(struct region *r)
 	for (int i = 0; i < 20 && atomic_load(&r->head->nfiring); i++)
 		(void)nanosleep(&pause, NULL);
 	garbage_unmap(r);
+	tracers_notify();
 }
