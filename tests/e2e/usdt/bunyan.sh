@@ -29,7 +29,7 @@ next();
 END2
 node $name >server.out 2>&1 &
 server=$!
-trap 'kill $server $restify 2>/dev/null' EXIT
+trap 'kill $server $restify $snooper 2>/dev/null' EXIT
 until [ -s server.out ]; do kill -0 $server 2>/dev/null || fail "the server"; sleep 0.05; done
 port=$(head -1 server.out)
 
@@ -69,6 +69,28 @@ done
 snoop -p $server -l info
 grep -v DEBUG want | cmp -s - snoop || fail "bunyan -p PID -l info"
 [ "$(grep -c '"msg":"slow request"' server.out)" = 4 ] && [ "$(wc -l <server.out)" = 5 ] || fail "what the server itself writes"
+
+# A server that starts while all logs are snooped.
+: >snoop
+timeout 60 node_modules/.bin/bunyan --no-color -p '*' >snoop 2>err &
+snooper=$!
+for _ in $(seq 200); do # it is at work when it sees the first server
+	node get.js "$port" /first
+	grep -q 'url=/first' snoop && break
+	sleep 0.1
+done
+node $name >second.out 2>&1 &
+restify=$!
+until [ -s second.out ]; do kill -0 $restify 2>/dev/null || fail "the second server"; sleep 0.05; done
+for _ in $(seq 100); do
+	node get.js "$(head -1 second.out)" /second
+	grep -q "shop/$restify .*url=/second" snoop && break
+	sleep 0.1
+done
+kill -INT $snooper
+wait $snooper
+kill $restify
+grep -q "shop/$restify .*done (url=/second)" snoop || fail "a server that starts later"
 
 # The program of the guide.
 sed -n "s/^# dtrace -x strsize=4k -qn '\(bunyan.*\)'\$/\1/p" "$guide" >page.d
