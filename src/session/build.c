@@ -52,7 +52,8 @@ int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nob
 			  char *const objs[])
 {
 	bool is_32bit = flags & DTRACE_OBJECT_ILP32;
-	struct object_kind kind = {is_32bit ? arch.elf.machine_32 : arch.elf.machine, is_32bit};
+	struct object_kind kind = {.machine = is_32bit ? arch.elf.machine_32 : arch.elf.machine,
+				   .is_32bit = is_32bit};
 	struct arena *a = arena_create();
 	const struct usdt_provider *providers;
 	struct classic classic = {0};

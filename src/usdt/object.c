@@ -35,7 +35,8 @@ static struct err *kind_read(const char *path, Elf *elf, struct object_kind *ret
 		return err_new("'%s' is no object file", path);
 	if (eh.e_type != ET_REL)
 		return err_new("'%s' is a program or a library, not an object file", path);
-	*ret = (struct object_kind){eh.e_machine, eh.e_ident[EI_CLASS] == ELFCLASS32};
+	*ret = (struct object_kind){eh.e_machine, eh.e_ident[EI_CLASS] == ELFCLASS32,
+				    eh.e_ident[EI_DATA] == ELFDATA2MSB, eh.e_flags};
 	return NULL;
 }
 
@@ -77,7 +78,8 @@ struct err *object_kind_of(char *const *paths, int n, struct object_kind *ret)
 			first = kind;
 			first_path = paths[i];
 		}
-		if (kind.machine != first.machine || kind.is_32bit != first.is_32bit)
+		if (kind.machine != first.machine || kind.is_32bit != first.is_32bit ||
+		    kind.is_big_endian != first.is_big_endian)
 			return err_new("'%s' and '%s' are objects for different machines",
 				       first_path, paths[i]);
 	}
@@ -230,6 +232,8 @@ static bool header_add(struct writer *w)
 	eh.e_type = ET_REL;
 	eh.e_machine = w->kind.machine;
 	eh.e_version = EV_CURRENT;
+	eh.e_ident[EI_DATA] = w->kind.is_big_endian ? ELFDATA2MSB : ELFDATA2LSB;
+	eh.e_flags = w->kind.flags;
 	return gelf_update_ehdr(w->elf, &eh);
 }
 

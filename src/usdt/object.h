@@ -15,6 +15,8 @@
 struct object_kind {
 	uint16_t machine; /* EM_* */
 	bool is_32bit;
+	bool is_big_endian;
+	uint32_t flags; /* of the machine, in the ELF header: those of the first object */
 };
 
 bool object_is_bitcode(int fd);

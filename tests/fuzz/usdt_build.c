@@ -149,7 +149,7 @@ static void providers_check(struct dsession *s)
 	if (!e && n)
 		e = usdt_header(pvs, n, "probes.h", "probes.d", &header);
 	if (!e)
-		e = object_write(pvs, n, (struct object_kind){EM_X86_64, false}, fd);
+		e = object_write(pvs, n, (struct object_kind){.machine = EM_X86_64}, fd);
 	if (e)
 		BUG("what compiles cannot be built: %s", err_text(e));
 	object_check(fd, n > 0);

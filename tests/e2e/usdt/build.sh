@@ -91,6 +91,31 @@ gcc -O2 -flto -c app.c -o lto.o && gcc -O2 -flto lto.o two.o probes.o -o app 2>e
 "$DTRACE" -G -s probes.d -o p32.o app32.o && readelf -h p32.o | grep -q ELF32 || fail "32-bit objects"
 ld -m elf_i386 -r app32.o p32.o -o both32.o 2>err || fail "32-bit objects do not link"
 
+# Objects for other machines: the object of -G is of the same kind, and links with them.
+for target in aarch64-linux-gnu powerpc64-linux-gnu mips-linux-gnu armv7-linux-gnueabihf; do
+	rm -f cross.o
+	clang -target $target -O1 -c app.c -o cross.o 2>/dev/null || continue
+	"$DTRACE" -G -s probes.d -o cross_probes.o cross.o 2>err && [ ! -s err ] || fail "-G for $target"
+	for what in Class Data Machine Flags; do
+		[ "$(readelf -h cross.o | grep " $what:")" = "$(readelf -h cross_probes.o | grep " $what:")" ] || fail "$what of $target"
+	done
+	readelf -s cross_probes.o 2>err | grep -q 'OBJECT  GLOBAL HIDDEN .* myapp_idle_semaphore' && [ ! -s err ] || fail "symbols for $target"
+	command -v ld.lld >/dev/null && { ld.lld -r cross.o cross_probes.o -o cross_both.o 2>err || fail "linking for $target"; }
+done
+
+# The test whether a probe is enabled is one load and one branch.
+printf '#include "probes.h"\nint asks(int a);\nint asks(int a) { if (MYAPP_IDLE_ENABLED()) MYAPP_IDLE(); return a + 1; }\n' >asks.c
+for cc in gcc clang; do
+	$cc -O2 -fcf-protection=none -fomit-frame-pointer -c asks.c || exit 1
+	objdump -d --no-show-raw-insn asks.o | sed -n 's/^ *[0-9a-f]*:\t\([a-z]*\).*/\1/p' >out
+	[ "$(grep -cE '^(movzwl|cmpw)$' out)" = 1 ] && [ "$(grep -cE '^j' out)" = 1 ] && [ "$(grep -c call out)" = 0 ] || fail "$cc: $(cat out)"
+done
+
+# Several at once, that write one header: it is whole at each moment.
+for i in 1 2 3 4; do "$DTRACE" -h -s probes.d -o at_once.h & done
+wait
+sed 's/_AT_ONCE_H/_PROBES_H/' at_once.h | cmp - probes.h && [ "$(echo at_once.h*)" = at_once.h ] || fail "several at once"
+
 # What the notes say, where the compiler has little choice.
 gcc -O2 app.o two.o probes.o -o app || fail "linking"
 readelf -n app >notes
