@@ -126,6 +126,15 @@ static bool group_is_for_all(const struct usdt_state *st, const struct usdt_grou
 	return false;
 }
 
+bool usdt_object_is_wanted(const struct usdt_state *st, const struct usdt_object *o)
+{
+	for (uint32_t i = 0; i < st->patterns.len; i++)
+		for (uint32_t k = 0; k < o->provs.len; k++)
+			if (pattern_is_for_all(st->patterns.data[i].prov, o->provs.data[k]))
+				return true;
+	return false;
+}
+
 static struct probe_desc desc_copy(struct arena *a, const struct probe_desc *desc)
 {
 	return (struct probe_desc){arena_strdup(a, desc->prov), arena_strdup(a, desc->mod),

@@ -153,6 +153,8 @@ bool usdt_file_is_known(struct probes *ps, const struct usdt_state *st, uint64_t
 			const char *path, struct usdt_object **ret);
 /* Forgets the file: when it is mapped again, it counts as a new one. */
 void usdt_object_forget(struct usdt_state *st, struct usdt_object *o);
+/* Frees an object that has no probes, and takes its file for one without notes. */
+void usdt_object_ignore(struct usdt_state *st, struct usdt_object *o);
 void usdt_object_destroy(struct usdt_state *st, struct usdt_object *o);
 void usdt_objects_destroy(struct usdt_state *st);
 
@@ -189,6 +191,8 @@ void usdt_survey(struct probes *ps, struct usdt_state *st);
 
 /* Adds to out the probes that desc matches in the present batch. */
 void usdt_collect_new(struct probes *ps, const struct probe_desc *desc, struct probe_list *out);
+/* True if some pattern of the session could mean probes of the object in all processes. */
+bool usdt_object_is_wanted(const struct usdt_state *st, const struct usdt_object *o);
 /* True if the description is one of all processes. */
 bool usdt_wants_all(struct probes *ps, const struct probe_desc *desc);
 /* The process that the description names; 0: it is a pattern. */

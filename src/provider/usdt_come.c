@@ -203,6 +203,23 @@ static bool code_mapped(struct probes *ps, uint64_t pid, const struct sym_map *m
 	return true;
 }
 
+/*
+ * Drops the new objects that no pattern means: their files need not be kept open. A description of
+ * one process could mean them still.
+ */
+static void objects_sift(struct probes *ps, struct usdt_state *st)
+{
+	for (uint32_t i = st->objects.len; i-- > 0 && !st->has_literals;) {
+		struct usdt_object *o = st->objects.data[i];
+
+		if (o->batch != st->pids.batch)
+			continue;
+		usdt_code_add(ps, o);
+		if (!usdt_object_is_wanted(st, o))
+			usdt_object_ignore(st, o);
+	}
+}
+
 static uint32_t all_look(struct probes *ps, bool is_scan)
 {
 	struct usdt_state *st = usdt_state(ps);
@@ -213,6 +230,7 @@ static uint32_t all_look(struct probes *ps, bool is_scan)
 	if (is_scan || st->has_missed)
 		usdt_scan_files(ps, st);
 	usdt_arrivals_clear(st);
+	objects_sift(ps, st);
 	return batch_end(st);
 }
 

@@ -421,6 +421,22 @@ static void object_destroy(struct usdt_object *o)
 	free(o);
 }
 
+void usdt_object_ignore(struct usdt_state *st, struct usdt_object *o)
+{
+	const void *key, *value;
+	struct usdt_seen *s;
+	size_t pos = 0, len;
+
+	while ((s = hashmap_next(st->seen, &pos, &key, &len)))
+		if (s->object == o)
+			s->object = NULL;
+	pos = 0;
+	while ((value = hashmap_next(st->by_identity, &pos, &key, &len)))
+		if (value == o)
+			hashmap_set(st->by_identity, key, len, &no_notes);
+	usdt_object_destroy(st, o);
+}
+
 void usdt_object_destroy(struct usdt_state *st, struct usdt_object *o)
 {
 	uint32_t n = 0;

@@ -183,6 +183,12 @@ void run_number_epids(struct run *run)
 	}
 }
 
+/*
+ * A unit has code for the operands of its programs' own probes, some ten instructions for each; a
+ * BPF program jumps over 32,767 at most. What goes beyond this number is in another unit.
+ */
+#define OPERANDS_MAX 1500
+
 /* ---- units ---------------------------------------------------------------------------------- */
 
 /* Returns the unit's point that fires when the key's system call is made, or NULL. */
@@ -212,7 +218,7 @@ static bool can_hold(const struct session_unit *u, const struct probe_point *pt,
 
 	*ret_is_last = false;
 	if (!place_traits(pt->place.kind)->family)
-		return is_same_place(&u->unit.place, &pt->place);
+		return is_same_place(&u->unit.place, &pt->place) && u->noperands < OPERANDS_MAX;
 	if (u->traits->family != place_traits(pt->place.kind)->family)
 		return false;
 	same = point_of_call(u, pt->key);
@@ -230,6 +236,7 @@ static struct session_unit *unit_create(struct run *run, const struct place *pla
 	u->unit.is_begin_end = u->traits->is_begin_end;
 	u->by_key = hashmap_create();
 	u->by_call = hashmap_create();
+	u->by_operands = hashmap_create();
 	u->arena = run->arena;
 	vec_push(&run->units, u);
 	return u;
@@ -249,9 +256,25 @@ void run_destroy_unit(struct run *run, struct session_unit *u)
 	vec_deinit(&u->points);
 	hashmap_destroy(u->by_key);
 	hashmap_destroy(u->by_call);
+	hashmap_destroy(u->by_operands);
 	if (u->group)
 		arena_destroy(u->arena);
 	free(u);
+}
+
+/* Returns the unit that has the probe of this key in code already; NULL: none has. */
+static struct session_unit *unit_of_code(const struct run *run, const struct probe_point *pt)
+{
+	uint32_t key = pt->key;
+
+	for (uint32_t i = 0; i < run->units.len && pt->code; i++) {
+		struct session_unit *u = run->units.data[i];
+
+		if (is_same_place(&u->unit.place, &pt->place) &&
+		    hashmap_find(u->by_key, &key, sizeof(key)))
+			return u;
+	}
+	return NULL;
 }
 
 /*
@@ -260,8 +283,11 @@ void run_destroy_unit(struct run *run, struct session_unit *u)
  */
 static struct session_unit *unit_get(struct run *run, const struct probe_point *pt)
 {
+	struct session_unit *has = unit_of_code(run, pt);
 	bool is_last = false;
 
+	if (has)
+		return has;
 	for (uint32_t i = run->units.len; i-- > 0 && !is_last;) {
 		struct session_unit *u = run->units.data[i];
 
@@ -327,6 +353,18 @@ static uint32_t mask_words(const struct run *run)
 	return (run->clauses.len + 63) / 64;
 }
 
+static void operands_count(struct session_unit *u, const struct place_code *code)
+{
+	for (uint32_t i = 0; code && i < code->sites.len; i++) {
+		const struct place_site *s = &code->sites.data[i];
+
+		if (!s->operands || hashmap_find(u->by_operands, &s->rel, sizeof(s->rel)))
+			continue;
+		hashmap_set(u->by_operands, &s->rel, sizeof(s->rel), u);
+		u->noperands += s->operands->n;
+	}
+}
+
 /* pr: the probe that fires, idx its number. */
 static uint32_t point_get(struct run *run, struct session_unit *u, const struct probe *pr,
 			  uint32_t idx, const struct probe_point *pt)
@@ -354,6 +392,7 @@ static uint32_t point_get(struct run *run, struct session_unit *u, const struct 
 			 .mask = ARENA_NEW_N(u->arena, uint64_t, mask_words(run)),
 		 });
 	hashmap_set(u->by_key, &key, sizeof(key), (void *)(uintptr_t)u->points.len);
+	operands_count(u, pt->code);
 	key %= RT_SYS_VARIANT;
 	if (u->traits->family)
 		hashmap_set(u->by_call, &key, sizeof(key), (void *)(uintptr_t)u->points.len);

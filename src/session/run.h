@@ -42,8 +42,11 @@ struct session_unit {
 	VEC(struct unit_probe) points;
 	struct hashmap *by_key;	 /* key -> index in points, + 1 */
 	struct hashmap *by_call; /* the same for keys without variants */
-	struct arena *arena;	 /* the run's, or its own if the unit was added later */
-	uint32_t group;		 /* group of its attachments; 0: the unit was there at the start */
+	/* place_site.rel of the operands of its points -> not NULL; how many operands they have */
+	struct hashmap *by_operands;
+	uint32_t noperands;
+	struct arena *arena; /* the run's, or its own if the unit was added later */
+	uint32_t group;	     /* group of its attachments; 0: the unit was there at the start */
 };
 
 /* A probe on which a clause was enabled while the session runs. */

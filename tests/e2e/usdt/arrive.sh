@@ -69,6 +69,7 @@ run() { # module program args: runs it until a line of its module was traced; th
 	grep -q "^$prov$last $module 1" out || fail "never traced: $*"
 }
 watch() { # program: traces in the background
+	: >out
 	"$DTRACE" -Z -q -x switchrate=5ms "$@" >out 2>err &
 	tracer=$!
 	until grep -q '^on$' out; do kill -0 $tracer || fail "the tracer ends"; sleep 0.01; done

@@ -94,6 +94,7 @@ grep -q "ID [0-9]*: $prov$c:app:main:order-start): invalid address" err || fail 
 grep -q '^dtrace$' out || fail "ERROR has a provider of its own"
 
 # Counters: up in all processes while we run, down when we are killed.
+: >out
 "$DTRACE" -q -n "$prov*:::never { } tick-10ms { printf(\"on\n\"); }" >out 2>err &
 tracer=$!
 until grep -q on out; do sleep 0.01; done
