@@ -246,21 +246,31 @@ uint64_t subr_uvlqindex(struct dif_machine *m, const uint64_t *v)
 uint64_t subr_ulocations(struct dif_machine *m, const uint64_t *v)
 {
 	struct table t = table_of(m, v);
-	uint64_t end = 0, line = 0, raw;
-	bool has_line = false;
+	uint64_t end = 0, line = 0, raw = 0;
+	bool has_line = false, reads_line = false;
+	uint32_t shift = 0;
 	uint8_t b;
 
-	while (v[2] >= end && table_byte(&t, &b)) {
+	/* a byte with bit 7 begins an entry, whatever the entry before it has promised */
+	while (table_byte(&t, &b)) {
 		uint32_t code = b >> 3 & 15;
 
-		if (!(b & 128))
-			continue;
-		end += (b & 7) + 1u;
-		has_line = code != 15;
-		if (code >= 10 && code <= 12)
-			line += code - 10;
-		if ((code == 13 || code == 14) && table_vlq(&t, 6, &raw))
-			line += raw & 1 ? -(raw >> 1) : raw >> 1;
+		if (b & 128) {
+			if (v[2] < end)
+				break;
+			end += (b & 7) + 1u;
+			has_line = code != 15;
+			reads_line = code == 13 || code == 14;
+			raw = shift = 0;
+			if (code >= 10 && code <= 12)
+				line += code - 10;
+		} else if (reads_line) {
+			raw |= (uint64_t)(b & 63) << shift;
+			shift = (shift + 6) & 63;
+			reads_line = b & 64;
+			if (!reads_line)
+				line += raw & 1 ? -(raw >> 1) : raw >> 1;
+		}
 	}
 	return table_result(&t, v[2] < end && has_line ? line : NO_LINE);
 }

@@ -40,7 +40,7 @@ struct helper_env {
 };
 
 /* Words of rt_hwork.t while a table is searched or decoded. */
-enum { T_KIND, T_POS, T_LEN, T_FIRST, T_SECOND, T_PART, T_ACC, T_SHIFT };
+enum { T_KIND, T_POS, T_LEN, T_FIRST, T_SECOND, T_PART, T_ACC, T_SHIFT, T_LINE };
 
 #define CHUNK			   128	 /* bytes of a table that are read at once */
 #define TABLE_MAX		   65536 /* bytes of a table at most */
@@ -193,19 +193,18 @@ INLINE long delta_byte(struct rt_hwork *h, u64 byte, u64 is_range)
  */
 INLINE long packed_byte(struct rt_hwork *h, u64 byte)
 {
-	u64 part = h->t[T_PART] & 3, shift = h->t[T_SHIFT] & 63, line = h->t[T_PART] >> 2;
+	u64 part = h->t[T_PART], shift = h->t[T_SHIFT] & 63;
 
 	if (!part) {
 		if (byte == 0)
 			return 1;
 		if (byte == 255) {
-			h->t[T_PART] = 1 | line << 2;
+			h->t[T_PART] = 1;
 			h->t[T_ACC] = h->t[T_SHIFT] = 0;
 			return 0;
 		}
 		h->t[T_FIRST] += byte >> 3;
-		line += byte & 7;
-		h->t[T_PART] = line << 2;
+		h->t[T_LINE] += byte & 7;
 	} else {
 		byte -= h->push[3];
 		h->t[T_ACC] += byte << shift;
@@ -214,15 +213,15 @@ INLINE long packed_byte(struct rt_hwork *h, u64 byte)
 			return 0;
 		if (part == 1) {
 			h->t[T_FIRST] += zigzag(acc_take(h));
-			h->t[T_PART] = 2 | line << 2;
+			h->t[T_PART] = 2;
 			return 0;
 		}
-		line += zigzag(acc_take(h));
-		h->t[T_PART] = line << 2;
+		h->t[T_LINE] += zigzag(acc_take(h));
+		h->t[T_PART] = 0;
 	}
 	if (h->t[T_FIRST] > h->push[2])
 		return 1;
-	h->t[T_SECOND] = line;
+	h->t[T_SECOND] = h->t[T_LINE];
 	return 0;
 }
 
@@ -278,7 +277,7 @@ NOINLINE u64 rt_helper_scan(struct rt_mach *m, u64 subr)
 	h->t[T_KIND] = subr;
 	h->t[T_LEN] = len;
 	h->t[T_POS] = h->t[T_FIRST] = h->t[T_SECOND] = h->t[T_PART] = h->t[T_ACC] = 0;
-	h->t[T_SHIFT] = 0;
+	h->t[T_SHIFT] = h->t[T_LINE] = 0;
 	loop_run(len, table_step, p);
 	h->fuel -= h->t[T_POS] / 4;
 	if (!h->t[T_KIND])
@@ -743,6 +742,15 @@ INLINE long fault_end(struct rt_mach *m, struct rt_hwork *h)
 	return 0;
 }
 
+/* The instructions of the walk are used up: from now on there are native frames only. */
+INLINE long fuel_end(struct rt_mach *m, struct rt_hwork *h)
+{
+	if (h->fuel == -2)
+		fault_end(m, h);
+	h->pc = h->on_fault;
+	return 0;
+}
+
 NOINLINE u64 rt_helper_put(struct rt_mach *m, u64 k, u64 v)
 {
 	struct rt_hwork *h = helper_of(m);
@@ -767,8 +775,8 @@ __attribute__((used)) static long rtcb_helper_step(u64 i, void *ctx)
 	long done = 0;
 
 	h->pc++;
-	if (h->fuel-- < 0)
-		return 1;
+	if (h->fuel-- < 0 && op != HOP_FRAMES && op != HOP_STEP)
+		return fuel_end(m, h);
 	a = insn >> 8 & 255;
 	b = *reg_of(h, insn >> 16);
 	if (op <= HOP_SREM) {

@@ -88,8 +88,8 @@ enum helper_reg {
 /* The key in MAP_HPROCS of what runs in processes without an entry of their own. */
 #define RT_HELPER_ALWAYS 0ull
 /* Instructions that a walk may execute: some, and more for each frame that was asked for. */
-#define RT_HELPER_FUEL(frames) (16384u + 1024u * (frames))
-#define RT_HELPER_MOST	       (1u << 20)
+#define RT_HELPER_FUEL(frames) (16384u + 1000u * (frames))
+#define RT_HELPER_MOST	       (1u << 21) /* iterations of the loop */
 
 /* The process with this key: what identifies its address space. */
 struct rt_hproc {
@@ -121,7 +121,7 @@ struct rt_hwork {
 	u64 push[RT_HELPER_PUSHES];
 	u64 loops[RT_HELPER_LOOPS];
 	/* state of table and string subroutines */
-	u64 t[8];
+	u64 t[9];
 	char text[2 * RT_HELPER_STRSIZE];
 	char strings[RT_HELPER_STRINGS + 1][RT_HELPER_STRSIZE];
 };
