@@ -60,7 +60,8 @@ struct usdt_group {
 	const struct usdt_note *note;	     /* of its first instruction */
 	const struct usdt_operands *operands;
 	uint32_t spot;
-	struct place_code code; /* its sites */
+	struct place_code code;		  /* its sites */
+	struct usdt_group *next_namesake; /* the next group with this provider and name */
 };
 
 /* A file with notes. */
@@ -224,8 +225,8 @@ const char *usdt_arg_refused(struct probes *ps, const struct probe *pr, uint32_t
 /* ---- usdt_debug.c ---------------------------------------------------------------------------- */
 
 /*
- * Returns the C type that operand number index has in all functions that have the probe of the
- * note, and describes it in *ret; NULL if debug information does not tell.
+ * Returns the C type that operand number index has in all functions that have the probe, whose
+ * groups begin with first, and describes it in *ret; NULL if debug information does not tell.
  */
-const char *usdt_debug_operand(struct probes *ps, struct usdt_object *o,
-			       const struct usdt_note *note, uint32_t index, Dwarf_Die *ret);
+const char *usdt_debug_operand(struct probes *ps, const struct usdt_group *first, uint32_t index,
+			       Dwarf_Die *ret);

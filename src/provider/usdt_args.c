@@ -146,7 +146,8 @@ struct operand_kind {
 };
 
 struct probe_kind {
-	const struct usdt_note *note; /* of the first probe */
+	const struct usdt_note *note; /* of one of its groups */
+	struct usdt_group *groups;    /* linked by next_namesake */
 	struct operand_kind operands[USDT_OPERANDS_MAX];
 	uint32_t n;
 	struct usdt_elements *elements; /* NULL until asked for */
@@ -193,7 +194,7 @@ static const char *kind_key(struct arena *a, const struct usdt_note *note)
 	return arena_printf(a, "%s:%s", note->provider, note->name);
 }
 
-static void kind_add(struct usdt_kinds *kinds, struct arena *a, const struct usdt_group *grp)
+static void kind_add(struct usdt_kinds *kinds, struct arena *a, struct usdt_group *grp)
 {
 	const char *key = kind_key(a, grp->note);
 	struct probe_kind *k = hashmap_finds(kinds->all, key);
@@ -203,6 +204,8 @@ static void kind_add(struct usdt_kinds *kinds, struct arena *a, const struct usd
 		k->note = grp->note;
 		hashmap_sets(kinds->all, key, k);
 	}
+	grp->next_namesake = k->groups;
+	k->groups = grp;
 	for (uint32_t s = 0; s < grp->code.sites.len; s++) {
 		const struct usdt_operands *o = grp->code.sites.data[s].operands;
 
@@ -273,15 +276,15 @@ static void attrs_unpack(const uint32_t packed[NPARTS], struct attr *ret)
 }
 
 /* Describes an argument of which the object has no description. */
-static void element_guess(struct probes *ps, struct usdt_object *o, const struct probe_kind *k,
-			  uint32_t i, struct element *ret)
+static void element_guess(struct probes *ps, const struct probe_kind *k, uint32_t i,
+			  struct element *ret)
 {
 	const struct operand_kind *op = &k->operands[i];
 	struct argbase base;
 	const char *type;
 
 	*ret = (struct element){.text = operand_kind_type(op), .raw = i};
-	type = op->is_mixed ? NULL : usdt_debug_operand(ps, o, k->note, i, &ret->die);
+	type = op->is_mixed ? NULL : usdt_debug_operand(ps, k->groups, i, &ret->die);
 	if (!type || !argtext_base(probes_arena(ps), type, &base))
 		return;
 	ret->native = type;
@@ -289,8 +292,7 @@ static void element_guess(struct probes *ps, struct usdt_object *o, const struct
 	ret->has_die = true;
 }
 
-static struct usdt_elements *elements_make(struct probes *ps, struct usdt_object *o,
-					   const struct usdt_kinds *kinds,
+static struct usdt_elements *elements_make(struct probes *ps, const struct usdt_kinds *kinds,
 					   const struct probe_kind *k)
 {
 	struct arena *a = probes_arena(ps);
@@ -308,7 +310,7 @@ static struct usdt_elements *elements_make(struct probes *ps, struct usdt_object
 		if (all->has_attrs)
 			element_describe(a, &info, i, el);
 		else
-			element_guess(ps, o, k, i, el);
+			element_guess(ps, k, i, el);
 		all->texts[i] = el->text;
 	}
 	return all;
@@ -327,7 +329,7 @@ static const struct usdt_elements *elements_of(struct probes *ps, const struct p
 	kinds = kinds_of(a, d->object);
 	k = hashmap_finds(kinds->all, kind_key(a, d->note));
 	if (!k->elements)
-		k->elements = elements_make(ps, d->object, kinds, k);
+		k->elements = elements_make(ps, kinds, k);
 	d->elements = k->elements;
 	return d->elements;
 }

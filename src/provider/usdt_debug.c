@@ -52,20 +52,18 @@ static const char *site_type(struct probes *ps, struct dwarf_file *dw, const str
 	return dwarf_type_text(ret, probes_arena(ps));
 }
 
-const char *usdt_debug_operand(struct probes *ps, struct usdt_object *o,
-			       const struct usdt_note *note, uint32_t index, Dwarf_Die *ret)
+const char *usdt_debug_operand(struct probes *ps, const struct usdt_group *first, uint32_t index,
+			       Dwarf_Die *ret)
 {
+	struct pid_object *file = first->object->file;
 	struct dwarf_file *dw =
-		o->file->file.is_32bit || !probes_files(ps) ? NULL : pid_object_dwarf(ps, o->file);
+		file->file.is_32bit || !probes_files(ps) ? NULL : pid_object_dwarf(ps, file);
 	const char *type = NULL;
 
-	for (uint32_t i = 0; dw && i < o->groups.len; i++) {
-		const struct usdt_group *grp = o->groups.data[i];
+	for (const struct usdt_group *grp = first; dw && grp; grp = grp->next_namesake) {
 		const char *other;
 
-		if (!grp->note || !grp->code.sites.len || index >= grp->operands->n ||
-		    strcmp(grp->note->name, note->name) != 0 ||
-		    strcmp(grp->note->provider, note->provider) != 0)
+		if (!grp->code.sites.len || index >= grp->operands->n)
 			continue;
 		other = site_type(ps, dw, grp, &grp->operands->list[index], ret);
 		if (!other || (type && strcmp(type, other) != 0))

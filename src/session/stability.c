@@ -98,8 +98,11 @@ static void print_probe(dtrace_hdl_t *h, const struct probe *pr, FILE *fp)
 	for (uint32_t i = 0; i < n; i++) {
 		struct argtext t = argtext_parse(h->arena, types[i], i);
 
-		(void)fprintf(fp, "\t\targs[%u]: %s%s%s\n", i, argtext_shown(&t), t.name ? " " : "",
-			      t.name ? t.name : "");
+		const char *why = pv->arg_refused ? pv->arg_refused(h->probes, pr, t.native) : NULL;
+
+		(void)fprintf(fp, "\t\targs[%u]: %s%s%s%s\n", i, argtext_shown(&t),
+			      t.name ? " " : "", t.name ? t.name : "",
+			      why ? " (cannot be read)" : "");
 	}
 	if (!n)
 		(void)fputs("\t\tNone\n", fp);

@@ -8,8 +8,8 @@
 #include "sym/dwarf.h"
 #include "sym/dwarf_impl.h"
 
-#define DEPTH_MAX     64     /* of nested scopes */
-#define VARIABLES_MAX 100000 /* that are looked at */
+#define DEPTH_MAX 64	 /* of nested scopes */
+#define DIES_MAX  100000 /* that are looked at */
 
 struct search {
 	const struct dwarf_value *value;
@@ -110,7 +110,7 @@ static bool variable_check(struct search *s, Dwarf_Die *die, Dwarf_Die *ret_type
 	Dwarf_Attribute attr;
 	Dwarf_Op op;
 
-	return ++s->nseen <= VARIABLES_MAX && dwarf_attr_integrate(die, DW_AT_location, &attr) &&
+	return dwarf_attr_integrate(die, DW_AT_location, &attr) &&
 	       location_get(&attr, s->pc, &op) && op_is_value(s, &op) &&
 	       dwarf_type_of(die, ret_type) && type_fits(s->value, ret_type);
 }
@@ -128,14 +128,14 @@ static bool scope_search(struct search *s, Dwarf_Die *scope, int depth, Dwarf_Di
 		if ((tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) &&
 		    dwarf_haspc(&die, s->pc) > 0 && scope_search(s, &die, depth + 1, ret_type))
 			return true;
-	} while (dwarf_siblingof(&die, &die) == 0);
+	} while (++s->nseen < DIES_MAX && dwarf_siblingof(&die, &die) == 0);
 	(void)dwarf_child(scope, &die); /* it was there before */
 	do {
 		tag = dwarf_tag(&die);
 		if ((tag == DW_TAG_variable || tag == DW_TAG_formal_parameter) &&
 		    variable_check(s, &die, ret_type))
 			return true;
-	} while (dwarf_siblingof(&die, &die) == 0);
+	} while (++s->nseen < DIES_MAX && dwarf_siblingof(&die, &die) == 0);
 	return false;
 }
 

@@ -28,13 +28,10 @@ static const char common_text[] =
 	"#define __DTRACE_MODEL \"2\"\n"
 	"#define __DTRACE_SIGNED_WORD \"-8\"\n"
 	"#define __DTRACE_ADDRESS \".8byte \"\n"
-	"#ifdef __clang__ /* it prefers memory, which costs even when nobody traces */\n"
-	"#define __DTRACE_NEAR \"nr\"\n"
-	"#else\n"
-	"#define __DTRACE_NEAR \"nor\"\n"
-	"#endif\n"
+	"#define __DTRACE_NEAR \"nr\" /* memory at a symbol is lost in a stripped program */\n"
 	"#define __DTRACE_NEAR64 __DTRACE_NEAR\n"
 	"#define __DTRACE_FAR64 \"nor\"\n"
+	"#define __DTRACE_FLOAT \"r\"\n"
 	"#else\n"
 	"#define __DTRACE_WORD \"4\"\n"
 	"#define __DTRACE_MODEL \"1\"\n"
@@ -43,6 +40,7 @@ static const char common_text[] =
 	"#define __DTRACE_NEAR \"nor\"\n"
 	"#define __DTRACE_NEAR64 \"no\" /* 8 bytes are no register */\n"
 	"#define __DTRACE_FAR64 \"no\"\n"
+	"#define __DTRACE_FLOAT \"o\"\n"
 	"#endif\n"
 	"#define __DTRACE_NOTE(provider, probe, counter, args) \\\n"
 	"\t\"990: nop\\n\" \\\n"
@@ -128,7 +126,7 @@ static const char *arg_constraint(const struct usdt_arg *a, uint32_t index)
 	bool is_register = index < FEW_ARGS;
 
 	if (a->kind == USDT_FLOAT)
-		return "\"o\"";
+		return is_register ? "__DTRACE_FLOAT" : "\"o\"";
 	if (a->size == 8 && !a->is_word)
 		return is_register ? "__DTRACE_NEAR64" : "__DTRACE_FAR64";
 	return is_register ? "__DTRACE_NEAR" : "\"nor\"";

@@ -72,10 +72,15 @@ for cc in gcc clang; do
 	[ $cc = gcc ] || continue # clang takes others if it can
 	timeout 60 "$DTRACE" -q -n 'app$target:::rd { trace(arg0); }' -c ./app >out 2>err && fail "$cc: a vector register"
 	grep -q 'the program keeps it in a vector register, of which the kernel shows a probe none: "-8@%xmm[0-9]*"' err || fail "$cc: what it says of a vector register"
+	timeout 60 "$DTRACE" -lvn 'app$target:::rd' -c ./app >out 2>err && grep -q 'args\[0\]: int64_t (cannot be read)$' out || fail "$cc: what -lv says of a vector register"
 done
 # In a program without symbols, the address of a thread-local or static variable is not known; other arguments are.
 gcc -DANY -O2 -fno-pie -no-pie app.c -o app && strip app || fail "stripping"
 timeout 60 "$DTRACE" -q -n 'app$target:::tlsg { trace(arg0); }' -c ./app >out 2>err && fail "a symbol that was stripped"
 grep -q 'a symbol that the file does not have' err || fail "what it says of a symbol that was stripped"
+for text in 'app$target:::tlsg { trace(args[0]); }' 'provider app { probe tlsg(long); }; app$target:::tlsg { trace(args[0]); }'; do
+	timeout 60 "$DTRACE" -q -n "$text" -c ./app >out 2>err && fail "args[0] at a symbol that was stripped"
+	grep -q 'a symbol that the file does not have' err || fail "what it says of args[0]"
+done
 timeout 60 "$DTRACE" -q -n 'app$target:::jx { printf("= %d\n", arg0); }' -c ./app >out 2>err && grep -q '^= 3000000021$' out || fail "a register of a stripped program"
 :
