@@ -1,7 +1,12 @@
 # Probes that a C program makes at run time (libusdt): their arguments, names, consumers, children, and an end without notice.
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }
 cd "$TMP" || exit 1
-lib=$BUILD/lib/usdt
+# Of a build with sanitizers, programs without them cannot use the library: they take its sources.
+if [ -n "$SANITIZED" ]; then
+	lib="-D_GNU_SOURCE -pthread $(echo "$SRC"/lib/usdt/*.c)"
+else
+	lib="-L$BUILD/lib/usdt -lusdt -Wl,-rpath,$BUILD/lib/usdt -pthread"
+fi
 cat >app.c <<'END2'
 #include <signal.h>
 #include <stdint.h>
@@ -93,7 +98,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 END2
-gcc -Wall -O2 -I"$SRC/lib/usdt" app.c -o app -L"$lib" -lusdt -Wl,-rpath,"$lib" || fail "building"
+gcc -Wall -O2 -I"$SRC/lib/usdt" app.c -o app $lib || fail "building"
 mkfifo go
 begin() { # arguments: the program waits; its number is in $app
 	: >app.out
@@ -204,6 +209,6 @@ printf '#include <usdt.h>\nint main(void) { return usdt_is_enabled(0); }\n' | te
 for std in c90 gnu89 c17 c++98 c++20; do
 	case $std in *++*) cc=g++ from=h.cc ;; *) cc=gcc from=h.c ;; esac
 	command -v $cc >/dev/null || continue
-	$cc -std=$std -O0 -pedantic-errors -Wall -Wextra -Werror -I"$SRC/lib/usdt" $from -o h -L"$lib" -lusdt -Wl,-rpath,"$lib" && ./h || fail "the header as $std"
+	$cc -std=$std -O0 -pedantic-errors -Wall -Wextra -Werror -I"$SRC/lib/usdt" -c $from -o h.o && gcc h.o -o h $lib && ./h || fail "the header as $std"
 done
 :

@@ -1,7 +1,12 @@
 # Probes that a program makes after tracing has begun: a new process, a provider that is enabled again and again while threads fire, a new probe.
 fail() { echo "$1"; for f in out err app.out; do [ -s "$TMP/$f" ] && { echo "-- $f"; tail -20 "$TMP/$f"; }; done; exit 1; }
 cd "$TMP" || exit 1
-lib=$BUILD/lib/usdt
+# Of a build with sanitizers, programs without them cannot use the library: they take its sources.
+if [ -n "$SANITIZED" ]; then
+	lib="-D_GNU_SOURCE -pthread $(echo "$SRC"/lib/usdt/*.c)"
+else
+	lib="-L$BUILD/lib/usdt -lusdt -Wl,-rpath,$BUILD/lib/usdt -pthread"
+fi
 cat >app.c <<'END2'
 #include <pthread.h>
 #include <signal.h>
@@ -98,7 +103,7 @@ int main(void)
 	return 0;
 }
 END2
-gcc -Wall -O2 -I"$SRC/lib/usdt" app.c -o app -L"$lib" -lusdt -Wl,-rpath,"$lib" -pthread || fail "building"
+gcc -Wall -O2 -I"$SRC/lib/usdt" app.c -o app $lib || fail "building"
 cat >late.d <<'END2'
 late*:::first, late*:::second /(int)arg0 > 0 && !seen[arg0]/ { seen[arg0] = 1; printf("%s %d\n", probename, arg0); }
 late*:::first, late*:::second /(int)arg0 > 0/ { raise(10); }
