@@ -11,8 +11,18 @@ provider python {
 		  pid:python3*:gc_collect_main:return ((long)arg1)
 		|| "this Python was built without probes (--with-dtrace), and without symbols of its own functions";
 
+	/*
+	 * The interpreter of 3.11 calls functions without the probe unless a consumer of line is
+	 * counted (_PyEval_EvalFrameDefault(): cframe.use_tracing).
+	 */
 	probe function__entry(userland char *file, userland char *function, int line)
-		= "this Python was built without probes (--with-dtrace), and its interpreter calls functions inside of one function of its own";
+		= usdt:python3*:python:function-entry
+		((userland char *)arg0, (userland char *)arg1, (int)arg2),
+		usdt:libpython3*:python:function-entry
+		((userland char *)arg0, (userland char *)arg1, (int)arg2),
+		usdt:python3*:python:line /0/ (0, 0, 0),
+		usdt:libpython3*:python:line /0/ (0, 0, 0)
+		|| "this Python was built without probes (--with-dtrace), and its interpreter calls functions inside of one function of its own";
 	probe function__return(userland char *file, userland char *function, int line)
 		= "this Python was built without probes (--with-dtrace), and its interpreter calls functions inside of one function of its own";
 	probe line(userland char *file, userland char *function, int line)

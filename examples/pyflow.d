@@ -6,7 +6,7 @@
  * A line for each Python function (-> and <-), and for each system call, from the moment the
  * function is called until it returns: microseconds since its call, then the line of the caller.
  * Generators are left and entered again at each yield. Needs a Python that was built with probes,
- * as Debian's. Python 3.11 fires function-entry for all functions only while line is traced, too.
+ * as Debian's.
  */
 python$target:::function-entry
 /!self->depth && copyinstr(arg1) == $$1 && basename(copyinstr(arg0)) == $$2/

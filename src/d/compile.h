@@ -147,6 +147,11 @@ struct code_source {
 	const struct derived_info *probe;
 	enum code_kind kind;
 	const char *mod, *func, *name;
+	/*
+	 * The guard is 0: no clause runs, but the program counts a consumer of the probe. Some
+	 * programs do what another probe needs only then.
+	 */
+	bool is_counter;
 	uint32_t number; /* from 1 */
 };
 

@@ -445,6 +445,8 @@ static bool code_sources_declare(struct check *c, const struct probe_decl *pd,
 			.number = c->session->code_sources.len + 1,
 		};
 		(void)code_kind_of(&src->desc, &code->kind);
+		code->is_counter = code->kind == CODE_NOTE && src->guard &&
+				   src->guard->kind == EXPR_INT && !src->guard->ival.val;
 		src->code = code;
 		vec_push(&c->session->code_sources, code);
 	}

@@ -10,7 +10,7 @@
  * those of notes: "perl123" is its provider, the file its module. The front end compiles clauses
  * for it with the guard and the arguments of the source (probe.source). A file that has a note for
  * a probe of the same provider and name keeps that one alone. A source usdt:FILE:PROVIDER:PROBE is
- * another name for probes of notes.
+ * another name for probes of notes, or a declaration about them.
  */
 #include "d/compile.h"
 #include "proc/exits.h"
@@ -92,6 +92,22 @@ static void function_add(struct usdt_object *o, const struct code_source *source
 }
 
 /*
+ * Moves what counts a consumer to the instruction at which the program begins: it is executed once,
+ * while that of the note may be executed for each line of a script.
+ */
+static void counter_add(struct usdt_group *grp, struct pid_object *file)
+{
+	struct place_site *site = grp->code.sites.data;
+	uint64_t off;
+
+	if (!grp->code.sites.len || !site->counter_off || !file->funcs->entry ||
+	    !funcs_off(file->funcs, file->funcs->entry, &off))
+		return;
+	site->off = off;
+	grp->code.sites.len = 1;
+}
+
+/*
  * Adds a group with another name for a group of notes. In files without symbols, several groups of
  * notes are in a function without a name: then the note's name stands for it.
  */
@@ -109,6 +125,20 @@ static void note_add(struct usdt_object *o, const struct code_source *source,
 	grp->spot = own->spot;
 	for (uint32_t i = 0; i < own->code.sites.len; i++)
 		vec_push(&grp->code.sites, own->code.sites.data[i]);
+	if (source->is_counter)
+		counter_add(grp, o->file);
+}
+
+static bool is_note_of(const struct code_source *source, const char *prov, const char *name)
+{
+	return strcmp(prov, source->func) == 0 && glob_match(source->name, name);
+}
+
+/* True if the source is the file's own probe of this name: the declaration is about that one. */
+static bool is_about_own(const struct code_source *source)
+{
+	return source->kind == CODE_NOTE &&
+	       is_note_of(source, source->probe->prov, source->probe->name);
 }
 
 static void notes_add(struct probes *ps, struct usdt_object *o, const struct code_source *source)
@@ -118,11 +148,16 @@ static void notes_add(struct probes *ps, struct usdt_object *o, const struct cod
 	usdt_object_group(ps, usdt_state(ps), o);
 	n = o->groups.len;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct usdt_group *own = o->groups.data[i];
+		struct usdt_group *own = o->groups.data[i];
 
-		if (!own->source && strcmp(own->prov, source->func) == 0 &&
-		    glob_match(source->name, own->name))
+		if (own->source || !is_note_of(source, own->prov, own->name))
+			continue;
+		if (is_about_own(source)) {
+			own->declared = source->probe;
+			own->source = source->number;
+		} else {
 			note_add(o, source, own);
+		}
 	}
 }
 
@@ -178,7 +213,9 @@ static void code_add(struct probes *ps, struct usdt_object *o, const struct code
 {
 	const struct func *fn;
 
-	if (has_note(o, source->probe) || pid_object_open(o->target, o->file) ||
+	bool is_own = is_about_own(source) || source->is_counter;
+
+	if ((!is_own && has_note(o, source->probe)) || pid_object_open(o->target, o->file) ||
 	    !has_functions(source, o->file))
 		return;
 	usdt_prov_add(o, source->probe->prov);

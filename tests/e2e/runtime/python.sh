@@ -1,4 +1,4 @@
-# The provider python of a stock python3.11: calls of functions (function-entry is complete while line is traced), lines, collections.
+# The provider python of a stock python3.11: every call of a function, with and without a clause for lines, from the start and later; lines, collections.
 fail() { echo "$1"; cat "$TMP/out" "$TMP/err" 2>/dev/null; exit 1; }
 cd "$TMP" || exit 1
 python=/usr/bin/python3.11
@@ -38,6 +38,29 @@ line A 4 1
 line fib 6 15
 END
 diff want got || fail "other calls than the program makes"
+
+# without a clause for lines: the interpreter counts one all the same, and none when tracing has ended
+sed 's/, python$target:::line$//' t.d >calls.d
+"$DTRACE" -s calls.d -c "$python -S -E t.py" >out 2>err || fail "calls.d"
+sort out | grep . >got
+grep -v '^line' want | diff - got || fail "calls without lines"
+cat >loop.py <<'END'
+import sys, time
+def work(): return inner()
+def inner(): time.sleep(0.005)
+print("ready", flush=True)
+while True: work()
+END
+$python -S -E loop.py >ready & loop=$!
+trap 'kill $loop 2>/dev/null' EXIT
+while [ ! -s ready ]; do sleep 0.01; done
+"$DTRACE" -qn 'python$target:::function-entry { @["entry", stringof(args[1])] = count(); }
+	python$target:::function-return { @["return", copyinstr(arg1)] = count(); }
+	tick-500ms { exit(0); } END { printa("%s %s %@d\n", @); }' -p $loop >out 2>err || fail "a process that runs"
+for f in work inner; do
+	a=$(awk -v f=$f '$1 == "entry" && $2 == f { print $3 }' out) b=$(awk -v f=$f '$1 == "return" && $2 == f { print $3 }' out)
+	[ "$a" ] && [ "$b" ] && [ "$a" -gt 20 ] && [ $((a - b)) -ge -2 ] && [ $((a - b)) -le 2 ] || fail "entries and returns of $f: $a $b"
+done
 
 # a Python that was built without probes, if there is one: collections, and reasons for the rest
 other=$(python3 -c 'import sys; print(sys.executable)')
