@@ -26,8 +26,12 @@ int tracefs_open_dir(const char *path)
 
 	for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {
 		CLEANUP(fd) int root = open(mounts[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
-		int fd = root < 0 ? -1 : openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int fd;
 
+		/* the folder is there, empty, where nothing is mounted */
+		if (root < 0 || faccessat(root, "available_events", F_OK, 0) != 0)
+			continue;
+		fd = openat(root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (fd >= 0)
 			return fd;
 	}

@@ -55,6 +55,10 @@ run -lP sdt
 grep -q ' sys_enter_read$' "$TMP/out" && fail "system calls are listed"
 grep -q ' interrupt-start$' "$TMP/out" || fail "names of other systems are not listed"
 [ "$(grep -c ' sdt ' "$TMP/out")" -gt 300 ] || fail "the list is short"
+# tracefs need not be mounted
+unshare -m sh -c 'for m in /sys/kernel/debug/tracing /sys/kernel/tracing /sys/kernel/debug; do umount "$m" 2>/dev/null; done
+	[ ! -e /sys/kernel/tracing/events ] || exit 67; exec timeout 60 "$0" -lP sdt' "$DTRACE" >"$TMP/out" 2>"$TMP/err"
+[ $? = 67 ] || [ "$(grep -c ' sdt ' "$TMP/out")" -gt 300 ] || fail "the list is short without a tracefs that is mounted"
 timeout 60 "$DTRACE" -n sdt:::sched_swich 2>"$TMP/err" && fail "a name with a typo"
 grep -q "did you mean 'sdt:::sched_switch'" "$TMP/err" || fail "no hint"
 # names of other systems
