@@ -136,6 +136,13 @@ static struct usdt_object *file_read(struct probes *ps, struct usdt_state *st, p
 			probes_notice(ps, "some notes about probes in '%s' cannot be read",
 				      o->file->file.name);
 	} else {
+		if (notes.is_cut)
+			probes_notice(
+				ps,
+				"the notes about probes in '%s' cannot be read: they are damaged, "
+				"or larger than option elfsize allows",
+				text_clean(
+					arena_strdup(probes_arena(ps), pid_module_name(m->path))));
 		usdt_notes_deinit(&notes);
 	}
 	gate_elf_close(&g);
@@ -349,6 +356,8 @@ static void site_add(struct usdt_state *st, struct usdt_object *o, struct hashma
 	grp = group_get(o, by_name, note, fn ? fn->name : "");
 	if (!grp->operands)
 		grp->operands = ops;
+	if (grp->code.sites.len && vec_last(&grp->code.sites)->off == off)
+		return; /* notes are in the order of addresses: this one repeats the last */
 	vec_push(&grp->code.sites, (struct place_site){.file = &o->file->file,
 						       .off = off,
 						       .rel = number,
@@ -376,6 +385,7 @@ static void omitted_report(struct probes *ps, const struct usdt_object *o,
 void usdt_object_group(struct probes *ps, struct usdt_state *st, struct usdt_object *o)
 {
 	struct hashmap *by_name;
+	const struct err *why;
 	struct omitted omitted = {0};
 	uint32_t nfixed = 0;
 	struct gate_elf g;
@@ -383,8 +393,14 @@ void usdt_object_group(struct probes *ps, struct usdt_state *st, struct usdt_obj
 	if (o->has_groups)
 		return;
 	o->has_groups = true;
-	if (!o->notes.list.len || pid_object_open(o->target, o->file))
+	if (!o->notes.list.len)
 		return;
+	why = pid_object_open(o->target, o->file);
+	if (why) {
+		probes_notice(ps, "the probes of '%s' cannot be traced: %s", o->file->file.name,
+			      err_text(why));
+		return;
+	}
 	gate_elf_open(o->file->file.opened, probes_files(ps)->limit, &g);
 	by_name = hashmap_create();
 	for (uint32_t i = 0; i < o->notes.list.len; i++) {

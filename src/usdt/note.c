@@ -121,7 +121,7 @@ static void notes_read(struct reader *r, Elf_Data *data)
 		    !note_read(r, bytes + desc_off, n.n_descsz))
 			r->to->is_cut = true;
 		if (r->to->list.len >= USDT_NOTES_MAX)
-			return;
+			break;
 	}
 	r->to->is_cut |= off < data->d_size;
 }
