@@ -68,6 +68,19 @@ const char *text_of_string(struct aggs *a, uint64_t hash);
 /* A stack by its hash, valid until the next snapshot; never NULL. */
 const struct key_text *text_of_stack(struct aggs *a, enum datum_kind datum, uint64_t hash);
 
+/* ---- frame_texts.c --------------------------------------------------------------------------- */
+
+struct frame_texts {
+	struct hashmap *young, *old; /* u64 hash -> text of a frame */
+	uint32_t nread;		     /* texts read from the kernel since the last eviction */
+};
+
+void frame_texts_init(struct frame_texts *n);
+void frame_texts_deinit(struct frame_texts *n);
+const char *frame_texts_find(struct frame_texts *n, uint64_t hash); /* NULL: it is not known */
+/* Makes known all texts of frames that the kernel has, and deletes them there. */
+void frame_texts_evict(struct aggs *a);
+
 /* ---- the handle ---------------------------------------------------------------------------- */
 
 struct aggs {
@@ -76,9 +89,10 @@ struct aggs {
 	void *ctx;
 	struct agg_slot *slots;
 	uint32_t nslots;
-	struct arena *arena; /* of the snapshot */
-	struct texts texts;  /* strings and stacks of keys */
-	uint32_t *map_elems; /* by map: how many elements the snapshot found */
+	struct arena *arena;		/* of the snapshot */
+	struct texts texts;		/* strings and stacks of keys */
+	struct frame_texts frame_texts; /* texts of frames */
+	uint32_t *map_elems;		/* by map: how many elements the snapshot found */
 	bool keeps_percpu;
 	bool is_quiet;		      /* no probe fires any more */
 	bool is_final;		      /* a snapshot has been taken since is_quiet was set */

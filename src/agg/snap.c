@@ -21,12 +21,8 @@ struct aggs *aggs_create(const struct layout *l, const struct agg_io *io, void *
 	a->arena = arena_create();
 	a->map_elems = xcalloc(MAX(l->nagg_maps, 1u), sizeof(*a->map_elems));
 	texts_init(&a->texts, io, ctx);
+	frame_texts_init(&a->frame_texts);
 	return a;
-}
-
-bool aggs_text(struct aggs *a, uint64_t hash, struct strbuf *out)
-{
-	return a->io->string(a->ctx, hash, out);
 }
 
 static void slot_deinit(struct agg_slot *slot)
@@ -44,6 +40,7 @@ void aggs_destroy(struct aggs *a)
 	free(a->slots);
 	free(a->map_elems);
 	texts_deinit(&a->texts);
+	frame_texts_deinit(&a->frame_texts);
 	arena_destroy(a->arena);
 	free(a);
 }

@@ -77,6 +77,9 @@ const char *text_of_string(struct aggs *a, uint64_t hash)
 		kt = text_find(t, AGG_SIDE_STRINGS, hash);
 	}
 	strbuf_deinit(&buf);
+	/* frame_texts_evict() has taken it for a name */
+	if (!kt && frame_texts_find(&a->frame_texts, hash))
+		return frame_texts_find(&a->frame_texts, hash);
 	return kt ? kt->bytes
 		  : arena_printf(a->arena, "<lost string %016llx>", (unsigned long long)hash);
 }
@@ -198,6 +201,8 @@ void texts_bound(struct aggs *a)
 
 	if (!a->io->forget)
 		return;
+	if (is_search) /* what follows deletes whatever no key has */
+		frame_texts_evict(a);
 	for (enum agg_side side = 0; side < AGG_NSIDES; side++) {
 		struct side_search s = {t, side};
 
