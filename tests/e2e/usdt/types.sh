@@ -37,6 +37,8 @@ int main(int argc, char **argv)
 {
 	char web[] = "web", tls[] = "tls", text[] = "text", constant[] = "const"; /* what was never touched cannot be read */
 	conn_t second = {.fd = 8, .port = 443, .name = tls}, c = {.fd = 7, .port = 80, .name = web, .next = &second};
+	if (argc > 2)
+		usleep(700000); /* until it is probed */
 	head = &c;
 	last = GREEN;
 	SHOP_START(&c, 3);
@@ -44,7 +46,7 @@ int main(int argc, char **argv)
 	SHOP_PLAIN(&c, last, 1.5, 2.25f, constant, 250);
 	SHOP_MANY(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
 	SHOP_ONE(last);
-	if (argc > 1)
+	if (argc == 2)
 		sleep(60);
 	return 0;
 }
@@ -160,4 +162,18 @@ set -- $pids
 refused 'define this type differently' -n "shop$1:::plain, shop*:::plain { trace(args[0]->port); }"
 trace -n "shop*:app*::plain { trace(args[0]->port); } BEGIN { exit(0); }" || fail "two builds with one type"
 trace -n "struct conn { int fd; }; typedef struct conn conn_t; shop*:::plain { trace(args[0]->fd); } BEGIN { exit(0); }" || fail "a type that the script defines"
+# A program that comes later and defines the type differently is not probed, which is said; one that agrees is.
+end
+trap - EXIT
+./app wait &
+pids=$!
+trap end EXIT
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	timeout 60 "$DTRACE" -ln 'shop*:::many' 2>/dev/null | grep -q many && break
+done
+echo './other a b & ./app2 a b; wait' >both
+timeout 60 "$DTRACE" -qn 'shop*:::plain { printf("%s %d\n", execname, args[0]->port); }' -c "sh both" >out 2>err || fail "programs that come later"
+echo 'app2 80' >want
+same "programs that come later"
+grep -q "of 'other' that have come to 'shop\*:::plain' are not probed: their args\[\] are of other types" err || fail "it does not say what is not probed"
 :
