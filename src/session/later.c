@@ -170,6 +170,7 @@ static bool clause_reads_args(const struct prog_clause *cl)
 /* Drops probes with other argument types: args[] was compiled for the clause's first probe. */
 static void drop_mistyped(struct run *run, const struct session_clause *sc, struct probe_list *l)
 {
+	const struct probe *dropped = NULL;
 	uint32_t n = 0;
 
 	if (!l->probes.len || !sc->n || !clause_reads_args(sc->clause))
@@ -177,12 +178,14 @@ static void drop_mistyped(struct run *run, const struct session_clause *sc, stru
 	for (uint32_t i = 0; i < l->probes.len; i++)
 		if (probes_have_same_args(run->probes, sc->probes[0], l->probes.data[i]))
 			l->probes.data[n++] = l->probes.data[i];
-	if (n < l->probes.len)
+		else
+			dropped = l->probes.data[i];
+	if (dropped)
 		report_adjusted(
 			run->report,
 			"%u functions of '%s' that have come to '%s' are not probed: their args[] are of "
 			"other types than those the clause was compiled for",
-			l->probes.len - n, l->probes.data[n]->mod,
+			l->probes.len - n, dropped->mod,
 			probe_desc_text(run->arena, &sc->clause->desc));
 	l->probes.len = n;
 }
