@@ -128,3 +128,21 @@ for cc in gcc clang; do
 		assembler$target:::bare { printf("bare\n"); }' -c ./asm >out 2>err || fail "$cc: assembler"
 	[ "$(sed '/^$/d' out | paste -sd,)" = 'line 7 ./asm,bare,text 1 ./asm' ] || fail "$cc: arguments in assembler"
 done
+
+# Headers of SystemTap's dtrace declare counters and leave their definition to -G.
+cat >stap.c <<'END_C'
+#define _SDT_HAS_SEMAPHORES 1
+#include <sys/sdt.h>
+__extension__ extern unsigned short stap_asked_semaphore __attribute__((unused)) __attribute__((section(".probes"))) __attribute__((visibility("hidden")));
+#define STAP_ASKED_ENABLED() __builtin_expect(stap_asked_semaphore, 0)
+#define STAP_ASKED(arg1) STAP_PROBE1(stap, asked, arg1)
+int main(int argc, char **argv)
+{
+	if (STAP_ASKED_ENABLED())
+		STAP_ASKED(argc + 8);
+	return 0;
+}
+END_C
+echo 'provider stap { probe asked(int); };' >stap_probes.d
+gcc -O2 -I"$headers" -c stap.c 2>err && "$DTRACE" -G -s stap_probes.d stap.o 2>err && gcc stap.o stap_probes.o -o stap 2>err || fail "counters that -G defines"
+"$DTRACE" -qn 'stap$target:::asked { printf("%d\n", arg0); }' -c ./stap >out 2>err && grep -qx 9 out || fail "a counter of -G does not count"
