@@ -109,8 +109,13 @@ static const char *derived_hint(void *ctx, const struct probe_desc *desc)
 	     i++) {
 		if (strcmp(desc->prov, info->prov) != 0)
 			continue;
+		if (info->is_in_processes && glob_match(desc->name, info->name))
+			text = arena_printf(c->arena,
+					    "the name ends with the number of a process: "
+					    "%s$target, or %s* for all",
+					    info->prov, info->prov);
 		vec_push(&names, info->name);
-		if (info->lack && glob_match(desc->name, info->name))
+		if (!text && info->lack && glob_match(desc->name, info->name))
 			text = lack_text(c, info);
 	}
 	near = !text && *desc->name ? diag_nearest(desc->name, names.data, names.len) : NULL;

@@ -100,6 +100,8 @@ grep . out | sort | diff want - || fail "not both processes"
 grep -q 'no function that runs once for each operation' err || fail "no reason for op-entry"
 "$DTRACE" -n "perl$$:::sub-entry {}" >out 2>err && fail "a shell has perl's probes"
 grep -q "made of the function 'Perl_pp_entersub' of a file 'perl'" err || fail "no reason for another program"
+"$DTRACE" -n 'perl:::sub-entry {}' >out 2>err && fail "a provider without a process was found"
+grep -q 'perl$target, or perl\* for all' err || fail "no hint for a name without a number"
 "$DTRACE" -n "perl$one:::sub-entri {}" >out 2>err && fail "a probe without a declaration was found"
 grep -q "did you mean .sub-entry" err || fail "no hint"
 exit 0
