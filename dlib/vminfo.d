@@ -41,7 +41,7 @@ provider vminfo {
 	probe zfod(uint64_t n, uint64_t *counter) = rawtp:::mm_page_alloc /((uint64_t)args[2] & 0x108) == 0x108 && args[0] != NULL/ (1 << args[1], NULL);
 	/* pages around a fault were in memory */
 	probe pgrec(uint64_t n, uint64_t *counter) = rawtp:::mm_filemap_map_pages (1, NULL)
-		|| "no tracepoint says that a page was in memory (Linux 6.13): cpc:::minor_faults-all-1 counts all faults that waited for nothing";
+		|| "no tracepoint says that a page was in memory (Linux 6.12 does): cpc:::minor_faults-all-1 counts all faults that waited for nothing";
 
 	probe pgin(uint64_t n, uint64_t *counter)
 		= rawtp:::block_bio_queue /!__bio_writes[args[0]] && __bio_is_first[args[0]] && __bio_is_paged[args[0]]/ (1, NULL);
