@@ -75,6 +75,7 @@ struct usdt_object {
 	uint32_t nprobes;	 /* of its groups */
 	uint32_t survey;	 /* number of the last survey that found it mapped */
 	bool is_gone;		 /* it is not probed any more */
+	bool is_changed;	 /* the file was overwritten, and the user told */
 	bool has_groups;
 	uint32_t ncodes; /* how many of the sources declared in D are among provs and groups */
 	/* The last request (usdt.c), and whether it asks for probes of all, of each process. */

@@ -205,16 +205,41 @@ static struct usdt_object *object_of(struct probes *ps, struct usdt_state *st, p
 	return o == &no_notes ? NULL : o;
 }
 
+/*
+ * Tells the user when the contents of an object's file have changed. Its probes stay where they
+ * are: a probe cannot be taken out of the file alone.
+ */
+static void change_check(struct probes *ps, struct usdt_seen *s)
+{
+	struct usdt_object *o = s->object;
+	struct identity before = file_identity(o->file->file.opened), now;
+
+	s->at = now_ns();
+	if (o->is_changed || !gate_file_refresh(o->file->file.opened))
+		return;
+	now = file_identity(o->file->file.opened);
+	if (memcmp(&now, &before, sizeof(now)) == 0)
+		return;
+	o->is_changed = true;
+	probes_notice(ps,
+		      "'%s' was overwritten while it is traced: its probes are those of its old "
+		      "contents; begin again",
+		      o->file->file.name);
+}
+
 bool usdt_file_is_known(struct probes *ps, const struct usdt_state *st, uint64_t dev, uint64_t ino,
 			const char *path, struct usdt_object **ret)
 {
 	const struct map_key key = {dev, ino};
-	const struct usdt_seen *s = hashmap_find(st->seen, &key, sizeof(key));
+	struct usdt_seen *s = hashmap_find(st->seen, &key, sizeof(key));
+	bool is_recent = s && now_ns() - s->at < SEEN_NS;
 
 	*ret = s ? s->object : NULL;
 	/* The inode of an opened file cannot become that of another file. */
-	return s && (s->object || (now_ns() - s->at < SEEN_NS &&
-				   !usdt_code_names(ps, s->ncodes, pid_module_name(path))));
+	if (s && s->object && !is_recent)
+		change_check(ps, s);
+	return s &&
+	       (s->object || (is_recent && !usdt_code_names(ps, s->ncodes, pid_module_name(path))));
 }
 
 /*

@@ -86,8 +86,19 @@ grep -q "^$prov$last app1 0 main" out && grep -q "^$prov$last lib1.so -1 begin" 
 # a new file at the path of one that is known
 rm app1; cp app app1
 run app1 ./app1
-kill -TERM $tracer; wait $tracer || fail "the tracer's end"; tracer=
 [ ! -s err ] || fail "messages"
+kill -TERM $tracer; wait $tracer || fail "the tracer's end"; tracer=
+# a file that is overwritten where it is
+: >out
+"$DTRACE" -Z -x switchrate=5ms -n "$prov*:::step { printf(\"%s %s %d\n\", probeprov, probemod, arg0); } tick-10ms { printf(\"on\n\"); }" >out 2>err &
+tracer=$!
+until grep -q ' on$' out; do kill -0 $tracer || fail "the tracer ends"; sleep 0.01; done
+./app2 </dev/null >prog.out
+sleep 1.2
+cp app app2
+./app2 </dev/null >prog.out || fail "an overwritten program was harmed"
+until grep -q "'app2' was overwritten while it is traced" err; do kill -0 $tracer || fail "no message"; sleep 0.01; done
+kill -TERM $tracer; wait $tracer; tracer=
 
 # In other mount and PID namespaces, where no path is ours.
 mkdir root; cp app4 root/app4 2>/dev/null
