@@ -8,6 +8,7 @@
 #include "session/consumer.h"
 #include "sym/sym.h"
 #include "unwind/unwind.h"
+#include "ustack/ustack.h"
 
 #define PERIOD_NS 60000000000ull
 
@@ -26,6 +27,9 @@ static void kept_tell(const struct consumer *c)
 	}
 	aggs_describe(c->aggs, &text);
 	report_debug(run->report, "kept: %s", strbuf_text(&text));
+	text.len = 0;
+	if (ustacks_fault(run->ustacks, &text))
+		report_debug(run->report, "%s", strbuf_text(&text));
 	strbuf_deinit(&text);
 }
 

@@ -204,6 +204,11 @@ static void put_act(struct translator *t, const struct prog_act *act, const uint
 	}
 }
 
+static void place_note(struct translator *t)
+{
+	vec_push(&t->out->places, (struct hcode_place){hcode_here(t), t->span, t->h});
+}
+
 static void put_clause(struct translator *t, const struct prog_clause *cl)
 {
 	CLEANUP(free) uint32_t *at = xcalloc(cl->nacts + 1, sizeof(*at));
@@ -212,6 +217,7 @@ static void put_clause(struct translator *t, const struct prog_clause *cl)
 	t->span = cl->span;
 	if (!cl->nacts)
 		hcode_refuse(t, "clauses without a value");
+	place_note(t);
 	if (cl->pred) {
 		hcode_condition(t, cl->pred, &jumps);
 		jumps_label(&jumps, 0, cl->nacts);
@@ -219,6 +225,7 @@ static void put_clause(struct translator *t, const struct prog_clause *cl)
 	for (uint32_t i = 0; i < cl->nacts && !t->err; i++) {
 		at[i] = hcode_here(t);
 		t->span = cl->acts[i].span ? cl->acts[i].span : cl->span;
+		place_note(t);
 		put_act(t, &cl->acts[i], at, &jumps);
 	}
 	at[cl->nacts] = hcode_here(t);
@@ -284,4 +291,5 @@ void hcode_deinit(struct hcode *h)
 {
 	vec_deinit(&h->words);
 	vec_deinit(&h->globals);
+	vec_deinit(&h->places);
 }

@@ -23,7 +23,14 @@ struct hcode_global {
 	uint32_t slot; /* in struct rt_hproc.globals */
 };
 
+/* The statement from which the words from `word` on were made. */
+struct hcode_place {
+	uint32_t word, span;
+	const struct helper *helper;
+};
+
 struct hcode {
+	VEC(struct hcode_place) places; /* ascending */
 	VEC(uint64_t) words; /* the first is the entry; jumps are relative, texts are not */
 	uint32_t frames;     /* index of HOP_FRAMES */
 	VEC(struct hcode_global) globals;

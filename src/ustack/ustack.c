@@ -9,6 +9,8 @@
 #include "base/str.h"
 #include "bpf/engine.h"
 #include "bpf/rt/helper.h"
+#include "d/compile.h"
+#include "d/source.h"
 #include "ustack/hcode.h"
 #include "ustack/helper.h"
 #include "ustack/process.h"
@@ -352,6 +354,27 @@ void ustacks_mapped(struct ustacks *u, uint64_t pid, const char *path)
 			return;
 		}
 	}
+}
+
+bool ustacks_fault(const struct ustacks *u, struct strbuf *out)
+{
+	uint64_t fault = u && u->maps && u->maps->control ? u->maps->control->helper_fault : 0;
+	const struct hcode_place *at = NULL;
+	struct source_loc loc;
+
+	for (uint32_t i = 0; fault && i < u->programs.len; i++) {
+		const struct program *p = u->programs.data[i];
+
+		for (uint32_t k = 0; k < p->code.places.len; k++)
+			if (fault > p->base + p->code.places.data[k].word)
+				at = &p->code.places.data[k];
+	}
+	if (!at)
+		return false;
+	loc = source_locate(dsession_sources(at->helper->dsession), at->span);
+	strbuf_addf(out, "the last error in ustack helpers is at %s:%u (value 0x%" PRIx64 ")",
+		    loc.file, loc.line, u->maps->control->helper_addr);
+	return true;
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */

@@ -42,6 +42,8 @@ MUST_CHECK struct err *ustacks_create(const struct ustack_opts *opts, struct ust
 void ustacks_destroy(struct ustacks *u); /* NULL is allowed */
 /* Puts the helpers for all processes into the kernel; maps must outlive u. */
 MUST_CHECK struct err *ustacks_begin(struct ustacks *u, const struct kmaps *maps);
+/* Writes the place of the last fault of a helper in the kernel; false: there was none. */
+bool ustacks_fault(const struct ustacks *u, struct strbuf *out);
 /* A walk has met the process. */
 void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid);
 /* The process has mapped a file: if a helper applies to that file, the next walk asks again. */

@@ -137,7 +137,9 @@ struct rt_control {
 	s64 wall_offset; /* walltimestamp - timestamp, ns */
 	s32 tracer_pid;
 	u32 epoch; /* of what MAP_UCACHE remembers: counts up when it may have become wrong */
-	u64 pad2[5];
+	u64 helper_fault; /* the last fault of a ustack helper: word of MAP_HCODE + 1; 0: none */
+	u64 helper_addr;  /* its value */
+	u64 pad2[3];
 	struct rt_cpu cpu[];
 };
 

@@ -734,6 +734,8 @@ INLINE long fault_end(struct rt_mach *m, struct rt_hwork *h)
 {
 	u32 cpu = m->cpu;
 
+	val_control.helper_fault = h->pc;
+	val_control.helper_addr = m->fault.value;
 	m->fault.kind = 0;
 	if (cpu < cfg.ncpus)
 		__sync_fetch_and_add(&val_control.cpu[cpu].helper_faults, 1);

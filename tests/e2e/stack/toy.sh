@@ -177,6 +177,7 @@ languages() {
 	wait $pid
 	echo 'bad structures:'
 	languages './toy bad'
+	"$DTRACE" -q -x debug -L lib -n "$script" -c './toy bad' 2>&1 | sed -n 's/.*\(the last error in ustack helpers is at\) .*\/\(.*\)/\1 \2/p'
 	# a helper without an end: all native frames are there, and it is counted
 	echo '#pragma D helper exec "toy"
 	dtrace:helper:ustack: { while (1; 65536) while (1; 65536) this->i++; }' >endless.d
