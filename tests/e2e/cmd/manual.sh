@@ -16,7 +16,7 @@ $DTRACE --help >help
 			sub(/.*[ *]/, "", line)
 			if (line !~ /^arg[1-8]$/) print "name " line
 		}' help
-	$DTRACE -l | awk 'NR > 1 { print "provider " $2 }'
+	$DTRACE -l | awk 'NR > 1 && $2 !~ /[0-9]$/ { print "provider " $2 }' # those of running programs end in their numbers
 	echo provider pid
 	sed -n 's/^  \([a-z]*\) .*; no effect here$/ignored \1/p' help
 } | sort -u >wanted

@@ -45,5 +45,5 @@ cat >"$TMP/want" <<'END2'
 END2
 diff "$TMP/want" "$TMP/out" || exit 1
 # From the pragma on, what looks like a type is a probe.
-printf '#pragma D option pspec\nint*{ exit(0); }\n' >"$TMP/pspec.d"
-"$DTRACE" -es "$TMP/pspec.d" 2>&1 | grep -q 'probe description :::int\* does not match any probes'
+printf '#pragma D option pspec\nshort*{ exit(0); }\n' >"$TMP/pspec.d"
+"$DTRACE" -es "$TMP/pspec.d" 2>&1 | grep -q 'probe description :::short\* does not match any probes'
