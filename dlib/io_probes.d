@@ -7,9 +7,14 @@
  */
 #pragma D depends_on library io.d
 
-/* what a driver is asked on its own account (REQ_OP_DRV_IN, REQ_OP_DRV_OUT) is no transfer */
-inline int __is_transfer[struct request *R] = (R->cmd_flags & 0xff) < 34;
-inline int __is_bio_device[struct bio *B] = B->bi_bdev->bd_disk->fops->submit_bio != NULL;
+/*
+ * What a driver is asked on its own account (REQ_OP_DRV_IN, REQ_OP_DRV_OUT) is no transfer, and blocks that a file system
+ * gives up (REQ_OP_DISCARD, REQ_OP_SECURE_ERASE) are none either.
+ */
+inline int __moves_data[uint32_t OP] = OP < 34 && OP != 3 && OP != 5;
+inline int __is_transfer[struct request *R] = __moves_data[R->cmd_flags & 0xff];
+inline int __is_bio_device[struct bio *B] =
+	B->bi_bdev->bd_disk->fops->submit_bio != NULL && __moves_data[B->bi_opf & 0xff];
 
 provider io {
 	/* Linux 6.5; before, the kernel's own threads often pass on what others have asked for: a bio has the one who asked */

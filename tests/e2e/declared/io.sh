@@ -53,6 +53,14 @@ timeout 60 "$DTRACE" -qn 'io:::done /args[1]->dev_statname == $$1 && args[0]->b_
 	"$name" >"$TMP/out" 2>"$TMP/err" && has "6 5 4096"
 # the file whose pages are written
 truncate -s 16M "$TMP/image"
+# blocks that are given up are no bytes that are written
+if command -v blkdiscard >/dev/null; then
+	timeout 60 "$DTRACE" -qn 'rawtp:::block_bio_queue /args[0]->bi_bdev->bd_disk->disk_name == $$1 && (args[0]->bi_opf & 0xff) == 3/ { @["given up"] = sum(args[0]->bi_iter.bi_size); }
+		io:::start, io:::done /args[1]->dev_statname == $$1/ { @[probename, args[0]->b_flags & B_READ ? "reads" : "writes"] = sum(args[0]->b_bcount); }' -c "blkdiscard $dev" "$name" >"$TMP/out" 2>"$TMP/err"
+	sed -i '/^$/d; s/  */ /g; s/^ //' "$TMP/out"
+	grep -q writes "$TMP/out" && fail "blocks that are given up are transfers"
+	[ -s "$TMP/err" ] || has "given up 16777216"
+fi
 if mkfs.ext4 -q "$dev" 2>"$TMP/err" && mkdir "$TMP/mnt" && mount "$dev" "$TMP/mnt"; then
 	sync -f "$TMP/mnt"
 	run -c "dd if=/dev/zero of=$TMP/mnt/data bs=64k count=2 conv=fsync status=none" "$name" dd
