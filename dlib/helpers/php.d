@@ -1,0 +1,109 @@
+/*
+ * PHP 7.4 to 8.5: frames of PHP functions, as "file.php:49 (Class->method)".
+ *
+ * One native frame of execute_ex() stands for several PHP frames: those up to and including the
+ * first function of PHP code that is marked as called from C. Functions of extensions ("internal"
+ * ones) have a PHP frame, too; they stand before the frame of their caller.
+ *
+ * Offsets: Zend/zend_globals.h, Zend/zend_compile.h, Zend/zend_types.h, Zend/zend.h.
+ */
+#pragma D helper exec "php|php7*|php8*|php-fpm*|php-cgi*|libphp*.so*"
+
+uint64_t run, run_end; /* execute_ex() */
+uint64_t current;      /* the address of the innermost frame's address */
+uint64_t filename;     /* offset in op_array */
+uint64_t opcodes, last; /* the same; 0 if not known */
+
+inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
+inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
+inline string TEXT[uint64_t s] = ustr(s + 24, WORD[s + 16]);
+
+dtrace:helper:attach:
+{
+	this->globals = symaddr("executor_globals");
+	run = symaddr("execute_ex");
+	run_end = run + symsize("execute_ex");
+	if (!run)
+		udecline("the symbol execute_ex is missing");
+	if (!this->globals)
+		udecline("a PHP with threads (ZTS) keeps its frames elsewhere");
+	/* "X-Powered-By: PHP/8.2" */
+	this->text = ubytes(secaddr(".rodata"), secsize(".rodata"),
+	    "58 2d 50 6f 77 65 72 65 64 2d 42 79 3a 20 50 48 50 2f");
+	if (!this->text)
+		udecline("the text that has the version of PHP is missing");
+	this->dot = *(uint8_t *)(this->text + 19) == '.' && *(uint8_t *)(this->text + 21) == '.';
+	this->version = this->dot ? (*(uint8_t *)(this->text + 18) - '0') * 10 +
+		*(uint8_t *)(this->text + 20) - '0' : 0;
+	if (this->version < 74 || this->version > 85 || (this->version > 74 && this->version < 80))
+		udecline("this version of PHP is not known");
+	current = this->globals + (this->version == 85 ? 512 : 488);
+	filename = this->version == 74 ? 136 : this->version >= 84 ? 168 :
+	    this->version == 82 ? 152 : 144;
+	opcodes = this->version == 74 ? 64 : this->version >= 84 ? 104 : this->version == 82 ? 88 : 0;
+	last = this->version == 74 ? 60 : this->version >= 84 ? 96 : this->version == 82 ? 80 : 0;
+}
+
+dtrace:helper:uthread:
+{
+	this->frame = WORD[current];
+}
+
+dtrace:helper:ustack:
+/this->frame && arg0 >= run && arg0 <= run_end/
+{
+	this->is_last = 0;
+	while (this->frame && !this->is_last; 8192) {
+		this->func = WORD[this->frame + 24];
+		this->opline = WORD[this->frame];
+		this->info = HALF[this->frame + 40];
+		this->is_object = (this->info & 0xff) == 8;
+		/* the interrupted function has its position in a register */
+		if (arg3 == 0 && opcodes && this->func && this->frame == uregs[R_R14] &&
+		    *(uint8_t *)this->func == 2) {
+			this->first = WORD[this->func + opcodes];
+			this->reg = uregs[R_R15];
+			if (this->reg >= this->first &&
+			    this->reg < this->first + 32 * (uint64_t)HALF[this->func + last])
+				this->opline = this->reg;
+		}
+		this->frame = WORD[this->frame + 48];
+		this->type = this->func ? *(uint8_t *)this->func : 0;
+		this->name = this->type ? WORD[this->func + 8] : 0;
+		this->scope = this->name ? WORD[this->func + 16] : 0;
+		this->is_code = this->type == 2 || this->type == 4;
+		/* the end of a fiber's stack is marked by a function without a name: the one that
+		 * resumed it follows, whose native frames are on another stack */
+		this->outer = this->frame ? WORD[this->frame + 24] : 0;
+		this->is_fiber = this->outer && *(uint8_t *)this->outer == 1 && !WORD[this->outer + 8];
+		this->is_last = this->is_code && this->info & 0x20000 && !this->is_fiber;
+		this->file = this->is_code ? WORD[this->func + filename] : 0;
+		this->line = this->file && this->opline ? HALF[this->opline + 24] : 0;
+
+		/* code of a file has no name: what included it has the kind in its instruction */
+		this->kind = 0;
+		if (this->file && !this->name && this->frame) {
+			this->caller = WORD[this->frame + 24];
+			this->at = this->caller && *(uint8_t *)this->caller == 2 ? WORD[this->frame] : 0;
+			this->kind = this->at && *(uint8_t *)(this->at + 28) == 73 ? HALF[this->at + 20] : 0;
+		}
+		if (this->file) {
+			if (!ucached(this->func, this->opline ^ this->name << 16,
+				this->file ^ (uint64_t)this->line << 40 ^ this->kind << 32 ^ this->is_object << 63)) {
+				this->cls = this->scope ? strjoin(TEXT[WORD[this->scope + 8]],
+					this->is_object ? "->" : "::") : "";
+				this->label = this->name ? TEXT[this->name] : this->kind == 1 ? "eval" :
+				    this->kind == 2 ? "include" : this->kind == 4 ? "include_once" :
+				    this->kind == 8 ? "require" : this->kind == 16 ? "require_once" : "{main}";
+				uframe("@", TEXT[this->file], ":", this->line, " (", this->cls, this->label, ")");
+			}
+		}
+		if (this->name && this->type == 1) {
+			if (!ucached(this->func, this->name, this->is_object)) {
+				this->cls = this->scope ? strjoin(TEXT[WORD[this->scope + 8]],
+					this->is_object ? "->" : "::") : "";
+				uframe("@", "[internal function] (", this->cls, TEXT[this->name], ")");
+			}
+		}
+	}
+}

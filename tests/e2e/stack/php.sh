@@ -1,0 +1,224 @@
+# Stacks of PHP: at points where the program writes down its own debug_backtrace(), every frame of PHP is there, in order, with function,
+# file and line; native frames stand where they belong.
+php=/usr/bin/php8.2
+if [ ! -x $php ] || ! $php -r 'exit(function_exists("posix_getppid") ? 0 : 1);'; then
+	echo "this test needs PHP 8.2 of Debian with its posix extension (package php8.2-cli)"
+	exit 67
+fi
+cd "$TMP" || exit 1
+
+cat >points.php <<'X'
+<?php
+namespace App;
+
+$out = fopen($argv[1], 'w');
+
+# a frame of the backtrace has the place it was called from, that is the position of the next one
+function note(array $trace) {
+    global $out;
+    $frames = [];
+    foreach ($trace as $i => $call) {
+        if (!$i)
+            continue;
+        # PHP shows the name of a class without a name up to its NUL
+        $name = strtok($call['class'] ?? '', "\0") . ($call['type'] ?? '') . $call['function'];
+        $place = isset($trace[$i - 1]['file']) ? $trace[$i - 1]['file'] . ':' . $trace[$i - 1]['line'] : '[internal function]';
+        $frames[] = "$place ($name)";
+    }
+    $end = end($trace);
+    $frames[] = $end['file'] . ':' . $end['line'] . ' ({main})';
+    fwrite($out, implode('|', $frames) . "\n");
+}
+
+function point() {
+    note(debug_backtrace(DEBUG_BACKTRACE_IGNORE_ARGS));
+    \posix_getppid();
+    return 0;
+}
+
+trait Loud {
+    function shout() { point(); }
+}
+
+abstract class Base {
+    function run() { $this->step(); }
+    static function make() { point(); return new static; }
+    abstract function step();
+}
+
+class Worker extends Base {
+    use Loud;
+    private $n = 3;
+    function __construct() { point(); }
+    function step() {
+        usort_by([3, 1, 2], fn($a, $b) => point() ?: $a <=> $b);
+        array_map([$this, 'each'], [1]);
+        array_map([self::class, 'all'], [1]);
+    }
+    function each($x) { point(); }
+    static function all($x) { point(); }
+    function __get($name) { point(); return 1; }
+    function __call($name, $args) { point(); }
+    static function __callStatic($name, $args) { point(); }
+    function __toString() { point(); return ''; }
+    function __destruct() { point(); }
+    function größe() { (function () { point(); })(); }
+}
+
+function usort_by($list, $by) { usort($list, $by); }
+
+function deep($n) {
+    if ($n)
+        return deep($n - 1) + 1;
+    return point();
+}
+
+function back_and_forth($n) {
+    if ($n)
+        return array_map('App\back_and_forth', [$n - 1]);
+    point();
+}
+
+function numbers() {
+    for ($i = 0; $i < 2; $i++) {
+        point();
+        yield $i;
+    }
+}
+
+function long_function() {
+    $a = 1;
+
+
+
+
+    eval("\App\point();\n\n\App\point();");
+    try {
+        throw new \Exception;
+    } catch (\Exception $e) {
+        point();
+    } finally {
+        point();
+    }
+    call_user_func(
+        'App\point'
+    );
+    $f = strlen(...);
+    return [
+        'a' => point(),
+        'b' => $f((string)point()),
+    ];
+}
+
+function in_fiber() {
+    $f = new \Fiber(function () {
+        point();
+        \Fiber::suspend();
+        deep(2);
+    });
+    $f->start();
+    $f->resume();
+}
+
+function main() {
+    $w = Worker::make();
+    $w->run();
+    $w->shout();
+    $w->none;
+    $w->nothing();
+    Worker::nothing();
+    "$w";
+    $w->größe();
+    $w = null;
+    deep(5);
+    deep(900);
+    back_and_forth(60);
+    foreach (numbers() as $n)
+        ;
+    iterator_to_array(numbers());
+    long_function();
+    in_fiber();
+    include __DIR__ . '/included.php';
+    include_once __DIR__ . '/included.php';
+    require __DIR__ . '/included.php';
+    new class { function __construct() { point(); } };
+    spl_autoload_register(function ($name) { point(); });
+    class_exists('App\Missing');
+    preg_replace_callback('/x/', function ($m) { point(); return ''; }, 'xx');
+    set_error_handler(function () { point(); return true; });
+    echo $undefined;
+}
+
+# the first stack, after which the tracer looks at the process
+usleep((int)$argv[2]);
+\posix_getppid();
+sleep(1);
+main();
+X
+cat >included.php <<'X'
+<?php
+
+function_exists('of_file') || eval('function of_file() { App\point(); }');
+of_file();
+App\point();
+X
+
+# one line a stack, the PHP frames of each, without stacks that have none
+cat >stacks.php <<'X'
+<?php
+foreach (explode("\n\n", stream_get_contents(STDIN)) as $block) {
+    preg_match_all('/^ *\[ (.*) \]$/m', $block, $found);
+    $frames = array_filter($found[1], fn($f) => !preg_match('/ \((App\\\\point|posix_getppid)\)$/', $f));
+    if ($frames)
+        echo implode('|', $frames), "\n";
+}
+X
+script='syscall::getppid:entry /pid == $target/ { jstack(1024); }'
+
+# check NAME: what the program noted is what was recorded
+check() {
+	$php stacks.php <got.txt >got
+	if ! cmp -s noted got; then
+		echo "$1: stacks differ:"
+		diff noted got | cut -c1-300 | head -20
+	fi
+	echo "$1: $(wc -l <noted) stacks"
+}
+
+{
+	LC_ALL=C.UTF-8 "$DTRACE" -q -n "$script" -c "$php points.php noted 0" >got.txt
+	check 'a program that begins'
+
+	# a process that runs already
+	$php points.php noted 1000000 &
+	pid=$!
+	sleep 0.3
+	LC_ALL=C.UTF-8 "$DTRACE" -q -n "$script" -p $pid >got.txt &
+	tracer=$!
+	wait $pid
+	wait $tracer
+	check 'a process that runs'
+
+	# native frames are where they belong: usort() calls the arrow function
+	$php -r '
+	foreach (explode("\n\n", file_get_contents("got.txt")) as $block) {
+	    $lines = array_map("trim", explode("\n", trim($block)));
+	    $at = array_search("[ [internal function] (usort) ]", $lines);
+	    if (!$at)
+	        continue;
+	    $good = str_contains($lines[$at - 1], "`execute_ex+") && preg_match("/`/", $lines[$at - 2]) &&
+	        preg_match("/App.Worker->App.\{closure\}/", implode("", array_slice($lines, 0, $at - 2))) &&
+	        str_ends_with(end($lines), "_start+0x21");
+	    echo "mixed: ", $good ? "good" : implode("\n", $lines), "\n";
+	    break;
+	}'
+
+	# a version that is not known has native frames, and the user is told
+	mkdir unknown
+	sed 's,X-Powered-By: PHP/8,X-Powered-By: PHP/9,' $php >unknown/php
+	chmod +x unknown/php
+	"$DTRACE" -q -n "$script" -c "unknown/php points.php noted 0" >got.txt 2>notices
+	$php stacks.php <got.txt
+	echo "another version: $(grep -c '`execute_ex+' got.txt | sed 's/^[1-9].*/native frames/')"
+	grep -o 'this version of PHP.*' notices
+} 2>&1
