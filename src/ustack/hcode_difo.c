@@ -476,11 +476,12 @@ static void put_branch(struct translator *t, dif_insn in)
 	struct value v;
 	bool swaps;
 
-	values_flush(t, t->i + 1);
+	values_flush(t, DIF_INSN_LABEL(in));
 	if (DIF_INSN_OP(in) == DIF_OP_BA) {
 		jump_note(t, hcode_put(t, HOP_JMP, 0, 0, 0, 0), label);
 		return;
 	}
+	values_flush(t, t->i + 1);
 	if (!t->has_flags) {
 		hcode_refuse(t, "a comparison that other instructions follow");
 		return;
