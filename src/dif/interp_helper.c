@@ -311,10 +311,10 @@ static bool table_packed(struct table *t, uint64_t less, uint64_t *ret)
 
 	*ret = 0;
 	for (uint32_t shift = 0; table_byte(t, &b); shift += 6) {
-		uint64_t byte = b - less;
+		uint64_t digit = b - less;
 
-		*ret += byte << shift;
-		if (byte < 192 || shift == 24)
+		*ret += digit << shift;
+		if (b < 192 || shift == 24)
 			return true;
 	}
 	return false;

@@ -206,8 +206,7 @@ INLINE long packed_byte(struct rt_hwork *h, u64 byte)
 		h->t[T_FIRST] += byte >> 3;
 		h->t[T_LINE] += byte & 7;
 	} else {
-		byte -= h->push[3];
-		h->t[T_ACC] += byte << shift;
+		h->t[T_ACC] += (byte - h->push[3]) << shift;
 		h->t[T_SHIFT] = shift + 6;
 		if (byte >= 192 && shift < 24)
 			return 0;
