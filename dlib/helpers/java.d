@@ -1,0 +1,384 @@
+/*
+ * HotSpot (OpenJDK 17, 21, 25): frames of Java methods, as "package/Class.method(File.java:49)". A "*"
+ * behind it says that compiled code runs.
+ *
+ * Generated code lies in the code cache, which consists of up to three heaps of blobs: one for the
+ * interpreter, one for each stub, one for each compiled method. A blob says how large its frames are,
+ * so this helper chooses the next frame. For each place in compiled code where a stack can be
+ * walked, the blob has a list of scopes: the methods that were inlined there, innermost first.
+ *
+ * Where the fields are is read from the tables that libjvm.so exports for debuggers. What the tables
+ * lack is the layout of interpreter frames and how numbers and lines are packed:
+ * src/hotspot/cpu/x86/frame_x86.hpp, src/hotspot/share/code/{pcDesc,compressedStream}.hpp.
+ *
+ * libjava.so is mapped when libjvm.so has been relocated: then the attach clauses run again.
+ */
+#pragma D helper exec "libjvm.so|libjava.so"
+
+uint64_t structs, types; /* the tables; 0: the virtual machine is not loaded yet */
+uint64_t is_ready;	 /* the code cache is known */
+uint64_t low, high;	 /* the code cache, and its heaps: where the code is and the map of blobs */
+uint64_t low0, high0, map0, low1, high1, map1, low2, high2, map2;
+uint64_t heaps, bounds_low, bounds_high, array_data, heap_memory, heap_map, segment_log, header;
+uint64_t blob_name, blob_code, blob_complete, blob_frame;
+uint64_t nm_method, nm_scopes, nm_pcs, nm_pcs_end, nm_metadata, nm_id, nm_deopt, nm_orig_pc;
+uint64_t nm_immutable, blob_mutable, blob_relocation;
+uint64_t m_const, m_access, cm_pool, cm_name, cm_size, cm_flags, cm_code;
+uint64_t pool_holder, pool_file, pool_cache, pool_slots, klass_name, symbol_length, symbol_body;
+uint64_t is_relative; /* blobs have offsets where others have pointers (from 23 on) */
+uint64_t less;	      /* what is added to each byte of a packed number (from 20 on) */
+uint64_t call_stub;   /* address of the variable that says where calls of Java return to */
+
+inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
+inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
+inline uint16_t SHORT[uint64_t a] = *(uint16_t *)a;
+inline uint8_t BYTE[uint64_t a] = *(uint8_t *)a;
+
+/* in attach clauses: offset of a field, address of a static field, size of a type */
+inline uint64_t FIELD[string type, string name] =
+    (this->entry = ufind(structs, 48, 0, type, 8, name)) ? WORD[this->entry + 32] : (this->missing++, 0);
+inline uint64_t STATIC[string type, string name] =
+    (this->entry = ufind(structs, 48, 0, type, 8, name)) ? WORD[this->entry + 40] : (this->missing++, 0);
+inline uint64_t SIZE[string type] =
+    (this->entry = ufind(types, 40, 0, type, 0, NULL)) ? WORD[this->entry + 32] : (this->missing++, 0);
+
+/* in the others: whether an address is one of generated code; the text of a Symbol; a pool's symbol */
+inline int IS_CODE[uint64_t a] = a >= low && a < high;
+inline string SYMBOL[uint64_t s] = ustr(s + symbol_body, SHORT[s + symbol_length]);
+inline uint64_t SLOT[uint64_t pool, uint64_t i] = WORD[pool + pool_slots + 8 * i] & ~1ull;
+
+inline uint64_t LINE[uint64_t c, uint64_t at] = at < SHORT[c + cm_size] && (SHORT[c + cm_flags] & 1) ?
+    upackedlines(c + cm_code + SHORT[c + cm_size], 65535, at, less) : 0;
+inline string FILE[uint64_t pool] = SYMBOL[SLOT[pool, SHORT[pool + pool_file]]];
+inline string CLASS[uint64_t pool] = SYMBOL[WORD[WORD[pool + pool_holder] + klass_name]];
+inline string NAME[uint64_t pool, uint64_t c] = SYMBOL[SLOT[pool, SHORT[c + cm_name]]];
+/* the whole text: of a method, its ConstMethod and its pool, at a line, and the mark */
+inline string TEXT[uint64_t m, uint64_t c, uint64_t pool, uint64_t line, string mark] =
+    strjoin(strjoin(strjoin(CLASS[pool], "."), NAME[pool, c]), strjoin(
+	SHORT[m + m_access] & 0x100 ? "(Native Method)" :
+	!SHORT[pool + pool_file] ? "(Unknown Source)" :
+	line ? strjoin("(", strjoin(FILE[pool], strjoin(":", strjoin(lltostr(line), ")")))) :
+	strjoin("(", strjoin(FILE[pool], ")")), mark));
+
+dtrace:helper:attach:
+{
+	this->table = symaddr("gHotSpotVMStructs", "libjvm.so");
+	structs = this->table ? WORD[this->table] : 0;
+	/* before libjvm.so is relocated, its pointers are no addresses */
+	if (structs && (structs > this->table ? structs - this->table : this->table - structs) > 0x10000000)
+		structs = 0;
+	types = structs ? WORD[symaddr("gHotSpotVMTypes", "libjvm.so")] : 0;
+	if (structs && (WORD[symaddr("gHotSpotVMStructEntryArrayStride", "libjvm.so")] != 48 ||
+	    WORD[symaddr("gHotSpotVMTypeEntryArrayStride", "libjvm.so")] != 40))
+		udecline("the tables of this Java virtual machine are not known");
+}
+
+dtrace:helper:attach:
+/structs/
+{
+	this->entry = ufind(structs, 48, 0, "JDK_Version", 8, "_current");
+	this->version = this->entry ? BYTE[WORD[this->entry + 40] + 3] : 0;
+	this->entry = ufind(structs, 48, 0, "Abstract_VM_Version", 8, "_vm_major_version");
+	this->version = this->entry ? HALF[WORD[this->entry + 40]] : 0;
+	if (this->version != 17 && this->version != 21 && this->version != 25)
+		udecline("this version of the Java virtual machine is not known (17, 21 and 25 are)");
+	is_relative = this->version >= 23;
+	less = this->version >= 20;
+	this->missing = 0;
+
+	heaps = STATIC["CodeCache", "_heaps"];
+	bounds_low = STATIC["CodeCache", "_low_bound"];
+	bounds_high = STATIC["CodeCache", "_high_bound"];
+	array_data = FIELD["GrowableArray<int>", "_data"];
+	heap_memory = FIELD["CodeHeap", "_memory"];
+	heap_map = FIELD["CodeHeap", "_segmap"];
+	segment_log = FIELD["CodeHeap", "_log2_segment_size"];
+	header = SIZE["HeapBlock"];
+	call_stub = STATIC["StubRoutines", "_call_stub_return_address"];
+
+	blob_name = FIELD["CodeBlob", "_name"];
+	blob_frame = FIELD["CodeBlob", "_frame_size"];
+	blob_complete = FIELD["CodeBlob", "_frame_complete_offset"];
+	nm_pcs = FIELD["nmethod", "_scopes_pcs_offset"];
+	nm_id = FIELD["nmethod", "_compile_id"];
+	nm_orig_pc = FIELD["nmethod", "_orig_pc_offset"];
+
+	m_const = FIELD["Method", "_constMethod"];
+	m_access = FIELD["Method", "_access_flags"];
+	cm_pool = FIELD["ConstMethod", "_constants"];
+	cm_name = FIELD["ConstMethod", "_name_index"];
+	cm_size = FIELD["ConstMethod", "_code_size"];
+	cm_code = SIZE["ConstMethod"];
+	pool_holder = FIELD["ConstantPool", "_pool_holder"];
+	pool_file = FIELD["ConstantPool", "_source_file_name_index"];
+	pool_cache = FIELD["ConstantPool", "_cache"];
+	pool_slots = SIZE["ConstantPool"];
+	klass_name = FIELD["Klass", "_name"];
+	symbol_length = FIELD["Symbol", "_length"];
+	symbol_body = FIELD["Symbol", "_body"];
+}
+
+dtrace:helper:attach:
+/structs && !is_relative/
+{
+	cm_flags = this->version == 17 ? FIELD["ConstMethod", "_flags"] : FIELD["ConstMethod", "_flags._flags"];
+	blob_code = FIELD["CodeBlob", "_code_begin"];
+	nm_method = FIELD["CompiledMethod", "_method"];
+	nm_scopes = FIELD["CompiledMethod", "_scopes_data_begin"];
+	nm_deopt = FIELD["CompiledMethod", "_deopt_handler_begin"];
+	nm_pcs_end = FIELD["nmethod", "_dependencies_offset"];
+	nm_metadata = FIELD["nmethod", "_metadata_offset"];
+}
+
+dtrace:helper:attach:
+/structs && is_relative/
+{
+	cm_flags = FIELD["ConstMethod", "_flags._flags"];
+	blob_code = FIELD["CodeBlob", "_code_offset"];
+	blob_mutable = FIELD["CodeBlob", "_mutable_data"];
+	blob_relocation = FIELD["CodeBlob", "_relocation_size"];
+	nm_method = FIELD["nmethod", "_method"];
+	nm_immutable = FIELD["nmethod", "_immutable_data"];
+	nm_scopes = FIELD["nmethod", "_scopes_data_offset"];
+	nm_deopt = FIELD["nmethod", "_deopt_handler_offset"];
+}
+
+dtrace:helper:attach:
+/structs && this->missing/
+{
+	udecline("this Java virtual machine lacks a field that stacks are made of");
+}
+
+/* The code cache is made after libjvm.so was loaded. */
+dtrace:helper:uthread:
+/structs && !is_ready/
+{
+	this->list = WORD[heaps];
+	this->count = this->list ? HALF[this->list] : 0;
+	low = WORD[bounds_low];
+	high = WORD[bounds_high];
+	if (this->count >= 1 && this->count <= 3 && high > low) {
+		this->list = WORD[this->list + array_data];
+		this->heap = WORD[this->list];
+		low0 = WORD[this->heap + heap_memory + 16];
+		high0 = WORD[this->heap + heap_memory + 8];
+		map0 = WORD[this->heap + heap_map + 16];
+		segment_log = HALF[this->heap + segment_log];
+		if (this->count >= 2) {
+			this->heap = WORD[this->list + 8];
+			low1 = WORD[this->heap + heap_memory + 16];
+			high1 = WORD[this->heap + heap_memory + 8];
+			map1 = WORD[this->heap + heap_map + 16];
+		}
+		if (this->count == 3) {
+			this->heap = WORD[this->list + 16];
+			low2 = WORD[this->heap + heap_memory + 16];
+			high2 = WORD[this->heap + heap_memory + 8];
+			map2 = WORD[this->heap + heap_map + 16];
+		}
+		is_ready = 1;
+	}
+}
+
+/* The blob: a byte of the map says how many segments before it the blob begins; 255: it is free. */
+dtrace:helper:ustack:
+{
+	this->blob = 0ull;
+	this->kind = 0;
+	if (is_ready && IS_CODE[arg0]) {
+		if (arg0 >= low0 && arg0 < high0) {
+			this->base = low0;
+			this->map = map0;
+		} else if (arg0 >= low1 && arg0 < high1) {
+			this->base = low1;
+			this->map = map1;
+		} else {
+			this->base = low2;
+			this->map = map2;
+		}
+		this->segment = (arg0 - this->base) >> segment_log;
+		this->hop = BYTE[this->map + this->segment];
+		while (this->hop && this->hop != 255; 64) {
+			this->segment -= this->hop;
+			this->hop = BYTE[this->map + this->segment];
+		}
+		if (!this->hop) {
+			this->blob = this->base + (this->segment << segment_log) + header;
+			this->kind = HALF[WORD[this->blob + blob_name]];
+			this->size = 8 * (uint64_t)HALF[this->blob + blob_frame];
+			this->code = is_relative ? this->blob + HALF[this->blob + blob_code] :
+			    WORD[this->blob + blob_code];
+		}
+	}
+}
+
+/* A stub has the name of its blob. */
+dtrace:helper:ustack:
+/this->blob && this->kind != 0x65746e49 && this->kind != 0x74656d6e && this->kind != 0x6974616e/
+{
+	this->text = arg0 == WORD[call_stub] ? "call_stub" : copyinstr(WORD[this->blob + blob_name]);
+	this->text;
+}
+
+/* A frame of the interpreter ("Inte"): it is one if the cache in it is that of its method's pool. */
+dtrace:helper:ustack:
+/this->blob && this->kind == 0x65746e49/
+{
+	this->good = 0;
+	if (arg1 > arg2 && arg1 - arg2 < 0x100000 && !(arg1 & 7)) {
+		this->method = WORD[arg1 - 24];
+		this->const = this->method ? WORD[this->method + m_const] : 0;
+		this->pool = this->const ? WORD[this->const + cm_pool] : 0;
+		this->good = this->pool && WORD[this->pool + pool_cache] == WORD[arg1 - 48];
+	}
+	if (!this->good && arg3 == 0 && IS_CODE[WORD[arg2]])
+		unwind(WORD[arg2], arg2 + 8, arg1); /* the frame is not made yet */
+	else if (!this->good)
+		unwind(0, 0, 0);
+}
+
+dtrace:helper:ustack:
+/this->blob && this->kind == 0x65746e49 && this->good/
+{
+	/* what the caller's stack pointer was before arguments were put there for the interpreter */
+	this->sp = WORD[arg1 - 8];
+	if (this->sp < arg1 + 16 || this->sp > arg1 + 0x10000)
+		this->sp = arg1 + 16;
+	unwind(WORD[arg1 + 8], this->sp, WORD[arg1]);
+	this->bci = WORD[arg1 - 64] - this->const - cm_code;
+	if (arg3 == 0 && uregs[R_R13] - this->const - cm_code < SHORT[this->const + cm_size])
+		this->bci = uregs[R_R13] - this->const - cm_code;
+	this->text = TEXT[this->method, this->const, this->pool, LINE[this->const, this->bci], ""];
+	this->text;
+}
+
+/*
+ * The caller of compiled code and of stubs with frames: the return address is at the end of the
+ * frame, below it rbp. In the interrupted frame, the instruction says how much of the frame is there.
+ */
+dtrace:helper:ustack:
+/this->blob && this->kind != 0x65746e49 && this->size/
+{
+	this->sp = arg2 + this->size;
+	this->saved = this->size >= 16;
+	if (arg3 == 0) {
+		this->insn = HALF[arg0];
+		this->is_poll = (this->insn & 0xffffff) == 0xa73b49 || (this->insn & 0xffffff) == 0x673b49 ||
+		    ((this->insn & 0xffff) == 0x870f && ((HALF[arg0 - 7] & 0xffffff) == 0xa73b49 ||
+			(HALF[arg0 - 4] & 0xffffff) == 0x673b49));
+		this->done = HALF[this->blob + blob_complete];
+		if (is_relative)
+			this->done &= 0xffff;
+		if ((this->insn & 0xff) == 0x5d) { /* pop rbp */
+			this->sp = arg2 + 16;
+		} else if ((this->insn & 0xff) == 0xc3 || this->is_poll) { /* ret, and the poll before it */
+			this->sp = arg2 + 8;
+			this->saved = 0;
+		} else if ((this->kind == 0x74656d6e || this->kind == 0x6974616e) && arg0 < this->code + this->done) {
+			if ((this->insn & 0xffffff) == 0x6c8948 || (this->insn & 0xffffff) == 0xac8948)
+				this->saved = 0; /* mov rbp to the stack */
+			else if ((this->insn & 0xffff) == 0x8141 || (this->insn & 0xffff) == 0x850f)
+				; /* the barrier at the entry */
+			else if (arg0 > this->code && BYTE[arg0 - 1] == 0x55)
+				this->sp = arg2 + 16; /* behind push rbp */
+			else {
+				this->sp = arg2 + 8;
+				this->saved = 0;
+			}
+		}
+	}
+	this->pc = WORD[this->sp - 8];
+	this->tries = 0;
+	while (!IS_CODE[this->pc] && this->tries < 6; 6) {
+		this->tries++;
+		this->sp += 8;
+		this->pc = WORD[this->sp - 8];
+	}
+	if (IS_CODE[this->pc])
+		unwind(this->pc, this->sp, this->saved ? WORD[this->sp - 16] : arg1);
+	else
+		unwind(0, 0, 0);
+}
+
+/* A compiled method ("nmet") and one that calls native code ("nati"): where in its scopes it is. */
+dtrace:helper:ustack:
+/this->blob && (this->kind == 0x74656d6e || this->kind == 0x6974616e)/
+{
+	this->pc = arg0;
+	if (arg0 == (is_relative ? this->blob + HALF[this->blob + nm_deopt] : WORD[this->blob + nm_deopt]))
+		this->pc = WORD[arg2 + HALF[this->blob + nm_orig_pc]]; /* it goes on in the interpreter */
+	this->data = is_relative ? WORD[this->blob + nm_immutable] : this->blob;
+	this->pcs = this->data + HALF[this->blob + nm_pcs];
+	this->scopes = is_relative ? this->data + HALF[this->blob + nm_scopes] : WORD[this->blob + nm_scopes];
+	this->count = ((is_relative ? this->scopes : this->blob + HALF[this->blob + nm_pcs_end]) - this->pcs) / 16;
+	this->metadata = is_relative ?
+	    WORD[this->blob + blob_mutable] + (HALF[this->blob + blob_relocation] + 7 & ~7) :
+	    this->blob + HALF[this->blob + nm_metadata];
+	this->offset = this->pc - this->code;
+	this->decode = 0ull;
+	/* the first one is at -1; the scopes are those of the first one that is not below */
+	if (this->count > 2 && this->count < 1000000 && this->offset > 0 && this->offset < 0x10000000) {
+		this->index = ubsearch(this->pcs + 16, this->count - 1, 16, 4, this->offset - 1) + 1;
+		if (this->index < this->count - 1)
+			this->decode = HALF[this->pcs + 16 + 16 * this->index + 4];
+	}
+	this->inner = this->decode;
+	this->id = HALF[this->blob + nm_id];
+	if (!this->decode) {
+		this->method = WORD[this->blob + nm_method];
+		this->const = WORD[this->method + m_const];
+		this->text = TEXT[this->method, this->const, WORD[this->const + cm_pool], 0, "*"];
+	}
+	while (this->decode; 64) {
+		/* three packed numbers: the caller's scope, the method, the position in it plus one */
+		this->at = this->scopes + this->decode;
+		this->part = 0;
+		this->value = 0ull;
+		this->shift = 0;
+		while (this->part < 1; 5) {
+			this->byte = BYTE[this->at];
+			this->at++;
+			this->value += (uint64_t)(this->byte - less) << this->shift;
+			this->shift += 6;
+			if (this->byte < 192 || this->shift == 30)
+				this->part = 1;
+		}
+		this->caller = this->value;
+		if (this->decode == this->inner || !ucached(this->blob, this->decode, this->id)) {
+			this->part = 0;
+			this->value = 0ull;
+			this->shift = 0;
+			while (this->part < 2; 10) {
+				this->byte = BYTE[this->at];
+				this->at++;
+				this->value += (uint64_t)(this->byte - less) << this->shift;
+				this->shift += 6;
+				if (this->byte < 192 || this->shift == 30) {
+					if (this->part == 0)
+						this->number = this->value;
+					this->part++;
+					this->bci = this->value;
+					this->value = 0ull;
+					this->shift = 0;
+				}
+			}
+			this->bci = this->bci ? this->bci - 1 : 0;
+			this->method = this->number ? WORD[this->metadata + 8 * (this->number - 1)] : 0;
+			if (this->method) {
+				this->const = WORD[this->method + m_const];
+				this->pool = WORD[this->const + cm_pool];
+				this->line = LINE[this->const, this->bci];
+				if (this->decode == this->inner)
+					this->text = TEXT[this->method, this->const, this->pool, this->line, "*"];
+				else if (this->line && SHORT[this->pool + pool_file])
+					uframe(CLASS[this->pool], ".", NAME[this->pool, this->const], "(",
+					    FILE[this->pool], ":", this->line, ")*");
+				else
+					uframe(TEXT[this->method, this->const, this->pool, 0, "*"]);
+			}
+		}
+		/* callers come before */
+		this->decode = this->caller < this->decode ? this->caller : 0;
+	}
+	this->text;
+}
