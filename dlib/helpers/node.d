@@ -1,0 +1,346 @@
+/*
+ * Node.js (V8): frames of JavaScript functions, as "handle at /srv/app/server.js line 88".
+ *
+ * All code that V8 generates keeps frame pointers, and each frame has its function: the slot below
+ * the context. The code that belongs to the function says which tier the frame is of. Interpreted
+ * code has its position in a slot of the frame, baseline and optimised code in tables of the code
+ * object; an optimised frame stands for the functions that were inlined into it, too.
+ *
+ * Numbers and offsets that V8 exports (v8dbg_*) are read from the process; the rest is known for
+ * the versions below. An object is believed only if its map has the right instance type: the
+ * collector may be moving it meanwhile.
+ */
+#pragma D helper exec "node|nodejs|libnode.so*"
+
+uint64_t major, minor, version;
+uint64_t text, text_end; /* the code of the program, and */
+uint64_t blob, blob_size; /* the builtins in it */
+uint64_t libc, libc_end;
+uint64_t t_string, t_function, t_function_last, t_shared, t_scope, t_script, t_code, t_bytecode;
+uint64_t t_array, t_bytes, t_bytes2; /* arrays of values, and two kinds of arrays of bytes */
+uint64_t o_shared, o_code, o_data, o_name, o_script, o_literal;
+uint64_t o_table, o_deopt, o_start, o_flags, o_size; /* of Code */
+uint64_t o_lines, o_bytes, o_positions;		      /* of Script and BytecodeArray */
+uint64_t k_baseline, k_optimised;
+uint64_t first_var;
+uint64_t sizes, nsizes; /* of bytecodes */
+
+/* State of a frame. */
+this uint64_t anon;
+this uint64_t bytecode;
+this uint64_t chars;
+this uint64_t code;
+this uint64_t counted; /* bytes of sources in which lines were counted */
+this uint64_t from;
+this uint64_t function;
+this uint64_t in_blob;
+this uint64_t j;
+this uint64_t len;
+this uint64_t more;
+this uint64_t n;
+this uint64_t next;
+this uint64_t offset;
+this uint64_t pc;
+this uint64_t position;
+this uint64_t rep;
+this uint64_t s;
+this uint64_t script;
+this uint64_t sfi;
+this uint64_t shared;
+this uint64_t table;
+this uint64_t tier;
+this uint64_t wide;
+this int64_t at;
+this int64_t id;
+this int64_t k;
+this int64_t line;
+this string file;
+this string name;
+this string own;
+
+inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
+inline int32_t SMI[uint64_t a] = *(int32_t *)(a + 4);
+/* the instance type of a tagged object; no type is 65535 */
+inline uint64_t TYPE[uint64_t o] = (o & 1) == 0 ? 65535 :
+    (WORD[(o & ~3)] & 3) != 1 ? 65535 : *(uint16_t *)(WORD[(o & ~3)] + 11);
+inline int CONST[string s] = *(int *)symaddr(s);
+
+dtrace:helper:attach:
+{
+	major = symaddr("_ZN2v88internal7Version6major_E");
+	minor = symaddr("_ZN2v88internal7Version6minor_E");
+	if (!major || !minor || !symaddr("v8dbg_type_Code__CODE_TYPE"))
+		udecline("this Node.js does not describe its V8");
+	version = *(int *)major * 100 + *(int *)minor;
+	if (version != 1103)
+		udecline("this version of V8 is not known");
+	text = secaddr(".text");
+	text_end = text + secsize(".text");
+	libc = secaddr(".text", "libc.so*");
+	libc_end = libc + secsize(".text", "libc.so*");
+	blob = symaddr("v8_Default_embedded_blob_code_");
+	blob_size = blob ? *(uint32_t *)symaddr("v8_Default_embedded_blob_code_size_") : 0;
+	sizes = symaddr("_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE");
+	nsizes = symsize("_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE") / 3;
+	if (!blob || !sizes)
+		udecline("its program is without symbols");
+
+	t_string = CONST["v8dbg_FirstNonstringType"];
+	t_function = CONST["v8dbg_type_JSFunction__JS_FUNCTION_TYPE"];
+	t_function_last = t_function + 15;
+	t_shared = CONST["v8dbg_type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE"];
+	t_scope = CONST["v8dbg_type_ScopeInfo__SCOPE_INFO_TYPE"];
+	t_script = CONST["v8dbg_type_Script__SCRIPT_TYPE"];
+	t_code = CONST["v8dbg_type_Code__CODE_TYPE"];
+	t_bytecode = CONST["v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE"];
+	t_array = CONST["v8dbg_type_FixedArray__FIXED_ARRAY_TYPE"];
+	t_bytes = CONST["v8dbg_type_ByteArray__BYTE_ARRAY_TYPE"];
+	t_bytes2 = t_bytes;
+	o_shared = CONST["v8dbg_class_JSFunction__shared__SharedFunctionInfo"];
+	o_code = o_shared + 24;
+	o_data = CONST["v8dbg_class_SharedFunctionInfo__function_data__Object"];
+	o_name = CONST["v8dbg_class_SharedFunctionInfo__name_or_scope_info__Object"];
+	o_script = CONST["v8dbg_class_SharedFunctionInfo__script_or_debug_info__HeapObject"];
+	o_literal = CONST["v8dbg_class_SharedFunctionInfo__flags__int"] + 4;
+	o_table = CONST["v8dbg_class_Code__source_position_table__ByteArray"];
+	o_deopt = o_table - 8;
+	o_start = o_table + 16;
+	o_flags = o_start + 8;
+	o_size = o_start + 16;
+	o_lines = CONST["v8dbg_class_Script__line_ends__Object"];
+	o_bytes = CONST["v8dbg_class_BytecodeArray__data__uintptr_t"];
+	o_positions = 32;
+	k_baseline = CONST["v8dbg_CodeKindBaseline"];
+	k_optimised = k_baseline + 1;
+	first_var = CONST["v8dbg_scopeinfo_idx_first_vars"];
+}
+
+/*
+ * A frame of JavaScript: neither C++ nor the C library, whose functions may leave the register as
+ * their caller had it; all slots are in use; context and function are objects.
+ */
+dtrace:helper:ustack:
+{
+	this->shared = 0;
+	this->own = "";
+}
+
+dtrace:helper:ustack:
+/(arg0 < text || arg0 >= text_end || arg0 - blob < blob_size) && (arg0 < libc || arg0 >= libc_end) &&
+    arg2 <= arg1 - 24 && (WORD[arg1 - 8] & 3) == 1 && TYPE[WORD[arg1 - 16]] >= t_function &&
+    TYPE[WORD[arg1 - 16]] <= t_function_last/
+{
+	this->function = WORD[arg1 - 16] - 1;
+	this->shared = WORD[this->function + o_shared] - 1;
+	if (TYPE[this->shared + 1] != t_shared)
+		this->shared = 0;
+}
+
+/* Which tier? 0: not known, 1: interpreted, 2: baseline, 3: optimised */
+dtrace:helper:ustack:
+/this->shared/
+{
+	this->tier = 0;
+	this->pc = arg0 - (arg3 != 0);
+	this->code = WORD[this->function + o_code] - 1;
+	if (TYPE[this->code + 1] != t_code ||
+	    this->pc - WORD[this->code + o_start] >= *(uint32_t *)(this->code + o_size))
+		this->code = WORD[this->shared + o_data] - 1;
+	if (TYPE[this->code + 1] == t_code &&
+	    this->pc - WORD[this->code + o_start] < *(uint32_t *)(this->code + o_size)) {
+		this->k = *(uint32_t *)(this->code + o_flags) & 15;
+		if (this->k == k_baseline)
+			this->tier = 2;
+		if (this->k >= k_optimised)
+			this->tier = 3;
+	}
+	/*
+	 * The heap's pages of code begin with a header, which has the address of the first object;
+	 * the builtins, and the copy of them that V8 maps near its heap, have none.
+	 */
+	this->in_blob = 0;
+	if (!this->tier) {
+		this->s = this->pc & ~0x3ffff;
+		this->in_blob = this->pc - blob < blob_size || WORD[this->s + 24] - this->s >= 0x40000;
+	}
+	this->bytecode = WORD[arg1 - 32] - 1;
+	if (this->in_blob && (WORD[arg1 - 40] & 0xffffffff) == 0 && TYPE[this->bytecode + 1] == t_bytecode)
+		this->tier = 1;
+	/* a builtin that runs in a frame of its own has its native name */
+	if (this->in_blob && !this->tier)
+		this->shared = 0;
+}
+
+/* The offset of the bytecode, or of the instruction; -1: not known */
+dtrace:helper:ustack:
+/this->shared/
+{
+	this->position = 0;
+	this->at = -1;
+	this->table = 0;
+	if (this->tier == 1) {
+		this->at = SMI[arg1 - 40] - (int64_t)(o_bytes - 1);
+		this->table = WORD[this->bytecode + o_positions];
+	}
+	if (this->tier == 3) {
+		this->at = this->pc - WORD[this->code + o_start];
+		this->table = WORD[this->code + o_table];
+	}
+	if (this->tier == 2 && TYPE[this->bytecode + 1] == t_bytecode) {
+		this->table = WORD[this->code + o_table];
+		this->k = 0;
+		if (TYPE[this->table] == t_bytes || TYPE[this->table] == t_bytes2)
+			this->k = uvlqindex(this->table + 15, SMI[this->table + 7],
+			    this->pc - WORD[this->code + o_start]) - 1;
+		this->at = 0;
+		/* that many bytecodes from the first one; 0 to 3 are prefixes that widen the operands */
+		while (this->k > 0; 4096) {
+			this->j = *(uint8_t *)(this->bytecode + o_bytes + this->at);
+			this->rep = 0;
+			if (this->j < 4)
+				this->rep = 1 + (this->j & 1);
+			if (this->rep) {
+				this->at++;
+				this->j = *(uint8_t *)(this->bytecode + o_bytes + this->at);
+			}
+			this->at += *(uint8_t *)(sizes + this->rep * nsizes + this->j);
+			this->k--;
+		}
+		this->table = WORD[this->bytecode + o_positions];
+	}
+	if (this->at >= 0 && (TYPE[this->table] == t_bytes || TYPE[this->table] == t_bytes2))
+		this->position = uvlqpairs(this->table + 15, SMI[this->table + 7], this->at + 1);
+}
+
+/* The frames: functions that were inlined, from the inmost one, and the function itself */
+dtrace:helper:ustack:
+/this->shared/
+{
+	this->n = 0;
+	this->more = 1;
+	while (this->more; 64) {
+		this->id = -1;
+		if (this->tier == 3)
+			this->id = (int64_t)(this->position >> 31 & 0xffff) - 1;
+		this->sfi = this->shared;
+		this->next = 0;
+		if (this->id >= 0) {
+			this->s = WORD[this->code + o_deopt] - 1;
+			this->chars = WORD[this->s + 16 + 8 * 2] - 1;
+			this->from = WORD[this->s + 16 + 8 * 7] - 1;
+			this->next = WORD[this->from + 16 + 16 * this->id];
+			this->len = *(int32_t *)(this->from + 16 + 16 * this->id + 8);
+			if (this->len >= 0)
+				this->sfi = (WORD[this->chars + 16 + 8 * this->len] & ~3);
+			if (TYPE[this->sfi + 1] != t_shared)
+				this->sfi = 0;
+			if ((int64_t)(this->next >> 31 & 0xffff) - 1 >= this->id)
+				this->more = 0;
+		} else {
+			this->more = 0;
+		}
+		this->script = WORD[this->sfi + o_script] - 1;
+		if (TYPE[this->script + 1] != t_script)
+			this->script = 0;
+		this->offset = 0;
+		if (this->script && (this->position & 1) == 0)
+			this->offset = this->position >> 1 & 0x3fffffff;
+
+		/* the name: of the scope, or of a function that was never compiled */
+		this->anon = 0;
+		this->s = WORD[this->sfi + o_name];
+		if (TYPE[this->s] == t_scope) {
+			this->chars = this->s - 1;
+			this->from = SMI[this->chars + 8];
+			this->j = first_var + 2 * SMI[this->chars + 24] + (this->from >> 10 & 1);
+			this->s = (this->from >> 12 & 3) ? WORD[this->chars + 8 + 8 * this->j] : 0;
+			if ((this->from >> 14 & 1) &&
+			    (TYPE[this->s] >= t_string || *(uint32_t *)(this->s + 11) == 0)) {
+				this->s = WORD[this->chars + 8 + 8 * (this->j + ((this->from >> 12 & 3) ? 2 : 0))];
+				this->anon = 1;
+			}
+		}
+		/* both strings: the name and the file */
+		this->name = "";
+		this->file = "";
+		this->k = 0;
+		while (this->k < 2; 2) {
+			/* a string that was joined and one that stands for another lead to it */
+			this->j = 0;
+			while (this->j < 4 && TYPE[this->s] < t_string &&
+			    ((TYPE[this->s] & 7) == 5 || ((TYPE[this->s] & 7) == 1 &&
+				*(uint32_t *)(WORD[this->s + 23] + 11) == 0)); 4) {
+				this->s = WORD[this->s + 15];
+				this->j++;
+			}
+			this->chars = 0;
+			if (TYPE[this->s] < t_string) {
+				this->rep = TYPE[this->s] & 7;
+				this->wide = !(TYPE[this->s] & 8);
+				this->len = *(uint32_t *)(this->s + 11);
+				this->from = this->rep == 3 ? SMI[this->s + 23] << this->wide : 0;
+				if (this->rep == 3)
+					this->s = WORD[this->s + 15];
+				this->rep = TYPE[this->s] < t_string ? TYPE[this->s] & 7 : 7;
+				if (this->rep == 0)
+					this->chars = this->s + 15 + this->from;
+				if (this->rep == 2)
+					this->chars = WORD[this->s + 23] + this->from;
+			}
+			if (this->chars && this->len && !this->k)
+				this->name = this->wide ? utf16(this->chars, this->len) : ulatin1(this->chars, this->len);
+			if (this->chars && this->len && this->k)
+				this->file = this->wide ? utf16(this->chars, this->len) : ulatin1(this->chars, this->len);
+			this->k++;
+			this->s = this->script ? WORD[this->script + 16] : 0;
+		}
+
+		/* the line: from V8's table if it has one, otherwise by counting */
+		this->line = 0;
+		if (this->offset) {
+			this->offset--;
+			this->s = WORD[this->script + o_lines];
+			if (TYPE[this->s] == t_array)
+				this->line = 2 + ubsearch(this->s + 15, SMI[this->s + 7], 8, 8,
+				    ((uint64_t)this->offset << 32) - 1);
+			else {
+				this->s = WORD[this->script + 8];
+				this->rep = TYPE[this->s] < t_string ? TYPE[this->s] & 15 : 7;
+				this->chars = 0;
+				if (this->rep == 8)
+					this->chars = this->s + 15;
+				if (this->rep == 10)
+					this->chars = WORD[this->s + 23];
+				if (this->chars && this->counted + this->offset <= 131072 && this->offset <= 65536 &&
+				    this->offset <= *(uint32_t *)(this->s + 11)) {
+					this->line = 1 + ucountnl(this->chars, this->offset);
+					this->counted += this->offset;
+				}
+			}
+			if (this->line)
+				this->line += SMI[this->script + 24];
+			this->offset++;
+		}
+		if (this->anon && strlen(this->name))
+			this->name = strjoin("(anon) as ", this->name);
+		if (strlen(this->name) == 0)
+			this->name = "(anon)";
+		this->name = strjoin(this->name, " at ");
+		this->name = strjoin(this->name, strlen(this->file) ? this->file : "<anonymous>");
+		if (this->line)
+			this->name = strjoin(this->name, strjoin(" line ", lltostr(this->line)));
+		else if (this->offset)
+			this->name = strjoin(this->name, strjoin(" file position ", lltostr(this->offset - 1)));
+		if (this->sfi && this->script && this->n == 0 && !this->in_blob)
+			this->own = this->name;
+		else if (this->sfi && this->script)
+			uframe(this->name);
+		this->n++;
+		this->position = this->next;
+	}
+}
+
+dtrace:helper:ustack:
+{
+	this->own
+}

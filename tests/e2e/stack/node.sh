@@ -1,0 +1,196 @@
+# Stacks of Node.js: at points where the program writes down its own stack, every frame of JavaScript is there, in order, with function,
+# file and line, in interpreted, baseline and optimised code, also of functions that were inlined; the program needs no flag. Samples of a
+# busy program show no function that the program does not have.
+node=/usr/bin/node
+case $($node --version 2>/dev/null) in
+v20.*) ;;
+*)
+	echo "this test needs Node.js 20 (package nodejs)"
+	exit 67
+	;;
+esac
+cd "$TMP" || exit 1
+
+cat >points.js <<'X'
+'use strict';
+const fs = require('fs');
+let lines = [], quiet = true, silent = process.argv[3] === 'silent';
+
+function note() {
+	if (silent)
+		return;
+	Error.stackTraceLimit = 1000;
+	const was = Error.prepareStackTrace;
+	Error.prepareStackTrace = (e, sites) => sites;
+	const sites = new Error().stack;
+	Error.prepareStackTrace = was;
+	lines.push(sites.slice(1).filter((s) => s.getFileName())
+		.map((s) => `${s.getFunctionName() || '(anon)'} at ${s.getFileName()} line ${s.getLineNumber()}`).join('|'));
+}
+function point(x) {
+	if (quiet)
+		return x;
+	note(); process.umask(18);
+	return x;
+}
+
+class Worker {
+	constructor(n) { this.n = n; this.step(); }
+	step() { return [3, 1, 2].sort((a, b) => point(a - b)); }
+	get größe() {
+		return point(1);
+	}
+	static make() { return new Worker(3); }
+}
+function* numbers() {
+	for (let i = 0; i < 2; i++)
+		yield point(i);
+}
+function deep(n) { return n ? deep(n - 1) : point(n); }
+async function leaf() {
+	await null;
+	point();
+}
+const calls = [(x) => x, (x) => x + 1, (x) => x + 2, (x) => x + 3, (x) => x + 4, point];
+// optimised after some thousand calls; what is called is not known, so that it is not inlined
+function inner(i) {
+
+	return calls[i % calls.length](i);
+}
+function middle(i) {
+	const a = i + 1;
+	return inner(a - 1);
+}
+function hot(i) {
+	let s = 0;
+	for (let k = 0; k < 2; k++)
+		s += middle(i);
+	return s;
+}
+function wide(a) {
+	if (a > 1)
+		a = a + 1;
+
+
+	const b = { 'x': point(a), 'y': a };
+	const c = `${point(a)} ${a}`;
+	try {
+		throw new Error(c);
+	} catch (e) {
+		point();
+	} finally {
+		point();
+	}
+	switch (a) {
+	case 1: point(1); break;
+	default: point(2);
+	}
+	return b || c;
+}
+const holder = { method() { point(); }, arrow: () => { point(); }, f: function () { point(); } };
+
+function all() {
+	Worker.make().größe;
+	[...numbers()];
+	deep(5);
+	deep(40);
+	hot(5);
+	wide(1);
+	wide(2);
+	holder.method(); holder.arrow(); holder.f();
+	[1, 2].map((x) => point(x)).forEach(function each(x) { point(x); });
+	'ab'.replace(/b/, () => point('c'));
+	JSON.stringify({ toJSON() { return point(1); } });
+	Reflect.apply(point, null, [1]);
+	point.bind(null, 2)();
+	void leaf();
+	eval('1'); require('vm').runInThisContext('(function inContext(f) {\n\n f(); })', { filename: '/some/script.js', lineOffset: 10 })(point);
+}
+for (let i = 0; i < 30000; i++)
+	hot(i);
+process.umask(18); // the first stack, after which the tracer looks at the process
+setTimeout(() => {
+	quiet = false;
+	all();
+	quiet = true;
+	for (let i = 0; i < 300; i++)
+		all();
+	quiet = false;
+	all();
+	setTimeout(() => fs.writeFileSync(process.argv[2], lines.join('\n') + '\n'), 10);
+}, 3000);
+X
+
+# one line a stack: the frames of JavaScript from the innermost call of point()
+cat >stacks.js <<'X'
+'use strict';
+const text = require('fs').readFileSync(0, 'utf8');
+for (const block of text.split('\n\n')) {
+	let f = block.split('\n').map((l) => l.trim().match(/^(.* at .+ (?:line|file position) \d+)$/)).filter((m) => m && !m[1].includes('`')).map((m) => m[1]);
+	const at = f.findIndex((l) => l.startsWith('point at '));
+	if (at < 0)
+		continue;
+	// a name that V8 has made up is none to the program
+	console.log(f.slice(at).map((l) => l.replace(/^\(anon\) as .* at (\S+ (line|file))/, '(anon) at $1')).join('|'));
+}
+X
+script='syscall::umask:entry /pid == $target/ { jstack(200); }'
+
+{
+	LC_ALL=C.UTF-8 "$DTRACE" -q -x jstackstrsize=32768 -n "$script" -c "$node points.js noted" >got.txt
+	$node stacks.js <got.txt >got
+	cmp -s noted got || diff noted got | cut -c1-600 | head -20
+	echo "$(wc -l <noted) stacks of a program that knows its lines"
+
+	# V8 has not counted the lines of any file; those of large files are shown as positions
+	LC_ALL=C.UTF-8 "$DTRACE" -q -x jstackstrsize=32768 -n "$script" -c "$node points.js other silent" >got.txt
+	$node stacks.js <got.txt | sed 's/node:\([^ ]*\) [^|]*/node:\1/g' >got
+	sed 's/node:\([^ ]*\) [^|]*/node:\1/g' noted >want
+	cmp -s want got || diff want got | cut -c1-600 | head -20
+	echo "$(wc -l <got) stacks of one that does not"
+
+	# samples at any instruction, while objects move and code is replaced
+	cat >busy.js <<'X'
+'use strict';
+let garbage = [];
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+function churn(n) { for (let i = 0; i < n; i++) garbage.push({ i, s: 'x' + i }); if (garbage.length > 200000) garbage = []; }
+function build(n) { return (0, eval)(`(function made(a) { let s = ${n}; for (let i = 0; i < 2000; i++) s += a * i; return s; })`); }
+const compare = (a, b) => a.s < b.s ? -1 : 1;
+function round(n) {
+	fib(18); churn(20000); build(n)(n);
+	garbage.slice(0, 2000).sort(compare);
+	JSON.parse(JSON.stringify(garbage.slice(0, 2000)), function revive(k, v) { return v; });
+}
+const end = Date.now() + 9000;
+process.umask(18);
+for (let n = 0; Date.now() < end; n++)
+	round(n);
+X
+	LC_ALL=C.UTF-8 "$DTRACE" -q -x jstackstrsize=8k -n 'profile-997 /pid == $target/ { @[jstack(60)] = count(); }' -c "$node busy.js" >got.txt 2>errors
+	# the functions that have frames of this program, each with a line that it has
+	sed -nE 's/^ +([^`]*) at [^ ]*busy.js( line)?/\1/p' got.txt | sort -u >seen
+	cat >ranges.js <<'X'
+const fs = require('fs');
+const range = { fib: [3, 3], churn: [4, 4], build: [5, 5], compare: [6, 6], round: [7, 11], revive: [10, 10], '(anon)': [1, 15] };
+let wrong = 0, named = new Set();
+for (const l of fs.readFileSync('seen', 'utf8').trim().split('\n')) {
+	const [, name, line] = l.match(/^(.*?)(?: +(\d+))?$/);
+	const r = range[name];
+	if (!r || (line && (line < r[0] || line > r[1]))) {
+		console.log('wrong:', l);
+		wrong++;
+	}
+	if (line)
+		named.add(name);
+}
+for (const name of ['fib', 'churn', 'compare', 'round', 'revive', '(anon)'])
+	if (!named.has(name))
+		console.log('never seen:', name);
+console.log('a busy program:', wrong, 'wrong frames');
+X
+	$node ranges.js
+	# nearly all samples in this program's functions reach the outermost one
+	awk 'BEGIN { RS = "" } /busy.js/ { all += $NF; if (/ \(anon\) at [^\n]*busy.js/) whole += $NF }
+		END { print "whole:", (all > 100 && whole >= 0.97 * all ? "good" : whole " of " all) }' got.txt
+} 2>&1
