@@ -13,6 +13,8 @@ uint64_t run, run_end; /* execute_ex() */
 uint64_t current;      /* the address of the innermost frame's address */
 uint64_t filename;     /* offset in op_array */
 uint64_t opcodes, last; /* the same; 0 if not known */
+uint64_t parent;        /* offset in zend_generator, 0 if not known */
+uint64_t thrower;       /* the address of the instruction that threw, 0 if not known */
 
 inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
 inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
@@ -41,12 +43,15 @@ dtrace:helper:attach:
 	filename = this->version == 74 ? 136 : this->version >= 84 ? 168 :
 	    this->version == 82 ? 152 : 144;
 	opcodes = this->version == 74 ? 64 : this->version >= 84 ? 104 : this->version == 82 ? 88 : 0;
+	parent = this->version == 82 ? 152 : 0;
+	thrower = this->version == 82 ? this->globals + 880 : 0;
 	last = this->version == 74 ? 60 : this->version >= 84 ? 96 : this->version == 82 ? 80 : 0;
 }
 
 dtrace:helper:uthread:
 {
 	this->frame = WORD[current];
+	this->leaf = (uint64_t)0;
 }
 
 dtrace:helper:ustack:
@@ -67,29 +72,57 @@ dtrace:helper:ustack:
 			    this->reg < this->first + 32 * (uint64_t)HALF[this->func + last])
 				this->opline = this->reg;
 		}
+		this->self = this->frame;
 		this->frame = WORD[this->frame + 48];
 		this->type = this->func ? *(uint8_t *)this->func : 0;
 		this->name = this->type ? WORD[this->func + 8] : 0;
 		this->scope = this->name ? WORD[this->func + 16] : 0;
 		this->is_code = this->type == 2 || this->type == 4;
+		/* while an exception is thrown, the instruction is one without a line */
+		if (this->is_code && this->opline && *(uint8_t *)(this->opline + 28) == 149)
+			this->opline = thrower ? WORD[thrower] : 0;
 		/* the end of a fiber's stack is marked by a function without a name: the one that
 		 * resumed it follows, whose native frames are on another stack */
 		this->outer = this->frame ? WORD[this->frame + 24] : 0;
 		this->is_fiber = this->outer && *(uint8_t *)this->outer == 1 && !WORD[this->outer + 8];
 		this->is_last = this->is_code && this->info & 0x20000 && !this->is_fiber;
+
+		/* A generator that yields from another one is called by a frame without function, which
+		 * has the outermost generator. Those that lie between are known by their parents only:
+		 * from the one that runs to the outermost one. They have no native frames. */
+		if (!this->leaf && parent && this->is_last && this->frame && !this->outer &&
+		    (HALF[this->frame + 40] & 0xff) == 8) {
+			this->leaf = WORD[this->frame + 32];
+			this->below = this->leaf;
+			while (this->below && WORD[this->below + 56] != this->self; 64)
+				this->below = WORD[this->below + parent];
+			this->caller = WORD[this->frame + 48];
+			this->leaf = this->below ? this->leaf : 0;
+		}
+		if (this->leaf && this->below == this->leaf) {
+			this->frame = this->caller;
+			this->leaf = 0;
+		} else if (this->leaf) {
+			this->above = this->leaf;
+			while (WORD[this->above + parent] != this->below; 64)
+				this->above = WORD[this->above + parent];
+			this->below = this->above;
+			this->frame = WORD[this->above + 56];
+			this->is_last = 0;
+		}
 		this->file = this->is_code ? WORD[this->func + filename] : 0;
 		this->line = this->file && this->opline ? HALF[this->opline + 24] : 0;
 
 		/* code of a file has no name: what included it has the kind in its instruction */
 		this->kind = 0;
 		if (this->file && !this->name && this->frame) {
-			this->caller = WORD[this->frame + 24];
-			this->at = this->caller && *(uint8_t *)this->caller == 2 ? WORD[this->frame] : 0;
+			this->at = this->outer && *(uint8_t *)this->outer == 2 ? WORD[this->frame] : 0;
 			this->kind = this->at && *(uint8_t *)(this->at + 28) == 73 ? HALF[this->at + 20] : 0;
 		}
 		if (this->file) {
+			this->kinds = this->kind << 32 ^ this->is_object << 63;
 			if (!ucached(this->func, this->opline ^ this->name << 16,
-				this->file ^ (uint64_t)this->line << 40 ^ this->kind << 32 ^ this->is_object << 63)) {
+				this->file ^ (uint64_t)this->line << 40 ^ this->kinds)) {
 				this->cls = this->scope ? strjoin(TEXT[WORD[this->scope + 8]],
 					this->is_object ? "->" : "::") : "";
 				this->label = this->name ? TEXT[this->name] : this->kind == 1 ? "eval" :

@@ -86,6 +86,28 @@ function numbers() {
     }
 }
 
+function delegate($n) {
+    if ($n) {
+        $a =
+            yield from
+                delegate($n - 1);
+        point();
+        return $a;
+    }
+    return yield from numbers();
+}
+
+class Thrown {
+    function __destruct() { point(); }
+}
+
+function unwound() {
+    $t = new Thrown;
+
+    throw new \Exception(
+        'x');
+}
+
 function long_function() {
     $a = 1;
 
@@ -136,6 +158,14 @@ function main() {
     foreach (numbers() as $n)
         ;
     iterator_to_array(numbers());
+    foreach (delegate(0) as $n)
+        ;
+    foreach (delegate(4) as $n)
+        point();
+    try {
+        unwound();
+    } catch (\Exception) {
+    }
     long_function();
     in_fiber();
     include __DIR__ . '/included.php';
