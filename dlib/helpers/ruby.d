@@ -1,0 +1,171 @@
+/*
+ * Ruby 3.1: frames of Ruby methods, blocks and C methods, as "file.rb:49 (block in function)". The
+ * name is the label that Ruby's own backtraces have; a C method stands at the line that called it.
+ *
+ * Ruby keeps its frames (control frames) in an array that grows downwards. A call of a Ruby method
+ * by Ruby code does not recurse in C, so one native frame of rb_vm_exec() stands for several of
+ * them: those up to and including the first one with the flag FINISH. The thread's execution context
+ * is in the thread-local variable ruby_current_ec.
+ *
+ * Offsets: vm_core.h, method.h, iseq.h, symbol.h, internal/imemo.h of Ruby.
+ */
+#pragma D helper exec "ruby*|libruby*"
+
+uint64_t exec, exec_end;   /* rb_vm_exec(), which runs the instructions */
+uint64_t module, variable; /* ruby_current_ec */
+uint64_t symbols;	   /* the array of arrays of the names of ids, 0 where it is not known */
+uint64_t last_operator;	   /* the last id that is an operator and has no kind in its low bits */
+
+inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
+inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
+
+/* objects: the type is in the low 5 bits of the flags */
+inline int ISTYPE[uint64_t o, int type] = o > 0x20 && !(o & 7) && (WORD[o] & 31) == type;
+inline int ISSTRING[uint64_t o] = ISTYPE[o, 5];
+inline int ISARRAY[uint64_t o] = ISTYPE[o, 7];
+/* objects of the interpreter itself (type 26) have a kind: 6 method entry, 7 instruction sequence */
+inline int ISIMEMO[uint64_t o, int kind] = ISTYPE[o, 26] && (WORD[o] >> 12 & 15) == kind;
+inline string RSTRING[uint64_t o] = WORD[o] & 0x2000 ? ustr(WORD[o + 24], WORD[o + 16]) :
+    ustr(o + 16, WORD[o] >> 14 & 31);
+inline uint64_t ARRAYLEN[uint64_t o] = WORD[o] & 0x2000 ? WORD[o] >> 15 & 3 : WORD[o + 16];
+inline uint64_t ARRAYPTR[uint64_t o] = WORD[o] & 0x2000 ? o + 16 : WORD[o + 32];
+
+dtrace:helper:attach:
+{
+	this->version = symaddr("ruby_api_version");
+	if (!this->version)
+		udecline("this Ruby has no symbols");
+	if (*(int *)this->version != 3 || *(int *)(this->version + 4) != 1)
+		udecline("this version of Ruby is not known");
+	exec = symaddr("rb_vm_exec");
+	exec_end = exec + symsize("rb_vm_exec");
+	module = tlsmod("ruby_current_ec");
+	variable = tlsoff("ruby_current_ec");
+	if (!exec || !module)
+		udecline("a symbol is missing");
+
+	/* rb_id2str() has the last operator's id and ends with a jump to a function that begins with
+	   comparing the id with the last one of the table, and loading the table's array */
+	symbols = 0;
+	this->id2str = symaddr("rb_id2str");
+	this->compare = this->id2str ? ubytes(this->id2str, 24, "48 81 ff ?? ?? 00 00") : 0;
+	this->jump = this->compare ? ubytes(this->compare + 7, 17, "e9") : 0;
+	if (this->jump) {
+		last_operator = HALF[this->compare + 3];
+		this->lookup = this->jump + 5 + *(int *)(this->jump + 1);
+		this->last = ubytes(this->lookup, 96, "39 3d ?? ?? ?? ??");
+		this->load = ubytes(this->lookup, 96, "48 8b 3d ?? ?? ?? ??");
+		if (this->last && this->load &&
+		    this->last + 6 + *(int *)(this->last + 2) + 16 ==
+		    this->load + 7 + *(int *)(this->load + 3))
+			symbols = this->load + 7 + *(int *)(this->load + 3);
+	}
+}
+
+dtrace:helper:uthread:
+{
+	this->block = WORD[WORD[arg4 + 8] + 16 * module];
+	/* all ones: a thread that has never run Ruby */
+	this->context = this->block && ~this->block ? WORD[this->block + variable] : 0;
+	if (this->context) {
+		this->frame = WORD[this->context + 16];
+		/* the outermost control frame is a dummy */
+		this->bottom = WORD[this->context] + 8 * WORD[this->context + 8] - 64;
+		if (this->frame < WORD[this->context] || this->frame & 7)
+			this->frame = this->bottom;
+	}
+}
+
+dtrace:helper:ustack:
+/this->frame < this->bottom && arg0 >= exec && arg0 <= exec_end/
+{
+	this->is_last = (uint64_t)0;
+	while (this->frame < this->bottom && !this->is_last; 8192) {
+		this->env = WORD[this->frame + 32];
+		this->flags = WORD[this->env];
+		this->is_last = this->flags & 0x20;
+		this->label = (uint64_t)0;
+		this->pc = WORD[this->frame];
+		this->iseq = WORD[this->frame + 16];
+		this->is_c = !this->iseq && (this->flags & 0x7fff0001) == 0x55550001;
+		if (this->is_c) {
+			/* its name, and (below) the Ruby frame that called it */
+			this->entry = WORD[this->env - 16];
+			if (symbols && ISIMEMO[this->entry, 6]) {
+				this->id = WORD[WORD[this->entry + 16] + 32];
+				this->id = this->id > last_operator ? this->id >> 4 : this->id;
+				this->array = WORD[symbols];
+				if (ISARRAY[this->array] && this->id / 512 < ARRAYLEN[this->array])
+					this->array = WORD[ARRAYPTR[this->array] + 8 * (this->id / 512)];
+				else
+					this->array = (uint64_t)0;
+				this->id = 2 * (this->id % 512);
+				if (ISARRAY[this->array] && this->id < ARRAYLEN[this->array])
+					this->label = WORD[ARRAYPTR[this->array] + 8 * this->id];
+			}
+			this->pc = (uint64_t)0;
+		}
+		if (this->is_c || this->is_last) {
+			this->caller_pc = (uint64_t)0;
+			this->caller = this->frame + 64;
+			while (this->caller < this->bottom && !this->caller_pc; 64) {
+				this->caller_iseq = WORD[this->caller + 16];
+				this->caller_pc = this->caller_iseq ? WORD[this->caller] : 0;
+				this->caller += 64;
+			}
+			/* below the outermost Ruby frame of a fiber are C methods only */
+			if (!this->caller_pc && this->caller >= this->bottom)
+				this->is_last = (uint64_t)0;
+			if (this->is_c) {
+				this->pc = this->caller_pc;
+				this->iseq = this->caller_iseq;
+			}
+		}
+		this->frame += 64;
+		/* C methods that no Ruby frame has called: the first ones of a fiber */
+		if (this->is_c && !this->pc && ISSTRING[this->label])
+			uframe("@(", RSTRING[this->label], ")");
+		/* frames of blocks written in C have no pc */
+		if (this->pc && ISIMEMO[this->iseq, 7]) {
+			this->body = WORD[this->iseq + 16];
+			this->path = WORD[this->body + 64];
+			this->first = HALF[this->body + 88] >> 1;
+			if (!this->is_c)
+				this->label = WORD[this->body + 80];
+			if (!ucached(this->label, this->pc, this->body ^ this->path << 1 ^ (uint64_t)this->first << 40)) {
+				if (ISARRAY[this->path])
+					this->path = WORD[ARRAYPTR[this->path]];
+				/* the pc is that of the next instruction */
+				this->encoded = WORD[this->body + 8];
+				this->at = (this->pc - this->encoded) / 8;
+				this->at -= this->at > 0;
+				this->count = HALF[this->body + 136];
+				this->index = 1;
+				if (this->count != 1 && this->at < HALF[this->body + 4]) {
+					/* how many bits are set up to there: 6 words with 9 sums, then
+					   blocks of 512 bits with sums */
+					this->ranks = WORD[this->body + 144];
+					if (this->at < 54) {
+						this->index = WORD[this->ranks + 8 * (this->at / 9)] >>
+						    7 * (this->at % 9) & 127;
+					} else {
+						this->bit = this->at - 54;
+						this->ranks += 48 + 80 * (this->bit / 512);
+						this->word = this->bit % 512 / 64;
+						this->index = HALF[this->ranks];
+						this->index += this->word ?
+						    WORD[this->ranks + 8] >> 9 * (this->word - 1) & 511 : 0;
+						this->index += upopcount(
+						    WORD[this->ranks + 16 + 8 * this->word]
+						    << 63 - this->bit % 64);
+					}
+				}
+				this->line = this->index && this->index <= this->count ?
+				    *(int *)(WORD[this->body + 120] + 12 * (this->index - 1)) :
+				    this->first;
+				if (ISSTRING[this->path] && ISSTRING[this->label])
+					uframe("@", RSTRING[this->path], ":", this->line, " (", RSTRING[this->label], ")");
+			}
+		}
+	}
+}

@@ -1,0 +1,182 @@
+# Stacks of Ruby: at points where the program writes down caller_locations(0), every frame of Ruby and of C methods is there, in order,
+# with file, line and label; native frames stand where they belong. The program runs before and while it is traced, in threads, fibers,
+# blocks, evaluated text, deep recursion, with and without the compiler; it needs no flag.
+ruby=/usr/bin/ruby3.1
+if [ ! -x $ruby ]; then
+	echo "this test needs Ruby 3.1 of Debian (package ruby3.1)"
+	exit 67
+fi
+export LC_ALL=C.UTF-8
+cd "$TMP" || exit 1
+
+cat >points.rb <<'X'
+$out = File.open(ARGV[0], "w")
+
+# the first stack, after which the tracer looks at the process
+sleep ARGV[1].to_f
+Process.ppid
+sleep 1
+
+def point(*)
+  $out.puts caller_locations(0).map { |l| "#{"#{l.path}:#{l.lineno} " if l.path}(#{l.label})" }.join("|"); Process.ppid
+end
+
+class Worker
+  point
+  def self.all = point
+  def step
+    [3, 1, 2].sort_by { |x| point; x }
+  end
+  define_method(:defined) { [1].map { point } }
+  def method_missing(name, *) = point
+  def respond_to_missing?(*) = true
+  def coerce(other)
+    point
+    [1, 2]
+  end
+  def <=>(other) = point && 0
+  include Comparable
+  def to_s = "#{point}"
+  def größe = point
+  class << self
+    def single = tap { point }
+  end
+end
+
+def deep(n)
+  return deep(n - 1) if n > 0
+  point
+end
+
+def back_and_forth(n)
+  return [n - 1].each { |i| back_and_forth(i) } if n > 0
+  point
+end
+
+def exceptions
+  begin
+    raise "x"
+  rescue
+    point
+    begin
+      Integer("y")
+    rescue ArgumentError
+      point
+    else
+      0
+    ensure
+      point
+    end
+  end
+  catch(:done) { point; throw :done }
+  point
+end
+
+# the line tables of long methods have blocks of 512 instructions
+def long_text(n)
+  "def long_#{n}\n" + (1..n).map { |i| i % 37 == 0 ? "point\n" : "a = [#{i}]\n" }.join + "point; end"
+end
+
+def main
+  Worker.all
+  w = Worker.new
+  w.step
+  w.defined
+  w.unknown(1)
+  1 + w
+  w == Worker.new
+  w.clamp(w, w)
+  "#{w}"
+  w.größe
+  w.send(:größe)
+  w.method(:größe).call
+  Worker.single
+  deep(5)
+  deep(900)
+  back_and_forth(60)
+  exceptions
+  [20, 60, 300, 1500].each { |n| eval(long_text(n), TOPLEVEL_BINDING, "long.rb", 7); send("long_#{n}") }
+  eval("point\n\npoint")
+  w.instance_eval { point }
+  Worker.class_eval("point\ndef evaluated\n point\nend")
+  w.evaluated
+  Class.new { point; def anonymous = point }.new.anonymous
+  e = Enumerator.new { |y| point; y << 1; point; y << 2 }
+  e.next
+  e.next
+  Fiber.new { point; Fiber.yield; point }.tap(&:resume).resume
+  Thread.new { exceptions; [1].each_slice(1) { point } }.join
+  Hash.new { |h, k| point }[1]
+  loop { point; break }
+  3.times { |i| point if i == 1 }
+  1.step(2) { point }
+  [1].lazy.map { point }.first
+  [:point].each(&method(:send))
+  proc { |x| ->(y) { point }.(x) }.(1)
+  Struct.new(:a) { def a = point }.new(1).a
+  [[1, 2], [3]].inject { |a, b| point; a }
+  "abc".gsub(/b/) { point; "" }
+  { a: 1 }.each_pair { |k, v| point }
+  for i in 1..1 do point end
+  /#{point}/o
+  at_exit { point; $out.close }
+end
+
+main
+X
+
+# stacks.rb < output: one line a stack, the Ruby frames of each, without stacks that have none
+cat >stacks.rb <<'X'
+$stdin.read.split("\n\n").each do |block|
+  found = block.lines.map(&:strip).filter_map { |l| l[2..-3] if l.start_with?("[ ") && l.end_with?(" ]") }
+  # the innermost one is the C method that makes the system call
+  puts found.drop(1).join("|") if found[0]&.end_with?(" (ppid)")
+end
+X
+script='syscall::getppid:entry /pid == $target/ { jstack(2000); }'
+
+# check NAME: what the program noted is what was recorded
+check() {
+	$ruby stacks.rb <got.txt >got
+	if ! cmp -s noted got; then
+		echo "$1: stacks differ:"
+		diff noted got | cut -c1-300 | head -20
+	fi
+	echo "$1: $(wc -l <noted) stacks"
+}
+
+{
+	"$DTRACE" -q -n "$script" -c "$ruby points.rb noted 0" >got.txt
+	check 'a program that begins'
+
+	# a process that runs already
+	$ruby points.rb noted 1 &
+	pid=$!
+	sleep 0.3
+	"$DTRACE" -q -n "$script" -p $pid >got.txt &
+	tracer=$!
+	wait $pid
+	wait $tracer
+	check 'a process that runs'
+
+	# native frames are where they belong: Array#sort_by calls the block, which calls point()
+	$ruby - <<'X'
+File.read("got.txt").split("\n\n").each do |block|
+  lines = block.lines.map(&:strip).reject(&:empty?)
+  at = lines.index { |l| l.include?("(block in step)") } or next
+  step = lines.index { |l| l.include?("(step)") }
+  good = lines[0].include?("getppid") && lines[at + 1].include?("`") && lines[step - 3].include?("`rb_vm_exec") &&
+         lines[step - 2].include?("(each)") && lines[step - 1].include?("(sort_by)") && lines[-1].end_with?("_start+0x21")
+  puts "mixed: #{good ? 'good' : lines}"
+  break
+end
+X
+
+	# as a key: one for each place, with a sum that is the number of calls and of the one before the helper was there
+	"$DTRACE" -q -n 'syscall::getppid:entry /pid == $target/ { @[jstack(2000)] = count(); }' -c "$ruby points.rb noted 0" >got.txt
+	$ruby - <<'X'
+noted = File.readlines("noted")
+counts = File.read("got.txt").scan(/^ +(\d+)$/).flatten.map(&:to_i)
+puts "keys: #{counts.size > noted.uniq.size && counts.sum == noted.size + 1 ? 'good' : counts}"
+X
+} 2>&1
