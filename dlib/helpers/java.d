@@ -212,10 +212,13 @@ dtrace:helper:ustack:
 	}
 }
 
-/* A stub has the name of its blob. */
+/* A stub has the name of its blob; those in "StubRoutines" keep a frame pointer. */
 dtrace:helper:ustack:
 /this->blob && this->kind != 0x65746e49 && this->kind != 0x74656d6e && this->kind != 0x6974616e/
 {
+	/* in code between a caller and the called method, the return address is on top of the stack */
+	if (arg3 == 0 && !this->size && this->kind != 0x62757453 && IS_CODE[WORD[arg2]])
+		unwind(WORD[arg2], arg2 + 8, arg1);
 	this->text = arg0 == WORD[call_stub] ? "call_stub" : copyinstr(WORD[this->blob + blob_name]);
 	this->text;
 }

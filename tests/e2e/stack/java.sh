@@ -1,7 +1,7 @@
 # Stacks of Java on HotSpot: at points where the program asks for its own stack and makes a system call, every frame of Java is there, in
 # order, with class, method, file and line: interpreted, compiled by C1, compiled and inlined by C2, native methods, methods called by
-# native code. A thread that waits has the frames that jstack shows. Hidden frames, which the program's own stack lacks, are left out.
-if ! command -v javac >/dev/null || ! java -version 2>&1 | grep -q 'version "17'; then
+# native code, and the hidden ones between them. A thread that waits has the frames that jstack shows.
+if ! command -v javac >/dev/null || ! java -version 2>&1 | grep -q -E 'version "(17|21|25)'; then
 	echo "this test needs OpenJDK 17 (package openjdk-17-jdk-headless)"
 	exit 67
 fi
@@ -134,8 +134,8 @@ import re, sys
 compiled = 0
 for block in sys.stdin.read().split("\n\n"):
     frames = [l.strip() for l in block.split("\n")]
-    frames = [f for f in frames if re.fullmatch(r"\S+\.\S+\((\S+\.java(:\d+)?|Native Method|Unknown Source)\)\*?", f)]
-    frames = [f for f in frames if "$$Lambda" not in f and "LambdaForm" not in f]
+    frames = [f for f in frames if "`" not in f and re.fullmatch(r"\S+\.\S+\((\S+|Native Method|Unknown Source)\)\*?", f)]
+    frames = [re.sub(r"\+(0x[0-9a-f]+)\.", r"/\1.", f) for f in frames]
     while frames and not frames[0].startswith(sys.argv[1] + "("):
         frames.pop(0)
     compiled += sum(f.endswith("*") for f in frames)
@@ -149,7 +149,7 @@ script='syscall::read:entry /pid == $target && arg2 == 77/ { jstack(200); }'
 check() {
 	name=$1 min=$2 rounds=$3
 	shift 3
-	"$DTRACE" -q -x jstackstrsize=64k -n "$script" -c "java -Xshare:auto $* -cp . Points noted $rounds" >got.txt
+	"$DTRACE" -q -x jstackstrsize=64k -n "$script" -c "java -XX:+UnlockDiagnosticVMOptions -XX:+ShowHiddenFrames $* -cp . Points noted $rounds" >got.txt
 	$python stacks.py Points.point compiled <got.txt >got
 	if ! cmp -s noted got; then
 		echo "$name: stacks differ:"
@@ -177,7 +177,7 @@ check() {
 	jstack $pid >jstack.txt
 	wait $pid
 	wait $tracer
-	$python stacks.py jdk/internal/misc/Unsafe.park compiled <got.txt | sort -u >got
+	$python stacks.py jdk/internal/misc/Unsafe.park compiled <got.txt | sort -u | tr '|' '\n' | grep -v Lambda | paste -s -d '|' >got
 	$python - <<'X'
 import re
 frames = []
