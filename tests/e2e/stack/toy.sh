@@ -216,6 +216,7 @@ dtrace:helper:uthread:
 	}
 	uframe(this->h == want ? "same" : "differs", " after ", this->k);
 }
+dtrace:helper:ustack: /arg3 == 1/ { uframe((arg3 == 1 ? nsteps : want) == nsteps ? "same choice" : "choice differs"); }
 dtrace:helper:ustack: /arg3 == 1/ { uframe(utf16(0x20000000 + 8 * 211, 40) == utf16(0x20000000 + 8 * 211, 40) ? "text" : "no text"); }
 X
 	echo 'in the kernel and in the interpreter:'
