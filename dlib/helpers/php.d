@@ -59,83 +59,94 @@ dtrace:helper:ustack:
 {
 	this->is_last = 0;
 	while (this->frame && !this->is_last; 8192) {
-		this->func = WORD[this->frame + 24];
-		this->opline = WORD[this->frame];
-		this->info = HALF[this->frame + 40];
-		this->is_object = (this->info & 0xff) == 8;
-		/* the interrupted function has its position in a register */
-		if (arg3 == 0 && opcodes && this->func && this->frame == uregs[R_R14] &&
-		    *(uint8_t *)this->func == 2) {
-			this->first = WORD[this->func + opcodes];
-			this->reg = uregs[R_R15];
-			if (this->reg >= this->first &&
-			    this->reg < this->first + 32 * (uint64_t)HALF[this->func + last])
-				this->opline = this->reg;
-		}
 		this->self = this->frame;
-		this->frame = WORD[this->frame + 48];
+		this->func = WORD[this->self + 24];
+		this->opline = WORD[this->self];
+		this->info = HALF[this->self + 40];
+		this->frame = WORD[this->self + 48];
 		this->type = this->func ? *(uint8_t *)this->func : 0;
 		this->name = this->type ? WORD[this->func + 8] : 0;
 		this->scope = this->name ? WORD[this->func + 16] : 0;
-		this->is_code = this->type == 2 || this->type == 4;
-		/* while an exception is thrown, the instruction is one without a line */
-		if (this->is_code && this->opline && *(uint8_t *)(this->opline + 28) == 149)
-			this->opline = thrower ? WORD[thrower] : 0;
-		/* the end of a fiber's stack is marked by a function without a name: the one that
-		 * resumed it follows, whose native frames are on another stack */
-		this->outer = this->frame ? WORD[this->frame + 24] : 0;
-		this->is_fiber = this->outer && *(uint8_t *)this->outer == 1 && !WORD[this->outer + 8];
-		this->is_last = this->is_code && this->info & 0x20000 && !this->is_fiber;
+		if (this->type == 1 && this->name) {
+			this->is_object = (this->info & 0xff) == 8;
+			if (!ucached(this->func, this->name, this->is_object)) {
+				this->cls = this->scope ? strjoin(TEXT[WORD[this->scope + 8]],
+					this->is_object ? "->" : "::") : "";
+				uframe("@", "[internal function] (", this->cls, TEXT[this->name], ")");
+			}
+		}
+		if (this->type == 2 || this->type == 4) {
+			/* the interrupted function has its position in a register */
+			if (arg3 == 0 && opcodes && this->self == uregs[R_R14]) {
+				this->first = WORD[this->func + opcodes];
+				this->reg = uregs[R_R15];
+				if (this->reg >= this->first &&
+				    this->reg < this->first + 32 * (uint64_t)HALF[this->func + last])
+					this->opline = this->reg;
+			}
+			/* while an exception is thrown, the instruction is one without a line */
+			if (this->opline && *(uint8_t *)(this->opline + 28) == 149)
+				this->opline = thrower ? WORD[thrower] : 0;
 
-		/* A generator that yields from another one is called by a frame without function, which
-		 * has the outermost generator. Those that lie between are known by their parents only:
-		 * from the one that runs to the outermost one. They have no native frames. */
-		if (!this->leaf && parent && this->is_last && this->frame && !this->outer &&
-		    (HALF[this->frame + 40] & 0xff) == 8) {
-			this->leaf = WORD[this->frame + 32];
-			this->below = this->leaf;
-			while (this->below && WORD[this->below + 56] != this->self; 64)
-				this->below = WORD[this->below + parent];
-			this->caller = WORD[this->frame + 48];
-			this->leaf = this->below ? this->leaf : 0;
-		}
-		if (this->leaf && this->below == this->leaf) {
-			this->frame = this->caller;
-			this->leaf = 0;
-		} else if (this->leaf) {
-			this->above = this->leaf;
-			while (WORD[this->above + parent] != this->below; 64)
-				this->above = WORD[this->above + parent];
-			this->below = this->above;
-			this->frame = WORD[this->above + 56];
-			this->is_last = 0;
-		}
-		this->file = this->is_code ? WORD[this->func + filename] : 0;
-		this->line = this->file && this->opline ? HALF[this->opline + 24] : 0;
+			if (this->info & 0x20000) {
+				/* the end of a fiber's stack is marked by a function without a name: the
+				 * one that resumed it follows, its native frames are on another stack */
+				this->outer = this->frame ? WORD[this->frame + 24] : 0;
+				this->is_last = !(this->outer && *(uint8_t *)this->outer == 1 &&
+					!WORD[this->outer + 8]);
+				/* A generator that yields from another one is called by a frame without
+				 * function, which has the outermost generator. Those that lie between are
+				 * known by their parents only: from the one that runs to the outermost
+				 * one. They have no native frames. */
+				if (!this->leaf && parent && this->frame && !this->outer &&
+				    (HALF[this->frame + 40] & 0xff) == 8) {
+					this->leaf = WORD[this->frame + 32];
+					this->below = this->leaf;
+					while (this->below && WORD[this->below + 56] != this->self; 64)
+						this->below = WORD[this->below + parent];
+					this->caller = WORD[this->frame + 48];
+					this->leaf = this->below ? this->leaf : 0;
+				}
+				if (this->leaf && this->below == this->leaf) {
+					this->frame = this->caller;
+					this->leaf = 0;
+				} else if (this->leaf) {
+					this->above = this->leaf;
+					while (WORD[this->above + parent] != this->below; 64)
+						this->above = WORD[this->above + parent];
+					this->below = this->above;
+					this->frame = WORD[this->above + 56];
+					this->is_last = 0;
+				}
+			}
 
-		/* code of a file has no name: what included it has the kind in its instruction */
-		this->kind = 0;
-		if (this->file && !this->name && this->frame) {
-			this->at = this->outer && *(uint8_t *)this->outer == 2 ? WORD[this->frame] : 0;
-			this->kind = this->at && *(uint8_t *)(this->at + 28) == 73 ? HALF[this->at + 20] : 0;
-		}
-		if (this->file) {
-			this->kinds = this->kind << 32 ^ this->is_object << 63;
-			if (!ucached(this->func, this->opline ^ this->name << 16,
-				this->file ^ (uint64_t)this->line << 40 ^ this->kinds)) {
+			/* code of a file has no name: what included it has the kind in its instruction */
+			this->kind = 0;
+			if (!this->name && this->frame) {
+				this->outer = WORD[this->frame + 24];
+				this->at = this->outer && *(uint8_t *)this->outer == 2 ?
+				    WORD[this->frame] : 0;
+				this->kind = this->at && *(uint8_t *)(this->at + 28) == 73 ?
+				    HALF[this->at + 20] : 0;
+			}
+			/* Memory of functions is used again. The texts that lie there are told apart by
+			 * the file's hash, which is 0 where PHP has not computed it, the class's hash, and
+			 * the end of the function's name. */
+			this->file = WORD[this->func + filename];
+			this->line = this->opline ? HALF[this->opline + 24] : 0;
+			this->hash = WORD[this->file + 8];
+			this->is_object = (this->info & 0xff) == 8;
+			this->mark = this->name ? WORD[this->name + 16 + WORD[this->name + 16]] : this->kind;
+			if (this->scope)
+				this->mark = this->mark ^ WORD[WORD[this->scope + 8] + 8] << 1;
+			if (!this->hash || !ucached(this->func ^ this->hash, this->opline ^ this->mark,
+				this->name ^ (uint64_t)this->line << 40 ^ this->is_object)) {
 				this->cls = this->scope ? strjoin(TEXT[WORD[this->scope + 8]],
 					this->is_object ? "->" : "::") : "";
 				this->label = this->name ? TEXT[this->name] : this->kind == 1 ? "eval" :
 				    this->kind == 2 ? "include" : this->kind == 4 ? "include_once" :
 				    this->kind == 8 ? "require" : this->kind == 16 ? "require_once" : "{main}";
 				uframe("@", TEXT[this->file], ":", this->line, " (", this->cls, this->label, ")");
-			}
-		}
-		if (this->name && this->type == 1) {
-			if (!ucached(this->func, this->name, this->is_object)) {
-				this->cls = this->scope ? strjoin(TEXT[WORD[this->scope + 8]],
-					this->is_object ? "->" : "::") : "";
-				uframe("@", "[internal function] (", this->cls, TEXT[this->name], ")");
 			}
 		}
 	}
