@@ -1,5 +1,5 @@
 /*
- * Node.js (V8): frames of JavaScript functions, as "handle at /srv/app/server.js line 88".
+ * Node.js 18, 20 and 22 (V8): frames of JavaScript functions, as "handle at /srv/app/server.js line 88".
  *
  * All code that V8 generates keeps frame pointers, and each frame has its function: the slot below
  * the context. The code that belongs to the function says which tier the frame is of. Interpreted
@@ -15,6 +15,12 @@
 uint64_t major, minor, version;
 uint64_t text, text_end; /* the code of the program, and */
 uint64_t blob, blob_size; /* the builtins in it */
+uint64_t copy, b0;	  /* where V8 has mapped them once more; their first word */
+uint64_t o_inline; /* the distance of instructions from their Code, or 0 */
+uint64_t dispatch; /* where the table of the functions' code is, or 0 */
+uint64_t i_literals, i_inlined; /* of the data for deoptimisation */
+uint64_t t_module; /* the kind of scopes that count their variables, too */
+uint64_t is_raw; /* flags of a scope are no small integer */
 uint64_t libc, libc_end;
 uint64_t t_string, t_function, t_function_last, t_shared, t_scope, t_script, t_code, t_bytecode;
 uint64_t t_array, t_bytes, t_bytes2; /* arrays of values, and two kinds of arrays of bytes */
@@ -64,6 +70,7 @@ inline int32_t SMI[uint64_t a] = *(int32_t *)(a + 4);
 inline uint64_t TYPE[uint64_t o] = (o & 1) == 0 ? 65535 :
     (WORD[(o & ~3)] & 3) != 1 ? 65535 : *(uint16_t *)(WORD[(o & ~3)] + 11);
 inline int CONST[string s] = *(int *)symaddr(s);
+inline uint64_t START[uint64_t c] = WORD[c + o_start] * (o_inline == 0) + (c + o_inline) * (o_inline != 0);
 
 dtrace:helper:attach:
 {
@@ -72,7 +79,7 @@ dtrace:helper:attach:
 	if (!major || !minor || !symaddr("v8dbg_type_Code__CODE_TYPE"))
 		udecline("this Node.js does not describe its V8");
 	version = *(int *)major * 100 + *(int *)minor;
-	if (version != 1103)
+	if (version != 1002 && version != 1103 && version != 1204)
 		udecline("this version of V8 is not known");
 	text = secaddr(".text");
 	text_end = text + secsize(".text");
@@ -82,12 +89,16 @@ dtrace:helper:attach:
 	blob_size = blob ? *(uint32_t *)symaddr("v8_Default_embedded_blob_code_size_") : 0;
 	sizes = symaddr("_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE");
 	nsizes = symsize("_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE") / 3;
+	if (version == 1002) {
+		blob = symaddr("v8_Default_embedded_blob_code_data_");
+	} else if (blob) {
+		b0 = *(uint64_t *)blob;
+	}
 	if (!blob || !sizes)
 		udecline("its program is without symbols");
 
+	/* what all of them export */
 	t_string = CONST["v8dbg_FirstNonstringType"];
-	t_function = CONST["v8dbg_type_JSFunction__JS_FUNCTION_TYPE"];
-	t_function_last = t_function + 15;
 	t_shared = CONST["v8dbg_type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE"];
 	t_scope = CONST["v8dbg_type_ScopeInfo__SCOPE_INFO_TYPE"];
 	t_script = CONST["v8dbg_type_Script__SCRIPT_TYPE"];
@@ -95,24 +106,63 @@ dtrace:helper:attach:
 	t_bytecode = CONST["v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE"];
 	t_array = CONST["v8dbg_type_FixedArray__FIXED_ARRAY_TYPE"];
 	t_bytes = CONST["v8dbg_type_ByteArray__BYTE_ARRAY_TYPE"];
-	t_bytes2 = t_bytes;
 	o_shared = CONST["v8dbg_class_JSFunction__shared__SharedFunctionInfo"];
-	o_code = o_shared + 24;
-	o_data = CONST["v8dbg_class_SharedFunctionInfo__function_data__Object"];
-	o_name = CONST["v8dbg_class_SharedFunctionInfo__name_or_scope_info__Object"];
-	o_script = CONST["v8dbg_class_SharedFunctionInfo__script_or_debug_info__HeapObject"];
-	o_literal = CONST["v8dbg_class_SharedFunctionInfo__flags__int"] + 4;
-	o_table = CONST["v8dbg_class_Code__source_position_table__ByteArray"];
-	o_deopt = o_table - 8;
-	o_start = o_table + 16;
-	o_flags = o_start + 8;
-	o_size = o_start + 16;
 	o_lines = CONST["v8dbg_class_Script__line_ends__Object"];
 	o_bytes = CONST["v8dbg_class_BytecodeArray__data__uintptr_t"];
-	o_positions = 32;
 	k_baseline = CONST["v8dbg_CodeKindBaseline"];
 	k_optimised = k_baseline + 1;
 	first_var = CONST["v8dbg_scopeinfo_idx_first_vars"];
+
+	o_data = 8;
+	if (version < 1200) {
+		t_function = CONST["v8dbg_type_JSFunction__JS_FUNCTION_TYPE"];
+		t_function_last = t_function + 15;
+		t_bytes2 = t_bytes;
+		o_name = CONST["v8dbg_class_SharedFunctionInfo__name_or_scope_info__Object"];
+		o_script = CONST["v8dbg_class_SharedFunctionInfo__script_or_debug_info__HeapObject"];
+		o_code = o_shared + 24;
+		o_table = 24;
+		o_flags = 48;
+		o_positions = 32;
+		t_module = 16;
+	} else {
+		t_function = CONST["v8dbg_FirstJSFunctionType"];
+		t_function_last = CONST["v8dbg_LastJSFunctionType"];
+		t_bytes2 = CONST["v8dbg_type_TrustedByteArray__TRUSTED_BYTE_ARRAY_TYPE"];
+		o_script = CONST["v8dbg_class_SharedFunctionInfo__script__Tagged_HeapObject_"];
+		o_code = o_shared - 8;
+		o_table = 16;
+		o_start = CONST["v8dbg_class_Code__instruction_start__Address"];
+		o_size = CONST["v8dbg_class_Code__instruction_size__int"];
+		o_flags = CONST["v8dbg_class_Code__flags__uint32_t"];
+		o_positions = 24;
+	}
+	o_deopt = o_table - 8;
+	i_literals = 2;
+	i_inlined = 7;
+	if (version == 1002) {
+		o_inline = 128;
+		o_size = 40;
+	}
+	if (version == 1103) {
+		o_start = 40;
+		o_size = 56;
+	}
+	if (version == 1204) {
+		o_name = CONST["v8dbg_class_SharedFunctionInfo__name_or_scope_info__Tagged_Object_"];
+		t_module = 3;
+	}
+	if (version == 1306) {
+		o_name = CONST["v8dbg_class_SharedFunctionInfo__name_or_scope_info__Tagged_NameOrScopeInfoT_"];
+		t_module = 5;
+		is_raw = 1;
+		i_literals = CONST["v8dbg_DeoptimizationDataLiteralArrayIndex"];
+		i_inlined = CONST["v8dbg_DeoptimizationDataInliningPositionsIndex"];
+		dispatch = *(uint64_t *)symaddr("_ZN2v88internal12IsolateGroup22default_isolate_group_E");
+		if (!dispatch)
+			udecline("its V8 is not yet initialised");
+		dispatch = *(uint64_t *)(dispatch + 0x3270);
+	}
 }
 
 /*
@@ -142,12 +192,17 @@ dtrace:helper:ustack:
 {
 	this->tier = 0;
 	this->pc = arg0 - (arg3 != 0);
-	this->code = WORD[this->function + o_code] - 1;
+	if (dispatch) {
+		this->code = WORD[dispatch + (*(uint32_t *)(this->function + o_code) >> 8) * 16 + 8];
+		this->code = (this->code >> 16) & ~1;
+	} else {
+		this->code = WORD[this->function + o_code] - 1;
+	}
 	if (TYPE[this->code + 1] != t_code ||
-	    this->pc - WORD[this->code + o_start] >= *(uint32_t *)(this->code + o_size))
+	    this->pc - START[this->code] >= *(uint32_t *)(this->code + o_size))
 		this->code = WORD[this->shared + o_data] - 1;
 	if (TYPE[this->code + 1] == t_code &&
-	    this->pc - WORD[this->code + o_start] < *(uint32_t *)(this->code + o_size)) {
+	    this->pc - START[this->code] < *(uint32_t *)(this->code + o_size)) {
 		this->k = *(uint32_t *)(this->code + o_flags) & 15;
 		if (this->k == k_baseline)
 			this->tier = 2;
@@ -155,17 +210,23 @@ dtrace:helper:ustack:
 			this->tier = 3;
 	}
 	/*
-	 * The heap's pages of code begin with a header, which has the address of the first object;
-	 * the builtins, and the copy of them that V8 maps near its heap, have none.
+	 * Interpreted code runs in builtins. Their copy begins where a page of the heap could; most
+	 * frames are in its first 256 KB, in which it is found.
 	 */
 	this->in_blob = 0;
-	if (!this->tier) {
-		this->s = this->pc & ~0x3ffff;
-		this->in_blob = this->pc - blob < blob_size || WORD[this->s + 24] - this->s >= 0x40000;
-	}
 	this->bytecode = WORD[arg1 - 32] - 1;
-	if (this->in_blob && (WORD[arg1 - 40] & 0xffffffff) == 0 && TYPE[this->bytecode + 1] == t_bytecode)
-		this->tier = 1;
+	if (!this->tier) {
+		this->in_blob = this->pc - blob < blob_size || (copy && this->pc - copy < blob_size);
+		if ((WORD[arg1 - 40] & 0xffffffff) == 0 && TYPE[this->bytecode + 1] == t_bytecode) {
+			this->s = this->pc & ~0x3ffff;
+			if (!this->in_blob && WORD[this->s] == b0) {
+				copy = this->s;
+				this->in_blob = 1;
+			}
+			if (this->in_blob)
+				this->tier = 1;
+		}
+	}
 	/* a builtin that runs in a frame of its own has its native name */
 	if (this->in_blob && !this->tier)
 		this->shared = 0;
@@ -183,7 +244,7 @@ dtrace:helper:ustack:
 		this->table = WORD[this->bytecode + o_positions];
 	}
 	if (this->tier == 3) {
-		this->at = this->pc - WORD[this->code + o_start];
+		this->at = this->pc - START[this->code];
 		this->table = WORD[this->code + o_table];
 	}
 	if (this->tier == 2 && TYPE[this->bytecode + 1] == t_bytecode) {
@@ -191,7 +252,7 @@ dtrace:helper:ustack:
 		this->k = 0;
 		if (TYPE[this->table] == t_bytes || TYPE[this->table] == t_bytes2)
 			this->k = uvlqindex(this->table + 15, SMI[this->table + 7],
-			    this->pc - WORD[this->code + o_start]) - 1;
+			    this->pc - START[this->code]) - 1;
 		this->at = 0;
 		/* that many bytecodes from the first one; 0 to 3 are prefixes that widen the operands */
 		while (this->k > 0; 4096) {
@@ -226,8 +287,8 @@ dtrace:helper:ustack:
 		this->next = 0;
 		if (this->id >= 0) {
 			this->s = WORD[this->code + o_deopt] - 1;
-			this->chars = WORD[this->s + 16 + 8 * 2] - 1;
-			this->from = WORD[this->s + 16 + 8 * 7] - 1;
+			this->chars = WORD[this->s + 16 + 8 * i_literals] - 1;
+			this->from = WORD[this->s + 16 + 8 * i_inlined] - 1;
 			this->next = WORD[this->from + 16 + 16 * this->id];
 			this->len = *(int32_t *)(this->from + 16 + 16 * this->id + 8);
 			if (this->len >= 0)
@@ -252,7 +313,10 @@ dtrace:helper:ustack:
 		if (TYPE[this->s] == t_scope) {
 			this->chars = this->s - 1;
 			this->from = SMI[this->chars + 8];
-			this->j = first_var + 2 * SMI[this->chars + 24] + (this->from >> 10 & 1);
+			if (is_raw)
+				this->from = *(uint32_t *)(this->chars + 8);
+			this->j = first_var + 2 * SMI[this->chars + 24] + (this->from >> 10 & 1) +
+			    ((this->from & 15) == t_module);
 			this->s = (this->from >> 12 & 3) ? WORD[this->chars + 8 + 8 * this->j] : 0;
 			if ((this->from >> 14 & 1) &&
 			    (TYPE[this->s] >= t_string || *(uint32_t *)(this->s + 11) == 0)) {
