@@ -216,7 +216,12 @@ dtrace:helper:uthread:
 	}
 	uframe(this->h == want ? "same" : "differs", " after ", this->k);
 }
-dtrace:helper:ustack: /arg3 == 1/ { uframe((arg3 == 1 ? nsteps : want) == nsteps ? "same choice" : "choice differs"); }
+dtrace:helper:ustack:
+/arg3 == 1/
+{
+	this->choice = arg3 > 0 && arg3 < 2 ? nsteps : arg3 > 1 ? want : arg0;
+	uframe(this->choice == 60 ? "same choice" : "choice differs");
+}
 dtrace:helper:ustack: /arg3 == 1/ { uframe(utf16(0x20000000 + 8 * 211, 40) == utf16(0x20000000 + 8 * 211, 40) ? "text" : "no text"); }
 X
 	echo 'in the kernel and in the interpreter:'
