@@ -1,5 +1,5 @@
 /*
- * Node.js 18, 20 and 22 (V8): frames of JavaScript functions, as "handle at /srv/app/server.js line 88".
+ * Node.js 18, 20, 22 and 24 (V8): frames of JavaScript functions, as "handle at /srv/app/server.js line 88".
  *
  * All code that V8 generates keeps frame pointers, and each frame has its function: the slot below
  * the context. The code that belongs to the function says which tier the frame is of. Interpreted
@@ -79,7 +79,7 @@ dtrace:helper:attach:
 	if (!major || !minor || !symaddr("v8dbg_type_Code__CODE_TYPE"))
 		udecline("this Node.js does not describe its V8");
 	version = *(int *)major * 100 + *(int *)minor;
-	if (version != 1002 && version != 1103 && version != 1204)
+	if (version != 1002 && version != 1103 && version != 1204 && version != 1306)
 		udecline("this version of V8 is not known");
 	text = secaddr(".text");
 	text_end = text + secsize(".text");
@@ -177,7 +177,7 @@ dtrace:helper:ustack:
 
 dtrace:helper:ustack:
 /(arg0 < text || arg0 >= text_end || arg0 - blob < blob_size) && (arg0 < libc || arg0 >= libc_end) &&
-    arg2 <= arg1 - 24 && (WORD[arg1 - 8] & 3) == 1 && TYPE[WORD[arg1 - 16]] >= t_function &&
+    arg1 - arg2 >= 24 && arg1 - arg2 < 0x1000000 && (WORD[arg1 - 8] & 3) == 1 && TYPE[WORD[arg1 - 16]] >= t_function &&
     TYPE[WORD[arg1 - 16]] <= t_function_last/
 {
 	this->function = WORD[arg1 - 16] - 1;
@@ -304,7 +304,8 @@ dtrace:helper:ustack:
 		if (TYPE[this->script + 1] != t_script)
 			this->script = 0;
 		this->offset = 0;
-		if (this->script && (this->position & 1) == 0)
+		/* 24 moves iterations of loops without the positions of inlined calls in them */
+		if (this->script && (this->position & 1) == 0 && (!dispatch || !this->n))
 			this->offset = this->position >> 1 & 0x3fffffff;
 
 		/* the name: of the scope, or of a function that was never compiled */
