@@ -1,0 +1,155 @@
+/*
+ * Perl 5.36 (with threads, as Debian has it): frames of subroutines and evals, as
+ * "file.pl:49 (Package::function)". The names are those of caller(); the outermost frame is "main".
+ *
+ * Perl keeps its frames (contexts) in stacks, of which there is a new one for each kind of callback
+ * (sort, tie, overload). A call of a subroutine does not recurse in C, so one native frame of
+ * Perl_runops_standard() stands for several of them: those up to and including one that was called
+ * from C, which has no operation to return to. The interpreter of the thread is in the thread-local
+ * variable PL_current_context.
+ *
+ * Offsets: intrpvar.h, cop.h, cv.h, gv.h, hv.h of Perl.
+ */
+#pragma D helper exec "perl|perl5*|libperl*"
+
+uint64_t runops, runops_end;
+uint64_t outer, outer_end;     /* perl_run(), below which nothing is left */
+uint64_t call, call_end;       /* Perl_call_sv(), which can make a context of an eval itself */
+uint64_t module, variable;     /* PL_current_context */
+
+inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
+inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
+/* values: their body is at 0, the type is in the low 8 bits of the flags: 9 glob, 12 hash, 13 code */
+inline uint32_t SVTYPE[uint64_t v] = v && !(v & 7) ? HALF[v + 12] & 0xff : 0;
+/* the name of a key: bytes of UTF-8 or of Latin-1 */
+inline string KEY[uint64_t k] = *(uint8_t *)(k + 9 + HALF[k + 4]) & 1 ?
+    ustr(k + 8, HALF[k + 4]) : ulatin1(k + 8, HALF[k + 4]);
+
+dtrace:helper:attach:
+{
+	this->revision = symaddr("PL_revision");
+	this->version = symaddr("PL_version");
+	if (!this->revision || !this->version)
+		udecline("this Perl has no symbols");
+	if (*(uint8_t *)this->revision != 5 || *(uint8_t *)this->version != 36)
+		udecline("this version of Perl is not known");
+	runops = symaddr("Perl_runops_standard");
+	runops_end = runops + symsize("Perl_runops_standard");
+	outer = symaddr("perl_run");
+	outer_end = outer + symsize("perl_run");
+	call = symaddr("Perl_call_sv");
+	call_end = call + symsize("Perl_call_sv");
+	module = tlsmod("PL_current_context");
+	variable = tlsoff("PL_current_context");
+	if (!runops || !outer || !call || !module || !symaddr("PL_thr_key"))
+		udecline("a symbol is missing: Perl without threads is not known");
+}
+
+dtrace:helper:uthread:
+{
+	this->block = WORD[WORD[arg4 + 8] + 16 * module];
+	/* all ones: a thread that has never run Perl */
+	this->perl = this->block && ~this->block ? WORD[this->block + variable] : 0;
+	this->info = this->perl ? WORD[this->perl + 224] : 0;
+	this->cop = this->perl ? WORD[this->perl + 208] : 0;
+	this->index = this->info ? *(int *)(this->info + 32) : -1;
+}
+
+dtrace:helper:ustack:
+/this->info && (arg0 >= runops && arg0 <= runops_end || arg0 > outer && arg0 <= outer_end ||
+    arg0 > call && arg0 <= call_end)/
+{
+	this->is_last = 0;
+	if (arg0 > call && arg0 <= call_end) {
+		/* the context of its eval is the innermost one left, and has no operation to return to */
+		this->context = WORD[this->info + 8] + 104 * this->index;
+		this->is_last = this->index < 0 ? 1 :
+		    (*(uint8_t *)this->context & 15) != 11 || WORD[this->context + 48] != 0;
+	}
+	this->seen = 0;
+	while (this->info && !this->is_last; 8192) {
+		this->kind = 0;
+		this->flags = 0;
+		this->next_cop = this->cop;
+		this->cv = (uint64_t)0;
+		if (this->index >= 0) {
+			this->context = WORD[this->info + 8] + 104 * this->index;
+			this->flags = (int)*(uint8_t *)this->context;
+			this->kind = this->flags & 15;
+			this->index--;
+			this->seen = 1;
+			if (this->kind == 9 || this->kind == 10) {
+				/* code of a regular expression stands in the stack a second time;
+				   a context that is just being made has no code */
+				this->cv = this->flags & 0x80 ? 0 : WORD[this->context + 72];
+				this->is_last = this->cv && !WORD[this->context + 48] && arg0 <= runops_end &&
+				    arg0 >= runops;
+				/* what is left below it in a callback's stack is of the same native frame:
+				   its code is a block, whose last operation has called the subroutine */
+				this->is_block = this->is_last;
+				while (this->is_block && this->index >= 0; 64) {
+					this->below = WORD[this->info + 8] + 104 * this->index;
+					this->flags_below = *(uint8_t *)this->below;
+					this->is_block = (this->flags_below & 0x8f) == 0x89 ||
+					    (this->flags_below & 15) < 9 || (this->flags_below & 15) > 11;
+					this->index -= this->is_block;
+				}
+			}
+			if (arg0 > call && arg0 <= call_end)
+				this->is_last = 1;
+			if (this->cv || this->kind == 11 && !(this->flags & 0x80))
+				this->next_cop = WORD[this->context + 16];
+			else
+				this->kind = 0;
+		} else if (HALF[this->info + 44] == 1) {
+			this->kind = 16; /* the outermost stack ends: the program itself */
+			this->info = (uint64_t)0;
+		} else {
+			/* the code of a callback without a subroutine has a native frame of its own */
+			this->info = WORD[this->info + 16];
+			this->index = this->info ? *(int *)(this->info + 32) : -1;
+			this->is_last = this->seen && arg0 >= runops && arg0 <= runops_end;
+		}
+		if (this->kind && this->cop) {
+			this->file = WORD[this->cop + 48];
+			this->line = HALF[this->cop + 36];
+			this->name = (uint64_t)0;
+			this->stash = (uint64_t)0;
+			if (SVTYPE[this->cv] == 13) {
+				this->body = WORD[this->cv];
+				if (HALF[this->body + 92] & 0x8000) {
+					this->name = WORD[this->body + 56];
+					/* a lexical subroutine has no package */
+					this->stash = HALF[this->body + 92] & 0x10000 ? 0 : WORD[this->body + 32];
+				} else {
+					this->gv = WORD[this->body + 56];
+					if (SVTYPE[this->gv] == 9 && HALF[this->gv + 12] & 0x8000) {
+						this->egv = WORD[WORD[this->gv + 16] + 56];
+						if (SVTYPE[this->egv] == 9)
+							this->gv = this->egv;
+						this->name = WORD[WORD[this->gv] + 32];
+						this->stash = WORD[WORD[this->gv] + 40];
+					}
+				}
+			}
+			if (!ucached(this->cop, this->cv ^ (uint64_t)this->kind << 56 ^ (uint64_t)this->line << 32,
+			    this->name ^ this->file << 8)) {
+				this->package = (uint64_t)0;
+				if (SVTYPE[this->stash] == 12 && HALF[this->stash + 12] & 0x2000000) {
+					this->package = WORD[WORD[this->stash] + 32];
+					if (HALF[WORD[this->stash] + 60] && this->package)
+						this->package = WORD[this->package];
+				}
+				if (this->kind == 11)
+					uframe("@", copyinstr(this->file), ":", this->line, " (eval)");
+				else if (this->kind == 16)
+					uframe("@", copyinstr(this->file), ":", this->line, " (main)");
+				else if (this->name && this->package)
+					uframe("@", copyinstr(this->file), ":", this->line, " (", KEY[this->package], "::", KEY[this->name], ")");
+				else if (this->name)
+					uframe("@", copyinstr(this->file), ":", this->line, " (", KEY[this->name], ")");
+			}
+		}
+		this->cop = this->next_cop;
+	}
+}

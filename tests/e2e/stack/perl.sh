@@ -1,0 +1,128 @@
+# Stacks of Perl: at points where the program writes down what caller() says, every frame is there, in order, with file, line and name;
+# native frames stand where they belong. The program runs before and while it is traced, in callbacks, overloaded operators, tied
+# variables, evals, threads, deep recursion; it needs no flag.
+perl=/usr/bin/perl
+if ! $perl -Mthreads -MList::Util -e 'exit($] < 5.036 || $] >= 5.037)' 2>/dev/null; then
+	echo "this test needs Perl 5.36 of Debian (package perl)"
+	exit 67
+fi
+export LC_ALL=C.UTF-8
+cd "$TMP" || exit 1
+
+cat >points.pl <<'X'
+use strict; use warnings; use utf8; use threads; use List::Util qw(first reduce);
+package Over { use overload '+' => sub { main::point(); 1 }, '""' => sub { main::point(); "x" }; sub new { bless {} } sub DESTROY { main::point() } }
+package Tied { sub TIESCALAR { bless {} } sub FETCH { main::point(); 1 } }
+package main;
+no warnings 'recursion';
+open our $out, '>', $ARGV[0];
+$out->autoflush(1);
+
+sub point {
+    my ($i, @frames) = (0);
+    my ($file, $line) = (__FILE__, 20);
+    while (my @c = caller($i++)) {
+        push @frames, "$file:$line " . ($c[3] eq "(eval)" ? "(eval)" : "($c[3])");
+        ($file, $line) = @c[1, 2];
+    }
+    my $text = join("|", @frames, threads->tid ? () : "$file:$line (main)");
+    utf8::encode($text);
+    print $out "$text\n";
+
+
+
+    syscall(110);
+    1
+}
+X
+# the line of the system call
+line=$(grep -n 'syscall(110)' points.pl | cut -d: -f1)
+sed -i "s/(__FILE__, 20)/(__FILE__, $line)/" points.pl
+cat >>points.pl <<'X'
+
+# the first stack, after which the tracer looks at the process
+select undef, undef, undef, $ARGV[1];
+syscall(110);
+sleep 1;
+
+sub deep { my $n = shift; $n ? deep($n - 1) : point(); 1 }
+sub back_and_forth { my $n = shift; if ($n) { my @s = sort { back_and_forth($n - 1); 0 } 1, 2 } else { point() } 1 }
+sub compare { point(); 0 }
+sub größe { point() }
+sub callbacks {
+    my @x = sort { point(); $a <=> $b } 2, 1;
+    @x = sort compare 2, 1;
+    my $f = first { point() } 1;
+    $f = reduce { point() } 1, 2;
+    my $o = Over->new;
+    my $y = $o + 1;
+    $y = "$o";
+    undef $o;
+    tie my $t, 'Tied';
+    $y = $t;
+    map { point() } 1;
+    "abc" =~ /b(?{ point() })/;
+    (my $s = "abc") =~ s/b/point()/e;
+    local $SIG{__WARN__} = sub { point() };
+    warn "x";
+    local $SIG{__DIE__} = sub { point() };
+    eval { die "x" };
+}
+sub all {
+    point();
+    deep(5);
+    deep(900);
+    back_and_forth(60);
+    callbacks();
+    eval { point(); 1 };
+    eval "point();\n\npoint()";
+    eval "package Other; sub in_text {\n main::point() }\nin_text()";
+    größe();
+    my $anon = sub { point() };
+    $anon->();
+    my sub lexical { point() }
+    lexical();
+    *alias = \&größe;
+    alias();
+    goto &point;
+}
+all();
+threads->create(\&callbacks)->join;
+{ for (1) { point() } }
+X
+
+# stacks < output: one line a stack, the Perl frames of each, without stacks that have none
+stacks() {
+	$perl -00 -ne 'my @f = /^ +\[ (.*) \]$/mg; print join("|", @f), "\n" if @f'
+}
+script='syscall::getppid:entry /pid == $target/ { jstack(2000); }'
+
+# check NAME: what the program noted is what was recorded
+check() {
+	stacks <got.txt >got
+	if ! cmp -s noted got; then
+		echo "$1: stacks differ:"
+		diff noted got | cut -c1-300 | head -20
+	fi
+	echo "$1: $(wc -l <noted) stacks"
+}
+
+{
+	"$DTRACE" -q -n "$script" -c "$perl points.pl noted 0" >got.txt
+	check 'a program that begins'
+
+	# a process that runs already
+	$perl points.pl noted 1 &
+	pid=$!
+	sleep 0.3
+	"$DTRACE" -q -n "$script" -p $pid >got.txt &
+	tracer=$!
+	wait $pid
+	wait $tracer
+	check 'a process that runs'
+
+	# native frames are where they belong: sort() calls a subroutine, which calls point()
+	$perl -00 -ne 'next unless /main::compare/;
+		print "mixed: ", m{getppid|syscall.*\n(.*\n)*?.*runops.*\n.*main::point.*\n.*main::compare.*\n( +perl`.*\n)+ +perl`Perl_runops_standard.*\n.*main::callbacks.*\n.*main::all.*\n.*\(main\) \]\n +perl`perl_run(.*\n)*.*`_start} ? "good\n" : $_;
+		exit' got.txt
+} 2>&1
