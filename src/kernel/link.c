@@ -110,11 +110,11 @@ int counter_try(uint32_t type, uint64_t config, bool no_user, bool no_kernel)
 struct err *attach_trace_event(int prog_fd, uint32_t id, const char *name, int *ret_event_fd,
 			       int *ret_link_fd)
 {
+	/* No sample_period: samples of some events are forbidden (irq_vectors:irq_work_exit). */
 	struct perf_event_attr ev = {
 		.type = PERF_TYPE_TRACEPOINT,
 		.size = sizeof(ev),
 		.config = id,
-		.sample_period = 1,
 	};
 	union bpf_attr attr = {0};
 	CLEANUP(fd) int event = -1;

@@ -88,7 +88,8 @@ static struct usdt_object *object_create(struct probes *ps, struct usdt_state *s
 					    .name = text_clean(xstrdup(pid_module_name(m->path))),
 					    .path = xstrdup(m->path)};
 	o->file->text.file = f;
-	qsort(o->notes.list.data, o->notes.list.len, sizeof(*o->notes.list.data), by_pc);
+	if (o->notes.list.len)
+		qsort(o->notes.list.data, o->notes.list.len, sizeof(*o->notes.list.data), by_pc);
 	provs_collect(o);
 	vec_push(&st->objects, o);
 	return o;

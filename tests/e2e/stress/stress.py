@@ -382,7 +382,7 @@ def case_spec():
 
 def case_probes():
     """All probes there are of a few providers, several predicates."""
-    text = [f"syscall:::, sched:::, sdt:::, vm*:::, io:::, proc::: /pid == $target && {p}/ {{ n++; @[probeprov] = count(); }}" for p in
+    text = [f"syscall:::, sched:::, sdt:task::, sdt:signal::, vm*:::, io:::, proc::: /pid == $target && {p}/ {{ n++; @[probeprov] = count(); }}" for p in
             ("arg0 >= 0 || 1", "uid >= 0", "tid > 0", "execname != \"\"", "cpu >= 0")]
     return Case("int n;\n" + lines(text) + 'END { printf("%d\\n", n > 15); trunc(@); }\n', "1\n", ("-Z", "-c", "calls getppid 3"))
 

@@ -84,7 +84,7 @@ restify=$!
 until [ -s second.out ]; do kill -0 $restify 2>/dev/null || fail "the second server"; sleep 0.05; done
 for _ in $(seq 100); do
 	node get.js "$(head -1 second.out)" /second
-	grep -q "shop/$restify .*url=/second" snoop && break
+	grep -q "shop/$restify .*done (url=/second)" snoop && break
 	sleep 0.1
 done
 kill -INT $snooper
