@@ -1,5 +1,7 @@
 /* Makes headers and probe objects for programs with probes of their own. */
 #include <errno.h>
+#include <inttypes.h>
+#include <string.h>
 
 #include "arch/arch.h"
 #include "base/str.h"
@@ -25,6 +27,26 @@ static bool has_clauses(const dtrace_hdl_t *h)
 		if (h->compiler.progs.data[i]->prog->nclauses)
 			return true;
 	return false;
+}
+
+/* Says that clauses of ustack helpers do not get into the object. */
+static void helpers_report(dtrace_hdl_t *h)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < h->compiler.progs.len; i++) {
+		const struct prog *p = h->compiler.progs.data[i]->prog;
+
+		for (uint32_t k = 0; k < p->nclauses; k++)
+			n += strcmp(p->clauses[k]->desc.prov, "dtrace") == 0 &&
+			     strcmp(p->clauses[k]->desc.mod, "helper") == 0;
+	}
+	if (n)
+		report_notice(&h->report,
+			      "%" PRIu32 " clause%s of ustack helpers left out: programs cannot "
+			      "bring helpers along yet\nhint: a file of helpers/ in the D library "
+			      "does the same (the guide, \"Write a ustack helper\")",
+			      n, n == 1 ? "" : "s");
 }
 
 int dtrace_program_header(dtrace_hdl_t *dtp, FILE *fp, const char *name, const char *source)
@@ -73,6 +95,8 @@ int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nob
 		e = object_write(providers, n, kind, fd);
 	if (!e && classic.has_any)
 		e = classic_define(fd, "the probe object", providers, n, &classic);
+	if (!e)
+		helpers_report(dtp);
 	classic_deinit(&classic);
 	arena_destroy(a);
 	return e ? report_fail(&dtp->report, e) : 0;

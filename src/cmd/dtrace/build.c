@@ -127,6 +127,15 @@ static void output_make(struct cmd *c, const char *script)
 	free(path);
 }
 
+/* Shows what the library has to say of a program that it builds all the same. */
+static int notice_print(dtrace_hdl_t *dtp, const char *msg, void *arg)
+{
+	(void)dtp;
+	(void)arg;
+	(void)fprintf(stderr, "dtrace: %s", msg);
+	return DTRACE_HANDLE_OK;
+}
+
 int cmd_build(struct cmd *c)
 {
 	const char *script = find_script(c);
@@ -136,6 +145,8 @@ int cmd_build(struct cmd *c)
 	c->argc = 1; /* operands are object files, not arguments of the script */
 	cmd_compile(c);
 	c->argc += nobjs;
+	if (dtrace_handle_notice(c->dtp, notice_print, NULL) != 0)
+		cmd_fatal(c, "failed to establish notice handler");
 	output_make(c, script);
 	return E_SUCCESS;
 }
