@@ -2,12 +2,12 @@
  * Texts that ustack helpers give to frames, which records and the stacks of keys have as hashes.
  *
  * The kernel has one copy of each in the table of key strings. A text that was asked for is known
- * here, too. When that happened so often that the table may soon be full, all texts of frames are
- * read and deleted from it: whoever needs one again in the kernel adds it again. So there is room
- * for any number of texts in the course of a session.
+ * here, too. When texts were asked for so often that the table may soon be full, all texts of
+ * frames are read and deleted from it: whoever needs one again in the kernel adds it again. So
+ * there is room for any number of texts in the course of a session.
  *
- * What is known is bounded: of the texts that were not asked for while many others were, the older
- * half is forgotten.
+ * The number of known texts is bounded: of those that were not asked for while many others were,
+ * the older half is forgotten.
  */
 #include "agg/impl.h"
 

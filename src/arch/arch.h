@@ -100,8 +100,8 @@ struct arch {
 	/* True for the name of a vector or floating-point register, which pt_regs does not have. */
 	bool (*is_vector)(const char *name, size_t len);
 	/*
-	 * What assembler text of 64-bit programs writes before addresses that count from the
-	 * thread's base, and the member of struct task_struct with the base.
+	 * The prefix by which assembler text of 64-bit programs marks addresses that count from
+	 * the thread's base, and the member of struct task_struct with the base.
 	 */
 	const char *thread_prefix, *thread_base;
 	uint32_t sp, pc;

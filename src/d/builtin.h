@@ -49,7 +49,7 @@ struct builtin_var {
 
 extern const struct subr subrs[];
 extern const uint32_t nsubrs;
-/* Those of ustack helpers (dif/helper_subrs.def), which other programs do not have. */
+/* The subroutines that only ustack helpers have (dif/helper_subrs.def). */
 extern const struct subr helper_subrs[];
 extern const uint32_t nhelper_subrs;
 extern const struct builtin_var builtin_vars[];

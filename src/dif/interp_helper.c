@@ -198,7 +198,7 @@ static bool table_vlq(struct table *t, uint32_t bits, uint64_t *ret)
 	return false;
 }
 
-static uint64_t zigzag(uint64_t v)
+static uint64_t zigzag_decode(uint64_t v)
 {
 	return v >> 1 ^ -(v & 1);
 }
@@ -219,12 +219,12 @@ uint64_t subr_uvlqpairs(struct dif_machine *m, const uint64_t *v)
 	uint64_t first = 0, value = 0, raw;
 
 	while (table_vlq(&t, 7, &raw)) {
-		int64_t d = (int64_t)zigzag(raw);
+		int64_t d = (int64_t)zigzag_decode(raw);
 
 		first += (uint64_t)(d < 0 ? -(d + 1) : d);
 		if (first > v[2] || !table_vlq(&t, 7, &raw))
 			break;
-		value += zigzag(raw);
+		value += zigzag_decode(raw);
 	}
 	return table_result(&t, value);
 }
@@ -330,10 +330,10 @@ uint64_t subr_upackedlines(struct dif_machine *m, const uint64_t *v)
 		if (b == 255) {
 			if (!table_packed(&t, v[3], &raw))
 				break;
-			code += zigzag(raw);
+			code += zigzag_decode(raw);
 			if (!table_packed(&t, v[3], &raw))
 				break;
-			line += zigzag(raw);
+			line += zigzag_decode(raw);
 		} else {
 			code += b >> 3;
 			line += b & 7;

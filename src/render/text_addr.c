@@ -124,7 +124,7 @@ struct frame_lines {
 };
 
 /* d-language.md 6.6 */
-static void annotation(struct strbuf *o, const char *text)
+static void annotation_add(struct strbuf *o, const char *text)
 {
 	strbuf_adds(o, "  [ ");
 	clean_text(o, text);
@@ -137,7 +137,7 @@ static void frame_line(void *ctx, const struct position *at)
 
 	strbuf_pad(f->o, ' ', f->indent);
 	if (at && at->is_language && *at->helper == '@') {
-		annotation(f->o, at->helper + 1);
+		annotation_add(f->o, at->helper + 1);
 		return;
 	}
 	if (at)
@@ -147,7 +147,7 @@ static void frame_line(void *ctx, const struct position *at)
 	strbuf_addc(f->o, '\n');
 	if (at && at->helper && !at->is_language && *at->helper == '@') {
 		strbuf_pad(f->o, ' ', f->indent);
-		annotation(f->o, at->helper + 1);
+		annotation_add(f->o, at->helper + 1);
 	}
 }
 

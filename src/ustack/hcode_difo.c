@@ -14,7 +14,7 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-static bool fits(int64_t v)
+static bool imm_fits(int64_t v)
 {
 	return v == (int32_t)v;
 }
@@ -50,7 +50,7 @@ static bool reg_is_live(const struct translator *t, uint32_t i, uint32_t r)
 
 static void put_const(struct translator *t, uint32_t reg, int64_t v)
 {
-	if (fits(v)) {
+	if (imm_fits(v)) {
 		hcode_put(t, HOP_IMM, reg, 0, 0, v);
 		return;
 	}
@@ -98,7 +98,7 @@ static struct value value_of(const struct translator *t, uint32_t r)
 }
 
 /* The register of the machine that has the value. */
-static uint32_t operand(struct translator *t, uint32_t r)
+static uint32_t operand_of(struct translator *t, uint32_t r)
 {
 	struct value v = value_of(t, r);
 
@@ -233,7 +233,7 @@ static void store_var(struct translator *t, enum dif_op op, uint32_t id, uint32_
 	} else if (v->type.kind == DIF_KIND_STRING) {
 		to = hcode_local(t, v);
 		reg_release(t, to);
-		hcode_put(t, HOP_PUTS, 0, operand(t, rs), 0, to - HREG_LOCALS);
+		hcode_put(t, HOP_PUTS, 0, operand_of(t, rs), 0, to - HREG_LOCALS);
 	} else {
 		store_reg(t, hcode_local(t, v), rs);
 	}
@@ -279,16 +279,16 @@ static void put_alu(struct translator *t, enum dif_op op, uint32_t r1, uint32_t 
 	reg_release(t, rd);
 	a = value_of(t, r1);
 	b = value_of(t, r2);
-	if (b.kind == VALUE_CONST && (op == DIF_OP_ADD || op == DIF_OP_SUB) && fits(b.imm) &&
-	    fits(a.imm + (op == DIF_OP_ADD ? b.imm : -b.imm))) {
+	if (b.kind == VALUE_CONST && (op == DIF_OP_ADD || op == DIF_OP_SUB) && imm_fits(b.imm) &&
+	    imm_fits(a.imm + (op == DIF_OP_ADD ? b.imm : -b.imm))) {
 		a.imm += op == DIF_OP_ADD ? b.imm : -b.imm;
 		t->values[rd] = a;
-	} else if (b.kind == VALUE_CONST && fits(b.imm)) {
-		uint32_t x = operand(t, r1);
+	} else if (b.kind == VALUE_CONST && imm_fits(b.imm)) {
+		uint32_t x = operand_of(t, r1);
 
 		put_result(t, alu_op(op) | HOP_IMMEDIATE, rd, x, 0, b.imm);
 	} else {
-		uint32_t x = operand(t, r1), y = operand(t, r2);
+		uint32_t x = operand_of(t, r1), y = operand_of(t, r2);
 
 		put_result(t, alu_op(op), rd, x, y, 0);
 	}
@@ -326,7 +326,7 @@ static void put_load(struct translator *t, enum dif_op op, uint32_t r1, uint32_t
 	reg_release(t, rd);
 	a = value_of(t, r1);
 	if (a.kind == VALUE_CONST)
-		a = (struct value){VALUE_SUM, operand(t, r1), 0};
+		a = (struct value){VALUE_SUM, operand_of(t, r1), 0};
 	put_result(t, HOP_LOAD, rd, a.reg, load_code(op), a.imm);
 }
 
@@ -384,10 +384,10 @@ static void put_push(struct translator *t, uint32_t rs)
 {
 	struct value v = value_of(t, rs);
 
-	if (t->npushed < RT_HELPER_PUSHES && v.kind == VALUE_CONST && fits(v.imm))
+	if (t->npushed < RT_HELPER_PUSHES && v.kind == VALUE_CONST && imm_fits(v.imm))
 		hcode_put(t, HOP_PUSH | HOP_IMMEDIATE, 0, 0, t->npushed, v.imm);
 	else if (t->npushed < RT_HELPER_PUSHES)
-		hcode_put(t, HOP_PUSH, 0, operand(t, rs), t->npushed, 0);
+		hcode_put(t, HOP_PUSH, 0, operand_of(t, rs), t->npushed, 0);
 	t->npushed++;
 }
 
@@ -490,11 +490,11 @@ static void put_branch(struct translator *t, dif_insn in)
 	a = swaps ? t->flag_b : t->flag_a;
 	b = swaps ? t->flag_a : t->flag_b;
 	v = b == REG_COMPARED ? (struct value){VALUE_SUM, b, 0} : value_of(t, b);
-	a = a == REG_COMPARED ? a : operand(t, a);
+	a = a == REG_COMPARED ? a : operand_of(t, a);
 	if (v.kind == VALUE_CONST && v.imm >= -128 && v.imm < 128) {
 		op = hcode_put(t, op | HOP_IMMEDIATE, (uint8_t)v.imm, a, 0, 0);
 	} else {
-		b = b == REG_COMPARED ? b : operand(t, b);
+		b = b == REG_COMPARED ? b : operand_of(t, b);
 		op = hcode_put(t, op, 0, a, b, 0);
 	}
 	jump_note(t, op, label);
@@ -513,7 +513,7 @@ static void note_flags(struct translator *t, dif_insn in)
 	t->flag_b = op == DIF_OP_TST ? 0 : DIF_INSN_R2(in);
 	if (op != DIF_OP_SCMP)
 		return;
-	hcode_put(t, HOP_SCMP, REG_COMPARED, operand(t, t->flag_a), operand(t, t->flag_b), 0);
+	hcode_put(t, HOP_SCMP, REG_COMPARED, operand_of(t, t->flag_a), operand_of(t, t->flag_b), 0);
 	t->flag_a = REG_COMPARED;
 	t->flag_b = 0;
 }
@@ -544,7 +544,7 @@ static void put_insn(struct translator *t, dif_insn in)
 	case DIF_FORM_RR:
 		if (op == DIF_OP_NOT) {
 			reg_release(t, rd);
-			at = operand(t, r1);
+			at = operand_of(t, r1);
 			put_result(t, HOP_XOR | HOP_IMMEDIATE, rd, at, 0, -1);
 		} else if (op == DIF_OP_MOV) {
 			struct value v;
@@ -561,8 +561,8 @@ static void put_insn(struct translator *t, dif_insn in)
 	case DIF_FORM_LABEL: put_branch(t, in); return;
 	case DIF_FORM_LOAD: put_load(t, op, r1, rd); return;
 	case DIF_FORM_STORE:
-		at = operand(t, rd);
-		hcode_put(t, HOP_STORE, at, operand(t, r1), store_size(op), 0);
+		at = operand_of(t, rd);
+		hcode_put(t, HOP_STORE, at, operand_of(t, r1), store_size(op), 0);
 		return;
 	case DIF_FORM_SETX:
 		set_value(t, rd,
@@ -608,7 +608,7 @@ static void return_truth(struct translator *t, uint32_t r)
 	struct value v = value_of(t, r);
 
 	if (v.kind != VALUE_CONST)
-		jump_note(t, hcode_put(t, HOP_JEQ | HOP_IMMEDIATE, 0, operand(t, r), 0, 0),
+		jump_note(t, hcode_put(t, HOP_JEQ | HOP_IMMEDIATE, 0, operand_of(t, r), 0, 0),
 			  ON_FALSE);
 	else if (!v.imm)
 		jump_note(t, hcode_put(t, HOP_JMP, 0, 0, 0, 0), ON_FALSE);
@@ -617,7 +617,7 @@ static void return_truth(struct translator *t, uint32_t r)
 /* The end of an object with several returns. */
 static void return_value(struct translator *t, uint32_t r)
 {
-	hcode_put(t, HOP_ADD, REG_VALUE, operand(t, r), 0, 0);
+	hcode_put(t, HOP_ADD, REG_VALUE, operand_of(t, r), 0, 0);
 }
 
 /*

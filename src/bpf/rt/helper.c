@@ -11,7 +11,7 @@
  *
  * A fault ends the clauses of one frame, which then has no name; it is counted.
  */
-/* Of sym/frame.h only the struct is used here, and none of the steps. */
+/* This file uses the struct of sym/frame.h, and none of its steps. */
 #pragma clang diagnostic ignored "-Wundefined-internal"
 #include "bpf/rt/walk.h"
 
