@@ -10,8 +10,8 @@
 enum { OP_CALL = 0xe8, OP_JMP = 0xe9, OP_GROUP5 = 0xff, MODRM_CALL = 0x15, MODRM_JMP = 0x25 };
 
 /*
- * What replaces a call: a nop of 1 byte, which the note points to and every kernel emulates, and
- * another of 4 bytes. A probed nop of 5 bytes would be no gain (INSN_NOP5).
+ * A call is replaced by a nop of 1 byte, which the note points to and every kernel emulates, and a
+ * nop of 4 bytes. A probed nop of 5 bytes could end the program (INSN_NOP5).
  */
 static const uint8_t nops[CALL_SIZE] = {0x90, 0x0f, 0x1f, 0x40, 0x00};
 static const uint8_t nop_ret[] = {0x90, 0xc3};

@@ -8,7 +8,7 @@
 #include "d/desc_hint.h"
 #include "d/lower.h"
 
-/* Of the loops of ustack helpers: how often they run at most, how many stand in one another. */
+/* Limits of the loops of ustack helpers: iterations of a loop, and loops inside one another. */
 #define LOOP_MOST    65536u
 #define LOOPS_NESTED 8u
 

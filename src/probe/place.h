@@ -155,7 +155,7 @@ struct place_event {
 	struct place_field fields[PLACE_MAX_FIELDS];
 };
 
-/* What a perf event counts. */
+/* The event that a perf counter counts. */
 struct place_counter {
 	uint32_t type;	 /* PERF_TYPE_* */
 	uint64_t config; /* which event of that type */

@@ -20,7 +20,7 @@ static void map_touch(pid_t pid, const struct proc_map *m, uint64_t size)
 		local[n] = (struct iovec){&bytes[n], 1};
 		n++;
 	}
-	/* What was read is of no interest, and what could not be read stays as it is. */
+	/* The bytes are not used. If some cannot be read, clauses cannot read them either. */
 	if (process_vm_readv(pid, local, n, remote, n, 0) < 0)
 		return;
 }

@@ -17,5 +17,5 @@ struct gate;
 
 #define TOUCH_MAX (8u << 20) /* bytes of a process's files; the program's own comes first */
 
-/* What cannot be read stays untouched. */
+/* Reads the constants of a held process; skips memory that cannot be read. */
 void proc_touch_constants(struct gate *g, pid_t pid);

@@ -85,5 +85,5 @@ struct provider_come {
 extern const struct provider_come *const provider_comes[];
 extern const struct provider_come pid_come, usdt_come;
 
-/* To be called before probes are attached: calls of children fire the probes of their parents. */
+/* Calls of children will fire the probes of their parents. Call this before probes are attached. */
 void pid_have_children(struct probes *ps);
