@@ -338,6 +338,8 @@ static int request_try(struct gate *g, struct request *q, bool *ret_again)
 	}
 	if (q->send == path_ask || q->send == mapping_ask)
 		g->current = NULL;
+	if (!g->is_patient)
+		(void)reader_delay(g->reader); /* wait_charge() counts from here */
 	sys = q->send(g, q, since + allowed);
 	wait_charge(g, q->zone, since);
 	if (sys == ETIMEDOUT) {
