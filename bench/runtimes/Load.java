@@ -1,0 +1,72 @@
+// Makes a system call below frames of Java: a line "repeat N" or "first N" on stdin is answered with the nanoseconds that a call takes,
+// "busy N" with the processor time of a request of a server that answers N of them.
+// The first stacks are those of methods of classes of their own, which bench/ustack.py writes: Fresh0, Fresh1 and so on.
+import java.io.*;
+import java.util.*;
+
+public class Load {
+	static RandomAccessFile in;
+	static byte[] buf = new byte[1];
+	static int number;
+
+	static double hot(int n) throws IOException {
+		long start = System.nanoTime();
+		for (int i = 0; i < n; i++)
+			in.read(buf);
+		return (System.nanoTime() - start) / (double)n;
+	}
+	static double down(int depth, int n) throws IOException {
+		return depth > 0 ? down(depth - 1, n) : hot(n);
+	}
+	public static long leaf() throws IOException {
+		long start = System.nanoTime();
+		in.read(buf);
+		return System.nanoTime() - start;
+	}
+
+	static String item(int k, int total) {
+		StringBuilder list = new StringBuilder("[");
+		for (int i = 0; i < k % 7; i++)
+			list.append(i).append(',');
+		return String.format("<li>item %d: %d of %d, %s]</li>", k, k * k % total, total, list);
+	}
+	static String render(int depth, int k) {
+		if (depth > 0)
+			return render(depth - 1, k);
+		List<String> all = new ArrayList<>();
+		for (int i = 0; i < 12; i++)
+			all.add(item(i, k + 9));
+		all.sort(Comparator.reverseOrder());
+		return String.join("", all);
+	}
+	static double busy(int n) {
+		com.sun.management.OperatingSystemMXBean os =
+			(com.sun.management.OperatingSystemMXBean)java.lang.management.ManagementFactory.getOperatingSystemMXBean();
+		long start = os.getProcessCpuTime(), sum = 0;
+		for (int k = 0; k < n; k++)
+			sum += render(k % 14, k % 10000).split("<").length;
+		return (os.getProcessCpuTime() - start) / (double)n + (sum == 0 ? 1 : 0);
+	}
+
+	public static void main(String[] args) throws Exception {
+		BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
+		in = new RandomAccessFile("/dev/null", "r");
+		for (String line; (line = lines.readLine()) != null;) {
+			String[] w = line.split(" ");
+			int n = Integer.parseInt(w[1]);
+			if (w[0].equals("repeat")) {
+				System.out.println(down(24, n));
+				continue;
+			}
+			if (w[0].equals("busy")) {
+				System.out.println(busy(n));
+				continue;
+			}
+			long[] took = new long[n];
+			for (int i = 0; i < n; i++)
+				took[i] = (Long)Class.forName("Fresh" + number++).getMethod("go").invoke(null);
+			Arrays.sort(took);
+			System.out.println(took[n / 2]);
+		}
+	}
+}

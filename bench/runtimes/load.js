@@ -1,0 +1,57 @@
+// Makes a system call below JavaScript frames: a line "repeat N" or "first N" on stdin is answered with the nanoseconds that a call takes,
+// "busy N" with the processor time of a request of a server that answers N of them.
+'use strict';
+const vm = require('vm');
+const readline = require('readline');
+const FRAMES = 22;
+const now = () => Number(process.hrtime.bigint());
+
+function hot(n) {
+	const start = now();
+	for (let i = 0; i < n; i++)
+		process.ppid;
+	return (now() - start) / n;
+}
+
+function down(depth, n) {
+	return depth ? down(depth - 1, n) : hot(n);
+}
+
+// a chain of new functions of a new file, called once
+function fresh(number) {
+	let text = '';
+	for (let i = 0; i < FRAMES; i++)
+		text += `function handle_${number}_${i}(x) {\n\treturn ${i ? `handle_${number}_${i - 1}` : 'leaf'}(x + 1);\n}\n`;
+	text += `function leaf(x) {\n\tconst start = now();\n\tprocess.ppid;\n\treturn now() - start;\n}\nhandle_${number}_${FRAMES - 1}(1);`;
+	return new vm.Script(text, { filename: `/srv/app/page${number}.js` }).runInContext(space);
+}
+
+const item = (k, total) => `<li>item ${k}: ${k * k % total} of ${total}, ${JSON.stringify({ key: k, list: Array.from({ length: k % 7 }, (x, i) => i) })}</li>`;
+function render(depth, k) {
+	return depth ? render(depth - 1, k) : Array.from({ length: 12 }, (x, i) => item(i, k + 9)).sort((a, b) => a < b ? -1 : 1).join('');
+}
+function busy(n) {
+	const start = process.cpuUsage();
+	for (let k = 0; k < n; k++)
+		JSON.parse(JSON.stringify({ page: render(k % 14, k), k }));
+	const used = process.cpuUsage(start);
+	return (used.user + used.system) * 1000 / n;
+}
+
+const space = vm.createContext({ process, now });
+let number = 0;
+readline.createInterface({ input: process.stdin }).on('line', (line) => {
+	const [how, n] = line.split(' ');
+	if (how === 'repeat') {
+		console.log(down(FRAMES, +n));
+		return;
+	}
+	if (how === 'busy') {
+		console.log(busy(+n));
+		return;
+	}
+	const took = [];
+	for (let i = 0; i < +n; i++)
+		took.push(fresh(number++));
+	console.log(took.sort((a, b) => a - b)[took.length >> 1]);
+});

@@ -1,0 +1,64 @@
+"""Makes a system call below Python frames: a line "repeat N" or "first N" on stdin is answered with the nanoseconds that a call takes, "busy N" with the processor
+time of a request of a server that answers N of them."""
+import json, os, statistics, string, sys, time
+
+FRAMES = 16
+now = time.perf_counter_ns
+
+
+def hot(n):
+    call = os.getppid
+    start = now()
+    for _ in range(n):
+        call()
+    return (now() - start) / n
+
+
+def down(depth, n):
+    return down(depth - 1, n) if depth else hot(n)
+
+
+def fresh(number):
+    """A chain of new functions of new files, called once."""
+    space = {"now": now, "call": os.getppid}
+    exec(compile("def leaf%d(x):\n\tstart = now()\n\tcall()\n\treturn now() - start\n" % number, "/srv/app/leaf%d.py" % number, "exec"), space)
+    last = "leaf%d" % number
+    for i in range(FRAMES - 3):
+        name = "handle_%d_%d" % (number, i)
+        exec(compile("\n" * (i * 7) + "def %s(x):\n\tx += 1\n\treturn %s(x)\n" % (name, last), "/srv/app/m%d.py" % i, "exec"), space)
+        last = name
+    return space[last](1)
+
+
+PAGE = string.Template("<li>$name: $count of $total, $note</li>")
+
+
+def item(k, total):
+    return PAGE.substitute(name="item %d" % k, count=k * k % total, total=total, note=json.dumps({"key": k, "list": list(range(k % 7))}))
+
+
+def render(depth, k):
+    return render(depth - 1, k) if depth else "".join(item(i, k + 9) for i in range(12))
+
+
+def busy(n):
+    start = time.process_time_ns()
+    for k in range(n):
+        json.loads(json.dumps({"page": render(k % 14, k), "k": k}))
+    return (time.process_time_ns() - start) / n
+
+
+def main():
+    number = 0
+    for line in sys.stdin:
+        how, n = line.split()
+        if how == "repeat":
+            print(down(FRAMES - 3, int(n)), flush=True)
+        elif how == "busy":
+            print(busy(int(n)), flush=True)
+        else:
+            number += int(n)
+            print(statistics.median([fresh(i) for i in range(number - int(n), number)]), flush=True)
+
+
+main()

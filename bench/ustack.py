@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Stacks of Python, Node.js and Java with ustack helpers: what they cost, medians.
+
+    bench/ustack.py [--build build] [--runs 3] [--only NAME] [--json bench/ustack.json]
+
+Added to a probe: what jstack() as a key of an aggregation adds to a system call, above the same probe with count() alone. `first`: each stack consists of functions that
+no stack has had before. `repeated`: the same stack again. Beside it bpftrace with the perf map of `node --perf-basic-prof`, which has names but no lines.
+Busy: processor time that a program needs for its work while profile-97 records all stacks, beside without. First stack: from the first firing in a process that
+is new to dtrace to the first record with frames of the language. Start: a whole dtrace command that ends at once.
+"""
+import argparse, json, os, platform, re, signal, statistics, subprocess, sys, tempfile, time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from funcs import ROOT
+
+os.environ["DTRACE_OPT_SYSLIBDIR"] = os.path.join(ROOT, "dlib")  # helpers of this tree
+REPEATS, CHAINS, ROUNDS = 20_000, 60, 12
+LOADS = os.path.join(ROOT, "bench/runtimes")
+CALL = {"python": "getppid", "node": "getppid", "java": "read"}
+
+
+class Program:
+    def __init__(self, argv, cwd):
+        self.p = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=cwd)
+
+    def ns(self, what):
+        self.p.stdin.write(what + "\n")
+        self.p.stdin.flush()
+        return float(self.p.stdout.readline())
+
+    def end(self):
+        self.p.stdin.close()
+        self.p.wait()
+
+
+class Tracer:
+    """A tracer that prints READY again and again."""
+
+    def __init__(self, argv):
+        self.t = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        while "READY" not in (line := self.t.stdout.readline()):
+            if not line and self.t.poll() is not None:
+                raise RuntimeError(f"{argv} ended: {self.t.stderr.read()}")
+
+    def end(self):
+        self.t.send_signal(signal.SIGINT)
+        out, err = self.t.communicate()
+        return out
+
+
+def make_java(folder):
+    """Load, and classes with 24 methods each of which calls the next."""
+    for k in range(CHAINS * (ROUNDS + 2)):
+        text = "".join(f"\tstatic long step{k}_{i}() throws Exception {{\n\t\treturn {f'step{k}_{i - 1}' if i else 'Load.leaf'}();\n\t}}\n" for i in range(22))
+        with open(os.path.join(folder, f"Fresh{k}.java"), "w") as f:
+            f.write(f"public class Fresh{k} {{\n{text}\tpublic static long go() throws Exception {{\n\t\treturn step{k}_21();\n\t}}\n}}\n")
+    files = [os.path.join(folder, f) for f in os.listdir(folder) if f.endswith(".java")]
+    subprocess.run(["javac", "-d", folder, os.path.join(LOADS, "Load.java")] + files, check=True)
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("--build", default=os.path.join(ROOT, "build"))
+    ap.add_argument("--runs", type=int, default=3)
+    ap.add_argument("--only", default="")
+    ap.add_argument("--json", default=os.path.join(ROOT, "bench/ustack.json"))
+    opts = ap.parse_args()
+    dt = os.path.join(os.path.abspath(opts.build), "src/cmd/dtrace/dtrace")
+    raw = {}
+    with tempfile.TemporaryDirectory() as tmp:
+        run = {"python": ["/usr/bin/python3.11", os.path.join(LOADS, "load.py")], "node": ["/usr/bin/node", os.path.join(LOADS, "load.js")],
+               "java": ["java", "-Xshare:auto", "-cp", tmp, "Load"]}
+
+        def row(name, unit, target, ours, theirs=None):
+            if not re.search(opts.only, name):
+                return
+            if name.startswith("Java") and not os.path.exists(os.path.join(tmp, "Load.class")):
+                make_java(tmp)
+            a, b = [], []
+            for _ in range(opts.runs):
+                a.append(ours())
+                if theirs:
+                    b.append(theirs())
+            raw[name] = {"unit": unit, "fathom": a, "bpftrace": b}
+            peer = f"{statistics.median(b):12.2f}" if b else f"{'':>12}"
+            print(f"{name:<58} {statistics.median(a):12.2f} {peer} {unit:>4}   {target}", flush=True)
+
+        def added(lang, how, tracer, argv=None):
+            """Microseconds that a call takes with the tracer's stack, less without."""
+            p = Program(argv or run[lang], tmp)
+            work = f"repeat {REPEATS}" if how == "repeat" else f"first {CHAINS}"
+            times = []
+            for key in (False, True):
+                t = Tracer(tracer(p.p.pid, key))
+                for _ in range(3):
+                    p.ns("repeat 2000")  # the process is met, and its code warm
+                    time.sleep(0.1)
+                times.append(statistics.median(p.ns(work) for _ in range(3)))
+                t.end()
+            p.end()
+            return (times[1] - times[0]) / 1000
+
+        def ours(lang):
+            return lambda pid, key: [dt, "-x", "jstackstrsize=16k", "-qn", "syscall::%s:entry /pid == %d/ { @%s = count(); } tick-50ms { printf(\"READY\\n\"); }" % (
+                CALL[lang], pid, "[jstack(100)]" if key else "")]
+
+        def theirs(lang):
+            return lambda pid, key: ["bpftrace", "-B", "line", "-e", "tracepoint:syscalls:sys_enter_%s /pid == %d/ { @%s = count(); } interval:ms:50 { printf(\"READY\\n\"); }" % (
+                CALL[lang], pid, "[ustack(100)]" if key else "")]
+
+        print(f"kernel {platform.release()}, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}, {opts.runs} runs, medians")
+        print(f"{'what':<58} {'fathom':>12} {'bpftrace':>12} {'unit':>4}   target")
+        for lang, name, most in (("python", "Python, 16 language frames", 15), ("node", "Node.js, 35 mixed frames", 60), ("java", "Java, 30 frames", 40)):
+            map_argv = ["/usr/bin/node", "--perf-basic-prof"] + run["node"][1:] if lang == "node" else None
+            row(f"{name}: first", "us", f"<= {most}", lambda: added(lang, "first", ours(lang)))
+            row(f"{name}: repeated", "us", f"<= {most / 3:.0f}", lambda: added(lang, "repeat", ours(lang)),
+                (lambda: added(lang, "repeat", theirs(lang), map_argv)) if lang == "node" else None)
+
+        def speed(lang, n):
+            """Percent of the untraced speed that a program has under profile-97, by its processor time."""
+            p = Program(run[lang], tmp)
+            for _ in range(4):
+                p.ns(f"busy {n}")
+            ratios = []
+            for _ in range(8):
+                base = p.ns(f"busy {n}")
+                t = Tracer([dt, "-x", "jstackstrsize=16k", "-qn", "profile-97 /arg1/ { @[jstack(100)] = count(); } tick-50ms { printf(\"READY\\n\"); }"])
+                p.ns(f"busy {n // 8}")
+                traced = p.ns(f"busy {n}")
+                t.end()
+                ratios.append(200 * traced / (base + p.ns(f"busy {n}")))
+            p.end()
+            return 10000 / statistics.median(ratios)
+
+        for lang, name, n in (("python", "Python", 7000), ("node", "Node.js", 50000), ("java", "Java", 40000)):
+            row(f"{name} busy, profile-97: speed of the untraced", "%", ">= 99", lambda: speed(lang, n))
+
+        def met(lang):
+            """Milliseconds from the first firing in a new process to the first record with frames of the language."""
+            p = Program(run[lang], tmp)
+            p.ns("repeat 2000")
+            t = subprocess.Popen([dt, "-x", "jstackstrsize=16k", "-x", "switchrate=10ms", "-x", "bufsize=64m", "-qn",
+                                  "BEGIN { printf(\"READY\\n\"); } syscall::%s:entry /pid == %d/ { printf(\"\\nat %%d\", timestamp); jstack(100); }" % (CALL[lang], p.p.pid)],
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            while "READY" not in t.stdout.readline():
+                pass
+            p.p.stdin.write("repeat 40000\n")
+            p.p.stdin.flush()
+            first = last = None
+            for line in t.stdout:
+                if line.startswith("at "):
+                    last = int(line.split()[1])
+                    first = first or last
+                elif re.search(r"load.py:|load.js line|Load.java:", line):
+                    break
+            t.terminate()
+            t.stdout.close()
+            t.wait()
+            p.p.stdout.readline()
+            p.end()
+            return (last - first) / 1e6
+
+        for lang, name in (("python", "Python"), ("node", "Node.js"), ("java", "Java")):
+            row(f"{name}, new process: first stack with its frames", "ms", "<= 50", lambda: met(lang))
+
+        def wall(script):
+            start = time.monotonic()
+            subprocess.run([dt, "-qn", script], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            return 1000 * (time.monotonic() - start)
+
+        row("start with one jstack()", "ms", "", lambda: wall("syscall::getppid:entry { jstack(); } BEGIN { exit(0); }"))
+        row("start with 600 jstack()", "ms", "", lambda: wall("syscall::getppid:entry { jstack(); }\n" * 600 + "BEGIN { exit(0); }"))
+    with open(opts.json, "w") as f:
+        json.dump({"kernel": platform.release(), "cpus": os.cpu_count(), "load": os.getloadavg(), "runs": opts.runs, "raw": raw}, f, indent=1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
