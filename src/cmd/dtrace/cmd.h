@@ -29,7 +29,9 @@ struct cmd {
 	dtrace_hdl_t *dtp;
 	enum cmd_mode mode;
 	bool verbose, only_compile, zdefs, claims_anon, is_buffered, is_ilp32;
-	bool keeps_temp; /* -k: there is nothing to keep */
+	bool keeps_temp;       /* -k: there is nothing to keep */
+	const char *help;      /* the topic of --help, "" without one; NULL: no --help */
+	const char *completes; /* --complete; NULL: none */
 	unsigned int cflags;
 	struct cmd_prog *progs;
 	int nprogs;
@@ -54,10 +56,13 @@ __attribute__((format(printf, 3, 4), noreturn)) void cmd_fatal_sys(struct cmd *c
 								   const char *fmt, ...);
 __attribute__((noreturn)) void cmd_exit(struct cmd *c, int status);
 void cmd_usage(FILE *fp);
-void cmd_help(struct cmd *c);
+int cmd_help(struct cmd *c);
 
 /* build.c */
 int cmd_build(struct cmd *c);
+
+/* complete.c */
+int cmd_complete(struct cmd *c, const char *request);
 
 /* modes.c */
 void cmd_compile(struct cmd *c);

@@ -11,7 +11,8 @@
 static const char optstring[] = "3:6:aAb:Bc:CD:ef:FGhHi:I:klL:m:n:o:p:P:qs:SU:vVwx:X:Z";
 /* clang-format off */
 static const struct option longopts[] = {
-	{"help", no_argument, NULL, 'E'},
+	{"help", optional_argument, NULL, 'E'},
+	{"complete", required_argument, NULL, 'K'}, /* for shells: complete.c */
 	{"version", no_argument, NULL, 'V'},
 	/* SystemTap's command of the same name has these; build systems pass them to -h and -G */
 	{"types", no_argument, NULL, 'k'},
@@ -59,9 +60,8 @@ static void model_check(int flag, const char *arg)
 }
 
 /* Pass 1 over the flags: mode and switches. What is left over are the script's arguments. */
-static bool modes_scan(struct cmd *c, int argc, char **argv)
+static void modes_scan(struct cmd *c, int argc, char **argv)
 {
-	bool help = false;
 	int modes = 0, f;
 
 	while ((f = getopt_long(argc, argv, optstring, longopts, NULL)) != -1) {
@@ -69,7 +69,10 @@ static bool modes_scan(struct cmd *c, int argc, char **argv)
 			usage_exit();
 		if (f == '3' || f == '6')
 			model_check(f, optarg);
-		help |= f == 'E';
+		if (f == 'E')
+			c->help = optarg ? optarg : "";
+		if (f == 'K')
+			c->completes = optarg;
 		c->verbose |= f == 'v';
 		c->only_compile |= f == 'e';
 		c->claims_anon |= f == 'a';
@@ -97,7 +100,6 @@ static bool modes_scan(struct cmd *c, int argc, char **argv)
 	c->argv[0] = argv[0];
 	for (int i = optind; i < argc; i++)
 		c->argv[c->argc++] = argv[i];
-	return help;
 }
 
 static __attribute__((noreturn)) void flag_refuse(const char *what, const char *hint)
@@ -251,7 +253,6 @@ int main(int argc, char **argv)
 {
 	struct cmd c = {.out = stdout};
 	int status = E_SUCCESS;
-	bool help;
 
 	streams_open();
 	if (argc == 1)
@@ -262,19 +263,19 @@ int main(int argc, char **argv)
 	c.cmd_is_pid = calloc((size_t)argc, sizeof(*c.cmd_is_pid));
 	if (!c.progs || !c.argv || !c.cmds || !c.cmd_is_pid)
 		cmd_fatal_sys(&c, ENOMEM, "failed to allocate memory for arguments");
-	help = modes_scan(&c, argc, argv);
+	modes_scan(&c, argc, argv);
 	if (c.mode == MODE_VERSION) {
 		cmd_version(&c);
 		cmd_exit(&c, E_SUCCESS);
 	}
 	missing_refuse(&c);
-	if (help)
+	if (c.help || c.completes)
 		c.only_compile = true; /* then no privilege is needed */
 	library_open(&c);
-	if (help) {
-		cmd_help(&c);
-		cmd_exit(&c, E_SUCCESS);
-	}
+	if (c.help)
+		cmd_exit(&c, cmd_help(&c));
+	if (c.completes)
+		cmd_exit(&c, cmd_complete(&c, c.completes));
 	flags_apply(&c, argc, argv);
 	c.cflags = c.mode == MODE_LIST ? DTRACE_C_ZDEFS : 0;
 	if (mode_builds(c.mode)) {

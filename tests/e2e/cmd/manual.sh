@@ -3,7 +3,7 @@
 man=$SRC/doc/dtrace.8
 cd "$TMP" || exit 1
 $DTRACE >usage 2>&1
-$DTRACE --help >help
+$DTRACE --help=all >help
 {
 	grep -oE '\[-[a-zA-Z]+' usage | tr -d '[-' | grep -o . | sed 's/^/flag /'
 	awk '

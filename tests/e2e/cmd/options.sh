@@ -17,7 +17,7 @@ invalid="Invalid value for specified option"
 
 # what --help lists is accepted, by kind; good values of all options together
 on= off= zero= values=
-$DTRACE --help | sed -n '/^Options/,/^$/p' | sed '1d;$d' >options
+$DTRACE --help=options | sed -n '/^Options/,/^$/p' | sed '1d;$d' >options
 while read -r name kind rest; do
 	case $name:$kind in
 	*:flag) on="$on -x $name" off="$off -x $name=off" zero="$zero -x $name=0"; bad "$name" maybe "$invalid" ;;

@@ -1,0 +1,115 @@
+# @@needs: kernel
+# What shells offer at Tab: the candidates of --complete; and what bash, zsh and fish make of them on a terminal, where
+# they are installed.
+cat >evil.c <<'EOF'
+#include <unistd.h>
+void good(void) {}
+void evil(void) {}
+int main(void) { good(); evil(); write(1, "ready\n", 6); pause(); }
+EOF
+cc -c evil.c && objcopy --redefine-sym 'evil=$(touch evil.ran)' evil.o && cc -o evil evil.o || exit 1
+exec python3 - <<'EOF'
+import os, pty, select, shutil, signal, subprocess, sys, time
+
+DTRACE, SRC, PATIENCE = os.environ["DTRACE"], os.environ["SRC"], int(os.environ["PATIENCE"])
+bad = []
+
+
+def expect(request, only=None, has=(), lacks=()):
+    p = subprocess.run([DTRACE, f"--complete={request}"], capture_output=True, text=True)
+    got = [line.split("\t")[0] for line in p.stdout.splitlines()]
+    if p.returncode or p.stderr or len(set(got)) != len(got):
+        bad.append(f"{request}: status {p.returncode}, {p.stderr}, {got[:40]}")
+    if set(has) - set(got) or set(lacks) & set(got) or (only is not None and got != only):
+        bad.append(f"{request}: {got[:40]}")
+
+
+expect("probe:sysc", only=["syscall:"])
+expect("probe:syscall::openat", only=["syscall::openat:", "syscall::openat2:"])
+expect("probe:syscall::openat:", only=["syscall::openat:entry", "syscall::openat:return"])
+expect("probe:", has=["syscall:", "profile:", "dtrace:"], lacks=[":"])
+expect("probe:a:b:c:d:e", only=[])
+expect("provider:sched", only=["sched"])
+expect("function:openat2", only=["openat2"])
+expect("name:off-c", only=["off-cpu"])
+expect("option:ustackfr", only=["ustackframes"])
+expect("option:iregs", only=[])  # it has no effect here
+expect("word:execn", only=["execname"])
+expect("word:quant", only=["quantize"])
+expect("nosuch:x", only=[])
+expect("nosuch", only=[])
+expect("probe:" + "x" * 5000, only=[])
+
+# A name that a shell would run is not offered.
+evil = subprocess.Popen(["./evil"], stdout=subprocess.PIPE)
+evil.stdout.readline()
+expect(f"probe:pid{evil.pid}:evil:goo", only=[f"pid{evil.pid}:evil:good:"])
+expect(f"probe:pid{evil.pid}:evil:$", only=[])
+p = subprocess.run([DTRACE, f"--complete=probe:pid{evil.pid}:evil:"], capture_output=True, text=True)
+if f"pid{evil.pid}:evil:main:" not in p.stdout or "touch" in p.stdout:
+    bad.append("functions of a process: " + p.stdout)
+
+
+class Shell:
+    """A shell on a terminal, to which a user types."""
+
+    def __init__(self, argv, env):
+        env = {**os.environ, "TERM": "dumb", "PATH": f"{os.path.dirname(DTRACE)}:{os.environ['PATH']}", **env}
+        self.pid, self.fd = pty.fork()
+        if not self.pid:
+            os.execvpe(argv[0], argv, env)
+        self.text = ""
+        self.wait("$ ", argv[0])
+
+    def wait(self, want, what):
+        end = time.monotonic() + 30 * PATIENCE
+        while want not in self.text and time.monotonic() < end:
+            if select.select([self.fd], [], [], 0.1)[0]:
+                self.text += os.read(self.fd, 65536).decode(errors="replace").replace("\a", "")
+        if want not in self.text:
+            bad.append(f"{what}: {self.text!r}")
+        self.text = ""
+
+    def type(self, keys, want):
+        os.write(self.fd, keys.encode())
+        self.wait(want, keys)
+        os.write(self.fd, b"\x15#\n")  # takes the line back
+        self.wait("$ ", "^U")
+
+    def end(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.close(self.fd)
+        os.waitpid(self.pid, 0)
+
+
+def lines_check(shell):
+    shell.type("dtrace -n sysc\t", "dtrace -n syscall:")
+    shell.type("dtrace -n syscall::openat2\t", "syscall::openat2:")
+    shell.type("dtrace -P sysc\t", "dtrace -P syscall")
+    shell.type("dtrace -f openat2\t", "dtrace -f openat2")
+    shell.type("dtrace -x ustackfr\t", "dtrace -x ustackframes")
+    shell.type("dtrace -n 'syscall:::entry { @[execn\t", "@[execname")
+    shell.end()
+
+
+if shutil.which("bash") and os.path.exists("/usr/share/bash-completion/bash_completion"):
+    with open("bashrc", "w") as f:
+        f.write(f"PS1='$ '\n. /usr/share/bash-completion/bash_completion\n. {SRC}/completion/dtrace.bash\n")
+    lines_check(Shell(["bash", "--noprofile", "--rcfile", "bashrc", "-i"], {}))
+if shutil.which("zsh"):
+    with open(".zshrc", "w") as f:
+        f.write(f"PS1='$ '\nfpath=({SRC}/completion $fpath)\nautoload -U compinit\ncompinit -u -D\n")
+    lines_check(Shell(["zsh", "-i"], {"ZDOTDIR": os.getcwd()}))
+if shutil.which("fish"):
+    for line, want in (("-P sysc", "syscall"), ("-n syscall::openat2", "syscall::openat2:"), ("-x ustackfr", "ustackframes"),
+                       ("-n 'syscall:::entry { @[execn", "@[execname")):
+        p = subprocess.run(["fish", "--no-config", "-c", f'source {SRC}/completion/dtrace.fish; complete -C "dtrace {line}"'],
+                           capture_output=True, text=True, env={**os.environ, "PATH": f"{os.path.dirname(DTRACE)}:{os.environ['PATH']}"})
+        if want not in p.stdout:
+            bad.append(f"fish, {line}: {p.stdout}{p.stderr}")
+evil.kill()
+if os.path.exists("evil.ran"):
+    bad.append("a name of a process was run")
+print("\n".join(bad))
+sys.exit(bool(bad))
+EOF
