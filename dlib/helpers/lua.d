@@ -1,0 +1,276 @@
+/*
+ * Lua 5.4: frames of Lua functions, as "file.lua:49 (name)", and of functions in C, as "[C] (name)".
+ * Functions have no names of their own: as in Lua's tracebacks, the name is that under which the
+ * calling instruction has got the function ("print", "insert", "method"); without one it is
+ * "function <file.lua:12>", with the line where the function begins, or "main chunk".
+ *
+ * A call of one Lua function by another does not recurse in C, so one native frame of
+ * luaV_execute() stands for several of them: those up to and including the first one that is marked
+ * as called from C. luaV_execute() keeps its innermost call in rbp, so no state has to be found, and
+ * coroutines follow one another as their native frames do.
+ *
+ * Offsets: lstate.h, lobject.h; instructions: lopcodes.h; names: ldebug.c of Lua 5.4.
+ */
+#pragma D helper exec "lua|lua5*|liblua5*.so*|liblua.so*"
+
+uint64_t run, run_end; /* luaV_execute(), from where on rbp is the call */
+uint64_t base;	       /* offset of the outermost call in the state */
+
+this uint64_t rest; /* the call that the next native frame of the interpreter begins with; 0: of another state */
+
+inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
+inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
+inline uint8_t BYTE[uint64_t a] = *(uint8_t *)a;
+/* instructions: the code, the first operand, whether the code sets the register that it names */
+inline uint32_t OP[uint32_t i] = i & 127;
+inline uint64_t SETS[uint32_t op] = op < 64 ? 0x3e3ffffff87bff >> op & 1 : 0x3a608 >> op - 64 & 1;
+inline int A[uint32_t i] = (int)(i >> 7 & 255);
+inline int B[uint32_t i] = (int)(i >> 16 & 255);
+inline int C[uint32_t i] = (int)(i >> 24);
+/* the text of a string object, and of the n-th constant of a function */
+inline string TEXT[uint64_t s] = ustr(s + 24, BYTE[s + 8] == 0x14 ? WORD[s + 16] : BYTE[s + 11]);
+inline string CONSTANT[uint64_t p, int n] = (BYTE[WORD[p + 56] + 16 * n + 8] & 15) == 4 ?
+    TEXT[WORD[WORD[p + 56] + 16 * n]] : "?";
+/* what an arithmetic operation looks for */
+inline string EVENT[int e] = e < 6 || e > 17 ? "?" :
+    substr("add sub mul mod pow div idivbandbor bxorshl shr ", 4 * (e - 6), e == 12 || e == 13 || e == 15 ? 4 : 3);
+/* in attach clauses: the entry of the table of functions that has an address, its start and end */
+inline uint64_t UNWIND[uint64_t h, uint64_t a] =
+    h + *(int *)(h + 16 + 8 * ubsearch(h + 12, HALF[h + 8], 8, 4, (uint32_t)(a - h)));
+inline uint64_t START[uint64_t e] = e + 8 + *(int *)(e + 8);
+
+dtrace:helper:attach:
+{
+	this->ident = symaddr("lua_ident");
+	if (!this->ident)
+		udecline("this Lua has no symbols");
+	this->ident = ubytes(this->ident, 32, "4c 75 61 20 35 2e 34 2e"); /* "Lua 5.4." */
+	if (!this->ident)
+		udecline("this version of Lua is not known (5.4 is)");
+	base = BYTE[this->ident + 8] < '3' ? 88 : 96;
+
+	/* the interpreter is what luaD_callnoyield() calls last, and that what lua_callk() calls first */
+	this->hdr = secaddr(".eh_frame_hdr");
+	this->call = symaddr("lua_callk");
+	if (!this->hdr || !this->call || HALF[this->hdr] != 0x3b031b01)
+		udecline("what finds the interpreter's function is missing");
+	this->call = ubytes(this->call, symsize("lua_callk"), "48 89 df e8");
+	this->call = this->call ? this->call + 8 + *(int *)(this->call + 4) : 0;
+	this->entry = this->call ? UNWIND[this->hdr, this->call] : 0;
+	run = 0;
+	if (this->call && START[this->entry] == this->call) {
+		this->end = this->call + HALF[this->entry + 12];
+		while (this->call; 32) {
+			this->call = ubytes(this->call, this->end - this->call, "e8");
+			if (this->call) {
+				this->target = this->call + 5 + *(int *)(this->call + 1);
+				this->call++;
+				this->entry = UNWIND[this->hdr, this->target];
+				if (START[this->entry] == this->target && HALF[this->entry + 12] > 8000) {
+					run = this->target;
+					run_end = run + HALF[this->entry + 12];
+				}
+			}
+		}
+	}
+	/* "mov 0x20(%rbp),%rbx" loads the position of the call in rbp */
+	this->load = run ? ubytes(run, 96, "48 8b 5d 20") : 0;
+	if (!this->load)
+		udecline("this Lua was compiled in a way that is not known");
+	run = this->load;
+}
+
+dtrace:helper:ustack:
+/arg0 >= run && arg0 <= run_end/
+{
+	this->call = this->rest;
+	this->is_known = (uint64_t)0;
+	this->is_reached = (uint64_t)0;
+	this->mine = (uint64_t)arg1;
+	/* at the end of the interpreter's function, rbp is the caller's */
+	this->is_last = (uint64_t)(arg3 == 0 && (BYTE[arg0] == 0xc3 || (HALF[arg0] & 0xfcff) == 0x5c41));
+	while (!this->is_last; 65536) {
+		if (!this->call && !this->is_known) {
+			/* the first native frame of a state; functions in C can be called at the moment */
+			this->is_known = 1;
+			this->outer = arg1;
+			while (WORD[this->outer + 16]; 65536)
+				this->outer = WORD[this->outer + 16];
+			this->state = this->outer - base;
+			if (BYTE[this->state + 8] == 8 && WORD[this->state + 48] == WORD[this->outer])
+				this->call = WORD[this->state + 32];
+			/* a call that has just ended is still in rbp */
+			this->outer = this->call;
+			while (this->outer && this->outer != arg1; 65536)
+				this->outer = WORD[this->outer + 16];
+			if (!this->outer && *(uint16_t *)(arg1 + 62) & 4) {
+				this->rest = this->call;
+				this->is_last = 1;
+			} else if (!this->outer)
+				this->mine = WORD[arg1 + 16];
+		}
+		if (!this->is_last) {
+			this->self = this->call;
+			this->status = this->call ? *(uint16_t *)(this->call + 62) : 0;
+			this->outer = this->call ? WORD[this->call + 16] : 0;
+			this->is_reached |= this->call == this->mine;
+			this->is_last = this->is_known && !this->outer || this->is_reached && (this->status & 4);
+			this->call = this->outer && WORD[this->outer + 16] ? this->outer : 0;
+			this->rest = this->call;
+
+			this->proto = 0ull;
+			this->at = 0ull;
+			if (this->outer && !(this->status & 2)) {
+				this->at = WORD[WORD[this->self]];
+				this->proto = WORD[this->at + 24];
+				this->code = WORD[this->proto + 64];
+				this->at = WORD[this->self + 32];
+				/* the interrupted one has the position of the next instruction in a register */
+				if (arg3 == 0 && this->self == arg1 && uregs[R_R13] > this->code &&
+				    uregs[R_R13] <= this->code + 4 * HALF[this->proto + 24])
+					this->at = uregs[R_R13];
+			}
+			/* what called it: a function of Lua that is still there, a hook, a finalizer */
+			this->from = 0ull;
+			this->from_at = 0ull;
+			this->kind = this->status & 0x20 ? 1 : 0;
+			if (this->outer && !this->kind) {
+				this->status = *(uint16_t *)(this->outer + 62);
+				this->kind = this->status & 8 ? 2 : this->status & 0x80 ? 3 : this->status & 2 ? 1 : 0;
+				if (!this->kind) {
+					this->from = WORD[WORD[this->outer]];
+					this->from = WORD[this->from + 24];
+					this->from_at = WORD[this->outer + 32];
+				}
+			}
+			if (this->outer && !ucached(this->proto ^ (uint64_t)this->kind << 56 ^ 1ull << 60, this->at ^ this->from << 20,
+			    this->from_at ^ (this->proto ? WORD[this->proto + 112] << 20 : 0))) {
+				this->name = this->kind == 2 ? "?" : this->kind == 3 ? "__gc" : "";
+				this->look = 0;
+				if (this->from) {
+					this->pc = (int)((this->from_at - WORD[this->from + 64]) / 4) - 1;
+					this->insn = HALF[WORD[this->from + 64] + 4 * this->pc];
+					this->op = OP[this->insn];
+					if (this->op == 68 || this->op == 69)
+						this->look = 1;
+					else if (this->op >= 46 && this->op <= 48)
+						this->name = EVENT[(int)(this->insn >> 24)];
+					else
+						this->name = this->op == 76 ? "for iterator" :
+						    this->op == 20 || this->op >= 11 && this->op <= 14 ? "index" :
+						    this->op >= 15 && this->op <= 18 ? "newindex" :
+						    this->op == 49 ? "unm" : this->op == 50 ? "bnot" :
+						    this->op == 52 ? "len" : this->op == 53 ? "concat" :
+						    this->op == 57 ? "eq" :
+						    this->op == 58 || this->op == 62 || this->op == 64 ? "lt" :
+						    this->op == 59 || this->op == 63 || this->op == 65 ? "le" :
+						    this->op == 54 || this->op == 70 ? "close" : "";
+				}
+				/* a name of what is in the register that is called, or (2) of a key */
+				this->reg = (int)(this->insn >> 7 & 255);
+				while (this->look; 8) {
+					/* local variables */
+					this->vars = WORD[this->from + 104];
+					this->end = this->vars + 16 * (uint64_t)HALF[this->from + 36];
+					this->left = this->reg + 1;
+					this->var = 0ull;
+					while (this->vars < this->end && this->left &&
+					    *(int *)(this->vars + 8) <= this->pc; 256) {
+						this->left -= this->pc < *(int *)(this->vars + 12);
+						this->var = this->left ? 0 : WORD[this->vars];
+						this->vars += 16;
+					}
+					/* the last instruction that sets the register */
+					this->set = -1;
+					this->index = this->var ? 0 : this->pc;
+					while (this->index > 0 && this->set < 0; 1024) {
+						this->index--;
+						this->insn = HALF[WORD[this->from + 64] + 4 * this->index];
+						this->op = OP[this->insn];
+						this->a = (int)(this->insn >> 7 & 255);
+						if (this->op == 68 || this->op == 69)
+							this->change = this->reg >= this->a;
+						else if (this->op == 8)
+							this->change = this->a <= this->reg &&
+							    this->reg <= this->a + (int)(this->insn >> 16 & 255);
+						else if (this->op == 76)
+							this->change = this->reg >= this->a + 2;
+						else
+							this->change = this->reg == this->a && SETS[this->op];
+						if (this->change)
+							this->set = this->index;
+					}
+					/* unless a jump leads past it */
+					while (this->index > 0 && this->set >= 0; 128) {
+						this->index--;
+						this->jump = HALF[WORD[this->from + 64] + 4 * this->index];
+						this->to = this->index + 1 + (int)(this->jump >> 7) - 16777215;
+						if (OP[this->jump] == 56 && this->to > this->set && this->to <= this->pc)
+							this->set = -1;
+					}
+					this->a = (int)(this->insn >> 24);
+					this->mode = this->look;
+					this->look = 0;
+					if (this->var)
+						this->name = this->mode == 2 ? "?" : TEXT[this->var];
+					else if (this->set < 0 || this->mode == 2 && this->op != 0 && this->op != 3)
+						this->name = this->mode == 2 ? "?" : "";
+					else if (this->op == 0 && (this->insn >> 16 & 255) < (this->insn >> 7 & 255)) {
+						this->look = this->mode;
+						this->reg = (int)(this->insn >> 16 & 255);
+					} else if (this->op == 11 || this->op == 14 || this->op == 20 && (this->insn >> 15 & 1))
+						this->name = CONSTANT[this->from, this->a];
+					else if (this->op == 12 || this->op == 20) {
+						this->look = 2;
+						this->reg = this->a;
+					} else if (this->op == 13)
+						this->name = "integer index";
+					else if (this->op == 9) {
+						this->var = WORD[WORD[this->from + 80] + 16 * (uint64_t)(this->insn >> 16 & 255)];
+						this->name = this->var ? TEXT[this->var] : "?";
+					} else if (this->op == 3)
+						this->name = CONSTANT[this->from, (int)(this->insn >> 15)];
+					else
+						this->name = this->mode == 2 ? "?" : "";
+					this->pc = this->set;
+				}
+				if (!this->proto)
+					uframe("@[C] (", strlen(this->name) ? this->name : "?", ")");
+				/* the line: differences from a line in another table, or from the first one */
+				if (this->proto) {
+					this->pc = (int)((this->at - WORD[this->proto + 64]) / 4) - 1;
+					this->line = *(int *)(this->proto + 44);
+					this->index = -1;
+					this->to = (int)ubsearch(WORD[this->proto + 96], HALF[this->proto + 40], 8, 4,
+					    this->pc < 0 ? 0 : this->pc);
+					if (this->to >= 0) {
+						this->index = *(int *)(WORD[this->proto + 96] + 8 * this->to);
+						this->line = *(int *)(WORD[this->proto + 96] + 8 * this->to + 4);
+					}
+					this->vars = WORD[this->proto + 88];
+					while (this->vars && this->index < this->pc; 256) {
+						this->index++;
+						this->line += *(int8_t *)(this->vars + this->index);
+					}
+					this->var = WORD[this->proto + 112];
+					this->file = TEXT[this->var];
+					this->op = BYTE[this->var + 24];
+					if (this->op == '@' || this->op == '=')
+						this->file = substr(this->file, 1);
+					else {
+						this->to = index(this->file, "\n");
+						this->left = this->to >= 0 || strlen(this->file) >= 45;
+						this->file = substr(this->file, 0, this->to >= 0 && this->to < 45 ? this->to : 45);
+						this->file = strjoin("[string \"", strjoin(this->file, this->left ? "...\"]" : "\"]"));
+					}
+					if (strlen(this->name) || !HALF[this->proto + 44])
+						uframe("@", this->file, ":", this->line, " (",
+						    strlen(this->name) ? this->name : "main chunk", ")");
+					else
+						uframe("@", this->file, ":", this->line, " (function <", this->file, ":",
+						    *(int *)(this->proto + 44), ">)");
+				}
+			}
+		}
+	}
+}
