@@ -1,25 +1,14 @@
 /* Writes descriptions of providers as DOF. */
-#include "usdt/dof.h"
-
-#include "base/str.h"
 #include "usdt/dof_impl.h"
 
-/* An image that is being written; section headers and contents are put together at the end. */
-struct writer {
-	VEC(struct dof_section) sections; /* offset: in data */
-	VEC(uint8_t) data;
-	struct strtab *strings;
-};
-
-static void data_align(struct writer *w, uint32_t align)
+static void data_align(struct dof_writer *w, uint32_t align)
 {
 	while (w->data.len % align)
 		vec_push(&w->data, 0);
 }
 
-/* Adds a section and returns its number. */
-static uint32_t section_add(struct writer *w, uint32_t type, uint32_t align, uint32_t entsize,
-			    const void *data, size_t size)
+uint32_t dof_section_add(struct dof_writer *w, uint32_t type, uint32_t align, uint32_t entsize,
+			 const void *data, size_t size)
 {
 	data_align(w, align);
 	vec_push(&w->sections, (struct dof_section){.type = type,
@@ -34,7 +23,7 @@ static uint32_t section_add(struct writer *w, uint32_t type, uint32_t align, uin
 }
 
 /* Adds the texts of types one behind the other; returns the offset of the first, 0 if n is 0. */
-static uint32_t texts_add(struct writer *w, const char *const *texts, uint32_t n)
+static uint32_t texts_add(struct dof_writer *w, const char *const *texts, uint32_t n)
 {
 	struct strbuf all = {0};
 	uint32_t off;
@@ -46,7 +35,8 @@ static uint32_t texts_add(struct writer *w, const char *const *texts, uint32_t n
 	return off;
 }
 
-static struct dof_probe probe_make(struct writer *w, const struct usdt_probe *p, uint32_t argidx)
+static struct dof_probe probe_make(struct dof_writer *w, const struct usdt_probe *p,
+				   uint32_t argidx)
 {
 	struct dof_probe d = {
 		.name = strtab_adds(w->strings, p->name),
@@ -68,7 +58,7 @@ static struct dof_probe probe_make(struct writer *w, const struct usdt_probe *p,
  * Adds the sections of a provider. strtab is the number of the section of strings, which is written
  * last.
  */
-static void provider_add(struct writer *w, const struct usdt_provider *pv, uint32_t strtab)
+static void provider_add(struct dof_writer *w, const struct usdt_provider *pv, uint32_t strtab)
 {
 	static const uint32_t
 		none; /* sites are in notes, not here; a table has one entry at least */
@@ -86,12 +76,12 @@ static void provider_add(struct writer *w, const struct usdt_provider *pv, uint3
 	if (!map.len)
 		vec_push(&map, 0);
 	memcpy(d.attrs, pv->attrs, sizeof(d.attrs));
-	d.probes = section_add(w, DOF_PROBES, 8, sizeof(*probes.data), probes.data,
-			       probes.len * sizeof(*probes.data));
-	d.prargs = section_add(w, DOF_PRARGS, 1, 1, map.data, map.len);
-	d.proffs = section_add(w, DOF_PROFFS, 4, 4, &none, sizeof(none));
-	d.prenoffs = section_add(w, DOF_PRENOFFS, 4, 4, &none, sizeof(none));
-	(void)section_add(w, DOF_PROVIDER, 4, 0, &d, sizeof(d));
+	d.probes = dof_section_add(w, DOF_PROBES, 8, sizeof(*probes.data), probes.data,
+				   probes.len * sizeof(*probes.data));
+	d.prargs = dof_section_add(w, DOF_PRARGS, 1, 1, map.data, map.len);
+	d.proffs = dof_section_add(w, DOF_PROFFS, 4, 4, &none, sizeof(none));
+	d.prenoffs = dof_section_add(w, DOF_PRENOFFS, 4, 4, &none, sizeof(none));
+	(void)dof_section_add(w, DOF_PROVIDER, 4, 0, &d, sizeof(d));
 	vec_deinit(&probes);
 	vec_deinit(&map);
 }
@@ -102,7 +92,7 @@ static void bytes_add(struct dof_image *out, const void *p, size_t n)
 		vec_push(&out->bytes, ((const uint8_t *)p)[i]);
 }
 
-static void image_add(const struct writer *w, bool is_lp64, struct dof_image *out)
+void dof_image_add(const struct dof_writer *w, bool is_lp64, struct dof_image *out)
 {
 	uint64_t data_off =
 		sizeof(struct dof_header) + w->sections.len * sizeof(struct dof_section);
@@ -114,6 +104,7 @@ static void image_add(const struct writer *w, bool is_lp64, struct dof_image *ou
 		.encoding = *(const uint8_t *)&one ? 1 : 2,
 		.version = DOF_VERSION,
 		.dif_version = DIF_VERSION,
+		.int_regs = w->nregs,
 		.hdrsize = sizeof(h),
 		.secsize = sizeof(struct dof_section),
 		.secnum = w->sections.len,
@@ -134,10 +125,17 @@ static void image_add(const struct writer *w, bool is_lp64, struct dof_image *ou
 		vec_push(&out->bytes, 0);
 }
 
+void dof_writer_deinit(struct dof_writer *w)
+{
+	strtab_destroy(w->strings);
+	vec_deinit(&w->sections);
+	vec_deinit(&w->data);
+}
+
 void dof_write(const struct usdt_provider *providers, uint32_t n, bool is_lp64,
 	       struct dof_image *out)
 {
-	struct writer w = {.strings = strtab_create()};
+	struct dof_writer w = {.strings = strtab_create()};
 	uint32_t nsections = 0;
 
 	/* Each provider has five sections; the section of strings comes behind all of them. */
@@ -145,11 +143,9 @@ void dof_write(const struct usdt_provider *providers, uint32_t n, bool is_lp64,
 		nsections += 5;
 	for (uint32_t i = 0; i < n; i++)
 		provider_add(&w, &providers[i], nsections);
-	(void)section_add(&w, DOF_STRTAB, 1, 0, strtab_data(w.strings), strtab_size(w.strings));
-	image_add(&w, is_lp64, out);
-	strtab_destroy(w.strings);
-	vec_deinit(&w.sections);
-	vec_deinit(&w.data);
+	(void)dof_section_add(&w, DOF_STRTAB, 1, 0, strtab_data(w.strings), strtab_size(w.strings));
+	dof_image_add(&w, is_lp64, out);
+	dof_writer_deinit(&w);
 }
 
 void dof_image_deinit(struct dof_image *d)

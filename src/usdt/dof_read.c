@@ -9,18 +9,12 @@
 #define PROBES_MAX   65536
 #define TEXT_MAX     255 /* bytes of a name, or of a type's text */
 
-struct image {
-	const uint8_t *bytes;
-	uint64_t size;
-	struct dof_header h;
-};
-
 static uint64_t offset_align(uint64_t n)
 {
 	return (n + 7) & ~(uint64_t)7;
 }
 
-static bool image_open(const uint8_t *bytes, size_t size, struct image *ret)
+bool dof_image_open(const uint8_t *bytes, size_t size, struct dof_bytes *ret)
 {
 	static const uint8_t magic[4] = {0x7f, 'D', 'O', 'F'};
 	struct dof_header h;
@@ -32,28 +26,42 @@ static bool image_open(const uint8_t *bytes, size_t size, struct image *ret)
 	    h.secsize != sizeof(struct dof_section) || h.secnum > SECTIONS_MAX ||
 	    h.secoff > h.filesz || (h.filesz - h.secoff) / h.secsize < h.secnum)
 		return false;
-	*ret = (struct image){bytes, h.filesz, h};
+	*ret = (struct dof_bytes){bytes, h.filesz, h};
 	return true;
 }
 
-/* Finds section n; false if it has another type, or does not lie completely inside the image. */
-static bool section_get(const struct image *im, uint32_t n, uint32_t type, const uint8_t **ret_data,
-			uint64_t *ret_size)
+bool dof_image_next(const struct dof_bytes *im, const uint8_t **bytes, size_t *size)
+{
+	uint64_t len = offset_align(im->size);
+
+	if (len >= *size)
+		return false;
+	*bytes += len;
+	*size -= (size_t)len;
+	return true;
+}
+
+bool dof_section_head(const struct dof_bytes *im, uint32_t n, struct dof_section *ret)
+{
+	if (n >= im->h.secnum)
+		return false;
+	memcpy(ret, im->bytes + im->h.secoff + (uint64_t)n * sizeof(*ret), sizeof(*ret));
+	return ret->offset <= im->size && ret->size <= im->size - ret->offset;
+}
+
+bool dof_section_get(const struct dof_bytes *im, uint32_t n, uint32_t type,
+		     const uint8_t **ret_data, uint64_t *ret_size)
 {
 	struct dof_section s;
 
-	if (n >= im->h.secnum)
-		return false;
-	memcpy(&s, im->bytes + im->h.secoff + (uint64_t)n * sizeof(s), sizeof(s));
-	if (s.type != type || s.offset > im->size || s.size > im->size - s.offset)
+	if (!dof_section_head(im, n, &s) || s.type != type)
 		return false;
 	*ret_data = im->bytes + s.offset;
 	*ret_size = s.size;
 	return true;
 }
 
-/* Returns a NUL-terminated string of a table; NULL if it has no end, or more than max bytes. */
-static const char *text_at(const uint8_t *table, uint64_t size, uint64_t off, size_t max)
+const char *dof_text_at(const uint8_t *table, uint64_t size, uint64_t off, size_t max)
 {
 	const char *text = (const char *)table + off;
 	size_t room = off < size ? (size_t)MIN(size - off, (uint64_t)max + 1) : 0;
@@ -68,7 +76,7 @@ static const char *const *types_get(const uint8_t *table, uint64_t size, uint64_
 	const char **types = ARENA_NEW_N(a, const char *, n + 1);
 
 	for (uint32_t i = 0; i < n; i++) {
-		const char *text = text_at(table, size, off, TEXT_MAX);
+		const char *text = dof_text_at(table, size, off, TEXT_MAX);
 
 		if (!text)
 			return NULL;
@@ -80,7 +88,7 @@ static const char *const *types_get(const uint8_t *table, uint64_t size, uint64_
 
 /* Where a probe is described. */
 struct dof_entry {
-	struct image im;
+	struct dof_bytes im;
 	struct dof_provider pv;
 	struct dof_probe p;
 	const uint8_t *strings;
@@ -99,7 +107,7 @@ static bool entry_read(const struct dof_entry *en, struct arena *a, struct dof_p
 	uint8_t *own;
 	uint64_t nmap;
 
-	if (!section_get(&en->im, en->pv.prargs, DOF_PRARGS, &map, &nmap) || p->argidx > nmap ||
+	if (!dof_section_get(&en->im, en->pv.prargs, DOF_PRARGS, &map, &nmap) || p->argidx > nmap ||
 	    p->xargc > nmap - p->argidx)
 		return false;
 	*ret = (struct dof_probe_info){.nargs = p->nargc, .nxargs = p->xargc};
@@ -120,7 +128,7 @@ static const char *entry_key(struct arena *a, const char *provider, const char *
 }
 
 /* Adds the probes of a provider whose names are whole. Of two descriptions the first one counts. */
-static void provider_add(struct dof_index *ix, const struct image *im, const uint8_t *desc)
+static void provider_add(struct dof_index *ix, const struct dof_bytes *im, const uint8_t *desc)
 {
 	struct dof_entry en = {.im = *im};
 	const char *provider;
@@ -128,15 +136,15 @@ static void provider_add(struct dof_index *ix, const struct image *im, const uin
 	uint64_t size;
 
 	memcpy(&en.pv, desc, sizeof(en.pv));
-	if (!section_get(im, en.pv.strtab, DOF_STRTAB, &en.strings, &en.nstrings) ||
-	    !section_get(im, en.pv.probes, DOF_PROBES, &probes, &size))
+	if (!dof_section_get(im, en.pv.strtab, DOF_STRTAB, &en.strings, &en.nstrings) ||
+	    !dof_section_get(im, en.pv.probes, DOF_PROBES, &probes, &size))
 		return;
-	provider = text_at(en.strings, en.nstrings, en.pv.name, TEXT_MAX);
+	provider = dof_text_at(en.strings, en.nstrings, en.pv.name, TEXT_MAX);
 	for (uint64_t at = 0; provider && size - at >= sizeof(en.p); at += sizeof(en.p)) {
 		const char *probe, *key;
 
 		memcpy(&en.p, probes + at, sizeof(en.p));
-		probe = text_at(en.strings, en.nstrings, en.p.name, TEXT_MAX);
+		probe = dof_text_at(en.strings, en.nstrings, en.p.name, TEXT_MAX);
 		if (!probe || hashmap_count(ix->entries) >= PROBES_MAX)
 			continue;
 		key = entry_key(ix->arena, provider, probe);
@@ -148,23 +156,21 @@ static void provider_add(struct dof_index *ix, const struct image *im, const uin
 struct dof_index *dof_index_create(const uint8_t *bytes, size_t size)
 {
 	struct dof_index *ix = xcalloc(1, sizeof(*ix));
-	struct image im;
+	struct dof_bytes im;
 
 	ix->arena = arena_create();
 	ix->entries = hashmap_create();
-	while (image_open(bytes, size, &im)) {
+	while (dof_image_open(bytes, size, &im)) {
 		for (uint32_t i = 0; i < im.h.secnum; i++) {
 			const uint8_t *desc;
 			uint64_t n;
 
-			if (section_get(&im, i, DOF_PROVIDER, &desc, &n) &&
+			if (dof_section_get(&im, i, DOF_PROVIDER, &desc, &n) &&
 			    n >= sizeof(struct dof_provider))
 				provider_add(ix, &im, desc);
 		}
-		if (offset_align(im.size) >= size)
+		if (!dof_image_next(&im, &bytes, &size))
 			break;
-		bytes += offset_align(im.size);
-		size -= (size_t)offset_align(im.size);
 	}
 	return ix;
 }
