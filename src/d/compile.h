@@ -33,7 +33,7 @@ struct compile_opts {
 	uint32_t scratchsize; /* bytes of scratch memory that a clause may take */
 	bool defaultargs, argref, empty, pspec, zdefs, errtags;
 	bool hash_comments; /* parse_input.has_hash_comments */
-	bool is_helper;	    /* the session compiles ustack helpers */
+	bool is_helper;	    /* the text may have ustack helpers */
 	/* Providers become headers and probe objects: their probes have to be calls in C. */
 	bool builds_programs;
 	bool remedies; /* an error without a hint gets the remedy of its tag */

@@ -134,7 +134,7 @@ static const char *hint_helper(struct arena *a, const struct words *f, const cha
 {
 	(void)point;
 	return f->n > 1 && strcmp(f->w[1], "helper") == 0
-		       ? "helpers stand in a file of their own: -x helper=FILE"
+		       ? "helpers stand in a file of their own (-x helper=FILE), or in an object of -G"
 		       : NULL;
 }
 

@@ -1,15 +1,17 @@
 /* Makes headers and probe objects for programs with probes of their own. */
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #include "arch/arch.h"
 #include "base/str.h"
+#include "d/source.h"
 #include "dtrace.h"
 #include "session/session.h"
 #include "usdt/classic.h"
+#include "usdt/dof_prog.h"
 #include "usdt/header.h"
 #include "usdt/object.h"
+#include "ustack/helper.h"
 
 /* Collects the providers of all programs that were compiled; there may be none. */
 static struct err *providers_get(dtrace_hdl_t *h, struct arena *a,
@@ -29,25 +31,71 @@ static bool has_clauses(const dtrace_hdl_t *h)
 	return false;
 }
 
-/* Says that clauses of ustack helpers do not get into the object. */
-static void helpers_report(dtrace_hdl_t *h)
+/* ---- ustack helpers -------------------------------------------------------------------------- */
+
+static uint32_t line_of(void *ctx, uint32_t span)
 {
+	return source_locate(dsession_sources(((dtrace_hdl_t *)ctx)->compiler.dsession), span).line;
+}
+
+/* The name of the file that has the clause, without folders. */
+static const char *file_of(const dtrace_hdl_t *h, const struct prog_clause *cl)
+{
+	const char *path = source_locate(dsession_sources(h->compiler.dsession), cl->span).file;
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return !path || !*path ? "-n" : slash ? slash + 1 : path;
+}
+
+/* Checks what was written as the tracer will check it in a process. */
+static struct err *image_check(const struct dof_image *image)
+{
+	struct arena *a = arena_create();
+	struct dof_prog *p;
+	uint32_t n;
+	struct err *e = dof_progs_read(image->bytes.data, image->bytes.len, a, &p, &n);
+
+	if (!e && n)
+		e = helper_check_carried(&p[0]);
+	arena_destroy(a);
+	return e;
+}
+
+/* Adds an image for the clauses of ustack helpers that a program has. */
+static struct err *helper_write(dtrace_hdl_t *h, const struct prog *p, struct dof_image *out)
+{
+	struct prog_clause **list = xcalloc(p->nclauses + 1, sizeof(struct prog_clause *));
+	struct dof_image image = {0};
+	struct err *e = NULL;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < h->compiler.progs.len; i++) {
-		const struct prog *p = h->compiler.progs.data[i]->prog;
-
-		for (uint32_t k = 0; k < p->nclauses; k++)
-			n += strcmp(p->clauses[k]->desc.prov, "dtrace") == 0 &&
-			     strcmp(p->clauses[k]->desc.mod, "helper") == 0;
+	for (uint32_t i = 0; i < p->nclauses; i++)
+		if (helper_is_clause(p->clauses[i]))
+			list[n++] = p->clauses[i];
+	if (n) {
+		dof_prog_write(list, n, file_of(h, list[0]), line_of, h, &image);
+		e = image_check(&image);
 	}
-	if (n)
-		report_notice(&h->report,
-			      "%" PRIu32 " clause%s of ustack helpers left out: programs cannot "
-			      "bring helpers along yet\nhint: a file of helpers/ in the D library "
-			      "does the same (the guide, \"Write a ustack helper\")",
-			      n, n == 1 ? "" : "s");
+	for (uint32_t i = 0; i < image.bytes.len; i++)
+		vec_push(&out->bytes, image.bytes.data[i]);
+	dof_image_deinit(&image);
+	free(list);
+	return e;
 }
+
+static struct err *helpers_write(dtrace_hdl_t *h, struct object_kind kind, struct dof_image *out)
+{
+	struct err *e = NULL;
+
+	for (uint32_t i = 0; i < h->compiler.progs.len && !e; i++)
+		e = helper_write(h, h->compiler.progs.data[i]->prog, out);
+	if (!e && out->bytes.len && kind.is_32bit)
+		e = err_hint(err_new("ustack helpers are for 64-bit programs"),
+			     "for a 32-bit program, compile the providers alone");
+	return e;
+}
+
+/* ---- headers and objects --------------------------------------------------------------------- */
 
 int dtrace_program_header(dtrace_hdl_t *dtp, FILE *fp, const char *name, const char *source)
 {
@@ -78,6 +126,7 @@ int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nob
 				   .is_32bit = is_32bit};
 	struct arena *a = arena_create();
 	const struct usdt_provider *providers;
+	struct dof_image helpers = {0};
 	struct classic classic = {0};
 	struct err *e;
 	uint32_t n;
@@ -90,13 +139,14 @@ int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nob
 	if (!e)
 		e = object_kind_of(objs, nobjs, &kind);
 	if (!e)
+		e = helpers_write(dtp, kind, &helpers);
+	if (!e)
 		e = classic_replace(objs, nobjs, kind, providers, n, &classic);
 	if (!e)
-		e = object_write(providers, n, kind, fd);
+		e = object_write(providers, n, &helpers, kind, fd);
 	if (!e && classic.has_any)
 		e = classic_define(fd, "the probe object", providers, n, &classic);
-	if (!e)
-		helpers_report(dtp);
+	dof_image_deinit(&helpers);
 	classic_deinit(&classic);
 	arena_destroy(a);
 	return e ? report_fail(&dtp->report, e) : 0;

@@ -73,6 +73,7 @@ static void apply_cflags(struct compile_opts *o, unsigned int cflags)
 	o->empty |= (cflags & DTRACE_C_EMPTY) != 0;
 	o->hash_comments |= (cflags & DTRACE_C_PROVIDERS) != 0;
 	o->builds_programs |= (cflags & DTRACE_C_PROVIDERS) != 0;
+	o->is_helper |= (cflags & DTRACE_C_PROVIDERS) != 0;
 	o->empty |= (cflags & DTRACE_C_PROVIDERS) != 0; /* QEMU's builds have empty definitions */
 	o->dump_dif |= (cflags & DTRACE_C_DIFV) != 0;
 }

@@ -52,7 +52,7 @@ static void tables_mapped(void *ctx, const struct watch_subject *s, const struct
 
 static void helpers_mapped(void *ctx, const struct watch_subject *s, const struct sym_map *m)
 {
-	ustacks_mapped(ctx, s->pid, m->path);
+	ustacks_mapped(ctx, s->pid, m);
 }
 
 static void helpers_gone(void *ctx, const struct watch_subject *s)

@@ -194,6 +194,14 @@ void usdt_notes_read(struct gate_elf *g, struct usdt_notes *ret)
 	ret->is_cut |= g->is_cut;
 }
 
+void usdt_dof_read(struct gate_elf *g, struct usdt_notes *ret)
+{
+	struct reader r = {.g = g, .to = ret};
+
+	*ret = (struct usdt_notes){.arena = arena_create()};
+	section_each(&r, ".SUNW_dof", dof_section);
+}
+
 void usdt_notes_deinit(struct usdt_notes *n)
 {
 	vec_deinit(&n->list);

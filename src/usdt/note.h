@@ -32,4 +32,6 @@ struct usdt_notes {
 
 /* Reads all notes and the DOF of a file. */
 void usdt_notes_read(struct gate_elf *g, struct usdt_notes *ret);
+/* Reads the DOF only, also of a file without notes. */
+void usdt_dof_read(struct gate_elf *g, struct usdt_notes *ret);
 void usdt_notes_deinit(struct usdt_notes *n);

@@ -237,27 +237,30 @@ static bool header_add(struct writer *w)
 	return gelf_update_ehdr(w->elf, &eh);
 }
 
-static bool object_fill(struct writer *w, const struct usdt_provider *pvs, uint32_t n)
+static bool object_fill(struct writer *w, const struct usdt_provider *pvs, uint32_t n,
+			const struct dof_image *helpers)
 {
 	if (n)
 		dof_write(pvs, n, !w->kind.is_32bit, &w->dof);
+	for (uint32_t i = 0; i < helpers->bytes.len; i++)
+		vec_push(&w->dof.bytes, helpers->bytes.data[i]);
 	return header_add(w) && counters_add(w, pvs, n) &&
-	       (!n ||
+	       (!w->dof.bytes.len ||
 		section_add(w, ".SUNW_dof", (GElf_Shdr){.sh_type = SHT_PROGBITS, .sh_addralign = 8},
 			    ELF_T_BYTE, w->dof.bytes.data, w->dof.bytes.len)) &&
 	       notes_add(w) && symbols_add(w) && names_add(w) &&
 	       elf_update(w->elf, ELF_C_WRITE) >= 0;
 }
 
-struct err *object_write(const struct usdt_provider *providers, uint32_t n, struct object_kind kind,
-			 int fd)
+struct err *object_write(const struct usdt_provider *providers, uint32_t n,
+			 const struct dof_image *helpers, struct object_kind kind, int fd)
 {
 	struct writer w = {.kind = kind, .names = strtab_create(), .strings = strtab_create()};
 	struct err *e = NULL;
 
 	(void)elf_version(EV_CURRENT);
 	w.elf = elf_begin(fd, ELF_C_WRITE, NULL);
-	if (!w.elf || !object_fill(&w, providers, n))
+	if (!w.elf || !object_fill(&w, providers, n, helpers))
 		e = err_new("cannot write the probe object: %s", elf_errmsg(-1));
 	(void)elf_end(w.elf);
 	strtab_destroy(w.names);

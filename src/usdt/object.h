@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "usdt/dof.h"
 #include "usdt/usdt.h"
 
 /* A linker puts only objects of one kind together: one machine, one word size. */
@@ -25,6 +26,10 @@ bool object_is_bitcode(int fd);
  * error names the file that is no object, is damaged, or is of another kind than the others.
  */
 MUST_CHECK struct err *object_kind_of(char *const *paths, int n, struct object_kind *ret);
-/* Writes the probe object to fd, a regular file that is empty. */
+/*
+ * Writes the probe object to fd, a regular file that is empty. helpers: images of ustack helpers,
+ * which follow that of the providers; there may be none.
+ */
 MUST_CHECK struct err *object_write(const struct usdt_provider *providers, uint32_t n,
-				    struct object_kind kind, int fd);
+				    const struct dof_image *helpers, struct object_kind kind,
+				    int fd);

@@ -1,8 +1,6 @@
 /* Translates DIF to the instructions of the helper machine: one instruction for each, or few. */
 #include "ustack/hcode_impl.h"
 
-#include "d/compile.h"
-#include "d/source.h"
 #include "dtrace.h"
 
 /* ---- helpers of the translation -------------------------------------------------------------- */
@@ -10,7 +8,7 @@
 void hcode_refuse(struct translator *t, const char *fmt, ...)
 {
 	struct strbuf what = {0};
-	struct source_loc loc;
+	struct strbuf place = {0};
 	va_list ap;
 
 	if (t->err)
@@ -18,12 +16,13 @@ void hcode_refuse(struct translator *t, const char *fmt, ...)
 	va_start(ap, fmt);
 	strbuf_vaddf(&what, fmt, ap);
 	va_end(ap);
-	loc = source_locate(dsession_sources(t->h->dsession), t->span);
-	t->err = err_code(err_hint(err_new("%s:%u: a ustack helper may not use %s", loc.file,
-					   loc.line, strbuf_text(&what)),
+	helper_place(t->h, t->span, &place);
+	t->err = err_code(err_hint(err_new("%s: a ustack helper may not use %s",
+					   strbuf_text(&place), strbuf_text(&what)),
 				   "a clause of dtrace:helper:ustack: computes one string from "
 				   "arg0, the address of the frame, and arg1, its frame pointer"),
 			  EDT_COMPILER);
+	strbuf_deinit(&place);
 	strbuf_deinit(&what);
 }
 
@@ -44,6 +43,12 @@ void hcode_jump(struct translator *t, uint32_t word, uint32_t target)
 	uint64_t *w = &t->out->words.data[word];
 
 	*w = (*w & UINT32_MAX) | (uint64_t)(target - word - 1) << 32;
+}
+
+void hcode_guard(struct translator *t, uint32_t reg, int64_t imm)
+{
+	if (t->h->is_foreign && reg != HREG_ZERO)
+		hcode_put(t, HOP_OWN, 0, reg, 0, imm);
 }
 
 /* Makes the instruction at `word` load the address of the text, which is to follow the program. */
@@ -133,7 +138,10 @@ static void put_value(struct translator *t, const struct difo *d)
 	struct value v = hcode_difo(t, d);
 
 	if (d->ret.kind == DIF_KIND_STRING) {
-		hcode_put(t, HOP_RESULT, 0, v.kind == VALUE_SUM ? v.reg : HREG_ZERO, 0, 0);
+		uint32_t r = v.kind == VALUE_SUM ? v.reg : HREG_ZERO;
+
+		hcode_guard(t, r, 0);
+		hcode_put(t, HOP_RESULT, 0, r, 0, 0);
 		t->names_frames = true;
 	} else if (t->names_frames) {
 		hcode_put(t, HOP_NONE, 0, 0, 0, 0);
@@ -147,6 +155,8 @@ static void put_frame(struct translator *t, const struct prog_act *act)
 
 		if (act->arg_kinds[k] != DATUM_STRING && act->arg_kinds[k] != DATUM_INT)
 			hcode_refuse(t, "uframe() with anything but strings and numbers");
+		if (act->arg_kinds[k] == DATUM_STRING)
+			hcode_guard(t, r, 0);
 		hcode_put(t, act->arg_kinds[k] == DATUM_STRING ? HOP_ADDS : HOP_ADDN, 0, r, 0, 0);
 	}
 	hcode_put(t, HOP_FRAME, 0, 0, 0, 0);
@@ -247,7 +257,7 @@ static void put_clauses(struct translator *t, struct helper *const *helpers, uin
 
 static void globals_number(struct translator *t, const struct helper *h)
 {
-	const struct prog_vars *vars = dsession_vars(h->dsession);
+	const struct prog_vars *vars = h->vars;
 
 	t->h = h;
 	for (uint32_t i = 0; i < vars->len; i++) {

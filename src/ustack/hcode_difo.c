@@ -233,7 +233,9 @@ static void store_var(struct translator *t, enum dif_op op, uint32_t id, uint32_
 	} else if (v->type.kind == DIF_KIND_STRING) {
 		to = hcode_local(t, v);
 		reg_release(t, to);
-		hcode_put(t, HOP_PUTS, 0, operand_of(t, rs), 0, to - HREG_LOCALS);
+		rs = operand_of(t, rs);
+		hcode_guard(t, rs, 0);
+		hcode_put(t, HOP_PUTS, 0, rs, 0, to - HREG_LOCALS);
 	} else {
 		store_reg(t, hcode_local(t, v), rs);
 	}
@@ -327,6 +329,7 @@ static void put_load(struct translator *t, enum dif_op op, uint32_t r1, uint32_t
 	a = value_of(t, r1);
 	if (a.kind == VALUE_CONST)
 		a = (struct value){VALUE_SUM, operand_of(t, r1), 0};
+	hcode_guard(t, a.reg, a.imm);
 	put_result(t, HOP_LOAD, rd, a.reg, load_code(op), a.imm);
 }
 
@@ -362,6 +365,35 @@ static bool call_is_allowed(uint32_t subr)
 	return row && row->fx & FX_WALK;
 }
 
+/* Bit n: argument n is an address that the subroutine reads, or writes to. */
+static uint32_t call_addresses(uint32_t subr)
+{
+	switch ((int)subr) {
+	case DIF_SUBR_BASENAME:
+	case DIF_SUBR_CLEANPATH:
+	case DIF_SUBR_DIRNAME:
+	case DIF_SUBR_INET_NTOA:
+	case DIF_SUBR_INET_NTOA6:
+	case DIF_SUBR_MEMSTR:
+	case DIF_SUBR_STRCHR:
+	case DIF_SUBR_STRLEN:
+	case DIF_SUBR_STRRCHR:
+	case DIF_SUBR_STRTOLL:
+	case DIF_SUBR_SUBSTR:
+	case DIF_SUBR_TOLOWER:
+	case DIF_SUBR_TOUPPER: return 1;
+	case DIF_SUBR_INET_NTOP: return 2;
+	case DIF_SUBR_BCOPY:
+	case DIF_SUBR_INDEX:
+	case DIF_SUBR_JSON:
+	case DIF_SUBR_RINDEX:
+	case DIF_SUBR_STRJOIN:
+	case DIF_SUBR_STRSTR: return 3;
+	case DIF_SUBR_COPYINTO: return 4;
+	default: return 0;
+	}
+}
+
 static void put_call(struct translator *t, uint32_t subr, uint32_t rd)
 {
 	const struct dif_subr_row *row = dif_subr_row(subr);
@@ -375,6 +407,9 @@ static void put_call(struct translator *t, uint32_t subr, uint32_t rd)
 		put_const(t, REG_SPARE, (int64_t)row->omitted);
 		hcode_put(t, HOP_PUSH, 0, REG_SPARE, k, 0);
 	}
+	for (uint32_t k = 0; t->h->is_foreign && k < row->nmax; k++)
+		if (call_addresses(subr) >> k & 1)
+			hcode_put(t, HOP_OWN | HOP_IMMEDIATE, 0, 0, k, 0);
 	reg_release(t, rd);
 	put_result(t, HOP_CALL, rd, 0, 0, subr);
 	t->npushed = 0;
@@ -506,6 +541,7 @@ static void put_branch(struct translator *t, dif_insn in)
 static void note_flags(struct translator *t, dif_insn in)
 {
 	enum dif_op op = DIF_INSN_OP(in);
+	uint32_t a, b;
 
 	t->has_flags = true;
 	t->flags_signed = op == DIF_OP_SCMP;
@@ -513,7 +549,11 @@ static void note_flags(struct translator *t, dif_insn in)
 	t->flag_b = op == DIF_OP_TST ? 0 : DIF_INSN_R2(in);
 	if (op != DIF_OP_SCMP)
 		return;
-	hcode_put(t, HOP_SCMP, REG_COMPARED, operand_of(t, t->flag_a), operand_of(t, t->flag_b), 0);
+	a = operand_of(t, t->flag_a);
+	b = operand_of(t, t->flag_b);
+	hcode_guard(t, a, 0);
+	hcode_guard(t, b, 0);
+	hcode_put(t, HOP_SCMP, REG_COMPARED, a, b, 0);
 	t->flag_a = REG_COMPARED;
 	t->flag_b = 0;
 }
@@ -562,6 +602,7 @@ static void put_insn(struct translator *t, dif_insn in)
 	case DIF_FORM_LOAD: put_load(t, op, r1, rd); return;
 	case DIF_FORM_STORE:
 		at = operand_of(t, rd);
+		hcode_guard(t, at, 0);
 		hcode_put(t, HOP_STORE, at, operand_of(t, r1), store_size(op), 0);
 		return;
 	case DIF_FORM_SETX:

@@ -3,6 +3,7 @@
 
 #include "bpf/rt/helper.h"
 #include "ustack/hcode.h"
+#include "usdt/dof_prog.h"
 #include "ustack/helper.h"
 
 struct fixup {
@@ -41,6 +42,7 @@ struct value {
 #define REG_SPARE    29u /* constants that no instruction holds */
 #define REG_KEPT     27u /* and the next one: arguments of unwind() */
 #define REG_MOST     26u
+_Static_assert(DOF_PROG_REGS == REG_MOST + 1, "registers of DIF that programs carry");
 
 struct translator {
 	struct hcode *out;
@@ -75,6 +77,11 @@ uint32_t hcode_here(const struct translator *t);
 /* Appends an instruction; returns its index. */
 uint32_t hcode_put(struct translator *t, uint32_t op, uint32_t a, uint32_t b, uint32_t c,
 		   int64_t imm);
+/*
+ * In a helper that is not trusted: an address that is neither one of the process nor one of the
+ * helper's own memory is a fault. Goes before each instruction that reads or writes there.
+ */
+void hcode_guard(struct translator *t, uint32_t reg, int64_t imm);
 /* Makes the jump at `word` go to the word `target`. */
 void hcode_jump(struct translator *t, uint32_t word, uint32_t target);
 /* Makes the instruction at `word` load the address of the text, which is to follow the program. */

@@ -8,6 +8,8 @@
 #include "d/compile.h"
 #include "d/source.h"
 #include "dtrace.h"
+#include "usdt/dof_prog.h"
+#include "ustack/hcode.h"
 
 static const char *const probe_names[] = {
 	[HELPER_ATTACH] = "attach",
@@ -75,6 +77,7 @@ void helper_close(struct helper *h)
 	if (!h)
 		return;
 	dsession_destroy(h->dsession);
+	arena_destroy(h->arena);
 	err_destroy(h->err);
 	free(h->patterns);
 	free(h->path);
@@ -128,14 +131,10 @@ enum helper_probe helper_clause_probe(const struct prog_clause *cl)
 	return HELPER_USTACK;
 }
 
-static struct err *clauses_check(struct helper *h)
+static void clauses_note(struct helper *h)
 {
-	for (uint32_t i = 0; i < h->prog->nclauses; i++) {
-		const struct prog_clause *cl = h->prog->clauses[i];
-
-		h->has_attach |= helper_clause_probe(cl) == HELPER_ATTACH;
-	}
-	return NULL;
+	for (uint32_t i = 0; i < h->prog->nclauses; i++)
+		h->has_attach |= helper_clause_probe(h->prog->clauses[i]) == HELPER_ATTACH;
 }
 
 static struct err *text_compile(struct helper *h, const struct compile_opts *opts,
@@ -143,10 +142,15 @@ static struct err *text_compile(struct helper *h, const struct compile_opts *opt
 {
 	const struct compile_env env = {.match = helper_match, .set_option = helper_option};
 	struct compile_opts own = *opts;
+	struct prog *prog = NULL;
+	struct err *e;
 
 	own.layer = layer;
-	return dsession_compile(h->dsession, &own, &env, SOURCE_FILE, path, strbuf_text(text),
-				text->len, SPEC_CTX_NAME, 0, NULL, &h->prog);
+	e = dsession_compile(h->dsession, &own, &env, SOURCE_FILE, path, strbuf_text(text),
+			     text->len, SPEC_CTX_NAME, 0, NULL, &prog);
+	h->prog = prog;
+	h->vars = dsession_vars(h->dsession);
+	return e;
 }
 
 /* Compiles the file of the D library; without it helpers have none of its names. */
@@ -179,7 +183,61 @@ bool helper_compile(struct helper *h, const struct compile_opts *opts, const cha
 	if (!h->err)
 		h->err = text_compile(h, &own, LAYER_PROGRAM, h->path, &text);
 	if (!h->err)
-		h->err = clauses_check(h);
+		clauses_note(h);
 	strbuf_deinit(&text);
 	return !h->err;
+}
+
+/* ---- what programs carry --------------------------------------------------------------------- */
+
+struct helper *helper_carried(const char *path, const struct dof_prog *p, struct arena *a)
+{
+	struct helper *h = xcalloc(1, sizeof(*h));
+	struct strbuf name = {0};
+
+	if (p->file)
+		strbuf_addf(&name, "%s in ", p->file);
+	strbuf_adds(&name, path);
+	h->path = xstrdup(strbuf_text(&name));
+	h->prog = &p->prog;
+	h->vars = &p->vars;
+	h->arena = a;
+	h->is_foreign = true;
+	clauses_note(h);
+	strbuf_deinit(&name);
+	return h;
+}
+
+bool helper_is_clause(const struct prog_clause *cl)
+{
+	for (size_t i = 0; i < ARRAY_LEN(probe_names); i++)
+		if (desc_is(&cl->desc, probe_names[i]))
+			return true;
+	return false;
+}
+
+struct err *helper_check_carried(const struct dof_prog *p)
+{
+	struct helper *h = helper_carried("", p, NULL);
+	struct hcode code;
+	struct err *e;
+
+	free(h->path);
+	h->path = xstrdup(p->file ? p->file : "");
+	e = hcode_make(&h, 1, 0, &code);
+	hcode_deinit(&code);
+	helper_close(h);
+	return e;
+}
+
+void helper_place(const struct helper *h, uint32_t span, struct strbuf *out)
+{
+	struct source_loc loc;
+
+	if (h->dsession) {
+		loc = source_locate(dsession_sources(h->dsession), span);
+		strbuf_addf(out, "%s:%u", loc.file, loc.line);
+	} else {
+		strbuf_addf(out, "%s:%u", h->path, span);
+	}
 }

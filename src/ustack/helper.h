@@ -19,17 +19,27 @@
 #include "dif/prog.h"
 
 struct compile_opts;
+struct dof_prog; /* usdt/dof_prog.h */
 struct dsession;
+
+struct strbuf;
 
 enum helper_probe { HELPER_ATTACH, HELPER_UTHREAD, HELPER_USTACK };
 
 struct helper {
 	char *path;
-	char *patterns; /* "a|b": names of mapped files; NULL: all processes */
-	struct dsession *dsession;
-	struct prog *prog; /* NULL: not compiled yet */
-	struct err *err;   /* why it cannot be compiled */
+	char *patterns;		      /* "a|b": names of mapped files; NULL: all processes */
+	struct dsession *dsession;    /* NULL: the helper was carried by a program */
+	const struct prog *prog;      /* NULL: not compiled yet */
+	const struct prog_vars *vars; /* what the clauses use, and maybe more */
+	struct err *err;	      /* why it cannot be compiled */
 	bool has_attach;
+	/*
+	 * A program has carried it (ustack/carried.h): nothing in it is trusted. Spans are lines.
+	 */
+	bool is_foreign;
+	struct arena *arena; /* what the program has carried; NULL: nothing */
+	uint32_t number;     /* in the session */
 };
 
 /* Reads the pragma of the file. An error: the file cannot be read. */
@@ -40,6 +50,13 @@ void helper_close(struct helper *h); /* NULL is allowed */
  * whose names the helper may use; NULL: none.
  */
 bool helper_compile(struct helper *h, const struct compile_opts *opts, const char *prelude);
+/* Makes a helper of what the object `path` has carried; takes the arena, in which p lies. */
+struct helper *helper_carried(const char *path, const struct dof_prog *p, struct arena *a);
+/* Checks that a helper can run when a program carries it. */
+MUST_CHECK struct err *helper_check_carried(const struct dof_prog *p);
+bool helper_is_clause(const struct prog_clause *cl);
+/* Writes FILE:LINE of a span. */
+void helper_place(const struct helper *h, uint32_t span, struct strbuf *out);
 /* Which clauses they are; only clauses of the three probes were accepted. */
 enum helper_probe helper_clause_probe(const struct prog_clause *cl);
 /* Whether the helper applies to a process that maps a file of that name. */

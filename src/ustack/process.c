@@ -8,8 +8,6 @@
 
 #include "base/hashmap.h"
 #include "base/str.h"
-#include "d/compile.h"
-#include "d/source.h"
 #include "proc/maps.h"
 #include "sym/debugfile.h"
 #include "sym/gate.h"
@@ -22,6 +20,7 @@
 #define STEPS_MAX   2000000u /* actions of the attach clauses of a process */
 #define FIND_MAX    100000u  /* elements that ufind() looks at */
 #define BYTES_MAX   (1u << 20)
+#define FOREIGN_NS  100000000u /* time for the clauses of a helper that is not trusted */
 
 struct objects {
 	const struct file_opts *files;
@@ -37,6 +36,7 @@ struct process {
 	struct dif_machine *machine;
 	char *declined;	     /* the text of udecline() */
 	struct arena *arena; /* of objects that the machine has run */
+	uint64_t deadline;   /* of the clauses that run; no memory is read later */
 };
 
 static char unreadable;
@@ -190,8 +190,15 @@ static const char *page_read(struct process *p, uint64_t number)
 	return page == &unreadable ? NULL : page;
 }
 
+static bool is_late(const struct process *p)
+{
+	return p->deadline && now_ns() > p->deadline;
+}
+
 static bool memory_read(void *ctx, uint64_t addr, void *buf, uint32_t size)
 {
+	if (is_late(ctx))
+		return false;
 	for (char *to = buf; size;) {
 		uint32_t off = addr % PAGE_BYTES, n = MIN(size, PAGE_BYTES - off);
 		const char *page = page_read(ctx, addr / PAGE_BYTES);
@@ -379,15 +386,16 @@ static enum dif_fault attach_builtin(void *ctx, uint32_t id, uint64_t index, uin
 static char *fault_text(const struct process *p, const struct prog_act *act,
 			const struct dif_result *r)
 {
-	struct source_loc loc =
-		source_locate(dsession_sources(p->helper->dsession), act ? act->span : 0);
 	struct strbuf text = {0};
 	char *copy;
 
 	if (p->declined)
 		return xstrdup(p->declined);
-	strbuf_addf(&text, "%s:%u: ", loc.file, loc.line);
-	if (r->fault == DIF_FAULT_BADADDR)
+	helper_place(p->helper, act ? act->span : 0, &text);
+	strbuf_adds(&text, ": ");
+	if (is_late(p))
+		strbuf_addf(&text, "its clauses run for more than %u ms", FOREIGN_NS / 1000000);
+	else if (r->fault == DIF_FAULT_BADADDR)
 		strbuf_addf(&text, "no memory at 0x%" PRIx64, r->fault_value);
 	else
 		strbuf_addf(&text, "fault %d", (int)r->fault);
@@ -414,7 +422,7 @@ static bool clause_run(struct process *p, const struct prog_clause *cl, uint32_t
 
 		for (uint32_t k = 0; k < act->nargs && r.fault == DIF_FAULT_NONE; k++)
 			r = dif_run(p->machine, act->args[k]);
-		if (r.fault != DIF_FAULT_NONE || ++*steps > STEPS_MAX) {
+		if (r.fault != DIF_FAULT_NONE || ++*steps > STEPS_MAX || is_late(p)) {
 			*ret_why = fault_text(p, act, &r);
 			return false;
 		}
@@ -445,6 +453,7 @@ bool process_attach(struct process *p, const struct helper *h, char **ret_why)
 	bool good = true;
 
 	p->helper = h;
+	p->deadline = h->is_foreign ? now_ns() + FOREIGN_NS : 0;
 	*ret_why = NULL;
 	free(p->declined);
 	p->declined = NULL;
@@ -480,6 +489,11 @@ bool process_global(struct process *p, const struct prog_var *v, uint64_t *ret, 
 			strbuf_add(text, buf, len);
 	}
 	return r.fault == DIF_FAULT_NONE;
+}
+
+const struct proc_maps *process_maps(const struct process *p)
+{
+	return &p->maps;
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
@@ -521,6 +535,8 @@ void process_close(struct process *p)
 
 bool process_has(const struct process *p, const struct helper *h)
 {
+	if (h->is_foreign)
+		return false; /* it comes with the files that carry it */
 	if (!h->patterns)
 		return true;
 	for (uint32_t i = 0; i < p->maps.maps.len; i++) {

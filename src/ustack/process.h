@@ -16,6 +16,7 @@
 
 struct file_opts; /* sym/debugfile.h */
 struct helper;
+struct proc_maps;
 struct objects; /* what was read of files, for all processes */
 struct process;
 
@@ -24,6 +25,7 @@ void objects_destroy(struct objects *o);
 
 MUST_CHECK struct err *process_open(pid_t pid, struct objects *objects, struct process **ret);
 void process_close(struct process *p); /* NULL is allowed */
+const struct proc_maps *process_maps(const struct process *p);
 /* Whether the process maps a file to which the helper applies. */
 bool process_has(const struct process *p, const struct helper *h);
 

@@ -9,19 +9,24 @@
 #include "base/str.h"
 #include "bpf/engine.h"
 #include "bpf/rt/helper.h"
-#include "d/compile.h"
-#include "d/source.h"
+#include "proc/maps.h"
+#include "sym/sym.h"
+#include "ustack/carried.h"
 #include "ustack/hcode.h"
 #include "ustack/helper.h"
 #include "ustack/process.h"
 
-#define HELPERS_MAX   32 /* a set of helpers is a word of bits */
+#define FILES_MAX   32 /* helpers that are files */
+#define HELPERS_MAX 64 /* with those that programs carry; a set of helpers is a word of bits */
+/* What helpers that programs carry may use of MAP_HCODE: one of them, and all together. */
+#define FOREIGN_WORDS 8192u
+#define FOREIGN_ALL   (RT_HCODE / 2)
 #define NOTICES_MAX   64 /* hostile processes could cause any number of them */
 #define PROCS_PER_PID 4	 /* address spaces of a process id that are known at once */
 
 /* The program of several helpers. */
 struct program {
-	uint32_t set; /* bits: numbers of helpers */
+	uint64_t set; /* bits: numbers of helpers */
 	uint32_t base;
 	struct hcode code; /* without its words */
 };
@@ -38,12 +43,15 @@ struct ustacks {
 	VEC(struct helper *) helpers;
 	struct objects *objects;
 	VEC(struct program *) programs;
-	uint32_t top; /* words of MAP_HCODE that are used */
+	struct carried *carried;
+	uint64_t foreign;      /* the helpers that programs carry */
+	uint32_t top;	       /* words of MAP_HCODE that are used */
+	uint32_t foreign_used; /* of those, by programs and texts of helpers that programs carry */
 	struct hashmap
 		*texts; /* strings that are values of variables -> their words in MAP_HCODE */
 	struct hashmap *known; /* process id -> struct known */
 	struct hashmap *told;  /* notices */
-	uint32_t always;       /* the helpers of the program for all processes */
+	uint64_t always;       /* the helpers of the program for all processes */
 };
 
 /* ---- notices --------------------------------------------------------------------------------- */
@@ -70,17 +78,55 @@ PRINTF_LIKE(2, 3) static void tellf(struct ustacks *u, const char *fmt, ...)
 
 /* ---- the helpers ----------------------------------------------------------------------------- */
 
+static void helper_number(struct ustacks *u, struct helper *h)
+{
+	h->number = u->helpers.len;
+	vec_push(&u->helpers, h);
+}
+
 static struct err *helper_add(struct ustacks *u, const char *path)
 {
 	struct helper *h = NULL;
 	struct err *e;
 
-	if (u->helpers.len == HELPERS_MAX)
-		return err_new("there are more than %d ustack helpers", HELPERS_MAX);
+	if (u->helpers.len == FILES_MAX)
+		return err_new("there are more than %d ustack helpers", FILES_MAX);
 	e = helper_open(path, &h);
 	if (!e)
-		vec_push(&u->helpers, h);
+		helper_number(u, h);
 	return e;
+}
+
+/* Takes a helper that a program carries, if it can be translated. */
+static bool carried_add(void *ctx, struct helper *h)
+{
+	struct ustacks *u = ctx;
+	struct hcode trial = {0};
+	struct err *e = NULL;
+
+	if (u->helpers.len == HELPERS_MAX)
+		e = err_new("ustack helper '%s' is left out: there are %d others", h->path,
+			    HELPERS_MAX);
+	if (!e)
+		e = hcode_make(&h, 1, 0, &trial);
+	if (!e && trial.words.len > FOREIGN_WORDS)
+		e = err_new("ustack helper '%s' is left out: it has more than %u words of code",
+			    h->path, FOREIGN_WORDS);
+	hcode_deinit(&trial);
+	if (e) {
+		tell_once(u, err_text(e));
+		err_destroy(e);
+		helper_close(h);
+		return false;
+	}
+	u->foreign |= 1ull << u->helpers.len;
+	helper_number(u, h);
+	return true;
+}
+
+static void carried_notice(void *ctx, const char *msg)
+{
+	tell_once(ctx, msg);
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -125,17 +171,22 @@ static bool helper_ready(struct ustacks *u, struct helper *h)
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-static struct err *words_add(struct ustacks *u, const uint64_t *words, uint32_t n)
+static struct err *words_add(struct ustacks *u, const uint64_t *words, uint32_t n, bool is_foreign)
 {
+	if (is_foreign && n > FOREIGN_ALL - u->foreign_used)
+		return err_new("the ustack helpers that programs carry and their texts have more "
+			       "than %u words of code",
+			       FOREIGN_ALL);
 	if (n > RT_HCODE - u->top)
 		return err_new("ustack helpers and their texts have more than %u words of code",
 			       RT_HCODE);
 	memcpy(u->maps->hcode + u->top, words, n * sizeof(*words));
 	u->top += n;
+	u->foreign_used += is_foreign ? n : 0;
 	return NULL;
 }
 
-static struct err *program_make(struct ustacks *u, uint32_t set, struct program **ret)
+static struct err *program_make(struct ustacks *u, uint64_t set, struct program **ret)
 {
 	struct helper *list[HELPERS_MAX];
 	struct program *p;
@@ -156,7 +207,7 @@ static struct err *program_make(struct ustacks *u, uint32_t set, struct program 
 	p->base = u->top;
 	e = hcode_make(list, n, p->base, &p->code);
 	if (!e)
-		e = words_add(u, p->code.words.data, p->code.words.len);
+		e = words_add(u, p->code.words.data, p->code.words.len, set & u->foreign);
 	if (e) {
 		hcode_deinit(&p->code);
 		free(p);
@@ -168,7 +219,7 @@ static struct err *program_make(struct ustacks *u, uint32_t set, struct program 
 }
 
 /* The words of MAP_HCODE where the text is: HOP_TEXT makes an address of them. */
-static struct err *text_place(struct ustacks *u, const char *text, uint64_t *ret)
+static struct err *text_place(struct ustacks *u, const char *text, bool is_foreign, uint64_t *ret)
 {
 	size_t n = strlen(text) + 1, nwords = (n + 7) / 8;
 	uintptr_t at = (uintptr_t)hashmap_finds(u->texts, text);
@@ -178,7 +229,7 @@ static struct err *text_place(struct ustacks *u, const char *text, uint64_t *ret
 	if (!at) {
 		memcpy(words, text, n);
 		at = u->top;
-		e = words_add(u, words, (uint32_t)nwords);
+		e = words_add(u, words, (uint32_t)nwords, is_foreign);
 	}
 	if (!e)
 		hashmap_sets(u->texts, text, (void *)at);
@@ -207,15 +258,16 @@ static void map_remove(struct ustacks *u, uint64_t key)
 
 /* ---- processes ------------------------------------------------------------------------------- */
 
-static struct err *value_read(struct ustacks *u, struct process *proc, const struct prog_var *v,
+static struct err *value_read(struct ustacks *u, struct process *proc, const struct hcode_global *g,
 			      uint64_t *ret)
 {
+	const struct prog_var *v = g->var;
 	struct strbuf text = {0};
 	struct err *e = NULL;
 
 	(void)process_global(proc, v, ret, &text);
 	if (v->type.kind == DIF_KIND_STRING)
-		e = text_place(u, strbuf_text(&text), ret);
+		e = text_place(u, strbuf_text(&text), g->helper->is_foreign, ret);
 	strbuf_deinit(&text);
 	return e;
 }
@@ -224,7 +276,7 @@ static struct err *value_read(struct ustacks *u, struct process *proc, const str
  * Attaches the helpers of the set one by one, because each has a machine of its own; those that
  * fail leave the set. Fills the values of their variables into hp, numbered for the whole set.
  */
-static uint32_t set_attach(struct ustacks *u, struct process *proc, pid_t pid, uint32_t set)
+static uint64_t set_attach(struct ustacks *u, struct process *proc, pid_t pid, uint64_t set)
 {
 	for (uint32_t i = 0; i < u->helpers.len; i++) {
 		const struct helper *h = u->helpers.data[i];
@@ -232,7 +284,7 @@ static uint32_t set_attach(struct ustacks *u, struct process *proc, pid_t pid, u
 
 		if (!(set >> i & 1) || process_attach(proc, h, &why))
 			continue;
-		set &= ~(1u << i);
+		set &= ~(1ull << i);
 		tellf(u, "ustack helper '%s': process %d has native frames only: %s", h->path,
 		      (int)pid, why ? why : "its memory cannot be read");
 		free(why);
@@ -253,27 +305,45 @@ static struct err *values_fill(struct ustacks *u, struct process *proc, const st
 		if (g->helper != last)
 			(void)process_attach(proc, g->helper, &why); /* it has succeeded before */
 		last = g->helper;
-		e = value_read(u, proc, g->var, &hp->globals[g->slot]);
+		e = value_read(u, proc, g, &hp->globals[g->slot]);
 	}
 	free(why);
 	return e;
 }
 
-static uint32_t set_find(struct ustacks *u, const struct process *proc)
+static void set_add(void *ctx, struct helper *h)
 {
-	uint32_t set = 0;
+	*(uint64_t *)ctx |= 1ull << h->number;
+}
+
+static uint64_t set_find(struct ustacks *u, const struct process *proc, pid_t pid)
+{
+	uint64_t set = 0;
 
 	for (uint32_t i = 0; i < u->helpers.len; i++)
 		if (process_has(proc, u->helpers.data[i]) && helper_ready(u, u->helpers.data[i]))
-			set |= 1u << i;
+			set |= 1ull << i;
+	carried_each(u->carried, pid, process_maps(proc), set_add, &set);
 	return set;
+}
+
+/* Makes the program of the set; without what the process carries if the whole does not fit. */
+static struct err *set_program(struct ustacks *u, uint64_t set, struct program **ret)
+{
+	struct err *e = program_make(u, set, ret);
+
+	if (!e || !(set & u->foreign) || !(set & ~u->foreign))
+		return e;
+	tell_once(u, err_text(e));
+	err_destroy(e);
+	return program_make(u, set & ~u->foreign, ret);
 }
 
 static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, struct process *proc)
 {
 	struct rt_hproc *hp;
 	struct program *p;
-	uint32_t set = set_find(u, proc);
+	uint64_t set = set_find(u, proc, pid);
 	struct err *e;
 
 	if (set == u->always)
@@ -281,7 +351,7 @@ static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, s
 	set = set_attach(u, proc, pid, set);
 	if (!set || set == u->always)
 		return NULL;
-	e = program_make(u, set, &p);
+	e = set_program(u, set, &p);
 	if (e)
 		return e;
 	hp = xcalloc(1, sizeof(*hp));
@@ -342,9 +412,15 @@ void ustacks_forget(struct ustacks *u, uint64_t pid)
 	free(k);
 }
 
-void ustacks_mapped(struct ustacks *u, uint64_t pid, const char *path)
+void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m)
 {
-	const char *slash = path ? strrchr(path, '/') : NULL;
+	const char *slash = m->path ? strrchr(m->path, '/') : NULL;
+	struct proc_map at = {.start = m->start,
+			      .end = m->start + m->len,
+			      .off = m->off,
+			      .dev = m->dev,
+			      .ino = m->ino,
+			      .path = m->path};
 
 	if (!u || !slash || !hashmap_find(u->known, &pid, sizeof(pid)))
 		return;
@@ -354,13 +430,15 @@ void ustacks_mapped(struct ustacks *u, uint64_t pid, const char *path)
 			return;
 		}
 	}
+	if (m->is_exec && carried_has(u->carried, (pid_t)pid, &at))
+		ustacks_forget(u, pid);
 }
 
 bool ustacks_fault(const struct ustacks *u, struct strbuf *out)
 {
 	uint64_t fault = u && u->maps && u->maps->control ? u->maps->control->helper_fault : 0;
 	const struct hcode_place *at = NULL;
-	struct source_loc loc;
+	struct strbuf place = {0};
 
 	for (uint32_t i = 0; fault && i < u->programs.len; i++) {
 		const struct program *p = u->programs.data[i];
@@ -371,9 +449,10 @@ bool ustacks_fault(const struct ustacks *u, struct strbuf *out)
 	}
 	if (!at)
 		return false;
-	loc = source_locate(dsession_sources(at->helper->dsession), at->span);
-	strbuf_addf(out, "the last error in ustack helpers is at %s:%u (value 0x%" PRIx64 ")",
-		    loc.file, loc.line, u->maps->control->helper_addr);
+	helper_place(at->helper, at->span, &place);
+	strbuf_addf(out, "the last error in ustack helpers is at %s (value 0x%" PRIx64 ")",
+		    strbuf_text(&place), u->maps->control->helper_addr);
+	strbuf_deinit(&place);
 	return true;
 }
 
@@ -391,6 +470,8 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 	u->texts = hashmap_create();
 	u->told = hashmap_create();
 	u->objects = objects_create(opts->files);
+	u->carried =
+		carried_create(&(struct carried_opts){opts->files, u, carried_add, carried_notice});
 	if (opts->file && *opts->file) {
 		e = helper_add(u, opts->file);
 		if (!e && !helper_compile(u->helpers.data[0], opts->compile, opts->prelude)) {
@@ -405,7 +486,7 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 	}
 	for (uint32_t i = 0; i < opts->ndirs && !e; i++)
 		dir_add(u, opts->dirs[i]);
-	if (e || !u->helpers.len) {
+	if (e) {
 		ustacks_destroy(u);
 		u = NULL;
 	}
@@ -455,6 +536,7 @@ void ustacks_destroy(struct ustacks *u)
 	hashmap_destroy(u->known);
 	hashmap_destroy(u->texts);
 	hashmap_destroy(u->told);
+	carried_destroy(u->carried);
 	objects_destroy(u->objects);
 	free(u);
 }

@@ -24,6 +24,7 @@ struct compile_opts;
 struct file_opts;
 struct kmaps;
 struct strbuf;
+struct sym_map;
 struct ustacks;
 
 struct ustack_opts {
@@ -37,7 +38,6 @@ struct ustack_opts {
 	void (*notice)(void *ctx, const char *msg);
 };
 
-/* *ret is NULL if there are no helpers at all. */
 MUST_CHECK struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret);
 void ustacks_destroy(struct ustacks *u); /* NULL is allowed */
 /* Puts the helpers for all processes into the kernel; maps must outlive u. */
@@ -47,6 +47,6 @@ bool ustacks_fault(const struct ustacks *u, struct strbuf *out);
 /* A walk has met the process. */
 void ustacks_meet(struct ustacks *u, uint64_t key, pid_t pid);
 /* The process has mapped a file: if a helper applies to that file, the next walk asks again. */
-void ustacks_mapped(struct ustacks *u, uint64_t pid, const char *path);
+void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m);
 /* The process has ended, or executes another program. */
 void ustacks_forget(struct ustacks *u, uint64_t pid);

@@ -1,11 +1,12 @@
 /*
  * Fuzz target: what programs say of their own probes. The first byte chooses the reader: an ELF
- * file's notes and their operands, DOF, the text of operands.
+ * file's notes and their operands, DOF, the text of operands, helpers in DOF.
  */
 #include "sym/gate.h"
-#include "usdt/dof.h"
+#include "usdt/dof_prog.h"
 #include "usdt/note.h"
 #include "usdt/operand.h"
+#include "ustack/helper.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,6 +39,19 @@ static void dof_check(const uint8_t *data, size_t size)
 	dof_index_destroy(ix);
 }
 
+static void helpers_check(const uint8_t *data, size_t size)
+{
+	struct arena *a = arena_create();
+	struct dof_prog *p;
+	uint32_t n = 0;
+	struct err *e = dof_progs_read(data, size, a, &p, &n);
+
+	for (uint32_t i = 0; i < n && !e; i++)
+		e = helper_check_carried(&p[i]);
+	err_destroy(e);
+	arena_destroy(a);
+}
+
 static void notes_check(const uint8_t *data, size_t size)
 {
 	CLEANUP(free) char *copy = xmalloc(size + 1); /* libelf writes to it */
@@ -60,9 +74,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size)
 		return 0;
-	switch (data[0] % 3) {
+	switch (data[0] % 4) {
 	case 0: notes_check(data + 1, size - 1); break;
 	case 1: dof_check(data + 1, size - 1); break;
+	case 3: helpers_check(data + 1, size - 1); break;
 	default:
 		text = strndup((const char *)data + 1, size - 1);
 		operands_check(text);

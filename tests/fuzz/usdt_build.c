@@ -75,7 +75,7 @@ static void object_check(int fd, bool has_description)
 static void functions_check(struct object_kind kind, const struct classic *c)
 {
 	CLEANUP(fd) int fd = memfd_create("probes.o", MFD_CLOEXEC);
-	struct err *e = object_write(&my_app, 1, kind, fd);
+	struct err *e = object_write(&my_app, 1, &(struct dof_image){0}, kind, fd);
 
 	if (!e && c->has_any)
 		e = classic_define(fd, "probes.o", &my_app, 1, c);
@@ -149,7 +149,8 @@ static void providers_check(struct dsession *s)
 	if (!e && n)
 		e = usdt_header(pvs, n, "probes.h", "probes.d", &header);
 	if (!e)
-		e = object_write(pvs, n, (struct object_kind){.machine = EM_X86_64}, fd);
+		e = object_write(pvs, n, &(struct dof_image){0},
+				 (struct object_kind){.machine = EM_X86_64}, fd);
 	if (e)
 		BUG("what compiles cannot be built: %s", err_text(e));
 	object_check(fd, n > 0);

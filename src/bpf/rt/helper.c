@@ -685,10 +685,18 @@ INLINE long frame_end(struct rt_mach *m, struct rt_hwork *h)
 	return m->fault.kind ? 0 : !rt_walk_next(m);
 }
 
+/* Whether the address is that of a text of a helper, or in the scratch memory of this firing. */
+INLINE u64 address_is_own(struct rt_mach *m, struct rt_hwork *h, u64 addr)
+{
+	return IS_USER(addr) || addr - h->code < 8 * RT_HCODE ||
+	       addr - m->scratch < cfg.scratch_stride;
+}
+
 /* Instructions that are no computations, jumps, loads or variables: they are rarer. */
 INLINE long execute_rare(struct rt_mach *m, struct rt_hwork *h, u32 op, u64 insn, u64 b, u64 *ret)
 {
 	u32 imm = insn >> 32, c = insn >> 24 & 255, k;
+	u64 addr;
 
 	switch (op) {
 	case HOP_TEXT: *ret = h->code + 8 * (imm + b); return 0;
@@ -724,6 +732,12 @@ INLINE long execute_rare(struct rt_mach *m, struct rt_hwork *h, u32 op, u64 insn
 		h->result = h->text_len = h->memo = 0;
 		return !rt_walk_first(m);
 	case HOP_STEP: return frame_end(m, h);
+	case HOP_OWN:
+		addr = insn & HOP_IMMEDIATE ? h->push[c & (RT_HELPER_PUSHES - 1)]
+					    : b + (u64)((s64)insn >> 32);
+		if (!address_is_own(m, h, addr))
+			fault(m, FAULT_BADADDR, addr);
+		return 0;
 	default: return 1;
 	}
 }

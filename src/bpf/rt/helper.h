@@ -53,6 +53,8 @@
 	X(FRAME)  /* records that text as a frame of the language */                              \
 	X(UNWIND) /* the next frame has the three pushed words as pc, sp, fp */                   \
 	X(FRAMES) /* adds the first frame, and skips the next word, which is HOP_STEP */          \
+	X(OWN)	  /* a fault unless address b + imm is the process's, or of the helper's memory; */ \
+		  /* with bit 6: the pushed argument c */                                         \
 	X(STEP)	  /* names the frame, and goes to the next one; or ends the walk */
 /* clang-format on */
 

@@ -179,9 +179,9 @@ done
 # CPython's configure script asks in this way whether programs need the object of -G.
 "$DTRACE" -G -s none.d -o none.o 2>err && [ ! -s err ] && gcc none.o app.o two.o probes.o -o app 2>err && ./app ||
 	fail "-G without a provider"
-# Helpers do not get into the object, which is said.
+# Helpers get into the object beside the providers (e2e/stack/carried).
 echo 'dtrace:helper:ustack: { copyinstr(arg0) }' | cat probes.d - >helped.d
-"$DTRACE" -G -s helped.d -o helped.o app.o two.o 2>err && grep -q '^dtrace: 1 clause of ustack helpers left out: .*' err && grep -q '^hint: a file of helpers/' err && gcc helped.o app.o two.o -o app 2>err && ./app ||
+"$DTRACE" -G -s helped.d -o helped.o app.o two.o 2>err && [ ! -s err ] && gcc helped.o app.o two.o -o app 2>err && ./app ||
 	fail "-G with a helper"
 refused 'needs a file with a provider definition' -h
 refused 'needs a file with a provider definition' -G -n BEGIN
