@@ -71,6 +71,18 @@ int main(int argc, char **argv)
 	run(&f, "trace() of three integers, with columns", n);
 	f.opts.flowindent = true;
 	run(&f, "flow indent, no data", n);
+	f.opts.flowindent = false;
+	f.opts.oformat = PRINT_JSONL;
+	for (int i = 0; i < 3; i++) {
+		fix_act(&f, ACT_TRACE, NULL);
+		fix_int(&f, 8, true, 1234567 << i);
+	}
+	run(&f, "trace() of three integers, jsonl", n);
+	fix_act(&f, ACT_PRINTF, "%s %d %x");
+	fix_str(&f, REC_COMM, "postgres");
+	fix_int(&f, 4, true, 12345);
+	fix_int(&f, 8, false, 0xdeadbeef);
+	run(&f, "printf(\"%s %d %x\"), jsonl", n);
 	fix_deinit(&f);
 	return 0;
 }

@@ -1,0 +1,47 @@
+/*
+ * Shared by the files of the renderer of JSON: json.c (documents, records), json_value.c (values and
+ * addresses), json_shape.c (structures), json_agg.c (aggregations).
+ */
+#pragma once
+
+#include "render/impl.h"
+
+/* Whether the output is an object a line. */
+static inline bool json_is_lines(const struct printer *p)
+{
+	return p->opts->oformat == PRINT_JSONL;
+}
+
+/* The document in the file to which output goes now. */
+static inline struct json_doc *json_doc_now(struct printer *p)
+{
+	return &p->json.docs[printer_redirect(p) != NULL];
+}
+
+/* Adds a member behind others. */
+void json_member(struct strbuf *o, const char *name, const char *text);
+/* Begins an element of the list "output" of the current record. */
+void json_item(struct printer *p);
+/* An element with one member, a text. */
+void json_item_text(struct printer *p, const char *name, const char *text, size_t len);
+
+/* json_value.c */
+void json_int(struct strbuf *o, uint64_t v, bool is_signed);
+/* Whether the value is a number or a text, which needs no name that says what it is. */
+bool json_is_plain(const struct datum *d);
+void json_plain(struct strbuf *o, const struct datum *d);
+/* A value as a member of an object: its name says what it is. */
+void json_pair(struct printer *p, struct strbuf *o, const struct datum *d);
+void json_value(struct printer *p, const struct datum *d);
+void json_memory(struct printer *p, const char *action, const struct datum *d);
+
+/* json_shape.c */
+void json_typed(struct printer *p, const struct shape *shape, const struct datum *d);
+
+/* json_agg.c */
+void json_aggs_begin(struct printer *p);
+void json_aggs_end(struct printer *p);
+void json_printa_begin(struct printer *p, const struct agg_table *t);
+bool json_table_begin(struct printer *p, const struct agg_table *t);
+void json_row(struct printer *p, const struct agg_table *t, struct agg_elem *const *elems);
+void json_table_end(struct printer *p, const struct agg_table *t);

@@ -1,0 +1,152 @@
+/* JSON of values: numbers, text, bytes, addresses, stacks. */
+#include <inttypes.h>
+
+#include "render/json.h"
+#include "sym/sym.h"
+
+void json_int(struct strbuf *o, uint64_t v, bool is_signed)
+{
+	out_int(o, -1, v, is_signed);
+}
+
+static void json_hex(struct strbuf *o, const char *bytes, uint32_t size)
+{
+	strbuf_addc(o, '"');
+	for (uint32_t i = 0; i < size; i++)
+		strbuf_addf(o, "%02x", (unsigned char)bytes[i]);
+	strbuf_addc(o, '"');
+}
+
+static void name_members(struct printer *p, struct strbuf *o, const struct position *at,
+			 const char *object, bool has_offset)
+{
+	struct sym_line line;
+	struct sym_name n;
+
+	if (!position_find(p, at, &n))
+		return;
+	json_member(o, object, n.object);
+	if (n.name && !(at->pid && p->opts->noresolve))
+		json_member(o, "name", n.name);
+	if (n.name && has_offset)
+		strbuf_addf(o, ", \"offset\": \"0x%" PRIx64 "\"", n.off);
+	if (at->pid && p->opts->lines &&
+	    syms_line(p->syms, at->pid, at->addr - at->is_return, &line)) {
+		json_member(o, "file", line.file);
+		strbuf_addf(o, ", \"line\": %" PRIu32, line.line);
+	}
+}
+
+struct frames {
+	struct printer *p;
+	struct strbuf *o;
+	enum addr_form form;
+	uint32_t n;
+};
+
+static void json_frame(void *ctx, const struct position *at)
+{
+	struct frames *f = ctx;
+	struct strbuf text = {0};
+
+	if (f->n++)
+		strbuf_adds(f->o, ", ");
+	if (!at) {
+		strbuf_adds(f->o, "{\"symbol\": \"[cut]\"}");
+		return;
+	}
+	position_text(f->p, &text, at, f->form);
+	strbuf_adds(f->o, "{\"symbol\": ");
+	json_string(f->o, text.data, text.len);
+	strbuf_deinit(&text);
+	if (!at->is_language)
+		name_members(f->p, f->o, at, "module", f->form == ADDR_FULL);
+	if (f->form == ADDR_FULL && !at->is_language)
+		strbuf_addf(f->o, ", \"address\": \"0x%" PRIx64 "\"", at->addr);
+	if (at->helper)
+		json_member(f->o, "helper", at->helper);
+	strbuf_addc(f->o, '}');
+}
+
+static void pair_stack(struct printer *p, struct strbuf *o, const struct datum *d)
+{
+	struct frames f = {p, o, stack_form(p, d), 0};
+
+	strbuf_addf(o, "\"%s\": [", d->kind == DATUM_STACK ? "stack-frames" : "ustack-frames");
+	walk_stack(p, d, json_frame, &f);
+	strbuf_addc(o, ']');
+}
+
+static void pair_address(struct printer *p, struct strbuf *o, const struct datum *d,
+			 const char *name)
+{
+	enum addr_form form = addr_form_of(d->kind);
+	struct position at = {0};
+	struct strbuf text = {0};
+
+	addr_of_datum(d, &at.pid, &at.addr);
+	addr_text(p, &text, at.pid, at.addr, form);
+	strbuf_addf(o, "\"%s\": ", name);
+	json_string(o, text.data, text.len);
+	strbuf_deinit(&text);
+	if (form != ADDR_MOD)
+		name_members(p, o, &at, "object", form == ADDR_FULL);
+}
+
+bool json_is_plain(const struct datum *d)
+{
+	return d->kind == DATUM_STRING || (d->kind == DATUM_INT && !d->bytes) ||
+	       (d->kind == DATUM_STRUCT && datum_is_int(d)) ||
+	       ((d->kind == DATUM_BYTES || d->kind == DATUM_INT) && datum_is_text(d));
+}
+
+void json_plain(struct strbuf *o, const struct datum *d)
+{
+	if (d->bytes && d->kind != DATUM_STRUCT)
+		json_string(o, d->bytes, strnlen(d->bytes, d->size));
+	else
+		json_int(o, datum_int(d), d->is_signed || d->kind == DATUM_STRUCT);
+}
+
+void json_pair(struct printer *p, struct strbuf *o, const struct datum *d)
+{
+	if (json_is_plain(d)) {
+		strbuf_adds(o, "\"value\": ");
+		json_plain(o, d);
+		return;
+	}
+	switch (d->kind) {
+	case DATUM_INT:
+	case DATUM_STRING:
+	case DATUM_BYTES:
+	case DATUM_STRUCT:
+	case DATUM_MEMORY:
+		strbuf_adds(o, "\"bytes\": ");
+		json_hex(o, d->bytes, d->bytes ? d->size : 0);
+		return;
+	case DATUM_STACK:
+	case DATUM_USTACK: pair_stack(p, o, d); return;
+	case DATUM_SYM: pair_address(p, o, d, "sym"); return;
+	case DATUM_MOD: pair_address(p, o, d, "mod"); return;
+	case DATUM_USYM: pair_address(p, o, d, "usym"); return;
+	case DATUM_UMOD: pair_address(p, o, d, "umod"); return;
+	case DATUM_UADDR: pair_address(p, o, d, "uaddr"); return;
+	}
+	BUG("datum kind %d", (int)d->kind);
+}
+
+void json_value(struct printer *p, const struct datum *d)
+{
+	json_item(p);
+	strbuf_addc(&p->out, '{');
+	json_pair(p, &p->out, d);
+	strbuf_addc(&p->out, '}');
+}
+
+void json_memory(struct printer *p, const char *action, const struct datum *d)
+{
+	json_item(p);
+	strbuf_addf(&p->out, "{\"%s\": ", action);
+	json_hex(&p->out, d->bytes, d->bytes ? d->size : 0);
+	strbuf_addc(&p->out, '}');
+}
