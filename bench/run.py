@@ -94,12 +94,13 @@ def cost(load, mode, argv):
     return traced - base
 
 
-def kept(argv, load, rate, want_tool):
-    """True when 3 s of calls at a rate are all printed."""
+def kept(argv, load, rate, is_rec, piped):
+    """True when 3 s of calls at a rate are all printed, to a file or through a pipe."""
     with tempfile.TemporaryDirectory() as tmp:
         out = os.path.join(tmp, "out")
         with open(out, "w") as f:
-            proc = subprocess.Popen(argv + [], stdin=subprocess.DEVNULL, stdout=f, stderr=subprocess.DEVNULL)
+            proc = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE if piped else f, stderr=subprocess.DEVNULL)
+            reader = subprocess.Popen(["cat"], stdin=proc.stdout, stdout=f) if piped else None
             deadline = time.monotonic() + 60
             while "READY" not in open(out).read(4096) and time.monotonic() < deadline:
                 time.sleep(0.02)
@@ -107,15 +108,18 @@ def kept(argv, load, rate, want_tool):
             time.sleep(1.5)
             proc.send_signal(signal.SIGINT)
             proc.wait()
+            if reader:
+                proc.stdout.close()
+                reader.wait()
         with open(out, errors="replace") as f:
-            lines = sum(1 for line in f if line.startswith("rec "))
+            lines = sum(1 for line in f if is_rec(line))
     return lines >= made and made >= rate * 2.7
 
 
-def max_rate(argv, load, tool):
+def max_rate(argv, load, is_rec=lambda line: line.startswith("rec "), piped=False):
     best = 0
     for rate in (50, 100, 150, 200, 300, 400, 500, 600, 800, 1000):
-        if not kept(argv, load, rate * 1000, tool):
+        if not kept(argv, load, rate * 1000, is_rec, piped):
             break
         best = rate * 1000
     return best
@@ -207,9 +211,12 @@ def main():
         lambda: cost(load, "access", dtq('syscall::access:entry { @[strjoin(substr(copyinstr(arg0), 1, 12), "*")] = count(); }')),
         lambda: cost(load, "access", btq(paths)), "ns", "<= 1.0")
     row("printf of three fields kept without loss",
-        lambda: max_rate(dtq('syscall::getppid:entry /execname == "load"/ { printf("rec %d %s %d\\n", pid, execname, timestamp); }'), load, "dtrace"),
-        lambda: max_rate(btq('tracepoint:syscalls:sys_enter_getppid /comm == "load"/ { printf("rec %d %s %llu\\n", pid, comm, nsecs); }'), load, "bpftrace"),
+        lambda: max_rate(dtq('syscall::getppid:entry /execname == "load"/ { printf("rec %d %s %d\\n", pid, execname, timestamp); }'), load),
+        lambda: max_rate(btq('tracepoint:syscalls:sys_enter_getppid /comm == "load"/ { printf("rec %d %s %llu\\n", pid, comm, nsecs); }'), load),
         "1/s", ">= 400000", runs=1 if opts.quick else 3)
+    json_d = [dt, "-x", "oformat=jsonl", "-qn", ready_d + ' syscall::getppid:entry /execname == "load"/ { trace(pid); trace(execname); trace(timestamp); }']
+    row("JSON of three fields through a pipe, no loss", lambda: max_rate(json_d, load, lambda line: '"getppid"' in line, True), None,
+        "1/s", ">= 300000", runs=1 if opts.quick else 3)
     os.environ["BPFTRACE_MAP_KEYS_MAX"] = "1048576"
     for n, wanted in ((300_000, 0.6), (1_000_000, 2.0)):
         keys_d = [dt, "-x", "aggsize=256m", "-qn", "syscall::getpgid:entry /pid == $target/ { @[arg0] = count(); }"]

@@ -162,6 +162,14 @@ char *dtrace_desc2str(const dtrace_probedesc_t *pdp, char *buf, size_t len);
 /* Writes the attribute and argument block of -lv. */
 int dtrace_probe_report(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, FILE *fp);
 
+/*
+ * Writes the probe as an object of JSON, as -l does with option oformat; with verbose also its
+ * attributes and arguments, as -lv does.
+ */
+int dtrace_probe_json(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, int verbose, FILE *fp);
+/* The version of the schema (doc/json-schema.json) to which all output in JSON conforms. */
+int dtrace_json_schema(void);
+
 /* ---- processes ------------------------------------------------------------------------------- */
 
 /*

@@ -93,11 +93,6 @@ int int_width(uint32_t size); /* 16, 8, 5, 3 */
 void print_shape(struct printer *p, struct strbuf *o, const struct shape *shape,
 		 const struct datum *d);
 
-/* ---- JSON (json_text.c) ---------------------------------------------------------------------- */
-
-/* A string of JSON, with its quotes. */
-void json_string(struct strbuf *o, const char *text, size_t len);
-
 /* ---- structures (shape.c, text_shape.c) ----------------------------------------------------- */
 
 struct shape_visitor;
@@ -240,6 +235,12 @@ struct probe_text {	   /* texts of a probe, made for its first record */
 	uint32_t len;
 	const struct probe *probe;
 	const char *func; /* probe_func_shown() */
+	/*
+	 * the probe's members in JSON, made when they are needed; NULL also if the provider's name
+	 * depends on the process
+	 */
+	const char *json;
+	uint32_t json_len;
 };
 
 struct flow_cpu { /* the flow indent of a CPU */
@@ -303,6 +304,8 @@ static inline FILE *printer_fp(const struct printer *p, FILE *fp)
 
 /* The prepared text of a probe, or NULL when there is no such probe. */
 const struct probe_text *printer_probe(struct printer *p, uint32_t id);
+/* Keeps a copy of the text as probe_text.json of a probe that printer_probe() has found. */
+void printer_keep_json(struct printer *p, uint32_t id, const char *text, uint32_t len);
 /* Field i of an action in the record at hand. */
 MUST_CHECK struct err *act_datum(struct printer *p, const struct act_layout *al, uint32_t i,
 				 struct datum *ret);

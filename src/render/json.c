@@ -1,33 +1,66 @@
 /*
  * The renderer of JSON: one document (option oformat=json), or an object a line (oformat=jsonl).
  *
- *     {"dtrace": {"probes": [
+ *     {"dtrace": {"schema": 1, "session": {...}, "probes": [
  *     {"timestamp": 1, "cpu": 0, "id": 3, "provider": "p", ..., "name": "n", "output": [...]}
  *     ], "aggregations": [
  *     {"aggregation-data": [{"keys": ["x"], "count": 1}], "aggregation-name": "a"}
  *     ]}}
  *
  * Facts    names of members are those that the manual page of FreeBSD's dtrace documents; those
- *          beyond it stand in doc/guide/json.md.
+ *          beyond it stand in doc/guide/json.md. doc/json-schema.json describes all of them, and
+ *          has the number JSON_SCHEMA: what changes in one changes in the other.
  *
  * A record's object begins with the first thing that the record shows, and each file has a document
  * of its own: output may move to another file in the middle of a record (freopen()), and begin anew
  * there.
  */
 #include <inttypes.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "base/version.h"
 #include "render/json.h"
 
 /* ---- documents ----------------------------------------------------------------------------- */
+
+/* Facts of the session; a timestamp of a record becomes a date by `started` and `timestamp`. */
+static void session_add(struct printer *p)
+{
+	struct strbuf *o = &p->out;
+	uint64_t now = now_ns(), wall = now + (uint64_t)p->wall_offset;
+	time_t secs = (time_t)(wall / 1000000000);
+	struct utsname system = {0};
+	char date[32] = "";
+	struct tm tm;
+
+	(void)uname(&system); /* cannot fail with room for its result */
+	if (gmtime_r(&secs, &tm))
+		(void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	strbuf_addf(o,
+		    "\"schema\": %d, \"session\": {\"version\": \"" FATHOM_VERSION
+		    "\", \"timestamp\": %" PRIu64 ", \"started\": \"%s.%09" PRIu64
+		    "Z\", \"pid\": %d, \"cpus\": %ld",
+		    JSON_SCHEMA, now, date, wall % 1000000000, (int)getpid(),
+		    sysconf(_SC_NPROCESSORS_ONLN));
+	json_member(o, "system", system.sysname);
+	json_member(o, "release", system.release);
+	json_member(o, "machine", system.machine);
+	json_member(o, "host", system.nodename);
+	strbuf_addc(o, '}');
+}
 
 static void doc_open(struct printer *p)
 {
 	struct json_doc *doc = json_doc_now(p);
 
-	if (doc->is_open || json_is_lines(p))
+	if (doc->is_open)
 		return;
 	doc->is_open = true;
-	strbuf_adds(&p->out, "{\"dtrace\": {\"probes\": [");
+	strbuf_adds(&p->out, json_is_lines(p) ? "{" : "{\"dtrace\": {");
+	session_add(p);
+	strbuf_adds(&p->out, json_is_lines(p) ? "}\n" : ",\n\"probes\": [");
 }
 
 /* An element of "probes", or a line. */
@@ -56,8 +89,8 @@ static void json_finish(struct printer *p)
 {
 	struct json_doc *doc = json_doc_now(p);
 
+	doc_open(p);
 	if (!json_is_lines(p)) {
-		doc_open(p);
 		strbuf_adds(&p->out, "\n]");
 		if (doc->naggs) {
 			strbuf_adds(&p->out, ", \"aggregations\": [\n");
@@ -77,22 +110,40 @@ void json_member(struct strbuf *o, const char *name, const char *text)
 	json_string(o, text, strlen(text));
 }
 
+/* Adds what the record says of its probe, which is the same each time. */
+static void probe_add(struct printer *p)
+{
+	const struct probe_text *pt = p->json.pt;
+	struct strbuf *o = &p->out;
+	char prov[PROBE_PROV_ROOM];
+	size_t start = o->len;
+
+	if (pt->json) {
+		strbuf_add(o, pt->json, pt->json_len);
+		return;
+	}
+	strbuf_addf(o, ", \"id\": %" PRIu32, p->rec->probe);
+	json_member(o, "provider", printer_provider(p, pt->probe, prov));
+	json_member(o, "module", pt->probe->mod);
+	json_member(o, "function", pt->func);
+	json_member(o, "name", pt->probe->name);
+	strbuf_adds(o, ", \"output\": [");
+	if (!p->layout->opts.has_pids)
+		printer_keep_json(p, p->rec->probe, o->data + start, (uint32_t)(o->len - start));
+}
+
 static void record_open(struct printer *p)
 {
 	struct json *j = &p->json;
-	const struct probe *pr = j->pt->probe;
-	char prov[PROBE_PROV_ROOM];
 
 	if (j->in_object)
 		return;
 	object_begin(p);
-	strbuf_addf(&p->out, "{\"timestamp\": %" PRIu64 ", \"cpu\": %" PRIu32 ", \"id\": %" PRIu32,
-		    p->rec->time, j->cpu, p->rec->probe);
-	json_member(&p->out, "provider", printer_provider(p, pr, prov));
-	json_member(&p->out, "module", pr->mod);
-	json_member(&p->out, "function", j->pt->func);
-	json_member(&p->out, "name", pr->name);
-	strbuf_adds(&p->out, ", \"output\": [");
+	strbuf_adds(&p->out, "{\"timestamp\": ");
+	json_int(&p->out, p->rec->time, false);
+	strbuf_adds(&p->out, ", \"cpu\": ");
+	json_int(&p->out, j->cpu, false);
+	probe_add(p);
 	j->in_object = j->is_shown = true;
 	j->nitems = 0;
 }
@@ -162,6 +213,26 @@ static void json_command(struct printer *p, const char *command, const struct st
 	strbuf_addf(&p->out, ", \"status\": %d}", status);
 }
 
+/* What has failed: numbers as the handler of faults gets them, and the probe. */
+static void fault_add(struct strbuf *o, const dtrace_errdata_t *fault)
+{
+	const dtrace_probedesc_t *pd = fault->dteda_pdesc;
+
+	strbuf_addf(o,
+		    ", \"fault\": {\"kind\": %d, \"action\": %d, \"offset\": %d, "
+		    "\"address\": \"0x%" PRIx64 "\", \"count\": %" PRIu64,
+		    fault->dteda_fault, fault->dteda_action, fault->dteda_offset, fault->dteda_addr,
+		    fault->dteda_count);
+	if (pd) {
+		strbuf_addf(o, ", \"id\": %" PRIu32, pd->dtpd_id);
+		json_member(o, "provider", pd->dtpd_provider);
+		json_member(o, "module", pd->dtpd_mod);
+		json_member(o, "function", pd->dtpd_func);
+		json_member(o, "name", pd->dtpd_name);
+	}
+	strbuf_addc(o, '}');
+}
+
 static void json_notice(struct printer *p, const struct print_notice *n)
 {
 	if (p->json.in_record) {
@@ -177,6 +248,8 @@ static void json_notice(struct printer *p, const struct print_notice *n)
 		strbuf_addf(&p->out,
 			    ", \"count\": %" PRIu64 ", \"total\": %" PRIu64 ", \"kind\": %d",
 			    n->count, n->total, n->kind);
+	if (n->fault)
+		fault_add(&p->out, n->fault);
 	json_member(&p->out, "msg", n->msg);
 	strbuf_addc(&p->out, '}');
 	object_end(p);

@@ -1,6 +1,6 @@
 /*
- * Shared by the files of the renderer of JSON: json.c (documents, records), json_value.c (values and
- * addresses), json_shape.c (structures), json_agg.c (aggregations).
+ * Shared by the files of the renderer of JSON: json.c (documents, records), json_value.c (values
+ * and addresses), json_shape.c (structures), json_agg.c (aggregations).
  */
 #pragma once
 

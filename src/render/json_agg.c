@@ -137,6 +137,7 @@ void json_table_end(struct printer *p, const struct agg_table *t)
 
 	strbuf_addc(o, ']');
 	json_member(o, "aggregation-name", t->views[0]->agg->name);
+	json_member(o, "aggregation-function", aggfunc_name(t->views[0]->agg->func));
 	strbuf_addc(o, '}');
 	if (p->json.at_end && json_is_lines(p))
 		strbuf_addc(o, '\n');

@@ -37,6 +37,83 @@ static void name_members(struct printer *p, struct strbuf *o, const struct posit
 	}
 }
 
+/* What the text of a frame of a program's language says; all parts, or none. */
+struct language_text {
+	struct {
+		const char *at;
+		size_t len;
+	} func, file, line;
+};
+
+static struct language_text language_parts(const char *func, const char *func_end, const char *file,
+					   const char *file_end, const char *line, size_t ndigits)
+{
+	return (struct language_text){{func, (size_t)(func_end - func)},
+				      {file, (size_t)(file_end - file)},
+				      {line, ndigits}};
+}
+
+static size_t digits_at(const char *text)
+{
+	return strspn(text, "0123456789");
+}
+
+/*
+ * Takes the text of a helper apart. The helpers write "FILE:LINE (FUNCTION)", Java's "FUNCTION(FILE:LINE)",
+ * with a star for code that was compiled, that of Node.js "FUNCTION at FILE line LINE". False: the
+ * text has another form.
+ */
+static bool language_parse(const char *text, struct language_text *ret)
+{
+	const char *end = text + strlen(text), *p, *q;
+	size_t n;
+
+	for (p = strchr(text, ':'); p; p = strchr(p + 1, ':')) {
+		n = digits_at(p + 1);
+		if (n && end[-1] == ')' && strncmp(p + 1 + n, " (", 2) == 0) {
+			*ret = language_parts(p + n + 3, end - 1, text, p, p + 1, n);
+			return true;
+		}
+	}
+	p = strrchr(text, '(');
+	q = p ? strrchr(p, ':') : NULL;
+	n = q ? digits_at(q + 1) : 0;
+	if (n && (strcmp(q + 1 + n, ")") == 0 || strcmp(q + 1 + n, ")*") == 0)) {
+		*ret = language_parts(text, p, p + 1, q, q + 1, n);
+		return true;
+	}
+	p = strstr(text, " at ");
+	for (q = p; q && (q = strstr(q + 1, " line "));) {
+		n = digits_at(q + 6);
+		if (!n || q[6 + n])
+			continue;
+		*ret = language_parts(text, p, p + 4, q, q + 6, n);
+		return true;
+	}
+	return false;
+}
+
+static void language_members(struct strbuf *o, const char *text)
+{
+	struct language_text t;
+
+	if (!language_parse(text + (*text == '@'), &t))
+		return;
+	strbuf_adds(o, ", \"name\": ");
+	json_string(o, t.func.at, t.func.len);
+	strbuf_adds(o, ", \"file\": ");
+	json_string(o, t.file.at, t.file.len);
+	strbuf_addf(o, ", \"line\": %lu", strtoul(t.line.at, NULL, 10));
+}
+
+/* Whether the text of a ustack helper is the name of the frame; "@text" only annotates it. */
+static bool is_named_by_helper(struct printer *p, const struct position *at)
+{
+	struct sym_name n;
+
+	return at->is_language || (at->helper && *at->helper != '@' && !position_find(p, at, &n));
+}
+
 struct frames {
 	struct printer *p;
 	struct strbuf *o;
@@ -48,18 +125,23 @@ static void json_frame(void *ctx, const struct position *at)
 {
 	struct frames *f = ctx;
 	struct strbuf text = {0};
+	bool is_language;
 
 	if (f->n++)
 		strbuf_adds(f->o, ", ");
 	if (!at) {
-		strbuf_adds(f->o, "{\"symbol\": \"[cut]\"}");
+		strbuf_adds(f->o, "{\"symbol\": \"[cut]\", \"kind\": \"cut\"}");
 		return;
 	}
 	position_text(f->p, &text, at, f->form);
 	strbuf_adds(f->o, "{\"symbol\": ");
 	json_string(f->o, text.data, text.len);
 	strbuf_deinit(&text);
-	if (!at->is_language)
+	is_language = is_named_by_helper(f->p, at);
+	json_member(f->o, "kind", is_language ? "language" : at->pid ? "native" : "kernel");
+	if (is_language)
+		language_members(f->o, at->helper);
+	else
 		name_members(f->p, f->o, at, "module", f->form == ADDR_FULL);
 	if (f->form == ADDR_FULL && !at->is_language)
 		strbuf_addf(f->o, ", \"address\": \"0x%" PRIx64 "\"", at->addr);

@@ -113,6 +113,7 @@ struct print_notice {
 	int kind; /* dtrace_dropkind_t; -1 = none, and no counts */
 	uint64_t count, total;
 	const char *msg;
+	const dtrace_errdata_t *fault; /* of an ERROR; NULL = none */
 };
 void printer_notice(struct printer *p, const struct print_notice *n);
 /* Shows every aggregation that no printa() has printed (6.4.1), from the present snapshot. */

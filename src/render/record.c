@@ -123,6 +123,14 @@ const struct probe_text *printer_probe(struct printer *p, uint32_t id)
 	return pt;
 }
 
+void printer_keep_json(struct printer *p, uint32_t id, const char *text, uint32_t len)
+{
+	struct probe_text *pt = &p->probe_texts.data[id];
+
+	pt->json = arena_memdup(p->arena, text, len);
+	pt->json_len = len;
+}
+
 const char *printer_provider(const struct printer *p, const struct probe *pr,
 			     char buf[PROBE_PROV_ROOM])
 {

@@ -74,8 +74,13 @@ extern const struct renderer render_text, render_json;
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-struct json_doc { /* the document in a file */
-	bool is_open;
+#define JSON_SCHEMA 1 /* the version of doc/json-schema.json to which the output conforms */
+
+/* Adds a string of JSON, with its quotes (json_text.c). */
+void json_string(struct strbuf *o, const char *text, size_t len);
+
+struct json_doc {     /* the document in a file */
+	bool is_open; /* the facts of the session are there */
 	uint64_t nobjects, naggs;
 	struct strbuf aggs; /* the aggregations, which come last in the document */
 };

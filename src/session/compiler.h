@@ -85,5 +85,8 @@ MUST_CHECK struct err *symbol_find(void *ctx, const char *module, const char *na
  * false: no probe matches.
  */
 bool stability_of_probes(struct probes *ps, const struct probe_desc *desc, struct attr *ret);
+/* The attributes of a probe, and of its parts: NPARTS of them. */
+void stability_of_probe(struct probes *ps, const struct probe *pr, struct attr *ret,
+			struct attr *ret_parts);
 /* Returns true if args[] of the two probes have the same types. */
 bool probes_have_same_args(struct probes *ps, const struct probe *a, const struct probe *b);

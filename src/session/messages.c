@@ -167,22 +167,35 @@ static struct err *drop_report(void *ctx, const struct drop *d)
 	return go_on ? NULL : err_code(err_new("Abort due to drop"), EDT_DROPABORT);
 }
 
+/* Prints the fault into the output, if its form has room for notices. */
+static void fault_print(struct consumer *c, const dtrace_errdata_t *fault)
+{
+	printer_notice(c->printer, &(struct print_notice){.name = "ERROR",
+							  .cpu = fault->dteda_cpu,
+							  .time = now_ns(),
+							  .kind = -1,
+							  .msg = fault->dteda_msg,
+							  .fault = fault});
+}
+
 static struct err *held_faults_report(struct consumer *c)
 {
 	struct strbuf s = {0};
 	uint32_t n = c->faults_held;
+	dtrace_errdata_t fault = {.dteda_cpu = DTRACE_CPUALL,
+				  .dteda_action = -1,
+				  .dteda_offset = -1,
+				  .dteda_fault = DTRACEFLT_UNKNOWN,
+				  .dteda_count = n};
 	bool go_on;
 
 	c->faults = c->faults_held = 0;
 	if (!n)
 		return NULL;
 	strbuf_addf(&s, "%" PRIu32 " more error%s on enabled probes not shown\n", n, PLURAL(n));
-	go_on = report_fault(c->run->report, &(dtrace_errdata_t){.dteda_cpu = DTRACE_CPUALL,
-								 .dteda_action = -1,
-								 .dteda_offset = -1,
-								 .dteda_fault = DTRACEFLT_UNKNOWN,
-								 .dteda_count = n,
-								 .dteda_msg = s.data});
+	fault.dteda_msg = strbuf_text(&s);
+	fault_print(c, &fault);
+	go_on = report_fault(c->run->report, &fault);
 	strbuf_deinit(&s);
 	return go_on ? NULL : err_code(err_new("Abort due to error"), EDT_ERRABORT);
 }
@@ -209,15 +222,11 @@ static struct err *report_error(struct consumer *c, dtrace_errdata_t *fault, uin
 		c->faults_held++;
 		return NULL;
 	}
-	printer_notice(c->printer, &(struct print_notice){.name = "ERROR",
-							  .cpu = -1,
-							  .time = now_ns(),
-							  .kind = -1,
-							  .msg = fault->dteda_msg});
 	edesc.dtepd_uarg = run_clause_of(c->run, epid, probe);
 	fault->dteda_edesc = &edesc;
 	fault->dteda_pdesc = &pdesc;
 	fault->dteda_count = 1;
+	fault_print(c, fault);
 	if (report_fault(c->run->report, fault))
 		return NULL;
 	return err_code(err_new("Abort due to error"), EDT_ERRABORT);

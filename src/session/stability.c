@@ -81,17 +81,25 @@ static void prog_attr(dtrace_hdl_t *h, const struct prog *prog, struct attr *ret
 	*ret_stmt = s;
 }
 
-static void print_probe(dtrace_hdl_t *h, const struct probe *pr, FILE *fp)
+void stability_of_probe(struct probes *ps, const struct probe *pr, struct attr *ret,
+			struct attr *ret_parts)
 {
 	const struct probe_desc all = {pr->prov, pr->mod, pr->func, pr->name, 0};
+
+	probe_attrs(ps, pr, ret_parts);
+	*ret = desc_attr(&all, ret_parts);
+}
+
+static void print_probe(dtrace_hdl_t *h, const struct probe *pr, FILE *fp)
+{
 	const struct provider *pv = pr->provider;
 	const char *const *types = NULL;
 	uint32_t n = pv->arg_types ? pv->arg_types(h->probes, pr, &types) : 0;
-	struct attr parts[NPARTS];
+	struct attr attr, parts[NPARTS];
 
-	probe_attrs(h->probes, pr, parts);
+	stability_of_probe(h->probes, pr, &attr, parts);
 	(void)fputs("\n\tProbe Description Attributes\n", fp);
-	print_attr(fp, desc_attr(&all, parts));
+	print_attr(fp, attr);
 	(void)fputs("\n\tArgument Attributes\n", fp);
 	print_attr(fp, parts[PART_ARGS]);
 	(void)fputs("\n\tArgument Types\n", fp);

@@ -84,39 +84,62 @@ static void output_check(struct cmd *c)
 
 /* ---- -l -------------------------------------------------------------------------------------- */
 
-static int probe_list(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pd, void *arg)
-{
-	struct cmd *c = arg;
+/* Values of option oformat in which probes are listed; other values list them as text. */
+enum form { FORM_TEXT, FORM_JSON, FORM_JSONL };
 
-	fprintf(c->out, "%5d %10s %17s %33s %s\n", (int)pd->dtpd_id, pd->dtpd_provider,
-		pd->dtpd_mod, pd->dtpd_func, pd->dtpd_name);
-	if (c->verbose && dtrace_probe_report(dtp, pd, c->out) != 0)
-		cmd_error(c, "failed to report on probe %d", (int)pd->dtpd_id);
-	return 0;
+static int64_t output_form(const struct cmd *c)
+{
+	int64_t form;
+
+	return dtrace_getopt(c->dtp, "oformat", &form) == 0 && form > 0 ? form : FORM_TEXT;
 }
 
-struct count {
+/* Whether option oformat asks for a form into which the command may not print anything. */
+static bool is_structured(const struct cmd *c)
+{
+	return output_form(c) != FORM_TEXT;
+}
+
+struct list {
 	struct cmd *c;
-	uint32_t n;
+	int64_t form;
+	uint32_t n, nmatched; /* probes so far: in all, of the present description */
 };
 
-static int probe_list_counted(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pd, void *arg)
+static int probe_list(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pd, void *arg)
 {
-	struct count *count = arg;
+	struct list *l = arg;
+	FILE *out = l->c->out;
+	int bad = 0;
 
-	count->n++;
-	return probe_list(dtp, pd, count->c);
+	l->nmatched++;
+	if (l->form != FORM_JSON && l->form != FORM_JSONL) {
+		fprintf(out, "%5d %10s %17s %33s %s\n", (int)pd->dtpd_id, pd->dtpd_provider,
+			pd->dtpd_mod, pd->dtpd_func, pd->dtpd_name);
+		bad = l->c->verbose && dtrace_probe_report(dtp, pd, out);
+	} else {
+		if (l->form == FORM_JSON)
+			fputs(l->n ? ",\n" : "\n", out);
+		bad = dtrace_probe_json(dtp, pd, l->c->verbose, out);
+		if (l->form == FORM_JSONL)
+			fputc('\n', out);
+	}
+	l->n++;
+	if (bad)
+		cmd_error(l->c, "failed to report on probe %d", (int)pd->dtpd_id);
+	return 0;
 }
 
 static int desc_list(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *arg)
 {
-	struct count count = {.c = arg};
+	struct list *l = arg;
 	char text[1024];
 
-	if (dtrace_probe_iter(dtp, desc, probe_list_counted, &count) < 0)
-		cmd_fatal(count.c, "failed to list probes");
-	if (count.n == 0) {
-		fflush(count.c->out);
+	l->nmatched = 0;
+	if (dtrace_probe_iter(dtp, desc, probe_list, l) < 0)
+		cmd_fatal(l->c, "failed to list probes");
+	if (l->nmatched == 0) {
+		fflush(l->c->out);
 		fprintf(stderr, "dtrace: failed to match %s: %s\n",
 			dtrace_desc2str(desc, text, sizeof(text)),
 			dtrace_errmsg(NULL, EDT_NOPROBE));
@@ -126,12 +149,21 @@ static int desc_list(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *ar
 
 int cmd_list(struct cmd *c)
 {
-	fprintf(c->out, "%5s %10s %17s %33s %s\n", "ID", "PROVIDER", "MODULE", "FUNCTION", "NAME");
-	if (c->nprogs == 0 && dtrace_probe_iter(c->dtp, NULL, probe_list, c) < 0)
+	struct list l = {.c = c, .form = output_form(c)};
+
+	if (l.form != FORM_JSON && l.form != FORM_JSONL)
+		fprintf(c->out, "%5s %10s %17s %33s %s\n", "ID", "PROVIDER", "MODULE", "FUNCTION",
+			"NAME");
+	else if (l.form == FORM_JSON)
+		fprintf(c->out, "{\"dtrace\": {\"schema\": %d, \"listing\": [",
+			dtrace_json_schema());
+	if (c->nprogs == 0 && dtrace_probe_iter(c->dtp, NULL, probe_list, &l) < 0)
 		cmd_fatal(c, "failed to list probes");
 	for (int i = 0; i < c->nprogs; i++)
-		if (dtrace_desc_iter(c->dtp, c->progs[i].prog, desc_list, c) < 0)
+		if (dtrace_desc_iter(c->dtp, c->progs[i].prog, desc_list, &l) < 0)
 			cmd_fatal(c, "failed to list probes");
+	if (l.form == FORM_JSON)
+		fputs("\n]}}\n", c->out);
 	output_flush(c);
 	return E_SUCCESS;
 }
@@ -197,14 +229,6 @@ static int notice_print(dtrace_hdl_t *dtp, const char *msg, void *arg)
 {
 	(void)dtp;
 	return message_print(arg, msg);
-}
-
-/* Whether option oformat asks for JSON, where the command may not print anything in between. */
-static bool is_structured(const struct cmd *c)
-{
-	int64_t form;
-
-	return dtrace_getopt(c->dtp, "oformat", &form) == 0 && form > 0;
 }
 
 static uint32_t programs_enable(struct cmd *c)

@@ -1,7 +1,10 @@
 # oformat=json and jsonl: what every kind of action shows is valid, and says the same as text does; under system(), freopen(),
 # ftruncate(), faults, drops and ^C too.
 exec python3 - <<'EOF'
-import json, os, shutil, signal, subprocess, sys
+import datetime, json, os, shutil, signal, subprocess, sys, time
+sys.path.insert(0, os.environ["SRC"] + "/tests/e2e/output")
+sys.dont_write_bytecode = True
+import schema
 dt, trigger, tmp = os.environ["DTRACE"], os.environ["TRIGGER"], os.environ["TMP"]
 os.chdir(tmp)
 bad = []
@@ -14,6 +17,9 @@ def document(text):
     """A document's records and aggregations; jq agrees that it is one."""
     doc = json.loads(text)
     assert list(doc) == ["dtrace"], doc
+    if len(text) < 1 << 20:
+        bad.extend(schema.complaints("document", doc))
+    check("version", doc["dtrace"]["schema"], 1)
     if shutil.which("jq"):
         jq = subprocess.run(["jq", "-e", ".dtrace.probes | length"], input=text, capture_output=True, text=True)
         check("jq", jq.stdout.strip(), str(len(doc["dtrace"]["probes"])))
@@ -38,7 +44,16 @@ check("probe", [probes[0][k] for k in ("id", "provider", "module", "function", "
 check("names", [p["name"] for p in probes], ["BEGIN", "END"])
 check("default action", probes[1]["output"], [])
 check("quiet", len(outputs("BEGIN { exit(0); } END { }", "-q")), 0)
-check("nothing", run("BEGIN { exit(0); }", "-q"), '{"dtrace": {"probes": [\n]}}\n')
+nothing = run("BEGIN { exit(0); }", "-q")
+check("nothing", nothing[nothing.index(',\n"probes"'):], ',\n"probes": [\n]}}\n')
+document(nothing)
+now = time.time()
+session = json.loads(run("BEGIN { trace(1); exit(0); }"))["dtrace"]
+started, session = session["probes"][0]["timestamp"], session["session"]
+check("system", [session[k] for k in ("system", "release", "machine", "host")], list(os.uname()[i] for i in (0, 2, 4, 1)))
+check("cpus", session["cpus"], os.cpu_count())
+date = datetime.datetime.fromisoformat(session["started"][:26] + "+00:00").timestamp()
+check("date", abs(date - (session["timestamp"] - started) / 1e9 - now) < 60, True)
 
 # values
 check("integers", outputs("BEGIN { trace(-1); trace((uint8_t)200); trace(0xffffffffffffffff); exit(0); }")[0],
@@ -54,7 +69,7 @@ check("tracemem", outputs(r'BEGIN { this->p = (char *)alloca(4); *this->p = 1; t
 check("tracemem, less", outputs(r'BEGIN { this->p = (char *)alloca(4); *this->p = 1; tracemem(this->p, 4, 2); exit(0); }')[0],
       [{"tracemem": "0100"}])
 got = outputs("BEGIN { stack(2); sym((uintptr_t)&`schedule); mod((uintptr_t)&`schedule); uaddr(0x10); exit(0); }")[0]
-check("kernel frames", [sorted(f) for f in got[0]["stack-frames"]], [sorted(["symbol", "module", "name", "offset", "address"])] * 2)
+check("kernel frames", [sorted(f) for f in got[0]["stack-frames"]], [sorted(["symbol", "kind", "module", "name", "offset", "address"])] * 2)
 f = got[0]["stack-frames"][0]
 check("symbol", f["symbol"], f"{f['module']}`{f['name']}+{f['offset']}")
 check("sym", got[1:], [{"sym": "vmlinux`schedule", "object": "vmlinux", "name": "schedule"}, {"mod": "vmlinux"}, {"uaddr": "0x10"}])
@@ -91,9 +106,9 @@ check("lquantize", full("l"), [{"value": 0, "count": 1, "max": -1}, {"value": 6,
 check("llquantize", full("ll"), [{"value": 10, "count": 1, "min": 10, "max": 19}])
 got = outputs(r'BEGIN { @a["x"] = count(); @b["x"] = sum(3); printa("%s %@d %@d\n", @a, @b); printa(@a); exit(0); }')[0]
 check("printa", got, [{"message": "x 1 3\n"},
-                      {"aggregation-data": [{"keys": ["x"], "count": 1}], "aggregation-name": "a"},
-                      {"aggregation-data": [{"keys": ["x"], "sum": 3}], "aggregation-name": "b"},
-                      {"aggregation-data": [{"keys": ["x"], "count": 1}], "aggregation-name": "a"}])
+                      {"aggregation-data": [{"keys": ["x"], "count": 1}], "aggregation-name": "a", "aggregation-function": "count"},
+                      {"aggregation-data": [{"keys": ["x"], "sum": 3}], "aggregation-name": "b", "aggregation-function": "sum"},
+                      {"aggregation-data": [{"keys": ["x"], "count": 1}], "aggregation-name": "a", "aggregation-function": "count"}])
 probes, aggs = document(run("BEGIN { @[stack(1)] = count(); @n = sum(10); normalize(@n, 5); exit(0); }", "-x", "aggpercpu"))
 check("stack as key", list(aggs[0]["aggregation-data"][0]["keys"][0]), ["stack-frames"])
 check("normalized", aggs[1]["aggregation-data"][0]["sum"], 2)
@@ -113,13 +128,16 @@ run('BEGIN { trace(1); trace(2); ftruncate(); trace(3); exit(0); }', "-o", "f4")
 check("emptied file", [p["output"] for p in document(open("f4").read())[0]], [[{"value": 3}]])
 probes, _ = document(run('BEGIN { n = 0; trace(1 / n); } BEGIN { @a = count(); normalize(@a, 0); trace(2); exit(0); }'))
 check("fault", [p["name"] for p in probes], ["ERROR", "BEGIN"])
+check("fault, in numbers", probes[0]["fault"], {"kind": 4, "action": 2, "offset": probes[0]["fault"]["offset"], "address": "0x0", "count": 1,
+      "id": 1, "provider": "dtrace", "module": "", "function": "", "name": "BEGIN"})
 check("text of the fault", "divide-by-zero in action #2" in probes[0]["msg"] and "divide-by-zero" in run.err, True)
 check("fault in a record", [list(o) for o in probes[1]["output"]], [["error"], ["value"]])
 
 # lines
 lines = [json.loads(l) for l in run('BEGIN { trace(1); } BEGIN { n = 0; trace(1 / n); } BEGIN { @a[1] = count(); @b = count(); } tick-10ms { exit(0); }',
                                     form="jsonl").splitlines()]
-check("lines", [l.get("name") or l["aggregation-name"] for l in lines], ["BEGIN", "ERROR", "tick-10ms", "a", "b"])
+check("lines conform", [c for l in lines for c in schema.complaints("line", l)], [])
+check("lines", [l.get("name") or l.get("aggregation-name") or list(l)[0] for l in lines], ["schema", "BEGIN", "ERROR", "tick-10ms", "a", "b"])
 
 # drops: what was kept and what was lost make all
 text = run("syscall::getppid:entry /pid == $target/ { trace(timestamp); @n = count(); }", "-q", "-b", "16k", "-x", "switchrate=500ms",
