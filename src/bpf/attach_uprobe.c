@@ -35,6 +35,7 @@ struct uprobe {
 	uint64_t counter_off; /* as in struct place_site */
 	pid_t pid, at;	      /* as in struct place_code */
 	bool is_exact;
+	bool is_returned; /* as in struct place_site */
 	bool is_placed;
 };
 
@@ -46,6 +47,8 @@ static int by_file(const void *pa, const void *pb)
 		return a->pid < b->pid ? -1 : 1;
 	if (a->file != b->file)
 		return (uintptr_t)a->file < (uintptr_t)b->file ? -1 : 1;
+	if (a->is_returned != b->is_returned)
+		return a->is_returned - b->is_returned;
 	if (a->off != b->off)
 		return a->off < b->off ? -1 : 1;
 	return (a->cookie > b->cookie) - (a->cookie < b->cookie);
@@ -64,6 +67,7 @@ static void uprobes_collect(const struct unit *u, uprobe_vec *ret)
 			vec_push(ret, (struct uprobe){.file = s->file,
 						      .off = s->off,
 						      .counter_off = s->counter_off,
+						      .is_returned = s->is_returned,
 						      .cookie = UPROBE_COOKIE(u->probes[i].key,
 									      s->rel, s->is_tail),
 						      .pid = c->pid,
@@ -241,7 +245,10 @@ static struct err *attach_once(const struct attempt *at, const struct uprobe *p,
 	CLEANUP(free) uint64_t *offsets = xcalloc(n, sizeof(*offsets));
 	CLEANUP(free) uint64_t *cookies = xcalloc(n, sizeof(*cookies));
 	CLEANUP(free) uint64_t *counters = xcalloc(n, sizeof(*counters));
-	struct uprobe_sites sites = {.offsets = offsets, .cookies = cookies, .n = n};
+	struct uprobe_sites sites = {.offsets = offsets,
+				     .cookies = cookies,
+				     .n = n,
+				     .is_returned = p->is_returned};
 	pid_t filter = feat_has(FEAT_UPROBE_TGID) ? p->at : 0;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -310,7 +317,7 @@ static struct err *attach_singly(struct attempt *at, struct uprobe *p, uint32_t 
 	for (uint32_t i = 0; i < n && !is_interrupted(at); i++) {
 		struct err *e =
 			keeper_uprobe(at->keeper, at->prog_fd, gate_file_fd(p->file->opened), p->at,
-				      p[i].off, p[i].cookie, p[i].counter_off);
+				      p[i].off, p[i].cookie, p[i].counter_off, p[i].is_returned);
 
 		if (e && err_get_sys(e) == ESRCH) {
 			err_destroy(e); /* the process has ended */
@@ -354,7 +361,12 @@ static struct err *attach_unchanged(struct attempt *at, struct uprobe *p, uint32
 {
 	struct err *e = drop_changed(at, p, n);
 
-	return e || !*n ? e : attach_file(at, p, *n);
+	for (uint32_t i = 0, k; i < *n && !e; i += k) {
+		for (k = 1; i + k < *n && p[i + k].is_returned == p[i].is_returned;)
+			k++;
+		e = attach_file(at, p + i, k);
+	}
+	return e;
 }
 
 static struct err *check_count(uint32_t n, uint32_t max)

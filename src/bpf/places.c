@@ -671,6 +671,7 @@ static void (*const uprobe_place_args[UPROBE_NPLACES])(struct entry *en, uint32_
 	[UPROBE_RETURN] = uprobe_return_args,
 	[UPROBE_RETURN_GO] = uprobe_return_go_args,
 	[UPROBE_RETURN_NONE] = uprobe_return_none_args,
+	[UPROBE_RETURNED] = uprobe_return_args,
 	[UPROBE_INSN] = args_zero,
 	[UPROBE_USDT] = usdt_args,
 };

@@ -136,11 +136,12 @@ struct derived_info {
 	bool is_in_processes;
 };
 
-enum code_kind { CODE_ENTRY, CODE_RETURN, CODE_NOTE };
+enum code_kind { CODE_ENTRY, CODE_RETURN, CODE_RETURNED, CODE_NOTE };
 
 /*
  * A source of a declared probe in code of processes: where a function of the files that match mod
- * begins, or where it returns; or the probe `name' of provider `func' that a file has itself. The
+ * begins, where it returns, or where a call of it has come back (by the kernel's return probe,
+ * after tail calls, too); or the probe `name' of provider `func' that a file has itself. The
  * clauses that are compiled for a source have its number.
  */
 struct code_source {

@@ -10,7 +10,7 @@
  * args[0]. A source may describe a declared probe again; a chain of struct derivation then leads
  * from the probe that the clause names to a probe that a provider places.
  *
- * A probe in code of processes has sources of the form pid:FILE:FUNCTION:entry (or return),
+ * A probe in code of processes has sources of the form pid:FILE:FUNCTION:entry (return, returned),
  * or usdt:FILE:PROVIDER:PROBE, which is a probe that the file has itself. The
  * registry makes its probes when a description names processes; each has the number of its source,
  * and a clause is compiled once for each source that it could run for.
@@ -390,15 +390,16 @@ static bool code_kind_of(const struct probe_desc *d, enum code_kind *ret)
 	*ret = CODE_NOTE;
 	if (strcmp(d->prov, NOTE_PROVIDER) == 0)
 		return *d->name;
-	*ret = strcmp(d->name, "entry") == 0 ? CODE_ENTRY : CODE_RETURN;
-	return *ret == CODE_ENTRY || strcmp(d->name, "return") == 0;
+	*ret = strcmp(d->name, "entry") == 0	? CODE_ENTRY
+	       : strcmp(d->name, "return") == 0 ? CODE_RETURN
+						: CODE_RETURNED;
+	return *ret != CODE_RETURNED || strcmp(d->name, "returned") == 0;
 }
 
 static bool is_same_code(const struct probe_desc *a, const struct probe_desc *b)
 {
 	return strcmp(a->prov, b->prov) == 0 && strcmp(a->mod, b->mod) == 0 &&
-	       strcmp(a->func, b->func) == 0 &&
-	       (strcmp(a->prov, CODE_PROVIDER) == 0 || strcmp(a->name, b->name) == 0);
+	       strcmp(a->func, b->func) == 0 && strcmp(a->name, b->name) == 0;
 }
 
 /* Why the source cannot be one of a probe in code of processes, or NULL. */
@@ -415,10 +416,10 @@ static const char *code_source_wrong(const struct declared_probe *p, uint32_t i)
 	if (!*d->mod || !*d->func)
 		return "a source in processes names a file, and a function or a provider";
 	if (!code_kind_of(d, &kind))
-		return "a source in processes is the entry or the return of a function, or a probe";
+		return "a source in processes is 'entry', 'return' or 'returned' of a function, or a probe";
 	for (uint32_t k = 0; k < i; k++)
 		if (is_same_code(&p->sources[k].desc, d))
-			return "another source of this probe is in the same function";
+			return "another source of this probe is the same";
 	return NULL;
 }
 

@@ -319,6 +319,13 @@ uint64_t subr_copyinto(struct dif_machine *m, const uint64_t *v)
 	return copy_to_scratch(m, SPACE_USER, v[0], v[2], v[1]);
 }
 
+uint64_t subr_copyinint(struct dif_machine *m, const uint64_t *v)
+{
+	int32_t value;
+
+	return mem_load(m, SPACE_USER, v[0], &value, sizeof(value)) ? (uint64_t)value : v[1];
+}
+
 uint64_t subr_memref(struct dif_machine *m, const uint64_t *v)
 {
 	uint64_t addr = mem_alloc_block(m, 16);

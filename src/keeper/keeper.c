@@ -190,6 +190,7 @@ struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int file_fd, pid_
 	k->area->pid = pid;
 	k->area->group = k->group;
 	k->area->n = sites->n;
+	k->area->is_returned = sites->is_returned;
 	memcpy(k->area->offsets, sites->offsets, sites->n * sizeof(*sites->offsets));
 	memcpy(k->area->cookies, sites->cookies, sites->n * sizeof(*sites->cookies));
 	k->area->has_counters = sites->counters;
@@ -253,7 +254,7 @@ static struct err *uprobe_pmu(uint32_t *ret_type)
 }
 
 struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid, uint64_t offset,
-			  uint64_t cookie, uint64_t counter)
+			  uint64_t cookie, uint64_t counter, bool is_returned)
 {
 	struct err *e = uprobe_pmu(&k->area->pmu_type);
 
@@ -264,6 +265,7 @@ struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid,
 	k->area->pid = pid;
 	k->area->group = k->group;
 	k->area->n = 1;
+	k->area->is_returned = is_returned;
 	k->area->offsets[0] = offset;
 	k->area->cookies[0] = cookie;
 	k->area->counters[0] = counter;

@@ -40,6 +40,7 @@ struct uprobe_sites {
 	 */
 	const uint64_t *counters;
 	uint32_t n;
+	bool is_returned; /* the program runs when the functions that begin there have returned */
 };
 
 struct keeper;
@@ -62,7 +63,8 @@ MUST_CHECK struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int fi
 					   const struct uprobe_sites *sites);
 /* Attaches one uprobe as a perf event, for kernels that have no multi-uprobe links. */
 MUST_CHECK struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid,
-				     uint64_t offset, uint64_t cookie, uint64_t counter);
+				     uint64_t offset, uint64_t cookie, uint64_t counter,
+				     bool is_returned);
 /*
  * Names a process that the tracer's programs stop: if the tracer dies, the keeper closes the last
  * link and then sends SIGCONT to the process. The descriptor stays the caller's.

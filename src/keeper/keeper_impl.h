@@ -39,7 +39,8 @@ struct keeper_area {
 	uint32_t group;
 	uint32_t pmu_type; /* KEEPER_SINGLE */
 	uint32_t n;
-	bool waits;   /* KEEPER_DROP */
+	bool is_returned; /* as in struct uprobe_sites */
+	bool waits;	  /* KEEPER_DROP */
 	bool is_done; /* the tracer ends in order: it has resumed all processes that it stopped */
 	/* the answer: errno; 0: the request succeeded */
 	int sys;

@@ -21,12 +21,15 @@
 #include "kernel/kernel.h"
 
 /* Linux kernel/trace/trace_event_perf.c: format of the PMU "uprobe", ref_ctr_offset */
-#define REF_CTR_SHIFT 32
+#define REF_CTR_SHIFT	    32
+#define RETPROBE	    1 /* retprobe */
+#define UPROBE_MULTI_RETURN 1 /* Linux include/uapi/linux/bpf.h: BPF_F_UPROBE_MULTI_RETURN */
 
 /* ---- doing ----------------------------------------------------------------------------------- */
 
 static int multi_create(int prog_fd, const char *path, pid_t pid, const uint64_t *offsets,
-			const uint64_t *cookies, const uint64_t *counters, uint32_t n)
+			const uint64_t *cookies, const uint64_t *counters, uint32_t n,
+			bool is_returned)
 {
 	struct uprobe_multi_attr attr = {
 		.prog_fd = (uint32_t)prog_fd,
@@ -36,6 +39,7 @@ static int multi_create(int prog_fd, const char *path, pid_t pid, const uint64_t
 		.cookies = (uint64_t)(uintptr_t)cookies,
 		.ref_ctr_offsets = (uint64_t)(uintptr_t)counters,
 		.cnt = n,
+		.multi_flags = is_returned ? UPROBE_MULTI_RETURN : 0,
 		.pid = (uint32_t)pid,
 	};
 
@@ -62,7 +66,7 @@ static void link_note(int fd, const struct keeper_area *a, pid_t pid)
 static int do_multi(const struct keeper_area *a, int prog_fd, const char *path)
 {
 	int link = multi_create(prog_fd, path, a->pid, a->offsets, a->cookies,
-				a->has_counters ? a->counters : NULL, a->n);
+				a->has_counters ? a->counters : NULL, a->n, a->is_returned);
 
 	link_note(link, a, a->pid);
 	return link;
@@ -77,7 +81,7 @@ static enum uprobe_step do_single(const struct keeper_area *a, int prog_fd, cons
 		.disabled = 1,
 		.config1 = (uint64_t)(uintptr_t)path,
 		.config2 = a->offsets[0],
-		.config = a->counters[0] << REF_CTR_SHIFT,
+		.config = a->counters[0] << REF_CTR_SHIFT | (a->is_returned ? RETPROBE : 0),
 	};
 	union bpf_attr attr = {0};
 	/* An event for all processes is opened on CPU 0; its program runs on every CPU. */
@@ -109,7 +113,8 @@ static void do_sweep(const struct keeper_area *a, uint32_t n, int prog_fd, int f
 	int link;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
-	link = multi_create(prog_fd, path, (pid_t)syscall(SYS_getpid), a->swept, NULL, NULL, n);
+	link = multi_create(prog_fd, path, (pid_t)syscall(SYS_getpid), a->swept, NULL, NULL, n,
+			    false);
 	if (link >= 0)
 		(void)close(link);
 }

@@ -26,7 +26,6 @@ static const struct {
 	{ "nfsv4",      "sdt:nfsd::: and sdt:sunrpc::: have the events of Linux's NFS server, where the module is loaded" },
 	{ "vfs",        "syscall has the calls, with fds[] and paths" },
 	{ "fsinfo",     "syscall has the calls, with fds[]; sdt:ext4:::, sdt:xfs::: and others the file systems' events" },
-	{ "plockstat*", "syscall::futex:entry fires when a lock of a program makes a thread wait" },
 	{ "sysevent",   "devices that come and go are told by udev: syscall::recvmsg:return in its process" },
 	{ "xpv",        "sdt:xen::: has the events of Xen, where the kernel runs on it" },
 	{ "kprobe", NULL }, { "prof", NULL }, { "rawfbt", NULL }, { "uprobe", NULL },

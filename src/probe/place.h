@@ -84,6 +84,8 @@ struct place_site {
 	uint64_t off; /* in the file */
 	uint32_t rel; /* from the start of the function; with operands: their number */
 	bool is_tail; /* of a return probe: a jump to another function */
+	/* off is where a function begins, and the probe fires when a call of it has come back */
+	bool is_returned;
 	/* Of a program's own probe. Equal operands have equal numbers, and no others. */
 	const struct usdt_operands *operands;
 	/* where in the file a number is that counts who is at the probe; 0 = nowhere */

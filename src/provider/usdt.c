@@ -262,6 +262,7 @@ static void collect_in(const struct request *r, struct usdt_object *o, pid_t pid
 		bool is_for_all = !is_listing && r->pid && is_here && group_is_for_all(r->st, grp);
 
 		if (!name_matches(r->desc->prov, prov, pid) || !group_matches(r->desc, grp) ||
+		    (is_listing && grp->is_again) ||
 		    (!is_listing && !r->pid && pattern_is_for_all(r->desc->prov, prov)))
 			continue;
 		probe_list_add(r->out, probe_get(r->ps, r->st, grp, is_for_all ? 0 : pid));

@@ -25,6 +25,7 @@
 #include <elfutils/libdw.h>
 
 #include "base/hashmap.h"
+#include "d/compile.h"
 #include "provider/pid.h"
 #include "usdt/note.h"
 #include "usdt/operand.h"
@@ -57,7 +58,13 @@ struct usdt_group {
 	const char *prov, *func, *name;
 	const struct derived_info *declared; /* as in struct usdt_probe_data */
 	uint32_t source;		     /* of a declared probe: struct code_source.number */
-	const struct usdt_note *note;	     /* of its first instruction */
+	enum code_kind kind;		     /* of that source */
+	/*
+	 * An earlier group is the same probe, at other instructions of the function: the sources
+	 * of a declared probe may be the entry of a function and its return.
+	 */
+	bool is_again;
+	const struct usdt_note *note; /* of its first instruction */
 	const struct usdt_operands *operands;
 	uint32_t spot;
 	struct place_code code;		  /* its sites */

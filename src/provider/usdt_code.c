@@ -57,6 +57,21 @@ static void returns_add(struct usdt_group *d, struct pid_object *file, const str
 	vec_deinit(&exits.list);
 }
 
+/*
+ * Calls that have come back: for the kernel, a return probe belongs to where the function begins.
+ * It replaces the return address on the stack, which Go's runtime does not stand.
+ */
+static void calls_add(struct usdt_group *d, struct pid_object *file, const struct func *fn)
+{
+	uint32_t skip;
+
+	d->spot = UPROBE_RETURNED;
+	if (pid_return_place(file, fn) == UPROBE_RETURN && pid_entry_find(file, fn, &skip))
+		vec_push(&d->code.sites, (struct place_site){.file = &file->file,
+							     .off = fn->off + skip,
+							     .is_returned = true});
+}
+
 /* ---- probes ---------------------------------------------------------------------------------- */
 
 /* Makes the group of a source in a function; NULL if another source has made it. */
@@ -65,30 +80,59 @@ static struct usdt_group *group_make(struct usdt_object *o, const struct code_so
 {
 	const char *prov = source->probe->prov, *name = source->probe->name;
 	struct usdt_group *grp;
+	bool is_again = false;
 
 	for (uint32_t i = 0; i < o->groups.len; i++) {
 		grp = o->groups.data[i];
-		if (strcmp(grp->func, func) == 0 && strcmp(grp->name, name) == 0 &&
-		    strcmp(grp->prov, prov) == 0)
+		if (strcmp(grp->func, func) != 0 || strcmp(grp->name, name) != 0 ||
+		    strcmp(grp->prov, prov) != 0)
+			continue;
+		if (!grp->source || grp->kind == source->kind)
 			return NULL;
+		is_again = true;
 	}
 	grp = usdt_group_add(o, prov, func, name);
 	grp->declared = source->probe;
 	grp->source = source->number;
+	grp->kind = source->kind;
+	grp->is_again = is_again;
 	return grp;
 }
 
+static void function_sites_add(struct usdt_group *grp, enum code_kind kind, const struct func *fn)
+{
+	struct pid_object *file = grp->object->file;
+
+	switch (kind) {
+	case CODE_ENTRY: entry_add(grp, file, fn); break;
+	case CODE_RETURN: returns_add(grp, file, fn); break;
+	case CODE_RETURNED: calls_add(grp, file, fn); break;
+	case CODE_NOTE: BUG("a note is no function");
+	}
+}
+
+static bool is_among_first(const struct funcs *f, const struct func *from, const struct func *fn)
+{
+	for (; from != fn; from = &f->list.data[from->next - 1])
+		if (from->addr == fn->addr)
+			return true;
+	return false;
+}
+
+/*
+ * Adds a function, with the others of its name: local functions, and versions that a library keeps
+ * for old programs.
+ */
 static void function_add(struct usdt_object *o, const struct code_source *source,
 			 const struct func *fn)
 {
 	struct usdt_group *grp = group_make(o, source, fn->name);
+	const struct funcs *f = o->file->funcs;
+	const struct func *first = funcs_find(f, fn->name);
 
-	if (!grp)
-		return;
-	if (source->kind == CODE_RETURN)
-		returns_add(grp, o->file, fn);
-	else
-		entry_add(grp, o->file, fn);
+	for (fn = grp ? first : NULL; fn; fn = fn->next ? &f->list.data[fn->next - 1] : NULL)
+		if (!is_among_first(f, first, fn))
+			function_sites_add(grp, source->kind, fn);
 }
 
 /*
@@ -155,6 +199,7 @@ static void notes_add(struct probes *ps, struct usdt_object *o, const struct cod
 		if (is_about_own(source)) {
 			own->declared = source->probe;
 			own->source = source->number;
+			own->kind = source->kind;
 		} else {
 			note_add(o, source, own);
 		}

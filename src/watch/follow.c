@@ -124,7 +124,7 @@ struct err *follow_linker(struct follow *f, struct keeper *k, const struct proc_
 	if (e)
 		return e;
 	if (!feat_has(FEAT_UPROBE_MULTI))
-		return keeper_uprobe(k, f->linker_fd, file_fd, id->pid, off, cookie, 0);
+		return keeper_uprobe(k, f->linker_fd, file_fd, id->pid, off, cookie, 0, false);
 	return keeper_uprobe_multi(k, f->linker_fd, file_fd,
 				   feat_has(FEAT_UPROBE_TGID) ? id->pid : 0, &site);
 }

@@ -46,6 +46,7 @@ enum uprobe_place {
 	UPROBE_RETURN,
 	UPROBE_RETURN_GO,   /* arg0 = offset of the instruction, arg1... = words of the results */
 	UPROBE_RETURN_NONE, /* arg0 = offset of the instruction; the value is not known */
+	UPROBE_RETURNED,    /* behind the call of a function: arg1 = value */
 	UPROBE_INSN,	    /* an instruction in the middle of a function: no arguments */
 	UPROBE_USDT,	    /* a program's own probe: arg0... as its note says */
 	UPROBE_NPLACES

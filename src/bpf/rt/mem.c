@@ -227,6 +227,14 @@ u64 rt_sub_copyinto(struct rt_mach *m, u64 src, u64 n, u64 dst)
 	return scratch_fill(m, dst - m->scratch, n, src, USER);
 }
 
+/* Memory that the process has not touched yet is no fault: who asks knows what it means. */
+u64 rt_sub_copyinint(struct rt_mach *m, u64 src, u64 otherwise)
+{
+	s32 value;
+
+	return bpf_probe_read_user(&value, sizeof(value), src) ? otherwise : (u64)(s64)value;
+}
+
 u64 rt_sub_bcopy(struct rt_mach *m, u64 src, u64 dst, u64 n)
 {
 	if (!m || n == 0)

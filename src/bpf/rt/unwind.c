@@ -18,8 +18,9 @@
  * wrong after an unmapping: the consumer counts rt_control.epoch up now and then, which makes all
  * entries void.
  *
- * Not done: uretprobes of other tracers replace return addresses, and a walk ends there (Fathom
- * probes return instructions instead).
+ * Not done: uretprobes, of other tracers and of sources `returned' (provider/usdt_code.c), replace
+ * return addresses, and a walk from inside of such a call ends there. The probes themselves fire
+ * before the address is replaced, and after it was brought back.
  */
 #include "bpf/rt/walk.h"
 
@@ -444,7 +445,7 @@ static long walk_step(u64 i, void *ctx)
 /* True if the probe is on the first instruction of a function or on its ret. */
 INLINE u64 is_edge(const struct rt_mach *m)
 {
-	return m->place != UPROBE_INSN && m->place != UPROBE_USDT;
+	return m->place != UPROBE_INSN && m->place != UPROBE_USDT && m->place != UPROBE_RETURNED;
 }
 
 u64 rt_unwind_first(struct rt_mach *m)

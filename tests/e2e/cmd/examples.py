@@ -65,6 +65,7 @@ ROWS = {
     "forks.d":        ("", "work fork 7; held", [r"work +\d+ clone\w* +7\n"]),
     "funccounts.d":   (SELF + " a.out", "chain 50", [r"chain +inner +50\n", r"chain +middle +50\n"]),
     "heatmap.d":      ("write", "calls write 500; sleep 1; calls write 500", [r"min \.-+\. max", r"\n +\d+ .*\| +\d{3,}\n(.*\n)*? +\d+ .*\| +\d{3,}\n"]),
+    "hotlocks.d":     (SELF, "locks", [r"locks`plain +\w+ +109 +4 +\d{5,} +\d{4,}\n", r"locks`rw +\w+ +18 +3 +\d+ +\d+\n", r"\nlocks`(locker|writer|reader)\S*\n(\S+\n)*\d+ us waited\n"]),
     "interrupts.d":   ("1", LOOP + "; held", [r"softirq +block devices +\d+\n", r"softirq +(timers|RCU|scheduler) +[1-9]\d*\n"]),
     "iolatency.d":    ("", LOOP + "; held", [r"loop\d+ +write, us *\n +value.*\n(.*\n)*? +\d+ \|@"]),
     "iotop.d":        ("", LOOP, [r"dd +loop\d+ +W +1310720 <none>\n"]),
@@ -139,7 +140,7 @@ def run(name):
     mine = lambda text: renamed(text, list(ROWS).index(name))
     args, work, wanted = mine(args), mine(work), [mine(w) for w in wanted]
     with tempfile.TemporaryDirectory(dir=TMP) as tmp:
-        for program in ("calls", "work", "chain"):
+        for program in ("calls", "work", "chain", "locks"):
             shutil.copy(f"{TRIGGER}/{program}", os.path.join(tmp, mine(program)))
         sh = os.path.join(tmp, "w")
         with open(sh, "w") as f:

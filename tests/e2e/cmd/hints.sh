@@ -13,7 +13,6 @@ syscall:vmlinu::entry { exit(0); }	did you mean 'vmlinux'?
 syscall::getppid:exit { exit(0); }	dtrace -ln 'syscall::getppid:' lists what there is
 fbt:::entry { exit(0); }	provider 'fbt' is not available in this version; sdt and rawtp have the kernel's tracepoints
 nfsv3:::op-read-start { exit(0); }	provider 'nfsv3' is not available in this version; sdt:nfsd:::
-plockstat12:::mutex-block { exit(0); }	syscall::futex:entry fires
 syscall::$1:entry { exit(0); }	1 argument, 0 given: $1 stands for the function
 nosuchname { exit(0); }	dtrace -l lists what there is
 pid:libc:malloc:entry { exit(0); }	pid$target with -c or -p

@@ -11,7 +11,7 @@ BEGIN
 }
 
 /* ours */
-BEGIN { trace(strerrno(errno)); trace(strerror(2)); trace(strsignal(arg0)); trace(strflags("access", arg1)); }
+BEGIN { trace(strerrno(errno)); trace(strerror(2)); trace(strsignal(arg0)); trace(strflags("access", arg1)); trace(copyinint(arg0, 1)); }
 
 BEGIN
 {
