@@ -208,7 +208,7 @@ def test_e2e(name, script, opts):
 
 
 ROOMS = [["base"], ["reader"], ["arch"], ["dif", "dof", "sym", "proc"], ["bpf/rt"], ["kernel"], ["keeper"], ["usdt"], ["d"], ["probe"], ["bpf"], ["unwind"], ["ustack"], ["watch"], ["provider"], ["agg"],
-         ["consume"], ["render"], ["library"], ["session"], ["cmd"]]
+         ["consume"], ["picture"], ["render"], ["library"], ["session"], ["cmd"]]
 
 
 def room_of(path):

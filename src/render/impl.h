@@ -265,6 +265,8 @@ struct printer {
 	struct print_hooks hooks;
 	const struct renderer *render;
 	struct json json;
+	void *form;	     /* of renderer.open() */
+	struct folded *base; /* option flamebase */
 	bool is_ended;
 	struct syms *syms;    /* NULL = addresses have no names */
 	struct strbuf helper; /* text of struct position.helper */

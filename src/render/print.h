@@ -44,6 +44,24 @@ enum print_oformat {
 	PRINT_TEXT,
 	PRINT_JSON,
 	PRINT_JSONL,
+	PRINT_FLAME,
+	PRINT_FOLDED,
+};
+
+/* Values of option picture: what a picture's file is. */
+enum print_picture {
+	PRINT_PICTURE_SVG,
+	PRINT_PICTURE_HTML,
+};
+
+/* Values of option unit. */
+enum print_unit {
+	PRINT_UNIT_AUTO, /* the name of the aggregation may tell */
+	PRINT_UNIT_NONE,
+	PRINT_UNIT_NS,
+	PRINT_UNIT_US,
+	PRINT_UNIT_MS,
+	PRINT_UNIT_BYTES,
 };
 
 struct print_opts { /* read at every use: options may change during the run */
@@ -54,6 +72,11 @@ struct print_opts { /* read at every use: options may change during the run */
 	enum print_encoding encoding;
 	enum print_oformat oformat;  /* does not change while running */
 	enum print_merge stackmerge; /* does not change while running */
+	/* of pictures; these do not change while running */
+	enum print_picture picture;
+	enum print_unit unit;
+	bool icicle;	       /* the root of a flame graph is its top row */
+	const char *flamebase; /* file of an earlier run to compare with, or NULL */
 	struct agg_sort sort;
 	uint32_t printsize;   /* most bytes print() shows */
 	uint32_t stackindent; /* columns before a stack frame; the option's default is 14 */
@@ -73,6 +96,8 @@ struct print_hooks {
 	void (*fault)(void *ctx, uint32_t clause, uint32_t probe, const char *text);
 	/* Updates the snapshot of aggregations, before printa(), clear() and the like. */
 	struct err *(*snap)(void *ctx);
+	/* Tells the user a sentence about the output; may be NULL. */
+	void (*notice)(void *ctx, const char *msg);
 	/* The enabled-probe id; may be NULL: 0 is shown. */
 	uint32_t (*epid)(void *ctx, uint32_t clause, uint32_t probe);
 	/* Counts the signals that asked to end (dtrace_interrupt()); may be NULL. */
@@ -90,6 +115,8 @@ void printer_set_syms(struct printer *p, struct syms *syms);
  */
 void printer_stack_name(struct printer *p, enum datum_kind kind, const char *bytes, uint32_t size,
 			struct strbuf *out);
+/* Reads the files that options of pictures name. */
+MUST_CHECK struct err *printer_open_base(struct printer *p);
 /* Sets the offset from the clock of records to ns since 1970, for pcap(). */
 void printer_set_wall(struct printer *p, int64_t offset);
 

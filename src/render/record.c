@@ -3,6 +3,7 @@
 
 #include "dtrace.h"
 
+#include "picture/folded.h"
 #include "render/impl.h"
 #include "sym/sym.h"
 
@@ -20,6 +21,12 @@ static const struct fmt **clause_fmts(struct arena *a, const struct prog_clause 
 	return fmts;
 }
 
+static const struct renderer *const renderers[] = {
+	[PRINT_TEXT] = &render_text,	 [PRINT_JSON] = &render_json,
+	[PRINT_JSONL] = &render_json,	 [PRINT_FLAME] = &render_flame,
+	[PRINT_FOLDED] = &render_folded,
+};
+
 struct printer *printer_create(const struct layout *l, struct probes *probes, struct aggs *aggs,
 			       const struct print_opts *opts, const struct print_hooks *hooks)
 {
@@ -31,13 +38,26 @@ struct printer *printer_create(const struct layout *l, struct probes *probes, st
 	p->opts = opts;
 	p->hooks = *hooks;
 	p->has_columns = true;
-	p->render = opts->oformat == PRINT_TEXT ? &render_text : &render_json;
+	p->render = renderers[opts->oformat];
 	p->arena = arena_create();
 	p->scratch = arena_create();
 	p->fmts = ARENA_NEW_N(p->arena, const struct fmt **, l->nclauses);
 	for (uint32_t i = 0; i < l->nclauses; i++)
 		p->fmts[i] = clause_fmts(p->arena, l->clauses[i].clause);
 	return p;
+}
+
+struct err *printer_open_base(struct printer *p)
+{
+	struct err *e = NULL;
+
+	if (p->opts->flamebase)
+		e = folded_open(p->opts->flamebase, &p->base);
+	if (e)
+		return err_wrap(e, "option flamebase");
+	if (p->render->open)
+		p->render->open(p);
+	return NULL;
 }
 
 void printer_set_syms(struct printer *p, struct syms *syms)
@@ -56,6 +76,9 @@ void printer_destroy(struct printer *p)
 		return;
 	if (p->redirect)
 		(void)fclose(p->redirect); /* printer_flush() has reported what could be */
+	if (p->form)
+		p->render->close(p);
+	folded_close(p->base);
 	api_deinit(p);
 	strbuf_deinit(&p->out);
 	strbuf_deinit(&p->helper);

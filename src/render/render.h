@@ -16,6 +16,8 @@
 struct act_layout;
 struct datum;
 struct fmt;
+struct page_notes;
+struct picture_rest;
 struct probe_text;
 struct rt_rec;
 struct shape;
@@ -31,6 +33,13 @@ struct agg_table {
 };
 
 struct renderer {
+	/* Make and free what the form keeps in printer.form; NULL: it keeps nothing. */
+	void (*open)(struct printer *p);
+	void (*close)(struct printer *p);
+	/* Of pictures (picture.h): what they do not show, and the sentences below them. */
+	struct picture_rest *(*rest)(struct printer *p);
+	struct page_notes *(*notes)(struct printer *p);
+
 	/* Begins a record; next: the following record in the CPU's buffer, or NULL. */
 	void (*record_begin)(struct printer *p, const struct probe_text *pt, uint32_t cpu,
 			     const struct rt_rec *next);
@@ -70,7 +79,7 @@ struct renderer {
 	void (*finish)(struct printer *p);
 };
 
-extern const struct renderer render_text, render_json;
+extern const struct renderer render_text, render_json, render_flame, render_folded;
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 

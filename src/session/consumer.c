@@ -52,6 +52,12 @@ void consumer_refresh(struct consumer *c)
 		.encoding = encoding_of(o),
 		.oformat = (enum print_oformat)o->val[OPT_oformat],
 		.stackmerge = (enum print_merge)o->val[OPT_stackmerge],
+		.picture = o->val[OPT_picture] == OPT_UNSET
+				   ? PRINT_PICTURE_SVG
+				   : (enum print_picture)o->val[OPT_picture],
+		.unit = (enum print_unit)o->val[OPT_unit],
+		.icicle = opt_flag(o, OPT_icicle),
+		.flamebase = o->str[OPT_flamebase],
 		.sort =
 			{
 				.key = opt_flag(o, OPT_aggsortkey),
@@ -112,6 +118,11 @@ static void hook_fault(void *ctx, uint32_t clause, uint32_t probe, const char *t
 	consumer_report_library_fault(ctx, clause, probe, text);
 }
 
+static void hook_notice(void *ctx, const char *msg)
+{
+	report_adjusted(((const struct consumer *)ctx)->run->report, "%s", msg);
+}
+
 struct err *consumer_snap(struct consumer *c)
 {
 	struct err *e = aggs_snap(c->aggs);
@@ -153,6 +164,7 @@ struct err *consumer_start(struct consumer *c)
 		.setopt = hook_setopt,
 		.fault = hook_fault,
 		.snap = hook_snap,
+		.notice = hook_notice,
 		.epid = hook_epid,
 		.interrupts = &run->is_interrupted,
 	};
@@ -175,7 +187,7 @@ struct err *consumer_start(struct consumer *c)
 		aggs_merge_stacks(c->aggs, name_stack, c);
 	names_see(run->names, run->targets);
 	c->status_at = now_ns() + (uint64_t)run->opts->val[OPT_statusrate];
-	return NULL;
+	return printer_open_base(c->printer);
 }
 
 void consumer_undo(struct consumer *c)

@@ -16,7 +16,7 @@ const struct opt_desc opt_descs[OPT_COUNT] = {
 
 /* The words of enum options; the number of a value is its index. NULL-terminated. */
 /* clang-format off */
-static const char *const enum_values[OPT_COUNT][8] = {
+static const char *const enum_values[OPT_COUNT][12] = {
 	[OPT_bufpolicy] = {"switch", "fill", "ring"},
 	[OPT_bufresize] = {"auto", "manual"},
 	[OPT_encoding] = {"ascii", "utf8"},
@@ -25,7 +25,9 @@ static const char *const enum_values[OPT_COUNT][8] = {
 	[OPT_late] = {"dynamic", "static"},
 	[OPT_linkmode] = {"kernel", "dynamic", "static", "primary"},
 	[OPT_linktype] = {"elf", "dof"},
-	[OPT_oformat] = {"text", "json", "jsonl"},	     /* as enum print_oformat */
+	[OPT_oformat] = {"text", "json", "jsonl", "flame", "folded"}, /* as enum print_oformat */
+	[OPT_picture] = {"svg", "html"},	      /* as enum print_picture */
+	[OPT_unit] = {"auto", "none", "ns", "us", "ms", "bytes"}, /* as enum print_unit */
 	[OPT_stackmerge] = {"off", "function", "line"}, /* as enum print_merge */
 	[OPT_stdc] = {"a", "c", "s", "t"},
 	[OPT_syscallview] = {"native", "classic"},

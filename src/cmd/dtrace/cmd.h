@@ -66,6 +66,9 @@ int cmd_complete(struct cmd *c, const char *request);
 
 /* modes.c */
 void cmd_compile(struct cmd *c);
+/* Values of option oformat. Probes are listed in these; further ones are pictures. */
+enum cmd_form { FORM_TEXT, FORM_JSON, FORM_JSONL };
+int64_t cmd_output_form(const struct cmd *c);
 int cmd_list(struct cmd *c);
 int cmd_run(struct cmd *c);
 void cmd_version(struct cmd *c);

@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cmd.h"
@@ -239,12 +240,26 @@ static void streams_open(void)
 			(void)!open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+static bool has_ending(const char *path, const char *ending)
+{
+	size_t len = strlen(path), n = strlen(ending);
+
+	return len > n && strcasecmp(path + len - n, ending) == 0;
+}
+
+/* A picture is a file of its own, so it replaces what the file had; other output is appended. */
 static void output_open(struct cmd *c)
 {
+	bool is_picture = cmd_output_form(c) > FORM_JSONL && c->mode == MODE_EXEC;
+	int64_t set;
+
 	c->out = stdout;
 	if (!c->out_path)
 		return;
-	c->out = fopen(c->out_path, "ae");
+	if (is_picture && dtrace_getopt(c->dtp, "picture", &set) == 0 && set < 0 &&
+	    (has_ending(c->out_path, ".html") || has_ending(c->out_path, ".htm")))
+		option_set(c, 'x', "picture", "html");
+	c->out = fopen(c->out_path, is_picture ? "we" : "ae");
 	if (!c->out)
 		cmd_fatal_sys(c, errno, "failed to open output file '%s'", c->out_path);
 }

@@ -84,10 +84,7 @@ static void output_check(struct cmd *c)
 
 /* ---- -l -------------------------------------------------------------------------------------- */
 
-/* Values of option oformat in which probes are listed; other values list them as text. */
-enum form { FORM_TEXT, FORM_JSON, FORM_JSONL };
-
-static int64_t output_form(const struct cmd *c)
+int64_t cmd_output_form(const struct cmd *c)
 {
 	int64_t form;
 
@@ -97,7 +94,7 @@ static int64_t output_form(const struct cmd *c)
 /* Whether option oformat asks for a form into which the command may not print anything. */
 static bool is_structured(const struct cmd *c)
 {
-	return output_form(c) != FORM_TEXT;
+	return cmd_output_form(c) != FORM_TEXT;
 }
 
 struct list {
@@ -149,7 +146,7 @@ static int desc_list(dtrace_hdl_t *dtp, const dtrace_probedesc_t *desc, void *ar
 
 int cmd_list(struct cmd *c)
 {
-	struct list l = {.c = c, .form = output_form(c)};
+	struct list l = {.c = c, .form = cmd_output_form(c)};
 
 	if (l.form != FORM_JSON && l.form != FORM_JSONL)
 		fprintf(c->out, "%5s %10s %17s %33s %s\n", "ID", "PROVIDER", "MODULE", "FUNCTION",
