@@ -49,6 +49,9 @@ bool profile_period_parse(const char *text, uint64_t *ret_period_ns);
  * mounted for this process alone; -1 when it does not exist.
  */
 int tracefs_open_dir(const char *path);
+struct strbuf;
+/* Appends the text of a file of tracefs; 0, or the errno of what failed. */
+int tracefs_read(const char *path, struct strbuf *ret);
 /*
  * Whether a tracepoint could have this name. Their names are C identifiers in lower case, unlike
  * BEGIN and tick-1s.

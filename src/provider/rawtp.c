@@ -17,9 +17,8 @@
 #include "provider/providers.h"
 #include "sym/btf.h"
 
-#define PREFIX	  "btf_trace_"
-#define NO_GROUP  "vmlinux"
-#define MAX_DEPTH 16
+#define PREFIX	 "btf_trace_"
+#define NO_GROUP "vmlinux"
 
 struct tracepoint {
 	const char *name;
@@ -79,15 +78,10 @@ static void tracepoints_read(struct rawtp_state *st)
 /* Reads the lines "GROUP:NAME" of tracefs; without them, all tracepoints are in one group. */
 static void groups_read(struct rawtp_state *st)
 {
-	CLEANUP(fd) int dir = tracefs_open_dir(".");
-	CLEANUP(fd) int fd = dir < 0 ? -1 : openat(dir, "available_events", O_RDONLY | O_CLOEXEC);
-	char buf[16384], *save = NULL;
-	ssize_t n;
+	char *save = NULL;
 
 	st->groups = hashmap_create();
-	while (fd >= 0 && (n = read(fd, buf, sizeof(buf))) > 0)
-		strbuf_add(&st->events, buf, (size_t)n);
-	if (!st->events.len)
+	if (tracefs_read("available_events", &st->events) || !st->events.len)
 		return;
 	for (char *line = strtok_r(st->events.data, "\n", &save); line;
 	     line = strtok_r(NULL, "\n", &save)) {
@@ -191,40 +185,6 @@ static const char *rawtp_hint(struct probes *ps, const struct provider *pv,
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* The type as D text. A type without a name becomes void behind a pointer, else a number. */
-static const char *type_text(struct arena *a, const struct btf_file *f, uint32_t id,
-			     bool is_pointee, uint32_t depth)
-{
-	const struct btf_type *t = id ? btf_file_type(f, id) : NULL;
-	const char *name = t ? btf_file_str(f, t->name_off) : "void",
-		   *none = is_pointee ? "void" : "uint64_t";
-	const char *inner;
-
-	if (!t || depth == MAX_DEPTH)
-		return is_pointee ? "void" : "uint64_t";
-	switch (BTF_INFO_KIND(t->info)) {
-	case BTF_KIND_PTR:
-		inner = type_text(a, f, t->type, true, depth + 1);
-		return arena_printf(a, "%s%s*", inner, inner[strlen(inner) - 1] == '*' ? "" : " ");
-	case BTF_KIND_CONST:
-		inner = type_text(a, f, t->type, is_pointee, depth + 1);
-		return is_pointee && !strchr(inner, '*') ? arena_printf(a, "const %s", inner)
-							 : inner;
-	case BTF_KIND_VOLATILE:
-	case BTF_KIND_RESTRICT:
-	case BTF_KIND_TYPE_TAG: return type_text(a, f, t->type, is_pointee, depth + 1);
-	case BTF_KIND_STRUCT: return *name ? arena_printf(a, "struct %s", name) : none;
-	case BTF_KIND_UNION: return *name ? arena_printf(a, "union %s", name) : none;
-	case BTF_KIND_FWD:
-		return arena_printf(a, "%s %s", BTF_INFO_KFLAG(t->info) ? "union" : "struct", name);
-	case BTF_KIND_ENUM:
-	case BTF_KIND_ENUM64: return *name ? arena_printf(a, "enum %s", name) : none;
-	case BTF_KIND_INT: return strcmp(name, "_Bool") == 0 ? "bool" : name;
-	case BTF_KIND_TYPEDEF: return name;
-	default: return none;
-	}
-}
-
 static struct tracepoint *tracepoint_of(const struct probe *pr)
 {
 	return (struct tracepoint *)(uintptr_t)pr->data;
@@ -243,7 +203,7 @@ static uint32_t rawtp_arg_types(struct probes *ps, const struct probe *pr,
 
 		for (uint32_t i = 0; i < tp->nargs; i++)
 			types[i] =
-				type_text(probes_arena(ps), st->btf, params[i + 1].type, false, 0);
+				btf_type_text(probes_arena(ps), st->btf, params[i + 1].type, NULL);
 		tp->types = types;
 	}
 	*ret_types = tp->types;

@@ -4,10 +4,12 @@
  * Where tracefs is not mounted, an instance is mounted that only this process sees: nothing is left
  * behind, and the view of others does not change.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <sys/syscall.h>
 
+#include "base/str.h"
 #include "provider/providers.h"
 
 static int tracefs_mount(void)
@@ -37,6 +39,20 @@ int tracefs_open_dir(const char *path)
 	}
 	mnt = tracefs_mount();
 	return mnt < 0 ? -1 : openat(mnt, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+int tracefs_read(const char *path, struct strbuf *ret)
+{
+	CLEANUP(fd) int dir = tracefs_open_dir(".");
+	CLEANUP(fd) int fd = dir < 0 ? -1 : openat(dir, path, O_RDONLY | O_CLOEXEC);
+	char buf[65536];
+	ssize_t n;
+
+	if (fd < 0)
+		return errno;
+	while ((n = read(fd, buf, sizeof(buf))) > 0)
+		strbuf_add(ret, buf, (size_t)n);
+	return n < 0 ? errno : 0;
 }
 
 bool is_tracepoint_name(const char *name)

@@ -269,6 +269,11 @@ uint32_t btf_file_end(const struct btf_file *f)
 	return f->first + f->n;
 }
 
+uint32_t btf_file_first(const struct btf_file *f)
+{
+	return f->first;
+}
+
 const struct btf_type *btf_file_type(const struct btf_file *f, uint32_t id)
 {
 	const struct btf_type *t;

@@ -24,6 +24,7 @@
 
 #include <linux/btf.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 
 #define BTF_DIR	   "/sys/kernel/btf"
@@ -48,6 +49,8 @@ void btf_file_close(struct btf_file *f); /* NULL is allowed */
 
 /* Returns one more than the largest type id of the file and its base. */
 uint32_t btf_file_end(const struct btf_file *f);
+/* Returns the first type id of the file itself: lower ones are those of its base. */
+uint32_t btf_file_first(const struct btf_file *f);
 /*
  * Returns a type, behind which its members or parameters follow in memory; NULL if no type has the
  * id.
@@ -82,3 +85,10 @@ uint32_t btf_file_find_symbol(const struct btf_file *f, const char *name, size_t
  */
 uint32_t btf_file_find_enumerator(const struct btf_file *f, const char *name, size_t len,
 				  int64_t *ret_val);
+/*
+ * Returns a type as D text ("const struct file *"). A type without a name becomes void behind a
+ * pointer, else a number. module: names of types that only this module's file has get it as their
+ * scope ("struct nullb`nullb_device *"); NULL: the file is the kernel's own.
+ */
+const char *btf_type_text(struct arena *a, const struct btf_file *f, uint32_t id,
+			  const char *module);
