@@ -33,12 +33,14 @@ void attachments_forget_child(struct attachments *a, pid_t child);
 uint32_t attachments_nplaces(const struct attachments *a, pid_t pid);
 MUST_CHECK struct err *attachments_sweep(struct attachments *a, pid_t pid, int prog_fd);
 
-/* These attach to a raw tracepoint, timers and instructions of files, for the table in places.c. */
+/* These attach to a raw tracepoint, timers, and functions, for the table in places.c. */
 MUST_CHECK struct err *attach_tracepoint(const struct unit *u, int prog_fd,
 					 const struct attach_opts *opts, struct attachments *ret);
 MUST_CHECK struct err *attach_event(const struct unit *u, int prog_fd,
 				    const struct attach_opts *opts, struct attachments *ret);
 MUST_CHECK struct err *attach_timers(const struct unit *u, int prog_fd,
+				     const struct attach_opts *opts, struct attachments *ret);
+MUST_CHECK struct err *attach_kfuncs(const struct unit *u, int prog_fd,
 				     const struct attach_opts *opts, struct attachments *ret);
 MUST_CHECK struct err *attach_uprobes(const struct unit *u, int prog_fd,
 				      const struct attach_opts *opts, struct attachments *ret);

@@ -162,8 +162,11 @@ static void mach_claim(struct entry *en)
 	em_alu_imm(e, BPF_MUL, R0, RT_LEVELS);
 	em_store(e, 4, R10, FRAME_KEY, R0);
 	mach_load(en);
-	em_jmp_imm(e, BPF_JNE, R1, 0,
-		   gen_cold(en->g, (struct cold){.emit = emit_next_levels, .arg = en}));
+	if (en->ops->traits.yields)
+		em_jmp_imm(e, BPF_JNE, R1, 0, en->quit);
+	else
+		em_jmp_imm(e, BPF_JNE, R1, 0,
+			   gen_cold(en->g, (struct cold){.emit = emit_next_levels, .arg = en}));
 	em_here(e, en->claimed);
 	if (!en->ops->traits.is_preemptible)
 		em_store_imm(e, 4, R9, offsetof(struct rt_mach, busy), 1);
@@ -649,6 +652,7 @@ static void probes_analyze(struct entry *en)
 
 		en->has_compat |= is_compat;
 		en->has_one_probe &= is_same_probe(u, &u->probes[0], &u->probes[i]) &&
+				     u->probes[0].spot == u->probes[i].spot &&
 				     u->probes[i].key <= INT32_MAX;
 		for (uint32_t w = 0; w < u->nwords; w++)
 			en->always[w] &= u->probes[i].mask[w];

@@ -27,7 +27,10 @@ struct place_ops {
 	bool is_on_stack;
 	/* it does not, but in the kernel's functions between the probe and the program */
 	bool is_traced;
-	bool has_key_late; /* args() needs the key, at FRAME_VAL */
+	/* programs that one link attaches to many instructions have this type of attachment */
+	uint32_t multi_type;
+	enum feature multi_feature; /* what the kernel must have for such links */
+	bool has_key_late;	    /* args() needs the key, at FRAME_VAL */
 	/* Hangs a loaded unit on its place; NULL: BPF_PROG_TEST_RUN runs it. */
 	struct err *(*attach)(const struct unit *u, int prog_fd, const struct attach_opts *opts,
 			      struct attachments *ret);

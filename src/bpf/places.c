@@ -426,7 +426,9 @@ static void entry_args_fill(struct entry *en, uint32_t used, const uint32_t *reg
 	em_alu_imm(e, BPF_ADD, R3, 8);
 	em_imm(e, R2, 8 * (last + 1 - n));
 	em_addr(e, R1, R9, ARG_OFF(n));
-	em_helper(e, BPF_FUNC_probe_read_user); /* zeroes its destination if it fails */
+	em_helper(e, en->ops->traits.is_in_process ? BPF_FUNC_probe_read_user
+						   : BPF_FUNC_probe_read_kernel);
+	/* the helper zeroes its destination if it fails */
 }
 
 static void uprobe_entry_args(struct entry *en, uint32_t used)
@@ -704,6 +706,47 @@ static void uprobe_args(struct entry *en)
 	em_here(e, done);
 }
 
+/* ---- functions of the kernel ----------------------------------------------------------------- */
+
+/* arg0 is -1: the kernel does not say which of its instructions returns. */
+static void kfunc_return_args(struct entry *en, uint32_t used)
+{
+	struct emitter *e = &en->g->e;
+
+	if (used & 1)
+		em_store_imm(e, 8, R9, (int32_t)ARG_OFF(0), -1);
+	if (used & 2) {
+		em_load(e, 8, R1, R6, (int32_t)arch.func_value);
+		gen_mach_store(en->g, 8, ARG_OFF(1), R1);
+	}
+	args_zero(en, used & ~3u);
+}
+
+/* A unit may have probes at entries and at returns. */
+static void kfunc_args(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+	uint32_t used = en->g->needs.args & en->ops->args_filled, nreturns = 0;
+	uint32_t is_return = em_label(e), done = em_label(e);
+
+	for (uint32_t i = 0; i < en->g->u->nprobes; i++)
+		nreturns += en->g->u->probes[i].spot == UPROBE_RETURN;
+	if (!used)
+		return;
+	if (nreturns && nreturns < en->g->u->nprobes) {
+		em_load(e, 4, R1, R8, offsetof(struct rt_dispatch, spot));
+		em_jmp_imm(e, BPF_JEQ, R1, UPROBE_RETURN, is_return);
+	}
+	if (nreturns < en->g->u->nprobes) {
+		entry_args_fill(en, used, arch.func_args, ARRAY_LEN(arch.func_args));
+		em_ja(e, done);
+	}
+	em_here(e, is_return);
+	if (nreturns)
+		kfunc_return_args(en, used);
+	em_here(e, done);
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /*
@@ -804,7 +847,20 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.key = uprobe_key,
 		.args = uprobe_args,
 		.args_filled = ARGS_ALL,
+		.multi_type = ATTACH_UPROBE_MULTI,
+		.multi_feature = FEAT_UPROBE_MULTI,
 		.attach = attach_uprobes,
+	},
+	[PLACE_KFUNC] = {
+		.traits = {.name = "fathom_kfunc", .interrupts = true, .is_interruptible = true,
+			   .yields = true, .wider = PLACE_KFUNC},
+		.prog_type = BPF_PROG_TYPE_KPROBE,
+		.key = perf_key,
+		.args = kfunc_args,
+		.args_filled = ARGS_ALL,
+		.multi_type = ATTACH_KPROBE_MULTI,
+		.multi_feature = FEAT_KPROBE_MULTI,
+		.attach = attach_kfuncs,
 	},
 	[PLACE_RAWTP] = {
 		.traits = {.name = "fathom_rawtp", .interrupts = true, .is_interruptible = true,
@@ -841,9 +897,9 @@ enum bpf_prog_type place_prog_type(enum place_kind kind)
 
 uint32_t place_attach_type(enum place_kind kind)
 {
-	return place_table[kind].traits.is_in_process && feat_has(FEAT_UPROBE_MULTI)
-		       ? ATTACH_UPROBE_MULTI
-		       : 0;
+	const struct place_ops *ops = &place_table[kind];
+
+	return ops->multi_type && feat_has(ops->multi_feature) ? ops->multi_type : 0;
 }
 
 struct err *unit_attach(const struct unit *u, int prog_fd, const struct attach_opts *opts,

@@ -39,10 +39,8 @@ static const char *hint_kernel(struct arena *a, const struct words *f, const cha
 	const char *func = f->w[f->n - 1];
 
 	return arena_printf(
-		a,
-		"in D, kernel functions are fbt::%s:%s; this version has no provider fbt, but "
-		"system calls: syscall::NAME:%s",
-		func, point, point);
+		a, "in D, kernel functions are fbt::%s:%s, and system calls syscall::NAME:%s", func,
+		point, point);
 }
 
 /* For tracepoint:syscalls:sys_enter_openat. */

@@ -189,6 +189,29 @@ static int probe_uprobe_tgid(void)
 	return t.sys;
 }
 
+static int probe_kprobe(void)
+{
+	return access(KPROBE_PMU "/type", R_OK) ? errno : 0;
+}
+
+/* As with uprobes: a kernel with such links says EFAULT. */
+static int probe_kprobe_multi(void)
+{
+	struct bpf_insn insns[] = {INSNS_RETURN(0)};
+	union bpf_attr attr = {.link_create.attach_type = ATTACH_KPROBE_MULTI,
+			       .link_create.kprobe_multi = {.cnt = 1, .addrs = 1}};
+	CLEANUP(fd) int prog = -1;
+	CLEANUP(fd) int link = -1;
+	int sys = prog_try_as(BPF_PROG_TYPE_KPROBE, ATTACH_KPROBE_MULTI, insns, ARRAY_LEN(insns),
+			      &prog);
+
+	if (sys)
+		return sys;
+	attr.link_create.prog_fd = (uint32_t)prog;
+	link = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+	return link >= 0 || errno == EFAULT ? 0 : errno;
+}
+
 static int probe_test_run(void)
 {
 	struct bpf_insn insns[] = {INSNS_RETURN(0)};
@@ -216,6 +239,8 @@ static const struct {
 	[FEAT_UPROBE_MULTI] = {"UPROBE_MULTI", probe_uprobe_multi},
 	[FEAT_UPROBE_TGID]  = {"UPROBE_TGID",  probe_uprobe_tgid},
 	[FEAT_UPROBE_NOP5]  = {"UPROBE_NOP5",  probe_uprobe_nop5},
+	[FEAT_KPROBE]	    = {"KPROBE",       probe_kprobe},
+	[FEAT_KPROBE_MULTI] = {"KPROBE_MULTI", probe_kprobe_multi},
 	[FEAT_TEST_RUN]	    = {"TEST_RUN",     probe_test_run},
 };
 /* clang-format on */

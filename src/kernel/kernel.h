@@ -73,6 +73,22 @@ int counter_try(uint32_t type, uint64_t config, bool no_user, bool no_kernel);
 /* Opens the event of tracefs with this number; name is for messages. */
 MUST_CHECK struct err *attach_trace_event(int prog_fd, uint32_t id, const char *name,
 					  int *ret_event_fd, int *ret_link_fd);
+/* ---- functions of the kernel ----------------------------------------------------------------- */
+
+#define ATTACH_KPROBE_MULTI BPF_TRACE_KPROBE_MULTI
+#define KPROBE_PMU	    "/sys/bus/event_source/devices/kprobe"
+/*
+ * One link to n functions, at their entries or at their returns, where the program sees the cookie
+ * of the function. 0, or errno: then it is attached to none.
+ */
+int attach_kprobe_multi(int prog_fd, const uint64_t *addrs, const uint64_t *cookies, uint32_t n,
+			bool is_return, int *ret_fd);
+/* An event at one function, and its link; 0, or errno. */
+int attach_kprobe(int prog_fd, uint64_t addr, uint64_t cookie, bool is_return, int *ret_event_fd,
+		  int *ret_link_fd);
+
+/* ---- uprobes, programs ----------------------------------------------------------------------- */
+
 /*
  * BPF_LINK_CREATE for uprobes (keeper.h), which the headers of older systems lack: Linux
  * 89ae89f53d20, v6.6.

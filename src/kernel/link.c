@@ -136,6 +136,67 @@ struct err *attach_trace_event(int prog_fd, uint32_t id, const char *name, int *
 	return NULL;
 }
 
+int attach_kprobe_multi(int prog_fd, const uint64_t *addrs, const uint64_t *cookies, uint32_t n,
+			bool is_return, int *ret_fd)
+{
+	union bpf_attr attr = {
+		.link_create.prog_fd = (uint32_t)prog_fd,
+		.link_create.attach_type = ATTACH_KPROBE_MULTI,
+		.link_create.kprobe_multi =
+			{
+				.flags = is_return ? BPF_F_KPROBE_MULTI_RETURN : 0,
+				.cnt = n,
+				.addrs = (uint64_t)(uintptr_t)addrs,
+				.cookies = (uint64_t)(uintptr_t)cookies,
+			},
+	};
+	int fd = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+
+	if (fd < 0)
+		return errno;
+	*ret_fd = fd;
+	return 0;
+}
+
+/* The number of the kind of event; 0: the kernel has no such events. */
+static uint32_t kprobe_pmu_type(void)
+{
+	CLEANUP(file) FILE *f = fopen(KPROBE_PMU "/type", "re");
+	unsigned int type;
+
+	return f && fscanf(f, "%u", &type) == 1 ? type : 0;
+}
+
+int attach_kprobe(int prog_fd, uint64_t addr, uint64_t cookie, bool is_return, int *ret_event_fd,
+		  int *ret_link_fd)
+{
+	struct perf_event_attr ev = {
+		.type = kprobe_pmu_type(),
+		.size = sizeof(ev),
+		.config = is_return, /* PERF_PROBE_CONFIG_IS_RETPROBE: kernel/events/core.c */
+		.kprobe_addr = addr,
+	};
+	union bpf_attr attr = {0};
+	CLEANUP(fd) int event = -1;
+	int link;
+
+	if (!ev.type)
+		return ENOENT;
+	event = sys_perf_event_open(&ev, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (event < 0)
+		return errno;
+	attr.link_create.prog_fd = (uint32_t)prog_fd;
+	attr.link_create.target_fd = (uint32_t)event;
+	attr.link_create.attach_type = BPF_PERF_EVENT;
+	attr.link_create.perf_event.bpf_cookie = cookie;
+	link = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+	if (link < 0)
+		return errno;
+	*ret_event_fd = fd_take(&event);
+	*ret_link_fd = link;
+	return 0;
+}
+
 int uprobe_multi_try(int prog_fd, const char *path, pid_t pid)
 {
 	struct uprobe_multi_attr attr = {

@@ -15,7 +15,6 @@
 static const struct {
 	const char *name, *instead;
 } missing[] = {
-	{ "fbt",        "sdt and rawtp have the kernel's tracepoints, profile samples its functions" },
 	{ "fpuinfo",    "no processor that Linux runs on here simulates floating-point instructions" },
 	{ "iscsi",      "the kernel's iSCSI target has no tracepoints of its own: rawtp:target:::, where the module is loaded" },
 	{ "fc",         "the kernel's Fibre Channel has no tracepoints" },

@@ -37,6 +37,7 @@ enum place_kind {
 	/* the event of tracefs that target names; key 0; argN: field N of its record */
 	PLACE_EVENT,
 	PLACE_COUNTER, /* as PLACE_TIMER, with a place_counter */
+	PLACE_KFUNC,   /* functions of the kernel: struct place_func; key = its probe */
 	PLACE_NKINDS
 };
 
@@ -59,6 +60,11 @@ struct place_traits {
 	bool is_preemptible;   /* a program may be preempted by another task of its CPU */
 	bool interrupts;       /* may fire while a program of another place runs on the same CPU */
 	bool is_interruptible; /* such a kind may fire while a program of this kind runs */
+	/*
+	 * It may fire in what our own programs call, which may hold locks: it does not fire while
+	 * a program of the session runs on the CPU.
+	 */
+	bool yields;
 	/* kinds of one family are at one place: their programs run one after the other; 0 = none */
 	char family;
 	enum place_kind wider; /* a unit of the kind `wider` can hold points of this kind, too */
@@ -98,6 +104,14 @@ struct place_code {
 	pid_t at;      /* the process that executes the code: pid or a child of it */
 	bool is_exact; /* the user named the function: a failure to attach must be reported */
 	VEC(struct place_site) sites;
+};
+
+/* A function of the kernel: all that have its name and are in its module. */
+struct place_func {
+	const char *name, *mod;
+	const uint64_t *addrs; /* ascending */
+	uint32_t naddrs;
+	bool is_exact; /* the user named the function: a failure to attach must be reported */
 };
 
 #define RT_SYS_MAX     1024 /* keys of native system calls are below this */

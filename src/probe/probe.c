@@ -239,6 +239,13 @@ static struct probe *probe_find_same(struct probes *ps, const struct provider *p
 	return NULL;
 }
 
+static uint32_t id_next(struct probes *ps)
+{
+	if (ps->next_id == PROBE_ID_LARGE)
+		ps->next_id = PROBE_ID_LARGE_END;
+	return ps->next_id++;
+}
+
 static struct probe *probe_add_id(struct probes *ps, const struct provider *pv, uint32_t id,
 				  const char *prov, const char *mod, const char *func,
 				  const char *name, uint64_t data)
@@ -248,7 +255,7 @@ static struct probe *probe_add_id(struct probes *ps, const struct provider *pv, 
 	if (pr)
 		return pr;
 	pr = ps->spare.len ? ps->spare.data[--ps->spare.len] : ARENA_NEW(ps->arena, struct probe);
-	*pr = (struct probe){.id = id ? id : ps->next_id++, .provider = pv, .data = data};
+	*pr = (struct probe){.id = id ? id : id_next(ps), .provider = pv, .data = data};
 	pr->prov = index_add(ps, FIELD_PROV, prov, pr);
 	pr->mod = index_add(ps, FIELD_MOD, mod, pr);
 	pr->func = index_add(ps, FIELD_FUNC, func, pr);
@@ -356,7 +363,8 @@ void probe_list_add(struct probe_list *l, struct probe *pr)
 struct probe *probes_add_at(struct probes *ps, const struct provider *pv, uint32_t index,
 			    const char *mod, const char *func, const char *name, uint64_t data)
 {
-	assert(index < pv->id_count && pv->id_base + pv->id_count <= PROBE_ID_DYNAMIC);
+	assert(index < pv->id_count &&
+	       (pv->id_base + pv->id_count <= PROBE_ID_DYNAMIC || pv->id_base >= PROBE_ID_LARGE));
 	return probe_add_id(ps, pv, pv->id_base + index, pv->name, mod, func, name, data);
 }
 
@@ -365,7 +373,7 @@ struct probe *probes_add_hidden(struct probes *ps, const struct provider *pv, co
 {
 	struct probe *pr = ARENA_NEW(ps->arena, struct probe);
 
-	*pr = (struct probe){.id = ps->next_id++,
+	*pr = (struct probe){.id = id_next(ps),
 			     .prov = pv->name,
 			     .mod = arena_strdup(ps->arena, mod),
 			     .func = arena_strdup(ps->arena, func),
@@ -382,7 +390,7 @@ struct probe *probes_add_private(struct probes *ps, const struct provider *pv, c
 	struct probe *pr = ps->spare.len ? ps->spare.data[--ps->spare.len]
 					 : ARENA_NEW(ps->arena, struct probe);
 
-	*pr = (struct probe){.id = ps->next_id++,
+	*pr = (struct probe){.id = id_next(ps),
 			     .prov = prov,
 			     .mod = mod,
 			     .func = func,

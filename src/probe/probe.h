@@ -58,6 +58,7 @@ struct probe_point {
 	uint32_t tgid;
 	uint32_t spot; /* enum uprobe_place: what of the function it is */
 	const struct place_code *code;
+	const struct place_func *kfunc; /* of PLACE_KFUNC; spot: UPROBE_ENTRY or UPROBE_RETURN */
 };
 
 struct probe_list {
@@ -153,7 +154,13 @@ struct provider {
 	uint32_t (*points)(const struct probe *pr, struct probe_point *ret);
 };
 #define PROBE_MAX_POINTS 4
-#define PROBE_ID_DYNAMIC 10001
+/*
+ * Dynamic ids. Fixed blocks lie below them, and a very large one between PROBE_ID_LARGE and
+ * PROBE_ID_LARGE_END, which dynamic ids leave out.
+ */
+#define PROBE_ID_DYNAMIC   10001
+#define PROBE_ID_LARGE	   100001
+#define PROBE_ID_LARGE_END 500001
 
 extern const struct provider *const provider_list[]; /* NULL-terminated (provider/list.c) */
 

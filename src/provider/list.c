@@ -8,6 +8,7 @@ const struct provider *const provider_list[] = {
 	&provider_syscall,
 	&provider_rawtp,
 	&provider_sdt,
+	&provider_fbt,
 	&provider_cpc,
 	&provider_pid,
 	&provider_usdt,

@@ -10,9 +10,9 @@
 #include "probe/probe.h"
 
 extern const struct provider provider_dtrace, provider_profile, provider_syscall, provider_rawtp,
-	provider_cpc, provider_sdt, provider_pid, provider_usdt, provider_declared;
+	provider_cpc, provider_fbt, provider_sdt, provider_pid, provider_usdt, provider_declared;
 
-/* Blocks of ids, all below PROBE_ID_DYNAMIC. */
+/* Blocks of ids. */
 enum {
 	DTRACE_ID_BASE = 1,
 	DTRACE_ID_COUNT = 3,
@@ -24,6 +24,8 @@ enum {
 	RAWTP_ID_COUNT = 5001 - RAWTP_ID_BASE,
 	SDT_ID_BASE = RAWTP_ID_BASE + RAWTP_ID_COUNT,
 	SDT_ID_COUNT = PROBE_ID_DYNAMIC - SDT_ID_BASE,
+	FBT_ID_BASE = PROBE_ID_LARGE,
+	FBT_ID_COUNT = PROBE_ID_LARGE_END - PROBE_ID_LARGE,
 };
 
 /* Keys of dtrace:::BEGIN and END in their unit. */

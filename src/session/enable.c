@@ -389,6 +389,7 @@ static uint32_t point_get(struct run *run, struct session_unit *u, const struct 
 			 .code = pt->code,
 			 .timer = pt->timer,
 			 .event = pt->event,
+			 .kfunc = pt->kfunc,
 			 .mask = ARENA_NEW_N(u->arena, uint64_t, mask_words(run)),
 		 });
 	hashmap_set(u->by_key, &key, sizeof(key), (void *)(uintptr_t)u->points.len);

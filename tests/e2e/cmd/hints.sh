@@ -11,12 +11,11 @@ syscall::opn:entry { exit(0); }	did you mean 'open'?
 syscall:::enty { exit(0); }	did you mean 'entry'?
 syscall:vmlinu::entry { exit(0); }	did you mean 'vmlinux'?
 syscall::getppid:exit { exit(0); }	dtrace -ln 'syscall::getppid:' lists what there is
-fbt:::entry { exit(0); }	provider 'fbt' is not available in this version; sdt and rawtp have the kernel's tracepoints
 nfsv3:::op-read-start { exit(0); }	provider 'nfsv3' is not available in this version; sdt:nfsd:::
 syscall::$1:entry { exit(0); }	1 argument, 0 given: $1 stands for the function
 nosuchname { exit(0); }	dtrace -l lists what there is
 pid:libc:malloc:entry { exit(0); }	pid$target with -c or -p
-zork:::entry { exit(0); }	there are the providers dtrace, profile, syscall, rawtp, sdt, cpc, pid, usdt, and those of the D library
+zork:::entry { exit(0); }	there are the providers dtrace, profile, syscall, rawtp, sdt, fbt, cpc, pid, usdt, and those of the D library
 tick-5q { exit(0); }	a rate is a number with
 BEGIN { pritnf("x"); }	did you mean 'printf'?
 BEGIN { trace(execnam); }	did you mean 'execname'?
@@ -51,7 +50,7 @@ BEGIN { trace(curpsinfo->nothing_near); }	its members are pr_
 BEGIN { trace((task_struct *)1); }	did you mean 'struct task_struct'?
 BEGIN { trace($target); }	-p PID or -c COMMAND
 pid$target::malloc:entry { exit(0); }	-p PID or -c COMMAND
-kprobe:vfs_read { exit(0); }	fbt::vfs_read:entry; this version has no provider fbt
+kprobe:vfs_read { exit(0); }	fbt::vfs_read:entry, and system calls
 kretprobe:vfs_read { exit(0); }	fbt::vfs_read:return
 tracepoint:syscalls:sys_enter_openat { exit(0); }	in D: syscall::openat:entry
 tracepoint:raw_syscalls:sys_exit { exit(0); }	in D: syscall:::return

@@ -1,0 +1,50 @@
+/*
+ * The kernel's functions that can be traced, and where they are.
+ *
+ * ftrace lists the functions at whose first instruction a tracer may stop. Addresses come from
+ * kallsyms, which is read when a function is to be attached, because it has all symbols. Several
+ * functions of one module may have the same name: they are one struct kfunc.
+ *
+ * Owns     the text of both files, and the list, until kfuncs_deinit().
+ * Errors   kfuncs_read() says what the kernel lacks.
+ */
+#pragma once
+
+#include "base/hashmap.h"
+#include "base/str.h"
+#include "probe/place.h"
+
+#define KFUNC_KERNEL "vmlinux" /* the module of the kernel's own functions */
+
+struct kfuncs;
+
+struct kfunc {
+	struct place_func place;
+	struct kfuncs *all;
+	/* of the probes at entry and at return, in this order; types: NULL = not asked for yet */
+	uint32_t keys[2];
+	const char *const *types[2];
+	uint32_t ntypes[2];
+};
+
+struct kfuncs {
+	struct strbuf text; /* names and modules lie in it */
+	VEC(struct kfunc) list;
+	/*
+	 * Where ftrace can stop, ascending; empty: the kernel does not say. A symbol of a traceable
+	 * name that has none of these in its first bytes is another function.
+	 */
+	VEC(uint64_t) stops;
+	struct hashmap *by_line; /* "NAME", or "NAME [MODULE]" -> its number + 1 */
+	bool has_addrs;
+};
+
+MUST_CHECK struct err *kfuncs_read(struct kfuncs *ret);
+void kfuncs_deinit(struct kfuncs *fs);
+/* Fills in the addresses of all functions, if that was not done yet. */
+void kfuncs_locate(struct kfuncs *fs);
+/*
+ * Whether a probe's program itself runs through the function, or calls it. Only a description with
+ * the function's own name means such a function.
+ */
+bool kfunc_is_ours(const char *name);
