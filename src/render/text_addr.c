@@ -86,11 +86,15 @@ void position_text(struct printer *p, struct strbuf *o, const struct position *a
 		clean_text(o, at->helper + (*at->helper == '@'));
 		return;
 	}
-	if (!position_find(p, at, &n)) {
-		if (at->helper && *at->helper != '@')
-			clean_text(o, at->helper);
-		else
-			out_hex(o, at->addr);
+	bool is_known = position_find(p, at, &n);
+
+	/* generated code may lie in a file of memory, without symbols */
+	if ((!is_known || !n.name) && at->helper && *at->helper != '@') {
+		clean_text(o, at->helper);
+		return;
+	}
+	if (!is_known) {
+		out_hex(o, at->addr);
 		return;
 	}
 	if ((at->pid && p->opts->noresolve && form != ADDR_MOD) ||
