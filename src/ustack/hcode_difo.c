@@ -8,6 +8,7 @@
  * that are used later are computed.
  */
 #include "arch/arch.h"
+#include "kernel/kernel.h"
 #include "ustack/hcode_impl.h"
 
 #define ON_FALSE UINT32_MAX /* label: where the condition is false */
@@ -142,6 +143,27 @@ static void values_forget(struct translator *t)
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
+/* The argument of rt_execargs() in bpf/rt/task.c; 0: this kernel does not say. */
+static int64_t execargs_offsets(void)
+{
+	static const char *const path[][2] = {{"task_struct", "mm"},
+					      {"mm_struct", "arg_start"},
+					      {"mm_struct", "arg_end"}};
+	int64_t packed = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(path); i++) {
+		uint32_t off = 0;
+		struct err *e = kfield_offset(path[i][0], path[i][1], &off);
+
+		if (e || off > UINT16_MAX) {
+			err_destroy(e);
+			return 0;
+		}
+		packed |= (int64_t)off << (16 * i);
+	}
+	return packed;
+}
+
 static void load_global(struct translator *t, uint32_t id, uint32_t rd)
 {
 	const struct dif_var *v;
@@ -169,6 +191,11 @@ static void load_global(struct translator *t, uint32_t id, uint32_t rd)
 	case DIF_VAR_GID:
 		reg_release(t, rd);
 		put_result(t, HOP_VAR, rd, 0, 0, id);
+		return;
+	case DIF_VAR_EXECARGS:
+		reg_release(t, rd);
+		put_const(t, rd, execargs_offsets());
+		put_result(t, HOP_VAR, rd, rd, 0, id);
 		return;
 	default: break;
 	}

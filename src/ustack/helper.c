@@ -65,7 +65,8 @@ struct err *helper_open(const char *path, struct helper **ret)
 	if (!e) {
 		h = xcalloc(1, sizeof(*h));
 		h->path = xstrdup(path);
-		h->patterns = patterns_find(strbuf_text(&text));
+		h->text = xstrdup(strbuf_text(&text));
+		h->patterns = patterns_find(h->text);
 		*ret = h;
 	}
 	strbuf_deinit(&text);
@@ -80,8 +81,21 @@ void helper_close(struct helper *h)
 	arena_destroy(h->arena);
 	err_destroy(h->err);
 	free(h->patterns);
+	free(h->text);
 	free(h->path);
 	free(h);
+}
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool helper_is_same(const struct helper *a, const struct helper *b)
+{
+	return strcmp(name_of(a->path), name_of(b->path)) == 0 || strcmp(a->text, b->text) == 0;
 }
 
 bool helper_matches(const struct helper *h, const char *name)
@@ -157,12 +171,14 @@ static struct err *text_compile(struct helper *h, const struct compile_opts *opt
 static struct err *prelude_compile(struct helper *h, const struct compile_opts *opts,
 				   const char *path)
 {
+	struct compile_opts own = *opts;
 	struct strbuf text = {0};
 	struct err *e = file_read(path, &text);
 	bool is_there = !e;
 
 	err_destroy(e);
-	e = is_there ? text_compile(h, opts, LAYER_SYSTEM, path, &text) : NULL;
+	own.cpp = false;
+	e = is_there ? text_compile(h, &own, LAYER_SYSTEM, path, &text) : NULL;
 	strbuf_deinit(&text);
 	return e;
 }
@@ -174,8 +190,9 @@ bool helper_compile(struct helper *h, const struct compile_opts *opts, const cha
 
 	if (h->prog || h->err)
 		return !h->err;
-	h->err = file_read(h->path, &text);
-	own.cpp = own.zdefs = own.empty = own.dump_ast = own.dump_dif = false;
+	strbuf_adds(&text, h->text);
+	own.cpp &= h->is_named;
+	own.zdefs = own.empty = own.dump_ast = own.dump_dif = false;
 	own.is_helper = true;
 	h->dsession = dsession_create(&own);
 	if (!h->err && prelude)

@@ -28,7 +28,9 @@ enum helper_probe { HELPER_ATTACH, HELPER_UTHREAD, HELPER_USTACK };
 
 struct helper {
 	char *path;
-	char *patterns;		      /* "a|b": names of mapped files; NULL: all processes */
+	char *text;	/* of the file; NULL: a program has carried it */
+	bool is_named;	/* by the option helper: the options of the command are for it, too */
+	char *patterns; /* "a|b": names of mapped files; NULL: all processes */
 	struct dsession *dsession;    /* NULL: the helper was carried by a program */
 	const struct prog *prog;      /* NULL: not compiled yet */
 	const struct prog_vars *vars; /* what the clauses use, and maybe more */
@@ -57,6 +59,8 @@ MUST_CHECK struct err *helper_check_carried(const struct dof_prog *p);
 bool helper_is_clause(const struct prog_clause *cl);
 /* Writes FILE:LINE of a span. */
 void helper_place(const struct helper *h, uint32_t span, struct strbuf *out);
+/* Whether two files have the same name or the same text: then they are one helper. */
+bool helper_is_same(const struct helper *a, const struct helper *b);
 /* Which clauses they are; only clauses of the three probes were accepted. */
 enum helper_probe helper_clause_probe(const struct prog_clause *cl);
 /* Whether the helper applies to a process that maps a file of that name. */

@@ -92,9 +92,16 @@ static struct err *helper_add(struct ustacks *u, const char *path)
 	if (u->helpers.len == FILES_MAX)
 		return err_new("there are more than %d ustack helpers", FILES_MAX);
 	e = helper_open(path, &h);
-	if (!e)
-		helper_number(u, h);
-	return e;
+	if (e)
+		return e;
+	for (uint32_t i = 0; i < u->helpers.len; i++) {
+		if (helper_is_same(u->helpers.data[i], h)) { /* it would add each frame twice */
+			helper_close(h);
+			return NULL;
+		}
+	}
+	helper_number(u, h);
+	return NULL;
 }
 
 /* Takes a helper that a program carries, if it can be translated. */
@@ -474,6 +481,8 @@ struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret)
 		carried_create(&(struct carried_opts){opts->files, u, carried_add, carried_notice});
 	if (opts->file && *opts->file) {
 		e = helper_add(u, opts->file);
+		if (!e)
+			u->helpers.data[0]->is_named = true;
 		if (!e && !helper_compile(u->helpers.data[0], opts->compile, opts->prelude)) {
 			e = u->helpers.data[0]->err;
 			u->helpers.data[0]->err = NULL;

@@ -564,7 +564,7 @@ INLINE u64 jumps(u32 op, u64 a, u64 b)
 }
 
 /* Built-in variables; their numbers are those of enum dif_var_id in dif/dif.h. */
-INLINE u64 builtin(struct rt_mach *m, struct rt_hwork *h, u32 id)
+INLINE u64 builtin(struct rt_mach *m, struct rt_hwork *h, u32 id, u64 of)
 {
 	u64 ids = cfg.pidns.level ? rt_pid_tgid(m) : bpf_get_current_pid_tgid();
 
@@ -578,6 +578,7 @@ INLINE u64 builtin(struct rt_mach *m, struct rt_hwork *h, u32 id)
 	case 0x11d: return rt_ppid(m);
 	case 0x11e: return bpf_get_current_uid_gid() & 0xffffffff;
 	case 0x11f: return bpf_get_current_uid_gid() >> 32;
+	case 0x203: return of ? rt_execargs(m, of) : fault(m, FAULT_ILLOP, 0);
 	default: return fault(m, FAULT_ILLOP, 0);
 	}
 }
@@ -703,7 +704,7 @@ INLINE long execute_rare(struct rt_mach *m, struct rt_hwork *h, u32 op, u64 insn
 	case HOP_STORE: rt_store(m, *ret, b, c); return 0;
 	case HOP_PUTS: local_put_string(m, h, imm, b); return 0;
 	case HOP_UREG: *ret = user_register(m, imm); return 0;
-	case HOP_VAR: *ret = builtin(m, h, imm); return 0;
+	case HOP_VAR: *ret = builtin(m, h, imm, b); return 0;
 	case HOP_SAVE: rt_helper_put(m, imm, b); return 0;
 	case HOP_SCMP: *ret = rt_strcmp(m, b, *reg_of(h, c)); return 0;
 	case HOP_LOOP: h->loops[c & (RT_HELPER_LOOPS - 1)] = imm; return 0;

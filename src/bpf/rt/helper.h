@@ -42,7 +42,7 @@
 	X(PUTS)	  /* register imm, a clause-local variable = the string b */                      \
 	X(SAVE)	  /* keeps global variable imm for later walks */                                 \
 	X(UREG)	  /* a = word imm of the interrupted frame's struct pt_regs */                    \
-	X(VAR)	  /* a = built-in variable imm */                                                 \
+	X(VAR)	  /* a = built-in variable imm; b: what execargs needs to know of the kernel */    \
 	X(SCMP)	  /* a = how the strings b and c compare */                                       \
 	X(LOOP)	  /* counter c = imm */                                                           \
 	X(AGAIN)  /* goes imm instructions on, unless counter c has been used up */               \
