@@ -13,6 +13,12 @@ def shortened(text):
     return "".join(line.strip() + "\n" for line in text.split("\n") if line.strip())
 
 
+def beside(path, name):
+    """The text of another file, which stands before that of a file with the line "@@needs NAME"."""
+    with open(os.path.join(os.path.dirname(path), name), encoding="utf-8") as f:
+        return f.read()
+
+
 def c_lines(text):
     lines, line = [], ""
     for c in text:
@@ -28,7 +34,8 @@ def c_lines(text):
 print("/* Made by tools/embed_text.py. */\n#include \"picture/page.h\"\n")
 for path in sys.argv[1:]:
     with open(path, encoding="utf-8") as f:
-        text = shortened(f.read())
+        text = f.read()
+    text = shortened("".join(beside(path, name) for name in re.findall(r"@@needs (\S+)", text)) + text)
     if not text.isascii():
         sys.exit(f"{path}: only ASCII is allowed")
     for bad in ("]]>", "</", "<!--"):

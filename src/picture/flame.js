@@ -7,10 +7,14 @@
  *          compared with an earlier run, [up, name, self, before]. up is how many levels the
  *          parent is above the previous frame; self excludes the frame's children.
  * Safety   text of the data only ever becomes the content of text nodes.
+ * @@needs common.js
  */
 (function (root) {
 	"use strict";
-	const SVG = "http://www.w3.org/2000/svg", XHTML = "http://www.w3.org/1999/xhtml";
+	const in_node = typeof module !== "undefined" && module.exports;
+	const common = in_node ? require("./common.js") : root.pictureCommon;
+	const {grouped, valueText, percent, columns, cut, lines, make} = common;
+	const XHTML = "http://www.w3.org/1999/xhtml";
 	const ROW = 19, PAD = 12, HEAD = 70, FONT = 12, MIN_WIDTH = 0.7;
 	const KINDS = {r: "key", n: "native code", l: "language", k: "kernel", x: "cut"};
 
@@ -87,58 +91,6 @@
 		return {hit, sum, frames};
 	}
 
-	function grouped(v) {
-		return String(Math.round(v)).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
-	}
-
-	function scaled(v, steps) {
-		let i = 0;
-		while (i < steps.length - 1 && v >= steps[i + 1][0])
-			i++;
-		const q = v / steps[i][0];
-		return (i === 0 ? grouped(q) : q.toPrecision(q >= 100 ? 4 : 3)) + " " + steps[i][1];
-	}
-
-	/* A value with its unit: exact, and where it is large also scaled. */
-	function valueText(v, unit) {
-		const times = {ns: 1, us: 1e3, ms: 1e6};
-		const time = [[1, "ns"], [1e3, "\u00b5s"], [1e6, "ms"], [1e9, "s"], [6e10, "min"],
-			[3.6e12, "h"]];
-		const size = [[1, "bytes"], [1024, "KiB"], [1048576, "MiB"], [1073741824, "GiB"],
-			[1099511627776, "TiB"]];
-		const exact = grouped(v) + (unit ? " " + unit : "");
-		let short;
-		if (times[unit])
-			short = scaled(v * times[unit], time);
-		else if (unit === "bytes")
-			short = scaled(v, size);
-		return !short || short === exact ? exact : short + " (" + exact + ")";
-	}
-
-	function percent(part, all) {
-		const p = all > 0 ? 100 * part / all : 0;
-		return (p >= 10 ? p.toFixed(1) : p >= 0.1 ? p.toFixed(2) : p.toPrecision(2)) + " %";
-	}
-
-	/* Columns of a text in a font of fixed width. */
-	function columns(text) {
-		let n = 0;
-		for (const ch of text)
-			n += ch.codePointAt(0) >= 0x1100 ? 2 : 1;
-		return n;
-	}
-
-	function cut(text, room) {
-		let out = "", n = 0;
-		for (const ch of text) {
-			n += ch.codePointAt(0) >= 0x1100 ? 2 : 1;
-			if (n > room - 1)
-				return out + "\u2026";
-			out += ch;
-		}
-		return out;
-	}
-
 	/* The most of a frame's name that fits: all, without its module, or its begin. */
 	function label(name, room) {
 		if (room < 3)
@@ -168,35 +120,15 @@
 		return step === 0 ? "same" : (diff > 0 ? "up" : "down") + step;
 	}
 
-	function lines(text, room) {
-		const out = [];
-		let rest = text;
-		while (rest.length > room && out.length < 7) {
-			out.push(rest.slice(0, room));
-			rest = rest.slice(room);
-		}
-		out.push(rest.length > room ? cut(rest, room) : rest);
-		return out;
-	}
-
 	const pure = {decode, visible, search, valueText, percent, label, shade, change, grouped,
 		lines};
 
-	if (typeof module !== "undefined" && module.exports) {
+	if (in_node) {
 		module.exports = pure;
 		return;
 	}
 
 	/* ---- drawing ------------------------------------------------------------------------- */
-
-	function make(tag, attrs, text) {
-		const e = document.createElementNS(SVG, tag);
-		for (const k in attrs)
-			e.setAttribute(k, attrs[k]);
-		if (text !== undefined)
-			e.textContent = text;
-		return e;
-	}
 
 	function mount(svg, data) {
 		const state = {set: 0, zoom: 0, inverted: data.icicle, byBefore: false, re: null,
@@ -254,22 +186,7 @@
 		}
 
 		function button(x, text, title, on, act) {
-			const g = make("g", {class: "button" + (on ? " on" : ""), tabindex: 0,
-				role: "button", "aria-label": title});
-			const t = make("text", {x: x + 9, y: 52}, text);
-			head.appendChild(g);
-			g.appendChild(t);
-			const w = Math.ceil(t.getComputedTextLength()) + 18;
-			g.insertBefore(make("rect", {x, y: 36, width: w, height: 24, rx: 5}), t);
-			g.appendChild(make("title", {}, title));
-			g.addEventListener("click", act);
-			g.addEventListener("keydown", (e) => {
-				if (e.key === "Enter" || e.key === " ") {
-					e.preventDefault();
-					act();
-				}
-			});
-			return x + w + 6;
+			return common.button(head, x, text, title, on, act);
 		}
 
 		function drawInput(x) {
@@ -438,25 +355,7 @@
 		}
 
 		function show(i, px, py) {
-			let w = 0;
-			tip.replaceChildren();
-			const box = make("rect", {class: "tipbox", rx: 6});
-			tip.appendChild(box);
-			const list = tipLines(i);
-			list.forEach(([cls, text], n) => {
-				const t = make("text", {class: cls, x: 11, y: 20 + n * 17}, text);
-				tip.appendChild(t);
-				w = Math.max(w, t.getComputedTextLength());
-			});
-			w = Math.ceil(w) + 22;
-			const h = list.length * 17 + 14;
-			box.setAttribute("width", w);
-			box.setAttribute("height", h);
-			const x = Math.max(4, Math.min(px + 14, width - w - 4));
-			const below = py + 18 + h, top = -svg.getBoundingClientRect().top;
-			const y = below > top + root.innerHeight && py - h - 10 > top ? py - h - 10 : py + 18;
-			tip.setAttribute("transform", "translate(" + x + "," + y + ")");
-			tip.style.display = "";
+			common.tip(svg, tip, tipLines(i), px, py, width);
 		}
 
 		function hide() {

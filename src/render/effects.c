@@ -85,7 +85,11 @@ struct err *act_clear(struct printer *p, const struct prog_act *act, const struc
 {
 	struct err *e = printer_snap(p);
 
-	return e ? e : aggs_clear(p->aggs, act->aggs[0]->id);
+	if (!e)
+		e = aggs_clear(p->aggs, act->aggs[0]->id);
+	if (!e && p->render->taken_off)
+		p->render->taken_off(p, aggs_view(p->aggs, act->aggs[0]->id), true);
+	return e;
 }
 
 struct err *act_trunc(struct printer *p, const struct prog_act *act, const struct act_layout *al,
@@ -98,7 +102,10 @@ struct err *act_trunc(struct printer *p, const struct prog_act *act, const struc
 		e = act_datum(p, al, 0, &d);
 	if (e)
 		return e;
-	return aggs_trunc(p->aggs, act->aggs[0]->id, (int64_t)datum_int(&d), &p->opts->sort);
+	e = aggs_trunc(p->aggs, act->aggs[0]->id, (int64_t)datum_int(&d), &p->opts->sort);
+	if (!e && p->render->taken_off)
+		p->render->taken_off(p, aggs_view(p->aggs, act->aggs[0]->id), !datum_int(&d));
+	return e;
 }
 
 struct err *act_normalize(struct printer *p, const struct prog_act *act,

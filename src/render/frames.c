@@ -59,6 +59,29 @@ void key_label(struct printer *p, struct strbuf *o, const struct agg_key *k)
 		label_bytes(o, &d);
 }
 
+struct first_frame {
+	struct printer *p;
+	struct strbuf *o;
+	uint32_t n;
+};
+
+static void first_frame_add(void *ctx, const struct position *at)
+{
+	struct first_frame *f = ctx;
+
+	if (f->n++ == 0 && at)
+		position_text(f->p, f->o, at, ADDR_FUNC);
+}
+
+void stack_label(struct printer *p, struct strbuf *o, const struct agg_key *k)
+{
+	struct datum d = datum_of_key(k);
+	struct first_frame f = {p, o, 0};
+
+	walk_stack(p, &d, first_frame_add, &f);
+	strbuf_adds(o, f.n ? " < ..." : "[no frames]");
+}
+
 uint32_t keys_label(struct printer *p, struct strbuf *o, const struct agg_elem *e)
 {
 	uint32_t n = 0;

@@ -47,5 +47,7 @@ const char *value_unit(const struct printer *p, const struct prog_agg *agg);
 
 /* Adds the text of a key that is no stack, as a label: without padding, safe for a terminal. */
 void key_label(struct printer *p, struct strbuf *o, const struct agg_key *k);
+/* Adds the innermost frame of a stack, as a label. */
+void stack_label(struct printer *p, struct strbuf *o, const struct agg_key *k);
 /* Adds the keys that are no stacks, separated by ", "; returns how many. */
 uint32_t keys_label(struct printer *p, struct strbuf *o, const struct agg_elem *e);

@@ -46,6 +46,7 @@ enum print_oformat {
 	PRINT_JSONL,
 	PRINT_FLAME,
 	PRINT_FOLDED,
+	PRINT_HEATMAP,
 };
 
 /* Values of option picture: what a picture's file is. */

@@ -67,6 +67,9 @@ struct renderer {
 	void (*row)(struct printer *p, const struct agg_table *t, struct agg_elem *const *elems);
 	void (*table_end)(struct printer *p, const struct agg_table *t);
 
+	/* The aggregation was cleared or truncated, is_all: all its keys; may be NULL. */
+	void (*taken_off)(struct printer *p, const struct agg_view *v, bool is_all);
+
 	/* For forms into which no other text may be mixed; NULL in other forms. */
 	/* Shows the output of a command of system(); NULL: the command writes to our output. */
 	void (*command)(struct printer *p, const char *command, const struct strbuf *text,
@@ -79,7 +82,7 @@ struct renderer {
 	void (*finish)(struct printer *p);
 };
 
-extern const struct renderer render_text, render_json, render_flame, render_folded;
+extern const struct renderer render_text, render_json, render_flame, render_folded, render_heat;
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
