@@ -533,6 +533,25 @@ void process_close(struct process *p)
 	free(p);
 }
 
+bool process_is_loading(const struct process *p)
+{
+	bool has_linker = false;
+
+	for (uint32_t i = 0; i < p->maps.maps.len; i++) {
+		const char *name = name_of(p->maps.maps.data[i].path);
+
+		if (process_is_libc(name))
+			return false;
+		has_linker |= fnmatch("ld-linux*.so*", name, 0) == 0;
+	}
+	return has_linker;
+}
+
+bool process_is_libc(const char *name)
+{
+	return fnmatch("libc.so*", name, 0) == 0 || fnmatch("libc-*.so", name, 0) == 0;
+}
+
 bool process_has(const struct process *p, const struct helper *h)
 {
 	if (h->is_foreign)

@@ -28,6 +28,12 @@ void process_close(struct process *p); /* NULL is allowed */
 const struct proc_maps *process_maps(const struct process *p);
 /* Whether the process maps a file to which the helper applies. */
 bool process_has(const struct process *p, const struct helper *h);
+/*
+ * Whether the dynamic linker has not mapped the C library yet. Nothing of a runtime has run then,
+ * and what its helper looks for in the C library is not there.
+ */
+bool process_is_loading(const struct process *p);
+bool process_is_libc(const char *name);
 
 /*
  * Runs the clauses of dtrace:helper:attach: in a machine of its own. False: a clause has faulted or

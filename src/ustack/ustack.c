@@ -355,6 +355,8 @@ static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, s
 
 	if (set == u->always)
 		return NULL; /* the program for all processes is there */
+	if (process_is_loading(proc))
+		return NULL; /* ustacks_mapped() hears of the C library */
 	set = set_attach(u, proc, pid, set);
 	if (!set || set == u->always)
 		return NULL;
@@ -431,6 +433,10 @@ void ustacks_mapped(struct ustacks *u, uint64_t pid, const struct sym_map *m)
 
 	if (!u || !slash || !hashmap_find(u->known, &pid, sizeof(pid)))
 		return;
+	if (process_is_libc(slash + 1)) {
+		ustacks_forget(u, pid);
+		return;
+	}
 	for (uint32_t i = 0; i < u->helpers.len; i++) {
 		if (u->helpers.data[i]->patterns && helper_matches(u->helpers.data[i], slash + 1)) {
 			ustacks_forget(u, pid);

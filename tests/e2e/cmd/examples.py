@@ -41,7 +41,56 @@ timeout 1.6 /usr/bin/python3 -c 'import socket; socket.create_connection(("10.79
 EOF
 unshare -n sh $tmp/net.sh"""
 
+# Programs whose process the script is about. They wait until the first stack has told dtrace of them.
+PYTHON = """cat >$tmp/w.py <<'EOF'
+import os, sys, time
+def emit(n): os.write(1, b""); return n
+class Worker:
+    def run(self, n): return list(map(emit, range(n)))
+    def wait(self): time.sleep(0.05)
+    def fill(self): return [b'x' * (300000 + i) for i in range(20)]
+os.write(1, b"")
+time.sleep(0.7)
+getattr(Worker(), sys.argv[1])(*map(int, sys.argv[2:]))
+EOF
+exec /usr/bin/python3.11 $tmp/w.py """
+
+NODE = """cat >$tmp/a.c <<'EOF'
+#include <node_api.h>
+#include <unistd.h>
+static napi_value slow(napi_env env, napi_callback_info info) { usleep(2000); return NULL; }
+NAPI_MODULE_INIT() { napi_value f; napi_create_function(env, "slow", 4, slow, NULL, &f); return f; }
+EOF
+cat >$tmp/a.js <<'EOF'
+const slow = require('./a.node');
+function handle() { slow(); }
+slow(); setTimeout(function later() { for (let i = 0; i < 30; i++) handle(); }, 1000);
+EOF
+gcc -shared -fPIC -O1 -g -I/usr/include/node -o $tmp/a.node $tmp/a.c
+exec /usr/bin/node $tmp/a.js"""
+
+BUSY = """cat >$tmp/w.rb <<'EOF'
+def fib(n) = n < 2 ? n : fib(n - 1) + fib(n - 2)
+until Process.times.utime > 2 do [15].each { |n| fib(n) } end
+EOF
+exec /usr/bin/ruby $tmp/w.rb"""
+
+# a web server with PHP, and someone who asks it ten times
+PHP = """cat >$tmp/index.php <<'EOF'
+<?php
+class Config { function load($n) { return file_exists("/nonexistent/$n.ini"); } }
+function page() { return array_map(function ($n) { return (new Config)->load($n); }, ["site"]); }
+page(); echo "hello";
+EOF
+cp /usr/bin/php8.2 $tmp/php8.2web; exec 3>/dev/null
+$tmp/php8.2web -q -S 127.0.0.1:4751 -t $tmp 2>/dev/null & server=$!
+for i in 1 2 3 4 5 6 7 8 9 10; do
+        sleep 0.3; /usr/bin/python3 -c 'import urllib.request; urllib.request.urlopen("http://127.0.0.1:4751/").read()'
+done
+kill $server"""
+
 ROWS = {
+    "addonlat.d":     ("a.node slow", NODE, [r"slow, us\n\n(\S.*\n)*?handle at \S*/a\.js line 2\n(node`.*\n)*later at \S*/a\.js line 3\n(.*\n)*?\n +value(.*\n)*? +2048 \|@"]),
     "callflow.d":     (SELF, "work map 2", [r"=> mmap +\d+ us \(0x0, 0x10000\)", r"<= munmap += 0, \d+ us"]),
     "callrate.d":     ("", "calls write 1000; held", [r"TIME +CALLS +ERRORS +WRITTEN\n",
                        r"20\d\d \w+ +\d+ [\d:]+ +[1-9]\d{3,} +\d+ +[1-9]\d{4,}\n"]),
@@ -71,6 +120,12 @@ ROWS = {
     "iotop.d":        ("", LOOP, [r"dd +loop\d+ +W +1310720 <none>\n"]),
     "kernellocks.d":  ("", FROZEN, [r"touch rw-block\n( +\S+\n)+\d{5,} us\n"]),
     "kernelstacks.d": ("", "dd if=/dev/zero of=/dev/null bs=1M count=3000 2>/dev/null", [r"^dd\n( +vmlinux`\S+\n)+ +\S*entry_SYSCALL\S*\n\d+ samples"]),
+    "langcalls.d":    ("write", PYTHON + "run 25", [r"^libc\.so\.6`write\S*\n(python3\.11`\S+\n)+  \[ \S*w\.py:2 \(emit\) \]\n(python3\.11`\S+\n)+  \[ \S*w\.py:4 \(run\) \]\n"
+                        r"(python3\.11`\S+\n)+  \[ \S*w\.py:9 \(<module>\) \]\n(.*\n)+?[12]\d times\n"]),
+    "langmalloc.d":   ("", PYTHON + "fill", [r"^libc\.so\.6`malloc\n(.*\n)*?  \[ \S*w\.py:6 \(<listcomp>\) \]\n  \[ \S*w\.py:6 \(fill\) \]\n(.*\n)+?60\d{5} bytes\n"]),
+    "langoffcpu.d":   ("", PYTHON + "wait", [r"nanosleep\S*\n(python3\.11`\S+\n)+  \[ \S*w\.py:5 \(wait\) \]\n(python3\.11`\S+\n)*  \[ \S*w\.py:9 \(<module>\) \]\n"
+                        r"(.*\n)+?([5-9]\d|\d{3,}) ms\n"]),
+    "langprofile.d":  ("", BUSY, [r"(  \[ \S*w\.rb:1 \(fib\) \]\n)+  \[ \S*w\.rb:2 \(block in <main>\) \]\n(.*\n)*?  \[ \S*w\.rb:2 \(<main>\) \]\n(.*\n)*?\d+\n"]),
     "latency.d":      ("close", "calls badclose 2000", [r"\n  calls, us +\n +value +-+ Distribution -+ count *\n(.*\n)*? +\d+ \|@+ +\d+ *\n"]),
     "lockwait.d":     ("", "work lock 20", [r"^work\n( +\S+\n)+\d+ us", r"work, ns\n(.*\n)*? +(524288|\d{7,}) \|@+"]),
     "mallocs.d":      (SELF, "work sync 3", [r"^    .*\n(    .*\n)*\d+ bytes\n", r"value +-+ Distribution"]),
@@ -81,6 +136,9 @@ ROWS = {
     "openfail.d":     ("", "calls open 12", [r"calls +missing +12 /no/such/file\n"]),
     "opens.d":        ("", "cat /etc/hostname /no/such >/dev/null 2>&1", [r"cat +3 +0 /etc/hostname\n", r"cat +-1 +2 /no/such\n"]),
     "outliers.d":     ("poll 1", "work poll 3", [r"work\[\d+\] poll\(0x0, 0x0, 0x1\)\n( +\S+\n)*took \d{4,} us, returned 0, errno 0\n"]),
+    "phpfiles.d":     ("php8.2web", PHP, [r"/nonexistent/site\.ini\n(.*\n)*?  \[ \[internal function\] \(file_exists\) \]\n  \[ \S*index\.php:2 \(Config->load\) \]\n"
+                        r"  \[ \S*index\.php:3 \(\{closure\}\) \]\n(.*\n)*?  \[ \[internal function\] \(array_map\) \]\n  \[ \S*index\.php:3 \(page\) \]\n"
+                        r"  \[ \S*index\.php:4 \(\{main\}\) \]\n(.*\n)*?\d+ times"]),
     "pollers.d":      ("", "work poll 30; work nap 20", [r"work +\d+ poll +30 +30\n", r"work +\d+ (clock_)?nanosleep +20 +20\n"]),
     "pyflow.d":       (SELF + " formatyear calendar.py", "/usr/bin/python3.11 -m calendar 2026",
                        [r"^ +0 us +\d+ +-> formatyear \(calendar\.py\)\n", r"^ +\d+ us +\d+ {5}-> \w+ \(calendar\.py\)\n",
@@ -103,7 +161,8 @@ ROWS = {
     "writetext.d":    (SELF, "work print 2", [r"fd 1, 7 bytes: line\\t1\\n\n(line\t0\n)?fd 1, 7 bytes: line\\t0\\n\n"]),
 }
 ELSEWHERE = {"pgslow.d"}  # scripts that a walk-through of doc/ runs, with the server that they need
-NEEDS = {"pyflow.d": "/usr/bin/python3.11"}  # a script's row needs this file
+NEEDS = {**dict.fromkeys(("langcalls.d", "langmalloc.d", "langoffcpu.d", "pyflow.d"), "/usr/bin/python3.11"), "langprofile.d": "/usr/bin/ruby",
+         "addonlat.d": "/usr/include/node/node_api.h", "phpfiles.d": "/usr/bin/php8.2"}  # a script's row needs this file
 # What a busy machine causes is no fault of a script: strings not in memory yet, drops.
 EXCUSED = r"dtrace: script .* matched|dtrace: pid \d+ (has exited|exited with status \d)|dtrace: error on enabled .* invalid address|" \
           r"dtrace: \d+ (more errors|.*drops)|hint: "
@@ -159,7 +218,7 @@ def run(name):
 def documented(name):
     """The first lines: the interpreter line, then a comment whose first paragraph is a question or an answer."""
     text = open(f"examples/{name}").read()
-    good = re.match(r"#!/usr/sbin/dtrace -q?w?s\n/\*\n \* .*\?", text) and len(text.split(" */")[0]) > 150
+    good = re.match(r"#!/usr/sbin/dtrace -q?w?Z?s\n/\*\n \* .*\?", text) and len(text.split(" */")[0]) > 150
     return [] if good and os.access(f"examples/{name}", os.X_OK) else [f"{name}: no question in its comment, or not executable"]
 
 
