@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from funcs import ROOT
 
 os.environ["DTRACE_OPT_SYSLIBDIR"] = os.path.join(ROOT, "dlib")  # helpers of this tree
-REPEATS, CHAINS, ROUNDS = 20_000, 60, 12
+REPEATS, CHAINS, ROUNDS = 4_000, 60, 12
 LOADS = os.path.join(ROOT, "bench/runtimes")
 CALL = {"python": "getppid", "node": "getppid", "java": "read"}
 
@@ -93,7 +93,7 @@ def main():
             for key in (False, True):
                 t = Tracer(tracer(p.p.pid, key))
                 for _ in range(3):
-                    p.ns("repeat 2000")  # the process is met, and its code warm
+                    p.ns("repeat 1000")  # the process is met, and its code warm
                     time.sleep(0.1)
                 times.append(statistics.median(p.ns(work) for _ in range(3)))
                 t.end()

@@ -45,6 +45,7 @@ inline uint64_t SIZE[string type] =
 /* in the others: whether an address is one of generated code; the text of a Symbol; a pool's symbol */
 inline int IS_CODE[uint64_t a] = a >= low && a < high;
 inline string SYMBOL[uint64_t s] = ustr(s + symbol_body, SHORT[s + symbol_length]);
+inline uint64_t MARK[uint64_t s] = WORD[s + symbol_length] ^ s << 13;
 inline uint64_t SLOT[uint64_t pool, uint64_t i] = WORD[pool + pool_slots + 8 * i] & ~1ull;
 
 inline uint64_t LINE[uint64_t c, uint64_t at] = at < SHORT[c + cm_size] && (SHORT[c + cm_flags] & 1) ?
@@ -219,8 +220,10 @@ dtrace:helper:ustack:
 	/* in code between a caller and the called method, the return address is on top of the stack */
 	if (arg3 == 0 && !this->size && this->kind != 0x62757453 && IS_CODE[WORD[arg2]])
 		unwind(WORD[arg2], arg2 + 8, arg1);
-	this->text = arg0 == WORD[call_stub] ? "call_stub" : copyinstr(WORD[this->blob + blob_name]);
-	this->text;
+	if (!uknown(WORD[this->blob + blob_name], arg0 == WORD[call_stub], this->kind, 0, 0)) {
+		this->text = arg0 == WORD[call_stub] ? "call_stub" : copyinstr(WORD[this->blob + blob_name]);
+		this->text;
+	}
 }
 
 /* A frame of the interpreter ("Inte"): it is one if the cache in it is that of its method's pool. */
@@ -251,8 +254,13 @@ dtrace:helper:ustack:
 	this->bci = WORD[arg1 - 64] - this->const - cm_code;
 	if (arg3 == 0 && uregs[R_R13] - this->const - cm_code < SHORT[this->const + cm_size])
 		this->bci = uregs[R_R13] - this->const - cm_code;
-	this->text = TEXT[this->method, this->const, this->pool, LINE[this->const, this->bci], ""];
-	this->text;
+	/* a method of another class may come to lie where one was unloaded */
+	if (!uknown(this->method, this->const, this->bci,
+	    MARK[WORD[WORD[this->pool + pool_holder] + klass_name]],
+	    MARK[SLOT[this->pool, SHORT[this->const + cm_name]]] ^ SHORT[this->const + cm_size])) {
+		this->text = TEXT[this->method, this->const, this->pool, LINE[this->const, this->bci], ""];
+		this->text;
+	}
 }
 
 /*
@@ -310,78 +318,80 @@ dtrace:helper:ustack:
 	this->pc = arg0;
 	if (arg0 == (is_relative ? this->blob + HALF[this->blob + nm_deopt] : WORD[this->blob + nm_deopt]))
 		this->pc = WORD[arg2 + HALF[this->blob + nm_orig_pc]]; /* it goes on in the interpreter */
-	this->data = is_relative ? WORD[this->blob + nm_immutable] : this->blob;
-	this->pcs = this->data + HALF[this->blob + nm_pcs];
-	this->scopes = is_relative ? this->data + HALF[this->blob + nm_scopes] : WORD[this->blob + nm_scopes];
-	this->count = ((is_relative ? this->scopes : this->blob + HALF[this->blob + nm_pcs_end]) - this->pcs) / 16;
-	this->metadata = is_relative ?
-	    WORD[this->blob + blob_mutable] + (HALF[this->blob + blob_relocation] + 7 & ~7) :
-	    this->blob + HALF[this->blob + nm_metadata];
-	this->offset = this->pc - this->code;
-	this->decode = 0ull;
-	/* the first one is at -1; the scopes are those of the first one that is not below */
-	if (this->count > 2 && this->count < 1000000 && this->offset > 0 && this->offset < 0x10000000) {
-		this->index = ubsearch(this->pcs + 16, this->count - 1, 16, 4, this->offset - 1) + 1;
-		if (this->index < this->count - 1)
-			this->decode = HALF[this->pcs + 16 + 16 * this->index + 4];
-	}
-	this->inner = this->decode;
-	this->id = HALF[this->blob + nm_id];
-	if (!this->decode) {
-		this->method = WORD[this->blob + nm_method];
-		this->const = WORD[this->method + m_const];
-		this->text = TEXT[this->method, this->const, WORD[this->const + cm_pool], 0, "*"];
-	}
-	while (this->decode; 64) {
-		/* three packed numbers: the caller's scope, the method, the position in it plus one */
-		this->at = this->scopes + this->decode;
-		this->part = 0;
-		this->value = 0ull;
-		this->shift = 0;
-		while (this->part < 1; 5) {
-			this->byte = BYTE[this->at];
-			this->at++;
-			this->value += (uint64_t)(this->byte - less) << this->shift;
-			this->shift += 6;
-			if (this->byte < 192 || this->shift == 30)
-				this->part = 1;
+	this->id = HALF[this->blob + nm_id]; /* no two compilations have one number */
+	if (!uknown(this->blob, this->pc, this->id, 0, 0)) {
+		this->data = is_relative ? WORD[this->blob + nm_immutable] : this->blob;
+		this->pcs = this->data + HALF[this->blob + nm_pcs];
+		this->scopes = is_relative ? this->data + HALF[this->blob + nm_scopes] : WORD[this->blob + nm_scopes];
+		this->count = ((is_relative ? this->scopes : this->blob + HALF[this->blob + nm_pcs_end]) - this->pcs) / 16;
+		this->metadata = is_relative ?
+		    WORD[this->blob + blob_mutable] + (HALF[this->blob + blob_relocation] + 7 & ~7) :
+		    this->blob + HALF[this->blob + nm_metadata];
+		this->offset = this->pc - this->code;
+		this->decode = 0ull;
+		/* the first one is at -1; the scopes are those of the first one that is not below */
+		if (this->count > 2 && this->count < 1000000 && this->offset > 0 && this->offset < 0x10000000) {
+			this->index = ubsearch(this->pcs + 16, this->count - 1, 16, 4, this->offset - 1) + 1;
+			if (this->index < this->count - 1)
+				this->decode = HALF[this->pcs + 16 + 16 * this->index + 4];
 		}
-		this->caller = this->value;
-		if (this->decode == this->inner || !ucached(this->blob, this->decode, this->id)) {
+		this->inner = this->decode;
+		if (!this->decode) {
+			this->method = WORD[this->blob + nm_method];
+			this->const = WORD[this->method + m_const];
+			this->text = TEXT[this->method, this->const, WORD[this->const + cm_pool], 0, "*"];
+		}
+		while (this->decode; 64) {
+			/* three packed numbers: the caller's scope, the method, the position in it plus one */
+			this->at = this->scopes + this->decode;
 			this->part = 0;
 			this->value = 0ull;
 			this->shift = 0;
-			while (this->part < 2; 10) {
+			while (this->part < 1; 5) {
 				this->byte = BYTE[this->at];
 				this->at++;
 				this->value += (uint64_t)(this->byte - less) << this->shift;
 				this->shift += 6;
-				if (this->byte < 192 || this->shift == 30) {
-					if (this->part == 0)
-						this->number = this->value;
-					this->part++;
-					this->bci = this->value;
-					this->value = 0ull;
-					this->shift = 0;
+				if (this->byte < 192 || this->shift == 30)
+					this->part = 1;
+			}
+			this->caller = this->value;
+			if (this->decode == this->inner || !ucached(this->blob, this->decode, this->id)) {
+				this->part = 0;
+				this->value = 0ull;
+				this->shift = 0;
+				while (this->part < 2; 10) {
+					this->byte = BYTE[this->at];
+					this->at++;
+					this->value += (uint64_t)(this->byte - less) << this->shift;
+					this->shift += 6;
+					if (this->byte < 192 || this->shift == 30) {
+						if (this->part == 0)
+							this->number = this->value;
+						this->part++;
+						this->bci = this->value;
+						this->value = 0ull;
+						this->shift = 0;
+					}
+				}
+				this->bci = this->bci ? this->bci - 1 : 0;
+				this->method = this->number ? WORD[this->metadata + 8 * (this->number - 1)] : 0;
+				if (this->method) {
+					this->const = WORD[this->method + m_const];
+					this->pool = WORD[this->const + cm_pool];
+					this->line = LINE[this->const, this->bci];
+					if (this->decode == this->inner)
+						this->text = TEXT[this->method, this->const, this->pool, this->line, "*"];
+					else if (this->line && SHORT[this->pool + pool_file])
+						uframe(CLASS[this->pool], ".", NAME[this->pool, this->const], "(",
+						    FILE[this->pool], ":", this->line, ")*");
+					else
+						uframe(TEXT[this->method, this->const, this->pool, 0, "*"]);
 				}
 			}
-			this->bci = this->bci ? this->bci - 1 : 0;
-			this->method = this->number ? WORD[this->metadata + 8 * (this->number - 1)] : 0;
-			if (this->method) {
-				this->const = WORD[this->method + m_const];
-				this->pool = WORD[this->const + cm_pool];
-				this->line = LINE[this->const, this->bci];
-				if (this->decode == this->inner)
-					this->text = TEXT[this->method, this->const, this->pool, this->line, "*"];
-				else if (this->line && SHORT[this->pool + pool_file])
-					uframe(CLASS[this->pool], ".", NAME[this->pool, this->const], "(",
-					    FILE[this->pool], ":", this->line, ")*");
-				else
-					uframe(TEXT[this->method, this->const, this->pool, 0, "*"]);
-			}
+			/* callers come before */
+			this->decode = this->caller < this->decode ? this->caller : 0;
 		}
-		/* callers come before */
-		this->decode = this->caller < this->decode ? this->caller : 0;
+		this->text;
 	}
-	this->text;
 }

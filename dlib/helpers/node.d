@@ -37,6 +37,7 @@ this uint64_t bytecode;
 this uint64_t chars;
 this uint64_t code;
 this uint64_t counted; /* bytes of sources in which lines were counted */
+this uint64_t fresh;   /* the frame is to be made: it was not recorded before */
 this uint64_t from;
 this uint64_t function;
 this uint64_t in_blob;
@@ -63,6 +64,10 @@ this int64_t line;
 this string file;
 this string name;
 this string own;
+
+/* of sources in which lines are counted during a walk, and those up to a function's end */
+inline uint64_t COUNTED_MOST = 1048576;
+inline uint64_t COUNTED_ONE = 65536;
 
 inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
 inline int32_t SMI[uint64_t a] = *(int32_t *)(a + 4);
@@ -172,7 +177,7 @@ dtrace:helper:attach:
 dtrace:helper:ustack:
 {
 	this->shared = 0;
-	this->own = "";
+	this->fresh = 0;
 }
 
 dtrace:helper:ustack:
@@ -232,9 +237,25 @@ dtrace:helper:ustack:
 		this->shared = 0;
 }
 
-/* The offset of the bytecode, or of the instruction; -1: not known */
+/*
+ * Has this been recorded before? The collector moves objects, and others come to lie where they were: so
+ * the numbers of the script and of the function in it count, and the words that are next to the latter.
+ */
 dtrace:helper:ustack:
 /this->shared/
+{
+	this->script = WORD[this->shared + o_script] - 1;
+	this->j = this->tier == 1 ? WORD[arg1 - 40] : this->tier == 3 ? WORD[this->code + o_deopt] : 0;
+	this->s = TYPE[this->script + 1] != t_script ? 0 :
+	    (WORD[WORD[this->script + 8] + 7] & 0xffffffff00000000) | WORD[this->script + o_lines + 8] >> 32;
+	this->fresh = !uknown(this->pc, this->j + (this->tier << 60), WORD[this->shared + o_script + 8],
+	    WORD[this->shared + o_script + 16] + (this->counted > COUNTED_MOST - COUNTED_ONE), this->s);
+	this->own = "";
+}
+
+/* The offset of the bytecode, or of the instruction; -1: not known */
+dtrace:helper:ustack:
+/this->fresh/
 {
 	this->position = 0;
 	this->at = -1;
@@ -275,7 +296,7 @@ dtrace:helper:ustack:
 
 /* The frames: functions that were inlined, from the inmost one, and the function itself */
 dtrace:helper:ustack:
-/this->shared/
+/this->fresh/
 {
 	this->n = 0;
 	this->more = 1;
@@ -370,13 +391,16 @@ dtrace:helper:ustack:
 				    ((uint64_t)this->offset << 32) - 1);
 			else {
 				this->s = WORD[this->script + 8];
+				if (TYPE[this->s] < t_string && (TYPE[this->s] & 7) == 1 &&
+				    *(uint32_t *)(WORD[this->s + 23] + 11) == 0)
+					this->s = WORD[this->s + 15]; /* it was joined */
 				this->rep = TYPE[this->s] < t_string ? TYPE[this->s] & 15 : 7;
 				this->chars = 0;
 				if (this->rep == 8)
 					this->chars = this->s + 15;
 				if (this->rep == 10)
 					this->chars = WORD[this->s + 23];
-				if (this->chars && this->counted + this->offset <= 131072 && this->offset <= 65536 &&
+				if (this->chars && this->counted + this->offset <= COUNTED_MOST && this->offset <= COUNTED_ONE &&
 				    this->offset <= *(uint32_t *)(this->s + 11)) {
 					this->line = 1 + ucountnl(this->chars, this->offset);
 					this->counted += this->offset;
@@ -406,6 +430,7 @@ dtrace:helper:ustack:
 }
 
 dtrace:helper:ustack:
+/this->fresh/
 {
 	this->own
 }

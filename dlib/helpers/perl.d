@@ -132,8 +132,10 @@ dtrace:helper:ustack:
 					}
 				}
 			}
-			if (!ucached(this->cop, this->cv ^ (uint64_t)this->kind << 56 ^ (uint64_t)this->line << 32,
-			    this->name ^ this->file << 8)) {
+			/* names begin with their hash; memory of files and subroutines is used again */
+			if (!ucached(this->cop + (this->file ? uhash(this->file, 8) : 0),
+			    this->cv ^ (uint64_t)this->kind << 56 ^ (uint64_t)this->line << 32,
+			    (this->name ^ this->file << 8 ^ this->stash << 16) + (this->name ? WORD[this->name] : 0))) {
 				this->package = (uint64_t)0;
 				if (SVTYPE[this->stash] == 12 && HALF[this->stash + 12] & 0x2000000) {
 					this->package = WORD[WORD[this->stash] + 32];

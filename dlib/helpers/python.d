@@ -45,6 +45,8 @@ dtrace:helper:uthread:
 {
 	this->thread = WORD[WORD[arg4 + 16] + specific];
 	this->frame = this->thread ? WORD[WORD[this->thread + 0x38] + 8] : 0;
+	this->hashed = (uint64_t)0;
+	this->hash = (uint64_t)0;
 }
 
 dtrace:helper:ustack:
@@ -58,12 +60,18 @@ dtrace:helper:ustack:
 		this->frame = WORD[this->frame + 0x30];
 		this->first = *(int *)(this->code + 0x48);
 		this->name = WORD[this->code + 0x78];
-		if (!ucached(this->code, this->instr, this->name ^ (uint64_t)this->first << 48)) {
-			this->table = WORD[this->code + 0x88];
+		this->file = WORD[this->code + 0x70];
+		this->table = WORD[this->code + 0x88];
+		/* other code may lie where some was before: the texts count; names know their hash */
+		if (this->file != this->hashed) {
+			this->hashed = this->file;
+			this->hash = uhash(this->file + 16, 40 + PYLEN[this->file]);
+		}
+		if (!ucached(this->code, this->instr, ((this->hash ^ this->table) * 31 + WORD[this->name + 24]) * 31 +
+		    this->first)) {
 			this->index = (int64_t)(this->instr - this->code - 0xb8) / 2;
 			this->line = this->index < 0 ? 0 :
 			    ulocations(this->table + 32, WORD[this->table + 16], this->index);
-			this->file = WORD[this->code + 0x70];
 			uframe("@", PYSTR[this->file], ":", this->first + this->line, " (", PYSTR[this->name], ")");
 		}
 	}

@@ -132,7 +132,9 @@ dtrace:helper:ustack:
 			this->first = HALF[this->body + 88] >> 1;
 			if (!this->is_c)
 				this->label = WORD[this->body + 80];
-			if (!ucached(this->label, this->pc, this->body ^ this->path << 1 ^ (uint64_t)this->first << 40)) {
+			/* strings are collected, and others come to lie there: what they begin with counts */
+			if (!ucached(this->label ^ uhash(this->label, 40), this->pc,
+			    this->body ^ this->path << 1 ^ (uint64_t)this->first << 40 ^ uhash(this->path, 40) << 1)) {
 				if (ISARRAY[this->path])
 					this->path = WORD[ARRAYPTR[this->path]];
 				/* the pc is that of the next instruction */

@@ -56,6 +56,12 @@ static void helped_walk(struct gen *g, uint32_t frames, uint32_t strsize)
 	em_imm(e, R4, strsize);
 	gen_rt(g, "rt_walk_begin");
 	em_jmp_imm(e, BPF_JEQ, R0, 0, done);
+	if (!g->is_error_clause) {
+		gen_rt(g, "rt_helper_run");
+		em_here(e, done);
+		gen_rt(g, "rt_walk_end");
+		return;
+	}
 	gen_mach_load(g, 4, R0, offsetof(struct rt_mach, slot));
 	em_store(e, 4, R10, FRAME_KEY, R0);
 	em_map(e, R1, MAP_REF(MAP_SCRATCH, 0));

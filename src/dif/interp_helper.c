@@ -345,6 +345,27 @@ uint64_t subr_upackedlines(struct dif_machine *m, const uint64_t *v)
 	return table_result(&t, found);
 }
 
+/* As in rt_helper_hash() of bpf/rt/helper.c. */
+uint64_t subr_uhash(struct dif_machine *m, const uint64_t *v)
+{
+	uint64_t len = v[1] < 256 ? v[1] : 256, sum = len;
+
+	for (uint64_t i = 0; i < len; i += 8) {
+		uint64_t w = 0;
+
+		for (uint64_t k = i; k < len && k < i + 8; k++) {
+			uint64_t b = 0;
+
+			if (!mem_load(m, SPACE_USER, v[0] + k, &b, 1))
+				return dif_fault(m, DIF_FAULT_BADADDR, v[0] + k);
+			w |= (b & 255) << 8 * (k - i);
+		}
+		sum = (sum ^ w * 0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93;
+		sum ^= sum >> 29;
+	}
+	return sum;
+}
+
 uint64_t subr_ucountnl(struct dif_machine *m, const uint64_t *v)
 {
 	struct table t = table_of(m, v);

@@ -65,12 +65,16 @@ RT_FUNC(rt_walk_next, 0, 0)	/* 0: there is no further frame */
 RT_FUNC(rt_walk_name, 1, 1)	/* string: the frame's name */
 RT_FUNC(rt_walk_add, 1, 0)	/* word: adds a frame of the language; 0: no more is wanted */
 RT_FUNC(rt_walk_text, 1, 1)	/* string: the word of such a frame, or 0 */
+RT_FUNC(rt_walk_again, 0, 0)	/* adds the words in rt_hwork.again */
 RT_FUNC(rt_walk_end, 0, 0)	/* bytes written */
+RT_FUNC(rt_helper_run, 0, 0)	/* the helper machine: walks the stack */
 RT_FUNC(rt_helper_text, 3, 1)	/* user address, characters, bytes of each: the string */
 RT_FUNC(rt_helper_scan, 1, 1)	/* subroutine that decodes a table: its value */
 RT_FUNC(rt_helper_search, 0, 1) /* ubsearch() */
 RT_FUNC(rt_helper_put, 2, 0)	/* number of a global variable, its value */
-RT_FUNC(rt_helper_memo, 0, 0)	/* ucached() */
+RT_FUNC(rt_helper_memo, 1, 0)	/* 0: ucached(), 1: uknown() */
+RT_FUNC(rt_helper_hash, 0, 1)	/* uhash() */
+RT_FUNC(rt_helper_keep, 0, 0)	/* remembers what the native frame has added */
 RT_FUNC(rt_helper_frame, 0, 1)	/* records the text of the machine as a frame */
 RT_FUNC(rt_helper_add, 2, 1)	/* string or number, 1 if it is a string: appends it to the text */
 /*

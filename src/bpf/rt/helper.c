@@ -42,10 +42,12 @@ struct helper_env {
 /* Words of rt_hwork.t while a table is searched or decoded. */
 enum { T_KIND, T_POS, T_LEN, T_FIRST, T_SECOND, T_PART, T_ACC, T_SHIFT, T_LINE };
 
-#define CHUNK			   128	 /* bytes of a table that are read at once */
-#define TABLE_MAX		   65536 /* bytes of a table at most */
-#define NO_LINE			   0xffffffff80000000ull /* ulocations(): the code has no line */
-#define IS_USER(a)		   (!((a) >> 63))
+#define CHUNK	   128			 /* bytes of a table that are read at once */
+#define TABLE_MAX  65536		 /* bytes of a table at most */
+#define NO_LINE	   0xffffffff80000000ull /* ulocations(): the code has no line */
+#define IS_USER(a) (!((a) >> 63))
+_Static_assert(sizeof(struct rt_hwork) <= RT_HWORK_SIZE, "RT_HWORK_SIZE");
+
 #define READ_USER(dst, size, addr) (bpf_probe_read_user(dst, size, addr) == 0)
 
 /* ---- memory ------------------------------------------------------------------------------- */
@@ -68,6 +70,37 @@ INLINE u64 word_load(struct rt_mach *m, struct rt_hwork *h, u64 addr, u32 size)
 	if (bad)
 		return fault(m, FAULT_BADADDR, addr);
 	return v;
+}
+
+/*
+ * Loads up to 8 bytes of the process from the line that they lie in, which is read if it was not
+ * read before in this walk. False: they must be read otherwise.
+ */
+INLINE u64 line_load(struct rt_hwork *h, u64 addr, u32 size, u64 *ret)
+{
+	u64 slot = addr / RT_HELPER_LINE, tag = slot | 1ull << 63, at = addr % RT_HELPER_LINE;
+
+	if (!IS_USER(addr) || at + size > RT_HELPER_LINE)
+		return 0;
+	slot &= RT_HELPER_LINES - 1;
+	OPAQUE(slot);
+	slot &= RT_HELPER_LINES - 1;
+	if (h->tags[slot] != tag) {
+		h->tags[slot] = 0;
+		if (!READ_USER(h->lines + slot * RT_HELPER_LINE, RT_HELPER_LINE, addr - at))
+			return 0;
+		h->tags[slot] = tag;
+	}
+	at += slot * RT_HELPER_LINE;
+	*ret = *(u64 *)(h->lines + at);
+	return 1;
+}
+
+/* Forgets the first n lines, whose memory something else uses. */
+INLINE void lines_forget(struct rt_hwork *h, u32 n)
+{
+	for (u32 i = 0; i < n; i++)
+		h->tags[i] = 0;
 }
 
 INLINE u64 sign_extend(u64 v, u32 c)
@@ -233,8 +266,39 @@ INLINE long table_byte(struct rt_hwork *h, u64 byte)
 	case SUBR_ULNOTAB: return delta_byte(h, byte, 0);
 	case SUBR_ULINETAB: return delta_byte(h, byte, 1);
 	case SUBR_UPACKEDLINES: return packed_byte(h, byte);
-	default: h->t[T_SECOND] += byte == '\n'; return 0;
+	default: return 1;
 	}
+}
+
+/* Counts the newlines in 512 bytes, or in what is left; they are read over the lines there. */
+#define PIECE 512
+
+static long newlines_step(u64 i, void *ctx)
+{
+	struct rt_hwork *h = HELPER(((struct loop *)ctx)->p);
+	u64 left = h->t[T_LEN] - h->t[T_POS], n = 0, at = h->push[0] + h->t[T_POS];
+	u64 *words = (u64 *)h->lines, x;
+
+	if (left > PIECE)
+		left = PIECE;
+	OPAQUE(left);
+	left = (left - 1) & (PIECE - 1);
+	if (left + 1 < PIECE) /* a read that fails zeroes what it was to fill */
+		(void)READ_USER(h->lines, PIECE, 1ull << 63);
+	if (!READ_USER(h->lines, left + 1, at)) {
+		h->t[T_KIND] = 0;
+		return 1;
+	}
+#pragma clang loop unroll(disable)
+	for (u32 k = 0; k < PIECE / 8; k++) {
+		x = words[k] ^ BYTES('\n');
+		x = ((x & BYTES(127)) + BYTES(127)) | x; /* bit 7 of a byte that was none is set */
+		n += ~x >> 7 & BYTES(1);
+	}
+	n = (n & 0x00ff00ff00ff00ffull) + (n >> 8 & 0x00ff00ff00ff00ffull);
+	h->t[T_SECOND] += n * 0x0001000100010001ull >> 48;
+	h->t[T_POS] += left + 1;
+	return h->t[T_POS] >= h->t[T_LEN];
 }
 
 static long table_step(u64 i, void *ctx)
@@ -277,8 +341,14 @@ NOINLINE u64 rt_helper_scan(struct rt_mach *m, u64 subr)
 	h->t[T_LEN] = len;
 	h->t[T_POS] = h->t[T_FIRST] = h->t[T_SECOND] = h->t[T_PART] = h->t[T_ACC] = 0;
 	h->t[T_SHIFT] = h->t[T_LINE] = 0;
-	loop_run(len, table_step, p);
-	h->fuel -= h->t[T_POS] / 4;
+	if (subr == SUBR_UCOUNTNL && len) {
+		lines_forget(h, PIECE / RT_HELPER_LINE);
+		loop_run((len + PIECE - 1) / PIECE, newlines_step, p);
+		h->fuel -= h->t[T_POS] / 32;
+	} else {
+		loop_run(len, table_step, p);
+		h->fuel -= h->t[T_POS] / 4;
+	}
 	if (!h->t[T_KIND])
 		return fault(m, FAULT_BADADDR, h->push[0] + h->t[T_POS]);
 	if (subr == SUBR_ULOCATIONS && (h->t[T_PART] == 3 || h->push[2] >= h->t[T_FIRST]))
@@ -322,6 +392,38 @@ NOINLINE u64 rt_helper_search(struct rt_mach *m)
 	loop_run(33, search_step, p);
 	h->fuel -= 32;
 	return h->t[2] ? fault(m, FAULT_BADADDR, h->t[3]) : h->t[0] - 1;
+}
+
+/* uhash(): a hash of the bytes, in words of which the last is filled with zeros. */
+NOINLINE u64 rt_helper_hash(struct rt_mach *m)
+{
+	char *p = m ? slot_of(m) : NULL;
+	struct rt_hwork *h;
+	u64 len, sum, *words;
+
+	if (!p)
+		return 0;
+	h = HELPER(p);
+	words = (u64 *)h->strings[RT_HELPER_STRINGS];
+	len = h->push[1];
+	if (len > RT_HELPER_STRSIZE)
+		len = RT_HELPER_STRSIZE;
+	OPAQUE(len);
+	if (!len || len > RT_HELPER_STRSIZE)
+		return 0;
+	if (len & 7) /* a read that fails zeroes what it was to fill */
+		(void)READ_USER(words, RT_HELPER_STRSIZE, 1ull << 63);
+	if (!READ_USER(words, len, h->push[0]))
+		return fault(m, FAULT_BADADDR, h->push[0]);
+	sum = len;
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < RT_HELPER_STRSIZE / 8; i++) {
+		if (8 * i >= len)
+			break;
+		sum = hash_word(sum, words[i]);
+	}
+	h->fuel -= 8;
+	return sum;
 }
 
 /* ---- text --------------------------------------------------------------------------------- */
@@ -456,6 +558,19 @@ NOINLINE u64 rt_helper_add(struct rt_mach *m, u64 v, u64 is_string)
 	return 0;
 }
 
+/* The entry of MAP_HMEMO where the key may be. */
+INLINE struct rt_hmemo *memo_at(u64 key)
+{
+	u32 slot = key & (RT_HMEMO - 1);
+
+	return bpf_map_lookup_elem(&map_hmemo, &slot);
+}
+
+INLINE u64 words_hash(u64 sum, u64 word)
+{
+	return (sum ^ word) * PRIME_1;
+}
+
 NOINLINE u64 rt_helper_frame(struct rt_mach *m)
 {
 	char *p = m ? slot_of(m) : NULL;
@@ -469,45 +584,103 @@ NOINLINE u64 rt_helper_frame(struct rt_mach *m)
 	h->text_len = 0;
 	word = rt_walk_text(m, m->scratch + cfg.helper_off + offsetof(struct rt_hwork, text));
 	*(u64 *)&m->scratch_top = WALK(p)->top; /* frees the strings of which the text was made */
+	word |= word ? RT_USTACK_LANG : 0;
 	if (word && h->memo) {
-		u32 slot = h->memo & (RT_HMEMO - 1);
-		struct rt_hmemo *e = bpf_map_lookup_elem(&map_hmemo, &slot);
+		struct rt_hmemo *e = memo_at(h->memo);
 
 		if (e) {
-			e->word = word;
-			e->check = h->memo ^ word;
+			e->words[0] = word;
+			e->words[1] = 0;
+			e->check = h->memo ^ words_hash(0, word);
 		}
 	}
 	h->memo = 0;
+	if (word)
+		words_note(h, word);
+	else
+		h->known = 0;
 	return word && rt_walk_add(m, word);
+}
+
+/* Copies the words of the entry to h->again; false if they are not what the key stands for. */
+INLINE u64 memo_read(struct rt_hwork *h, const struct rt_hmemo *e, u64 key)
+{
+	u64 sum = 0, word = 0;
+
+#pragma unroll
+	for (u32 i = 0; i < RT_HMEMO_WORDS; i++) {
+		word = e->words[i];
+		h->again[i] = word;
+		if (!word)
+			return (e->check ^ sum) == key;
+		sum = words_hash(sum, word);
+	}
+	h->again[RT_HMEMO_WORDS] = 0;
+	return (e->check ^ sum) == key;
 }
 
 /*
  * ucached(): adds the frame that was recorded under these numbers and returns 1; or returns 0, and
- * the next frame will be recorded under them.
+ * the next frame will be recorded under them. uknown(): the same with all that a native frame adds.
  */
-NOINLINE u64 rt_helper_memo(struct rt_mach *m)
+NOINLINE u64 rt_helper_memo(struct rt_mach *m, u64 is_all)
 {
 	struct rt_hwork *h = helper_of(m);
 	struct rt_hmemo *e;
-	u64 key, word;
-	u32 slot;
+	u64 key;
 
 	if (!h)
 		return 0;
 	key = hash_word(hash_word(cfg.hash_seed, h->key), h->entry);
 	key = hash_word(hash_word(key, h->push[0]), h->push[1]);
-	key = hash_end(hash_word(key, h->push[2]), 3) | 1;
-	slot = key & (RT_HMEMO - 1);
-	e = bpf_map_lookup_elem(&map_hmemo, &slot);
+	key = hash_word(key, h->push[2]);
+	if (is_all)
+		key = hash_word(hash_word(key, h->push[3]), h->push[4]);
+	key = hash_end(key, is_all ? 5 : 3) | 1;
+	e = memo_at(key);
 	if (!e)
 		return 0;
-	word = e->word;
-	h->memo = key;
-	if ((e->check ^ word) != key || !bpf_map_lookup_elem(&map_strings, &e->word))
+	if (is_all) {
+		h->known = key;
+		h->nwords = 0;
+	} else {
+		h->memo = key;
+	}
+	if (!memo_read(h, e, key))
 		return 0;
-	h->memo = 0;
-	(void)rt_walk_add(m, word);
+	if (is_all)
+		h->known = 0;
+	else
+		h->memo = 0;
+	if (!is_all)
+		words_note(h, h->again[0]);
+	(void)rt_walk_again(m);
+	return 1;
+}
+
+/* Remembers what the native frame has added, under the key of uknown(). */
+NOINLINE u64 rt_helper_keep(struct rt_mach *m)
+{
+	struct rt_hwork *h = helper_of(m);
+	struct rt_hmemo *e;
+	u64 sum = 0;
+
+	if (!h)
+		return 0;
+	e = memo_at(h->known);
+	if (!e)
+		return 0;
+	e->check = 0;
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < RT_HMEMO_WORDS; i++) {
+		u64 word = i < h->nwords ? h->words[i] : 0;
+
+		e->words[i] = word;
+		if (word)
+			sum = words_hash(sum, word);
+	}
+	e->check = h->known ^ sum;
+	h->known = 0;
 	return 1;
 }
 
@@ -534,7 +707,7 @@ INLINE u64 divide(struct rt_mach *m, u32 op, u64 a, u64 b)
 	}
 }
 
-INLINE u64 compute(struct rt_mach *m, u32 op, u64 a, u64 b)
+INLINE u64 compute(u32 op, u64 a, u64 b)
 {
 	switch (op) {
 	case HOP_ADD: return a + b;
@@ -545,8 +718,7 @@ INLINE u64 compute(struct rt_mach *m, u32 op, u64 a, u64 b)
 	case HOP_SHL: return a << (b & 63);
 	case HOP_SHR: return a >> (b & 63);
 	case HOP_SAR: return (s64)a >> (b & 63);
-	case HOP_MUL: return a * b;
-	default: return divide(m, op, a, b);
+	default: return a * b;
 	}
 }
 
@@ -594,7 +766,9 @@ INLINE u64 call_own(struct rt_mach *m, struct rt_hwork *h, u32 subr)
 	case SUBR_UTF16: return rt_helper_text(m, v[0], v[1], 2);
 	case SUBR_UTF32: return rt_helper_text(m, v[0], v[1], 4);
 	case SUBR_UBSEARCH: return rt_helper_search(m);
-	case SUBR_UCACHED: return rt_helper_memo(m);
+	case SUBR_UCACHED: return rt_helper_memo(m, 0);
+	case SUBR_UKNOWN: return rt_helper_memo(m, 1);
+	case SUBR_UHASH: return rt_helper_hash(m);
 	case SUBR_UPOPCOUNT: {
 		u64 x = v[0];
 
@@ -683,6 +857,8 @@ INLINE long frame_end(struct rt_mach *m, struct rt_hwork *h)
 	h->result = h->text_len = h->memo = 0;
 	if (name)
 		rt_walk_name(m, name);
+	if (h->known)
+		rt_helper_keep(m);
 	return m->fault.kind ? 0 : !rt_walk_next(m);
 }
 
@@ -696,7 +872,7 @@ INLINE u64 address_is_own(struct rt_mach *m, struct rt_hwork *h, u64 addr)
 /* Instructions that are no computations, jumps, loads or variables: they are rarer. */
 INLINE long execute_rare(struct rt_mach *m, struct rt_hwork *h, u32 op, u64 insn, u64 b, u64 *ret)
 {
-	u32 imm = insn >> 32, c = insn >> 24 & 255, k;
+	u32 imm = insn >> 32, c = insn >> 24 & 255;
 	u64 addr;
 
 	switch (op) {
@@ -708,15 +884,7 @@ INLINE long execute_rare(struct rt_mach *m, struct rt_hwork *h, u32 op, u64 insn
 	case HOP_SAVE: rt_helper_put(m, imm, b); return 0;
 	case HOP_SCMP: *ret = rt_strcmp(m, b, *reg_of(h, c)); return 0;
 	case HOP_LOOP: h->loops[c & (RT_HELPER_LOOPS - 1)] = imm; return 0;
-	case HOP_AGAIN:
-		k = c & (RT_HELPER_LOOPS - 1);
-		if (h->loops[k]) {
-			h->loops[k]--;
-			h->pc += imm;
-		}
-		return 0;
 	case HOP_RESULT: h->result = b; return 0;
-	case HOP_NONE: h->result = 0; return 0;
 	case HOP_ADDS: rt_helper_add(m, b, 1); return 0;
 	case HOP_ADDN:
 		rt_helper_add(m, insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32) : b, 0);
@@ -730,7 +898,7 @@ INLINE long execute_rare(struct rt_mach *m, struct rt_hwork *h, u32 op, u64 insn
 		return 0;
 	case HOP_FRAMES:
 		h->on_fault = h->pc++;
-		h->result = h->text_len = h->memo = 0;
+		h->result = h->text_len = h->memo = h->known = 0;
 		return !rt_walk_first(m);
 	case HOP_STEP: return frame_end(m, h);
 	case HOP_OWN:
@@ -753,7 +921,7 @@ INLINE long fault_end(struct rt_mach *m, struct rt_hwork *h)
 	m->fault.kind = 0;
 	if (cpu < cfg.ncpus)
 		__sync_fetch_and_add(&val_control.cpu[cpu].helper_faults, 1);
-	h->result = h->text_len = h->memo = 0;
+	h->result = h->text_len = h->memo = h->known = 0;
 	h->pc = h->on_fault;
 	return 0;
 }
@@ -761,8 +929,9 @@ INLINE long fault_end(struct rt_mach *m, struct rt_hwork *h)
 /* The instructions of the walk are used up: from now on there are native frames only. */
 INLINE long fuel_end(struct rt_mach *m, struct rt_hwork *h)
 {
-	if (h->fuel == -2)
+	if (!h->is_spent)
 		fault_end(m, h);
+	h->is_spent = 1;
 	h->pc = h->on_fault;
 	return 0;
 }
@@ -781,12 +950,70 @@ NOINLINE u64 rt_helper_put(struct rt_mach *m, u64 k, u64 v)
 	return 0;
 }
 
-__attribute__((used)) static long rtcb_helper_step(u64 i, void *ctx)
+/*
+ * Executes instructions that neither call nor fail, as long as there are any, at most BATCH: calls
+ * and returns cost more than what they do. Goes on behind the last one; returns false if the
+ * next one is of another kind.
+ */
+#define BATCH 12
+
+INLINE u64 batch_execute(struct rt_hwork *h)
 {
-	struct helper_env *env = ctx;
-	struct rt_hwork *h = HELPER(env->scratch);
-	struct rt_mach *m = env->m;
-	u64 insn = val_hcode[h->pc & (RT_HCODE - 1)], b, c, a, v;
+	u64 insn, a, b, c, v;
+	u32 pc = h->pc, op, n;
+
+#pragma clang loop unroll(disable)
+	for (n = 0; n < BATCH; n++) {
+		insn = val_hcode[pc & (RT_HCODE - 1)];
+		op = insn & 63;
+		a = insn >> 8 & 255;
+		b = *reg_of(h, insn >> 16);
+		if (op <= HOP_MUL) {
+			c = insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32) : *reg_of(h, insn >> 24);
+			v = compute(op, b, c);
+		} else if (op >= HOP_JEQ && op <= HOP_JMP) {
+			c = insn & HOP_IMMEDIATE ? (u64)(s64)(signed char)a
+						 : *reg_of(h, insn >> 24);
+			pc += jumps(op, b, c) ? (u32)(insn >> 32) + 1 : 1;
+			continue;
+		} else if (op == HOP_LOAD) {
+			if (!line_load(h, b + (u64)((s64)insn >> 32), insn >> 24 & 15, &v))
+				break;
+			v = sign_extend(v, insn >> 24 & 31);
+		} else if (op == HOP_PUSH) {
+			h->push[insn >> 24 & (RT_HELPER_PUSHES - 1)] =
+				insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32) : b;
+			pc++;
+			continue;
+		} else if (op == HOP_IMM) {
+			v = (u64)((s64)insn >> 32);
+		} else if (op == HOP_EXTEND) {
+			v = sign_extend(b, insn >> 24 & 31);
+		} else if (op == HOP_AGAIN) {
+			u64 *left = &h->loops[insn >> 24 & (RT_HELPER_LOOPS - 1)];
+
+			pc += *left ? (u32)(insn >> 32) + 1 : 1;
+			*left -= *left != 0;
+			continue;
+		} else if (op == HOP_NONE) {
+			h->result = 0;
+			pc++;
+			continue;
+		} else {
+			break;
+		}
+		*reg_of(h, a) = v;
+		pc++;
+	}
+	h->pc = pc;
+	h->fuel -= n;
+	return n == BATCH;
+}
+
+/* Executes an instruction of any kind. */
+INLINE long insn_execute(struct rt_mach *m, struct rt_hwork *h)
+{
+	u64 insn = val_hcode[h->pc & (RT_HCODE - 1)], b, a, v;
 	u32 op = insn & 63;
 	long done = 0;
 
@@ -796,24 +1023,11 @@ __attribute__((used)) static long rtcb_helper_step(u64 i, void *ctx)
 	a = insn >> 8 & 255;
 	b = *reg_of(h, insn >> 16);
 	if (op <= HOP_SREM) {
-		c = insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32) : *reg_of(h, insn >> 24);
-		v = compute(m, op, b, c);
-	} else if (op <= HOP_JMP) {
-		c = insn & HOP_IMMEDIATE ? (u64)(s64)(signed char)a : *reg_of(h, insn >> 24);
-		if (jumps(op, b, c))
-			h->pc += (u32)(insn >> 32);
-		return 0;
+		v = divide(m, op, b,
+			   insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32) : *reg_of(h, insn >> 24));
 	} else if (op == HOP_LOAD) {
 		v = word_load(m, h, b + (u64)((s64)insn >> 32), insn >> 24 & 15);
 		v = sign_extend(v, insn >> 24 & 31);
-	} else if (op == HOP_PUSH) {
-		h->push[insn >> 24 & (RT_HELPER_PUSHES - 1)] =
-			insn & HOP_IMMEDIATE ? (u64)((s64)insn >> 32) : b;
-		return 0;
-	} else if (op == HOP_IMM) {
-		v = (u64)((s64)insn >> 32);
-	} else if (op == HOP_EXTEND) {
-		v = sign_extend(b, insn >> 24 & 31);
 	} else if (op == HOP_WIDE) {
 		v = val_hcode[h->pc & (RT_HCODE - 1)];
 		h->pc++;
@@ -832,4 +1046,26 @@ __attribute__((used)) static long rtcb_helper_step(u64 i, void *ctx)
 	else if (a)
 		*reg_of(h, a) = v;
 	return done != 0;
+}
+
+__attribute__((used)) static long rtcb_helper_step(u64 i, void *ctx)
+{
+	struct helper_env *env = ctx;
+	struct rt_hwork *h = HELPER(env->scratch);
+
+	if (h->fuel >= 0 && batch_execute(h))
+		return 0;
+	return insn_execute(env->m, h);
+}
+
+NOINLINE u64 rt_helper_run(struct rt_mach *m)
+{
+	struct helper_env env = {.m = m};
+
+	if (!m)
+		return 0;
+	env.scratch = slot_of(m);
+	if (env.scratch)
+		bpf_loop(RT_HELPER_MOST, rtcb_helper_step, &env, 0);
+	return 0;
 }

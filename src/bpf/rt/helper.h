@@ -100,11 +100,19 @@ struct rt_hproc {
 	u64 globals[RT_HELPER_GLOBALS];
 };
 
-/* MAP_HMEMO remembers the words of frames by what they depended on (ucached()). */
+/*
+ * MAP_HMEMO remembers by what it depended on the word of a frame (ucached()), or all words that a
+ * native frame has added to the stack (uknown()).
+ */
+#define RT_HMEMO_WORDS 11
 struct rt_hmemo {
-	u64 check,
-		word; /* check: key ^ word, so that an entry written by two CPUs matches nothing */
+	u64 check; /* key ^ hash of the words: an entry written by two CPUs matches nothing */
+	u64 words[RT_HMEMO_WORDS]; /* to the first that is 0 */
 };
+
+/* Memory of the process is read by lines, which are kept during the walk. */
+#define RT_HELPER_LINE	64u
+#define RT_HELPER_LINES 64u
 
 /* The state of the machine, in the scratch memory of a firing. */
 struct rt_hwork {
@@ -117,7 +125,12 @@ struct rt_hwork {
 	u64 result;   /* address of the value of the clauses; 0: none */
 	u64 text_len; /* bytes in text */
 	u64 memo;     /* key in MAP_HMEMO of the next frame; 0: none */
-	u64 next[3];  /* pc, sp, fp of the next frame; is_steered says whether */
+	u64 known;    /* key there of all that the native frame adds; 0: none */
+	u64 nwords;   /* what it has added so far */
+	u64 words[RT_HMEMO_WORDS + 1];
+	u64 again[RT_HMEMO_WORDS + 1]; /* what is recorded again; ends with 0 */
+	u64 is_spent;		       /* the instructions of the walk are used up */
+	u64 next[3];		       /* pc, sp, fp of the next frame; is_steered says whether */
 	u64 is_steered;
 	u64 regs[RT_HELPER_NREGS];
 	u64 push[RT_HELPER_PUSHES];
@@ -126,5 +139,7 @@ struct rt_hwork {
 	u64 t[9];
 	char text[2 * RT_HELPER_STRSIZE];
 	char strings[RT_HELPER_STRINGS + 1][RT_HELPER_STRSIZE];
+	u64 tags[RT_HELPER_LINES]; /* number of the line | 1 << 63; 0: there is none */
+	char lines[RT_HELPER_LINES * RT_HELPER_LINE + 8];
 };
-#define RT_HWORK_SIZE 5632
+#define RT_HWORK_SIZE 10496

@@ -629,13 +629,14 @@ INLINE u64 helper_enter(struct rt_mach *m, struct unwind_work *w, struct rt_hwor
 	h->pc = h->entry = p->entry;
 	h->on_fault = p->frames;
 	h->is_steered = 0;
-	h->result = h->text_len = h->memo = 0;
+	h->result = h->text_len = h->memo = h->known = h->is_spent = 0;
 	h->fuel = RT_HELPER_FUEL(w->max);
 	h->regs[0] = 0;
 	h->regs[HREG_ARGS + RT_HELPER_THREAD] = read_word(w->task + K.task_tls);
 	/* A read that fails zeroes its destination: Linux kernel/trace/bpf_trace.c. */
 	bpf_probe_read_kernel(&h->regs[HREG_LOCALS], 8 * RT_HELPER_LOCALS, 0);
 	bpf_probe_read_kernel(h->strings, sizeof(h->strings), 0);
+	bpf_probe_read_kernel(h->tags, sizeof(h->tags), 0);
 	return 1;
 }
 
@@ -765,10 +766,44 @@ u64 rt_walk_name(struct rt_mach *m, u64 text)
 
 		if (word && word_put(&env, w, word)) {
 			w->text_left -= n + 1;
+			words_note(HELPER(env.scratch), word);
 			return 1;
 		}
 	}
+	HELPER(env.scratch)->known = 0;
 	return name_drop(m);
+}
+
+/* Records once more what uknown() has found: names, and frames of the language. */
+u64 rt_walk_again(struct rt_mach *m)
+{
+	struct frame_env env;
+	struct unwind_work *w;
+	struct rt_hwork *h;
+
+	if (!env_fill(&env, m))
+		return 0;
+	w = WALK(env.scratch);
+	h = HELPER(env.scratch);
+#pragma clang loop unroll(disable)
+	for (u32 i = 0; i < RT_HMEMO_WORDS; i++) {
+		u64 word = h->again[i];
+		struct rt_keystr *ks;
+
+		if (!word)
+			break;
+		if (word & RT_USTACK_LANG) {
+			if (w->nframes < w->max)
+				(void)word_add(&env, w, word);
+			continue;
+		}
+		ks = bpf_map_lookup_elem(&map_strings, &h->again[i]);
+		if (ks && ks->len < w->text_left && word_put(&env, w, word))
+			w->text_left -= ks->len + 1;
+		else
+			(void)name_drop(m);
+	}
+	return 0;
 }
 
 /*

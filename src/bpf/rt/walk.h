@@ -44,6 +44,21 @@ INLINE struct unwind_work *work_of(struct rt_mach *m)
 /* The state of the helper machine (helper.h), behind the state of the walk. */
 #define HELPER(scratch) ((struct rt_hwork *)((scratch) + cfg.helper_off))
 
+/* Notes a word that the native frame has added to the stack, if that is to be remembered. */
+INLINE void words_note(struct rt_hwork *h, u64 word)
+{
+	u64 n = h->nwords;
+
+	if (!h->known)
+		return;
+	if (n >= RT_HMEMO_WORDS) {
+		h->known = 0;
+		return;
+	}
+	h->words[n] = word;
+	h->nwords = n + 1;
+}
+
 INLINE struct rt_hwork *helper_of(struct rt_mach *m)
 {
 	char *scratch = m ? slot_of(m) : NULL;
