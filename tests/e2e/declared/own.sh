@@ -69,7 +69,7 @@ grep -q 'there is no probe rawtp:::gone; rawtp:::come is for that' "$TMP/err" ||
 grep -q 'open:::nothing cannot fire here: Linux has no such thing' "$TMP/err" || fail "the only reason"
 refused 'no source can follow a reason' 'provider own { probe p() = "x" || rawtp:::sched_switch; };'
 refused "a reason stands behind '=' or '||'" 'provider own { probe p() = rawtp:::sched_switch, "x"; };'
-refused 'no translator for args[0]' 'provider own { probe p(void *v) : (psinfo_t *v) = rawtp:::block_io_start (args[0]); }; own:::p { trace(args[0]->pr_pid); }'
+refused 'no translator for args[0]' 'provider own { probe p(void *v) : (psinfo_t *v) = rawtp:::block_rq_issue (args[0]); }; own:::p { trace(args[0]->pr_pid); }'
 refused 'there is no probe rawtp:::gone' 'provider own { probe p() = rawtp:::gone; }; own:::p { }'
 refused 'index 9 is out of range' 'provider own { probe p() = rawtp:::sched_switch /args[9]/; }; own:::p { }'
 refused 'declared as "int", the source gives "struct task_struct *"' 'provider own { probe p(int n) = rawtp:::sched_switch (args[1]); }; own:::p { }'

@@ -13,4 +13,4 @@ if grep -q 'refuses bpf_probe_write_user()' "$TMP/err"; then
 	[ $status = 1 ] && grep -q '^hint: ' "$TMP/err"
 	exit
 fi
-grep -q "b'pyforexyz.x00-'" "$TMP/out" || { cat "$TMP/out" "$TMP/err"; exit 1; }
+grep -q "b'pyfoxyz.x00.x00'" "$TMP/out" || { cat "$TMP/out" "$TMP/err"; exit 1; }
