@@ -16,6 +16,8 @@ inline int __is_transfer[struct request *R] = __moves_data[R->cmd_flags & 0xff];
 inline int __is_bio_device[struct bio *B] =
 	B->bi_bdev->bd_disk->fops->submit_bio != NULL && __moves_data[B->bi_opf & 0xff];
 
+self uintptr_t __waited_for;
+
 provider io {
 	/* Linux 6.5; before, the kernel's own threads often pass on what others have asked for: a bio has the one who asked */
 	probe start(void *t) : (bufinfo_t *t, devinfo_t *t, fileinfo_t *t)
@@ -35,10 +37,14 @@ provider io {
 			((this->__status = args[1], (struct __done_request *)args[0])),
 		  rawtp:::block_bio_complete /__is_bio_device[args[1]]/ ((struct __done_bio *)args[1]);
 
+	/* a file system, or the kernel on its account, waits for a bio of its own; waits for pages are not told apart from others */
 	probe wait__start(void *t) : (bufinfo_t *t, devinfo_t *t, fileinfo_t *t)
-		= "no tracepoint of Linux says that a thread waits for a transfer: sched:::sleep with stack() shows where threads wait, io:::start and io:::done how long a transfer takes";
+		= fbt:vmlinux:submit_bio_wait:entry ((struct bio *)arg0)
+		|| "no tracepoint of Linux says that a thread waits for a transfer: sched:::sleep with stack() shows where threads wait, io:::start and io:::done how long a transfer takes";
 	probe wait__done(void *t) : (bufinfo_t *t, devinfo_t *t, fileinfo_t *t)
-		= "no tracepoint of Linux says that a thread waits for a transfer: sched:::on-cpu with stack() shows where threads have waited, io:::start and io:::done how long a transfer takes";
+		= fbt:vmlinux:submit_bio_wait:entry /(self->__waited_for = arg0, 0)/ ((struct bio *)arg0),
+		  fbt:vmlinux:submit_bio_wait:return /self->__waited_for != 0/ ((struct bio *)self->__waited_for)
+		|| "no tracepoint of Linux says that a thread waits for a transfer: sched:::on-cpu with stack() shows where threads have waited, io:::start and io:::done how long a transfer takes";
 };
 
 #pragma D attributes Evolving/Evolving/ISA provider io provider

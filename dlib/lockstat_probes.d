@@ -2,8 +2,9 @@
  * Provider lockstat: threads wait for locks of the kernel. args[1] are nanoseconds.
  *
  * Linux tells that a thread begins to wait, and that it has got the lock (contention_begin, contention_end; Linux 5.19). A
- * guard notes the time at the first, the probe fires at the second. A lock that is free is taken without a word: what
- * fires at every acquisition takes probes on kernel functions.
+ * guard notes the time at the first, the probe fires at the second. A lock that is free is taken without a tracepoint: the
+ * probes of every acquisition and release are made of functions of the kernel. At the return of a function its arguments
+ * are gone, so the lock is noted at its entry.
  *
  * Several clauses may note the same: whatever a guard does twice at one firing, it does once. An end that had been seen
  * before, or a beginning that was not, is no wait.
@@ -47,6 +48,36 @@ inline int __spin_ends[uintptr_t L] =
 	(__spin_ended[__spin_slot[L]] < __spin_began[__spin_slot[L]] || __spin_ended[__spin_slot[L]] == timestamp) &&
 	(__spin_ended[__spin_slot[L]] = timestamp, 1);
 
+/* ---- functions that take locks. A thread is in one such function of a sleeping lock at a time. ---- */
+
+self uintptr_t __mutex, __rwsem;
+
+/* always 0 */
+inline int __mutex_note[uintptr_t L] = (self->__mutex = L, 0);
+inline int __rwsem_note[uintptr_t L] = (self->__rwsem = L, 0);
+
+/*
+ * An interrupt may take a spin lock while the thread is about to take another one: what is entered last returns first. Four
+ * at a time are enough for a thread, a soft and a hard interrupt and a machine check.
+ */
+self uintptr_t __spins_0, __spins_1, __spins_2, __spins_3;
+self int __spins;
+self uint64_t __spins_at;
+
+/* always 0 */
+inline int __spins_push[uintptr_t L] =
+	(self->__spins_at == timestamp ? 0 :
+	 (self->__spins_at = timestamp,
+	  self->__spins == 0 ? (self->__spins_0 = L) : self->__spins == 1 ? (self->__spins_1 = L) :
+	  self->__spins == 2 ? (self->__spins_2 = L) : (self->__spins_3 = L),
+	  self->__spins = self->__spins + 1, 0), 0);
+inline int __spins_pop =
+	self->__spins_at == timestamp ? 1 :
+	self->__spins > 0 ? (self->__spins_at = timestamp, self->__spins = self->__spins - 1, 1) : 0;
+inline uintptr_t __spins_popped =
+	self->__spins == 0 ? self->__spins_0 : self->__spins == 1 ? self->__spins_1 :
+	self->__spins == 2 ? self->__spins_2 : self->__spins_3;
+
 provider lockstat {
 	probe adaptive__block(struct mutex *lock, uint64_t ns)
 		= rawtp:::contention_begin /__is_mutex[args[1]] && __wait_note[(uintptr_t)args[0], args[1]]/ (NULL, 0),
@@ -85,20 +116,52 @@ provider lockstat {
 			(args[0], timestamp - __spin_began[__spin_slot[(uintptr_t)args[0]]])
 		|| "locks have tracepoints since Linux 5.19";
 
+	/* every acquisition and release: functions of the kernel */
 	probe adaptive__acquire(struct mutex *lock)
-		= "a lock that is free is taken without a tracepoint: lockstat:::adaptive-block and adaptive-spin fire where a thread had to wait";
+		= fbt:vmlinux:mutex_lock:entry /__mutex_note[arg0]/ (NULL),
+		  fbt:vmlinux:mutex_lock_interruptible:entry /__mutex_note[arg0]/ (NULL),
+		  fbt:vmlinux:mutex_lock_killable:entry /__mutex_note[arg0]/ (NULL),
+		  fbt:vmlinux:mutex_trylock:entry /__mutex_note[arg0]/ (NULL),
+		  fbt:vmlinux:mutex_lock:return /self->__mutex != 0/ ((struct mutex *)self->__mutex),
+		  fbt:vmlinux:mutex_lock_interruptible:return /self->__mutex != 0 && (int)arg1 == 0/ ((struct mutex *)self->__mutex),
+		  fbt:vmlinux:mutex_lock_killable:return /self->__mutex != 0 && (int)arg1 == 0/ ((struct mutex *)self->__mutex),
+		  fbt:vmlinux:mutex_trylock:return /self->__mutex != 0 && (int)arg1 == 1/ ((struct mutex *)self->__mutex)
+		|| "a lock that is free is taken without a tracepoint: lockstat:::adaptive-block and adaptive-spin fire where a thread had to wait";
 	probe adaptive__release(struct mutex *lock)
-		= "a lock that is free is taken without a tracepoint: lockstat:::adaptive-block and adaptive-spin fire where a thread had to wait";
+		= fbt:vmlinux:mutex_unlock:entry ((struct mutex *)arg0)
+		|| "a lock that is free is taken without a tracepoint: lockstat:::adaptive-block and adaptive-spin fire where a thread had to wait";
 	probe spin__acquire(struct raw_spinlock *lock)
-		= "a lock that is free is taken without a tracepoint: lockstat:::spin-spin fires where a CPU had to wait";
+		= fbt:vmlinux:_raw_spin_lock*:entry /__spins_push[arg0]/ (NULL),
+		  fbt:vmlinux:_raw_spin_trylock*:entry /__spins_push[arg0]/ (NULL),
+		  fbt:vmlinux:_raw_spin_lock*:return /__spins_pop/ ((struct raw_spinlock *)__spins_popped),
+		  fbt:vmlinux:_raw_spin_trylock*:return /__spins_pop && (int)arg1 == 1/ ((struct raw_spinlock *)__spins_popped)
+		|| "a lock that is free is taken without a tracepoint: lockstat:::spin-spin fires where a CPU had to wait";
 	probe spin__release(struct raw_spinlock *lock)
-		= "a lock that is free is taken without a tracepoint: lockstat:::spin-spin fires where a CPU had to wait";
+		= fbt:vmlinux:_raw_spin_unlock*:entry ((struct raw_spinlock *)arg0)
+		|| "a lock that is free is taken without a tracepoint: lockstat:::spin-spin fires where a CPU had to wait";
 	probe rw__acquire(struct rw_semaphore *lock, int how)
-		= "a lock that is free is taken without a tracepoint: lockstat:::rw-block and rw-spin fire where a thread had to wait";
+		= fbt:vmlinux:down_read:entry /__rwsem_note[arg0]/ (NULL, 0),
+		  fbt:vmlinux:down_read_interruptible:entry /__rwsem_note[arg0]/ (NULL, 0),
+		  fbt:vmlinux:down_read_killable:entry /__rwsem_note[arg0]/ (NULL, 0),
+		  fbt:vmlinux:down_read_trylock:entry /__rwsem_note[arg0]/ (NULL, 0),
+		  fbt:vmlinux:down_write:entry /__rwsem_note[arg0]/ (NULL, 0),
+		  fbt:vmlinux:down_write_killable:entry /__rwsem_note[arg0]/ (NULL, 0),
+		  fbt:vmlinux:down_write_trylock:entry /__rwsem_note[arg0]/ (NULL, 0),
+		  fbt:vmlinux:down_read:return /self->__rwsem != 0/ ((struct rw_semaphore *)self->__rwsem, RW_READER),
+		  fbt:vmlinux:down_read_interruptible:return /self->__rwsem != 0 && (int)arg1 == 0/ ((struct rw_semaphore *)self->__rwsem, RW_READER),
+		  fbt:vmlinux:down_read_killable:return /self->__rwsem != 0 && (int)arg1 == 0/ ((struct rw_semaphore *)self->__rwsem, RW_READER),
+		  fbt:vmlinux:down_read_trylock:return /self->__rwsem != 0 && (int)arg1 == 1/ ((struct rw_semaphore *)self->__rwsem, RW_READER),
+		  fbt:vmlinux:down_write:return /self->__rwsem != 0/ ((struct rw_semaphore *)self->__rwsem, RW_WRITER),
+		  fbt:vmlinux:down_write_killable:return /self->__rwsem != 0 && (int)arg1 == 0/ ((struct rw_semaphore *)self->__rwsem, RW_WRITER),
+		  fbt:vmlinux:down_write_trylock:return /self->__rwsem != 0 && (int)arg1 == 1/ ((struct rw_semaphore *)self->__rwsem, RW_WRITER)
+		|| "a lock that is free is taken without a tracepoint: lockstat:::rw-block and rw-spin fire where a thread had to wait";
 	probe rw__release(struct rw_semaphore *lock, int how)
-		= "a lock that is free is taken without a tracepoint: lockstat:::rw-block and rw-spin fire where a thread had to wait";
+		= fbt:vmlinux:up_read:entry ((struct rw_semaphore *)arg0, RW_READER),
+		  fbt:vmlinux:up_write:entry ((struct rw_semaphore *)arg0, RW_WRITER)
+		|| "a lock that is free is taken without a tracepoint: lockstat:::rw-block and rw-spin fire where a thread had to wait";
 	probe rw__downgrade(struct rw_semaphore *lock)
-		= "no tracepoint says that a writer becomes a reader: lockstat:::rw-block fires where a thread had to wait";
+		= fbt:vmlinux:downgrade_write:entry ((struct rw_semaphore *)arg0)
+		|| "no tracepoint says that a writer becomes a reader: lockstat:::rw-block fires where a thread had to wait";
 	probe rw__upgrade(struct rw_semaphore *lock)
 		= "a reader of Linux cannot become a writer";
 	probe thread__spin(struct raw_spinlock *lock, uint64_t ns)

@@ -33,7 +33,9 @@ provider sched {
 	probe off__cpu(struct task_struct *next) : (lwpsinfo_t *next, psinfo_t *next)
 		= rawtp:::sched_switch (args[2]);
 
-	probe on__cpu() = rawtp:::sched_exit_tp /args[0]/;
+	/* Linux 6.15; before, the function by which a thread that gets the CPU ends the switch */
+	probe on__cpu() = rawtp:::sched_exit_tp /args[0]/
+		|| fbt:vmlinux:finish_task_switch*:entry ();
 	probe remain__cpu() = rawtp:::sched_exit_tp /!args[0]/;
 
 	probe wakeup(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t) = rawtp:::sched_waking (args[0]);

@@ -96,7 +96,8 @@ provider sysinfo {
 		= rawtp:::module_free (1, NULL, NULL) || "this kernel has no loadable modules";
 
 	probe namei(uint64_t n, uint64_t *counter, struct rq *cpu)
-		= "no tracepoint says that a path is looked up: syscall::open:entry, syscall::stat:entry and syscall::access:entry have the paths";
+		= fbt:vmlinux:filename_lookup:entry (1, NULL, NULL), fbt:vmlinux:do_filp_open:entry (1, NULL, NULL)
+		|| "no tracepoint says that a path is looked up: syscall::open:entry, syscall::stat:entry and syscall::access:entry have the paths";
 	probe ufsdirblk(uint64_t n, uint64_t *counter, struct rq *cpu)
 		= "Linux has no UFS of its own: sdt:ext4::: and sdt:xfs::: have the events of its file systems";
 	probe ufsiget(uint64_t n, uint64_t *counter, struct rq *cpu)

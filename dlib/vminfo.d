@@ -41,6 +41,7 @@ provider vminfo {
 	probe zfod(uint64_t n, uint64_t *counter) = rawtp:::mm_page_alloc /((uint64_t)args[2] & 0x108) == 0x108 && args[0] != NULL/ (1 << args[1], NULL);
 	/* pages around a fault were in memory */
 	probe pgrec(uint64_t n, uint64_t *counter) = rawtp:::mm_filemap_map_pages (1, NULL)
+		|| fbt:vmlinux:filemap_map_pages:entry (1, NULL)
 		|| "no tracepoint says that a page was in memory (Linux 6.12 does): cpc:::minor_faults-all-1 counts all faults that waited for nothing";
 
 	probe pgin(uint64_t n, uint64_t *counter)

@@ -48,7 +48,7 @@ run -n 'fbt::do_group_exit:entry /pid == $target/ { self->in = 1; printf("ends %
 has "ends 768"
 refused 'fbt::vfs_writ:entry { }' "did you mean 'vfs_write'?"
 refused 'fbt::vfs_write:entyr { }' "did you mean 'entry'?"
-refused 'fbt::vfs_write:1c { }' "entry and fbt:MODULE:FUNCTION:return"
+refused 'fbt::vfs_write:1c { }' "lists what there is"
 refused 'fbt::no_such_function_at_all:entry { }' "inlined everywhere"
 refused 'fbt::vfs_write:return { trace(args[2]); }' "index 2"
 exit 0
