@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Writes the manual pages of the commands in this folder, from the comments at their beginnings.
+
+usage: page.py COMMAND PAGE [COMMAND PAGE...]
+"""
+import os
+import re
+import sys
+
+COMMON = {
+    "[-p PID]": ("-p PID", "Only this process."),
+    "[-n NAME]": ("-n NAME", "Only programs of this name."),
+    "[-t]": ("-t", "The time in each line."),
+    "[SECONDS [COUNT]]": ("SECONDS, COUNT", "A report every so many seconds, and so many of them."),
+    "{-p PID | COMMAND}": ("-p PID, COMMAND", "The process that is traced, or the command that is run and traced; it ends with it."),
+}
+
+
+def roff(text):
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga").replace("'", "\\(aq")
+    return "\n".join("\\&" + line if line.startswith((".", "'")) else line for line in text.split("\n"))
+
+
+def page(name, text):
+    comment = re.search(r"/\*\n(.*?)\n \*/", text, re.S).group(1)
+    lines = [line[3:] for line in comment.split("\n")]
+    title = lines[0].split(" - ", 1)[1]
+    usage = next(line for line in lines if line.startswith("usage: ")).removeprefix("usage: ")
+    every = next((line.removeprefix("every: ") for line in lines if line.startswith("every: ")), None)
+    body = "\n".join(line for line in lines[1:] if not line.startswith(("usage: ", "every: ")))
+    body, example = body.split("\nexample: ", 1)
+    options = re.findall(r"^(-\w(?: [A-Z]+)?) {2,}(.*)$", body, re.M)
+    prose = re.sub(r"^-\w .*\n", "", body, flags=re.M).strip()
+    options += [row for key, row in COMMON.items() if key in usage]
+    options += [("-d SECONDS", "Ends after so long; else with ^C."), ("--json", "An object of JSON a line, without titles."),
+                ("-h, --help", "These options, in short.")]
+    out = [f'.TH {name.upper()} 8 "2026" "Fathom" "System Administration"', ".SH NAME", f"{roff(name)} \\- {roff(title)}", ".SH SYNOPSIS",
+           f".B {roff(name)}", roff(usage.removeprefix(name).strip() + " [-d SECONDS] [--json]"), ".SH DESCRIPTION",
+           roff(prose).replace("\n\n", "\n.PP\n")]
+    if every:
+        out.append(f".PP\nWithout SECONDS there is a report every {'second' if every == '1' else every + ' seconds'}.")
+    out.append(".SH OPTIONS")
+    for option, what in options:
+        out += [".TP", f".B {roff(option)}", roff(what[0].upper() + what[1:] + ("" if what.endswith(".") else "."))]
+    command, *shown = example.split("\n")
+    out += [".SH EXAMPLE", ".nf", f"# {roff(command)}", roff("\n".join(shown)), ".fi", ".SH NOTES",
+            "It is a script in D, which says how it works, and needs what", ".BR dtrace (8)",
+            "needs: root. Strings that are not in memory yet when they are read are errors, which are printed on standard error.", ".SH SEE ALSO",
+            ".BR dtrace (8)"]
+    return "\n".join(out) + "\n"
+
+
+def main():
+    for source, target in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
+        with open(source, encoding="utf-8") as f:
+            text = page(os.path.basename(source), f.read())
+        with open(target, "w", encoding="utf-8") as f:
+            f.write(text)
+
+
+main()

@@ -1,0 +1,180 @@
+"""Runs every command of commands/ on a workload and checks what it prints; checks the options that all have.
+
+A row: arguments; the workload, as in examples.py; regular expressions for parts of the output. The workload is the -c
+process of dtrace, so the command ends with it; commands about one program get that program instead.
+"""
+import concurrent.futures, json, os, re, shutil, subprocess, sys, tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from examples import DTRACE, EXCUSED, FROZEN, LOOP, NET, NOBODY, TMP, TRIGGER, renamed  # noqa: E402
+
+HIST = r" *\n +value +-+ Distribution -+ count *\n(.*\n)*? +-?\d+ \|@"
+UDP = r"""cat >$tmp/u.py <<'EOF'
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 4753))
+c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(3): c.sendto(b"x" * 100, ("127.0.0.1", 4753)); s.recv(200)
+EOF
+unshare -n sh -c 'ip link set lo up; /usr/bin/python3 '$tmp/u.py"""
+MOUNT = "mkdir $tmp/m; unshare -m sh -c \"mount -t tmpfs none $tmp/m; umount $tmp/m\""
+THREADS = "/usr/bin/python3 -c 'import threading; t = threading.Thread(target=print); t.start(); t.join()'"
+BUSY = "/usr/bin/python3 -c 'def busy():\n  s = 0\n  for i in range(6000000): s += i\nbusy()'"
+
+ROWS = {
+    "biolatency": ("", LOOP, [r"loop\d+ write, us" + HIST]),
+    "bitesize": ("-n dd", LOOP, [r"^\d+ dd, bytes" + HIST, r" +65536 \|@+ +20 *\n"]),
+    "cpudist": ("-n work", "work spin 300; work nap 20", [r"^all, us" + HIST]),
+    "cswstat": ("1 1", "work nap 3000", [r"TIME +SWITCHES +PREEMPTED\n", r"20\d\d .* +[1-9]\d{2,} +\d+\n"]),
+    "dtruss": ("-f openat", "/bin/cat /etc/hostname", [r'^openat\(.*"/etc/hostname"\) = 3\n']),
+    "errinfo": ("-n calls", "calls badclose 50; work connect 3", [r"^calls +close +EBADF +50 Bad file descriptor\n"]),
+    "execsnoop": ("-x", "/bin/true one; sh -c /no/such", [r" sh +- +/bin/true one\n", r" sh +ENOENT +/no/such\n"]),
+    "exitsnoop": ("-n sh", "sh -c 'sleep 0.2; exit 3'; sh -c 'kill -9 $$'", [r" sh +0\.[2-9]\d\d exit 3\n", r" sh +\d+\.\d{3} signal 9\n"]),
+    "fileslower": ("-m 20", "mkfifo $tmp/f; work spin 10; dd if=/dev/zero of=$tmp/big bs=256M count=1 status=none; rm $tmp/big",
+                   [r" dd +W +\d+ +\d{5,} \S+/big\n"]),
+    "filetop": ("", "cat /etc/services >/dev/null", [r"^cat +R +\d+ +\d{4,} /etc/services\n"]),
+    "funccount": ("m*", "chain 50", [r" middle +50\n"]),
+    "funclatency": ("-l a.out middle", "chain 20", [r"^chain`middle, ns" + HIST]),
+    "hotkernel": ("-n dd", "dd if=/dev/zero of=/dev/null bs=1M count=4000 status=none", [r"^vmlinux`\S+ +\d{2,}\n"]),
+    "hotstacks": ("-n python3", BUSY, [r"^python3\S*\n(.*\n)*?.*\(busy\) \]\n(.*\n)*?\d+ samples"]),
+    "hotuser": ("-n work", "work spin 500", [r"^work +work +work`\w+ +\d{2,}\n"]),
+    "intrtime": ("", LOOP, [r"KIND +OF +TIMES +TOTAL US\n", r"^softirq +\S.* +\d+ +\d+\n"]),
+    "iosnoop": ("-n dd", LOOP, [r"(.* dd +loop\d+ +W +\d+ +65536 +\d+ \S+\n){20}"]),
+    "iotop-dtrace": ("", LOOP, [r" dd +loop\d+ +W +20 +1310720\n"]),
+    "killsnoop": ("-s 10", "sleep 60 & kill -10 $!; wait", [r" sh +10 +\d+ s\w+\n"]),
+    "lockcontention": ("-n touch", FROZEN, [r"^touch rw-block\n( +\S+\n)+\d{5,} us\n"]),
+    "mallocstacks": ("", "work sync 3", [r"^    .*\n(    .*\n)*\d+ bytes\n", "bytes" + HIST]),
+    "mountsnoop": ("", MOUNT, [r" mount +mount +- +none at \S+/m\n", r" umount +umount +- +\S+/m\n"]),
+    "offcputime": ("-n work", "work nap 20", [r"^work\n( +\S+\n)+ +\S*nanosleep\S*\n( *\S*\n)+\d+ ms"]),
+    "opensnoop": ("-n cat", "cat /etc/hostname /no/such >/dev/null 2>&1", [r"^ *\d+ cat +3 - +/etc/hostname\n", r" cat +-1 ENOENT +/no/such\n"]),
+    "pfstat": ("-n work", "work map 50", [r" work +[1-9]\d+ +[1-9]\d+ +\d+ +\d+\n"]),
+    "pidpersec": ("1 1", "work fork 7; sleep 3", [r"20\d\d .* +[1-9]\d* +\d+\n"]),
+    "procsystime": ("-n calls", "calls getppid 500", [r"^calls +getppid +500 +[1-9]\d*\n"]),
+    "runqlat": ("-s", "work nap 50", [r"^work, us" + HIST]),
+    "rwsnoop": ("-n cat", "cat /etc/hostname >/dev/null", [r" cat +R +\d+ /etc/hostname\n", r" cat +W +\d+ /dev/null\n"]),
+    "rwtop": ("", "calls write 100", [r" calls +1\d\d +\d+ +1000\n"]),
+    "setuids": ("", "setpriv --reuid 65534 --clear-groups true", [r" setpriv +0 setresuid +65534 -\n"]),
+    "sigdist": ("", "sleep 60 & kill -10 $!; wait", [r"^sh +10 s\w+ +[1-9]\d*\n"]),
+    "stackcount": ("-l a.out inner", "chain 20", [r"^inner\n +\S*inner\S*\n +\S*middle\S*\n( +\S+\n)*20\n"]),
+    "statsnoop": ("-x -n stat", "stat /no/such 2>/dev/null", [r" stat +ENOENT +/no/such\n"]),
+    "syncsnoop": ("-n work", "work sync 4", [r"(.* work +fsync +\d+ \S.*\n){4}"]),
+    "syscount": ("-c -n calls", "calls getppid 500", [r"^getppid +500\n"]),
+    "tcpaccept": ("", NET, [r"(127\.0\.0\.1 +4721 127\.0\.0\.1 +\d+\n){3}"]),
+    "tcpconnect": ("", NET, [r"( \S+ +127\.0\.0\.1 +4721 +\d+ established\n.*){3}", r" \S+ +127\.0\.0\.1 +4722 +\d+ refused\n"]),
+    "tcplife": ("", NET, [r"127\.0\.0\.1 +\d+ 127\.0\.0\.1 +4721 +2000 +\d+ +\d+\n"]),
+    "tcpretrans": ("", NOBODY, [r"10\.79\.9\.2 +4741 syn-sent +0\n"]),
+    "tcpsnoop": ("-P 4721", NET, [r"^out +127\.0\.0\.1 +\d+ 127\.0\.0\.1 +4721 +0 SYN", r"^in +127\.0\.0\.1 +4721 127\.0\.0\.1 +\d+ +2000 .*ACK\n"]),
+    "tcptop": ("", NET, [r"127\.0\.0\.1 +\d+ 127\.0\.0\.1 +4721 +2000 +0\n"]),
+    "threadsnoop": ("", THREADS, [r" python3\S* +\d+\n( +\S+\n)+"]),
+    "udpsnoop": ("-P 4753", UDP, [r"(^(out|in) +127\.0\.0\.1 +\d+ 127\.0\.0\.1 +4753 +100\n){6}"]),
+    "whowakes": ("-n work", "work lock 20", [r"^work +wakes work +\d+\n"]),
+}
+ELSEWHERE = {"oomkill"}  # needs memory to run out: only its options are checked
+TARGET = {"dtruss", "funccount", "funclatency", "stackcount", "mallocstacks"}
+
+
+def run_command(argv, env):
+    p = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                       env={**os.environ, **env})
+    return p.returncode, p.stdout, p.stderr
+
+
+def run(name):
+    args, work, wanted = ROWS[name]
+    mine = lambda text: renamed(text, list(ROWS).index(name))
+    args, work, wanted = mine(args), mine(work), [mine(w) for w in wanted]
+    with tempfile.TemporaryDirectory(dir=TMP) as tmp:
+        for program in ("calls", "work", "chain"):
+            shutil.copy(f"{TRIGGER}/{program}", os.path.join(tmp, mine(program)))
+        with open(os.path.join(tmp, "w"), "w") as f:
+            f.write(f"PATH={tmp}:$PATH tmp={tmp}\n{work}\n")
+        with open(os.path.join(tmp, "dtrace"), "w") as f:  # dtrace with the workload as its -c process
+            f.write(f'#!/bin/sh\nexec {DTRACE} -c "sh {tmp}/w" "$@"\n')
+        os.chmod(os.path.join(tmp, "dtrace"), 0o755)
+        argv = ["commands/command", f"commands/{name}"] + args.split()
+        env = {"DTRACE": f"{tmp}/dtrace"}
+        if name in TARGET:
+            argv += (f"{tmp}/{work}" if not work.startswith("/") else work).split()
+            env = {"DTRACE": DTRACE}
+        code, out, err = run_command(argv, env)
+        bad = [f"status {code}"] if code else []
+        bad += [f"says: {l}" for l in err.split("\n") if l.startswith(("dtrace:", "hint:", name)) and not re.match(EXCUSED, l)]
+        bad += [f"does not match: {w}" for w in wanted if not re.search(w, out, re.M)]
+    return [f"{name}: {b}" for b in bad[:5]] + [f"    |{l}" for l in (out + err).split("\n")[:40]] * bool(bad)
+
+
+def options(name):
+    """What all commands have in common: help that fits a screen, options that are refused, JSON."""
+    bad = []
+    command = ["commands/command", f"commands/{name}"]
+    code, out, err = run_command(command + ["-h"], {})
+    lines = out.split("\n")
+    if code or err or len(lines) > 24 or max(map(len, lines)) > 110 or not lines[0].startswith(f"{name} - ") or f"usage: {name}" not in out:
+        bad.append(f"{name} -h: {code} {out} {err}")
+    for args, why in ((["-Q"], "no option -Q"), (["--nope"], "no option --nope"), (["-d", "x", "a"], "-d needs a number")):
+        code, out, err = run_command(command + args, {})
+        if code != 2 or out or not err.startswith(f"{name}: ") or why not in err or f"{name} -h" not in err:
+            bad.append(f"{name} {args}: {code} {out} {err}")
+    with tempfile.TemporaryDirectory(dir=TMP) as tmp:  # the script compiles, with the options that dtrace is given
+        with open(os.path.join(tmp, "dtrace"), "w") as f:
+            f.write(f'#!/bin/sh\nexec {DTRACE} -e "$@"\n')
+        os.chmod(os.path.join(tmp, "dtrace"), 0o755)
+        if name not in TARGET:
+            code, out, err = run_command(command + ["-d", "1", "--json"], {"DTRACE": f"{tmp}/dtrace"})
+            if code or err:
+                bad.append(f"{name}: {err}")
+    text = open(f"commands/{name}").read()
+    if not re.match(rf"#!/usr/lib/fathom/command\n/\*\n \* {name} - \S", text) or "\n * example: " not in text or \
+            not os.access(f"commands/{name}", os.X_OK):
+        bad.append(f"{name}: its comment has no title or no example, or it cannot be executed")
+    return bad
+
+
+def json_check():
+    """--json: an object a line, without the titles; -p, -t, operands and letters that stand together."""
+    bad = []
+    with tempfile.TemporaryDirectory(dir=TMP) as tmp:
+        with open(os.path.join(tmp, "dtrace"), "w") as f:
+            f.write(f'#!/bin/sh\nexec {DTRACE} -c "sh {tmp}/w" "$@"\n')
+        os.chmod(os.path.join(tmp, "dtrace"), 0o755)
+        with open(os.path.join(tmp, "w"), "w") as f:
+            f.write('cat "/no/such" /etc/hostname >/dev/null 2>&1\n')
+        run_json = lambda *args: run_command(["commands/command", *args], {"DTRACE": f"{tmp}/dtrace"})
+        code, out, err = run_json("commands/opensnoop", "-n", "cat", "--json", "-t")
+        rows = [[v["value"] for v in r["output"] if "value" in v] for r in map(json.loads, out.splitlines()) if "output" in r]
+        if code or not any("/no/such" in r and "ENOENT" in r for r in rows) or any("PROGRAM" in r for r in rows):
+            bad.append(f"--json: {out}{err}")
+        code, out, err = run_json("commands/opensnoop", "-xtncat")
+        if code or not re.search(r"^20\d\d \w+ +\d+ [\d:]+ +\d+ cat +-1 ENOENT +/no/such\n", out, re.M) or "hostname" in out:
+            bad.append(f"-xtncat: {out}{err}")
+        code, out, err = run_json("commands/opensnoop", "-p", "1")
+        if code or "/no/such" in out:
+            bad.append(f"-p: {out}{err}")
+        code, out, err = run_json("commands/opensnoop", "-f", 'a"; exit(3); "b')
+        if code or err:
+            bad.append(f"-f with quotes: {code} {out}{err}")
+    return bad
+
+
+def main():
+    names = sorted(f for f in os.listdir("commands") if f not in ("command", "page.py", "meson.build"))
+    wrong = [f"{n}: is in one of commands/ and the table only" for n in set(names) ^ (set(ROWS) | ELSEWHERE)]
+    chosen = [n for n in names if sys.argv[1:2] in ([], [n])]
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        for bad in pool.map(run, [n for n in chosen if n in ROWS]):
+            wrong += bad
+        for bad in pool.map(options, chosen):
+            wrong += bad
+    wrong += json_check()
+    with open("doc/guide/commands.md") as f:
+        guide = f.read()
+    for name in names:
+        with open(f"commands/{name}") as f:
+            title = re.search(rf" \* {name} - (.*)", f.read()).group(1)
+        if f"| `{name}` | {title} |" not in guide:
+            wrong.append(f"doc/guide/commands.md does not have | `{name}` | {title} |")
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
