@@ -22,6 +22,26 @@ struct err *attach_tracepoint(const struct unit *u, int prog_fd, const struct at
 	return e;
 }
 
+/* The tracer holds so many events itself: a session with few of them needs no keeper. */
+#define OWN_EVENTS 2
+
+/* Keeps the event attached; the keeper holds it if there are others. */
+static struct err *event_hold(struct attachments *a, int link_fd, int event_fd)
+{
+	CLEANUP(fd) int link = link_fd;
+	CLEANUP(fd) int event = event_fd;
+	struct keeper *keeper;
+	struct err *e;
+
+	if (a->nevents++ < OWN_EVENTS) {
+		attachments_add(a, fd_take(&link));
+		attachments_add(a, fd_take(&event));
+		return NULL;
+	}
+	e = attachments_keeper(a, &keeper);
+	return e ? e : keeper_hold(keeper, link, event);
+}
+
 /* The program of an event of tracefs runs on all CPUs, whichever CPU the event is opened for. */
 struct err *attach_event(const struct unit *u, int prog_fd, const struct attach_opts *opts,
 			 struct attachments *ret)
@@ -35,11 +55,7 @@ struct err *attach_event(const struct unit *u, int prog_fd, const struct attach_
 			       "gone",
 			       u->place.target);
 	e = attach_trace_event(prog_fd, id, u->place.target, &event_fd, &link_fd);
-	if (e)
-		return e;
-	attachments_add(ret, link_fd);
-	attachments_add(ret, event_fd);
-	return NULL;
+	return e ? e : event_hold(ret, link_fd, event_fd);
 }
 
 /* ---- timers --------------------------------------------------------------------------------- */

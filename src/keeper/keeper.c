@@ -175,7 +175,7 @@ static struct err *request_make(struct keeper *k, enum keeper_op op, int prog_fd
 		return keeper_gone_err(k);
 	if (k->area->sys)
 		return step_refused_err(k->area->step, k->area->sys);
-	k->nlinks += op == KEEPER_MULTI || op == KEEPER_SINGLE;
+	k->nlinks += op == KEEPER_MULTI || op == KEEPER_SINGLE ? 1 : op == KEEPER_HOLD ? 2 : 0;
 	return NULL;
 }
 
@@ -211,6 +211,11 @@ struct err *keeper_sweep(struct keeper *k, int prog_fd, int file_fd, const uint6
 struct err *keeper_ward(struct keeper *k, int pidfd)
 {
 	return request_make(k, KEEPER_WARD, pidfd, pidfd);
+}
+
+struct err *keeper_hold(struct keeper *k, int link_fd, int event_fd)
+{
+	return request_make(k, KEEPER_HOLD, link_fd, event_fd);
 }
 
 struct err *keeper_herd(struct keeper *k, int procs_fd)

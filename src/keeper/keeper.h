@@ -10,6 +10,8 @@
  *
  *   - makes the links, when the tracer asks for them over a socket; the tracer never has a
  *     descriptor of a link;
+ *   - holds events of tracefs, each of which the kernel takes 60 ms to detach (two grace periods,
+ *     one event after the other): a session with many of them ends, and the keeper detaches them;
  *   - blocks all signals, belongs to no terminal and to no process group that one could kill
  *     together with the tracer, and has another name than the tracer ("killall -9 dtrace");
  *   - ends when the tracer ends, in whatever way, or when the tracer tells it to. It detaches the
@@ -70,6 +72,11 @@ MUST_CHECK struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd,
  * link and then sends SIGCONT to the process. The descriptor stays the caller's.
  */
 MUST_CHECK struct err *keeper_ward(struct keeper *k, int pidfd);
+/*
+ * Passes a link and its event, which the keeper closes when it ends. The caller closes its own
+ * descriptors, which is fast then: the kernel detaches with the last one.
+ */
+MUST_CHECK struct err *keeper_hold(struct keeper *k, int link_fd, int event_fd);
 /*
  * Passes the map of the processes that the tracer's programs may stop: if the tracer dies, the
  * keeper releases these processes (herd_release()). The descriptor stays the caller's.

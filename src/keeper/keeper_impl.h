@@ -14,6 +14,7 @@ enum keeper_op {
 	KEEPER_SWEEP,  /* keeper_sweep(): the answer is sent before the work is done */
 	KEEPER_WARD,   /* the first descriptor is a pidfd */
 	KEEPER_HERD,   /* the first descriptor is a map of processes */
+	KEEPER_HOLD,   /* the keeper holds both descriptors until it ends */
 	/* passes no descriptors; closes the links of the group or, if that is 0, of process pid */
 	KEEPER_DROP,
 	/* passes no descriptors, gets no answer: end, and let another process detach the uprobes */

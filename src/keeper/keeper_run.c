@@ -295,6 +295,10 @@ static bool request_serve(struct keeper_area *area, int sock, struct wards *w)
 	} else if (area->op == KEEPER_HERD) {
 		w->herd = fd_take(&fds[0]);
 		area->sys = 0;
+	} else if (area->op == KEEPER_HOLD) {
+		(void)fd_take(&fds[0]);
+		(void)fd_take(&fds[1]);
+		area->sys = 0;
 	} else if (area->op == KEEPER_SWEEP) {
 		n = area->n;
 		memcpy(area->swept, area->offsets, n * sizeof(*area->swept));

@@ -11,7 +11,9 @@
 struct attachments {
 	int *fds;
 	uint32_t nfds, cap;
-	struct keeper *keeper; /* holds uprobes (keeper/keeper.h); NULL = there are none */
+	struct keeper
+		*keeper;  /* holds uprobes, and events if they are many; NULL = there are none */
+	uint32_t nevents; /* events of tracefs */
 	/* The engine's own data about these units, and the function that releases it. */
 	void *own;
 	void (*own_destroy)(void *own);
