@@ -1,5 +1,5 @@
-/* Reads processes for the clauses of dtrace:helper:attach:, and runs these. */
-#include "ustack/process.h"
+/* Reads processes for the clauses of helpers: files, symbols, memory. */
+#include "ustack/process_impl.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -11,32 +11,17 @@
 #include "proc/maps.h"
 #include "sym/debugfile.h"
 #include "sym/gate.h"
-#include "ustack/helper.h"
 #include "ustack/object.h"
 
 #define PAGE_BYTES  4096u
-#define PAGES_MAX   4096     /* of a process that are kept while its clauses run */
-#define OBJECTS_MAX 64	     /* files whose symbols are kept */
-#define STEPS_MAX   2000000u /* actions of the attach clauses of a process */
-#define FIND_MAX    100000u  /* elements that ufind() looks at */
+#define PAGES_MAX   4096    /* of a process that are kept while its clauses run */
+#define OBJECTS_MAX 64	    /* files whose symbols are kept */
+#define FIND_MAX    100000u /* elements that ufind() looks at */
 #define BYTES_MAX   (1u << 20)
-#define FOREIGN_NS  100000000u /* time for the clauses of a helper that is not trusted */
 
 struct objects {
 	const struct file_opts *files;
 	struct hashmap *known; /* "dev inode size mtime" -> struct object */
-};
-
-struct process {
-	pid_t pid;
-	struct objects *objects;
-	struct proc_maps maps;
-	struct hashmap *pages; /* number of a page -> its bytes, or &unreadable */
-	const struct helper *helper;
-	struct dif_machine *machine;
-	char *declined;	     /* the text of udecline() */
-	struct arena *arena; /* of objects that the machine has run */
-	uint64_t deadline;   /* of the clauses that run; no memory is read later */
 };
 
 static char unreadable;
@@ -190,18 +175,11 @@ static const char *page_read(struct process *p, uint64_t number)
 	return page == &unreadable ? NULL : page;
 }
 
-static bool is_late(const struct process *p)
+static bool pages_read(struct process *p, uint64_t addr, void *buf, uint32_t size)
 {
-	return p->deadline && now_ns() > p->deadline;
-}
-
-static bool memory_read(void *ctx, uint64_t addr, void *buf, uint32_t size)
-{
-	if (is_late(ctx))
-		return false;
 	for (char *to = buf; size;) {
 		uint32_t off = addr % PAGE_BYTES, n = MIN(size, PAGE_BYTES - off);
-		const char *page = page_read(ctx, addr / PAGE_BYTES);
+		const char *page = page_read(p, addr / PAGE_BYTES);
 
 		if (!page)
 			return false;
@@ -213,12 +191,27 @@ static bool memory_read(void *ctx, uint64_t addr, void *buf, uint32_t size)
 	return true;
 }
 
+bool process_is_late(const struct process *p)
+{
+	return p->deadline && now_ns() > p->deadline;
+}
+
+bool process_read(void *ctx, uint64_t addr, void *buf, uint32_t size)
+{
+	struct process *p = ctx;
+	bool good = !process_is_late(p) && pages_read(p, addr, buf, size);
+
+	if (p->hooks && p->hooks->read)
+		p->hooks->read(p->hooks->ctx, addr, good ? buf : NULL, size);
+	return good;
+}
+
 static bool text_is(struct process *p, uint64_t addr, const char *text)
 {
 	size_t n = strlen(text) + 1;
 	char buf[256];
 
-	return n <= sizeof(buf) && memory_read(p, addr, buf, (uint32_t)n) && !memcmp(buf, text, n);
+	return n <= sizeof(buf) && process_read(p, addr, buf, (uint32_t)n) && !memcmp(buf, text, n);
 }
 
 /*
@@ -231,11 +224,11 @@ static uint64_t element_find(struct process *p, const uint64_t *v, const char *t
 	for (uint64_t at = v[0], n = 0; text1 && v[1] && n < FIND_MAX; at += v[1], n++) {
 		uint64_t p1 = 0, p2 = 0;
 
-		if (!memory_read(p, at + v[2], &p1, 8) || !p1)
+		if (!process_read(p, at + v[2], &p1, 8) || !p1)
 			return 0;
 		if (!text_is(p, p1, text1))
 			continue;
-		if (!text2 || (memory_read(p, at + v[4], &p2, 8) && p2 && text_is(p, p2, text2)))
+		if (!text2 || (process_read(p, at + v[4], &p2, 8) && p2 && text_is(p, p2, text2)))
 			return at;
 	}
 	return 0;
@@ -268,7 +261,7 @@ static uint64_t bytes_find(struct process *p, const uint64_t *v, const char *tex
 	int bytes[64];
 	uint32_t n = text ? pattern_parse(text, bytes, ARRAY_LEN(bytes)) : 0;
 
-	if (!n || n > len || !memory_read(p, v[0], mem, (uint32_t)len))
+	if (!n || n > len || !process_read(p, v[0], mem, (uint32_t)len))
 		return 0;
 	for (uint64_t i = 0; i + n <= len; i++) {
 		uint32_t k = 0;
@@ -309,14 +302,14 @@ static uint64_t tls_module(struct process *p, const struct symbol_search *s)
 
 	if (!each_object(p, "ld-linux*.so*", symbol_match, &debug) ||
 	    !each_object(p, "libc.so*", symbol_match, &field) ||
-	    !memory_read(p, field.addr + 8, &off, 4) || !memory_read(p, debug.addr + 8, &map, 8))
+	    !process_read(p, field.addr + 8, &off, 4) || !process_read(p, debug.addr + 8, &map, 8))
 		return 0;
 	for (int i = 0; map && i < 4096; i++) {
-		if (!memory_read(p, map, &bias, 8))
+		if (!process_read(p, map, &bias, 8))
 			return 0;
 		if (bias == s->bias)
-			return memory_read(p, map + off, &id, 8) ? id : 0;
-		if (!memory_read(p, map + 24, &map, 8))
+			return process_read(p, map + off, &id, 8) ? id : 0;
+		if (!process_read(p, map + 24, &map, 8))
 			return 0;
 	}
 	return 0;
@@ -324,8 +317,8 @@ static uint64_t tls_module(struct process *p, const struct symbol_search *s)
 
 /* ---- subroutines ----------------------------------------------------------------------------- */
 
-static enum dif_fault attach_subr(void *ctx, uint32_t subr, const uint64_t *v,
-				  const char *const *texts, uint64_t *ret, const char **ret_text)
+enum dif_fault process_subr(void *ctx, uint32_t subr, const uint64_t *v, const char *const *texts,
+			    uint64_t *ret, const char **ret_text)
 {
 	struct process *p = ctx;
 	struct symbol_search s = {.name = texts[0] ? texts[0] : ""};
@@ -368,132 +361,24 @@ static enum dif_fault attach_subr(void *ctx, uint32_t subr, const uint64_t *v,
 	}
 }
 
-static enum dif_fault attach_builtin(void *ctx, uint32_t id, uint64_t index, uint64_t *ret)
-{
-	const struct process *p = ctx;
-
-	(void)index;
-	*ret = 0;
-	if (id != DIF_VAR_PID)
-		return DIF_FAULT_ILLOP;
-	*ret = (uint64_t)p->pid;
-	return DIF_FAULT_NONE;
-}
-
-/* ---- clauses --------------------------------------------------------------------------------- */
-
-/* The reason of a fault, with its place. */
-static char *fault_text(const struct process *p, const struct prog_act *act,
-			const struct dif_result *r)
-{
-	struct strbuf text = {0};
-	char *copy;
-
-	if (p->declined)
-		return xstrdup(p->declined);
-	helper_place(p->helper, act ? act->span : 0, &text);
-	strbuf_adds(&text, ": ");
-	if (is_late(p))
-		strbuf_addf(&text, "its clauses run for more than %u ms", FOREIGN_NS / 1000000);
-	else if (r->fault == DIF_FAULT_BADADDR)
-		strbuf_addf(&text, "no memory at 0x%" PRIx64, r->fault_value);
-	else
-		strbuf_addf(&text, "fault %d", (int)r->fault);
-	copy = xstrdup(strbuf_text(&text));
-	strbuf_deinit(&text);
-	return copy;
-}
-
-/* Runs the actions of a clause; false after a fault. */
-static bool clause_run(struct process *p, const struct prog_clause *cl, uint32_t *steps,
-		       char **ret_why)
-{
-	uint32_t left[8] = {0};
-	struct dif_result r = {0};
-
-	dif_machine_begin_clause(p->machine);
-	if (cl->pred) {
-		r = dif_run(p->machine, cl->pred);
-		if (r.fault == DIF_FAULT_NONE && !r.value)
-			return true;
-	}
-	for (uint32_t i = 0; i < cl->nacts && r.fault == DIF_FAULT_NONE; i++) {
-		const struct prog_act *act = &cl->acts[i];
-
-		for (uint32_t k = 0; k < act->nargs && r.fault == DIF_FAULT_NONE; k++)
-			r = dif_run(p->machine, act->args[k]);
-		if (r.fault != DIF_FAULT_NONE || ++*steps > STEPS_MAX || is_late(p)) {
-			*ret_why = fault_text(p, act, &r);
-			return false;
-		}
-		if (act->kind == ACT_JMP || (act->kind == ACT_BRZ && !r.value))
-			i = act->target - 1;
-		if (act->kind == ACT_LOOP)
-			left[act->loop.depth % 8] = act->loop.most - 1;
-		if (act->kind == ACT_AGAIN && left[act->loop.depth % 8]) {
-			left[act->loop.depth % 8]--;
-			i = act->loop.head - 1;
-		}
-	}
-	if (r.fault != DIF_FAULT_NONE)
-		*ret_why = fault_text(p, NULL, &r);
-	return r.fault == DIF_FAULT_NONE;
-}
-
-bool process_attach(struct process *p, const struct helper *h, char **ret_why)
-{
-	const struct dif_env env = {.ctx = p,
-				    .load_kernel = memory_read,
-				    .load_user = memory_read,
-				    .builtin = attach_builtin,
-				    .rand = dif_env_none.rand,
-				    .progenyof = dif_env_none.progenyof,
-				    .attach = attach_subr};
-	uint32_t steps = 0;
-	bool good = true;
-
-	p->helper = h;
-	p->deadline = h->is_foreign ? now_ns() + FOREIGN_NS : 0;
-	*ret_why = NULL;
-	free(p->declined);
-	p->declined = NULL;
-	dif_machine_destroy(p->machine);
-	p->machine = dif_machine_create(&env, NULL);
-	dif_machine_begin_firing(p->machine, 0);
-	for (uint32_t i = 0; i < h->prog->nclauses && good; i++)
-		if (helper_clause_probe(h->prog->clauses[i]) == HELPER_ATTACH)
-			good = clause_run(p, h->prog->clauses[i], &steps, ret_why);
-	return good;
-}
-
-bool process_global(struct process *p, const struct prog_var *v, uint64_t *ret, struct strbuf *text)
-{
-	const struct dif_var var = {.name = v->name,
-				    .id = v->id,
-				    .kind = DIF_VAR_SCALAR,
-				    .scope = DIF_SCOPE_GLOBAL,
-				    .type = v->type};
-	struct dif_builder *b = dif_builder_create(p->arena);
-	struct dif_result r;
-	uint32_t len;
-
-	dif_emit(b, dif_idx(DIF_OP_LDGS, v->id, 1));
-	dif_note_var(b, &var);
-	dif_emit(b, dif_rrr(DIF_OP_RET, 0, 0, 1));
-	r = dif_run(p->machine, dif_builder_finish(b, v->type));
-	*ret = r.value;
-	if (v->type.kind == DIF_KIND_STRING) {
-		CLEANUP(free) char *buf = xcalloc(1, dif_machine_strsize(p->machine));
-
-		if (dif_machine_text(p->machine, r.value, buf, &len))
-			strbuf_add(text, buf, len);
-	}
-	return r.fault == DIF_FAULT_NONE;
-}
-
 const struct proc_maps *process_maps(const struct process *p)
 {
 	return &p->maps;
+}
+
+struct dif_machine *process_machine(struct process *p)
+{
+	return p->machine;
+}
+
+void process_set_frame(struct process *p, const struct process_frame *f)
+{
+	p->frame = f;
+}
+
+void process_set_hooks(struct process *p, const struct process_hooks *hooks)
+{
+	p->hooks = hooks;
 }
 
 /* ---- beginning and end ----------------------------------------------------------------------- */

@@ -40,6 +40,40 @@ bool process_is_libc(const char *name);
  * declined the process; *ret_why says why, and is the caller's to free.
  */
 bool process_attach(struct process *p, const struct helper *h, char **ret_why);
+/*
+ * Runs a clause in that machine; false after a fault, or if the clauses that have counted their
+ * actions in *steps have had too many: *ret_why says why.
+ */
+bool process_clause(struct process *p, const struct prog_clause *cl, uint32_t *steps,
+		    char **ret_why);
+struct dif_machine *process_machine(struct process *p);
+
+/* What clauses can know of a frame of a walk. */
+struct process_frame {
+	uint64_t args[5];     /* arg0 to arg4 */
+	const uint64_t *regs; /* words of struct pt_regs; NULL: the frame was not interrupted */
+	pid_t tid, ppid;
+	uint32_t uid, gid;
+	const char *execname, *execargs;
+};
+/* f is used until the next call; NULL: clauses of dtrace:helper:attach: run. */
+void process_set_frame(struct process *p, const struct process_frame *f);
+
+/* Functions that are called while clauses run. */
+struct process_hooks {
+	void *ctx;
+	/* The predicate (act NULL), or an argument of an action, is going to be computed. */
+	void (*begin)(void *ctx, const struct prog_clause *cl, const struct prog_act *act);
+	/* Memory was read; bytes NULL: it is not there. May be NULL. */
+	void (*read)(void *ctx, uint64_t addr, const void *bytes, uint32_t size);
+	/* Argument k has a value, or a fault. */
+	void (*value)(void *ctx, const struct prog_act *act, uint32_t k, const struct difo *d,
+		      const struct dif_result *r);
+	/* An action has been executed; r is the value of its last argument. */
+	void (*done)(void *ctx, const struct prog_act *act, const struct dif_result *r);
+};
+void process_set_hooks(struct process *p, const struct process_hooks *hooks); /* NULL: none */
+
 /* The value of a global variable after process_attach(); strings are written to text. */
 bool process_global(struct process *p, const struct prog_var *v, uint64_t *ret,
 		    struct strbuf *text);

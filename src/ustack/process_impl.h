@@ -1,0 +1,28 @@
+/* What the files process*.c share. */
+#pragma once
+
+#include "base/hashmap.h"
+#include "base/str.h"
+#include "proc/maps.h"
+#include "ustack/helper.h"
+#include "ustack/process.h"
+
+struct process {
+	pid_t pid;
+	struct objects *objects;
+	struct proc_maps maps;
+	struct hashmap *pages; /* number of a page -> its bytes, or &unreadable */
+	const struct helper *helper;
+	struct dif_machine *machine;
+	char *declined;			   /* the text of udecline() */
+	struct arena *arena;		   /* of objects that the machine has run */
+	uint64_t deadline;		   /* of the clauses that run; no memory is read later */
+	const struct process_hooks *hooks; /* NULL: nobody wants to know */
+	const struct process_frame *frame; /* of a walk; NULL: clauses of attach run */
+};
+
+bool process_is_late(const struct process *p);
+/* Reads memory; callbacks of the machine, whose ctx is the process. */
+bool process_read(void *ctx, uint64_t addr, void *buf, uint32_t size);
+enum dif_fault process_subr(void *ctx, uint32_t subr, const uint64_t *v, const char *const *texts,
+			    uint64_t *ret, const char **ret_text);
