@@ -140,6 +140,13 @@ int dtrace_program_header(dtrace_hdl_t *dtp, FILE *fp, const char *name, const c
 int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nobjs,
 			  char *const objs[]);
 
+/*
+ * Writes what ustack helpers do for one stack of the thread or process that the option helpertrace
+ * names: what each clause reads and answers, frame by frame, and the stack. The process is stopped
+ * meanwhile.
+ */
+int dtrace_helper_trace(dtrace_hdl_t *dtp, FILE *fp);
+
 /* ---- probes ---------------------------------------------------------------------------------- */
 
 typedef struct dtrace_probedesc {

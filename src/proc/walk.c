@@ -121,6 +121,57 @@ void stack_walk(const struct walk_space *space, const uint64_t regs[WALK_NREGS],
 	ret->is_doubtful = f.is_doubtful;
 }
 
+/* ---- a walk that a helper follows ------------------------------------------------------------ */
+
+/* Makes the frame that was chosen the next one, as bpf/rt/unwind.c does. */
+static enum walk_end frame_steer(struct frame_env *env, struct frame *f,
+				 const struct walk_choice *c)
+{
+	f->pc = c->pc;
+	f->sp = c->sp;
+	f->bp = c->bp;
+	f->insn = f->pc - 1;
+	f->is_first = 0;
+	if (!f->pc)
+		return WALK_COMPLETE;
+	f->rule = env_rule(env, f);
+	return f->rule == RULE_NO_CODE ? WALK_CUT : WALK_ON;
+}
+
+bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NREGS],
+		     walk_frame_fn *frame, void *ctx)
+{
+	struct frame_env env = {.space = space};
+	enum walk_end end = WALK_ON;
+	struct frame f = {0};
+	bool is_exact = true;
+
+	memcpy(f.regs, regs, sizeof(f.regs));
+	frame_begin(&f);
+	if (f.regs[FRAME_CS] != FRAME_CS_64)
+		return true;
+	f.rule = env_rule(&env, &f);
+	if (RULE_KIND(f.rule) == RULE_NO_TABLE)
+		f.rule = frame_first_rule(&env, &f, false);
+	while (end == WALK_ON) {
+		struct walk_choice c = {0};
+
+		frame(ctx,
+		      &(struct walk_frame){.pc = f.pc,
+					   .sp = f.sp,
+					   .bp = f.bp,
+					   .is_exact = is_exact},
+		      f.is_first, &c);
+		if (c.is_over)
+			return false;
+		if (f.rule == RULE_NO_CODE)
+			return true;
+		end = c.is_steered ? frame_steer(&env, &f, &c) : frame_step(&env, &f);
+		is_exact = frame_is_exact(&f);
+	}
+	return end == WALK_CUT;
+}
+
 /* ---- a live process ------------------------------------------------------------------------- */
 
 /* The rows of a mapped file. Several mappings may share them. */
@@ -235,6 +286,13 @@ void walk_proc_close(struct walk_proc *p)
 	if (p->mem >= 0)
 		(void)close(p->mem);
 	free(p);
+}
+
+uint64_t walk_thread_pointer(pid_t tid)
+{
+	struct user_regs_struct regs;
+
+	return ptrace(PTRACE_GETREGS, tid, NULL, &regs) == 0 ? regs.fs_base : 0;
 }
 
 struct err *walk_thread_regs(pid_t tid, uint64_t ret[WALK_NREGS])

@@ -62,6 +62,19 @@ struct walk_stack {
 void stack_walk(const struct walk_space *space, const uint64_t regs[WALK_NREGS], uint32_t max,
 		struct walk_stack *ret);
 
+/* What a helper decides at a frame. */
+struct walk_choice {
+	bool is_over;	  /* the walk ends */
+	bool is_steered;  /* the next frame is this one, whatever the rules say: */
+	taddr pc, sp, bp; /* pc 0: the walk ends */
+};
+/* Called for each frame; is_first: the registers are this frame's. */
+typedef void walk_frame_fn(void *ctx, const struct walk_frame *f, bool is_first,
+			   struct walk_choice *ret);
+/* Walks as stack_walk() does, without a limit, and keeps no frames; true if the stack is cut. */
+bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NREGS],
+		     walk_frame_fn *frame, void *ctx);
+
 /*
  * A live process whose threads are stopped while they are walked: what it has mapped is read once.
  * files says how its files are read, and outlives it.
@@ -73,3 +86,5 @@ void walk_proc_close(struct walk_proc *p); /* NULL is allowed */
 struct walk_space walk_proc_space(struct walk_proc *p);
 /* Reads the registers of a thread that the caller traces and has stopped. */
 MUST_CHECK struct err *walk_thread_regs(pid_t tid, uint64_t ret[WALK_NREGS]);
+/* Reads its thread pointer; 0 if that fails. */
+uint64_t walk_thread_pointer(pid_t tid);

@@ -173,9 +173,9 @@ static const char *const *helper_dirs(struct run *run)
 	return dirs;
 }
 
-static struct err *make_helpers(struct run *run)
+void run_ustack_opts(struct run *run, struct ustack_opts *ret)
 {
-	const struct ustack_opts opts = {
+	*ret = (struct ustack_opts){
 		.file = run->opts->str[OPT_helper],
 		.prelude = arena_printf(run->arena, "%s/regs.d", run->opts->str[OPT_syslibdir]),
 		.dirs = helper_dirs(run),
@@ -185,7 +185,13 @@ static struct err *make_helpers(struct run *run)
 		.ctx = run,
 		.notice = notice_unwind,
 	};
+}
 
+static struct err *make_helpers(struct run *run)
+{
+	struct ustack_opts opts;
+
+	run_ustack_opts(run, &opts);
 	if (run->unwinds_here && run_names_frames(run))
 		return ustacks_create(&opts, &run->ustacks);
 	if (opts.file && *opts.file)

@@ -16,8 +16,9 @@
 #include "ustack/helper.h"
 #include "ustack/process.h"
 
-#define FILES_MAX   32 /* helpers that are files */
-#define HELPERS_MAX 64 /* with those that programs carry; a set of helpers is a word of bits */
+#define FILES_MAX 32 /* helpers that are files */
+#define HELPERS_MAX                                                                                \
+	USTACK_HELPERS_MAX /* with those that programs carry; a set of helpers is a word of bits */
 /* What helpers that programs carry may use of MAP_HCODE: one of them, and all together. */
 #define FOREIGN_WORDS 8192u
 #define FOREIGN_ALL   (RT_HCODE / 2)
@@ -344,6 +345,33 @@ static struct err *set_program(struct ustacks *u, uint64_t set, struct program *
 	tell_once(u, err_text(e));
 	err_destroy(e);
 	return program_make(u, set & ~u->foreign, ret);
+}
+
+struct err *ustacks_of_process(struct ustacks *u, pid_t pid, struct helper **list, uint32_t *ret_n)
+{
+	struct process *proc = NULL;
+	struct err *e = process_open(pid, u->objects, &proc);
+	uint64_t set;
+
+	*ret_n = 0;
+	if (e)
+		return e;
+	set = set_find(u, proc, pid);
+	for (uint32_t i = 0; i < u->helpers.len; i++)
+		if (set >> i & 1)
+			list[(*ret_n)++] = u->helpers.data[i];
+	process_close(proc);
+	return NULL;
+}
+
+struct objects *ustacks_objects(struct ustacks *u)
+{
+	return u->objects;
+}
+
+const struct file_opts *ustacks_files(const struct ustacks *u)
+{
+	return u->opts.files;
 }
 
 static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, struct process *proc)

@@ -22,7 +22,9 @@
 
 struct compile_opts;
 struct file_opts;
+struct helper;
 struct kmaps;
+struct objects;
 struct strbuf;
 struct sym_map;
 struct ustacks;
@@ -40,6 +42,12 @@ struct ustack_opts {
 
 MUST_CHECK struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret);
 void ustacks_destroy(struct ustacks *u); /* NULL is allowed */
+#define USTACK_HELPERS_MAX 64
+/* Finds the helpers that apply to a process, compiled; list has room for USTACK_HELPERS_MAX. */
+MUST_CHECK struct err *ustacks_of_process(struct ustacks *u, pid_t pid, struct helper **list,
+					  uint32_t *ret_n);
+struct objects *ustacks_objects(struct ustacks *u);
+const struct file_opts *ustacks_files(const struct ustacks *u);
 /* Puts the helpers for all processes into the kernel; maps must outlive u. */
 MUST_CHECK struct err *ustacks_begin(struct ustacks *u, const struct kmaps *maps);
 /* Writes the place of the last fault of a helper in the kernel; false: there was none. */

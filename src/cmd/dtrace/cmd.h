@@ -42,6 +42,7 @@ struct cmd {
 	const char **cmds; /* arguments of -c and -p, in the order given */
 	bool *cmd_is_pid;
 	int ncmds;
+	bool traces_helpers; /* the option helpertrace is set */
 };
 
 /*
@@ -71,4 +72,5 @@ enum cmd_form { FORM_TEXT, FORM_JSON, FORM_JSONL };
 int64_t cmd_output_form(const struct cmd *c);
 int cmd_list(struct cmd *c);
 int cmd_run(struct cmd *c);
+int cmd_trace_helpers(struct cmd *c);
 void cmd_version(struct cmd *c);

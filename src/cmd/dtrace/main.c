@@ -160,6 +160,7 @@ static void x_option_set(struct cmd *c, const char *arg)
 	if (!name)
 		cmd_fatal_sys(c, ENOMEM, "failed to allocate memory for arguments");
 	option_set(c, 'x', name, eq ? eq + 1 : NULL);
+	c->traces_helpers |= strcmp(name, "helpertrace") == 0;
 	free(name);
 }
 
@@ -301,10 +302,15 @@ int main(int argc, char **argv)
 		}
 		cmd_exit(&c, cmd_build(&c));
 	}
+	if (c.traces_helpers && (c.nprogs || c.ncmds || c.mode != MODE_EXEC))
+		flag_refuse("-x helpertrace shows a stack of a thread, and runs no program",
+			    "dtrace -x helpertrace=PID [-x helper=FILE]");
 	targets_start(&c);
 	cmd_compile(&c);
 	output_open(&c);
-	status = c.mode == MODE_LIST ? cmd_list(&c) : cmd_run(&c);
+	status = c.mode == MODE_LIST ? cmd_list(&c)
+		 : c.traces_helpers  ? cmd_trace_helpers(&c)
+				     : cmd_run(&c);
 	if (c.out_path && fclose(c.out) != 0)
 		cmd_fatal_sys(&c, errno, "failed to close output file '%s'", c.out_path);
 	c.out = stdout;

@@ -307,6 +307,15 @@ static void run_consume(struct cmd *c)
 	} while (!done);
 }
 
+int cmd_trace_helpers(struct cmd *c)
+{
+	handlers_set(c);
+	if (dtrace_helper_trace(c->dtp, c->out) != 0)
+		cmd_fatal(c, "failed to trace ustack helpers");
+	output_flush(c);
+	return E_SUCCESS;
+}
+
 int cmd_run(struct cmd *c)
 {
 	int64_t destructive = DTRACEOPT_UNSET;

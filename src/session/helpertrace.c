@@ -1,0 +1,63 @@
+/* Shows what ustack helpers do for one stack (option helpertrace). */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "dtrace.h"
+#include "render/print.h"
+#include "session/session.h"
+#include "sym/sym.h"
+#include "ustack/trace.h"
+#include "ustack/ustack.h"
+
+static bool address_name(void *ctx, pid_t pid, uint64_t addr, bool is_return, struct strbuf *out)
+{
+	dtrace_hdl_t *h = ctx;
+	const dtrace_frame_t frame = {.dtf_addr = addr,
+				      .dtf_pid = pid,
+				      .dtf_flags = is_return ? DTRACE_FRAME_RETURN : 0};
+	struct sym_name name = {0};
+	bool is_known =
+		print_frame_find(names_syms(&h->names), &h->consumer.print_opts, &frame, &name) &&
+		name.name;
+
+	print_frame_text(names_syms(&h->names), &h->consumer.print_opts, &frame, out);
+	return is_known;
+}
+
+static struct err *thread_parse(const char *text, pid_t *ret)
+{
+	char *end;
+	long tid = strtol(text, &end, 10);
+
+	*ret = (pid_t)tid;
+	return end == text || *end || tid <= 0 || tid > INT32_MAX
+		       ? err_new("option helpertrace: '%s' is no process or thread id", text)
+		       : NULL;
+}
+
+int dtrace_helper_trace(dtrace_hdl_t *dtp, FILE *fp)
+{
+	const struct options *opts = &dtp->opts;
+	struct trace_opts trace = {.max_frames = opt_u32(opts, OPT_jstackframes),
+				   .strsize = opt_u32(opts, OPT_jstackstrsize),
+				   .ctx = dtp,
+				   .name = address_name};
+	struct ustacks *u = NULL;
+	struct strbuf out = {0};
+	struct ustack_opts how;
+	struct err *e = thread_parse(opts->str[OPT_helpertrace] ? opts->str[OPT_helpertrace] : "",
+				     &trace.tid);
+
+	compiler_refresh(&dtp->compiler);
+	run_ustack_opts(&dtp->run, &how);
+	if (!e)
+		e = ustacks_create(&how, &u);
+	if (!e)
+		e = ustacks_trace(u, &trace, &out);
+	ustacks_destroy(u);
+	if (out.len && fputs(strbuf_text(&out), fp) == EOF && !e)
+		e = err_sys(errno, "cannot write what the helpers do");
+	strbuf_deinit(&out);
+	return e ? report_fail(&dtp->report, e) : 0;
+}

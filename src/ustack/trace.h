@@ -1,0 +1,28 @@
+/*
+ * The report of the option helpertrace: what each clause of each helper reads and answers for one
+ * stack, frame by frame, with the places in the text of the helpers.
+ *
+ * The threads of the process stand still meanwhile (ptrace), and go on afterwards, also if the
+ * tracer is killed.
+ *
+ * Errors   struct err *: no such thread, not permitted, or another tracer has it.
+ */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct strbuf;
+struct ustacks;
+
+struct trace_opts {
+	pid_t tid; /* the thread whose stack it is; of a process: its first one */
+	uint32_t max_frames, strsize;
+	void *ctx;
+	/* Writes the text of an address, which is behind a call if is_return; false: no symbol. */
+	bool (*name)(void *ctx, pid_t pid, uint64_t addr, bool is_return, struct strbuf *out);
+};
+
+MUST_CHECK struct err *ustacks_trace(struct ustacks *u, const struct trace_opts *opts,
+				     struct strbuf *out);
