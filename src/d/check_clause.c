@@ -555,7 +555,23 @@ static bool check_for_source(struct check *c, void *ctx, const struct derivation
 	return diags_count(c->diags) == nerrors;
 }
 
-/* Checks the clause once for all placed probes, and once for each source of each declared probe. */
+/*
+ * Checks the clause for probes that processes bring along themselves. There are none yet, so it is
+ * no error if the clause makes no sense for a probe without types.
+ */
+static void check_for_coming(struct check *c, const struct clause_target *plain)
+{
+	struct attempt attempt = attempt_begin(c);
+
+	check_for_target(c, plain);
+	if (diags_count(c->diags) != attempt.nerrors || c->ntrouble != attempt.ntrouble)
+		attempt_undo(c, &attempt);
+}
+
+/*
+ * Checks the clause once for all placed probes, and once for each source of each declared probe.
+ * Where a probe of processes is declared, a process with one of its own may begin later.
+ */
 static void check_for_spec(struct check *c, struct decl *d, const struct pspec *spec)
 {
 	struct probe_desc desc = desc_of(spec);
@@ -570,8 +586,12 @@ static void check_for_spec(struct check *c, struct decl *d, const struct pspec *
 			(void)derived_walk(c, derived_probe(info), check_for_source, &to);
 		plain.is_again |= info->is_in_processes; /* these have the same description */
 	}
-	if ((nplain || !i) && diags_count(c->diags) == nerrors)
+	if (diags_count(c->diags) != nerrors)
+		return;
+	if (nplain || !i)
 		check_for_target(c, &plain);
+	else if (plain.is_again)
+		check_for_coming(c, &plain);
 }
 
 /*

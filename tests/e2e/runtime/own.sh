@@ -76,6 +76,13 @@ order order 4 1
 100
 END
 grep . out | diff want - || fail "notes and declaration"
+# and they do so in a program that is not there yet when the clauses are compiled
+for program in ./shop-notes ./shop-plain; do
+	printf '#!/bin/sh\nexec %s\n' $program >starter && chmod +x starter
+	"$DTRACE" -Z -s notes.d -c ./starter >out 2>err || fail "$program comes later"
+	[ $program = ./shop-notes ] || sed -i '/^order order 2/d' want
+	grep . out | diff want - || fail "the probes of $program, which comes later"
+done
 
 # other names for the probes of a file; conditions on the code of functions
 code=$(objdump -d shop-plain --disassemble=price | awk '/<price>:/ { f = 1; next } f && NF { for (i = 2; i < 5 && $i ~ /^[0-9a-f][0-9a-f]$/; i++) printf "%s", $i; exit }')
