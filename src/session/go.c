@@ -318,13 +318,17 @@ struct err *run_attach_unit(struct run *run, struct session_unit *u, struct atta
 	return run->engine->engine->attach(run->engine, u->loaded, &opts, ret);
 }
 
+/* Units of what processes have mapped since the clauses were matched are attached already. */
 static struct err *attach_units(struct run *run)
 {
 	for (uint32_t i = 0; i < run->units.len && !run->is_interrupted; i++) {
 		struct session_unit *u = run->units.data[i];
-		struct err *e =
-			unit_has_timers(u) ? NULL : run_attach_unit(run, u, &run->attachments);
+		struct err *e = NULL;
 
+		if (u->group)
+			continue;
+		if (!unit_has_timers(u))
+			e = run_attach_unit(run, u, &run->attachments);
 		if (e)
 			return e;
 		report_debug(run->report, "'%s': attached", u->unit.name);
