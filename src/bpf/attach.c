@@ -60,31 +60,6 @@ struct err *attach_event(const struct unit *u, int prog_fd, const struct attach_
 
 /* ---- timers --------------------------------------------------------------------------------- */
 
-/* Reads the CPUs that are online from sysfs ("0-3,5"). An unreadable file means CPU 0 alone. */
-static void cpus_online(uint32_t **ret_cpus, uint32_t *ret_n)
-{
-	CLEANUP(file) FILE *f = fopen("/sys/devices/system/cpu/online", "re");
-	uint32_t *cpus = NULL, n = 0, cap = 0;
-	unsigned int lo, hi;
-
-	while (f && fscanf(f, "%u", &lo) == 1) {
-		if (fscanf(f, "-%u", &hi) != 1)
-			hi = lo;
-		for (unsigned int cpu = lo; cpu <= hi; cpu++) {
-			cpus = vec_grow(cpus, &cap, n + 1, sizeof(*cpus));
-			cpus[n++] = cpu;
-		}
-		if (fgetc(f) != ',')
-			break;
-	}
-	if (!n) {
-		cpus = xcalloc(1, sizeof(*cpus));
-		n = 1;
-	}
-	*ret_cpus = cpus;
-	*ret_n = n;
-}
-
 static struct err *attach_one(int prog_fd, uint32_t cpu, const struct unit_probe *pr,
 			      struct attachments *ret)
 {
@@ -134,10 +109,13 @@ struct err *attach_timers(const struct unit *u, int prog_fd, const struct attach
 			  struct attachments *ret)
 {
 	CLEANUP(free) uint32_t *cpus = NULL;
-	uint32_t ncpus;
+	uint32_t ncpus = cpus_online(&cpus);
 	struct err *e = NULL;
 
-	cpus_online(&cpus, &ncpus);
+	if (!ncpus) {
+		cpus = xcalloc(1, sizeof(*cpus)); /* CPU 0 alone */
+		ncpus = 1;
+	}
 	for (uint32_t i = 0; i < u->nprobes && !e; i++)
 		e = opts->cpu >= 0 ? attach_one(prog_fd, (uint32_t)opts->cpu, &u->probes[i], ret)
 				   : attach_online(prog_fd, cpus, ncpus, &u->probes[i], ret);

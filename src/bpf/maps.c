@@ -20,25 +20,16 @@
 
 /* ---- CPUs ------------------------------------------------------------------------------- */
 
-/* Marks the online CPUs, from a list such as "0-3,8"; all CPUs when it cannot be read. */
-static void cpus_online(bool *online, uint32_t ncpus)
+/* Marks the online CPUs; all CPUs when the list cannot be read. */
+static void online_mark(bool *online, uint32_t ncpus)
 {
-	CLEANUP(file) FILE *f = fopen("/sys/devices/system/cpu/online", "re");
-	unsigned int lo, hi;
-	int c = ',', nread = 0;
+	CLEANUP(free) uint32_t *cpus = NULL;
+	uint32_t n = cpus_online(&cpus);
 
-	while (f && c == ',' && fscanf(f, "%u", &lo) == 1) {
-		hi = lo;
-		c = getc(f);
-		if (c == '-') {
-			if (fscanf(f, "%u", &hi) != 1)
-				break;
-			c = getc(f);
-		}
-		for (; lo <= hi && lo < ncpus; lo++, nread++)
-			online[lo] = true;
-	}
-	for (uint32_t i = 0; nread == 0 && i < ncpus; i++)
+	for (uint32_t i = 0; i < n; i++)
+		if (cpus[i] < ncpus)
+			online[cpus[i]] = true;
+	for (uint32_t i = 0; n == 0 && i < ncpus; i++)
 		online[i] = true;
 }
 
@@ -136,7 +127,7 @@ static struct err *rings_create(struct kmaps *m)
 	bool has_offline = false;
 	struct err *e = NULL;
 
-	cpus_online(online, m->ncpus);
+	online_mark(online, m->ncpus);
 	for (uint32_t cpu = 0; cpu < m->ncpus && !e; cpu++) {
 		if (online[cpu])
 			e = map_create(&ring, &m->ring_fds[cpu]);

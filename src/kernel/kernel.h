@@ -36,6 +36,12 @@ MUST_CHECK struct err *kernel_check(void);
 /* The mount point of tracefs, which is mounted first if need be. */
 MUST_CHECK struct err *tracefs_path(const char **ret_path);
 
+/*
+ * Returns how many CPUs are online, and their numbers, which the caller frees; 0: the list cannot be
+ * read.
+ */
+uint32_t cpus_online(uint32_t **ret_cpus);
+
 /* ---- kernel types (kfield.c): reads /sys/kernel/btf/vmlinux only when called ----------------- */
 
 /* Offsets in kernel structures for generated code; UINT32_MAX when not needed or unknown. */

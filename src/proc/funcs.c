@@ -188,7 +188,7 @@ static bool use_debug_file(void *ctx, struct gate_file *file)
 static void read_debug_file(struct funcs *f, struct gate_file *file,
 			    const struct debug_place *place)
 {
-	struct debug_use use = {f, elf_syms_read(file, place->limit), place->limit};
+	struct debug_use use = {f, elf_syms_read_identity(file, place->limit), place->limit};
 
 	(void)debug_file_find(use.syms, place, use_debug_file, &use); /* optional */
 	elf_syms_destroy(use.syms);
@@ -265,9 +265,9 @@ static void list_complete(struct funcs *f)
 	}
 }
 
-static void index_names(struct funcs *f)
+/* Only those who search by name need the index, so the first of them makes it. */
+static void index_names(const struct funcs *f)
 {
-	f->by_name = hashmap_create();
 	for (uint32_t i = f->list.len; i > 0; i--) {
 		struct func *fn = &f->list.data[i - 1];
 
@@ -313,6 +313,7 @@ struct err *funcs_read(struct gate_file *file, const struct debug_place *place, 
 	struct err *e;
 
 	f->arena = arena_create();
+	f->by_name = hashmap_create();
 	gate_elf_open(file, place ? place->limit : GATE_LIMIT_DEFAULT, &g);
 	e = check_machine(g.elf, f);
 	if (!e) {
@@ -324,7 +325,6 @@ struct err *funcs_read(struct gate_file *file, const struct debug_place *place, 
 			read_debug_file(f, file, place);
 		list_sort(f);
 		list_complete(f);
-		index_names(f);
 		find_go(f, &g);
 		if (f->is_too_large)
 			e = err_hint(err_new("a symbol table of it takes more than %" PRIu64
@@ -356,8 +356,11 @@ void funcs_destroy(struct funcs *f)
 
 const struct func *funcs_find(const struct funcs *f, const char *name)
 {
-	uintptr_t at = (uintptr_t)hashmap_finds(f->by_name, name);
+	uintptr_t at;
 
+	if (!hashmap_count(f->by_name))
+		index_names(f);
+	at = (uintptr_t)hashmap_finds(f->by_name, name);
 	return at ? &f->list.data[at - 1] : NULL;
 }
 

@@ -39,8 +39,8 @@ struct func_segment {
 };
 
 struct funcs {
-	VEC(struct func) list; /* ascending address; the canonical name first */
-	struct hashmap *by_name;
+	VEC(struct func) list;	 /* ascending address; the canonical name first */
+	struct hashmap *by_name; /* empty until funcs_find() */
 	struct arena *arena;
 	VEC(struct func_segment) code; /* the executable segments */
 	bool is_32bit;

@@ -289,7 +289,7 @@ void elf_syms_sort(struct elf_syms *s)
 }
 
 /* Reads the symbols of an ELF file and closes g. */
-static struct elf_syms *read_elf(struct gate_elf *g)
+static struct elf_syms *read_elf(struct gate_elf *g, bool has_tables)
 {
 	struct elf_syms *s = xcalloc(1, sizeof(*s));
 
@@ -298,6 +298,8 @@ static struct elf_syms *read_elf(struct gate_elf *g)
 	if (g->elf) {
 		read_segments(s, g->elf);
 		read_identity(s, g);
+	}
+	if (g->elf && has_tables) {
 		read_tables(s, g);
 		read_minidebug(s, g);
 		elf_syms_sort(s);
@@ -314,7 +316,15 @@ struct elf_syms *elf_syms_read(struct gate_file *file, uint64_t limit)
 	struct gate_elf g;
 
 	gate_elf_open(file, limit, &g);
-	return read_elf(&g);
+	return read_elf(&g, true);
+}
+
+struct elf_syms *elf_syms_read_identity(struct gate_file *file, uint64_t limit)
+{
+	struct gate_elf g;
+
+	gate_elf_open(file, limit, &g);
+	return read_elf(&g, false);
 }
 
 struct elf_syms *elf_syms_read_memory(const void *image, size_t size)
@@ -325,7 +335,7 @@ struct elf_syms *elf_syms_read_memory(const void *image, size_t size)
 	if (size)
 		memcpy(copy, image, size);
 	gate_elf_memory(copy, size, GATE_LIMIT_DEFAULT, &g);
-	return read_elf(&g);
+	return read_elf(&g, true);
 }
 
 static bool is_same_build(const struct elf_syms *a, const struct elf_syms *b)

@@ -62,7 +62,9 @@ struct gate_file;
  * that is read, and of the table of symbols (sym/gate.h).
  */
 struct elf_syms *elf_syms_read(struct gate_file *file, uint64_t limit);
-/* The same for a file in memory: the vDSO. */
+/* The same without symbols: what a debug file is found by (sym/debugfile.h). */
+struct elf_syms *elf_syms_read_identity(struct gate_file *file, uint64_t limit);
+/* The same as elf_syms_read() for a file in memory: the vDSO. */
 struct elf_syms *elf_syms_read_memory(const void *image, size_t size);
 void elf_syms_destroy(struct elf_syms *s); /* NULL is allowed */
 /*
