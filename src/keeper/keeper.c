@@ -45,12 +45,23 @@ static pid_t keeper_spawn(struct keeper_area *area, int sock, int parent_fd)
 	return pid;
 }
 
+static struct err *uprobe_pmu(uint32_t *ret_type)
+{
+	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";
+	CLEANUP(file) FILE *f = fopen(path, "re");
+
+	if (!f || fscanf(f, "%u", ret_type) != 1)
+		return err_hint(err_new("this kernel has no uprobes"),
+				"it must be built with CONFIG_UPROBE_EVENTS");
+	return NULL;
+}
+
 static struct err *start_failed_err(void)
 {
 	return err_sys(errno, "cannot start the process that keeps the probes");
 }
 
-struct err *keeper_create(struct keeper **ret)
+struct err *keeper_create(bool is_early, struct keeper **ret)
 {
 	struct keeper_area *area = sys_mmap(NULL, sizeof(*area), PROT_READ | PROT_WRITE,
 					    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -62,6 +73,8 @@ struct err *keeper_create(struct keeper **ret)
 
 	if (area == MAP_FAILED)
 		return start_failed_err();
+	if (is_early)
+		err_destroy(uprobe_pmu(&area->warm_type)); /* keeper_uprobe() tells */
 	self = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	if (self >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
 		ours = pair[0];
@@ -245,17 +258,6 @@ void keeper_set_group(struct keeper *k, uint32_t group)
 struct err *keeper_drop_group(struct keeper *k, uint32_t group)
 {
 	return links_drop(k, 0, group, false);
-}
-
-static struct err *uprobe_pmu(uint32_t *ret_type)
-{
-	static const char path[] = "/sys/bus/event_source/devices/uprobe/type";
-	CLEANUP(file) FILE *f = fopen(path, "re");
-
-	if (!f || fscanf(f, "%u", ret_type) != 1)
-		return err_hint(err_new("this kernel has no uprobes"),
-				"it must be built with CONFIG_UPROBE_EVENTS");
-	return NULL;
 }
 
 struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid, uint64_t offset,

@@ -17,7 +17,8 @@
  *   - ends when the tracer ends, in whatever way, or when the tracer tells it to. It detaches the
  *     uprobes by ending: a process that is ending cannot be killed any more.
  *
- * The keeper is started together with the first uprobe (0.3 ms). It is no child that wait() would
+ * The keeper is started together with the first uprobe (0.3 ms), or earlier when it is known that
+ * there will be some. It is no child that wait() would
  * report, it keeps none of the tracer's descriptors open, and it frees the memory that the clone
  * copied from the tracer.
  *
@@ -47,7 +48,8 @@ struct uprobe_sites {
 
 struct keeper;
 
-MUST_CHECK struct err *keeper_create(struct keeper **ret);
+/* is_early: requests will come in some milliseconds, and are to be served fast then (warm.h). */
+MUST_CHECK struct err *keeper_create(bool is_early, struct keeper **ret);
 /*
  * Detaches all uprobes, and waits until they are detached if they are few; NULL is allowed.
  */

@@ -38,7 +38,8 @@ struct keeper_area {
 	enum keeper_op op;
 	pid_t pid;
 	uint32_t group;
-	uint32_t pmu_type; /* KEEPER_SINGLE */
+	uint32_t pmu_type;  /* KEEPER_SINGLE */
+	uint32_t warm_type; /* the type of uprobes if the keeper is to be warm; else 0 */
 	uint32_t n;
 	bool is_returned; /* as in struct uprobe_sites */
 	bool waits;	  /* KEEPER_DROP */

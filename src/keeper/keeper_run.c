@@ -18,6 +18,7 @@
 
 #include "base/apart.h"
 #include "keeper/herd.h"
+#include "keeper/warm.h"
 #include "kernel/kernel.h"
 
 /* Linux kernel/trace/trace_event_perf.c: format of the PMU "uprobe", ref_ctr_offset */
@@ -331,12 +332,22 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 {
 	struct pollfd fds[] = {{.fd = sock, .events = POLLIN}, {.fd = parent_fd, .events = POLLIN}};
 	struct wards wards = {.herd = -1};
+	struct warmth warm;
 
 	apart_begin("uprobe-keeper", parent, (int[]){sock, parent_fd}, 2);
 	raise_limit();
+	warmth_begin(&warm, area->warm_type);
 	for (;;) {
-		if (poll(fds, ARRAY_LEN(fds), -1) < 0 && errno != EINTR)
+		int n = poll(fds, ARRAY_LEN(fds), warm.is_on ? WARM_MS : -1);
+
+		if (n < 0 && errno != EINTR)
 			break;
+		if (n <= 0) {
+			warmth_renew(&warm);
+			continue;
+		}
+		if (warm.n)
+			warmth_end(&warm);
 		/* the tracer has ended; a process it forked may hold the socket */
 		if (fds[1].revents)
 			break;

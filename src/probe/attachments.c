@@ -12,9 +12,15 @@ void attachments_add(struct attachments *a, int fd)
 	a->fds[a->nfds++] = fd;
 }
 
+void attachments_prepare(struct attachments *a)
+{
+	if (!a->keeper)
+		err_destroy(keeper_create(true, &a->keeper)); /* attachments_keeper() tells */
+}
+
 struct err *attachments_keeper(struct attachments *a, struct keeper **ret)
 {
-	struct err *e = a->keeper ? NULL : keeper_create(&a->keeper);
+	struct err *e = a->keeper ? NULL : keeper_create(false, &a->keeper);
 
 	if (e)
 		return e;

@@ -20,6 +20,8 @@ struct attachments {
 };
 
 void attachments_add(struct attachments *a, int fd); /* takes the descriptor */
+/* Makes the keeper early, when it is known that some probe will need it. */
+void attachments_prepare(struct attachments *a);
 /* Returns the keeper, and makes it at the first call. */
 MUST_CHECK struct err *attachments_keeper(struct attachments *a, struct keeper **ret);
 /* Closes the links that close fast: all but the uprobes (providers.md 1.2). */

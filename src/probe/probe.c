@@ -53,6 +53,8 @@ struct probes {
 	struct declared_source_fns declared;
 	struct err *(*on_process)(void *ctx, pid_t pid);
 	void *process_ctx;
+	void (*on_scan)(void *ctx);
+	void *scan_ctx;
 	VEC(pid_t) processes; /* of -c and -p */
 	pid_t created;
 };
@@ -174,6 +176,18 @@ void probes_on_process(struct probes *ps, struct err *(*func)(void *ctx, pid_t p
 struct err *probes_need_process(struct probes *ps, pid_t pid)
 {
 	return ps->on_process ? ps->on_process(ps->process_ctx, pid) : NULL;
+}
+
+void probes_on_scan(struct probes *ps, void (*func)(void *ctx), void *ctx)
+{
+	ps->on_scan = func;
+	ps->scan_ctx = ctx;
+}
+
+void probes_will_scan(struct probes *ps)
+{
+	if (ps->on_scan && !ps->is_listing)
+		ps->on_scan(ps->scan_ctx);
 }
 
 void probes_add_process(struct probes *ps, pid_t pid)

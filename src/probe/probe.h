@@ -207,6 +207,13 @@ PRINTF_LIKE(2, 3) void probes_notice(struct probes *ps, const char *fmt, ...);
 void probes_on_process(struct probes *ps, struct err *(*func)(void *ctx, pid_t pid), void *ctx);
 MUST_CHECK struct err *probes_need_process(struct probes *ps, pid_t pid);
 
+/*
+ * func is called before a provider reads the mappings of all processes for a pattern of a program,
+ * as opposed to a listing: what processes map from then on has to be found by other means.
+ */
+void probes_on_scan(struct probes *ps, void (*func)(void *ctx), void *ctx);
+void probes_will_scan(struct probes *ps);
+
 /* The processes of -c and -p, in the order of the options; 0 behind the last. */
 void probes_add_process(struct probes *ps, pid_t pid);
 pid_t probes_process(const struct probes *ps, uint32_t i);

@@ -69,6 +69,7 @@ static void processes_scan(struct probes *ps, struct usdt_state *st,
 
 void usdt_scan_all(struct probes *ps, struct usdt_state *st)
 {
+	probes_will_scan(ps);
 	vec_clear(&st->uses);
 	hashmap_destroy(st->used);
 	st->used = hashmap_create();

@@ -8,6 +8,7 @@
 #include "proc/control.h"
 #include "proc/touch.h"
 #include "ustack/ustack.h"
+#include "session/early.h"
 #include "session/later.h"
 #include "consume/wait.h"
 #include "session/run.h"
@@ -606,6 +607,7 @@ void run_undo(struct run *run)
 		set_state(run, RT_STATE_OFF);
 	watch_destroy(run->watch);
 	run->watch = NULL;
+	early_end(run);
 	attachments_close(&run->attachments);
 	attachments_close(&run->cpu_watch.timers);
 	for (uint32_t i = 0; i < run->units.len; i++)

@@ -4,6 +4,7 @@
 #include "proc/control.h"
 #include "provider/come.h"
 #include "consume/wait.h"
+#include "session/early.h"
 #include "watch/watch.h"
 
 /* Room for the names of added probes: with patterns, and with named functions only. */
@@ -588,10 +589,15 @@ static const struct watch_subscriber all_subscriber = {
 	.lost = all_lost,
 };
 
+void later_subscribe_all(struct run *run, struct watch *w)
+{
+	watch_subscribe(w, &all_subscriber, run);
+}
+
 void later_watch_all(struct run *run)
 {
 	if (run->later && run->later->wants_all)
-		watch_subscribe(run_watch(run), &all_subscriber, run);
+		later_subscribe_all(run, run_watch(run));
 }
 
 static void all_look(struct run *run, bool is_scan)
@@ -655,10 +661,15 @@ static uint32_t flags_of(const struct run *run, const struct proc_id *id)
 /* What processes have mapped after the clauses were matched, and before the watch began. */
 static void all_start(struct run *run)
 {
+	bool is_whole;
+
+	run->later->has_lost = false;
+	is_whole = early_report(run);
 	watch_drain(run->watch);
+	is_whole &= !run->later->has_lost;
 	run->later->has_arrived = run->later->has_lost = false;
 	run->later->waits_since = 0;
-	all_look(run, true);
+	all_look(run, !is_whole);
 }
 
 void later_start(struct run *run)

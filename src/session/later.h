@@ -37,6 +37,8 @@ bool later_has_pids(const struct run *run);
 bool later_has_children(const struct run *run);
 /* Before the watch of all processes begins: subscribes to it, if some clause means them all. */
 void later_watch_all(struct run *run);
+/* Lets w report what all processes map; nothing may be reported before later_watch_all(). */
+void later_subscribe_all(struct run *run, struct watch *w);
 /* While it runs, after the watch was drained: adds the probes of files that are new. */
 void later_work(struct run *run);
 /* After probes are attached: starts to follow the processes. */

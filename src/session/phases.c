@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "consume/wait.h"
 #include "kernel/kernel.h"
+#include "session/early.h"
 #include "session/session.h"
 
 static _Thread_local char open_errmsg[1024];
@@ -60,6 +61,7 @@ static dtrace_hdl_t *handle_create(void)
 					.targets = &h->targets,
 					.names = &h->names,
 					.engines = engine_list});
+	early_enable(&h->run);
 	consumer_init(&h->consumer, &h->run);
 	options_on_change(&h->opts, options_changed, h);
 	return h;

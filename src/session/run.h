@@ -122,6 +122,7 @@ struct run {
 	struct cpu_watch cpu_watch;
 	struct later *later; /* NULL: no probes can be added */
 	struct watch *watch; /* NULL: there are no subscribers */
+	struct watch *early; /* from the match of a pattern until watch has begun (early.h) */
 	bool is_active, is_stopped;
 
 	/* These are set at the end. */

@@ -21,7 +21,8 @@
 
 #define DATA_SIZE     ((size_t)256 << 10) /* of each buffer; less if the kernel refuses so much */
 #define DATA_SIZE_MIN ((size_t)16 << 10)
-#define ROUNDS	      4 /* reads of all buffers in one drain, so that a drain ends */
+#define RECORD_MAX    65536 /* more than the largest record has */
+#define ROUNDS	      4	    /* reads of all buffers in one drain, so that a drain ends */
 
 struct cpu_events {
 	int fd;
@@ -229,6 +230,18 @@ static void events_keep_from(struct records *w, uint32_t i)
 	memcpy(w->bytes.data, bytes.data, bytes.len);
 	w->bytes.len = bytes.len;
 	vec_deinit(&bytes);
+}
+
+bool records_are_full(const struct records *w)
+{
+	for (uint32_t cpu = 0; w && cpu < w->n; cpu++) {
+		const struct cpu_events *c = &w->cpus[cpu];
+		uint64_t head = __atomic_load_n(&c->page->data_head, __ATOMIC_ACQUIRE);
+
+		if (head - c->page->data_tail + RECORD_MAX > c->data_size)
+			return true;
+	}
+	return false;
 }
 
 void records_drain(struct records *w)

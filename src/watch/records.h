@@ -30,5 +30,7 @@ struct records *records_create_over(const struct subscribers *subs,
 void records_destroy(struct records *w); /* NULL is allowed */
 /* Calls the subscribers for every event until now. w: NULL is allowed. */
 void records_drain(struct records *w);
+/* True if records may have been lost since the last drain. w: NULL is allowed. */
+bool records_are_full(const struct records *w);
 /* Descriptors that become readable when there are records. w: NULL is allowed. */
 uint32_t records_fds(const struct records *w, const int **ret_fds);

@@ -45,6 +45,11 @@ void watch_drain(struct watch *w)
 		records_drain(w->records);
 }
 
+bool watch_is_full(const struct watch *w)
+{
+	return records_are_full(w->records);
+}
+
 uint32_t watch_fds(const struct watch *w, const int **ret_fds)
 {
 	return records_fds(w->records, ret_fds);

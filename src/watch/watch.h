@@ -131,6 +131,11 @@ void watch_subscribe(struct watch *w, const struct watch_subscriber *sub, void *
 MUST_CHECK struct err *watch_all(struct watch *w, const int *cpus, uint32_t ncpus);
 /* Reports what was recorded until now to the subscribers. w: NULL is allowed. */
 void watch_drain(struct watch *w);
+/*
+ * True if records may have been lost without a word: the kernel says that it has lost some only
+ * when there is room for the next one.
+ */
+bool watch_is_full(const struct watch *w);
 /* Descriptors that become readable when something is recorded. */
 uint32_t watch_fds(const struct watch *w, const int **ret_fds);
 

@@ -78,7 +78,7 @@ static bool ends(int pidfd)
 static void test_life(void)
 {
 	struct keeper *k = NULL;
-	struct err *e = keeper_create(&k);
+	struct err *e = keeper_create(false, &k);
 	pid_t pid = keeper_wait(getpid());
 
 	ok(!e && pid > 0, "it lives");
@@ -96,7 +96,7 @@ static void test_life(void)
 static void test_killed(void)
 {
 	struct keeper *k = NULL;
-	struct err *e = keeper_create(&k);
+	struct err *e = keeper_create(false, &k);
 	uint64_t zero = 0;
 	struct uprobe_sites sites = {.offsets = &zero, .cookies = &zero, .n = 1};
 	int pidfd;
@@ -118,7 +118,7 @@ static void test_killed(void)
 static void test_stopped(void)
 {
 	struct keeper *k = NULL;
-	struct err *e = keeper_create(&k);
+	struct err *e = keeper_create(false, &k);
 	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
 
 	(void)kill(keeper_wait(getpid()), SIGSTOP);
@@ -128,6 +128,30 @@ static void test_stopped(void)
 	(void)kill(keeper_wait(getpid()), SIGSTOP);
 	keeper_destroy(k);
 	is_int(keeper_of(getpid()), 0, "and it ends when it is stopped again");
+	(void)close(self);
+}
+
+/* One that is made early has uprobes of its own, until the first request. */
+static void test_early(void)
+{
+	struct keeper *k = NULL;
+	struct err *e = keeper_create(true, &k);
+	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	uint64_t until = now_ns() + 20000000000;
+	pid_t pid = keeper_wait(getpid());
+	bool is_warm = false;
+
+	while (!is_warm && now_ns() < until) {
+		is_warm = nfiles(pid) > 3;
+		(void)usleep(1000);
+	}
+	ok(is_warm || access("/sys/bus/event_source/devices/uprobe/type", R_OK) != 0,
+	   "it has uprobes of its own");
+	if (!e)
+		e = keeper_ward(k, self);
+	ok(!e, "it answers");
+	is_int(nfiles(pid), 3, "it has closed them, and keeps what it was given");
+	keeper_destroy(k);
 	(void)close(self);
 }
 
@@ -143,7 +167,7 @@ static void test_orphan(void)
 	if (tracer == 0) {
 		struct keeper *k = NULL;
 
-		err_destroy(keeper_create(&k));
+		err_destroy(keeper_create(false, &k));
 		other = fork();
 		if (other)
 			(void)!write(up[1], &other, sizeof(other));
@@ -165,7 +189,7 @@ static void test_orphan(void)
 static void test_refusals(void)
 {
 	struct keeper *k = NULL;
-	struct err *e = keeper_create(&k);
+	struct err *e = keeper_create(false, &k);
 	uint64_t zero = 0;
 	struct uprobe_sites sites = {.offsets = &zero, .cookies = &zero, .n = 1};
 
@@ -181,7 +205,7 @@ static void test_refusals(void)
 	sys_fail_set(1);
 	keeper_destroy(k);
 	k = NULL;
-	e = keeper_create(&k);
+	e = keeper_create(false, &k);
 	ok(e && strstr(err_text(e), "cannot start the process that keeps the probes"), "no memory");
 	err_destroy(e);
 	sys_fail_set(0);
@@ -206,7 +230,7 @@ static pid_t stopped_child(void)
 static void be_tracer(pid_t ward, bool dies)
 {
 	struct keeper *k = NULL;
-	struct err *e = keeper_create(&k);
+	struct err *e = keeper_create(false, &k);
 
 	if (!e)
 		e = keeper_ward(k, (int)syscall(SYS_pidfd_open, ward, 0));
@@ -245,6 +269,7 @@ int main(void)
 	test_life();
 	test_killed();
 	test_stopped();
+	test_early();
 	test_orphan();
 	test_refusals();
 	test_wards();

@@ -112,7 +112,7 @@ static void test_order(bool stops)
 	struct err *e = follow_create(1, &(struct rt_pidns){0}, &f);
 
 	if (!e)
-		e = keeper_create(&k);
+		e = keeper_create(false, &k);
 	if (!e)
 		e = watch(f, k, pid, stops);
 	ok(!e, "a process is followed%s%s", e ? ": " : "", e ? err_text(e) : "");
@@ -154,7 +154,7 @@ static void test_left(void)
 	struct err *e = follow_create(1, &(struct rt_pidns){0}, &f);
 
 	if (!e)
-		e = keeper_create(&k);
+		e = keeper_create(false, &k);
 	if (!e)
 		e = watch(f, k, pid, true);
 	ok(!e, "a process is followed again");
@@ -190,7 +190,7 @@ static void test_lost(void)
 		_exit(0);
 	}
 	if (!e)
-		e = keeper_create(&k);
+		e = keeper_create(false, &k);
 	if (!e)
 		e = watch(f, k, pid, false);
 	ok(!e, "a process is followed that does much");

@@ -36,7 +36,7 @@ static void on_notice(void *ctx, const char *msg)
 
 static struct err *get_keeper(void *ctx, struct keeper **ret)
 {
-	struct err *e = keeper ? NULL : keeper_create(&keeper);
+	struct err *e = keeper ? NULL : keeper_create(false, &keeper);
 
 	*ret = keeper;
 	return e;

@@ -1,0 +1,81 @@
+/*
+ * Uprobes that save the first request of the keeper a grace period.
+ *
+ * The kernel locks out every fork() while it places a uprobe (dup_mmap_sem), and the first writer
+ * of that lock waits for a grace period of RCU: 12 ms and more. Until the next grace period has
+ * passed, further writers do not wait. So while the tracer is still finding out which instructions
+ * to probe, the keeper probes some in a file of its own, which nobody maps.
+ */
+#include "keeper/warm.h"
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "base/apart.h"
+
+#define NOP  0x90
+#define STEP 16 /* bytes from one instruction to the next */
+
+static int event_open(const struct warmth *w)
+{
+	struct perf_event_attr ev = {.type = w->pmu_type, .size = sizeof(ev)};
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", w->file);
+	ev.config1 = (uint64_t)(uintptr_t)path;
+	ev.config2 = (uint64_t)STEP * w->n;
+	return (int)syscall(SYS_perf_event_open, &ev, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+void warmth_begin(struct warmth *w, uint32_t pmu_type)
+{
+	uint8_t nops[WARM_MAX * STEP];
+
+	*w = (struct warmth){.file = -1, .pmu_type = pmu_type};
+	if (!pmu_type)
+		return;
+	memset(nops, NOP, sizeof(nops));
+	w->file = (int)syscall(SYS_memfd_create, "uprobe-keeper", MFD_CLOEXEC);
+	if (w->file < 0 || pwrite(w->file, nops, sizeof(nops), 0) != sizeof(nops))
+		return;
+	w->is_on = true;
+	warmth_renew(w);
+}
+
+void warmth_renew(struct warmth *w)
+{
+	int fd = w->is_on && w->n < WARM_MAX ? event_open(w) : -1;
+
+	if (fd >= 0)
+		w->fds[w->n++] = fd;
+	else
+		w->is_on = false;
+}
+
+/*
+ * The kernel takes a grace period to close each of them. A clone does that, which has the last
+ * descriptors as soon as the keeper has closed its own.
+ */
+void warmth_end(struct warmth *w)
+{
+	int gate[2] = {-1, -1};
+	bool is_apart = w->n && pipe2(gate, O_CLOEXEC) == 0;
+	char byte;
+
+	if (is_apart && apart_clone() == 0) {
+		(void)close(gate[1]);
+		(void)!read(gate[0], &byte, 1); /* returns when the keeper has closed its copies */
+		_exit(0);
+	}
+	for (uint32_t i = 0; i < w->n; i++)
+		(void)close(w->fds[i]);
+	if (w->file >= 0)
+		(void)close(w->file);
+	if (is_apart) {
+		(void)close(gate[0]);
+		(void)close(gate[1]);
+	}
+	*w = (struct warmth){.file = -1};
+}
