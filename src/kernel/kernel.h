@@ -37,8 +37,8 @@ MUST_CHECK struct err *kernel_check(void);
 MUST_CHECK struct err *tracefs_path(const char **ret_path);
 
 /*
- * Returns how many CPUs are online, and their numbers, which the caller frees; 0: the list cannot be
- * read.
+ * Returns how many CPUs are online, and their numbers, which the caller frees; 0: the list cannot
+ * be read.
  */
 uint32_t cpus_online(uint32_t **ret_cpus);
 
