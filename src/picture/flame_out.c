@@ -437,9 +437,10 @@ static void data_write(struct flame_page *f, struct strbuf *o)
 	if (f->nskipped)
 		page_note(&f->notes, true, "%llu further graphs are left out: the file has %u MB.",
 			  (unsigned long long)f->nskipped, f->opts.max_bytes / 1000000);
-	page_facts_add(&facts, &f->facts);
+	if (!f->opts.is_part)
+		page_facts_add(&facts, &f->facts);
 	strbuf_addf(o, "{\"icicle\":%d,\"only\":%d,\"facts\":", f->opts.icicle, !f->opts.is_part);
-	page_jsons(o, facts.data);
+	page_jsons(o, strbuf_text(&facts));
 	strbuf_adds(o, ",\"notes\":");
 	page_notes_json(o, &f->notes);
 	strbuf_adds(o, ",\n\"names\":[");

@@ -169,11 +169,17 @@ void page_date(struct strbuf *o, uint64_t ns)
 	time_format(o, ns, "%Y-%m-%d %H:%M:%S UTC");
 }
 
+void page_duration(struct strbuf *o, const struct page_facts *f)
+{
+	strbuf_addf(o, "%.1f s", (double)(wall_now() - f->began) / 1e9);
+}
+
 void page_facts_add(struct strbuf *o, const struct page_facts *f)
 {
 	strbuf_addf(o, "%s, ", f->host);
 	page_date(o, f->began);
-	strbuf_addf(o, ", %.1f s", (double)(wall_now() - f->began) / 1e9);
+	strbuf_adds(o, ", ");
+	page_duration(o, f);
 }
 
 /* ---- the file ------------------------------------------------------------------------------ */
@@ -193,28 +199,35 @@ void page_script(struct strbuf *o, const struct picture_file *script)
 	strbuf_adds(o, "</script>\n");
 }
 
-static void html_begin(struct strbuf *o, const char *title, const struct picture_file *script)
+void page_html_begin(struct strbuf *o, const char *title, const struct picture_file *const *styles,
+		     size_t nstyles, const struct picture_file *const *scripts, size_t nscripts)
 {
-	strbuf_addf(o,
-		    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-		    "<meta name=\"viewport\" content=\"width=device-width\">\n"
-		    "<meta name=\"color-scheme\" content=\"light dark\">\n"
-		    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-		    "style-src 'unsafe-inline'; script-src '%s'\">\n<title>",
-		    script->hash);
+	strbuf_adds(o, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		       "<meta name=\"viewport\" content=\"width=device-width\">\n"
+		       "<meta name=\"color-scheme\" content=\"light dark\">\n"
+		       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		       "style-src 'unsafe-inline'; script-src");
+	for (size_t i = 0; i < nscripts; i++)
+		strbuf_addf(o, " '%s'", scripts[i]->hash);
+	strbuf_adds(o, "\">\n<title>");
 	page_texts(o, title);
-	strbuf_adds(o, "</title>\n<style>body{margin:0;background:#fcfbf9}"
-		       "svg{display:block}@media (prefers-color-scheme:dark)"
-		       "{body{background:#15171c}}</style>\n</head>\n<body>\n");
+	strbuf_adds(o, "</title>\n");
+	for (size_t i = 0; i < nstyles; i++)
+		page_style(o, styles[i]);
+	strbuf_adds(o, "</head>\n<body>\n");
 }
 
 void page_begin(struct strbuf *o, bool as_html, const char *title, const struct picture_file *style,
 		const struct picture_file *script, uint32_t width, uint32_t height)
 {
-	if (as_html)
-		html_begin(o, title, script);
-	else
+	if (as_html) {
+		page_html_begin(o, title, NULL, 0, &script, 1);
+		strbuf_adds(o, "<style>body{margin:0;background:#fcfbf9}svg{display:block}"
+			       "@media (prefers-color-scheme:dark){body{background:#15171c}}"
+			       "</style>\n");
+	} else {
 		strbuf_adds(o, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+	}
 	strbuf_addf(o,
 		    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
 		    "viewBox=\"0 0 %u %u\">\n<title>",

@@ -53,6 +53,8 @@ struct page_facts {
 };
 void page_facts_init(struct page_facts *f);
 /* Adds "host, 2026-01-31 12:00:00 UTC, 10.0 s". */
+/* Adds how long the session has lasted. */
+void page_duration(struct strbuf *o, const struct page_facts *f);
 void page_facts_add(struct strbuf *o, const struct page_facts *f);
 /* Adds a time of day, in UTC. */
 void page_time(struct strbuf *o, uint64_t ns_since_1970);
@@ -67,6 +69,9 @@ void page_begin(struct strbuf *o, bool as_html, const char *title, const struct 
 		const struct picture_file *script, uint32_t width, uint32_t height);
 void page_data_begin(struct strbuf *o, bool as_html, const char *kind);
 void page_end(struct strbuf *o, bool as_html, const struct picture_file *script);
+/* Begins a page of HTML, up to the begin of its body; only these scripts may run in it. */
+void page_html_begin(struct strbuf *o, const char *title, const struct picture_file *const *styles,
+		     size_t nstyles, const struct picture_file *const *scripts, size_t nscripts);
 /* Adds elements with a style or a script. */
 void page_style(struct strbuf *o, const struct picture_file *style);
 void page_script(struct strbuf *o, const struct picture_file *script);

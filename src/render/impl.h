@@ -257,6 +257,11 @@ struct flow_step { /* the flow indent of a record */
 	const char *prefix; /* text before the function */
 };
 
+struct print_program {
+	struct print_program *next;
+	const char *name, *text;
+};
+
 struct printer {
 	const struct layout *layout;
 	struct probes *probes;
@@ -265,8 +270,9 @@ struct printer {
 	struct print_hooks hooks;
 	const struct renderer *render;
 	struct json json;
-	void *form;	     /* of renderer.open() */
-	struct folded *base; /* option flamebase */
+	void *form;			/* of renderer.open() */
+	struct print_program *programs; /* of the session, for reports */
+	struct folded *base;		/* option flamebase */
 	bool is_ended;
 	struct syms *syms;    /* NULL = addresses have no names */
 	struct strbuf helper; /* text of struct position.helper */

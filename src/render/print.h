@@ -47,6 +47,7 @@ enum print_oformat {
 	PRINT_FLAME,
 	PRINT_FOLDED,
 	PRINT_HEATMAP,
+	PRINT_HTML,
 };
 
 /* Values of option picture: what a picture's file is. */
@@ -116,6 +117,8 @@ void printer_set_syms(struct printer *p, struct syms *syms);
  */
 void printer_stack_name(struct printer *p, enum datum_kind kind, const char *bytes, uint32_t size,
 			struct strbuf *out);
+/* Tells the printer a program of the session, for reports; it copies the texts. */
+void printer_add_program(struct printer *p, const char *name, const char *text);
 /* Reads the files that options of pictures name. */
 MUST_CHECK struct err *printer_open_base(struct printer *p);
 /* Sets the offset from the clock of records to ns since 1970, for pcap(). */

@@ -25,6 +25,7 @@ static const struct renderer *const renderers[] = {
 	[PRINT_TEXT] = &render_text,	 [PRINT_JSON] = &render_json,
 	[PRINT_JSONL] = &render_json,	 [PRINT_FLAME] = &render_flame,
 	[PRINT_FOLDED] = &render_folded, [PRINT_HEATMAP] = &render_heat,
+	[PRINT_HTML] = &render_html,
 };
 
 struct printer *printer_create(const struct layout *l, struct probes *probes, struct aggs *aggs,
@@ -45,6 +46,18 @@ struct printer *printer_create(const struct layout *l, struct probes *probes, st
 	for (uint32_t i = 0; i < l->nclauses; i++)
 		p->fmts[i] = clause_fmts(p->arena, l->clauses[i].clause);
 	return p;
+}
+
+void printer_add_program(struct printer *p, const char *name, const char *text)
+{
+	struct print_program *prog = ARENA_NEW(p->arena, struct print_program);
+	struct print_program **at = &p->programs;
+
+	*prog = (struct print_program){NULL, arena_strdup(p->arena, name),
+				       arena_strdup(p->arena, text)};
+	while (*at)
+		at = &(*at)->next;
+	*at = prog;
 }
 
 struct err *printer_open_base(struct printer *p)

@@ -82,7 +82,8 @@ struct renderer {
 	void (*finish)(struct printer *p);
 };
 
-extern const struct renderer render_text, render_json, render_flame, render_folded, render_heat;
+extern const struct renderer render_text, render_json, render_flame, render_folded, render_heat,
+	render_html;
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 

@@ -1,6 +1,8 @@
 /* Compiles programs, and answers the compiler's calls to the session (compiler.h). */
 #include "session/compiler.h"
 
+#include "render/print.h"
+
 #include "d/attr.h"
 #include "provider/providers.h"
 #include "session/options.h"
@@ -367,6 +369,7 @@ void compiler_deinit(struct compiler *c)
 {
 	for (uint32_t i = 0; i < c->progs.len; i++) {
 		free(c->progs.data[i]->name);
+		free(c->progs.data[i]->text);
 		free(c->progs.data[i]);
 	}
 	vec_deinit(&c->progs);
@@ -424,6 +427,8 @@ struct err *compiler_compile(struct compiler *c, const struct program_text *t,
 	p = xcalloc(1, sizeof(*p));
 	p->prog = prog;
 	p->name = program_name(t);
+	if (c->opts->val[OPT_oformat] == PRINT_HTML)
+		p->text = strndup(t->text, t->len);
 	vec_push(&c->progs, p);
 	*ret = p;
 	return NULL;

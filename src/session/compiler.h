@@ -25,6 +25,7 @@ struct targets;
 struct dtrace_prog {
 	struct prog *prog;
 	char *name;
+	char *text; /* for reports; NULL: oformat has no use for it */
 	bool is_enabled;
 	dtrace_proginfo_t info;
 };
