@@ -31,3 +31,15 @@ comm -23 wanted there >missing
 grep '^ignored' there | comm -23 - wanted | sed 's/$/, which has an effect/' >>missing
 [ -s missing ] && { echo "not in doc/dtrace.8, or not so:"; cat missing; exit 1; }
 exit 0
+
+# Each page of the guide is a manual page that apropos(1) can find, and the manual pages that dtrace(8) names are there.
+if command -v lowdown >/dev/null; then
+	for page in "$SRC"/doc/guide/*.md; do
+		name=dtrace-$(basename "$page" .md)
+		[ -s "$BUILD/doc/$name.7" ] || { echo "there is no $name(7): doc/meson.build"; exit 1; }
+		grep -q "^$name - ." "$BUILD/doc/$name.7" || grep -q "^$name \\- ." "$BUILD/doc/$name.7" || { echo "$name(7) has no title"; exit 1; }
+	done
+	for name in $(sed -n 's/^\.BR \(dtrace-[a-z-]*\) (7).*/\1/p' "$man"); do
+		[ -s "$BUILD/doc/$name.7" ] || { echo "dtrace(8) names $name(7), which is not there"; exit 1; }
+	done
+fi
