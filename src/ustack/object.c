@@ -13,41 +13,111 @@ struct segment {
 	uint64_t off, addr, size;
 };
 
+/* A symbol of the table of dynamic symbols, or of the other one. */
+struct symbol {
+	uint64_t addr, size;
+	uint32_t name; /* offset in the names */
+	bool is_tls;
+};
+
+/*
+ * Large programs have some 200,000 symbols, and a process is waiting for its helper: so names stay
+ * where they were read, and a table of hashes finds them.
+ */
+struct slot {
+	uint32_t hash, index; /* index of the symbol, plus one; 0: the slot is free */
+};
+
 struct object {
 	struct arena *arena;
-	struct hashmap *symbols, *sections; /* name -> struct object_symbol */
+	struct hashmap *sections; /* name -> struct object_symbol */
+	VEC(struct symbol) symbols;
+	char *names; /* the tables of names, each with a NUL behind it */
+	size_t names_len;
+	struct slot *slots;
+	uint32_t mask; /* number of slots, a power of two, less one */
 	VEC(struct segment) segments;
 	uint64_t tls_size, tls_align;
 	const char *build_id;
 };
 
-static void symbol_add(struct object *o, const GElf_Sym *sym, const char *name)
+static uint32_t name_hash(const char *name)
 {
-	struct object_symbol *s;
+	uint32_t h = 2166136261u;
+
+	for (; *name; name++)
+		h = (h ^ (uint8_t)*name) * 16777619u;
+	return h;
+}
+
+/* The slot of the name, or the one where it is to be. */
+static struct slot *slot_find(const struct object *o, const char *name, uint32_t hash)
+{
+	for (uint32_t i = hash & o->mask;; i = (i + 1) & o->mask) {
+		struct slot *s = &o->slots[i];
+
+		if (!s->index || (s->hash == hash &&
+				  strcmp(o->names + o->symbols.data[s->index - 1].name, name) == 0))
+			return s;
+	}
+}
+
+static void symbol_add(struct object *o, const GElf_Sym *sym, size_t base, size_t len)
+{
+	struct symbol new = {sym->st_value, sym->st_size, (uint32_t)(base + sym->st_name),
+			     GELF_ST_TYPE(sym->st_info) == STT_TLS};
 	unsigned type = GELF_ST_TYPE(sym->st_info);
 
-	if (sym->st_shndx == SHN_UNDEF || !*name || type == STT_SECTION || type == STT_FILE ||
-	    hashmap_finds(o->symbols, name) || hashmap_count(o->symbols) >= SYMBOLS_MAX)
+	if (sym->st_shndx == SHN_UNDEF || sym->st_name >= len || !o->names[new.name] ||
+	    type == STT_SECTION || type == STT_FILE || o->symbols.len >= SYMBOLS_MAX)
 		return;
-	s = ARENA_NEW(o->arena, struct object_symbol);
-	*s = (struct object_symbol){sym->st_value, sym->st_size, type == STT_TLS};
-	hashmap_sets(o->symbols, name, s);
+	vec_push(&o->symbols, new);
+}
+
+/* Copies the table of names to o->names; returns how many bytes it has. */
+static size_t names_read(struct object *o, struct gate_elf *g, uint32_t section)
+{
+	Elf_Scn *scn = elf_getscn(g->elf, section);
+	Elf_Data *data = scn ? gate_data(g, scn) : NULL;
+	size_t len = data && data->d_buf ? data->d_size : 0;
+
+	if (!len || len > UINT32_MAX - o->names_len - 1)
+		return 0;
+	o->names = xrealloc(o->names, o->names_len + len + 1);
+	memcpy(o->names + o->names_len, data->d_buf, len);
+	o->names[o->names_len + len] = '\0';
+	o->names_len += len + 1;
+	return len;
 }
 
 static void symbols_read(struct object *o, struct gate_elf *g, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *data = gate_data(g, scn);
-	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0;
+	size_t n = data && sh->sh_entsize ? data->d_size / sh->sh_entsize : 0, base = o->names_len;
+	size_t len = n ? names_read(o, g, sh->sh_link) : 0;
 	GElf_Sym sym;
 
-	for (size_t i = 0; i < n && i <= INT32_MAX; i++) {
-		const char *name;
-
+	for (size_t i = 0; i < n && i <= INT32_MAX && len; i++) {
 		if (!gelf_getsym(data, (int)i, &sym))
 			return;
-		name = gate_text(g, sh->sh_link, sym.st_name);
-		if (name)
-			symbol_add(o, &sym, name);
+		symbol_add(o, &sym, base, len);
+	}
+}
+
+/* Makes the table of hashes. The first symbol of a name counts. */
+static void symbols_index(struct object *o)
+{
+	o->mask = 15;
+	while (o->mask < 2 * o->symbols.len)
+		o->mask = 2 * o->mask + 1;
+	o->slots = xcalloc(o->mask + 1, sizeof(*o->slots));
+	for (uint32_t i = 0; i < o->symbols.len; i++) {
+		const char *name = o->names + o->symbols.data[i].name;
+		uint32_t hash = name_hash(name);
+		struct slot *s = slot_find(o, name, hash);
+
+		if (!s->index)
+			*s = (struct slot){hash, i + 1};
 	}
 }
 
@@ -130,7 +200,6 @@ struct object *object_read(struct gate_file *file, uint64_t limit)
 	struct gate_elf g;
 
 	o->arena = arena_create();
-	o->symbols = hashmap_create();
 	o->sections = hashmap_create();
 	o->build_id = "";
 	gate_elf_open(file, limit, &g);
@@ -141,6 +210,7 @@ struct object *object_read(struct gate_file *file, uint64_t limit)
 		build_id_read(o, &g);
 	}
 	gate_elf_close(&g);
+	symbols_index(o);
 	return o;
 }
 
@@ -148,7 +218,9 @@ void object_destroy(struct object *o)
 {
 	if (!o)
 		return;
-	hashmap_destroy(o->symbols);
+	vec_deinit(&o->symbols);
+	free(o->names);
+	free(o->slots);
 	hashmap_destroy(o->sections);
 	vec_deinit(&o->segments);
 	arena_destroy(o->arena);
@@ -157,10 +229,11 @@ void object_destroy(struct object *o)
 
 bool object_symbol(const struct object *o, const char *name, struct object_symbol *ret)
 {
-	const struct object_symbol *s = hashmap_finds(o->symbols, name);
+	const struct slot *slot = slot_find(o, name, name_hash(name));
+	const struct symbol *s = slot->index ? &o->symbols.data[slot->index - 1] : NULL;
 
 	if (s)
-		*ret = *s;
+		*ret = (struct object_symbol){s->addr, s->size, s->is_tls};
 	return s;
 }
 
