@@ -182,8 +182,8 @@ dtrace:helper:ustack:
 
 dtrace:helper:ustack:
 /(arg0 < text || arg0 >= text_end || arg0 - blob < blob_size) && (arg0 < libc || arg0 >= libc_end) &&
-    arg1 - arg2 >= 24 && arg1 - arg2 < 0x1000000 && (WORD[arg1 - 8] & 3) == 1 && TYPE[WORD[arg1 - 16]] >= t_function &&
-    TYPE[WORD[arg1 - 16]] <= t_function_last/
+    arg1 - arg2 - 24 < 0x1000000 && (WORD[arg1 - 8] & 3) == 1 &&
+    TYPE[WORD[arg1 - 16]] - t_function <= t_function_last - t_function/
 {
 	this->function = WORD[arg1 - 16] - 1;
 	this->shared = WORD[this->function + o_shared] - 1;
@@ -197,31 +197,32 @@ dtrace:helper:ustack:
 {
 	this->tier = 0;
 	this->pc = arg0 - (arg3 != 0);
-	if (dispatch) {
-		this->code = WORD[dispatch + (*(uint32_t *)(this->function + o_code) >> 8) * 16 + 8];
-		this->code = (this->code >> 16) & ~1;
-	} else {
-		this->code = WORD[this->function + o_code] - 1;
-	}
-	if (TYPE[this->code + 1] != t_code ||
-	    this->pc - START[this->code] >= *(uint32_t *)(this->code + o_size))
-		this->code = WORD[this->shared + o_data] - 1;
-	if (TYPE[this->code + 1] == t_code &&
-	    this->pc - START[this->code] < *(uint32_t *)(this->code + o_size)) {
-		this->k = *(uint32_t *)(this->code + o_flags) & 15;
-		if (this->k == k_baseline)
-			this->tier = 2;
-		if (this->k >= k_optimised)
-			this->tier = 3;
+	this->in_blob = this->pc - blob < blob_size || (copy && this->pc - copy < blob_size);
+	if (!this->in_blob) {
+		if (dispatch) {
+			this->code = WORD[dispatch + (*(uint32_t *)(this->function + o_code) >> 8) * 16 + 8];
+			this->code = (this->code >> 16) & ~1;
+		} else {
+			this->code = WORD[this->function + o_code] - 1;
+		}
+		if (TYPE[this->code + 1] != t_code ||
+		    this->pc - START[this->code] >= *(uint32_t *)(this->code + o_size))
+			this->code = WORD[this->shared + o_data] - 1;
+		if (TYPE[this->code + 1] == t_code &&
+		    this->pc - START[this->code] < *(uint32_t *)(this->code + o_size)) {
+			this->k = *(uint32_t *)(this->code + o_flags) & 15;
+			if (this->k == k_baseline)
+				this->tier = 2;
+			if (this->k >= k_optimised)
+				this->tier = 3;
+		}
 	}
 	/*
 	 * Interpreted code runs in builtins. Their copy begins where a page of the heap could; most
 	 * frames are in its first 256 KB, in which it is found.
 	 */
-	this->in_blob = 0;
 	this->bytecode = WORD[arg1 - 32] - 1;
 	if (!this->tier) {
-		this->in_blob = this->pc - blob < blob_size || (copy && this->pc - copy < blob_size);
 		if ((WORD[arg1 - 40] & 0xffffffff) == 0 && TYPE[this->bytecode + 1] == t_bytecode) {
 			this->s = this->pc & ~0x3ffff;
 			if (!this->in_blob && WORD[this->s] == b0) {

@@ -111,7 +111,7 @@ struct rt_hmemo {
 };
 
 /* Memory of the process is read by lines, which are kept during the walk. */
-#define RT_HELPER_LINE	64u
+#define RT_HELPER_LINE	128u
 #define RT_HELPER_LINES 64u
 
 /* The state of the machine, in the scratch memory of a firing. */
@@ -142,4 +142,4 @@ struct rt_hwork {
 	u64 tags[RT_HELPER_LINES]; /* number of the line | 1 << 63; 0: there is none */
 	char lines[RT_HELPER_LINES * RT_HELPER_LINE + 8];
 };
-#define RT_HWORK_SIZE 10496
+#define RT_HWORK_SIZE 14592
