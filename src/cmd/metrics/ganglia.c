@@ -1,0 +1,151 @@
+/*
+ * Ganglia: two datagrams a value, as its command gmetric sends them: what the metric is, and its
+ * value as a text. gmond forgets what a metric is when it starts again, so both come each time.
+ *
+ * Facts    XDR: RFC 4506. Messages: lib/gm_protocol.x of Ganglia 3.7: gmetadata_full is 128,
+ *          gmetric_string 133; a slope of 1 only rises, 3 goes both ways.
+ *
+ * libganglia could send them, but only with a configuration of gmond that it reads from a file, and
+ * with APR; the format is the few lines below.
+ */
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include "metrics.h"
+
+enum { GMETADATA_FULL = 128, GMETRIC_STRING = 133, SLOPE_POSITIVE = 1, SLOPE_BOTH = 3 };
+
+static void xdr_int(struct buf *b, uint32_t v)
+{
+	v = htonl(v);
+	buf_add(b, &v, sizeof(v));
+}
+
+static void xdr_text(struct buf *b, const char *text)
+{
+	size_t len = strlen(text);
+
+	xdr_int(b, (uint32_t)len);
+	buf_add(b, text, len);
+	buf_add(b, "\0\0\0", (4 - len % 4) % 4);
+}
+
+struct push {
+	struct exporter *x;
+	const char *host;
+	uint32_t interval_s;
+	int fd;
+	bool is_good;
+};
+
+static void datagram_send(struct push *p, const struct buf *b)
+{
+	if (send(p->fd, b->data, b->len, MSG_DONTWAIT) >= 0)
+		return;
+	p->x->npush_errors++;
+	p->is_good = false;
+}
+
+static void value_send(struct push *p, const struct script *script, const struct metric *m,
+		       const char *name, double value, bool rises)
+{
+	static struct buf b;
+	struct buf text = {0};
+
+	buf_clear(&b);
+	xdr_int(&b, GMETADATA_FULL);
+	xdr_text(&b, p->host);
+	xdr_text(&b, name);
+	xdr_int(&b, 0); /* not in another host's name */
+	xdr_text(&b, "double");
+	xdr_text(&b, name);
+	xdr_text(&b, ""); /* units */
+	xdr_int(&b, rises ? SLOPE_POSITIVE : SLOPE_BOTH);
+	xdr_int(&b, p->interval_s * 2);	 /* late after so many seconds, */
+	xdr_int(&b, p->interval_s * 60); /* and forgotten */
+	xdr_int(&b, 2);
+	xdr_text(&b, "GROUP");
+	xdr_text(&b, script->name);
+	xdr_text(&b, "DESC");
+	xdr_text(&b, m->help);
+	datagram_send(p, &b);
+
+	buf_clear(&b);
+	buf_add_number(&text, value);
+	xdr_int(&b, GMETRIC_STRING);
+	xdr_text(&b, p->host);
+	xdr_text(&b, name);
+	xdr_int(&b, 0);
+	xdr_text(&b, "%s");
+	xdr_text(&b, text.data);
+	datagram_send(p, &b);
+	buf_free(&text);
+}
+
+struct bounds {
+	struct push *p;
+	const struct script *script;
+	const struct metric *m;
+	const char *name;
+};
+
+static void bound_send(int64_t bound, uint64_t count, void *arg)
+{
+	const struct bounds *t = arg;
+	struct buf name = {0};
+
+	buf_addf(&name, "%s.le_%lld", t->name, (long long)bound);
+	value_send(t->p, t->script, t->m, name.data, (double)count, true);
+	buf_free(&name);
+}
+
+/* A name with a suffix. */
+static void part_send(const struct bounds *t, const char *suffix, double value)
+{
+	struct buf name = {0};
+
+	buf_addf(&name, "%s%s", t->name, suffix);
+	value_send(t->p, t->script, t->m, name.data, value, true);
+	buf_free(&name);
+}
+
+static void metric_push(struct exporter *x, const struct script *script, struct metric *m,
+			void *arg)
+{
+	struct push *p = arg;
+	struct buf name = {0};
+
+	(void)x;
+	for (struct series *s = series_next(m, NULL); s; s = series_next(m, s)) {
+		struct bounds t = {p, script, m, NULL};
+
+		buf_clear(&name);
+		buf_addf(&name, "%s%s", m->name, s->is_overflow ? ".overflow" : "");
+		for (uint32_t i = 0; i < m->nlabels && !s->is_overflow; i++)
+			buf_addf(&name, ".%s", s->values[i]);
+		t.name = name.data;
+		switch (m->type) {
+		case METRIC_COUNTER:
+			part_send(&t, "",
+				  m->action == DTRACEAGG_COUNT ? series_count(s) : series_sum(s));
+			break;
+		case METRIC_GAUGE: value_send(p, script, m, name.data, s->value, false); break;
+		case METRIC_SUMMARY:
+			part_send(&t, ".sum", series_sum(s));
+			part_send(&t, ".count", series_count(s));
+			break;
+		case METRIC_HISTOGRAM:
+			part_send(&t, ".count", (double)histogram_visit(m, s, bound_send, &t));
+			break;
+		}
+	}
+	buf_free(&name);
+}
+
+bool ganglia_push(struct exporter *x, int fd, const char *host, uint32_t interval_s)
+{
+	struct push p = {x, host, interval_s ? interval_s : 1, fd, true};
+
+	metrics_visit(x, metric_push, &p);
+	return p.is_good;
+}

@@ -1,0 +1,341 @@
+/* A script: a session whose aggregations are metrics. */
+#include <errno.h>
+#include <libgen.h>
+#include <time.h>
+
+#include "metrics.h"
+
+/* ---- what the script says -------------------------------------------------------------------- */
+
+static void library_say(const struct script *s, const char *what)
+{
+	const char *hint = dtrace_errhint(s->hdl);
+
+	say("%s: %s: %s", s->path, what, dtrace_errmsg(s->hdl, dtrace_errno(s->hdl)));
+	if (hint)
+		say("hint: %s", hint);
+}
+
+static int drop_note(const dtrace_dropdata_t *drop, void *arg)
+{
+	struct script *s = arg;
+
+	s->ndrops += drop->dtdda_drops;
+	say("%s: %.*s", s->path, (int)strcspn(drop->dtdda_msg, "\n"), drop->dtdda_msg);
+	return DTRACE_HANDLE_OK;
+}
+
+static int fault_note(const dtrace_errdata_t *fault, void *arg)
+{
+	struct script *s = arg;
+
+	s->nerrors += fault->dteda_count;
+	say("%s: %.*s", s->path, (int)strcspn(fault->dteda_msg, "\n"), fault->dteda_msg);
+	return DTRACE_HANDLE_OK;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static char *file_read(const char *path)
+{
+	struct buf text = {0};
+	char room[4096];
+	FILE *fp = fopen(path, "re");
+	size_t n;
+
+	if (!fp)
+		return NULL;
+	while ((n = fread(room, 1, sizeof(room), fp)) > 0)
+		buf_add(&text, room, n);
+	buf_adds(&text, "");
+	(void)fclose(fp);
+	return text.data;
+}
+
+static char *script_name(const char *path)
+{
+	char *copy = mem_check(strdup(path)), *base = basename(copy), *name;
+	size_t len = strlen(base);
+
+	if (len > 2 && strcmp(base + len - 2, ".d") == 0)
+		base[len - 2] = '\0';
+	name = mem_check(strdup(base));
+	free(copy);
+	return name;
+}
+
+static bool script_start(struct script *s)
+{
+	dtrace_prog_t *prog;
+	char *argv[] = {s->path, NULL};
+	FILE *fp = fopen(s->path, "re");
+
+	if (!fp) {
+		say("%s: %s", s->path, strerror(errno));
+		return false;
+	}
+	prog = dtrace_program_fcompile(s->hdl, fp, s->path, 0, 1, argv);
+	(void)fclose(fp);
+	if (!prog || dtrace_program_exec(s->hdl, prog, NULL) != 0) {
+		library_say(s, "cannot compile");
+		return false;
+	}
+	(void)dtrace_handle_drop(s->hdl, drop_note, s);
+	(void)dtrace_handle_err(s->hdl, fault_note, s);
+	if (dtrace_go(s->hdl) != 0) {
+		library_say(s, "cannot trace");
+		return false;
+	}
+	return true;
+}
+
+struct script *script_open(struct exporter *x, const char *path)
+{
+	struct script *s = mem_check(calloc(1, sizeof(*s)));
+	char *text = file_read(path);
+	int error;
+
+	(void)x;
+	s->path = mem_check(strdup(path));
+	s->name = script_name(path);
+	if (text)
+		s->directives = directives_parse(path, text);
+	free(text);
+	s->hdl = dtrace_open(DTRACE_VERSION, 0, &error);
+	if (!s->hdl) {
+		say("%s: %s", path, dtrace_open_errmsg());
+		return s;
+	}
+	/* what the script prints is data alone; its own options come later, and win */
+	(void)dtrace_setopt(s->hdl, "quiet", NULL);
+	s->is_up = script_start(s);
+	if (!s->is_up) {
+		dtrace_close(s->hdl);
+		s->hdl = NULL;
+	}
+	return s;
+}
+
+void script_close(struct script *s)
+{
+	dtrace_close(s->hdl);
+	for (uint32_t i = 0; i < s->nmetrics; i++)
+		metric_destroy(s->metrics[i]);
+	directives_free(s->directives);
+	free(s->metrics);
+	free(s->is_due);
+	free(s->path);
+	free(s->name);
+	free(s);
+}
+
+/* ---- consuming ------------------------------------------------------------------------------- */
+
+static void metrics_reserve(struct script *s, uint32_t id)
+{
+	if (id < s->nmetrics)
+		return;
+	s->metrics = mem_check(realloc(s->metrics, (id + 1) * sizeof(*s->metrics)));
+	s->is_due = mem_check(realloc(s->is_due, id + 1));
+	for (; s->nmetrics <= id; s->nmetrics++) {
+		s->metrics[s->nmetrics] = NULL;
+		s->is_due[s->nmetrics] = false;
+	}
+}
+
+static int probe_pass(const dtrace_probedata_t *data, void *arg)
+{
+	(void)data;
+	(void)arg;
+	return DTRACE_CONSUME_THIS;
+}
+
+/*
+ * Aggregations are metrics: printa() shows nothing, and clear() and trunc() are only noted, because
+ * the rows have to be read before they go.
+ */
+static int action_take(const dtrace_probedata_t *data, const dtrace_recdesc_t *rec, void *arg)
+{
+	struct script *s = arg;
+
+	(void)data;
+	if (!rec)
+		return DTRACE_CONSUME_THIS;
+	if (rec->dtrd_action == DTRACEACT_PRINTA)
+		return DTRACE_CONSUME_NEXT;
+	if (rec->dtrd_action != DTRACEACT_CLEAR && rec->dtrd_action != DTRACEACT_TRUNC)
+		return DTRACE_CONSUME_THIS;
+	for (uint32_t i = 0; i < rec->dtrd_naggs; i++) {
+		metrics_reserve(s, rec->dtrd_aggs[i]);
+		s->is_due[rec->dtrd_aggs[i]] = true;
+	}
+	return DTRACE_CONSUME_NEXT;
+}
+
+static void script_end(struct script *s)
+{
+	s->is_up = false;
+	dtrace_close(s->hdl);
+	s->hdl = NULL;
+}
+
+static bool has_due(const struct script *s)
+{
+	for (uint32_t i = 0; i < s->nmetrics; i++)
+		if (s->is_due[i])
+			return true;
+	return false;
+}
+
+void script_work(struct exporter *x, struct script *s)
+{
+	dtrace_workstatus_t status;
+
+	if (!s->hdl)
+		return;
+	status = dtrace_work(s->hdl, stdout, probe_pass, action_take, s);
+	(void)fflush(stdout);
+	if (status == DTRACE_WORKSTATUS_OKAY) {
+		if (has_due(s))
+			script_read(x, s);
+		return;
+	}
+	if (status == DTRACE_WORKSTATUS_ERROR)
+		library_say(s, "cannot go on");
+	else
+		say("%s: has ended; its metrics stay as they are", s->path);
+	script_read(x, s);
+	if (s->hdl)
+		script_end(s);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+struct walk {
+	struct exporter *x;
+	struct script *s;
+};
+
+/* Whether another metric has the name already; then it is said. */
+static bool name_is_taken(struct exporter *x, const struct script *s, const struct metric *m)
+{
+	for (uint32_t i = 0; i < x->nscripts; i++)
+		for (uint32_t k = 0; k < x->scripts[i]->nmetrics; k++) {
+			const struct metric *other = x->scripts[i]->metrics[k];
+
+			if (!other || strcmp(other->name, m->name) != 0)
+				continue;
+			say("%s: '%s' of %s has the name, too: say 'name=' in a '@metric' comment",
+			    s->path, m->name, x->scripts[i]->path);
+			return true;
+		}
+	return false;
+}
+
+static struct metric *metric_get(struct walk *w, const dtrace_aggdata_t *row)
+{
+	uint32_t id = row->dtada_desc->dtagd_varid;
+	struct script *s = w->s;
+	struct metric *m;
+
+	metrics_reserve(s, id);
+	if (s->metrics[id])
+		return s->metrics[id];
+	if (row->dtada_nkeys > KEYS_MAX)
+		return NULL;
+	m = metric_create(w->x, s, row->dtada_desc, row->dtada_nkeys);
+	if (name_is_taken(w->x, s, m)) {
+		char *unique = NULL;
+
+		if (asprintf(&unique, "%s_%s_%u", m->name, s->name, id) < 0)
+			mem_check(NULL);
+		free(m->name);
+		m->name = name_clean(unique);
+		free(unique);
+	}
+	s->metrics[id] = m;
+	return m;
+}
+
+static int row_take(const dtrace_aggdata_t *row, void *arg)
+{
+	struct walk *w = arg;
+	struct metric *m = metric_get(w, row);
+
+	if (!m)
+		return DTRACE_AGGWALK_NEXT;
+	return metric_row(w->x, m, row, w->s->is_due[row->dtada_desc->dtagd_varid]);
+}
+
+void script_read(struct exporter *x, struct script *s)
+{
+	struct walk w = {x, s};
+
+	if (!s->hdl)
+		return;
+	if (dtrace_aggregate_snap(s->hdl) != 0 ||
+	    dtrace_aggregate_walk(s->hdl, row_take, &w) != 0) {
+		library_say(s, "cannot read aggregations");
+		script_end(s);
+		return;
+	}
+	for (uint32_t i = 0; i < s->nmetrics; i++) {
+		s->is_due[i] = false;
+		if (s->metrics[i])
+			metric_expire(x, s->metrics[i]);
+	}
+}
+
+void exporter_read(struct exporter *x)
+{
+	uint64_t start = clock_ns();
+
+	x->nreadings++;
+	for (uint32_t i = 0; i < x->nscripts; i++) {
+		script_work(x, x->scripts[i]);
+		script_read(x, x->scripts[i]);
+	}
+	x->reading_seconds = (double)(clock_ns() - start) / 1e9;
+}
+
+void metrics_visit(struct exporter *x, metric_func *func, void *arg)
+{
+	for (uint32_t i = 0; i < x->nscripts; i++)
+		for (uint32_t k = 0; k < x->scripts[i]->nmetrics; k++)
+			if (x->scripts[i]->metrics[k])
+				func(x, x->scripts[i], x->scripts[i]->metrics[k], arg);
+}
+
+void own_visit(struct exporter *x, own_func *func, void *arg)
+{
+	static const struct own_metric
+		up = {"fathom_script_up", "Whether the script traces", false, "script"},
+		drops = {"fathom_script_drops", "Records and increments that were lost", true,
+			 "script"},
+		errors = {"fathom_script_errors", "Faults of clauses", true, "script"},
+		over = {"fathom_overflow_rows", "Rows beyond the limit of a metric's series", true,
+			"metric"},
+		series = {"fathom_series", "Series of all metrics", false, NULL},
+		reading = {"fathom_reading_seconds", "How long the last reading took", false, NULL},
+		errs = {"fathom_push_errors", "Messages that could not be sent", true, NULL};
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < x->nscripts; i++)
+		func(&up, x->scripts[i]->name, x->scripts[i]->is_up, arg);
+	for (uint32_t i = 0; i < x->nscripts; i++)
+		func(&drops, x->scripts[i]->name, (double)x->scripts[i]->ndrops, arg);
+	for (uint32_t i = 0; i < x->nscripts; i++)
+		func(&errors, x->scripts[i]->name, (double)x->scripts[i]->nerrors, arg);
+	for (uint32_t i = 0; i < x->nscripts; i++)
+		for (uint32_t k = 0; k < x->scripts[i]->nmetrics; k++) {
+			const struct metric *m = x->scripts[i]->metrics[k];
+
+			if (!m)
+				continue;
+			func(&over, m->name, (double)m->noverflowed, arg);
+			n += m->nseries + (m->overflow != NULL);
+		}
+	func(&series, NULL, (double)n, arg);
+	func(&reading, NULL, x->reading_seconds, arg);
+	func(&errs, NULL, (double)x->npush_errors, arg);
+}

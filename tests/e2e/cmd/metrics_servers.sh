@@ -1,0 +1,319 @@
+# fathom-metrics with real servers, started here on loopback: what they say is what the workload did, also when one side starts again
+# in between. Each server is left out where its package is missing: prometheus, ganglia-monitor and gmetad; npm's statsd. OpenTelemetry's
+# requests go to a server of the test, which holds them against the published messages.
+# @@timeout: 400
+[ -x "$BUILD/src/cmd/metrics/fathom-metrics" ] || { echo "not built: it needs the packages libmicrohttpd-dev and libcurl4-openssl-dev"; exit 67; }
+exec python3 - <<'EOF'
+import http.server, json, os, re, shutil, signal, socket, subprocess, sys, threading, time, urllib.parse, urllib.request
+tmp, trigger, exporter = os.environ["TMP"], os.environ["TRIGGER"], os.environ["BUILD"] + "/src/cmd/metrics/fathom-metrics"
+os.chdir(tmp)
+bad, left_out, started = [], [], []
+
+def check(what, got, want):
+    if got != want:
+        bad.append(f"{what}: {got!r}, want {want!r}")
+
+def free_port(kind=socket.SOCK_STREAM):
+    with socket.socket(type=kind) as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+def start(*argv, log="log", **kw):
+    p = subprocess.Popen(argv, stdout=open(log, "a"), stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, **kw)
+    started.append(p)
+    return p
+
+def end(p, sig=signal.SIGTERM):
+    p.send_signal(sig)
+    p.wait(60)
+
+def until(what, func, want, seconds=60):
+    """Waits until func() gives what is wanted."""
+    limit, got = time.monotonic() + seconds, None
+    while time.monotonic() < limit:
+        try:
+            got = func()
+        except (OSError, KeyError, IndexError, ValueError) as e:
+            got = repr(e)
+        if got == want:
+            return
+        time.sleep(0.1)
+    bad.append(f"{what}: {got!r}, want {want!r}")
+
+def calls(n):
+    subprocess.run([trigger + "/calls", "getppid", str(n)], check=True)
+
+open("shop.d", "w").write('''syscall::getppid:entry /execname == "calls"/
+{ @n[execname, "a b"] = count(); @mean = avg(5); @most = max(-7); @q = quantize(5); @q = quantize(-9); @q = quantize(0); @q = quantize(300); }
+tick-50ms { trunc(@n); clear(@q); }''')
+
+def export(*flags):
+    port = free_port()
+    p = start(exporter, "-l", f"127.0.0.1:{port}", *flags, "shop.d", log="exporter.log")
+    until("the exporter starts", lambda: urllib.request.urlopen(f"http://127.0.0.1:{port}/-/healthy", timeout=9).status, 200)
+    return p, port
+
+def prometheus():
+    if not shutil.which("prometheus"):
+        return left_out.append("prometheus")
+    x, target = export()
+    port = free_port()
+    open("prometheus.yml", "w").write(f"""
+global: {{scrape_interval: 200ms, evaluation_interval: 10s}}
+scrape_configs:
+  - {{job_name: fathom, static_configs: [{{targets: ['127.0.0.1:{target}']}}]}}
+""")
+    def begin():
+        p = start("prometheus", "--config.file=prometheus.yml", f"--web.listen-address=127.0.0.1:{port}", "--storage.tsdb.path=tsdb",
+                  "--enable-feature=native-histograms", log="prometheus.log")
+        return p
+    def query(text):
+        url = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": text})
+        return json.load(urllib.request.urlopen(url, timeout=9))["data"]["result"]
+    value = lambda text: float(query(text)[0]["value"][1])
+    server = begin()
+    calls(1000)
+    until("a counter", lambda: value('dtrace_shop_n_total{key0="calls",key1="a b"}'), 1000.0)
+    until("a summary", lambda: (value("dtrace_shop_mean_sum"), value("dtrace_shop_mean_count")), (5000.0, 1000.0))
+    until("a gauge", lambda: value("dtrace_shop_most"), -7.0)
+    # the histogram came as a native one: 4000 values, a quarter of them negative, a quarter zero
+    until("a native histogram", lambda: value("histogram_count(dtrace_shop_q)"), 4000.0)
+    until("values up to 8", lambda: round(value("histogram_fraction(-1e9, 8, dtrace_shop_q)"), 6), 0.75)
+    until("values above 256", lambda: round(value("histogram_fraction(256, 512, dtrace_shop_q)"), 6), 0.25)
+    until("values below 0", lambda: round(value("histogram_fraction(-16, -8, dtrace_shop_q)"), 6), 0.25)
+    # Prometheus starts again: what was counted meanwhile is there
+    end(server)
+    calls(500)
+    server = begin()
+    until("after Prometheus's start", lambda: value("dtrace_shop_n_total"), 1500.0)
+    # the exporter starts again: it begins at zero, which Prometheus knows how to add up
+    end(x, signal.SIGKILL)
+    again = start(exporter, "-l", f"127.0.0.1:{target}", "shop.d", log="exporter.log")
+    until("the exporter is back", lambda: urllib.request.urlopen(f"http://127.0.0.1:{target}/-/healthy", timeout=9).status, 200)
+    calls(700)
+    until("after the exporter's start", lambda: value("dtrace_shop_n_total"), 700.0)
+    until("resets", lambda: value("resets(dtrace_shop_n_total[10m])"), 1.0)
+    until("it is up", lambda: value("up"), 1.0)
+    end(again)
+    end(server)
+
+def ganglia():
+    if not shutil.which("gmond") or not shutil.which("gmetad"):
+        return left_out.append("ganglia-monitor, gmetad")
+    udp, tcp, xml, interactive = free_port(socket.SOCK_DGRAM), free_port(), free_port(), free_port()
+    open("gmond.conf", "w").write(f"""
+globals {{ daemonize = no setuid = no host_dmax = 0 send_metadata_interval = 0 allow_extra_data = yes }}
+cluster {{ name = "fathom" }}
+udp_recv_channel {{ port = {udp} bind = 127.0.0.1 }}
+tcp_accept_channel {{ port = {tcp} bind = 127.0.0.1 }}
+""")
+    os.makedirs("rrds", exist_ok=True)
+    os.chmod("rrds", 0o777)
+    open("gmetad.conf", "w").write(f"""
+data_source "fathom" 5 127.0.0.1:{tcp}
+setuid off
+rrd_rootdir "{tmp}/rrds"
+xml_port {xml}
+interactive_port {interactive}
+trusted_hosts 127.0.0.1
+""")
+    def read(port):
+        with socket.create_connection(("127.0.0.1", port), timeout=9) as s:
+            return b"".join(iter(lambda: s.recv(65536), b"")).decode()
+    def metric(port, name, *what):
+        element = re.search(rf'<METRIC NAME="{re.escape(name)}"[^>]*>', read(port)).group(0)
+        return [re.search(rf' {w}="([^"]*)"', element).group(1) for w in what]
+    def quiet(func):
+        return lambda: func()
+    gmond = start("gmond", "-f", "-c", "gmond.conf", log="gmond.log")
+    until("gmond starts", lambda: "GANGLIA_XML" in read(tcp), True)
+    x, _ = export("--ganglia", f"127.0.0.1:{udp}", "-i", "0.3")
+    calls(1000)
+    names = [("dtrace_shop_n.calls.a b", 1000, "positive"), ("dtrace_shop_most", -7, "both"), ("dtrace_shop_q.count", 4000, "positive"),
+             ("dtrace_shop_q.le_7", 3000, "positive")]
+    def seen(port):
+        def func():
+            try:
+                return [(n, int(float(metric(port, n, "VAL")[0])), metric(port, n, "SLOPE")[0]) for n, _, _ in names]
+            except AttributeError as e:
+                return repr(e)
+        return func
+    until("gmond", seen(tcp), names)
+    gmetad = start("gmetad", "-c", "gmetad.conf", "-d", "1", log="gmetad.log")
+    until("gmetad's XML", seen(xml), names, 90)
+    # gmond starts again and has forgotten everything; it knows again what the metrics are
+    end(gmond)
+    calls(500)
+    gmond = start("gmond", "-f", "-c", "gmond.conf", log="gmond.log")
+    names[:] = [("dtrace_shop_n.calls.a b", 1500, "positive")]
+    until("gmond again", seen(tcp), names)
+    for p in (x, gmond, gmetad):
+        end(p)
+
+class Statsd(threading.Thread):
+    """Counts lines as a server does."""
+    def __init__(self, port):
+        super().__init__(daemon=True)
+        self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.sock.bind(("127.0.0.1", port))
+        self.sock.settimeout(0.2)
+        self.counters, self.gauges, self.is_open, self.longest = {}, {}, True, 0
+        self.start()
+    def run(self):
+        while self.is_open:
+            try:
+                data = self.sock.recv(65536)
+            except TimeoutError:
+                continue
+            self.longest = max(self.longest, len(data))
+            for line in data.decode().split("\n"):
+                name, value, kind = re.fullmatch(r"([^:|@\s]+):(-?[\d.]+)\|(c|g)", line).groups()
+                if kind == "c":
+                    self.counters[name] = self.counters.get(name, 0) + float(value)
+                else:
+                    self.gauges[name] = float(value) if not value.startswith("-") else self.gauges.get(name, 0) + float(value)
+    def close(self):
+        self.is_open = False
+        self.join()
+        self.sock.close()
+
+def statsd():
+    port = free_port(socket.SOCK_DGRAM)
+    server = Statsd(port)
+    x, _ = export("--statsd", f"127.0.0.1:{port}", "-i", "0.1")
+    calls(1000)
+    until("increments", lambda: server.counters.get("dtrace_shop_n.calls.a_b"), 1000.0)
+    until("a gauge", lambda: server.gauges.get("dtrace_shop_most"), -7.0)
+    until("buckets", lambda: [server.counters.get(f"dtrace_shop_q.to_{b}") for b in (-8, 0, 7, 511)], [1000.0] * 4)
+    check("datagrams fit", server.longest <= 1432, True)
+    # no server for a while: nothing is lost
+    server.close()
+    calls(500)
+    time.sleep(0.5)
+    again = Statsd(port)
+    again.counters = server.counters
+    until("after the server's start", lambda: again.counters.get("dtrace_shop_n.calls.a_b"), 1500.0)
+    calls(50)
+    end(x) # the last increments come when it ends
+    until("at the end", lambda: again.counters.get("dtrace_shop_n.calls.a_b"), 1550.0)
+    again.close()
+
+def statsd_npm():
+    """The original server, if npm has it or can get it."""
+    if not shutil.which("npm") or subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund", "--fetch-retries=0", "--fetch-timeout=20000", "--prefix", "npm", "statsd@0.9.0"],
+                                                 capture_output=True, timeout=120).returncode:
+        return left_out.append("npm's statsd")
+    port, management = free_port(socket.SOCK_DGRAM), free_port()
+    open("statsd.js", "w").write(f'{{ port: {port}, address: "127.0.0.1", mgmt_address: "127.0.0.1", mgmt_port: {management}, backends: [], flushInterval: 600000, deleteCounters: false }}')
+    server = start("node", "npm/node_modules/statsd/stats.js", "statsd.js", log="statsd.log")
+    def ask(what):
+        with socket.create_connection(("127.0.0.1", management), timeout=9) as s:
+            s.sendall(what.encode() + b"\n")
+            text = b""
+            while b"END" not in text:
+                text += s.recv(65536)
+            return text.decode()
+    until("statsd starts", lambda: "END" in ask("counters"), True)
+    x, _ = export("--statsd", f"127.0.0.1:{port}", "-i", "0.2")
+    calls(1000)
+    until("npm's statsd, a counter", lambda: "'dtrace_shop_n.calls.a_b': 1000," in ask("counters"), True)
+    until("npm's statsd, a gauge", lambda: "dtrace_shop_most: -7" in ask("gauges"), True)
+    end(x)
+    end(server)
+
+# opentelemetry-proto 1.x: metrics/v1/metrics.proto, common/v1/common.proto, resource/v1/resource.proto, as JSON
+INT = lambda v: isinstance(v, str) and re.fullmatch(r"-?\d+", v)
+NUMBER = lambda v: isinstance(v, (int, float)) and not isinstance(v, bool)
+TEXT, BOOL = (lambda v: isinstance(v, str)), (lambda v: isinstance(v, bool))
+VALUE = {"stringValue": TEXT, "boolValue": BOOL}
+ATTRIBUTES = [{"key": TEXT, "value": VALUE}]
+POINT = {"attributes": ATTRIBUTES, "startTimeUnixNano": INT, "timeUnixNano": INT}
+NUMBERS = [{**POINT, "asInt": INT, "asDouble": NUMBER}]
+REQUEST = {"resourceMetrics": [{"resource": {"attributes": ATTRIBUTES}, "scopeMetrics": [{"scope": {"name": TEXT, "version": TEXT}, "metrics": [{
+    "name": TEXT, "description": TEXT, "unit": TEXT,
+    "gauge": {"dataPoints": NUMBERS},
+    "sum": {"dataPoints": NUMBERS, "aggregationTemporality": lambda v: v in (1, 2), "isMonotonic": BOOL},
+    "histogram": {"aggregationTemporality": lambda v: v in (1, 2), "dataPoints": [{**POINT, "count": INT, "sum": NUMBER, "bucketCounts": [INT], "explicitBounds": [NUMBER]}]},
+    "summary": {"dataPoints": [{**POINT, "count": INT, "sum": NUMBER}]},
+}]}]}]}
+
+def conforms(value, form, where=""):
+    if isinstance(form, dict):
+        if not isinstance(value, dict):
+            return [where]
+        return [w for k, v in value.items() for w in (conforms(v, form[k], f"{where}.{k}") if k in form else [f"{where}.{k}: no such member"])]
+    if isinstance(form, list):
+        return [w for i, v in enumerate(value) for w in conforms(v, form[0], f"{where}[{i}]")] if isinstance(value, list) else [where]
+    return [] if form(value) else [f"{where}: {value!r}"]
+
+def otlp():
+    last, wrong = {}, []
+    class Collector(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            if self.path != "/v1/metrics" or self.headers["content-type"] != "application/json":
+                wrong.append(f"{self.path} {self.headers['content-type']}")
+            wrong.extend(conforms(body, REQUEST)[:3])
+            for m in body["resourceMetrics"][0]["scopeMetrics"][0]["metrics"]:
+                last[m["name"]] = m
+                for p in m.get("histogram", {}).get("dataPoints", []):
+                    if len(p["bucketCounts"]) != len(p["explicitBounds"]) + 1 or sum(map(int, p["bucketCounts"])) != int(p["count"]):
+                        wrong.append(f"histogram {p}")
+                    if p["explicitBounds"] != sorted(set(p["explicitBounds"])):
+                        wrong.append(f"bounds {p}")
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.end_headers()
+            self.wfile.write(b"{}")
+        def log_message(self, *args):
+            pass
+    port = free_port()
+    def begin():
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Collector)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return server
+    server = begin()
+    x, _ = export("--otlp", f"http://127.0.0.1:{port}/", "-i", "0.2")
+    calls(1000)
+    total = lambda: [int(p["asInt"]) for p in last["dtrace_shop_n"]["sum"]["dataPoints"]]
+    until("a sum", total, [1000])
+    check("attributes", {a["key"]: a["value"] for a in last["dtrace_shop_n"]["sum"]["dataPoints"][0]["attributes"]},
+          {"key0": {"stringValue": "calls"}, "key1": {"stringValue": "a b"}})
+    check("cumulative", [last["dtrace_shop_n"]["sum"][k] for k in ("aggregationTemporality", "isMonotonic")], [2, True])
+    until("a gauge", lambda: last["dtrace_shop_most"]["gauge"]["dataPoints"][0]["asInt"], "-7")
+    until("a summary", lambda: [last["dtrace_shop_mean"]["summary"]["dataPoints"][0][k] for k in ("count", "sum")], ["1000", 5000])
+    def buckets():
+        p = last["dtrace_shop_q"]["histogram"]["dataPoints"][0]
+        return {b: int(n) for b, n in zip(p["explicitBounds"] + ["inf"], p["bucketCounts"]) if n != "0"}
+    until("a histogram", buckets, {-8: 1000, 0: 1000, 7: 1000, 511: 1000})
+    server.shutdown()
+    server.server_close()
+    calls(500)
+    time.sleep(0.5)
+    server = begin()
+    until("after the collector's start", total, [1500])
+    calls(50)
+    end(x)
+    until("at the end", total, [1550])
+    server.shutdown()
+    check("requests", wrong, [])
+    check("it says once that the collector was away", open("exporter.log").read().count("takes no metrics"), 1)
+
+try:
+    for part in (prometheus, ganglia, statsd, statsd_npm, otlp):
+        if not sys.argv[1:] or part.__name__ in sys.argv[1:]:
+            part()
+finally:
+    for p in started:
+        if p.poll() is None:
+            p.kill()
+            p.wait()
+if bad:
+    for name in sorted(os.listdir(".")):
+        if name.endswith(".log"):
+            print(f"--- {name}", open(name, errors="replace").read()[-1500:], sep="\n")
+print("\n".join(bad), end="\n" if bad else "")
+if not bad and len(left_out) == 3:
+    print("without the packages " + ", ".join(left_out))
+sys.exit(bool(bad))
+EOF
