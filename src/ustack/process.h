@@ -41,10 +41,10 @@ bool process_is_libc(const char *name);
  */
 bool process_attach(struct process *p, const struct helper *h, char **ret_why);
 /*
- * Runs a clause in that machine; false after a fault, or if the clauses that have counted their
- * actions in *steps have had too many: *ret_why says why.
+ * Runs a clause in that machine, at most *left actions, which it counts down; false after a fault,
+ * or when none is left: *ret_why says why.
  */
-bool process_clause(struct process *p, const struct prog_clause *cl, uint32_t *steps,
+bool process_clause(struct process *p, const struct prog_clause *cl, uint32_t *left,
 		    char **ret_why);
 struct dif_machine *process_machine(struct process *p);
 

@@ -110,10 +110,9 @@ static uint32_t act_next(const struct prog_act *act, uint32_t i, uint64_t value,
 	return i + 1;
 }
 
-bool process_clause(struct process *p, const struct prog_clause *cl, uint32_t *steps,
-		    char **ret_why)
+bool process_clause(struct process *p, const struct prog_clause *cl, uint32_t *left, char **ret_why)
 {
-	uint32_t left[8] = {0};
+	uint32_t loops[8] = {0};
 	struct dif_result r = {0};
 	const struct prog_act *act = NULL;
 
@@ -123,16 +122,17 @@ bool process_clause(struct process *p, const struct prog_clause *cl, uint32_t *s
 			return true;
 	}
 	for (uint32_t i = 0; i < cl->nacts && r.fault == DIF_FAULT_NONE;
-	     i = act_next(act, i, r.value, left)) {
+	     i = act_next(act, i, r.value, loops)) {
 		act = &cl->acts[i];
 		for (uint32_t k = 0; k < act->nargs && r.fault == DIF_FAULT_NONE; k++)
 			r = value_run(p, cl, act, k);
-		if (++*steps > STEPS_MAX || process_is_late(p))
+		if (!*left || process_is_late(p))
 			break;
+		--*left;
 		if (p->hooks && r.fault == DIF_FAULT_NONE)
 			p->hooks->done(p->hooks->ctx, act, &r);
 	}
-	if (r.fault == DIF_FAULT_NONE && *steps <= STEPS_MAX && !process_is_late(p))
+	if (r.fault == DIF_FAULT_NONE && *left && !process_is_late(p))
 		return true;
 	*ret_why = fault_text(p, act ? act->span : cl->span, &r);
 	return false;
@@ -147,7 +147,7 @@ bool process_attach(struct process *p, const struct helper *h, char **ret_why)
 				    .rand = dif_env_none.rand,
 				    .progenyof = dif_env_none.progenyof,
 				    .attach = process_subr};
-	uint32_t steps = 0;
+	uint32_t left = STEPS_MAX;
 	bool good = true;
 
 	p->helper = h;
@@ -161,7 +161,7 @@ bool process_attach(struct process *p, const struct helper *h, char **ret_why)
 	for (uint32_t i = 0; i < h->prog->nclauses && good; i++)
 		if (helper_clause_probe(h->prog->clauses[i]) == HELPER_ATTACH) {
 			dif_machine_begin_clause(p->machine);
-			good = process_clause(p, h->prog->clauses[i], &steps, ret_why);
+			good = process_clause(p, h->prog->clauses[i], &left, ret_why);
 		}
 	return good;
 }

@@ -4,6 +4,8 @@
 #include "bpf/rt/helper.h"
 #include "ustack/helper.h"
 
+#define ACTIONS_MAX 50000u /* of all clauses of a walk */
+
 /* A helper with its variables. */
 struct part {
 	const struct helper *h;
@@ -18,7 +20,7 @@ struct walk {
 	struct process_hooks hooks;
 	/* the clauses that run */
 	struct part *part;
-	uint32_t steps;
+	uint32_t left;		/* actions */
 	uint64_t result;	/* address of the value, in the machine of result_of */
 	struct part *result_of; /* NULL: no name */
 	struct strbuf text;	/* of uframe() */
@@ -159,7 +161,7 @@ static void clauses_run(struct walk *w, enum helper_probe probe)
 			CLEANUP(free) char *why = NULL;
 
 			if (helper_clause_probe(prog->clauses[k]) != probe ||
-			    process_clause(w->part->proc, prog->clauses[k], &w->steps, &why))
+			    process_clause(w->part->proc, prog->clauses[k], &w->left, &why))
 				continue;
 			w->result_of = NULL;
 			if (w->r->failed)
@@ -229,7 +231,7 @@ static struct err *parts_open(struct walk *w)
 
 struct err *replay_run(struct replay *r)
 {
-	struct walk w = {.r = r, .frame = r->thread, .text_left = r->strsize};
+	struct walk w = {.r = r, .frame = r->thread, .text_left = r->strsize, .left = ACTIONS_MAX};
 	struct err *e;
 
 	r->walk = &w;

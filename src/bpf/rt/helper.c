@@ -780,11 +780,28 @@ INLINE u64 call_own(struct rt_mach *m, struct rt_hwork *h, u32 subr)
 	}
 }
 
+/*
+ * The instructions for which a subroutine of D counts: it may read strings whole, some of them once
+ * for each byte of another.
+ */
+INLINE u64 call_cost(u32 subr)
+{
+	switch (subr) {
+	case SUBR_CLEANPATH:
+	case SUBR_INDEX:
+	case SUBR_JSON:
+	case SUBR_RINDEX:
+	case SUBR_STRSTR: return 2 * cfg.strsize;
+	default: return 16 + cfg.strsize / 16;
+	}
+}
+
 /* Subroutines of D. */
 INLINE u64 call_other(struct rt_mach *m, struct rt_hwork *h, u32 subr)
 {
 	const u64 *v = h->push;
 
+	h->fuel -= call_cost(subr);
 	switch (subr) {
 	case SUBR_ALLOCA: return rt_sub_alloca(m, v[0]);
 	case SUBR_BASENAME: return rt_sub_basename(m, v[0]);
