@@ -1,12 +1,12 @@
 /*
- * Perl 5.36 (with threads, as Debian has it): frames of subroutines and evals, as
+ * Perl 5.32 to 5.42 (with threads, as Debian has it): frames of subroutines and evals, as
  * "file.pl:49 (Package::function)". The names are those of caller(); the outermost frame is "main".
  *
  * Perl keeps its frames (contexts) in stacks, of which there is a new one for each kind of callback
  * (sort, tie, overload). A call of a subroutine does not recurse in C, so one native frame of
  * Perl_runops_standard() stands for several of them: those up to and including one that was called
  * from C, which has no operation to return to. The interpreter of the thread is in the thread-local
- * variable PL_current_context.
+ * variable PL_current_context, before 5.36 in a thread-specific value of the C library.
  *
  * Offsets: intrpvar.h, cop.h, cv.h, gv.h, hv.h of Perl.
  */
@@ -16,6 +16,9 @@ uint64_t runops, runops_end;
 uint64_t outer, outer_end;     /* perl_run(), below which nothing is left */
 uint64_t call, call_end;       /* Perl_call_sv(), which can make a context of an eval itself */
 uint64_t module, variable;     /* PL_current_context */
+uint64_t key, specific;	       /* PL_thr_key, and where struct pthread has the values */
+uint64_t p_cop, p_info;	       /* offsets in the interpreter */
+uint64_t is_old;	       /* names of packages lie behind their table */
 
 inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
 inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
@@ -31,8 +34,9 @@ dtrace:helper:attach:
 	this->version = symaddr("PL_version");
 	if (!this->revision || !this->version)
 		udecline("this Perl has no symbols");
-	if (*(uint8_t *)this->revision != 5 || *(uint8_t *)this->version != 36)
-		udecline("this version of Perl is not known");
+	this->minor = (int)*(uint8_t *)this->version;
+	if (*(uint8_t *)this->revision != 5 || this->minor < 32 || this->minor > 42 || this->minor & 1)
+		udecline("this version of Perl is not known (5.32 to 5.42 are)");
 	runops = symaddr("Perl_runops_standard");
 	runops_end = runops + symsize("Perl_runops_standard");
 	outer = symaddr("perl_run");
@@ -41,17 +45,32 @@ dtrace:helper:attach:
 	call_end = call + symsize("Perl_call_sv");
 	module = tlsmod("PL_current_context");
 	variable = tlsoff("PL_current_context");
-	if (!runops || !outer || !call || !module || !symaddr("PL_thr_key"))
+	is_old = this->minor < 36;
+	p_cop = this->minor == 32 ? 224 : 208;
+	p_info = p_cop + 16;
+	key = symaddr("PL_thr_key");
+	this->layout = symaddr("_thread_db_pthread_specific", "libc.so*");
+	if (!this->layout)
+		this->layout = symaddr("_thread_db_pthread_specific", "libpthread*.so*");
+	specific = this->layout ? *(uint32_t *)(this->layout + 8) - 512 + 8 : 0;
+	if (!runops || !outer || !call || !key || (is_old ? !specific : !module))
 		udecline("a symbol is missing: Perl without threads is not known");
 }
 
 dtrace:helper:uthread:
 {
-	this->block = WORD[WORD[arg4 + 8] + 16 * module];
-	/* all ones: a thread that has never run Perl */
-	this->perl = this->block && ~this->block ? WORD[this->block + variable] : 0;
-	this->info = this->perl ? WORD[this->perl + 224] : 0;
-	this->cop = this->perl ? WORD[this->perl + 208] : 0;
+	this->perl = 0ull;
+	if (is_old) {
+		this->number = HALF[key];
+		if (this->number < 32)
+			this->perl = WORD[WORD[arg4 + 16] + specific + 16 * this->number];
+	} else {
+		this->block = WORD[WORD[arg4 + 8] + 16 * module];
+		/* all ones: a thread that has never run Perl */
+		this->perl = this->block && ~this->block ? WORD[this->block + variable] : 0;
+	}
+	this->info = this->perl ? WORD[this->perl + p_info] : 0;
+	this->cop = this->perl ? WORD[this->perl + p_cop] : 0;
 	this->index = this->info ? *(int *)(this->info + 32) : -1;
 }
 
@@ -138,8 +157,11 @@ dtrace:helper:ustack:
 			    (this->name ^ this->file << 8 ^ this->stash << 16) + (this->name ? WORD[this->name] : 0))) {
 				this->package = (uint64_t)0;
 				if (SVTYPE[this->stash] == 12 && HALF[this->stash + 12] & 0x2000000) {
-					this->package = WORD[WORD[this->stash] + 32];
-					if (HALF[WORD[this->stash] + 60] && this->package)
+					this->aux = WORD[this->stash] + 32;
+					if (is_old)
+						this->aux = WORD[this->stash + 16] + 8 * WORD[WORD[this->stash] + 24] + 8;
+					this->package = WORD[this->aux];
+					if (HALF[this->aux + 28] && this->package)
 						this->package = WORD[this->package];
 				}
 				if (this->kind == 11)

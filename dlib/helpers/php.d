@@ -43,7 +43,7 @@ dtrace:helper:attach:
 	filename = this->version == 74 ? 136 : this->version >= 84 ? 168 :
 	    this->version == 82 ? 152 : 144;
 	opcodes = this->version == 74 ? 64 : this->version >= 84 ? 104 : this->version == 82 ? 88 : 0;
-	parent = this->version == 82 ? 152 : 0;
+	parent = this->version == 82 || this->version == 84 ? 152 : 0;
 	thrower = this->version == 82 ? this->globals + 880 : 0;
 	last = this->version == 74 ? 60 : this->version >= 84 ? 96 : this->version == 82 ? 80 : 0;
 }

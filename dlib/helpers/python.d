@@ -1,77 +1,146 @@
 /*
- * CPython 3.11: frames of Python functions, as "file.py:49 (function)".
+ * CPython 3.8 to 3.13: frames of Python functions, as "file.py:49 (function)".
  *
- * A call of one Python function by another does not recurse in C, so one native frame of
- * _PyEval_EvalFrameDefault() stands for several Python frames: those up to and including the first
- * one that is marked as an entry. The thread state is found as the interpreter finds it, in a
- * thread-specific value of the C library.
+ * From 3.11 on, a call of one Python function by another does not recurse in C, so one native frame
+ * of _PyEval_EvalFrameDefault() stands for several Python frames: in 3.11 those up to and including
+ * the first one that is marked as an entry, later those up to a frame that belongs to C. Before,
+ * each stands for one. The thread state is found as the interpreter finds it, in a thread-specific
+ * value of the C library.
  *
- * Offsets: Include/internal/pycore_frame.h, Include/cpython/{pystate,code,unicodeobject}.h,
- * Objects/locations.md.
+ * Offsets: Include/internal/pycore_{frame,runtime}.h, Include/cpython/{pystate,code,unicodeobject}.h,
+ * Objects/{locations.md,lnotab_notes.txt}.
  */
 #pragma D helper exec "python3*|libpython3*"
 
 uint64_t eval, eval_end; /* the interpreter loop */
+uint64_t cold, cold_end; /* the part of it that the compiler has put elsewhere */
+uint64_t key;		 /* the address of the key of the thread state */
 uint64_t specific;	 /* where struct pthread has the values, from the thread's own address */
+uint64_t minor;
+uint64_t t_frame, c_frame;	 /* offsets: the thread's current frame, or 0 and that of a pointer to it */
+uint64_t f_code, f_back, f_last, f_owner;
+uint64_t c_first, c_file, c_name, c_lines, c_start;
+uint64_t ascii, compact; /* where the text of a str object is */
 
 inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
+inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
 inline uint64_t PYLEN[uint64_t o] = WORD[o + 16];
 inline uint32_t PYSTATE[uint64_t o] = *(uint32_t *)(o + 32);
 /* the text of a str object: ASCII, or characters of 1, 2 or 4 bytes */
-inline string PYSTR[uint64_t o] = PYSTATE[o] & 0x40 ? ustr(o + 48, PYLEN[o]) :
-    (PYSTATE[o] >> 2 & 7) == 1 ? ulatin1(o + 72, PYLEN[o]) :
-    (PYSTATE[o] >> 2 & 7) == 2 ? utf16(o + 72, PYLEN[o]) : utf32(o + 72, PYLEN[o]);
+inline string PYSTR[uint64_t o] = PYSTATE[o] & 0x40 ? ustr(o + ascii, PYLEN[o]) :
+    (PYSTATE[o] >> 2 & 7) == 1 ? ulatin1(o + compact, PYLEN[o]) :
+    (PYSTATE[o] >> 2 & 7) == 2 ? utf16(o + compact, PYLEN[o]) : utf32(o + compact, PYLEN[o]);
+/* in attach clauses: the entry of the table of functions that has an address, its start and end */
+inline uint64_t UNWIND[uint64_t h, uint64_t a] =
+    h + *(int *)(h + 16 + 8 * ubsearch(h + 12, HALF[h + 8], 8, 4, (uint32_t)(a - h)));
+inline uint64_t START[uint64_t e] = e + 8 + *(int *)(e + 8);
 
 dtrace:helper:attach:
 {
 	this->version = symaddr("Py_Version");
-	if (!this->version)
-		udecline("this is no CPython from 3.11 on");
-	if (*(uint32_t *)this->version >> 16 != 0x030b)
-		udecline("this version of CPython is not known");
-	eval = symaddr("_PyEval_EvalFrameDefault");
-	eval_end = eval + symsize("_PyEval_EvalFrameDefault");
-	this->key = *(uint32_t *)(symaddr("_PyRuntime") + 0x254);
+	/* up to 3.10, the name of the file has the version */
+	this->text = strstr(objname("*python3.*"), "python3.");
+	minor = this->version ? *(uint32_t *)this->version >> 16 & 0xff :
+	    strlen(this->text) > 8 ? strtoll(substr(this->text, 8)) : 0;
+	if (this->version && *(uint32_t *)this->version >> 24 != 3)
+		minor = 0;
+	if (minor < 8 || minor > 13 || (minor < 11 && this->version) || (minor > 10 && !this->version))
+		udecline("this version of CPython is not known (3.8 to 3.13 are)");
+	this->files = symaddr("_PyEval_EvalFrameDefault", "libpython3*") ? "libpython3*" : "python3*";
+	eval = symaddr("_PyEval_EvalFrameDefault", this->files);
+	eval_end = eval + symsize("_PyEval_EvalFrameDefault", this->files);
+	this->runtime = symaddr("_PyRuntime", this->files);
 	this->layout = symaddr("_thread_db_pthread_specific", "libc.so*");
-	if (!eval || !this->layout)
+	if (!this->layout)
+		this->layout = symaddr("_thread_db_pthread_specific", "libpthread*.so*");
+	if (!eval || !this->layout || !this->runtime)
 		udecline("a symbol is missing");
 	/* the values of the first 32 keys are part of struct pthread, the pointers to all follow them */
-	specific = *(uint32_t *)(this->layout + 8) - 512 + 16 * this->key + 8;
-	if (this->key >= 32)
-		udecline("the key of the thread state is not one of the first 32");
+	specific = *(uint32_t *)(this->layout + 8) - 512 + 8;
+	key = this->runtime + (minor == 8 ? 1396 : minor < 11 ? 588 : minor == 11 ? 596 :
+	    minor == 12 ? 1548 : 2164);
+	t_frame = minor < 11 ? 24 : minor < 13 ? 56 : 72;
+	c_frame = minor == 11 ? 8 : 0;
+	f_code = minor < 12 ? 32 : 0;
+	f_back = minor < 11 ? 24 : minor == 11 ? 48 : 8;
+	f_last = minor < 10 ? 104 : minor == 10 ? 96 : 56;
+	f_owner = minor == 11 ? 68 : 70;
+	c_first = minor < 11 ? 40 : minor == 11 ? 72 : 68;
+	c_file = minor < 11 ? 104 : 112;
+	c_name = c_file + 8;
+	c_lines = minor < 11 ? 120 : 136;
+	c_start = minor == 11 ? 184 : minor == 12 ? 192 : 200;
+	ascii = minor < 12 ? 48 : 40;
+	compact = minor < 12 ? 72 : 56;
+}
+
+/* The cold part: where two conditional jumps out of the function lead to, not to its beginning. */
+dtrace:helper:attach:
+{
+	this->hdr = secaddr(".eh_frame_hdr", this->files);
+	this->at = this->hdr && HALF[this->hdr] == 0x3b031b01 ? eval : 0;
+	this->seen = (uint64_t)0;
+	cold = 0;
+	while (this->at && !cold; 4096) {
+		this->at = ubytes(this->at, eval_end - this->at, "0f 84");
+		this->to = this->at ? this->at + 6 + *(int *)(this->at + 2) : 0;
+		this->at = this->at ? this->at + 1 : 0;
+		if (this->to && (this->to < eval || this->to >= eval_end) && this->to > eval - 0x1000000 &&
+		    this->to < eval + 0x1000000) {
+			this->entry = UNWIND[this->hdr, this->to];
+			this->start = START[this->entry];
+			if (this->to >= this->start && this->to < this->start + HALF[this->entry + 12]) {
+				if (this->start == this->seen) {
+					cold = this->start;
+					cold_end = cold + HALF[this->entry + 12];
+				}
+				this->seen = this->start;
+			}
+		}
+	}
 }
 
 dtrace:helper:uthread:
 {
-	this->thread = WORD[WORD[arg4 + 16] + specific];
-	this->frame = this->thread ? WORD[WORD[this->thread + 0x38] + 8] : 0;
+	this->number = HALF[key];
+	this->thread = this->number < 32 ? WORD[WORD[arg4 + 16] + specific + 16 * this->number] : 0;
+	this->frame = this->thread ? WORD[this->thread + t_frame] : 0;
+	if (this->frame && t_frame == 56)
+		this->frame = WORD[this->frame + c_frame];
 	this->hashed = (uint64_t)0;
 	this->hash = (uint64_t)0;
 }
 
 dtrace:helper:ustack:
-/this->frame && arg0 >= eval && arg0 <= eval_end/
+/this->frame && (arg0 >= eval && arg0 <= eval_end || arg0 > cold && arg0 <= cold_end)/
 {
-	this->is_entry = 0;
-	while (this->frame && !this->is_entry; 8192) {
-		this->code = WORD[this->frame + 0x20];
-		this->instr = WORD[this->frame + 0x38];
-		this->is_entry = *(uint8_t *)(this->frame + 0x44);
-		this->frame = WORD[this->frame + 0x30];
-		this->first = *(int *)(this->code + 0x48);
-		this->name = WORD[this->code + 0x78];
-		this->file = WORD[this->code + 0x70];
-		this->table = WORD[this->code + 0x88];
-		/* other code may lie where some was before: the texts count; names know their hash */
-		if (this->file != this->hashed) {
-			this->hashed = this->file;
-			this->hash = uhash(this->file + 16, 40 + PYLEN[this->file]);
+	this->is_last = 0;
+	while (this->frame && !this->is_last; 8192) {
+		this->owner = *(uint8_t *)(this->frame + f_owner);
+		this->is_last = minor < 11 ? 1 : minor == 11 ? this->owner : this->owner >= 3;
+		this->code = minor > 11 && this->is_last ? 0 : WORD[this->frame + f_code];
+		this->instr = minor > 10 ? WORD[this->frame + f_last] : HALF[this->frame + f_last];
+		this->frame = WORD[this->frame + f_back];
+		this->first = 0;
+		if (this->code) {
+			this->first = *(int *)(this->code + c_first);
+			this->name = WORD[this->code + c_name];
+			this->file = WORD[this->code + c_file];
+			this->table = WORD[this->code + c_lines];
+			/* other code may lie where some was before: the texts count; names know their hash */
+			if (this->file != this->hashed) {
+				this->hashed = this->file;
+				this->hash = uhash(this->file + 16, ascii - 8 + PYLEN[this->file]);
+			}
 		}
-		if (!ucached(this->code, this->instr, ((this->hash ^ this->table) * 31 + WORD[this->name + 24]) * 31 +
-		    this->first)) {
-			this->index = (int64_t)(this->instr - this->code - 0xb8) / 2;
+		if (this->code && !ucached(this->code, this->instr,
+			((this->hash ^ this->table) * 31 + WORD[this->name + 24]) * 31 + this->first)) {
+			this->index = minor > 10 ? (int64_t)(this->instr - this->code - c_start) / 2 :
+			    (int64_t)(int)this->instr;
 			this->line = this->index < 0 ? 0 :
-			    ulocations(this->table + 32, WORD[this->table + 16], this->index);
+			    minor > 10 ? ulocations(this->table + 32, WORD[this->table + 16], this->index) :
+			    minor == 10 ? ulinetab(this->table + 32, WORD[this->table + 16], 2 * this->index) :
+			    ulnotab(this->table + 32, WORD[this->table + 16], this->index);
 			uframe("@", PYSTR[this->file], ":", this->first + this->line, " (", PYSTR[this->name], ")");
 		}
 	}

@@ -427,7 +427,8 @@ bool process_is_loading(const struct process *p)
 
 		if (process_is_libc(name))
 			return false;
-		has_linker |= fnmatch("ld-linux*.so*", name, 0) == 0;
+		has_linker |= fnmatch("ld-linux*.so*", name, 0) == 0 ||
+			      fnmatch("ld-[0-9]*.so", name, 0) == 0;
 	}
 	return has_linker;
 }

@@ -1,7 +1,7 @@
 # Stacks of Lua 5.4: at points where the program writes down what debug.getinfo() says, every frame is there, in order, with file, line
 # and the name by which it was called; coroutines stand above those who resumed them. The program runs before and while it is traced. At
 # arbitrary instructions, stacks reach the main chunk and have no call that the program does not make.
-lua=/usr/bin/lua5.4
+lua=${LUA:-/usr/bin/lua5.4}
 if [ ! -x $lua ]; then
 	echo "this test needs Lua 5.4 of Debian (package lua5.4)"
 	exit 67

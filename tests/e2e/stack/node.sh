@@ -1,9 +1,9 @@
 # Stacks of Node.js: at points where the program writes down its own stack, every frame of JavaScript is there, in order, with function,
 # file and line, in interpreted, baseline and optimised code, also of functions that were inlined; the program needs no flag. Samples of a
 # busy program show no function that the program does not have.
-node=/usr/bin/node
+node=${NODE:-/usr/bin/node}
 case $($node --version 2>/dev/null) in
-v20.*) ;;
+v1[68].*|v2[0246].*) ;;
 *)
 	echo "this test needs Node.js 20 (package nodejs)"
 	exit 67

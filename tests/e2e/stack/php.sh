@@ -1,6 +1,6 @@
 # Stacks of PHP: at points where the program writes down its own debug_backtrace(), every frame of PHP is there, in order, with function,
 # file and line; native frames stand where they belong.
-php=/usr/bin/php8.2
+php=${PHP:-/usr/bin/php8.2}
 if [ ! -x $php ] || ! $php -r 'exit(function_exists("posix_getppid") ? 0 : 1);'; then
 	echo "this test needs PHP 8.2 of Debian with its posix extension (package php8.2-cli)"
 	exit 67
@@ -173,7 +173,8 @@ function main() {
     require __DIR__ . '/included.php';
     new class { function __construct() { point(); } };
     spl_autoload_register(function ($name) { point(); });
-    class_exists('App\Missing');
+    $exists = 'class_exists';
+    $exists('App\Missing');
     preg_replace_callback('/x/', function ($m) { point(); return ''; }, 'xx');
     set_error_handler(function () { point(); return true; });
     echo $undefined;

@@ -1,7 +1,7 @@
 # Stacks of CPython: at points where the program writes down its own stack, every Python frame is there, in order, with file, line and
 # function; native frames stand where they belong. The program runs before and while it is traced, in threads, generators, coroutines,
 # callbacks of C functions, deep recursion; it needs no flag.
-python=/usr/bin/python3.11
+python=${PYTHON:-/usr/bin/python3.11}
 if [ ! -x $python ]; then
 	echo "this test needs CPython 3.11 of Debian (package python3.11)"
 	exit 67
@@ -87,7 +87,7 @@ def main():
     list(numbers())
     sum(numbers())
     deep(5)
-    deep(900)
+    deep(900 if sys.version_info >= (3, 11) else 250)
     back_and_forth(60)
     asyncio.run(root())
     long_function()
