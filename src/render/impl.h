@@ -270,7 +270,8 @@ struct printer {
 	struct print_hooks hooks;
 	const struct renderer *render;
 	struct json json;
-	void *form;			/* of renderer.open() */
+	void *form; /* of opened->open() */
+	const struct renderer *opened;
 	struct print_program *programs; /* of the session, for reports */
 	struct folded *base;		/* option flamebase */
 	bool is_ended;

@@ -48,6 +48,7 @@ enum print_oformat {
 	PRINT_FOLDED,
 	PRINT_HEATMAP,
 	PRINT_HTML,
+	PRINT_LIVE,
 };
 
 /* Values of option picture: what a picture's file is. */
@@ -151,6 +152,8 @@ void printer_notice(struct printer *p, const struct print_notice *n);
 MUST_CHECK struct err *print_aggs(struct printer *p, FILE *fp);
 /* Ends the output, as its form requires; nothing may be printed afterwards. */
 MUST_CHECK struct err *printer_end(struct printer *p, FILE *fp);
+/* Lets forms of output draw that are drawn again and again; to be called between records. */
+MUST_CHECK struct err *printer_tick(struct printer *p);
 /* Writes the buffered output; an error is 'failed to write to ...'. */
 MUST_CHECK struct err *printer_flush(struct printer *p, FILE *fp);
 

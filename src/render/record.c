@@ -25,7 +25,7 @@ static const struct renderer *const renderers[] = {
 	[PRINT_TEXT] = &render_text,	 [PRINT_JSON] = &render_json,
 	[PRINT_JSONL] = &render_json,	 [PRINT_FLAME] = &render_flame,
 	[PRINT_FOLDED] = &render_folded, [PRINT_HEATMAP] = &render_heat,
-	[PRINT_HTML] = &render_html,
+	[PRINT_HTML] = &render_html,	 [PRINT_LIVE] = &render_live,
 };
 
 struct printer *printer_create(const struct layout *l, struct probes *probes, struct aggs *aggs,
@@ -60,6 +60,11 @@ void printer_add_program(struct printer *p, const char *name, const char *text)
 	*at = prog;
 }
 
+struct err *printer_tick(struct printer *p)
+{
+	return p->render->tick ? p->render->tick(p) : NULL;
+}
+
 struct err *printer_open_base(struct printer *p)
 {
 	struct err *e = NULL;
@@ -68,8 +73,9 @@ struct err *printer_open_base(struct printer *p)
 		e = folded_open(p->opts->flamebase, &p->base);
 	if (e)
 		return err_wrap(e, "option flamebase");
-	if (p->render->open)
-		p->render->open(p);
+	p->opened = p->render;
+	if (p->opened->open)
+		p->opened->open(p);
 	return NULL;
 }
 
@@ -90,7 +96,7 @@ void printer_destroy(struct printer *p)
 	if (p->redirect)
 		(void)fclose(p->redirect); /* printer_flush() has reported what could be */
 	if (p->form)
-		p->render->close(p);
+		p->opened->close(p);
 	folded_close(p->base);
 	api_deinit(p);
 	strbuf_deinit(&p->out);

@@ -36,6 +36,8 @@ struct renderer {
 	/* Make and free what the form keeps in printer.form; NULL: it keeps nothing. */
 	void (*open)(struct printer *p);
 	void (*close)(struct printer *p);
+	/* Is called a few times a second, between records; NULL: the form does not draw. */
+	struct err *(*tick)(struct printer *p);
 	/* Of pictures (picture.h): what they do not show, and the sentences below them. */
 	struct picture_rest *(*rest)(struct printer *p);
 	struct page_notes *(*notes)(struct printer *p);
@@ -83,7 +85,7 @@ struct renderer {
 };
 
 extern const struct renderer render_text, render_json, render_flame, render_folded, render_heat,
-	render_html;
+	render_html, render_live;
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 

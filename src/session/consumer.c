@@ -13,6 +13,7 @@
 /* Bounds, in ns, of the time between two reads. One CPU can write 200 bytes a microsecond. */
 #define INTERVAL_MIN	1000000
 #define INTERVAL_TIMERS 100000000
+#define INTERVAL_LIVE	100000000 /* a key is obeyed so soon */
 #define BYTES_PER_US	200
 /*
  * A probe takes its time stamp before it reserves its record. Records that are younger than this
@@ -262,6 +263,8 @@ static uint64_t interval_max(const struct run *run)
 		if (!u->traits->is_timer)
 			ns = MIN(ns, (uint64_t)run->engine->bufsize * 1000 / BYTES_PER_US);
 	}
+	if (run->opts->val[OPT_oformat] == PRINT_LIVE)
+		ns = MIN(ns, (uint64_t)INTERVAL_LIVE);
 	return MAX(ns, (uint64_t)INTERVAL_MIN);
 }
 
@@ -295,6 +298,8 @@ struct err *consumer_work(struct consumer *c, FILE *fp)
 		e = records_consume(c, fp, now - HORIZON_NS);
 		adapt_interval(c);
 	}
+	if (!e)
+		e = printer_tick(c->printer);
 	later_tend(run, now - HORIZON_NS);
 	c->work_at = now_ns();
 	if (!e && now >= c->status_at) {

@@ -42,6 +42,10 @@ struct cmd {
 	const char **cmds; /* arguments of -c and -p, in the order given */
 	bool *cmd_is_pid;
 	int ncmds;
+	/* messages that wait until the live view has left the terminal; NULL: none wait */
+	FILE *held;
+	char *held_text;
+	size_t held_len;
 	bool traces_helpers; /* the option helpertrace is set */
 };
 
@@ -56,6 +60,8 @@ __attribute__((format(printf, 2, 3), noreturn)) void cmd_fatal(struct cmd *c, co
 __attribute__((format(printf, 3, 4), noreturn)) void cmd_fatal_sys(struct cmd *c, int sys,
 								   const char *fmt, ...);
 __attribute__((noreturn)) void cmd_exit(struct cmd *c, int status);
+/* Prints the messages that wait. */
+void cmd_show_held(struct cmd *c);
 void cmd_usage(FILE *fp);
 int cmd_help(struct cmd *c);
 
@@ -68,7 +74,7 @@ int cmd_complete(struct cmd *c, const char *request);
 /* modes.c */
 void cmd_compile(struct cmd *c);
 /* Values of option oformat. Probes are listed in these; further ones are pictures. */
-enum cmd_form { FORM_TEXT, FORM_JSON, FORM_JSONL };
+enum cmd_form { FORM_TEXT, FORM_JSON, FORM_JSONL, FORM_LIVE = 7 };
 int64_t cmd_output_form(const struct cmd *c);
 int cmd_list(struct cmd *c);
 int cmd_run(struct cmd *c);

@@ -20,6 +20,17 @@ static void message_print(const struct cmd *c, const char *reason, const char *f
 	fputc('\n', stderr);
 }
 
+void cmd_show_held(struct cmd *c)
+{
+	if (!c->held)
+		return;
+	fclose(c->held);
+	c->held = NULL;
+	fputs(c->held_text, stderr);
+	free(c->held_text);
+	c->held_text = NULL;
+}
+
 static void hint_print(const struct cmd *c)
 {
 	const char *hint = c->dtp ? dtrace_errhint(c->dtp) : NULL;
@@ -78,6 +89,7 @@ void cmd_fatal_sys(struct cmd *c, int sys, const char *fmt, ...)
 
 void cmd_exit(struct cmd *c, int status)
 {
+	cmd_show_held(c);
 	dtrace_hdl_t *dtp = c->dtp;
 	FILE *out = c->out ? c->out : stdout;
 

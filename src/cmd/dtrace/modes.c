@@ -94,7 +94,7 @@ int64_t cmd_output_form(const struct cmd *c)
 /* Whether option oformat asks for a form into which the command may not print anything. */
 static bool is_structured(const struct cmd *c)
 {
-	return cmd_output_form(c) != FORM_TEXT;
+	return cmd_output_form(c) != FORM_TEXT && cmd_output_form(c) != FORM_LIVE;
 }
 
 struct list {
@@ -197,8 +197,9 @@ static void signals_catch(const struct cmd *c)
 /* What was traced comes before what is said of it. */
 static int message_print(struct cmd *c, const char *msg)
 {
-	fflush(c->out);
-	fprintf(stderr, "dtrace: %s", msg);
+	if (!c->held)
+		fflush(c->out);
+	fprintf(c->held ? c->held : stderr, "dtrace: %s", msg);
 	return DTRACE_HANDLE_OK;
 }
 
@@ -328,6 +329,8 @@ int cmd_run(struct cmd *c)
 		cmd_fatal(c, c->nprogs ? "no probes matched\n" : "no probes specified\n");
 	handlers_set(c);
 	signals_catch(c);
+	if (cmd_output_form(c) == FORM_LIVE && isatty(STDOUT_FILENO))
+		c->held = open_memstream(&c->held_text, &c->held_len);
 	if (dtrace_go(c->dtp) != 0)
 		cmd_fatal(c, "could not enable tracing");
 	if (dtrace_getopt(c->dtp, "destructive", &destructive) == 0 && destructive > 0)
