@@ -91,7 +91,10 @@ INLINE u64 line_load(struct rt_hwork *h, u64 addr, u32 size, u64 *ret)
 			return 0;
 		h->tags[slot] = tag;
 	}
-	at += slot * RT_HELPER_LINE;
+	/* clang makes a | of the sum if it knows the bits; Linux 6.1 forgets the bounds of that */
+	slot *= RT_HELPER_LINE;
+	OPAQUE(slot);
+	at += slot;
 	*ret = *(u64 *)(h->lines + at);
 	return 1;
 }
@@ -368,6 +371,9 @@ static long search_step(u64 i, void *ctx)
 	if (width != 1 && width != 2 && width != 4)
 		width = 8;
 	h->t[3] = h->push[0] + mid * h->push[2];
+	OPAQUE(width);
+	if (width > sizeof(v)) /* never: for the verifier of Linux 6.1 */
+		return 1;
 	if (!READ_USER(&v, width, h->t[3])) {
 		h->t[2] = 1;
 		return 1;
