@@ -136,6 +136,11 @@ static struct usdt_object *file_read(struct probes *ps, struct usdt_state *st, p
 		if (notes.is_cut)
 			probes_notice(ps, "some notes about probes in '%s' cannot be read",
 				      o->file->file.name);
+		if (notes.has_more)
+			probes_notice(ps,
+				      "'%s' has more than %u notes about probes: the others are "
+				      "left out",
+				      o->file->file.name, USDT_NOTES_MAX);
 	} else {
 		if (notes.is_cut)
 			probes_notice(

@@ -117,11 +117,11 @@ static void notes_read(struct reader *r, Elf_Data *data)
 		if (n.n_type != NOTE_TYPE || n.n_namesz != sizeof(OWNER) ||
 		    memcmp(bytes + name_off, OWNER, sizeof(OWNER)) != 0)
 			continue;
-		if (r->to->list.len >= USDT_NOTES_MAX ||
-		    !note_read(r, bytes + desc_off, n.n_descsz))
-			r->to->is_cut = true;
-		if (r->to->list.len >= USDT_NOTES_MAX)
-			break;
+		if (r->to->list.len >= USDT_NOTES_MAX) {
+			r->to->has_more = true;
+			return;
+		}
+		r->to->is_cut |= !note_read(r, bytes + desc_off, n.n_descsz);
 	}
 	r->to->is_cut |= off < data->d_size;
 }

@@ -27,7 +27,8 @@ struct usdt_notes {
 	struct arena *arena;
 	VEC(struct usdt_note) list;
 	VEC(uint8_t) dof; /* the section .SUNW_dof, or nothing */
-	bool is_cut;	  /* there were more than USDT_NOTES_MAX, or damaged ones */
+	bool is_cut;	  /* some are damaged */
+	bool has_more;	  /* there are more than USDT_NOTES_MAX */
 };
 
 /* Reads all notes and the DOF of a file. */
