@@ -4,7 +4,7 @@
  * For fathom-metrics: copy it to /etc/fathom/metrics.d. With dtrace it prints the same at ^C.
  *
  * @metric started name=programs_started_total labels=program help=Programs that were executed.
- * @metric killed name=processes_killed_total labels=program,signal help=Processes that a signal has ended.
+ * @metric killed name=processes_killed_total labels=program,code help=Processes that a signal has ended; code 3: with a core file, 2: without.
  */
 #pragma D option quiet
 

@@ -185,6 +185,19 @@ check("status", x.stop(), 0)
 for text in ("dir/wrong.d: cannot compile: ", "dir/ends.d: has ended", "divide-by-zero", "dir/faults.d:1: 'colour=red' is no part"):
     check(f"says '{text}'", text in x.said, True)
 
+# the scripts that come with it
+x = Exporter("-d", os.environ["SRC"] + "/examples/metrics.d")
+calls(700)
+subprocess.run([trigger + "/calls", "badclose", "20"], stdout=subprocess.DEVNULL)
+subprocess.run(["sh", "-c", "kill -9 $$"])
+s = x.scrape()
+check("its system calls", s.get(("system_calls_total", (("call", "getppid"),)), 0) >= 700, True)
+check("its failures", s.get(("system_call_failures_total", (("call", "close"), ("errno", "9"))), 0) >= 20, True)
+check("its programs", s.get(("programs_started_total", (("program", "calls"),)), 0) >= 2, True)
+check("its signals", any(k[0] == "processes_killed_total" and dict(k[1])["program"] == "sh" for k in s), True)
+check("its latencies", any(k[0] == "system_call_nanoseconds_count" and dict(k[1])["call"] == "read" for k in s), True)
+check("status", x.stop(), 0)
+
 # once, and what cannot be
 p = subprocess.run([exporter, "-1", "0.1", "dir/good.d"], capture_output=True, text=True)
 check("once", (p.returncode, "dtrace_good_c_total 1\n" in p.stdout), (0, True))
