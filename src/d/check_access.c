@@ -225,7 +225,9 @@ struct expr *check_index(struct check *c, struct expr *e)
 		return expr_undefined(c, e);
 	}
 	if (base->kind == EXPR_IDENT && base->type == TYPE_NONE)
-		id = ident_find(c, base->ident.scope, base->ident.name);
+		id = strchr(base->ident.name, '`')
+			     ? symbol_inline(c, base)
+			     : ident_find(c, base->ident.scope, base->ident.name);
 	if (!id || id->type == TYPE_ERROR)
 		return check_subscript(c, e);
 	if (id->builtin && id->kind == IDENT_BUILTIN_ARRAY)

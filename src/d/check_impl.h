@@ -392,6 +392,8 @@ void clause_poison(struct check *c, const struct decl *d);
 
 /* ---- check_symbol.c: names with a backquote ----------------------------------------------- */
 
+/* The inline of the library that stands for a kernel variable `NAME; NULL: there is none. */
+struct ident *symbol_inline(struct check *c, const struct expr *e);
 /* The value of a kernel variable, or the address of a kernel function. */
 struct expr *symbol_value(struct check *c, struct expr *e);
 /* &`sym, which needs no type of the symbol. */

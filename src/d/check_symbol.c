@@ -5,7 +5,8 @@
  * *(T *)address. A per-CPU variable means the copy of the CPU on which the probe fires. BTF has the
  * types of functions and of per-CPU variables only. Other variables have the type of an extern
  * declaration in the program, or in the D library (ksym.d), where the name has the prefix
- * KSYM_PREFIX. Without a type the program can still take the address of a symbol and cast it.
+ * KSYM_PREFIX. Without a type the program can still take the address of a symbol and cast it. An
+ * inline of the library with that prefix (kvars.d) stands for a variable of other systems.
  */
 #include "d/check_impl.h"
 #include "sym/kallsyms.h"
@@ -166,6 +167,17 @@ static struct expr *symbol_load(struct check *c, const struct expr *at, const st
 }
 
 /* ---- uses ------------------------------------------------------------------------------- */
+
+struct ident *symbol_inline(struct check *c, const struct expr *e)
+{
+	const char *name = e->ident.name;
+	struct ident *id;
+
+	if (name[0] != '`' || strchr(name + 1, '`'))
+		return NULL;
+	id = ident_find(c, SCOPE_GLOBAL, arena_printf(c->arena, KSYM_PREFIX "%s", name + 1));
+	return id && id->kind == IDENT_INLINE ? id : NULL;
+}
 
 struct expr *symbol_value(struct check *c, struct expr *e)
 {

@@ -585,8 +585,10 @@ struct expr *check_ident(struct check *c, struct expr *e)
 	if (b)
 		return check_expansion(c, e->span, b->e, NULL) ? expr_clone(c->arena, b->e)
 							       : expr_bad(c, e->span);
-	if (strchr(e->ident.name, '`'))
-		return symbol_value(c, e);
+	if (strchr(e->ident.name, '`')) {
+		id = symbol_inline(c, e);
+		return id ? ident_ref(c, id, e) : symbol_value(c, e);
+	}
 	id = ident_find(c, e->ident.scope, e->ident.name);
 	if (!id)
 		id = enumerator_import(c, e);

@@ -2,8 +2,9 @@
  * D library files that no folder has: facts of the machine, as constants and inlines of D.
  *
  *     machine.d   __boot_time, __page_size, __tick      wall clock at boot, bytes, ns
+ *                 __phys_pages                          pages of memory
  *     cpus.d      __cpu_chip[cpu], __cpu_node[cpu]      package and NUMA node of a CPU
- *                 __ncpus                               number of CPUs that there may be
+ *                 __ncpus, __ncpus_online               number of CPUs that there may be, are
  *     pidns.d     __task_tgid[T], __task_pid[T]         number of a task's process, of the task
  *                 __pid_number[P]                       number of a struct pid
  *                                                       (all in dtrace's own PID namespace)
@@ -43,6 +44,7 @@ static void machine_make(struct strbuf *out)
 
 	strbuf_addf(out, "inline uint64_t __boot_time = %lld;\n", (long long)boot);
 	strbuf_addf(out, "inline uint64_t __page_size = %ld;\n", sysconf(_SC_PAGESIZE));
+	strbuf_addf(out, "inline uint64_t __phys_pages = %ld;\n", sysconf(_SC_PHYS_PAGES));
 	/* Linux kernel/time/posix-timers.c: the coarse clocks count ticks */
 	strbuf_addf(out, "inline uint64_t __tick = %lld;\n",
 		    (long long)clock_ns(CLOCK_MONOTONIC_COARSE, clock_getres));
@@ -147,6 +149,7 @@ static void cpus_make(struct strbuf *out)
 	table_add(out, "__cpu_chip", &chips);
 	table_add(out, "__cpu_node", &nodes);
 	strbuf_addf(out, "inline int __ncpus = %d;\n", MAX(libbpf_num_possible_cpus(), 1));
+	strbuf_addf(out, "inline int __ncpus_online = %ld;\n", sysconf(_SC_NPROCESSORS_ONLN));
 	vec_deinit(&chips);
 	vec_deinit(&nodes);
 }
@@ -206,8 +209,8 @@ static void drivers_make(struct strbuf *out)
 
 /* clang-format off */
 const struct libmachine libmachine_files[] = {
-	{ "machine.d", { "__boot_time", "__page_size", "__tick" }, machine_make },
-	{ "cpus.d",    { "__cpu_chip", "__cpu_node", "__ncpus" },  cpus_make },
+	{ "machine.d", { "__boot_time", "__page_size", "__phys_pages", "__tick" }, machine_make },
+	{ "cpus.d",    { "__cpu_chip", "__cpu_node", "__ncpus", "__ncpus_online" },  cpus_make },
 	{ "pidns.d",   { "__task_tgid", "__task_pid", "__pid_number" }, pidns_make },
 	{ "drivers.d", { "__block_driver" },                       drivers_make },
 	{ NULL, { NULL }, NULL },
