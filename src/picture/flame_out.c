@@ -372,7 +372,8 @@ static void still_make(struct encoder *e)
 	page_texts(s.o, e->f->info.title);
 	strbuf_addf(s.o, "</text>\n<text class=\"sub\" x=\"%d\" y=\"50\">", PAD);
 	page_texts(s.o, e->f->info.what);
-	strbuf_addf(s.o, ": %" PRId64 " %s. ", e->total[0], e->f->info.unit);
+	strbuf_addf(s.o, ": %" PRId64 "%s%s. ", e->total[0], *e->f->info.unit ? " " : "",
+		    e->f->info.unit);
 	strbuf_adds(s.o, "A browser with scripts zooms and searches.</text>\n");
 	still_walk(&s, true);
 	e->f->still_rows = s.rows;

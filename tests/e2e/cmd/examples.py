@@ -132,6 +132,8 @@ ROWS = {
     "memgrow.d":      ("", "work map 20", [r"work +\d+ +\d+ +(1[3-9]\d\d|[2-9]\d\d\d) +(6[4-9]\d|[7-9]\d\d)\n"]),
     "mmapstacks.d":   (SELF + " work", "work map 20", [r"^work\n( +\S+\n)+1280 KiB in 20 [c]alls"]),
     "offcpu.d":       ("work", "work nap 20", [r"^work\n( +\S+\n)+ +\S*nanosleep\S*\n( *\S*\n)+[1-9]\d* ms"]),
+    "cpuflame.d":     ("2", "work spin 600", [r"<svg [\s\S]*@cpu[\s\S]*\"r(?:work)\"[\s\S]*n(?:work)`[\s\S]*</svg>"]),
+    "latencymap.d":   ("read 2", "work nap 20", [r"<svg [\s\S]*@latency_ns\[[\s\S]*\"unit\":\"ns\"[\s\S]*</svg>"]),
     "oncpu.d":        ("1", "work spin 300; held", [r"PROGRAM +IN +SAMPLES\n", r"work +user +\d{2,}\n"]),
     "openfail.d":     ("", "calls open 12", [r"calls +missing +12 /no/such/file\n"]),
     "opens.d":        ("", "cat /etc/hostname /no/such >/dev/null 2>&1", [r"cat +3 +0 /etc/hostname\n", r"cat +-1 +2 /no/such\n"]),
