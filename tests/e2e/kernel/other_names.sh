@@ -10,10 +10,4 @@ read -r before <"$TMP/free"
 [ $((free > before ? free - before : before - free)) -lt $((physmem / 4)) ] || fail "free memory: $free, $before pages"
 percent=$(sed -n 2p "$TMP/out")
 [ "$percent" -ge 90 ] && [ "$percent" -le 110 ] || fail "the ticks of a time"
-if grep -qw avenrun /proc/kallsyms; then
-	timeout 60 "$DTRACE" -qn 'BEGIN { printf("%d\n", `hp_avenrun[1] == `avenrun[1] << 5); exit(0); }' >"$TMP/out" 2>"$TMP/err" && grep -qx 1 "$TMP/out" || fail "load averages"
-else
-	timeout 60 "$DTRACE" -qn 'BEGIN { trace(`hp_avenrun[1]); }' >"$TMP/out" 2>"$TMP/err" && fail "load averages without the variable"
-	grep -q 'failed to resolve `avenrun' "$TMP/err" || fail "why there are no load averages"
-fi
 exit 0
