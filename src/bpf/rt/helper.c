@@ -1,9 +1,9 @@
 /*
  * Run-time library: the helper machine (bpf/rt/helper.h), which executes ustack helpers.
  *
- * Each iteration of one loop executes one instruction, so the kernel's verifier follows each
- * instruction once. Everything that an instruction changes is in memory, of whose contents the
- * verifier knows nothing.
+ * Each iteration of one loop executes some instructions that need no calls, and one that does. The
+ * kernel's verifier follows each of the latter once. Everything that an instruction changes is in
+ * memory, of whose contents the verifier knows nothing.
  *
  * Nothing that a helper or a process contains can do harm: registers and variables are masked,
  * memory is read by functions that fail where there is none, the number of instructions is bounded,
@@ -288,6 +288,8 @@ static long newlines_step(u64 i, void *ctx)
 	left = (left - 1) & (PIECE - 1);
 	if (left + 1 < PIECE) /* a read that fails zeroes what it was to fill */
 		(void)READ_USER(h->lines, PIECE, 1ull << 63);
+	OPAQUE(left);
+	left &= PIECE - 1;
 	if (!READ_USER(h->lines, left + 1, at)) {
 		h->t[T_KIND] = 0;
 		return 1;
@@ -419,6 +421,9 @@ NOINLINE u64 rt_helper_hash(struct rt_mach *m)
 		return 0;
 	if (len & 7) /* a read that fails zeroes what it was to fill */
 		(void)READ_USER(words, RT_HELPER_STRSIZE, 1ull << 63);
+	OPAQUE(len);
+	if (len > RT_HELPER_STRSIZE)
+		return 0;
 	if (!READ_USER(words, len, h->push[0]))
 		return fault(m, FAULT_BADADDR, h->push[0]);
 	sum = len;

@@ -51,6 +51,7 @@ INLINE void words_note(struct rt_hwork *h, u64 word)
 
 	if (!h->known)
 		return;
+	OPAQUE(n);
 	if (n >= RT_HMEMO_WORDS) {
 		h->known = 0;
 		return;
