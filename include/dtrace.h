@@ -141,9 +141,9 @@ int dtrace_program_object(dtrace_hdl_t *dtp, int fd, unsigned int flags, int nob
 			  char *const objs[]);
 
 /*
- * Writes what ustack helpers do for one stack of the thread or process that the option helpertrace
- * names: what each clause reads and answers, frame by frame, and the stack. The process is stopped
- * meanwhile.
+ * Writes what ustack helpers do for one stack of the process, thread or core file that the option
+ * helpertrace names: what each clause reads and answers, frame by frame, and the stack. A process
+ * is stopped meanwhile.
  */
 int dtrace_helper_trace(dtrace_hdl_t *dtp, FILE *fp);
 

@@ -44,7 +44,7 @@ void proc_maps_deinit(struct proc_maps *m);
 bool proc_map_parse(char *line, struct arena *a, struct proc_map *ret);
 /*
  * Opens the very file that is mapped, even if it was renamed or deleted; NULL and errno if that
- * fails.
+ * fails. pid 0: the file that has the name now.
  */
 struct gate_file *proc_map_open(struct gate *g, pid_t pid, const struct proc_map *m);
 /* Returns the executable mapping that contains offset off of the file; NULL if there is none. */

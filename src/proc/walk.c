@@ -7,6 +7,7 @@
 #include <sys/user.h>
 
 #include "base/vec.h"
+#include "proc/core.h"
 #include "proc/maps.h"
 #include "sym/debugfile.h"
 #include "sym/ehframe.h"
@@ -184,7 +185,9 @@ struct walk_proc {
 	pid_t pid;
 	int mem;
 	const struct file_opts *opts;
+	struct core *core; /* NULL: a live process */
 	struct proc_maps maps;
+	const struct proc_maps *mapped; /* these, or those of the core file */
 	VEC(struct mapped *) files;
 };
 
@@ -192,6 +195,8 @@ static bool proc_read(void *ctx, taddr addr, void *dst, size_t size)
 {
 	const struct walk_proc *p = ctx;
 
+	if (p->core)
+		return core_read(p->core, addr, dst, size);
 	return pread(p->mem, dst, size, (off_t)addr) == (ssize_t)size;
 }
 
@@ -236,7 +241,7 @@ static const struct unwind_rows *rows_of(struct walk_proc *p, const struct proc_
 static bool proc_code(void *ctx, taddr addr, struct walk_code *ret)
 {
 	struct walk_proc *p = ctx;
-	const struct proc_map *m = proc_maps_find(&p->maps, addr);
+	const struct proc_map *m = proc_maps_find(p->mapped, addr);
 
 	if (!m || !m->is_exec)
 		return false;
@@ -258,6 +263,7 @@ struct err *walk_proc_open(pid_t pid, const struct file_opts *files, struct walk
 	char path[64];
 
 	*p = (struct walk_proc){.pid = pid, .mem = -1, .opts = files};
+	p->mapped = &p->maps;
 	e = proc_maps_read(pid, &p->maps);
 	if (!e) {
 		(void)snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
@@ -273,6 +279,14 @@ struct err *walk_proc_open(pid_t pid, const struct file_opts *files, struct walk
 	return NULL;
 }
 
+struct walk_proc *walk_core_open(struct core *core, const struct file_opts *files)
+{
+	struct walk_proc *p = xcalloc(1, sizeof(*p));
+
+	*p = (struct walk_proc){.core = core, .mem = -1, .opts = files, .mapped = core_maps(core)};
+	return p;
+}
+
 void walk_proc_close(struct walk_proc *p)
 {
 	if (!p)
@@ -282,7 +296,8 @@ void walk_proc_close(struct walk_proc *p)
 		free(p->files.data[i]);
 	}
 	vec_deinit(&p->files);
-	proc_maps_deinit(&p->maps);
+	if (!p->core)
+		proc_maps_deinit(&p->maps);
 	if (p->mem >= 0)
 		(void)close(p->mem);
 	free(p);

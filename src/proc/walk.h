@@ -19,6 +19,7 @@
 #include "base/base.h"
 #include "base/err.h"
 
+struct core;	  /* proc/core.h */
 struct file_opts; /* sym/debugfile.h */
 struct unwind_rows;
 
@@ -82,6 +83,8 @@ bool stack_walk_each(const struct walk_space *space, const uint64_t regs[WALK_NR
 struct walk_proc;
 MUST_CHECK struct err *walk_proc_open(pid_t pid, const struct file_opts *files,
 				      struct walk_proc **ret);
+/* The same for a core file, which outlives it. */
+struct walk_proc *walk_core_open(struct core *core, const struct file_opts *files);
 void walk_proc_close(struct walk_proc *p); /* NULL is allowed */
 struct walk_space walk_proc_space(struct walk_proc *p);
 /* Reads the registers of a thread that the caller traces and has stopped. */

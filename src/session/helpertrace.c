@@ -1,6 +1,7 @@
 /* Shows what ustack helpers do for one stack (option helpertrace). */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/str.h"
 #include "dtrace.h"
@@ -25,15 +26,21 @@ static bool address_name(void *ctx, pid_t pid, uint64_t addr, bool is_return, st
 	return is_known;
 }
 
-static struct err *thread_parse(const char *text, pid_t *ret)
+/* A number is a thread; a text with a '/' or one that names a file is a core file. */
+static struct err *target_parse(const char *text, struct trace_opts *ret)
 {
 	char *end;
 	long tid = strtol(text, &end, 10);
 
-	*ret = (pid_t)tid;
-	return end == text || *end || tid <= 0 || tid > INT32_MAX
-		       ? err_new("option helpertrace: '%s' is no process or thread id", text)
-		       : NULL;
+	ret->tid = (pid_t)tid;
+	if (end != text && !*end && tid > 0 && tid <= INT32_MAX)
+		return NULL;
+	ret->core = text;
+	return access(text, F_OK) == 0
+		       ? NULL
+		       : err_new("option helpertrace: '%s' is no process or thread id, and no core "
+				 "file",
+				 text);
 }
 
 int dtrace_helper_trace(dtrace_hdl_t *dtp, FILE *fp)
@@ -46,8 +53,8 @@ int dtrace_helper_trace(dtrace_hdl_t *dtp, FILE *fp)
 	struct ustacks *u = NULL;
 	struct strbuf out = {0};
 	struct ustack_opts how;
-	struct err *e = thread_parse(opts->str[OPT_helpertrace] ? opts->str[OPT_helpertrace] : "",
-				     &trace.tid);
+	struct err *e =
+		target_parse(opts->str[OPT_helpertrace] ? opts->str[OPT_helpertrace] : "", &trace);
 
 	compiler_refresh(&dtp->compiler);
 	run_ustack_opts(&dtp->run, &how);

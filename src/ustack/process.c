@@ -8,6 +8,7 @@
 
 #include "base/hashmap.h"
 #include "base/str.h"
+#include "proc/core.h"
 #include "proc/maps.h"
 #include "sym/debugfile.h"
 #include "sym/gate.h"
@@ -66,7 +67,8 @@ static const char *name_of(const char *path)
 
 static const struct object *object_of(struct process *p, const struct proc_map *m)
 {
-	CLEANUP(gate_file) struct gate_file *f = proc_map_open(p->objects->files->gate, p->pid, m);
+	CLEANUP(gate_file)
+	struct gate_file *f = proc_map_open(p->objects->files->gate, p->core ? 0 : p->pid, m);
 	const struct stat *st = f ? gate_file_stat(f) : NULL;
 	struct object *o;
 	char key[128];
@@ -102,8 +104,8 @@ static bool each_object(struct process *p, const char *pattern,
 				     uint64_t bias),
 			void *ctx)
 {
-	for (uint32_t i = 0; i < p->maps.maps.len; i++) {
-		const struct proc_map *m = &p->maps.maps.data[i];
+	for (uint32_t i = 0; i < p->maps->maps.len; i++) {
+		const struct proc_map *m = &p->maps->maps.data[i];
 		const struct object *o;
 		uint64_t addr;
 
@@ -167,7 +169,8 @@ static const char *page_read(struct process *p, uint64_t number)
 	page = xmalloc(PAGE_BYTES);
 	to = (struct iovec){page, PAGE_BYTES};
 	from = (struct iovec){(void *)(uintptr_t)(number * PAGE_BYTES), PAGE_BYTES};
-	if (process_vm_readv(p->pid, &to, 1, &from, 1, 0) != PAGE_BYTES) {
+	if (p->core ? !core_read(p->core, number * PAGE_BYTES, page, PAGE_BYTES)
+		    : process_vm_readv(p->pid, &to, 1, &from, 1, 0) != PAGE_BYTES) {
 		free(page);
 		page = &unreadable;
 	}
@@ -363,7 +366,7 @@ enum dif_fault process_subr(void *ctx, uint32_t subr, const uint64_t *v, const c
 
 const struct proc_maps *process_maps(const struct process *p)
 {
-	return &p->maps;
+	return p->maps;
 }
 
 struct dif_machine *process_machine(struct process *p)
@@ -383,21 +386,38 @@ void process_set_hooks(struct process *p, const struct process_hooks *hooks)
 
 /* ---- beginning and end ----------------------------------------------------------------------- */
 
+static void process_init(struct process *p, struct objects *objects)
+{
+	p->objects = objects;
+	p->pages = hashmap_create();
+	p->arena = arena_create();
+}
+
 struct err *process_open(pid_t pid, struct objects *objects, struct process **ret)
 {
 	struct process *p = xcalloc(1, sizeof(*p));
-	struct err *e = proc_maps_read(pid, &p->maps);
+	struct err *e = proc_maps_read(pid, &p->own_maps);
 
 	if (e) {
 		free(p);
 		return e;
 	}
 	p->pid = pid;
-	p->objects = objects;
-	p->pages = hashmap_create();
-	p->arena = arena_create();
+	p->maps = &p->own_maps;
+	process_init(p, objects);
 	*ret = p;
 	return NULL;
+}
+
+struct process *process_open_core(struct core *core, struct objects *objects)
+{
+	struct process *p = xcalloc(1, sizeof(*p));
+
+	p->core = core;
+	p->pid = core_thread(core)->pid;
+	p->maps = core_maps(core);
+	process_init(p, objects);
+	return p;
 }
 
 void process_close(struct process *p)
@@ -412,7 +432,8 @@ void process_close(struct process *p)
 		if (page != &unreadable)
 			free(page);
 	hashmap_destroy(p->pages);
-	proc_maps_deinit(&p->maps);
+	if (!p->core)
+		proc_maps_deinit(&p->own_maps);
 	arena_destroy(p->arena);
 	free(p->declined);
 	free(p);
@@ -422,8 +443,8 @@ bool process_is_loading(const struct process *p)
 {
 	bool has_linker = false;
 
-	for (uint32_t i = 0; i < p->maps.maps.len; i++) {
-		const char *name = name_of(p->maps.maps.data[i].path);
+	for (uint32_t i = 0; i < p->maps->maps.len; i++) {
+		const char *name = name_of(p->maps->maps.data[i].path);
 
 		if (process_is_libc(name))
 			return false;
@@ -444,8 +465,8 @@ bool process_has(const struct process *p, const struct helper *h)
 		return false; /* it comes with the files that carry it */
 	if (!h->patterns)
 		return true;
-	for (uint32_t i = 0; i < p->maps.maps.len; i++) {
-		const struct proc_map *m = &p->maps.maps.data[i];
+	for (uint32_t i = 0; i < p->maps->maps.len; i++) {
+		const struct proc_map *m = &p->maps->maps.data[i];
 
 		if (m->is_exec && m->path[0] == '/' && helper_matches(h, name_of(m->path)))
 			return true;

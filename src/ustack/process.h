@@ -16,6 +16,7 @@
 
 struct file_opts; /* sym/debugfile.h */
 struct helper;
+struct core; /* proc/core.h */
 struct proc_maps;
 struct objects; /* what was read of files, for all processes */
 struct process;
@@ -24,6 +25,8 @@ struct objects *objects_create(const struct file_opts *files);
 void objects_destroy(struct objects *o);
 
 MUST_CHECK struct err *process_open(pid_t pid, struct objects *objects, struct process **ret);
+/* Opens a core file, which outlives it, as if it were the process. */
+struct process *process_open_core(struct core *core, struct objects *objects);
 void process_close(struct process *p); /* NULL is allowed */
 const struct proc_maps *process_maps(const struct process *p);
 /* Whether the process maps a file to which the helper applies. */

@@ -10,7 +10,9 @@
 struct process {
 	pid_t pid;
 	struct objects *objects;
-	struct proc_maps maps;
+	struct core *core; /* NULL: a live process */
+	struct proc_maps own_maps;
+	const struct proc_maps *maps;
 	struct hashmap *pages; /* number of a page -> its bytes, or &unreadable */
 	const struct helper *helper;
 	struct dif_machine *machine;

@@ -215,7 +215,10 @@ static struct err *parts_open(struct walk *w)
 		CLEANUP(free) char *why = NULL;
 
 		part->h = w->r->helpers[i];
-		e = process_open(w->r->pid, w->r->objects, &part->proc);
+		if (w->r->core)
+			part->proc = process_open_core(w->r->core, w->r->objects);
+		else
+			e = process_open(w->r->pid, w->r->objects, &part->proc);
 		if (e)
 			break;
 		w->part = part;

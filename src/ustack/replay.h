@@ -41,6 +41,7 @@ struct replay {
 	const uint64_t *regs;
 	struct process_frame thread; /* tid, ids and names; args[4]: the thread pointer */
 	pid_t pid;
+	struct core *core;	      /* NULL: the process lives */
 	uint32_t max_frames, strsize; /* as of jstack() */
 	/* who listens; a member may be NULL */
 	void *ctx;

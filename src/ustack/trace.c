@@ -7,7 +7,9 @@
 
 #include "base/str.h"
 #include "base/text.h"
+#include "proc/core.h"
 #include "proc/halt.h"
+#include "sym/debugfile.h"
 #include "ustack/replay.h"
 #include "ustack/ustack.h"
 
@@ -28,6 +30,7 @@ struct report {
 	struct strbuf frame;	     /* what uframe() joins */
 	uint64_t unwind[3];
 	const struct replay *replay;
+	const struct proc_maps *maps; /* of a core file; NULL: a process */
 };
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -93,6 +96,19 @@ static void read_flush(struct report *t)
 	t->size = 0;
 }
 
+/* The text of an address; of a core file, only the object is known. */
+static bool name_add(struct report *t, taddr addr, bool is_return, struct strbuf *out)
+{
+	const struct proc_map *m = t->maps ? proc_maps_find(t->maps, addr) : NULL;
+	const char *slash = m ? strrchr(m->path, '/') : NULL;
+	CLEANUP(free) char *name = slash ? text_clean(xstrdup(slash + 1)) : NULL;
+
+	if (!t->maps)
+		return t->opts->name(t->opts->ctx, t->pid, addr, is_return, out);
+	strbuf_addf(out, "%s%s0x%" PRIx64, name ? name : "", name ? "`" : "", addr);
+	return name;
+}
+
 /* ---- what happens ---------------------------------------------------------------------------- */
 
 static void on_part(void *ctx, const struct helper *h, enum helper_probe probe)
@@ -110,7 +126,7 @@ static void on_frame(void *ctx, uint32_t number, const struct walk_frame *f)
 	struct report *t = ctx;
 
 	strbuf_addf(t->out, "frame %" PRIu32 ": ", number);
-	(void)t->opts->name(t->opts->ctx, t->pid, f->pc, !f->is_exact, t->out);
+	(void)name_add(t, f->pc, !f->is_exact, t->out);
 	strbuf_addf(t->out, ", pc 0x%" PRIx64 ", fp 0x%" PRIx64 ", sp 0x%" PRIx64 "\n", f->pc,
 		    f->bp, f->sp);
 }
@@ -257,8 +273,7 @@ static void stack_add(struct report *t, const struct replay *r)
 		}
 		if (f->kind == REPLAY_NAME)
 			continue;
-		if (!t->opts->name(t->opts->ctx, t->pid, f->pc, f->is_return, &text) && name &&
-		    *name != '@') {
+		if (!name_add(t, f->pc, f->is_return, &text) && name && *name != '@') {
 			frame_text_add(t->out, name);
 		} else {
 			strbuf_addf(t->out, "%14s%s\n", "", strbuf_text(&text));
@@ -314,21 +329,49 @@ static struct err *thread_replay(struct ustacks *u, struct report *t, struct rep
 				 const struct file_opts *files, pid_t tid)
 {
 	uint64_t regs[WALK_NREGS];
-	struct walk_proc *proc = NULL;
-	struct err *e = walk_proc_open(r->pid, files, &proc);
+	struct walk_proc *proc = r->core ? walk_core_open(r->core, files) : NULL;
+	struct err *e = r->core ? NULL : walk_proc_open(r->pid, files, &proc);
 
-	if (!e)
+	if (r->core)
+		memcpy(regs, core_thread(r->core)->regs, sizeof(regs));
+	else if (!e)
 		e = walk_thread_regs(tid, regs);
 	if (!e) {
 		r->space = walk_proc_space(proc);
 		r->regs = regs;
-		r->thread.args[4] = walk_thread_pointer(tid);
+		r->thread.args[4] =
+			r->core ? core_thread(r->core)->thread_pointer : walk_thread_pointer(tid);
 		e = replay_run(r);
 	}
 	if (!e)
 		stack_add(t, r);
 	walk_proc_close(proc);
 	return e;
+}
+
+static struct err *thread_prepare(pid_t tid, struct replay *r, char *name, struct strbuf *args,
+				  struct halt *halt)
+{
+	if (!thread_read(tid, &r->pid, &r->thread, name, args))
+		return err_new("there is no process or thread %d", (int)tid);
+	return halt_process(r->pid, halt);
+}
+
+static struct err *core_prepare(const char *path, const struct file_opts *files, struct replay *r)
+{
+	struct err *e = core_open(path, files->gate, &r->core);
+	const struct core_thread *t = e ? NULL : core_thread(r->core);
+
+	if (e)
+		return e;
+	r->pid = t->pid;
+	r->thread.tid = t->tid;
+	r->thread.ppid = t->ppid;
+	r->thread.uid = t->uid;
+	r->thread.gid = t->gid;
+	r->thread.execname = t->name;
+	r->thread.execargs = t->args;
+	return NULL;
 }
 
 struct err *ustacks_trace(struct ustacks *u, const struct trace_opts *opts, struct strbuf *out)
@@ -348,21 +391,24 @@ struct err *ustacks_trace(struct ustacks *u, const struct trace_opts *opts, stru
 	struct halt halt = {0};
 	struct err *e = NULL;
 
-	if (!thread_read(opts->tid, &r.pid, &r.thread, name, &args))
-		e = err_new("there is no process or thread %d", (int)opts->tid);
-	t.pid = r.pid;
+	if (opts->core)
+		e = core_prepare(opts->core, ustacks_files(u), &r);
+	else
+		e = thread_prepare(opts->tid, &r, name, &args, &halt);
+	t.pid = r.core ? 0 : r.pid;
 	t.replay = &r;
+	t.maps = r.core ? core_maps(r.core) : NULL;
 	if (!e)
-		e = halt_process(r.pid, &halt);
-	if (!e)
-		e = ustacks_of_process(u, r.pid, list, &r.nhelpers);
+		e = ustacks_of_process(u, r.pid, r.core, list, &r.nhelpers);
 	r.helpers = list;
 	r.objects = ustacks_objects(u);
 	if (!e && !r.nhelpers)
-		strbuf_addf(out, "no helper applies to process %d (%s)\n", (int)r.pid, name);
+		strbuf_addf(out, "no helper applies to process %d (%s)\n", (int)r.pid,
+			    r.thread.execname);
 	if (!e)
 		e = thread_replay(u, &t, &r, ustacks_files(u), opts->tid);
 	halt_release(&halt);
+	core_close(r.core);
 	replay_deinit(&r);
 	strbuf_deinit(&t.place);
 	strbuf_deinit(&args);

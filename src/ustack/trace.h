@@ -17,7 +17,8 @@ struct strbuf;
 struct ustacks;
 
 struct trace_opts {
-	pid_t tid; /* the thread whose stack it is; of a process: its first one */
+	pid_t tid;	  /* the thread whose stack it is; of a process: its first one */
+	const char *core; /* or a core file; NULL: there is none */
 	uint32_t max_frames, strsize;
 	void *ctx;
 	/* Writes the text of an address, which is behind a call if is_return; false: no symbol. */

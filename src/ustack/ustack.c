@@ -347,16 +347,17 @@ static struct err *set_program(struct ustacks *u, uint64_t set, struct program *
 	return program_make(u, set & ~u->foreign, ret);
 }
 
-struct err *ustacks_of_process(struct ustacks *u, pid_t pid, struct helper **list, uint32_t *ret_n)
+struct err *ustacks_of_process(struct ustacks *u, pid_t pid, struct core *core,
+			       struct helper **list, uint32_t *ret_n)
 {
-	struct process *proc = NULL;
-	struct err *e = process_open(pid, u->objects, &proc);
+	struct process *proc = core ? process_open_core(core, u->objects) : NULL;
+	struct err *e = core ? NULL : process_open(pid, u->objects, &proc);
 	uint64_t set;
 
 	*ret_n = 0;
 	if (e)
 		return e;
-	set = set_find(u, proc, pid);
+	set = set_find(u, proc, core ? 0 : pid);
 	for (uint32_t i = 0; i < u->helpers.len; i++)
 		if (set >> i & 1)
 			list[(*ret_n)++] = u->helpers.data[i];

@@ -21,6 +21,7 @@
 #include "base/err.h"
 
 struct compile_opts;
+struct core;
 struct file_opts;
 struct helper;
 struct kmaps;
@@ -43,9 +44,12 @@ struct ustack_opts {
 MUST_CHECK struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret);
 void ustacks_destroy(struct ustacks *u); /* NULL is allowed */
 #define USTACK_HELPERS_MAX 64
-/* Finds the helpers that apply to a process, compiled; list has room for USTACK_HELPERS_MAX. */
-MUST_CHECK struct err *ustacks_of_process(struct ustacks *u, pid_t pid, struct helper **list,
-					  uint32_t *ret_n);
+/*
+ * Finds the helpers that apply to a process, or to a core file, compiled; list has room for
+ * USTACK_HELPERS_MAX.
+ */
+MUST_CHECK struct err *ustacks_of_process(struct ustacks *u, pid_t pid, struct core *core,
+					  struct helper **list, uint32_t *ret_n);
 struct objects *ustacks_objects(struct ustacks *u);
 const struct file_opts *ustacks_files(const struct ustacks *u);
 /* Puts the helpers for all processes into the kernel; maps must outlive u. */

@@ -106,12 +106,23 @@ compare() {
 		sleep 0.1
 	done
 	timeout 40 "$DTRACE" $frames $more -x helpertrace="${tid:-0}" >trace.$name 2>>err.$name
+	rm -f core.*
+	case $name in
+	node | java) ;; # too large
+	*) command -v gcore >/dev/null && timeout 60 gcore -o core "${tid:-0}" >/dev/null 2>&1 ;;
+	esac
 	# it was stopped, and is so again
 	grep -q '^State:.T' "/proc/${tid:-0}/status" || echo "$name: not stopped any more"
 	kill -9 $pid
 	wait $pid 2>/dev/null
 	awk '/^THREAD/ { on = 1; next } on && NF' in_kernel.out >one
 	awk '/^the stack:/ { on = 1; next } on' trace.$name >two
+	for core in core.*; do # of a core file, the symbols are not known: addresses have no names
+		[ -e "$core" ] || continue
+		timeout 40 "$DTRACE" $frames $more -x helpertrace="$core" | awk '/^the stack:/ { on = 1; next } on' | sed 's/`.*//' >three
+		sed 's/`.*//' two | cmp -s - three || { echo "$name: the core file"; sed 's/`.*//' two | diff - three; }
+		ncores=$((ncores + 1))
+	done
 	n=$(grep -c '\[ .* \]$\|^ *[^`]*$' one)
 	if ! cmp -s one two || [ "$n" -lt "$least" ]; then
 		echo "$name: $n frames of the language"
@@ -128,6 +139,10 @@ compare() {
 	command -v php >/dev/null && compare php 6 '' php p.php
 	command -v node >/dev/null && compare node 8 '' node p.js
 	command -v javac >/dev/null && javac P.java && compare java 8 '' java -cp . P
+
+	command -v gcore >/dev/null && [ "${ncores:-0}" -lt 1 ] && echo 'no core file was compared'
+	: >none
+	"$DTRACE" -x helpertrace=./none 2>&1 | grep -q "'./none' is no core file" || echo 'no core file'
 
 	# what the trace of the toy says
 	while IFS= read -r line; do
@@ -171,7 +186,7 @@ X
 
 	# what it refuses
 	"$DTRACE" -x helpertrace=999999999 2>&1 | grep -q 'there is no process or thread 999999999' || echo 'no such process'
-	"$DTRACE" -x helpertrace=x 2>&1 | grep -q "option helpertrace: 'x' is no process or thread id" || echo 'no id'
+	"$DTRACE" -x helpertrace=x 2>&1 | grep -q "option helpertrace: 'x' is no process or thread id, and no core file" || echo 'no id'
 	"$DTRACE" -x helpertrace=1 -n BEGIN 2>&1 | grep -q 'runs no program' || echo 'a program'
 	sleep 5 &
 	DTRACE_OPT_SYSLIBDIR=/nonexistent "$DTRACE" -x helpertrace=$! 2>&1 | grep -q "no helper applies to process $! (sleep)" || echo 'no helper'
