@@ -368,6 +368,15 @@ def find_tests(opts):
     return [t for t in tests if opts.only in t[0]]
 
 
+def tree_strangers():
+    """The files of the tree that git does not know and does not ignore; none where there is no git."""
+    try:
+        p = subprocess.run(["git", "ls-files", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
+    except OSError:
+        return set()
+    return set(p.stdout.splitlines())
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("build")
@@ -409,12 +418,16 @@ def main():
         if r.detail:
             print(r.detail, end="" if r.detail.endswith("\n") else "\n", flush=True)
 
+    before = tree_strangers()
     alone = [t for t in tests if is_exclusive(t)]
     with concurrent.futures.ThreadPoolExecutor(opts.jobs) as pool:
         for r in pool.map(one, (t for t in tests if t not in alone)):
             report(r)
     for t in alone:
         report(one(t))
+    if not opts.only:
+        left = sorted(tree_strangers() - before)
+        report(Result("tests leave nothing in the tree", "fail" if left else "pass", "".join(f"  {f}\n" for f in left)))
     print(f"{total[0]} passed, {total[1]} failed, {total[2]} skipped")
     return 1 if total[1] or not total[0] else 0
 

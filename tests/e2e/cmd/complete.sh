@@ -1,6 +1,7 @@
 # @@needs: kernel
 # What shells offer at Tab: the candidates of --complete; and what bash, zsh and fish make of them on a terminal, where
 # they are installed.
+cd "$TMP" || exit 1
 cat >evil.c <<'EOF'
 #include <unistd.h>
 void good(void) {}

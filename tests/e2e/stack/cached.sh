@@ -1,3 +1,4 @@
+# @@needs: kernel
 # Frames that are recorded from a cache are those of the function that is there now: functions are dropped and collected, and others, whose
 # names and lines differ, come to lie where they were.
 cd "$TMP" || exit 1
