@@ -454,6 +454,23 @@ bool process_is_loading(const struct process *p)
 	return has_linker;
 }
 
+bool process_is_there(const struct process *p)
+{
+	struct proc_maps now = {0};
+	bool is_there = p->core != NULL;
+	struct err *e = is_there ? NULL : proc_maps_read(p->pid, &now);
+
+	/* a zombie maps nothing, and what another program maps begins elsewhere or is another file */
+	if (!is_there && !e && now.maps.len && p->maps->maps.len) {
+		const struct proc_map *a = &now.maps.data[0], *b = &p->maps->maps.data[0];
+
+		is_there = a->start == b->start && a->dev == b->dev && a->ino == b->ino;
+	}
+	err_destroy(e);
+	proc_maps_deinit(&now);
+	return is_there;
+}
+
 bool process_is_libc(const char *name)
 {
 	return fnmatch("libc.so*", name, 0) == 0 || fnmatch("libc-*.so", name, 0) == 0;

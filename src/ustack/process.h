@@ -36,6 +36,8 @@ bool process_has(const struct process *p, const struct helper *h);
  * and what its helper looks for in the C library is not there.
  */
 bool process_is_loading(const struct process *p);
+/* Whether the process still runs the program that it ran when it was opened. */
+bool process_is_there(const struct process *p);
 bool process_is_libc(const char *name);
 
 /*

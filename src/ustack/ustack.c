@@ -293,8 +293,10 @@ static uint64_t set_attach(struct ustacks *u, struct process *proc, pid_t pid, u
 		if (!(set >> i & 1) || process_attach(proc, h, &why))
 			continue;
 		set &= ~(1ull << i);
-		tellf(u, "ustack helper '%s': process %d has native frames only: %s", h->path,
-		      (int)pid, why ? why : "its memory cannot be read");
+		/* a process that ends meanwhile lacks everything */
+		if (process_is_there(proc))
+			tellf(u, "ustack helper '%s': process %d has native frames only: %s",
+			      h->path, (int)pid, why ? why : "its memory cannot be read");
 		free(why);
 	}
 	return set;

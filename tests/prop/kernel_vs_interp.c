@@ -352,6 +352,7 @@ static const struct {
 	{DIF_SUBR_RAND, "random: unit/bpf/gen.c"},
 	{DIF_SUBR_SPECULATION, "the session's: unit/bpf/rt.c, e2e/spec"},
 	{DIF_SUBR_COPYOUT, "writes to a process: unit/bpf/rt.c, e2e/syscall/copyout"},
+	{DIF_SUBR_COPYININT, "memory of a process: unit/dif/subr.c, e2e/declared/plockstat"},
 	{DIF_SUBR_COPYOUTSTR, "writes to a process: e2e/syscall/copyout"},
 	{DIF_SUBR_GETF, "an open file: e2e/data/process_text"},
 	{DIF_SUBR_D_PATH, "an open file: e2e/data/process_text"},

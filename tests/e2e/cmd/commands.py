@@ -22,7 +22,7 @@ BUSY = "/usr/bin/python3 -c 'def busy():\n  s = 0\n  for i in range(6000000): s 
 
 ROWS = {
     "biolatency": ("", LOOP, [r"loop\d+ write, us" + HIST]),
-    "bitesize": ("-n dd", LOOP, [r"^\d+ dd, bytes" + HIST, r" +65536 \|@+ +20 *\n"]),
+    "bitesize": ("-n dd", LOOP, [r"^\d+ dd, bytes" + HIST, r" +65536 \|@+ +2\d *\n"]),
     "cpudist": ("-n work", "work spin 300; work nap 20", [r"^all, us" + HIST]),
     "cswstat": ("1 1", "work nap 3000", [r"TIME +SWITCHES +PREEMPTED\n", r"20\d\d .* +[1-9]\d{2,} +\d+\n"]),
     "dtruss": ("-f openat", "/bin/cat /etc/hostname", [r'^openat\(.*"/etc/hostname"\) = 3\n']),

@@ -225,7 +225,7 @@ def documented(name):
 
 
 def main():
-    scripts = sorted(f for f in os.listdir("examples") if f.endswith(".d"))
+    scripts = sorted(f for f in os.listdir("examples") if f.endswith(".d") and os.path.isfile(f"examples/{f}"))
     wrong = [f"{n}: is in one of examples/ and the table only" for n in set(scripts) ^ (set(ROWS) | ELSEWHERE)]
     wrong += [line for n in ELSEWHERE for line in documented(n)]
     missing = {n: p for n, p in NEEDS.items() if not os.path.exists(p)}

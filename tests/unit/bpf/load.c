@@ -278,17 +278,17 @@ static void test_cpu_clock(struct session *s, struct kmaps *m)
 
 /*
  * The deepest place for a run-time function is an ERROR clause that is cut, as is the clause that
- * faults: five functions are above it, those that generated code makes.
+ * faults: five functions are above it, those that generated code makes. Clauses of ERROR do not call the helper machine,
+ * but have a copy of it (bpf/gen_stack.c), so three functions are above that.
  */
 static void test_rt_budget(struct kmaps *m)
 {
-	enum { ABOVE = 5, STACK_ABOVE = 5 * 64 };
 
 	for (uint32_t i = 0; i < rt_image.nfuncs; i++) {
 		struct call_budget b = {0};
 		struct linked linked;
 		struct bpf_code c = {0};
-		uint32_t insn;
+		uint32_t insn, above = 5;
 		struct err *e;
 
 		if (!rt_image.funcs[i].is_global)
@@ -302,8 +302,10 @@ static void test_rt_budget(struct kmaps *m)
 		e = link_unit(&c, m, -1, &linked);
 		if (!e)
 			e = budget_check(&linked, &c, &b, &insn);
-		ok(!e && b.calls - 1 + ABOVE <= BUDGET_CALLS &&
-			   b.stack - 32 + STACK_ABOVE <= BUDGET_STACK,
+		if (strcmp(rt_image.funcs[i].name, "rt_helper_run") == 0)
+			above = 3;
+		ok(!e && b.calls - 1 + above <= BUDGET_CALLS &&
+			   b.stack - 32 + above * 64 <= BUDGET_STACK,
 		   "%s: %u functions, %u bytes", rt_image.funcs[i].name, b.calls - 1, b.stack - 32);
 		err_destroy(e);
 		linked_deinit(&linked);
