@@ -3,9 +3,11 @@
 # @@timeout: 300
 [ -x "$BUILD/src/cmd/metrics/fathom-metrics" ] || { echo "not built: it needs the packages libmicrohttpd-dev and libcurl4-openssl-dev"; exit 67; }
 exec python3 - <<'EOF'
-import json, os, re, signal, socket, subprocess, sys, time, urllib.error, urllib.request
+import json, os, re, shutil, signal, socket, subprocess, sys, time, urllib.error, urllib.request
 tmp, trigger, exporter = os.environ["TMP"], os.environ["TRIGGER"], os.environ["BUILD"] + "/src/cmd/metrics/fathom-metrics"
 os.chdir(tmp)
+me, mine = f"calls{os.getpid()}", f"mkeys{os.getpid()}" # other tests run calls, too
+shutil.copy(trigger + "/calls", me)
 bad = []
 
 def check(what, got, want):
@@ -62,13 +64,13 @@ class Exporter:
         return status
 
 def calls(n):
-    subprocess.run([trigger + "/calls", "getppid", str(n)], check=True)
+    subprocess.run(["./" + me, "getppid", str(n)], check=True)
 
 # every function, exact over many scrapes while the script throws its data away
 open("shop.d", "w").write(r'''
 /* @metric calls name=shop_calls_total labels=program,odd help=Calls of "getppid()" \ and more. */
 /* @metric level type=gauge */
-syscall::getppid:entry /execname == "calls"/
+syscall::getppid:entry /execname == "''' + me + r'''"/
 {
 	@calls[execname, "a\"b\\c\nd\303\244\377"] = count(); @bytes = sum(3); @level = sum(-1); @mean["x"] = avg(5); @most = max(7); @least = min(-2);
 	@q[pid ? "k" : ""] = quantize(5); @q["k"] = quantize(-9); @q["k"] = quantize(0); @l = lquantize(55, 0, 100, 10); @l = lquantize(-1, 0, 100, 10);
@@ -78,7 +80,7 @@ tick-20ms { printa(@calls); trunc(@calls); clear(@q); trunc(@bytes, 1); clear(@m
 ''')
 x = Exporter(os.path.join(tmp, "shop.d"))
 scrapes, last = 0, {}
-p = subprocess.Popen(["sh", "-c", f"for i in 1 2 3 4 5 6 7 8 9 10; do {trigger}/calls getppid 2000; done"])
+p = subprocess.Popen(["sh", "-c", f"for i in 1 2 3 4 5 6 7 8 9 10; do ./{me} getppid 2000; done"])
 while p.poll() is None:
     now = x.scrape()
     for k, v in now.items():
@@ -89,7 +91,7 @@ s = x.scrape()
 N = 20000.0
 check("several scrapes", scrapes > 3, True)
 check("type of the answer", x.type, "text/plain; version=0.0.4; charset=utf-8")
-check("count", {k: v for k, v in s.items() if k[0] == "shop_calls_total"}, {("shop_calls_total", (("odd", 'a"b\\c\ndä?'), ("program", "calls"))): N})
+check("count", {k: v for k, v in s.items() if k[0] == "shop_calls_total"}, {("shop_calls_total", (("odd", 'a"b\\c\ndä?'), ("program", me))): N})
 check("the rest", [s.get((n, ())) for n in ("dtrace_shop_bytes_total", "dtrace_shop_level", "dtrace_shop_most", "dtrace_shop_least", "dtrace_shop_dev")],
       [3 * N, -N, 7.0, -2.0, 0.0])
 check("anonymous", s.get(("dtrace_shop_total", (("key0", "1"),))), N)
@@ -130,9 +132,9 @@ check("status", x.stop(), 0)
 check("messages", x.said, "")
 
 # more keys than the limit: counted, and no increment is lost; series that nothing changes expire
-open("keys.d", "w").write('''syscall::getpgid:entry /execname == "metricskeys"/ { @keys[arg0] = count(); @most[arg0] = max(arg0); @h[arg0] = quantize(arg0); }''')
+open("keys.d", "w").write(f'''syscall::getpgid:entry /execname == "{mine}"/''' + ''' { @keys[arg0] = count(); @most[arg0] = max(arg0); @h[arg0] = quantize(arg0); }''')
 open("keys.py", "w").write('''import os, sys, time
-open("/proc/self/comm", "w").write("metricskeys")
+open("/proc/self/comm", "w").write(sys.argv[3])
 for i in range(int(sys.argv[1]), int(sys.argv[2])):
     try:
         os.getpgid(i)
@@ -140,10 +142,10 @@ for i in range(int(sys.argv[1]), int(sys.argv[2])):
         pass
 ''')
 x = Exporter("-n", "10", os.path.join(tmp, "keys.d"))
-subprocess.run(["python3", "keys.py", "1000000", "1003000"], check=True)
+subprocess.run(["python3", "keys.py", "1000000", "1003000", mine], check=True)
 s = x.scrape()
 for i in range(2):
-    subprocess.run(["python3", "keys.py", "1000000", "1000300"], check=True)
+    subprocess.run(["python3", "keys.py", "1000000", "1000300", mine], check=True)
     s = x.scrape()
 keys = {k: v for k, v in s.items() if k[0] == "dtrace_keys_keys_total"}
 over = ("dtrace_keys_keys_total", (("otel_metric_overflow", "true"),))
@@ -156,12 +158,12 @@ check("histogram of the overflow", sum(v for k, v in s.items() if k[0] == "dtrac
 check("status", x.stop(), 0)
 x = Exporter("-e", "0.5", os.path.join(tmp, "keys.d"))
 series = lambda s: {dict(k[1])["key0"]: v for k, v in s.items() if k[0] == "dtrace_keys_keys_total"}
-subprocess.run(["python3", "keys.py", "1000000", "1000050"], check=True)
+subprocess.run(["python3", "keys.py", "1000000", "1000050", mine], check=True)
 check("series of 50 keys", series(x.scrape()), {str(k): 1.0 for k in range(1000000, 1000050)})
 time.sleep(0.6)
 x.scrape()
 check("expired", series(x.scrape()), {})
-subprocess.run(["python3", "keys.py", "1000000", "1000005"], check=True)
+subprocess.run(["python3", "keys.py", "1000000", "1000005", mine], check=True)
 check("begin anew", series(x.scrape()), {str(k): 1.0 for k in range(1000000, 1000005)})
 check("status", x.stop(), 0)
 
@@ -189,12 +191,12 @@ for text in ("dir/wrong.d: cannot compile: ", "dir/ends.d: has ended", "divide-b
 # the scripts that come with it
 x = Exporter("-d", os.environ["SRC"] + "/examples/metrics.d")
 calls(700)
-subprocess.run([trigger + "/calls", "badclose", "20"], stdout=subprocess.DEVNULL)
+subprocess.run(["./" + me, "badclose", "20"], stdout=subprocess.DEVNULL)
 subprocess.run(["sh", "-c", "kill -9 $$"])
 s = x.scrape()
 check("its system calls", s.get(("system_calls_total", (("call", "getppid"),)), 0) >= 700, True)
 check("its failures", s.get(("system_call_failures_total", (("call", "close"), ("errno", "9"))), 0) >= 20, True)
-check("its programs", s.get(("programs_started_total", (("program", "calls"),)), 0) >= 2, True)
+check("its programs", s.get(("programs_started_total", (("program", me),)), 0) >= 2, True)
 check("its signals", any(k[0] == "processes_killed_total" and dict(k[1])["program"] == "sh" for k in s), True)
 check("its latencies", any(k[0] == "system_call_nanoseconds_count" and dict(k[1])["call"] == "read" for k in s), True)
 check("status", x.stop(), 0)

@@ -8,11 +8,12 @@ import http.client, os, re, signal, socket, subprocess, sys, time
 exporter = os.environ["BUILD"] + "/src/cmd/metrics/fathom-metrics"
 os.chdir(os.environ["TMP"])
 SCRAPES, KEYS = 1440, 60000
-open("day.d", "w").write('''syscall::getpgid:entry /execname == "metricsday"/
+me = f"mday{os.getpid()}" # another run of this test has another name
+open("day.d", "w").write(f'''syscall::getpgid:entry /execname == "{me}"/''' + '''
 { @all = count(); @keys[arg0] = count(); @h[arg0 & 15] = quantize(arg0); @text[lltostr(arg0 % 3000)] = sum(1); @kept[arg0 % 500] = count(); }
 tick-100ms { trunc(@text); trunc(@kept); }''')
 open("work.py", "w").write('''import os, sys, time
-open("/proc/self/comm", "w").write("metricsday")
+open("/proc/self/comm", "w").write(sys.argv[2])
 for i in range(int(sys.argv[1])):
     try:
         os.getpgid(1000000 + i)
@@ -41,7 +42,7 @@ for _ in range(600):
         break
     except OSError:
         time.sleep(0.1)
-work = subprocess.Popen(["python3", "work.py", str(KEYS)])
+work = subprocess.Popen(["python3", "work.py", str(KEYS), me])
 sizes, last = [], 0
 for i in range(SCRAPES):
     text = scrape()
