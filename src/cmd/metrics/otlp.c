@@ -223,6 +223,7 @@ struct otlp *otlp_open(const char *url)
 bool otlp_push(struct exporter *x, struct otlp *o)
 {
 	long status = 0;
+	char answer[48];
 	CURLcode code;
 	bool is_good;
 
@@ -236,9 +237,10 @@ bool otlp_push(struct exporter *x, struct otlp *o)
 	is_good = status >= 200 && status < 300;
 	if (!is_good)
 		x->npush_errors++;
+	(void)snprintf(answer, sizeof(answer), "HTTP status %ld", status);
 	if (!is_good && !o->has_failed)
-		say("'%s' takes no metrics: %s %ld; they come with a later request", o->url,
-		    code != CURLE_OK ? curl_easy_strerror(code) : "HTTP status", status);
+		say("'%s' takes no metrics: %s; they come with a later request", o->url,
+		    code != CURLE_OK ? curl_easy_strerror(code) : answer);
 	o->has_failed = !is_good;
 	return is_good;
 }

@@ -283,11 +283,13 @@ require('assert').strict.deepEqual(full(back), full(sent));
     check("the request as protocol buffers", (p.returncode, p.stderr), (0, ""))
 
 def otlp():
-    last, wrong = {}, []
+    last, wrong, status = {}, [], 200
     class Collector(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
             text = self.rfile.read(int(self.headers["content-length"]))
             open("request.json", "wb").write(text)
+            if status != 200:
+                return self.send_error(status)
             body = json.loads(text)
             if self.path != "/v1/metrics" or self.headers["content-type"] != "application/json":
                 wrong.append(f"{self.path} {self.headers['content-type']}")
@@ -324,11 +326,16 @@ def otlp():
         p = last["dtrace_shop_q"]["histogram"]["dataPoints"][0]
         return {b: int(n) for b, n in zip(p["explicitBounds"] + ["inf"], p["bucketCounts"]) if n != "0"}
     until("a histogram", buckets, {-8: 1000, 0: 1000, 7: 1000, 511: 1000})
-    # the collector is away for a while: nothing is lost
+    # the collector refuses requests, then it is away for a while: nothing is lost
+    status = 503
+    until("it says that the collector refuses", lambda: log_count("takes no metrics: HTTP status 503; they come with a later request\n"), 1)
+    calls(200)
+    status = 200
+    until("after the refusals", total, [1200])
     server.shutdown()
     server.server_close()
-    calls(500)
-    until("it says that the collector is away", lambda: log_count("takes no metrics"), 1)
+    calls(300)
+    until("it says that the collector is away", lambda: log_count("takes no metrics"), 2)
     server = begin()
     until("after the collector's start", total, [1500])
     calls(50)
@@ -337,7 +344,8 @@ def otlp():
     server.shutdown()
     check("requests", wrong, [])
     otlp_npm()
-    check("it says it once", log_count("takes no metrics"), 1)
+    check("it says each once", log_count("takes no metrics"), 2)
+    check("without a status where there was no answer", re.findall(r"takes no metrics: [^;]*\d;", open("exporter.log").read()), ["takes no metrics: HTTP status 503;"])
 
 try:
     for part in (prometheus, ganglia, statsd, statsd_npm, otlp):
