@@ -460,7 +460,10 @@ bool process_is_there(const struct process *p)
 	bool is_there = p->core != NULL;
 	struct err *e = is_there ? NULL : proc_maps_read(p->pid, &now);
 
-	/* a zombie maps nothing, and what another program maps begins elsewhere or is another file */
+	/*
+	 * A zombie maps nothing, and what another program maps begins elsewhere or is another
+	 * file.
+	 */
 	if (!is_there && !e && now.maps.len && p->maps->maps.len) {
 		const struct proc_map *a = &now.maps.data[0], *b = &p->maps->maps.data[0];
 

@@ -278,8 +278,9 @@ static void test_cpu_clock(struct session *s, struct kmaps *m)
 
 /*
  * The deepest place for a run-time function is an ERROR clause that is cut, as is the clause that
- * faults: five functions are above it, those that generated code makes. Clauses of ERROR do not call the helper machine,
- * but have a copy of it (bpf/gen_stack.c), so three functions are above that.
+ * faults: five functions are above it, those that generated code makes. Clauses of ERROR do not
+ * call the helper machine, but have a copy of it (bpf/gen_stack.c), so three functions are above
+ * that.
  */
 static void test_rt_budget(struct kmaps *m)
 {

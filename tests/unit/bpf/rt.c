@@ -701,7 +701,10 @@ static void test_verification(uint32_t strsize)
 	struct rt_fx *big = rt_fx_create(&opts);
 
 	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
-		/* a walk searches trees, node by node; the helper machine has all instructions of DIF */
+		/*
+		 * A walk searches trees, node by node; the helper machine has all instructions of
+		 * DIF.
+		 */
 		bool walks = strstr(functions[i], "unwind") || strstr(functions[i], "ustack") ||
 			     strstr(functions[i], "walk");
 		bool helps = strcmp(functions[i], "rt_helper_run") == 0;
