@@ -7,8 +7,8 @@
  * object; an optimised frame stands for the functions that were inlined into it, too.
  *
  * Numbers and offsets that V8 exports (v8dbg_*) are read from the process; the rest is known for
- * the versions below. An object is believed only if its map has the right instance type: the
- * collector may be moving it meanwhile.
+ * the versions below. An object is believed only if its map has the right instance type. While the
+ * collector moves objects, the first word of one that was moved leads to the copy.
  */
 #pragma D helper exec "node|nodejs|libnode.so*"
 
@@ -74,6 +74,9 @@ inline int32_t SMI[uint64_t a] = *(int32_t *)(a + 4);
 /* the instance type of a tagged object; no type is 65535 */
 inline uint64_t TYPE[uint64_t o] = (o & 1) == 0 ? 65535 :
     (WORD[(o & ~3)] & 3) != 1 ? 65535 : *(uint16_t *)(WORD[(o & ~3)] + 11);
+/* the tagged object, or its copy if the collector has moved it */
+inline uint64_t MOVED[uint64_t o] = (o & 1) == 0 ? o :
+    (WORD[(o & ~3)] & 7) != 0 || WORD[(o & ~3)] < 4096 ? o : WORD[(o & ~3)] + 1;
 inline int CONST[string s] = *(int *)symaddr(s);
 inline uint64_t START[uint64_t c] = WORD[c + o_start] * (o_inline == 0) + (c + o_inline) * (o_inline != 0);
 
@@ -270,7 +273,7 @@ dtrace:helper:ustack:
 		this->table = WORD[this->code + o_table];
 	}
 	if (this->tier == 2 && TYPE[this->bytecode + 1] == t_bytecode) {
-		this->table = WORD[this->code + o_table];
+		this->table = MOVED[WORD[this->code + o_table]];
 		this->k = 0;
 		if (TYPE[this->table] == t_bytes || TYPE[this->table] == t_bytes2)
 			this->k = uvlqindex(this->table + 15, SMI[this->table + 7],
@@ -291,6 +294,7 @@ dtrace:helper:ustack:
 		}
 		this->table = WORD[this->bytecode + o_positions];
 	}
+	this->table = MOVED[this->table];
 	if (this->at >= 0 && (TYPE[this->table] == t_bytes || TYPE[this->table] == t_bytes2))
 		this->position = uvlqpairs(this->table + 15, SMI[this->table + 7], this->at + 1);
 }
@@ -314,7 +318,7 @@ dtrace:helper:ustack:
 			this->next = WORD[this->from + 16 + 16 * this->id];
 			this->len = *(int32_t *)(this->from + 16 + 16 * this->id + 8);
 			if (this->len >= 0)
-				this->sfi = (WORD[this->chars + 16 + 8 * this->len] & ~3);
+				this->sfi = MOVED[(WORD[this->chars + 16 + 8 * this->len] & ~3) + 1] - 1;
 			if (TYPE[this->sfi + 1] != t_shared)
 				this->sfi = 0;
 			if ((int64_t)(this->next >> 31 & 0xffff) - 1 >= this->id)
@@ -332,7 +336,7 @@ dtrace:helper:ustack:
 
 		/* the name: of the scope, or of a function that was never compiled */
 		this->anon = 0;
-		this->s = WORD[this->sfi + o_name];
+		this->s = MOVED[WORD[this->sfi + o_name]];
 		if (TYPE[this->s] == t_scope) {
 			this->chars = this->s - 1;
 			this->from = SMI[this->chars + 8];
@@ -340,7 +344,7 @@ dtrace:helper:ustack:
 				this->from = *(uint32_t *)(this->chars + 8);
 			this->j = first_var + 2 * SMI[this->chars + 24] + (this->from >> 10 & 1) +
 			    ((this->from & 15) == t_module);
-			this->s = (this->from >> 12 & 3) ? WORD[this->chars + 8 + 8 * this->j] : 0;
+			this->s = (this->from >> 12 & 3) ? MOVED[WORD[this->chars + 8 + 8 * this->j]] : 0;
 			if ((this->from >> 14 & 1) &&
 			    (TYPE[this->s] >= t_string || *(uint32_t *)(this->s + 11) == 0)) {
 				this->s = WORD[this->chars + 8 + 8 * (this->j + ((this->from >> 12 & 3) ? 2 : 0))];
@@ -354,10 +358,11 @@ dtrace:helper:ustack:
 		while (this->k < 2; 2) {
 			/* a string that was joined and one that stands for another lead to it */
 			this->j = 0;
+			this->s = MOVED[this->s];
 			while (this->j < 4 && TYPE[this->s] < t_string &&
 			    ((TYPE[this->s] & 7) == 5 || ((TYPE[this->s] & 7) == 1 &&
 				*(uint32_t *)(WORD[this->s + 23] + 11) == 0)); 4) {
-				this->s = WORD[this->s + 15];
+				this->s = MOVED[WORD[this->s + 15]];
 				this->j++;
 			}
 			this->chars = 0;
@@ -367,7 +372,7 @@ dtrace:helper:ustack:
 				this->len = *(uint32_t *)(this->s + 11);
 				this->from = this->rep == 3 ? SMI[this->s + 23] << this->wide : 0;
 				if (this->rep == 3)
-					this->s = WORD[this->s + 15];
+					this->s = MOVED[WORD[this->s + 15]];
 				this->rep = TYPE[this->s] < t_string ? TYPE[this->s] & 7 : 7;
 				if (this->rep == 0)
 					this->chars = this->s + 15 + this->from;
@@ -386,15 +391,15 @@ dtrace:helper:ustack:
 		this->line = 0;
 		if (this->offset) {
 			this->offset--;
-			this->s = WORD[this->script + o_lines];
+			this->s = MOVED[WORD[this->script + o_lines]];
 			if (TYPE[this->s] == t_array)
 				this->line = 2 + ubsearch(this->s + 15, SMI[this->s + 7], 8, 8,
 				    ((uint64_t)this->offset << 32) - 1);
 			else {
-				this->s = WORD[this->script + 8];
+				this->s = MOVED[WORD[this->script + 8]];
 				if (TYPE[this->s] < t_string && (TYPE[this->s] & 7) == 1 &&
 				    *(uint32_t *)(WORD[this->s + 23] + 11) == 0)
-					this->s = WORD[this->s + 15]; /* it was joined */
+					this->s = MOVED[WORD[this->s + 15]]; /* it was joined */
 				this->rep = TYPE[this->s] < t_string ? TYPE[this->s] & 15 : 7;
 				this->chars = 0;
 				if (this->rep == 8)
