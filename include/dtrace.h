@@ -177,6 +177,20 @@ int dtrace_probe_json(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, int verb
 /* The version of the schema (doc/json-schema.json) to which all output in JSON conforms. */
 int dtrace_json_schema(void);
 
+/* ---- what takes long --------------------------------------------------------------------------- */
+
+typedef struct dtrace_activity {
+	const char *dac_what;	      /* "placing probes"; static */
+	uint64_t dac_done, dac_total; /* of what there is to do; dac_total 0: it is not known */
+	uint64_t dac_ns;	      /* for how long, in nanoseconds */
+} dtrace_activity_t;
+/*
+ * What a call that has not returned yet is doing: compiling, loading or placing probes. This is the
+ * only function that another thread than the handle's may call meanwhile, to show it to a user who
+ * waits. Returns 0 when the library does nothing that may take long.
+ */
+int dtrace_activity(dtrace_hdl_t *dtp, dtrace_activity_t *ret);
+
 /* ---- processes ------------------------------------------------------------------------------- */
 
 /*

@@ -289,8 +289,12 @@ static struct err *load_units(struct run *run)
 {
 	struct err *e = NULL;
 
-	for (uint32_t i = 0; i < run->units.len && !e; i++)
+	report_begin(run->report, "loading programs", run->units.len);
+	for (uint32_t i = 0; i < run->units.len && !e; i++) {
+		report_progress(run->report, i);
 		e = run_load_unit(run, run->units.data[i]);
+	}
+	report_end(run->report);
 	return e;
 }
 
@@ -322,18 +326,27 @@ struct err *run_attach_unit(struct run *run, struct session_unit *u, struct atta
 /* Units of what processes have mapped since the clauses were matched are attached already. */
 static struct err *attach_units(struct run *run)
 {
-	for (uint32_t i = 0; i < run->units.len && !run->is_interrupted; i++) {
-		struct session_unit *u = run->units.data[i];
-		struct err *e = NULL;
+	uint64_t done = 0, total = 0;
+	struct err *e = NULL;
 
+	for (uint32_t i = 0; i < run->units.len; i++)
+		total += run->units.data[i]->points.len;
+	report_begin(run->report, "placing probes", total);
+	for (uint32_t i = 0; i < run->units.len && !run->is_interrupted && !e; i++) {
+		struct session_unit *u = run->units.data[i];
+
+		done += u->points.len;
 		if (u->group)
 			continue;
 		if (!unit_has_timers(u))
 			e = run_attach_unit(run, u, &run->attachments);
-		if (e)
-			return e;
-		report_debug(run->report, "'%s': attached", u->unit.name);
+		report_progress(run->report, done);
+		if (!e)
+			report_debug(run->report, "'%s': attached", u->unit.name);
 	}
+	report_end(run->report);
+	if (e)
+		return e;
 	return run->is_interrupted ? NULL : run_start_timers(run);
 }
 

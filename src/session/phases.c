@@ -99,6 +99,22 @@ const char *dtrace_open_errmsg(void)
 	return open_errmsg;
 }
 
+/* ---- what takes long --------------------------------------------------------------------------- */
+
+int dtrace_activity(dtrace_hdl_t *dtp, dtrace_activity_t *ret)
+{
+	struct activity *a = &dtp->report.activity;
+	uint64_t now = now_ns(), since = atomic_load(&a->since);
+
+	*ret = (dtrace_activity_t){
+		.dac_what = atomic_load(&a->what),
+		.dac_done = atomic_load(&a->done),
+		.dac_total = atomic_load(&a->total),
+		.dac_ns = now > since ? now - since : 0,
+	};
+	return ret->dac_what != NULL;
+}
+
 /* ---- compile -------------------------------------------------------------------------------- */
 
 static struct err *active_check(const dtrace_hdl_t *h)
@@ -113,8 +129,11 @@ static dtrace_prog_t *compile(dtrace_hdl_t *h, const struct program_text *text)
 	struct err *e = active_check(h);
 	dtrace_prog_t *p = NULL;
 
-	if (!e)
+	if (!e) {
+		report_begin(&h->report, "finding probes", 0);
 		e = compiler_compile(&h->compiler, text, &p);
+		report_end(&h->report);
+	}
 	return session_result(h, e) ? NULL : p;
 }
 

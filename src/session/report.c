@@ -2,8 +2,10 @@
 #include "session/report.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "base/str.h"
 #include "base/text.h"
 #include "session/options.h"
@@ -32,6 +34,27 @@ const char *report_code_text(int code)
 	if (code > EDT_FIRST && code < EDT_LAST)
 		return texts[code - EDT_FIRST - 1];
 	return strerror(code);
+}
+
+void report_begin(struct report *r, const char *what, uint64_t total)
+{
+	struct activity *a = &r->activity;
+
+	atomic_store(&a->what, NULL);
+	atomic_store(&a->done, 0);
+	atomic_store(&a->total, total);
+	atomic_store(&a->since, now_ns());
+	atomic_store(&a->what, what);
+}
+
+void report_progress(struct report *r, uint64_t done)
+{
+	atomic_store(&r->activity.done, done);
+}
+
+void report_end(struct report *r)
+{
+	atomic_store(&r->activity.what, NULL);
 }
 
 int report_fail(struct report *r, struct err *e)

@@ -3,10 +3,11 @@
  * records, faults of clauses, processes that ended, options that were set.
  *
  * Owns     the last error, and notices that came before there was a handler for them.
- * Threads  only the thread of the handle.
+ * Threads  only the thread of the handle, but for struct activity.
  */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -43,7 +44,14 @@ struct report_handlers {
 	} buffered;
 };
 
+/* What takes long, for dtrace_activity(), which another thread calls. what NULL: nothing does. */
+struct activity {
+	_Atomic(const char *) what;
+	_Atomic uint64_t done, total, since; /* since: now_ns() when it began */
+};
+
 struct report {
+	struct activity activity;
 	dtrace_hdl_t *hdl;	    /* an argument of the handlers */
 	const struct options *opts; /* quiet, debug */
 	struct report_handlers on;
@@ -55,6 +63,11 @@ struct report {
 
 void report_init(struct report *r, dtrace_hdl_t *hdl, const struct options *opts);
 void report_deinit(struct report *r);
+
+/* Says that something begins that may take long; what: static. total 0: how much is not known. */
+void report_begin(struct report *r, const char *what, uint64_t total);
+void report_progress(struct report *r, uint64_t done);
+void report_end(struct report *r);
 
 /* Keeps e for dtrace_errmsg(). Returns -1 for the caller to return. */
 int report_fail(struct report *r, struct err *e);

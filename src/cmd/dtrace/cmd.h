@@ -71,6 +71,14 @@ int cmd_build(struct cmd *c);
 /* complete.c */
 int cmd_complete(struct cmd *c, const char *request);
 
+/*
+ * progress.c: a line on the terminal while the library does what takes long. progress_clear() takes
+ * the line back before something else is printed.
+ */
+void progress_begin(struct cmd *c);
+void progress_clear(void);
+void progress_end(void);
+
 /* modes.c */
 void cmd_compile(struct cmd *c);
 /* Values of option oformat. Probes are listed in these; further ones are pictures. */

@@ -309,7 +309,10 @@ int main(int argc, char **argv)
 		flag_refuse("-x helpertrace shows a stack of a thread, and runs no program",
 			    "dtrace -x helpertrace=PID [-x helper=FILE]");
 	targets_start(&c);
+	progress_begin(&c);
 	cmd_compile(&c);
+	if (c.mode == MODE_LIST)
+		progress_end();
 	output_open(&c);
 	status = c.mode == MODE_LIST ? cmd_list(&c)
 		 : c.traces_helpers  ? cmd_trace_helpers(&c)

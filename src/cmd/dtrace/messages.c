@@ -10,6 +10,7 @@ static void message_print(const struct cmd *c, const char *reason, const char *f
 {
 	size_t len = strlen(fmt);
 
+	progress_clear();
 	fflush(c->out ? c->out : stdout); /* trace output stands before a message about its end */
 	fputs("dtrace: ", stderr);
 	vfprintf(stderr, fmt, ap);
@@ -92,6 +93,8 @@ void cmd_exit(struct cmd *c, int status)
 	cmd_show_held(c);
 	dtrace_hdl_t *dtp = c->dtp;
 	FILE *out = c->out ? c->out : stdout;
+
+	progress_end();
 
 	/* with an error status a message was printed before */
 	if ((fflush(out) != 0 || ferror(out)) && status != E_ERROR) {

@@ -197,6 +197,7 @@ static void signals_catch(const struct cmd *c)
 /* What was traced comes before what is said of it. */
 static int message_print(struct cmd *c, const char *msg)
 {
+	progress_clear();
 	if (!c->held)
 		fflush(c->out);
 	fprintf(c->held ? c->held : stderr, "dtrace: %s", msg);
@@ -333,6 +334,7 @@ int cmd_run(struct cmd *c)
 		c->held = open_memstream(&c->held_text, &c->held_len);
 	if (dtrace_go(c->dtp) != 0)
 		cmd_fatal(c, "could not enable tracing");
+	progress_end();
 	if (dtrace_getopt(c->dtp, "destructive", &destructive) == 0 && destructive > 0)
 		cmd_notice(c, "allowing destructive actions\n");
 	if (dtrace_proc_continue(c->dtp) != 0)

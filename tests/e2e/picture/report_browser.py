@@ -1,4 +1,6 @@
 """Reports in Chromium."""
+import time
+
 from browser import Browser
 from page import *
 
@@ -26,9 +28,14 @@ with Browser() as b:
     b.click(*b.where("document.querySelector('button')"))
     check(b.run(rows) == before + 100, "the button shows the rest of a long table")
     b.run("document.querySelector('svg').scrollIntoView()")
-    b.click(*b.where("document.querySelector('.search input')"))
+    end = time.monotonic() + 20
+    while not b.run("return document.activeElement.matches('.search input')") and time.monotonic() < end:
+        b.click(*b.where("document.querySelector('.search input')"))
     b.keys("f1$")
-    check("Matched: 100.0 %" in b.run("return document.querySelector('.found').textContent"), "flames in a page can be searched")
+    found = "return (document.querySelector('.found') || {textContent: ''}).textContent"
+    while "Matched" not in b.run(found) and time.monotonic() < end:
+        time.sleep(0.05)
+    check("Matched: 100.0 %" in b.run(found), f"flames in a page can be searched: {b.run(found)!r}")
     check(b.errors() == [], f"no errors until the end: {b.errors()}")
     if os.environ.get("KEEP_SCREENSHOTS"):
         b.screenshot(os.environ["KEEP_SCREENSHOTS"] + "/html.png")
