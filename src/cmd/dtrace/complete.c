@@ -74,6 +74,8 @@ static int text_compare(const void *a, const void *b)
 
 static void candidates_print(struct cmd *c, struct candidates *cs)
 {
+	if (!cs->n)
+		return;
 	qsort(cs->names, cs->n, sizeof(*cs->names), text_compare);
 	for (size_t i = 0; i < cs->n; i++)
 		if (!i || strcmp(cs->names[i], cs->names[i - 1]) != 0)
