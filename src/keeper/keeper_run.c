@@ -346,7 +346,7 @@ void keeper_run(struct keeper_area *area, int sock, int parent_fd, pid_t parent)
 			warmth_renew(&warm);
 			continue;
 		}
-		if (warm.n)
+		if (warm.file >= 0)
 			warmth_end(&warm);
 		/* the tracer has ended; a process it forked may hold the socket */
 		if (fds[1].revents)
