@@ -177,7 +177,7 @@ int dtrace_probe_json(dtrace_hdl_t *dtp, const dtrace_probedesc_t *pdp, int verb
 /* The version of the schema (doc/json-schema.json) to which all output in JSON conforms. */
 int dtrace_json_schema(void);
 
-/* ---- what takes long --------------------------------------------------------------------------- */
+/* ---- what takes long ------------------------------------------------------------------------- */
 
 typedef struct dtrace_activity {
 	const char *dac_what;	      /* "placing probes"; static */

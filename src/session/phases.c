@@ -99,7 +99,7 @@ const char *dtrace_open_errmsg(void)
 	return open_errmsg;
 }
 
-/* ---- what takes long --------------------------------------------------------------------------- */
+/* ---- what takes long ------------------------------------------------------------------------- */
 
 int dtrace_activity(dtrace_hdl_t *dtp, dtrace_activity_t *ret)
 {
