@@ -224,12 +224,11 @@ static bool op_has_result(uint32_t op)
 static void store_reg(struct translator *t, uint32_t to, uint32_t rs)
 {
 	struct value v = value_of(t, rs);
-	uint32_t last;
-	uint64_t *w;
+	uint64_t none = 0, *w = &none; /* the instruction before this one */
 
 	reg_release(t, to);
-	last = hcode_here(t) - 1;
-	w = &t->out->words.data[last];
+	if (hcode_here(t) > t->barrier)
+		w = &t->out->words.data[hcode_here(t) - 1];
 	if (v.kind == VALUE_CONST) {
 		put_const(t, to, v.imm);
 	} else if (v.reg == rs && v.imm == 0 && hcode_here(t) > t->barrier &&

@@ -45,7 +45,7 @@ void toy_run(void)
 static void twice(void (*f)(void))
 {
 	f();
-	usleep(500000);
+	usleep(SLOW * 500000);
 	f();
 }
 
@@ -56,9 +56,9 @@ int main(int argc, char **argv)
 
 #ifdef LATE
 	syscall(SYS_getppid); /* the process is known before it has the runtime */
-	usleep(500000);
+	usleep(SLOW * 500000);
 	f = (void (*)(void))dlsym(dlopen("./libtoy.so", RTLD_NOW), "toy_run");
-	usleep(500000);
+	usleep(SLOW * 500000);
 #endif
 	if (strcmp(mode, "fork") == 0) {
 		toy_run();
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 		twice(f);
 		execl(argv[0], argv[0], "plain", NULL);
 	} else if (strcmp(mode, "runs") == 0) {
-		usleep(2000000);
+		usleep(SLOW * 2000000);
 		twice(f);
 	} else {
 		twice(f);
@@ -89,7 +89,9 @@ awk '/^```d helper/ { on = 1; text = ""; next } /^```/ { if (on && text ~ /"toy"
 	cat toy.d
 } >both.d
 sed -n 1p both.d >probes.d
-flags='-O1 -fno-optimize-sibling-calls -rdynamic'
+# with sanitizers everything takes longer than the pauses of the toy
+slow=$((PATIENCE * (${SANITIZED:+3} + 1)))
+flags="-O1 -fno-optimize-sibling-calls -rdynamic -DSLOW=$slow"
 
 script='syscall::getppid:entry /pid == $target || ppid == $target/ { jstack(200); }'
 # languages PROGRAM: for each stack its frames of the language, in one line. No helper is in the library.

@@ -90,6 +90,8 @@ class P {
 	public static void main(String[] a) throws Exception { for (int i = 0; i < 60; i++) { deep(3); Thread.sleep(200); } }
 }
 X
+# the call that stops the process: its helper is there by then; with sanitizers everything takes longer
+calls=$((3 * PATIENCE * (${SANITIZED:+4} + 1)))
 frames='-x jstackframes=150 -x jstackstrsize=8k'
 # compare NAME LEAST OPTIONS -- COMMAND...: both stacks, and that at least so many frames are of the language
 compare() {
@@ -98,8 +100,8 @@ compare() {
 	"$@" 2>/dev/null >/dev/null &
 	pid=$!
 	timeout 40 "$DTRACE" -w -q $frames $more -n 'syscall::write:entry /(pid == $1 || ppid == $1) && arg2 == 777/ { n++; }
-		syscall::write:entry /(pid == $1 || ppid == $1) && arg2 == 777 && n < 3/ { jstack(); }
-		syscall::write:entry /(pid == $1 || ppid == $1) && arg2 == 777 && n >= 3/ { printf("THREAD %d %d\n", pid, tid); jstack(); stop(); exit(0); }' $pid >in_kernel.out 2>err.$name
+		syscall::write:entry /(pid == $1 || ppid == $1) && arg2 == 777 && n < $2/ { jstack(); }
+		syscall::write:entry /(pid == $1 || ppid == $1) && arg2 == 777 && n >= $2/ { printf("THREAD %d %d\n", pid, tid); jstack(); stop(); exit(0); }' $pid $calls >in_kernel.out 2>err.$name
 	tid=$(awk '/^THREAD/ { print $3 }' in_kernel.out)
 	for i in 1 2 3 4 5 6 7 8 9 10; do
 		grep -q '^State:.T' "/proc/${tid:-0}/status" 2>/dev/null && break

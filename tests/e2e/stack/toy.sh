@@ -54,7 +54,7 @@ __attribute__((noinline)) void other(void)
 #ifndef LIBRARY
 static void pause_a_moment(void)
 {
-	usleep(1000000);
+	usleep(SLOW * 1000000);
 }
 
 static void twice(void (*f)(void))
@@ -119,17 +119,19 @@ int main(void)
 	void *lib;
 
 	syscall(SYS_getppid); /* the process is known before it has the runtime */
-	usleep(1000000);
+	usleep(SLOW * 1000000);
 	lib = dlopen("./libtoy.so", RTLD_NOW);
 	f = (void (*)(void))dlsym(lib, "toy_run");
-	usleep(1000000);
+	usleep(SLOW * 1000000);
 	f();
-	usleep(1000000);
+	usleep(SLOW * 1000000);
 	f();
 	return 0;
 }
 X
-cc -O1 -fno-optimize-sibling-calls -rdynamic -o toy toy.c -ldl && cc -O1 -fno-optimize-sibling-calls -shared -fPIC -DLIBRARY -o libtoy.so toy.c && cc -O1 -o late late.c -ldl || exit 1
+# with sanitizers everything takes longer than the pauses of the toy
+slow="-DSLOW=$((PATIENCE * (${SANITIZED:+2} + 1)))"
+cc -O1 -fno-optimize-sibling-calls -rdynamic $slow -o toy toy.c -ldl && cc -O1 -fno-optimize-sibling-calls -shared -fPIC $slow -DLIBRARY -o libtoy.so toy.c && cc -O1 $slow -o late late.c -ldl || exit 1
 # the helper as the guide shows it
 mkdir -p lib/helpers
 awk '/^```d helper/ { on = 1; text = ""; next } /^```/ { if (on && text ~ /"toy"/) printf "%s", text; on = 0 } on { text = text $0 "\n" }' \
