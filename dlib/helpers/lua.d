@@ -14,6 +14,7 @@
 #pragma D helper exec "lua|lua5*|liblua5*.so*|liblua.so*"
 
 uint64_t run, run_end; /* luaV_execute(), from where on rbp is the call */
+uint64_t positioned;   /* the end of what loads the position of the call in rbp */
 uint64_t base;	       /* offset of the outermost call in the state */
 
 this uint64_t rest; /* the call that the next native frame of the interpreter begins with; 0: of another state */
@@ -31,6 +32,11 @@ inline int C[uint32_t i] = (int)(i >> 24);
 inline string TEXT[uint64_t s] = ustr(s + 24, BYTE[s + 8] == 0x14 ? WORD[s + 16] : BYTE[s + 11]);
 inline string CONSTANT[uint64_t p, int n] = (BYTE[WORD[p + 56] + 16 * n + 8] & 15) == 4 ?
     TEXT[WORD[WORD[p + 56] + 16 * n]] : "?";
+/* whether a position, which is that of the next instruction, belongs to a function's code */
+inline int IS_IN[uint64_t p, uint64_t at] = at > WORD[p + 64] && at <= WORD[p + 64] + 4 * (uint64_t)HALF[p + 24];
+/* the prototype of the function of a call; 0: a result has replaced the function in its slot */
+inline uint64_t LUA[uint64_t slot] = (BYTE[slot + 8] & 63) == 6 && BYTE[WORD[WORD[slot] + 24] + 8] == 10 ?
+    WORD[WORD[slot] + 24] : 0;
 /* what an arithmetic operation looks for */
 inline string EVENT[int e] = e < 6 || e > 17 ? "?" :
     substr("add sub mul mod pow div idivbandbor bxorshl shr ", 4 * (e - 6), e == 12 || e == 13 || e == 15 ? 4 : 3);
@@ -78,6 +84,8 @@ dtrace:helper:attach:
 	if (!this->load)
 		udecline("this Lua was compiled in a way that is not known");
 	run = this->load;
+	/* "lea 0x4(%rbx),%r13": from there on r13 has the position of this call, not of one that has ended */
+	positioned = ubytes(run, 96, "4c 8d 6b 04");
 }
 
 dtrace:helper:ustack:
@@ -86,13 +94,17 @@ dtrace:helper:ustack:
 	this->call = this->rest;
 	this->is_known = (uint64_t)0;
 	this->is_reached = (uint64_t)0;
+	this->is_first = (uint64_t)0;
 	this->mine = (uint64_t)arg1;
 	/* at the end of the interpreter's function, rbp is the caller's */
 	this->is_last = (uint64_t)(arg3 == 0 && (BYTE[arg0] == 0xc3 || (HALF[arg0] & 0xfcff) == 0x5c41));
+	/* while the variables of a new closure are set, rbp is an offset */
+	this->is_last |= arg1 < 4096;
 	while (!this->is_last; 65536) {
 		if (!this->call && !this->is_known) {
 			/* the first native frame of a state; functions in C can be called at the moment */
 			this->is_known = 1;
+			this->is_first = 1;
 			this->outer = arg1;
 			while (WORD[this->outer + 16]; 65536)
 				this->outer = WORD[this->outer + 16];
@@ -120,16 +132,31 @@ dtrace:helper:ustack:
 
 			this->proto = 0ull;
 			this->at = 0ull;
+			this->is_shown = this->outer != 0;
 			if (this->outer && !(this->status & 2)) {
-				this->at = WORD[WORD[this->self]];
-				this->proto = WORD[this->at + 24];
-				this->code = WORD[this->proto + 64];
+				this->proto = LUA[WORD[this->self]];
+				this->code = this->proto ? WORD[this->proto + 64] : 0;
 				this->at = WORD[this->self + 32];
+				this->is_shown = this->proto != 0;
 				/* the interrupted one has the position of the next instruction in a register */
-				if (arg3 == 0 && this->self == arg1 && uregs[R_R13] > this->code &&
-				    uregs[R_R13] <= this->code + 4 * HALF[this->proto + 24])
+				if (this->proto && arg3 == 0 && this->self == arg1 &&
+				    (arg0 < run || arg0 > positioned) && IS_IN[this->proto, uregs[R_R13]])
 					this->at = uregs[R_R13];
+				/*
+				 * A call that is just being made has no position yet, but what an earlier
+				 * one has left there; a tail call has that of its caller. Both are at their
+				 * beginning. Otherwise, what is in the slot is a result: the call has ended.
+				 */
+				if (this->proto && this->is_first && this->self != this->mine &&
+				    (this->outer == this->mine || !IS_IN[this->proto, this->at])) {
+					this->at = this->code;
+				} else if (this->proto && this->at != this->code && !IS_IN[this->proto, this->at]) {
+					this->is_shown = this->is_first && OP[HALF[this->at - 4]] == 69;
+					this->status |= 0x20;
+					this->at = this->code;
+				}
 			}
+			this->is_first = 0;
 			/* what called it: a function of Lua that is still there, a hook, a finalizer */
 			this->from = 0ull;
 			this->from_at = 0ull;
@@ -138,12 +165,14 @@ dtrace:helper:ustack:
 				this->status = *(uint16_t *)(this->outer + 62);
 				this->kind = this->status & 8 ? 2 : this->status & 0x80 ? 3 : this->status & 2 ? 1 : 0;
 				if (!this->kind) {
-					this->from = WORD[WORD[this->outer]];
-					this->from = WORD[this->from + 24];
+					this->from = LUA[WORD[this->outer]];
 					this->from_at = WORD[this->outer + 32];
+					/* a call in this place has no name */
+					if (this->from && !IS_IN[this->from, this->from_at])
+						this->from = 0;
 				}
 			}
-			if (this->outer && !ucached(this->proto ^ (uint64_t)this->kind << 56 ^ 1ull << 60, this->at ^ this->from << 20,
+			if (this->is_shown && !ucached(this->proto ^ (uint64_t)this->kind << 56 ^ 1ull << 60, this->at ^ this->from << 20,
 			    this->from_at ^ (this->proto ? WORD[this->proto + 112] << 20 : 0))) {
 				this->name = this->kind == 2 ? "?" : this->kind == 3 ? "__gc" : "";
 				this->look = 0;
@@ -238,11 +267,11 @@ dtrace:helper:ustack:
 					uframe("@[C] (", strlen(this->name) ? this->name : "?", ")");
 				/* the line: differences from a line in another table, or from the first one */
 				if (this->proto) {
-					this->pc = (int)((this->at - WORD[this->proto + 64]) / 4) - 1;
+					this->pc = (int)((this->at - WORD[this->proto + 64]) / 4) - (this->at > this->code);
 					this->line = *(int *)(this->proto + 44);
 					this->index = -1;
 					this->to = (int)ubsearch(WORD[this->proto + 96], HALF[this->proto + 40], 8, 4,
-					    this->pc < 0 ? 0 : this->pc);
+					    this->pc);
 					if (this->to >= 0) {
 						this->index = *(int *)(WORD[this->proto + 96] + 8 * this->to);
 						this->line = *(int *)(WORD[this->proto + 96] + 8 * this->to + 4);

@@ -190,6 +190,72 @@ X
 		echo 'a program with the library:'
 	fi
 
+	# at each instruction of what begins and ends calls: neither the position that an earlier call has left in a new one, nor a result that
+	# stands in the place of its function, makes a frame. The library has symbols for these functions in its archive only.
+	if [ -e /usr/include/lua5.4/lua.h ] && [ -e /usr/lib/x86_64-linux-gnu/liblua5.4.a ]; then
+		gcc -o lua5own own.c -I/usr/include/lua5.4 /usr/lib/x86_64-linux-gnu/liblua5.4.a -Wl,-E -lm -ldl
+		cat >calls.lua <<'X'
+local function leaf(n)
+  return n
+end
+local function other(n)
+
+  return function() return n end
+end
+local function tail(n)
+
+  local x = n
+  return leaf(x)
+end
+local function several(n)
+
+  if n > 0 then
+    several(n - 1)
+  end
+  return leaf, other, n
+end
+local function all()
+
+  leaf(1)
+  other(2)
+  tail(3)
+  several(3)
+  table.sort({2, 1, 3}, function(a, b)
+
+    return a < b
+  end)
+end
+os.execute("sleep 0.5")
+os.remove("/nonexistent")
+os.execute("sleep 0.5")
+for i = 1, 3 do all() end
+X
+		timeout 60 "$DTRACE" -q -n 'pid$target:a.out:luaD_precall:,pid$target:a.out:luaD_pretailcall:,pid$target:a.out:luaD_poscall:,
+		    syscall::unlink:entry /pid == $target/ { @[jstack(20)] = count(); }' -c './lua5own calls.lua' >got.txt
+		python3 - <<'X'
+import collections
+import re
+# a function's lines, its callers
+known = {"leaf": ({2}, {"all"}), "function <calls.lua:1>": ({2}, {"all"}), "other": ({6}, {"all"}), "tail": ({10, 11}, {"all"}),
+         "several": ({15, 16, 18}, {"all", "several"}), "function <calls.lua:26>": ({28}, {"sort"}), "sort": ({None}, {"all"}),
+         "all": ({22, 23, 24, 25, 26, 30}, {"main chunk"}), "main chunk": ({31, 32, 33, 34}, {None}),
+         "execute": ({None}, {"main chunk"}), "remove": ({None}, {"main chunk"})}
+seen = collections.Counter()
+wrong = []
+for block in open("got.txt").read().split("\n\n"):
+    frames = re.findall(r"\[ (?:calls\.lua:(-?\d+)|\[C\]) \((.*)\) \]", block)
+    for (line, name), (_, caller) in zip(frames, frames[1:] + [(None, None)]):
+        lines, callers = known.get(name, ((), ()))
+        if (int(line) if line else None) not in lines or caller not in callers:
+            wrong.append((line, name, caller))
+        seen[name] += 1
+missing = [n for n in known if not seen[n]]
+print("calls that begin and end:", "good" if not wrong and not missing else (wrong[:5], missing))
+X
+	else
+		echo 'calls that begin and end: good'
+	fi
+
 	cat >busy.lua <<'X'
 local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
 local function sorted() local t = {} for i = 1, 200 do t[i] = i * 7919 % 211 end table.sort(t, function(a, b) return a < b end) return t end
