@@ -76,15 +76,19 @@ dtrace:helper:ustack:
 			}
 		}
 		if (this->type == 2 || this->type == 4) {
+			this->first = opcodes ? WORD[this->func + opcodes] : 0;
+			this->size = opcodes ? 32 * (uint64_t)HALF[this->func + last] : 0;
 			/* the interrupted function has its position in a register */
-			if (arg3 == 0 && opcodes && this->self == uregs[R_R14]) {
-				this->first = WORD[this->func + opcodes];
-				this->reg = uregs[R_R15];
-				if (this->reg >= this->first &&
-				    this->reg < this->first + 32 * (uint64_t)HALF[this->func + last])
-					this->opline = this->reg;
-			}
-			/* while an exception is thrown, the instruction is one without a line */
+			if (arg3 == 0 && this->self == uregs[R_R14] && uregs[R_R15] - this->first < this->size)
+				this->opline = uregs[R_R15];
+			/*
+			 * A frame has no position until the function saves one for the first time: what was
+			 * in its memory before is not shown, but where the function begins. While an
+			 * exception is thrown, the instruction is one of the globals, without a line.
+			 */
+			if (this->first && this->opline - this->first >= this->size &&
+			    this->opline - current >= 4096)
+				this->opline = this->first;
 			if (this->opline && *(uint8_t *)(this->opline + 28) == 149)
 				this->opline = thrower ? WORD[thrower] : 0;
 
@@ -134,6 +138,11 @@ dtrace:helper:ustack:
 			 * the end of the function's name. */
 			this->file = WORD[this->func + filename];
 			this->line = this->opline ? HALF[this->opline + 24] : 0;
+			/* the same where the code is not known: the function's first and last line are behind the file */
+			if (!opcodes && this->name && this->opline &&
+			    this->line - HALF[this->func + filename + 8] >
+				HALF[this->func + filename + 12] - HALF[this->func + filename + 8])
+				this->line = HALF[this->func + filename + 8];
 			this->hash = WORD[this->file + 8];
 			this->is_object = (this->info & 0xff) == 8;
 			this->mark = this->name ? WORD[this->name + 16 + WORD[this->name + 16]] : this->kind;

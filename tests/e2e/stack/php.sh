@@ -244,6 +244,33 @@ check() {
 	    break;
 	}'
 
+	# at arbitrary instructions, functions have lines of their own: one that has just begun has no position yet
+	cat >busy.php <<'X'
+<?php
+function one($n) { return $n < 2 ? $n : one($n - 1) + one($n - 2); }
+function two($n) { $a = [$n, 2 => $n]; return [$a, "x" . $n]; }
+function three($n) { $o = new ArrayObject([$n]); $p = new stdClass; $p->x = $n; return $p; }
+class K { public $v = 1; function m($n) { $this->v = [$n]; return static fn($x) => $x . "b"; } }
+function four() { $k = new K; $f = $k->m(3); return $f(4); }
+function gen($n) { for ($i = 0; $i < $n; $i++) yield $i => [$i]; }
+function five() { foreach (gen(5) as $v) $w = $v; return $w; }
+function six($n) { try { if ($n) throw new Exception("x"); } catch (Exception $e) { return [$e]; } }
+function all() { one(4); two(3); three(2); four(); five(); six(1); }
+$stop = time() + 4; while (time() < $stop) all();
+X
+	timeout 60 "$DTRACE" -q -n 'profile-4999 /pid == $target/ { @[jstack(30)] = count(); }' -c "$php busy.php" >got.txt 2>errors
+	$php -r '
+	$lines = ["one" => 2, "two" => 3, "three" => 4, "K->m" => 5, "K::{closure}" => 5, "four" => 6, "gen" => 7, "five" => 8, "six" => 9, "all" => 10];
+	preg_match_all("/busy\\.php:(-?\\d+) \\((.*)\\) \\]/", file_get_contents("got.txt"), $found, PREG_SET_ORDER);
+	$seen = $wrong = [];
+	foreach ($found as [, $line, $name]) {
+	    $seen[$name] = 1;
+	    /* the end of the file returns */
+	    if ($name == "{main}" ? $line != 11 && $line != 12 : $line != ($lines[$name] ?? 0))
+	        $wrong[] = "$name:$line";
+	}
+	echo "profile: ", !$wrong && count($seen) == 11 ? "good" : json_encode([$wrong, $seen]), "\n";'
+
 	# a version that is not known has native frames, and the user is told
 	mkdir unknown
 	sed 's,X-Powered-By: PHP/8,X-Powered-By: PHP/9,' $php >unknown/php
