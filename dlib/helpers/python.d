@@ -141,7 +141,11 @@ dtrace:helper:ustack:
 			    minor > 10 ? ulocations(this->table + 32, WORD[this->table + 16], this->index) :
 			    minor == 10 ? ulinetab(this->table + 32, WORD[this->table + 16], 2 * this->index) :
 			    ulnotab(this->table + 32, WORD[this->table + 16], this->index);
-			uframe("@", PYSTR[this->file], ":", this->first + this->line, " (", PYSTR[this->name], ")");
+			/* what the compiler adds, such as the end of "except ... as", can have no line */
+			if (this->line == -2147483648)
+				uframe("@", PYSTR[this->file], " (", PYSTR[this->name], ")");
+			else
+				uframe("@", PYSTR[this->file], ":", this->first + this->line, " (", PYSTR[this->name], ")");
 		}
 	}
 }

@@ -16,7 +16,8 @@ out = open(sys.argv[1], "w", encoding="utf-8")
 def note(f):
     frames = []
     while f:
-        frames.append(f"{f.f_code.co_filename}:{f.f_lineno} ({f.f_code.co_name})")
+        line = f":{f.f_lineno}" if f.f_lineno else ""
+        frames.append(f"{f.f_code.co_filename}{line} ({f.f_code.co_name})")
         f = f.f_back
     out.write("|".join(frames) + "\n")
 
@@ -55,6 +56,21 @@ async def leaf():
 async def root():
     await asyncio.gather(leaf(), leaf())
 
+class Dropped:
+    def __del__(self):
+        point()
+
+def without_line():
+    # what removes the variable when another exception leaves its clause has no line
+    try:
+        try:
+            raise ValueError
+        except ValueError as e:
+            e = Dropped()
+            raise
+    except ValueError:
+        pass
+
 def long_function():
     a = 1
 
@@ -90,6 +106,7 @@ def main():
     deep(900 if sys.version_info >= (3, 11) else 250)
     back_and_forth(60)
     asyncio.run(root())
+    without_line()
     long_function()
     in_thread()
 
