@@ -226,7 +226,8 @@ dtrace:helper:ustack:
 	 */
 	this->bytecode = WORD[arg1 - 32] - 1;
 	if (!this->tier) {
-		if ((WORD[arg1 - 40] & 0xffffffff) == 0 && TYPE[this->bytecode + 1] == t_bytecode) {
+		/* slots that are not yet made have those of an earlier call */
+		if (arg1 - arg2 >= 40 && (WORD[arg1 - 40] & 0xffffffff) == 0 && TYPE[this->bytecode + 1] == t_bytecode) {
 			this->s = this->pc & ~0x3ffff;
 			if (!this->in_blob && WORD[this->s] == b0) {
 				copy = this->s;
