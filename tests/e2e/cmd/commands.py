@@ -68,8 +68,31 @@ ROWS = {
     "udpsnoop": ("-P 4753", UDP, [r"(^(out|in) +127\.0\.0\.1 +\d+ 127\.0\.0\.1 +4753 +100\n){6}"]),
     "whowakes": ("-n work", "work lock 20", [r"^work +wakes work +\d+\n"]),
 }
-ELSEWHERE = {"oomkill"}  # needs memory to run out: only its options are checked
+# a group of processes that may have 20 MB, and one that wants 60
+MEMORY = next((d for d in ("/sys/fs/cgroup/memory", "/sys/fs/cgroup") if os.path.exists(f"{d}/cgroup.procs")
+               and (d.endswith("memory") or "memory" in open(f"{d}/cgroup.subtree_control").read())), None)
+LIMIT = "memory.limit_in_bytes" if MEMORY and MEMORY.endswith("memory") else "memory.max"
+OOM = (f"g={MEMORY}/fathom$$; mkdir $g && echo 20000000 >$g/{LIMIT}; echo 0 >$g/memory.swap.max 2>/dev/null; "
+       "sh -c 'echo $$ >'$g'/cgroup.procs; exec /usr/bin/python3.11 -c \"x = bytearray(60 << 20)\"' 2>/dev/null; rmdir $g")
+if MEMORY and os.access(MEMORY, os.W_OK):
+    ROWS["oomkill"] = ("", OOM, [r" python3.11 +python3.11 \(process \d+\)\n"])
+    ELSEWHERE = set()
+else:
+    print("oomkill is not run: no group of processes can be given less memory", file=sys.stderr)
+    ELSEWHERE = {"oomkill"}
 TARGET = {"dtruss", "funccount", "funclatency", "stackcount", "mallocstacks"}
+
+
+# dtrace with a workload as its -c process, and dtrace that only compiles: written before there are threads, because a
+# program that any process has open for writing cannot be executed
+WITH_WORK, ONLY_COMPILE = f"{TMP}/with_work", f"{TMP}/only_compile"
+
+
+def wrappers_write():
+    for path, options in ((WITH_WORK, '-c "sh $WORK"'), (ONLY_COMPILE, "-e")):
+        with open(path, "w") as f:
+            f.write(f'#!/bin/sh\nexec {DTRACE} {options} "$@"\n')
+        os.chmod(path, 0o755)
 
 
 def run_command(argv, env):
@@ -87,11 +110,8 @@ def run(name):
             shutil.copy(f"{TRIGGER}/{program}", os.path.join(tmp, mine(program)))
         with open(os.path.join(tmp, "w"), "w") as f:
             f.write(f"PATH={tmp}:$PATH tmp={tmp}\n{work}\n")
-        with open(os.path.join(tmp, "dtrace"), "w") as f:  # dtrace with the workload as its -c process
-            f.write(f'#!/bin/sh\nexec {DTRACE} -c "sh {tmp}/w" "$@"\n')
-        os.chmod(os.path.join(tmp, "dtrace"), 0o755)
         argv = ["commands/command", f"commands/{name}"] + args.split()
-        env = {"DTRACE": f"{tmp}/dtrace"}
+        env = {"DTRACE": WITH_WORK, "WORK": f"{tmp}/w"}
         if name in TARGET:
             argv += (f"{tmp}/{work}" if not work.startswith("/") else work).split()
             env = {"DTRACE": DTRACE}
@@ -114,14 +134,10 @@ def options(name):
         code, out, err = run_command(command + args, {})
         if code != 2 or out or not err.startswith(f"{name}: ") or why not in err or f"{name} -h" not in err:
             bad.append(f"{name} {args}: {code} {out} {err}")
-    with tempfile.TemporaryDirectory(dir=TMP) as tmp:  # the script compiles, with the options that dtrace is given
-        with open(os.path.join(tmp, "dtrace"), "w") as f:
-            f.write(f'#!/bin/sh\nexec {DTRACE} -e "$@"\n')
-        os.chmod(os.path.join(tmp, "dtrace"), 0o755)
-        if name not in TARGET:
-            code, out, err = run_command(command + ["-d", "1", "--json"], {"DTRACE": f"{tmp}/dtrace"})
-            if code or err:
-                bad.append(f"{name}: {err}")
+    if name not in TARGET:  # the script compiles, with the options that dtrace is given
+        code, out, err = run_command(command + ["-d", "1", "--json"], {"DTRACE": ONLY_COMPILE})
+        if code or err:
+            bad.append(f"{name}: {err}")
     text = open(f"commands/{name}").read()
     if not re.match(rf"#!/usr/lib/fathom/command\n/\*\n \* {name} - \S", text) or "\n * example: " not in text or \
             not os.access(f"commands/{name}", os.X_OK):
@@ -133,12 +149,9 @@ def json_check():
     """--json: an object a line, without the titles; -p, -t, operands and letters that stand together."""
     bad = []
     with tempfile.TemporaryDirectory(dir=TMP) as tmp:
-        with open(os.path.join(tmp, "dtrace"), "w") as f:
-            f.write(f'#!/bin/sh\nexec {DTRACE} -c "sh {tmp}/w" "$@"\n')
-        os.chmod(os.path.join(tmp, "dtrace"), 0o755)
         with open(os.path.join(tmp, "w"), "w") as f:
             f.write('cat "/no/such" /etc/hostname >/dev/null 2>&1\n')
-        run_json = lambda *args: run_command(["commands/command", *args], {"DTRACE": f"{tmp}/dtrace"})
+        run_json = lambda *args: run_command(["commands/command", *args], {"DTRACE": WITH_WORK, "WORK": f"{tmp}/w"})
         code, out, err = run_json("commands/opensnoop", "-n", "cat", "--json", "-t")
         rows = [[v["value"] for v in r["output"] if "value" in v] for r in map(json.loads, out.splitlines()) if "output" in r]
         if code or not any("/no/such" in r and "ENOENT" in r for r in rows) or any("PROGRAM" in r for r in rows):
@@ -156,6 +169,7 @@ def json_check():
 
 
 def main():
+    wrappers_write()
     names = sorted(f for f in os.listdir("commands") if f not in ("command", "page.py", "meson.build"))
     wrong = [f"{n}: is in one of commands/ and the table only" for n in set(names) ^ (set(ROWS) | ELSEWHERE)]
     chosen = [n for n in names if sys.argv[1:2] in ([], [n])]
