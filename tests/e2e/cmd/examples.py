@@ -50,7 +50,7 @@ class Worker:
     def wait(self): time.sleep(0.05)
     def fill(self): return [b'x' * (300000 + i) for i in range(20)]
 os.write(1, b"")
-time.sleep(0.7)
+time.sleep(4 if os.environ.get("SANITIZED") else 0.7)
 getattr(Worker(), sys.argv[1])(*map(int, sys.argv[2:]))
 EOF
 exec /usr/bin/python3.11 $tmp/w.py """
