@@ -185,7 +185,7 @@ typedef struct dtrace_activity {
 	uint64_t dac_ns;	      /* for how long, in nanoseconds */
 } dtrace_activity_t;
 /*
- * What a call that has not returned yet is doing: compiling, loading or placing probes. This is the
+ * Tells what a call of another function, which has not returned yet, is doing. This is the
  * only function that another thread than the handle's may call meanwhile, to show it to a user who
  * waits. Returns 0 when the library does nothing that may take long.
  */

@@ -111,7 +111,7 @@ static void sites_attach_singly(struct attempt *at, const struct kfunc_site *s, 
 	}
 }
 
-/* What became of the functions that the kernel has refused. */
+/* Reports the functions on which the kernel has refused to place a probe. */
 static struct err *refusals_report(struct attempt *at)
 {
 	struct strbuf text = {0};

@@ -46,7 +46,7 @@ static uint64_t text_hash(const void *ctx, uint32_t i)
 	return hash_bytes(f->texts.data + t->off, t->len);
 }
 
-static uint64_t mix(uint32_t parent, uint32_t name)
+static uint64_t child_hash(uint32_t parent, uint32_t name)
 {
 	uint64_t h = ((uint64_t)parent << 32 | name) * 0x9e3779b97f4a7c15ull;
 
@@ -58,7 +58,7 @@ static uint64_t node_hash(const void *ctx, uint32_t i)
 {
 	const struct flame_node *n = &((const struct flame_tree *)ctx)->nodes.data[i + 1];
 
-	return mix(n->parent, n->name);
+	return child_hash(n->parent, n->name);
 }
 
 /* ---- names --------------------------------------------------------------------------------- */
@@ -166,7 +166,7 @@ static uint32_t child_get(struct flame_tree *t, uint32_t parent, uint32_t name)
 	uint32_t *slot;
 
 	pair_reserve(&t->children, node_hash, t);
-	slot = pair_slot(&t->children, mix(parent, name));
+	slot = pair_slot(&t->children, child_hash(parent, name));
 	for (; *slot; slot = slot_next(&t->children, slot)) {
 		const struct flame_node *n = &t->nodes.data[*slot];
 

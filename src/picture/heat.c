@@ -353,7 +353,7 @@ static void data_write(struct heat_page *h, struct strbuf *o)
 
 /* ---- the static drawing -------------------------------------------------------------------- */
 
-static uint32_t bits(int64_t n)
+static uint32_t number_width(int64_t n)
 {
 	return n > 0 ? 64 - (uint32_t)__builtin_clzll((uint64_t)n) : 0;
 }
@@ -369,7 +369,7 @@ static uint32_t still_write(const struct heat_page *h, struct strbuf *o)
 	for (uint32_t i = 0; i < s->cells.len; i++) {
 		low = MIN(low, s->cells.data[i].row);
 		high = MAX(high, s->cells.data[i].row);
-		most = MAX(most, bits(s->cells.data[i].n));
+		most = MAX(most, number_width(s->cells.data[i].n));
 	}
 	if (!s->cells.len || !t->ends.len)
 		return 0;
@@ -392,7 +392,7 @@ static uint32_t still_write(const struct heat_page *h, struct strbuf *o)
 			    "<rect class=\"c%u\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
 			    "height=\"%.1f\"><title>%" PRId64 " to %" PRId64 ": %" PRId64
 			    "</title></rect>\n",
-			    1 + (bits(c->n) - 1) * (STEPS - 1) / most, LEFT + from * scale,
+			    1 + (number_width(c->n) - 1) * (STEPS - 1) / most, LEFT + from * scale,
 			    HEAD + height - (c->row - low + 1) * row, MAX((to - from) * scale, 0.5),
 			    row, t->bounds[c->row].low, t->bounds[c->row].high, c->n);
 	}

@@ -1,5 +1,5 @@
 /*
- * What shells offer when the user presses Tab (completion/): one candidate a line.
+ * Prints the candidates for completion that a shell offers at Tab (completion/), one a line.
  *
  * `dtrace --complete=KIND:TEXT` prints the candidates that begin with TEXT. KIND is
  *
@@ -29,7 +29,7 @@ struct candidates {
 	size_t n, room;
 };
 
-/* What no shell gives a meaning to within a word. */
+/* Whether a name has only characters that mean nothing special to a shell. */
 static bool is_plain(const char *s)
 {
 	return s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

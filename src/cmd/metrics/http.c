@@ -22,8 +22,8 @@ struct server {
 	struct buf body;
 };
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, const char *type,
-			      const char *text, size_t len)
+static enum MHD_Result response_send(struct MHD_Connection *c, unsigned int status,
+				     const char *type, const char *text, size_t len)
 {
 	struct MHD_Response *r = MHD_create_response_from_buffer(len, (void *)(uintptr_t)text,
 								 MHD_RESPMEM_MUST_COPY);
@@ -53,11 +53,12 @@ static enum MHD_Result metrics_answer(struct server *s, struct MHD_Connection *c
 		prometheus_protobuf(s->x, &s->body);
 	else
 		prometheus_text(s->x, &s->body);
-	return answer(c, MHD_HTTP_OK,
-		      is_protobuf ? "application/vnd.google.protobuf; "
-				    "proto=io.prometheus.client.MetricFamily; encoding=delimited"
-				  : "text/plain; version=0.0.4; charset=utf-8",
-		      s->body.data, s->body.len);
+	return response_send(c, MHD_HTTP_OK,
+			     is_protobuf
+				     ? "application/vnd.google.protobuf; "
+				       "proto=io.prometheus.client.MetricFamily; encoding=delimited"
+				     : "text/plain; version=0.0.4; charset=utf-8",
+			     s->body.data, s->body.len);
 }
 
 static enum MHD_Result request_answer(void *cls, struct MHD_Connection *c, const char *url,
@@ -79,13 +80,13 @@ static enum MHD_Result request_answer(void *cls, struct MHD_Connection *c, const
 		return MHD_YES;
 	}
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-		return answer(c, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", not_allowed,
-			      strlen(not_allowed));
+		return response_send(c, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", not_allowed,
+				     strlen(not_allowed));
 	if (strcmp(url, "/metrics") == 0)
 		return metrics_answer(cls, c);
 	if (strcmp(url, "/-/healthy") == 0)
-		return answer(c, MHD_HTTP_OK, "text/plain", ok, strlen(ok));
-	return answer(c, MHD_HTTP_NOT_FOUND, "text/plain", not_found, strlen(not_found));
+		return response_send(c, MHD_HTTP_OK, "text/plain", ok, strlen(ok));
+	return response_send(c, MHD_HTTP_NOT_FOUND, "text/plain", not_found, strlen(not_found));
 }
 
 /* A socket that listens; -1: it cannot, which was said. */

@@ -199,7 +199,7 @@ static int wait_ms(const struct run *r, uint64_t until)
 	return server_ms >= 0 && server_ms < ms ? server_ms : ms;
 }
 
-static void loop(struct run *r)
+static void scripts_consume(struct run *r)
 {
 	uint64_t interval = (uint64_t)(r->interval_s * 1e9);
 	uint64_t work_at = clock_ns(), push_at = work_at + interval, now;
@@ -226,7 +226,7 @@ static void loop(struct run *r)
 	push_all(r);
 }
 
-static void once(struct run *r)
+static void metrics_print(struct run *r)
 {
 	uint64_t end = clock_ns() + (uint64_t)(r->once_s * 1e9);
 	struct buf text = {0};
@@ -291,9 +291,9 @@ int main(int argc, char **argv)
 	if (!is_up)
 		say("no script traces");
 	else if (r.once_s >= 0)
-		once(&r);
+		metrics_print(&r);
 	else
-		loop(&r);
+		scripts_consume(&r);
 	server_stop(r.server);
 	otlp_close(r.otlp);
 	for (uint32_t i = 0; i < r.x.nscripts; i++)

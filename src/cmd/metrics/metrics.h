@@ -156,7 +156,7 @@ uint64_t histogram_visit(const struct metric *m, const struct series *s, bound_f
 typedef void metric_func(struct exporter *x, const struct script *s, struct metric *m, void *arg);
 void metrics_visit(struct exporter *x, metric_func *func, void *arg);
 
-/* What the exporter says of itself, as metrics with at most one label. */
+/* A metric about the exporter itself; it has one label at most. */
 struct own_metric {
 	const char *name, *help;
 	bool is_counter;

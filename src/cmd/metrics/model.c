@@ -373,7 +373,7 @@ static void histogram_take(struct metric *m, struct series *s, const dtrace_aggv
 	}
 }
 
-/* What the kernel has of the row becomes part of the base: the row leaves the kernel. */
+/* Adds what the kernel has counted for the row to its base, before the row is cleared there. */
 static void series_settle(struct series *s)
 {
 	s->sum_base += s->sum_now;
