@@ -320,7 +320,13 @@ void fail_old_style(struct parser *p, struct span at, const char *name)
 	if (p->failed)
 		return;
 	parser_error(p, D_DECL_IDENT, at, "old-style declaration or incorrect type specified");
-	diag_hint(p->in->diags, "'%s' is not a known type", name);
+	if (p->in->pspec && name_is_type(p, name, strlen(name)))
+		diag_hint(
+			p->in->diags,
+			"a word is a probe here, even '%s': write the program in a file, for dtrace -s",
+			name);
+	else
+		diag_hint(p->in->diags, "'%s' is not a known type", name);
 }
 
 static bool word_follows(const struct parser *p)

@@ -26,6 +26,7 @@ BEGIN { system("date"); }	add -w
 BEGIN { trace(@a); @a = count(); }	use printa(@a)
 BEGIN { trace($1); }	defaultargs
 BEGIN { while (1) x++; }	D has no loops
+typedef int foo_t; foo_t g; BEGIN { exit(0); }	write the program in a file, for dtrace -s
 BEGIN { int x; }	variables are declared outside clauses
 BEGIN { exit(0); };	no ';' follows
 BEGIN { trace(09); }	octal
