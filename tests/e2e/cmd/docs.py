@@ -126,14 +126,20 @@ def check_d(b, tmp, traced):
     return [f"{b.where}: does not compile\n{err}"] if status else []
 
 
-# A 'dtrace' that only compiles, or that runs as it is.
+def commands():
+    """A 'dtrace' that runs as it is, and one that only compiles, each in a folder of its own. They are written before
+    there are threads: a program that another thread starts meanwhile holds them open, and they cannot be executed."""
+    for folder, more in (("run", ""), ("compile", " -e")):
+        path = os.path.join(TMP, folder, "dtrace")
+        os.mkdir(os.path.dirname(path))
+        with open(path, "w") as f:
+            f.write(f'#!/bin/sh\nexec {DTRACE} "$@"{more}\n')
+        os.chmod(path, 0o755)
+
+
 def check_sh(b, tmp, traced):
-    bin_dir = os.path.join(tmp, "bin")
-    os.makedirs(bin_dir, exist_ok=True)
     run = "run" in b.words
-    with open(os.path.join(bin_dir, "dtrace"), "w") as f:
-        f.write(f'#!/bin/sh\nexec {DTRACE} "$@"{"" if run else " -e"}\n')
-    os.chmod(os.path.join(bin_dir, "dtrace"), 0o755)
+    bin_dir = os.path.join(TMP, "run" if run else "compile")
     env = dict(os.environ, PATH=f"{bin_dir}:{TRIGGER}:{os.environ['PATH']}")
     if not os.path.exists(os.path.join(tmp, "examples")):
         os.symlink(os.path.join(os.getcwd(), "examples"), os.path.join(tmp, "examples"))
@@ -222,6 +228,7 @@ def main():
             blocks.append(own)
         else:
             blocks += [b for b in own if b.lang in ("d", "sh")]
+    commands()
     stop, wrong = [], []
     with concurrent.futures.ThreadPoolExecutor(5) as pool:
         noise = pool.submit(workload, stop)
