@@ -1,5 +1,5 @@
 /*
- * PHP 7.4 to 8.5: frames of PHP functions, as "file.php:49 (Class->method)".
+ * PHP 7.4 and 8.1 to 8.5: frames of PHP functions, as "file.php:49 (Class->method)".
  *
  * One native frame of execute_ex() stands for several PHP frames: those up to and including the
  * first function of PHP code that is marked as called from C. Functions of extensions ("internal"
@@ -12,9 +12,9 @@
 uint64_t run, run_end; /* execute_ex() */
 uint64_t current;      /* the address of the innermost frame's address */
 uint64_t filename;     /* offset in op_array */
-uint64_t opcodes, last; /* the same; 0 if not known */
-uint64_t parent;        /* offset in zend_generator, 0 if not known */
-uint64_t thrower;       /* the address of the instruction that threw, 0 if not known */
+uint64_t opcodes, last; /* the same */
+uint64_t frame, parent; /* offsets in zend_generator */
+uint64_t thrower;       /* the address of the instruction that threw */
 
 inline uint64_t WORD[uint64_t a] = *(uint64_t *)a;
 inline uint32_t HALF[uint64_t a] = *(uint32_t *)a;
@@ -37,15 +37,17 @@ dtrace:helper:attach:
 	this->dot = *(uint8_t *)(this->text + 19) == '.' && *(uint8_t *)(this->text + 21) == '.';
 	this->version = this->dot ? (*(uint8_t *)(this->text + 18) - '0') * 10 +
 		*(uint8_t *)(this->text + 20) - '0' : 0;
-	if (this->version < 74 || this->version > 85 || (this->version > 74 && this->version < 80))
-		udecline("this version of PHP is not known");
+	if (this->version < 74 || this->version > 85 || (this->version > 74 && this->version < 81))
+		udecline("this version of PHP is not known (7.4 and 8.1 to 8.5 are)");
 	current = this->globals + (this->version == 85 ? 512 : 488);
+	thrower = this->globals + (this->version < 84 ? 880 : this->version == 84 ? 952 : 976);
 	filename = this->version == 74 ? 136 : this->version >= 84 ? 168 :
 	    this->version == 82 ? 152 : 144;
-	opcodes = this->version == 74 ? 64 : this->version >= 84 ? 104 : this->version == 82 ? 88 : 0;
-	parent = this->version == 82 || this->version == 84 ? 152 : 0;
-	thrower = this->version == 82 ? this->globals + 880 : 0;
-	last = this->version == 74 ? 60 : this->version >= 84 ? 96 : this->version == 82 ? 80 : 0;
+	opcodes = this->version == 74 ? 64 : this->version == 81 ? 72 : this->version == 82 ? 88 :
+	    this->version == 83 ? 80 : 104;
+	last = opcodes - (this->version == 82 || this->version > 83 ? 8 : 4);
+	frame = this->version == 74 ? 64 : 56;
+	parent = frame + 96;
 }
 
 dtrace:helper:uthread:
@@ -76,8 +78,8 @@ dtrace:helper:ustack:
 			}
 		}
 		if (this->type == 2 || this->type == 4) {
-			this->first = opcodes ? WORD[this->func + opcodes] : 0;
-			this->size = opcodes ? 32 * (uint64_t)HALF[this->func + last] : 0;
+			this->first = WORD[this->func + opcodes];
+			this->size = 32 * (uint64_t)HALF[this->func + last];
 			/* the interrupted function has its position in a register */
 			if (arg3 == 0 && this->self == uregs[R_R14] && uregs[R_R15] - this->first < this->size)
 				this->opline = uregs[R_R15];
@@ -90,7 +92,7 @@ dtrace:helper:ustack:
 			    this->opline - current >= 4096)
 				this->opline = this->first;
 			if (this->opline && *(uint8_t *)(this->opline + 28) == 149)
-				this->opline = thrower ? WORD[thrower] : 0;
+				this->opline = WORD[thrower];
 
 			if (this->info & 0x20000) {
 				/* the end of a fiber's stack is marked by a function without a name: the
@@ -102,11 +104,11 @@ dtrace:helper:ustack:
 				 * function, which has the outermost generator. Those that lie between are
 				 * known by their parents only: from the one that runs to the outermost
 				 * one. They have no native frames. */
-				if (!this->leaf && parent && this->frame && !this->outer &&
+				if (!this->leaf && this->frame && !this->outer &&
 				    (HALF[this->frame + 40] & 0xff) == 8) {
 					this->leaf = WORD[this->frame + 32];
 					this->below = this->leaf;
-					while (this->below && WORD[this->below + 56] != this->self; 64)
+					while (this->below && WORD[this->below + frame] != this->self; 64)
 						this->below = WORD[this->below + parent];
 					this->caller = WORD[this->frame + 48];
 					this->leaf = this->below ? this->leaf : 0;
@@ -119,7 +121,7 @@ dtrace:helper:ustack:
 					while (WORD[this->above + parent] != this->below; 64)
 						this->above = WORD[this->above + parent];
 					this->below = this->above;
-					this->frame = WORD[this->above + 56];
+					this->frame = WORD[this->above + frame];
 					this->is_last = 0;
 				}
 			}
@@ -138,11 +140,6 @@ dtrace:helper:ustack:
 			 * the end of the function's name. */
 			this->file = WORD[this->func + filename];
 			this->line = this->opline ? HALF[this->opline + 24] : 0;
-			/* the same where the code is not known: the function's first and last line are behind the file */
-			if (!opcodes && this->name && this->opline &&
-			    this->line - HALF[this->func + filename + 8] >
-				HALF[this->func + filename + 12] - HALF[this->func + filename + 8])
-				this->line = HALF[this->func + filename + 8];
 			this->hash = WORD[this->file + 8];
 			this->is_object = (this->info & 0xff) == 8;
 			this->mark = this->name ? WORD[this->name + 16 + WORD[this->name + 16]] : this->kind;

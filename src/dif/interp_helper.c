@@ -294,14 +294,16 @@ uint64_t subr_ulinetab(struct dif_machine *m, const uint64_t *v)
 {
 	struct table t = table_of(m, v);
 	uint64_t first = 0, line = 0;
+	bool has_line = true;
 	uint8_t code, d;
 
 	while (v[2] >= first && table_byte(&t, &code) && table_byte(&t, &d)) {
-		if (d != 128)
+		has_line = d != 128;
+		if (has_line)
 			line += (uint64_t)(int64_t)(int8_t)d;
 		first += code;
 	}
-	return table_result(&t, line);
+	return table_result(&t, has_line ? line : NO_LINE);
 }
 
 /* A number of groups of six bits, the last of which is below 192, in at most five bytes. */

@@ -44,7 +44,7 @@ enum { T_KIND, T_POS, T_LEN, T_FIRST, T_SECOND, T_PART, T_ACC, T_SHIFT, T_LINE }
 
 #define CHUNK	   128			 /* bytes of a table that are read at once */
 #define TABLE_MAX  65536		 /* bytes of a table at most */
-#define NO_LINE	   0xffffffff80000000ull /* ulocations(): the code has no line */
+#define NO_LINE	   0xffffffff80000000ull /* the code has no line */
 #define IS_USER(a) (!((a) >> 63))
 _Static_assert(sizeof(struct rt_hwork) <= RT_HWORK_SIZE, "RT_HWORK_SIZE");
 
@@ -218,6 +218,7 @@ INLINE long delta_byte(struct rt_hwork *h, u64 byte, u64 is_range)
 		h->t[T_SECOND] += (u64)(s64)(signed char)byte;
 	if (!is_range)
 		return 0;
+	h->t[T_LINE] = byte == 128; /* the code has no line */
 	h->t[T_FIRST] += h->t[T_ACC];
 	return h->push[2] < h->t[T_FIRST];
 }
@@ -357,6 +358,8 @@ NOINLINE u64 rt_helper_scan(struct rt_mach *m, u64 subr)
 	if (!h->t[T_KIND])
 		return fault(m, FAULT_BADADDR, h->push[0] + h->t[T_POS]);
 	if (subr == SUBR_ULOCATIONS && (h->t[T_PART] == 3 || h->push[2] >= h->t[T_FIRST]))
+		return NO_LINE;
+	if (subr == SUBR_ULINETAB && h->t[T_LINE])
 		return NO_LINE;
 	return h->t[T_SECOND];
 }

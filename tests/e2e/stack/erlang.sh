@@ -76,12 +76,13 @@ all(Out) ->
     <<_:8, R/binary>> = << <<(begin point(Out), X end)>> || <<X>> <= <<"abc">> >>,
     R.
 
-main([Name, Seconds]) ->
+main([Name, Before, Behind]) ->
+    ok = file:write_file(Name, ""),
     erlang:system_flag(backtrace_depth, 5000),
     Out = ets:new(points, [ordered_set, public]),
-    timer:sleep(1000 * list_to_integer(Seconds)),
+    timer:sleep(1000 * list_to_integer(Before)),
     _ = file:read_file_info("/nonexistent", [raw]),
-    timer:sleep(1000),
+    timer:sleep(1000 * list_to_integer(Behind)),
     all(Out),
     ok = file:write_file(Name, [T || {_, T} <- ets:tab2list(Out)]),
     halt(0).
@@ -118,6 +119,9 @@ for block in sys.stdin.read().split("\n\n"):
 X
 script='syscall::newfstatat:entry /pid == $target && copyinstr(arg1) == "/nonexistent"/ { jstack(2000); }
 	syscall::rt_sigaction:entry /pid == $target && arg0 == SIGUSR2/ { jstack(2000); }'
+command='erl -noinput -noshell -run points main'
+
+. "$SRC/tests/e2e/stack/compare.inc"
 
 # check NAME: what the program noted is what was recorded, both at the system call of a dirty scheduler and of an ordinary one
 check() {
@@ -133,18 +137,8 @@ check() {
 }
 
 {
-	timeout 60 "$DTRACE" -q -n "$script" -c 'erl -noinput -noshell -run points main noted 0' >got.txt
-	check 'a program that begins'
-
-	# a process that runs already
-	erl -noinput -noshell -run points main noted 3 &
-	pid=$!
-	sleep 1
-	timeout 60 "$DTRACE" -q -n "$script" -p $pid >got.txt &
-	tracer=$!
-	wait $pid
-	wait $tracer
-	check 'a process that runs'
+	check_begun
+	check_running
 
 	# native frames are where they belong
 	python3 - <<'X'

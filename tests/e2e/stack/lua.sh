@@ -100,7 +100,7 @@ local function main()
   x = 1
   do local z = setmetatable({}, meta) end
   collectgarbage()
-  dofile(arg[3])
+  dofile("included.lua")
   -- functions with many instructions, and with many lines between them
   load("local function many() local x" .. ("\n"):rep(400) .. "point() return 1 end many()", "=many")()
   load("local function large() x = 1" .. (" x = x + 1\n"):rep(700) .. "point() return 1 end large()", "=large")()
@@ -110,7 +110,7 @@ end
 -- the first stack, after which the tracer looks at the process
 os.execute("sleep " .. arg[2])
 os.remove("/nonexistent")
-os.execute("sleep 1")
+os.execute("sleep " .. arg[3])
 main()
 X
 echo 'point() local x = 1 point()' >included.lua
@@ -124,31 +124,14 @@ for block in sys.stdin.read().split("\n\n"):
         print("|".join(found[2:]))
 X
 script='syscall::unlink:entry /pid == $target/ { jstack(2000); }'
+command="$lua points.lua" stacks='python3 stacks.py'
 export LC_ALL=C.UTF-8
 
-# check NAME: what the program noted is what was recorded
-check() {
-	python3 stacks.py <got.txt >got
-	if ! cmp -s noted got; then
-		echo "$1: stacks differ:"
-		diff noted got | cut -c1-300 | head -20
-	fi
-	echo "$1: $(wc -l <noted) stacks"
-}
+. "$SRC/tests/e2e/stack/compare.inc"
 
 {
-	timeout 60 "$DTRACE" -q -n "$script" -c "$lua points.lua noted 0 included.lua" >got.txt
-	check 'a program that begins'
-
-	# a process that runs already
-	$lua points.lua noted 2 included.lua &
-	pid=$!
-	sleep 0.3
-	timeout 60 "$DTRACE" -q -n "$script" -p $pid >got.txt &
-	tracer=$!
-	wait $pid
-	wait $tracer
-	check 'a process that runs'
+	check_begun
+	check_running
 
 	# native frames are where they belong: sort() calls the comparison, which calls leaf()
 	python3 - <<'X'
@@ -184,7 +167,8 @@ int main(int argc, char **argv)
 }
 X
 		gcc -o own own.c -I/usr/include/lua5.4 -llua5.4
-		timeout 60 "$DTRACE" -q -n "$script" -c "./own points.lua noted 0 included.lua" >got.txt
+		command='./own points.lua'
+		traced "$script" >got.txt
 		check 'a program with the library' | sed 's/ [0-9]* stacks//'
 	else
 		echo 'a program with the library:'

@@ -41,9 +41,9 @@ sed -i "s/(__FILE__, 20)/(__FILE__, $line)/" points.pl
 cat >>points.pl <<'X'
 
 # the first stack, after which the tracer looks at the process
-select undef, undef, undef, $ARGV[1];
+sleep $ARGV[1];
 syscall(110);
-sleep 1;
+sleep $ARGV[2];
 
 sub deep { my $n = shift; $n ? deep($n - 1) : point(); 1 }
 sub back_and_forth { my $n = shift; if ($n) { my @s = sort { back_and_forth($n - 1); 0 } 1, 2 } else { point() } 1 }
@@ -91,35 +91,22 @@ threads->create(\&callbacks)->join;
 { for (1) { point() } }
 X
 
-# stacks < output: one line a stack, the Perl frames of each, without stacks that have none
-stacks() {
-	$perl -00 -ne 'my @f = /^ +\[ (.*) \]$/mg; print join("|", @f), "\n" if @f'
+# stacks.pl < output: one line a stack, the Perl frames of each, without stacks that have none
+cat >stacks.pl <<'X'
+local $/ = "";
+while (<>) {
+    my @f = /^ +\[ (.*) \]$/mg;
+    print join("|", @f), "\n" if @f
 }
+X
 script='syscall::getppid:entry /pid == $target/ { jstack(2000); }'
+command="$perl points.pl" stacks="$perl stacks.pl"
 
-# check NAME: what the program noted is what was recorded
-check() {
-	stacks <got.txt >got
-	if ! cmp -s noted got; then
-		echo "$1: stacks differ:"
-		diff noted got | cut -c1-300 | head -20
-	fi
-	echo "$1: $(wc -l <noted) stacks"
-}
+. "$SRC/tests/e2e/stack/compare.inc"
 
 {
-	"$DTRACE" -q -n "$script" -c "$perl points.pl noted 0" >got.txt
-	check 'a program that begins'
-
-	# a process that runs already
-	$perl points.pl noted 1 &
-	pid=$!
-	sleep 0.3
-	"$DTRACE" -q -n "$script" -p $pid >got.txt &
-	tracer=$!
-	wait $pid
-	wait $tracer
-	check 'a process that runs'
+	check_begun
+	check_running
 
 	# native frames are where they belong: sort() calls a subroutine, which calls point()
 	$perl -00 -ne 'next unless /main::compare/;

@@ -112,9 +112,9 @@ def main():
 
 # the first stack, after which the tracer looks at the process
 sys.setrecursionlimit(5000)
-time.sleep(float(sys.argv[2]))
+time.sleep(int(sys.argv[2]))
 os.getppid()
-time.sleep(1)
+time.sleep(int(sys.argv[3]))
 main()
 out.close()
 X
@@ -129,33 +129,16 @@ for block in sys.stdin.read().split("\n\n"):
         print("|".join(f for f in found if not f.endswith("(point)")))
 X
 script='syscall::getppid:entry /pid == $target/ { jstack(1024); }'
+command="$python -X utf8 points.py" stacks="$python -X utf8 stacks.py"
 
-# check NAME: what the program noted is what was recorded
-check() {
-	LC_ALL=C.UTF-8 $python stacks.py <got.txt >got
-	if ! cmp -s noted got; then
-		echo "$1: stacks differ:"
-		diff noted got | cut -c1-300 | head -20
-	fi
-	echo "$1: $(wc -l <noted) stacks"
-}
+. "$SRC/tests/e2e/stack/compare.inc"
 
 {
-	LC_ALL=C.UTF-8 "$DTRACE" -q -n "$script" -c "$python -X utf8 points.py noted 0" >got.txt
-	check 'a program that begins' 
-
-	# a process that runs already
-	$python -X utf8 points.py noted 1 &
-	pid=$!
-	sleep 0.3
-	LC_ALL=C.UTF-8 "$DTRACE" -q -n "$script" -p $pid >got.txt &
-	tracer=$!
-	wait $pid
-	wait $tracer
-	check 'a process that runs'
+	check_begun
+	check_running
 
 	# native frames are where they belong: sorted() calls the lambda, which calls point()
-	"$DTRACE" -q -n "$script" -c "$python -X utf8 points.py noted 0" >got.txt
+	traced "$script" >got.txt
 	$python - <<'X'
 for block in open("got.txt").read().split("\n\n"):
     lines = [l.strip() for l in block.split("\n") if l.strip()]
@@ -172,7 +155,7 @@ for block in open("got.txt").read().split("\n\n"):
 X
 
 	# as a key: one for each place, with a sum that is the number of calls
-	"$DTRACE" -q -n 'syscall::getppid:entry /pid == $target/ { @[jstack(1024)] = count(); }' -c "$python -X utf8 points.py noted 0" >got.txt
+	traced 'syscall::getppid:entry /pid == $target/ { @[jstack(1024)] = count(); }' >got.txt
 	# the stack before the helper was there makes a key of its own
 	$python - "$(sort -u noted | wc -l)" "$(wc -l <noted)" <<'X'
 import re, sys
@@ -181,7 +164,7 @@ print("keys:", "good" if len(counts) > int(sys.argv[1]) and sum(counts) == int(s
 X
 
 	# in JSON
-	"$DTRACE" -q -x oformat=json -n "$script" -c "$python -X utf8 points.py noted 0" >got.json
+	traced "$script" -x oformat=json >got.json
 	$python - <<'X'
 import json
 def stacks(o):

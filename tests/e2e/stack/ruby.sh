@@ -1,7 +1,7 @@
 # Stacks of Ruby: at points where the program writes down caller_locations(0), every frame of Ruby and of C methods is there, in order,
 # with file, line and label; native frames stand where they belong. The program runs before and while it is traced, in threads, fibers,
 # blocks, evaluated text, deep recursion, with and without the compiler; it needs no flag.
-ruby=/usr/bin/ruby3.1
+ruby=${RUBY:-/usr/bin/ruby3.1}
 if [ ! -x $ruby ]; then
 	echo "this test needs Ruby 3.1 of Debian (package ruby3.1)"
 	exit 67
@@ -13,9 +13,9 @@ cat >points.rb <<'X'
 $out = File.open(ARGV[0], "w")
 
 # the first stack, after which the tracer looks at the process
-sleep ARGV[1].to_f
+sleep ARGV[1].to_i
 Process.ppid
-sleep 1
+sleep ARGV[2].to_i
 
 def point(*)
   $out.puts caller_locations(0).map { |l| "#{"#{l.path}:#{l.lineno} " if l.path}(#{l.label})" }.join("|"); Process.ppid
@@ -134,30 +134,13 @@ $stdin.read.split("\n\n").each do |block|
 end
 X
 script='syscall::getppid:entry /pid == $target/ { jstack(2000); }'
+command="$ruby points.rb" stacks="$ruby stacks.rb"
 
-# check NAME: what the program noted is what was recorded
-check() {
-	$ruby stacks.rb <got.txt >got
-	if ! cmp -s noted got; then
-		echo "$1: stacks differ:"
-		diff noted got | cut -c1-300 | head -20
-	fi
-	echo "$1: $(wc -l <noted) stacks"
-}
+. "$SRC/tests/e2e/stack/compare.inc"
 
 {
-	"$DTRACE" -q -n "$script" -c "$ruby points.rb noted 0" >got.txt
-	check 'a program that begins'
-
-	# a process that runs already
-	$ruby points.rb noted 1 &
-	pid=$!
-	sleep 0.3
-	"$DTRACE" -q -n "$script" -p $pid >got.txt &
-	tracer=$!
-	wait $pid
-	wait $tracer
-	check 'a process that runs'
+	check_begun
+	check_running
 
 	# native frames are where they belong: Array#sort_by calls the block, which calls point()
 	$ruby - <<'X'
@@ -173,7 +156,7 @@ end
 X
 
 	# as a key: one for each place, with a sum that is the number of calls and of the one before the helper was there
-	"$DTRACE" -q -n 'syscall::getppid:entry /pid == $target/ { @[jstack(2000)] = count(); }' -c "$ruby points.rb noted 0" >got.txt
+	traced 'syscall::getppid:entry /pid == $target/ { @[jstack(2000)] = count(); }' >got.txt
 	$ruby - <<'X'
 noted = File.readlines("noted")
 counts = File.read("got.txt").scan(/^ +(\d+)$/).flatten.map(&:to_i)
