@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The one test runner: unit, golden, property and end-to-end tests, in parallel.
 
-    tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING] [--no-kernel] [--patience N]
+    tests/run.py BUILD_DIR [--bless] [--jobs N] [--only SUBSTRING] [--no-kernel] [--patience N] [--record FILE] [--done FILE]
 
 Kinds of test, all found by looking at the tree:
   unit, prop   executables of the build (tests/unit, tests/prop) that print TAP
@@ -27,7 +27,8 @@ Expected output: NAME.out (stdout) and NAME.err (stderr, 'dtrace: ... matched N 
 line that starts with '~' is a regular expression for the whole line; '~*' alone stands for any number of lines.
 A test that fails has failed: none is tried a second time. Tests wait for events, count what was lost, and measure time on CPU,
 so that they pass on a machine that has other work.
-Prints one line a test, details of failures, and last 'N passed, N failed, N skipped'.
+Prints one line a test, details of failures, and last 'N passed, N failed, N skipped'. A record (--record) has two lines a test: 'begin NAME',
+then 'pass|fail|skip PASSED FAILED SKIPPED SECONDS NAME'; tests that have the second one in another run's record (--done) are left out.
 """
 import argparse, concurrent.futures, json, os, re, signal, subprocess, sys, tempfile, time
 
@@ -377,6 +378,12 @@ def tree_strangers():
     return set(p.stdout.splitlines())
 
 
+def names_done(path):
+    """Of a record: the names of the tests that have ended."""
+    lines = (l.split(" ", 5) for l in read(path).replace("\r", "").split("\n"))
+    return {l[5] for l in lines if len(l) == 6 and l[0] in ("pass", "fail", "skip")}
+
+
 def main():
     ap = argparse.ArgumentParser()
     ap.add_argument("build")
@@ -385,6 +392,8 @@ def main():
     ap.add_argument("--only", default="")
     ap.add_argument("--no-kernel", action="store_true")
     ap.add_argument("--patience", type=int, default=1)
+    ap.add_argument("--record", type=argparse.FileType("a"), default=None)
+    ap.add_argument("--done", default="")
     ap.add_argument("--verbose", action="store_true")
     opts = ap.parse_args()
     global PATIENCE
@@ -394,11 +403,17 @@ def main():
     # Ignored in what a shell starts in the background: tests send it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, end_tests)
-    tests = find_tests(opts)
+    done = names_done(opts.done) if opts.done else set()
+    tests = [t for t in find_tests(opts) if t[0] not in done]
     total = [0, 0, 0]
+
+    def note(line):
+        if opts.record:
+            print(line, file=opts.record, flush=True)
 
     def one(test):
         name, func, args = test
+        note(f"begin {name}")
         start = time.monotonic()
         try:
             r = func(name, *args, opts)
@@ -413,6 +428,7 @@ def main():
     def report(r):
         count = r.count if any(r.count) else tuple(int(r.status == s) for s in ("pass", "fail", "skip"))
         total[:] = [a + b for a, b in zip(total, count)]
+        note(" ".join(map(str, (r.status, *count, f"{r.seconds:.1f}", r.name))))
         if opts.verbose or r.status != "pass" or r.seconds > 5:
             print(f"{r.status:4} {r.seconds:6.2f}s {r.name}", flush=True)
         if r.detail:
