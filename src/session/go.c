@@ -161,6 +161,11 @@ static void notice_unwind(void *ctx, const char *msg)
 	report_adjusted(((struct run *)ctx)->report, "%s", msg);
 }
 
+static void debug_helpers(void *ctx, const char *msg)
+{
+	report_debug(((struct run *)ctx)->report, "%s", msg);
+}
+
 /* The folders of ustack helpers: below those of libraries. */
 static const char *const *helper_dirs(struct run *run)
 {
@@ -185,6 +190,7 @@ void run_ustack_opts(struct run *run, struct ustack_opts *ret)
 		.files = &run->names->file_opts,
 		.ctx = run,
 		.notice = notice_unwind,
+		.debug = report_is_debugging(run->report) ? debug_helpers : NULL,
 	};
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/hashmap.h"
 #include "base/str.h"
+#include "base/text.h"
 #include "bpf/engine.h"
 #include "bpf/rt/helper.h"
 #include "proc/maps.h"
@@ -377,6 +378,28 @@ const struct file_opts *ustacks_files(const struct ustacks *u)
 	return u->opts.files;
 }
 
+/* For the option debug: the helpers of the set are attached, or none is. */
+static void set_debug(const struct ustacks *u, pid_t pid, uint64_t set)
+{
+	struct strbuf text = {0};
+	const char *sep = " ";
+	char *path;
+
+	if (!u->opts.debug)
+		return;
+	strbuf_addf(&text, "ustack helpers of process %d:%s", (int)pid, set ? "" : " none");
+	for (uint32_t i = 0; i < u->helpers.len; i++) {
+		if (!(set >> i & 1))
+			continue;
+		path = text_clean(xstrdup(u->helpers.data[i]->path));
+		strbuf_addf(&text, "%s'%s'", sep, path);
+		sep = ", ";
+		free(path);
+	}
+	u->opts.debug(u->opts.ctx, strbuf_text(&text));
+	strbuf_deinit(&text);
+}
+
 static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, struct process *proc)
 {
 	struct rt_hproc *hp;
@@ -384,13 +407,14 @@ static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, s
 	uint64_t set = set_find(u, proc, pid);
 	struct err *e;
 
-	if (set == u->always)
-		return NULL; /* the program for all processes is there */
-	if (process_is_loading(proc))
+	if (set != u->always && process_is_loading(proc))
 		return NULL; /* ustacks_mapped() hears of the C library */
-	set = set_attach(u, proc, pid, set);
-	if (!set || set == u->always)
+	if (set != u->always)
+		set = set_attach(u, proc, pid, set);
+	if (!set || set == u->always) { /* the program for all processes is there */
+		set_debug(u, pid, set);
 		return NULL;
+	}
 	e = set_program(u, set, &p);
 	if (e)
 		return e;
@@ -401,6 +425,8 @@ static struct err *process_publish(struct ustacks *u, uint64_t key, pid_t pid, s
 	if (!e)
 		e = map_put(u, key, hp);
 	free(hp);
+	if (!e)
+		set_debug(u, pid, set);
 	return e;
 }
 

@@ -39,6 +39,7 @@ struct ustack_opts {
 	const struct file_opts *files;
 	void *ctx;
 	void (*notice)(void *ctx, const char *msg);
+	void (*debug)(void *ctx, const char *msg); /* option debug; NULL: it is not set */
 };
 
 MUST_CHECK struct err *ustacks_create(const struct ustack_opts *opts, struct ustacks **ret);

@@ -6,7 +6,7 @@ process of dtrace, so the command ends with it; commands about one program get t
 import concurrent.futures, json, os, re, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from examples import DTRACE, EXCUSED, FROZEN, LOOP, NET, NOBODY, TMP, TRIGGER, renamed  # noqa: E402
+from examples import DTRACE, EXCUSED, FROZEN, LOOP, NET, NOBODY, TMP, TRIGGER, output, renamed, write_work  # noqa: E402
 
 HIST = r" *\n +value +-+ Distribution -+ count *\n(.*\n)*? +-?\d+ \|@"
 UDP = r"""cat >$tmp/u.py <<'EOF'
@@ -18,7 +18,12 @@ EOF
 unshare -n sh -c 'ip link set lo up; /usr/bin/python3 '$tmp/u.py"""
 MOUNT = "mkdir $tmp/m; unshare -m sh -c \"mount -t tmpfs none $tmp/m; umount $tmp/m\""
 THREADS = "/usr/bin/python3 -c 'import threading; t = threading.Thread(target=print); t.start(); t.join()'"
-BUSY = "/usr/bin/python3 -c 'def busy():\n  s = 0\n  for i in range(6000000): s += i\nbusy()'"
+BUSY = """/usr/bin/python3 -c 'import os, time
+def busy():
+    while time.process_time() < end: pass
+while not os.path.exists(os.environ["MET"] + "/met"): pass
+end = time.process_time() + 0.5
+busy()'"""
 
 ROWS = {
     "biolatency": ("", LOOP, [r"loop\d+ write, us" + HIST]),
@@ -28,7 +33,7 @@ ROWS = {
     "dtruss": ("-f openat", "/bin/cat /etc/hostname", [r'^openat\(.*"/etc/hostname"\) = 3\n']),
     "errinfo": ("-n calls", "calls badclose 50; work connect 3", [r"^calls +close +EBADF +50 Bad file descriptor\n"]),
     "execsnoop": ("-x", "/bin/true one; sh -c /no/such", [r" sh +- +/bin/true one\n", r" sh +ENOENT +/no/such\n"]),
-    "exitsnoop": ("-n sh", "sh -c 'sleep 0.2; exit 3'; sh -c 'kill -9 $$'", [r" sh +0\.[2-9]\d\d exit 3\n", r" sh +\d+\.\d{3} signal 9\n"]),
+    "exitsnoop": ("-n sh", "sh -c 'sleep 0.2; exit 3'; sh -c 'kill -9 $$'", [r" sh +(0\.[2-9]|[1-9]\d*\.\d)\d\d exit 3\n", r" sh +\d+\.\d{3} signal 9\n"]),
     "fileslower": ("-m 20", "mkfifo $tmp/f; work spin 10; dd if=/dev/zero of=$tmp/big bs=256M count=1 status=none; rm $tmp/big",
                    [r" dd +W +\d+ +\d{5,} \S+/big\n"]),
     "filetop": ("", "cat /etc/services >/dev/null", [r"^cat +R +\d+ +\d{4,} /etc/services\n"]),
@@ -80,6 +85,7 @@ if MEMORY and os.access(MEMORY, os.W_OK):
 else:
     print("oomkill is not run: no group of processes can be given less memory", file=sys.stderr)
     ELSEWHERE = {"oomkill"}
+MEETS = {"hotstacks"}  # as in examples.py
 TARGET = {"dtruss", "funccount", "funclatency", "stackcount", "mallocstacks"}
 
 
@@ -91,7 +97,7 @@ WITH_WORK, ONLY_COMPILE = f"{TMP}/with_work", f"{TMP}/only_compile"
 def wrappers_write():
     for path, options in ((WITH_WORK, '-c "sh $WORK"'), (ONLY_COMPILE, "-e")):
         with open(path, "w") as f:
-            f.write(f'#!/bin/sh\nexec {DTRACE} {options} "$@"\n')
+            f.write(f'#!/bin/sh\nexec $THROUGH {DTRACE} {options} "$@"\n')
         os.chmod(path, 0o755)
 
 
@@ -108,14 +114,13 @@ def run(name):
     with tempfile.TemporaryDirectory(dir=TMP) as tmp:
         for program in ("calls", "work", "chain"):
             shutil.copy(f"{TRIGGER}/{program}", os.path.join(tmp, mine(program)))
-        with open(os.path.join(tmp, "w"), "w") as f:
-            f.write(f"PATH={tmp}:$PATH tmp={tmp}\n{work}\n")
+        write_work(os.path.join(tmp, "w"), tmp, work)
         argv = ["commands/command", f"commands/{name}"] + args.split()
-        env = {"DTRACE": WITH_WORK, "WORK": f"{tmp}/w"}
+        env = {"DTRACE": WITH_WORK, "WORK": f"{tmp}/w", "THROUGH": f"{TRIGGER}/met" * (name in MEETS)}
         if name in TARGET:
             argv += (f"{tmp}/{work}" if not work.startswith("/") else work).split()
             env = {"DTRACE": DTRACE}
-        code, out, err = run_command(argv, env)
+        code, out, err = output(argv, tmp, wanted if "held" in work else [], env)
         bad = [f"status {code}"] if code else []
         bad += [f"says: {l}" for l in err.split("\n") if l.startswith(("dtrace:", "hint:", name)) and not re.match(EXCUSED, l)]
         bad += [f"does not match: {w}" for w in wanted if not re.search(w, out, re.M)]
