@@ -1,6 +1,7 @@
 # Erlang/OTP 25, with the two definitions of its emulator and of user programs (950 probes): its own suite dyntrace_SUITE, the
 # scripts that come with it, and the arguments. The interpreter is built, because the JIT compiler of 25 has no process-scheduled,
 # which the suite wants. Applications that the emulator and the suite do not need are left out.
+needs gcc make m4 perl libncurses-dev libssl-dev
 source_of erlang
 leave_out=
 for app in lib/*/; do

@@ -1,4 +1,5 @@
 # GLib: two providers, in two libraries, through generators of meson.
+needs gcc meson ninja-build pkg-config libpcre2-dev libffi-dev zlib1g-dev python3
 source_of glib2.0
 quiet meson setup b --wrap-mode=nodownload -Ddtrace=true -Dtests=false -Dlibmount=disabled -Dselinux=disabled -Dnls=disabled "-Dc_args=-I$SDT"
 libs=$(ninja -C b -t targets all | sed -n 's#^\(g\(lib\|object\)/libg[^:]*\.so\.[0-9.]*\): .*#\1#p')

@@ -1,4 +1,5 @@
 # Perl 5.36: its own tests of DTrace probes.
+needs gcc make
 source_of perl
 # 5.36 asks for sub-entry or op-entry where it means the probe itself: five tests fail with any tracer.
 for probe in FILE_LOADING:LOADING_FILE FILE_LOADED:LOADED_FILE PHASE:PHASE_CHANGE RETURN:SUB_RETURN; do

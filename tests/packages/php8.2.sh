@@ -1,4 +1,5 @@
 # PHP 8.2: it has no tests of its probes.
+needs gcc make autoconf pkg-config
 source_of php8.2
 quiet ./buildconf --force
 quiet ./configure --enable-dtrace --disable-all --disable-cgi --disable-phpdbg "CPPFLAGS=-I$SDT"

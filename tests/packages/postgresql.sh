@@ -1,4 +1,5 @@
 # PostgreSQL 15: its macros come from the header of -h through sed, its object of -G is made from all objects of the server.
+needs gcc make perl
 source_of postgresql-15
 quiet ./configure --enable-dtrace --without-readline --without-zlib --without-icu --prefix="$work/postgresql-installed"
 quiet make -C src/backend generated-headers

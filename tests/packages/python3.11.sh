@@ -1,4 +1,5 @@
 # CPython 3.11: its own test_dtrace, and what it cannot see.
+needs gcc make pkg-config
 source_of python3.11
 quiet ./configure --with-dtrace --without-ensurepip --disable-test-modules
 quiet make -j2 python

@@ -1,5 +1,6 @@
 # QEMU's trace backend: its generator writes a definition for each of 88 folders, all of provider qemu, some of them empty.
 # (The programs themselves are not built.)
+needs python3
 source_of qemu
 mkdir out
 for events in $(find . -name trace-events -not -path './.pc/*'); do

@@ -1,4 +1,5 @@
 # Ruby 3.1: its own tests of DTrace probes.
+needs gcc make
 source_of ruby3.1
 quiet ./configure --enable-dtrace --disable-install-doc --without-gmp --disable-shared "--with-out-ext=*"
 quiet make -j2 ruby
