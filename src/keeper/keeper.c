@@ -212,6 +212,11 @@ struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int file_fd, pid_
 	return request_make(k, KEEPER_MULTI, prog_fd, file_fd);
 }
 
+uint64_t keeper_placed_at(const struct keeper *k)
+{
+	return k->area->placed_at;
+}
+
 struct err *keeper_sweep(struct keeper *k, int prog_fd, int file_fd, const uint64_t *offsets,
 			 uint32_t n)
 {

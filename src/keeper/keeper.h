@@ -65,6 +65,8 @@ MUST_CHECK struct err *keeper_check(const struct keeper *k);
  */
 MUST_CHECK struct err *keeper_uprobe_multi(struct keeper *k, int prog_fd, int file_fd, pid_t pid,
 					   const struct uprobe_sites *sites);
+/* When the last uprobes were in place, in ns of CLOCK_MONOTONIC; 0: there were none. */
+uint64_t keeper_placed_at(const struct keeper *k);
 /* Attaches one uprobe as a perf event, for kernels that have no multi-uprobe links. */
 MUST_CHECK struct err *keeper_uprobe(struct keeper *k, int prog_fd, int file_fd, pid_t pid,
 				     uint64_t offset, uint64_t cookie, uint64_t counter,

@@ -47,6 +47,7 @@ struct keeper_area {
 	/* the answer: errno; 0: the request succeeded */
 	int sys;
 	enum uprobe_step step;
+	uint64_t placed_at; /* ns; when the last uprobes were in place */
 	uint64_t offsets[KEEPER_SITES_MAX], cookies[KEEPER_SITES_MAX];
 	bool has_counters;
 	uint64_t counters[KEEPER_SITES_MAX];

@@ -133,6 +133,7 @@ static void do_request(struct keeper_area *a, int prog_fd, int file_fd)
 		failed = do_multi(a, prog_fd, path) < 0 ? UPROBE_MULTI : UPROBE_PASS;
 	a->sys = failed == UPROBE_PASS ? 0 : errno;
 	a->step = failed;
+	a->placed_at = now_ns();
 }
 
 /*

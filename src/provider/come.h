@@ -68,10 +68,12 @@ struct provider_come {
 	void (*free)(struct probes *ps, uint32_t batch, bool keeps_names);
 
 	/*
-	 * The next three serve descriptions of all processes, which are not followed; they may be
+	 * The next five serve descriptions of all processes, which are not followed; they may be
 	 * NULL together. wants_all() says whether the description is one.
 	 */
 	bool (*wants_all)(struct probes *ps, const struct probe_desc *desc);
+	/* A process has a child. */
+	void (*born)(struct probes *ps, uint64_t pid, uint64_t parent);
 	/* Remembers that a process has mapped code; true if the file is not known yet. */
 	bool (*mapped)(struct probes *ps, uint64_t pid, const struct sym_map *m);
 	/*
@@ -79,6 +81,11 @@ struct provider_come {
 	 * mapped now.
 	 */
 	uint32_t (*look_all)(struct probes *ps, bool is_scan);
+	/*
+	 * What look_all() has found out about a file that was remembered: false if it could not be
+	 * opened. *ret_name: its name if probes of it are placed, else NULL.
+	 */
+	bool (*file_state)(struct probes *ps, uint64_t dev, uint64_t ino, const char **ret_name);
 };
 
 /* The providers that add probes later, NULL-terminated (list.c). */

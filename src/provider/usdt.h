@@ -109,8 +109,16 @@ struct usdt_batch {
 
 /* Code that a process has mapped, of a file that is not known yet. */
 struct usdt_arrival {
-	pid_t pid;
+	pid_t pid, parent;   /* parent 0: not known */
 	struct proc_map map; /* owns the path */
+};
+
+/* The last children of processes, the newest at index n - 1 modulo the size. */
+struct usdt_births {
+	struct {
+		pid_t pid, parent;
+	} list[1024];
+	uint32_t n;
 };
 
 struct usdt_state {
@@ -124,6 +132,7 @@ struct usdt_state {
 	VEC(struct usdt_probe_data *) data;
 	VEC(struct usdt_batch *) batches; /* the later ones */
 	VEC(struct usdt_arrival) arrivals;
+	struct usdt_births births;
 	bool is_late;	 /* descriptions are matched against the present batch only */
 	bool has_missed; /* there were too many arrivals */
 	uint32_t nsurveys;
@@ -151,15 +160,19 @@ struct usdt_state *usdt_state(struct probes *ps);
 
 /*
  * Returns the object of a file that the process has mapped; NULL if the file has no notes, or
- * cannot be opened. A file that was read before is not opened again.
+ * cannot be opened. A file that was read before is not opened again. If the process has ended, the
+ * file may be found where its parent sees it (parent 0: that is not known).
  */
 struct usdt_object *usdt_object_find(struct probes *ps, struct usdt_state *st, pid_t pid,
-				     const struct proc_map *m);
+				     pid_t parent, const struct proc_map *m);
 /* Makes the object's groups, once. */
 void usdt_object_group(struct probes *ps, struct usdt_state *st, struct usdt_object *o);
 /* True if the file was read and has not changed since. */
 bool usdt_file_is_known(struct probes *ps, const struct usdt_state *st, uint64_t dev, uint64_t ino,
 			const char *path, struct usdt_object **ret);
+/* True if the file was read at some time; *ret: NULL if it has no notes. */
+bool usdt_file_was_read(const struct usdt_state *st, uint64_t dev, uint64_t ino,
+			const struct usdt_object **ret);
 /* Forgets the file: when it is mapped again, it counts as a new one. */
 void usdt_object_forget(struct usdt_state *st, struct usdt_object *o);
 /* Frees an object that has no probes, and takes its file for one without notes. */

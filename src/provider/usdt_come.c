@@ -181,6 +181,26 @@ void usdt_arrivals_clear(struct usdt_state *st)
 	st->has_missed = false;
 }
 
+static void process_born(struct probes *ps, uint64_t pid, uint64_t parent)
+{
+	struct usdt_births *b = &usdt_state(ps)->births;
+	uint32_t i = b->n++ % ARRAY_LEN(b->list);
+
+	b->list[i].pid = (pid_t)pid;
+	b->list[i].parent = (pid_t)parent;
+}
+
+static pid_t parent_of(const struct usdt_births *b, pid_t pid)
+{
+	for (uint32_t i = 1; i <= MIN(b->n, (uint32_t)ARRAY_LEN(b->list)); i++) {
+		uint32_t at = (b->n - i) % ARRAY_LEN(b->list);
+
+		if (b->list[at].pid == pid)
+			return b->list[at].parent;
+	}
+	return 0;
+}
+
 static bool code_mapped(struct probes *ps, uint64_t pid, const struct sym_map *m)
 {
 	struct usdt_state *st = usdt_state(ps);
@@ -193,6 +213,7 @@ static bool code_mapped(struct probes *ps, uint64_t pid, const struct sym_map *m
 		return true;
 	}
 	vec_push(&st->arrivals, (struct usdt_arrival){.pid = (pid_t)pid,
+						      .parent = parent_of(&st->births, (pid_t)pid),
 						      .map = {.start = m->start,
 							      .end = m->start + m->len,
 							      .off = m->off,
@@ -225,13 +246,26 @@ static uint32_t all_look(struct probes *ps, bool is_scan)
 	struct usdt_state *st = usdt_state(ps);
 
 	batch_begin(ps, st);
-	for (uint32_t i = 0; i < st->arrivals.len; i++)
-		(void)usdt_object_find(ps, st, st->arrivals.data[i].pid, &st->arrivals.data[i].map);
+	for (uint32_t i = 0; i < st->arrivals.len; i++) {
+		const struct usdt_arrival *a = &st->arrivals.data[i];
+
+		(void)usdt_object_find(ps, st, a->pid, a->parent, &a->map);
+	}
 	if (is_scan || st->has_missed)
 		usdt_scan_files(ps, st);
 	usdt_arrivals_clear(st);
 	objects_sift(ps, st);
 	return batch_end(st);
+}
+
+static bool file_state(struct probes *ps, uint64_t dev, uint64_t ino, const char **ret_name)
+{
+	const struct usdt_state *st = usdt_state(ps);
+	const struct usdt_object *o;
+	bool is_read = usdt_file_was_read(st, dev, ino, &o);
+
+	*ret_name = is_read && o && o->nprobes ? o->file->file.name : NULL;
+	return is_read;
 }
 
 /* ---- what goes ------------------------------------------------------------------------------- */
@@ -334,6 +368,8 @@ const struct provider_come usdt_come = {
 	.retire = batch_retire,
 	.free = batch_free,
 	.wants_all = usdt_wants_all,
+	.born = process_born,
 	.mapped = code_mapped,
 	.look_all = all_look,
+	.file_state = file_state,
 };

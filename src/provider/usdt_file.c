@@ -248,11 +248,22 @@ bool usdt_file_is_known(struct probes *ps, const struct usdt_state *st, uint64_t
 	       (s->object || (is_recent && !usdt_code_names(ps, s->ncodes, pid_module_name(path))));
 }
 
+bool usdt_file_was_read(const struct usdt_state *st, uint64_t dev, uint64_t ino,
+			const struct usdt_object **ret)
+{
+	const struct map_key key = {dev, ino};
+	const struct usdt_seen *s = hashmap_find(st->seen, &key, sizeof(key));
+
+	*ret = s ? s->object : NULL;
+	return s;
+}
+
 /*
  * Opens the file that a process has mapped. If the process has ended meanwhile, its path may lead
- * to the same file here.
+ * to the same file here, or where its parent is: in another mount namespace.
  */
-static struct gate_file *map_open(struct gate *gate, pid_t pid, const struct proc_map *m)
+static struct gate_file *map_open(struct gate *gate, pid_t pid, pid_t parent,
+				  const struct proc_map *m)
 {
 	CLEANUP(gate_file) struct gate_file *f = proc_map_open(gate, pid, m);
 	int sys = errno;
@@ -262,12 +273,16 @@ static struct gate_file *map_open(struct gate *gate, pid_t pid, const struct pro
 	f = gate_open_path(gate, -1, m->path);
 	if (f && gate_file_stat(f)->st_ino == m->ino && gate_file_stat(f)->st_dev == m->dev)
 		return gate_file_take(&f);
+	gate_file_close(gate_file_take(&f));
+	f = parent ? proc_map_open(gate, parent, m) : NULL;
+	if (f && gate_file_stat(f)->st_ino == m->ino)
+		return gate_file_take(&f);
 	errno = sys;
 	return NULL;
 }
 
 struct usdt_object *usdt_object_find(struct probes *ps, struct usdt_state *st, pid_t pid,
-				     const struct proc_map *m)
+				     pid_t parent, const struct proc_map *m)
 {
 	const struct map_key key = {m->dev, m->ino};
 	struct usdt_object *o;
@@ -275,7 +290,7 @@ struct usdt_object *usdt_object_find(struct probes *ps, struct usdt_state *st, p
 
 	if (usdt_file_is_known(ps, st, m->dev, m->ino, m->path, &o))
 		return o;
-	f = map_open(probes_files(ps)->gate, pid, m);
+	f = map_open(probes_files(ps)->gate, pid, parent, m);
 	if (!f && errno != ETIMEDOUT)
 		return NULL; /* the process has ended, or we have no right to open it */
 	o = f ? object_of(ps, st, pid, m, f) : NULL;

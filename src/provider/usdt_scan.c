@@ -22,7 +22,7 @@ static void use_add(struct usdt_state *st, pid_t pid, struct usdt_object *o)
 static void use_scan(void *ctx, const struct proc_map *m)
 {
 	const struct scan *s = ctx;
-	struct usdt_object *o = usdt_object_find(s->ps, s->st, s->pid, m);
+	struct usdt_object *o = usdt_object_find(s->ps, s->st, s->pid, 0, m);
 
 	if (o)
 		use_add(s->st, s->pid, o);
@@ -32,7 +32,7 @@ static void file_scan(void *ctx, const struct proc_map *m)
 {
 	const struct scan *s = ctx;
 
-	(void)usdt_object_find(s->ps, s->st, s->pid, m);
+	(void)usdt_object_find(s->ps, s->st, s->pid, 0, m);
 }
 
 static void mapping_survey(void *ctx, const struct proc_map *m)

@@ -579,6 +579,7 @@ void run_stop(struct run *run)
 {
 	if (!run->is_active || run->is_stopped)
 		return;
+	later_stop(run);
 	run->is_stopped = true;
 	set_state(run, RT_STATE_OFF);
 	watch_stop(run->watch);

@@ -4,7 +4,10 @@
 #include "proc/control.h"
 #include "provider/come.h"
 #include "consume/wait.h"
+#include "keeper/keeper.h"
 #include "session/early.h"
+#include "session/missed.h"
+#include "sym/sym.h"
 #include "watch/watch.h"
 
 /* Room for the names of added probes: with patterns, and with named functions only. */
@@ -27,16 +30,19 @@ struct later_batch {
 struct later {
 	VEC(const struct proc_id *) ids; /* processes that clauses name; the provider owns them */
 	bool wants_libraries, wants_patterns, wants_children;
-	bool wants_all;	      /* some clause means all processes */
-	bool has_arrived;     /* processes have mapped code of unknown files */
-	uint64_t waits_since; /* ns; the process of -c has mapped some; 0: it has not */
-	bool has_lost;	      /* the kernel has lost records of what processes map */
-	uint32_t ngroups;     /* groups of attachments; the last one's number */
-	uint32_t survey_at;   /* so many batches may be there before unused ones are searched */
-	bool has_changed;     /* the process of this event has mapped or unmapped code */
-	bool is_other;	      /* the process is another task, its links are dead */
-	bool is_full;	      /* the string table has no room for further names */
-	bool has_gone;	      /* some file may be in no process any more */
+	bool wants_all;	       /* some clause means all processes */
+	bool has_arrived;      /* processes have mapped code of unknown files */
+	uint64_t waits_since;  /* ns; the process of -c has mapped some; 0: it has not */
+	bool has_lost;	       /* the kernel has lost records of what processes map */
+	bool says_lost;	       /* the user was told so */
+	uint64_t placed_at;    /* ns; when the last batch was attached */
+	struct missed *missed; /* if wants_all */
+	uint32_t ngroups;      /* groups of attachments; the last one's number */
+	uint32_t survey_at;    /* so many batches may be there before unused ones are searched */
+	bool has_changed;      /* the process of this event has mapped or unmapped code */
+	bool is_other;	       /* the process is another task, its links are dead */
+	bool is_full;	       /* the string table has no room for further names */
+	bool has_gone;	       /* some file may be in no process any more */
 	struct late_numbers numbers; /* numbers for the next unit */
 	VEC(struct later_batch) batches;
 };
@@ -79,6 +85,8 @@ static void plan_clause(struct run *run, const struct provider_come *come,
 		l = later_get(run);
 		sc->is_open = true;
 		l->wants_all = l->wants_patterns = true;
+		if (!l->missed)
+			l->missed = missed_create();
 	}
 }
 
@@ -562,17 +570,41 @@ static void all_mapped(void *ctx, const struct watch_subject *s, const struct sy
 {
 	const struct run *run = ctx;
 	struct later *l = run->later;
-	bool is_ours = s->pid == (uint64_t)probes_created(run->probes);
+	bool is_ours = s->pid == (uint64_t)probes_created(run->probes), is_new = false;
 
-	for (uint32_t i = 0; provider_comes[i]; i++) {
-		if (!provider_comes[i]->mapped ||
-		    !provider_comes[i]->mapped(run->probes, s->pid, m))
-			continue;
-		if (!is_ours)
-			l->has_arrived = true;
-		else if (!l->waits_since)
-			l->waits_since = now_ns();
-	}
+	for (uint32_t i = 0; provider_comes[i]; i++)
+		is_new |= provider_comes[i]->mapped &&
+			  provider_comes[i]->mapped(run->probes, s->pid, m);
+	if (!is_ours)
+		missed_mapped(l->missed, s->pid, m->dev, m->ino, s->time, is_new);
+	if (is_new && !is_ours)
+		l->has_arrived = true;
+	else if (is_new && !l->waits_since)
+		l->waits_since = now_ns();
+}
+
+static void all_forked(void *ctx, const struct watch_subject *s, uint64_t parent)
+{
+	const struct run *run = ctx;
+
+	for (uint32_t i = 0; provider_comes[i]; i++)
+		if (provider_comes[i]->born)
+			provider_comes[i]->born(run->probes, s->pid, parent);
+	missed_forked(run->later->missed, s->pid, parent);
+}
+
+static void all_execed(void *ctx, const struct watch_subject *s)
+{
+	const struct run *run = ctx;
+
+	missed_gone(run->later->missed, s->pid, s->time, false);
+}
+
+static void all_ended(void *ctx, const struct watch_subject *s)
+{
+	const struct run *run = ctx;
+
+	missed_gone(run->later->missed, s->pid, s->time, true);
 }
 
 static void all_lost(void *ctx)
@@ -586,6 +618,9 @@ static const struct watch_subscriber all_subscriber = {
 	.name = "probes of all processes",
 	.scope = WATCH_ALL,
 	.mapped = all_mapped,
+	.execed = all_execed,
+	.forked = all_forked,
+	.ended = all_ended,
 	.lost = all_lost,
 };
 
@@ -619,20 +654,62 @@ static void all_look(struct run *run, bool is_scan)
 	batches_retire(run);
 }
 
+static enum missed_file file_ask(void *ctx, uint64_t dev, uint64_t ino, const char **ret_name)
+{
+	const struct run *run = ctx;
+	enum missed_file kind = MISSED_UNREAD;
+
+	for (uint32_t i = 0; provider_comes[i] && kind != MISSED_PROBED; i++)
+		if (provider_comes[i]->file_state &&
+		    provider_comes[i]->file_state(run->probes, dev, ino, ret_name))
+			kind = *ret_name ? MISSED_PROBED : MISSED_OTHER;
+	return kind;
+}
+
+/* Says which processes were missed, when their ends are known. */
+static void missed_report(struct run *run, bool is_end)
+{
+	struct later *l = run->later;
+	uint64_t now = now_ns();
+
+	if (l->has_lost && !l->says_lost) {
+		l->says_lost = true;
+		report_adjusted(run->report,
+				"the kernel has lost records of what processes map: of files that "
+				"were new, processes that ended at once are not traced");
+	}
+	if (!is_end && !missed_is_open(l->missed))
+		return;
+	watch_drain(run->watch);
+	missed_settle(l->missed, now, is_end, run->report);
+}
+
 void later_work(struct run *run)
 {
 	struct later *l = run->later;
+	uint64_t placed_at = now_ns();
 	bool is_scan;
 
-	if (l && l->waits_since && now_ns() - l->waits_since > OURS_NS)
+	if (!l || !l->wants_all || run->is_stopped)
+		return;
+	missed_report(run, false);
+	if (l->waits_since && now_ns() - l->waits_since > OURS_NS)
 		l->has_arrived = true;
-	if (!l || !(l->has_arrived || l->has_lost) || run->is_stopped ||
-	    run_state(run) != RT_STATE_ON)
+	if (!(l->has_arrived || l->has_lost) || run_state(run) != RT_STATE_ON)
 		return;
 	is_scan = l->has_lost;
 	l->has_arrived = l->has_lost = false;
 	l->waits_since = 0;
 	all_look(run, is_scan);
+	if (run->attachments.keeper)
+		placed_at = MAX(placed_at, keeper_placed_at(run->attachments.keeper));
+	missed_look(l->missed, placed_at, file_ask, run);
+}
+
+void later_stop(struct run *run)
+{
+	if (run->later && run->later->wants_all)
+		missed_report(run, true);
 }
 
 /* ---- beginning and end ---------------------------------------------------------------------- */
@@ -670,6 +747,7 @@ static void all_start(struct run *run)
 	run->later->has_arrived = run->later->has_lost = false;
 	run->later->waits_since = 0;
 	all_look(run, !is_whole);
+	missed_clear(run->later->missed);
 }
 
 void later_start(struct run *run)
@@ -706,6 +784,7 @@ void later_destroy(struct run *run)
 	if (run->later) {
 		vec_deinit(&run->later->ids);
 		vec_deinit(&run->later->batches);
+		missed_destroy(run->later->missed);
 	}
 	free(run->later);
 	run->later = NULL;

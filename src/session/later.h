@@ -41,6 +41,8 @@ void later_watch_all(struct run *run);
 void later_subscribe_all(struct run *run, struct watch *w);
 /* While it runs, after the watch was drained: adds the probes of files that are new. */
 void later_work(struct run *run);
+/* When tracing stops: says which processes ended before they were traced. */
+void later_stop(struct run *run);
 /* After probes are attached: starts to follow the processes. */
 void later_start(struct run *run);
 /*
