@@ -10,12 +10,12 @@
 #include "base/vec.h"
 #include "bpf/engine.h"
 
-struct err *attach_tracepoint(const struct unit *u, int prog_fd, const struct attach_opts *opts,
-			      struct attachments *ret)
+struct err *attach_tracepoint(const struct unit *u, const int *progs,
+			      const struct attach_opts *opts, struct attachments *ret)
 {
 	const char *fixed = place_traits(u->place.kind)->target;
 	int fd;
-	struct err *e = attach_raw_tracepoint(prog_fd, fixed ? fixed : u->place.target, &fd);
+	struct err *e = attach_raw_tracepoint(progs[0], fixed ? fixed : u->place.target, &fd);
 
 	if (!e)
 		attachments_add(ret, fd);
@@ -43,7 +43,7 @@ static struct err *event_hold(struct attachments *a, int link_fd, int event_fd)
 }
 
 /* The program of an event of tracefs runs on all CPUs, whichever CPU the event is opened for. */
-struct err *attach_event(const struct unit *u, int prog_fd, const struct attach_opts *opts,
+struct err *attach_event(const struct unit *u, const int *progs, const struct attach_opts *opts,
 			 struct attachments *ret)
 {
 	uint32_t id = u->probes[0].event->id;
@@ -54,7 +54,7 @@ struct err *attach_event(const struct unit *u, int prog_fd, const struct attach_
 		return err_new("tracefs does not say what the event '%s' holds: its module may be "
 			       "gone",
 			       u->place.target);
-	e = attach_trace_event(prog_fd, id, u->place.target, &event_fd, &link_fd);
+	e = attach_trace_event(progs[0], id, u->place.target, &event_fd, &link_fd);
 	return e ? e : event_hold(ret, link_fd, event_fd);
 }
 
@@ -105,7 +105,7 @@ static struct err *attach_online(int prog_fd, const uint32_t *cpus, uint32_t ncp
 	return e;
 }
 
-struct err *attach_timers(const struct unit *u, int prog_fd, const struct attach_opts *opts,
+struct err *attach_timers(const struct unit *u, const int *progs, const struct attach_opts *opts,
 			  struct attachments *ret)
 {
 	CLEANUP(free) uint32_t *cpus = NULL;
@@ -117,7 +117,7 @@ struct err *attach_timers(const struct unit *u, int prog_fd, const struct attach
 		ncpus = 1;
 	}
 	for (uint32_t i = 0; i < u->nprobes && !e; i++)
-		e = opts->cpu >= 0 ? attach_one(prog_fd, (uint32_t)opts->cpu, &u->probes[i], ret)
-				   : attach_online(prog_fd, cpus, ncpus, &u->probes[i], ret);
+		e = opts->cpu >= 0 ? attach_one(progs[0], (uint32_t)opts->cpu, &u->probes[i], ret)
+				   : attach_online(progs[0], cpus, ncpus, &u->probes[i], ret);
 	return e;
 }

@@ -10,8 +10,8 @@
 #include "probe/attachments.h"
 #include "probe/engine.h"
 
-/* Attaches a loaded unit to its place. */
-MUST_CHECK struct err *unit_attach(const struct unit *u, int prog_fd,
+/* Attaches a loaded unit's programs to its place: progs[0], and others if there are several. */
+MUST_CHECK struct err *unit_attach(const struct unit *u, const int *progs,
 				   const struct attach_opts *opts, struct attachments *ret);
 
 /* Takes off the uprobes of a group, some time after the return. */
@@ -34,13 +34,15 @@ uint32_t attachments_nplaces(const struct attachments *a, pid_t pid);
 MUST_CHECK struct err *attachments_sweep(struct attachments *a, pid_t pid, int prog_fd);
 
 /* These attach to a raw tracepoint, timers, and functions, for the table in places.c. */
-MUST_CHECK struct err *attach_tracepoint(const struct unit *u, int prog_fd,
+MUST_CHECK struct err *attach_tracepoint(const struct unit *u, const int *progs,
 					 const struct attach_opts *opts, struct attachments *ret);
-MUST_CHECK struct err *attach_event(const struct unit *u, int prog_fd,
+MUST_CHECK struct err *attach_event(const struct unit *u, const int *progs,
 				    const struct attach_opts *opts, struct attachments *ret);
-MUST_CHECK struct err *attach_timers(const struct unit *u, int prog_fd,
+MUST_CHECK struct err *attach_timers(const struct unit *u, const int *progs,
 				     const struct attach_opts *opts, struct attachments *ret);
-MUST_CHECK struct err *attach_kfuncs(const struct unit *u, int prog_fd,
+MUST_CHECK struct err *attach_kfuncs(const struct unit *u, const int *progs,
 				     const struct attach_opts *opts, struct attachments *ret);
-MUST_CHECK struct err *attach_uprobes(const struct unit *u, int prog_fd,
+MUST_CHECK struct err *attach_kfuncs_few(const struct unit *u, const int *progs,
+					 const struct attach_opts *opts, struct attachments *ret);
+MUST_CHECK struct err *attach_uprobes(const struct unit *u, const int *progs,
 				      const struct attach_opts *opts, struct attachments *ret);

@@ -1,6 +1,7 @@
 /*
- * Attaches probes of kernel functions: with one link for all, or one by one on kernels without such
- * links.
+ * Attaches probes of kernel functions. Few functions have a program each, which the kernel calls
+ * from the function's first instruction and at its return. Many have one program: with one link for
+ * all, or one by one on kernels without such links.
  *
  * The kernel attaches all functions of a link or none, and does not say which of them it refuses.
  * Therefore a link that is refused is tried again in halves, until the refused functions are known.
@@ -167,13 +168,13 @@ static struct err *addresses_check(const struct unit *u)
 	return NULL;
 }
 
-struct err *attach_kfuncs(const struct unit *u, int prog_fd, const struct attach_opts *opts,
+struct err *attach_kfuncs(const struct unit *u, const int *progs, const struct attach_opts *opts,
 			  struct attachments *ret)
 {
 	struct err *e = addresses_check(u);
 
 	for (int is_return = 0; is_return < 2 && !e; is_return++) {
-		struct attempt at = {.prog_fd = prog_fd,
+		struct attempt at = {.prog_fd = progs[0],
 				     .is_return = is_return,
 				     .links = ret,
 				     .opts = opts};
@@ -183,4 +184,22 @@ struct err *attach_kfuncs(const struct unit *u, int prog_fd, const struct attach
 		vec_deinit(&all);
 	}
 	return e;
+}
+
+/* The caller knows what to do without these programs: it gets the first error. */
+struct err *attach_kfuncs_few(const struct unit *u, const int *progs,
+			      const struct attach_opts *opts, struct attachments *ret)
+{
+	for (uint32_t i = 0; i < u->nprobes; i++) {
+		const struct unit_probe *p = &u->probes[i];
+		int fd;
+
+		if (opts->is_interrupted && *opts->is_interrupted)
+			break;
+		fd = attach_function(progs[i], p->spot == UPROBE_RETURN, p->key);
+		if (fd < 0)
+			return err_sys(errno, "cannot link a program to '%s'", p->kfunc->name);
+		attachments_add(ret, fd);
+	}
+	return NULL;
 }

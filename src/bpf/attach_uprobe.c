@@ -491,10 +491,10 @@ static void placed_add(struct placed_list *l, const struct attempt *at, const st
 	vec_push(&to->pids, p->at);
 }
 
-struct err *attach_uprobes(const struct unit *u, int prog_fd, const struct attach_opts *opts,
+struct err *attach_uprobes(const struct unit *u, const int *progs, const struct attach_opts *opts,
 			   struct attachments *ret)
 {
-	struct attempt at = {.prog_fd = prog_fd, .opts = opts, .piece = PIECE_FIRST};
+	struct attempt at = {.prog_fd = progs[0], .opts = opts, .piece = PIECE_FIRST};
 	struct placed_list *l = placed_list(ret);
 	uprobe_vec probes = {0};
 	struct err *e;

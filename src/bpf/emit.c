@@ -227,6 +227,11 @@ void em_xchg32(struct emitter *e, int base, int16_t off, int src)
 	em_insn(e, INSN_ATOMIC(BPF_W, BPF_XCHG, base, off, src));
 }
 
+void em_cmpxchg32(struct emitter *e, int base, int16_t off, int src)
+{
+	em_insn(e, INSN_ATOMIC(BPF_W, BPF_CMPXCHG, base, off, src));
+}
+
 void em_helper(struct emitter *e, int id)
 {
 	em_insn(e, INSN_CALL(id));

@@ -62,6 +62,8 @@ void em_atomic(struct emitter *e, int op, int base, int16_t off, int src);
 
 /* Exchanges src and the 32 bits at base + off. */
 void em_xchg32(struct emitter *e, int base, int16_t off, int src);
+/* Stores src if the memory has the value of r0; r0 = what the memory had. */
+void em_cmpxchg32(struct emitter *e, int base, int16_t off, int src);
 
 void em_helper(struct emitter *e, int id);
 void em_call_rt(struct emitter *e, const char *name);

@@ -73,8 +73,11 @@ struct call_budget {
 };
 
 struct loaded {
-	const struct unit *unit;
+	const struct unit *unit; /* as the session gave it */
+	struct unit as;		 /* as it is loaded: perhaps at a faster kind of place */
 	int prog_fd, dispatch_fd;
+	int *progs; /* all programs, of which prog_fd is the first */
+	uint32_t nprogs;
 	struct call_budget budget;
 };
 

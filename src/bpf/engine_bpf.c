@@ -111,14 +111,14 @@ static void unit_debug(const struct bpf_run *b, const struct loaded *l, const st
 	strbuf_addf(
 		&text,
 		"BPF program '%s': %u instructions, %u probes, calls %u deep, %u bytes of stack",
-		l->unit->name, c->insns.len, l->unit->nprobes, l->budget.calls, l->budget.stack);
+		l->as.name, c->insns.len, l->as.nprobes, l->budget.calls, l->budget.stack);
 	b->opts.debug(b->opts.ctx, strbuf_text(&text));
 	strbuf_deinit(&text);
 }
 
-static struct err *unit_make(struct bpf_run *b, const struct unit *u, struct loaded *l,
-			     uint32_t *ret_span)
+static struct err *unit_make(struct bpf_run *b, struct loaded *l, uint32_t *ret_span)
 {
+	const struct unit *u = &l->as;
 	const struct place_traits *traits = place_traits(u->place.kind);
 	struct kfields kfields;
 	const struct gen_env env = {
@@ -146,16 +146,39 @@ static struct err *unit_make(struct bpf_run *b, const struct unit *u, struct loa
 	return e;
 }
 
-static void bpf_unload(struct engine_run *r, struct loaded *l)
+/* Makes and loads the unit for places of the kind, which may be a faster one than its own. */
+static struct err *unit_make_at(struct bpf_run *b, enum place_kind kind, struct loaded *l,
+				uint32_t *ret_span)
 {
-	const struct bpf_run *b = run_of(r);
+	l->as = *l->unit;
+	if (kind != l->unit->place.kind) {
+		const struct place_traits *traits = place_traits(kind);
 
-	if (!l)
-		return;
+		l->as.place.kind = kind;
+		l->as.name = traits->name;
+		l->as.can_nest |= traits->is_preemptible;
+	}
+	return unit_make(b, l, ret_span);
+}
+
+static void progs_close(const struct bpf_run *b, struct loaded *l)
+{
 	if (l->prog_fd >= 0 && l->prog_fd != b->code_prog)
 		(void)close(l->prog_fd);
+	for (uint32_t i = 1; i < l->nprogs; i++)
+		(void)close(l->progs[i]);
+	l->prog_fd = -1;
+	l->nprogs = 0;
+}
+
+static void bpf_unload(struct engine_run *r, struct loaded *l)
+{
+	if (!l)
+		return;
+	progs_close(run_of(r), l);
 	if (l->dispatch_fd >= 0)
 		(void)close(l->dispatch_fd);
+	free(l->progs);
 	free(l);
 }
 
@@ -173,7 +196,11 @@ static struct err *bpf_load(struct engine_run *r, const struct unit *u, struct l
 		kmaps_warm(b->maps, b->opts.layout);
 		b->is_warm = true;
 	}
-	e = unit_make(b, u, l, ret_span);
+	e = unit_make_at(b, place_preferred(u), l, ret_span);
+	if (e && l->as.place.kind != u->place.kind) {
+		err_destroy(e);
+		e = unit_make_at(b, u->place.kind, l, ret_span);
+	}
 	if (e) {
 		bpf_unload(r, l);
 		return e;
@@ -187,16 +214,38 @@ static struct err *bpf_load(struct engine_run *r, const struct unit *u, struct l
 /* Closes the program's descriptor: the links keep the program, and there may be many libraries. */
 static void bpf_settle(struct engine_run *r, struct loaded *l)
 {
-	if (l->prog_fd >= 0 && l->prog_fd != run_of(r)->code_prog)
-		(void)close(l->prog_fd);
-	l->prog_fd = -1;
+	progs_close(run_of(r), l);
+}
+
+/* Loads and attaches the unit in its own form, after the faster one was refused. */
+static struct err *attach_plainly(struct bpf_run *b, struct loaded *l,
+				  const struct attach_opts *opts, struct attachments *ret)
+{
+	uint32_t span;
+	struct err *e;
+
+	progs_close(b, l);
+	free(l->progs);
+	l->progs = NULL;
+	(void)close(l->dispatch_fd);
+	l->dispatch_fd = -1;
+	e = unit_make_at(b, l->unit->place.kind, l, &span);
+	return e ? e : unit_attach(&l->as, l->progs, opts, ret);
 }
 
 static struct err *bpf_attach(struct engine_run *r, struct loaded *l,
 			      const struct attach_opts *opts, struct attachments *ret)
 {
-	(void)r;
-	return unit_attach(l->unit, l->prog_fd, opts, ret);
+	uint32_t had = ret->nfds;
+	struct err *e = unit_attach(&l->as, l->progs, opts, ret);
+
+	if (!e || l->as.place.kind == l->unit->place.kind)
+		return e;
+	if (run_of(r)->opts.debug)
+		run_of(r)->opts.debug(run_of(r)->opts.ctx, err_text(e));
+	err_destroy(e);
+	attachments_close_from(ret, had);
+	return attach_plainly(run_of(r), l, opts, ret);
 }
 
 static struct err *bpf_drop_process(struct engine_run *r, struct loaded *l, uint32_t tgid)

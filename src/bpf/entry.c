@@ -80,6 +80,39 @@ static void state_check(struct entry *en)
 
 /* ---- machine state -------------------------------------------------------------------------- */
 
+#define OWNER_BIT (1 << 30) /* above all thread ids */
+
+/*
+ * Whether the busy word of a machine state says which thread has claimed it. A program that yields
+ * does not fire in what a program of ours calls; but where another thread has preempted that
+ * program, it fires.
+ */
+static bool has_owner(const struct entry *en)
+{
+	return en->ops->traits.is_preemptible && en->ops->traits.yields;
+}
+
+/* r7 = the busy word of states that this thread claims */
+static void owner_load(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+
+	if (!has_owner(en))
+		return;
+	em_helper(e, BPF_FUNC_get_current_pid_tgid);
+	em_mov32(e, R7, R0);
+	em_alu_imm(e, BPF_OR, R7, OWNER_BIT);
+}
+
+/* Leaves if the state is this thread's, or if that is not known; r1 = its busy word, not 0. */
+static void owner_yield(struct entry *en)
+{
+	struct emitter *e = &en->g->e;
+
+	em_jmp_reg(e, BPF_JEQ, R1, R7, en->quit);
+	em_jmp_imm(e, BPF_JLT, R1, OWNER_BIT, en->quit);
+}
+
 /* r9 = machine state of the slot at FRAME_KEY, r1 = its busy word */
 static void mach_load(struct entry *en)
 {
@@ -90,7 +123,11 @@ static void mach_load(struct entry *en)
 	em_helper(e, BPF_FUNC_map_lookup_elem);
 	em_jmp_imm(e, BPF_JEQ, R0, 0, en->quit);
 	em_mov(e, R9, R0);
-	if (en->ops->traits.is_preemptible) {
+	if (has_owner(en)) {
+		em_imm(e, R0, 0);
+		em_cmpxchg32(e, R9, offsetof(struct rt_mach, busy), R7);
+		em_mov(e, R1, R0);
+	} else if (en->ops->traits.is_preemptible) {
 		em_imm(e, R1, 1);
 		em_xchg32(e, R9, offsetof(struct rt_mach, busy), R1);
 	} else {
@@ -105,6 +142,8 @@ static void emit_next_levels(struct gen *g, const struct cold *c)
 	struct emitter *e = &g->e;
 
 	for (uint32_t level = 1; level < RT_LEVELS; level++) {
+		if (has_owner(en))
+			owner_yield(en);
 		em_load(e, 4, R1, R10, FRAME_KEY);
 		em_alu_imm(e, BPF_ADD, R1, 1);
 		em_store(e, 4, R10, FRAME_KEY, R1);
@@ -161,8 +200,9 @@ static void mach_claim(struct entry *en)
 		em_jmp_imm(e, BPF_JNE, R0, (int32_t)only_cpu - 1, en->quit);
 	em_alu_imm(e, BPF_MUL, R0, RT_LEVELS);
 	em_store(e, 4, R10, FRAME_KEY, R0);
+	owner_load(en);
 	mach_load(en);
-	if (en->ops->traits.yields)
+	if (en->ops->traits.yields && !has_owner(en))
 		em_jmp_imm(e, BPF_JNE, R1, 0, en->quit);
 	else
 		em_jmp_imm(e, BPF_JNE, R1, 0,
@@ -696,7 +736,7 @@ static void gen_funcs(struct entry *en)
 {
 	struct gen *g = en->g;
 
-	g->depth = en->ops->is_on_stack;
+	g->depth = en->ops->is_on_stack + en->ops->has_trampoline;
 	gen_entry(en);
 	if (en->group_ends.len) {
 		g->depth += en->ops->is_on_stack;
@@ -724,7 +764,8 @@ static const char *ctx_type(enum bpf_prog_type type)
 	case BPF_PROG_TYPE_PERF_EVENT: return "bpf_perf_event_data";
 	case BPF_PROG_TYPE_KPROBE: return "bpf_user_pt_regs_t";
 	case BPF_PROG_TYPE_TRACEPOINT:
-		return "u64"; /* the kernel wants none by a name of its own */
+		return "u64";			  /* the kernel wants none by a name of its own */
+	case BPF_PROG_TYPE_TRACING: return "u64"; /* the same */
 	default: BUG("program type %d", (int)type);
 	}
 }

@@ -31,9 +31,16 @@ struct place_ops {
 	uint32_t multi_type;
 	enum feature multi_feature; /* what the kernel must have for such links */
 	bool has_key_late;	    /* args() needs the key, at FRAME_VAL */
-	/* Hangs a loaded unit on its place; NULL: BPF_PROG_TEST_RUN runs it. */
-	struct err *(*attach)(const struct unit *u, int prog_fd, const struct attach_opts *opts,
-			      struct attachments *ret);
+	/* the program is called by a piece of code of the kernel, which is a frame of its stack */
+	bool has_trampoline;
+	/* This kind is tried first for a unit that it suits(); PLACE_TEST_RUN: there is none. */
+	enum place_kind faster;
+	bool (*suits)(const struct unit *u);
+	/* Program i of the unit's nprobes programs is for one function; NULL: the unit has one. */
+	struct err *(*target)(const struct unit *u, uint32_t i, struct prog_target *ret);
+	/* Hangs a loaded unit's programs on its place; NULL: BPF_PROG_TEST_RUN runs the unit. */
+	struct err *(*attach)(const struct unit *u, const int *progs,
+			      const struct attach_opts *opts, struct attachments *ret);
 };
 
 struct entry {
@@ -55,6 +62,18 @@ extern const struct place_ops place_table[PLACE_NKINDS];
 uint32_t sys_args_used(const struct entry *en);
 /* Takes the task in r7; leaves in r7 its registers at the boundary to user mode. */
 void sys_load_regs(struct entry *en);
+
+/* Of functions, so many arguments are filled. */
+#define NFUNC_ARGS 10
+/* The first n arguments are in registers, the others on the stack above the return address. */
+void entry_args_fill(struct entry *en, uint32_t used, const uint32_t *regs, uint32_t n);
+void args_zero(struct entry *en, uint32_t used);
+
+/* places_kfunc.c: for functions of the kernel, and for few of them. */
+void kfunc_args(struct entry *en);
+void kfunc_few_args(struct entry *en);
+bool kfunc_few_suits(const struct unit *u);
+MUST_CHECK struct err *kfunc_few_target(const struct unit *u, uint32_t i, struct prog_target *ret);
 
 /* entry_view.c. Whether the call of the probe has several keys, one for each variant. */
 bool sys_has_variants(const struct unit_probe *p);

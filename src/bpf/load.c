@@ -214,11 +214,14 @@ static struct err *verdict_error(const struct verdict *v, const struct unit *u,
 
 /* ---- loading ---------------------------------------------------------------------------- */
 
-static union bpf_attr load_attr(const struct unit *u, const struct linked *l)
+static union bpf_attr load_attr(const struct unit *u, const struct linked *l,
+				const struct prog_target *target)
 {
 	union bpf_attr attr = {
 		.prog_type = place_prog_type(u->place.kind),
-		.expected_attach_type = place_attach_type(u->place.kind),
+		.expected_attach_type = target->attach_type,
+		.attach_btf_id = target->btf_id,
+		.attach_btf_obj_fd = (uint32_t)target->btf_fd,
 		.insns = (uint64_t)(uintptr_t)l->insns.data,
 		.insn_cnt = l->insns.len,
 		.license = (uint64_t)(uintptr_t)LICENSE,
@@ -275,10 +278,9 @@ static int load_once(union bpf_attr *attr)
  * now, the refusal was not the verifier's, and the program is used.
  */
 static struct err *load_explain(const struct unit *u, const struct bpf_code *code,
-				const struct linked *l, int sys, FILE *log, uint32_t *ret_span,
-				int *ret_prog)
+				const struct linked *l, union bpf_attr attr, int sys, FILE *log,
+				uint32_t *ret_span, int *ret_prog)
 {
-	union bpf_attr attr = load_attr(u, l);
 	struct verdict v;
 	struct err *e = NULL;
 	char *text;
@@ -313,16 +315,52 @@ static struct err *load_explain(const struct unit *u, const struct bpf_code *cod
 	return e;
 }
 
+/* Loads program i of a unit. */
+static struct err *prog_load(const struct unit *u, const struct bpf_code *code,
+			     const struct linked *l, uint32_t i, FILE *log, uint32_t *ret_span,
+			     int *ret_prog)
+{
+	struct prog_target target;
+	union bpf_attr attr;
+	struct err *e = place_target(u, i, &target);
+	int prog;
+
+	if (e)
+		return e;
+	attr = load_attr(u, l, &target);
+	prog = log ? -1 : load_once(&attr);
+	if (prog < 0)
+		e = load_explain(u, code, l, attr, log ? 0 : errno, log, ret_span, &prog);
+	if (target.btf_fd > 0)
+		(void)close(target.btf_fd);
+	if (!e)
+		*ret_prog = prog;
+	return e;
+}
+
+/* Loads all programs of a unit; after an error there are none. */
+static struct err *progs_load(const struct unit *u, const struct bpf_code *code,
+			      const struct linked *l, FILE *log, uint32_t *ret_span, int *progs)
+{
+	uint32_t n = place_nprogs(u), i;
+	struct err *e = NULL;
+
+	for (i = 0; i < n && !e; i++)
+		e = prog_load(u, code, l, i, i ? NULL : log, ret_span, &progs[i]);
+	for (uint32_t k = 0; e && k + 1 < i; k++)
+		(void)close(progs[k]);
+	return e;
+}
+
 struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct kmaps *m,
 		      const struct layout *layout, FILE *log, struct loaded *ret_loaded,
 		      uint32_t *ret_span)
 {
+	CLEANUP(free) int *progs = xcalloc(place_nprogs(u), sizeof(*progs));
 	CLEANUP(fd) int dispatch = -1;
 	struct linked l;
-	union bpf_attr attr;
 	struct err *e = dispatch_create(u, &dispatch);
 	uint32_t insn = 0;
-	int prog = -1;
 
 	*ret_span = 0;
 	if (!e)
@@ -332,12 +370,13 @@ struct err *unit_load(const struct unit *u, const struct bpf_code *code, struct 
 	e = budget_check(&l, code, &ret_loaded->budget, &insn);
 	if (e)
 		*ret_span = span_find(code, insn);
-	attr = load_attr(u, &l);
-	prog = e || log ? -1 : load_once(&attr);
-	if (!e && prog < 0)
-		e = load_explain(u, code, &l, log ? 0 : errno, log, ret_span, &prog);
+	else
+		e = progs_load(u, code, &l, log, ret_span, progs);
 	if (!e) {
-		ret_loaded->prog_fd = prog;
+		ret_loaded->prog_fd = progs[0];
+		ret_loaded->nprogs = place_nprogs(u);
+		ret_loaded->progs = progs;
+		progs = NULL;
 		ret_loaded->dispatch_fd = fd_take(&dispatch);
 	}
 	linked_deinit(&l);

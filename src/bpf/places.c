@@ -404,10 +404,7 @@ static void perf_args(struct entry *en)
 
 /* ---- arguments of functions ------------------------------------------------------------------ */
 
-#define NFUNC_ARGS 10
-
-/* The first n arguments are in registers, the others on the stack above the return address. */
-static void entry_args_fill(struct entry *en, uint32_t used, const uint32_t *regs, uint32_t n)
+void entry_args_fill(struct entry *en, uint32_t used, const uint32_t *regs, uint32_t n)
 {
 	struct emitter *e = &en->g->e;
 	uint32_t last = NFUNC_ARGS - 1;
@@ -465,7 +462,7 @@ static void uprobe_entry32_args(struct entry *en, uint32_t used)
 	}
 }
 
-static void args_zero(struct entry *en, uint32_t used)
+void args_zero(struct entry *en, uint32_t used)
 {
 	for (uint32_t k = 0; k < NFUNC_ARGS; k++)
 		if (used >> k & 1)
@@ -706,47 +703,6 @@ static void uprobe_args(struct entry *en)
 	em_here(e, done);
 }
 
-/* ---- functions of the kernel ----------------------------------------------------------------- */
-
-/* arg0 is -1: the kernel does not say which of its instructions returns. */
-static void kfunc_return_args(struct entry *en, uint32_t used)
-{
-	struct emitter *e = &en->g->e;
-
-	if (used & 1)
-		em_store_imm(e, 8, R9, (int32_t)ARG_OFF(0), -1);
-	if (used & 2) {
-		em_load(e, 8, R1, R6, (int32_t)arch.func_value);
-		gen_mach_store(en->g, 8, ARG_OFF(1), R1);
-	}
-	args_zero(en, used & ~3u);
-}
-
-/* A unit may have probes at entries and at returns. */
-static void kfunc_args(struct entry *en)
-{
-	struct emitter *e = &en->g->e;
-	uint32_t used = en->g->needs.args & en->ops->args_filled, nreturns = 0;
-	uint32_t is_return = em_label(e), done = em_label(e);
-
-	for (uint32_t i = 0; i < en->g->u->nprobes; i++)
-		nreturns += en->g->u->probes[i].spot == UPROBE_RETURN;
-	if (!used)
-		return;
-	if (nreturns && nreturns < en->g->u->nprobes) {
-		em_load(e, 4, R1, R8, offsetof(struct rt_dispatch, spot));
-		em_jmp_imm(e, BPF_JEQ, R1, UPROBE_RETURN, is_return);
-	}
-	if (nreturns < en->g->u->nprobes) {
-		entry_args_fill(en, used, arch.func_args, ARRAY_LEN(arch.func_args));
-		em_ja(e, done);
-	}
-	em_here(e, is_return);
-	if (nreturns)
-		kfunc_return_args(en, used);
-	em_here(e, done);
-}
-
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /*
@@ -860,7 +816,21 @@ const struct place_ops place_table[PLACE_NKINDS] = {
 		.args_filled = ARGS_ALL,
 		.multi_type = ATTACH_KPROBE_MULTI,
 		.multi_feature = FEAT_KPROBE_MULTI,
+		.faster = PLACE_KFUNC_FEW,
 		.attach = attach_kfuncs,
+	},
+	[PLACE_KFUNC_FEW] = {
+		.traits = {.name = "fathom_fentry", .is_preemptible = true, .interrupts = true,
+			   .is_interruptible = true, .yields = true, .wider = PLACE_KFUNC_FEW},
+		.prog_type = BPF_PROG_TYPE_TRACING,
+		.key = perf_key,
+		.args = kfunc_few_args,
+		.args_filled = ARGS_ALL,
+		.is_on_stack = true,
+		.has_trampoline = true,
+		.suits = kfunc_few_suits,
+		.target = kfunc_few_target,
+		.attach = attach_kfuncs_few,
 	},
 	[PLACE_RAWTP] = {
 		.traits = {.name = "fathom_rawtp", .interrupts = true, .is_interruptible = true,
@@ -902,10 +872,30 @@ uint32_t place_attach_type(enum place_kind kind)
 	return ops->multi_type && feat_has(ops->multi_feature) ? ops->multi_type : 0;
 }
 
-struct err *unit_attach(const struct unit *u, int prog_fd, const struct attach_opts *opts,
+enum place_kind place_preferred(const struct unit *u)
+{
+	enum place_kind faster = place_table[u->place.kind].faster;
+
+	return faster && place_table[faster].suits(u) ? faster : u->place.kind;
+}
+
+uint32_t place_nprogs(const struct unit *u)
+{
+	return place_table[u->place.kind].target ? u->nprobes : 1;
+}
+
+struct err *place_target(const struct unit *u, uint32_t i, struct prog_target *ret)
+{
+	const struct place_ops *ops = &place_table[u->place.kind];
+
+	*ret = (struct prog_target){.attach_type = place_attach_type(u->place.kind)};
+	return ops->target ? ops->target(u, i, ret) : NULL;
+}
+
+struct err *unit_attach(const struct unit *u, const int *progs, const struct attach_opts *opts,
 			struct attachments *ret)
 {
 	const struct place_ops *ops = &place_table[u->place.kind];
 
-	return ops->attach ? ops->attach(u, prog_fd, opts, ret) : NULL;
+	return ops->attach ? ops->attach(u, progs, opts, ret) : NULL;
 }

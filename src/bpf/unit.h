@@ -42,6 +42,16 @@ struct gen_env {
 /* places.c: for load.c, the type of program of a kind of place, and its attach type. */
 enum bpf_prog_type place_prog_type(enum place_kind kind);
 uint32_t place_attach_type(enum place_kind kind);
+/* The kind to try first for a unit: its own, or a faster one that means the same. */
+enum place_kind place_preferred(const struct unit *u);
+/* What the kernel has to know when a program is loaded that is for one of its functions. */
+struct prog_target {
+	uint32_t attach_type, btf_id;
+	int btf_fd; /* the module's types, which the caller closes; 0: the kernel's */
+};
+/* How many programs a unit has, and what program i is for (btf_id 0: for no function). */
+uint32_t place_nprogs(const struct unit *u);
+MUST_CHECK struct err *place_target(const struct unit *u, uint32_t i, struct prog_target *ret);
 
 /* Generates the code of a unit. */
 MUST_CHECK struct err *bpf_gen_unit(const struct unit *u, const struct gen_env *env,

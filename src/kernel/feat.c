@@ -212,6 +212,32 @@ static int probe_kprobe_multi(void)
 	return link >= 0 || errno == EFAULT ? 0 : errno;
 }
 
+/* The kernel has this function for tests of such programs. The program is not attached. */
+static int probe_fentry(void)
+{
+	static const char func[] = "bpf_fentry_test1";
+	struct bpf_insn insns[] = {INSNS_RETURN(0)};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_TRACING,
+		.expected_attach_type = BPF_TRACE_FENTRY,
+		.insns = (uint64_t)(uintptr_t)insns,
+		.insn_cnt = ARRAY_LEN(insns),
+		.license = (uint64_t)(uintptr_t) "Dual MIT/GPL",
+	};
+	struct btf_file *btf = NULL;
+	struct err *e = btf_file_open(BTF_KERNEL, NULL, &btf);
+	CLEANUP(fd) int fd = -1;
+
+	if (!e)
+		attr.attach_btf_id = btf_file_find_symbol(btf, func, strlen(func));
+	btf_file_close(btf);
+	err_destroy(e);
+	if (!attr.attach_btf_id)
+		return ENOENT;
+	fd = sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+	return fd < 0 ? errno : 0;
+}
+
 static int probe_test_run(void)
 {
 	struct bpf_insn insns[] = {INSNS_RETURN(0)};
@@ -241,6 +267,7 @@ static const struct {
 	[FEAT_UPROBE_NOP5]  = {"UPROBE_NOP5",  probe_uprobe_nop5},
 	[FEAT_KPROBE]	    = {"KPROBE",       probe_kprobe},
 	[FEAT_KPROBE_MULTI] = {"KPROBE_MULTI", probe_kprobe_multi},
+	[FEAT_FENTRY]	    = {"FENTRY",       probe_fentry},
 	[FEAT_TEST_RUN]	    = {"TEST_RUN",     probe_test_run},
 };
 /* clang-format on */

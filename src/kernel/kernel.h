@@ -93,6 +93,15 @@ int attach_kprobe_multi(int prog_fd, const uint64_t *addrs, const uint64_t *cook
 int attach_kprobe(int prog_fd, uint64_t addr, uint64_t cookie, bool is_return, int *ret_event_fd,
 		  int *ret_link_fd);
 
+#define KERNEL_MODULE "vmlinux" /* stands for the kernel itself where modules are named */
+/*
+ * The type information of a module, as a descriptor for BPF_PROG_LOAD; of the kernel itself it is
+ * 0, which is not to be closed. -1 and errno.
+ */
+int btf_object_open(const char *mod);
+/* Links a program to the function it was loaded for, at its entry or its return; -1 and errno. */
+int attach_function(int prog_fd, bool is_return, uint64_t cookie);
+
 /* ---- uprobes, programs ----------------------------------------------------------------------- */
 
 /*

@@ -197,6 +197,51 @@ int attach_kprobe(int prog_fd, uint64_t addr, uint64_t cookie, bool is_return, i
 	return 0;
 }
 
+/* Whether the object of type information is that of the module. */
+static bool btf_object_is(int fd, const char *mod)
+{
+	char name[64] = "";
+	struct bpf_btf_info info = {.name = (uint64_t)(uintptr_t)name, .name_len = sizeof(name)};
+	union bpf_attr attr = {.info.bpf_fd = (uint32_t)fd,
+			       .info.info_len = sizeof(info),
+			       .info.info = (uint64_t)(uintptr_t)&info};
+
+	return !sys_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr)) && info.kernel_btf &&
+	       strcmp(name, mod) == 0;
+}
+
+int btf_object_open(const char *mod)
+{
+	union bpf_attr next = {0};
+	int fd;
+
+	if (strcmp(mod, KERNEL_MODULE) == 0)
+		return 0;
+	while (!sys_bpf(BPF_BTF_GET_NEXT_ID, &next, sizeof(next))) {
+		union bpf_attr attr = {.btf_id = next.next_id};
+
+		next.start_id = next.next_id;
+		fd = sys_bpf(BPF_BTF_GET_FD_BY_ID, &attr, sizeof(attr));
+		if (fd < 0)
+			continue; /* it has gone */
+		if (btf_object_is(fd, mod))
+			return fd;
+		(void)close(fd);
+	}
+	return -1;
+}
+
+int attach_function(int prog_fd, bool is_return, uint64_t cookie)
+{
+	union bpf_attr attr = {
+		.link_create.prog_fd = (uint32_t)prog_fd,
+		.link_create.attach_type = is_return ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY,
+		.link_create.tracing.cookie = cookie,
+	};
+
+	return sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
+}
+
 int uprobe_multi_try(int prog_fd, const char *path, pid_t pid)
 {
 	struct uprobe_multi_attr attr = {

@@ -12,6 +12,13 @@ void attachments_add(struct attachments *a, int fd)
 	a->fds[a->nfds++] = fd;
 }
 
+void attachments_close_from(struct attachments *a, uint32_t from)
+{
+	for (uint32_t i = from; i < a->nfds; i++)
+		(void)close(a->fds[i]); /* nothing can be done about a failing close of a link */
+	a->nfds = MIN(a->nfds, from);
+}
+
 void attachments_prepare(struct attachments *a)
 {
 	if (!a->keeper)
@@ -30,9 +37,7 @@ struct err *attachments_keeper(struct attachments *a, struct keeper **ret)
 
 void attachments_close_fast(struct attachments *a)
 {
-	for (uint32_t i = 0; i < a->nfds; i++)
-		(void)close(a->fds[i]); /* nothing can be done about a failing close of a link */
-	a->nfds = 0;
+	attachments_close_from(a, 0);
 }
 
 void attachments_close(struct attachments *a)

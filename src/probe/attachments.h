@@ -20,6 +20,8 @@ struct attachments {
 };
 
 void attachments_add(struct attachments *a, int fd); /* takes the descriptor */
+/* Closes the descriptors from number `from` on, which are the last that were added. */
+void attachments_close_from(struct attachments *a, uint32_t from);
 /* Makes the keeper early, when it is known that some probe will need it. */
 void attachments_prepare(struct attachments *a);
 /* Returns the keeper, and makes it at the first call. */

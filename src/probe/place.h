@@ -36,8 +36,9 @@ enum place_kind {
 	PLACE_RAWTP,	      /* the raw tracepoint target; key 0; argN: its parameters */
 	/* the event of tracefs that target names; key 0; argN: field N of its record */
 	PLACE_EVENT,
-	PLACE_COUNTER, /* as PLACE_TIMER, with a place_counter */
-	PLACE_KFUNC,   /* functions of the kernel: struct place_func; key = its probe */
+	PLACE_COUNTER,	 /* as PLACE_TIMER, with a place_counter */
+	PLACE_KFUNC,	 /* functions of the kernel: struct place_func; key = its probe */
+	PLACE_KFUNC_FEW, /* the same, where they are few: a program for each entry or return */
 	PLACE_NKINDS
 };
 
@@ -111,6 +112,11 @@ struct place_func {
 	const char *name, *mod;
 	const uint64_t *addrs; /* ascending */
 	uint32_t naddrs;
+	/*
+	 * The function's number in the type information of the kernel, or of its module; 0: not
+	 * known, or another function has the same name.
+	 */
+	uint32_t btf_id;
 	bool is_exact; /* the user named the function: a failure to attach must be reported */
 };
 

@@ -24,7 +24,7 @@
 struct fbt_types {
 	const char *mod;       /* NULL: the kernel */
 	struct btf_file *btf;  /* NULL: it has none */
-	struct hashmap *funcs; /* name -> its function in BTF; NULL until many are asked for */
+	struct hashmap *funcs; /* name -> number of its function; NULL until many are asked for */
 	uint32_t nlookups;
 };
 
@@ -74,6 +74,7 @@ static struct probe *function_add(struct probes *ps, const struct provider *pv, 
 		return NULL;
 	pr = probes_add_at(ps, pv, index, f->place.mod, f->place.name,
 			   is_return ? "return" : "entry", (uintptr_t)f);
+	kfunc_mark(f);
 	if (!f->keys[is_return])
 		f->keys[is_return] = 1 + probes_code_key(ps);
 	return pr;
@@ -210,33 +211,41 @@ static struct fbt_types *types_of_module(struct fbt_state *st, const char *mod)
 
 static void funcs_hash(struct fbt_types *ts)
 {
-	const struct btf_type *t = NULL;
+	uint32_t end = btf_file_end(ts->btf);
 
 	ts->funcs = hashmap_create();
-	while ((t = btf_file_next(ts->btf, t))) {
-		const char *name = btf_file_str(ts->btf, t->name_off);
+	for (uint32_t id = btf_file_first(ts->btf); id < end; id++) {
+		const struct btf_type *t = btf_file_type(ts->btf, id);
+		const char *name = t ? btf_file_str(ts->btf, t->name_off) : "";
 
-		if (BTF_INFO_KIND(t->info) == BTF_KIND_FUNC && !hashmap_finds(ts->funcs, name))
-			hashmap_sets(ts->funcs, name, (void *)(uintptr_t)t);
+		if (t && BTF_INFO_KIND(t->info) == BTF_KIND_FUNC && !hashmap_finds(ts->funcs, name))
+			hashmap_sets(ts->funcs, name, (void *)(uintptr_t)id);
 	}
+}
+
+/* The number of a function in BTF; 0: BTF does not have it. */
+static uint32_t function_id(struct fbt_types *ts, const char *name)
+{
+	const struct btf_type *func;
+	uint32_t id;
+
+	if (!ts->btf)
+		return 0;
+	if (!ts->funcs && ts->nlookups++ >= FEW_LOOKUPS)
+		funcs_hash(ts);
+	id = ts->funcs ? (uint32_t)(uintptr_t)hashmap_finds(ts->funcs, name)
+		       : btf_file_find_symbol(ts->btf, name, strlen(name));
+	func = btf_file_type(ts->btf, id);
+	return func && BTF_INFO_KIND(func->info) == BTF_KIND_FUNC ? id : 0;
 }
 
 /* The parameters and the result of a function; NULL: BTF does not have it. */
 static const struct btf_type *function_proto(struct fbt_types *ts, const char *name)
 {
-	const struct btf_type *func;
+	uint32_t id = function_id(ts, name);
+	const struct btf_type *func = id ? btf_file_type(ts->btf, id) : NULL;
 
-	if (!ts->btf)
-		return NULL;
-	if (!ts->funcs && ts->nlookups++ >= FEW_LOOKUPS)
-		funcs_hash(ts);
-	if (ts->funcs)
-		func = hashmap_finds(ts->funcs, name);
-	else
-		func = btf_file_type(ts->btf, btf_file_find_symbol(ts->btf, name, strlen(name)));
-	if (!func || BTF_INFO_KIND(func->info) != BTF_KIND_FUNC)
-		return NULL;
-	func = btf_file_type(ts->btf, func->type);
+	func = func ? btf_file_type(ts->btf, func->type) : NULL;
 	return func && BTF_INFO_KIND(func->info) == BTF_KIND_FUNC_PROTO ? func : NULL;
 }
 
@@ -310,6 +319,11 @@ static uint32_t fbt_points(const struct probe *pr, struct probe_point *ret)
 	bool is_return = strcmp(pr->name, "return") == 0;
 
 	kfuncs_locate(f->all);
+	if (kfunc_is_single(f) && !f->place.btf_id)
+		f->place.btf_id =
+			function_id(types_of_module(CONTAINER_OF(f->all, struct fbt_state, funcs),
+						    f->place.mod),
+				    f->place.name);
 	ret[0] = (struct probe_point){
 		.place = {.kind = PLACE_KFUNC},
 		.key = f->keys[is_return] - 1,

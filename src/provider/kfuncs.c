@@ -215,12 +215,12 @@ static bool is_stop(const struct kfuncs *fs, uint64_t addr)
 	return !fs->stops.len || (low < fs->stops.len && fs->stops.data[low] <= addr + STOP_MAX);
 }
 
-/* A line without its newline. */
-static void symbol_read(struct kfuncs *fs, char *line)
+/* names: of functions with probes -> 1 + how many have that name. line: without its newline */
+static void symbol_read(struct kfuncs *fs, struct hashmap *names, char *line)
 {
 	struct kallsym sym = {0};
 	char *end, *tab;
-	uintptr_t at;
+	uintptr_t at, same;
 
 	sym.addr = strtoull(line, &end, 16);
 	if (!sym.addr || end[0] != ' ' || !end[1] || end[2] != ' ')
@@ -230,23 +230,58 @@ static void symbol_read(struct kfuncs *fs, char *line)
 		return;
 	tab = strchr(end + 3, '\t');
 	if (tab)
+		*tab = '\0';
+	same = (uintptr_t)hashmap_finds(names, end + 3);
+	if (same)
+		hashmap_sets(names, end + 3, (void *)(same + 1));
+	if (tab)
 		*tab = ' ';
 	at = (uintptr_t)hashmap_finds(fs->by_line, end + 3);
 	if (at && is_stop(fs, sym.addr))
 		address_add(&fs->list.data[at - 1].place, sym.addr);
 }
 
+void kfunc_mark(struct kfunc *f)
+{
+	f->all->nkeyed += !f->keys[0] && !f->keys[1];
+}
+
+/* The names of functions that have probes; none if these are many. */
+static struct hashmap *names_collect(const struct kfuncs *fs)
+{
+	struct hashmap *names = hashmap_create();
+
+	for (uint32_t i = 0; fs->nkeyed <= KFUNC_FEW && i < fs->list.len; i++)
+		if (fs->list.data[i].keys[0] || fs->list.data[i].keys[1])
+			hashmap_sets(names, fs->list.data[i].place.name, (void *)(uintptr_t)1);
+	return names;
+}
+
 void kfuncs_locate(struct kfuncs *fs)
 {
 	CLEANUP(file) FILE *f = NULL;
+	struct hashmap *names;
 	char line[1024];
 
 	if (fs->has_addrs)
 		return;
 	fs->has_addrs = true;
+	names = names_collect(fs);
 	f = fopen(KALLSYMS_PATH, "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = '\0';
-		symbol_read(fs, line);
+		symbol_read(fs, names, line);
 	}
+	for (uint32_t i = 0; hashmap_count(names) && i < fs->list.len; i++) {
+		struct kfunc *fn = &fs->list.data[i];
+		uintptr_t n = (uintptr_t)hashmap_finds(names, fn->place.name);
+
+		fn->nsame = n ? (uint32_t)n - 1 : 0;
+	}
+	hashmap_destroy(names);
+}
+
+bool kfunc_is_single(const struct kfunc *f)
+{
+	return f->nsame == 1 && f->place.naddrs == 1 && !kfunc_is_ours(f->place.name);
 }

@@ -12,9 +12,10 @@
 
 #include "base/hashmap.h"
 #include "base/str.h"
+#include "kernel/kernel.h"
 #include "probe/place.h"
 
-#define KFUNC_KERNEL "vmlinux" /* the module of the kernel's own functions */
+#define KFUNC_KERNEL KERNEL_MODULE /* the module of the kernel's own functions */
 
 struct kfuncs;
 
@@ -23,6 +24,7 @@ struct kfunc {
 	struct kfuncs *all;
 	/* of the probes at entry and at return, in this order; types: NULL = not asked for yet */
 	uint32_t keys[2];
+	uint32_t nsame; /* functions of that name, in all modules; 0: not counted */
 	const char *const *types[2];
 	uint32_t ntypes[2];
 };
@@ -37,12 +39,23 @@ struct kfuncs {
 	VEC(uint64_t) stops;
 	struct hashmap *by_line; /* "NAME", or "NAME [MODULE]" -> its number + 1 */
 	bool has_addrs;
+	uint32_t nkeyed; /* functions that have probes */
 };
+
+/* Up to so many functions with probes: for each, others of the same name are looked for. */
+#define KFUNC_FEW 64
 
 MUST_CHECK struct err *kfuncs_read(struct kfuncs *ret);
 void kfuncs_deinit(struct kfuncs *fs);
+/* Notes that the function has probes. */
+void kfunc_mark(struct kfunc *f);
 /* Fills in the addresses of all functions, if that was not done yet. */
 void kfuncs_locate(struct kfuncs *fs);
+/*
+ * Whether the function is known to be the only one of its name in the kernel and all modules, and
+ * is none of ours. It is not known of each when more than KFUNC_FEW have probes.
+ */
+bool kfunc_is_single(const struct kfunc *f);
 /*
  * Whether a probe's program itself runs through the function, or calls it. Only a description with
  * the function's own name means such a function.

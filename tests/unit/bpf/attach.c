@@ -114,7 +114,7 @@ static void fixture_deinit(struct fixture *f)
 
 static struct err *attach(struct fixture *f, struct attachments *a)
 {
-	return unit_attach(&f->unit, f->prog, &f->opts, a);
+	return unit_attach(&f->unit, &f->prog, &f->opts, a);
 }
 
 /* Calls in a child, then here; the arguments that were recorded, one digit each. */

@@ -98,7 +98,8 @@ static bool all_fail_cleanly(void)
 static bool is_optional(enum feature f)
 {
 	return f == FEAT_WRITE_USER || f == FEAT_UPROBE_MULTI || f == FEAT_UPROBE_TGID ||
-	       f == FEAT_UPROBE_NOP5 || f == FEAT_KPROBE || f == FEAT_KPROBE_MULTI;
+	       f == FEAT_UPROBE_NOP5 || f == FEAT_KPROBE || f == FEAT_KPROBE_MULTI ||
+	       f == FEAT_FENTRY;
 }
 
 int main(void)

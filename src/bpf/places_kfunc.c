@@ -1,0 +1,127 @@
+/*
+ * Functions of the kernel, for the table in places.c: where their arguments are, and which program
+ * is for which function where each has one of its own.
+ */
+#include <errno.h>
+
+#include "arch/arch.h"
+#include "bpf/entry.h"
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+/* arg0 is -1: the kernel does not say which of its instructions returns. */
+static void kfunc_return_args(struct entry *en, uint32_t used)
+{
+	struct emitter *e = &en->g->e;
+
+	if (used & 1)
+		em_store_imm(e, 8, R9, (int32_t)ARG_OFF(0), -1);
+	if (used & 2) {
+		em_load(e, 8, R1, R6, (int32_t)arch.func_value);
+		gen_mach_store(en->g, 8, ARG_OFF(1), R1);
+	}
+	args_zero(en, used & ~3u);
+}
+
+static void kfunc_entry_args(struct entry *en, uint32_t used)
+{
+	entry_args_fill(en, used, arch.func_args, ARRAY_LEN(arch.func_args));
+}
+
+/* The trampoline keeps parameters in memory, as many as the function has. */
+static void kfunc_few_entry_args(struct entry *en, uint32_t used)
+{
+	struct emitter *e = &en->g->e;
+
+	args_zero(en, used);
+	for (uint32_t k = 0; k < NFUNC_ARGS; k++) {
+		if (!(used >> k & 1))
+			continue;
+		em_mov(e, R1, R6);
+		em_imm(e, R2, k);
+		em_addr(e, R3, R9, ARG_OFF(k));
+		em_helper(e, BPF_FUNC_get_func_arg);
+	}
+}
+
+static void kfunc_few_return_args(struct entry *en, uint32_t used)
+{
+	struct emitter *e = &en->g->e;
+
+	args_zero(en, used & ~1u);
+	if (used & 1)
+		em_store_imm(e, 8, R9, (int32_t)ARG_OFF(0), -1);
+	if (!(used & 2))
+		return;
+	em_mov(e, R1, R6);
+	em_addr(e, R2, R9, ARG_OFF(1));
+	em_helper(e, BPF_FUNC_get_func_ret);
+}
+
+typedef void args_fill_f(struct entry *en, uint32_t used);
+
+/* A unit may have probes at entries and at returns. */
+static void function_args(struct entry *en, args_fill_f *of_entry, args_fill_f *of_return)
+{
+	struct emitter *e = &en->g->e;
+	uint32_t used = en->g->needs.args & en->ops->args_filled, nreturns = 0;
+	uint32_t is_return = em_label(e), done = em_label(e);
+
+	for (uint32_t i = 0; i < en->g->u->nprobes; i++)
+		nreturns += en->g->u->probes[i].spot == UPROBE_RETURN;
+	if (!used)
+		return;
+	if (nreturns && nreturns < en->g->u->nprobes) {
+		em_load(e, 4, R1, R8, offsetof(struct rt_dispatch, spot));
+		em_jmp_imm(e, BPF_JEQ, R1, UPROBE_RETURN, is_return);
+	}
+	if (nreturns < en->g->u->nprobes) {
+		of_entry(en, used);
+		em_ja(e, done);
+	}
+	em_here(e, is_return);
+	if (nreturns)
+		of_return(en, used);
+	em_here(e, done);
+}
+
+void kfunc_args(struct entry *en)
+{
+	function_args(en, kfunc_entry_args, kfunc_return_args);
+}
+
+void kfunc_few_args(struct entry *en)
+{
+	function_args(en, kfunc_few_entry_args, kfunc_few_return_args);
+}
+
+/* ---- few of them ----------------------------------------------------------------------------- */
+
+/*
+ * A program that is made for one function knows its parameters and costs least at a hit, but each
+ * has to be loaded and linked by itself, which takes longer than a kprobe.
+ */
+#define FEW_MAX 8
+
+bool kfunc_few_suits(const struct unit *u)
+{
+	for (uint32_t i = 0; i < u->nprobes; i++)
+		if (u->nprobes > FEW_MAX || !u->probes[i].kfunc->btf_id)
+			return false;
+	return feat_has(FEAT_FENTRY);
+}
+
+struct err *kfunc_few_target(const struct unit *u, uint32_t i, struct prog_target *ret)
+{
+	const struct unit_probe *p = &u->probes[i];
+	int fd = btf_object_open(p->kfunc->mod);
+
+	if (fd < 0)
+		return err_sys(errno, "the types of the module '%s' cannot be had", p->kfunc->mod);
+	*ret = (struct prog_target){
+		.attach_type = p->spot == UPROBE_RETURN ? BPF_TRACE_FEXIT : BPF_TRACE_FENTRY,
+		.btf_id = p->kfunc->btf_id,
+		.btf_fd = fd,
+	};
+	return NULL;
+}
