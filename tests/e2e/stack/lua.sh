@@ -108,9 +108,10 @@ local function main()
 end
 
 -- the first stack, after which the tracer looks at the process
-os.execute("sleep " .. arg[2])
+local function wait(file) os.execute("i=0; until [ -e " .. file .. " ] || [ $i = 2400 ]; do i=$((i + 1)); sleep 0.05; done") end
+wait(arg[2])
 os.remove("/nonexistent")
-os.execute("sleep " .. arg[3])
+wait(arg[3])
 main()
 X
 echo 'point() local x = 1 point()' >included.lua
@@ -209,12 +210,13 @@ local function all()
     return a < b
   end)
 end
-os.execute("sleep 0.5")
+os.execute("i=0; until [ -e met ] || [ $i = 2400 ]; do i=$((i + 1)); sleep 0.05; done")
 os.remove("/nonexistent")
-os.execute("sleep 0.5")
+os.execute("true")
 for i = 1, 3 do all() end
 X
-		timeout 60 "$DTRACE" -q -n 'pid$target:a.out:luaD_precall:,pid$target:a.out:luaD_pretailcall:,pid$target:a.out:luaD_poscall:,
+		rm -f met
+		timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'pid$target:a.out:luaD_precall:,pid$target:a.out:luaD_pretailcall:,pid$target:a.out:luaD_poscall:,
 		    syscall::unlink:entry /pid == $target/ { @[jstack(20)] = count(); }' -c './lua5own calls.lua' >got.txt
 		python3 - <<'X'
 import collections
@@ -246,16 +248,17 @@ local function sorted() local t = {} for i = 1, 200 do t[i] = i * 7919 % 211 end
 local function text() local s = ("abc"):rep(30):gsub("%w", function(c) return c:upper() .. #c end) return s end
 local function resumed() local co = coroutine.wrap(function() for i = 1, 50 do coroutine.yield(fib(4)) end end) for i = 1, 50 do co() end end
 local function all() fib(15) sorted() text() resumed() end
-local stop = os.time() + 3
-while os.time() < stop do all() end
+while not io.open("met") do all() end local stop = os.clock() + 2
+while os.clock() < stop do all() end
 X
-	timeout 60 "$DTRACE" -q -n 'profile-997 /pid == $target/ { @[jstack(100)] = count(); }' -c "$lua busy.lua" >got.txt
+	rm -f met
+	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'profile-997 /pid == $target/ { @[jstack(100)] = count(); }' -c "$lua busy.lua" >got.txt
 	python3 - <<'X'
 import re
 calls = {"fib": {"fib", "all", "function <busy.lua:4>"}, "sorted": {"all"}, "text": {"all"}, "resumed": {"all"},
          "function <busy.lua:2>": {"sort"}, "sort": {"sorted"}, "function <busy.lua:3>": {"gsub"}, "gsub": {"text"},
          "function <busy.lua:4>": {"co"}, "co": {"resumed"}, "wrap": {"resumed"}, "upper": {"function <busy.lua:3>"},
-         "rep": {"text"}, "yield": {"function <busy.lua:4>"}, "all": {"main chunk"}, "time": {"main chunk"}}
+         "rep": {"text"}, "yield": {"function <busy.lua:4>"}, "all": {"main chunk"}, "clock": {"main chunk"}, "open": {"main chunk"}}
 lines_of = {"fib": {1}, "sorted": {2}, "function <busy.lua:2>": {2}, "text": {3}, "function <busy.lua:3>": {3}, "resumed": {4},
             "function <busy.lua:4>": {4}, "all": {5}, "main chunk": {6, 7}}
 total = whole = 0

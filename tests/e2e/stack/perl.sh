@@ -41,9 +41,10 @@ sed -i "s/(__FILE__, 20)/(__FILE__, $line)/" points.pl
 cat >>points.pl <<'X'
 
 # the first stack, after which the tracer looks at the process
-sleep $ARGV[1];
+sub wait_for { for (1 .. 6000) { select undef, undef, undef, 0.02 unless -e $_[0] } }
+wait_for $ARGV[1];
 syscall(110);
-sleep $ARGV[2];
+wait_for $ARGV[2];
 
 sub deep { my $n = shift; $n ? deep($n - 1) : point(); 1 }
 sub back_and_forth { my $n = shift; if ($n) { my @s = sort { back_and_forth($n - 1); 0 } 1, 2 } else { point() } 1 }

@@ -181,9 +181,13 @@ function main() {
 }
 
 # the first stack, after which the tracer looks at the process
-sleep((int)$argv[2]);
+function wait($file) {
+    for ($i = 0; $i < 6000 && !file_exists($file); $i++)
+        usleep(20000);
+}
+wait($argv[2]);
 \posix_getppid();
-sleep((int)$argv[3]);
+wait($argv[3]);
 main();
 X
 # before 8.1, functions have no other value than their names
@@ -243,9 +247,10 @@ function gen($n) { for ($i = 0; $i < $n; $i++) yield $i => [$i]; }
 function five() { foreach (gen(5) as $v) $w = $v; return $w; }
 function six($n) { try { if ($n) throw new Exception("x"); } catch (Exception $e) { return [$e]; } }
 function all() { one(4); two(3); three(2); four(); five(); six(1); }
-$stop = time() + 4; while (time() < $stop) all();
+while (!file_exists("met")) all(); $end = getrusage()["ru_utime.tv_sec"] + 3; while (getrusage()["ru_utime.tv_sec"] < $end) all();
 X
-	timeout 60 "$DTRACE" -q -n 'profile-4999 /pid == $target/ { @[jstack(30)] = count(); }' -c "$php busy.php" >got.txt 2>errors
+	rm -f met
+	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'profile-4999 /pid == $target/ { @[jstack(30)] = count(); }' -c "$php busy.php" >got.txt 2>errors
 	$php -r '
 	$lines = ["one" => 2, "two" => 3, "three" => 4, "K->m" => 5, "K::{closure}" => 5, "four" => 6, "gen" => 7, "five" => 8, "six" => 9, "all" => 10];
 	preg_match_all("/busy\\.php:(-?\\d+) \\((.*)\\) \\]/", file_get_contents("got.txt"), $found, PREG_SET_ORDER);
@@ -262,7 +267,7 @@ X
 	mkdir unknown
 	sed 's,X-Powered-By: PHP/8,X-Powered-By: PHP/9,' ${PHP_FILE:-$php} >unknown/php
 	chmod +x unknown/php
-	"$DTRACE" -q -n "$script" -c "unknown/php points.php noted 0 $patience" >got.txt 2>notices
+	"$TRIGGER/met" "$DTRACE" -q -n "$script" -c "unknown/php points.php noted noted unmet" >got.txt 2>notices
 	$php stacks.php <got.txt
 	echo "another version: $(grep -c '`execute_ex+' got.txt | sed 's/^[1-9].*/native frames/')"
 	grep -o 'this version of PHP.*' notices

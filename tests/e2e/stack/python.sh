@@ -112,9 +112,13 @@ def main():
 
 # the first stack, after which the tracer looks at the process
 sys.setrecursionlimit(5000)
-time.sleep(int(sys.argv[2]))
+def wait(file):
+    for i in range(6000):
+        if not os.path.exists(file):
+            time.sleep(0.02)
+wait(sys.argv[2])
 os.getppid()
-time.sleep(int(sys.argv[3]))
+wait(sys.argv[3])
 main()
 out.close()
 X

@@ -13,9 +13,10 @@ cat >points.rb <<'X'
 $out = File.open(ARGV[0], "w")
 
 # the first stack, after which the tracer looks at the process
-sleep ARGV[1].to_i
+def wait(file) = 6000.times { sleep 0.02 unless File.exist?(file) }
+wait ARGV[1]
 Process.ppid
-sleep ARGV[2].to_i
+wait ARGV[2]
 
 def point(*)
   $out.puts caller_locations(0).map { |l| "#{"#{l.path}:#{l.lineno} " if l.path}(#{l.label})" }.join("|"); Process.ppid
