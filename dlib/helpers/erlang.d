@@ -1,5 +1,5 @@
 /*
- * Erlang/OTP 25 with the JIT: frames of Erlang functions, as "lists:map/2 (lists.erl:1559)" in place of
+ * Erlang/OTP 25 and 27 with the JIT: frames of Erlang functions, as "lists:map/2 (lists.erl:1559)" in place of
  * the address of the generated code.
  *
  * Generated code runs on the stack of the Erlang process, which has no frame pointers: words whose two
@@ -20,7 +20,7 @@ uint64_t current;     /* offset of the process in the scheduler data */
 uint64_t ranges, active; /* three tables of modules, the number of the one in use */
 uint64_t atoms;	      /* the table of segments of atoms */
 uint64_t stub;	      /* the end of a process's stack; shared code lies before it */
-uint64_t heap_start, heap_end, functions; /* offsets in process and module */
+uint64_t heap_start, heap_end, called, functions; /* offsets in process and module */
 uint64_t loop, loop_end; /* erts_dirty_process_main() */
 uint64_t nif, nif_end;	 /* beam_jit_call_nif() */
 uint64_t main;		 /* process_main() */
@@ -42,8 +42,8 @@ dtrace:helper:attach:
 	if (!this->release)
 		udecline("this Erlang has no symbols");
 	this->version = (*(uint8_t *)this->release - '0') * 10 + *(uint8_t *)(this->release + 1) - '0';
-	if (this->version != 25)
-		udecline("this version of Erlang/OTP is not known (25 is)");
+	if (this->version != 25 && this->version != 27)
+		udecline("this version of Erlang/OTP is not known (25 and 27 are)");
 	main = symaddr("process_main");
 	this->init = symaddr("erts_init_ranges");
 	this->data = symaddr("erts_get_scheduler_data");
@@ -71,9 +71,10 @@ dtrace:helper:attach:
 	current = *(uint32_t *)(this->print + 2) - 8;
 	start_text = secaddr(".text");
 	text_size = secsize(".text");
-	functions = 96;
-	heap_start = 128;
-	heap_end = 136;
+	functions = this->version == 25 ? 96 : 136;
+	heap_start = this->version == 25 ? 128 : 192;
+	heap_end = heap_start + 8;
+	called = this->version == 25 ? 472 : 464;
 }
 
 dtrace:helper:uthread:
@@ -93,7 +94,7 @@ dtrace:helper:uthread:
 dtrace:helper:ustack:
 /this->process && (arg0 > nif && arg0 <= nif_end || arg0 > loop && arg0 <= loop_end)/
 {
-	this->mfa = WORD[this->process + 0x1d8];
+	this->mfa = WORD[this->process + called];
 	if (this->mfa && (WORD[this->mfa] & 63) == 11)
 		uframe("@", NAME[WORD[this->mfa]], ":", NAME[WORD[this->mfa + 8]], "/", WORD[this->mfa + 16]);
 }
@@ -215,8 +216,8 @@ dtrace:helper:ustack:
 dtrace:helper:ustack:
 /this->data && this->is_code/
 {
-	this->sp = WORD[this->data] + 0x4108;
-	this->end = this->sp + 72;
+	this->sp = WORD[this->data] + 0x40e8;
+	this->end = this->sp + 104;
 	this->word = 0ull;
 	while (this->sp < this->end && !this->word; 16) {
 		this->word = WORD[this->sp];

@@ -1,18 +1,24 @@
 /*
- * Ruby 3.1: frames of Ruby methods, blocks and C methods, as "file.rb:49 (block in function)". The
+ * Ruby 2.7 to 3.3: frames of Ruby methods, blocks and C methods, as "file.rb:49 (block in function)". The
  * name is the label that Ruby's own backtraces have; a C method stands at the line that called it.
  *
  * Ruby keeps its frames (control frames) in an array that grows downwards. A call of a Ruby method
  * by Ruby code does not recurse in C, so one native frame of rb_vm_exec() stands for several of
  * them: those up to and including the first one with the flag FINISH. The thread's execution context
- * is in the thread-local variable ruby_current_ec.
+ * is in the thread-local variable ruby_current_ec, before 3.0 in a global one, because only one thread
+ * at a time has the lock.
  *
  * Offsets: vm_core.h, method.h, iseq.h, symbol.h, internal/imemo.h of Ruby.
  */
 #pragma D helper exec "ruby*|libruby*"
 
 uint64_t exec, exec_end;   /* rb_vm_exec(), which runs the instructions */
-uint64_t module, variable; /* ruby_current_ec */
+uint64_t module, variable; /* ruby_current_ec; module 0: the address of a global variable */
+uint64_t size;		   /* of a control frame */
+uint64_t lines, nlines;	   /* offsets in the body of an instruction sequence: line entries, their number */
+uint64_t entry;		   /* size of a line entry, which begins with the line */
+uint64_t is_number;	   /* the first line is a number, not an object */
+uint64_t embedded;	   /* where short strings have their text; 24: all have their length in front of it */
 uint64_t symbols;	   /* the array of arrays of the names of ids, 0 where it is not known */
 uint64_t last_operator;	   /* the last id that is an operator and has no kind in its low bits */
 
@@ -26,7 +32,11 @@ inline int ISARRAY[uint64_t o] = ISTYPE[o, 7];
 /* objects of the interpreter itself (type 26) have a kind: 6 method entry, 7 instruction sequence */
 inline int ISIMEMO[uint64_t o, int kind] = ISTYPE[o, 26] && (WORD[o] >> 12 & 15) == kind;
 inline string RSTRING[uint64_t o] = WORD[o] & 0x2000 ? ustr(WORD[o + 24], WORD[o + 16]) :
-    ustr(o + 16, WORD[o] >> 14 & 31);
+    embedded == 24 ? ustr(o + 24, WORD[o + 16]) : ustr(o + 16, WORD[o] >> 14 & 31);
+/* in attach clauses: the entry of the table of functions that has an address, its start and end */
+inline uint64_t UNWIND[uint64_t h, uint64_t a] =
+    h + *(int *)(h + 16 + 8 * ubsearch(h + 12, HALF[h + 8], 8, 4, (uint32_t)(a - h)));
+inline uint64_t START[uint64_t e] = e + 8 + *(int *)(e + 8);
 inline uint64_t ARRAYLEN[uint64_t o] = WORD[o] & 0x2000 ? WORD[o] >> 15 & 3 : WORD[o + 16];
 inline uint64_t ARRAYPTR[uint64_t o] = WORD[o] & 0x2000 ? o + 16 : WORD[o + 32];
 
@@ -35,26 +45,70 @@ dtrace:helper:attach:
 	this->version = symaddr("ruby_api_version");
 	if (!this->version)
 		udecline("this Ruby has no symbols");
-	if (*(int *)this->version != 3 || *(int *)(this->version + 4) != 1)
-		udecline("this version of Ruby is not known");
+	this->minor = 10 * *(int *)this->version + *(int *)(this->version + 4);
+	if (this->minor != 27 && (this->minor < 30 || this->minor > 33))
+		udecline("this version of Ruby is not known (2.7 to 3.3 are)");
+	size = this->minor < 31 || this->minor == 33 ? 56 : 64;
+	lines = this->minor < 32 ? 120 : 112;
+	nlines = lines + 16;
+	entry = this->minor < 31 ? 8 : 12;
+	is_number = this->minor >= 32;
+	embedded = this->minor < 32 ? 16 : 24;
 	exec = symaddr("rb_vm_exec");
 	exec_end = exec + symsize("rb_vm_exec");
 	module = tlsmod("ruby_current_ec");
 	variable = tlsoff("ruby_current_ec");
-	if (!exec || !module)
+	if (this->minor < 30) {
+		variable = symaddr("ruby_current_execution_context_ptr");
+		module = 0;
+	}
+	if (this->minor == 33) {
+		/* neither is exported: rb_errinfo() begins with finding the variable, and rb_iseq_eval()
+		   ends with a jump to the function */
+		this->tls = symaddr("rb_errinfo");
+		this->tls = this->tls ? ubytes(this->tls, 32, "66 48 8d 3d ?? ?? ?? ??") : 0;
+		module = this->tls ? WORD[this->tls + 8 + *(int *)(this->tls + 4)] : 0;
+		variable = this->tls ? WORD[this->tls + 16 + *(int *)(this->tls + 4)] : 0;
+		this->hdr = secaddr(".eh_frame_hdr", "libruby*");
+		this->files = "libruby*";
+		if (!this->hdr) {
+			this->hdr = secaddr(".eh_frame_hdr", "ruby*");
+			this->files = "ruby*";
+		}
+		this->jump = symaddr("rb_iseq_eval", this->files);
+		this->end = this->jump + symsize("rb_iseq_eval", this->files);
+		exec = 0;
+		while (this->jump && this->hdr && HALF[this->hdr] == 0x3b031b01 && !exec; 64) {
+			this->jump = ubytes(this->jump, this->end - this->jump, "e9");
+			this->target = this->jump ? this->jump + 5 + *(int *)(this->jump + 1) : 0;
+			this->jump = this->jump ? this->jump + 1 : 0;
+			if (this->target && this->target - this->end + 0x1000000 < 0x2000000) {
+				this->found = UNWIND[this->hdr, this->target];
+				if (START[this->found] == this->target) {
+					exec = this->target;
+					exec_end = exec + HALF[this->found + 12];
+				}
+			}
+		}
+	}
+	if (!exec || (!module && (this->minor > 27 || !variable)))
 		udecline("a symbol is missing");
 
-	/* rb_id2str() has the last operator's id and ends with a jump to a function that begins with
-	   comparing the id with the last one of the table, and loading the table's array */
+	/* rb_id2str() has the last operator's id and ends with a jump to a function. One of both compares
+	   the id with the last one of the table, behind which lies the table's array. */
 	symbols = 0;
 	this->id2str = symaddr("rb_id2str");
 	this->compare = this->id2str ? ubytes(this->id2str, 24, "48 81 ff ?? ?? 00 00") : 0;
-	this->jump = this->compare ? ubytes(this->compare + 7, 17, "e9") : 0;
+	this->last = this->compare ? ubytes(this->compare + 7, 24, "3b 3d ?? ?? ?? ??") : 0;
+	this->jump = this->compare ? ubytes(this->last ? this->last + 6 : this->compare + 7, 17, "e9") : 0;
 	if (this->jump) {
 		last_operator = HALF[this->compare + 3];
 		this->lookup = this->jump + 5 + *(int *)(this->jump + 1);
-		this->last = ubytes(this->lookup, 96, "39 3d ?? ?? ?? ??");
-		this->load = ubytes(this->lookup, 96, "48 8b 3d ?? ?? ?? ??");
+		if (!this->last)
+			this->last = ubytes(this->lookup, 96, "39 3d ?? ?? ?? ??");
+		if (!this->last)
+			this->last = ubytes(this->lookup, 96, "3b 1d ?? ?? ?? ??");
+		this->load = ubytes(this->lookup, 128, "48 8b 3d ?? ?? ?? ??");
 		if (this->last && this->load &&
 		    this->last + 6 + *(int *)(this->last + 2) + 16 ==
 		    this->load + 7 + *(int *)(this->load + 3))
@@ -64,13 +118,14 @@ dtrace:helper:attach:
 
 dtrace:helper:uthread:
 {
-	this->block = WORD[WORD[arg4 + 8] + 16 * module];
+	this->block = module ? WORD[WORD[arg4 + 8] + 16 * module] : 0;
 	/* all ones: a thread that has never run Ruby */
-	this->context = this->block && ~this->block ? WORD[this->block + variable] : 0;
+	this->context = !module ? WORD[variable] :
+	    this->block && ~this->block ? WORD[this->block + variable] : 0;
 	if (this->context) {
 		this->frame = WORD[this->context + 16];
 		/* the outermost control frame is a dummy */
-		this->bottom = WORD[this->context] + 8 * WORD[this->context + 8] - 64;
+		this->bottom = WORD[this->context] + 8 * WORD[this->context + 8] - size;
 		if (this->frame < WORD[this->context] || this->frame & 7)
 			this->frame = this->bottom;
 	}
@@ -107,11 +162,11 @@ dtrace:helper:ustack:
 		}
 		if (this->is_c || this->is_last) {
 			this->caller_pc = (uint64_t)0;
-			this->caller = this->frame + 64;
+			this->caller = this->frame + size;
 			while (this->caller < this->bottom && !this->caller_pc; 64) {
 				this->caller_iseq = WORD[this->caller + 16];
 				this->caller_pc = this->caller_iseq ? WORD[this->caller] : 0;
-				this->caller += 64;
+				this->caller += size;
 			}
 			/* below the outermost Ruby frame of a fiber are C methods only */
 			if (!this->caller_pc && this->caller >= this->bottom)
@@ -121,7 +176,7 @@ dtrace:helper:ustack:
 				this->iseq = this->caller_iseq;
 			}
 		}
-		this->frame += 64;
+		this->frame += size;
 		/* C methods that no Ruby frame has called: the first ones of a fiber */
 		if (this->is_c && !this->pc && ISSTRING[this->label])
 			uframe("@(", RSTRING[this->label], ")");
@@ -129,7 +184,7 @@ dtrace:helper:ustack:
 		if (this->pc && ISIMEMO[this->iseq, 7]) {
 			this->body = WORD[this->iseq + 16];
 			this->path = WORD[this->body + 64];
-			this->first = HALF[this->body + 88] >> 1;
+			this->first = HALF[this->body + 88] >> !is_number;
 			if (!this->is_c)
 				this->label = WORD[this->body + 80];
 			/* strings are collected, and others come to lie there: what they begin with counts */
@@ -141,12 +196,12 @@ dtrace:helper:ustack:
 				this->encoded = WORD[this->body + 8];
 				this->at = (this->pc - this->encoded) / 8;
 				this->at -= this->at > 0;
-				this->count = HALF[this->body + 136];
+				this->count = HALF[this->body + nlines];
 				this->index = 1;
 				if (this->count != 1 && this->at < HALF[this->body + 4]) {
 					/* how many bits are set up to there: 6 words with 9 sums, then
 					   blocks of 512 bits with sums */
-					this->ranks = WORD[this->body + 144];
+					this->ranks = WORD[this->body + nlines + 8];
 					if (this->at < 54) {
 						this->index = WORD[this->ranks + 8 * (this->at / 9)] >>
 						    7 * (this->at % 9) & 127;
@@ -163,7 +218,7 @@ dtrace:helper:ustack:
 					}
 				}
 				this->line = this->index && this->index <= this->count ?
-				    *(int *)(WORD[this->body + 120] + 12 * (this->index - 1)) :
+				    *(int *)(WORD[this->body + lines] + entry * (this->index - 1)) :
 				    this->first;
 				if (ISSTRING[this->path] && ISSTRING[this->label])
 					uframe("@", RSTRING[this->path], ":", this->line, " (", RSTRING[this->label], ")");

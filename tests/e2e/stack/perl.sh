@@ -111,6 +111,6 @@ command="$perl points.pl" stacks="$perl stacks.pl"
 
 	# native frames are where they belong: sort() calls a subroutine, which calls point()
 	$perl -00 -ne 'next unless /main::compare/;
-		print "mixed: ", m{getppid|syscall.*\n(.*\n)*?.*runops.*\n.*main::point.*\n.*main::compare.*\n( +perl`.*\n)+ +perl`Perl_runops_standard.*\n.*main::callbacks.*\n.*main::all.*\n.*\(main\) \]\n +perl`perl_run(.*\n)*.*`_start} ? "good\n" : $_;
+		print "mixed: ", m{getppid|syscall.*\n(.*\n)*?.*runops.*\n.*main::point.*\n.*main::compare.*\n( +perl[^`]*`.*\n)+ +perl[^`]*`Perl_runops_standard.*\n.*main::callbacks.*\n.*main::all.*\n.*\(main\) \]\n +perl[^`]*`perl_run(.*\n)*.*`_start} ? "good\n" : $_;
 		exit' got.txt
 } 2>&1

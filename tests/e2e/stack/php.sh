@@ -229,7 +229,7 @@ command="$php points.php" stacks="$php stacks.php"
 	    if (!$at)
 	        continue;
 	    $good = strpos($lines[$at - 1], "`execute_ex+") !== false && preg_match("/`/", $lines[$at - 2]) &&
-	        preg_match("/App.Worker->App.\{closure\}/", implode("", array_slice($lines, 0, $at - 2))) &&
+	        preg_match("/App.Worker->(App.)?\{closure[:}]/", implode("", array_slice($lines, 0, $at - 2))) &&
 	        preg_match("/_start\+0x[0-9a-f]+$/", end($lines));
 	    echo "mixed: ", $good ? "good" : implode("\n", $lines), "\n";
 	    break;
@@ -252,7 +252,7 @@ X
 	rm -f met
 	timeout $((60 * patience)) "$TRIGGER/met" "$DTRACE" -q -n 'profile-4999 /pid == $target/ { @[jstack(30)] = count(); }' -c "$php busy.php" >got.txt 2>errors
 	$php -r '
-	$lines = ["one" => 2, "two" => 3, "three" => 4, "K->m" => 5, "K::{closure}" => 5, "four" => 6, "gen" => 7, "five" => 8, "six" => 9, "all" => 10];
+	$lines = ["one" => 2, "two" => 3, "three" => 4, "K->m" => 5, "K::{closure}" => 5, "K::{closure:K::m():5}" => 5, "four" => 6, "gen" => 7, "five" => 8, "six" => 9, "all" => 10];
 	preg_match_all("/busy\\.php:(-?\\d+) \\((.*)\\) \\]/", file_get_contents("got.txt"), $found, PREG_SET_ORDER);
 	$seen = $wrong = [];
 	foreach ($found as [, $line, $name]) {

@@ -24,23 +24,23 @@ end
 
 class Worker
   point
-  def self.all = point
+  def self.all; point; end
   def step
     [3, 1, 2].sort_by { |x| point; x }
   end
   define_method(:defined) { [1].map { point } }
-  def method_missing(name, *) = point
-  def respond_to_missing?(*) = true
+  def method_missing(name, *); point; end
+  def respond_to_missing?(*); true; end
   def coerce(other)
     point
     [1, 2]
   end
-  def <=>(other) = point && 0
+  def <=>(other); point && 0; end
   include Comparable
-  def to_s = "#{point}"
-  def größe = point
+  def to_s; "#{point}"; end
+  def größe; point; end
   class << self
-    def single = tap { point }
+    def single; tap { point }; end
   end
 end
 
@@ -101,7 +101,7 @@ def main
   w.instance_eval { point }
   Worker.class_eval("point\ndef evaluated\n point\nend")
   w.evaluated
-  Class.new { point; def anonymous = point }.new.anonymous
+  Class.new { point; def anonymous; point; end }.new.anonymous
   e = Enumerator.new { |y| point; y << 1; point; y << 2 }
   e.next
   e.next
@@ -114,7 +114,7 @@ def main
   [1].lazy.map { point }.first
   [:point].each(&method(:send))
   proc { |x| ->(y) { point }.(x) }.(1)
-  Struct.new(:a) { def a = point }.new(1).a
+  Struct.new(:a) { def a; point; end }.new(1).a
   [[1, 2], [3]].inject { |a, b| point; a }
   "abc".gsub(/b/) { point; "" }
   { a: 1 }.each_pair { |k, v| point }
@@ -149,8 +149,8 @@ File.read("got.txt").split("\n\n").each do |block|
   lines = block.lines.map(&:strip).reject(&:empty?)
   at = lines.index { |l| l.include?("(block in step)") } or next
   step = lines.index { |l| l.include?("(step)") }
-  good = lines[0].include?("getppid") && lines[at + 1].include?("`") && lines[step - 3].include?("`rb_vm_exec") &&
-         lines[step - 2].include?("(each)") && lines[step - 1].include?("(sort_by)") && lines[-1].end_with?("_start+0x21")
+  good = lines[0].include?("getppid") && lines[at + 1].include?("`") && lines[step - 3].match?(/`(rb_vm_exec|0x)/) &&
+         lines[step - 2].include?("(each)") && lines[step - 1].include?("(sort_by)") && lines[-1].include?("`_start+0x")
   puts "mixed: #{good ? 'good' : lines}"
   break
 end
