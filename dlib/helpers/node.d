@@ -1,5 +1,5 @@
 /*
- * Node.js 18, 20, 22 and 24 (V8): frames of JavaScript functions, as "handle at /srv/app/server.js line 88".
+ * Node.js 16, 18, 20, 22, 24 and 26 (V8): frames of JavaScript functions, as "handle at /srv/app/server.js line 88".
  *
  * All code that V8 generates keeps frame pointers, and each frame has its function: the slot below
  * the context. The code that belongs to the function says which tier the frame is of. Interpreted
@@ -17,10 +17,15 @@ uint64_t text, text_end; /* the code of the program, and */
 uint64_t blob, blob_size; /* the builtins in it */
 uint64_t copy, b0;	  /* where V8 has mapped them once more; their first word */
 uint64_t o_inline; /* the distance of instructions from their Code, or 0 */
-uint64_t dispatch; /* where the table of the functions' code is, or 0 */
+uint64_t o_dispatch; /* functions have numbers in a table of code: where its address is, or 0 */
+uint64_t dispatch; /* the table of the process, or 0 if each isolate has its own, and */
+uint64_t isolate;  /* where from the thread pointer the thread's isolate is */
+uint64_t pair_flags; /* the flags of an entry in the table of positions */
 uint64_t i_literals, i_inlined; /* of the data for deoptimisation */
+uint64_t t_baseline; /* what lies between a function and its baseline code, or 0 */
 uint64_t t_module; /* the kind of scopes that count their variables, too */
 uint64_t is_raw; /* flags of a scope are no small integer */
+uint64_t has_receiver; /* a scope says where its receiver is */
 uint64_t libc, libc_end;
 uint64_t t_string, t_function, t_function_last, t_shared, t_scope, t_script, t_code, t_bytecode;
 uint64_t t_array, t_bytes, t_bytes2; /* arrays of values, and two kinds of arrays of bytes */
@@ -37,10 +42,12 @@ this uint64_t bytecode;
 this uint64_t chars;
 this uint64_t code;
 this uint64_t counted; /* bytes of sources in which lines were counted */
+this uint64_t dispatch;
 this uint64_t fresh;   /* the frame is to be made: it was not recorded before */
 this uint64_t from;
 this uint64_t function;
 this uint64_t in_blob;
+this uint64_t is_maglev;
 this uint64_t j;
 this uint64_t len;
 this uint64_t more;
@@ -87,7 +94,7 @@ dtrace:helper:attach:
 	if (!major || !minor || !symaddr("v8dbg_type_Code__CODE_TYPE"))
 		udecline("this Node.js does not describe its V8");
 	version = *(int *)major * 100 + *(int *)minor;
-	if (version != 1002 && version != 1103 && version != 1204 && version != 1306)
+	if (version != 904 && version != 1002 && version != 1103 && version != 1204 && version != 1306 && version != 1406)
 		udecline("this version of V8 is not known");
 	text = secaddr(".text");
 	text_end = text + secsize(".text");
@@ -97,7 +104,7 @@ dtrace:helper:attach:
 	blob_size = blob ? *(uint32_t *)symaddr("v8_Default_embedded_blob_code_size_") : 0;
 	sizes = symaddr("_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE");
 	nsizes = symsize("_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE") / 3;
-	if (version == 1002) {
+	if (version < 1100) {
 		blob = symaddr("v8_Default_embedded_blob_code_data_");
 	} else if (blob) {
 		b0 = *(uint64_t *)blob;
@@ -116,15 +123,15 @@ dtrace:helper:attach:
 	t_bytes = CONST["v8dbg_type_ByteArray__BYTE_ARRAY_TYPE"];
 	o_shared = CONST["v8dbg_class_JSFunction__shared__SharedFunctionInfo"];
 	o_lines = CONST["v8dbg_class_Script__line_ends__Object"];
-	o_bytes = CONST["v8dbg_class_BytecodeArray__data__uintptr_t"];
-	k_baseline = CONST["v8dbg_CodeKindBaseline"];
+	o_bytes = version == 904 ? 54 : CONST["v8dbg_class_BytecodeArray__data__uintptr_t"];
+	k_baseline = version == 904 ? 11 : CONST["v8dbg_CodeKindBaseline"];
 	k_optimised = k_baseline + 1;
 	first_var = CONST["v8dbg_scopeinfo_idx_first_vars"];
 
 	o_data = 8;
 	if (version < 1200) {
 		t_function = CONST["v8dbg_type_JSFunction__JS_FUNCTION_TYPE"];
-		t_function_last = t_function + 15;
+		t_function_last = t_function + (version == 904 ? 13 : 15);
 		t_bytes2 = t_bytes;
 		o_name = CONST["v8dbg_class_SharedFunctionInfo__name_or_scope_info__Object"];
 		o_script = CONST["v8dbg_class_SharedFunctionInfo__script_or_debug_info__HeapObject"];
@@ -148,9 +155,13 @@ dtrace:helper:attach:
 	o_deopt = o_table - 8;
 	i_literals = 2;
 	i_inlined = 7;
-	if (version == 1002) {
-		o_inline = 128;
+	if (version < 1100) {
+		o_inline = version == 904 ? 96 : 128;
 		o_size = 40;
+	}
+	if (version == 904) {
+		has_receiver = 1;
+		t_baseline = CONST["v8dbg_type_BaselineData__BASELINE_DATA_TYPE"];
 	}
 	if (version == 1103) {
 		o_start = 40;
@@ -160,17 +171,33 @@ dtrace:helper:attach:
 		o_name = CONST["v8dbg_class_SharedFunctionInfo__name_or_scope_info__Tagged_Object_"];
 		t_module = 3;
 	}
-	if (version == 1306) {
+	if (version > 1204) {
 		o_name = CONST["v8dbg_class_SharedFunctionInfo__name_or_scope_info__Tagged_NameOrScopeInfoT_"];
 		t_module = 5;
 		is_raw = 1;
 		i_literals = CONST["v8dbg_DeoptimizationDataLiteralArrayIndex"];
 		i_inlined = CONST["v8dbg_DeoptimizationDataInliningPositionsIndex"];
+	}
+	if (version == 1306) {
+		o_dispatch = 0x3270;
 		dispatch = *(uint64_t *)symaddr("_ZN2v88internal12IsolateGroup22default_isolate_group_E");
 		if (!dispatch)
 			udecline("its V8 is not yet initialised");
-		dispatch = *(uint64_t *)(dispatch + 0x3270);
+		dispatch = *(uint64_t *)(dispatch + o_dispatch);
 	}
+	if (version == 1406) {
+		pair_flags = 2;
+		o_dispatch = 616;
+		isolate = tpoff("_ZN2v88internal18g_current_isolate_E");
+	}
+}
+
+dtrace:helper:uthread:
+/o_dispatch/
+{
+	this->dispatch = dispatch;
+	if (!dispatch)
+		this->dispatch = WORD[WORD[arg4 + isolate] + o_dispatch];
 }
 
 /*
@@ -202,15 +229,16 @@ dtrace:helper:ustack:
 	this->pc = arg0 - (arg3 != 0);
 	this->in_blob = this->pc - blob < blob_size || (copy && this->pc - copy < blob_size);
 	if (!this->in_blob) {
-		if (dispatch) {
-			this->code = WORD[dispatch + (*(uint32_t *)(this->function + o_code) >> 8) * 16 + 8];
+		if (o_dispatch) {
+			this->code = WORD[this->dispatch + (*(uint32_t *)(this->function + o_code) >> 8) * 16 + 8];
 			this->code = (this->code >> 16) & ~1;
 		} else {
 			this->code = WORD[this->function + o_code] - 1;
 		}
 		if (TYPE[this->code + 1] != t_code ||
 		    this->pc - START[this->code] >= *(uint32_t *)(this->code + o_size))
-			this->code = WORD[this->shared + o_data] - 1;
+			this->code = WORD[(t_baseline && TYPE[WORD[this->shared + o_data]] == t_baseline ?
+			    WORD[this->shared + o_data] - 1 : this->shared) + o_data] - 1;
 		if (TYPE[this->code + 1] == t_code &&
 		    this->pc - START[this->code] < *(uint32_t *)(this->code + o_size)) {
 			this->k = *(uint32_t *)(this->code + o_flags) & 15;
@@ -218,6 +246,7 @@ dtrace:helper:ustack:
 				this->tier = 2;
 			if (this->k >= k_optimised)
 				this->tier = 3;
+			this->is_maglev = this->k == k_optimised;
 		}
 	}
 	/*
@@ -297,7 +326,7 @@ dtrace:helper:ustack:
 	}
 	this->table = MOVED[this->table];
 	if (this->at >= 0 && (TYPE[this->table] == t_bytes || TYPE[this->table] == t_bytes2))
-		this->position = uvlqpairs(this->table + 15, SMI[this->table + 7], this->at + 1);
+		this->position = uvlqpairs(this->table + 15, SMI[this->table + 7], this->at + 1, pair_flags);
 }
 
 /* The frames: functions that were inlined, from the inmost one, and the function itself */
@@ -331,8 +360,7 @@ dtrace:helper:ustack:
 		if (TYPE[this->script + 1] != t_script)
 			this->script = 0;
 		this->offset = 0;
-		/* 24 moves iterations of loops without the positions of inlined calls in them */
-		if (this->script && (this->position & 1) == 0 && (!dispatch || !this->n))
+		if (this->script && (this->position & 1) == 0)
 			this->offset = this->position >> 1 & 0x3fffffff;
 
 		/* the name: of the scope, or of a function that was never compiled */
@@ -344,7 +372,7 @@ dtrace:helper:ustack:
 			if (is_raw)
 				this->from = *(uint32_t *)(this->chars + 8);
 			this->j = first_var + 2 * SMI[this->chars + 24] + (this->from >> 10 & 1) +
-			    ((this->from & 15) == t_module);
+			    ((this->from & 15) == t_module) + (has_receiver && (this->from >> 7 & 3) - 1 < 2);
 			this->s = (this->from >> 12 & 3) ? MOVED[WORD[this->chars + 8 + 8 * this->j]] : 0;
 			if ((this->from >> 14 & 1) &&
 			    (TYPE[this->s] >= t_string || *(uint32_t *)(this->s + 11) == 0)) {
@@ -396,22 +424,52 @@ dtrace:helper:ustack:
 			if (TYPE[this->s] == t_array)
 				this->line = 2 + ubsearch(this->s + 15, SMI[this->s + 7], 8, 8,
 				    ((uint64_t)this->offset << 32) - 1);
-			else {
+			if (!this->line || (this->is_maglev && this->tier == 3)) {
 				this->s = MOVED[WORD[this->script + 8]];
 				if (TYPE[this->s] < t_string && (TYPE[this->s] & 7) == 1 &&
 				    *(uint32_t *)(WORD[this->s + 23] + 11) == 0)
 					this->s = MOVED[WORD[this->s + 15]]; /* it was joined */
 				this->rep = TYPE[this->s] < t_string ? TYPE[this->s] & 15 : 7;
 				this->chars = 0;
-				if (this->rep == 8)
+				if ((this->rep & 7) == 0)
 					this->chars = this->s + 15;
-				if (this->rep == 10)
+				if ((this->rep & 7) == 2)
 					this->chars = WORD[this->s + 23];
-				if (this->chars && this->counted + this->offset <= COUNTED_MOST && this->offset <= COUNTED_ONE &&
-				    this->offset <= *(uint32_t *)(this->s + 11)) {
-					this->line = 1 + ucountnl(this->chars, this->offset);
-					this->counted += this->offset;
+				this->len = *(uint32_t *)(this->s + 11);
+			}
+			/*
+			 * Maglev peels the first round off a loop, and gives all that is in the others the position
+			 * of the loop: no call has one of these words there.
+			 */
+			if (this->is_maglev && this->tier == 3) {
+				this->from = this->chars + (this->offset << !(this->rep & 8));
+				this->j = 0;
+				if (this->chars && this->offset < this->len && ucountnl(this->from, 16) >= 0) {
+					this->j = WORD[this->from];
+					if (!(this->rep & 8))
+						this->j = (this->j & 0xff) | (this->j >> 8 & 0xff00) | (this->j >> 16 & 0xff0000) |
+						    (this->j >> 24 & 0xff000000) | (WORD[this->from + 8] & 0xff) << 32 |
+						    (WORD[this->from + 8] >> 16 & 0xff) << 40;
+					if ((this->j & 0xffff) == 0x6f64) /* do */
+						this->j >>= 16;
+					else if ((this->j & 0xffffff) == 0x726f66) /* for */
+						this->j >>= 24;
+					else if ((this->j & 0xffffffffff) == 0x656c696877) /* while */
+						this->j >>= 40;
+					else
+						this->j = '0';
+					this->j &= 0xff;
 				}
+				if ((this->j < '0' && this->j != '$') || this->j == '{') {
+					this->chars = 0;
+					this->line = 0;
+					this->offset = -1;
+				}
+			}
+			if (!this->line && this->chars && (this->rep & 8) && this->counted + this->offset <= COUNTED_MOST &&
+			    this->offset <= COUNTED_ONE && this->offset <= this->len) {
+				this->line = 1 + ucountnl(this->chars, this->offset);
+				this->counted += this->offset;
 			}
 			if (this->line)
 				this->line += SMI[this->script + 24];

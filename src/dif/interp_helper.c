@@ -221,7 +221,10 @@ uint64_t subr_uvlqpairs(struct dif_machine *m, const uint64_t *v)
 	while (table_vlq(&t, 7, &raw)) {
 		int64_t d = (int64_t)zigzag_decode(raw);
 
-		first += (uint64_t)(d < 0 ? -(d + 1) : d);
+		if (v[3] & 63)
+			first += raw >> (v[3] & 63);
+		else
+			first += (uint64_t)(d < 0 ? -(d + 1) : d);
 		if (first > v[2] || !table_vlq(&t, 7, &raw))
 			break;
 		value += zigzag_decode(raw);
@@ -376,5 +379,5 @@ uint64_t subr_ucountnl(struct dif_machine *m, const uint64_t *v)
 
 	while (table_byte(&t, &b))
 		n += b == '\n';
-	return table_result(&t, n);
+	return t.is_bad ? UINT64_MAX : n;
 }

@@ -140,20 +140,26 @@ INLINE u64 acc_take(struct rt_hwork *h)
 	return v;
 }
 
-/* uvlqpairs(): pairs of zig-zag VLQs; a negative first one d stands for -(d + 1). */
+/*
+ * uvlqpairs(): pairs of VLQs, the second of which is zig-zag. The first one has push[3] flags in
+ * its low bits and is unsigned above them; without flags it is zig-zag, and a negative d stands for
+ * -(d + 1).
+ */
 INLINE long pairs_byte(struct rt_hwork *h, u64 byte)
 {
-	s64 v;
+	u64 v, flags = h->push[3] & 63;
+	s64 d;
 
 	if (!vlq_add(h, byte))
 		return 0;
-	v = zigzag(acc_take(h));
+	v = acc_take(h);
+	d = zigzag(v);
 	if (h->t[T_PART]) {
 		h->t[T_PART] = 0;
-		h->t[T_SECOND] += v;
+		h->t[T_SECOND] += d;
 		return 0;
 	}
-	h->t[T_FIRST] += v < 0 ? -(v + 1) : v;
+	h->t[T_FIRST] += flags ? v >> flags : d < 0 ? -(d + 1) : d;
 	h->t[T_PART] = 1;
 	return h->t[T_FIRST] > h->push[2];
 }
@@ -355,6 +361,8 @@ NOINLINE u64 rt_helper_scan(struct rt_mach *m, u64 subr)
 		loop_run(len, table_step, p);
 		h->fuel -= h->t[T_POS] / 4;
 	}
+	if (!h->t[T_KIND] && subr == SUBR_UCOUNTNL)
+		return -1;
 	if (!h->t[T_KIND])
 		return fault(m, FAULT_BADADDR, h->push[0] + h->t[T_POS]);
 	if (subr == SUBR_ULOCATIONS && (h->t[T_PART] == 3 || h->push[2] >= h->t[T_FIRST]))

@@ -67,6 +67,19 @@ function hot(i) {
 		s += middle(i);
 	return s;
 }
+// the first round of a loop and the others may be of different code
+function rounds(i) {
+	let s = 0;
+	for (let j = 0; j < 2; j++) {
+		s += calls[i % calls.length](i);
+		for (const k of [1, 2])
+			s += calls[i % calls.length](k);
+		while (s & 1)
+			s += calls[i % calls.length](1) | 1;
+		s -= middle(i);
+	}
+	return s;
+}
 function wide(a) {
 	if (a > 1)
 		a = a + 1;
@@ -95,6 +108,8 @@ function all() {
 	deep(5);
 	deep(40);
 	hot(5);
+	rounds(5);
+	esm.inModule(point);
 	wide(1);
 	wide(2);
 	holder.method(); holder.arrow(); holder.f();
@@ -106,8 +121,12 @@ function all() {
 	void leaf();
 	eval('1'); require('vm').runInThisContext('(function inContext(f) {\n\n f(); })', { filename: '/some/script.js', lineOffset: 10 })(point);
 }
-for (let i = 0; i < 30000; i++)
+let esm;
+import('./module.mjs').then((m) => { esm = m; });
+for (let i = 0; i < 30000; i++) {
 	hot(i);
+	rounds(i % 5);
+}
 process.umask(18); // the first stack, after which the tracer looks at the process
 setTimeout(() => {
 	quiet = false;
@@ -121,32 +140,61 @@ setTimeout(() => {
 }, 3000);
 X
 
+cat >module.mjs <<'X'
+import { format } from 'node:util';
+
+class Inside {
+	#call(f) { return f(format('%d', 1)); }
+	static { Inside.made = function made(f) { return new Inside().#call(f); }; }
+}
+export function inModule(f) {
+	return Inside.made(f);
+}
+X
+
 # one line a stack: the frames of JavaScript from the innermost call of point()
 cat >stacks.js <<'X'
 'use strict';
 const text = require('fs').readFileSync(0, 'utf8');
 for (const block of text.split('\n\n')) {
-	let f = block.split('\n').map((l) => l.trim().match(/^(.* at .+ (?:line|file position) \d+)$/)).filter((m) => m && !m[1].includes('`')).map((m) => m[1]);
+	let f = block.split('\n').map((l) => l.trim()).filter((l) => / at \S+( (line|file position) \d+)?$/.test(l) && !l.includes('`'));
 	const at = f.findIndex((l) => l.startsWith('point at '));
 	if (at < 0)
 		continue;
 	// a name that V8 has made up is none to the program
-	console.log(f.slice(at).map((l) => l.replace(/^\(anon\) as .* at (\S+ (line|file))/, '(anon) at $1')).join('|'));
+	console.log(f.slice(at).map((l) => l.replace(/^\(anon\) as .* at (\S+( (line|file)|$))/, '(anon) at $1')).join('|'));
 }
+X
+# each frame is that of the program, or lacks its line
+cat >compare.js <<'X'
+'use strict';
+const [want, got] = process.argv.slice(2).map((f) => require('fs').readFileSync(f, 'utf8').trim().split('\n').map((l) => l.split('|')));
+let frames = 0, silent = 0, wrong = want.length !== got.length;
+for (let i = 0; i < want.length && i < got.length; i++) {
+	const is = (w, g) => w === g || w.replace(/ line \d+$/, '') === g;
+	frames += want[i].length;
+	silent += want[i].filter((w, k) => w !== got[i][k] && is(w, got[i][k])).length;
+	if (want[i].length !== got[i].length || !want[i].every((w, k) => is(w, got[i][k]))) {
+		console.log(`stack ${i} differs:\n< ${want[i].join('|')}\n> ${got[i].join('|')}`.slice(0, 1500));
+		wrong = true;
+	}
+}
+if (wrong || silent * 50 > frames)
+	console.log(`${want.length} and ${got.length} stacks differ; ${silent} of ${frames} frames have no line`);
 X
 script='syscall::umask:entry /pid == $target/ { jstack(200); }'
 
 {
 	LC_ALL=C.UTF-8 "$DTRACE" -q -x jstackstrsize=32768 -n "$script" -c "$node points.js noted" >got.txt
 	$node stacks.js <got.txt >got
-	cmp -s noted got || diff noted got | cut -c1-600 | head -20
+	$node compare.js noted got | head -20
 	echo "$(wc -l <noted) stacks of a program that knows its lines"
 
 	# V8 has not counted the lines of any file; those of large files are shown as positions
 	LC_ALL=C.UTF-8 "$DTRACE" -q -x jstackstrsize=32768 -n "$script" -c "$node points.js other silent" >got.txt
-	$node stacks.js <got.txt | sed 's/node:\([^ ]*\) [^|]*/node:\1/g' >got
-	sed 's/node:\([^ ]*\) [^|]*/node:\1/g' noted >want
-	cmp -s want got || diff want got | cut -c1-600 | head -20
+	$node stacks.js <got.txt | sed 's/node:\([^ |]*\) [^|]*/node:\1/g' >got
+	sed 's/node:\([^ |]*\) [^|]*/node:\1/g' noted >want
+	$node compare.js want got | head -20
 	echo "$(wc -l <got) stacks of one that does not"
 
 	# samples at any instruction, while objects move and code is replaced
