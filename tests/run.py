@@ -169,6 +169,8 @@ def env_for(opts, tmp):
     env = dict(os.environ, DTRACE_OPT_SYSLIBDIR=os.path.join(ROOT, "dlib"), TZ="UTC", LC_ALL="C", BUILD=opts.build, SRC=ROOT, TMP=tmp,
                DTRACE=os.path.join(opts.build, "src/cmd/dtrace/dtrace"), SANITIZED=opts.sanitized, PATIENCE=str(PATIENCE),
                TRIGGER=os.path.join(opts.build, "tests/e2e/trigger"))
+    if PATIENCE > 1:  # an emulated machine is stopped for longer than a file system may take to answer
+        env["DTRACE_OPT_FILEWAIT"] = f"{200 * PATIENCE}ms"
     return env
 
 

@@ -26,20 +26,24 @@ for names, values in zip(lines[::2], lines[1::2]):
     for n, v in zip(names, values): print("kernel", proto.rstrip(":").lower() + n, v, flush=True)
 END
 printf '#!/bin/sh\nip link set lo up\nexec /usr/bin/python3 %s/work.py\n' "$TMP" >"$TMP/run"; chmod +x "$TMP/run"
-# what is counted in other namespaces is left out by the processes: all happens in the program's own context, on loopback
-timeout 60 "$DTRACE" -qn 'mib::: /pid == $target/ { @[probename] = sum(args[0]); @one = min(arg0 > 0); } END { printa("%s %@d\n", @); printa("all %@d\n", @one); }' \
+# What is counted in other namespaces is left out by the processes: all happens on loopback, in the program's own context. Only a machine that is
+# so slow that packets have to wait handles some of them in other contexts, among those of others.
+timeout $((60 * ${PATIENCE:-1})) "$DTRACE" -qn 'mib::: /pid == $target/ { @[probename] = sum(args[0]); @one = min(arg0 > 0); }
+	mib::: /pid != $target/ { @other[probename] = sum(args[0]); }
+	END { printa("%s %@d\n", @); printa("all %@d\n", @one); printa("others had %s %@d\n", @other); }' \
 	-c "unshare -n $TMP/run" >"$TMP/out" 2>"$TMP/err" || fail "failed"
 python3 - "$TMP/out" <<'END' || fail "the numbers do not agree"
 import sys
-kernel, got = {}, {}
+kernel, got, other = {}, {}, {}
 for l in map(str.split, open(sys.argv[1])):
     if len(l) == 3: kernel[l[1]] = int(l[2])
     elif len(l) == 2: got[l[0]] = int(l[1])
+    elif len(l) == 4: other[l[2]] = int(l[3])
 for k in ("tcpActiveOpens tcpPassiveOpens tcpAttemptFails tcpEstabResets tcpInSegs tcpOutSegs tcpOutRsts tcpRetransSegs udpOutDatagrams udpNoPorts "
           "ipInReceives ipOutRequests icmpOutMsgs icmpOutDestUnreachs icmpInMsgs icmpInDestUnreachs").split():
-    assert got.get(k, 0) == kernel[k], f"{k}: {got.get(k, 0)}, the kernel says {kernel[k]}"
+    assert got.get(k, 0) <= kernel[k] <= got.get(k, 0) + other.get(k, 0), f"{k}: {got.get(k, 0)}, the kernel says {kernel[k]}"
 assert kernel["tcpActiveOpens"] == 4 and kernel["udpNoPorts"] == 2 and kernel["tcpEstabResets"] == 2
 want = dict(tcpOutDataBytes=15000, tcpInDataInorderBytes=15000, tcpOutDataSegs=15, tcpInDataInorderSegs=15, tcpInAckBytes=15000, udpInDatagrams=9, tcpInClosed=1, all=1)
-assert all(got.get(k) == v for k, v in want.items()), want
+assert all(got.get(k, 0) <= v <= got.get(k, 0) + other.get(k, 0) for k, v in want.items()), want
 END
 exit 0
