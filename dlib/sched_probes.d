@@ -40,10 +40,10 @@ provider sched {
 
 	probe wakeup(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t) = rawtp:::sched_waking (args[0]);
 
-	/* the timer that accounts for a tick (Linux 6.9; before) */
+	/* the timer that accounts for a tick (before Linux 6.9, which had a tick_nohz_handler() for something else; since) */
 	probe tick(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t)
-		= rawtp:::hrtimer_expire_entry /args[0]->function == (void *)&`tick_nohz_handler/ (curthread)
-		|| rawtp:::hrtimer_expire_entry /args[0]->function == (void *)&`tick_sched_timer/ (curthread);
+		= rawtp:::hrtimer_expire_entry /args[0]->function == (void *)&`tick_sched_timer/ (curthread)
+		|| rawtp:::hrtimer_expire_entry /args[0]->function == (void *)&`tick_nohz_handler/ (curthread);
 
 	probe surrender(struct task_struct *t) : (lwpsinfo_t *t, psinfo_t *t)
 		= rawtp:::sched_set_need_resched_tp /args[1] != cpu/ (args[0]);
