@@ -17,13 +17,21 @@ inline int __is_bio_device[struct bio *B] =
 	B->bi_bdev->bd_disk->fops->submit_bio != NULL && __moves_data[B->bi_opf & 0xff];
 
 self uintptr_t __waited_for;
+int __inserted[struct request *];
 
 provider io {
-	/* Linux 6.5; before, the kernel's own threads often pass on what others have asked for: a bio has the one who asked */
+	/*
+	 * Linux 6.5. Before, a thread of the kernel often gives the driver what another thread has asked for, but it is the latter
+	 * that queues the request; a request that is not queued is given to the driver by who asks.
+	 */
 	probe start(void *t) : (bufinfo_t *t, devinfo_t *t, fileinfo_t *t)
 		= rawtp:::block_io_start /__is_transfer[args[0]]/ (args[0]),
 		  rawtp:::block_bio_queue /__is_bio_device[args[0]]/ (args[0])
-		|| rawtp:::block_rq_issue /__is_transfer[args[0]] && args[0]->bio != NULL/ (args[0]),
+		|| rawtp:::block_rq_insert
+			/__is_transfer[args[0]] && args[0]->bio != NULL && (__inserted[args[0]] = 1)/ (args[0]),
+		  rawtp:::block_rq_issue
+			/__is_transfer[args[0]] && args[0]->bio != NULL &&
+				(__inserted[args[0]] ? (__inserted[args[0]] = 0) : 1)/ (args[0]),
 		  rawtp:::block_bio_queue /__is_bio_device[args[0]]/ (args[0]);
 
 	/*

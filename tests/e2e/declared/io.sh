@@ -3,7 +3,7 @@ fail() { echo "$1"; cat "$TMP/out" "$TMP/err"; exit 1; }
 has() { grep -qxF "$1" "$TMP/out" || fail "this line is missing: $1"; }
 truncate -s 16M "$TMP/image"
 dev=$(losetup -f --show "$TMP/image" 2>/dev/null) || { echo "no loop device can be had"; exit 67; }
-trap 'umount "$TMP/mnt" 2>/dev/null; losetup -d "$dev"; [ -z "$zram" ] || echo "$zram" >/sys/class/zram-control/hot_remove' EXIT
+trap 'umount "$TMP/mnt" 2>/dev/null; losetup -d "$dev"; umount "$TMP/full" 2>/dev/null; [ -z "$zram" ] || echo "$zram" >/sys/class/zram-control/hot_remove' EXIT
 name=$(basename "$dev")
 # arg0 is the same at the start and at the end; so are device and block, by which other scripts find their start
 cat >"$TMP/io.d" <<'END2'
@@ -39,18 +39,21 @@ for i in 0 1 2 3 4; do for what in start done; do has "$what write 8192 at $((i 
 has "start read 4096 at 2048 <none>: 3"; has "done read 4096 at 2048 <none>: 3"
 has "started by the program 1: 8"; has "device loop 1: 8"; has "kind direct 0: 8"; has "end good 2: 8"; has "pair  2: 8"
 grep -q "^edev  $(sed -n 's/^number  \([0-9]*\): 8$/\1/p' "$TMP/out"): 8$" "$TMP/out" || fail "the number of the device"
-# an error: what lies behind the end of the image
-losetup -d "$dev"; truncate -s 16M "$TMP/image"; losetup "$dev" "$TMP/image" || fail "losetup"
-truncate -s 4096 "$TMP/image"
-cat >"$TMP/read.py" <<'END2'
+# an error: an image that cannot grow, in a file system that is full; the kernel says that there is no room, or just that it failed
+losetup -d "$dev"
+mkdir "$TMP/full" && mount -t tmpfs -o size=64k none "$TMP/full" || fail "no tmpfs"
+truncate -s 16M "$TMP/full/image"; losetup "$dev" "$TMP/full/image" || fail "losetup"
+dd if=/dev/zero of="$TMP/full/rest" bs=4096 status=none 2>/dev/null
+cat >"$TMP/write.py" <<'END2'
 import mmap, os, sys
-fd = os.open(sys.argv[1], os.O_RDONLY | os.O_DIRECT)
-try: os.preadv(fd, [mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)], 1 << 20); sys.exit(1)
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_DIRECT)
+try: os.pwritev(fd, [mmap.mmap(-1, 4096, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)], 1 << 20); sys.exit(1)
 except OSError: pass
 END2
 timeout 60 "$DTRACE" -qn 'io:::done /args[1]->dev_statname == $$1 && args[0]->b_blkno == 2048/ {
-	printf("%d %d %d\n", args[0]->b_flags & (B_DONE | B_ERROR), args[0]->b_error, args[0]->b_resid); }' -c "/usr/bin/python3 $TMP/read.py $dev" \
-	"$name" >"$TMP/out" 2>"$TMP/err" && has "6 5 4096"
+	printf("%d %d %d\n", args[0]->b_flags & (B_DONE | B_ERROR), args[0]->b_error == 5 || args[0]->b_error == 28, args[0]->b_resid); }' \
+	-c "/usr/bin/python3 $TMP/write.py $dev" "$name" >"$TMP/out" 2>"$TMP/err" && has "6 1 4096"
+losetup -d "$dev"; umount "$TMP/full"; losetup "$dev" "$TMP/image" || fail "losetup"
 # the file whose pages are written
 truncate -s 16M "$TMP/image"
 # blocks that are given up are no bytes that are written
