@@ -3,7 +3,7 @@
 A row: arguments; the workload, as in examples.py; regular expressions for parts of the output. The workload is the -c
 process of dtrace, so the command ends with it; commands about one program get that program instead.
 """
-import concurrent.futures, json, os, re, shutil, subprocess, sys, tempfile
+import concurrent.futures, json, os, re, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from examples import DTRACE, EXCUSED, FROZEN, LOOP, NET, NOBODY, TMP, TRIGGER, output, renamed, write_work  # noqa: E402
@@ -107,13 +107,19 @@ def run_command(argv, env):
     return p.returncode, p.stdout, p.stderr
 
 
+def program_copy(program, path):
+    """By another process: what this one has open for writing, a program that another thread starts at that moment has
+    open, too, and a file that is open for writing cannot be executed."""
+    subprocess.run(["cp", f"{TRIGGER}/{program}", path], check=True)
+
+
 def run(name):
     args, work, wanted = ROWS[name]
     mine = lambda text: renamed(text, list(ROWS).index(name))
     args, work, wanted = mine(args), mine(work), [mine(w) for w in wanted]
     with tempfile.TemporaryDirectory(dir=TMP) as tmp:
         for program in ("calls", "work", "chain"):
-            shutil.copy(f"{TRIGGER}/{program}", os.path.join(tmp, mine(program)))
+            program_copy(program, os.path.join(tmp, mine(program)))
         write_work(os.path.join(tmp, "w"), tmp, work)
         argv = ["commands/command", f"commands/{name}"] + args.split()
         env = {"DTRACE": WITH_WORK, "WORK": f"{tmp}/w", "THROUGH": f"{TRIGGER}/met" * (name in MEETS)}

@@ -6,7 +6,7 @@ parts of the output.
 A program in a language (MEETS) does what gives it a stack until dtrace knows its helpers: $MET/met is there then (trigger/met). After that it does what the row is about.
 The workload is the -c process: a script ends with it, unless it ends by itself.
 """
-import concurrent.futures, os, re, shutil, subprocess, sys, tempfile, threading
+import concurrent.futures, os, re, subprocess, sys, tempfile, threading
 
 DTRACE, TRIGGER, TMP = (os.environ[n] for n in ("DTRACE", "TRIGGER", "TMP"))
 HELD = 120  # seconds: who waits longer goes on, and what the script has printed is wrong
@@ -219,13 +219,19 @@ def write_work(path, tmp, work):
         f.write(f"PATH={tmp}:$PATH tmp={tmp}\nheld() {{ read -r _ <$tmp/enough; }}\n{work}\n")
 
 
+def program_copy(program, path):
+    """By another process: what this one has open for writing, a program that another thread starts at that moment has
+    open, too, and a file that is open for writing cannot be executed."""
+    subprocess.run(["cp", f"{TRIGGER}/{program}", path], check=True)
+
+
 def run(name):
     args, work, wanted = ROWS[name]
     mine = lambda text: renamed(text, list(ROWS).index(name))
     args, work, wanted = mine(args), mine(work), [mine(w) for w in wanted]
     with tempfile.TemporaryDirectory(dir=TMP) as tmp:
         for program in ("calls", "work", "chain", "locks"):
-            shutil.copy(f"{TRIGGER}/{program}", os.path.join(tmp, mine(program)))
+            program_copy(program, os.path.join(tmp, mine(program)))
         sh = os.path.join(tmp, "w")
         write_work(sh, tmp, work)
         target = f"sh {sh}" if SELF not in args else work if work.startswith("/") else f"{tmp}/{work}"
